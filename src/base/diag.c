@@ -1,0 +1,343 @@
+/* diag: printing of messages, as text for people or as JSON for tools.
+ *
+ * Text is written as soon as a message arrives. A JSON object holds the notes of
+ * its message, so it is kept back until the next message, diag_finish or
+ * diag_free:
+ *
+ *     {"file":"a.hir","line":3,"column":12,"severity":"error","message":"…","notes":[{"message":"…"}]}
+ *
+ * A source line is shown as it is written, except that control characters become
+ * blanks and that of a very long line only the neighbourhood of the caret is
+ * shown. Nothing is shown under a message that points at an empty line. */
+#include "base/diag.h"
+#include "base/arena.h"
+#include "base/str.h"
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+enum {
+	SNIPPET_MAX = 200,    /* bytes of a source line that are shown */
+	SNIPPET_BEFORE = 100, /* of these, before the caret when the line is cut */
+};
+
+enum severity { SEVERITY_ERROR, SEVERITY_WARNING, SEVERITY_NOTE };
+
+static const struct {
+	const char *name, *color;
+} severities[] = {
+    [SEVERITY_ERROR] = {"error", "\033[1;31m"},
+    [SEVERITY_WARNING] = {"warning", "\033[1;35m"},
+    [SEVERITY_NOTE] = {"note", "\033[1;36m"},
+};
+static const char color_bold[] = "\033[1m", color_caret[] = "\033[1;32m", color_off[] = "\033[0m";
+
+struct diag {
+	FILE *out;
+	enum diag_format format;
+	bool color;
+	struct source *source; /* borrowed; NULL: none */
+	unsigned errors, warnings;
+	unsigned hidden;    /* errors counted but not shown, since diag_finish */
+	bool dropped;       /* the last message was not shown: nor are its notes */
+	struct buf message; /* scratch: the text of one message */
+	struct buf text;    /* scratch: what is printed for it */
+	struct buf json;    /* an object without its closing brace; empty: none is pending */
+	bool json_has_notes;
+};
+
+struct diag *diag_new(FILE *out, enum diag_format format, int color)
+{
+	struct diag *d = mem_zalloc(sizeof *d);
+	d->out = out;
+	d->format = format;
+	d->color = color > 0;
+	if (color < 0) {
+		const char *no_color = getenv("NO_COLOR");
+		d->color = isatty(fileno(out)) && !(no_color && *no_color);
+	}
+	return d;
+}
+
+static void json_flush(struct diag *d)
+{
+	if (!d->json.n)
+		return;
+	fprintf(d->out, "%s%s}\n", d->json.at, d->json_has_notes ? "]" : "");
+	d->json.n = 0;
+	d->json_has_notes = false;
+}
+
+void diag_free(struct diag *d)
+{
+	if (!d)
+		return;
+	json_flush(d);
+	buf_free(&d->message);
+	buf_free(&d->text);
+	buf_free(&d->json);
+	free(d);
+}
+
+struct source *diag_set_source(struct diag *d, struct source *s)
+{
+	struct source *former = d->source;
+	d->source = s;
+	return former;
+}
+
+/* JSON */
+
+static void json_string(struct buf *b, const char *s)
+{
+	buf_putc(b, '"');
+	for (; *s; s++) {
+		unsigned char c = (unsigned char)*s;
+		if (c == '"' || c == '\\')
+			buf_printf(b, "\\%c", c);
+		else if (c == '\n')
+			buf_puts(b, "\\n");
+		else if (c == '\t')
+			buf_puts(b, "\\t");
+		else if (c < 0x20 || c == 0x7f)
+			buf_printf(b, "\\u%04x", c);
+		else
+			buf_putc(b, (char)c);
+	}
+	buf_putc(b, '"');
+}
+
+static void json_message(struct diag *d, enum severity severity, uint32_t at)
+{
+	struct buf *b = &d->json;
+	if (severity != SEVERITY_NOTE) {
+		json_flush(d);
+	} else if (b->n) {
+		buf_puts(b, d->json_has_notes ? "," : ",\"notes\":[");
+		d->json_has_notes = true;
+	}
+	buf_putc(b, '{');
+	if (at != DIAG_NOWHERE) {
+		uint32_t line, column;
+		source_position(d->source, at, &line, &column);
+		buf_puts(b, "\"file\":");
+		json_string(b, d->source->name);
+		buf_printf(b, ",\"line\":%u,\"column\":%u,", line, column);
+	}
+	if (severity != SEVERITY_NOTE || !d->json_has_notes)
+		buf_printf(b, "\"severity\":\"%s\",", severities[severity].name);
+	buf_puts(b, "\"message\":");
+	json_string(b, d->message.at);
+	if (d->json_has_notes)
+		buf_putc(b, '}');
+}
+
+/* Text */
+
+static void put_color(struct diag *d, const char *code)
+{
+	if (d->color)
+		buf_puts(&d->text, code);
+}
+
+/* What users wrote may stand in a message: no control character reaches the terminal. */
+static void put_safe(struct buf *b, const char *s)
+{
+	for (; *s; s++) {
+		unsigned char c = (unsigned char)*s;
+		if ((c < 0x20 && c != '\n' && c != '\t') || c == 0x7f)
+			buf_printf(b, "\\x%02x", c);
+		else
+			buf_putc(b, (char)c);
+	}
+}
+
+static bool is_continuation(char c) /* a byte within a UTF-8 sequence: no column on the screen */
+{
+	return ((unsigned char)c & 0xc0) == 0x80;
+}
+
+/* The source line that holds at, and the caret and underline below it. */
+static void put_snippet(struct diag *d, uint32_t at, uint32_t length, uint32_t column)
+{
+	struct buf *b = &d->text;
+	const char *text = d->source->text;
+	uint32_t line = at - (column - 1), end = at;
+	while (end < d->source->size && text[end] != '\n')
+		end++;
+	if (end > line && text[end - 1] == '\r')
+		end--;
+	if (end == line)
+		return;
+
+	uint32_t from = line, to = end;
+	if (end - line > SNIPPET_MAX) {
+		if (at - line > SNIPPET_BEFORE)
+			from = at - SNIPPET_BEFORE;
+		while (from > line && is_continuation(text[from]))
+			from--;
+		if (to - from > SNIPPET_MAX)
+			to = from + SNIPPET_MAX;
+		while (to < end && is_continuation(text[to]))
+			to++;
+	}
+	const char *before = from > line ? "..." : "", *after = to < end ? "..." : "";
+
+	buf_printf(b, "  %s", before);
+	for (uint32_t i = from; i < to; i++)
+		buf_putc(b, ((unsigned char)text[i] < 0x20 && text[i] != '\t') || text[i] == 0x7f ? ' '
+		                                                                                  : text[i]);
+	buf_printf(b, "%s\n  ", after);
+	buf_pad(b, ' ', (unsigned)strlen(before));
+	for (uint32_t i = from; i < at && i < to; i++)
+		if (!is_continuation(text[i]))
+			buf_putc(b, text[i] == '\t' ? '\t' : ' ');
+	put_color(d, color_caret);
+	buf_putc(b, '^');
+	for (uint32_t i = at + 1; i < to && i - at < length; i++)
+		if (!is_continuation(text[i]))
+			buf_putc(b, '~');
+	put_color(d, color_off);
+	buf_putc(b, '\n');
+}
+
+static void text_message(struct diag *d, enum severity severity, uint32_t at, uint32_t length)
+{
+	struct buf *b = &d->text;
+	uint32_t line = 0, column = 0;
+	b->n = 0;
+	put_color(d, color_bold);
+	if (at != DIAG_NOWHERE) {
+		source_position(d->source, at, &line, &column);
+		put_safe(b, d->source->name);
+		buf_printf(b, ":%u:%u: ", line, column);
+	} else if (severity != SEVERITY_NOTE) {
+		buf_puts(b, "hirc: ");
+	}
+	put_color(d, severities[severity].color);
+	buf_printf(b, "%s: ", severities[severity].name);
+	put_color(d, color_off);
+	put_color(d, color_bold);
+	put_safe(b, d->message.at);
+	put_color(d, color_off);
+	buf_putc(b, '\n');
+	if (at != DIAG_NOWHERE)
+		put_snippet(d, at, length, column);
+	fwrite(b->at, 1, b->n, d->out);
+}
+
+/* Either */
+
+static void report(struct diag *d, enum severity severity, uint32_t at, uint32_t length, const char *format,
+                   va_list args)
+{
+	d->errors += severity == SEVERITY_ERROR;
+	d->warnings += severity == SEVERITY_WARNING;
+	if (severity != SEVERITY_NOTE) {
+		bool over =
+		    severity == SEVERITY_ERROR ? d->errors > DIAG_MAX_ERRORS : d->errors >= DIAG_MAX_ERRORS;
+		d->dropped = over;
+		d->hidden += over && severity == SEVERITY_ERROR;
+	}
+	if (d->dropped)
+		return;
+
+	d->message.n = 0;
+	buf_vprintf(&d->message, format, args);
+	if (!d->source)
+		at = DIAG_NOWHERE;
+	else if (at != DIAG_NOWHERE && at > d->source->size)
+		at = d->source->size;
+	if (d->format == DIAG_JSON)
+		json_message(d, severity, at);
+	else
+		text_message(d, severity, at, length);
+}
+
+void diag_error(struct diag *d, uint32_t at, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	report(d, SEVERITY_ERROR, at, 1, format, args);
+	va_end(args);
+}
+
+void diag_error_span(struct diag *d, uint32_t at, uint32_t length, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	report(d, SEVERITY_ERROR, at, length, format, args);
+	va_end(args);
+}
+
+void diag_warning(struct diag *d, uint32_t at, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	report(d, SEVERITY_WARNING, at, 1, format, args);
+	va_end(args);
+}
+
+void diag_note(struct diag *d, uint32_t at, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	report(d, SEVERITY_NOTE, at, 1, format, args);
+	va_end(args);
+}
+
+unsigned diag_error_count(const struct diag *d)
+{
+	return d->errors;
+}
+
+unsigned diag_warning_count(const struct diag *d)
+{
+	return d->warnings;
+}
+
+void diag_finish(struct diag *d)
+{
+	json_flush(d);
+	if (d->hidden && d->format == DIAG_JSON)
+		fprintf(d->out, "{\"severity\":\"note\",\"message\":\"%u more error%s not shown\"}\n",
+		        d->hidden, d->hidden == 1 ? "" : "s");
+	else if (d->hidden)
+		fprintf(d->out, "%u more error%s not shown\n", d->hidden, d->hidden == 1 ? "" : "s");
+	d->hidden = 0;
+	fflush(d->out);
+}
+
+/* Suggestions */
+
+static unsigned near_enough(const char *word)
+{
+	size_t limit = (strlen(word) + 2) / 3;
+	return limit < 3 ? (unsigned)limit : 3;
+}
+
+struct suggest suggest_start(const char *word)
+{
+	return (struct suggest){.word = word, .distance = near_enough(word) + 1};
+}
+
+void suggest_try(struct suggest *s, const char *candidate)
+{
+	if (s->distance == 0)
+		return;
+	unsigned distance = strcasecmp(s->word, candidate) == 0
+	                        ? strcmp(s->word, candidate) != 0
+	                        : str_distance(s->word, candidate, s->distance - 1);
+	if (distance < s->distance) {
+		s->distance = distance;
+		s->best = candidate;
+	}
+}
+
+void diag_suggest(struct diag *d, const struct suggest *s)
+{
+	if (s->best)
+		diag_note(d, DIAG_NOWHERE, "did you mean '%s'?", s->best);
+}

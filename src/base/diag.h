@@ -1,0 +1,55 @@
+/* diag: messages about the user's input, collected and printed in order.
+ *
+ *     foo.hir:3:12: error: unknown mesh axis 'y'
+ *       input X: f32[8@y]
+ *                      ^
+ *     note: did you mean 'x'?
+ *
+ * The first detector reports; callers only propagate the failure. After
+ * DIAG_MAX_ERRORS errors the rest is counted, not shown. */
+#ifndef HIRC_BASE_DIAG_H
+#define HIRC_BASE_DIAG_H
+#include "base/source.h"
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum { DIAG_MAX_ERRORS = 20 };
+enum diag_format { DIAG_TEXT, DIAG_JSON };
+
+#define DIAG_NOWHERE UINT32_MAX
+
+struct diag;
+
+/* Messages go to out (standard error as a rule). color: -1 asks the terminal and NO_COLOR. */
+struct diag *diag_new(FILE *out, enum diag_format format, int color);
+void diag_free(struct diag *d);
+
+/* The source that offsets of the following messages refer to; NULL: none. Returns the former. */
+struct source *diag_set_source(struct diag *d, struct source *s);
+
+/* One message; at is a byte offset of the current source or DIAG_NOWHERE, length the bytes to
+ * underline (0 and 1 give one caret). A note belongs to the error or warning before it and is
+ * dropped together with it. */
+void diag_error(struct diag *d, uint32_t at, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void diag_error_span(struct diag *d, uint32_t at, uint32_t length, const char *format, ...) __attribute__((format(printf, 4, 5)));
+void diag_warning(struct diag *d, uint32_t at, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void diag_note(struct diag *d, uint32_t at, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+unsigned diag_error_count(const struct diag *d);
+unsigned diag_warning_count(const struct diag *d);
+/* Prints `N more errors not shown` when the limit was passed. */
+void diag_finish(struct diag *d);
+
+/* Collects candidates and keeps the one nearest to a misspelt word.
+ *     struct suggest s = suggest_start("yy"); suggest_try(&s, "x"); …; diag_suggest(d, &s);     */
+struct suggest {
+	const char *word, *best;
+	unsigned distance;
+};
+struct suggest suggest_start(const char *word);
+void suggest_try(struct suggest *s, const char *candidate);
+/* Adds the note `did you mean 'best'?` when one is near enough. */
+void diag_suggest(struct diag *d, const struct suggest *s);
+
+#endif

@@ -1,0 +1,176 @@
+/* source: reading a file as text, and the map from byte offsets to lines.
+ *
+ * A file is read in chunks (it may be a pipe) and refused as soon as it cannot
+ * be a program: a NUL byte ends the reading, so that a device that never ends
+ * does not fill the memory. Valid UTF-8 is asked of the whole once it is read;
+ * everything behind this file may rely on both. */
+#include "base/source.h"
+#include "base/arena.h"
+#include "base/diag.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { READ_CHUNK = 64 << 10 };
+
+/* Length of the UTF-8 sequence at s, of which n bytes are there; 0: invalid. */
+static unsigned utf8_length(const unsigned char *s, size_t n)
+{
+	if (s[0] < 0x80)
+		return 1;
+	unsigned length = s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : 2;
+	if (s[0] < 0xc2 || s[0] > 0xf4 || length > n)
+		return 0;
+	for (unsigned i = 1; i < length; i++)
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f)) /* overlong, surrogates */
+		return 0;
+	if ((s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f)) /* overlong, > U+10FFFF */
+		return 0;
+	return length;
+}
+
+/* Offset of the first byte that is not UTF-8; size when all is. */
+static size_t utf8_end(const char *text, size_t size)
+{
+	const unsigned char *s = (const unsigned char *)text;
+	size_t i = 0;
+	while (i < size) {
+		unsigned length = utf8_length(s + i, size - i);
+		if (!length)
+			return i;
+		i += length;
+	}
+	return size;
+}
+
+/* Reads f to its end; on success *text is NUL-terminated and belongs to the caller. */
+static enum status read_all(struct diag *d, FILE *f, const char *name, char **text, size_t *size)
+{
+	size_t n = 0, cap = READ_CHUNK;
+	char *at = mem_alloc(cap + 1);
+	for (;;) {
+		size_t got = fread(at + n, 1, cap - n, f);
+		const char *nul = memchr(at + n, '\0', got);
+		if (nul) {
+			diag_error(d, DIAG_NOWHERE, "'%s' is not text: NUL byte at offset %zu", name,
+			           (size_t)(nul - at));
+			break;
+		}
+		n += got;
+		if (n > SOURCE_MAX_BYTES) {
+			diag_error(d, DIAG_NOWHERE, "'%s' is too large: more than %d bytes", name,
+			           SOURCE_MAX_BYTES);
+			break;
+		}
+		if (n == cap) {
+			cap *= 2;
+			at = mem_realloc(at, cap + 1);
+			continue;
+		}
+		if (ferror(f)) {
+			diag_error(d, DIAG_NOWHERE, "cannot read '%s': %s", name, strerror(errno));
+			break;
+		}
+		at[n] = '\0';
+		*text = at;
+		*size = n;
+		return STATUS_OK;
+	}
+	free(at);
+	return STATUS_DIAGNOSTICS;
+}
+
+static struct source *source_new(const char *name, char *text, uint32_t size)
+{
+	struct source *s = mem_zalloc(sizeof *s);
+	s->name = mem_strdup(name);
+	s->text = text;
+	s->size = size;
+	return s;
+}
+
+enum status source_read(struct diag *d, const char *path, struct source **out)
+{
+	bool is_stdin = strcmp(path, "-") == 0;
+	const char *name = is_stdin ? "<stdin>" : path;
+	FILE *f = is_stdin ? stdin : fopen(path, "rb");
+	if (!f) {
+		diag_error(d, DIAG_NOWHERE, "cannot open '%s': %s", name, strerror(errno));
+		return STATUS_DIAGNOSTICS;
+	}
+
+	char *text = NULL;
+	size_t size = 0;
+	struct stat info;
+	enum status status = STATUS_DIAGNOSTICS;
+	if (fstat(fileno(f), &info) == 0 && S_ISDIR(info.st_mode))
+		diag_error(d, DIAG_NOWHERE, "cannot read '%s': it is a directory", name);
+	else
+		status = read_all(d, f, name, &text, &size);
+	if (!is_stdin)
+		fclose(f);
+	if (status)
+		return status;
+
+	size_t end = utf8_end(text, size);
+	if (end < size) {
+		diag_error(d, DIAG_NOWHERE, "'%s' is not text: invalid UTF-8 at offset %zu", name, end);
+		free(text);
+		return STATUS_DIAGNOSTICS;
+	}
+	*out = source_new(name, text, (uint32_t)size);
+	return STATUS_OK;
+}
+
+struct source *source_from_text(const char *name, const char *text, uint32_t size)
+{
+	char *copy = mem_alloc((size_t)size + 1);
+	if (size)
+		memcpy(copy, text, size);
+	copy[size] = '\0';
+	return source_new(name, copy, size);
+}
+
+void source_free(struct source *s)
+{
+	if (!s)
+		return;
+	free(s->line_start);
+	free(s->text);
+	free(s->name);
+	free(s);
+}
+
+static void map_lines(struct source *s)
+{
+	uint32_t count = 1;
+	for (uint32_t i = 0; i < s->size; i++)
+		count += s->text[i] == '\n';
+	s->line_start = mem_alloc(sizeof *s->line_start * (size_t)count);
+	s->line_start[0] = 0;
+	s->line_count = 1;
+	for (uint32_t i = 0; i < s->size; i++)
+		if (s->text[i] == '\n')
+			s->line_start[s->line_count++] = i + 1;
+}
+
+void source_position(struct source *s, uint32_t offset, uint32_t *line, uint32_t *column)
+{
+	if (!s->line_start)
+		map_lines(s);
+	if (offset > s->size)
+		offset = s->size;
+	uint32_t low = 0, high = s->line_count; /* line_start[low] <= offset < line_start[high] */
+	while (high - low > 1) {
+		uint32_t middle = low + (high - low) / 2;
+		if (s->line_start[middle] <= offset)
+			low = middle;
+		else
+			high = middle;
+	}
+	*line = low + 1;
+	*column = offset - s->line_start[low] + 1;
+}

@@ -1,0 +1,33 @@
+/* source: the text of one input and the positions in it.
+ *
+ * Positions are byte offsets. The line map is built once, on first use. */
+#ifndef HIRC_BASE_SOURCE_H
+#define HIRC_BASE_SOURCE_H
+#include "base/status.h"
+#include <stdint.h>
+
+enum {
+	SOURCE_MAX_BYTES = 1 << 30, /* larger files are refused */
+};
+
+struct diag;
+
+struct source {
+	char *name;	      /* as printed in messages: path, or <stdin> */
+	char *text;	      /* size bytes, then one NUL */
+	uint32_t size;	      /* bytes */
+	uint32_t *line_start; /* offset of each line's first byte; NULL until needed */
+	uint32_t line_count;
+};
+
+/* Reads a file ("-": standard input). Failures are reported to d: not found, a directory, too
+ * large, or no text (holds a NUL byte or invalid UTF-8: named with its offset). */
+enum status source_read(struct diag *d, const char *path, struct source **out);
+/* Copies text; name is what messages call it. */
+struct source *source_from_text(const char *name, const char *text, uint32_t size);
+void source_free(struct source *s);
+
+/* Line and column of an offset, both from 1; columns count bytes. */
+void source_position(struct source *s, uint32_t offset, uint32_t *line, uint32_t *column);
+
+#endif

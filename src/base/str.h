@@ -1,0 +1,43 @@
+/* str: text being built, and interned names.
+ *
+ * A buf is always NUL-terminated once something was put into it. A name is a
+ * 32-bit id of an interned string: equal strings have equal ids, id 0 is "". */
+#ifndef HIRC_BASE_STR_H
+#define HIRC_BASE_STR_H
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct buf {
+	char *at; /* NUL-terminated, owned */
+	size_t n, cap;
+};
+
+void buf_putc(struct buf *b, char c);
+void buf_puts(struct buf *b, const char *s);
+void buf_putn(struct buf *b, const char *s, size_t n);
+void buf_puti(struct buf *b, int64_t i); /* decimal, fast */
+void buf_pad(struct buf *b, char c, unsigned count);
+void buf_printf(struct buf *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void buf_vprintf(struct buf *b, const char *format, va_list args);
+void buf_free(struct buf *b);
+
+struct names; /* the table of interned strings */
+struct names *names_new(void);
+void names_free(struct names *t);
+uint32_t names_intern(struct names *t, const char *s, size_t n);
+uint32_t names_intern_z(struct names *t, const char *s);
+const char *names_text(const struct names *t, uint32_t id); /* NUL-terminated */
+/* Id of s, or 0 when it was never interned. */
+uint32_t names_find(const struct names *t, const char *s, size_t n);
+uint32_t names_count(const struct names *t);
+/* Bytes that the table holds. */
+size_t names_bytes(const struct names *t);
+
+/* Edit distance of two words, at most limit + 1: what `did you mean` uses. */
+unsigned str_distance(const char *a, const char *b, unsigned limit);
+/* Sizes as users write them: 8K, 32M, 8G (powers of 1024). False when s is none or overflows. */
+bool str_parse_size(const char *s, int64_t *out);
+
+#endif
