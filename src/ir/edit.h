@@ -1,0 +1,35 @@
+/* edit: changing a program in place. */
+#ifndef HIRC_IR_EDIT_H
+#define HIRC_IR_EDIT_H
+#include "ir/build.h"
+
+/* Takes a statement out of its region; its operands no longer count as uses. */
+void ir_remove(struct module *m, op_id op);
+/* Moves a linked statement. */
+void ir_move_before(struct module *m, op_id where, op_id op);
+void ir_move_to_end(struct module *m, region_id r, op_id op);
+/* Makes operand `index` (into m->operand) use another value. */
+void ir_operand_set(struct module *m, uint32_t index, value_id v);
+/* Turns the DEF of a value into a WRITE: the statement now writes what `def` (an ALLOCATE or a
+ * view, whose DEF it becomes) binds. */
+void ir_bind(struct module *m, value_id v, op_id def);
+/* Replaces one statement's operands altogether (it stays where it is). */
+void ir_op_set_operands(struct module *m, op_id op, const struct ir_use *use, unsigned n);
+
+/* ---- questions */
+
+/* The storage a value lives in: itself, or what its view is a view of. */
+value_id ir_root(const struct module *m, value_id v);
+/* Whether the value has storage bound by an input, ALLOCATE or view. */
+bool ir_is_bound(const struct module *m, value_id v);
+/* How many loops enclose a statement; their ops, outermost first, when out is not NULL. */
+unsigned ir_enclosing_loops(const struct module *m, op_id op, op_id *out, unsigned max);
+bool ir_region_holds(const struct module *m, region_id r, op_id op);
+/* Whether statement a stands before b in program order. */
+bool ir_before(const struct module *m, op_id a, op_id b);
+/* All uses of v: for (uint32_t u = ir_value(m, v)->first_use; u; u = m->operand.at[u].next_use), DEF
+ * included, removed statements not. The next statement in program order, entering regions; 0 at the end. */
+op_id ir_walk(const struct module *m, op_id op);
+op_id ir_walk_first(const struct module *m);
+
+#endif

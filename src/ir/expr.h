@@ -1,0 +1,60 @@
+/* expr: integer expressions over constants, params, loop indices and the rank.
+ *
+ * Hash-consed; constants fold at building time in exact 64-bit arithmetic.
+ * Builders return 0 on overflow, on division by a zero constant and when `/` does
+ * not divide; the caller reports it. Extents are kept in the canonical form of
+ * expr_canon: a sum of products with a constant factor first, so that two extents
+ * are equal iff their ids are. Index expressions keep the shape that was written. */
+#ifndef HIRC_IR_EXPR_H
+#define HIRC_IR_EXPR_H
+#include "ir/ir.h"
+
+expr_id expr_const(struct module *m, int64_t k);
+expr_id expr_param(struct module *m, param_id p);
+expr_id expr_index(struct module *m, index_id i);
+expr_id expr_rank(struct module *m);
+expr_id expr_streams(struct module *m);
+expr_id expr_axis_index(struct module *m, mesh_id mesh, unsigned mesh_axis);
+expr_id expr_device(struct module *m, mesh_id mesh, unsigned mesh_axis, expr_id k);
+/* Any binary kind, EXPR_ADD … EXPR_OR; EXPR_NOT takes b = 0. */
+expr_id expr_op(struct module *m, enum expr_kind kind, expr_id a, expr_id b);
+static inline expr_id expr_add(struct module *m, expr_id a, expr_id b) { return expr_op(m, EXPR_ADD, a, b); }
+static inline expr_id expr_mul(struct module *m, expr_id a, expr_id b) { return expr_op(m, EXPR_MUL, a, b); }
+static inline expr_id expr_ceil_div(struct module *m, expr_id a, expr_id b) { return expr_op(m, EXPR_CEIL_DIV, a, b); }
+
+/* The canonical form: equal for polynomials that are equal. ceilDiv(k*e, k) becomes e; other
+ * divisions stay atoms. 0 on overflow. */
+expr_id expr_canon(struct module *m, expr_id e);
+bool expr_is_const(const struct module *m, expr_id e, int64_t *out);
+/* e with every use of loop index `from` replaced by `to`; likewise a param. 0 on overflow. */
+expr_id expr_replace_index(struct module *m, expr_id e, index_id from, expr_id to);
+expr_id expr_replace_param(struct module *m, expr_id e, param_id from, expr_id to);
+bool expr_uses_index(const struct module *m, expr_id e, index_id i);
+
+/* What an expression is evaluated with. */
+struct expr_env {
+	int64_t rank;		/* device id; -1: unknown */
+	int64_t streams;	/* number of streams */
+	const int64_t *index;	/* by index_id; NULL: none known */
+};
+enum expr_status { EXPR_OK, EXPR_UNDEFINED_PARAM, EXPR_OVERFLOW, EXPR_INDIVISIBLE, EXPR_UNKNOWN };
+/* Exact value. On failure *culprit (may be NULL) is the sub-expression at fault: the param without
+ * a value, the division that does not divide, or what is not known here (an index, the rank, a
+ * rank outside the mesh). */
+enum expr_status expr_eval(const struct module *m, expr_id e, const struct expr_env *env, int64_t *out, expr_id *culprit);
+
+/* Index of a device along an axis of a mesh; false when the mesh does not hold it. */
+bool mesh_axis_index(const struct mesh *mesh, uint32_t device, unsigned axis, uint32_t *out);
+/* Linear (row-major) position of a device; false when the mesh does not hold it. */
+bool mesh_position(const struct mesh *mesh, uint32_t device, uint32_t *out);
+/* The device at coordinates equal to those of position, except along axis where it is k. */
+uint32_t mesh_device_along(const struct mesh *mesh, uint32_t position, unsigned axis, uint32_t k);
+/* Axis by name, or -1. */
+int mesh_find_axis(const struct mesh *mesh, name_id name);
+
+/* Text. The concise surface: `4*h`, `ceilDiv(t, 3)`, `(8 + (rank - i)) % 8`; nvFuser's:
+ * `( i0 * 4 )`, `( ceilDiv(i0, 3) )`. Numbers of params and indices must be allotted for the latter. */
+void expr_print_hir(const struct module *m, expr_id e, struct buf *out);
+void expr_print_nvfuser(const struct module *m, expr_id e, struct buf *out);
+
+#endif

@@ -1,0 +1,134 @@
+/* expr_print: expressions in the spelling of either surface.
+ *
+ * The concise surface prints the fewest parentheses that keep the tree; nvFuser's puts every
+ * operation in parentheses of its own and constants last in products. */
+#include "ir/expr.h"
+#include "ir/spelling.h"
+
+static const struct {
+	const char *text; /* operator, with its blanks; or a function */
+	uint8_t precedence; /* 0: a function */
+} spelling[EXPR_KIND_COUNT] = {
+	[EXPR_OR] = {" or ", 1},    [EXPR_AND] = {" and ", 2},	[EXPR_NOT] = {"not ", 3},
+	[EXPR_EQ] = {" == ", 4},    [EXPR_NE] = {" != ", 4},	[EXPR_LT] = {" < ", 4},
+	[EXPR_LE] = {" <= ", 4},    [EXPR_GT] = {" > ", 4},	[EXPR_GE] = {" >= ", 4},
+	[EXPR_ADD] = {" + ", 5},    [EXPR_SUB] = {" - ", 5},	[EXPR_MUL] = {"*", 6},
+	[EXPR_DIV] = {" / ", 6},    [EXPR_MOD] = {" % ", 6},	[EXPR_FLOOR_DIV] = {"floorDiv", 0},
+	[EXPR_CEIL_DIV] = {"ceilDiv", 0}, [EXPR_MIN] = {"min", 0}, [EXPR_MAX] = {"max", 0},
+};
+
+static void print_name(const struct module *m, name_id name, struct buf *out)
+{
+	spelling_put_name(out, names_text(m->names, name));
+}
+
+static void print(const struct module *m, expr_id e, bool nvfuser, unsigned outer, struct buf *out);
+
+static void print_leaf(const struct module *m, const struct expr *x, bool nvfuser, struct buf *out)
+{
+	switch (x->kind) {
+	case EXPR_CONST:
+		buf_puti(out, x->k);
+		break;
+	case EXPR_PARAM: {
+		const struct param *p = &m->param.at[x->k];
+		if (nvfuser || !p->name)
+			buf_printf(out, "i%d", (int)p->number);
+		else
+			print_name(m, p->name, out);
+		break;
+	}
+	case EXPR_INDEX: {
+		const struct index *i = &m->index.at[x->k];
+		if (nvfuser || !i->name)
+			buf_printf(out, "i%d", (int)i->number);
+		else
+			print_name(m, i->name, out);
+		break;
+	}
+	case EXPR_RANK:
+		buf_puts(out, "rank");
+		break;
+	case EXPR_STREAMS:
+		buf_puts(out, nvfuser ? "numberOfStreams" : "streams");
+		break;
+	default:
+		break;
+	}
+}
+
+/* axis_index(x), device(x, k); the mesh is named when it is not the program's. */
+static void print_place(const struct module *m, const struct expr *x, bool nvfuser, struct buf *out)
+{
+	const struct mesh *mesh = &m->mesh.at[x->k];
+	buf_puts(out, x->kind == EXPR_DEVICE ? "device(" : "axis_index(");
+	print_name(m, mesh->axis_name[x->mesh_axis], out);
+	if (x->kind == EXPR_DEVICE) {
+		buf_puts(out, ", ");
+		print(m, x->a, nvfuser, 0, out);
+	}
+	if (x->k != m->default_mesh) {
+		buf_puts(out, ", ");
+		print_name(m, mesh->name, out);
+	}
+	buf_putc(out, ')');
+}
+
+static void print(const struct module *m, expr_id e, bool nvfuser, unsigned outer, struct buf *out)
+{
+	const struct expr *x = &m->expr.at[e];
+	switch (x->kind) {
+	case EXPR_CONST:
+	case EXPR_PARAM:
+	case EXPR_INDEX:
+	case EXPR_RANK:
+	case EXPR_STREAMS:
+		print_leaf(m, x, nvfuser, out);
+		return;
+	case EXPR_AXIS_INDEX:
+	case EXPR_DEVICE:
+		print_place(m, x, nvfuser, out);
+		return;
+	default:
+		break;
+	}
+	unsigned precedence = spelling[x->kind].precedence;
+	if (!precedence) {
+		buf_puts(out, nvfuser ? "( " : "");
+		buf_printf(out, "%s(", spelling[x->kind].text);
+		print(m, x->a, nvfuser, 0, out);
+		buf_puts(out, ", ");
+		print(m, x->b, nvfuser, 0, out);
+		buf_puts(out, nvfuser ? ") )" : ")");
+		return;
+	}
+	bool parentheses = nvfuser || precedence < outer;
+	if (parentheses)
+		buf_puts(out, nvfuser ? "( " : "(");
+	if (x->kind == EXPR_NOT) {
+		buf_puts(out, "not ");
+		print(m, x->a, nvfuser, 7, out);
+	} else if (nvfuser) {
+		bool swap = x->kind == EXPR_MUL && m->expr.at[x->a].kind == EXPR_CONST;
+		print(m, swap ? x->b : x->a, true, 0, out);
+		const char *text = spelling[x->kind].text;
+		buf_puts(out, x->kind == EXPR_MUL ? " * " : text);
+		print(m, swap ? x->a : x->b, true, 0, out);
+	} else {
+		print(m, x->a, false, precedence == 4 ? 5 : precedence, out); /* comparisons do not chain */
+		buf_puts(out, spelling[x->kind].text);
+		print(m, x->b, false, precedence + 1, out);
+	}
+	if (parentheses)
+		buf_puts(out, nvfuser ? " )" : ")");
+}
+
+void expr_print_hir(const struct module *m, expr_id e, struct buf *out)
+{
+	print(m, e, false, 0, out);
+}
+
+void expr_print_nvfuser(const struct module *m, expr_id e, struct buf *out)
+{
+	print(m, e, true, 0, out);
+}

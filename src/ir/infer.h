@@ -1,0 +1,64 @@
+/* infer: what an operation does to shapes and axes.
+ *
+ * infer_type gives the result type of an op whose type was left out: shape and dtype by the op's
+ * rule, the layout replicated on the operands' mesh (propagate-shardings chooses a better one).
+ * infer_axes says how the axes of operands and results correspond; passes and plan work on it. */
+#ifndef HIRC_IR_INFER_H
+#define HIRC_IR_INFER_H
+#include "ir/ir.h"
+
+enum { INFER_MAX_DIMS = 32, INFER_NONE = 255 };
+
+enum infer_dim_kind {
+	DIM_PARALLEL, /* in the result: blocks are computed independently */
+	DIM_REDUCED,  /* summed away: splitting it leaves a partial result */
+	DIM_WHOLE,    /* needed whole by every element (softmax axis, keys of sdpa) */
+};
+
+/* The iteration space of a statement. operand: of the READ values in order. */
+struct infer_axes {
+	unsigned dim_n;
+	uint8_t kind[INFER_MAX_DIMS]; /* enum infer_dim_kind */
+	uint8_t result[IR_MAX_LOGICAL];	    /* dim of each visible axis of the result */
+	uint8_t operand[8][IR_MAX_LOGICAL]; /* dim of each visible axis of an operand; INFER_NONE: broadcast */
+	unsigned operand_n;
+};
+
+/* False for statements without such a reading (extern, host statements, more than 8 operands). */
+bool infer_axes(const struct module *m, op_id op, struct infer_axes *out);
+
+/* The default result type number k of a statement that is complete but for its results' types:
+ * its kind, operands and attributes are given by a draft. Reports to d at `at` and returns 0 when
+ * operands do not fit (ranks, extents, dtypes). stated: the visible extents and dtype the user wrote
+ * (0: none), which some ops need (cast, broadcast, reshape without attribute). */
+struct infer_draft {
+	enum op_kind kind;
+	unsigned operand_n;
+	const value_id *operand; /* 0 where the operand is a scalar */
+	attrs_id attrs;
+	unsigned result; /* which result */
+	type_id stated;
+	uint32_t at;
+	mesh_id mesh; /* when no operand has one */
+};
+type_id infer_type(struct module *m, struct diag *d, const struct infer_draft *draft);
+/* Checks a stated type against the rule: shape and dtype; reports and returns false. */
+bool infer_check(struct module *m, struct diag *d, const struct infer_draft *draft);
+
+/* Hidden reduction axes that the result of a statement gets when its type does not say them: for a
+ * contraction the contracted axis' local part, for a reduction the reduced axes, for a resharding of
+ * a partial one mesh axis for each reduction done. Returns the type with them. */
+type_id infer_reduce_axes(struct module *m, op_id op, type_id result);
+
+/* The type of a view's result: shard_by_stream (the operand's type with `like`'s stream split, in the
+ * allocation domain too), select (one axis dropped). */
+type_id infer_select(struct module *m, type_id operand, unsigned axis);
+/* 0 when an axis to be dropped is merged with another. */
+type_id infer_shard(struct module *m, type_id operand);
+/* Bit i: axis i is reduced by axis=1 or axis=(0, 2); all without the attribute. */
+unsigned infer_reduced_axes(const struct module *m, attrs_id attrs, unsigned rank);
+
+/* Whether the op keeps a pending sum of operand k as a pending sum of its result (design: partials). */
+bool infer_keeps_partial(const struct module *m, op_id op, unsigned k);
+
+#endif

@@ -1,0 +1,584 @@
+/* infer_type: default result types, and checking stated ones.
+ *
+ * A rule computes the result's shape and dtype from a draft; the layout of an inferred type is
+ * replicated on the operands' mesh. */
+#include "ir/domain.h"
+#include "ir/expr.h"
+#include "ir/infer.h"
+#include "ir/layout.h"
+#include "ir/print.h"
+#include <string.h>
+
+struct result {
+	enum dtype dtype;
+	unsigned rank;
+	expr_id extent[IR_MAX_LOGICAL];
+};
+
+static const struct type *operand_type(struct module *m, const struct infer_draft *f, unsigned k)
+{
+	return k < f->operand_n && f->operand[k] ? value_type(m, f->operand[k]) : NULL;
+}
+
+static const struct domain *operand_domain(struct module *m, const struct infer_draft *f, unsigned k)
+{
+	const struct type *t = operand_type(m, f, k);
+	return t ? &m->domain.at[t->domain] : NULL;
+}
+
+/* `operand 2 is f32[3, 4] but operand 1 is f32[4, 4]` */
+static void report_pair(struct module *m, struct diag *d, const struct infer_draft *f, unsigned a, unsigned b, const char *what)
+{
+	struct buf x = {0}, y = {0};
+	ir_print_type(m, m->value.at[f->operand[a]].type, &x);
+	ir_print_type(m, m->value.at[f->operand[b]].type, &y);
+	diag_error(d, f->at, "%s: %s: operand %u is %s, operand %u is %s", op_info[f->kind].hir, what, a + 1, x.at, b + 1, y.at);
+	buf_free(&x);
+	buf_free(&y);
+}
+
+static void report(struct module *m, struct diag *d, const struct infer_draft *f, unsigned k, const char *what)
+{
+	struct buf x = {0};
+	ir_print_type(m, m->value.at[f->operand[k]].type, &x);
+	diag_error(d, f->at, "%s: %s, operand %u is %s", op_info[f->kind].hir, what, k + 1, x.at);
+	buf_free(&x);
+}
+
+static bool is_one(const struct module *m, expr_id e)
+{
+	int64_t k;
+	return expr_is_const(m, e, &k) && k == 1;
+}
+
+static bool same_dtypes(struct module *m, struct diag *d, const struct infer_draft *f, unsigned from)
+{
+	int first = -1;
+	for (unsigned k = from; k < f->operand_n; k++) {
+		const struct type *t = operand_type(m, f, k);
+		if (!t)
+			continue;
+		if (first < 0)
+			first = (int)k;
+		else if (t->dtype != operand_type(m, f, (unsigned)first)->dtype) {
+			report_pair(m, d, f, (unsigned)first, k, "operands must have one dtype");
+			diag_note(d, f->at, "there is no implicit promotion: use cast");
+			return false;
+		}
+	}
+	return true;
+}
+
+/* Right-aligned broadcasting of all tensor operands from `from` on. */
+static bool broadcast_shapes(struct module *m, struct diag *d, const struct infer_draft *f, struct result *r)
+{
+	unsigned widest = 0;
+	r->rank = 0;
+	for (unsigned k = 0; k < f->operand_n; k++) {
+		const struct domain *o = operand_domain(m, f, k);
+		if (!o)
+			continue;
+		if (o->rank > r->rank) {
+			memmove(r->extent + (o->rank - r->rank), r->extent, sizeof *r->extent * r->rank);
+			for (unsigned i = 0; i < o->rank - r->rank; i++)
+				r->extent[i] = expr_const(m, 1);
+			o = operand_domain(m, f, k);
+			r->rank = o->rank;
+		}
+		for (unsigned i = 0; i < o->rank; i++) {
+			expr_id *e = &r->extent[r->rank - o->rank + i], mine = o->axis[i].extent;
+			if (is_one(m, *e))
+				*e = mine;
+			else if (*e != mine && !is_one(m, mine)) {
+				report_pair(m, d, f, widest, k, "shapes differ");
+				return false;
+			}
+		}
+		widest = k;
+	}
+	return true;
+}
+
+static bool rule_pointwise(struct module *m, struct diag *d, const struct infer_draft *f, struct result *r)
+{
+	unsigned from = f->kind == OP_WHERE;
+	if (!same_dtypes(m, d, f, from) || !broadcast_shapes(m, d, f, r))
+		return false;
+	const struct type *first = NULL;
+	for (unsigned k = from; k < f->operand_n && !first; k++)
+		first = operand_type(m, f, k);
+	const struct type *stated = f->stated ? &m->type.at[f->stated] : NULL;
+	if (f->kind == OP_CAST || f->kind == OP_FULL || !first) {
+		if (!stated) {
+			diag_error(d, f->at, "%s needs a result type", op_info[f->kind].hir);
+			diag_note(d, f->at, "write `Y: f32[…] = %s(…)`", op_info[f->kind].hir);
+			return false;
+		}
+		r->dtype = (enum dtype)stated->dtype;
+		if (f->kind == OP_FULL || (!first && f->kind != OP_CAST)) {
+			const struct domain *s = &m->domain.at[stated->domain];
+			r->rank = s->rank;
+			for (unsigned i = 0; i < s->rank; i++)
+				r->extent[i] = s->axis[i].extent;
+		}
+		return true;
+	}
+	if (f->kind == OP_WHERE && operand_type(m, f, 0) && operand_type(m, f, 0)->dtype != DTYPE_BOOL) {
+		report(m, d, f, 0, "the condition must be bool");
+		return false;
+	}
+	r->dtype = op_info[f->kind].traits & TRAIT_BOOL ? DTYPE_BOOL : (enum dtype)first->dtype;
+	return true;
+}
+
+static void shape_of_operand(struct module *m, const struct infer_draft *f, unsigned k, struct result *r)
+{
+	const struct domain *o = operand_domain(m, f, k);
+	r->dtype = (enum dtype)operand_type(m, f, k)->dtype;
+	r->rank = o->rank;
+	for (unsigned i = 0; i < o->rank; i++)
+		r->extent[i] = o->axis[i].extent;
+}
+
+static bool rule_matmul(struct module *m, struct diag *d, const struct infer_draft *f, struct result *r)
+{
+	const struct domain *a = operand_domain(m, f, 0), *b = operand_domain(m, f, 1);
+	if (a->rank < 2 || b->rank < 2) {
+		report(m, d, f, a->rank < 2 ? 0 : 1, "operands need at least two axes");
+		return false;
+	}
+	if (a->axis[a->rank - 1].extent != b->axis[b->rank - 2].extent) {
+		report_pair(m, d, f, 0, 1, "the contracted extents differ");
+		return false;
+	}
+	unsigned batch = (a->rank > b->rank ? a->rank : b->rank) - 2;
+	for (unsigned i = 0; i < batch; i++) {
+		int ia = (int)a->rank - 2 - (int)batch + (int)i, ib = (int)b->rank - 2 - (int)batch + (int)i;
+		expr_id ea = ia >= 0 ? a->axis[ia].extent : 0, eb = ib >= 0 ? b->axis[ib].extent : 0;
+		if (ea && eb && ea != eb && !is_one(m, ea) && !is_one(m, eb)) {
+			report_pair(m, d, f, 0, 1, "the batch extents differ");
+			return false;
+		}
+		r->extent[i] = !ea || (eb && is_one(m, ea)) ? eb : ea;
+	}
+	r->dtype = (enum dtype)operand_type(m, f, 0)->dtype;
+	r->rank = batch + 2;
+	r->extent[batch] = a->axis[a->rank - 2].extent;
+	r->extent[batch + 1] = b->axis[b->rank - 1].extent;
+	return true;
+}
+
+static bool rule_linear(struct module *m, struct diag *d, const struct infer_draft *f, struct result *r)
+{
+	const struct domain *x = operand_domain(m, f, 0), *w = operand_domain(m, f, 1), *b = operand_domain(m, f, 2);
+	if (x->rank < 1) {
+		report(m, d, f, 0, "the input needs at least one axis");
+		return false;
+	}
+	if (w->rank != 2) {
+		report(m, d, f, 1, "the weight must be [n, k]");
+		return false;
+	}
+	if (x->axis[x->rank - 1].extent != w->axis[1].extent) {
+		report_pair(m, d, f, 0, 1, "the contracted extents differ");
+		return false;
+	}
+	if (b && (b->rank != 1 || b->axis[0].extent != w->axis[0].extent)) {
+		report_pair(m, d, f, 1, 2, "the bias must be [n]");
+		return false;
+	}
+	shape_of_operand(m, f, 0, r);
+	r->extent[r->rank - 1] = w->axis[0].extent;
+	return true;
+}
+
+
+static bool attr_is_true(const struct module *m, attrs_id attrs, const char *key)
+{
+	const struct attr *a = attrs_find(m, attrs, key);
+	return a && a->kind == ATTR_NAME && !strcmp(names_text(m->names, a->u.name), "true");
+}
+
+static bool rule_reduction(struct module *m, struct diag *d, const struct infer_draft *f, struct result *r)
+{
+	const struct domain *o = operand_domain(m, f, 0);
+	const struct attr *a = attrs_find(m, f->attrs, "axis");
+	for (unsigned i = 0; a && i < (a->kind == ATTR_INTS ? a->n : 1); i++) {
+		int64_t k = a->kind == ATTR_INTS ? a->u.ints[i] : a->u.i;
+		if ((a->kind != ATTR_INTS && a->kind != ATTR_INT) || k >= o->rank || k < -(int64_t)o->rank) {
+			report(m, d, f, 0, "axis= must name axes of the operand");
+			return false;
+		}
+	}
+	unsigned mask = infer_reduced_axes(m, f->attrs, o->rank);
+	bool keep = attr_is_true(m, f->attrs, "keepdims");
+	r->dtype = (enum dtype)operand_type(m, f, 0)->dtype;
+	r->rank = 0;
+	for (unsigned i = 0; i < o->rank; i++)
+		if (!(mask >> i & 1))
+			r->extent[r->rank++] = operand_domain(m, f, 0)->axis[i].extent;
+		else if (keep)
+			r->extent[r->rank++] = expr_const(m, 1);
+	return true;
+}
+
+static bool shape_attr(struct module *m, struct diag *d, const struct infer_draft *f, struct result *r)
+{
+	const struct attr *a = attrs_find(m, f->attrs, "shape");
+	const struct domain *s = f->stated ? &m->domain.at[m->type.at[f->stated].domain] : NULL;
+	if (!s && (!a || a->kind != ATTR_EXPRS)) {
+		diag_error(d, f->at, "%s needs its result shape", op_info[f->kind].hir);
+		diag_note(d, f->at, "write `%s(X, [m, n])` or state the result type", op_info[f->kind].hir);
+		return false;
+	}
+	if (f->operand_n && operand_type(m, f, 0))
+		r->dtype = (enum dtype)operand_type(m, f, 0)->dtype;
+	r->rank = a && a->kind == ATTR_EXPRS ? a->n : s->rank;
+	if (r->rank > IR_MAX_LOGICAL)
+		r->rank = IR_MAX_LOGICAL;
+	for (unsigned i = 0; i < r->rank; i++)
+		r->extent[i] = a && a->kind == ATTR_EXPRS ? a->u.exprs[i] : s->axis[i].extent;
+	return true;
+}
+
+static expr_id product(struct module *m, const expr_id *e, unsigned n)
+{
+	expr_id p = expr_const(m, 1);
+	for (unsigned i = 0; i < n && p; i++)
+		p = expr_canon(m, expr_mul(m, p, e[i]));
+	return p;
+}
+
+static bool rule_reshape(struct module *m, struct diag *d, const struct infer_draft *f, struct result *r)
+{
+	struct result o = {0};
+	if (!shape_attr(m, d, f, r))
+		return false;
+	shape_of_operand(m, f, 0, &o);
+	int64_t a, b;
+	expr_id pa = product(m, o.extent, o.rank), pb = product(m, r->extent, r->rank);
+	if (pa && pb && pa != pb && expr_is_const(m, pa, &a) && expr_is_const(m, pb, &b)) {
+		report(m, d, f, 0, "the number of elements changes");
+		return false;
+	}
+	return true;
+}
+
+static bool rule_permute(struct module *m, struct diag *d, const struct infer_draft *f, struct result *r)
+{
+	const struct domain *o = operand_domain(m, f, 0);
+	const struct attr *a = attrs_find(m, f->attrs, "dims");
+	unsigned seen = 0;
+	if (!a || a->kind != ATTR_INTS || a->n != o->rank) {
+		report(m, d, f, 0, "permute takes one number for each axis");
+		return false;
+	}
+	r->dtype = (enum dtype)operand_type(m, f, 0)->dtype;
+	r->rank = o->rank;
+	for (unsigned i = 0; i < o->rank; i++) {
+		int64_t k = a->u.ints[i];
+		if (k < 0 || k >= o->rank || seen >> k & 1) {
+			report(m, d, f, 0, "permute takes each axis once");
+			return false;
+		}
+		seen |= 1u << k;
+		r->extent[i] = o->axis[k].extent;
+	}
+	return true;
+}
+
+static bool attr_int_axis(struct module *m, struct diag *d, const struct infer_draft *f, unsigned rank, unsigned *out)
+{
+	const struct attr *a = attrs_find(m, f->attrs, "axis");
+	int64_t k = a && a->kind == ATTR_INT ? a->u.i : a ? rank : 0;
+	k = k < 0 ? k + rank : k;
+	if (k < 0 || k >= rank) {
+		report(m, d, f, 0, "axis= must name an axis of the operand");
+		return false;
+	}
+	*out = (unsigned)k;
+	return true;
+}
+
+static expr_id attr_expr(struct module *m, attrs_id attrs, const char *key)
+{
+	const struct attr *a = attrs_find(m, attrs, key);
+	return !a ? 0 : a->kind == ATTR_INT ? expr_const(m, a->u.i) : a->kind == ATTR_EXPR ? a->u.expr : 0;
+}
+
+static bool rule_slice(struct module *m, struct diag *d, const struct infer_draft *f, struct result *r)
+{
+	unsigned axis;
+	shape_of_operand(m, f, 0, r);
+	if (!attr_int_axis(m, d, f, r->rank, &axis))
+		return false;
+	expr_id start = attr_expr(m, f->attrs, "start"), stop = attr_expr(m, f->attrs, "stop");
+	if (f->kind == OP_PAD) {
+		expr_id before = attr_expr(m, f->attrs, "before"), after = attr_expr(m, f->attrs, "after");
+		for (unsigned i = 0; i < 2; i++)
+			if (i ? after : before)
+				r->extent[axis] = expr_canon(m, expr_add(m, r->extent[axis], i ? after : before));
+	} else {
+		stop = stop ? stop : r->extent[axis];
+		r->extent[axis] = start ? expr_canon(m, expr_op(m, EXPR_SUB, stop, start)) : expr_canon(m, stop);
+	}
+	return r->extent[axis] != 0;
+}
+
+static bool rule_cat(struct module *m, struct diag *d, const struct infer_draft *f, struct result *r)
+{
+	unsigned axis;
+	if (!f->operand_n || !operand_type(m, f, 0) || !same_dtypes(m, d, f, 0))
+		return false;
+	shape_of_operand(m, f, 0, r);
+	if (!attr_int_axis(m, d, f, r->rank, &axis))
+		return false;
+	for (unsigned k = 1; k < f->operand_n; k++) {
+		const struct domain *o = operand_domain(m, f, k);
+		if (!o || o->rank != r->rank) {
+			report(m, d, f, 0, "operands must have one rank");
+			return false;
+		}
+		r->extent[axis] = expr_canon(m, expr_add(m, r->extent[axis], operand_domain(m, f, k)->axis[axis].extent));
+	}
+	return r->extent[axis] != 0;
+}
+
+static bool rule_sdpa(struct module *m, struct diag *d, const struct infer_draft *f, struct result *r)
+{
+	const struct domain *q = operand_domain(m, f, 0), *k = operand_domain(m, f, 1), *v = operand_domain(m, f, 2);
+	if (q->rank < 2 || k->rank != q->rank || v->rank != q->rank || q->axis[q->rank - 1].extent != k->axis[k->rank - 1].extent ||
+	    k->axis[k->rank - 2].extent != v->axis[v->rank - 2].extent) {
+		report_pair(m, d, f, 0, 1, "q, k and v do not fit");
+		return false;
+	}
+	shape_of_operand(m, f, 0, r);
+	r->extent[r->rank - 1] = operand_domain(m, f, 2)->axis[r->rank - 1].extent;
+	return true;
+}
+
+static bool rule(struct module *m, struct diag *d, const struct infer_draft *f, struct result *r)
+{
+	uint32_t traits = op_info[f->kind].traits;
+	for (unsigned k = 0; k < f->operand_n && !(traits & TRAIT_POINTWISE); k++)
+		if (!f->operand[k]) {
+			diag_error(d, f->at, "%s: operand %u must be a tensor", op_info[f->kind].hir, k + 1);
+			return false;
+		}
+	if (traits & TRAIT_POINTWISE)
+		return rule_pointwise(m, d, f, r);
+	if (traits & TRAIT_REDUCTION)
+		return rule_reduction(m, d, f, r);
+	switch (f->kind) {
+	case OP_MATMUL: return same_dtypes(m, d, f, 0) && rule_matmul(m, d, f, r);
+	case OP_LINEAR: return same_dtypes(m, d, f, 0) && rule_linear(m, d, f, r);
+	case OP_RESHAPE: return rule_reshape(m, d, f, r);
+	case OP_BROADCAST: return shape_attr(m, d, f, r);
+	case OP_IOTA:
+		if (f->stated)
+			r->dtype = (enum dtype)m->type.at[f->stated].dtype;
+		return shape_attr(m, d, f, r);
+	case OP_PERMUTE: return rule_permute(m, d, f, r);
+	case OP_SLICE:
+	case OP_PAD: return rule_slice(m, d, f, r);
+	case OP_CAT: return rule_cat(m, d, f, r);
+	case OP_SDPA: return rule_sdpa(m, d, f, r);
+	default:
+		if (f->operand_n && operand_type(m, f, 0)) {
+			shape_of_operand(m, f, 0, r);
+			return true;
+		}
+		diag_error(d, f->at, "%s needs a result type", op_info[f->kind].hir);
+		return false;
+	}
+}
+
+type_id infer_type(struct module *m, struct diag *d, const struct infer_draft *f)
+{
+	struct result r = {0};
+	if (!rule(m, d, f, &r))
+		return 0;
+	struct domain_builder b;
+	domain_begin(&b);
+	for (unsigned i = 0; i < r.rank; i++)
+		if (!r.extent[i] || domain_add_axis(&b, AXIS_ITER, r.extent[i]) < 0) {
+			diag_error(d, f->at, "%s: the result has too many axes or an extent overflows", op_info[f->kind].hir);
+			return 0;
+		}
+	domain_allocate_default(&b, false);
+	mesh_id mesh = f->mesh;
+	for (unsigned k = f->operand_n; k-- > 0;)
+		if (operand_type(m, f, k) && operand_type(m, f, k)->mesh)
+			mesh = operand_type(m, f, k)->mesh;
+	return type_make(m, r.dtype, MEMORY_GLOBAL, mesh, domain_finish(m, &b));
+}
+
+bool infer_check(struct module *m, struct diag *d, const struct infer_draft *f)
+{
+	struct result r = {0};
+	if (!rule(m, d, f, &r))
+		return false;
+	const struct type *t = &m->type.at[f->stated];
+	const struct domain *s = &m->domain.at[t->domain];
+	bool contraction = op_info[f->kind].traits & TRAIT_CONTRACTION;
+	bool fits = s->rank == r.rank && (t->dtype == r.dtype || contraction);
+	int64_t a, b;
+	for (unsigned i = 0; fits && i < r.rank; i++)
+		fits = s->axis[i].extent == r.extent[i] ||
+		       !(expr_is_const(m, s->axis[i].extent, &a) && expr_is_const(m, r.extent[i], &b));
+	if (fits)
+		return true;
+	struct buf stated = {0}, inferred = {0};
+	ir_print_type(m, f->stated, &stated);
+	type_id i = infer_type(m, d, f);
+	if (i)
+		ir_print_type(m, i, &inferred);
+	diag_error(d, f->at, "%s gives %s, not %s", op_info[f->kind].hir, inferred.at ? inferred.at : "another type", stated.at);
+	if (t->dtype != r.dtype)
+		diag_note(d, f->at, "use cast to change the dtype");
+	buf_free(&stated);
+	buf_free(&inferred);
+	return false;
+}
+
+/* A domain without one logical axis and all that derives from it; 0 when it is merged with another. */
+static domain_id without_axis(struct module *m, domain_id id, unsigned logical)
+{
+	const struct domain d = m->domain.at[id];
+	struct domain_builder b;
+	uint8_t to[IR_MAX_AXES];
+	domain_begin(&b);
+	for (unsigned a = 0; a < d.axis_n; a++) {
+		int from = layout_logical_of(&d, a);
+		to[a] = INFER_NONE;
+		if (from < 0)
+			return 0;
+		if ((unsigned)from == logical)
+			continue;
+		to[a] = b.axis_n;
+		b.axis[b.axis_n++] = d.axis[a];
+		if (a < d.logical_n)
+			b.logical_n++, b.rank = (uint8_t)(b.rank + (a < d.rank));
+	}
+	for (unsigned x = 0; x < d.xform_n; x++) {
+		struct xform f = d.xform[x];
+		if (to[f.in[0]] == INFER_NONE)
+			continue;
+		f.in[0] = to[f.in[0]];
+		f.out[0] = to[f.out[0]];
+		if (f.kind == XFORM_SPLIT_OUTER || f.kind == XFORM_SPLIT_INNER)
+			f.out[1] = to[f.out[1]];
+		b.xform[b.xform_n++] = f;
+	}
+	for (unsigned i = 0; i < d.loop_n; i++)
+		if (to[d.loop[i]] != INFER_NONE)
+			b.loop[b.loop_n++] = to[d.loop[i]];
+	for (unsigned i = 0; i < d.alloc_n; i++)
+		if (to[d.alloc[i]] != INFER_NONE) {
+			b.contiguous[b.alloc_n] = d.contiguous[i];
+			b.alloc[b.alloc_n++] = to[d.alloc[i]];
+		}
+	return domain_finish(m, &b);
+}
+
+type_id infer_select(struct module *m, type_id operand, unsigned axis)
+{
+	struct type t = m->type.at[operand];
+	domain_id d = without_axis(m, t.domain, axis);
+	return d ? type_make(m, (enum dtype)t.dtype, MEMORY_LOCAL, t.mesh, d) : 0;
+}
+
+type_id infer_shard(struct module *m, type_id operand)
+{
+	struct type t = m->type.at[operand];
+	domain_id id = t.domain;
+	for (unsigned a = m->domain.at[id].logical_n; a-- > m->domain.at[id].rank;)
+		if (m->domain.at[id].axis[a].kind == AXIS_REDUCE && !(id = without_axis(m, id, a)))
+			return 0;
+	struct domain_builder b;
+	domain_edit(&b, &m->domain.at[id]);
+	domain_allocate_default(&b, false);
+	return type_make(m, (enum dtype)t.dtype, MEMORY_LOCAL, t.mesh, domain_finish(m, &b));
+}
+
+/* Appends a reduce axis like logical axis `from` of another tensor: its local part, or, where the
+ * result has no partial for them, its mesh placements too. */
+static void add_reduce(struct module *m, struct sugar *s, type_id operand, unsigned from, unsigned partial, unsigned used)
+{
+	struct sugar o;
+	const struct type t = m->type.at[operand];
+	if (s->axis_n == IR_MAX_LOGICAL || !sugar_from_domain(m, t.domain, t.mesh, &o))
+		return;
+	struct sugar_axis a = {.extent = o.axis[from].extent, .kind = AXIS_REDUCE, .rf = partial != 0};
+	bool whole = false;
+	for (unsigned k = 0; k < o.axis[from].place_n; k++) {
+		struct sugar_place p = o.axis[from].place[k];
+		if (p.kind != SUGAR_MESH)
+			continue;
+		uint32_t size = m->mesh.at[t.mesh].size[p.mesh_axis];
+		int64_t extent;
+		whole = expr_is_const(m, a.extent, &extent) && extent == size;
+		if (partial >> p.mesh_axis & 1)
+			a.extent = whole ? expr_const(m, 1) : expr_canon(m, expr_ceil_div(m, a.extent, expr_const(m, size)));
+		else if (!(used >> p.mesh_axis & 1))
+			a.place[a.place_n++] = p;
+	}
+	if (partial && whole && is_one(m, a.extent))
+		return; /* the device half is all of it */
+	s->axis[s->axis_n++] = a;
+}
+
+type_id infer_reduce_axes(struct module *m, op_id op, type_id result)
+{
+	const struct type t = m->type.at[result];
+	struct sugar s;
+	const struct domain *d = &m->domain.at[t.domain];
+	uint32_t traits = op_traits(m, op);
+	unsigned partial = 0, used = 0, n;
+	if (!(traits & (TRAIT_CONTRACTION | TRAIT_REDUCTION | TRAIT_RESHARD | TRAIT_REDUCES)) || !op_role_count(m, op, ROLE_READ))
+		return result;
+	for (unsigned a = 0; a < d->logical_n; a++) {
+		if (d->axis[a].kind == AXIS_REDUCE)
+			return result;
+		if (d->axis[a].kind == AXIS_PARTIAL)
+			partial |= 1u << d->axis[a].mesh_axis;
+		used |= layout_mesh_axes(m, result, a);
+	}
+	value_id x = op_read(m, op, 0);
+	type_id tx = m->value.at[x].type;
+	if (m->type.at[tx].mesh != t.mesh || !sugar_from_domain(m, t.domain, t.mesh, &s))
+		return result;
+	n = s.axis_n;
+	if (traits & (TRAIT_CONTRACTION | TRAIT_REDUCTION)) {
+		unsigned rank = value_domain(m, x)->rank;
+		unsigned mask = traits & TRAIT_CONTRACTION ? 1u << (rank - 1) : infer_reduced_axes(m, m->op.at[op].attrs, rank);
+		if (!rank)
+			return result;
+		for (unsigned a = 0; a < rank; a++)
+			if (mask >> a & 1)
+				add_reduce(m, &s, tx, a, partial, used);
+	} else {
+		const struct domain *o = value_domain(m, x);
+		for (unsigned a = o->rank; a < o->logical_n && s.axis_n < IR_MAX_LOGICAL; a++) {
+			struct axis p = value_domain(m, x)->axis[a];
+			if (p.kind != AXIS_PARTIAL || (used >> p.mesh_axis & 1))
+				continue;
+			s.axis[s.axis_n++] = (struct sugar_axis){.extent = p.extent, .kind = AXIS_REDUCE, .place_n = 1,
+								 .place = {{.kind = SUGAR_MESH, .mesh_axis = p.mesh_axis}}};
+		}
+	}
+	if (s.axis_n == n)
+		return result;
+	/* keep the allocation: expand both ways and take the one that gave this type */
+	domain_id with, without;
+	unsigned culprit;
+	struct sugar before = s;
+	before.axis_n = n;
+	for (unsigned u = 0; u < 2; u++) {
+		if (sugar_expand(m, &before, t.mesh, u, &without, &culprit) || sugar_expand(m, &s, t.mesh, u, &with, &culprit))
+			return result;
+		if (without == t.domain)
+			return type_with_domain(m, result, with);
+	}
+	return result;
+}

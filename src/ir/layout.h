@@ -1,0 +1,57 @@
+/* layout: which part of a tensor a rank holds, and where it stands in memory.
+ *
+ * A block of a split of n by k is ceilDiv(n, k) long, clipped at the end; swizzle1d(x): the step r
+ * of the rank with index i along x is block (i + r) mod size. */
+#ifndef HIRC_IR_LAYOUT_H
+#define HIRC_IR_LAYOUT_H
+#include "ir/ir.h"
+
+/* ---- the general map, for any transforms */
+
+struct layout_env {
+	int64_t extent[IR_MAX_AXES]; /* value of every axis' extent */
+	int64_t mesh_index[IR_MAX_MESH_AXES]; /* index of the rank along each mesh axis, for swizzle1d */
+};
+/* Evaluates the extents of a domain; false with a culprit expression when one is not known. */
+bool layout_env_init(const struct module *m, type_id t, int64_t rank, struct layout_env *env, expr_id *culprit);
+/* Logical index (logical_n entries) of the element at loop coordinates (loop_n entries); false when
+ * it lies in padding. */
+bool layout_logical_index(const struct domain *d, const struct layout_env *env, const int64_t *loop, int64_t *logical);
+
+/* ---- chains: layouts that hold one interval of a logical axis */
+
+/* One outer split on the way from a logical axis to what is held of it. */
+struct layout_step {
+	uint8_t place;	   /* PLACE_MESH, PLACE_STREAM, PLACE_SERIAL */
+	uint8_t mesh_axis; /* PLACE_MESH */
+	uint8_t swizzled;  /* block (index along swizzle_axis + r) mod count */
+	uint8_t swizzle_axis;
+	uint8_t axis;	   /* the loop axis whose coordinate chooses the block */
+	expr_id count, block; /* number of blocks; extent of one */
+};
+struct layout_chain {
+	unsigned n;
+	struct layout_step step[IR_MAX_AXES];
+};
+/* The chain of a logical axis; false when the axis is merged, split inner-first by a parallel
+ * axis or in blocks, so that a rank may hold several intervals of it. Steps that are stream or
+ * serial axes are included: whether they are bound is the caller's matter. */
+bool layout_chain(const struct module *m, type_id t, unsigned logical, struct layout_chain *out);
+
+/* ---- comparing */
+
+/* Whether two tensors' axes are spread over devices alike (same mesh): splits without a mesh axis
+ * below them do not count, so `n@x@stream(4)` is like `n@x` and `n@stream(4)@x` is not. */
+bool layout_same_footprint(const struct module *m, type_id ta, unsigned a, type_id tb, unsigned b);
+/* Whether the transforms of two logical axes are the same altogether. */
+bool layout_same_axis(const struct module *m, type_id ta, unsigned a, type_id tb, unsigned b);
+/* Bit k is set when the axis is spread over mesh axis k. */
+unsigned layout_mesh_axes(const struct module *m, type_id t, unsigned logical);
+/* The logical axis that produced an axis of the domain, or -1 when it is a merge of several. */
+int layout_logical_of(const struct domain *d, unsigned axis);
+/* The pending reduction over a mesh axis: its logical axis, or -1. */
+int layout_partial(const struct domain *d, unsigned mesh_axis);
+/* The first stream or host-serial axis of the loop domain (an axis), or -1. */
+int layout_loop_axis(const struct domain *d, unsigned which);
+
+#endif

@@ -1,0 +1,130 @@
+/* module: the tables of a program, their life, and access to operands. */
+#include "ir/cons.h"
+#include "ir/ir.h"
+#include <string.h>
+
+struct module *module_new(struct names *names)
+{
+	struct module *m = mem_zalloc(sizeof *m);
+	m->arena = arena_new();
+	m->names = names ? names : names_new();
+	m->cons = mem_zalloc(sizeof *m->cons);
+	/* id 0 of every table is "none" */
+	vec_push(&m->expr, (struct expr){0});
+	vec_push(&m->mesh, (struct mesh){0});
+	vec_push(&m->group, (struct group){0});
+	vec_push(&m->param, (struct param){0});
+	vec_push(&m->index, (struct index){0});
+	vec_push(&m->handle, (struct handle){0});
+	vec_push(&m->domain, (struct domain){0});
+	vec_push(&m->type, (struct type){0});
+	vec_push(&m->value, (struct value){0});
+	vec_push(&m->operand, (struct operand){0});
+	vec_push(&m->scalar, (struct scalar){0});
+	vec_push(&m->op, (struct op){0});
+	vec_push(&m->region, (struct region){0});
+	vec_push(&m->attrs, (struct attrs){0});
+	vec_push(&m->team, (struct team){0});
+	vec_push(&m->region, (struct region){0});
+	m->body = 1;
+	return m;
+}
+
+void module_free(struct module *m)
+{
+	if (!m)
+		return;
+	vec_free(&m->expr);
+	vec_free(&m->mesh);
+	vec_free(&m->group);
+	vec_free(&m->param);
+	vec_free(&m->index);
+	vec_free(&m->handle);
+	vec_free(&m->domain);
+	vec_free(&m->type);
+	vec_free(&m->value);
+	vec_free(&m->operand);
+	vec_free(&m->scalar);
+	vec_free(&m->op);
+	vec_free(&m->region);
+	vec_free(&m->attrs);
+	vec_free(&m->team);
+	vec_free(&m->input);
+	vec_free(&m->output);
+	vec_free(&m->assumption);
+	vec_free(&m->axis_ids);
+	struct cons_table *tables[] = {&m->cons->expr,	 &m->cons->domain, &m->cons->type,
+				       &m->cons->scalar, &m->cons->attrs,  &m->cons->team};
+	for (unsigned i = 0; i < sizeof tables / sizeof *tables; i++)
+		cons_table_free(tables[i]);
+	free(m->cons);
+	names_free(m->names);
+	arena_free(m->arena);
+	free(m);
+}
+
+size_t module_bytes(const struct module *m)
+{
+	size_t n = arena_bytes(m->arena) + names_bytes(m->names);
+#define TABLE(t) n += sizeof *m->t.at * m->t.n
+	TABLE(expr), TABLE(mesh), TABLE(group), TABLE(param), TABLE(index), TABLE(handle), TABLE(domain), TABLE(type);
+	TABLE(value), TABLE(operand), TABLE(scalar), TABLE(op), TABLE(region), TABLE(attrs), TABLE(team);
+	TABLE(input), TABLE(output), TABLE(assumption), TABLE(axis_ids);
+#undef TABLE
+	const struct cons_table *tables[] = {&m->cons->expr,   &m->cons->domain, &m->cons->type,
+					     &m->cons->scalar, &m->cons->attrs,	 &m->cons->team};
+	for (unsigned i = 0; i < sizeof tables / sizeof *tables; i++)
+		n += 2 * sizeof(uint32_t) * tables[i]->cap;
+	return n;
+}
+
+uint32_t op_operand_id(const struct module *m, op_id op, enum role role, unsigned k)
+{
+	const struct op *o = &m->op.at[op];
+	for (unsigned i = 0; i < o->operand_n; i++) {
+		const struct operand *p = &m->operand.at[o->operand + i];
+		if (p->role == role && k-- == 0)
+			return p->id;
+	}
+	return 0;
+}
+
+unsigned op_role_count(const struct module *m, op_id op, enum role role)
+{
+	const struct op *o = &m->op.at[op];
+	unsigned n = 0;
+	for (unsigned i = 0; i < o->operand_n; i++)
+		n += m->operand.at[o->operand + i].role == role;
+	return n;
+}
+
+value_id op_result(const struct module *m, op_id op, unsigned k)
+{
+	return m->op.at[op].def_n ? op_def(m, op, k) : op_write(m, op, k);
+}
+
+expr_id op_scalar_expr(const struct module *m, op_id op, unsigned k)
+{
+	uint32_t s = op_operand_id(m, op, ROLE_SCALAR, k);
+	return s ? m->scalar.at[s].expr : 0;
+}
+
+const struct attr *attrs_find(const struct module *m, attrs_id attrs, const char *key)
+{
+	const struct attrs *l = &m->attrs.at[attrs];
+	for (uint32_t i = 0; i < l->n; i++)
+		if (!strcmp(names_text(m->names, l->at[i].key), key))
+			return &l->at[i];
+	return NULL;
+}
+
+const struct attr *op_attr(const struct module *m, op_id op, const char *key)
+{
+	return attrs_find(m, m->op.at[op].attrs, key);
+}
+
+int64_t op_attr_int(const struct module *m, op_id op, const char *key, int64_t otherwise)
+{
+	const struct attr *a = op_attr(m, op, key);
+	return a && a->kind == ATTR_INT ? a->u.i : otherwise;
+}

@@ -1,0 +1,34 @@
+/* number: T, i, axis, stream and Communication numbers.
+ *
+ * Numbers are IR state, allotted in the order in which the nvFuser surface first prints things: a
+ * value takes numbers for its loop axes when it is printed first, the halves of a split together,
+ * outer first; axes outside the loop domain follow after all values, those of a value only when the
+ * TransformPrinter section or a HirAliasSelect prints them. Params and loop indices share one
+ * counter, and so do Communications, P2PCommunications and EndCoalescings. Stream handles start at 1,
+ * all else at 0. Numbers that a file states are kept; what is new takes the smallest that are free. */
+#ifndef HIRC_IR_NUMBER_H
+#define HIRC_IR_NUMBER_H
+#include "ir/ir.h"
+
+/* Allots every number that is missing. Idempotent. */
+void ir_number(struct module *m);
+/* Whether every number is the one that parsing the concise surface would lead to if it stated only
+ * what it shows anyway: the numbers in T3, i3, c3 and main3 of things without a name of their own. */
+bool ir_numbers_are_default(struct module *m);
+/* The number of axis a (of its type's domain) of value v; -1: none, which after ir_number only axes
+ * have that are never printed. */
+int32_t ir_axis_number(const struct module *m, value_id v, unsigned a);
+void ir_set_axis_numbers(struct module *m, value_id v, const int32_t *number); /* axis_n entries, -1: none */
+
+/* Printing leaves a module as it was: save, number, print, restore (which frees the state). */
+struct number_state;
+struct number_state *ir_number_save(const struct module *m);
+void ir_number_restore(struct module *m, struct number_state *state);
+
+/* Whether a statement has a number: a Communication, send, receive or end_coalescing. */
+bool ir_op_is_numbered(const struct module *m, op_id op);
+/* What a handle is called that has no name: main, main2, …; a Communication: c272. */
+void ir_default_handle_name(int32_t number, struct buf *out);
+bool ir_is_default_name(const struct module *m, name_id name, char prefix, int32_t number); /* T3 i3 c3 m(ain) */
+
+#endif

@@ -1,0 +1,573 @@
+/* print_hir: a program in the concise surface.
+ *
+ * Default functions shared with the semantic step: sugar_expand (types), infer_shard and infer_select
+ * (types of views), infer_reduce_axes (hidden axes), ir_team_axes (axis= for a team), ir_number. */
+#include "ir/domain.h"
+#include "ir/edit.h"
+#include "ir/expr.h"
+#include "ir/infer.h"
+#include "ir/number.h"
+#include "ir/print.h"
+#include "ir/print_type.h"
+#include "ir/spelling.h"
+#include <string.h>
+
+static void put_name(const struct module *m, name_id name, struct buf *out)
+{
+	spelling_put_name(out, names_text(m->names, name));
+}
+
+void ir_print_value_name(struct module *m, value_id v, struct buf *out)
+{
+	if (m->value.at[v].name)
+		put_name(m, m->value.at[v].name, out);
+	else
+		buf_printf(out, "T%d", (int)m->value.at[v].number);
+}
+
+static void print_handle(const struct module *m, handle_id h, struct buf *out)
+{
+	const struct handle *x = &m->handle.at[h];
+	if (x->name)
+		put_name(m, x->name, out);
+	else if (x->number <= 1)
+		buf_puts(out, "main");
+	else
+		buf_printf(out, "main%d", (int)x->number);
+}
+
+static void print_statement_name(const struct module *m, op_id op, struct buf *out)
+{
+	if (m->op.at[op].name)
+		put_name(m, m->op.at[op].name, out);
+	else
+		buf_printf(out, "c%d", (int)m->op.at[op].number);
+}
+
+static void print_scalar(const struct module *m, scalar_id s, struct buf *out)
+{
+	const struct scalar *x = &m->scalar.at[s];
+	if (x->expr)
+		expr_print_hir(m, x->expr, out);
+	else
+		spelling_put_double(out, x->literal);
+}
+
+static void print_attr_value(const struct module *m, const struct attr *a, struct buf *out)
+{
+	switch ((enum attr_kind)a->kind) {
+	case ATTR_INT: buf_puti(out, a->u.i); break;
+	case ATTR_FLOAT: spelling_put_double(out, a->u.f); break;
+	case ATTR_NAME: spelling_put_attr_name(out, names_text(m->names, a->u.name)); break;
+	case ATTR_STRING: spelling_put_string(out, names_text(m->names, a->u.name)); break;
+	case ATTR_EXPR: expr_print_hir(m, a->u.expr, out); break;
+	case ATTR_INTS:
+		buf_putc(out, '(');
+		for (uint32_t i = 0; i < a->n; i++) {
+			buf_puts(out, i ? ", " : "");
+			buf_puti(out, a->u.ints[i]);
+		}
+		buf_putc(out, ')');
+		break;
+	case ATTR_EXPRS:
+		buf_putc(out, '[');
+		for (uint32_t i = 0; i < a->n; i++) {
+			buf_puts(out, i ? ", " : "");
+			expr_print_hir(m, a->u.exprs[i], out);
+		}
+		buf_putc(out, ']');
+		break;
+	}
+}
+
+static void print_braced_attrs(const struct module *m, attrs_id attrs, struct buf *out)
+{
+	const struct attrs *l = &m->attrs.at[attrs];
+	if (!l->n)
+		return;
+	buf_puts(out, " {");
+	for (uint32_t i = 0; i < l->n; i++) {
+		buf_puts(out, i ? ", " : "");
+		spelling_put_attr_name(out, names_text(m->names, l->at[i].key));
+		buf_putc(out, '=');
+		print_attr_value(m, &l->at[i], out);
+	}
+	buf_putc(out, '}');
+}
+
+static void print_team(struct module *m, op_id op, struct buf *out)
+{
+	const struct team *t = &m->team.at[m->op.at[op].team];
+	uint8_t axes[IR_MAX_MESH_AXES];
+	unsigned n;
+	value_id v = op_read(m, op, 0);
+	mesh_id mesh = v ? value_type(m, v)->mesh : 0;
+	const struct attr *group = op_attr(m, op, "group");
+	if (group)
+		return; /* printed with the attributes */
+	if (mesh && ir_team_axes(m, m->op.at[op].team, mesh, axes, &n)) {
+		buf_puts(out, n > 1 ? ", axis=(" : ", axis=");
+		for (unsigned i = 0; i < n; i++) {
+			buf_puts(out, i ? ", " : "");
+			put_name(m, m->mesh.at[mesh].axis_name[axes[i]], out);
+		}
+		buf_puts(out, n > 1 ? ")" : "");
+		return;
+	}
+	buf_puts(out, ", team=");
+	for (uint32_t s = 0; s < t->slice_n; s++) {
+		buf_putc(out, '(');
+		for (uint32_t i = t->start[s]; i < t->start[s + 1]; i++)
+			buf_printf(out, i > t->start[s] ? " %u" : "%u", t->device[i]);
+		buf_putc(out, ')');
+	}
+}
+
+/* Names of the scalar operands that print as key=value. */
+static const char *scalar_key(enum op_kind kind, unsigned k)
+{
+	uint32_t traits = op_info[kind].traits;
+	if (kind == OP_SELECT)
+		return "index";
+	if (traits & TRAIT_ROOTED)
+		return "root";
+	if (traits & TRAIT_P2P)
+		return "peer";
+	if (kind == OP_COLLECTIVE_PERMUTE)
+		return k ? "recv_peer" : "send_peer";
+	return NULL;
+}
+
+/* Attributes whose value stands as a positional argument: permute(X, (1, 0)), reshape(X, [a, b]). */
+static bool is_positional(enum op_kind kind, const char *key)
+{
+	return (kind == OP_PERMUTE && !strcmp(key, "dims")) || (kind == OP_RESHAPE && !strcmp(key, "shape"));
+}
+
+static void print_call(struct module *m, op_id op, struct buf *out)
+{
+	const struct op o = m->op.at[op];
+	const struct op_info *info = &op_info[o.kind];
+	unsigned n = 0, scalars = 0;
+	if (o.kind == OP_EXTERN) {
+		const struct attr *callee = op_attr(m, op, "callee");
+		buf_puts(out, "extern ");
+		spelling_put_string(out, callee ? names_text(m->names, callee->u.name) : "");
+	} else {
+		buf_puts(out, info->hir);
+	}
+	buf_putc(out, '(');
+	if (o.kind == OP_RECV) { /* its buffer is what it writes */
+		ir_print_value_name(m, op_write(m, op, 0), out);
+		n++;
+	}
+	const struct attr *axis = o.kind == OP_SELECT ? op_attr(m, op, "axis") : NULL;
+	for (unsigned i = 0; i < o.operand_n; i++) {
+		const struct operand p = m->operand.at[o.operand + i];
+		if (p.role == ROLE_DEF || p.role == ROLE_WRITE)
+			continue;
+		const char *key = p.role == ROLE_SCALAR ? scalar_key((enum op_kind)o.kind, scalars++) : NULL;
+		if (axis && p.role == ROLE_SCALAR) {
+			buf_printf(out, ", axis=%d", (int)axis->u.i);
+			axis = NULL;
+		}
+		if (key && !strcmp(key, "root") && o.team) { /* axis=, then root= */
+			print_team(m, op, out);
+		} else if (key && !strcmp(key, "send_peer")) {
+			print_team(m, op, out);
+		}
+		buf_puts(out, n++ ? ", " : "");
+		if (key)
+			buf_printf(out, "%s=", key);
+		switch ((enum role)p.role) {
+		case ROLE_READ:
+		case ROLE_FREE: ir_print_value_name(m, p.id, out); break;
+		case ROLE_SCALAR: print_scalar(m, p.id, out); break;
+		case ROLE_STATEMENT: print_statement_name(m, p.id, out); break;
+		case ROLE_HANDLE: print_handle(m, p.id, out); break;
+		default: break;
+		}
+	}
+	if (o.team && !(info->traits & TRAIT_ROOTED) && o.kind != OP_COLLECTIVE_PERMUTE)
+		print_team(m, op, out);
+	const struct attrs l = m->attrs.at[o.attrs];
+	bool braced = o.kind == OP_EXTERN;
+	for (uint32_t i = 0; i < l.n && !braced; i++) {
+		const char *name = names_text(m->names, l.at[i].key);
+		if (o.kind == OP_SELECT && !strcmp(name, "axis"))
+			continue;
+		buf_puts(out, n++ ? ", " : "");
+		if (!is_positional((enum op_kind)o.kind, name)) {
+			spelling_put_attr_name(out, name);
+			buf_putc(out, '=');
+		}
+		print_attr_value(m, &l.at[i], out);
+	}
+	buf_putc(out, ')');
+	if (braced)
+		print_braced_attrs(m, ir_attrs_without(m, o.attrs, names_intern_z(m->names, "callee")), out);
+}
+
+/* Whether parsing the statement without a type would give this one. */
+static bool type_is_default(struct module *m, op_id op, value_id v)
+{
+	const struct value *x = &m->value.at[v];
+	switch (m->op.at[op].kind) {
+	case OP_SHARD_BY_STREAM: return infer_shard(m, m->value.at[op_read(m, op, 0)].type) == x->type;
+	case OP_SELECT: return infer_select(m, m->value.at[op_read(m, op, 0)].type, (unsigned)op_attr_int(m, op, "axis", 0)) == x->type;
+	default: return (x->flags & VALUE_OPEN) != 0;
+	}
+}
+
+/* The type to state: without the hidden reduction axes that the statement implies. */
+static type_id stated_type(struct module *m, op_id op, value_id v)
+{
+	const struct type t = *value_type(m, v);
+	const struct domain d = m->domain.at[t.domain];
+	struct sugar s;
+	domain_id without;
+	unsigned culprit, n = 0;
+	if (!op || m->op.at[op].kind == OP_ALLOCATE || d.axis[d.logical_n ? d.logical_n - 1 : 0].kind != AXIS_REDUCE || !sugar_from_domain(m, t.domain, t.mesh, &s))
+		return m->value.at[v].type; /* reduction axes are the last logical ones */
+	for (unsigned i = 0; i < d.logical_n; i++)
+		if (d.axis[i].kind != AXIS_REDUCE)
+			s.axis[n++] = s.axis[i];
+	if (n == d.logical_n)
+		return m->value.at[v].type;
+	s.axis_n = n;
+	for (unsigned u = 0; u < 2; u++) {
+		if (sugar_expand(m, &s, t.mesh, u, &without, &culprit))
+			continue;
+		type_id stated = type_with_domain(m, m->value.at[v].type, without);
+		if (infer_reduce_axes(m, op, stated) == m->value.at[v].type)
+			return stated;
+	}
+	return m->value.at[v].type;
+}
+
+struct printer {
+	struct module *m;
+	struct buf *out;
+	bool outputs_inline; /* `output Y: … = …` rather than `output Y` at the end */
+	bool ids;	     /* axis numbers are stated */
+	struct buf text;     /* types printed so far, each with its NUL */
+	VEC(uint32_t) type_text;     /* by type: place in text + 1 */
+	VEC(uint8_t) needs_schedule; /* by type, for io and other values: 0 unknown, 1 no, 2 yes */
+};
+
+static void print_stated(struct printer *p, type_id t)
+{
+	while (p->type_text.n <= t)
+		vec_push(&p->type_text, 0);
+	if (!p->type_text.at[t]) {
+		p->type_text.at[t] = (uint32_t)p->text.n + 1;
+		print_type_stated(p->m, t, &p->text);
+		buf_putc(&p->text, '\0');
+	}
+	buf_puts(p->out, p->text.at + p->type_text.at[t] - 1);
+}
+
+static bool is_io(const struct module *m, value_id v)
+{
+	return m->value.at[v].flags & (VALUE_INPUT | VALUE_OUTPUT | VALUE_INOUT);
+}
+
+static void print_schedule(struct printer *p, value_id v, type_id stated, unsigned indent)
+{
+	struct buf text = {0};
+	uint32_t key = 2 * stated + is_io(p->m, v);
+	while (p->needs_schedule.n <= key)
+		vec_push(&p->needs_schedule, 0);
+	if (p->needs_schedule.at[key] != 1) {
+		bool needed = print_type_schedule(p->m, stated, is_io(p->m, v), &text);
+		p->needs_schedule.at[key] = needed ? 2 : 1;
+		if (needed) {
+			buf_pad(p->out, ' ', indent);
+			buf_puts(p->out, "schedule ");
+			ir_print_value_name(p->m, v, p->out);
+			buf_puts(p->out, text.at);
+			buf_putc(p->out, '\n');
+		}
+		buf_free(&text);
+	}
+	if (p->ids) {
+		const struct domain *d = value_domain(p->m, v);
+		buf_pad(p->out, ' ', indent);
+		buf_puts(p->out, "ids ");
+		ir_print_value_name(p->m, v, p->out);
+		buf_printf(p->out, " = T%d [", (int)p->m->value.at[v].number);
+		for (unsigned i = 0; i < d->loop_n; i++)
+			buf_printf(p->out, i ? " %d" : "%d", (int)ir_axis_number(p->m, v, d->loop[i]));
+		buf_puts(p->out, "]\n");
+	}
+}
+
+static void print_memory(const struct module *m, op_id op, type_id t, struct buf *out)
+{
+	enum memory usual = op && op_traits(m, op) & TRAIT_VIEW ? MEMORY_LOCAL : MEMORY_GLOBAL;
+	if (m->type.at[t].memory != usual) {
+		static const char *const name[] = {" global", " local", " symmetric"};
+		buf_puts(out, name[m->type.at[t].memory]);
+	}
+}
+
+static void print_results(struct printer *p, op_id op)
+{
+	struct module *m = p->m;
+	unsigned defs = m->op.at[op].def_n;
+	if (defs && p->outputs_inline && m->value.at[op_def(m, op, 0)].flags & VALUE_OUTPUT)
+		buf_puts(p->out, "output ");
+	for (unsigned k = 0; k < defs; k++) {
+		value_id v = op_def(m, op, k);
+		buf_puts(p->out, k ? ", " : "");
+		ir_print_value_name(m, v, p->out);
+		if (!type_is_default(m, op, v)) {
+			type_id stated = stated_type(m, op, v);
+			buf_puts(p->out, ": ");
+			print_stated(p, stated);
+			print_memory(m, op, stated, p->out);
+		}
+	}
+	if (defs) {
+		buf_puts(p->out, " = ");
+		return;
+	}
+	unsigned writes = m->op.at[op].kind == OP_RECV ? 0 : op_role_count(m, op, ROLE_WRITE);
+	for (unsigned k = 0; k < writes; k++) {
+		buf_puts(p->out, k ? ", " : "");
+		ir_print_value_name(m, op_write(m, op, k), p->out);
+	}
+	if (writes)
+		buf_puts(p->out, " <- ");
+}
+
+static void print_region(struct printer *p, region_id r, unsigned indent);
+
+static void print_for(struct printer *p, op_id op)
+{
+	struct module *m = p->m;
+	buf_puts(p->out, "for ");
+	expr_print_hir(m, expr_index(m, m->region.at[m->op.at[op].region].index), p->out);
+	buf_puts(p->out, " in ");
+	expr_print_hir(m, op_scalar_expr(m, op, 0), p->out);
+	buf_puts(p->out, "..");
+	expr_print_hir(m, op_scalar_expr(m, op, 1), p->out);
+	if (m->op.at[op].flags & OP_STREAM_LOOP)
+		buf_puts(p->out, " parallel(stream)");
+}
+
+static void print_head(struct printer *p, op_id op)
+{
+	struct module *m = p->m;
+	switch (m->op.at[op].kind) {
+	case OP_FOR: print_for(p, op); return;
+	case OP_IF:
+		buf_puts(p->out, "if ");
+		expr_print_hir(m, op_scalar_expr(m, op, 0), p->out);
+		return;
+	case OP_GET_CURRENT_STREAM:
+		print_handle(m, op_operand_id(m, op, ROLE_HANDLE, 0), p->out);
+		buf_puts(p->out, " = get_current_stream()");
+		return;
+	default: break;
+	}
+	print_results(p, op);
+	print_call(m, op, p->out);
+	if (m->op.at[op].flags & OP_ASYNC) {
+		buf_puts(p->out, " as ");
+		print_statement_name(m, op, p->out);
+	}
+}
+
+static void print_op(struct printer *p, op_id op, unsigned indent)
+{
+	struct module *m = p->m;
+	buf_pad(p->out, ' ', indent);
+	print_head(p, op);
+	region_id r = m->op.at[op].region;
+	if (r) {
+		buf_puts(p->out, " {\n");
+		print_region(p, r, indent + 2);
+		for (r = m->region.at[r].sibling; r; r = m->region.at[r].sibling) {
+			buf_pad(p->out, ' ', indent);
+			buf_puts(p->out, "} else {\n");
+			print_region(p, r, indent + 2);
+		}
+		buf_pad(p->out, ' ', indent);
+		buf_putc(p->out, '}');
+	}
+	buf_putc(p->out, '\n');
+	for (unsigned k = 0; k < m->op.at[op].def_n; k++) {
+		value_id v = op_def(m, op, k);
+		if (type_is_default(m, op, v) && !p->ids)
+			continue;
+		print_schedule(p, v, type_is_default(m, op, v) ? m->value.at[v].type : stated_type(m, op, v), indent);
+	}
+}
+
+static void print_region(struct printer *p, region_id r, unsigned indent)
+{
+	for (op_id op = p->m->region.at[r].first; op; op = p->m->op.at[op].next)
+		print_op(p, op, indent);
+}
+
+void ir_print_statement(struct module *m, op_id op, struct buf *out)
+{
+	struct printer p = {.m = m, .out = out};
+	ir_number(m);
+	print_head(&p, op);
+	buf_free(&p.text);
+	vec_free(&p.type_text);
+	vec_free(&p.needs_schedule);
+}
+
+/* {0 2 4 6}, {{0 1} {2 3}} */
+static uint32_t print_devices(const struct mesh *x, unsigned axis, uint32_t at, struct buf *out)
+{
+	buf_putc(out, '{');
+	for (uint32_t i = 0; i < x->size[axis]; i++) {
+		buf_puts(out, i ? " " : "");
+		if (axis + 1 == x->rank)
+			buf_printf(out, "%u", x->device[at++]);
+		else
+			at = print_devices(x, axis + 1, at, out);
+	}
+	buf_putc(out, '}');
+	return at;
+}
+
+void print_mesh(const struct module *m, mesh_id id, struct buf *out)
+{
+	const struct mesh *x = &m->mesh.at[id];
+	bool plain = true;
+	for (uint32_t i = 0; i < x->device_count; i++)
+		plain &= x->device[i] == i;
+	buf_puts(out, "mesh ");
+	put_name(m, x->name, out);
+	buf_putc(out, '(');
+	for (unsigned k = 0; k < x->rank; k++) {
+		buf_puts(out, k ? ", " : "");
+		put_name(m, x->axis_name[k], out);
+		if (plain)
+			buf_printf(out, " = %u", x->size[k]);
+	}
+	buf_putc(out, ')');
+	if (!plain) {
+		buf_puts(out, " = ");
+		print_devices(x, 0, 0, out);
+	}
+}
+
+void print_group(const struct module *m, group_id id, struct buf *out)
+{
+	const struct group *g = &m->group.at[id];
+	buf_puts(out, "group ");
+	put_name(m, g->name, out);
+	buf_printf(out, "(%u)", g->size);
+	if (g->members) {
+		const struct team *t = &m->team.at[g->members];
+		buf_puts(out, " = {");
+		for (uint32_t i = 0; i < t->device_n; i++)
+			buf_printf(out, i ? " %u" : "%u", t->device[i]);
+		buf_putc(out, '}');
+	}
+}
+
+static void print_declarations(struct module *m, struct buf *out)
+{
+	for (param_id i = 1; i < m->param.n; i++) {
+		const struct param *x = &m->param.at[i];
+		if (x->meaning)
+			continue;
+		buf_puts(out, "param ");
+		expr_print_hir(m, expr_param(m, i), out);
+		if (m->param.at[i].has_value)
+			buf_printf(out, " = %lld", (long long)m->param.at[i].value);
+		buf_putc(out, '\n');
+	}
+	for (mesh_id i = 1; i < m->mesh.n; i++) {
+		print_mesh(m, i, out);
+		buf_putc(out, '\n');
+	}
+	for (group_id i = 1; i < m->group.n; i++) {
+		print_group(m, i, out);
+		buf_putc(out, '\n');
+	}
+}
+
+static void print_input(struct printer *p, const struct input *x)
+{
+	struct module *m = p->m;
+	const struct value *v = &m->value.at[x->value];
+	buf_puts(p->out, v->flags & VALUE_INOUT ? "  inout " : "  input ");
+	ir_print_value_name(m, x->value, p->out);
+	buf_puts(p->out, ": ");
+	print_stated(p, v->type);
+	print_memory(m, 0, m->value.at[x->value].type, p->out);
+	print_braced_attrs(m, x->attrs, p->out);
+	if (x->init) {
+		const struct attrs *l = &m->attrs.at[x->init_args];
+		buf_printf(p->out, " = %s(", names_text(m->names, x->init));
+		for (uint32_t i = 0; i < l->n; i++) {
+			const char *key = names_text(m->names, l->at[i].key);
+			buf_puts(p->out, i ? ", " : "");
+			if (strcmp(key, "value") && strcmp(key, "path"))
+				buf_printf(p->out, "%s=", key);
+			print_attr_value(m, &l->at[i], p->out);
+		}
+		buf_putc(p->out, ')');
+	}
+	buf_putc(p->out, '\n');
+	print_schedule(p, x->value, m->value.at[x->value].type, 2);
+}
+
+/* Whether outputs are defined in the order in which they are returned. */
+static bool outputs_in_order(const struct module *m)
+{
+	uint32_t k = 0;
+	for (uint32_t i = 0; i < m->input.n; i++)
+		if (m->value.at[m->input.at[i].value].flags & VALUE_INOUT && (k == m->output.n || m->output.at[k++] != m->input.at[i].value))
+			return false;
+	for (op_id op = m->region.at[m->body].first; op; op = m->op.at[op].next) {
+		unsigned exported = 0;
+		for (unsigned d = 0; d < m->op.at[op].def_n; d++) {
+			value_id v = op_def(m, op, d);
+			if (!(m->value.at[v].flags & VALUE_OUTPUT))
+				continue;
+			exported++;
+			if (k == m->output.n || m->output.at[k++] != v)
+				return false;
+		}
+		if (exported && exported != m->op.at[op].def_n)
+			return false; /* `output` exports all results of a statement */
+	}
+	return k == m->output.n;
+}
+
+void ir_print_hir(struct module *m, struct buf *out)
+{
+	ir_number(m);
+	struct printer p = {.m = m, .out = out, .outputs_inline = outputs_in_order(m), .ids = !ir_numbers_are_default(m)};
+	print_declarations(m, out);
+	buf_puts(out, "program ");
+	put_name(m, m->name, out);
+	if (m->default_mesh) {
+		buf_puts(out, " on ");
+		put_name(m, m->mesh.at[m->default_mesh].name, out);
+	}
+	buf_puts(out, " {\n");
+	for (uint32_t i = 0; i < m->input.n; i++)
+		print_input(&p, &m->input.at[i]);
+	print_region(&p, m->body, 2);
+	for (uint32_t i = 0; i < m->output.n && !p.outputs_inline; i++) {
+		if (m->value.at[m->output.at[i]].flags & VALUE_INOUT)
+			continue;
+		buf_puts(out, "  output ");
+		ir_print_value_name(m, m->output.at[i], out);
+		buf_putc(out, '\n');
+	}
+	buf_puts(out, "}\n");
+	buf_free(&p.text);
+	vec_free(&p.type_text);
+	vec_free(&p.needs_schedule);
+}

@@ -1,0 +1,588 @@
+/* print_nvfuser: a program as %HostIrContainer, in nvFuser's newer statement forms.
+ *
+ *     T3_g_float[iS4{8}] (DeviceMesh{0 1})
+ *        = Set( T0_g_float[ideviceIdx.x0{2}, iS1{4}] (DeviceMesh{0 1}), cache_op=Streaming )
+ *
+ * What this does not show follows in sections after the container (print_sections.c). */
+#include "ir/print_nvfuser.h"
+#include "ir/expr.h"
+#include "ir/number.h"
+#include "ir/print.h"
+#include "ir/printed.h"
+#include "ir/spelling.h"
+#include <string.h>
+
+enum { STEP = 2 }; /* blanks a level */
+
+/* ---- parts */
+
+static void put_expr(struct nvfuser *p, expr_id e)
+{
+	expr_print_nvfuser(p->m, e, p->out);
+}
+
+static void put_scalar(struct nvfuser *p, scalar_id s)
+{
+	const struct scalar *x = &p->m->scalar.at[s];
+	if (x->expr)
+		put_expr(p, x->expr);
+	else
+		spelling_put_double(p->out, x->literal);
+}
+
+void nvfuser_name(struct nvfuser *p, name_id name)
+{
+	/* words of the body that are plain names elsewhere */
+	static const char *const words[] = {
+		"FOR", "IF", "ELSE", "Manual", "Stream", "StartCoalescing", "EndCoalescing", "Deallocate"};
+	const char *text = names_text(p->m->names, name);
+	for (unsigned i = 0; i < sizeof words / sizeof *words; i++)
+		if (!strcmp(words[i], text)) {
+			buf_printf(p->out, "`%s`", text);
+			return;
+		}
+	spelling_put_name(p->out, text);
+}
+
+void nvfuser_attr(struct nvfuser *p, const struct attr *a)
+{
+	nvfuser_name(p, a->key);
+	buf_putc(p->out, '=');
+	switch ((enum attr_kind)a->kind) {
+	case ATTR_INT: buf_puti(p->out, a->u.i); return;
+	case ATTR_FLOAT: spelling_put_double(p->out, a->u.f); return;
+	case ATTR_NAME: nvfuser_name(p, a->u.name); return;
+	case ATTR_STRING: spelling_put_string(p->out, names_text(p->m->names, a->u.name)); return;
+	case ATTR_EXPR: put_expr(p, a->u.expr); return;
+	case ATTR_INTS:
+	case ATTR_EXPRS: break;
+	}
+	bool ints = a->kind == ATTR_INTS;
+	buf_putc(p->out, ints ? '(' : '[');
+	for (uint32_t i = 0; i < a->n; i++) {
+		buf_puts(p->out, i ? ", " : "");
+		if (ints)
+			buf_puti(p->out, a->u.ints[i]);
+		else
+			put_expr(p, a->u.exprs[i]);
+	}
+	buf_putc(p->out, ints ? ')' : ']');
+}
+
+static bool key_is(const struct nvfuser *p, const struct attr *a, const char *key)
+{
+	return !strcmp(names_text(p->m->names, a->key), key);
+}
+
+/* `, key=value` for each attribute but those of the list, which ends with NULL. */
+static void put_other_attrs(struct nvfuser *p, op_id op, const char *const *but)
+{
+	const struct attrs *l = &p->m->attrs.at[p->m->op.at[op].attrs];
+	for (uint32_t i = 0; i < l->n; i++) {
+		const char *const *b = but;
+		while (*b && !key_is(p, &l->at[i], *b))
+			b++;
+		if (*b)
+			continue;
+		buf_puts(p->out, ", ");
+		nvfuser_attr(p, &l->at[i]);
+	}
+}
+
+static void put_mesh_axis(struct nvfuser *p, unsigned rank, unsigned axis)
+{
+	unsigned from_last = rank - 1 - axis;
+	buf_putc(p->out, from_last < 3 ? "xyz"[from_last] : (char)('0' + from_last));
+}
+
+void nvfuser_axis(struct nvfuser *p, value_id v, unsigned axis)
+{
+	const struct type *t = value_type(p->m, v);
+	const struct axis *a = &ir_domain(p->m, t->domain)->axis[axis];
+	buf_putc(p->out, a->kind == AXIS_REDUCE ? 'r' : a->kind == AXIS_BROADCAST ? 'b' : 'i');
+	switch ((enum axis_place)a->place) {
+	case PLACE_NONE: buf_putc(p->out, 'S'); break;
+	case PLACE_SERIAL: buf_puts(p->out, "serialIdx"); break;
+	case PLACE_STREAM: buf_puts(p->out, "streamIdx"); break;
+	case PLACE_MESH:
+		buf_puts(p->out, "deviceIdx.");
+		put_mesh_axis(p, ir_mesh(p->m, t->mesh)->rank, a->mesh_axis);
+		break;
+	}
+	buf_puti(p->out, ir_axis_number(p->m, v, axis));
+	buf_putc(p->out, '{');
+	int64_t extent;
+	if (a->kind == AXIS_BROADCAST && !(expr_is_const(p->m, a->extent, &extent) && extent == 1))
+		buf_puts(p->out, "1 ex ");
+	put_expr(p, a->extent);
+	buf_puts(p->out, a->rf ? "}rf" : "}");
+}
+
+/* {0 1} or {{0 1}{2 3}} */
+static uint32_t put_devices(struct nvfuser *p, const struct mesh *x, unsigned axis, uint32_t at)
+{
+	buf_putc(p->out, '{');
+	for (uint32_t i = 0; i < x->size[axis]; i++) {
+		if (axis + 1u < x->rank)
+			at = put_devices(p, x, axis + 1, at);
+		else
+			buf_printf(p->out, i ? " %u" : "%u", x->device[at++]);
+	}
+	buf_putc(p->out, '}');
+	return at;
+}
+
+void nvfuser_tensor(struct nvfuser *p, value_id v)
+{
+	static const char *const memory[] = {[MEMORY_GLOBAL] = "_g_", [MEMORY_LOCAL] = "_l_", [MEMORY_SYMMETRIC] = "_sym_"};
+	const struct type *t = value_type(p->m, v);
+	const struct domain *d = ir_domain(p->m, t->domain);
+	buf_putc(p->out, 'T');
+	buf_puti(p->out, p->m->value.at[v].number);
+	buf_puts(p->out, memory[t->memory]);
+	buf_puts(p->out, dtype_nvfuser_name((enum dtype)t->dtype));
+	buf_putc(p->out, '[');
+	for (unsigned i = 0; i < d->loop_n; i++) {
+		buf_puts(p->out, i ? ", " : "");
+		nvfuser_axis(p, v, d->loop[i]);
+	}
+	buf_putc(p->out, ']');
+	if (t->mesh) {
+		buf_puts(p->out, " (DeviceMesh");
+		put_devices(p, ir_mesh(p->m, t->mesh), 0, 0);
+		buf_putc(p->out, ')');
+	}
+}
+
+static void put_handle(struct nvfuser *p, handle_id h)
+{
+	buf_printf(p->out, "Stream 0x%x", (unsigned)p->m->handle.at[h].number);
+}
+
+/* The stream that a statement names: a handle or an index. */
+static void put_stream(struct nvfuser *p, op_id op)
+{
+	handle_id h = op_operand_id(p->m, op, ROLE_HANDLE, 0);
+	if (h) {
+		put_handle(p, h);
+		return;
+	}
+	buf_puts(p->out, "Stream ");
+	size_t at = p->out->n;
+	expr_id e = op_scalar_expr(p->m, op, 0);
+	put_expr(p, e);
+	unsigned kind = p->m->expr.at[e].kind;
+	if (p->out->at[at] == '-' || kind == EXPR_AXIS_INDEX || kind == EXPR_DEVICE) { /* neither name, number nor in parentheses */
+		p->out->n = at;
+		buf_puts(p->out, "( ");
+		put_expr(p, e);
+		buf_puts(p->out, " )");
+	}
+}
+
+static void put_team(struct nvfuser *p, op_id op)
+{
+	const struct team *t = ir_team(p->m, p->m->op.at[op].team);
+	buf_puts(p->out, "team=");
+	for (uint32_t s = 0; s < t->slice_n; s++) {
+		buf_putc(p->out, '(');
+		for (uint32_t i = t->start[s]; i < t->start[s + 1]; i++)
+			buf_printf(p->out, i > t->start[s] ? " %u" : "%u", t->device[i]);
+		buf_putc(p->out, ')');
+	}
+}
+
+static void put_key(struct nvfuser *p, const char *key, op_id op, unsigned scalar)
+{
+	uint32_t s = op_operand_id(p->m, op, ROLE_SCALAR, scalar);
+	if (!s)
+		return;
+	buf_printf(p->out, "%s=", key);
+	put_scalar(p, s);
+	buf_puts(p->out, ", ");
+}
+
+static void put_backend(struct nvfuser *p, op_id op)
+{
+	const struct attr *a = op_attr(p->m, op, "backend");
+	buf_puts(p->out, "backend=");
+	if (a && a->kind == ATTR_NAME)
+		nvfuser_name(p, a->u.name);
+	else
+		buf_puts(p->out, "NCCL");
+	buf_putc(p->out, ')');
+}
+
+static void put_transfer(struct nvfuser *p, op_id op)
+{
+	bool send = p->m->op.at[op].kind == OP_SEND;
+	buf_printf(p->out, "P2PCommunication %d (type=%s, buffer=", (int)p->m->op.at[op].number, send ? "send" : "recv");
+	nvfuser_tensor(p, send ? op_read(p->m, op, 0) : op_write(p->m, op, 0));
+	buf_puts(p->out, ", ");
+	put_key(p, "peer", op, 0);
+	put_backend(p, op);
+}
+
+static void put_communication(struct nvfuser *p, op_id op)
+{
+	const struct op *o = &p->m->op.at[op];
+	const struct op_info *info = &op_info[o->kind];
+	bool permute = o->kind == OP_COLLECTIVE_PERMUTE;
+	buf_printf(p->out, "%s %d (", permute ? "CollectivePermute" : "Communication", (int)o->number);
+	if (!permute)
+		buf_printf(p->out, "type=%s, ", info->nvfuser);
+	if (o->team) {
+		put_team(p, op);
+		buf_puts(p->out, ", ");
+	}
+	if (permute) {
+		put_key(p, "send_peer", op, 0);
+		put_key(p, "recv_peer", op, 1);
+	} else {
+		put_key(p, "root", op, 0);
+	}
+	buf_puts(p->out, "input=");
+	nvfuser_tensor(p, op_read(p->m, op, 0));
+	buf_puts(p->out, ", output=");
+	nvfuser_tensor(p, op_result(p->m, op, 0));
+	buf_puts(p->out, ", ");
+	put_backend(p, op);
+}
+
+/* ---- statements */
+
+static void put_results(struct nvfuser *p, op_id op)
+{
+	const struct op *o = &p->m->op.at[op];
+	enum role role = o->def_n ? ROLE_DEF : ROLE_WRITE;
+	unsigned n = op_role_count(p->m, op, role);
+	for (unsigned k = 0; k < n; k++) {
+		buf_puts(p->out, k ? ", " : "");
+		nvfuser_tensor(p, op_operand_id(p->m, op, role, k));
+	}
+}
+
+/* The continuation line of a statement that prints its result first. */
+static void put_next_line(struct nvfuser *p, unsigned level)
+{
+	buf_putc(p->out, '\n');
+	buf_pad(p->out, ' ', (level + 1) * STEP);
+	buf_putc(p->out, ' ');
+}
+
+static void put_operand(struct nvfuser *p, const struct operand *x)
+{
+	switch ((enum role)x->role) {
+	case ROLE_READ:
+	case ROLE_FREE: nvfuser_tensor(p, x->id); break;
+	case ROLE_SCALAR: put_scalar(p, x->id); break;
+	case ROLE_HANDLE: put_handle(p, x->id); break;
+	case ROLE_STATEMENT: buf_printf(p->out, "Communication %d", (int)p->m->op.at[x->id].number); break;
+	default: break;
+	}
+}
+
+static void put_contraction(struct nvfuser *p, op_id op, unsigned level)
+{
+	bool linear = p->m->op.at[op].kind == OP_LINEAR;
+	buf_printf(p->out, "= %s(", op_info[p->m->op.at[op].kind].nvfuser);
+	nvfuser_tensor(p, op_read(p->m, op, 0));
+	buf_puts(p->out, ",\n");
+	buf_pad(p->out, ' ', (level + 1) * STEP + 10);
+	nvfuser_tensor(p, op_read(p->m, op, 1));
+	if (op_role_count(p->m, op, ROLE_READ) == 3) {
+		buf_pad(p->out, ' ', (level + 1) * STEP);
+		buf_puts(p->out, ",\n          ");
+		nvfuser_tensor(p, op_read(p->m, op, 2));
+	}
+	if (linear) /* nvFuser indents before the parenthesis */
+		buf_pad(p->out, ' ', (level + 1) * STEP);
+	buf_putc(p->out, ')');
+}
+
+static void put_infix(struct nvfuser *p, op_id op, unsigned level)
+{
+	static const char sign[OP_KIND_COUNT] = {[OP_ADD] = '+', [OP_SUB] = '-', [OP_MUL] = '*', [OP_DIV] = '/'};
+	buf_puts(p->out, "= ");
+	unsigned n = 0;
+	for (unsigned i = 0; i < p->m->op.at[op].operand_n; i++) {
+		const struct operand *x = ir_operand(p->m, op, i);
+		if (x->role != ROLE_READ && x->role != ROLE_SCALAR)
+			continue;
+		if (n++) {
+			put_next_line(p, level);
+			buf_putc(p->out, sign[p->m->op.at[op].kind]);
+			buf_putc(p->out, ' ');
+		}
+		put_operand(p, x);
+	}
+	buf_putc(p->out, ';');
+}
+
+/* Names of the scalar operands of a collective. */
+static const char *collective_key(enum op_kind kind, unsigned k)
+{
+	return kind == OP_COLLECTIVE_PERMUTE ? k ? "recv_peer=" : "send_peer=" : "root=";
+}
+
+static void put_call(struct nvfuser *p, op_id op)
+{
+	const struct op *o = &p->m->op.at[op];
+	const struct op_info *info = &op_info[o->kind];
+	bool collective = info->traits & TRAIT_COLLECTIVE, external = o->kind == OP_EXTERN;
+	const struct attr *callee = external ? op_attr(p->m, op, "callee") : NULL;
+	unsigned n = 0, scalars = 0;
+	if (external) {
+		buf_puts(p->out, "extern ");
+		spelling_put_string(p->out, callee ? names_text(p->m->names, callee->u.name) : "");
+		buf_putc(p->out, '(');
+	} else {
+		buf_puts(p->out, collective ? info->hir : info->nvfuser);
+		buf_puts(p->out, collective || o->kind == OP_SET ? "( " : "(");
+	}
+	for (unsigned i = 0; i < o->operand_n; i++) {
+		const struct operand *x = &p->m->operand.at[o->operand + i];
+		if (x->role == ROLE_DEF || x->role == ROLE_WRITE)
+			continue;
+		buf_puts(p->out, n++ ? ", " : "");
+		if (collective && x->role == ROLE_SCALAR)
+			buf_puts(p->out, collective_key((enum op_kind)o->kind, scalars++));
+		put_operand(p, x);
+	}
+	if (o->team && !attrs_find(p->m, o->attrs, "group")) {
+		buf_puts(p->out, n++ ? ", " : "");
+		put_team(p, op);
+	}
+	if (o->kind == OP_SET)
+		buf_puts(p->out, n++ ? ", cache_op=Streaming" : "cache_op=Streaming");
+	const struct attrs *l = &p->m->attrs.at[o->attrs];
+	if (external) {
+		buf_puts(p->out, ")");
+		const char *before = " {";
+		for (uint32_t i = 0; i < l->n; i++) {
+			if (key_is(p, &l->at[i], "callee"))
+				continue;
+			buf_puts(p->out, before);
+			nvfuser_attr(p, &l->at[i]);
+			before = ", ";
+		}
+		if (*before == ',')
+			buf_putc(p->out, '}');
+		return;
+	}
+	for (uint32_t i = 0; i < l->n; i++) {
+		buf_puts(p->out, n++ ? ", " : "");
+		nvfuser_attr(p, &l->at[i]);
+	}
+	buf_puts(p->out, collective || o->kind == OP_SET ? " )" : ")");
+}
+
+static void put_compute(struct nvfuser *p, op_id op, unsigned level)
+{
+	const struct op *o = &p->m->op.at[op];
+	if (op_role_count(p->m, op, ROLE_DEF) + op_role_count(p->m, op, ROLE_WRITE)) {
+		put_results(p, op);
+		put_next_line(p, level);
+		bool tensors = op_role_count(p->m, op, ROLE_READ) >= 2;
+		if ((o->kind == OP_LINEAR || o->kind == OP_MATMUL) && !o->attrs && tensors) {
+			put_contraction(p, op, level);
+			return;
+		}
+		if ((o->kind == OP_ADD || o->kind == OP_SUB || o->kind == OP_MUL || o->kind == OP_DIV) && !o->attrs) {
+			put_infix(p, op, level);
+			return;
+		}
+		buf_puts(p->out, "= ");
+	}
+	put_call(p, op);
+}
+
+static bool is_true(const struct nvfuser *p, op_id op, const char *key)
+{
+	const struct attr *a = op_attr(p->m, op, key);
+	return a && a->kind == ATTR_NAME && !strcmp(names_text(p->m->names, a->u.name), "true");
+}
+
+static void put_allocate(struct nvfuser *p, op_id op)
+{
+	static const char *const memory[] = {[MEMORY_GLOBAL] = "global", [MEMORY_LOCAL] = "register", [MEMORY_SYMMETRIC] = "symmetric"};
+	static const char *const shown[] = {"zero_init", "resets_to_zero", NULL};
+	value_id v = op_result(p->m, op, 0);
+	put_results(p, op);
+	buf_puts(p->out, " = ALLOCATE(buffer=");
+	nvfuser_tensor(p, v);
+	buf_printf(p->out, ", mem_type=%s, size=", memory[value_type(p->m, v)->memory]);
+	expr_id size = printed_size(p->m, value_domain(p->m, v));
+	if (size)
+		put_expr(p, size);
+	else
+		buf_putc(p->out, '0'); /* more than 64 bits */
+	buf_printf(p->out, ", zero_init=%s", is_true(p, op, "zero_init") ? "true" : "false");
+	buf_printf(p->out, ", resets_to_zero=%s", is_true(p, op, "resets_to_zero") ? "true" : "false");
+	put_other_attrs(p, op, shown);
+	buf_putc(p->out, ')');
+}
+
+static void put_select(struct nvfuser *p, op_id op, unsigned level)
+{
+	static const char *const shown[] = {"axis", NULL};
+	value_id from = op_read(p->m, op, 0);
+	put_results(p, op);
+	put_next_line(p, level);
+	buf_puts(p->out, "= HirAliasSelect( ");
+	nvfuser_tensor(p, from);
+	buf_puts(p->out, ", axis = ");
+	nvfuser_axis(p, from, (unsigned)op_attr_int(p->m, op, "axis", 0));
+	buf_puts(p->out, ", index = ");
+	put_scalar(p, op_operand_id(p->m, op, ROLE_SCALAR, 0));
+	put_other_attrs(p, op, shown);
+	buf_puts(p->out, " )");
+}
+
+static void put_shard(struct nvfuser *p, op_id op)
+{
+	static const char *const shown[] = {NULL};
+	put_results(p, op);
+	buf_puts(p->out, " = ShardByStream(");
+	nvfuser_tensor(p, op_read(p->m, op, 0));
+	buf_puts(p->out, ", stream_index = ");
+	put_scalar(p, op_operand_id(p->m, op, ROLE_SCALAR, 0));
+	put_other_attrs(p, op, shown);
+	buf_putc(p->out, ')');
+}
+
+/* What the statement names, as transfers or as Communication N. */
+static void put_named(struct nvfuser *p, op_id op, bool whole)
+{
+	unsigned n = op_role_count(p->m, op, ROLE_STATEMENT);
+	for (unsigned k = 0; k < n; k++) {
+		op_id named = op_operand_id(p->m, op, ROLE_STATEMENT, k);
+		buf_puts(p->out, k ? ", " : "");
+		if (whole && op_traits(p->m, named) & TRAIT_P2P)
+			put_transfer(p, named);
+		else
+			buf_printf(p->out, "Communication %d", (int)p->m->op.at[named].number);
+	}
+}
+
+static void put_region(struct nvfuser *p, region_id r, unsigned level);
+
+static void put_line(struct nvfuser *p, op_id op, unsigned level)
+{
+	const struct op *o = &p->m->op.at[op];
+	switch (o->kind) {
+	case OP_ALLOCATE: put_allocate(p, op); return;
+	case OP_DEALLOCATE:
+		buf_puts(p->out, "Deallocate {\n");
+		buf_pad(p->out, ' ', (level + 1) * STEP);
+		nvfuser_tensor(p, op_operand_id(p->m, op, ROLE_FREE, 0));
+		buf_putc(p->out, '\n');
+		buf_pad(p->out, ' ', level * STEP);
+		buf_putc(p->out, '}');
+		return;
+	case OP_SELECT: put_select(p, op, level); return;
+	case OP_SHARD_BY_STREAM: put_shard(p, op); return;
+	case OP_GET_CURRENT_STREAM:
+		put_handle(p, op_operand_id(p->m, op, ROLE_HANDLE, 0));
+		buf_puts(p->out, " = GetCurrentStream()");
+		return;
+	case OP_SET_CURRENT_STREAM:
+	case OP_SYNCHRONIZE:
+		buf_printf(p->out, "%s(", op_info[o->kind].nvfuser);
+		put_stream(p, op);
+		buf_putc(p->out, ')');
+		return;
+	case OP_WAIT:
+		buf_puts(p->out, "Wait(");
+		put_named(p, op, false);
+		buf_putc(p->out, ')');
+		return;
+	case OP_SHARE_MEM_HANDLES: /* nvFuser never closes it */
+		buf_puts(p->out, "ShareMemHandles(");
+		put_named(p, op, true);
+		buf_putc(p->out, ',');
+		return;
+	case OP_POST:
+		if (op_role_count(p->m, op, ROLE_STATEMENT) == 1) {
+			put_named(p, op, true);
+			return;
+		}
+		buf_puts(p->out, "post(");
+		put_named(p, op, false);
+		buf_putc(p->out, ')');
+		return;
+	case OP_SEND:
+	case OP_RECV: put_transfer(p, op); return;
+	case OP_START_COALESCING: buf_puts(p->out, "StartCoalescing"); return;
+	case OP_END_COALESCING: buf_printf(p->out, "EndCoalescing %d", (int)o->number); return;
+	default: break;
+	}
+	if (op_traits(p->m, op) & TRAIT_COLLECTIVE && o->flags & OP_ASYNC)
+		put_communication(p, op);
+	else
+		put_compute(p, op, level);
+}
+
+static void put_op(struct nvfuser *p, op_id op, unsigned level)
+{
+	const struct op *o = &p->m->op.at[op];
+	if (print_order_elides(p->m, &p->order, op))
+		return;
+	buf_pad(p->out, ' ', level * STEP);
+	if (o->kind == OP_FOR) {
+		buf_puts(p->out, "FOR ");
+		put_expr(p, expr_index(p->m, p->m->region.at[o->region].index));
+		buf_puts(p->out, " from ");
+		put_expr(p, op_scalar_expr(p->m, op, 0));
+		buf_puts(p->out, " to ");
+		put_expr(p, op_scalar_expr(p->m, op, 1));
+		buf_puts(p->out, ":\n");
+		put_region(p, o->region, level + 1);
+		return;
+	}
+	if (o->kind == OP_IF) {
+		buf_puts(p->out, "IF Manual ");
+		put_expr(p, op_scalar_expr(p->m, op, 0));
+		buf_puts(p->out, ":\n");
+		put_region(p, o->region, level + 1);
+		region_id otherwise = p->m->region.at[o->region].sibling;
+		if (otherwise) {
+			buf_pad(p->out, ' ', level * STEP);
+			buf_puts(p->out, "ELSE:\n");
+			put_region(p, otherwise, level + 1);
+		}
+		return;
+	}
+	put_line(p, op, level);
+	buf_putc(p->out, '\n');
+}
+
+static void put_region(struct nvfuser *p, region_id r, unsigned level)
+{
+	for (op_id op = p->m->region.at[r].first; op; op = p->m->op.at[op].next)
+		put_op(p, op, level);
+}
+
+void ir_print_nvfuser(struct module *m, struct buf *out)
+{
+	struct number_state *before = ir_number_save(m);
+	ir_number(m);
+	struct nvfuser p = {.m = m, .out = out};
+	print_order_make(m, &p.order);
+	buf_puts(out, "%HostIrContainer { (");
+	for (uint32_t i = 0; i < m->input.n; i++) {
+		buf_puts(out, i ? ", " : "");
+		nvfuser_tensor(&p, m->input.at[i].value);
+	}
+	buf_puts(out, ") -> (");
+	for (uint32_t i = 0; i < m->output.n; i++) {
+		buf_puts(out, i ? ", " : "");
+		nvfuser_tensor(&p, m->output.at[i]);
+	}
+	buf_puts(out, ") :\n");
+	put_region(&p, m->body, 1);
+	buf_puts(out, "} // %HostIrContainer\n");
+	nvfuser_sections(&p);
+	print_order_free(&p.order);
+	ir_number_restore(m, before);
+}

@@ -1,0 +1,220 @@
+/* print_order: one walk in the order of the nvFuser surface. Numbering and the sections after the
+ * container follow the lists that it makes. */
+#include "ir/print_order.h"
+#include "ir/expr.h"
+
+struct walk {
+	struct module *m;
+	struct print_order *out;
+	uint8_t *value_seen, *domain_seen, *param_seen, *index_seen, *handle_seen;
+	uint8_t *expr_seen;
+};
+
+static void walk_expr(struct walk *w, expr_id e)
+{
+	const struct expr *x = &w->m->expr.at[e];
+	if (!e || w->expr_seen[e])
+		return;
+	w->expr_seen[e] = 1;
+	if (x->kind == EXPR_PARAM && !w->param_seen[x->k]) {
+		w->param_seen[x->k] = 1;
+		vec_push(&w->out->scalar, (uint32_t)x->k);
+	} else if (x->kind == EXPR_INDEX && !w->index_seen[x->k]) {
+		w->index_seen[x->k] = 1;
+		vec_push(&w->out->scalar, (uint32_t)x->k | PRINT_ORDER_INDEX);
+	}
+	bool swap = x->kind == EXPR_MUL && w->m->expr.at[x->a].kind == EXPR_CONST;
+	walk_expr(w, swap ? x->b : x->a);
+	walk_expr(w, swap ? x->a : x->b);
+}
+
+static void walk_value(struct walk *w, value_id v)
+{
+	if (!v || w->value_seen[v])
+		return;
+	w->value_seen[v] = 1;
+	vec_push(&w->out->value, v);
+	domain_id id = value_type(w->m, v)->domain;
+	if (w->domain_seen[id])
+		return;
+	w->domain_seen[id] = 1;
+	const struct domain *d = ir_domain(w->m, id);
+	for (unsigned i = 0; i < d->loop_n; i++)
+		walk_expr(w, d->axis[d->loop[i]].extent);
+	for (unsigned i = 0; i < d->axis_n; i++)
+		walk_expr(w, d->axis[i].extent);
+}
+
+static void walk_handle(struct walk *w, handle_id h)
+{
+	if (!h || w->handle_seen[h])
+		return;
+	w->handle_seen[h] = 1;
+	vec_push(&w->out->handle, h);
+}
+
+static void walk_index(struct walk *w, index_id i)
+{
+	if (!i || w->index_seen[i])
+		return;
+	w->index_seen[i] = 1;
+	vec_push(&w->out->scalar, i | PRINT_ORDER_INDEX);
+}
+
+static void walk_statement(struct walk *w, op_id op)
+{
+	if (w->out->flags[op] & PRINT_SEEN)
+		return;
+	w->out->flags[op] |= PRINT_SEEN;
+	vec_push(&w->out->numbered, op);
+}
+
+static void walk_region(struct walk *w, region_id r);
+
+static void walk_named(struct walk *w, const struct op *o, op_id named)
+{
+	uint8_t *flags = &w->out->flags[named];
+	if (o->kind == OP_POST) {
+		*flags |= PRINT_POSTED;
+		if (o->operand_n == 1 && w->out->posts[named] < 2)
+			w->out->posts[named]++;
+	}
+	if (o->kind == OP_SHARE_MEM_HANDLES && !(*flags & PRINT_SEEN))
+		*flags |= PRINT_SHARED_EARLY;
+}
+
+static void walk_op(struct walk *w, op_id op)
+{
+	struct module *m = w->m;
+	const struct op *o = &m->op.at[op];
+	if (o->flags & OP_ASYNC || op_info[o->kind].traits & (TRAIT_P2P | TRAIT_ASYNC))
+		walk_statement(w, op);
+	if (o->kind == OP_FOR) {
+		vec_push(&w->out->loop, op);
+		walk_index(w, m->region.at[o->region].index);
+	}
+	for (unsigned results = 2; results-- > 0;) /* what the statement makes is printed first */
+		for (unsigned i = 0; i < o->operand_n; i++) {
+			const struct operand *p = &m->operand.at[o->operand + i];
+			bool is_result = p->role == ROLE_DEF || (p->role == ROLE_WRITE && !o->def_n);
+			if (is_result != (results == 1))
+				continue;
+			if (p->role <= ROLE_FREE)
+				walk_value(w, p->id);
+			else if (p->role == ROLE_SCALAR)
+				walk_expr(w, m->scalar.at[p->id].expr);
+			else if (p->role == ROLE_HANDLE)
+				walk_handle(w, p->id);
+			else if (p->role == ROLE_STATEMENT)
+				walk_named(w, o, p->id);
+		}
+	if (o->kind == OP_SELECT) {
+		value_id from = op_read(m, op, 0);
+		int64_t axis = op_attr_int(m, op, "axis", 0);
+		if (from && axis >= 0 && axis < value_domain(m, from)->rank)
+			w->out->selected[from] |= (uint64_t)1 << axis;
+	}
+	const struct attrs *l = &m->attrs.at[o->attrs];
+	for (uint32_t i = 0; i < l->n; i++) {
+		if (l->at[i].kind == ATTR_EXPR)
+			walk_expr(w, l->at[i].u.expr);
+		for (uint32_t k = 0; l->at[i].kind == ATTR_EXPRS && k < l->at[i].n; k++)
+			walk_expr(w, l->at[i].u.exprs[k]);
+	}
+	for (region_id r = o->region; r; r = m->region.at[r].sibling)
+		walk_region(w, r);
+}
+
+static void walk_region(struct walk *w, region_id r)
+{
+	for (op_id o = w->m->region.at[r].first; o; o = w->m->op.at[o].next)
+		walk_op(w, o);
+}
+
+void print_order_make(struct module *m, struct print_order *out)
+{
+	*out = (struct print_order){0};
+	out->selected = mem_zalloc(sizeof *out->selected * m->value.n);
+	out->posts = mem_zalloc(m->op.n);
+	out->flags = mem_zalloc(m->op.n);
+	struct walk w = {
+		.m = m,
+		.out = out,
+		.value_seen = mem_zalloc(m->value.n),
+		.domain_seen = mem_zalloc(m->domain.n),
+		.param_seen = mem_zalloc(m->param.n),
+		.index_seen = mem_zalloc(m->index.n),
+		.handle_seen = mem_zalloc(m->handle.n),
+		.expr_seen = mem_zalloc(m->expr.n),
+	};
+	for (uint32_t i = 0; i < m->input.n; i++)
+		walk_value(&w, m->input.at[i].value);
+	for (uint32_t i = 0; i < m->output.n; i++)
+		walk_value(&w, m->output.at[i]);
+	walk_region(&w, m->body);
+	for (param_id p = 1; p < m->param.n; p++)
+		if (!w.param_seen[p])
+			vec_push(&out->scalar, p);
+	free(w.value_seen);
+	free(w.domain_seen);
+	free(w.param_seen);
+	free(w.index_seen);
+	free(w.handle_seen);
+	free(w.expr_seen);
+}
+
+void print_order_free(struct print_order *o)
+{
+	vec_free(&o->value);
+	vec_free(&o->scalar);
+	vec_free(&o->handle);
+	vec_free(&o->numbered);
+	vec_free(&o->loop);
+	free(o->selected);
+	free(o->posts);
+	free(o->flags);
+}
+
+static bool is_posted_transfer(const struct module *m, const struct print_order *o, op_id op)
+{
+	return op_traits(m, op) & TRAIT_P2P && o->flags[op] & PRINT_POSTED;
+}
+
+/* Whether the n operands of a share_mem_handles are the n statements before it, in order. */
+static bool names_the_ones_before(const struct module *m, const struct print_order *o, op_id share)
+{
+	op_id at = m->op.at[share].prev;
+	for (unsigned k = m->op.at[share].operand_n; k-- > 0; at = m->op.at[at].prev)
+		if (!at || m->operand.at[m->op.at[share].operand + k].id != at || !is_posted_transfer(m, o, at) ||
+		    o->flags[at] & PRINT_SHARED_EARLY)
+			return false;
+	return true;
+}
+
+bool print_order_elides(const struct module *m, const struct print_order *o, op_id op)
+{
+	if (!is_posted_transfer(m, o, op) || o->flags[op] & PRINT_SHARED_EARLY)
+		return false;
+	op_id next = m->op.at[op].next;
+	if (next && m->op.at[next].kind == OP_POST)
+		return m->op.at[next].operand_n == 1 && op_operand_id(m, next, ROLE_STATEMENT, 0) == op && o->posts[op] > 1;
+	unsigned after = 0;
+	while (next && is_posted_transfer(m, o, next))
+		next = m->op.at[next].next, after++;
+	return next && m->op.at[next].kind == OP_SHARE_MEM_HANDLES && after < m->op.at[next].operand_n &&
+	       names_the_ones_before(m, o, next);
+}
+
+bool print_order_loop_is_stream(const struct module *m, op_id loop)
+{
+	const struct region *body = &m->region.at[m->op.at[loop].region];
+	if (!body->first || m->op.at[body->first].kind != OP_SET_CURRENT_STREAM)
+		return false;
+	expr_id e = op_scalar_expr(m, body->first, 0);
+	return e && expr_uses_index(m, e, body->index);
+}
+
+bool print_order_loop_kind_stated(const struct module *m, op_id loop)
+{
+	return print_order_loop_is_stream(m, loop) != ((m->op.at[loop].flags & OP_STREAM_LOOP) != 0);
+}

@@ -1,0 +1,161 @@
+/* sugar: `n@dp@tp` as transforms, and back.
+ *
+ *     [t@stream(s), k@x]  →  split t outer s, split k outer size(x);
+ *                            loop [stream s, x, ceilDiv(t, s), ceilDiv(k, size(x))]
+ *
+ * Reading back proposes placements and expands them again: what does not come out the same is no
+ * sugar. */
+#include "ir/domain.h"
+#include "ir/expr.h"
+#include <string.h>
+
+static unsigned loop_position(const struct domain_builder *b, unsigned axis)
+{
+	unsigned pos = 0;
+	while (b->loop[pos] != axis)
+		pos++;
+	return pos;
+}
+
+static const enum axis_place place_of[] = {
+	[SUGAR_MESH] = PLACE_MESH,	[SUGAR_STREAM] = PLACE_STREAM, [SUGAR_SERIAL] = PLACE_SERIAL,
+	[SUGAR_SWIZZLE] = PLACE_STREAM, [SUGAR_BLOCK] = PLACE_NONE,
+};
+
+/* Applies one placement to an axis; *axis becomes what is left of it, or -1. */
+static const char *expand_place(struct module *m, struct domain_builder *b, const struct sugar_place *p, const struct mesh *mesh, int *axis)
+{
+	int64_t extent, factor = 0;
+	bool by_mesh = p->kind == SUGAR_MESH || p->kind == SUGAR_SWIZZLE;
+	if (*axis < 0)
+		return "nothing is left of the axis for this placement";
+	expr_id f = by_mesh ? expr_const(m, mesh->size[p->mesh_axis]) : p->factor;
+	if (!expr_is_const(m, f, &factor) || factor < 1)
+		return "a placement needs a constant size of at least 1";
+	unsigned pos = loop_position(b, (unsigned)*axis);
+	const char *error = NULL;
+	bool whole = expr_is_const(m, b->axis[*axis].extent, &extent) && extent == factor;
+	if (p->kind == SUGAR_SWIZZLE && expr_is_const(m, b->axis[*axis].extent, &extent) && extent % factor)
+		return "swizzle1d needs an extent that the mesh axis divides";
+	int rest = -1;
+	if (!whole) {
+		error = domain_split(m, b, pos, f, false);
+		if (error)
+			return error;
+		rest = b->loop[pos + 1];
+	}
+	if (p->kind == SUGAR_SWIZZLE)
+		error = domain_swizzle1d(m, b, pos, mesh, p->mesh_axis);
+	if (!error && place_of[p->kind] != PLACE_NONE)
+		error = domain_parallelize(m, b, pos, place_of[p->kind], mesh, p->mesh_axis);
+	*axis = rest;
+	return error;
+}
+
+const char *sugar_expand(struct module *m, const struct sugar *s, mesh_id mesh, bool unstreamed, domain_id *out, unsigned *culprit)
+{
+	struct domain_builder b;
+	domain_begin(&b);
+	*culprit = 0;
+	for (unsigned i = 0; i < s->axis_n; i++) {
+		int a = domain_add_axis(&b, (enum axis_kind)s->axis[i].kind, s->axis[i].extent);
+		if (a < 0)
+			return "a tensor has at most 16 axes, hidden ones included";
+		b.axis[a].rf = s->axis[i].rf;
+		b.axis[a].reduce = s->axis[i].reduce;
+	}
+	for (unsigned i = 0; i < s->axis_n; i++) {
+		int axis = (int)i;
+		*culprit = i;
+		for (unsigned k = 0; k < s->axis[i].place_n; k++) {
+			const char *error = expand_place(m, &b, &s->axis[i].place[k], mesh ? &m->mesh.at[mesh] : NULL, &axis);
+			if (error)
+				return error;
+		}
+	}
+	domain_parallel_to_front(&b);
+	domain_allocate_default(&b, unstreamed);
+	*out = domain_finish(m, &b);
+	return NULL;
+}
+
+static const struct xform *consumer(const struct domain *d, unsigned axis)
+{
+	for (unsigned x = 0; x < d->xform_n; x++)
+		if (d->xform[x].in[0] == axis || (d->xform[x].kind == XFORM_MERGE && d->xform[x].in[1] == axis))
+			return &d->xform[x];
+	return NULL;
+}
+
+/* The placement that an axis stands for as a loop axis. */
+static struct sugar_place place_from_axis(const struct axis *a, expr_id factor)
+{
+	struct sugar_place p = {.kind = SUGAR_BLOCK, .factor = factor};
+	if (a->place == PLACE_MESH)
+		p = (struct sugar_place){.kind = SUGAR_MESH, .mesh_axis = a->mesh_axis};
+	else if (a->place == PLACE_STREAM)
+		p.kind = SUGAR_STREAM;
+	else if (a->place == PLACE_SERIAL)
+		p.kind = SUGAR_SERIAL;
+	return p;
+}
+
+static bool read_axis(const struct domain *d, unsigned logical, struct sugar_axis *out)
+{
+	unsigned a = logical;
+	for (;;) {
+		const struct xform *x = consumer(d, a);
+		if (out->place_n == SUGAR_MAX_PLACES)
+			return false;
+		if (!x) {
+			if (d->axis[a].place != PLACE_NONE)
+				out->place[out->place_n++] = place_from_axis(&d->axis[a], d->axis[a].extent);
+			return true;
+		}
+		if (x->kind == XFORM_SWIZZLE1D) {
+			out->place[out->place_n++] = (struct sugar_place){.kind = SUGAR_SWIZZLE, .mesh_axis = x->mesh_axis};
+			return true;
+		}
+		if (x->kind != XFORM_SPLIT_OUTER)
+			return false;
+		const struct xform *swizzle = consumer(d, x->out[0]);
+		if (swizzle && swizzle->kind != XFORM_SWIZZLE1D)
+			return false;
+		out->place[out->place_n++] = swizzle ? (struct sugar_place){.kind = SUGAR_SWIZZLE, .mesh_axis = swizzle->mesh_axis}
+						     : place_from_axis(&d->axis[x->out[0]], x->factor);
+		a = x->out[1];
+	}
+}
+
+void sugar_extents(const struct module *m, domain_id id, struct sugar *out)
+{
+	const struct domain *d = &m->domain.at[id];
+	memset(out, 0, sizeof *out);
+	out->rank = d->rank;
+	out->axis_n = d->logical_n;
+	for (unsigned i = 0; i < d->logical_n; i++) {
+		const struct axis *a = &d->axis[i];
+		out->axis[i] = (struct sugar_axis){.extent = a->extent, .kind = a->kind, .reduce = a->reduce, .rf = a->rf};
+	}
+}
+
+bool sugar_from_domain(struct module *m, domain_id id, mesh_id mesh, struct sugar *out)
+{
+	struct domain d = m->domain.at[id];
+	domain_id again;
+	unsigned culprit;
+	sugar_extents(m, id, out);
+	for (unsigned i = 0; i < d.logical_n; i++)
+		if (!read_axis(&d, i, &out->axis[i]))
+			return false;
+	for (unsigned i = 0; i < d.logical_n && !mesh; i++)
+		for (unsigned k = 0; k < out->axis[i].place_n; k++)
+			if (out->axis[i].place[k].kind == SUGAR_MESH || out->axis[i].place[k].kind == SUGAR_SWIZZLE)
+				return false;
+	if (sugar_expand(m, out, mesh, false, &again, &culprit))
+		return false;
+	const struct domain *e = &m->domain.at[again];
+	return d.axis_n == e->axis_n && d.xform_n == e->xform_n && d.loop_n == e->loop_n &&
+	       !memcmp(d.axis, e->axis, sizeof *d.axis * d.axis_n) && !memcmp(d.xform, e->xform, sizeof *d.xform * d.xform_n) &&
+	       !memcmp(d.loop, e->loop, d.loop_n);
+}
