@@ -30,11 +30,6 @@ static void counter_start(struct counter *c, int32_t first)
 	c->next = first;
 }
 
-static bool counter_has(const struct counter *c, int32_t number)
-{
-	return c->taken.n && bsearch(&number, c->taken.at, c->taken.n, sizeof *c->taken.at, compare_numbers);
-}
-
 /* The smallest of `count` free numbers in a row. */
 static int32_t counter_take(struct counter *c, int32_t count)
 {
@@ -70,17 +65,56 @@ int32_t ir_axis_number(const struct module *m, value_id v, unsigned a)
 
 void ir_set_axis_numbers(struct module *m, value_id v, const int32_t *number)
 {
-	int32_t *list = (int32_t *)stored_axes(m, v);
+	const int32_t *list = stored_axes(m, v);
 	domain_id d = value_type(m, v)->domain;
 	unsigned n = ir_domain(m, d)->axis_n;
-	if (!list) {
-		m->value.at[v].axis_base = -(int32_t)m->axis_ids.n - 2;
-		vec_push(&m->axis_ids, (int32_t)d);
-		for (unsigned i = 0; i < n; i++)
-			vec_push(&m->axis_ids, number[i]);
+	if (list && !memcmp(list, number, sizeof *number * n))
 		return;
-	}
-	memcpy(list, number, sizeof *number * n);
+	m->value.at[v].axis_base = -(int32_t)m->axis_ids.n - 2; /* lists are never changed: see ir_numbers_save */
+	vec_push(&m->axis_ids, (int32_t)d);
+	for (unsigned i = 0; i < n; i++)
+		vec_push(&m->axis_ids, number[i]);
+}
+
+/* The axes as `ids` lists them. */
+static unsigned listed_axes(const struct domain *d, uint8_t *out)
+{
+	unsigned n = d->loop_n;
+	memcpy(out, d->loop, d->loop_n);
+	for (unsigned a = 0; a < d->axis_n; a++)
+		if (!memchr(d->loop, (int)a, d->loop_n))
+			out[n++] = (uint8_t)a;
+	return n;
+}
+
+void ir_print_axis_numbers(const struct module *m, value_id v, struct buf *out)
+{
+	const struct domain *d = value_domain(m, v);
+	uint8_t axis[IR_MAX_AXES];
+	unsigned n = listed_axes(d, axis);
+	for (unsigned i = d->loop_n; i < n; i++)
+		if (ir_axis_number(m, v, axis[i]) < 0)
+			n = d->loop_n;
+	buf_putc(out, '[');
+	for (unsigned i = 0; i < n; i++)
+		buf_printf(out, i ? " %d" : "%d", (int)ir_axis_number(m, v, axis[i]));
+	buf_putc(out, ']');
+}
+
+bool ir_read_axis_numbers(struct module *m, value_id v, const int64_t *list, unsigned n)
+{
+	const struct domain *d = value_domain(m, v);
+	uint8_t axis[IR_MAX_AXES];
+	int32_t number[IR_MAX_AXES];
+	if (n != d->loop_n && n != d->axis_n)
+		return false;
+	memset(number, -1, sizeof number);
+	listed_axes(d, axis);
+	for (unsigned i = 0; i < n; i++)
+		if (list[i] >= 0 && list[i] <= MAX_NUMBER)
+			number[axis[i]] = (int32_t)list[i];
+	ir_set_axis_numbers(m, v, number);
+	return true;
 }
 
 /* ---- allotting */
@@ -274,6 +308,16 @@ static void allot_block(struct allot *a, value_id v)
 	ir_set_axis_numbers(a->m, v, number);
 }
 
+/* A foreign dump may have stated numbers that hirc never prints. */
+static void forget_block(struct module *m, value_id v)
+{
+	const struct domain *d = value_domain(m, v);
+	int32_t number[IR_MAX_AXES];
+	for (unsigned a = 0; a < d->axis_n; a++)
+		number[a] = in_loop(d, a) ? ir_axis_number(m, v, a) : -1;
+	ir_set_axis_numbers(m, v, number);
+}
+
 static void allot_things(struct module *m, char kind, const uint32_t *thing, uint32_t n, struct counter *c, int32_t first)
 {
 	claim(m, kind, thing, n, c);
@@ -328,64 +372,14 @@ void ir_number(struct module *m)
 	for (uint32_t i = 0; i < o->value.n; i++)
 		if (printed_needs_block(m, o, o->value.at[i]))
 			allot_block(&a, o->value.at[i]);
+		else
+			forget_block(m, o->value.at[i]);
 	vec_free(&a.value.taken);
 	vec_free(&a.handle.taken);
 	vec_free(&a.statement.taken);
 	vec_free(&a.scalar.taken);
 	vec_free(&a.axis.taken);
 	print_order_free(&a.order);
-}
-
-/* ---- saving */
-
-struct number_state {
-	int32_t *value, *axis_base, *param, *index, *handle, *op, *axis_ids;
-	uint32_t axis_ids_n;
-};
-
-#define SAVE(to, table, field)                                                                     \
-	do {                                                                                       \
-		s->to = mem_alloc(sizeof *s->to * (m->table.n + 1));                               \
-		for (uint32_t i = 0; i < m->table.n; i++)                                          \
-			s->to[i] = m->table.at[i].field;                                           \
-	} while (0)
-
-struct number_state *ir_number_save(const struct module *m)
-{
-	struct number_state *s = mem_zalloc(sizeof *s);
-	SAVE(value, value, number);
-	SAVE(axis_base, value, axis_base);
-	SAVE(param, param, number);
-	SAVE(index, index, number);
-	SAVE(handle, handle, number);
-	SAVE(op, op, number);
-	s->axis_ids_n = m->axis_ids.n;
-	s->axis_ids = mem_alloc(sizeof *s->axis_ids * (m->axis_ids.n + 1));
-	if (m->axis_ids.n)
-		memcpy(s->axis_ids, m->axis_ids.at, sizeof *s->axis_ids * m->axis_ids.n);
-	return s;
-}
-
-#define RESTORE(from, table, field)                                                                \
-	do {                                                                                       \
-		for (uint32_t i = 0; i < m->table.n; i++)                                          \
-			m->table.at[i].field = s->from[i];                                         \
-		free(s->from);                                                                     \
-	} while (0)
-
-void ir_number_restore(struct module *m, struct number_state *s)
-{
-	RESTORE(value, value, number);
-	RESTORE(axis_base, value, axis_base);
-	RESTORE(param, param, number);
-	RESTORE(index, index, number);
-	RESTORE(handle, handle, number);
-	RESTORE(op, op, number);
-	m->axis_ids.n = s->axis_ids_n;
-	if (s->axis_ids_n)
-		memcpy(m->axis_ids.at, s->axis_ids, sizeof *s->axis_ids * s->axis_ids_n);
-	free(s->axis_ids);
-	free(s);
 }
 
 /* ---- default names */
@@ -433,13 +427,12 @@ static void forget_hidden(struct module *m)
 	for (op_id o = 1; o < m->op.n; o++)
 		if (!ir_is_default_name(m, m->op.at[o].name, 'c', m->op.at[o].number))
 			m->op.at[o].number = -1;
-	m->axis_ids.n = 0;
 }
 
 
 bool ir_numbers_are_default(struct module *m)
 {
-	struct number_state *before = ir_number_save(m);
+	struct ir_numbers *before = ir_numbers_save(m);
 	ir_number(m);
 	/* all numbers as they are, in one list; then all as they would be */
 	VEC(int32_t) number = {0};
@@ -475,6 +468,6 @@ bool ir_numbers_are_default(struct module *m)
 	}
 	print_order_free(&o);
 	vec_free(&number);
-	ir_number_restore(m, before);
+	ir_numbers_restore(m, before);
 	return same;
 }

@@ -12,6 +12,12 @@
 
 /* Allots every number that is missing. Idempotent. */
 void ir_number(struct module *m);
+/* The numbers as they are now; ir_numbers_restore puts them back and frees what was saved. Printing
+ * leaves a module as it was, so that what is printed on the way does not change the final dump. */
+struct ir_numbers;
+struct ir_numbers *ir_numbers_save(const struct module *m);
+void ir_numbers_restore(struct module *m, struct ir_numbers *saved);
+
 /* Whether every number is the one that parsing the concise surface would lead to if it stated only
  * what it shows anyway: the numbers in T3, i3, c3 and main3 of things without a name of their own. */
 bool ir_numbers_are_default(struct module *m);
@@ -19,11 +25,10 @@ bool ir_numbers_are_default(struct module *m);
  * have that are never printed. */
 int32_t ir_axis_number(const struct module *m, value_id v, unsigned a);
 void ir_set_axis_numbers(struct module *m, value_id v, const int32_t *number); /* axis_n entries, -1: none */
-
-/* Printing leaves a module as it was: save, number, print, restore (which frees the state). */
-struct number_state;
-struct number_state *ir_number_save(const struct module *m);
-void ir_number_restore(struct module *m, struct number_state *state);
+/* `[7 8 9]` of the concise surface's `ids X = T7 [7 8 9]`: the loop axes in order, then, if they have
+ * numbers, the others in order. Reading takes either length; false for any other. */
+void ir_print_axis_numbers(const struct module *m, value_id v, struct buf *out);
+bool ir_read_axis_numbers(struct module *m, value_id v, const int64_t *list, unsigned n);
 
 /* Whether a statement has a number: a Communication, send, receive or end_coalescing. */
 bool ir_op_is_numbered(const struct module *m, op_id op);

@@ -291,14 +291,12 @@ static void print_schedule(struct printer *p, value_id v, type_id stated, unsign
 		buf_free(&text);
 	}
 	if (p->ids) {
-		const struct domain *d = value_domain(p->m, v);
 		buf_pad(p->out, ' ', indent);
 		buf_puts(p->out, "ids ");
 		ir_print_value_name(p->m, v, p->out);
-		buf_printf(p->out, " = T%d [", (int)p->m->value.at[v].number);
-		for (unsigned i = 0; i < d->loop_n; i++)
-			buf_printf(p->out, i ? " %d" : "%d", (int)ir_axis_number(p->m, v, d->loop[i]));
-		buf_puts(p->out, "]\n");
+		buf_printf(p->out, " = T%d ", (int)p->m->value.at[v].number);
+		ir_print_axis_numbers(p->m, v, p->out);
+		buf_putc(p->out, '\n');
 	}
 }
 
@@ -414,8 +412,10 @@ static void print_region(struct printer *p, region_id r, unsigned indent)
 void ir_print_statement(struct module *m, op_id op, struct buf *out)
 {
 	struct printer p = {.m = m, .out = out};
+	struct ir_numbers *saved = ir_numbers_save(m);
 	ir_number(m);
 	print_head(&p, op);
+	ir_numbers_restore(m, saved);
 	buf_free(&p.text);
 	vec_free(&p.type_text);
 	vec_free(&p.needs_schedule);
@@ -546,6 +546,7 @@ static bool outputs_in_order(const struct module *m)
 
 void ir_print_hir(struct module *m, struct buf *out)
 {
+	struct ir_numbers *saved = ir_numbers_save(m);
 	ir_number(m);
 	struct printer p = {.m = m, .out = out, .outputs_inline = outputs_in_order(m), .ids = !ir_numbers_are_default(m)};
 	print_declarations(m, out);
@@ -570,4 +571,5 @@ void ir_print_hir(struct module *m, struct buf *out)
 	buf_free(&p.text);
 	vec_free(&p.type_text);
 	vec_free(&p.needs_schedule);
+	ir_numbers_restore(m, saved);
 }

@@ -44,10 +44,22 @@ void nvfuser_name(struct nvfuser *p, name_id name)
 	spelling_put_name(p->out, text);
 }
 
+/* Keys are words of the concise surface or not: reserved words need no backquotes there. */
+static void put_attr_key(struct nvfuser *p, name_id key)
+{
+	const char *text = names_text(p->m->names, key);
+	size_t at = p->out->n;
+	nvfuser_name(p, key);
+	if (p->out->at[at] == '`' && strspn(text, "abcdefghijklmnopqrstuvwxyz") == strlen(text)) {
+		p->out->n = at;
+		buf_puts(p->out, text);
+	}
+	buf_putc(p->out, '=');
+}
+
 void nvfuser_attr(struct nvfuser *p, const struct attr *a)
 {
-	nvfuser_name(p, a->key);
-	buf_putc(p->out, '=');
+	put_attr_key(p, a->key);
 	switch ((enum attr_kind)a->kind) {
 	case ATTR_INT: buf_puti(p->out, a->u.i); return;
 	case ATTR_FLOAT: spelling_put_double(p->out, a->u.f); return;
@@ -565,7 +577,7 @@ static void put_region(struct nvfuser *p, region_id r, unsigned level)
 
 void ir_print_nvfuser(struct module *m, struct buf *out)
 {
-	struct number_state *before = ir_number_save(m);
+	struct ir_numbers *before = ir_numbers_save(m);
 	ir_number(m);
 	struct nvfuser p = {.m = m, .out = out};
 	print_order_make(m, &p.order);
@@ -584,5 +596,5 @@ void ir_print_nvfuser(struct module *m, struct buf *out)
 	buf_puts(out, "} // %HostIrContainer\n");
 	nvfuser_sections(&p);
 	print_order_free(&p.order);
-	ir_number_restore(m, before);
+	ir_numbers_restore(m, before);
 }

@@ -14,11 +14,12 @@ static bool is_visible(const struct axis *a)
 static int inner_half(const struct printed_tensor *t, unsigned i)
 {
 	const struct printed_id *outer = &t->id[i];
-	if (outer->axis.place == PLACE_NONE || outer->axis.kind != AXIS_ITER || outer->named || outer->number < 0)
+	unsigned kind = outer->axis.kind;
+	if (outer->axis.place == PLACE_NONE || (kind != AXIS_ITER && kind != AXIS_REDUCE) || outer->named || outer->number < 0)
 		return -1;
 	for (unsigned k = 0; k < t->id_n; k++) {
 		const struct printed_id *x = &t->id[k];
-		if (x->number - 1 == outer->number && x->axis.place == PLACE_NONE && x->axis.kind == AXIS_ITER && !x->named)
+		if (x->number - 1 == outer->number && x->axis.place == PLACE_NONE && x->axis.kind == kind && !x->named)
 			return (int)k;
 	}
 	return -1;

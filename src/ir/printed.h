@@ -5,8 +5,9 @@
  *
  * A stream, serial-loop or device id numbered n and a plain id numbered n+1 are the halves of one
  * logical axis (extent e when the inner half is ceilDiv(e, k), else the product), which stands where
- * the plain half stands; an id that a HirAliasSelect names is a logical axis of its own. Device ids
- * with rf are partial; visible axes come first, then partial ones, then reductions. Printer and
+ * the plain half stands; so are a reduction over devices and a plain reduction. An id that a
+ * HirAliasSelect names is a logical axis of its own. Device ids with rf are partial; visible axes come
+ * first, then partial ones, then reductions. Printer and
  * parser both call this: a block is printed iff the result is not the domain. */
 #ifndef HIRC_IR_PRINTED_H
 #define HIRC_IR_PRINTED_H

@@ -7,7 +7,7 @@
 
 static const char *const keywords[] = {
 #define KEYWORD(token, text, lead) text,
-#include "parse/keywords.def"
+#include "base/keywords.def"
 };
 
 static bool is_identifier(const char *name)

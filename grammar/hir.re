@@ -1,0 +1,481 @@
+/* The lexer of both surfaces, over a whole source that ends with a NUL.
+ *
+ * It knows characters, words and comments. Line ends come out as they stand; which of them end a
+ * statement, and what indentation and brackets mean, is for src/parse/lines.c. A word is interned
+ * first: the words of keywords.def have the lowest ids, so that a keyword is one comparison. Forms
+ * that the nvFuser surface spells in several words are taken as one token here where only the
+ * characters after them tell what they are (`Outer split:`, `iS8{`, `T0_g_float[`). */
+#include "parse/ast_build.h"
+#include "parse/lex.h"
+#include "hir_parser.h"
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Words */
+
+static const int word_token[] = {
+    0,
+#define KEYWORD(token, text, lead) TOK_##token,
+#define BODY_WORD(token, text, lead) TOK_##token,
+#include "base/keywords.def"
+};
+
+static bool is_word_start(unsigned char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+static bool is_digit(unsigned char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static bool is_word(unsigned char c)
+{
+	return is_word_start(c) || is_digit(c);
+}
+
+static const unsigned char *after_blanks(const unsigned char *c)
+{
+	while (*c == ' ' || *c == '\t' || *c == '\r')
+		c++;
+	return c;
+}
+
+static const unsigned char *after_word(const unsigned char *c)
+{
+	while (is_word(*c))
+		c++;
+	return c;
+}
+
+bool lex_ends_line(const unsigned char *c)
+{
+	c = after_blanks(c);
+	return *c == '\n' || *c == '#' || *c == '\0' || (*c == '/' && c[1] == '/');
+}
+
+/* Names that are more than that in some places; p->cursor is behind the word. */
+static int context_word(struct parser *p, uint32_t word)
+{
+	const unsigned char *next = after_blanks(p->cursor);
+	bool operand_follows = is_word(*next) || *next == '`';
+	bool after_type = p->last.token == TOK_RBRACKET || p->last.token == TOK_NAME || p->last.token == TOK_RPAREN;
+	char inside = p->brackets ? p->bracket[p->brackets - 1].kind : 0;
+
+	switch (word) {
+	case WORD_NAME_DECL:
+		return p->at_lead && operand_follows ? TOK_NAME_DECL : TOK_NAME;
+	case WORD_IDS:
+		return p->at_lead && operand_follows ? TOK_IDS : TOK_NAME;
+	case WORD_LOOP:
+		return p->at_lead && operand_follows ? TOK_LOOP : TOK_NAME;
+	case WORD_ATTR:
+		return p->at_lead && operand_follows ? TOK_ATTR : TOK_NAME;
+	case WORD_PARTIAL:
+		if (p->at_lead)
+			return operand_follows ? TOK_PARTIAL_DECL : TOK_NAME;
+		return after_type ? TOK_PARTIAL : TOK_NAME;
+	case WORD_REDUCE:
+		return after_type && !p->at_lead ? TOK_REDUCE : TOK_NAME;
+	case WORD_RF:
+		if (inside == 'R' && next > p->cursor && (operand_follows || *next == '('))
+			return p->last.token == TOK_LPAREN || p->last.token == TOK_COMMA ? TOK_RF : TOK_NAME;
+		return TOK_NAME;
+	case WORD_EX:
+		return inside == 'I' ? TOK_EX : TOK_NAME;
+	case WORD_TEAM:
+		if (inside == '(' && next[0] == '=' && *after_blanks(next + 1) == '(') {
+			p->cursor = next + 1;
+			return TOK_TEAM;
+		}
+		return TOK_NAME;
+	case WORD_COMMUNICATION:
+	case WORD_P2P:
+	case WORD_PERMUTE:
+	case WORD_DISPATCH:
+	case WORD_COMBINE:
+		return p->mode != MODE_HIR && is_digit(*next) ? TOK_COMM : TOK_NAME;
+	case WORD_SET_STREAM:
+	case WORD_SYNCHRONIZE:
+	case WORD_WAIT:
+		return p->mode == MODE_BODY && p->at_lead && operand_follows ? TOK_OLD_CALL : TOK_NAME;
+	case WORD_GET_STREAM:
+		return p->mode == MODE_BODY && p->at_lead && operand_follows ? TOK_OLD_GET : TOK_NAME;
+	}
+	return TOK_NAME;
+}
+
+/* The word that begins at start. */
+static int scan_word(struct parser *p, const unsigned char *start, struct parse_token *out)
+{
+	p->cursor = after_word(start);
+	uint32_t word = names_intern(p->ast->names, (const char *)start, (size_t)(p->cursor - start));
+	out->value = word;
+	if (word >= WORD_COUNT)
+		return TOK_NAME;
+	if (word < WORD_FIRST_BODY)
+		return word_token[word];
+	if (word < WORD_FIRST_CONTEXT)
+		return p->mode == MODE_BODY ? word_token[word] : TOK_NAME;
+	return context_word(p, word);
+}
+
+/* Other values */
+
+static void report(struct parser *p, struct parse_span at, const char *what, const char *detail)
+{
+	if (!p->panic)
+		diag_error_span(p->diag, at.at, at.end - at.at, "%s%s", what, detail);
+}
+
+static int64_t scan_int(struct parser *p, const unsigned char *start, struct parse_span at)
+{
+	int64_t value = 0;
+	for (const unsigned char *c = start; is_digit(*c); c++)
+		if (__builtin_mul_overflow(value, 10, &value) || __builtin_add_overflow(value, *c - '0', &value)) {
+			report(p, at, "this number does not fit in 64 bits", "");
+			return 0;
+		}
+	return value;
+}
+
+/* The contents of the string between the quotes, interned. */
+static int64_t scan_string(struct parser *p, const unsigned char *start, const unsigned char *end)
+{
+	if (!memchr(start, '\\', (size_t)(end - start)))
+		return names_intern(p->ast->names, (const char *)start, (size_t)(end - start));
+	struct buf b = {0};
+	for (const unsigned char *c = start; c < end; c++) {
+		if (*c != '\\') {
+			buf_putc(&b, (char)*c);
+			continue;
+		}
+		static const char escapes[] = "n\nt\t\\\\\"\"";
+		const char *e = escapes;
+		for (c++; *e && *e != (char)*c;)
+			e += 2;
+		if (*e)
+			buf_putc(&b, e[1]);
+		else
+			report(p, (struct parse_span){(uint32_t)(c - 1 - p->text), (uint32_t)(c + 1 - p->text)},
+			       "unknown escape in a string", "; there are \\\\ \\\" \\n and \\t");
+	}
+	uint32_t name = names_intern(p->ast->names, b.at, b.n);
+	buf_free(&b);
+	return name;
+}
+
+/* A character that nothing begins with. The bytes that continue it in UTF-8 go with it. */
+static int scan_stray(struct parser *p, const unsigned char *start, struct parse_token *out)
+{
+	const unsigned char *c = start + 1;
+	while (c < p->limit && (*c & 0xc0) == 0x80)
+		c++;
+	p->cursor = c;
+	out->span.end = (uint32_t)(c - p->text);
+	char text[32];
+	if (*start <= ' ' || *start == 0x7f)
+		snprintf(text, sizeof text, "with code %u", *start);
+	else if (c - start > 4)
+		snprintf(text, sizeof text, "that is not UTF-8");
+	else
+		snprintf(text, sizeof text, "'%.*s'", (int)(c - start), (const char *)start);
+	report(p, out->span, "unexpected character ", text);
+	return TOK_HIR_error;
+}
+
+static void add_comment(struct parser *p, const unsigned char *start, const unsigned char *end)
+{
+	while (end > start && (end[-1] == ' ' || end[-1] == '\t' || end[-1] == '\r'))
+		end--;
+	vec_push(&p->ast->comments,
+		 (struct ast_comment){.at = (uint32_t)(start - p->text), .end = (uint32_t)(end - p->text)});
+}
+
+/* The token */
+
+int lex_scan(struct parser *p, struct parse_token *out)
+{
+	const unsigned char *start, *marker, *cursor = p->cursor;
+	bool body = p->mode == MODE_BODY, sections = p->mode == MODE_SECTIONS && p->at_lead;
+
+	/*!re2c
+	re2c:define:YYCTYPE = "unsigned char";
+	re2c:define:YYCURSOR = cursor;
+	re2c:define:YYLIMIT = p->limit;
+	re2c:define:YYMARKER = marker;
+	re2c:yyfill:enable = 0;
+	re2c:eof = 0;
+
+	blank   = [ \t\r];
+	digits  = [0-9]+;
+	exp     = [eE] [+-]? digits;
+	word    = [A-Za-z_] [A-Za-z0-9_]*;
+	memory  = "g" | "l" | "s" | "t" | "sym";
+	idkind  = [irbsnv?];
+	*/
+
+again:
+	start = cursor;
+#define AT ((struct parse_span){(uint32_t)(start - p->text), (uint32_t)(cursor - p->text)})
+#define PLACE() (p->cursor = cursor, out->span = AT, out->line_start = p->line_start)
+#define TOKEN(t) return PLACE(), (t)
+#define VALUE(v, t) return PLACE(), out->value = (int64_t)(v), (t)
+#define NAMED(text, t) VALUE(names_intern_z(p->ast->names, (text)), (t))
+	/*!re2c
+	$           { TOKEN(0); }
+	blank+      { goto again; }
+	"\n"        {
+		PLACE();
+		p->line_start = out->span.end;
+		return TOK_NEWLINE;
+	}
+	"#" [^\n]*  { add_comment(p, start, cursor); goto again; }
+	"//" [^\n]* {
+		if (p->mode == MODE_HIR) {
+			cursor = start + 1;
+			TOKEN(TOK_SLASH);
+		}
+		add_comment(p, start, cursor);
+		goto again;
+	}
+
+	word        { goto plain_word; }
+	"`" [^`\n]+ "`" {
+		VALUE(names_intern(p->ast->names, (const char *)start + 1, (size_t)(cursor - start - 2)) |
+		      PARSE_QUOTED, TOK_NAME);
+	}
+	"`" [^`\n]* "`"? {
+		PLACE();
+		report(p, out->span, "a name in backquotes is empty or does not end on its line", "");
+		return TOK_HIR_error;
+	}
+	["] ([^"\\\n] | "\\" [^\n])* ["] { VALUE(scan_string(p, start + 1, cursor - 1), TOK_STRING); }
+	["] ([^"\\\n] | "\\" [^\n])* {
+		PLACE();
+		report(p, out->span, "a string does not end on its line", "");
+		return TOK_HIR_error;
+	}
+	digits      { VALUE(scan_int(p, start, AT), TOK_INT); }
+	digits "." digits exp? | digits exp { TOKEN(TOK_FLOAT); }
+	"0x" [0-9a-fA-F]+ {
+		VALUE(names_intern(p->ast->names, (const char *)start, (size_t)(cursor - start)), TOK_HANDLE);
+	}
+	digits word {
+		PLACE();
+		report(p, out->span, "a number and a word without a blank between them", "");
+		return TOK_HIR_error;
+	}
+
+	"("  { TOKEN(TOK_LPAREN); }
+	")"  { TOKEN(TOK_RPAREN); }
+	"["  { TOKEN(TOK_LBRACKET); }
+	"]"  { TOKEN(TOK_RBRACKET); }
+	"{"  { TOKEN(TOK_LBRACE); }
+	"}"  { TOKEN(TOK_RBRACE); }
+	","  { TOKEN(TOK_COMMA); }
+	":"  { TOKEN(TOK_COLON); }
+	"="  { TOKEN(TOK_ASSIGN); }
+	"==" { TOKEN(TOK_EQ); }
+	"!=" { TOKEN(TOK_NE); }
+	"<"  { TOKEN(TOK_LT); }
+	"<=" { TOKEN(TOK_LE); }
+	">"  { TOKEN(TOK_GT); }
+	">=" { TOKEN(TOK_GE); }
+	"<-" { TOKEN(TOK_WRITE); }
+	"->" { TOKEN(TOK_ARROW); }
+	"+"  { TOKEN(TOK_PLUS); }
+	"-"  { TOKEN(TOK_MINUS); }
+	"*"  { TOKEN(TOK_STAR); }
+	"/"  { TOKEN(TOK_SLASH); }
+	"%"  { TOKEN(TOK_PERCENT); }
+	"@"  { TOKEN(TOK_AT); }
+	".." { TOKEN(TOK_RANGE); }
+	";"  {
+		if (p->mode != MODE_HIR && lex_ends_line(cursor))
+			goto again; /* the end of a statement that is printed over several lines */
+		TOKEN(TOK_SEMICOLON);
+	}
+
+	// the nvFuser surface
+	"%HostIrContainer" blank* "{" { TOKEN(TOK_CONTAINER); }
+	"T" digits "_" memory ("_" [A-Za-z0-9_]+)? blank* "[" {
+		if (p->mode == MODE_HIR)
+			goto plain_word;
+		cursor = after_word(start);
+		TOKEN(TOK_TENSOR);
+	}
+	idkind [A-Za-z]+ ("." [a-z0-9])? digits "{" {
+		if (p->mode == MODE_HIR)
+			goto plain_word;
+		cursor--;
+		VALUE(names_intern(p->ast->names, (const char *)start, (size_t)(cursor - start)), TOK_ID);
+	}
+	"}" ("rf" | "_p" | "_c")+ {
+		if (p->mode == MODE_HIR) {
+			cursor = start + 1;
+			TOKEN(TOK_RBRACE);
+		}
+		TOKEN(TOK_RBRACE_SUFFIX);
+	}
+	"(" blank* "DeviceMesh" blank* "{" {
+		if (p->mode == MODE_HIR) {
+			cursor = start + 1;
+			TOKEN(TOK_LPAREN);
+		}
+		cursor--;
+		TOKEN(TOK_MESH_OPEN);
+	}
+	("ca_pos" | "produce_pos") blank* "(" blank* digits blank* ")" {
+		if (!body)
+			goto plain_word;
+		goto again;
+	}
+	"ShareMemHandles" blank* "(" {
+		if (!body)
+			goto plain_word;
+		TOKEN(TOK_SHARE);
+	}
+	"Set." word | "deviceIdx." [a-z0-9]+ {
+		if (p->mode == MODE_HIR)
+			goto plain_word;
+		VALUE(names_intern(p->ast->names, (const char *)start, (size_t)(cursor - start)), TOK_NAME);
+	}
+	"initial" blank+ "value" {
+		if (!body)
+			goto plain_word;
+		NAMED("initial_value", TOK_NAME);
+	}
+	"Group" blank+ "ID" blank* ":" {
+		if (!body || !p->brackets)
+			goto plain_word;
+		NAMED("group_id", TOK_KEY_COLON);
+	}
+	"Inputs" blank* ":" {
+		if (!body || !p->brackets)
+			goto plain_word;
+		NAMED("inputs", TOK_KEY_COLON);
+	}
+	"Outputs" blank* ":" {
+		if (!body || !p->brackets)
+			goto plain_word;
+		NAMED("outputs", TOK_KEY_COLON);
+	}
+
+	// the sections after the container
+	"Index" blank+ "definitions" blank* ":" {
+		if (!sections)
+			goto plain_word;
+		TOKEN(TOK_INDEX_HEADER);
+	}
+	"TransformPrinter" blank* ":" {
+		if (!sections)
+			goto plain_word;
+		TOKEN(TOK_TRANSFORM_HEADER);
+	}
+	"Hirc" blank+ digits blank* ":" {
+		if (!sections)
+			goto plain_word;
+		VALUE(scan_int(p, after_blanks(start + 4), AT), TOK_HIRC_HEADER);
+	}
+	("logical" | "allocation" | "loop" | "root") blank+ "domain" blank* ":" {
+		if (!sections)
+			goto plain_word;
+		VALUE(names_intern(p->ast->names, (const char *)start, (size_t)(after_word(start) - start)), TOK_XF_DOMAIN);
+	}
+	"alternate" blank+ "loop" blank+ "domain" blank* ":" {
+		if (!sections)
+			goto plain_word;
+		NAMED("alternate-loop", TOK_XF_DOMAIN);
+	}
+	"contiguity" blank* ":" {
+		if (!sections)
+			goto plain_word;
+		NAMED("contiguity", TOK_XF_CONTIGUITY);
+	}
+	"Split" blank* ":" {
+		if (!sections)
+			goto plain_word;
+		NAMED("split", TOK_XF_SPLIT);
+	}
+	"Outer" blank+ "split" blank* ":" {
+		if (!sections)
+			goto plain_word;
+		NAMED("outer-split", TOK_XF_SPLIT);
+	}
+	"Merge" blank* ":" {
+		if (!sections)
+			goto plain_word;
+		NAMED("merge", TOK_XF_MERGE);
+	}
+	"by" blank+ "factor" {
+		if (p->mode != MODE_SECTIONS || p->at_lead)
+			goto plain_word;
+		TOKEN(TOK_BY_FACTOR);
+	}
+
+	*    {
+		PLACE();
+		return scan_stray(p, start, out);
+	}
+	*/
+
+plain_word:
+	if (!is_word_start(*start)) {
+		cursor = start + 1;
+		PLACE();
+		return scan_stray(p, start, out);
+	}
+	out->line_start = p->line_start;
+	int token = scan_word(p, start, out);
+	cursor = p->cursor;
+	out->span = AT;
+	return token;
+}
+
+const unsigned char *lex_peek_line(const struct parser *p, uint32_t *column)
+{
+	const unsigned char *c = p->cursor, *line = p->text + p->line_start;
+	for (;; c++) {
+		if (*c == '\n') {
+			line = c + 1;
+		} else if (*c == '#' || (*c == '/' && c[1] == '/' && p->mode != MODE_HIR)) {
+			while (c < p->limit && c[1] != '\n' && c + 1 < p->limit)
+				c++;
+		} else if (*c != ' ' && *c != '\t' && *c != '\r') {
+			*column = (uint32_t)(c - line);
+			return c;
+		}
+	}
+}
+
+const unsigned char *lex_peek_word(const struct parser *p, const unsigned char *c, uint32_t *word)
+{
+	const unsigned char *end = after_word(c);
+	*word = names_find(p->ast->names, (const char *)c, (size_t)(end - c));
+	return after_blanks(end);
+}
+
+const struct lex_word lex_words[WORD_COUNT] = {
+#define KEYWORD(token, spelling, begins) [WORD_##token] = {.text = spelling, .lead = begins},
+#define BODY_WORD(token, spelling, begins) [WORD_##token] = {.text = spelling, .lead = begins, .nvfuser = true},
+#define CONTEXT_WORD(token, spelling, begins) [WORD_##token] = {.text = spelling, .lead = begins, .nvfuser = true},
+#include "base/keywords.def"
+};
+
+void lex_words_intern(struct names *t)
+{
+	for (uint32_t word = 1; word < WORD_COUNT; word++) {
+		uint32_t id = names_intern_z(t, lex_words[word].text);
+		assert(id == word);
+		(void)id;
+	}
+}
+
+bool lex_is_word(const char *text)
+{
+	const unsigned char *c = (const unsigned char *)text;
+	return is_word_start(*c) && !*after_word(c);
+}

@@ -1,0 +1,249 @@
+/* cmd_compile: hirc compile (opt): parse, run passes, print.
+ *
+ * Without --dump and -o only messages and remarks come out. With --split-input-file the programs
+ * between lines `# -----` are compiled one by one; each keeps the line numbers of the file. */
+#include "base/source.h"
+#include "cli/commands.h"
+#include "cli/compile.h"
+#include "ir/print.h"
+#include "parse/ast.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char SPLIT[] = "# -----";
+
+struct compile_command {
+	struct compile_options compile;
+	const char *dump; /* nvfuser, hir or ast; NULL: none */
+	const char *output, *reproducer;
+	bool split, list, stats;
+	struct diag *d;
+	struct buf text; /* what is printed */
+	int argc;
+	char **argv;
+};
+
+static void print_stats(const struct module *m)
+{
+	uint32_t live = 0;
+	for (op_id op = 1; op < m->op.n; op++)
+		live += m->op.at[op].parent != 0;
+	fprintf(stderr, "statements %u, values %u, types %u, expressions %u, bytes %zu\n", live, m->value.n - 1, m->type.n - 1,
+		m->expr.n - 1, module_bytes(m));
+}
+
+static enum status dump_ast(struct compile_command *c, struct source *s)
+{
+	struct source *outer = diag_set_source(c->d, s);
+	unsigned errors = diag_error_count(c->d);
+	struct ast *a = ast_parse(c->d, s);
+	ast_print(a, &c->text);
+	ast_free(a);
+	diag_set_source(c->d, outer);
+	enum status status = diag_error_count(c->d) > errors ? STATUS_DIAGNOSTICS : STATUS_OK;
+	source_free(s);
+	return status;
+}
+
+/* One program; takes the source over. */
+static enum status compile_one(struct compile_command *c, struct source *s)
+{
+	enum status status;
+	if (c->dump && !strcmp(c->dump, "ast"))
+		return dump_ast(c, s);
+	struct module *m = compile_source(c->d, s, &c->compile, true, &status);
+	if (!m)
+		return status;
+	if (c->dump && !strcmp(c->dump, "hir"))
+		ir_print_hir(m, &c->text);
+	else if (c->dump)
+		ir_print_nvfuser(m, &c->text);
+	if (c->stats)
+		print_stats(m);
+	compile_free(m);
+	return status;
+}
+
+static bool worse(enum status a, enum status b)
+{
+	return a > b;
+}
+
+static bool is_split(const char *line)
+{
+	size_t n = sizeof SPLIT - 1;
+	if (strncmp(line, SPLIT, n))
+		return false;
+	while (line[n] == ' ' || line[n] == '\r')
+		n++;
+	return !line[n] || line[n] == '\n';
+}
+
+/* The programs of one file. The text before a program becomes empty lines, so that positions stay. */
+static enum status compile_split(struct compile_command *c, struct source *whole)
+{
+	enum status worst = STATUS_OK;
+	const char *start = whole->text;
+	uint32_t lines = 0;
+	bool first = true;
+	while (start) {
+		const char *end = start, *next = NULL;
+		uint32_t count = 0;
+		while (*end && !is_split(end)) {
+			end += strcspn(end, "\n");
+			if (*end)
+				end++, count++;
+		}
+		if (*end)
+			next = strchr(end, '\n') ? strchr(end, '\n') + 1 : NULL;
+		struct buf text = {0};
+		buf_pad(&text, '\n', lines);
+		buf_putn(&text, start, (size_t)(end - start));
+		if (!first && c->dump)
+			buf_printf(&c->text, "%s\n", SPLIT);
+		enum status status = compile_one(c, source_from_text(whole->name, text.at, (uint32_t)text.n));
+		worst = worse(status, worst) ? status : worst;
+		buf_free(&text);
+		lines += count + 1;
+		start = next;
+		first = false;
+	}
+	return worst;
+}
+
+static enum status compile_path(struct compile_command *c, const char *path)
+{
+	struct source *s;
+	enum status status = source_read(c->d, path, &s);
+	if (status != STATUS_OK)
+		return status;
+	if (!c->split)
+		return compile_one(c, s);
+	status = compile_split(c, s);
+	source_free(s);
+	return status;
+}
+
+/* ---- output */
+
+static enum status write_output(struct compile_command *c)
+{
+	FILE *out = stdout;
+	if (c->output && strcmp(c->output, "-")) {
+		out = fopen(c->output, "w");
+		if (!out) {
+			diag_error(c->d, DIAG_NOWHERE, "cannot write '%s': %s", c->output, strerror(errno));
+			return STATUS_DIAGNOSTICS;
+		}
+	}
+	bool ok = fwrite(c->text.at ? c->text.at : "", 1, c->text.n, out) == c->text.n;
+	ok = (out == stdout ? fflush(out) : fclose(out)) == 0 && ok;
+	if (!ok)
+		diag_error(c->d, DIAG_NOWHERE, "cannot write '%s': %s", c->output ? c->output : "<stdout>", strerror(errno));
+	return ok ? STATUS_OK : STATUS_DIAGNOSTICS;
+}
+
+/* The command and the input, on disk before anything runs: what is left when hirc dies. */
+static void write_reproducer(struct compile_command *c, const char *path)
+{
+	struct source *s;
+	FILE *f = fopen(c->reproducer, "w");
+	if (!f) {
+		diag_warning(c->d, DIAG_NOWHERE, "cannot write '%s': %s", c->reproducer, strerror(errno));
+		return;
+	}
+	fputs("# RUN: hirc", f);
+	for (int i = 0; i < c->argc; i++)
+		fprintf(f, " %s", strcmp(c->argv[i], path) ? c->argv[i] : "%s");
+	fputc('\n', f);
+	if (strcmp(path, "-") && source_read(c->d, path, &s) == STATUS_OK) {
+		fwrite(s->text, 1, s->size, f);
+		source_free(s);
+	}
+	fclose(f);
+}
+
+static enum status run(struct compile_command *c, struct command_line *line)
+{
+	enum status worst = STATUS_OK;
+	if (!compile_options_finish(&c->compile, c->d))
+		return STATUS_USAGE;
+	for (uint32_t i = 0; i < line->file.n; i++) {
+		if (c->reproducer)
+			write_reproducer(c, line->file.at[i]);
+		enum status status = compile_path(c, line->file.at[i]);
+		worst = worse(status, worst) ? status : worst;
+		if (c->reproducer && status != STATUS_INTERNAL)
+			unlink(c->reproducer);
+		else if (c->reproducer)
+			break;
+	}
+	compile_warn_unused(c->d, &c->compile);
+	if (c->dump && (worst == STATUS_OK || c->text.n)) {
+		enum status status = write_output(c);
+		worst = worse(status, worst) ? status : worst;
+	}
+	return worst;
+}
+
+int cmd_compile(int argc, char **argv)
+{
+	struct compile_command c = {.argc = argc, .argv = argv};
+	compile_options_init(&c.compile);
+	const char *usual = getenv("HIRC_DUMP");
+	if (usual && (!strcmp(usual, "nvfuser") || !strcmp(usual, "hir") || !strcmp(usual, "ast")))
+		c.dump = usual;
+	const struct option options[] = {
+		{.name = "dump", .kind = OPTION_MAYBE, .to = &c.dump, .value = "nvfuser|hir|ast", .otherwise = "nvfuser", .help = "print the program"},
+		{.letter = 'o', .kind = OPTION_TEXT, .to = &c.output, .value = "FILE", .help = "print to a file (as --dump says; nvfuser without)"},
+		{.name = "split-input-file", .kind = OPTION_SWITCH, .to = &c.split, .help = "compile the programs between lines `# -----` one by one"},
+		{.name = "list-passes", .kind = OPTION_SWITCH, .to = &c.list, .help = "list the passes and their options"},
+		{.name = "stats", .kind = OPTION_SWITCH, .to = &c.stats, .help = "print the size of the program"},
+		{.name = "crash-reproducer", .kind = OPTION_TEXT, .to = &c.reproducer, .value = "FILE", .help = "keep command and input here should hirc fail"},
+	};
+	struct command_line line = {
+		.command = argv[0],
+		.usage = "[OPTION…] FILE…",
+		.about = "Parses programs of either surface, runs passes and prints the result; `-` is standard input.\n"
+			 "Exit code: 0, 1 after messages about the input, 2 for a wrong command line, 70 for a bug in hirc.",
+		.table = {{.title = "Options", .at = options, .n = sizeof options / sizeof *options}, compile_options_table(&c.compile)},
+		.table_n = 2,
+	};
+	int status;
+	switch (options_parse(&line, argc, argv)) {
+	case OPTIONS_DONE:
+		status = STATUS_OK;
+		break;
+	case OPTIONS_WRONG:
+		status = STATUS_USAGE;
+		break;
+	default:
+		if (c.list) {
+			struct buf text = {0};
+			pipeline_list(&text);
+			fputs(text.at, stdout);
+			buf_free(&text);
+			status = STATUS_OK;
+			break;
+		}
+		if (!line.file.n) {
+			fprintf(stderr, "hirc %s: error: no input file ('-' is standard input)\n", argv[0]);
+			status = STATUS_USAGE;
+			break;
+		}
+		if (c.output && !c.dump)
+			c.dump = "nvfuser";
+		c.compile.pipeline.nvfuser = !c.dump || strcmp(c.dump, "hir");
+		c.d = compile_diag(&c.compile);
+		status = run(&c, &line);
+		diag_finish(c.d);
+		diag_free(c.d);
+	}
+	buf_free(&c.text);
+	options_free(&line);
+	compile_options_free(&c.compile);
+	return status;
+}

@@ -1,0 +1,86 @@
+/* cmd_fmt: hirc fmt: the canonical spelling of a program, comments and consts kept.
+ *
+ * Prints to standard output, writes back with -i, or with --check only says which files differ (exit 1). */
+#include "base/diag.h"
+#include "base/source.h"
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "parse/ast.h"
+#include <errno.h>
+#include <string.h>
+
+struct fmt_command {
+	bool in_place, check;
+	struct diag *d;
+};
+
+static enum status write_back(struct fmt_command *c, const char *path, const struct buf *text)
+{
+	FILE *f = fopen(path, "w");
+	bool ok = f && fwrite(text->at, 1, text->n, f) == text->n;
+	ok = f && fclose(f) == 0 && ok;
+	if (!ok)
+		diag_error(c->d, DIAG_NOWHERE, "cannot write '%s': %s", path, strerror(errno));
+	return ok ? STATUS_OK : STATUS_DIAGNOSTICS;
+}
+
+static enum status format(struct fmt_command *c, const char *path)
+{
+	struct source *s;
+	struct buf text = {0};
+	enum status status = source_read(c->d, path, &s);
+	if (status != STATUS_OK)
+		return status;
+	struct source *outer = diag_set_source(c->d, s);
+	unsigned errors = diag_error_count(c->d);
+	struct ast *a = ast_parse(c->d, s);
+	if (diag_error_count(c->d) > errors) {
+		status = STATUS_DIAGNOSTICS;
+	} else {
+		ast_format(a, &text);
+		bool same = text.n == s->size && (!text.n || !memcmp(text.at, s->text, text.n));
+		if (c->check && !same) {
+			fprintf(stderr, "%s: not formatted\n", s->name);
+			status = STATUS_DIAGNOSTICS;
+		} else if (c->in_place && strcmp(path, "-")) {
+			status = same ? STATUS_OK : write_back(c, path, &text);
+		} else if (!c->check) {
+			fwrite(text.at ? text.at : "", 1, text.n, stdout);
+		}
+	}
+	diag_set_source(c->d, outer);
+	ast_free(a);
+	source_free(s);
+	buf_free(&text);
+	return status;
+}
+
+int cmd_fmt(int argc, char **argv)
+{
+	struct fmt_command c = {0};
+	const struct option options[] = {
+		{.letter = 'i', .name = "in-place", .kind = OPTION_SWITCH, .to = &c.in_place, .help = "write the files instead of printing them"},
+		{.name = "check", .kind = OPTION_SWITCH, .to = &c.check, .help = "only say which files are not formatted (exit code 1)"},
+	};
+	struct command_line line = {
+		.command = argv[0],
+		.usage = "[-i] [--check] FILE…",
+		.about = "Prints programs in canonical spelling; comments and consts are kept. `-` is standard input.",
+		.table = {{.title = "Options", .at = options, .n = sizeof options / sizeof *options}},
+		.table_n = 1,
+		.min_files = 1,
+	};
+	enum options_result parsed = options_parse(&line, argc, argv);
+	enum status status = parsed == OPTIONS_WRONG ? STATUS_USAGE : STATUS_OK;
+	if (parsed == OPTIONS_GO) {
+		c.d = diag_new(stderr, DIAG_TEXT, -1);
+		for (uint32_t i = 0; i < line.file.n; i++) {
+			enum status one = format(&c, line.file.at[i]);
+			status = one > status ? one : status;
+		}
+		diag_finish(c.d);
+		diag_free(c.d);
+	}
+	options_free(&line);
+	return status;
+}

@@ -1,0 +1,9 @@
+/* commands: the entry of each command; argv[0] is the command's name. They return exit codes. */
+#ifndef HIRC_CLI_COMMANDS_H
+#define HIRC_CLI_COMMANDS_H
+
+int cmd_compile(int argc, char **argv);
+int cmd_run(int argc, char **argv);
+int cmd_fmt(int argc, char **argv);
+
+#endif

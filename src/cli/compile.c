@@ -1,0 +1,200 @@
+/* compile: reading, checking and rewriting a program. */
+#include "cli/compile.h"
+#include "ir/print.h"
+#include "parse/ast.h"
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef NDEBUG
+static const bool debug_build = false;
+#else
+static const bool debug_build = true;
+#endif
+
+/* ---- options */
+
+static bool define(void *to, const char *text)
+{
+	struct compile_options *o = to;
+	const char *equals = strchr(text, '=');
+	if (!equals || equals == text) {
+		fprintf(stderr, "hirc: error: -D takes name=value, not '%s'\n", text);
+		return false;
+	}
+	char *name = mem_strdup(text);
+	name[equals - text] = '\0';
+	vec_push(&o->owned, name);
+	vec_push(&o->define, (struct sema_define){.name = name, .text = equals + 1});
+	return true;
+}
+
+void compile_options_init(struct compile_options *o)
+{
+	memset(o, 0, sizeof *o);
+	o->diagnostics = "text";
+	o->pipeline.verify_each = debug_build;
+	o->verify_roundtrip = debug_build;
+	o->pipeline.nvfuser = true;
+	const struct option options[] = {
+		{.letter = 'D', .kind = OPTION_CALL, .to = o, .call = define, .value = "NAME=TEXT", .help = "give a param, const or scalar its value"},
+		{.name = "np", .kind = OPTION_INT, .to = &o->np, .value = "N", .max = IR_MAX_DEVICES, .help = "number of ranks; 0: as the file says"},
+		{.name = "passes", .kind = OPTION_TEXT, .to = &o->passes, .value = "A,B{OPT=N}", .help = "run these passes instead of the default ones"},
+		{.name = "stop-after", .kind = OPTION_TEXT, .to = &o->pipeline.stop_after, .value = "PASS", .help = "run no pass after this one; `parse`: none"},
+		{.name = "print-after", .kind = OPTION_TEXT, .to = &o->pipeline.print_after, .value = "PASS", .help = "print the program after a pass; `all`, `changed`"},
+		{.name = "dump-dir", .kind = OPTION_TEXT, .to = &o->pipeline.dump_dir, .value = "DIR", .help = "write the program after each pass to numbered files"},
+		{.name = "remarks", .kind = OPTION_SWITCH, .to = &o->pipeline.remarks, .help = "say what passes did and left alone, a line each"},
+		{.name = "timing", .kind = OPTION_MAYBE, .to = &o->pipeline.timing, .value = "text|json", .otherwise = "text", .help = "print how long each pass took"},
+		{.name = "verify-each", .kind = OPTION_SWITCH, .to = &o->pipeline.verify_each, .help = "verify the program after each pass"},
+		{.name = "verify-roundtrip", .kind = OPTION_SWITCH, .to = &o->verify_roundtrip, .help = "check after each pass that it prints and parses to itself"},
+		{.name = "diagnostic-format", .kind = OPTION_TEXT, .to = &o->diagnostics, .value = "text|json", .help = "how errors are printed"},
+	};
+	static_assert(sizeof options / sizeof *options <= COMPILE_OPTIONS, "COMPILE_OPTIONS is too small");
+	memcpy(o->option, options, sizeof options);
+}
+
+struct option_table compile_options_table(struct compile_options *o)
+{
+	unsigned n = 0;
+	while (n < COMPILE_OPTIONS && o->option[n].help)
+		n++;
+	return (struct option_table){.title = "Compiling", .at = o->option, .n = n};
+}
+
+void compile_options_free(struct compile_options *o)
+{
+	for (uint32_t i = 0; i < o->owned.n; i++)
+		free(o->owned.at[i]);
+	vec_free(&o->owned);
+	vec_free(&o->define);
+}
+
+bool compile_options_finish(struct compile_options *o, struct diag *d)
+{
+	return pipeline_parse(d, o->passes, &o->run) && pipeline_options_check(d, &o->run, &o->pipeline);
+}
+
+struct diag *compile_diag(const struct compile_options *o)
+{
+	return diag_new(stderr, !strcmp(o->diagnostics, "json") ? DIAG_JSON : DIAG_TEXT, -1);
+}
+
+void compile_warn_unused(struct diag *d, const struct compile_options *o)
+{
+	for (uint32_t i = 0; i < o->define.n; i++)
+		if (!o->define.at[i].used)
+			diag_warning(d, DIAG_NOWHERE, "-D %s: no program has this name", o->define.at[i].name);
+}
+
+/* ---- print and parse again */
+
+static void print_as(struct module *m, bool nvfuser, struct buf *out)
+{
+	if (nvfuser)
+		ir_print_nvfuser(m, out);
+	else
+		ir_print_hir(m, out);
+	buf_puts(out, "");
+}
+
+static void report_difference(struct diag *d, const char *surface, const struct buf *want, const struct buf *got)
+{
+	const char *a = want->at, *b = got->at;
+	while (*a && *b) {
+		size_t n = strcspn(a, "\n"), k = strcspn(b, "\n");
+		if (n != k || memcmp(a, b, n))
+			break;
+		a += n + (a[n] == '\n');
+		b += k + (b[k] == '\n');
+	}
+	diag_error(d, DIAG_NOWHERE, "the program does not print and parse to itself (%s)", surface);
+	diag_note(d, DIAG_NOWHERE, "printed: %.*s", (int)strcspn(a, "\n"), a);
+	diag_note(d, DIAG_NOWHERE, "again:   %.*s", (int)strcspn(b, "\n"), b);
+}
+
+/* Parses a program's print and compares its prints in both surfaces. */
+static bool check_roundtrip(struct diag *d, struct module *m, bool nvfuser, const struct compile_options *o)
+{
+	static const char *const surface[] = {"concise", "nvFuser"};
+	struct buf text = {0};
+	struct sema_options options = {.np = o->np};
+	print_as(m, nvfuser, &text);
+	struct source *s = source_from_text(nvfuser ? "<printed nvFuser>" : "<printed concise>", text.at, (uint32_t)text.n);
+	struct source *outer = diag_set_source(d, s);
+	unsigned errors = diag_error_count(d);
+	struct ast *a = ast_parse(d, s);
+	struct module *again = diag_error_count(d) == errors ? sema_build(d, a, &options) : NULL;
+	diag_set_source(d, outer);
+	for (unsigned k = 0; k < 2 && again; k++) {
+		struct buf want = {0}, got = {0};
+		print_as(m, k, &want);
+		print_as(again, k, &got);
+		if (strcmp(want.at, got.at)) {
+			report_difference(d, k == nvfuser ? surface[k] : nvfuser ? "nvFuser, then concise" : "concise, then nvFuser", &want, &got);
+			module_free(again);
+			again = NULL;
+		}
+		buf_free(&want);
+		buf_free(&got);
+	}
+	bool ok = again != NULL;
+	module_free(again);
+	ast_free(a);
+	source_free(s);
+	buf_free(&text);
+	return ok;
+}
+
+struct roundtrip {
+	struct diag *d;
+	const struct compile_options *o;
+};
+
+static bool after_pass(void *to, struct module *m, const char *pass)
+{
+	const struct roundtrip *r = to;
+	(void)pass;
+	return check_roundtrip(r->d, m, false, r->o) && check_roundtrip(r->d, m, true, r->o);
+}
+
+/* ---- programs */
+
+struct module *compile_source(struct diag *d, struct source *s, struct compile_options *o, bool passes, enum status *status)
+{
+	struct source *outer = diag_set_source(d, s);
+	unsigned errors = diag_error_count(d);
+	struct sema_options options = {.define = o->define.at, .define_n = o->define.n, .np = o->np};
+	struct ast *a = ast_parse(d, s);
+	struct module *m = diag_error_count(d) == errors ? sema_build(d, a, &options) : NULL;
+	*status = m ? STATUS_OK : STATUS_DIAGNOSTICS;
+	ast_free(a);
+	if (m && passes) {
+		struct roundtrip r = {d, o};
+		struct pipeline_options p = o->pipeline;
+		if (o->verify_roundtrip) {
+			p.after = after_pass;
+			p.after_to = &r;
+		}
+		*status = pipeline_run(m, d, &o->run, &p);
+	}
+	diag_set_source(d, outer);
+	if (*status == STATUS_OK)
+		return m;
+	module_free(m);
+	source_free(s);
+	return NULL;
+}
+
+struct module *compile_file(struct diag *d, const char *path, struct compile_options *o, enum status *status)
+{
+	struct source *s;
+	*status = source_read(d, path, &s);
+	return *status == STATUS_OK ? compile_source(d, s, o, true, status) : NULL;
+}
+
+void compile_free(struct module *m)
+{
+	struct source *s = m ? m->source : NULL;
+	module_free(m);
+	source_free(s);
+}

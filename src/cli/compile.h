@@ -1,0 +1,54 @@
+/* compile: from a source to a program that passes have rewritten; what every command that takes a
+ * program shares.
+ *
+ *     struct compile_options o;
+ *     compile_options_init(&o);
+ *     c.table[c.table_n++] = compile_options_table(&o);
+ *     options_parse(&c, argc, argv); …
+ *     struct diag *d = compile_diag(&o);
+ *     compile_options_finish(&o, d);
+ *     struct module *m = compile_file(d, path, &o, &status);
+ *     …
+ *     compile_free(m);
+ *     compile_warn_unused(d, &o);
+ *     compile_options_free(&o);                                                            */
+#ifndef HIRC_CLI_COMPILE_H
+#define HIRC_CLI_COMPILE_H
+#include "cli/options.h"
+#include "ir/ir.h"
+#include "parse/sema.h"
+#include "pass/pipeline.h"
+
+enum { COMPILE_OPTIONS = 16 };
+
+struct compile_options {
+	VEC(struct sema_define) define; /* -D */
+	int64_t np;			/* --np; 0: the file's default */
+	const char *passes;		/* --passes; NULL: the default pipeline */
+	const char *diagnostics;	/* text or json */
+	bool verify_roundtrip;
+	struct pipeline_options pipeline;
+	struct pipeline run; /* what `passes` says, by compile_options_finish */
+	VEC(char *) owned;   /* names of -D */
+	struct option option[COMPILE_OPTIONS];
+};
+
+void compile_options_init(struct compile_options *o);
+void compile_options_free(struct compile_options *o);
+struct option_table compile_options_table(struct compile_options *o);
+/* Reads what the options say about passes; false after reporting: exit STATUS_USAGE. */
+bool compile_options_finish(struct compile_options *o, struct diag *d);
+/* Messages to standard error as --diagnostic-format says. */
+struct diag *compile_diag(const struct compile_options *o);
+
+/* Reads, parses and checks a source and runs the passes (`-`: standard input). NULL with *status set
+ * after reporting. The module owns its source: free both with compile_free. */
+struct module *compile_file(struct diag *d, const char *path, struct compile_options *o, enum status *status);
+/* The same from text; takes the source over. passes: whether they run, or the program of the source
+ * is wanted. */
+struct module *compile_source(struct diag *d, struct source *s, struct compile_options *o, bool passes, enum status *status);
+void compile_free(struct module *m);
+/* Warns of each -D whose name no program had. */
+void compile_warn_unused(struct diag *d, const struct compile_options *o);
+
+#endif

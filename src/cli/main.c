@@ -1,0 +1,90 @@
+/* main: the commands of hirc. */
+#include "base/diag.h"
+#include "base/status.h"
+#include "cli/commands.h"
+#include <stdio.h>
+#include <string.h>
+
+static const struct command {
+	const char *name, *alias;
+	int (*run)(int argc, char **argv); /* NULL: not implemented yet */
+	const char *help;
+} commands[] = {
+	{"compile", "opt", cmd_compile, "parse, run passes, print the program"},
+	{"run", NULL, cmd_run, "execute on ranks"},
+	{"fmt", NULL, cmd_fmt, "format a program; keeps comments and consts"},
+	{"check", NULL, NULL, "prove the absence of races, deadlocks and leaks"},
+	{"sim", NULL, NULL, "predict times on a cluster"},
+	{"tune", NULL, NULL, "search chunk counts and pipeline kinds"},
+	{"bench", NULL, NULL, "sweep a collective or a program"},
+	{"import", NULL, NULL, "bring in graphs"},
+	{"reduce", NULL, NULL, "shrink a failing program"},
+};
+enum { COMMANDS = sizeof commands / sizeof *commands };
+
+static void print_help(FILE *out)
+{
+	fputs("usage: hirc COMMAND [OPTION…] FILE…\n\nhirc compiles and runs distributed tensor programs at the host level.\n\nCommands:\n", out);
+	for (unsigned i = 0; i < COMMANDS; i++)
+		if (commands[i].run)
+			fprintf(out, "  %-8s %s%s%s%s\n", commands[i].name, commands[i].help, commands[i].alias ? " (also: " : "",
+				commands[i].alias ? commands[i].alias : "", commands[i].alias ? ")" : "");
+	fputs("\n  hirc COMMAND --help    options of a command\n  hirc --version         version and what this build can do\n", out);
+}
+
+static void print_version(void)
+{
+	printf("hirc %s\n", HIRC_VERSION);
+	fputs("features:", stdout);
+#ifdef HIRC_HAVE_MPI
+	fputs(" mpi", stdout);
+#endif
+#ifdef HIRC_HAVE_BLAS
+	fputs(" blas", stdout);
+#endif
+	fputc('\n', stdout);
+}
+
+static int unknown_command(const char *word)
+{
+	struct suggest s = suggest_start(word);
+	fprintf(stderr, "hirc: error: unknown command '%s'\n", word);
+	for (unsigned i = 0; i < COMMANDS; i++) {
+		if (!commands[i].run)
+			continue;
+		suggest_try(&s, commands[i].name);
+		if (commands[i].alias)
+			suggest_try(&s, commands[i].alias);
+	}
+	if (s.best)
+		fprintf(stderr, "note: did you mean '%s'?\n", s.best);
+	else
+		fputs("note: `hirc --help` lists the commands\n", stderr);
+	return STATUS_USAGE;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 2) {
+		print_help(stderr);
+		return STATUS_USAGE;
+	}
+	const char *word = argv[1];
+	if (!strcmp(word, "--help") || !strcmp(word, "-h") || !strcmp(word, "help")) {
+		print_help(stdout);
+		return STATUS_OK;
+	}
+	if (!strcmp(word, "--version")) {
+		print_version();
+		return STATUS_OK;
+	}
+	for (unsigned i = 0; i < COMMANDS; i++) {
+		if (strcmp(commands[i].name, word) && (!commands[i].alias || strcmp(commands[i].alias, word)))
+			continue;
+		if (commands[i].run)
+			return commands[i].run(argc - 1, argv + 1);
+		fprintf(stderr, "hirc: error: '%s' is not implemented yet\n", word);
+		return STATUS_USAGE;
+	}
+	return unknown_command(word);
+}

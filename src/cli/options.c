@@ -1,0 +1,336 @@
+/* options: reading a command line by its tables, and --help. */
+#include "cli/options.h"
+#include "base/diag.h"
+#include "base/str.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char HELP[] = "help";
+
+/* ---- messages */
+
+static void complain(const struct command_line *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void complain(const struct command_line *c, const char *format, ...)
+{
+	va_list args;
+	struct buf text = {0};
+	va_start(args, format);
+	buf_vprintf(&text, format, args);
+	va_end(args);
+	fprintf(stderr, "hirc %s: error: %s\n", c->command, text.at);
+	buf_free(&text);
+}
+
+static void unknown_option(const struct command_line *c, const char *word, size_t n)
+{
+	struct buf name = {0};
+	buf_putn(&name, word, n);
+	complain(c, "unknown option '%s'", name.at);
+	const char *bare = name.at;
+	while (*bare == '-')
+		bare++;
+	struct suggest s = suggest_start(bare);
+	suggest_try(&s, HELP);
+	for (unsigned t = 0; t < c->table_n; t++)
+		for (unsigned i = 0; i < c->table[t].n; i++)
+			if (c->table[t].at[i].name)
+				suggest_try(&s, c->table[t].at[i].name);
+	if (s.best)
+		fprintf(stderr, "note: did you mean '--%s'?\n", s.best);
+	else
+		fprintf(stderr, "note: `hirc %s --help` lists the options\n", c->command);
+	buf_free(&name);
+}
+
+/* ---- values */
+
+/* Whether text is one of the words of `a|b|c`. Anything is when value names no words. */
+static bool word_allowed(const char *value, const char *text)
+{
+	size_t n = strlen(text);
+	if (!value || !strchr(value, '|'))
+		return true;
+	for (const char *w = value; *w;) {
+		size_t length = strcspn(w, "|");
+		if (length == n && !memcmp(w, text, n))
+			return true;
+		w += length;
+		w += *w == '|';
+	}
+	return false;
+}
+
+static bool parse_integer(const char *text, int64_t *out)
+{
+	char *end;
+	errno = 0;
+	long long v = strtoll(text, &end, 10);
+	if (errno || end == text || *end)
+		return false;
+	*out = v;
+	return true;
+}
+
+static void option_spelling(const struct option *o, struct buf *out)
+{
+	if (o->name)
+		buf_printf(out, "--%s", o->name);
+	else
+		buf_printf(out, "-%c", o->letter);
+}
+
+static bool store_number(const struct command_line *c, const struct option *o, const char *spelling, const char *text)
+{
+	int64_t v;
+	bool ok = o->kind == OPTION_SIZE ? str_parse_size(text, &v) : parse_integer(text, &v);
+	if (!ok) {
+		complain(c, "%s: '%s' is not %s", spelling, text,
+			 o->kind == OPTION_SIZE ? "a size (like 4096, 8K, 32M, 8G)" : "a number");
+		return false;
+	}
+	bool bounded = o->min || o->max;
+	if (bounded && (v < o->min || v > o->max)) {
+		complain(c, "%s: %lld is out of range (%lld to %lld)", spelling, (long long)v, (long long)o->min, (long long)o->max);
+		return false;
+	}
+	*(int64_t *)o->to = v;
+	return true;
+}
+
+static bool store(const struct command_line *c, const struct option *o, const char *text)
+{
+	struct buf spelling = {0};
+	bool ok = true;
+	option_spelling(o, &spelling);
+	switch (o->kind) {
+	case OPTION_TEXT:
+	case OPTION_MAYBE:
+		ok = word_allowed(o->value, text);
+		if (ok)
+			*(const char **)o->to = text;
+		else
+			complain(c, "%s: '%s' is not one of %s", spelling.at, text, o->value);
+		break;
+	case OPTION_INT:
+	case OPTION_SIZE:
+		ok = store_number(c, o, spelling.at, text);
+		break;
+	case OPTION_CALL:
+		ok = o->call(o->to, text);
+		break;
+	case OPTION_SWITCH:
+		break;
+	}
+	buf_free(&spelling);
+	return ok;
+}
+
+/* ---- reading */
+
+static const struct option *find_name(const struct command_line *c, const char *name, size_t n)
+{
+	for (unsigned t = 0; t < c->table_n; t++)
+		for (unsigned i = 0; i < c->table[t].n; i++) {
+			const struct option *o = &c->table[t].at[i];
+			if (o->name && strlen(o->name) == n && !memcmp(o->name, name, n))
+				return o;
+		}
+	return NULL;
+}
+
+static const struct option *find_letter(const struct command_line *c, char letter)
+{
+	for (unsigned t = 0; t < c->table_n; t++)
+		for (unsigned i = 0; i < c->table[t].n; i++)
+			if (c->table[t].at[i].letter == letter)
+				return &c->table[t].at[i];
+	return NULL;
+}
+
+static const char *next_word(const struct command_line *c, const struct option *o, int argc, char **argv, int *i)
+{
+	if (*i + 1 < argc)
+		return argv[++*i];
+	struct buf spelling = {0};
+	option_spelling(o, &spelling);
+	complain(c, "%s needs a value: %s", spelling.at, o->value ? o->value : "VALUE");
+	buf_free(&spelling);
+	return NULL;
+}
+
+/* One `--…` word; *i moves on when the value is the next word. */
+static bool read_long(const struct command_line *c, int argc, char **argv, int *i)
+{
+	const char *word = argv[*i] + 2, *equals = strchr(word, '=');
+	size_t n = equals ? (size_t)(equals - word) : strlen(word);
+	const struct option *o = find_name(c, word, n);
+	bool off = false;
+	if (!o && n > 3 && !memcmp(word, "no-", 3)) {
+		o = find_name(c, word + 3, n - 3);
+		off = true;
+	}
+	if (!o || (off && o->kind != OPTION_SWITCH)) {
+		unknown_option(c, argv[*i], n + 2);
+		return false;
+	}
+	if (o->kind == OPTION_SWITCH) {
+		if (equals) {
+			complain(c, "--%s takes no value (--no-%s switches it off)", o->name, o->name);
+			return false;
+		}
+		*(bool *)o->to = !off;
+		return true;
+	}
+	const char *text = equals ? equals + 1 : o->kind == OPTION_MAYBE ? o->otherwise : next_word(c, o, argc, argv, i);
+	return text && store(c, o, text);
+}
+
+static bool read_letters(const struct command_line *c, int argc, char **argv, int *i)
+{
+	const char *word = argv[*i];
+	const struct option *o = find_letter(c, word[1]);
+	if (!o || (o->kind == OPTION_SWITCH && word[2])) {
+		unknown_option(c, word, strlen(word));
+		return false;
+	}
+	if (o->kind == OPTION_SWITCH) {
+		*(bool *)o->to = true;
+		return true;
+	}
+	const char *text = word[2] ? word + 2 : o->kind == OPTION_MAYBE ? o->otherwise : next_word(c, o, argc, argv, i);
+	return text && store(c, o, text);
+}
+
+static enum options_result read_words(struct command_line *c, int argc, char **argv, bool files)
+{
+	bool ended = false;
+	for (int i = 0; i < argc; i++) {
+		char *word = argv[i];
+		if (ended || word[0] != '-' || !word[1]) {
+			if (!files) {
+				complain(c, "HIRC_FLAGS holds '%s', which is no option", word);
+				return OPTIONS_WRONG;
+			}
+			vec_push(&c->file, word);
+		} else if (!strcmp(word, "--")) {
+			ended = true;
+		} else if (!strcmp(word, "--help") || !strcmp(word, "-h")) {
+			return OPTIONS_DONE;
+		} else if (!(word[1] == '-' ? read_long(c, argc, argv, &i) : read_letters(c, argc, argv, &i))) {
+			return OPTIONS_WRONG;
+		}
+	}
+	return OPTIONS_GO;
+}
+
+/* HIRC_FLAGS, cut at blanks. */
+static enum options_result read_environment(struct command_line *c)
+{
+	const char *text = getenv("HIRC_FLAGS");
+	VEC(char *) word = {0};
+	if (!text || !*text)
+		return OPTIONS_GO;
+	c->environment = mem_strdup(text);
+	for (char *rest = c->environment, *w; (w = strtok_r(rest, " \t\n", &rest));)
+		vec_push(&word, w);
+	enum options_result r = read_words(c, (int)word.n, word.at, false);
+	if (r == OPTIONS_WRONG)
+		fprintf(stderr, "note: from the environment: HIRC_FLAGS='%s'\n", text);
+	vec_free(&word);
+	return r;
+}
+
+/* ---- help */
+
+static void put_default(struct buf *b, const struct option *o)
+{
+	switch (o->kind) {
+	case OPTION_SWITCH:
+		if (*(bool *)o->to)
+			buf_printf(b, " (default: on; --no-%s)", o->name);
+		break;
+	case OPTION_INT:
+	case OPTION_SIZE:
+		buf_printf(b, " (default: %lld)", (long long)*(int64_t *)o->to);
+		break;
+	case OPTION_TEXT:
+	case OPTION_MAYBE:
+		if (*(const char **)o->to)
+			buf_printf(b, " (default: %s)", *(const char **)o->to);
+		break;
+	case OPTION_CALL:
+		break;
+	}
+}
+
+static void put_option(struct buf *b, const struct option *o)
+{
+	enum { COLUMN = 28 };
+	size_t start = b->n;
+	const char *value = o->value ? o->value : "VALUE";
+	buf_puts(b, "  ");
+	if (o->letter)
+		buf_printf(b, "-%c", o->letter);
+	if (o->letter && o->name)
+		buf_puts(b, ", ");
+	if (o->name)
+		buf_printf(b, "--%s", o->name);
+	if (o->kind == OPTION_MAYBE)
+		buf_printf(b, "[=%s]", value);
+	else if (o->kind != OPTION_SWITCH)
+		buf_printf(b, "%s%s", o->name ? "=" : " ", value);
+	size_t used = b->n - start;
+	if (used + 2 > COLUMN) {
+		buf_putc(b, '\n');
+		used = 0;
+	}
+	buf_pad(b, ' ', (unsigned)(COLUMN - used));
+	buf_puts(b, o->help);
+	put_default(b, o);
+	buf_putc(b, '\n');
+}
+
+static void build_help(const struct command_line *c, struct buf *b)
+{
+	buf_printf(b, "usage: hirc %s %s\n\n%s\n", c->command, c->usage, c->about);
+	for (unsigned t = 0; t < c->table_n; t++) {
+		buf_printf(b, "\n%s:\n", c->table[t].title ? c->table[t].title : "Options");
+		for (unsigned i = 0; i < c->table[t].n; i++)
+			put_option(b, &c->table[t].at[i]);
+	}
+	buf_puts(b, "\nOptions are read from the environment variable HIRC_FLAGS first.\n");
+}
+
+/* ---- entry */
+
+enum options_result options_parse(struct command_line *c, int argc, char **argv)
+{
+	struct buf help = {0};
+	build_help(c, &help); /* before a default is changed */
+	enum options_result r = read_environment(c);
+	if (r == OPTIONS_GO)
+		r = read_words(c, argc - 1, argv + 1, true);
+	if (r == OPTIONS_DONE)
+		fputs(help.at, stdout);
+	buf_free(&help);
+	if (r != OPTIONS_GO)
+		return r;
+	if (c->file.n < c->min_files) {
+		complain(c, "%s", c->min_files == 1 ? "no input file ('-' is standard input)" : "too few files");
+		return OPTIONS_WRONG;
+	}
+	if (c->max_files && c->file.n > c->max_files) {
+		complain(c, "too many files: '%s'", c->file.at[c->max_files]);
+		return OPTIONS_WRONG;
+	}
+	return OPTIONS_GO;
+}
+
+void options_free(struct command_line *c)
+{
+	vec_free(&c->file);
+	free(c->environment);
+	c->environment = NULL;
+}

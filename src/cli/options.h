@@ -1,0 +1,68 @@
+/* options: the command line of one command, read from tables.
+ *
+ *     static const struct option table[] = {
+ *             {.name = "np", .kind = OPTION_INT, .to = &o.np, .value = "N", .help = "number of ranks"},
+ *     };
+ *
+ * Options are `--name=value` or `--name value`, switches `--name` and `--no-name`, letters `-o FILE`
+ * and `-oFILE`; `--` ends them. The environment variable HIRC_FLAGS is read first, so that the command
+ * line overrides it. An unknown option is an error with a suggestion. --help shows each default as it
+ * stands in the target before anything is read. */
+#ifndef HIRC_CLI_OPTIONS_H
+#define HIRC_CLI_OPTIONS_H
+#include "base/vec.h"
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum option_kind {
+	OPTION_SWITCH, /* bool *: --name, --no-name */
+	OPTION_TEXT,   /* const char ** */
+	OPTION_MAYBE,  /* const char **: --name is --name=<otherwise>; a value only after `=` */
+	OPTION_INT,    /* int64_t *, min … max */
+	OPTION_SIZE,   /* int64_t *, 8K 32M 8G, min … max */
+	OPTION_CALL,   /* call(to, text), may be repeated; false: it reported what is wrong */
+};
+
+struct option {
+	const char *name; /* without dashes; NULL: only a letter */
+	char letter;	  /* -o; 0: none */
+	enum option_kind kind;
+	void *to; /* by kind */
+	bool (*call)(void *to, const char *text);
+	const char *value;     /* in --help: FILE, N, …; `a|b|c`: one of these words, checked */
+	const char *otherwise; /* MAYBE: the value when none is written */
+	int64_t min, max;      /* INT, SIZE; both 0: any */
+	const char *help;
+};
+
+struct option_table {
+	const char *title; /* in --help; NULL: `Options` */
+	const struct option *at;
+	unsigned n;
+};
+
+enum { OPTION_MAX_TABLES = 6 };
+
+struct command_line {
+	const char *command; /* `compile` */
+	const char *usage;   /* `[OPTION…] FILE…` */
+	const char *about;   /* one paragraph */
+	struct option_table table[OPTION_MAX_TABLES];
+	unsigned table_n;
+	unsigned min_files, max_files; /* positional arguments; max 0: any number */
+	VEC(const char *) file;	       /* the positional arguments; out */
+	char *environment;	       /* copy of HIRC_FLAGS that values point into; owned */
+};
+
+enum options_result {
+	OPTIONS_GO,
+	OPTIONS_DONE, /* --help was printed: exit 0 */
+	OPTIONS_WRONG /* reported: exit STATUS_USAGE */
+};
+
+/* argv[0] is the command's name. */
+enum options_result options_parse(struct command_line *c, int argc, char **argv);
+void options_free(struct command_line *c);
+
+#endif

@@ -1,0 +1,52 @@
+/* run: what the files of `hirc run` share.
+ *
+ *     cmd_run.c       the command line, starting the ranks
+ *     run_prepare.c   compiling, input files, hashes: once, before the ranks start (under mpirun: on each)
+ *     run_check.c     the reference evaluation and what outputs are compared with
+ *     run_rank.c      what a rank does */
+#ifndef HIRC_CLI_RUN_H
+#define HIRC_CLI_RUN_H
+#include "cli/compile.h"
+#include "exec/check_outputs.h"
+#include "exec/data.h"
+#include "exec/plan.h"
+#include "ref/ref.h"
+#include "rt/bootstrap.h"
+
+struct run {
+	/* the command line */
+	struct compile_options compile;
+	const char *path;
+	const char *check; /* NULL: no check; "": against the program itself; else another program's file */
+	const char *transport, *device;
+	int64_t streams, repeat, timeout; /* timeout in seconds */
+	bool stats, dump_plan, all_ranks;
+	VEC(struct data_file) input, output;
+	VEC(char *) owned; /* names of --input and --output */
+
+	/* prepared; the ranks only read it */
+	struct module *m;
+	struct plan_labels *labels;
+	struct data_source *source; /* by input */
+	struct buf host_ir;	    /* HIRC_DUMP=host_ir: the final program */
+	struct run_hashes {
+		uint64_t program, parameters, options;
+	} hash;
+	int64_t needed; /* ranks */
+	struct ref_array *reference; /* results of the reference; NULL: none */
+	unsigned reference_n;
+	struct check_want *want; /* by output */
+};
+
+/* Compiles for `ranks` ranks (0: as the file says) and makes everything ready. Messages go to d; the
+ * source of later messages about the program is the module's. */
+enum status run_prepare(struct run *r, struct diag *d, int64_t ranks);
+/* The reference evaluation; r->m and r->source are there. */
+enum status run_reference(struct run *r, struct diag *d, int64_t ranks);
+void run_reference_free(struct run *r);
+void run_free(struct run *r);
+
+/* Runs the prepared program; under mpirun prepares first (r->m is NULL). */
+int run_rank(struct rt_job *job, void *run);
+
+#endif

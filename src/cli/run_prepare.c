@@ -1,0 +1,140 @@
+/* run_prepare: everything that is done once for all ranks. */
+#include "cli/run.h"
+#include "ir/expr.h"
+#include "ir/number.h"
+#include "ir/print.h"
+#include <stdlib.h>
+#include <string.h>
+
+static uint64_t hash_bytes(uint64_t h, const void *at, size_t n)
+{
+	const unsigned char *p = at;
+	for (size_t k = 0; k < n; k++)
+		h = (h ^ p[k]) * 0x100000001b3u; /* FNV-1a */
+	return h;
+}
+
+static uint64_t hash_text(uint64_t h, const char *text)
+{
+	return hash_bytes(h, text ? text : "", text ? strlen(text) + 1 : 1);
+}
+
+/* Every scalar that is left must have a value now. */
+static bool check_params(const struct module *m, struct diag *d)
+{
+	bool ok = true;
+	for (param_id p = 1; p < m->param.n; p++) {
+		const struct param *x = &m->param.at[p];
+		char number[24];
+		if (x->has_value || x->meaning)
+			continue;
+		snprintf(number, sizeof number, "i%d", x->number);
+		const char *name = x->name ? names_text(m->names, x->name) : number;
+		diag_error(d, x->at, "'%s' has no value", name);
+		diag_note(d, DIAG_NOWHERE, "-D %s=VALUE gives it one", name);
+		ok = false;
+	}
+	return ok;
+}
+
+/* What passes took for granted while params had no value. */
+static bool check_assumptions(const struct module *m, struct diag *d)
+{
+	const struct expr_env env = {.rank = -1};
+	bool ok = true;
+	for (uint32_t i = 0; i < m->assumption.n; i++) {
+		const struct assumption *a = &m->assumption.at[i];
+		int64_t divisor, dividend;
+		if (expr_eval(m, a->divisor, &env, &divisor, NULL) != EXPR_OK || expr_eval(m, a->dividend, &env, &dividend, NULL) != EXPR_OK)
+			continue;
+		if (divisor != 0 && dividend % divisor == 0)
+			continue;
+		struct buf x = {0}, y = {0};
+		expr_print_hir(m, a->divisor, &x);
+		expr_print_hir(m, a->dividend, &y);
+		diag_error(d, a->at, "'%s' (%lld) does not divide '%s' (%lld)", x.at, (long long)divisor, y.at, (long long)dividend);
+		buf_free(&x);
+		buf_free(&y);
+		ok = false;
+	}
+	return ok;
+}
+
+static bool check_outputs_named(struct run *r, struct diag *d)
+{
+	bool ok = true;
+	for (uint32_t k = 0; k < r->output.n; k++) {
+		struct suggest g = suggest_start(r->output.at[k].name);
+		bool found = false;
+		for (uint32_t i = 0; i < r->m->output.n; i++) {
+			char name[DATA_NAME_BYTES];
+			found |= !strcmp(data_name(r->m, r->m->output.at[i], name), r->output.at[k].name);
+		}
+		if (found)
+			continue;
+		diag_error(d, DIAG_NOWHERE, "--output: the program has no output '%s'", r->output.at[k].name);
+		for (uint32_t i = 0; i < r->m->output.n; i++)
+			if (r->m->value.at[r->m->output.at[i]].name)
+				suggest_try(&g, names_text(r->m->names, r->m->value.at[r->m->output.at[i]].name));
+		diag_suggest(d, &g);
+		ok = false;
+	}
+	return ok;
+}
+
+static void make_hashes(struct run *r)
+{
+	struct buf text = {0};
+	uint64_t start = 0xcbf29ce484222325u;
+	ir_print_nvfuser(r->m, &text);
+	r->hash.program = hash_text(start, text.at);
+	r->hash.parameters = start;
+	for (param_id p = 1; p < r->m->param.n; p++)
+		r->hash.parameters = hash_bytes(r->hash.parameters, &r->m->param.at[p].value, sizeof(int64_t));
+	r->hash.options = hash_bytes(start, &r->streams, sizeof r->streams);
+	r->hash.options = hash_bytes(r->hash.options, &r->repeat, sizeof r->repeat);
+	r->hash.options = hash_text(r->hash.options, r->transport);
+	r->hash.options = hash_text(r->hash.options, r->check ? r->check : "no");
+	r->hash.options = hash_bytes(r->hash.options, &r->output.n, sizeof r->output.n);
+	r->hash.options = hash_bytes(r->hash.options, (bool[]){r->stats, r->dump_plan, r->all_ranks}, 3);
+	const char *dump = getenv("HIRC_DUMP");
+	if (dump && !strcmp(dump, "host_ir"))
+		r->host_ir = text;
+	else
+		buf_free(&text);
+}
+
+enum status run_prepare(struct run *r, struct diag *d, int64_t ranks)
+{
+	enum status status;
+	uint32_t line, column;
+	r->compile.np = ranks;
+	r->m = compile_file(d, r->path, &r->compile, &status);
+	if (!r->m)
+		return status;
+	diag_set_source(d, r->m->source);
+	source_position(r->m->source, 0, &line, &column); /* builds the line map, which ranks that are threads share */
+	r->needed = plan_ranks_needed(r->m);
+	if (!check_params(r->m, d) || !check_assumptions(r->m, d) || !check_outputs_named(r, d))
+		return STATUS_DIAGNOSTICS;
+	make_hashes(r);
+	ir_number(r->m); /* so that what has no name is called T3 in messages */
+	r->labels = plan_labels_new(r->m);
+	plan_lint(r->m, d);
+	r->source = data_sources_open(r->m, d, r->input.at, r->input.n);
+	return r->source ? STATUS_OK : STATUS_DIAGNOSTICS;
+}
+
+void run_free(struct run *r)
+{
+	run_reference_free(r);
+	plan_labels_free(r->labels);
+	data_sources_close(r->source, r->m ? r->m->input.n : 0);
+	compile_free(r->m);
+	buf_free(&r->host_ir);
+	for (uint32_t i = 0; i < r->owned.n; i++)
+		free(r->owned.at[i]);
+	vec_free(&r->owned);
+	vec_free(&r->input);
+	vec_free(&r->output);
+}

@@ -1,0 +1,300 @@
+/* run_rank: what one rank does: agree, plan, run, check, write. */
+#include "cli/run.h"
+#include "exec/exec.h"
+#include "exec/gather.h"
+#include "rt/bell.h"
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Making a plan interns expressions in the program, which ranks that are threads share. */
+static pthread_mutex_t planning = PTHREAD_MUTEX_INITIALIZER;
+
+/* Messages of this rank, kept until it is known whether others say the same. */
+struct messages {
+	struct diag *d;
+	FILE *f;
+	char *text;
+	size_t n;
+};
+
+static void messages_open(struct messages *x, const struct run *r)
+{
+	*x = (struct messages){0};
+	x->f = open_memstream(&x->text, &x->n);
+	x->d = diag_new(x->f, !strcmp(r->compile.diagnostics, "json") ? DIAG_JSON : DIAG_TEXT, -1);
+	if (r->m)
+		diag_set_source(x->d, r->m->source);
+}
+
+static void messages_close(struct messages *x)
+{
+	diag_free(x->d);
+	fclose(x->f);
+	free(x->text);
+}
+
+static uint64_t hash_text(const char *text)
+{
+	uint64_t h = 0xcbf29ce484222325u;
+	for (; *text; text++)
+		h = (h ^ (unsigned char)*text) * 0x100000001b3u;
+	return h;
+}
+
+/* Collective. The worst status of all ranks. Messages that rank 0 has too are printed by rank 0 alone. */
+static enum status agree(struct rt_job *job, struct messages *x, enum status status)
+{
+	struct opinion {
+		uint64_t text;
+		int32_t status, has;
+	} mine, *all = mem_zalloc(sizeof *all * (size_t)job->size);
+	diag_finish(x->d);
+	fflush(x->f);
+	mine = (struct opinion){.text = hash_text(x->text ? x->text : ""), .status = (int32_t)status, .has = x->n > 0};
+	enum status job_status = rt_job_allgather(job, "the messages of the compiler", &mine, sizeof mine, all);
+	if (job_status == STATUS_OK) {
+		int first = job->rank; /* the first rank that says this */
+		for (int k = job->size; k-- > 0;) {
+			if (all[k].has == mine.has && all[k].text == mine.text)
+				first = k;
+			if (all[k].status > (int32_t)job_status)
+				job_status = (enum status)all[k].status;
+		}
+		if (first == job->rank && mine.has)
+			fwrite(x->text, 1, x->n, stderr);
+	}
+	free(all);
+	return job_status;
+}
+
+/* Whether all ranks compiled the same program, with the same parameters and options. */
+static enum status compare_hashes(struct rt_job *job, const struct run *r)
+{
+	struct run_hashes mine = r->hash, *all = mem_zalloc(sizeof *all * (size_t)job->size);
+	enum status status = rt_job_allgather(job, "the hash of the program", &mine, sizeof mine, all);
+	for (int k = 1; k < job->size && status == STATUS_OK; k++) {
+		const char *what = all[k].parameters != all[0].parameters ? "parameters"
+				   : all[k].program != all[0].program	  ? "program"
+				   : all[k].options != all[0].options	  ? "options"
+									  : NULL;
+		if (!what)
+			continue;
+		if (job->rank == 0)
+			rt_job_error(job, "rank %d runs with another %s than rank 0", k, what);
+		status = STATUS_USAGE;
+	}
+	free(all);
+	return status;
+}
+
+/* Under mpirun: compiles here, on every rank. */
+static enum status prepare_here(struct rt_job *job, struct run *r)
+{
+	struct messages x;
+	messages_open(&x, r);
+	enum status status = run_prepare(r, x.d, job->size);
+	if (status == STATUS_OK && r->needed > job->size) {
+		diag_error(x.d, DIAG_NOWHERE, "the program needs %lld ranks, the launcher started %d", (long long)r->needed, job->size);
+		status = STATUS_USAGE;
+	}
+	if (status == STATUS_OK && r->check)
+		status = run_reference(r, x.d, job->size);
+	compile_warn_unused(x.d, &r->compile);
+	status = agree(job, &x, status);
+	messages_close(&x);
+	if (status == STATUS_OK && job->size > r->needed && job->rank == 0)
+		fprintf(stderr, "note: %lld of %d ranks idle, the program needs %lld\n", (long long)(job->size - r->needed), job->size,
+			(long long)r->needed);
+	return status;
+}
+
+static enum status make_plan(struct rt_job *job, const struct run *r, struct plan **out)
+{
+	struct messages x;
+	messages_open(&x, r);
+	pthread_mutex_lock(&planning);
+	*out = plan_build(r->m, x.d, job->rank, job->size, r->streams);
+	pthread_mutex_unlock(&planning);
+	enum status status = agree(job, &x, *out ? STATUS_OK : STATUS_DIAGNOSTICS);
+	messages_close(&x);
+	return status;
+}
+
+/* Rank by rank, so that lines do not mix. */
+static enum status print_in_turn(struct rt_job *job, const struct run *r, const struct buf *text)
+{
+	for (int k = 0; k < (r->all_ranks ? job->size : 1); k++) {
+		if (k == job->rank && text->n) {
+			fwrite(text->at, 1, text->n, stdout);
+			fflush(stdout);
+		}
+		enum status status = r->all_ranks ? rt_job_barrier(job, "printing") : STATUS_OK;
+		if (status != STATUS_OK)
+			return status;
+	}
+	return STATUS_OK;
+}
+
+static enum status dump_plan(struct rt_job *job, const struct run *r, const struct plan *p)
+{
+	struct buf text = {0};
+	plan_print(p, r->m, &text);
+	enum status status = print_in_turn(job, r, &text);
+	buf_free(&text);
+	return status;
+}
+
+/* Fills the inputs; when again, only those that the program may have written. */
+static enum status fill_inputs(struct rt_job *job, const struct run *r, const struct plan *p, struct exec *e, bool again)
+{
+	struct buf why = {0};
+	for (uint32_t k = 0; k < r->m->input.n; k++) {
+		value_id v = r->m->input.at[k].value;
+		struct data_map map;
+		if (p->input_buffer[k] == UINT32_MAX || (again && !(r->m->value.at[v].flags & VALUE_INOUT)))
+			continue;
+		bool ok = data_map_make(r->m, r->m->value.at[v].type, job->rank, &map) &&
+			  data_fill(&r->source[k], (enum rt_dtype)value_type(r->m, v)->dtype, &map,
+				    exec_memory(e, p->input_buffer[k]), &why);
+		data_map_free(&map);
+		rt_job_progress(job);
+		if (!ok) {
+			rt_job_error(job, "%s", why.at ? why.at : "an input is too large for its layout");
+			buf_free(&why);
+			return rt_job_fail(job, STATUS_DIAGNOSTICS);
+		}
+	}
+	return STATUS_OK;
+}
+
+static const void *output_memory(struct exec *e, const struct plan *p, uint32_t k)
+{
+	return p->output.at[k].buffer == UINT32_MAX ? NULL : exec_memory(e, p->output.at[k].buffer);
+}
+
+static enum status check(struct rt_job *job, const struct run *r, const struct plan *p, struct exec *e)
+{
+	struct check_output *out = mem_zalloc(sizeof *out * (p->output.n + 1));
+	for (uint32_t k = 0; k < p->output.n; k++)
+		out[k] = (struct check_output){&r->want[k], p->output.at[k].type, output_memory(e, p, k)};
+	enum status status = check_outputs(job, r->m, out, p->output.n, job->size);
+	free(out);
+	return status;
+}
+
+/* One output as a file, by rank 0. */
+static enum status write_output(struct rt_job *job, const struct run *r, const struct plan *p, struct exec *e, uint32_t k,
+				const char *path)
+{
+	const struct plan_output *o = &p->output.at[k];
+	struct data_map map;
+	struct buf why = {0};
+	void *whole;
+	int32_t failed = 0, *all = mem_zalloc(sizeof *all * (size_t)job->size);
+	enum status status = gather_output(job, r->m, o->type, output_memory(e, p, k), &whole);
+	if (status == STATUS_OK && whole) {
+		data_map_make(r->m, o->type, job->rank, &map);
+		failed = !npy_write(path, (enum rt_dtype)ir_type(r->m, o->type)->dtype, (int)map.rank, map.extent, whole, &why);
+		data_map_free(&map);
+		if (failed)
+			rt_job_error(job, "%s", why.at);
+	}
+	if (status == STATUS_OK)
+		status = rt_job_allgather(job, "writing an output", &failed, sizeof failed, all);
+	if (status == STATUS_OK && all[0])
+		status = STATUS_DIAGNOSTICS;
+	free(whole);
+	free(all);
+	buf_free(&why);
+	return status;
+}
+
+static enum status write_outputs(struct rt_job *job, const struct run *r, const struct plan *p, struct exec *e)
+{
+	enum status status = STATUS_OK;
+	for (uint32_t f = 0; f < r->output.n; f++)
+		for (uint32_t k = 0; k < p->output.n && status == STATUS_OK; k++) {
+			char name[DATA_NAME_BYTES];
+			if (!strcmp(data_name(r->m, p->output.at[k].value, name), r->output.at[f].name))
+				status = write_output(job, r, p, e, k, r->output.at[f].path);
+		}
+	return status;
+}
+
+struct rank_stats {
+	struct exec_stats exec;
+	int64_t microseconds; /* of the fastest run */
+};
+
+static enum status print_stats(struct rt_job *job, const struct run *r, struct exec *e, int64_t microseconds)
+{
+	struct rank_stats mine = {.microseconds = microseconds}, *all = mem_zalloc(sizeof *all * (size_t)job->size);
+	exec_stats(e, &mine.exec);
+	enum status status = rt_job_allgather(job, "statistics", &mine, sizeof mine, all);
+	if (status == STATUS_OK && job->rank == 0) {
+		printf("rank     tasks collectives messages    bytes_sent bytes_received  peak_memory%s\n", r->repeat > 1 ? "      time_us" : "");
+		for (int k = 0; k < job->size; k++) {
+			const struct exec_stats *s = &all[k].exec;
+			printf("%4d %9lld %11lld %8lld %13lld %14lld %12lld", k, (long long)s->tasks, (long long)s->collectives,
+			       (long long)s->messages, (long long)s->bytes_sent, (long long)s->bytes_received, (long long)s->bytes_peak);
+			if (r->repeat > 1)
+				printf(" %12lld", (long long)all[k].microseconds);
+			putchar('\n');
+		}
+		fflush(stdout);
+	}
+	free(all);
+	return status;
+}
+
+static enum status execute(struct rt_job *job, const struct run *r, const struct plan *p)
+{
+	struct exec *e;
+	const struct exec_options o = {.transport = r->transport, .device = r->device};
+	int64_t fastest = INT64_MAX;
+	enum status status = exec_open(job, p, r->labels, &o, &e);
+	if (status != STATUS_OK)
+		return status;
+	for (int64_t k = 0; k < r->repeat && status == STATUS_OK; k++) {
+		status = fill_inputs(job, r, p, e, k > 0);
+		if (status == STATUS_OK)
+			status = rt_job_barrier(job, "the start of a run");
+		int64_t start = rt_clock_us();
+		if (status == STATUS_OK)
+			status = exec_run(e);
+		int64_t took = rt_clock_us() - start;
+		fastest = took < fastest ? took : fastest;
+	}
+	if (status == STATUS_OK)
+		status = rt_job_barrier(job, "the end of the run");
+	if (status == STATUS_OK)
+		status = write_outputs(job, r, p, e);
+	if (status == STATUS_OK && r->stats)
+		status = print_stats(job, r, e, fastest);
+	if (status == STATUS_OK && r->check)
+		status = check(job, r, p, e);
+	exec_close(e);
+	return status;
+}
+
+int run_rank(struct rt_job *job, void *run)
+{
+	struct run *r = run;
+	struct plan *p = NULL;
+	enum status status = r->m ? STATUS_OK : prepare_here(job, r);
+	if (status == STATUS_OK)
+		status = compare_hashes(job, r);
+	if (status == STATUS_OK)
+		status = make_plan(job, r, &p);
+	if (status == STATUS_OK && job->rank == 0 && r->host_ir.n) {
+		fputs(r->host_ir.at, stdout);
+		fflush(stdout);
+	}
+	if (status == STATUS_OK && r->dump_plan)
+		status = dump_plan(job, r, p);
+	if (status == STATUS_OK)
+		status = execute(job, r, p);
+	plan_free(p);
+	return status;
+}

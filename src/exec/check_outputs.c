@@ -1,0 +1,249 @@
+/* check_outputs: comparing blocks, agreeing on the worst, and saying so once. */
+#include "exec/check_outputs.h"
+#include "exec/data.h"
+#include "exec/gather.h"
+#include "rt/rows.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SHOWN_RANKS = 4 };
+
+/* What a rank found in one output; compared as bytes by no one, sent as it is. */
+struct finding {
+	int64_t compared, wrong, unwritten; /* elements; unwritten ones are wrong too */
+	int64_t worst_at, first_at;	    /* logical index; -1: none */
+	double worst, got, want;	    /* largest error; the first wrong element */
+	int64_t got_int, want_int;
+	bool first_unwritten;
+};
+
+double check_tolerance(enum rt_dtype t, bool exact, int64_t length, double largest)
+{
+	/* unit roundoffs: half the distance from 1 to the next number */
+	static const double unit[RT_DTYPE_COUNT] = {[RT_F64] = 0x1p-53,	   [RT_F32] = 0x1p-24,	   [RT_BF16] = 0x1p-8,
+						    [RT_F16] = 0x1p-11,	   [RT_F8E4M3] = 0x1p-4, [RT_F8E5M2] = 0x1p-3};
+	if (exact || !rt_dtype_is_float(t))
+		return 0;
+	double sum = t == RT_F64 ? 0x1p-53 : 0x1p-24;
+	double bound = (8 * unit[t] + 2 * (double)length * sum) * (largest > 0 ? largest : 1);
+	return bound;
+}
+
+/* Never written memory has every bit set. */
+static bool is_poison(enum rt_dtype t, const void *at)
+{
+	const unsigned char *p = at;
+	for (size_t k = 0; k < rt_dtype_size(t); k++)
+		if (p[k] != 0xff)
+			return false;
+	return true;
+}
+
+/* Error of one float: 0 for equal, infinity where one is no number. */
+static double error_of(double got, double want)
+{
+	if (got == want || (isnan(got) && isnan(want)))
+		return 0;
+	double e = fabs(got - want);
+	return isnan(e) ? INFINITY : e;
+}
+
+static void note_wrong(struct finding *f, int64_t linear, bool poison)
+{
+	f->wrong++;
+	f->unwritten += poison;
+	if (f->first_at < 0) {
+		f->first_at = linear;
+		f->first_unwritten = poison;
+	}
+}
+
+static void compare(const struct check_want *w, enum rt_dtype t, double tolerance, const struct data_map *map,
+		    const char *memory, struct finding *f)
+{
+	struct data_cursor c = {0};
+	struct data_batch b;
+	bool is_float = rt_dtype_is_float(t);
+	int64_t bytes = (int64_t)rt_dtype_size(t);
+	while (data_map_next(map, &c, DATA_BATCH, &b)) {
+		for (unsigned k = 0; k < b.n; k++) {
+			int64_t at = b.linear[k];
+			const char *from = memory + b.offset[k] * bytes;
+			if (w->known && !w->known[at])
+				continue;
+			double got = is_float ? rt_load_f64(t, from) : 0, e;
+			int64_t got_int = is_float ? 0 : rt_load_i64(t, from);
+			if (is_float)
+				e = error_of(got, w->data[at]);
+			else
+				e = w->ints ? fabs((double)got_int - (double)w->ints[at]) + (got_int != w->ints[at])
+					    : error_of((double)got_int, w->data[at]);
+			bool poison = is_poison(t, from) && (e != 0 || t == RT_BOOL);
+			f->compared++;
+			if (e > f->worst || f->worst_at < 0)
+				f->worst = e, f->worst_at = at;
+			if (!(e <= tolerance) || poison) {
+				if (f->first_at < 0) {
+					f->got = got, f->want = w->data ? w->data[at] : 0;
+					f->got_int = got_int, f->want_int = w->ints ? w->ints[at] : (int64_t)f->want;
+				}
+				note_wrong(f, at, poison);
+			}
+		}
+	}
+}
+
+static double largest_of(const struct check_want *w, int64_t total)
+{
+	double largest = 0;
+	for (int64_t k = 0; k < total && w->data; k++)
+		if ((!w->known || w->known[k]) && isfinite(w->data[k]) && fabs(w->data[k]) > largest)
+			largest = fabs(w->data[k]);
+	return largest;
+}
+
+/* This rank's finding; pending reductions are finished on rank 0 and compared there. */
+static enum status find(struct rt_job *job, const struct module *m, const struct check_output *o, double *tolerance,
+			struct finding *f)
+{
+	enum rt_dtype t = (enum rt_dtype)ir_type(m, o->type)->dtype;
+	struct data_map map;
+	enum status status = STATUS_OK;
+	*f = (struct finding){.worst_at = -1, .first_at = -1};
+	if (!data_map_make(m, o->type, job->rank, &map)) {
+		rt_job_error(job, "an output is too large to be checked");
+		return rt_job_fail(job, STATUS_INTERNAL);
+	}
+	*tolerance = check_tolerance(t, o->want->exact, o->want->length, largest_of(o->want, map.total));
+	if (map.parts > 1) {
+		void *whole;
+		status = gather_output(job, m, o->type, o->memory, &whole);
+		if (status == STATUS_OK && whole) { /* as one dense block */
+			struct data_group dense = {.n = map.total};
+			struct data_map all = {.rank = map.rank, .total = map.total, .count = map.total, .parts = 1, .group_n = 1};
+			dense.linear = dense.offset = mem_alloc(sizeof *dense.linear * (size_t)(map.total + 1));
+			for (int64_t k = 0; k < map.total; k++)
+				dense.linear[k] = k;
+			all.group[0] = dense;
+			compare(o->want, t, *tolerance, &all, whole, f);
+			free(dense.linear);
+		}
+		free(whole);
+	} else if (o->memory) {
+		compare(o->want, t, *tolerance, &map, o->memory, f);
+	}
+	rt_job_progress(job);
+	data_map_free(&map);
+	return status;
+}
+
+static void put_number(struct buf *b, bool is_float, double f, int64_t i)
+{
+	if (is_float)
+		buf_printf(b, "%.9g", f);
+	else
+		buf_puti(b, i);
+}
+
+/* The lines about one output that is wrong. */
+static void print_wrong(struct rt_job *job, const struct module *m, const struct check_output *o, const struct finding *all,
+			double tolerance)
+{
+	bool is_float = rt_dtype_is_float((enum rt_dtype)ir_type(m, o->type)->dtype);
+	char name[DATA_NAME_BYTES];
+	struct data_map map;
+	struct buf b = {0};
+	int64_t wrong = 0, compared = 0, unwritten = 0, on = 0;
+	data_name(m, o->want->value, name);
+	if (!data_map_make(m, o->type, job->rank, &map))
+		return;
+	for (int r = 0; r < job->size; r++) {
+		const struct finding *f = &all[r];
+		wrong += f->wrong, compared += f->compared, unwritten += f->unwritten;
+		if (!f->wrong || on++ >= SHOWN_RANKS)
+			continue;
+		buf_printf(&b, "wrong: rank %d, %s", r, name);
+		data_index_text(&map, f->first_at, &b);
+		if (f->first_unwritten) {
+			buf_puts(&b, ": never written, want ");
+			put_number(&b, is_float, f->want, f->want_int);
+		} else {
+			buf_puts(&b, ": got ");
+			put_number(&b, is_float, f->got, f->got_int);
+			buf_puts(&b, ", want ");
+			put_number(&b, is_float, f->want, f->want_int);
+			buf_printf(&b, " (tolerance %.2g)", tolerance);
+		}
+		buf_putc(&b, '\n');
+	}
+	buf_printf(&b, "wrong: %lld of %lld elements of %s, on %lld of %d ranks", (long long)wrong, (long long)compared, name,
+		   (long long)on, job->size);
+	if (unwritten)
+		buf_printf(&b, "; %lld were never written", (long long)unwritten);
+	fprintf(stderr, "%s\n", b.at);
+	data_map_free(&map);
+	buf_free(&b);
+}
+
+static void print_ok(struct rt_job *job, const struct module *m, const struct check_output *o, const struct finding *all,
+		     double tolerance, int64_t ranks)
+{
+	char name[DATA_NAME_BYTES];
+	struct data_map map;
+	struct buf b = {0};
+	int worst = -1;
+	for (int r = 0; r < job->size; r++)
+		if (all[r].worst_at >= 0 && (worst < 0 || all[r].worst > all[worst].worst))
+			worst = r;
+	buf_printf(&b, "ok: %lld rank%s, largest error %.3g", (long long)ranks, ranks == 1 ? "" : "s",
+		   worst < 0 ? 0 : all[worst].worst);
+	if (worst >= 0 && data_map_make(m, o->type, job->rank, &map)) {
+		buf_printf(&b, " at %s", data_name(m, o->want->value, name));
+		data_index_text(&map, all[worst].worst_at, &b);
+		if (all[worst].worst > 0)
+			buf_printf(&b, " on rank %d", worst);
+		data_map_free(&map);
+	}
+	if (o->want->exact)
+		buf_puts(&b, " (exact)");
+	else
+		buf_printf(&b, " (tolerance %.2g)", tolerance);
+	printf("%s\n", b.at);
+	fflush(stdout);
+	buf_free(&b);
+}
+
+enum status check_outputs(struct rt_job *job, const struct module *m, const struct check_output *out, unsigned n, int64_t ranks)
+{
+	struct finding mine, *all = mem_zalloc(sizeof *all * (size_t)job->size * (n + 1));
+	double *tolerance = mem_zalloc(sizeof *tolerance * (n + 1));
+	enum status status = STATUS_OK;
+	bool wrong = false;
+	unsigned shown = 0;
+	double worst = -1;
+	for (unsigned k = 0; k < n && status == STATUS_OK; k++) {
+		status = find(job, m, &out[k], &tolerance[k], &mine);
+		if (status == STATUS_OK)
+			status = rt_job_allgather(job, "the check of an output", &mine, sizeof mine, all + (size_t)k * (size_t)job->size);
+	}
+	for (unsigned k = 0; k < n && status == STATUS_OK; k++) {
+		const struct finding *f = all + (size_t)k * (size_t)job->size;
+		int64_t bad = 0;
+		for (int r = 0; r < job->size; r++) {
+			bad += f[r].wrong;
+			if (f[r].worst_at >= 0 && f[r].worst > worst)
+				worst = f[r].worst, shown = k;
+		}
+		if (bad && job->rank == 0)
+			print_wrong(job, m, &out[k], f, tolerance[k]);
+		wrong |= bad != 0;
+	}
+	if (status == STATUS_OK && wrong)
+		status = STATUS_WRONG;
+	else if (status == STATUS_OK && job->rank == 0 && n)
+		print_ok(job, m, &out[shown], all + (size_t)shown * (size_t)job->size, tolerance[shown], ranks);
+	free(all);
+	free(tolerance);
+	return status;
+}

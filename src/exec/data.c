@@ -1,0 +1,221 @@
+/* data: opening and reading the sources of inputs. */
+#include "exec/data.h"
+#include "base/checked.h"
+#include "rt/rows.h"
+#include <stdlib.h>
+#include <string.h>
+
+const char *data_name(const struct module *m, value_id v, char *text)
+{
+	const struct value *x = &m->value.at[v];
+	if (x->name)
+		snprintf(text, DATA_NAME_BYTES, "%s", names_text(m->names, x->name));
+	else
+		snprintf(text, DATA_NAME_BYTES, "T%d", x->number);
+	return text;
+}
+
+/* ---- opening */
+
+static void from_program(const struct module *m, unsigned input, struct data_source *s, const char **path)
+{
+	const struct input *x = &m->input.at[input];
+	const char *init = names_text(m->names, x->init);
+	const struct attr *a = attrs_find(m, x->init_args, "seed");
+	char number[24];
+	const char *name = names_text(m->names, m->value.at[x->value].name);
+	snprintf(number, sizeof number, "input %u", input);
+	s->generate.kind = GENERATE_RANDOM;
+	s->generate.seed = a && a->kind == ATTR_INT ? (uint64_t)a->u.i : generate_seed(*name ? name : number);
+	if (!strcmp(init, "iota"))
+		s->generate.kind = GENERATE_IOTA;
+	else if (!strcmp(init, "zeros"))
+		s->generate.kind = GENERATE_ZEROS;
+	a = attrs_find(m, x->init_args, "value");
+	if (!strcmp(init, "full") && a) {
+		s->generate.kind = GENERATE_FULL;
+		s->generate.f = a->kind == ATTR_FLOAT ? a->u.f : (double)a->u.i;
+		s->generate.i = a->kind == ATTR_FLOAT ? (int64_t)a->u.f : a->u.i;
+	}
+	a = attrs_find(m, x->init_args, "path");
+	if (!strcmp(init, "file") && a)
+		*path = names_text(m->names, a->u.name);
+}
+
+static bool open_file(const struct module *m, struct diag *d, unsigned input, const char *path, struct data_source *s)
+{
+	value_id v = m->input.at[input].value;
+	struct data_map map;
+	struct buf why = {0};
+	int64_t n[IR_MAX_LOGICAL + 1];
+	bool ok = data_map_make(m, m->value.at[v].type, 0, &map) && npy_open(path, &s->file, &why);
+	s->from_file = ok;
+	if (ok) {
+		memcpy(n, map.extent, sizeof map.extent);
+		int nd = (int)map.rank;
+		if (map.parts > 1)
+			n[nd++] = map.parts;
+		ok = npy_fits(&s->file, (enum rt_dtype)value_type(m, v)->dtype, nd, n, &why);
+	}
+	if (!ok) {
+		char name[DATA_NAME_BYTES];
+		diag_error(d, m->value.at[v].at, "input '%s': %s", data_name(m, v, name), why.at ? why.at : "its extents have no value");
+	}
+	data_map_free(&map);
+	buf_free(&why);
+	return ok;
+}
+
+struct data_source *data_sources_open(const struct module *m, struct diag *d, struct data_file *file, unsigned files)
+{
+	struct data_source *s = mem_zalloc(sizeof *s * (m->input.n + 1));
+	bool ok = true;
+	for (uint32_t i = 0; i < m->input.n; i++) {
+		char name[DATA_NAME_BYTES];
+		const char *path = NULL;
+		from_program(m, i, &s[i], &path);
+		data_name(m, m->input.at[i].value, name);
+		for (unsigned k = 0; k < files; k++)
+			if (!strcmp(file[k].name, name))
+				path = file[k].path, file[k].used = true;
+		ok &= !path || open_file(m, d, i, path, &s[i]);
+	}
+	for (unsigned k = 0; k < files; k++) {
+		if (file[k].used)
+			continue;
+		struct suggest g = suggest_start(file[k].name);
+		char name[DATA_NAME_BYTES];
+		diag_error(d, DIAG_NOWHERE, "--input: the program has no input '%s'", file[k].name);
+		for (uint32_t i = 0; i < m->input.n; i++)
+			if (m->value.at[m->input.at[i].value].name)
+				suggest_try(&g, names_text(m->names, m->value.at[m->input.at[i].value].name));
+		(void)name;
+		diag_suggest(d, &g);
+		ok = false;
+	}
+	if (ok)
+		return s;
+	data_sources_close(s, m->input.n);
+	return NULL;
+}
+
+void data_sources_close(struct data_source *s, unsigned n)
+{
+	for (unsigned i = 0; s && i < n; i++)
+		if (s[i].from_file)
+			npy_close(&s[i].file);
+	free(s);
+}
+
+/* ---- reading */
+
+/* A part of a file in memory, so that scattered reads are few. */
+enum { WINDOW_BYTES = 1 << 18 };
+
+struct reader {
+	const struct npy *file;
+	char *window;
+	int64_t first, count; /* elements in the window */
+	struct buf *why;
+};
+
+/* Elements one after the other, at most as many as asked for; NULL: why. */
+static const char *peek(struct reader *r, int64_t first, int64_t *count)
+{
+	if (first < r->first || first >= r->first + r->count) {
+		int64_t room = WINDOW_BYTES / r->file->size, left = r->file->count - first;
+		r->count = left < room ? left : room;
+		r->first = first;
+		if (!r->window)
+			r->window = mem_alloc(WINDOW_BYTES);
+		if (!npy_read(r->file, first, r->count, r->window, r->why))
+			return NULL;
+	}
+	int64_t have = r->first + r->count - first;
+	*count = *count < have ? *count : have;
+	return r->window + (first - r->first) * r->file->size;
+}
+
+static bool fill_from_file(const struct data_source *s, enum rt_dtype t, const struct data_map *map, char *memory,
+			   struct buf *why)
+{
+	struct reader r = {.file = &s->file, .why = why};
+	struct data_cursor c = {0};
+	struct data_batch b;
+	size_t bytes = rt_dtype_size(t);
+	bool ok = true;
+	while (ok && data_map_next(map, &c, DATA_BATCH, &b)) {
+		for (unsigned k = 0; k < b.n && ok;) {
+			int64_t run = 1; /* neighbours in the file and in memory */
+			while (k + run < b.n && b.linear[k + run] == b.linear[k] + run && b.offset[k + run] == b.offset[k] + run &&
+			       map->parts == 1)
+				run++;
+			const char *from = peek(&r, b.linear[k] * map->parts + map->part, &run);
+			ok = from != NULL;
+			if (ok)
+				memcpy(memory + b.offset[k] * (int64_t)bytes, from, (size_t)run * bytes);
+			k += (unsigned)run;
+		}
+	}
+	free(r.window);
+	return ok;
+}
+
+static void store_even(enum rt_dtype t, void *at, int64_t stride, const double *f, const int64_t *i, size_t n)
+{
+	switch (rt_dtype_wide(t)) {
+	case RT_I64:
+		rt_row_store_i64(t, at, stride, i, n);
+		break;
+	default:
+		rt_row_store_f64(t, at, stride, f, n);
+	}
+}
+
+bool data_fill(const struct data_source *s, enum rt_dtype t, const struct data_map *map, void *memory, struct buf *why)
+{
+	struct data_cursor c = {0};
+	struct data_batch b;
+	double f[DATA_BATCH];
+	int64_t i[DATA_BATCH], bytes = (int64_t)rt_dtype_size(t);
+	if (s->from_file)
+		return fill_from_file(s, t, map, memory, why);
+	while (data_map_next(map, &c, DATA_BATCH, &b)) {
+		for (unsigned k = 0; k < b.n && map->parts > 1; k++)
+			b.linear[k] = b.linear[k] * map->parts + map->part;
+		generate_values(&s->generate, t, b.linear, b.n, f, i);
+		if (b.even) {
+			store_even(t, (char *)memory + b.offset[0] * bytes, b.stride, f, i, b.n);
+			continue;
+		}
+		for (unsigned k = 0; k < b.n; k++)
+			store_even(t, (char *)memory + b.offset[k] * bytes, 1, &f[k], &i[k], 1);
+	}
+	return true;
+}
+
+bool data_whole(const struct data_source *s, enum rt_dtype t, int64_t count, double *f, int64_t *i, struct buf *why)
+{
+	char stored[DATA_BATCH * 8];
+	bool is_float = rt_dtype_is_float(t);
+	for (int64_t first = 0; first < count;) {
+		unsigned n = count - first < DATA_BATCH ? (unsigned)(count - first) : DATA_BATCH;
+		int64_t linear[DATA_BATCH], vi[DATA_BATCH];
+		double vf[DATA_BATCH];
+		if (s->from_file) {
+			if (!npy_read(&s->file, first, n, stored, why))
+				return false;
+		} else {
+			for (unsigned k = 0; k < n; k++)
+				linear[k] = first + k;
+			generate_values(&s->generate, t, linear, n, vf, vi);
+			store_even(t, stored, 1, vf, vi, n);
+		}
+		if (is_float && f)
+			rt_row_load_f64(t, stored, 1, f + first, n);
+		if (!is_float && i)
+			rt_row_load_i64(t, stored, 1, i + first, n);
+		first += n;
+	}
+	return true;
+}

@@ -1,0 +1,38 @@
+/* exec: runs a plan on this rank.
+ *
+ *     exec_open       memory (poisoned), streams, teams, labels
+ *     exec_run        walks the instructions and waits until all is done; may be called again
+ *     exec_close
+ *
+ * The host thread issues work to streams and goes on; see rt/queue.h for what happens then. */
+#ifndef HIRC_EXEC_EXEC_H
+#define HIRC_EXEC_EXEC_H
+#include "exec/plan.h"
+#include "rt/job.h"
+
+struct exec;
+
+struct exec_options {
+	const char *transport; /* "auto", "shm", "mpi" */
+	const char *device;    /* "cpu" */
+};
+
+/* What a rank did, for --stats. */
+struct exec_stats {
+	int64_t instructions; /* walked by the last run */
+	int64_t tasks, collectives, messages;
+	int64_t bytes_sent, bytes_received; /* counted in the transport */
+	int64_t bytes_peak;		    /* of memory allocated */
+};
+
+/* Collective: all ranks of the job call it. On failure a message was printed and the job has failed. */
+enum status exec_open(struct rt_job *job, const struct plan *p, const struct plan_labels *labels,
+		      const struct exec_options *o, struct exec **out);
+/* Memory of a buffer's first slot. */
+void *exec_memory(struct exec *e, uint32_t buffer);
+/* One execution of the program. */
+enum status exec_run(struct exec *e);
+void exec_stats(const struct exec *e, struct exec_stats *out);
+void exec_close(struct exec *e); /* NULL is allowed */
+
+#endif

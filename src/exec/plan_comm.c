@@ -1,0 +1,482 @@
+/* plan_comm: collectives, messages and their waits.
+ *
+ * A communication moves contiguous memory: each of its buffers becomes one run of elements, and the
+ * blocks of an Allgather or ReduceScatter become counts and places in the larger buffer, of each
+ * member as its own layout says:
+ *
+ *     Y: f32[10] = allgather(X: f32[10@x]), x = 4     counts 3 3 3 1, offsets 0 3 6 9
+ *
+ * Each slice of a team is a communicator; a rank that no slice holds skips the statement and its waits. */
+#include "exec/planner.h"
+#include "ir/edit.h"
+#include "ir/expr.h"
+#include <string.h>
+
+/* ---- teams */
+
+static name_id backend_of(const struct module *m, op_id op)
+{
+	const struct attr *a = op_attr(m, op, "backend");
+	return a && (a->kind == ATTR_NAME || a->kind == ATTR_STRING) ? a->u.name : 0;
+}
+
+static const struct communicator *communicator_of(const struct planner *b, op_id op)
+{
+	team_id team = b->m->op.at[op].team;
+	name_id backend = backend_of(b->m, op);
+	for (uint32_t i = 0; i < b->communicators; i++)
+		if (b->communicator[i].team == team && b->communicator[i].backend == backend)
+			return &b->communicator[i];
+	return NULL;
+}
+
+void plan_teams(struct planner *b)
+{
+	const struct module *m = b->m;
+	b->communicator = arena_alloc(b->scratch, sizeof *b->communicator * (m->op.n ? m->op.n : 1));
+	for (op_id o = ir_walk_first(m); o; o = ir_walk(m, o)) {
+		team_id id = m->op.at[o].team;
+		if (!id || communicator_of(b, o))
+			continue;
+		const struct team *t = ir_team(m, id);
+		b->communicator[b->communicators++] = (struct communicator){id, backend_of(m, o), b->p->team.n};
+		for (uint32_t s = 0; s < t->slice_n; s++) {
+			uint32_t n = t->start[s + 1] - t->start[s];
+			vec_push(&b->p->team, (struct plan_team){n, t->device + t->start[s]});
+			b->p->members = n > b->p->members ? n : b->p->members;
+		}
+	}
+}
+
+/* The slice that holds this rank: its number in the plan's teams and the rank's index in it. */
+static bool own_slice(const struct planner *b, op_id op, uint32_t *team, uint32_t *own)
+{
+	const struct communicator *c = communicator_of(b, op);
+	const struct team *t = ir_team(b->m, b->m->op.at[op].team);
+	for (uint32_t s = 0; c && s < t->slice_n; s++)
+		for (uint32_t k = t->start[s]; k < t->start[s + 1]; k++)
+			if (t->device[k] == b->p->rank) {
+				*team = c->first + s;
+				*own = k - t->start[s];
+				return true;
+			}
+	return false;
+}
+
+static bool takes_part(const struct planner *b, op_id op)
+{
+	uint32_t team, own, position;
+	const struct op *o = &b->m->op.at[op];
+	if (o->kind == OP_SEND || o->kind == OP_RECV) {
+		value_id v = o->kind == OP_SEND ? op_read(b->m, op, 0) : op_result(b->m, op, 0);
+		mesh_id mesh = value_type(b->m, v)->mesh;
+		return !mesh || mesh_position(ir_mesh(b->m, mesh), (uint32_t)b->p->rank, &position);
+	}
+	return o->kind == OP_END_COALESCING || own_slice(b, op, &team, &own);
+}
+
+/* Where the tickets of a statement go. */
+static uint32_t queue_of(struct planner *b, op_id op)
+{
+	if (!b->queue[op])
+		b->queue[op] = ++b->p->queues;
+	return b->queue[op] - 1;
+}
+
+/* ---- buffers as runs of elements */
+
+/* Axes of a view in memory order, outermost first, without those of one element. */
+static unsigned axes_in_memory(const struct planner *b, const struct view *v, const sx_id *n, uint8_t *axis)
+{
+	unsigned k = 0;
+	for (unsigned i = 0; i < v->rank; i++) {
+		int64_t one;
+		if (sx_is_const(b, n[i], &one) && one == 1)
+			continue;
+		unsigned at = k++;
+		while (at > 0 && v->axis[axis[at - 1]].stride < v->axis[i].stride)
+			axis[at] = axis[at - 1], at--;
+		axis[at] = (uint8_t)i;
+	}
+	return k;
+}
+
+/* The block of a view as one run: count elements in *out. Reports what is not contiguous. */
+static bool run_of(struct planner *b, const struct view *v, struct plan_view *out, sx_id *count)
+{
+	uint8_t axis[IR_MAX_LOGICAL];
+	sx_id n[IR_MAX_LOGICAL], at[IR_MAX_LOGICAL], dense = sx_const(b, 1), total = sx_const(b, 1);
+	const char *text = arena_printf(b->p->arena, "the block of '%s' is not contiguous in memory, which a communication needs",
+					value_text(b, v->value));
+	for (unsigned i = 0; i < v->rank; i++)
+		n[i] = v->axis[i].len, at[i] = v->axis[i].off, total = sx_mul(b, total, v->axis[i].len);
+	sx_id empty = sx_op(b, EXPR_EQ, total, sx_const(b, 0));
+	for (unsigned k = axes_in_memory(b, v, n, axis); k-- > 0;) {
+		sx_id fits = sx_op(b, EXPR_OR, empty, sx_op(b, EXPR_EQ, dense, sx_const(b, v->axis[axis[k]].stride)));
+		int64_t ok;
+		if (sx_is_const(b, fits, &ok) && !ok) {
+			planner_error(b, "%s", text);
+			return false;
+		}
+		emit_check(b, sx_op(b, EXPR_OR, fits, sx_op(b, EXPR_LE, n[axis[k]], sx_const(b, 1))), text);
+		dense = sx_mul(b, dense, n[axis[k]]);
+	}
+	*count = total;
+	*out = (struct plan_view){.buffer = v->buffer, .nd = 1, .stride = {1}};
+	out->slot = sx_reg(b, v->slot);
+	out->offset = sx_reg(b, view_offset(b, v, at));
+	out->n[0] = sx_reg(b, total);
+	return true;
+}
+
+/* Elements of one step along an axis: the product of the others' lengths. */
+static sx_id others(struct planner *b, const struct view *v, unsigned axis)
+{
+	sx_id n = sx_const(b, 1);
+	for (unsigned i = 0; i < v->rank; i++)
+		if (i != axis)
+			n = sx_mul(b, n, v->axis[i].len);
+	return n;
+}
+
+/* ---- collectives */
+
+struct comm {
+	struct planner *b;
+	op_id op;
+	struct view *in, *out; /* NULL: not on this rank */
+	const struct plan_team *team;
+	uint32_t own;
+	struct plan_collective c;
+	sx_id in_count, out_count;
+};
+
+/* Memory order of both buffers must agree, with `gathered` outermost where it is longer than 1. */
+static bool same_order(struct comm *s, const struct view *large, const struct view *small, int gathered)
+{
+	struct planner *b = s->b;
+	uint8_t p[IR_MAX_LOGICAL], q[IR_MAX_LOGICAL];
+	sx_id n[IR_MAX_LOGICAL], k[IR_MAX_LOGICAL];
+	for (unsigned i = 0; i < large->rank; i++) {
+		int64_t one;
+		n[i] = large->axis[i].len, k[i] = small->axis[i].len;
+		if ((int)i != gathered && sx_is_const(b, k[i], &one) && one == 1)
+			n[i] = k[i];
+	}
+	unsigned np = axes_in_memory(b, large, n, p);
+	if (gathered >= 0 && np && memchr(p, gathered, np)) {
+		if (p[0] != gathered) {
+			planner_error(b, "axis %d of '%s' is gathered but not outermost in memory", gathered,
+				      value_text(b, large->value));
+			return false;
+		}
+		memmove(p, p + 1, --np);
+	}
+	if (gathered >= 0)
+		k[gathered] = sx_const(b, 1);
+	unsigned nq = axes_in_memory(b, small, k, q);
+	if (np == nq && !memcmp(p, q, np))
+		return true;
+	planner_error(b, "'%s' and '%s' have different orders in memory", value_text(b, large->value),
+		      value_text(b, small->value));
+	return false;
+}
+
+/* The axis along which the members' blocks of `small` differ from `large`; -1: none. */
+static bool block_axis(struct comm *s, const struct view *large, const struct view *small, int *out)
+{
+	struct planner *b = s->b;
+	*out = -1;
+	for (unsigned a = 0; a < large->rank; a++) {
+		for (uint32_t k = 0; k < s->team->n; k++) {
+			sx_id off, len;
+			if (!view_interval(b, small, a, s->team->rank[k], &off, &len)) {
+				planner_error(b, "layout of '%s' is not one interval a rank; not executed yet",
+					      value_text(b, small->value));
+				return false;
+			}
+			if (off == large->axis[a].off && len == large->axis[a].len)
+				continue;
+			if (*out >= 0 && *out != (int)a) {
+				planner_error(b, "blocks of '%s' differ along two axes; not executed yet",
+					      value_text(b, small->value));
+				return false;
+			}
+			*out = (int)a;
+		}
+	}
+	if (*out < 0 && s->team->n > 1) {
+		planner_error(b, "'%s' has no axis that is spread over the team", value_text(b, small->value));
+		return false;
+	}
+	return true;
+}
+
+static bool same_shape(const struct view *x, const struct view *y)
+{
+	if (x->rank != y->rank)
+		return false;
+	for (unsigned i = 0; i < x->rank; i++)
+		if (x->axis[i].extent != y->axis[i].extent)
+			return false;
+	return true;
+}
+
+/* Shapes differ (a select took the mesh axis away): blocks of one size, one after the other. */
+static bool plan_equal_blocks(struct comm *s)
+{
+	struct planner *b = s->b;
+	bool gather = s->c.kind == RT_ALLGATHER;
+	sx_id small = gather ? s->in_count : s->out_count, large = gather ? s->out_count : s->in_count;
+	const char *text = arena_printf(b->p->arena, "'%s' and '%s' do not differ in size by the %u members of the team",
+					value_text(b, s->in->value), value_text(b, s->out->value), s->team->n);
+	emit_check(b, sx_op(b, EXPR_EQ, large, sx_scale(b, small, s->team->n)), text);
+	s->c.count = sx_reg(b, small);
+	return true;
+}
+
+/* Allgather and ReduceScatter: the block of each member in the larger buffer. */
+static bool plan_blocks(struct comm *s)
+{
+	struct planner *b = s->b;
+	bool gather = s->c.kind == RT_ALLGATHER;
+	const struct view *large = gather ? s->out : s->in, *small = gather ? s->in : s->out;
+	int axis;
+	if (!same_shape(large, small))
+		return plan_equal_blocks(s);
+	if (!block_axis(s, large, small, &axis) || !same_order(s, large, small, axis))
+		return false;
+	plan_reg *counts = arena_new_array(b->p->arena, plan_reg, s->team->n);
+	plan_reg *offsets = arena_new_array(b->p->arena, plan_reg, s->team->n);
+	for (uint32_t k = 0; k < s->team->n; k++) {
+		sx_id off = sx_const(b, 0), count = gather ? s->in_count : s->out_count, len;
+		if (axis >= 0) {
+			view_interval(b, small, (unsigned)axis, s->team->rank[k], &off, &len);
+			sx_id each = others(b, large, (unsigned)axis);
+			count = sx_mul(b, len, each);
+			sx_id from = sx_sub(b, off, large->axis[axis].off);
+			/* an empty block stands anywhere; keep it inside */
+			off = sx_mul(b, sx_min(b, from, large->axis[axis].len), each);
+		}
+		counts[k] = sx_reg(b, count);
+		offsets[k] = sx_reg(b, off);
+	}
+	s->c.members = s->team->n;
+	s->c.counts = counts, s->c.offsets = offsets;
+	return true;
+}
+
+static const char *lengths_differ(struct comm *s)
+{
+	return arena_printf(s->b->p->arena, "the blocks of '%s' and '%s' have different sizes", value_text(s->b, s->in->value),
+			    value_text(s->b, s->out->value));
+}
+
+/* Whole buffers of one size on all ranks. */
+static bool plan_whole(struct comm *s)
+{
+	struct planner *b = s->b;
+	bool rooted = s->c.kind != RT_ALLREDUCE;
+	sx_id count = s->out ? s->out_count : s->in_count, root = 0;
+	if (rooted && !sx_lower(b, op_scalar_expr(b->m, s->op, 0), &root))
+		return false;
+	if (s->in && s->out) {
+		sx_id same = sx_op(b, EXPR_EQ, s->in_count, s->out_count);
+		if (rooted) { /* only the root's input is read */
+			sx_id mine = sx_op(b, EXPR_EQ, root, sx_const(b, s->own));
+			same = sx_op(b, EXPR_OR, same, sx_op(b, EXPR_NOT, mine, 0));
+			if (s->c.kind == RT_SEND_RECV) {
+				sx_id not_mine = sx_op(b, EXPR_NOT, mine, 0);
+				count = sx_add(b, sx_mul(b, mine, s->in_count), sx_mul(b, not_mine, s->out_count));
+				same = sx_const(b, 1);
+			}
+		}
+		if (s->c.kind == RT_ALLREDUCE && !same_order(s, s->out, s->in, -1))
+			return false;
+		emit_check(b, same, lengths_differ(s));
+	}
+	if (rooted) {
+		sx_id inside = sx_op(b, EXPR_AND, sx_op(b, EXPR_GE, root, sx_const(b, 0)),
+				     sx_op(b, EXPR_LT, root, sx_const(b, s->team->n)));
+		emit_check(b, inside, "the root is not in the team");
+		s->c.root = sx_reg(b, root);
+	}
+	s->c.count = sx_reg(b, count);
+	return true;
+}
+
+static enum rt_reduce_op reduce_of(const struct planner *b, op_id op, const struct view *in)
+{
+	static const uint8_t to[] = {[REDUCE_SUM] = RT_SUM, [REDUCE_PROD] = RT_PROD, [REDUCE_MIN] = RT_MIN,
+				     [REDUCE_MAX] = RT_MAX, [REDUCE_AVG] = RT_AVG};
+	static const char *const key[] = {"op", "reduce", "red_op"};
+	enum reduce_op r = REDUCE_SUM;
+	for (unsigned k = 0; k < sizeof key / sizeof *key; k++) {
+		const struct attr *a = op_attr(b->m, op, key[k]);
+		if (a && (a->kind == ATTR_NAME || a->kind == ATTR_STRING) && reduce_op_parse(names_text(b->m->names, a->u.name), &r))
+			return (enum rt_reduce_op)to[r];
+	}
+	const struct domain *d = in ? ir_domain(b->m, ir_type(b->m, in->type)->domain) : NULL;
+	for (unsigned i = d ? d->rank : 0; d && i < d->logical_n; i++)
+		if (d->axis[i].kind == AXIS_PARTIAL)
+			r = (enum reduce_op)d->axis[i].reduce;
+	return (enum rt_reduce_op)to[r];
+}
+
+/* Ends a statement that has no wait of its own with one. */
+static void emit_async(struct planner *b, op_id op, struct plan_instruction i)
+{
+	i.b = queue_of(b, op);
+	emit(b, i);
+	if (!(b->m->op.at[op].flags & OP_ASYNC) && !(op_traits(b->m, op) & TRAIT_P2P) && !b->in_group)
+		emit(b, (struct plan_instruction){.code = PLAN_WAIT, .a = i.b});
+}
+
+/* A send and a receive that start together. */
+static void plan_permute_comm(struct comm *s)
+{
+	struct planner *b = s->b;
+	struct plan_view in = s->c.in, out = s->c.out;
+	uint32_t t = b->p->table.n;
+	sx_id peer[2];
+	if (!s->in || !s->out) {
+		planner_error(b, "'%s' is not on all ranks of the team", value_text(b, s->in ? s->out->value : s->in->value));
+		return;
+	}
+	if (!sx_lower(b, op_scalar_expr(b->m, s->op, 0), &peer[0]) || !sx_lower(b, op_scalar_expr(b->m, s->op, 1), &peer[1]))
+		return;
+	vec_push(&b->p->table, (struct plan_table){s->team->n, s->team->rank});
+	if (!b->in_group)
+		emit(b, (struct plan_instruction){.code = PLAN_GROUP});
+	for (unsigned k = 0; k < 2; k++) {
+		struct plan_message m = {.send = k == 0, .dtype = s->c.dtype, .channel = s->c.team + 1, .data = k ? out : in};
+		m.peer = sx_reg(b, sx_lookup(b, t, peer[k]));
+		vec_push(&b->p->message, m);
+		emit(b, (struct plan_instruction){.code = PLAN_MESSAGE, .a = b->p->message.n - 1, .b = PLAN_NO_QUEUE});
+	}
+	if (!b->in_group)
+		emit_async(b, s->op, (struct plan_instruction){.code = PLAN_END_GROUP});
+}
+
+static int collective_kind(enum op_kind kind)
+{
+	switch (kind) {
+	case OP_ALLGATHER:
+		return RT_ALLGATHER;
+	case OP_ALLREDUCE:
+		return RT_ALLREDUCE;
+	case OP_REDUCE_SCATTER:
+		return RT_REDUCE_SCATTER;
+	case OP_BROADCASTS:
+		return RT_BROADCAST;
+	case OP_SEND_RECV:
+		return RT_SEND_RECV;
+	default:
+		return -1;
+	}
+}
+
+void plan_collective(struct planner *b, op_id op)
+{
+	enum op_kind kind = (enum op_kind)b->m->op.at[op].kind;
+	struct comm s = {.b = b, .op = op};
+	int known = collective_kind(kind);
+	uint32_t team;
+	struct view *in = view_of(b, op_read(b->m, op, 0)), *out = in ? view_of_result(b, op, 0) : NULL;
+	if (!in || !out)
+		return;
+	if (known < 0 && kind != OP_COLLECTIVE_PERMUTE) {
+		planner_error(b, "a Communication of type %s is not executed yet", op_info[kind].nvfuser);
+		return;
+	}
+	if (!b->m->op.at[op].team) {
+		planner_error(b, "%s has no team of devices", op_info[kind].hir);
+		return;
+	}
+	if (!own_slice(b, op, &team, &s.own))
+		return;
+	s.team = &b->p->team.at[team];
+	s.c.team = team;
+	s.c.kind = (uint8_t)(known < 0 ? 0 : known);
+	s.c.dtype = (uint8_t)view_dtype(b, out);
+	s.in = in->absent ? NULL : in;
+	s.out = out->absent ? NULL : out;
+	if (view_dtype(b, in) != view_dtype(b, out)) {
+		planner_error(b, "'%s' and '%s' have different dtypes", value_text(b, in->value), value_text(b, out->value));
+		return;
+	}
+	bool both = kind == OP_ALLGATHER || kind == OP_ALLREDUCE || kind == OP_REDUCE_SCATTER;
+	if ((!s.in && !s.out) || (both && (!s.in || !s.out))) {
+		planner_error(b, "rank %lld is in the team but not in the mesh of '%s'", (long long)b->p->rank,
+			      value_text(b, s.in ? out->value : in->value));
+		return;
+	}
+	if ((s.in && (!view_usable(b, s.in) || !run_of(b, s.in, &s.c.in, &s.in_count))) ||
+	    (s.out && (!view_usable(b, s.out) || !run_of(b, s.out, &s.c.out, &s.out_count))))
+		return;
+	if (kind == OP_COLLECTIVE_PERMUTE) {
+		plan_permute_comm(&s);
+		return;
+	}
+	s.c.has_in = s.in != NULL, s.c.has_out = s.out != NULL;
+	if (op_traits(b->m, op) & TRAIT_REDUCES)
+		s.c.reduce = (uint8_t)reduce_of(b, op, s.in);
+	if (kind == OP_ALLGATHER || kind == OP_REDUCE_SCATTER ? !plan_blocks(&s) : !plan_whole(&s))
+		return;
+	vec_push(&b->p->collective, s.c);
+	emit_async(b, op, (struct plan_instruction){.code = PLAN_COLLECTIVE, .a = b->p->collective.n - 1});
+}
+
+/* ---- messages */
+
+void plan_p2p(struct planner *b, op_id op)
+{
+	bool send = b->m->op.at[op].kind == OP_SEND;
+	struct view *v = send ? view_of(b, op_read(b->m, op, 0)) : view_of_result(b, op, 0);
+	struct plan_message m = {.send = send};
+	sx_id peer, count;
+	if (!v || v->absent || !view_usable(b, v) || !run_of(b, v, &m.data, &count))
+		return;
+	if (!sx_lower(b, op_scalar_expr(b->m, op, 0), &peer))
+		return;
+	emit_check(b, sx_op(b, EXPR_AND, sx_op(b, EXPR_GE, peer, sx_const(b, 0)), sx_op(b, EXPR_LT, peer, sx_const(b, b->p->ranks))),
+		   "the peer is no rank of this job");
+	m.peer = sx_reg(b, peer);
+	m.dtype = (uint8_t)view_dtype(b, v);
+	vec_push(&b->p->message, m);
+	b->message[op] = b->p->message.n;
+	if (!b->posted[op])
+		emit_async(b, op, (struct plan_instruction){.code = PLAN_MESSAGE, .a = b->p->message.n - 1});
+}
+
+void plan_post(struct planner *b, op_id op)
+{
+	for (unsigned k = 0; k < op_role_count(b->m, op, ROLE_STATEMENT); k++) {
+		op_id of = op_operand_id(b->m, op, ROLE_STATEMENT, k);
+		if (!takes_part(b, of))
+			continue;
+		if (!b->message[of]) {
+			planner_error(b, "what is posted does not stand before");
+			continue;
+		}
+		emit_async(b, of, (struct plan_instruction){.code = PLAN_MESSAGE, .a = b->message[of] - 1});
+	}
+}
+
+void plan_coalescing(struct planner *b, op_id op)
+{
+	b->in_group = b->m->op.at[op].kind == OP_START_COALESCING;
+	if (b->in_group)
+		emit(b, (struct plan_instruction){.code = PLAN_GROUP});
+	else
+		emit(b, (struct plan_instruction){.code = PLAN_END_GROUP, .b = queue_of(b, op)});
+}
+
+void plan_wait(struct planner *b, op_id op)
+{
+	for (unsigned k = 0; k < op_role_count(b->m, op, ROLE_STATEMENT); k++) {
+		op_id of = op_operand_id(b->m, op, ROLE_STATEMENT, k);
+		if (takes_part(b, of))
+			emit(b, (struct plan_instruction){.code = PLAN_WAIT, .a = queue_of(b, of)});
+	}
+}

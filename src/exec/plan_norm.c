@@ -1,0 +1,307 @@
+/* plan_norm: softmax, attention and norms, composed of kernels over scratch memory.
+ *
+ *     softmax(x)     m = max(x); f = exp(x - m); s = sum(f); y = f / s
+ *     rmsnorm(x)     s = rsqrt(mean(x * x) + eps); y = x * s * weight
+ *     layernorm(x)   f = x - mean(x); s = rsqrt(mean(f * f) + eps); y = f * s * weight + bias
+ *     sdpa(q, k, v)  f = softmax(scale * q k^T, masked); y = f v
+ *
+ * Scratch is f32 (f64 for f64), so that only the result is rounded to its dtype. */
+#include "exec/planner.h"
+#include <math.h>
+#include <string.h>
+
+struct norm {
+	struct planner *b;
+	op_id op;
+	struct view *r;
+	unsigned nd;
+	sx_id n[IR_MAX_LOGICAL + 1], at[IR_MAX_LOGICAL];
+	int64_t extent[IR_MAX_LOGICAL];
+	enum rt_dtype wide;
+	bool ok;
+};
+
+/* Scratch with the sizes n; of an axis in `one` there is a single element, which windows repeat. */
+static struct plan_view scratch(struct norm *x, enum rt_dtype t, const sx_id *n, unsigned one)
+{
+	struct planner *b = x->b;
+	struct plan_view v = {.nd = (uint8_t)x->nd};
+	int64_t size = 1;
+	sx_id slot;
+	for (unsigned i = x->nd; i-- > 0;) {
+		v.n[i] = sx_reg(b, n[i]);
+		v.stride[i] = one >> i & 1 ? 0 : size;
+		size *= one >> i & 1 ? 1 : b->sx.at[n[i]].hi; /* the full block */
+	}
+	v.buffer = storage_temporary(b, x->r->value, t, size, &slot);
+	v.slot = sx_reg(b, slot);
+	return v;
+}
+
+/* The same window with one element along an axis: what a reduction writes. */
+static struct plan_view reduced(struct norm *x, struct plan_view v, unsigned axis)
+{
+	v.n[axis] = sx_reg(x->b, sx_const(x->b, 1));
+	v.stride[axis] = 0;
+	return v;
+}
+
+static void unary(struct norm *x, enum rt_pointwise op, struct plan_view out, struct plan_view a)
+{
+	struct plan_task t;
+	task_start(&t, RT_TASK_POINTWISE);
+	t.op = (uint8_t)op;
+	t.in_n = 1;
+	t.out = out, t.in[0] = a;
+	task_emit(x->b, &t);
+}
+
+static void binary(struct norm *x, enum rt_pointwise op, struct plan_view out, struct plan_view a,
+                   struct plan_view c)
+{
+	struct plan_task t;
+	task_start(&t, RT_TASK_POINTWISE);
+	t.op = (uint8_t)op;
+	t.in_n = 2;
+	t.out = out, t.in[0] = a, t.in[1] = c;
+	task_emit(x->b, &t);
+}
+
+static void with_number(struct norm *x, enum rt_pointwise op, struct plan_view out, struct plan_view a,
+                        double k)
+{
+	struct plan_task t;
+	task_start(&t, RT_TASK_POINTWISE);
+	t.op = (uint8_t)op;
+	t.in_n = 2;
+	t.scalars = 2;
+	t.scalar[1].literal = k;
+	t.out = out, t.in[0] = a;
+	task_emit(x->b, &t);
+}
+
+static void reduce(struct norm *x, enum rt_reduce_op op, struct plan_view out, struct plan_view a,
+                   unsigned axis)
+{
+	struct plan_task t;
+	task_start(&t, RT_TASK_REDUCE);
+	t.op = (uint8_t)op;
+	t.in_n = 1;
+	t.axes = 1u << axis;
+	t.out = reduced(x, out, axis), t.in[0] = a;
+	task_emit(x->b, &t);
+}
+
+static void contract(struct norm *x, struct plan_view out, struct plan_view a, struct plan_view c)
+{
+	struct plan_task t;
+	task_start(&t, RT_TASK_GEMM);
+	t.in_n = 2;
+	t.out = out, t.in[0] = a, t.in[1] = c;
+	task_emit(x->b, &t);
+}
+
+/* f := softmax of itself along an axis; what divides is left in the scratch that is returned. */
+static void softmax(struct norm *x, struct plan_view out, struct plan_view from, struct plan_view f,
+                    struct plan_view m, unsigned axis)
+{
+	reduce(x, RT_MAX, m, from, axis);
+	binary(x, RT_SUB, f, from, m);
+	unary(x, RT_EXP, f, f);
+	reduce(x, RT_SUM, m, f, axis);
+	binary(x, RT_DIV, out, f, m);
+}
+
+/* An axis that every element needs must be here as a whole. */
+static bool whole(struct norm *x, const struct view *v, unsigned axis)
+{
+	int64_t off, len;
+	const struct view_axis *a = &v->axis[axis];
+	if (sx_is_const(x->b, a->off, &off) && off == 0 && sx_is_const(x->b, a->len, &len) &&
+	    len == a->extent)
+		return true;
+	planner_error(x->b, "%s needs axis %u of '%s' whole on each rank",
+	              op_info[x->b->m->op.at[x->op].kind].hir, axis, value_text(x->b, v->value));
+	return false;
+}
+
+/* The window on an operand whose axes are the result's from the right. */
+static struct plan_view aligned(struct norm *x, const struct view *v)
+{
+	struct plan_view out = {0};
+	int dim[IR_MAX_LOGICAL], map[IR_MAX_LOGICAL];
+	sx_id at[IR_MAX_LOGICAL];
+	for (unsigned c = 0; c < v->rank; c++)
+		dim[c] = (int)x->nd - (int)v->rank + (int)c;
+	follow(x->b, v, dim, x->nd, x->n, x->at, x->extent, map, at);
+	x->ok &= window(x->b, v, x->nd, x->n, map, at, 0, &out);
+	return out;
+}
+
+static double float_attribute(const struct norm *x, const char *key, double otherwise)
+{
+	const struct attr *a = op_attr(x->b->m, x->op, key);
+	return !a                      ? otherwise
+	       : a->kind == ATTR_FLOAT ? a->u.f
+	       : a->kind == ATTR_INT   ? (double)a->u.i
+	                               : otherwise;
+}
+
+static void plan_softmax(struct norm *x, const struct view *in)
+{
+	int64_t axis = op_attr_int(x->b->m, x->op, "axis", -1);
+	axis += axis < 0 ? x->nd : 0;
+	if (axis < 0 || axis >= x->nd) {
+		planner_error(x->b, "axis= must name an axis of the operand");
+		return;
+	}
+	if (!whole(x, in, (unsigned)axis) || !whole(x, x->r, (unsigned)axis))
+		return;
+	struct plan_view out = aligned(x, x->r), from = aligned(x, in);
+	if (x->ok)
+		softmax(x, out, from, scratch(x, x->wide, x->n, 0), scratch(x, x->wide, x->n, 1u << axis),
+		        (unsigned)axis);
+}
+
+static void plan_layer(struct norm *x, struct view *const *in, unsigned count, bool layer)
+{
+	unsigned axis = x->nd - 1;
+	if (!x->nd || !whole(x, in[0], axis) || !whole(x, x->r, axis))
+		return;
+	struct plan_view out = aligned(x, x->r), from = aligned(x, in[0]), scale[2] = {{0}};
+	for (unsigned k = 1; k < count && k < 3; k++)
+		scale[k - 1] = aligned(x, in[k]);
+	if (!x->ok)
+		return;
+	struct plan_view s = scratch(x, x->wide, x->n, 1u << axis), f = scratch(x, x->wide, x->n, 0);
+	struct plan_view square = layer ? scratch(x, x->wide, x->n, 0) : f;
+	if (layer) {
+		reduce(x, RT_AVG, s, from, axis);
+		binary(x, RT_SUB, f, from, s);
+		from = f;
+	}
+	binary(x, RT_MUL, square, from, from);
+	reduce(x, RT_AVG, s, square, axis);
+	with_number(x, RT_ADD, reduced(x, s, axis), reduced(x, s, axis), float_attribute(x, "eps", 1e-5));
+	unary(x, RT_RSQRT, reduced(x, s, axis), reduced(x, s, axis));
+	binary(x, RT_MUL, count > 1 ? f : out, from, s);
+	if (count > 1)
+		binary(x, RT_MUL, count > 2 ? f : out, f, scale[0]);
+	if (count > 2)
+		binary(x, RT_ADD, out, f, scale[1]);
+}
+
+/* f := -inf where the key is later than the query. */
+static void mask(struct norm *x, struct plan_view f, const sx_id *n, sx_id first_row)
+{
+	struct planner *b = x->b;
+	unsigned rows = x->nd - 2, keys = x->nd - 1, heads = (1u << rows) - 1;
+	struct plan_view index[2], allowed = scratch(x, RT_BOOL, n, heads);
+	struct plan_task t;
+	for (unsigned k = 0; k < 2; k++) {
+		index[k] = scratch(x, RT_I64, n, heads | 1u << (k ? rows : keys));
+		struct plan_view one = index[k];
+		for (unsigned i = 0; i < x->nd; i++)
+			if (i != (k ? keys : rows))
+				one = reduced(x, one, i);
+		task_start(&t, RT_TASK_IOTA);
+		t.scalars = 3;
+		t.in_n = 2;
+		t.axes = k ? keys : rows;
+		t.scalar[0].is_reg = !k;
+		t.scalar[0].reg = k ? 0 : sx_reg(b, first_row);
+		t.scalar[1].literal = 1;
+		t.out = one;
+		task_emit(b, &t);
+	}
+	struct plan_view small = allowed;
+	for (unsigned i = 0; i < rows; i++)
+		small = reduced(x, small, i), index[0] = reduced(x, index[0], i),
+		index[1] = reduced(x, index[1], i);
+	binary(x, RT_GE, small, index[0], index[1]);
+	task_start(&t, RT_TASK_POINTWISE);
+	t.op = RT_WHERE;
+	t.in_n = 3;
+	t.scalars = 4;
+	t.scalar[2].literal = -INFINITY;
+	t.out = f, t.in[0] = allowed, t.in[1] = f;
+	task_emit(b, &t);
+}
+
+static bool is_true(const struct norm *x, const char *key)
+{
+	const struct attr *a = op_attr(x->b->m, x->op, key);
+	return a && ((a->kind == ATTR_NAME && !strcmp(names_text(x->b->m->names, a->u.name), "true")) ||
+	             (a->kind == ATTR_INT && a->u.i));
+}
+
+static void plan_attention(struct norm *x, struct view *const *in)
+{
+	struct planner *b = x->b;
+	const struct view *q = in[0], *k = in[1], *v = in[2];
+	unsigned rows = x->nd - 2, last = x->nd - 1;
+	int dim[IR_MAX_LOGICAL], map[IR_MAX_LOGICAL];
+	sx_id at[IR_MAX_LOGICAL], n[IR_MAX_LOGICAL], e, keys;
+	struct plan_view qw = {0}, kw = {0}, vw = {0};
+	if (x->nd < 2 || q->rank != x->nd || k->rank != x->nd || v->rank != x->nd) {
+		planner_error(b, "q, k and v must have the axes of the result");
+		return;
+	}
+	if (!whole(x, q, last) || !whole(x, k, last) || !whole(x, k, rows) || !whole(x, v, rows))
+		return;
+	e = q->axis[last].len, keys = k->axis[rows].len;
+	for (unsigned i = 0; i < x->nd; i++)
+		dim[i] = (int)i, n[i] = x->n[i];
+	/* q: [heads, rows, e] */
+	dim[last] = -1;
+	follow(b, q, dim, x->nd, x->n, x->at, x->extent, map, at);
+	map[last] = (int)last, n[last] = e;
+	x->ok &= window(b, q, x->nd, n, map, at, 0, &qw);
+	/* k, transposed: [heads, e, keys] */
+	dim[rows] = -1;
+	follow(b, k, dim, x->nd, x->n, x->at, x->extent, map, at);
+	map[rows] = (int)last, n[rows] = e, map[last] = (int)rows, n[last] = keys;
+	x->ok &= window(b, k, x->nd, n, map, at, 0, &kw);
+	/* v: [heads, keys, ev] */
+	dim[last] = (int)last;
+	follow(b, v, dim, x->nd, x->n, x->at, x->extent, map, at);
+	map[rows] = (int)rows, n[rows] = keys, n[last] = x->n[last];
+	x->ok &= window(b, v, x->nd, n, map, at, 0, &vw);
+	struct plan_view out = aligned(x, x->r);
+	if (!x->ok)
+		return;
+	n[rows] = x->n[rows], n[last] = keys;
+	struct plan_view f = scratch(x, x->wide, n, 0), m = scratch(x, x->wide, n, 1u << last);
+	contract(x, f, qw, kw);
+	with_number(x, RT_MUL, f, f, float_attribute(x, "scale", 1 / sqrt((double)q->axis[last].extent)));
+	if (is_true(x, "causal"))
+		mask(x, f, n, x->at[rows]);
+	softmax(x, f, f, f, m, last);
+	contract(x, out, f, vw);
+}
+
+bool plan_norm(struct planner *b, op_id op, struct view *r)
+{
+	struct norm x = {.b = b, .op = op, .r = r, .nd = r->rank, .ok = true};
+	enum op_kind kind = (enum op_kind)b->m->op.at[op].kind;
+	struct view *in[4] = {NULL};
+	unsigned count = op_role_count(b->m, op, ROLE_READ);
+	if (kind != OP_SOFTMAX && kind != OP_LAYERNORM && kind != OP_RMSNORM && kind != OP_SDPA)
+		return false;
+	for (unsigned k = 0; k < count && k < 4; k++)
+		in[k] = view_of(b, op_read(b->m, op, k));
+	x.wide = rt_dtype_wide(view_dtype(b, in[0]));
+	if (x.nd > RT_MAX_DIMS || x.wide == RT_I64) {
+		planner_error(b, "%s takes floats with at most %d axes", op_info[kind].hir, RT_MAX_DIMS);
+		return true;
+	}
+	for (unsigned i = 0; i < x.nd; i++)
+		x.n[i] = r->axis[i].len, x.at[i] = r->axis[i].off, x.extent[i] = r->axis[i].extent;
+	if (kind == OP_SOFTMAX)
+		plan_softmax(&x, in[0]);
+	else if (kind == OP_SDPA)
+		plan_attention(&x, in);
+	else
+		plan_layer(&x, in, count, kind == OP_LAYERNORM);
+	return true;
+}

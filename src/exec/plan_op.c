@@ -1,0 +1,506 @@
+/* plan_op: local operations as kernel tasks.
+ *
+ * A rank computes the block of the result that it holds. Operands may hold more, then the part that
+ * is needed is windowed (replicated → sharded); they may not hold less:
+ *
+ *     Y: f32[64@x, 32] = add(A, B)     A: f32[64, 32], B: f32[1, 32]     rank 1 of 2
+ *         out  Y [32, 64) x [0, 32)        in  A from row 32 on;  B, stride 0 along the rows
+ *
+ * Axes that are one element long here are left out of the windows. */
+#include "exec/planner.h"
+#include "ir/infer.h"
+#include <string.h>
+
+/* ---- windows */
+
+void task_start(struct plan_task *t, enum rt_kernel kernel)
+{
+	memset(t, 0, sizeof *t);
+	t->kernel = (uint8_t)kernel;
+}
+
+void task_emit(struct planner *b, struct plan_task *t)
+{
+	vec_push(&b->p->task, *t);
+	emit(b, (struct plan_instruction){.code = PLAN_TASK, .a = b->p->task.n - 1});
+}
+
+void require_inside(struct planner *b, const struct view *v, unsigned axis, sx_id off, sx_id len)
+{
+	const struct view_axis *a = &v->axis[axis];
+	if (a->off == off && a->len == len)
+		return;
+	sx_id none = sx_op(b, EXPR_LE, len, sx_const(b, 0));
+	sx_id from = sx_op(b, EXPR_GE, off, a->off);
+	sx_id to = sx_op(b, EXPR_LE, sx_add(b, off, len), sx_add(b, a->off, a->len));
+	sx_id inside = sx_op(b, EXPR_OR, none, sx_op(b, EXPR_AND, from, to));
+	struct buf text = {0};
+	buf_printf(&text, "rank %lld holds [", (long long)b->p->rank);
+	sx_text(b, a->off, &text);
+	buf_puts(&text, ", ");
+	sx_text(b, sx_add(b, a->off, a->len), &text);
+	buf_printf(&text, ") of axis %u of '%s', but needs [", axis, value_text(b, v->value));
+	sx_text(b, off, &text);
+	buf_puts(&text, ", ");
+	sx_text(b, sx_add(b, off, len), &text);
+	buf_putc(&text, ')');
+	emit_check(b, inside, text.at);
+	buf_free(&text);
+}
+
+bool window(struct planner *b, const struct view *v, unsigned nd, const sx_id *n, const int *map, const sx_id *at,
+		   unsigned keep, struct plan_view *out)
+{
+	unsigned k = 0;
+	*out = (struct plan_view){.buffer = v->buffer};
+	for (unsigned i = 0; i < nd; i++) {
+		int64_t one;
+		if (i < keep && sx_is_const(b, n[i], &one) && one == 1)
+			continue;
+		if (k == RT_MAX_DIMS) {
+			planner_error(b, "'%s' has too many axes for the kernels (limit %d)", value_text(b, v->value), RT_MAX_DIMS);
+			return false;
+		}
+		out->n[k] = sx_reg(b, n[i]);
+		out->stride[k++] = map[i] < 0 || v->axis[map[i]].own ? 0 : v->axis[map[i]].stride;
+	}
+	out->nd = (uint8_t)k;
+	out->slot = sx_reg(b, v->slot);
+	out->offset = sx_reg(b, view_offset(b, v, at));
+	return true;
+}
+
+void follow(struct planner *b, const struct view *v, const int *dim, unsigned nd, const sx_id *n, const sx_id *at,
+		   const int64_t *extent, int *map, sx_id *coordinate)
+{
+	for (unsigned i = 0; i < nd; i++)
+		map[i] = -1;
+	for (unsigned c = 0; c < v->rank; c++) {
+		const struct view_axis *a = &v->axis[c];
+		coordinate[c] = a->off;
+		if (dim[c] < 0)
+			continue;
+		if (a->extent == 1 && extent[dim[c]] != 1) {
+			require_inside(b, v, c, sx_const(b, 0), sx_const(b, 1));
+			continue;
+		}
+		require_inside(b, v, c, at[dim[c]], n[dim[c]]);
+		map[dim[c]] = (int)c;
+		coordinate[c] = at[dim[c]];
+	}
+}
+
+/* The block of the result, as a box. */
+struct box {
+	unsigned nd;
+	sx_id n[IR_MAX_LOGICAL], at[IR_MAX_LOGICAL];
+	int64_t extent[IR_MAX_LOGICAL];
+	int map[IR_MAX_LOGICAL];
+};
+
+static struct box box_of(const struct view *r)
+{
+	struct box x = {.nd = r->rank};
+	for (unsigned i = 0; i < r->rank; i++) {
+		x.n[i] = r->axis[i].len;
+		x.at[i] = r->axis[i].off;
+		x.extent[i] = r->axis[i].extent;
+		x.map[i] = (int)i;
+	}
+	return x;
+}
+
+/* An operand whose axis c runs along dim[c] of the result's box. */
+static bool operand_window(struct planner *b, const struct view *v, const struct box *x, const int *dim, unsigned keep,
+			   struct plan_view *out)
+{
+	int map[IR_MAX_LOGICAL];
+	sx_id at[IR_MAX_LOGICAL];
+	follow(b, v, dim, x->nd, x->n, x->at, x->extent, map, at);
+	return window(b, v, x->nd, x->n, map, at, keep, out);
+}
+
+static bool result_window(struct planner *b, const struct view *r, const struct box *x, unsigned keep, struct plan_view *out)
+{
+	return window(b, r, x->nd, x->n, x->map, x->at, keep, out);
+}
+
+static void align_right(unsigned rank, unsigned nd, int *dim)
+{
+	for (unsigned c = 0; c < rank; c++)
+		dim[c] = (int)nd - (int)rank + (int)c;
+}
+
+void copy_box(struct planner *b, const struct view *r, const struct view *x, const int *map, const sx_id *to,
+	      const sx_id *from, const sx_id *n)
+{
+	struct plan_task t;
+	int same[IR_MAX_LOGICAL];
+	for (unsigned i = 0; i < r->rank; i++)
+		same[i] = (int)i;
+	task_start(&t, RT_TASK_COPY);
+	t.in_n = 1;
+	if (window(b, r, r->rank, n, same, to, r->rank, &t.out) && window(b, x, r->rank, n, map, from, r->rank, &t.in[0]))
+		task_emit(b, &t);
+}
+
+void fill_box(struct planner *b, const struct view *r, const sx_id *to, const sx_id *n, double literal, sx_id value)
+{
+	struct plan_task t;
+	int same[IR_MAX_LOGICAL];
+	for (unsigned i = 0; i < r->rank; i++)
+		same[i] = (int)i;
+	task_start(&t, RT_TASK_FILL);
+	t.in_n = t.scalars = 1;
+	t.scalar[0].literal = literal;
+	t.scalar[0].is_reg = value != 0;
+	if (value)
+		t.scalar[0].reg = sx_reg(b, value);
+	if (window(b, r, r->rank, n, same, to, r->rank, &t.out))
+		task_emit(b, &t);
+}
+
+/* ---- operands in order: tensors and scalars */
+
+struct operand_ref {
+	struct view *view; /* NULL: the scalar */
+	struct plan_operand scalar;
+};
+
+static bool operands(struct planner *b, op_id op, struct operand_ref *out, unsigned max, unsigned *n)
+{
+	const struct op *o = &b->m->op.at[op];
+	*n = 0;
+	for (unsigned k = 0; k < o->operand_n; k++) {
+		const struct operand *x = &b->m->operand.at[o->operand + k];
+		if (x->role != ROLE_READ && x->role != ROLE_SCALAR)
+			continue;
+		if (*n == max) {
+			planner_error(b, "'%s' has too many operands", op_info[o->kind].hir);
+			return false;
+		}
+		struct operand_ref *to = &out[(*n)++];
+		*to = (struct operand_ref){0};
+		if (x->role == ROLE_READ) {
+			to->view = view_of(b, x->id);
+			if (!to->view)
+				return false;
+			continue;
+		}
+		const struct scalar *s = &b->m->scalar.at[x->id];
+		sx_id value;
+		to->scalar.literal = s->literal;
+		if (s->expr) {
+			if (!sx_lower(b, s->expr, &value))
+				return false;
+			to->scalar.is_reg = true;
+			to->scalar.reg = sx_reg(b, value);
+		}
+	}
+	return true;
+}
+
+/* ---- pointwise */
+
+static const uint8_t pointwise[OP_KIND_COUNT] = {
+	[OP_ADD] = RT_ADD + 1,	   [OP_SUB] = RT_SUB + 1,	  [OP_MUL] = RT_MUL + 1,	 [OP_DIV] = RT_DIV + 1,
+	[OP_MOD] = RT_MOD + 1,	   [OP_POW] = RT_POW + 1,	  [OP_MAXIMUM] = RT_MAXIMUM + 1, [OP_MINIMUM] = RT_MINIMUM + 1,
+	[OP_EQ] = RT_EQ + 1,	   [OP_NE] = RT_NE + 1,		  [OP_LT] = RT_LT + 1,		 [OP_LE] = RT_LE + 1,
+	[OP_GT] = RT_GT + 1,	   [OP_GE] = RT_GE + 1,		  [OP_AND] = RT_AND + 1,	 [OP_OR] = RT_OR + 1,
+	[OP_NOT] = RT_NOT + 1,	   [OP_NEG] = RT_NEG + 1,	  [OP_ABS] = RT_ABS + 1,	 [OP_EXP] = RT_EXP + 1,
+	[OP_LOG] = RT_LOG + 1,	   [OP_SQRT] = RT_SQRT + 1,	  [OP_RSQRT] = RT_RSQRT + 1,	 [OP_SIN] = RT_SIN + 1,
+	[OP_COS] = RT_COS + 1,	   [OP_TANH] = RT_TANH + 1,	  [OP_RELU] = RT_RELU + 1,	 [OP_GELU] = RT_GELU + 1,
+	[OP_SILU] = RT_SILU + 1,   [OP_SIGMOID] = RT_SIGMOID + 1, [OP_WHERE] = RT_WHERE + 1,
+};
+
+/* Copies and fills are pointwise tasks too. */
+static void plan_pointwise(struct planner *b, op_id op, const struct view *r, const struct operand_ref *in, unsigned n)
+{
+	enum op_kind kind = (enum op_kind)b->m->op.at[op].kind;
+	struct box x = box_of(r);
+	struct plan_task t;
+	bool copy = kind == OP_CAST || kind == OP_SET || kind == OP_BROADCAST || kind == OP_FULL;
+	task_start(&t, !copy ? RT_TASK_POINTWISE : in[0].view ? RT_TASK_COPY : RT_TASK_FILL);
+	t.op = copy ? 0 : (uint8_t)(pointwise[kind] - 1);
+	t.in_n = (uint8_t)n;
+	for (unsigned k = 0; k < n; k++) {
+		int dim[IR_MAX_LOGICAL];
+		if (!in[k].view) {
+			t.scalars |= (uint8_t)(1u << k);
+			t.scalar[k] = in[k].scalar;
+			continue;
+		}
+		align_right(in[k].view->rank, x.nd, dim);
+		if (!operand_window(b, in[k].view, &x, dim, x.nd, &t.in[k]))
+			return;
+	}
+	if (result_window(b, r, &x, x.nd, &t.out))
+		task_emit(b, &t);
+}
+
+/* ---- axes that go elsewhere */
+
+static void plan_permute(struct planner *b, op_id op, const struct view *r, const struct view *x)
+{
+	const struct attr *dims = op_attr(b->m, op, "dims");
+	struct box box = box_of(r);
+	struct plan_task t;
+	int dim[IR_MAX_LOGICAL];
+	if (!dims || dims->kind != ATTR_INTS || dims->n != x->rank || r->rank != x->rank) {
+		planner_error(b, "permute takes one number for each axis");
+		return;
+	}
+	for (unsigned i = 0; i < r->rank; i++)
+		dim[dims->u.ints[i]] = (int)i;
+	task_start(&t, RT_TASK_COPY);
+	t.in_n = 1;
+	if (operand_window(b, x, &box, dim, box.nd, &t.in[0]) && result_window(b, r, &box, box.nd, &t.out))
+		task_emit(b, &t);
+}
+
+static void plan_iota(struct planner *b, const struct view *r)
+{
+	struct box x = box_of(r);
+	struct plan_task t;
+	int64_t one;
+	sx_id first = r->rank ? r->axis[r->rank - 1].off : sx_const(b, 0);
+	if (!r->rank || (sx_is_const(b, x.n[r->rank - 1], &one) && one == 1)) {
+		fill_box(b, r, x.at, x.n, 0, first);
+		return;
+	}
+	task_start(&t, RT_TASK_IOTA);
+	t.scalars = 3;
+	t.in_n = 2;
+	t.scalar[0] = (struct plan_operand){.is_reg = true, .reg = sx_reg(b, first)};
+	t.scalar[1] = (struct plan_operand){.literal = 1};
+	if (!result_window(b, r, &x, x.nd, &t.out))
+		return;
+	t.axes = t.out.nd - 1u;
+	task_emit(b, &t);
+}
+
+/* ---- sums */
+
+/* Whether the block of a reduced axis may be a part of it: then the result is a pending sum. */
+static bool may_reduce(struct planner *b, const struct view *r, const struct view *x, unsigned axis)
+{
+	const struct domain *d = ir_domain(b->m, ir_type(b->m, r->type)->domain);
+	const struct view_axis *a = &x->axis[axis];
+	int64_t off, len;
+	if (sx_is_const(b, a->off, &off) && off == 0 && sx_is_const(b, a->len, &len) && len == a->extent)
+		return true;
+	for (unsigned i = d->rank; i < d->logical_n; i++)
+		if (d->axis[i].kind == AXIS_PARTIAL)
+			return true;
+	planner_error(b, "axis %u of '%s' is spread over ranks, but '%s' is not partial", axis, value_text(b, x->value),
+		      value_text(b, r->value));
+	return false;
+}
+
+static void plan_reduce(struct planner *b, op_id op, const struct view *r, const struct view *x)
+{
+	static const uint8_t reduce[OP_KIND_COUNT] = {
+		[OP_SUM] = RT_SUM, [OP_MAX] = RT_MAX, [OP_MIN] = RT_MIN, [OP_PROD] = RT_PROD, [OP_MEAN] = RT_AVG};
+	enum op_kind kind = (enum op_kind)b->m->op.at[op].kind;
+	struct infer_axes axes;
+	struct plan_task t;
+	sx_id n[IR_MAX_LOGICAL], from[IR_MAX_LOGICAL], to[IR_MAX_LOGICAL], one = sx_const(b, 1);
+	sx_id out_n[IR_MAX_LOGICAL];
+	int in_map[IR_MAX_LOGICAL], out_map[IR_MAX_LOGICAL];
+	unsigned nd = 0;
+	if (!infer_axes(b->m, op, &axes))
+		return;
+	task_start(&t, RT_TASK_REDUCE);
+	t.op = reduce[kind];
+	t.in_n = 1;
+	for (unsigned i = 0; i < r->rank; i++)
+		to[i] = r->axis[i].off;
+	for (unsigned c = 0; c < x->rank; c++) {
+		bool reduced = axes.kind[axes.operand[0][c]] == DIM_REDUCED;
+		unsigned i = 0;
+		while (!reduced && i < r->rank && axes.result[i] != axes.operand[0][c])
+			i++;
+		n[c] = reduced ? x->axis[c].len : r->axis[i].len;
+		from[c] = reduced ? x->axis[c].off : r->axis[i].off;
+		out_n[c] = reduced ? one : n[c];
+		in_map[c] = (int)c;
+		out_map[c] = reduced ? -1 : (int)i;
+		if (reduced && !may_reduce(b, r, x, c))
+			return;
+		if (reduced && kind == OP_MEAN) { /* a part's mean is no part of the mean */
+			int64_t len;
+			if (!sx_is_const(b, x->axis[c].len, &len) || len != x->axis[c].extent) {
+				planner_error(b, "a mean over axis %u of '%s', which is spread over ranks; use sum and div",
+					      c, value_text(b, x->value));
+				return;
+			}
+		}
+		if (!reduced)
+			require_inside(b, x, c, from[c], n[c]);
+		int64_t known;
+		bool left_out = sx_is_const(b, n[c], &known) && known == 1;
+		if (reduced && !left_out)
+			t.axes |= 1u << nd;
+		nd += !left_out;
+	}
+	/* leave out what is 1 in the operand, from both */
+	unsigned k = 0;
+	for (unsigned c = 0; c < x->rank; c++) {
+		int64_t known;
+		if (sx_is_const(b, n[c], &known) && known == 1)
+			continue;
+		n[k] = n[c], out_n[k] = out_n[c], in_map[k] = in_map[c], out_map[k++] = out_map[c];
+	}
+	if (window(b, x, k, n, in_map, from, 0, &t.in[0]) && window(b, r, k, out_n, out_map, to, 0, &t.out))
+		task_emit(b, &t);
+}
+
+/* ---- contractions */
+
+/* Bias is added once: by the first rank along each axis that the result is pending over. */
+static bool adds_bias(const struct planner *b, const struct view *r)
+{
+	const struct type *t = ir_type(b->m, r->type);
+	const struct domain *d = ir_domain(b->m, t->domain);
+	for (unsigned i = d->rank; i < d->logical_n; i++)
+		if (d->axis[i].kind == AXIS_PARTIAL && mesh_index(b, r->type, d->axis[i].mesh_axis, b->p->rank) != 0)
+			return false;
+	return true;
+}
+
+/* The part of the contracted axis that both operands hold. */
+static void common(struct planner *b, const struct view_axis *p, const struct view_axis *q, sx_id *off, sx_id *len)
+{
+	*off = sx_max(b, p->off, q->off);
+	sx_id end = sx_min(b, sx_add(b, p->off, p->len), sx_add(b, q->off, q->len));
+	*len = p->off == q->off ? sx_min(b, p->len, q->len) : sx_max(b, sx_sub(b, end, *off), sx_const(b, 0));
+}
+
+static void plan_contraction(struct planner *b, op_id op, const struct view *r, const struct operand_ref *in, unsigned count)
+{
+	bool linear = b->m->op.at[op].kind == OP_LINEAR;
+	const struct view *x = in[0].view, *w = in[1].view;
+	unsigned kx = x->rank - 1, kw = linear ? 1 : w->rank - 2, nd = r->rank, nw = linear ? 0 : w->rank - 1;
+	struct box box = box_of(r);
+	struct plan_task t;
+	sx_id k_off, k_len, at[IR_MAX_LOGICAL], dims[IR_MAX_LOGICAL + 1];
+	int dim[IR_MAX_LOGICAL], map[IR_MAX_LOGICAL + 1];
+	common(b, &x->axis[kx], &w->axis[kw], &k_off, &k_len);
+	int64_t whole;
+	if (!(sx_is_const(b, k_len, &whole) && whole == x->axis[kx].extent) &&
+	    (!may_reduce(b, r, x, kx) || !may_reduce(b, r, w, kw)))
+		return;
+	task_start(&t, RT_TASK_GEMM);
+	t.in_n = 2;
+	unsigned keep = nd < 2 ? 0 : nd - 2; /* m and n stay */
+	/* linear of a vector: m is 1 */
+	bool vector = linear && nd == 1;
+	sx_id one = sx_const(b, 1);
+
+	memcpy(dims, box.n, sizeof box.n);
+	for (unsigned c = 0; c < x->rank; c++)
+		dim[c] = c == kx ? -1 : (int)nd - (int)x->rank + (int)c;
+	follow(b, x, dim, nd, box.n, box.at, box.extent, map, at);
+	at[kx] = k_off;
+	if (vector) {
+		sx_id vn[] = {one, k_len};
+		int vm[] = {-1, (int)kx};
+		if (!window(b, x, 2, vn, vm, at, 0, &t.in[0]))
+			return;
+	} else {
+		dims[nd - 1] = k_len;
+		map[nd - 1] = (int)kx;
+		if (!window(b, x, nd, dims, map, at, keep, &t.in[0]))
+			return;
+	}
+
+	for (unsigned c = 0; c < w->rank; c++)
+		dim[c] = c == kw ? -1 : c == nw ? (int)nd - 1 : (int)nd - (int)w->rank + (int)c;
+	follow(b, w, dim, nd, box.n, box.at, box.extent, map, at);
+	at[kw] = k_off;
+	if (vector) {
+		sx_id vn[] = {k_len, box.n[0]};
+		int vm[] = {(int)kw, map[0]};
+		if (!window(b, w, 2, vn, vm, at, 0, &t.in[1]))
+			return;
+	} else {
+		memcpy(dims, box.n, sizeof box.n);
+		dims[nd - 2] = k_len;
+		map[nd - 2] = (int)kw;
+		if (!window(b, w, nd, dims, map, at, keep, &t.in[1]))
+			return;
+	}
+
+	sx_id on[] = {one, box.n[0]};
+	int om[] = {-1, 0};
+	if (count == 3 && adds_bias(b, r)) {
+		const struct view *bias = in[2].view;
+		align_right(bias->rank, nd, dim);
+		follow(b, bias, dim, nd, box.n, box.at, box.extent, map, at);
+		om[1] = map[0];
+		if (vector ? !window(b, bias, 2, on, om, at, 0, &t.in[2]) : !window(b, bias, nd, box.n, map, at, keep, &t.in[2]))
+			return;
+		t.has_bias = 1;
+		t.in_n = 3;
+		om[1] = 0;
+	}
+	if (vector ? window(b, r, 2, on, om, box.at, 0, &t.out) : result_window(b, r, &box, keep, &t.out))
+		task_emit(b, &t);
+}
+
+/* ---- all */
+
+static bool is_empty(const struct planner *b, const struct view *r)
+{
+	int64_t n;
+	for (unsigned i = 0; i < r->rank; i++)
+		if (sx_is_const(b, r->axis[i].len, &n) && n == 0)
+			return true;
+	return false;
+}
+
+void plan_local(struct planner *b, op_id op)
+{
+	enum { MAX = 64 };
+	enum op_kind kind = (enum op_kind)b->m->op.at[op].kind;
+	uint32_t traits = op_traits(b->m, op);
+	struct operand_ref in[MAX];
+	unsigned n;
+	if (kind == OP_EXTERN) {
+		const struct attr *name = op_attr(b->m, op, "callee");
+		planner_error(b, "'%s' has no CPU kernel", name ? names_text(b->m->names, name->u.name) : "extern");
+		return;
+	}
+	if (!operands(b, op, in, MAX, &n))
+		return;
+	struct view *r = view_of_result(b, op, 0);
+	if (!r || r->absent || !view_usable(b, r) || is_empty(b, r))
+		return;
+	for (unsigned k = 0; k < n; k++) {
+		if (!in[k].view)
+			continue;
+		if (in[k].view->absent) {
+			planner_error(b, "rank %lld computes '%s' but is not in the mesh of '%s'", (long long)b->p->rank,
+				      value_text(b, r->value), value_text(b, in[k].view->value));
+			return;
+		}
+		if (!view_usable(b, in[k].view))
+			return;
+	}
+	if (pointwise[kind] || kind == OP_CAST || kind == OP_SET || kind == OP_BROADCAST || kind == OP_FULL)
+		plan_pointwise(b, op, r, in, n);
+	else if (traits & TRAIT_REDUCTION)
+		plan_reduce(b, op, r, in[0].view);
+	else if (traits & TRAIT_CONTRACTION)
+		plan_contraction(b, op, r, in, n);
+	else if (kind == OP_PERMUTE)
+		plan_permute(b, op, r, in[0].view);
+	else if (kind == OP_IOTA)
+		plan_iota(b, r);
+	else if (kind == OP_RESHAPE)
+		plan_reshape(b, r, in[0].view);
+	else if (kind == OP_SLICE || kind == OP_PAD || kind == OP_CAT)
+		plan_pieces(b, op, r);
+	else if (!plan_norm(b, op, r))
+		planner_error(b, "'%s' has no CPU kernel", op_info[kind].hir);
+}

@@ -1,0 +1,288 @@
+/* plan_print: a plan as text, for --dump-plan and goldens. */
+#include "exec/plan.h"
+#include "ir/expr.h"
+#include "ir/print.h"
+#include <string.h>
+
+static const char *const code_text[] = {
+#define PLAN_CODE_TEXT(code, text, meaning) text,
+	PLAN_CODES(PLAN_CODE_TEXT)
+#undef PLAN_CODE_TEXT
+};
+
+struct printer {
+	const struct plan *p;
+	const struct module *m;
+	struct buf *out;
+	bool *changes; /* by register: an instruction writes it */
+};
+
+/* A constant by value, another register by name. */
+static void put_reg(struct printer *x, plan_reg r)
+{
+	if (x->changes[r])
+		buf_printf(x->out, "r%u", r);
+	else if (x->p->reg.at[r] == PLAN_UNDEFINED)
+		buf_puts(x->out, "undefined");
+	else
+		buf_puti(x->out, x->p->reg.at[r]);
+}
+
+static void put_name(struct printer *x, value_id v)
+{
+	const struct value *o = &x->m->value.at[v];
+	if (o->name)
+		buf_puts(x->out, names_text(x->m->names, o->name));
+	else if (o->number >= 0)
+		buf_printf(x->out, "T%d", o->number);
+	else
+		buf_printf(x->out, "t%u", v);
+}
+
+/* name#slot[offset; n:stride n:stride] */
+static void put_view(struct printer *x, const struct plan_view *v)
+{
+	const struct plan_buffer *b = &x->p->buffer.at[v->buffer];
+	put_name(x, b->value);
+	if (b->slots > 1) {
+		buf_putc(x->out, '#');
+		put_reg(x, v->slot);
+	}
+	buf_putc(x->out, '[');
+	put_reg(x, v->offset);
+	buf_putc(x->out, ';');
+	for (unsigned k = 0; k < v->nd; k++) {
+		buf_putc(x->out, ' ');
+		put_reg(x, v->n[k]);
+		buf_printf(x->out, ":%lld", (long long)v->stride[k]);
+	}
+	buf_putc(x->out, ']');
+}
+
+static const char *task_name(const struct plan_task *t)
+{
+	switch ((enum rt_kernel)t->kernel) {
+	case RT_TASK_COPY:
+		return "copy";
+	case RT_TASK_FILL:
+		return "fill";
+	case RT_TASK_IOTA:
+		return "iota";
+	case RT_TASK_POINTWISE:
+		return rt_pointwise_name((enum rt_pointwise)t->op);
+	case RT_TASK_REDUCE:
+		return rt_reduce_op_name((enum rt_reduce_op)t->op);
+	case RT_TASK_GEMM:
+		return "gemm";
+	default:
+		return "call";
+	}
+}
+
+static void put_task(struct printer *x, const struct plan_task *t)
+{
+	put_view(x, &t->out);
+	buf_printf(x->out, " = %s", task_name(t));
+	if (t->kernel == RT_TASK_REDUCE) {
+		buf_puts(x->out, " over");
+		for (unsigned k = 0; k < 32; k++)
+			if (t->axes >> k & 1)
+				buf_printf(x->out, " %u", k);
+	}
+	if (t->kernel == RT_TASK_IOTA)
+		buf_printf(x->out, " along %u", t->axes);
+	buf_putc(x->out, '(');
+	for (unsigned k = 0; k < t->in_n; k++) {
+		buf_puts(x->out, k ? ", " : "");
+		if (!(t->scalars >> k & 1))
+			put_view(x, &t->in[k]);
+		else if (t->scalar[k].is_reg)
+			put_reg(x, t->scalar[k].reg);
+		else
+			buf_printf(x->out, "%.9g", t->scalar[k].literal);
+	}
+	buf_putc(x->out, ')');
+}
+
+static void put_team(struct printer *x, uint32_t team)
+{
+	const struct plan_team *t = &x->p->team.at[team];
+	buf_puts(x->out, " team (");
+	for (uint32_t k = 0; k < t->n; k++)
+		buf_printf(x->out, k ? " %u" : "%u", t->rank[k]);
+	buf_putc(x->out, ')');
+}
+
+static void put_collective(struct printer *x, const struct plan_collective *c)
+{
+	buf_puts(x->out, rt_collective_name((enum rt_collective_kind)c->kind));
+	if (c->kind == RT_ALLREDUCE || c->kind == RT_REDUCE_SCATTER)
+		buf_printf(x->out, " %s", rt_reduce_op_name((enum rt_reduce_op)c->reduce));
+	put_team(x, c->team);
+	if (c->kind == RT_BROADCAST || c->kind == RT_SEND_RECV) {
+		buf_puts(x->out, " root ");
+		put_reg(x, c->root);
+	}
+	if (!c->members) {
+		buf_puts(x->out, " count ");
+		put_reg(x, c->count);
+	}
+	if (c->has_in) {
+		buf_puts(x->out, " from ");
+		put_view(x, &c->in);
+	}
+	if (c->has_out) {
+		buf_puts(x->out, " to ");
+		put_view(x, &c->out);
+	}
+	if (!c->members)
+		return;
+	buf_puts(x->out, " blocks");
+	for (uint32_t k = 0; k < c->members; k++) {
+		buf_putc(x->out, ' ');
+		put_reg(x, c->counts[k]);
+		buf_putc(x->out, '@');
+		put_reg(x, c->offsets[k]);
+	}
+}
+
+static void put_message(struct printer *x, const struct plan_message *m)
+{
+	buf_puts(x->out, m->send ? "send " : "recv ");
+	put_view(x, &m->data);
+	buf_puts(x->out, m->send ? " to " : " from ");
+	put_reg(x, m->peer);
+	if (m->channel)
+		buf_printf(x->out, " channel %u", m->channel);
+}
+
+static void put_scalar(struct printer *x, const struct plan_instruction *i)
+{
+	static const char *const text[EXPR_KIND_COUNT] = {
+		[EXPR_ADD] = "+", [EXPR_SUB] = "-", [EXPR_MUL] = "*",	   [EXPR_DIV] = "/",	    [EXPR_FLOOR_DIV] = "floorDiv",
+		[EXPR_CEIL_DIV] = "ceilDiv",	     [EXPR_MOD] = "%",	   [EXPR_MIN] = "min",	    [EXPR_MAX] = "max",
+		[EXPR_EQ] = "==", [EXPR_NE] = "!=",  [EXPR_LT] = "<",	   [EXPR_LE] = "<=",	    [EXPR_GT] = ">",
+		[EXPR_GE] = ">=", [EXPR_AND] = "and", [EXPR_OR] = "or"};
+	buf_printf(x->out, "r%u = ", i->a);
+	if (i->op == PLAN_LOOKUP) {
+		buf_printf(x->out, "table %u at ", i->c);
+		put_reg(x, i->b);
+		return;
+	}
+	if (i->op == EXPR_NOT) {
+		buf_puts(x->out, "not ");
+		put_reg(x, i->b);
+		return;
+	}
+	put_reg(x, i->b);
+	buf_printf(x->out, " %s ", text[i->op]);
+	put_reg(x, i->c);
+}
+
+static void put_stream(struct printer *x, const struct plan_instruction *i)
+{
+	if (i->op) {
+		buf_puts(x->out, " index ");
+		put_reg(x, i->a);
+	} else {
+		buf_printf(x->out, " handle %u", i->a);
+	}
+}
+
+static void put_instruction(struct printer *x, const struct plan_instruction *i)
+{
+	const struct plan *p = x->p;
+	buf_puts(x->out, code_text[i->code]);
+	switch ((enum plan_code)i->code) {
+	case PLAN_LET:
+		buf_putc(x->out, ' ');
+		put_scalar(x, i);
+		break;
+	case PLAN_CHECK:
+		buf_putc(x->out, ' ');
+		put_reg(x, i->a);
+		buf_printf(x->out, ": %s", p->text.at[i->b]);
+		break;
+	case PLAN_FOR:
+		buf_printf(x->out, " r%u = ", i->a);
+		put_reg(x, i->b);
+		buf_puts(x->out, " .. ");
+		put_reg(x, i->c);
+		buf_printf(x->out, ", else %u", i->to);
+		break;
+	case PLAN_NEXT:
+		buf_printf(x->out, " r%u, back to %u", i->a, i->to);
+		break;
+	case PLAN_IF:
+		buf_putc(x->out, ' ');
+		put_reg(x, i->a);
+		buf_printf(x->out, ", else %u", i->to);
+		break;
+	case PLAN_GOTO:
+		buf_printf(x->out, " %u", i->to);
+		break;
+	case PLAN_HANDLE:
+		buf_printf(x->out, " %u = current stream", i->a);
+		break;
+	case PLAN_STREAM:
+	case PLAN_SYNC:
+		put_stream(x, i);
+		break;
+	case PLAN_TASK:
+		buf_putc(x->out, ' ');
+		put_task(x, &p->task.at[i->a]);
+		break;
+	case PLAN_COLLECTIVE:
+		buf_putc(x->out, ' ');
+		put_collective(x, &p->collective.at[i->a]);
+		break;
+	case PLAN_MESSAGE:
+		buf_putc(x->out, ' ');
+		put_message(x, &p->message.at[i->a]);
+		break;
+	case PLAN_WAIT:
+		buf_printf(x->out, " %u", i->a);
+		break;
+	default:
+		break;
+	}
+	bool issues = i->code == PLAN_COLLECTIVE || i->code == PLAN_MESSAGE || i->code == PLAN_END_GROUP;
+	if (issues && i->b != PLAN_NO_QUEUE)
+		buf_printf(x->out, " as %u", i->b);
+}
+
+static void put_buffers(struct printer *x)
+{
+	for (uint32_t k = 0; k < x->p->buffer.n; k++) {
+		const struct plan_buffer *b = &x->p->buffer.at[k];
+		buf_puts(x->out, "  buffer ");
+		put_name(x, b->value);
+		buf_printf(x->out, ": %lld of %s", (long long)b->elements, rt_dtype_name((enum rt_dtype)b->dtype));
+		if (b->slots > 1)
+			buf_printf(x->out, ", %lld slots", (long long)b->slots);
+		buf_puts(x->out, b->input >= 0 ? ", input\n" : "\n");
+	}
+}
+
+void plan_print(const struct plan *p, const struct module *m, struct buf *out)
+{
+	struct printer x = {.p = p, .m = m, .out = out, .changes = mem_zalloc(p->reg.n + 1)};
+	for (uint32_t k = 0; k < p->code.n; k++)
+		if (p->code.at[k].code == PLAN_LET || p->code.at[k].code == PLAN_FOR)
+			x.changes[p->code.at[k].a] = true;
+	buf_printf(out, "plan of rank %lld of %lld%s\n", (long long)p->rank, (long long)p->ranks, p->idle ? ", idle" : "");
+	put_buffers(&x);
+	for (uint32_t k = 0; k < p->table.n; k++) {
+		buf_printf(out, "  table %u:", k);
+		for (uint32_t i = 0; i < p->table.at[k].n; i++)
+			buf_printf(out, " %u", p->table.at[k].at[i]);
+		buf_putc(out, '\n');
+	}
+	for (uint32_t k = 0; k < p->code.n; k++) {
+		buf_printf(out, "%4u  ", k);
+		buf_pad(out, ' ', 2u * p->code.at[k].depth);
+		put_instruction(&x, &p->code.at[k]);
+		buf_putc(out, '\n');
+	}
+	free(x.changes);
+}

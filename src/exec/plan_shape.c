@@ -1,0 +1,236 @@
+/* plan_shape: reshape, and what is put together from pieces: slice, pad, cat.
+ *
+ * A reshape is one strided copy over the common refinement of both shapes:
+ *
+ *     [6, 4] → [2, 3, 4]      dims 2, 3, 4     operand strides 12 4 1 (axis 0 is two dims)
+ *
+ * Of an axis that is several dims, a rank may hold a part of the outermost only. */
+#include "exec/planner.h"
+#include <string.h>
+
+/* A strided window from scratch; dims that are 1 are left out. */
+static bool raw_window(struct planner *b, const struct view *v, unsigned nd, const sx_id *n,
+                       const int64_t *stride, const sx_id *at, struct plan_view *out)
+{
+	unsigned k = 0;
+	*out = (struct plan_view){.buffer = v->buffer};
+	for (unsigned i = 0; i < nd; i++) {
+		int64_t one;
+		if (sx_is_const(b, n[i], &one) && one == 1)
+			continue;
+		if (k == RT_MAX_DIMS) {
+			planner_error(b, "the reshape of '%s' has too many axes for the kernels (limit %d)",
+			              value_text(b, v->value), RT_MAX_DIMS);
+			return false;
+		}
+		out->n[k] = sx_reg(b, n[i]);
+		out->stride[k++] = stride[i];
+	}
+	out->nd = (uint8_t)k;
+	out->slot = sx_reg(b, v->slot);
+	out->offset = sx_reg(b, view_offset(b, v, at));
+	return true;
+}
+
+struct reshape {
+	struct planner *b;
+	const struct view *x, *r;
+	unsigned nd;
+	sx_id n[2 * IR_MAX_LOGICAL];
+	int64_t x_stride[2 * IR_MAX_LOGICAL], r_stride[2 * IR_MAX_LOGICAL];
+	sx_id x_at[IR_MAX_LOGICAL], r_at[IR_MAX_LOGICAL];
+	sx_id x_end[IR_MAX_LOGICAL]; /* coordinate of the last element needed */
+};
+
+static int64_t stride_of(const struct view_axis *a)
+{
+	return a->own ? 0 : a->stride;
+}
+
+/* Whether axes [from, to) lie in memory as one, whole. */
+static bool is_flat(const struct planner *b, const struct view *v, unsigned from, unsigned to)
+{
+	for (unsigned i = from; i < to; i++) {
+		const struct view_axis *a = &v->axis[i];
+		int64_t off, len;
+		if (!sx_is_const(b, a->off, &off) || !sx_is_const(b, a->len, &len) || off != 0 ||
+		    len != a->extent)
+			return false;
+		if (i + 1 < to && a->extent != 1 &&
+		    a->stride != v->axis[i + 1].stride * v->axis[i + 1].extent)
+			return false;
+	}
+	return true;
+}
+
+/* One dim of extent g: `inner_x` elements of operand axis i, `inner_r` of result axis j apart. last: the
+ * outermost of the result axis, which may be here in part. */
+static void add_dim(struct reshape *s, unsigned i, unsigned j, int64_t g, int64_t inner_x, int64_t inner_r,
+                    bool outermost)
+{
+	struct planner *b = s->b;
+	const struct view_axis *rj = &s->r->axis[j];
+	sx_id n = sx_const(b, g), at = sx_const(b, 0), block = sx_const(b, inner_r);
+	if (outermost) {
+		const char *text =
+		    arena_printf(b->p->arena, "a block of '%s' does not begin and end between those of '%s'",
+		                 value_text(b, s->r->value), value_text(b, s->x->value));
+		emit_check(b, sx_op(b, EXPR_EQ, sx_op(b, EXPR_MOD, rj->off, block), sx_const(b, 0)), text);
+		emit_check(b, sx_op(b, EXPR_EQ, sx_op(b, EXPR_MOD, rj->len, block), sx_const(b, 0)), text);
+		n = sx_op(b, EXPR_FLOOR_DIV, rj->len, block);
+		at = sx_op(b, EXPR_FLOOR_DIV, rj->off, block);
+	}
+	s->n[s->nd] = n;
+	s->x_stride[s->nd] = inner_x * stride_of(&s->x->axis[i]);
+	s->r_stride[s->nd] = inner_r * stride_of(rj);
+	s->nd++;
+	s->x_at[i] = sx_add(b, s->x_at[i], sx_scale(b, at, inner_x));
+	sx_id last = sx_add(b, at, sx_sub(b, n, sx_const(b, 1)));
+	s->x_end[i] = sx_add(b, s->x_end[i], sx_scale(b, last, inner_x));
+}
+
+/* Operand axes [i, i_end) and result axes [j, j_end) have the same elements. */
+static bool add_group(struct reshape *s, unsigned i, unsigned i_end, unsigned j, unsigned j_end)
+{
+	unsigned p = i_end, q = j_end, first = s->nd;
+	int64_t left = 1, right = 1, inner_x = 1, inner_r = 1;
+	for (;;) {
+		while (left == 1 && p > i)
+			left = s->x->axis[--p].extent, inner_x = 1;
+		while (right == 1 && q > j)
+			right = s->r->axis[--q].extent, inner_r = 1;
+		if (left == 1 && right == 1)
+			return true;
+		int64_t g = left < right ? left : right;
+		if (g == 1 || left % g || right % g)
+			break;
+		if (s->nd == 2 * IR_MAX_LOGICAL)
+			return false;
+		add_dim(s, p, q, g, inner_x, inner_r, right == g);
+		left /= g, right /= g;
+		inner_x *= g, inner_r *= g;
+	}
+	if (!is_flat(s->b, s->x, i, i_end) || !is_flat(s->b, s->r, j, j_end))
+		return false;
+	int64_t n = 1;
+	for (unsigned k = i; k < i_end; k++) {
+		n *= s->x->axis[k].extent;
+		s->x_at[k] = sx_const(s->b, 0);
+		s->x_end[k] = sx_const(s->b, s->x->axis[k].extent - 1);
+	}
+	s->nd = first;
+	s->n[s->nd] = sx_const(s->b, n);
+	s->x_stride[s->nd] = s->x->axis[i_end - 1].stride;
+	s->r_stride[s->nd++] = s->r->axis[j_end - 1].stride;
+	return true;
+}
+
+void plan_reshape(struct planner *b, const struct view *r, const struct view *x)
+{
+	struct reshape s = {.b = b, .x = x, .r = r};
+	for (unsigned k = 0; k < x->rank; k++) {
+		s.x_at[k] = s.x_end[k] = sx_const(b, 0);
+		if (x->axis[k].extent == 0)
+			return;
+	}
+	for (unsigned k = 0; k < r->rank; k++)
+		s.r_at[k] = r->axis[k].off;
+	for (unsigned i = 0, j = 0; i < x->rank || j < r->rank;) {
+		unsigned p = i, q = j;
+		int64_t left = 1, right = 1;
+		if (i < x->rank && j < r->rank && x->axis[i].extent == r->axis[j].extent)
+			left = right = x->axis[i].extent, p++, q++; /* axes that stay as they are */
+		else
+			do {
+				if (p < x->rank && (left <= right || q == r->rank))
+					left *= x->axis[p++].extent;
+				else if (q < r->rank)
+					right *= r->axis[q++].extent;
+				else
+					break;
+			} while (left != right);
+		if (left != right || !add_group(&s, i, p, j, q)) {
+			planner_error(b,
+			              "the reshape of '%s' to '%s' is not one strided copy; not executed yet",
+			              value_text(b, x->value), value_text(b, r->value));
+			return;
+		}
+		i = p, j = q;
+	}
+	for (unsigned k = 0; k < x->rank; k++)
+		require_inside(b, x, k, s.x_at[k],
+		               sx_add(b, sx_sub(b, s.x_end[k], s.x_at[k]), sx_const(b, 1)));
+	struct plan_task t;
+	task_start(&t, RT_TASK_COPY);
+	t.in_n = 1;
+	if (raw_window(b, r, s.nd, s.n, s.r_stride, s.r_at, &t.out) &&
+	    raw_window(b, x, s.nd, s.n, s.x_stride, s.x_at, &t.in[0]))
+		task_emit(b, &t);
+}
+
+/* ---- pieces along one axis */
+
+static bool attribute(struct planner *b, op_id op, const char *key, int64_t otherwise, int64_t *out)
+{
+	const struct attr *a = op_attr(b->m, op, key);
+	*out = a && a->kind == ATTR_INT ? a->u.i : otherwise;
+	return !a || a->kind != ATTR_EXPR || planner_value(b, a->u.expr, out);
+}
+
+/* Copies what this rank has of r from x, whose element 0 of the axis is r's element `start`. */
+static void copy_piece(struct planner *b, const struct view *r, const struct view *x, unsigned axis,
+                       int64_t start, bool all)
+{
+	sx_id to[IR_MAX_LOGICAL], from[IR_MAX_LOGICAL], n[IR_MAX_LOGICAL], shift = sx_const(b, start);
+	int map[IR_MAX_LOGICAL];
+	for (unsigned i = 0; i < r->rank; i++) {
+		to[i] = from[i] = r->axis[i].off;
+		n[i] = r->axis[i].len;
+		map[i] = (int)i;
+		if (i == axis && !all) { /* the part that x has */
+			to[i] = sx_max(b, to[i], shift);
+			sx_id end = sx_min(b, sx_add(b, r->axis[i].off, r->axis[i].len),
+			                   sx_const(b, start + x->axis[i].extent));
+			n[i] = sx_max(b, sx_sub(b, end, to[i]), sx_const(b, 0));
+		}
+		if (i == axis)
+			from[i] = sx_sub(b, to[i], shift);
+		require_inside(b, x, i, from[i], n[i]);
+	}
+	int64_t none;
+	if (!sx_is_const(b, n[axis], &none) || none > 0)
+		copy_box(b, r, x, map, to, from, n);
+}
+
+void plan_pieces(struct planner *b, op_id op, const struct view *r)
+{
+	enum op_kind kind = (enum op_kind)b->m->op.at[op].kind;
+	int64_t axis, start;
+	if (!attribute(b, op, "axis", 0, &axis))
+		return;
+	axis = axis < 0 ? axis + r->rank : axis;
+	if (axis < 0 || axis >= r->rank) {
+		planner_error(b, "axis= must name an axis of the result");
+		return;
+	}
+	if (kind == OP_SLICE) {
+		if (attribute(b, op, "start", 0, &start))
+			copy_piece(b, r, view_of(b, op_read(b->m, op, 0)), (unsigned)axis, -start, true);
+		return;
+	}
+	if (kind == OP_PAD) {
+		sx_id to[IR_MAX_LOGICAL], n[IR_MAX_LOGICAL];
+		for (unsigned i = 0; i < r->rank; i++)
+			to[i] = r->axis[i].off, n[i] = r->axis[i].len;
+		fill_box(b, r, to, n, 0, 0);
+		if (attribute(b, op, "before", 0, &start))
+			copy_piece(b, r, view_of(b, op_read(b->m, op, 0)), (unsigned)axis, start, false);
+		return;
+	}
+	start = 0;
+	for (unsigned k = 0; k < op_role_count(b->m, op, ROLE_READ); k++) {
+		const struct view *x = view_of(b, op_read(b->m, op, k));
+		copy_piece(b, r, x, (unsigned)axis, start, false);
+		start += x->axis[axis].extent;
+	}
+}

@@ -1,0 +1,283 @@
+/* plan_storage: buffers, and how an axis of a value lies in one.
+ *
+ * A buffer holds a value's allocation domain: mesh axes and splits that an enclosing loop binds have one
+ * block here, everything else is whole, with full blocks:
+ *
+ *     H: f32[128@stream(4), 64@x], allocated in the loop over its stream, x = 2
+ *         allocation domain   stream 4   x 2   32   32
+ *         here                1          1     32   32     strides of the last two: 32, 1
+ *
+ * The walk from a logical axis through its splits gives the steps of its storage; the steps of the loop
+ * domain (the chain) give the interval that the value holds. */
+#include "base/checked.h"
+#include "exec/planner.h"
+#include "ir/expr.h"
+#include <string.h>
+
+static const struct xform *consumer(const struct domain *d, unsigned axis)
+{
+	for (unsigned x = 0; x < d->xform_n; x++)
+		if (d->xform[x].in[0] == axis || (d->xform[x].kind == XFORM_MERGE && d->xform[x].in[1] == axis))
+			return &d->xform[x];
+	return NULL;
+}
+
+bool walk_axis(struct planner *b, type_id t, unsigned logical, bool allocation, struct walk *out)
+{
+	const struct domain *d = ir_domain(b->m, ir_type(b->m, t)->domain);
+	const uint8_t *cut = allocation ? d->alloc : d->loop;
+	size_t cut_n = allocation ? d->alloc_n : d->loop_n;
+	unsigned a = logical;
+	out->n = 0;
+	for (;;) {
+		struct walk_step s = {.whole = true, .block = 1};
+		unsigned leaf = a;
+		if (!memchr(cut, (int)a, cut_n)) {
+			const struct xform *x = consumer(d, a);
+			if (!x || x->kind == XFORM_MERGE)
+				return false;
+			s.whole = x->kind == XFORM_SWIZZLE1D;
+			if (!s.whole) {
+				leaf = x->out[0];
+				a = x->out[1];
+				if (!planner_value(b, d->axis[a].extent, &s.block))
+					return false;
+			}
+			x = s.whole ? x : memchr(cut, (int)leaf, cut_n) ? NULL : consumer(d, leaf);
+			if (x) {
+				if (x->kind != XFORM_SWIZZLE1D)
+					return false;
+				s.swizzled = 1;
+				s.swizzle_axis = x->mesh_axis;
+				leaf = x->out[0];
+			}
+			if (!memchr(cut, (int)leaf, cut_n))
+				return false;
+		} else if (d->axis[a].place == PLACE_NONE) {
+			return true;
+		}
+		s.place = d->axis[leaf].place;
+		s.mesh_axis = d->axis[leaf].mesh_axis;
+		s.axis = (uint8_t)leaf;
+		if (out->n == VIEW_MAX_STEPS || !planner_value(b, d->axis[leaf].extent, &s.count))
+			return false;
+		out->step[out->n++] = s;
+		if (s.whole)
+			return true;
+	}
+}
+
+int64_t mesh_index(const struct planner *b, type_id t, unsigned mesh_axis, int64_t rank)
+{
+	uint32_t i = 0;
+	mesh_axis_index(ir_mesh(b->m, ir_type(b->m, t)->mesh), (uint32_t)rank, mesh_axis, &i);
+	return i;
+}
+
+/* The block that a step stands for here, 0 when it is not bound. bound: in order of the loop splits,
+ * *next the number of the next one. */
+static sx_id step_index(struct planner *b, type_id t, const struct walk_step *s, int64_t rank, const sx_id *bound,
+			unsigned *next)
+{
+	if (s->place == PLACE_MESH)
+		return sx_const(b, mesh_index(b, t, s->mesh_axis, rank));
+	if (s->place == PLACE_STREAM || s->place == PLACE_SERIAL)
+		return bound[(*next)++];
+	return 0;
+}
+
+/* The interval that a chain gives on a rank. */
+static bool interval(struct planner *b, type_id t, const struct walk *chain, const sx_id *bound, int64_t extent,
+		     int64_t rank, sx_id *off, sx_id *len)
+{
+	unsigned next = 0;
+	bool open = false;
+	*off = sx_const(b, 0);
+	*len = sx_const(b, extent);
+	for (unsigned i = 0; i < chain->n; i++) {
+		const struct walk_step *s = &chain->step[i];
+		sx_id index = step_index(b, t, s, rank, bound, &next);
+		if (!index) {
+			open = true;
+			continue;
+		}
+		if (open)
+			return false; /* a block of each of several blocks */
+		sx_id at = sx_scale(b, index, s->block);
+		*off = sx_add(b, *off, at);
+		*len = sx_clamp(b, sx_sub(b, *len, at), s->block);
+	}
+	return true;
+}
+
+bool view_interval(struct planner *b, const struct view *v, unsigned axis, int64_t rank, sx_id *off, sx_id *len)
+{
+	struct walk chain;
+	return walk_axis(b, v->type, axis, false, &chain) &&
+	       interval(b, v->type, &chain, v->axis[axis].bound, v->axis[axis].extent, rank, off, len);
+}
+
+void axis_resolve(struct planner *b, struct view *v, unsigned axis)
+{
+	struct view_axis *x = &v->axis[axis];
+	struct walk chain;
+	unsigned next = 0, i = 0;
+	x->pieces = !walk_axis(b, v->type, axis, false, &chain) ||
+		    !interval(b, v->type, &chain, x->bound, x->extent, b->p->rank, &x->off, &x->len);
+	x->base = x->start = sx_const(b, 0);
+	x->apart = x->pieces || x->scattered;
+	if (x->pieces) {
+		x->off = x->base, x->len = sx_const(b, x->extent);
+		return;
+	}
+	for (; i < x->step_n; i++) {
+		const struct view_step *s = &x->step[i];
+		sx_id index = i < chain.n && chain.step[i].block == s->block
+				      ? step_index(b, v->type, &chain.step[i], b->p->rank, x->bound, &next)
+				      : 0;
+		if (s->index ? index != s->index : !index)
+			x->apart = true; /* not in what is stored, or over several blocks */
+		if (!s->index && index)
+			x->start = sx_add(b, x->start, sx_scale(b, index, s->stride));
+		if (s->index || index)
+			x->base = sx_add(b, x->base, sx_scale(b, s->index ? s->index : index, s->block));
+	}
+}
+
+/* Marks the allocated axes of which one block is stored. */
+static void mark_bound(struct planner *b, const struct view *v, unsigned axis, uint8_t *is_bound)
+{
+	struct walk w;
+	unsigned next = 0;
+	if (!walk_axis(b, v->type, axis, true, &w))
+		return;
+	for (unsigned i = 0; i < w.n; i++) {
+		const struct walk_step *s = &w.step[i];
+		if ((s->place == PLACE_STREAM || s->place == PLACE_SERIAL) && v->axis[axis].bound[next++])
+			is_bound[s->axis] = 1;
+	}
+}
+
+/* Stride of each allocated axis; returns the elements of a slot, -1 after reporting. */
+static int64_t strides(struct planner *b, const struct view *v, int64_t *stride)
+{
+	const struct domain *d = ir_domain(b->m, ir_type(b->m, v->type)->domain);
+	uint8_t is_bound[IR_MAX_AXES] = {0};
+	int64_t size = 1;
+	for (unsigned i = 0; i < v->rank; i++)
+		mark_bound(b, v, i, is_bound);
+	for (unsigned i = d->alloc_n; i-- > 0;) {
+		const struct axis *x = &d->axis[d->alloc[i]];
+		int64_t n = 1;
+		stride[d->alloc[i]] = size;
+		if (x->place == PLACE_MESH || x->kind == AXIS_REDUCE || x->kind == AXIS_PARTIAL || is_bound[d->alloc[i]])
+			continue;
+		if (!planner_value(b, x->extent, &n))
+			return -1;
+		if (n < 0 || !checked_mul(size, n, &size) || size > INT64_MAX / 64) {
+			planner_error(b, "'%s' is too large for any machine", value_text(b, v->value));
+			return -1;
+		}
+	}
+	return size;
+}
+
+/* The steps of an axis in memory; what lies without gaps is one. */
+static void storage_axis(struct planner *b, struct view *v, unsigned axis, const int64_t *stride)
+{
+	const struct domain *d = ir_domain(b->m, ir_type(b->m, v->type)->domain);
+	struct view_axis *x = &v->axis[axis];
+	struct walk w;
+	unsigned next = 0, a = axis;
+	x->scattered = !walk_axis(b, v->type, axis, true, &w);
+	for (unsigned i = 0; i < w.n && !x->scattered; i++) {
+		const struct walk_step *s = &w.step[i];
+		struct view_step step = {.block = s->block, .stride = stride[s->axis]};
+		step.index = step_index(b, v->type, s, b->p->rank, x->bound, &next);
+		x->own = s->whole && s->place == PLACE_MESH;
+		x->scattered = s->swizzled && !step.index; /* blocks in an order of the rank's own */
+		if (step.index || !s->whole)
+			x->step[x->step_n++] = step;
+	}
+	if (x->scattered)
+		return;
+	while (!memchr(d->alloc, (int)a, d->alloc_n)) {
+		const struct xform *t = consumer(d, a);
+		a = t->kind == XFORM_SWIZZLE1D ? t->out[0] : t->out[1];
+	}
+	x->stride = stride[a];
+	for (const struct view_step *s; x->step_n && (s = &x->step[x->step_n - 1], !s->index && s->stride == x->stride * s->block);)
+		x->step_n--;
+}
+
+/* The slot of the current iteration: iterations on different streams never share one. */
+static sx_id slot_of(struct planner *b, const struct place *place, struct plan_buffer *buffer)
+{
+	sx_id s = place->stream;
+	int64_t streams = b->p->streams;
+	buffer->slots = 1;
+	if (s && sx_is_const(b, s, NULL))
+		s = 0;
+	for (unsigned i = place->loop_n; i-- > 0 && !s;)
+		if (b->loop[i].set_stream && sx_lower(b, b->loop[i].set_stream, &s) && sx_is_const(b, s, NULL))
+			s = 0;
+	for (unsigned i = place->loop_n; i-- > 0 && !s;)
+		if (b->loop[i].stream)
+			s = b->loop[i].index;
+	if (!s)
+		return sx_const(b, 0);
+	const struct sx *x = &b->sx.at[s];
+	if (streams == 0 && (x->lo < 0 || x->hi > PLAN_MAX_SLOTS)) {
+		planner_error(b, "'%s' needs a copy for each of an unknown number of streams", value_text(b, buffer->value));
+		diag_note(b->d, DIAG_NOWHERE, "--streams=N bounds them");
+		return sx_const(b, 0);
+	}
+	if (streams == 0 || (x->lo >= 0 && x->hi < streams)) {
+		buffer->slots = x->hi + 1;
+		return s;
+	}
+	buffer->slots = streams;
+	return sx_op(b, EXPR_MOD, s, sx_const(b, streams));
+}
+
+struct view *storage_make(struct planner *b, value_id value, const sx_id (*bound)[VIEW_MAX_STEPS], const struct place *place)
+{
+	type_id t = b->m->value.at[value].type;
+	const struct domain *d = ir_domain(b->m, ir_type(b->m, t)->domain);
+	struct view *v = arena_new_object(b->scratch, struct view);
+	struct plan_buffer buffer = {.value = value, .dtype = ir_type(b->m, t)->dtype, .input = -1};
+	int64_t stride[IR_MAX_AXES] = {0};
+	v->value = value, v->type = t, v->rank = d->rank;
+	v->origin = v->slot = sx_const(b, 0);
+	for (unsigned i = 0; i < d->rank; i++) {
+		if (!planner_value(b, d->axis[i].extent, &v->axis[i].extent))
+			return NULL;
+		if (bound)
+			memcpy(v->axis[i].bound, bound[i], sizeof v->axis[i].bound);
+	}
+	buffer.elements = strides(b, v, stride);
+	if (buffer.elements < 0)
+		return NULL;
+	for (unsigned i = 0; i < d->rank; i++) {
+		storage_axis(b, v, i, stride);
+		axis_resolve(b, v, i);
+	}
+	if (place)
+		v->slot = slot_of(b, place, &buffer);
+	else
+		buffer.slots = 1;
+	buffer.slot_bytes = (buffer.elements * (int64_t)rt_dtype_size(buffer.dtype) + 63) / 64 * 64;
+	v->buffer = b->p->buffer.n;
+	vec_push(&b->p->buffer, buffer);
+	return v;
+}
+
+uint32_t storage_temporary(struct planner *b, value_id value, enum rt_dtype t, int64_t elements, sx_id *slot)
+{
+	struct plan_buffer buffer = {.value = value, .dtype = (uint8_t)t, .elements = elements, .input = -1};
+	struct place place = {.loop_n = b->loop_n, .stream = b->stream};
+	*slot = slot_of(b, &place, &buffer);
+	buffer.slot_bytes = (elements * (int64_t)rt_dtype_size(t) + 63) / 64 * 64;
+	vec_push(&b->p->buffer, buffer);
+	return b->p->buffer.n - 1;
+}

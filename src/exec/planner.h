@@ -1,0 +1,220 @@
+/* planner: what the files that build a plan share.
+ *
+ *     plan.c          walks the program: control, streams, memory, waits
+ *     plan_scalar.c   scalars: folding, ranges, registers
+ *     plan_view.c     which block of a value is here, and where it stands in memory
+ *     plan_op.c       local operations as kernel tasks
+ *     plan_shape.c    reshape, cat, slice, pad, broadcast: several or odd copies
+ *     plan_comm.c     collectives and messages */
+#ifndef HIRC_EXEC_PLANNER_H
+#define HIRC_EXEC_PLANNER_H
+#include "exec/plan.h"
+#include "ir/layout.h"
+
+/* ---- scalars (plan_scalar.c): hash-consed, folded, each with the range of its values */
+
+typedef uint32_t sx_id; /* never 0; index into struct planner's sx */
+
+struct sx {
+	uint8_t kind;	/* enum expr_kind CONST, INDEX, ADD …, or PLAN_LOOKUP (k: table) */
+	sx_id a, b;	/* operands */
+	int64_t k;	/* constant; INDEX: its register; LOOKUP: table */
+	int64_t lo, hi; /* every defined value lies in [lo, hi] */
+	plan_reg reg;	/* where it was computed, valid in the current block; 0: nowhere */
+	uint32_t chain; /* hash chain */
+};
+
+/* ---- values */
+
+enum { VIEW_MAX_STEPS = 8, PLAN_MAX_SLOTS = 4096 };
+
+/* One outer split on the way from a logical axis to what memory holds of it. */
+struct view_step {
+	sx_id index;	       /* the block that is stored; 0: all of them, stride apart */
+	int64_t block, stride; /* elements of the axis; of memory */
+};
+
+/* One visible axis of a value on this rank: the interval [off, off + len) of global coordinates. The
+ * element x of it stands at start + (x - base) * stride. */
+struct view_axis {
+	sx_id off, len;
+	sx_id start, base;
+	int64_t extent; /* global */
+	int64_t stride;
+	bool own;    /* the axis is a mesh axis itself: the rank's element is here */
+	bool pieces; /* the layout is several intervals: off, len are of no use */
+	bool apart;  /* the interval lies in several places in memory: start, base are of no use */
+	bool scattered; /* the storage is not made of outer splits */
+	uint8_t step_n;
+	struct view_step step[VIEW_MAX_STEPS]; /* of the buffer's storage, outermost first */
+	sx_id bound[VIEW_MAX_STEPS];	       /* block of each stream or serial split, outermost first; 0: all */
+};
+
+struct view {
+	value_id value;
+	type_id type;
+	bool absent;   /* the rank is not in the value's mesh */
+	bool reported; /* that it cannot be used */
+	uint32_t buffer;
+	sx_id slot;
+	sx_id origin; /* what selected axes add to the offset, elements */
+	unsigned rank;
+	struct view_axis axis[IR_MAX_LOGICAL];
+};
+
+struct plan_loop {
+	op_id op;
+	sx_id index; /* INDEX */
+	int64_t start, stop; /* when known, else stop < start */
+	bool stream;
+	expr_id set_stream; /* index of the first set_stream in the body; 0: none */
+};
+
+struct planner {
+	const struct module *m;
+	struct diag *d;
+	struct plan *p;
+	struct arena *scratch;
+	bool failed;
+	op_id at; /* statement that is lowered */
+
+	VEC(struct sx) sx;
+	uint32_t *sx_bucket;
+	uint32_t sx_buckets;
+	VEC(sx_id) computed; /* scalars with a register, in order; a block's go when it ends */
+	struct {
+		uint32_t generation;
+		sx_id sx;
+	} *lowered; /* by expr_id */
+	uint32_t lowered_n;
+	uint32_t generation; /* grows with each loop entered or left */
+	sx_id *index;	     /* by index_id: of the loop that is open */
+
+	struct view **view;  /* by value_id; NULL: not seen */
+	struct place **place; /* by value_id: of an ALLOCATE that no use has made a buffer of yet; NULL: none */
+	uint32_t *queue;     /* by op_id: PLAN_NO_QUEUE */
+	bool *posted;	     /* by op_id: issued by a post only */
+	uint32_t *message;   /* by op_id of a posted send or recv: message + 1 */
+
+	struct plan_loop loop[IR_MAX_NESTING];
+	unsigned loop_n;
+	unsigned depth;
+	sx_id stream;	   /* index of the current stream; 0: it is a handle's, or not known */
+	struct communicator {
+		team_id team;
+		name_id backend;
+		uint32_t first; /* of its slices in the plan's team */
+	} *communicator;
+	uint32_t communicators;
+	bool in_group; /* between start_coalescing and end_coalescing */
+};
+
+/* Where a buffer is allocated. */
+struct place {
+	unsigned loop_n;
+	sx_id stream;
+};
+
+/* Reports at the statement that is lowered, and makes the plan fail. */
+void planner_error(struct planner *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+sx_id sx_const(struct planner *b, int64_t k);
+sx_id sx_index(struct planner *b, plan_reg reg, int64_t lo, int64_t hi);
+sx_id sx_op(struct planner *b, enum expr_kind kind, sx_id x, sx_id y); /* NOT: y ignored */
+sx_id sx_lookup(struct planner *b, uint32_t table, sx_id at);
+static inline sx_id sx_add(struct planner *b, sx_id x, sx_id y) { return sx_op(b, EXPR_ADD, x, y); }
+static inline sx_id sx_sub(struct planner *b, sx_id x, sx_id y) { return sx_op(b, EXPR_SUB, x, y); }
+static inline sx_id sx_mul(struct planner *b, sx_id x, sx_id y) { return sx_op(b, EXPR_MUL, x, y); }
+static inline sx_id sx_min(struct planner *b, sx_id x, sx_id y) { return sx_op(b, EXPR_MIN, x, y); }
+static inline sx_id sx_max(struct planner *b, sx_id x, sx_id y) { return sx_op(b, EXPR_MAX, x, y); }
+sx_id sx_scale(struct planner *b, sx_id x, int64_t k);
+sx_id sx_clamp(struct planner *b, sx_id x, int64_t hi); /* into [0, hi] */
+bool sx_is_const(const struct planner *b, sx_id x, int64_t *out);
+/* The scalar that an expression is on this rank. Reports and returns false for what has no value here. */
+bool sx_lower(struct planner *b, expr_id e, sx_id *out);
+/* An extent or another expression without loop indices; reports and returns false. */
+bool planner_value(struct planner *b, expr_id e, int64_t *out);
+/* The register that holds it: emits what is missing before the next instruction. */
+plan_reg sx_reg(struct planner *b, sx_id x);
+void sx_text(const struct planner *b, sx_id x, struct buf *out); /* for messages */
+void sx_free(struct planner *b);
+
+/* ---- instructions (plan.c) */
+uint32_t emit(struct planner *b, struct plan_instruction i); /* its position */
+void emit_check(struct planner *b, sx_id condition, const char *text); /* nothing when it surely holds */
+uint32_t emit_text(struct planner *b, const char *text);
+void scope_leave(struct planner *b, uint32_t computed); /* forgets scalars computed since b->computed.n was this */
+
+/* ---- views (plan_view.c, plan_storage.c) */
+/* The view of a value that a statement reads; NULL after reporting. A buffer is made of an ALLOCATE at its
+ * first use. */
+struct view *view_of(struct planner *b, value_id v);
+/* The same for a result that op is about to write; it holds the chunk that op's operands have. */
+struct view *view_of_result(struct planner *b, op_id op, unsigned k);
+bool view_input(struct planner *b, unsigned input);
+void view_allocate(struct planner *b, value_id v);
+void view_shard(struct planner *b, op_id op);
+void view_select(struct planner *b, op_id op);
+/* Whether the view is one block in one place; else reported. */
+bool view_usable(struct planner *b, struct view *v);
+/* What a rank holds of an axis of v, blocks of bound splits as here; false when it is not one interval. */
+bool view_interval(struct planner *b, const struct view *v, unsigned axis, int64_t rank, sx_id *off, sx_id *len);
+/* Elements from the slot's start to coordinates x (one a visible axis). */
+sx_id view_offset(struct planner *b, const struct view *v, const sx_id *x);
+enum rt_dtype view_dtype(const struct planner *b, const struct view *v);
+const char *value_text(const struct planner *b, value_id v); /* its name */
+
+/* A step of the way from a logical axis through a domain's splits. */
+struct walk_step {
+	uint8_t place, mesh_axis, swizzled, swizzle_axis;
+	uint8_t axis;	      /* the leaf whose coordinate chooses the block */
+	int64_t count, block; /* number and size of the blocks */
+	bool whole;	      /* the axis itself: blocks of one element */
+};
+struct walk {
+	unsigned n;
+	struct walk_step step[VIEW_MAX_STEPS];
+};
+/* Walks to the loop or the allocation domain; false when the axis is merged or split otherwise. */
+bool walk_axis(struct planner *b, type_id t, unsigned logical, bool allocation, struct walk *out);
+/* A buffer for v with its chunks; bound[axis][k]: block of the k-th stream or serial split. */
+struct view *storage_make(struct planner *b, value_id v, const sx_id (*bound)[VIEW_MAX_STEPS], const struct place *place);
+/* Scratch memory for the statement that is lowered, with the slot of the iteration. */
+uint32_t storage_temporary(struct planner *b, value_id value, enum rt_dtype t, int64_t elements, sx_id *slot);
+/* The interval and the place in memory of an axis, by its chain, its bound splits and its storage. */
+void axis_resolve(struct planner *b, struct view *v, unsigned axis);
+/* Index of this rank along an axis of a type's mesh; the rank is in the mesh. */
+int64_t mesh_index(const struct planner *b, type_id t, unsigned mesh_axis, int64_t rank);
+
+/* ---- operations */
+void plan_local(struct planner *b, op_id op);	   /* plan_op.c */
+void plan_collective(struct planner *b, op_id op); /* plan_comm.c */
+void plan_p2p(struct planner *b, op_id op);
+void plan_post(struct planner *b, op_id op);
+void plan_coalescing(struct planner *b, op_id op);
+void plan_wait(struct planner *b, op_id op);
+void plan_teams(struct planner *b);
+
+/* A box of the result, and how operands are windowed on it (plan_op.c). */
+void task_start(struct plan_task *t, enum rt_kernel kernel);
+void task_emit(struct planner *b, struct plan_task *t);
+/* Whether v's block covers [off, off + len) of an axis: folded where it can be, else checked at run time. */
+void require_inside(struct planner *b, const struct view *v, unsigned axis, sx_id off, sx_id len);
+/* The window on v of a box: dim i has n[i] elements and runs along axis map[i] of v (-1: the same
+ * element again and again); at: coordinates of its first element. Dims that are 1 here are left out,
+ * but for those from `keep` on. */
+bool window(struct planner *b, const struct view *v, unsigned nd, const sx_id *n, const int *map, const sx_id *at,
+	    unsigned keep, struct plan_view *out);
+/* Coordinates of an operand for a box of the result: axis c runs along dim dim[c] (-1: its own start);
+ * an axis of extent 1 that is widened stays where it is. map is the inverse. */
+void follow(struct planner *b, const struct view *v, const int *dim, unsigned nd, const sx_id *n, const sx_id *at,
+	    const int64_t *extent, int *map, sx_id *coordinate);
+/* A copy of [from, …) of x to [to, …) of r; box of n extents, axis k of r is axis map[k] of x (-1: broadcast). */
+void copy_box(struct planner *b, const struct view *r, const struct view *x, const int *map, const sx_id *to, const sx_id *from, const sx_id *n);
+void fill_box(struct planner *b, const struct view *r, const sx_id *to, const sx_id *n, double literal, sx_id value);
+/* plan_shape.c; each reports what it cannot do. */
+void plan_reshape(struct planner *b, const struct view *r, const struct view *x);
+void plan_pieces(struct planner *b, op_id op, const struct view *r); /* slice, pad, cat */
+bool plan_norm(struct planner *b, op_id op, struct view *r);	      /* plan_norm.c; false: no such operation */
+
+#endif

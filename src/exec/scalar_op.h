@@ -1,0 +1,59 @@
+/* scalar_op: one scalar operation, as the planner folds it and the executor runs it. */
+#ifndef HIRC_EXEC_SCALAR_OP_H
+#define HIRC_EXEC_SCALAR_OP_H
+#include "base/checked.h"
+#include "exec/plan.h"
+
+/* kind: enum expr_kind, ADD … NOT (b is ignored). What has no value gives PLAN_UNDEFINED; `and` and
+ * `or` do not look at b where a decides. */
+static inline int64_t plan_apply(unsigned kind, int64_t a, int64_t b)
+{
+	int64_t r;
+	if (a == PLAN_UNDEFINED)
+		return a;
+	if (kind == EXPR_AND || kind == EXPR_OR) {
+		if ((a != 0) == (kind == EXPR_OR))
+			return a != 0;
+		return b == PLAN_UNDEFINED ? b : b != 0;
+	}
+	if (kind == EXPR_NOT)
+		return !a;
+	if (b == PLAN_UNDEFINED)
+		return b;
+	switch (kind) {
+	case EXPR_ADD:
+		return checked_add(a, b, &r) ? r : PLAN_UNDEFINED;
+	case EXPR_SUB:
+		return checked_sub(a, b, &r) ? r : PLAN_UNDEFINED;
+	case EXPR_MUL:
+		return checked_mul(a, b, &r) ? r : PLAN_UNDEFINED;
+	case EXPR_DIV:
+		return checked_mod(a, b, &r) && r == 0 && checked_floor_div(a, b, &r) ? r : PLAN_UNDEFINED;
+	case EXPR_FLOOR_DIV:
+		return checked_floor_div(a, b, &r) ? r : PLAN_UNDEFINED;
+	case EXPR_CEIL_DIV:
+		return checked_ceil_div(a, b, &r) ? r : PLAN_UNDEFINED;
+	case EXPR_MOD:
+		return checked_mod(a, b, &r) ? r : PLAN_UNDEFINED;
+	case EXPR_MIN:
+		return a < b ? a : b;
+	case EXPR_MAX:
+		return a > b ? a : b;
+	case EXPR_EQ:
+		return a == b;
+	case EXPR_NE:
+		return a != b;
+	case EXPR_LT:
+		return a < b;
+	case EXPR_LE:
+		return a <= b;
+	case EXPR_GT:
+		return a > b;
+	case EXPR_GE:
+		return a >= b;
+	default:
+		return PLAN_UNDEFINED;
+	}
+}
+
+#endif

@@ -1,0 +1,83 @@
+/* ast: what the grammar builds, the same nodes for both surfaces.
+ *
+ * A node is 32 bytes in one array; 0 is "no node". Children form a singly linked
+ * list. Both surfaces use the same statements and expressions: `T3 = linear(A, B)`
+ * is DEF(LIST, CALL) in either; only the leaves differ (TENSOR against NAME). */
+#ifndef HIRC_PARSE_AST_H
+#define HIRC_PARSE_AST_H
+#include "base/diag.h"
+#include "base/str.h"
+#include "base/vec.h"
+
+enum ast_kind {
+#define AST(kind, spelling, children) AST_##kind,
+#include "parse/ast_kinds.def"
+#undef AST
+	AST_KIND_COUNT
+};
+
+enum { /* flags */
+	AST_OUTPUT = 1,
+	AST_INOUT = 2,
+	AST_FOR_IN = 4,
+	AST_EXTERN = 8,
+	AST_BARE = 16,
+	AST_QUOTED = 32, /* the name was written in backquotes */
+};
+
+typedef uint32_t ast_id;
+
+struct ast_node {
+	uint8_t kind;  /* enum ast_kind */
+	uint8_t flags; /* AST_OUTPUT … */
+	uint16_t height; /* of the tree below: bounded, so that walkers may recurse; 0: a leaf */
+	uint32_t name;	/* interned, 0: none */
+	uint32_t at;	/* byte offset of the first character */
+	uint32_t end;	/* byte offset after the last character */
+	ast_id first;	/* first child */
+	ast_id next;	/* next sibling */
+	union {
+		int64_t i;
+		double f;
+		ast_id last; /* lists under construction: the last child */
+	} value;
+};
+
+struct ast_comment {
+	uint32_t at, end; /* the comment from its # (or //) to the end of the line, exclusive */
+};
+
+enum ast_surface { SURFACE_HIR, SURFACE_NVFUSER };
+
+struct ast {
+	struct source *source; /* not owned */
+	struct names *names;   /* owned */
+	VEC(struct ast_node) nodes;
+	VEC(struct ast_comment) comments; /* in order of place */
+	ast_id root;			  /* AST_FILE */
+	enum ast_surface surface;	  /* of the program that the file holds */
+};
+
+static inline const struct ast_node *ast_at(const struct ast *a, ast_id id)
+{
+	return &a->nodes.at[id];
+}
+#define ast_each(a, child, parent) (ast_id child = ast_at((a), (parent))->first; child; child = ast_at((a), child)->next)
+static inline const char *ast_text(const struct ast *a, ast_id id)
+{
+	return names_text(a->names, a->nodes.at[id].name);
+}
+/* The index-th child, or 0. */
+ast_id ast_child(const struct ast *a, ast_id id, unsigned index);
+
+/* Parses a source of either surface. Always returns an AST; when errors were
+ * reported to d it holds the statements that could be read. */
+struct ast *ast_parse(struct diag *d, struct source *s);
+void ast_free(struct ast *a);
+
+/* --dump=ast: one node a line, two blanks a level, `kind name value @line:col`. */
+void ast_print(const struct ast *a, struct buf *out);
+/* hirc fmt: the program in canonical spelling, comments and consts kept. Idempotent. */
+void ast_format(const struct ast *a, struct buf *out);
+
+#endif

@@ -1,0 +1,382 @@
+/* ast_format: programs of the concise surface in canonical spelling.
+ *
+ *     program p on m{              program p on m {
+ *      input  X:f32[8@x]  # in       input X: f32[8@x]  # in
+ *                             →
+ *                                    output Y: f32[8] = X
+ *      output Y:f32[8]=X           }
+ *     }
+ *
+ * A statement is a line; a level is two blanks. Comments are no nodes: those before a statement (or in
+ * the middle of it) are printed before it, one that ends its line stays there. Blank lines between
+ * statements become one; at the edges of a block there are none. Formatting its own output changes
+ * nothing, and the AST stays the same. */
+#include "base/source.h"
+#include "parse/ast.h"
+#include "parse/format_expr.h"
+#include "parse/lex.h"
+#include <string.h>
+
+enum { LEVEL = 2, BEFORE_COMMENT = 2 /* blanks */ };
+
+struct formatter {
+	const struct ast *a;
+	struct buf *out;
+	const char *text;
+	unsigned level;
+	uint32_t comment; /* the next one to print */
+	uint32_t done;    /* the end of what was printed last, in the source */
+	bool at_edge;     /* of a block or the file: no blank line here */
+};
+
+static uint32_t next_comment(const struct formatter *f)
+{
+	return f->comment < f->a->comments.n ? f->a->comments.at[f->comment].at : UINT32_MAX;
+}
+
+static bool same_line(const struct formatter *f, uint32_t from, uint32_t to)
+{
+	return from <= to && !memchr(f->text + from, '\n', to - from);
+}
+
+/* Begins a line for what stands at an offset of the source. */
+static void begin(struct formatter *f, uint32_t at)
+{
+	const char *line = at > f->done ? memchr(f->text + f->done, '\n', at - f->done) : NULL;
+	if (line && !f->at_edge && !same_line(f, (uint32_t)(line + 1 - f->text), at))
+		buf_putc(f->out, '\n');
+	f->at_edge = false;
+	buf_pad(f->out, ' ', f->level * LEVEL);
+}
+
+static void put_comment(struct formatter *f)
+{
+	struct ast_comment c = f->a->comments.at[f->comment++];
+	buf_putn(f->out, f->text + c.at, c.end - c.at);
+	f->done = c.end;
+}
+
+/* The comments that begin before an offset, on lines of their own. */
+static void comments_before(struct formatter *f, uint32_t at)
+{
+	while (next_comment(f) < at) {
+		begin(f, next_comment(f));
+		put_comment(f);
+		buf_putc(f->out, '\n');
+	}
+}
+
+/* Ends the line of what ends at an offset, with the comment behind it if that begins before limit. */
+static void end_line(struct formatter *f, uint32_t end, uint32_t limit)
+{
+	f->done = end;
+	if (next_comment(f) < limit && same_line(f, end, next_comment(f))) {
+		buf_pad(f->out, ' ', BEFORE_COMMENT);
+		put_comment(f);
+	}
+	buf_putc(f->out, '\n');
+}
+
+static void put(struct formatter *f, const char *text)
+{
+	buf_puts(f->out, text);
+}
+
+static void put_name(struct formatter *f, ast_id id)
+{
+	format_name(f->a, id, f->out);
+}
+
+static void put_expr(struct formatter *f, const char *before, ast_id id)
+{
+	put(f, before);
+	format_expr(f->a, id, f->out);
+}
+
+/* Nodes whose text is one line */
+
+static void put_targets(struct formatter *f, ast_id list)
+{
+	for ast_each(f->a, t, list) {
+		const struct ast_node *n = ast_at(f->a, t);
+		if (t != ast_at(f->a, list)->first)
+			put(f, ", ");
+		put_expr(f, "", t);
+		if (n->kind == AST_RESULT && n->first) {
+			put(f, ": ");
+			format_type(f->a, n->first, f->out);
+		}
+	}
+}
+
+static void put_input(struct formatter *f, ast_id id)
+{
+	const struct ast_node *n = ast_at(f->a, id);
+	ast_id type = n->first, init = ast_at(f->a, type)->next, attrs = ast_at(f->a, init)->next;
+	put(f, n->flags & AST_INOUT ? "inout " : "input ");
+	put_name(f, id);
+	put(f, ": ");
+	format_type(f->a, type, f->out);
+	if (attrs) {
+		put(f, " ");
+		format_attrs(f->a, attrs, f->out);
+	}
+	if (ast_at(f->a, init)->kind != AST_NONE)
+		put_expr(f, " = ", init);
+}
+
+static void put_param(struct formatter *f, ast_id id)
+{
+	ast_id value = ast_at(f->a, id)->first, index = ast_at(f->a, value)->next;
+	put(f, "param ");
+	put_name(f, id);
+	if (ast_at(f->a, value)->kind != AST_NONE)
+		put_expr(f, " = ", value);
+	if (index)
+		put_expr(f, " as ", index);
+}
+
+static void put_mesh(struct formatter *f, ast_id id)
+{
+	ast_id axes = ast_at(f->a, id)->first, devices = ast_at(f->a, axes)->next;
+	put(f, "mesh ");
+	put_name(f, id);
+	for ast_each(f->a, axis, axes) {
+		put(f, axis == ast_at(f->a, axes)->first ? "(" : ", ");
+		put_name(f, axis);
+		if (ast_at(f->a, axis)->first)
+			put_expr(f, " = ", ast_at(f->a, axis)->first);
+	}
+	put(f, ")");
+	if (ast_at(f->a, devices)->kind != AST_NONE)
+		put_expr(f, " = ", devices);
+}
+
+/* A schedule primitive: split 0 inner 2 */
+static void put_primitive(struct formatter *f, ast_id id)
+{
+	put_name(f, id);
+	put(f, " ");
+	format_list(f->a, ast_at(f->a, id)->first, " ", f->out);
+}
+
+/* A statement or declaration without blocks. */
+static void put_line(struct formatter *f, ast_id id)
+{
+	const struct ast_node *n = ast_at(f->a, id);
+	ast_id first = n->first, second = first ? ast_at(f->a, first)->next : 0;
+	ast_id third = second ? ast_at(f->a, second)->next : 0;
+	switch (n->kind) {
+	case AST_PARAM:
+		put_param(f, id);
+		break;
+	case AST_CONST:
+	case AST_LET:
+		put(f, n->kind == AST_LET ? "let " : "const ");
+		put_name(f, id);
+		put_expr(f, " = ", first);
+		break;
+	case AST_MESH:
+		put_mesh(f, id);
+		break;
+	case AST_GROUP:
+		put(f, "group ");
+		put_name(f, id);
+		put_expr(f, "(", first);
+		put(f, ")");
+		if (second)
+			put_expr(f, " = ", second);
+		break;
+	case AST_NAME_DECL:
+		put_expr(f, "name ", first);
+		put_expr(f, " = ", second);
+		break;
+	case AST_IDS_DECL:
+		put_expr(f, "ids ", first);
+		put_expr(f, " = ", second);
+		put(f, " [");
+		format_list(f->a, third, " ", f->out);
+		put(f, "]");
+		break;
+	case AST_LOOP_DECL:
+		put_expr(f, "loop ", first);
+		put_expr(f, " ", second);
+		break;
+	case AST_PARTIAL_DECL:
+		put_expr(f, "partial ", first);
+		put_expr(f, " ", second);
+		break;
+	case AST_ATTR_DECL:
+		put(f, "attr ");
+		if (ast_at(f->a, first)->name == WORD_PROGRAM) /* a keyword that stands for itself here */
+			put(f, "program");
+		else
+			put_name(f, first);
+		put(f, " ");
+		format_attrs(f->a, second, f->out);
+		break;
+	case AST_INPUT_DECL:
+		put_expr(f, "input ", first);
+		put_expr(f, " = ", second);
+		break;
+	case AST_INPUT:
+		put_input(f, id);
+		break;
+	case AST_DEF:
+	case AST_WRITE:
+		put(f, n->flags & AST_OUTPUT ? "output " : "");
+		put_targets(f, first);
+		put_expr(f, n->kind == AST_DEF ? " = " : " <- ", second);
+		if (third)
+			put_expr(f, " as ", third);
+		break;
+	case AST_EXPORT:
+		put(f, "output ");
+		put_name(f, id);
+		break;
+	case AST_DO:
+		put_expr(f, "", first);
+		if (second)
+			put_expr(f, " as ", second);
+		break;
+	case AST_CALL:
+		put_primitive(f, id);
+		break;
+	}
+}
+
+/* Nodes with blocks */
+
+static void put_statement(struct formatter *f, ast_id id, uint32_t limit);
+
+/* Where what follows a statement begins; end is the end of its block. */
+static uint32_t limit_of(const struct formatter *f, ast_id id, uint32_t end)
+{
+	ast_id next = ast_at(f->a, id)->next;
+	return next ? ast_at(f->a, next)->at : end;
+}
+
+/* From an opening brace to the closing one, which is left for the caller to end the line of. */
+static void put_block(struct formatter *f, ast_id first, uint32_t open, uint32_t end)
+{
+	put(f, "{");
+	end_line(f, open + 1, first ? ast_at(f->a, first)->at : end);
+	f->level++;
+	f->at_edge = true;
+	for (ast_id s = first; s; s = ast_at(f->a, s)->next)
+		put_statement(f, s, limit_of(f, s, end));
+	comments_before(f, end);
+	f->level--;
+	buf_pad(f->out, ' ', f->level * LEVEL);
+	put(f, "}");
+	f->at_edge = false;
+}
+
+static void put_block_node(struct formatter *f, ast_id block)
+{
+	const struct ast_node *n = ast_at(f->a, block);
+	put(f, " ");
+	put_block(f, n->first, n->at, n->end - 1);
+}
+
+static uint32_t find_brace(const struct formatter *f, uint32_t at)
+{
+	bool quoted = false;
+	for (; f->text[at] != '{' || quoted; at++)
+		quoted ^= f->text[at] == '`';
+	return at;
+}
+
+static void put_schedule(struct formatter *f, ast_id id)
+{
+	const struct ast_node *n = ast_at(f->a, id);
+	uint32_t open = find_brace(f, n->at);
+	put(f, "schedule ");
+	put_name(f, id);
+	put(f, " ");
+	if (!same_line(f, open, n->end)) {
+		put_block(f, n->first, open, n->end - 1);
+		return;
+	}
+	put(f, n->first ? "{ " : "{");
+	for ast_each(f->a, primitive, id) {
+		put_primitive(f, primitive);
+		put(f, ast_at(f->a, primitive)->next ? "; " : " ");
+	}
+	put(f, "}");
+}
+
+/* The block of a statement that is first printed, 0 for one without. */
+static ast_id block_of(const struct formatter *f, ast_id id)
+{
+	switch (ast_at(f->a, id)->kind) {
+	case AST_PROGRAM:
+		return ast_child(f->a, id, 0);
+	case AST_IF:
+		return ast_child(f->a, id, 1);
+	case AST_FOR:
+		return ast_child(f->a, id, 2);
+	}
+	return 0;
+}
+
+static void put_header(struct formatter *f, ast_id id)
+{
+	const struct ast_node *n = ast_at(f->a, id);
+	ast_id first = n->first, second = ast_at(f->a, first)->next,
+	       third = second ? ast_at(f->a, second)->next : 0;
+	switch (n->kind) {
+	case AST_PROGRAM:
+		put(f, "program ");
+		put_name(f, id);
+		if (second)
+			put_expr(f, " on ", second);
+		break;
+	case AST_FOR:
+		put(f, "for ");
+		put_name(f, id);
+		put(f, " in ");
+		format_range(f->a, first, second, f->out);
+		if (ast_at(f->a, third)->next) {
+			put_expr(f, " parallel(", ast_at(f->a, third)->next);
+			put(f, ")");
+		}
+		break;
+	case AST_IF:
+		put_expr(f, "if ", first);
+		break;
+	}
+}
+
+/* With the comment at its end, if that begins before limit. */
+static void put_statement(struct formatter *f, ast_id id, uint32_t limit)
+{
+	const struct ast_node *n = ast_at(f->a, id);
+	ast_id block = block_of(f, id);
+	bool multiline_schedule = n->kind == AST_SCHEDULE && !same_line(f, n->at, n->end);
+	comments_before(f, block ? ast_at(f->a, block)->at : multiline_schedule ? n->at : n->end);
+	begin(f, n->at);
+	if (block) {
+		put_header(f, id);
+		put_block_node(f, block);
+		if (n->kind == AST_IF && ast_at(f->a, block)->next) {
+			put(f, " else");
+			put_block_node(f, ast_at(f->a, block)->next);
+		}
+	} else if (n->kind == AST_SCHEDULE) {
+		put_schedule(f, id);
+	} else {
+		put_line(f, id);
+	}
+	end_line(f, n->end, limit);
+}
+
+void ast_format(const struct ast *a, struct buf *out)
+{
+	if (a->surface != SURFACE_HIR)
+		return;
+	struct formatter f = {.a = a, .out = out, .text = a->source->text, .at_edge = true};
+	for ast_each(a, id, a->root)
+		put_statement(&f, id, limit_of(&f, id, UINT32_MAX));
+	comments_before(&f, UINT32_MAX);
+}

@@ -1,0 +1,98 @@
+/* ast_statement: builders that decide by what they are given.
+ *
+ * Only the sign after the targets of a statement tells whether they are defined (`a: T, b = f(x)`),
+ * written (`a <- f(x)`) or exported (`output a`), so the grammar reads them as results and they become
+ * here what they are. */
+#include "parse/ast_build.h"
+#include "parse/report.h"
+
+static struct ast_node *node(struct parser *p, ast_id id)
+{
+	return &p->ast->nodes.at[id];
+}
+
+static void refuse(struct parser *p, ast_id at, const char *message)
+{
+	const struct ast_node *n = node(p, at);
+	diag_error_span(p->diag, n->at, n->end - n->at, "%s", message);
+}
+
+ast_id ast_define(struct parser *p, struct parse_span at, ast_id targets, ast_id expr, ast_id as,
+                  unsigned flags)
+{
+	for ast_each(p->ast, t, targets)
+		if (node(p, t)->kind == AST_CALL)
+			refuse(p, t, "a call cannot be defined; '<-' writes to what it gives");
+	return ast_flag(p, ast_make(p, AST_DEF, at, 0, targets, expr, as), flags);
+}
+
+ast_id ast_write(struct parser *p, struct parse_span at, ast_id targets, ast_id expr, ast_id as)
+{
+	for ast_each(p->ast, t, targets) {
+		struct ast_node *n = node(p, t);
+		if (n->kind == AST_RESULT && n->first)
+			refuse(p, t, "what is written has its type already: '=' defines, '<-' writes");
+		if (n->kind == AST_RESULT) {
+			n->kind = AST_NAME;
+			n->first = 0;
+			n->height = 0;
+		}
+	}
+	return ast_make(p, AST_WRITE, at, 0, targets, expr, as);
+}
+
+ast_id ast_export(struct parser *p, struct parse_span at, ast_id targets)
+{
+	const struct ast_node *list = node(p, targets), *only = node(p, list->first);
+	if (list->first != list->value.last)
+		refuse(p, targets, "several outputs in one statement need '= …'");
+	else if (only->kind != AST_RESULT)
+		refuse(p, list->first, "an output is a name");
+	else if (only->first)
+		refuse(p, list->first,
+		       "an output with a type needs '= …'; without, it names what is defined already");
+	ast_id id = ast_leaf(p, AST_EXPORT, at, only->kind == AST_RESULT ? only->name : 0);
+	return ast_flag(p, id, node(p, node(p, targets)->first)->flags & AST_QUOTED);
+}
+
+/* `= random(seed=1) {storage=3}`: the attributes are the input's, not the call's. */
+static ast_id take_attrs(struct parser *p, ast_id call)
+{
+	ast_id before = 0, last = node(p, call)->first;
+	if (node(p, call)->kind != AST_CALL || !last)
+		return 0;
+	for (; node(p, last)->next; last = node(p, last)->next)
+		before = last;
+	if (node(p, last)->kind != AST_ATTRS)
+		return 0;
+	*(before ? &node(p, before)->next : &node(p, call)->first) = 0;
+	node(p, call)->value.last = before;
+	return last;
+}
+
+ast_id ast_input(struct parser *p, struct parse_span at, uint32_t name, ast_id type, ast_id attrs,
+                 ast_id init, unsigned flags)
+{
+	if (init && !attrs)
+		attrs = take_attrs(p, init);
+	return ast_flag(p, ast_make(p, AST_INPUT, at, name, type, init, attrs), flags);
+}
+
+ast_id ast_hold(struct parser *p, ast_id file, ast_id program)
+{
+	if (p->held) {
+		diag_error(p->diag, node(p, program)->at, "a file holds one program");
+		diag_note(p->diag, node(p, p->held)->at, "the first one is here");
+		return file;
+	}
+	p->held = program;
+	p->ast->surface = node(p, program)->kind == AST_CONTAINER ? SURFACE_NVFUSER : SURFACE_HIR;
+	return ast_add(p, file, program);
+}
+
+void ast_finish(struct parser *p, ast_id file)
+{
+	node(p, file)->at = 0;
+	node(p, file)->end = p->ast->source->size;
+	p->ast->root = file;
+}

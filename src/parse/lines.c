@@ -1,0 +1,373 @@
+/* lines: from the lexer's tokens to the grammar's.
+ *
+ *     for i in 0..8 {        →  for i in 0 .. 8 BLOCK_OPEN
+ *       Y <- f(X,            →  Y <- f ( X ,
+ *              Z) {a=1}      →  Z ) { a = 1 } NEWLINE
+ *     }                      →  BLOCK_CLOSE NEWLINE
+ *
+ * Line ends in brackets are blanks; elsewhere they end a statement, if there is one. Braces around
+ * statements are told from braces around attributes and devices by the word that begins their
+ * statement. In %HostIrContainer's body blocks are told by indentation, and a line that begins
+ * with `=` or a binary operator continues the one before it.
+ *
+ * After an error the rest of the statement is skipped together with the blocks it opens, so that the
+ * grammar goes on where a statement begins. A bracket that is not closed ends where a line begins
+ * like a statement. */
+#include "hir_parser.h"
+#include "parse/ast_build.h"
+#include "parse/lex.h"
+
+static char innermost(const struct parser *p)
+{
+	return p->brackets ? p->bracket[p->brackets - 1].kind : 'B';
+}
+
+static bool in_bracket(const struct parser *p)
+{
+	return innermost(p) != 'B';
+}
+
+/* The number of brackets that stay open when the innermost pair of that kind closes; -1: none is open
+ * in this statement. */
+static int find_open(const struct parser *p, char kind, char other)
+{
+	for (int i = (int)p->brackets - 1; i >= 0 && p->bracket[i].kind != 'B'; i--)
+		if (p->bracket[i].kind == kind || p->bracket[i].kind == other)
+			return i;
+	return -1;
+}
+
+static void drop_brackets(struct parser *p)
+{
+	while (p->brackets && in_bracket(p))
+		p->brackets--;
+}
+
+static void open_bracket(struct parser *p, struct parse_token *t, char kind)
+{
+	if (p->brackets < PARSE_MAX_NESTING) {
+		p->bracket[p->brackets++] = (struct parse_bracket){.kind = kind, .at = t->span.at};
+		p->blocks += kind == 'B';
+		return;
+	}
+	p->lost++;
+	if (!p->panic)
+		diag_error(p->diag, t->span.at, "brackets nest deeper than %d", PARSE_MAX_NESTING);
+	t->token = TOK_HIR_error;
+}
+
+/* Is the brace one around statements? */
+static bool opens_block(const struct parser *p)
+{
+	if (p->mode == MODE_BODY || in_bracket(p))
+		return false;
+	switch (p->lead.token) {
+	case TOK_PROGRAM:
+	case TOK_FOR:
+	case TOK_IF:
+	case TOK_ELSE:
+	case TOK_SCHEDULE:
+		return true;
+	case TOK_NAME: /* perhaps a misspelt one of these */
+	case TOK_LBRACE:
+		return lex_ends_line(p->cursor);
+	}
+	return false;
+}
+
+static void close_brace(struct parser *p, struct parse_token *t, bool first_on_line)
+{
+	int open = find_open(p, '{', 'I');
+	if (p->lost) {
+		p->lost--;
+	} else if (open >= 0) {
+		p->brackets = (unsigned)open;
+	} else if (p->blocks) {
+		drop_brackets(p);
+		p->brackets--;
+		p->blocks--;
+		t->token = TOK_BLOCK_CLOSE;
+	} else if (p->mode == MODE_BODY && first_on_line) {
+		drop_brackets(p);
+		p->mode = MODE_SECTIONS;
+		t->token = TOK_CONTAINER_CLOSE;
+	}
+}
+
+static void close_other(struct parser *p, char kind, char other)
+{
+	int open = find_open(p, kind, other);
+	if (p->lost)
+		p->lost--;
+	else if (open >= 0)
+		p->brackets = (unsigned)open;
+}
+
+static void match_brackets(struct parser *p, struct parse_token *t, bool first_on_line)
+{
+	switch (t->token) {
+	case TOK_LPAREN:
+		open_bracket(p, t, p->last.token == TOK_REDUCE ? 'R' : '(');
+		break;
+	case TOK_MESH_OPEN:
+		open_bracket(p, t, '(');
+		break;
+	case TOK_LBRACKET:
+		open_bracket(p, t, '[');
+		break;
+	case TOK_LBRACE:
+		if (opens_block(p)) {
+			t->token = TOK_BLOCK_OPEN;
+			open_bracket(p, t, 'B');
+		} else {
+			open_bracket(p, t, p->last.token == TOK_ID ? 'I' : '{');
+		}
+		break;
+	case TOK_RPAREN:
+		close_other(p, '(', 'R');
+		break;
+	case TOK_RBRACKET:
+		close_other(p, '[', '[');
+		break;
+	case TOK_RBRACE:
+		close_brace(p, t, first_on_line);
+		break;
+	case TOK_RBRACE_SUFFIX:
+		close_other(p, '{', 'I');
+		break;
+	}
+}
+
+/* Lines */
+
+static bool begins_with_operator(const unsigned char *c)
+{
+	return (*c == '=' || *c == '+' || *c == '-' || *c == '*' || *c == '/' || *c == '%' || *c == '<' ||
+	        *c == '>' || (*c == '!' && c[1] == '='));
+}
+
+/* At the end of a line inside brackets: does the next line show that one was not closed? */
+static bool is_unclosed(const struct parser *p)
+{
+	uint32_t column, word;
+	const unsigned char *c = lex_peek_line(p, &column);
+	if (p->mode == MODE_SECTIONS || c >= p->limit)
+		return true;
+	if (*c == '}')
+		return find_open(p, '{', 'I') < 0;
+	if (p->mode == MODE_BODY)
+		return *c != ')' && *c != ']' && !begins_with_operator(c) &&
+		       column <= p->column[p->columns - 1];
+
+	const unsigned char *after = lex_peek_word(p, c, &word);
+	bool defines =
+	    (*after == '=' && after[1] != '=') || *after == ':' || (*after == '<' && after[1] == '-');
+	if (word && word < WORD_LAST_KEYWORD)
+		return lex_words[word].lead && *after != '=' && *after != ',' && *after != ')' &&
+		       *after != '}';
+	return p->panic && after > c && defines;
+}
+
+static bool ends_statement(struct parser *p)
+{
+	switch (p->last.token) {
+	case 0:
+	case TOK_NEWLINE:
+	case TOK_BLOCK_OPEN:
+		return false;
+	case TOK_SEMICOLON:
+		if (!p->panic)
+			return false;
+	}
+	if (in_bracket(p) && is_unclosed(p)) {
+		drop_brackets(p);
+		p->lost = 0;
+	}
+	if (in_bracket(p) || p->lost)
+		return false;
+	uint32_t column;
+	return p->mode != MODE_BODY || !begins_with_operator(lex_peek_line(p, &column));
+}
+
+/* Puts t back and gives a token without text in its place. */
+static void put_before(struct parser *p, struct parse_token *t, int token)
+{
+	p->stash = *t;
+	p->stashed = true;
+	t->token = token;
+	t->span.end = t->span.at;
+}
+
+/* The first token of a line of the body: INDENT or DEDENT where its column is a new one. */
+static void indent(struct parser *p, struct parse_token *t)
+{
+	uint32_t column = t->span.at - t->line_start, *top = &p->column[p->columns - 1];
+	bool closes = t->token == TOK_RBRACE && !in_bracket(p);
+	if (p->columns > 1 && (column < *top || closes)) {
+		p->columns--;
+		if (!closes && column > top[-1]) {
+			if (!p->panic)
+				diag_error(p->diag, t->span.at,
+				           "this line begins in column %u: no open block does", column + 1);
+			t->line_start = t->span.at - top[-1];
+		}
+		put_before(p, t, TOK_DEDENT);
+	} else if (column > *top && !closes) {
+		if (p->columns < PARSE_MAX_NESTING) {
+			top[1] = column;
+			p->columns++;
+			put_before(p, t, TOK_INDENT);
+			return;
+		}
+		if (!p->panic)
+			diag_error(p->diag, t->span.at, "blocks nest deeper than %d", PARSE_MAX_NESTING);
+		t->token = TOK_HIR_error;
+	}
+}
+
+/* What is still open at the end of the text is closed there. */
+static void close_all(struct parser *p, struct parse_token *t)
+{
+	static const char unclosed[] = "this '{' is never closed";
+	switch (p->last.token) {
+	case 0:
+	case TOK_NEWLINE:
+	case TOK_BLOCK_OPEN:
+	case TOK_SEMICOLON:
+	case TOK_INDENT:
+	case TOK_DEDENT:
+		break;
+	default:
+		drop_brackets(p);
+		p->lost = 0;
+		t->token = TOK_NEWLINE;
+		return;
+	}
+	if (p->mode == MODE_BODY && p->columns > 1) {
+		p->columns--;
+		t->token = TOK_DEDENT;
+	} else if (p->mode == MODE_BODY) {
+		diag_error(p->diag, p->container_at, unclosed);
+		p->mode = MODE_SECTIONS;
+		t->token = TOK_CONTAINER_CLOSE;
+	} else if (p->blocks) {
+		drop_brackets(p);
+		diag_error(p->diag, p->bracket[p->brackets - 1].at, unclosed);
+		p->brackets--;
+		p->blocks--;
+		t->token = TOK_BLOCK_CLOSE;
+	}
+}
+
+/* Tokens for the grammar */
+
+static void next(struct parser *p, struct parse_token *t)
+{
+	bool first_on_line = p->at_lead;
+	do {
+		if (p->stashed) {
+			*t = p->stash;
+			p->stashed = false;
+		} else {
+			t->value = 0;
+			t->token = lex_scan(p, t);
+		}
+	} while (t->token == TOK_NEWLINE && !ends_statement(p));
+
+	if (t->token == 0)
+		close_all(p, t);
+	else if (p->mode == MODE_BODY && p->at_lead)
+		indent(p, t);
+	match_brackets(p, t, first_on_line);
+
+	switch (t->token) {
+	case TOK_CONTAINER:
+		p->mode = MODE_BODY;
+		p->container_at = t->span.end - 1;
+		p->column[0] = t->span.at - t->line_start;
+		p->columns = 1;
+		break;
+	case TOK_NEWLINE:
+	case TOK_INDENT:
+	case TOK_DEDENT:
+	case TOK_BLOCK_CLOSE:
+	case TOK_CONTAINER_CLOSE:
+	case 0:
+		p->at_lead = true;
+		p->last = *t;
+		return;
+	}
+	if (p->at_lead) {
+		p->lead = *t;
+		p->lead_blocks = p->blocks;
+		p->lead_columns = p->columns;
+	}
+	p->at_lead = t->token == TOK_BLOCK_OPEN || (t->token == TOK_SEMICOLON && !in_bracket(p));
+	p->last = *t;
+}
+
+/* At the end of a line of the body: does a block begin below it? */
+static bool deeper_follows(const struct parser *p)
+{
+	uint32_t column;
+	lex_peek_line(p, &column);
+	return p->mode == MODE_BODY && column > p->column[p->columns - 1];
+}
+
+/* Goes to the end of the statement that lead begins, over the blocks in it. */
+static void skip(struct parser *p, struct parse_token *t)
+{
+	unsigned blocks = p->lead_blocks, columns = p->lead_columns;
+	for (;;) {
+		next(p, t);
+		if (t->token == 0 || t->token == TOK_CONTAINER_CLOSE || p->blocks < blocks)
+			break;
+		if (p->blocks > blocks || p->columns > columns || p->lost)
+			continue;
+		if (t->token == TOK_NEWLINE) {
+			if (!deeper_follows(p))
+				break;
+		} else if (t->token == TOK_DEDENT && !(p->stashed && p->stash.token == TOK_BODY_ELSE)) {
+			t->token = p->last.token = TOK_NEWLINE;
+			break;
+		}
+	}
+	p->panic = false;
+}
+
+void lines_panic(struct parser *p)
+{
+	struct parse_token over;
+	switch (p->last.token) {
+	case TOK_NEWLINE: /* the statement ends here, but for a block below it */
+		if (deeper_follows(p)) {
+			p->panic = true;
+			skip(p, &over);
+		}
+		break;
+	case TOK_DEDENT:
+	case TOK_BLOCK_CLOSE:
+	case TOK_CONTAINER_CLOSE:
+	case 0:
+		break;
+	default:
+		p->panic = true;
+	}
+}
+
+int hir_lex(HIR_STYPE *value, struct parse_span *at, struct parser *p)
+{
+	struct parse_token t;
+	if (p->panic)
+		skip(p, &t);
+	else
+		next(p, &t);
+	*at = t.span;
+	if (t.token == TOK_INT || t.token == TOK_HIRC_HEADER)
+		value->TOK_INT = t.value;
+	else
+		value->TOK_NAME = (uint32_t)t.value;
+	if (t.token == TOK_HIR_error)
+		lines_panic(p);
+	return t.token;
+}

@@ -1,0 +1,98 @@
+/* nvfuser: what the files that read %HostIrContainer share.
+ *
+ *     sema_nvfuser.c  order of the steps, statements
+ *     sema_collect.c  what the container holds: tensors, numbered statements
+ *     sema_hirc.c     the section `Hirc 1 :`
+ *     sema_printed.c  types from printed ids and TransformPrinter */
+#ifndef HIRC_PARSE_NVFUSER_H
+#define HIRC_PARSE_NVFUSER_H
+#include "ir/printed.h"
+#include "parse/sema_internal.h"
+
+/* A tensor of the container, by its name T0. */
+struct nv_tensor {
+	name_id name;
+	name_id given; /* by `name T0 = X`; 0: none */
+	ast_id node;   /* its first TENSOR */
+	ast_id size;   /* of its ALLOCATE; 0: none */
+	ast_id block;  /* TRANSFORMS; 0: none */
+	ast_id attrs;  /* ATTRS of `attr T0 {…}`; 0: none */
+	ast_id init;   /* of `input T0 = …`; 0: none */
+	uint8_t input, output;
+	uint8_t reduce; /* enum reduce_op of its partial axes */
+	uint8_t open;	/* attr layout=open */
+	int8_t inout;	/* attr inout=…; -1: not said */
+	mesh_id mesh;	/* attr mesh=…; 0: not said */
+	type_id type;
+	uint32_t number_at; /* its axis_n axis numbers, in reader.number */
+	uint32_t named;	    /* chain of axis numbers that selects name: entry of reader.named + 1; 0: none */
+	value_id value;	    /* once it is defined */
+	region_id region;   /* that its definition stands in */
+};
+
+enum nv_issue { ISSUE_BY_TEXT, ISSUE_HERE, ISSUE_POST };
+
+/* A Communication, transfer or EndCoalescing, by its number. */
+struct nv_statement {
+	int64_t number;
+	ast_id node;	/* the COMM or COMM_REF that is met first */
+	uint32_t count; /* how often it stands as a statement */
+	name_id given;
+	ast_id attrs;
+	uint8_t issue; /* enum nv_issue */
+	op_id op;      /* once it is defined */
+};
+
+struct nv_fact { /* of an index or stream handle, by its number */
+	uint64_t number;
+	name_id name;
+	uint32_t at;
+};
+
+struct nv_named {
+	int32_t number;
+	uint32_t next; /* entry + 1 */
+};
+
+struct nv_pending { /* an operand that names a statement not met yet */
+	uint32_t operand;
+	uint32_t statement;
+};
+
+struct nv_mesh { /* a DeviceMesh{…} as it is written */
+	uint32_t at, length;
+	mesh_id mesh;
+};
+
+struct nv_reader {
+	struct sema *s;
+	VEC(struct nv_tensor) tensor;
+	VEC(uint32_t) tensor_of; /* by name_id: entry + 1 */
+	VEC(struct nv_statement) statement; /* sorted by number */
+	VEC(struct nv_fact) index_name, index_kind, handle_name; /* sorted by number */
+	VEC(struct nv_named) named;
+	VEC(int32_t) number;
+	VEC(struct nv_pending) pending;
+	VEC(struct nv_mesh) mesh;
+	name_id program_name, program_mesh; /* of `attr program {…}`; 0: not said */
+	bool no_mesh;			    /* mesh=0 */
+};
+
+/* ---- sema_collect.c */
+/* All tensors and numbered statements of the header and the body. */
+void nv_collect(struct nv_reader *r, ast_id container);
+struct nv_tensor *nv_find_tensor(struct nv_reader *r, name_id name); /* NULL: none */
+struct nv_statement *nv_find_statement(struct nv_reader *r, int64_t number);
+/* The value of a key of a call or COMM; 0: absent. */
+ast_id nv_key(struct nv_reader *r, ast_id call, const char *key);
+
+/* ---- sema_hirc.c */
+void nv_declarations(struct nv_reader *r, ast_id section); /* before the body is read */
+void nv_facts(struct nv_reader *r, ast_id section);	   /* what refers to tensors and statements */
+const struct nv_fact *nv_find_fact(const struct nv_fact *list, uint32_t n, uint64_t number);
+
+/* ---- sema_printed.c */
+/* The tensor's type and axis numbers. Always gives a type; reports. */
+void nv_type(struct nv_reader *r, struct nv_tensor *t);
+
+#endif

@@ -1,0 +1,125 @@
+/* sema: entry of the semantic step, and -D.
+ *
+ * Order: the declarations of the file, -D taking the place of defaults; then the program or the
+ * container. `np` is predefined. */
+#include "parse/sema.h"
+#include "parse/sema_internal.h"
+#include <stdio.h>
+#include <string.h>
+
+name_id sema_name(const struct sema *s, ast_id id)
+{
+	if (s->a->names == s->m->names)
+		return ast_at(s->a, id)->name;
+	return names_intern_z(s->m->names, ast_text(s->a, id));
+}
+
+struct sema_define *sema_find_define(const struct sema *s, const char *name)
+{
+	struct sema_define *found = NULL;
+	for (unsigned i = 0; i < s->options->define_n; i++)
+		if (!strcmp(s->options->define[i].name, name)) {
+			s->options->define[i].used = true;
+			found = &s->options->define[i]; /* the last one counts */
+		}
+	return found;
+}
+
+expr_id sema_define_expr(struct sema *s, const struct sema_define *define, uint32_t at)
+{
+	struct buf text = {0};
+	buf_printf(&text, "const value = %s\n", define->text);
+	char name[64];
+	snprintf(name, sizeof name, "-D %.50s", define->name);
+	struct source *source = source_from_text(name, text.at, (uint32_t)text.n);
+	struct source *outer_source = diag_set_source(s->d, source);
+	unsigned before = diag_error_count(s->d);
+	struct ast *a = ast_parse(s->d, source), *outer = s->a;
+	expr_id e = 0;
+	if (diag_error_count(s->d) == before) {
+		ast_id decl = ast_child(a, a->root, 0);
+		s->a = a;
+		if (decl && ast_at(a, decl)->kind == AST_CONST)
+			e = sema_expr(s, ast_child(a, decl, 0));
+		s->a = outer;
+	}
+	diag_set_source(s->d, outer_source);
+	if (!e)
+		diag_note(s->d, at, "the value of '%s' comes from -D", define->name);
+	ast_free(a);
+	source_free(source);
+	buf_free(&text);
+	return e;
+}
+
+static void predefine_np(struct sema *s)
+{
+	int64_t np = s->options->np > 0 ? s->options->np : 1;
+	sema_define_scalar(s, names_intern_z(s->m->names, "np"), SCOPE_CONST, expr_const(s->m, np), DIAG_NOWHERE);
+}
+
+static void collect_index_definitions(struct sema *s, ast_id container)
+{
+	for ast_each(s->a, section, container)
+		if (ast_at(s->a, section)->kind == AST_SECTION)
+			for ast_each(s->a, line, section)
+				if (ast_at(s->a, line)->kind == AST_INDEX_DEF)
+					vec_push(&s->index_def, line);
+}
+
+static void build_file(struct sema *s)
+{
+	ast_id program = 0;
+	for ast_each(s->a, child, s->a->root) {
+		uint8_t kind = ast_at(s->a, child)->kind;
+		if (kind == AST_PROGRAM || kind == AST_CONTAINER) {
+			if (program) {
+				diag_error(s->d, ast_at(s->a, child)->at, "a file holds one program");
+				diag_note(s->d, ast_at(s->a, program)->at, "the first is here; put a line `# -----` between programs and use --split-input-file");
+				return;
+			}
+			program = child;
+		}
+	}
+	for ast_each(s->a, child, s->a->root) {
+		const struct ast_node *n = ast_at(s->a, child);
+		if (n->kind == AST_PARAM || n->kind == AST_CONST || n->kind == AST_MESH || n->kind == AST_GROUP)
+			sema_declaration(s, child);
+	}
+	if (!program) {
+		if (!diag_error_count(s->d)) {
+			diag_error(s->d, DIAG_NOWHERE, "the file holds no program");
+			diag_note(s->d, DIAG_NOWHERE, "write `program NAME on MESH { … }`");
+		}
+		return;
+	}
+	if (ast_at(s->a, program)->kind == AST_PROGRAM) {
+		sema_program(s, program);
+	} else {
+		collect_index_definitions(s, program);
+		sema_container(s, s->a->root, program);
+	}
+}
+
+struct module *sema_build(struct diag *d, struct ast *a, const struct sema_options *options)
+{
+	unsigned before = diag_error_count(d);
+	struct sema s = {.d = d, .a = a, .options = options, .m = module_new(a->names)};
+	s.m->source = a->source;
+	s.region = s.m->body;
+	predefine_np(&s);
+	build_file(&s);
+	a->names = NULL;
+	vec_free(&s.entry);
+	vec_free(&s.scalar_of);
+	vec_free(&s.tensor_of);
+	vec_free(&s.statement_of);
+	vec_free(&s.output_at);
+	vec_free(&s.later_at);
+	vec_free(&s.index_def);
+	if (diag_error_count(d) > before) {
+		module_free(s.m);
+		return NULL;
+	}
+	return s.m;
+}

@@ -1,0 +1,24 @@
+/* sema: from AST to IR.
+ *
+ * Resolves names, types, layouts and effects; reports what does not hold. Both surfaces give the
+ * same IR. */
+#ifndef HIRC_PARSE_SEMA_H
+#define HIRC_PARSE_SEMA_H
+#include "ir/ir.h"
+#include "parse/ast.h"
+
+struct sema_define { /* one -D name=text */
+	const char *name, *text;
+	bool used; /* set when a program had the name */
+};
+
+struct sema_options {
+	struct sema_define *define;
+	unsigned define_n;
+	int64_t np; /* --np or the launcher's size; 0: the file's default */
+};
+
+/* Takes over the AST's names. NULL when an error was reported. */
+struct module *sema_build(struct diag *d, struct ast *a, const struct sema_options *options);
+
+#endif

@@ -1,0 +1,177 @@
+/* sema_collect: one look over a container before its statements are read.
+ *
+ * The layout of a tensor depends on what stands elsewhere: the size= of its ALLOCATE, the axes that a
+ * HirAliasSelect names, whether it is returned; and whether a transfer is issued where it is printed
+ * first depends on where it is printed again. */
+#include "parse/nvfuser.h"
+#include <string.h>
+
+struct nv_tensor *nv_find_tensor(struct nv_reader *r, name_id name)
+{
+	uint32_t at = name < r->tensor_of.n ? r->tensor_of.at[name] : 0;
+	return at ? &r->tensor.at[at - 1] : NULL;
+}
+
+ast_id nv_key(struct nv_reader *r, ast_id call, const char *key)
+{
+	for ast_each(r->s->a, child, call)
+		if (ast_at(r->s->a, child)->kind == AST_KEY && !strcmp(ast_text(r->s->a, child), key))
+			return ast_at(r->s->a, child)->first;
+	return 0;
+}
+
+/* Whether two prints of a tensor show the same axes. */
+static bool same_print(const struct ast *a, ast_id x, ast_id y)
+{
+	const struct ast_node *m = ast_at(a, x), *n = ast_at(a, y);
+	if (m->end - m->at == n->end - n->at && !memcmp(a->source->text + m->at, a->source->text + n->at, m->end - m->at))
+		return true;
+	for (unsigned leaf = 2; leaf < 4; leaf++)
+		if (ast_at(a, ast_child(a, x, leaf))->name != ast_at(a, ast_child(a, y, leaf))->name)
+			return false;
+	ast_id i = ast_at(a, m->first)->first, k = ast_at(a, n->first)->first;
+	while (i && k && ast_at(a, i)->name == ast_at(a, k)->name) {
+		i = ast_at(a, i)->next;
+		k = ast_at(a, k)->next;
+	}
+	return !i && !k;
+}
+
+static struct nv_tensor *note_tensor(struct nv_reader *r, ast_id node)
+{
+	struct sema *s = r->s;
+	const struct ast_node *n = ast_at(s->a, node);
+	struct nv_tensor *t = nv_find_tensor(r, n->name);
+	if (t) {
+		if (!same_print(s->a, t->node, node)) {
+			diag_error(s->d, n->at, "%s is printed with other axes than before", ast_text(s->a, node));
+			diag_note(s->d, ast_at(s->a, t->node)->at, "it is printed first here");
+		}
+		return t;
+	}
+	while (r->tensor_of.n <= n->name)
+		vec_push(&r->tensor_of, 0);
+	vec_push(&r->tensor, (struct nv_tensor){.name = n->name, .node = node, .inout = -1});
+	r->tensor_of.at[n->name] = r->tensor.n;
+	return &r->tensor.at[r->tensor.n - 1];
+}
+
+static void note_statement(struct nv_reader *r, ast_id node, bool stands)
+{
+	vec_push(&r->statement, (struct nv_statement){.number = ast_at(r->s->a, node)->value.i, .node = node, .count = stands});
+}
+
+/* HirAliasSelect( T0, axis = iS1{8}, index = i ) */
+static void note_select(struct nv_reader *r, ast_id call)
+{
+	struct ast *a = r->s->a;
+	ast_id from = ast_at(a, call)->first, axis = nv_key(r, call, "axis");
+	if (!from || ast_at(a, from)->kind != AST_TENSOR || !axis || ast_at(a, axis)->kind != AST_ID)
+		return;
+	struct nv_tensor *t = note_tensor(r, from);
+	vec_push(&r->named, (struct nv_named){.number = (int32_t)ast_at(a, axis)->value.i, .next = t->named});
+	t->named = r->named.n;
+}
+
+static void collect(struct nv_reader *r, ast_id id)
+{
+	struct ast *a = r->s->a;
+	const struct ast_node *n = ast_at(a, id);
+	switch (n->kind) {
+	case AST_TENSOR:
+		note_tensor(r, id);
+		return;
+	case AST_DEF: {
+		ast_id target = ast_at(a, n->first)->first, call = ast_child(a, id, 1);
+		if (target && ast_at(a, target)->kind == AST_TENSOR && call && ast_at(a, call)->kind == AST_CALL && !strcmp(ast_text(a, call), "ALLOCATE")) {
+			struct nv_tensor *t = note_tensor(r, target);
+			if (!t->size)
+				t->size = nv_key(r, call, "size");
+		}
+		break;
+	}
+	case AST_CALL:
+		if (!strcmp(ast_text(a, id), "HirAliasSelect"))
+			note_select(r, id);
+		break;
+	case AST_DO:
+		if (n->first && ast_at(a, n->first)->kind == AST_COMM)
+			note_statement(r, n->first, true);
+		break;
+	case AST_COMM:
+	case AST_COMM_REF:
+		note_statement(r, id, false);
+		break;
+	default:
+		break;
+	}
+	for ast_each(a, child, id)
+		collect(r, child);
+}
+
+static int compare_statements(const void *a, const void *b)
+{
+	const struct nv_statement *x = a, *y = b;
+	if (x->number != y->number)
+		return x->number < y->number ? -1 : 1;
+	return (x->node > y->node) - (x->node < y->node);
+}
+
+static void merge_statements(struct nv_reader *r)
+{
+	uint32_t n = 0;
+	if (r->statement.n)
+		qsort(r->statement.at, r->statement.n, sizeof *r->statement.at, compare_statements);
+	for (uint32_t i = 0; i < r->statement.n; i++) {
+		if (n && r->statement.at[n - 1].number == r->statement.at[i].number)
+			r->statement.at[n - 1].count += r->statement.at[i].count;
+		else
+			r->statement.at[n++] = r->statement.at[i];
+	}
+	r->statement.n = n;
+}
+
+struct nv_statement *nv_find_statement(struct nv_reader *r, int64_t number)
+{
+	uint32_t low = 0, high = r->statement.n;
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+		if (r->statement.at[mid].number == number)
+			return &r->statement.at[mid];
+		if (r->statement.at[mid].number < number)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return NULL;
+}
+
+void nv_collect(struct nv_reader *r, ast_id container)
+{
+	struct ast *a = r->s->a;
+	for (unsigned side = 0; side < 2; side++)
+		for ast_each(a, tensor, ast_child(a, container, side)) {
+			if (ast_at(a, tensor)->kind != AST_TENSOR)
+				continue;
+			struct nv_tensor *t = note_tensor(r, tensor);
+			uint8_t *flag = side ? &t->output : &t->input;
+			if (*flag)
+				diag_error(r->s->d, ast_at(a, tensor)->at, "%s is listed twice", ast_text(a, tensor));
+			*flag = 1;
+		}
+	collect(r, ast_child(a, container, 2));
+	merge_statements(r);
+	for ast_each(a, section, container) {
+		if (ast_at(a, section)->kind != AST_SECTION || strcmp(ast_text(a, section), "TransformPrinter"))
+			continue;
+		for ast_each(a, block, section) {
+			ast_id tensor = ast_at(a, block)->kind == AST_TRANSFORMS ? ast_at(a, block)->first : 0;
+			struct nv_tensor *t = tensor ? nv_find_tensor(r, ast_at(a, tensor)->name) : NULL;
+			if (!t) /* the dump of a whole fusion may print others */
+				continue;
+			if (t->block)
+				diag_error(r->s->d, ast_at(a, tensor)->at, "%s has two TransformPrinter blocks", ast_text(a, tensor));
+			t->block = block;
+		}
+	}
+}

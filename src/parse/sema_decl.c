@@ -1,0 +1,291 @@
+/* sema_decl: params, consts, meshes and groups. */
+#include "parse/sema_internal.h"
+#include <string.h>
+
+static void declare_param(struct sema *s, ast_id decl)
+{
+	const struct ast_node *n = ast_at(s->a, decl);
+	name_id name = n->name;
+	ast_id value = ast_child(s->a, decl, 0), as = ast_child(s->a, decl, 1);
+	struct sema_define *define = sema_find_define(s, names_text(s->m->names, name));
+	struct param p = {.number = sema_numbered(s, name, 'i'), .at = n->at};
+	p.name = p.number >= 0 ? 0 : name;
+	int64_t k;
+	if (value && ast_at(s->a, value)->kind != AST_NONE) {
+		if (!sema_const(s, value, &k))
+			return;
+		p.has_value = true;
+		p.value = k;
+	}
+	if (as) {
+		int32_t number = sema_numbered(s, ast_at(s->a, as)->name, 'i');
+		if (number < 0)
+			diag_error(s->d, ast_at(s->a, as)->at, "a param's number is written iN, as in `param t = 8192 as i0`");
+		p.number = number;
+	}
+	if (define) {
+		expr_id e = sema_define_expr(s, define, n->at);
+		if (!e)
+			return;
+		if (!expr_is_const(s->m, e, &k)) { /* an expression stands for the name */
+			sema_define_scalar(s, name, SCOPE_LET, e, n->at);
+			return;
+		}
+		p.has_value = p.set_by_user = true;
+		p.value = k;
+	}
+	param_id id = ir_param_add(s->m, p.name, n->at);
+	s->m->param.at[id] = p;
+	sema_define_scalar(s, name, SCOPE_PARAM, id, n->at);
+	if (as && ast_at(s->a, as)->name != name)
+		sema_define_scalar(s, ast_at(s->a, as)->name, SCOPE_PARAM, id, ast_at(s->a, as)->at);
+}
+
+static void declare_const(struct sema *s, ast_id decl)
+{
+	const struct ast_node *n = ast_at(s->a, decl);
+	struct sema_define *define = sema_find_define(s, ast_text(s->a, decl));
+	ast_id value = ast_child(s->a, decl, 0);
+	if (!strcmp(ast_text(s->a, decl), "np") && s->options->np > 0 && !define) {
+		sema_define_scalar(s, n->name, SCOPE_CONST, expr_const(s->m, s->options->np), n->at);
+		return; /* the launcher's size or --np; predefined already */
+	}
+	expr_id e = define ? sema_define_expr(s, define, n->at) : sema_expr(s, value);
+	if (!e)
+		return;
+	if (!expr_is_const(s->m, e, NULL)) {
+		diag_error(s->d, n->at, "const '%s' is not constant", ast_text(s->a, decl));
+		diag_note(s->d, n->at, "consts are computed from numbers, other consts and np; a param stays symbolic");
+		return;
+	}
+	const struct scope_entry *old = sema_find_scalar(s, n->name);
+	if (old && old->at == DIAG_NOWHERE) { /* np: the file's default */
+		struct scope_entry *x = &s->entry.at[old - s->entry.at];
+		x->id = e;
+		x->at = n->at;
+		return;
+	}
+	sema_define_scalar(s, n->name, SCOPE_CONST, e, n->at);
+}
+
+struct device_list {
+	VEC(uint32_t) id;
+	uint32_t size[IR_MAX_MESH_AXES];
+	unsigned rank;
+};
+
+static bool push_device(struct sema *s, struct device_list *l, int64_t device, uint32_t at)
+{
+	if (device < 0 || device >= IR_MAX_DEVICES) {
+		diag_error(s->d, at, "a device id is a number from 0 to %d", IR_MAX_DEVICES - 1);
+		return false;
+	}
+	if (l->id.n >= IR_MAX_DEVICES) {
+		diag_error(s->d, at, "a mesh has at most %d devices", IR_MAX_DEVICES);
+		return false;
+	}
+	vec_push(&l->id, (uint32_t)device);
+	return true;
+}
+
+/* Reads nested braces; every list at one depth must be equally long. */
+static bool read_devices(struct sema *s, ast_id devices, unsigned depth, struct device_list *l)
+{
+	uint32_t count = 0;
+	uint32_t at = ast_at(s->a, devices)->at;
+	if (depth >= IR_MAX_MESH_AXES) {
+		diag_error(s->d, at, "a mesh has at most %d axes", IR_MAX_MESH_AXES);
+		return false;
+	}
+	for ast_each(s->a, child, devices) {
+		const struct ast_node *n = ast_at(s->a, child);
+		int64_t from, to;
+		if (n->kind == AST_DEVICES) {
+			if (!read_devices(s, child, depth + 1, l))
+				return false;
+			count++;
+		} else if (n->kind == AST_RANGE) {
+			if (!sema_const(s, ast_child(s->a, child, 0), &from) || !sema_const(s, ast_child(s->a, child, 1), &to))
+				return false;
+			if (from < 0 || to < from || to > IR_MAX_DEVICES) {
+				diag_error(s->d, n->at, "a device range goes from a smaller to a larger id below %d", IR_MAX_DEVICES);
+				return false;
+			}
+			/* {0..7} lists 0 to 7, both included: it is a list of members, not a loop */
+			for (int64_t k = from; k <= to; k++, count++)
+				if (!push_device(s, l, k, n->at))
+					return false;
+		} else {
+			if (!sema_const(s, child, &from) || !push_device(s, l, from, n->at))
+				return false;
+			count++;
+		}
+	}
+	if (!count) {
+		diag_error(s->d, at, "a mesh has at least one device");
+		return false;
+	}
+	if (depth >= l->rank)
+		l->rank = depth + 1;
+	if (!l->size[depth]) {
+		l->size[depth] = count;
+	} else if (l->size[depth] != count) {
+		diag_error(s->d, at, "rows of a mesh are equally long: %u devices here, %u before", count, l->size[depth]);
+		return false;
+	}
+	return true;
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+	const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	return (x > y) - (x < y);
+}
+
+static bool has_repeated_device(struct sema *s, const uint32_t *id, uint32_t n, uint32_t at)
+{
+	uint32_t *sorted = mem_alloc(sizeof *sorted * (n ? n : 1));
+	bool repeated = false;
+	memcpy(sorted, id, sizeof *sorted * n);
+	qsort(sorted, n, sizeof *sorted, compare_ids);
+	for (uint32_t i = 1; i < n && !repeated; i++)
+		if (sorted[i] == sorted[i - 1]) {
+			diag_error(s->d, at, "device %u stands twice in the mesh", sorted[i]);
+			repeated = true;
+		}
+	free(sorted);
+	return repeated;
+}
+
+/* Names of the axes of a mesh that a dump shows without them: x; y, x; z, y, x; … */
+static name_id default_axis_name(struct sema *s, unsigned axis, unsigned rank)
+{
+	static const char *const names[] = {"x", "y", "z", "a3", "a4", "a5", "a6", "a7"};
+	return names_intern_z(s->m->names, names[rank - 1 - axis]);
+}
+
+mesh_id sema_mesh_from_devices(struct sema *s, ast_id devices, name_id name, const name_id *axis_names, unsigned axis_n)
+{
+	struct device_list l = {0};
+	mesh_id id = 0;
+	uint32_t at = ast_at(s->a, devices)->at;
+	if (read_devices(s, devices, 0, &l)) {
+		if (axis_names && axis_n != l.rank) {
+			diag_error(s->d, at, "the mesh names %u axes but lists devices in %u", axis_n, l.rank);
+		} else if (!has_repeated_device(s, l.id.at, l.id.n, at)) {
+			struct mesh x = {.name = name, .rank = (uint8_t)l.rank, .device_count = l.id.n, .device = l.id.at, .at = at};
+			for (unsigned k = 0; k < l.rank; k++) {
+				x.size[k] = l.size[k];
+				x.axis_name[k] = axis_names ? axis_names[k] : default_axis_name(s, k, l.rank);
+			}
+			id = ir_mesh_add(s->m, &x);
+		}
+	}
+	vec_free(&l.id);
+	return id;
+}
+
+static void declare_mesh(struct sema *s, ast_id decl)
+{
+	const struct ast_node *n = ast_at(s->a, decl);
+	ast_id list = ast_child(s->a, decl, 0), devices = ast_child(s->a, decl, 1);
+	name_id axis[IR_MAX_MESH_AXES];
+	int64_t size[IR_MAX_MESH_AXES] = {0}, count = 1;
+	unsigned rank = 0;
+	bool listed = devices && ast_at(s->a, devices)->kind == AST_DEVICES;
+	if (sema_find_mesh(s, n->name)) {
+		diag_error(s->d, n->at, "mesh '%s' is defined twice", ast_text(s->a, decl));
+		diag_note(s->d, s->m->mesh.at[sema_find_mesh(s, n->name)].at, "the first definition is here");
+		return;
+	}
+	for ast_each(s->a, child, list) {
+		const struct ast_node *x = ast_at(s->a, child);
+		if (rank == IR_MAX_MESH_AXES) {
+			diag_error(s->d, x->at, "a mesh has at most %d axes", IR_MAX_MESH_AXES);
+			return;
+		}
+		for (unsigned k = 0; k < rank; k++)
+			if (axis[k] == x->name) {
+				diag_error(s->d, x->at, "mesh axis '%s' stands twice", ast_text(s->a, child));
+				return;
+			}
+		axis[rank] = x->name;
+		if (x->first) {
+			if (!sema_const(s, x->first, &size[rank]))
+				return;
+			if (size[rank] < 1) {
+				diag_error(s->d, ast_at(s->a, x->first)->at, "a mesh axis has at least one device");
+				return;
+			}
+		} else if (!listed) {
+			diag_error(s->d, x->at, "mesh axis '%s' has no size", ast_text(s->a, child));
+			diag_note(s->d, x->at, "write `mesh %s(%s = 2)` or list the devices: `= {0 1}`", ast_text(s->a, decl), ast_text(s->a, child));
+			return;
+		}
+		rank++;
+	}
+	if (listed) {
+		mesh_id id = sema_mesh_from_devices(s, devices, n->name, axis, rank);
+		for (unsigned k = 0; id && k < rank; k++)
+			if (size[k] && size[k] != s->m->mesh.at[id].size[k])
+				diag_error(s->d, n->at, "mesh axis '%s' is %lld long but %u devices are listed along it", names_text(s->m->names, axis[k]), (long long)size[k], s->m->mesh.at[id].size[k]);
+		if (id)
+			s->m->mesh.at[id].at = n->at;
+		return;
+	}
+	struct mesh x = {.name = n->name, .rank = (uint8_t)rank, .at = n->at};
+	for (unsigned k = 0; k < rank; k++) {
+		if (size[k] > IR_MAX_DEVICES || (count *= size[k]) > IR_MAX_DEVICES) {
+			diag_error(s->d, n->at, "a mesh has at most %d devices", IR_MAX_DEVICES);
+			return;
+		}
+		x.axis_name[k] = axis[k];
+		x.size[k] = (uint32_t)size[k];
+	}
+	uint32_t *device = mem_alloc(sizeof *device * (size_t)count);
+	for (uint32_t i = 0; i < (uint32_t)count; i++)
+		device[i] = i;
+	x.device = device;
+	x.device_count = (uint32_t)count;
+	ir_mesh_add(s->m, &x);
+	free(device);
+}
+
+static void declare_group(struct sema *s, ast_id decl)
+{
+	const struct ast_node *n = ast_at(s->a, decl);
+	ast_id devices = ast_child(s->a, decl, 1);
+	int64_t size;
+	team_id members = 0;
+	if (sema_find_group(s, n->name)) {
+		diag_error(s->d, n->at, "group '%s' is defined twice", ast_text(s->a, decl));
+		return;
+	}
+	if (!sema_const(s, ast_child(s->a, decl, 0), &size))
+		return;
+	if (size < 1 || size > IR_MAX_DEVICES) {
+		diag_error(s->d, n->at, "a group has 1 to %d members", IR_MAX_DEVICES);
+		return;
+	}
+	if (devices) {
+		struct device_list l = {0};
+		if (read_devices(s, devices, 0, &l) && !has_repeated_device(s, l.id.at, l.id.n, n->at)) {
+			if (l.id.n != size)
+				diag_error(s->d, n->at, "group '%s' has %lld members but lists %u", ast_text(s->a, decl), (long long)size, l.id.n);
+			members = ir_team_make(s->m, 1, (uint32_t[]){0, l.id.n}, l.id.at);
+		}
+		vec_free(&l.id);
+	}
+	ir_group_add(s->m, n->name, (uint32_t)size, members, n->at);
+}
+
+void sema_declaration(struct sema *s, ast_id decl)
+{
+	switch (ast_at(s->a, decl)->kind) {
+	case AST_PARAM: declare_param(s, decl); break;
+	case AST_CONST: declare_const(s, decl); break;
+	case AST_MESH: declare_mesh(s, decl); break;
+	case AST_GROUP: declare_group(s, decl); break;
+	default: break;
+	}
+}

@@ -1,0 +1,285 @@
+/* sema_expr: index expressions, extents and constants from the AST. */
+#include "parse/sema_internal.h"
+#include <string.h>
+
+static const struct {
+	const char *text;
+	enum expr_kind kind;
+} operators[] = {
+	{"+", EXPR_ADD}, {"-", EXPR_SUB}, {"*", EXPR_MUL}, {"/", EXPR_DIV}, {"%", EXPR_MOD},	{"==", EXPR_EQ}, {"!=", EXPR_NE},
+	{"<", EXPR_LT},	 {"<=", EXPR_LE}, {">", EXPR_GT},  {">=", EXPR_GE}, {"and", EXPR_AND}, {"or", EXPR_OR},
+}, functions[] = {
+	{"ceilDiv", EXPR_CEIL_DIV}, {"floorDiv", EXPR_FLOOR_DIV}, {"min", EXPR_MIN}, {"max", EXPR_MAX},
+};
+
+static const char *const builtins[] = {"axis_index", "size", "device"};
+
+static enum expr_kind function_kind(const char *name)
+{
+	for (unsigned i = 0; i < sizeof functions / sizeof *functions; i++)
+		if (!strcmp(functions[i].text, name))
+			return functions[i].kind;
+	return EXPR_NONE;
+}
+
+static expr_id binary(struct sema *s, ast_id node, enum expr_kind kind, expr_id a, expr_id b)
+{
+	if (!a || !b)
+		return 0;
+	expr_id e = expr_op(s->m, kind, a, b);
+	if (e)
+		return e;
+	int64_t x, y;
+	uint32_t at = ast_at(s->a, node)->at, length = ast_at(s->a, node)->end - at;
+	bool zero = expr_is_const(s->m, b, &y) && y == 0;
+	if (zero && kind != EXPR_ADD && kind != EXPR_SUB && kind != EXPR_MUL)
+		diag_error_span(s->d, at, length, "division by zero");
+	else if (kind == EXPR_DIV && expr_is_const(s->m, a, &x) && expr_is_const(s->m, b, &y)) {
+		diag_error_span(s->d, at, length, "%lld is not divisible by %lld", (long long)x, (long long)y);
+		diag_note(s->d, at, "`/` must divide; use ceilDiv or floorDiv to round");
+	} else
+		diag_error_span(s->d, at, length, "integer overflow: the value does not fit in 64 bits");
+	return 0;
+}
+
+/* A mesh axis by name: of the mesh named, of the program's mesh, or of the only mesh that has it. */
+static bool find_mesh_axis(struct sema *s, ast_id name, ast_id mesh_name, mesh_id *mesh, unsigned *axis)
+{
+	name_id n = sema_name(s, name);
+	if (mesh_name) {
+		*mesh = sema_find_mesh(s, sema_name(s, mesh_name));
+		if (!*mesh) {
+			diag_error(s->d, ast_at(s->a, mesh_name)->at, "unknown mesh '%s'", ast_text(s->a, mesh_name));
+			return false;
+		}
+	} else {
+		*mesh = s->mesh;
+	}
+	int k = *mesh ? mesh_find_axis(&s->m->mesh.at[*mesh], n) : -1;
+	for (mesh_id i = 1; k < 0 && !mesh_name && i < s->m->mesh.n; i++) {
+		k = mesh_find_axis(&s->m->mesh.at[i], n);
+		*mesh = i;
+	}
+	if (k < 0) {
+		struct suggest g = suggest_start(names_text(s->m->names, n));
+		diag_error_span(s->d, ast_at(s->a, name)->at, (uint32_t)strlen(names_text(s->m->names, n)), "unknown mesh axis '%s'", names_text(s->m->names, n));
+		for (mesh_id i = 1; i < s->m->mesh.n; i++)
+			for (unsigned a = 0; a < s->m->mesh.at[i].rank; a++)
+				suggest_try(&g, names_text(s->m->names, s->m->mesh.at[i].axis_name[a]));
+		diag_suggest(s->d, &g);
+		return false;
+	}
+	*axis = (unsigned)k;
+	return true;
+}
+
+static expr_id call(struct sema *s, ast_id e)
+{
+	const char *name = ast_text(s->a, e);
+	uint32_t at = ast_at(s->a, e)->at;
+	unsigned n = 0;
+	for ast_each(s->a, child, e) {
+		n++;
+		if (ast_at(s->a, child)->kind == AST_KEY || ast_at(s->a, child)->kind == AST_ATTRS)
+			n = 99; /* no function has attributes */
+	}
+	ast_id first = ast_child(s->a, e, 0), second = ast_child(s->a, e, 1), third = ast_child(s->a, e, 2);
+	enum expr_kind kind = function_kind(name);
+	if (kind != EXPR_NONE) {
+		if (n != 2) {
+			diag_error(s->d, at, "%s takes two arguments", name);
+			return 0;
+		}
+		expr_id a = sema_expr(s, first);
+		return binary(s, e, kind, a, sema_expr(s, second));
+	}
+	mesh_id mesh;
+	unsigned axis;
+	bool is_device = !strcmp(name, "device");
+	if (is_device || !strcmp(name, "axis_index") || !strcmp(name, "size")) {
+		unsigned least = is_device ? 2 : 1;
+		if (n < least || n > least + 1 || ast_at(s->a, first)->kind != AST_NAME) {
+			diag_error(s->d, at, is_device ? "device takes a mesh axis and an index" : "%s takes a mesh axis", name);
+			return 0;
+		}
+		if (!find_mesh_axis(s, first, is_device ? third : second, &mesh, &axis))
+			return 0;
+		if (is_device)
+			return expr_device(s->m, mesh, axis, sema_expr(s, second));
+		return !strcmp(name, "size") ? expr_const(s->m, s->m->mesh.at[mesh].size[axis]) : expr_axis_index(s->m, mesh, axis);
+	}
+	struct suggest g = suggest_start(name);
+	diag_error_span(s->d, at, (uint32_t)strlen(name), "unknown function '%s' in an index expression", name);
+	for (unsigned i = 0; i < sizeof functions / sizeof *functions; i++)
+		suggest_try(&g, functions[i].text);
+	for (unsigned i = 0; i < sizeof builtins / sizeof *builtins; i++)
+		suggest_try(&g, builtins[i]);
+	diag_suggest(s->d, &g);
+	return 0;
+}
+
+/* A scalar that the nvFuser surface uses and nothing declares: by its definition, its -D, or a
+ * param without a value. */
+static expr_id foreign_scalar(struct sema *s, name_id name, uint32_t at)
+{
+	struct sema_define *define = sema_find_define(s, names_text(s->m->names, name));
+	int64_t value;
+	expr_id e = 0;
+	for (uint32_t i = 0; i < s->index_def.n && !define; i++)
+		if (ast_at(s->a, s->index_def.at[i])->name == name) {
+			ast_id line = s->index_def.at[i];
+			s->index_def.at[i] = s->index_def.at[0]; /* a definition does not use itself */
+			s->index_def.at[0] = line;
+			if (s->depth > IR_MAX_NESTING * 2) {
+				diag_error(s->d, ast_at(s->a, line)->at, "the definition of '%s' uses itself", names_text(s->m->names, name));
+				return 0;
+			}
+			sema_scope_push(s);
+			e = sema_expr(s, ast_child(s->a, line, 0));
+			sema_scope_pop(s);
+			return e;
+		}
+	if (define) {
+		e = sema_define_expr(s, define, at);
+		if (!e || !expr_is_const(s->m, e, &value))
+			return e;
+	}
+	int32_t number = sema_numbered(s, name, 'i');
+	param_id p = ir_param_add(s->m, number >= 0 ? 0 : name, at);
+	s->m->param.at[p].number = number;
+	if (define) {
+		s->m->param.at[p].has_value = s->m->param.at[p].set_by_user = true;
+		s->m->param.at[p].value = value;
+	}
+	/* visible in the whole container */
+	uint32_t depth = s->depth;
+	s->depth = 0;
+	sema_define_scalar(s, name, SCOPE_PARAM, p, at);
+	s->depth = depth;
+	return expr_param(s->m, p);
+}
+
+static expr_id name(struct sema *s, ast_id e)
+{
+	name_id n = sema_name(s, e);
+	const char *text = names_text(s->m->names, n);
+	uint32_t at = ast_at(s->a, e)->at;
+	const struct scope_entry *x = sema_find_scalar(s, n);
+	if (x)
+		switch ((enum scope_kind)x->kind) {
+		case SCOPE_CONST:
+		case SCOPE_LET: return x->id;
+		case SCOPE_PARAM: return expr_param(s->m, x->id);
+		case SCOPE_INDEX: return expr_index(s->m, x->id);
+		default:
+			diag_error_span(s->d, at, (uint32_t)strlen(text), "'%s' is a stream, not a number", text);
+			return 0;
+		}
+	if (!strcmp(text, "rank"))
+		return expr_rank(s->m);
+	if (!strcmp(text, "streams") || !strcmp(text, "numberOfStreams"))
+		return expr_streams(s->m);
+	if (sema_find_tensor(s, n)) {
+		diag_error_span(s->d, at, (uint32_t)strlen(text), "'%s' is a tensor, not a number", text);
+		return 0;
+	}
+	if (s->a->surface == SURFACE_NVFUSER && s->a->names == s->m->names)
+		return foreign_scalar(s, n, at);
+	sema_unknown_scalar(s, n, at);
+	return 0;
+}
+
+expr_id sema_expr(struct sema *s, ast_id e)
+{
+	if (!e)
+		return 0;
+	const struct ast_node *n = ast_at(s->a, e);
+	switch (n->kind) {
+	case AST_INT: return expr_const(s->m, n->value.i);
+	case AST_NAME: return name(s, e);
+	case AST_PAREN: return sema_expr(s, n->first);
+	case AST_CALL: return call(s, e);
+	case AST_UNARY: {
+		bool minus = !strcmp(ast_text(s->a, e), "-");
+		expr_id a = sema_expr(s, n->first);
+		if (!a)
+			return 0;
+		return minus ? binary(s, e, EXPR_SUB, expr_const(s->m, 0), a) : expr_op(s->m, EXPR_NOT, a, 0);
+	}
+	case AST_BINARY: {
+		const char *text = ast_text(s->a, e);
+		ast_id right = ast_at(s->a, n->first)->next;
+		expr_id a = sema_expr(s, n->first), b = sema_expr(s, right);
+		for (unsigned i = 0; i < sizeof operators / sizeof *operators; i++)
+			if (!strcmp(operators[i].text, text))
+				return binary(s, e, operators[i].kind, a, b);
+		return 0;
+	}
+	default:
+		diag_error_span(s->d, n->at, n->end - n->at, "an integer expression is expected here");
+		return 0;
+	}
+}
+
+bool sema_const(struct sema *s, ast_id e, int64_t *out)
+{
+	expr_id x = sema_expr(s, e);
+	if (!x)
+		return false;
+	if (expr_is_const(s->m, x, out))
+		return true;
+	const struct ast_node *n = ast_at(s->a, e);
+	diag_error_span(s->d, n->at, n->end - n->at, "a constant is needed here: consts, np and numbers only");
+	if (s->m->expr.at[x].flags & EXPR_HAS_PARAM)
+		diag_note(s->d, n->at, "params stay symbolic; declare it with `const` instead");
+	return false;
+}
+
+expr_id sema_extent(struct sema *s, ast_id e)
+{
+	expr_id x = sema_expr(s, e), c = x ? expr_canon(s->m, x) : 0;
+	const struct ast_node *n = ast_at(s->a, e);
+	int64_t k;
+	if (x && !c)
+		diag_error_span(s->d, n->at, n->end - n->at, "integer overflow: the extent does not fit in 64 bits");
+	if (c && expr_is_const(s->m, c, &k) && k < 0) {
+		diag_error_span(s->d, n->at, n->end - n->at, "an extent cannot be negative (%lld)", (long long)k);
+		return 0;
+	}
+	if (c && s->m->expr.at[c].flags & (EXPR_HAS_INDEX | EXPR_HAS_RANK)) {
+		diag_error_span(s->d, n->at, n->end - n->at, "an extent is the same on all ranks and in all iterations: no rank, no loop index");
+		return 0;
+	}
+	return c;
+}
+
+bool sema_has_tensor(const struct sema *s, ast_id e)
+{
+	const struct ast_node *n = ast_at(s->a, e);
+	switch (n->kind) {
+	case AST_TENSOR: return true;
+	case AST_NAME: return sema_find_tensor(s, sema_name(s, e)) != 0;
+	case AST_CALL: {
+		const char *text = ast_text(s->a, e);
+		if (n->flags & AST_EXTERN)
+			return true;
+		bool scalar = function_kind(text) != EXPR_NONE;
+		for (unsigned i = 0; i < sizeof builtins / sizeof *builtins; i++)
+			scalar |= !strcmp(builtins[i], text);
+		if (!scalar)
+			return op_by_hir(text) != OP_NONE;
+		for ast_each(s->a, child, e)
+			if (ast_at(s->a, child)->kind != AST_KEY && sema_has_tensor(s, child))
+				return true;
+		return false;
+	}
+	case AST_BINARY:
+	case AST_UNARY:
+	case AST_PAREN:
+		for ast_each(s->a, child, e)
+			if (sema_has_tensor(s, child))
+				return true;
+		return false;
+	default: return false;
+	}
+}

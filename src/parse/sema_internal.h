@@ -1,0 +1,136 @@
+/* sema_internal: what the files of the semantic step share.
+ *
+ *     sema.c          entry, order of the steps, -D
+ *     sema_scope.c    names: tensors, scalars, meshes, statements
+ *     sema_expr.c     index expressions, constants
+ *     sema_decl.c     params, consts, meshes, groups; the Hirc section
+ *     sema_type.c     types, placements, schedule primitives
+ *     sema_stmt.c     statements of the concise surface
+ *     sema_call.c     operations: operands, attributes, result types (both surfaces)
+ *     sema_nvfuser.c  the nvFuser container: tensors with printed domains, statement forms
+ *     sema_printed.c  domains from printed ids and TransformPrinter */
+#ifndef HIRC_PARSE_SEMA_INTERNAL_H
+#define HIRC_PARSE_SEMA_INTERNAL_H
+#include "ir/build.h"
+#include "ir/domain.h"
+#include "ir/expr.h"
+#include "ir/infer.h"
+#include "parse/sema.h"
+
+enum scope_kind { SCOPE_NONE, SCOPE_CONST, SCOPE_PARAM, SCOPE_LET, SCOPE_INDEX, SCOPE_HANDLE };
+
+struct scope_entry {
+	name_id name;
+	uint8_t kind;	/* enum scope_kind */
+	uint32_t depth; /* nesting it was defined at */
+	uint32_t id;	/* expr_id (const, let), param_id, index_id, handle_id */
+	uint32_t at;
+	uint32_t outer; /* entry that it hides, index + 1 */
+};
+
+#define SEMA_BROKEN UINT32_MAX /* in later_at: the definition failed and was reported */
+
+/* Types by their text: programs repeat a few types many times. */
+struct type_cache {
+	uint32_t at, length; /* of the text; length 0: free */
+	type_id type;
+	bool io;
+};
+
+struct sema {
+	struct diag *d;
+	struct ast *a;
+	struct module *m;
+	const struct sema_options *options;
+	VEC(struct scope_entry) entry; /* a stack */
+	VEC(uint32_t) scalar_of;       /* by name_id: top entry index + 1 */
+	VEC(value_id) tensor_of;       /* by name_id */
+	VEC(op_id) statement_of;       /* by name_id: `… as c` */
+	VEC(uint32_t) output_at;       /* by name_id: 1 when the program exports the name */
+	VEC(uint32_t) later_at;	       /* by name_id: offset + 1 of a definition anywhere in the program */
+	VEC(ast_id) index_def;	       /* INDEX_DEF lines of `Index definitions:` */
+	value_id last_value;	       /* the last value whose type got hidden reduction axes, */
+	type_id last_stated;	       /* and its type before */
+	struct type_cache type_cache[256]; /* by hash; emptied when a name is defined in the program */
+	uint32_t depth;		       /* of nested blocks */
+	region_id region;	       /* being filled */
+	mesh_id mesh;		       /* default mesh for axis names in expressions */
+};
+
+/* ---- sema.c */
+/* The name of a node in the module's table (a -D text has a table of its own). */
+name_id sema_name(const struct sema *s, ast_id id);
+/* The -D of a name, marked used; NULL: none. */
+struct sema_define *sema_find_define(const struct sema *s, const char *name);
+/* The expression of a -D text, read where it is used. 0 after reporting. */
+expr_id sema_define_expr(struct sema *s, const struct sema_define *define, uint32_t at);
+
+/* ---- sema_scope.c */
+void sema_scope_push(struct sema *s);
+void sema_scope_pop(struct sema *s);
+/* Defines a scalar name; reports a second definition in the same block and a clash with a tensor is none. */
+bool sema_define_scalar(struct sema *s, name_id name, enum scope_kind kind, uint32_t id, uint32_t at);
+const struct scope_entry *sema_find_scalar(const struct sema *s, name_id name);
+value_id sema_find_tensor(const struct sema *s, name_id name); /* 0: none */
+bool sema_define_tensor(struct sema *s, name_id name, value_id v, uint32_t at);
+op_id sema_find_statement(const struct sema *s, name_id name);
+bool sema_define_statement(struct sema *s, name_id name, op_id op, uint32_t at);
+mesh_id sema_find_mesh(const struct sema *s, name_id name);
+group_id sema_find_group(const struct sema *s, name_id name);
+/* `unknown tensor 'Z'` and a did-you-mean over names of that kind. */
+void sema_unknown_tensor(struct sema *s, name_id name, uint32_t at);
+void sema_unknown_scalar(struct sema *s, name_id name, uint32_t at);
+/* T7 → 7, i3 → 3, c12 → 12 (prefix letter given); -1 for other names. */
+int32_t sema_numbered(const struct sema *s, name_id name, char prefix);
+
+/* ---- sema_expr.c */
+/* An index expression or extent from its AST. 0 after reporting. In the nvFuser surface an unknown
+ * scalar becomes a param without value. */
+expr_id sema_expr(struct sema *s, ast_id e);
+/* The same, which must be a constant (consts and np only). */
+bool sema_const(struct sema *s, ast_id e, int64_t *out);
+/* Whether an expression has a tensor in it, so that it is an operation. */
+bool sema_has_tensor(const struct sema *s, ast_id e);
+/* sema_expr, then expr_canon. */
+expr_id sema_extent(struct sema *s, ast_id e);
+
+/* ---- sema_decl.c */
+void sema_declaration(struct sema *s, ast_id decl); /* PARAM CONST MESH GROUP */
+mesh_id sema_mesh_from_devices(struct sema *s, ast_id devices, name_id name, const name_id *axis_names, unsigned axis_n);
+
+/* ---- sema_type.c */
+/* A TYPE node; io: program input or output (default allocation without stream splits). 0 after
+ * reporting. */
+type_id sema_type(struct sema *s, ast_id type, bool io);
+void sema_schedule(struct sema *s, ast_id schedule);
+
+/* ---- sema_call.c */
+/* Result as the surface states it. type 0: left out. value: the bound value that is written, or 0. */
+struct sema_result {
+	name_id name;
+	type_id type;
+	value_id bound; /* `Y <- …`: the value written */
+	uint32_t at;
+	bool output;
+};
+/* Makes and appends the statement for an expression (CALL, BINARY, NAME, COMM …) with its
+ * results; operands of nested calls become temporaries. as: name of `as c` or 0. Returns 0 after
+ * reporting. The results' values are in out (result_n), may be NULL. */
+op_id sema_call(struct sema *s, ast_id expr, const struct sema_result *result, unsigned result_n, name_id as, uint32_t at, value_id *out);
+/* An operand expression as a use: a tensor (temporaries made as needed) or a scalar. */
+bool sema_operand(struct sema *s, ast_id expr, struct ir_use *out);
+/* The KEY children of a node as attributes, but for those of a list that ends with NULL. */
+bool sema_attrs(struct sema *s, ast_id keys, const char *const *but, attrs_id *out);
+/* A team= list: (0 1) or several slices (0 1)(2 3). */
+bool sema_team(struct sema *s, ast_id team, team_id *out);
+
+/* ---- sema_stmt.c */
+void sema_block(struct sema *s, ast_id block); /* statements of the concise surface */
+void sema_program(struct sema *s, ast_id program);
+/* `random(seed=1)`, `zeros()`, … as an input's data. */
+bool sema_initialiser(struct sema *s, ast_id init, struct input *x);
+
+/* ---- sema_nvfuser.c */
+void sema_container(struct sema *s, ast_id file, ast_id container);
+
+#endif

@@ -1,0 +1,158 @@
+/* sema_scope: name spaces. Tensors; scalars (consts, params, lets, indices, handles) in nested
+ * blocks; meshes and groups; statements. */
+#include "parse/sema_internal.h"
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define by_name(v, name) ((name) < (v)->n ? (v)->at[name] : 0)
+
+#define set_by_name(v, name, x)                                                                              \
+	do {                                                                                                 \
+		while ((v)->n <= (name))                                                                     \
+			vec_push((v), 0);                                                                    \
+		(v)->at[name] = (x);                                                                         \
+	} while (0)
+
+void sema_scope_push(struct sema *s)
+{
+	s->depth++;
+}
+
+/* Scalars of a foreign dump are defined for the whole container (depth 0) wherever they are met, so
+ * they may lie above the entries of the block that ends: those stay, the block's are marked. */
+void sema_scope_pop(struct sema *s)
+{
+	for (uint32_t i = s->entry.n; i-- > 0 && s->depth;) {
+		struct scope_entry *e = &s->entry.at[i];
+		if (e->depth == s->depth) {
+			s->scalar_of.at[e->name] = e->outer;
+			e->depth = UINT32_MAX;
+		} else if (e->depth != 0 && e->depth != UINT32_MAX) {
+			break;
+		}
+		if (i + 1 == s->entry.n && e->depth == UINT32_MAX)
+			s->entry.n--;
+	}
+	s->depth--;
+}
+
+bool sema_define_scalar(struct sema *s, name_id name, enum scope_kind kind, uint32_t id, uint32_t at)
+{
+	uint32_t outer = by_name(&s->scalar_of, name);
+	if (outer) {
+		struct scope_entry *e = &s->entry.at[outer - 1];
+		if (e->depth == s->depth && e->at == DIAG_NOWHERE) { /* a file may state a predefined const */
+			e->at = at;
+			return true;
+		}
+		if (e->depth == s->depth) {
+			diag_error(s->d, at, "'%s' is defined twice", names_text(s->m->names, name));
+			diag_note(s->d, e->at, "the first definition is here");
+			return false;
+		}
+	}
+	if (s->depth)
+		memset(s->type_cache, 0, sizeof s->type_cache);
+	vec_push(&s->entry, (struct scope_entry){.name = name, .kind = (uint8_t)kind, .depth = s->depth, .id = id, .at = at, .outer = outer});
+	set_by_name(&s->scalar_of, name, s->entry.n);
+	return true;
+}
+
+const struct scope_entry *sema_find_scalar(const struct sema *s, name_id name)
+{
+	uint32_t at = by_name(&s->scalar_of, name);
+	return at ? &s->entry.at[at - 1] : NULL;
+}
+
+value_id sema_find_tensor(const struct sema *s, name_id name)
+{
+	return by_name(&s->tensor_of, name);
+}
+
+bool sema_define_tensor(struct sema *s, name_id name, value_id v, uint32_t at)
+{
+	value_id old = by_name(&s->tensor_of, name);
+	if (old) {
+		diag_error(s->d, at, "tensor '%s' is defined twice", names_text(s->m->names, name));
+		diag_note(s->d, s->m->value.at[old].at, "the first definition is here; `%s <- …` writes into it", names_text(s->m->names, name));
+		return false;
+	}
+	set_by_name(&s->tensor_of, name, v);
+	return true;
+}
+
+op_id sema_find_statement(const struct sema *s, name_id name)
+{
+	return by_name(&s->statement_of, name);
+}
+
+bool sema_define_statement(struct sema *s, name_id name, op_id op, uint32_t at)
+{
+	op_id old = by_name(&s->statement_of, name);
+	if (old) {
+		diag_error(s->d, at, "statement '%s' is named twice", names_text(s->m->names, name));
+		diag_note(s->d, s->m->op.at[old].at, "the first is here");
+		return false;
+	}
+	set_by_name(&s->statement_of, name, op);
+	return true;
+}
+
+mesh_id sema_find_mesh(const struct sema *s, name_id name)
+{
+	for (mesh_id i = 1; i < s->m->mesh.n; i++)
+		if (s->m->mesh.at[i].name == name)
+			return i;
+	return 0;
+}
+
+group_id sema_find_group(const struct sema *s, name_id name)
+{
+	for (group_id i = 1; i < s->m->group.n; i++)
+		if (s->m->group.at[i].name == name)
+			return i;
+	return 0;
+}
+
+void sema_unknown_tensor(struct sema *s, name_id name, uint32_t at)
+{
+	const char *text = names_text(s->m->names, name);
+	struct suggest g = suggest_start(text);
+	uint32_t later = by_name(&s->later_at, name);
+	if (later == SEMA_BROKEN)
+		return; /* its definition was reported */
+	diag_error_span(s->d, at, (uint32_t)strlen(text), "unknown tensor '%s'", text);
+	if (later) {
+		diag_note(s->d, later - 1, "it is defined here, after its use: a statement uses what stands before it");
+		return;
+	}
+	for (name_id n = 0; n < s->tensor_of.n; n++)
+		if (s->tensor_of.at[n])
+			suggest_try(&g, names_text(s->m->names, n));
+	diag_suggest(s->d, &g);
+}
+
+void sema_unknown_scalar(struct sema *s, name_id name, uint32_t at)
+{
+	const char *text = names_text(s->m->names, name);
+	struct suggest g = suggest_start(text);
+	diag_error_span(s->d, at, (uint32_t)strlen(text), "unknown name '%s'", text);
+	for (uint32_t i = 0; i < s->entry.n; i++)
+		suggest_try(&g, names_text(s->m->names, s->entry.at[i].name));
+	if (g.best)
+		diag_suggest(s->d, &g);
+	else
+		diag_note(s->d, at, "declare it with `param %s = …` or `const %s = …`", text, text);
+}
+
+int32_t sema_numbered(const struct sema *s, name_id name, char prefix)
+{
+	const char *t = names_text(s->m->names, name);
+	if (*t != prefix || !isdigit((unsigned char)t[1]) || strlen(t) > 10 || (t[1] == '0' && t[2]))
+		return -1;
+	char *end;
+	long n = strtol(t + 1, &end, 10);
+	return *end || n > INT32_MAX / 2 ? -1 : (int32_t)n;
+}

@@ -1,0 +1,389 @@
+/* sema_stmt: programs and statements of the concise surface. */
+#include "ir/edit.h"
+#include "ir/number.h"
+#include "parse/sema_internal.h"
+#include <string.h>
+
+static bool is_exported(const struct sema *s, name_id name)
+{
+	return name < s->output_at.n && s->output_at.at[name];
+}
+
+static void mark(struct sema *s, name_id name, uint32_t at, bool later)
+{
+	if (later) {
+		while (s->later_at.n <= name)
+			vec_push(&s->later_at, 0);
+		s->later_at.at[name] = at + 1;
+	} else {
+		while (s->output_at.n <= name)
+			vec_push(&s->output_at, 0);
+		s->output_at.at[name] = 1;
+	}
+}
+
+/* What is exported, since that decides default allocations, and what is defined anywhere. */
+static void scan(struct sema *s, ast_id block)
+{
+	for ast_each(s->a, stmt, block) {
+		const struct ast_node *n = ast_at(s->a, stmt);
+		if (n->kind == AST_EXPORT)
+			mark(s, n->name, n->at, false);
+		if (n->kind == AST_DEF)
+			for ast_each(s->a, r, n->first)
+				mark(s, ast_at(s->a, r)->name, ast_at(s->a, r)->at, true);
+		if (n->kind == AST_FOR || n->kind == AST_IF)
+			for ast_each(s->a, child, stmt)
+				if (ast_at(s->a, child)->kind == AST_BLOCK)
+					scan(s, child);
+	}
+}
+
+bool sema_initialiser(struct sema *s, ast_id init, struct input *x)
+{
+	static const struct {
+		const char *name, *key;
+	} known[] = {{"random", "seed"}, {"iota", NULL}, {"zeros", NULL}, {"full", "value"}, {"file", "path"}};
+	const struct ast_node *n = ast_at(s->a, init);
+	const char *name = n->kind == AST_CALL ? ast_text(s->a, init) : "";
+	unsigned which = 0;
+	while (which < 5 && strcmp(known[which].name, name))
+		which++;
+	if (which == 5) {
+		struct suggest g = suggest_start(name);
+		diag_error_span(s->d, n->at, n->end - n->at, "an input's data is random(seed=1), iota(), zeros(), full(2.0) or file(\"x.npy\")");
+		for (unsigned k = 0; k < 5; k++)
+			suggest_try(&g, known[k].name);
+		diag_suggest(s->d, &g);
+		return false;
+	}
+	struct attr a = {0};
+	unsigned count = 0;
+	for ast_each(s->a, arg, init) {
+		const struct ast_node *v = ast_at(s->a, arg);
+		bool keyed = v->kind == AST_KEY;
+		if (count++ || !known[which].key || (keyed && strcmp(ast_text(s->a, arg), known[which].key))) {
+			diag_error(s->d, v->at, known[which].key ? "%s takes one argument" : "%s takes no argument", name);
+			return false;
+		}
+		ast_id value = keyed ? v->first : arg;
+		const struct ast_node *w = ast_at(s->a, value);
+		bool minus = w->kind == AST_UNARY;
+		const struct ast_node *u = minus ? ast_at(s->a, w->first) : w;
+		a.key = names_intern_z(s->m->names, known[which].key);
+		if (u->kind == AST_FLOAT && which == 3) {
+			a.kind = ATTR_FLOAT;
+			a.u.f = minus ? -u->value.f : u->value.f;
+		} else if (u->kind == AST_STRING && which == 4) {
+			a.kind = ATTR_STRING;
+			a.u.name = sema_name(s, value);
+		} else {
+			a.kind = ATTR_INT;
+			if (which == 4 || !sema_const(s, value, &a.u.i)) {
+				diag_error(s->d, v->at, "%s takes a %s", name, which == 4 ? "string" : "number");
+				return false;
+			}
+		}
+	}
+	if (!count && (which == 3 || which == 4)) {
+		diag_error(s->d, n->at, "%s needs its %s", name, known[which].key);
+		return false;
+	}
+	x->init = names_intern_z(s->m->names, name);
+	x->init_args = count ? ir_attrs(s->m, &a, 1) : 0;
+	return true;
+}
+
+static attrs_id braced_attrs(struct sema *s, ast_id attrs)
+{
+	struct attr list[64];
+	unsigned n = 0;
+	for ast_each(s->a, key, attrs) {
+		struct attr a = {.key = sema_name(s, key)};
+		ast_id v = ast_at(s->a, key)->first;
+		const struct ast_node *x = ast_at(s->a, v);
+		if (x->kind == AST_STRING || (x->kind == AST_NAME && !sema_find_scalar(s, sema_name(s, v)))) {
+			a.kind = x->kind == AST_STRING ? ATTR_STRING : ATTR_NAME;
+			a.u.name = sema_name(s, v);
+		} else if (x->kind == AST_FLOAT) {
+			a.kind = ATTR_FLOAT;
+			a.u.f = x->value.f;
+		} else if (!sema_const(s, v, &a.u.i)) {
+			return 0;
+		}
+		if (n < 64)
+			list[n++] = a;
+	}
+	return ir_attrs(s->m, list, n);
+}
+
+static void input(struct sema *s, ast_id stmt)
+{
+	const struct ast_node *n = ast_at(s->a, stmt);
+	ast_id type = ast_child(s->a, stmt, 0), init = ast_child(s->a, stmt, 1), attrs = ast_child(s->a, stmt, 2);
+	if (s->depth > 1) {
+		diag_error(s->d, n->at, "inputs stand at the top of the program, not in a block");
+		return;
+	}
+	type_id t = sema_type(s, type, true);
+	if (!t) {
+		mark(s, n->name, SEMA_BROKEN - 1, true);
+		return;
+	}
+	int32_t number = sema_numbered(s, n->name, 'T');
+	value_id v = ir_value_new(s->m, t, number >= 0 ? 0 : n->name, n->at);
+	struct value *x = &s->m->value.at[v];
+	x->number = number;
+	x->flags = VALUE_INPUT | (n->flags & AST_INOUT ? VALUE_INOUT | VALUE_OUTPUT : 0) | (is_exported(s, n->name) ? VALUE_OUTPUT : 0);
+	struct input in = {.value = v};
+	sema_define_tensor(s, n->name, v, n->at);
+	if (init && ast_at(s->a, init)->kind != AST_NONE && !sema_initialiser(s, init, &in))
+		return;
+	if (attrs && ast_at(s->a, attrs)->kind == AST_ATTRS)
+		in.attrs = braced_attrs(s, attrs);
+	vec_push(&s->m->input, in);
+	if (n->flags & AST_INOUT)
+		vec_push(&s->m->output, v);
+}
+
+static void define_handle(struct sema *s, ast_id stmt, ast_id result)
+{
+	const struct ast_node *r = ast_at(s->a, result);
+	handle_id h = ir_handle_add(s->m, r->name);
+	op_id op = ir_op_new(s->m, OP_GET_CURRENT_STREAM, ast_at(s->a, stmt)->at, &(struct ir_use){ROLE_HANDLE, h}, 1);
+	ir_append(s->m, s->region, op);
+	sema_define_scalar(s, r->name, SCOPE_HANDLE, h, r->at);
+}
+
+static bool is_call_of(const struct sema *s, ast_id e, const char *name)
+{
+	return ast_at(s->a, e)->kind == AST_CALL && !(ast_at(s->a, e)->flags & AST_EXTERN) && !strcmp(ast_text(s->a, e), name);
+}
+
+static name_id as_name(const struct sema *s, ast_id as)
+{
+	return as && ast_at(s->a, as)->kind == AST_NAME ? sema_name(s, as) : 0;
+}
+
+/* After an error the result's name is defined all the same when its type is known, and its uses are
+ * not reported when it is not. */
+static void define_broken(struct sema *s, const struct sema_result *r)
+{
+	if (!r->name || sema_find_tensor(s, r->name))
+		return;
+	if (!r->type) {
+		s->later_at.at[r->name] = SEMA_BROKEN;
+		return;
+	}
+	value_id v = ir_value_new(s->m, r->type, r->name, r->at);
+	sema_define_tensor(s, r->name, v, r->at);
+}
+
+static void definition(struct sema *s, ast_id stmt)
+{
+	const struct ast_node *n = ast_at(s->a, stmt);
+	ast_id list = ast_child(s->a, stmt, 0), expr = ast_child(s->a, stmt, 1), as = ast_child(s->a, stmt, 2);
+	struct sema_result result[64];
+	unsigned count = 0;
+	bool ok = true;
+	if (is_call_of(s, expr, "get_current_stream")) {
+		define_handle(s, stmt, ast_at(s->a, list)->first);
+		return;
+	}
+	for ast_each(s->a, r, list) {
+		const struct ast_node *x = ast_at(s->a, r);
+		if (count == 64) {
+			diag_error(s->d, x->at, "a statement has at most 64 results");
+			return;
+		}
+		bool output = n->flags & AST_OUTPUT || is_exported(s, x->name);
+		result[count] = (struct sema_result){.name = x->name, .at = x->at, .output = output};
+		if (x->first) {
+			result[count].type = sema_type(s, x->first, output);
+			ok &= result[count].type != 0;
+		}
+		if (output && s->depth > 1) {
+			diag_error(s->d, x->at, "an output is defined at the top of the program, not in a block");
+			diag_note(s->d, x->at, "allocate it before the block and write into it there");
+			ok = false;
+		}
+		count++;
+	}
+	/* exported by name later: in the order of the export statements */
+	for (unsigned k = 0; k < count; k++)
+		result[k].output = result[k].output && n->flags & AST_OUTPUT;
+	value_id values[64];
+	op_id op = ok ? sema_call(s, expr, result, count, as_name(s, as), n->at, values) : 0;
+	for (unsigned k = 0; k < count; k++) {
+		if (!op)
+			define_broken(s, &result[k]);
+		else if (is_exported(s, result[k].name))
+			s->m->value.at[values[k]].flags |= VALUE_OUTPUT;
+	}
+}
+
+static void write(struct sema *s, ast_id stmt)
+{
+	const struct ast_node *n = ast_at(s->a, stmt);
+	ast_id list = ast_child(s->a, stmt, 0), expr = ast_child(s->a, stmt, 1), as = ast_child(s->a, stmt, 2);
+	struct sema_result result[64];
+	unsigned count = 0;
+	for ast_each(s->a, target, list) {
+		const struct ast_node *x = ast_at(s->a, target);
+		struct ir_use use;
+		if (count == 64 || !sema_operand(s, target, &use))
+			return;
+		if (use.role != ROLE_READ || !ir_is_bound(s->m, use.id)) {
+			diag_error_span(s->d, x->at, x->end - x->at, "'%s' is not bound: only an input, an allocate or a view of one can be written", x->kind == AST_NAME ? ast_text(s->a, target) : "this");
+			if (use.role == ROLE_READ)
+				diag_note(s->d, s->m->value.at[use.id].at, "it is a value, defined once here");
+			return;
+		}
+		result[count++] = (struct sema_result){.bound = use.id, .at = x->at};
+	}
+	sema_call(s, expr, result, count, as_name(s, as), n->at, NULL);
+}
+
+static void export(struct sema *s, ast_id stmt)
+{
+	const struct ast_node *n = ast_at(s->a, stmt);
+	value_id v = sema_find_tensor(s, n->name);
+	if (!v) {
+		sema_unknown_tensor(s, n->name, n->at);
+		return;
+	}
+	for (uint32_t i = 0; i < s->m->output.n; i++)
+		if (s->m->output.at[i] == v) {
+			diag_error(s->d, n->at, "'%s' is an output already", ast_text(s->a, stmt));
+			return;
+		}
+	s->m->value.at[v].flags |= VALUE_OUTPUT;
+	vec_push(&s->m->output, v);
+}
+
+static void block_in(struct sema *s, op_id owner, ast_id block, region_id *region)
+{
+	region_id outer = s->region;
+	s->region = region ? *region : ir_region_new(s->m, owner);
+	sema_block(s, block);
+	s->region = outer;
+}
+
+static bool too_deep(struct sema *s, ast_id stmt)
+{
+	if (s->depth < IR_MAX_NESTING)
+		return false;
+	diag_error(s->d, ast_at(s->a, stmt)->at, "blocks are nested deeper than %d", IR_MAX_NESTING);
+	return true;
+}
+
+static void loop(struct sema *s, ast_id stmt)
+{
+	const struct ast_node *n = ast_at(s->a, stmt);
+	ast_id start = ast_child(s->a, stmt, 0), stop = ast_child(s->a, stmt, 1), body = ast_child(s->a, stmt, 2), kind = ast_child(s->a, stmt, 3);
+	expr_id from = sema_expr(s, start), to = sema_expr(s, stop);
+	if (!from || !to || too_deep(s, stmt))
+		return;
+	bool stream = kind && ast_at(s->a, kind)->kind == AST_NAME;
+	if (stream && strcmp(ast_text(s->a, kind), "stream")) {
+		diag_error(s->d, ast_at(s->a, kind)->at, "a loop is parallel(stream) or serial, not parallel(%s)", ast_text(s->a, kind));
+		return;
+	}
+	struct ir_use use[] = {{ROLE_SCALAR, ir_scalar_expr(s->m, from)}, {ROLE_SCALAR, ir_scalar_expr(s->m, to)}};
+	op_id op = ir_op_new(s->m, OP_FOR, n->at, use, 2);
+	s->m->op.at[op].flags |= stream ? OP_STREAM_LOOP : 0;
+	ir_append(s->m, s->region, op);
+	int32_t number = sema_numbered(s, n->name, 'i');
+	index_id index = ir_index_add(s->m, number >= 0 ? 0 : n->name);
+	s->m->index.at[index].number = number;
+	region_id r = ir_region_new(s->m, op);
+	s->m->region.at[r].index = index;
+	sema_scope_push(s);
+	sema_define_scalar(s, n->name, SCOPE_INDEX, index, n->at);
+	block_in(s, op, body, &r);
+	sema_scope_pop(s);
+}
+
+static void condition(struct sema *s, ast_id stmt)
+{
+	ast_id e = ast_child(s->a, stmt, 0), then = ast_child(s->a, stmt, 1), otherwise = ast_child(s->a, stmt, 2);
+	expr_id c = sema_expr(s, e);
+	if (!c || too_deep(s, stmt))
+		return;
+	op_id op = ir_op_new(s->m, OP_IF, ast_at(s->a, stmt)->at, &(struct ir_use){ROLE_SCALAR, ir_scalar_expr(s->m, c)}, 1);
+	ir_append(s->m, s->region, op);
+	block_in(s, op, then, NULL);
+	if (otherwise && ast_at(s->a, otherwise)->kind == AST_BLOCK)
+		block_in(s, op, otherwise, NULL);
+}
+
+static void ids(struct sema *s, ast_id stmt)
+{
+	ast_id name = ast_child(s->a, stmt, 0), number = ast_child(s->a, stmt, 1);
+	value_id v = sema_find_tensor(s, sema_name(s, name));
+	if (!v) {
+		sema_unknown_tensor(s, sema_name(s, name), ast_at(s->a, name)->at);
+		return;
+	}
+	int32_t t = sema_numbered(s, sema_name(s, number), 'T');
+	if (t < 0) {
+		diag_error(s->d, ast_at(s->a, number)->at, "a tensor's number is written TN, as in `ids X = T7 [7 8]`");
+		return;
+	}
+	s->m->value.at[v].number = t;
+	int64_t list[IR_MAX_AXES];
+	unsigned k = 0;
+	for (ast_id x = ast_at(s->a, number)->next; x; x = ast_at(s->a, x)->next, k++)
+		if (k < IR_MAX_AXES)
+			list[k] = ast_at(s->a, x)->value.i;
+	if (!ir_read_axis_numbers(s->m, v, list, k))
+		diag_error(s->d, ast_at(s->a, stmt)->at, "'%s' has %u loop axes, not %u", ast_text(s->a, name), value_domain(s->m, v)->loop_n, k);
+}
+
+void sema_block(struct sema *s, ast_id block)
+{
+	sema_scope_push(s);
+	for ast_each(s->a, stmt, block) {
+		const struct ast_node *n = ast_at(s->a, stmt);
+		switch (n->kind) {
+		case AST_INPUT: input(s, stmt); break;
+		case AST_DEF: definition(s, stmt); break;
+		case AST_WRITE: write(s, stmt); break;
+		case AST_EXPORT: export(s, stmt); break;
+		case AST_DO: sema_call(s, n->first, NULL, 0, as_name(s, ast_child(s->a, stmt, 1)), n->at, NULL); break;
+		case AST_LET: {
+			expr_id e = sema_expr(s, n->first);
+			if (e)
+				sema_define_scalar(s, n->name, SCOPE_LET, e, n->at);
+			break;
+		}
+		case AST_FOR: loop(s, stmt); break;
+		case AST_IF: condition(s, stmt); break;
+		case AST_SCHEDULE: sema_schedule(s, stmt); break;
+		case AST_IDS_DECL: ids(s, stmt); break;
+		default: break;
+		}
+	}
+	sema_scope_pop(s);
+}
+
+void sema_program(struct sema *s, ast_id program)
+{
+	const struct ast_node *n = ast_at(s->a, program);
+	ast_id block = ast_child(s->a, program, 0), on = ast_child(s->a, program, 1);
+	s->m->name = n->name;
+	if (on && ast_at(s->a, on)->kind == AST_NAME) {
+		s->m->default_mesh = sema_find_mesh(s, sema_name(s, on));
+		if (!s->m->default_mesh) {
+			struct suggest g = suggest_start(ast_text(s->a, on));
+			diag_error_span(s->d, ast_at(s->a, on)->at, ast_at(s->a, on)->end - ast_at(s->a, on)->at, "unknown mesh '%s'", ast_text(s->a, on));
+			for (mesh_id i = 1; i < s->m->mesh.n; i++)
+				suggest_try(&g, names_text(s->m->names, s->m->mesh.at[i].name));
+			diag_suggest(s->d, &g);
+			return;
+		}
+	}
+	s->mesh = s->m->default_mesh;
+	scan(s, block);
+	sema_block(s, block);
+}

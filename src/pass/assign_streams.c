@@ -1,0 +1,75 @@
+/* assign-streams: the iterations of a stream-parallel loop run on streams of their own.
+ *
+ *     for i in 0..3 parallel(stream) { … }
+ *  →
+ *     main = get_current_stream()
+ *     for i in 0..3 parallel(stream) {
+ *       set_stream(i)
+ *       synchronize(main)
+ *       …
+ *     }
+ *     set_stream(main)
+ *     for j in 0..3 {
+ *       synchronize(j)
+ *     }
+ *
+ * For loops of the program's body that set no stream yet. What ends a buffer's life after the loop
+ * comes after the join.
+ *
+ * requires     nothing
+ * establishes  streamed: stream-parallel loops set streams
+ * keeps        everything else */
+#include "ir/edit.h"
+#include "ir/expr.h"
+#include "pass/pass.h"
+
+static bool sets_streams(const struct module *m, region_id r)
+{
+	for (; r; r = m->region.at[r].sibling)
+		for region_each(m, op, r)
+			if (m->op.at[op].kind == OP_SET_CURRENT_STREAM || (m->op.at[op].region && sets_streams(m, m->op.at[op].region)))
+				return true;
+	return false;
+}
+
+static op_id stream_op(struct module *m, enum op_kind kind, uint32_t at, enum role role, uint32_t id)
+{
+	return ir_op_new(m, kind, at, (struct ir_use[]){{role, id}}, 1);
+}
+
+static void prepend(struct module *m, region_id r, op_id op)
+{
+	if (m->region.at[r].first)
+		ir_insert_before(m, m->region.at[r].first, op);
+	else
+		ir_append(m, r, op);
+}
+
+static void assign(struct module *m, op_id loop)
+{
+	uint32_t at = m->op.at[loop].at;
+	region_id body = m->op.at[loop].region;
+	handle_id main = ir_handle_add(m, 0);
+	scalar_id index = ir_scalar_expr(m, expr_index(m, m->region.at[body].index));
+	ir_insert_before(m, loop, stream_op(m, OP_GET_CURRENT_STREAM, at, ROLE_HANDLE, main));
+	prepend(m, body, stream_op(m, OP_SYNCHRONIZE, at, ROLE_HANDLE, main));
+	prepend(m, body, stream_op(m, OP_SET_CURRENT_STREAM, at, ROLE_SCALAR, index));
+
+	struct ir_use range[] = {{ROLE_SCALAR, op_operand_id(m, loop, ROLE_SCALAR, 0)}, {ROLE_SCALAR, op_operand_id(m, loop, ROLE_SCALAR, 1)}};
+	op_id back = stream_op(m, OP_SET_CURRENT_STREAM, at, ROLE_HANDLE, main), join = ir_op_new(m, OP_FOR, at, range, 2);
+	region_id joined = ir_region_new(m, join);
+	m->region.at[joined].index = ir_index_add(m, 0);
+	index = ir_scalar_expr(m, expr_index(m, m->region.at[joined].index));
+	ir_append(m, joined, stream_op(m, OP_SYNCHRONIZE, at, ROLE_SCALAR, index));
+	ir_insert_after(m, loop, back);
+	ir_insert_after(m, back, join);
+}
+
+bool pass_assign_streams(struct module *m, struct pass_context *cx)
+{
+	(void)cx;
+	for region_each(m, op, m->body)
+		if (m->op.at[op].kind == OP_FOR && m->op.at[op].flags & OP_STREAM_LOOP && !sets_streams(m, m->op.at[op].region))
+			assign(m, op);
+	return true;
+}

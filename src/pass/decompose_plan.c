@@ -1,0 +1,226 @@
+/* decompose_plan: the layout in which an operation computes.
+ *
+ *     1. Operands that are pending sums stay so where the operation is linear in them.
+ *     2. A dim that is summed away and spread alike in all operands stays spread: the result is
+ *        left pending. This is what makes a row-parallel linear one reduction.
+ *     3. Dims of the result are spread as in the result, or, for operations of one operand and
+ *        pointwise ones whose operands agree, as in the operands (a cut is made before, a gather
+ *        after). Mesh axes that are taken already are left out.
+ *     4. A dim that is summed away and spread in some operands only stays spread when the others
+ *        can be cut without communication.
+ *     5. Everything else is whole.
+ *
+ * Loop placements are those of the result, so that what is communicated is in its loop. */
+#include "ir/expr.h"
+#include "pass/decompose.h"
+#include <string.h>
+
+struct chooser {
+	struct module *m;
+	const struct op_layout *l;
+	struct decompose_plan *p;
+	unsigned used; /* mesh axes that are taken */
+};
+
+/* Mesh axes of an operand that its visible axes and pending sums stand on. */
+static unsigned operand_axes(const struct op_layout *l, unsigned k)
+{
+	return place_used(&l->o[k]) | place_partial(&l->o[k]);
+}
+
+static void keep_partials(struct chooser *c)
+{
+	const struct op_layout *l = c->l;
+	unsigned kind = c->m->op.at[l->op].kind;
+	for (unsigned k = 0; k < l->x.operand_n; k++) {
+		unsigned partial = place_partial(&l->o[k]);
+		bool keep = partial && infer_keeps_partial(c->m, l->op, k);
+		bool alike = kind == OP_ADD || kind == OP_SUB;
+		for (unsigned q = 0; q < l->x.operand_n && keep; q++) {
+			if (q == k)
+				continue;
+			if (alike)
+				keep = place_partial(&l->o[q]) == partial && place_partial_op(&l->o[q]) == place_partial_op(&l->o[k]);
+			if (place_used(&l->o[q]) & partial || (!alike && place_partial(&l->o[q]) & partial))
+				keep = false;
+		}
+		if (!keep)
+			continue;
+		c->p->kept[k] = partial;
+		c->p->partial |= partial;
+		c->p->reduce = place_partial_op(&l->o[k]);
+		c->used |= partial;
+	}
+}
+
+/* What a spread reduced dim leaves pending; false when it leaves nothing that a reduction completes. */
+static bool pending_op(const struct chooser *c, unsigned dim, const struct sugar_axis *spread, enum reduce_op *out)
+{
+	struct module *m = c->m;
+	int64_t n = 1, extent;
+	switch ((enum op_kind)m->op.at[c->l->op].kind) {
+	case OP_MAX: *out = REDUCE_MAX; break;
+	case OP_MIN: *out = REDUCE_MIN; break;
+	case OP_PROD: *out = REDUCE_PROD; break;
+	case OP_MEAN: { /* the mean of the means, when all are over equally many */
+		int a = op_layout_axis(c->l, 0, dim);
+		for (unsigned i = 0; i < spread->place_n; i++)
+			n *= m->mesh.at[c->p->mesh].size[spread->place[i].mesh_axis];
+		if (a < 0 || !expr_is_const(m, c->l->o[0].axis[a].extent, &extent) || extent % n)
+			return false;
+		*out = REDUCE_AVG;
+		break;
+	}
+	default: *out = REDUCE_SUM;
+	}
+	return !c->p->partial || c->p->reduce == *out;
+}
+
+/* Whether a footprint is mesh axes only, none of them taken. */
+static bool is_free(const struct chooser *c, const struct sugar_axis *a)
+{
+	unsigned n = place_footprint(a);
+	for (unsigned i = 0; i < n; i++)
+		if (a->place[i].kind != SUGAR_MESH || c->used >> a->place[i].mesh_axis & 1)
+			return false;
+	return n != 0;
+}
+
+static void spread_reduced(struct chooser *c, unsigned dim, const struct sugar_axis *a)
+{
+	struct sugar_axis spread = *a;
+	enum reduce_op op;
+	spread.place_n = (uint8_t)place_footprint(a);
+	if (!pending_op(c, dim, &spread, &op))
+		return;
+	place_copy(&c->p->dim[dim], &spread);
+	c->p->reduce = op;
+	c->p->partial |= place_mesh_axes(&spread);
+	c->used |= place_mesh_axes(&spread);
+}
+
+/* Step 2: spread alike everywhere. */
+static void reduced_alike(struct chooser *c, unsigned dim)
+{
+	const struct sugar_axis *first = NULL;
+	for (unsigned k = 0; k < c->l->x.operand_n; k++) {
+		int a = op_layout_axis(c->l, k, dim);
+		if (a < 0)
+			continue;
+		if (value_type(c->m, c->l->operand[k])->mesh != c->p->mesh || !is_free(c, &c->l->o[k].axis[a]))
+			return;
+		if (first && !place_same_footprint(first, &c->l->o[k].axis[a]))
+			return;
+		first = first ? first : &c->l->o[k].axis[a];
+	}
+	if (first)
+		spread_reduced(c, dim, first);
+}
+
+/* Step 4: spread in one operand, the others whole and free to be cut. */
+static void reduced_cut(struct chooser *c, unsigned dim)
+{
+	const struct sugar_axis *first = NULL;
+	for (unsigned k = 0; k < c->l->x.operand_n && !first; k++) {
+		int a = op_layout_axis(c->l, k, dim);
+		if (a >= 0 && is_free(c, &c->l->o[k].axis[a]))
+			first = &c->l->o[k].axis[a];
+	}
+	if (!first || c->p->dim[dim].place_n)
+		return;
+	for (unsigned k = 0; k < c->l->x.operand_n; k++) {
+		int a = op_layout_axis(c->l, k, dim);
+		if (value_type(c->m, c->l->operand[k])->mesh != c->p->mesh)
+			return;
+		if (a < 0 || place_same_footprint(first, &c->l->o[k].axis[a]))
+			continue;
+		if (place_footprint(&c->l->o[k].axis[a]) || operand_axes(c->l, k) & place_mesh_axes(first))
+			return;
+	}
+	spread_reduced(c, dim, first);
+}
+
+/* Whether all operands have one layout on the dims they share, and none a sum that must end first. */
+static bool operands_agree(const struct chooser *c)
+{
+	const struct op_layout *l = c->l;
+	for (unsigned k = 0; k < l->x.operand_n; k++) {
+		if (place_partial(&l->o[k]) != c->p->kept[k] || value_type(c->m, l->operand[k])->mesh != value_type(c->m, l->operand[0])->mesh)
+			return false;
+		for (unsigned a = 0; a < l->o[k].rank; a++)
+			for (unsigned q = 0; q < k; q++) {
+				int b = l->x.operand[k][a] == INFER_NONE ? -1 : op_layout_axis(l, q, l->x.operand[k][a]);
+				if (b >= 0 && !op_layout_same(c->m, l, (int)k, a, (int)q, (unsigned)b))
+					return false;
+			}
+	}
+	return l->x.operand_n && (l->x.operand_n == 1 || op_info[c->m->op.at[l->op].kind].traits & TRAIT_POINTWISE);
+}
+
+static const struct sugar_axis *operand_axis_of_dim(const struct op_layout *l, unsigned dim)
+{
+	for (unsigned k = 0; k < l->x.operand_n; k++) {
+		int a = op_layout_axis(l, k, dim);
+		if (a >= 0)
+			return &l->o[k].axis[a];
+	}
+	return NULL;
+}
+
+/* The placements of `from` up to the first mesh axis that is taken. */
+static void take(struct chooser *c, unsigned dim, const struct sugar_axis *from)
+{
+	struct sugar_axis *to = &c->p->dim[dim];
+	unsigned n = 0;
+	place_copy(to, from);
+	while (n < from->place_n && !(from->place[n].kind == SUGAR_MESH && c->used >> from->place[n].mesh_axis & 1))
+		n++;
+	to->place_n = (uint8_t)n;
+	c->used |= place_mesh_axes(to);
+}
+
+/* Step 3 for one dim; follow: as the operands have it. */
+static void parallel(struct chooser *c, unsigned dim, bool follow, unsigned operand_used)
+{
+	int r = op_layout_result_axis(c->l, dim);
+	const struct sugar_axis *result = r >= 0 ? &c->l->r.axis[r] : NULL, *operand = follow ? operand_axis_of_dim(c->l, dim) : NULL;
+	if (!result)
+		return;
+	if (!operand || place_same_footprint(operand, result)) {
+		take(c, dim, result);
+	} else if (place_footprint(operand)) {
+		struct sugar_axis spread = *operand;
+		spread.place_n = (uint8_t)place_footprint(operand);
+		take(c, dim, &spread);
+	} else if (!(place_mesh_axes(result) & (operand_used | c->used))) {
+		take(c, dim, result); /* cut before */
+	}
+}
+
+const char *decompose_choose(struct module *m, const struct op_layout *l, struct decompose_plan *p)
+{
+	struct chooser c = {.m = m, .l = l, .p = p};
+	memset(p, 0, sizeof *p);
+	p->mesh = value_type(m, l->result)->mesh;
+	keep_partials(&c);
+	bool follow = operands_agree(&c);
+	if (follow && value_type(m, l->operand[0])->mesh)
+		p->mesh = value_type(m, l->operand[0])->mesh;
+	for (unsigned d = 0; d < l->x.dim_n; d++)
+		if (l->x.kind[d] == DIM_REDUCED)
+			reduced_alike(&c, d);
+	unsigned operand_used = 0;
+	for (unsigned k = 0; k < l->x.operand_n; k++)
+		operand_used |= operand_axes(l, k);
+	if (p->mesh != value_type(m, l->result)->mesh)
+		operand_used = ~0u; /* on another mesh: nothing of the result's layout */
+	for (unsigned d = 0; d < l->x.dim_n; d++)
+		if (l->x.kind[d] == DIM_PARALLEL)
+			parallel(&c, d, follow, operand_used);
+	for (unsigned d = 0; d < l->x.dim_n; d++)
+		if (l->x.kind[d] == DIM_REDUCED)
+			reduced_cut(&c, d);
+	if (place_partial(&l->r) & ~p->partial)
+		return "the result is stated partial, but no sum is left pending";
+	return NULL;
+}

@@ -1,0 +1,252 @@
+/* lower-collectives: what moves data between ranks becomes a Communication and its wait.
+ *
+ *     Y: f32[64, 32] = set(P)                  P: f32[64, 32] partial(x)
+ *  →
+ *     Y: f32[64, 32] = allocate()
+ *     Y <- allreduce(P, axis=x) as c0
+ *     wait(c0)
+ *
+ *     partial(x) → none              allreduce       n@x → n                 allgather
+ *     partial(x) → n@x               reduce_scatter  the same, other mesh    send_recv, pair by pair
+ *     n@x → n@stream(size(x))        broadcast, the loop's index its root
+ *     n@x → n@swizzle1d(x)           collective_permute
+ *     replicated, to another mesh    broadcast
+ *
+ * A `set` that only cuts or copies stays. Pure collectives (`Y = allgather(X, axis=x)`) must be what
+ * their types say, and become Communications too. Where storage has gaps (a slice of an inner axis) or
+ * another order than the collective's (order.h), it goes through a copy.
+ *
+ * requires     sharded, decomposed
+ * establishes  lowered: no set changes the layout over devices
+ * keeps        layouts and values; each Communication has its wait right after it */
+#include "ir/expr.h"
+#include "pass/order.h"
+#include "pass/pass.h"
+#include "pass/rewrite.h"
+#include <string.h>
+
+static const uint16_t op_of[] = {
+	[RESHARD_ALLGATHER] = OP_ALLGATHER,
+	[RESHARD_ALLREDUCE] = OP_ALLREDUCE,
+	[RESHARD_REDUCE_SCATTER] = OP_REDUCE_SCATTER,
+	[RESHARD_STEP_BROADCAST] = OP_BROADCASTS,
+	[RESHARD_STEP_PERMUTE] = OP_COLLECTIVE_PERMUTE,
+	[RESHARD_SEND_RECV] = OP_SEND_RECV,
+	[RESHARD_BROADCAST] = OP_BROADCASTS,
+};
+
+/* ---- one Communication */
+
+/* Makes a statement (a set or a pure collective) the Communication; scalars are its root or peers. */
+static void communicate(struct module *m, struct pass_context *cx, op_id op, enum op_kind kind, team_id team,
+			const expr_id *scalar, unsigned n)
+{
+	value_id from = op_read(m, op, 0);
+	if (m->op.at[op].def_n) {
+		value_id result = op_def(m, op, 0);
+		rewrite_allocate(m, op, result);
+		vec_push(&cx->allocated, result);
+	}
+	struct ir_use use[4] = {{ROLE_READ, from}};
+	value_id to = op_write(m, op, 0);
+	for (unsigned i = 0; i < n; i++)
+		use[1 + i] = (struct ir_use){ROLE_SCALAR, ir_scalar_expr(m, scalar[i])};
+	use[1 + n] = (struct ir_use){ROLE_WRITE, to};
+	ir_op_set_operands(m, op, use, 2 + n);
+	m->op.at[op].kind = (uint16_t)kind;
+	m->op.at[op].flags |= OP_ASYNC;
+	m->op.at[op].team = team;
+	op_id wait = ir_op_new(m, OP_WAIT, m->op.at[op].at, (struct ir_use[]){{ROLE_STATEMENT, op}}, 1);
+	ir_insert_after(m, op, wait);
+}
+
+/* The index of the loop that cuts the result of a step; 0: there is none. */
+static expr_id step_index(struct module *m, op_id op, const struct reshard *r)
+{
+	value_id result = op_result(m, op, 0);
+	op_id def = m->value.at[result].def, loops[IR_MAX_NESTING];
+	if (def && m->op.at[def].kind == OP_SHARD_BY_STREAM)
+		return op_scalar_expr(m, def, 0);
+	expr_id extent = value_domain(m, result)->axis[r->step].extent;
+	unsigned n = ir_enclosing_loops(m, op, loops, IR_MAX_NESTING);
+	while (n-- > 0)
+		if (op_scalar_expr(m, loops[n], 1) == extent)
+			return expr_index(m, m->region.at[m->op.at[loops[n]].region].index);
+	return 0;
+}
+
+/* Step i of a ring: own index r, block (r + i) mod n comes from its owner, ours goes to (r - i) mod n. */
+static bool lower_step(struct module *m, struct pass_context *cx, op_id op, const struct reshard *r)
+{
+	expr_id i = step_index(m, op, r);
+	if (!i) {
+		diag_error(cx->d, m->op.at[op].at, "this set communicates in the steps of a loop, and stands in none");
+		diag_note(cx->d, m->op.at[op].at, "stream-loops makes the loop");
+		return false;
+	}
+	team_id team = ir_team_of_mesh(m, r->mesh, r->axis, r->axis_n);
+	if (r->kind == RESHARD_STEP_BROADCAST) {
+		communicate(m, cx, op, OP_BROADCASTS, team, &i, 1);
+		return true;
+	}
+	expr_id size = expr_const(m, m->mesh.at[r->mesh].size[r->axis[0]]), own = expr_axis_index(m, r->mesh, r->axis[0]);
+	expr_id to = expr_op(m, EXPR_MOD, expr_add(m, size, expr_op(m, EXPR_SUB, own, i)), size);
+	expr_id from = expr_op(m, EXPR_MOD, expr_add(m, own, i), size);
+	communicate(m, cx, op, OP_COLLECTIVE_PERMUTE, team, (expr_id[]){to, from}, 2);
+	return true;
+}
+
+/* ---- to another mesh */
+
+/* Whether a device stands at different positions of two meshes. */
+static bool meshes_meet(const struct mesh *a, const struct mesh *b)
+{
+	for (uint32_t i = 0; i < b->device_count; i++)
+		for (uint32_t k = 0; k < a->device_count; k++)
+			if (a->device[k] == b->device[i] && i != k)
+				return true;
+	return false;
+}
+
+/* Position k of one mesh sends to position k of the other: one statement with a team a pair, or, where
+ * a device would stand in two teams, one statement a pair. */
+static void lower_send_recv(struct module *m, struct pass_context *cx, op_id op, const struct reshard *r)
+{
+	const struct mesh a = m->mesh.at[r->mesh], b = m->mesh.at[r->to];
+	bool apart = meshes_meet(&a, &b);
+	uint32_t n = a.device_count, at = 0;
+	uint32_t *start = mem_alloc(sizeof *start * (n + 1)), *device = mem_alloc(sizeof *device * 2 * n);
+	team_id *team = mem_alloc(sizeof *team * n);
+	expr_id root = expr_const(m, 0);
+	for (uint32_t k = 0; k < n; k++) {
+		uint32_t pair[2] = {a.device[k], b.device[k]}, length = pair[0] == pair[1] ? 1 : 2;
+		start[k] = at;
+		memcpy(device + at, pair, sizeof *pair * length);
+		at += length;
+		if (apart)
+			team[k] = ir_team_make(m, 1, (uint32_t[]){0, length}, pair);
+	}
+	start[n] = at;
+	if (!apart)
+		team[0] = ir_team_make(m, n, start, device);
+	communicate(m, cx, op, OP_SEND_RECV, team[0], &root, 1);
+	value_id from = op_read(m, op, 0), to = op_write(m, op, 0);
+	op_id last = m->op.at[op].next; /* the wait */
+	for (uint32_t k = 1; k < n && apart; k++) {
+		op_id set = ir_op_new(m, OP_SET, m->op.at[op].at, (struct ir_use[]){{ROLE_READ, from}, {ROLE_WRITE, to}}, 2);
+		ir_insert_after(m, last, set);
+		communicate(m, cx, set, OP_SEND_RECV, team[k], &root, 1);
+		last = m->op.at[set].next;
+	}
+	free(start);
+	free(device);
+	free(team);
+}
+
+/* The first device of the operand's mesh sends to all of the result's. */
+static void lower_broadcast(struct module *m, struct pass_context *cx, op_id op, const struct reshard *r)
+{
+	const struct mesh a = m->mesh.at[r->mesh], b = m->mesh.at[r->to];
+	uint32_t *device = mem_alloc(sizeof *device * (b.device_count + 1)), n = 0, root;
+	if (!mesh_position(&b, a.device[0], &root)) {
+		root = 0;
+		device[n++] = a.device[0];
+	}
+	memcpy(device + n, b.device, sizeof *device * b.device_count);
+	n += b.device_count;
+	expr_id at = expr_const(m, root);
+	communicate(m, cx, op, OP_BROADCASTS, ir_team_make(m, 1, (uint32_t[]){0, n}, device), &at, 1);
+	free(device);
+}
+
+/* ---- statements */
+
+/* Copies where storage has gaps or another order. The statement then reads and writes what serves. */
+static void copy_through(struct module *m, op_id op, const struct reshard *r)
+{
+	value_id from = op_read(m, op, 0), to = op_result(m, op, 0);
+	type_id before, after;
+	order_needs(m, m->value.at[from].type, m->value.at[to].type, r, &before, &after);
+	if (!before && !order_is_dense(m, from))
+		before = order_with(m, m->value.at[from].type, NULL, 0);
+	if (!after && !order_is_dense(m, to))
+		after = order_with(m, m->value.at[to].type, NULL, 0);
+	if (before)
+		rewrite_reads(m, op, from, rewrite_set_before(m, op, from, before));
+	if (after)
+		rewrite_set_after(m, op, after);
+}
+
+static bool lower_set(struct module *m, struct pass_context *cx, op_id op)
+{
+	value_id from = op_read(m, op, 0), to = op_result(m, op, 0);
+	struct reshard r;
+	reshard_classify(m, m->value.at[from].type, m->value.at[to].type, &r);
+	if (r.kind == RESHARD_LOCAL)
+		return true;
+	if (r.kind == RESHARD_NONE) {
+		reshard_report(m, cx->d, op, "lower", m->value.at[from].type, m->value.at[to].type, r.reason);
+		return false;
+	}
+	copy_through(m, op, &r);
+	if (m->op.at[op].attrs)
+		m->op.at[op].attrs = 0; /* hints about the copy */
+	switch (r.kind) {
+	case RESHARD_STEP_BROADCAST:
+	case RESHARD_STEP_PERMUTE:
+		return lower_step(m, cx, op, &r);
+	case RESHARD_SEND_RECV:
+		lower_send_recv(m, cx, op, &r);
+		return true;
+	case RESHARD_BROADCAST:
+		lower_broadcast(m, cx, op, &r);
+		return true;
+	default:
+		communicate(m, cx, op, (enum op_kind)op_of[r.kind], ir_team_of_mesh(m, r.mesh, r.axis, r.axis_n), NULL, 0);
+	}
+	if ((r.kind == RESHARD_ALLREDUCE || r.kind == RESHARD_REDUCE_SCATTER) && r.reduce != REDUCE_SUM) {
+		struct attr a = {.key = names_intern_z(m->names, "op"), .kind = ATTR_NAME};
+		a.u.name = names_intern_z(m->names, reduce_op_name(r.reduce));
+		m->op.at[op].attrs = ir_attrs_with(m, m->op.at[op].attrs, &a);
+	}
+	return true;
+}
+
+/* A pure collective over axes of a mesh does what its types say; one over a group is believed. */
+static bool lower_pure(struct module *m, struct pass_context *cx, op_id op)
+{
+	value_id from = op_read(m, op, 0), to = op_result(m, op, 0);
+	const struct op o = m->op.at[op];
+	uint8_t axes[IR_MAX_MESH_AXES];
+	unsigned n;
+	if (ir_team_axes(m, o.team, value_type(m, from)->mesh, axes, &n) &&
+	    (o.kind == OP_ALLGATHER || o.kind == OP_ALLREDUCE || o.kind == OP_REDUCE_SCATTER)) {
+		struct reshard r;
+		reshard_classify(m, m->value.at[from].type, m->value.at[to].type, &r);
+		if (r.kind == RESHARD_NONE || op_of[r.kind] != o.kind || r.axis_n != n || memcmp(r.axis, axes, n)) {
+			reshard_report(m, cx->d, op, "lower", m->value.at[from].type, m->value.at[to].type,
+				       r.kind == RESHARD_NONE ? r.reason : "it does not lead from the one type to the other");
+			return false;
+		}
+		copy_through(m, op, &r);
+	}
+	expr_id scalar[2];
+	unsigned scalars = op_role_count(m, op, ROLE_SCALAR);
+	for (unsigned i = 0; i < scalars && i < 2; i++)
+		scalar[i] = op_scalar_expr(m, op, i);
+	communicate(m, cx, op, (enum op_kind)o.kind, o.team, scalar, scalars < 2 ? scalars : 2);
+	return true;
+}
+
+bool pass_lower_collectives(struct module *m, struct pass_context *cx)
+{
+	bool ok = true;
+	for (op_id op = ir_walk_first(m); op; op = ir_walk(m, op)) {
+		const struct op *o = &m->op.at[op];
+		if (o->kind == OP_SET)
+			ok &= lower_set(m, cx, op);
+		else if (op_traits(m, op) & TRAIT_COLLECTIVE && !(o->flags & OP_ASYNC) && o->team)
+			ok &= lower_pure(m, cx, op);
+	}
+	return ok;
+}

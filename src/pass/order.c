@@ -1,0 +1,186 @@
+/* order: comparing and choosing allocation orders. */
+#include "pass/order.h"
+#include "ir/domain.h"
+#include "ir/expr.h"
+#include "ir/layout.h"
+#include "pass/place.h"
+#include "pass/rewrite.h"
+#include <string.h>
+
+enum { ORDER_MERGED = 254 }; /* an axis that several tensor axes share */
+
+struct order {
+	unsigned n;
+	uint8_t dim[IR_MAX_AXES]; /* tensor axis of each local axis of extent other than 1, as in memory */
+	bool contiguous;
+};
+
+static bool is_local(const struct module *m, const struct axis *a)
+{
+	int64_t k;
+	return a->place == PLACE_NONE && (a->kind == AXIS_ITER || a->kind == AXIS_BROADCAST) &&
+	       !(expr_is_const(m, a->extent, &k) && k == 1);
+}
+
+static void read_order(const struct module *m, type_id t, struct order *o)
+{
+	const struct domain *d = &m->domain.at[m->type.at[t].domain];
+	o->n = 0;
+	o->contiguous = true;
+	for (unsigned i = 0; i < d->alloc_n; i++) {
+		if (!is_local(m, &d->axis[d->alloc[i]]))
+			continue;
+		int dim = layout_logical_of(d, d->alloc[i]);
+		o->dim[o->n++] = dim < 0 ? ORDER_MERGED : (uint8_t)dim;
+		o->contiguous &= d->contiguous[i] != 0;
+	}
+}
+
+/* Whether all parts of a dim come before all else. */
+static bool leads(const struct order *o, int dim)
+{
+	bool other = false;
+	for (unsigned i = 0; i < o->n; i++) {
+		if (o->dim[i] == dim && other)
+			return false;
+		other |= o->dim[i] != dim;
+	}
+	return true;
+}
+
+static bool has(const struct order *o, unsigned dim)
+{
+	return memchr(o->dim, (int)dim, o->n) != NULL;
+}
+
+/* Whether the dims that both have, but for `except`, stand in one order. */
+static bool agree(const struct order *a, const struct order *b, int except)
+{
+	unsigned i = 0, j = 0;
+	for (;; i++, j++) {
+		while (i < a->n && (a->dim[i] == except || !has(b, a->dim[i]) || (i && a->dim[i] == a->dim[i - 1])))
+			i++;
+		while (j < b->n && (b->dim[j] == except || !has(a, b->dim[j]) || (j && b->dim[j] == b->dim[j - 1])))
+			j++;
+		if (i == a->n || j == b->n)
+			return i == a->n && j == b->n;
+		if (a->dim[i] != b->dim[j])
+			return false;
+	}
+}
+
+void order_needs(struct module *m, type_id from, type_id to, const struct reshard *r, type_id *before, type_id *after)
+{
+	struct order f, t;
+	uint8_t dims[2 * IR_MAX_AXES + 1];
+	unsigned n = 0;
+	*before = *after = 0;
+	if (r->kind == RESHARD_LOCAL || r->kind == RESHARD_NONE)
+		return;
+	int lead = r->kind == RESHARD_ALLGATHER || r->kind == RESHARD_REDUCE_SCATTER ? r->dim : -1;
+	read_order(m, from, &f);
+	read_order(m, to, &t);
+	if (lead >= 0)
+		dims[n++] = (uint8_t)lead;
+	for (unsigned i = 0; i < f.n; i++)
+		if (f.dim[i] != lead)
+			dims[n++] = f.dim[i];
+	for (unsigned i = 0; i < t.n; i++)
+		if (t.dim[i] != lead && !has(&f, t.dim[i]))
+			dims[n++] = t.dim[i];
+	if (!f.contiguous || (lead >= 0 && !leads(&f, lead)))
+		*before = order_with(m, from, dims, n);
+	if (!t.contiguous || (lead >= 0 && !leads(&t, lead)) || !agree(&f, &t, lead))
+		*after = order_with(m, to, dims, n);
+}
+
+static unsigned rank_in(const uint8_t *dims, unsigned n, int dim)
+{
+	for (unsigned i = 0; i < n; i++)
+		if (dims[i] == dim)
+			return i;
+	return n;
+}
+
+type_id order_with(struct module *m, type_id t, const uint8_t *dims, unsigned n)
+{
+	struct domain_builder b;
+	uint8_t perm[IR_MAX_AXES];
+	unsigned at = 0;
+	t = rewrite_without_reduce(m, t);
+	const struct domain d = m->domain.at[m->type.at[t].domain];
+	domain_edit(&b, &d);
+	for (unsigned i = 0; i < d.loop_n; i++)
+		if (d.axis[d.loop[i]].place != PLACE_NONE)
+			perm[at++] = (uint8_t)i;
+	for (unsigned k = 0; k <= n; k++)
+		for (unsigned i = 0; i < d.loop_n; i++)
+			if (d.axis[d.loop[i]].place == PLACE_NONE && rank_in(dims, n, layout_logical_of(&d, d.loop[i])) == k)
+				perm[at++] = (uint8_t)i;
+	if (domain_allocate(&b, false, perm, d.loop_n))
+		return t;
+	return type_make(m, (enum dtype)m->type.at[t].dtype, MEMORY_GLOBAL, m->type.at[t].mesh, domain_finish(m, &b));
+}
+
+type_id order_like(struct module *m, type_id t, type_id like)
+{
+	struct order o;
+	read_order(m, like, &o);
+	return order_with(m, t, o.dim, o.n);
+}
+
+type_id order_streamed(struct module *m, type_id t, bool streamed)
+{
+	const struct domain d = m->domain.at[m->type.at[t].domain];
+	struct domain_builder b;
+	uint8_t perm[IR_MAX_AXES], other[IR_MAX_AXES];
+	bool unstreamed;
+	if (!domain_allocation_order(&d, &unstreamed, perm) || unstreamed == !streamed)
+		return t;
+	domain_edit(&b, &d);
+	domain_allocate_default(&b, !streamed);
+	/* by the tensor axis of each axis in the old order, loops first */
+	unsigned n = 0;
+	for (unsigned i = 0; i < b.alloc_n && streamed; i++)
+		if (d.axis[b.alloc[i]].place == PLACE_STREAM || d.axis[b.alloc[i]].place == PLACE_SERIAL)
+			other[n++] = (uint8_t)i;
+	for (unsigned k = 0; k < d.alloc_n; k++)
+		for (unsigned i = 0; i < b.alloc_n; i++) {
+			int from = layout_logical_of(&d, d.alloc[k]), to = layout_logical_of(&d, b.alloc[i]);
+			bool same_kind = d.axis[d.alloc[k]].place == d.axis[b.alloc[i]].place;
+			if (!memchr(other, (int)i, n) && (d.alloc[k] == b.alloc[i] || (from >= 0 && from == to && same_kind)))
+				other[n++] = (uint8_t)i;
+		}
+	if (n != b.alloc_n || domain_allocate(&b, !streamed, other, n))
+		return t;
+	return type_with_domain(m, t, domain_finish(m, &b));
+}
+
+bool order_is_dense(struct module *m, value_id v)
+{
+	struct order o;
+	read_order(m, m->value.at[v].type, &o);
+	if (!o.contiguous)
+		return false;
+	op_id def = m->value.at[v].def;
+	if (!def || !(op_traits(m, def) & TRAIT_VIEW))
+		return true;
+	/* a slice has no gaps when nothing that is left stands above the axis it slices */
+	value_id whole = op_read(m, def, 0);
+	const struct domain *w = value_domain(m, whole), *d = value_domain(m, v);
+	int sliced = -1;
+	if (m->op.at[def].kind == OP_SELECT) {
+		sliced = (int)op_attr_int(m, def, "axis", 0);
+	} else {
+		for (unsigned i = 0; i < d->alloc_n && sliced < 0; i++)
+			if (d->axis[d->alloc[i]].place == PLACE_STREAM || d->axis[d->alloc[i]].place == PLACE_SERIAL)
+				sliced = layout_logical_of(d, d->alloc[i]);
+		for (unsigned i = 0; i < w->alloc_n; i++) {
+			uint8_t place = w->axis[w->alloc[i]].place;
+			if (place == PLACE_STREAM || place == PLACE_SERIAL)
+				return order_is_dense(m, whole); /* the slices stand apart as they are */
+		}
+	}
+	read_order(m, m->value.at[whole].type, &o);
+	return (o.n == 0 || o.dim[0] == sliced || !has(&o, (unsigned)(sliced < 0 ? ORDER_MERGED : sliced))) && order_is_dense(m, whole);
+}

@@ -1,0 +1,23 @@
+/* order: what a collective needs in memory order.
+ *
+ * The ranks' blocks of an allgather stand one after the other in the result's memory, so the axis
+ * that is gathered must be outermost in the local allocation (axes of local extent 1 do not count);
+ * likewise the axis that a reduce_scatter cuts. Every Communication takes contiguous buffers whose
+ * other axes stand in one order. */
+#ifndef HIRC_PASS_ORDER_H
+#define HIRC_PASS_ORDER_H
+#include "pass/reshard.h"
+
+/* Copies that the communication from one type to another needs, as allocation types: 0 when the
+ * type serves as it is. */
+void order_needs(struct module *m, type_id from, type_id to, const struct reshard *r, type_id *before, type_id *after);
+/* A type allocated streamed, contiguous, the tensor axes in this order. */
+type_id order_with(struct module *m, type_id t, const uint8_t *dims, unsigned n);
+/* A type allocated streamed, its tensor axes in the order of another's. */
+type_id order_like(struct module *m, type_id t, type_id like);
+/* The type with its stream and serial splits in (out of) its allocation, the order kept otherwise. */
+type_id order_streamed(struct module *m, type_id t, bool streamed);
+/* Whether the storage of a value (a view of a larger one, perhaps) has no gaps. */
+bool order_is_dense(struct module *m, value_id v);
+
+#endif

@@ -1,0 +1,58 @@
+/* pass: what a pass is given, and the table of passes.
+ *
+ * A pass is one file with one function, `bool pass_xxx(struct module *m, struct pass_context *cx)`.
+ * It returns false after reporting to cx->d; the program is then left as far as it came. It keeps no
+ * state: what one pass tells a later one stands in the program or in cx. Every file opens with a
+ * before/after and a contract: what the pass requires, establishes and keeps. */
+#ifndef HIRC_PASS_PASS_H
+#define HIRC_PASS_PASS_H
+#include "ir/ir.h"
+#include "ir/verify.h"
+
+enum pass_id {
+#define PASS(id, name, function, options, requires, establishes, help) PASS_##id,
+#include "pass/passes.def"
+#undef PASS
+	PASS_COUNT
+};
+
+struct pass_context;
+
+struct pass_info {
+	const char *name;
+	bool (*run)(struct module *m, struct pass_context *cx);
+	const char *options;  /* `hoist=0 what it does; …`: name, default and meaning of each; "" for none */
+	unsigned requires;    /* enum ir_property: must hold of what the pass looks at */
+	unsigned establishes; /* holds afterwards */
+	const char *help;     /* one line */
+};
+extern const struct pass_info pass_info[PASS_COUNT];
+
+/* By name; PASS_COUNT when there is none. */
+enum pass_id pass_find(const char *name, size_t n);
+
+enum { PASS_MAX_OPTIONS = 4 };
+
+struct pass_context {
+	struct diag *d;
+	const struct pass_info *pass;
+	int64_t option[PASS_MAX_OPTIONS]; /* in the order of pass_info.options */
+	bool remarks;			  /* whether pass_remark prints */
+	VEC(value_id) allocated;	  /* buffers that passes of this run allocated: what `allocate` may free.
+					   * A buffer that the source allocates is the source's to free. */
+};
+
+/* One line of --remarks on standard error: `PASS: text (foo.hir:12)`. */
+void pass_remark(struct pass_context *cx, const struct module *m, uint32_t at, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
+
+/* Reports the first statement or value that lacks a property which the pass requires (with the pass
+ * that establishes it); true when all hold. */
+bool pass_check_requires(struct module *m, struct pass_context *cx);
+
+#define PASS(id, name, function, options, requires, establishes, help)                                                 \
+	bool function(struct module *m, struct pass_context *cx);
+#include "pass/passes.def"
+#undef PASS
+
+#endif

@@ -1,0 +1,345 @@
+/* pipeline: running passes, with prints, checks and times in between. */
+#include "pass/pipeline.h"
+#include "base/str.h"
+#include "ir/number.h"
+#include "ir/print.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+const struct pass_info pass_info[PASS_COUNT] = {
+#define PASS(id, name, function, options, requires, establishes, help)                                                 \
+	[PASS_##id] = {name, function, options, requires, establishes, help},
+#include "pass/passes.def"
+#undef PASS
+};
+
+/* The default pipeline. Passes that are listed only run when --passes names them. */
+static const enum pass_id default_pipeline[] = {
+	PASS_PROPAGATE_SHARDINGS,   /* every tensor has a layout */
+	PASS_DECOMPOSE_RESHARDINGS, /* only sets change layouts */
+	PASS_STREAM_LOOPS,	    /* slices are computed in loops */
+	PASS_LOWER_COLLECTIVES,	    /* sets over devices are Communications */
+	PASS_ALLOCATE,		    /* every result has a buffer */
+	PASS_ASSIGN_STREAMS,	    /* iterations run on streams */
+};
+
+/* ---- names and options */
+
+enum pass_id pass_find(const char *name, size_t n)
+{
+	unsigned i = 0;
+	while (i < PASS_COUNT && (strlen(pass_info[i].name) != n || memcmp(pass_info[i].name, name, n)))
+		i++;
+	return (enum pass_id)i;
+}
+
+static void unknown_pass(struct diag *d, const char *name, const char *word, const char *other)
+{
+	struct suggest s = suggest_start(name);
+	diag_error(d, DIAG_NOWHERE, "unknown pass '%s'", name);
+	for (unsigned i = 0; i < PASS_COUNT; i++)
+		suggest_try(&s, pass_info[i].name);
+	suggest_try(&s, word);
+	suggest_try(&s, other);
+	if (s.best)
+		diag_suggest(d, &s);
+	else
+		diag_note(d, DIAG_NOWHERE, "`hirc compile --list-passes` lists the passes");
+}
+
+/* The k-th option of a pass: where its name starts, the name's length, its default. NULL: no such. */
+static const char *pass_option(const struct pass_info *p, unsigned k, size_t *n, int64_t *value)
+{
+	const char *o = p->options;
+	for (; *o && k; k--) {
+		o = strstr(o, "; ");
+		if (!o)
+			return NULL;
+		o += 2;
+	}
+	if (!*o)
+		return NULL;
+	*n = strcspn(o, "=");
+	*value = strtoll(o + *n + 1, NULL, 10);
+	return o;
+}
+
+static bool set_option(struct diag *d, const struct pass_info *p, const char *text, size_t n, int64_t *option)
+{
+	size_t name_n = 0, known_n;
+	int64_t value;
+	while (name_n < n && text[name_n] != '=')
+		name_n++;
+	for (unsigned k = 0; k < PASS_MAX_OPTIONS; k++) {
+		const char *known = pass_option(p, k, &known_n, &value);
+		if (!known || known_n != name_n || memcmp(known, text, name_n))
+			continue;
+		char *end = NULL;
+		errno = 0;
+		value = name_n < n ? strtoll(text + name_n + 1, &end, 10) : 1;
+		if (errno || (end && (end != text + n || end == text + name_n + 1))) {
+			diag_error(d, DIAG_NOWHERE, "option '%.*s' of %s takes a number", (int)name_n, text, p->name);
+			return false;
+		}
+		option[k] = value;
+		return true;
+	}
+	diag_error(d, DIAG_NOWHERE, "%s has no option '%.*s'", p->name, (int)name_n, text);
+	if (*p->options)
+		diag_note(d, DIAG_NOWHERE, "its options: %s", p->options);
+	return false;
+}
+
+static bool add_pass(struct diag *d, struct pipeline *out, enum pass_id id)
+{
+	size_t n;
+	if (out->n == PIPELINE_MAX) {
+		diag_error(d, DIAG_NOWHERE, "more than %d passes", PIPELINE_MAX);
+		return false;
+	}
+	memset(&out->at[out->n], 0, sizeof *out->at);
+	out->at[out->n].pass = id;
+	for (unsigned k = 0; k < PASS_MAX_OPTIONS; k++)
+		pass_option(&pass_info[id], k, &n, &out->at[out->n].option[k]);
+	out->n++;
+	return true;
+}
+
+/* `{a=1;b=2}`: *text moves past the brace. */
+static bool read_options(struct diag *d, const char **text, const struct pass_info *p, int64_t *option)
+{
+	const char *s = *text + 1;
+	while (*s && *s != '}') {
+		size_t n = strcspn(s, ",;}");
+		if (!set_option(d, p, s, n, option))
+			return false;
+		s += n;
+		s += *s == ',' || *s == ';';
+	}
+	if (!*s) {
+		diag_error(d, DIAG_NOWHERE, "'%s' lacks a closing brace", *text);
+		return false;
+	}
+	*text = s + 1;
+	return true;
+}
+
+bool pipeline_parse(struct diag *d, const char *text, struct pipeline *out)
+{
+	out->n = 0;
+	if (!text) {
+		for (unsigned i = 0; i < sizeof default_pipeline / sizeof *default_pipeline; i++)
+			add_pass(d, out, default_pipeline[i]);
+		return true;
+	}
+	while (*text) {
+		size_t n = strcspn(text, ",{");
+		enum pass_id id = pass_find(text, n);
+		if (id == PASS_COUNT) {
+			struct buf name = {0};
+			buf_putn(&name, text, n);
+			unknown_pass(d, name.at, pass_info[0].name, pass_info[0].name);
+			buf_free(&name);
+			return false;
+		}
+		if (!add_pass(d, out, id))
+			return false;
+		text += n;
+		if (*text == '{' && !read_options(d, &text, &pass_info[id], out->at[out->n - 1].option))
+			return false;
+		if (*text && *text != ',') {
+			diag_error(d, DIAG_NOWHERE, "passes are separated by commas, not by '%s'", text);
+			return false;
+		}
+		text += *text == ',';
+	}
+	return true;
+}
+
+void pipeline_list(struct buf *out)
+{
+	for (unsigned i = 0; i < PASS_COUNT; i++) {
+		buf_printf(out, "%-22s %s\n", pass_info[i].name, pass_info[i].help);
+		if (*pass_info[i].options)
+			buf_printf(out, "%-22s   options: %s\n", "", pass_info[i].options);
+	}
+}
+
+/* Whether a name is one of the pipeline's passes or one of two words. */
+static bool check_name(struct diag *d, const struct pipeline *p, const char *name, const char *word, const char *other)
+{
+	if (!name || !strcmp(name, word) || !strcmp(name, other))
+		return true;
+	enum pass_id id = pass_find(name, strlen(name));
+	if (id == PASS_COUNT) {
+		unknown_pass(d, name, word, other);
+		return false;
+	}
+	for (unsigned i = 0; i < p->n; i++)
+		if (p->at[i].pass == id)
+			return true;
+	diag_error(d, DIAG_NOWHERE, "%s is not among the passes that run", name);
+	return false;
+}
+
+bool pipeline_options_check(struct diag *d, const struct pipeline *p, const struct pipeline_options *o)
+{
+	return check_name(d, p, o->print_after, "all", "changed") && check_name(d, p, o->stop_after, "parse", "parse");
+}
+
+/* ---- remarks */
+
+void pass_remark(struct pass_context *cx, const struct module *m, uint32_t at, const char *format, ...)
+{
+	if (!cx->remarks)
+		return;
+	va_list args;
+	struct buf text = {0};
+	uint32_t line, column;
+	va_start(args, format);
+	buf_vprintf(&text, format, args);
+	va_end(args);
+	fprintf(stderr, "%s: %s", cx->pass->name, text.at);
+	if (m->source && at != DIAG_NOWHERE) {
+		source_position(m->source, at, &line, &column);
+		fprintf(stderr, " (%s:%u)", m->source->name, line);
+	}
+	fputc('\n', stderr);
+	buf_free(&text);
+}
+
+/* ---- running */
+
+struct run {
+	struct module *m;
+	struct diag *d;
+	const struct pipeline_options *o;
+	struct pass_context cx;
+	struct buf text;     /* the program after the last pass, for `changed` */
+	double ms[PIPELINE_MAX];
+	bool has_text;
+};
+
+static void print(struct run *r, struct buf *out)
+{
+	if (r->o->nvfuser)
+		ir_print_nvfuser(r->m, out);
+	else
+		ir_print_hir(r->m, out);
+}
+
+static bool write_dump(struct run *r, unsigned number, const char *name)
+{
+	struct buf path = {0}, text = {0};
+	buf_printf(&path, "%s/%02u-%s.%s", r->o->dump_dir, number, name, r->o->nvfuser ? "hostir" : "hir");
+	if (mkdir(r->o->dump_dir, 0777) && errno != EEXIST)
+		errno = errno ? errno : EIO;
+	FILE *f = fopen(path.at, "w");
+	bool ok = f != NULL;
+	if (ok) {
+		print(r, &text);
+		ok = fwrite(text.at, 1, text.n, f) == text.n;
+		ok = fclose(f) == 0 && ok;
+	}
+	if (!ok)
+		diag_error(r->d, DIAG_NOWHERE, "cannot write '%s': %s", path.at, strerror(errno));
+	buf_free(&path);
+	buf_free(&text);
+	return ok;
+}
+
+/* --print-after and --dump-dir. */
+static bool show(struct run *r, unsigned number, const char *name)
+{
+	const char *after = r->o->print_after;
+	bool changed = after && !strcmp(after, "changed");
+	if (r->o->dump_dir && !write_dump(r, number, name))
+		return false;
+	if (!after || (!changed && (!number || (strcmp(after, "all") && strcmp(after, name)))))
+		return true;
+	struct buf text = {0};
+	print(r, &text);
+	if (number && !(changed && r->has_text && !strcmp(text.at, r->text.at)))
+		fprintf(stderr, "# after %s\n%s", name, text.at);
+	buf_free(&r->text);
+	r->text = text;
+	r->has_text = true;
+	return true;
+}
+
+/* The program after a pass is as the pass promises. */
+static bool check(struct run *r, const char *name)
+{
+	unsigned before = diag_error_count(r->d);
+	bool ok = !r->o->verify_each || ir_verify(r->m, r->d);
+	if (ok && r->o->after) { /* it prints; the numbers of the final dump are not its to allot */
+		struct ir_numbers *saved = ir_numbers_save(r->m);
+		ok = r->o->after(r->o->after_to, r->m, name);
+		ir_numbers_restore(r->m, saved);
+	}
+	if (!ok)
+		diag_note(r->d, DIAG_NOWHERE, "this is a bug in %s", name ? name : "reading the program");
+	return ok && diag_error_count(r->d) == before;
+}
+
+static double now_ms(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
+static void print_times(const struct run *r, const struct pipeline *p, unsigned n)
+{
+	bool json = !strcmp(r->o->timing, "json");
+	double sum = 0;
+	if (json)
+		fputs("{\"version\":1,\"passes\":[", stderr);
+	for (unsigned i = 0; i < n; i++) {
+		sum += r->ms[i];
+		fprintf(stderr, json ? "%s{\"pass\":\"%s\",\"ms\":%.3f}" : "%s%-22s %10.3f ms\n", json && i ? "," : "",
+			pass_info[p->at[i].pass].name, r->ms[i]);
+	}
+	fprintf(stderr, json ? "],\"ms\":%.3f}\n" : "total                  %10.3f ms\n", sum);
+}
+
+static enum status run_pass(struct run *r, const struct pipeline *p, unsigned i)
+{
+	const struct pass_info *info = &pass_info[p->at[i].pass];
+	r->cx.pass = info;
+	memcpy(r->cx.option, p->at[i].option, sizeof r->cx.option);
+	double start = now_ms();
+	bool ok = pass_check_requires(r->m, &r->cx) && info->run(r->m, &r->cx);
+	r->ms[i] = now_ms() - start;
+	if (!ok)
+		return STATUS_DIAGNOSTICS;
+	if (!check(r, info->name))
+		return STATUS_INTERNAL;
+	return show(r, i + 1, info->name) ? STATUS_OK : STATUS_DIAGNOSTICS;
+}
+
+enum status pipeline_run(struct module *m, struct diag *d, const struct pipeline *p, const struct pipeline_options *o)
+{
+	struct run r = {.m = m, .d = d, .o = o, .cx = {.d = d, .remarks = o->remarks}};
+	struct source *outer = diag_set_source(d, m->source);
+	enum status status = check(&r, NULL) ? STATUS_OK : STATUS_INTERNAL;
+	unsigned n = 0;
+	if (status == STATUS_OK && !show(&r, 0, "parse"))
+		status = STATUS_DIAGNOSTICS;
+	bool stop = o->stop_after && !strcmp(o->stop_after, "parse");
+	while (status == STATUS_OK && !stop && n < p->n) {
+		status = run_pass(&r, p, n);
+		stop = o->stop_after && !strcmp(o->stop_after, pass_info[p->at[n].pass].name);
+		n++;
+	}
+	if (o->timing)
+		print_times(&r, p, n);
+	diag_set_source(d, outer);
+	vec_free(&r.cx.allocated);
+	buf_free(&r.text);
+	return status;
+}

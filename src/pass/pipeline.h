@@ -1,0 +1,44 @@
+/* pipeline: which passes run in which order, and what is shown in between.
+ *
+ *     source → propagate-shardings → decompose-reshardings → stream-loops → lower-collectives
+ *            → allocate → assign-streams → host IR
+ *
+ * `--passes=a,b{opt=v}` names others. */
+#ifndef HIRC_PASS_PIPELINE_H
+#define HIRC_PASS_PIPELINE_H
+#include "base/status.h"
+#include "pass/pass.h"
+
+enum { PIPELINE_MAX = 64 };
+
+struct pipeline {
+	unsigned n;
+	struct {
+		enum pass_id pass;
+		int64_t option[PASS_MAX_OPTIONS];
+	} at[PIPELINE_MAX];
+};
+
+/* The passes of a text like `a,b{opt=v;other=w}`; NULL: the default ones. Reports to d; false then. */
+bool pipeline_parse(struct diag *d, const char *text, struct pipeline *out);
+/* Names, one line of help and the options of all passes. */
+void pipeline_list(struct buf *out);
+
+struct pipeline_options {
+	const char *print_after; /* a pass, `all` or `changed`: to standard error; NULL: none */
+	const char *stop_after;	 /* a pass, or `parse` for none at all; NULL: run all */
+	const char *dump_dir;	 /* a folder for numbered files, made when it is not there; NULL: none */
+	const char *timing;	 /* `text` or `json`, to standard error; NULL: none */
+	bool nvfuser;		 /* the surface of what is printed */
+	bool verify_each, remarks;
+	/* Called after each pass and before the first (pass NULL); false: it reported a bug. NULL: none. */
+	bool (*after)(void *to, struct module *m, const char *pass);
+	void *after_to;
+};
+
+/* Whether print_after and stop_after name passes of the pipeline; reports, false then. */
+bool pipeline_options_check(struct diag *d, const struct pipeline *p, const struct pipeline_options *o);
+/* STATUS_OK; STATUS_DIAGNOSTICS: reported; STATUS_INTERNAL: a pass broke the program, reported. */
+enum status pipeline_run(struct module *m, struct diag *d, const struct pipeline *p, const struct pipeline_options *o);
+
+#endif

@@ -1,0 +1,325 @@
+/* place: placement lists, and whether an operation is local to every rank. */
+#include "pass/place.h"
+#include "ir/expr.h"
+#include "ir/layout.h"
+#include <string.h>
+
+bool place_is_loop(const struct sugar_place *p)
+{
+	return p->kind == SUGAR_STREAM || p->kind == SUGAR_SERIAL || p->kind == SUGAR_SWIZZLE;
+}
+
+unsigned place_footprint(const struct sugar_axis *a)
+{
+	unsigned n = a->place_n;
+	while (n && a->place[n - 1].kind != SUGAR_MESH)
+		n--;
+	return n;
+}
+
+unsigned place_mesh_axes(const struct sugar_axis *a)
+{
+	unsigned axes = 0;
+	for (unsigned k = 0; k < a->place_n; k++)
+		if (a->place[k].kind == SUGAR_MESH)
+			axes |= 1u << a->place[k].mesh_axis;
+	return axes;
+}
+
+bool place_has_loop(const struct sugar_axis *a)
+{
+	for (unsigned k = 0; k < a->place_n; k++)
+		if (place_is_loop(&a->place[k]))
+			return true;
+	return false;
+}
+
+bool place_equal(const struct sugar_place *a, const struct sugar_place *b)
+{
+	if (a->kind != b->kind)
+		return false;
+	if (a->kind == SUGAR_MESH || a->kind == SUGAR_SWIZZLE)
+		return a->mesh_axis == b->mesh_axis;
+	return a->factor == b->factor;
+}
+
+bool place_same_footprint(const struct sugar_axis *a, const struct sugar_axis *b)
+{
+	unsigned n = place_footprint(a);
+	if (n != place_footprint(b))
+		return false;
+	for (unsigned k = 0; k < n; k++)
+		if (!place_equal(&a->place[k], &b->place[k]))
+			return false;
+	return true;
+}
+
+void place_copy(struct sugar_axis *to, const struct sugar_axis *from)
+{
+	to->place_n = from->place_n;
+	memcpy(to->place, from->place, sizeof to->place);
+}
+
+void place_copy_footprint(struct sugar_axis *to, const struct sugar_axis *from)
+{
+	place_copy(to, from);
+	to->place_n = (uint8_t)place_footprint(from);
+}
+
+unsigned place_partial(const struct sugar *s)
+{
+	unsigned axes = 0;
+	for (unsigned a = s->rank; a < s->axis_n; a++)
+		if (s->axis[a].kind == AXIS_PARTIAL)
+			axes |= place_mesh_axes(&s->axis[a]);
+	return axes;
+}
+
+enum reduce_op place_partial_op(const struct sugar *s)
+{
+	for (unsigned a = s->rank; a < s->axis_n; a++)
+		if (s->axis[a].kind == AXIS_PARTIAL)
+			return (enum reduce_op)s->axis[a].reduce;
+	return REDUCE_SUM;
+}
+
+unsigned place_used(const struct sugar *s)
+{
+	unsigned axes = 0;
+	for (unsigned a = 0; a < s->rank; a++)
+		axes |= place_mesh_axes(&s->axis[a]);
+	return axes;
+}
+
+void place_drop(struct sugar *s, enum axis_kind kind)
+{
+	unsigned n = s->rank;
+	for (unsigned a = s->rank; a < s->axis_n; a++)
+		if (s->axis[a].kind != kind)
+			s->axis[n++] = s->axis[a];
+	s->axis_n = n;
+}
+
+bool place_add_partial(struct module *m, struct sugar *s, mesh_id mesh, unsigned axes, enum reduce_op op)
+{
+	unsigned at = s->rank;
+	while (at < s->axis_n && s->axis[at].kind == AXIS_PARTIAL)
+		at++;
+	for (unsigned x = 0; x < IR_MAX_MESH_AXES; x++) {
+		if (!(axes >> x & 1))
+			continue;
+		if (s->axis_n == IR_MAX_LOGICAL)
+			return false;
+		memmove(&s->axis[at + 1], &s->axis[at], sizeof *s->axis * (s->axis_n - at));
+		s->axis_n++;
+		s->axis[at++] = (struct sugar_axis){.extent = expr_const(m, m->mesh.at[mesh].size[x]),
+						    .kind = AXIS_PARTIAL,
+						    .reduce = (uint8_t)op,
+						    .rf = 1,
+						    .place_n = 1,
+						    .place = {{.kind = SUGAR_MESH, .mesh_axis = (uint8_t)x}}};
+	}
+	return true;
+}
+
+type_id place_type(struct module *m, type_id base, mesh_id mesh, const struct sugar *s, bool unstreamed, const char **reason)
+{
+	domain_id d;
+	unsigned culprit;
+	const char *error = sugar_expand(m, s, mesh, unstreamed, &d, &culprit);
+	if (error) {
+		*reason = error;
+		return 0;
+	}
+	return type_make(m, (enum dtype)m->type.at[base].dtype, MEMORY_GLOBAL, mesh, d);
+}
+
+/* ---- operations */
+
+/* The number of blocks that an axis is cut into. */
+static int64_t block_count(const struct module *m, mesh_id mesh, const struct sugar_axis *a)
+{
+	int64_t n = 1, k;
+	for (unsigned i = 0; i < a->place_n; i++) {
+		const struct sugar_place *p = &a->place[i];
+		bool by_mesh = p->kind == SUGAR_MESH || p->kind == SUGAR_SWIZZLE;
+		k = by_mesh ? m->mesh.at[mesh].size[p->mesh_axis] : 1;
+		if (!by_mesh)
+			expr_is_const(m, p->factor, &k);
+		n *= k;
+	}
+	return n;
+}
+
+/* Whether n divides an extent; one that no number is known of is believed, see op_layout_assume. */
+static bool may_divide(struct module *m, int64_t n, expr_id extent)
+{
+	int64_t k;
+	return !expr_is_const(m, extent, &k) || k % n == 0;
+}
+
+/* In infer_axes the axes that a reshape joins or splits are whole. Their outermost axes correspond
+ * all the same when both are cut by numbers that divide both: [b, s, a*e@tp] → [b, s, a@tp, e]. */
+static void reshape_outer(struct module *m, struct op_layout *l)
+{
+	struct infer_axes *x = &l->x;
+	unsigned dims = x->dim_n;
+	for (unsigned d = 0; d + 1 < dims && x->dim_n < INFER_MAX_DIMS; d++) {
+		int a = op_layout_axis(l, 0, d), b = op_layout_result_axis(l, d + 1);
+		if (x->kind[d] != DIM_WHOLE || x->kind[d + 1] != DIM_WHOLE || a < 0 || b < 0)
+			continue;
+		struct sugar_axis *from = &l->o[0].axis[a], *to = &l->r.axis[b];
+		int64_t n = block_count(m, value_type(m, l->operand[0])->mesh, from);
+		int64_t k = block_count(m, value_type(m, l->result)->mesh, to);
+		if (!l->o_known[0] || !l->r_known || !may_divide(m, n, from->extent) || !may_divide(m, n, to->extent) ||
+		    !may_divide(m, k, from->extent) || !may_divide(m, k, to->extent))
+			continue;
+		x->kind[x->dim_n] = DIM_PARALLEL;
+		x->operand[0][a] = x->result[b] = (uint8_t)x->dim_n++;
+		d++;
+	}
+}
+
+static void assume_divides(struct module *m, int64_t n, expr_id extent, uint32_t at)
+{
+	expr_id divisor = expr_const(m, n);
+	int64_t k;
+	if (n < 2 || expr_is_const(m, extent, &k))
+		return;
+	for (uint32_t i = 0; i < m->assumption.n; i++)
+		if (m->assumption.at[i].divisor == divisor && m->assumption.at[i].dividend == extent)
+			return;
+	vec_push(&m->assumption, (struct assumption){.divisor = divisor, .dividend = extent, .at = at});
+}
+
+void op_layout_assume(struct module *m, op_id op)
+{
+	struct op_layout l;
+	if (m->op.at[op].kind != OP_RESHAPE || !op_layout_read(m, op, &l))
+		return;
+	for (unsigned a = 0; a < l.o[0].rank; a++) {
+		int b = l.x.operand[0][a] == INFER_NONE ? -1 : op_layout_result_axis(&l, l.x.operand[0][a]);
+		if (b < 0 || l.o[0].axis[a].extent == l.r.axis[b].extent)
+			continue;
+		int64_t n = block_count(m, value_type(m, l.operand[0])->mesh, &l.o[0].axis[a]);
+		assume_divides(m, n, l.o[0].axis[a].extent, m->op.at[op].at);
+		assume_divides(m, n, l.r.axis[b].extent, m->op.at[op].at);
+	}
+}
+
+bool op_layout_read(struct module *m, op_id op, struct op_layout *l)
+{
+	const struct op_info *info = &op_info[m->op.at[op].kind];
+	if ((info->form != FORM_CALL && !(info->traits & TRAIT_COLLECTIVE)) || m->op.at[op].kind == OP_EXTERN)
+		return false;
+	l->op = op;
+	if (!infer_axes(m, op, &l->x))
+		return false;
+	l->result = op_result(m, op, 0);
+	struct type t = *value_type(m, l->result);
+	l->r_known = sugar_from_domain(m, t.domain, t.mesh, &l->r);
+	for (unsigned k = 0; k < l->x.operand_n; k++) {
+		l->operand[k] = op_read(m, op, k);
+		t = *value_type(m, l->operand[k]);
+		l->o_known[k] = sugar_from_domain(m, t.domain, t.mesh, &l->o[k]);
+	}
+	if (m->op.at[op].kind == OP_RESHAPE)
+		reshape_outer(m, l);
+	return true;
+}
+
+int op_layout_axis(const struct op_layout *l, unsigned k, unsigned dim)
+{
+	for (unsigned a = 0; a < l->o[k].rank; a++)
+		if (l->x.operand[k][a] == dim)
+			return (int)a;
+	return -1;
+}
+
+int op_layout_result_axis(const struct op_layout *l, unsigned dim)
+{
+	for (unsigned a = 0; a < l->r.rank; a++)
+		if (l->x.result[a] == dim)
+			return (int)a;
+	return -1;
+}
+
+bool op_layout_same(struct module *m, const struct op_layout *l, int k, unsigned a, int q, unsigned b)
+{
+	bool known_k = k < 0 ? l->r_known : l->o_known[k], known_q = q < 0 ? l->r_known : l->o_known[q];
+	type_id tk = m->value.at[k < 0 ? l->result : l->operand[k]].type;
+	type_id tq = m->value.at[q < 0 ? l->result : l->operand[q]].type;
+	const struct sugar_axis *x = k < 0 ? &l->r.axis[a] : &l->o[k].axis[a];
+	const struct sugar_axis *y = q < 0 ? &l->r.axis[b] : &l->o[q].axis[b];
+	if (!known_k || !known_q)
+		return layout_same_footprint(m, tk, a, tq, b);
+	if (!place_same_footprint(x, y))
+		return false;
+	return m->type.at[tk].mesh == m->type.at[tq].mesh || !place_footprint(x);
+}
+
+/* Mesh axes that the dim is spread over, by the first operand that has it. */
+static unsigned reduced_axes(struct module *m, const struct op_layout *l, unsigned dim)
+{
+	for (unsigned k = 0; k < l->x.operand_n; k++) {
+		int a = op_layout_axis(l, k, dim);
+		if (a >= 0)
+			return layout_mesh_axes(m, m->value.at[l->operand[k]].type, (unsigned)a);
+	}
+	return 0;
+}
+
+/* All axes of a dim have one footprint; a whole dim has none at all. */
+static const char *dim_not_local(struct module *m, const struct op_layout *l, unsigned dim)
+{
+	int first_k = -1, first_a = op_layout_result_axis(l, dim);
+	bool have = first_a >= 0;
+	if (l->x.kind[dim] == DIM_WHOLE && have && layout_mesh_axes(m, m->value.at[l->result].type, (unsigned)first_a))
+		return "an axis that it needs whole is spread";
+	for (unsigned k = 0; k < l->x.operand_n; k++) {
+		int a = op_layout_axis(l, k, dim);
+		if (a < 0)
+			continue;
+		if (l->x.kind[dim] == DIM_WHOLE) {
+			if (layout_mesh_axes(m, m->value.at[l->operand[k]].type, (unsigned)a))
+				return "an axis that it needs whole is spread";
+		} else if (!have) {
+			have = true, first_k = (int)k, first_a = a;
+		} else if (!op_layout_same(m, l, first_k, (unsigned)first_a, (int)k, (unsigned)a)) {
+			return "its operands and results are spread differently";
+		}
+	}
+	return NULL;
+}
+
+const char *op_layout_not_local(struct module *m, const struct op_layout *l)
+{
+	unsigned kind = m->op.at[l->op].kind, pending = 0;
+	mesh_id mesh = value_type(m, l->result)->mesh;
+	if (kind == OP_SET || op_info[kind].traits & TRAIT_COLLECTIVE)
+		return NULL;
+	for (unsigned k = 0; k < l->x.operand_n; k++) {
+		mesh_id other = value_type(m, l->operand[k])->mesh;
+		if (other && mesh && other != mesh)
+			return "its operands and results are on different meshes";
+		unsigned partial = place_partial(&l->o[k]);
+		if (partial && !infer_keeps_partial(m, l->op, k))
+			return "an operand is a pending reduction";
+		pending |= partial;
+	}
+	for (unsigned k = 0; k < l->x.operand_n && (kind == OP_ADD || kind == OP_SUB); k++)
+		if (place_partial(&l->o[k]) != pending)
+			return "its operands are different pending reductions";
+	for (unsigned d = 0; d < l->x.dim_n; d++) {
+		const char *reason = dim_not_local(m, l, d);
+		if (reason)
+			return reason;
+		if (l->x.kind[d] == DIM_REDUCED)
+			pending |= reduced_axes(m, l, d);
+	}
+	if (pending != place_partial(&l->r))
+		return "it leaves a reduction pending";
+	if (pending && kind == OP_LINEAR && l->x.operand_n == 3)
+		return "its bias would be added once a rank";
+	return NULL;
+}

@@ -1,0 +1,61 @@
+/* place: layouts as lists of placements, which is how passes compare and change them.
+ *
+ * The footprint of an axis is its list up to the last mesh placement: `t@x@stream(4)` has the
+ * footprint of `t@x`. Ranks hold the same part of two axes with one footprint. */
+#ifndef HIRC_PASS_PLACE_H
+#define HIRC_PASS_PLACE_H
+#include "ir/domain.h"
+#include "ir/infer.h"
+#include "ir/ir.h"
+
+unsigned place_footprint(const struct sugar_axis *a); /* its length */
+unsigned place_mesh_axes(const struct sugar_axis *a); /* bit set of mesh axes */
+bool place_is_loop(const struct sugar_place *p);      /* stream, serial or swizzle */
+bool place_has_loop(const struct sugar_axis *a);
+bool place_equal(const struct sugar_place *a, const struct sugar_place *b);
+bool place_same_footprint(const struct sugar_axis *a, const struct sugar_axis *b);
+/* Placements only; extent and kind stay. */
+void place_copy(struct sugar_axis *to, const struct sugar_axis *from);
+void place_copy_footprint(struct sugar_axis *to, const struct sugar_axis *from);
+
+/* Mesh axes over which a reduction is pending (bit set). */
+unsigned place_partial(const struct sugar *s);
+/* The operation that is pending over them; SUM when none is. */
+enum reduce_op place_partial_op(const struct sugar *s);
+/* Mesh axes that visible axes are spread over. */
+unsigned place_used(const struct sugar *s);
+/* Drops hidden axes: those of a kind (AXIS_PARTIAL, AXIS_REDUCE). */
+void place_drop(struct sugar *s, enum axis_kind kind);
+/* Adds pending reductions over mesh axes (bit set), before the reduce axes. False past the limit. */
+bool place_add_partial(struct module *m, struct sugar *s, mesh_id mesh, unsigned axes, enum reduce_op op);
+
+/* `base` (dtype) with other placements on a mesh, in global memory. 0, and *reason, when the
+ * placements are not possible. */
+type_id place_type(struct module *m, type_id base, mesh_id mesh, const struct sugar *s, bool unstreamed, const char **reason);
+
+/* ---- an operation with the layouts of its operands and results */
+
+enum { PLACE_MAX_OPERANDS = 8 };
+
+struct op_layout {
+	op_id op;
+	struct infer_axes x;
+	value_id result, operand[PLACE_MAX_OPERANDS];
+	struct sugar r, o[PLACE_MAX_OPERANDS];
+	bool r_known, o_known[PLACE_MAX_OPERANDS]; /* whether the layout is one of placements */
+};
+
+/* False when the statement has no such reading: host statements, externs. */
+bool op_layout_read(struct module *m, op_id op, struct op_layout *l);
+/* Records that the sizes divide by which a reshape's outermost axes are spread. */
+void op_layout_assume(struct module *m, op_id op);
+/* The axis of operand k in a dim, or -1. */
+int op_layout_axis(const struct op_layout *l, unsigned k, unsigned dim);
+int op_layout_result_axis(const struct op_layout *l, unsigned dim);
+/* Whether operand axes a (of operand k) and b (of operand q, or of the result for q < 0) have one footprint. */
+bool op_layout_same(struct module *m, const struct op_layout *l, int k, unsigned a, int q, unsigned b);
+/* NULL when every rank can compute its part of the result from its parts of the operands; otherwise
+ * what stands against it. `set` and collectives have no such question. */
+const char *op_layout_not_local(struct module *m, const struct op_layout *l);
+
+#endif

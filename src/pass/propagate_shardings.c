@@ -1,0 +1,190 @@
+/* propagate-shardings: layouts that the source left out.
+ *
+ *     input  X: bf16[t@stream(2), k]          input  X: bf16[t@stream(2), k]
+ *     input  W: bf16[n@x, k]            →     input  W: bf16[n@x, k]
+ *     H = gelu(linear(X, W))                  T2: bf16[t@stream(2), n@x] = linear(X, W)
+ *                                             H: bf16[t@stream(2), n@x] = gelu(T2)
+ *
+ * Forward from operands to results, then backward from results to operands, until nothing changes. A
+ * tensor axis takes the placements of an axis that corresponds to it (infer_axes) as far as their mesh
+ * axes are not used yet in the tensor: each mesh axis is used once, and stream or serial placements
+ * come from one neighbour only. Operands are asked in an order of preference: the weight, the bias,
+ * then the input of a linear; the second, then the first of a matmul; else the most spread first.
+ * What is placed is never changed, and what the source states never at all. Axes that are summed away
+ * or needed whole pass nothing on.
+ *
+ * requires     nothing
+ * establishes  sharded: no value has an open layout
+ * keeps        statements, stated types, and so all meaning */
+#include "ir/build.h"
+#include "ir/edit.h"
+#include "ir/infer.h"
+#include "pass/pass.h"
+#include "pass/place.h"
+#include "pass/rewrite.h"
+#include <string.h>
+
+static bool is_open(const struct module *m, value_id v)
+{
+	return m->value.at[v].flags & VALUE_OPEN;
+}
+
+static bool has_loops(const struct sugar *s)
+{
+	for (unsigned a = 0; a < s->rank; a++)
+		if (place_has_loop(&s->axis[a]))
+			return true;
+	return false;
+}
+
+/* Gives an unplaced axis the placements of another, up to the first that this tensor cannot have.
+ * *used: mesh axes of the tensor. Returns whether it got any. */
+static bool take_axis(struct sugar_axis *to, const struct sugar_axis *from, unsigned *used, bool loops)
+{
+	unsigned n = 0;
+	if (to->place_n)
+		return false;
+	for (; n < from->place_n; n++) {
+		const struct sugar_place *p = &from->place[n];
+		if (place_is_loop(p) ? !loops : p->kind == SUGAR_MESH && (*used >> p->mesh_axis & 1))
+			break;
+	}
+	while (n && from->place[n - 1].kind == SUGAR_BLOCK)
+		n--;
+	place_copy(to, from);
+	to->place_n = (uint8_t)n;
+	*used |= place_mesh_axes(to);
+	return n != 0;
+}
+
+/* Writes changed placements back into a value's type. */
+static bool store(struct module *m, value_id v, struct sugar *s)
+{
+	const char *reason;
+	place_drop(s, AXIS_REDUCE); /* they follow from the operands, and may stand on the same mesh axis */
+	type_id old = m->value.at[v].type;
+	bool unstreamed = m->value.at[v].flags & (VALUE_INPUT | VALUE_OUTPUT | VALUE_INOUT);
+	type_id t = place_type(m, old, m->type.at[old].mesh, s, unstreamed, &reason);
+	if (!t || t == old)
+		return false;
+	m->value.at[v].type = t;
+	return true;
+}
+
+/* ---- from one operand to the result, or back */
+
+static bool forward_from(struct module *m, struct op_layout *l, unsigned k, unsigned *used)
+{
+	bool loops = !has_loops(&l->r), changed = false;
+	if (!l->o_known[k] || value_type(m, l->operand[k])->mesh != value_type(m, l->result)->mesh)
+		return false;
+	for (unsigned a = 0; a < l->r.rank; a++) {
+		int from = l->x.result[a] == INFER_NONE ? -1 : op_layout_axis(l, k, l->x.result[a]);
+		if (from >= 0 && l->x.kind[l->x.result[a]] == DIM_PARALLEL)
+			changed |= take_axis(&l->r.axis[a], &l->o[k].axis[from], used, loops);
+	}
+	return changed;
+}
+
+static bool backward_to(struct module *m, struct op_layout *l, unsigned k)
+{
+	struct sugar *s = &l->o[k];
+	unsigned used = place_used(s) | place_partial(s);
+	bool loops = !has_loops(s) && m->value.at[l->operand[k]].def, changed = false;
+	if (!l->o_known[k] || !l->r_known || value_type(m, l->operand[k])->mesh != value_type(m, l->result)->mesh)
+		return false;
+	for (unsigned a = 0; a < s->rank; a++) {
+		uint8_t dim = l->x.operand[k][a];
+		int from = dim == INFER_NONE ? -1 : op_layout_result_axis(l, dim);
+		if (from >= 0 && l->x.kind[dim] == DIM_PARALLEL)
+			changed |= take_axis(&s->axis[a], &l->r.axis[from], &used, loops);
+	}
+	return changed && store(m, l->operand[k], s);
+}
+
+static unsigned placements(const struct sugar *s)
+{
+	unsigned n = 0;
+	for (unsigned a = 0; a < s->rank; a++)
+		n += s->axis[a].place_n;
+	return n;
+}
+
+/* Operands in the order of preference. */
+static void preference(const struct module *m, const struct op_layout *l, unsigned *order)
+{
+	static const uint8_t linear[] = {1, 2, 0}, matmul[] = {1, 0};
+	unsigned kind = m->op.at[l->op].kind, n = l->x.operand_n, at = 0;
+	if (kind == OP_LINEAR || kind == OP_MATMUL) {
+		for (unsigned i = 0; i < (kind == OP_LINEAR ? 3u : 2u); i++)
+			if ((kind == OP_LINEAR ? linear : matmul)[i] < n)
+				order[at++] = (kind == OP_LINEAR ? linear : matmul)[i];
+		return;
+	}
+	for (unsigned k = 0; k < n; k++) {
+		unsigned i = at++;
+		for (; i && placements(&l->o[order[i - 1]]) < placements(&l->o[k]); i--)
+			order[i] = order[i - 1];
+		order[i] = k;
+	}
+}
+
+/* ---- all statements */
+
+static bool forward(struct module *m, op_id op)
+{
+	struct op_layout l;
+	unsigned order[PLACE_MAX_OPERANDS];
+	value_id result = op_result(m, op, 0);
+	if (!result || !is_open(m, result) || !op_layout_read(m, op, &l) || !l.r_known)
+		return false;
+	unsigned used = place_used(&l.r) | place_partial(&l.r);
+	bool changed = false;
+	preference(m, &l, order);
+	for (unsigned i = 0; i < l.x.operand_n; i++)
+		changed |= forward_from(m, &l, order[i], &used);
+	return changed && store(m, result, &l.r);
+}
+
+static bool backward(struct module *m, op_id op)
+{
+	struct op_layout l;
+	bool changed = false, any = false;
+	for (unsigned k = 0; k < op_role_count(m, op, ROLE_READ); k++)
+		any |= is_open(m, op_read(m, op, k));
+	if (!any || op_traits(m, op) & TRAIT_COLLECTIVE || !op_layout_read(m, op, &l))
+		return false;
+	for (unsigned k = 0; k < l.x.operand_n; k++)
+		if (is_open(m, l.operand[k]))
+			changed |= backward_to(m, &l, k);
+	return changed;
+}
+
+bool pass_propagate_shardings(struct module *m, struct pass_context *cx)
+{
+	struct rewrite_reduce reduce;
+	VEC(op_id) all = {0};
+	bool open = false, changed = true;
+	(void)cx;
+	for (value_id v = 1; v < m->value.n; v++)
+		open |= is_open(m, v);
+	if (!open)
+		return true;
+	for (op_id op = ir_walk_first(m); op; op = ir_walk(m, op))
+		vec_push(&all, op);
+	rewrite_reduce_begin(m, &reduce);
+	while (changed) {
+		changed = false;
+		for (uint32_t i = 0; i < all.n; i++)
+			changed |= forward(m, all.at[i]);
+		for (uint32_t i = all.n; i-- > 0;)
+			changed |= backward(m, all.at[i]);
+	}
+	for (value_id v = 1; v < m->value.n; v++)
+		m->value.at[v].flags &= ~(uint32_t)VALUE_OPEN;
+	rewrite_reduce_end(m, &reduce);
+	for (uint32_t i = 0; i < all.n; i++)
+		op_layout_assume(m, all.at[i]);
+	vec_free(&all);
+	return true;
+}

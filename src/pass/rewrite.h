@@ -1,0 +1,35 @@
+/* rewrite: edits that several passes make. */
+#ifndef HIRC_PASS_REWRITE_H
+#define HIRC_PASS_REWRITE_H
+#include "ir/edit.h"
+#include "ir/ir.h"
+
+/* A new value of a type, made by `set(v)` right before a statement. */
+value_id rewrite_set_before(struct module *m, op_id where, value_id v, type_id type);
+/* An earlier `set(v)` of the same block whose result has this type, nothing between having written v;
+ * 0: none. */
+value_id rewrite_find_set(struct module *m, op_id where, value_id v, type_id type);
+/* Makes a statement define a new value of a type instead of its result, which `set` of the new value
+ * right after it defines (or writes) from then on. Returns the set. */
+op_id rewrite_set_after(struct module *m, op_id op, type_id type);
+/* Replaces a statement's reads of a value, in the order of its operands. */
+void rewrite_reads(struct module *m, op_id op, value_id from, value_id to);
+/* Makes a statement write the result it defines, an ALLOCATE right before `where` defining it. */
+op_id rewrite_allocate(struct module *m, op_id where, value_id v);
+/* The k-th result becomes a WRITE of another value. */
+void rewrite_write(struct module *m, op_id op, value_id v, value_id instead);
+/* Whether a buffer is ever written after its definition, also through views. */
+bool rewrite_is_written(struct module *m, value_id v);
+
+/* Hidden reduce axes follow from operands (infer_reduce_axes). A pass that changes types calls
+ * begin before and end after: results whose reduce axes were the default then have it again. */
+struct rewrite_reduce {
+	uint8_t *stated; /* by value: its reduce axes are not the default ones */
+	uint32_t n;
+};
+void rewrite_reduce_begin(struct module *m, struct rewrite_reduce *r);
+void rewrite_reduce_end(struct module *m, struct rewrite_reduce *r);
+/* A type without its reduce axes; itself when it has none or cannot lose them. */
+type_id rewrite_without_reduce(struct module *m, type_id t);
+
+#endif

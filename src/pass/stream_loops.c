@@ -1,0 +1,352 @@
+/* stream-loops: stream-parallel axes become loops.
+ *
+ *     T3: bf16[t@stream(3), h] partial(x) = linear(X, W)
+ *     output Y: bf16[t@stream(3), h] = set(T3)
+ *  →
+ *     output Y: bf16[t@stream(3), h] = allocate()
+ *     for i in 0..3 parallel(stream) {
+ *       T4 = shard_by_stream(X, i)
+ *       T3: bf16[t@stream(3), h] partial(x) = linear(T4, W)
+ *       T5 = shard_by_stream(Y, i)
+ *       T5 <- set(T3)
+ *     }
+ *
+ * Consecutive statements of the program's body whose results begin with a stream (or host-serial) axis
+ * of one extent share a loop when each needs of what the loop makes only its own slice. Operands from
+ * outside are sliced, once a loop; what is used after the loop is allocated before it. A `set` from
+ * n@x to n@stream(size(x)) or n@swizzle1d(x) takes its operand whole: each step communicates. A serial
+ * axis gives a loop that never gets streams.
+ *
+ * requires     sharded, decomposed
+ * establishes  looped: what is computed in slices is computed in a loop
+ * keeps        layouts; only allocations follow the slices */
+#include "ir/expr.h"
+#include "ir/layout.h"
+#include "ir/print.h"
+#include "pass/order.h"
+#include "pass/pass.h"
+#include "pass/place.h"
+#include "pass/rewrite.h"
+#include <string.h>
+
+/* A statement that is computed in slices. */
+struct sliced {
+	struct op_layout l;
+	unsigned axis;	/* of the result, whose placements hold the loop's */
+	unsigned level; /* which of them it is */
+	expr_id extent;
+	enum axis_place place;
+};
+
+struct made { /* a value that the loop makes, and what statements of the loop read of it */
+	value_id value, slice;
+	bool written; /* it was bound before */
+};
+struct view {
+	value_id value, view;
+	type_id type;
+};
+
+struct loop {
+	op_id op; /* the FOR */
+	index_id index;
+	expr_id extent;
+	enum axis_place place;
+	VEC(op_id) body;
+	VEC(struct made) made;
+	VEC(struct view) view;
+};
+
+/* ---- which statements */
+
+/* The statement's result is cut by a loop axis: fills *s. False: it is computed as a whole. A false
+ * *ok: reported. */
+static bool read_sliced(struct module *m, struct pass_context *cx, op_id op, struct sliced *s, bool *ok)
+{
+	value_id result = op_result(m, op, 0);
+	if (!result || m->op.at[op].flags & OP_ASYNC || m->op.at[op].kind == OP_EXTERN)
+		return false;
+	const struct domain *d = value_domain(m, result);
+	uint8_t place = d->loop_n ? d->axis[d->loop[0]].place : PLACE_NONE;
+	if (place != PLACE_STREAM && place != PLACE_SERIAL)
+		return false;
+	int logical = layout_logical_of(d, d->loop[0]);
+	s->extent = d->axis[d->loop[0]].extent;
+	s->place = (enum axis_place)place;
+	bool nested = layout_loop_axis(d, 1) >= 0;
+	if (!op_layout_read(m, op, &s->l))
+		return false;
+	if (!s->l.r_known || logical < 0 || logical >= (int)s->l.r.rank) {
+		pass_remark(cx, m, m->op.at[op].at, "%s not looped: its loop axis is not made by placements", op_info[m->op.at[op].kind].hir);
+		return false;
+	}
+	if (nested) {
+		struct buf name = {0};
+		ir_print_type(m, m->value.at[result].type, &name);
+		diag_error(cx->d, m->op.at[op].at, "nested loops are not made yet: '%s' has two loop axes", name.at);
+		diag_note(cx->d, m->op.at[op].at, "keep one @stream or @serial in the type");
+		buf_free(&name);
+		return *ok = false;
+	}
+	s->axis = (unsigned)logical;
+	for (s->level = 0; !place_is_loop(&s->l.r.axis[s->axis].place[s->level]);)
+		s->level++;
+	uint8_t dim = s->l.x.result[s->axis];
+	if (dim == INFER_NONE || s->l.x.kind[dim] != DIM_PARALLEL) {
+		pass_remark(cx, m, m->op.at[op].at, "%s not looped: it needs the axis whole", op_info[m->op.at[op].kind].hir);
+		return false;
+	}
+	return true;
+}
+
+/* ---- slices of operands */
+
+enum slice_kind {
+	SLICE_WHOLE,	/* the operand does not have the axis, or is needed whole */
+	SLICE_HAS,	/* its type has the loop's placement where the result's has it */
+	SLICE_CUT,	/* it gets the placement */
+	SLICE_IMPOSSIBLE
+};
+
+/* Whether placement p of an operand stands for placement q of a result: equal, or, where the
+ * statement gathers, the mesh axis for blocks of its size. */
+static bool stands_for(const struct module *m, mesh_id mesh, const struct sugar_place *p, const struct sugar_place *q, bool gathers)
+{
+	int64_t k;
+	if (place_equal(p, q))
+		return true;
+	return gathers && p->kind == SUGAR_MESH && q->kind == SUGAR_BLOCK && expr_is_const(m, q->factor, &k) &&
+	       k == m->mesh.at[mesh].size[p->mesh_axis];
+}
+
+/* What is read of operand k in one iteration; *axis its axis that is cut. */
+static enum slice_kind slice_of(struct module *m, const struct sliced *s, unsigned k, int *axis)
+{
+	const struct op_layout *l = &s->l;
+	const struct sugar_axis *r = &l->r.axis[s->axis];
+	bool transfers = op_traits(m, l->op) & (TRAIT_RESHARD | TRAIT_COLLECTIVE);
+	mesh_id mesh = value_type(m, l->operand[k])->mesh;
+	*axis = op_layout_axis(l, k, l->x.result[s->axis]);
+	if (*axis < 0)
+		return SLICE_WHOLE;
+	if (!l->o_known[k])
+		return SLICE_IMPOSSIBLE;
+	const struct sugar_axis *o = &l->o[k].axis[*axis];
+	unsigned n = 0;
+	while (n < s->level && n < o->place_n && stands_for(m, mesh, &o->place[n], &r->place[n], transfers))
+		n++;
+	if (n == s->level && n < o->place_n && place_equal(&o->place[n], &r->place[n]))
+		return SLICE_HAS;
+	if (n == s->level && place_footprint(o) <= n)
+		return SLICE_CUT;
+	if (!transfers)
+		return SLICE_IMPOSSIBLE;
+	struct reshard change;
+	reshard_classify(m, m->value.at[l->operand[k]].type, m->value.at[l->result].type, &change);
+	bool whole = change.kind == RESHARD_LOCAL || change.kind == RESHARD_STEP_BROADCAST || change.kind == RESHARD_STEP_PERMUTE;
+	return whole ? SLICE_WHOLE : SLICE_IMPOSSIBLE;
+}
+
+/* The type of the view of operand k in one iteration. 0: not possible. */
+static type_id slice_type(struct module *m, const struct sliced *s, unsigned k, enum slice_kind kind, unsigned axis)
+{
+	const struct sugar_axis *r = &s->l.r.axis[s->axis];
+	type_id t = m->value.at[s->l.operand[k]].type;
+	const char *reason;
+	struct sugar o = s->l.o[k];
+	bool others = false;
+	for (unsigned a = 0; a < o.rank; a++)
+		others |= a != axis && place_has_loop(&o.axis[a]);
+	if (kind == SLICE_HAS && !others)
+		return infer_shard(m, t);
+	place_drop(&o, AXIS_REDUCE);
+	for (unsigned a = 0; a < o.rank; a++)
+		if (a != axis)
+			o.axis[a].place_n = (uint8_t)place_footprint(&o.axis[a]);
+	if (kind == SLICE_CUT) {
+		o.axis[axis].place_n = (uint8_t)s->level;
+		o.axis[axis].place[o.axis[axis].place_n++] = r->place[s->level];
+	}
+	t = place_type(m, t, m->type.at[t].mesh, &o, false, &reason);
+	return t ? infer_shard(m, t) : 0;
+}
+
+/* ---- the loop under construction */
+
+static struct made *find_made(struct loop *loop, value_id v)
+{
+	for (uint32_t i = 0; i < loop->made.n; i++)
+		if (loop->made.at[i].value == v)
+			return &loop->made.at[i];
+	return NULL;
+}
+
+static bool loop_reads(struct module *m, const struct loop *loop, value_id root)
+{
+	for (uint32_t i = 0; i < loop->body.n; i++)
+		for (unsigned k = 0; k < op_role_count(m, loop->body.at[i], ROLE_READ); k++)
+			if (ir_root(m, op_read(m, loop->body.at[i], k)) == root)
+				return true;
+	return false;
+}
+
+/* Whether the statement may run slice by slice after the others: all it needs of what the loop makes is
+ * slice i. */
+static bool joins(struct module *m, struct loop *loop, const struct sliced *s)
+{
+	if (loop->extent != s->extent || loop->place != s->place)
+		return false;
+	for (unsigned k = 0; k < s->l.x.operand_n; k++) {
+		int axis;
+		value_id v = s->l.operand[k];
+		if (find_made(loop, v) && slice_of(m, s, k, &axis) != SLICE_HAS)
+			return false;
+		for (uint32_t i = 0; i < loop->made.n; i++) /* a buffer that the loop writes, under another name */
+			if (loop->made.at[i].written && loop->made.at[i].value != v && ir_root(m, v) == ir_root(m, loop->made.at[i].value))
+				return false;
+	}
+	value_id w = m->op.at[s->l.op].def_n ? 0 : s->l.result;
+	for (uint32_t i = 0; w && i < loop->made.n; i++)
+		if (ir_root(m, loop->made.at[i].value) == ir_root(m, w))
+			return false;
+	return !w || !loop_reads(m, loop, ir_root(m, w));
+}
+
+static bool fits(struct module *m, struct pass_context *cx, const struct sliced *s)
+{
+	for (unsigned k = 0; k < s->l.x.operand_n; k++) {
+		int axis;
+		enum slice_kind kind = slice_of(m, s, k, &axis);
+		if (kind != SLICE_IMPOSSIBLE && (kind == SLICE_WHOLE || slice_type(m, s, k, kind, (unsigned)axis)))
+			continue;
+		reshard_report(m, cx->d, s->l.op, "slice", m->value.at[s->l.operand[k]].type, m->value.at[s->l.result].type,
+			       "the slices of the result are not made from slices of the operand");
+		return false;
+	}
+	return true;
+}
+
+/* ---- emission */
+
+static value_id shard(struct module *m, struct loop *loop, op_id where, value_id v, type_id type)
+{
+	for (uint32_t i = 0; i < loop->view.n; i++)
+		if (loop->view.at[i].value == v && loop->view.at[i].type == type)
+			return loop->view.at[i].view;
+	value_id n = ir_value_new(m, type, 0, m->op.at[where].at);
+	struct ir_use use[] = {{ROLE_DEF, n}, {ROLE_READ, v}, {ROLE_SCALAR, ir_scalar_expr(m, expr_index(m, loop->index))}};
+	op_id op = ir_op_new(m, OP_SHARD_BY_STREAM, m->op.at[where].at, use, 3);
+	ir_insert_before(m, where, op);
+	vec_push(&loop->view, (struct view){v, n, type});
+	return n;
+}
+
+static bool used_outside(const struct module *m, const struct loop *loop, value_id v)
+{
+	if (m->value.at[v].flags & (VALUE_OUTPUT | VALUE_INOUT))
+		return true;
+	for (uint32_t u = m->value.at[v].first_use; u; u = m->operand.at[u].next_use) {
+		bool inside = false;
+		for (uint32_t i = 0; i < loop->body.n && !inside; i++)
+			inside = loop->body.at[i] == m->operand.at[u].op;
+		if (!inside)
+			return true;
+	}
+	return false;
+}
+
+static void slice_operands(struct module *m, struct loop *loop, const struct sliced *s)
+{
+	op_id op = s->l.op;
+	for (unsigned k = 0; k < s->l.x.operand_n; k++) {
+		value_id v = s->l.operand[k], slice = 0;
+		struct made *made = find_made(loop, v);
+		int axis;
+		enum slice_kind kind = slice_of(m, s, k, &axis);
+		if (made)
+			slice = made->slice;
+		else if (kind == SLICE_HAS || kind == SLICE_CUT)
+			slice = shard(m, loop, op, v, slice_type(m, s, k, kind, (unsigned)axis));
+		for (unsigned i = 0, reads = 0; slice && i < m->op.at[op].operand_n; i++)
+			if (ir_operand(m, op, i)->role == ROLE_READ && reads++ == k)
+				ir_operand_set(m, m->op.at[op].operand + i, slice);
+	}
+}
+
+static void slice_result(struct module *m, struct pass_context *cx, struct loop *loop, const struct sliced *s)
+{
+	value_id v = s->l.result;
+	op_id op = s->l.op;
+	bool fresh = m->op.at[op].def_n, outside = !fresh || used_outside(m, loop, v);
+	if (!outside) {
+		type_id t = order_streamed(m, m->value.at[v].type, true);
+		m->value.at[v].type = t;
+		vec_push(&loop->made, (struct made){v, v, false});
+		return;
+	}
+	if (fresh) {
+		type_id t = order_streamed(m, m->value.at[v].type, false);
+		m->value.at[v].type = t;
+		rewrite_allocate(m, loop->op, v);
+		vec_push(&cx->allocated, v);
+	}
+	value_id slice = shard(m, loop, op, v, infer_shard(m, m->value.at[v].type));
+	rewrite_write(m, op, v, slice);
+	vec_push(&loop->made, (struct made){v, slice, !fresh});
+}
+
+static void close_loop(struct module *m, struct pass_context *cx, struct loop *loop)
+{
+	if (!loop->body.n)
+		return;
+	op_id first = loop->body.at[0];
+	struct ir_use use[] = {{ROLE_SCALAR, ir_scalar_expr(m, expr_const(m, 0))}, {ROLE_SCALAR, ir_scalar_expr(m, loop->extent)}};
+	loop->op = ir_op_new(m, OP_FOR, m->op.at[first].at, use, 2);
+	m->op.at[loop->op].flags |= loop->place == PLACE_STREAM ? OP_STREAM_LOOP : 0;
+	region_id body = ir_region_new(m, loop->op);
+	loop->index = ir_index_add(m, 0);
+	m->region.at[body].index = loop->index;
+	ir_insert_before(m, first, loop->op);
+	loop->made.n = 0;
+	for (uint32_t i = 0; i < loop->body.n; i++)
+		ir_move_to_end(m, body, loop->body.at[i]);
+	for (uint32_t i = 0; i < loop->body.n; i++) {
+		struct sliced s;
+		bool ok = true;
+		if (!read_sliced(m, cx, loop->body.at[i], &s, &ok))
+			continue; /* not possible: it was read before */
+		slice_operands(m, loop, &s);
+		slice_result(m, cx, loop, &s);
+	}
+	loop->body.n = loop->made.n = loop->view.n = 0;
+}
+
+bool pass_stream_loops(struct module *m, struct pass_context *cx)
+{
+	struct loop loop = {0};
+	struct sliced s;
+	bool ok = true;
+	op_id next;
+	for (op_id op = m->region.at[m->body].first; op && ok; op = next) {
+		next = m->op.at[op].next;
+		bool sliced = read_sliced(m, cx, op, &s, &ok);
+		if (!ok || (sliced && !fits(m, cx, &s))) {
+			ok = false;
+			break;
+		}
+		if (!sliced || !loop.body.n || !joins(m, &loop, &s))
+			close_loop(m, cx, &loop);
+		if (!sliced)
+			continue;
+		loop.extent = s.extent;
+		loop.place = s.place;
+		vec_push(&loop.body, op);
+		vec_push(&loop.made, (struct made){s.l.result, s.l.result, !m->op.at[op].def_n});
+	}
+	if (ok)
+		close_loop(m, cx, &loop);
+	vec_free(&loop.body);
+	vec_free(&loop.made);
+	vec_free(&loop.view);
+	return ok;
+}

@@ -1,0 +1,296 @@
+/* ref: the entry, and fusion-level programs.
+ *
+ * At fusion level a value is its logical tensor and every statement is evaluated once:
+ *
+ *     C: f32[64, 32@x] partial(y) = matmul(A, B)     the whole product: nothing is pending
+ *     D: f32[64@y, 32@x] = C                         a copy
+ *     G = allreduce(C, axis=y)                       a copy: the reduction that C waited for */
+#include "ir/build.h"
+#include "ir/edit.h"
+#include "ir/infer.h"
+#include "ir/layout.h"
+#include "ref/ref_host.h"
+#include <math.h>
+#include <string.h>
+
+static bool is_output(const struct module *m, value_id v)
+{
+	for (uint32_t k = 0; k < m->output.n; k++)
+		if (m->output.at[k] == v)
+			return true;
+	return false;
+}
+
+value_id ref_result_value(const struct module *m, unsigned k)
+{
+	if (k < m->output.n)
+		return m->output.at[k];
+	k -= m->output.n;
+	for (uint32_t i = 0; i < m->input.n; i++) {
+		value_id v = m->input.at[i].value;
+		if (m->value.at[v].flags & VALUE_INOUT && !is_output(m, v) && k-- == 0)
+			return v;
+	}
+	return 0;
+}
+
+unsigned ref_result_count(const struct module *m)
+{
+	unsigned n = 0;
+	while (ref_result_value(m, n))
+		n++;
+	return n;
+}
+
+/* Statements that say where and when, not only what. */
+static bool is_host_level(const struct module *m)
+{
+	for (op_id op = ir_walk_first(m); op; op = ir_walk(m, op)) {
+		uint8_t form = op_info[m->op.at[op].kind].form;
+		if (form == FORM_HOST || form == FORM_ALLOC || form == FORM_VIEW || form == FORM_CONTROL || form == FORM_P2P ||
+		    m->op.at[op].flags & OP_ASYNC)
+			return true;
+	}
+	return false;
+}
+
+unsigned ref_partial_axes(const struct domain *d, uint8_t *axis)
+{
+	unsigned n = 0;
+	for (unsigned a = d->rank; a < d->logical_n; a++)
+		if (d->axis[a].kind == AXIS_PARTIAL) {
+			if (axis)
+				axis[n] = (uint8_t)a;
+			n++;
+		}
+	return n;
+}
+
+int64_t ref_pending_parts(const struct module *m, value_id v)
+{
+	const struct domain *d = value_domain(m, v);
+	uint8_t axis[IR_MAX_LOGICAL];
+	unsigned n = ref_partial_axes(d, axis);
+	int64_t parts = 1;
+	for (unsigned k = 0; k < n; k++)
+		parts *= ir_mesh(m, value_type(m, v)->mesh)->size[d->axis[axis[k]].mesh_axis];
+	return parts;
+}
+
+bool ref_check_input(struct ref_context *c, unsigned k, int64_t parts)
+{
+	value_id v = c->m->input.at[k].value;
+	const struct value *value = &c->m->value.at[v];
+	const struct ref_array *given = &c->o->inputs[k];
+	struct ref_array shape;
+	char name[REF_NAME_BYTES];
+	if (!ref_array_of_type(c, &shape, value->type, value->at))
+		return false;
+	if (parts > 1)
+		shape.n[shape.nd++] = parts;
+	bool ok = given->nd == shape.nd && !memcmp(given->n, shape.n, sizeof *shape.n * (size_t)shape.nd);
+	if (!ok)
+		diag_error(c->d, value->at, "the data given for input %s has another shape", ref_name(c->m, v, name, sizeof name));
+	ref_array_free(&shape);
+	return ok;
+}
+
+void ref_take_input(struct ref_array *to, int64_t i, const struct ref_array *given, int64_t k)
+{
+	if (to->ints && given->ints)
+		ref_store_int(to, i, given->ints[k]);
+	else
+		ref_store(to, i, given->data[k]);
+	to->state[i] = REF_DEFINED;
+}
+
+/* An input's logical tensor; the parts of a pending one are reduced. */
+static bool load_input(struct ref_context *c, unsigned k, struct ref_array *out)
+{
+	value_id v = c->m->input.at[k].value;
+	const struct ref_array *given = &c->o->inputs[k];
+	const struct domain *d = value_domain(c->m, v);
+	uint32_t at = c->m->value.at[v].at;
+	uint8_t axis[IR_MAX_LOGICAL];
+	struct ref_array parts;
+	int64_t n = ref_pending_parts(c->m, v);
+	enum reduce_op fold = ref_partial_axes(d, axis) ? (enum reduce_op)d->axis[axis[0]].reduce : REDUCE_SUM;
+	if (!ref_check_input(c, k, n) || !ref_array_of_type(c, out, c->m->value.at[v].type, at) || !ref_array_make(c, &parts, out->dtype, 1, &n, at))
+		return false;
+	int64_t count = ref_array_count(out);
+	for (int64_t i = 0; i < count; i++) {
+		struct ref_fold s;
+		ref_fold_start(&s, fold, out->dtype);
+		for (int64_t p = 0; p < n; p++)
+			ref_take_input(&parts, p, given, i * n + p);
+		double grid = n > 1 ? ref_grid(&parts) : 0;
+		for (int64_t p = 0; p < n; p++)
+			ref_fold_add(&s, &parts, p);
+		if (n > 1)
+			ref_fold_end(&s, out, i, grid, ref_precision(out->dtype));
+		else
+			ref_copy(out, i, &parts, 0);
+		out->state[i] = REF_DEFINED;
+	}
+	out->length = n > 1 ? n : 0;
+	ref_array_free(&parts);
+	return true;
+}
+
+static bool load_inputs(struct ref_context *c, struct ref_array *of)
+{
+	for (unsigned k = 0; k < c->m->input.n; k++)
+		if (!load_input(c, k, &of[c->m->input.at[k].value]))
+			return false;
+	return true;
+}
+
+/* The axes of READ operand k over which a contraction or reduction sums, as a mask. */
+static unsigned summed_axes(const struct module *m, op_id op, unsigned k)
+{
+	unsigned rank = value_domain(m, op_read(m, op, k))->rank;
+	switch ((enum op_kind)m->op.at[op].kind) {
+	case OP_LINEAR:
+		return k < 2 && rank ? 1u << (rank - 1) : 0;
+	case OP_MATMUL:
+		return rank > k ? 1u << (rank - 1 - k) : 0;
+	default:
+		return op_traits(m, op) & TRAIT_REDUCTION ? infer_reduced_axes(m, m->op.at[op].attrs, rank) : 0;
+	}
+}
+
+/* Whether the run may store parts of a sum, rounded, before it adds them up: an axis that is summed
+ * is spread over a mesh, or may be, for its layout is still to be chosen. */
+static bool is_narrow(const struct module *m, op_id op)
+{
+	for (unsigned k = 0; k < op_role_count(m, op, ROLE_READ); k++) {
+		value_id v = op_read(m, op, k);
+		unsigned mask = summed_axes(m, op, k);
+		if (mask && m->value.at[v].flags & VALUE_OPEN)
+			return true;
+		for (unsigned a = 0; mask >> a; a++)
+			if (mask >> a & 1 && layout_mesh_axes(m, m->value.at[v].type, a))
+				return true;
+	}
+	return false;
+}
+
+/* How many equal tensors a functional collective reduces: a partial operand's value is its reduction
+ * over the partial mesh axes already, over the other axes of the team all ranks hold the same. 0
+ * when the team spans axes over which the operand is spread: that has no meaning on logical tensors. */
+static int64_t reduced_copies(struct module *m, op_id op)
+{
+	value_id v = op_read(m, op, 0);
+	mesh_id mesh = value_type(m, v)->mesh;
+	uint8_t axes[IR_MAX_MESH_AXES];
+	unsigned n, spread = 0, partial = 0;
+	int64_t copies = 1;
+	const struct domain *d = value_domain(m, v);
+	if (!mesh || !ir_team_axes(m, m->op.at[op].team, mesh, axes, &n))
+		return 0;
+	for (unsigned a = 0; a < d->logical_n; a++)
+		*(d->axis[a].kind == AXIS_PARTIAL ? &partial : &spread) |= layout_mesh_axes(m, m->value.at[v].type, a);
+	for (unsigned k = 0; k < n; k++) {
+		if (spread >> axes[k] & 1)
+			return 0;
+		copies *= partial >> axes[k] & 1 ? 1 : ir_mesh(m, mesh)->size[axes[k]];
+	}
+	return copies;
+}
+
+static bool collective(struct ref_context *c, op_id op, const struct ref_array *in, struct ref_array *out)
+{
+	int64_t copies = 1, count = ref_array_count(out);
+	enum reduce_op fold = ref_reduce_op(c->m, op);
+	ref_inherit(out, in);
+	if (in->nd != out->nd || ref_array_count(in) != count) {
+		diag_error(c->d, ir_op(c->m, op)->at, "the operand of %s does not fit its result", op_info[ir_op(c->m, op)->kind].hir);
+		return false;
+	}
+	if (op_traits(c->m, op) & TRAIT_REDUCES && (copies = reduced_copies(c->m, op)) == 0) {
+		diag_error(c->d, ir_op(c->m, op)->at, "%s of a tensor that is spread over its team cannot be evaluated on logical tensors",
+			   op_info[ir_op(c->m, op)->kind].hir);
+		return false;
+	}
+	double grid = copies > 1 ? ref_grid(in) : 0;
+	for (int64_t i = 0; i < count; i++) {
+		struct ref_fold s;
+		if (copies == 1 || in->state[i] != REF_DEFINED) {
+			ref_copy(out, i, in, i);
+			continue;
+		}
+		ref_fold_start(&s, fold, in->dtype);
+		for (int64_t k = 0; k < copies; k++)
+			ref_fold_add(&s, in, i);
+		ref_fold_end(&s, out, i, grid, ref_precision(out->dtype));
+		out->state[i] = REF_DEFINED;
+	}
+	return true;
+}
+
+static bool evaluate(struct ref_context *c, op_id op, struct ref_array *of)
+{
+	const struct op *o = ir_op(c->m, op);
+	struct ref_operand *in = mem_zalloc(sizeof *in * (o->operand_n + 1u));
+	struct ref_call call = {.op = op, .in = in, .narrow = is_narrow(c->m, op)};
+	const struct expr_env env = {.rank = -1, .streams = c->o->streams};
+	value_id result = op_result(c->m, op, 0);
+	struct ref_array out = {0};
+	bool ok = true;
+	for (unsigned k = 0; k < o->operand_n && ok; k++) {
+		const struct operand *p = ir_operand(c->m, op, k);
+		if (p->role == ROLE_READ)
+			in[call.n++].array = &of[p->id];
+		else if (p->role == ROLE_SCALAR && !(op_traits(c->m, op) & TRAIT_COLLECTIVE))
+			ok = ref_scalar(c, p->id, &env, o->at, &in[call.n++]);
+	}
+	if (o->kind == OP_EXTERN || !result) {
+		ok = ok && ref_eval(c, &call, &out); /* which reports it */
+	} else {
+		ok = ok && ref_array_of_type(c, &out, c->m->value.at[result].type, o->at);
+		if (ok && op_traits(c->m, op) & TRAIT_COLLECTIVE)
+			ok = collective(c, op, in[0].array, &out);
+		else
+			ok = ok && ref_eval(c, &call, &out);
+	}
+	free(in);
+	if (!ok) {
+		ref_array_free(&out);
+		return false;
+	}
+	ref_array_free(&of[result]); /* of a buffer that is written */
+	of[result] = out;
+	return true;
+}
+
+static enum status run_fusion(struct ref_context *c, struct ref_array *outputs)
+{
+	struct module *m = c->m;
+	struct ref_array *of = mem_zalloc(sizeof *of * m->value.n); /* by value */
+	bool ok = load_inputs(c, of);
+	for (op_id op = m->region.at[m->body].first; op && ok; op = m->op.at[op].next)
+		ok = evaluate(c, op, of);
+	for (unsigned k = 0; ok && ref_result_value(m, k); k++) {
+		value_id v = ref_result_value(m, k);
+		struct ref_array *out = &outputs[k];
+		ref_array_make(c, out, of[v].dtype, of[v].nd, of[v].n, DIAG_NOWHERE);
+		int64_t count = ref_array_count(out);
+		for (int64_t i = 0; i < count; i++)
+			ref_copy(out, i, &of[v], i);
+		ref_inherit(out, &of[v]);
+	}
+	for (uint32_t v = 0; v < m->value.n; v++)
+		ref_array_free(&of[v]);
+	free(of);
+	return ok ? STATUS_OK : STATUS_DIAGNOSTICS;
+}
+
+enum status ref_run(struct module *m, struct diag *d, const struct ref_options *o, struct ref_array *outputs)
+{
+	struct ref_context c = {.m = m, .d = d, .o = o};
+	if (o->input_n != m->input.n) {
+		diag_error(d, DIAG_NOWHERE, "the program has %u inputs, data was given for %u", m->input.n, o->input_n);
+		return STATUS_DIAGNOSTICS;
+	}
+	return is_host_level(m) ? ref_run_host(&c, outputs) : run_fusion(&c, outputs);
+}

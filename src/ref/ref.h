@@ -1,0 +1,66 @@
+/* ref: the reference evaluation of a source program, in one process, with naive loops in f64.
+ *
+ * What `hirc run --check` compares with. It takes the module that the semantic step built, before any
+ * pass, and shares only IR and expressions with the rest.
+ *
+ * A fusion-level program is evaluated on its logical tensors: layouts, streams and `set`s change no
+ * value, a pending reduction has its result's value. A host-level program is stepped on all ranks,
+ * each with its buffers, each stream a queue.
+ *
+ * Every op computes in f64 (integers in int64) and rounds once, to the dtype of its result. */
+#ifndef HIRC_REF_REF_H
+#define HIRC_REF_REF_H
+#include "ir/ir.h"
+
+enum {
+	REF_MAX_ELEMENTS = 1 << 27, /* of one logical tensor; larger programs are refused */
+};
+
+/* Of an element. */
+enum ref_state {
+	REF_ABSENT,  /* not held by the rank that asked; in no output */
+	REF_POISON,  /* never written, or computed from such an element */
+	REF_DEFINED, /* has a value */
+};
+
+/* A logical tensor, row-major. */
+struct ref_array {
+	int nd;
+	int64_t n[IR_MAX_LOGICAL];
+	double *data;	/* every element, whatever the dtype */
+	int64_t *ints;	/* integers and bool: the exact values; NULL for floats */
+	/* Outputs only; an input leaves these zero. */
+	enum dtype dtype;
+	uint8_t *state; /* enum ref_state of each element; compare DEFINED ones only */
+	bool exact;	/* no value on the way to this one was rounded, in any order of summation */
+	int64_t length; /* longest contraction, reduction or collective reduction that contributed */
+};
+
+struct ref_options {
+	int64_t ranks;	 /* of a host-level program; 0: as many as its meshes need */
+	int64_t streams; /* numberOfStreams; 0: unbounded */
+	/* One an input of the program, in order: data for floats, ints for integers (data when NULL).
+	 * A pending input has its parts as a last dimension, one for each combination of indices along
+	 * its mesh axes, row-major. */
+	const struct ref_array *inputs;
+	unsigned input_n;
+};
+
+/* Results of a program: its outputs in order, then the inout arguments that are no outputs. */
+unsigned ref_result_count(const struct module *m);
+value_id ref_result_value(const struct module *m, unsigned k);
+
+/* Fills outputs[0 … ref_result_count(m) - 1]; the caller frees each with ref_array_free. On failure
+ * nothing is filled and the reason was reported: DIAGNOSTICS for what cannot be evaluated,
+ * STUCK for a deadlock (what each rank is blocked in), WRONG when ranks disagree about a
+ * replicated output. */
+enum status ref_run(struct module *m, struct diag *d, const struct ref_options *o, struct ref_array *outputs);
+void ref_array_free(struct ref_array *a); /* data, ints and state */
+
+/* The value nearest to x in a dtype (ties to even; floats beyond the range give inf, f8e4m3 NaN;
+ * integers: towards zero, clamped). */
+double ref_round(enum dtype t, double x);
+/* Significant bits of a float dtype: 53 24 8 11 4 3. */
+int ref_precision(enum dtype t);
+
+#endif

@@ -1,0 +1,211 @@
+/* ref_contract: matmul and linear.
+ *
+ *     matmul   out[…, i, j] = sum over k of a[…, i, k] * b[…, k, j]     … broadcast from the right
+ *     linear   out[…, j] = sum over k of x[…, k] * w[j, k], plus bias[j]
+ *
+ * Both are made of dot products of contiguous rows; for matmul, b is transposed first. */
+#include "ref/ref_internal.h"
+#include <math.h>
+#include <string.h>
+
+struct contraction {
+	const struct ref_call *call;
+	const struct ref_array *a, *b, *bias; /* b as [n, k]; bias may be NULL */
+	bool linear;
+	int64_t k, columns;
+	bool whole; /* every element of a and b is defined */
+	double grid;
+	int bits;
+};
+struct sum {
+	double value, magnitude;
+	int64_t ints;
+	uint8_t state;
+};
+
+/* Four sums side by side: one addition need not wait for the last. */
+static struct sum dot_floats(const double *a, const double *b, int64_t n)
+{
+	double value[4] = {0}, magnitude[4] = {0};
+	int64_t k = 0;
+	for (; k + 4 <= n; k += 4)
+		for (unsigned lane = 0; lane < 4; lane++) {
+			double p = a[k + lane] * b[k + lane];
+			value[lane] += p;
+			magnitude[lane] += fabs(p);
+		}
+	for (; k < n; k++) {
+		value[0] += a[k] * b[k];
+		magnitude[0] += fabs(a[k] * b[k]);
+	}
+	return (struct sum){.value = (value[0] + value[1]) + (value[2] + value[3]),
+			    .magnitude = (magnitude[0] + magnitude[1]) + (magnitude[2] + magnitude[3]),
+			    .state = REF_DEFINED};
+}
+
+/* a[i + k] * b[j + k] for k in 0..n; terms that this rank does not hold are left out when the sum is
+ * pending. */
+static struct sum dot(const struct contraction *x, int64_t i, int64_t j)
+{
+	const struct ref_array *a = x->a, *b = x->b;
+	struct sum s = {.state = REF_DEFINED};
+	if (x->whole && !a->ints)
+		return dot_floats(a->data + i, b->data + j, x->k);
+	for (int64_t k = 0; k < x->k; k++) {
+		uint8_t state = a->state[i + k] < b->state[j + k] ? a->state[i + k] : b->state[j + k];
+		if (state == REF_DEFINED) {
+			double p = a->data[i + k] * b->data[j + k];
+			s.value += p;
+			s.magnitude += fabs(p);
+			if (a->ints)
+				s.ints = (int64_t)((uint64_t)s.ints + (uint64_t)a->ints[i + k] * (uint64_t)b->ints[j + k]);
+		} else if (state < s.state && !(state == REF_ABSENT && x->call->partial)) {
+			s.state = state;
+		}
+	}
+	return s;
+}
+
+static bool is_whole(const struct ref_array *a)
+{
+	int64_t count = ref_array_count(a);
+	for (int64_t i = 0; i < count; i++)
+		if (a->state[i] != REF_DEFINED)
+			return false;
+	return true;
+}
+
+/* The last two dimensions swapped. */
+static bool transpose(struct ref_context *c, const struct ref_array *b, struct ref_array *out, uint32_t at)
+{
+	int64_t n[IR_MAX_LOGICAL], rows = b->n[b->nd - 2], columns = b->n[b->nd - 1], count = ref_array_count(b);
+	memcpy(n, b->n, sizeof n);
+	n[b->nd - 2] = columns, n[b->nd - 1] = rows;
+	if (!ref_array_make(c, out, b->dtype, b->nd, n, at))
+		return false;
+	for (int64_t i = 0; i < count; i++) {
+		int64_t r = i / columns % rows, k = i % columns;
+		ref_copy(out, i - r * columns - k + k * rows + r, b, i);
+	}
+	return true;
+}
+
+/* Where the matrix starts that a batch index of the result uses. */
+static int64_t batch_offset(const struct ref_array *a, const struct ref_array *out, const int64_t *index)
+{
+	int64_t stride[IR_MAX_LOGICAL], offset = 0;
+	ref_array_strides(a, stride);
+	for (int k = 0; k < a->nd - 2; k++)
+		offset += a->n[k] == 1 ? 0 : index[k + out->nd - a->nd] * stride[k];
+	return offset;
+}
+
+static bool batch_fits(const struct ref_array *a, const struct ref_array *out)
+{
+	if (a->nd > out->nd)
+		return false;
+	for (int k = 0; k < a->nd - 2; k++)
+		if (a->n[k] != 1 && a->n[k] != out->n[k + out->nd - a->nd])
+			return false;
+	return true;
+}
+
+static bool linear_fits(const struct ref_array *x, const struct ref_array *w, const struct ref_array *bias, const struct ref_array *out)
+{
+	if (x->nd < 1 || w->nd != 2 || out->nd != x->nd || x->n[x->nd - 1] != w->n[1] || out->n[out->nd - 1] != w->n[0])
+		return false;
+	for (int k = 0; k < x->nd - 1; k++)
+		if (out->n[k] != x->n[k])
+			return false;
+	return !bias || (bias->nd == 1 && bias->n[0] == w->n[0]);
+}
+
+static bool matmul_fits(const struct ref_array *a, const struct ref_array *b, const struct ref_array *out)
+{
+	return a->nd >= 2 && b->nd >= 2 && out->nd >= 2 && batch_fits(a, out) && batch_fits(b, out) && a->n[a->nd - 1] == b->n[b->nd - 2] &&
+	       out->n[out->nd - 2] == a->n[a->nd - 2] && out->n[out->nd - 1] == b->n[b->nd - 1];
+}
+
+static void store(const struct contraction *x, struct sum s, int64_t column, struct ref_array *out, int64_t r)
+{
+	if (x->bias) {
+		s.state = x->bias->state[column] < s.state ? x->bias->state[column] : s.state;
+		s.value += x->bias->data[column];
+		s.magnitude += fabs(x->bias->data[column]);
+		s.ints = (int64_t)((uint64_t)s.ints + (x->bias->ints ? (uint64_t)x->bias->ints[column] : 0));
+	}
+	out->state[r] = s.state;
+	if (s.state != REF_DEFINED)
+		return;
+	if (out->ints) {
+		ref_store_int(out, r, s.ints);
+		return;
+	}
+	if (!ref_sum_is_exact(x->bits, s.magnitude, x->grid))
+		out->exact = false;
+	ref_store(out, r, s.value);
+}
+
+static void contract(const struct contraction *x, struct ref_array *out)
+{
+	int64_t index[IR_MAX_LOGICAL] = {0}, r = 0;
+	if (ref_array_count(out) == 0)
+		return;
+	do {
+		int64_t column = index[out->nd - 1];
+		int64_t i = x->linear ? r / x->columns * x->k : batch_offset(x->a, out, index) + index[out->nd - 2] * x->k;
+		int64_t j = column * x->k + (x->linear ? 0 : batch_offset(x->b, out, index));
+		if (!x->call->want || x->call->want[r])
+			store(x, dot(x, i, j), column, out, r);
+		r++;
+	} while (ref_next(out->nd, out->n, index));
+}
+
+/* Counts the work; false after reporting that there is too much. */
+static bool afford(struct ref_context *c, double work, uint32_t at)
+{
+	c->work += work;
+	if (c->work <= REF_MAX_WORK)
+		return true;
+	diag_error(c->d, at, "the program is too large for the reference evaluation (limit %.0e multiplications)", REF_MAX_WORK);
+	diag_note(c->d, DIAG_NOWHERE, "give smaller parameters with -D");
+	return false;
+}
+
+bool ref_contract(struct ref_context *c, const struct ref_call *call, const struct ref_array *const *in, struct ref_array *out)
+{
+	const struct op *op = ir_op(c->m, call->op);
+	struct contraction x = {.call = call, .a = in[0], .b = in[1], .bias = call->n > 2 ? in[2] : NULL, .linear = op->kind == OP_LINEAR};
+	struct ref_array turned = {0};
+	if (x.linear ? !linear_fits(x.a, x.b, x.bias, out) : !matmul_fits(x.a, x.b, out)) {
+		diag_error(c->d, op->at, "the operands of %s do not fit its result", op_info[op->kind].hir);
+		return false;
+	}
+	if (call->partial && x.bias) {
+		diag_error(c->d, op->at, "a bias cannot be added to a pending sum");
+		return false;
+	}
+	x.k = x.a->n[x.a->nd - 1];
+	x.columns = out->n[out->nd - 1];
+	if (!afford(c, (double)ref_array_count(out) * (double)x.k, op->at))
+		return false;
+	if (!x.linear) {
+		if (!transpose(c, x.b, &turned, op->at))
+			return false;
+		x.b = &turned;
+	}
+	x.whole = is_whole(x.a) && is_whole(x.b);
+	x.grid = ref_grid(x.a) * ref_grid(x.b);
+	if (x.bias)
+		x.grid = fmin(x.grid, ref_grid(x.bias));
+	x.bits = ref_accumulator_bits(x.a->dtype);
+	if (call->narrow && !out->ints && ref_precision(out->dtype) < x.bits)
+		x.bits = ref_precision(out->dtype);
+	contract(&x, out);
+	for (unsigned k = 0; k < call->n; k++)
+		ref_inherit(out, in[k]);
+	if (out->length < x.k)
+		out->length = x.k;
+	ref_array_free(&turned);
+	return true;
+}

@@ -1,0 +1,112 @@
+/* ref_eval: one operation on logical arrays. */
+#include "ref/ref_internal.h"
+#include <string.h>
+
+bool ref_scalar(struct ref_context *c, scalar_id s, const struct expr_env *env, uint32_t at, struct ref_operand *out)
+{
+	const struct scalar *scalar = &c->m->scalar.at[s];
+	*out = (struct ref_operand){.f = scalar->literal, .i = ref_truncate(DTYPE_I64, scalar->literal)};
+	if (!scalar->expr)
+		return true;
+	expr_id culprit;
+	enum expr_status status = expr_eval(c->m, scalar->expr, env, &out->i, &culprit);
+	if (status != EXPR_OK) {
+		ref_report_expr(c, status, culprit, at);
+		return false;
+	}
+	out->f = (double)out->i;
+	return true;
+}
+
+bool ref_attr_is_true(const struct module *m, op_id op, const char *key)
+{
+	const struct attr *a = op_attr(m, op, key);
+	return a && (a->kind == ATTR_NAME ? strcmp(names_text(m->names, a->u.name), "true") == 0 : a->kind == ATTR_INT && a->u.i);
+}
+
+/* The dtype that a scalar operand takes: another operand's (not the condition of where), else the
+ * result's. */
+static enum dtype scalar_dtype(const struct ref_call *call, bool where, const struct ref_array *out)
+{
+	for (unsigned k = where; k < call->n; k++)
+		if (call->in[k].array)
+			return call->in[k].array->dtype;
+	return out->dtype;
+}
+
+static bool make_scalar(struct ref_context *c, const struct ref_operand *from, enum dtype t, uint32_t at, struct ref_array *out)
+{
+	if (!ref_array_make(c, out, t, 0, NULL, at))
+		return false;
+	if (from->f == (double)from->i)
+		ref_store_int(out, 0, from->i);
+	else
+		ref_store(out, 0, from->f);
+	out->state[0] = REF_DEFINED;
+	return true;
+}
+
+void ref_report_op(struct ref_context *c, op_id op)
+{
+	const struct op *o = ir_op(c->m, op);
+	const struct attr *callee = op_attr(c->m, op, "callee");
+	if (o->kind == OP_EXTERN && callee)
+		diag_error(c->d, o->at, "extern \"%s\" cannot be evaluated", names_text(c->m->names, callee->u.name));
+	else
+		diag_error(c->d, o->at, "%s cannot be evaluated", op_info[o->kind].hir);
+}
+
+static bool dispatch(struct ref_context *c, const struct ref_call *call, const struct ref_array *const *in, struct ref_array *out)
+{
+	enum op_kind kind = (enum op_kind)ir_op(c->m, call->op)->kind;
+	uint32_t traits = op_info[kind].traits;
+	if (traits & TRAIT_POINTWISE || kind == OP_BROADCAST)
+		return ref_pointwise(c, call, in, out);
+	if (traits & TRAIT_REDUCTION)
+		return ref_reduce(c, call, in[0], out);
+	if (traits & TRAIT_CONTRACTION)
+		return ref_contract(c, call, in, out);
+	switch (kind) {
+	case OP_RESHAPE:
+	case OP_PERMUTE:
+	case OP_SLICE:
+	case OP_PAD:
+	case OP_CAT:
+	case OP_IOTA:
+	case OP_SET:
+		return ref_shape(c, call, in, out);
+	case OP_SOFTMAX:
+		return ref_softmax(c, call, in[0], out);
+	case OP_SDPA:
+		return ref_sdpa(c, call, in, out);
+	case OP_LAYERNORM:
+	case OP_RMSNORM:
+		return ref_norm(c, call, in, out);
+	default:
+		ref_report_op(c, call->op);
+		return false;
+	}
+}
+
+bool ref_eval(struct ref_context *c, const struct ref_call *call, struct ref_array *out)
+{
+	const struct op *op = ir_op(c->m, call->op);
+	const struct ref_array **in = mem_zalloc(sizeof *in * (call->n + 1));
+	struct ref_array *scalar = mem_zalloc(sizeof *scalar * (call->n + 1));
+	bool ok = true;
+	for (unsigned k = 0; k < call->n && ok; k++) {
+		in[k] = call->in[k].array;
+		if (in[k])
+			continue;
+		bool where = op->kind == OP_WHERE;
+		enum dtype t = where && k == 0 ? DTYPE_BOOL : scalar_dtype(call, where, out);
+		ok = make_scalar(c, &call->in[k], t, op->at, &scalar[k]);
+		in[k] = &scalar[k];
+	}
+	ok = ok && dispatch(c, call, in, out);
+	for (unsigned k = 0; k < call->n; k++)
+		ref_array_free(&scalar[k]);
+	free(scalar);
+	free(in);
+	return ok;
+}

@@ -1,0 +1,212 @@
+/* ref_host: what the files share that step host-level programs.
+ *
+ * Nothing in a program depends on data, so each rank's walk over it is done first and fills the
+ * rank's stream queues with entries: what to run, on which views, with all scalars evaluated. Then
+ * the queues run, any entry at a head that is ready, until all are empty or none is ready. */
+#ifndef HIRC_REF_REF_HOST_H
+#define HIRC_REF_REF_HOST_H
+#include "ref/ref_internal.h"
+
+enum { REF_MAX_BOUND = 8 }; /* loops that choose a chunk of one tensor */
+
+/* ---- ref_local.c */
+
+/* The stream and serial axes of a domain of which only one coordinate is held. */
+struct ref_bound {
+	unsigned n;
+	uint8_t axis[REF_MAX_BOUND];
+	int64_t at[REF_MAX_BOUND];
+};
+/* Elements in memory order: number k of the buffer's storage has this row-major index in the visible
+ * logical axes. */
+struct ref_local {
+	int64_t n;
+	const int64_t *at;
+};
+struct ref_locals; /* a cache of them */
+struct ref_locals *ref_locals_new(void);
+void ref_locals_free(struct ref_locals *l);
+/* What a rank holds of a type: none when its mesh is without the rank. False after reporting. */
+bool ref_local_get(struct ref_context *c, struct ref_locals *l, type_id t, int64_t rank, const struct ref_bound *bound, uint32_t at, struct ref_local *out);
+bool ref_mesh_has(const struct module *m, mesh_id mesh, int64_t rank); /* no mesh: every rank */
+
+/* ---- ref_view.c */
+
+struct ref_buffer {
+	type_id type;
+	int64_t rank;
+	struct ref_bound bound;
+	bool zero;	  /* zeros rather than poison at first */
+	bool dead;	  /* after its deallocate */
+	bool written;	  /* some entry writes it */
+	bool keep;	  /* an input or output */
+	uint32_t pending; /* entries that will still use it */
+	struct ref_local local;
+	/* by position in memory; data is NULL until the first use */
+	struct ref_array store;
+};
+
+enum ref_view_kind { REF_VIEW_BUFFER, REF_VIEW_SELECT, REF_VIEW_SHARD };
+struct ref_view {
+	enum ref_view_kind kind;
+	type_id type;
+	struct ref_buffer *buffer;
+	const struct ref_view *of; /* SELECT, SHARD */
+	unsigned axis;		   /* SELECT: of the operand's visible axes */
+	int64_t index;
+	struct ref_bound bound; /* SHARD: the chunk */
+};
+/* Elements of a view, in memory order: where they stand in the buffer and which they are. */
+struct ref_elements {
+	int64_t n;
+	int64_t *offset, *at;
+};
+
+struct ref_host;
+bool ref_view_elements(struct ref_host *h, const struct ref_view *v, uint32_t at, struct ref_elements *out);
+void ref_elements_free(struct ref_elements *e);
+/* The logical tensor with what the view holds; flat: its elements in memory order, one dimension. */
+bool ref_view_load(struct ref_host *h, const struct ref_view *v, bool flat, uint32_t at, struct ref_array *out);
+/* Stores what the view holds of a logical tensor; flat: elements in memory order. Absent elements
+ * are left alone and counted. */
+bool ref_view_store(struct ref_host *h, const struct ref_view *v, bool flat, const struct ref_array *from, uint32_t at, int64_t *absent);
+struct ref_view *ref_view_of_buffer(struct ref_host *h, type_id t, int64_t rank, const struct ref_bound *bound);
+void ref_buffer_release(struct ref_buffer *b); /* an entry that used it is done */
+
+/* ---- queues */
+
+enum ref_entry_kind {
+	REF_COMPUTE,
+	REF_START, /* of an event: this rank has reached it */
+	REF_WAIT,  /* until the events are done */
+	REF_SYNCHRONIZE, /* until a stream has done its first `target` entries */
+	REF_DEALLOCATE,
+};
+struct ref_party { /* a rank's part in an event */
+	op_id op;
+	int64_t root, send_peer, recv_peer; /* indices into the team; -1 */
+	struct ref_view *in, *out;	    /* NULL: none */
+};
+struct ref_use { /* an operand of a computation */
+	struct ref_view *view; /* NULL: a scalar */
+	struct ref_operand scalar;
+};
+struct ref_entry {
+	enum ref_entry_kind kind;
+	op_id op;
+	/* COMPUTE, DEALLOCATE (out) */
+	unsigned use_n;
+	struct ref_use *use;
+	struct ref_view *out;
+	/* START (one), WAIT */
+	unsigned event_n;
+	struct ref_event **event;
+	unsigned member; /* START: of the event's channel */
+	/* SYNCHRONIZE */
+	unsigned stream;
+	uint32_t target;
+};
+
+/* Where the same ranks meet again and again, in the order in which each comes. */
+enum ref_channel_kind {
+	REF_COLLECTIVE, /* a communicator: one event after the other */
+	REF_P2P,	/* members: sender, receiver */
+	REF_RESHARD,	/* ranks of one `set` that changes the layout */
+};
+struct ref_event {
+	struct ref_channel *channel;
+	uint32_t number;
+	unsigned here; /* members that have reached it */
+	bool done;
+	bool *reached;		 /* by member */
+	struct ref_party *party; /* by member */
+};
+struct ref_channel {
+	enum ref_channel_kind kind;
+	op_id op;	 /* RESHARD */
+	name_id backend; /* 0: none stated */
+	unsigned n;
+	const uint32_t *device; /* n members, in team order */
+	uint32_t *issued;	/* by member: events it has come to */
+	uint32_t next;		/* COLLECTIVE: the event that may run */
+	VEC(struct ref_event *) event;
+};
+
+struct ref_stream {
+	int64_t number; /* index; -1: the initial stream */
+	uint32_t head;	/* entries done */
+	VEC(struct ref_entry *) queue;
+};
+struct ref_transfer { /* a statement that one can wait for, on one rank, not waited for yet */
+	op_id op;
+	unsigned event_n; /* 0: the rank has no part in it */
+	struct ref_event **event;
+};
+struct ref_rank {
+	int64_t device;
+	int64_t *index;		/* by index_id */
+	struct ref_view **view; /* by value_id: what it is bound to now */
+	uint32_t *handle;	/* by handle_id: stream slot */
+	uint32_t current;	/* stream slot */
+	VEC(struct ref_stream) stream;
+	VEC(struct ref_transfer) transfer;
+	struct ref_party *posted; /* by op: a send or recv that waits for its post */
+	bool coalescing;
+	VEC(struct ref_entry *) group; /* starts of the open group */
+	unsigned loop_n;
+	struct {
+		int64_t now, stop;
+	} loop[IR_MAX_NESTING];
+};
+
+struct ref_host {
+	struct ref_context *c;
+	struct arena *arena;
+	struct ref_locals *locals;
+	int64_t rank_n;
+	struct ref_rank *rank;
+	bool *is_posted;  /* by op: some post names it */
+	uint8_t *reshards; /* by op: 0 not known, 1 no, 2 yes */
+	VEC(struct ref_channel *) channel;
+	VEC(struct ref_buffer *) buffer;
+};
+
+/* ---- ref_issue.c */
+/* Fills the queues of a rank. False after reporting. */
+bool ref_issue(struct ref_host *h, struct ref_rank *r);
+
+/* ---- ref_queue.c */
+/* Channel of these members, made on first use. */
+struct ref_channel *ref_channel_get(struct ref_host *h, enum ref_channel_kind kind, op_id op, name_id backend, const uint32_t *device, unsigned n);
+/* The next event that a member comes to. */
+struct ref_event *ref_event_next(struct ref_host *h, struct ref_channel *ch, unsigned member);
+enum status ref_queues_run(struct ref_host *h);
+
+/* ---- ref_comm.c */
+/* Moves what an event moves, all members having reached it. */
+bool ref_comm_run(struct ref_host *h, struct ref_event *e);
+
+/* ---- ref_reshard.c */
+bool ref_reshard_run(struct ref_host *h, struct ref_event *e);
+unsigned ref_partial_mask(const struct module *m, type_id t); /* mesh axes over which it is pending */
+/* Row-major position of a device along the mesh axes of a mask, of *count. */
+int64_t ref_combination(const struct mesh *mesh, int64_t device, unsigned mask, int64_t *count);
+/* The logical tensor that ranks hold together, in[k] what device[k] holds of it. Pending reductions
+ * are done, but those over the mesh axes `keep` (a mask), of which the part of rank `like` is taken.
+ * An element that no rank holds is absent. */
+void ref_assemble(struct ref_host *h, type_id t, unsigned n, const uint32_t *device, const struct ref_array *in, unsigned keep, int64_t like, struct ref_array *out);
+/* Whether a set takes elements from other ranks. */
+bool ref_set_reshards(struct ref_host *h, op_id op, bool *out);
+
+/* ---- ref.c, ref_host.c */
+enum status ref_run_host(struct ref_context *c, struct ref_array *outputs);
+enum reduce_op ref_reduce_op(const struct module *m, op_id op); /* of a collective */
+/* The logical axes of kind partial; how many. */
+unsigned ref_partial_axes(const struct domain *d, uint8_t *axis);
+/* Combinations of indices along the mesh axes over which a value is pending; 1 when it is not. */
+int64_t ref_pending_parts(const struct module *m, value_id v);
+/* Whether the data given for an input has its shape, and the parts of a pending one. */
+bool ref_check_input(struct ref_context *c, unsigned k, int64_t parts);
+void ref_take_input(struct ref_array *to, int64_t i, const struct ref_array *given, int64_t k);
+
+#endif

@@ -1,0 +1,112 @@
+/* ref_internal: what the files of the reference share.
+ *
+ *     ref.c           entry; fusion-level programs
+ *     ref_round.c     dtypes: rounding, wrapping, when sums are exact
+ *     ref_array.c     logical arrays
+ *     ref_eval.c      one operation: operands, then the kernel
+ *     ref_pointwise.c, ref_shape.c, ref_reduce.c, ref_contract.c, ref_norm.c   kernels
+ *     ref_host.c      host-level programs: ranks, inputs, outputs
+ *     ref_issue.c, ref_bind.c, ref_meet.c   one rank's walk, filling its stream queues
+ *     ref_queue.c     running the queues until they are empty or stuck
+ *     ref_comm.c      what a communication moves
+ *     ref_reshard.c   sets between layouts; putting a tensor together from its ranks' parts
+ *     ref_view.c      buffers and views of them
+ *     ref_local.c     the elements of a tensor that a rank holds, in memory order
+ *
+ * The host-level half has a header of its own, ref_host.h. */
+#ifndef HIRC_REF_REF_INTERNAL_H
+#define HIRC_REF_REF_INTERNAL_H
+#include "ir/expr.h"
+#include "ref/ref.h"
+
+/* Multiplications in all contractions of a run; larger programs are refused. */
+#define REF_MAX_WORK 2e11
+
+struct ref_context {
+	struct module *m;
+	struct diag *d;
+	const struct ref_options *o;
+	double work; /* multiplications so far */
+};
+
+/* ---- ref_round.c */
+int64_t ref_wrap(enum dtype t, int64_t x);    /* two's complement; bool: x != 0 */
+int64_t ref_truncate(enum dtype t, double x); /* towards zero, clamped; NaN: 0; bool: x != 0 */
+double ref_from_int(int64_t x);		      /* to odd, so that one more rounding gives the nearest */
+/* The largest power of two that divides every defined element; INFINITY when all are zero, 0 when
+ * one is not finite. */
+double ref_grid(const struct ref_array *a);
+/* Whether sums of multiples of grid are exact in `bits` significant bits, in any order, when the
+ * terms' magnitudes add up to this. */
+bool ref_sum_is_exact(int bits, double magnitude, double grid);
+/* Significant bits of the sums in which elements of a float dtype are accumulated. */
+int ref_accumulator_bits(enum dtype t);
+
+/* ---- ref_array.c */
+/* Elements absent, values zero, exact. False (reported at `at`) when there are too many. */
+bool ref_array_make(struct ref_context *c, struct ref_array *a, enum dtype t, int nd, const int64_t *n, uint32_t at);
+/* With dtype and visible extents of a type. */
+bool ref_array_of_type(struct ref_context *c, struct ref_array *a, type_id t, uint32_t at);
+int64_t ref_array_count(const struct ref_array *a);
+void ref_array_strides(const struct ref_array *a, int64_t *stride); /* row-major */
+/* Sets a value, not its state: rounds to the dtype, which clears `exact` when that changes it. */
+void ref_store(struct ref_array *a, int64_t i, double x);
+void ref_store_int(struct ref_array *a, int64_t i, int64_t x);
+/* Value, converted to a's dtype, and state of an element of b. */
+void ref_copy(struct ref_array *a, int64_t i, const struct ref_array *b, int64_t k);
+/* What a result keeps of an operand: exact, length. */
+void ref_inherit(struct ref_array *a, const struct ref_array *from);
+/* The next index in row-major order; false after the last. */
+bool ref_next(int nd, const int64_t *n, int64_t *index);
+/* Reports why an expression has no value here. */
+void ref_report_expr(struct ref_context *c, enum expr_status status, expr_id culprit, uint32_t at);
+/* The name of a value for messages, in text. */
+enum { REF_NAME_BYTES = 128 };
+const char *ref_name(const struct module *m, value_id v, char *text, size_t size);
+
+/* ---- ref_eval.c */
+struct ref_operand {
+	const struct ref_array *array; /* NULL: a scalar */
+	double f;		       /* scalar, and its integer value where it is one */
+	int64_t i;
+};
+struct ref_call {
+	op_id op;
+	unsigned n; /* positional operands */
+	const struct ref_operand *in;
+	const uint8_t *want; /* result elements that are needed; NULL: all */
+	bool partial;	     /* the result is pending: sum what is held, absent terms are other ranks' */
+	bool narrow;	     /* other ranks may hold parts of the sum, stored in the result's dtype */
+};
+/* out was made from the result's type; every wanted element gets a value and a state. False after
+ * reporting. */
+bool ref_eval(struct ref_context *c, const struct ref_call *call, struct ref_array *out);
+bool ref_attr_is_true(const struct module *m, op_id op, const char *key);
+/* Reports that a statement cannot be evaluated. */
+void ref_report_op(struct ref_context *c, op_id op);
+/* A scalar operand of a statement: value from its expression or literal. */
+bool ref_scalar(struct ref_context *c, scalar_id s, const struct expr_env *env, uint32_t at, struct ref_operand *out);
+
+/* ---- kernels; operands are arrays (scalars have no dimensions) */
+bool ref_pointwise(struct ref_context *c, const struct ref_call *call, const struct ref_array *const *in, struct ref_array *out);
+bool ref_shape(struct ref_context *c, const struct ref_call *call, const struct ref_array *const *in, struct ref_array *out);
+bool ref_reduce(struct ref_context *c, const struct ref_call *call, const struct ref_array *in, struct ref_array *out);
+bool ref_contract(struct ref_context *c, const struct ref_call *call, const struct ref_array *const *in, struct ref_array *out);
+bool ref_softmax(struct ref_context *c, const struct ref_call *call, const struct ref_array *in, struct ref_array *out);
+bool ref_sdpa(struct ref_context *c, const struct ref_call *call, const struct ref_array *const *in, struct ref_array *out);
+bool ref_norm(struct ref_context *c, const struct ref_call *call, const struct ref_array *const *in, struct ref_array *out);
+
+/* One reduction of several values of one dtype, rounded once. */
+struct ref_fold {
+	enum reduce_op op;
+	double f, magnitude;
+	int64_t i;
+	int64_t count;
+	bool exact; /* products: no step was rounded */
+};
+void ref_fold_start(struct ref_fold *s, enum reduce_op op, enum dtype t);
+void ref_fold_add(struct ref_fold *s, const struct ref_array *a, int64_t i);
+/* Stores the result. grid: of all arrays folded; bits: of the sums. False: an integer mean of nothing. */
+bool ref_fold_end(const struct ref_fold *s, struct ref_array *out, int64_t i, double grid, int bits);
+
+#endif

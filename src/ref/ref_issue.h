@@ -1,0 +1,34 @@
+/* ref_issue: what the files share that walk the program on one rank.
+ *
+ *     ref_issue.c   statements, streams
+ *     ref_bind.c    buffers and views
+ *     ref_meet.c    collectives, messages, waits                                              */
+#ifndef HIRC_REF_REF_ISSUE_H
+#define HIRC_REF_REF_ISSUE_H
+#include "ref/ref_host.h"
+
+/* All that return bool report before they return false. */
+uint32_t ref_issue_at(struct ref_host *h, op_id op);
+struct ref_entry *ref_issue_entry(struct ref_host *h, enum ref_entry_kind kind, op_id op);
+void ref_issue_push(struct ref_rank *r, struct ref_entry *e); /* to the current stream */
+void ref_issue_hold(struct ref_view *v);		      /* an entry will use it; NULL is allowed */
+
+/* The k-th scalar operand, now. */
+bool ref_issue_scalar(struct ref_host *h, struct ref_rank *r, op_id op, unsigned k, int64_t *out);
+struct ref_view *ref_bind_find(struct ref_host *h, struct ref_rank *r, value_id v, op_id op);
+struct ref_view *ref_bind_buffer(struct ref_host *h, struct ref_rank *r, value_id v);
+/* What a statement writes: a fresh buffer for a DEF, the bound one for a WRITE, NULL for neither. */
+bool ref_bind_result(struct ref_host *h, struct ref_rank *r, op_id op, struct ref_view **out);
+/* A chunk that is written from another chunk (shard_by_stream with an index of its own) is that one. */
+void ref_bind_chunk(struct ref_host *h, struct ref_view *out, const struct ref_view *in);
+bool ref_bind_select(struct ref_host *h, struct ref_rank *r, op_id op);
+bool ref_bind_shard(struct ref_host *h, struct ref_rank *r, op_id op);
+
+bool ref_meet_collective(struct ref_host *h, struct ref_rank *r, op_id op);
+bool ref_meet_reshard(struct ref_host *h, struct ref_rank *r, op_id op);
+bool ref_meet_p2p(struct ref_host *h, struct ref_rank *r, op_id op);
+bool ref_meet_post(struct ref_host *h, struct ref_rank *r, op_id op);
+void ref_meet_end_coalescing(struct ref_host *h, struct ref_rank *r, op_id op);
+bool ref_meet_wait(struct ref_host *h, struct ref_rank *r, op_id op);
+
+#endif

@@ -1,0 +1,195 @@
+/* ref_meet: where a rank's walk comes to other ranks: collectives, messages, waits.
+ *
+ * Each becomes the next event of a channel, the one of the team's slice or of sender and receiver; the
+ * other members come to the same event by their own count. */
+#include "ref/ref_issue.h"
+#include <string.h>
+
+static struct ref_entry *start_entry(struct ref_host *h, op_id op, struct ref_event *event, unsigned member, const struct ref_party *party)
+{
+	struct ref_entry *e = ref_issue_entry(h, REF_START, op);
+	event->party[member] = *party;
+	ref_issue_hold(party->in);
+	ref_issue_hold(party->out);
+	if (party->out)
+		party->out->buffer->written = true;
+	e->event = arena_new_array(h->arena, struct ref_event *, 1);
+	e->event[0] = event;
+	e->event_n = 1;
+	e->member = member;
+	return e;
+}
+
+static void push_wait(struct ref_host *h, struct ref_rank *r, op_id op, struct ref_event **event, unsigned n)
+{
+	struct ref_entry *e = ref_issue_entry(h, REF_WAIT, op);
+	e->event = event;
+	e->event_n = n;
+	ref_issue_push(r, e);
+}
+
+static name_id backend_of(const struct module *m, op_id op)
+{
+	const struct attr *a = op_attr(m, op, "backend");
+	return a && a->kind == ATTR_NAME ? a->u.name : 0;
+}
+
+/* The slice of a team that holds a device, and where; false: none does. */
+static bool find_slice(const struct team *t, int64_t device, const uint32_t **slice, unsigned *n, unsigned *member)
+{
+	for (uint32_t s = 0; s < t->slice_n; s++)
+		for (uint32_t k = t->start[s]; k < t->start[s + 1]; k++)
+			if (t->device[k] == device) {
+				*slice = t->device + t->start[s];
+				*n = t->start[s + 1] - t->start[s];
+				*member = k - t->start[s];
+				return true;
+			}
+	return false;
+}
+
+bool ref_meet_collective(struct ref_host *h, struct ref_rank *r, op_id op)
+{
+	struct module *m = h->c->m;
+	const struct op *o = ir_op(m, op);
+	struct ref_party party = {.op = op, .root = -1, .send_peer = -1, .recv_peer = -1};
+	const uint32_t *slice;
+	unsigned n, member;
+	party.in = ref_bind_find(h, r, op_read(m, op, 0), op);
+	if (!party.in || !ref_bind_result(h, r, op, &party.out))
+		return false;
+	if (!o->team) {
+		diag_error(h->c->d, o->at, "the devices of the team are not known");
+		return false;
+	}
+	bool here = find_slice(ir_team(m, o->team), r->device, &slice, &n, &member);
+	struct ref_transfer t = {.op = op};
+	if (here) {
+		if (op_info[o->kind].traits & TRAIT_ROOTED && !ref_issue_scalar(h, r, op, 0, &party.root))
+			return false;
+		if (o->kind == OP_COLLECTIVE_PERMUTE && (!ref_issue_scalar(h, r, op, 0, &party.send_peer) || !ref_issue_scalar(h, r, op, 1, &party.recv_peer)))
+			return false;
+		ref_bind_chunk(h, party.out, party.in);
+		struct ref_channel *ch = ref_channel_get(h, REF_COLLECTIVE, 0, backend_of(m, op), slice, n);
+		struct ref_event *event = ref_event_next(h, ch, member);
+		struct ref_entry *e = start_entry(h, op, event, member, &party);
+		ref_issue_push(r, e);
+		t.event_n = 1;
+		t.event = e->event;
+	}
+	if (o->flags & OP_ASYNC)
+		vec_push(&r->transfer, t);
+	else if (here)
+		push_wait(h, r, op, t.event, 1);
+	return true;
+}
+
+/* A set that needs other ranks' elements: all ranks of both meshes meet. */
+bool ref_meet_reshard(struct ref_host *h, struct ref_rank *r, op_id op)
+{
+	struct module *m = h->c->m;
+	mesh_id from = value_type(m, op_read(m, op, 0))->mesh, to = value_type(m, op_result(m, op, 0))->mesh;
+	struct ref_party party = {.op = op, .root = -1, .send_peer = -1, .recv_peer = -1};
+	uint32_t *device = arena_new_array(h->arena, uint32_t, h->rank_n);
+	unsigned n = 0, member = 0;
+	party.in = ref_bind_find(h, r, op_read(m, op, 0), op);
+	if (!party.in || !ref_bind_result(h, r, op, &party.out))
+		return false;
+	for (int64_t k = 0; k < h->rank_n; k++)
+		if (ref_mesh_has(m, from, k) || ref_mesh_has(m, to, k)) {
+			member = k == r->device ? n : member;
+			device[n++] = (uint32_t)k;
+		}
+	if (!ref_mesh_has(m, from, r->device) && !ref_mesh_has(m, to, r->device))
+		return true;
+	struct ref_event *event = ref_event_next(h, ref_channel_get(h, REF_RESHARD, op, 0, device, n), member);
+	struct ref_entry *e = start_entry(h, op, event, member, &party);
+	ref_issue_push(r, e);
+	push_wait(h, r, op, e->event, 1);
+	return true;
+}
+
+/* Sends or receives, now or with the group that is open. party->root: the other device. */
+static bool start_transfer(struct ref_host *h, struct ref_rank *r, op_id op, const struct ref_party *party)
+{
+	bool send = ir_op(h->c->m, op)->kind == OP_SEND;
+	if (party->root < 0 || party->root >= h->rank_n) {
+		diag_error(h->c->d, ref_issue_at(h, op), "the peer of rank %lld is %lld, there are %lld ranks", (long long)r->device, (long long)party->root,
+			   (long long)h->rank_n);
+		return false;
+	}
+	uint32_t peer = (uint32_t)party->root, self = (uint32_t)r->device;
+	uint32_t device[2] = {send ? self : peer, send ? peer : self};
+	struct ref_channel *ch = ref_channel_get(h, REF_P2P, 0, backend_of(h->c->m, op), device, 2);
+	struct ref_entry *e = start_entry(h, op, ref_event_next(h, ch, !send), !send, party);
+	if (r->coalescing) {
+		vec_push(&r->group, e);
+		return true;
+	}
+	ref_issue_push(r, e);
+	vec_push(&r->transfer, (struct ref_transfer){.op = op, .event_n = 1, .event = e->event});
+	return true;
+}
+
+bool ref_meet_p2p(struct ref_host *h, struct ref_rank *r, op_id op)
+{
+	struct module *m = h->c->m;
+	bool send = ir_op(m, op)->kind == OP_SEND;
+	struct ref_party party = {.op = op};
+	struct ref_view *v = ref_bind_find(h, r, send ? op_read(m, op, 0) : op_write(m, op, 0), op);
+	if (!v || !ref_issue_scalar(h, r, op, 0, &party.root))
+		return false;
+	*(send ? &party.in : &party.out) = v;
+	if (!h->is_posted[op])
+		return start_transfer(h, r, op, &party);
+	r->posted[op] = party;
+	return true;
+}
+
+bool ref_meet_post(struct ref_host *h, struct ref_rank *r, op_id op)
+{
+	for (unsigned k = 0; k < op_role_count(h->c->m, op, ROLE_STATEMENT); k++) {
+		op_id transfer = op_operand_id(h->c->m, op, ROLE_STATEMENT, k);
+		if (!r->posted[transfer].op) {
+			diag_error(h->c->d, ref_issue_at(h, op), "rank %lld has not come to the statement that is posted", (long long)r->device);
+			diag_note(h->c->d, ref_issue_at(h, transfer), "it stands here");
+			return false;
+		}
+		if (!start_transfer(h, r, transfer, &r->posted[transfer]))
+			return false;
+	}
+	return true;
+}
+
+void ref_meet_end_coalescing(struct ref_host *h, struct ref_rank *r, op_id op)
+{
+	struct ref_transfer t = {.op = op, .event_n = r->group.n, .event = arena_new_array(h->arena, struct ref_event *, r->group.n)};
+	for (uint32_t k = 0; k < r->group.n; k++) {
+		ref_issue_push(r, r->group.at[k]);
+		t.event[k] = r->group.at[k]->event[0];
+	}
+	r->group.n = 0;
+	r->coalescing = false;
+	vec_push(&r->transfer, t);
+}
+
+/* The oldest instance of each statement that is not waited for. */
+bool ref_meet_wait(struct ref_host *h, struct ref_rank *r, op_id op)
+{
+	for (unsigned k = 0; k < op_role_count(h->c->m, op, ROLE_STATEMENT); k++) {
+		op_id transfer = op_operand_id(h->c->m, op, ROLE_STATEMENT, k);
+		uint32_t t = 0;
+		while (t < r->transfer.n && r->transfer.at[t].op != transfer)
+			t++;
+		if (t == r->transfer.n) {
+			diag_error(h->c->d, ref_issue_at(h, op), "rank %lld has nothing to wait for here", (long long)r->device);
+			diag_note(h->c->d, ref_issue_at(h, transfer), "every start of this statement was waited for");
+			return false;
+		}
+		if (r->transfer.at[t].event_n)
+			push_wait(h, r, op, r->transfer.at[t].event, r->transfer.at[t].event_n);
+		memmove(&r->transfer.at[t], &r->transfer.at[t + 1], sizeof *r->transfer.at * (r->transfer.n - t - 1));
+		r->transfer.n--;
+	}
+	return true;
+}

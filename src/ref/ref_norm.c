@@ -1,0 +1,178 @@
+/* ref_norm: softmax, scaled dot product attention, layer and root-mean-square norms.
+ *
+ * Each computes a whole row in f64 and rounds its elements once. A row with an element that is
+ * absent or poison is so altogether. */
+#include "ref/ref_internal.h"
+#include <math.h>
+
+static double float_attribute(struct ref_context *c, op_id op, const char *key, double otherwise)
+{
+	const struct attr *a = op_attr(c->m, op, key);
+	if (!a)
+		return otherwise;
+	return a->kind == ATTR_FLOAT ? a->u.f : a->kind == ATTR_INT ? (double)a->u.i : otherwise;
+}
+
+/* The least state of n elements, `stride` apart. */
+static uint8_t row_state(const struct ref_array *a, int64_t at, int64_t n, int64_t stride)
+{
+	uint8_t state = REF_DEFINED;
+	for (int64_t k = 0; k < n; k++)
+		if (a->state[at + k * stride] < state)
+			state = a->state[at + k * stride];
+	return state;
+}
+
+static void set_row(struct ref_array *out, int64_t at, int64_t n, int64_t stride, uint8_t state)
+{
+	for (int64_t k = 0; k < n; k++)
+		out->state[at + k * stride] = state;
+}
+
+static void finish(struct ref_array *out, const struct ref_call *call, const struct ref_array *const *in, int64_t length)
+{
+	for (unsigned k = 0; k < call->n; k++)
+		ref_inherit(out, in[k]);
+	if (out->length < length)
+		out->length = length;
+	out->exact = false;
+}
+
+static bool unfit(struct ref_context *c, const struct op *op)
+{
+	diag_error(c->d, op->at, "the operands of %s do not fit its result", op_info[op->kind].hir);
+	return false;
+}
+
+static bool same_shape(const struct ref_array *a, const struct ref_array *b)
+{
+	if (a->nd != b->nd)
+		return false;
+	for (int k = 0; k < a->nd; k++)
+		if (a->n[k] != b->n[k])
+			return false;
+	return true;
+}
+
+bool ref_softmax(struct ref_context *c, const struct ref_call *call, const struct ref_array *in, struct ref_array *out)
+{
+	const struct op *op = ir_op(c->m, call->op);
+	int64_t axis = op_attr_int(c->m, call->op, "axis", -1), inner = 1, count = ref_array_count(in);
+	axis += axis < 0 ? in->nd : 0;
+	if (axis < 0 || axis >= in->nd || !same_shape(in, out))
+		return unfit(c, op);
+	for (int k = (int)axis + 1; k < in->nd; k++)
+		inner *= in->n[k];
+	int64_t n = in->n[axis];
+	for (int64_t row = 0; n && row < count / n; row++) {
+		int64_t at = row / inner * inner * n + row % inner;
+		uint8_t state = row_state(in, at, n, inner);
+		set_row(out, at, n, inner, state);
+		if (state != REF_DEFINED)
+			continue;
+		double max = -INFINITY, sum = 0;
+		for (int64_t k = 0; k < n; k++)
+			max = fmax(max, in->data[at + k * inner]);
+		for (int64_t k = 0; k < n; k++)
+			sum += exp(in->data[at + k * inner] - max);
+		for (int64_t k = 0; k < n; k++)
+			ref_store(out, at + k * inner, exp(in->data[at + k * inner] - max) / sum);
+	}
+	finish(out, call, &in, n);
+	return true;
+}
+
+/* Attention of one query row over the first n keys of its head: out[e] = sum over s of p[s] * v[s, e].
+ * q, k, v: where the row and the head's keys and values start. */
+static void attend(const struct ref_array *const *in, int64_t q, int64_t k, int64_t v, int64_t n, double scale, double *p, struct ref_array *out, int64_t at)
+{
+	int64_t e = in[0]->n[in[0]->nd - 1], ev = in[2]->n[in[2]->nd - 1];
+	double max = -INFINITY, sum = 0;
+	for (int64_t s = 0; s < n; s++) {
+		p[s] = 0;
+		for (int64_t i = 0; i < e; i++)
+			p[s] += in[0]->data[q + i] * in[1]->data[k + s * e + i];
+		p[s] *= scale;
+		max = fmax(max, p[s]);
+	}
+	for (int64_t s = 0; s < n; s++)
+		sum += p[s] = exp(p[s] - max);
+	for (int64_t i = 0; i < ev; i++) {
+		double value = 0;
+		for (int64_t s = 0; s < n; s++)
+			value += p[s] / sum * in[2]->data[v + s * ev + i];
+		ref_store(out, at + i, value);
+	}
+}
+
+/* q [heads, rows, e], k [heads, keys, e], v [heads, keys, ev], with any number of head dimensions. */
+bool ref_sdpa(struct ref_context *c, const struct ref_call *call, const struct ref_array *const *in, struct ref_array *out)
+{
+	const struct op *op = ir_op(c->m, call->op);
+	const struct ref_array *q = in[0], *k = in[1], *v = in[2];
+	int nd = q->nd;
+	if (nd < 2 || k->nd != nd || v->nd != nd || out->nd != nd)
+		return unfit(c, op);
+	int64_t heads = 1, rows = q->n[nd - 2], keys = k->n[nd - 2], e = q->n[nd - 1], ev = v->n[nd - 1];
+	for (int j = 0; j < nd - 2; j++) {
+		if (k->n[j] != q->n[j] || v->n[j] != q->n[j] || out->n[j] != q->n[j])
+			return unfit(c, op);
+		heads *= q->n[j];
+	}
+	if (k->n[nd - 1] != e || v->n[nd - 2] != keys || out->n[nd - 2] != rows || out->n[nd - 1] != ev)
+		return unfit(c, op);
+	bool causal = ref_attr_is_true(c->m, call->op, "causal");
+	double scale = float_attribute(c, call->op, "scale", 1 / sqrt((double)e));
+	double *p = mem_alloc(sizeof *p * (size_t)keys);
+	for (int64_t row = 0; row < heads * rows; row++) {
+		int64_t head = row / rows, query = row % rows;
+		int64_t n = causal && query + 1 < keys ? query + 1 : keys;
+		uint8_t states[3] = {row_state(q, row * e, e, 1), row_state(k, head * keys * e, n * e, 1),
+				     row_state(v, head * keys * ev, n * ev, 1)};
+		uint8_t state = states[0] < states[1] ? states[0] : states[1];
+		state = states[2] < state ? states[2] : state;
+		set_row(out, row * ev, ev, 1, state);
+		if (state == REF_DEFINED)
+			attend(in, row * e, head * keys * e, head * keys * ev, n, scale, p, out, row * ev);
+	}
+	free(p);
+	finish(out, call, in, e > keys ? e : keys);
+	return true;
+}
+
+/* layernorm(x, weight, bias), rmsnorm(x, weight): over the last axis. */
+bool ref_norm(struct ref_context *c, const struct ref_call *call, const struct ref_array *const *in, struct ref_array *out)
+{
+	const struct op *op = ir_op(c->m, call->op);
+	const struct ref_array *x = in[0];
+	int64_t n = x->nd ? x->n[x->nd - 1] : 0;
+	double eps = float_attribute(c, call->op, "eps", 1e-5);
+	bool layer = op->kind == OP_LAYERNORM;
+	if (!x->nd || !same_shape(x, out))
+		return unfit(c, op);
+	for (unsigned k = 1; k < call->n; k++)
+		if (in[k]->nd != 1 || in[k]->n[0] != n)
+			return unfit(c, op);
+	for (int64_t row = 0; n && row < ref_array_count(x) / n; row++) {
+		int64_t at = row * n;
+		uint8_t state = row_state(x, at, n, 1);
+		double mean = 0, square = 0;
+		for (int64_t k = 0; layer && k < n; k++)
+			mean += x->data[at + k] / (double)n;
+		for (int64_t k = 0; k < n; k++)
+			square += (x->data[at + k] - mean) * (x->data[at + k] - mean) / (double)n;
+		for (int64_t k = 0; k < n; k++) {
+			double value = (x->data[at + k] - mean) / sqrt(square + eps);
+			out->state[at + k] = state;
+			for (unsigned j = 1; j < call->n; j++) {
+				if (in[j]->state[k] < out->state[at + k])
+					out->state[at + k] = in[j]->state[k];
+				value = j == 1 ? value * in[1]->data[k] : value + in[2]->data[k];
+			}
+			if (out->state[at + k] == REF_DEFINED)
+				ref_store(out, at + k, value);
+		}
+	}
+	finish(out, call, in, n);
+	return true;
+}

@@ -1,0 +1,306 @@
+/* ref_pointwise: elementwise operations, full and broadcast.
+ *
+ * Operands broadcast from the right: a missing or one-long dimension repeats. The arithmetic is that
+ * of the operands' dtype, f64 for floats and int64 (wrapping) for integers and bool; operations of
+ * the kind of exp compute in f64 for integers too. */
+#include "ref/ref_internal.h"
+#include <math.h>
+
+/* a + b in f64, and whether nothing was lost. */
+static double add(double a, double b, bool *exact)
+{
+	double s = a + b, part = s - a;
+	double lost = (a - (s - part)) + (b - part);
+	if (isfinite(s) && lost != 0)
+		*exact = false;
+	return s;
+}
+
+static double multiply(double a, double b, bool *exact)
+{
+	double p = a * b;
+	if (isfinite(p) && fma(a, b, -p) != 0)
+		*exact = false;
+	return p;
+}
+
+static double float_mod(double a, double b, bool *exact)
+{
+	double r = fmod(a, b);
+	return r != 0 && (r < 0) != (b < 0) ? add(r, b, exact) : r;
+}
+
+/* exp and its like: never exact. */
+static double transcendental(enum op_kind kind, double a)
+{
+	switch (kind) {
+	case OP_EXP:
+		return exp(a);
+	case OP_LOG:
+		return log(a);
+	case OP_RSQRT:
+		return 1 / sqrt(a);
+	case OP_SIN:
+		return sin(a);
+	case OP_COS:
+		return cos(a);
+	case OP_TANH:
+		return tanh(a);
+	case OP_GELU:
+		return isinf(a) && a < 0 ? -0.0 : a * 0.5 * erfc(-a * M_SQRT1_2);
+	case OP_SILU:
+		return isinf(a) && a < 0 ? -0.0 : a / (1 + exp(-a));
+	default:
+		return 1 / (1 + exp(-a)); /* sigmoid */
+	}
+}
+
+static double float_op(enum op_kind kind, const double *x, bool *exact)
+{
+	double a = x[0], b = x[1];
+	switch (kind) {
+	case OP_ADD:
+		return add(a, b, exact);
+	case OP_SUB:
+		return add(a, -b, exact);
+	case OP_MUL:
+		return multiply(a, b, exact);
+	case OP_DIV: {
+		double q = a / b;
+		if (isfinite(q) && b != 0 && fma(q, b, -a) != 0)
+			*exact = false;
+		return q;
+	}
+	case OP_MOD:
+		return float_mod(a, b, exact);
+	case OP_POW:
+		if (b == 2)
+			return multiply(a, a, exact);
+		if (b != 1 && b != 0)
+			*exact = false;
+		return pow(a, b);
+	case OP_MAXIMUM:
+		return isnan(a) || isnan(b) ? NAN : a > b ? a : b;
+	case OP_MINIMUM:
+		return isnan(a) || isnan(b) ? NAN : a < b ? a : b;
+	case OP_EQ:
+		return a == b;
+	case OP_NE:
+		return a != b;
+	case OP_LT:
+		return a < b;
+	case OP_LE:
+		return a <= b;
+	case OP_GT:
+		return a > b;
+	case OP_GE:
+		return a >= b;
+	case OP_AND:
+		return a != 0 && b != 0;
+	case OP_OR:
+		return a != 0 || b != 0;
+	case OP_NOT:
+		return a == 0;
+	case OP_NEG:
+		return -a;
+	case OP_ABS:
+		return fabs(a);
+	case OP_RELU:
+		return isnan(a) ? a : a > 0 ? a : 0;
+	case OP_SQRT: {
+		double r = sqrt(a);
+		if (isfinite(r) && fma(r, r, -a) != 0)
+			*exact = false;
+		return r;
+	}
+	case OP_CAST:
+	case OP_FULL:
+	case OP_BROADCAST:
+		return a;
+	default:
+		*exact = false;
+		return transcendental(kind, a);
+	}
+}
+
+static int64_t wrap_add(int64_t a, int64_t b)
+{
+	return (int64_t)((uint64_t)a + (uint64_t)b);
+}
+
+static int64_t wrap_multiply(int64_t a, int64_t b)
+{
+	return (int64_t)((uint64_t)a * (uint64_t)b);
+}
+
+/* False: 0 to a negative power. Other negative powers truncate to 0, 1 or -1. */
+static bool int_power(int64_t a, int64_t b, int64_t *out)
+{
+	if (b < 0) {
+		if (a == 0)
+			return false;
+		*out = a == 1 ? 1 : a == -1 ? (b % 2 ? -1 : 1) : 0;
+		return true;
+	}
+	int64_t r = 1;
+	for (; b; b >>= 1, a = wrap_multiply(a, a))
+		if (b & 1)
+			r = wrap_multiply(r, a);
+	*out = r;
+	return true;
+}
+
+/* False: division by zero. */
+static bool int_op(enum op_kind kind, enum dtype t, const int64_t *x, int64_t *out)
+{
+	int64_t a = x[0], b = x[1];
+	bool logical = t == DTYPE_BOOL;
+	switch (kind) {
+	case OP_ADD:
+		*out = wrap_add(a, b);
+		return true;
+	case OP_SUB:
+		*out = wrap_add(a, wrap_multiply(b, -1));
+		return true;
+	case OP_MUL:
+		*out = wrap_multiply(a, b);
+		return true;
+	case OP_DIV:
+		if (b == 0)
+			return false;
+		*out = b == -1 ? wrap_multiply(a, -1) : a / b;
+		return true;
+	case OP_MOD:
+		if (b == 0)
+			return false;
+		*out = b == -1 ? 0 : a % b;
+		if (*out != 0 && (*out < 0) != (b < 0))
+			*out += b;
+		return true;
+	case OP_POW:
+		return int_power(a, b, out);
+	case OP_MAXIMUM:
+		*out = a > b ? a : b;
+		return true;
+	case OP_MINIMUM:
+		*out = a < b ? a : b;
+		return true;
+	case OP_EQ:
+		*out = a == b;
+		return true;
+	case OP_NE:
+		*out = a != b;
+		return true;
+	case OP_LT:
+		*out = a < b;
+		return true;
+	case OP_LE:
+		*out = a <= b;
+		return true;
+	case OP_GT:
+		*out = a > b;
+		return true;
+	case OP_GE:
+		*out = a >= b;
+		return true;
+	case OP_AND:
+		*out = a & b;
+		return true;
+	case OP_OR:
+		*out = a | b;
+		return true;
+	case OP_NOT:
+		*out = logical ? !a : ~a;
+		return true;
+	case OP_NEG:
+		*out = wrap_multiply(a, -1);
+		return true;
+	case OP_ABS:
+		*out = a < 0 ? wrap_multiply(a, -1) : a;
+		return true;
+	case OP_RELU:
+		*out = a > 0 ? a : 0;
+		return true;
+	default: /* cast, full, broadcast */
+		*out = a;
+		return true;
+	}
+}
+
+/* Strides of an operand along the dimensions of the result; 0 where it repeats. */
+static void broadcast_strides(const struct ref_array *in, const struct ref_array *out, int64_t *stride)
+{
+	int64_t own[IR_MAX_LOGICAL];
+	ref_array_strides(in, own);
+	for (int k = 0; k < out->nd; k++) {
+		int j = k - (out->nd - in->nd);
+		stride[k] = j < 0 || in->n[j] == 1 ? 0 : own[j];
+	}
+}
+
+static bool fits(const struct ref_array *in, const struct ref_array *out)
+{
+	if (in->nd > out->nd)
+		return false;
+	for (int j = 0; j < in->nd; j++) {
+		int64_t want = out->n[j + out->nd - in->nd];
+		if (in->n[j] != want && in->n[j] != 1)
+			return false;
+	}
+	return true;
+}
+
+bool ref_pointwise(struct ref_context *c, const struct ref_call *call, const struct ref_array *const *in, struct ref_array *out)
+{
+	const struct op *op = ir_op(c->m, call->op);
+	enum op_kind kind = (enum op_kind)op->kind;
+	bool in_f64 = (kind == OP_EXP || kind == OP_LOG || (kind >= OP_SQRT && kind <= OP_TANH) ||
+		       (kind >= OP_GELU && kind <= OP_SIGMOID));
+	int64_t stride[3][IR_MAX_LOGICAL], index[IR_MAX_LOGICAL] = {0}, i = 0;
+	bool exact = true;
+	for (unsigned k = 0; k < call->n; k++) {
+		if (!fits(in[k], out)) {
+			diag_error(c->d, op->at, "the operands of %s do not fit its result", op_info[kind].hir);
+			return false;
+		}
+		broadcast_strides(in[k], out, stride[k]);
+		ref_inherit(out, in[k]);
+	}
+	if (ref_array_count(out) == 0)
+		return true;
+	do {
+		double f[3] = {0};
+		int64_t x[3] = {0}, at[3] = {0};
+		uint8_t state = REF_DEFINED;
+		bool ints = !in_f64;
+		for (unsigned k = 0; k < call->n; k++) {
+			for (int j = 0; j < out->nd; j++)
+				at[k] += index[j] * stride[k][j];
+			if (kind == OP_WHERE && k > 0 && state == REF_DEFINED && (in[0]->data[at[0]] != 0) != (k == 1))
+				continue; /* not the one that is chosen */
+			if (in[k]->state[at[k]] < state)
+				state = in[k]->state[at[k]];
+			f[k] = in[k]->data[at[k]];
+			x[k] = in[k]->ints ? in[k]->ints[at[k]] : 0;
+			ints = ints && in[k]->ints;
+		}
+		if (state == REF_DEFINED) {
+			if (kind == OP_WHERE) {
+				unsigned k = f[0] != 0 ? 1 : 2;
+				ref_copy(out, i, in[k], at[k]);
+			} else if (ints) {
+				int64_t value;
+				if (!int_op(kind, in[0]->dtype, x, &value)) {
+					diag_error(c->d, op->at, "%s of an integer by zero at element %lld", op_info[kind].hir, (long long)i);
+					return false;
+				}
+				ref_store_int(out, i, value);
+			} else {
+				ref_store(out, i, float_op(kind, f, &exact));
+			}
+		}
+		out->state[i++] = state;
+	} while (ref_next(out->nd, out->n, index));
+	out->exact = out->exact && exact;
+	return true;
+}

@@ -1,0 +1,257 @@
+/* ref_queue: running the stream queues of all ranks.
+ *
+ * Round after round, each stream of each rank runs the entries at its head that are ready. A
+ * computation always is; a start marks that the rank has reached the event, which runs when all its
+ * members have; a wait is ready when its events are done. A round in which nothing ran, with entries
+ * left, is a deadlock. */
+#include "ref/ref_host.h"
+#include <string.h>
+
+enum { MAX_NOTES = 32 };
+
+struct ref_channel *ref_channel_get(struct ref_host *h, enum ref_channel_kind kind, op_id op, name_id backend, const uint32_t *device, unsigned n)
+{
+	for (uint32_t k = 0; k < h->channel.n; k++) {
+		struct ref_channel *ch = h->channel.at[k];
+		if (ch->kind == kind && ch->op == op && ch->backend == backend && ch->n == n && !memcmp(ch->device, device, sizeof *device * n))
+			return ch;
+	}
+	struct ref_channel *ch = arena_new_object(h->arena, struct ref_channel);
+	uint32_t *copy = arena_new_array(h->arena, uint32_t, n);
+	memcpy(copy, device, sizeof *device * n);
+	ch->kind = kind, ch->op = op, ch->backend = backend, ch->n = n, ch->device = copy;
+	ch->issued = arena_new_array(h->arena, uint32_t, n);
+	vec_push(&h->channel, ch);
+	return ch;
+}
+
+struct ref_event *ref_event_next(struct ref_host *h, struct ref_channel *ch, unsigned member)
+{
+	uint32_t number = ch->issued[member]++;
+	if (number == ch->event.n) {
+		struct ref_event *e = arena_new_object(h->arena, struct ref_event);
+		e->channel = ch;
+		e->number = number;
+		e->reached = arena_new_array(h->arena, bool, ch->n);
+		e->party = arena_new_array(h->arena, struct ref_party, ch->n);
+		vec_push(&ch->event, e);
+	}
+	return ch->event.at[number];
+}
+
+/* ---- running */
+
+static bool compute(struct ref_host *h, const struct ref_rank *r, const struct ref_entry *e)
+{
+	struct module *m = h->c->m;
+	uint32_t at = ir_op(m, e->op)->at;
+	struct ref_array *in = mem_zalloc(sizeof *in * (e->use_n + 1)), out = {0};
+	struct ref_operand *operand = mem_zalloc(sizeof *operand * (e->use_n + 1));
+	struct ref_elements local = {0};
+	bool ok = true;
+	for (unsigned k = 0; k < e->use_n && ok; k++) {
+		operand[k] = e->use[k].scalar;
+		if (!e->use[k].view)
+			continue;
+		ok = ref_view_load(h, e->use[k].view, false, at, &in[k]);
+		operand[k].array = &in[k];
+	}
+	ok = ok && ref_array_of_type(h->c, &out, e->out->type, at) && ref_view_elements(h, e->out, at, &local);
+	uint8_t *want = ok ? mem_zalloc((size_t)ref_array_count(&out)) : NULL;
+	for (int64_t k = 0; k < local.n; k++)
+		want[local.at[k]] = 1;
+	bool partial = ref_partial_axes(ir_domain(m, ir_type(m, e->out->type)->domain), NULL) > 0;
+	struct ref_call call = {.op = e->op, .n = e->use_n, .in = operand, .want = want, .partial = partial};
+	int64_t absent = 0;
+	ok = ok && ref_eval(h->c, &call, &out) && ref_view_store(h, e->out, false, &out, at, &absent);
+	if (ok && absent) {
+		diag_error(h->c->d, at, "rank %lld does not hold all that its part of the result of %s needs", (long long)r->device,
+			   op_info[ir_op(m, e->op)->kind].hir);
+		ok = false;
+	}
+	free(want);
+	ref_elements_free(&local);
+	ref_array_free(&out);
+	for (unsigned k = 0; k < e->use_n; k++) {
+		ref_array_free(&in[k]);
+		if (e->use[k].view)
+			ref_buffer_release(e->use[k].view->buffer);
+	}
+	ref_buffer_release(e->out->buffer);
+	free(operand);
+	free(in);
+	return ok;
+}
+
+static bool event_run(struct ref_host *h, struct ref_event *e)
+{
+	bool ok = e->channel->kind == REF_RESHARD ? ref_reshard_run(h, e) : ref_comm_run(h, e);
+	e->done = true;
+	for (unsigned k = 0; k < e->channel->n; k++) {
+		if (e->party[k].in)
+			ref_buffer_release(e->party[k].in->buffer);
+		if (e->party[k].out)
+			ref_buffer_release(e->party[k].out->buffer);
+	}
+	return ok;
+}
+
+/* Runs what can run after a member has come to an event: it, and on a communicator those after it. */
+static bool event_reach(struct ref_host *h, struct ref_event *e, unsigned member)
+{
+	struct ref_channel *ch = e->channel;
+	e->reached[member] = true;
+	e->here++;
+	if (ch->kind != REF_COLLECTIVE)
+		return e->here < ch->n || event_run(h, e);
+	while (ch->next < ch->event.n && ch->event.at[ch->next]->here == ch->n)
+		if (!event_run(h, ch->event.at[ch->next++]))
+			return false;
+	return true;
+}
+
+static bool is_ready(const struct ref_rank *r, const struct ref_entry *e)
+{
+	if (e->kind == REF_SYNCHRONIZE)
+		return r->stream.at[e->stream].head >= e->target;
+	for (unsigned k = 0; e->kind == REF_WAIT && k < e->event_n; k++)
+		if (!e->event[k]->done)
+			return false;
+	return true;
+}
+
+static bool run(struct ref_host *h, const struct ref_rank *r, struct ref_entry *e)
+{
+	switch (e->kind) {
+	case REF_COMPUTE:
+		return compute(h, r, e);
+	case REF_START:
+		return event_reach(h, e->event[0], e->member);
+	case REF_DEALLOCATE:
+		ref_buffer_release(e->out->buffer);
+		e->out->buffer->dead = true;
+		ref_array_free(&e->out->buffer->store);
+		return true;
+	default:
+		return true;
+	}
+}
+
+/* ---- deadlock */
+
+/* What an event lacks: `allgather 'c', which rank 3 does not reach`, as the statement of one member. */
+static void describe_event(struct ref_host *h, const struct ref_event *e, unsigned member, struct buf *out)
+{
+	const struct ref_channel *ch = e->channel;
+	const struct op *op = ir_op(h->c->m, e->party[member].op);
+	buf_puts(out, op_info[op->kind].hir);
+	if (op->name)
+		buf_printf(out, " '%s'", names_text(h->c->m->names, op->name));
+	if (e->here == ch->n)
+		return;
+	if (ch->kind == REF_P2P)
+		buf_printf(out, ", whose %s rank ", member ? "send" : "recv");
+	else
+		buf_puts(out, ", which rank ");
+	const char *between = "";
+	for (unsigned k = 0; k < ch->n; k++)
+		if (!e->reached[k]) {
+			buf_printf(out, "%s%u", between, (unsigned)ch->device[k]);
+			between = ", ";
+		}
+	buf_puts(out, e->here + 1 == ch->n ? " does not reach" : " do not reach");
+}
+
+/* A member that has issued its part, this device's if it has. */
+static unsigned issued_member(const struct ref_event *e, int64_t device)
+{
+	unsigned found = 0;
+	for (unsigned k = e->channel->n; k-- > 0;)
+		if (e->party[k].op && (e->channel->device[k] == device || !e->party[found].op || e->channel->device[found] != device))
+			found = k;
+	return found;
+}
+
+static void describe_entry(struct ref_host *h, const struct ref_rank *r, const struct ref_entry *e, struct buf *out)
+{
+	if (e->kind == REF_SYNCHRONIZE) {
+		const struct ref_stream *s = &r->stream.at[e->stream];
+		if (s->number < 0)
+			buf_puts(out, "waits for the initial stream");
+		else
+			buf_printf(out, "waits for stream %lld", (long long)s->number);
+		return;
+	}
+	buf_puts(out, "waits for ");
+	for (unsigned k = 0; k < e->event_n; k++)
+		if (!e->event[k]->done) {
+			describe_event(h, e->event[k], issued_member(e->event[k], r->device), out);
+			return;
+		}
+}
+
+static enum status report_deadlock(struct ref_host *h)
+{
+	unsigned notes = 0;
+	diag_error(h->c->d, DIAG_NOWHERE, "deadlock: no rank can go on");
+	for (int64_t k = 0; k < h->rank_n; k++)
+		for (uint32_t s = 0; s < h->rank[k].stream.n; s++) {
+			const struct ref_rank *r = &h->rank[k];
+			const struct ref_stream *stream = &r->stream.at[s];
+			struct buf text = {0};
+			if (stream->head == stream->queue.n || notes++ >= MAX_NOTES)
+				continue;
+			const struct ref_entry *e = stream->queue.at[stream->head];
+			buf_printf(&text, "rank %lld, ", (long long)r->device);
+			if (stream->number < 0)
+				buf_puts(&text, "initial stream: ");
+			else
+				buf_printf(&text, "stream %lld: ", (long long)stream->number);
+			describe_entry(h, r, e, &text);
+			diag_note(h->c->d, ir_op(h->c->m, e->op)->at, "%s", text.at);
+			buf_free(&text);
+		}
+	if (notes > MAX_NOTES)
+		diag_note(h->c->d, DIAG_NOWHERE, "%u more streams wait", notes - MAX_NOTES);
+	return STATUS_STUCK;
+}
+
+/* Events that nobody waits for must be complete at the end too. */
+static enum status check_complete(struct ref_host *h)
+{
+	for (uint32_t k = 0; k < h->channel.n; k++)
+		for (uint32_t i = 0; i < h->channel.at[k]->event.n; i++) {
+			const struct ref_event *e = h->channel.at[k]->event.at[i];
+			struct buf text = {0};
+			if (e->done)
+				continue;
+			unsigned member = issued_member(e, -1);
+			describe_event(h, e, member, &text);
+			diag_error(h->c->d, ir_op(h->c->m, e->party[member].op)->at, "the program ends before %s", text.at);
+			buf_free(&text);
+			return STATUS_STUCK;
+		}
+	return STATUS_OK;
+}
+
+enum status ref_queues_run(struct ref_host *h)
+{
+	for (bool moved = true, left = true; left;) {
+		if (!moved)
+			return report_deadlock(h);
+		moved = left = false;
+		for (int64_t k = 0; k < h->rank_n; k++)
+			for (uint32_t s = 0; s < h->rank[k].stream.n; s++) {
+				const struct ref_rank *r = &h->rank[k];
+				struct ref_stream *stream = &r->stream.at[s];
+				while (stream->head < stream->queue.n && is_ready(r, stream->queue.at[stream->head])) {
+					if (!run(h, r, stream->queue.at[stream->head]))
+						return STATUS_DIAGNOSTICS;
+					stream->head++;
+					moved = true;
+				}
+				left = left || stream->head < stream->queue.n;
+			}
+	}
+	return check_complete(h);
+}

@@ -1,0 +1,187 @@
+/* ref_reduce: reductions over axes, and the fold that collectives use too.
+ *
+ * A fold accumulates in f64 or int64 and rounds once. Whether a float sum is exact in any order and
+ * any narrower accumulator follows from two numbers: the largest power of two that divides all
+ * terms, and the sum of their magnitudes. */
+#include "ref/ref_internal.h"
+#include <math.h>
+#include <string.h>
+
+void ref_fold_start(struct ref_fold *s, enum reduce_op op, enum dtype t)
+{
+	*s = (struct ref_fold){.op = op, .exact = true};
+	switch (op) {
+	case REDUCE_PROD:
+		s->f = 1, s->i = 1, s->magnitude = 1;
+		break;
+	case REDUCE_MIN:
+		s->f = INFINITY, s->i = ref_truncate(t, INFINITY);
+		break;
+	case REDUCE_MAX:
+		s->f = -INFINITY, s->i = t == DTYPE_BOOL ? 0 : ref_truncate(t, -INFINITY);
+		break;
+	default:
+		break;
+	}
+}
+
+void ref_fold_add(struct ref_fold *s, const struct ref_array *a, int64_t i)
+{
+	double f = a->data[i];
+	int64_t x = a->ints ? a->ints[i] : 0;
+	s->count++;
+	switch (s->op) {
+	case REDUCE_SUM:
+	case REDUCE_AVG:
+		s->f += f;
+		s->magnitude += fabs(f);
+		s->i = (int64_t)((uint64_t)s->i + (uint64_t)x);
+		break;
+	case REDUCE_PROD:
+		if (!a->ints && (f != floor(f) || !isfinite(f)))
+			s->exact = false;
+		s->f *= f;
+		s->magnitude *= fabs(f) > 1 ? fabs(f) : 1;
+		s->i = (int64_t)((uint64_t)s->i * (uint64_t)x);
+		break;
+	case REDUCE_MIN:
+		s->f = isnan(f) || isnan(s->f) ? NAN : f < s->f ? f : s->f;
+		s->i = x < s->i ? x : s->i;
+		break;
+	case REDUCE_MAX:
+		s->f = isnan(f) || isnan(s->f) ? NAN : f > s->f ? f : s->f;
+		s->i = x > s->i ? x : s->i;
+		break;
+	}
+}
+
+bool ref_fold_end(const struct ref_fold *s, struct ref_array *out, int64_t i, double grid, int bits)
+{
+	bool mean = s->op == REDUCE_AVG;
+	if (out->ints) {
+		if (mean && s->count == 0)
+			return false;
+		bool divide = mean && out->dtype != DTYPE_BOOL;
+		ref_store_int(out, i, divide ? s->i / s->count : s->i);
+		return true;
+	}
+	double value = mean ? s->f / (double)s->count : s->f;
+	if (mean && isfinite(value) && fma(value, (double)s->count, -s->f) != 0)
+		out->exact = false;
+	if ((s->op == REDUCE_SUM || mean) && !ref_sum_is_exact(bits, s->magnitude, grid))
+		out->exact = false;
+	if (s->op == REDUCE_PROD && (!s->exact || !ref_sum_is_exact(bits, s->magnitude, 1)))
+		out->exact = false;
+	ref_store(out, i, value);
+	return true;
+}
+
+static enum reduce_op fold_of(enum op_kind kind)
+{
+	switch (kind) {
+	case OP_MAX:
+		return REDUCE_MAX;
+	case OP_MIN:
+		return REDUCE_MIN;
+	case OP_PROD:
+		return REDUCE_PROD;
+	case OP_MEAN:
+		return REDUCE_AVG;
+	default:
+		return REDUCE_SUM;
+	}
+}
+
+/* The axes= or axis= that go, as a mask; all when the attribute is absent. */
+static bool reduced_axes(struct ref_context *c, op_id op, int nd, unsigned *mask)
+{
+	const struct attr *a = op_attr(c->m, op, "axis");
+	*mask = a ? 0 : (1u << nd) - 1;
+	if (!a)
+		return true;
+	unsigned n = a->kind == ATTR_INTS ? a->n : 1;
+	for (unsigned k = 0; k < n; k++) {
+		int64_t axis = a->kind == ATTR_INTS ? a->u.ints[k] : a->u.i;
+		axis += axis < 0 ? nd : 0;
+		if (axis < 0 || axis >= nd)
+			return false;
+		*mask |= 1u << axis;
+	}
+	return true;
+}
+
+/* Strides of the result along the operand's dimensions: 0 where they are reduced. The reduced axes
+ * are dropped, or stay with extent 1. */
+static bool result_strides(const struct ref_array *in, const struct ref_array *out, unsigned mask, int64_t *stride)
+{
+	int64_t own[IR_MAX_LOGICAL];
+	bool keep = in->nd == out->nd;
+	int j = 0;
+	ref_array_strides(out, own);
+	for (int k = 0; k < in->nd; k++) {
+		bool reduced = mask >> k & 1;
+		stride[k] = 0;
+		if (reduced && !keep)
+			continue;
+		if (j == out->nd || out->n[j] != (reduced ? 1 : in->n[k]))
+			return false;
+		stride[k] = reduced ? 0 : own[j];
+		j++;
+	}
+	return j == out->nd;
+}
+
+/* A mean that is pending over ranks: each contributes its sum over the count of all. */
+static void finish_mean(struct ref_fold *s, int64_t whole, bool partial)
+{
+	if (partial)
+		s->count = whole;
+}
+
+bool ref_reduce(struct ref_context *c, const struct ref_call *call, const struct ref_array *in, struct ref_array *out)
+{
+	const struct op *op = ir_op(c->m, call->op);
+	enum reduce_op fold = fold_of((enum op_kind)op->kind);
+	int64_t stride[IR_MAX_LOGICAL], index[IR_MAX_LOGICAL] = {0}, i = 0, length = 1;
+	int64_t count = ref_array_count(out);
+	unsigned mask;
+	if (!reduced_axes(c, call->op, in->nd, &mask) || !result_strides(in, out, mask, stride)) {
+		diag_error(c->d, op->at, "the axes of %s do not fit its result", op_info[op->kind].hir);
+		return false;
+	}
+	for (int k = 0; k < in->nd; k++)
+		length *= mask >> k & 1 ? in->n[k] : 1;
+	struct ref_fold *acc = mem_alloc(sizeof *acc * (size_t)count);
+	for (int64_t r = 0; r < count; r++)
+		ref_fold_start(&acc[r], fold, in->dtype);
+	memset(out->state, REF_DEFINED, (size_t)count);
+	if (ref_array_count(in))
+		do {
+			int64_t r = 0;
+			for (int k = 0; k < in->nd; k++)
+				r += index[k] * stride[k];
+			uint8_t state = in->state[i];
+			if (state == REF_DEFINED)
+				ref_fold_add(&acc[r], in, i);
+			else if (state < out->state[r] && !(state == REF_ABSENT && call->partial))
+				out->state[r] = state;
+			i++;
+		} while (ref_next(in->nd, in->n, index));
+	ref_inherit(out, in);
+	if (out->length < length)
+		out->length = length;
+	double grid = ref_grid(in);
+	int bits = ref_accumulator_bits(in->dtype);
+	if (call->narrow && !out->ints && ref_precision(out->dtype) < bits)
+		bits = ref_precision(out->dtype);
+	bool ok = true;
+	for (int64_t r = 0; r < count && ok; r++) {
+		finish_mean(&acc[r], length, call->partial);
+		if (out->state[r] == REF_DEFINED && !ref_fold_end(&acc[r], out, r, grid, bits)) {
+			diag_error(c->d, op->at, "mean of no integers");
+			ok = false;
+		}
+	}
+	free(acc);
+	return ok;
+}

@@ -1,0 +1,153 @@
+/* ref_reshard: a set between layouts, by putting the logical tensor together and taking it apart.
+ *
+ * A tensor with pending reductions is one tensor for each combination of indices along its partial
+ * mesh axes; they are reduced where the result is not pending over the axis. */
+#include "ref/ref_host.h"
+#include <math.h>
+#include <string.h>
+
+unsigned ref_partial_mask(const struct module *m, type_id t)
+{
+	const struct domain *d = ir_domain(m, ir_type(m, t)->domain);
+	uint8_t axis[IR_MAX_LOGICAL];
+	unsigned n = ref_partial_axes(d, axis), mask = 0;
+	for (unsigned k = 0; k < n; k++)
+		mask |= 1u << d->axis[axis[k]].mesh_axis;
+	return mask;
+}
+
+int64_t ref_combination(const struct mesh *mesh, int64_t device, unsigned mask, int64_t *count)
+{
+	int64_t p = 0;
+	*count = 1;
+	for (unsigned k = 0; k < mesh->rank; k++) {
+		uint32_t i = 0;
+		if (!(mask >> k & 1))
+			continue;
+		mesh_axis_index(mesh, (uint32_t)device, k, &i);
+		p = p * mesh->size[k] + i;
+		*count *= mesh->size[k];
+	}
+	return p;
+}
+
+void ref_assemble(struct ref_host *h, type_id t, unsigned n, const uint32_t *device, const struct ref_array *in, unsigned keep, int64_t like, struct ref_array *out)
+{
+	const struct domain *d = ir_domain(h->c->m, ir_type(h->c->m, t)->domain);
+	const struct mesh *mesh = ir_mesh(h->c->m, ir_type(h->c->m, t)->mesh);
+	unsigned mask = ref_partial_mask(h->c->m, t);
+	int64_t count = ref_array_count(out), parts = 1, kept;
+	uint8_t axis[IR_MAX_LOGICAL];
+	enum reduce_op op = ref_partial_axes(d, axis) ? (enum reduce_op)d->axis[axis[0]].reduce : REDUCE_SUM;
+	int64_t *part = mem_zalloc(sizeof *part * n);
+	double grid = INFINITY;
+	for (unsigned k = 0; k < n; k++) {
+		ref_inherit(out, &in[k]);
+		if (!mask)
+			continue;
+		part[k] = ref_combination(mesh, device[k], mask & ~keep, &parts);
+		if (keep & mask && ref_combination(mesh, device[k], keep & mask, &kept) != ref_combination(mesh, like, keep & mask, &kept))
+			part[k] = -1;
+		grid = fmin(grid, ref_grid(&in[k]));
+	}
+	for (int64_t i = 0; i < count; i++) {
+		struct ref_fold s;
+		uint8_t state = REF_DEFINED;
+		ref_fold_start(&s, op, out->dtype);
+		for (int64_t p = 0; p < parts; p++) {
+			unsigned k = 0;
+			while (k < n && (part[k] != p || in[k].state[i] == REF_ABSENT))
+				k++;
+			uint8_t own = k < n ? in[k].state[i] : REF_ABSENT;
+			state = own < state ? own : state;
+			if (parts == 1 && k < n)
+				ref_copy(out, i, &in[k], i);
+			else if (state == REF_DEFINED)
+				ref_fold_add(&s, &in[k], i);
+		}
+		if (parts > 1 && state == REF_DEFINED)
+			ref_fold_end(&s, out, i, grid, ref_precision(out->dtype));
+		out->state[i] = state;
+	}
+	if (out->length < parts && parts > 1)
+		out->length = parts;
+	free(part);
+}
+
+/* Elements of a whole tensor that a rank holds, as flags. */
+static bool held(struct ref_host *h, type_id t, int64_t rank, uint32_t at, int64_t count, uint8_t *flag)
+{
+	struct ref_local local;
+	const struct ref_bound all = {0};
+	memset(flag, 0, (size_t)count);
+	if (!ref_local_get(h->c, h->locals, t, rank, &all, at, &local))
+		return false;
+	for (int64_t k = 0; k < local.n; k++)
+		flag[local.at[k]] = 1;
+	return true;
+}
+
+bool ref_set_reshards(struct ref_host *h, op_id op, bool *out)
+{
+	struct module *m = h->c->m;
+	type_id from = m->value.at[op_read(m, op, 0)].type, to = m->value.at[op_result(m, op, 0)].type;
+	uint32_t at = ir_op(m, op)->at;
+	if (!h->reshards[op]) {
+		struct ref_array shape;
+		bool ok = true, reshards = ref_partial_mask(m, from) != ref_partial_mask(m, to);
+		if (ref_partial_mask(m, to) & ~ref_partial_mask(m, from)) {
+			diag_error(h->c->d, at, "set cannot make a reduction pending");
+			return false;
+		}
+		if (!ref_array_of_type(h->c, &shape, to, at))
+			return false;
+		int64_t count = ref_array_count(&shape);
+		uint8_t *have = mem_alloc((size_t)count), *need = mem_alloc((size_t)count);
+		for (int64_t r = 0; r < h->rank_n && ok && !reshards; r++) {
+			ok = held(h, from, r, at, count, have) && held(h, to, r, at, count, need);
+			for (int64_t i = 0; i < count && ok; i++)
+				reshards = reshards || need[i] > have[i];
+		}
+		free(have);
+		free(need);
+		ref_array_free(&shape);
+		if (!ok)
+			return false;
+		h->reshards[op] = reshards ? 2 : 1;
+	}
+	*out = h->reshards[op] == 2;
+	return true;
+}
+
+bool ref_reshard_run(struct ref_host *h, struct ref_event *e)
+{
+	struct module *m = h->c->m;
+	op_id op = e->channel->op;
+	uint32_t at = ir_op(m, op)->at;
+	type_id from = e->party[0].in->type, to = e->party[0].out->type;
+	unsigned n = e->channel->n, keep = ref_partial_mask(m, to);
+	struct ref_array *in = mem_zalloc(sizeof *in * n), *out = mem_zalloc(sizeof *out * n);
+	bool ok = true;
+	for (unsigned k = 0; k < n && ok; k++)
+		ok = ref_view_load(h, e->party[k].in, false, at, &in[k]);
+	for (unsigned k = 0; k < n && ok; k++) {
+		ok = ref_array_of_type(h->c, &out[k], to, at);
+		if (ok)
+			ref_assemble(h, from, n, e->channel->device, in, keep, e->channel->device[k], &out[k]);
+	}
+	for (unsigned k = 0; k < n && ok; k++) {
+		int64_t absent;
+		ok = ref_view_store(h, e->party[k].out, false, &out[k], at, &absent);
+		if (ok && absent) {
+			diag_error(h->c->d, at, "set: %lld elements of rank %u's part are held by no rank", (long long)absent, (unsigned)e->channel->device[k]);
+			ok = false;
+		}
+	}
+	for (unsigned k = 0; k < n; k++) {
+		ref_array_free(&in[k]);
+		ref_array_free(&out[k]);
+	}
+	free(in);
+	free(out);
+	return ok;
+}

@@ -1,0 +1,115 @@
+/* ref_round: values as their dtypes hold them.
+ *
+ * A float with p significant bits and smallest normal exponent e holds the multiples of
+ * 2^(max(exponent of x, e) - p + 1): rounding is to the nearest of them, ties to even. */
+#include "ref/ref_internal.h"
+#include <math.h>
+
+static const struct format {
+	int precision, min_exponent;
+	double max;
+	double beyond; /* what larger values become */
+} format[DTYPE_COUNT] = {
+	[DTYPE_F32] = {24, -126, 0x1.fffffep127, INFINITY},
+	[DTYPE_BF16] = {8, -126, 0x1.fep127, INFINITY},
+	[DTYPE_F16] = {11, -14, 65504, INFINITY},
+	[DTYPE_F8E4M3] = {4, -6, 448, NAN},
+	[DTYPE_F8E5M2] = {3, -14, 57344, INFINITY},
+};
+
+static const struct range {
+	int64_t min, max;
+} range[DTYPE_COUNT] = {
+	[DTYPE_I64] = {INT64_MIN, INT64_MAX},
+	[DTYPE_I32] = {INT32_MIN, INT32_MAX},
+	[DTYPE_I8] = {INT8_MIN, INT8_MAX},
+	[DTYPE_U8] = {0, UINT8_MAX},
+};
+
+int ref_precision(enum dtype t)
+{
+	return t == DTYPE_F64 ? 53 : format[t].precision;
+}
+
+int ref_accumulator_bits(enum dtype t)
+{
+	return t == DTYPE_F64 ? 53 : 24;
+}
+
+double ref_round(enum dtype t, double x)
+{
+	if (!dtype_is_float(t))
+		return (double)ref_truncate(t, x);
+	const struct format *f = &format[t];
+	if (t == DTYPE_F64 || x == 0 || isnan(x))
+		return x;
+	if (isinf(x))
+		return copysign(f->beyond, x);
+	int e = ilogb(x);
+	int quantum = (e < f->min_exponent ? f->min_exponent : e) - f->precision + 1;
+	double r = ldexp(nearbyint(ldexp(x, -quantum)), quantum);
+	return fabs(r) > f->max ? copysign(f->beyond, x) : r;
+}
+
+int64_t ref_truncate(enum dtype t, double x)
+{
+	if (t == DTYPE_BOOL)
+		return x != 0;
+	if (isnan(x))
+		return 0;
+	if (x >= (double)range[t].max)
+		return range[t].max;
+	if (x <= (double)range[t].min)
+		return range[t].min;
+	return (int64_t)x;
+}
+
+int64_t ref_wrap(enum dtype t, int64_t x)
+{
+	switch (t) {
+	case DTYPE_BOOL:
+		return x != 0;
+	case DTYPE_I32:
+		return (int32_t)(uint32_t)x;
+	case DTYPE_I8:
+		return (int8_t)(uint8_t)x;
+	case DTYPE_U8:
+		return (uint8_t)x;
+	default:
+		return x;
+	}
+}
+
+double ref_from_int(int64_t x)
+{
+	uint64_t magnitude = x < 0 ? -(uint64_t)x : (uint64_t)x;
+	int drop = magnitude >> 53 ? 64 - __builtin_clzll(magnitude) - 53 : 0;
+	uint64_t kept = magnitude >> drop;
+	if (magnitude != kept << drop)
+		kept |= 1;
+	double d = ldexp((double)kept, drop);
+	return x < 0 ? -d : d;
+}
+
+double ref_grid(const struct ref_array *a)
+{
+	int64_t count = ref_array_count(a);
+	int lowest = INT32_MAX;
+	for (int64_t i = 0; i < count; i++) {
+		if (a->state[i] != REF_DEFINED || a->data[i] == 0)
+			continue;
+		if (!isfinite(a->data[i]))
+			return 0;
+		int e;
+		int64_t bits = (int64_t)ldexp(fabs(frexp(a->data[i], &e)), 53);
+		int low = e - 53 + __builtin_ctzll((uint64_t)bits);
+		if (low < lowest)
+			lowest = low;
+	}
+	return lowest == INT32_MAX ? INFINITY : ldexp(1, lowest);
+}
+
+bool ref_sum_is_exact(int bits, double magnitude, double grid)
+{
+	return magnitude <= ldexp(grid, bits);
+}

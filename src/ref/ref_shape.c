@@ -1,0 +1,175 @@
+/* ref_shape: operations that move elements without computing. */
+#include "ref/ref_internal.h"
+#include <string.h>
+
+static bool unfit(struct ref_context *c, const struct op *op)
+{
+	diag_error(c->d, op->at, "the operands of %s do not fit its result", op_info[op->kind].hir);
+	return false;
+}
+
+/* An attribute that counts elements or names an axis; expressions are evaluated. */
+static bool attribute(struct ref_context *c, op_id op, const char *key, int64_t otherwise, int64_t *out)
+{
+	const struct attr *a = op_attr(c->m, op, key);
+	*out = otherwise;
+	if (!a)
+		return true;
+	if (a->kind != ATTR_EXPR) {
+		*out = a->kind == ATTR_INT ? a->u.i : a->kind == ATTR_INTS && a->n == 1 ? a->u.ints[0] : otherwise;
+		return true;
+	}
+	const struct expr_env env = {.rank = -1};
+	expr_id culprit;
+	enum expr_status status = expr_eval(c->m, a->u.expr, &env, out, &culprit);
+	if (status != EXPR_OK)
+		ref_report_expr(c, status, culprit, ir_op(c->m, op)->at);
+	return status == EXPR_OK;
+}
+
+/* The axis= of an operation on a tensor of nd dimensions; negative ones count from the end. */
+static bool axis_of(struct ref_context *c, op_id op, int nd, int *out)
+{
+	int64_t axis;
+	if (!attribute(c, op, "axis", 0, &axis))
+		return false;
+	*out = (int)(axis < 0 ? axis + nd : axis);
+	if (*out < 0 || *out >= nd)
+		return unfit(c, ir_op(c->m, op));
+	return true;
+}
+
+/* Copies in[index] to out[index + shift along axis] for every index of in that lands inside out. */
+static void move(const struct ref_array *in, struct ref_array *out, int axis, int64_t shift)
+{
+	int64_t index[IR_MAX_LOGICAL] = {0}, stride[IR_MAX_LOGICAL], i = 0;
+	ref_array_strides(out, stride);
+	ref_inherit(out, in);
+	if (ref_array_count(in) == 0)
+		return;
+	do {
+		int64_t to = 0, along = axis >= 0 ? index[axis] + shift : 0;
+		for (int k = 0; k < out->nd; k++)
+			to += (k == axis ? along : index[k]) * stride[k];
+		if (axis < 0 || (along >= 0 && along < out->n[axis]))
+			ref_copy(out, to, in, i);
+		i++;
+	} while (ref_next(in->nd, in->n, index));
+}
+
+static bool same_but(const struct ref_array *a, const struct ref_array *b, int axis)
+{
+	if (a->nd != b->nd)
+		return false;
+	for (int k = 0; k < a->nd; k++)
+		if (k != axis && a->n[k] != b->n[k])
+			return false;
+	return true;
+}
+
+static bool permute(struct ref_context *c, const struct op *op, const struct attr *dims, const struct ref_array *in, struct ref_array *out)
+{
+	int64_t index[IR_MAX_LOGICAL] = {0}, stride[IR_MAX_LOGICAL], i = 0;
+	if (!dims || dims->kind != ATTR_INTS || (int)dims->n != in->nd || in->nd != out->nd)
+		return unfit(c, op);
+	for (int k = 0; k < in->nd; k++)
+		if (dims->u.ints[k] < 0 || dims->u.ints[k] >= in->nd || out->n[k] != in->n[dims->u.ints[k]])
+			return unfit(c, op);
+	ref_array_strides(in, stride);
+	ref_inherit(out, in);
+	if (ref_array_count(out) == 0)
+		return true;
+	do {
+		int64_t from = 0;
+		for (int k = 0; k < out->nd; k++)
+			from += index[k] * stride[dims->u.ints[k]];
+		ref_copy(out, i++, in, from);
+	} while (ref_next(out->nd, out->n, index));
+	return true;
+}
+
+/* Elements of a reshape stay in row-major order. */
+static bool reshape(struct ref_context *c, const struct op *op, const struct ref_array *in, struct ref_array *out)
+{
+	int64_t count = ref_array_count(out);
+	if (count != ref_array_count(in))
+		return unfit(c, op);
+	ref_inherit(out, in);
+	for (int64_t i = 0; i < count; i++)
+		ref_copy(out, i, in, i);
+	return true;
+}
+
+static bool cat(struct ref_context *c, const struct ref_call *call, const struct ref_array *const *in, struct ref_array *out)
+{
+	int axis;
+	int64_t start = 0;
+	if (!axis_of(c, call->op, out->nd, &axis))
+		return false;
+	for (unsigned k = 0; k < call->n; k++) {
+		if (!same_but(in[k], out, axis))
+			return unfit(c, ir_op(c->m, call->op));
+		move(in[k], out, axis, start);
+		start += in[k]->n[axis];
+	}
+	return start == out->n[axis] || unfit(c, ir_op(c->m, call->op));
+}
+
+static bool pad(struct ref_context *c, const struct ref_call *call, const struct ref_array *in, struct ref_array *out)
+{
+	int axis;
+	int64_t before, count = ref_array_count(out);
+	if (!axis_of(c, call->op, out->nd, &axis) || !attribute(c, call->op, "before", 0, &before))
+		return false;
+	if (!same_but(in, out, axis))
+		return unfit(c, ir_op(c->m, call->op));
+	memset(out->state, REF_DEFINED, (size_t)count); /* zeros */
+	move(in, out, axis, before);
+	return true;
+}
+
+static bool slice(struct ref_context *c, const struct ref_call *call, const struct ref_array *in, struct ref_array *out)
+{
+	int axis;
+	int64_t start;
+	if (!axis_of(c, call->op, out->nd, &axis) || !attribute(c, call->op, "start", 0, &start))
+		return false;
+	if (!same_but(in, out, axis) || start < 0 || start + out->n[axis] > in->n[axis])
+		return unfit(c, ir_op(c->m, call->op));
+	move(in, out, axis, -start);
+	return true;
+}
+
+static void iota(struct ref_array *out)
+{
+	int64_t count = ref_array_count(out), last = out->nd ? out->n[out->nd - 1] : 1;
+	for (int64_t i = 0; i < count; i++) {
+		ref_store_int(out, i, i % last);
+		out->state[i] = REF_DEFINED;
+	}
+}
+
+bool ref_shape(struct ref_context *c, const struct ref_call *call, const struct ref_array *const *in, struct ref_array *out)
+{
+	const struct op *op = ir_op(c->m, call->op);
+	switch ((enum op_kind)op->kind) {
+	case OP_RESHAPE:
+		return reshape(c, op, in[0], out);
+	case OP_PERMUTE:
+		return permute(c, op, op_attr(c->m, call->op, "dims"), in[0], out);
+	case OP_SLICE:
+		return slice(c, call, in[0], out);
+	case OP_PAD:
+		return pad(c, call, in[0], out);
+	case OP_CAT:
+		return cat(c, call, in, out);
+	case OP_IOTA:
+		iota(out);
+		return true;
+	default: /* a copy */
+		if (!same_but(in[0], out, -1))
+			return unfit(c, op);
+		move(in[0], out, -1, 0);
+		return true;
+	}
+}

@@ -1,0 +1,41 @@
+/* bootstrap: starts the ranks of a job, or joins one that a launcher has started.
+ *
+ *   fork    one process a rank, started here; never touches MPI. The caller must not have started
+ *           threads or called BLAS. The parent only waits: a rank that dies by a signal, or ends
+ *           otherwise than by returning from rank_main, ends the job at once (exit 70), with its rank
+ *           and the statements it stood in. Ranks die with the parent. Nothing is left in /dev/shm.
+ *   thread  one thread a rank, in this process, the same transport code.
+ *   mpi     this process is a rank already; MPI_Init_thread, size and rank from MPI. */
+#ifndef HIRC_RT_BOOTSTRAP_H
+#define HIRC_RT_BOOTSTRAP_H
+#include "rt/job.h"
+
+enum rt_boot_kind { RT_BOOT_AUTO, RT_BOOT_FORK, RT_BOOT_THREAD, RT_BOOT_MPI };
+
+enum { RT_MAX_RANKS = 4096 }; /* that fork and thread start */
+
+struct rt_launch_options {
+	enum rt_boot_kind kind; /* AUTO: mpi under a launcher (rt_env_size() >= 0), else fork */
+	int np;                 /* ranks to start; <= 0: 1. mpi: must be the launcher's size, or <= 0 */
+	int64_t timeout_ms;     /* see struct rt_job */
+};
+
+/* Runs rank_main(job, arg) on every rank and returns the status of the job: the first failure's, else
+ * the worst that a rank_main returned (70, 4, 3, 5, 2, 1 in this order), else 0. fork: returns in the
+ * parent only; ranks leave with their standard output flushed. mpi: returns on every rank, after
+ * MPI_Finalize; a job that failed on another rank ends inside (MPI_Abort).
+ * A rank that returns non-zero ends the job: ranks that should all finish (each printing what it found
+ * wrong) must agree on a status first, with rt_job_allgather. */
+enum status rt_launch(const struct rt_launch_options *options, int (*rank_main)(struct rt_job *, void *),
+                      void *arg);
+
+/* Size and rank that a launcher has given in the environment (OMPI_COMM_WORLD_*, PMIX_*, PMI_*, SLURM_*);
+ * -1: none. Before and after rt_launch. */
+int rt_env_size(void);
+int rt_env_rank(void);
+/* What AUTO stands for here. */
+enum rt_boot_kind rt_boot_choose(enum rt_boot_kind kind);
+/* "auto", "fork", "thread", "mpi"; false if name is none of them. */
+bool rt_boot_parse(const char *name, enum rt_boot_kind *out);
+
+#endif

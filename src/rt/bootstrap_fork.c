@@ -1,0 +1,199 @@
+/* bootstrap_fork: one process a rank, on this machine.
+ *
+ * The parent maps what all ranks share, forks them and waits. It is the one that notices a rank which
+ * dies: it says so, with what the rank's board holds, and ends the others. Ranks are killed when the
+ * parent dies, and all shared memory is anonymous, so nothing is left behind in any case. */
+#include "base/arena.h"
+#include "rt/bootstrap_shared.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+	GRACE_US = 500000, /* for the others to leave by themselves after a failure */
+	POLL_US = 5000,
+};
+
+static enum status fork_share(struct rt_job *job, size_t bytes, void **out)
+{
+	struct rt_member *m = job->boot_state;
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), n = (bytes + page - 1) / page * page;
+	int failed = 0;
+	if (job->rank == 0 && ftruncate(m->memory, (off_t)(m->mapped + n)) != 0)
+		failed = errno;
+	int *all = mem_alloc((size_t)job->size * sizeof *all);
+	enum status status = rt_job_allgather(job, "shared memory", &failed, sizeof failed, all);
+	failed = all[0];
+	void *at = MAP_FAILED;
+	if (status == STATUS_OK && !failed) {
+		at = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, m->memory,
+		          (off_t)m->mapped);
+		failed = at == MAP_FAILED ? errno : 0;
+	}
+	free(all);
+	if (status != STATUS_OK)
+		return status;
+	if (at == MAP_FAILED) {
+		rt_job_error(job, "no shared memory (%zu bytes): %s", bytes, strerror(failed));
+		return rt_job_fail(job, STATUS_INTERNAL);
+	}
+	m->mapped += n;
+	*out = at;
+	return STATUS_OK;
+}
+
+static void fork_unshare(struct rt_job *job, void *at, size_t bytes)
+{
+	(void)job;
+	munmap(at, bytes);
+}
+
+static const struct rt_bootstrap fork_bootstrap = {
+    .name = "fork",
+    .allgather = rt_shared_allgather,
+    .share = fork_share,
+    .unshare = fork_unshare,
+};
+
+static _Noreturn void rank_run(struct rt_job *job, rt_rank_main *rank_main, void *arg, pid_t parent)
+{
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent)
+		_exit(STATUS_INTERNAL);
+	struct rt_shared *s = ((struct rt_member *)job->boot_state)->shared;
+	int status = rank_main(job, arg);
+	rt_job_host(job, "finished");
+	rt_job_fail(job, (enum status)status);
+	if (fflush(NULL) != 0 && status == STATUS_OK) {
+		rt_job_error(job, "cannot write: %s", strerror(errno));
+		status = STATUS_INTERNAL;
+	}
+	atomic_store(&s->rank[job->rank].returned, status + 1);
+	exit(status);
+}
+
+/* What is said of a rank that ended otherwise than by returning; false: it returned. */
+static bool unexpected(const struct rt_shared *s, int rank, int how, struct buf *out)
+{
+	int returned = atomic_load(&s->rank[rank].returned);
+	if (WIFSIGNALED(how)) {
+		buf_printf(out, "rank %d was killed by signal %d (%s)", rank, WTERMSIG(how),
+		           strsignal(WTERMSIG(how)));
+	} else if (!returned) {
+		buf_printf(out, "rank %d ended with exit code %d before the program was over", rank,
+		           WEXITSTATUS(how));
+	} else if (WEXITSTATUS(how) != returned - 1) {
+		buf_printf(out, "rank %d ended with exit code %d after the program was over", rank,
+		           WEXITSTATUS(how));
+		return true;
+	} else {
+		return false;
+	}
+	buf_putc(out, '\n');
+	rt_board_print(s->board, rank, out);
+	if (out->n && out->at[out->n - 1] == '\n')
+		out->at[--out->n] = 0;
+	return true;
+}
+
+static void kill_all(const pid_t *pid, int n)
+{
+	for (int r = 0; r < n; r++)
+		if (pid[r] > 0)
+			kill(pid[r], SIGKILL);
+}
+
+/* Reaps all ranks; pid[r] becomes 0. Returns the worst status of those that returned. */
+static enum status wait_all(struct rt_job *launcher, struct rt_shared *s, pid_t *pid, int n)
+{
+	enum status worst = STATUS_OK;
+	int64_t deadline = 0;
+	int left = 0;
+	for (int r = 0; r < n; r++)
+		left += pid[r] > 0;
+	while (left > 0) {
+		bool failed = rt_job_status(launcher) != STATUS_OK;
+		if (failed && deadline == 0)
+			deadline = rt_clock_us() + GRACE_US;
+		int how;
+		pid_t p = waitpid(-1, &how, failed ? WNOHANG : 0);
+		if (p < 0 && errno == EINTR)
+			continue;
+		if (p < 0)
+			return STATUS_INTERNAL; /* somebody else has waited for our ranks */
+		if (p == 0) {
+			if (rt_clock_us() >= deadline)
+				kill_all(pid, n);
+			nanosleep(&(struct timespec){.tv_nsec = POLL_US * 1000}, NULL);
+			continue;
+		}
+		int r = 0;
+		while (r < n && pid[r] != p)
+			r++;
+		if (r == n || !(WIFEXITED(how) || WIFSIGNALED(how)))
+			continue;
+		pid[r] = 0;
+		left--;
+		struct buf text = {0};
+		if (unexpected(s, r, how, &text)) {
+			rt_job_error(launcher, "%s", text.at);
+			rt_job_fail(launcher, STATUS_INTERNAL);
+		} else {
+			worst = rt_status_worse(worst, (enum status)WEXITSTATUS(how));
+		}
+		buf_free(&text);
+	}
+	return worst;
+}
+
+enum status rt_launch_fork(const struct rt_launch_options *options, rt_rank_main *rank_main, void *arg)
+{
+	char host[256] = "";
+	gethostname(host, sizeof host - 1);
+	struct rt_job launcher = {
+	    .rank = -1, .size = options->np, .timeout_ms = options->timeout_ms, .host = host};
+	struct rt_shared *s = rt_shared_new(&launcher, options->np);
+	if (!s)
+		return STATUS_INTERNAL;
+	launcher.board = s->board;
+	int memory = memfd_create("hirc", MFD_CLOEXEC);
+	pid_t *pid = mem_zalloc((size_t)options->np * sizeof *pid);
+	if (memory < 0) {
+		rt_job_error(&launcher, "memfd_create: %s", strerror(errno));
+		rt_job_fail(&launcher, STATUS_INTERNAL);
+	}
+	fflush(NULL);
+	signal(SIGCHLD, SIG_DFL); /* ignored, it would let ranks end unseen */
+	pid_t parent = getpid();
+	for (int r = 0; r < options->np && memory >= 0; r++) {
+		pid[r] = fork();
+		if (pid[r] == 0) {
+			free(pid);
+			struct rt_member member = {.shared = s, .memory = memory};
+			struct rt_job job = launcher;
+			job.rank = r;
+			job.boot = &fork_bootstrap;
+			job.boot_state = &member;
+			rank_run(&job, rank_main, arg, parent);
+		}
+		if (pid[r] < 0) {
+			rt_job_error(&launcher, "cannot start rank %d: fork: %s", r, strerror(errno));
+			rt_job_fail(&launcher, STATUS_INTERNAL);
+			break;
+		}
+	}
+	enum status worst = wait_all(&launcher, s, pid, options->np);
+	enum status first = rt_job_status(&launcher);
+	free(pid);
+	if (memory >= 0)
+		close(memory);
+	rt_shared_free(s);
+	return first != STATUS_OK ? first : worst;
+}

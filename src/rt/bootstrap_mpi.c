@@ -1,0 +1,268 @@
+/* bootstrap_mpi: this process is a rank that mpirun or srun has started.
+ *
+ * The board is shared by all ranks if they are on one host, so that the watchdog can speak for all;
+ * else each rank sees only itself. A job that failed ends by MPI_Abort, unless all ranks come to
+ * the end within a moment. */
+#ifdef HIRC_HAVE_MPI
+#include "base/arena.h"
+#include "rt/bootstrap_shared.h"
+#include "rt/mpi_call.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+	GRACE_US = 1000000, /* for the others to come to the end after a failure */
+	POLL_US = 200,      /* between looks at a slow exchange */
+	QUICK_LOOKS = 200,  /* before sleeping in between */
+};
+
+bool rt_mpi_failed(struct rt_job *job, int code, const char *call)
+{
+	char text[MPI_MAX_ERROR_STRING] = "";
+	int n = 0;
+	MPI_Error_string(code, text, &n);
+	const char *end = strchr(call, '('); /* the name is enough */
+	rt_job_error(job, "%.*s: %s", end ? (int)(end - call) : (int)strlen(call), call, text);
+	rt_job_fail(job, STATUS_INTERNAL);
+	return false;
+}
+
+static void sleep_us(int64_t us)
+{
+	nanosleep(&(struct timespec){.tv_sec = us / 1000000, .tv_nsec = us % 1000000 * 1000}, NULL);
+}
+
+static enum status mpi_allgather(struct rt_job *job, const char *what, const void *mine, size_t bytes,
+                                 void *all)
+{
+	struct rt_mpi *m = job->boot_state;
+	MPI_Request request;
+	char none = 0;
+	if (bytes > INT32_MAX) {
+		rt_job_error(job, "%s: %zu bytes are too many to exchange", what, bytes);
+		return rt_job_fail(job, STATUS_INTERNAL);
+	}
+	rt_job_progress(job);
+	if (!RT_MPI(job, MPI_Iallgather(mine ? mine : &none, (int)bytes, MPI_BYTE, all ? all : &none,
+	                                (int)bytes, MPI_BYTE, m->boot, &request)))
+		return rt_job_status(job);
+	struct rt_watch watch = {0};
+	bool noted = false;
+	for (int look = 0;; look++) {
+		int done = 0;
+		if (!RT_MPI(job, MPI_Test(&request, &done, MPI_STATUS_IGNORE)))
+			return rt_job_status(job);
+		if (done)
+			break;
+		enum status status = rt_job_status(job);
+		if (status != STATUS_OK)
+			return status;
+		if (rt_watch_expired(&watch, job)) {
+			char why[256];
+			snprintf(why, sizeof why, "waited %.1f s for the other ranks to come to: %s",
+			         (double)job->timeout_ms / 1000, what);
+			return rt_job_stuck(job, why);
+		}
+		if (look < QUICK_LOOKS)
+			continue;
+		if (!noted)
+			rt_job_host(job, what);
+		noted = true;
+		sleep_us(POLL_US);
+	}
+	if (noted)
+		rt_job_host(job, NULL);
+	return STATUS_OK;
+}
+
+/* Rank 0 makes anonymous memory, the others map it through /proc: it goes with the last process. */
+static enum status mpi_share(struct rt_job *job, size_t bytes, void **out)
+{
+	struct rt_mpi *m = job->boot_state;
+	if (!m->one_host) {
+		rt_job_error(job, "shared memory needs all ranks on one host");
+		return rt_job_fail(job, STATUS_ABSENT);
+	}
+	struct offer {
+		int64_t pid;
+		int fd, error;
+	} own = {.pid = getpid(), .fd = -1}, *all = mem_alloc((size_t)job->size * sizeof *all);
+	if (job->rank == 0) {
+		own.fd = memfd_create("hirc", MFD_CLOEXEC);
+		if (own.fd < 0 || ftruncate(own.fd, (off_t)bytes) != 0)
+			own.error = errno;
+	}
+	void *at = MAP_FAILED;
+	int fd = own.fd, error = 0;
+	enum status status = rt_job_allgather(job, "shared memory", &own, sizeof own, all);
+	if (status == STATUS_OK && (error = all[0].error) == 0) {
+		char path[64];
+		snprintf(path, sizeof path, "/proc/%lld/fd/%d", (long long)all[0].pid, all[0].fd);
+		if (job->rank != 0)
+			fd = open(path, O_RDWR | O_CLOEXEC);
+		if (fd >= 0)
+			at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+		error = at == MAP_FAILED ? errno : 0;
+	}
+	if (status == STATUS_OK) { /* also: rank 0 keeps the file open until all have it */
+		own.error = error;
+		status = rt_job_allgather(job, "shared memory", &own, sizeof own, all);
+	}
+	if (fd >= 0)
+		close(fd);
+	for (int r = 0; r < job->size && status == STATUS_OK; r++)
+		if (all[r].error) {
+			if (r == job->rank)
+				rt_job_error(job, "no shared memory (%zu bytes): %s", bytes,
+				             strerror(all[r].error));
+			status = STATUS_INTERNAL;
+		}
+	free(all);
+	if (status == STATUS_OK)
+		*out = at;
+	else if (at != MAP_FAILED)
+		munmap(at, bytes);
+	return status;
+}
+
+static void mpi_unshare(struct rt_job *job, void *at, size_t bytes)
+{
+	(void)job;
+	munmap(at, bytes);
+}
+
+static const struct rt_bootstrap mpi_bootstrap = {
+    .name = "mpi",
+    .allgather = mpi_allgather,
+    .share = mpi_share,
+    .unshare = mpi_unshare,
+};
+
+/* Sets size, rank, board. False: a message was printed. */
+static bool enter(struct rt_job *job, struct rt_mpi *m, int np)
+{
+	int provided = 0, on_host = 0;
+	MPI_Comm host;
+	if (!RT_MPI(job, MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &provided)))
+		return false;
+	if (!RT_MPI(job, MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN)) ||
+	    !RT_MPI(job, MPI_Comm_size(MPI_COMM_WORLD, &job->size)) ||
+	    !RT_MPI(job, MPI_Comm_rank(MPI_COMM_WORLD, &job->rank)))
+		return false;
+	job->board = mem_zalloc(rt_board_bytes(1)); /* until there is a shared one */
+	rt_board_start(job->board, 1, job->rank);
+	if (provided < MPI_THREAD_SERIALIZED) {
+		rt_job_error(job, "this MPI library does not allow calls from more than one thread");
+		rt_job_fail(job, STATUS_ABSENT);
+		return false;
+	}
+	if (np > 0 && np != job->size) {
+		if (job->rank == 0)
+			rt_job_error(job, "%d ranks are asked for, but the launcher has started %d", np,
+			             job->size);
+		rt_job_fail(job, STATUS_USAGE);
+		return false;
+	}
+	if (!RT_MPI(job, MPI_Comm_dup(MPI_COMM_WORLD, &m->boot)) ||
+	    !RT_MPI(job, MPI_Comm_split_type(m->boot, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host)) ||
+	    !RT_MPI(job, MPI_Comm_size(host, &on_host)) || !RT_MPI(job, MPI_Comm_free(&host)))
+		return false;
+	m->one_host = on_host == job->size;
+	return true;
+}
+
+static bool share_board(struct rt_job *job)
+{
+	void *at;
+	if (rt_job_barrier(job, "the start of all ranks") != STATUS_OK ||
+	    mpi_share(job, rt_board_bytes(job->size), &at) != STATUS_OK)
+		return false;
+	if (job->rank == 0)
+		rt_board_start(at, job->size, 0);
+	if (rt_job_barrier(job, "the start of all ranks") != STATUS_OK)
+		return false;
+	free(job->board);
+	job->board = at;
+	((struct rt_mpi *)job->boot_state)->board_shared = true;
+	return true;
+}
+
+/* Exchanges how the ranks have ended; never returns if some do not come and one has failed. */
+static enum status leave(struct rt_job *job, enum status status)
+{
+	struct rt_mpi *m = job->boot_state;
+	int own = status, *all = mem_zalloc((size_t)job->size * sizeof *all);
+	int64_t failed_at = 0;
+	MPI_Request request;
+	int done = 0;
+	bool ok = m->boot != MPI_COMM_NULL &&
+	          RT_MPI(job, MPI_Iallgather(&own, 1, MPI_INT, all, 1, MPI_INT, m->boot, &request));
+	for (int look = 0; ok && !done; look++) {
+		ok = RT_MPI(job, MPI_Test(&request, &done, MPI_STATUS_IGNORE));
+		if (status == STATUS_OK)
+			status = rt_job_status(job);
+		if (status != STATUS_OK && failed_at == 0)
+			failed_at = rt_clock_us();
+		if (failed_at && rt_clock_us() - failed_at > GRACE_US)
+			ok = false;
+		if (look > QUICK_LOOKS && !done)
+			sleep_us(POLL_US);
+	}
+	if (!ok) {
+		fflush(NULL);
+		pthread_mutex_lock(&m->lock);
+		MPI_Abort(MPI_COMM_WORLD, status != STATUS_OK ? (int)status : STATUS_INTERNAL);
+		_exit(status != STATUS_OK ? (int)status : STATUS_INTERNAL);
+	}
+	enum status first = rt_job_status(job), worst = STATUS_OK;
+	for (int r = 0; r < job->size; r++)
+		worst = rt_status_worse(worst, (enum status)all[r]);
+	free(all);
+	return first != STATUS_OK && m->one_host ? first : worst;
+}
+
+enum status rt_launch_mpi(const struct rt_launch_options *options, rt_rank_main *rank_main, void *arg)
+{
+	char host[256] = "";
+	gethostname(host, sizeof host - 1);
+	struct rt_mpi m = {.lock = PTHREAD_MUTEX_INITIALIZER, .boot = MPI_COMM_NULL};
+	struct rt_job job = {.rank = -1,
+	                     .size = 1,
+	                     .boot = &mpi_bootstrap,
+	                     .boot_state = &m,
+	                     .timeout_ms = options->timeout_ms,
+	                     .host = host};
+	enum status status = STATUS_OK;
+	if (!enter(&job, &m, options->np)) {
+		status = rt_job_status(&job);
+		if (!job.board)
+			return STATUS_INTERNAL; /* MPI did not start */
+	} else if (m.one_host && !share_board(&job)) {
+		status = rt_job_status(&job);
+		if (status == STATUS_OK)
+			status = STATUS_INTERNAL;
+	}
+	if (status == STATUS_OK) {
+		status = (enum status)rank_main(&job, arg);
+		rt_job_host(&job, "finished");
+		rt_job_fail(&job, status);
+	}
+	status = leave(&job, status);
+	if (m.boot != MPI_COMM_NULL)
+		RT_MPI(&job, MPI_Comm_free(&m.boot));
+	MPI_Finalize();
+	if (m.board_shared)
+		munmap(job.board, rt_board_bytes(job.size));
+	else
+		free(job.board);
+	return status;
+}
+#else
+typedef int rt_no_mpi; /* a file is not empty */
+#endif

@@ -1,0 +1,44 @@
+/* cpu: the parts of the cpu device; for src/rt only.
+ *
+ * Kernels go over their views row by row: cpu_walk merges and orders the axes so that rows are long,
+ * then a row function loads, computes and stores up to RT_ROW elements at once. */
+#ifndef HIRC_RT_CPU_H
+#define HIRC_RT_CPU_H
+#include "rt/device.h"
+
+enum { CPU_WALK_VIEWS = 4, CPU_SCRATCH = 3 };
+
+/* Memory that a lane keeps between tasks. */
+struct cpu_lane {
+	void *at[CPU_SCRATCH];
+	size_t bytes[CPU_SCRATCH];
+};
+
+/* At least bytes, 64-byte aligned; NULL and why set if there is no memory. */
+void *cpu_scratch(struct cpu_lane *lane, int which, size_t bytes, char *why);
+
+/* Axes that several views of equal extents share. */
+struct cpu_walk {
+	int views, nd;
+	int64_t n[RT_MAX_DIMS];
+	int64_t stride[CPU_WALK_VIEWS][RT_MAX_DIMS]; /* bytes */
+	char *base[CPU_WALK_VIEWS];
+	bool empty;
+};
+
+/* The axes of view[0] in decreasing order of its strides, those of extent 1 dropped, neighbours merged where
+ * all views allow. A NULL view has stride 0. */
+void cpu_walk_start(struct cpu_walk *w, int views, const struct rt_view *const *view);
+/* Calls row(arg, addresses of the first elements, n, byte strides) for runs along the last axis, at most
+ * limit elements each. Stops at the first failure. */
+typedef enum status cpu_row(void *arg, char *const *at, size_t n, const int64_t *stride);
+enum status cpu_walk_rows(const struct cpu_walk *w, size_t limit, cpu_row *row, void *arg);
+
+enum status cpu_copy(const struct rt_view *out, const struct rt_view *in);
+enum status cpu_fill(const struct rt_view *out, struct rt_scalar value);
+enum status cpu_iota(const struct rt_task *t);
+enum status cpu_pointwise(const struct rt_task *t, char *why);
+enum status cpu_reduce(const struct rt_task *t, char *why);
+enum status cpu_gemm(struct cpu_lane *lane, const struct rt_task *t, char *why);
+
+#endif

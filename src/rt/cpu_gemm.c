@@ -1,0 +1,207 @@
+/* cpu_gemm: out[…, m, n] = sum over k of a[…, m, k] * b[…, k, n] (+ bias).
+ *
+ * Each matrix of the batch is given to BLAS as it lies if BLAS can read it (f32 or f64, one of the two
+ * strides 1), else packed into scratch, converted to the wide type; so is the result if it is not f32 or f64
+ * with rows. Leading batch axes are merged into m where the strides allow: linear(X[b, t, k], W) is one call.
+ */
+#include "rt/cpu.h"
+#include <assert.h>
+#include <limits.h>
+#include <string.h>
+#ifdef HIRC_HAVE_BLAS
+#include <cblas.h>
+#endif
+
+/* One matrix in the wide type: element (i, j) at data + i*row + j*col elements; row or col is 1. */
+struct matrix {
+	const void *data;
+	int64_t row, col;
+};
+
+struct gemm {
+	struct cpu_lane *lane;
+	enum rt_dtype wide;
+	int64_t m, n, k;
+	const void *packed[2]; /* source that scratch 0 and 1 hold, to pack a shared operand once */
+	char *why;
+};
+
+/* Row or column order that BLAS takes: one stride 1, the other at least as long as the lines. */
+static bool blas_order(const struct rt_view *v, int64_t *row, int64_t *col)
+{
+	int64_t m = v->n[0], n = v->n[1];
+	*row = m > 1 ? v->stride[0] : (n > 1 ? n : 1);
+	*col = n > 1 ? v->stride[1] : 1;
+	if (*col == 1 && *row >= (n > 1 ? n : 1))
+		return *row <= INT_MAX;
+	*col = n > 1 ? v->stride[1] : (m > 1 ? m : 1);
+	*row = m > 1 ? v->stride[0] : 1;
+	return *row == 1 && *col >= (m > 1 ? m : 1) && *col <= INT_MAX;
+}
+
+static bool prepare(struct gemm *g, int which, const struct rt_view *v, struct matrix *out)
+{
+	out->data = v->data;
+	if (v->dtype == g->wide && blas_order(v, &out->row, &out->col))
+		return true;
+	void *scratch =
+	    cpu_scratch(g->lane, which, (size_t)rt_view_count(v) * rt_dtype_size(g->wide), g->why);
+	if (!scratch)
+		return false;
+	struct rt_view packed = rt_view_dense(scratch, g->wide, 2, v->n);
+	if (g->packed[which] != v->data)
+		cpu_copy(&packed, v);
+	g->packed[which] = v->data;
+	*out = (struct matrix){.data = scratch, .row = v->n[1] > 0 ? v->n[1] : 1, .col = 1};
+	return true;
+}
+
+/* c[i, j] (+)= sum a[i, l] * b[l, j], c with rows of n; l in order. */
+#define DEFINE_LOOPS(type, compute_type, name)                                                               \
+	static void loops_##name(const struct gemm *g, const struct matrix *a, const struct matrix *b,       \
+	                         type *c, int64_t ldc, bool add)                                             \
+	{                                                                                                    \
+		const type *pa = a->data, *pb = b->data;                                                     \
+		for (int64_t i = 0; i < g->m; i++) {                                                         \
+			compute_type *row = (compute_type *)(c + i * ldc);                                   \
+			if (!add)                                                                            \
+				memset(row, 0, (size_t)g->n * sizeof *row);                                  \
+			for (int64_t l = 0; l < g->k; l++) {                                                 \
+				compute_type x = (compute_type)pa[i * a->row + l * a->col];                  \
+				for (int64_t j = 0; j < g->n; j++)                                           \
+					row[j] += x * (compute_type)pb[l * b->row + j * b->col];             \
+			}                                                                                    \
+		}                                                                                            \
+	}
+
+DEFINE_LOOPS(double, double, f64)
+DEFINE_LOOPS(float, float, f32)
+DEFINE_LOOPS(int64_t, uint64_t, i64)
+
+static void multiply(const struct gemm *g, const struct matrix *a, const struct matrix *b, void *c,
+                     int64_t ldc, bool add)
+{
+#ifdef HIRC_HAVE_BLAS
+	if (g->wide != RT_I64 && g->m <= INT_MAX && g->n <= INT_MAX && g->k <= INT_MAX && ldc <= INT_MAX &&
+	    g->k > 0) {
+		CBLAS_TRANSPOSE ta = a->col == 1 ? CblasNoTrans : CblasTrans;
+		CBLAS_TRANSPOSE tb = b->col == 1 ? CblasNoTrans : CblasTrans;
+		int lda = (int)(a->col == 1 ? a->row : a->col), ldb = (int)(b->col == 1 ? b->row : b->col);
+		if (g->wide == RT_F64)
+			cblas_dgemm(CblasRowMajor, ta, tb, (int)g->m, (int)g->n, (int)g->k, 1, a->data, lda,
+			            b->data, ldb, add, c, (int)ldc);
+		else
+			cblas_sgemm(CblasRowMajor, ta, tb, (int)g->m, (int)g->n, (int)g->k, 1, a->data, lda,
+			            b->data, ldb, add, c, (int)ldc);
+		return;
+	}
+#endif
+	if (g->wide == RT_F64)
+		loops_f64(g, a, b, c, ldc, add);
+	else if (g->wide == RT_F32)
+		loops_f32(g, a, b, c, ldc, add);
+	else
+		loops_i64(g, a, b, c, ldc, add);
+}
+
+/* Views of one matrix each: [m, k], [k, n], [m, n], bias or NULL. */
+static enum status gemm_one(struct gemm *g, const struct rt_view *av, const struct rt_view *bv,
+                            const struct rt_view *cv, const struct rt_view *bias)
+{
+	struct matrix a, b;
+	if (!prepare(g, 0, av, &a) || !prepare(g, 1, bv, &b))
+		return STATUS_INTERNAL;
+	int64_t row, col;
+	bool direct = cv->dtype == g->wide && blas_order(cv, &row, &col) && col == 1;
+	struct rt_view c = *cv;
+	if (!direct) {
+		void *scratch =
+		    cpu_scratch(g->lane, 2, (size_t)(g->m * g->n) * rt_dtype_size(g->wide), g->why);
+		if (!scratch)
+			return STATUS_INTERNAL;
+		c = rt_view_dense(scratch, g->wide, 2, cv->n);
+		row = g->n;
+	}
+	if (bias)
+		cpu_copy(&c, bias);
+	multiply(g, &a, &b, c.data, row, bias != NULL);
+	if (!direct)
+		cpu_copy(cv, &c);
+	return STATUS_OK;
+}
+
+/* Whether axes batch and batch + 1 of v can be one. */
+static bool merges(const struct rt_view *v, int batch)
+{
+	return v->n[batch] == 1 || v->n[batch + 1] == 1 ||
+	       v->stride[batch] == v->stride[batch + 1] * v->n[batch + 1];
+}
+
+static void merge(struct rt_view *v, int batch)
+{
+	if (v->n[batch + 1] != 1)
+		v->stride[batch] = v->stride[batch + 1];
+	v->n[batch] *= v->n[batch + 1];
+	v->n[batch + 1] = v->n[batch + 2];
+	v->stride[batch + 1] = v->stride[batch + 2];
+	v->nd--;
+}
+
+/* The matrix of v in the batch at index. */
+static struct rt_view matrix_of(const struct rt_view *v, int batch, const int64_t *index)
+{
+	struct rt_view m = {.data = v->data, .dtype = v->dtype, .nd = 2};
+	int64_t at = 0;
+	for (int d = 0; d < batch; d++)
+		at += index[d] * v->stride[d];
+	if (m.data)
+		m.data = (char *)m.data + at * (int64_t)rt_dtype_size(v->dtype);
+	for (int d = 0; d < 2; d++) {
+		m.n[d] = v->n[batch + d];
+		m.stride[d] = v->stride[batch + d];
+	}
+	return m;
+}
+
+enum status cpu_gemm(struct cpu_lane *lane, const struct rt_task *t, char *why)
+{
+	struct rt_view a = t->in[0], b = t->in[1], c = t->out, bias = t->in[2];
+	int batch = c.nd - 2;
+	assert(batch >= 0 && a.nd == c.nd && b.nd == c.nd && (!t->has_bias || bias.nd == c.nd));
+	assert(a.n[batch] == c.n[batch] && b.n[batch + 1] == c.n[batch + 1] && a.n[batch + 1] == b.n[batch]);
+	while (batch > 0 && (b.stride[batch - 1] == 0 || b.n[batch - 1] == 1) && merges(&a, batch - 1) &&
+	       merges(&c, batch - 1) && (!t->has_bias || merges(&bias, batch - 1))) {
+		batch--;
+		merge(&a, batch);
+		merge(&c, batch);
+		if (t->has_bias)
+			merge(&bias, batch);
+		b.n[batch] = b.n[batch + 1];
+		b.stride[batch] = b.stride[batch + 1];
+		b.n[batch + 1] = b.n[batch + 2];
+		b.stride[batch + 1] = b.stride[batch + 2];
+		b.nd--;
+	}
+	enum rt_dtype wa = rt_dtype_wide(a.dtype), wb = rt_dtype_wide(b.dtype);
+	struct gemm g = {.lane = lane,
+	                 .wide = wa < wb ? wa : wb,
+	                 .m = c.n[batch],
+	                 .n = c.n[batch + 1],
+	                 .k = a.n[batch + 1],
+	                 .why = why};
+	if (rt_view_count(&c) == 0)
+		return STATUS_OK;
+	int64_t index[RT_MAX_DIMS] = {0};
+	for (;;) {
+		struct rt_view one[] = {matrix_of(&a, batch, index), matrix_of(&b, batch, index),
+		                        matrix_of(&c, batch, index), matrix_of(&bias, batch, index)};
+		enum status status = gemm_one(&g, &one[0], &one[1], &one[2], t->has_bias ? &one[3] : NULL);
+		if (status != STATUS_OK)
+			return status;
+		int d = batch - 1;
+		while (d >= 0 && ++index[d] == c.n[d])
+			index[d--] = 0;
+		if (d < 0)
+			return STATUS_OK;
+	}
+}

@@ -1,0 +1,344 @@
+/* cpu_pointwise: out = op(operands), row by row in the wide type that the operands decide. */
+#include "rt/cpu.h"
+#include "rt/rows.h"
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+#include <tgmath.h>
+
+#define OP_NAME(id, name, operands, class) [id] = #name,
+#define OP_OPERANDS(id, name, operands, class) [id] = (operands),
+#define OP_CLASS(id, name, operands, class) [id] = #class[0],
+
+const char *rt_pointwise_name(enum rt_pointwise op)
+{
+	static const char *const name[] = {RT_POINTWISE_OPS(OP_NAME)};
+	return op < RT_POINTWISE_COUNT ? name[op] : "?";
+}
+
+int rt_pointwise_operands(enum rt_pointwise op)
+{
+	static const int8_t operands[] = {RT_POINTWISE_OPS(OP_OPERANDS)};
+	return operands[op];
+}
+
+static char op_class(enum rt_pointwise op)
+{
+	static const char class[] = {RT_POINTWISE_OPS(OP_CLASS)};
+	return class[op];
+}
+
+/* A row of some wide type. */
+union row {
+	double f64[RT_ROW];
+	float f32[RT_ROW];
+	int64_t i64[RT_ROW];
+};
+
+struct pointwise {
+	const struct rt_task *task;
+	int operands;
+	enum rt_dtype wide[3]; /* in which operand i is loaded */
+	enum rt_dtype result;  /* wide type of the result row */
+	union row in[3];       /* scalar operands are filled in once */
+	union row out;
+	char *why;
+};
+
+#define EACH(expr)                                                                                           \
+	for (size_t i = 0; i < n; i++)                                                                       \
+		r[i] = (expr);                                                                               \
+	break
+
+#define DEFINE_REAL(type, name, half, root_half)                                                             \
+	static void real_##name(enum rt_pointwise op, type *r, const type *a, const type *b, size_t n)       \
+	{                                                                                                    \
+		switch (op) {                                                                                \
+		case RT_ADD:                                                                                 \
+			EACH(a[i] + b[i]);                                                                   \
+		case RT_SUB:                                                                                 \
+			EACH(a[i] - b[i]);                                                                   \
+		case RT_MUL:                                                                                 \
+			EACH(a[i] * b[i]);                                                                   \
+		case RT_DIV:                                                                                 \
+			EACH(a[i] / b[i]);                                                                   \
+		case RT_MOD:                                                                                 \
+			for (size_t i = 0; i < n; i++) {                                                     \
+				type m = fmod(a[i], b[i]);                                                   \
+				r[i] = m != 0 && (m < 0) != (b[i] < 0) ? m + b[i] : m;                       \
+			}                                                                                    \
+			break;                                                                               \
+		case RT_NEG:                                                                                 \
+			EACH(-a[i]);                                                                         \
+		case RT_ABS:                                                                                 \
+			EACH(fabs(a[i]));                                                                    \
+		case RT_EXP:                                                                                 \
+			EACH(exp(a[i]));                                                                     \
+		case RT_LOG:                                                                                 \
+			EACH(log(a[i]));                                                                     \
+		case RT_SQRT:                                                                                \
+			EACH(sqrt(a[i]));                                                                    \
+		case RT_RSQRT:                                                                               \
+			EACH(1 / sqrt(a[i]));                                                                \
+		case RT_SIN:                                                                                 \
+			EACH(sin(a[i]));                                                                     \
+		case RT_COS:                                                                                 \
+			EACH(cos(a[i]));                                                                     \
+		case RT_TANH:                                                                                \
+			EACH(tanh(a[i]));                                                                    \
+		case RT_RELU:                                                                                \
+			EACH(a[i] > 0 || a[i] != a[i] ? a[i] : 0);                                           \
+		case RT_GELU:                                                                                \
+			EACH((half)*a[i] * (1 + erf(a[i] * (root_half))));                                   \
+		case RT_SILU:                                                                                \
+			EACH(a[i] / (1 + exp(-a[i])));                                                       \
+		case RT_SIGMOID:                                                                             \
+			EACH(1 / (1 + exp(-a[i])));                                                          \
+		case RT_POW:                                                                                 \
+			EACH(pow(a[i], b[i]));                                                               \
+		case RT_MAXIMUM:                                                                             \
+			EACH(a[i] > b[i] || a[i] != a[i] ? a[i] : b[i]);                                     \
+		case RT_MINIMUM:                                                                             \
+			EACH(a[i] < b[i] || a[i] != a[i] ? a[i] : b[i]);                                     \
+		default:                                                                                     \
+			assert(false);                                                                       \
+		}                                                                                            \
+	}
+
+DEFINE_REAL(double, f64, 0.5, 0.70710678118654752440)
+DEFINE_REAL(float, f32, 0.5f, 0.70710678118654752440f)
+
+/* base to the power e >= 0, modulo 2^64. */
+static int64_t integer_power(int64_t base, int64_t e)
+{
+	uint64_t r = 1, b = (uint64_t)base;
+	for (; e > 0; e >>= 1, b *= b)
+		if (e & 1)
+			r *= b;
+	return (int64_t)r;
+}
+
+/* Powers below 1 are truncated: only 1 and -1 have integer inverses. */
+static int64_t integer_inverse_power(int64_t base, int64_t e)
+{
+	return base == 1 ? 1 : base == -1 ? (e & 1 ? -1 : 1) : 0;
+}
+
+static bool has_zero(const int64_t *b, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (b[i] == 0)
+			return true;
+	return false;
+}
+
+#define WRAP(x, op, y) ((int64_t)((uint64_t)(x)op(uint64_t)(y)))
+
+/* False: division by zero. */
+static bool integer(enum rt_pointwise op, int64_t *r, const int64_t *a, const int64_t *b, size_t n)
+{
+	if ((op == RT_DIV || op == RT_MOD) && has_zero(b, n))
+		return false;
+	switch (op) {
+	case RT_ADD:
+		EACH(WRAP(a[i], +, b[i]));
+	case RT_SUB:
+		EACH(WRAP(a[i], -, b[i]));
+	case RT_MUL:
+		EACH(WRAP(a[i], *, b[i]));
+	case RT_DIV:
+		EACH(b[i] == -1 ? WRAP(0, -, a[i]) : a[i] / b[i]);
+	case RT_MOD:
+		for (size_t i = 0; i < n; i++) {
+			int64_t m = b[i] == -1 ? 0 : a[i] % b[i];
+			r[i] = m != 0 && (m < 0) != (b[i] < 0) ? m + b[i] : m;
+		}
+		break;
+	case RT_NEG:
+		EACH(WRAP(0, -, a[i]));
+	case RT_ABS:
+		EACH(a[i] < 0 ? WRAP(0, -, a[i]) : a[i]);
+	case RT_RELU:
+		EACH(a[i] > 0 ? a[i] : 0);
+	case RT_POW:
+		for (size_t i = 0; i < n; i++) {
+			if (b[i] < 0 && a[i] == 0)
+				return false;
+			r[i] = b[i] >= 0 ? integer_power(a[i], b[i]) : integer_inverse_power(a[i], b[i]);
+		}
+		break;
+	case RT_MAXIMUM:
+		EACH(a[i] > b[i] ? a[i] : b[i]);
+	case RT_MINIMUM:
+		EACH(a[i] < b[i] ? a[i] : b[i]);
+	default:
+		assert(false);
+	}
+	return true;
+}
+
+#define COMPARE(field)                                                                                       \
+	switch (op) {                                                                                        \
+	case RT_EQ:                                                                                          \
+		EACH(a->field[i] == b->field[i]);                                                            \
+	case RT_NE:                                                                                          \
+		EACH(a->field[i] != b->field[i]);                                                            \
+	case RT_LT:                                                                                          \
+		EACH(a->field[i] < b->field[i]);                                                             \
+	case RT_LE:                                                                                          \
+		EACH(a->field[i] <= b->field[i]);                                                            \
+	case RT_GT:                                                                                          \
+		EACH(a->field[i] > b->field[i]);                                                             \
+	default:                                                                                             \
+		EACH(a->field[i] >= b->field[i]);                                                            \
+	}
+
+static void compare(enum rt_pointwise op, enum rt_dtype wide, int64_t *r, const union row *a,
+                    const union row *b, size_t n)
+{
+	if (wide == RT_F64)
+		COMPARE(f64)
+	else if (wide == RT_F32)
+		COMPARE(f32)
+	else
+		COMPARE(i64)
+}
+
+/* x != 0, as 0 or 1. */
+static void truth(enum rt_dtype wide, int64_t *r, const union row *a, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		r[i] = wide == RT_F64 ? a->f64[i] != 0 : wide == RT_F32 ? a->f32[i] != 0 : a->i64[i] != 0;
+}
+
+static void load(enum rt_dtype wide, enum rt_dtype t, const void *at, int64_t stride, union row *out,
+                 size_t n)
+{
+	if (wide == RT_F64)
+		rt_row_load_f64(t, at, stride, out->f64, n);
+	else if (wide == RT_F32)
+		rt_row_load_f32(t, at, stride, out->f32, n);
+	else
+		rt_row_load_i64(t, at, stride, out->i64, n);
+}
+
+static bool compute(struct pointwise *p, size_t n)
+{
+	enum rt_pointwise op = p->task->op;
+	union row *a = &p->in[0], *b = &p->in[1], *c = &p->in[2], *r = &p->out;
+	switch (op_class(op)) {
+	case 'C':
+		compare(op, p->wide[0], r->i64, a, b, n);
+		return true;
+	case 'L': {
+		int64_t x[RT_ROW], y[RT_ROW];
+		truth(p->wide[0], x, a, n);
+		if (op == RT_NOT) {
+			for (size_t i = 0; i < n; i++)
+				r->i64[i] = !x[i];
+			return true;
+		}
+		truth(p->wide[1], y, b, n);
+		for (size_t i = 0; i < n; i++)
+			r->i64[i] = op == RT_AND ? x[i] & y[i] : x[i] | y[i];
+		return true;
+	}
+	}
+	if (op == RT_WHERE) {
+		int64_t x[RT_ROW];
+		truth(p->wide[0], x, a, n);
+		for (size_t i = 0; i < n; i++) {
+			if (p->result == RT_F64)
+				r->f64[i] = x[i] ? b->f64[i] : c->f64[i];
+			else if (p->result == RT_F32)
+				r->f32[i] = x[i] ? b->f32[i] : c->f32[i];
+			else
+				r->i64[i] = x[i] ? b->i64[i] : c->i64[i];
+		}
+		return true;
+	}
+	if (p->result == RT_F64)
+		real_f64(op, r->f64, a->f64, b->f64, n);
+	else if (p->result == RT_F32)
+		real_f32(op, r->f32, a->f32, b->f32, n);
+	else
+		return integer(op, r->i64, a->i64, b->i64, n);
+	return true;
+}
+
+static enum status pointwise_row(void *arg, char *const *at, size_t n, const int64_t *stride)
+{
+	struct pointwise *p = arg;
+	const struct rt_task *t = p->task;
+	for (int k = 0; k < p->operands; k++)
+		if (!(t->scalars >> k & 1))
+			load(p->wide[k], t->in[k].dtype, at[k + 1],
+			     stride[k + 1] / (int64_t)rt_dtype_size(t->in[k].dtype), &p->in[k], n);
+	if (!compute(p, n)) {
+		snprintf(p->why, RT_WHY_BYTES, "%s",
+		         t->op == RT_POW ? "zero to a negative integer power" : "integer division by zero");
+		return STATUS_DIAGNOSTICS;
+	}
+	int64_t out_stride = stride[0] / (int64_t)rt_dtype_size(t->out.dtype);
+	if (p->result == RT_F64)
+		rt_row_store_f64(t->out.dtype, at[0], out_stride, p->out.f64, n);
+	else if (p->result == RT_F32)
+		rt_row_store_f32(t->out.dtype, at[0], out_stride, p->out.f32, n);
+	else
+		rt_row_store_i64(t->out.dtype, at[0], out_stride, p->out.i64, n);
+	return STATUS_OK;
+}
+
+/* The wide type that operands first.. decide. Scalars take it; with scalars only, the result decides. */
+static enum rt_dtype common_wide(const struct rt_task *t, int first, int operands)
+{
+	bool any = false;
+	enum rt_dtype wide = RT_I64;
+	for (int k = first; k < operands; k++) {
+		if (t->scalars >> k & 1)
+			continue;
+		enum rt_dtype w = rt_dtype_wide(t->in[k].dtype);
+		wide = w < wide ? w : wide; /* RT_F64 < RT_F32 < RT_I64 */
+		any = true;
+	}
+	return any ? wide : rt_dtype_wide(t->out.dtype);
+}
+
+static void fill_scalar(struct pointwise *p, int k)
+{
+	struct rt_scalar s = p->task->scalar[k];
+	for (int i = 0; i < RT_ROW; i++) {
+		if (p->wide[k] == RT_F64)
+			p->in[k].f64[i] = s.f;
+		else if (p->wide[k] == RT_F32)
+			p->in[k].f32[i] = (float)s.f;
+		else
+			p->in[k].i64[i] = s.i;
+	}
+}
+
+enum status cpu_pointwise(const struct rt_task *t, char *why)
+{
+	struct pointwise p;
+	struct cpu_walk w;
+	const struct rt_view *views[CPU_WALK_VIEWS] = {&t->out};
+	p.task = t;
+	p.why = why;
+	p.operands = rt_pointwise_operands(t->op);
+	int first = t->op == RT_WHERE; /* the condition decides nothing */
+	enum rt_dtype wide = common_wide(t, first, p.operands);
+	if (op_class(t->op) == 'F' && wide == RT_I64)
+		wide = RT_F64;
+	for (int k = 0; k < p.operands; k++) {
+		bool scalar = t->scalars >> k & 1;
+		p.wide[k] = wide;
+		if (k < first || op_class(t->op) == 'L') /* operands that are read as bool */
+			p.wide[k] = scalar ? RT_I64 : rt_dtype_wide(t->in[k].dtype);
+		if (scalar)
+			fill_scalar(&p, k);
+		views[k + 1] = scalar ? NULL : &t->in[k];
+	}
+	p.result = op_class(t->op) == 'C' || op_class(t->op) == 'L' ? RT_I64 : wide;
+	cpu_walk_start(&w, p.operands + 1, views);
+	return cpu_walk_rows(&w, RT_ROW, pointwise_row, &p);
+}

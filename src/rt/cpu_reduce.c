@@ -1,0 +1,211 @@
+/* cpu_reduce: reductions of a tensor over a set of its axes.
+ *
+ * Floats are accumulated in f64, integers in i64. For each result element the removed axes are walked in
+ * rows; if the kept axes hold the short strides, a row of results is accumulated at once instead:
+ *
+ *     sum over axis 0 of in[a, b]:  acc[0..b) += in[i, 0..b)   for i in 0..a                       */
+#include "rt/cpu.h"
+#include "rt/rows.h"
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct reduction {
+	const struct rt_task *task;
+	bool real;             /* f64, else i64 */
+	bool along_rows;       /* the row of the inner walk is one of results, not of what is removed */
+	int64_t removed;       /* elements that make one result */
+	struct cpu_walk inner; /* over the removed axes, for the current results */
+	struct rt_view in;     /* the removed axes of in[0]; with along_rows the row's axis after them */
+	union {
+		double f64[RT_ROW];
+		int64_t i64[RT_ROW];
+	} acc;
+};
+
+static double initial_f64(enum rt_reduce_op op)
+{
+	return op == RT_PROD ? 1 : op == RT_MIN ? INFINITY : op == RT_MAX ? -INFINITY : 0;
+}
+
+/* Largest and smallest value of an integer type. */
+static int64_t integer_limit(enum rt_dtype t, bool largest)
+{
+	switch (t) {
+	case RT_I64:
+		return largest ? INT64_MAX : INT64_MIN;
+	case RT_I32:
+		return largest ? INT32_MAX : INT32_MIN;
+	case RT_I8:
+		return largest ? INT8_MAX : INT8_MIN;
+	case RT_U8:
+		return largest ? UINT8_MAX : 0;
+	default:
+		return largest;
+	}
+}
+
+static int64_t initial_i64(enum rt_reduce_op op, enum rt_dtype t)
+{
+	return op == RT_PROD ? 1 : op == RT_MIN || op == RT_MAX ? integer_limit(t, op == RT_MIN) : 0;
+}
+
+#define FOLD(type, sum, product)                                                                             \
+	do {                                                                                                 \
+		switch (op) {                                                                                \
+		case RT_PROD:                                                                                \
+			for (size_t i = 0; i < n; i++)                                                       \
+				acc = (type)(product);                                                       \
+			break;                                                                               \
+		case RT_MIN:                                                                                 \
+			for (size_t i = 0; i < n; i++)                                                       \
+				acc = acc < x[i] || acc != acc ? acc : x[i];                                 \
+			break;                                                                               \
+		case RT_MAX:                                                                                 \
+			for (size_t i = 0; i < n; i++)                                                       \
+				acc = acc > x[i] || acc != acc ? acc : x[i];                                 \
+			break;                                                                               \
+		default:                                                                                     \
+			for (size_t i = 0; i < n; i++)                                                       \
+				acc = (type)(sum);                                                           \
+			break;                                                                               \
+		}                                                                                            \
+		return acc;                                                                                  \
+	} while (0)
+
+static double fold_f64(enum rt_reduce_op op, double acc, const double *x, size_t n)
+{
+	FOLD(double, acc + x[i], acc * x[i]);
+}
+
+static int64_t fold_i64(enum rt_reduce_op op, int64_t acc, const int64_t *x, size_t n)
+{
+	FOLD(int64_t, (uint64_t)acc + (uint64_t)x[i], (uint64_t)acc * (uint64_t)x[i]);
+}
+
+/* A row of removed elements into acc[0]. */
+static enum status fold_row(void *arg, char *const *at, size_t n, const int64_t *stride)
+{
+	struct reduction *r = arg;
+	enum rt_dtype t = r->in.dtype;
+	int64_t s = stride[0] / (int64_t)rt_dtype_size(t);
+	if (r->real) {
+		double x[RT_ROW];
+		rt_row_load_f64(t, at[0], s, x, n);
+		r->acc.f64[0] = fold_f64(r->task->reduce, r->acc.f64[0], x, n);
+	} else {
+		int64_t x[RT_ROW];
+		rt_row_load_i64(t, at[0], s, x, n);
+		r->acc.i64[0] = fold_i64(r->task->reduce, r->acc.i64[0], x, n);
+	}
+	return STATUS_OK;
+}
+
+static void finish(struct reduction *r, char *at, int64_t stride, size_t n)
+{
+	const struct rt_task *t = r->task;
+	if (t->reduce == RT_AVG && t->out.dtype != RT_BOOL)
+		for (size_t i = 0; i < n; i++) {
+			if (r->real)
+				r->acc.f64[i] /= (double)r->removed;
+			else
+				r->acc.i64[i] /= r->removed;
+		}
+	if (r->real)
+		rt_row_store_f64(t->out.dtype, at, stride, r->acc.f64, n);
+	else
+		rt_row_store_i64(t->out.dtype, at, stride, r->acc.i64, n);
+}
+
+static void start(struct reduction *r, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (r->real)
+			r->acc.f64[i] = initial_f64(r->task->reduce);
+		else
+			r->acc.i64[i] = initial_i64(r->task->reduce, r->in.dtype);
+	}
+}
+
+/* at[0]: results, at[1]: the first element of each one's source. */
+static enum status result_row(void *arg, char *const *at, size_t n, const int64_t *stride)
+{
+	struct reduction *r = arg;
+	int64_t out_stride = stride[0] / (int64_t)rt_dtype_size(r->task->out.dtype);
+	int64_t in_stride = stride[1] / (int64_t)rt_dtype_size(r->in.dtype);
+	if (!r->along_rows) {
+		for (size_t i = 0; i < n; i++) {
+			r->inner.base[0] = at[1] + (int64_t)i * stride[1];
+			start(r, 1);
+			cpu_walk_rows(&r->inner, RT_ROW, fold_row, r);
+			finish(r, at[0] + (int64_t)i * stride[0], 1, 1);
+		}
+		return STATUS_OK;
+	}
+	start(r, n);
+	int64_t index[RT_MAX_DIMS] = {0};
+	const struct cpu_walk *w = &r->inner;
+	char *from = at[1];
+	while (!w->empty) {
+		if (r->real) {
+			double x[RT_ROW];
+			rt_row_load_f64(r->in.dtype, from, in_stride, x, n);
+			rt_combine_f64(r->task->reduce, r->acc.f64, x, n);
+		} else {
+			int64_t x[RT_ROW];
+			rt_row_load_i64(r->in.dtype, from, in_stride, x, n);
+			rt_combine_i64(r->task->reduce, r->acc.i64, x, n);
+		}
+		int d = w->nd - 1;
+		for (; d >= 0; d--) {
+			from += w->stride[0][d];
+			if (++index[d] < w->n[d])
+				break;
+			from -= w->stride[0][d] * w->n[d];
+			index[d] = 0;
+		}
+		if (d < 0)
+			break;
+	}
+	finish(r, at[0], out_stride, n);
+	return STATUS_OK;
+}
+
+/* Smallest stride of an axis with more than one element, among those in the mask. */
+static int64_t least_stride(const struct rt_view *v, unsigned axes)
+{
+	int64_t least = INT64_MAX;
+	for (int d = 0; d < v->nd; d++)
+		if ((axes >> d & 1) && v->n[d] > 1 && llabs(v->stride[d]) < least)
+			least = llabs(v->stride[d]);
+	return least;
+}
+
+enum status cpu_reduce(const struct rt_task *t, char *why)
+{
+	struct reduction r = {.task = t, .real = rt_dtype_is_float(t->in[0].dtype), .removed = 1};
+	struct rt_view kept = t->in[0];
+	r.in = t->in[0];
+	r.in.nd = 0;
+	for (int d = 0; d < kept.nd; d++) {
+		assert(t->out.n[d] == ((t->axes >> d & 1) ? 1 : kept.n[d]));
+		if (!(t->axes >> d & 1))
+			continue;
+		r.in.n[r.in.nd] = kept.n[d];
+		r.in.stride[r.in.nd++] = kept.stride[d];
+		r.removed *= kept.n[d];
+		kept.n[d] = 1;
+	}
+	if (r.removed == 0 && t->reduce == RT_AVG && !r.real && rt_view_count(&t->out) > 0) {
+		snprintf(why, RT_WHY_BYTES, "mean of no integers");
+		return STATUS_DIAGNOSTICS;
+	}
+	r.along_rows = least_stride(&t->in[0], ~t->axes) < least_stride(&t->in[0], t->axes);
+	const struct rt_view *inner = &r.in;
+	cpu_walk_start(&r.inner, 1, &inner);
+	struct cpu_walk outer;
+	cpu_walk_start(&outer, 2, (const struct rt_view *const[]){&t->out, &kept});
+	return cpu_walk_rows(&outer, RT_ROW, result_row, &r);
+}

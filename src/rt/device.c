@@ -1,0 +1,42 @@
+/* device: the devices by name, and calls through their vtable. */
+#include "rt/device_impl.h"
+#include "rt/job.h"
+#include <string.h>
+
+static const struct {
+	const char *name;
+	enum status (*open)(struct rt_job *job, struct rt_device **out);
+} devices[] = {
+    {"cpu", rt_cpu_open},
+};
+
+enum status rt_device_open(struct rt_job *job, const char *name, struct rt_device **out)
+{
+	for (size_t i = 0; i < sizeof devices / sizeof *devices; i++)
+		if (strcmp(name, devices[i].name) == 0)
+			return devices[i].open(job, out);
+	rt_job_error(job, "this hirc has no device '%s'", name);
+	return rt_job_fail(job, STATUS_ABSENT);
+}
+
+enum status rt_device_alloc(struct rt_device *d, size_t bytes, void **out)
+{
+	return d->ops->alloc(d, bytes, out);
+}
+
+void rt_device_free(struct rt_device *d, void *at)
+{
+	if (at)
+		d->ops->free(d, at);
+}
+
+enum status rt_device_run(struct rt_device *d, int lane, const struct rt_task *task, char *why)
+{
+	return d->ops->run(d, lane, task, why);
+}
+
+void rt_device_close(struct rt_device *d)
+{
+	if (d)
+		d->ops->close(d);
+}

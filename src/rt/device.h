@@ -1,0 +1,132 @@
+/* device: memory and compute kernels.
+ *
+ * A task is a fixed-size record with all arguments resolved: views hold addresses, scalars hold
+ * values. rt_device_run executes one task to its end, on the calling thread (a compute lane). */
+#ifndef HIRC_RT_DEVICE_H
+#define HIRC_RT_DEVICE_H
+#include "base/status.h"
+#include "rt/board.h"
+#include "rt/view.h"
+
+struct rt_job;
+struct rt_device;
+
+/* id, name, operands, class: A any type; F floats (integers are computed in f64); C compares (result
+ * bool); L logical (operands are read as bool, x != 0).
+ * Arithmetic is done in f64 if an operand is f64, else in f32 if one is a float, else in i64, and the
+ * result is rounded once to the type of out. Operands may have different types. Integers wrap; integer
+ * div truncates, mod has the sign of the divisor (as floats' mod has); division and mod by an
+ * integer zero, and pow of 0 to a negative integer, are errors. maximum and minimum give NaN if an operand is
+ * NaN. where(c, a, b): c is read as bool, a and b decide the arithmetic. gelu is the erf form. */
+#define RT_POINTWISE_OPS(X)                                                                                  \
+	X(RT_ADD, add, 2, A)                                                                                 \
+	X(RT_SUB, sub, 2, A)                                                                                 \
+	X(RT_MUL, mul, 2, A)                                                                                 \
+	X(RT_DIV, div, 2, A)                                                                                 \
+	X(RT_MOD, mod, 2, A)                                                                                 \
+	X(RT_NEG, neg, 1, A)                                                                                 \
+	X(RT_ABS, abs, 1, A)                                                                                 \
+	X(RT_EXP, exp, 1, F)                                                                                 \
+	X(RT_LOG, log, 1, F)                                                                                 \
+	X(RT_SQRT, sqrt, 1, F)                                                                               \
+	X(RT_RSQRT, rsqrt, 1, F)                                                                             \
+	X(RT_SIN, sin, 1, F)                                                                                 \
+	X(RT_COS, cos, 1, F)                                                                                 \
+	X(RT_TANH, tanh, 1, F)                                                                               \
+	X(RT_RELU, relu, 1, A)                                                                               \
+	X(RT_GELU, gelu, 1, F)                                                                               \
+	X(RT_SILU, silu, 1, F)                                                                               \
+	X(RT_SIGMOID, sigmoid, 1, F)                                                                         \
+	X(RT_POW, pow, 2, A)                                                                                 \
+	X(RT_MAXIMUM, maximum, 2, A)                                                                         \
+	X(RT_MINIMUM, minimum, 2, A)                                                                         \
+	X(RT_WHERE, where, 3, A)                                                                             \
+	X(RT_EQ, eq, 2, C)                                                                                   \
+	X(RT_NE, ne, 2, C)                                                                                   \
+	X(RT_LT, lt, 2, C)                                                                                   \
+	X(RT_LE, le, 2, C)                                                                                   \
+	X(RT_GT, gt, 2, C)                                                                                   \
+	X(RT_GE, ge, 2, C)                                                                                   \
+	X(RT_AND, and, 2, L)                                                                                 \
+	X(RT_OR, or, 2, L)                                                                                   \
+	X(RT_NOT, not, 1, L)
+
+#define RT_POINTWISE_ENUM(id, name, operands, class) id,
+enum rt_pointwise { RT_POINTWISE_OPS(RT_POINTWISE_ENUM) RT_POINTWISE_COUNT };
+#undef RT_POINTWISE_ENUM
+
+const char *rt_pointwise_name(enum rt_pointwise op);
+int rt_pointwise_operands(enum rt_pointwise op);
+
+enum rt_kernel {
+	RT_TASK_COPY,      /* out[i] = cast(in[0][i]) */
+	RT_TASK_FILL,      /* out[i] = scalar[0] */
+	RT_TASK_IOTA,      /* out[i] = scalar[0] + scalar[1] * i_axis */
+	RT_TASK_POINTWISE, /* out[i] = op(in[0][i], in[1][i], in[2][i]) */
+	RT_TASK_REDUCE,    /* out[i with 0 at axes] = op over axes of in[0][i] */
+	RT_TASK_GEMM, /* out[…, m, n] = sum over k of in[0][…, m, k] * in[1][…, k, n] (+ in[2][…, m, n]) */
+	RT_TASK_CALL, /* call(call_arg, call_value) */
+};
+
+/* A scalar operand: f where the arithmetic is in floats, i where it is in integers. Set both. */
+struct rt_scalar {
+	double f;
+	int64_t i;
+};
+
+struct rt_task {
+	enum rt_kernel kernel;
+	struct rt_origin at;  /* for messages */
+	struct rt_view out;   /* may be the same view as an operand of COPY, POINTWISE; else no overlap */
+	struct rt_view in[3]; /* operands; those of POINTWISE, COPY and GEMM have out's nd and extents
+	                       * (GEMM: of its axes; batch axes broadcast by stride 0) */
+	struct rt_scalar scalar[3]; /* POINTWISE: operand i if bit i of scalars is set */
+	unsigned scalars;           /* mask of the operands that are scalars; their view is not looked at */
+	union {
+		enum rt_pointwise op;     /* POINTWISE */
+		enum rt_reduce_op reduce; /* REDUCE; RT_AVG is mean */
+		bool has_bias;            /* GEMM: in[2] is there, broadcast by stride 0 */
+	};
+	unsigned axes; /* REDUCE: mask of the axes of in[0] that go; out has the same nd, with extent 1 there.
+	                * IOTA: the axis (a number). */
+	/* CALL: returns a status; on failure it has printed why. Runs in stream order on a lane. */
+	enum status (*call)(void *arg, int64_t value);
+	void *call_arg;
+	int64_t call_value;
+};
+/* GEMM: `op(A)` is said by strides (rt_view_swap); linear(X, W) has in[1] = W with its axes swapped.
+ * Floats of 32 bits and less accumulate in f32, f64 in f64, integers in i64; the sum (with the bias) is
+ * rounded once to out's type. k == 0 gives zeros (or the bias).
+ * REDUCE: over no elements sum is 0, prod 1, min and max the largest and smallest value (±inf for
+ * floats), mean NaN (an error for integers). */
+
+struct rt_device_ops {
+	const char *name; /* "cpu" */
+	/* Aligned to 64 bytes or more; every byte is 0xFF at first, NaN in all float types, so that reads
+	 * of what was never written show. bytes == 0 gives a valid pointer. STATUS_INTERNAL with a
+	 * message if there is no memory. */
+	enum status (*alloc)(struct rt_device *d, size_t bytes, void **out);
+	void (*free)(struct rt_device *d, void *at);
+	/* Runs a task to its end. On failure why (RT_WHY_BYTES) says what, for the caller to print; why is ""
+	 * if it was printed already. One thread at a time calls this with a given lane. */
+	enum status (*run)(struct rt_device *d, int lane, const struct rt_task *task, char *why);
+	void (*close)(struct rt_device *d);
+};
+
+enum { RT_MAX_LANES = 4, RT_WHY_BYTES = 256 };
+
+struct rt_device {
+	const struct rt_device_ops *ops;
+	struct rt_job *job;
+	_Atomic int64_t bytes_now, bytes_peak; /* allocated through alloc */
+};
+
+/* Opens the device of this rank. name: "cpu". STATUS_ABSENT with a message for what this build lacks. */
+enum status rt_device_open(struct rt_job *job, const char *name, struct rt_device **out);
+
+enum status rt_device_alloc(struct rt_device *d, size_t bytes, void **out);
+void rt_device_free(struct rt_device *d, void *at); /* NULL is allowed */
+enum status rt_device_run(struct rt_device *d, int lane, const struct rt_task *task, char *why);
+void rt_device_close(struct rt_device *d);
+
+#endif

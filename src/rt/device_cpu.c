@@ -1,0 +1,133 @@
+/* device_cpu: this machine's memory and cores. */
+#include "base/arena.h"
+#include "rt/cpu.h"
+#include "rt/device_impl.h"
+#include "rt/job.h"
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#ifdef HIRC_HAVE_BLAS
+/* OpenBLAS only: other libraries choose for themselves. */
+extern void openblas_set_num_threads(int n) __attribute__((weak));
+#endif
+
+enum { ALIGNMENT = 64 };
+
+struct cpu_device {
+	struct rt_device base;
+	struct cpu_lane lane[RT_MAX_LANES];
+};
+
+/* Before each allocation; keeps its size for the count. */
+union block {
+	size_t bytes;
+	char pad[ALIGNMENT];
+};
+
+static enum status cpu_alloc(struct rt_device *d, size_t bytes, void **out)
+{
+	size_t total = bytes + sizeof(union block);
+	total = (total + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
+	union block *b = total > bytes ? aligned_alloc(ALIGNMENT, total) : NULL;
+	if (!b) {
+		rt_job_error(d->job, "no memory for a buffer of %zu bytes", bytes);
+		return rt_job_fail(d->job, STATUS_INTERNAL);
+	}
+	b->bytes = bytes;
+	memset(b + 1, 0xff, bytes);
+	int64_t now = atomic_fetch_add(&d->bytes_now, (int64_t)bytes) + (int64_t)bytes;
+	int64_t peak = atomic_load(&d->bytes_peak);
+	while (now > peak && !atomic_compare_exchange_weak(&d->bytes_peak, &peak, now))
+		;
+	*out = b + 1;
+	return STATUS_OK;
+}
+
+static void cpu_free(struct rt_device *d, void *at)
+{
+	union block *b = (union block *)at - 1;
+	atomic_fetch_sub(&d->bytes_now, (int64_t)b->bytes);
+	free(b);
+}
+
+void *cpu_scratch(struct cpu_lane *lane, int which, size_t bytes, char *why)
+{
+	if (bytes <= lane->bytes[which] && lane->at[which])
+		return lane->at[which];
+	size_t n = bytes + bytes / 4;
+	n = (n + ALIGNMENT) & ~(size_t)(ALIGNMENT - 1);
+	free(lane->at[which]);
+	lane->at[which] = n > bytes ? aligned_alloc(ALIGNMENT, n) : NULL;
+	lane->bytes[which] = lane->at[which] ? n : 0;
+	if (!lane->at[which])
+		snprintf(why, RT_WHY_BYTES, "no memory for %zu bytes of scratch", bytes);
+	return lane->at[which];
+}
+
+static enum status cpu_run(struct rt_device *d, int lane, const struct rt_task *t, char *why)
+{
+	struct cpu_device *c = (struct cpu_device *)d;
+	assert(lane >= 0 && lane < RT_MAX_LANES);
+	why[0] = 0;
+	switch (t->kernel) {
+	case RT_TASK_COPY:
+		return cpu_copy(&t->out, &t->in[0]);
+	case RT_TASK_FILL:
+		return cpu_fill(&t->out, t->scalar[0]);
+	case RT_TASK_IOTA:
+		return cpu_iota(t);
+	case RT_TASK_POINTWISE:
+		return cpu_pointwise(t, why);
+	case RT_TASK_REDUCE:
+		return cpu_reduce(t, why);
+	case RT_TASK_GEMM:
+		return cpu_gemm(&c->lane[lane], t, why);
+	case RT_TASK_CALL:
+		return t->call(t->call_arg, t->call_value);
+	}
+	snprintf(why, RT_WHY_BYTES, "kernel %d is unknown to the cpu device", (int)t->kernel);
+	return STATUS_INTERNAL;
+}
+
+static void cpu_close(struct rt_device *d)
+{
+	struct cpu_device *c = (struct cpu_device *)d;
+	for (int l = 0; l < RT_MAX_LANES; l++)
+		for (int i = 0; i < CPU_SCRATCH; i++)
+			free(c->lane[l].at[i]);
+	free(c);
+}
+
+static const struct rt_device_ops cpu_ops = {
+    .name = "cpu",
+    .alloc = cpu_alloc,
+    .free = cpu_free,
+    .run = cpu_run,
+    .close = cpu_close,
+};
+
+/* Ranks on one machine share its cores; ranks that are threads also share BLAS's. */
+static void set_blas_threads(struct rt_job *job)
+{
+#ifdef HIRC_HAVE_BLAS
+	if (!openblas_set_num_threads || getenv("OPENBLAS_NUM_THREADS"))
+		return;
+	long cores = sysconf(_SC_NPROCESSORS_ONLN);
+	bool alone = job->size == 1 && strcmp(job->boot->name, "thread") != 0;
+	openblas_set_num_threads(alone && cores > 0 ? (int)cores : 1);
+#else
+	(void)job;
+#endif
+}
+
+enum status rt_cpu_open(struct rt_job *job, struct rt_device **out)
+{
+	struct cpu_device *c = mem_zalloc(sizeof *c);
+	c->base.ops = &cpu_ops;
+	c->base.job = job;
+	set_blas_threads(job);
+	*out = &c->base;
+	return STATUS_OK;
+}

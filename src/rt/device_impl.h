@@ -1,0 +1,8 @@
+/* device_impl: how each device is opened; for src/rt only. */
+#ifndef HIRC_RT_DEVICE_IMPL_H
+#define HIRC_RT_DEVICE_IMPL_H
+#include "rt/device.h"
+
+enum status rt_cpu_open(struct rt_job *job, struct rt_device **out);
+
+#endif

@@ -1,0 +1,208 @@
+/* dtype: see dtype.h. */
+#include "rt/dtype.h"
+#include "rt/dtype_bits.h"
+#include "rt/rows.h"
+#include <assert.h>
+
+#define DTYPE_SIZE(id, name, bytes) [id] = (bytes),
+#define DTYPE_NAME(id, name, bytes) [id] = #name,
+
+size_t rt_dtype_size(enum rt_dtype t)
+{
+	static const uint8_t size[] = {RT_DTYPES(DTYPE_SIZE)};
+	return size[t];
+}
+
+const char *rt_dtype_name(enum rt_dtype t)
+{
+	static const char *const name[] = {RT_DTYPES(DTYPE_NAME)};
+	return t < RT_DTYPE_COUNT ? name[t] : "?";
+}
+
+bool rt_dtype_is_float(enum rt_dtype t)
+{
+	return t <= RT_F8E5M2;
+}
+
+enum rt_dtype rt_dtype_wide(enum rt_dtype t)
+{
+	return t == RT_F64 ? RT_F64 : rt_dtype_is_float(t) ? RT_F32 : RT_I64;
+}
+
+double rt_load_f64(enum rt_dtype t, const void *at)
+{
+	double x = 0;
+	rt_row_load_f64(t, at, 1, &x, 1);
+	return x;
+}
+
+int64_t rt_load_i64(enum rt_dtype t, const void *at)
+{
+	int64_t x = 0;
+	rt_row_load_i64(t, at, 1, &x, 1);
+	return x;
+}
+
+void rt_store_f64(enum rt_dtype t, void *at, double x)
+{
+	rt_row_store_f64(t, at, 1, &x, 1);
+}
+
+void rt_store_i64(enum rt_dtype t, void *at, int64_t x)
+{
+	rt_row_store_i64(t, at, 1, &x, 1);
+}
+
+void rt_convert(enum rt_dtype dst_type, void *dst, enum rt_dtype src_type, const void *src, size_t n)
+{
+	size_t dst_size = rt_dtype_size(dst_type), src_size = rt_dtype_size(src_type);
+	if (n == 0)
+		return;
+	if (dst_type == src_type) {
+		memmove(dst, src, n * dst_size);
+		return;
+	}
+	for (size_t i = 0; i < n; i += RT_ROW) {
+		size_t m = n - i < RT_ROW ? n - i : RT_ROW;
+		const void *from = (const char *)src + i * src_size;
+		void *to = (char *)dst + i * dst_size;
+		union {
+			double f64[RT_ROW];
+			float f32[RT_ROW];
+			int64_t i64[RT_ROW];
+		} row;
+		switch (rt_dtype_wide(src_type)) {
+		case RT_F64:
+			rt_row_load_f64(src_type, from, 1, row.f64, m);
+			rt_row_store_f64(dst_type, to, 1, row.f64, m);
+			break;
+		case RT_F32:
+			rt_row_load_f32(src_type, from, 1, row.f32, m);
+			rt_row_store_f32(dst_type, to, 1, row.f32, m);
+			break;
+		default:
+			rt_row_load_i64(src_type, from, 1, row.i64, m);
+			rt_row_store_i64(dst_type, to, 1, row.i64, m);
+			break;
+		}
+	}
+}
+
+float rt_bf16_to_f32(uint16_t bits)
+{
+	return bits_bf16_to_f32(bits);
+}
+
+float rt_f16_to_f32(uint16_t bits)
+{
+	return bits_f16_to_f32(bits);
+}
+
+float rt_f8e4m3_to_f32(uint8_t bits)
+{
+	return bits_f8e4m3_to_f32(bits);
+}
+
+float rt_f8e5m2_to_f32(uint8_t bits)
+{
+	return bits_f8e5m2_to_f32(bits);
+}
+
+uint16_t rt_f32_to_bf16(float x)
+{
+	return bits_f32_to_bf16(x);
+}
+
+uint16_t rt_f32_to_f16(float x)
+{
+	return bits_f64_to_f16(x);
+}
+
+uint8_t rt_f32_to_f8e4m3(float x)
+{
+	return bits_f64_to_f8e4m3(x);
+}
+
+uint8_t rt_f32_to_f8e5m2(float x)
+{
+	return bits_f64_to_f8e5m2(x);
+}
+
+const char *rt_reduce_op_name(enum rt_reduce_op op)
+{
+	static const char *const name[] = {"sum", "prod", "min", "max", "avg"};
+	return op < RT_REDUCE_OP_COUNT ? name[op] : "?";
+}
+
+#define COMBINE(type, sum, prod)                                                                             \
+	switch (op) {                                                                                        \
+	case RT_SUM:                                                                                         \
+	case RT_AVG:                                                                                         \
+		for (size_t i = 0; i < n; i++)                                                               \
+			acc[i] = (type)(sum);                                                                \
+		break;                                                                                       \
+	case RT_PROD:                                                                                        \
+		for (size_t i = 0; i < n; i++)                                                               \
+			acc[i] = (type)(prod);                                                               \
+		break;                                                                                       \
+	case RT_MIN:                                                                                         \
+		for (size_t i = 0; i < n; i++)                                                               \
+			acc[i] = acc[i] < x[i] || acc[i] != acc[i] ? acc[i] : x[i];                          \
+		break;                                                                                       \
+	case RT_MAX:                                                                                         \
+		for (size_t i = 0; i < n; i++)                                                               \
+			acc[i] = acc[i] > x[i] || acc[i] != acc[i] ? acc[i] : x[i];                          \
+		break;                                                                                       \
+	case RT_REDUCE_OP_COUNT:                                                                             \
+		break;                                                                                       \
+	}
+
+void rt_combine_f64(enum rt_reduce_op op, double *acc, const double *x, size_t n)
+{
+	COMBINE(double, acc[i] + x[i], acc[i] * x[i])
+}
+
+void rt_combine_f32(enum rt_reduce_op op, float *acc, const float *x, size_t n)
+{
+	COMBINE(float, acc[i] + x[i], acc[i] * x[i])
+}
+
+void rt_combine_i64(enum rt_reduce_op op, int64_t *acc, const int64_t *x, size_t n)
+{
+	COMBINE(int64_t, (uint64_t)acc[i] + (uint64_t)x[i], (uint64_t)acc[i] * (uint64_t)x[i])
+}
+
+/* One block of rt_reduce_arrays in a wide type. */
+#define REDUCE_BLOCK(type, name)                                                                             \
+	do {                                                                                                 \
+		type acc[RT_ROW], x[RT_ROW];                                                                 \
+		rt_row_load_##name(t, (const char *)in[0] + at, 1, acc, m);                                  \
+		for (int k = 1; k < count; k++) {                                                            \
+			rt_row_load_##name(t, (const char *)in[k] + at, 1, x, m);                            \
+			rt_combine_##name(op, acc, x, m);                                                    \
+		}                                                                                            \
+		if (op == RT_AVG && t != RT_BOOL)                                                            \
+			for (size_t j = 0; j < m; j++)                                                       \
+				acc[j] /= (type)count;                                                       \
+		rt_row_store_##name(t, (char *)out + at, 1, acc, m);                                         \
+	} while (0)
+
+void rt_reduce_arrays(enum rt_reduce_op op, enum rt_dtype t, void *out, const void *const *in, int count,
+                      size_t n)
+{
+	assert(count >= 1);
+	for (size_t i = 0; i < n; i += RT_ROW) {
+		size_t m = n - i < RT_ROW ? n - i : RT_ROW, at = i * rt_dtype_size(t);
+		switch (rt_dtype_wide(t)) {
+		case RT_F64:
+			REDUCE_BLOCK(double, f64);
+			break;
+		case RT_F32:
+			REDUCE_BLOCK(float, f32);
+			break;
+		default:
+			REDUCE_BLOCK(int64_t, i64);
+			break;
+		}
+	}
+}

@@ -1,0 +1,79 @@
+/* dtype: the element types of the runtime and their conversions.
+ *
+ * Every rounding is to nearest, ties to even, and happens once: a value is
+ * converted from its exact source to the target, never through a third type.
+ *
+ *   float -> float    overflow gives inf; f8e4m3 has no inf, it gives NaN
+ *                     (bit patterns as torch.float8_e4m3fn / float8_e5m2)
+ *   float -> integer  towards zero, clamped to the range; NaN gives 0
+ *   integer -> integer  keeps the low bits (two's complement)
+ *   any -> bool       x != 0 (NaN is true); a bool reads as 0 or 1 */
+#ifndef HIRC_RT_DTYPE_H
+#define HIRC_RT_DTYPE_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* id, name, bytes */
+#define RT_DTYPES(X)                                                                                         \
+	X(RT_F64, f64, 8)                                                                                    \
+	X(RT_F32, f32, 4)                                                                                    \
+	X(RT_BF16, bf16, 2)                                                                                  \
+	X(RT_F16, f16, 2)                                                                                    \
+	X(RT_F8E4M3, f8e4m3, 1)                                                                              \
+	X(RT_F8E5M2, f8e5m2, 1)                                                                              \
+	X(RT_I64, i64, 8)                                                                                    \
+	X(RT_I32, i32, 4)                                                                                    \
+	X(RT_I8, i8, 1)                                                                                      \
+	X(RT_U8, u8, 1)                                                                                      \
+	X(RT_BOOL, bool, 1)
+
+#define RT_DTYPE_ENUM(id, name, bytes) id,
+enum rt_dtype { RT_DTYPES(RT_DTYPE_ENUM) RT_DTYPE_COUNT };
+#undef RT_DTYPE_ENUM
+
+size_t rt_dtype_size(enum rt_dtype t);      /* bytes of an element */
+const char *rt_dtype_name(enum rt_dtype t); /* as in the language: "bf16" */
+bool rt_dtype_is_float(enum rt_dtype t);    /* else integer or bool */
+
+/* The type that arithmetic on t is done in: f64 for f64, f32 for the other floats, i64 for
+ * integers and bool. */
+enum rt_dtype rt_dtype_wide(enum rt_dtype t);
+
+/* One element. rt_load_f64 of i64 rounds to nearest; all others are exact. */
+double rt_load_f64(enum rt_dtype t, const void *at);
+int64_t rt_load_i64(enum rt_dtype t, const void *at); /* floats: towards zero, clamped */
+void rt_store_f64(enum rt_dtype t, void *at, double x);
+void rt_store_i64(enum rt_dtype t, void *at, int64_t x);
+
+/* n contiguous elements. dst and src may be the same memory only if the types have one size. */
+void rt_convert(enum rt_dtype dst_type, void *dst, enum rt_dtype src_type, const void *src, size_t n);
+
+/* The 16-bit and 8-bit floats by bit pattern. */
+float rt_bf16_to_f32(uint16_t bits);
+float rt_f16_to_f32(uint16_t bits);
+float rt_f8e4m3_to_f32(uint8_t bits);
+float rt_f8e5m2_to_f32(uint8_t bits);
+uint16_t rt_f32_to_bf16(float x);
+uint16_t rt_f32_to_f16(float x);
+uint8_t rt_f32_to_f8e4m3(float x);
+uint8_t rt_f32_to_f8e5m2(float x);
+
+/* Reductions of tensors and of collectives.
+ *   sum prod  floats of 32 bits and less accumulate in f32 or better; integers wrap; bool: or, and
+ *   min max   NaN if any element is NaN; bool: and, or
+ *   avg       sum over the count, rounded once; integers: towards zero; bool: as sum */
+enum rt_reduce_op { RT_SUM, RT_PROD, RT_MIN, RT_MAX, RT_AVG, RT_REDUCE_OP_COUNT };
+const char *rt_reduce_op_name(enum rt_reduce_op op);
+
+/* Reduces `count` arrays of n elements of type t, in the order given: out[i] = in[0][i] op in[1][i] op …
+ * in the wide type, rounded once. out may be one of in. count >= 1. */
+void rt_reduce_arrays(enum rt_reduce_op op, enum rt_dtype t, void *out, const void *const *in, int count,
+                      size_t n);
+
+/* acc[i] = acc[i] op x[i]; RT_AVG adds, the caller divides. */
+void rt_combine_f64(enum rt_reduce_op op, double *acc, const double *x, size_t n);
+void rt_combine_f32(enum rt_reduce_op op, float *acc, const float *x, size_t n);
+void rt_combine_i64(enum rt_reduce_op op, int64_t *acc, const int64_t *x, size_t n);
+
+#endif

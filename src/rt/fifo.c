@@ -1,0 +1,66 @@
+/* fifo: see fifo.h. `written` publishes a record and the link to its chunk. */
+#include "rt/fifo.h"
+#include "base/arena.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { CHUNK = 32 /* records */ };
+
+struct rt_fifo_chunk {
+	struct rt_fifo_chunk *next;
+	_Alignas(16) char records[];
+};
+
+static struct rt_fifo_chunk *chunk_new(struct rt_fifo *f)
+{
+	struct rt_fifo_chunk *c = atomic_exchange(&f->spare, NULL);
+	if (!c)
+		c = mem_alloc(sizeof *c + CHUNK * f->spacing);
+	c->next = NULL;
+	return c;
+}
+
+void rt_fifo_start(struct rt_fifo *f, size_t record)
+{
+	*f = (struct rt_fifo){.record = record, .spacing = (record + 15) & ~(size_t)15};
+	f->first = f->last = chunk_new(f);
+}
+
+void rt_fifo_end(struct rt_fifo *f)
+{
+	for (struct rt_fifo_chunk *c = f->first, *next; c; c = next) {
+		next = c->next;
+		free(c);
+	}
+	free(f->spare);
+}
+
+void rt_fifo_put(struct rt_fifo *f, const void *record)
+{
+	uint64_t n = atomic_load_explicit(&f->written, memory_order_relaxed);
+	if (n > 0 && n % CHUNK == 0) {
+		struct rt_fifo_chunk *c = chunk_new(f);
+		f->last->next = c;
+		f->last = c;
+	}
+	memcpy(f->last->records + n % CHUNK * f->spacing, record, f->record);
+	atomic_store_explicit(&f->written, n + 1, memory_order_release);
+}
+
+void *rt_fifo_peek(struct rt_fifo *f)
+{
+	if (f->read == atomic_load_explicit(&f->written, memory_order_acquire))
+		return NULL;
+	if (f->first_number < f->read / CHUNK) { /* all of it was read, and the writer has left it */
+		struct rt_fifo_chunk *old = f->first;
+		f->first = old->next;
+		f->first_number++;
+		free(atomic_exchange(&f->spare, old));
+	}
+	return f->first->records + f->read % CHUNK * f->spacing;
+}
+
+void rt_fifo_drop(struct rt_fifo *f)
+{
+	f->read++;
+}

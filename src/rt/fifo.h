@@ -1,0 +1,33 @@
+/* fifo: an unbounded queue of fixed-size records between one writing and one reading thread.
+ *
+ * Records lie in chunks; a chunk that was read goes back to the writer, so that a queue which keeps
+ * its length allocates nothing. */
+#ifndef HIRC_RT_FIFO_H
+#define HIRC_RT_FIFO_H
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct rt_fifo_chunk;
+
+struct rt_fifo {
+	size_t record;                         /* bytes of one */
+	size_t spacing;                        /* from one to the next */
+	_Atomic uint64_t written;              /* records, by the writer */
+	struct rt_fifo_chunk *last;            /* writer's */
+	struct rt_fifo_chunk *first;           /* reader's */
+	uint64_t read;                         /* records, reader's */
+	uint64_t first_number;                 /* of chunk `first`, reader's */
+	_Atomic(struct rt_fifo_chunk *) spare; /* one chunk on its way back */
+};
+
+void rt_fifo_start(struct rt_fifo *f, size_t record);
+void rt_fifo_end(struct rt_fifo *f);
+/* Writer: a copy of the record. */
+void rt_fifo_put(struct rt_fifo *f, const void *record);
+/* Reader: the oldest record, NULL if there is none. It stays until rt_fifo_drop. */
+void *rt_fifo_peek(struct rt_fifo *f);
+void rt_fifo_drop(struct rt_fifo *f);
+
+#endif

@@ -1,0 +1,126 @@
+/* job: messages, the status that ends the job, and the watchdog. */
+#include "rt/job.h"
+#include "rt/bell.h"
+#include "rt/bootstrap.h"
+#include <errno.h>
+#include <stdarg.h>
+#include <string.h>
+#include <unistd.h>
+
+/* One write, so that the messages of several ranks do not mix. */
+static void write_all(int fd, const char *at, size_t n)
+{
+	while (n > 0) {
+		ssize_t k = write(fd, at, n);
+		if (k < 0 && errno == EINTR)
+			continue;
+		if (k <= 0)
+			return;
+		at += k;
+		n -= (size_t)k;
+	}
+}
+
+static void print_error(struct rt_job *job, struct rt_origin at, const char *format, va_list args)
+{
+	if (rt_job_status(job) != STATUS_OK)
+		return;
+	struct buf b = {0};
+	if (job->rank >= 0)
+		buf_printf(&b, "hirc: rank %d: error: ", job->rank);
+	else
+		buf_puts(&b, "hirc: error: ");
+	buf_vprintf(&b, format, args);
+	if (at.label) {
+		buf_puts(&b, " (in  ");
+		rt_board_label(job->board, job->rank, at.label, &b);
+		if (at.iteration >= 0)
+			buf_printf(&b, " iteration %lld", (long long)at.iteration);
+		buf_putc(&b, ')');
+	}
+	buf_putc(&b, '\n');
+	write_all(STDERR_FILENO, b.at, b.n);
+	buf_free(&b);
+}
+
+void rt_job_error(struct rt_job *job, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	print_error(job, (struct rt_origin){0}, format, args);
+	va_end(args);
+}
+
+void rt_job_error_at(struct rt_job *job, struct rt_origin at, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	print_error(job, at, format, args);
+	va_end(args);
+}
+
+enum status rt_job_fail(struct rt_job *job, enum status status)
+{
+	int none = STATUS_OK;
+	if (status != STATUS_OK && atomic_compare_exchange_strong(&job->board->status, &none, (int)status))
+		atomic_store_explicit(&job->board->status_rank, job->rank, memory_order_relaxed);
+	return rt_job_status(job);
+}
+
+enum status rt_job_status(const struct rt_job *job)
+{
+	return job->board ? (enum status)atomic_load_explicit(&job->board->status, memory_order_acquire)
+	                  : STATUS_OK;
+}
+
+void rt_job_progress(struct rt_job *job)
+{
+	struct rt_board *b = job->board;
+	atomic_fetch_add_explicit(&b->rank[job->rank - b->first].progress, 1, memory_order_relaxed);
+}
+
+bool rt_watch_expired(struct rt_watch *w, struct rt_job *job)
+{
+	if (job->timeout_ms <= 0)
+		return false;
+	const struct rt_board *b = job->board;
+	int64_t progress = 0, now = rt_clock_us();
+	bool computing = false;
+	for (int r = 0; r < b->ranks; r++) {
+		progress += atomic_load_explicit(&b->rank[r].progress, memory_order_relaxed);
+		computing |= atomic_load_explicit(&b->rank[r].computing, memory_order_relaxed) != 0;
+	}
+	if (w->since_us == 0 || progress != w->progress) {
+		w->since_us = now;
+		w->progress = progress;
+		return false;
+	}
+	return now - w->since_us >= job->timeout_ms * 1000 * (computing ? 10 : 1);
+}
+
+enum status rt_job_stuck(struct rt_job *job, const char *why)
+{
+	int none = STATUS_OK;
+	struct rt_board *board = job->board;
+	struct buf b = {0};
+	/* What all stand in, before the status lets them go on. */
+	buf_printf(&b, "hirc: rank %d: error: %s\n", job->rank, why);
+	for (int r = 0; r < board->ranks; r++)
+		rt_board_print(board, board->first + r, &b);
+	if (atomic_compare_exchange_strong(&board->status, &none, (int)STATUS_STUCK)) {
+		atomic_store_explicit(&board->status_rank, job->rank, memory_order_relaxed);
+		write_all(STDERR_FILENO, b.at, b.n);
+	}
+	buf_free(&b);
+	return rt_job_status(job);
+}
+
+enum status rt_job_allgather(struct rt_job *job, const char *what, const void *mine, size_t bytes, void *all)
+{
+	return job->boot->allgather(job, what, mine, bytes, all);
+}
+
+enum status rt_job_barrier(struct rt_job *job, const char *what)
+{
+	return job->boot->allgather(job, what, NULL, 0, NULL);
+}

@@ -1,0 +1,65 @@
+/* job: one rank's view of the running job.
+ *
+ * A job ends as a whole. The first rank that fails prints why (rt_job_error), records its status
+ * (rt_job_fail) and returns it from rank_main; every wait on the other ranks then returns that
+ * status, silently, so that they return too. */
+#ifndef HIRC_RT_JOB_H
+#define HIRC_RT_JOB_H
+#include "base/status.h"
+#include "rt/board.h"
+#include <stddef.h>
+#include <stdint.h>
+
+struct rt_bootstrap;
+
+struct rt_job {
+	int rank, size;                  /* this rank, ranks of the job */
+	const struct rt_bootstrap *boot; /* how the ranks were started */
+	void *boot_state;                /* the bootstrap's own */
+	struct rt_board *board;          /* see board.h */
+	int64_t timeout_ms;              /* without progress, before a wait gives up; 0: never */
+	const char *host;                /* name of the machine, for messages */
+};
+
+/* What a bootstrap offers. All functions are collective: every rank calls them, in one order, from
+ * its host thread. They return the job's status when it failed, STATUS_STUCK after the timeout. */
+struct rt_bootstrap {
+	const char *name; /* "fork", "thread", "mpi" */
+	/* all[r*bytes …] = rank r's mine. what: for messages, "the plan's hash". */
+	enum status (*allgather)(struct rt_job *job, const char *what, const void *mine, size_t bytes,
+	                         void *all);
+	/* Zeroed memory that all ranks see, page aligned, at any address. STATUS_ABSENT with a message
+	 * if the ranks are on several hosts. */
+	enum status (*share)(struct rt_job *job, size_t bytes, void **out);
+	/* Gives it back; not collective. */
+	void (*unshare)(struct rt_job *job, void *at, size_t bytes);
+};
+
+enum status rt_job_allgather(struct rt_job *job, const char *what, const void *mine, size_t bytes, void *all);
+enum status rt_job_barrier(struct rt_job *job, const char *what);
+
+/* `hirc: rank 2: error: …` on standard error, in one write. Once the job has failed, nothing is printed:
+ * what follows the first failure is not news. */
+void rt_job_error(struct rt_job *job, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The same with the statement: `… (in  Y = add(a, b)  (f.hir:7) iteration 2)`. */
+void rt_job_error_at(struct rt_job *job, struct rt_origin at, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* Records the status that ends the job, if it is the first. Returns the job's status. */
+enum status rt_job_fail(struct rt_job *job, enum status status);
+/* Status that ends the job, STATUS_OK while it runs. Cheap. */
+enum status rt_job_status(const struct rt_job *job);
+/* Tells the watchdog that the host thread is alive (long work outside the engine). */
+void rt_job_progress(struct rt_job *job);
+
+/* The watchdog of a wait: call it while waiting; true once nothing in the job has made progress for the
+ * timeout (ten times that while some rank computes). Zero-initialise. */
+struct rt_watch {
+	int64_t since_us; /* when progress was last seen; 0: not started */
+	int64_t progress; /* what was seen */
+};
+bool rt_watch_expired(struct rt_watch *w, struct rt_job *job);
+/* Prints what every rank stands in and fails the job with STATUS_STUCK, unless it has failed already.
+ * why: first line, `nothing has moved for 2.0 s`. Returns the job's status. */
+enum status rt_job_stuck(struct rt_job *job, const char *why);
+
+#endif

@@ -1,0 +1,37 @@
+/* mpi_call: the one way in which hirc calls MPI; for src/rt only.
+ *
+ * MPI is initialised for serialised calls: the host thread (bootstrap) and the communication lane
+ * both call it, under one lock that is held for the length of a non-blocking call. */
+#ifndef HIRC_RT_MPI_CALL_H
+#define HIRC_RT_MPI_CALL_H
+#include "rt/job.h"
+#include <mpi.h>
+#include <pthread.h>
+
+/* boot_state under the mpi bootstrap. */
+struct rt_mpi {
+	pthread_mutex_t lock;
+	MPI_Comm boot; /* the bootstrap's own duplicate of MPI_COMM_WORLD */
+	bool one_host; /* all ranks are on this machine */
+	bool board_shared;
+};
+
+/* Says what failed; always false. */
+bool rt_mpi_failed(struct rt_job *job, int code, const char *call);
+
+/* RT_MPI(job, MPI_Test(&request, &flag, &status)): true if it succeeded, else a message was printed and
+ * the job has failed. */
+#define RT_MPI(job, call) (rt_mpi_enter(job), rt_mpi_leave((job), (call), #call))
+
+static inline void rt_mpi_enter(struct rt_job *job)
+{
+	pthread_mutex_lock(&((struct rt_mpi *)job->boot_state)->lock);
+}
+
+static inline bool rt_mpi_leave(struct rt_job *job, int code, const char *call)
+{
+	pthread_mutex_unlock(&((struct rt_mpi *)job->boot_state)->lock);
+	return code == MPI_SUCCESS || rt_mpi_failed(job, code, call);
+}
+
+#endif

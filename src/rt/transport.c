@@ -1,0 +1,188 @@
+/* transport: what the transports have in common. */
+#include "rt/transport.h"
+#include "base/arena.h"
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LOOK_US = 20000 /* how often rt_transport_run looks whether the job has failed */ };
+
+#define NAME(id, name) [id] = #name,
+
+const char *rt_collective_name(enum rt_collective_kind k)
+{
+	static const char *const name[] = {RT_COLLECTIVES(NAME)};
+	return k < RT_COLLECTIVE_COUNT ? name[k] : "?";
+}
+
+enum status rt_transport_open(struct rt_job *job, const char *name, struct rt_transport **out)
+{
+	bool under_mpi = strcmp(job->boot->name, "mpi") == 0;
+	if (strcmp(name, "auto") == 0)
+		name = under_mpi ? "mpi" : "shm";
+	if (strcmp(name, "shm") == 0)
+		return rt_shm_open(job, out);
+	if (strcmp(name, "mpi") == 0) {
+#ifdef HIRC_HAVE_MPI
+		if (under_mpi)
+			return rt_mpi_open(job, out);
+		rt_job_error(job,
+		             "transport mpi needs ranks that a launcher has started (mpirun -np %d hirc …)",
+		             job->size);
+#else
+		rt_job_error(job, "this hirc was built without MPI: it has no transport mpi");
+#endif
+		return rt_job_fail(job, STATUS_ABSENT);
+	}
+	rt_job_error(job, "this hirc has no transport '%s'", name);
+	return rt_job_fail(job, STATUS_ABSENT);
+}
+
+void rt_transport_close(struct rt_transport *t)
+{
+	if (!t)
+		return;
+	struct rt_team *team = t->team;
+	int teams = t->teams;
+	t->ops->close(t);
+	for (int i = 0; i < teams; i++)
+		free(team[i].rank);
+	free(team);
+}
+
+enum status rt_transport_team(struct rt_transport *t, const int *ranks, int n, int *id)
+{
+	assert(n >= 1);
+	struct rt_team team = {.n = n, .index = -1, .rank = mem_alloc((size_t)n * sizeof *team.rank)};
+	for (int i = 0; i < n; i++) {
+		team.rank[i] = ranks[i];
+		if (ranks[i] == t->job->rank)
+			team.index = i;
+		bool twice = false;
+		for (int k = 0; k < i; k++)
+			twice |= ranks[k] == ranks[i];
+		if (twice)
+			rt_job_error(t->job, "a team names device %d twice", ranks[i]);
+		else if (ranks[i] < 0 || ranks[i] >= t->job->size)
+			rt_job_error(t->job, "a team names device %d, but the job has %d ranks", ranks[i],
+			             t->job->size);
+		else
+			continue;
+		free(team.rank);
+		return rt_job_fail(t->job, STATUS_USAGE);
+	}
+	t->team = mem_realloc(t->team, (size_t)(t->teams + 1) * sizeof *t->team);
+	t->team[t->teams] = team;
+	*id = t->teams++;
+	return t->ops->team(t, *id, ranks, n);
+}
+
+struct rt_block rt_collective_block(const struct rt_collective *c, int index)
+{
+	struct rt_block b = {.count = c->counts ? c->counts[index] : c->count};
+	if (c->offsets)
+		b.offset = c->offsets[index];
+	else if (!c->counts)
+		b.offset = c->count * index;
+	else
+		for (int i = 0; i < index; i++)
+			b.offset += c->counts[i];
+	return b;
+}
+
+struct rt_block rt_even_block(int64_t count, int n, int index)
+{
+	int64_t each = count / n, more = count % n;
+	return (struct rt_block){.offset = each * index + (index < more ? index : more),
+	                         .count = each + (index < more)};
+}
+
+int64_t rt_collective_total(const struct rt_collective *c, int members)
+{
+	if (c->kind != RT_ALLGATHER && c->kind != RT_REDUCE_SCATTER)
+		return c->count;
+	int64_t total = 0;
+	for (int i = 0; i < members; i++)
+		total += c->counts ? c->counts[i] : c->count;
+	return total;
+}
+
+static void copy(void *to, const void *from, size_t bytes)
+{
+	if (to != from && bytes)
+		memmove(to, from, bytes);
+}
+
+/* A team of one. */
+static void local(const struct rt_collective *c)
+{
+	size_t size = rt_dtype_size(c->dtype);
+	if (c->kind == RT_ALLGATHER || c->kind == RT_REDUCE_SCATTER) {
+		struct rt_block b = rt_collective_block(c, 0);
+		size_t at = (size_t)b.offset * size;
+		if (c->kind == RT_ALLGATHER)
+			copy((char *)c->out + at, c->in, (size_t)b.count * size);
+		else
+			copy(c->out, (const char *)c->in + at, (size_t)b.count * size);
+		return;
+	}
+	copy(c->out, c->in, (size_t)c->count * size);
+}
+
+enum status rt_transport_start(struct rt_transport *t, const struct rt_collective *c, struct rt_request **out)
+{
+	assert(c->team >= 0 && c->team < t->teams && t->team[c->team].index >= 0);
+	const struct rt_team *team = &t->team[c->team];
+	t->counter[c->kind].operations++;
+	if ((c->kind == RT_BROADCAST || c->kind == RT_SEND_RECV) && (c->root < 0 || c->root >= team->n)) {
+		rt_job_error_at(t->job, c->at, "root %d is no index of a team of %d", c->root, team->n);
+		return rt_job_fail(t->job, STATUS_DIAGNOSTICS);
+	}
+	if (c->kind == RT_SEND_RECV && team->n > 2) {
+		rt_job_error_at(t->job, c->at, "SendRecv in a team of %d: it takes two", team->n);
+		return rt_job_fail(t->job, STATUS_DIAGNOSTICS);
+	}
+	if (team->n == 1) {
+		local(c);
+		*out = NULL;
+		return STATUS_OK;
+	}
+	return t->ops->start(t, c, out);
+}
+
+enum status rt_transport_start_p2p(struct rt_transport *t, const struct rt_p2p *p, struct rt_request **out)
+{
+	t->counter[RT_COUNTER_P2P].operations++;
+	if (p->peer < 0 || p->peer >= t->job->size) {
+		rt_job_error_at(t->job, p->at, "there is no rank %d to %s: the job has %d", p->peer,
+		                p->send ? "send to" : "receive from", t->job->size);
+		return rt_job_fail(t->job, STATUS_DIAGNOSTICS);
+	}
+	return t->ops->start_p2p(t, p, out);
+}
+
+enum status rt_transport_run(struct rt_transport *t, const struct rt_collective *c)
+{
+	struct rt_request *r;
+	struct rt_watch watch = {0};
+	enum status status = rt_transport_start(t, c, &r);
+	bool done = !r;
+	while (status == STATUS_OK && !done) {
+		uint32_t seen = t->ops->read(t);
+		bool moved = false;
+		status = t->ops->progress(t, &moved);
+		if (status == STATUS_OK)
+			status = t->ops->test(t, r, &done);
+		if (status != STATUS_OK || done)
+			break;
+		if (moved) {
+			rt_job_progress(t->job);
+			continue;
+		}
+		status = rt_job_status(t->job);
+		if (status == STATUS_OK && rt_watch_expired(&watch, t->job))
+			status = rt_job_stuck(t->job, "a collective does not end");
+		t->ops->wait(t, seen, LOOK_US);
+	}
+	return status;
+}

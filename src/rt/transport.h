@@ -1,0 +1,138 @@
+/* transport: moves data between ranks.
+ *
+ * Everything is started, then tested; nothing blocks. One thread of a rank calls a transport at a
+ * time (the communication lane while an engine runs).
+ *
+ *   shm  ranks on one host; data goes through bounded rings in shared memory. Both sides' kind, type,
+ *        count and root are compared: a mismatch is an error that names both.
+ *   mpi  nonblocking MPI collectives and point-to-point; a mismatch of sizes is an error where MPI sees it.
+ */
+#ifndef HIRC_RT_TRANSPORT_H
+#define HIRC_RT_TRANSPORT_H
+#include "rt/job.h"
+#include "rt/view.h"
+
+struct rt_transport;
+struct rt_request;
+
+/* id, name as in dumps */
+#define RT_COLLECTIVES(X)                                                                                    \
+	X(RT_ALLGATHER, Allgather)          /* out = blocks of all, in team order; in = own block */         \
+	X(RT_ALLREDUCE, Allreduce)          /* out = in of all, reduced; count elements */                   \
+	X(RT_REDUCE_SCATTER, ReduceScatter) /* in = one block for each; out = own block, reduced */          \
+	X(RT_BROADCAST, Broadcast) /* out = root's in; count elements; in is read on the root only */        \
+	X(RT_SEND_RECV, SendRecv)  /* team of two: the other's out = root's in; of one: a copy */
+
+#define RT_COLLECTIVE_ENUM(id, name) id,
+enum rt_collective_kind { RT_COLLECTIVES(RT_COLLECTIVE_ENUM) RT_COLLECTIVE_COUNT };
+#undef RT_COLLECTIVE_ENUM
+const char *rt_collective_name(enum rt_collective_kind k);
+
+/* One collective, as seen by a member of its team. Buffers are contiguous and stay untouched by others
+ * until it is done. */
+struct rt_collective {
+	enum rt_collective_kind kind;
+	enum rt_dtype dtype;
+	enum rt_reduce_op op; /* Allreduce, ReduceScatter */
+	int team;             /* from rt_transport_team */
+	int root;             /* index in the team: Broadcast, SendRecv */
+	const void *in;       /* may be out (Allreduce, Broadcast) or the own block inside the larger of
+	                       * the two (Allgather, ReduceScatter); else no overlap */
+	void *out;
+	int64_t count; /* elements: Allreduce, Broadcast, SendRecv; of each block, if counts is NULL */
+	/* Allgather, ReduceScatter: elements of each block and where it begins in the larger buffer, in
+	 * elements; team size entries. NULL: count for each; one after the other. Read before
+	 * rt_submit_collective returns (start: they must live until the request is done). */
+	const int64_t *counts, *offsets;
+	struct rt_origin at;
+};
+
+/* One side of a message. Sender and receiver match by (sender, receiver, channel) in the order of their
+ * `sequence`, which the engine counts at issue: messages may start in another order. A send is done
+ * once its receive has started and the data is out: a send without receive is never done. */
+struct rt_p2p {
+	bool send;
+	int peer;          /* rank; may be the own one */
+	uint32_t channel;  /* communicator id, < RT_MAX_CHANNELS; any number that both sides use */
+	uint64_t sequence; /* set by rt_submit_p2p */
+	enum rt_dtype dtype;
+	int64_t count; /* elements; must be the same on both sides */
+	void *data;    /* contiguous; not written by a send */
+	struct rt_origin at;
+};
+
+enum { RT_MAX_CHANNELS = 2048, RT_SHM_MAX_RANKS = 256 };
+
+/* What a rank moved: index RT_COLLECTIVE_COUNT is point to point (operations: sends and receives).
+ * Bytes are those that cross to or from another rank when each block goes directly to each rank that
+ * needs it (Allreduce: a reduce-scatter and an allgather): what shm does, and what mpi is counted as. */
+enum { RT_COUNTER_P2P = RT_COLLECTIVE_COUNT, RT_COUNTERS };
+struct rt_counter {
+	int64_t operations, bytes_sent, bytes_received;
+};
+
+struct rt_transport_ops {
+	const char *name;
+	enum status (*team)(struct rt_transport *t, int id, const int *ranks, int n);
+	/* On failure the message was printed, no request is made. */
+	enum status (*start)(struct rt_transport *t, const struct rt_collective *c, struct rt_request **out);
+	enum status (*start_p2p)(struct rt_transport *t, const struct rt_p2p *p, struct rt_request **out);
+	/* Moves whatever can move. *moved is set to true if something did, else left. */
+	enum status (*progress)(struct rt_transport *t, bool *moved);
+	/* Whether it is done; then the request is gone. Also gone on failure. */
+	enum status (*test)(struct rt_transport *t, struct rt_request *r, bool *done);
+	/* Sleeping: read() before looking for work, then wait(seen, …) as for a bell; wake() from any thread
+	 * of the rank. wait returns early when data may have come. */
+	uint32_t (*read)(struct rt_transport *t);
+	void (*wait)(struct rt_transport *t, uint32_t seen, int64_t microseconds);
+	void (*wake)(struct rt_transport *t);
+	/* Requests that are not done are dropped. */
+	void (*close)(struct rt_transport *t);
+};
+
+struct rt_team {
+	int n;     /* members */
+	int index; /* of this rank, -1: not a member */
+	int *rank; /* of each member, in team order; owned */
+};
+
+struct rt_transport {
+	const struct rt_transport_ops *ops;
+	struct rt_job *job;
+	struct rt_team *team; /* by id; owned */
+	int teams;
+	struct rt_counter counter[RT_COUNTERS];
+};
+
+/* Opens a transport on all ranks: collective. name: "shm", "mpi", or "auto" (mpi if MPI started the ranks,
+ * else shm). STATUS_ABSENT with a message for what this build or job lacks. */
+enum status rt_transport_open(struct rt_job *job, const char *name, struct rt_transport **out);
+void rt_transport_close(struct rt_transport *t); /* all ranks; no barrier; NULL is allowed */
+
+/* Declares the team `ranks` (in team order, no rank twice): every rank of the job calls this for every
+ * team, in one order, members or not, before the first start. *id counts from 0: the same on all ranks.
+ * Each call makes a communicator of its own, even if the ranks are the same. */
+enum status rt_transport_team(struct rt_transport *t, const int *ranks, int n, int *id);
+
+/* Start, with checks; *out is NULL if it is done already (a team of one: a copy). The rank is a member. */
+enum status rt_transport_start(struct rt_transport *t, const struct rt_collective *c,
+                               struct rt_request **out);
+enum status rt_transport_start_p2p(struct rt_transport *t, const struct rt_p2p *p, struct rt_request **out);
+
+/* Runs one collective to its end: for tests and start-up; not while an engine uses the transport. */
+enum status rt_transport_run(struct rt_transport *t, const struct rt_collective *c);
+
+/* For implementations: block `index` of the larger buffer of an Allgather or ReduceScatter. */
+struct rt_block {
+	int64_t offset, count; /* elements */
+};
+struct rt_block rt_collective_block(const struct rt_collective *c, int index);
+/* Allreduce as a reduce-scatter and an allgather: block `index` of n even ones. */
+struct rt_block rt_even_block(int64_t count, int n, int index);
+/* Elements of all blocks, or count. */
+int64_t rt_collective_total(const struct rt_collective *c, int members);
+
+enum status rt_shm_open(struct rt_job *job, struct rt_transport **out);
+enum status rt_mpi_open(struct rt_job *job, struct rt_transport **out);
+
+#endif

@@ -1,0 +1,179 @@
+/* LABELS: tsan
+ * Conversions against brute force: every small float against the nearest of all its kind. */
+#include "check.h"
+#include "rt/dtype.h"
+#include <math.h>
+#include <stdlib.h>
+
+static double value(enum rt_dtype t, uint32_t bits)
+{
+	uint16_t b16 = (uint16_t)bits;
+	uint8_t b8 = (uint8_t)bits;
+	return rt_load_f64(t, rt_dtype_size(t) == 2 ? (void *)&b16 : (void *)&b8);
+}
+
+static uint32_t stored(enum rt_dtype t, double x)
+{
+	uint16_t b16 = 0;
+	uint8_t b8 = 0;
+	rt_store_f64(t, rt_dtype_size(t) == 2 ? (void *)&b16 : (void *)&b8, x);
+	return rt_dtype_size(t) == 2 ? b16 : b8;
+}
+
+struct format {
+	enum rt_dtype t;
+	int sign_bit;
+	uint32_t largest; /* bits of the largest finite value */
+	uint32_t overflow, nan;
+};
+
+static const struct format formats[] = {
+    {RT_BF16, 15, 0x7f7f, 0x7f80, 0x7fc0},
+    {RT_F16, 15, 0x7bff, 0x7c00, 0x7e00},
+    {RT_F8E4M3, 7, 0x7e, 0x7f, 0x7f},
+    {RT_F8E5M2, 7, 0x7b, 0x7c, 0x7e},
+};
+
+/* Values between neighbours, and the ties. */
+static void check_rounding(const struct format *f)
+{
+	for (uint32_t b = 0; b < f->largest; b++) {
+		double low = value(f->t, b), high = value(f->t, b + 1), middle = (low + high) / 2;
+		CHECK(low < high);
+		CHECK_EQ(stored(f->t, low), b);
+		CHECK_EQ(stored(f->t, nextafter(middle, 0)), b);
+		CHECK_EQ(stored(f->t, middle), b & 1 ? b + 1 : b);
+		CHECK_EQ(stored(f->t, nextafter(middle, INFINITY)), b + 1);
+		CHECK_EQ(stored(f->t, -middle), (b & 1 ? b + 1 : b) | 1u << f->sign_bit);
+	}
+	double top = value(f->t, f->largest), step = top - value(f->t, f->largest - 1);
+	CHECK_EQ(stored(f->t, nextafter(top + step / 2, 0)), f->largest);
+	CHECK_EQ(stored(f->t, nextafter(top + step / 2, INFINITY)), f->overflow);
+	CHECK_EQ(stored(f->t, INFINITY), f->overflow);
+	CHECK_EQ(stored(f->t, 1e300), f->overflow);
+	CHECK_EQ(stored(f->t, NAN) & ~(1u << f->sign_bit), f->nan);
+	CHECK(isnan(value(f->t, f->nan)));
+	CHECK_EQ(stored(f->t, -0.0), 1u << f->sign_bit);
+	CHECK_EQ(stored(f->t, 5e-324), 0);
+}
+
+static void check_from_f32(void)
+{
+	srand(1);
+	for (int i = 0; i < 1000000; i++) {
+		uint32_t u = (uint32_t)rand() << 16 ^ (uint32_t)rand();
+		float x;
+		memcpy(&x, &u, 4);
+		if (isnan(x)) {
+			CHECK(isnan(rt_bf16_to_f32(rt_f32_to_bf16(x))));
+			continue;
+		}
+		if (rt_f32_to_bf16(x) != stored(RT_BF16, x) || rt_f32_to_f16(x) != stored(RT_F16, x))
+			CHECK_EQ(rt_f32_to_bf16(x), stored(RT_BF16, x));
+	}
+	CHECK(isnan(rt_bf16_to_f32(rt_f32_to_bf16(NAN))));
+	uint32_t low_nan = 0x7f800001; /* must not become inf */
+	float x;
+	memcpy(&x, &low_nan, 4);
+	CHECK(isnan(rt_bf16_to_f32(rt_f32_to_bf16(x))));
+	CHECK(isinf(rt_bf16_to_f32(rt_f32_to_bf16(3.4e38f))));
+	CHECK(rt_f16_to_f32(0x0001) == 0x1p-24f && rt_f16_to_f32(0x3c00) == 1 &&
+	      isinf(rt_f16_to_f32(0xfc00)));
+	CHECK(rt_f8e4m3_to_f32(0x7e) == 448 && rt_f8e5m2_to_f32(0x7b) == 57344 &&
+	      rt_f8e4m3_to_f32(1) == 0x1p-9f);
+}
+
+static void check_integers(void)
+{
+	int8_t i8;
+	uint8_t u8;
+	int32_t i32;
+	int64_t i64;
+	uint16_t bf16;
+	float f32;
+	rt_store_f64(RT_I8, &i8, -3.9);
+	CHECK_EQ(i8, -3);
+	rt_store_f64(RT_I8, &i8, 1000);
+	CHECK_EQ(i8, 127);
+	rt_store_f64(RT_U8, &u8, -1);
+	CHECK_EQ(u8, 0);
+	rt_store_f64(RT_I32, &i32, -1e20);
+	CHECK_EQ(i32, INT32_MIN);
+	rt_store_f64(RT_I64, &i64, NAN);
+	CHECK_EQ(i64, 0);
+	rt_store_f64(RT_I64, &i64, 1e19);
+	CHECK_EQ(i64, INT64_MAX);
+	rt_store_f64(RT_BOOL, &u8, NAN);
+	CHECK_EQ(u8, 1);
+	rt_store_i64(RT_I8, &i8, 300);
+	CHECK_EQ(i8, 44);
+	rt_store_i64(RT_BOOL, &u8, 256);
+	CHECK_EQ(u8, 1);
+	/* One rounding: 2^62 + 2^54 + 1 is above the middle of two bf16, its f64 is the middle. */
+	rt_store_i64(RT_BF16, &bf16, ((int64_t)1 << 62) + ((int64_t)1 << 54) + 1);
+	CHECK(rt_bf16_to_f32(bf16) == 0x1p62f + 0x1p55f);
+	rt_store_i64(RT_BF16, &bf16, -(((int64_t)1 << 62) + ((int64_t)1 << 54)));
+	CHECK(rt_bf16_to_f32(bf16) == -0x1p62f);
+	rt_store_i64(RT_F32, &f32, ((int64_t)1 << 24) + 1);
+	CHECK(f32 == 0x1p24f);
+	CHECK_EQ(rt_load_i64(RT_F32, &f32), 1 << 24);
+	/* f64 to bf16 directly: through f32 this would be a tie, and round down. */
+	rt_store_f64(RT_BF16, &bf16, 1 + 0x1p-8 + 0x1p-40);
+	CHECK(rt_bf16_to_f32(bf16) == 1 + 0x1p-7f);
+}
+
+static void check_arrays(void)
+{
+	enum { N = 1000 };
+	static double in[N], back[N];
+	static uint64_t raw[N];
+	for (int i = 0; i < N; i++)
+		in[i] = i % 100;
+	for (int t = 0; t < RT_DTYPE_COUNT; t++) {
+		rt_convert((enum rt_dtype)t, raw, RT_F64, in, N);
+		rt_convert(RT_F64, back, (enum rt_dtype)t, raw, N);
+		for (int i = 0; i < N; i++) {
+			double want = t == RT_BOOL ? in[i] != 0 : in[i];
+			double slack = t == RT_F8E4M3 ? want / 16 : t == RT_F8E5M2 ? want / 8 : 0;
+			if (fabs(back[i] - want) > slack)
+				CHECK(!"conversion of an array");
+		}
+	}
+}
+
+static void check_reductions(void)
+{
+	float a[3] = {1, NAN, -2}, b[3] = {2, 5, NAN}, out[3];
+	const void *in[] = {a, b};
+	rt_reduce_arrays(RT_MAX, RT_F32, out, in, 2, 3);
+	CHECK(out[0] == 2 && isnan(out[1]) && isnan(out[2]));
+	rt_reduce_arrays(RT_MIN, RT_F32, out, in, 2, 3);
+	CHECK(out[0] == 1 && isnan(out[1]) && isnan(out[2]));
+	/* 256 + 1 + 1: in bf16 steps it would stay at 256. */
+	uint16_t x = rt_f32_to_bf16(256), y = rt_f32_to_bf16(1), z;
+	const void *small[] = {&x, &y, &y};
+	rt_reduce_arrays(RT_SUM, RT_BF16, &z, small, 3, 1);
+	CHECK(rt_bf16_to_f32(z) == 258);
+	int32_t i = -7, j = 2, k;
+	const void *ints[] = {&i, &j};
+	rt_reduce_arrays(RT_AVG, RT_I32, &k, ints, 2, 1);
+	CHECK_EQ(k, -2);
+	uint8_t t = 1, f = 0, r;
+	const void *bools[] = {&t, &f};
+	rt_reduce_arrays(RT_SUM, RT_BOOL, &r, bools, 2, 1);
+	CHECK_EQ(r, 1);
+	rt_reduce_arrays(RT_MIN, RT_BOOL, &r, bools, 2, 1);
+	CHECK_EQ(r, 0);
+}
+
+int main(void)
+{
+	for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
+		check_rounding(&formats[i]);
+	check_from_f32();
+	check_integers();
+	check_arrays();
+	check_reductions();
+	CHECK_STR(rt_dtype_name(RT_F8E4M3), "f8e4m3");
+	return check_result();
+}

@@ -1,0 +1,238 @@
+/* LABELS: tsan
+ * Starting ranks, their exchange, and how a job ends when one of them fails. */
+#include "rt/bell.h"
+#include "test_rt.h"
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+static const enum rt_boot_kind kinds[] = {RT_BOOT_THREAD, RT_BOOT_FORK};
+
+static int exchange(struct rt_job *job, void *arg)
+{
+	(void)arg;
+	enum { LARGE = 5000 };
+	char mine[LARGE], *all = malloc((size_t)job->size * LARGE);
+	int bad = 0;
+	for (int round = 0; round < 50; round++) {
+		int small = job->rank * 100 + round, *out = malloc((size_t)job->size * sizeof *out);
+		bad |= rt_job_allgather(job, "numbers", &small, sizeof small, out) != STATUS_OK;
+		for (int r = 0; r < job->size; r++)
+			bad |= out[r] != r * 100 + round;
+		free(out);
+	}
+	memset(mine, 'a' + job->rank, LARGE);
+	bad |= rt_job_allgather(job, "letters", mine, LARGE, all) != STATUS_OK;
+	for (int i = 0; i < job->size * LARGE; i++)
+		bad |= all[i] != 'a' + i / LARGE;
+	free(all);
+	/* Memory that all see, twice. */
+	for (int round = 0; round < 2; round++) {
+		void *at;
+		bad |= job->boot->share(job, 10000, &at) != STATUS_OK;
+		_Atomic int *cell = at;
+		bad |= cell[job->rank] != 0;
+		cell[job->rank] = job->rank + 1;
+		bad |= rt_job_barrier(job, "cells") != STATUS_OK;
+		for (int r = 0; r < job->size; r++)
+			bad |= cell[r] != r + 1;
+		job->boot->unshare(job, at, 10000);
+	}
+	return bad ? STATUS_WRONG : STATUS_OK;
+}
+
+static int rank_fails(struct rt_job *job, void *arg)
+{
+	if (job->rank == 1) {
+		rt_job_error(job, "no luck with %s", (const char *)arg);
+		rt_job_fail(job, STATUS_DIAGNOSTICS);
+		return STATUS_DIAGNOSTICS;
+	}
+	return rt_job_barrier(job, "what never comes");
+}
+
+static int rank_returns(struct rt_job *job, void *arg)
+{
+	(void)arg;
+	return job->rank == 2 ? STATUS_WRONG : rt_job_barrier(job, "what never comes");
+}
+
+static int rank_missing(struct rt_job *job, void *arg)
+{
+	(void)arg;
+	if (job->rank == 1) {
+		while (rt_job_status(job) == STATUS_OK)
+			usleep(1000);
+		return rt_job_status(job);
+	}
+	return rt_job_barrier(job, "the plan's hash");
+}
+
+static int rank_dies(struct rt_job *job, void *arg)
+{
+	int signal = *(int *)arg;
+	int line = rt_board_line_new(job, "stream 1");
+	struct rt_origin at = {rt_label_add(job, "recv(b, peer=1)", "two_streams.hir:12"), 3};
+	rt_board_set(job, line, RT_LINE_WAITING, at, 0);
+	if (job->rank == 2) {
+		if (signal)
+			raise(signal);
+		exit(9);
+	}
+	for (;;)
+		pause();
+}
+
+static int rank_ok(struct rt_job *job, void *arg)
+{
+	(void)arg;
+	return job->rank < 0;
+}
+
+static void test_environment(void)
+{
+	unsetenv("OMPI_COMM_WORLD_SIZE");
+	unsetenv("PMI_SIZE");
+	unsetenv("PMIX_RANK");
+	unsetenv("SLURM_PROCID");
+	CHECK_EQ(rt_env_size(), -1);
+	CHECK_EQ(rt_boot_choose(RT_BOOT_AUTO), RT_BOOT_FORK);
+	setenv("SLURM_NTASKS", "4", 1); /* in a batch script */
+	CHECK_EQ(rt_env_size(), -1);
+	setenv("SLURM_PROCID", "3", 1);
+	CHECK_EQ(rt_env_size(), 4);
+	CHECK_EQ(rt_env_rank(), 3);
+	CHECK_EQ(rt_boot_choose(RT_BOOT_AUTO), RT_BOOT_MPI);
+	setenv("OMPI_COMM_WORLD_SIZE", "8", 1);
+	setenv("OMPI_COMM_WORLD_RANK", "5", 1);
+	CHECK_EQ(rt_env_size(), 8);
+	CHECK_EQ(rt_env_rank(), 5);
+	unsetenv("OMPI_COMM_WORLD_SIZE");
+	unsetenv("OMPI_COMM_WORLD_RANK");
+	unsetenv("SLURM_PROCID");
+	unsetenv("SLURM_NTASKS");
+	enum rt_boot_kind k;
+	CHECK(rt_boot_parse("thread", &k) && k == RT_BOOT_THREAD);
+	CHECK(!rt_boot_parse("threads", &k));
+}
+
+static void test_failures(enum rt_boot_kind kind)
+{
+	struct captured c;
+	launch_captured(kind, 3, 10000, rank_fails, "dice", &c);
+	CHECK_EQ(c.status, STATUS_DIAGNOSTICS);
+	CHECK_STR(c.text, "hirc: rank 1: error: no luck with dice\n");
+	launch_captured(kind, 3, 10000, rank_returns, NULL, &c);
+	CHECK_EQ(c.status, STATUS_WRONG);
+	CHECK_STR(c.text, "");
+	launch_captured(kind, 3, 600, rank_missing, NULL, &c);
+	CHECK_EQ(c.status, STATUS_STUCK);
+	CHECK(has(c.text, "waited 0.6 s for rank 1 to come to: the plan's hash\n"));
+	CHECK(
+	    has(c.text,
+	        "rank 0: waiting for the plan's hash\nrank 1: idle\nrank 2: waiting for the plan's hash\n"));
+	launch_captured(kind, 5000, 0, rank_ok, NULL, &c);
+	CHECK_EQ(c.status, STATUS_USAGE);
+}
+
+static void test_deaths(void)
+{
+	struct captured c;
+	int how = SIGKILL;
+	int64_t start = rt_clock_us();
+	launch_captured(RT_BOOT_FORK, 4, 0, rank_dies, &how, &c);
+	CHECK_EQ(c.status, STATUS_INTERNAL);
+	CHECK(rt_clock_us() - start < 1000000);
+	CHECK_STR(c.text, "hirc: error: rank 2 was killed by signal 9 (Killed)\n"
+	                  "rank 2 stream 1: waiting in  recv(b, peer=1)  (two_streams.hir:12) iteration 3\n");
+	how = 0;
+	launch_captured(RT_BOOT_FORK, 4, 0, rank_dies, &how, &c);
+	CHECK_EQ(c.status, STATUS_INTERNAL);
+	CHECK(has(c.text, "rank 2 ended with exit code 9 before the program was over\nrank 2 stream 1: "));
+}
+
+static int sleeper(struct rt_job *job, void *arg)
+{
+	int pid = getpid();
+	(void)job;
+	if (write(*(int *)arg, &pid, sizeof pid) != sizeof pid)
+		return 1;
+	for (;;)
+		pause();
+}
+
+/* No rank outlives a launcher that is killed. */
+static void test_orphans(void)
+{
+	int ends[2];
+	CHECK(pipe(ends) == 0);
+	pid_t launcher = fork();
+	if (launcher == 0) {
+		close(ends[0]);
+		_exit((int)launch(RT_BOOT_FORK, 3, 0, sleeper, &ends[1]));
+	}
+	close(ends[1]);
+	for (int r = 0; r < 3; r++) {
+		int pid;
+		CHECK(read(ends[0], &pid, sizeof pid) == sizeof pid);
+	}
+	kill(launcher, SIGKILL);
+	waitpid(launcher, NULL, 0);
+	char end;
+	CHECK(read(ends[0], &end, 1) == 0); /* all writers are gone */
+	close(ends[0]);
+}
+
+static struct rt_bell bell;
+static _Atomic int ball;
+
+static void *player(void *arg)
+{
+	(void)arg;
+	for (int i = 0; i < 2000; i++)
+		for (;;) {
+			uint32_t seen = rt_bell_read(&bell);
+			if (atomic_load(&ball) == 2 * i + 1) {
+				atomic_store(&ball, 2 * i + 2);
+				rt_bell_ring(&bell);
+				break;
+			}
+			rt_bell_wait(&bell, seen, -1);
+		}
+	return NULL;
+}
+
+/* No ring is lost: this would hang. */
+static void test_bell(void)
+{
+	pthread_t t;
+	pthread_create(&t, NULL, player, NULL);
+	for (int i = 0; i < 2000; i++) {
+		atomic_store(&ball, 2 * i + 1);
+		rt_bell_ring(&bell);
+		for (;;) {
+			uint32_t seen = rt_bell_read(&bell);
+			if (atomic_load(&ball) == 2 * i + 2)
+				break;
+			rt_bell_wait(&bell, seen, -1);
+		}
+	}
+	pthread_join(t, NULL);
+}
+
+int main(void)
+{
+	test_environment();
+	for (int k = 0; k <= TEST_FORK; k++) {
+		for (int np = 1; np <= 8; np *= 2)
+			CHECK_EQ(launch(kinds[k], np, 20000, exchange, NULL), STATUS_OK);
+		test_failures(kinds[k]);
+	}
+	if (TEST_FORK) {
+		test_deaths();
+		test_orphans();
+	}
+	test_bell();
+	return check_result();
+}

@@ -1,0 +1,494 @@
+/* Kernels of the cpu device against naive loops on random strided views. */
+#include "rt/bell.h"
+#include "rt/device.h"
+#include "test_rt.h"
+#include <math.h>
+
+static uint32_t seed = 1;
+
+static uint32_t next(void)
+{
+	return (seed = seed * 1664525 + 1013904223) >> 8;
+}
+
+static struct rt_device *device;
+
+static enum status run(const struct rt_task *t, char *why)
+{
+	return rt_device_run(device, 0, t, why);
+}
+
+static void ok(const struct rt_task *t)
+{
+	char why[RT_WHY_BYTES];
+	CHECK_EQ(run(t, why), STATUS_OK);
+}
+
+/* A view of the extents in fresh memory, axes in random memory order with gaps. */
+static struct rt_view random_view(enum rt_dtype t, int nd, const int64_t *n, bool negative)
+{
+	struct rt_view v = {.dtype = t, .nd = nd};
+	int order[RT_MAX_DIMS];
+	for (int i = 0; i < nd; i++) {
+		int j = (int)(next() % (uint32_t)(i + 1));
+		order[i] = order[j];
+		order[j] = i;
+	}
+	int64_t stride = 1;
+	for (int i = 0; i < nd; i++) {
+		v.n[order[i]] = n[order[i]];
+		v.stride[order[i]] = stride;
+		stride = stride * (n[order[i]] ? n[order[i]] : 1) + (next() % 3 == 0);
+	}
+	void *data;
+	CHECK_EQ(rt_device_alloc(device, (size_t)stride * rt_dtype_size(t) + 64, &data), STATUS_OK);
+	v.data = data;
+	if (negative && nd > 0 && v.n[0] > 0) {
+		v.data = (char *)data + (v.n[0] - 1) * v.stride[0] * (int64_t)rt_dtype_size(t);
+		v.stride[0] = -v.stride[0];
+	}
+	return v;
+}
+
+static void free_view(const struct rt_view *v)
+{
+	char *data = v->data;
+	for (int i = 0; i < v->nd; i++)
+		if (v->stride[i] < 0)
+			data += v->stride[i] * (v->n[i] - 1) * (int64_t)rt_dtype_size(v->dtype);
+	rt_device_free(device, data);
+}
+
+static void *at(const struct rt_view *v, const int64_t *index)
+{
+	int64_t offset = 0;
+	for (int i = 0; i < v->nd; i++)
+		offset += index[i] * v->stride[i];
+	return (char *)v->data + offset * (int64_t)rt_dtype_size(v->dtype);
+}
+
+static double get(const struct rt_view *v, const int64_t *index)
+{
+	return rt_load_f64(v->dtype, at(v, index));
+}
+
+static bool step(const struct rt_view *v, int64_t *index)
+{
+	for (int d = v->nd - 1; d >= 0; d--) {
+		if (++index[d] < v->n[d])
+			return true;
+		index[d] = 0;
+	}
+	return false;
+}
+
+static void fill_random(const struct rt_view *v, int range)
+{
+	int64_t index[RT_MAX_DIMS] = {0};
+	if (rt_view_count(v) == 0)
+		return;
+	do
+		rt_store_f64(v->dtype, at(v, index), (double)(next() % (uint32_t)(2 * range + 1)) - range);
+	while (step(v, index));
+}
+
+static void random_extents(int64_t *n, int nd)
+{
+	for (int i = 0; i < nd; i++)
+		n[i] = next() % 12 == 0 ? 0 : 1 + next() % (i == nd - 1 && next() % 4 == 0 ? 600 : 6);
+}
+
+static void test_copy(void)
+{
+	for (int round = 0; round < 300; round++) {
+		int nd = (int)(next() % 5);
+		int64_t n[RT_MAX_DIMS], index[RT_MAX_DIMS] = {0};
+		random_extents(n, nd);
+		enum rt_dtype from = (enum rt_dtype)(next() % RT_DTYPE_COUNT),
+		              to = next() % 2 ? from : (enum rt_dtype)(next() % RT_DTYPE_COUNT);
+		struct rt_view in = random_view(from, nd, n, next() % 2),
+		               out = random_view(to, nd, n, next() % 2);
+		fill_random(&in, 100);
+		ok(&(struct rt_task){.kernel = RT_TASK_COPY, .out = out, .in = {in}});
+		if (rt_view_count(&out))
+			do {
+				uint64_t want = 0, got = 0;
+				if (rt_dtype_is_float(from))
+					rt_store_f64(to, &want, get(&in, index));
+				else
+					rt_store_i64(to, &want, rt_load_i64(from, at(&in, index)));
+				memcpy(&got, at(&out, index), rt_dtype_size(to));
+				if (got != want)
+					CHECK_EQ(got, want);
+			} while (step(&out, index));
+		free_view(&in);
+		free_view(&out);
+	}
+}
+
+static double reference(enum rt_pointwise op, double a, double b, double c)
+{
+	switch (op) {
+	case RT_ADD:
+		return a + b;
+	case RT_SUB:
+		return a - b;
+	case RT_MUL:
+		return a * b;
+	case RT_DIV:
+		return a / b;
+	case RT_MOD:
+		return a - b * floor(a / b);
+	case RT_NEG:
+		return -a;
+	case RT_ABS:
+		return fabs(a);
+	case RT_EXP:
+		return exp(a);
+	case RT_LOG:
+		return log(a);
+	case RT_SQRT:
+		return sqrt(a);
+	case RT_RSQRT:
+		return 1 / sqrt(a);
+	case RT_SIN:
+		return sin(a);
+	case RT_COS:
+		return cos(a);
+	case RT_TANH:
+		return tanh(a);
+	case RT_RELU:
+		return a > 0 ? a : 0;
+	case RT_GELU:
+		return a * 0.5 * (1 + erf(a / sqrt(2)));
+	case RT_SILU:
+		return a / (1 + exp(-a));
+	case RT_SIGMOID:
+		return 1 / (1 + exp(-a));
+	case RT_POW:
+		return pow(a, b);
+	case RT_MAXIMUM:
+		return fmax(a, b);
+	case RT_MINIMUM:
+		return fmin(a, b);
+	case RT_WHERE:
+		return a != 0 ? b : c;
+	case RT_EQ:
+		return a == b;
+	case RT_NE:
+		return a != b;
+	case RT_LT:
+		return a < b;
+	case RT_LE:
+		return a <= b;
+	case RT_GT:
+		return a > b;
+	case RT_GE:
+		return a >= b;
+	case RT_AND:
+		return a != 0 && b != 0;
+	case RT_OR:
+		return a != 0 || b != 0;
+	case RT_NOT:
+		return a == 0;
+	case RT_POINTWISE_COUNT:
+		break;
+	}
+	return 0;
+}
+
+static bool is_logical(enum rt_pointwise op)
+{
+	return op >= RT_EQ;
+}
+
+static bool near_to(double got, double want, double relative)
+{
+	return got == want || (isnan(got) && isnan(want)) ||
+	       fabs(got - want) <= relative * (fabs(want) + 1e-2);
+}
+
+static void pointwise_case(enum rt_pointwise op, enum rt_dtype t)
+{
+	int nd = (int)(next() % 4), operands = rt_pointwise_operands(op);
+	int64_t n[RT_MAX_DIMS], index[RT_MAX_DIMS] = {0};
+	random_extents(n, nd);
+	struct rt_task task = {.kernel = RT_TASK_POINTWISE, .op = op};
+	task.out = random_view(is_logical(op) ? RT_BOOL : t, nd, n, false);
+	struct rt_view memory[3];
+	for (int k = 0; k < operands; k++) {
+		bool condition = op == RT_WHERE && k == 0;
+		memory[k] = random_view(condition ? RT_BOOL : t, nd, n, next() % 2);
+		fill_random(&memory[k], condition ? 1 : 3);
+		task.in[k] = memory[k];
+		if (next() % 4 == 0) {
+			task.scalars |= 1u << k;
+			task.scalar[k] = (struct rt_scalar){.f = 2, .i = 2};
+		} else if (nd > 0 && next() % 4 == 0) {
+			task.in[k].stride[nd - 1] = 0; /* broadcast */
+		}
+	}
+	bool integer = !rt_dtype_is_float(t);
+	if (integer && (op == RT_DIV || op == RT_MOD || op == RT_POW)) {
+		task.scalars |= 2;
+		task.scalar[1] = (struct rt_scalar){.f = 2, .i = 2};
+	}
+	ok(&task);
+	double relative = t == RT_F64 ? 1e-12 : t == RT_F32 ? 1e-5 : 8e-3;
+	if (rt_view_count(&task.out))
+		do {
+			double x[3] = {0};
+			for (int k = 0; k < operands; k++)
+				x[k] = task.scalars >> k & 1 ? task.scalar[k].f : get(&task.in[k], index);
+			double want = reference(op, x[0], x[1], x[2]);
+			if (integer)
+				want = trunc(want);
+			if (t == RT_BOOL || t == RT_U8)
+				break; /* wrapping is checked by hand */
+			if (!near_to(get(&task.out, index), want, relative)) {
+				printf("%s %s: %g %g %g\n", rt_pointwise_name(op), rt_dtype_name(t), x[0],
+				       x[1], x[2]);
+				CHECK(get(&task.out, index) == want);
+			}
+		} while (step(&task.out, index));
+	for (int k = 0; k < operands; k++)
+		free_view(&memory[k]);
+	free_view(&task.out);
+}
+
+static void test_pointwise(void)
+{
+	for (int op = 0; op < RT_POINTWISE_COUNT; op++)
+		for (int t = 0; t < RT_DTYPE_COUNT; t++) {
+			bool float_only = op >= RT_EXP && op <= RT_SIGMOID && op != RT_RELU;
+			if (t == RT_F8E4M3 || t == RT_F8E5M2 ||
+			    (float_only && !rt_dtype_is_float((enum rt_dtype)t)))
+				continue;
+			for (int round = 0; round < 4; round++)
+				pointwise_case((enum rt_pointwise)op, (enum rt_dtype)t);
+		}
+}
+
+static int64_t integers(enum rt_pointwise op, int64_t a, int64_t b, enum status *status, char *why)
+{
+	int64_t r = 0, n = 1;
+	struct rt_task t = {.kernel = RT_TASK_POINTWISE, .op = op, .out = rt_view_dense(&r, RT_I64, 1, &n)};
+	t.in[0] = rt_view_dense(&a, RT_I64, 1, &n);
+	t.in[1] = rt_view_dense(&b, RT_I64, 1, &n);
+	*status = run(&t, why);
+	return r;
+}
+
+static void test_integers(void)
+{
+	enum status s;
+	char why[RT_WHY_BYTES];
+	CHECK_EQ(integers(RT_DIV, -7, 2, &s, why), -3);
+	CHECK_EQ(integers(RT_MOD, -7, 2, &s, why), 1);
+	CHECK_EQ(integers(RT_MOD, 7, -2, &s, why), -1);
+	CHECK_EQ(integers(RT_DIV, INT64_MIN, -1, &s, why), INT64_MIN);
+	CHECK_EQ(integers(RT_MOD, INT64_MIN, -1, &s, why), 0);
+	CHECK_EQ(integers(RT_ADD, INT64_MAX, 1, &s, why), INT64_MIN);
+	CHECK_EQ(integers(RT_POW, -3, 3, &s, why), -27);
+	CHECK_EQ(integers(RT_POW, -1, -3, &s, why), -1);
+	CHECK_EQ(integers(RT_MAXIMUM, INT64_MAX, INT64_MAX - 1, &s, why), INT64_MAX);
+	CHECK_EQ(s, STATUS_OK);
+	integers(RT_DIV, 1, 0, &s, why);
+	CHECK_EQ(s, STATUS_DIAGNOSTICS);
+	CHECK_STR(why, "integer division by zero");
+	integers(RT_MOD, 1, 0, &s, why);
+	CHECK_EQ(s, STATUS_DIAGNOSTICS);
+	integers(RT_POW, 0, -1, &s, why);
+	CHECK_EQ(s, STATUS_DIAGNOSTICS);
+	/* u8 wraps on store; a mean in bf16 rounds once; NaN wins. */
+	uint8_t u[2] = {200, 100}, v[2];
+	int64_t n = 2;
+	struct rt_task t = {.kernel = RT_TASK_POINTWISE, .op = RT_ADD, .out = rt_view_dense(v, RT_U8, 1, &n)};
+	t.in[0] = t.in[1] = rt_view_dense(u, RT_U8, 1, &n);
+	ok(&t);
+	CHECK(v[0] == 144 && v[1] == 200);
+	float x[2] = {NAN, 1}, y[2] = {1, NAN}, z[2];
+	t = (struct rt_task){
+	    .kernel = RT_TASK_POINTWISE, .op = RT_MAXIMUM, .out = rt_view_dense(z, RT_F32, 1, &n)};
+	t.in[0] = rt_view_dense(x, RT_F32, 1, &n);
+	t.in[1] = rt_view_dense(y, RT_F32, 1, &n);
+	ok(&t);
+	CHECK(isnan(z[0]) && isnan(z[1]));
+}
+
+static void test_reduce(void)
+{
+	static const enum rt_dtype types[] = {RT_F64, RT_F32, RT_BF16, RT_F16, RT_I64, RT_I32};
+	for (int round = 0; round < 400; round++) {
+		int nd = 1 + (int)(next() % 4);
+		int64_t n[RT_MAX_DIMS], m[RT_MAX_DIMS], index[RT_MAX_DIMS] = {0};
+		random_extents(n, nd);
+		enum rt_dtype t = types[next() % 6];
+		enum rt_reduce_op op = (enum rt_reduce_op)(next() % RT_REDUCE_OP_COUNT);
+		unsigned axes = next() % (1u << nd);
+		int64_t removed = 1;
+		for (int d = 0; d < nd; d++) {
+			m[d] = axes >> d & 1 ? 1 : n[d];
+			removed *= axes >> d & 1 ? n[d] : 1;
+		}
+		if (removed == 0 || (op == RT_PROD && removed > 30))
+			continue;
+		struct rt_view in = random_view(t, nd, n, next() % 2), out = random_view(t, nd, m, false);
+		fill_random(&in, 2);
+		ok(&(struct rt_task){
+		    .kernel = RT_TASK_REDUCE, .reduce = op, .axes = axes, .out = out, .in = {in}});
+		if (rt_view_count(&out))
+			do {
+				double acc = 0;
+				int64_t inner[RT_MAX_DIMS];
+				struct rt_view sub = in;
+				bool first = true;
+				for (int d = 0; d < nd; d++)
+					sub.n[d] = axes >> d & 1 ? n[d] : 1;
+				memset(inner, 0, sizeof inner);
+				do {
+					int64_t full[RT_MAX_DIMS];
+					for (int d = 0; d < nd; d++)
+						full[d] = inner[d] + index[d];
+					double x = get(&in, full);
+					acc = first           ? x
+					      : op == RT_PROD ? acc * x
+					      : op == RT_MIN  ? fmin(acc, x)
+					      : op == RT_MAX  ? fmax(acc, x)
+					                      : acc + x;
+					first = false;
+				} while (step(&sub, inner));
+				if (op == RT_AVG)
+					acc = rt_dtype_is_float(t) ? acc / (double)removed
+					                           : trunc(acc / (double)removed);
+				uint64_t want = 0;
+				rt_store_f64(t, &want, acc);
+				if (get(&out, index) != rt_load_f64(t, &want))
+					CHECK(!"reduction");
+			} while (step(&out, index));
+		free_view(&in);
+		free_view(&out);
+	}
+	/* Over no elements. */
+	int64_t none[2] = {2, 0}, one[2] = {2, 1};
+	float r[2];
+	struct rt_task t = {.kernel = RT_TASK_REDUCE, .axes = 2, .out = rt_view_dense(r, RT_F32, 2, one)};
+	t.in[0] = rt_view_dense(NULL, RT_F32, 2, none);
+	t.reduce = RT_SUM;
+	ok(&t);
+	CHECK(r[0] == 0 && r[1] == 0);
+	t.reduce = RT_MAX;
+	ok(&t);
+	CHECK(r[0] == -INFINITY);
+	t.reduce = RT_AVG;
+	ok(&t);
+	CHECK(isnan(r[1]));
+}
+
+static void gemm_case(enum rt_dtype t, enum rt_dtype result)
+{
+	int batch = (int)(next() % 3), nd = batch + 2;
+	int64_t an[RT_MAX_DIMS], bn[RT_MAX_DIMS], cn[RT_MAX_DIMS], index[RT_MAX_DIMS] = {0};
+	int64_t m = next() % 10, n = next() % 10, k = next() % 12;
+	for (int d = 0; d < batch; d++)
+		an[d] = bn[d] = cn[d] = 1 + next() % 3;
+	an[batch] = cn[batch] = m;
+	an[batch + 1] = bn[batch] = k;
+	bn[batch + 1] = cn[batch + 1] = n;
+	bool dense = next() % 2;
+	struct rt_view a = random_view(t, nd, an, !dense && next() % 4 == 0),
+	               b = random_view(t, nd, bn, false);
+	struct rt_view c = random_view(result, nd, cn, false), bias = random_view(t, nd, cn, false), ma = a,
+	               mb = b, mbias = bias;
+	if (dense) {
+		ma = a = rt_view_dense(a.data, t, nd, an);
+		mb = b = rt_view_dense(b.data, t, nd, bn);
+		c = rt_view_dense(c.data, result, nd, cn);
+	}
+	fill_random(&a, 3);
+	fill_random(&b, 3);
+	fill_random(&bias, 3);
+	for (int d = 0; d < batch; d++) {
+		if (next() % 2)
+			b.stride[d] = 0;
+		if (next() % 4 == 0)
+			a.stride[d] = 0;
+	}
+	for (int d = 0; d <= batch; d++) /* as a vector of n */
+		bias.stride[d] = 0;
+	struct rt_task task = {.kernel = RT_TASK_GEMM, .out = c, .in = {a, b, bias}, .has_bias = next() % 2};
+	ok(&task);
+	if (rt_view_count(&c))
+		do {
+			double want = task.has_bias ? get(&bias, index) : 0;
+			for (int64_t l = 0; l < k; l++) {
+				int64_t ai[RT_MAX_DIMS], bi[RT_MAX_DIMS];
+				memcpy(ai, index, sizeof ai);
+				memcpy(bi, index, sizeof bi);
+				ai[batch + 1] = bi[batch] = l;
+				want += get(&a, ai) * get(&b, bi);
+			}
+			uint64_t raw = 0;
+			if (rt_dtype_is_float(result))
+				rt_store_f64(result, &raw, want);
+			else
+				rt_store_i64(result, &raw, (int64_t)want);
+			if (get(&c, index) != rt_load_f64(result, &raw))
+				CHECK(!"gemm");
+		} while (step(&c, index));
+	free_view(&ma);
+	free_view(&mb);
+	free_view(&mbias);
+	free_view(&c);
+}
+
+static void test_gemm(void)
+{
+	static const enum rt_dtype types[] = {RT_F64,    RT_F32,    RT_BF16, RT_F16,
+	                                      RT_F8E4M3, RT_F8E5M2, RT_I64,  RT_I32};
+	for (int round = 0; round < 100; round++)
+		for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+			gemm_case(types[i], types[i]);
+	for (int round = 0; round < 100; round++)
+		gemm_case(RT_BF16, RT_F32);
+}
+
+static void test_fill(void)
+{
+	int64_t n[2] = {3, 5};
+	struct rt_view v = random_view(RT_BF16, 2, n, true);
+	CHECK(isnan(get(&v, (int64_t[]){0, 0}))); /* fresh memory is poisoned */
+	ok(&(struct rt_task){.kernel = RT_TASK_FILL, .out = v, .scalar = {{.f = 1.5}}});
+	CHECK(get(&v, (int64_t[]){2, 4}) == 1.5);
+	ok(&(struct rt_task){
+	    .kernel = RT_TASK_IOTA, .out = v, .scalar = {{.f = 1, .i = 1}, {.f = 2, .i = 2}}, .axes = 1});
+	CHECK(get(&v, (int64_t[]){2, 0}) == 1 && get(&v, (int64_t[]){0, 4}) == 9);
+	free_view(&v);
+	CHECK_EQ(device->bytes_now, 0);
+	CHECK(device->bytes_peak > 0);
+	void *big = NULL;
+	CHECK_EQ(rt_device_alloc(device, 0, &big), STATUS_OK);
+	CHECK(big != NULL);
+	rt_device_free(device, big);
+}
+
+static int rank_main(struct rt_job *job, void *arg)
+{
+	(void)arg;
+	if (rt_device_open(job, "cpu", &device) != STATUS_OK)
+		return STATUS_ABSENT;
+	test_copy();
+	test_fill();
+	test_pointwise();
+	test_integers();
+	test_reduce();
+	test_gemm();
+	rt_device_close(device);
+	return 0;
+}
+
+int main(void)
+{
+	CHECK_EQ(launch(RT_BOOT_THREAD, 1, 0, rank_main, NULL), STATUS_OK);
+	return check_result();
+}

@@ -1,0 +1,137 @@
+/* LABELS: mpi
+ * The mpi bootstrap and both transports under mpirun: the program starts itself with 1, 2, 3, 4 and 8 ranks.
+ */
+#ifdef HIRC_HAVE_MPI
+#include "rt/queue.h"
+#include "test_rt_transport.h"
+#include <sys/wait.h>
+
+/* A recv that nobody sends: exit 4, and rank 0's statement is named. */
+static int stuck_main(struct rt_job *job, void *arg)
+{
+	struct rt_device *device;
+	struct rt_transport *transport;
+	struct rt_engine *e;
+	float x = 0;
+	if (rt_device_open(job, "cpu", &device) != STATUS_OK ||
+	    rt_transport_open(job, arg, &transport) != STATUS_OK ||
+	    rt_engine_new(job, device, transport, &e) != STATUS_OK)
+		return STATUS_INTERNAL;
+	struct rt_stream *s = rt_stream_new(e, "main");
+	struct rt_p2p p = {.peer = 1,
+	                   .dtype = RT_F32,
+	                   .count = 1,
+	                   .data = &x,
+	                   .at = {rt_label_add(job, "recv(b, peer=1)", "two_streams.hir:12"), -1}};
+	if (job->rank == 0)
+		rt_submit_wait(e, s, rt_submit_p2p(e, s, &p), (struct rt_origin){0, -1});
+	enum status status = rt_drain(e);
+	if (status == STATUS_OK)
+		status = rt_job_barrier(job, "the end");
+	rt_engine_free(e);
+	rt_transport_close(transport);
+	rt_device_close(device);
+	return status;
+}
+
+static int fails_main(struct rt_job *job, void *arg)
+{
+	(void)arg;
+	if (job->rank != 1)
+		return rt_job_barrier(job, "what never comes");
+	rt_job_error(job, "no luck");
+	return STATUS_DIAGNOSTICS;
+}
+
+/* A message of the wrong length is an error, not silence. */
+static int short_main(struct rt_job *job, void *arg)
+{
+	struct rt_transport *t;
+	float x[4] = {0};
+	struct rt_request *r;
+	if (rt_transport_open(job, arg, &t) != STATUS_OK)
+		return STATUS_INTERNAL;
+	struct rt_p2p p = {.send = job->rank == 0,
+	                   .peer = 1 - job->rank,
+	                   .dtype = RT_F32,
+	                   .count = job->rank == 0 ? 2 : 4,
+	                   .data = x};
+	if (rt_transport_start_p2p(t, &p, &r) == STATUS_OK)
+		finish(t, r);
+	enum status status = rt_job_status(job);
+	if (status == STATUS_OK)
+		status = rt_job_barrier(job, "the end");
+	rt_transport_close(t);
+	return status;
+}
+
+static int run(const char *self, const char *np, const char *what, struct captured *c)
+{
+	char command[1024];
+	snprintf(command, sizeof command, "mpirun --oversubscribe -np %s %s %s 2>&1", np, self, what);
+	FILE *f = popen(command, "r");
+	size_t n = f ? fread(c->text, 1, sizeof c->text - 1, f) : 0;
+	c->text[n] = 0;
+	int status = f ? pclose(f) : -1;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static int start_all(const char *self)
+{
+	static const char *const sizes[] = {"1", "2", "3", "4", "8"};
+	struct captured c;
+	setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 1);
+	setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 1);
+	setenv("OMPI_MCA_mpi_yield_when_idle", "1", 1);
+	setenv("ASAN_OPTIONS", "detect_leaks=0", 1); /* MPI's own, from modules that it has unloaded */
+	if (system("mpirun --version >/dev/null 2>&1") != 0) {
+		printf("skipped: no mpirun\n");
+		return 77;
+	}
+	for (int i = 0; i < 5; i++)
+		for (int shm = 0; shm < 2; shm++) {
+			if (shm && i != 0 && i != 3)
+				continue; /* test_rt_transport has them all */
+			int status = run(self, sizes[i], shm ? "shm" : "mpi", &c);
+			CHECK_EQ(status, 0);
+			if (status)
+				printf("%s", c.text);
+		}
+	static const char *const stuck[] = {"stuck-mpi", "stuck-shm"};
+	for (int i = 0; i < 2; i++) {
+		CHECK_EQ(run(self, "2", stuck[i], &c), STATUS_STUCK);
+		CHECK(has(c.text, "rank 0 message: waiting in  recv(b, peer=1)  (two_streams.hir:12)\n"));
+		CHECK(has(c.text, "rank 1: waiting for the end\n"));
+	}
+	CHECK_EQ(run(self, "3", "fails", &c), STATUS_DIAGNOSTICS);
+	CHECK(has(c.text, "hirc: rank 1: error: no luck\n"));
+	CHECK_EQ(run(self, "2", "short", &c), STATUS_DIAGNOSTICS);
+	CHECK(has(c.text, "recv of 16 bytes, but rank 0 has sent 8\n"));
+	CHECK_EQ(run(self, "2", "size", &c), STATUS_USAGE);
+	CHECK(has(c.text, "hirc: rank 0: error: 5 ranks are asked for, but the launcher has started 2\n"));
+	return check_result();
+}
+
+int main(int argc, char **argv)
+{
+	if (argc == 1)
+		return start_all(argv[0]);
+	const char *what = argv[1];
+	bool stuck = strncmp(what, "stuck-", 6) == 0;
+	int (*rank_main)(struct rt_job *, void *) = stuck                        ? stuck_main
+	                                            : strcmp(what, "fails") == 0 ? fails_main
+	                                            : strcmp(what, "short") == 0 ? short_main
+	                                                                         : transport_main;
+	const char *transport = stuck ? what + 6 : strcmp(what, "short") == 0 ? "mpi" : what;
+	return launch(RT_BOOT_AUTO, strcmp(what, "size") == 0 ? 5 : 0, stuck ? 600 : 30000, rank_main,
+	              (void *)transport);
+}
+#else
+#include <stdio.h>
+
+int main(void)
+{
+	printf("skipped: built without MPI\n");
+	return 77;
+}
+#endif

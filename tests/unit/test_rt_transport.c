@@ -1,0 +1,117 @@
+/* LABELS: tsan
+ * The shared-memory transport with ranks as threads and as processes. */
+#include "test_rt_transport.h"
+
+struct disagreement {
+	struct rt_collective other; /* what rank 1 has; rank 0 has an Allgather of 4 f32 a rank */
+	const char *message;
+};
+
+static int disagree(struct rt_job *job, void *arg)
+{
+	struct disagreement *d = arg;
+	struct rt_transport *t;
+	int both[2] = {0, 1}, team;
+	char in[64] = {0}, out[64];
+	if (rt_transport_open(job, "shm", &t) != STATUS_OK ||
+	    rt_transport_team(t, both, 2, &team) != STATUS_OK)
+		return STATUS_INTERNAL;
+	struct rt_collective c = {.kind = RT_ALLGATHER, .dtype = RT_F32, .count = 4};
+	c.at.label = rt_label_add(job, "c = allgather(X)", "a.hir:7");
+	if (job->rank == 1) {
+		c = d->other;
+		c.at.label = rt_label_add(job, "d = other(X)", "a.hir:9");
+	}
+	c.team = team;
+	c.in = in;
+	c.out = out;
+	enum status status = rt_transport_run(t, &c);
+	while (status == STATUS_OK) /* this rank may be done before the other sees it */
+		status = rt_job_status(job);
+	rt_transport_close(t);
+	return status;
+}
+
+static void test_disagreements(enum rt_boot_kind kind)
+{
+	struct disagreement cases[] = {
+	    {{.kind = RT_ALLGATHER, .dtype = RT_F32, .count = 3},
+	     "Allgather of 6 f32 in  d = other(X)  (a.hir:9)"},
+	    {{.kind = RT_ALLGATHER, .dtype = RT_I32, .count = 4}, "Allgather of 8 i32"},
+	    {{.kind = RT_ALLREDUCE, .dtype = RT_F32, .count = 8}, "Allreduce (sum) of 8 f32"},
+	    {{.kind = RT_BROADCAST, .dtype = RT_F32, .count = 8, .root = 1},
+	     "Broadcast from root 1 of 8 f32"},
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct captured c;
+		launch_captured(kind, 2, 5000, disagree, &cases[i], &c);
+		CHECK_EQ(c.status, STATUS_DIAGNOSTICS);
+		CHECK(has(c.text, "ranks disagree: rank "));
+		CHECK(has(c.text, "Allgather of 8 f32 in  c = allgather(X)  (a.hir:7)"));
+		CHECK(has(c.text, cases[i].message));
+	}
+}
+
+static int lonely_send(struct rt_job *job, void *arg)
+{
+	(void)arg;
+	struct rt_transport *t;
+	float x = 1;
+	struct rt_request *r;
+	bool done = false, moved;
+	if (rt_transport_open(job, "shm", &t) != STATUS_OK)
+		return STATUS_INTERNAL;
+	struct rt_p2p p = {.send = true, .peer = 1, .dtype = RT_F32, .count = 1, .data = &x};
+	if (job->rank == 0) {
+		rt_transport_start_p2p(t, &p, &r);
+		for (int i = 0; i < 1000 && !done; i++) {
+			t->ops->progress(t, &moved);
+			t->ops->test(t, r, &done);
+		}
+	}
+	rt_job_barrier(job, "the end");
+	rt_transport_close(t);
+	return done; /* a send is not done before its receive has started */
+}
+
+static int too_far(struct rt_job *job, void *arg)
+{
+	(void)arg;
+	struct rt_transport *t;
+	int ranks[2] = {0, 9}, team;
+	enum status status = rt_transport_open(job, "shm", &t);
+	if (status != STATUS_OK)
+		return status;
+	status = rt_transport_team(t, ranks, 2, &team);
+	rt_transport_close(t);
+	return status;
+}
+
+static int no_such(struct rt_job *job, void *arg)
+{
+	struct rt_transport *t;
+	return rt_transport_open(job, arg, &t);
+}
+
+int main(void)
+{
+	static const enum rt_boot_kind kinds[] = {RT_BOOT_THREAD, RT_BOOT_FORK};
+	static const int sizes[] = {1, 2, 3, 4, 8};
+	for (int k = 0; k <= TEST_FORK; k++) {
+		for (int i = 0; i < (TEST_FORK ? 5 : 4);
+		     i++) /* 8 threads take long under the thread sanitizer */
+			CHECK_EQ(launch(kinds[k], sizes[i], 30000, transport_main, "shm"), STATUS_OK);
+		test_disagreements(kinds[k]);
+		CHECK_EQ(launch(kinds[k], 2, 30000, lonely_send, NULL), STATUS_OK);
+		struct captured c;
+		launch_captured(kinds[k], 2, 30000, too_far, NULL, &c);
+		CHECK_EQ(c.status, STATUS_USAGE);
+		CHECK(has(c.text, "a team names device 9, but the job has 2 ranks"));
+		launch_captured(kinds[k], 2, 30000, no_such, "nccl", &c);
+		CHECK_EQ(c.status, STATUS_ABSENT);
+		CHECK(has(c.text, "this hirc has no transport 'nccl'\n"));
+		launch_captured(kinds[k], 2, 30000, no_such, "mpi", &c);
+		CHECK_EQ(c.status, STATUS_ABSENT);
+	}
+	return check_result();
+}

@@ -1,0 +1,300 @@
+/* test_rt_transport: collectives against what they must give, on any job; run by test_rt_transport.c
+ * (threads, processes) and test_rt_mpi.c. */
+#ifndef HIRC_TESTS_TEST_RT_TRANSPORT_H
+#define HIRC_TESTS_TEST_RT_TRANSPORT_H
+#include "rt/transport.h"
+#include "test_rt.h"
+
+/* Element i of what rank r contributes: small integers, exact in every type here. */
+static double element_of(int r, int64_t i)
+{
+	return (double)((r * 3 + i) % 5);
+}
+
+static char *filled(enum rt_dtype t, int rank, int64_t n)
+{
+	char *p = malloc((size_t)n * rt_dtype_size(t) + 1);
+	for (int64_t i = 0; i < n; i++)
+		rt_store_f64(t, p + (size_t)i * rt_dtype_size(t), element_of(rank, i));
+	return p;
+}
+
+static double load(enum rt_dtype t, const char *p, int64_t i)
+{
+	return rt_load_f64(t, p + (size_t)i * rt_dtype_size(t));
+}
+
+struct suite {
+	struct rt_transport *t;
+	int team;
+	const int *ranks;
+	int n, index;
+	int wrong;
+};
+
+#define WANT(s, got, want)                                                                                   \
+	do {                                                                                                 \
+		double got_ = (got), want_ = (want);                                                         \
+		if (got_ != want_ && (s)->wrong++ < 3)                                                       \
+			printf("%s:%d: rank %d: %s: got %g, want %g\n", __FILE__, __LINE__,                  \
+			       (s)->t->job->rank, #got, got_, want_);                                        \
+	} while (0)
+
+static void go(struct suite *s, const struct rt_collective *c)
+{
+	if (rt_transport_run(s->t, c) != STATUS_OK)
+		s->wrong++;
+}
+
+static double reduced(const struct suite *s, enum rt_reduce_op op, int64_t i)
+{
+	double acc = element_of(s->ranks[0], i);
+	for (int k = 1; k < s->n; k++) {
+		double x = element_of(s->ranks[k], i);
+		acc = op == RT_PROD  ? acc * x
+		      : op == RT_MIN ? (x < acc ? x : acc)
+		      : op == RT_MAX ? (x > acc ? x : acc)
+		                     : acc + x;
+	}
+	return op == RT_AVG ? acc / s->n : acc;
+}
+
+/* The value in type t, as rounding or truncation makes it. */
+static double in_type(enum rt_dtype t, double x)
+{
+	uint64_t raw = 0;
+	rt_store_f64(t, &raw, x);
+	return rt_load_f64(t, &raw);
+}
+
+static void allgather(struct suite *s, enum rt_dtype t, int64_t base, bool uneven, bool in_place,
+                      bool offsets)
+{
+	int64_t counts[8], at[8], total = 0;
+	size_t size = rt_dtype_size(t);
+	for (int k = 0; k < s->n; k++) {
+		counts[k] = uneven ? base * k / 2 : base;
+		total += counts[k];
+	}
+	for (int k = s->n - 1, next = 0; k >= 0; k--) { /* in reverse order in memory */
+		at[k] = next;
+		next += (int)counts[k];
+	}
+	char *mine = filled(t, s->ranks[s->index], counts[s->index]),
+	     *out = calloc(1, (size_t)total * size + 1);
+	struct rt_collective c = {.kind = RT_ALLGATHER,
+	                          .dtype = t,
+	                          .team = s->team,
+	                          .in = mine,
+	                          .out = out,
+	                          .count = base,
+	                          .counts = uneven || offsets ? counts : NULL,
+	                          .offsets = offsets ? at : NULL};
+	if (in_place) {
+		char *place = out + (size_t)rt_collective_block(&c, s->index).offset * size;
+		memcpy(place, mine, (size_t)counts[s->index] * size);
+		c.in = place;
+	}
+	go(s, &c);
+	for (int k = 0; k < s->n; k++)
+		for (int64_t i = 0; i < counts[k]; i++)
+			WANT(s, load(t, out, rt_collective_block(&c, k).offset + i),
+			     element_of(s->ranks[k], i));
+	free(mine);
+	free(out);
+}
+
+static void allreduce(struct suite *s, enum rt_dtype t, enum rt_reduce_op op, int64_t n, bool in_place)
+{
+	char *in = filled(t, s->ranks[s->index], n),
+	     *out = in_place ? in : calloc(1, (size_t)n * rt_dtype_size(t) + 1);
+	go(s, &(struct rt_collective){.kind = RT_ALLREDUCE,
+	                              .dtype = t,
+	                              .op = op,
+	                              .team = s->team,
+	                              .in = in,
+	                              .out = out,
+	                              .count = n});
+	for (int64_t i = 0; i < n; i++)
+		WANT(s, load(t, out, i), in_type(t, reduced(s, op, i)));
+	if (!in_place)
+		free(out);
+	free(in);
+}
+
+static void reduce_scatter(struct suite *s, enum rt_dtype t, enum rt_reduce_op op, int64_t base, bool uneven,
+                           bool in_place)
+{
+	int64_t counts[8], total = 0;
+	size_t size = rt_dtype_size(t);
+	for (int k = 0; k < s->n; k++) {
+		counts[k] = uneven ? base * (s->n - k) / 2 : base;
+		total += counts[k];
+	}
+	char *in = filled(t, s->ranks[s->index], total),
+	     *own = calloc(1, (size_t)counts[s->index] * size + 1);
+	struct rt_collective c = {.kind = RT_REDUCE_SCATTER,
+	                          .dtype = t,
+	                          .op = op,
+	                          .team = s->team,
+	                          .in = in,
+	                          .out = own,
+	                          .count = base,
+	                          .counts = uneven ? counts : NULL};
+	struct rt_block b = rt_collective_block(&c, s->index);
+	if (in_place)
+		c.out = in + (size_t)b.offset * size;
+	go(s, &c);
+	for (int64_t i = 0; i < b.count; i++)
+		WANT(s, load(t, c.out, i), in_type(t, reduced(s, op, b.offset + i)));
+	free(own);
+	free(in);
+}
+
+static void from_root(struct suite *s, enum rt_collective_kind kind, enum rt_dtype t, int root, int64_t n,
+                      bool in_place)
+{
+	char *in = filled(t, s->ranks[s->index], n),
+	     *out = in_place ? in : calloc(1, (size_t)n * rt_dtype_size(t) + 1);
+	go(s, &(struct rt_collective){
+	          .kind = kind, .dtype = t, .team = s->team, .root = root, .in = in, .out = out, .count = n});
+	if (kind == RT_BROADCAST || s->index != root || s->n == 1)
+		for (int64_t i = 0; i < n; i++)
+			WANT(s, load(t, out, i), element_of(s->ranks[root], i));
+	if (!in_place)
+		free(out);
+	free(in);
+}
+
+static void team_suite(struct suite *s)
+{
+	static const enum rt_dtype types[] = {RT_F32, RT_F64, RT_BF16, RT_F16, RT_I64, RT_I32, RT_U8};
+	static const int64_t sizes[] = {0, 1, 3, 1000, 5001};
+	for (size_t z = 0; z < sizeof sizes / sizeof *sizes; z++) {
+		enum rt_dtype t = types[z];
+		for (int v = 0; v < 8; v++)
+			allgather(s, t, sizes[z], v & 1, v & 2, v & 4);
+		for (int op = 0; op < RT_REDUCE_OP_COUNT; op++) {
+			allreduce(s, types[(z + (size_t)op) % 7], (enum rt_reduce_op)op, sizes[z], op & 1);
+			reduce_scatter(s, types[(z + (size_t)op + 3) % 7], (enum rt_reduce_op)op, sizes[z],
+			               op & 1, z & 1);
+		}
+		for (int root = 0; root < s->n; root++)
+			from_root(s, RT_BROADCAST, t, root, sizes[z], root & 1);
+		if (s->n <= 2)
+			for (int root = 0; root < s->n; root++)
+				from_root(s, RT_SEND_RECV, t, root, sizes[z], false);
+	}
+}
+
+/* Counters of one Allgather, Allreduce and Broadcast of known sizes. */
+static void count_suite(struct suite *s)
+{
+	struct rt_counter before[RT_COUNTERS];
+	memcpy(before, s->t->counter, sizeof before);
+	allgather(s, RT_F32, 100, false, false, false);
+	allreduce(s, RT_F32, RT_SUM, 103, false);
+	from_root(s, RT_BROADCAST, RT_F64, 0, 10, false);
+	const struct rt_counter *now = s->t->counter;
+	int64_t others = s->n - 1, own = 4 * (103 / s->n + (s->index < 103 % s->n));
+	WANT(s, now[RT_ALLGATHER].operations - before[RT_ALLGATHER].operations, 1);
+	WANT(s, now[RT_ALLGATHER].bytes_sent - before[RT_ALLGATHER].bytes_sent, 400 * others);
+	WANT(s, now[RT_ALLGATHER].bytes_received - before[RT_ALLGATHER].bytes_received, 400 * others);
+	WANT(s, now[RT_ALLREDUCE].bytes_sent - before[RT_ALLREDUCE].bytes_sent, 412 - own + own * others);
+	WANT(s, now[RT_BROADCAST].bytes_sent - before[RT_BROADCAST].bytes_sent,
+	     s->index == 0 ? 80 * others : 0);
+	WANT(s, now[RT_BROADCAST].bytes_received - before[RT_BROADCAST].bytes_received,
+	     s->index == 0 ? 0 : 80);
+}
+
+static int finish(struct rt_transport *t, struct rt_request *r)
+{
+	bool done = !r, moved;
+	while (!done && rt_job_status(t->job) == STATUS_OK)
+		if (t->ops->progress(t, &moved) != STATUS_OK || t->ops->test(t, r, &done) != STATUS_OK)
+			return 1;
+	return !done;
+}
+
+/* All send to the right before they receive; then two messages that start in the wrong order. */
+static int message_suite(struct rt_transport *t, int64_t n)
+{
+	struct rt_job *job = t->job;
+	int right = (job->rank + 1) % job->size, left = (job->rank + job->size - 1) % job->size, wrong = 0;
+	char *out[2], *in[2];
+	for (int k = 0; k < 2; k++) {
+		out[k] = filled(RT_F32, job->rank + k, n);
+		in[k] = calloc(1, (size_t)n * 4 + 1);
+	}
+	uint64_t first = (uint64_t)n * 2;
+	struct rt_request *sent[2], *received[2];
+	for (int k = 0; k < 2; k++)
+		wrong |= rt_transport_start_p2p(t,
+		                                &(struct rt_p2p){.send = true,
+		                                                 .peer = right,
+		                                                 .channel = 7,
+		                                                 .sequence = first + (uint64_t)k,
+		                                                 .dtype = RT_F32,
+		                                                 .count = n,
+		                                                 .data = out[k]},
+		                                &sent[k]);
+	for (int k = 1; k >= 0; k--)
+		wrong |= rt_transport_start_p2p(t,
+		                                &(struct rt_p2p){.peer = left,
+		                                                 .channel = 7,
+		                                                 .sequence = first + (uint64_t)k,
+		                                                 .dtype = RT_F32,
+		                                                 .count = n,
+		                                                 .data = in[k]},
+		                                &received[k]);
+	for (int k = 0; k < 2 && !wrong; k++)
+		wrong |= finish(t, received[k]) | finish(t, sent[k]);
+	for (int k = 0; k < 2; k++) {
+		for (int64_t i = 0; i < n; i++)
+			wrong |= load(RT_F32, in[k], i) != element_of(left + k, i);
+		free(in[k]);
+		free(out[k]);
+	}
+	return wrong;
+}
+
+/* Everything on every team of interest. arg: name of the transport. */
+static int transport_main(struct rt_job *job, void *arg)
+{
+	struct rt_transport *t;
+	if (rt_transport_open(job, arg, &t) != STATUS_OK)
+		return rt_job_status(job);
+	static const int teams[][9] = {{8, 0, 1, 2, 3, 4, 5, 6, 7},
+	                               {8, 0, 4, 1, 5, 2, 6, 3, 7},
+	                               {4, 3, 1, 0, 2},
+	                               {3, 2, 0, 1},
+	                               {2, 1, 0},
+	                               {2, 2, 3},
+	                               {1, 0}};
+	int wrong = 0;
+	for (size_t i = 0; i < sizeof teams / sizeof *teams; i++) {
+		struct suite s = {.t = t, .ranks = teams[i] + 1, .n = teams[i][0], .index = -1};
+		int top = 0;
+		for (int k = 0; k < s.n; k++) {
+			top = s.ranks[k] > top ? s.ranks[k] : top;
+			s.index = s.ranks[k] == job->rank ? k : s.index;
+		}
+		if (top >= job->size)
+			continue;
+		if (rt_transport_team(t, s.ranks, s.n, &s.team) != STATUS_OK)
+			return rt_job_status(job);
+		if (s.index < 0)
+			continue;
+		team_suite(&s);
+		count_suite(&s);
+		wrong += s.wrong;
+	}
+	static const int64_t sizes[] = {0, 1, 5000, 300000};
+	for (int i = 0; i < 4; i++)
+		wrong += message_suite(t, sizes[i]);
+	rt_job_barrier(job, "the end");
+	rt_transport_close(t);
+	return wrong ? STATUS_WRONG : STATUS_OK;
+}
+
+#endif
