@@ -31,8 +31,8 @@ static void print_stats(const struct module *m)
 	uint32_t live = 0;
 	for (op_id op = 1; op < m->op.n; op++)
 		live += m->op.at[op].parent != 0;
-	fprintf(stderr, "statements %u, values %u, types %u, expressions %u, bytes %zu\n", live, m->value.n - 1, m->type.n - 1,
-		m->expr.n - 1, module_bytes(m));
+	fprintf(stderr, "statements %u, values %u, types %u, expressions %u, bytes %zu\n", live,
+	        m->value.n - 1, m->type.n - 1, m->expr.n - 1, module_bytes(m));
 }
 
 static enum status dump_ast(struct compile_command *c, struct source *s)
@@ -142,7 +142,8 @@ static enum status write_output(struct compile_command *c)
 	bool ok = fwrite(c->text.at ? c->text.at : "", 1, c->text.n, out) == c->text.n;
 	ok = (out == stdout ? fflush(out) : fclose(out)) == 0 && ok;
 	if (!ok)
-		diag_error(c->d, DIAG_NOWHERE, "cannot write '%s': %s", c->output ? c->output : "<stdout>", strerror(errno));
+		diag_error(c->d, DIAG_NOWHERE, "cannot write '%s': %s", c->output ? c->output : "<stdout>",
+		           strerror(errno));
 	return ok ? STATUS_OK : STATUS_DIAGNOSTICS;
 }
 
@@ -194,23 +195,47 @@ int cmd_compile(int argc, char **argv)
 	struct compile_command c = {.argc = argc, .argv = argv};
 	compile_options_init(&c.compile);
 	const char *usual = getenv("HIRC_DUMP");
+	if (usual && !strcmp(usual, "host_ir")) /* as NVFUSER_DUMP has it */
+		usual = "nvfuser";
 	if (usual && (!strcmp(usual, "nvfuser") || !strcmp(usual, "hir") || !strcmp(usual, "ast")))
 		c.dump = usual;
 	const struct option options[] = {
-		{.name = "dump", .kind = OPTION_MAYBE, .to = &c.dump, .value = "nvfuser|hir|ast", .otherwise = "nvfuser", .help = "print the program"},
-		{.letter = 'o', .kind = OPTION_TEXT, .to = &c.output, .value = "FILE", .help = "print to a file (as --dump says; nvfuser without)"},
-		{.name = "split-input-file", .kind = OPTION_SWITCH, .to = &c.split, .help = "compile the programs between lines `# -----` one by one"},
-		{.name = "list-passes", .kind = OPTION_SWITCH, .to = &c.list, .help = "list the passes and their options"},
-		{.name = "stats", .kind = OPTION_SWITCH, .to = &c.stats, .help = "print the size of the program"},
-		{.name = "crash-reproducer", .kind = OPTION_TEXT, .to = &c.reproducer, .value = "FILE", .help = "keep command and input here should hirc fail"},
+	    {.name = "dump",
+	     .kind = OPTION_MAYBE,
+	     .to = &c.dump,
+	     .value = "nvfuser|hir|ast",
+	     .otherwise = "nvfuser",
+	     .help = "print the program"},
+	    {.letter = 'o',
+	     .kind = OPTION_TEXT,
+	     .to = &c.output,
+	     .value = "FILE",
+	     .help = "print to a file (as --dump says; nvfuser without)"},
+	    {.name = "split-input-file",
+	     .kind = OPTION_SWITCH,
+	     .to = &c.split,
+	     .help = "compile the programs between lines `# -----` one by one"},
+	    {.name = "list-passes",
+	     .kind = OPTION_SWITCH,
+	     .to = &c.list,
+	     .help = "list the passes and their options"},
+	    {.name = "stats", .kind = OPTION_SWITCH, .to = &c.stats, .help = "print the size of the program"},
+	    {.name = "crash-reproducer",
+	     .kind = OPTION_TEXT,
+	     .to = &c.reproducer,
+	     .value = "FILE",
+	     .help = "keep command and input here should hirc fail"},
 	};
 	struct command_line line = {
-		.command = argv[0],
-		.usage = "[OPTION…] FILE…",
-		.about = "Parses programs of either surface, runs passes and prints the result; `-` is standard input.\n"
-			 "Exit code: 0, 1 after messages about the input, 2 for a wrong command line, 70 for a bug in hirc.",
-		.table = {{.title = "Options", .at = options, .n = sizeof options / sizeof *options}, compile_options_table(&c.compile)},
-		.table_n = 2,
+	    .command = argv[0],
+	    .usage = "[OPTION…] FILE…",
+	    .about = "Parses programs of either surface, runs passes and prints the result; `-` is standard "
+	             "input.\n"
+	             "Exit code: 0, 1 after messages about the input, 2 for a wrong command line, 70 for a "
+	             "bug in hirc.",
+	    .table = {{.title = "Options", .at = options, .n = sizeof options / sizeof *options},
+	              compile_options_table(&c.compile)},
+	    .table_n = 2,
 	};
 	int status;
 	switch (options_parse(&line, argc, argv)) {

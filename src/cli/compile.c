@@ -37,17 +37,61 @@ void compile_options_init(struct compile_options *o)
 	o->verify_roundtrip = debug_build;
 	o->pipeline.nvfuser = true;
 	const struct option options[] = {
-		{.letter = 'D', .kind = OPTION_CALL, .to = o, .call = define, .value = "NAME=TEXT", .help = "give a param, const or scalar its value"},
-		{.name = "np", .kind = OPTION_INT, .to = &o->np, .value = "N", .max = IR_MAX_DEVICES, .help = "number of ranks; 0: as the file says"},
-		{.name = "passes", .kind = OPTION_TEXT, .to = &o->passes, .value = "A,B{OPT=N}", .help = "run these passes instead of the default ones"},
-		{.name = "stop-after", .kind = OPTION_TEXT, .to = &o->pipeline.stop_after, .value = "PASS", .help = "run no pass after this one; `parse`: none"},
-		{.name = "print-after", .kind = OPTION_TEXT, .to = &o->pipeline.print_after, .value = "PASS", .help = "print the program after a pass; `all`, `changed`"},
-		{.name = "dump-dir", .kind = OPTION_TEXT, .to = &o->pipeline.dump_dir, .value = "DIR", .help = "write the program after each pass to numbered files"},
-		{.name = "remarks", .kind = OPTION_SWITCH, .to = &o->pipeline.remarks, .help = "say what passes did and left alone, a line each"},
-		{.name = "timing", .kind = OPTION_MAYBE, .to = &o->pipeline.timing, .value = "text|json", .otherwise = "text", .help = "print how long each pass took"},
-		{.name = "verify-each", .kind = OPTION_SWITCH, .to = &o->pipeline.verify_each, .help = "verify the program after each pass"},
-		{.name = "verify-roundtrip", .kind = OPTION_SWITCH, .to = &o->verify_roundtrip, .help = "check after each pass that it prints and parses to itself"},
-		{.name = "diagnostic-format", .kind = OPTION_TEXT, .to = &o->diagnostics, .value = "text|json", .help = "how errors are printed"},
+	    {.letter = 'D',
+	     .kind = OPTION_CALL,
+	     .to = o,
+	     .call = define,
+	     .value = "NAME=TEXT",
+	     .help = "give a param, const or scalar its value"},
+	    {.name = "np",
+	     .kind = OPTION_INT,
+	     .to = &o->np,
+	     .value = "N",
+	     .max = IR_MAX_DEVICES,
+	     .help = "number of ranks; 0: as the file says"},
+	    {.name = "passes",
+	     .kind = OPTION_TEXT,
+	     .to = &o->passes,
+	     .value = "A,B{OPT=N}",
+	     .help = "run these passes instead of the default ones"},
+	    {.name = "stop-after",
+	     .kind = OPTION_TEXT,
+	     .to = &o->pipeline.stop_after,
+	     .value = "PASS",
+	     .help = "run no pass after this one; `parse`: none"},
+	    {.name = "print-after",
+	     .kind = OPTION_TEXT,
+	     .to = &o->pipeline.print_after,
+	     .value = "PASS",
+	     .help = "print the program after a pass; `all`, `changed`"},
+	    {.name = "dump-dir",
+	     .kind = OPTION_TEXT,
+	     .to = &o->pipeline.dump_dir,
+	     .value = "DIR",
+	     .help = "write the program after each pass to numbered files"},
+	    {.name = "remarks",
+	     .kind = OPTION_SWITCH,
+	     .to = &o->pipeline.remarks,
+	     .help = "say what passes did and left alone, a line each"},
+	    {.name = "timing",
+	     .kind = OPTION_MAYBE,
+	     .to = &o->pipeline.timing,
+	     .value = "text|json",
+	     .otherwise = "text",
+	     .help = "print how long each pass took"},
+	    {.name = "verify-each",
+	     .kind = OPTION_SWITCH,
+	     .to = &o->pipeline.verify_each,
+	     .help = "verify the program after each pass"},
+	    {.name = "verify-roundtrip",
+	     .kind = OPTION_SWITCH,
+	     .to = &o->verify_roundtrip,
+	     .help = "check after each pass that it prints and parses to itself"},
+	    {.name = "diagnostic-format",
+	     .kind = OPTION_TEXT,
+	     .to = &o->diagnostics,
+	     .value = "text|json",
+	     .help = "how errors are printed"},
 	};
 	static_assert(sizeof options / sizeof *options <= COMPILE_OPTIONS, "COMPILE_OPTIONS is too small");
 	memcpy(o->option, options, sizeof options);
@@ -83,7 +127,8 @@ void compile_warn_unused(struct diag *d, const struct compile_options *o)
 {
 	for (uint32_t i = 0; i < o->define.n; i++)
 		if (!o->define.at[i].used)
-			diag_warning(d, DIAG_NOWHERE, "-D %s: no program has this name", o->define.at[i].name);
+			diag_warning(d, DIAG_NOWHERE, "-D %s: no program has this name",
+			             o->define.at[i].name);
 }
 
 /* ---- print and parse again */
@@ -97,7 +142,8 @@ static void print_as(struct module *m, bool nvfuser, struct buf *out)
 	buf_puts(out, "");
 }
 
-static void report_difference(struct diag *d, const char *surface, const struct buf *want, const struct buf *got)
+static void report_difference(struct diag *d, const char *surface, const struct buf *want,
+                              const struct buf *got)
 {
 	const char *a = want->at, *b = got->at;
 	while (*a && *b) {
@@ -119,7 +165,8 @@ static bool check_roundtrip(struct diag *d, struct module *m, bool nvfuser, cons
 	struct buf text = {0};
 	struct sema_options options = {.np = o->np};
 	print_as(m, nvfuser, &text);
-	struct source *s = source_from_text(nvfuser ? "<printed nvFuser>" : "<printed concise>", text.at, (uint32_t)text.n);
+	struct source *s =
+	    source_from_text(nvfuser ? "<printed nvFuser>" : "<printed concise>", text.at, (uint32_t)text.n);
 	struct source *outer = diag_set_source(d, s);
 	unsigned errors = diag_error_count(d);
 	struct ast *a = ast_parse(d, s);
@@ -130,7 +177,11 @@ static bool check_roundtrip(struct diag *d, struct module *m, bool nvfuser, cons
 		print_as(m, k, &want);
 		print_as(again, k, &got);
 		if (strcmp(want.at, got.at)) {
-			report_difference(d, k == nvfuser ? surface[k] : nvfuser ? "nvFuser, then concise" : "concise, then nvFuser", &want, &got);
+			report_difference(d,
+			                  k == nvfuser ? surface[k]
+			                  : nvfuser    ? "nvFuser, then concise"
+			                               : "concise, then nvFuser",
+			                  &want, &got);
 			module_free(again);
 			again = NULL;
 		}
@@ -159,7 +210,8 @@ static bool after_pass(void *to, struct module *m, const char *pass)
 
 /* ---- programs */
 
-struct module *compile_source(struct diag *d, struct source *s, struct compile_options *o, bool passes, enum status *status)
+struct module *compile_source(struct diag *d, struct source *s, struct compile_options *o, bool passes,
+                              enum status *status)
 {
 	struct source *outer = diag_set_source(d, s);
 	unsigned errors = diag_error_count(d);

@@ -23,9 +23,9 @@ enum { COMPILE_OPTIONS = 16 };
 
 struct compile_options {
 	VEC(struct sema_define) define; /* -D */
-	int64_t np;			/* --np; 0: the file's default */
-	const char *passes;		/* --passes; NULL: the default pipeline */
-	const char *diagnostics;	/* text or json */
+	int64_t np;                     /* --np; 0: the file's default */
+	const char *passes;             /* --passes; NULL: the default pipeline */
+	const char *diagnostics;        /* text or json */
 	bool verify_roundtrip;
 	struct pipeline_options pipeline;
 	struct pipeline run; /* what `passes` says, by compile_options_finish */
@@ -46,7 +46,8 @@ struct diag *compile_diag(const struct compile_options *o);
 struct module *compile_file(struct diag *d, const char *path, struct compile_options *o, enum status *status);
 /* The same from text; takes the source over. passes: whether they run, or the program of the source
  * is wanted. */
-struct module *compile_source(struct diag *d, struct source *s, struct compile_options *o, bool passes, enum status *status);
+struct module *compile_source(struct diag *d, struct source *s, struct compile_options *o, bool passes,
+                              enum status *status);
 void compile_free(struct module *m);
 /* Warns of each -D whose name no program had. */
 void compile_warn_unused(struct diag *d, const struct compile_options *o);

@@ -10,26 +10,31 @@ static const struct command {
 	int (*run)(int argc, char **argv); /* NULL: not implemented yet */
 	const char *help;
 } commands[] = {
-	{"compile", "opt", cmd_compile, "parse, run passes, print the program"},
-	{"run", NULL, cmd_run, "execute on ranks"},
-	{"fmt", NULL, cmd_fmt, "format a program; keeps comments and consts"},
-	{"check", NULL, NULL, "prove the absence of races, deadlocks and leaks"},
-	{"sim", NULL, NULL, "predict times on a cluster"},
-	{"tune", NULL, NULL, "search chunk counts and pipeline kinds"},
-	{"bench", NULL, NULL, "sweep a collective or a program"},
-	{"import", NULL, NULL, "bring in graphs"},
-	{"reduce", NULL, NULL, "shrink a failing program"},
+    {"compile", "opt", cmd_compile, "parse, run passes, print the program"},
+    {"run", NULL, cmd_run, "execute on ranks"},
+    {"fmt", NULL, cmd_fmt, "format a program; keeps comments and consts"},
+    {"check", NULL, NULL, "prove the absence of races, deadlocks and leaks"},
+    {"sim", NULL, NULL, "predict times on a cluster"},
+    {"tune", NULL, NULL, "search chunk counts and pipeline kinds"},
+    {"bench", NULL, NULL, "sweep a collective or a program"},
+    {"import", NULL, NULL, "bring in graphs"},
+    {"reduce", NULL, NULL, "shrink a failing program"},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
 static void print_help(FILE *out)
 {
-	fputs("usage: hirc COMMAND [OPTION…] FILE…\n\nhirc compiles and runs distributed tensor programs at the host level.\n\nCommands:\n", out);
+	fputs("usage: hirc COMMAND [OPTION…] FILE…\n\nhirc compiles and runs distributed tensor programs at "
+	      "the host level.\n\nCommands:\n",
+	      out);
 	for (unsigned i = 0; i < COMMANDS; i++)
 		if (commands[i].run)
-			fprintf(out, "  %-8s %s%s%s%s\n", commands[i].name, commands[i].help, commands[i].alias ? " (also: " : "",
-				commands[i].alias ? commands[i].alias : "", commands[i].alias ? ")" : "");
-	fputs("\n  hirc COMMAND --help    options of a command\n  hirc --version         version and what this build can do\n", out);
+			fprintf(out, "  %-8s %s%s%s%s\n", commands[i].name, commands[i].help,
+			        commands[i].alias ? " (also: " : "",
+			        commands[i].alias ? commands[i].alias : "", commands[i].alias ? ")" : "");
+	fputs("\n  hirc COMMAND --help    options of a command\n  hirc --version         version and what "
+	      "this build can do\n",
+	      out);
 }
 
 static void print_version(void)

@@ -10,7 +10,8 @@ static const char HELP[] = "help";
 
 /* ---- messages */
 
-static void complain(const struct command_line *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void complain(const struct command_line *c, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 static void complain(const struct command_line *c, const char *format, ...)
 {
@@ -81,18 +82,20 @@ static void option_spelling(const struct option *o, struct buf *out)
 		buf_printf(out, "-%c", o->letter);
 }
 
-static bool store_number(const struct command_line *c, const struct option *o, const char *spelling, const char *text)
+static bool store_number(const struct command_line *c, const struct option *o, const char *spelling,
+                         const char *text)
 {
 	int64_t v;
 	bool ok = o->kind == OPTION_SIZE ? str_parse_size(text, &v) : parse_integer(text, &v);
 	if (!ok) {
 		complain(c, "%s: '%s' is not %s", spelling, text,
-			 o->kind == OPTION_SIZE ? "a size (like 4096, 8K, 32M, 8G)" : "a number");
+		         o->kind == OPTION_SIZE ? "a size (like 4096, 8K, 32M, 8G)" : "a number");
 		return false;
 	}
 	bool bounded = o->min || o->max;
 	if (bounded && (v < o->min || v > o->max)) {
-		complain(c, "%s: %lld is out of range (%lld to %lld)", spelling, (long long)v, (long long)o->min, (long long)o->max);
+		complain(c, "%s: %lld is out of range (%lld to %lld)", spelling, (long long)v,
+		         (long long)o->min, (long long)o->max);
 		return false;
 	}
 	*(int64_t *)o->to = v;
@@ -149,7 +152,8 @@ static const struct option *find_letter(const struct command_line *c, char lette
 	return NULL;
 }
 
-static const char *next_word(const struct command_line *c, const struct option *o, int argc, char **argv, int *i)
+static const char *next_word(const struct command_line *c, const struct option *o, int argc, char **argv,
+                             int *i)
 {
 	if (*i + 1 < argc)
 		return argv[++*i];
@@ -183,7 +187,9 @@ static bool read_long(const struct command_line *c, int argc, char **argv, int *
 		*(bool *)o->to = !off;
 		return true;
 	}
-	const char *text = equals ? equals + 1 : o->kind == OPTION_MAYBE ? o->otherwise : next_word(c, o, argc, argv, i);
+	const char *text = equals                    ? equals + 1
+	                   : o->kind == OPTION_MAYBE ? o->otherwise
+	                                             : next_word(c, o, argc, argv, i);
 	return text && store(c, o, text);
 }
 
@@ -199,7 +205,9 @@ static bool read_letters(const struct command_line *c, int argc, char **argv, in
 		*(bool *)o->to = true;
 		return true;
 	}
-	const char *text = word[2] ? word + 2 : o->kind == OPTION_MAYBE ? o->otherwise : next_word(c, o, argc, argv, i);
+	const char *text = word[2]                   ? word + 2
+	                   : o->kind == OPTION_MAYBE ? o->otherwise
+	                                             : next_word(c, o, argc, argv, i);
 	return text && store(c, o, text);
 }
 
@@ -218,7 +226,8 @@ static enum options_result read_words(struct command_line *c, int argc, char **a
 			ended = true;
 		} else if (!strcmp(word, "--help") || !strcmp(word, "-h")) {
 			return OPTIONS_DONE;
-		} else if (!(word[1] == '-' ? read_long(c, argc, argv, &i) : read_letters(c, argc, argv, &i))) {
+		} else if (!(word[1] == '-' ? read_long(c, argc, argv, &i)
+		                            : read_letters(c, argc, argv, &i))) {
 			return OPTIONS_WRONG;
 		}
 	}
@@ -318,7 +327,8 @@ enum options_result options_parse(struct command_line *c, int argc, char **argv)
 	if (r != OPTIONS_GO)
 		return r;
 	if (c->file.n < c->min_files) {
-		complain(c, "%s", c->min_files == 1 ? "no input file ('-' is standard input)" : "too few files");
+		complain(c, "%s",
+		         c->min_files == 1 ? "no input file ('-' is standard input)" : "too few files");
 		return OPTIONS_WRONG;
 	}
 	if (c->max_files && c->file.n > c->max_files) {

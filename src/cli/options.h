@@ -26,7 +26,7 @@ enum option_kind {
 
 struct option {
 	const char *name; /* without dashes; NULL: only a letter */
-	char letter;	  /* -o; 0: none */
+	char letter;      /* -o; 0: none */
 	enum option_kind kind;
 	void *to; /* by kind */
 	bool (*call)(void *to, const char *text);
@@ -51,8 +51,8 @@ struct command_line {
 	struct option_table table[OPTION_MAX_TABLES];
 	unsigned table_n;
 	unsigned min_files, max_files; /* positional arguments; max 0: any number */
-	VEC(const char *) file;	       /* the positional arguments; out */
-	char *environment;	       /* copy of HIRC_FLAGS that values point into; owned */
+	VEC(const char *) file;        /* the positional arguments; out */
+	char *environment;             /* copy of HIRC_FLAGS that values point into; owned */
 };
 
 enum options_result {

@@ -92,16 +92,27 @@ static bool fill_inputs(struct run *r, struct diag *d, struct ref_array *in)
 	return true;
 }
 
-static void make_wants(struct run *r)
+/* What the program itself never writes cannot be checked. */
+static void warn_unwritten(struct run *r, struct diag *d, unsigned k, int64_t known, int64_t count)
+{
+	char name[DATA_NAME_BYTES];
+	value_id v = r->m->output.at[k];
+	if (known < count)
+		diag_warning(d, r->m->value.at[v].at, "the program gives %lld of %lld elements of '%s' no value", (long long)(count - known),
+			     (long long)count, data_name(r->m, v, name));
+}
+
+static void make_wants(struct run *r, struct diag *d)
 {
 	r->want = mem_zalloc(sizeof *r->want * (r->reference_n + 1));
 	for (unsigned k = 0; k < r->reference_n; k++) {
 		const struct ref_array *a = &r->reference[k];
-		int64_t count = 1;
+		int64_t count = 1, known = 0;
 		for (int i = 0; i < a->nd; i++)
 			count *= a->n[i];
 		for (int64_t i = 0; i < count; i++)
-			a->state[i] = a->state[i] == REF_DEFINED;
+			known += a->state[i] = a->state[i] == REF_DEFINED;
+		warn_unwritten(r, d, k, known, count);
 		r->want[k] = (struct check_want){
 			.value = r->m->output.at[k],
 			.data = a->data,
@@ -129,7 +140,7 @@ enum status run_reference(struct run *r, struct diag *d, int64_t ranks)
 		status = ref_run(other, d, &o, r->reference);
 		diag_set_source(d, outer);
 		if (status == STATUS_OK)
-			make_wants(r);
+			make_wants(r, d);
 		else
 			r->reference_n = 0;
 	}

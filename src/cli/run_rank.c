@@ -42,8 +42,9 @@ static uint64_t hash_text(const char *text)
 	return h;
 }
 
-/* Collective. The worst status of all ranks. Messages that rank 0 has too are printed by rank 0 alone. */
-static enum status agree(struct rt_job *job, struct messages *x, enum status status)
+/* Collective. The worst status of all ranks. The first rank that has messages prints them, for all; the others
+ * with --all-ranks where theirs differ. */
+static enum status agree(struct rt_job *job, const struct run *r, struct messages *x, enum status status)
 {
 	struct opinion {
 		uint64_t text;
@@ -54,15 +55,20 @@ static enum status agree(struct rt_job *job, struct messages *x, enum status sta
 	mine = (struct opinion){.text = hash_text(x->text ? x->text : ""), .status = (int32_t)status, .has = x->n > 0};
 	enum status job_status = rt_job_allgather(job, "the messages of the compiler", &mine, sizeof mine, all);
 	if (job_status == STATUS_OK) {
-		int first = job->rank; /* the first rank that says this */
-		for (int k = job->size; k-- > 0;) {
-			if (all[k].has == mine.has && all[k].text == mine.text)
-				first = k;
+		bool first = true, news = true;
+		for (int k = 0; k < job->size; k++) {
 			if (all[k].status > (int32_t)job_status)
 				job_status = (enum status)all[k].status;
+			if (k < job->rank && all[k].has) {
+				first = false;
+				news &= all[k].text != mine.text;
+			}
 		}
-		if (first == job->rank && mine.has)
+		if (mine.has && news && (first || r->all_ranks))
 			fwrite(x->text, 1, x->n, stderr);
+		/* nobody leaves before all have said what they have to say */
+		enum status printed = rt_job_barrier(job, "printing messages");
+		job_status = job_status == STATUS_OK ? printed : job_status;
 	}
 	free(all);
 	return job_status;
@@ -74,15 +80,16 @@ static enum status compare_hashes(struct rt_job *job, const struct run *r)
 	struct run_hashes mine = r->hash, *all = mem_zalloc(sizeof *all * (size_t)job->size);
 	enum status status = rt_job_allgather(job, "the hash of the program", &mine, sizeof mine, all);
 	for (int k = 1; k < job->size && status == STATUS_OK; k++) {
-		const char *what = all[k].parameters != all[0].parameters ? "parameters"
-				   : all[k].program != all[0].program	  ? "program"
-				   : all[k].options != all[0].options	  ? "options"
+		const char *what = all[k].parameters != all[0].parameters ? "other parameters"
+				   : all[k].program != all[0].program	  ? "another program"
+				   : all[k].options != all[0].options	  ? "other options"
 									  : NULL;
 		if (!what)
 			continue;
 		if (job->rank == 0)
-			rt_job_error(job, "rank %d runs with another %s than rank 0", k, what);
+			rt_job_error(job, "rank %d runs with %s than rank 0", k, what);
 		status = STATUS_USAGE;
+		rt_job_barrier(job, "printing messages");
 	}
 	free(all);
 	return status;
@@ -101,7 +108,7 @@ static enum status prepare_here(struct rt_job *job, struct run *r)
 	if (status == STATUS_OK && r->check)
 		status = run_reference(r, x.d, job->size);
 	compile_warn_unused(x.d, &r->compile);
-	status = agree(job, &x, status);
+	status = agree(job, r, &x, status);
 	messages_close(&x);
 	if (status == STATUS_OK && job->size > r->needed && job->rank == 0)
 		fprintf(stderr, "note: %lld of %d ranks idle, the program needs %lld\n", (long long)(job->size - r->needed), job->size,
@@ -116,7 +123,7 @@ static enum status make_plan(struct rt_job *job, const struct run *r, struct pla
 	pthread_mutex_lock(&planning);
 	*out = plan_build(r->m, x.d, job->rank, job->size, r->streams);
 	pthread_mutex_unlock(&planning);
-	enum status status = agree(job, &x, *out ? STATUS_OK : STATUS_DIAGNOSTICS);
+	enum status status = agree(job, r, &x, *out ? STATUS_OK : STATUS_DIAGNOSTICS);
 	messages_close(&x);
 	return status;
 }
@@ -152,7 +159,7 @@ static enum status fill_inputs(struct rt_job *job, const struct run *r, const st
 	for (uint32_t k = 0; k < r->m->input.n; k++) {
 		value_id v = r->m->input.at[k].value;
 		struct data_map map;
-		if (p->input_buffer[k] == UINT32_MAX || (again && !(r->m->value.at[v].flags & VALUE_INOUT)))
+		if (p->input_buffer[k] == UINT32_MAX || (again && !p->buffer.at[p->input_buffer[k]].written))
 			continue;
 		bool ok = data_map_make(r->m, r->m->value.at[v].type, job->rank, &map) &&
 			  data_fill(&r->source[k], (enum rt_dtype)value_type(r->m, v)->dtype, &map,

@@ -174,6 +174,16 @@ static bool fail(struct exec *e, const struct plan_instruction *i, enum status s
 	return false;
 }
 
+static bool fail_check(struct exec *e, const struct plan_instruction *i)
+{
+	const char *text = e->p->text.at[i->b];
+	if (!i->op || e->reg[i->c] == PLAN_UNDEFINED)
+		return fail(e, i, STATUS_DIAGNOSTICS, text);
+	rt_job_error_at(e->job, origin_of(e, i), "%s: it is %lld", text, (long long)e->reg[i->c]);
+	e->status = rt_job_fail(e->job, STATUS_DIAGNOSTICS);
+	return false;
+}
+
 /* ---- tasks */
 
 /* The window, or false when it is undefined or leaves its buffer. */
@@ -360,7 +370,7 @@ enum status exec_run(struct exec *e)
 			break;
 		case PLAN_CHECK:
 			if (r[i->a] == 0 || r[i->a] == PLAN_UNDEFINED)
-				ok = fail(e, i, STATUS_DIAGNOSTICS, p->text.at[i->b]);
+				ok = fail_check(e, i);
 			break;
 		case PLAN_FOR:
 			r[i->a] = r[i->b];

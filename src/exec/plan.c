@@ -30,25 +30,31 @@ uint32_t emit(struct planner *b, struct plan_instruction i)
 
 uint32_t emit_text(struct planner *b, const char *text)
 {
-	for (uint32_t i = 0; i < b->p->text.n; i++)
+	enum { RECENT = 64 }; /* texts that are looked at for an equal one */
+	for (uint32_t i = b->p->text.n > RECENT ? b->p->text.n - RECENT : 0; i < b->p->text.n; i++)
 		if (!strcmp(b->p->text.at[i], text))
 			return i;
 	vec_push(&b->p->text, arena_strndup(b->p->arena, text, strlen(text)));
 	return b->p->text.n - 1;
 }
 
-void emit_check(struct planner *b, sx_id condition, const char *text)
+void emit_check(struct planner *b, sx_id condition, const char *text, sx_id value)
 {
 	int64_t k;
 	if (sx_is_const(b, condition, &k)) {
 		if (k != 0 && k != PLAN_UNDEFINED)
 			return;
 		if (b->depth == 0) { /* it surely runs */
-			planner_error(b, "%s", text);
+			if (value && sx_is_const(b, value, &k) && k != PLAN_UNDEFINED)
+				planner_error(b, "%s: it is %lld", text, (long long)k);
+			else
+				planner_error(b, "%s", text);
 			return;
 		}
 	}
 	struct plan_instruction i = {.code = PLAN_CHECK, .a = sx_reg(b, condition), .b = emit_text(b, text)};
+	i.op = value != 0;
+	i.c = value ? sx_reg(b, value) : 0;
 	emit(b, i);
 }
 
@@ -187,7 +193,7 @@ static void lower_stream(struct planner *b, op_id op, enum plan_code code)
 		if (!sx_lower(b, op_scalar_expr(b->m, op, 0), &index))
 			return;
 		if (b->p->streams == 0)
-			emit_check(b, sx_op(b, EXPR_GE, index, sx_const(b, 0)), "the index of a stream is negative");
+			emit_check(b, sx_op(b, EXPR_GE, index, sx_const(b, 0)), "the index of a stream is negative", index);
 		else
 			index = sx_op(b, EXPR_MOD, index, sx_const(b, b->p->streams));
 	}

@@ -33,7 +33,7 @@ typedef uint32_t plan_reg;
 /* code, text, meaning */
 #define PLAN_CODES(X)                                                                                        \
 	X(LET, "let", "r[a] = r[b] op r[c]; op LOOKUP: r[a] = table c at r[b]")                             \
-	X(CHECK, "check", "r[a] must not be 0; text b says what is wrong otherwise")                        \
+	X(CHECK, "check", "r[a] must not be 0; text b says what is wrong else (op 1: and r[c] is it)")                 \
 	X(FOR, "for", "r[a] from r[b] to r[c]; go to `to` if there is no iteration")                        \
 	X(NEXT, "next", "r[a] += 1; go to `to` while r[a] < r[c]")                                           \
 	X(IF, "if", "go to `to` if r[a] is 0")                                                               \
@@ -73,6 +73,7 @@ struct plan_instruction {
 struct plan_buffer {
 	value_id value;	   /* that it stores */
 	uint8_t dtype;	   /* enum rt_dtype */
+	bool written;	   /* something in the plan writes it */
 	int64_t elements;  /* of a slot: the local allocation domain with full blocks */
 	int64_t slots;	   /* copies: iterations on different streams have their own */
 	int64_t slot_bytes; /* a slot's size, rounded up to 64 */

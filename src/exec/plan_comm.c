@@ -91,7 +91,7 @@ static unsigned axes_in_memory(const struct planner *b, const struct view *v, co
 	unsigned k = 0;
 	for (unsigned i = 0; i < v->rank; i++) {
 		int64_t one;
-		if (sx_is_const(b, n[i], &one) && one == 1)
+		if ((sx_is_const(b, n[i], &one) && one == 1) || v->axis[i].room == 1)
 			continue;
 		unsigned at = k++;
 		while (at > 0 && v->axis[axis[at - 1]].stride < v->axis[i].stride)
@@ -101,42 +101,63 @@ static unsigned axes_in_memory(const struct planner *b, const struct view *v, co
 	return k;
 }
 
-/* The block of a view as one run: count elements in *out. Reports what is not contiguous. */
-static bool run_of(struct planner *b, const struct view *v, struct plan_view *out, sx_id *count)
+/* How many elements of each axis are moved: those that the view has or, where blocks are clipped, the full
+ * block with the padding behind it, which nobody looks at. The axis along which blocks are put together is
+ * never padded. */
+static void extents(struct planner *b, const struct view *v, int gathered, bool padded, sx_id *n)
+{
+	for (unsigned i = 0; i < v->rank; i++) {
+		const struct view_axis *a = &v->axis[i];
+		n[i] = padded && (int)i != gathered && a->full && !a->own ? sx_const(b, a->room) : a->len;
+	}
+}
+
+static sx_id product(struct planner *b, const struct view *v, const sx_id *n, int without)
+{
+	sx_id p = sx_const(b, 1);
+	for (unsigned i = 0; i < v->rank; i++)
+		p = (int)i == without ? p : sx_mul(b, p, n[i]);
+	return p;
+}
+
+/* The condition that a box of a view is one run of memory. */
+static sx_id is_run(struct planner *b, const struct view *v, const sx_id *n)
 {
 	uint8_t axis[IR_MAX_LOGICAL];
-	sx_id n[IR_MAX_LOGICAL], at[IR_MAX_LOGICAL], dense = sx_const(b, 1), total = sx_const(b, 1);
-	const char *text = arena_printf(b->p->arena, "the block of '%s' is not contiguous in memory, which a communication needs",
-					value_text(b, v->value));
-	for (unsigned i = 0; i < v->rank; i++)
-		n[i] = v->axis[i].len, at[i] = v->axis[i].off, total = sx_mul(b, total, v->axis[i].len);
-	sx_id empty = sx_op(b, EXPR_EQ, total, sx_const(b, 0));
+	sx_id dense = sx_const(b, 1), all = sx_const(b, 1);
 	for (unsigned k = axes_in_memory(b, v, n, axis); k-- > 0;) {
-		sx_id fits = sx_op(b, EXPR_OR, empty, sx_op(b, EXPR_EQ, dense, sx_const(b, v->axis[axis[k]].stride)));
-		int64_t ok;
-		if (sx_is_const(b, fits, &ok) && !ok) {
-			planner_error(b, "%s", text);
-			return false;
-		}
-		emit_check(b, sx_op(b, EXPR_OR, fits, sx_op(b, EXPR_LE, n[axis[k]], sx_const(b, 1))), text);
+		sx_id fits = sx_op(b, EXPR_EQ, dense, sx_const(b, v->axis[axis[k]].stride));
+		all = sx_op(b, EXPR_AND, all, sx_op(b, EXPR_OR, fits, sx_op(b, EXPR_LE, n[axis[k]], sx_const(b, 1))));
 		dense = sx_mul(b, dense, n[axis[k]]);
 	}
-	*count = total;
+	return sx_op(b, EXPR_OR, all, sx_op(b, EXPR_EQ, product(b, v, n, -1), sx_const(b, 0)));
+}
+
+static bool holds(const struct planner *b, sx_id condition)
+{
+	int64_t k;
+	return sx_is_const(b, condition, &k) && k != 0 && k != PLAN_UNDEFINED;
+}
+
+/* The run of memory that a view is; n from extents(). Checked at run time where it is not sure. */
+static bool run_of(struct planner *b, const struct view *v, const sx_id *n, struct plan_view *out)
+{
+	sx_id at[IR_MAX_LOGICAL], condition = is_run(b, v, n);
+	const char *text = arena_printf(b->p->arena, "the block of '%s' is not contiguous in memory, which a communication needs",
+					value_text(b, v->value));
+	int64_t never;
+	if (sx_is_const(b, condition, &never) && never == 0) {
+		planner_error(b, "%s", text);
+		return false;
+	}
+	emit_check(b, condition, text, 0);
+	for (unsigned i = 0; i < v->rank; i++)
+		at[i] = v->axis[i].off;
 	*out = (struct plan_view){.buffer = v->buffer, .nd = 1, .stride = {1}};
 	out->slot = sx_reg(b, v->slot);
 	out->offset = sx_reg(b, view_offset(b, v, at));
-	out->n[0] = sx_reg(b, total);
+	out->n[0] = sx_reg(b, product(b, v, n, -1));
 	return true;
-}
-
-/* Elements of one step along an axis: the product of the others' lengths. */
-static sx_id others(struct planner *b, const struct view *v, unsigned axis)
-{
-	sx_id n = sx_const(b, 1);
-	for (unsigned i = 0; i < v->rank; i++)
-		if (i != axis)
-			n = sx_mul(b, n, v->axis[i].len);
-	return n;
 }
 
 /* ---- collectives */
@@ -148,8 +169,53 @@ struct comm {
 	const struct plan_team *team;
 	uint32_t own;
 	struct plan_collective c;
+	int gathered; /* the axis along which blocks are put together; -1: none */
+	sx_id in_n[IR_MAX_LOGICAL], out_n[IR_MAX_LOGICAL]; /* elements moved of each axis */
 	sx_id in_count, out_count;
 };
+
+static bool same_shape(const struct view *x, const struct view *y)
+{
+	if (x->rank != y->rank)
+		return false;
+	for (unsigned i = 0; i < x->rank; i++)
+		if (x->axis[i].extent != y->axis[i].extent)
+			return false;
+	return true;
+}
+
+/* Whether what is moved of the other axes is the same on both sides. */
+static bool same_extents(struct comm *s)
+{
+	for (unsigned i = 0; s->in && s->out && i < s->in->rank; i++)
+		if ((int)i != s->gathered && s->in_n[i] != s->out_n[i])
+			return false;
+	return true;
+}
+
+/* Decides what is moved: just the elements, or with the padding of clipped blocks where that makes runs. */
+static bool choose_runs(struct comm *s, bool same_axes)
+{
+	struct planner *b = s->b;
+	for (int padded = 0; padded < 3; padded++) { /* the last: as at first, checked at run time */
+		bool ok = true;
+		if (s->in)
+			extents(b, s->in, s->gathered, padded == 1, s->in_n);
+		if (s->out)
+			extents(b, s->out, s->gathered, padded == 1, s->out_n);
+		if (s->in)
+			ok = holds(b, is_run(b, s->in, s->in_n));
+		if (s->out)
+			ok = ok && holds(b, is_run(b, s->out, s->out_n));
+		if (ok && (padded != 1 || !same_axes || same_extents(s)))
+			break;
+	}
+	if ((s->in && !run_of(b, s->in, s->in_n, &s->c.in)) || (s->out && !run_of(b, s->out, s->out_n, &s->c.out)))
+		return false;
+	s->in_count = s->in ? product(b, s->in, s->in_n, -1) : sx_const(b, 0);
+	s->out_count = s->out ? product(b, s->out, s->out_n, -1) : sx_const(b, 0);
+	return true;
+}
 
 /* Memory order of both buffers must agree, with `gathered` outermost where it is longer than 1. */
 static bool same_order(struct comm *s, const struct view *large, const struct view *small, int gathered)
@@ -159,9 +225,11 @@ static bool same_order(struct comm *s, const struct view *large, const struct vi
 	sx_id n[IR_MAX_LOGICAL], k[IR_MAX_LOGICAL];
 	for (unsigned i = 0; i < large->rank; i++) {
 		int64_t one;
-		n[i] = large->axis[i].len, k[i] = small->axis[i].len;
-		if ((int)i != gathered && sx_is_const(b, k[i], &one) && one == 1)
-			n[i] = k[i];
+		if (sx_is_const(b, small->axis[i].len, &one) && one == 0 && (int)i != gathered)
+			return true; /* nothing is here */
+		bool single = (sx_is_const(b, small->axis[i].len, &one) && one == 1) || small->axis[i].room == 1 || large->axis[i].room == 1;
+		k[i] = single ? sx_const(b, 1) : small->axis[i].len;
+		n[i] = single && (int)i != gathered ? k[i] : large->axis[i].len;
 	}
 	unsigned np = axes_in_memory(b, large, n, p);
 	if (gathered >= 0 && np && memchr(p, gathered, np)) {
@@ -212,16 +280,6 @@ static bool block_axis(struct comm *s, const struct view *large, const struct vi
 	return true;
 }
 
-static bool same_shape(const struct view *x, const struct view *y)
-{
-	if (x->rank != y->rank)
-		return false;
-	for (unsigned i = 0; i < x->rank; i++)
-		if (x->axis[i].extent != y->axis[i].extent)
-			return false;
-	return true;
-}
-
 /* Shapes differ (a select took the mesh axis away): blocks of one size, one after the other. */
 static bool plan_equal_blocks(struct comm *s)
 {
@@ -230,7 +288,7 @@ static bool plan_equal_blocks(struct comm *s)
 	sx_id small = gather ? s->in_count : s->out_count, large = gather ? s->out_count : s->in_count;
 	const char *text = arena_printf(b->p->arena, "'%s' and '%s' do not differ in size by the %u members of the team",
 					value_text(b, s->in->value), value_text(b, s->out->value), s->team->n);
-	emit_check(b, sx_op(b, EXPR_EQ, large, sx_scale(b, small, s->team->n)), text);
+	emit_check(b, sx_op(b, EXPR_EQ, large, sx_scale(b, small, s->team->n)), text, 0);
 	s->c.count = sx_reg(b, small);
 	return true;
 }
@@ -241,10 +299,10 @@ static bool plan_blocks(struct comm *s)
 	struct planner *b = s->b;
 	bool gather = s->c.kind == RT_ALLGATHER;
 	const struct view *large = gather ? s->out : s->in, *small = gather ? s->in : s->out;
-	int axis;
+	int axis = s->gathered;
 	if (!same_shape(large, small))
 		return plan_equal_blocks(s);
-	if (!block_axis(s, large, small, &axis) || !same_order(s, large, small, axis))
+	if (!same_order(s, large, small, axis))
 		return false;
 	plan_reg *counts = arena_new_array(b->p->arena, plan_reg, s->team->n);
 	plan_reg *offsets = arena_new_array(b->p->arena, plan_reg, s->team->n);
@@ -252,7 +310,7 @@ static bool plan_blocks(struct comm *s)
 		sx_id off = sx_const(b, 0), count = gather ? s->in_count : s->out_count, len;
 		if (axis >= 0) {
 			view_interval(b, small, (unsigned)axis, s->team->rank[k], &off, &len);
-			sx_id each = others(b, large, (unsigned)axis);
+			sx_id each = product(b, large, gather ? s->out_n : s->in_n, axis);
 			count = sx_mul(b, len, each);
 			sx_id from = sx_sub(b, off, large->axis[axis].off);
 			/* an empty block stands anywhere; keep it inside */
@@ -293,12 +351,12 @@ static bool plan_whole(struct comm *s)
 		}
 		if (s->c.kind == RT_ALLREDUCE && !same_order(s, s->out, s->in, -1))
 			return false;
-		emit_check(b, same, lengths_differ(s));
+		emit_check(b, same, lengths_differ(s), 0);
 	}
 	if (rooted) {
 		sx_id inside = sx_op(b, EXPR_AND, sx_op(b, EXPR_GE, root, sx_const(b, 0)),
 				     sx_op(b, EXPR_LT, root, sx_const(b, s->team->n)));
-		emit_check(b, inside, "the root is not in the team");
+		emit_check(b, inside, "the root is not in the team", root);
 		s->c.root = sx_reg(b, root);
 	}
 	s->c.count = sx_reg(b, count);
@@ -351,6 +409,7 @@ static void plan_permute_comm(struct comm *s)
 	for (unsigned k = 0; k < 2; k++) {
 		struct plan_message m = {.send = k == 0, .dtype = s->c.dtype, .channel = s->c.team + 1, .data = k ? out : in};
 		m.peer = sx_reg(b, sx_lookup(b, t, peer[k]));
+		b->p->buffer.at[m.data.buffer].written |= k;
 		vec_push(&b->p->message, m);
 		emit(b, (struct plan_instruction){.code = PLAN_MESSAGE, .a = b->p->message.n - 1, .b = PLAN_NO_QUEUE});
 	}
@@ -411,8 +470,13 @@ void plan_collective(struct planner *b, op_id op)
 			      value_text(b, s.in ? out->value : in->value));
 		return;
 	}
-	if ((s.in && (!view_usable(b, s.in) || !run_of(b, s.in, &s.c.in, &s.in_count))) ||
-	    (s.out && (!view_usable(b, s.out) || !run_of(b, s.out, &s.c.out, &s.out_count))))
+	if ((s.in && !view_usable(b, s.in)) || (s.out && !view_usable(b, s.out)))
+		return;
+	bool blocks = kind == OP_ALLGATHER || kind == OP_REDUCE_SCATTER, same = s.in && s.out && same_shape(s.in, s.out);
+	s.gathered = -1;
+	if (blocks && same && !block_axis(&s, kind == OP_ALLGATHER ? s.out : s.in, kind == OP_ALLGATHER ? s.in : s.out, &s.gathered))
+		return;
+	if (!choose_runs(&s, same))
 		return;
 	if (kind == OP_COLLECTIVE_PERMUTE) {
 		plan_permute_comm(&s);
@@ -421,8 +485,10 @@ void plan_collective(struct planner *b, op_id op)
 	s.c.has_in = s.in != NULL, s.c.has_out = s.out != NULL;
 	if (op_traits(b->m, op) & TRAIT_REDUCES)
 		s.c.reduce = (uint8_t)reduce_of(b, op, s.in);
-	if (kind == OP_ALLGATHER || kind == OP_REDUCE_SCATTER ? !plan_blocks(&s) : !plan_whole(&s))
+	if (blocks ? !plan_blocks(&s) : !plan_whole(&s))
 		return;
+	if (s.out)
+		b->p->buffer.at[s.out->buffer].written = true;
 	vec_push(&b->p->collective, s.c);
 	emit_async(b, op, (struct plan_instruction){.code = PLAN_COLLECTIVE, .a = b->p->collective.n - 1});
 }
@@ -434,15 +500,24 @@ void plan_p2p(struct planner *b, op_id op)
 	bool send = b->m->op.at[op].kind == OP_SEND;
 	struct view *v = send ? view_of(b, op_read(b->m, op, 0)) : view_of_result(b, op, 0);
 	struct plan_message m = {.send = send};
-	sx_id peer, count;
-	if (!v || v->absent || !view_usable(b, v) || !run_of(b, v, &m.data, &count))
+	sx_id peer, n[IR_MAX_LOGICAL];
+	if (!v || v->absent || !view_usable(b, v))
+		return;
+	extents(b, v, -1, false, n);
+	if (!holds(b, is_run(b, v, n))) {
+		extents(b, v, -1, true, n);
+		if (!holds(b, is_run(b, v, n)))
+			extents(b, v, -1, false, n);
+	}
+	if (!run_of(b, v, n, &m.data))
 		return;
 	if (!sx_lower(b, op_scalar_expr(b->m, op, 0), &peer))
 		return;
 	emit_check(b, sx_op(b, EXPR_AND, sx_op(b, EXPR_GE, peer, sx_const(b, 0)), sx_op(b, EXPR_LT, peer, sx_const(b, b->p->ranks))),
-		   "the peer is no rank of this job");
+		   "the peer is no rank of this job", peer);
 	m.peer = sx_reg(b, peer);
 	m.dtype = (uint8_t)view_dtype(b, v);
+	b->p->buffer.at[v->buffer].written |= !send;
 	vec_push(&b->p->message, m);
 	b->message[op] = b->p->message.n;
 	if (!b->posted[op])

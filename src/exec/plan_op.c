@@ -21,6 +21,7 @@ void task_start(struct plan_task *t, enum rt_kernel kernel)
 
 void task_emit(struct planner *b, struct plan_task *t)
 {
+	b->p->buffer.at[t->out.buffer].written = true;
 	vec_push(&b->p->task, *t);
 	emit(b, (struct plan_instruction){.code = PLAN_TASK, .a = b->p->task.n - 1});
 }
@@ -44,7 +45,7 @@ void require_inside(struct planner *b, const struct view *v, unsigned axis, sx_i
 	buf_puts(&text, ", ");
 	sx_text(b, sx_add(b, off, len), &text);
 	buf_putc(&text, ')');
-	emit_check(b, inside, text.at);
+	emit_check(b, inside, text.at, 0);
 	buf_free(&text);
 }
 
@@ -487,6 +488,7 @@ void plan_local(struct planner *b, op_id op)
 		if (!view_usable(b, in[k].view))
 			return;
 	}
+	bool failed = b->failed;
 	if (pointwise[kind] || kind == OP_CAST || kind == OP_SET || kind == OP_BROADCAST || kind == OP_FULL)
 		plan_pointwise(b, op, r, in, n);
 	else if (traits & TRAIT_REDUCTION)
@@ -503,4 +505,6 @@ void plan_local(struct planner *b, op_id op)
 		plan_pieces(b, op, r);
 	else if (!plan_norm(b, op, r))
 		planner_error(b, "'%s' has no CPU kernel", op_info[kind].hir);
+	if (kind == OP_SET && b->failed && !failed)
+		diag_note(b->d, DIAG_NOWHERE, "the pass lower-collectives makes a Communication of a set that changes the layout");
 }

@@ -202,6 +202,10 @@ static void put_instruction(struct printer *x, const struct plan_instruction *i)
 		buf_putc(x->out, ' ');
 		put_reg(x, i->a);
 		buf_printf(x->out, ": %s", p->text.at[i->b]);
+		if (i->op) {
+			buf_puts(x->out, ": ");
+			put_reg(x, i->c);
+		}
 		break;
 	case PLAN_FOR:
 		buf_printf(x->out, " r%u = ", i->a);

@@ -185,6 +185,8 @@ sx_id sx_op(struct planner *b, enum expr_kind kind, sx_id x, sx_id y)
 			return x;
 		if (cy && p->kind == EXPR_ADD && b->sx.at[p->b].kind == EXPR_CONST)
 			return sx_op(b, kind, p->a, sx_const(b, plan_apply(EXPR_ADD, b->sx.at[p->b].k, ky)));
+		if (cy && p->kind == EXPR_SUB && b->sx.at[p->a].kind == EXPR_CONST)
+			return sx_op(b, EXPR_SUB, sx_const(b, plan_apply(EXPR_ADD, b->sx.at[p->a].k, ky)), p->b);
 		if (q->kind == EXPR_SUB && q->b == x) /* x + (a - x) */
 			return q->a;
 		if (p->kind == EXPR_SUB && p->b == y)
@@ -211,6 +213,8 @@ sx_id sx_op(struct planner *b, enum expr_kind kind, sx_id x, sx_id y)
 			return x;
 		if (cy && ky == 0 && is_defined(b, x))
 			return y;
+		if (cy && p->kind == EXPR_MUL && b->sx.at[p->b].kind == EXPR_CONST)
+			return sx_op(b, kind, p->a, sx_const(b, plan_apply(EXPR_MUL, b->sx.at[p->b].k, ky)));
 		break;
 	case EXPR_DIV:
 	case EXPR_FLOOR_DIV:
@@ -278,7 +282,12 @@ sx_id sx_lookup(struct planner *b, uint32_t table, sx_id at)
 	int64_t k;
 	if (sx_is_const(b, at, &k))
 		return sx_const(b, k >= 0 && k < t->n ? (int64_t)t->at[k] : PLAN_UNDEFINED);
-	return intern(b, (struct sx){.kind = PLAN_LOOKUP, .a = at, .b = at, .k = table, .lo = 0, .hi = UINT32_MAX});
+	struct sx s = {.kind = PLAN_LOOKUP, .a = at, .b = at, .k = table, .lo = INT64_MAX, .hi = INT64_MIN};
+	for (uint32_t i = 0; i < t->n; i++) {
+		s.lo = t->at[i] < s.lo ? t->at[i] : s.lo;
+		s.hi = t->at[i] > s.hi ? t->at[i] : s.hi;
+	}
+	return intern(b, s);
 }
 
 void sx_free(struct planner *b)

@@ -75,8 +75,8 @@ static void add_dim(struct reshape *s, unsigned i, unsigned j, int64_t g, int64_
 		const char *text =
 		    arena_printf(b->p->arena, "a block of '%s' does not begin and end between those of '%s'",
 		                 value_text(b, s->r->value), value_text(b, s->x->value));
-		emit_check(b, sx_op(b, EXPR_EQ, sx_op(b, EXPR_MOD, rj->off, block), sx_const(b, 0)), text);
-		emit_check(b, sx_op(b, EXPR_EQ, sx_op(b, EXPR_MOD, rj->len, block), sx_const(b, 0)), text);
+		emit_check(b, sx_op(b, EXPR_EQ, sx_op(b, EXPR_MOD, rj->off, block), sx_const(b, 0)), text, 0);
+		emit_check(b, sx_op(b, EXPR_EQ, sx_op(b, EXPR_MOD, rj->len, block), sx_const(b, 0)), text, 0);
 		n = sx_op(b, EXPR_FLOOR_DIV, rj->len, block);
 		at = sx_op(b, EXPR_FLOOR_DIV, rj->off, block);
 	}
@@ -89,6 +89,18 @@ static void add_dim(struct reshape *s, unsigned i, unsigned j, int64_t g, int64_
 	s->x_end[i] = sx_add(b, s->x_end[i], sx_scale(b, last, inner_x));
 }
 
+/* Dims were added from the innermost on. */
+static void reverse(struct reshape *s, unsigned first)
+{
+	for (unsigned i = first, j = s->nd; i + 1 < j; i++) {
+		j--;
+		sx_id n = s->n[i];
+		int64_t x = s->x_stride[i], r = s->r_stride[i];
+		s->n[i] = s->n[j], s->x_stride[i] = s->x_stride[j], s->r_stride[i] = s->r_stride[j];
+		s->n[j] = n, s->x_stride[j] = x, s->r_stride[j] = r;
+	}
+}
+
 /* Operand axes [i, i_end) and result axes [j, j_end) have the same elements. */
 static bool add_group(struct reshape *s, unsigned i, unsigned i_end, unsigned j, unsigned j_end)
 {
@@ -99,8 +111,10 @@ static bool add_group(struct reshape *s, unsigned i, unsigned i_end, unsigned j,
 			left = s->x->axis[--p].extent, inner_x = 1;
 		while (right == 1 && q > j)
 			right = s->r->axis[--q].extent, inner_r = 1;
-		if (left == 1 && right == 1)
+		if (left == 1 && right == 1) {
+			reverse(s, first);
 			return true;
+		}
 		int64_t g = left < right ? left : right;
 		if (g == 1 || left % g || right % g)
 			break;

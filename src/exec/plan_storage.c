@@ -130,6 +130,8 @@ void axis_resolve(struct planner *b, struct view *v, unsigned axis)
 		x->off = x->base, x->len = sx_const(b, x->extent);
 		return;
 	}
+	sx_id held_off = sx_const(b, 0), held_len = sx_const(b, x->extent);
+	x->room = x->extent;
 	for (; i < x->step_n; i++) {
 		const struct view_step *s = &x->step[i];
 		sx_id index = i < chain.n && chain.step[i].block == s->block
@@ -137,11 +139,22 @@ void axis_resolve(struct planner *b, struct view *v, unsigned axis)
 				      : 0;
 		if (s->index ? index != s->index : !index)
 			x->apart = true; /* not in what is stored, or over several blocks */
-		if (!s->index && index)
-			x->start = sx_add(b, x->start, sx_scale(b, index, s->stride));
-		if (s->index || index)
-			x->base = sx_add(b, x->base, sx_scale(b, s->index ? s->index : index, s->block));
+		if (!s->index && index) {
+			sx_id place = index;
+			if (s->count)
+				place = sx_op(b, EXPR_MOD, sx_sub(b, index, sx_const(b, s->swizzle)), sx_const(b, s->count));
+			x->start = sx_add(b, x->start, sx_scale(b, place, s->stride));
+		}
+		index = s->index ? s->index : index;
+		if (!index)
+			continue;
+		sx_id at = sx_scale(b, index, s->block);
+		x->base = sx_add(b, x->base, at);
+		held_off = sx_add(b, held_off, at);
+		held_len = sx_clamp(b, sx_sub(b, held_len, at), s->block);
+		x->room = s->block;
 	}
+	x->full = x->off == held_off && x->len == held_len;
 }
 
 /* Marks the allocated axes of which one block is stored. */
@@ -195,8 +208,11 @@ static void storage_axis(struct planner *b, struct view *v, unsigned axis, const
 		struct view_step step = {.block = s->block, .stride = stride[s->axis]};
 		step.index = step_index(b, v->type, s, b->p->rank, x->bound, &next);
 		x->own = s->whole && s->place == PLACE_MESH;
-		x->scattered = s->swizzled && !step.index; /* blocks in an order of the rank's own */
-		if (step.index || !s->whole)
+		if (s->swizzled && !step.index) { /* blocks in an order of the rank's own */
+			step.swizzle = mesh_index(b, v->type, s->swizzle_axis, b->p->rank);
+			step.count = s->count;
+		}
+		if (step.index || !s->whole || s->swizzled)
 			x->step[x->step_n++] = step;
 	}
 	if (x->scattered)
@@ -206,7 +222,7 @@ static void storage_axis(struct planner *b, struct view *v, unsigned axis, const
 		a = t->kind == XFORM_SWIZZLE1D ? t->out[0] : t->out[1];
 	}
 	x->stride = stride[a];
-	for (const struct view_step *s; x->step_n && (s = &x->step[x->step_n - 1], !s->index && s->stride == x->stride * s->block);)
+	for (const struct view_step *s; x->step_n && (s = &x->step[x->step_n - 1], !s->index && !s->count && s->stride == x->stride * s->block);)
 		x->step_n--;
 }
 
@@ -244,10 +260,9 @@ struct view *storage_make(struct planner *b, value_id value, const sx_id (*bound
 {
 	type_id t = b->m->value.at[value].type;
 	const struct domain *d = ir_domain(b->m, ir_type(b->m, t)->domain);
-	struct view *v = arena_new_object(b->scratch, struct view);
+	struct view *v = view_new(b, value);
 	struct plan_buffer buffer = {.value = value, .dtype = ir_type(b->m, t)->dtype, .input = -1};
 	int64_t stride[IR_MAX_AXES] = {0};
-	v->value = value, v->type = t, v->rank = d->rank;
 	v->origin = v->slot = sx_const(b, 0);
 	for (unsigned i = 0; i < d->rank; i++) {
 		if (!planner_value(b, d->axis[i].extent, &v->axis[i].extent))

@@ -32,12 +32,20 @@ static bool is_here(const struct planner *b, type_id t)
 	return !mesh || mesh_position(ir_mesh(b->m, mesh), (uint32_t)b->p->rank, &position);
 }
 
+struct view *view_new(struct planner *b, value_id value)
+{
+	type_id t = b->m->value.at[value].type;
+	unsigned rank = ir_domain(b->m, ir_type(b->m, t)->domain)->rank;
+	struct view *v = arena_alloc(b->scratch, sizeof *v + sizeof *v->axis * rank);
+	v->value = value;
+	v->type = t;
+	v->rank = rank;
+	return v;
+}
+
 static struct view *absent_view(struct planner *b, value_id value)
 {
-	struct view *v = arena_new_object(b->scratch, struct view);
-	v->value = value;
-	v->type = b->m->value.at[value].type;
-	v->rank = ir_domain(b->m, ir_type(b->m, v->type)->domain)->rank;
+	struct view *v = view_new(b, value);
 	v->absent = true;
 	return v;
 }
@@ -181,7 +189,8 @@ struct view *view_of_result(struct planner *b, op_id op, unsigned k)
 		planner_error(b, "'%s' has no storage here", value_text(b, v));
 		return NULL;
 	}
-	return make_buffer(b, v, op, b->place[v] ? b->place[v] : &p);
+	const struct place *at = b->place[v] ? b->place[v] : &p;
+	return make_buffer(b, v, at->loop_n == b->loop_n ? op : 0, at);
 }
 
 bool view_input(struct planner *b, unsigned input)
@@ -206,14 +215,16 @@ void view_allocate(struct planner *b, value_id v)
 	b->view[v] = NULL;
 }
 
-/* A view of the same storage with the type of `value`; axes are filled by the caller. */
-static struct view *derive(struct planner *b, value_id value, const struct view *from)
+/* A view of the same storage with the type of `value`; all axes but `dropped` (-1: none) are taken over. */
+static struct view *derive(struct planner *b, value_id value, const struct view *from, int dropped)
 {
-	struct view *v = arena_new_object(b->scratch, struct view);
-	*v = *from;
-	v->value = value;
-	v->type = b->m->value.at[value].type;
-	v->reported = false;
+	struct view *v = view_new(b, value);
+	v->buffer = from->buffer;
+	v->slot = from->slot;
+	v->origin = from->origin;
+	for (unsigned i = 0, k = 0; i < from->rank; i++)
+		if ((int)i != dropped && k < v->rank)
+			v->axis[k++] = from->axis[i];
 	return b->view[value] = v;
 }
 
@@ -231,7 +242,7 @@ void view_shard(struct planner *b, op_id op)
 	}
 	if (!sx_lower(b, op_scalar_expr(b->m, op, 0), &index))
 		return;
-	struct view *v = derive(b, result, x);
+	struct view *v = derive(b, result, x, -1);
 	for (unsigned a = 0; a < v->rank; a++) {
 		struct walk w;
 		unsigned k = 0;
@@ -247,7 +258,7 @@ void view_shard(struct planner *b, op_id op)
 			sx_id inside = sx_op(b, EXPR_AND, sx_op(b, EXPR_GE, index, sx_const(b, 0)),
 					     sx_op(b, EXPR_LT, index, sx_const(b, step->count)));
 			emit_check(b, inside, arena_printf(b->p->arena, "stream_index is not a block of '%s' (0 to %lld)",
-							   value_text(b, result), (long long)step->count - 1));
+							   value_text(b, result), (long long)step->count - 1), index);
 			*bound = step->swizzled ? sx_op(b, EXPR_MOD, sx_add(b, index, sx_const(b, mesh_index(b, v->type, step->swizzle_axis, b->p->rank))), sx_const(b, step->count)) : index;
 		}
 		axis_resolve(b, v, a);
@@ -266,9 +277,11 @@ static sx_id element_of(struct planner *b, const struct view_axis *x, sx_id inde
 		return sx_add(b, x->start, sx_scale(b, sx_sub(b, index, x->base), x->stride));
 	for (unsigned i = 0; i < x->step_n; i++) {
 		const struct view_step *s = &x->step[i];
-		sx_id block = s->index ? s->index : sx_op(b, EXPR_FLOOR_DIV, index, sx_const(b, s->block));
+		sx_id block = s->index ? s->index : sx_op(b, EXPR_FLOOR_DIV, index, sx_const(b, s->block)), place = block;
+		if (s->count)
+			place = sx_op(b, EXPR_MOD, sx_sub(b, block, sx_const(b, s->swizzle)), sx_const(b, s->count));
 		if (!s->index)
-			at = sx_add(b, at, sx_scale(b, block, s->stride));
+			at = sx_add(b, at, sx_scale(b, place, s->stride));
 		index = sx_sub(b, index, sx_scale(b, block, s->block));
 	}
 	return sx_add(b, at, sx_scale(b, index, x->stride));
@@ -304,9 +317,7 @@ void view_select(struct planner *b, op_id op)
 	if (!a->pieces)
 		emit_check(b, inside, arena_printf(b->p->arena, a->own ? "the index of axis %lld of '%s' must be 0: this rank holds its own slice"
 								       : "the index of axis %lld of '%s' is not in what this rank holds",
-						   (long long)axis, value_text(b, x->value)));
-	struct view *v = derive(b, result, x);
+						   (long long)axis, value_text(b, x->value)), index);
+	struct view *v = derive(b, result, x, (int)axis);
 	v->origin = sx_add(b, x->origin, element_of(b, a, index));
-	v->rank = x->rank - 1;
-	memmove(v->axis + axis, v->axis + axis + 1, sizeof *v->axis * (size_t)(v->rank - axis));
 }

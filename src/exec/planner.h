@@ -32,6 +32,7 @@ enum { VIEW_MAX_STEPS = 8, PLAN_MAX_SLOTS = 4096 };
 struct view_step {
 	sx_id index;	       /* the block that is stored; 0: all of them, stride apart */
 	int64_t block, stride; /* elements of the axis; of memory */
+	int64_t swizzle, count; /* block k stands at place (k - swizzle) mod count; count 0: at place k */
 };
 
 /* One visible axis of a value on this rank: the interval [off, off + len) of global coordinates. The
@@ -41,6 +42,8 @@ struct view_axis {
 	sx_id start, base;
 	int64_t extent; /* global */
 	int64_t stride;
+	int64_t room; /* elements that memory has for what the rank holds: a full block */
+	bool full;    /* the interval is all that the rank holds: up to `room`, nothing else is stored */
 	bool own;    /* the axis is a mesh axis itself: the rank's element is here */
 	bool pieces; /* the layout is several intervals: off, len are of no use */
 	bool apart;  /* the interval lies in several places in memory: start, base are of no use */
@@ -59,7 +62,7 @@ struct view {
 	sx_id slot;
 	sx_id origin; /* what selected axes add to the offset, elements */
 	unsigned rank;
-	struct view_axis axis[IR_MAX_LOGICAL];
+	struct view_axis axis[]; /* rank of them */
 };
 
 struct plan_loop {
@@ -141,7 +144,8 @@ void sx_free(struct planner *b);
 
 /* ---- instructions (plan.c) */
 uint32_t emit(struct planner *b, struct plan_instruction i); /* its position */
-void emit_check(struct planner *b, sx_id condition, const char *text); /* nothing when it surely holds */
+/* Nothing when the condition surely holds. value: what the message shows; 0: nothing. */
+void emit_check(struct planner *b, sx_id condition, const char *text, sx_id value);
 uint32_t emit_text(struct planner *b, const char *text);
 void scope_leave(struct planner *b, uint32_t computed); /* forgets scalars computed since b->computed.n was this */
 
@@ -155,6 +159,8 @@ bool view_input(struct planner *b, unsigned input);
 void view_allocate(struct planner *b, value_id v);
 void view_shard(struct planner *b, op_id op);
 void view_select(struct planner *b, op_id op);
+/* An empty view of a value, with room for its axes. */
+struct view *view_new(struct planner *b, value_id value);
 /* Whether the view is one block in one place; else reported. */
 bool view_usable(struct planner *b, struct view *v);
 /* What a rank holds of an axis of v, blocks of bound splits as here; false when it is not one interval. */

@@ -62,7 +62,7 @@ static bool same_dtypes(struct module *m, struct diag *d, const struct infer_dra
 			first = (int)k;
 		else if (t->dtype != operand_type(m, f, (unsigned)first)->dtype) {
 			report_pair(m, d, f, (unsigned)first, k, "operands must have one dtype");
-			diag_note(d, f->at, "there is no implicit promotion: use cast");
+			diag_note(d, DIAG_NOWHERE, "there is no implicit promotion: use cast");
 			return false;
 		}
 	}
@@ -111,7 +111,7 @@ static bool rule_pointwise(struct module *m, struct diag *d, const struct infer_
 	if (f->kind == OP_CAST || f->kind == OP_FULL || !first) {
 		if (!stated) {
 			diag_error(d, f->at, "%s needs a result type", op_info[f->kind].hir);
-			diag_note(d, f->at, "write `Y: f32[…] = %s(…)`", op_info[f->kind].hir);
+			diag_note(d, DIAG_NOWHERE, "write `Y: f32[…] = %s(…)`", op_info[f->kind].hir);
 			return false;
 		}
 		r->dtype = (enum dtype)stated->dtype;
@@ -228,7 +228,7 @@ static bool shape_attr(struct module *m, struct diag *d, const struct infer_draf
 	const struct domain *s = f->stated ? &m->domain.at[m->type.at[f->stated].domain] : NULL;
 	if (!s && (!a || a->kind != ATTR_EXPRS)) {
 		diag_error(d, f->at, "%s needs its result shape", op_info[f->kind].hir);
-		diag_note(d, f->at, "write `%s(X, [m, n])` or state the result type", op_info[f->kind].hir);
+		diag_note(d, DIAG_NOWHERE, "write `%s(%s[m, n])` or state the result type", op_info[f->kind].hir, f->kind == OP_IOTA ? "" : "X, ");
 		return false;
 	}
 	if (f->operand_n && operand_type(m, f, 0))
@@ -270,7 +270,7 @@ static bool rule_permute(struct module *m, struct diag *d, const struct infer_dr
 	const struct attr *a = attrs_find(m, f->attrs, "dims");
 	unsigned seen = 0;
 	if (!a || a->kind != ATTR_INTS || a->n != o->rank) {
-		report(m, d, f, 0, "permute takes one number for each axis");
+		report(m, d, f, 0, "dims must list each axis once");
 		return false;
 	}
 	r->dtype = (enum dtype)operand_type(m, f, 0)->dtype;
@@ -278,7 +278,7 @@ static bool rule_permute(struct module *m, struct diag *d, const struct infer_dr
 	for (unsigned i = 0; i < o->rank; i++) {
 		int64_t k = a->u.ints[i];
 		if (k < 0 || k >= o->rank || seen >> k & 1) {
-			report(m, d, f, 0, "permute takes each axis once");
+			report(m, d, f, 0, "dims must list each axis once");
 			return false;
 		}
 		seen |= 1u << k;
@@ -300,10 +300,29 @@ static bool attr_int_axis(struct module *m, struct diag *d, const struct infer_d
 	return true;
 }
 
-static expr_id attr_expr(struct module *m, attrs_id attrs, const char *key)
+/* An integer attribute; otherwise when it is absent. 0 after reporting. */
+static expr_id attr_expr(struct module *m, struct diag *d, const struct infer_draft *f, const char *key, expr_id otherwise)
 {
-	const struct attr *a = attrs_find(m, attrs, key);
-	return !a ? 0 : a->kind == ATTR_INT ? expr_const(m, a->u.i) : a->kind == ATTR_EXPR ? a->u.expr : 0;
+	const struct attr *a = attrs_find(m, f->attrs, key);
+	if (!a)
+		return otherwise;
+	if (a->kind == ATTR_INT || a->kind == ATTR_EXPR)
+		return a->kind == ATTR_INT ? expr_const(m, a->u.i) : a->u.expr;
+	diag_error(d, f->at, "%s: %s= must be an integer", op_info[f->kind].hir, key);
+	return 0;
+}
+
+static bool is_less(const struct module *m, expr_id a, expr_id b)
+{
+	int64_t x, y;
+	return expr_is_const(m, a, &x) && expr_is_const(m, b, &y) && x < y;
+}
+
+static bool fits(struct module *m, struct diag *d, const struct infer_draft *f, expr_id extent)
+{
+	if (!extent)
+		report(m, d, f, 0, "the result's extent does not fit in 64 bits");
+	return extent != 0;
 }
 
 static bool rule_slice(struct module *m, struct diag *d, const struct infer_draft *f, struct result *r)
@@ -312,36 +331,76 @@ static bool rule_slice(struct module *m, struct diag *d, const struct infer_draf
 	shape_of_operand(m, f, 0, r);
 	if (!attr_int_axis(m, d, f, r->rank, &axis))
 		return false;
-	expr_id start = attr_expr(m, f->attrs, "start"), stop = attr_expr(m, f->attrs, "stop");
-	if (f->kind == OP_PAD) {
-		expr_id before = attr_expr(m, f->attrs, "before"), after = attr_expr(m, f->attrs, "after");
-		for (unsigned i = 0; i < 2; i++)
-			if (i ? after : before)
-				r->extent[axis] = expr_canon(m, expr_add(m, r->extent[axis], i ? after : before));
-	} else {
-		stop = stop ? stop : r->extent[axis];
-		r->extent[axis] = start ? expr_canon(m, expr_op(m, EXPR_SUB, stop, start)) : expr_canon(m, stop);
+	expr_id zero = expr_const(m, 0), extent = r->extent[axis];
+	bool pad = f->kind == OP_PAD;
+	expr_id from = attr_expr(m, d, f, pad ? "before" : "start", zero);
+	expr_id to = from ? attr_expr(m, d, f, pad ? "after" : "stop", pad ? zero : extent) : 0;
+	if (!from || !to)
+		return false;
+	if (pad && (is_less(m, from, zero) || is_less(m, to, zero))) {
+		report(m, d, f, 0, "before= and after= cannot be negative");
+		return false;
 	}
-	return r->extent[axis] != 0;
+	if (!pad && (is_less(m, from, zero) || is_less(m, to, from) || is_less(m, extent, to))) {
+		report(m, d, f, 0, "start= and stop= must lie within the axis");
+		return false;
+	}
+	expr_id sum = pad ? expr_add(m, extent, from) : expr_op(m, EXPR_SUB, to, from);
+	r->extent[axis] = !sum ? 0 : expr_canon(m, pad ? expr_add(m, sum, to) : sum);
+	return fits(m, d, f, r->extent[axis]);
 }
 
 static bool rule_cat(struct module *m, struct diag *d, const struct infer_draft *f, struct result *r)
 {
 	unsigned axis;
-	if (!f->operand_n || !operand_type(m, f, 0) || !same_dtypes(m, d, f, 0))
+	if (!f->operand_n) {
+		diag_error(d, f->at, "cat takes at least one operand");
+		return false;
+	}
+	if (!same_dtypes(m, d, f, 0))
 		return false;
 	shape_of_operand(m, f, 0, r);
 	if (!attr_int_axis(m, d, f, r->rank, &axis))
 		return false;
 	for (unsigned k = 1; k < f->operand_n; k++) {
 		const struct domain *o = operand_domain(m, f, k);
-		if (!o || o->rank != r->rank) {
-			report(m, d, f, 0, "operands must have one rank");
+		for (unsigned i = 0; i < r->rank; i++)
+			if (o->rank != r->rank || (i != axis && (is_less(m, o->axis[i].extent, r->extent[i]) || is_less(m, r->extent[i], o->axis[i].extent)))) {
+				report_pair(m, d, f, 0, k, "shapes differ in more than the axis");
+				return false;
+			}
+		expr_id sum = expr_add(m, r->extent[axis], operand_domain(m, f, k)->axis[axis].extent);
+		r->extent[axis] = sum ? expr_canon(m, sum) : 0;
+		if (!fits(m, d, f, r->extent[axis]))
+			return false;
+	}
+	return true;
+}
+
+/* softmax: axis=, if there is one, names an axis. */
+static bool rule_softmax(struct module *m, struct diag *d, const struct infer_draft *f, struct result *r)
+{
+	unsigned axis;
+	shape_of_operand(m, f, 0, r);
+	return !attrs_find(m, f->attrs, "axis") || attr_int_axis(m, d, f, r->rank, &axis);
+}
+
+/* layernorm, rmsnorm: weight and bias are [n], n the extent of the last axis. */
+static bool rule_norm(struct module *m, struct diag *d, const struct infer_draft *f, struct result *r)
+{
+	shape_of_operand(m, f, 0, r);
+	if (!r->rank) {
+		report(m, d, f, 0, "the operand needs at least one axis");
+		return false;
+	}
+	for (unsigned k = 1; k < f->operand_n; k++) {
+		const struct domain *w = operand_domain(m, f, k);
+		if (w->rank != 1 || is_less(m, w->axis[0].extent, r->extent[r->rank - 1]) || is_less(m, r->extent[r->rank - 1], w->axis[0].extent)) {
+			report_pair(m, d, f, 0, k, "weight and bias must be as long as the last axis");
 			return false;
 		}
-		r->extent[axis] = expr_canon(m, expr_add(m, r->extent[axis], operand_domain(m, f, k)->axis[axis].extent));
 	}
-	return r->extent[axis] != 0;
+	return true;
 }
 
 static bool rule_sdpa(struct module *m, struct diag *d, const struct infer_draft *f, struct result *r)
@@ -382,7 +441,10 @@ static bool rule(struct module *m, struct diag *d, const struct infer_draft *f, 
 	case OP_SLICE:
 	case OP_PAD: return rule_slice(m, d, f, r);
 	case OP_CAT: return rule_cat(m, d, f, r);
-	case OP_SDPA: return rule_sdpa(m, d, f, r);
+	case OP_SOFTMAX: return rule_softmax(m, d, f, r);
+	case OP_LAYERNORM:
+	case OP_RMSNORM: return same_dtypes(m, d, f, 0) && rule_norm(m, d, f, r);
+	case OP_SDPA: return same_dtypes(m, d, f, 0) && rule_sdpa(m, d, f, r);
 	default:
 		if (f->operand_n && operand_type(m, f, 0)) {
 			shape_of_operand(m, f, 0, r);
@@ -418,15 +480,13 @@ bool infer_check(struct module *m, struct diag *d, const struct infer_draft *f)
 	struct result r = {0};
 	if (!rule(m, d, f, &r))
 		return false;
-	const struct type *t = &m->type.at[f->stated];
-	const struct domain *s = &m->domain.at[t->domain];
+	const struct type t = m->type.at[f->stated]; /* a copy: tables grow below */
+	const struct domain *s = &m->domain.at[t.domain];
 	bool contraction = op_info[f->kind].traits & TRAIT_CONTRACTION;
-	bool fits = s->rank == r.rank && (t->dtype == r.dtype || contraction);
-	int64_t a, b;
-	for (unsigned i = 0; fits && i < r.rank; i++)
-		fits = s->axis[i].extent == r.extent[i] ||
-		       !(expr_is_const(m, s->axis[i].extent, &a) && expr_is_const(m, r.extent[i], &b));
-	if (fits)
+	bool agrees = s->rank == r.rank && (t.dtype == r.dtype || contraction);
+	for (unsigned i = 0; agrees && i < r.rank; i++)
+		agrees = !is_less(m, s->axis[i].extent, r.extent[i]) && !is_less(m, r.extent[i], s->axis[i].extent);
+	if (agrees)
 		return true;
 	struct buf stated = {0}, inferred = {0};
 	ir_print_type(m, f->stated, &stated);
@@ -434,8 +494,8 @@ bool infer_check(struct module *m, struct diag *d, const struct infer_draft *f)
 	if (i)
 		ir_print_type(m, i, &inferred);
 	diag_error(d, f->at, "%s gives %s, not %s", op_info[f->kind].hir, inferred.at ? inferred.at : "another type", stated.at);
-	if (t->dtype != r.dtype)
-		diag_note(d, f->at, "use cast to change the dtype");
+	if (t.dtype != r.dtype)
+		diag_note(d, DIAG_NOWHERE, "use cast to change the dtype");
 	buf_free(&stated);
 	buf_free(&inferred);
 	return false;

@@ -13,7 +13,7 @@ enum { MAX_NUMBER = INT32_MAX / 2 }; /* larger ones are not kept, so that counte
 
 struct counter {
 	VEC(int32_t) taken; /* sorted once all stated numbers are in */
-	uint32_t at;	    /* first of taken that is >= next */
+	uint32_t at;        /* first of taken that is >= next */
 	int32_t next;
 };
 
@@ -70,7 +70,8 @@ void ir_set_axis_numbers(struct module *m, value_id v, const int32_t *number)
 	unsigned n = ir_domain(m, d)->axis_n;
 	if (list && !memcmp(list, number, sizeof *number * n))
 		return;
-	m->value.at[v].axis_base = -(int32_t)m->axis_ids.n - 2; /* lists are never changed: see ir_numbers_save */
+	m->value.at[v].axis_base =
+	    -(int32_t)m->axis_ids.n - 2; /* lists are never changed: see ir_numbers_save */
 	vec_push(&m->axis_ids, (int32_t)d);
 	for (unsigned i = 0; i < n; i++)
 		vec_push(&m->axis_ids, number[i]);
@@ -143,11 +144,6 @@ struct allot {
 	struct counter value, scalar, axis, handle, statement;
 };
 
-bool ir_op_is_numbered(const struct module *m, op_id op)
-{
-	return m->op.at[op].flags & OP_ASYNC || op_traits(m, op) & (TRAIT_P2P | TRAIT_ASYNC);
-}
-
 static int32_t *scalar_number(struct module *m, uint32_t s)
 {
 	return s & PRINT_ORDER_INDEX ? &m->index.at[s & ~PRINT_ORDER_INDEX].number : &m->param.at[s].number;
@@ -207,9 +203,12 @@ static void claim_scalars(struct allot *a)
 static int32_t *thing_number(struct module *m, char kind, uint32_t thing)
 {
 	switch (kind) {
-	case 'T': return &m->value.at[thing].number;
-	case 'm': return &m->handle.at[thing].number;
-	default: return &m->op.at[thing].number;
+	case 'T':
+		return &m->value.at[thing].number;
+	case 'm':
+		return &m->handle.at[thing].number;
+	default:
+		return &m->op.at[thing].number;
 	}
 }
 
@@ -256,7 +255,8 @@ static int together(const struct domain *d, unsigned outer)
 	for (unsigned x = 0; x < d->xform_n; x++) {
 		const struct xform *f = &d->xform[x];
 		if ((f->kind == XFORM_SPLIT_OUTER || f->kind == XFORM_SPLIT_INNER) && f->out[0] == outer)
-			return in_loop(d, f->out[1]) && d->axis[f->out[1]].place == PLACE_NONE ? f->out[1] : -1;
+			return in_loop(d, f->out[1]) && d->axis[f->out[1]].place == PLACE_NONE ? f->out[1]
+			                                                                       : -1;
 	}
 	if (d->axis[outer].kind != AXIS_PARTIAL)
 		return -1;
@@ -264,7 +264,8 @@ static int together(const struct domain *d, unsigned outer)
 	for (unsigned i = 0; i < outer; i++)
 		before += d->axis[i].kind == AXIS_PARTIAL;
 	for (unsigned i = 0; i < d->logical_n; i++)
-		if (d->axis[i].kind == AXIS_REDUCE && d->axis[i].rf && in_loop(d, i) && d->axis[i].place == PLACE_NONE && before-- == 0)
+		if (d->axis[i].kind == AXIS_REDUCE && d->axis[i].rf && in_loop(d, i) &&
+		    d->axis[i].place == PLACE_NONE && before-- == 0)
 			return (int)i;
 	return -1;
 }
@@ -318,7 +319,8 @@ static void forget_block(struct module *m, value_id v)
 	ir_set_axis_numbers(m, v, number);
 }
 
-static void allot_things(struct module *m, char kind, const uint32_t *thing, uint32_t n, struct counter *c, int32_t first)
+static void allot_things(struct module *m, char kind, const uint32_t *thing, uint32_t n, struct counter *c,
+                         int32_t first)
 {
 	claim(m, kind, thing, n, c);
 	counter_start(c, first);
@@ -342,11 +344,13 @@ static void state_numbers(struct module *m, const struct print_order *o)
 		state_number(m, m->value.at[o->value.at[i]].name, 'T', &m->value.at[o->value.at[i]].number);
 	for (uint32_t i = 0; i < o->scalar.n; i++) {
 		uint32_t x = o->scalar.at[i];
-		state_number(m, x & PRINT_ORDER_INDEX ? m->index.at[x & ~PRINT_ORDER_INDEX].name : m->param.at[x].name, 'i',
-			     scalar_number(m, x));
+		state_number(
+		    m, x & PRINT_ORDER_INDEX ? m->index.at[x & ~PRINT_ORDER_INDEX].name : m->param.at[x].name,
+		    'i', scalar_number(m, x));
 	}
 	for (uint32_t i = 0; i < o->handle.n; i++)
-		state_number(m, m->handle.at[o->handle.at[i]].name, 'm', &m->handle.at[o->handle.at[i]].number);
+		state_number(m, m->handle.at[o->handle.at[i]].name, 'm',
+		             &m->handle.at[o->handle.at[i]].number);
 	for (uint32_t i = 0; i < o->numbered.n; i++)
 		state_number(m, m->op.at[o->numbered.at[i]].name, 'c', &m->op.at[o->numbered.at[i]].number);
 }
@@ -384,22 +388,22 @@ void ir_number(struct module *m)
 
 /* ---- default names */
 
-void ir_default_handle_name(int32_t number, struct buf *out)
+void ir_put_default_name(char prefix, int32_t number, struct buf *out)
 {
-	buf_puts(out, "main");
-	if (number != 1)
+	if (prefix != 'm')
+		buf_putc(out, prefix);
+	else
+		buf_puts(out, "main");
+	if (prefix != 'm' || number != 1)
 		buf_puti(out, number);
 }
 
 bool ir_is_default_name(const struct module *m, name_id name, char prefix, int32_t number)
 {
-	struct buf b = {0};
 	if (!name)
 		return true;
-	if (prefix == 'm')
-		ir_default_handle_name(number, &b);
-	else
-		buf_printf(&b, "%c%d", prefix, (int)number);
+	struct buf b = {0};
+	ir_put_default_name(prefix, number, &b);
 	bool same = strcmp(b.at, names_text(m->names, name)) == 0;
 	buf_free(&b);
 	return same;
@@ -429,7 +433,6 @@ static void forget_hidden(struct module *m)
 			m->op.at[o].number = -1;
 }
 
-
 bool ir_numbers_are_default(struct module *m)
 {
 	struct ir_numbers *before = ir_numbers_save(m);
@@ -441,12 +444,12 @@ bool ir_numbers_are_default(struct module *m)
 	bool same = true;
 	for (unsigned pass = 0; pass < 2 && same; pass++) {
 		uint32_t at = 0;
-#define NUMBER(n)                                                                                  \
-	do {                                                                                       \
-		if (!pass)                                                                         \
-			vec_push(&number, (n));                                                    \
-		else if (number.at[at++] != (n))                                                   \
-			same = false;                                                              \
+#define NUMBER(n)                                                                                            \
+	do {                                                                                                 \
+		if (!pass)                                                                                   \
+			vec_push(&number, (n));                                                              \
+		else if (number.at[at++] != (n))                                                             \
+			same = false;                                                                        \
 	} while (0)
 		for (uint32_t i = 0; i < o.value.n; i++) {
 			value_id v = o.value.at[i];

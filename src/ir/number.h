@@ -30,10 +30,8 @@ void ir_set_axis_numbers(struct module *m, value_id v, const int32_t *number); /
 void ir_print_axis_numbers(const struct module *m, value_id v, struct buf *out);
 bool ir_read_axis_numbers(struct module *m, value_id v, const int64_t *list, unsigned n);
 
-/* Whether a statement has a number: a Communication, send, receive or end_coalescing. */
-bool ir_op_is_numbered(const struct module *m, op_id op);
-/* What a handle is called that has no name: main, main2, …; a Communication: c272. */
-void ir_default_handle_name(int32_t number, struct buf *out);
-bool ir_is_default_name(const struct module *m, name_id name, char prefix, int32_t number); /* T3 i3 c3 m(ain) */
+/* What a thing without a name is called: T3, i3, c3 and, for prefix m, main, main2, … */
+void ir_put_default_name(char prefix, int32_t number, struct buf *out);
+bool ir_is_default_name(const struct module *m, name_id name, char prefix, int32_t number);
 
 #endif

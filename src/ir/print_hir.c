@@ -97,7 +97,7 @@ static void print_braced_attrs(const struct module *m, attrs_id attrs, struct bu
 
 static void print_team(struct module *m, op_id op, struct buf *out)
 {
-	const struct team *t = &m->team.at[m->op.at[op].team];
+	const struct team t = m->team.at[m->op.at[op].team]; /* a copy: looking for axes makes teams */
 	uint8_t axes[IR_MAX_MESH_AXES];
 	unsigned n;
 	value_id v = op_read(m, op, 0);
@@ -115,10 +115,10 @@ static void print_team(struct module *m, op_id op, struct buf *out)
 		return;
 	}
 	buf_puts(out, ", team=");
-	for (uint32_t s = 0; s < t->slice_n; s++) {
+	for (uint32_t s = 0; s < t.slice_n; s++) {
 		buf_putc(out, '(');
-		for (uint32_t i = t->start[s]; i < t->start[s + 1]; i++)
-			buf_printf(out, i > t->start[s] ? " %u" : "%u", t->device[i]);
+		for (uint32_t i = t.start[s]; i < t.start[s + 1]; i++)
+			buf_printf(out, i > t.start[s] ? " %u" : "%u", t.device[i]);
 		buf_putc(out, ')');
 	}
 }
@@ -377,6 +377,19 @@ static void print_head(struct printer *p, op_id op)
 	}
 }
 
+/* `ids c = c7 []`: the number of what has a name of its own and no axes. */
+static void print_number(struct printer *p, name_id name, char prefix, int32_t number, unsigned indent)
+{
+	if (!p->ids || ir_is_default_name(p->m, name, prefix, number))
+		return;
+	buf_pad(p->out, ' ', indent);
+	buf_puts(p->out, "ids ");
+	put_name(p->m, name, p->out);
+	buf_puts(p->out, " = ");
+	ir_put_default_name(prefix, number, p->out);
+	buf_puts(p->out, " []\n");
+}
+
 static void print_op(struct printer *p, op_id op, unsigned indent)
 {
 	struct module *m = p->m;
@@ -385,6 +398,8 @@ static void print_op(struct printer *p, op_id op, unsigned indent)
 	region_id r = m->op.at[op].region;
 	if (r) {
 		buf_puts(p->out, " {\n");
+		const struct index *x = &m->index.at[m->region.at[r].index];
+		print_number(p, x->name, 'i', x->number, indent + 2);
 		print_region(p, r, indent + 2);
 		for (r = m->region.at[r].sibling; r; r = m->region.at[r].sibling) {
 			buf_pad(p->out, ' ', indent);
@@ -395,6 +410,10 @@ static void print_op(struct printer *p, op_id op, unsigned indent)
 		buf_putc(p->out, '}');
 	}
 	buf_putc(p->out, '\n');
+	const struct handle *h = &m->handle.at[op_operand_id(m, op, ROLE_HANDLE, 0)];
+	if (m->op.at[op].kind == OP_GET_CURRENT_STREAM)
+		print_number(p, h->name, 'm', h->number, indent);
+	print_number(p, m->op.at[op].name, 'c', m->op.at[op].number, indent);
 	for (unsigned k = 0; k < m->op.at[op].def_n; k++) {
 		value_id v = op_def(m, op, k);
 		if (type_is_default(m, op, v) && !p->ids)
@@ -473,7 +492,7 @@ void print_group(const struct module *m, group_id id, struct buf *out)
 	}
 }
 
-static void print_declarations(struct module *m, struct buf *out)
+static void print_declarations(struct module *m, bool ids, struct buf *out)
 {
 	for (param_id i = 1; i < m->param.n; i++) {
 		const struct param *x = &m->param.at[i];
@@ -483,6 +502,8 @@ static void print_declarations(struct module *m, struct buf *out)
 		expr_print_hir(m, expr_param(m, i), out);
 		if (m->param.at[i].has_value)
 			buf_printf(out, " = %lld", (long long)m->param.at[i].value);
+		if (ids && x->name)
+			buf_printf(out, " as i%d", (int)m->param.at[i].number);
 		buf_putc(out, '\n');
 	}
 	for (mesh_id i = 1; i < m->mesh.n; i++) {
@@ -549,7 +570,7 @@ void ir_print_hir(struct module *m, struct buf *out)
 	struct ir_numbers *saved = ir_numbers_save(m);
 	ir_number(m);
 	struct printer p = {.m = m, .out = out, .outputs_inline = outputs_in_order(m), .ids = !ir_numbers_are_default(m)};
-	print_declarations(m, out);
+	print_declarations(m, p.ids, out);
 	buf_puts(out, "program ");
 	put_name(m, m->name, out);
 	if (m->default_mesh) {

@@ -30,57 +30,6 @@ static void put_scalar(struct nvfuser *p, scalar_id s)
 		spelling_put_double(p->out, x->literal);
 }
 
-void nvfuser_name(struct nvfuser *p, name_id name)
-{
-	/* words of the body that are plain names elsewhere */
-	static const char *const words[] = {
-		"FOR", "IF", "ELSE", "Manual", "Stream", "StartCoalescing", "EndCoalescing", "Deallocate"};
-	const char *text = names_text(p->m->names, name);
-	for (unsigned i = 0; i < sizeof words / sizeof *words; i++)
-		if (!strcmp(words[i], text)) {
-			buf_printf(p->out, "`%s`", text);
-			return;
-		}
-	spelling_put_name(p->out, text);
-}
-
-/* Keys are words of the concise surface or not: reserved words need no backquotes there. */
-static void put_attr_key(struct nvfuser *p, name_id key)
-{
-	const char *text = names_text(p->m->names, key);
-	size_t at = p->out->n;
-	nvfuser_name(p, key);
-	if (p->out->at[at] == '`' && strspn(text, "abcdefghijklmnopqrstuvwxyz") == strlen(text)) {
-		p->out->n = at;
-		buf_puts(p->out, text);
-	}
-	buf_putc(p->out, '=');
-}
-
-void nvfuser_attr(struct nvfuser *p, const struct attr *a)
-{
-	put_attr_key(p, a->key);
-	switch ((enum attr_kind)a->kind) {
-	case ATTR_INT: buf_puti(p->out, a->u.i); return;
-	case ATTR_FLOAT: spelling_put_double(p->out, a->u.f); return;
-	case ATTR_NAME: nvfuser_name(p, a->u.name); return;
-	case ATTR_STRING: spelling_put_string(p->out, names_text(p->m->names, a->u.name)); return;
-	case ATTR_EXPR: put_expr(p, a->u.expr); return;
-	case ATTR_INTS:
-	case ATTR_EXPRS: break;
-	}
-	bool ints = a->kind == ATTR_INTS;
-	buf_putc(p->out, ints ? '(' : '[');
-	for (uint32_t i = 0; i < a->n; i++) {
-		buf_puts(p->out, i ? ", " : "");
-		if (ints)
-			buf_puti(p->out, a->u.ints[i]);
-		else
-			put_expr(p, a->u.exprs[i]);
-	}
-	buf_putc(p->out, ints ? ')' : ']');
-}
-
 static bool key_is(const struct nvfuser *p, const struct attr *a, const char *key)
 {
 	return !strcmp(names_text(p->m->names, a->key), key);
@@ -98,71 +47,6 @@ static void put_other_attrs(struct nvfuser *p, op_id op, const char *const *but)
 			continue;
 		buf_puts(p->out, ", ");
 		nvfuser_attr(p, &l->at[i]);
-	}
-}
-
-static void put_mesh_axis(struct nvfuser *p, unsigned rank, unsigned axis)
-{
-	unsigned from_last = rank - 1 - axis;
-	buf_putc(p->out, from_last < 3 ? "xyz"[from_last] : (char)('0' + from_last));
-}
-
-void nvfuser_axis(struct nvfuser *p, value_id v, unsigned axis)
-{
-	const struct type *t = value_type(p->m, v);
-	const struct axis *a = &ir_domain(p->m, t->domain)->axis[axis];
-	buf_putc(p->out, a->kind == AXIS_REDUCE ? 'r' : a->kind == AXIS_BROADCAST ? 'b' : 'i');
-	switch ((enum axis_place)a->place) {
-	case PLACE_NONE: buf_putc(p->out, 'S'); break;
-	case PLACE_SERIAL: buf_puts(p->out, "serialIdx"); break;
-	case PLACE_STREAM: buf_puts(p->out, "streamIdx"); break;
-	case PLACE_MESH:
-		buf_puts(p->out, "deviceIdx.");
-		put_mesh_axis(p, ir_mesh(p->m, t->mesh)->rank, a->mesh_axis);
-		break;
-	}
-	buf_puti(p->out, ir_axis_number(p->m, v, axis));
-	buf_putc(p->out, '{');
-	int64_t extent;
-	if (a->kind == AXIS_BROADCAST && !(expr_is_const(p->m, a->extent, &extent) && extent == 1))
-		buf_puts(p->out, "1 ex ");
-	put_expr(p, a->extent);
-	buf_puts(p->out, a->rf ? "}rf" : "}");
-}
-
-/* {0 1} or {{0 1}{2 3}} */
-static uint32_t put_devices(struct nvfuser *p, const struct mesh *x, unsigned axis, uint32_t at)
-{
-	buf_putc(p->out, '{');
-	for (uint32_t i = 0; i < x->size[axis]; i++) {
-		if (axis + 1u < x->rank)
-			at = put_devices(p, x, axis + 1, at);
-		else
-			buf_printf(p->out, i ? " %u" : "%u", x->device[at++]);
-	}
-	buf_putc(p->out, '}');
-	return at;
-}
-
-void nvfuser_tensor(struct nvfuser *p, value_id v)
-{
-	static const char *const memory[] = {[MEMORY_GLOBAL] = "_g_", [MEMORY_LOCAL] = "_l_", [MEMORY_SYMMETRIC] = "_sym_"};
-	const struct type *t = value_type(p->m, v);
-	const struct domain *d = ir_domain(p->m, t->domain);
-	buf_putc(p->out, 'T');
-	buf_puti(p->out, p->m->value.at[v].number);
-	buf_puts(p->out, memory[t->memory]);
-	buf_puts(p->out, dtype_nvfuser_name((enum dtype)t->dtype));
-	buf_putc(p->out, '[');
-	for (unsigned i = 0; i < d->loop_n; i++) {
-		buf_puts(p->out, i ? ", " : "");
-		nvfuser_axis(p, v, d->loop[i]);
-	}
-	buf_putc(p->out, ']');
-	if (t->mesh) {
-		buf_puts(p->out, " (DeviceMesh");
-		put_devices(p, ir_mesh(p->m, t->mesh), 0, 0);
-		buf_putc(p->out, ')');
 	}
 }
 
@@ -184,7 +68,8 @@ static void put_stream(struct nvfuser *p, op_id op)
 	expr_id e = op_scalar_expr(p->m, op, 0);
 	put_expr(p, e);
 	unsigned kind = p->m->expr.at[e].kind;
-	if (p->out->at[at] == '-' || kind == EXPR_AXIS_INDEX || kind == EXPR_DEVICE) { /* neither name, number nor in parentheses */
+	if (p->out->at[at] == '-' || kind == EXPR_AXIS_INDEX ||
+	    kind == EXPR_DEVICE) { /* neither name, number nor in parentheses */
 		p->out->n = at;
 		buf_puts(p->out, "( ");
 		put_expr(p, e);
@@ -228,7 +113,8 @@ static void put_backend(struct nvfuser *p, op_id op)
 static void put_transfer(struct nvfuser *p, op_id op)
 {
 	bool send = p->m->op.at[op].kind == OP_SEND;
-	buf_printf(p->out, "P2PCommunication %d (type=%s, buffer=", (int)p->m->op.at[op].number, send ? "send" : "recv");
+	buf_printf(p->out, "P2PCommunication %d (type=%s, buffer=", (int)p->m->op.at[op].number,
+	           send ? "send" : "recv");
 	nvfuser_tensor(p, send ? op_read(p->m, op, 0) : op_write(p->m, op, 0));
 	buf_puts(p->out, ", ");
 	put_key(p, "peer", op, 0);
@@ -286,11 +172,20 @@ static void put_operand(struct nvfuser *p, const struct operand *x)
 {
 	switch ((enum role)x->role) {
 	case ROLE_READ:
-	case ROLE_FREE: nvfuser_tensor(p, x->id); break;
-	case ROLE_SCALAR: put_scalar(p, x->id); break;
-	case ROLE_HANDLE: put_handle(p, x->id); break;
-	case ROLE_STATEMENT: buf_printf(p->out, "Communication %d", (int)p->m->op.at[x->id].number); break;
-	default: break;
+	case ROLE_FREE:
+		nvfuser_tensor(p, x->id);
+		break;
+	case ROLE_SCALAR:
+		put_scalar(p, x->id);
+		break;
+	case ROLE_HANDLE:
+		put_handle(p, x->id);
+		break;
+	case ROLE_STATEMENT:
+		buf_printf(p->out, "Communication %d", (int)p->m->op.at[x->id].number);
+		break;
+	default:
+		break;
 	}
 }
 
@@ -314,7 +209,8 @@ static void put_contraction(struct nvfuser *p, op_id op, unsigned level)
 
 static void put_infix(struct nvfuser *p, op_id op, unsigned level)
 {
-	static const char sign[OP_KIND_COUNT] = {[OP_ADD] = '+', [OP_SUB] = '-', [OP_MUL] = '*', [OP_DIV] = '/'};
+	static const char sign[OP_KIND_COUNT] = {
+	    [OP_ADD] = '+', [OP_SUB] = '-', [OP_MUL] = '*', [OP_DIV] = '/'};
 	buf_puts(p->out, "= ");
 	unsigned n = 0;
 	for (unsigned i = 0; i < p->m->op.at[op].operand_n; i++) {
@@ -400,7 +296,8 @@ static void put_compute(struct nvfuser *p, op_id op, unsigned level)
 			put_contraction(p, op, level);
 			return;
 		}
-		if ((o->kind == OP_ADD || o->kind == OP_SUB || o->kind == OP_MUL || o->kind == OP_DIV) && !o->attrs) {
+		if ((o->kind == OP_ADD || o->kind == OP_SUB || o->kind == OP_MUL || o->kind == OP_DIV) &&
+		    !o->attrs) {
 			put_infix(p, op, level);
 			return;
 		}
@@ -417,7 +314,8 @@ static bool is_true(const struct nvfuser *p, op_id op, const char *key)
 
 static void put_allocate(struct nvfuser *p, op_id op)
 {
-	static const char *const memory[] = {[MEMORY_GLOBAL] = "global", [MEMORY_LOCAL] = "register", [MEMORY_SYMMETRIC] = "symmetric"};
+	static const char *const memory[] = {
+	    [MEMORY_GLOBAL] = "global", [MEMORY_LOCAL] = "register", [MEMORY_SYMMETRIC] = "symmetric"};
 	static const char *const shown[] = {"zero_init", "resets_to_zero", NULL};
 	value_id v = op_result(p->m, op, 0);
 	put_results(p, op);
@@ -483,7 +381,9 @@ static void put_line(struct nvfuser *p, op_id op, unsigned level)
 {
 	const struct op *o = &p->m->op.at[op];
 	switch (o->kind) {
-	case OP_ALLOCATE: put_allocate(p, op); return;
+	case OP_ALLOCATE:
+		put_allocate(p, op);
+		return;
 	case OP_DEALLOCATE:
 		buf_puts(p->out, "Deallocate {\n");
 		buf_pad(p->out, ' ', (level + 1) * STEP);
@@ -492,8 +392,12 @@ static void put_line(struct nvfuser *p, op_id op, unsigned level)
 		buf_pad(p->out, ' ', level * STEP);
 		buf_putc(p->out, '}');
 		return;
-	case OP_SELECT: put_select(p, op, level); return;
-	case OP_SHARD_BY_STREAM: put_shard(p, op); return;
+	case OP_SELECT:
+		put_select(p, op, level);
+		return;
+	case OP_SHARD_BY_STREAM:
+		put_shard(p, op);
+		return;
 	case OP_GET_CURRENT_STREAM:
 		put_handle(p, op_operand_id(p->m, op, ROLE_HANDLE, 0));
 		buf_puts(p->out, " = GetCurrentStream()");
@@ -524,10 +428,17 @@ static void put_line(struct nvfuser *p, op_id op, unsigned level)
 		buf_putc(p->out, ')');
 		return;
 	case OP_SEND:
-	case OP_RECV: put_transfer(p, op); return;
-	case OP_START_COALESCING: buf_puts(p->out, "StartCoalescing"); return;
-	case OP_END_COALESCING: buf_printf(p->out, "EndCoalescing %d", (int)o->number); return;
-	default: break;
+	case OP_RECV:
+		put_transfer(p, op);
+		return;
+	case OP_START_COALESCING:
+		buf_puts(p->out, "StartCoalescing");
+		return;
+	case OP_END_COALESCING:
+		buf_printf(p->out, "EndCoalescing %d", (int)o->number);
+		return;
+	default:
+		break;
 	}
 	if (op_traits(p->m, op) & TRAIT_COLLECTIVE && o->flags & OP_ASYNC)
 		put_communication(p, op);

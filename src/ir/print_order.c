@@ -93,11 +93,13 @@ static void walk_op(struct walk *w, op_id op)
 		vec_push(&w->out->loop, op);
 		walk_index(w, m->region.at[o->region].index);
 	}
-	for (unsigned results = 2; results-- > 0;) /* what the statement makes is printed first */
+	/* what the statement makes is printed first, but for Communications */
+	bool results_first = !(o->flags & OP_ASYNC);
+	for (unsigned pass = 0; pass < 2; pass++)
 		for (unsigned i = 0; i < o->operand_n; i++) {
 			const struct operand *p = &m->operand.at[o->operand + i];
 			bool is_result = p->role == ROLE_DEF || (p->role == ROLE_WRITE && !o->def_n);
-			if (is_result != (results == 1))
+			if (is_result != (results_first == (pass == 0)))
 				continue;
 			if (p->role <= ROLE_FREE)
 				walk_value(w, p->id);
@@ -138,20 +140,21 @@ void print_order_make(struct module *m, struct print_order *out)
 	out->posts = mem_zalloc(m->op.n);
 	out->flags = mem_zalloc(m->op.n);
 	struct walk w = {
-		.m = m,
-		.out = out,
-		.value_seen = mem_zalloc(m->value.n),
-		.domain_seen = mem_zalloc(m->domain.n),
-		.param_seen = mem_zalloc(m->param.n),
-		.index_seen = mem_zalloc(m->index.n),
-		.handle_seen = mem_zalloc(m->handle.n),
-		.expr_seen = mem_zalloc(m->expr.n),
+	    .m = m,
+	    .out = out,
+	    .value_seen = mem_zalloc(m->value.n),
+	    .domain_seen = mem_zalloc(m->domain.n),
+	    .param_seen = mem_zalloc(m->param.n),
+	    .index_seen = mem_zalloc(m->index.n),
+	    .handle_seen = mem_zalloc(m->handle.n),
+	    .expr_seen = mem_zalloc(m->expr.n),
 	};
 	for (uint32_t i = 0; i < m->input.n; i++)
 		walk_value(&w, m->input.at[i].value);
 	for (uint32_t i = 0; i < m->output.n; i++)
 		walk_value(&w, m->output.at[i]);
 	walk_region(&w, m->body);
+	out->printed_n = out->scalar.n;
 	for (param_id p = 1; p < m->param.n; p++)
 		if (!w.param_seen[p])
 			vec_push(&out->scalar, p);
@@ -185,8 +188,8 @@ static bool names_the_ones_before(const struct module *m, const struct print_ord
 {
 	op_id at = m->op.at[share].prev;
 	for (unsigned k = m->op.at[share].operand_n; k-- > 0; at = m->op.at[at].prev)
-		if (!at || m->operand.at[m->op.at[share].operand + k].id != at || !is_posted_transfer(m, o, at) ||
-		    o->flags[at] & PRINT_SHARED_EARLY)
+		if (!at || m->operand.at[m->op.at[share].operand + k].id != at ||
+		    !is_posted_transfer(m, o, at) || o->flags[at] & PRINT_SHARED_EARLY)
 			return false;
 	return true;
 }
@@ -197,9 +200,10 @@ bool print_order_elides(const struct module *m, const struct print_order *o, op_
 		return false;
 	op_id next = m->op.at[op].next;
 	if (next && m->op.at[next].kind == OP_POST)
-		return m->op.at[next].operand_n == 1 && op_operand_id(m, next, ROLE_STATEMENT, 0) == op && o->posts[op] > 1;
+		return m->op.at[next].operand_n == 1 && op_operand_id(m, next, ROLE_STATEMENT, 0) == op &&
+		       o->posts[op] > 1;
 	unsigned after = 0;
-	while (next && is_posted_transfer(m, o, next))
+	while (next && after < IR_MAX_OPERANDS && is_posted_transfer(m, o, next))
 		next = m->op.at[next].next, after++;
 	return next && m->op.at[next].kind == OP_SHARE_MEM_HANDLES && after < m->op.at[next].operand_n &&
 	       names_the_ones_before(m, o, next);

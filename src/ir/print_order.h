@@ -7,16 +7,17 @@ enum { PRINT_ORDER_INDEX = 1u << 31 }; /* set: an index_id, else a param_id */
 
 struct print_order {
 	VEC(value_id) value;
-	VEC(uint32_t) scalar; /* params and loop indices */
+	VEC(uint32_t) scalar; /* params and loop indices, */
+	uint32_t printed_n;   /* the first so many of which are printed; then unused params */
 	VEC(handle_id) handle;
 	VEC(op_id) numbered; /* Communications, transfers, end_coalescing */
 	VEC(op_id) loop;
 	uint64_t *selected; /* by value: bit a is set when a select names logical axis a */
-	uint8_t *posts;	    /* by op: of a transfer, how many statements post it alone (2: more) */
-	uint8_t *flags;	    /* by op: PRINT_POSTED, … */
+	uint8_t *posts;     /* by op: of a transfer, how many statements post it alone (2: more) */
+	uint8_t *flags;     /* by op: PRINT_POSTED, … */
 };
 enum {
-	PRINT_POSTED = 1,	 /* some statement posts it */
+	PRINT_POSTED = 1,       /* some statement posts it */
 	PRINT_SHARED_EARLY = 2, /* a share_mem_handles that names it stands before it */
 	PRINT_SEEN = 4,
 };
@@ -27,7 +28,8 @@ void print_order_free(struct print_order *o);
 /* Whether a send or receive that is posted elsewhere is printed only there: the statements that
  * follow announce or post it so that parsing puts the declaration back. */
 bool print_order_elides(const struct module *m, const struct print_order *o, op_id op);
-/* Whether a loop's kind is not what its body says (a stream loop begins with SetCurrentStream of its index). */
+/* Whether a loop's kind is not what its body says (a stream loop begins with SetCurrentStream of its index).
+ */
 bool print_order_loop_kind_stated(const struct module *m, op_id loop);
 /* What the body of a loop says: stream-parallel or not. */
 bool print_order_loop_is_stream(const struct module *m, op_id loop);

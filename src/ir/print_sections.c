@@ -11,10 +11,10 @@
  *       name T0 = X
  *
  * A line is printed iff parsing without it would supply something else. */
-#include "ir/print_nvfuser.h"
 #include "ir/expr.h"
 #include "ir/number.h"
 #include "ir/print.h"
+#include "ir/print_nvfuser.h"
 #include "ir/print_type.h"
 #include "ir/printed.h"
 #include "ir/spelling.h"
@@ -61,7 +61,8 @@ static void put_transform(struct nvfuser *p, value_id v, const struct xform *x)
 		nvfuser_axis(p, v, x->out[0]);
 		buf_puts(p->out, " = Swizzle1D(");
 		nvfuser_axis(p, v, x->in[0]);
-		buf_printf(p->out, ", parallelType=deviceIdx.%c)", from_last < 3 ? "xyz"[from_last] : (char)('0' + from_last));
+		buf_printf(p->out, ", parallelType=deviceIdx.%c)",
+		           from_last < 3 ? "xyz"[from_last] : (char)('0' + from_last));
 		break;
 	}
 	}
@@ -75,7 +76,8 @@ static bool is_default_allocation(struct nvfuser *p, value_id v, const struct do
 	const struct value *x = ir_value(p->m, v);
 	bool allocated = x->def && p->m->op.at[x->def].kind == OP_ALLOCATE;
 	domain_edit(&b, d);
-	printed_allocate(p->m, &b, x->flags & (VALUE_INPUT | VALUE_OUTPUT | VALUE_INOUT), allocated ? printed_size(p->m, d) : 0);
+	printed_allocate(p->m, &b, x->flags & (VALUE_INPUT | VALUE_OUTPUT | VALUE_INOUT),
+	                 allocated ? printed_size(p->m, d) : 0);
 	return b.alloc_n == d->alloc_n && !memcmp(b.alloc, d->alloc, d->alloc_n);
 }
 
@@ -248,13 +250,59 @@ static void put_program(struct lines *l)
 	end(&a);
 }
 
+static void note_params(const struct module *m, expr_id e, uint32_t *place, uint32_t *n)
+{
+	const struct expr *x = &m->expr.at[e];
+	if (!(x->flags & EXPR_HAS_PARAM))
+		return;
+	if (x->kind == EXPR_PARAM) {
+		if (!place[x->k])
+			place[x->k] = ++*n;
+		return;
+	}
+	note_params(m, x->a, place, n);
+	note_params(m, x->b, place, n);
+}
+
+/* The first param from which on all come about by being used: without name and value, and in the
+ * order in which parsing meets them, those of tensors before those of statements. */
+static param_id first_implicit_param(struct nvfuser *p)
+{
+	struct module *m = p->m;
+	uint32_t *place = mem_zalloc(sizeof *place * m->param.n), n = 0;
+	for (uint32_t i = 0; i < p->order.value.n; i++) {
+		const struct domain *d = value_domain(m, p->order.value.at[i]);
+		for (unsigned a = 0; a < d->loop_n; a++)
+			note_params(m, d->axis[d->loop[a]].extent, place, &n);
+		for (unsigned a = 0; a < d->logical_n; a++)
+			note_params(m, d->axis[a].extent, place, &n);
+	}
+	for (uint32_t i = 0; i < p->order.printed_n; i++) {
+		uint32_t s = p->order.scalar.at[i];
+		if (!(s & PRINT_ORDER_INDEX) && !place[s])
+			place[s] = ++n;
+	}
+	param_id first = m->param.n;
+	while (first > 1) {
+		const struct param *x = &m->param.at[first - 1];
+		bool in_order = place[first - 1] && (first == m->param.n || place[first - 1] < place[first]);
+		if (x->has_value || x->meaning || !ir_is_default_name(m, x->name, 'i', x->number) ||
+		    !in_order)
+			break;
+		first--;
+	}
+	free(place);
+	return first;
+}
+
 static void put_declarations(struct lines *l)
 {
 	struct nvfuser *p = l->p;
 	struct module *m = p->m;
-	for (param_id i = 1; i < m->param.n; i++) {
+	param_id implicit = first_implicit_param(p);
+	for (param_id i = 1; i < implicit; i++) {
 		const struct param *x = &m->param.at[i];
-		if (x->meaning || (!x->has_value && ir_is_default_name(m, x->name, 'i', x->number)))
+		if (x->meaning)
 			continue;
 		struct buf *out = line(l);
 		buf_puts(out, "param ");
@@ -264,7 +312,9 @@ static void put_declarations(struct lines *l)
 			buf_printf(out, "i%d", (int)x->number);
 		if (x->has_value)
 			buf_printf(out, " = %lld", (long long)x->value);
-		buf_printf(out, " as i%d\n", (int)x->number);
+		if (!ir_is_default_name(m, x->name, 'i', x->number))
+			buf_printf(out, " as i%d", (int)x->number);
+		buf_putc(out, '\n');
 	}
 	bool stated = !meshes_are_default(p);
 	for (mesh_id i = 1; i < m->mesh.n && stated; i++) {
@@ -328,7 +378,8 @@ static void put_inputs(struct lines *l)
 		if (!x->init)
 			continue;
 		struct buf *out = line(l);
-		buf_printf(out, "input T%d = %s(", (int)ir_value(p->m, x->value)->number, names_text(p->m->names, x->init));
+		buf_printf(out, "input T%d = %s(", (int)ir_value(p->m, x->value)->number,
+		           names_text(p->m->names, x->init));
 		for (uint32_t k = 0; k < args->n; k++) {
 			buf_puts(out, k ? ", " : "");
 			nvfuser_attr(p, &args->at[k]);
@@ -345,7 +396,8 @@ static void put_loops(struct lines *l)
 		if (!print_order_loop_kind_stated(m, l->p->order.loop.at[i]))
 			continue;
 		int32_t number = m->index.at[m->region.at[o->region].index].number;
-		buf_printf(line(l), "loop i%d %s\n", (int)number, o->flags & OP_STREAM_LOOP ? "stream" : "serial");
+		buf_printf(line(l), "loop i%d %s\n", (int)number,
+		           o->flags & OP_STREAM_LOOP ? "stream" : "serial");
 	}
 }
 
@@ -371,33 +423,33 @@ static void put_partials(struct lines *l)
 		value_id v = l->p->order.value.at[i];
 		int reduce = partial_operator(value_domain(l->p->m, v));
 		if (reduce >= 0)
-			buf_printf(line(l), "partial T%d %s\n", (int)ir_value(l->p->m, v)->number, reduce_op_name((enum reduce_op)reduce));
+			buf_printf(line(l), "partial T%d %s\n", (int)ir_value(l->p->m, v)->number,
+			           reduce_op_name((enum reduce_op)reduce));
 	}
 }
 
 /* Facts about a tensor that its printed form has no place for. */
-static void put_tensor_attrs(struct lines *l, value_id v, const struct input *input)
+static void put_tensor_attrs(struct lines *l, value_id v, const struct input *input, bool inout)
 {
 	struct nvfuser *p = l->p;
 	const struct value *x = ir_value(p->m, v);
 	const struct type *t = value_type(p->m, v);
 	const struct domain *d = ir_domain(p->m, t->domain);
 	struct attr_line a = {l, "T", x->number, false};
-	bool returned = false;
-	for (uint32_t i = 0; i < p->m->output.n && input; i++)
-		returned |= p->m->output.at[i] == v;
 	if (x->flags & VALUE_OPEN)
 		buf_puts(key(&a, "layout"), "open");
 	if (t->mesh && mesh_as_read(p->m, t->mesh) != t->mesh) {
 		key(&a, "mesh");
 		put_mesh_name(p, t->mesh);
 	}
-	if (input && returned != ((x->flags & VALUE_INOUT) != 0))
+	if (input && inout != ((x->flags & VALUE_INOUT) != 0))
 		buf_puts(key(&a, "inout"), x->flags & VALUE_INOUT ? "true" : "false");
 	for (unsigned i = 0; i < d->logical_n && partial_operator(d) == -2; i++)
 		if (d->axis[i].kind == AXIS_PARTIAL) {
-			buf_printf(key(&a, NULL), "partial_%s=%s", names_text(p->m->names, ir_mesh(p->m, t->mesh)->axis_name[d->axis[i].mesh_axis]),
-				   reduce_op_name((enum reduce_op)d->axis[i].reduce));
+			buf_printf(
+			    key(&a, NULL), "partial_%s=%s",
+			    names_text(p->m->names, ir_mesh(p->m, t->mesh)->axis_name[d->axis[i].mesh_axis]),
+			    reduce_op_name((enum reduce_op)d->axis[i].reduce));
 		}
 	const struct attrs *list = input ? &p->m->attrs.at[input->attrs] : &p->m->attrs.at[0];
 	for (uint32_t i = 0; i < list->n; i++) {
@@ -421,11 +473,14 @@ static void put_statement_attrs(struct lines *l, op_id op)
 	}
 	const struct attrs *list = &p->m->attrs.at[o->attrs];
 	for (uint32_t i = 0; i < list->n; i++) {
-		bool backend = !strcmp(names_text(p->m->names, list->at[i].key), "backend") && list->at[i].kind == ATTR_NAME;
-		if (backend)
+		const struct attr *x = &list->at[i];
+		bool shown = i + 1 == list->n && x->kind == ATTR_NAME &&
+		             !strcmp(names_text(p->m->names, x->key), "backend") &&
+		             strcmp(names_text(p->m->names, x->u.name), "NCCL") != 0;
+		if (shown)
 			continue;
 		key(&a, NULL);
-		nvfuser_attr(p, &list->at[i]);
+		nvfuser_attr(p, x);
 	}
 	end(&a);
 }
@@ -441,11 +496,20 @@ void nvfuser_sections(struct nvfuser *p)
 	put_loops(&l);
 	put_partials(&l);
 	const struct input **input = mem_zalloc(sizeof *input * p->m->value.n);
-	for (uint32_t i = 0; i < p->m->input.n; i++)
-		input[p->m->input.at[i].value] = &p->m->input.at[i];
-	for (uint32_t i = 0; i < p->order.value.n; i++)
-		put_tensor_attrs(&l, p->order.value.at[i], input[p->order.value.at[i]]);
+	bool *inout = mem_zalloc(sizeof *inout * p->m->value.n);
+	for (uint32_t i = 0, k = 0; i < p->m->input.n; i++) {
+		value_id v = p->m->input.at[i].value;
+		input[v] = &p->m->input.at[i];
+		/* by default, the inputs that are the first outputs, in their order, are written */
+		inout[v] = k < p->m->output.n && p->m->output.at[k] == v;
+		k += inout[v];
+	}
+	for (uint32_t i = 0; i < p->order.value.n; i++) {
+		value_id v = p->order.value.at[i];
+		put_tensor_attrs(&l, v, input[v], inout[v]);
+	}
 	free(input);
+	free(inout);
 	for (uint32_t i = 0; i < p->order.numbered.n; i++)
 		put_statement_attrs(&l, p->order.numbered.at[i]);
 }

@@ -15,11 +15,13 @@ static int inner_half(const struct printed_tensor *t, unsigned i)
 {
 	const struct printed_id *outer = &t->id[i];
 	unsigned kind = outer->axis.kind;
-	if (outer->axis.place == PLACE_NONE || (kind != AXIS_ITER && kind != AXIS_REDUCE) || outer->named || outer->number < 0)
+	if (outer->axis.place == PLACE_NONE || (kind != AXIS_ITER && kind != AXIS_REDUCE) || outer->named ||
+	    outer->number < 0)
 		return -1;
 	for (unsigned k = 0; k < t->id_n; k++) {
 		const struct printed_id *x = &t->id[k];
-		if (x->number - 1 == outer->number && x->axis.place == PLACE_NONE && x->axis.kind == kind && !x->named)
+		if (x->number - 1 == outer->number && x->axis.place == PLACE_NONE && x->axis.kind == kind &&
+		    !x->named)
 			return (int)k;
 	}
 	return -1;
@@ -43,17 +45,16 @@ static unsigned position(const struct domain_builder *b, unsigned axis)
 	return p;
 }
 
-static bool parallelize(struct module *m, struct domain_builder *b, unsigned axis, const struct axis *as, mesh_id mesh)
+static const char *parallelize(struct module *m, struct domain_builder *b, unsigned axis,
+                               const struct axis *as, mesh_id mesh)
 {
 	if (as->place == PLACE_NONE)
-		return true;
-	if (as->place == PLACE_MESH && (!mesh || as->mesh_axis >= m->mesh.at[mesh].rank))
-		return false;
-	return !domain_parallelize(m, b, position(b, axis), (enum axis_place)as->place, mesh ? &m->mesh.at[mesh] : NULL,
-				   as->mesh_axis);
+		return NULL;
+	return domain_parallelize(m, b, position(b, axis), (enum axis_place)as->place,
+	                          mesh ? &m->mesh.at[mesh] : NULL, as->mesh_axis);
 }
 
-domain_id printed_domain(struct module *m, const struct printed_tensor *t)
+domain_id printed_domain(struct module *m, const struct printed_tensor *t, const char **why)
 {
 	struct domain_builder b;
 	int outer_of[IR_MAX_AXES]; /* by id: the outer half that it is the inner one of; -1: none */
@@ -69,14 +70,17 @@ domain_id printed_domain(struct module *m, const struct printed_tensor *t)
 		}
 	}
 	static const uint8_t group[] = {
-		[AXIS_ITER] = 0, [AXIS_BROADCAST] = 0, [AXIS_PARTIAL] = 1, [AXIS_REDUCE] = 2};
+	    [AXIS_ITER] = 0, [AXIS_BROADCAST] = 0, [AXIS_PARTIAL] = 1, [AXIS_REDUCE] = 2};
 	for (unsigned g = 0; g < 3; g++)
 		for (unsigned i = 0; i < t->id_n; i++) {
 			const struct axis *x = &t->id[i].axis;
 			if (group[x->kind] != g || is_outer[i])
 				continue;
-			expr_id extent = outer_of[i] < 0 ? x->extent : split_extent(m, t->id[outer_of[i]].axis.extent, x->extent);
+			expr_id extent = outer_of[i] < 0
+			                     ? x->extent
+			                     : split_extent(m, t->id[outer_of[i]].axis.extent, x->extent);
 			int a = extent ? domain_add_axis(&b, (enum axis_kind)x->kind, extent) : -1;
+			*why = extent ? "it has more than 16 logical axes" : "an extent overflows 64 bits";
 			if (a < 0)
 				return 0;
 			b.axis[a].rf = x->rf;
@@ -87,17 +91,21 @@ domain_id printed_domain(struct module *m, const struct printed_tensor *t)
 		for (unsigned i = 0; i < t->id_n; i++) {
 			if (is_outer[i] || axis[i] != l || outer_of[i] < 0)
 				continue;
-			if (domain_split(m, &b, position(&b, l), t->id[outer_of[i]].axis.extent, false))
+			*why = domain_split(m, &b, position(&b, l), t->id[outer_of[i]].axis.extent, false);
+			if (*why)
 				return 0;
 			axis[outer_of[i]] = (uint8_t)(b.axis_n - 2);
 			axis[i] = (uint8_t)(b.axis_n - 1);
+			*why = "the halves of a split have other extents";
 			if (b.axis[axis[i]].extent != t->id[i].axis.extent)
 				return 0;
 			break;
 		}
-	for (unsigned i = 0; i < t->id_n; i++)
-		if (!parallelize(m, &b, axis[i], &t->id[i].axis, t->mesh))
+	for (unsigned i = 0; i < t->id_n; i++) {
+		*why = parallelize(m, &b, axis[i], &t->id[i].axis, t->mesh);
+		if (*why)
 			return 0;
+	}
 	memcpy(b.loop, axis, t->id_n);
 	printed_allocate(m, &b, t->io, t->size);
 	return domain_finish(m, &b);
@@ -137,7 +145,8 @@ static bool is_plain(const struct domain *d)
 	if (d->xform_n || d->loop_n != d->logical_n || d->alloc_n != d->logical_n)
 		return false;
 	for (unsigned i = 0; i < d->loop_n; i++)
-		if (d->loop[i] != i || d->alloc[i] != i || !d->contiguous[i] || d->axis[i].place != PLACE_NONE || !is_visible(&d->axis[i]))
+		if (d->loop[i] != i || d->alloc[i] != i || !d->contiguous[i] ||
+		    d->axis[i].place != PLACE_NONE || !is_visible(&d->axis[i]))
 			return false;
 	return true;
 }
@@ -154,7 +163,8 @@ bool printed_needs_block(struct module *m, const struct print_order *o, value_id
 	for (unsigned i = 0; i < d.loop_n; i++) {
 		unsigned a = d.loop[i];
 		in_loop |= (uint64_t)1 << a;
-		t.id[i] = (struct printed_id){.axis = d.axis[a], .number = ir_axis_number(m, v, a), .named = o->selected[v] >> a & 1};
+		t.id[i] = (struct printed_id){
+		    .axis = d.axis[a], .number = ir_axis_number(m, v, a), .named = o->selected[v] >> a & 1};
 	}
 	if (o->selected[v] & ~in_loop)
 		return true; /* the select names an axis that stands only in a block */
@@ -162,5 +172,6 @@ bool printed_needs_block(struct module *m, const struct print_order *o, value_id
 	t.io = x->flags & (VALUE_INPUT | VALUE_OUTPUT | VALUE_INOUT);
 	if (x->def && m->op.at[x->def].kind == OP_ALLOCATE)
 		t.size = printed_size(m, &d);
-	return printed_domain(m, &t) != id;
+	const char *why;
+	return printed_domain(m, &t, &why) != id;
 }

@@ -27,11 +27,12 @@ struct printed_tensor {
 	expr_id size; /* of its ALLOCATE, canonical; 0: none. Chooses between the two default allocations */
 };
 
-/* 0 when there is none: too many axes, a split that does not give the printed extents. */
-domain_id printed_domain(struct module *m, const struct printed_tensor *t);
+/* 0 when there is none, with the reason in *why. */
+domain_id printed_domain(struct module *m, const struct printed_tensor *t, const char **why);
 /* The default allocation of a domain that is complete but for it. */
 void printed_allocate(struct module *m, struct domain_builder *b, bool io, expr_id size);
-/* Product of the allocation domain's extents but for reductions: what ALLOCATE prints as size. 0 on overflow. */
+/* Product of the allocation domain's extents but for reductions: what ALLOCATE prints as size. 0 on overflow.
+ */
 expr_id printed_size(struct module *m, const struct domain *d);
 
 struct print_order;

@@ -1,9 +1,11 @@
 /* nvfuser: what the files that read %HostIrContainer share.
  *
- *     sema_nvfuser.c  order of the steps, statements
- *     sema_collect.c  what the container holds: tensors, numbered statements
- *     sema_hirc.c     the section `Hirc 1 :`
- *     sema_printed.c  types from printed ids and TransformPrinter */
+ *     sema_nvfuser.c        order of the steps, statements
+ *     sema_buffer.c         buffers and views
+ *     sema_communication.c  Communications, transfers, and what names them
+ *     sema_collect.c        what the container holds: tensors, numbered statements
+ *     sema_hirc.c           the section `Hirc 1 :`
+ *     sema_printed.c        types from printed ids and TransformPrinter */
 #ifndef HIRC_PARSE_NVFUSER_H
 #define HIRC_PARSE_NVFUSER_H
 #include "ir/printed.h"
@@ -20,13 +22,13 @@ struct nv_tensor {
 	ast_id init;   /* of `input T0 = …`; 0: none */
 	uint8_t input, output;
 	uint8_t reduce; /* enum reduce_op of its partial axes */
-	uint8_t open;	/* attr layout=open */
-	int8_t inout;	/* attr inout=…; -1: not said */
-	mesh_id mesh;	/* attr mesh=…; 0: not said */
+	uint8_t open;   /* attr layout=open */
+	int8_t inout;   /* attr inout=…; -1: not said */
+	mesh_id mesh;   /* attr mesh=…; 0: not said */
 	type_id type;
 	uint32_t number_at; /* its axis_n axis numbers, in reader.number */
-	uint32_t named;	    /* chain of axis numbers that selects name: entry of reader.named + 1; 0: none */
-	value_id value;	    /* once it is defined */
+	uint32_t named;     /* chain of axis numbers that selects name: entry of reader.named + 1; 0: none */
+	value_id value;     /* once it is defined */
 	region_id region;   /* that its definition stands in */
 };
 
@@ -35,7 +37,7 @@ enum nv_issue { ISSUE_BY_TEXT, ISSUE_HERE, ISSUE_POST };
 /* A Communication, transfer or EndCoalescing, by its number. */
 struct nv_statement {
 	int64_t number;
-	ast_id node;	/* the COMM or COMM_REF that is met first */
+	ast_id node;    /* the COMM or COMM_REF that is met first */
 	uint32_t count; /* how often it stands as a statement */
 	name_id given;
 	ast_id attrs;
@@ -67,15 +69,17 @@ struct nv_mesh { /* a DeviceMesh{…} as it is written */
 struct nv_reader {
 	struct sema *s;
 	VEC(struct nv_tensor) tensor;
-	VEC(uint32_t) tensor_of; /* by name_id: entry + 1 */
-	VEC(struct nv_statement) statement; /* sorted by number */
+	VEC(uint32_t) tensor_of;                                 /* by name_id: entry + 1 */
+	VEC(struct nv_statement) statement;                      /* sorted by number */
 	VEC(struct nv_fact) index_name, index_kind, handle_name; /* sorted by number */
 	VEC(struct nv_named) named;
 	VEC(int32_t) number;
 	VEC(struct nv_pending) pending;
 	VEC(struct nv_mesh) mesh;
+	VEC(uint8_t) given;                 /* by name_id: what has the name already */
 	name_id program_name, program_mesh; /* of `attr program {…}`; 0: not said */
-	bool no_mesh;			    /* mesh=0 */
+	uint32_t program_mesh_at;
+	bool no_mesh; /* mesh=0 */
 };
 
 /* ---- sema_collect.c */
@@ -88,8 +92,38 @@ ast_id nv_key(struct nv_reader *r, ast_id call, const char *key);
 
 /* ---- sema_hirc.c */
 void nv_declarations(struct nv_reader *r, ast_id section); /* before the body is read */
-void nv_facts(struct nv_reader *r, ast_id section);	   /* what refers to tensors and statements */
+void nv_facts(struct nv_reader *r, ast_id section);        /* what refers to tensors and statements */
 const struct nv_fact *nv_find_fact(const struct nv_fact *list, uint32_t n, uint64_t number);
+
+/* ---- sema_nvfuser.c */
+static inline struct op *nv_op(struct nv_reader *r, op_id op)
+{
+	return &r->s->m->op.at[op];
+}
+void nv_append(struct nv_reader *r, op_id op);
+bool nv_is(struct nv_reader *r, ast_id id, enum ast_kind kind);
+bool nv_is_name(struct nv_reader *r, ast_id id, const char *text);
+bool nv_refuse(struct nv_reader *r, ast_id node, const char *message); /* reports; false */
+/* The tensor that a statement's result is, and its value where that is bound: then it is written. */
+bool nv_result(struct nv_reader *r, ast_id node, struct nv_tensor **t, value_id *bound);
+value_id nv_define(struct nv_reader *r, struct nv_tensor *t, uint32_t at);
+value_id nv_operand(struct nv_reader *r, ast_id node); /* 0 after reporting */
+scalar_id nv_scalar(struct nv_reader *r, ast_id e);    /* 0 after reporting */
+attrs_id nv_with_name(struct nv_reader *r, attrs_id attrs, const char *key, name_id value);
+/* The keys of a call or attr line but those named, as attributes. */
+attrs_id nv_attrs(struct nv_reader *r, ast_id call, const char *const *but);
+
+/* ---- sema_buffer.c */
+void nv_allocate(struct nv_reader *r, ast_id stmt, ast_id target, ast_id call);
+void nv_deallocate(struct nv_reader *r, ast_id stmt);
+void nv_view(struct nv_reader *r, ast_id stmt, ast_id target, ast_id call, bool select);
+
+/* ---- sema_communication.c */
+ast_id nv_need_key(struct nv_reader *r, ast_id comm, const char *key); /* 0 after reporting */
+void nv_communication(struct nv_reader *r, ast_id comm);               /* that stands as a statement */
+/* Wait, post and ShareMemHandles. */
+void nv_naming_call(struct nv_reader *r, ast_id call, enum op_kind kind);
+void nv_resolve_pending(struct nv_reader *r);
 
 /* ---- sema_printed.c */
 /* The tensor's type and axis numbers. Always gives a type; reports. */

@@ -54,8 +54,14 @@ expr_id sema_define_expr(struct sema *s, const struct sema_define *define, uint3
 
 static void predefine_np(struct sema *s)
 {
-	int64_t np = s->options->np > 0 ? s->options->np : 1;
-	sema_define_scalar(s, names_intern_z(s->m->names, "np"), SCOPE_CONST, expr_const(s->m, np), DIAG_NOWHERE);
+	struct sema_define *define = sema_find_define(s, "np");
+	expr_id np = expr_const(s->m, s->options->np > 0 ? s->options->np : 1);
+	sema_define_scalar(s, names_intern_z(s->m->names, "np"), SCOPE_CONST, np, DIAG_NOWHERE);
+	expr_id given = define ? sema_define_expr(s, define, DIAG_NOWHERE) : 0;
+	if (given && expr_is_const(s->m, given, NULL))
+		s->entry.at[s->entry.n - 1].id = given;
+	else if (given)
+		diag_error(s->d, DIAG_NOWHERE, "-D np: np is a number");
 }
 
 static void collect_index_definitions(struct sema *s, ast_id container)
@@ -70,16 +76,11 @@ static void collect_index_definitions(struct sema *s, ast_id container)
 static void build_file(struct sema *s)
 {
 	ast_id program = 0;
+	unsigned before = diag_error_count(s->d);
 	for ast_each(s->a, child, s->a->root) {
 		uint8_t kind = ast_at(s->a, child)->kind;
-		if (kind == AST_PROGRAM || kind == AST_CONTAINER) {
-			if (program) {
-				diag_error(s->d, ast_at(s->a, child)->at, "a file holds one program");
-				diag_note(s->d, ast_at(s->a, program)->at, "the first is here; put a line `# -----` between programs and use --split-input-file");
-				return;
-			}
-			program = child;
-		}
+		if (kind == AST_PROGRAM || kind == AST_CONTAINER)
+			program = child; /* the parser takes only one */
 	}
 	for ast_each(s->a, child, s->a->root) {
 		const struct ast_node *n = ast_at(s->a, child);
@@ -87,8 +88,8 @@ static void build_file(struct sema *s)
 			sema_declaration(s, child);
 	}
 	if (!program) {
-		if (!diag_error_count(s->d)) {
-			diag_error(s->d, DIAG_NOWHERE, "the file holds no program");
+		if (diag_error_count(s->d) == before) {
+			diag_error(s->d, DIAG_NOWHERE, "'%s' holds no program", s->a->source->name);
 			diag_note(s->d, DIAG_NOWHERE, "write `program NAME on MESH { … }`");
 		}
 		return;
@@ -106,6 +107,7 @@ struct module *sema_build(struct diag *d, struct ast *a, const struct sema_optio
 	unsigned before = diag_error_count(d);
 	struct sema s = {.d = d, .a = a, .options = options, .m = module_new(a->names)};
 	s.m->source = a->source;
+	s.errors = before;
 	s.region = s.m->body;
 	predefine_np(&s);
 	build_file(&s);
@@ -116,7 +118,10 @@ struct module *sema_build(struct diag *d, struct ast *a, const struct sema_optio
 	vec_free(&s.statement_of);
 	vec_free(&s.output_at);
 	vec_free(&s.later_at);
+	vec_free(&s.broken_mesh);
 	vec_free(&s.index_def);
+	vec_free(&s.defining);
+	vec_free(&s.measure);
 	if (diag_error_count(d) > before) {
 		module_free(s.m);
 		return NULL;

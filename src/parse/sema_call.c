@@ -30,7 +30,8 @@ static void unknown_op(struct sema *s, ast_id node)
 	struct suggest g = suggest_start(name);
 	diag_error_span(s->d, ast_at(s->a, node)->at, (uint32_t)strlen(name), "unknown operation '%s'", name);
 	for (unsigned k = 1; k < OP_KIND_COUNT; k++)
-		suggest_try(&g, op_info[k].hir);
+		if (op_info[k].form != FORM_CONTROL)
+			suggest_try(&g, s->a->surface == SURFACE_NVFUSER ? op_info[k].nvfuser : op_info[k].hir);
 	diag_suggest(s->d, &g);
 }
 
@@ -67,9 +68,13 @@ bool sema_operand(struct sema *s, ast_id e, struct ir_use *out)
 		value_id t = sema_find_tensor(s, name);
 		if (t) {
 			*out = (struct ir_use){ROLE_READ, t};
-			return true;
+			return sema_is_visible(s, t, name, n->at);
 		}
-		if (n->kind == AST_TENSOR || (!sema_find_scalar(s, name) && s->a->surface == SURFACE_HIR && strcmp(ast_text(s->a, inner), "rank") && strcmp(ast_text(s->a, inner), "streams"))) {
+		if (n->kind == AST_TENSOR) {
+			diag_error(s->d, n->at, "%s is used before it is defined", ast_text(s->a, inner));
+			return false;
+		}
+		if (!sema_find_scalar(s, name) && s->a->surface == SURFACE_HIR && strcmp(ast_text(s->a, inner), "rank") && strcmp(ast_text(s->a, inner), "streams")) {
 			sema_unknown_tensor(s, name, n->at);
 			return false;
 		}
@@ -118,7 +123,11 @@ static bool ints_of(struct sema *s, ast_id tuple, struct attr *a)
 	int64_t list[IR_MAX_AXES];
 	a->kind = ATTR_INTS;
 	for ast_each(s->a, child, tuple) {
-		if (a->n == IR_MAX_AXES || !sema_const(s, child, &list[a->n]))
+		if (a->n == IR_MAX_AXES) {
+			diag_error(s->d, ast_at(s->a, child)->at, "a list of numbers has at most %d", IR_MAX_AXES);
+			return false;
+		}
+		if (!sema_const(s, child, &list[a->n]))
 			return false;
 		a->n++;
 	}
@@ -140,7 +149,11 @@ static bool exprs_of(struct sema *s, ast_id list, struct attr *a)
 			diag_error(s->d, ast_at(s->a, child)->at, "a placement stands in the type of the result, not here");
 			return false;
 		}
-		if (a->n == IR_MAX_LOGICAL || !(copy[a->n] = sema_extent(s, extent)))
+		if (a->n == IR_MAX_LOGICAL) {
+			diag_error(s->d, ast_at(s->a, child)->at, "a tensor has at most %d axes", IR_MAX_LOGICAL);
+			return false;
+		}
+		if (!(copy[a->n] = sema_extent(s, extent)))
 			return false;
 		a->n++;
 	}
@@ -184,18 +197,25 @@ static bool attr_value(struct sema *s, ast_id value, struct attr *a)
 	return true;
 }
 
-static bool push_attr(struct sema *s, struct call *c, ast_id key)
+static bool may_add_attr(struct sema *s, const struct call *c, const struct attr *a, ast_id node)
 {
-	struct attr a = {.key = sema_name(s, key)};
 	if (c->attr_n == MAX_ATTRS) {
-		diag_error(s->d, ast_at(s->a, key)->at, "an operation has at most %d attributes", MAX_ATTRS);
+		diag_error(s->d, ast_at(s->a, node)->at, "an operation has at most %d attributes", MAX_ATTRS);
 		return false;
 	}
 	for (unsigned i = 0; i < c->attr_n; i++)
-		if (c->attr[i].key == a.key) {
-			diag_error(s->d, ast_at(s->a, key)->at, "attribute '%s' is given twice", ast_text(s->a, key));
+		if (c->attr[i].key == a->key) {
+			diag_error(s->d, ast_at(s->a, node)->at, "%s= is given twice", names_text(s->m->names, a->key));
 			return false;
 		}
+	return true;
+}
+
+static bool push_attr(struct sema *s, struct call *c, ast_id key)
+{
+	struct attr a = {.key = sema_name(s, key)};
+	if (!may_add_attr(s, c, &a, key))
+		return false;
 	if (!attr_value(s, ast_at(s->a, key)->first, &a))
 		return false;
 	c->attr[c->attr_n++] = a;
@@ -254,11 +274,15 @@ static bool host_operand(struct sema *s, struct call *c, ast_id e)
 	}
 	if (c->kind == OP_DEALLOCATE) {
 		value_id v = name ? sema_find_tensor(s, name) : 0;
-		if (!v)
+		if (!v && !name)
+			diag_error_span(s->d, n->at, n->end - n->at, "deallocate takes the name of a buffer");
+		else if (!v)
 			sema_unknown_tensor(s, name, n->at);
-		return v && push_read(s, c, (struct ir_use){ROLE_FREE, v}, e);
+		return v && sema_is_visible(s, v, name, n->at) && push_read(s, c, (struct ir_use){ROLE_FREE, v}, e);
 	}
 	op_id op = name ? sema_find_statement(s, name) : 0;
+	if (sema_is_broken_statement(s, name))
+		return false;
 	if (op)
 		return push_read(s, c, (struct ir_use){ROLE_STATEMENT, op}, e);
 	struct suggest g = suggest_start(name ? names_text(s->m->names, name) : "");
@@ -276,6 +300,10 @@ static bool read_arguments(struct sema *s, struct call *c)
 		const struct ast_node *n = ast_at(s->a, child);
 		if (n->kind == AST_KEY) {
 			ast_id *special = special_key(c, ast_text(s->a, child));
+			if (special && *special) {
+				diag_error(s->d, n->at, "%s= is given twice", ast_text(s->a, child));
+				return false;
+			}
 			if (special)
 				*special = n->first;
 			else if (!push_attr(s, c, child))
@@ -291,7 +319,7 @@ static bool read_arguments(struct sema *s, struct call *c)
 		const char *attr = positional_attr(s, c->kind, child);
 		if (attr) {
 			struct attr a = {.key = names_intern_z(s->m->names, attr)};
-			if (c->attr_n == MAX_ATTRS || !attr_value(s, child, &a))
+			if (!may_add_attr(s, c, &a, child) || !attr_value(s, child, &a))
 				return false;
 			c->attr[c->attr_n++] = a;
 			continue;
@@ -507,13 +535,21 @@ static bool check_select(struct sema *s, struct call *c, const struct infer_draf
 	return false;
 }
 
-static bool check_arity(struct sema *s, struct call *c, unsigned tensors)
+/* shard_by_stream(X, i) */
+static bool has_positional_index(const struct call *c)
+{
+	return c->kind == OP_SHARD_BY_STREAM && !c->index && c->read_n == 2 && c->read[1].role == ROLE_SCALAR;
+}
+
+static bool check_arity(struct sema *s, struct call *c)
 {
 	const struct op_info *info = &op_info[c->kind];
-	unsigned n = 0;
-	for (unsigned i = 0; i < c->read_n; i++)
-		n += c->read[i].role == ROLE_READ || (c->read[i].role == ROLE_SCALAR && info->traits & TRAIT_POINTWISE);
-	(void)tensors;
+	unsigned n = c->read_n - has_positional_index(c);
+	for (unsigned i = 0; i < n && !is_host_operand(c->kind) && c->kind != OP_EXTERN; i++)
+		if (c->read[i].role != ROLE_READ && !(info->traits & TRAIT_POINTWISE)) {
+			diag_error(s->d, ast_at(s->a, c->node)->at, "%s: operand %u must be a tensor, not a number", info->hir, i + 1);
+			return false;
+		}
 	if (is_host_operand(c->kind)) {
 		unsigned want = c->kind == OP_SHARE_MEM_HANDLES || c->kind == OP_POST ? 0 : 1;
 		if (want ? c->read_n == 1 : c->read_n > 0)
@@ -544,7 +580,8 @@ static bool push_special(struct sema *s, struct call *c)
 		{c->kind == OP_COLLECTIVE_PERMUTE, c->send_peer, "send_peer"},
 		{c->kind == OP_COLLECTIVE_PERMUTE, c->recv_peer, "recv_peer"},
 		{traits & TRAIT_P2P, c->peer, "peer"},
-		{c->kind == OP_SELECT || (c->kind == OP_SHARD_BY_STREAM && c->index), c->index, "index"},
+		{c->kind == OP_SELECT, c->index, "index"},
+		{c->kind == OP_SHARD_BY_STREAM && !has_positional_index(c), c->index, "stream_index"},
 	};
 	for (unsigned i = 0; i < sizeof specials / sizeof *specials; i++) {
 		if (!specials[i].wanted)
@@ -600,6 +637,13 @@ static bool read_call(struct sema *s, ast_id expr, struct call *c)
 		return sema_operand(s, n->first, &use) && push_read(s, c, use, expr) && sema_operand(s, right, &use) && push_read(s, c, use, expr);
 	}
 	case AST_CALL: break;
+	case AST_INT:
+	case AST_FLOAT: {
+		const char *text = s->a->source->text + n->at;
+		int length = (int)(n->end - n->at);
+		diag_error_span(s->d, n->at, (uint32_t)length, "'%.*s' is a number; write full(%.*s)", length, text, length, text);
+		return false;
+	}
 	default:
 		diag_error_span(s->d, n->at, n->end - n->at, "an operation is expected here");
 		return false;
@@ -638,7 +682,33 @@ static bool is_statement_only(enum op_kind kind)
 	return (is_host_operand(kind) || kind == OP_SEND || kind == OP_RECV || kind == OP_START_COALESCING || kind == OP_END_COALESCING);
 }
 
-op_id sema_call(struct sema *s, ast_id expr, const struct sema_result *result, unsigned result_n, name_id as, uint32_t at, value_id *out)
+/* How many results there are, and whether bound ones can be written. */
+static bool check_results(struct sema *s, const struct call *c, const struct sema_result *result, unsigned n)
+{
+	enum { DISPATCH_RESULTS = 6 };
+	const char *name = op_info[c->kind].hir;
+	uint32_t at = ast_at(s->a, c->node)->at;
+	bool bound = false;
+	for (unsigned k = 0; k < n; k++)
+		bound |= result[k].bound != 0;
+	if (is_statement_only(c->kind) || c->kind == OP_EXTERN)
+		return true;
+	if (c->kind == OP_GET_CURRENT_STREAM)
+		diag_error(s->d, at, "get_current_stream gives a stream: `s = get_current_stream()`");
+	else if (bound && c->kind == OP_ALLOCATE)
+		diag_error(s->d, at, "allocate makes a new buffer: `A: f32[8] = allocate()`");
+	else if (bound && op_info[c->kind].traits & TRAIT_VIEW)
+		diag_error(s->d, at, "%s copies nothing, so it cannot be written: `<- set(%s(…))` copies", name, name);
+	else if (!n)
+		diag_error(s->d, at, "the result of %s needs a name: `Y = %s(…)`", name, name);
+	else if (n != (c->kind == OP_DISPATCH ? DISPATCH_RESULTS : 1))
+		diag_error(s->d, at, "%s has %s, not %u", name, c->kind == OP_DISPATCH ? "6 results" : "one result", n);
+	else
+		return true;
+	return false;
+}
+
+static op_id statement(struct sema *s, ast_id expr, const struct sema_result *result, unsigned result_n, name_id as, uint32_t at, value_id *out)
 {
 	struct call c = {.kind = OP_NONE};
 	value_id operand[MAX_USES];
@@ -660,13 +730,14 @@ op_id sema_call(struct sema *s, ast_id expr, const struct sema_result *result, u
 		received = c.read[0].id;
 		c.read_n = 0;
 	}
-	if (is_statement_only(c.kind) && (result_n > 1 || (result_n == 1 && (result[0].name || result[0].bound || result[0].type)))) {
-		diag_error(s->d, at, "%s has no result", op_info[c.kind].hir);
-		return 0;
-	}
-	if (is_statement_only(c.kind))
+	if (is_statement_only(c.kind)) {
+		if (result_n > 1 || (result_n == 1 && (result[0].name || result[0].bound || result[0].type))) {
+			diag_error(s->d, at, "%s has no result", op_info[c.kind].hir);
+			return 0;
+		}
 		result_n = 0;
-	if (!check_arity(s, &c, operand_n))
+	}
+	if (!check_arity(s, &c) || !check_results(s, &c, result, result_n))
 		return 0;
 	for (unsigned i = 0; i < c.read_n; i++)
 		if (c.read[i].role == ROLE_READ || (c.read[i].role == ROLE_SCALAR && (traits & TRAIT_POINTWISE || c.kind == OP_EXTERN)))
@@ -675,7 +746,7 @@ op_id sema_call(struct sema *s, ast_id expr, const struct sema_result *result, u
 		return 0;
 	if (!push_special(s, &c))
 		return 0;
-	struct infer_draft draft = {.kind = c.kind, .operand = operand, .operand_n = operand_n, .at = at, .mesh = s->mesh};
+	struct infer_draft draft = {.kind = c.kind, .operand = operand, .operand_n = operand_n, .at = ast_at(s->a, c.node)->at, .mesh = s->mesh};
 	draft.attrs = ir_attrs(s->m, c.attr, c.attr_n);
 	if (c.kind == OP_SELECT && !check_select(s, &c, &draft))
 		return 0;
@@ -734,6 +805,21 @@ op_id sema_call(struct sema *s, ast_id expr, const struct sema_result *result, u
 		if (out)
 			out[k] = values[k];
 	}
+	return op;
+}
+
+op_id sema_call(struct sema *s, ast_id expr, const struct sema_result *result, unsigned result_n, name_id as, uint32_t at, value_id *out)
+{
+	if (s->calls == SEMA_MAX_CALLS) {
+		diag_error(s->d, ast_at(s->a, expr)->at, "operations are nested deeper than %d", SEMA_MAX_CALLS);
+		diag_note(s->d, DIAG_NOWHERE, "give a part of them a name: `A = …`");
+		return 0;
+	}
+	s->calls++;
+	op_id op = statement(s, expr, result, result_n, as, at, out);
+	s->calls--;
+	if (!op && diag_error_count(s->d) == s->errors) /* never drop a statement without a word */
+		diag_error(s->d, ast_at(s->a, expr)->at, "no type can be found for the results of this: state them");
 	return op;
 }
 

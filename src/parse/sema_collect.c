@@ -24,13 +24,18 @@ ast_id nv_key(struct nv_reader *r, ast_id call, const char *key)
 static bool same_print(const struct ast *a, ast_id x, ast_id y)
 {
 	const struct ast_node *m = ast_at(a, x), *n = ast_at(a, y);
-	if (m->end - m->at == n->end - n->at && !memcmp(a->source->text + m->at, a->source->text + n->at, m->end - m->at))
+	if (m->end - m->at == n->end - n->at &&
+	    !memcmp(a->source->text + m->at, a->source->text + n->at, m->end - m->at))
 		return true;
 	for (unsigned leaf = 2; leaf < 4; leaf++)
 		if (ast_at(a, ast_child(a, x, leaf))->name != ast_at(a, ast_child(a, y, leaf))->name)
 			return false;
 	ast_id i = ast_at(a, m->first)->first, k = ast_at(a, n->first)->first;
 	while (i && k && ast_at(a, i)->name == ast_at(a, k)->name) {
+		const struct ast_node *e = ast_at(a, ast_at(a, i)->first),
+		                      *f = ast_at(a, ast_at(a, k)->first);
+		if (e->kind == AST_INT && f->kind == AST_INT && e->value.i != f->value.i)
+			return false;
 		i = ast_at(a, i)->next;
 		k = ast_at(a, k)->next;
 	}
@@ -44,7 +49,8 @@ static struct nv_tensor *note_tensor(struct nv_reader *r, ast_id node)
 	struct nv_tensor *t = nv_find_tensor(r, n->name);
 	if (t) {
 		if (!same_print(s->a, t->node, node)) {
-			diag_error(s->d, n->at, "%s is printed with other axes than before", ast_text(s->a, node));
+			diag_error(s->d, n->at, "%s is printed with other axes than before",
+			           ast_text(s->a, node));
 			diag_note(s->d, ast_at(s->a, t->node)->at, "it is printed first here");
 		}
 		return t;
@@ -58,7 +64,8 @@ static struct nv_tensor *note_tensor(struct nv_reader *r, ast_id node)
 
 static void note_statement(struct nv_reader *r, ast_id node, bool stands)
 {
-	vec_push(&r->statement, (struct nv_statement){.number = ast_at(r->s->a, node)->value.i, .node = node, .count = stands});
+	vec_push(&r->statement, (struct nv_statement){
+	                            .number = ast_at(r->s->a, node)->value.i, .node = node, .count = stands});
 }
 
 /* HirAliasSelect( T0, axis = iS1{8}, index = i ) */
@@ -83,7 +90,8 @@ static void collect(struct nv_reader *r, ast_id id)
 		return;
 	case AST_DEF: {
 		ast_id target = ast_at(a, n->first)->first, call = ast_child(a, id, 1);
-		if (target && ast_at(a, target)->kind == AST_TENSOR && call && ast_at(a, call)->kind == AST_CALL && !strcmp(ast_text(a, call), "ALLOCATE")) {
+		if (target && ast_at(a, target)->kind == AST_TENSOR && call &&
+		    ast_at(a, call)->kind == AST_CALL && !strcmp(ast_text(a, call), "ALLOCATE")) {
 			struct nv_tensor *t = note_tensor(r, target);
 			if (!t->size)
 				t->size = nv_key(r, call, "size");
@@ -156,21 +164,25 @@ void nv_collect(struct nv_reader *r, ast_id container)
 			struct nv_tensor *t = note_tensor(r, tensor);
 			uint8_t *flag = side ? &t->output : &t->input;
 			if (*flag)
-				diag_error(r->s->d, ast_at(a, tensor)->at, "%s is listed twice", ast_text(a, tensor));
+				diag_error(r->s->d, ast_at(a, tensor)->at, "%s is listed twice",
+				           ast_text(a, tensor));
 			*flag = 1;
 		}
 	collect(r, ast_child(a, container, 2));
 	merge_statements(r);
 	for ast_each(a, section, container) {
-		if (ast_at(a, section)->kind != AST_SECTION || strcmp(ast_text(a, section), "TransformPrinter"))
+		if (ast_at(a, section)->kind != AST_SECTION ||
+		    strcmp(ast_text(a, section), "TransformPrinter"))
 			continue;
 		for ast_each(a, block, section) {
-			ast_id tensor = ast_at(a, block)->kind == AST_TRANSFORMS ? ast_at(a, block)->first : 0;
+			ast_id tensor =
+			    ast_at(a, block)->kind == AST_TRANSFORMS ? ast_at(a, block)->first : 0;
 			struct nv_tensor *t = tensor ? nv_find_tensor(r, ast_at(a, tensor)->name) : NULL;
 			if (!t) /* the dump of a whole fusion may print others */
 				continue;
 			if (t->block)
-				diag_error(r->s->d, ast_at(a, tensor)->at, "%s has two TransformPrinter blocks", ast_text(a, tensor));
+				diag_error(r->s->d, ast_at(a, tensor)->at,
+				           "%s has two TransformPrinter blocks", ast_text(a, tensor));
 			t->block = block;
 		}
 	}

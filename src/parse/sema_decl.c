@@ -8,12 +8,15 @@ static void declare_param(struct sema *s, ast_id decl)
 	name_id name = n->name;
 	ast_id value = ast_child(s->a, decl, 0), as = ast_child(s->a, decl, 1);
 	struct sema_define *define = sema_find_define(s, names_text(s->m->names, name));
-	struct param p = {.number = sema_numbered(s, name, 'i'), .at = n->at};
+	uint32_t at = sema_name_at(s, decl);
+	struct param p = {.number = sema_numbered(s, name, 'i'), .at = at};
 	p.name = p.number >= 0 ? 0 : name;
 	int64_t k;
 	if (value && ast_at(s->a, value)->kind != AST_NONE) {
-		if (!sema_const(s, value, &k))
+		if (!sema_const(s, value, &k)) {
+			sema_define_scalar(s, name, SCOPE_BROKEN, 0, at);
 			return;
+		}
 		p.has_value = true;
 		p.value = k;
 	}
@@ -24,19 +27,21 @@ static void declare_param(struct sema *s, ast_id decl)
 		p.number = number;
 	}
 	if (define) {
-		expr_id e = sema_define_expr(s, define, n->at);
-		if (!e)
+		expr_id e = sema_define_expr(s, define, at);
+		if (!e) {
+			sema_define_scalar(s, name, SCOPE_BROKEN, 0, at);
 			return;
+		}
 		if (!expr_is_const(s->m, e, &k)) { /* an expression stands for the name */
-			sema_define_scalar(s, name, SCOPE_LET, e, n->at);
+			sema_define_scalar(s, name, SCOPE_LET, e, at);
 			return;
 		}
 		p.has_value = p.set_by_user = true;
 		p.value = k;
 	}
-	param_id id = ir_param_add(s->m, p.name, n->at);
+	param_id id = ir_param_add(s->m, p.name, at);
 	s->m->param.at[id] = p;
-	sema_define_scalar(s, name, SCOPE_PARAM, id, n->at);
+	sema_define_scalar(s, name, SCOPE_PARAM, id, at);
 	if (as && ast_at(s->a, as)->name != name)
 		sema_define_scalar(s, ast_at(s->a, as)->name, SCOPE_PARAM, id, ast_at(s->a, as)->at);
 }
@@ -44,34 +49,41 @@ static void declare_param(struct sema *s, ast_id decl)
 static void declare_const(struct sema *s, ast_id decl)
 {
 	const struct ast_node *n = ast_at(s->a, decl);
+	uint32_t at = sema_name_at(s, decl);
 	struct sema_define *define = sema_find_define(s, ast_text(s->a, decl));
 	ast_id value = ast_child(s->a, decl, 0);
 	if (!strcmp(ast_text(s->a, decl), "np") && s->options->np > 0 && !define) {
-		sema_define_scalar(s, n->name, SCOPE_CONST, expr_const(s->m, s->options->np), n->at);
+		sema_define_scalar(s, n->name, SCOPE_CONST, expr_const(s->m, s->options->np), at);
 		return; /* the launcher's size or --np; predefined already */
 	}
-	expr_id e = define ? sema_define_expr(s, define, n->at) : sema_expr(s, value);
-	if (!e)
+	expr_id e = define ? sema_define_expr(s, define, at) : sema_expr(s, value);
+	if (!e) {
+		sema_define_scalar(s, n->name, SCOPE_BROKEN, 0, at);
 		return;
+	}
 	if (!expr_is_const(s->m, e, NULL)) {
-		diag_error(s->d, n->at, "const '%s' is not constant", ast_text(s->a, decl));
-		diag_note(s->d, n->at, "consts are computed from numbers, other consts and np; a param stays symbolic");
+		sema_define_scalar(s, n->name, SCOPE_BROKEN, 0, at);
+		diag_error_span(s->d, at, (uint32_t)strlen(ast_text(s->a, decl)), "const '%s' is not constant", ast_text(s->a, decl));
+		diag_note(s->d, DIAG_NOWHERE, "consts are computed from numbers, other consts and np; a param stays symbolic");
+		if (define)
+			diag_note(s->d, DIAG_NOWHERE, "the value of '%s' comes from -D", ast_text(s->a, decl));
 		return;
 	}
 	const struct scope_entry *old = sema_find_scalar(s, n->name);
 	if (old && old->at == DIAG_NOWHERE) { /* np: the file's default */
 		struct scope_entry *x = &s->entry.at[old - s->entry.at];
 		x->id = e;
-		x->at = n->at;
+		x->at = at;
 		return;
 	}
-	sema_define_scalar(s, n->name, SCOPE_CONST, e, n->at);
+	sema_define_scalar(s, n->name, SCOPE_CONST, e, at);
 }
 
 struct device_list {
 	VEC(uint32_t) id;
 	uint32_t size[IR_MAX_MESH_AXES];
 	unsigned rank;
+	uint8_t seen[IR_MAX_DEVICES / 8]; /* a bit for each device listed */
 };
 
 static bool push_device(struct sema *s, struct device_list *l, int64_t device, uint32_t at)
@@ -80,10 +92,11 @@ static bool push_device(struct sema *s, struct device_list *l, int64_t device, u
 		diag_error(s->d, at, "a device id is a number from 0 to %d", IR_MAX_DEVICES - 1);
 		return false;
 	}
-	if (l->id.n >= IR_MAX_DEVICES) {
-		diag_error(s->d, at, "a mesh has at most %d devices", IR_MAX_DEVICES);
+	if (l->seen[device / 8] >> device % 8 & 1) {
+		diag_error(s->d, at, "device %lld stands twice in the list", (long long)device);
 		return false;
 	}
+	l->seen[device / 8] |= (uint8_t)(1 << device % 8);
 	vec_push(&l->id, (uint32_t)device);
 	return true;
 }
@@ -130,31 +143,10 @@ static bool read_devices(struct sema *s, ast_id devices, unsigned depth, struct 
 	if (!l->size[depth]) {
 		l->size[depth] = count;
 	} else if (l->size[depth] != count) {
-		diag_error(s->d, at, "rows of a mesh are equally long: %u devices here, %u before", count, l->size[depth]);
+		diag_error(s->d, at, "rows of a mesh are equally long: %u here, %u before", count, l->size[depth]);
 		return false;
 	}
 	return true;
-}
-
-static int compare_ids(const void *a, const void *b)
-{
-	const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-	return (x > y) - (x < y);
-}
-
-static bool has_repeated_device(struct sema *s, const uint32_t *id, uint32_t n, uint32_t at)
-{
-	uint32_t *sorted = mem_alloc(sizeof *sorted * (n ? n : 1));
-	bool repeated = false;
-	memcpy(sorted, id, sizeof *sorted * n);
-	qsort(sorted, n, sizeof *sorted, compare_ids);
-	for (uint32_t i = 1; i < n && !repeated; i++)
-		if (sorted[i] == sorted[i - 1]) {
-			diag_error(s->d, at, "device %u stands twice in the mesh", sorted[i]);
-			repeated = true;
-		}
-	free(sorted);
-	return repeated;
 }
 
 /* Names of the axes of a mesh that a dump shows without them: x; y, x; z, y, x; … */
@@ -171,8 +163,9 @@ mesh_id sema_mesh_from_devices(struct sema *s, ast_id devices, name_id name, con
 	uint32_t at = ast_at(s->a, devices)->at;
 	if (read_devices(s, devices, 0, &l)) {
 		if (axis_names && axis_n != l.rank) {
-			diag_error(s->d, at, "the mesh names %u axes but lists devices in %u", axis_n, l.rank);
-		} else if (!has_repeated_device(s, l.id.at, l.id.n, at)) {
+			diag_error(s->d, at, "the mesh has %u ax%ss but the braces around its devices are %u deep", axis_n, axis_n == 1 ? "i" : "e", l.rank);
+			diag_note(s->d, DIAG_NOWHERE, "write one pair of braces for each axis, as in `mesh m(y, x) = {{0 1} {2 3}}`");
+		} else {
 			struct mesh x = {.name = name, .rank = (uint8_t)l.rank, .device_count = l.id.n, .device = l.id.at, .at = at};
 			for (unsigned k = 0; k < l.rank; k++) {
 				x.size[k] = l.size[k];
@@ -190,11 +183,12 @@ static void declare_mesh(struct sema *s, ast_id decl)
 	const struct ast_node *n = ast_at(s->a, decl);
 	ast_id list = ast_child(s->a, decl, 0), devices = ast_child(s->a, decl, 1);
 	name_id axis[IR_MAX_MESH_AXES];
+	uint32_t axis_at[IR_MAX_MESH_AXES], at = sema_name_at(s, decl);
 	int64_t size[IR_MAX_MESH_AXES] = {0}, count = 1;
 	unsigned rank = 0;
 	bool listed = devices && ast_at(s->a, devices)->kind == AST_DEVICES;
 	if (sema_find_mesh(s, n->name)) {
-		diag_error(s->d, n->at, "mesh '%s' is defined twice", ast_text(s->a, decl));
+		diag_error_span(s->d, at, (uint32_t)strlen(ast_text(s->a, decl)), "mesh '%s' is defined twice", ast_text(s->a, decl));
 		diag_note(s->d, s->m->mesh.at[sema_find_mesh(s, n->name)].at, "the first definition is here");
 		return;
 	}
@@ -210,6 +204,7 @@ static void declare_mesh(struct sema *s, ast_id decl)
 				return;
 			}
 		axis[rank] = x->name;
+		axis_at[rank] = x->at;
 		if (x->first) {
 			if (!sema_const(s, x->first, &size[rank]))
 				return;
@@ -219,7 +214,7 @@ static void declare_mesh(struct sema *s, ast_id decl)
 			}
 		} else if (!listed) {
 			diag_error(s->d, x->at, "mesh axis '%s' has no size", ast_text(s->a, child));
-			diag_note(s->d, x->at, "write `mesh %s(%s = 2)` or list the devices: `= {0 1}`", ast_text(s->a, decl), ast_text(s->a, child));
+			diag_note(s->d, DIAG_NOWHERE, "write `mesh %s(%s = 2)` or list the devices: `= {0 1}`", ast_text(s->a, decl), ast_text(s->a, child));
 			return;
 		}
 		rank++;
@@ -228,15 +223,15 @@ static void declare_mesh(struct sema *s, ast_id decl)
 		mesh_id id = sema_mesh_from_devices(s, devices, n->name, axis, rank);
 		for (unsigned k = 0; id && k < rank; k++)
 			if (size[k] && size[k] != s->m->mesh.at[id].size[k])
-				diag_error(s->d, n->at, "mesh axis '%s' is %lld long but %u devices are listed along it", names_text(s->m->names, axis[k]), (long long)size[k], s->m->mesh.at[id].size[k]);
+				diag_error(s->d, axis_at[k], "mesh axis '%s' is %lld long but %u devices are listed along it", names_text(s->m->names, axis[k]), (long long)size[k], s->m->mesh.at[id].size[k]);
 		if (id)
-			s->m->mesh.at[id].at = n->at;
+			s->m->mesh.at[id].at = at;
 		return;
 	}
-	struct mesh x = {.name = n->name, .rank = (uint8_t)rank, .at = n->at};
+	struct mesh x = {.name = n->name, .rank = (uint8_t)rank, .at = at};
 	for (unsigned k = 0; k < rank; k++) {
 		if (size[k] > IR_MAX_DEVICES || (count *= size[k]) > IR_MAX_DEVICES) {
-			diag_error(s->d, n->at, "a mesh has at most %d devices", IR_MAX_DEVICES);
+			diag_error(s->d, at, "a mesh has at most %d devices", IR_MAX_DEVICES);
 			return;
 		}
 		x.axis_name[k] = axis[k];
@@ -255,28 +250,32 @@ static void declare_group(struct sema *s, ast_id decl)
 {
 	const struct ast_node *n = ast_at(s->a, decl);
 	ast_id devices = ast_child(s->a, decl, 1);
+	uint32_t at = sema_name_at(s, decl);
 	int64_t size;
 	team_id members = 0;
 	if (sema_find_group(s, n->name)) {
-		diag_error(s->d, n->at, "group '%s' is defined twice", ast_text(s->a, decl));
+		diag_error_span(s->d, at, (uint32_t)strlen(ast_text(s->a, decl)), "group '%s' is defined twice", ast_text(s->a, decl));
+		diag_note(s->d, s->m->group.at[sema_find_group(s, n->name)].at, "the first definition is here");
 		return;
 	}
-	if (!sema_const(s, ast_child(s->a, decl, 0), &size))
+	if (!sema_const(s, ast_child(s->a, decl, 0), &size)) {
+		ir_group_add(s->m, n->name, 1, 0, at); /* its uses are not reported too */
 		return;
+	}
 	if (size < 1 || size > IR_MAX_DEVICES) {
-		diag_error(s->d, n->at, "a group has 1 to %d members", IR_MAX_DEVICES);
-		return;
+		diag_error(s->d, ast_at(s->a, ast_child(s->a, decl, 0))->at, "a group has 1 to %d members", IR_MAX_DEVICES);
+		size = 1;
 	}
 	if (devices) {
 		struct device_list l = {0};
-		if (read_devices(s, devices, 0, &l) && !has_repeated_device(s, l.id.at, l.id.n, n->at)) {
+		if (read_devices(s, devices, 0, &l)) {
 			if (l.id.n != size)
-				diag_error(s->d, n->at, "group '%s' has %lld members but lists %u", ast_text(s->a, decl), (long long)size, l.id.n);
+				diag_error(s->d, ast_at(s->a, devices)->at, "group '%s' has %lld members but lists %u", ast_text(s->a, decl), (long long)size, l.id.n);
 			members = ir_team_make(s->m, 1, (uint32_t[]){0, l.id.n}, l.id.at);
 		}
 		vec_free(&l.id);
 	}
-	ir_group_add(s->m, n->name, (uint32_t)size, members, n->at);
+	ir_group_add(s->m, n->name, (uint32_t)size, members, at);
 }
 
 void sema_declaration(struct sema *s, ast_id decl)
@@ -284,7 +283,11 @@ void sema_declaration(struct sema *s, ast_id decl)
 	switch (ast_at(s->a, decl)->kind) {
 	case AST_PARAM: declare_param(s, decl); break;
 	case AST_CONST: declare_const(s, decl); break;
-	case AST_MESH: declare_mesh(s, decl); break;
+	case AST_MESH:
+		declare_mesh(s, decl);
+		if (!sema_find_mesh(s, ast_at(s->a, decl)->name))
+			vec_push(&s->broken_mesh, ast_at(s->a, decl)->name);
+		break;
 	case AST_GROUP: declare_group(s, decl); break;
 	default: break;
 	}

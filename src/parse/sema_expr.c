@@ -22,13 +22,38 @@ static enum expr_kind function_kind(const char *name)
 	return EXPR_NONE;
 }
 
+static unsigned at_most(unsigned x, unsigned limit)
+{
+	return x < limit ? x : limit;
+}
+
+/* Reports an expression that would take what walks it too long or too deep: sharing makes a chain of
+ * lets exponential. 0 then, else e. */
+static expr_id bounded(struct sema *s, ast_id node, expr_id e)
+{
+	for (expr_id i = s->measure.n; e && i <= e; i++) { /* operands come before what is made of them */
+		const struct expr *x = &s->m->expr.at[i];
+		struct expr_measure a = x->a ? s->measure.at[x->a] : (struct expr_measure){0}, b = x->b ? s->measure.at[x->b] : (struct expr_measure){0};
+		struct expr_measure m = {
+			.depth = (uint16_t)at_most(1u + (a.depth > b.depth ? a.depth : b.depth), SEMA_MAX_EXPR_DEPTH + 1),
+			.size = (uint16_t)at_most(1u + a.size + b.size, SEMA_MAX_EXPR_SIZE + 1),
+		};
+		vec_push(&s->measure, m);
+	}
+	if (!e || (s->measure.at[e].depth <= SEMA_MAX_EXPR_DEPTH && s->measure.at[e].size <= SEMA_MAX_EXPR_SIZE))
+		return e;
+	const struct ast_node *n = ast_at(s->a, node);
+	diag_error_span(s->d, n->at, n->end - n->at, "the expression is too large: with what its names stand for, at most %d operands, %d deep", SEMA_MAX_EXPR_SIZE, SEMA_MAX_EXPR_DEPTH);
+	return 0;
+}
+
 static expr_id binary(struct sema *s, ast_id node, enum expr_kind kind, expr_id a, expr_id b)
 {
 	if (!a || !b)
 		return 0;
 	expr_id e = expr_op(s->m, kind, a, b);
 	if (e)
-		return e;
+		return bounded(s, node, e);
 	int64_t x, y;
 	uint32_t at = ast_at(s->a, node)->at, length = ast_at(s->a, node)->end - at;
 	bool zero = expr_is_const(s->m, b, &y) && y == 0;
@@ -36,7 +61,7 @@ static expr_id binary(struct sema *s, ast_id node, enum expr_kind kind, expr_id 
 		diag_error_span(s->d, at, length, "division by zero");
 	else if (kind == EXPR_DIV && expr_is_const(s->m, a, &x) && expr_is_const(s->m, b, &y)) {
 		diag_error_span(s->d, at, length, "%lld is not divisible by %lld", (long long)x, (long long)y);
-		diag_note(s->d, at, "`/` must divide; use ceilDiv or floorDiv to round");
+		diag_note(s->d, DIAG_NOWHERE, "`/` must divide; ceilDiv and floorDiv round");
 	} else
 		diag_error_span(s->d, at, length, "integer overflow: the value does not fit in 64 bits");
 	return 0;
@@ -49,7 +74,8 @@ static bool find_mesh_axis(struct sema *s, ast_id name, ast_id mesh_name, mesh_i
 	if (mesh_name) {
 		*mesh = sema_find_mesh(s, sema_name(s, mesh_name));
 		if (!*mesh) {
-			diag_error(s->d, ast_at(s->a, mesh_name)->at, "unknown mesh '%s'", ast_text(s->a, mesh_name));
+			const struct ast_node *x = ast_at(s->a, mesh_name);
+			sema_unknown_mesh(s, sema_name(s, mesh_name), x->at, x->end - x->at);
 			return false;
 		}
 	} else {
@@ -105,7 +131,7 @@ static expr_id call(struct sema *s, ast_id e)
 		if (!find_mesh_axis(s, first, is_device ? third : second, &mesh, &axis))
 			return 0;
 		if (is_device)
-			return expr_device(s->m, mesh, axis, sema_expr(s, second));
+			return bounded(s, e, expr_device(s->m, mesh, axis, sema_expr(s, second)));
 		return !strcmp(name, "size") ? expr_const(s->m, s->m->mesh.at[mesh].size[axis]) : expr_axis_index(s->m, mesh, axis);
 	}
 	struct suggest g = suggest_start(name);
@@ -118,6 +144,27 @@ static expr_id call(struct sema *s, ast_id e)
 	return 0;
 }
 
+/* The meaning of a line of `Index definitions:`, read where it is used. */
+static expr_id index_definition(struct sema *s, ast_id line)
+{
+	const struct ast_node *n = ast_at(s->a, line);
+	for (uint32_t i = 0; i < s->defining.n; i++)
+		if (s->defining.at[i] == line) {
+			diag_error(s->d, n->at, "the definition of '%s' uses itself", ast_text(s->a, line));
+			return 0;
+		}
+	if (s->defining.n == SEMA_MAX_EXPR_DEPTH) {
+		diag_error(s->d, n->at, "definitions are nested deeper than %d", SEMA_MAX_EXPR_DEPTH);
+		return 0;
+	}
+	vec_push(&s->defining, line);
+	expr_id e = sema_expr(s, n->first);
+	s->defining.n--;
+	if (!e)
+		s->a->nodes.at[line].first = 0; /* reported once */
+	return e;
+}
+
 /* A scalar that the nvFuser surface uses and nothing declares: by its definition, its -D, or a
  * param without a value. */
 static expr_id foreign_scalar(struct sema *s, name_id name, uint32_t at)
@@ -126,19 +173,8 @@ static expr_id foreign_scalar(struct sema *s, name_id name, uint32_t at)
 	int64_t value;
 	expr_id e = 0;
 	for (uint32_t i = 0; i < s->index_def.n && !define; i++)
-		if (ast_at(s->a, s->index_def.at[i])->name == name) {
-			ast_id line = s->index_def.at[i];
-			s->index_def.at[i] = s->index_def.at[0]; /* a definition does not use itself */
-			s->index_def.at[0] = line;
-			if (s->depth > IR_MAX_NESTING * 2) {
-				diag_error(s->d, ast_at(s->a, line)->at, "the definition of '%s' uses itself", names_text(s->m->names, name));
-				return 0;
-			}
-			sema_scope_push(s);
-			e = sema_expr(s, ast_child(s->a, line, 0));
-			sema_scope_pop(s);
-			return e;
-		}
+		if (ast_at(s->a, s->index_def.at[i])->name == name)
+			return index_definition(s, s->index_def.at[i]);
 	if (define) {
 		e = sema_define_expr(s, define, at);
 		if (!e || !expr_is_const(s->m, e, &value))
@@ -171,6 +207,7 @@ static expr_id name(struct sema *s, ast_id e)
 		case SCOPE_LET: return x->id;
 		case SCOPE_PARAM: return expr_param(s->m, x->id);
 		case SCOPE_INDEX: return expr_index(s->m, x->id);
+		case SCOPE_BROKEN: return 0;
 		default:
 			diag_error_span(s->d, at, (uint32_t)strlen(text), "'%s' is a stream, not a number", text);
 			return 0;
@@ -204,7 +241,7 @@ expr_id sema_expr(struct sema *s, ast_id e)
 		expr_id a = sema_expr(s, n->first);
 		if (!a)
 			return 0;
-		return minus ? binary(s, e, EXPR_SUB, expr_const(s->m, 0), a) : expr_op(s->m, EXPR_NOT, a, 0);
+		return minus ? binary(s, e, EXPR_SUB, expr_const(s->m, 0), a) : bounded(s, e, expr_op(s->m, EXPR_NOT, a, 0));
 	}
 	case AST_BINARY: {
 		const char *text = ast_text(s->a, e);
@@ -231,7 +268,7 @@ bool sema_const(struct sema *s, ast_id e, int64_t *out)
 	const struct ast_node *n = ast_at(s->a, e);
 	diag_error_span(s->d, n->at, n->end - n->at, "a constant is needed here: consts, np and numbers only");
 	if (s->m->expr.at[x].flags & EXPR_HAS_PARAM)
-		diag_note(s->d, n->at, "params stay symbolic; declare it with `const` instead");
+		diag_note(s->d, DIAG_NOWHERE, "a param stays symbolic; declare it with `const` instead");
 	return false;
 }
 
@@ -241,7 +278,7 @@ expr_id sema_extent(struct sema *s, ast_id e)
 	const struct ast_node *n = ast_at(s->a, e);
 	int64_t k;
 	if (x && !c)
-		diag_error_span(s->d, n->at, n->end - n->at, "integer overflow: the extent does not fit in 64 bits");
+		diag_error_span(s->d, n->at, n->end - n->at, "the extent does not fit in 64 bits, or is a sum of more than 64 products");
 	if (c && expr_is_const(s->m, c, &k) && k < 0) {
 		diag_error_span(s->d, n->at, n->end - n->at, "an extent cannot be negative (%lld)", (long long)k);
 		return 0;

@@ -34,10 +34,10 @@ const struct nv_fact *nv_find_fact(const struct nv_fact *list, uint32_t n, uint6
 	return low < n && list[low].number == number ? &list[low] : NULL;
 }
 
-#define sort_facts(v)                                                                              \
-	do {                                                                                       \
-		if ((v)->n)                                                                        \
-			qsort((v)->at, (v)->n, sizeof *(v)->at, compare_facts);                    \
+#define sort_facts(v)                                                                                        \
+	do {                                                                                                 \
+		if ((v)->n)                                                                                  \
+			qsort((v)->at, (v)->n, sizeof *(v)->at, compare_facts);                              \
 	} while (0)
 
 void nv_declarations(struct nv_reader *r, ast_id section)
@@ -69,11 +69,15 @@ void nv_declarations(struct nv_reader *r, ast_id section)
 			int32_t index = sema_numbered(s, ast_at(s->a, first)->name, 'i');
 			const char *kind = ast_text(s->a, second);
 			if (index < 0)
-				diag_error(s->d, ast_at(s->a, first)->at, "a loop is named by its index, as in `loop i3 stream`");
+				diag_error(s->d, ast_at(s->a, first)->at,
+				           "a loop is named by its index, as in `loop i3 stream`");
 			else if (strcmp(kind, "stream") && strcmp(kind, "serial"))
-				diag_error(s->d, ast_at(s->a, second)->at, "a loop is stream or serial, not '%s'", kind);
+				diag_error(s->d, ast_at(s->a, second)->at,
+				           "a loop is stream or serial, not '%s'", kind);
 			else
-				vec_push(&r->index_kind, (struct nv_fact){(uint64_t)index, ast_at(s->a, second)->name, ast_at(s->a, line)->at});
+				vec_push(&r->index_kind,
+				         (struct nv_fact){(uint64_t)index, ast_at(s->a, second)->name,
+				                          ast_at(s->a, line)->at});
 			break;
 		}
 		default:
@@ -92,7 +96,8 @@ static struct nv_tensor *tensor(struct nv_reader *r, ast_id name)
 	struct sema *s = r->s;
 	struct nv_tensor *t = nv_find_tensor(r, ast_at(s->a, name)->name);
 	if (!t)
-		diag_error(s->d, ast_at(s->a, name)->at, "there is no tensor '%s' in the container", ast_text(s->a, name));
+		diag_error(s->d, ast_at(s->a, name)->at, "there is no tensor '%s' in the container",
+		           ast_text(s->a, name));
 	return t;
 }
 
@@ -101,8 +106,26 @@ static struct nv_statement *statement(struct nv_reader *r, ast_id ref)
 	const struct ast_node *n = ast_at(r->s->a, ref);
 	struct nv_statement *x = nv_find_statement(r, n->value.i);
 	if (!x)
-		diag_error(r->s->d, n->at, "there is no Communication %lld in the container", (long long)n->value.i);
+		diag_error(r->s->d, n->at, "there is no Communication %lld in the container",
+		           (long long)n->value.i);
 	return x;
+}
+
+enum { GIVEN_TENSOR = 1, GIVEN_STATEMENT = 2 };
+
+/* Whether nothing of the kind has the name yet. */
+static bool is_free(struct nv_reader *r, name_id name, uint8_t kind, uint32_t at)
+{
+	while (r->given.n <= name)
+		vec_push(&r->given, 0);
+	bool number = kind == GIVEN_TENSOR && nv_find_tensor(r, name);
+	if (r->given.at[name] & kind || number) {
+		diag_error(r->s->d, at, "another %s is called '%s'",
+		           kind == GIVEN_TENSOR ? "tensor" : "statement", names_text(r->s->m->names, name));
+		return false;
+	}
+	r->given.at[name] |= kind;
+	return true;
 }
 
 static void name_line(struct nv_reader *r, ast_id line)
@@ -113,11 +136,11 @@ static void name_line(struct nv_reader *r, ast_id line)
 	const struct ast_node *n = ast_at(s->a, first);
 	if (n->kind == AST_COMM_REF) {
 		struct nv_statement *x = statement(r, first);
-		if (x)
+		if (x && is_free(r, given, GIVEN_STATEMENT, n->at))
 			x->given = given;
 	} else if (n->kind == AST_NAME && sema_numbered(s, n->name, 'i') < 0) {
 		struct nv_tensor *t = tensor(r, first);
-		if (t)
+		if (t && is_free(r, given, GIVEN_TENSOR, n->at))
 			t->given = given;
 	}
 }
@@ -133,7 +156,7 @@ static void program_line(struct nv_reader *r, ast_id attrs)
 		if (mesh && v->kind == AST_INT && v->value.i == 0)
 			r->no_mesh = true;
 		else if (mesh && v->kind == AST_NAME)
-			r->program_mesh = v->name;
+			r->program_mesh = v->name, r->program_mesh_at = v->at;
 		else if (!strcmp(ast_text(s->a, key), "name") && v->kind == AST_NAME)
 			r->program_name = v->name;
 		else
@@ -161,9 +184,18 @@ static void tensor_line(struct nv_reader *r, ast_id ref, ast_id attrs)
 {
 	struct sema *s = r->s;
 	struct nv_tensor *t = tensor(r, ref);
-	ast_id layout = nv_key(r, attrs, "layout"), mesh = nv_key(r, attrs, "mesh"), inout = nv_key(r, attrs, "inout");
+	ast_id layout = nv_key(r, attrs, "layout"), mesh = nv_key(r, attrs, "mesh"),
+	       inout = nv_key(r, attrs, "inout");
 	if (!t)
 		return;
+	for ast_each(s->a, key, attrs) {
+		const char *text = ast_text(s->a, key);
+		bool known = !strcmp(text, "layout") || !strcmp(text, "mesh") || !strcmp(text, "inout") ||
+		             !strncmp(text, "partial_", 8);
+		if (!known && !t->input)
+			diag_error(s->d, ast_at(s->a, key)->at,
+			           "a tensor that is no input has no attribute '%s'", text);
+	}
 	t->attrs = attrs;
 	t->open = layout != 0;
 	if (layout && strcmp(ast_text(s->a, layout), "open"))
@@ -171,9 +203,11 @@ static void tensor_line(struct nv_reader *r, ast_id ref, ast_id attrs)
 	if (inout)
 		t->inout = !strcmp(ast_text(s->a, inout), "true");
 	if (mesh) {
-		t->mesh = ast_at(s->a, mesh)->kind == AST_NAME ? sema_find_mesh(s, ast_at(s->a, mesh)->name) : 0;
+		t->mesh =
+		    ast_at(s->a, mesh)->kind == AST_NAME ? sema_find_mesh(s, ast_at(s->a, mesh)->name) : 0;
 		if (!t->mesh)
-			diag_error(s->d, ast_at(s->a, mesh)->at, "mesh= takes the name of a mesh of this section");
+			diag_error(s->d, ast_at(s->a, mesh)->at,
+			           "mesh= takes the name of a mesh of this section");
 	}
 }
 
@@ -199,7 +233,8 @@ void nv_facts(struct nv_reader *r, ast_id section)
 			struct nv_tensor *t = tensor(r, first);
 			enum reduce_op op;
 			if (!reduce_op_parse(ast_text(s->a, second), &op))
-				diag_error(s->d, ast_at(s->a, second)->at, "a partial is pending with sum, prod, min, max or avg");
+				diag_error(s->d, ast_at(s->a, second)->at,
+				           "a partial is pending with sum, prod, min, max or avg");
 			else if (t)
 				t->reduce = (uint8_t)op;
 			break;
@@ -213,7 +248,6 @@ void nv_facts(struct nv_reader *r, ast_id section)
 				tensor_line(r, first, second);
 			break;
 		case AST_SCHEDULE:
-		case AST_IDS_DECL:
 			diag_error(s->d, n->at, "this line belongs into a program of the concise surface");
 			break;
 		default:

@@ -17,7 +17,7 @@
 #include "ir/infer.h"
 #include "parse/sema.h"
 
-enum scope_kind { SCOPE_NONE, SCOPE_CONST, SCOPE_PARAM, SCOPE_LET, SCOPE_INDEX, SCOPE_HANDLE };
+enum scope_kind { SCOPE_NONE, SCOPE_CONST, SCOPE_PARAM, SCOPE_LET, SCOPE_INDEX, SCOPE_HANDLE, SCOPE_BROKEN };
 
 struct scope_entry {
 	name_id name;
@@ -28,7 +28,17 @@ struct scope_entry {
 	uint32_t outer; /* entry that it hides, index + 1 */
 };
 
-#define SEMA_BROKEN UINT32_MAX /* in later_at: the definition failed and was reported */
+#define SEMA_BROKEN UINT32_MAX /* in later_at, statement_of: the definition failed and was reported */
+
+enum {
+	SEMA_MAX_EXPR_DEPTH = 100, /* of an index expression, with what its lets stand for; prints as twice as many brackets */
+	SEMA_MAX_EXPR_SIZE = 4096, /* its names, numbers and operators: a let that is used twice counts twice */
+	SEMA_MAX_CALLS = 256,	   /* operations within operations */
+};
+
+struct expr_measure {
+	uint16_t depth, size; /* at most one above the limit */
+};
 
 /* Types by their text: programs repeat a few types many times. */
 struct type_cache {
@@ -48,13 +58,18 @@ struct sema {
 	VEC(op_id) statement_of;       /* by name_id: `… as c` */
 	VEC(uint32_t) output_at;       /* by name_id: 1 when the program exports the name */
 	VEC(uint32_t) later_at;	       /* by name_id: offset + 1 of a definition anywhere in the program */
+	VEC(name_id) broken_mesh;      /* meshes whose declaration was reported */
 	VEC(ast_id) index_def;	       /* INDEX_DEF lines of `Index definitions:` */
+	VEC(ast_id) defining;	       /* of these, those being read: each is used by the one before */
 	value_id last_value;	       /* the last value whose type got hidden reduction axes, */
 	type_id last_stated;	       /* and its type before */
 	struct type_cache type_cache[256]; /* by hash; emptied when a name is defined in the program */
 	uint32_t depth;		       /* of nested blocks */
 	region_id region;	       /* being filled */
 	mesh_id mesh;		       /* default mesh for axis names in expressions */
+	VEC(struct expr_measure) measure; /* by expr_id, as far as they were asked for */
+	unsigned errors;	       /* that were reported before this file */
+	uint32_t calls;		       /* operations being read, each within the one before */
 };
 
 /* ---- sema.c */
@@ -73,13 +88,23 @@ bool sema_define_scalar(struct sema *s, name_id name, enum scope_kind kind, uint
 const struct scope_entry *sema_find_scalar(const struct sema *s, name_id name);
 value_id sema_find_tensor(const struct sema *s, name_id name); /* 0: none */
 bool sema_define_tensor(struct sema *s, name_id name, value_id v, uint32_t at);
-op_id sema_find_statement(const struct sema *s, name_id name);
+op_id sema_find_statement(const struct sema *s, name_id name); /* 0: none */
+/* A statement that was reported: its uses are not. */
+void sema_break_statement(struct sema *s, name_id name);
+bool sema_is_broken_statement(const struct sema *s, name_id name);
 bool sema_define_statement(struct sema *s, name_id name, op_id op, uint32_t at);
 mesh_id sema_find_mesh(const struct sema *s, name_id name);
 group_id sema_find_group(const struct sema *s, name_id name);
 /* `unknown tensor 'Z'` and a did-you-mean over names of that kind. */
 void sema_unknown_tensor(struct sema *s, name_id name, uint32_t at);
+void sema_unknown_mesh(struct sema *s, name_id name, uint32_t at, uint32_t length);
 void sema_unknown_scalar(struct sema *s, name_id name, uint32_t at);
+/* Whether a tensor is defined in the block being filled or in one around it; reports if not. */
+bool sema_is_visible(struct sema *s, value_id v, name_id name, uint32_t at);
+/* Whether one more block would be too deep; reports. */
+bool sema_too_deep(struct sema *s, ast_id stmt);
+/* Where the name stands in a declaration or statement that a keyword begins. */
+uint32_t sema_name_at(const struct sema *s, ast_id id);
 /* T7 → 7, i3 → 3, c12 → 12 (prefix letter given); -1 for other names. */
 int32_t sema_numbered(const struct sema *s, name_id name, char prefix);
 

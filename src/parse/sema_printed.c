@@ -30,7 +30,8 @@ static mesh_id find_mesh(struct nv_reader *r, ast_id devices)
 	const struct ast_node *n = ast_at(s->a, devices);
 	const char *text = s->a->source->text;
 	for (uint32_t i = 0; i < r->mesh.n; i++)
-		if (r->mesh.at[i].length == n->end - n->at && !memcmp(text + r->mesh.at[i].at, text + n->at, n->end - n->at))
+		if (r->mesh.at[i].length == n->end - n->at &&
+		    !memcmp(text + r->mesh.at[i].at, text + n->at, n->end - n->at))
 			return r->mesh.at[i].mesh;
 	struct nv_mesh known = {.at = n->at, .length = n->end - n->at};
 	struct buf name = {0};
@@ -43,7 +44,8 @@ static mesh_id find_mesh(struct nv_reader *r, ast_id devices)
 	buf_free(&name);
 	known.mesh = id;
 	for (mesh_id i = 1; i < id; i++)
-		if (same_devices(&s->m->mesh.at[i], &s->m->mesh.at[id])) { /* declared, or written differently before */
+		if (same_devices(&s->m->mesh.at[i],
+		                 &s->m->mesh.at[id])) { /* declared, or written differently before */
 			s->m->mesh.n = id;
 			known.mesh = i;
 			break;
@@ -68,9 +70,13 @@ static bool read_place(struct nv_reader *r, ast_id id, const char *text, mesh_id
 		return true;
 	}
 	if (n != 9 || strncmp(text, "deviceIdx", n) || text[n] != '.')
-		return refuse(r, id, "this axis is parallel in a kernel; host IR knows serial (S), streamIdx and deviceIdx");
+		return refuse(
+		    r, id,
+		    "this axis is parallel in a kernel; host IR knows serial (S), streamIdx and deviceIdx");
 	char letter = text[n + 1];
-	unsigned from_last = letter >= 'x' && letter <= 'z' ? (unsigned)(letter - 'x') : letter >= '3' && letter <= '9' ? (unsigned)(letter - '0') : 99;
+	unsigned from_last = letter >= 'x' && letter <= 'z'   ? (unsigned)(letter - 'x')
+	                     : letter >= '3' && letter <= '9' ? (unsigned)(letter - '0')
+	                                                      : 99;
 	if (!mesh)
 		return refuse(r, id, "a device axis needs a DeviceMesh");
 	if (from_last >= r->s->m->mesh.at[mesh].rank)
@@ -86,7 +92,8 @@ static bool read_id(struct nv_reader *r, ast_id id, mesh_id mesh, struct axis *o
 	struct sema *s = r->s;
 	const char *head = ast_text(s->a, id);
 	ast_id extent = ast_at(s->a, id)->first;
-	struct axis a = {.kind = *head == 'r' ? AXIS_REDUCE : AXIS_ITER}; /* a broadcast axis is one of its extent */
+	struct axis a = {.kind = *head == 'r' ? AXIS_REDUCE
+	                                      : AXIS_ITER}; /* a broadcast axis is one of its extent */
 	if (*head != 'i' && *head != 'r' && *head != 'b')
 		return refuse(r, id, "an axis of host IR is iteration (i), reduction (r) or broadcast (b)");
 	if (!read_place(r, id, head + 1, mesh, &a))
@@ -105,7 +112,8 @@ static bool read_id(struct nv_reader *r, ast_id id, mesh_id mesh, struct axis *o
 }
 
 /* The pending reduction of a partial axis. */
-static uint8_t reduction_of(struct nv_reader *r, const struct nv_tensor *t, const struct axis *a, mesh_id mesh)
+static uint8_t reduction_of(struct nv_reader *r, const struct nv_tensor *t, const struct axis *a,
+                            mesh_id mesh)
 {
 	struct sema *s = r->s;
 	if (a->kind != AXIS_PARTIAL)
@@ -246,7 +254,8 @@ static bool name_outputs(struct block *k, ast_id line, ast_id first, ast_id seco
 static bool read_split(struct block *k, ast_id line, bool inner)
 {
 	struct sema *s = k->r->s;
-	ast_id in = ast_child(s->a, line, 0), factor = ast_child(s->a, line, 1), outer_id = ast_child(s->a, line, 2), inner_id = ast_child(s->a, line, 3);
+	ast_id in = ast_child(s->a, line, 0), factor = ast_child(s->a, line, 1),
+	       outer_id = ast_child(s->a, line, 2), inner_id = ast_child(s->a, line, 3);
 	int axis = axis_of(k, in);
 	if (axis < 0)
 		return true; /* from a root domain to the logical one */
@@ -282,11 +291,14 @@ static bool read_swizzle(struct block *k, ast_id line)
 	struct axis a = {0};
 	if (!in || !type || position_of(k, axis_of(k, in)) < 0)
 		return refuse(k->r, line, "this axis was transformed already or does not exist");
-	if (ast_at(s->a, type)->kind != AST_NAME || !read_place(k->r, type, ast_text(s->a, type), k->mesh, &a))
+	if (ast_at(s->a, type)->kind != AST_NAME ||
+	    !read_place(k->r, type, ast_text(s->a, type), k->mesh, &a))
 		return false;
 	if (a.place != PLACE_MESH)
 		return refuse(k->r, type, "swizzle1d takes a device axis");
-	if (failed(k, line, domain_swizzle1d(s->m, &k->b, (unsigned)position_of(k, axis_of(k, in)), &s->m->mesh.at[k->mesh], a.mesh_axis)))
+	if (failed(k, line,
+	           domain_swizzle1d(s->m, &k->b, (unsigned)position_of(k, axis_of(k, in)),
+	                            &s->m->mesh.at[k->mesh], a.mesh_axis)))
 		return false;
 	return name_outputs(k, line, out, 0);
 }
@@ -323,15 +335,20 @@ static bool read_loop(struct block *k, const struct printed_tensor *t)
 			return refuse(k->r, id, "the TransformPrinter block does not make this axis");
 		perm[n++] = (uint8_t)pos;
 	}
-	if (failed(k, k->t->block, n == k->b.loop_n ? domain_reorder(&k->b, perm, n) : "the block makes axes that the tensor does not print"))
+	if (failed(k, k->t->block,
+	           n == k->b.loop_n ? domain_reorder(&k->b, perm, n)
+	                            : "the block makes axes that the tensor does not print"))
 		return false;
 	for (unsigned i = 0; i < n; i++) {
 		const struct axis *x = &t->id[i].axis;
 		if (x->extent != k->b.axis[k->b.loop[i]].extent)
-			return refuse(k->r, ast_child(s->a, ast_child(s->a, k->t->node, 0), i), "this axis has another extent in the TransformPrinter block");
+			return refuse(k->r, ast_child(s->a, ast_child(s->a, k->t->node, 0), i),
+			              "this axis has another extent in the TransformPrinter block");
 		if (x->place == PLACE_NONE)
 			continue;
-		if (failed(k, k->t->node, domain_parallelize(s->m, &k->b, i, (enum axis_place)x->place, k->mesh ? &s->m->mesh.at[k->mesh] : NULL, x->mesh_axis)))
+		if (failed(k, k->t->node,
+		           domain_parallelize(s->m, &k->b, i, (enum axis_place)x->place,
+		                              k->mesh ? &s->m->mesh.at[k->mesh] : NULL, x->mesh_axis)))
 			return false;
 	}
 	return true;
@@ -378,7 +395,8 @@ static bool read_allocation(struct block *k, const struct printed_tensor *t)
 	return !contiguity || read_contiguity(k, contiguity, line != 0);
 }
 
-static domain_id block_domain(struct nv_reader *r, const struct nv_tensor *t, const struct printed_tensor *p, int32_t *number)
+static domain_id block_domain(struct nv_reader *r, const struct nv_tensor *t, const struct printed_tensor *p,
+                              int32_t *number)
 {
 	struct block k = {.r = r, .t = t, .mesh = p->mesh};
 	domain_begin(&k.b);
@@ -391,7 +409,8 @@ static domain_id block_domain(struct nv_reader *r, const struct nv_tensor *t, co
 	uint8_t perm[IR_MAX_AXES];
 	if (domain_allocation_order(ir_domain(r->s->m, id), &unstreamed, perm))
 		return id;
-	refuse(r, find_line(&k, "allocation"), "an allocation domain is the loop domain, with or without its stream splits, in any order");
+	refuse(r, find_line(&k, "allocation"),
+	       "an allocation domain is the loop domain, with or without its stream splits, in any order");
 	return 0;
 }
 
@@ -404,10 +423,12 @@ static bool read_head(struct nv_reader *r, const struct nv_tensor *t, enum dtype
 	const char *text = ast_text(s->a, memory_node);
 	*memory = !strcmp(text, "l") ? MEMORY_LOCAL : !strcmp(text, "sym") ? MEMORY_SYMMETRIC : MEMORY_GLOBAL;
 	if (!strcmp(text, "s") || !strcmp(text, "t"))
-		return refuse(r, memory_node, "a tensor of host IR is in global (g), local (l) or symmetric (sym) memory");
+		return refuse(r, memory_node,
+		              "a tensor of host IR is in global (g), local (l) or symmetric (sym) memory");
 	*dtype = DTYPE_F32;
 	if (!dtype_node || ast_at(s->a, dtype_node)->kind == AST_NONE) {
-		diag_warning(s->d, ast_at(s->a, t->node)->at, "%s is printed without a dtype; float is assumed", ast_text(s->a, t->node));
+		diag_warning(s->d, ast_at(s->a, t->node)->at,
+		             "%s is printed without a dtype; float is assumed", ast_text(s->a, t->node));
 		return true;
 	}
 	if (dtype_parse_nvfuser(ast_text(s->a, dtype_node), dtype))
@@ -438,7 +459,8 @@ void nv_type(struct nv_reader *r, struct nv_tensor *t)
 	t->type = broken_type(r);
 	if (mesh && t->mesh) {
 		if (!same_devices(&s->m->mesh.at[t->mesh], &s->m->mesh.at[mesh]))
-			refuse(r, devices, "the mesh that the Hirc section gives this tensor has other devices");
+			refuse(r, devices,
+			       "the mesh that the Hirc section gives this tensor has other devices");
 		mesh = t->mesh;
 	}
 	if ((has_mesh && !mesh) || !read_head(r, t, &dtype, &memory) || !read_ids(r, t, mesh, &p))
@@ -448,12 +470,17 @@ void nv_type(struct nv_reader *r, struct nv_tensor *t)
 	if (t->block) {
 		d = block_domain(r, t, &p, number);
 	} else {
-		d = printed_domain(s->m, &p);
+		const char *why = "";
+		d = printed_domain(s->m, &p, &why);
 		if (!d) {
-			refuse(r, t->node, "the axes of this tensor cannot be put together");
+			const struct ast_node *n = ast_at(s->a, t->node);
+			diag_error_span(s->d, n->at, n->end - n->at,
+			                "the axes of %s cannot be put together: %s", ast_text(s->a, t->node),
+			                why);
 			diag_note(s->d, ast_at(s->a, t->node)->at,
-				  "a stream or device axis numbered n and a plain axis n+1 are the halves of a split; "
-				  "a TransformPrinter section says anything else");
+			          "a stream or device axis numbered n and a plain axis n+1 are the halves of "
+			          "a split; "
+			          "a TransformPrinter section says anything else");
 		}
 		for (unsigned i = 0; d && i < p.id_n; i++)
 			number[ir_domain(s->m, d)->loop[i]] = p.id[i].number;

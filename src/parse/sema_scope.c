@@ -1,5 +1,6 @@
 /* sema_scope: name spaces. Tensors; scalars (consts, params, lets, indices, handles) in nested
  * blocks; meshes and groups; statements. */
+#include "ir/edit.h"
 #include "parse/sema_internal.h"
 #include <ctype.h>
 #include <stdio.h>
@@ -48,7 +49,8 @@ bool sema_define_scalar(struct sema *s, name_id name, enum scope_kind kind, uint
 			return true;
 		}
 		if (e->depth == s->depth) {
-			diag_error(s->d, at, "'%s' is defined twice", names_text(s->m->names, name));
+			const char *text = names_text(s->m->names, name);
+			diag_error_span(s->d, at, (uint32_t)strlen(text), "'%s' is defined twice", text);
 			diag_note(s->d, e->at, "the first definition is here");
 			return false;
 		}
@@ -75,8 +77,12 @@ bool sema_define_tensor(struct sema *s, name_id name, value_id v, uint32_t at)
 {
 	value_id old = by_name(&s->tensor_of, name);
 	if (old) {
-		diag_error(s->d, at, "tensor '%s' is defined twice", names_text(s->m->names, name));
-		diag_note(s->d, s->m->value.at[old].at, "the first definition is here; `%s <- …` writes into it", names_text(s->m->names, name));
+		const char *text = names_text(s->m->names, name);
+		diag_error_span(s->d, at, (uint32_t)strlen(text), "tensor '%s' is defined twice", text);
+		if (ir_is_bound(s->m, old))
+			diag_note(s->d, s->m->value.at[old].at, "the first definition is here; `%s <- …` writes into it", text);
+		else
+			diag_note(s->d, s->m->value.at[old].at, "the first definition is here");
 		return false;
 	}
 	set_by_name(&s->tensor_of, name, v);
@@ -85,12 +91,12 @@ bool sema_define_tensor(struct sema *s, name_id name, value_id v, uint32_t at)
 
 op_id sema_find_statement(const struct sema *s, name_id name)
 {
-	return by_name(&s->statement_of, name);
+	return sema_is_broken_statement(s, name) ? 0 : by_name(&s->statement_of, name);
 }
 
 bool sema_define_statement(struct sema *s, name_id name, op_id op, uint32_t at)
 {
-	op_id old = by_name(&s->statement_of, name);
+	op_id old = sema_find_statement(s, name);
 	if (old) {
 		diag_error(s->d, at, "statement '%s' is named twice", names_text(s->m->names, name));
 		diag_note(s->d, s->m->op.at[old].at, "the first is here");
@@ -98,6 +104,17 @@ bool sema_define_statement(struct sema *s, name_id name, op_id op, uint32_t at)
 	}
 	set_by_name(&s->statement_of, name, op);
 	return true;
+}
+
+void sema_break_statement(struct sema *s, name_id name)
+{
+	if (name && !sema_find_statement(s, name))
+		set_by_name(&s->statement_of, name, SEMA_BROKEN);
+}
+
+bool sema_is_broken_statement(const struct sema *s, name_id name)
+{
+	return by_name(&s->statement_of, name) == SEMA_BROKEN;
 }
 
 mesh_id sema_find_mesh(const struct sema *s, name_id name)
@@ -134,6 +151,21 @@ void sema_unknown_tensor(struct sema *s, name_id name, uint32_t at)
 	diag_suggest(s->d, &g);
 }
 
+void sema_unknown_mesh(struct sema *s, name_id name, uint32_t at, uint32_t length)
+{
+	struct suggest g = suggest_start(names_text(s->m->names, name));
+	for (uint32_t i = 0; i < s->broken_mesh.n; i++)
+		if (s->broken_mesh.at[i] == name)
+			return; /* its declaration was reported */
+	diag_error_span(s->d, at, length, "unknown mesh '%s'", g.word);
+	for (mesh_id i = 1; i < s->m->mesh.n; i++)
+		suggest_try(&g, names_text(s->m->names, s->m->mesh.at[i].name));
+	if (g.best)
+		diag_suggest(s->d, &g);
+	else if (s->m->mesh.n < 2)
+		diag_note(s->d, DIAG_NOWHERE, "declare it before the program: `mesh %s(x = 2)`", g.word);
+}
+
 void sema_unknown_scalar(struct sema *s, name_id name, uint32_t at)
 {
 	const char *text = names_text(s->m->names, name);
@@ -141,10 +173,54 @@ void sema_unknown_scalar(struct sema *s, name_id name, uint32_t at)
 	diag_error_span(s->d, at, (uint32_t)strlen(text), "unknown name '%s'", text);
 	for (uint32_t i = 0; i < s->entry.n; i++)
 		suggest_try(&g, names_text(s->m->names, s->entry.at[i].name));
+	for (mesh_id i = 1; i < s->m->mesh.n; i++)
+		if (mesh_find_axis(&s->m->mesh.at[i], name) >= 0) {
+			diag_note(s->d, DIAG_NOWHERE, "'%s' is a mesh axis; its size is size(%s), the index along it axis_index(%s)", text, text, text);
+			return;
+		}
 	if (g.best)
 		diag_suggest(s->d, &g);
 	else
-		diag_note(s->d, at, "declare it with `param %s = …` or `const %s = …`", text, text);
+		diag_note(s->d, DIAG_NOWHERE, "declare it with `param %s = …` or `const %s = …`", text, text);
+}
+
+bool sema_is_visible(struct sema *s, value_id v, name_id name, uint32_t at)
+{
+	const struct value *x = &s->m->value.at[v];
+	region_id defined = x->def ? s->m->op.at[x->def].parent : 0;
+	for (region_id g = s->region; defined && g != defined;) {
+		op_id owner = s->m->region.at[g].owner;
+		if (!owner) {
+			const char *text = names_text(s->m->names, name);
+			diag_error_span(s->d, at, (uint32_t)strlen(text), "'%s' does not leave the block it is defined in", text);
+			diag_note(s->d, x->at, "it is defined here; what leaves a block is written into a buffer allocated before it");
+			return false;
+		}
+		g = s->m->op.at[owner].parent;
+	}
+	return true;
+}
+
+bool sema_too_deep(struct sema *s, ast_id stmt)
+{
+	unsigned depth = 0;
+	for (region_id g = s->region; s->m->region.at[g].owner; g = s->m->op.at[s->m->region.at[g].owner].parent)
+		depth++;
+	if (depth < IR_MAX_NESTING)
+		return false;
+	diag_error(s->d, ast_at(s->a, stmt)->at, "blocks are nested deeper than %d", IR_MAX_NESTING);
+	return true;
+}
+
+uint32_t sema_name_at(const struct sema *s, ast_id id)
+{
+	const char *text = s->a->source->text;
+	uint32_t at = ast_at(s->a, id)->at;
+	while (isalpha((unsigned char)text[at]))
+		at++;
+	while (text[at] == ' ' || text[at] == '\t')
+		at++;
+	return at;
 }
 
 int32_t sema_numbered(const struct sema *s, name_id name, char prefix)

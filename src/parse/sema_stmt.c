@@ -63,7 +63,10 @@ bool sema_initialiser(struct sema *s, ast_id init, struct input *x)
 		const struct ast_node *v = ast_at(s->a, arg);
 		bool keyed = v->kind == AST_KEY;
 		if (count++ || !known[which].key || (keyed && strcmp(ast_text(s->a, arg), known[which].key))) {
-			diag_error(s->d, v->at, known[which].key ? "%s takes one argument" : "%s takes no argument", name);
+			if (!known[which].key)
+				diag_error(s->d, v->at, "%s takes no argument", name);
+			else
+				diag_error(s->d, v->at, "%s takes one argument, %s=", name, known[which].key);
 			return false;
 		}
 		ast_id value = keyed ? v->first : arg;
@@ -79,10 +82,12 @@ bool sema_initialiser(struct sema *s, ast_id init, struct input *x)
 			a.u.name = sema_name(s, value);
 		} else {
 			a.kind = ATTR_INT;
-			if (which == 4 || !sema_const(s, value, &a.u.i)) {
-				diag_error(s->d, v->at, "%s takes a %s", name, which == 4 ? "string" : "number");
+			if (which == 4 || u->kind == AST_STRING || u->kind == AST_FLOAT) {
+				diag_error_span(s->d, w->at, w->end - w->at, "%s takes %s", name, which == 4 ? "a string" : which == 3 ? "a number" : "an integer");
 				return false;
 			}
+			if (!sema_const(s, value, &a.u.i))
+				return false;
 		}
 	}
 	if (!count && (which == 3 || which == 4)) {
@@ -121,8 +126,10 @@ static void input(struct sema *s, ast_id stmt)
 {
 	const struct ast_node *n = ast_at(s->a, stmt);
 	ast_id type = ast_child(s->a, stmt, 0), init = ast_child(s->a, stmt, 1), attrs = ast_child(s->a, stmt, 2);
+	uint32_t at = sema_name_at(s, stmt);
 	if (s->depth > 1) {
 		diag_error(s->d, n->at, "inputs stand at the top of the program, not in a block");
+		mark(s, n->name, SEMA_BROKEN - 1, true);
 		return;
 	}
 	type_id t = sema_type(s, type, true);
@@ -131,12 +138,12 @@ static void input(struct sema *s, ast_id stmt)
 		return;
 	}
 	int32_t number = sema_numbered(s, n->name, 'T');
-	value_id v = ir_value_new(s->m, t, number >= 0 ? 0 : n->name, n->at);
+	value_id v = ir_value_new(s->m, t, number >= 0 ? 0 : n->name, at);
 	struct value *x = &s->m->value.at[v];
 	x->number = number;
 	x->flags = VALUE_INPUT | (n->flags & AST_INOUT ? VALUE_INOUT | VALUE_OUTPUT : 0) | (is_exported(s, n->name) ? VALUE_OUTPUT : 0);
 	struct input in = {.value = v};
-	sema_define_tensor(s, n->name, v, n->at);
+	sema_define_tensor(s, n->name, v, at);
 	if (init && ast_at(s->a, init)->kind != AST_NONE && !sema_initialiser(s, init, &in))
 		return;
 	if (attrs && ast_at(s->a, attrs)->kind == AST_ATTRS)
@@ -149,6 +156,10 @@ static void input(struct sema *s, ast_id stmt)
 static void define_handle(struct sema *s, ast_id stmt, ast_id result)
 {
 	const struct ast_node *r = ast_at(s->a, result);
+	if (r->next || r->first) {
+		diag_error(s->d, r->at, "get_current_stream gives one stream, which has no type: `s = get_current_stream()`");
+		return;
+	}
 	handle_id h = ir_handle_add(s->m, r->name);
 	op_id op = ir_op_new(s->m, OP_GET_CURRENT_STREAM, ast_at(s->a, stmt)->at, &(struct ir_use){ROLE_HANDLE, h}, 1);
 	ir_append(s->m, s->region, op);
@@ -160,9 +171,17 @@ static bool is_call_of(const struct sema *s, ast_id e, const char *name)
 	return ast_at(s->a, e)->kind == AST_CALL && !(ast_at(s->a, e)->flags & AST_EXTERN) && !strcmp(ast_text(s->a, e), name);
 }
 
-static name_id as_name(const struct sema *s, ast_id as)
+/* The name that `as` gives; 0: none, or reported. */
+static name_id as_name(struct sema *s, ast_id as)
 {
-	return as && ast_at(s->a, as)->kind == AST_NAME ? sema_name(s, as) : 0;
+	name_id name = as && ast_at(s->a, as)->kind == AST_NAME ? sema_name(s, as) : 0;
+	op_id old = name ? sema_find_statement(s, name) : 0;
+	if (!old)
+		return name;
+	const struct ast_node *n = ast_at(s->a, as);
+	diag_error_span(s->d, n->at, n->end - n->at, "statement '%s' is named twice", ast_text(s->a, as));
+	diag_note(s->d, s->m->op.at[old].at, "the first is here");
+	return 0;
 }
 
 /* After an error the result's name is defined all the same when its type is known, and its uses are
@@ -204,7 +223,7 @@ static void definition(struct sema *s, ast_id stmt)
 		}
 		if (output && s->depth > 1) {
 			diag_error(s->d, x->at, "an output is defined at the top of the program, not in a block");
-			diag_note(s->d, x->at, "allocate it before the block and write into it there");
+			diag_note(s->d, DIAG_NOWHERE, "allocate it before the block and write into it there");
 			ok = false;
 		}
 		count++;
@@ -213,7 +232,10 @@ static void definition(struct sema *s, ast_id stmt)
 	for (unsigned k = 0; k < count; k++)
 		result[k].output = result[k].output && n->flags & AST_OUTPUT;
 	value_id values[64];
-	op_id op = ok ? sema_call(s, expr, result, count, as_name(s, as), n->at, values) : 0;
+	name_id named = as_name(s, as);
+	op_id op = ok ? sema_call(s, expr, result, count, named, n->at, values) : 0;
+	if (!op)
+		sema_break_statement(s, named);
 	for (unsigned k = 0; k < count; k++) {
 		if (!op)
 			define_broken(s, &result[k]);
@@ -222,39 +244,67 @@ static void definition(struct sema *s, ast_id stmt)
 	}
 }
 
-static void write(struct sema *s, ast_id stmt)
+/* The buffers that a statement writes. */
+static bool write_targets(struct sema *s, ast_id list, struct sema_result *result, unsigned *count)
 {
-	const struct ast_node *n = ast_at(s->a, stmt);
-	ast_id list = ast_child(s->a, stmt, 0), expr = ast_child(s->a, stmt, 1), as = ast_child(s->a, stmt, 2);
-	struct sema_result result[64];
-	unsigned count = 0;
+	*count = 0;
 	for ast_each(s->a, target, list) {
 		const struct ast_node *x = ast_at(s->a, target);
 		struct ir_use use;
-		if (count == 64 || !sema_operand(s, target, &use))
-			return;
-		if (use.role != ROLE_READ || !ir_is_bound(s->m, use.id)) {
-			diag_error_span(s->d, x->at, x->end - x->at, "'%s' is not bound: only an input, an allocate or a view of one can be written", x->kind == AST_NAME ? ast_text(s->a, target) : "this");
-			if (use.role == ROLE_READ)
-				diag_note(s->d, s->m->value.at[use.id].at, "it is a value, defined once here");
-			return;
+		if (*count == 64) {
+			diag_error(s->d, x->at, "a statement has at most 64 results");
+			return false;
 		}
-		result[count++] = (struct sema_result){.bound = use.id, .at = x->at};
+		if (!sema_operand(s, target, &use))
+			return false;
+		value_id root = use.role == ROLE_READ ? ir_root(s->m, use.id) : 0;
+		if (!root || !ir_is_bound(s->m, root)) {
+			diag_error_span(s->d, x->at, x->end - x->at, "'%.*s' is not bound: only an input, an allocate or a view of one can be written", (int)(x->end - x->at), s->a->source->text + x->at);
+			if (root)
+				diag_note(s->d, s->m->value.at[root].at, root == use.id ? "it is a value, defined once here" : "it is a view of a value, defined once here");
+			return false;
+		}
+		result[(*count)++] = (struct sema_result){.bound = use.id, .at = x->at};
 	}
-	sema_call(s, expr, result, count, as_name(s, as), n->at, NULL);
+	return true;
+}
+
+static void write(struct sema *s, ast_id stmt)
+{
+	ast_id list = ast_child(s->a, stmt, 0), expr = ast_child(s->a, stmt, 1);
+	struct sema_result result[64];
+	unsigned count;
+	name_id named = as_name(s, ast_child(s->a, stmt, 2));
+	if (!write_targets(s, list, result, &count) || !sema_call(s, expr, result, count, named, ast_at(s->a, stmt)->at, NULL))
+		sema_break_statement(s, named);
+}
+
+static void action(struct sema *s, ast_id stmt)
+{
+	const struct ast_node *n = ast_at(s->a, stmt);
+	name_id named = as_name(s, ast_child(s->a, stmt, 1));
+	if (!sema_call(s, n->first, NULL, 0, named, n->at, NULL))
+		sema_break_statement(s, named);
 }
 
 static void export(struct sema *s, ast_id stmt)
 {
 	const struct ast_node *n = ast_at(s->a, stmt);
+	uint32_t at = sema_name_at(s, stmt);
 	value_id v = sema_find_tensor(s, n->name);
 	if (!v) {
-		sema_unknown_tensor(s, n->name, n->at);
+		sema_unknown_tensor(s, n->name, at);
 		return;
 	}
+	if (s->depth > 1) {
+		diag_error(s->d, n->at, "outputs stand at the top of the program, not in a block");
+		return;
+	}
+	if (!sema_is_visible(s, v, n->name, at))
+		return;
 	for (uint32_t i = 0; i < s->m->output.n; i++)
 		if (s->m->output.at[i] == v) {
-			diag_error(s->d, n->at, "'%s' is an output already", ast_text(s->a, stmt));
+			diag_error_span(s->d, at, (uint32_t)strlen(ast_text(s->a, stmt)), "'%s' is an output already", ast_text(s->a, stmt));
 			return;
 		}
 	s->m->value.at[v].flags |= VALUE_OUTPUT;
@@ -269,20 +319,12 @@ static void block_in(struct sema *s, op_id owner, ast_id block, region_id *regio
 	s->region = outer;
 }
 
-static bool too_deep(struct sema *s, ast_id stmt)
-{
-	if (s->depth < IR_MAX_NESTING)
-		return false;
-	diag_error(s->d, ast_at(s->a, stmt)->at, "blocks are nested deeper than %d", IR_MAX_NESTING);
-	return true;
-}
-
 static void loop(struct sema *s, ast_id stmt)
 {
 	const struct ast_node *n = ast_at(s->a, stmt);
 	ast_id start = ast_child(s->a, stmt, 0), stop = ast_child(s->a, stmt, 1), body = ast_child(s->a, stmt, 2), kind = ast_child(s->a, stmt, 3);
 	expr_id from = sema_expr(s, start), to = sema_expr(s, stop);
-	if (!from || !to || too_deep(s, stmt))
+	if (!from || !to || sema_too_deep(s, stmt))
 		return;
 	bool stream = kind && ast_at(s->a, kind)->kind == AST_NAME;
 	if (stream && strcmp(ast_text(s->a, kind), "stream")) {
@@ -299,7 +341,7 @@ static void loop(struct sema *s, ast_id stmt)
 	region_id r = ir_region_new(s->m, op);
 	s->m->region.at[r].index = index;
 	sema_scope_push(s);
-	sema_define_scalar(s, n->name, SCOPE_INDEX, index, n->at);
+	sema_define_scalar(s, n->name, SCOPE_INDEX, index, sema_name_at(s, stmt));
 	block_in(s, op, body, &r);
 	sema_scope_pop(s);
 }
@@ -308,7 +350,7 @@ static void condition(struct sema *s, ast_id stmt)
 {
 	ast_id e = ast_child(s->a, stmt, 0), then = ast_child(s->a, stmt, 1), otherwise = ast_child(s->a, stmt, 2);
 	expr_id c = sema_expr(s, e);
-	if (!c || too_deep(s, stmt))
+	if (!c || sema_too_deep(s, stmt))
 		return;
 	op_id op = ir_op_new(s->m, OP_IF, ast_at(s->a, stmt)->at, &(struct ir_use){ROLE_SCALAR, ir_scalar_expr(s->m, c)}, 1);
 	ir_append(s->m, s->region, op);
@@ -317,9 +359,29 @@ static void condition(struct sema *s, ast_id stmt)
 		block_in(s, op, otherwise, NULL);
 }
 
+/* `ids i = i4 []`, of a loop index, stream or statement; false when it is of a tensor. */
+static bool ids_of_scalar(struct sema *s, name_id name, name_id number)
+{
+	const char *text = names_text(s->m->names, number);
+	const struct scope_entry *x = sema_find_scalar(s, name);
+	op_id op = sema_find_statement(s, name);
+	int32_t n = sema_numbered(s, number, 'c');
+	if (op && n >= 0)
+		s->m->op.at[op].number = n;
+	else if (x && x->kind == SCOPE_INDEX && sema_numbered(s, number, 'i') >= 0)
+		s->m->index.at[x->id].number = sema_numbered(s, number, 'i');
+	else if (x && x->kind == SCOPE_HANDLE && !strncmp(text, "main", 4) && strspn(text + 4, "0123456789") == strlen(text + 4) && strlen(text) < 14)
+		s->m->handle.at[x->id].number = text[4] ? atoi(text + 4) : 1;
+	else
+		return false;
+	return true;
+}
+
 static void ids(struct sema *s, ast_id stmt)
 {
 	ast_id name = ast_child(s->a, stmt, 0), number = ast_child(s->a, stmt, 1);
+	if (ids_of_scalar(s, sema_name(s, name), sema_name(s, number)))
+		return;
 	value_id v = sema_find_tensor(s, sema_name(s, name));
 	if (!v) {
 		sema_unknown_tensor(s, sema_name(s, name), ast_at(s->a, name)->at);
@@ -350,11 +412,10 @@ void sema_block(struct sema *s, ast_id block)
 		case AST_DEF: definition(s, stmt); break;
 		case AST_WRITE: write(s, stmt); break;
 		case AST_EXPORT: export(s, stmt); break;
-		case AST_DO: sema_call(s, n->first, NULL, 0, as_name(s, ast_child(s->a, stmt, 1)), n->at, NULL); break;
+		case AST_DO: action(s, stmt); break;
 		case AST_LET: {
 			expr_id e = sema_expr(s, n->first);
-			if (e)
-				sema_define_scalar(s, n->name, SCOPE_LET, e, n->at);
+			sema_define_scalar(s, n->name, e ? SCOPE_LET : SCOPE_BROKEN, e, sema_name_at(s, stmt));
 			break;
 		}
 		case AST_FOR: loop(s, stmt); break;
@@ -375,11 +436,7 @@ void sema_program(struct sema *s, ast_id program)
 	if (on && ast_at(s->a, on)->kind == AST_NAME) {
 		s->m->default_mesh = sema_find_mesh(s, sema_name(s, on));
 		if (!s->m->default_mesh) {
-			struct suggest g = suggest_start(ast_text(s->a, on));
-			diag_error_span(s->d, ast_at(s->a, on)->at, ast_at(s->a, on)->end - ast_at(s->a, on)->at, "unknown mesh '%s'", ast_text(s->a, on));
-			for (mesh_id i = 1; i < s->m->mesh.n; i++)
-				suggest_try(&g, names_text(s->m->names, s->m->mesh.at[i].name));
-			diag_suggest(s->d, &g);
+			sema_unknown_mesh(s, sema_name(s, on), ast_at(s->a, on)->at, ast_at(s->a, on)->end - ast_at(s->a, on)->at);
 			return;
 		}
 	}

@@ -14,7 +14,7 @@ static bool mesh_axis(struct sema *s, ast_id node, name_id name, mesh_id mesh, u
 	}
 	if (!mesh) {
 		diag_error_span(s->d, at, length, "'%s' needs a mesh", text);
-		diag_note(s->d, at, "write `program NAME on MESH` or `on MESH` after the type");
+		diag_note(s->d, DIAG_NOWHERE, "write `program NAME on MESH` or `on MESH` after the type");
 		return false;
 	}
 	struct suggest g = suggest_start(text);
@@ -41,7 +41,7 @@ static bool place(struct sema *s, ast_id node, mesh_id mesh, struct sugar_place 
 		for (unsigned k = 0; k < 4; k++)
 			if (!strcmp(kinds[k].text, text) && (!mesh || mesh_find_axis(&s->m->mesh.at[mesh], n->name) < 0)) {
 				diag_error_span(s->d, n->at, n->end - n->at, "@%s needs an argument", text);
-				diag_note(s->d, n->at, k == 2 ? "write `@%s(x)` with a mesh axis" : "write `@%s(2)`", text);
+				diag_note(s->d, DIAG_NOWHERE, k == 2 ? "write `@%s(x)` with a mesh axis" : "write `@%s(2)`", text);
 				return false;
 			}
 		if (!mesh_axis(s, node, n->name, mesh, &axis))
@@ -110,15 +110,17 @@ static bool partial(struct sema *s, ast_id node, mesh_id mesh, struct sugar *g)
 	enum reduce_op op = REDUCE_SUM;
 	if (n->name && *ast_text(s->a, node) && !reduce_op_parse(ast_text(s->a, node), &op)) {
 		diag_error_span(s->d, n->at, n->end - n->at, "unknown reduction '%s'", ast_text(s->a, node));
-		diag_note(s->d, n->at, "a partial is pending with sum, prod, min, max or avg");
+		diag_note(s->d, DIAG_NOWHERE, "a partial is pending with sum, prod, min, max or avg");
 		return false;
 	}
 	for ast_each(s->a, child, node) {
 		unsigned a;
 		if (!mesh_axis(s, child, ast_at(s->a, child)->name, mesh, &a))
 			return false;
-		if (g->axis_n == IR_MAX_LOGICAL)
+		if (g->axis_n == IR_MAX_LOGICAL) {
+			diag_error(s->d, ast_at(s->a, child)->at, "a tensor has at most %d axes, hidden ones included", IR_MAX_LOGICAL);
 			return false;
+		}
 		g->axis[g->axis_n++] = (struct sugar_axis){
 			.extent = expr_const(s->m, s->m->mesh.at[mesh].size[a]),
 			.kind = AXIS_PARTIAL,
@@ -134,8 +136,10 @@ static bool partial(struct sema *s, ast_id node, mesh_id mesh, struct sugar *g)
 static bool reduce(struct sema *s, ast_id node, mesh_id mesh, bool partial, struct sugar *g)
 {
 	for ast_each(s->a, child, node) {
-		if (g->axis_n == IR_MAX_LOGICAL)
+		if (g->axis_n == IR_MAX_LOGICAL) {
+			diag_error(s->d, ast_at(s->a, child)->at, "a tensor has at most %d axes, hidden ones included", IR_MAX_LOGICAL);
 			return false;
+		}
 		if (!axis(s, child, mesh, &g->axis[g->axis_n]))
 			return false;
 		bool rf = ast_at(s->a, child)->flags & AST_BARE;
@@ -159,14 +163,27 @@ static bool read_mesh(struct sema *s, ast_id type, mesh_id *mesh)
 		*mesh = sema_find_mesh(s, n->name);
 		if (*mesh)
 			continue;
-		struct suggest g = suggest_start(ast_text(s->a, child));
-		diag_error_span(s->d, n->at, n->end - n->at, "unknown mesh '%s'", ast_text(s->a, child));
-		for (mesh_id i = 1; i < s->m->mesh.n; i++)
-			suggest_try(&g, names_text(s->m->names, s->m->mesh.at[i].name));
-		diag_suggest(s->d, &g);
+		sema_unknown_mesh(s, n->name, n->at, n->end - n->at);
 		return false;
 	}
 	return true;
+}
+
+static bool read_memory(struct sema *s, ast_id word, enum memory *out)
+{
+	static const char *const known[] = {[MEMORY_GLOBAL] = "global", [MEMORY_LOCAL] = "local", [MEMORY_SYMMETRIC] = "symmetric"};
+	const struct ast_node *n = ast_at(s->a, word);
+	struct suggest g = suggest_start(ast_text(s->a, word));
+	for (unsigned k = 0; k < 3; k++) {
+		if (!strcmp(known[k], g.word)) {
+			*out = (enum memory)k;
+			return true;
+		}
+		suggest_try(&g, known[k]);
+	}
+	diag_error_span(s->d, n->at, n->end - n->at, "a tensor is in global, local or symmetric memory, not '%s'", g.word);
+	diag_suggest(s->d, &g);
+	return false;
 }
 
 static type_id read_type(struct sema *s, ast_id type, bool io)
@@ -182,7 +199,10 @@ static type_id read_type(struct sema *s, ast_id type, bool io)
 		diag_error_span(s->d, n->at, (uint32_t)strlen(ast_text(s->a, type)), "unknown dtype '%s'", ast_text(s->a, type));
 		for (unsigned t = 0; t < DTYPE_COUNT; t++)
 			suggest_try(&w, dtype_name((enum dtype)t));
-		diag_suggest(s->d, &w);
+		if (w.best)
+			diag_suggest(s->d, &w);
+		else
+			diag_note(s->d, DIAG_NOWHERE, "the dtypes are f64 f32 bf16 f16 f8e4m3 f8e5m2 i64 i32 i8 u8 bool");
 		ok = false;
 	}
 	if (!read_mesh(s, type, &mesh))
@@ -205,7 +225,7 @@ static type_id read_type(struct sema *s, ast_id type, bool io)
 		if (kind == AST_REDUCE)
 			ok = reduce(s, child, mesh, is_partial, &g);
 		if (kind == AST_MEMORY)
-			memory = !strcmp(ast_text(s->a, child), "symmetric") ? MEMORY_SYMMETRIC : !strcmp(ast_text(s->a, child), "local") ? MEMORY_LOCAL : MEMORY_GLOBAL;
+			ok = read_memory(s, child, &memory);
 	}
 	if (!ok)
 		return 0;
@@ -280,7 +300,9 @@ static const char *parallelize(struct schedule *c, uint8_t pos, ast_id kind)
 		return domain_parallelize(c->s->m, &c->b, pos, PLACE_STREAM, NULL, 0);
 	if (!strcmp(text, "serial"))
 		return domain_parallelize(c->s->m, &c->b, pos, PLACE_SERIAL, NULL, 0);
-	if (!kind || !mesh_axis(c->s, kind, sema_name(c->s, kind), c->mesh, &axis))
+	if (!kind)
+		return "parallelize is written `parallelize 0 stream`, `parallelize 0 serial` or `parallelize 0 x` with a mesh axis";
+	if (!mesh_axis(c->s, kind, sema_name(c->s, kind), c->mesh, &axis))
 		return "";
 	return domain_parallelize(c->s->m, &c->b, pos, PLACE_MESH, &c->s->m->mesh.at[c->mesh], axis);
 }
@@ -345,13 +367,17 @@ static const char *primitive(struct schedule *c, ast_id call)
 		const char *half = second ? ast_text(s->a, second) : "";
 		if (strcmp(half, "inner") && strcmp(half, "outer"))
 			return "split is written `split 0 outer 4` or `split 0 inner 4`";
-		if (!third || !sema_const(s, third, &factor))
+		if (!third)
+			return "split is written `split 0 outer 4` or `split 0 inner 4`";
+		if (!sema_const(s, third, &factor))
 			return "";
 		return domain_split(s->m, &c->b, pos, expr_const(s->m, factor), !strcmp(half, "inner"));
 	}
 	case 1: return domain_merge(s->m, &c->b, pos);
 	case 2:
-		if (!second || !mesh_axis(s, second, sema_name(s, second), c->mesh, &axis))
+		if (!second)
+			return "swizzle1d is written `swizzle1d 0 x` with a mesh axis";
+		if (!mesh_axis(s, second, sema_name(s, second), c->mesh, &axis))
 			return "";
 		return domain_swizzle1d(s->m, &c->b, pos, &s->m->mesh.at[c->mesh], axis);
 	default: return parallelize(c, pos, second);
@@ -362,14 +388,15 @@ void sema_schedule(struct sema *s, ast_id schedule)
 {
 	const struct ast_node *n = ast_at(s->a, schedule);
 	value_id v = sema_find_tensor(s, n->name);
+	uint32_t at = sema_name_at(s, schedule);
 	if (!v) {
-		sema_unknown_tensor(s, n->name, n->at);
+		sema_unknown_tensor(s, n->name, at);
 		return;
 	}
 	struct value *x = &s->m->value.at[v];
 	for (uint32_t u = x->first_use; u; u = s->m->operand.at[u].next_use)
 		if (s->m->operand.at[u].role != ROLE_DEF) {
-			diag_error(s->d, n->at, "schedule '%s' stands after a use of the tensor", ast_text(s->a, schedule));
+			diag_error(s->d, at, "schedule '%s' stands after a use of the tensor", ast_text(s->a, schedule));
 			diag_note(s->d, s->m->op.at[s->m->operand.at[u].op].at, "it is used here");
 			return;
 		}

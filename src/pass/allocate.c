@@ -62,18 +62,21 @@ static void hoist(struct module *m, struct pass_context *cx, value_id v)
 	int cut = layout_loop_axis(d, 0);
 	bool sliced = cut >= 0 && d->axis[cut].extent == op_scalar_expr(m, loop, 1);
 	if (!sliced && m->op.at[loop].flags & OP_STREAM_LOOP) {
-		pass_remark(cx, m, m->op.at[allocate].at, "buffer not hoisted: the iterations would share it");
+		pass_remark(cx, m, m->op.at[allocate].at,
+		            "buffer not hoisted: the iterations would share it");
 		return;
 	}
 	if (sliced) { /* uses see a view of it */
 		expr_id index = expr_index(m, m->region.at[m->op.at[loop].region].index);
-		value_id slice = ir_value_new(m, infer_shard(m, m->value.at[v].type), 0, m->op.at[allocate].at);
+		value_id slice =
+		    ir_value_new(m, infer_shard(m, m->value.at[v].type), 0, m->op.at[allocate].at);
 		for (uint32_t u = m->value.at[v].first_use, next; u; u = next) {
 			next = m->operand.at[u].next_use;
 			if (m->operand.at[u].role != ROLE_DEF)
 				ir_operand_set(m, u, slice);
 		}
-		struct ir_use use[] = {{ROLE_DEF, slice}, {ROLE_READ, v}, {ROLE_SCALAR, ir_scalar_expr(m, index)}};
+		struct ir_use use[] = {
+		    {ROLE_DEF, slice}, {ROLE_READ, v}, {ROLE_SCALAR, ir_scalar_expr(m, index)}};
 		ir_insert_after(m, allocate, ir_op_new(m, OP_SHARD_BY_STREAM, m->op.at[allocate].at, use, 3));
 	}
 	ir_move_before(m, loop, allocate);
@@ -144,7 +147,8 @@ static void live(struct module *m, const struct waits *w, value_id v, struct lif
 static void end_life(struct module *m, struct pass_context *cx, const struct waits *w, value_id v)
 {
 	op_id allocate = m->value.at[v].def;
-	if (m->value.at[v].flags & (VALUE_OUTPUT | VALUE_INOUT) || !allocate || m->op.at[allocate].kind != OP_ALLOCATE)
+	if (m->value.at[v].flags & (VALUE_OUTPUT | VALUE_INOUT) || !allocate ||
+	    m->op.at[allocate].kind != OP_ALLOCATE)
 		return;
 	struct life life = {.block = m->op.at[allocate].parent};
 	for (uint32_t u = m->value.at[v].first_use; u; u = m->operand.at[u].next_use)
@@ -152,7 +156,8 @@ static void end_life(struct module *m, struct pass_context *cx, const struct wai
 			return;
 	live(m, w, v, &life);
 	if (life.open) {
-		pass_remark(cx, m, m->op.at[allocate].at, "buffer not freed: a Communication that uses it is not waited for after it");
+		pass_remark(cx, m, m->op.at[allocate].at,
+		            "buffer not freed: a Communication that uses it is not waited for after it");
 		return;
 	}
 	op_id where = life.last;

@@ -26,8 +26,9 @@
 static bool sets_streams(const struct module *m, region_id r)
 {
 	for (; r; r = m->region.at[r].sibling)
-		for region_each(m, op, r)
-			if (m->op.at[op].kind == OP_SET_CURRENT_STREAM || (m->op.at[op].region && sets_streams(m, m->op.at[op].region)))
+		for (op_id op = m->region.at[r].first; op; op = m->op.at[op].next)
+			if (m->op.at[op].kind == OP_SET_CURRENT_STREAM ||
+			    (m->op.at[op].region && sets_streams(m, m->op.at[op].region)))
 				return true;
 	return false;
 }
@@ -55,8 +56,10 @@ static void assign(struct module *m, op_id loop)
 	prepend(m, body, stream_op(m, OP_SYNCHRONIZE, at, ROLE_HANDLE, main));
 	prepend(m, body, stream_op(m, OP_SET_CURRENT_STREAM, at, ROLE_SCALAR, index));
 
-	struct ir_use range[] = {{ROLE_SCALAR, op_operand_id(m, loop, ROLE_SCALAR, 0)}, {ROLE_SCALAR, op_operand_id(m, loop, ROLE_SCALAR, 1)}};
-	op_id back = stream_op(m, OP_SET_CURRENT_STREAM, at, ROLE_HANDLE, main), join = ir_op_new(m, OP_FOR, at, range, 2);
+	struct ir_use range[] = {{ROLE_SCALAR, op_operand_id(m, loop, ROLE_SCALAR, 0)},
+	                         {ROLE_SCALAR, op_operand_id(m, loop, ROLE_SCALAR, 1)}};
+	op_id back = stream_op(m, OP_SET_CURRENT_STREAM, at, ROLE_HANDLE, main),
+	      join = ir_op_new(m, OP_FOR, at, range, 2);
 	region_id joined = ir_region_new(m, join);
 	m->region.at[joined].index = ir_index_add(m, 0);
 	index = ir_scalar_expr(m, expr_index(m, m->region.at[joined].index));
@@ -68,8 +71,9 @@ static void assign(struct module *m, op_id loop)
 bool pass_assign_streams(struct module *m, struct pass_context *cx)
 {
 	(void)cx;
-	for region_each(m, op, m->body)
-		if (m->op.at[op].kind == OP_FOR && m->op.at[op].flags & OP_STREAM_LOOP && !sets_streams(m, m->op.at[op].region))
+	for (op_id op = m->region.at[m->body].first; op; op = m->op.at[op].next)
+		if (m->op.at[op].kind == OP_FOR && m->op.at[op].flags & OP_STREAM_LOOP &&
+		    !sets_streams(m, m->op.at[op].region))
 			assign(m, op);
 	return true;
 }

@@ -11,7 +11,6 @@
  *     5. Everything else is whole.
  *
  * Loop placements are those of the result, so that what is communicated is in its loop. */
-#include "ir/expr.h"
 #include "pass/decompose.h"
 #include <string.h>
 
@@ -40,7 +39,8 @@ static void keep_partials(struct chooser *c)
 			if (q == k)
 				continue;
 			if (alike)
-				keep = place_partial(&l->o[q]) == partial && place_partial_op(&l->o[q]) == place_partial_op(&l->o[k]);
+				keep = place_partial(&l->o[q]) == partial &&
+				       place_partial_op(&l->o[q]) == place_partial_op(&l->o[k]);
 			if (place_used(&l->o[q]) & partial || (!alike && place_partial(&l->o[q]) & partial))
 				keep = false;
 		}
@@ -53,25 +53,21 @@ static void keep_partials(struct chooser *c)
 	}
 }
 
-/* What a spread reduced dim leaves pending; false when it leaves nothing that a reduction completes. */
-static bool pending_op(const struct chooser *c, unsigned dim, const struct sugar_axis *spread, enum reduce_op *out)
+/* What a spread reduced dim leaves pending; false when it cannot be with what is pending already. */
+static bool pending_op(const struct chooser *c, enum reduce_op *out)
 {
-	struct module *m = c->m;
-	int64_t n = 1, extent;
-	switch ((enum op_kind)m->op.at[c->l->op].kind) {
-	case OP_MAX: *out = REDUCE_MAX; break;
-	case OP_MIN: *out = REDUCE_MIN; break;
-	case OP_PROD: *out = REDUCE_PROD; break;
-	case OP_MEAN: { /* the mean of the means, when all are over equally many */
-		int a = op_layout_axis(c->l, 0, dim);
-		for (unsigned i = 0; i < spread->place_n; i++)
-			n *= m->mesh.at[c->p->mesh].size[spread->place[i].mesh_axis];
-		if (a < 0 || !expr_is_const(m, c->l->o[0].axis[a].extent, &extent) || extent % n)
-			return false;
-		*out = REDUCE_AVG;
+	switch ((enum op_kind)c->m->op.at[c->l->op].kind) {
+	case OP_MAX:
+		*out = REDUCE_MAX;
 		break;
-	}
-	default: *out = REDUCE_SUM;
+	case OP_MIN:
+		*out = REDUCE_MIN;
+		break;
+	case OP_PROD:
+		*out = REDUCE_PROD;
+		break;
+	default:
+		*out = REDUCE_SUM;
 	}
 	return !c->p->partial || c->p->reduce == *out;
 }
@@ -91,7 +87,7 @@ static void spread_reduced(struct chooser *c, unsigned dim, const struct sugar_a
 	struct sugar_axis spread = *a;
 	enum reduce_op op;
 	spread.place_n = (uint8_t)place_footprint(a);
-	if (!pending_op(c, dim, &spread, &op))
+	if (!pending_op(c, &op))
 		return;
 	place_copy(&c->p->dim[dim], &spread);
 	c->p->reduce = op;
@@ -107,7 +103,8 @@ static void reduced_alike(struct chooser *c, unsigned dim)
 		int a = op_layout_axis(c->l, k, dim);
 		if (a < 0)
 			continue;
-		if (value_type(c->m, c->l->operand[k])->mesh != c->p->mesh || !is_free(c, &c->l->o[k].axis[a]))
+		if (value_type(c->m, c->l->operand[k])->mesh != c->p->mesh ||
+		    !is_free(c, &c->l->o[k].axis[a]))
 			return;
 		if (first && !place_same_footprint(first, &c->l->o[k].axis[a]))
 			return;
@@ -145,16 +142,20 @@ static bool operands_agree(const struct chooser *c)
 {
 	const struct op_layout *l = c->l;
 	for (unsigned k = 0; k < l->x.operand_n; k++) {
-		if (place_partial(&l->o[k]) != c->p->kept[k] || value_type(c->m, l->operand[k])->mesh != value_type(c->m, l->operand[0])->mesh)
+		if (place_partial(&l->o[k]) != c->p->kept[k] ||
+		    value_type(c->m, l->operand[k])->mesh != value_type(c->m, l->operand[0])->mesh)
 			return false;
 		for (unsigned a = 0; a < l->o[k].rank; a++)
 			for (unsigned q = 0; q < k; q++) {
-				int b = l->x.operand[k][a] == INFER_NONE ? -1 : op_layout_axis(l, q, l->x.operand[k][a]);
+				int b = l->x.operand[k][a] == INFER_NONE
+				            ? -1
+				            : op_layout_axis(l, q, l->x.operand[k][a]);
 				if (b >= 0 && !op_layout_same(c->m, l, (int)k, a, (int)q, (unsigned)b))
 					return false;
 			}
 	}
-	return l->x.operand_n && (l->x.operand_n == 1 || op_info[c->m->op.at[l->op].kind].traits & TRAIT_POINTWISE);
+	return l->x.operand_n &&
+	       (l->x.operand_n == 1 || op_info[c->m->op.at[l->op].kind].traits & TRAIT_POINTWISE);
 }
 
 static const struct sugar_axis *operand_axis_of_dim(const struct op_layout *l, unsigned dim)
@@ -173,7 +174,8 @@ static void take(struct chooser *c, unsigned dim, const struct sugar_axis *from)
 	struct sugar_axis *to = &c->p->dim[dim];
 	unsigned n = 0;
 	place_copy(to, from);
-	while (n < from->place_n && !(from->place[n].kind == SUGAR_MESH && c->used >> from->place[n].mesh_axis & 1))
+	while (n < from->place_n &&
+	       !(from->place[n].kind == SUGAR_MESH && c->used >> from->place[n].mesh_axis & 1))
 		n++;
 	to->place_n = (uint8_t)n;
 	c->used |= place_mesh_axes(to);
@@ -183,7 +185,8 @@ static void take(struct chooser *c, unsigned dim, const struct sugar_axis *from)
 static void parallel(struct chooser *c, unsigned dim, bool follow, unsigned operand_used)
 {
 	int r = op_layout_result_axis(c->l, dim);
-	const struct sugar_axis *result = r >= 0 ? &c->l->r.axis[r] : NULL, *operand = follow ? operand_axis_of_dim(c->l, dim) : NULL;
+	const struct sugar_axis *result = r >= 0 ? &c->l->r.axis[r] : NULL,
+	                        *operand = follow ? operand_axis_of_dim(c->l, dim) : NULL;
 	if (!result)
 		return;
 	if (!operand || place_same_footprint(operand, result)) {
@@ -195,6 +198,21 @@ static void parallel(struct chooser *c, unsigned dim, bool follow, unsigned oper
 	} else if (!(place_mesh_axes(result) & (operand_used | c->used))) {
 		take(c, dim, result); /* cut before */
 	}
+}
+
+/* One dim is cut by a loop: one whose loop stands above a mesh axis, else any; the others lose theirs. */
+static void one_loop(struct decompose_plan *p, unsigned dims)
+{
+	unsigned keep = dims;
+	for (unsigned d = 0; d < dims; d++) {
+		struct sugar_axis above = p->dim[d];
+		above.place_n = (uint8_t)place_footprint(&above);
+		if (place_has_loop(&above))
+			keep = d;
+	}
+	for (unsigned d = 0; d < dims && keep < dims; d++)
+		if (d != keep)
+			p->dim[d].place_n = (uint8_t)place_footprint(&p->dim[d]);
 }
 
 const char *decompose_choose(struct module *m, const struct op_layout *l, struct decompose_plan *p)
@@ -220,6 +238,7 @@ const char *decompose_choose(struct module *m, const struct op_layout *l, struct
 	for (unsigned d = 0; d < l->x.dim_n; d++)
 		if (l->x.kind[d] == DIM_REDUCED)
 			reduced_cut(&c, d);
+	one_loop(p, l->x.dim_n);
 	if (place_partial(&l->r) & ~p->partial)
 		return "the result is stated partial, but no sum is left pending";
 	return NULL;

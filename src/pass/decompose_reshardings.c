@@ -12,18 +12,20 @@
  *
  * decompose_plan.c chooses a layout for each dim of an operation's iteration space. Operands that are
  * spread otherwise get a `set` before, the result one after. A bias is added after a pending sum was
- * ended. A `set` that changes mesh and layout becomes two, and where a collective needs another order
- * in memory than its operand or result has (order.h), a copy in that order is made.
+ * ended, and a mean over an axis that is spread is a sum and a division. decompose_transfer.c then makes
+ * each `set` one that a single collective does.
  *
  * Statements that write a buffer (`Y <- f(X)`) are the host level's and stay as they are.
  *
  * requires     sharded
  * establishes  decomposed: only `set`s and collectives communicate
  * keeps        the values of the source and their layouts */
-#include "pass/decompose.h"
+#include "ir/expr.h"
+#include "ir/layout.h"
 #include "ir/print.h"
-#include "pass/order.h"
+#include "pass/decompose.h"
 #include "pass/pass.h"
+#include "pass/reshard.h"
 #include "pass/rewrite.h"
 #include <string.h>
 
@@ -39,7 +41,7 @@ static void report_layout(struct module *m, struct pass_context *cx, op_id op, c
 
 /* The type that operand k has in the layout that was chosen. 0 after reporting. */
 static type_id operand_type(struct module *m, struct pass_context *cx, const struct op_layout *l,
-			    const struct decompose_plan *p, unsigned k)
+                            const struct decompose_plan *p, unsigned k)
 {
 	struct sugar s = l->o[k];
 	const char *reason;
@@ -69,7 +71,8 @@ static type_id operand_type(struct module *m, struct pass_context *cx, const str
 	return whole ? whole : t;
 }
 
-static bool operand_fits(struct module *m, const struct op_layout *l, const struct decompose_plan *p, unsigned k)
+static bool operand_fits(struct module *m, const struct op_layout *l, const struct decompose_plan *p,
+                         unsigned k)
 {
 	mesh_id mesh = value_type(m, l->operand[k])->mesh;
 	if (!mesh)
@@ -85,11 +88,12 @@ static bool operand_fits(struct module *m, const struct op_layout *l, const stru
 }
 
 static bool change_operand(struct module *m, struct pass_context *cx, const struct op_layout *l,
-			   const struct decompose_plan *p, unsigned k)
+                           const struct decompose_plan *p, unsigned k)
 {
 	value_id v = l->operand[k];
 	if (!l->o_known[k]) {
-		report_layout(m, cx, l->op, "an operand has transforms that cannot be changed to the layout it needs");
+		report_layout(m, cx, l->op,
+		              "an operand has transforms that cannot be changed to the layout it needs");
 		return false;
 	}
 	type_id t = operand_type(m, cx, l, p, k);
@@ -109,7 +113,7 @@ static bool change_operand(struct module *m, struct pass_context *cx, const stru
 
 /* The type of what the operation itself makes. */
 static type_id local_type(struct module *m, struct pass_context *cx, const struct op_layout *l,
-			  const struct decompose_plan *p)
+                          const struct decompose_plan *p)
 {
 	struct sugar s = l->r;
 	const char *reason = "a tensor has at most 16 axes, hidden ones included";
@@ -131,7 +135,8 @@ static bool result_fits(struct module *m, const struct op_layout *l, const struc
 	if (value_type(m, l->result)->mesh != p->mesh || place_partial(&l->r) != p->partial)
 		return false;
 	for (unsigned a = 0; a < l->r.rank; a++)
-		if (l->x.result[a] != INFER_NONE && !place_same_footprint(&l->r.axis[a], &p->dim[l->x.result[a]]))
+		if (l->x.result[a] != INFER_NONE &&
+		    !place_same_footprint(&l->r.axis[a], &p->dim[l->x.result[a]]))
 			return false;
 	return true;
 }
@@ -150,9 +155,11 @@ static void add_bias(struct module *m, op_id set, value_id bias)
 	op_id where = set;
 	if (value_type(m, bias)->dtype != value_type(m, result)->dtype) {
 		struct type b = *value_type(m, bias);
-		type_id same = type_make(m, (enum dtype)value_type(m, result)->dtype, MEMORY_GLOBAL, b.mesh, b.domain);
+		type_id same =
+		    type_make(m, (enum dtype)value_type(m, result)->dtype, MEMORY_GLOBAL, b.mesh, b.domain);
 		value_id wide = ir_value_new(m, same, 0, at);
-		op_id cast = ir_op_new(m, OP_CAST, at, (struct ir_use[]){{ROLE_DEF, wide}, {ROLE_READ, bias}}, 2);
+		op_id cast =
+		    ir_op_new(m, OP_CAST, at, (struct ir_use[]){{ROLE_DEF, wide}, {ROLE_READ, bias}}, 2);
 		ir_insert_after(m, where, cast);
 		where = cast;
 		bias = wide;
@@ -197,16 +204,51 @@ static void remark_result(struct module *m, struct pass_context *cx, value_id re
 	buf_free(&type);
 }
 
+/* `Y = mean(X)` of an axis that is spread: `S = sum(X)`, `Y = div(S, n)`; the op is the sum then. */
+static void mean_by_sum(struct module *m, op_id op)
+{
+	const struct domain *d = value_domain(m, op_read(m, op, 0));
+	unsigned mask = infer_reduced_axes(m, m->op.at[op].attrs, d->rank);
+	expr_id n = expr_const(m, 1);
+	for (unsigned a = 0; a < d->rank && n; a++)
+		if (mask >> a & 1)
+			n = expr_canon(m, expr_mul(m, n, value_domain(m, op_read(m, op, 0))->axis[a].extent));
+	if (!n)
+		return;
+	type_id t = rewrite_without_reduce(m, m->value.at[op_def(m, op, 0)].type);
+	op_id div = rewrite_set_after(m, op, t);
+	value_id sum = op_read(m, div, 0), result = op_def(m, div, 0);
+	ir_op_set_operands(
+	    m, div,
+	    (struct ir_use[]){{ROLE_DEF, result}, {ROLE_READ, sum}, {ROLE_SCALAR, ir_scalar_expr(m, n)}}, 3);
+	m->op.at[div].kind = OP_DIV;
+	m->op.at[op].kind = OP_SUM;
+}
+
+static bool spread_reduced(struct module *m, const struct op_layout *l)
+{
+	for (unsigned a = 0; a < l->o[0].rank; a++)
+		if (l->x.kind[l->x.operand[0][a]] == DIM_REDUCED &&
+		    layout_mesh_axes(m, m->value.at[l->operand[0]].type, a))
+			return true;
+	return false;
+}
+
 static bool decompose(struct module *m, struct pass_context *cx, op_id op)
 {
 	struct op_layout l;
 	struct decompose_plan p;
 	const char *reason;
-	if (op_traits(m, op) & (TRAIT_RESHARD | TRAIT_COLLECTIVE) || !m->op.at[op].def_n || !op_layout_read(m, op, &l) ||
-	    !op_layout_not_local(m, &l))
+	if (op_traits(m, op) & (TRAIT_RESHARD | TRAIT_COLLECTIVE) || !m->op.at[op].def_n ||
+	    !op_layout_read(m, op, &l) || !op_layout_not_local(m, &l))
 		return true;
+	if (m->op.at[op].kind == OP_MEAN && spread_reduced(m, &l)) {
+		mean_by_sum(m, op);
+		op_layout_read(m, op, &l);
+	}
 	if (!l.r_known) {
-		report_layout(m, cx, op, "the result has transforms that cannot be changed to the layout it needs");
+		report_layout(m, cx, op,
+		              "the result has transforms that cannot be changed to the layout it needs");
 		return false;
 	}
 	if ((reason = decompose_choose(m, &l, &p))) {
@@ -235,99 +277,6 @@ static bool decompose(struct module *m, struct pass_context *cx, op_id op)
 	return true;
 }
 
-/* ---- `set`s and pure collectives */
-
-/* A layout on another mesh of the same shape; loops are those of `loops` where the footprints agree. */
-static type_id on_mesh(struct module *m, type_id layout, mesh_id mesh, type_id loops)
-{
-	struct sugar s, other;
-	const char *reason;
-	struct type t = m->type.at[layout], o = m->type.at[loops];
-	if (!sugar_from_domain(m, t.domain, t.mesh, &s) || !sugar_from_domain(m, o.domain, o.mesh, &other) || s.rank != other.rank)
-		return 0;
-	place_drop(&s, AXIS_REDUCE);
-	for (unsigned a = 0; a < s.rank; a++)
-		if (place_same_footprint(&s.axis[a], &other.axis[a]))
-			place_copy(&s.axis[a], &other.axis[a]);
-	return place_type(m, layout, mesh, &s, false, &reason);
-}
-
-/* A set that changes mesh and layout becomes two: sums are ended and cuts made before the move,
- * gathers made after it, so that less moves. Returns the set that makes the result. */
-static op_id split_mesh_change(struct module *m, op_id op)
-{
-	type_id from = m->value.at[op_read(m, op, 0)].type, to = m->value.at[op_result(m, op, 0)].type;
-	struct reshard r;
-	reshard_classify(m, from, to, &r);
-	if (r.kind != RESHARD_NONE || r.mesh == r.to || m->op.at[op].kind != OP_SET)
-		return op;
-	const struct mesh *a = &m->mesh.at[r.mesh], *b = &m->mesh.at[r.to];
-	if (a->rank != b->rank || memcmp(a->size, b->size, sizeof *a->size * a->rank))
-		return op;
-	bool before = r.reduces || r.scatters;
-	type_id between = before ? on_mesh(m, to, r.mesh, to) : on_mesh(m, from, r.to, to);
-	if (!between || between == from || between == to)
-		return op;
-	value_id v = op_read(m, op, 0), made = rewrite_find_set(m, op, v, between);
-	rewrite_reads(m, op, v, made ? made : rewrite_set_before(m, op, v, between));
-	return op;
-}
-
-/* Whether a value's allocation is the default one, which may become another: it is made by a statement,
- * is not returned, and, when it is read by the transfer `reader`, by nothing else. */
-static bool may_reorder(struct module *m, value_id v, op_id reader)
-{
-	bool unstreamed;
-	uint8_t perm[IR_MAX_AXES];
-	const struct domain d = *value_domain(m, v);
-	if (m->value.at[v].flags & (VALUE_INPUT | VALUE_OUTPUT | VALUE_INOUT) || ir_is_bound(m, v))
-		return false;
-	for (uint32_t u = m->value.at[v].first_use; u && reader; u = m->operand.at[u].next_use)
-		if (m->operand.at[u].role != ROLE_DEF && m->operand.at[u].op != reader)
-			return false;
-	if (!domain_allocation_order(&d, &unstreamed, perm))
-		return false;
-	for (unsigned i = 0; i < d.alloc_n; i++)
-		if (perm[i] != i || !d.contiguous[i])
-			return false;
-	return true;
-}
-
-/* The order in memory that the transfer needs: values of which nothing says how they are allocated are
- * allocated so, others go through copies. Returns the last statement. */
-static op_id fix_order(struct module *m, struct pass_context *cx, op_id op)
-{
-	value_id v = op_read(m, op, 0), to = op_result(m, op, 0);
-	type_id before, after;
-	struct reshard r;
-	reshard_classify(m, m->value.at[v].type, m->value.at[to].type, &r);
-	order_needs(m, m->value.at[v].type, m->value.at[to].type, &r, &before, &after);
-	if (before && may_reorder(m, v, op)) {
-		m->value.at[v].type = before;
-	} else if (before) {
-		/* in the loop of the result, if it has one */
-		type_id looped = on_mesh(m, before, m->type.at[before].mesh, m->value.at[to].type);
-		before = looped ? order_like(m, looped, before) : before;
-		value_id made = rewrite_find_set(m, op, v, before);
-		rewrite_reads(m, op, v, made ? made : rewrite_set_before(m, op, v, before));
-		pass_remark(cx, m, m->op.at[op].at, "copied before: what is gathered or cut must be outermost in memory");
-	}
-	if (after && may_reorder(m, to, 0)) {
-		m->value.at[to].type = after;
-	} else if (after) {
-		op = rewrite_set_after(m, op, after);
-		pass_remark(cx, m, m->op.at[op].at, "copied after: what was gathered or cut is outermost in memory");
-	}
-	return op;
-}
-
-static bool is_pure_transfer(const struct module *m, op_id op)
-{
-	unsigned kind = m->op.at[op].kind;
-	return (kind == OP_SET || op_info[kind].traits & TRAIT_COLLECTIVE) && !(m->op.at[op].flags & OP_ASYNC) &&
-	       op_role_count(m, op, ROLE_READ) == 1 && op_result(m, op, 0);
-}
-
 bool pass_decompose_reshardings(struct module *m, struct pass_context *cx)
 {
 	struct rewrite_reduce reduce;
@@ -336,14 +285,7 @@ bool pass_decompose_reshardings(struct module *m, struct pass_context *cx)
 	for (op_id op = ir_walk_first(m); op; op = ir_walk(m, op))
 		ok &= decompose(m, cx, op);
 	for (op_id op = ir_walk_first(m); op && ok; op = ir_walk(m, op))
-		if (is_pure_transfer(m, op)) {
-			split_mesh_change(m, op);
-			/* the first half stands before it and is looked at now */
-			op_id first = m->op.at[op].prev;
-			if (first && m->op.at[first].kind == OP_SET && op_def(m, first, 0) == op_read(m, op, 0))
-				fix_order(m, cx, first);
-			op = fix_order(m, cx, op);
-		}
+		op = decompose_transfer(m, cx, op);
 	rewrite_reduce_end(m, &reduce);
 	for (op_id op = ir_walk_first(m); op && ok; op = ir_walk(m, op))
 		op_layout_assume(m, op);

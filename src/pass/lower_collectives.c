@@ -26,20 +26,20 @@
 #include <string.h>
 
 static const uint16_t op_of[] = {
-	[RESHARD_ALLGATHER] = OP_ALLGATHER,
-	[RESHARD_ALLREDUCE] = OP_ALLREDUCE,
-	[RESHARD_REDUCE_SCATTER] = OP_REDUCE_SCATTER,
-	[RESHARD_STEP_BROADCAST] = OP_BROADCASTS,
-	[RESHARD_STEP_PERMUTE] = OP_COLLECTIVE_PERMUTE,
-	[RESHARD_SEND_RECV] = OP_SEND_RECV,
-	[RESHARD_BROADCAST] = OP_BROADCASTS,
+    [RESHARD_ALLGATHER] = OP_ALLGATHER,
+    [RESHARD_ALLREDUCE] = OP_ALLREDUCE,
+    [RESHARD_REDUCE_SCATTER] = OP_REDUCE_SCATTER,
+    [RESHARD_STEP_BROADCAST] = OP_BROADCASTS,
+    [RESHARD_STEP_PERMUTE] = OP_COLLECTIVE_PERMUTE,
+    [RESHARD_SEND_RECV] = OP_SEND_RECV,
+    [RESHARD_BROADCAST] = OP_BROADCASTS,
 };
 
 /* ---- one Communication */
 
 /* Makes a statement (a set or a pure collective) the Communication; scalars are its root or peers. */
 static void communicate(struct module *m, struct pass_context *cx, op_id op, enum op_kind kind, team_id team,
-			const expr_id *scalar, unsigned n)
+                        const expr_id *scalar, unsigned n)
 {
 	value_id from = op_read(m, op, 0);
 	if (m->op.at[op].def_n) {
@@ -80,7 +80,8 @@ static bool lower_step(struct module *m, struct pass_context *cx, op_id op, cons
 {
 	expr_id i = step_index(m, op, r);
 	if (!i) {
-		diag_error(cx->d, m->op.at[op].at, "this set communicates in the steps of a loop, and stands in none");
+		diag_error(cx->d, m->op.at[op].at,
+		           "this set communicates in the steps of a loop, and stands in none");
 		diag_note(cx->d, m->op.at[op].at, "stream-loops makes the loop");
 		return false;
 	}
@@ -89,7 +90,8 @@ static bool lower_step(struct module *m, struct pass_context *cx, op_id op, cons
 		communicate(m, cx, op, OP_BROADCASTS, team, &i, 1);
 		return true;
 	}
-	expr_id size = expr_const(m, m->mesh.at[r->mesh].size[r->axis[0]]), own = expr_axis_index(m, r->mesh, r->axis[0]);
+	expr_id size = expr_const(m, m->mesh.at[r->mesh].size[r->axis[0]]),
+	        own = expr_axis_index(m, r->mesh, r->axis[0]);
 	expr_id to = expr_op(m, EXPR_MOD, expr_add(m, size, expr_op(m, EXPR_SUB, own, i)), size);
 	expr_id from = expr_op(m, EXPR_MOD, expr_add(m, own, i), size);
 	communicate(m, cx, op, OP_COLLECTIVE_PERMUTE, team, (expr_id[]){to, from}, 2);
@@ -133,7 +135,8 @@ static void lower_send_recv(struct module *m, struct pass_context *cx, op_id op,
 	value_id from = op_read(m, op, 0), to = op_write(m, op, 0);
 	op_id last = m->op.at[op].next; /* the wait */
 	for (uint32_t k = 1; k < n && apart; k++) {
-		op_id set = ir_op_new(m, OP_SET, m->op.at[op].at, (struct ir_use[]){{ROLE_READ, from}, {ROLE_WRITE, to}}, 2);
+		op_id set = ir_op_new(m, OP_SET, m->op.at[op].at,
+		                      (struct ir_use[]){{ROLE_READ, from}, {ROLE_WRITE, to}}, 2);
 		ir_insert_after(m, last, set);
 		communicate(m, cx, set, OP_SEND_RECV, team[k], &root, 1);
 		last = m->op.at[set].next;
@@ -161,12 +164,19 @@ static void lower_broadcast(struct module *m, struct pass_context *cx, op_id op,
 
 /* ---- statements */
 
+/* Whether a value is one of an iteration, so that its loop axes are bound. */
+static struct order_side side(struct module *m, value_id v)
+{
+	op_id def = m->value.at[v].def;
+	return (struct order_side){m->value.at[v].type, def && m->op.at[def].parent != m->body};
+}
+
 /* Copies where storage has gaps or another order. The statement then reads and writes what serves. */
 static void copy_through(struct module *m, op_id op, const struct reshard *r)
 {
 	value_id from = op_read(m, op, 0), to = op_result(m, op, 0);
 	type_id before, after;
-	order_needs(m, m->value.at[from].type, m->value.at[to].type, r, &before, &after);
+	order_needs(m, side(m, from), side(m, to), r, &before, &after);
 	if (!before && !order_is_dense(m, from))
 		before = order_with(m, m->value.at[from].type, NULL, 0);
 	if (!after && !order_is_dense(m, to))
@@ -202,7 +212,8 @@ static bool lower_set(struct module *m, struct pass_context *cx, op_id op)
 		lower_broadcast(m, cx, op, &r);
 		return true;
 	default:
-		communicate(m, cx, op, (enum op_kind)op_of[r.kind], ir_team_of_mesh(m, r.mesh, r.axis, r.axis_n), NULL, 0);
+		communicate(m, cx, op, (enum op_kind)op_of[r.kind],
+		            ir_team_of_mesh(m, r.mesh, r.axis, r.axis_n), NULL, 0);
 	}
 	if ((r.kind == RESHARD_ALLREDUCE || r.kind == RESHARD_REDUCE_SCATTER) && r.reduce != REDUCE_SUM) {
 		struct attr a = {.key = names_intern_z(m->names, "op"), .kind = ATTR_NAME};
@@ -223,9 +234,12 @@ static bool lower_pure(struct module *m, struct pass_context *cx, op_id op)
 	    (o.kind == OP_ALLGATHER || o.kind == OP_ALLREDUCE || o.kind == OP_REDUCE_SCATTER)) {
 		struct reshard r;
 		reshard_classify(m, m->value.at[from].type, m->value.at[to].type, &r);
-		if (r.kind == RESHARD_NONE || op_of[r.kind] != o.kind || r.axis_n != n || memcmp(r.axis, axes, n)) {
+		if (r.kind == RESHARD_NONE || op_of[r.kind] != o.kind || r.axis_n != n ||
+		    memcmp(r.axis, axes, n)) {
 			reshard_report(m, cx->d, op, "lower", m->value.at[from].type, m->value.at[to].type,
-				       r.kind == RESHARD_NONE ? r.reason : "it does not lead from the one type to the other");
+			               r.kind == RESHARD_NONE
+			                   ? r.reason
+			                   : "it does not lead from the one type to the other");
 			return false;
 		}
 		copy_through(m, op, &r);

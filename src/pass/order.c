@@ -15,20 +15,22 @@ struct order {
 	bool contiguous;
 };
 
-static bool is_local(const struct module *m, const struct axis *a)
+static bool is_local(const struct module *m, const struct axis *a, bool sliced)
 {
 	int64_t k;
-	return a->place == PLACE_NONE && (a->kind == AXIS_ITER || a->kind == AXIS_BROADCAST) &&
+	bool here =
+	    a->place == PLACE_NONE || (!sliced && (a->place == PLACE_STREAM || a->place == PLACE_SERIAL));
+	return here && (a->kind == AXIS_ITER || a->kind == AXIS_BROADCAST) &&
 	       !(expr_is_const(m, a->extent, &k) && k == 1);
 }
 
-static void read_order(const struct module *m, type_id t, struct order *o)
+static void read_order(const struct module *m, type_id t, bool sliced, struct order *o)
 {
 	const struct domain *d = &m->domain.at[m->type.at[t].domain];
 	o->n = 0;
 	o->contiguous = true;
 	for (unsigned i = 0; i < d->alloc_n; i++) {
-		if (!is_local(m, &d->axis[d->alloc[i]]))
+		if (!is_local(m, &d->axis[d->alloc[i]], sliced))
 			continue;
 		int dim = layout_logical_of(d, d->alloc[i]);
 		o->dim[o->n++] = dim < 0 ? ORDER_MERGED : (uint8_t)dim;
@@ -58,9 +60,11 @@ static bool agree(const struct order *a, const struct order *b, int except)
 {
 	unsigned i = 0, j = 0;
 	for (;; i++, j++) {
-		while (i < a->n && (a->dim[i] == except || !has(b, a->dim[i]) || (i && a->dim[i] == a->dim[i - 1])))
+		while (i < a->n &&
+		       (a->dim[i] == except || !has(b, a->dim[i]) || (i && a->dim[i] == a->dim[i - 1])))
 			i++;
-		while (j < b->n && (b->dim[j] == except || !has(a, b->dim[j]) || (j && b->dim[j] == b->dim[j - 1])))
+		while (j < b->n &&
+		       (b->dim[j] == except || !has(a, b->dim[j]) || (j && b->dim[j] == b->dim[j - 1])))
 			j++;
 		if (i == a->n || j == b->n)
 			return i == a->n && j == b->n;
@@ -69,7 +73,24 @@ static bool agree(const struct order *a, const struct order *b, int except)
 	}
 }
 
-void order_needs(struct module *m, type_id from, type_id to, const struct reshard *r, type_id *before, type_id *after)
+/* A type without the loop placements that no mesh axis stands below. */
+static type_id without_loops(struct module *m, type_id t)
+{
+	struct sugar s;
+	const char *reason;
+	struct type old = m->type.at[t];
+	if (!sugar_from_domain(m, old.domain, old.mesh, &s))
+		return t;
+	place_drop(&s, AXIS_REDUCE);
+	for (unsigned a = 0; a < s.rank; a++)
+		if (place_has_loop(&s.axis[a]))
+			s.axis[a].place_n = (uint8_t)place_footprint(&s.axis[a]);
+	type_id u = place_type(m, t, old.mesh, &s, false, &reason);
+	return u ? u : t;
+}
+
+void order_needs(struct module *m, struct order_side from, struct order_side to, const struct reshard *r,
+                 type_id *before, type_id *after)
 {
 	struct order f, t;
 	uint8_t dims[2 * IR_MAX_AXES + 1];
@@ -78,8 +99,8 @@ void order_needs(struct module *m, type_id from, type_id to, const struct reshar
 	if (r->kind == RESHARD_LOCAL || r->kind == RESHARD_NONE)
 		return;
 	int lead = r->kind == RESHARD_ALLGATHER || r->kind == RESHARD_REDUCE_SCATTER ? r->dim : -1;
-	read_order(m, from, &f);
-	read_order(m, to, &t);
+	read_order(m, from.type, from.sliced, &f);
+	read_order(m, to.type, to.sliced, &t);
 	if (lead >= 0)
 		dims[n++] = (uint8_t)lead;
 	for (unsigned i = 0; i < f.n; i++)
@@ -89,9 +110,9 @@ void order_needs(struct module *m, type_id from, type_id to, const struct reshar
 		if (t.dim[i] != lead && !has(&f, t.dim[i]))
 			dims[n++] = t.dim[i];
 	if (!f.contiguous || (lead >= 0 && !leads(&f, lead)))
-		*before = order_with(m, from, dims, n);
+		*before = order_with(m, from.sliced ? from.type : without_loops(m, from.type), dims, n);
 	if (!t.contiguous || (lead >= 0 && !leads(&t, lead)) || !agree(&f, &t, lead))
-		*after = order_with(m, to, dims, n);
+		*after = order_with(m, to.sliced ? to.type : without_loops(m, to.type), dims, n);
 }
 
 static unsigned rank_in(const uint8_t *dims, unsigned n, int dim)
@@ -115,17 +136,19 @@ type_id order_with(struct module *m, type_id t, const uint8_t *dims, unsigned n)
 			perm[at++] = (uint8_t)i;
 	for (unsigned k = 0; k <= n; k++)
 		for (unsigned i = 0; i < d.loop_n; i++)
-			if (d.axis[d.loop[i]].place == PLACE_NONE && rank_in(dims, n, layout_logical_of(&d, d.loop[i])) == k)
+			if (d.axis[d.loop[i]].place == PLACE_NONE &&
+			    rank_in(dims, n, layout_logical_of(&d, d.loop[i])) == k)
 				perm[at++] = (uint8_t)i;
 	if (domain_allocate(&b, false, perm, d.loop_n))
 		return t;
-	return type_make(m, (enum dtype)m->type.at[t].dtype, MEMORY_GLOBAL, m->type.at[t].mesh, domain_finish(m, &b));
+	return type_make(m, (enum dtype)m->type.at[t].dtype, MEMORY_GLOBAL, m->type.at[t].mesh,
+	                 domain_finish(m, &b));
 }
 
 type_id order_like(struct module *m, type_id t, type_id like)
 {
 	struct order o;
-	read_order(m, like, &o);
+	read_order(m, like, true, &o);
 	return order_with(m, t, o.dim, o.n);
 }
 
@@ -148,7 +171,8 @@ type_id order_streamed(struct module *m, type_id t, bool streamed)
 		for (unsigned i = 0; i < b.alloc_n; i++) {
 			int from = layout_logical_of(&d, d.alloc[k]), to = layout_logical_of(&d, b.alloc[i]);
 			bool same_kind = d.axis[d.alloc[k]].place == d.axis[b.alloc[i]].place;
-			if (!memchr(other, (int)i, n) && (d.alloc[k] == b.alloc[i] || (from >= 0 && from == to && same_kind)))
+			if (!memchr(other, (int)i, n) &&
+			    (d.alloc[k] == b.alloc[i] || (from >= 0 && from == to && same_kind)))
 				other[n++] = (uint8_t)i;
 		}
 	if (n != b.alloc_n || domain_allocate(&b, !streamed, other, n))
@@ -159,7 +183,7 @@ type_id order_streamed(struct module *m, type_id t, bool streamed)
 bool order_is_dense(struct module *m, value_id v)
 {
 	struct order o;
-	read_order(m, m->value.at[v].type, &o);
+	read_order(m, m->value.at[v].type, true, &o);
 	if (!o.contiguous)
 		return false;
 	op_id def = m->value.at[v].def;
@@ -173,7 +197,8 @@ bool order_is_dense(struct module *m, value_id v)
 		sliced = (int)op_attr_int(m, def, "axis", 0);
 	} else {
 		for (unsigned i = 0; i < d->alloc_n && sliced < 0; i++)
-			if (d->axis[d->alloc[i]].place == PLACE_STREAM || d->axis[d->alloc[i]].place == PLACE_SERIAL)
+			if (d->axis[d->alloc[i]].place == PLACE_STREAM ||
+			    d->axis[d->alloc[i]].place == PLACE_SERIAL)
 				sliced = layout_logical_of(d, d->alloc[i]);
 		for (unsigned i = 0; i < w->alloc_n; i++) {
 			uint8_t place = w->axis[w->alloc[i]].place;
@@ -181,6 +206,7 @@ bool order_is_dense(struct module *m, value_id v)
 				return order_is_dense(m, whole); /* the slices stand apart as they are */
 		}
 	}
-	read_order(m, m->value.at[whole].type, &o);
-	return (o.n == 0 || o.dim[0] == sliced || !has(&o, (unsigned)(sliced < 0 ? ORDER_MERGED : sliced))) && order_is_dense(m, whole);
+	read_order(m, m->value.at[whole].type, true, &o);
+	return (o.n == 0 || o.dim[0] == sliced || !has(&o, (unsigned)(sliced < 0 ? ORDER_MERGED : sliced))) &&
+	       order_is_dense(m, whole);
 }

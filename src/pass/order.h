@@ -8,9 +8,14 @@
 #define HIRC_PASS_ORDER_H
 #include "pass/reshard.h"
 
-/* Copies that the communication from one type to another needs, as allocation types: 0 when the
- * type serves as it is. */
-void order_needs(struct module *m, type_id from, type_id to, const struct reshard *r, type_id *before, type_id *after);
+struct order_side {
+	type_id type;
+	bool sliced; /* its loop axes are bound: a slice of it is meant */
+};
+/* Copies that the communication between two tensors needs, as allocation types: 0 when the tensor
+ * serves as it is. */
+void order_needs(struct module *m, struct order_side from, struct order_side to, const struct reshard *r,
+                 type_id *before, type_id *after);
 /* A type allocated streamed, contiguous, the tensor axes in this order. */
 type_id order_with(struct module *m, type_id t, const uint8_t *dims, unsigned n);
 /* A type allocated streamed, its tensor axes in the order of another's. */

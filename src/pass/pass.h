@@ -21,8 +21,8 @@ struct pass_context;
 struct pass_info {
 	const char *name;
 	bool (*run)(struct module *m, struct pass_context *cx);
-	const char *options;  /* `hoist=0 what it does; …`: name, default and meaning of each; "" for none */
-	unsigned requires;    /* enum ir_property: must hold of what the pass looks at */
+	const char *options; /* `hoist=0 what it does; …`: name, default and meaning of each; "" for none */
+	unsigned requires;   /* enum ir_property: must hold of what the pass looks at */
 	unsigned establishes; /* holds afterwards */
 	const char *help;     /* one line */
 };
@@ -37,20 +37,23 @@ struct pass_context {
 	struct diag *d;
 	const struct pass_info *pass;
 	int64_t option[PASS_MAX_OPTIONS]; /* in the order of pass_info.options */
-	bool remarks;			  /* whether pass_remark prints */
-	VEC(value_id) allocated;	  /* buffers that passes of this run allocated: what `allocate` may free.
-					   * A buffer that the source allocates is the source's to free. */
+	bool remarks;                     /* whether pass_remark prints */
+	VEC(value_id)
+	allocated; /* buffers that passes of this run allocated: what `allocate` may free.
+	            * A buffer that the source allocates is the source's to free. */
 };
 
 /* One line of --remarks on standard error: `PASS: text (foo.hir:12)`. */
 void pass_remark(struct pass_context *cx, const struct module *m, uint32_t at, const char *format, ...)
-	__attribute__((format(printf, 4, 5)));
+    __attribute__((format(printf, 4, 5)));
 
-/* Reports the first statement or value that lacks a property which the pass requires (with the pass
- * that establishes it); true when all hold. */
+/* Reports the first statement that lacks a property which the pass requires, with the pass that
+ * establishes it; true when all hold. */
 bool pass_check_requires(struct module *m, struct pass_context *cx);
+/* Whether what the pass establishes holds; reports where it does not: a bug of the pass. */
+bool pass_check_establishes(struct module *m, struct pass_context *cx);
 
-#define PASS(id, name, function, options, requires, establishes, help)                                                 \
+#define PASS(id, name, function, options, requires, establishes, help)                                       \
 	bool function(struct module *m, struct pass_context *cx);
 #include "pass/passes.def"
 #undef PASS

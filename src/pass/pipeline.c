@@ -11,7 +11,7 @@
 #include <time.h>
 
 const struct pass_info pass_info[PASS_COUNT] = {
-#define PASS(id, name, function, options, requires, establishes, help)                                                 \
+#define PASS(id, name, function, options, requires, establishes, help)                                       \
 	[PASS_##id] = {name, function, options, requires, establishes, help},
 #include "pass/passes.def"
 #undef PASS
@@ -19,12 +19,12 @@ const struct pass_info pass_info[PASS_COUNT] = {
 
 /* The default pipeline. Passes that are listed only run when --passes names them. */
 static const enum pass_id default_pipeline[] = {
-	PASS_PROPAGATE_SHARDINGS,   /* every tensor has a layout */
-	PASS_DECOMPOSE_RESHARDINGS, /* only sets change layouts */
-	PASS_STREAM_LOOPS,	    /* slices are computed in loops */
-	PASS_LOWER_COLLECTIVES,	    /* sets over devices are Communications */
-	PASS_ALLOCATE,		    /* every result has a buffer */
-	PASS_ASSIGN_STREAMS,	    /* iterations run on streams */
+    PASS_PROPAGATE_SHARDINGS,   /* every tensor has a layout */
+    PASS_DECOMPOSE_RESHARDINGS, /* only sets change layouts */
+    PASS_STREAM_LOOPS,          /* slices are computed in loops */
+    PASS_LOWER_COLLECTIVES,     /* sets over devices are Communications */
+    PASS_ALLOCATE,              /* every result has a buffer */
+    PASS_ASSIGN_STREAMS,        /* iterations run on streams */
 };
 
 /* ---- names and options */
@@ -82,7 +82,8 @@ static bool set_option(struct diag *d, const struct pass_info *p, const char *te
 		errno = 0;
 		value = name_n < n ? strtoll(text + name_n + 1, &end, 10) : 1;
 		if (errno || (end && (end != text + n || end == text + name_n + 1))) {
-			diag_error(d, DIAG_NOWHERE, "option '%.*s' of %s takes a number", (int)name_n, text, p->name);
+			diag_error(d, DIAG_NOWHERE, "option '%.*s' of %s takes a number", (int)name_n, text,
+			           p->name);
 			return false;
 		}
 		option[k] = value;
@@ -170,7 +171,8 @@ void pipeline_list(struct buf *out)
 }
 
 /* Whether a name is one of the pipeline's passes or one of two words. */
-static bool check_name(struct diag *d, const struct pipeline *p, const char *name, const char *word, const char *other)
+static bool check_name(struct diag *d, const struct pipeline *p, const char *name, const char *word,
+                       const char *other)
 {
 	if (!name || !strcmp(name, word) || !strcmp(name, other))
 		return true;
@@ -188,7 +190,8 @@ static bool check_name(struct diag *d, const struct pipeline *p, const char *nam
 
 bool pipeline_options_check(struct diag *d, const struct pipeline *p, const struct pipeline_options *o)
 {
-	return check_name(d, p, o->print_after, "all", "changed") && check_name(d, p, o->stop_after, "parse", "parse");
+	return check_name(d, p, o->print_after, "all", "changed") &&
+	       check_name(d, p, o->stop_after, "parse", "parse");
 }
 
 /* ---- remarks */
@@ -219,7 +222,7 @@ struct run {
 	struct diag *d;
 	const struct pipeline_options *o;
 	struct pass_context cx;
-	struct buf text;     /* the program after the last pass, for `changed` */
+	struct buf text; /* the program after the last pass, for `changed` */
 	double ms[PIPELINE_MAX];
 	bool has_text;
 };
@@ -275,7 +278,8 @@ static bool show(struct run *r, unsigned number, const char *name)
 static bool check(struct run *r, const char *name)
 {
 	unsigned before = diag_error_count(r->d);
-	bool ok = !r->o->verify_each || ir_verify(r->m, r->d);
+	bool ok =
+	    !r->o->verify_each || (ir_verify(r->m, r->d) && (!name || pass_check_establishes(r->m, &r->cx)));
 	if (ok && r->o->after) { /* it prints; the numbers of the final dump are not its to allot */
 		struct ir_numbers *saved = ir_numbers_save(r->m);
 		ok = r->o->after(r->o->after_to, r->m, name);
@@ -301,8 +305,8 @@ static void print_times(const struct run *r, const struct pipeline *p, unsigned 
 		fputs("{\"version\":1,\"passes\":[", stderr);
 	for (unsigned i = 0; i < n; i++) {
 		sum += r->ms[i];
-		fprintf(stderr, json ? "%s{\"pass\":\"%s\",\"ms\":%.3f}" : "%s%-22s %10.3f ms\n", json && i ? "," : "",
-			pass_info[p->at[i].pass].name, r->ms[i]);
+		fprintf(stderr, json ? "%s{\"pass\":\"%s\",\"ms\":%.3f}" : "%s%-22s %10.3f ms\n",
+		        json && i ? "," : "", pass_info[p->at[i].pass].name, r->ms[i]);
 	}
 	fprintf(stderr, json ? "],\"ms\":%.3f}\n" : "total                  %10.3f ms\n", sum);
 }
@@ -322,7 +326,8 @@ static enum status run_pass(struct run *r, const struct pipeline *p, unsigned i)
 	return show(r, i + 1, info->name) ? STATUS_OK : STATUS_DIAGNOSTICS;
 }
 
-enum status pipeline_run(struct module *m, struct diag *d, const struct pipeline *p, const struct pipeline_options *o)
+enum status pipeline_run(struct module *m, struct diag *d, const struct pipeline *p,
+                         const struct pipeline_options *o)
 {
 	struct run r = {.m = m, .d = d, .o = o, .cx = {.d = d, .remarks = o->remarks}};
 	struct source *outer = diag_set_source(d, m->source);

@@ -26,10 +26,10 @@ void pipeline_list(struct buf *out);
 
 struct pipeline_options {
 	const char *print_after; /* a pass, `all` or `changed`: to standard error; NULL: none */
-	const char *stop_after;	 /* a pass, or `parse` for none at all; NULL: run all */
-	const char *dump_dir;	 /* a folder for numbered files, made when it is not there; NULL: none */
-	const char *timing;	 /* `text` or `json`, to standard error; NULL: none */
-	bool nvfuser;		 /* the surface of what is printed */
+	const char *stop_after;  /* a pass, or `parse` for none at all; NULL: run all */
+	const char *dump_dir;    /* a folder for numbered files, made when it is not there; NULL: none */
+	const char *timing;      /* `text` or `json`, to standard error; NULL: none */
+	bool nvfuser;            /* the surface of what is printed */
 	bool verify_each, remarks;
 	/* Called after each pass and before the first (pass NULL); false: it reported a bug. NULL: none. */
 	bool (*after)(void *to, struct module *m, const char *pass);
@@ -39,6 +39,7 @@ struct pipeline_options {
 /* Whether print_after and stop_after name passes of the pipeline; reports, false then. */
 bool pipeline_options_check(struct diag *d, const struct pipeline *p, const struct pipeline_options *o);
 /* STATUS_OK; STATUS_DIAGNOSTICS: reported; STATUS_INTERNAL: a pass broke the program, reported. */
-enum status pipeline_run(struct module *m, struct diag *d, const struct pipeline *p, const struct pipeline_options *o);
+enum status pipeline_run(struct module *m, struct diag *d, const struct pipeline *p,
+                         const struct pipeline_options *o);
 
 #endif

@@ -113,16 +113,17 @@ bool place_add_partial(struct module *m, struct sugar *s, mesh_id mesh, unsigned
 		memmove(&s->axis[at + 1], &s->axis[at], sizeof *s->axis * (s->axis_n - at));
 		s->axis_n++;
 		s->axis[at++] = (struct sugar_axis){.extent = expr_const(m, m->mesh.at[mesh].size[x]),
-						    .kind = AXIS_PARTIAL,
-						    .reduce = (uint8_t)op,
-						    .rf = 1,
-						    .place_n = 1,
-						    .place = {{.kind = SUGAR_MESH, .mesh_axis = (uint8_t)x}}};
+		                                    .kind = AXIS_PARTIAL,
+		                                    .reduce = (uint8_t)op,
+		                                    .rf = 1,
+		                                    .place_n = 1,
+		                                    .place = {{.kind = SUGAR_MESH, .mesh_axis = (uint8_t)x}}};
 	}
 	return true;
 }
 
-type_id place_type(struct module *m, type_id base, mesh_id mesh, const struct sugar *s, bool unstreamed, const char **reason)
+type_id place_type(struct module *m, type_id base, mesh_id mesh, const struct sugar *s, bool unstreamed,
+                   const char **reason)
 {
 	domain_id d;
 	unsigned culprit;
@@ -132,6 +133,42 @@ type_id place_type(struct module *m, type_id base, mesh_id mesh, const struct su
 		return 0;
 	}
 	return type_make(m, (enum dtype)m->type.at[base].dtype, MEMORY_GLOBAL, mesh, d);
+}
+
+/* Whether placement p of an operand stands for placement q of a result: equal, or, where the
+ * statement gathers, the mesh axis for blocks of its size. */
+static bool stands_for(const struct module *m, mesh_id mesh, const struct sugar_place *p,
+                       const struct sugar_place *q, bool gathers)
+{
+	int64_t k;
+	if (place_equal(p, q))
+		return true;
+	return gathers && p->kind == SUGAR_MESH && q->kind == SUGAR_BLOCK &&
+	       expr_is_const(m, q->factor, &k) && k == m->mesh.at[mesh].size[p->mesh_axis];
+}
+
+enum place_slice place_slice(const struct module *m, mesh_id mesh, const struct sugar_axis *operand,
+                             const struct sugar_axis *result, unsigned level, bool gathers)
+{
+	unsigned n = 0;
+	while (n < level && n < operand->place_n &&
+	       stands_for(m, mesh, &operand->place[n], &result->place[n], gathers))
+		n++;
+	if (n == level && n < operand->place_n && place_equal(&operand->place[n], &result->place[n]))
+		return PLACE_SLICE_HAS;
+	return n == level && place_footprint(operand) <= n ? PLACE_SLICE_CUT : PLACE_SLICE_NOT;
+}
+
+bool place_find_loop(const struct sugar *s, unsigned *axis, unsigned *level)
+{
+	for (unsigned a = 0; a < s->rank; a++)
+		for (unsigned k = 0; k < s->axis[a].place_n; k++)
+			if (place_is_loop(&s->axis[a].place[k])) {
+				*axis = a;
+				*level = k;
+				return true;
+			}
+	return false;
 }
 
 /* ---- operations */
@@ -171,8 +208,9 @@ static void reshape_outer(struct module *m, struct op_layout *l)
 		struct sugar_axis *from = &l->o[0].axis[a], *to = &l->r.axis[b];
 		int64_t n = block_count(m, value_type(m, l->operand[0])->mesh, from);
 		int64_t k = block_count(m, value_type(m, l->result)->mesh, to);
-		if (!l->o_known[0] || !l->r_known || !may_divide(m, n, from->extent) || !may_divide(m, n, to->extent) ||
-		    !may_divide(m, k, from->extent) || !may_divide(m, k, to->extent))
+		if (!l->o_known[0] || !l->r_known || !may_divide(m, n, from->extent) ||
+		    !may_divide(m, n, to->extent) || !may_divide(m, k, from->extent) ||
+		    !may_divide(m, k, to->extent))
 			continue;
 		x->kind[x->dim_n] = DIM_PARALLEL;
 		x->operand[0][a] = x->result[b] = (uint8_t)x->dim_n++;
@@ -274,7 +312,8 @@ static const char *dim_not_local(struct module *m, const struct op_layout *l, un
 {
 	int first_k = -1, first_a = op_layout_result_axis(l, dim);
 	bool have = first_a >= 0;
-	if (l->x.kind[dim] == DIM_WHOLE && have && layout_mesh_axes(m, m->value.at[l->result].type, (unsigned)first_a))
+	if (l->x.kind[dim] == DIM_WHOLE && have &&
+	    layout_mesh_axes(m, m->value.at[l->result].type, (unsigned)first_a))
 		return "an axis that it needs whole is spread";
 	for (unsigned k = 0; k < l->x.operand_n; k++) {
 		int a = op_layout_axis(l, k, dim);

@@ -31,7 +31,20 @@ bool place_add_partial(struct module *m, struct sugar *s, mesh_id mesh, unsigned
 
 /* `base` (dtype) with other placements on a mesh, in global memory. 0, and *reason, when the
  * placements are not possible. */
-type_id place_type(struct module *m, type_id base, mesh_id mesh, const struct sugar *s, bool unstreamed, const char **reason);
+type_id place_type(struct module *m, type_id base, mesh_id mesh, const struct sugar *s, bool unstreamed,
+                   const char **reason);
+
+/* How an operand's axis follows the loop placement of a result's axis, which is number `level` of it. */
+enum place_slice {
+	PLACE_SLICE_HAS, /* it has the placement where the result has it */
+	PLACE_SLICE_CUT, /* it gets it: all that stands above is alike, and nothing is spread below */
+	PLACE_SLICE_NOT,
+};
+/* gathers: blocks of the result may stand where the operand (on this mesh) has a mesh axis of their size. */
+enum place_slice place_slice(const struct module *m, mesh_id mesh, const struct sugar_axis *operand,
+                             const struct sugar_axis *result, unsigned level, bool gathers);
+/* The first axis with a loop placement and which placement it is; false: there is none. */
+bool place_find_loop(const struct sugar *s, unsigned *axis, unsigned *level);
 
 /* ---- an operation with the layouts of its operands and results */
 
@@ -52,7 +65,8 @@ void op_layout_assume(struct module *m, op_id op);
 /* The axis of operand k in a dim, or -1. */
 int op_layout_axis(const struct op_layout *l, unsigned k, unsigned dim);
 int op_layout_result_axis(const struct op_layout *l, unsigned dim);
-/* Whether operand axes a (of operand k) and b (of operand q, or of the result for q < 0) have one footprint. */
+/* Whether operand axes a (of operand k) and b (of operand q, or of the result for q < 0) have one footprint.
+ */
 bool op_layout_same(struct module *m, const struct op_layout *l, int k, unsigned a, int q, unsigned b);
 /* NULL when every rank can compute its part of the result from its parts of the operands; otherwise
  * what stands against it. `set` and collectives have no such question. */

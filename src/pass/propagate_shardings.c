@@ -91,7 +91,8 @@ static bool backward_to(struct module *m, struct op_layout *l, unsigned k)
 	struct sugar *s = &l->o[k];
 	unsigned used = place_used(s) | place_partial(s);
 	bool loops = !has_loops(s) && m->value.at[l->operand[k]].def, changed = false;
-	if (!l->o_known[k] || !l->r_known || value_type(m, l->operand[k])->mesh != value_type(m, l->result)->mesh)
+	if (!l->o_known[k] || !l->r_known ||
+	    value_type(m, l->operand[k])->mesh != value_type(m, l->result)->mesh)
 		return false;
 	for (unsigned a = 0; a < s->rank; a++) {
 		uint8_t dim = l->x.operand[k][a];

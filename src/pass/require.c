@@ -40,9 +40,9 @@ static const struct {
 	const char *name;
 	const char *(*lacks)(struct module *m, op_id op);
 } checks[] = {
-	{IR_SHARDED, "sharded", lacks_sharded},
-	{IR_DECOMPOSED, "decomposed", lacks_decomposed},
-	{IR_LOWERED, "lowered", lacks_lowered},
+    {IR_SHARDED, "sharded", lacks_sharded},
+    {IR_DECOMPOSED, "decomposed", lacks_decomposed},
+    {IR_LOWERED, "lowered", lacks_lowered},
 };
 enum { CHECKS = sizeof checks / sizeof *checks };
 
@@ -55,20 +55,48 @@ static const char *establisher(unsigned property)
 	return "another pass";
 }
 
-bool pass_check_requires(struct module *m, struct pass_context *cx)
+/* The first statement that lacks one of the properties; *check: which. 0: none does. */
+static op_id find_lack(struct module *m, unsigned properties, unsigned *check, const char **why)
 {
 	for (op_id op = ir_walk_first(m); op; op = ir_walk(m, op))
-		for (unsigned i = 0; i < CHECKS; i++) {
-			const char *why = cx->pass->requires & checks[i].property ? checks[i].lacks(m, op) : NULL;
-			if (!why)
-				continue;
-			struct buf text = {0};
-			ir_print_statement(m, op, &text);
-			diag_error(cx->d, m->op.at[op].at, "%s requires that the program is %s: '%s': %s", cx->pass->name,
-				   checks[i].name, text.at, why);
-			diag_note(cx->d, DIAG_NOWHERE, "run %s first", establisher(checks[i].property));
-			buf_free(&text);
-			return false;
-		}
-	return true;
+		for (*check = 0; *check < CHECKS; ++*check)
+			if (properties & checks[*check].property && (*why = checks[*check].lacks(m, op)))
+				return op;
+	return 0;
+}
+
+bool pass_check_requires(struct module *m, struct pass_context *cx)
+{
+	unsigned check;
+	const char *why;
+	op_id op = find_lack(m, cx->pass->requires, &check, &why);
+	if (!op)
+		return true;
+	struct buf text = {0};
+	ir_print_statement(m, op, &text);
+	diag_error(cx->d, m->op.at[op].at, "%s requires that the program is %s: '%s': %s", cx->pass->name,
+	           checks[check].name, text.at, why);
+	diag_note(cx->d, DIAG_NOWHERE, "run %s first", establisher(checks[check].property));
+	buf_free(&text);
+	return false;
+}
+
+bool pass_check_establishes(struct module *m, struct pass_context *cx)
+{
+	unsigned check, properties = cx->pass->establishes;
+	const char *why;
+	op_id op = find_lack(m, properties, &check, &why);
+	if (op) {
+		struct buf text = {0};
+		ir_print_statement(m, op, &text);
+		diag_error(cx->d, m->op.at[op].at, "%s left a program that is not %s: '%s': %s",
+		           cx->pass->name, checks[check].name, text.at, why);
+		buf_free(&text);
+		return false;
+	}
+	unsigned missing = properties & (IR_BOUND | IR_STREAMED) & ~ir_properties(m);
+	if (missing)
+		diag_error(cx->d, DIAG_NOWHERE, "%s left a program that is not %s", cx->pass->name,
+		           missing & IR_BOUND ? "bound" : "streamed");
+	return !missing;
 }

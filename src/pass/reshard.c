@@ -30,7 +30,8 @@ static bool mesh_below(const struct sugar_axis *a, unsigned from)
 }
 
 /* Whether placement q of the result stands for mesh axis x being gathered at this level. */
-static bool takes_place_of(const struct module *m, mesh_id mesh, unsigned x, const struct sugar_place *q, struct change *c)
+static bool takes_place_of(const struct module *m, mesh_id mesh, unsigned x, const struct sugar_place *q,
+                           struct change *c)
 {
 	uint32_t size = m->mesh.at[mesh].size[x];
 	if (q->kind == SUGAR_BLOCK && is_size(m, q->factor, size))
@@ -42,7 +43,8 @@ static bool takes_place_of(const struct module *m, mesh_id mesh, unsigned x, con
 	return false;
 }
 
-static void compare_axis(const struct module *m, mesh_id mesh, const struct sugar_axis *o, const struct sugar_axis *q, struct change *c)
+static void compare_axis(const struct module *m, mesh_id mesh, const struct sugar_axis *o,
+                         const struct sugar_axis *q, struct change *c)
 {
 	unsigned i = 0, j = 0;
 	memset(c, 0, sizeof *c);
@@ -87,7 +89,8 @@ static bool none(struct reshard *r, const char *reason)
 }
 
 /* The changes of all axes, put together; *team is the one that communicates. */
-static bool collect(struct module *m, const struct sugar *o, const struct sugar *q, struct reshard *r, struct change *team)
+static bool collect(struct module *m, const struct sugar *o, const struct sugar *q, struct reshard *r,
+                    struct change *team)
 {
 	unsigned gathers = 0, scatters = 0, steps = 0;
 	if (o->rank != q->rank)
@@ -138,7 +141,8 @@ static void same_mesh(struct reshard *r, const struct change *c, const struct do
 		if (c->n > 1)
 			none(r, "two mesh axes change");
 		for (unsigned i = 0; i < to->loop_n && r->step < 0; i++)
-			if (to->axis[to->loop[i]].place == PLACE_STREAM || to->axis[to->loop[i]].place == PLACE_SERIAL)
+			if (to->axis[to->loop[i]].place == PLACE_STREAM ||
+			    to->axis[to->loop[i]].place == PLACE_SERIAL)
 				r->step = to->loop[i];
 	} else if (c->gather) {
 		r->kind = RESHARD_ALLGATHER;
@@ -166,7 +170,8 @@ static bool holds_devices(const struct mesh *a, const struct mesh *b)
 	return true;
 }
 
-static void other_mesh(struct module *m, struct reshard *r, const struct change *c, unsigned used, unsigned ended)
+static void other_mesh(struct module *m, struct reshard *r, const struct change *c, unsigned used,
+                       unsigned ended)
 {
 	r->reduces = ended;
 	if (ended)
@@ -181,6 +186,29 @@ static void other_mesh(struct module *m, struct reshard *r, const struct change 
 		r->kind = RESHARD_SEND_RECV;
 	else
 		none(r, "the meshes have different shapes");
+}
+
+/* In a swizzled loop the ranks along its mesh axis are at different blocks: they have nothing to gather
+ * or add up together. */
+static bool rings_differ(const struct reshard *r, const struct sugar *q)
+{
+	unsigned rings = 0, team = 0;
+	for (unsigned a = 0; a < q->rank; a++)
+		for (unsigned k = 0; k < q->axis[a].place_n; k++)
+			if (q->axis[a].place[k].kind == SUGAR_SWIZZLE)
+				rings |= 1u << q->axis[a].place[k].mesh_axis;
+	for (unsigned k = 0; k < r->axis_n; k++)
+		team |= 1u << r->axis[k];
+	switch (r->kind) {
+	case RESHARD_ALLGATHER:
+	case RESHARD_ALLREDUCE:
+	case RESHARD_REDUCE_SCATTER:
+		return rings & team;
+	case RESHARD_BROADCAST:
+		return rings;
+	default:
+		return false;
+	}
 }
 
 void reshard_classify(struct module *m, type_id from, type_id to, struct reshard *r)
@@ -226,9 +254,40 @@ void reshard_classify(struct module *m, type_id from, type_id to, struct reshard
 		other_mesh(m, r, &c, place_used(&o) | place_used(&q) | pending, pending & ~left);
 	else
 		same_mesh(r, &c, &m->domain.at[tt.domain], pending & ~left);
+	if (rings_differ(r, &q))
+		none(r, "in a step of the ring the ranks hold different blocks");
 }
 
-void reshard_report(struct module *m, struct diag *d, op_id op, const char *verb, type_id from, type_id to, const char *reason)
+/* How the operand's axis follows the loop that cuts the result. *cut: a loop does. */
+static enum place_slice follow(struct module *m, type_id from, type_id to, bool *cut)
+{
+	struct type tf = m->type.at[from], tt = m->type.at[to];
+	struct sugar o, q;
+	unsigned axis, level;
+	*cut = sugar_from_domain(m, tt.domain, tt.mesh, &q) && place_find_loop(&q, &axis, &level);
+	if (!*cut || !sugar_from_domain(m, tf.domain, tf.mesh, &o) || o.rank != q.rank)
+		return PLACE_SLICE_NOT;
+	return place_slice(m, tf.mesh, &o.axis[axis], &q.axis[axis], level, true);
+}
+
+bool reshard_in_slices(struct module *m, type_id from, type_id to)
+{
+	struct reshard r;
+	bool cut;
+	if (follow(m, from, to, &cut) != PLACE_SLICE_NOT || !cut)
+		return true;
+	reshard_classify(m, from, to, &r);
+	return r.kind == RESHARD_LOCAL || r.kind == RESHARD_STEP_BROADCAST || r.kind == RESHARD_STEP_PERMUTE;
+}
+
+bool reshard_shares_loop(struct module *m, type_id from, type_id to)
+{
+	bool cut;
+	return follow(m, from, to, &cut) == PLACE_SLICE_HAS;
+}
+
+void reshard_report(struct module *m, struct diag *d, op_id op, const char *verb, type_id from, type_id to,
+                    const char *reason)
 {
 	struct buf x = {0}, y = {0};
 	from = rewrite_without_reduce(m, from); /* what the source shows */
@@ -239,9 +298,11 @@ void reshard_report(struct module *m, struct diag *d, op_id op, const char *verb
 		mesh_id meshes[2] = {m->type.at[from].mesh, m->type.at[to].mesh};
 		for (unsigned k = 0; k < 2; k++)
 			if (meshes[k] && !strstr(k ? y.at : x.at, " on "))
-				buf_printf(k ? &y : &x, " on %s", names_text(m->names, m->mesh.at[meshes[k]].name));
+				buf_printf(k ? &y : &x, " on %s",
+				           names_text(m->names, m->mesh.at[meshes[k]].name));
 	}
-	diag_error(d, m->op.at[op].at, "cannot %s %s from '%s' to '%s': %s", verb, op_info[m->op.at[op].kind].hir, x.at, y.at, reason);
+	diag_error(d, m->op.at[op].at, "cannot %s %s from '%s' to '%s': %s", verb,
+	           op_info[m->op.at[op].kind].hir, x.at, y.at, reason);
 	buf_free(&x);
 	buf_free(&y);
 }

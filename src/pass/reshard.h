@@ -21,7 +21,7 @@ enum reshard_kind {
 	RESHARD_STEP_PERMUTE,
 	RESHARD_SEND_RECV, /* to another mesh */
 	RESHARD_BROADCAST, /* to another mesh */
-	RESHARD_NONE,	   /* no single one: reason */
+	RESHARD_NONE,      /* no single one: reason */
 };
 
 struct reshard {
@@ -30,15 +30,21 @@ struct reshard {
 	mesh_id mesh, to;   /* of the operand; of the result */
 	unsigned axis_n;    /* mesh axes of the team, outermost first */
 	uint8_t axis[IR_MAX_MESH_AXES];
-	int dim;	       /* tensor axis that is gathered or scattered; -1: none */
-	int step;	       /* STEP: axis of the result's domain that is the loop */
-	enum reduce_op reduce; /* ALLREDUCE, REDUCE_SCATTER */
+	int dim;                         /* tensor axis that is gathered or scattered; -1: none */
+	int step;                        /* STEP: axis of the result's domain that is the loop */
+	enum reduce_op reduce;           /* ALLREDUCE, REDUCE_SCATTER */
 	bool gathers, scatters, reduces; /* RESHARD_NONE of two meshes: what the change of layout does */
 };
 
 void reshard_classify(struct module *m, type_id from, type_id to, struct reshard *out);
 
+/* Whether the change can be made slice by slice in the loop that cuts the result, or there is none. */
+bool reshard_in_slices(struct module *m, type_id from, type_id to);
+/* Whether the operand may be made in the loop that cuts the result: it is cut alike. */
+bool reshard_shares_loop(struct module *m, type_id from, type_id to);
+
 /* Reports `cannot lower OP from 'TYPE' to 'TYPE': REASON` at a statement. */
-void reshard_report(struct module *m, struct diag *d, op_id op, const char *verb, type_id from, type_id to, const char *reason);
+void reshard_report(struct module *m, struct diag *d, op_id op, const char *verb, type_id from, type_id to,
+                    const char *reason);
 
 #endif

@@ -7,7 +7,8 @@
 
 static op_id make_set(struct module *m, value_id from, enum role role, value_id to, uint32_t at)
 {
-	struct ir_use define[] = {{ROLE_DEF, to}, {ROLE_READ, from}}, write[] = {{ROLE_READ, from}, {ROLE_WRITE, to}};
+	struct ir_use define[] = {{ROLE_DEF, to}, {ROLE_READ, from}},
+	              write[] = {{ROLE_READ, from}, {ROLE_WRITE, to}};
 	return ir_op_new(m, OP_SET, at, role == ROLE_DEF ? define : write, 2);
 }
 
@@ -28,7 +29,8 @@ bool rewrite_is_written(struct module *m, value_id v)
 		const struct operand *o = &m->operand.at[u];
 		if (o->role == ROLE_WRITE)
 			return true;
-		if (o->role == ROLE_READ && op_traits(m, o->op) & TRAIT_VIEW && rewrite_is_written(m, op_def(m, o->op, 0)))
+		if (o->role == ROLE_READ && op_traits(m, o->op) & TRAIT_VIEW &&
+		    rewrite_is_written(m, op_def(m, o->op, 0)))
 			return true;
 	}
 	return false;
@@ -41,8 +43,8 @@ value_id rewrite_find_set(struct module *m, op_id where, value_id v, type_id typ
 	for (uint32_t u = m->value.at[v].first_use; u; u = m->operand.at[u].next_use) {
 		op_id op = m->operand.at[u].op;
 		value_id result = op_def(m, op, 0);
-		if (m->operand.at[u].role == ROLE_READ && m->op.at[op].kind == OP_SET && result && !m->value.at[result].name &&
-		    m->op.at[op].parent == m->op.at[where].parent &&
+		if (m->operand.at[u].role == ROLE_READ && m->op.at[op].kind == OP_SET && result &&
+		    !m->value.at[result].name && m->op.at[op].parent == m->op.at[where].parent &&
 		    rewrite_without_reduce(m, m->value.at[result].type) == type && ir_before(m, op, where))
 			return result;
 	}
@@ -120,7 +122,8 @@ type_id rewrite_without_reduce(struct module *m, type_id t)
 	uint8_t perm[IR_MAX_AXES];
 	for (unsigned a = d.rank; a < d.logical_n; a++)
 		any |= d.axis[a].kind == AXIS_REDUCE;
-	if (!any || !sugar_from_domain(m, old.domain, old.mesh, &s) || !domain_allocation_order(&d, &unstreamed, perm))
+	if (!any || !sugar_from_domain(m, old.domain, old.mesh, &s) ||
+	    !domain_allocation_order(&d, &unstreamed, perm))
 		return t;
 	for (unsigned i = 0; i < d.alloc_n; i++)
 		if (perm[i] != i || !d.contiguous[i])

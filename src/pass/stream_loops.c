@@ -32,7 +32,7 @@
 /* A statement that is computed in slices. */
 struct sliced {
 	struct op_layout l;
-	unsigned axis;	/* of the result, whose placements hold the loop's */
+	unsigned axis;  /* of the result, whose placements hold the loop's */
 	unsigned level; /* which of them it is */
 	expr_id extent;
 	enum axis_place place;
@@ -42,10 +42,6 @@ struct made { /* a value that the loop makes, and what statements of the loop re
 	value_id value, slice;
 	bool written; /* it was bound before */
 };
-struct view {
-	value_id value, view;
-	type_id type;
-};
 
 struct loop {
 	op_id op; /* the FOR */
@@ -54,7 +50,9 @@ struct loop {
 	enum axis_place place;
 	VEC(op_id) body;
 	VEC(struct made) made;
-	VEC(struct view) view;
+	unsigned written_n; /* of them, those bound before */
+	uint32_t *made_at;  /* by value that the program has when the pass starts: index in made + 1 */
+	uint32_t value_n;
 };
 
 /* ---- which statements */
@@ -77,13 +75,15 @@ static bool read_sliced(struct module *m, struct pass_context *cx, op_id op, str
 	if (!op_layout_read(m, op, &s->l))
 		return false;
 	if (!s->l.r_known || logical < 0 || logical >= (int)s->l.r.rank) {
-		pass_remark(cx, m, m->op.at[op].at, "%s not looped: its loop axis is not made by placements", op_info[m->op.at[op].kind].hir);
+		pass_remark(cx, m, m->op.at[op].at, "%s not looped: its loop axis is not made by placements",
+		            op_info[m->op.at[op].kind].hir);
 		return false;
 	}
 	if (nested) {
 		struct buf name = {0};
 		ir_print_type(m, m->value.at[result].type, &name);
-		diag_error(cx->d, m->op.at[op].at, "nested loops are not made yet: '%s' has two loop axes", name.at);
+		diag_error(cx->d, m->op.at[op].at, "nested loops are not made yet: '%s' has two loop axes",
+		           name.at);
 		diag_note(cx->d, m->op.at[op].at, "keep one @stream or @serial in the type");
 		buf_free(&name);
 		return *ok = false;
@@ -93,7 +93,8 @@ static bool read_sliced(struct module *m, struct pass_context *cx, op_id op, str
 		s->level++;
 	uint8_t dim = s->l.x.result[s->axis];
 	if (dim == INFER_NONE || s->l.x.kind[dim] != DIM_PARALLEL) {
-		pass_remark(cx, m, m->op.at[op].at, "%s not looped: it needs the axis whole", op_info[m->op.at[op].kind].hir);
+		pass_remark(cx, m, m->op.at[op].at, "%s not looped: it needs the axis whole",
+		            op_info[m->op.at[op].kind].hir);
 		return false;
 	}
 	return true;
@@ -102,22 +103,11 @@ static bool read_sliced(struct module *m, struct pass_context *cx, op_id op, str
 /* ---- slices of operands */
 
 enum slice_kind {
-	SLICE_WHOLE,	/* the operand does not have the axis, or is needed whole */
-	SLICE_HAS,	/* its type has the loop's placement where the result's has it */
-	SLICE_CUT,	/* it gets the placement */
+	SLICE_WHOLE, /* the operand does not have the axis, or is needed whole */
+	SLICE_HAS,   /* its type has the loop's placement where the result's has it */
+	SLICE_CUT,   /* it gets the placement */
 	SLICE_IMPOSSIBLE
 };
-
-/* Whether placement p of an operand stands for placement q of a result: equal, or, where the
- * statement gathers, the mesh axis for blocks of its size. */
-static bool stands_for(const struct module *m, mesh_id mesh, const struct sugar_place *p, const struct sugar_place *q, bool gathers)
-{
-	int64_t k;
-	if (place_equal(p, q))
-		return true;
-	return gathers && p->kind == SUGAR_MESH && q->kind == SUGAR_BLOCK && expr_is_const(m, q->factor, &k) &&
-	       k == m->mesh.at[mesh].size[p->mesh_axis];
-}
 
 /* What is read of operand k in one iteration; *axis its axis that is cut. */
 static enum slice_kind slice_of(struct module *m, const struct sliced *s, unsigned k, int *axis)
@@ -131,24 +121,24 @@ static enum slice_kind slice_of(struct module *m, const struct sliced *s, unsign
 		return SLICE_WHOLE;
 	if (!l->o_known[k])
 		return SLICE_IMPOSSIBLE;
-	const struct sugar_axis *o = &l->o[k].axis[*axis];
-	unsigned n = 0;
-	while (n < s->level && n < o->place_n && stands_for(m, mesh, &o->place[n], &r->place[n], transfers))
-		n++;
-	if (n == s->level && n < o->place_n && place_equal(&o->place[n], &r->place[n]))
+	switch (place_slice(m, mesh, &l->o[k].axis[*axis], r, s->level, transfers)) {
+	case PLACE_SLICE_HAS:
 		return SLICE_HAS;
-	if (n == s->level && place_footprint(o) <= n)
+	case PLACE_SLICE_CUT:
 		return SLICE_CUT;
+	case PLACE_SLICE_NOT:
+		break;
+	}
 	if (!transfers)
 		return SLICE_IMPOSSIBLE;
-	struct reshard change;
-	reshard_classify(m, m->value.at[l->operand[k]].type, m->value.at[l->result].type, &change);
-	bool whole = change.kind == RESHARD_LOCAL || change.kind == RESHARD_STEP_BROADCAST || change.kind == RESHARD_STEP_PERMUTE;
-	return whole ? SLICE_WHOLE : SLICE_IMPOSSIBLE;
+	return reshard_in_slices(m, m->value.at[l->operand[k]].type, m->value.at[l->result].type)
+	           ? SLICE_WHOLE
+	           : SLICE_IMPOSSIBLE;
 }
 
 /* The type of the view of operand k in one iteration. 0: not possible. */
-static type_id slice_type(struct module *m, const struct sliced *s, unsigned k, enum slice_kind kind, unsigned axis)
+static type_id slice_type(struct module *m, const struct sliced *s, unsigned k, enum slice_kind kind,
+                          unsigned axis)
 {
 	const struct sugar_axis *r = &s->l.r.axis[s->axis];
 	type_id t = m->value.at[s->l.operand[k]].type;
@@ -175,10 +165,23 @@ static type_id slice_type(struct module *m, const struct sliced *s, unsigned k, 
 
 static struct made *find_made(struct loop *loop, value_id v)
 {
+	uint32_t at = v < loop->value_n ? loop->made_at[v] : 0;
+	return at ? &loop->made.at[at - 1] : NULL;
+}
+
+static void add_made(struct loop *loop, value_id v, value_id slice, bool written)
+{
+	vec_push(&loop->made, (struct made){v, slice, written});
+	loop->made_at[v] = loop->made.n;
+	loop->written_n += written;
+}
+
+static void clear_made(struct loop *loop)
+{
 	for (uint32_t i = 0; i < loop->made.n; i++)
-		if (loop->made.at[i].value == v)
-			return &loop->made.at[i];
-	return NULL;
+		loop->made_at[loop->made.at[i].value] = 0;
+	loop->made.n = 0;
+	loop->written_n = 0;
 }
 
 static bool loop_reads(struct module *m, const struct loop *loop, value_id root)
@@ -201,8 +204,10 @@ static bool joins(struct module *m, struct loop *loop, const struct sliced *s)
 		value_id v = s->l.operand[k];
 		if (find_made(loop, v) && slice_of(m, s, k, &axis) != SLICE_HAS)
 			return false;
-		for (uint32_t i = 0; i < loop->made.n; i++) /* a buffer that the loop writes, under another name */
-			if (loop->made.at[i].written && loop->made.at[i].value != v && ir_root(m, v) == ir_root(m, loop->made.at[i].value))
+		for (uint32_t i = 0; i < loop->made.n && loop->written_n;
+		     i++) /* a buffer that the loop writes, under another name */
+			if (loop->made.at[i].written && loop->made.at[i].value != v &&
+			    ir_root(m, v) == ir_root(m, loop->made.at[i].value))
 				return false;
 	}
 	value_id w = m->op.at[s->l.op].def_n ? 0 : s->l.result;
@@ -217,10 +222,17 @@ static bool fits(struct module *m, struct pass_context *cx, const struct sliced 
 	for (unsigned k = 0; k < s->l.x.operand_n; k++) {
 		int axis;
 		enum slice_kind kind = slice_of(m, s, k, &axis);
-		if (kind != SLICE_IMPOSSIBLE && (kind == SLICE_WHOLE || slice_type(m, s, k, kind, (unsigned)axis)))
+		if (kind != SLICE_IMPOSSIBLE &&
+		    (kind == SLICE_WHOLE || slice_type(m, s, k, kind, (unsigned)axis)))
 			continue;
-		reshard_report(m, cx->d, s->l.op, "slice", m->value.at[s->l.operand[k]].type, m->value.at[s->l.result].type,
-			       "the slices of the result are not made from slices of the operand");
+		type_id from = m->value.at[s->l.operand[k]].type, to = m->value.at[s->l.result].type;
+		struct reshard r;
+		reshard_classify(m, from, to, &r);
+		if (r.kind == RESHARD_NONE && op_traits(m, s->l.op) & (TRAIT_RESHARD | TRAIT_COLLECTIVE))
+			reshard_report(m, cx->d, s->l.op, "lower", from, to, r.reason);
+		else
+			reshard_report(m, cx->d, s->l.op, "slice", from, to,
+			               "the slices of the result are not made from slices of the operand");
 		return false;
 	}
 	return true;
@@ -228,30 +240,32 @@ static bool fits(struct module *m, struct pass_context *cx, const struct sliced 
 
 /* ---- emission */
 
+/* The view of a tensor in this iteration; one serves all statements of the loop. */
 static value_id shard(struct module *m, struct loop *loop, op_id where, value_id v, type_id type)
 {
-	for (uint32_t i = 0; i < loop->view.n; i++)
-		if (loop->view.at[i].value == v && loop->view.at[i].type == type)
-			return loop->view.at[i].view;
+	region_id body = m->op.at[loop->op].region;
+	for (uint32_t u = m->value.at[v].first_use; u; u = m->operand.at[u].next_use) {
+		op_id op = m->operand.at[u].op;
+		if (m->op.at[op].kind == OP_SHARD_BY_STREAM && m->op.at[op].parent == body &&
+		    m->value.at[op_def(m, op, 0)].type == type)
+			return op_def(m, op, 0);
+	}
 	value_id n = ir_value_new(m, type, 0, m->op.at[where].at);
-	struct ir_use use[] = {{ROLE_DEF, n}, {ROLE_READ, v}, {ROLE_SCALAR, ir_scalar_expr(m, expr_index(m, loop->index))}};
+	struct ir_use use[] = {
+	    {ROLE_DEF, n}, {ROLE_READ, v}, {ROLE_SCALAR, ir_scalar_expr(m, expr_index(m, loop->index))}};
 	op_id op = ir_op_new(m, OP_SHARD_BY_STREAM, m->op.at[where].at, use, 3);
 	ir_insert_before(m, where, op);
-	vec_push(&loop->view, (struct view){v, n, type});
 	return n;
 }
 
 static bool used_outside(const struct module *m, const struct loop *loop, value_id v)
 {
+	region_id body = m->op.at[loop->op].region;
 	if (m->value.at[v].flags & (VALUE_OUTPUT | VALUE_INOUT))
 		return true;
-	for (uint32_t u = m->value.at[v].first_use; u; u = m->operand.at[u].next_use) {
-		bool inside = false;
-		for (uint32_t i = 0; i < loop->body.n && !inside; i++)
-			inside = loop->body.at[i] == m->operand.at[u].op;
-		if (!inside)
+	for (uint32_t u = m->value.at[v].first_use; u; u = m->operand.at[u].next_use)
+		if (m->op.at[m->operand.at[u].op].parent != body)
 			return true;
-	}
 	return false;
 }
 
@@ -281,7 +295,7 @@ static void slice_result(struct module *m, struct pass_context *cx, struct loop 
 	if (!outside) {
 		type_id t = order_streamed(m, m->value.at[v].type, true);
 		m->value.at[v].type = t;
-		vec_push(&loop->made, (struct made){v, v, false});
+		add_made(loop, v, v, false);
 		return;
 	}
 	if (fresh) {
@@ -292,7 +306,7 @@ static void slice_result(struct module *m, struct pass_context *cx, struct loop 
 	}
 	value_id slice = shard(m, loop, op, v, infer_shard(m, m->value.at[v].type));
 	rewrite_write(m, op, v, slice);
-	vec_push(&loop->made, (struct made){v, slice, !fresh});
+	add_made(loop, v, slice, !fresh);
 }
 
 static void close_loop(struct module *m, struct pass_context *cx, struct loop *loop)
@@ -300,14 +314,15 @@ static void close_loop(struct module *m, struct pass_context *cx, struct loop *l
 	if (!loop->body.n)
 		return;
 	op_id first = loop->body.at[0];
-	struct ir_use use[] = {{ROLE_SCALAR, ir_scalar_expr(m, expr_const(m, 0))}, {ROLE_SCALAR, ir_scalar_expr(m, loop->extent)}};
+	struct ir_use use[] = {{ROLE_SCALAR, ir_scalar_expr(m, expr_const(m, 0))},
+	                       {ROLE_SCALAR, ir_scalar_expr(m, loop->extent)}};
 	loop->op = ir_op_new(m, OP_FOR, m->op.at[first].at, use, 2);
 	m->op.at[loop->op].flags |= loop->place == PLACE_STREAM ? OP_STREAM_LOOP : 0;
 	region_id body = ir_region_new(m, loop->op);
 	loop->index = ir_index_add(m, 0);
 	m->region.at[body].index = loop->index;
 	ir_insert_before(m, first, loop->op);
-	loop->made.n = 0;
+	clear_made(loop);
 	for (uint32_t i = 0; i < loop->body.n; i++)
 		ir_move_to_end(m, body, loop->body.at[i]);
 	for (uint32_t i = 0; i < loop->body.n; i++) {
@@ -318,12 +333,13 @@ static void close_loop(struct module *m, struct pass_context *cx, struct loop *l
 		slice_operands(m, loop, &s);
 		slice_result(m, cx, loop, &s);
 	}
-	loop->body.n = loop->made.n = loop->view.n = 0;
+	clear_made(loop);
+	loop->body.n = 0;
 }
 
 bool pass_stream_loops(struct module *m, struct pass_context *cx)
 {
-	struct loop loop = {0};
+	struct loop loop = {.made_at = mem_zalloc(sizeof(uint32_t) * m->value.n), .value_n = m->value.n};
 	struct sliced s;
 	bool ok = true;
 	op_id next;
@@ -341,12 +357,12 @@ bool pass_stream_loops(struct module *m, struct pass_context *cx)
 		loop.extent = s.extent;
 		loop.place = s.place;
 		vec_push(&loop.body, op);
-		vec_push(&loop.made, (struct made){s.l.result, s.l.result, !m->op.at[op].def_n});
+		add_made(&loop, s.l.result, s.l.result, !m->op.at[op].def_n);
 	}
 	if (ok)
 		close_loop(m, cx, &loop);
 	vec_free(&loop.body);
 	vec_free(&loop.made);
-	vec_free(&loop.view);
+	free(loop.made_at);
 	return ok;
 }

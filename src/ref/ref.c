@@ -47,8 +47,8 @@ static bool is_host_level(const struct module *m)
 {
 	for (op_id op = ir_walk_first(m); op; op = ir_walk(m, op)) {
 		uint8_t form = op_info[m->op.at[op].kind].form;
-		if (form == FORM_HOST || form == FORM_ALLOC || form == FORM_VIEW || form == FORM_CONTROL || form == FORM_P2P ||
-		    m->op.at[op].flags & OP_ASYNC)
+		if (form == FORM_HOST || form == FORM_ALLOC || form == FORM_VIEW || form == FORM_CONTROL ||
+		    form == FORM_P2P || form == FORM_PERMUTE_COMM || m->op.at[op].flags & OP_ASYNC)
 			return true;
 	}
 	return false;
@@ -90,7 +90,8 @@ bool ref_check_input(struct ref_context *c, unsigned k, int64_t parts)
 		shape.n[shape.nd++] = parts;
 	bool ok = given->nd == shape.nd && !memcmp(given->n, shape.n, sizeof *shape.n * (size_t)shape.nd);
 	if (!ok)
-		diag_error(c->d, value->at, "the data given for input %s has another shape", ref_name(c->m, v, name, sizeof name));
+		diag_error(c->d, value->at, "the data given for input %s has another shape",
+		           ref_name(c->m, v, name, sizeof name));
 	ref_array_free(&shape);
 	return ok;
 }
@@ -114,8 +115,10 @@ static bool load_input(struct ref_context *c, unsigned k, struct ref_array *out)
 	uint8_t axis[IR_MAX_LOGICAL];
 	struct ref_array parts;
 	int64_t n = ref_pending_parts(c->m, v);
-	enum reduce_op fold = ref_partial_axes(d, axis) ? (enum reduce_op)d->axis[axis[0]].reduce : REDUCE_SUM;
-	if (!ref_check_input(c, k, n) || !ref_array_of_type(c, out, c->m->value.at[v].type, at) || !ref_array_make(c, &parts, out->dtype, 1, &n, at))
+	enum reduce_op fold =
+	    ref_partial_axes(d, axis) ? (enum reduce_op)d->axis[axis[0]].reduce : REDUCE_SUM;
+	if (!ref_check_input(c, k, n) || !ref_array_of_type(c, out, c->m->value.at[v].type, at) ||
+	    !ref_array_make(c, &parts, out->dtype, 1, &n, at))
 		return false;
 	int64_t count = ref_array_count(out);
 	for (int64_t i = 0; i < count; i++) {
@@ -155,7 +158,8 @@ static unsigned summed_axes(const struct module *m, op_id op, unsigned k)
 	case OP_MATMUL:
 		return rank > k ? 1u << (rank - 1 - k) : 0;
 	default:
-		return op_traits(m, op) & TRAIT_REDUCTION ? infer_reduced_axes(m, m->op.at[op].attrs, rank) : 0;
+		return op_traits(m, op) & TRAIT_REDUCTION ? infer_reduced_axes(m, m->op.at[op].attrs, rank)
+		                                          : 0;
 	}
 }
 
@@ -189,7 +193,8 @@ static int64_t reduced_copies(struct module *m, op_id op)
 	if (!mesh || !ir_team_axes(m, m->op.at[op].team, mesh, axes, &n))
 		return 0;
 	for (unsigned a = 0; a < d->logical_n; a++)
-		*(d->axis[a].kind == AXIS_PARTIAL ? &partial : &spread) |= layout_mesh_axes(m, m->value.at[v].type, a);
+		*(d->axis[a].kind == AXIS_PARTIAL ? &partial : &spread) |=
+		    layout_mesh_axes(m, m->value.at[v].type, a);
 	for (unsigned k = 0; k < n; k++) {
 		if (spread >> axes[k] & 1)
 			return 0;
@@ -204,12 +209,15 @@ static bool collective(struct ref_context *c, op_id op, const struct ref_array *
 	enum reduce_op fold = ref_reduce_op(c->m, op);
 	ref_inherit(out, in);
 	if (in->nd != out->nd || ref_array_count(in) != count) {
-		diag_error(c->d, ir_op(c->m, op)->at, "the operand of %s does not fit its result", op_info[ir_op(c->m, op)->kind].hir);
+		diag_error(c->d, ir_op(c->m, op)->at, "the operand of %s does not fit its result",
+		           op_info[ir_op(c->m, op)->kind].hir);
 		return false;
 	}
 	if (op_traits(c->m, op) & TRAIT_REDUCES && (copies = reduced_copies(c->m, op)) == 0) {
-		diag_error(c->d, ir_op(c->m, op)->at, "%s of a tensor that is spread over its team cannot be evaluated on logical tensors",
-			   op_info[ir_op(c->m, op)->kind].hir);
+		diag_error(
+		    c->d, ir_op(c->m, op)->at,
+		    "%s of a tensor that is spread over its team cannot be evaluated on logical tensors",
+		    op_info[ir_op(c->m, op)->kind].hir);
 		return false;
 	}
 	double grid = copies > 1 ? ref_grid(in) : 0;
@@ -289,7 +297,8 @@ enum status ref_run(struct module *m, struct diag *d, const struct ref_options *
 {
 	struct ref_context c = {.m = m, .d = d, .o = o};
 	if (o->input_n != m->input.n) {
-		diag_error(d, DIAG_NOWHERE, "the program has %u inputs, data was given for %u", m->input.n, o->input_n);
+		diag_error(d, DIAG_NOWHERE, "the program has %u inputs, data was given for %u", m->input.n,
+		           o->input_n);
 		return STATUS_DIAGNOSTICS;
 	}
 	return is_host_level(m) ? ref_run_host(&c, outputs) : run_fusion(&c, outputs);

@@ -27,17 +27,17 @@ enum ref_state {
 struct ref_array {
 	int nd;
 	int64_t n[IR_MAX_LOGICAL];
-	double *data;	/* every element, whatever the dtype */
-	int64_t *ints;	/* integers and bool: the exact values; NULL for floats */
+	double *data;  /* every element, whatever the dtype */
+	int64_t *ints; /* integers and bool: the exact values; NULL for floats */
 	/* Outputs only; an input leaves these zero. */
 	enum dtype dtype;
 	uint8_t *state; /* enum ref_state of each element; compare DEFINED ones only */
-	bool exact;	/* no value on the way to this one was rounded, in any order of summation */
+	bool exact;     /* no value on the way to this one was rounded, in any order of summation */
 	int64_t length; /* longest contraction, reduction or collective reduction that contributed */
 };
 
 struct ref_options {
-	int64_t ranks;	 /* of a host-level program; 0: as many as its meshes need */
+	int64_t ranks;   /* of a host-level program; 0: as many as its meshes need */
 	int64_t streams; /* numberOfStreams; 0: unbounded */
 	/* One an input of the program, in order: data for floats, ints for integers (data when NULL).
 	 * A pending input has its parts as a last dimension, one for each combination of indices along

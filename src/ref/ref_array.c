@@ -11,7 +11,8 @@ int64_t ref_array_count(const struct ref_array *a)
 	return count;
 }
 
-bool ref_array_make(struct ref_context *c, struct ref_array *a, enum dtype t, int nd, const int64_t *n, uint32_t at)
+bool ref_array_make(struct ref_context *c, struct ref_array *a, enum dtype t, int nd, const int64_t *n,
+                    uint32_t at)
 {
 	int64_t count = 1;
 	memset(a, 0, sizeof *a);
@@ -25,7 +26,9 @@ bool ref_array_make(struct ref_context *c, struct ref_array *a, enum dtype t, in
 			return false;
 		}
 		if (!checked_mul(count, n[k], &count) || count > REF_MAX_ELEMENTS) {
-			diag_error(c->d, at, "the tensor is too large for the reference evaluation (limit %d elements)", REF_MAX_ELEMENTS);
+			diag_error(c->d, at,
+			           "the tensor is too large for the reference evaluation (limit %d elements)",
+			           REF_MAX_ELEMENTS);
 			diag_note(c->d, DIAG_NOWHERE, "give smaller parameters with -D");
 			return false;
 		}
@@ -161,7 +164,9 @@ void ref_report_expr(struct ref_context *c, enum expr_status status, expr_id cul
 		break;
 	case EXPR_UNKNOWN:
 		diag_error(c->d, at, "an index expression has no value on this rank");
-		diag_note(c->d, DIAG_NOWHERE, "it names an axis of a mesh that does not hold the rank, or the rank itself where all ranks must agree");
+		diag_note(c->d, DIAG_NOWHERE,
+		          "it names an axis of a mesh that does not hold the rank, or the rank itself where "
+		          "all ranks must agree");
 		break;
 	}
 }

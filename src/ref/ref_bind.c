@@ -1,12 +1,16 @@
 /* ref_bind: what a rank's names are bound to while it issues: buffers, chunks of them, views. */
+#include "ir/infer.h"
+#include "ir/layout.h"
 #include "ref/ref_issue.h"
 
 bool ref_issue_scalar(struct ref_host *h, struct ref_rank *r, op_id op, unsigned k, int64_t *out)
 {
-	const struct expr_env env = {.rank = r->device, .streams = h->c->o->streams ? h->c->o->streams : INT32_MAX, .index = r->index};
+	const struct expr_env env = {
+	    .rank = r->device, .streams = h->c->o->streams ? h->c->o->streams : INT32_MAX, .index = r->index};
 	struct ref_operand value;
 	if (op_role_count(h->c->m, op, ROLE_SCALAR) <= k) {
-		diag_error(h->c->d, ref_issue_at(h, op), "%s lacks an operand", op_info[ir_op(h->c->m, op)->kind].hir);
+		diag_error(h->c->d, ref_issue_at(h, op), "%s lacks an operand",
+		           op_info[ir_op(h->c->m, op)->kind].hir);
 		return false;
 	}
 	if (!ref_scalar(h->c, op_operand_id(h->c->m, op, ROLE_SCALAR, k), &env, ref_issue_at(h, op), &value))
@@ -19,7 +23,8 @@ struct ref_view *ref_bind_find(struct ref_host *h, struct ref_rank *r, value_id 
 {
 	char name[REF_NAME_BYTES];
 	if (!r->view[v])
-		diag_error(h->c->d, ref_issue_at(h, op), "%s has no value on rank %lld here", ref_name(h->c->m, v, name, sizeof name), (long long)r->device);
+		diag_error(h->c->d, ref_issue_at(h, op), "%s has no value on rank %lld here",
+		           ref_name(h->c->m, v, name, sizeof name), (long long)r->device);
 	return r->view[v];
 }
 
@@ -35,25 +40,27 @@ static bool is_loop_axis(const struct axis *a)
 	return a->place == PLACE_STREAM || a->place == PLACE_SERIAL;
 }
 
-/* A buffer made inside loops holds the chunk of their iterations: each stream or serial axis belongs
- * to the next loop, from the outermost, that runs to its extent. */
+/* A buffer made inside loops holds the chunk of their iterations: each stream axis belongs to the
+ * next stream loop, from the outermost, that counts its chunks; each serial axis to a serial loop. */
 static struct ref_bound chunk_of_loops(struct ref_host *h, const struct ref_rank *r, type_id t)
 {
 	const struct domain *d = ir_domain(h->c->m, ir_type(h->c->m, t)->domain);
 	struct ref_bound b = {0};
-	unsigned loop = 0;
+	unsigned next[2] = {0}; /* of serial and stream loops */
 	for (unsigned k = 0; k < d->loop_n && b.n < REF_MAX_BOUND; k++) {
 		if (!is_loop_axis(&d->axis[d->loop[k]]))
 			continue;
+		bool stream = d->axis[d->loop[k]].place == PLACE_STREAM;
 		int64_t n = axis_extent(h, d, d->loop[k]);
-		unsigned l = loop;
-		while (l < r->loop_n && r->loop[l].stop != n)
+		unsigned l = next[stream];
+		while (l < r->loop_n &&
+		       !(r->loop[l].stream == stream && r->loop[l].start == 0 && r->loop[l].stop == n))
 			l++;
-		if (l == r->loop_n || r->loop[l].now < 0)
+		if (l == r->loop_n)
 			continue;
 		b.axis[b.n] = d->loop[k];
 		b.at[b.n++] = r->loop[l].now;
-		loop = l + 1;
+		next[stream] = l + 1;
 	}
 	return b;
 }
@@ -66,21 +73,44 @@ static bool is_swizzled(const struct domain *d, unsigned axis)
 	return false;
 }
 
-void ref_bind_chunk(struct ref_host *h, struct ref_view *out, const struct ref_view *in)
+/* The view below selects, which has a chunk of its own. */
+static const struct ref_view *below_selects(const struct ref_view *v)
 {
-	while (in && in->kind == REF_VIEW_SELECT)
-		in = in->of;
-	if (!in || out->kind != REF_VIEW_BUFFER || out->buffer->written)
+	while (v->kind == REF_VIEW_SELECT)
+		v = v->of;
+	return v;
+}
+
+/* The logical axis of a view that its chunk's k-th axis splits; -1 when a select took it away. */
+static int chunk_axis(const struct module *m, const struct ref_view *v, unsigned axis)
+{
+	if (v->kind != REF_VIEW_SELECT)
+		return layout_logical_of(ir_domain(m, ir_type(m, v->type)->domain), axis);
+	int a = chunk_axis(m, v->of, axis);
+	return a < 0 || a == (int)v->axis ? -1 : a - (a > (int)v->axis);
+}
+
+void ref_bind_chunk(struct ref_host *h, op_id op, unsigned operand, struct ref_view *out,
+                    const struct ref_view *in)
+{
+	struct module *m = h->c->m;
+	struct infer_axes x;
+	if (out->kind != REF_VIEW_BUFFER || out->buffer->written || operand >= 8 || !infer_axes(m, op, &x))
 		return;
-	const struct ref_bound *from = in->kind == REF_VIEW_SHARD ? &in->bound : &in->buffer->bound;
-	const struct domain *a = ir_domain(h->c->m, ir_type(h->c->m, in->type)->domain);
-	const struct domain *b = ir_domain(h->c->m, ir_type(h->c->m, out->type)->domain);
+	const struct ref_view *chunk = below_selects(in);
+	const struct ref_bound *from = chunk->kind == REF_VIEW_SHARD ? &chunk->bound : &chunk->buffer->bound;
+	const struct domain *a = ir_domain(m, ir_type(m, chunk->type)->domain),
+	                    *b = ir_domain(m, ir_type(m, out->type)->domain);
 	struct ref_bound *to = &out->buffer->bound;
 	for (unsigned k = 0; k < to->n; k++)
-		for (unsigned j = 0; j < from->n; j++)
-			if (axis_extent(h, a, from->axis[j]) == axis_extent(h, b, to->axis[k]) &&
+		for (unsigned j = 0; j < from->n; j++) {
+			int result = layout_logical_of(b, to->axis[k]),
+			    source = chunk_axis(m, in, from->axis[j]);
+			if (result >= 0 && source >= 0 && x.operand[operand][source] == x.result[result] &&
+			    axis_extent(h, a, from->axis[j]) == axis_extent(h, b, to->axis[k]) &&
 			    is_swizzled(a, from->axis[j]) == is_swizzled(b, to->axis[k]))
 				to->at[k] = from->at[j];
+		}
 }
 
 struct ref_view *ref_bind_buffer(struct ref_host *h, struct ref_rank *r, value_id v)
@@ -102,11 +132,18 @@ bool ref_bind_result(struct ref_host *h, struct ref_rank *r, op_id op, struct re
 	return !v || (*out = ref_bind_find(h, r, v, op));
 }
 
+/* Whether the rank holds something of a view; indices need have no value where it does not. */
+static bool is_here(struct ref_host *h, const struct ref_rank *r, const struct ref_view *v)
+{
+	return ref_mesh_has(h->c->m, ir_type(h->c->m, v->type)->mesh, r->device);
+}
+
 bool ref_bind_select(struct ref_host *h, struct ref_rank *r, op_id op)
 {
 	value_id v = op_def(h->c->m, op, 0);
-	struct ref_view *from = ref_bind_find(h, r, op_read(h->c->m, op, 0), op), *to = arena_new_object(h->arena, struct ref_view);
-	if (!from || !ref_issue_scalar(h, r, op, 0, &to->index))
+	struct ref_view *from = ref_bind_find(h, r, op_read(h->c->m, op, 0), op),
+	                *to = arena_new_object(h->arena, struct ref_view);
+	if (!from || (is_here(h, r, from) && !ref_issue_scalar(h, r, op, 0, &to->index)))
 		return false;
 	to->kind = REF_VIEW_SELECT;
 	to->type = h->c->m->value.at[v].type;
@@ -126,8 +163,9 @@ static unsigned bound_axes(const struct ref_view *v)
 bool ref_bind_shard(struct ref_host *h, struct ref_rank *r, op_id op)
 {
 	value_id v = op_def(h->c->m, op, 0);
-	struct ref_view *from = ref_bind_find(h, r, op_read(h->c->m, op, 0), op), *to = arena_new_object(h->arena, struct ref_view);
-	if (!from || !ref_issue_scalar(h, r, op, 0, &to->index))
+	struct ref_view *from = ref_bind_find(h, r, op_read(h->c->m, op, 0), op),
+	                *to = arena_new_object(h->arena, struct ref_view);
+	if (!from || (is_here(h, r, from) && !ref_issue_scalar(h, r, op, 0, &to->index)))
 		return false;
 	to->kind = REF_VIEW_SHARD;
 	to->type = h->c->m->value.at[v].type;
@@ -139,16 +177,18 @@ bool ref_bind_shard(struct ref_host *h, struct ref_rank *r, op_id op)
 		if (is_loop_axis(&d->axis[d->loop[k]]) && skip-- == 0) {
 			to->bound = (struct ref_bound){.n = 1, .axis = {d->loop[k]}, .at = {to->index}};
 			if (to->index < 0 || to->index >= axis_extent(h, d, d->loop[k])) {
-				diag_error(h->c->d, ref_issue_at(h, op), "stream_index is %lld on rank %lld, the axis has extent %lld", (long long)to->index,
-					   (long long)r->device, (long long)axis_extent(h, d, d->loop[k]));
+				diag_error(h->c->d, ref_issue_at(h, op),
+				           "stream_index is %lld on rank %lld, the axis has extent %lld",
+				           (long long)to->index, (long long)r->device,
+				           (long long)axis_extent(h, d, d->loop[k]));
 				return false;
 			}
 		}
 	if (!to->bound.n) {
-		diag_error(h->c->d, ref_issue_at(h, op), "the result of shard_by_stream has no stream axis that is not bound already");
+		diag_error(h->c->d, ref_issue_at(h, op),
+		           "the result of shard_by_stream has no stream axis that is not bound already");
 		return false;
 	}
 	r->view[v] = to;
 	return true;
 }
-

@@ -14,7 +14,8 @@ enum reduce_op ref_reduce_op(const struct module *m, op_id op)
 	enum reduce_op r;
 	for (unsigned k = 0; k < sizeof key / sizeof *key; k++) {
 		const struct attr *a = op_attr(m, op, key[k]);
-		if (a && (a->kind == ATTR_NAME || a->kind == ATTR_STRING) && reduce_op_parse(names_text(m->names, a->u.name), &r))
+		if (a && (a->kind == ATTR_NAME || a->kind == ATTR_STRING) &&
+		    reduce_op_parse(names_text(m->names, a->u.name), &r))
 			return r;
 	}
 	const struct domain *d = value_domain(m, op_read(m, op, 0));
@@ -48,29 +49,37 @@ static bool check_parties(struct ref_host *h, const struct ref_event *e)
 	const uint32_t *device = e->channel->device;
 	for (unsigned k = 1; k < e->channel->n; k++) {
 		if (ir_op(h->c->m, p[k].op)->kind != ir_op(h->c->m, p[0].op)->kind) {
-			diag_error(h->c->d, ir_op(h->c->m, p[0].op)->at, "rank %u is in %s while rank %u is in %s", (unsigned)device[0],
-				   kind_name(h, &p[0]), (unsigned)device[k], kind_name(h, &p[k]));
-			diag_note(h->c->d, ir_op(h->c->m, p[k].op)->at, "rank %u is here", (unsigned)device[k]);
+			diag_error(h->c->d, ir_op(h->c->m, p[0].op)->at,
+			           "rank %u is in %s while rank %u is in %s", (unsigned)device[0],
+			           kind_name(h, &p[0]), (unsigned)device[k], kind_name(h, &p[k]));
+			diag_note(h->c->d, ir_op(h->c->m, p[k].op)->at, "rank %u is here",
+			          (unsigned)device[k]);
 			return false;
 		}
 		if (p[k].root != p[0].root) {
-			diag_error(h->c->d, ir_op(h->c->m, p[0].op)->at, "the root of %s is %lld on rank %u and %lld on rank %u", kind_name(h, &p[0]),
-				   (long long)p[0].root, (unsigned)device[0], (long long)p[k].root, (unsigned)device[k]);
+			diag_error(h->c->d, ir_op(h->c->m, p[0].op)->at,
+			           "the root of %s is %lld on rank %u and %lld on rank %u",
+			           kind_name(h, &p[0]), (long long)p[0].root, (unsigned)device[0],
+			           (long long)p[k].root, (unsigned)device[k]);
 			return false;
 		}
 	}
 	for (unsigned k = 0; k < e->channel->n; k++) {
-		bool rooted = op_traits(h->c->m, p[k].op) & TRAIT_ROOTED, permute = ir_op(h->c->m, p[k].op)->kind == OP_COLLECTIVE_PERMUTE;
-		int64_t n = e->channel->n, peer[3] = {rooted ? p[k].root : 0, permute ? p[k].send_peer : 0, permute ? p[k].recv_peer : 0};
+		bool rooted = op_traits(h->c->m, p[k].op) & TRAIT_ROOTED,
+		     permute = ir_op(h->c->m, p[k].op)->kind == OP_COLLECTIVE_PERMUTE;
+		int64_t n = e->channel->n, peer[3] = {rooted ? p[k].root : 0, permute ? p[k].send_peer : 0,
+		                                      permute ? p[k].recv_peer : 0};
 		for (unsigned j = 0; j < 3; j++)
 			if (peer[j] < 0 || peer[j] >= n) {
-				diag_error(h->c->d, ir_op(h->c->m, p[k].op)->at, "%lld is no index into the team of %lld of rank %u", (long long)peer[j],
-					   (long long)n, (unsigned)device[k]);
+				diag_error(h->c->d, ir_op(h->c->m, p[k].op)->at,
+				           "%lld is no index into the team of %lld of rank %u",
+				           (long long)peer[j], (long long)n, (unsigned)device[k]);
 				return false;
 			}
 		if (permute && p[p[k].recv_peer].send_peer != k) {
-			diag_error(h->c->d, ir_op(h->c->m, p[k].op)->at, "rank %u receives from rank %u, which sends to another", (unsigned)device[k],
-				   (unsigned)device[p[k].recv_peer]);
+			diag_error(h->c->d, ir_op(h->c->m, p[k].op)->at,
+			           "rank %u receives from rank %u, which sends to another",
+			           (unsigned)device[k], (unsigned)device[p[k].recv_peer]);
 			return false;
 		}
 	}
@@ -79,13 +88,15 @@ static bool check_parties(struct ref_host *h, const struct ref_event *e)
 
 static bool same_shape(struct ref_host *h, type_id a, type_id b)
 {
-	const struct domain *x = ir_domain(h->c->m, ir_type(h->c->m, a)->domain), *y = ir_domain(h->c->m, ir_type(h->c->m, b)->domain);
+	const struct domain *x = ir_domain(h->c->m, ir_type(h->c->m, a)->domain),
+	                    *y = ir_domain(h->c->m, ir_type(h->c->m, b)->domain);
 	const struct expr_env env = {.rank = -1};
 	if (x->rank != y->rank)
 		return false;
 	for (unsigned k = 0; k < x->rank; k++) {
 		int64_t m, n;
-		if (expr_eval(h->c->m, x->axis[k].extent, &env, &m, NULL) != EXPR_OK || expr_eval(h->c->m, y->axis[k].extent, &env, &n, NULL) != EXPR_OK || m != n)
+		if (expr_eval(h->c->m, x->axis[k].extent, &env, &m, NULL) != EXPR_OK ||
+		    expr_eval(h->c->m, y->axis[k].extent, &env, &n, NULL) != EXPR_OK || m != n)
 			return false;
 	}
 	return true;
@@ -154,7 +165,8 @@ static void reduce(const struct exchange *x, enum reduce_op op, int64_t start, s
 		uint8_t state = REF_DEFINED;
 		ref_fold_start(&s, op, out->dtype);
 		for (unsigned k = 0; k < x->n; k++) {
-			uint8_t own = start + i < ref_array_count(&x->in[k]) ? x->in[k].state[start + i] : REF_ABSENT;
+			uint8_t own =
+			    start + i < ref_array_count(&x->in[k]) ? x->in[k].state[start + i] : REF_ABSENT;
 			state = own < state ? own : state;
 			if (state == REF_DEFINED)
 				ref_fold_add(&s, &x->in[k], start + i);
@@ -194,7 +206,8 @@ static bool received_before(const struct exchange *x, unsigned member, int64_t *
 }
 
 /* By count: which elements of each giver, one after the other. */
-static bool take_by_count(const struct exchange *x, unsigned member, unsigned first, unsigned last, struct ref_array *out)
+static bool take_by_count(const struct exchange *x, unsigned member, unsigned first, unsigned last,
+                          struct ref_array *out)
 {
 	int64_t count = ref_array_count(out), to = 0, start = 0;
 	if (x->kind == OP_SCATTER && !received_before(x, member, &start))
@@ -212,8 +225,9 @@ static bool take_by_count(const struct exchange *x, unsigned member, unsigned fi
 				ref_copy(out, to, &x->in[k], start + i);
 	}
 	if (to != count) {
-		diag_error(x->h->c->d, at_of(x, member), "rank %u receives %lld elements where %lld are sent to it", (unsigned)x->event->channel->device[member],
-			   (long long)count, (long long)to);
+		diag_error(x->h->c->d, at_of(x, member),
+		           "rank %u receives %lld elements where %lld are sent to it",
+		           (unsigned)x->event->channel->device[member], (long long)count, (long long)to);
 		return false;
 	}
 	return true;
@@ -228,7 +242,9 @@ static bool receive(const struct exchange *x, unsigned member, struct ref_array 
 	int64_t start = 0;
 	bool ok;
 	if (x->flat) {
-		ok = ref_view_elements(x->h, v, at, &e) && ref_array_make(x->h->c, out, (enum dtype)ir_type(x->h->c->m, v->type)->dtype, 1, &e.n, at);
+		ok = ref_view_elements(x->h, v, at, &e) &&
+		     ref_array_make(x->h->c, out, (enum dtype)ir_type(x->h->c->m, v->type)->dtype, 1, &e.n,
+		                    at);
 		ref_elements_free(&e);
 	} else {
 		ok = ref_array_of_type(x->h->c, out, v->type, at);
@@ -256,8 +272,10 @@ static bool store(const struct exchange *x, unsigned member, const struct ref_ar
 	if (!ref_view_store(x->h, x->event->party[member].out, x->flat, out, at_of(x, member), &absent))
 		return false;
 	if (absent) {
-		diag_error(x->h->c->d, at_of(x, member), "%s: %lld elements that rank %u is to receive are held by no rank that sends them", op_info[x->kind].hir,
-			   (long long)absent, (unsigned)x->event->channel->device[member]);
+		diag_error(x->h->c->d, at_of(x, member),
+		           "%s: %lld elements that rank %u is to receive are held by no rank that sends them",
+		           op_info[x->kind].hir, (long long)absent,
+		           (unsigned)x->event->channel->device[member]);
 		return false;
 	}
 	return true;
@@ -273,7 +291,10 @@ static bool is_flat(struct ref_host *h, const struct ref_event *e, bool *out)
 
 static bool collective(struct ref_host *h, struct ref_event *e)
 {
-	struct exchange x = {.h = h, .event = e, .n = e->channel->n, .kind = (enum op_kind)ir_op(h->c->m, e->party[0].op)->kind};
+	struct exchange x = {.h = h,
+	                     .event = e,
+	                     .n = e->channel->n,
+	                     .kind = (enum op_kind)ir_op(h->c->m, e->party[0].op)->kind};
 	struct ref_array *out = mem_zalloc(sizeof *out * x.n);
 	x.in = mem_zalloc(sizeof *x.in * x.n);
 	bool ok = check_parties(h, e) && is_flat(h, e, &x.flat);
@@ -302,8 +323,9 @@ static bool message(struct ref_host *h, struct ref_event *e)
 		return false;
 	bool ok = ref_view_load(h, recv->out, true, at, &place);
 	if (ok && (place.n[0] != data.n[0] || place.dtype != data.dtype)) {
-		diag_error(h->c->d, at, "rank %u receives %lld of %s, rank %u sends %lld of %s", (unsigned)e->channel->device[1], (long long)place.n[0],
-			   dtype_name(place.dtype), (unsigned)e->channel->device[0], (long long)data.n[0], dtype_name(data.dtype));
+		diag_error(h->c->d, at, "rank %u receives %lld of %s, rank %u sends %lld of %s",
+		           (unsigned)e->channel->device[1], (long long)place.n[0], dtype_name(place.dtype),
+		           (unsigned)e->channel->device[0], (long long)data.n[0], dtype_name(data.dtype));
 		diag_note(h->c->d, ir_op(h->c->m, send->op)->at, "the send stands here");
 		ok = false;
 	}

@@ -39,8 +39,8 @@ static struct sum dot_floats(const double *a, const double *b, int64_t n)
 		magnitude[0] += fabs(a[k] * b[k]);
 	}
 	return (struct sum){.value = (value[0] + value[1]) + (value[2] + value[3]),
-			    .magnitude = (magnitude[0] + magnitude[1]) + (magnitude[2] + magnitude[3]),
-			    .state = REF_DEFINED};
+	                    .magnitude = (magnitude[0] + magnitude[1]) + (magnitude[2] + magnitude[3]),
+	                    .state = REF_DEFINED};
 }
 
 /* a[i + k] * b[j + k] for k in 0..n; terms that this rank does not hold are left out when the sum is
@@ -58,7 +58,8 @@ static struct sum dot(const struct contraction *x, int64_t i, int64_t j)
 			s.value += p;
 			s.magnitude += fabs(p);
 			if (a->ints)
-				s.ints = (int64_t)((uint64_t)s.ints + (uint64_t)a->ints[i + k] * (uint64_t)b->ints[j + k]);
+				s.ints = (int64_t)((uint64_t)s.ints +
+				                   (uint64_t)a->ints[i + k] * (uint64_t)b->ints[j + k]);
 		} else if (state < s.state && !(state == REF_ABSENT && x->call->partial)) {
 			s.state = state;
 		}
@@ -78,7 +79,8 @@ static bool is_whole(const struct ref_array *a)
 /* The last two dimensions swapped. */
 static bool transpose(struct ref_context *c, const struct ref_array *b, struct ref_array *out, uint32_t at)
 {
-	int64_t n[IR_MAX_LOGICAL], rows = b->n[b->nd - 2], columns = b->n[b->nd - 1], count = ref_array_count(b);
+	int64_t n[IR_MAX_LOGICAL], rows = b->n[b->nd - 2], columns = b->n[b->nd - 1],
+	                           count = ref_array_count(b);
 	memcpy(n, b->n, sizeof n);
 	n[b->nd - 2] = columns, n[b->nd - 1] = rows;
 	if (!ref_array_make(c, out, b->dtype, b->nd, n, at))
@@ -110,9 +112,11 @@ static bool batch_fits(const struct ref_array *a, const struct ref_array *out)
 	return true;
 }
 
-static bool linear_fits(const struct ref_array *x, const struct ref_array *w, const struct ref_array *bias, const struct ref_array *out)
+static bool linear_fits(const struct ref_array *x, const struct ref_array *w, const struct ref_array *bias,
+                        const struct ref_array *out)
 {
-	if (x->nd < 1 || w->nd != 2 || out->nd != x->nd || x->n[x->nd - 1] != w->n[1] || out->n[out->nd - 1] != w->n[0])
+	if (x->nd < 1 || w->nd != 2 || out->nd != x->nd || x->n[x->nd - 1] != w->n[1] ||
+	    out->n[out->nd - 1] != w->n[0])
 		return false;
 	for (int k = 0; k < x->nd - 1; k++)
 		if (out->n[k] != x->n[k])
@@ -122,8 +126,9 @@ static bool linear_fits(const struct ref_array *x, const struct ref_array *w, co
 
 static bool matmul_fits(const struct ref_array *a, const struct ref_array *b, const struct ref_array *out)
 {
-	return a->nd >= 2 && b->nd >= 2 && out->nd >= 2 && batch_fits(a, out) && batch_fits(b, out) && a->n[a->nd - 1] == b->n[b->nd - 2] &&
-	       out->n[out->nd - 2] == a->n[a->nd - 2] && out->n[out->nd - 1] == b->n[b->nd - 1];
+	return a->nd >= 2 && b->nd >= 2 && out->nd >= 2 && batch_fits(a, out) && batch_fits(b, out) &&
+	       a->n[a->nd - 1] == b->n[b->nd - 2] && out->n[out->nd - 2] == a->n[a->nd - 2] &&
+	       out->n[out->nd - 1] == b->n[b->nd - 1];
 }
 
 static void store(const struct contraction *x, struct sum s, int64_t column, struct ref_array *out, int64_t r)
@@ -153,7 +158,8 @@ static void contract(const struct contraction *x, struct ref_array *out)
 		return;
 	do {
 		int64_t column = index[out->nd - 1];
-		int64_t i = x->linear ? r / x->columns * x->k : batch_offset(x->a, out, index) + index[out->nd - 2] * x->k;
+		int64_t i = x->linear ? r / x->columns * x->k
+		                      : batch_offset(x->a, out, index) + index[out->nd - 2] * x->k;
 		int64_t j = column * x->k + (x->linear ? 0 : batch_offset(x->b, out, index));
 		if (!x->call->want || x->call->want[r])
 			store(x, dot(x, i, j), column, out, r);
@@ -167,15 +173,22 @@ static bool afford(struct ref_context *c, double work, uint32_t at)
 	c->work += work;
 	if (c->work <= REF_MAX_WORK)
 		return true;
-	diag_error(c->d, at, "the program is too large for the reference evaluation (limit %.0e multiplications)", REF_MAX_WORK);
+	diag_error(c->d, at,
+	           "the program is too large for the reference evaluation (limit %.0e multiplications)",
+	           REF_MAX_WORK);
 	diag_note(c->d, DIAG_NOWHERE, "give smaller parameters with -D");
 	return false;
 }
 
-bool ref_contract(struct ref_context *c, const struct ref_call *call, const struct ref_array *const *in, struct ref_array *out)
+bool ref_contract(struct ref_context *c, const struct ref_call *call, const struct ref_array *const *in,
+                  struct ref_array *out)
 {
 	const struct op *op = ir_op(c->m, call->op);
-	struct contraction x = {.call = call, .a = in[0], .b = in[1], .bias = call->n > 2 ? in[2] : NULL, .linear = op->kind == OP_LINEAR};
+	struct contraction x = {.call = call,
+	                        .a = in[0],
+	                        .b = in[1],
+	                        .bias = call->n > 2 ? in[2] : NULL,
+	                        .linear = op->kind == OP_LINEAR};
 	struct ref_array turned = {0};
 	if (x.linear ? !linear_fits(x.a, x.b, x.bias, out) : !matmul_fits(x.a, x.b, out)) {
 		diag_error(c->d, op->at, "the operands of %s do not fit its result", op_info[op->kind].hir);

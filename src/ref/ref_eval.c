@@ -2,7 +2,8 @@
 #include "ref/ref_internal.h"
 #include <string.h>
 
-bool ref_scalar(struct ref_context *c, scalar_id s, const struct expr_env *env, uint32_t at, struct ref_operand *out)
+bool ref_scalar(struct ref_context *c, scalar_id s, const struct expr_env *env, uint32_t at,
+                struct ref_operand *out)
 {
 	const struct scalar *scalar = &c->m->scalar.at[s];
 	*out = (struct ref_operand){.f = scalar->literal, .i = ref_truncate(DTYPE_I64, scalar->literal)};
@@ -21,7 +22,8 @@ bool ref_scalar(struct ref_context *c, scalar_id s, const struct expr_env *env, 
 bool ref_attr_is_true(const struct module *m, op_id op, const char *key)
 {
 	const struct attr *a = op_attr(m, op, key);
-	return a && (a->kind == ATTR_NAME ? strcmp(names_text(m->names, a->u.name), "true") == 0 : a->kind == ATTR_INT && a->u.i);
+	return a && (a->kind == ATTR_NAME ? strcmp(names_text(m->names, a->u.name), "true") == 0
+	                                  : a->kind == ATTR_INT && a->u.i);
 }
 
 /* The dtype that a scalar operand takes: another operand's (not the condition of where), else the
@@ -34,7 +36,8 @@ static enum dtype scalar_dtype(const struct ref_call *call, bool where, const st
 	return out->dtype;
 }
 
-static bool make_scalar(struct ref_context *c, const struct ref_operand *from, enum dtype t, uint32_t at, struct ref_array *out)
+static bool make_scalar(struct ref_context *c, const struct ref_operand *from, enum dtype t, uint32_t at,
+                        struct ref_array *out)
 {
 	if (!ref_array_make(c, out, t, 0, NULL, at))
 		return false;
@@ -51,12 +54,14 @@ void ref_report_op(struct ref_context *c, op_id op)
 	const struct op *o = ir_op(c->m, op);
 	const struct attr *callee = op_attr(c->m, op, "callee");
 	if (o->kind == OP_EXTERN && callee)
-		diag_error(c->d, o->at, "extern \"%s\" cannot be evaluated", names_text(c->m->names, callee->u.name));
+		diag_error(c->d, o->at, "extern \"%s\" cannot be evaluated",
+		           names_text(c->m->names, callee->u.name));
 	else
 		diag_error(c->d, o->at, "%s cannot be evaluated", op_info[o->kind].hir);
 }
 
-static bool dispatch(struct ref_context *c, const struct ref_call *call, const struct ref_array *const *in, struct ref_array *out)
+static bool dispatch(struct ref_context *c, const struct ref_call *call, const struct ref_array *const *in,
+                     struct ref_array *out)
 {
 	enum op_kind kind = (enum op_kind)ir_op(c->m, call->op)->kind;
 	uint32_t traits = op_info[kind].traits;

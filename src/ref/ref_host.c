@@ -19,18 +19,22 @@ static int64_t ranks_needed(const struct module *m)
 }
 
 /* Of a program with meshes, ranks in none of them have nothing to do. */
-static bool is_idle(const struct module *m, int64_t rank)
+static void find_idle(struct ref_host *h)
 {
+	const struct module *m = h->c->m;
+	for (int64_t k = 0; k < h->rank_n; k++)
+		h->rank[k].idle = m->mesh.n > 1;
 	for (mesh_id k = 1; k < m->mesh.n; k++)
-		if (ref_mesh_has(m, k, rank))
-			return false;
-	return m->mesh.n > 1;
+		for (uint32_t i = 0; i < m->mesh.at[k].device_count; i++)
+			h->rank[m->mesh.at[k].device[i]].idle = false;
 }
 
 static void find_posts(struct ref_host *h)
 {
 	for (op_id op = 1; op < h->c->m->op.n; op++)
-		for (unsigned k = 0; h->c->m->op.at[op].kind == OP_POST && k < op_role_count(h->c->m, op, ROLE_STATEMENT); k++)
+		for (unsigned k = 0;
+		     h->c->m->op.at[op].kind == OP_POST && k < op_role_count(h->c->m, op, ROLE_STATEMENT);
+		     k++)
 			h->is_posted[op_operand_id(h->c->m, op, ROLE_STATEMENT, k)] = true;
 }
 
@@ -53,9 +57,12 @@ static bool load_input(struct ref_host *h, unsigned k)
 	if (!ref_check_input(c, k, parts))
 		return false;
 	for (int64_t r = 0; r < h->rank_n; r++) {
-		struct ref_view *view = h->rank[r].view[v] = ref_view_of_buffer(h, c->m->value.at[v].type, r, &all);
+		if (h->rank[r].idle)
+			continue;
+		struct ref_view *view = h->rank[r].view[v] =
+		    ref_view_of_buffer(h, c->m->value.at[v].type, r, &all);
 		view->buffer->keep = view->buffer->written = true;
-		if (!ref_mesh_has(c->m, value_type(c->m, v)->mesh, r) || is_idle(c->m, r))
+		if (!ref_mesh_has(c->m, value_type(c->m, v)->mesh, r))
 			continue;
 		struct ref_array local;
 		if (!ref_array_of_type(c, &local, view->type, at))
@@ -73,7 +80,8 @@ static bool load_input(struct ref_host *h, unsigned k)
 }
 
 /* Ranks that hold the same element of a tensor that is not pending hold the same value. */
-static bool agree(struct ref_host *h, value_id v, unsigned n, const uint32_t *device, const struct ref_array *in)
+static bool agree(struct ref_host *h, value_id v, unsigned n, const uint32_t *device,
+                  const struct ref_array *in)
 {
 	int64_t count = n ? ref_array_count(&in[0]) : 0;
 	char name[REF_NAME_BYTES];
@@ -87,10 +95,14 @@ static bool agree(struct ref_host *h, value_id v, unsigned n, const uint32_t *de
 			if (first == n)
 				first = k;
 			double a = in[first].data[i], b = in[k].data[i];
-			if (a == b || (isnan(a) && isnan(b)))
+			if (in[k].ints ? in[first].ints[i] == in[k].ints[i]
+			               : a == b || (isnan(a) && isnan(b)))
 				continue;
-			diag_error(h->c->d, h->c->m->value.at[v].at, "ranks %u and %u disagree about element %lld of the output %s: %.9g and %.9g",
-				   (unsigned)device[first], (unsigned)device[k], (long long)i, ref_name(h->c->m, v, name, sizeof name), a, b);
+			diag_error(
+			    h->c->d, h->c->m->value.at[v].at,
+			    "ranks %u and %u disagree about element %lld of the output %s: %.9g and %.9g",
+			    (unsigned)device[first], (unsigned)device[k], (long long)i,
+			    ref_name(h->c->m, v, name, sizeof name), a, b);
 			return false;
 		}
 	}
@@ -116,11 +128,12 @@ static enum status take_output(struct ref_host *h, value_id v, struct ref_array 
 	char name[REF_NAME_BYTES];
 	bool ok = ref_array_of_type(c, out, c->m->value.at[v].type, at);
 	for (int64_t r = 0; r < h->rank_n && ok; r++) {
-		const struct ref_view *view = h->rank[r].view[v];
-		if (!ref_mesh_has(c->m, value_type(c->m, v)->mesh, r) || is_idle(c->m, r))
+		const struct ref_view *view = h->rank[r].idle ? NULL : h->rank[r].view[v];
+		if (h->rank[r].idle || !ref_mesh_has(c->m, value_type(c->m, v)->mesh, r))
 			continue;
 		if (!view) {
-			diag_error(c->d, at, "the output %s has no value at the end on rank %lld", ref_name(c->m, v, name, sizeof name), (long long)r);
+			diag_error(c->d, at, "the output %s has no value at the end on rank %lld",
+			           ref_name(c->m, v, name, sizeof name), (long long)r);
 			ok = false;
 			break;
 		}
@@ -151,9 +164,12 @@ static void open_host(struct ref_host *h, struct ref_context *c)
 	h->rank = arena_new_array(h->arena, struct ref_rank, h->rank_n);
 	h->is_posted = arena_new_array(h->arena, bool, m->op.n);
 	h->reshards = arena_new_array(h->arena, uint8_t, m->op.n);
+	find_idle(h);
 	for (int64_t k = 0; k < h->rank_n; k++) {
 		struct ref_rank *r = &h->rank[k];
 		r->device = k;
+		if (r->idle)
+			continue;
 		r->index = arena_new_array(h->arena, int64_t, m->index.n);
 		r->view = arena_new_array(h->arena, struct ref_view *, m->value.n);
 		r->handle = arena_new_array(h->arena, uint32_t, m->handle.n);
@@ -191,11 +207,11 @@ enum status ref_run_host(struct ref_context *c, struct ref_array *outputs)
 	for (unsigned k = 0; k < c->m->input.n && !status; k++)
 		status = load_input(&h, k) ? STATUS_OK : STATUS_DIAGNOSTICS;
 	for (int64_t k = 0; k < h.rank_n && !status; k++)
-		if (!is_idle(c->m, k) && !ref_issue(&h, &h.rank[k]))
+		if (!h.rank[k].idle && !ref_issue(&h, &h.rank[k]))
 			status = STATUS_DIAGNOSTICS;
 	for (unsigned k = 0; !status && ref_result_value(c->m, k); k++)
 		for (int64_t r = 0; r < h.rank_n; r++)
-			if (h.rank[r].view[ref_result_value(c->m, k)])
+			if (!h.rank[r].idle && h.rank[r].view[ref_result_value(c->m, k)])
 				h.rank[r].view[ref_result_value(c->m, k)]->buffer->keep = true;
 	status = status ? status : ref_queues_run(&h);
 	for (; !status && ref_result_value(c->m, done); done++)

@@ -7,7 +7,10 @@
 #define HIRC_REF_REF_HOST_H
 #include "ref/ref_internal.h"
 
-enum { REF_MAX_BOUND = 8 }; /* loops that choose a chunk of one tensor */
+enum {
+	REF_MAX_BOUND = 8,       /* loops that choose a chunk of one tensor */
+	REF_MAX_STEPS = 1 << 22, /* statements and iterations, of all ranks' walks */
+};
 
 /* ---- ref_local.c */
 
@@ -27,7 +30,8 @@ struct ref_locals; /* a cache of them */
 struct ref_locals *ref_locals_new(void);
 void ref_locals_free(struct ref_locals *l);
 /* What a rank holds of a type: none when its mesh is without the rank. False after reporting. */
-bool ref_local_get(struct ref_context *c, struct ref_locals *l, type_id t, int64_t rank, const struct ref_bound *bound, uint32_t at, struct ref_local *out);
+bool ref_local_get(struct ref_context *c, struct ref_locals *l, type_id t, int64_t rank,
+                   const struct ref_bound *bound, uint32_t at, struct ref_local *out);
 bool ref_mesh_has(const struct module *m, mesh_id mesh, int64_t rank); /* no mesh: every rank */
 
 /* ---- ref_view.c */
@@ -36,10 +40,10 @@ struct ref_buffer {
 	type_id type;
 	int64_t rank;
 	struct ref_bound bound;
-	bool zero;	  /* zeros rather than poison at first */
-	bool dead;	  /* after its deallocate */
-	bool written;	  /* some entry writes it */
-	bool keep;	  /* an input or output */
+	bool zero;        /* zeros rather than poison at first */
+	bool dead;        /* after its deallocate */
+	bool written;     /* some entry writes it */
+	bool keep;        /* an input or output */
 	uint32_t pending; /* entries that will still use it */
 	struct ref_local local;
 	/* by position in memory; data is NULL until the first use */
@@ -52,7 +56,7 @@ struct ref_view {
 	type_id type;
 	struct ref_buffer *buffer;
 	const struct ref_view *of; /* SELECT, SHARD */
-	unsigned axis;		   /* SELECT: of the operand's visible axes */
+	unsigned axis;             /* SELECT: of the operand's visible axes */
 	int64_t index;
 	struct ref_bound bound; /* SHARD: the chunk */
 };
@@ -66,28 +70,31 @@ struct ref_host;
 bool ref_view_elements(struct ref_host *h, const struct ref_view *v, uint32_t at, struct ref_elements *out);
 void ref_elements_free(struct ref_elements *e);
 /* The logical tensor with what the view holds; flat: its elements in memory order, one dimension. */
-bool ref_view_load(struct ref_host *h, const struct ref_view *v, bool flat, uint32_t at, struct ref_array *out);
+bool ref_view_load(struct ref_host *h, const struct ref_view *v, bool flat, uint32_t at,
+                   struct ref_array *out);
 /* Stores what the view holds of a logical tensor; flat: elements in memory order. Absent elements
  * are left alone and counted. */
-bool ref_view_store(struct ref_host *h, const struct ref_view *v, bool flat, const struct ref_array *from, uint32_t at, int64_t *absent);
-struct ref_view *ref_view_of_buffer(struct ref_host *h, type_id t, int64_t rank, const struct ref_bound *bound);
+bool ref_view_store(struct ref_host *h, const struct ref_view *v, bool flat, const struct ref_array *from,
+                    uint32_t at, int64_t *absent);
+struct ref_view *ref_view_of_buffer(struct ref_host *h, type_id t, int64_t rank,
+                                    const struct ref_bound *bound);
 void ref_buffer_release(struct ref_buffer *b); /* an entry that used it is done */
 
 /* ---- queues */
 
 enum ref_entry_kind {
 	REF_COMPUTE,
-	REF_START, /* of an event: this rank has reached it */
-	REF_WAIT,  /* until the events are done */
+	REF_START,       /* of an event: this rank has reached it */
+	REF_WAIT,        /* until the events are done */
 	REF_SYNCHRONIZE, /* until a stream has done its first `target` entries */
 	REF_DEALLOCATE,
 };
 struct ref_party { /* a rank's part in an event */
 	op_id op;
 	int64_t root, send_peer, recv_peer; /* indices into the team; -1 */
-	struct ref_view *in, *out;	    /* NULL: none */
+	struct ref_view *in, *out;          /* NULL: none */
 };
-struct ref_use { /* an operand of a computation */
+struct ref_use {               /* an operand of a computation */
 	struct ref_view *view; /* NULL: a scalar */
 	struct ref_operand scalar;
 };
@@ -110,31 +117,31 @@ struct ref_entry {
 /* Where the same ranks meet again and again, in the order in which each comes. */
 enum ref_channel_kind {
 	REF_COLLECTIVE, /* a communicator: one event after the other */
-	REF_P2P,	/* members: sender, receiver */
-	REF_RESHARD,	/* ranks of one `set` that changes the layout */
+	REF_P2P,        /* members: sender, receiver */
+	REF_RESHARD,    /* ranks of one `set` that changes the layout */
 };
 struct ref_event {
 	struct ref_channel *channel;
 	uint32_t number;
 	unsigned here; /* members that have reached it */
 	bool done;
-	bool *reached;		 /* by member */
+	bool *reached;           /* by member */
 	struct ref_party *party; /* by member */
 };
 struct ref_channel {
 	enum ref_channel_kind kind;
-	op_id op;	 /* RESHARD */
+	op_id op;        /* RESHARD */
 	name_id backend; /* 0: none stated */
 	unsigned n;
 	const uint32_t *device; /* n members, in team order */
-	uint32_t *issued;	/* by member: events it has come to */
-	uint32_t next;		/* COLLECTIVE: the event that may run */
+	uint32_t *issued;       /* by member: events it has come to */
+	uint32_t next;          /* COLLECTIVE: the event that may run */
 	VEC(struct ref_event *) event;
 };
 
 struct ref_stream {
 	int64_t number; /* index; -1: the initial stream */
-	uint32_t head;	/* entries done */
+	uint32_t head;  /* entries done */
 	VEC(struct ref_entry *) queue;
 };
 struct ref_transfer { /* a statement that one can wait for, on one rank, not waited for yet */
@@ -144,18 +151,20 @@ struct ref_transfer { /* a statement that one can wait for, on one rank, not wai
 };
 struct ref_rank {
 	int64_t device;
-	int64_t *index;		/* by index_id */
+	bool idle;              /* in no mesh, of a program that has some */
+	int64_t *index;         /* by index_id */
 	struct ref_view **view; /* by value_id: what it is bound to now */
-	uint32_t *handle;	/* by handle_id: stream slot */
-	uint32_t current;	/* stream slot */
+	uint32_t *handle;       /* by handle_id: stream slot */
+	uint32_t current;       /* stream slot */
 	VEC(struct ref_stream) stream;
 	VEC(struct ref_transfer) transfer;
 	struct ref_party *posted; /* by op: a send or recv that waits for its post */
 	bool coalescing;
 	VEC(struct ref_entry *) group; /* starts of the open group */
 	unsigned loop_n;
-	struct {
-		int64_t now, stop;
+	struct ref_loop {
+		int64_t start, stop, now;
+		bool stream;
 	} loop[IR_MAX_NESTING];
 };
 
@@ -165,7 +174,8 @@ struct ref_host {
 	struct ref_locals *locals;
 	int64_t rank_n;
 	struct ref_rank *rank;
-	bool *is_posted;  /* by op: some post names it */
+	int64_t steps;     /* of all walks so far */
+	bool *is_posted;   /* by op: some post names it */
 	uint8_t *reshards; /* by op: 0 not known, 1 no, 2 yes */
 	VEC(struct ref_channel *) channel;
 	VEC(struct ref_buffer *) buffer;
@@ -177,7 +187,8 @@ bool ref_issue(struct ref_host *h, struct ref_rank *r);
 
 /* ---- ref_queue.c */
 /* Channel of these members, made on first use. */
-struct ref_channel *ref_channel_get(struct ref_host *h, enum ref_channel_kind kind, op_id op, name_id backend, const uint32_t *device, unsigned n);
+struct ref_channel *ref_channel_get(struct ref_host *h, enum ref_channel_kind kind, op_id op, name_id backend,
+                                    const uint32_t *device, unsigned n);
 /* The next event that a member comes to. */
 struct ref_event *ref_event_next(struct ref_host *h, struct ref_channel *ch, unsigned member);
 enum status ref_queues_run(struct ref_host *h);
@@ -194,7 +205,8 @@ int64_t ref_combination(const struct mesh *mesh, int64_t device, unsigned mask, 
 /* The logical tensor that ranks hold together, in[k] what device[k] holds of it. Pending reductions
  * are done, but those over the mesh axes `keep` (a mask), of which the part of rank `like` is taken.
  * An element that no rank holds is absent. */
-void ref_assemble(struct ref_host *h, type_id t, unsigned n, const uint32_t *device, const struct ref_array *in, unsigned keep, int64_t like, struct ref_array *out);
+void ref_assemble(struct ref_host *h, type_id t, unsigned n, const uint32_t *device,
+                  const struct ref_array *in, unsigned keep, int64_t like, struct ref_array *out);
 /* Whether a set takes elements from other ranks. */
 bool ref_set_reshards(struct ref_host *h, op_id op, bool *out);
 

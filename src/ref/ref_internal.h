@@ -32,7 +32,7 @@ struct ref_context {
 /* ---- ref_round.c */
 int64_t ref_wrap(enum dtype t, int64_t x);    /* two's complement; bool: x != 0 */
 int64_t ref_truncate(enum dtype t, double x); /* towards zero, clamped; NaN: 0; bool: x != 0 */
-double ref_from_int(int64_t x);		      /* to odd, so that one more rounding gives the nearest */
+double ref_from_int(int64_t x);               /* to odd, so that one more rounding gives the nearest */
 /* The largest power of two that divides every defined element; INFINITY when all are zero, 0 when
  * one is not finite. */
 double ref_grid(const struct ref_array *a);
@@ -44,7 +44,8 @@ int ref_accumulator_bits(enum dtype t);
 
 /* ---- ref_array.c */
 /* Elements absent, values zero, exact. False (reported at `at`) when there are too many. */
-bool ref_array_make(struct ref_context *c, struct ref_array *a, enum dtype t, int nd, const int64_t *n, uint32_t at);
+bool ref_array_make(struct ref_context *c, struct ref_array *a, enum dtype t, int nd, const int64_t *n,
+                    uint32_t at);
 /* With dtype and visible extents of a type. */
 bool ref_array_of_type(struct ref_context *c, struct ref_array *a, type_id t, uint32_t at);
 int64_t ref_array_count(const struct ref_array *a);
@@ -67,7 +68,7 @@ const char *ref_name(const struct module *m, value_id v, char *text, size_t size
 /* ---- ref_eval.c */
 struct ref_operand {
 	const struct ref_array *array; /* NULL: a scalar */
-	double f;		       /* scalar, and its integer value where it is one */
+	double f;                      /* scalar, and its integer value where it is one */
 	int64_t i;
 };
 struct ref_call {
@@ -75,8 +76,8 @@ struct ref_call {
 	unsigned n; /* positional operands */
 	const struct ref_operand *in;
 	const uint8_t *want; /* result elements that are needed; NULL: all */
-	bool partial;	     /* the result is pending: sum what is held, absent terms are other ranks' */
-	bool narrow;	     /* other ranks may hold parts of the sum, stored in the result's dtype */
+	bool partial;        /* the result is pending: sum what is held, absent terms are other ranks' */
+	bool narrow;         /* other ranks may hold parts of the sum, stored in the result's dtype */
 };
 /* out was made from the result's type; every wanted element gets a value and a state. False after
  * reporting. */
@@ -85,16 +86,24 @@ bool ref_attr_is_true(const struct module *m, op_id op, const char *key);
 /* Reports that a statement cannot be evaluated. */
 void ref_report_op(struct ref_context *c, op_id op);
 /* A scalar operand of a statement: value from its expression or literal. */
-bool ref_scalar(struct ref_context *c, scalar_id s, const struct expr_env *env, uint32_t at, struct ref_operand *out);
+bool ref_scalar(struct ref_context *c, scalar_id s, const struct expr_env *env, uint32_t at,
+                struct ref_operand *out);
 
 /* ---- kernels; operands are arrays (scalars have no dimensions) */
-bool ref_pointwise(struct ref_context *c, const struct ref_call *call, const struct ref_array *const *in, struct ref_array *out);
-bool ref_shape(struct ref_context *c, const struct ref_call *call, const struct ref_array *const *in, struct ref_array *out);
-bool ref_reduce(struct ref_context *c, const struct ref_call *call, const struct ref_array *in, struct ref_array *out);
-bool ref_contract(struct ref_context *c, const struct ref_call *call, const struct ref_array *const *in, struct ref_array *out);
-bool ref_softmax(struct ref_context *c, const struct ref_call *call, const struct ref_array *in, struct ref_array *out);
-bool ref_sdpa(struct ref_context *c, const struct ref_call *call, const struct ref_array *const *in, struct ref_array *out);
-bool ref_norm(struct ref_context *c, const struct ref_call *call, const struct ref_array *const *in, struct ref_array *out);
+bool ref_pointwise(struct ref_context *c, const struct ref_call *call, const struct ref_array *const *in,
+                   struct ref_array *out);
+bool ref_shape(struct ref_context *c, const struct ref_call *call, const struct ref_array *const *in,
+               struct ref_array *out);
+bool ref_reduce(struct ref_context *c, const struct ref_call *call, const struct ref_array *in,
+                struct ref_array *out);
+bool ref_contract(struct ref_context *c, const struct ref_call *call, const struct ref_array *const *in,
+                  struct ref_array *out);
+bool ref_softmax(struct ref_context *c, const struct ref_call *call, const struct ref_array *in,
+                 struct ref_array *out);
+bool ref_sdpa(struct ref_context *c, const struct ref_call *call, const struct ref_array *const *in,
+              struct ref_array *out);
+bool ref_norm(struct ref_context *c, const struct ref_call *call, const struct ref_array *const *in,
+              struct ref_array *out);
 
 /* One reduction of several values of one dtype, rounded once. */
 struct ref_fold {

@@ -83,7 +83,8 @@ static bool compute(struct ref_host *h, struct ref_rank *r, op_id op)
 	}
 	struct ref_entry *e = ref_issue_entry(h, REF_COMPUTE, op);
 	e->use = arena_new_array(h->arena, struct ref_use, o->operand_n);
-	const struct expr_env env = {.rank = r->device, .streams = h->c->o->streams ? h->c->o->streams : INT32_MAX, .index = r->index};
+	const struct expr_env env = {
+	    .rank = r->device, .streams = h->c->o->streams ? h->c->o->streams : INT32_MAX, .index = r->index};
 	bool here = ref_mesh_has(m, value_type(m, result)->mesh, r->device);
 	for (unsigned k = 0; k < o->operand_n; k++) {
 		const struct operand *p = ir_operand(m, op, k);
@@ -101,9 +102,9 @@ static bool compute(struct ref_host *h, struct ref_rank *r, op_id op)
 	}
 	if (!ref_bind_result(h, r, op, &e->out))
 		return false;
-	for (unsigned k = 0; k < e->use_n; k++)
+	for (unsigned k = 0, read = 0; k < e->use_n; k++)
 		if (e->use[k].view)
-			ref_bind_chunk(h, e->out, e->use[k].view);
+			ref_bind_chunk(h, op, read++, e->out, e->use[k].view);
 	if (!here)
 		return true;
 	e->out->buffer->written = true;
@@ -114,6 +115,18 @@ static bool compute(struct ref_host *h, struct ref_rank *r, op_id op)
 	return true;
 }
 
+/* Counts a step of a walk; false after reporting that there are too many. */
+static bool afford(struct ref_host *h, op_id op)
+{
+	if (h->steps++ < REF_MAX_STEPS)
+		return true;
+	diag_error(
+	    h->c->d, ref_issue_at(h, op),
+	    "the program is too long for the reference evaluation (limit %d statements, all ranks together)",
+	    REF_MAX_STEPS);
+	return false;
+}
+
 static bool for_loop(struct ref_host *h, struct ref_rank *r, op_id op)
 {
 	int64_t start, stop;
@@ -121,12 +134,12 @@ static bool for_loop(struct ref_host *h, struct ref_rank *r, op_id op)
 	index_id index = h->c->m->region.at[body].index;
 	if (!ref_issue_scalar(h, r, op, 0, &start) || !ref_issue_scalar(h, r, op, 1, &stop))
 		return false;
-	unsigned depth = r->loop_n++;
+	struct ref_loop *loop = &r->loop[r->loop_n++];
+	*loop = (struct ref_loop){
+	    .start = start, .stop = stop, .stream = ir_op(h->c->m, op)->flags & OP_STREAM_LOOP};
 	for (int64_t i = start; i < stop; i++) {
-		r->index[index] = i;
-		r->loop[depth].now = i;
-		r->loop[depth].stop = stop;
-		if (!issue_region(h, r, body))
+		r->index[index] = loop->now = i;
+		if (!afford(h, op) || !issue_region(h, r, body))
 			return false;
 	}
 	r->loop_n--;
@@ -182,7 +195,8 @@ static bool issue_op(struct ref_host *h, struct ref_rank *r, op_id op)
 		synchronize(h, r, op, stream);
 		return true;
 	case OP_ALLOCATE:
-		ref_bind_buffer(h, r, op_def(m, op, 0))->buffer->zero = ref_attr_is_true(m, op, "zero_init") || ref_attr_is_true(m, op, "resets_to_zero");
+		ref_bind_buffer(h, r, op_def(m, op, 0))->buffer->zero =
+		    ref_attr_is_true(m, op, "zero_init") || ref_attr_is_true(m, op, "resets_to_zero");
 		return true;
 	case OP_DEALLOCATE:
 		return deallocate(h, r, op);
@@ -210,14 +224,15 @@ static bool issue_op(struct ref_host *h, struct ref_rank *r, op_id op)
 			return false;
 		return reshards ? ref_meet_reshard(h, r, op) : compute(h, r, op);
 	default:
-		return op_traits(m, op) & TRAIT_COLLECTIVE ? ref_meet_collective(h, r, op) : compute(h, r, op);
+		return op_traits(m, op) & TRAIT_COLLECTIVE ? ref_meet_collective(h, r, op)
+		                                           : compute(h, r, op);
 	}
 }
 
 static bool issue_region(struct ref_host *h, struct ref_rank *r, region_id region)
 {
 	for (op_id op = h->c->m->region.at[region].first; op; op = h->c->m->op.at[op].next)
-		if (!issue_op(h, r, op))
+		if (!afford(h, op) || !issue_op(h, r, op))
 			return false;
 	return true;
 }

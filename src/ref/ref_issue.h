@@ -11,7 +11,7 @@
 uint32_t ref_issue_at(struct ref_host *h, op_id op);
 struct ref_entry *ref_issue_entry(struct ref_host *h, enum ref_entry_kind kind, op_id op);
 void ref_issue_push(struct ref_rank *r, struct ref_entry *e); /* to the current stream */
-void ref_issue_hold(struct ref_view *v);		      /* an entry will use it; NULL is allowed */
+void ref_issue_hold(struct ref_view *v);                      /* an entry will use it; NULL is allowed */
 
 /* The k-th scalar operand, now. */
 bool ref_issue_scalar(struct ref_host *h, struct ref_rank *r, op_id op, unsigned k, int64_t *out);
@@ -19,8 +19,10 @@ struct ref_view *ref_bind_find(struct ref_host *h, struct ref_rank *r, value_id 
 struct ref_view *ref_bind_buffer(struct ref_host *h, struct ref_rank *r, value_id v);
 /* What a statement writes: a fresh buffer for a DEF, the bound one for a WRITE, NULL for neither. */
 bool ref_bind_result(struct ref_host *h, struct ref_rank *r, op_id op, struct ref_view **out);
-/* A chunk that is written from another chunk (shard_by_stream with an index of its own) is that one. */
-void ref_bind_chunk(struct ref_host *h, struct ref_view *out, const struct ref_view *in);
+/* A chunk that is written from another chunk (shard_by_stream with an index of its own) is that one.
+ * operand: which READ of the statement `in` is. */
+void ref_bind_chunk(struct ref_host *h, op_id op, unsigned operand, struct ref_view *out,
+                    const struct ref_view *in);
 bool ref_bind_select(struct ref_host *h, struct ref_rank *r, op_id op);
 bool ref_bind_shard(struct ref_host *h, struct ref_rank *r, op_id op);
 

@@ -16,7 +16,7 @@ enum { BUCKETS = 1024 };
 struct key {
 	type_id type;
 	bool in_mesh;
-	int64_t fixed[IR_MAX_AXES];	     /* coordinate of each axis that has but one, else -1 */
+	int64_t fixed[IR_MAX_AXES];           /* coordinate of each axis that has but one, else -1 */
 	int64_t mesh_index[IR_MAX_MESH_AXES]; /* for swizzle1d */
 };
 struct cached {
@@ -63,7 +63,8 @@ static bool walk_back(const struct domain *d, const struct layout_env *env, int6
 			at[x->in[1]] = at[x->out[0]] % env->extent[x->in[1]];
 			break;
 		case XFORM_SWIZZLE1D: /* step r of the rank with index i is block (i + r) mod size */
-			at[x->in[0]] = (env->mesh_index[x->mesh_axis] + at[x->out[0]]) % env->extent[x->in[0]];
+			at[x->in[0]] =
+			    (env->mesh_index[x->mesh_axis] + at[x->out[0]]) % env->extent[x->in[0]];
 			break;
 		}
 		for (unsigned k = 0; k < (x->kind == XFORM_MERGE ? 2 : 1); k++)
@@ -74,7 +75,8 @@ static bool walk_back(const struct domain *d, const struct layout_env *env, int6
 }
 
 /* Row-major position of coordinates in a list of axes; reduction axes are not stored. */
-static int64_t position(const struct domain *d, const struct layout_env *env, const uint8_t *axis, unsigned n, const int64_t *at)
+static int64_t position(const struct domain *d, const struct layout_env *env, const uint8_t *axis, unsigned n,
+                        const int64_t *at)
 {
 	int64_t p = 0;
 	for (unsigned k = 0; k < n; k++)
@@ -93,7 +95,8 @@ static int by_order(const void *a, const void *b)
 	return x->order < y->order ? -1 : x->order > y->order;
 }
 
-static struct ref_local enumerate(struct arena *arena, const struct domain *d, const struct key *key, const struct layout_env *env)
+static struct ref_local enumerate(struct arena *arena, const struct domain *d, const struct key *key,
+                                  const struct layout_env *env)
 {
 	static const uint8_t visible[IR_MAX_LOGICAL] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
 	VEC(struct stored) found = {0};
@@ -111,7 +114,8 @@ static struct ref_local enumerate(struct arena *arena, const struct domain *d, c
 			}
 			if (!walk_back(d, env, at))
 				continue;
-			struct stored s = {position(d, env, d->alloc, d->alloc_n, at), position(d, env, visible, d->rank, at)};
+			struct stored s = {position(d, env, d->alloc, d->alloc_n, at),
+			                   position(d, env, visible, d->rank, at)};
 			sorted = sorted && (!found.n || found.at[found.n - 1].order < s.order);
 			vec_push(&found, s);
 		} while (ref_next(d->loop_n, n, index));
@@ -134,7 +138,8 @@ static uint32_t hash(const struct key *key)
 	return h;
 }
 
-bool ref_local_get(struct ref_context *c, struct ref_locals *l, type_id t, int64_t rank, const struct ref_bound *bound, uint32_t at, struct ref_local *out)
+bool ref_local_get(struct ref_context *c, struct ref_locals *l, type_id t, int64_t rank,
+                   const struct ref_bound *bound, uint32_t at, struct ref_local *out)
 {
 	const struct type *type = ir_type(c->m, t);
 	const struct domain *d = ir_domain(c->m, type->domain);

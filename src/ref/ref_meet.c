@@ -5,7 +5,8 @@
 #include "ref/ref_issue.h"
 #include <string.h>
 
-static struct ref_entry *start_entry(struct ref_host *h, op_id op, struct ref_event *event, unsigned member, const struct ref_party *party)
+static struct ref_entry *start_entry(struct ref_host *h, op_id op, struct ref_event *event, unsigned member,
+                                     const struct ref_party *party)
 {
 	struct ref_entry *e = ref_issue_entry(h, REF_START, op);
 	event->party[member] = *party;
@@ -35,7 +36,8 @@ static name_id backend_of(const struct module *m, op_id op)
 }
 
 /* The slice of a team that holds a device, and where; false: none does. */
-static bool find_slice(const struct team *t, int64_t device, const uint32_t **slice, unsigned *n, unsigned *member)
+static bool find_slice(const struct team *t, int64_t device, const uint32_t **slice, unsigned *n,
+                       unsigned *member)
 {
 	for (uint32_t s = 0; s < t->slice_n; s++)
 		for (uint32_t k = t->start[s]; k < t->start[s + 1]; k++)
@@ -67,9 +69,10 @@ bool ref_meet_collective(struct ref_host *h, struct ref_rank *r, op_id op)
 	if (here) {
 		if (op_info[o->kind].traits & TRAIT_ROOTED && !ref_issue_scalar(h, r, op, 0, &party.root))
 			return false;
-		if (o->kind == OP_COLLECTIVE_PERMUTE && (!ref_issue_scalar(h, r, op, 0, &party.send_peer) || !ref_issue_scalar(h, r, op, 1, &party.recv_peer)))
+		if (o->kind == OP_COLLECTIVE_PERMUTE && (!ref_issue_scalar(h, r, op, 0, &party.send_peer) ||
+		                                         !ref_issue_scalar(h, r, op, 1, &party.recv_peer)))
 			return false;
-		ref_bind_chunk(h, party.out, party.in);
+		ref_bind_chunk(h, op, 0, party.out, party.in);
 		struct ref_channel *ch = ref_channel_get(h, REF_COLLECTIVE, 0, backend_of(m, op), slice, n);
 		struct ref_event *event = ref_event_next(h, ch, member);
 		struct ref_entry *e = start_entry(h, op, event, member, &party);
@@ -102,7 +105,8 @@ bool ref_meet_reshard(struct ref_host *h, struct ref_rank *r, op_id op)
 		}
 	if (!ref_mesh_has(m, from, r->device) && !ref_mesh_has(m, to, r->device))
 		return true;
-	struct ref_event *event = ref_event_next(h, ref_channel_get(h, REF_RESHARD, op, 0, device, n), member);
+	struct ref_event *event =
+	    ref_event_next(h, ref_channel_get(h, REF_RESHARD, op, 0, device, n), member);
 	struct ref_entry *e = start_entry(h, op, event, member, &party);
 	ref_issue_push(r, e);
 	push_wait(h, r, op, e->event, 1);
@@ -114,8 +118,9 @@ static bool start_transfer(struct ref_host *h, struct ref_rank *r, op_id op, con
 {
 	bool send = ir_op(h->c->m, op)->kind == OP_SEND;
 	if (party->root < 0 || party->root >= h->rank_n) {
-		diag_error(h->c->d, ref_issue_at(h, op), "the peer of rank %lld is %lld, there are %lld ranks", (long long)r->device, (long long)party->root,
-			   (long long)h->rank_n);
+		diag_error(h->c->d, ref_issue_at(h, op),
+		           "the peer of rank %lld is %lld, there are %lld ranks", (long long)r->device,
+		           (long long)party->root, (long long)h->rank_n);
 		return false;
 	}
 	uint32_t peer = (uint32_t)party->root, self = (uint32_t)r->device;
@@ -151,7 +156,9 @@ bool ref_meet_post(struct ref_host *h, struct ref_rank *r, op_id op)
 	for (unsigned k = 0; k < op_role_count(h->c->m, op, ROLE_STATEMENT); k++) {
 		op_id transfer = op_operand_id(h->c->m, op, ROLE_STATEMENT, k);
 		if (!r->posted[transfer].op) {
-			diag_error(h->c->d, ref_issue_at(h, op), "rank %lld has not come to the statement that is posted", (long long)r->device);
+			diag_error(h->c->d, ref_issue_at(h, op),
+			           "rank %lld has not come to the statement that is posted",
+			           (long long)r->device);
 			diag_note(h->c->d, ref_issue_at(h, transfer), "it stands here");
 			return false;
 		}
@@ -163,7 +170,9 @@ bool ref_meet_post(struct ref_host *h, struct ref_rank *r, op_id op)
 
 void ref_meet_end_coalescing(struct ref_host *h, struct ref_rank *r, op_id op)
 {
-	struct ref_transfer t = {.op = op, .event_n = r->group.n, .event = arena_new_array(h->arena, struct ref_event *, r->group.n)};
+	struct ref_transfer t = {.op = op,
+	                         .event_n = r->group.n,
+	                         .event = arena_new_array(h->arena, struct ref_event *, r->group.n)};
 	for (uint32_t k = 0; k < r->group.n; k++) {
 		ref_issue_push(r, r->group.at[k]);
 		t.event[k] = r->group.at[k]->event[0];
@@ -182,13 +191,16 @@ bool ref_meet_wait(struct ref_host *h, struct ref_rank *r, op_id op)
 		while (t < r->transfer.n && r->transfer.at[t].op != transfer)
 			t++;
 		if (t == r->transfer.n) {
-			diag_error(h->c->d, ref_issue_at(h, op), "rank %lld has nothing to wait for here", (long long)r->device);
-			diag_note(h->c->d, ref_issue_at(h, transfer), "every start of this statement was waited for");
+			diag_error(h->c->d, ref_issue_at(h, op), "rank %lld has nothing to wait for here",
+			           (long long)r->device);
+			diag_note(h->c->d, ref_issue_at(h, transfer),
+			          "every start of this statement was waited for");
 			return false;
 		}
 		if (r->transfer.at[t].event_n)
 			push_wait(h, r, op, r->transfer.at[t].event, r->transfer.at[t].event_n);
-		memmove(&r->transfer.at[t], &r->transfer.at[t + 1], sizeof *r->transfer.at * (r->transfer.n - t - 1));
+		memmove(&r->transfer.at[t], &r->transfer.at[t + 1],
+		        sizeof *r->transfer.at * (r->transfer.n - t - 1));
 		r->transfer.n--;
 	}
 	return true;

@@ -29,7 +29,8 @@ static void set_row(struct ref_array *out, int64_t at, int64_t n, int64_t stride
 		out->state[at + k * stride] = state;
 }
 
-static void finish(struct ref_array *out, const struct ref_call *call, const struct ref_array *const *in, int64_t length)
+static void finish(struct ref_array *out, const struct ref_call *call, const struct ref_array *const *in,
+                   int64_t length)
 {
 	for (unsigned k = 0; k < call->n; k++)
 		ref_inherit(out, in[k]);
@@ -54,7 +55,8 @@ static bool same_shape(const struct ref_array *a, const struct ref_array *b)
 	return true;
 }
 
-bool ref_softmax(struct ref_context *c, const struct ref_call *call, const struct ref_array *in, struct ref_array *out)
+bool ref_softmax(struct ref_context *c, const struct ref_call *call, const struct ref_array *in,
+                 struct ref_array *out)
 {
 	const struct op *op = ir_op(c->m, call->op);
 	int64_t axis = op_attr_int(c->m, call->op, "axis", -1), inner = 1, count = ref_array_count(in);
@@ -84,7 +86,8 @@ bool ref_softmax(struct ref_context *c, const struct ref_call *call, const struc
 
 /* Attention of one query row over the first n keys of its head: out[e] = sum over s of p[s] * v[s, e].
  * q, k, v: where the row and the head's keys and values start. */
-static void attend(const struct ref_array *const *in, int64_t q, int64_t k, int64_t v, int64_t n, double scale, double *p, struct ref_array *out, int64_t at)
+static void attend(const struct ref_array *const *in, int64_t q, int64_t k, int64_t v, int64_t n,
+                   double scale, double *p, struct ref_array *out, int64_t at)
 {
 	int64_t e = in[0]->n[in[0]->nd - 1], ev = in[2]->n[in[2]->nd - 1];
 	double max = -INFINITY, sum = 0;
@@ -106,7 +109,8 @@ static void attend(const struct ref_array *const *in, int64_t q, int64_t k, int6
 }
 
 /* q [heads, rows, e], k [heads, keys, e], v [heads, keys, ev], with any number of head dimensions. */
-bool ref_sdpa(struct ref_context *c, const struct ref_call *call, const struct ref_array *const *in, struct ref_array *out)
+bool ref_sdpa(struct ref_context *c, const struct ref_call *call, const struct ref_array *const *in,
+              struct ref_array *out)
 {
 	const struct op *op = ir_op(c->m, call->op);
 	const struct ref_array *q = in[0], *k = in[1], *v = in[2];
@@ -128,7 +132,7 @@ bool ref_sdpa(struct ref_context *c, const struct ref_call *call, const struct r
 		int64_t head = row / rows, query = row % rows;
 		int64_t n = causal && query + 1 < keys ? query + 1 : keys;
 		uint8_t states[3] = {row_state(q, row * e, e, 1), row_state(k, head * keys * e, n * e, 1),
-				     row_state(v, head * keys * ev, n * ev, 1)};
+		                     row_state(v, head * keys * ev, n * ev, 1)};
 		uint8_t state = states[0] < states[1] ? states[0] : states[1];
 		state = states[2] < state ? states[2] : state;
 		set_row(out, row * ev, ev, 1, state);
@@ -141,7 +145,8 @@ bool ref_sdpa(struct ref_context *c, const struct ref_call *call, const struct r
 }
 
 /* layernorm(x, weight, bias), rmsnorm(x, weight): over the last axis. */
-bool ref_norm(struct ref_context *c, const struct ref_call *call, const struct ref_array *const *in, struct ref_array *out)
+bool ref_norm(struct ref_context *c, const struct ref_call *call, const struct ref_array *const *in,
+              struct ref_array *out)
 {
 	const struct op *op = ir_op(c->m, call->op);
 	const struct ref_array *x = in[0];

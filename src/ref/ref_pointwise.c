@@ -250,17 +250,19 @@ static bool fits(const struct ref_array *in, const struct ref_array *out)
 	return true;
 }
 
-bool ref_pointwise(struct ref_context *c, const struct ref_call *call, const struct ref_array *const *in, struct ref_array *out)
+bool ref_pointwise(struct ref_context *c, const struct ref_call *call, const struct ref_array *const *in,
+                   struct ref_array *out)
 {
 	const struct op *op = ir_op(c->m, call->op);
 	enum op_kind kind = (enum op_kind)op->kind;
 	bool in_f64 = (kind == OP_EXP || kind == OP_LOG || (kind >= OP_SQRT && kind <= OP_TANH) ||
-		       (kind >= OP_GELU && kind <= OP_SIGMOID));
+	               (kind >= OP_GELU && kind <= OP_SIGMOID));
 	int64_t stride[3][IR_MAX_LOGICAL], index[IR_MAX_LOGICAL] = {0}, i = 0;
 	bool exact = true;
 	for (unsigned k = 0; k < call->n; k++) {
 		if (!fits(in[k], out)) {
-			diag_error(c->d, op->at, "the operands of %s do not fit its result", op_info[kind].hir);
+			diag_error(c->d, op->at, "the operands of %s do not fit its result",
+			           op_info[kind].hir);
 			return false;
 		}
 		broadcast_strides(in[k], out, stride[k]);
@@ -276,7 +278,8 @@ bool ref_pointwise(struct ref_context *c, const struct ref_call *call, const str
 		for (unsigned k = 0; k < call->n; k++) {
 			for (int j = 0; j < out->nd; j++)
 				at[k] += index[j] * stride[k][j];
-			if (kind == OP_WHERE && k > 0 && state == REF_DEFINED && (in[0]->data[at[0]] != 0) != (k == 1))
+			if (kind == OP_WHERE && k > 0 && state == REF_DEFINED &&
+			    (in[0]->data[at[0]] != 0) != (k == 1))
 				continue; /* not the one that is chosen */
 			if (in[k]->state[at[k]] < state)
 				state = in[k]->state[at[k]];
@@ -291,7 +294,8 @@ bool ref_pointwise(struct ref_context *c, const struct ref_call *call, const str
 			} else if (ints) {
 				int64_t value;
 				if (!int_op(kind, in[0]->dtype, x, &value)) {
-					diag_error(c->d, op->at, "%s of an integer by zero at element %lld", op_info[kind].hir, (long long)i);
+					diag_error(c->d, op->at, "%s of an integer by zero at element %lld",
+					           op_info[kind].hir, (long long)i);
 					return false;
 				}
 				ref_store_int(out, i, value);

@@ -9,11 +9,13 @@
 
 enum { MAX_NOTES = 32 };
 
-struct ref_channel *ref_channel_get(struct ref_host *h, enum ref_channel_kind kind, op_id op, name_id backend, const uint32_t *device, unsigned n)
+struct ref_channel *ref_channel_get(struct ref_host *h, enum ref_channel_kind kind, op_id op, name_id backend,
+                                    const uint32_t *device, unsigned n)
 {
 	for (uint32_t k = 0; k < h->channel.n; k++) {
 		struct ref_channel *ch = h->channel.at[k];
-		if (ch->kind == kind && ch->op == op && ch->backend == backend && ch->n == n && !memcmp(ch->device, device, sizeof *device * n))
+		if (ch->kind == kind && ch->op == op && ch->backend == backend && ch->n == n &&
+		    !memcmp(ch->device, device, sizeof *device * n))
 			return ch;
 	}
 	struct ref_channel *ch = arena_new_object(h->arena, struct ref_channel);
@@ -56,7 +58,8 @@ static bool compute(struct ref_host *h, const struct ref_rank *r, const struct r
 		ok = ref_view_load(h, e->use[k].view, false, at, &in[k]);
 		operand[k].array = &in[k];
 	}
-	ok = ok && ref_array_of_type(h->c, &out, e->out->type, at) && ref_view_elements(h, e->out, at, &local);
+	ok =
+	    ok && ref_array_of_type(h->c, &out, e->out->type, at) && ref_view_elements(h, e->out, at, &local);
 	uint8_t *want = ok ? mem_zalloc((size_t)ref_array_count(&out)) : NULL;
 	for (int64_t k = 0; k < local.n; k++)
 		want[local.at[k]] = 1;
@@ -65,8 +68,8 @@ static bool compute(struct ref_host *h, const struct ref_rank *r, const struct r
 	int64_t absent = 0;
 	ok = ok && ref_eval(h->c, &call, &out) && ref_view_store(h, e->out, false, &out, at, &absent);
 	if (ok && absent) {
-		diag_error(h->c->d, at, "rank %lld does not hold all that its part of the result of %s needs", (long long)r->device,
-			   op_info[ir_op(m, e->op)->kind].hir);
+		diag_error(h->c->d, at, "rank %lld does not hold all that its part of the result of %s needs",
+		           (long long)r->device, op_info[ir_op(m, e->op)->kind].hir);
 		ok = false;
 	}
 	free(want);
@@ -167,12 +170,14 @@ static unsigned issued_member(const struct ref_event *e, int64_t device)
 {
 	unsigned found = 0;
 	for (unsigned k = e->channel->n; k-- > 0;)
-		if (e->party[k].op && (e->channel->device[k] == device || !e->party[found].op || e->channel->device[found] != device))
+		if (e->party[k].op && (e->channel->device[k] == device || !e->party[found].op ||
+		                       e->channel->device[found] != device))
 			found = k;
 	return found;
 }
 
-static void describe_entry(struct ref_host *h, const struct ref_rank *r, const struct ref_entry *e, struct buf *out)
+static void describe_entry(struct ref_host *h, const struct ref_rank *r, const struct ref_entry *e,
+                           struct buf *out)
 {
 	if (e->kind == REF_SYNCHRONIZE) {
 		const struct ref_stream *s = &r->stream.at[e->stream];
@@ -227,7 +232,8 @@ static enum status check_complete(struct ref_host *h)
 				continue;
 			unsigned member = issued_member(e, -1);
 			describe_event(h, e, member, &text);
-			diag_error(h->c->d, ir_op(h->c->m, e->party[member].op)->at, "the program ends before %s", text.at);
+			diag_error(h->c->d, ir_op(h->c->m, e->party[member].op)->at,
+			           "the program ends before %s", text.at);
 			buf_free(&text);
 			return STATUS_STUCK;
 		}
@@ -244,7 +250,8 @@ enum status ref_queues_run(struct ref_host *h)
 			for (uint32_t s = 0; s < h->rank[k].stream.n; s++) {
 				const struct ref_rank *r = &h->rank[k];
 				struct ref_stream *stream = &r->stream.at[s];
-				while (stream->head < stream->queue.n && is_ready(r, stream->queue.at[stream->head])) {
+				while (stream->head < stream->queue.n &&
+				       is_ready(r, stream->queue.at[stream->head])) {
 					if (!run(h, r, stream->queue.at[stream->head]))
 						return STATUS_DIAGNOSTICS;
 					stream->head++;

@@ -112,7 +112,8 @@ static bool reduced_axes(struct ref_context *c, op_id op, int nd, unsigned *mask
 
 /* Strides of the result along the operand's dimensions: 0 where they are reduced. The reduced axes
  * are dropped, or stay with extent 1. */
-static bool result_strides(const struct ref_array *in, const struct ref_array *out, unsigned mask, int64_t *stride)
+static bool result_strides(const struct ref_array *in, const struct ref_array *out, unsigned mask,
+                           int64_t *stride)
 {
 	int64_t own[IR_MAX_LOGICAL];
 	bool keep = in->nd == out->nd;
@@ -138,7 +139,8 @@ static void finish_mean(struct ref_fold *s, int64_t whole, bool partial)
 		s->count = whole;
 }
 
-bool ref_reduce(struct ref_context *c, const struct ref_call *call, const struct ref_array *in, struct ref_array *out)
+bool ref_reduce(struct ref_context *c, const struct ref_call *call, const struct ref_array *in,
+                struct ref_array *out)
 {
 	const struct op *op = ir_op(c->m, call->op);
 	enum reduce_op fold = fold_of((enum op_kind)op->kind);

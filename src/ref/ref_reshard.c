@@ -31,7 +31,8 @@ int64_t ref_combination(const struct mesh *mesh, int64_t device, unsigned mask, 
 	return p;
 }
 
-void ref_assemble(struct ref_host *h, type_id t, unsigned n, const uint32_t *device, const struct ref_array *in, unsigned keep, int64_t like, struct ref_array *out)
+void ref_assemble(struct ref_host *h, type_id t, unsigned n, const uint32_t *device,
+                  const struct ref_array *in, unsigned keep, int64_t like, struct ref_array *out)
 {
 	const struct domain *d = ir_domain(h->c->m, ir_type(h->c->m, t)->domain);
 	const struct mesh *mesh = ir_mesh(h->c->m, ir_type(h->c->m, t)->mesh);
@@ -46,7 +47,8 @@ void ref_assemble(struct ref_host *h, type_id t, unsigned n, const uint32_t *dev
 		if (!mask)
 			continue;
 		part[k] = ref_combination(mesh, device[k], mask & ~keep, &parts);
-		if (keep & mask && ref_combination(mesh, device[k], keep & mask, &kept) != ref_combination(mesh, like, keep & mask, &kept))
+		if (keep & mask && ref_combination(mesh, device[k], keep & mask, &kept) !=
+		                       ref_combination(mesh, like, keep & mask, &kept))
 			part[k] = -1;
 		grid = fmin(grid, ref_grid(&in[k]));
 	}
@@ -133,13 +135,15 @@ bool ref_reshard_run(struct ref_host *h, struct ref_event *e)
 	for (unsigned k = 0; k < n && ok; k++) {
 		ok = ref_array_of_type(h->c, &out[k], to, at);
 		if (ok)
-			ref_assemble(h, from, n, e->channel->device, in, keep, e->channel->device[k], &out[k]);
+			ref_assemble(h, from, n, e->channel->device, in, keep, e->channel->device[k],
+			             &out[k]);
 	}
 	for (unsigned k = 0; k < n && ok; k++) {
 		int64_t absent;
 		ok = ref_view_store(h, e->party[k].out, false, &out[k], at, &absent);
 		if (ok && absent) {
-			diag_error(h->c->d, at, "set: %lld elements of rank %u's part are held by no rank", (long long)absent, (unsigned)e->channel->device[k]);
+			diag_error(h->c->d, at, "set: %lld elements of rank %u's part are held by no rank",
+			           (long long)absent, (unsigned)e->channel->device[k]);
 			ok = false;
 		}
 	}

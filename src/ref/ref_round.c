@@ -10,20 +10,18 @@ static const struct format {
 	double max;
 	double beyond; /* what larger values become */
 } format[DTYPE_COUNT] = {
-	[DTYPE_F32] = {24, -126, 0x1.fffffep127, INFINITY},
-	[DTYPE_BF16] = {8, -126, 0x1.fep127, INFINITY},
-	[DTYPE_F16] = {11, -14, 65504, INFINITY},
-	[DTYPE_F8E4M3] = {4, -6, 448, NAN},
-	[DTYPE_F8E5M2] = {3, -14, 57344, INFINITY},
+    [DTYPE_F32] = {24, -126, 0x1.fffffep127, INFINITY}, [DTYPE_BF16] = {8, -126, 0x1.fep127, INFINITY},
+    [DTYPE_F16] = {11, -14, 65504, INFINITY},           [DTYPE_F8E4M3] = {4, -6, 448, NAN},
+    [DTYPE_F8E5M2] = {3, -14, 57344, INFINITY},
 };
 
 static const struct range {
 	int64_t min, max;
 } range[DTYPE_COUNT] = {
-	[DTYPE_I64] = {INT64_MIN, INT64_MAX},
-	[DTYPE_I32] = {INT32_MIN, INT32_MAX},
-	[DTYPE_I8] = {INT8_MIN, INT8_MAX},
-	[DTYPE_U8] = {0, UINT8_MAX},
+    [DTYPE_I64] = {INT64_MIN, INT64_MAX},
+    [DTYPE_I32] = {INT32_MIN, INT32_MAX},
+    [DTYPE_I8] = {INT8_MIN, INT8_MAX},
+    [DTYPE_U8] = {0, UINT8_MAX},
 };
 
 int ref_precision(enum dtype t)

@@ -16,7 +16,9 @@ static bool attribute(struct ref_context *c, op_id op, const char *key, int64_t 
 	if (!a)
 		return true;
 	if (a->kind != ATTR_EXPR) {
-		*out = a->kind == ATTR_INT ? a->u.i : a->kind == ATTR_INTS && a->n == 1 ? a->u.ints[0] : otherwise;
+		*out = a->kind == ATTR_INT                 ? a->u.i
+		       : a->kind == ATTR_INTS && a->n == 1 ? a->u.ints[0]
+		                                           : otherwise;
 		return true;
 	}
 	const struct expr_env env = {.rank = -1};
@@ -67,7 +69,8 @@ static bool same_but(const struct ref_array *a, const struct ref_array *b, int a
 	return true;
 }
 
-static bool permute(struct ref_context *c, const struct op *op, const struct attr *dims, const struct ref_array *in, struct ref_array *out)
+static bool permute(struct ref_context *c, const struct op *op, const struct attr *dims,
+                    const struct ref_array *in, struct ref_array *out)
 {
 	int64_t index[IR_MAX_LOGICAL] = {0}, stride[IR_MAX_LOGICAL], i = 0;
 	if (!dims || dims->kind != ATTR_INTS || (int)dims->n != in->nd || in->nd != out->nd)
@@ -89,7 +92,8 @@ static bool permute(struct ref_context *c, const struct op *op, const struct att
 }
 
 /* Elements of a reshape stay in row-major order. */
-static bool reshape(struct ref_context *c, const struct op *op, const struct ref_array *in, struct ref_array *out)
+static bool reshape(struct ref_context *c, const struct op *op, const struct ref_array *in,
+                    struct ref_array *out)
 {
 	int64_t count = ref_array_count(out);
 	if (count != ref_array_count(in))
@@ -100,7 +104,8 @@ static bool reshape(struct ref_context *c, const struct op *op, const struct ref
 	return true;
 }
 
-static bool cat(struct ref_context *c, const struct ref_call *call, const struct ref_array *const *in, struct ref_array *out)
+static bool cat(struct ref_context *c, const struct ref_call *call, const struct ref_array *const *in,
+                struct ref_array *out)
 {
 	int axis;
 	int64_t start = 0;
@@ -115,7 +120,8 @@ static bool cat(struct ref_context *c, const struct ref_call *call, const struct
 	return start == out->n[axis] || unfit(c, ir_op(c->m, call->op));
 }
 
-static bool pad(struct ref_context *c, const struct ref_call *call, const struct ref_array *in, struct ref_array *out)
+static bool pad(struct ref_context *c, const struct ref_call *call, const struct ref_array *in,
+                struct ref_array *out)
 {
 	int axis;
 	int64_t before, count = ref_array_count(out);
@@ -128,7 +134,8 @@ static bool pad(struct ref_context *c, const struct ref_call *call, const struct
 	return true;
 }
 
-static bool slice(struct ref_context *c, const struct ref_call *call, const struct ref_array *in, struct ref_array *out)
+static bool slice(struct ref_context *c, const struct ref_call *call, const struct ref_array *in,
+                  struct ref_array *out)
 {
 	int axis;
 	int64_t start;
@@ -149,7 +156,8 @@ static void iota(struct ref_array *out)
 	}
 }
 
-bool ref_shape(struct ref_context *c, const struct ref_call *call, const struct ref_array *const *in, struct ref_array *out)
+bool ref_shape(struct ref_context *c, const struct ref_call *call, const struct ref_array *const *in,
+               struct ref_array *out)
 {
 	const struct op *op = ir_op(c->m, call->op);
 	switch ((enum op_kind)op->kind) {

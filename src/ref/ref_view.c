@@ -13,7 +13,8 @@ static struct ref_array shape_only(struct ref_context *c, type_id t, uint32_t at
 	expr_id culprit;
 	*ok = true;
 	for (int k = 0; k < a.nd && *ok; k++) {
-		enum expr_status s = expr_eval(c->m, ir_domain(c->m, ir_type(c->m, t)->domain)->axis[k].extent, &env, &a.n[k], &culprit);
+		enum expr_status s = expr_eval(
+		    c->m, ir_domain(c->m, ir_type(c->m, t)->domain)->axis[k].extent, &env, &a.n[k], &culprit);
 		if (s != EXPR_OK)
 			ref_report_expr(c, s, culprit, at);
 		*ok = s == EXPR_OK;
@@ -43,7 +44,8 @@ void ref_elements_free(struct ref_elements *e)
 
 /* Of the operand's elements those with the index, without the axis. A mesh axis that is the whole
  * axis has one index on each rank: index 0 takes the rank's own. */
-static bool select_elements(struct ref_host *h, const struct ref_view *v, const struct ref_elements *from, uint32_t at, struct ref_elements *out)
+static bool select_elements(struct ref_host *h, const struct ref_view *v, const struct ref_elements *from,
+                            uint32_t at, struct ref_elements *out)
 {
 	bool ok;
 	const struct ref_array shape = shape_only(h->c, v->of->type, at, &ok);
@@ -53,8 +55,9 @@ static bool select_elements(struct ref_host *h, const struct ref_view *v, const 
 		return false;
 	for (int k = (int)v->axis + 1; k < shape.nd; k++)
 		inner *= shape.n[k];
-	if (v->index < 0 || v->index >= (axis->place == PLACE_MESH ? 1 : n)) {
-		diag_error(h->c->d, at, "index %lld of a select is outside its axis on rank %lld", (long long)v->index, (long long)v->buffer->rank);
+	if (from->n && (v->index < 0 || v->index >= (axis->place == PLACE_MESH ? 1 : n))) {
+		diag_error(h->c->d, at, "index %lld of a select is outside its axis on rank %lld",
+		           (long long)v->index, (long long)v->buffer->rank);
 		return false;
 	}
 	elements_reserve(out, from->n);
@@ -67,7 +70,8 @@ static bool select_elements(struct ref_host *h, const struct ref_view *v, const 
 }
 
 /* Of the operand's elements those that the chunk has. */
-static bool shard_elements(struct ref_host *h, const struct ref_view *v, const struct ref_elements *from, uint32_t at, struct ref_elements *out)
+static bool shard_elements(struct ref_host *h, const struct ref_view *v, const struct ref_elements *from,
+                           uint32_t at, struct ref_elements *out)
 {
 	bool ok;
 	struct ref_local chunk;
@@ -102,12 +106,14 @@ bool ref_view_elements(struct ref_host *h, const struct ref_view *v, uint32_t at
 	if (v->kind == REF_VIEW_BUFFER)
 		return buffer_elements(h, v->buffer, at, out);
 	bool ok = ref_view_elements(h, v->of, at, &from) &&
-		  (v->kind == REF_VIEW_SELECT ? select_elements(h, v, &from, at, out) : shard_elements(h, v, &from, at, out));
+	          (v->kind == REF_VIEW_SELECT ? select_elements(h, v, &from, at, out)
+	                                      : shard_elements(h, v, &from, at, out));
 	ref_elements_free(&from);
 	return ok;
 }
 
-struct ref_view *ref_view_of_buffer(struct ref_host *h, type_id t, int64_t rank, const struct ref_bound *bound)
+struct ref_view *ref_view_of_buffer(struct ref_host *h, type_id t, int64_t rank,
+                                    const struct ref_bound *bound)
 {
 	struct ref_buffer *b = arena_new_object(h->arena, struct ref_buffer);
 	struct ref_view *v = arena_new_object(h->arena, struct ref_view);
@@ -128,7 +134,8 @@ static bool open_buffer(struct ref_host *h, struct ref_buffer *b, uint32_t at)
 		return true;
 	if (!b->local.at && !ref_local_get(h->c, h->locals, b->type, b->rank, &b->bound, at, &b->local))
 		return false;
-	if (!ref_array_make(h->c, &b->store, (enum dtype)ir_type(h->c->m, b->type)->dtype, 1, &b->local.n, at))
+	if (!ref_array_make(h->c, &b->store, (enum dtype)ir_type(h->c->m, b->type)->dtype, 1, &b->local.n,
+	                    at))
 		return false;
 	memset(b->store.state, b->zero ? REF_DEFINED : REF_POISON, (size_t)b->local.n);
 	return true;
@@ -140,14 +147,16 @@ void ref_buffer_release(struct ref_buffer *b)
 		ref_array_free(&b->store);
 }
 
-bool ref_view_load(struct ref_host *h, const struct ref_view *v, bool flat, uint32_t at, struct ref_array *out)
+bool ref_view_load(struct ref_host *h, const struct ref_view *v, bool flat, uint32_t at,
+                   struct ref_array *out)
 {
 	struct ref_elements e;
 	const struct ref_array *store = &v->buffer->store;
 	memset(out, 0, sizeof *out);
 	if (!open_buffer(h, v->buffer, at) || !ref_view_elements(h, v, at, &e))
 		return false;
-	bool ok = flat ? ref_array_make(h->c, out, store->dtype, 1, &e.n, at) : ref_array_of_type(h->c, out, v->type, at);
+	bool ok = flat ? ref_array_make(h->c, out, store->dtype, 1, &e.n, at)
+	               : ref_array_of_type(h->c, out, v->type, at);
 	for (int64_t k = 0; k < e.n && ok; k++)
 		ref_copy(out, flat ? k : e.at[k], store, e.offset[k]);
 	ref_inherit(out, store);
@@ -155,7 +164,8 @@ bool ref_view_load(struct ref_host *h, const struct ref_view *v, bool flat, uint
 	return ok;
 }
 
-bool ref_view_store(struct ref_host *h, const struct ref_view *v, bool flat, const struct ref_array *from, uint32_t at, int64_t *absent)
+bool ref_view_store(struct ref_host *h, const struct ref_view *v, bool flat, const struct ref_array *from,
+                    uint32_t at, int64_t *absent)
 {
 	struct ref_elements e;
 	*absent = 0;

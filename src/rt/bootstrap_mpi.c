@@ -18,6 +18,7 @@
 
 enum {
 	GRACE_US = 1000000, /* for the others to come to the end after a failure */
+	ABORT_STEP_US = 150000, /* between the aborts of two ranks */
 	POLL_US = 200,      /* between looks at a slow exchange */
 	QUICK_LOOKS = 200,  /* before sleeping in between */
 };
@@ -215,7 +216,10 @@ static enum status leave(struct rt_job *job, enum status status)
 			sleep_us(POLL_US);
 	}
 	if (!ok) {
+		/* One rank's abort ends all; Open MPI 4.1's mpirun may hang or crash when several arrive
+		 * at once, so the others give the first one time. */
 		fflush(NULL);
+		sleep_us((int64_t)(job->rank < 20 ? job->rank : 20) * ABORT_STEP_US);
 		pthread_mutex_lock(&m->lock);
 		MPI_Abort(MPI_COMM_WORLD, status != STATUS_OK ? (int)status : STATUS_INTERNAL);
 		_exit(status != STATUS_OK ? (int)status : STATUS_INTERNAL);

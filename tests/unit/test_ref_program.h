@@ -47,7 +47,8 @@ static inline struct ran run_with(const char *text, int64_t streams)
 			}
 			int64_t parts = 1; /* of a pending input */
 			for (unsigned j = domain->rank; j < domain->logical_n; j++)
-				if (domain->axis[j].kind == AXIS_PARTIAL && !expr_eval(m, domain->axis[j].extent, &env, &in[k].n[in[k].nd], NULL))
+				if (domain->axis[j].kind == AXIS_PARTIAL &&
+				    !expr_eval(m, domain->axis[j].extent, &env, &in[k].n[in[k].nd], NULL))
 					parts *= in[k].n[in[k].nd];
 			if (parts > 1)
 				in[k].n[in[k].nd++] = parts;
@@ -123,7 +124,8 @@ static inline void check_same(const char *host, const char *fusion, const char *
 }
 #define CHECK_SAME(host, fusion) check_same((host), (fusion), __FILE__, __LINE__)
 
-static inline void check_fails(const char *text, enum status status, const char *message, const char *file, int line)
+static inline void check_fails(const char *text, enum status status, const char *message, const char *file,
+                               int line)
 {
 	struct ran r = run(text);
 	check_equal(r.status, status, file, line, "status");

@@ -47,7 +47,8 @@ int main(void)
 	CHECK_EQ(ref_wrap(DTYPE_I8, 200), -56);
 	CHECK_EQ(ref_wrap(DTYPE_U8, -1), 255);
 	CHECK_EQ(ref_truncate(DTYPE_I64, 1e30), INT64_MAX);
-	/* 2^53 + 1 and 2^54 - 1 lie between doubles; their nearest f32 must not be reached by two roundings */
+	/* 2^53 + 1 and 2^54 - 1 lie between doubles; their nearest f32 must not be reached by two roundings
+	 */
 	CHECK((double)(float)ref_from_int((INT64_C(1) << 53) + 1) == 0x1p53);
 	CHECK((double)(float)ref_from_int((INT64_C(1) << 60) + (INT64_C(1) << 36) + 1) == 0x1p60 + 0x1p37);
 	CHECK(ref_from_int(INT64_MIN) == -0x1p63);

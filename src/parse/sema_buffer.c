@@ -1,0 +1,105 @@
+/* sema_buffer: buffers and views of %HostIrContainer.
+ *
+ *     T2… = ALLOCATE(buffer=T2…, mem_type=global, size=( i0 * 2 ), zero_init=false, resets_to_zero=false)
+ *     T4… = ShardByStream(T2…, stream_index = i535)
+ *     T6… = HirAliasSelect( T2…, axis = iS25{2}, index = 0 ) */
+#include "ir/number.h"
+#include "parse/nvfuser.h"
+#include <string.h>
+
+static bool is_true(struct nv_reader *r, ast_id call, const char *key)
+{
+	ast_id value = nv_key(r, call, key);
+	return value && nv_is_name(r, value, "true");
+}
+
+void nv_allocate(struct nv_reader *r, ast_id stmt, ast_id target, ast_id call)
+{
+	static const char *const but[] = {"buffer", "mem_type", "size", "zero_init", "resets_to_zero", NULL};
+	struct sema *s = r->s;
+	struct nv_tensor *t;
+	value_id bound;
+	if (!nv_result(r, target, &t, &bound) || bound)
+		return; /* nvFuser's ALLOCATE of a bound tensor does nothing */
+	ast_id memory = nv_key(r, call, "mem_type");
+	if (memory && nv_is_name(r, memory, "symmetric")) {
+		struct type x = s->m->type.at[t->type];
+		t->type = type_make(s->m, (enum dtype)x.dtype, MEMORY_SYMMETRIC, x.mesh, x.domain);
+	} else if (memory && !nv_is_name(r, memory, "global")) {
+		nv_refuse(r, memory, "a buffer is in global or symmetric memory");
+	}
+	attrs_id attrs = 0;
+	name_id yes = names_intern_z(s->m->names, "true");
+	if (is_true(r, call, "zero_init"))
+		attrs = nv_with_name(r, attrs, "zero_init", yes);
+	if (is_true(r, call, "resets_to_zero"))
+		attrs = nv_with_name(r, attrs, "resets_to_zero", yes);
+	attrs_id others = nv_attrs(r, call, but);
+	for (uint32_t i = 0; i < s->m->attrs.at[others].n; i++) {
+		struct attr a = s->m->attrs.at[others].at[i];
+		attrs = ir_attrs_with(s->m, attrs, &a);
+	}
+	value_id v = nv_define(r, t, ast_at(s->a, target)->at);
+	op_id op = ir_op_new(s->m, OP_ALLOCATE, ast_at(s->a, stmt)->at, &(struct ir_use){ROLE_DEF, v}, 1);
+	nv_append(r, op);
+	nv_op(r, op)->attrs = attrs;
+}
+
+void nv_deallocate(struct nv_reader *r, ast_id stmt)
+{
+	value_id v = nv_operand(r, ast_at(r->s->a, stmt)->first);
+	if (v)
+		nv_append(r, ir_op_new(r->s->m, OP_DEALLOCATE, ast_at(r->s->a, stmt)->at,
+		                       &(struct ir_use){ROLE_FREE, v}, 1));
+}
+
+/* The logical axis of a tensor that has the number of an id. */
+static int logical_axis(struct nv_reader *r, value_id v, ast_id id)
+{
+	const struct domain *d = value_domain(r->s->m, v);
+	for (unsigned a = 0; a < d->rank; a++)
+		if (ir_axis_number(r->s->m, v, a) == ast_at(r->s->a, id)->value.i)
+			return (int)a;
+	return -1;
+}
+
+/* HirAliasSelect( T0, axis = iS1{8}, index = i ) and ShardByStream(T0, stream_index = i) */
+void nv_view(struct nv_reader *r, ast_id stmt, ast_id target, ast_id call, bool select)
+{
+	static const char *const but_select[] = {"axis", "index", NULL}, *const but_shard[] = {"stream_index",
+	                                                                                       NULL};
+	struct sema *s = r->s;
+	struct nv_tensor *t;
+	value_id bound, from = ast_at(s->a, call)->first ? nv_operand(r, ast_at(s->a, call)->first) : 0;
+	ast_id axis = select ? nv_need_key(r, call, "axis") : 0,
+	       index = nv_need_key(r, call, select ? "index" : "stream_index");
+	if (!from || (select && !axis) || !index || !nv_result(r, target, &t, &bound))
+		return;
+	if (bound) {
+		diag_error(s->d, ast_at(s->a, target)->at, "%s is defined twice", ast_text(s->a, target));
+		return;
+	}
+	int k = select && nv_is(r, axis, AST_ID) ? logical_axis(r, from, axis) : -1;
+	if (select && k < 0) {
+		nv_refuse(r, axis, "this is no logical axis of the tensor");
+		return;
+	}
+	scalar_id at_index = nv_scalar(r, index);
+	if (!at_index)
+		return;
+	attrs_id attrs = 0;
+	if (select) {
+		struct attr a = {.key = names_intern_z(s->m->names, "axis"), .kind = ATTR_INT, .u.i = k};
+		attrs = ir_attrs_with(s->m, 0, &a);
+	}
+	attrs_id others = nv_attrs(r, call, select ? but_select : but_shard);
+	for (uint32_t i = 0; i < s->m->attrs.at[others].n; i++) {
+		struct attr a = s->m->attrs.at[others].at[i];
+		attrs = ir_attrs_with(s->m, attrs, &a);
+	}
+	value_id v = nv_define(r, t, ast_at(s->a, target)->at);
+	struct ir_use use[] = {{ROLE_DEF, v}, {ROLE_READ, from}, {ROLE_SCALAR, at_index}};
+	op_id op = ir_op_new(s->m, select ? OP_SELECT : OP_SHARD_BY_STREAM, ast_at(s->a, stmt)->at, use, 3);
+	nv_append(r, op);
+	nv_op(r, op)->attrs = attrs;
+}

@@ -1,0 +1,229 @@
+/* sema_communication: Communications, transfers and the statements that name them, in %HostIrContainer.
+ *
+ *     ShareMemHandles(P2PCommunication 37 (type=recv, …), P2PCommunication 38 (type=send, …),
+ *     P2PCommunication 38 (type=send, …)
+ *     Wait(Communication 38)
+ *
+ * A Communication is issued where it stands. A transfer that is met first in ShareMemHandles is declared
+ * there, and posted where it stands later; so is one that stands several times. `issue=` in the section
+ * `Hirc 1 :` says when this guess is wrong. */
+#include "ir/edit.h"
+#include "parse/nvfuser.h"
+#include <string.h>
+
+static void number_statement(struct nv_reader *r, struct nv_statement *x, op_id op)
+{
+	struct op *o = nv_op(r, op);
+	o->flags |= OP_ASYNC;
+	o->number = x->number >= 0 && x->number <= INT32_MAX / 2 ? (int32_t)x->number : -1;
+	o->name = x->given;
+	x->op = op;
+}
+
+static attrs_id statement_attrs(struct nv_reader *r, const struct nv_statement *x, ast_id comm)
+{
+	static const char *const but[] = {"issue", NULL};
+	attrs_id attrs = x->attrs ? nv_attrs(r, x->attrs, but) : 0;
+	ast_id backend = nv_key(r, comm, "backend");
+	if (backend && nv_is(r, backend, AST_NAME) && !nv_is_name(r, backend, "NCCL"))
+		attrs = nv_with_name(r, attrs, "backend", ast_at(r->s->a, backend)->name);
+	return attrs;
+}
+
+static bool check_keys(struct nv_reader *r, ast_id comm, const char *const *known)
+{
+	for ast_each(r->s->a, key, comm) {
+		const char *const *k = known;
+		while (*k && strcmp(*k, ast_text(r->s->a, key)))
+			k++;
+		if (!*k || !nv_is(r, key, AST_KEY)) {
+			diag_error(r->s->d, ast_at(r->s->a, key)->at, "%s has no '%s'",
+			           ast_text(r->s->a, comm), ast_text(r->s->a, key));
+			return false;
+		}
+	}
+	return true;
+}
+
+ast_id nv_need_key(struct nv_reader *r, ast_id comm, const char *key)
+{
+	ast_id value = nv_key(r, comm, key);
+	if (!value)
+		diag_error(r->s->d, ast_at(r->s->a, comm)->at, "%s needs %s=", ast_text(r->s->a, comm), key);
+	return value;
+}
+
+static op_id transfer(struct nv_reader *r, struct nv_statement *x, ast_id comm)
+{
+	static const char *const known[] = {"type", "buffer", "peer", "backend", NULL};
+	struct sema *s = r->s;
+	ast_id type = nv_need_key(r, comm, "type"), buffer = nv_need_key(r, comm, "buffer"),
+	       peer = nv_need_key(r, comm, "peer");
+	if (!type || !buffer || !peer || !check_keys(r, comm, known))
+		return 0;
+	bool send = nv_is_name(r, type, "send");
+	if (!send && !nv_is_name(r, type, "recv")) {
+		nv_refuse(r, type, "a P2PCommunication is a send or a recv");
+		return 0;
+	}
+	value_id v = nv_operand(r, buffer);
+	scalar_id to = v ? nv_scalar(r, peer) : 0;
+	if (!to)
+		return 0;
+	struct ir_use use[2] = {{ROLE_READ, v}, {ROLE_SCALAR, to}};
+	if (!send) {
+		use[0] = use[1];
+		use[1] = (struct ir_use){ROLE_WRITE, v};
+	}
+	if (!send && !ir_is_bound(s->m, v)) {
+		nv_refuse(r, buffer, "a recv writes a buffer, and this is none");
+		return 0;
+	}
+	op_id op = ir_op_new(s->m, send ? OP_SEND : OP_RECV, ast_at(s->a, comm)->at, use, 2);
+	nv_append(r, op);
+	nv_op(r, op)->attrs = statement_attrs(r, x, comm);
+	number_statement(r, x, op);
+	return op;
+}
+
+/* Communication N (type=Allreduce, …) and CollectivePermute N (…). */
+static void collective(struct nv_reader *r, struct nv_statement *x, ast_id comm)
+{
+	static const char *const known[] = {"type",    "team",      "root",      "input", "output",
+	                                    "backend", "send_peer", "recv_peer", NULL};
+	struct sema *s = r->s;
+	ast_id type = nv_key(r, comm, "type"), input = nv_need_key(r, comm, "input"),
+	       output = nv_need_key(r, comm, "output"), team = nv_key(r, comm, "team");
+	enum op_kind kind = OP_COLLECTIVE_PERMUTE;
+	if (strcmp(ast_text(s->a, comm), "CollectivePermute"))
+		kind = nv_is(r, type, AST_NAME) ? op_by_nvfuser(ast_text(s->a, type)) : OP_NONE;
+	if (!input || !output || !check_keys(r, comm, known))
+		return;
+	if (!(op_info[kind].traits & TRAIT_COLLECTIVE)) {
+		nv_refuse(r, type ? type : comm,
+		          "type= is Allgather, Allreduce, ReduceScatter, Reduce, Broadcast, Gather, Scatter, "
+		          "SendRecv, AllToAll or CollectivePermute");
+		return;
+	}
+	struct ir_use use[5];
+	unsigned n = 1;
+	struct nv_tensor *t;
+	value_id bound, from = nv_operand(r, input);
+	team_id members = 0;
+	if (!from || !nv_result(r, output, &t, &bound) || (team && !sema_team(s, team, &members)))
+		return;
+	use[n++] = (struct ir_use){ROLE_READ, from};
+	const char *keys[] = {"root", NULL};
+	if (kind == OP_COLLECTIVE_PERMUTE)
+		keys[0] = "send_peer", keys[1] = "recv_peer";
+	for (unsigned k = 0;
+	     k < 2 && keys[k] &&
+	     op_info[kind].traits & (kind == OP_COLLECTIVE_PERMUTE ? TRAIT_COLLECTIVE : TRAIT_ROOTED);
+	     k++) {
+		ast_id e = nv_need_key(r, comm, keys[k]);
+		scalar_id value = e ? nv_scalar(r, e) : 0;
+		if (!value)
+			return;
+		use[n++] = (struct ir_use){ROLE_SCALAR, value};
+	}
+	uint32_t at = ast_at(s->a, comm)->at;
+	if (bound)
+		use[n++] = (struct ir_use){ROLE_WRITE, bound};
+	else
+		use[0] = (struct ir_use){ROLE_DEF, nv_define(r, t, ast_at(s->a, output)->at)};
+	op_id op = ir_op_new(s->m, kind, at, bound ? use + 1 : use, bound ? n - 1 : n);
+	nv_append(r, op);
+	if (!bound) { /* reductions that it does and that the dump does not show */
+		type_id type = infer_reduce_axes(s->m, op, t->type);
+		s->m->value.at[t->value].type = type;
+	}
+	nv_op(r, op)->team = members;
+	nv_op(r, op)->attrs = statement_attrs(r, x, comm);
+	number_statement(r, x, op);
+}
+
+static void post(struct nv_reader *r, op_id transfer, uint32_t at)
+{
+	nv_append(r, ir_op_new(r->s->m, OP_POST, at, &(struct ir_use){ROLE_STATEMENT, transfer}, 1));
+}
+
+/* A Communication that stands as a statement. */
+void nv_communication(struct nv_reader *r, ast_id comm)
+{
+	struct sema *s = r->s;
+	const struct ast_node *n = ast_at(s->a, comm);
+	const char *name = ast_text(s->a, comm);
+	struct nv_statement *x = nv_find_statement(r, n->value.i);
+	bool is_transfer = !strcmp(name, "P2PCommunication");
+	if (x->op && is_transfer && op_info[nv_op(r, x->op)->kind].traits & TRAIT_P2P) {
+		post(r, x->op, n->at);
+		return;
+	}
+	if (x->op) {
+		diag_error(s->d, n->at, "%s %lld stands twice", name, (long long)n->value.i);
+		diag_note(s->d, nv_op(r, x->op)->at, "the first is here");
+		return;
+	}
+	if (is_transfer) {
+		op_id op = transfer(r, x, comm);
+		if (op && x->count > 1 && x->issue == ISSUE_BY_TEXT)
+			post(r, op, n->at);
+	} else if (!strcmp(name, "EndCoalescing")) {
+		op_id op = ir_op_new(s->m, OP_END_COALESCING, n->at, NULL, 0);
+		nv_append(r, op);
+		nv_op(r, op)->attrs = statement_attrs(r, x, comm);
+		number_statement(r, x, op);
+	} else if (!strcmp(name, "Communication") || !strcmp(name, "CollectivePermute")) {
+		collective(r, x, comm);
+	} else {
+		diag_error(s->d, n->at, "%s is not supported", name);
+	}
+}
+
+/* Wait, post and ShareMemHandles: operands that are statements. */
+void nv_naming_call(struct nv_reader *r, ast_id call, enum op_kind kind)
+{
+	struct sema *s = r->s;
+	VEC(struct ir_use) use = {0};
+	VEC(struct nv_pending) pending = {0};
+	bool ok = true;
+	for ast_each(s->a, child, call) {
+		const struct ast_node *n = ast_at(s->a, child);
+		if (n->kind != AST_COMM && n->kind != AST_COMM_REF) {
+			ok = nv_refuse(r, child, "a Communication is expected here");
+			break;
+		}
+		struct nv_statement *x = nv_find_statement(r, n->value.i);
+		if (!x->op && n->kind == AST_COMM && kind == OP_SHARE_MEM_HANDLES &&
+		    x->issue == ISSUE_BY_TEXT && !(ok = transfer(r, x, child) != 0))
+			break;
+		if (!x->op)
+			vec_push(&pending, (struct nv_pending){use.n, (uint32_t)(x - r->statement.at)});
+		vec_push(&use, (struct ir_use){ROLE_STATEMENT, x->op});
+	}
+	if (ok && !use.n)
+		ok = nv_refuse(r, call, "this names at least one Communication");
+	if (ok && use.n <= IR_MAX_OPERANDS) {
+		op_id op = ir_op_new(s->m, kind, ast_at(s->a, call)->at, use.at, use.n);
+		nv_append(r, op);
+		for (uint32_t i = 0; i < pending.n; i++) {
+			pending.at[i].operand += nv_op(r, op)->operand;
+			vec_push(&r->pending, pending.at[i]);
+		}
+	}
+	vec_free(&use);
+	vec_free(&pending);
+}
+
+void nv_resolve_pending(struct nv_reader *r)
+{
+	struct module *m = r->s->m;
+	for (uint32_t i = 0; i < r->pending.n; i++) {
+		struct operand *o = &m->operand.at[r->pending.at[i].operand];
+		const struct nv_statement *x = &r->statement.at[r->pending.at[i].statement];
+		o->id = x->op;
+		if (!x->op)
+			diag_error(r->s->d, m->op.at[o->op].at, "no statement is Communication %lld",
+			           (long long)x->number);
+	}
+}

@@ -1,0 +1,89 @@
+#!/bin/sh
+# examples.sh HIRC fork|thread|mpi|dumps: every example with its check, on 1, 2, 4 and 8 ranks, for
+# several chunk counts and for sizes that do not divide; or the fixed points of every dump.
+set -u
+hirc=$1 part=$2
+root=$(cd "$(dirname "$0")/.." && pwd)
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+failed=0 count=0
+
+# must_be_ok COMMAND...: exit 0, and a last line `ok: …`.
+must_be_ok() {
+	count=$((count + 1))
+	if "$@" >"$scratch/out" 2>&1 && tail -n 1 "$scratch/out" | grep -q '^ok: '; then return; fi
+	failed=$((failed + 1))
+	echo "failed: $*"
+	tail -n 8 "$scratch/out"
+}
+
+# The chunk counts and sizes of one launcher, given as a command prefix.
+sizes() {
+	must_be_ok "$@" "$root/examples/ag_matmul.hir" --check
+	for t in 1 7 13; do
+		must_be_ok "$@" "$root/examples/ag_matmul.hir" --check -D t=$t -D n=5 -D k=3
+	done
+	for s in 1 2 3 4 8; do
+		must_be_ok "$@" "$root/examples/row_parallel_linear.hir" --check -D s=$s
+		must_be_ok "$@" "$root/examples/row_parallel_linear.hir" --check -D s=$s -D t=13 -D h=3
+	done
+}
+
+same() {
+	count=$((count + 1))
+	cmp -s "$1" "$2" && return
+	failed=$((failed + 1))
+	echo "failed: $3"
+	diff "$1" "$2" | head -n 8
+}
+
+# Prints, parses and prints again; both surfaces, and from one into the other.
+fixed_points() {
+	file=$1 stage=$2
+	for surface in nvfuser hir; do
+		"$hirc" compile "$file" $stage --dump=$surface >"$scratch/$surface" 2>"$scratch/err" || {
+			echo "failed: hirc compile $file $stage --dump=$surface"
+			cat "$scratch/err"
+			failed=$((failed + 1))
+			return
+		}
+	done
+	for from in nvfuser hir; do
+		for to in nvfuser hir; do
+			"$hirc" compile - --stop-after=parse --dump=$to <"$scratch/$from" >"$scratch/again" 2>&1
+			same "$scratch/$to" "$scratch/again" "$file $stage: $from to $to"
+		done
+	done
+}
+
+case $part in
+fork | thread)
+	for n in 1 2 4 8; do sizes "$hirc" run --np=$n --bootstrap=$part; done
+	;;
+mpi)
+	"$hirc" --version | grep -q 'features:.* mpi' || { echo "skipped: hirc was built without MPI"; exit 77; }
+	command -v mpirun >/dev/null || { echo "skipped: no mpirun"; exit 77; }
+	for n in 1 2 4 8; do
+		for transport in mpi shm; do
+			must_be_ok mpirun -np $n "$hirc" run "$root/examples/ag_matmul.hir" --transport=$transport --check
+			must_be_ok mpirun -np $n "$hirc" run "$root/examples/row_parallel_linear.hir" --transport=$transport --check
+		done
+	done
+	must_be_ok mpirun -np 4 "$hirc" run "$root/examples/row_parallel_linear.hir" --check -D s=4 -D t=13
+	must_be_ok mpirun -np 3 "$hirc" run "$root/examples/ag_matmul.hir" --check -D t=1
+	;;
+dumps)
+	for file in "$root"/examples/*.hir; do
+		for stage in --stop-after=parse --stop-after=propagate-shardings --stop-after=decompose-reshardings \
+			--stop-after=stream-loops --stop-after=lower-collectives --stop-after=allocate ""; do
+			fixed_points "$file" "$stage"
+		done
+	done
+	;;
+*)
+	echo "usage: examples.sh HIRC fork|thread|mpi|dumps"
+	exit 2
+	;;
+esac
+echo "$((count - failed)) passed, $failed failed"
+[ $failed = 0 ]
