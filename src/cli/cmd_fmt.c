@@ -14,13 +14,20 @@ struct fmt_command {
 	struct diag *d;
 };
 
+/* To the side, then renamed: an interrupted or full disk never costs the program. */
 static enum status write_back(struct fmt_command *c, const char *path, const struct buf *text)
 {
-	FILE *f = fopen(path, "w");
+	struct buf side = {0};
+	buf_printf(&side, "%s.hirc-fmt", path);
+	FILE *f = fopen(side.at, "w");
 	bool ok = f && fwrite(text->at, 1, text->n, f) == text->n;
 	ok = f && fclose(f) == 0 && ok;
-	if (!ok)
+	ok = ok && rename(side.at, path) == 0;
+	if (!ok) {
 		diag_error(c->d, DIAG_NOWHERE, "cannot write '%s': %s", path, strerror(errno));
+		remove(side.at);
+	}
+	buf_free(&side);
 	return ok ? STATUS_OK : STATUS_DIAGNOSTICS;
 }
 
@@ -35,6 +42,10 @@ static enum status format(struct fmt_command *c, const char *path)
 	unsigned errors = diag_error_count(c->d);
 	struct ast *a = ast_parse(c->d, s);
 	if (diag_error_count(c->d) > errors) {
+		status = STATUS_DIAGNOSTICS;
+	} else if (a->surface == SURFACE_NVFUSER) {
+		diag_error(c->d, DIAG_NOWHERE, "'%s' is in the nvFuser surface; fmt formats the concise one", path);
+		diag_note(c->d, DIAG_NOWHERE, "`hirc compile %s --stop-after=parse --dump=hir` converts it", path);
 		status = STATUS_DIAGNOSTICS;
 	} else {
 		ast_format(a, &text);

@@ -17,7 +17,8 @@ static bool add_file(struct run *r, const char *text, bool output)
 {
 	const char *equals = strchr(text, '=');
 	if (!equals || equals == text || !equals[1]) {
-		fprintf(stderr, "hirc run: error: --%s takes NAME=FILE, not '%s'\n", output ? "output" : "input", text);
+		fprintf(stderr, "hirc run: error: --%s takes NAME=FILE, not '%s'\n",
+		        output ? "output" : "input", text);
 		return false;
 	}
 	char *name = mem_strdup(text);
@@ -49,11 +50,13 @@ static enum status launch_prepared(struct run *r, struct diag *d, struct rt_laun
 		return status;
 	int64_t ranks = r->compile.np > 0 ? r->compile.np : r->needed;
 	if (ranks < r->needed) {
-		diag_error(d, DIAG_NOWHERE, "the program needs %lld ranks, --np gives %lld", (long long)r->needed, (long long)ranks);
+		diag_error(d, DIAG_NOWHERE, "the program needs %lld ranks, --np gives %lld",
+		           (long long)r->needed, (long long)ranks);
 		return STATUS_USAGE;
 	}
 	if (ranks > RT_MAX_RANKS) {
-		diag_error(d, DIAG_NOWHERE, "%lld ranks are more than can be started here (limit %d)", (long long)ranks, RT_MAX_RANKS);
+		diag_error(d, DIAG_NOWHERE, "%lld ranks are more than can be started here (limit %d)",
+		           (long long)ranks, RT_MAX_RANKS);
 		return STATUS_USAGE;
 	}
 	if (r->check)
@@ -63,8 +66,8 @@ static enum status launch_prepared(struct run *r, struct diag *d, struct rt_laun
 	if (status != STATUS_OK)
 		return status;
 	if (ranks > r->needed)
-		fprintf(stderr, "note: %lld of %lld ranks idle, the program needs %lld\n", (long long)(ranks - r->needed),
-			(long long)ranks, (long long)r->needed);
+		fprintf(stderr, "note: %lld of %lld ranks idle, the program needs %lld\n",
+		        (long long)(ranks - r->needed), (long long)ranks, (long long)r->needed);
 	fflush(NULL);
 	o->np = (int)ranks;
 	return rt_launch(o, run_rank, r);
@@ -90,33 +93,84 @@ static enum status run(struct run *r, const char *bootstrap)
 
 int cmd_run(int argc, char **argv)
 {
-	struct run r = {.transport = "auto", .device = "cpu", .streams = 4, .repeat = 1, .timeout = DEFAULT_TIMEOUT};
+	struct run r = {
+	    .transport = "auto", .device = "cpu", .streams = 4, .repeat = 1, .timeout = DEFAULT_TIMEOUT};
 	const char *bootstrap = "auto";
 	compile_options_init(&r.compile);
 	const struct option options[] = {
-		{.name = "check", .kind = OPTION_MAYBE, .to = &r.check, .value = "FILE", .otherwise = "", .help = "compare the outputs with a reference evaluation of the source, or of FILE"},
-		{.name = "input", .kind = OPTION_CALL, .to = &r, .call = add_input, .value = "NAME=FILE.npy", .help = "data of an input"},
-		{.name = "output", .kind = OPTION_CALL, .to = &r, .call = add_output, .value = "NAME=FILE.npy", .help = "write an output, put together from all ranks"},
-		{.name = "bootstrap", .kind = OPTION_TEXT, .to = &bootstrap, .value = "auto|fork|thread|mpi", .help = "how ranks are started; auto: mpi under a launcher, else fork"},
-		{.name = "transport", .kind = OPTION_TEXT, .to = &r.transport, .value = "auto|shm|mpi", .help = "what moves data between ranks"},
-		{.name = "streams", .kind = OPTION_INT, .to = &r.streams, .value = "N", .max = 4096, .help = "stream indices are taken modulo N; 0: unbounded"},
-		{.name = "timeout", .kind = OPTION_INT, .to = &r.timeout, .value = "SECONDS", .max = MAX_TIMEOUT, .help = "end a job in which nothing moves for so long; 0: never"},
-		{.name = "repeat", .kind = OPTION_INT, .to = &r.repeat, .value = "N", .min = 1, .max = INT32_MAX, .help = "run the program N times"},
-		{.name = "stats", .kind = OPTION_SWITCH, .to = &r.stats, .help = "print operations, bytes moved and peak memory of each rank"},
-		{.name = "dump-plan", .kind = OPTION_SWITCH, .to = &r.dump_plan, .help = "print what rank 0 executes"},
-		{.name = "all-ranks", .kind = OPTION_SWITCH, .to = &r.all_ranks, .help = "print for every rank what is else printed for rank 0"},
+	    {.name = "check",
+	     .kind = OPTION_MAYBE,
+	     .to = &r.check,
+	     .value = "FILE",
+	     .otherwise = "",
+	     .help = "compare the outputs with a reference evaluation of the source, or of FILE"},
+	    {.name = "input",
+	     .kind = OPTION_CALL,
+	     .to = &r,
+	     .call = add_input,
+	     .value = "NAME=FILE.npy",
+	     .help = "data of an input"},
+	    {.name = "output",
+	     .kind = OPTION_CALL,
+	     .to = &r,
+	     .call = add_output,
+	     .value = "NAME=FILE.npy",
+	     .help = "write an output, put together from all ranks"},
+	    {.name = "bootstrap",
+	     .kind = OPTION_TEXT,
+	     .to = &bootstrap,
+	     .value = "auto|fork|thread|mpi",
+	     .help = "how ranks are started; auto: mpi under a launcher, else fork"},
+	    {.name = "transport",
+	     .kind = OPTION_TEXT,
+	     .to = &r.transport,
+	     .value = "auto|shm|mpi",
+	     .help = "what moves data between ranks"},
+	    {.name = "streams",
+	     .kind = OPTION_INT,
+	     .to = &r.streams,
+	     .value = "N",
+	     .max = 4096,
+	     .help = "stream indices are taken modulo N; 0: unbounded"},
+	    {.name = "timeout",
+	     .kind = OPTION_INT,
+	     .to = &r.timeout,
+	     .value = "SECONDS",
+	     .max = MAX_TIMEOUT,
+	     .help = "end a job in which nothing moves for so long; 0: never"},
+	    {.name = "repeat",
+	     .kind = OPTION_INT,
+	     .to = &r.repeat,
+	     .value = "N",
+	     .min = 1,
+	     .max = INT32_MAX,
+	     .help = "run the program N times"},
+	    {.name = "stats",
+	     .kind = OPTION_SWITCH,
+	     .to = &r.stats,
+	     .help = "print operations, bytes moved and peak memory of each rank"},
+	    {.name = "dump-plan",
+	     .kind = OPTION_SWITCH,
+	     .to = &r.dump_plan,
+	     .help = "print what rank 0 executes"},
+	    {.name = "all-ranks",
+	     .kind = OPTION_SWITCH,
+	     .to = &r.all_ranks,
+	     .help = "print for every rank what is else printed for rank 0"},
 	};
 	struct command_line line = {
-		.command = argv[0],
-		.usage = "[OPTION…] FILE",
-		.about = "Executes a program on one rank for each device of its meshes; `-` is standard input.\n"
-			 "HIRC_DUMP=host_ir prints the program that runs.\n"
-			 "Exit code: 0; 1 after messages about the input; 2 wrong command line or too few ranks; 3 wrong numbers;\n"
-			 "4 deadlock or timeout; 5 a backend is absent; 70 a bug in hirc.",
-		.table = {{.title = "Options", .at = options, .n = sizeof options / sizeof *options}, compile_options_table(&r.compile)},
-		.table_n = 2,
-		.min_files = 1,
-		.max_files = 1,
+	    .command = argv[0],
+	    .usage = "[OPTION…] FILE",
+	    .about = "Executes a program on one rank for each device of its meshes; `-` is standard input.\n"
+	             "HIRC_DUMP=host_ir prints the program that runs.\n"
+	             "Exit code: 0; 1 after messages about the input; 2 wrong command line or too few ranks; "
+	             "3 wrong numbers;\n"
+	             "4 deadlock or timeout; 5 a backend is absent; 70 a bug in hirc.",
+	    .table = {{.title = "Options", .at = options, .n = sizeof options / sizeof *options},
+	              compile_options_table(&r.compile)},
+	    .table_n = 2,
+	    .min_files = 1,
+	    .max_files = 1,
 	};
 	int status = STATUS_OK;
 	switch (options_parse(&line, argc, argv)) {

@@ -28,11 +28,11 @@ struct run {
 	struct module *m;
 	struct plan_labels *labels;
 	struct data_source *source; /* by input */
-	struct buf host_ir;	    /* HIRC_DUMP=host_ir: the final program */
+	struct buf host_ir;         /* HIRC_DUMP=host_ir: the final program */
 	struct run_hashes {
 		uint64_t program, parameters, options;
 	} hash;
-	int64_t needed; /* ranks */
+	int64_t needed;              /* ranks */
 	struct ref_array *reference; /* results of the reference; NULL: none */
 	unsigned reference_n;
 	struct check_want *want; /* by output */

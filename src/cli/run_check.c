@@ -20,10 +20,12 @@ static struct module *load(struct run *r, struct diag *d, enum status *status)
 	return compile_source(d, s, &o, false, status);
 }
 
-static bool fits(struct diag *d, const struct module *a, value_id va, const struct module *b, value_id vb, const char *what, unsigned k)
+static bool fits(struct diag *d, const struct module *a, value_id va, const struct module *b, value_id vb,
+                 const char *what, unsigned k)
 {
 	struct data_map x, y;
-	bool ok = data_map_make(a, a->value.at[va].type, 0, &x) && data_map_make(b, b->value.at[vb].type, 0, &y);
+	bool ok =
+	    data_map_make(a, a->value.at[va].type, 0, &x) && data_map_make(b, b->value.at[vb].type, 0, &y);
 	if (ok)
 		ok = x.rank == y.rank && !memcmp(x.extent, y.extent, sizeof *x.extent * x.rank) &&
 		     value_type(a, va)->dtype == value_type(b, vb)->dtype;
@@ -33,7 +35,8 @@ static bool fits(struct diag *d, const struct module *a, value_id va, const stru
 		struct buf p = {0}, q = {0};
 		ir_print_type((struct module *)a, a->value.at[va].type, &p);
 		ir_print_type((struct module *)b, b->value.at[vb].type, &q);
-		diag_error(d, DIAG_NOWHERE, "%s %u is %s here and %s in the reference", what, k + 1, p.at, q.at);
+		diag_error(d, DIAG_NOWHERE, "%s %u is %s here and %s in the reference", what, k + 1, p.at,
+		           q.at);
 		buf_free(&p);
 		buf_free(&q);
 	}
@@ -45,8 +48,9 @@ static bool same_signature(struct run *r, struct diag *d, struct module *other)
 	unsigned results = ref_result_count(other);
 	bool ok = true;
 	if (other->input.n != r->m->input.n || results != r->m->output.n) {
-		diag_error(d, DIAG_NOWHERE, "the program has %u inputs and %u outputs, the reference %u and %u", r->m->input.n,
-			   r->m->output.n, other->input.n, results);
+		diag_error(d, DIAG_NOWHERE,
+		           "the program has %u inputs and %u outputs, the reference %u and %u", r->m->input.n,
+		           r->m->output.n, other->input.n, results);
 		return false;
 	}
 	for (uint32_t k = 0; k < other->input.n; k++)
@@ -83,7 +87,7 @@ static bool fill_inputs(struct run *r, struct diag *d, struct ref_array *in)
 		if (!ok) {
 			char name[DATA_NAME_BYTES];
 			diag_error(d, r->m->value.at[v].at, "input '%s': %s", data_name(r->m, v, name),
-				   why.at ? why.at : "it is too large to be checked");
+			           why.at ? why.at : "it is too large to be checked");
 			diag_note(d, DIAG_NOWHERE, "run without --check, or on smaller parameters");
 			buf_free(&why);
 			return false;
@@ -98,8 +102,9 @@ static void warn_unwritten(struct run *r, struct diag *d, unsigned k, int64_t kn
 	char name[DATA_NAME_BYTES];
 	value_id v = r->m->output.at[k];
 	if (known < count)
-		diag_warning(d, r->m->value.at[v].at, "the program gives %lld of %lld elements of '%s' no value", (long long)(count - known),
-			     (long long)count, data_name(r->m, v, name));
+		diag_warning(d, r->m->value.at[v].at,
+		             "the program gives %lld of %lld elements of '%s' no value",
+		             (long long)(count - known), (long long)count, data_name(r->m, v, name));
 }
 
 static void make_wants(struct run *r, struct diag *d)
@@ -114,12 +119,12 @@ static void make_wants(struct run *r, struct diag *d)
 			known += a->state[i] = a->state[i] == REF_DEFINED;
 		warn_unwritten(r, d, k, known, count);
 		r->want[k] = (struct check_want){
-			.value = r->m->output.at[k],
-			.data = a->data,
-			.ints = a->ints,
-			.known = a->state,
-			.exact = a->exact,
-			.length = a->length,
+		    .value = r->m->output.at[k],
+		    .data = a->data,
+		    .ints = a->ints,
+		    .known = a->state,
+		    .exact = a->exact,
+		    .length = a->length,
 		};
 	}
 }
@@ -131,7 +136,8 @@ enum status run_reference(struct run *r, struct diag *d, int64_t ranks)
 	if (!other)
 		return status;
 	struct ref_array *in = mem_zalloc(sizeof *in * (r->m->input.n + 1));
-	struct ref_options o = {.ranks = ranks, .streams = r->streams, .inputs = in, .input_n = r->m->input.n};
+	struct ref_options o = {
+	    .ranks = ranks, .streams = r->streams, .inputs = in, .input_n = r->m->input.n};
 	status = STATUS_DIAGNOSTICS;
 	if (same_signature(r, d, other) && fill_inputs(r, d, in)) {
 		r->reference_n = r->m->output.n;

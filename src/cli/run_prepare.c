@@ -45,14 +45,16 @@ static bool check_assumptions(const struct module *m, struct diag *d)
 	for (uint32_t i = 0; i < m->assumption.n; i++) {
 		const struct assumption *a = &m->assumption.at[i];
 		int64_t divisor, dividend;
-		if (expr_eval(m, a->divisor, &env, &divisor, NULL) != EXPR_OK || expr_eval(m, a->dividend, &env, &dividend, NULL) != EXPR_OK)
+		if (expr_eval(m, a->divisor, &env, &divisor, NULL) != EXPR_OK ||
+		    expr_eval(m, a->dividend, &env, &dividend, NULL) != EXPR_OK)
 			continue;
 		if (divisor != 0 && dividend % divisor == 0)
 			continue;
 		struct buf x = {0}, y = {0};
 		expr_print_hir(m, a->divisor, &x);
 		expr_print_hir(m, a->dividend, &y);
-		diag_error(d, a->at, "'%s' (%lld) does not divide '%s' (%lld)", x.at, (long long)divisor, y.at, (long long)dividend);
+		diag_error(d, a->at, "'%s' (%lld) does not divide '%s' (%lld)", x.at, (long long)divisor,
+		           y.at, (long long)dividend);
 		buf_free(&x);
 		buf_free(&y);
 		ok = false;
@@ -75,7 +77,8 @@ static bool check_outputs_named(struct run *r, struct diag *d)
 		diag_error(d, DIAG_NOWHERE, "--output: the program has no output '%s'", r->output.at[k].name);
 		for (uint32_t i = 0; i < r->m->output.n; i++)
 			if (r->m->value.at[r->m->output.at[i]].name)
-				suggest_try(&g, names_text(r->m->names, r->m->value.at[r->m->output.at[i]].name));
+				suggest_try(&g,
+				            names_text(r->m->names, r->m->value.at[r->m->output.at[i]].name));
 		diag_suggest(d, &g);
 		ok = false;
 	}
@@ -90,7 +93,8 @@ static void make_hashes(struct run *r)
 	r->hash.program = hash_text(start, text.at);
 	r->hash.parameters = start;
 	for (param_id p = 1; p < r->m->param.n; p++)
-		r->hash.parameters = hash_bytes(r->hash.parameters, &r->m->param.at[p].value, sizeof(int64_t));
+		r->hash.parameters =
+		    hash_bytes(r->hash.parameters, &r->m->param.at[p].value, sizeof(int64_t));
 	r->hash.options = hash_bytes(start, &r->streams, sizeof r->streams);
 	r->hash.options = hash_bytes(r->hash.options, &r->repeat, sizeof r->repeat);
 	r->hash.options = hash_text(r->hash.options, r->transport);
@@ -113,7 +117,8 @@ enum status run_prepare(struct run *r, struct diag *d, int64_t ranks)
 	if (!r->m)
 		return status;
 	diag_set_source(d, r->m->source);
-	source_position(r->m->source, 0, &line, &column); /* builds the line map, which ranks that are threads share */
+	source_position(r->m->source, 0, &line,
+	                &column); /* builds the line map, which ranks that are threads share */
 	r->needed = plan_ranks_needed(r->m);
 	if (!check_params(r->m, d) || !check_assumptions(r->m, d) || !check_outputs_named(r, d))
 		return STATUS_DIAGNOSTICS;

@@ -42,8 +42,8 @@ static uint64_t hash_text(const char *text)
 	return h;
 }
 
-/* Collective. The worst status of all ranks. The first rank that has messages prints them, for all; the others
- * with --all-ranks where theirs differ. */
+/* Collective. The worst status of all ranks. The first rank that has messages prints them, for all; the
+ * others with --all-ranks where theirs differ. */
 static enum status agree(struct rt_job *job, const struct run *r, struct messages *x, enum status status)
 {
 	struct opinion {
@@ -52,8 +52,10 @@ static enum status agree(struct rt_job *job, const struct run *r, struct message
 	} mine, *all = mem_zalloc(sizeof *all * (size_t)job->size);
 	diag_finish(x->d);
 	fflush(x->f);
-	mine = (struct opinion){.text = hash_text(x->text ? x->text : ""), .status = (int32_t)status, .has = x->n > 0};
-	enum status job_status = rt_job_allgather(job, "the messages of the compiler", &mine, sizeof mine, all);
+	mine = (struct opinion){
+	    .text = hash_text(x->text ? x->text : ""), .status = (int32_t)status, .has = x->n > 0};
+	enum status job_status =
+	    rt_job_allgather(job, "the messages of the compiler", &mine, sizeof mine, all);
 	if (job_status == STATUS_OK) {
 		bool first = true, news = true;
 		for (int k = 0; k < job->size; k++) {
@@ -81,9 +83,9 @@ static enum status compare_hashes(struct rt_job *job, const struct run *r)
 	enum status status = rt_job_allgather(job, "the hash of the program", &mine, sizeof mine, all);
 	for (int k = 1; k < job->size && status == STATUS_OK; k++) {
 		const char *what = all[k].parameters != all[0].parameters ? "other parameters"
-				   : all[k].program != all[0].program	  ? "another program"
-				   : all[k].options != all[0].options	  ? "other options"
-									  : NULL;
+		                   : all[k].program != all[0].program     ? "another program"
+		                   : all[k].options != all[0].options     ? "other options"
+		                                                          : NULL;
 		if (!what)
 			continue;
 		if (job->rank == 0)
@@ -102,7 +104,8 @@ static enum status prepare_here(struct rt_job *job, struct run *r)
 	messages_open(&x, r);
 	enum status status = run_prepare(r, x.d, job->size);
 	if (status == STATUS_OK && r->needed > job->size) {
-		diag_error(x.d, DIAG_NOWHERE, "the program needs %lld ranks, the launcher started %d", (long long)r->needed, job->size);
+		diag_error(x.d, DIAG_NOWHERE, "the program needs %lld ranks, the launcher started %d",
+		           (long long)r->needed, job->size);
 		status = STATUS_USAGE;
 	}
 	if (status == STATUS_OK && r->check)
@@ -111,8 +114,8 @@ static enum status prepare_here(struct rt_job *job, struct run *r)
 	status = agree(job, r, &x, status);
 	messages_close(&x);
 	if (status == STATUS_OK && job->size > r->needed && job->rank == 0)
-		fprintf(stderr, "note: %lld of %d ranks idle, the program needs %lld\n", (long long)(job->size - r->needed), job->size,
-			(long long)r->needed);
+		fprintf(stderr, "note: %lld of %d ranks idle, the program needs %lld\n",
+		        (long long)(job->size - r->needed), job->size, (long long)r->needed);
 	return status;
 }
 
@@ -153,7 +156,8 @@ static enum status dump_plan(struct rt_job *job, const struct run *r, const stru
 }
 
 /* Fills the inputs; when again, only those that the program may have written. */
-static enum status fill_inputs(struct rt_job *job, const struct run *r, const struct plan *p, struct exec *e, bool again)
+static enum status fill_inputs(struct rt_job *job, const struct run *r, const struct plan *p, struct exec *e,
+                               bool again)
 {
 	struct buf why = {0};
 	for (uint32_t k = 0; k < r->m->input.n; k++) {
@@ -162,8 +166,8 @@ static enum status fill_inputs(struct rt_job *job, const struct run *r, const st
 		if (p->input_buffer[k] == UINT32_MAX || (again && !p->buffer.at[p->input_buffer[k]].written))
 			continue;
 		bool ok = data_map_make(r->m, r->m->value.at[v].type, job->rank, &map) &&
-			  data_fill(&r->source[k], (enum rt_dtype)value_type(r->m, v)->dtype, &map,
-				    exec_memory(e, p->input_buffer[k]), &why);
+		          data_fill(&r->source[k], (enum rt_dtype)value_type(r->m, v)->dtype, &map,
+		                    exec_memory(e, p->input_buffer[k]), &why);
 		data_map_free(&map);
 		rt_job_progress(job);
 		if (!ok) {
@@ -191,8 +195,8 @@ static enum status check(struct rt_job *job, const struct run *r, const struct p
 }
 
 /* One output as a file, by rank 0. */
-static enum status write_output(struct rt_job *job, const struct run *r, const struct plan *p, struct exec *e, uint32_t k,
-				const char *path)
+static enum status write_output(struct rt_job *job, const struct run *r, const struct plan *p, struct exec *e,
+                                uint32_t k, const char *path)
 {
 	const struct plan_output *o = &p->output.at[k];
 	struct data_map map;
@@ -202,7 +206,8 @@ static enum status write_output(struct rt_job *job, const struct run *r, const s
 	enum status status = gather_output(job, r->m, o->type, output_memory(e, p, k), &whole);
 	if (status == STATUS_OK && whole) {
 		data_map_make(r->m, o->type, job->rank, &map);
-		failed = !npy_write(path, (enum rt_dtype)ir_type(r->m, o->type)->dtype, (int)map.rank, map.extent, whole, &why);
+		failed = !npy_write(path, (enum rt_dtype)ir_type(r->m, o->type)->dtype, (int)map.rank,
+		                    map.extent, whole, &why);
 		data_map_free(&map);
 		if (failed)
 			rt_job_error(job, "%s", why.at);
@@ -217,7 +222,8 @@ static enum status write_output(struct rt_job *job, const struct run *r, const s
 	return status;
 }
 
-static enum status write_outputs(struct rt_job *job, const struct run *r, const struct plan *p, struct exec *e)
+static enum status write_outputs(struct rt_job *job, const struct run *r, const struct plan *p,
+                                 struct exec *e)
 {
 	enum status status = STATUS_OK;
 	for (uint32_t f = 0; f < r->output.n; f++)
@@ -236,15 +242,18 @@ struct rank_stats {
 
 static enum status print_stats(struct rt_job *job, const struct run *r, struct exec *e, int64_t microseconds)
 {
-	struct rank_stats mine = {.microseconds = microseconds}, *all = mem_zalloc(sizeof *all * (size_t)job->size);
+	struct rank_stats mine = {.microseconds = microseconds},
+	                  *all = mem_zalloc(sizeof *all * (size_t)job->size);
 	exec_stats(e, &mine.exec);
 	enum status status = rt_job_allgather(job, "statistics", &mine, sizeof mine, all);
 	if (status == STATUS_OK && job->rank == 0) {
-		printf("rank     tasks collectives messages    bytes_sent bytes_received  peak_memory%s\n", r->repeat > 1 ? "      time_us" : "");
+		printf("rank     tasks collectives messages    bytes_sent bytes_received  peak_memory%s\n",
+		       r->repeat > 1 ? "      time_us" : "");
 		for (int k = 0; k < job->size; k++) {
 			const struct exec_stats *s = &all[k].exec;
-			printf("%4d %9lld %11lld %8lld %13lld %14lld %12lld", k, (long long)s->tasks, (long long)s->collectives,
-			       (long long)s->messages, (long long)s->bytes_sent, (long long)s->bytes_received, (long long)s->bytes_peak);
+			printf("%4d %9lld %11lld %8lld %13lld %14lld %12lld", k, (long long)s->tasks,
+			       (long long)s->collectives, (long long)s->messages, (long long)s->bytes_sent,
+			       (long long)s->bytes_received, (long long)s->bytes_peak);
 			if (r->repeat > 1)
 				printf(" %12lld", (long long)all[k].microseconds);
 			putchar('\n');

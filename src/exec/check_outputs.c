@@ -12,8 +12,8 @@ enum { SHOWN_RANKS = 4 };
 /* What a rank found in one output; compared as bytes by no one, sent as it is. */
 struct finding {
 	int64_t compared, wrong, unwritten; /* elements; unwritten ones are wrong too */
-	int64_t worst_at, first_at;	    /* logical index; -1: none */
-	double worst, got, want;	    /* largest error; the first wrong element */
+	int64_t worst_at, first_at;         /* logical index; -1: none */
+	double worst, got, want;            /* largest error; the first wrong element */
 	int64_t got_int, want_int;
 	bool first_unwritten;
 };
@@ -21,8 +21,9 @@ struct finding {
 double check_tolerance(enum rt_dtype t, bool exact, int64_t length, double largest)
 {
 	/* unit roundoffs: half the distance from 1 to the next number */
-	static const double unit[RT_DTYPE_COUNT] = {[RT_F64] = 0x1p-53,	   [RT_F32] = 0x1p-24,	   [RT_BF16] = 0x1p-8,
-						    [RT_F16] = 0x1p-11,	   [RT_F8E4M3] = 0x1p-4, [RT_F8E5M2] = 0x1p-3};
+	static const double unit[RT_DTYPE_COUNT] = {
+	    [RT_F64] = 0x1p-53, [RT_F32] = 0x1p-24,   [RT_BF16] = 0x1p-8,
+	    [RT_F16] = 0x1p-11, [RT_F8E4M3] = 0x1p-4, [RT_F8E5M2] = 0x1p-3};
 	if (exact || !rt_dtype_is_float(t))
 		return 0;
 	double sum = t == RT_F64 ? 0x1p-53 : 0x1p-24;
@@ -60,7 +61,7 @@ static void note_wrong(struct finding *f, int64_t linear, bool poison)
 }
 
 static void compare(const struct check_want *w, enum rt_dtype t, double tolerance, const struct data_map *map,
-		    const char *memory, struct finding *f)
+                    const char *memory, struct finding *f)
 {
 	struct data_cursor c = {0};
 	struct data_batch b;
@@ -77,8 +78,9 @@ static void compare(const struct check_want *w, enum rt_dtype t, double toleranc
 			if (is_float)
 				e = error_of(got, w->data[at]);
 			else
-				e = w->ints ? fabs((double)got_int - (double)w->ints[at]) + (got_int != w->ints[at])
-					    : error_of((double)got_int, w->data[at]);
+				e = w->ints ? fabs((double)got_int - (double)w->ints[at]) +
+				                  (got_int != w->ints[at])
+				            : error_of((double)got_int, w->data[at]);
 			bool poison = is_poison(t, from) && (e != 0 || t == RT_BOOL);
 			f->compared++;
 			if (e > f->worst || f->worst_at < 0)
@@ -86,7 +88,8 @@ static void compare(const struct check_want *w, enum rt_dtype t, double toleranc
 			if (!(e <= tolerance) || poison) {
 				if (f->first_at < 0) {
 					f->got = got, f->want = w->data ? w->data[at] : 0;
-					f->got_int = got_int, f->want_int = w->ints ? w->ints[at] : (int64_t)f->want;
+					f->got_int = got_int,
+					f->want_int = w->ints ? w->ints[at] : (int64_t)f->want;
 				}
 				note_wrong(f, at, poison);
 			}
@@ -104,8 +107,8 @@ static double largest_of(const struct check_want *w, int64_t total)
 }
 
 /* This rank's finding; pending reductions are finished on rank 0 and compared there. */
-static enum status find(struct rt_job *job, const struct module *m, const struct check_output *o, double *tolerance,
-			struct finding *f)
+static enum status find(struct rt_job *job, const struct module *m, const struct check_output *o,
+                        double *tolerance, struct finding *f)
 {
 	enum rt_dtype t = (enum rt_dtype)ir_type(m, o->type)->dtype;
 	struct data_map map;
@@ -121,8 +124,13 @@ static enum status find(struct rt_job *job, const struct module *m, const struct
 		status = gather_output(job, m, o->type, o->memory, &whole);
 		if (status == STATUS_OK && whole) { /* as one dense block */
 			struct data_group dense = {.n = map.total};
-			struct data_map all = {.rank = map.rank, .total = map.total, .count = map.total, .parts = 1, .group_n = 1};
-			dense.linear = dense.offset = mem_alloc(sizeof *dense.linear * (size_t)(map.total + 1));
+			struct data_map all = {.rank = map.rank,
+			                       .total = map.total,
+			                       .count = map.total,
+			                       .parts = 1,
+			                       .group_n = 1};
+			dense.linear = dense.offset =
+			    mem_alloc(sizeof *dense.linear * (size_t)(map.total + 1));
 			for (int64_t k = 0; k < map.total; k++)
 				dense.linear[k] = k;
 			all.group[0] = dense;
@@ -147,8 +155,8 @@ static void put_number(struct buf *b, bool is_float, double f, int64_t i)
 }
 
 /* The lines about one output that is wrong. */
-static void print_wrong(struct rt_job *job, const struct module *m, const struct check_output *o, const struct finding *all,
-			double tolerance)
+static void print_wrong(struct rt_job *job, const struct module *m, const struct check_output *o,
+                        const struct finding *all, double tolerance)
 {
 	bool is_float = rt_dtype_is_float((enum rt_dtype)ir_type(m, o->type)->dtype);
 	char name[DATA_NAME_BYTES];
@@ -177,8 +185,8 @@ static void print_wrong(struct rt_job *job, const struct module *m, const struct
 		}
 		buf_putc(&b, '\n');
 	}
-	buf_printf(&b, "wrong: %lld of %lld elements of %s, on %lld of %d ranks", (long long)wrong, (long long)compared, name,
-		   (long long)on, job->size);
+	buf_printf(&b, "wrong: %lld of %lld elements of %s, on %lld of %d ranks", (long long)wrong,
+	           (long long)compared, name, (long long)on, job->size);
 	if (unwritten)
 		buf_printf(&b, "; %lld were never written", (long long)unwritten);
 	fprintf(stderr, "%s\n", b.at);
@@ -186,8 +194,8 @@ static void print_wrong(struct rt_job *job, const struct module *m, const struct
 	buf_free(&b);
 }
 
-static void print_ok(struct rt_job *job, const struct module *m, const struct check_output *o, const struct finding *all,
-		     double tolerance, int64_t ranks)
+static void print_ok(struct rt_job *job, const struct module *m, const struct check_output *o,
+                     const struct finding *all, double tolerance, int64_t ranks)
 {
 	char name[DATA_NAME_BYTES];
 	struct data_map map;
@@ -197,7 +205,7 @@ static void print_ok(struct rt_job *job, const struct module *m, const struct ch
 		if (all[r].worst_at >= 0 && (worst < 0 || all[r].worst > all[worst].worst))
 			worst = r;
 	buf_printf(&b, "ok: %lld rank%s, largest error %.3g", (long long)ranks, ranks == 1 ? "" : "s",
-		   worst < 0 ? 0 : all[worst].worst);
+	           worst < 0 ? 0 : all[worst].worst);
 	if (worst >= 0 && data_map_make(m, o->type, job->rank, &map)) {
 		buf_printf(&b, " at %s", data_name(m, o->want->value, name));
 		data_index_text(&map, all[worst].worst_at, &b);
@@ -214,7 +222,8 @@ static void print_ok(struct rt_job *job, const struct module *m, const struct ch
 	buf_free(&b);
 }
 
-enum status check_outputs(struct rt_job *job, const struct module *m, const struct check_output *out, unsigned n, int64_t ranks)
+enum status check_outputs(struct rt_job *job, const struct module *m, const struct check_output *out,
+                          unsigned n, int64_t ranks)
 {
 	struct finding mine, *all = mem_zalloc(sizeof *all * (size_t)job->size * (n + 1));
 	double *tolerance = mem_zalloc(sizeof *tolerance * (n + 1));
@@ -225,7 +234,8 @@ enum status check_outputs(struct rt_job *job, const struct module *m, const stru
 	for (unsigned k = 0; k < n && status == STATUS_OK; k++) {
 		status = find(job, m, &out[k], &tolerance[k], &mine);
 		if (status == STATUS_OK)
-			status = rt_job_allgather(job, "the check of an output", &mine, sizeof mine, all + (size_t)k * (size_t)job->size);
+			status = rt_job_allgather(job, "the check of an output", &mine, sizeof mine,
+			                          all + (size_t)k * (size_t)job->size);
 	}
 	for (unsigned k = 0; k < n && status == STATUS_OK; k++) {
 		const struct finding *f = all + (size_t)k * (size_t)job->size;
@@ -242,7 +252,8 @@ enum status check_outputs(struct rt_job *job, const struct module *m, const stru
 	if (status == STATUS_OK && wrong)
 		status = STATUS_WRONG;
 	else if (status == STATUS_OK && job->rank == 0 && n)
-		print_ok(job, m, &out[shown], all + (size_t)shown * (size_t)job->size, tolerance[shown], ranks);
+		print_ok(job, m, &out[shown], all + (size_t)shown * (size_t)job->size, tolerance[shown],
+		         ranks);
 	free(all);
 	free(tolerance);
 	return status;

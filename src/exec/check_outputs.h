@@ -7,12 +7,12 @@
 
 /* What one output should be: the logical tensor, row-major. */
 struct check_want {
-	value_id value;	       /* of the program that ran */
-	const double *data;    /* every element */
-	const int64_t *ints;   /* integers and bool: the exact values; NULL for floats */
-	const uint8_t *known;  /* 1 where there is a value to compare with; NULL: everywhere */
-	bool exact;	       /* nothing was rounded on the way: compared exactly */
-	int64_t length;	       /* of the longest sum that contributed */
+	value_id value;       /* of the program that ran */
+	const double *data;   /* every element */
+	const int64_t *ints;  /* integers and bool: the exact values; NULL for floats */
+	const uint8_t *known; /* 1 where there is a value to compare with; NULL: everywhere */
+	bool exact;           /* nothing was rounded on the way: compared exactly */
+	int64_t length;       /* of the longest sum that contributed */
 };
 
 /* How much a result may differ: 0 when exact, else a bound from the dtype's unit roundoff, the length of
@@ -21,13 +21,13 @@ double check_tolerance(enum rt_dtype t, bool exact, int64_t length, double large
 
 struct check_output {
 	const struct check_want *want;
-	type_id type;	    /* layout of what memory holds */
+	type_id type;       /* layout of what memory holds */
 	const void *memory; /* NULL: nothing on this rank */
 };
 
 /* Collective. Rank 0 prints: `ok: 4 ranks, largest error 0 at Y[0, 0] (tolerance 0.0078)` on standard
  * output, or what is wrong, the worst rank first, on standard error. STATUS_WRONG on all ranks then. */
-enum status check_outputs(struct rt_job *job, const struct module *m, const struct check_output *out, unsigned n,
-			  int64_t ranks);
+enum status check_outputs(struct rt_job *job, const struct module *m, const struct check_output *out,
+                          unsigned n, int64_t ranks);
 
 #endif

@@ -42,7 +42,8 @@ static void from_program(const struct module *m, unsigned input, struct data_sou
 		*path = names_text(m->names, a->u.name);
 }
 
-static bool open_file(const struct module *m, struct diag *d, unsigned input, const char *path, struct data_source *s)
+static bool open_file(const struct module *m, struct diag *d, unsigned input, const char *path,
+                      struct data_source *s)
 {
 	value_id v = m->input.at[input].value;
 	struct data_map map;
@@ -59,14 +60,16 @@ static bool open_file(const struct module *m, struct diag *d, unsigned input, co
 	}
 	if (!ok) {
 		char name[DATA_NAME_BYTES];
-		diag_error(d, m->value.at[v].at, "input '%s': %s", data_name(m, v, name), why.at ? why.at : "its extents have no value");
+		diag_error(d, m->value.at[v].at, "input '%s': %s", data_name(m, v, name),
+		           why.at ? why.at : "its extents have no value");
 	}
 	data_map_free(&map);
 	buf_free(&why);
 	return ok;
 }
 
-struct data_source *data_sources_open(const struct module *m, struct diag *d, struct data_file *file, unsigned files)
+struct data_source *data_sources_open(const struct module *m, struct diag *d, struct data_file *file,
+                                      unsigned files)
 {
 	struct data_source *s = mem_zalloc(sizeof *s * (m->input.n + 1));
 	bool ok = true;
@@ -136,8 +139,8 @@ static const char *peek(struct reader *r, int64_t first, int64_t *count)
 	return r->window + (first - r->first) * r->file->size;
 }
 
-static bool fill_from_file(const struct data_source *s, enum rt_dtype t, const struct data_map *map, char *memory,
-			   struct buf *why)
+static bool fill_from_file(const struct data_source *s, enum rt_dtype t, const struct data_map *map,
+                           char *memory, struct buf *why)
 {
 	struct reader r = {.file = &s->file, .why = why};
 	struct data_cursor c = {0};
@@ -147,8 +150,8 @@ static bool fill_from_file(const struct data_source *s, enum rt_dtype t, const s
 	while (ok && data_map_next(map, &c, DATA_BATCH, &b)) {
 		for (unsigned k = 0; k < b.n && ok;) {
 			int64_t run = 1; /* neighbours in the file and in memory */
-			while (k + run < b.n && b.linear[k + run] == b.linear[k] + run && b.offset[k + run] == b.offset[k] + run &&
-			       map->parts == 1)
+			while (k + run < b.n && b.linear[k + run] == b.linear[k] + run &&
+			       b.offset[k + run] == b.offset[k] + run && map->parts == 1)
 				run++;
 			const char *from = peek(&r, b.linear[k] * map->parts + map->part, &run);
 			ok = from != NULL;
@@ -172,7 +175,8 @@ static void store_even(enum rt_dtype t, void *at, int64_t stride, const double *
 	}
 }
 
-bool data_fill(const struct data_source *s, enum rt_dtype t, const struct data_map *map, void *memory, struct buf *why)
+bool data_fill(const struct data_source *s, enum rt_dtype t, const struct data_map *map, void *memory,
+               struct buf *why)
 {
 	struct data_cursor c = {0};
 	struct data_batch b;
@@ -194,7 +198,8 @@ bool data_fill(const struct data_source *s, enum rt_dtype t, const struct data_m
 	return true;
 }
 
-bool data_whole(const struct data_source *s, enum rt_dtype t, int64_t count, double *f, int64_t *i, struct buf *why)
+bool data_whole(const struct data_source *s, enum rt_dtype t, int64_t count, double *f, int64_t *i,
+                struct buf *why)
 {
 	char stored[DATA_BATCH * 8];
 	bool is_float = rt_dtype_is_float(t);

@@ -21,15 +21,18 @@ struct data_source {
 };
 
 /* Sources of all inputs of a program, or NULL after reporting to d. files: override what the program says. */
-struct data_source *data_sources_open(const struct module *m, struct diag *d, struct data_file *file, unsigned files);
+struct data_source *data_sources_open(const struct module *m, struct diag *d, struct data_file *file,
+                                      unsigned files);
 void data_sources_close(struct data_source *s, unsigned n);
 
 /* Fills this rank's block. False: why says what could not be read. */
-bool data_fill(const struct data_source *s, enum rt_dtype t, const struct data_map *map, void *memory, struct buf *why);
+bool data_fill(const struct data_source *s, enum rt_dtype t, const struct data_map *map, void *memory,
+               struct buf *why);
 
 /* An input as a whole tensor, row-major, as its dtype holds it: floats into f, integers and bool into i
  * (the other may be NULL). A pending reduction has its parts as a last dimension. */
-bool data_whole(const struct data_source *s, enum rt_dtype t, int64_t count, double *f, int64_t *i, struct buf *why);
+bool data_whole(const struct data_source *s, enum rt_dtype t, int64_t count, double *f, int64_t *i,
+                struct buf *why);
 
 /* What a value is called in messages and options: its name, else TN. In text, which it returns. */
 enum { DATA_NAME_BYTES = 128 };

@@ -61,7 +61,8 @@ static bool follow(const struct maker *k, int64_t *at, const bool *from, int64_t
 	}
 	for (unsigned i = 0; i < k->d->loop_n; i++) {
 		const struct axis *x = &k->d->axis[k->d->loop[i]];
-		if (known[k->d->loop[i]] && x->place == PLACE_MESH && at[k->d->loop[i]] != k->env.mesh_index[x->mesh_axis])
+		if (known[k->d->loop[i]] && x->place == PLACE_MESH &&
+		    at[k->d->loop[i]] != k->env.mesh_index[x->mesh_axis])
 			return false;
 	}
 	*offset = 0;
@@ -143,11 +144,12 @@ bool data_map_make(const struct module *m, type_id t, int64_t rank, struct data_
 	}
 	for (unsigned i = 0; i < k.d->xform_n; i++)
 		merged |= k.d->xform[i].kind == XFORM_MERGE && k.d->xform[i].in[0] < k.d->axis_n &&
-			  k.d->axis[k.d->xform[i].in[0]].kind != AXIS_REDUCE;
+		          k.d->axis[k.d->xform[i].in[0]].kind != AXIS_REDUCE;
 	if (merged && out->total > MAX_JOINT)
 		return false;
 	pending_part(m, &k, type->mesh);
-	if (out->total == 0 || (type->mesh && !mesh_position(&m->mesh.at[type->mesh], (uint32_t)rank, &position)))
+	if (out->total == 0 ||
+	    (type->mesh && !mesh_position(&m->mesh.at[type->mesh], (uint32_t)rank, &position)))
 		return true;
 	out->arena = arena_new();
 	if (merged) {

@@ -26,8 +26,8 @@ struct data_map {
 	struct arena *arena;
 	unsigned rank;
 	int64_t extent[IR_MAX_LOGICAL];
-	int64_t total;	/* elements of the logical tensor */
-	int64_t count;	/* that the rank holds; 0 outside the mesh */
+	int64_t total;       /* elements of the logical tensor */
+	int64_t count;       /* that the rank holds; 0 outside the mesh */
 	int64_t parts, part; /* of a pending reduction: how many there are, which is here; 1, 0 without */
 	unsigned group_n;
 	struct data_group group[IR_MAX_LOGICAL];
@@ -45,7 +45,7 @@ struct data_cursor {
 struct data_batch {
 	unsigned n;
 	int64_t linear[DATA_BATCH], offset[DATA_BATCH];
-	bool even;	/* offsets are offset[0] + k * stride */
+	bool even; /* offsets are offset[0] + k * stride */
 	int64_t stride;
 };
 

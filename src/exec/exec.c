@@ -20,10 +20,10 @@ struct exec {
 	struct rt_transport *transport; /* NULL: one rank, nothing to move */
 	struct rt_engine *engine;
 	int64_t *reg;
-	void **memory;		  /* by buffer */
-	struct rt_task *task;	  /* by plan task: of fixed ones complete, else all but addresses and sizes */
-	int *team;		  /* by plan team: the transport's id */
-	uint32_t *label;	  /* by op_id */
+	void **memory;        /* by buffer */
+	struct rt_task *task; /* by plan task: of fixed ones complete, else all but addresses and sizes */
+	int *team;            /* by plan team: the transport's id */
+	uint32_t *label;      /* by op_id */
 	struct rt_stream **handle; /* by handle_id */
 	struct rt_stream *current;
 	struct ticket_queue *queue;
@@ -47,7 +47,8 @@ static enum status open_teams(struct exec *e)
 {
 	for (uint32_t i = 0; i < e->p->team.n; i++) {
 		const struct plan_team *t = &e->p->team.at[i];
-		enum status status = rt_transport_team(e->transport, (const int *)t->rank, (int)t->n, &e->team[i]);
+		enum status status =
+		    rt_transport_team(e->transport, (const int *)t->rank, (int)t->n, &e->team[i]);
 		if (status != STATUS_OK)
 			return status;
 	}
@@ -58,7 +59,8 @@ static enum status allocate(struct exec *e)
 {
 	for (uint32_t i = 0; i < e->p->buffer.n; i++) {
 		const struct plan_buffer *b = &e->p->buffer.at[i];
-		enum status status = rt_device_alloc(e->device, (size_t)(b->slot_bytes * b->slots), &e->memory[i]);
+		enum status status =
+		    rt_device_alloc(e->device, (size_t)(b->slot_bytes * b->slots), &e->memory[i]);
 		if (status != STATUS_OK)
 			return status;
 	}
@@ -87,7 +89,7 @@ static void prepare_tasks(struct exec *e)
 }
 
 enum status exec_open(struct rt_job *job, const struct plan *p, const struct plan_labels *labels,
-		      const struct exec_options *o, struct exec **out)
+                      const struct exec_options *o, struct exec **out)
 {
 	struct exec *e = mem_zalloc(sizeof *e);
 	e->p = p;
@@ -164,7 +166,8 @@ void exec_stats(const struct exec *e, struct exec_stats *out)
 
 static struct rt_origin origin_of(const struct exec *e, const struct plan_instruction *i)
 {
-	return (struct rt_origin){.label = e->label[i->statement], .iteration = i->loop ? e->reg[i->loop] : -1};
+	return (struct rt_origin){.label = e->label[i->statement],
+	                          .iteration = i->loop ? e->reg[i->loop] : -1};
 }
 
 static bool fail(struct exec *e, const struct plan_instruction *i, enum status status, const char *text)
@@ -209,7 +212,8 @@ static bool build_view(const struct exec *e, const struct plan_view *v, struct r
 	}
 	if (slot < 0 || slot >= b->slots || first < 0 || last >= b->elements || offset == PLAN_UNDEFINED)
 		return false;
-	out->data = (char *)e->memory[v->buffer] + slot * b->slot_bytes + offset * (int64_t)rt_dtype_size(out->dtype);
+	out->data =
+	    (char *)e->memory[v->buffer] + slot * b->slot_bytes + offset * (int64_t)rt_dtype_size(out->dtype);
 	return true;
 }
 
@@ -224,11 +228,11 @@ static bool build_task(struct exec *e, const struct plan_task *t, struct rt_task
 			if (s->is_reg && v == PLAN_UNDEFINED)
 				return false;
 			out->scalar[k].f = s->is_reg ? (double)v : s->literal;
-			out->scalar[k].i = s->is_reg		     ? v
-					   : s->literal >= 0x1p63    ? INT64_MAX
-					   : s->literal < -0x1p63    ? INT64_MIN
-					   : s->literal != s->literal ? 0
-								      : (int64_t)s->literal;
+			out->scalar[k].i = s->is_reg                  ? v
+			                   : s->literal >= 0x1p63     ? INT64_MAX
+			                   : s->literal < -0x1p63     ? INT64_MIN
+			                   : s->literal != s->literal ? 0
+			                                              : (int64_t)s->literal;
 		} else if (k < t->in_n && !build_view(e, &t->in[k], &out->in[k])) {
 			return false;
 		}
@@ -272,7 +276,9 @@ static bool run_wait(struct exec *e, const struct plan_instruction *i)
 {
 	struct ticket_queue *q = &e->queue[i->a];
 	if (!q->n)
-		return fail(e, i, STATUS_DIAGNOSTICS, "there is nothing to wait for: the Communication was not issued, or waited for before");
+		return fail(
+		    e, i, STATUS_DIAGNOSTICS,
+		    "there is nothing to wait for: the Communication was not issued, or waited for before");
 	struct rt_ticket t = q->at[q->first];
 	q->first = (q->first + 1) & (q->cap - 1);
 	q->n--;
@@ -285,15 +291,16 @@ static bool run_collective(struct exec *e, const struct plan_instruction *i)
 	const struct plan_collective *c = &e->p->collective.at[i->a];
 	struct rt_view in = {0}, out = {0};
 	struct rt_collective r = {
-		.kind = (enum rt_collective_kind)c->kind,
-		.dtype = (enum rt_dtype)c->dtype,
-		.op = (enum rt_reduce_op)c->reduce,
-		.team = e->team[c->team],
-		.root = (int)e->reg[c->root],
-		.count = e->reg[c->count],
-		.at = origin_of(e, i),
+	    .kind = (enum rt_collective_kind)c->kind,
+	    .dtype = (enum rt_dtype)c->dtype,
+	    .op = (enum rt_reduce_op)c->reduce,
+	    .team = e->team[c->team],
+	    .root = (int)e->reg[c->root],
+	    .count = e->reg[c->count],
+	    .at = origin_of(e, i),
 	};
-	if ((c->has_in && !build_view(e, &c->in, &in)) || (c->has_out && !build_view(e, &c->out, &out)) || r.count < 0)
+	if ((c->has_in && !build_view(e, &c->in, &in)) || (c->has_out && !build_view(e, &c->out, &out)) ||
+	    r.count < 0)
 		return fail(e, i, STATUS_DIAGNOSTICS, OUTSIDE);
 	r.in = c->has_in ? in.data : out.data;
 	r.out = c->has_out ? out.data : in.data;
@@ -318,13 +325,13 @@ static bool run_message(struct exec *e, const struct plan_instruction *i)
 	if (!build_view(e, &m->data, &data) || peer < 0 || peer >= e->job->size)
 		return fail(e, i, STATUS_DIAGNOSTICS, OUTSIDE);
 	struct rt_p2p p = {
-		.send = m->send,
-		.peer = (int)peer,
-		.channel = m->channel,
-		.dtype = (enum rt_dtype)m->dtype,
-		.count = data.n[0],
-		.data = data.data,
-		.at = origin_of(e, i),
+	    .send = m->send,
+	    .peer = (int)peer,
+	    .channel = m->channel,
+	    .dtype = (enum rt_dtype)m->dtype,
+	    .count = data.n[0],
+	    .data = data.data,
+	    .at = origin_of(e, i),
 	};
 	push_ticket(e, i->b, rt_submit_p2p(e->engine, e->current, &p));
 	e->stats.messages++;
@@ -363,7 +370,8 @@ enum status exec_run(struct exec *e)
 		case PLAN_LET:
 			if (i->op == PLAN_LOOKUP) {
 				const struct plan_table *t = &p->table.at[i->c];
-				r[i->a] = r[i->b] >= 0 && r[i->b] < t->n ? (int64_t)t->at[r[i->b]] : PLAN_UNDEFINED;
+				r[i->a] =
+				    r[i->b] >= 0 && r[i->b] < t->n ? (int64_t)t->at[r[i->b]] : PLAN_UNDEFINED;
 			} else {
 				r[i->a] = plan_apply(i->op, r[i->b], r[i->c]);
 			}

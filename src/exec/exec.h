@@ -22,12 +22,12 @@ struct exec_stats {
 	int64_t instructions; /* walked by the last run */
 	int64_t tasks, collectives, messages;
 	int64_t bytes_sent, bytes_received; /* counted in the transport */
-	int64_t bytes_peak;		    /* of memory allocated */
+	int64_t bytes_peak;                 /* of memory allocated */
 };
 
 /* Collective: all ranks of the job call it. On failure a message was printed and the job has failed. */
 enum status exec_open(struct rt_job *job, const struct plan *p, const struct plan_labels *labels,
-		      const struct exec_options *o, struct exec **out);
+                      const struct exec_options *o, struct exec **out);
 /* Memory of a buffer's first slot. */
 void *exec_memory(struct exec *e, uint32_t buffer);
 /* One execution of the program. */

@@ -9,7 +9,8 @@
 enum { ROUND_BYTES = 1 << 26, MAX_CHUNK = 1 << 20, MIN_CHUNK = 1 << 12 };
 
 /* The next elements of a rank's block, packed. */
-static void pack(const struct data_map *map, struct data_cursor *c, const char *memory, size_t bytes, int64_t count, char *to)
+static void pack(const struct data_map *map, struct data_cursor *c, const char *memory, size_t bytes,
+                 int64_t count, char *to)
 {
 	struct data_batch b;
 	while (count > 0 && data_map_next(map, c, count < DATA_BATCH ? (unsigned)count : DATA_BATCH, &b)) {
@@ -31,7 +32,8 @@ struct target {
 	char *whole;
 	double *sum; /* of a pending reduction: accumulated here; NULL: none */
 	int64_t *integer;
-	unsigned char *seen; /* of a pending reduction: bit set of parts is too large; a first value was stored */
+	unsigned char
+	    *seen; /* of a pending reduction: bit set of parts is too large; a first value was stored */
 	enum reduce_op op;
 };
 
@@ -61,7 +63,8 @@ static void combine(struct target *t, int64_t at, const char *from)
 static void unpack(struct target *t, struct held *s, size_t bytes, int64_t count, const char *from)
 {
 	struct data_batch b;
-	while (count > 0 && data_map_next(&s->map, &s->cursor, count < DATA_BATCH ? (unsigned)count : DATA_BATCH, &b)) {
+	while (count > 0 &&
+	       data_map_next(&s->map, &s->cursor, count < DATA_BATCH ? (unsigned)count : DATA_BATCH, &b)) {
 		for (unsigned k = 0; k < b.n; k++, from += bytes) {
 			if (t->sum)
 				combine(t, b.linear[k], from);
@@ -81,17 +84,18 @@ static enum reduce_op pending_op(const struct module *m, type_id t)
 	return REDUCE_SUM;
 }
 
-/* Copies of one part (along axes that the value is replicated over) must count once: the first rank that holds it. */
+/* Copies of one part (along axes that the value is replicated over) must count once: the first rank that
+ * holds it. */
 static void drop_copies(struct held *s, int ranks)
 {
 	for (int r = 0; r < ranks; r++)
 		for (int q = 0; q < r && s[r].map.count; q++)
-			if (s[q].map.count && s[q].map.part == s[r].map.part && s[q].map.count == s[r].map.count &&
-			    s[q].map.group_n == s[r].map.group_n) {
+			if (s[q].map.count && s[q].map.part == s[r].map.part &&
+			    s[q].map.count == s[r].map.count && s[q].map.group_n == s[r].map.group_n) {
 				struct data_cursor a = {0}, b = {0};
 				struct data_batch x, y;
-				if (data_map_next(&s[q].map, &a, 1, &x) && data_map_next(&s[r].map, &b, 1, &y) &&
-				    x.linear[0] == y.linear[0])
+				if (data_map_next(&s[q].map, &a, 1, &x) &&
+				    data_map_next(&s[r].map, &b, 1, &y) && x.linear[0] == y.linear[0])
 					s[r].map.part = -1;
 			}
 }
@@ -110,7 +114,8 @@ static void finish(struct target *t, int64_t total, int64_t parts)
 	}
 }
 
-enum status gather_output(struct rt_job *job, const struct module *m, type_id type, const void *memory, void **whole)
+enum status gather_output(struct rt_job *job, const struct module *m, type_id type, const void *memory,
+                          void **whole)
 {
 	struct target t = {.dtype = (enum rt_dtype)ir_type(m, type)->dtype, .op = pending_op(m, type)};
 	size_t bytes = rt_dtype_size(t.dtype);
@@ -143,7 +148,8 @@ enum status gather_output(struct rt_job *job, const struct module *m, type_id ty
 			drop_copies(held, job->size);
 		}
 	}
-	char *packed = mem_zalloc((size_t)chunk * bytes), *all = mem_zalloc((size_t)chunk * bytes * (size_t)job->size);
+	char *packed = mem_zalloc((size_t)chunk * bytes),
+	     *all = mem_zalloc((size_t)chunk * bytes * (size_t)job->size);
 	for (int64_t first = 0; first < longest && status == STATUS_OK; first += chunk) {
 		int64_t round = longest - first < chunk ? longest - first : chunk;
 		int64_t here = count - first < round ? count - first : round;

@@ -20,6 +20,7 @@ struct generate {
 uint64_t generate_seed(const char *name);
 /* Values of the elements at logical (row-major) indices, before they are rounded to t: floats in f,
  * integers and bool in i. */
-void generate_values(const struct generate *g, enum rt_dtype t, const int64_t *linear, unsigned n, double *f, int64_t *i);
+void generate_values(const struct generate *g, enum rt_dtype t, const int64_t *linear, unsigned n, double *f,
+                     int64_t *i);
 
 #endif

@@ -19,7 +19,8 @@
 
 static const unsigned char MAGIC[] = {0x93, 'N', 'U', 'M', 'P', 'Y'};
 
-static bool fail(struct buf *why, const char *path, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static bool fail(struct buf *why, const char *path, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 static bool fail(struct buf *why, const char *path, const char *format, ...)
 {
@@ -125,7 +126,8 @@ static bool parse_header(const char *text, struct npy *f, bool *fortran, struct 
 {
 	struct literal l = {text};
 	unsigned seen = 0;
-	static const char BROKEN[] = "the header is broken: a dictionary of descr, fortran_order and shape is expected";
+	static const char BROKEN[] =
+	    "the header is broken: a dictionary of descr, fortran_order and shape is expected";
 	if (!take(&l, '{'))
 		return fail(why, f->path, BROKEN);
 	while (!take(&l, '}')) {
@@ -133,16 +135,20 @@ static bool parse_header(const char *text, struct npy *f, bool *fortran, struct 
 		unsigned which;
 		if (!take_string(&l, key, sizeof key) || !take(&l, ':'))
 			return fail(why, f->path, BROKEN);
-		which = !strcmp(key, "descr") ? 1 : !strcmp(key, "fortran_order") ? 2 : !strcmp(key, "shape") ? 4 : 0;
+		which = !strcmp(key, "descr")           ? 1
+		        : !strcmp(key, "fortran_order") ? 2
+		        : !strcmp(key, "shape")         ? 4
+		                                        : 0;
 		if (!which || seen & which)
 			return fail(why, f->path, BROKEN);
 		seen |= which;
 		skip(&l);
 		if (which == 1 && *l.at == '[')
-			return fail(why, f->path, "the elements are records; a file has one field: save x['field']");
+			return fail(why, f->path,
+			            "the elements are records; a file has one field: save x['field']");
 		bool ok = which == 1   ? take_string(&l, f->descr, sizeof f->descr)
-			  : which == 4 ? take_shape(&l, f)
-				       : (*fortran = take_word(&l, "True")) || take_word(&l, "False");
+		          : which == 4 ? take_shape(&l, f)
+		                       : (*fortran = take_word(&l, "True")) || take_word(&l, "False");
 		if (!ok)
 			return fail(why, f->path, BROKEN);
 		if (!take(&l, ',')) {
@@ -171,7 +177,8 @@ static bool parse_descr(struct npy *f, struct buf *why)
 	if (!*d || !strchr("fiubV", *d) || !f->size)
 		return fail(why, f->path, "elements of type '%s' are not understood", f->descr);
 	if (order == '>' && f->size > 1)
-		return fail(why, f->path, "the elements are big-endian ('%s'); save x.astype('<%s')", f->descr, d);
+		return fail(why, f->path, "the elements are big-endian ('%s'); save x.astype('<%s')",
+		            f->descr, d);
 	return true;
 }
 
@@ -190,8 +197,9 @@ static bool check_size(struct npy *f, int64_t bytes, struct buf *why)
 	if (f->count < 0 || !checked_mul(f->count, f->size, &need))
 		return fail(why, f->path, "the header's shape is too large for any machine");
 	if (bytes - f->start < need)
-		return fail(why, f->path, "the file is truncated: its shape needs %lld bytes of data, it has %lld", (long long)need,
-			    (long long)(bytes - f->start));
+		return fail(why, f->path,
+		            "the file is truncated: its shape needs %lld bytes of data, it has %lld",
+		            (long long)need, (long long)(bytes - f->start));
 	return true;
 }
 
@@ -202,11 +210,13 @@ static bool read_file(struct npy *f, int64_t bytes, struct buf *why)
 	if (bytes < 10 || !read_at(f->fd, head, 10, 0) || memcmp(head, MAGIC, sizeof MAGIC))
 		return fail(why, f->path, "this is no .npy file");
 	if (head[6] < 1 || head[6] > 3)
-		return fail(why, f->path, "format %d.%d is not understood (1.0 to 3.0 are)", head[6], head[7]);
+		return fail(why, f->path, "format %d.%d is not understood (1.0 to 3.0 are)", head[6],
+		            head[7]);
 	bool wide = head[6] > 1;
 	if (wide && !read_at(f->fd, head, 12, 0))
 		return fail(why, f->path, "the file is truncated in its header");
-	int64_t length = head[8] | head[9] << 8 | (wide ? (int64_t)head[10] << 16 | (int64_t)head[11] << 24 : 0);
+	int64_t length =
+	    head[8] | head[9] << 8 | (wide ? (int64_t)head[10] << 16 | (int64_t)head[11] << 24 : 0);
 	f->start = (wide ? 12 : 10) + length;
 	if (length > NPY_MAX_HEADER)
 		return fail(why, f->path, "the header is longer than %d bytes", NPY_MAX_HEADER);
@@ -260,7 +270,8 @@ bool npy_read(const struct npy *f, int64_t first, int64_t count, void *dst, stru
 {
 	if (read_at(f->fd, dst, (size_t)(count * f->size), f->start + first * f->size))
 		return true;
-	return fail(why, f->path, "cannot be read: %s", errno ? strerror(errno) : "it was cut since it was opened");
+	return fail(why, f->path, "cannot be read: %s",
+	            errno ? strerror(errno) : "it was cut since it was opened");
 }
 
 /* ---- dtypes */
@@ -269,17 +280,17 @@ static const struct {
 	char kind;
 	const char *descr, *numpy;
 } dtype_format[RT_DTYPE_COUNT] = {
-	[RT_F64] = {'f', "<f8", "'float64'"},
-	[RT_F32] = {'f', "<f4", "'float32'"},
-	[RT_BF16] = {'V', "<V2", "ml_dtypes.bfloat16"},
-	[RT_F16] = {'f', "<f2", "'float16'"},
-	[RT_F8E4M3] = {'V', "<V1", "ml_dtypes.float8_e4m3fn"},
-	[RT_F8E5M2] = {'V', "<V1", "ml_dtypes.float8_e5m2"},
-	[RT_I64] = {'i', "<i8", "'int64'"},
-	[RT_I32] = {'i', "<i4", "'int32'"},
-	[RT_I8] = {'i', "|i1", "'int8'"},
-	[RT_U8] = {'u', "|u1", "'uint8'"},
-	[RT_BOOL] = {'b', "|b1", "'bool'"},
+    [RT_F64] = {'f', "<f8", "'float64'"},
+    [RT_F32] = {'f', "<f4", "'float32'"},
+    [RT_BF16] = {'V', "<V2", "ml_dtypes.bfloat16"},
+    [RT_F16] = {'f', "<f2", "'float16'"},
+    [RT_F8E4M3] = {'V', "<V1", "ml_dtypes.float8_e4m3fn"},
+    [RT_F8E5M2] = {'V', "<V1", "ml_dtypes.float8_e5m2"},
+    [RT_I64] = {'i', "<i8", "'int64'"},
+    [RT_I32] = {'i', "<i4", "'int32'"},
+    [RT_I8] = {'i', "|i1", "'int8'"},
+    [RT_U8] = {'u', "|u1", "'uint8'"},
+    [RT_BOOL] = {'b', "|b1", "'bool'"},
 };
 
 static void shape_text(int nd, const int64_t *n, struct buf *out)
@@ -296,8 +307,8 @@ bool npy_fits(const struct npy *f, enum rt_dtype t, int nd, const int64_t *n, st
 	same |= t == RT_BF16 && !f->kind;
 	same |= t == RT_F8E5M2 && f->kind == 'f' && f->size == 1;
 	if (!same)
-		return fail(why, f->path, "its elements are '%s', %s is needed; save x.astype(%s)", f->descr, rt_dtype_name(t),
-			    dtype_format[t].numpy);
+		return fail(why, f->path, "its elements are '%s', %s is needed; save x.astype(%s)", f->descr,
+		            rt_dtype_name(t), dtype_format[t].numpy);
 	if (f->nd == nd && !memcmp(f->n, n, sizeof *n * (size_t)nd))
 		return true;
 	buf_printf(why, "'%s': its shape is ", f->path);
@@ -343,7 +354,8 @@ bool npy_write(const char *path, enum rt_dtype t, int nd, const int64_t *n, cons
 	/* to the side, then renamed: readers never see a part */
 	buf_printf(&side, "%s.%ld.tmp", path, (long)getpid());
 	int fd = open(side.at, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	bool ok = fd >= 0 && write_all(fd, start, sizeof start) && write_all(fd, head.at, head.n) && write_all(fd, data, bytes);
+	bool ok = fd >= 0 && write_all(fd, start, sizeof start) && write_all(fd, head.at, head.n) &&
+	          write_all(fd, data, bytes);
 	int error = errno;
 	if (fd >= 0 && close(fd) < 0 && ok)
 		ok = false, error = errno;

@@ -12,8 +12,8 @@ enum { NPY_MAX_DIMS = 32, NPY_MAX_HEADER = 1 << 16 };
 struct npy {
 	char *path; /* owned */
 	int fd;
-	char kind;  /* of the descr: f i u b V, or 0 for the name bfloat16 */
-	int size;   /* bytes of an element */
+	char kind; /* of the descr: f i u b V, or 0 for the name bfloat16 */
+	int size;  /* bytes of an element */
 	char descr[24];
 	int nd;
 	int64_t n[NPY_MAX_DIMS];
@@ -21,7 +21,8 @@ struct npy {
 	int64_t start; /* byte of the first */
 };
 
-/* Opens a file and reads its header. On failure why says what is wrong and, where there is one, the way out. */
+/* Opens a file and reads its header. On failure why says what is wrong and, where there is one, the way out.
+ */
 bool npy_open(const char *path, struct npy *out, struct buf *why);
 /* Whether its elements are of type t and its shape is n[nd]. */
 bool npy_fits(const struct npy *f, enum rt_dtype t, int nd, const int64_t *n, struct buf *why);
@@ -30,6 +31,7 @@ bool npy_read(const struct npy *f, int64_t first, int64_t count, void *dst, stru
 void npy_close(struct npy *f);
 
 /* Writes count elements of type t in the shape n[nd]; the file appears whole or not at all. */
-bool npy_write(const char *path, enum rt_dtype t, int nd, const int64_t *n, const void *data, struct buf *why);
+bool npy_write(const char *path, enum rt_dtype t, int nd, const int64_t *n, const void *data,
+               struct buf *why);
 
 #endif

@@ -4,7 +4,6 @@
 #include "exec/planner.h"
 #include "ir/edit.h"
 #include "ir/expr.h"
-#include "ir/print.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -76,7 +75,7 @@ static void lower_region(struct planner *b, region_id r);
 
 static bool sets_stream(const struct module *m, region_id r)
 {
-	for region_each (m, o, r) {
+	region_each (m, o, r) {
 		const struct op *op = &m->op.at[o];
 		if (op->kind == OP_SET_CURRENT_STREAM)
 			return true;
@@ -90,7 +89,7 @@ static bool sets_stream(const struct module *m, region_id r)
 /* Index of the first set_stream right in a body. */
 static expr_id first_set_stream(const struct module *m, region_id r)
 {
-	for region_each (m, o, r)
+	region_each (m, o, r)
 		if (m->op.at[o].kind == OP_SET_CURRENT_STREAM && op_scalar_expr(m, o, 0))
 			return op_scalar_expr(m, o, 0);
 	return 0;
@@ -102,7 +101,8 @@ static void lower_for(struct planner *b, op_id op)
 	index_id id = b->m->region.at[body].index;
 	sx_id start, stop, outer = b->index[id];
 	int64_t first = 0, end = 0;
-	if (!sx_lower(b, op_scalar_expr(b->m, op, 0), &start) || !sx_lower(b, op_scalar_expr(b->m, op, 1), &stop))
+	if (!sx_lower(b, op_scalar_expr(b->m, op, 0), &start) ||
+	    !sx_lower(b, op_scalar_expr(b->m, op, 1), &stop))
 		return;
 	bool known = sx_is_const(b, start, &first) && sx_is_const(b, stop, &end);
 	if (known && (first == PLAN_UNDEFINED || end == PLAN_UNDEFINED)) {
@@ -124,12 +124,12 @@ static void lower_for(struct planner *b, op_id op)
 	uint32_t computed = b->computed.n;
 	b->index[id] = sx_index(b, index, lo, hi < lo ? lo : hi);
 	b->loop[b->loop_n++] = (struct plan_loop){
-		.op = op,
-		.index = b->index[id],
-		.start = known ? first : 0,
-		.stop = known ? end : -1,
-		.stream = (b->m->op.at[op].flags & OP_STREAM_LOOP) != 0,
-		.set_stream = first_set_stream(b->m, body),
+	    .op = op,
+	    .index = b->index[id],
+	    .start = known ? first : 0,
+	    .stop = known ? end : -1,
+	    .stream = (b->m->op.at[op].flags & OP_STREAM_LOOP) != 0,
+	    .set_stream = first_set_stream(b->m, body),
 	};
 	b->stream = sets ? 0 : b->stream;
 	b->generation++;
@@ -193,7 +193,8 @@ static void lower_stream(struct planner *b, op_id op, enum plan_code code)
 		if (!sx_lower(b, op_scalar_expr(b->m, op, 0), &index))
 			return;
 		if (b->p->streams == 0)
-			emit_check(b, sx_op(b, EXPR_GE, index, sx_const(b, 0)), "the index of a stream is negative", index);
+			emit_check(b, sx_op(b, EXPR_GE, index, sx_const(b, 0)),
+			           "the index of a stream is negative", index);
 		else
 			index = sx_op(b, EXPR_MOD, index, sx_const(b, b->p->streams));
 	}
@@ -203,11 +204,11 @@ static void lower_stream(struct planner *b, op_id op, enum plan_code code)
 		b->stream = index;
 }
 
-static bool attr_is_true(const struct module *m, op_id op, const char *key)
+bool attr_is_true(const struct module *m, op_id op, const char *key)
 {
 	const struct attr *a = op_attr(m, op, key);
 	return a && ((a->kind == ATTR_NAME && !strcmp(names_text(m->names, a->u.name), "true")) ||
-		     (a->kind == ATTR_INT && a->u.i));
+	             (a->kind == ATTR_INT && a->u.i));
 }
 
 static void lower_allocate(struct planner *b, op_id op)
@@ -244,7 +245,8 @@ static void lower_op(struct planner *b, op_id op)
 		view_select(b, op);
 		return;
 	case OP_GET_CURRENT_STREAM:
-		emit(b, (struct plan_instruction){.code = PLAN_HANDLE, .a = op_operand_id(b->m, op, ROLE_HANDLE, 0)});
+		emit(b, (struct plan_instruction){.code = PLAN_HANDLE,
+		                                  .a = op_operand_id(b->m, op, ROLE_HANDLE, 0)});
 		return;
 	case OP_SET_CURRENT_STREAM:
 		lower_stream(b, op, PLAN_STREAM);
@@ -282,7 +284,7 @@ static void lower_op(struct planner *b, op_id op)
 
 static void lower_region(struct planner *b, region_id r)
 {
-	for region_each (b->m, o, r) {
+	region_each (b->m, o, r) {
 		b->at = o;
 		lower_op(b, o);
 	}
@@ -379,7 +381,7 @@ static void mark_fixed(struct plan *p)
 		for (unsigned i = 0; i < 3; i++) {
 			bool scalar = t->scalars >> i & 1;
 			varies |= scalar ? t->scalar[i].is_reg && changes[t->scalar[i].reg]
-					 : i < t->in_n && view_varies(changes, &t->in[i]);
+			                 : i < t->in_n && view_varies(changes, &t->in[i]);
 		}
 		t->fixed = !varies;
 	}
@@ -401,8 +403,8 @@ struct plan *plan_build(const struct module *m, struct diag *d, int64_t rank, in
 	if (p->idle) {
 		for (uint32_t i = 0; i < m->output.n; i++)
 			vec_push(&p->output, (struct plan_output){.value = m->output.at[i],
-								  .type = m->value.at[m->output.at[i]].type,
-								  .buffer = UINT32_MAX});
+			                                          .type = m->value.at[m->output.at[i]].type,
+			                                          .buffer = UINT32_MAX});
 	} else {
 		for (unsigned i = 0; i < m->input.n; i++)
 			if (!view_input(&b, i))
@@ -440,66 +442,4 @@ void plan_free(struct plan *p)
 	vec_free(&p->output);
 	arena_free(p->arena);
 	free(p);
-}
-
-void plan_lint(const struct module *m, struct diag *d)
-{
-	bool *written = mem_zalloc(m->value.n);
-	for (op_id o = 1; o < m->op.n; o++) {
-		const struct op *op = &m->op.at[o];
-		if (op->flags & OP_DEAD || !op->parent)
-			continue;
-		for (unsigned k = 0; k < op->operand_n; k++) {
-			const struct operand *x = &m->operand.at[op->operand + k];
-			bool makes = x->role == ROLE_DEF && op->kind != OP_ALLOCATE && !(op_traits(m, o) & TRAIT_VIEW);
-			if (makes || x->role == ROLE_WRITE || (x->role == ROLE_DEF && attr_is_true(m, o, "zero_init")))
-				written[ir_root(m, x->id)] = true;
-		}
-	}
-	for (uint32_t i = 0; i < m->output.n; i++) {
-		value_id v = m->output.at[i];
-		if (written[ir_root(m, v)] || m->value.at[ir_root(m, v)].flags & (VALUE_INPUT | VALUE_INOUT))
-			continue;
-		const char *name = names_text(m->names, m->value.at[v].name);
-		diag_warning(d, m->value.at[v].at, "nothing writes the output '%s'", *name ? name : "without name");
-	}
-	free(written);
-}
-
-struct plan_labels *plan_labels_new(struct module *m)
-{
-	struct plan_labels *l = mem_zalloc(sizeof *l);
-	struct buf text = {0};
-	l->arena = arena_new();
-	l->n = m->op.n;
-	l->at = arena_new_array(l->arena, struct plan_label, m->op.n);
-	for (op_id o = 0; o < m->op.n; o++) {
-		l->at[o] = (struct plan_label){"", ""};
-		if (!o || m->op.at[o].flags & OP_DEAD || !m->op.at[o].parent)
-			continue;
-		text.n = 0;
-		ir_print_statement(m, o, &text);
-		while (text.n && text.at[text.n - 1] == '\n')
-			text.n--;
-		const char *statement = text.at;
-		size_t n = text.n;
-		while (n && *statement == ' ')
-			statement++, n--;
-		l->at[o].statement = arena_strndup(l->arena, statement, n);
-		if (m->source && m->op.at[o].at != DIAG_NOWHERE) {
-			uint32_t line, column;
-			source_position(m->source, m->op.at[o].at, &line, &column);
-			l->at[o].where = arena_printf(l->arena, "%s:%u", m->source->name, line);
-		}
-	}
-	buf_free(&text);
-	return l;
-}
-
-void plan_labels_free(struct plan_labels *l)
-{
-	if (!l)
-		return;
-	arena_free(l->arena);
-	free(l);
 }

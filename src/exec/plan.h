@@ -32,52 +32,52 @@ typedef uint32_t plan_reg;
 
 /* code, text, meaning */
 #define PLAN_CODES(X)                                                                                        \
-	X(LET, "let", "r[a] = r[b] op r[c]; op LOOKUP: r[a] = table c at r[b]")                             \
-	X(CHECK, "check", "r[a] must not be 0; text b says what is wrong else (op 1: and r[c] is it)")                 \
-	X(FOR, "for", "r[a] from r[b] to r[c]; go to `to` if there is no iteration")                        \
+	X(LET, "let", "r[a] = r[b] op r[c]; op LOOKUP: r[a] = table c at r[b]")                              \
+	X(CHECK, "check", "r[a] must not be 0; text b says what is wrong else (op 1: and r[c] is it)")       \
+	X(FOR, "for", "r[a] from r[b] to r[c]; go to `to` if there is no iteration")                         \
 	X(NEXT, "next", "r[a] += 1; go to `to` while r[a] < r[c]")                                           \
 	X(IF, "if", "go to `to` if r[a] is 0")                                                               \
 	X(GOTO, "goto", "go to `to`")                                                                        \
 	X(HANDLE, "handle", "handle a = the current stream")                                                 \
-	X(STREAM, "stream", "the current stream = handle a (op 0) or the stream of index r[a] (op 1)")      \
-	X(SYNC, "sync", "the current stream waits for handle a (op 0) or the stream of index r[a] (op 1)")  \
+	X(STREAM, "stream", "the current stream = handle a (op 0) or the stream of index r[a] (op 1)")       \
+	X(SYNC, "sync", "the current stream waits for handle a (op 0) or the stream of index r[a] (op 1)")   \
 	X(TASK, "task", "submit task a")                                                                     \
-	X(COLLECTIVE, "collective", "submit collective a; the ticket goes to queue b")                      \
+	X(COLLECTIVE, "collective", "submit collective a; the ticket goes to queue b")                       \
 	X(MESSAGE, "message", "submit message a; the ticket goes to queue b")                                \
 	X(GROUP, "group", "hold back what is submitted up to end_group")                                     \
 	X(END_GROUP, "end_group", "submit the group; the ticket goes to queue b")                            \
-	X(WAIT, "wait", "the current stream waits for the oldest ticket of queue b")                        \
+	X(WAIT, "wait", "the current stream waits for the oldest ticket of queue b")                         \
 	X(END, "end", "the program is over")
 
 enum plan_code {
 #define PLAN_CODE_ENUM(code, text, meaning) PLAN_##code,
 	PLAN_CODES(PLAN_CODE_ENUM)
 #undef PLAN_CODE_ENUM
-		PLAN_CODE_COUNT
+	    PLAN_CODE_COUNT
 };
 
 enum { PLAN_LOOKUP = EXPR_KIND_COUNT }; /* op of a LET, besides enum expr_kind */
 enum { PLAN_NO_QUEUE = UINT32_MAX };
 
 struct plan_instruction {
-	uint8_t code;	 /* enum plan_code */
-	uint8_t op;	 /* by code */
-	uint16_t depth;	 /* of loops and conditions around it, for printing */
+	uint8_t code;   /* enum plan_code */
+	uint8_t op;     /* by code */
+	uint16_t depth; /* of loops and conditions around it, for printing */
 	uint32_t a, b, c;
-	uint32_t to;	 /* instruction */
+	uint32_t to;     /* instruction */
 	op_id statement; /* that it comes from; 0: none */
-	plan_reg loop;	 /* index register of the innermost loop; 0: none */
+	plan_reg loop;   /* index register of the innermost loop; 0: none */
 };
 
 /* Memory, allocated and poisoned once before the run. */
 struct plan_buffer {
-	value_id value;	   /* that it stores */
-	uint8_t dtype;	   /* enum rt_dtype */
-	bool written;	   /* something in the plan writes it */
-	int64_t elements;  /* of a slot: the local allocation domain with full blocks */
-	int64_t slots;	   /* copies: iterations on different streams have their own */
+	value_id value;     /* that it stores */
+	uint8_t dtype;      /* enum rt_dtype */
+	bool written;       /* something in the plan writes it */
+	int64_t elements;   /* of a slot: the local allocation domain with full blocks */
+	int64_t slots;      /* copies: iterations on different streams have their own */
 	int64_t slot_bytes; /* a slot's size, rounded up to 64 */
-	int32_t input;	   /* which program input it is; -1: none */
+	int32_t input;      /* which program input it is; -1: none */
 };
 
 /* A strided window: element (0, 0, …) is r[offset] elements after the start of slot r[slot]. */
@@ -97,25 +97,25 @@ struct plan_operand { /* a scalar operand of a task */
 
 struct plan_task {
 	uint8_t kernel; /* enum rt_kernel */
-	uint8_t op;	/* enum rt_pointwise or rt_reduce_op */
+	uint8_t op;     /* enum rt_pointwise or rt_reduce_op */
 	uint8_t has_bias;
 	uint8_t scalars; /* mask of the operands that are scalars */
-	uint8_t fixed;	 /* nothing in it depends on a loop */
-	uint32_t axes;	 /* as in struct rt_task */
-	uint8_t in_n;	 /* operands used, scalars included */
+	uint8_t fixed;   /* nothing in it depends on a loop */
+	uint32_t axes;   /* as in struct rt_task */
+	uint8_t in_n;    /* operands used, scalars included */
 	struct plan_view out, in[3];
 	struct plan_operand scalar[3];
 };
 
 struct plan_collective {
-	uint8_t kind;	/* enum rt_collective_kind */
-	uint8_t dtype;	/* enum rt_dtype */
+	uint8_t kind;   /* enum rt_collective_kind */
+	uint8_t dtype;  /* enum rt_dtype */
 	uint8_t reduce; /* enum rt_reduce_op */
 	uint8_t has_in, has_out;
 	uint32_t team; /* index into struct plan's team */
 	plan_reg root; /* index into the team */
 	plan_reg count;
-	uint32_t members;		/* entries of counts and offsets, 0: none */
+	uint32_t members;                 /* entries of counts and offsets, 0: none */
 	const plan_reg *counts, *offsets; /* of each member's block, in elements */
 	struct plan_view in, out;
 };
@@ -141,7 +141,7 @@ struct plan_table { /* of LOOKUP */
 /* A program output on this rank. */
 struct plan_output {
 	value_id value;
-	type_id type;	 /* layout of what the buffer holds */
+	type_id type;    /* layout of what the buffer holds */
 	uint32_t buffer; /* UINT32_MAX: this rank holds nothing of it */
 };
 
@@ -149,7 +149,7 @@ struct plan {
 	struct arena *arena;
 	int64_t rank, ranks; /* this rank, ranks of the job */
 	int64_t streams;     /* numberOfStreams; 0: unbounded */
-	bool idle;	     /* the rank is in no mesh */
+	bool idle;           /* the rank is in no mesh */
 	VEC(struct plan_instruction) code;
 	VEC(int64_t) reg; /* initial values; reg 0 is the constant 0 */
 	VEC(struct plan_buffer) buffer;
@@ -160,9 +160,9 @@ struct plan {
 	VEC(struct plan_table) table;
 	VEC(const char *) text;
 	VEC(struct plan_output) output; /* in the order of the program's */
-	uint32_t *input_buffer;		/* by program input; UINT32_MAX: nothing here */
-	uint32_t handles, queues;	/* counts */
-	uint32_t members;		/* of the largest team */
+	uint32_t *input_buffer;         /* by program input; UINT32_MAX: nothing here */
+	uint32_t handles, queues;       /* counts */
+	uint32_t members;               /* of the largest team */
 };
 
 /* The plan of one rank, or NULL after reporting to d why the program cannot be executed. Reads the

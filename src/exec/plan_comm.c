@@ -39,7 +39,8 @@ void plan_teams(struct planner *b)
 		if (!id || communicator_of(b, o))
 			continue;
 		const struct team *t = ir_team(m, id);
-		b->communicator[b->communicators++] = (struct communicator){id, backend_of(m, o), b->p->team.n};
+		b->communicator[b->communicators++] =
+		    (struct communicator){id, backend_of(m, o), b->p->team.n};
 		for (uint32_t s = 0; s < t->slice_n; s++) {
 			uint32_t n = t->start[s + 1] - t->start[s];
 			vec_push(&b->p->team, (struct plan_team){n, t->device + t->start[s]});
@@ -49,7 +50,7 @@ void plan_teams(struct planner *b)
 }
 
 /* The slice that holds this rank: its number in the plan's teams and the rank's index in it. */
-static bool own_slice(const struct planner *b, op_id op, uint32_t *team, uint32_t *own)
+bool own_slice(const struct planner *b, op_id op, uint32_t *team, uint32_t *own)
 {
 	const struct communicator *c = communicator_of(b, op);
 	const struct team *t = ir_team(b->m, b->m->op.at[op].team);
@@ -61,103 +62,6 @@ static bool own_slice(const struct planner *b, op_id op, uint32_t *team, uint32_
 				return true;
 			}
 	return false;
-}
-
-static bool takes_part(const struct planner *b, op_id op)
-{
-	uint32_t team, own, position;
-	const struct op *o = &b->m->op.at[op];
-	if (o->kind == OP_SEND || o->kind == OP_RECV) {
-		value_id v = o->kind == OP_SEND ? op_read(b->m, op, 0) : op_result(b->m, op, 0);
-		mesh_id mesh = value_type(b->m, v)->mesh;
-		return !mesh || mesh_position(ir_mesh(b->m, mesh), (uint32_t)b->p->rank, &position);
-	}
-	return o->kind == OP_END_COALESCING || own_slice(b, op, &team, &own);
-}
-
-/* Where the tickets of a statement go. */
-static uint32_t queue_of(struct planner *b, op_id op)
-{
-	if (!b->queue[op])
-		b->queue[op] = ++b->p->queues;
-	return b->queue[op] - 1;
-}
-
-/* ---- buffers as runs of elements */
-
-/* Axes of a view in memory order, outermost first, without those of one element. */
-static unsigned axes_in_memory(const struct planner *b, const struct view *v, const sx_id *n, uint8_t *axis)
-{
-	unsigned k = 0;
-	for (unsigned i = 0; i < v->rank; i++) {
-		int64_t one;
-		if ((sx_is_const(b, n[i], &one) && one == 1) || v->axis[i].room == 1)
-			continue;
-		unsigned at = k++;
-		while (at > 0 && v->axis[axis[at - 1]].stride < v->axis[i].stride)
-			axis[at] = axis[at - 1], at--;
-		axis[at] = (uint8_t)i;
-	}
-	return k;
-}
-
-/* How many elements of each axis are moved: those that the view has or, where blocks are clipped, the full
- * block with the padding behind it, which nobody looks at. The axis along which blocks are put together is
- * never padded. */
-static void extents(struct planner *b, const struct view *v, int gathered, bool padded, sx_id *n)
-{
-	for (unsigned i = 0; i < v->rank; i++) {
-		const struct view_axis *a = &v->axis[i];
-		n[i] = padded && (int)i != gathered && a->full && !a->own ? sx_const(b, a->room) : a->len;
-	}
-}
-
-static sx_id product(struct planner *b, const struct view *v, const sx_id *n, int without)
-{
-	sx_id p = sx_const(b, 1);
-	for (unsigned i = 0; i < v->rank; i++)
-		p = (int)i == without ? p : sx_mul(b, p, n[i]);
-	return p;
-}
-
-/* The condition that a box of a view is one run of memory. */
-static sx_id is_run(struct planner *b, const struct view *v, const sx_id *n)
-{
-	uint8_t axis[IR_MAX_LOGICAL];
-	sx_id dense = sx_const(b, 1), all = sx_const(b, 1);
-	for (unsigned k = axes_in_memory(b, v, n, axis); k-- > 0;) {
-		sx_id fits = sx_op(b, EXPR_EQ, dense, sx_const(b, v->axis[axis[k]].stride));
-		all = sx_op(b, EXPR_AND, all, sx_op(b, EXPR_OR, fits, sx_op(b, EXPR_LE, n[axis[k]], sx_const(b, 1))));
-		dense = sx_mul(b, dense, n[axis[k]]);
-	}
-	return sx_op(b, EXPR_OR, all, sx_op(b, EXPR_EQ, product(b, v, n, -1), sx_const(b, 0)));
-}
-
-static bool holds(const struct planner *b, sx_id condition)
-{
-	int64_t k;
-	return sx_is_const(b, condition, &k) && k != 0 && k != PLAN_UNDEFINED;
-}
-
-/* The run of memory that a view is; n from extents(). Checked at run time where it is not sure. */
-static bool run_of(struct planner *b, const struct view *v, const sx_id *n, struct plan_view *out)
-{
-	sx_id at[IR_MAX_LOGICAL], condition = is_run(b, v, n);
-	const char *text = arena_printf(b->p->arena, "the block of '%s' is not contiguous in memory, which a communication needs",
-					value_text(b, v->value));
-	int64_t never;
-	if (sx_is_const(b, condition, &never) && never == 0) {
-		planner_error(b, "%s", text);
-		return false;
-	}
-	emit_check(b, condition, text, 0);
-	for (unsigned i = 0; i < v->rank; i++)
-		at[i] = v->axis[i].off;
-	*out = (struct plan_view){.buffer = v->buffer, .nd = 1, .stride = {1}};
-	out->slot = sx_reg(b, v->slot);
-	out->offset = sx_reg(b, view_offset(b, v, at));
-	out->n[0] = sx_reg(b, product(b, v, n, -1));
-	return true;
 }
 
 /* ---- collectives */
@@ -197,23 +101,26 @@ static bool same_extents(struct comm *s)
 static bool choose_runs(struct comm *s, bool same_axes)
 {
 	struct planner *b = s->b;
-	for (int padded = 0; padded < 3; padded++) { /* the last: as at first, checked at run time */
-		bool ok = true;
-		if (s->in)
-			extents(b, s->in, s->gathered, padded == 1, s->in_n);
-		if (s->out)
-			extents(b, s->out, s->gathered, padded == 1, s->out_n);
-		if (s->in)
-			ok = holds(b, is_run(b, s->in, s->in_n));
-		if (s->out)
-			ok = ok && holds(b, is_run(b, s->out, s->out_n));
-		if (ok && (padded != 1 || !same_axes || same_extents(s)))
+	bool plain = (!s->in || run_is_plain(b, s->in, s->gathered)) &&
+	             (!s->out || run_is_plain(b, s->out, s->gathered));
+	for (int k = 0; k < 3; k++) { /* the last: just the elements, checked at run time */
+		bool ok = true, padded = k < 2 && (k == 1) == plain;
+		if (s->in) {
+			run_extents(b, s->in, s->gathered, padded, s->in_n);
+			ok = sx_holds(b, run_condition(b, s->in, s->in_n));
+		}
+		if (s->out) {
+			run_extents(b, s->out, s->gathered, padded, s->out_n);
+			ok = ok && sx_holds(b, run_condition(b, s->out, s->out_n));
+		}
+		if (ok && (!padded || !same_axes || same_extents(s)))
 			break;
 	}
-	if ((s->in && !run_of(b, s->in, s->in_n, &s->c.in)) || (s->out && !run_of(b, s->out, s->out_n, &s->c.out)))
+	if ((s->in && !run_of(b, s->in, s->in_n, &s->c.in)) ||
+	    (s->out && !run_of(b, s->out, s->out_n, &s->c.out)))
 		return false;
-	s->in_count = s->in ? product(b, s->in, s->in_n, -1) : sx_const(b, 0);
-	s->out_count = s->out ? product(b, s->out, s->out_n, -1) : sx_const(b, 0);
+	s->in_count = s->in ? run_product(b, s->in, s->in_n, -1) : sx_const(b, 0);
+	s->out_count = s->out ? run_product(b, s->out, s->out_n, -1) : sx_const(b, 0);
 	return true;
 }
 
@@ -227,26 +134,27 @@ static bool same_order(struct comm *s, const struct view *large, const struct vi
 		int64_t one;
 		if (sx_is_const(b, small->axis[i].len, &one) && one == 0 && (int)i != gathered)
 			return true; /* nothing is here */
-		bool single = (sx_is_const(b, small->axis[i].len, &one) && one == 1) || small->axis[i].room == 1 || large->axis[i].room == 1;
+		bool single = (sx_is_const(b, small->axis[i].len, &one) && one == 1) ||
+		              small->axis[i].room == 1 || large->axis[i].room == 1;
 		k[i] = single ? sx_const(b, 1) : small->axis[i].len;
 		n[i] = single && (int)i != gathered ? k[i] : large->axis[i].len;
 	}
-	unsigned np = axes_in_memory(b, large, n, p);
+	unsigned np = run_axes(b, large, n, p);
 	if (gathered >= 0 && np && memchr(p, gathered, np)) {
 		if (p[0] != gathered) {
 			planner_error(b, "axis %d of '%s' is gathered but not outermost in memory", gathered,
-				      value_text(b, large->value));
+			              value_text(b, large->value));
 			return false;
 		}
 		memmove(p, p + 1, --np);
 	}
 	if (gathered >= 0)
 		k[gathered] = sx_const(b, 1);
-	unsigned nq = axes_in_memory(b, small, k, q);
+	unsigned nq = run_axes(b, small, k, q);
 	if (np == nq && !memcmp(p, q, np))
 		return true;
 	planner_error(b, "'%s' and '%s' have different orders in memory", value_text(b, large->value),
-		      value_text(b, small->value));
+	              value_text(b, small->value));
 	return false;
 }
 
@@ -259,22 +167,24 @@ static bool block_axis(struct comm *s, const struct view *large, const struct vi
 		for (uint32_t k = 0; k < s->team->n; k++) {
 			sx_id off, len;
 			if (!view_interval(b, small, a, s->team->rank[k], &off, &len)) {
-				planner_error(b, "layout of '%s' is not one interval a rank; not executed yet",
-					      value_text(b, small->value));
+				planner_error(b,
+				              "layout of '%s' is not one interval a rank; not executed yet",
+				              value_text(b, small->value));
 				return false;
 			}
 			if (off == large->axis[a].off && len == large->axis[a].len)
 				continue;
 			if (*out >= 0 && *out != (int)a) {
 				planner_error(b, "blocks of '%s' differ along two axes; not executed yet",
-					      value_text(b, small->value));
+				              value_text(b, small->value));
 				return false;
 			}
 			*out = (int)a;
 		}
 	}
 	if (*out < 0 && s->team->n > 1) {
-		planner_error(b, "'%s' has no axis that is spread over the team", value_text(b, small->value));
+		planner_error(b, "'%s' has no axis that is spread over the team",
+		              value_text(b, small->value));
 		return false;
 	}
 	return true;
@@ -286,8 +196,9 @@ static bool plan_equal_blocks(struct comm *s)
 	struct planner *b = s->b;
 	bool gather = s->c.kind == RT_ALLGATHER;
 	sx_id small = gather ? s->in_count : s->out_count, large = gather ? s->out_count : s->in_count;
-	const char *text = arena_printf(b->p->arena, "'%s' and '%s' do not differ in size by the %u members of the team",
-					value_text(b, s->in->value), value_text(b, s->out->value), s->team->n);
+	const char *text =
+	    arena_printf(b->p->arena, "'%s' and '%s' do not differ in size by the %u members of the team",
+	                 value_text(b, s->in->value), value_text(b, s->out->value), s->team->n);
 	emit_check(b, sx_op(b, EXPR_EQ, large, sx_scale(b, small, s->team->n)), text, 0);
 	s->c.count = sx_reg(b, small);
 	return true;
@@ -310,7 +221,7 @@ static bool plan_blocks(struct comm *s)
 		sx_id off = sx_const(b, 0), count = gather ? s->in_count : s->out_count, len;
 		if (axis >= 0) {
 			view_interval(b, small, (unsigned)axis, s->team->rank[k], &off, &len);
-			sx_id each = product(b, large, gather ? s->out_n : s->in_n, axis);
+			sx_id each = run_product(b, large, gather ? s->out_n : s->in_n, axis);
 			count = sx_mul(b, len, each);
 			sx_id from = sx_sub(b, off, large->axis[axis].off);
 			/* an empty block stands anywhere; keep it inside */
@@ -326,8 +237,8 @@ static bool plan_blocks(struct comm *s)
 
 static const char *lengths_differ(struct comm *s)
 {
-	return arena_printf(s->b->p->arena, "the blocks of '%s' and '%s' have different sizes", value_text(s->b, s->in->value),
-			    value_text(s->b, s->out->value));
+	return arena_printf(s->b->p->arena, "the blocks of '%s' and '%s' have different sizes",
+	                    value_text(s->b, s->in->value), value_text(s->b, s->out->value));
 }
 
 /* Whole buffers of one size on all ranks. */
@@ -345,7 +256,8 @@ static bool plan_whole(struct comm *s)
 			same = sx_op(b, EXPR_OR, same, sx_op(b, EXPR_NOT, mine, 0));
 			if (s->c.kind == RT_SEND_RECV) {
 				sx_id not_mine = sx_op(b, EXPR_NOT, mine, 0);
-				count = sx_add(b, sx_mul(b, mine, s->in_count), sx_mul(b, not_mine, s->out_count));
+				count = sx_add(b, sx_mul(b, mine, s->in_count),
+				               sx_mul(b, not_mine, s->out_count));
 				same = sx_const(b, 1);
 			}
 		}
@@ -355,7 +267,7 @@ static bool plan_whole(struct comm *s)
 	}
 	if (rooted) {
 		sx_id inside = sx_op(b, EXPR_AND, sx_op(b, EXPR_GE, root, sx_const(b, 0)),
-				     sx_op(b, EXPR_LT, root, sx_const(b, s->team->n)));
+		                     sx_op(b, EXPR_LT, root, sx_const(b, s->team->n)));
 		emit_check(b, inside, "the root is not in the team", root);
 		s->c.root = sx_reg(b, root);
 	}
@@ -365,13 +277,17 @@ static bool plan_whole(struct comm *s)
 
 static enum rt_reduce_op reduce_of(const struct planner *b, op_id op, const struct view *in)
 {
-	static const uint8_t to[] = {[REDUCE_SUM] = RT_SUM, [REDUCE_PROD] = RT_PROD, [REDUCE_MIN] = RT_MIN,
-				     [REDUCE_MAX] = RT_MAX, [REDUCE_AVG] = RT_AVG};
+	static const uint8_t to[] = {[REDUCE_SUM] = RT_SUM,
+	                             [REDUCE_PROD] = RT_PROD,
+	                             [REDUCE_MIN] = RT_MIN,
+	                             [REDUCE_MAX] = RT_MAX,
+	                             [REDUCE_AVG] = RT_AVG};
 	static const char *const key[] = {"op", "reduce", "red_op"};
 	enum reduce_op r = REDUCE_SUM;
 	for (unsigned k = 0; k < sizeof key / sizeof *key; k++) {
 		const struct attr *a = op_attr(b->m, op, key[k]);
-		if (a && (a->kind == ATTR_NAME || a->kind == ATTR_STRING) && reduce_op_parse(names_text(b->m->names, a->u.name), &r))
+		if (a && (a->kind == ATTR_NAME || a->kind == ATTR_STRING) &&
+		    reduce_op_parse(names_text(b->m->names, a->u.name), &r))
 			return (enum rt_reduce_op)to[r];
 	}
 	const struct domain *d = in ? ir_domain(b->m, ir_type(b->m, in->type)->domain) : NULL;
@@ -379,15 +295,6 @@ static enum rt_reduce_op reduce_of(const struct planner *b, op_id op, const stru
 		if (d->axis[i].kind == AXIS_PARTIAL)
 			r = (enum reduce_op)d->axis[i].reduce;
 	return (enum rt_reduce_op)to[r];
-}
-
-/* Ends a statement that has no wait of its own with one. */
-static void emit_async(struct planner *b, op_id op, struct plan_instruction i)
-{
-	i.b = queue_of(b, op);
-	emit(b, i);
-	if (!(b->m->op.at[op].flags & OP_ASYNC) && !(op_traits(b->m, op) & TRAIT_P2P) && !b->in_group)
-		emit(b, (struct plan_instruction){.code = PLAN_WAIT, .a = i.b});
 }
 
 /* A send and a receive that start together. */
@@ -398,20 +305,24 @@ static void plan_permute_comm(struct comm *s)
 	uint32_t t = b->p->table.n;
 	sx_id peer[2];
 	if (!s->in || !s->out) {
-		planner_error(b, "'%s' is not on all ranks of the team", value_text(b, s->in ? s->out->value : s->in->value));
+		planner_error(b, "'%s' is not on all ranks of the team",
+		              value_text(b, s->in ? s->out->value : s->in->value));
 		return;
 	}
-	if (!sx_lower(b, op_scalar_expr(b->m, s->op, 0), &peer[0]) || !sx_lower(b, op_scalar_expr(b->m, s->op, 1), &peer[1]))
+	if (!sx_lower(b, op_scalar_expr(b->m, s->op, 0), &peer[0]) ||
+	    !sx_lower(b, op_scalar_expr(b->m, s->op, 1), &peer[1]))
 		return;
 	vec_push(&b->p->table, (struct plan_table){s->team->n, s->team->rank});
 	if (!b->in_group)
 		emit(b, (struct plan_instruction){.code = PLAN_GROUP});
 	for (unsigned k = 0; k < 2; k++) {
-		struct plan_message m = {.send = k == 0, .dtype = s->c.dtype, .channel = s->c.team + 1, .data = k ? out : in};
+		struct plan_message m = {
+		    .send = k == 0, .dtype = s->c.dtype, .channel = s->c.team + 1, .data = k ? out : in};
 		m.peer = sx_reg(b, sx_lookup(b, t, peer[k]));
 		b->p->buffer.at[m.data.buffer].written |= k;
 		vec_push(&b->p->message, m);
-		emit(b, (struct plan_instruction){.code = PLAN_MESSAGE, .a = b->p->message.n - 1, .b = PLAN_NO_QUEUE});
+		emit(b, (struct plan_instruction){
+		            .code = PLAN_MESSAGE, .a = b->p->message.n - 1, .b = PLAN_NO_QUEUE});
 	}
 	if (!b->in_group)
 		emit_async(b, s->op, (struct plan_instruction){.code = PLAN_END_GROUP});
@@ -461,20 +372,24 @@ void plan_collective(struct planner *b, op_id op)
 	s.in = in->absent ? NULL : in;
 	s.out = out->absent ? NULL : out;
 	if (view_dtype(b, in) != view_dtype(b, out)) {
-		planner_error(b, "'%s' and '%s' have different dtypes", value_text(b, in->value), value_text(b, out->value));
+		planner_error(b, "'%s' and '%s' have different dtypes", value_text(b, in->value),
+		              value_text(b, out->value));
 		return;
 	}
 	bool both = kind == OP_ALLGATHER || kind == OP_ALLREDUCE || kind == OP_REDUCE_SCATTER;
 	if ((!s.in && !s.out) || (both && (!s.in || !s.out))) {
-		planner_error(b, "rank %lld is in the team but not in the mesh of '%s'", (long long)b->p->rank,
-			      value_text(b, s.in ? out->value : in->value));
+		planner_error(b, "rank %lld is in the team but not in the mesh of '%s'",
+		              (long long)b->p->rank, value_text(b, s.in ? out->value : in->value));
 		return;
 	}
 	if ((s.in && !view_usable(b, s.in)) || (s.out && !view_usable(b, s.out)))
 		return;
-	bool blocks = kind == OP_ALLGATHER || kind == OP_REDUCE_SCATTER, same = s.in && s.out && same_shape(s.in, s.out);
+	bool blocks = kind == OP_ALLGATHER || kind == OP_REDUCE_SCATTER,
+	     same = s.in && s.out && same_shape(s.in, s.out);
 	s.gathered = -1;
-	if (blocks && same && !block_axis(&s, kind == OP_ALLGATHER ? s.out : s.in, kind == OP_ALLGATHER ? s.in : s.out, &s.gathered))
+	if (blocks && same &&
+	    !block_axis(&s, kind == OP_ALLGATHER ? s.out : s.in, kind == OP_ALLGATHER ? s.in : s.out,
+	                &s.gathered))
 		return;
 	if (!choose_runs(&s, same))
 		return;
@@ -491,67 +406,4 @@ void plan_collective(struct planner *b, op_id op)
 		b->p->buffer.at[s.out->buffer].written = true;
 	vec_push(&b->p->collective, s.c);
 	emit_async(b, op, (struct plan_instruction){.code = PLAN_COLLECTIVE, .a = b->p->collective.n - 1});
-}
-
-/* ---- messages */
-
-void plan_p2p(struct planner *b, op_id op)
-{
-	bool send = b->m->op.at[op].kind == OP_SEND;
-	struct view *v = send ? view_of(b, op_read(b->m, op, 0)) : view_of_result(b, op, 0);
-	struct plan_message m = {.send = send};
-	sx_id peer, n[IR_MAX_LOGICAL];
-	if (!v || v->absent || !view_usable(b, v))
-		return;
-	extents(b, v, -1, false, n);
-	if (!holds(b, is_run(b, v, n))) {
-		extents(b, v, -1, true, n);
-		if (!holds(b, is_run(b, v, n)))
-			extents(b, v, -1, false, n);
-	}
-	if (!run_of(b, v, n, &m.data))
-		return;
-	if (!sx_lower(b, op_scalar_expr(b->m, op, 0), &peer))
-		return;
-	emit_check(b, sx_op(b, EXPR_AND, sx_op(b, EXPR_GE, peer, sx_const(b, 0)), sx_op(b, EXPR_LT, peer, sx_const(b, b->p->ranks))),
-		   "the peer is no rank of this job", peer);
-	m.peer = sx_reg(b, peer);
-	m.dtype = (uint8_t)view_dtype(b, v);
-	b->p->buffer.at[v->buffer].written |= !send;
-	vec_push(&b->p->message, m);
-	b->message[op] = b->p->message.n;
-	if (!b->posted[op])
-		emit_async(b, op, (struct plan_instruction){.code = PLAN_MESSAGE, .a = b->p->message.n - 1});
-}
-
-void plan_post(struct planner *b, op_id op)
-{
-	for (unsigned k = 0; k < op_role_count(b->m, op, ROLE_STATEMENT); k++) {
-		op_id of = op_operand_id(b->m, op, ROLE_STATEMENT, k);
-		if (!takes_part(b, of))
-			continue;
-		if (!b->message[of]) {
-			planner_error(b, "what is posted does not stand before");
-			continue;
-		}
-		emit_async(b, of, (struct plan_instruction){.code = PLAN_MESSAGE, .a = b->message[of] - 1});
-	}
-}
-
-void plan_coalescing(struct planner *b, op_id op)
-{
-	b->in_group = b->m->op.at[op].kind == OP_START_COALESCING;
-	if (b->in_group)
-		emit(b, (struct plan_instruction){.code = PLAN_GROUP});
-	else
-		emit(b, (struct plan_instruction){.code = PLAN_END_GROUP, .b = queue_of(b, op)});
-}
-
-void plan_wait(struct planner *b, op_id op)
-{
-	for (unsigned k = 0; k < op_role_count(b->m, op, ROLE_STATEMENT); k++) {
-		op_id of = op_operand_id(b->m, op, ROLE_STATEMENT, k);
-		if (takes_part(b, of))
-			emit(b, (struct plan_instruction){.code = PLAN_WAIT, .a = queue_of(b, of)});
-	}
 }

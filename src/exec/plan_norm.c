@@ -228,13 +228,6 @@ static void mask(struct norm *x, struct plan_view f, const sx_id *n, sx_id first
 	task_emit(b, &t);
 }
 
-static bool is_true(const struct norm *x, const char *key)
-{
-	const struct attr *a = op_attr(x->b->m, x->op, key);
-	return a && ((a->kind == ATTR_NAME && !strcmp(names_text(x->b->m->names, a->u.name), "true")) ||
-	             (a->kind == ATTR_INT && a->u.i));
-}
-
 static void plan_attention(struct norm *x, struct view *const *in)
 {
 	struct planner *b = x->b;
@@ -274,7 +267,7 @@ static void plan_attention(struct norm *x, struct view *const *in)
 	struct plan_view f = scratch(x, x->wide, n, 0), m = scratch(x, x->wide, n, 1u << last);
 	contract(x, f, qw, kw);
 	with_number(x, RT_MUL, f, f, float_attribute(x, "scale", 1 / sqrt((double)q->axis[last].extent)));
-	if (is_true(x, "causal"))
+	if (attr_is_true(b->m, x->op, "causal"))
 		mask(x, f, n, x->at[rows]);
 	softmax(x, f, f, f, m, last);
 	contract(x, out, f, vw);

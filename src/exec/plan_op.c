@@ -49,8 +49,8 @@ void require_inside(struct planner *b, const struct view *v, unsigned axis, sx_i
 	buf_free(&text);
 }
 
-bool window(struct planner *b, const struct view *v, unsigned nd, const sx_id *n, const int *map, const sx_id *at,
-		   unsigned keep, struct plan_view *out)
+bool window(struct planner *b, const struct view *v, unsigned nd, const sx_id *n, const int *map,
+            const sx_id *at, unsigned keep, struct plan_view *out)
 {
 	unsigned k = 0;
 	*out = (struct plan_view){.buffer = v->buffer};
@@ -59,7 +59,8 @@ bool window(struct planner *b, const struct view *v, unsigned nd, const sx_id *n
 		if (i < keep && sx_is_const(b, n[i], &one) && one == 1)
 			continue;
 		if (k == RT_MAX_DIMS) {
-			planner_error(b, "'%s' has too many axes for the kernels (limit %d)", value_text(b, v->value), RT_MAX_DIMS);
+			planner_error(b, "'%s' has too many axes for the kernels (limit %d)",
+			              value_text(b, v->value), RT_MAX_DIMS);
 			return false;
 		}
 		out->n[k] = sx_reg(b, n[i]);
@@ -71,8 +72,8 @@ bool window(struct planner *b, const struct view *v, unsigned nd, const sx_id *n
 	return true;
 }
 
-void follow(struct planner *b, const struct view *v, const int *dim, unsigned nd, const sx_id *n, const sx_id *at,
-		   const int64_t *extent, int *map, sx_id *coordinate)
+void follow(struct planner *b, const struct view *v, const int *dim, unsigned nd, const sx_id *n,
+            const sx_id *at, const int64_t *extent, int *map, sx_id *coordinate)
 {
 	for (unsigned i = 0; i < nd; i++)
 		map[i] = -1;
@@ -91,15 +92,7 @@ void follow(struct planner *b, const struct view *v, const int *dim, unsigned nd
 	}
 }
 
-/* The block of the result, as a box. */
-struct box {
-	unsigned nd;
-	sx_id n[IR_MAX_LOGICAL], at[IR_MAX_LOGICAL];
-	int64_t extent[IR_MAX_LOGICAL];
-	int map[IR_MAX_LOGICAL];
-};
-
-static struct box box_of(const struct view *r)
+struct box box_of(const struct view *r)
 {
 	struct box x = {.nd = r->rank};
 	for (unsigned i = 0; i < r->rank; i++) {
@@ -112,8 +105,8 @@ static struct box box_of(const struct view *r)
 }
 
 /* An operand whose axis c runs along dim[c] of the result's box. */
-static bool operand_window(struct planner *b, const struct view *v, const struct box *x, const int *dim, unsigned keep,
-			   struct plan_view *out)
+static bool operand_window(struct planner *b, const struct view *v, const struct box *x, const int *dim,
+                           unsigned keep, struct plan_view *out)
 {
 	int map[IR_MAX_LOGICAL];
 	sx_id at[IR_MAX_LOGICAL];
@@ -121,19 +114,20 @@ static bool operand_window(struct planner *b, const struct view *v, const struct
 	return window(b, v, x->nd, x->n, map, at, keep, out);
 }
 
-static bool result_window(struct planner *b, const struct view *r, const struct box *x, unsigned keep, struct plan_view *out)
+bool result_window(struct planner *b, const struct view *r, const struct box *x, unsigned keep,
+                   struct plan_view *out)
 {
 	return window(b, r, x->nd, x->n, x->map, x->at, keep, out);
 }
 
-static void align_right(unsigned rank, unsigned nd, int *dim)
+void align_right(unsigned rank, unsigned nd, int *dim)
 {
 	for (unsigned c = 0; c < rank; c++)
 		dim[c] = (int)nd - (int)rank + (int)c;
 }
 
 void copy_box(struct planner *b, const struct view *r, const struct view *x, const int *map, const sx_id *to,
-	      const sx_id *from, const sx_id *n)
+              const sx_id *from, const sx_id *n)
 {
 	struct plan_task t;
 	int same[IR_MAX_LOGICAL];
@@ -141,11 +135,13 @@ void copy_box(struct planner *b, const struct view *r, const struct view *x, con
 		same[i] = (int)i;
 	task_start(&t, RT_TASK_COPY);
 	t.in_n = 1;
-	if (window(b, r, r->rank, n, same, to, r->rank, &t.out) && window(b, x, r->rank, n, map, from, r->rank, &t.in[0]))
+	if (window(b, r, r->rank, n, same, to, r->rank, &t.out) &&
+	    window(b, x, r->rank, n, map, from, r->rank, &t.in[0]))
 		task_emit(b, &t);
 }
 
-void fill_box(struct planner *b, const struct view *r, const sx_id *to, const sx_id *n, double literal, sx_id value)
+void fill_box(struct planner *b, const struct view *r, const sx_id *to, const sx_id *n, double literal,
+              sx_id value)
 {
 	struct plan_task t;
 	int same[IR_MAX_LOGICAL];
@@ -162,11 +158,6 @@ void fill_box(struct planner *b, const struct view *r, const sx_id *to, const sx
 }
 
 /* ---- operands in order: tensors and scalars */
-
-struct operand_ref {
-	struct view *view; /* NULL: the scalar */
-	struct plan_operand scalar;
-};
 
 static bool operands(struct planner *b, op_id op, struct operand_ref *out, unsigned max, unsigned *n)
 {
@@ -204,18 +195,22 @@ static bool operands(struct planner *b, op_id op, struct operand_ref *out, unsig
 /* ---- pointwise */
 
 static const uint8_t pointwise[OP_KIND_COUNT] = {
-	[OP_ADD] = RT_ADD + 1,	   [OP_SUB] = RT_SUB + 1,	  [OP_MUL] = RT_MUL + 1,	 [OP_DIV] = RT_DIV + 1,
-	[OP_MOD] = RT_MOD + 1,	   [OP_POW] = RT_POW + 1,	  [OP_MAXIMUM] = RT_MAXIMUM + 1, [OP_MINIMUM] = RT_MINIMUM + 1,
-	[OP_EQ] = RT_EQ + 1,	   [OP_NE] = RT_NE + 1,		  [OP_LT] = RT_LT + 1,		 [OP_LE] = RT_LE + 1,
-	[OP_GT] = RT_GT + 1,	   [OP_GE] = RT_GE + 1,		  [OP_AND] = RT_AND + 1,	 [OP_OR] = RT_OR + 1,
-	[OP_NOT] = RT_NOT + 1,	   [OP_NEG] = RT_NEG + 1,	  [OP_ABS] = RT_ABS + 1,	 [OP_EXP] = RT_EXP + 1,
-	[OP_LOG] = RT_LOG + 1,	   [OP_SQRT] = RT_SQRT + 1,	  [OP_RSQRT] = RT_RSQRT + 1,	 [OP_SIN] = RT_SIN + 1,
-	[OP_COS] = RT_COS + 1,	   [OP_TANH] = RT_TANH + 1,	  [OP_RELU] = RT_RELU + 1,	 [OP_GELU] = RT_GELU + 1,
-	[OP_SILU] = RT_SILU + 1,   [OP_SIGMOID] = RT_SIGMOID + 1, [OP_WHERE] = RT_WHERE + 1,
+    [OP_ADD] = RT_ADD + 1,         [OP_SUB] = RT_SUB + 1,         [OP_MUL] = RT_MUL + 1,
+    [OP_DIV] = RT_DIV + 1,         [OP_MOD] = RT_MOD + 1,         [OP_POW] = RT_POW + 1,
+    [OP_MAXIMUM] = RT_MAXIMUM + 1, [OP_MINIMUM] = RT_MINIMUM + 1, [OP_EQ] = RT_EQ + 1,
+    [OP_NE] = RT_NE + 1,           [OP_LT] = RT_LT + 1,           [OP_LE] = RT_LE + 1,
+    [OP_GT] = RT_GT + 1,           [OP_GE] = RT_GE + 1,           [OP_AND] = RT_AND + 1,
+    [OP_OR] = RT_OR + 1,           [OP_NOT] = RT_NOT + 1,         [OP_NEG] = RT_NEG + 1,
+    [OP_ABS] = RT_ABS + 1,         [OP_EXP] = RT_EXP + 1,         [OP_LOG] = RT_LOG + 1,
+    [OP_SQRT] = RT_SQRT + 1,       [OP_RSQRT] = RT_RSQRT + 1,     [OP_SIN] = RT_SIN + 1,
+    [OP_COS] = RT_COS + 1,         [OP_TANH] = RT_TANH + 1,       [OP_RELU] = RT_RELU + 1,
+    [OP_GELU] = RT_GELU + 1,       [OP_SILU] = RT_SILU + 1,       [OP_SIGMOID] = RT_SIGMOID + 1,
+    [OP_WHERE] = RT_WHERE + 1,
 };
 
 /* Copies and fills are pointwise tasks too. */
-static void plan_pointwise(struct planner *b, op_id op, const struct view *r, const struct operand_ref *in, unsigned n)
+static void plan_pointwise(struct planner *b, op_id op, const struct view *r, const struct operand_ref *in,
+                           unsigned n)
 {
 	enum op_kind kind = (enum op_kind)b->m->op.at[op].kind;
 	struct box x = box_of(r);
@@ -280,175 +275,6 @@ static void plan_iota(struct planner *b, const struct view *r)
 	task_emit(b, &t);
 }
 
-/* ---- sums */
-
-/* Whether the block of a reduced axis may be a part of it: then the result is a pending sum. */
-static bool may_reduce(struct planner *b, const struct view *r, const struct view *x, unsigned axis)
-{
-	const struct domain *d = ir_domain(b->m, ir_type(b->m, r->type)->domain);
-	const struct view_axis *a = &x->axis[axis];
-	int64_t off, len;
-	if (sx_is_const(b, a->off, &off) && off == 0 && sx_is_const(b, a->len, &len) && len == a->extent)
-		return true;
-	for (unsigned i = d->rank; i < d->logical_n; i++)
-		if (d->axis[i].kind == AXIS_PARTIAL)
-			return true;
-	planner_error(b, "axis %u of '%s' is spread over ranks, but '%s' is not partial", axis, value_text(b, x->value),
-		      value_text(b, r->value));
-	return false;
-}
-
-static void plan_reduce(struct planner *b, op_id op, const struct view *r, const struct view *x)
-{
-	static const uint8_t reduce[OP_KIND_COUNT] = {
-		[OP_SUM] = RT_SUM, [OP_MAX] = RT_MAX, [OP_MIN] = RT_MIN, [OP_PROD] = RT_PROD, [OP_MEAN] = RT_AVG};
-	enum op_kind kind = (enum op_kind)b->m->op.at[op].kind;
-	struct infer_axes axes;
-	struct plan_task t;
-	sx_id n[IR_MAX_LOGICAL], from[IR_MAX_LOGICAL], to[IR_MAX_LOGICAL], one = sx_const(b, 1);
-	sx_id out_n[IR_MAX_LOGICAL];
-	int in_map[IR_MAX_LOGICAL], out_map[IR_MAX_LOGICAL];
-	unsigned nd = 0;
-	if (!infer_axes(b->m, op, &axes))
-		return;
-	task_start(&t, RT_TASK_REDUCE);
-	t.op = reduce[kind];
-	t.in_n = 1;
-	for (unsigned i = 0; i < r->rank; i++)
-		to[i] = r->axis[i].off;
-	for (unsigned c = 0; c < x->rank; c++) {
-		bool reduced = axes.kind[axes.operand[0][c]] == DIM_REDUCED;
-		unsigned i = 0;
-		while (!reduced && i < r->rank && axes.result[i] != axes.operand[0][c])
-			i++;
-		n[c] = reduced ? x->axis[c].len : r->axis[i].len;
-		from[c] = reduced ? x->axis[c].off : r->axis[i].off;
-		out_n[c] = reduced ? one : n[c];
-		in_map[c] = (int)c;
-		out_map[c] = reduced ? -1 : (int)i;
-		if (reduced && !may_reduce(b, r, x, c))
-			return;
-		if (reduced && kind == OP_MEAN) { /* a part's mean is no part of the mean */
-			int64_t len;
-			if (!sx_is_const(b, x->axis[c].len, &len) || len != x->axis[c].extent) {
-				planner_error(b, "a mean over axis %u of '%s', which is spread over ranks; use sum and div",
-					      c, value_text(b, x->value));
-				return;
-			}
-		}
-		if (!reduced)
-			require_inside(b, x, c, from[c], n[c]);
-		int64_t known;
-		bool left_out = sx_is_const(b, n[c], &known) && known == 1;
-		if (reduced && !left_out)
-			t.axes |= 1u << nd;
-		nd += !left_out;
-	}
-	/* leave out what is 1 in the operand, from both */
-	unsigned k = 0;
-	for (unsigned c = 0; c < x->rank; c++) {
-		int64_t known;
-		if (sx_is_const(b, n[c], &known) && known == 1)
-			continue;
-		n[k] = n[c], out_n[k] = out_n[c], in_map[k] = in_map[c], out_map[k++] = out_map[c];
-	}
-	if (window(b, x, k, n, in_map, from, 0, &t.in[0]) && window(b, r, k, out_n, out_map, to, 0, &t.out))
-		task_emit(b, &t);
-}
-
-/* ---- contractions */
-
-/* Bias is added once: by the first rank along each axis that the result is pending over. */
-static bool adds_bias(const struct planner *b, const struct view *r)
-{
-	const struct type *t = ir_type(b->m, r->type);
-	const struct domain *d = ir_domain(b->m, t->domain);
-	for (unsigned i = d->rank; i < d->logical_n; i++)
-		if (d->axis[i].kind == AXIS_PARTIAL && mesh_index(b, r->type, d->axis[i].mesh_axis, b->p->rank) != 0)
-			return false;
-	return true;
-}
-
-/* The part of the contracted axis that both operands hold. */
-static void common(struct planner *b, const struct view_axis *p, const struct view_axis *q, sx_id *off, sx_id *len)
-{
-	*off = sx_max(b, p->off, q->off);
-	sx_id end = sx_min(b, sx_add(b, p->off, p->len), sx_add(b, q->off, q->len));
-	*len = p->off == q->off ? sx_min(b, p->len, q->len) : sx_max(b, sx_sub(b, end, *off), sx_const(b, 0));
-}
-
-static void plan_contraction(struct planner *b, op_id op, const struct view *r, const struct operand_ref *in, unsigned count)
-{
-	bool linear = b->m->op.at[op].kind == OP_LINEAR;
-	const struct view *x = in[0].view, *w = in[1].view;
-	unsigned kx = x->rank - 1, kw = linear ? 1 : w->rank - 2, nd = r->rank, nw = linear ? 0 : w->rank - 1;
-	struct box box = box_of(r);
-	struct plan_task t;
-	sx_id k_off, k_len, at[IR_MAX_LOGICAL], dims[IR_MAX_LOGICAL + 1];
-	int dim[IR_MAX_LOGICAL], map[IR_MAX_LOGICAL + 1];
-	common(b, &x->axis[kx], &w->axis[kw], &k_off, &k_len);
-	int64_t whole;
-	if (!(sx_is_const(b, k_len, &whole) && whole == x->axis[kx].extent) &&
-	    (!may_reduce(b, r, x, kx) || !may_reduce(b, r, w, kw)))
-		return;
-	task_start(&t, RT_TASK_GEMM);
-	t.in_n = 2;
-	unsigned keep = nd < 2 ? 0 : nd - 2; /* m and n stay */
-	/* linear of a vector: m is 1 */
-	bool vector = linear && nd == 1;
-	sx_id one = sx_const(b, 1);
-
-	memcpy(dims, box.n, sizeof box.n);
-	for (unsigned c = 0; c < x->rank; c++)
-		dim[c] = c == kx ? -1 : (int)nd - (int)x->rank + (int)c;
-	follow(b, x, dim, nd, box.n, box.at, box.extent, map, at);
-	at[kx] = k_off;
-	if (vector) {
-		sx_id vn[] = {one, k_len};
-		int vm[] = {-1, (int)kx};
-		if (!window(b, x, 2, vn, vm, at, 0, &t.in[0]))
-			return;
-	} else {
-		dims[nd - 1] = k_len;
-		map[nd - 1] = (int)kx;
-		if (!window(b, x, nd, dims, map, at, keep, &t.in[0]))
-			return;
-	}
-
-	for (unsigned c = 0; c < w->rank; c++)
-		dim[c] = c == kw ? -1 : c == nw ? (int)nd - 1 : (int)nd - (int)w->rank + (int)c;
-	follow(b, w, dim, nd, box.n, box.at, box.extent, map, at);
-	at[kw] = k_off;
-	if (vector) {
-		sx_id vn[] = {k_len, box.n[0]};
-		int vm[] = {(int)kw, map[0]};
-		if (!window(b, w, 2, vn, vm, at, 0, &t.in[1]))
-			return;
-	} else {
-		memcpy(dims, box.n, sizeof box.n);
-		dims[nd - 2] = k_len;
-		map[nd - 2] = (int)kw;
-		if (!window(b, w, nd, dims, map, at, keep, &t.in[1]))
-			return;
-	}
-
-	sx_id on[] = {one, box.n[0]};
-	int om[] = {-1, 0};
-	if (count == 3 && adds_bias(b, r)) {
-		const struct view *bias = in[2].view;
-		align_right(bias->rank, nd, dim);
-		follow(b, bias, dim, nd, box.n, box.at, box.extent, map, at);
-		om[1] = map[0];
-		if (vector ? !window(b, bias, 2, on, om, at, 0, &t.in[2]) : !window(b, bias, nd, box.n, map, at, keep, &t.in[2]))
-			return;
-		t.has_bias = 1;
-		t.in_n = 3;
-		om[1] = 0;
-	}
-	if (vector ? window(b, r, 2, on, om, box.at, 0, &t.out) : result_window(b, r, &box, keep, &t.out))
-		task_emit(b, &t);
-}
-
 /* ---- all */
 
 static bool is_empty(const struct planner *b, const struct view *r)
@@ -469,7 +295,8 @@ void plan_local(struct planner *b, op_id op)
 	unsigned n;
 	if (kind == OP_EXTERN) {
 		const struct attr *name = op_attr(b->m, op, "callee");
-		planner_error(b, "'%s' has no CPU kernel", name ? names_text(b->m->names, name->u.name) : "extern");
+		planner_error(b, "'%s' has no CPU kernel",
+		              name ? names_text(b->m->names, name->u.name) : "extern");
 		return;
 	}
 	if (!operands(b, op, in, MAX, &n))
@@ -481,8 +308,9 @@ void plan_local(struct planner *b, op_id op)
 		if (!in[k].view)
 			continue;
 		if (in[k].view->absent) {
-			planner_error(b, "rank %lld computes '%s' but is not in the mesh of '%s'", (long long)b->p->rank,
-				      value_text(b, r->value), value_text(b, in[k].view->value));
+			planner_error(b, "rank %lld computes '%s' but is not in the mesh of '%s'",
+			              (long long)b->p->rank, value_text(b, r->value),
+			              value_text(b, in[k].view->value));
 			return;
 		}
 		if (!view_usable(b, in[k].view))
@@ -506,5 +334,7 @@ void plan_local(struct planner *b, op_id op)
 	else if (!plan_norm(b, op, r))
 		planner_error(b, "'%s' has no CPU kernel", op_info[kind].hir);
 	if (kind == OP_SET && b->failed && !failed)
-		diag_note(b->d, DIAG_NOWHERE, "the pass lower-collectives makes a Communication of a set that changes the layout");
+		diag_note(
+		    b->d, DIAG_NOWHERE,
+		    "the pass lower-collectives makes a Communication of a set that changes the layout");
 }

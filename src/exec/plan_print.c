@@ -6,7 +6,7 @@
 
 static const char *const code_text[] = {
 #define PLAN_CODE_TEXT(code, text, meaning) text,
-	PLAN_CODES(PLAN_CODE_TEXT)
+    PLAN_CODES(PLAN_CODE_TEXT)
 #undef PLAN_CODE_TEXT
 };
 
@@ -158,11 +158,23 @@ static void put_message(struct printer *x, const struct plan_message *m)
 
 static void put_scalar(struct printer *x, const struct plan_instruction *i)
 {
-	static const char *const text[EXPR_KIND_COUNT] = {
-		[EXPR_ADD] = "+", [EXPR_SUB] = "-", [EXPR_MUL] = "*",	   [EXPR_DIV] = "/",	    [EXPR_FLOOR_DIV] = "floorDiv",
-		[EXPR_CEIL_DIV] = "ceilDiv",	     [EXPR_MOD] = "%",	   [EXPR_MIN] = "min",	    [EXPR_MAX] = "max",
-		[EXPR_EQ] = "==", [EXPR_NE] = "!=",  [EXPR_LT] = "<",	   [EXPR_LE] = "<=",	    [EXPR_GT] = ">",
-		[EXPR_GE] = ">=", [EXPR_AND] = "and", [EXPR_OR] = "or"};
+	static const char *const text[EXPR_KIND_COUNT] = {[EXPR_ADD] = "+",
+	                                                  [EXPR_SUB] = "-",
+	                                                  [EXPR_MUL] = "*",
+	                                                  [EXPR_DIV] = "/",
+	                                                  [EXPR_FLOOR_DIV] = "floorDiv",
+	                                                  [EXPR_CEIL_DIV] = "ceilDiv",
+	                                                  [EXPR_MOD] = "%",
+	                                                  [EXPR_MIN] = "min",
+	                                                  [EXPR_MAX] = "max",
+	                                                  [EXPR_EQ] = "==",
+	                                                  [EXPR_NE] = "!=",
+	                                                  [EXPR_LT] = "<",
+	                                                  [EXPR_LE] = "<=",
+	                                                  [EXPR_GT] = ">",
+	                                                  [EXPR_GE] = ">=",
+	                                                  [EXPR_AND] = "and",
+	                                                  [EXPR_OR] = "or"};
 	buf_printf(x->out, "r%u = ", i->a);
 	if (i->op == PLAN_LOOKUP) {
 		buf_printf(x->out, "table %u at ", i->c);
@@ -261,7 +273,8 @@ static void put_buffers(struct printer *x)
 		const struct plan_buffer *b = &x->p->buffer.at[k];
 		buf_puts(x->out, "  buffer ");
 		put_name(x, b->value);
-		buf_printf(x->out, ": %lld of %s", (long long)b->elements, rt_dtype_name((enum rt_dtype)b->dtype));
+		buf_printf(x->out, ": %lld of %s", (long long)b->elements,
+		           rt_dtype_name((enum rt_dtype)b->dtype));
 		if (b->slots > 1)
 			buf_printf(x->out, ", %lld slots", (long long)b->slots);
 		buf_puts(x->out, b->input >= 0 ? ", input\n" : "\n");
@@ -274,7 +287,8 @@ void plan_print(const struct plan *p, const struct module *m, struct buf *out)
 	for (uint32_t k = 0; k < p->code.n; k++)
 		if (p->code.at[k].code == PLAN_LET || p->code.at[k].code == PLAN_FOR)
 			x.changes[p->code.at[k].a] = true;
-	buf_printf(out, "plan of rank %lld of %lld%s\n", (long long)p->rank, (long long)p->ranks, p->idle ? ", idle" : "");
+	buf_printf(out, "plan of rank %lld of %lld%s\n", (long long)p->rank, (long long)p->ranks,
+	           p->idle ? ", idle" : "");
 	put_buffers(&x);
 	for (uint32_t k = 0; k < p->table.n; k++) {
 		buf_printf(out, "  table %u:", k);

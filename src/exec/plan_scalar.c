@@ -48,7 +48,7 @@ static void range_of(struct sx *s, const struct sx *x, const struct sx *y)
 		break;
 	case EXPR_MUL: {
 		int64_t p = sat_mul(x->lo, y->lo), q = sat_mul(x->lo, y->hi), r = sat_mul(x->hi, y->lo),
-			t = sat_mul(x->hi, y->hi);
+		        t = sat_mul(x->hi, y->hi);
 		s->lo = min4(p, q, r, t);
 		s->hi = sat_neg(min4(sat_neg(p), sat_neg(q), sat_neg(r), sat_neg(t)));
 		break;
@@ -84,7 +84,8 @@ static void range_of(struct sx *s, const struct sx *x, const struct sx *y)
 
 static sx_id intern(struct planner *b, struct sx s)
 {
-	uint64_t h = ((uint64_t)s.kind * 31 + s.a) * 0x9e3779b97f4a7c15u + s.b * 0xff51afd7ed558ccdu + (uint64_t)s.k;
+	uint64_t h =
+	    ((uint64_t)s.kind * 31 + s.a) * 0x9e3779b97f4a7c15u + s.b * 0xff51afd7ed558ccdu + (uint64_t)s.k;
 	h ^= h >> 29;
 	if (b->sx.n + 1 > b->sx_buckets) {
 		uint32_t n = b->sx_buckets ? b->sx_buckets * 2 : 256;
@@ -94,7 +95,7 @@ static sx_id intern(struct planner *b, struct sx s)
 		for (uint32_t i = 1; i < b->sx.n; i++) {
 			const struct sx *o = &b->sx.at[i];
 			uint64_t g = ((uint64_t)o->kind * 31 + o->a) * 0x9e3779b97f4a7c15u +
-				     o->b * 0xff51afd7ed558ccdu + (uint64_t)o->k;
+			             o->b * 0xff51afd7ed558ccdu + (uint64_t)o->k;
 			g ^= g >> 29;
 			b->sx.at[i].chain = b->sx_bucket[g % n];
 			b->sx_bucket[g % n] = i;
@@ -135,7 +136,7 @@ bool sx_is_const(const struct planner *b, sx_id x, int64_t *out)
 /* Whether the outcome of a comparison is known from the ranges; *out 0 or 1. */
 static bool decided(unsigned kind, const struct sx *x, const struct sx *y, int64_t *out)
 {
-	bool less = x->hi < y->lo, greater = x->lo > y->hi, no_more = x->hi <= y->lo, no_less = x->lo >= y->hi;
+	bool less = x->hi<y->lo, greater = x->lo> y->hi, no_more = x->hi <= y->lo, no_less = x->lo >= y->hi;
 	switch (kind) {
 	case EXPR_EQ:
 	case EXPR_NE:
@@ -186,7 +187,8 @@ sx_id sx_op(struct planner *b, enum expr_kind kind, sx_id x, sx_id y)
 		if (cy && p->kind == EXPR_ADD && b->sx.at[p->b].kind == EXPR_CONST)
 			return sx_op(b, kind, p->a, sx_const(b, plan_apply(EXPR_ADD, b->sx.at[p->b].k, ky)));
 		if (cy && p->kind == EXPR_SUB && b->sx.at[p->a].kind == EXPR_CONST)
-			return sx_op(b, EXPR_SUB, sx_const(b, plan_apply(EXPR_ADD, b->sx.at[p->a].k, ky)), p->b);
+			return sx_op(b, EXPR_SUB, sx_const(b, plan_apply(EXPR_ADD, b->sx.at[p->a].k, ky)),
+			             p->b);
 		if (q->kind == EXPR_SUB && q->b == x) /* x + (a - x) */
 			return q->a;
 		if (p->kind == EXPR_SUB && p->b == y)
@@ -324,7 +326,8 @@ static bool lower_device(struct planner *b, expr_id e, sx_id *out)
 	for (uint32_t k = 0; k < n; k++)
 		device[k] = mesh_device_along(mesh, position, x->mesh_axis, k);
 	uint32_t t = 0;
-	while (t < b->p->table.n && (b->p->table.at[t].n != n || memcmp(b->p->table.at[t].at, device, n * sizeof *device)))
+	while (t < b->p->table.n &&
+	       (b->p->table.at[t].n != n || memcmp(b->p->table.at[t].at, device, n * sizeof *device)))
 		t++;
 	if (t == b->p->table.n)
 		vec_push(&b->p->table, (struct plan_table){n, device});
@@ -353,7 +356,8 @@ bool sx_lower(struct planner *b, expr_id e, sx_id *out)
 {
 	const struct expr *x = &b->m->expr.at[e];
 	sx_id p, q = 0;
-	if (e < b->lowered_n && b->lowered[e].sx && (b->lowered[e].generation == b->generation || !(x->flags & (EXPR_HAS_INDEX | EXPR_HAS_PARAM)))) {
+	if (e < b->lowered_n && b->lowered[e].sx &&
+	    (b->lowered[e].generation == b->generation || !(x->flags & (EXPR_HAS_INDEX | EXPR_HAS_PARAM)))) {
 		*out = b->lowered[e].sx;
 		return true;
 	}

@@ -17,7 +17,8 @@
 static const struct xform *consumer(const struct domain *d, unsigned axis)
 {
 	for (unsigned x = 0; x < d->xform_n; x++)
-		if (d->xform[x].in[0] == axis || (d->xform[x].kind == XFORM_MERGE && d->xform[x].in[1] == axis))
+		if (d->xform[x].in[0] == axis ||
+		    (d->xform[x].kind == XFORM_MERGE && d->xform[x].in[1] == axis))
 			return &d->xform[x];
 	return NULL;
 }
@@ -76,8 +77,8 @@ int64_t mesh_index(const struct planner *b, type_id t, unsigned mesh_axis, int64
 
 /* The block that a step stands for here, 0 when it is not bound. bound: in order of the loop splits,
  * *next the number of the next one. */
-static sx_id step_index(struct planner *b, type_id t, const struct walk_step *s, int64_t rank, const sx_id *bound,
-			unsigned *next)
+static sx_id step_index(struct planner *b, type_id t, const struct walk_step *s, int64_t rank,
+                        const sx_id *bound, unsigned *next)
 {
 	if (s->place == PLACE_MESH)
 		return sx_const(b, mesh_index(b, t, s->mesh_axis, rank));
@@ -87,8 +88,8 @@ static sx_id step_index(struct planner *b, type_id t, const struct walk_step *s,
 }
 
 /* The interval that a chain gives on a rank. */
-static bool interval(struct planner *b, type_id t, const struct walk *chain, const sx_id *bound, int64_t extent,
-		     int64_t rank, sx_id *off, sx_id *len)
+static bool interval(struct planner *b, type_id t, const struct walk *chain, const sx_id *bound,
+                     int64_t extent, int64_t rank, sx_id *off, sx_id *len)
 {
 	unsigned next = 0;
 	bool open = false;
@@ -110,7 +111,8 @@ static bool interval(struct planner *b, type_id t, const struct walk *chain, con
 	return true;
 }
 
-bool view_interval(struct planner *b, const struct view *v, unsigned axis, int64_t rank, sx_id *off, sx_id *len)
+bool view_interval(struct planner *b, const struct view *v, unsigned axis, int64_t rank, sx_id *off,
+                   sx_id *len)
 {
 	struct walk chain;
 	return walk_axis(b, v->type, axis, false, &chain) &&
@@ -123,7 +125,7 @@ void axis_resolve(struct planner *b, struct view *v, unsigned axis)
 	struct walk chain;
 	unsigned next = 0, i = 0;
 	x->pieces = !walk_axis(b, v->type, axis, false, &chain) ||
-		    !interval(b, v->type, &chain, x->bound, x->extent, b->p->rank, &x->off, &x->len);
+	            !interval(b, v->type, &chain, x->bound, x->extent, b->p->rank, &x->off, &x->len);
 	x->base = x->start = sx_const(b, 0);
 	x->apart = x->pieces || x->scattered;
 	if (x->pieces) {
@@ -135,14 +137,15 @@ void axis_resolve(struct planner *b, struct view *v, unsigned axis)
 	for (; i < x->step_n; i++) {
 		const struct view_step *s = &x->step[i];
 		sx_id index = i < chain.n && chain.step[i].block == s->block
-				      ? step_index(b, v->type, &chain.step[i], b->p->rank, x->bound, &next)
-				      : 0;
+		                  ? step_index(b, v->type, &chain.step[i], b->p->rank, x->bound, &next)
+		                  : 0;
 		if (s->index ? index != s->index : !index)
 			x->apart = true; /* not in what is stored, or over several blocks */
 		if (!s->index && index) {
 			sx_id place = index;
 			if (s->count)
-				place = sx_op(b, EXPR_MOD, sx_sub(b, index, sx_const(b, s->swizzle)), sx_const(b, s->count));
+				place = sx_op(b, EXPR_MOD, sx_sub(b, index, sx_const(b, s->swizzle)),
+				              sx_const(b, s->count));
 			x->start = sx_add(b, x->start, sx_scale(b, place, s->stride));
 		}
 		index = s->index ? s->index : index;
@@ -183,7 +186,8 @@ static int64_t strides(struct planner *b, const struct view *v, int64_t *stride)
 		const struct axis *x = &d->axis[d->alloc[i]];
 		int64_t n = 1;
 		stride[d->alloc[i]] = size;
-		if (x->place == PLACE_MESH || x->kind == AXIS_REDUCE || x->kind == AXIS_PARTIAL || is_bound[d->alloc[i]])
+		if (x->place == PLACE_MESH || x->kind == AXIS_REDUCE || x->kind == AXIS_PARTIAL ||
+		    is_bound[d->alloc[i]])
 			continue;
 		if (!planner_value(b, x->extent, &n))
 			return -1;
@@ -222,7 +226,9 @@ static void storage_axis(struct planner *b, struct view *v, unsigned axis, const
 		a = t->kind == XFORM_SWIZZLE1D ? t->out[0] : t->out[1];
 	}
 	x->stride = stride[a];
-	for (const struct view_step *s; x->step_n && (s = &x->step[x->step_n - 1], !s->index && !s->count && s->stride == x->stride * s->block);)
+	for (const struct view_step *s;
+	     x->step_n &&
+	     (s = &x->step[x->step_n - 1], !s->index && !s->count && s->stride == x->stride * s->block);)
 		x->step_n--;
 }
 
@@ -235,7 +241,8 @@ static sx_id slot_of(struct planner *b, const struct place *place, struct plan_b
 	if (s && sx_is_const(b, s, NULL))
 		s = 0;
 	for (unsigned i = place->loop_n; i-- > 0 && !s;)
-		if (b->loop[i].set_stream && sx_lower(b, b->loop[i].set_stream, &s) && sx_is_const(b, s, NULL))
+		if (b->loop[i].set_stream && sx_lower(b, b->loop[i].set_stream, &s) &&
+		    sx_is_const(b, s, NULL))
 			s = 0;
 	for (unsigned i = place->loop_n; i-- > 0 && !s;)
 		if (b->loop[i].stream)
@@ -244,7 +251,8 @@ static sx_id slot_of(struct planner *b, const struct place *place, struct plan_b
 		return sx_const(b, 0);
 	const struct sx *x = &b->sx.at[s];
 	if (streams == 0 && (x->lo < 0 || x->hi > PLAN_MAX_SLOTS)) {
-		planner_error(b, "'%s' needs a copy for each of an unknown number of streams", value_text(b, buffer->value));
+		planner_error(b, "'%s' needs a copy for each of an unknown number of streams",
+		              value_text(b, buffer->value));
 		diag_note(b->d, DIAG_NOWHERE, "--streams=N bounds them");
 		return sx_const(b, 0);
 	}
@@ -256,7 +264,8 @@ static sx_id slot_of(struct planner *b, const struct place *place, struct plan_b
 	return sx_op(b, EXPR_MOD, s, sx_const(b, streams));
 }
 
-struct view *storage_make(struct planner *b, value_id value, const sx_id (*bound)[VIEW_MAX_STEPS], const struct place *place)
+struct view *storage_make(struct planner *b, value_id value, const sx_id (*bound)[VIEW_MAX_STEPS],
+                          const struct place *place)
 {
 	type_id t = b->m->value.at[value].type;
 	const struct domain *d = ir_domain(b->m, ir_type(b->m, t)->domain);

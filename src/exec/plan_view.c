@@ -57,10 +57,10 @@ bool view_usable(struct planner *b, struct view *v)
 			continue;
 		if (!v->reported)
 			planner_error(b,
-				      v->axis[i].pieces || v->axis[i].scattered
-					      ? "layout of '%s' is not one interval a rank; not executed yet"
-					      : "a block of '%s' is not in one place in memory; not executed yet",
-				      value_text(b, v->value));
+			              v->axis[i].pieces || v->axis[i].scattered
+			                  ? "layout of '%s' is not one interval a rank; not executed yet"
+			                  : "a block of '%s' is not in one place in memory; not executed yet",
+			              value_text(b, v->value));
 		v->reported = true;
 		return false;
 	}
@@ -105,7 +105,7 @@ static void bind_by_loops(struct planner *b, type_id t, unsigned loop_n, sx_id (
 					continue;
 				unsigned l = next[stream];
 				while (l < loop_n && !(b->loop[l].stream == stream && b->loop[l].start == 0 &&
-						       b->loop[l].stop == step->count))
+				                       b->loop[l].stop == step->count))
 					l++;
 				if (l == loop_n)
 					continue;
@@ -113,8 +113,10 @@ static void bind_by_loops(struct planner *b, type_id t, unsigned loop_n, sx_id (
 				sx_id index = b->loop[l].index;
 				if (step->swizzled)
 					index = sx_op(b, EXPR_MOD,
-						      sx_add(b, index, sx_const(b, mesh_index(b, t, step->swizzle_axis, b->p->rank))),
-						      sx_const(b, step->count));
+					              sx_add(b, index,
+					                     sx_const(b, mesh_index(b, t, step->swizzle_axis,
+					                                            b->p->rank))),
+					              sx_const(b, step->count));
 				bound[a][number] = index;
 			}
 		}
@@ -143,7 +145,8 @@ static void bind_by_operands(struct planner *b, op_id op, type_id t, sx_id (*bou
 					if (x.operand[o][c] != x.result[a] || !v->axis[c].bound[number])
 						continue;
 					if (walk_axis(b, v->type, c, false, &from) && s < from.n &&
-					    from.step[s].block == to.step[s].block && from.step[s].place == to.step[s].place)
+					    from.step[s].block == to.step[s].block &&
+					    from.step[s].place == to.step[s].place)
 						bound[a][number] = v->axis[c].bound[number];
 				}
 			}
@@ -256,10 +259,19 @@ void view_shard(struct planner *b, op_id op)
 				continue;
 			given = true;
 			sx_id inside = sx_op(b, EXPR_AND, sx_op(b, EXPR_GE, index, sx_const(b, 0)),
-					     sx_op(b, EXPR_LT, index, sx_const(b, step->count)));
-			emit_check(b, inside, arena_printf(b->p->arena, "stream_index is not a block of '%s' (0 to %lld)",
-							   value_text(b, result), (long long)step->count - 1), index);
-			*bound = step->swizzled ? sx_op(b, EXPR_MOD, sx_add(b, index, sx_const(b, mesh_index(b, v->type, step->swizzle_axis, b->p->rank))), sx_const(b, step->count)) : index;
+			                     sx_op(b, EXPR_LT, index, sx_const(b, step->count)));
+			emit_check(b, inside,
+			           arena_printf(b->p->arena,
+			                        "stream_index is not a block of '%s' (0 to %lld)",
+			                        value_text(b, result), (long long)step->count - 1),
+			           index);
+			*bound = step->swizzled
+			             ? sx_op(b, EXPR_MOD,
+			                     sx_add(b, index,
+			                            sx_const(b, mesh_index(b, v->type, step->swizzle_axis,
+			                                                   b->p->rank))),
+			                     sx_const(b, step->count))
+			             : index;
 		}
 		axis_resolve(b, v, a);
 	}
@@ -277,9 +289,11 @@ static sx_id element_of(struct planner *b, const struct view_axis *x, sx_id inde
 		return sx_add(b, x->start, sx_scale(b, sx_sub(b, index, x->base), x->stride));
 	for (unsigned i = 0; i < x->step_n; i++) {
 		const struct view_step *s = &x->step[i];
-		sx_id block = s->index ? s->index : sx_op(b, EXPR_FLOOR_DIV, index, sx_const(b, s->block)), place = block;
+		sx_id block = s->index ? s->index : sx_op(b, EXPR_FLOOR_DIV, index, sx_const(b, s->block)),
+		      place = block;
 		if (s->count)
-			place = sx_op(b, EXPR_MOD, sx_sub(b, block, sx_const(b, s->swizzle)), sx_const(b, s->count));
+			place = sx_op(b, EXPR_MOD, sx_sub(b, block, sx_const(b, s->swizzle)),
+			              sx_const(b, s->count));
 		if (!s->index)
 			at = sx_add(b, at, sx_scale(b, place, s->stride));
 		index = sx_sub(b, index, sx_scale(b, block, s->block));
@@ -313,11 +327,17 @@ void view_select(struct planner *b, op_id op)
 		return;
 	}
 	sx_id lo = a->own ? sx_const(b, 0) : a->off, n = a->own ? sx_const(b, 1) : a->len;
-	sx_id inside = sx_op(b, EXPR_AND, sx_op(b, EXPR_GE, index, lo), sx_op(b, EXPR_LT, index, sx_add(b, lo, n)));
+	sx_id inside =
+	    sx_op(b, EXPR_AND, sx_op(b, EXPR_GE, index, lo), sx_op(b, EXPR_LT, index, sx_add(b, lo, n)));
 	if (!a->pieces)
-		emit_check(b, inside, arena_printf(b->p->arena, a->own ? "the index of axis %lld of '%s' must be 0: this rank holds its own slice"
-								       : "the index of axis %lld of '%s' is not in what this rank holds",
-						   (long long)axis, value_text(b, x->value)), index);
+		emit_check(b, inside,
+		           arena_printf(
+		               b->p->arena,
+		               a->own
+		                   ? "the index of axis %lld of '%s' must be 0: this rank holds its own slice"
+		                   : "the index of axis %lld of '%s' is not in what this rank holds",
+		               (long long)axis, value_text(b, x->value)),
+		           index);
 	struct view *v = derive(b, result, x, (int)axis);
 	v->origin = sx_add(b, x->origin, element_of(b, a, index));
 }

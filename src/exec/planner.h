@@ -3,9 +3,14 @@
  *     plan.c          walks the program: control, streams, memory, waits
  *     plan_scalar.c   scalars: folding, ranges, registers
  *     plan_view.c     which block of a value is here, and where it stands in memory
+ *     plan_storage.c  buffers
  *     plan_op.c       local operations as kernel tasks
  *     plan_shape.c    reshape, cat, slice, pad, broadcast: several or odd copies
- *     plan_comm.c     collectives and messages */
+ *     plan_reduce.c   reductions and contractions
+ *     plan_norm.c     softmax, attention, norms
+ *     plan_comm.c     collectives
+ *     plan_message.c  sends, receives, groups, waits
+ *     plan_run.c      blocks as runs of memory */
 #ifndef HIRC_EXEC_PLANNER_H
 #define HIRC_EXEC_PLANNER_H
 #include "exec/plan.h"
@@ -16,11 +21,11 @@
 typedef uint32_t sx_id; /* never 0; index into struct planner's sx */
 
 struct sx {
-	uint8_t kind;	/* enum expr_kind CONST, INDEX, ADD …, or PLAN_LOOKUP (k: table) */
-	sx_id a, b;	/* operands */
-	int64_t k;	/* constant; INDEX: its register; LOOKUP: table */
+	uint8_t kind;   /* enum expr_kind CONST, INDEX, ADD …, or PLAN_LOOKUP (k: table) */
+	sx_id a, b;     /* operands */
+	int64_t k;      /* constant; INDEX: its register; LOOKUP: table */
 	int64_t lo, hi; /* every defined value lies in [lo, hi] */
-	plan_reg reg;	/* where it was computed, valid in the current block; 0: nowhere */
+	plan_reg reg;   /* where it was computed, valid in the current block; 0: nowhere */
 	uint32_t chain; /* hash chain */
 };
 
@@ -30,8 +35,8 @@ enum { VIEW_MAX_STEPS = 8, PLAN_MAX_SLOTS = 4096 };
 
 /* One outer split on the way from a logical axis to what memory holds of it. */
 struct view_step {
-	sx_id index;	       /* the block that is stored; 0: all of them, stride apart */
-	int64_t block, stride; /* elements of the axis; of memory */
+	sx_id index;            /* the block that is stored; 0: all of them, stride apart */
+	int64_t block, stride;  /* elements of the axis; of memory */
 	int64_t swizzle, count; /* block k stands at place (k - swizzle) mod count; count 0: at place k */
 };
 
@@ -42,15 +47,15 @@ struct view_axis {
 	sx_id start, base;
 	int64_t extent; /* global */
 	int64_t stride;
-	int64_t room; /* elements that memory has for what the rank holds: a full block */
-	bool full;    /* the interval is all that the rank holds: up to `room`, nothing else is stored */
-	bool own;    /* the axis is a mesh axis itself: the rank's element is here */
-	bool pieces; /* the layout is several intervals: off, len are of no use */
-	bool apart;  /* the interval lies in several places in memory: start, base are of no use */
+	int64_t room;   /* elements that memory has for what the rank holds: a full block */
+	bool full;      /* the interval is all that the rank holds: up to `room`, nothing else is stored */
+	bool own;       /* the axis is a mesh axis itself: the rank's element is here */
+	bool pieces;    /* the layout is several intervals: off, len are of no use */
+	bool apart;     /* the interval lies in several places in memory: start, base are of no use */
 	bool scattered; /* the storage is not made of outer splits */
 	uint8_t step_n;
 	struct view_step step[VIEW_MAX_STEPS]; /* of the buffer's storage, outermost first */
-	sx_id bound[VIEW_MAX_STEPS];	       /* block of each stream or serial split, outermost first; 0: all */
+	sx_id bound[VIEW_MAX_STEPS]; /* block of each stream or serial split, outermost first; 0: all */
 };
 
 struct view {
@@ -67,7 +72,7 @@ struct view {
 
 struct plan_loop {
 	op_id op;
-	sx_id index; /* INDEX */
+	sx_id index;         /* INDEX */
 	int64_t start, stop; /* when known, else stop < start */
 	bool stream;
 	expr_id set_stream; /* index of the first set_stream in the body; 0: none */
@@ -88,26 +93,27 @@ struct planner {
 	struct {
 		uint32_t generation;
 		sx_id sx;
-	} *lowered; /* by expr_id */
+	} * lowered; /* by expr_id */
 	uint32_t lowered_n;
 	uint32_t generation; /* grows with each loop entered or left */
-	sx_id *index;	     /* by index_id: of the loop that is open */
+	sx_id *index;        /* by index_id: of the loop that is open */
 
-	struct view **view;  /* by value_id; NULL: not seen */
-	struct place **place; /* by value_id: of an ALLOCATE that no use has made a buffer of yet; NULL: none */
-	uint32_t *queue;     /* by op_id: PLAN_NO_QUEUE */
-	bool *posted;	     /* by op_id: issued by a post only */
-	uint32_t *message;   /* by op_id of a posted send or recv: message + 1 */
+	struct view **view; /* by value_id; NULL: not seen */
+	struct place *
+	    *place;        /* by value_id: of an ALLOCATE that no use has made a buffer of yet; NULL: none */
+	uint32_t *queue;   /* by op_id: PLAN_NO_QUEUE */
+	bool *posted;      /* by op_id: issued by a post only */
+	uint32_t *message; /* by op_id of a posted send or recv: message + 1 */
 
 	struct plan_loop loop[IR_MAX_NESTING];
 	unsigned loop_n;
 	unsigned depth;
-	sx_id stream;	   /* index of the current stream; 0: it is a handle's, or not known */
+	sx_id stream; /* index of the current stream; 0: it is a handle's, or not known */
 	struct communicator {
 		team_id team;
 		name_id backend;
 		uint32_t first; /* of its slices in the plan's team */
-	} *communicator;
+	} * communicator;
 	uint32_t communicators;
 	bool in_group; /* between start_coalescing and end_coalescing */
 };
@@ -121,15 +127,32 @@ struct place {
 /* Reports at the statement that is lowered, and makes the plan fail. */
 void planner_error(struct planner *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+bool attr_is_true(const struct module *m, op_id op, const char *key); /* key=true, key=1 */
+
 sx_id sx_const(struct planner *b, int64_t k);
 sx_id sx_index(struct planner *b, plan_reg reg, int64_t lo, int64_t hi);
 sx_id sx_op(struct planner *b, enum expr_kind kind, sx_id x, sx_id y); /* NOT: y ignored */
 sx_id sx_lookup(struct planner *b, uint32_t table, sx_id at);
-static inline sx_id sx_add(struct planner *b, sx_id x, sx_id y) { return sx_op(b, EXPR_ADD, x, y); }
-static inline sx_id sx_sub(struct planner *b, sx_id x, sx_id y) { return sx_op(b, EXPR_SUB, x, y); }
-static inline sx_id sx_mul(struct planner *b, sx_id x, sx_id y) { return sx_op(b, EXPR_MUL, x, y); }
-static inline sx_id sx_min(struct planner *b, sx_id x, sx_id y) { return sx_op(b, EXPR_MIN, x, y); }
-static inline sx_id sx_max(struct planner *b, sx_id x, sx_id y) { return sx_op(b, EXPR_MAX, x, y); }
+static inline sx_id sx_add(struct planner *b, sx_id x, sx_id y)
+{
+	return sx_op(b, EXPR_ADD, x, y);
+}
+static inline sx_id sx_sub(struct planner *b, sx_id x, sx_id y)
+{
+	return sx_op(b, EXPR_SUB, x, y);
+}
+static inline sx_id sx_mul(struct planner *b, sx_id x, sx_id y)
+{
+	return sx_op(b, EXPR_MUL, x, y);
+}
+static inline sx_id sx_min(struct planner *b, sx_id x, sx_id y)
+{
+	return sx_op(b, EXPR_MIN, x, y);
+}
+static inline sx_id sx_max(struct planner *b, sx_id x, sx_id y)
+{
+	return sx_op(b, EXPR_MAX, x, y);
+}
 sx_id sx_scale(struct planner *b, sx_id x, int64_t k);
 sx_id sx_clamp(struct planner *b, sx_id x, int64_t hi); /* into [0, hi] */
 bool sx_is_const(const struct planner *b, sx_id x, int64_t *out);
@@ -147,7 +170,8 @@ uint32_t emit(struct planner *b, struct plan_instruction i); /* its position */
 /* Nothing when the condition surely holds. value: what the message shows; 0: nothing. */
 void emit_check(struct planner *b, sx_id condition, const char *text, sx_id value);
 uint32_t emit_text(struct planner *b, const char *text);
-void scope_leave(struct planner *b, uint32_t computed); /* forgets scalars computed since b->computed.n was this */
+void scope_leave(struct planner *b,
+                 uint32_t computed); /* forgets scalars computed since b->computed.n was this */
 
 /* ---- views (plan_view.c, plan_storage.c) */
 /* The view of a value that a statement reads; NULL after reporting. A buffer is made of an ALLOCATE at its
@@ -164,7 +188,8 @@ struct view *view_new(struct planner *b, value_id value);
 /* Whether the view is one block in one place; else reported. */
 bool view_usable(struct planner *b, struct view *v);
 /* What a rank holds of an axis of v, blocks of bound splits as here; false when it is not one interval. */
-bool view_interval(struct planner *b, const struct view *v, unsigned axis, int64_t rank, sx_id *off, sx_id *len);
+bool view_interval(struct planner *b, const struct view *v, unsigned axis, int64_t rank, sx_id *off,
+                   sx_id *len);
 /* Elements from the slot's start to coordinates x (one a visible axis). */
 sx_id view_offset(struct planner *b, const struct view *v, const sx_id *x);
 enum rt_dtype view_dtype(const struct planner *b, const struct view *v);
@@ -173,9 +198,9 @@ const char *value_text(const struct planner *b, value_id v); /* its name */
 /* A step of the way from a logical axis through a domain's splits. */
 struct walk_step {
 	uint8_t place, mesh_axis, swizzled, swizzle_axis;
-	uint8_t axis;	      /* the leaf whose coordinate chooses the block */
+	uint8_t axis;         /* the leaf whose coordinate chooses the block */
 	int64_t count, block; /* number and size of the blocks */
-	bool whole;	      /* the axis itself: blocks of one element */
+	bool whole;           /* the axis itself: blocks of one element */
 };
 struct walk {
 	unsigned n;
@@ -184,7 +209,8 @@ struct walk {
 /* Walks to the loop or the allocation domain; false when the axis is merged or split otherwise. */
 bool walk_axis(struct planner *b, type_id t, unsigned logical, bool allocation, struct walk *out);
 /* A buffer for v with its chunks; bound[axis][k]: block of the k-th stream or serial split. */
-struct view *storage_make(struct planner *b, value_id v, const sx_id (*bound)[VIEW_MAX_STEPS], const struct place *place);
+struct view *storage_make(struct planner *b, value_id v, const sx_id (*bound)[VIEW_MAX_STEPS],
+                          const struct place *place);
 /* Scratch memory for the statement that is lowered, with the slot of the iteration. */
 uint32_t storage_temporary(struct planner *b, value_id value, enum rt_dtype t, int64_t elements, sx_id *slot);
 /* The interval and the place in memory of an axis, by its chain, its bound splits and its storage. */
@@ -193,13 +219,32 @@ void axis_resolve(struct planner *b, struct view *v, unsigned axis);
 int64_t mesh_index(const struct planner *b, type_id t, unsigned mesh_axis, int64_t rank);
 
 /* ---- operations */
-void plan_local(struct planner *b, op_id op);	   /* plan_op.c */
+void plan_local(struct planner *b, op_id op);      /* plan_op.c */
 void plan_collective(struct planner *b, op_id op); /* plan_comm.c */
 void plan_p2p(struct planner *b, op_id op);
 void plan_post(struct planner *b, op_id op);
 void plan_coalescing(struct planner *b, op_id op);
 void plan_wait(struct planner *b, op_id op);
 void plan_teams(struct planner *b);
+/* The slice that holds this rank: its number in the plan's teams and the rank's index in it. */
+bool own_slice(const struct planner *b, op_id op, uint32_t *team, uint32_t *own);
+/* Emits what makes a ticket; one that no wait names is waited for at once. */
+void emit_async(struct planner *b, op_id op, struct plan_instruction i);
+
+/* ---- runs of memory (plan_run.c); n: what is moved of each axis */
+
+/* Axes of a view in memory order, outermost first, without those of one element (n[i] 0: not known). */
+unsigned run_axes(const struct planner *b, const struct view *v, const sx_id *n, uint8_t *axis);
+void run_extents(struct planner *b, const struct view *v, int gathered, bool padded, sx_id *n);
+/* Whether no axis but the outermost (or the gathered one) is clipped: then just the elements are moved.
+ * Depends on blocks' sizes only where both sides know them. */
+bool run_is_plain(const struct planner *b, const struct view *v, int gathered);
+sx_id run_product(struct planner *b, const struct view *v, const sx_id *n,
+                  int without);                                               /* of all axes but one (-1) */
+sx_id run_condition(struct planner *b, const struct view *v, const sx_id *n); /* that it is a run */
+bool sx_holds(const struct planner *b, sx_id condition);                      /* surely */
+/* The run that a view is; checked at run time where it is not sure, reported when it is none. */
+bool run_of(struct planner *b, const struct view *v, const sx_id *n, struct plan_view *out);
 
 /* A box of the result, and how operands are windowed on it (plan_op.c). */
 void task_start(struct plan_task *t, enum rt_kernel kernel);
@@ -209,18 +254,40 @@ void require_inside(struct planner *b, const struct view *v, unsigned axis, sx_i
 /* The window on v of a box: dim i has n[i] elements and runs along axis map[i] of v (-1: the same
  * element again and again); at: coordinates of its first element. Dims that are 1 here are left out,
  * but for those from `keep` on. */
-bool window(struct planner *b, const struct view *v, unsigned nd, const sx_id *n, const int *map, const sx_id *at,
-	    unsigned keep, struct plan_view *out);
+bool window(struct planner *b, const struct view *v, unsigned nd, const sx_id *n, const int *map,
+            const sx_id *at, unsigned keep, struct plan_view *out);
 /* Coordinates of an operand for a box of the result: axis c runs along dim dim[c] (-1: its own start);
  * an axis of extent 1 that is widened stays where it is. map is the inverse. */
-void follow(struct planner *b, const struct view *v, const int *dim, unsigned nd, const sx_id *n, const sx_id *at,
-	    const int64_t *extent, int *map, sx_id *coordinate);
-/* A copy of [from, …) of x to [to, …) of r; box of n extents, axis k of r is axis map[k] of x (-1: broadcast). */
-void copy_box(struct planner *b, const struct view *r, const struct view *x, const int *map, const sx_id *to, const sx_id *from, const sx_id *n);
-void fill_box(struct planner *b, const struct view *r, const sx_id *to, const sx_id *n, double literal, sx_id value);
+void follow(struct planner *b, const struct view *v, const int *dim, unsigned nd, const sx_id *n,
+            const sx_id *at, const int64_t *extent, int *map, sx_id *coordinate);
+/* The block of the result, as a box. */
+struct box {
+	unsigned nd;
+	sx_id n[IR_MAX_LOGICAL], at[IR_MAX_LOGICAL];
+	int64_t extent[IR_MAX_LOGICAL];
+	int map[IR_MAX_LOGICAL];
+};
+
+struct box box_of(const struct view *r);
+bool result_window(struct planner *b, const struct view *r, const struct box *x, unsigned keep,
+                   struct plan_view *out);
+void align_right(unsigned rank, unsigned nd, int *dim); /* dim of each axis of an operand, from the right */
+struct operand_ref {
+	struct view *view; /* NULL: the scalar */
+	struct plan_operand scalar;
+};
+void plan_reduce(struct planner *b, op_id op, const struct view *r, const struct view *x);
+void plan_contraction(struct planner *b, op_id op, const struct view *r, const struct operand_ref *in,
+                      unsigned count);
+/* A copy of [from, …) of x to [to, …) of r; box of n extents, axis k of r is axis map[k] of x (-1:
+ * broadcast). */
+void copy_box(struct planner *b, const struct view *r, const struct view *x, const int *map, const sx_id *to,
+              const sx_id *from, const sx_id *n);
+void fill_box(struct planner *b, const struct view *r, const sx_id *to, const sx_id *n, double literal,
+              sx_id value);
 /* plan_shape.c; each reports what it cannot do. */
 void plan_reshape(struct planner *b, const struct view *r, const struct view *x);
 void plan_pieces(struct planner *b, op_id op, const struct view *r); /* slice, pad, cat */
-bool plan_norm(struct planner *b, op_id op, struct view *r);	      /* plan_norm.c; false: no such operation */
+bool plan_norm(struct planner *b, op_id op, struct view *r); /* plan_norm.c; false: no such operation */
 
 #endif

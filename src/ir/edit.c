@@ -94,30 +94,6 @@ void ir_op_set_operands(struct module *m, op_id op, const struct ir_use *use, un
 	}
 }
 
-void ir_bind(struct module *m, value_id v, op_id def)
-{
-	op_id writer = m->value.at[v].def;
-	struct ir_use use[64];
-	struct ir_use *list = use;
-	if (writer && writer != def) {
-		/* DEF operands first, WRITE operands last: the one that changes moves to the end */
-		const struct op o = m->op.at[writer];
-		if (o.operand_n > 64)
-			list = mem_alloc(sizeof *list * o.operand_n);
-		unsigned n = 0;
-		for (unsigned i = 0; i < o.operand_n; i++) {
-			const struct operand *p = &m->operand.at[o.operand + i];
-			if (!(p->role == ROLE_DEF && p->id == v))
-				list[n++] = (struct ir_use){(enum role)p->role, p->id};
-		}
-		list[n++] = (struct ir_use){ROLE_WRITE, v};
-		ir_op_set_operands(m, writer, list, n);
-		if (list != use)
-			free(list);
-	}
-	m->value.at[v].def = def;
-}
-
 value_id ir_root(const struct module *m, value_id v)
 {
 	for (;;) {

@@ -10,9 +10,6 @@ void ir_move_before(struct module *m, op_id where, op_id op);
 void ir_move_to_end(struct module *m, region_id r, op_id op);
 /* Makes operand `index` (into m->operand) use another value. */
 void ir_operand_set(struct module *m, uint32_t index, value_id v);
-/* Turns the DEF of a value into a WRITE: the statement now writes what `def` (an ALLOCATE or a
- * view, whose DEF it becomes) binds. */
-void ir_bind(struct module *m, value_id v, op_id def);
 /* Replaces one statement's operands altogether (it stays where it is). */
 void ir_op_set_operands(struct module *m, op_id op, const struct ir_use *use, unsigned n);
 

@@ -483,7 +483,7 @@ bool infer_check(struct module *m, struct diag *d, const struct infer_draft *f)
 	const struct type t = m->type.at[f->stated]; /* a copy: tables grow below */
 	const struct domain *s = &m->domain.at[t.domain];
 	bool contraction = op_info[f->kind].traits & TRAIT_CONTRACTION;
-	bool agrees = s->rank == r.rank && (t.dtype == r.dtype || contraction);
+	bool agrees = s->rank == r.rank && (t.dtype == r.dtype || (contraction && dtype_is_float((enum dtype)t.dtype) && dtype_is_float(r.dtype)));
 	for (unsigned i = 0; agrees && i < r.rank; i++)
 		agrees = !is_less(m, s->axis[i].extent, r.extent[i]) && !is_less(m, r.extent[i], s->axis[i].extent);
 	if (agrees)

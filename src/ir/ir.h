@@ -208,7 +208,7 @@ struct scalar { /* a scalar operand: an index expression or a literal */
 
 enum op_kind {
 	OP_NONE,
-#define OP(id, hir, nvfuser, form, reads, traits, meaning) OP_##id,
+#define OP(id, hir, nvfuser, form, reads, traits, attributes, meaning) OP_##id,
 #include "ir/ops.def"
 #undef OP
 	OP_KIND_COUNT
@@ -356,7 +356,10 @@ const struct attr *op_attr(const struct module *m, op_id op, const char *key);
 const struct attr *attrs_find(const struct module *m, attrs_id attrs, const char *key);
 int64_t op_attr_int(const struct module *m, op_id op, const char *key, int64_t otherwise);
 
-#define region_each(m, o, r) (op_id o = (m)->region.at[r].first, o##_next; o && (o##_next = (m)->op.at[o].next, 1); o = o##_next)
+
+/* region_each(m, o, r) statement: for every statement of a region; it may be unlinked meanwhile. */
+#define region_each(m, o, r)                                                                                   \
+	for (op_id o = (m)->region.at[r].first, o##_next; o && (o##_next = (m)->op.at[o].next, 1); o = o##_next)
 
 /* ---- the op table */
 
@@ -380,7 +383,9 @@ enum { /* traits */
 enum op_form { FORM_CALL, FORM_COMM, FORM_PERMUTE_COMM, FORM_P2P, FORM_HOST, FORM_ALLOC, FORM_VIEW, FORM_CONTROL };
 
 struct op_info {
-	const char *id, *hir, *nvfuser, *meaning;
+	const char *id, *hir, *nvfuser;
+	const char *attributes; /* keys, by blanks; "*" any */
+	const char *meaning;
 	uint8_t form; /* enum op_form */
 	uint16_t min_reads, max_reads;
 	uint32_t traits;

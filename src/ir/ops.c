@@ -7,11 +7,11 @@
 #define ANY 0, IR_MAX_OPERANDS
 
 const struct op_info op_info[OP_KIND_COUNT] = {
-	[OP_NONE] = {.id = "NONE", .hir = "", .nvfuser = "", .meaning = ""},
-#define OP_ROW(id, hir, nvfuser, meaning, form, min, max, traits)                                            \
-	[OP_##id] = {#id, hir, nvfuser, meaning, FORM_##form, min, max, traits},
+	[OP_NONE] = {.id = "NONE", .hir = "", .nvfuser = "", .attributes = "", .meaning = ""},
+#define OP_ROW(id, hir, nvfuser, attributes, meaning, form, min, max, traits)                                            \
+	[OP_##id] = {#id, hir, nvfuser, attributes, meaning, FORM_##form, min, max, traits},
 #define OP_EXPAND(...) OP_ROW(__VA_ARGS__)
-#define OP(id, hir, nvfuser, form, reads, traits, meaning) OP_EXPAND(id, hir, nvfuser, meaning, form, reads, traits)
+#define OP(id, hir, nvfuser, form, reads, traits, attributes, meaning) OP_EXPAND(id, hir, nvfuser, attributes, meaning, form, reads, traits)
 #include "ir/ops.def"
 #undef OP
 #undef OP_EXPAND

@@ -62,7 +62,8 @@ static inline const struct ast_node *ast_at(const struct ast *a, ast_id id)
 {
 	return &a->nodes.at[id];
 }
-#define ast_each(a, child, parent) (ast_id child = ast_at((a), (parent))->first; child; child = ast_at((a), child)->next)
+/* ast_each(a, child, parent) statement: for every child. */
+#define ast_each(a, child, parent) for (ast_id child = ast_at((a), (parent))->first; child; child = ast_at((a), child)->next)
 static inline const char *ast_text(const struct ast *a, ast_id id)
 {
 	return names_text(a->names, a->nodes.at[id].name);

@@ -25,8 +25,23 @@ struct sema_define *sema_find_define(const struct sema *s, const char *name)
 	return found;
 }
 
-expr_id sema_define_expr(struct sema *s, const struct sema_define *define, uint32_t at)
+static bool is_being_read(struct sema *s, const struct sema_define *define, uint32_t at)
 {
+	bool again = false;
+	for (unsigned i = 0; i < s->reading_n; i++)
+		again |= s->reading[i] == define;
+	if (again)
+		diag_error(s->d, at, "the definition of '%s' by -D uses itself", define->name);
+	else if (s->reading_n == SEMA_MAX_DEFINES)
+		diag_error(s->d, at, "more than %d -D use each other", SEMA_MAX_DEFINES);
+	return again || s->reading_n == SEMA_MAX_DEFINES;
+}
+
+expr_id sema_define_expr(struct sema *s, const struct sema_define *define, uint32_t at, bool *late)
+{
+	if (is_being_read(s, define, at))
+		return 0;
+	s->reading[s->reading_n++] = define;
 	struct buf text = {0};
 	buf_printf(&text, "const value = %s\n", define->text);
 	char name[64];
@@ -39,12 +54,18 @@ expr_id sema_define_expr(struct sema *s, const struct sema_define *define, uint3
 	if (diag_error_count(s->d) == before) {
 		ast_id decl = ast_child(a, a->root, 0);
 		s->a = a;
-		if (decl && ast_at(a, decl)->kind == AST_CONST)
-			e = sema_expr(s, ast_child(a, decl, 0));
+		if (decl && ast_at(a, decl)->kind == AST_CONST) {
+			ast_id value = ast_child(a, decl, 0);
+			bool is_late = late && sema_is_late(s, value);
+			if (late)
+				*late = is_late;
+			e = is_late ? 0 : sema_expr(s, value);
+		}
 		s->a = outer;
 	}
+	s->reading_n--;
 	diag_set_source(s->d, outer_source);
-	if (!e)
+	if (diag_error_count(s->d) > before)
 		diag_note(s->d, at, "the value of '%s' comes from -D", define->name);
 	ast_free(a);
 	source_free(source);
@@ -57,7 +78,7 @@ static void predefine_np(struct sema *s)
 	struct sema_define *define = sema_find_define(s, "np");
 	expr_id np = expr_const(s->m, s->options->np > 0 ? s->options->np : 1);
 	sema_define_scalar(s, names_intern_z(s->m->names, "np"), SCOPE_CONST, np, DIAG_NOWHERE);
-	expr_id given = define ? sema_define_expr(s, define, DIAG_NOWHERE) : 0;
+	expr_id given = define ? sema_define_expr(s, define, DIAG_NOWHERE, NULL) : 0;
 	if (given && expr_is_const(s->m, given, NULL))
 		s->entry.at[s->entry.n - 1].id = given;
 	else if (given)
@@ -66,9 +87,9 @@ static void predefine_np(struct sema *s)
 
 static void collect_index_definitions(struct sema *s, ast_id container)
 {
-	for ast_each(s->a, section, container)
+	ast_each(s->a, section, container)
 		if (ast_at(s->a, section)->kind == AST_SECTION)
-			for ast_each(s->a, line, section)
+			ast_each(s->a, line, section)
 				if (ast_at(s->a, line)->kind == AST_INDEX_DEF)
 					vec_push(&s->index_def, line);
 }
@@ -77,12 +98,12 @@ static void build_file(struct sema *s)
 {
 	ast_id program = 0;
 	unsigned before = diag_error_count(s->d);
-	for ast_each(s->a, child, s->a->root) {
+	ast_each(s->a, child, s->a->root) {
 		uint8_t kind = ast_at(s->a, child)->kind;
 		if (kind == AST_PROGRAM || kind == AST_CONTAINER)
 			program = child; /* the parser takes only one */
 	}
-	for ast_each(s->a, child, s->a->root) {
+	ast_each(s->a, child, s->a->root) {
 		const struct ast_node *n = ast_at(s->a, child);
 		if (n->kind == AST_PARAM || n->kind == AST_CONST || n->kind == AST_MESH || n->kind == AST_GROUP)
 			sema_declaration(s, child);
@@ -119,6 +140,8 @@ struct module *sema_build(struct diag *d, struct ast *a, const struct sema_optio
 	vec_free(&s.output_at);
 	vec_free(&s.later_at);
 	vec_free(&s.broken_mesh);
+	vec_free(&s.later_statement);
+	vec_free(&s.forward);
 	vec_free(&s.index_def);
 	vec_free(&s.defining);
 	vec_free(&s.measure);

@@ -73,20 +73,20 @@ void nv_view(struct nv_reader *r, ast_id stmt, ast_id target, ast_id call, bool 
 	value_id bound, from = ast_at(s->a, call)->first ? nv_operand(r, ast_at(s->a, call)->first) : 0;
 	ast_id axis = select ? nv_need_key(r, call, "axis") : 0,
 	       index = nv_need_key(r, call, select ? "index" : "stream_index");
-	if (!from || (select && !axis) || !index || !nv_result(r, target, &t, &bound))
+	if (!nv_result(r, target, &t, &bound))
 		return;
 	if (bound) {
 		diag_error(s->d, ast_at(s->a, target)->at, "%s is defined twice", ast_text(s->a, target));
 		return;
 	}
-	int k = select && nv_is(r, axis, AST_ID) ? logical_axis(r, from, axis) : -1;
-	if (select && k < 0) {
+	int k = from && axis && nv_is(r, axis, AST_ID) ? logical_axis(r, from, axis) : -1;
+	if (from && axis && k < 0)
 		nv_refuse(r, axis, "this is no logical axis of the tensor");
+	scalar_id at_index = index ? nv_scalar(r, index) : 0;
+	if (!from || !at_index || (select && k < 0)) {
+		nv_define(r, t, ast_at(s->a, target)->at); /* so that uses do not fail too */
 		return;
 	}
-	scalar_id at_index = nv_scalar(r, index);
-	if (!at_index)
-		return;
 	attrs_id attrs = 0;
 	if (select) {
 		struct attr a = {.key = names_intern_z(s->m->names, "axis"), .kind = ATTR_INT, .u.i = k};

@@ -2,6 +2,7 @@
 #include "ir/edit.h"
 #include "ir/layout.h"
 #include "parse/sema_internal.h"
+#include <stdio.h>
 #include <string.h>
 
 enum { MAX_USES = 256, MAX_ATTRS = 64 };
@@ -122,7 +123,7 @@ static bool ints_of(struct sema *s, ast_id tuple, struct attr *a)
 {
 	int64_t list[IR_MAX_AXES];
 	a->kind = ATTR_INTS;
-	for ast_each(s->a, child, tuple) {
+	ast_each(s->a, child, tuple) {
 		if (a->n == IR_MAX_AXES) {
 			diag_error(s->d, ast_at(s->a, child)->at, "a list of numbers has at most %d", IR_MAX_AXES);
 			return false;
@@ -142,7 +143,7 @@ static bool exprs_of(struct sema *s, ast_id list, struct attr *a)
 	expr_id *copy = arena_new_array(s->m->arena, expr_id, IR_MAX_LOGICAL);
 	a->kind = ATTR_EXPRS;
 	a->u.exprs = copy;
-	for ast_each(s->a, child, list) {
+	ast_each(s->a, child, list) {
 		bool is_axis = ast_at(s->a, child)->kind == AST_AXIS;
 		ast_id extent = is_axis ? ast_at(s->a, child)->first : child;
 		if (is_axis && ast_at(s->a, extent)->next) {
@@ -211,13 +212,51 @@ static bool may_add_attr(struct sema *s, const struct call *c, const struct attr
 	return true;
 }
 
+/* Whether a word stands in a list of words. */
+static bool has_word(const char *list, const char *word)
+{
+	size_t n = strlen(word);
+	for (const char *at = list; (at = strstr(at, word)); at += n)
+		if ((at == list || at[-1] == ' ') && (at[n] == ' ' || !at[n]))
+			return true;
+	return false;
+}
+
+/* An operation takes the attributes of its row in ops.def. */
+static bool takes_attr(struct sema *s, const struct call *c, ast_id key)
+{
+	const char *known = op_info[c->kind].attributes, *name = ast_text(s->a, key);
+	char word[64];
+	if (c->kind == OP_NONE || *known == '*' || has_word(known, name))
+		return true;
+	struct suggest g = suggest_start(name);
+	diag_error_span(s->d, ast_at(s->a, key)->at, (uint32_t)strlen(name), "%s takes no attribute '%s'", op_info[c->kind].hir, name);
+	for (const char *at = known; *at;) {
+		size_t n = strcspn(at, " ");
+		snprintf(word, sizeof word, "%.*s", (int)n, at);
+		suggest_try(&g, names_text(s->m->names, names_intern_z(s->m->names, word)));
+		at += n + (at[n] == ' ');
+	}
+	diag_suggest(s->d, &g);
+	return false;
+}
+
 static bool push_attr(struct sema *s, struct call *c, ast_id key)
 {
 	struct attr a = {.key = sema_name(s, key)};
-	if (!may_add_attr(s, c, &a, key))
+	if (!takes_attr(s, c, key) || !may_add_attr(s, c, &a, key))
 		return false;
 	if (!attr_value(s, ast_at(s->a, key)->first, &a))
 		return false;
+	if (has_word("zero_init resets_to_zero keepdims causal", ast_text(s->a, key))) {
+		const char *value = a.kind == ATTR_NAME ? names_text(s->m->names, a.u.name) : "";
+		if (!strcmp(value, "false"))
+			return true; /* the default is not stored */
+		if (strcmp(value, "true")) {
+			diag_error(s->d, ast_at(s->a, ast_at(s->a, key)->first)->at, "%s= is true or false", ast_text(s->a, key));
+			return false;
+		}
+	}
 	c->attr[c->attr_n++] = a;
 	return true;
 }
@@ -285,6 +324,10 @@ static bool host_operand(struct sema *s, struct call *c, ast_id e)
 		return false;
 	if (op)
 		return push_read(s, c, (struct ir_use){ROLE_STATEMENT, op}, e);
+	if (sema_is_later_statement(s, name)) {
+		vec_push(&s->forward, (struct sema_forward){.name = name, .at = n->at});
+		return push_read(s, c, (struct ir_use){ROLE_STATEMENT, 0}, e); /* known at the end of the program */
+	}
 	struct suggest g = suggest_start(name ? names_text(s->m->names, name) : "");
 	diag_error_span(s->d, n->at, n->end - n->at, "%s names a statement that was given a name with `as`", op_info[c->kind].hir);
 	for (name_id i = 0; name && i < s->statement_of.n; i++)
@@ -296,7 +339,7 @@ static bool host_operand(struct sema *s, struct call *c, ast_id e)
 
 static bool read_arguments(struct sema *s, struct call *c)
 {
-	for ast_each(s->a, child, c->node) {
+	ast_each(s->a, child, c->node) {
 		const struct ast_node *n = ast_at(s->a, child);
 		if (n->kind == AST_KEY) {
 			ast_id *special = special_key(c, ast_text(s->a, child));
@@ -311,7 +354,7 @@ static bool read_arguments(struct sema *s, struct call *c)
 			continue;
 		}
 		if (n->kind == AST_ATTRS) {
-			for ast_each(s->a, key, child)
+			ast_each(s->a, key, child)
 				if (!push_attr(s, c, key))
 					return false;
 			continue;
@@ -368,7 +411,7 @@ static bool team_from_list(struct sema *s, struct call *c)
 	bool single = ast_at(s->a, list)->kind != AST_TEAM, ok = true;
 	for (ast_id slice = single ? list : ast_at(s->a, list)->first; slice && ok; slice = single ? 0 : ast_at(s->a, slice)->next) {
 		vec_push(&start, device.n);
-		for ast_each(s->a, member, slice) {
+		ast_each(s->a, member, slice) {
 			int64_t k;
 			ok = sema_const(s, member, &k);
 			if (ok && (k < 0 || k >= IR_MAX_DEVICES)) {
@@ -397,6 +440,24 @@ static bool team_from_list(struct sema *s, struct call *c)
 	return ok;
 }
 
+static bool unknown_group(struct sema *s, const struct call *c)
+{
+	ast_id value = 0;
+	ast_each(s->a, child, c->node)
+		if (ast_at(s->a, child)->kind == AST_KEY && !strcmp(ast_text(s->a, child), "group"))
+			value = ast_at(s->a, child)->first;
+	const struct ast_node *n = ast_at(s->a, value ? value : c->node);
+	struct suggest g = suggest_start(n->kind == AST_NAME ? ast_text(s->a, value) : "");
+	if (n->kind == AST_NAME)
+		diag_error_span(s->d, n->at, n->end - n->at, "unknown group '%s'", g.word);
+	else
+		diag_error(s->d, n->at, "group= takes the name of a group");
+	for (group_id i = 1; i < s->m->group.n; i++)
+		suggest_try(&g, names_text(s->m->names, s->m->group.at[i].name));
+	diag_suggest(s->d, &g);
+	return false;
+}
+
 static bool find_team(struct sema *s, struct call *c, const struct sema_result *result)
 {
 	mesh_id mesh = s->mesh;
@@ -410,10 +471,8 @@ static bool find_team(struct sema *s, struct call *c, const struct sema_result *
 	for (unsigned i = 0; i < c->attr_n; i++)
 		if (!strcmp(names_text(s->m->names, c->attr[i].key), "group")) {
 			group_id g = c->attr[i].kind == ATTR_NAME ? sema_find_group(s, c->attr[i].u.name) : 0;
-			if (!g) {
-				diag_error(s->d, ast_at(s->a, c->node)->at, "group= takes a declared group");
-				return false;
-			}
+			if (!g)
+				return unknown_group(s, c);
 			c->team = s->m->group.at[g].members;
 			return true;
 		}
@@ -502,7 +561,7 @@ static type_id default_type(struct sema *s, struct call *c, const struct infer_d
 		const struct attr *view = attrs_find(s->m, draft->attrs, "view");
 		if (view && view->kind == ATTR_INTS && k < view->n && view->u.ints[k] >= 0 && view->u.ints[k] < draft->operand_n && draft->operand[view->u.ints[k]])
 			return s->m->value.at[draft->operand[view->u.ints[k]]].type;
-		diag_error(s->d, draft->at, "result %u of extern has no type and views no operand", k + 1);
+		diag_error(s->d, draft->at, "result %u of extern needs a type, since it views no operand", k + 1);
 		return 0;
 	}
 	if (c->kind == OP_DISPATCH)
@@ -778,6 +837,9 @@ static op_id statement(struct sema *s, ast_id expr, const struct sema_result *re
 	s->m->op.at[op].attrs = draft.attrs;
 	s->m->op.at[op].team = c.team;
 	ir_append(s->m, s->region, op);
+	for (unsigned i = 0; i < n; i++)
+		if (use[i].role == ROLE_STATEMENT && !use[i].id)
+			sema_place_forward(s, s->m->op.at[op].operand + i);
 	if (as || traits & (TRAIT_P2P | TRAIT_ASYNC)) {
 		s->m->op.at[op].flags |= OP_ASYNC;
 		int32_t number = as ? sema_numbered(s, as, 'c') : -1;
@@ -826,7 +888,7 @@ op_id sema_call(struct sema *s, ast_id expr, const struct sema_result *result, u
 bool sema_attrs(struct sema *s, ast_id keys, const char *const *but, attrs_id *out)
 {
 	struct call c = {.kind = OP_NONE};
-	for ast_each(s->a, key, keys) {
+	ast_each(s->a, key, keys) {
 		const char *const *b = but;
 		while (*b && strcmp(*b, ast_text(s->a, key)))
 			b++;

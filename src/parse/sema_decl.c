@@ -2,6 +2,15 @@
 #include "parse/sema_internal.h"
 #include <string.h>
 
+/* By its name and by the number that `as` gives. */
+static void define_param(struct sema *s, ast_id decl, enum scope_kind kind, uint32_t id)
+{
+	ast_id as = ast_child(s->a, decl, 1);
+	sema_define_scalar(s, ast_at(s->a, decl)->name, kind, id, sema_name_at(s, decl));
+	if (as && ast_at(s->a, as)->name != ast_at(s->a, decl)->name)
+		sema_define_scalar(s, ast_at(s->a, as)->name, kind, id, ast_at(s->a, as)->at);
+}
+
 static void declare_param(struct sema *s, ast_id decl)
 {
 	const struct ast_node *n = ast_at(s->a, decl);
@@ -14,7 +23,7 @@ static void declare_param(struct sema *s, ast_id decl)
 	int64_t k;
 	if (value && ast_at(s->a, value)->kind != AST_NONE) {
 		if (!sema_const(s, value, &k)) {
-			sema_define_scalar(s, name, SCOPE_BROKEN, 0, at);
+			define_param(s, decl, SCOPE_BROKEN, 0);
 			return;
 		}
 		p.has_value = true;
@@ -27,13 +36,11 @@ static void declare_param(struct sema *s, ast_id decl)
 		p.number = number;
 	}
 	if (define) {
-		expr_id e = sema_define_expr(s, define, at);
-		if (!e) {
-			sema_define_scalar(s, name, SCOPE_BROKEN, 0, at);
-			return;
-		}
-		if (!expr_is_const(s->m, e, &k)) { /* an expression stands for the name */
-			sema_define_scalar(s, name, SCOPE_LET, e, at);
+		bool late = false;
+		expr_id e = sema_define_expr(s, define, at, &late);
+		if (!e || !expr_is_const(s->m, e, &k)) { /* an expression stands for the name */
+			enum scope_kind kind = late ? SCOPE_DEFINE : e ? SCOPE_LET : SCOPE_BROKEN;
+			define_param(s, decl, kind, late ? (uint32_t)(define - s->options->define) : e);
 			return;
 		}
 		p.has_value = p.set_by_user = true;
@@ -41,9 +48,7 @@ static void declare_param(struct sema *s, ast_id decl)
 	}
 	param_id id = ir_param_add(s->m, p.name, at);
 	s->m->param.at[id] = p;
-	sema_define_scalar(s, name, SCOPE_PARAM, id, at);
-	if (as && ast_at(s->a, as)->name != name)
-		sema_define_scalar(s, ast_at(s->a, as)->name, SCOPE_PARAM, id, ast_at(s->a, as)->at);
+	define_param(s, decl, SCOPE_PARAM, id);
 }
 
 static void declare_const(struct sema *s, ast_id decl)
@@ -56,7 +61,7 @@ static void declare_const(struct sema *s, ast_id decl)
 		sema_define_scalar(s, n->name, SCOPE_CONST, expr_const(s->m, s->options->np), at);
 		return; /* the launcher's size or --np; predefined already */
 	}
-	expr_id e = define ? sema_define_expr(s, define, at) : sema_expr(s, value);
+	expr_id e = define ? sema_define_expr(s, define, at, NULL) : sema_expr(s, value);
 	if (!e) {
 		sema_define_scalar(s, n->name, SCOPE_BROKEN, 0, at);
 		return;
@@ -110,7 +115,7 @@ static bool read_devices(struct sema *s, ast_id devices, unsigned depth, struct 
 		diag_error(s->d, at, "a mesh has at most %d axes", IR_MAX_MESH_AXES);
 		return false;
 	}
-	for ast_each(s->a, child, devices) {
+	ast_each(s->a, child, devices) {
 		const struct ast_node *n = ast_at(s->a, child);
 		int64_t from, to;
 		if (n->kind == AST_DEVICES) {
@@ -192,7 +197,7 @@ static void declare_mesh(struct sema *s, ast_id decl)
 		diag_note(s->d, s->m->mesh.at[sema_find_mesh(s, n->name)].at, "the first definition is here");
 		return;
 	}
-	for ast_each(s->a, child, list) {
+	ast_each(s->a, child, list) {
 		const struct ast_node *x = ast_at(s->a, child);
 		if (rank == IR_MAX_MESH_AXES) {
 			diag_error(s->d, x->at, "a mesh has at most %d axes", IR_MAX_MESH_AXES);

@@ -104,7 +104,7 @@ static expr_id call(struct sema *s, ast_id e)
 	const char *name = ast_text(s->a, e);
 	uint32_t at = ast_at(s->a, e)->at;
 	unsigned n = 0;
-	for ast_each(s->a, child, e) {
+	ast_each(s->a, child, e) {
 		n++;
 		if (ast_at(s->a, child)->kind == AST_KEY || ast_at(s->a, child)->kind == AST_ATTRS)
 			n = 99; /* no function has attributes */
@@ -176,7 +176,7 @@ static expr_id foreign_scalar(struct sema *s, name_id name, uint32_t at)
 		if (ast_at(s->a, s->index_def.at[i])->name == name)
 			return index_definition(s, s->index_def.at[i]);
 	if (define) {
-		e = sema_define_expr(s, define, at);
+		e = sema_define_expr(s, define, at, NULL);
 		if (!e || !expr_is_const(s->m, e, &value))
 			return e;
 	}
@@ -208,6 +208,7 @@ static expr_id name(struct sema *s, ast_id e)
 		case SCOPE_PARAM: return expr_param(s->m, x->id);
 		case SCOPE_INDEX: return expr_index(s->m, x->id);
 		case SCOPE_BROKEN: return 0;
+		case SCOPE_DEFINE: return sema_define_expr(s, &s->options->define[x->id], at, NULL);
 		default:
 			diag_error_span(s->d, at, (uint32_t)strlen(text), "'%s' is a stream, not a number", text);
 			return 0;
@@ -290,6 +291,21 @@ expr_id sema_extent(struct sema *s, ast_id e)
 	return c;
 }
 
+bool sema_is_late(const struct sema *s, ast_id e)
+{
+	const struct ast_node *n = ast_at(s->a, e);
+	const char *text = ast_text(s->a, e);
+	bool device = n->kind == AST_CALL && !strcmp(text, "device");
+	if (n->kind == AST_NAME)
+		return strcmp(text, "rank") && strcmp(text, "streams") && strcmp(text, "numberOfStreams") && !sema_find_scalar(s, sema_name(s, e));
+	if (n->kind == AST_CALL && !device && function_kind(text) == EXPR_NONE)
+		return false; /* of a mesh axis */
+	for (ast_id child = device ? ast_child(s->a, e, 1) : n->first; child; child = ast_at(s->a, child)->next)
+		if (sema_is_late(s, child))
+			return true;
+	return false;
+}
+
 bool sema_has_tensor(const struct sema *s, ast_id e)
 {
 	const struct ast_node *n = ast_at(s->a, e);
@@ -305,7 +321,7 @@ bool sema_has_tensor(const struct sema *s, ast_id e)
 			scalar |= !strcmp(builtins[i], text);
 		if (!scalar)
 			return op_by_hir(text) != OP_NONE;
-		for ast_each(s->a, child, e)
+		ast_each(s->a, child, e)
 			if (ast_at(s->a, child)->kind != AST_KEY && sema_has_tensor(s, child))
 				return true;
 		return false;
@@ -313,7 +329,7 @@ bool sema_has_tensor(const struct sema *s, ast_id e)
 	case AST_BINARY:
 	case AST_UNARY:
 	case AST_PAREN:
-		for ast_each(s->a, child, e)
+		ast_each(s->a, child, e)
 			if (sema_has_tensor(s, child))
 				return true;
 		return false;

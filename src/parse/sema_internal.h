@@ -17,15 +17,22 @@
 #include "ir/infer.h"
 #include "parse/sema.h"
 
-enum scope_kind { SCOPE_NONE, SCOPE_CONST, SCOPE_PARAM, SCOPE_LET, SCOPE_INDEX, SCOPE_HANDLE, SCOPE_BROKEN };
+enum scope_kind { SCOPE_NONE, SCOPE_CONST, SCOPE_PARAM, SCOPE_LET, SCOPE_INDEX, SCOPE_HANDLE, SCOPE_DEFINE, SCOPE_BROKEN };
 
 struct scope_entry {
 	name_id name;
 	uint8_t kind;	/* enum scope_kind */
 	uint32_t depth; /* nesting it was defined at */
-	uint32_t id;	/* expr_id (const, let), param_id, index_id, handle_id */
+	uint32_t id;	/* expr_id (const, let), param_id, index_id, handle_id, number of a -D that is read at each use */
 	uint32_t at;
 	uint32_t outer; /* entry that it hides, index + 1 */
+};
+
+/* A use of a statement that stands later in the program, as `wait(c)` in a loop may. */
+struct sema_forward {
+	name_id name;
+	uint32_t at;
+	uint32_t operand; /* index into m->operand; 0: its statement is being put together */
 };
 
 #define SEMA_BROKEN UINT32_MAX /* in later_at, statement_of: the definition failed and was reported */
@@ -34,6 +41,7 @@ enum {
 	SEMA_MAX_EXPR_DEPTH = 100, /* of an index expression, with what its lets stand for; prints as twice as many brackets */
 	SEMA_MAX_EXPR_SIZE = 4096, /* its names, numbers and operators: a let that is used twice counts twice */
 	SEMA_MAX_CALLS = 256,	   /* operations within operations */
+	SEMA_MAX_DEFINES = 16,	   /* -D that use others */
 };
 
 struct expr_measure {
@@ -59,6 +67,8 @@ struct sema {
 	VEC(uint32_t) output_at;       /* by name_id: 1 when the program exports the name */
 	VEC(uint32_t) later_at;	       /* by name_id: offset + 1 of a definition anywhere in the program */
 	VEC(name_id) broken_mesh;      /* meshes whose declaration was reported */
+	VEC(uint8_t) later_statement;  /* by name_id: 1 when some statement has the name */
+	VEC(struct sema_forward) forward;
 	VEC(ast_id) index_def;	       /* INDEX_DEF lines of `Index definitions:` */
 	VEC(ast_id) defining;	       /* of these, those being read: each is used by the one before */
 	value_id last_value;	       /* the last value whose type got hidden reduction axes, */
@@ -69,6 +79,8 @@ struct sema {
 	mesh_id mesh;		       /* default mesh for axis names in expressions */
 	VEC(struct expr_measure) measure; /* by expr_id, as far as they were asked for */
 	unsigned errors;	       /* that were reported before this file */
+	const struct sema_define *reading[SEMA_MAX_DEFINES]; /* each used by the one before */
+	unsigned reading_n;
 	uint32_t calls;		       /* operations being read, each within the one before */
 };
 
@@ -77,8 +89,9 @@ struct sema {
 name_id sema_name(const struct sema *s, ast_id id);
 /* The -D of a name, marked used; NULL: none. */
 struct sema_define *sema_find_define(const struct sema *s, const char *name);
-/* The expression of a -D text, read where it is used. 0 after reporting. */
-expr_id sema_define_expr(struct sema *s, const struct sema_define *define, uint32_t at);
+/* The expression of a -D text, read where it is used. 0 after reporting; with late, 0 and *late when
+ * names in it are unknown here, so that it is to be read at each use. */
+expr_id sema_define_expr(struct sema *s, const struct sema_define *define, uint32_t at, bool *late);
 
 /* ---- sema_scope.c */
 void sema_scope_push(struct sema *s);
@@ -93,6 +106,11 @@ op_id sema_find_statement(const struct sema *s, name_id name); /* 0: none */
 void sema_break_statement(struct sema *s, name_id name);
 bool sema_is_broken_statement(const struct sema *s, name_id name);
 bool sema_define_statement(struct sema *s, name_id name, op_id op, uint32_t at);
+/* Names that stand anywhere in the program; uses before the definition are filled in at the end. */
+void sema_mark_later_statement(struct sema *s, name_id name);
+bool sema_is_later_statement(const struct sema *s, name_id name);
+void sema_place_forward(struct sema *s, uint32_t operand);
+void sema_resolve_forward(struct sema *s);
 mesh_id sema_find_mesh(const struct sema *s, name_id name);
 group_id sema_find_group(const struct sema *s, name_id name);
 /* `unknown tensor 'Z'` and a did-you-mean over names of that kind. */
@@ -116,6 +134,8 @@ expr_id sema_expr(struct sema *s, ast_id e);
 bool sema_const(struct sema *s, ast_id e, int64_t *out);
 /* Whether an expression has a tensor in it, so that it is an operation. */
 bool sema_has_tensor(const struct sema *s, ast_id e);
+/* Whether an expression uses names that are unknown here: loop indices, as a rule. */
+bool sema_is_late(const struct sema *s, ast_id e);
 /* sema_expr, then expr_canon. */
 expr_id sema_extent(struct sema *s, ast_id e);
 

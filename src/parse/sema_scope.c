@@ -117,6 +117,37 @@ bool sema_is_broken_statement(const struct sema *s, name_id name)
 	return by_name(&s->statement_of, name) == SEMA_BROKEN;
 }
 
+void sema_mark_later_statement(struct sema *s, name_id name)
+{
+	set_by_name(&s->later_statement, name, 1);
+}
+
+bool sema_is_later_statement(const struct sema *s, name_id name)
+{
+	return name && by_name(&s->later_statement, name);
+}
+
+void sema_place_forward(struct sema *s, uint32_t operand)
+{
+	for (uint32_t i = 0; i < s->forward.n; i++)
+		if (!s->forward.at[i].operand) {
+			s->forward.at[i].operand = operand;
+			return;
+		}
+}
+
+void sema_resolve_forward(struct sema *s)
+{
+	for (uint32_t i = 0; i < s->forward.n; i++) {
+		const struct sema_forward *f = &s->forward.at[i];
+		op_id op = sema_find_statement(s, f->name);
+		if (op && f->operand)
+			s->m->operand.at[f->operand].id = op;
+		else if (!sema_is_broken_statement(s, f->name) && diag_error_count(s->d) == s->errors)
+			diag_error(s->d, f->at, "statement '%s' is defined nowhere", names_text(s->m->names, f->name));
+	}
+}
+
 mesh_id sema_find_mesh(const struct sema *s, name_id name)
 {
 	for (mesh_id i = 1; i < s->m->mesh.n; i++)
@@ -166,11 +197,34 @@ void sema_unknown_mesh(struct sema *s, name_id name, uint32_t at, uint32_t lengt
 		diag_note(s->d, DIAG_NOWHERE, "declare it before the program: `mesh %s(x = 2)`", g.word);
 }
 
+/* The const or param of the file that has a name; 0: none, or a -D is being read. */
+static ast_id find_declaration(const struct sema *s, name_id name)
+{
+	if (s->a->names != s->m->names)
+		return 0;
+	ast_each(s->a, child, s->a->root) {
+		uint8_t kind = ast_at(s->a, child)->kind;
+		if ((kind == AST_CONST || kind == AST_PARAM) && ast_at(s->a, child)->name == name)
+			return child;
+	}
+	return 0;
+}
+
 void sema_unknown_scalar(struct sema *s, name_id name, uint32_t at)
 {
 	const char *text = names_text(s->m->names, name);
 	struct suggest g = suggest_start(text);
+	ast_id decl = find_declaration(s, name);
+	bool itself = decl && at >= ast_at(s->a, decl)->at && at < ast_at(s->a, decl)->end;
+	if (itself) {
+		diag_error_span(s->d, at, (uint32_t)strlen(text), "the definition of '%s' uses itself", text);
+		return;
+	}
 	diag_error_span(s->d, at, (uint32_t)strlen(text), "unknown name '%s'", text);
+	if (decl) {
+		diag_note(s->d, sema_name_at(s, decl), "it is declared here, after its use: a declaration uses what stands before it");
+		return;
+	}
 	for (uint32_t i = 0; i < s->entry.n; i++)
 		suggest_try(&g, names_text(s->m->names, s->entry.at[i].name));
 	for (mesh_id i = 1; i < s->m->mesh.n; i++)

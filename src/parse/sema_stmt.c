@@ -25,15 +25,18 @@ static void mark(struct sema *s, name_id name, uint32_t at, bool later)
 /* What is exported, since that decides default allocations, and what is defined anywhere. */
 static void scan(struct sema *s, ast_id block)
 {
-	for ast_each(s->a, stmt, block) {
+	ast_each(s->a, stmt, block) {
 		const struct ast_node *n = ast_at(s->a, stmt);
 		if (n->kind == AST_EXPORT)
 			mark(s, n->name, n->at, false);
 		if (n->kind == AST_DEF)
-			for ast_each(s->a, r, n->first)
+			ast_each(s->a, r, n->first)
 				mark(s, ast_at(s->a, r)->name, ast_at(s->a, r)->at, true);
+		ast_id as = n->kind == AST_DO ? ast_child(s->a, stmt, 1) : n->kind == AST_DEF || n->kind == AST_WRITE ? ast_child(s->a, stmt, 2) : 0;
+		if (as && ast_at(s->a, as)->kind == AST_NAME)
+			sema_mark_later_statement(s, ast_at(s->a, as)->name);
 		if (n->kind == AST_FOR || n->kind == AST_IF)
-			for ast_each(s->a, child, stmt)
+			ast_each(s->a, child, stmt)
 				if (ast_at(s->a, child)->kind == AST_BLOCK)
 					scan(s, child);
 	}
@@ -59,7 +62,7 @@ bool sema_initialiser(struct sema *s, ast_id init, struct input *x)
 	}
 	struct attr a = {0};
 	unsigned count = 0;
-	for ast_each(s->a, arg, init) {
+	ast_each(s->a, arg, init) {
 		const struct ast_node *v = ast_at(s->a, arg);
 		bool keyed = v->kind == AST_KEY;
 		if (count++ || !known[which].key || (keyed && strcmp(ast_text(s->a, arg), known[which].key))) {
@@ -103,7 +106,7 @@ static attrs_id braced_attrs(struct sema *s, ast_id attrs)
 {
 	struct attr list[64];
 	unsigned n = 0;
-	for ast_each(s->a, key, attrs) {
+	ast_each(s->a, key, attrs) {
 		struct attr a = {.key = sema_name(s, key)};
 		ast_id v = ast_at(s->a, key)->first;
 		const struct ast_node *x = ast_at(s->a, v);
@@ -209,7 +212,7 @@ static void definition(struct sema *s, ast_id stmt)
 		define_handle(s, stmt, ast_at(s->a, list)->first);
 		return;
 	}
-	for ast_each(s->a, r, list) {
+	ast_each(s->a, r, list) {
 		const struct ast_node *x = ast_at(s->a, r);
 		if (count == 64) {
 			diag_error(s->d, x->at, "a statement has at most 64 results");
@@ -248,7 +251,7 @@ static void definition(struct sema *s, ast_id stmt)
 static bool write_targets(struct sema *s, ast_id list, struct sema_result *result, unsigned *count)
 {
 	*count = 0;
-	for ast_each(s->a, target, list) {
+	ast_each(s->a, target, list) {
 		const struct ast_node *x = ast_at(s->a, target);
 		struct ir_use use;
 		if (*count == 64) {
@@ -405,7 +408,7 @@ static void ids(struct sema *s, ast_id stmt)
 void sema_block(struct sema *s, ast_id block)
 {
 	sema_scope_push(s);
-	for ast_each(s->a, stmt, block) {
+	ast_each(s->a, stmt, block) {
 		const struct ast_node *n = ast_at(s->a, stmt);
 		switch (n->kind) {
 		case AST_INPUT: input(s, stmt); break;
@@ -443,4 +446,5 @@ void sema_program(struct sema *s, ast_id program)
 	s->mesh = s->m->default_mesh;
 	scan(s, block);
 	sema_block(s, block);
+	sema_resolve_forward(s);
 }

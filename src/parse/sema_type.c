@@ -113,7 +113,7 @@ static bool partial(struct sema *s, ast_id node, mesh_id mesh, struct sugar *g)
 		diag_note(s->d, DIAG_NOWHERE, "a partial is pending with sum, prod, min, max or avg");
 		return false;
 	}
-	for ast_each(s->a, child, node) {
+	ast_each(s->a, child, node) {
 		unsigned a;
 		if (!mesh_axis(s, child, ast_at(s->a, child)->name, mesh, &a))
 			return false;
@@ -135,7 +135,7 @@ static bool partial(struct sema *s, ast_id node, mesh_id mesh, struct sugar *g)
 
 static bool reduce(struct sema *s, ast_id node, mesh_id mesh, bool partial, struct sugar *g)
 {
-	for ast_each(s->a, child, node) {
+	ast_each(s->a, child, node) {
 		if (g->axis_n == IR_MAX_LOGICAL) {
 			diag_error(s->d, ast_at(s->a, child)->at, "a tensor has at most %d axes, hidden ones included", IR_MAX_LOGICAL);
 			return false;
@@ -152,7 +152,7 @@ static bool reduce(struct sema *s, ast_id node, mesh_id mesh, bool partial, stru
 
 static bool read_mesh(struct sema *s, ast_id type, mesh_id *mesh)
 {
-	for ast_each(s->a, child, type) {
+	ast_each(s->a, child, type) {
 		const struct ast_node *n = ast_at(s->a, child);
 		if (n->kind != AST_ON)
 			continue;
@@ -207,7 +207,7 @@ static type_id read_type(struct sema *s, ast_id type, bool io)
 	}
 	if (!read_mesh(s, type, &mesh))
 		return 0;
-	for ast_each(s->a, child, n->first) {
+	ast_each(s->a, child, n->first) {
 		if (g.axis_n == IR_MAX_LOGICAL) {
 			diag_error(s->d, ast_at(s->a, child)->at, "a tensor has at most %d axes", IR_MAX_LOGICAL);
 			return 0;
@@ -283,7 +283,7 @@ static bool positions(struct schedule *c, ast_id tuple, uint8_t *out, unsigned *
 	*n = 0;
 	if (!tuple || (ast_at(c->s->a, tuple)->kind != AST_TUPLE && ast_at(c->s->a, tuple)->kind != AST_PAREN))
 		return false;
-	for ast_each(c->s->a, child, tuple) {
+	ast_each(c->s->a, child, tuple) {
 		int64_t k;
 		if (*n == IR_MAX_AXES || !sema_const(c->s, child, &k) || k < 0 || k >= IR_MAX_AXES)
 			return false;
@@ -300,7 +300,7 @@ static const char *parallelize(struct schedule *c, uint8_t pos, ast_id kind)
 		return domain_parallelize(c->s->m, &c->b, pos, PLACE_STREAM, NULL, 0);
 	if (!strcmp(text, "serial"))
 		return domain_parallelize(c->s->m, &c->b, pos, PLACE_SERIAL, NULL, 0);
-	if (!kind)
+	if (!kind || ast_at(c->s->a, kind)->kind != AST_NAME)
 		return "parallelize is written `parallelize 0 stream`, `parallelize 0 serial` or `parallelize 0 x` with a mesh axis";
 	if (!mesh_axis(c->s, kind, sema_name(c->s, kind), c->mesh, &axis))
 		return "";
@@ -357,8 +357,9 @@ static const char *primitive(struct schedule *c, ast_id call)
 		diag_suggest(s->d, &g);
 		return "";
 	}
-	if (!first)
-		return "this primitive takes a loop position";
+	static const unsigned takes[] = {3, 1, 2, 2};
+	if (ast_child(s->a, call, takes[which]))
+		return "this primitive has too many arguments";
 	if (!position(c, first, &pos))
 		return "";
 	switch (which) {
@@ -375,7 +376,7 @@ static const char *primitive(struct schedule *c, ast_id call)
 	}
 	case 1: return domain_merge(s->m, &c->b, pos);
 	case 2:
-		if (!second)
+		if (!second || ast_at(s->a, second)->kind != AST_NAME)
 			return "swizzle1d is written `swizzle1d 0 x` with a mesh axis";
 		if (!mesh_axis(s, second, sema_name(s, second), c->mesh, &axis))
 			return "";
@@ -404,7 +405,7 @@ void sema_schedule(struct sema *s, ast_id schedule)
 	struct type t = s->m->type.at[before];
 	struct schedule c = {.s = s, .mesh = t.mesh, .io = x->flags & (VALUE_INPUT | VALUE_OUTPUT | VALUE_INOUT)};
 	domain_edit(&c.b, &s->m->domain.at[t.domain]);
-	for ast_each(s->a, call, schedule) {
+	ast_each(s->a, call, schedule) {
 		const char *error = primitive(&c, call);
 		if (error && *error)
 			diag_error_span(s->d, ast_at(s->a, call)->at, ast_at(s->a, call)->end - ast_at(s->a, call)->at, "%s", error);

@@ -29,7 +29,9 @@ static void test_random(void)
 				rt_store_f64((enum rt_dtype)t, stored, f[k]);
 				CHECK(rt_load_f64((enum rt_dtype)t, stored) == f[k]);
 			} else {
-				int64_t lo = t == RT_BOOL || t == RT_U8 ? 0 : -4, hi = t == RT_BOOL ? 1 : t == RT_U8 ? 8 : 4;
+				int64_t lo = t == RT_BOOL || t == RT_U8 ? 0 : -4, hi = t == RT_BOOL ? 1
+				                                                       : t == RT_U8 ? 8
+				                                                                    : 4;
 				CHECK(v >= lo && v <= hi);
 			}
 		}
@@ -93,7 +95,9 @@ static void module_end(struct module *m)
 static void check_map(const char *declaration, int64_t rank, const char *want)
 {
 	char text[1000];
-	snprintf(text, sizeof text, "mesh g(y = 2, x = 2)\nmesh m(x = 2)\nprogram p on m {\n  %s\n  output Z = X\n}\n", declaration);
+	snprintf(text, sizeof text,
+	         "mesh g(y = 2, x = 2)\nmesh m(x = 2)\nprogram p on m {\n  %s\n  output Z = X\n}\n",
+	         declaration);
 	struct module *m = parse(text);
 	struct data_map map;
 	struct data_cursor c = {0};
@@ -105,7 +109,8 @@ static void check_map(const char *declaration, int64_t rank, const char *want)
 	int64_t count = 0;
 	while (data_map_next(&map, &c, 3, &b)) {
 		for (unsigned k = 0; k < b.n; k++) {
-			buf_printf(&got, count++ ? " %lld:%lld" : "%lld:%lld", (long long)b.linear[k], (long long)b.offset[k]);
+			buf_printf(&got, count++ ? " %lld:%lld" : "%lld:%lld", (long long)b.linear[k],
+			           (long long)b.offset[k]);
 			CHECK(!b.even || b.offset[k] == b.offset[0] + (int64_t)k * b.stride);
 		}
 	}
@@ -137,13 +142,15 @@ static void test_maps(void)
 	check_map("input X: f32[7@y@x] on g", 1, "2:0 3:1");
 	check_map("input X: f32[7@y@x] on g", 3, "6:0");
 	/* merged axes */
-	check_map("input X: f32[2, 3]\n  schedule X { merge 0; split 0 outer 2; parallelize 0 x }", 1, "3:0 4:1 5:2");
+	check_map("input X: f32[2, 3]\n  schedule X { merge 0; split 0 outer 2; parallelize 0 x }", 1,
+	          "3:0 4:1 5:2");
 }
 
 static void test_fill(void)
 {
-	struct module *m = parse("mesh m(x = 2)\nprogram p on m {\n  input X: f32[4, 6@x] = iota()\n  input Y: i8[3] = full(-2)\n"
-				 "  input P: bf16[5] = full(0.3)\n  output Z = X\n}\n");
+	struct module *m = parse(
+	    "mesh m(x = 2)\nprogram p on m {\n  input X: f32[4, 6@x] = iota()\n  input Y: i8[3] = full(-2)\n"
+	    "  input P: bf16[5] = full(0.3)\n  output Z = X\n}\n");
 	struct diag *d = diag_new(stdout, DIAG_TEXT, 0);
 	struct data_source *s = data_sources_open(m, d, NULL, 0);
 	struct data_map map;

@@ -79,7 +79,8 @@ static void test_round_trip(void)
 			CHECK(!memcmp(data, back, (size_t)count * rt_dtype_size((enum rt_dtype)t)));
 			if (count > 2) {
 				CHECK(npy_read(&f, 1, 1, back, &why));
-				CHECK(!memcmp(data + rt_dtype_size((enum rt_dtype)t), back, rt_dtype_size((enum rt_dtype)t)));
+				CHECK(!memcmp(data + rt_dtype_size((enum rt_dtype)t), back,
+				              rt_dtype_size((enum rt_dtype)t)));
 			}
 			CHECK(!npy_read(&f, count, 1, back, &why));
 			npy_close(&f);
@@ -103,8 +104,10 @@ static void test_fits(void)
 	struct buf why = {0};
 	write_npy("a.npy", "{'descr': '<f8', 'fortran_order': False, 'shape': (2, 3), }\n", 48);
 	CHECK(npy_open(in_folder("a.npy"), &f, &why));
-	misfit(&f, RT_F32, 2, (int64_t[]){2, 3}, "its elements are '<f8', f32 is needed; save x.astype('float32')");
-	misfit(&f, RT_BF16, 2, (int64_t[]){2, 3}, "its elements are '<f8', bf16 is needed; save x.astype(ml_dtypes.bfloat16)");
+	misfit(&f, RT_F32, 2, (int64_t[]){2, 3},
+	       "its elements are '<f8', f32 is needed; save x.astype('float32')");
+	misfit(&f, RT_BF16, 2, (int64_t[]){2, 3},
+	       "its elements are '<f8', bf16 is needed; save x.astype(ml_dtypes.bfloat16)");
 	misfit(&f, RT_F64, 1, (int64_t[]){6}, "its shape is (2, 3), (6,) is needed");
 	misfit(&f, RT_F64, 0, NULL, "its shape is (2, 3), () is needed");
 	npy_close(&f);
@@ -114,11 +117,14 @@ static void test_fits(void)
 		const char *descr;
 		enum rt_dtype t;
 		size_t bytes;
-	} accepted[] = {{"|V2", RT_BF16, 2},  {"bfloat16", RT_BF16, 2}, {"<V2", RT_BF16, 2}, {"|V1", RT_F8E4M3, 1}, {"<f1", RT_F8E5M2, 1},
-			{"=f4", RT_F32, 4},   {"|b1", RT_BOOL, 1},	{"|i1", RT_I8, 1},   {"<u1", RT_U8, 1},	    {">i1", RT_I8, 1}};
+	} accepted[] = {{"|V2", RT_BF16, 2},   {"bfloat16", RT_BF16, 2}, {"<V2", RT_BF16, 2},
+	                {"|V1", RT_F8E4M3, 1}, {"<f1", RT_F8E5M2, 1},    {"=f4", RT_F32, 4},
+	                {"|b1", RT_BOOL, 1},   {"|i1", RT_I8, 1},        {"<u1", RT_U8, 1},
+	                {">i1", RT_I8, 1}};
 	for (unsigned k = 0; k < sizeof accepted / sizeof *accepted; k++) {
 		char header[128];
-		snprintf(header, sizeof header, "{\"shape\":(3,),\"fortran_order\":True,\"descr\":\"%s\"}", accepted[k].descr);
+		snprintf(header, sizeof header, "{\"shape\":(3,),\"fortran_order\":True,\"descr\":\"%s\"}",
+		         accepted[k].descr);
 		write_npy("b.npy", header, 3 * accepted[k].bytes);
 		CHECK(npy_open(in_folder("b.npy"), &f, &why));
 		CHECK(npy_fits(&f, accepted[k].t, 1, (int64_t[]){3}, &why));
@@ -166,26 +172,38 @@ static void test_hostile(void)
 	broken_header("{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': (3,)}", BROKEN);
 	broken_header("{'descr': '<f4', 'fortran_order': False, 'shape': (3,), 'more': 1}", BROKEN);
 	broken_header("{'descr': '<f4', 'fortran_order': False, 'shape': "
-		      "(1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1)}",
-		      BROKEN);
-	broken_header("{'descr': '<f4f4f4f4f4f4f4f4f4f4f4f4f4f4', 'fortran_order': False, 'shape': (3,)}", BROKEN);
+	              "(1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1)}",
+	              BROKEN);
+	broken_header("{'descr': '<f4f4f4f4f4f4f4f4f4f4f4f4f4f4', 'fortran_order': False, 'shape': (3,)}",
+	              BROKEN);
 	broken_header("{'descr': '<f4, 'fortran_order': False, 'shape': (3,)}", BROKEN);
 	broken_header("__import__('os').system('true')", BROKEN);
 
-	broken_header("{'descr': '>f4', 'fortran_order': False, 'shape': (3,)}", "big-endian ('>f4'); save x.astype('<f4')");
-	broken_header("{'descr': '<f4', 'fortran_order': True, 'shape': (3, 4)}", "Fortran order; save np.ascontiguousarray(x)");
-	broken_header("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (3,)}", "the elements are records");
-	broken_header("{'descr': '|O', 'fortran_order': False, 'shape': (3,)}", "elements of type '|O' are not understood");
-	broken_header("{'descr': '<c8', 'fortran_order': False, 'shape': (3,)}", "elements of type '<c8' are not understood");
-	broken_header("{'descr': '', 'fortran_order': False, 'shape': (3,)}", "elements of type '' are not understood");
-	broken_header("{'descr': '<f0', 'fortran_order': False, 'shape': (3,)}", "elements of type '<f0' are not understood");
-	broken_header("{'descr': '<f8', 'fortran_order': False, 'shape': (20,)}", "truncated: its shape needs 160 bytes of data, it has 100");
-	broken_header("{'descr': '<f8', 'fortran_order': False, 'shape': (4611686018427387904, 4)}", "too large for any machine");
-	broken_header("{'descr': '<f8', 'fortran_order': False, 'shape': (4611686018427387904,)}", "too large for any machine");
+	broken_header("{'descr': '>f4', 'fortran_order': False, 'shape': (3,)}",
+	              "big-endian ('>f4'); save x.astype('<f4')");
+	broken_header("{'descr': '<f4', 'fortran_order': True, 'shape': (3, 4)}",
+	              "Fortran order; save np.ascontiguousarray(x)");
+	broken_header("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (3,)}",
+	              "the elements are records");
+	broken_header("{'descr': '|O', 'fortran_order': False, 'shape': (3,)}",
+	              "elements of type '|O' are not understood");
+	broken_header("{'descr': '<c8', 'fortran_order': False, 'shape': (3,)}",
+	              "elements of type '<c8' are not understood");
+	broken_header("{'descr': '', 'fortran_order': False, 'shape': (3,)}",
+	              "elements of type '' are not understood");
+	broken_header("{'descr': '<f0', 'fortran_order': False, 'shape': (3,)}",
+	              "elements of type '<f0' are not understood");
+	broken_header("{'descr': '<f8', 'fortran_order': False, 'shape': (20,)}",
+	              "truncated: its shape needs 160 bytes of data, it has 100");
+	broken_header("{'descr': '<f8', 'fortran_order': False, 'shape': (4611686018427387904, 4)}",
+	              "too large for any machine");
+	broken_header("{'descr': '<f8', 'fortran_order': False, 'shape': (4611686018427387904,)}",
+	              "too large for any machine");
 
 	memset(long_header, ' ', 66000);
 	memcpy(long_header, "\x93NUMPY\x02\x00\xf0\xff\x00\x00", 12);
-	static const char text[] = "{'descr': '|u1', 'fortran_order': False, 'shape': (4611686018427387904, 8, 0)}";
+	static const char text[] =
+	    "{'descr': '|u1', 'fortran_order': False, 'shape': (4611686018427387904, 8, 0)}";
 	memcpy(long_header + 12, text, sizeof text - 1);
 	write_file("large.npy", long_header, 66000);
 	struct npy f;

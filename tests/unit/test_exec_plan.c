@@ -59,121 +59,145 @@ static void test_windows(void)
 {
 	/* the block of the result, of operands that hold more */
 	check_plan(MESH "  input A: f32[6@x, 4]\n  input B: f32[6, 4]\n  input C: f32[4]\n"
-			"  M: bool[6@x, 4] = A > B\n  output Y: f32[6@x, 4] = where(M, C, 1.5)\n}\n",
-		   1,
-		   "plan of rank 1 of 2\n"
-		   "  buffer A: 12 of f32, input\n"
-		   "  buffer B: 24 of f32, input\n"
-		   "  buffer C: 4 of f32, input\n"
-		   "  buffer M: 12 of bool\n"
-		   "  buffer Y: 12 of f32\n"
-		   "   0  task M[0; 3:4 4:1] = gt(A[0; 3:4 4:1], B[12; 3:4 4:1])\n"
-		   "   1  task Y[0; 3:4 4:1] = where(M[0; 3:4 4:1], C[0; 3:0 4:1], 1.5)\n"
-		   "   2  end\n");
+	                "  M: bool[6@x, 4] = A > B\n  output Y: f32[6@x, 4] = where(M, C, 1.5)\n}\n",
+	           1,
+	           "plan of rank 1 of 2\n"
+	           "  buffer A: 12 of f32, input\n"
+	           "  buffer B: 24 of f32, input\n"
+	           "  buffer C: 4 of f32, input\n"
+	           "  buffer M: 12 of bool\n"
+	           "  buffer Y: 12 of f32\n"
+	           "   0  task M[0; 3:4 4:1] = gt(A[0; 3:4 4:1], B[12; 3:4 4:1])\n"
+	           "   1  task Y[0; 3:4 4:1] = where(M[0; 3:4 4:1], C[0; 3:0 4:1], 1.5)\n"
+	           "   2  end\n");
 }
 
 static void test_views(void)
 {
 	/* uneven blocks are clipped, strides are those of full blocks */
 	check_line(MESH "  input A: f32[5@x, 3]\n  output Y: f32[5@x, 3] = neg(A)\n}\n", 1, 4,
-		   "task Y[0; 2:3 3:1] = neg(A[0; 2:3 3:1])");
+	           "task Y[0; 2:3 3:1] = neg(A[0; 2:3 3:1])");
 	/* the loop's chunk; full blocks fold to a constant */
-	check_line(MESH "  input A: f32[8, 3]\n  output Y: f32[8, 3] = allocate()\n  for i in 0..4 parallel(stream) {\n"
-			"    a: f32[8@stream(4), 3] = shard_by_stream(A, stream_index=i)\n"
-			"    y: f32[8@stream(4), 3] = shard_by_stream(Y, stream_index=i)\n    y <- neg(a)\n  }\n}\n",
-		   0, 4, "    let r6 = r2 * 6\n   2    task Y[r6; 2:3 3:1] = neg(A[r6; 2:3 3:1])");
+	check_line(
+	    MESH
+	    "  input A: f32[8, 3]\n  output Y: f32[8, 3] = allocate()\n  for i in 0..4 parallel(stream) {\n"
+	    "    a: f32[8@stream(4), 3] = shard_by_stream(A, stream_index=i)\n"
+	    "    y: f32[8@stream(4), 3] = shard_by_stream(Y, stream_index=i)\n    y <- neg(a)\n  }\n}\n",
+	    0, 4, "    let r6 = r2 * 6\n   2    task Y[r6; 2:3 3:1] = neg(A[r6; 2:3 3:1])");
 	/* a select counts from what the rank holds */
-	check_line(MESH "  input A: f32[6@x, 3]\n  a = select(A, axis=0, index=3)\n  output Y: f32[3] = allocate()\n  Y <- neg(a)\n}\n", 1,
-		   4, "task Y[0; 3:1] = neg(A[0; 3:1])");
-	check_line(MESH "  input A: f32[6@x, 3]\n  a = select(A, axis=0, index=2)\n  output Y: f32[3] = allocate()\n  Y <- neg(a)\n}\n", 1,
-		   4, "error: the index of axis 0 of 'A' is not in what this rank holds: it is 2\n");
+	check_line(MESH "  input A: f32[6@x, 3]\n  a = select(A, axis=0, index=3)\n  output Y: f32[3] = "
+	                "allocate()\n  Y <- neg(a)\n}\n",
+	           1, 4, "task Y[0; 3:1] = neg(A[0; 3:1])");
+	check_line(MESH "  input A: f32[6@x, 3]\n  a = select(A, axis=0, index=2)\n  output Y: f32[3] = "
+	                "allocate()\n  Y <- neg(a)\n}\n",
+	           1, 4, "error: the index of axis 0 of 'A' is not in what this rank holds: it is 2\n");
 	/* a mesh axis: the rank's own slice */
-	check_line(MESH "  input A: f32[2@x, 3]\n  a = select(A, axis=0, index=0)\n  output Y: f32[3] = allocate()\n  Y <- neg(a)\n}\n", 1,
-		   4, "task Y[0; 3:1] = neg(A[0; 3:1])");
+	check_line(MESH "  input A: f32[2@x, 3]\n  a = select(A, axis=0, index=0)\n  output Y: f32[3] = "
+	                "allocate()\n  Y <- neg(a)\n}\n",
+	           1, 4, "task Y[0; 3:1] = neg(A[0; 3:1])");
 	/* memory order */
-	check_line(MESH "  input A: f32[6@x, 4]\n  schedule A { allocation (2, 0, 1) }\n  output Y: f32[6@x, 4] = neg(A)\n}\n", 1, 4,
-		   "task Y[0; 3:4 4:1] = neg(A[0; 3:1 4:3])");
+	check_line(MESH "  input A: f32[6@x, 4]\n  schedule A { allocation (2, 0, 1) }\n  output Y: f32[6@x, "
+	                "4] = neg(A)\n}\n",
+	           1, 4, "task Y[0; 3:4 4:1] = neg(A[0; 3:1 4:3])");
 	/* the contracted axis: what is here */
-	check_line(MESH "  input A: f32[4, 6@x]\n  input B: f32[6@x, 5]\n  output Y: f32[4, 5] partial(x) = matmul(A, B)\n}\n", 1, 4,
-		   "task Y[0; 4:5 5:1] = gemm(A[0; 4:3 3:1], B[0; 3:5 5:1])");
-	check_line(MESH "  input A: f32[4, 6@x]\n  input B: f32[6, 5]\n  output Y: f32[4, 5] partial(x) = matmul(A, B)\n}\n", 1, 4,
-		   "task Y[0; 4:5 5:1] = gemm(A[0; 4:3 3:1], B[15; 3:5 5:1])");
+	check_line(MESH "  input A: f32[4, 6@x]\n  input B: f32[6@x, 5]\n  output Y: f32[4, 5] partial(x) = "
+	                "matmul(A, B)\n}\n",
+	           1, 4, "task Y[0; 4:5 5:1] = gemm(A[0; 4:3 3:1], B[0; 3:5 5:1])");
+	check_line(MESH "  input A: f32[4, 6@x]\n  input B: f32[6, 5]\n  output Y: f32[4, 5] partial(x) = "
+	                "matmul(A, B)\n}\n",
+	           1, 4, "task Y[0; 4:5 5:1] = gemm(A[0; 4:3 3:1], B[15; 3:5 5:1])");
 	check_line(MESH "  input A: f32[6@x, 4]\n  output Y: f32[4, 6@x] = permute(A, (1, 0))\n}\n", 1, 4,
-		   "task Y[0; 4:3 3:1] = copy(A[0; 4:1 3:4])");
-	check_line(MESH "  input A: f32[6, 4@x]\n  output Y: f32[2, 3, 4@x] = reshape(A, [2, 3, 4])\n}\n", 1, 4,
-		   "task Y[0; 2:6 3:2 2:1] = copy(A[0; 2:6 3:2 2:1])");
+	           "task Y[0; 4:3 3:1] = copy(A[0; 4:1 3:4])");
+	check_line(MESH "  input A: f32[6, 4@x]\n  output Y: f32[2, 3, 4@x] = reshape(A, [2, 3, 4])\n}\n", 1,
+	           4, "task Y[0; 2:6 3:2 2:1] = copy(A[0; 2:6 3:2 2:1])");
 }
 
 static void test_slots(void)
 {
-	static const char loop[] = MESH "  input A: f32[8, 3]\n  output Y: f32[8, 3] = allocate()\n  for i in 0..8 parallel(stream) {\n"
-					"    set_stream(i % streams)\n    a = select(A, axis=0, index=i)\n    t: f32[3] = allocate()\n"
-					"    t <- neg(a)\n    y = select(Y, axis=0, index=i)\n    y <- neg(t)\n  }\n}\n";
+	static const char loop[] = MESH
+	    "  input A: f32[8, 3]\n  output Y: f32[8, 3] = allocate()\n  for i in 0..8 parallel(stream) {\n"
+	    "    set_stream(i % streams)\n    a = select(A, axis=0, index=i)\n    t: f32[3] = allocate()\n"
+	    "    t <- neg(a)\n    y = select(Y, axis=0, index=i)\n    y <- neg(t)\n  }\n}\n";
 	check_line(loop, 0, 4, "buffer t: 3 of f32, 4 slots");
 	check_line(loop, 0, 16, "buffer t: 3 of f32, 8 slots");
 	check_line(loop, 0, 1, "buffer t: 3 of f32\n");
 	/* a chunk of the iteration only */
-	static const char chunk[] = MESH "  input A: f32[8, 3]\n  output Y: f32[8, 3] = allocate()\n  for i in 0..4 parallel(stream) {\n"
-					 "    a: f32[8@stream(4), 3] = shard_by_stream(A, stream_index=3-i)\n"
-					 "    t: f32[8@stream(4), 3] = allocate()\n    t <- neg(a)\n"
-					 "    y: f32[8@stream(4), 3] = shard_by_stream(Y, stream_index=3-i)\n    y <- neg(t)\n  }\n}\n";
+	static const char chunk[] = MESH
+	    "  input A: f32[8, 3]\n  output Y: f32[8, 3] = allocate()\n  for i in 0..4 parallel(stream) {\n"
+	    "    a: f32[8@stream(4), 3] = shard_by_stream(A, stream_index=3-i)\n"
+	    "    t: f32[8@stream(4), 3] = allocate()\n    t <- neg(a)\n"
+	    "    y: f32[8@stream(4), 3] = shard_by_stream(Y, stream_index=3-i)\n    y <- neg(t)\n  }\n}\n";
 	check_line(chunk, 0, 4, "buffer t: 6 of f32, 4 slots");
 	/* it is the operand's chunk, not the loop's */
-	check_line(chunk, 0, 4, "let r5 = 3 - r2\n   2    let r7 = r5 * 6\n   3    task t#r2[0; 2:3 3:1] = neg(A[r7; 2:3 3:1])");
+	check_line(
+	    chunk, 0, 4,
+	    "let r5 = 3 - r2\n   2    let r7 = r5 * 6\n   3    task t#r2[0; 2:3 3:1] = neg(A[r7; 2:3 3:1])");
 }
 
 static void test_control(void)
 {
 	/* the rank is folded */
-	static const char branch[] = MESH "  input A: f32[3]\n  output Y: f32[3] = allocate()\n  if axis_index(x) == 0 {\n    Y <- neg(A)\n"
-					  "  } else {\n    Y <- abs(A)\n  }\n}\n";
-	check_plan(branch, 0, "plan of rank 0 of 2\n  buffer A: 3 of f32, input\n  buffer Y: 3 of f32\n"
-			      "   0  task Y[0; 3:1] = neg(A[0; 3:1])\n   1  end\n");
-	check_plan(branch, 1, "plan of rank 1 of 2\n  buffer A: 3 of f32, input\n  buffer Y: 3 of f32\n"
-			      "   0  task Y[0; 3:1] = abs(A[0; 3:1])\n   1  end\n");
+	static const char branch[] = MESH
+	    "  input A: f32[3]\n  output Y: f32[3] = allocate()\n  if axis_index(x) == 0 {\n    Y <- neg(A)\n"
+	    "  } else {\n    Y <- abs(A)\n  }\n}\n";
+	check_plan(branch, 0,
+	           "plan of rank 0 of 2\n  buffer A: 3 of f32, input\n  buffer Y: 3 of f32\n"
+	           "   0  task Y[0; 3:1] = neg(A[0; 3:1])\n   1  end\n");
+	check_plan(branch, 1,
+	           "plan of rank 1 of 2\n  buffer A: 3 of f32, input\n  buffer Y: 3 of f32\n"
+	           "   0  task Y[0; 3:1] = abs(A[0; 3:1])\n   1  end\n");
 	check_plan(branch, 2, "plan of rank 2 of 2, idle\n   0  end\n");
 	/* scalars of a branch are forgotten at its end */
-	check_plan(MESH "  inout A: f32[8]\n  for i in 0..4 {\n    if i < 2 {\n      a = select(A, axis=0, index=2*i)\n      a <- neg(a)\n    }\n"
-			"    b = select(A, axis=0, index=2*i)\n    b <- abs(b)\n  }\n}\n",
-		   0,
-		   "plan of rank 0 of 2\n"
-		   "  buffer A: 8 of f32, input\n"
-		   "   0  for r2 = 0 .. 4, else 8\n"
-		   "   1    let r4 = r2 < 2\n"
-		   "   2    if r4, else 5\n"
-		   "   3      let r5 = r2 * 2\n"
-		   "   4      task A[r5;] = neg(A[r5;])\n"
-		   "   5    let r6 = r2 * 2\n"
-		   "   6    task A[r6;] = abs(A[r6;])\n"
-		   "   7  next r2, back to 1\n"
-		   "   8  end\n");
+	check_plan(MESH "  inout A: f32[8]\n  for i in 0..4 {\n    if i < 2 {\n      a = select(A, axis=0, "
+	                "index=2*i)\n      a <- neg(a)\n    }\n"
+	                "    b = select(A, axis=0, index=2*i)\n    b <- abs(b)\n  }\n}\n",
+	           0,
+	           "plan of rank 0 of 2\n"
+	           "  buffer A: 8 of f32, input\n"
+	           "   0  for r2 = 0 .. 4, else 8\n"
+	           "   1    let r4 = r2 < 2\n"
+	           "   2    if r4, else 5\n"
+	           "   3      let r5 = r2 * 2\n"
+	           "   4      task A[r5;] = neg(A[r5;])\n"
+	           "   5    let r6 = r2 * 2\n"
+	           "   6    task A[r6;] = abs(A[r6;])\n"
+	           "   7  next r2, back to 1\n"
+	           "   8  end\n");
 }
 
 static void test_communication(void)
 {
-	check_line("mesh m(x = 4)\nprogram p on m {\n  input A: f32[10@x]\n  Y: f32[10] = allocate()\n  Y <- allgather(A, axis=x)\n  output Y\n}\n",
-		   1, 4,
-		   "   0  collective Allgather team (0 1 2 3) from A[0; 3:1] to Y[0; 10:1] blocks 3@0 3@3 3@6 1@9 as 0\n"
-		   "   1  wait 0\n");
-	check_line(MESH "  input A: f32[4] partial(x)\n  Y: f32[4] = allocate()\n  Y <- allreduce(A, axis=x) as c\n  wait(c)\n  output Y\n}\n", 1,
-		   4, "collective Allreduce sum team (0 1) count 4 from A[0; 4:1] to Y[0; 4:1] as 0\n");
+	check_line("mesh m(x = 4)\nprogram p on m {\n  input A: f32[10@x]\n  Y: f32[10] = allocate()\n  Y <- "
+	           "allgather(A, axis=x)\n  output Y\n}\n",
+	           1, 4,
+	           "   0  collective Allgather team (0 1 2 3) from A[0; 3:1] to Y[0; 10:1] blocks 3@0 3@3 "
+	           "3@6 1@9 as 0\n"
+	           "   1  wait 0\n");
+	check_line(MESH "  input A: f32[4] partial(x)\n  Y: f32[4] = allocate()\n  Y <- allreduce(A, axis=x) "
+	                "as c\n  wait(c)\n  output Y\n}\n",
+	           1, 4, "collective Allreduce sum team (0 1) count 4 from A[0; 4:1] to Y[0; 4:1] as 0\n");
 	/* ranks outside the team do nothing */
 	check_line("mesh m(x = 4)\nprogram p on m {\n  input A: f32[10@x]\n  Y: f32[10] = allocate()\n"
-		   "  Y <- broadcast_from(Y, team=(0 1), root=1) as c\n  wait(c)\n  output Y\n}\n",
-		   3, 4, "  buffer Y: 10 of f32\n   0  end\n");
+	           "  Y <- broadcast_from(Y, team=(0 1), root=1) as c\n  wait(c)\n  output Y\n}\n",
+	           3, 4, "  buffer Y: 10 of f32\n   0  end\n");
 }
 
 static void test_refused(void)
 {
-	check_line("mesh g(y = 2, x = 2)\nprogram p on g {\n  input A: f32[8@y@x, 2]\n  B: f32[8@block(y)@x, 2] = allocate()\n  B <- neg(A)\n  output B\n}\n", 0, 4,
-		   "p.hir:5:3: error: layout of 'B' is not one interval a rank; not executed yet\n");
+	check_line("mesh g(y = 2, x = 2)\nprogram p on g {\n  input A: f32[8@y@x, 2]\n  B: f32[8@block(y)@x, "
+	           "2] = allocate()\n  B <- neg(A)\n  output B\n}\n",
+	           0, 4, "p.hir:5:3: error: layout of 'B' is not one interval a rank; not executed yet\n");
 	check_line(MESH "  input A: f32[8@x]\n  output Y: f32[8] = allocate()\n  Y <- neg(A)\n}\n", 1, 4,
-		   "error: rank 1 holds [4, 8) of axis 0 of 'A', but needs [0, 8)\n");
-	check_line(MESH "  input A: f32[4, 8@x]\n  input B: f32[8@x, 2]\n  output Y: f32[4, 2] = allocate()\n  Y <- matmul(A, B)\n}\n", 1, 4,
-		   "error: axis 1 of 'A' is spread over ranks, but 'Y' is not partial\n");
-	check_line(MESH "  input A: f32[4, 8@x]\n  output Y: f32[4, 8] = allocate()\n  Y <- allgather(A, axis=x)\n}\n", 1, 4,
-		   "error: axis 1 of 'Y' is gathered but not outermost in memory\n");
-	check_line(MESH "  input A: f32[4]\n  output Y: f32[4] = extern \"f\"(A)\n}\n", 1, 4, "error: 'f' has no CPU kernel\n");
+	           "error: rank 1 holds [4, 8) of axis 0 of 'A', but needs [0, 8)\n");
+	check_line(MESH "  input A: f32[4, 8@x]\n  input B: f32[8@x, 2]\n  output Y: f32[4, 2] = "
+	                "allocate()\n  Y <- matmul(A, B)\n}\n",
+	           1, 4, "error: axis 1 of 'A' is spread over ranks, but 'Y' is not partial\n");
+	check_line(
+	    MESH
+	    "  input A: f32[4, 8@x]\n  output Y: f32[4, 8] = allocate()\n  Y <- allgather(A, axis=x)\n}\n",
+	    1, 4, "error: axis 1 of 'Y' is gathered but not outermost in memory\n");
+	check_line(MESH "  input A: f32[4]\n  output Y: f32[4] = extern \"f\"(A)\n}\n", 1, 4,
+	           "error: 'f' has no CPU kernel\n");
 }
 
 int main(void)

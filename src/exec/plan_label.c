@@ -1,0 +1,70 @@
+/* plan_label: statements as text for messages of running ranks, and what is odd about a program. */
+#include "exec/planner.h"
+#include "ir/edit.h"
+#include "ir/print.h"
+#include <stdlib.h>
+
+void plan_lint(const struct module *m, struct diag *d)
+{
+	bool *written = mem_zalloc(m->value.n);
+	for (op_id o = 1; o < m->op.n; o++) {
+		const struct op *op = &m->op.at[o];
+		if (op->flags & OP_DEAD || !op->parent)
+			continue;
+		for (unsigned k = 0; k < op->operand_n; k++) {
+			const struct operand *x = &m->operand.at[op->operand + k];
+			bool makes =
+			    x->role == ROLE_DEF && op->kind != OP_ALLOCATE && !(op_traits(m, o) & TRAIT_VIEW);
+			if (makes || x->role == ROLE_WRITE ||
+			    (x->role == ROLE_DEF && attr_is_true(m, o, "zero_init")))
+				written[ir_root(m, x->id)] = true;
+		}
+	}
+	for (uint32_t i = 0; i < m->output.n; i++) {
+		value_id v = m->output.at[i];
+		if (written[ir_root(m, v)] || m->value.at[ir_root(m, v)].flags & (VALUE_INPUT | VALUE_INOUT))
+			continue;
+		const char *name = names_text(m->names, m->value.at[v].name);
+		diag_warning(d, m->value.at[v].at, "nothing writes the output '%s'",
+		             *name ? name : "without name");
+	}
+	free(written);
+}
+
+struct plan_labels *plan_labels_new(struct module *m)
+{
+	struct plan_labels *l = mem_zalloc(sizeof *l);
+	struct buf text = {0};
+	l->arena = arena_new();
+	l->n = m->op.n;
+	l->at = arena_new_array(l->arena, struct plan_label, m->op.n);
+	for (op_id o = 0; o < m->op.n; o++) {
+		l->at[o] = (struct plan_label){"", ""};
+		if (!o || m->op.at[o].flags & OP_DEAD || !m->op.at[o].parent)
+			continue;
+		text.n = 0;
+		ir_print_statement(m, o, &text);
+		while (text.n && text.at[text.n - 1] == '\n')
+			text.n--;
+		const char *statement = text.at;
+		size_t n = text.n;
+		while (n && *statement == ' ')
+			statement++, n--;
+		l->at[o].statement = arena_strndup(l->arena, statement, n);
+		if (m->source && m->op.at[o].at != DIAG_NOWHERE) {
+			uint32_t line, column;
+			source_position(m->source, m->op.at[o].at, &line, &column);
+			l->at[o].where = arena_printf(l->arena, "%s:%u", m->source->name, line);
+		}
+	}
+	buf_free(&text);
+	return l;
+}
+
+void plan_labels_free(struct plan_labels *l)
+{
+	if (!l)
+		return;
+	arena_free(l->arena);
+	free(l);
+}

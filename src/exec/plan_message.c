@@ -1,0 +1,95 @@
+/* plan_message: sends, receives and their groups, and the waits of all communications.
+ *
+ * A send or receive that a post names is put into the plan where it is posted, with the buffer and the peer
+ * that it had where it stands. Each statement has a queue of tickets; a wait takes the oldest. */
+#include "exec/planner.h"
+#include "ir/expr.h"
+
+static bool takes_part(const struct planner *b, op_id op)
+{
+	uint32_t team, own, position;
+	const struct op *o = &b->m->op.at[op];
+	if (o->kind == OP_SEND || o->kind == OP_RECV) {
+		value_id v = o->kind == OP_SEND ? op_read(b->m, op, 0) : op_result(b->m, op, 0);
+		mesh_id mesh = value_type(b->m, v)->mesh;
+		return !mesh || mesh_position(ir_mesh(b->m, mesh), (uint32_t)b->p->rank, &position);
+	}
+	return o->kind == OP_END_COALESCING || own_slice(b, op, &team, &own);
+}
+
+/* Where the tickets of a statement go. */
+static uint32_t queue_of(struct planner *b, op_id op)
+{
+	if (!b->queue[op])
+		b->queue[op] = ++b->p->queues;
+	return b->queue[op] - 1;
+}
+
+/* Ends a statement that has no wait of its own with one. */
+void emit_async(struct planner *b, op_id op, struct plan_instruction i)
+{
+	i.b = queue_of(b, op);
+	emit(b, i);
+	if (!(b->m->op.at[op].flags & OP_ASYNC) && !(op_traits(b->m, op) & TRAIT_P2P) && !b->in_group)
+		emit(b, (struct plan_instruction){.code = PLAN_WAIT, .a = i.b});
+}
+
+void plan_p2p(struct planner *b, op_id op)
+{
+	bool send = b->m->op.at[op].kind == OP_SEND;
+	struct view *v = send ? view_of(b, op_read(b->m, op, 0)) : view_of_result(b, op, 0);
+	struct plan_message m = {.send = send};
+	sx_id peer, n[IR_MAX_LOGICAL];
+	if (!v || v->absent || !view_usable(b, v))
+		return;
+	run_extents(b, v, -1, !run_is_plain(b, v, -1), n);
+	if (!sx_holds(b, run_condition(b, v, n)))
+		run_extents(b, v, -1, false, n);
+	if (!run_of(b, v, n, &m.data))
+		return;
+	if (!sx_lower(b, op_scalar_expr(b->m, op, 0), &peer))
+		return;
+	emit_check(b,
+	           sx_op(b, EXPR_AND, sx_op(b, EXPR_GE, peer, sx_const(b, 0)),
+	                 sx_op(b, EXPR_LT, peer, sx_const(b, b->p->ranks))),
+	           "the peer is no rank of this job", peer);
+	m.peer = sx_reg(b, peer);
+	m.dtype = (uint8_t)view_dtype(b, v);
+	b->p->buffer.at[v->buffer].written |= !send;
+	vec_push(&b->p->message, m);
+	b->message[op] = b->p->message.n;
+	if (!b->posted[op])
+		emit_async(b, op, (struct plan_instruction){.code = PLAN_MESSAGE, .a = b->p->message.n - 1});
+}
+
+void plan_post(struct planner *b, op_id op)
+{
+	for (unsigned k = 0; k < op_role_count(b->m, op, ROLE_STATEMENT); k++) {
+		op_id of = op_operand_id(b->m, op, ROLE_STATEMENT, k);
+		if (!takes_part(b, of))
+			continue;
+		if (!b->message[of]) {
+			planner_error(b, "what is posted does not stand before");
+			continue;
+		}
+		emit_async(b, of, (struct plan_instruction){.code = PLAN_MESSAGE, .a = b->message[of] - 1});
+	}
+}
+
+void plan_coalescing(struct planner *b, op_id op)
+{
+	b->in_group = b->m->op.at[op].kind == OP_START_COALESCING;
+	if (b->in_group)
+		emit(b, (struct plan_instruction){.code = PLAN_GROUP});
+	else
+		emit(b, (struct plan_instruction){.code = PLAN_END_GROUP, .b = queue_of(b, op)});
+}
+
+void plan_wait(struct planner *b, op_id op)
+{
+	for (unsigned k = 0; k < op_role_count(b->m, op, ROLE_STATEMENT); k++) {
+		op_id of = op_operand_id(b->m, op, ROLE_STATEMENT, k);
+		if (takes_part(b, of))
+			emit(b, (struct plan_instruction){.code = PLAN_WAIT, .a = queue_of(b, of)});
+	}
+}
