@@ -1,4 +1,5 @@
 /* compile: reading, checking and rewriting a program. */
+#include "analysis/unwritten.h"
 #include "cli/compile.h"
 #include "ir/print.h"
 #include "parse/ast.h"
@@ -228,6 +229,8 @@ struct module *compile_source(struct diag *d, struct source *s, struct compile_o
 			p.after_to = &r;
 		}
 		*status = pipeline_run(m, d, &o->run, &p);
+		if (*status == STATUS_OK)
+			unwritten_outputs_warn(m, d);
 	}
 	diag_set_source(d, outer);
 	if (*status == STATUS_OK)

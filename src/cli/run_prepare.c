@@ -125,7 +125,6 @@ enum status run_prepare(struct run *r, struct diag *d, int64_t ranks)
 	make_hashes(r);
 	ir_number(r->m); /* so that what has no name is called T3 in messages */
 	r->labels = plan_labels_new(r->m);
-	plan_lint(r->m, d);
 	r->source = data_sources_open(r->m, d, r->input.at, r->input.n);
 	return r->source ? STATUS_OK : STATUS_DIAGNOSTICS;
 }

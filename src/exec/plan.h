@@ -170,9 +170,6 @@ struct plan {
 struct plan *plan_build(const struct module *m, struct diag *d, int64_t rank, int64_t ranks, int64_t streams);
 void plan_free(struct plan *p);
 
-/* Reports what the plan of no rank can tell alone: program outputs that nothing writes (a warning). */
-void plan_lint(const struct module *m, struct diag *d);
-
 /* The plan as text (--dump-plan); no addresses, no times. */
 void plan_print(const struct plan *p, const struct module *m, struct buf *out);
 

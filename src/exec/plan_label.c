@@ -1,35 +1,8 @@
-/* plan_label: statements as text for messages of running ranks, and what is odd about a program. */
+/* plan_label: statements as text for messages of running ranks. */
 #include "exec/planner.h"
 #include "ir/edit.h"
 #include "ir/print.h"
 #include <stdlib.h>
-
-void plan_lint(const struct module *m, struct diag *d)
-{
-	bool *written = mem_zalloc(m->value.n);
-	for (op_id o = 1; o < m->op.n; o++) {
-		const struct op *op = &m->op.at[o];
-		if (op->flags & OP_DEAD || !op->parent)
-			continue;
-		for (unsigned k = 0; k < op->operand_n; k++) {
-			const struct operand *x = &m->operand.at[op->operand + k];
-			bool makes =
-			    x->role == ROLE_DEF && op->kind != OP_ALLOCATE && !(op_traits(m, o) & TRAIT_VIEW);
-			if (makes || x->role == ROLE_WRITE ||
-			    (x->role == ROLE_DEF && attr_is_true(m, o, "zero_init")))
-				written[ir_root(m, x->id)] = true;
-		}
-	}
-	for (uint32_t i = 0; i < m->output.n; i++) {
-		value_id v = m->output.at[i];
-		if (written[ir_root(m, v)] || m->value.at[ir_root(m, v)].flags & (VALUE_INPUT | VALUE_INOUT))
-			continue;
-		const char *name = names_text(m->names, m->value.at[v].name);
-		diag_warning(d, m->value.at[v].at, "nothing writes the output '%s'",
-		             *name ? name : "without name");
-	}
-	free(written);
-}
 
 struct plan_labels *plan_labels_new(struct module *m)
 {

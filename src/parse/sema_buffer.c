@@ -25,8 +25,8 @@ void nv_allocate(struct nv_reader *r, ast_id stmt, ast_id target, ast_id call)
 	if (memory && nv_is_name(r, memory, "symmetric")) {
 		struct type x = s->m->type.at[t->type];
 		t->type = type_make(s->m, (enum dtype)x.dtype, MEMORY_SYMMETRIC, x.mesh, x.domain);
-	} else if (memory && !nv_is_name(r, memory, "global")) {
-		nv_refuse(r, memory, "a buffer is in global or symmetric memory");
+	} else if (memory && !nv_is_name(r, memory, "global") && !nv_is_name(r, memory, "register")) {
+		nv_refuse(r, memory, "mem_type= is global, symmetric or register");
 	}
 	attrs_id attrs = 0;
 	name_id yes = names_intern_z(s->m->names, "true");

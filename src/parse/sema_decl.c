@@ -187,8 +187,8 @@ static void declare_mesh(struct sema *s, ast_id decl)
 {
 	const struct ast_node *n = ast_at(s->a, decl);
 	ast_id list = ast_child(s->a, decl, 0), devices = ast_child(s->a, decl, 1);
-	name_id axis[IR_MAX_MESH_AXES];
-	uint32_t axis_at[IR_MAX_MESH_AXES], at = sema_name_at(s, decl);
+	name_id axis[IR_MAX_MESH_AXES] = {0};
+	uint32_t axis_at[IR_MAX_MESH_AXES] = {0}, at = sema_name_at(s, decl);
 	int64_t size[IR_MAX_MESH_AXES] = {0}, count = 1;
 	unsigned rank = 0;
 	bool listed = devices && ast_at(s->a, devices)->kind == AST_DEVICES;

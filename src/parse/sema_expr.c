@@ -195,6 +195,15 @@ static expr_id foreign_scalar(struct sema *s, name_id name, uint32_t at)
 	return expr_param(s->m, p);
 }
 
+/* A name whose -D is read at each use, and reported once. */
+static expr_id define_use(struct sema *s, uint32_t entry, uint32_t at)
+{
+	expr_id e = sema_define_expr(s, &s->options->define[s->entry.at[entry].id], at, NULL);
+	if (!e)
+		s->entry.at[entry].kind = SCOPE_BROKEN;
+	return e;
+}
+
 static expr_id name(struct sema *s, ast_id e)
 {
 	name_id n = sema_name(s, e);
@@ -208,7 +217,7 @@ static expr_id name(struct sema *s, ast_id e)
 		case SCOPE_PARAM: return expr_param(s->m, x->id);
 		case SCOPE_INDEX: return expr_index(s->m, x->id);
 		case SCOPE_BROKEN: return 0;
-		case SCOPE_DEFINE: return sema_define_expr(s, &s->options->define[x->id], at, NULL);
+		case SCOPE_DEFINE: return define_use(s, (uint32_t)(x - s->entry.at), at);
 		default:
 			diag_error_span(s->d, at, (uint32_t)strlen(text), "'%s' is a stream, not a number", text);
 			return 0;

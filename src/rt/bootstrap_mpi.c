@@ -18,7 +18,6 @@
 
 enum {
 	GRACE_US = 1000000, /* for the others to come to the end after a failure */
-	ABORT_STEP_US = 150000, /* between the aborts of two ranks */
 	POLL_US = 200,      /* between looks at a slow exchange */
 	QUICK_LOOKS = 200,  /* before sleeping in between */
 };
@@ -171,6 +170,7 @@ static bool enter(struct rt_job *job, struct rt_mpi *m, int np)
 		return false;
 	}
 	if (!RT_MPI(job, MPI_Comm_dup(MPI_COMM_WORLD, &m->boot)) ||
+	    !RT_MPI(job, MPI_Comm_dup(MPI_COMM_WORLD, &m->end)) ||
 	    !RT_MPI(job, MPI_Comm_split_type(m->boot, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host)) ||
 	    !RT_MPI(job, MPI_Comm_size(host, &on_host)) || !RT_MPI(job, MPI_Comm_free(&host)))
 		return false;
@@ -202,8 +202,8 @@ static enum status leave(struct rt_job *job, enum status status)
 	int64_t failed_at = 0;
 	MPI_Request request;
 	int done = 0;
-	bool ok = m->boot != MPI_COMM_NULL &&
-	          RT_MPI(job, MPI_Iallgather(&own, 1, MPI_INT, all, 1, MPI_INT, m->boot, &request));
+	bool ok = m->end != MPI_COMM_NULL &&
+	          RT_MPI(job, MPI_Iallgather(&own, 1, MPI_INT, all, 1, MPI_INT, m->end, &request));
 	for (int look = 0; ok && !done; look++) {
 		ok = RT_MPI(job, MPI_Test(&request, &done, MPI_STATUS_IGNORE));
 		if (status == STATUS_OK)
@@ -216,12 +216,11 @@ static enum status leave(struct rt_job *job, enum status status)
 			sleep_us(POLL_US);
 	}
 	if (!ok) {
-		/* One rank's abort ends all; Open MPI 4.1's mpirun may hang or crash when several arrive
-		 * at once, so the others give the first one time. */
+		/* Leaving without MPI_Finalize makes mpirun end all ranks and take over the exit code, as
+		 * MPI_Abort does. It is the last resort: after either, Open MPI 4.1's mpirun hangs or
+		 * crashes now and then (a race in PMIx_server_finalize). */
 		fflush(NULL);
-		sleep_us((int64_t)(job->rank < 20 ? job->rank : 20) * ABORT_STEP_US);
-		pthread_mutex_lock(&m->lock);
-		MPI_Abort(MPI_COMM_WORLD, status != STATUS_OK ? (int)status : STATUS_INTERNAL);
+		pthread_mutex_lock(&m->lock); /* no MPI call is under way */
 		_exit(status != STATUS_OK ? (int)status : STATUS_INTERNAL);
 	}
 	enum status first = rt_job_status(job), worst = STATUS_OK;
@@ -235,7 +234,7 @@ enum status rt_launch_mpi(const struct rt_launch_options *options, rt_rank_main 
 {
 	char host[256] = "";
 	gethostname(host, sizeof host - 1);
-	struct rt_mpi m = {.lock = PTHREAD_MUTEX_INITIALIZER, .boot = MPI_COMM_NULL};
+	struct rt_mpi m = {.lock = PTHREAD_MUTEX_INITIALIZER, .boot = MPI_COMM_NULL, .end = MPI_COMM_NULL};
 	struct rt_job job = {.rank = -1,
 	                     .size = 1,
 	                     .boot = &mpi_bootstrap,
@@ -258,8 +257,10 @@ enum status rt_launch_mpi(const struct rt_launch_options *options, rt_rank_main 
 		rt_job_fail(&job, status);
 	}
 	status = leave(&job, status);
-	if (m.boot != MPI_COMM_NULL)
+	if (status == STATUS_OK && m.end != MPI_COMM_NULL) {
 		RT_MPI(&job, MPI_Comm_free(&m.boot));
+		RT_MPI(&job, MPI_Comm_free(&m.end));
+	}
 	MPI_Finalize();
 	if (m.board_shared)
 		munmap(job.board, rt_board_bytes(job.size));

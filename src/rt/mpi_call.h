@@ -12,6 +12,7 @@
 struct rt_mpi {
 	pthread_mutex_t lock;
 	MPI_Comm boot; /* the bootstrap's own duplicate of MPI_COMM_WORLD */
+	MPI_Comm end;  /* another, for the last exchange: one that never ends may be under way on boot */
 	bool one_host; /* all ranks are on this machine */
 	bool board_shared;
 };

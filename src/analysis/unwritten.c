@@ -1,0 +1,38 @@
+/* unwritten: an output counts as written when a statement other than its ALLOCATE defines or writes
+ * its storage, or when it is allocated with zero_init=true. */
+#include "analysis/unwritten.h"
+#include "ir/edit.h"
+#include "ir/number.h"
+#include "ir/print.h"
+
+static bool writes(const struct module *m, op_id op, const struct operand *x)
+{
+	if (x->role == ROLE_DEF)
+		return m->op.at[op].kind == OP_ALLOCATE ? op_attr(m, op, "zero_init") != NULL
+							: !(op_traits(m, op) & TRAIT_VIEW);
+	return x->role == ROLE_WRITE;
+}
+
+void unwritten_outputs_warn(struct module *m, struct diag *d)
+{
+	bool *written = mem_zalloc(m->value.n);
+	for (op_id op = ir_walk_first(m); op; op = ir_walk(m, op))
+		for (unsigned k = 0; k < m->op.at[op].operand_n; k++) {
+			const struct operand *x = ir_operand(m, op, k);
+			if (writes(m, op, x))
+				written[ir_root(m, x->id)] = true;
+		}
+	struct ir_numbers *saved = ir_numbers_save(m);
+	ir_number(m); /* so that what has no name is called T3 */
+	for (uint32_t i = 0; i < m->output.n; i++) {
+		value_id root = ir_root(m, m->output.at[i]);
+		if (written[root] || m->value.at[root].flags & (VALUE_INPUT | VALUE_INOUT))
+			continue;
+		struct buf name = {0};
+		ir_print_value_name(m, m->output.at[i], &name);
+		diag_warning(d, m->value.at[m->output.at[i]].at, "nothing writes the output '%s'", name.at);
+		buf_free(&name);
+	}
+	ir_numbers_restore(m, saved);
+	free(written);
+}
