@@ -1,4 +1,5 @@
 /* compile: reading, checking and rewriting a program. */
+#include "analysis/extents.h"
 #include "analysis/unwritten.h"
 #include "cli/compile.h"
 #include "ir/print.h"
@@ -211,6 +212,14 @@ static bool after_pass(void *to, struct module *m, const char *pass)
 
 /* ---- programs */
 
+static bool uses_define(const struct module *m)
+{
+	for (param_id p = 1; p < m->param.n; p++)
+		if (m->param.at[p].set_by_user)
+			return true;
+	return false;
+}
+
 struct module *compile_source(struct diag *d, struct source *s, struct compile_options *o, bool passes,
                               enum status *status)
 {
@@ -221,7 +230,10 @@ struct module *compile_source(struct diag *d, struct source *s, struct compile_o
 	struct module *m = diag_error_count(d) == errors ? sema_build(d, a, &options) : NULL;
 	*status = m ? STATUS_OK : STATUS_DIAGNOSTICS;
 	ast_free(a);
-	if (m && passes) {
+	/* with the defaults alone, a program that fits no shape still compiles; `run` refuses it */
+	if (m && uses_define(m) && !extents_check(m, d))
+		*status = STATUS_DIAGNOSTICS;
+	if (*status == STATUS_OK && passes) {
 		struct roundtrip r = {d, o};
 		struct pipeline_options p = o->pipeline;
 		if (o->verify_roundtrip) {

@@ -1,4 +1,5 @@
 /* run_prepare: everything that is done once for all ranks. */
+#include "analysis/extents.h"
 #include "cli/run.h"
 #include "ir/expr.h"
 #include "ir/number.h"
@@ -120,7 +121,7 @@ enum status run_prepare(struct run *r, struct diag *d, int64_t ranks)
 	source_position(r->m->source, 0, &line,
 	                &column); /* builds the line map, which ranks that are threads share */
 	r->needed = plan_ranks_needed(r->m);
-	if (!check_params(r->m, d) || !check_assumptions(r->m, d) || !check_outputs_named(r, d))
+	if (!check_params(r->m, d) || !extents_check(r->m, d) || !check_assumptions(r->m, d) || !check_outputs_named(r, d))
 		return STATUS_DIAGNOSTICS;
 	make_hashes(r);
 	ir_number(r->m); /* so that what has no name is called T3 in messages */

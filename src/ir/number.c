@@ -355,11 +355,37 @@ static void state_numbers(struct module *m, const struct print_order *o)
 		state_number(m, m->op.at[o->numbered.at[i]].name, 'c', &m->op.at[o->numbered.at[i]].number);
 }
 
+static void avoid(const struct module *m, name_id name, char prefix, struct counter *c)
+{
+	int32_t n = name ? number_in_name(m, name, prefix) : -1;
+	if (n >= 0)
+		vec_push(&c->taken, n);
+}
+
+/* In the concise surface a tensor hides a scalar of its name where an operand stands, and scalars and
+ * streams share one name space: a default name must not be one that a thing of another kind has. */
+static void avoid_names(struct allot *a)
+{
+	const struct module *m = a->m;
+	const struct print_order *o = &a->order;
+	for (uint32_t i = 0; i < o->value.n; i++)
+		avoid(m, m->value.at[o->value.at[i]].name, 'i', &a->scalar);
+	for (uint32_t i = 0; i < o->scalar.n; i++) {
+		uint32_t x = o->scalar.at[i];
+		name_id name = x & PRINT_ORDER_INDEX ? m->index.at[x & ~PRINT_ORDER_INDEX].name : m->param.at[x].name;
+		avoid(m, name, 'T', &a->value);
+		avoid(m, name, 'm', &a->handle);
+	}
+	for (uint32_t i = 0; i < o->handle.n; i++)
+		avoid(m, m->handle.at[o->handle.at[i]].name, 'i', &a->scalar);
+}
+
 void ir_number(struct module *m)
 {
 	struct allot a = {.m = m};
 	print_order_make(m, &a.order);
 	state_numbers(m, &a.order);
+	avoid_names(&a);
 	const struct print_order *o = &a.order;
 	allot_things(m, 'T', o->value.at, o->value.n, &a.value, 0);
 	allot_things(m, 'm', o->handle.at, o->handle.n, &a.handle, 1);

@@ -161,6 +161,29 @@ static bool backward(struct module *m, op_id op)
 	return changed;
 }
 
+/* The type that a view has when none is stated. */
+static type_id view_type(struct module *m, op_id op, type_id operand)
+{
+	if (m->op.at[op].kind == OP_SELECT)
+		return infer_select(m, operand, (unsigned)op_attr_int(m, op, "axis", 0));
+	return infer_shard(m, operand);
+}
+
+/* Views of values that got a layout follow it, unless their types were stated. */
+static void follow_views(struct module *m, const op_id *op, uint32_t n, const type_id *before)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		if (!(op_traits(m, op[i]) & TRAIT_VIEW))
+			continue;
+		value_id view = op_def(m, op[i], 0), of = op_read(m, op[i], 0);
+		if (m->value.at[of].type == before[of] || m->value.at[view].type != view_type(m, op[i], before[of]))
+			continue;
+		type_id t = view_type(m, op[i], m->value.at[of].type);
+		if (t)
+			m->value.at[view].type = t;
+	}
+}
+
 bool pass_propagate_shardings(struct module *m, struct pass_context *cx)
 {
 	struct rewrite_reduce reduce;
@@ -173,6 +196,9 @@ bool pass_propagate_shardings(struct module *m, struct pass_context *cx)
 		return true;
 	for (op_id op = ir_walk_first(m); op; op = ir_walk(m, op))
 		vec_push(&all, op);
+	type_id *before = mem_alloc(sizeof *before * m->value.n);
+	for (value_id v = 0; v < m->value.n; v++)
+		before[v] = m->value.at[v].type;
 	rewrite_reduce_begin(m, &reduce);
 	while (changed) {
 		changed = false;
@@ -181,6 +207,8 @@ bool pass_propagate_shardings(struct module *m, struct pass_context *cx)
 		for (uint32_t i = all.n; i-- > 0;)
 			changed |= backward(m, all.at[i]);
 	}
+	follow_views(m, all.at, all.n, before);
+	free(before);
 	for (value_id v = 1; v < m->value.n; v++)
 		m->value.at[v].flags &= ~(uint32_t)VALUE_OPEN;
 	rewrite_reduce_end(m, &reduce);

@@ -1,0 +1,11 @@
+/* extents: whether the values of the params give every tensor a shape. */
+#ifndef HIRC_ANALYSIS_EXTENTS_H
+#define HIRC_ANALYSIS_EXTENTS_H
+#include "ir/ir.h"
+
+/* Evaluates the extents of all tensors. Reports, once a tensor, an extent that is negative, does not
+ * divide where it must, divides by zero or overflows; extents that use a param without a value are
+ * passed over. Returns whether nothing was reported. */
+bool extents_check(struct module *m, struct diag *d);
+
+#endif
