@@ -16,7 +16,7 @@ struct plan_labels *plan_labels_new(struct module *m)
 		if (!o || m->op.at[o].flags & OP_DEAD || !m->op.at[o].parent)
 			continue;
 		text.n = 0;
-		ir_print_statement(m, o, &text);
+		ir_print_statement_numbered(m, o, &text);
 		while (text.n && text.at[text.n - 1] == '\n')
 			text.n--;
 		const char *statement = text.at;

@@ -26,6 +26,11 @@ static inline expr_id expr_ceil_div(struct module *m, expr_id a, expr_id b) { re
  * divisions stay atoms. 0 on overflow. */
 expr_id expr_canon(struct module *m, expr_id e);
 bool expr_is_const(const struct module *m, expr_id e, int64_t *out);
+static inline bool expr_is_one(const struct module *m, expr_id e)
+{
+	int64_t k;
+	return expr_is_const(m, e, &k) && k == 1;
+}
 /* e with every use of loop index `from` replaced by `to`; likewise a param. 0 on overflow. */
 expr_id expr_replace_index(struct module *m, expr_id e, index_id from, expr_id to);
 expr_id expr_replace_param(struct module *m, expr_id e, param_id from, expr_id to);

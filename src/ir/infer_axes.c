@@ -18,12 +18,6 @@ static struct shape shape_of(const struct module *m, value_id v)
 	return (struct shape){d->rank, d->axis};
 }
 
-static bool is_one(const struct module *m, expr_id e)
-{
-	int64_t k;
-	return expr_is_const(m, e, &k) && k == 1;
-}
-
 static uint8_t add_dim(struct infer_axes *x, enum infer_dim_kind kind)
 {
 	x->kind[x->dim_n] = (uint8_t)kind;
@@ -42,7 +36,7 @@ static void align_right(const struct module *m, struct infer_axes *x, unsigned k
 {
 	for (unsigned i = 0; i < o.rank; i++) {
 		int at = (int)r.rank - (int)o.rank + (int)i;
-		bool widened = at < 0 || (is_one(m, o.axis[i].extent) && !is_one(m, r.axis[at].extent));
+		bool widened = at < 0 || (expr_is_one(m, o.axis[i].extent) && !expr_is_one(m, r.axis[at].extent));
 		x->operand[k][i] = widened ? INFER_NONE : x->result[at];
 	}
 }

@@ -45,12 +45,6 @@ static void report(struct module *m, struct diag *d, const struct infer_draft *f
 	buf_free(&x);
 }
 
-static bool is_one(const struct module *m, expr_id e)
-{
-	int64_t k;
-	return expr_is_const(m, e, &k) && k == 1;
-}
-
 static bool same_dtypes(struct module *m, struct diag *d, const struct infer_draft *f, unsigned from)
 {
 	int first = -1;
@@ -87,9 +81,9 @@ static bool broadcast_shapes(struct module *m, struct diag *d, const struct infe
 		}
 		for (unsigned i = 0; i < o->rank; i++) {
 			expr_id *e = &r->extent[r->rank - o->rank + i], mine = o->axis[i].extent;
-			if (is_one(m, *e))
+			if (expr_is_one(m, *e))
 				*e = mine;
-			else if (*e != mine && !is_one(m, mine)) {
+			else if (*e != mine && !expr_is_one(m, mine)) {
 				report_pair(m, d, f, widest, k, "shapes differ");
 				return false;
 			}
@@ -155,11 +149,11 @@ static bool rule_matmul(struct module *m, struct diag *d, const struct infer_dra
 	for (unsigned i = 0; i < batch; i++) {
 		int ia = (int)a->rank - 2 - (int)batch + (int)i, ib = (int)b->rank - 2 - (int)batch + (int)i;
 		expr_id ea = ia >= 0 ? a->axis[ia].extent : 0, eb = ib >= 0 ? b->axis[ib].extent : 0;
-		if (ea && eb && ea != eb && !is_one(m, ea) && !is_one(m, eb)) {
+		if (ea && eb && ea != eb && !expr_is_one(m, ea) && !expr_is_one(m, eb)) {
 			report_pair(m, d, f, 0, 1, "the batch extents differ");
 			return false;
 		}
-		r->extent[i] = !ea || (eb && is_one(m, ea)) ? eb : ea;
+		r->extent[i] = !ea || (eb && expr_is_one(m, ea)) ? eb : ea;
 	}
 	r->dtype = (enum dtype)operand_type(m, f, 0)->dtype;
 	r->rank = batch + 2;
@@ -499,146 +493,4 @@ bool infer_check(struct module *m, struct diag *d, const struct infer_draft *f)
 	buf_free(&stated);
 	buf_free(&inferred);
 	return false;
-}
-
-/* A domain without one logical axis and all that derives from it; 0 when it is merged with another. */
-static domain_id without_axis(struct module *m, domain_id id, unsigned logical)
-{
-	const struct domain d = m->domain.at[id];
-	struct domain_builder b;
-	uint8_t to[IR_MAX_AXES];
-	domain_begin(&b);
-	for (unsigned a = 0; a < d.axis_n; a++) {
-		int from = layout_logical_of(&d, a);
-		to[a] = INFER_NONE;
-		if (from < 0)
-			return 0;
-		if ((unsigned)from == logical)
-			continue;
-		to[a] = b.axis_n;
-		b.axis[b.axis_n++] = d.axis[a];
-		if (a < d.logical_n)
-			b.logical_n++, b.rank = (uint8_t)(b.rank + (a < d.rank));
-	}
-	for (unsigned x = 0; x < d.xform_n; x++) {
-		struct xform f = d.xform[x];
-		if (to[f.in[0]] == INFER_NONE)
-			continue;
-		f.in[0] = to[f.in[0]];
-		f.out[0] = to[f.out[0]];
-		if (f.kind == XFORM_SPLIT_OUTER || f.kind == XFORM_SPLIT_INNER)
-			f.out[1] = to[f.out[1]];
-		b.xform[b.xform_n++] = f;
-	}
-	for (unsigned i = 0; i < d.loop_n; i++)
-		if (to[d.loop[i]] != INFER_NONE)
-			b.loop[b.loop_n++] = to[d.loop[i]];
-	for (unsigned i = 0; i < d.alloc_n; i++)
-		if (to[d.alloc[i]] != INFER_NONE) {
-			b.contiguous[b.alloc_n] = d.contiguous[i];
-			b.alloc[b.alloc_n++] = to[d.alloc[i]];
-		}
-	return domain_finish(m, &b);
-}
-
-type_id infer_select(struct module *m, type_id operand, unsigned axis)
-{
-	struct type t = m->type.at[operand];
-	domain_id d = without_axis(m, t.domain, axis);
-	return d ? type_make(m, (enum dtype)t.dtype, MEMORY_LOCAL, t.mesh, d) : 0;
-}
-
-type_id infer_shard(struct module *m, type_id operand)
-{
-	struct type t = m->type.at[operand];
-	domain_id id = t.domain;
-	for (unsigned a = m->domain.at[id].logical_n; a-- > m->domain.at[id].rank;)
-		if (m->domain.at[id].axis[a].kind == AXIS_REDUCE && !(id = without_axis(m, id, a)))
-			return 0;
-	struct domain_builder b;
-	domain_edit(&b, &m->domain.at[id]);
-	domain_allocate_default(&b, false);
-	return type_make(m, (enum dtype)t.dtype, MEMORY_LOCAL, t.mesh, domain_finish(m, &b));
-}
-
-/* Appends a reduce axis like logical axis `from` of another tensor: its local part, or, where the
- * result has no partial for them, its mesh placements too. */
-static void add_reduce(struct module *m, struct sugar *s, type_id operand, unsigned from, unsigned partial, unsigned used)
-{
-	struct sugar o;
-	const struct type t = m->type.at[operand];
-	if (s->axis_n == IR_MAX_LOGICAL || !sugar_from_domain(m, t.domain, t.mesh, &o))
-		return;
-	struct sugar_axis a = {.extent = o.axis[from].extent, .kind = AXIS_REDUCE, .rf = partial != 0};
-	bool whole = false;
-	for (unsigned k = 0; k < o.axis[from].place_n; k++) {
-		struct sugar_place p = o.axis[from].place[k];
-		if (p.kind != SUGAR_MESH)
-			continue;
-		uint32_t size = m->mesh.at[t.mesh].size[p.mesh_axis];
-		int64_t extent;
-		whole = expr_is_const(m, a.extent, &extent) && extent == size;
-		if (partial >> p.mesh_axis & 1)
-			a.extent = whole ? expr_const(m, 1) : expr_canon(m, expr_ceil_div(m, a.extent, expr_const(m, size)));
-		else if (!(used >> p.mesh_axis & 1))
-			a.place[a.place_n++] = p;
-	}
-	if (partial && whole && is_one(m, a.extent))
-		return; /* the device half is all of it */
-	s->axis[s->axis_n++] = a;
-}
-
-type_id infer_reduce_axes(struct module *m, op_id op, type_id result)
-{
-	const struct type t = m->type.at[result];
-	struct sugar s;
-	const struct domain *d = &m->domain.at[t.domain];
-	uint32_t traits = op_traits(m, op);
-	unsigned partial = 0, used = 0, n;
-	if (!(traits & (TRAIT_CONTRACTION | TRAIT_REDUCTION | TRAIT_RESHARD | TRAIT_REDUCES)) || !op_role_count(m, op, ROLE_READ))
-		return result;
-	for (unsigned a = 0; a < d->logical_n; a++) {
-		if (d->axis[a].kind == AXIS_REDUCE)
-			return result;
-		if (d->axis[a].kind == AXIS_PARTIAL)
-			partial |= 1u << d->axis[a].mesh_axis;
-		used |= layout_mesh_axes(m, result, a);
-	}
-	value_id x = op_read(m, op, 0);
-	type_id tx = m->value.at[x].type;
-	if (m->type.at[tx].mesh != t.mesh || !sugar_from_domain(m, t.domain, t.mesh, &s))
-		return result;
-	n = s.axis_n;
-	if (traits & (TRAIT_CONTRACTION | TRAIT_REDUCTION)) {
-		unsigned rank = value_domain(m, x)->rank;
-		unsigned mask = traits & TRAIT_CONTRACTION ? 1u << (rank - 1) : infer_reduced_axes(m, m->op.at[op].attrs, rank);
-		if (!rank)
-			return result;
-		for (unsigned a = 0; a < rank; a++)
-			if (mask >> a & 1)
-				add_reduce(m, &s, tx, a, partial, used);
-	} else {
-		const struct domain *o = value_domain(m, x);
-		for (unsigned a = o->rank; a < o->logical_n && s.axis_n < IR_MAX_LOGICAL; a++) {
-			struct axis p = value_domain(m, x)->axis[a];
-			if (p.kind != AXIS_PARTIAL || (used >> p.mesh_axis & 1))
-				continue;
-			s.axis[s.axis_n++] = (struct sugar_axis){.extent = p.extent, .kind = AXIS_REDUCE, .place_n = 1,
-								 .place = {{.kind = SUGAR_MESH, .mesh_axis = p.mesh_axis}}};
-		}
-	}
-	if (s.axis_n == n)
-		return result;
-	/* keep the allocation: expand both ways and take the one that gave this type */
-	domain_id with, without;
-	unsigned culprit;
-	struct sugar before = s;
-	before.axis_n = n;
-	for (unsigned u = 0; u < 2; u++) {
-		if (sugar_expand(m, &before, t.mesh, u, &without, &culprit) || sugar_expand(m, &s, t.mesh, u, &with, &culprit))
-			return result;
-		if (without == t.domain)
-			return type_with_domain(m, result, with);
-	}
-	return result;
 }

@@ -428,16 +428,21 @@ static void print_region(struct printer *p, region_id r, unsigned indent)
 		print_op(p, op, indent);
 }
 
-void ir_print_statement(struct module *m, op_id op, struct buf *out)
+void ir_print_statement_numbered(struct module *m, op_id op, struct buf *out)
 {
 	struct printer p = {.m = m, .out = out};
-	struct ir_numbers *saved = ir_numbers_save(m);
-	ir_number(m);
 	print_head(&p, op);
-	ir_numbers_restore(m, saved);
 	buf_free(&p.text);
 	vec_free(&p.type_text);
 	vec_free(&p.needs_schedule);
+}
+
+void ir_print_statement(struct module *m, op_id op, struct buf *out)
+{
+	struct ir_numbers *saved = ir_numbers_save(m);
+	ir_number(m);
+	ir_print_statement_numbered(m, op, out);
+	ir_numbers_restore(m, saved);
 }
 
 /* {0 2 4 6}, {{0 1} {2 3}} */

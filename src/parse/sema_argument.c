@@ -1,0 +1,182 @@
+/* sema_argument: the arguments of a call sorted into operands, scalars, teams and attributes. */
+#include "parse/sema_call.h"
+#include <stdio.h>
+#include <string.h>
+
+/* Keys that are operands or the team rather than attributes. */
+static ast_id *special_key(struct call *c, const char *key)
+{
+	uint32_t traits = op_info[c->kind].traits;
+	bool collective = traits & TRAIT_COLLECTIVE;
+	if (collective && !strcmp(key, "axis"))
+		return &c->axis;
+	if (collective && !strcmp(key, "team"))
+		return &c->team_list;
+	if (traits & TRAIT_ROOTED && !strcmp(key, "root"))
+		return &c->root;
+	if (c->kind == OP_COLLECTIVE_PERMUTE && !strcmp(key, "send_peer"))
+		return &c->send_peer;
+	if (c->kind == OP_COLLECTIVE_PERMUTE && !strcmp(key, "recv_peer"))
+		return &c->recv_peer;
+	if (traits & TRAIT_P2P && !strcmp(key, "peer"))
+		return &c->peer;
+	if ((c->kind == OP_SELECT && !strcmp(key, "index")) || (c->kind == OP_SHARD_BY_STREAM && !strcmp(key, "stream_index")))
+		return &c->index;
+	return NULL;
+}
+
+/* permute(X, (1, 0)), reshape(X, [a, b]): a list that stands for an attribute. */
+static const char *positional_attr(const struct sema *s, enum op_kind kind, ast_id e)
+{
+	uint8_t node = ast_at(s->a, e)->kind;
+	if (kind == OP_PERMUTE && (node == AST_TUPLE || node == AST_PAREN))
+		return "dims";
+	if ((kind == OP_RESHAPE || kind == OP_BROADCAST || kind == OP_IOTA) && node == AST_LIST)
+		return "shape";
+	return NULL;
+}
+
+bool call_is_host(enum op_kind kind)
+{
+	return kind == OP_POST || kind == OP_WAIT || kind == OP_SHARE_MEM_HANDLES || kind == OP_SET_CURRENT_STREAM ||
+	       kind == OP_SYNCHRONIZE || kind == OP_DEALLOCATE;
+}
+
+/* Operands that are statements, streams or buffers. */
+static bool host_operand(struct sema *s, struct call *c, ast_id e)
+{
+	const struct ast_node *n = ast_at(s->a, e);
+	name_id name = n->kind == AST_NAME ? sema_name(s, e) : 0;
+	if (c->kind == OP_SET_CURRENT_STREAM || c->kind == OP_SYNCHRONIZE) {
+		const struct scope_entry *x = name ? sema_find_scalar(s, name) : NULL;
+		if (x && x->kind == SCOPE_HANDLE)
+			return call_push_read(s, c, (struct ir_use){ROLE_HANDLE, x->id}, e);
+		return call_push_scalar(s, c, e);
+	}
+	if (c->kind == OP_DEALLOCATE) {
+		value_id v = name ? sema_find_tensor(s, name) : 0;
+		if (!v && !name)
+			diag_error_span(s->d, n->at, n->end - n->at, "deallocate takes the name of a buffer");
+		else if (!v)
+			sema_unknown_tensor(s, name, n->at);
+		return v && sema_is_visible(s, v, name, n->at) && call_push_read(s, c, (struct ir_use){ROLE_FREE, v}, e);
+	}
+	op_id op = name ? sema_find_statement(s, name) : 0;
+	if (sema_is_broken_statement(s, name))
+		return false;
+	if (op)
+		return call_push_read(s, c, (struct ir_use){ROLE_STATEMENT, op}, e);
+	if (sema_is_later_statement(s, name)) {
+		vec_push(&s->forward, (struct sema_forward){.name = name, .at = n->at});
+		return call_push_read(s, c, (struct ir_use){ROLE_STATEMENT, 0}, e); /* known at the end of the program */
+	}
+	struct suggest g = suggest_start(name ? names_text(s->m->names, name) : "");
+	diag_error_span(s->d, n->at, n->end - n->at, "%s names a statement that was given a name with `as`", op_info[c->kind].hir);
+	for (name_id i = 0; name && i < s->statement_of.n; i++)
+		if (s->statement_of.at[i])
+			suggest_try(&g, names_text(s->m->names, i));
+	diag_suggest(s->d, &g);
+	return false;
+}
+
+bool call_read_arguments(struct sema *s, struct call *c)
+{
+	ast_each(s->a, child, c->node) {
+		const struct ast_node *n = ast_at(s->a, child);
+		if (n->kind == AST_KEY) {
+			ast_id *special = special_key(c, ast_text(s->a, child));
+			if (special && *special) {
+				diag_error(s->d, n->at, "%s= is given twice", ast_text(s->a, child));
+				return false;
+			}
+			if (special)
+				*special = n->first;
+			else if (!call_push_attr(s, c, child))
+				return false;
+			continue;
+		}
+		if (n->kind == AST_ATTRS) {
+			ast_each(s->a, key, child)
+				if (!call_push_attr(s, c, key))
+					return false;
+			continue;
+		}
+		const char *attr = positional_attr(s, c->kind, child);
+		if (attr) {
+			struct attr a = {.key = names_intern_z(s->m->names, attr)};
+			if (!call_may_add_attr(s, c, &a, child) || !call_attr_value(s, child, &a))
+				return false;
+			c->attr[c->attr_n++] = a;
+			continue;
+		}
+		struct ir_use use;
+		if (call_is_host(c->kind)) {
+			if (!host_operand(s, c, child))
+				return false;
+		} else if (!sema_operand(s, child, &use) || !call_push_read(s, c, use, child)) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* shard_by_stream(X, i) */
+static bool has_positional_index(const struct call *c)
+{
+	return c->kind == OP_SHARD_BY_STREAM && !c->index && c->read_n == 2 && c->read[1].role == ROLE_SCALAR;
+}
+
+bool call_check_arity(struct sema *s, struct call *c)
+{
+	const struct op_info *info = &op_info[c->kind];
+	unsigned n = c->read_n - has_positional_index(c);
+	for (unsigned i = 0; i < n && !call_is_host(c->kind) && c->kind != OP_EXTERN; i++)
+		if (c->read[i].role != ROLE_READ && !(info->traits & TRAIT_POINTWISE)) {
+			diag_error(s->d, ast_at(s->a, c->node)->at, "%s: operand %u must be a tensor, not a number", info->hir, i + 1);
+			return false;
+		}
+	if (call_is_host(c->kind)) {
+		unsigned want = c->kind == OP_SHARE_MEM_HANDLES || c->kind == OP_POST ? 0 : 1;
+		if (want ? c->read_n == 1 : c->read_n > 0)
+			return true;
+		diag_error(s->d, ast_at(s->a, c->node)->at, want ? "%s takes one operand" : "%s takes at least one statement", info->hir);
+		return false;
+	}
+	if (n >= info->min_reads && n <= info->max_reads)
+		return true;
+	if (info->min_reads == info->max_reads)
+		diag_error(s->d, ast_at(s->a, c->node)->at, "%s takes %u operand%s, not %u", info->hir, info->min_reads, info->min_reads == 1 ? "" : "s", n);
+	else
+		diag_error(s->d, ast_at(s->a, c->node)->at, "%s takes %u to %u operands, not %u", info->hir, info->min_reads, info->max_reads, n);
+	return false;
+}
+
+/* Scalars that follow the operands, in the order of struct op. */
+bool call_push_special(struct sema *s, struct call *c)
+{
+	uint32_t traits = op_info[c->kind].traits;
+	uint32_t at = ast_at(s->a, c->node)->at;
+	const struct {
+		bool wanted;
+		ast_id e;
+		const char *key;
+	} specials[] = {
+		{traits & TRAIT_ROOTED, c->root, "root"},
+		{c->kind == OP_COLLECTIVE_PERMUTE, c->send_peer, "send_peer"},
+		{c->kind == OP_COLLECTIVE_PERMUTE, c->recv_peer, "recv_peer"},
+		{traits & TRAIT_P2P, c->peer, "peer"},
+		{c->kind == OP_SELECT, c->index, "index"},
+		{c->kind == OP_SHARD_BY_STREAM && !has_positional_index(c), c->index, "stream_index"},
+	};
+	for (unsigned i = 0; i < sizeof specials / sizeof *specials; i++) {
+		if (!specials[i].wanted)
+			continue;
+		if (!specials[i].e) {
+			diag_error(s->d, at, "%s needs %s=", op_info[c->kind].hir, specials[i].key);
+			return false;
+		}
+		if (!call_push_scalar(s, c, specials[i].e))
+			return false;
+	}
+	return true;
+}

@@ -1,0 +1,160 @@
+/* sema_attr: attributes of operations, checked against the row of ops.def. */
+#include "parse/sema_call.h"
+#include <stdio.h>
+#include <string.h>
+
+static bool ints_of(struct sema *s, ast_id tuple, struct attr *a)
+{
+	int64_t list[IR_MAX_AXES];
+	a->kind = ATTR_INTS;
+	ast_each(s->a, child, tuple) {
+		if (a->n == IR_MAX_AXES) {
+			diag_error(s->d, ast_at(s->a, child)->at, "a list of numbers has at most %d", IR_MAX_AXES);
+			return false;
+		}
+		if (!sema_const(s, child, &list[a->n]))
+			return false;
+		a->n++;
+	}
+	int64_t *copy = arena_new_array(s->m->arena, int64_t, a->n + 1);
+	memcpy(copy, list, sizeof *copy * a->n);
+	a->u.ints = copy;
+	return true;
+}
+
+static bool exprs_of(struct sema *s, ast_id list, struct attr *a)
+{
+	expr_id *copy = arena_new_array(s->m->arena, expr_id, IR_MAX_LOGICAL);
+	a->kind = ATTR_EXPRS;
+	a->u.exprs = copy;
+	ast_each(s->a, child, list) {
+		bool is_axis = ast_at(s->a, child)->kind == AST_AXIS;
+		ast_id extent = is_axis ? ast_at(s->a, child)->first : child;
+		if (is_axis && ast_at(s->a, extent)->next) {
+			diag_error(s->d, ast_at(s->a, child)->at, "a placement stands in the type of the result, not here");
+			return false;
+		}
+		if (a->n == IR_MAX_LOGICAL) {
+			diag_error(s->d, ast_at(s->a, child)->at, "a tensor has at most %d axes", IR_MAX_LOGICAL);
+			return false;
+		}
+		if (!(copy[a->n] = sema_extent(s, extent)))
+			return false;
+		a->n++;
+	}
+	return true;
+}
+
+/* An attribute value as written. */
+bool call_attr_value(struct sema *s, ast_id value, struct attr *a)
+{
+	const struct ast_node *n = ast_at(s->a, value);
+	double v;
+	switch (n->kind) {
+	case AST_STRING:
+		a->kind = ATTR_STRING;
+		a->u.name = sema_name(s, value);
+		return true;
+	case AST_TUPLE: return ints_of(s, value, a);
+	case AST_LIST: return exprs_of(s, value, a);
+	case AST_NAME:
+		if (!sema_find_scalar(s, sema_name(s, value))) {
+			a->kind = ATTR_NAME;
+			a->u.name = sema_name(s, value);
+			return true;
+		}
+		break;
+	default: break;
+	}
+	if (call_literal(s, value, &v)) {
+		a->kind = ATTR_FLOAT;
+		a->u.f = v;
+		return true;
+	}
+	if (n->kind == AST_PAREN) /* (0): a list of one */
+		return ints_of(s, value, a);
+	expr_id e = sema_expr(s, value);
+	if (!e)
+		return false;
+	a->kind = expr_is_const(s->m, e, &a->u.i) ? ATTR_INT : ATTR_EXPR;
+	if (a->kind == ATTR_EXPR)
+		a->u.expr = e;
+	return true;
+}
+
+bool call_may_add_attr(struct sema *s, const struct call *c, const struct attr *a, ast_id node)
+{
+	if (c->attr_n == MAX_ATTRS) {
+		diag_error(s->d, ast_at(s->a, node)->at, "an operation has at most %d attributes", MAX_ATTRS);
+		return false;
+	}
+	for (unsigned i = 0; i < c->attr_n; i++)
+		if (c->attr[i].key == a->key) {
+			diag_error(s->d, ast_at(s->a, node)->at, "%s= is given twice", names_text(s->m->names, a->key));
+			return false;
+		}
+	return true;
+}
+
+/* Whether a word stands in a list of words. */
+static bool has_word(const char *list, const char *word)
+{
+	size_t n = strlen(word);
+	for (const char *at = list; (at = strstr(at, word)); at += n)
+		if ((at == list || at[-1] == ' ') && (at[n] == ' ' || !at[n]))
+			return true;
+	return false;
+}
+
+/* An operation takes the attributes of its row in ops.def. */
+static bool takes_attr(struct sema *s, const struct call *c, ast_id key)
+{
+	const char *known = op_info[c->kind].attributes, *name = ast_text(s->a, key);
+	char word[64];
+	if (c->kind == OP_NONE || *known == '*' || has_word(known, name))
+		return true;
+	struct suggest g = suggest_start(name);
+	diag_error_span(s->d, ast_at(s->a, key)->at, (uint32_t)strlen(name), "%s takes no attribute '%s'", op_info[c->kind].hir, name);
+	for (const char *at = known; *at;) {
+		size_t n = strcspn(at, " ");
+		snprintf(word, sizeof word, "%.*s", (int)n, at);
+		suggest_try(&g, names_text(s->m->names, names_intern_z(s->m->names, word)));
+		at += n + (at[n] == ' ');
+	}
+	diag_suggest(s->d, &g);
+	return false;
+}
+
+bool call_push_attr(struct sema *s, struct call *c, ast_id key)
+{
+	struct attr a = {.key = sema_name(s, key)};
+	if (!takes_attr(s, c, key) || !call_may_add_attr(s, c, &a, key))
+		return false;
+	if (!call_attr_value(s, ast_at(s->a, key)->first, &a))
+		return false;
+	if (has_word("zero_init resets_to_zero keepdims causal", ast_text(s->a, key))) {
+		const char *value = a.kind == ATTR_NAME ? names_text(s->m->names, a.u.name) : "";
+		if (!strcmp(value, "false"))
+			return true; /* the default is not stored */
+		if (strcmp(value, "true")) {
+			diag_error(s->d, ast_at(s->a, ast_at(s->a, key)->first)->at, "%s= is true or false", ast_text(s->a, key));
+			return false;
+		}
+	}
+	c->attr[c->attr_n++] = a;
+	return true;
+}
+
+bool sema_attrs(struct sema *s, ast_id keys, const char *const *but, attrs_id *out)
+{
+	struct call c = {.kind = OP_NONE};
+	ast_each(s->a, key, keys) {
+		const char *const *b = but;
+		while (*b && strcmp(*b, ast_text(s->a, key)))
+			b++;
+		if (ast_at(s->a, key)->kind == AST_KEY && !*b && !call_push_attr(s, &c, key))
+			return false;
+	}
+	*out = ir_attrs(s->m, c.attr, c.attr_n);
+	return true;
+}

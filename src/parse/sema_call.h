@@ -1,0 +1,72 @@
+/* sema_call: a statement being put together, for the files that do it:
+ * sema_operand.c, sema_attr.c, sema_argument.c, sema_team.c, sema_result.c, sema_call.c. */
+#ifndef HIRC_PARSE_SEMA_CALL_H
+#define HIRC_PARSE_SEMA_CALL_H
+#include "parse/sema_internal.h"
+
+enum { MAX_USES = 256, MAX_ATTRS = 64 };
+
+/* A statement being put together. */
+struct call {
+	enum op_kind kind;
+	ast_id node;
+	struct ir_use read[MAX_USES]; /* positional operands and scalars, in order */
+	unsigned read_n;
+	struct attr attr[MAX_ATTRS];
+	unsigned attr_n;
+	team_id team;
+	ast_id axis, root, send_peer, recv_peer, peer, index, team_list, group; /* keys that are no attributes */
+};
+
+/* By mnemonic of the surface that is read. */
+enum op_kind call_find_op(const struct sema *s, const char *name);
+
+/* `unknown operation` with a did-you-mean. */
+void call_unknown_op(struct sema *s, ast_id node);
+
+/* Without parentheses. */
+ast_id call_strip(const struct sema *s, ast_id e);
+
+/* Appends a positional operand; false past the limit. */
+bool call_push_read(struct sema *s, struct call *c, struct ir_use use, ast_id at);
+
+/* Appends an index expression. */
+bool call_push_scalar(struct sema *s, struct call *c, ast_id e);
+
+/* A floating-point literal with its sign; false when it is none. */
+bool call_literal(const struct sema *s, ast_id e, double *out);
+
+/* An attribute value as written. */
+bool call_attr_value(struct sema *s, ast_id value, struct attr *a);
+
+/* False, reported, past the limit or for a key given twice. */
+bool call_may_add_attr(struct sema *s, const struct call *c, const struct attr *a, ast_id node);
+
+/* One key=value, when the operation takes it. */
+bool call_push_attr(struct sema *s, struct call *c, ast_id key);
+
+/* Sorts all arguments of c->node. */
+bool call_read_arguments(struct sema *s, struct call *c);
+
+/* Whether operands are statements, streams or buffers. */
+bool call_is_host(enum op_kind kind);
+
+/* The number of operands, by ops.def. */
+bool call_check_arity(struct sema *s, struct call *c);
+
+/* Scalars that follow the operands, in the order of struct op. */
+bool call_push_special(struct sema *s, struct call *c);
+
+/* The team of a collective into c->team. */
+bool call_find_team(struct sema *s, struct call *c, const struct sema_result *result);
+
+/* team=(0 1)(2 3) */
+bool call_team_from_list(struct sema *s, struct call *c);
+
+/* The type of result k into types[k]; *open: its layout was left out. */
+bool call_result_type(struct sema *s, struct call *c, const struct infer_draft *given, const struct sema_result *r, type_id *types, unsigned k, bool *open);
+
+/* axis= of a select. */
+bool call_check_select(struct sema *s, struct call *c, const struct infer_draft *draft);
+
+#endif

@@ -1,0 +1,104 @@
+/* sema_operand: what stands where an operand is expected: tensors, scalars, nested operations. */
+#include "parse/sema_call.h"
+#include <stdio.h>
+#include <string.h>
+
+enum op_kind call_find_op(const struct sema *s, const char *name)
+{
+	enum op_kind k = op_by_hir(name);
+	return k != OP_NONE || s->a->surface != SURFACE_NVFUSER ? k : op_by_nvfuser(name);
+}
+
+void call_unknown_op(struct sema *s, ast_id node)
+{
+	const char *name = ast_text(s->a, node);
+	struct suggest g = suggest_start(name);
+	diag_error_span(s->d, ast_at(s->a, node)->at, (uint32_t)strlen(name), "unknown operation '%s'", name);
+	for (unsigned k = 1; k < OP_KIND_COUNT; k++)
+		if (op_info[k].form != FORM_CONTROL)
+			suggest_try(&g, s->a->surface == SURFACE_NVFUSER ? op_info[k].nvfuser : op_info[k].hir);
+	diag_suggest(s->d, &g);
+}
+
+ast_id call_strip(const struct sema *s, ast_id e)
+{
+	while (e && ast_at(s->a, e)->kind == AST_PAREN)
+		e = ast_at(s->a, e)->first;
+	return e;
+}
+
+/* A literal with its sign; false when it is none. */
+bool call_literal(const struct sema *s, ast_id e, double *out)
+{
+	e = call_strip(s, e);
+	const struct ast_node *n = ast_at(s->a, e);
+	if (n->kind == AST_FLOAT) {
+		*out = n->value.f;
+		return true;
+	}
+	if (n->kind == AST_UNARY && !strcmp(ast_text(s->a, e), "-") && call_literal(s, n->first, out)) {
+		*out = -*out;
+		return true;
+	}
+	return false;
+}
+
+bool sema_operand(struct sema *s, ast_id e, struct ir_use *out)
+{
+	ast_id inner = call_strip(s, e);
+	const struct ast_node *n = ast_at(s->a, inner);
+	double v;
+	if (n->kind == AST_NAME || n->kind == AST_TENSOR) {
+		name_id name = sema_name(s, inner);
+		value_id t = sema_find_tensor(s, name);
+		if (t) {
+			*out = (struct ir_use){ROLE_READ, t};
+			return sema_is_visible(s, t, name, n->at);
+		}
+		if (n->kind == AST_TENSOR) {
+			diag_error(s->d, n->at, "%s is used before it is defined", ast_text(s->a, inner));
+			return false;
+		}
+		if (!sema_find_scalar(s, name) && s->a->surface == SURFACE_HIR && strcmp(ast_text(s->a, inner), "rank") && strcmp(ast_text(s->a, inner), "streams")) {
+			sema_unknown_tensor(s, name, n->at);
+			return false;
+		}
+	}
+	if (call_literal(s, inner, &v)) {
+		*out = (struct ir_use){ROLE_SCALAR, ir_scalar_literal(s->m, v)};
+		return true;
+	}
+	if (n->kind == AST_CALL && (n->flags & AST_EXTERN || call_find_op(s, ast_text(s->a, inner)) != OP_NONE) && sema_has_tensor(s, inner)) {
+		value_id temporary = 0;
+		if (!sema_call(s, inner, &(struct sema_result){.at = n->at}, 1, 0, n->at, &temporary))
+			return false;
+		*out = (struct ir_use){ROLE_READ, temporary};
+		return true;
+	}
+	if ((n->kind == AST_BINARY || n->kind == AST_UNARY) && sema_has_tensor(s, inner)) {
+		value_id temporary = 0;
+		if (!sema_call(s, inner, &(struct sema_result){.at = n->at}, 1, 0, n->at, &temporary))
+			return false;
+		*out = (struct ir_use){ROLE_READ, temporary};
+		return true;
+	}
+	expr_id x = sema_expr(s, inner);
+	*out = (struct ir_use){ROLE_SCALAR, x ? ir_scalar_expr(s->m, x) : 0};
+	return x != 0;
+}
+
+bool call_push_read(struct sema *s, struct call *c, struct ir_use use, ast_id at)
+{
+	if (c->read_n == MAX_USES) {
+		diag_error(s->d, ast_at(s->a, at)->at, "an operation has at most %d operands", MAX_USES);
+		return false;
+	}
+	c->read[c->read_n++] = use;
+	return true;
+}
+
+bool call_push_scalar(struct sema *s, struct call *c, ast_id e)
+{
+	expr_id x = e ? sema_expr(s, e) : 0;
+	return x && call_push_read(s, c, (struct ir_use){ROLE_SCALAR, ir_scalar_expr(s->m, x)}, e);
+}

@@ -1,0 +1,128 @@
+/* sema_result: types of results, stated or by the rule of the operation. */
+#include "parse/sema_call.h"
+#include <stdio.h>
+#include <string.h>
+#include "ir/layout.h"
+
+/* The layout of a collective's result when its type is left out. */
+static type_id collective_type(struct sema *s, struct call *c, value_id operand)
+{
+	struct type t = *value_type(s->m, operand);
+	uint8_t axes[IR_MAX_MESH_AXES];
+	unsigned n = 0, culprit, kept = 0;
+	struct sugar g;
+	domain_id d;
+	if (c->kind == OP_BROADCASTS || c->kind == OP_SEND_RECV)
+		return s->m->value.at[operand].type;
+	bool known = (c->kind == OP_ALLGATHER || c->kind == OP_ALLREDUCE) && ir_team_axes(s->m, c->team, t.mesh, axes, &n) &&
+		     sugar_from_domain(s->m, t.domain, t.mesh, &g);
+	if (!known) {
+		diag_error(s->d, ast_at(s->a, c->node)->at, "%s needs a result type here", op_info[c->kind].hir);
+		return 0;
+	}
+	unsigned mask = 0;
+	for (unsigned k = 0; k < n; k++)
+		mask |= 1u << axes[k];
+	for (unsigned i = 0; i < g.axis_n; i++) {
+		unsigned places = 0;
+		for (unsigned k = 0; k < g.axis[i].place_n; k++)
+			if (!(g.axis[i].place[k].kind == SUGAR_MESH && mask >> g.axis[i].place[k].mesh_axis & 1))
+				g.axis[i].place[places++] = g.axis[i].place[k];
+		bool ended = g.axis[i].kind == AXIS_PARTIAL && !places;
+		g.axis[i].place_n = (uint8_t)places;
+		if (!ended && g.axis[i].kind != AXIS_REDUCE)
+			g.axis[kept++] = g.axis[i];
+	}
+	g.axis_n = kept;
+	if (sugar_expand(s->m, &g, t.mesh, false, &d, &culprit))
+		return 0;
+	return type_with_domain(s->m, s->m->value.at[operand].type, d);
+}
+
+static type_id vector_type(struct sema *s, enum dtype dtype, mesh_id mesh, const struct sugar *like, expr_id extent, unsigned rank)
+{
+	struct sugar g = {.rank = rank, .axis_n = rank};
+	domain_id d;
+	unsigned culprit;
+	g.axis[0] = like->axis[0];
+	g.axis[0].extent = extent;
+	if (rank > 1)
+		g.axis[1] = (struct sugar_axis){.extent = expr_const(s->m, 1)};
+	return sugar_expand(s->m, &g, mesh, false, &d, &culprit) ? 0 : type_make(s->m, dtype, MEMORY_GLOBAL, mesh, d);
+}
+
+/* rows, topk_idx, topk_weights, src_idx, n_tokens_to_rank, n_tokens_from_rank */
+static type_id dispatch_type(struct sema *s, struct call *c, type_id rows, unsigned k)
+{
+	struct sugar g;
+	if (!rows || !sugar_from_domain(s->m, s->m->type.at[rows].domain, s->m->type.at[rows].mesh, &g) || !g.axis_n) {
+		diag_error(s->d, ast_at(s->a, c->node)->at, "dispatch needs the type of its first result");
+		return 0;
+	}
+	mesh_id mesh = s->m->type.at[rows].mesh;
+	expr_id n = g.axis[0].extent, devices = expr_const(s->m, mesh ? s->m->mesh.at[mesh].device_count : 1);
+	switch (k) {
+	case 1: return vector_type(s, DTYPE_I64, mesh, &g, n, 2);
+	case 2: return vector_type(s, (enum dtype)value_type(s->m, c->read[2].id)->dtype, mesh, &g, n, 2);
+	case 3: return vector_type(s, DTYPE_I64, mesh, &g, n, 1);
+	default: return vector_type(s, DTYPE_I64, mesh, &g, expr_canon(s->m, expr_mul(s->m, devices, devices)), 1);
+	}
+}
+
+/* The type of result k when it was left out; *open: its layout is to be chosen. 0 after reporting. */
+static type_id default_type(struct sema *s, struct call *c, const struct infer_draft *draft, const type_id *types, unsigned k, bool *open)
+{
+	value_id first = draft->operand_n ? draft->operand[0] : 0;
+	*open = false;
+	if (c->kind == OP_EXTERN) {
+		const struct attr *view = attrs_find(s->m, draft->attrs, "view");
+		if (view && view->kind == ATTR_INTS && k < view->n && view->u.ints[k] >= 0 && view->u.ints[k] < draft->operand_n && draft->operand[view->u.ints[k]])
+			return s->m->value.at[draft->operand[view->u.ints[k]]].type;
+		diag_error(s->d, draft->at, "result %u of extern needs a type, since it views no operand", k + 1);
+		return 0;
+	}
+	if (c->kind == OP_DISPATCH)
+		return dispatch_type(s, c, types[0], k);
+	if (c->kind == OP_SHARD_BY_STREAM || c->kind == OP_SELECT) {
+		type_id t = c->kind == OP_SELECT ? infer_select(s->m, s->m->value.at[first].type, (unsigned)(attrs_find(s->m, draft->attrs, "axis") ? attrs_find(s->m, draft->attrs, "axis")->u.i : 0))
+						 : infer_shard(s->m, s->m->value.at[first].type);
+		if (!t)
+			diag_error(s->d, draft->at, "%s needs a result type: the axis is merged with another", op_info[c->kind].hir);
+		return t;
+	}
+	if (op_info[c->kind].traits & TRAIT_COLLECTIVE)
+		return collective_type(s, c, first);
+	if (c->kind == OP_ALLOCATE) {
+		diag_error(s->d, draft->at, "allocate needs a type: `A: f32[8] = allocate()`");
+		return 0;
+	}
+	*open = true;
+	return infer_type(s->m, s->d, draft);
+}
+
+bool call_check_select(struct sema *s, struct call *c, const struct infer_draft *draft)
+{
+	const struct attr *a = attrs_find(s->m, draft->attrs, "axis");
+	unsigned rank = value_domain(s->m, draft->operand[0])->rank;
+	int64_t k = a && a->kind == ATTR_INT ? a->u.i : -1;
+	if (k >= 0 && k < rank)
+		return true;
+	diag_error(s->d, ast_at(s->a, c->node)->at, "select: axis= must be a number below %u", rank);
+	return false;
+}
+
+bool call_result_type(struct sema *s, struct call *c, const struct infer_draft *given, const struct sema_result *r, type_id *types, unsigned k, bool *open)
+{
+	struct infer_draft draft = *given;
+	uint32_t traits = op_info[c->kind].traits;
+	draft.result = k;
+	draft.stated = types[k] = r->bound ? s->m->value.at[r->bound].type : r->type;
+	*open = false;
+	if (!draft.stated) {
+		types[k] = default_type(s, c, &draft, types, k, open);
+		return types[k] != 0;
+	}
+	if (traits & (TRAIT_VIEW | TRAIT_COLLECTIVE | TRAIT_MEMORY) || c->kind == OP_EXTERN || c->kind == OP_DISPATCH || c->kind == OP_COMBINE)
+		return true;
+	return infer_check(s->m, s->d, &draft);
+}
