@@ -5,6 +5,7 @@
 #include "base/source.h"
 #include "cli/commands.h"
 #include "cli/compile.h"
+#include "cli/output.h"
 #include "ir/print.h"
 #include "parse/ast.h"
 #include <errno.h>
@@ -140,10 +141,11 @@ static enum status write_output(struct compile_command *c)
 		}
 	}
 	bool ok = fwrite(c->text.at ? c->text.at : "", 1, c->text.n, out) == c->text.n;
-	ok = (out == stdout ? fflush(out) : fclose(out)) == 0 && ok;
+	if (out == stdout)
+		return output_flush() ? STATUS_OK : STATUS_DIAGNOSTICS;
+	ok = fclose(out) == 0 && ok;
 	if (!ok)
-		diag_error(c->d, DIAG_NOWHERE, "cannot write '%s': %s", c->output ? c->output : "<stdout>",
-		           strerror(errno));
+		diag_error(c->d, DIAG_NOWHERE, "cannot write '%s': %s", c->output, strerror(errno));
 	return ok ? STATUS_OK : STATUS_DIAGNOSTICS;
 }
 

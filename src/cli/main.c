@@ -2,6 +2,8 @@
 #include "base/diag.h"
 #include "base/status.h"
 #include "cli/commands.h"
+#include "cli/output.h"
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -68,7 +70,7 @@ static int unknown_command(const char *word)
 	return STATUS_USAGE;
 }
 
-int main(int argc, char **argv)
+static int command(int argc, char **argv)
 {
 	if (argc < 2) {
 		print_help(stderr);
@@ -92,4 +94,13 @@ int main(int argc, char **argv)
 		return STATUS_USAGE;
 	}
 	return unknown_command(word);
+}
+
+int main(int argc, char **argv)
+{
+	signal(SIGPIPE, SIG_IGN); /* so that a reader that leaves is a failed write, on ranks too */
+	int status = command(argc, argv);
+	if (!output_flush() && status == STATUS_OK)
+		status = STATUS_DIAGNOSTICS;
+	return status;
 }

@@ -1,4 +1,5 @@
 /* run_rank: what one rank does: agree, plan, run, check, write. */
+#include "cli/output.h"
 #include "cli/run.h"
 #include "exec/exec.h"
 #include "exec/gather.h"
@@ -131,15 +132,22 @@ static enum status make_plan(struct rt_job *job, const struct run *r, struct pla
 	return status;
 }
 
+static enum status flush(struct rt_job *job)
+{
+	return output_flush() ? STATUS_OK : rt_job_fail(job, STATUS_DIAGNOSTICS);
+}
+
 /* Rank by rank, so that lines do not mix. */
 static enum status print_in_turn(struct rt_job *job, const struct run *r, const struct buf *text)
 {
+	enum status flushed = STATUS_OK;
 	for (int k = 0; k < (r->all_ranks ? job->size : 1); k++) {
 		if (k == job->rank && text->n) {
 			fwrite(text->at, 1, text->n, stdout);
-			fflush(stdout);
+			flushed = flush(job);
 		}
 		enum status status = r->all_ranks ? rt_job_barrier(job, "printing") : STATUS_OK;
+		status = flushed != STATUS_OK ? flushed : status;
 		if (status != STATUS_OK)
 			return status;
 	}
@@ -258,7 +266,7 @@ static enum status print_stats(struct rt_job *job, const struct run *r, struct e
 				printf(" %12lld", (long long)all[k].microseconds);
 			putchar('\n');
 		}
-		fflush(stdout);
+		status = flush(job);
 	}
 	free(all);
 	return status;
@@ -305,12 +313,14 @@ int run_rank(struct rt_job *job, void *run)
 		status = make_plan(job, r, &p);
 	if (status == STATUS_OK && job->rank == 0 && r->host_ir.n) {
 		fputs(r->host_ir.at, stdout);
-		fflush(stdout);
+		status = flush(job);
 	}
 	if (status == STATUS_OK && r->dump_plan)
 		status = dump_plan(job, r, p);
 	if (status == STATUS_OK)
 		status = execute(job, r, p);
+	if (status == STATUS_OK)
+		status = flush(job);
 	plan_free(p);
 	return status;
 }

@@ -317,3 +317,11 @@ type_id type_with_domain(struct module *m, type_id t, domain_id d)
 	struct type old = m->type.at[t];
 	return type_make(m, (enum dtype)old.dtype, (enum memory)old.memory, old.mesh, d);
 }
+
+const struct xform *domain_consumer(const struct domain *d, unsigned axis)
+{
+	for (unsigned x = 0; x < d->xform_n; x++)
+		if (d->xform[x].in[0] == axis || (d->xform[x].kind == XFORM_MERGE && d->xform[x].in[1] == axis))
+			return &d->xform[x];
+	return NULL;
+}

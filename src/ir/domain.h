@@ -45,6 +45,9 @@ const char *domain_allocate(struct domain_builder *b, bool unstreamed, const uin
 /* Which default it is and by which permutation; false when neither. */
 bool domain_allocation_order(const struct domain *d, bool *unstreamed, uint8_t *perm);
 
+/* The transform that an axis goes into; NULL for loop axes. */
+const struct xform *domain_consumer(const struct domain *d, unsigned axis);
+
 domain_id domain_finish(struct module *m, struct domain_builder *b);
 type_id type_make(struct module *m, enum dtype dtype, enum memory memory, mesh_id mesh, domain_id domain);
 type_id type_with_domain(struct module *m, type_id t, domain_id d);

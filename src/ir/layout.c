@@ -1,6 +1,7 @@
 /* layout: index maps of domains, chains of blocks, and comparing how axes are spread. */
 #include "ir/layout.h"
 #include "base/checked.h"
+#include "ir/domain.h"
 #include "ir/expr.h"
 #include <string.h>
 
@@ -55,14 +56,6 @@ bool layout_logical_index(const struct domain *d, const struct layout_env *env, 
 	return true;
 }
 
-static const struct xform *consumer(const struct domain *d, unsigned axis)
-{
-	for (unsigned x = 0; x < d->xform_n; x++)
-		if (d->xform[x].in[0] == axis || (d->xform[x].kind == XFORM_MERGE && d->xform[x].in[1] == axis))
-			return &d->xform[x];
-	return NULL;
-}
-
 static bool is_split(const struct xform *x)
 {
 	return x->kind == XFORM_SPLIT_OUTER || x->kind == XFORM_SPLIT_INNER;
@@ -71,7 +64,7 @@ static bool is_split(const struct xform *x)
 /* Whether a loop axis below this one has one of the places (bit set of enum axis_place). */
 static bool below_has(const struct domain *d, unsigned axis, unsigned places)
 {
-	const struct xform *x = consumer(d, axis);
+	const struct xform *x = domain_consumer(d, axis);
 	if (!x)
 		return places >> d->axis[axis].place & 1;
 	return below_has(d, x->out[0], places) || (is_split(x) && below_has(d, x->out[1], places));
@@ -84,7 +77,7 @@ bool layout_chain(const struct module *m, type_id t, unsigned logical, struct la
 	unsigned a = logical;
 	out->n = 0;
 	while (below_has(d, a, parallel)) {
-		const struct xform *x = consumer(d, a);
+		const struct xform *x = domain_consumer(d, a);
 		struct layout_step step = {.axis = (uint8_t)a, .count = d->axis[a].extent};
 		unsigned chosen = a; /* the axis whose coordinate chooses the block */
 		if (x && x->kind == XFORM_SPLIT_OUTER) {
@@ -94,7 +87,7 @@ bool layout_chain(const struct module *m, type_id t, unsigned logical, struct la
 		} else if (x && x->kind != XFORM_SWIZZLE1D) {
 			return false;
 		}
-		const struct xform *swizzle = consumer(d, chosen);
+		const struct xform *swizzle = domain_consumer(d, chosen);
 		if (swizzle) {
 			if (swizzle->kind != XFORM_SWIZZLE1D)
 				return false;
@@ -127,7 +120,7 @@ static bool same_tree(const struct domain *da, unsigned a, const struct domain *
 		if (!ma)
 			return true;
 	}
-	const struct xform *x = consumer(da, a), *y = consumer(db, b);
+	const struct xform *x = domain_consumer(da, a), *y = domain_consumer(db, b);
 	if (!x != !y)
 		return false;
 	if (!x)
@@ -162,7 +155,7 @@ bool layout_same_axis(const struct module *m, type_id ta, unsigned a, type_id tb
 
 static unsigned mesh_axes_below(const struct domain *d, unsigned axis)
 {
-	const struct xform *x = consumer(d, axis);
+	const struct xform *x = domain_consumer(d, axis);
 	if (!x)
 		return d->axis[axis].place == PLACE_MESH ? 1u << d->axis[axis].mesh_axis : 0;
 	return mesh_axes_below(d, x->out[0]) | (is_split(x) ? mesh_axes_below(d, x->out[1]) : 0);

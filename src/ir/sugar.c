@@ -79,14 +79,6 @@ const char *sugar_expand(struct module *m, const struct sugar *s, mesh_id mesh, 
 	return NULL;
 }
 
-static const struct xform *consumer(const struct domain *d, unsigned axis)
-{
-	for (unsigned x = 0; x < d->xform_n; x++)
-		if (d->xform[x].in[0] == axis || (d->xform[x].kind == XFORM_MERGE && d->xform[x].in[1] == axis))
-			return &d->xform[x];
-	return NULL;
-}
-
 /* The placement that an axis stands for as a loop axis. */
 static struct sugar_place place_from_axis(const struct axis *a, expr_id factor)
 {
@@ -104,7 +96,7 @@ static bool read_axis(const struct domain *d, unsigned logical, struct sugar_axi
 {
 	unsigned a = logical;
 	for (;;) {
-		const struct xform *x = consumer(d, a);
+		const struct xform *x = domain_consumer(d, a);
 		if (out->place_n == SUGAR_MAX_PLACES)
 			return false;
 		if (!x) {
@@ -118,7 +110,7 @@ static bool read_axis(const struct domain *d, unsigned logical, struct sugar_axi
 		}
 		if (x->kind != XFORM_SPLIT_OUTER)
 			return false;
-		const struct xform *swizzle = consumer(d, x->out[0]);
+		const struct xform *swizzle = domain_consumer(d, x->out[0]);
 		if (swizzle && swizzle->kind != XFORM_SWIZZLE1D)
 			return false;
 		out->place[out->place_n++] = swizzle ? (struct sugar_place){.kind = SUGAR_SWIZZLE, .mesh_axis = swizzle->mesh_axis}

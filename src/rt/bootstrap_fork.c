@@ -72,8 +72,9 @@ static _Noreturn void rank_run(struct rt_job *job, rt_rank_main *rank_main, void
 	rt_job_host(job, "finished");
 	rt_job_fail(job, (enum status)status);
 	if (fflush(NULL) != 0 && status == STATUS_OK) {
-		rt_job_error(job, "cannot write: %s", strerror(errno));
-		status = STATUS_INTERNAL;
+		if (errno != EPIPE)
+			rt_job_error(job, "cannot write: %s", strerror(errno));
+		status = STATUS_DIAGNOSTICS;
 	}
 	atomic_store(&s->rank[job->rank].returned, status + 1);
 	exit(status);
