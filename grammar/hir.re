@@ -36,7 +36,7 @@ static bool is_word(unsigned char c)
 	return is_word_start(c) || is_digit(c);
 }
 
-static const unsigned char *after_blanks(const unsigned char *c)
+const unsigned char *lex_skip_blanks(const unsigned char *c)
 {
 	while (*c == ' ' || *c == '\t' || *c == '\r')
 		c++;
@@ -52,16 +52,16 @@ static const unsigned char *after_word(const unsigned char *c)
 
 bool lex_ends_line(const unsigned char *c)
 {
-	c = after_blanks(c);
+	c = lex_skip_blanks(c);
 	return *c == '\n' || *c == '#' || *c == '\0' || (*c == '/' && c[1] == '/');
 }
 
 /* Names that are more than that in some places; p->cursor is behind the word. */
 static int context_word(struct parser *p, uint32_t word)
 {
-	const unsigned char *next = after_blanks(p->cursor);
+	const unsigned char *next = lex_skip_blanks(p->cursor);
 	bool operand_follows = is_word(*next) || *next == '`';
-	bool after_type = p->last.token == TOK_RBRACKET || p->last.token == TOK_NAME || p->last.token == TOK_RPAREN;
+	bool after_type = p->last->token == TOK_RBRACKET || p->last->token == TOK_NAME || p->last->token == TOK_RPAREN;
 	char inside = p->brackets ? p->bracket[p->brackets - 1].kind : 0;
 
 	switch (word) {
@@ -81,12 +81,12 @@ static int context_word(struct parser *p, uint32_t word)
 		return after_type && !p->at_lead ? TOK_REDUCE : TOK_NAME;
 	case WORD_RF:
 		if (inside == 'R' && next > p->cursor && (operand_follows || *next == '('))
-			return p->last.token == TOK_LPAREN || p->last.token == TOK_COMMA ? TOK_RF : TOK_NAME;
+			return p->last->token == TOK_LPAREN || p->last->token == TOK_COMMA ? TOK_RF : TOK_NAME;
 		return TOK_NAME;
 	case WORD_EX:
 		return inside == 'I' ? TOK_EX : TOK_NAME;
 	case WORD_TEAM:
-		if (inside == '(' && next[0] == '=' && *after_blanks(next + 1) == '(') {
+		if (inside == '(' && next[0] == '=' && *lex_skip_blanks(next + 1) == '(') {
 			p->cursor = next + 1;
 			return TOK_TEAM;
 		}
@@ -304,6 +304,11 @@ again:
 	"T" digits "_" memory ("_" [A-Za-z0-9_]+)? blank* "[" {
 		if (p->mode == MODE_HIR)
 			goto plain_word;
+		ast_id before = p->again.on ? again_find_tensor(p, start) : 0;
+		if (before) {
+			cursor = start + ast_length(p->ast, before);
+			VALUE(before, TOK_TENSOR_AGAIN);
+		}
 		cursor = after_word(start);
 		TOKEN(TOK_TENSOR);
 	}
@@ -378,7 +383,7 @@ again:
 	"Hirc" blank+ digits blank* ":" {
 		if (!sections)
 			goto plain_word;
-		VALUE(scan_int(p, after_blanks(start + 4), AT), TOK_HIRC_HEADER);
+		VALUE(scan_int(p, lex_skip_blanks(start + 4), AT), TOK_HIRC_HEADER);
 	}
 	("logical" | "allocation" | "loop" | "root") blank+ "domain" blank* ":" {
 		if (!sections)
@@ -455,7 +460,7 @@ const unsigned char *lex_peek_word(const struct parser *p, const unsigned char *
 {
 	const unsigned char *end = after_word(c);
 	*word = names_find(p->ast->names, (const char *)c, (size_t)(end - c));
-	return after_blanks(end);
+	return lex_skip_blanks(end);
 }
 
 const struct lex_word lex_words[WORD_COUNT] = {

@@ -14,7 +14,8 @@
 %locations
 %param {struct parser *p}
 %define parse.error custom
-%define parse.lac full
+%define lr.type canonical-lr
+%define lr.default-reduction consistent
 %expect 0
 
 %code requires {
@@ -37,8 +38,10 @@ int hir_lex(HIR_STYPE *value, struct parse_span *at, struct parser *p);
 static void hir_error(const struct parse_span *at, struct parser *p, const char *message);
 }
 
+/* All values, names and nodes too, are as wide as the widest: the parser copies them whole, and would
+ * wait for half of one that was just written. */
 /* words of the concise surface */
-%token <uint32_t>
+%token <int64_t>
 	PARAM "param" CONST "const" MESH "mesh" GROUP "group" PROGRAM "program" ON "on"
 	INPUT "input" OUTPUT "output" INOUT "inout" LET "let" FOR "for" IN "in" PARALLEL "parallel"
 	IF "if" ELSE "else" SCHEDULE "schedule" EXTERN "extern" AS "as" AND "and" OR "or" NOT "not"
@@ -54,10 +57,11 @@ static void hir_error(const struct parse_span *at, struct parser *p, const char 
 	TENSOR "a tensor" MESH_OPEN "(DeviceMesh" RBRACE_SUFFIX BY_FACTOR "by factor"
 	INDEX_HEADER "Index definitions:" TRANSFORM_HEADER "TransformPrinter :"
 %token <int64_t> HIRC_HEADER "Hirc 1 :"
-%token <uint32_t> ID "an axis" KEY_COLON "a key"
+	TYPE_AGAIN TENSOR_AGAIN /* nodes: src/parse/again.c */
+%token <int64_t> ID "an axis" KEY_COLON "a key"
 	XF_DOMAIN "a domain" XF_CONTIGUITY "contiguity:" XF_SPLIT "Split:" XF_MERGE "Merge:"
 
-%token <uint32_t> NAME "a name" STRING "a string" HANDLE "a stream handle"
+%token <int64_t> NAME "a name" STRING "a string" HANDLE "a stream handle"
 %token <int64_t> INT "a number"
 %token FLOAT "a number with a point"
 %token	LPAREN "(" RPAREN ")" LBRACKET "[" RBRACKET "]" LBRACE "{" RBRACE "}" BLOCK_OPEN BLOCK_CLOSE
@@ -73,7 +77,7 @@ static void hir_error(const struct parse_span *at, struct parser *p, const char 
 %left STAR SLASH PERCENT
 %precedence NEGATE
 
-%nterm <ast_id>
+%nterm <int64_t>
 	declarations containers declaration schedule ids_declaration param_value as_opt mesh_axes mesh_axis devices_opt
 	devices device_list device device_number reference decl_ref integers
 	program on_mesh block statements statement init_opt attrs_opt targets target parallel_opt
@@ -83,7 +87,7 @@ static void hir_error(const struct parse_span *at, struct parser *p, const char 
 	tensor ids id_list id expanded stream stream_index handle communication
 	container container_start tensors tensor_list body_block body_statements body_compound body_line
 	old_operand operand section index_lines transform_lines transform contiguity hirc_lines
-%nterm <uint32_t> key_word keyword operator_name
+%nterm <int64_t> key_word keyword operator_name
 %start file
 
 %%
@@ -262,7 +266,9 @@ primitive_arg:
 /* types */
 
 type:
-  NAME LBRACKET axes RBRACKET suffixes	{ $$ = ast_become_after(p, $3, $5, AST_TYPE, @$, $1); }
+  NAME LBRACKET axes RBRACKET suffixes
+	{ $$ = again_keep_type(p, ast_become_after(p, $3, $5, AST_TYPE, @$, $1)); }
+| TYPE_AGAIN			{ $$ = ast_again(p, @$, $1); }
 ;
 axes:
   %empty			{ $$ = ast_list(p, AST_LIST, @$, 0); }
@@ -399,8 +405,10 @@ slice:
 /* tensors, axes and streams of the nvFuser surface */
 
 tensor:
-  TENSOR LBRACKET ids RBRACKET	{ $$ = ast_tensor(p, @$, @1, $3, 0); }
-| TENSOR LBRACKET ids RBRACKET MESH_OPEN devices RPAREN	{ $$ = ast_tensor(p, @$, @1, $3, $6); }
+  TENSOR LBRACKET ids RBRACKET	{ $$ = again_keep_tensor(p, ast_tensor(p, @$, @1, $3, 0)); }
+| TENSOR LBRACKET ids RBRACKET MESH_OPEN devices RPAREN
+	{ $$ = again_keep_tensor(p, ast_tensor(p, @$, @1, $3, $6)); }
+| TENSOR_AGAIN			{ $$ = ast_again(p, @$, $1); }
 ;
 ids:
   %empty			{ $$ = ast_list(p, AST_LIST, @$, 0); }
@@ -554,7 +562,7 @@ static int yyreport_syntax_error(const yypcontext_t *context, struct parser *p)
 		can_stand[kind[i]] = true;
 	n = 0;
 	for (int token = TOK_HIR_UNDEF + 1; token <= YYMAXUTOK; token++)
-		if (can_stand[YYTRANSLATE(token)])
+		if (can_stand[YYTRANSLATE(token)] && token != TOK_TYPE_AGAIN && token != TOK_TENSOR_AGAIN)
 			expected[n++] = token;
 	report_unexpected(p, expected, (unsigned)n);
 	lines_panic(p);

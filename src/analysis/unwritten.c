@@ -13,6 +13,17 @@ static bool writes(const struct module *m, op_id op, const struct operand *x)
 	return x->role == ROLE_WRITE;
 }
 
+static void warn(struct module *m, struct diag *d, value_id v)
+{
+	struct buf name = {0};
+	struct ir_numbers *saved = ir_numbers_save(m);
+	ir_number(m); /* so that what has no name is called T3 */
+	ir_print_value_name(m, v, &name);
+	ir_numbers_restore(m, saved);
+	diag_warning(d, m->value.at[v].at, "nothing writes the output '%s'", name.at);
+	buf_free(&name);
+}
+
 void unwritten_outputs_warn(struct module *m, struct diag *d)
 {
 	bool *written = mem_zalloc(m->value.n);
@@ -22,17 +33,10 @@ void unwritten_outputs_warn(struct module *m, struct diag *d)
 			if (writes(m, op, x))
 				written[ir_root(m, x->id)] = true;
 		}
-	struct ir_numbers *saved = ir_numbers_save(m);
-	ir_number(m); /* so that what has no name is called T3 */
 	for (uint32_t i = 0; i < m->output.n; i++) {
 		value_id root = ir_root(m, m->output.at[i]);
-		if (written[root] || m->value.at[root].flags & (VALUE_INPUT | VALUE_INOUT))
-			continue;
-		struct buf name = {0};
-		ir_print_value_name(m, m->output.at[i], &name);
-		diag_warning(d, m->value.at[m->output.at[i]].at, "nothing writes the output '%s'", name.at);
-		buf_free(&name);
+		if (!written[root] && !(m->value.at[root].flags & (VALUE_INPUT | VALUE_INOUT)))
+			warn(m, d, m->output.at[i]);
 	}
-	ir_numbers_restore(m, saved);
 	free(written);
 }

@@ -39,6 +39,10 @@ struct diag {
 	enum diag_format format;
 	bool color;
 	struct source *source; /* borrowed; NULL: none */
+	struct {
+		struct source *source;
+		uint32_t from, to, at;
+	} moved; /* see diag_set_moved */
 	unsigned errors, warnings;
 	unsigned hidden;    /* errors counted but not shown, since diag_finish */
 	bool dropped;       /* the last message was not shown: nor are its notes */
@@ -86,6 +90,14 @@ struct source *diag_set_source(struct diag *d, struct source *s)
 	struct source *former = d->source;
 	d->source = s;
 	return former;
+}
+
+void diag_set_moved(struct diag *d, uint32_t from, uint32_t to, uint32_t at)
+{
+	d->moved.source = d->source;
+	d->moved.from = from;
+	d->moved.to = to;
+	d->moved.at = at;
 }
 
 /* JSON */
@@ -241,9 +253,11 @@ static void report(struct diag *d, enum severity severity, uint32_t at, uint32_t
 		d->dropped = over;
 		d->hidden += over && severity == SEVERITY_ERROR;
 	}
-	if (d->dropped)
+	if (d->dropped || !d->out)
 		return;
 
+	if (d->source == d->moved.source && at >= d->moved.from && at < d->moved.to)
+		at += d->moved.at - d->moved.from;
 	d->message.n = 0;
 	buf_vprintf(&d->message, format, args);
 	if (!d->source)
@@ -307,7 +321,8 @@ void diag_finish(struct diag *d)
 	else if (d->hidden)
 		fprintf(d->out, "%u more error%s not shown\n", d->hidden, d->hidden == 1 ? "" : "s");
 	d->hidden = 0;
-	fflush(d->out);
+	if (d->out)
+		fflush(d->out);
 }
 
 /* Suggestions */

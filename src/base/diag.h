@@ -21,12 +21,17 @@ enum diag_format { DIAG_TEXT, DIAG_JSON };
 
 struct diag;
 
-/* Messages go to out (standard error as a rule). color: -1 asks the terminal and NO_COLOR. */
+/* Messages go to out (standard error as a rule; NULL: nowhere, they are counted). color: -1 asks the
+ * terminal and NO_COLOR. */
 struct diag *diag_new(FILE *out, enum diag_format format, int color);
 void diag_free(struct diag *d);
 
 /* The source that offsets of the following messages refer to; NULL: none. Returns the former. */
 struct source *diag_set_source(struct diag *d, struct source *s);
+
+/* From now on what is reported of the bytes from `from` to `to` of the current source is reported of
+ * the same text at `at`, which was not read itself; 0, 0, 0: no longer. */
+void diag_set_moved(struct diag *d, uint32_t from, uint32_t to, uint32_t at);
 
 /* One message; at is a byte offset of the current source or DIAG_NOWHERE, length the bytes to
  * underline (0 and 1 give one caret). A note belongs to the error or warning before it and is

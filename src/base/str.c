@@ -1,16 +1,17 @@
 /* str: text buffers, the table of interned names, and small helpers on words.
  *
  * The names table is an open-addressing hash table with linear probing, at
- * most half full. Its slots hold ids only (0: free); an entry keeps the hash of
- * its string, so that growing the table reads no text and a probe compares text
- * only where the hashes agree. The text itself is packed without gaps into
- * blocks of an arena: names of large programs are short and many. */
+ * most half full. A slot holds the hash of a name beside its id, so that growing
+ * the table reads no text and a probe compares text only where the hashes agree.
+ * Names that differ in their last character only have neighbouring slots: large
+ * programs count (v10, v11, …), and what is used together is in one cache line.
+ * The text itself is packed without gaps into blocks of an arena: names of large
+ * programs are short and many. */
 #include "base/str.h"
 #include "base/arena.h"
 #include "base/checked.h"
-#include <stdio.h>
+#include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum {
 	NAMES_FIRST_SLOTS = 256,  /* a power of two */
@@ -20,49 +21,47 @@ enum {
 
 /* Text being built */
 
-static void buf_reserve(struct buf *b, size_t more)
+char *buf_reserve(struct buf *b, size_t more)
 {
-	if (b->cap - b->n > more) /* > : one byte for the NUL */
-		return;
-	size_t cap = b->cap ? b->cap : 64;
-	while (cap - b->n <= more)
-		cap *= 2;
-	b->at = mem_realloc(b->at, cap);
-	b->cap = cap;
+	if (b->cap - b->n <= more) { /* <= : one byte for the NUL */
+		size_t cap = b->cap ? b->cap : 64;
+		while (cap - b->n <= more)
+			cap *= 2;
+		b->at = mem_realloc(b->at, cap);
+		b->cap = cap;
+	}
+	return b->at + b->n;
 }
 
-void buf_putc(struct buf *b, char c)
+char *str_put_int(char *to, int64_t i)
 {
-	buf_reserve(b, 1);
-	b->at[b->n++] = c;
-	b->at[b->n] = '\0';
-}
-
-void buf_puts(struct buf *b, const char *s)
-{
-	buf_putn(b, s, strlen(s));
-}
-
-void buf_putn(struct buf *b, const char *s, size_t n)
-{
-	buf_reserve(b, n);
-	if (n)
-		memcpy(b->at + b->n, s, n);
-	b->n += n;
-	b->at[b->n] = '\0';
+	static const char pairs[] = "00010203040506070809101112131415161718192021222324252627282930313233343536373839"
+	                            "40414243444546474849505152535455565758596061626364656667686970717273747576777879"
+	                            "8081828384858687888990919293949596979899";
+	char digits[STR_INT], *end = digits + sizeof digits, *p = end;
+	uint64_t u = i < 0 ? 0 - (uint64_t)i : (uint64_t)i;
+	while (u >= 100) {
+		p -= 2;
+		memcpy(p, pairs + u % 100 * 2, 2);
+		u /= 100;
+	}
+	if (u >= 10) {
+		p -= 2;
+		memcpy(p, pairs + u * 2, 2);
+	} else {
+		*--p = (char)('0' + u);
+	}
+	if (i < 0)
+		*--p = '-';
+	memcpy(to, p, (size_t)(end - p));
+	return to + (end - p);
 }
 
 void buf_puti(struct buf *b, int64_t i)
 {
-	char digits[20], *p = digits + sizeof digits;
-	uint64_t u = i < 0 ? 0 - (uint64_t)i : (uint64_t)i;
-	do {
-		*--p = (char)('0' + u % 10);
-		u /= 10;
-	} while (u);
-	if (i < 0)
-		*--p = '-';
-	buf_putn(b, p, (size_t)(digits + sizeof digits - p));
+	char *end = str_put_int(buf_reserve(b, STR_INT), i);
+	*end = '\0';
+	b->n = (size_t)(end - b->at);
 }
 
 void buf_pad(struct buf *b, char c, unsigned count)
@@ -81,22 +80,50 @@ void buf_printf(struct buf *b, const char *format, ...)
 	va_end(args);
 }
 
-void buf_vprintf(struct buf *b, const char *format, va_list args)
+static void put_formatted(struct buf *b, const char *format, va_list args)
 {
 	va_list again;
 	va_copy(again, args);
 	buf_reserve(b, 64);
 	size_t room = b->cap - b->n;
 	int n = vsnprintf(b->at + b->n, room, format, args);
-	if (n < 0)
-		n = 0;
-	if ((size_t)n >= room) {
-		buf_reserve(b, (size_t)n);
-		vsnprintf(b->at + b->n, (size_t)n + 1, format, again);
-	}
-	b->n += (size_t)n;
+	if (n > 0 && (size_t)n >= room)
+		vsnprintf(buf_reserve(b, (size_t)n), (size_t)n + 1, format, again);
+	b->n += n > 0 ? (size_t)n : 0;
 	b->at[b->n] = '\0';
 	va_end(again);
+}
+
+/* The conversions that printers use for every statement are done here; C's printf, which takes several
+ * times as long, does the rest of a format from the first other one on. */
+void buf_vprintf(struct buf *b, const char *format, va_list args)
+{
+	for (;;) {
+		const char *percent = strchrnul(format, '%');
+		buf_putn(b, format, (size_t)(percent - format));
+		if (!*percent)
+			return;
+		if (percent[1] == 's') {
+			buf_puts(b, va_arg(args, const char *));
+		} else if (percent[1] == 'd') {
+			buf_puti(b, va_arg(args, int));
+		} else if (percent[1] == 'u') {
+			buf_puti(b, va_arg(args, unsigned));
+		} else if (percent[1] == 'c') {
+			buf_putc(b, (char)va_arg(args, int));
+		} else {
+			put_formatted(b, percent, args);
+			return;
+		}
+		format = percent + 2;
+	}
+}
+
+void buf_send(struct buf *b)
+{
+	if (!b->error && fwrite(b->at, 1, b->n, b->file) != b->n)
+		b->error = errno ? errno : EIO;
+	b->n = 0;
 }
 
 void buf_free(struct buf *b)
@@ -107,45 +134,53 @@ void buf_free(struct buf *b)
 
 /* Interned names */
 
-struct name {
-	const char *text; /* in the pool */
-	uint32_t n;       /* bytes without the NUL */
+struct slot {
 	uint32_t hash;
+	uint32_t id; /* 0: free */
 };
 
 struct names {
-	struct name *at; /* by id */
+	const char **text; /* by id, in the pool */
 	uint32_t n, cap;
-	uint32_t *slots; /* ids, 0: free; mask + 1 of them */
+	struct slot *slots; /* mask + 1 of them */
 	uint32_t mask;
 	struct arena *pool;         /* the text */
 	char *pool_room, *pool_end; /* free bytes of its current block */
 };
 
-/* Eight bytes a step, mixed by a multiplication (FNV's step on words), finished as murmur3 is. */
+static uint32_t load(const char *s)
+{
+	uint32_t w;
+	memcpy(&w, s, sizeof w);
+	return w;
+}
+
+static uint64_t mix(uint64_t h, uint64_t w)
+{
+	h = (h ^ w) * 0xff51afd7ed558ccdu;
+	return h ^ h >> 32;
+}
+
+/* The last character is added to the hash of those before it: eight a step, loads may overlap. */
 static uint32_t hash_of(const char *s, size_t n)
 {
-	uint64_t h = 0x9e3779b97f4a7c15u ^ n, w;
-	for (; n >= 8; s += 8, n -= 8) {
-		memcpy(&w, s, 8);
-		h = (h ^ w) * 0xff51afd7ed558ccdu;
-		h ^= h >> 32;
-	}
-	w = 0;
-	for (size_t i = 0; i < n; i++)
-		w = w << 8 | (unsigned char)s[i];
-	h = (h ^ w) * 0xff51afd7ed558ccdu;
-	h ^= h >> 33;
-	h *= 0xc4ceb9fe1a85ec53u;
-	return (uint32_t)(h ^ h >> 32);
+	unsigned char last = (unsigned char)s[--n];
+	uint64_t h = 0x9e3779b97f4a7c15u * n;
+	for (; n > 8; s += 8, n -= 8)
+		h = mix(h, (uint64_t)load(s) << 32 | load(s + 4));
+	if (n >= 4)
+		h = mix(h, (uint64_t)load(s) << 32 | load(s + n - 4));
+	else if (n)
+		h = mix(h, (uint64_t)s[0] << 16 ^ (uint64_t)s[n / 2] << 8 ^ (uint64_t)s[n - 1]);
+	return (uint32_t)mix(h, 0) + last;
 }
 
 struct names *names_new(void)
 {
 	struct names *t = mem_zalloc(sizeof *t);
 	t->cap = NAMES_FIRST_SLOTS / 2;
-	t->at = mem_alloc(sizeof *t->at * t->cap);
-	t->at[t->n++] = (struct name){.text = ""};
+	t->text = mem_alloc(sizeof *t->text * t->cap);
+	t->text[t->n++] = "";
 	t->mask = NAMES_FIRST_SLOTS - 1;
 	t->slots = mem_zalloc(sizeof *t->slots * NAMES_FIRST_SLOTS);
 	t->pool = arena_new();
@@ -158,33 +193,39 @@ void names_free(struct names *t)
 		return;
 	arena_free(t->pool);
 	free(t->slots);
-	free(t->at);
+	free(t->text);
 	free(t);
 }
 
 /* The slot that holds s, or the free slot where it belongs. */
-static uint32_t *slot_of(const struct names *t, uint32_t hash, const char *s, size_t n)
+static struct slot *slot_of(const struct names *t, uint32_t hash, const char *s, size_t n)
 {
 	for (uint32_t i = hash & t->mask;; i = (i + 1) & t->mask) {
-		const struct name *e = &t->at[t->slots[i]];
-		if (t->slots[i] == 0 || (e->hash == hash && e->n == n && memcmp(e->text, s, n) == 0))
-			return &t->slots[i];
+		struct slot *slot = &t->slots[i];
+		if (slot->id == 0)
+			return slot;
+		const char *text = t->text[slot->id];
+		if (slot->hash == hash && !strncmp(text, s, n) && !text[n])
+			return slot;
 	}
 }
 
 static void names_grow(struct names *t)
 {
+	struct slot *old = t->slots;
+	uint32_t old_mask = t->mask;
 	t->cap *= 2;
-	t->at = mem_realloc(t->at, sizeof *t->at * (size_t)t->cap);
-	free(t->slots);
+	t->text = mem_realloc(t->text, sizeof *t->text * (size_t)t->cap);
 	t->mask = t->mask * 2 + 1;
 	t->slots = mem_zalloc(sizeof *t->slots * ((size_t)t->mask + 1));
-	for (uint32_t id = 1; id < t->n; id++) {
-		uint32_t i = t->at[id].hash & t->mask;
-		while (t->slots[i])
+	for (size_t k = 0; k <= old_mask; k++) {
+		uint32_t i = old[k].hash & t->mask;
+		while (old[k].id && t->slots[i].id)
 			i = (i + 1) & t->mask;
-		t->slots[i] = id;
+		if (old[k].id)
+			t->slots[i] = old[k];
 	}
+	free(old);
 }
 
 static const char *pool_copy(struct names *t, const char *s, size_t n)
@@ -205,15 +246,17 @@ uint32_t names_intern(struct names *t, const char *s, size_t n)
 {
 	if (n == 0)
 		return 0;
-	uint32_t hash = hash_of(s, n), *slot = slot_of(t, hash, s, n);
-	if (*slot)
-		return *slot;
+	uint32_t hash = hash_of(s, n);
+	struct slot *slot = slot_of(t, hash, s, n);
+	if (slot->id)
+		return slot->id;
 	if (t->n == t->cap) {
 		names_grow(t);
 		slot = slot_of(t, hash, s, n);
 	}
-	t->at[t->n] = (struct name){.text = pool_copy(t, s, n), .n = (uint32_t)n, .hash = hash};
-	return *slot = t->n++;
+	t->text[t->n] = pool_copy(t, s, n);
+	*slot = (struct slot){.hash = hash, .id = t->n};
+	return t->n++;
 }
 
 uint32_t names_intern_z(struct names *t, const char *s)
@@ -223,12 +266,12 @@ uint32_t names_intern_z(struct names *t, const char *s)
 
 const char *names_text(const struct names *t, uint32_t id)
 {
-	return t->at[id].text;
+	return t->text[id];
 }
 
 uint32_t names_find(const struct names *t, const char *s, size_t n)
 {
-	return n ? *slot_of(t, hash_of(s, n), s, n) : 0;
+	return n ? slot_of(t, hash_of(s, n), s, n)->id : 0;
 }
 
 uint32_t names_count(const struct names *t)
@@ -238,7 +281,7 @@ uint32_t names_count(const struct names *t)
 
 size_t names_bytes(const struct names *t)
 {
-	return sizeof *t + sizeof *t->at * t->cap + sizeof *t->slots * ((size_t)t->mask + 1) +
+	return sizeof *t + sizeof *t->text * t->cap + sizeof *t->slots * ((size_t)t->mask + 1) +
 	       arena_bytes(t->pool);
 }
 

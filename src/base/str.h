@@ -8,20 +8,58 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <string.h>
 
 struct buf {
 	char *at; /* NUL-terminated, owned */
 	size_t n, cap;
+	FILE *file; /* not owned: where buf_drain sends the text; NULL: nowhere, all of it stays */
+	int error;  /* errno of the first write to file that failed; 0: none */
 };
 
-void buf_putc(struct buf *b, char c);
-void buf_puts(struct buf *b, const char *s);
-void buf_putn(struct buf *b, const char *s, size_t n);
+enum {
+	BUF_DRAIN = 64 << 10, /* bytes that are worth a write */
+	STR_INT = 20,         /* digits of an int64_t with its sign */
+};
+
+/* Room for `more` bytes and a NUL; where they are to be put. */
+char *buf_reserve(struct buf *b, size_t more);
 void buf_puti(struct buf *b, int64_t i); /* decimal, fast */
 void buf_pad(struct buf *b, char c, unsigned count);
 void buf_printf(struct buf *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void buf_vprintf(struct buf *b, const char *format, va_list args);
 void buf_free(struct buf *b);
+/* Writes the text to its file. */
+void buf_send(struct buf *b);
+/* The same once there is much of it, between two lines: whoever prints goes on in an empty buf. */
+static inline void buf_drain(struct buf *b)
+{
+	if (b->n >= BUF_DRAIN && b->file)
+		buf_send(b);
+}
+
+static inline void buf_putn(struct buf *b, const char *s, size_t n)
+{
+	char *to = b->cap - b->n > n ? b->at + b->n : buf_reserve(b, n);
+	if (n)
+		memcpy(to, s, n);
+	to[n] = '\0';
+	b->n += n;
+}
+
+static inline void buf_putc(struct buf *b, char c)
+{
+	buf_putn(b, &c, 1);
+}
+
+static inline void buf_puts(struct buf *b, const char *s)
+{
+	buf_putn(b, s, strlen(s));
+}
+
+/* Decimal digits at `to`, which has room for STR_INT; returns their end. */
+char *str_put_int(char *to, int64_t i);
 
 struct names; /* the table of interned strings */
 struct names *names_new(void);

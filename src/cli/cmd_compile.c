@@ -22,7 +22,7 @@ struct compile_command {
 	const char *output, *reproducer;
 	bool split, list, stats;
 	struct diag *d;
-	struct buf text; /* what is printed */
+	struct buf text; /* what is printed; goes to its file as it grows */
 	int argc;
 	char **argv;
 };
@@ -36,11 +36,22 @@ static void print_stats(const struct module *m)
 	        m->value.n - 1, m->type.n - 1, m->expr.n - 1, module_bytes(m));
 }
 
+/* Before anything is printed, so that the file of a program that has errors is left as it is. */
+static void open_output(struct compile_command *c)
+{
+	bool is_stdout = !c->output || !strcmp(c->output, "-");
+	if (c->text.file || c->text.error)
+		return;
+	c->text.file = is_stdout ? stdout : fopen(c->output, "w");
+	c->text.error = c->text.file ? 0 : errno;
+}
+
 static enum status dump_ast(struct compile_command *c, struct source *s)
 {
 	struct source *outer = diag_set_source(c->d, s);
 	unsigned errors = diag_error_count(c->d);
 	struct ast *a = ast_parse(c->d, s);
+	open_output(c);
 	ast_print(a, &c->text);
 	ast_free(a);
 	diag_set_source(c->d, outer);
@@ -58,6 +69,8 @@ static enum status compile_one(struct compile_command *c, struct source *s)
 	struct module *m = compile_source(c->d, s, &c->compile, true, &status);
 	if (!m)
 		return status;
+	if (c->dump)
+		open_output(c);
 	if (c->dump && !strcmp(c->dump, "hir"))
 		ir_print_hir(m, &c->text);
 	else if (c->dump)
@@ -130,23 +143,18 @@ static enum status compile_path(struct compile_command *c, const char *path)
 
 /* ---- output */
 
-static enum status write_output(struct compile_command *c)
+static enum status close_output(struct compile_command *c)
 {
-	FILE *out = stdout;
-	if (c->output && strcmp(c->output, "-")) {
-		out = fopen(c->output, "w");
-		if (!out) {
-			diag_error(c->d, DIAG_NOWHERE, "cannot write '%s': %s", c->output, strerror(errno));
-			return STATUS_DIAGNOSTICS;
-		}
-	}
-	bool ok = fwrite(c->text.at ? c->text.at : "", 1, c->text.n, out) == c->text.n;
-	if (out == stdout)
-		return output_flush() ? STATUS_OK : STATUS_DIAGNOSTICS;
-	ok = fclose(out) == 0 && ok;
-	if (!ok)
-		diag_error(c->d, DIAG_NOWHERE, "cannot write '%s': %s", c->output, strerror(errno));
-	return ok ? STATUS_OK : STATUS_DIAGNOSTICS;
+	if (!c->output || !strcmp(c->output, "-"))
+		return output_write(&c->text) ? STATUS_OK : STATUS_DIAGNOSTICS;
+	open_output(c);
+	if (c->text.file)
+		buf_send(&c->text);
+	if (c->text.file && fclose(c->text.file) && !c->text.error)
+		c->text.error = errno;
+	if (c->text.error)
+		diag_error(c->d, DIAG_NOWHERE, "cannot write '%s': %s", c->output, strerror(c->text.error));
+	return c->text.error ? STATUS_DIAGNOSTICS : STATUS_OK;
 }
 
 /* The command and the input, on disk before anything runs: what is left when hirc dies. */
@@ -185,8 +193,8 @@ static enum status run(struct compile_command *c, struct command_line *line)
 			break;
 	}
 	compile_warn_unused(c->d, &c->compile);
-	if (c->dump && (worst == STATUS_OK || c->text.n)) {
-		enum status status = write_output(c);
+	if (c->dump && (worst == STATUS_OK || c->text.file || c->text.n)) {
+		enum status status = close_output(c);
 		worst = worse(status, worst) ? status : worst;
 	}
 	return worst;
@@ -251,9 +259,8 @@ int cmd_compile(int argc, char **argv)
 		if (c.list) {
 			struct buf text = {0};
 			pipeline_list(&text);
-			fputs(text.at, stdout);
+			status = output_write(&text) ? STATUS_OK : STATUS_DIAGNOSTICS;
 			buf_free(&text);
-			status = STATUS_OK;
 			break;
 		}
 		if (!line.file.n) {

@@ -5,6 +5,7 @@
 #include "base/source.h"
 #include "cli/commands.h"
 #include "cli/options.h"
+#include "cli/output.h"
 #include "parse/ast.h"
 #include <errno.h>
 #include <string.h>
@@ -56,7 +57,7 @@ static enum status format(struct fmt_command *c, const char *path)
 		} else if (c->in_place && strcmp(path, "-")) {
 			status = same ? STATUS_OK : write_back(c, path, &text);
 		} else if (!c->check) {
-			fwrite(text.at ? text.at : "", 1, text.n, stdout);
+			status = output_write(&text) ? STATUS_OK : STATUS_DIAGNOSTICS;
 		}
 	}
 	diag_set_source(c->d, outer);

@@ -7,6 +7,7 @@
  * compare hashes of what came out. */
 #include "cli/commands.h"
 #include "cli/run.h"
+#include "rt/transport.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,7 +46,7 @@ static bool add_output(void *run, const char *text)
 /* Prepares here, then starts the ranks. */
 static enum status launch_prepared(struct run *r, struct diag *d, struct rt_launch_options *o)
 {
-	enum status status = run_prepare(r, d, r->compile.np);
+	enum status status = run_prepare(r, d, r->compile.np, true);
 	if (status != STATUS_OK)
 		return status;
 	int64_t ranks = r->compile.np > 0 ? r->compile.np : r->needed;
@@ -54,9 +55,11 @@ static enum status launch_prepared(struct run *r, struct diag *d, struct rt_laun
 		           (long long)r->needed, (long long)ranks);
 		return STATUS_USAGE;
 	}
-	if (ranks > RT_MAX_RANKS) {
+	if (ranks > RT_SHM_MAX_RANKS) {
 		diag_error(d, DIAG_NOWHERE, "%lld ranks are more than can be started here (limit %d)",
-		           (long long)ranks, RT_MAX_RANKS);
+		           (long long)ranks, RT_SHM_MAX_RANKS);
+		diag_note(d, DIAG_NOWHERE, "a launcher can start more: mpirun -np %lld hirc run …",
+		          (long long)ranks);
 		return STATUS_USAGE;
 	}
 	if (r->check)
@@ -73,6 +76,17 @@ static enum status launch_prepared(struct run *r, struct diag *d, struct rt_laun
 	return rt_launch(o, run_rank, r);
 }
 
+/* Without a launcher, MPI starts one rank, whatever --np says. */
+static bool check_launcher(const struct run *r, struct diag *d, enum rt_boot_kind kind)
+{
+	if (kind != RT_BOOT_MPI || rt_env_size() >= 0 || r->compile.np <= 1)
+		return true;
+	diag_error(d, DIAG_NOWHERE, "--bootstrap=mpi starts no ranks: no launcher has started hirc");
+	diag_note(d, DIAG_NOWHERE, "`mpirun -np %lld hirc run …` does; without --bootstrap hirc starts them itself",
+	          (long long)r->compile.np);
+	return false;
+}
+
 static enum status run(struct run *r, const char *bootstrap)
 {
 	struct diag *d = compile_diag(&r->compile);
@@ -80,7 +94,7 @@ static enum status run(struct run *r, const char *bootstrap)
 	enum status status = STATUS_USAGE;
 	rt_boot_parse(bootstrap, &o.kind);
 	o.kind = rt_boot_choose(o.kind);
-	if (compile_options_finish(&r->compile, d)) {
+	if (compile_options_finish(&r->compile, d) && check_launcher(r, d, o.kind)) {
 		if (o.kind == RT_BOOT_MPI) /* compiles once the number of ranks is known */
 			status = rt_launch(&o, run_rank, r);
 		else

@@ -171,7 +171,7 @@ static bool check_roundtrip(struct diag *d, struct module *m, bool nvfuser, cons
 	    source_from_text(nvfuser ? "<printed nvFuser>" : "<printed concise>", text.at, (uint32_t)text.n);
 	struct source *outer = diag_set_source(d, s);
 	unsigned errors = diag_error_count(d);
-	struct ast *a = ast_parse(d, s);
+	struct ast *a = ast_parse_shared(d, s);
 	struct module *again = diag_error_count(d) == errors ? sema_build(d, a, &options) : NULL;
 	diag_set_source(d, outer);
 	for (unsigned k = 0; k < 2 && again; k++) {
@@ -226,7 +226,7 @@ struct module *compile_source(struct diag *d, struct source *s, struct compile_o
 	struct source *outer = diag_set_source(d, s);
 	unsigned errors = diag_error_count(d);
 	struct sema_options options = {.define = o->define.at, .define_n = o->define.n, .np = o->np};
-	struct ast *a = ast_parse(d, s);
+	struct ast *a = ast_parse_shared(d, s);
 	struct module *m = diag_error_count(d) == errors ? sema_build(d, a, &options) : NULL;
 	*status = m ? STATUS_OK : STATUS_DIAGNOSTICS;
 	ast_free(a);

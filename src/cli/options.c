@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char HELP[] = "help";
 
@@ -164,6 +165,16 @@ static const char *next_word(const struct command_line *c, const struct option *
 	return NULL;
 }
 
+/* `--dump hir`: the word would be a file. */
+static bool takes_word(const struct command_line *c, const struct option *o, const char *next)
+{
+	if (!next || !o->value || !strchr(o->value, '|') || !word_allowed(o->value, next) || access(next, F_OK) == 0)
+		return false;
+	complain(c, "there is no file '%s'", next);
+	fprintf(stderr, "note: did you mean --%s=%s?\n", o->name, next);
+	return true;
+}
+
 /* One `--…` word; *i moves on when the value is the next word. */
 static bool read_long(const struct command_line *c, int argc, char **argv, int *i)
 {
@@ -187,6 +198,8 @@ static bool read_long(const struct command_line *c, int argc, char **argv, int *
 		*(bool *)o->to = !off;
 		return true;
 	}
+	if (!equals && o->kind == OPTION_MAYBE && takes_word(c, o, *i + 1 < argc ? argv[*i + 1] : NULL))
+		return false;
 	const char *text = equals                    ? equals + 1
 	                   : o->kind == OPTION_MAYBE ? o->otherwise
 	                                             : next_word(c, o, argc, argv, i);
@@ -322,7 +335,7 @@ enum options_result options_parse(struct command_line *c, int argc, char **argv)
 	if (r == OPTIONS_GO)
 		r = read_words(c, argc - 1, argv + 1, true);
 	if (r == OPTIONS_DONE)
-		fputs(help.at, stdout);
+		fputs(help.at, stdout); /* main flushes it */
 	buf_free(&help);
 	if (r != OPTIONS_GO)
 		return r;

@@ -1,27 +1,47 @@
-/* output: see output.h. SIGPIPE is ignored (main.c), so that a closed pipe is an error like any other. */
+/* output: see output.h. */
 #include "cli/output.h"
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdio_ext.h>
 #include <string.h>
+#include <unistd.h>
 
-static void complain(int error)
+/* Whether the reason that is lost is a reader that has left. */
+static bool unread(void)
 {
-	if (error == EPIPE)
-		return;
-	fprintf(stderr, "hirc: error: cannot write '<stdout>'%s%s\n", error ? ": " : "",
-	        error ? strerror(error) : "");
+	struct pollfd p = {.fd = STDOUT_FILENO, .events = POLLOUT};
+	return poll(&p, 1, 0) > 0 && p.revents & POLLERR;
+}
+
+static bool fail(int error)
+{
+	if (!error && unread())
+		error = EPIPE;
+	__fpurge(stdout);
+	clearerr(stdout);
+	if (error != EPIPE)
+		fprintf(stderr, "hirc: error: cannot write '<stdout>'%s%s\n", error ? ": " : "",
+		        error ? strerror(error) : "");
+	return false;
+}
+
+bool output_write(const struct buf *text)
+{
+	if (text->error)
+		return fail(text->error);
+	if (ferror(stdout) || !text->n)
+		return output_flush();
+	errno = 0;
+	if (fwrite(text->at, 1, text->n, stdout) != text->n)
+		return fail(errno);
+	return output_flush();
 }
 
 bool output_flush(void)
 {
 	errno = 0;
-	bool failed = fflush(stdout) != 0;
-	int error = errno;
-	if (!failed && !ferror(stdout))
-		return true;
-	__fpurge(stdout);
-	clearerr(stdout);
-	complain(failed ? error : 0);
-	return false;
+	if (fflush(stdout) != 0)
+		return fail(errno);
+	return ferror(stdout) ? fail(0) : true;
 }

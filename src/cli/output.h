@@ -1,10 +1,14 @@
-/* output: standard output, of which a failure is noticed. */
+/* output: standard output, of which a failure is noticed.
+ *
+ * Either says once that a write failed, drops what is left and returns false: `cannot write '<stdout>': No
+ * space left on device`. A pipe that nobody reads any more is no news; SIGPIPE is ignored (main.c). */
 #ifndef HIRC_CLI_OUTPUT_H
 #define HIRC_CLI_OUTPUT_H
-#include <stdbool.h>
+#include "base/str.h"
 
-/* Writes out what was printed to stdout. False if that, or a print before, failed: says so once and drops
- * what is left. A pipe that nobody reads any more is no news. */
+/* Prints a text, or what buf_drain has left of it, to the end. */
+bool output_write(const struct buf *text);
+/* Writes out what printf has left; main does at the end of every command. */
 bool output_flush(void);
 
 #endif

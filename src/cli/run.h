@@ -2,6 +2,7 @@
  *
  *     cmd_run.c       the command line, starting the ranks
  *     run_prepare.c   compiling, input files, hashes: once, before the ranks start (under mpirun: on each)
+ *     run_size.c      what is too large
  *     run_check.c     the reference evaluation and what outputs are compared with
  *     run_rank.c      what a rank does */
 #ifndef HIRC_CLI_RUN_H
@@ -38,9 +39,14 @@ struct run {
 	struct check_want *want; /* by output */
 };
 
-/* Compiles for `ranks` ranks (0: as the file says) and makes everything ready. Messages go to d; the
+/* Compiles for `ranks` ranks (0: as the file says), all on this machine or not, and makes everything ready. Messages go to d; the
  * source of later messages about the program is the module's. */
-enum status run_prepare(struct run *r, struct diag *d, int64_t ranks);
+enum status run_prepare(struct run *r, struct diag *d, int64_t ranks, bool one_machine);
+/* Whether inputs and outputs can be held at all, or, whole, by this machine; the inputs by a check; a rank's
+ * buffers by this machine. Report what does not fit. */
+bool run_check_sizes(const struct run *r, struct diag *d, bool one_machine);
+bool run_check_checkable(const struct run *r, struct diag *d);
+bool run_check_plan(const struct run *r, struct diag *d, const struct plan *p);
 /* The reference evaluation; r->m and r->source are there. */
 enum status run_reference(struct run *r, struct diag *d, int64_t ranks);
 void run_reference_free(struct run *r);

@@ -132,7 +132,7 @@ static void make_wants(struct run *r, struct diag *d)
 enum status run_reference(struct run *r, struct diag *d, int64_t ranks)
 {
 	enum status status = STATUS_DIAGNOSTICS;
-	struct module *other = load(r, d, &status);
+	struct module *other = run_check_checkable(r, d) ? load(r, d, &status) : NULL;
 	if (!other)
 		return status;
 	struct ref_array *in = mem_zalloc(sizeof *in * (r->m->input.n + 1));

@@ -69,10 +69,8 @@ static bool check_outputs_named(struct run *r, struct diag *d)
 	for (uint32_t k = 0; k < r->output.n; k++) {
 		struct suggest g = suggest_start(r->output.at[k].name);
 		bool found = false;
-		for (uint32_t i = 0; i < r->m->output.n; i++) {
-			char name[DATA_NAME_BYTES];
-			found |= !strcmp(data_name(r->m, r->m->output.at[i], name), r->output.at[k].name);
-		}
+		for (uint32_t i = 0; i < r->m->output.n; i++)
+			found |= data_is_named(r->m, r->m->output.at[i], r->output.at[k].name);
 		if (found)
 			continue;
 		diag_error(d, DIAG_NOWHERE, "--output: the program has no output '%s'", r->output.at[k].name);
@@ -109,7 +107,7 @@ static void make_hashes(struct run *r)
 		buf_free(&text);
 }
 
-enum status run_prepare(struct run *r, struct diag *d, int64_t ranks)
+enum status run_prepare(struct run *r, struct diag *d, int64_t ranks, bool one_machine)
 {
 	enum status status;
 	uint32_t line, column;
@@ -122,6 +120,8 @@ enum status run_prepare(struct run *r, struct diag *d, int64_t ranks)
 	                &column); /* builds the line map, which ranks that are threads share */
 	r->needed = plan_ranks_needed(r->m);
 	if (!check_params(r->m, d) || !extents_check(r->m, d) || !check_assumptions(r->m, d) || !check_outputs_named(r, d))
+		return STATUS_DIAGNOSTICS;
+	if (!run_check_sizes(r, d, one_machine))
 		return STATUS_DIAGNOSTICS;
 	make_hashes(r);
 	ir_number(r->m); /* so that what has no name is called T3 in messages */

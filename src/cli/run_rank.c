@@ -70,8 +70,8 @@ static enum status agree(struct rt_job *job, const struct run *r, struct message
 		if (mine.has && news && (first || r->all_ranks))
 			fwrite(x->text, 1, x->n, stderr);
 		/* nobody leaves before all have said what they have to say */
-		enum status printed = rt_job_barrier(job, "printing messages");
-		job_status = job_status == STATUS_OK ? printed : job_status;
+		enum status all_printed = rt_job_barrier(job, "printing messages");
+		job_status = job_status == STATUS_OK ? all_printed : job_status;
 	}
 	free(all);
 	return job_status;
@@ -102,8 +102,9 @@ static enum status compare_hashes(struct rt_job *job, const struct run *r)
 static enum status prepare_here(struct rt_job *job, struct run *r)
 {
 	struct messages x;
+	int64_t asked = r->compile.np;
 	messages_open(&x, r);
-	enum status status = run_prepare(r, x.d, job->size);
+	enum status status = run_prepare(r, x.d, job->size, false);
 	if (status == STATUS_OK && r->needed > job->size) {
 		diag_error(x.d, DIAG_NOWHERE, "the program needs %lld ranks, the launcher started %d",
 		           (long long)r->needed, job->size);
@@ -114,6 +115,9 @@ static enum status prepare_here(struct rt_job *job, struct run *r)
 	compile_warn_unused(x.d, &r->compile);
 	status = agree(job, r, &x, status);
 	messages_close(&x);
+	if (asked > 0 && asked != job->size && job->rank == 0)
+		fprintf(stderr, "note: --np=%lld does not count, the launcher started %d ranks\n",
+		        (long long)asked, job->size);
 	if (status == STATUS_OK && job->size > r->needed && job->rank == 0)
 		fprintf(stderr, "note: %lld of %d ranks idle, the program needs %lld\n",
 		        (long long)(job->size - r->needed), job->size, (long long)r->needed);
@@ -127,27 +131,29 @@ static enum status make_plan(struct rt_job *job, const struct run *r, struct pla
 	pthread_mutex_lock(&planning);
 	*out = plan_build(r->m, x.d, job->rank, job->size, r->streams);
 	pthread_mutex_unlock(&planning);
+	if (*out && !run_check_plan(r, x.d, *out)) {
+		plan_free(*out);
+		*out = NULL;
+	}
 	enum status status = agree(job, r, &x, *out ? STATUS_OK : STATUS_DIAGNOSTICS);
 	messages_close(&x);
 	return status;
 }
 
-static enum status flush(struct rt_job *job)
+static enum status printed(struct rt_job *job, bool ok)
 {
-	return output_flush() ? STATUS_OK : rt_job_fail(job, STATUS_DIAGNOSTICS);
+	return ok ? STATUS_OK : rt_job_fail(job, STATUS_DIAGNOSTICS);
 }
 
 /* Rank by rank, so that lines do not mix. */
 static enum status print_in_turn(struct rt_job *job, const struct run *r, const struct buf *text)
 {
-	enum status flushed = STATUS_OK;
+	enum status wrote = STATUS_OK;
 	for (int k = 0; k < (r->all_ranks ? job->size : 1); k++) {
-		if (k == job->rank && text->n) {
-			fwrite(text->at, 1, text->n, stdout);
-			flushed = flush(job);
-		}
+		if (k == job->rank && text->n)
+			wrote = printed(job, output_write(text));
 		enum status status = r->all_ranks ? rt_job_barrier(job, "printing") : STATUS_OK;
-		status = flushed != STATUS_OK ? flushed : status;
+		status = wrote != STATUS_OK ? wrote : status;
 		if (status != STATUS_OK)
 			return status;
 	}
@@ -198,13 +204,15 @@ static enum status check(struct rt_job *job, const struct run *r, const struct p
 	for (uint32_t k = 0; k < p->output.n; k++)
 		out[k] = (struct check_output){&r->want[k], p->output.at[k].type, output_memory(e, p, k)};
 	enum status status = check_outputs(job, r->m, out, p->output.n, job->size);
+	if (status == STATUS_OK && job->rank == 0 && !p->output.n)
+		printf("ok: %d rank%s, largest error 0 (no outputs)\n", job->size, job->size == 1 ? "" : "s");
 	free(out);
 	return status;
 }
 
 /* One output as a file, by rank 0. */
 static enum status write_output(struct rt_job *job, const struct run *r, const struct plan *p, struct exec *e,
-                                uint32_t k, const char *path)
+                                uint32_t k, const struct data_file *file)
 {
 	const struct plan_output *o = &p->output.at[k];
 	struct data_map map;
@@ -214,11 +222,11 @@ static enum status write_output(struct rt_job *job, const struct run *r, const s
 	enum status status = gather_output(job, r->m, o->type, output_memory(e, p, k), &whole);
 	if (status == STATUS_OK && whole) {
 		data_map_make(r->m, o->type, job->rank, &map);
-		failed = !npy_write(path, (enum rt_dtype)ir_type(r->m, o->type)->dtype, (int)map.rank,
+		failed = !npy_write(file->path, (enum rt_dtype)ir_type(r->m, o->type)->dtype, (int)map.rank,
 		                    map.extent, whole, &why);
 		data_map_free(&map);
 		if (failed)
-			rt_job_error(job, "%s", why.at);
+			rt_job_error(job, "--output %s: %s", file->name, why.at);
 	}
 	if (status == STATUS_OK)
 		status = rt_job_allgather(job, "writing an output", &failed, sizeof failed, all);
@@ -235,11 +243,9 @@ static enum status write_outputs(struct rt_job *job, const struct run *r, const 
 {
 	enum status status = STATUS_OK;
 	for (uint32_t f = 0; f < r->output.n; f++)
-		for (uint32_t k = 0; k < p->output.n && status == STATUS_OK; k++) {
-			char name[DATA_NAME_BYTES];
-			if (!strcmp(data_name(r->m, p->output.at[k].value, name), r->output.at[f].name))
-				status = write_output(job, r, p, e, k, r->output.at[f].path);
-		}
+		for (uint32_t k = 0; k < p->output.n && status == STATUS_OK; k++)
+			if (data_is_named(r->m, p->output.at[k].value, r->output.at[f].name))
+				status = write_output(job, r, p, e, k, &r->output.at[f]);
 	return status;
 }
 
@@ -266,7 +272,7 @@ static enum status print_stats(struct rt_job *job, const struct run *r, struct e
 				printf(" %12lld", (long long)all[k].microseconds);
 			putchar('\n');
 		}
-		status = flush(job);
+		status = printed(job, output_flush());
 	}
 	free(all);
 	return status;
@@ -311,16 +317,14 @@ int run_rank(struct rt_job *job, void *run)
 		status = compare_hashes(job, r);
 	if (status == STATUS_OK)
 		status = make_plan(job, r, &p);
-	if (status == STATUS_OK && job->rank == 0 && r->host_ir.n) {
-		fputs(r->host_ir.at, stdout);
-		status = flush(job);
-	}
+	if (status == STATUS_OK && job->rank == 0 && r->host_ir.n)
+		status = printed(job, output_write(&r->host_ir));
 	if (status == STATUS_OK && r->dump_plan)
 		status = dump_plan(job, r, p);
 	if (status == STATUS_OK)
 		status = execute(job, r, p);
 	if (status == STATUS_OK)
-		status = flush(job);
+		status = printed(job, output_flush());
 	plan_free(p);
 	return status;
 }

@@ -5,14 +5,28 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { SHOWN_BYTES = 60 };
+
 const char *data_name(const struct module *m, value_id v, char *text)
 {
 	const struct value *x = &m->value.at[v];
-	if (x->name)
-		snprintf(text, DATA_NAME_BYTES, "%s", names_text(m->names, x->name));
-	else
+	const char *name = names_text(m->names, x->name);
+	size_t n = strlen(name), cut = SHOWN_BYTES;
+	while (cut > 0 && ((unsigned char)name[cut < n ? cut : n] & 0xc0) == 0x80) /* between characters */
+		cut--;
+	if (!x->name)
 		snprintf(text, DATA_NAME_BYTES, "T%d", x->number);
+	else
+		snprintf(text, DATA_NAME_BYTES, "%.*s%s", (int)cut, name, n > cut ? "…" : "");
 	return text;
+}
+
+bool data_is_named(const struct module *m, value_id v, const char *text)
+{
+	const struct value *x = &m->value.at[v];
+	char number[24];
+	snprintf(number, sizeof number, "T%d", x->number);
+	return !strcmp(x->name ? names_text(m->names, x->name) : number, text);
 }
 
 /* ---- opening */
@@ -74,12 +88,10 @@ struct data_source *data_sources_open(const struct module *m, struct diag *d, st
 	struct data_source *s = mem_zalloc(sizeof *s * (m->input.n + 1));
 	bool ok = true;
 	for (uint32_t i = 0; i < m->input.n; i++) {
-		char name[DATA_NAME_BYTES];
 		const char *path = NULL;
 		from_program(m, i, &s[i], &path);
-		data_name(m, m->input.at[i].value, name);
 		for (unsigned k = 0; k < files; k++)
-			if (!strcmp(file[k].name, name))
+			if (data_is_named(m, m->input.at[i].value, file[k].name))
 				path = file[k].path, file[k].used = true;
 		ok &= !path || open_file(m, d, i, path, &s[i]);
 	}
@@ -87,12 +99,10 @@ struct data_source *data_sources_open(const struct module *m, struct diag *d, st
 		if (file[k].used)
 			continue;
 		struct suggest g = suggest_start(file[k].name);
-		char name[DATA_NAME_BYTES];
 		diag_error(d, DIAG_NOWHERE, "--input: the program has no input '%s'", file[k].name);
 		for (uint32_t i = 0; i < m->input.n; i++)
 			if (m->value.at[m->input.at[i].value].name)
 				suggest_try(&g, names_text(m->names, m->value.at[m->input.at[i].value].name));
-		(void)name;
 		diag_suggest(d, &g);
 		ok = false;
 	}

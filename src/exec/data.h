@@ -34,8 +34,10 @@ bool data_fill(const struct data_source *s, enum rt_dtype t, const struct data_m
 bool data_whole(const struct data_source *s, enum rt_dtype t, int64_t count, double *f, int64_t *i,
                 struct buf *why);
 
-/* What a value is called in messages and options: its name, else TN. In text, which it returns. */
+/* What a value is called in messages: its name, cut after 60 bytes, else TN. In text, which it returns. */
 enum { DATA_NAME_BYTES = 128 };
 const char *data_name(const struct module *m, value_id v, char *text);
+/* Whether an option means it: its whole name, or TN. */
+bool data_is_named(const struct module *m, value_id v, const char *text);
 
 #endif

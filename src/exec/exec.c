@@ -59,8 +59,8 @@ static enum status allocate(struct exec *e)
 {
 	for (uint32_t i = 0; i < e->p->buffer.n; i++) {
 		const struct plan_buffer *b = &e->p->buffer.at[i];
-		enum status status =
-		    rt_device_alloc(e->device, (size_t)(b->slot_bytes * b->slots), &e->memory[i]);
+		enum status status = rt_device_alloc(e->device, (size_t)(b->slot_bytes * b->slots),
+		                                     b->what, &e->memory[i]);
 		if (status != STATUS_OK)
 			return status;
 	}

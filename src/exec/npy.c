@@ -351,18 +351,23 @@ bool npy_write(const char *path, enum rt_dtype t, int nd, const int64_t *n, cons
 	memcpy(start, MAGIC, sizeof MAGIC);
 	start[6] = 1;
 	start[8] = head.n & 0xff, start[9] = head.n >> 8 & 0xff;
-	/* to the side, then renamed: readers never see a part */
-	buf_printf(&side, "%s.%ld.tmp", path, (long)getpid());
+	/* to the side, then renamed: readers never see a part. A device or pipe stays what it is. */
+	struct stat is;
+	bool direct = stat(path, &is) == 0 && !S_ISREG(is.st_mode);
+	if (direct)
+		buf_puts(&side, path);
+	else
+		buf_printf(&side, "%s.%ld.tmp", path, (long)getpid());
 	int fd = open(side.at, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 	bool ok = fd >= 0 && write_all(fd, start, sizeof start) && write_all(fd, head.at, head.n) &&
 	          write_all(fd, data, bytes);
 	int error = errno;
 	if (fd >= 0 && close(fd) < 0 && ok)
 		ok = false, error = errno;
-	if (ok && rename(side.at, path) < 0)
+	if (ok && !direct && rename(side.at, path) < 0)
 		ok = false, error = errno;
 	if (!ok) {
-		if (fd >= 0)
+		if (fd >= 0 && !direct)
 			unlink(side.at);
 		fail(why, path, "cannot be written: %s", strerror(error));
 	}

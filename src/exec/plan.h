@@ -77,6 +77,7 @@ struct plan_buffer {
 	int64_t elements;   /* of a slot: the local allocation domain with full blocks */
 	int64_t slots;      /* copies: iterations on different streams have their own */
 	int64_t slot_bytes; /* a slot's size, rounded up to 64 */
+	const char *what;   /* for messages: 'X' (f.hir:4) */
 	int32_t input;      /* which program input it is; -1: none */
 };
 

@@ -135,7 +135,8 @@ static bool same_order(struct comm *s, const struct view *large, const struct vi
 		if (sx_is_const(b, small->axis[i].len, &one) && one == 0 && (int)i != gathered)
 			return true; /* nothing is here */
 		bool single = (sx_is_const(b, small->axis[i].len, &one) && one == 1) ||
-		              small->axis[i].room == 1 || large->axis[i].room == 1;
+		              small->axis[i].room == 1 || large->axis[i].room == 1 ||
+		              run_is_single(b, small, i);
 		k[i] = single ? sx_const(b, 1) : small->axis[i].len;
 		n[i] = single && (int)i != gathered ? k[i] : large->axis[i].len;
 	}
@@ -182,6 +183,10 @@ static bool block_axis(struct comm *s, const struct view *large, const struct vi
 			*out = (int)a;
 		}
 	}
+	int64_t n;
+	for (unsigned a = 0; a < large->rank && *out < 0; a++)
+		if (sx_is_const(b, large->axis[a].len, &n) && n == 0)
+			return true; /* nothing is here: all blocks are empty */
 	if (*out < 0 && s->team->n > 1) {
 		planner_error(b, "'%s' has no axis that is spread over the team",
 		              value_text(b, small->value));

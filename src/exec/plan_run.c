@@ -34,6 +34,20 @@ void run_extents(struct planner *b, const struct view *v, int gathered, bool pad
 	}
 }
 
+bool run_is_single(const struct planner *b, const struct view *v, unsigned axis)
+{
+	struct walk w;
+	unsigned next = 0;
+	bool bound = false;
+	if (!walk_axis((struct planner *)b, v->type, axis, false, &w) || !w.n || w.step[w.n - 1].block != 1)
+		return false;
+	for (unsigned i = 0; i < w.n; i++)
+		bound = w.step[i].place == PLACE_MESH ||
+		        ((w.step[i].place == PLACE_STREAM || w.step[i].place == PLACE_SERIAL) &&
+		         v->axis[axis].bound[next++]);
+	return bound;
+}
+
 bool run_is_plain(const struct planner *b, const struct view *v, int gathered)
 {
 	uint8_t axis[IR_MAX_LOGICAL];
@@ -41,10 +55,15 @@ bool run_is_plain(const struct planner *b, const struct view *v, int gathered)
 	for (unsigned i = 0; i < v->rank; i++)
 		n[i] = 0;
 	unsigned count = run_axes(b, v, n, axis);
-	for (unsigned k = gathered < 0; k < count; k++) {
+	bool first = gathered < 0;
+	for (unsigned k = 0; k < count; k++) {
 		const struct view_axis *a = &v->axis[axis[k]];
 		int64_t len;
-		if ((int)axis[k] != gathered && a->full && !a->own &&
+		if (run_is_single(b, v, axis[k]))
+			continue;
+		if (first)
+			first = false; /* the outermost */
+		else if ((int)axis[k] != gathered && a->full && !a->own &&
 		    !(sx_is_const(b, a->len, &len) && len == a->room))
 			return false;
 	}

@@ -4,13 +4,15 @@
  *
  *     [6, 4] → [2, 3, 4]      dims 2, 3, 4     operand strides 12 4 1 (axis 0 is two dims)
  *
- * Of an axis that is several dims, a rank may hold a part of the outermost only. */
+ *
+ * Of an axis that is several dims, a rank may hold a part of the outermost only. Axes without a common
+ * refinement are one dim where they lie in memory as one: [12@x, 16] → [16@x, 12]. */
 #include "exec/planner.h"
 #include <string.h>
 
-/* A strided window from scratch; dims that are 1 are left out. */
+/* A strided window from scratch; dims that are 1 are left out. skip: elements of memory. */
 static bool raw_window(struct planner *b, const struct view *v, unsigned nd, const sx_id *n,
-                       const int64_t *stride, const sx_id *at, struct plan_view *out)
+                       const int64_t *stride, const sx_id *at, sx_id skip, struct plan_view *out)
 {
 	unsigned k = 0;
 	*out = (struct plan_view){.buffer = v->buffer};
@@ -28,7 +30,7 @@ static bool raw_window(struct planner *b, const struct view *v, unsigned nd, con
 	}
 	out->nd = (uint8_t)k;
 	out->slot = sx_reg(b, v->slot);
-	out->offset = sx_reg(b, view_offset(b, v, at));
+	out->offset = sx_reg(b, sx_add(b, view_offset(b, v, at), skip));
 	return true;
 }
 
@@ -40,6 +42,7 @@ struct reshape {
 	int64_t x_stride[2 * IR_MAX_LOGICAL], r_stride[2 * IR_MAX_LOGICAL];
 	sx_id x_at[IR_MAX_LOGICAL], r_at[IR_MAX_LOGICAL];
 	sx_id x_end[IR_MAX_LOGICAL]; /* coordinate of the last element needed */
+	sx_id x_skip;                /* elements of memory between x_at and the first element needed */
 };
 
 static int64_t stride_of(const struct view_axis *a)
@@ -47,18 +50,23 @@ static int64_t stride_of(const struct view_axis *a)
 	return a->own ? 0 : a->stride;
 }
 
-/* Whether axes [from, to) lie in memory as one, whole. */
-static bool is_flat(const struct planner *b, const struct view *v, unsigned from, unsigned to)
+/* Whether what is here of axes [from, to) lies in memory as one; only the outermost may be here in part.
+ * *at, *n: the elements that are here, as an interval of all those that the axes have. */
+static bool is_flat(struct planner *b, const struct view *v, unsigned from, unsigned to, sx_id *at, sx_id *n)
 {
-	for (unsigned i = from; i < to; i++) {
+	int64_t inner = 1, stride = v->axis[to - 1].stride;
+	*at = sx_const(b, 0), *n = sx_const(b, 1);
+	for (unsigned i = to; i-- > from;) {
 		const struct view_axis *a = &v->axis[i];
-		int64_t off, len;
-		if (!sx_is_const(b, a->off, &off) || !sx_is_const(b, a->len, &len) || off != 0 ||
-		    len != a->extent)
+		int64_t off, len, before;
+		if (a->own || !sx_is_const(b, *n, &before) || before != inner)
+			return false; /* an axis further in is not whole */
+		if (!(sx_is_const(b, a->off, &off) && sx_is_const(b, a->len, &len) && off == 0 && len == 1) &&
+		    a->stride != stride * inner)
 			return false;
-		if (i + 1 < to && a->extent != 1 &&
-		    a->stride != v->axis[i + 1].stride * v->axis[i + 1].extent)
-			return false;
+		*at = sx_scale(b, a->off, inner);
+		*n = sx_scale(b, a->len, inner);
+		inner *= a->extent;
 	}
 	return true;
 }
@@ -101,6 +109,31 @@ static void reverse(struct reshape *s, unsigned first)
 	}
 }
 
+/* Operand axes [i, i_end) and result axes [j, j_end) as one dim. */
+static bool add_flat(struct reshape *s, unsigned i, unsigned i_end, unsigned j, unsigned j_end, unsigned first)
+{
+	struct planner *b = s->b;
+	sx_id x_from, x_n, r_from, r_n;
+	if (!is_flat(b, s->x, i, i_end, &x_from, &x_n) || !is_flat(b, s->r, j, j_end, &r_from, &r_n))
+		return false;
+	const char *text = arena_printf(b->p->arena, "what rank %lld holds of '%s' is not all that its part of '%s' needs",
+	                                (long long)b->p->rank, value_text(b, s->x->value), value_text(b, s->r->value));
+	sx_id skip = sx_sub(b, r_from, x_from);
+	sx_id inside = sx_op(b, EXPR_AND, sx_op(b, EXPR_GE, skip, sx_const(b, 0)),
+	                     sx_op(b, EXPR_LE, sx_add(b, skip, r_n), x_n));
+	emit_check(b, sx_op(b, EXPR_OR, inside, sx_op(b, EXPR_LE, r_n, sx_const(b, 0))), text, 0);
+	for (unsigned k = i; k < i_end; k++) {
+		s->x_at[k] = s->x->axis[k].off;
+		s->x_end[k] = sx_sub(b, sx_add(b, s->x_at[k], s->x->axis[k].len), sx_const(b, 1));
+	}
+	s->x_skip = sx_add(b, s->x_skip, sx_scale(b, skip, s->x->axis[i_end - 1].stride));
+	s->nd = first;
+	s->n[s->nd] = r_n;
+	s->x_stride[s->nd] = s->x->axis[i_end - 1].stride;
+	s->r_stride[s->nd++] = s->r->axis[j_end - 1].stride;
+	return true;
+}
+
 /* Operand axes [i, i_end) and result axes [j, j_end) have the same elements. */
 static bool add_group(struct reshape *s, unsigned i, unsigned i_end, unsigned j, unsigned j_end)
 {
@@ -124,24 +157,12 @@ static bool add_group(struct reshape *s, unsigned i, unsigned i_end, unsigned j,
 		left /= g, right /= g;
 		inner_x *= g, inner_r *= g;
 	}
-	if (!is_flat(s->b, s->x, i, i_end) || !is_flat(s->b, s->r, j, j_end))
-		return false;
-	int64_t n = 1;
-	for (unsigned k = i; k < i_end; k++) {
-		n *= s->x->axis[k].extent;
-		s->x_at[k] = sx_const(s->b, 0);
-		s->x_end[k] = sx_const(s->b, s->x->axis[k].extent - 1);
-	}
-	s->nd = first;
-	s->n[s->nd] = sx_const(s->b, n);
-	s->x_stride[s->nd] = s->x->axis[i_end - 1].stride;
-	s->r_stride[s->nd++] = s->r->axis[j_end - 1].stride;
-	return true;
+	return i < i_end && j < j_end && add_flat(s, i, i_end, j, j_end, first);
 }
 
 void plan_reshape(struct planner *b, const struct view *r, const struct view *x)
 {
-	struct reshape s = {.b = b, .x = x, .r = r};
+	struct reshape s = {.b = b, .x = x, .r = r, .x_skip = sx_const(b, 0)};
 	for (unsigned k = 0; k < x->rank; k++) {
 		s.x_at[k] = s.x_end[k] = sx_const(b, 0);
 		if (x->axis[k].extent == 0)
@@ -152,17 +173,20 @@ void plan_reshape(struct planner *b, const struct view *r, const struct view *x)
 	for (unsigned i = 0, j = 0; i < x->rank || j < r->rank;) {
 		unsigned p = i, q = j;
 		int64_t left = 1, right = 1;
-		if (i < x->rank && j < r->rank && x->axis[i].extent == r->axis[j].extent)
-			left = right = x->axis[i].extent, p++, q++; /* axes that stay as they are */
-		else
-			do {
-				if (p < x->rank && (left <= right || q == r->rank))
-					left *= x->axis[p++].extent;
-				else if (q < r->rank)
-					right *= r->axis[q++].extent;
-				else
-					break;
-			} while (left != right);
+		if (i < x->rank && j < r->rank && x->axis[i].extent == r->axis[j].extent &&
+		    s.nd < 2 * IR_MAX_LOGICAL) { /* an axis that stays as it is */
+			add_dim(&s, i, j, x->axis[i].extent, 1, 1, true);
+			i++, j++;
+			continue;
+		}
+		do {
+			if (p < x->rank && (left <= right || q == r->rank))
+				left *= x->axis[p++].extent;
+			else if (q < r->rank)
+				right *= r->axis[q++].extent;
+			else
+				break;
+		} while (left != right);
 		if (left != right || !add_group(&s, i, p, j, q)) {
 			planner_error(b,
 			              "the reshape of '%s' to '%s' is not one strided copy; not executed yet",
@@ -177,8 +201,8 @@ void plan_reshape(struct planner *b, const struct view *r, const struct view *x)
 	struct plan_task t;
 	task_start(&t, RT_TASK_COPY);
 	t.in_n = 1;
-	if (raw_window(b, r, s.nd, s.n, s.r_stride, s.r_at, &t.out) &&
-	    raw_window(b, x, s.nd, s.n, s.x_stride, s.x_at, &t.in[0]))
+	if (raw_window(b, r, s.nd, s.n, s.r_stride, s.r_at, sx_const(b, 0), &t.out) &&
+	    raw_window(b, x, s.nd, s.n, s.x_stride, s.x_at, s.x_skip, &t.in[0]))
 		task_emit(b, &t);
 }
 

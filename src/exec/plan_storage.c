@@ -192,7 +192,9 @@ static int64_t strides(struct planner *b, const struct view *v, int64_t *stride)
 		if (!planner_value(b, x->extent, &n))
 			return -1;
 		if (n < 0 || !checked_mul(size, n, &size) || size > INT64_MAX / 64) {
-			planner_error(b, "'%s' is too large for any machine", value_text(b, v->value));
+			diag_error(b->d, b->m->value.at[v->value].at, "'%s' is too large for any machine",
+			           value_text(b, v->value));
+			b->failed = true;
 			return -1;
 		}
 	}
@@ -264,6 +266,16 @@ static sx_id slot_of(struct planner *b, const struct place *place, struct plan_b
 	return sx_op(b, EXPR_MOD, s, sx_const(b, streams));
 }
 
+/* 'X' (f.hir:4) */
+static const char *what(const struct planner *b, value_id v)
+{
+	uint32_t line = 0, column, at = b->m->value.at[v].at;
+	if (!b->m->source || at == DIAG_NOWHERE)
+		return arena_printf(b->p->arena, "'%s'", value_text(b, v));
+	source_position(b->m->source, at, &line, &column);
+	return arena_printf(b->p->arena, "'%s' (%s:%u)", value_text(b, v), b->m->source->name, line);
+}
+
 struct view *storage_make(struct planner *b, value_id value, const sx_id (*bound)[VIEW_MAX_STEPS],
                           const struct place *place)
 {
@@ -292,6 +304,7 @@ struct view *storage_make(struct planner *b, value_id value, const sx_id (*bound
 		buffer.slots = 1;
 	buffer.slot_bytes = (buffer.elements * (int64_t)rt_dtype_size(buffer.dtype) + 63) / 64 * 64;
 	v->buffer = b->p->buffer.n;
+	buffer.what = what(b, value);
 	vec_push(&b->p->buffer, buffer);
 	return v;
 }
@@ -302,6 +315,7 @@ uint32_t storage_temporary(struct planner *b, value_id value, enum rt_dtype t, i
 	struct place place = {.loop_n = b->loop_n, .stream = b->stream};
 	*slot = slot_of(b, &place, &buffer);
 	buffer.slot_bytes = (elements * (int64_t)rt_dtype_size(t) + 63) / 64 * 64;
+	buffer.what = what(b, value);
 	vec_push(&b->p->buffer, buffer);
 	return b->p->buffer.n - 1;
 }

@@ -236,6 +236,8 @@ void emit_async(struct planner *b, op_id op, struct plan_instruction i);
 /* Axes of a view in memory order, outermost first, without those of one element (n[i] 0: not known). */
 unsigned run_axes(const struct planner *b, const struct view *v, const sx_id *n, uint8_t *axis);
 void run_extents(struct planner *b, const struct view *v, int gathered, bool padded, sx_id *n);
+/* Whether blocks of an axis are one element on all ranks, as the type says. */
+bool run_is_single(const struct planner *b, const struct view *v, unsigned axis);
 /* Whether no axis but the outermost (or the gathered one) is clipped: then just the elements are moved.
  * Depends on blocks' sizes only where both sides know them. */
 bool run_is_plain(const struct planner *b, const struct view *v, int gathered);

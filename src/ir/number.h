@@ -12,6 +12,8 @@
 
 /* Allots every number that is missing. Idempotent. */
 void ir_number(struct module *m);
+struct print_order;
+void ir_number_in_order(struct module *m, struct print_order *o); /* of this program as it is */
 /* The numbers as they are now; ir_numbers_restore puts them back and frees what was saved. Printing
  * leaves a module as it was, so that what is printed on the way does not change the final dump. */
 struct ir_numbers;

@@ -7,6 +7,7 @@
 #define HIRC_IR_PRINT_H
 #include "ir/ir.h"
 
+/* The text goes through out to its file, if it has one (buf_drain). */
 void ir_print_hir(struct module *m, struct buf *out);
 void ir_print_nvfuser(struct module *m, struct buf *out);
 

@@ -424,8 +424,10 @@ static void print_op(struct printer *p, op_id op, unsigned indent)
 
 static void print_region(struct printer *p, region_id r, unsigned indent)
 {
-	for (op_id op = p->m->region.at[r].first; op; op = p->m->op.at[op].next)
+	for (op_id op = p->m->region.at[r].first; op; op = p->m->op.at[op].next) {
 		print_op(p, op, indent);
+		buf_drain(p->out);
+	}
 }
 
 void ir_print_statement_numbered(struct module *m, op_id op, struct buf *out)
@@ -573,8 +575,8 @@ static bool outputs_in_order(const struct module *m)
 void ir_print_hir(struct module *m, struct buf *out)
 {
 	struct ir_numbers *saved = ir_numbers_save(m);
-	ir_number(m);
 	struct printer p = {.m = m, .out = out, .outputs_inline = outputs_in_order(m), .ids = !ir_numbers_are_default(m)};
+	ir_number(m);
 	print_declarations(m, p.ids, out);
 	buf_puts(out, "program ");
 	put_name(m, m->name, out);

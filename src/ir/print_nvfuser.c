@@ -482,16 +482,18 @@ static void put_op(struct nvfuser *p, op_id op, unsigned level)
 
 static void put_region(struct nvfuser *p, region_id r, unsigned level)
 {
-	for (op_id op = p->m->region.at[r].first; op; op = p->m->op.at[op].next)
+	for (op_id op = p->m->region.at[r].first; op; op = p->m->op.at[op].next) {
 		put_op(p, op, level);
+		buf_drain(p->out);
+	}
 }
 
 void ir_print_nvfuser(struct module *m, struct buf *out)
 {
 	struct ir_numbers *before = ir_numbers_save(m);
-	ir_number(m);
 	struct nvfuser p = {.m = m, .out = out};
 	print_order_make(m, &p.order);
+	ir_number_in_order(m, &p.order);
 	buf_puts(out, "%HostIrContainer { (");
 	for (uint32_t i = 0; i < m->input.n; i++) {
 		buf_puts(out, i ? ", " : "");
@@ -506,6 +508,7 @@ void ir_print_nvfuser(struct module *m, struct buf *out)
 	put_region(&p, m->body, 1);
 	buf_puts(out, "} // %HostIrContainer\n");
 	nvfuser_sections(&p);
+	nvfuser_forms_free(&p.forms);
 	print_order_free(&p.order);
 	ir_numbers_restore(m, before);
 }

@@ -3,13 +3,31 @@
 #define HIRC_IR_PRINT_NVFUSER_H
 #include "ir/print_order.h"
 
+/* The text that stands around the numbers of all tensors of one type (print_tensor.c). */
+struct nvfuser_form {
+	uint32_t piece, piece_n; /* in forms.piece; none: not made yet */
+	uint32_t text;           /* where the first begins in forms.text */
+	uint32_t room;           /* bytes that a tensor takes at most */
+};
+struct nvfuser_piece { /* text, then the number of an axis */
+	uint32_t end;
+	uint8_t axis, place; /* see number_axis_places; NUMBER_NO_PLACE: the last one, without number */
+};
+struct nvfuser_forms {
+	VEC(struct nvfuser_form) form; /* by type */
+	VEC(struct nvfuser_piece) piece;
+	struct buf text;
+};
+
 struct nvfuser {
 	struct module *m;
 	struct buf *out;
 	struct print_order order;
+	struct nvfuser_forms forms;
 };
 
 void nvfuser_tensor(struct nvfuser *p, value_id v);
+void nvfuser_forms_free(struct nvfuser_forms *f);
 void nvfuser_axis(struct nvfuser *p, value_id v, unsigned axis);
 void nvfuser_name(struct nvfuser *p, name_id name);
 void nvfuser_attr(struct nvfuser *p, const struct attr *a); /* key=value */

@@ -173,6 +173,7 @@ void print_order_free(struct print_order *o)
 	vec_free(&o->handle);
 	vec_free(&o->numbered);
 	vec_free(&o->loop);
+	vec_free(&o->block);
 	free(o->selected);
 	free(o->posts);
 	free(o->flags);

@@ -5,6 +5,11 @@
 
 enum { PRINT_ORDER_INDEX = 1u << 31 }; /* set: an index_id, else a param_id */
 
+static inline int32_t *print_order_scalar_number(struct module *m, uint32_t s)
+{
+	return s & PRINT_ORDER_INDEX ? &m->index.at[s & ~PRINT_ORDER_INDEX].number : &m->param.at[s].number;
+}
+
 struct print_order {
 	VEC(value_id) value;
 	VEC(uint32_t) scalar; /* params and loop indices, */
@@ -15,6 +20,7 @@ struct print_order {
 	uint64_t *selected; /* by value: bit a is set when a select names logical axis a */
 	uint8_t *posts;     /* by op: of a transfer, how many statements post it alone (2: more) */
 	uint8_t *flags;     /* by op: PRINT_POSTED, … */
+	VEC(uint8_t) block; /* of printed_needs_block, by type and what else it looks at; 0: not asked yet */
 };
 enum {
 	PRINT_POSTED = 1,       /* some statement posts it */

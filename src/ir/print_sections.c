@@ -113,6 +113,7 @@ static void put_blocks(struct nvfuser *p)
 		buf_puts(p->out, any ? "" : "TransformPrinter :\n");
 		any = true;
 		put_block(p, p->order.value.at[i]);
+		buf_drain(p->out);
 	}
 }
 
@@ -199,6 +200,7 @@ struct lines {
 
 static struct buf *line(struct lines *l)
 {
+	buf_drain(l->p->out);
 	buf_puts(l->p->out, l->any ? "  " : "Hirc 1 :\n  ");
 	l->any = true;
 	return l->p->out;
@@ -270,8 +272,13 @@ static param_id first_implicit_param(struct nvfuser *p)
 {
 	struct module *m = p->m;
 	uint32_t *place = mem_zalloc(sizeof *place * m->param.n), n = 0;
+	bool *seen = mem_zalloc(sizeof *seen * m->domain.n);
 	for (uint32_t i = 0; i < p->order.value.n; i++) {
-		const struct domain *d = value_domain(m, p->order.value.at[i]);
+		domain_id id = value_type(m, p->order.value.at[i])->domain;
+		const struct domain *d = ir_domain(m, id);
+		if (seen[id])
+			continue;
+		seen[id] = true;
 		for (unsigned a = 0; a < d->loop_n; a++)
 			note_params(m, d->axis[d->loop[a]].extent, place, &n);
 		for (unsigned a = 0; a < d->logical_n; a++)
@@ -292,6 +299,7 @@ static param_id first_implicit_param(struct nvfuser *p)
 		first--;
 	}
 	free(place);
+	free(seen);
 	return first;
 }
 
@@ -444,7 +452,8 @@ static void put_tensor_attrs(struct lines *l, value_id v, const struct input *in
 	}
 	if (input && inout != ((x->flags & VALUE_INOUT) != 0))
 		buf_puts(key(&a, "inout"), x->flags & VALUE_INOUT ? "true" : "false");
-	for (unsigned i = 0; i < d->logical_n && partial_operator(d) == -2; i++)
+	bool differ = partial_operator(d) == -2;
+	for (unsigned i = 0; differ && i < d->logical_n; i++)
 		if (d->axis[i].kind == AXIS_PARTIAL) {
 			buf_printf(
 			    key(&a, NULL), "partial_%s=%s",

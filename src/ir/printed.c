@@ -2,6 +2,7 @@
 #include "ir/printed.h"
 #include "ir/expr.h"
 #include "ir/number.h"
+#include "ir/number_axes.h"
 #include "ir/print_order.h"
 #include <string.h>
 
@@ -151,27 +152,51 @@ static bool is_plain(const struct domain *d)
 	return true;
 }
 
-bool printed_needs_block(struct module *m, const struct print_order *o, value_id v)
+static bool is_allocated(const struct module *m, value_id v)
+{
+	op_id def = m->value.at[v].def;
+	return def && m->op.at[def].kind == OP_ALLOCATE;
+}
+
+static bool is_io(const struct module *m, value_id v)
+{
+	return m->value.at[v].flags & (VALUE_INPUT | VALUE_OUTPUT | VALUE_INOUT);
+}
+
+static bool needs_block(struct module *m, uint64_t selected, value_id v)
 {
 	const struct type *type = value_type(m, v);
 	domain_id id = type->domain;
 	const struct domain d = *ir_domain(m, id);
-	if (is_plain(&d))
-		return false;
 	struct printed_tensor t = {.id_n = d.loop_n, .mesh = type->mesh};
 	uint64_t in_loop = 0;
 	for (unsigned i = 0; i < d.loop_n; i++) {
 		unsigned a = d.loop[i];
 		in_loop |= (uint64_t)1 << a;
 		t.id[i] = (struct printed_id){
-		    .axis = d.axis[a], .number = ir_axis_number(m, v, a), .named = o->selected[v] >> a & 1};
+		    .axis = d.axis[a], .number = ir_axis_number(m, v, a), .named = selected >> a & 1};
 	}
-	if (o->selected[v] & ~in_loop)
+	if (selected & ~in_loop)
 		return true; /* the select names an axis that stands only in a block */
-	const struct value *x = ir_value(m, v);
-	t.io = x->flags & (VALUE_INPUT | VALUE_OUTPUT | VALUE_INOUT);
-	if (x->def && m->op.at[x->def].kind == OP_ALLOCATE)
+	t.io = is_io(m, v);
+	if (is_allocated(m, v))
 		t.size = printed_size(m, &d);
 	const char *why;
 	return printed_domain(m, &t, &why) != id;
+}
+
+bool printed_needs_block(struct module *m, struct print_order *o, value_id v)
+{
+	if (is_plain(value_domain(m, v)))
+		return false;
+	if (o->selected[v] || !number_axes_are_in_a_row(m, v))
+		return needs_block(m, o->selected[v], v);
+	/* what the others look at is their type and these two */
+	enum { NO = 1, YES };
+	uint32_t key = m->value.at[v].type * 4 + is_io(m, v) * 2 + is_allocated(m, v);
+	while (o->block.n <= key)
+		vec_push(&o->block, 0);
+	if (!o->block.at[key])
+		o->block.at[key] = needs_block(m, 0, v) ? YES : NO;
+	return o->block.at[key] == YES;
 }

@@ -37,6 +37,6 @@ expr_id printed_size(struct module *m, const struct domain *d);
 
 struct print_order;
 /* Whether value v needs a TransformPrinter block. Its loop axes must have numbers. */
-bool printed_needs_block(struct module *m, const struct print_order *o, value_id v);
+bool printed_needs_block(struct module *m, struct print_order *o, value_id v);
 
 #endif

@@ -1,6 +1,5 @@
 /* spelling: keywords are those of the lexer (keywords.def). */
 #include "ir/spelling.h"
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,22 +9,44 @@ static const char *const keywords[] = {
 #include "base/keywords.def"
 };
 
+enum { /* bits of what may stand in a word */
+	WORD_START = 1,
+	WORD_MORE = 2,
+	WORD_KEYWORD = 4, /* the characters of keywords: lower-case letters */
+};
+
+static unsigned word_bits(char c)
+{
+	if (c >= 'a' && c <= 'z')
+		return WORD_START | WORD_MORE | WORD_KEYWORD;
+	if ((c >= 'A' && c <= 'Z') || c == '_')
+		return WORD_START | WORD_MORE;
+	return c >= '0' && c <= '9' ? WORD_MORE : 0;
+}
+
+/* The bits that all characters have; 0 for what is no identifier. */
+static unsigned identifier_bits(const char *name)
+{
+	if (!(word_bits(*name) & WORD_START))
+		return 0;
+	unsigned all = WORD_MORE | WORD_KEYWORD;
+	for (const char *p = name; *p; p++)
+		all &= word_bits(*p);
+	return all;
+}
+
 static bool is_identifier(const char *name)
 {
-	if (!isalpha((unsigned char)*name) && *name != '_')
-		return false;
-	for (const char *p = name; *p; p++)
-		if (!isalnum((unsigned char)*p) && *p != '_')
-			return false;
-	return true;
+	return identifier_bits(name) != 0;
 }
 
 bool spelling_is_plain(const char *name)
 {
-	for (unsigned i = 0; i < sizeof keywords / sizeof *keywords; i++)
-		if (!strcmp(keywords[i], name))
+	unsigned bits = identifier_bits(name);
+	for (unsigned i = 0; bits & WORD_KEYWORD && i < sizeof keywords / sizeof *keywords; i++)
+		if (keywords[i][0] == name[0] && !strcmp(keywords[i], name))
 			return false;
-	return is_identifier(name);
+	return bits != 0;
 }
 
 static void put(struct buf *out, const char *name, bool plain)

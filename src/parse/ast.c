@@ -215,7 +215,7 @@ ast_id ast_child(const struct ast *a, ast_id id, unsigned index)
 	return child;
 }
 
-struct ast *ast_parse(struct diag *d, struct source *s)
+static struct ast *parse(struct diag *d, struct source *s, bool shared)
 {
 	struct ast *a = mem_zalloc(sizeof *a);
 	a->source = s;
@@ -226,7 +226,8 @@ struct ast *ast_parse(struct diag *d, struct source *s)
 	vec_push(&a->nodes, (struct ast_node){.kind = AST_NONE}); /* NODE_SPARE */
 
 	struct source *former = diag_set_source(d, s);
-	struct parser p = {.ast = a, .diag = d, .at_lead = true};
+	struct parser p = {.ast = a, .diag = d, .at_lead = true, .again.on = shared};
+	p.last = &p.token[0];
 	p.text = p.cursor = (const unsigned char *)s->text;
 	p.limit = p.text + s->size;
 	if (s->size >= 3 && memcmp(s->text, "\xef\xbb\xbf", 3) == 0)
@@ -236,7 +237,26 @@ struct ast *ast_parse(struct diag *d, struct source *s)
 	if (!a->root)
 		ast_finish(&p, ast_list(&p, AST_FILE, (struct parse_span){0, 0}, 0));
 	diag_set_source(d, former);
+	vec_free(&p.again.tensor);
 	return a;
+}
+
+struct ast *ast_parse(struct diag *d, struct source *s)
+{
+	return parse(d, s, false);
+}
+
+/* What is wrong with a source is said by a parse that takes every token as it stands. */
+struct ast *ast_parse_shared(struct diag *d, struct source *s)
+{
+	struct diag *silent = diag_new(NULL, DIAG_TEXT, 0);
+	struct ast *a = parse(silent, s, true);
+	bool reported = diag_error_count(silent) + diag_warning_count(silent) > 0;
+	diag_free(silent);
+	if (!reported)
+		return a;
+	ast_free(a);
+	return parse(d, s, false);
 }
 
 void ast_free(struct ast *a)

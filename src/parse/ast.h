@@ -23,6 +23,7 @@ enum { /* flags */
 	AST_EXTERN = 8,
 	AST_BARE = 16,
 	AST_QUOTED = 32, /* the name was written in backquotes */
+	AST_AGAIN = 64,	 /* TYPE, TENSOR: the children are those of node value.i, which has the same text */
 };
 
 typedef uint32_t ast_id;
@@ -62,6 +63,10 @@ static inline const struct ast_node *ast_at(const struct ast *a, ast_id id)
 {
 	return &a->nodes.at[id];
 }
+static inline uint32_t ast_length(const struct ast *a, ast_id id) /* bytes of its text */
+{
+	return a->nodes.at[id].end - a->nodes.at[id].at;
+}
 /* ast_each(a, child, parent) statement: for every child. */
 #define ast_each(a, child, parent) for (ast_id child = ast_at((a), (parent))->first; child; child = ast_at((a), child)->next)
 static inline const char *ast_text(const struct ast *a, ast_id id)
@@ -74,6 +79,8 @@ ast_id ast_child(const struct ast *a, ast_id id, unsigned index);
 /* Parses a source of either surface. Always returns an AST; when errors were
  * reported to d it holds the statements that could be read. */
 struct ast *ast_parse(struct diag *d, struct source *s);
+/* The same for who builds a program of it, in less time and memory: nodes may be AST_AGAIN. */
+struct ast *ast_parse_shared(struct diag *d, struct source *s);
 void ast_free(struct ast *a);
 
 /* --dump=ast: one node a line, two blanks a level, `kind name value @line:col`. */

@@ -42,6 +42,14 @@ struct parse_token {
 	struct parse_span span;
 };
 
+enum { AGAIN_TYPES = 64 };
+
+struct parse_again { /* again.c */
+	bool on;
+	ast_id type[AGAIN_TYPES]; /* by hash of the text; 0: none */
+	VEC(ast_id) tensor;	  /* by name */
+};
+
 struct parser {
 	struct ast *ast;
 	struct diag *diag;
@@ -52,7 +60,8 @@ struct parser {
 	enum parse_mode mode;
 
 	/* lines.c */
-	struct parse_token last;  /* given to the grammar last; token 0: none yet */
+	struct parse_token token[2]; /* by turns: the one given to the grammar last, and the next one */
+	struct parse_token *last;    /* the former; its token is 0 where there is none yet */
 	struct parse_token lead;  /* the first one of its statement */
 	struct parse_token stash; /* read, but an INDENT or DEDENTs come before it */
 	bool stashed;
@@ -66,6 +75,8 @@ struct parser {
 	unsigned columns, lead_columns;
 	uint32_t container_at; /* its { */
 
+	struct parse_again again;
+
 	/* builders */
 	bool too_deep, too_large; /* reported */
 	ast_id held;              /* the program or container, once there is one */
@@ -77,8 +88,16 @@ int lex_scan(struct parser *p, struct parse_token *out);
 const unsigned char *lex_peek_line(const struct parser *p, uint32_t *column);
 /* The word at c, if it was interned, and the next character after it that is no blank. */
 const unsigned char *lex_peek_word(const struct parser *p, const unsigned char *c, uint32_t *word);
+const unsigned char *lex_skip_blanks(const unsigned char *c);
 /* Does only a comment follow on the line? */
 bool lex_ends_line(const unsigned char *c);
+
+/* The node whose text stands at c, where a type or a tensor begins; 0: none is known. */
+ast_id again_find_type(struct parser *p, const unsigned char *c);
+ast_id again_find_tensor(struct parser *p, const unsigned char *c);
+/* Remembers a node; returns it. */
+ast_id again_keep_type(struct parser *p, ast_id id);
+ast_id again_keep_tensor(struct parser *p, ast_id id);
 
 /* After an error: skips the rest of the statement. */
 void lines_panic(struct parser *p);
@@ -103,6 +122,8 @@ ast_id ast_become(struct parser *p, ast_id list, enum ast_kind kind, struct pars
 ast_id ast_become_after(struct parser *p, ast_id first, ast_id list, enum ast_kind kind, struct parse_span at,
                         uint32_t name);
 ast_id ast_flag(struct parser *p, ast_id id, unsigned flags);
+/* A node with the children of another, whose text stands again. */
+ast_id ast_again(struct parser *p, struct parse_span at, int64_t of);
 ast_id ast_binary(struct parser *p, const char *operation, ast_id left, ast_id right);
 ast_id ast_unary(struct parser *p, const char *operation, struct parse_span at, ast_id operand);
 /* (a) is PAREN, (a, b) is TUPLE */

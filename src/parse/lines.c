@@ -107,7 +107,7 @@ static void match_brackets(struct parser *p, struct parse_token *t, bool first_o
 {
 	switch (t->token) {
 	case TOK_LPAREN:
-		open_bracket(p, t, p->last.token == TOK_REDUCE ? 'R' : '(');
+		open_bracket(p, t, p->last->token == TOK_REDUCE ? 'R' : '(');
 		break;
 	case TOK_MESH_OPEN:
 		open_bracket(p, t, '(');
@@ -120,7 +120,7 @@ static void match_brackets(struct parser *p, struct parse_token *t, bool first_o
 			t->token = TOK_BLOCK_OPEN;
 			open_bracket(p, t, 'B');
 		} else {
-			open_bracket(p, t, p->last.token == TOK_ID ? 'I' : '{');
+			open_bracket(p, t, p->last->token == TOK_ID ? 'I' : '{');
 		}
 		break;
 	case TOK_RPAREN:
@@ -170,7 +170,7 @@ static bool is_unclosed(const struct parser *p)
 
 static bool ends_statement(struct parser *p)
 {
-	switch (p->last.token) {
+	switch (p->last->token) {
 	case 0:
 	case TOK_NEWLINE:
 	case TOK_BLOCK_OPEN:
@@ -229,7 +229,7 @@ static void indent(struct parser *p, struct parse_token *t)
 static void close_all(struct parser *p, struct parse_token *t)
 {
 	static const char unclosed[] = "this '{' is never closed";
-	switch (p->last.token) {
+	switch (p->last->token) {
 	case 0:
 	case TOK_NEWLINE:
 	case TOK_BLOCK_OPEN:
@@ -261,8 +261,24 @@ static void close_all(struct parser *p, struct parse_token *t)
 
 /* Tokens for the grammar */
 
-static void next(struct parser *p, struct parse_token *t)
+static int scan_token(struct parser *p, struct parse_token *t)
 {
+	if (!p->again.on || p->last->token != TOK_COLON || p->mode != MODE_HIR)
+		return lex_scan(p, t);
+	const unsigned char *start = lex_skip_blanks(p->cursor);
+	ast_id type = again_find_type(p, start);
+	if (!type)
+		return lex_scan(p, t);
+	p->cursor = start + ast_length(p->ast, type);
+	t->span = (struct parse_span){(uint32_t)(start - p->text), (uint32_t)(p->cursor - p->text)};
+	t->line_start = p->line_start;
+	t->value = type;
+	return TOK_TYPE_AGAIN;
+}
+
+static struct parse_token *next(struct parser *p)
+{
+	struct parse_token *t = p->last == &p->token[0] ? &p->token[1] : &p->token[0];
 	bool first_on_line = p->at_lead;
 	do {
 		if (p->stashed) {
@@ -270,7 +286,7 @@ static void next(struct parser *p, struct parse_token *t)
 			p->stashed = false;
 		} else {
 			t->value = 0;
-			t->token = lex_scan(p, t);
+			t->token = scan_token(p, t);
 		}
 	} while (t->token == TOK_NEWLINE && !ends_statement(p));
 
@@ -294,8 +310,7 @@ static void next(struct parser *p, struct parse_token *t)
 	case TOK_CONTAINER_CLOSE:
 	case 0:
 		p->at_lead = true;
-		p->last = *t;
-		return;
+		return p->last = t;
 	}
 	if (p->at_lead) {
 		p->lead = *t;
@@ -303,7 +318,7 @@ static void next(struct parser *p, struct parse_token *t)
 		p->lead_columns = p->columns;
 	}
 	p->at_lead = t->token == TOK_BLOCK_OPEN || (t->token == TOK_SEMICOLON && !in_bracket(p));
-	p->last = *t;
+	return p->last = t;
 }
 
 /* At the end of a line of the body: does a block begin below it? */
@@ -315,11 +330,12 @@ static bool deeper_follows(const struct parser *p)
 }
 
 /* Goes to the end of the statement that lead begins, over the blocks in it. */
-static void skip(struct parser *p, struct parse_token *t)
+static struct parse_token *skip(struct parser *p)
 {
 	unsigned blocks = p->lead_blocks, columns = p->lead_columns;
+	struct parse_token *t;
 	for (;;) {
-		next(p, t);
+		t = next(p);
 		if (t->token == 0 || t->token == TOK_CONTAINER_CLOSE || p->blocks < blocks)
 			break;
 		if (p->blocks > blocks || p->columns > columns || p->lost)
@@ -328,21 +344,21 @@ static void skip(struct parser *p, struct parse_token *t)
 			if (!deeper_follows(p))
 				break;
 		} else if (t->token == TOK_DEDENT && !(p->stashed && p->stash.token == TOK_BODY_ELSE)) {
-			t->token = p->last.token = TOK_NEWLINE;
+			t->token = TOK_NEWLINE;
 			break;
 		}
 	}
 	p->panic = false;
+	return t;
 }
 
 void lines_panic(struct parser *p)
 {
-	struct parse_token over;
-	switch (p->last.token) {
+	switch (p->last->token) {
 	case TOK_NEWLINE: /* the statement ends here, but for a block below it */
 		if (deeper_follows(p)) {
 			p->panic = true;
-			skip(p, &over);
+			skip(p);
 		}
 		break;
 	case TOK_DEDENT:
@@ -357,17 +373,10 @@ void lines_panic(struct parser *p)
 
 int hir_lex(HIR_STYPE *value, struct parse_span *at, struct parser *p)
 {
-	struct parse_token t;
-	if (p->panic)
-		skip(p, &t);
-	else
-		next(p, &t);
-	*at = t.span;
-	if (t.token == TOK_INT || t.token == TOK_HIRC_HEADER)
-		value->TOK_INT = t.value;
-	else
-		value->TOK_NAME = (uint32_t)t.value;
-	if (t.token == TOK_HIR_error)
+	const struct parse_token *t = p->panic ? skip(p) : next(p);
+	*at = t->span;
+	value->TOK_INT = t->value;
+	if (t->token == TOK_HIR_error)
 		lines_panic(p);
-	return t.token;
+	return t->token;
 }

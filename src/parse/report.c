@@ -118,20 +118,20 @@ static void put_token(struct buf *b, int token)
 
 static void put_last(struct parser *p, struct buf *b)
 {
-	const char *text = (const char *)p->text + p->last.span.at;
-	uint32_t n = p->last.span.end - p->last.span.at;
+	const char *text = (const char *)p->text + p->last->span.at;
+	uint32_t n = p->last->span.end - p->last->span.at;
 	const char *dots = "";
 	if (n > MOST_TEXT) {
 		for (n = MOST_TEXT; n > 1 && ((unsigned char)text[n] & 0xc0) == 0x80;)
 			n--;
 		dots = "…";
 	}
-	switch (p->last.token) {
+	switch (p->last->token) {
 	case TOK_NEWLINE:
 	case TOK_INDENT:
 	case TOK_DEDENT:
 	case 0:
-		put_token(b, p->last.token);
+		put_token(b, p->last->token);
 		return;
 	case TOK_NAME:
 		buf_printf(b, "name '%.*s%s'", (int)n, text, dots);
@@ -167,7 +167,7 @@ static void try_leads(struct parser *p, struct suggest *s)
 
 static void add_notes(struct parser *p, const struct expected *e)
 {
-	const struct parse_token *last = &p->last, *lead = &p->lead;
+	const struct parse_token *last = p->last, *lead = &p->lead;
 	bool is_lead = last->span.at == lead->span.at;
 	struct suggest s = {0};
 
@@ -216,7 +216,7 @@ void report_unexpected(struct parser *p, const int *expected, unsigned n)
 		else
 			put_token(&message, (int)(i - e.phrases) + 256);
 	}
-	diag_error_span(p->diag, p->last.span.at, p->last.span.end - p->last.span.at, "%s", message.at);
+	diag_error_span(p->diag, p->last->span.at, p->last->span.end - p->last->span.at, "%s", message.at);
 	buf_free(&message);
 	add_notes(p, &all);
 }

@@ -48,9 +48,9 @@ struct expr_measure {
 	uint16_t depth, size; /* at most one above the limit */
 };
 
-/* Types by their text: programs repeat a few types many times. */
+/* Types by the node that was read: programs repeat a few types many times. */
 struct type_cache {
-	uint32_t at, length; /* of the text; length 0: free */
+	ast_id node; /* 0: free */
 	type_id type;
 	bool io;
 };
@@ -73,7 +73,7 @@ struct sema {
 	VEC(ast_id) defining;	       /* of these, those being read: each is used by the one before */
 	value_id last_value;	       /* the last value whose type got hidden reduction axes, */
 	type_id last_stated;	       /* and its type before */
-	struct type_cache type_cache[256]; /* by hash; emptied when a name is defined in the program */
+	struct type_cache type_cache[64]; /* by hash; emptied when a name is defined in the program */
 	uint32_t depth;		       /* of nested blocks */
 	region_id region;	       /* being filled */
 	mesh_id mesh;		       /* default mesh for axis names in expressions */

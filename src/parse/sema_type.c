@@ -243,16 +243,17 @@ static type_id read_type(struct sema *s, ast_id type, bool io)
 type_id sema_type(struct sema *s, ast_id type, bool io)
 {
 	const struct ast_node *n = ast_at(s->a, type);
-	const char *text = s->a->source->text;
-	uint32_t length = n->end - n->at, hash = io;
-	for (uint32_t i = 0; i < length; i++)
-		hash = (hash ^ (unsigned char)text[n->at + i]) * 0x01000193u;
-	struct type_cache *c = &s->type_cache[(hash ^ hash >> 15) & 255];
-	if (c->length == length && c->io == io && !memcmp(text + c->at, text + n->at, length))
+	bool again = n->flags & AST_AGAIN;
+	ast_id of = again ? (ast_id)n->value.i : type;
+	struct type_cache *c = &s->type_cache[(of * 2 + io) % (sizeof s->type_cache / sizeof *s->type_cache)];
+	if (c->node == of && c->io == io)
 		return c->type;
+	if (again)
+		diag_set_moved(s->d, ast_at(s->a, of)->at, ast_at(s->a, of)->end, n->at);
 	type_id t = read_type(s, type, io);
+	diag_set_moved(s->d, 0, 0, 0);
 	if (t)
-		*c = (struct type_cache){.at = n->at, .length = length, .type = t, .io = io};
+		*c = (struct type_cache){.node = of, .type = t, .io = io};
 	return t;
 }
 

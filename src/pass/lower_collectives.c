@@ -171,16 +171,36 @@ static struct order_side side(struct module *m, value_id v)
 	return (struct order_side){m->value.at[v].type, def && m->op.at[def].parent != m->body};
 }
 
-/* Copies where storage has gaps or another order. The statement then reads and writes what serves. */
+static bool is_view(const struct module *m, value_id v)
+{
+	op_id def = m->value.at[v].def;
+	return def && op_traits(m, def) & TRAIT_VIEW;
+}
+
+/* Whether what the statement reads or writes, a copy of this type (0: none) or the value, is a buffer of
+ * one slice that the last slice does not fill. */
+static bool pads(struct module *m, value_id v, type_id copy)
+{
+	if (!copy && is_view(m, v))
+		return false;
+	return side(m, v).sliced && order_pads(m, copy ? copy : m->value.at[v].type);
+}
+
+/* Copies where storage has gaps or another order. The statement then reads and writes what serves. What
+ * moves from or to a buffer with gaps moves with them, so that the other side has them as well. */
 static void copy_through(struct module *m, op_id op, const struct reshard *r)
 {
 	value_id from = op_read(m, op, 0), to = op_result(m, op, 0);
 	type_id before, after;
 	order_needs(m, side(m, from), side(m, to), r, &before, &after);
 	if (!before && !order_is_dense(m, from))
-		before = order_with(m, m->value.at[from].type, NULL, 0);
+		before = order_like(m, m->value.at[from].type, m->value.at[from].type);
 	if (!after && !order_is_dense(m, to))
-		after = order_with(m, m->value.at[to].type, NULL, 0);
+		after = order_like(m, m->value.at[to].type, m->value.at[to].type);
+	if (!before && is_view(m, from) && pads(m, to, after))
+		before = order_like(m, m->value.at[from].type, m->value.at[from].type);
+	if (!after && is_view(m, to) && pads(m, from, before))
+		after = order_like(m, m->value.at[to].type, m->value.at[to].type);
 	if (before)
 		rewrite_reads(m, op, from, rewrite_set_before(m, op, from, before));
 	if (after)

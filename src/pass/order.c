@@ -180,6 +180,39 @@ type_id order_streamed(struct module *m, type_id t, bool streamed)
 	return type_with_domain(m, t, domain_finish(m, &b));
 }
 
+bool order_is_row_major(struct module *m, type_id t)
+{
+	struct order o;
+	read_order(m, t, true, &o);
+	for (unsigned i = 1; i < o.n; i++)
+		if (o.dim[i] < o.dim[i - 1])
+			return false;
+	return o.contiguous;
+}
+
+bool order_pads(struct module *m, type_id t)
+{
+	const struct domain *d = &m->domain.at[m->type.at[t].domain];
+	struct order o;
+	read_order(m, t, true, &o);
+	for (unsigned x = 0; x < d->xform_n; x++) {
+		const struct xform *f = &d->xform[x];
+		uint8_t place = d->axis[f->out[0]].place;
+		int64_t whole, outer, inner;
+		if ((f->kind != XFORM_SPLIT_OUTER && f->kind != XFORM_SPLIT_INNER) ||
+		    (place != PLACE_STREAM && place != PLACE_SERIAL))
+			continue;
+		if (expr_is_const(m, d->axis[f->in[0]].extent, &whole) &&
+		    expr_is_const(m, d->axis[f->out[0]].extent, &outer) &&
+		    expr_is_const(m, d->axis[f->out[1]].extent, &inner) && whole == outer * inner)
+			continue;
+		int dim = layout_logical_of(d, f->in[0]);
+		if (dim >= 0 && has(&o, (unsigned)dim) && o.dim[0] != dim)
+			return true;
+	}
+	return false;
+}
+
 bool order_is_dense(struct module *m, value_id v)
 {
 	struct order o;
@@ -205,6 +238,10 @@ bool order_is_dense(struct module *m, value_id v)
 			if (place == PLACE_STREAM || place == PLACE_SERIAL)
 				return order_is_dense(m, whole); /* the slices stand apart as they are */
 		}
+		struct order stored;
+		read_order(m, m->value.at[whole].type, true, &stored);
+		if (!agree(&o, &stored, -1))
+			return false; /* it does not stand as its type says */
 	}
 	read_order(m, m->value.at[whole].type, true, &o);
 	return (o.n == 0 || o.dim[0] == sliced || !has(&o, (unsigned)(sliced < 0 ? ORDER_MERGED : sliced))) &&

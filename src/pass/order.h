@@ -22,6 +22,11 @@ type_id order_with(struct module *m, type_id t, const uint8_t *dims, unsigned n)
 type_id order_like(struct module *m, type_id t, type_id like);
 /* The type with its stream and serial splits in (out of) its allocation, the order kept otherwise. */
 type_id order_streamed(struct module *m, type_id t, bool streamed);
+/* Whether the local axes stand in memory in the order of the tensor axes, without gaps. */
+bool order_is_row_major(struct module *m, type_id t);
+/* Whether a buffer of one slice has gaps: the axis that a loop cuts unevenly is not outermost, so that
+ * the last slice does not fill it. */
+bool order_pads(struct module *m, type_id t);
 /* Whether the storage of a value (a view of a larger one, perhaps) has no gaps. */
 bool order_is_dense(struct module *m, value_id v);
 

@@ -51,8 +51,9 @@ static void unknown_pass(struct diag *d, const char *name, const char *word, con
 		diag_note(d, DIAG_NOWHERE, "`hirc compile --list-passes` lists the passes");
 }
 
-/* The k-th option of a pass: where its name starts, the name's length, its default. NULL: no such. */
-static const char *pass_option(const struct pass_info *p, unsigned k, size_t *n, int64_t *value)
+/* The k-th option of a pass: where its name starts, the name's length, its default and its
+ * largest value. NULL: no such. */
+static const char *pass_option(const struct pass_info *p, unsigned k, size_t *n, int64_t *value, int64_t *most)
 {
 	const char *o = p->options;
 	for (; *o && k; k--) {
@@ -64,26 +65,35 @@ static const char *pass_option(const struct pass_info *p, unsigned k, size_t *n,
 	if (!*o)
 		return NULL;
 	*n = strcspn(o, "=");
-	*value = strtoll(o + *n + 1, NULL, 10);
+	char *end;
+	*value = *most = strtoll(o + *n + 1, &end, 10);
+	if (*end == '|')
+		*most = strtoll(end + 1, NULL, 10);
 	return o;
 }
 
 static bool set_option(struct diag *d, const struct pass_info *p, const char *text, size_t n, int64_t *option)
 {
 	size_t name_n = 0, known_n;
-	int64_t value;
+	int64_t value, most;
 	while (name_n < n && text[name_n] != '=')
 		name_n++;
 	for (unsigned k = 0; k < PASS_MAX_OPTIONS; k++) {
-		const char *known = pass_option(p, k, &known_n, &value);
+		const char *known = pass_option(p, k, &known_n, &value, &most);
 		if (!known || known_n != name_n || memcmp(known, text, name_n))
 			continue;
 		char *end = NULL;
 		errno = 0;
-		value = name_n < n ? strtoll(text + name_n + 1, &end, 10) : 1;
-		if (errno || (end && (end != text + n || end == text + name_n + 1))) {
+		if (name_n < n)
+			value = strtoll(text + name_n + 1, &end, 10);
+		if (name_n == n || errno || end != text + n || end == text + name_n + 1) {
 			diag_error(d, DIAG_NOWHERE, "option '%.*s' of %s takes a number", (int)name_n, text,
 			           p->name);
+			return false;
+		}
+		if (value < 0 || value > most) {
+			diag_error(d, DIAG_NOWHERE, "option '%.*s' of %s: %lld is out of range (0 to %lld)",
+			           (int)name_n, text, p->name, (long long)value, (long long)most);
 			return false;
 		}
 		option[k] = value;
@@ -98,6 +108,7 @@ static bool set_option(struct diag *d, const struct pass_info *p, const char *te
 static bool add_pass(struct diag *d, struct pipeline *out, enum pass_id id)
 {
 	size_t n;
+	int64_t most;
 	if (out->n == PIPELINE_MAX) {
 		diag_error(d, DIAG_NOWHERE, "more than %d passes", PIPELINE_MAX);
 		return false;
@@ -105,7 +116,7 @@ static bool add_pass(struct diag *d, struct pipeline *out, enum pass_id id)
 	memset(&out->at[out->n], 0, sizeof *out->at);
 	out->at[out->n].pass = id;
 	for (unsigned k = 0; k < PASS_MAX_OPTIONS; k++)
-		pass_option(&pass_info[id], k, &n, &out->at[out->n].option[k]);
+		pass_option(&pass_info[id], k, &n, &out->at[out->n].option[k], &most);
 	out->n++;
 	return true;
 }

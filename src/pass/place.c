@@ -307,20 +307,29 @@ static unsigned reduced_axes(struct module *m, const struct op_layout *l, unsign
 	return 0;
 }
 
-/* All axes of a dim have one footprint; a whole dim has none at all. */
+/* Whether an axis of a value in a dim is spread. */
+static bool spread_in(struct module *m, value_id v, const uint8_t *dim_of, unsigned dim)
+{
+	unsigned rank = value_domain(m, v)->rank;
+	for (unsigned a = 0; a < rank; a++)
+		if (dim_of[a] == dim && layout_mesh_axes(m, m->value.at[v].type, a))
+			return true;
+	return false;
+}
+
+/* All axes of a dim have one footprint; a whole dim, which may be several axes, has none at all. */
 static const char *dim_not_local(struct module *m, const struct op_layout *l, unsigned dim)
 {
 	int first_k = -1, first_a = op_layout_result_axis(l, dim);
 	bool have = first_a >= 0;
-	if (l->x.kind[dim] == DIM_WHOLE && have &&
-	    layout_mesh_axes(m, m->value.at[l->result].type, (unsigned)first_a))
+	if (l->x.kind[dim] == DIM_WHOLE && spread_in(m, l->result, l->x.result, dim))
 		return "an axis that it needs whole is spread";
 	for (unsigned k = 0; k < l->x.operand_n; k++) {
 		int a = op_layout_axis(l, k, dim);
 		if (a < 0)
 			continue;
 		if (l->x.kind[dim] == DIM_WHOLE) {
-			if (layout_mesh_axes(m, m->value.at[l->operand[k]].type, (unsigned)a))
+			if (spread_in(m, l->operand[k], l->x.operand[k], dim))
 				return "an axis that it needs whole is spread";
 		} else if (!have) {
 			have = true, first_k = (int)k, first_a = a;

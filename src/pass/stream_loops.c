@@ -95,6 +95,10 @@ static bool read_sliced(struct module *m, struct pass_context *cx, op_id op, str
 	if (dim == INFER_NONE || s->l.x.kind[dim] != DIM_PARALLEL) {
 		pass_remark(cx, m, m->op.at[op].at, "%s not looped: it needs the axis whole",
 		            op_info[m->op.at[op].kind].hir);
+		if (m->op.at[op].def_n) { /* made at once, so in one piece */
+			type_id t = order_streamed(m, m->value.at[result].type, false);
+			m->value.at[result].type = t;
+		}
 		return false;
 	}
 	return true;

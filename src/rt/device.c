@@ -19,9 +19,9 @@ enum status rt_device_open(struct rt_job *job, const char *name, struct rt_devic
 	return rt_job_fail(job, STATUS_ABSENT);
 }
 
-enum status rt_device_alloc(struct rt_device *d, size_t bytes, void **out)
+enum status rt_device_alloc(struct rt_device *d, size_t bytes, const char *what, void **out)
 {
-	return d->ops->alloc(d, bytes, out);
+	return d->ops->alloc(d, bytes, what, out);
 }
 
 void rt_device_free(struct rt_device *d, void *at)

@@ -103,9 +103,9 @@ struct rt_task {
 struct rt_device_ops {
 	const char *name; /* "cpu" */
 	/* Aligned to 64 bytes or more; every byte is 0xFF at first, NaN in all float types, so that reads
-	 * of what was never written show. bytes == 0 gives a valid pointer. STATUS_INTERNAL with a
-	 * message if there is no memory. */
-	enum status (*alloc)(struct rt_device *d, size_t bytes, void **out);
+	 * of what was never written show. bytes == 0 gives a valid pointer. STATUS_DIAGNOSTICS with
+	 * a message if there is no memory; what: it is for, `'X' (f.hir:4)`. */
+	enum status (*alloc)(struct rt_device *d, size_t bytes, const char *what, void **out);
 	void (*free)(struct rt_device *d, void *at);
 	/* Runs a task to its end. On failure why (RT_WHY_BYTES) says what, for the caller to print; why is ""
 	 * if it was printed already. One thread at a time calls this with a given lane. */
@@ -124,7 +124,7 @@ struct rt_device {
 /* Opens the device of this rank. name: "cpu". STATUS_ABSENT with a message for what this build lacks. */
 enum status rt_device_open(struct rt_job *job, const char *name, struct rt_device **out);
 
-enum status rt_device_alloc(struct rt_device *d, size_t bytes, void **out);
+enum status rt_device_alloc(struct rt_device *d, size_t bytes, const char *what, void **out);
 void rt_device_free(struct rt_device *d, void *at); /* NULL is allowed */
 enum status rt_device_run(struct rt_device *d, int lane, const struct rt_task *task, char *why);
 void rt_device_close(struct rt_device *d);

@@ -26,14 +26,14 @@ union block {
 	char pad[ALIGNMENT];
 };
 
-static enum status cpu_alloc(struct rt_device *d, size_t bytes, void **out)
+static enum status cpu_alloc(struct rt_device *d, size_t bytes, const char *what, void **out)
 {
 	size_t total = bytes + sizeof(union block);
 	total = (total + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
 	union block *b = total > bytes ? aligned_alloc(ALIGNMENT, total) : NULL;
 	if (!b) {
-		rt_job_error(d->job, "no memory for a buffer of %zu bytes", bytes);
-		return rt_job_fail(d->job, STATUS_INTERNAL);
+		rt_job_error(d->job, "no memory for the %zu bytes of %s", bytes, what);
+		return rt_job_fail(d->job, STATUS_DIAGNOSTICS);
 	}
 	b->bytes = bytes;
 	memset(b + 1, 0xff, bytes);

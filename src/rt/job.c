@@ -79,10 +79,9 @@ void rt_job_progress(struct rt_job *job)
 	atomic_fetch_add_explicit(&b->rank[job->rank - b->first].progress, 1, memory_order_relaxed);
 }
 
-bool rt_watch_expired(struct rt_watch *w, struct rt_job *job)
+/* How long nothing has moved, and whether some rank computes. */
+static int64_t look(struct rt_watch *w, const struct rt_job *job, bool *computes)
 {
-	if (job->timeout_ms <= 0)
-		return false;
 	const struct rt_board *b = job->board;
 	int64_t progress = 0, now = rt_clock_us();
 	bool computing = false;
@@ -93,9 +92,23 @@ bool rt_watch_expired(struct rt_watch *w, struct rt_job *job)
 	if (w->since_us == 0 || progress != w->progress) {
 		w->since_us = now;
 		w->progress = progress;
-		return false;
 	}
-	return now - w->since_us >= job->timeout_ms * 1000 * (computing ? 10 : 1);
+	*computes = computing;
+	return now - w->since_us;
+}
+
+bool rt_watch_expired(struct rt_watch *w, struct rt_job *job)
+{
+	bool computing;
+	return job->timeout_ms > 0 &&
+	       look(w, job, &computing) >= job->timeout_ms * 1000 * (computing ? 10 : 1);
+}
+
+int64_t rt_watch_idle_us(struct rt_watch *w, const struct rt_job *job)
+{
+	bool computing;
+	int64_t idle = look(w, job, &computing);
+	return computing ? 0 : idle;
 }
 
 enum status rt_job_stuck(struct rt_job *job, const char *why)

@@ -58,6 +58,8 @@ struct rt_watch {
 	int64_t progress; /* what was seen */
 };
 bool rt_watch_expired(struct rt_watch *w, struct rt_job *job);
+/* For how long nothing in the job has moved or computed, as far as the board shows. */
+int64_t rt_watch_idle_us(struct rt_watch *w, const struct rt_job *job);
 /* Prints what every rank stands in and fails the job with STATUS_STUCK, unless it has failed already.
  * why: first line, `nothing has moved for 2.0 s`. Returns the job's status. */
 enum status rt_job_stuck(struct rt_job *job, const char *why);

@@ -9,6 +9,12 @@
 enum {
 	WINDOW = 4096,      /* outstanding items, before the host lets the lanes catch up */
 	CATCH_UP_US = 5000, /* how long it waits for them to move at all */
+	/* So many items, and it waits while anything in the job moves, and then for so long; */
+	LARGE_WINDOW = 1 << 16,
+	QUIET_US = 200000,
+	QUIET_UNSEEN_US = 2000000, /* ranks on other hosts: their boards cannot be seen */
+	/* what then waits may need what the host has not issued yet, so it goes on, to this number. */
+	LIMIT = RT_SLOT_CHUNK * RT_SLOT_CHUNKS,
 };
 
 /* Tickets */
@@ -32,15 +38,21 @@ bool rt_engine_ready(struct rt_engine *e, const struct rt_dependency *d)
 	return rt_engine_ticket_done(e, d->ticket);
 }
 
-static struct rt_ticket ticket_new(struct rt_engine *e, uint32_t label)
+static void too_many(struct rt_engine *e, struct rt_origin at)
+{
+	rt_job_error_at(e->job, at, "more than %d tasks and communications are under way (the limit); nothing moves",
+	                LIMIT);
+	rt_job_fail(e->job, STATUS_DIAGNOSTICS);
+}
+
+static struct rt_ticket ticket_new(struct rt_engine *e, struct rt_origin at)
 {
 	if (!e->free_slots)
 		e->free_slots = atomic_exchange_explicit(&e->released, 0, memory_order_acquire);
 	if (!e->free_slots) {
 		uint32_t chunk = e->slots / RT_SLOT_CHUNK;
 		if (chunk == RT_SLOT_CHUNKS) {
-			rt_job_error(e->job, "more than %u communications are under way", e->slots);
-			rt_job_fail(e->job, STATUS_INTERNAL);
+			too_many(e, at);
 			return (struct rt_ticket){0};
 		}
 		struct rt_slot *s = mem_zalloc(RT_SLOT_CHUNK * sizeof *s);
@@ -55,7 +67,7 @@ static struct rt_ticket ticket_new(struct rt_engine *e, uint32_t label)
 	uint32_t i = e->free_slots - 1;
 	struct rt_slot *slot = rt_engine_slot(e, i);
 	e->free_slots = slot->next;
-	atomic_store_explicit(&slot->label, label, memory_order_relaxed);
+	atomic_store_explicit(&slot->label, at.label, memory_order_relaxed);
 	return (struct rt_ticket){
 	    .slot = i, .generation = atomic_load_explicit(&slot->generation, memory_order_relaxed)};
 }
@@ -133,14 +145,30 @@ static bool wait_done(struct rt_engine *e, int64_t want, int64_t patience_us, st
 	return done;
 }
 
+/* Waits until `want` items are done; false: nothing moves any more. */
+static bool wait_quiet(struct rt_engine *e, int64_t want)
+{
+	int64_t quiet = e->job->board->ranks < e->job->size ? QUIET_UNSEEN_US : QUIET_US;
+	struct rt_watch watch = {0};
+	while (!wait_done(e, want, CATCH_UP_US, NULL))
+		if (failed(e) || rt_watch_idle_us(&watch, e->job) >= quiet)
+			return false;
+	return true;
+}
+
 /* Counts an item; a host that is far ahead waits, unless the lanes need what it has not issued yet. */
-static void issue(struct rt_engine *e)
+static void issue(struct rt_engine *e, struct rt_origin at)
 {
 	e->issued++;
 	if (e->issued - atomic_load_explicit(&e->done, memory_order_relaxed) < e->window)
 		return;
-	if (!wait_done(e, e->issued - e->window / 2, CATCH_UP_US, NULL))
+	int64_t want = e->issued - e->window / 2;
+	if (e->window < LARGE_WINDOW ? wait_done(e, want, CATCH_UP_US, NULL) : wait_quiet(e, want))
+		return;
+	if (e->window < LIMIT)
 		e->window *= 2;
+	else if (!failed(e))
+		too_many(e, at);
 }
 
 /* Streams */
@@ -176,7 +204,7 @@ static void stream_put(struct rt_engine *e, struct rt_stream *s, const struct rt
 	s->issued++;
 	rt_fifo_put(&s->fifo, item);
 	rt_bell_ring(&e->compute_bell);
-	issue(e);
+	issue(e, item->task.at);
 }
 
 void rt_submit_compute(struct rt_engine *e, struct rt_stream *s, const struct rt_task *task)
@@ -238,7 +266,7 @@ static void comm_put(struct rt_engine *e, struct rt_stream *current, struct rt_c
 	atomic_fetch_add(&e->comm_left, 1);
 	rt_fifo_put(item->message ? &e->messages : &team_queue(e, item->c.team)->fifo, item);
 	wake_communication(e);
-	issue(e);
+	issue(e, item->message ? item->p.at : item->c.at);
 }
 
 /* A single item, or one more of the group being built. */
@@ -252,7 +280,7 @@ static struct rt_ticket comm_submit(struct rt_engine *e, struct rt_stream *curre
 		e->member[e->members++] = *item;
 		return (struct rt_ticket){0};
 	}
-	item->ticket = ticket_new(e, item->message ? item->p.at.label : item->c.at.label);
+	item->ticket = ticket_new(e, item->message ? item->p.at : item->c.at);
 	comm_put(e, current, item);
 	return item->ticket;
 }
@@ -324,7 +352,7 @@ struct rt_ticket rt_group_end(struct rt_engine *e, struct rt_stream *current, st
 	if (e->members == 0)
 		return (struct rt_ticket){0};
 	struct rt_group *g = mem_alloc(sizeof *g);
-	*g = (struct rt_group){.left = e->members, .ticket = ticket_new(e, at.label)};
+	*g = (struct rt_group){.left = e->members, .ticket = ticket_new(e, at)};
 	struct rt_ticket ticket = g->ticket; /* g is gone once the last member is done */
 	for (int i = 0; i < e->members; i++) {
 		e->member[i].group = g;

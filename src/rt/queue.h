@@ -9,8 +9,9 @@
  *                      communicator (0 2) ─┼─> communication lane: starts what is ready, polls all
  *                      messages            ─┘
  *
- * Every wait is inside a queue; the host blocks in rt_drain only (and for a moment when it is far ahead of
- * the lanes). All functions are called by the rank's host thread. Issuing never deadlocks.
+ * Every wait is inside a queue; the host blocks in rt_drain only, and while it is far ahead of the lanes:
+ * with 65536 items outstanding as long as anything in the job moves. All functions are called by the rank's
+ * host thread. Issuing never deadlocks: when nothing moves it goes on, to the limit of 4194304 items.
  * After a failure submits do nothing and rt_drain returns the status. */
 #ifndef HIRC_RT_QUEUE_H
 #define HIRC_RT_QUEUE_H

@@ -41,7 +41,7 @@ static struct rt_view random_view(enum rt_dtype t, int nd, const int64_t *n, boo
 		stride = stride * (n[order[i]] ? n[order[i]] : 1) + (next() % 3 == 0);
 	}
 	void *data;
-	CHECK_EQ(rt_device_alloc(device, (size_t)stride * rt_dtype_size(t) + 64, &data), STATUS_OK);
+	CHECK_EQ(rt_device_alloc(device, (size_t)stride * rt_dtype_size(t) + 64, "it", &data), STATUS_OK);
 	v.data = data;
 	if (negative && nd > 0 && v.n[0] > 0) {
 		v.data = (char *)data + (v.n[0] - 1) * v.stride[0] * (int64_t)rt_dtype_size(t);
@@ -467,7 +467,7 @@ static void test_fill(void)
 	CHECK_EQ(device->bytes_now, 0);
 	CHECK(device->bytes_peak > 0);
 	void *big = NULL;
-	CHECK_EQ(rt_device_alloc(device, 0, &big), STATUS_OK);
+	CHECK_EQ(rt_device_alloc(device, 0, "it", &big), STATUS_OK);
 	CHECK(big != NULL);
 	rt_device_free(device, big);
 }

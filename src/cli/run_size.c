@@ -1,0 +1,96 @@
+/* run_size: tensors that no machine, or not this one, can hold, before any memory is asked for. */
+#include "base/checked.h"
+#include "cli/run.h"
+#include "ir/expr.h"
+#include "rt/dtype.h"
+#include <unistd.h>
+
+/* 0: unknown. */
+static int64_t machine_bytes(void)
+{
+	int64_t pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE), bytes = 0;
+	return pages > 0 && page > 0 && checked_mul(pages, page, &bytes) ? bytes : 0;
+}
+
+/* Elements of the whole tensor; -1: more than 64 bits hold. What has no value yet counts as 1. */
+static int64_t elements(const struct module *m, value_id v)
+{
+	const struct expr_env env = {.rank = -1};
+	const struct domain *d = value_domain(m, v);
+	int64_t count = 1, n;
+	for (unsigned a = 0; a < d->logical_n; a++) {
+		if (d->axis[a].kind == AXIS_REDUCE || d->axis[a].kind == AXIS_PARTIAL ||
+		    expr_eval(m, d->axis[a].extent, &env, &n, NULL) != EXPR_OK)
+			continue;
+		if (n <= 0)
+			return 0;
+		if (!checked_mul(count, n, &count))
+			return -1;
+	}
+	return count;
+}
+
+static bool check_value(const struct run *r, struct diag *d, value_id v, int64_t limit)
+{
+	char name[DATA_NAME_BYTES];
+	int64_t count = elements(r->m, v), bytes;
+	enum rt_dtype t = (enum rt_dtype)value_type(r->m, v)->dtype;
+	bool whole = count >= 0 && checked_mul(count, (int64_t)rt_dtype_size(t), &bytes);
+	if (whole && (!limit || bytes <= limit))
+		return true;
+	data_name(r->m, v, name);
+	if (!whole || bytes > INT64_MAX / 64)
+		diag_error(d, r->m->value.at[v].at, "'%s' is too large for any machine", name);
+	else
+		diag_error(d, r->m->value.at[v].at, "'%s' has %lld bytes, this machine %lld", name, (long long)bytes,
+		           (long long)limit);
+	return false;
+}
+
+bool run_check_sizes(const struct run *r, struct diag *d, bool one_machine)
+{
+	int64_t limit = one_machine ? machine_bytes() : 0;
+	bool ok = true;
+	for (uint32_t k = 0; k < r->m->input.n; k++)
+		ok &= check_value(r, d, r->m->input.at[k].value, limit);
+	for (uint32_t k = 0; k < r->m->output.n; k++)
+		ok &= check_value(r, d, r->m->output.at[k], limit);
+	return ok;
+}
+
+bool run_check_checkable(const struct run *r, struct diag *d)
+{
+	char name[DATA_NAME_BYTES];
+	for (uint32_t k = 0; k < r->m->input.n; k++) {
+		value_id v = r->m->input.at[k].value;
+		int64_t count = elements(r->m, v);
+		if (count >= 0 && count <= REF_MAX_ELEMENTS)
+			continue;
+		diag_error(d, r->m->value.at[v].at, "input '%s': it is too large to be checked (limit: %d elements)",
+		           data_name(r->m, v, name), REF_MAX_ELEMENTS);
+		diag_note(d, DIAG_NOWHERE, "run without --check, or on smaller parameters");
+		return false;
+	}
+	return true;
+}
+
+bool run_check_plan(const struct run *r, struct diag *d, const struct plan *p)
+{
+	int64_t limit = machine_bytes(), sum = 0;
+	for (uint32_t k = 0; k < p->buffer.n && limit; k++) {
+		const struct plan_buffer *b = &p->buffer.at[k];
+		char name[DATA_NAME_BYTES];
+		int64_t bytes;
+		if (checked_mul(b->slot_bytes, b->slots, &bytes) && bytes <= limit - sum) {
+			sum += bytes;
+			continue;
+		}
+		diag_error(d, r->m->value.at[b->value].at,
+		           "no memory for '%s': %lld bytes in %lld copies, after %lld bytes of other buffers; "
+		           "this machine has %lld",
+		           data_name(r->m, b->value, name), (long long)b->slot_bytes, (long long)b->slots,
+		           (long long)sum, (long long)limit);
+		return false;
+	}
+	return true;
+}

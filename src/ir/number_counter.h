@@ -1,0 +1,29 @@
+/* number_counter: numbers handed out in order, over those that a file stated. */
+#ifndef HIRC_IR_NUMBER_COUNTER_H
+#define HIRC_IR_NUMBER_COUNTER_H
+#include "base/vec.h"
+#include <stdbool.h>
+
+enum { NUMBER_MAX = INT32_MAX / 2 }; /* larger ones are not kept, so that counters cannot overflow */
+
+struct number_counter {
+	VEC(int32_t) taken; /* sorted by number_counter_start */
+	bool unsorted;      /* files state numbers in order as a rule: then there is nothing to sort */
+	uint32_t at;        /* first of taken that is >= next */
+	int32_t next;
+};
+
+static inline void number_counter_claim(struct number_counter *c, int32_t number)
+{
+	c->unsorted |= c->taken.n && c->taken.at[c->taken.n - 1] > number;
+	vec_push(&c->taken, number);
+}
+
+/* Once all stated numbers are claimed. */
+void number_counter_start(struct number_counter *c, int32_t first);
+/* The smallest of `count` free numbers in a row. */
+int32_t number_counter_take(struct number_counter *c, int32_t count);
+/* The same if the next `count` free numbers stand in a row; -1 and none taken if not. */
+int32_t number_counter_take_next(struct number_counter *c, int32_t count);
+
+#endif

@@ -1,0 +1,115 @@
+/* number_default: names that say a number, and whether all numbers are those that names say. */
+#include "ir/number.h"
+#include "ir/print_order.h"
+#include <string.h>
+
+/* ---- default names */
+
+/* Writes the name and a NUL at `to`, which has room for 32 bytes; returns its length. */
+static size_t default_name(char prefix, int32_t number, char *to)
+{
+	char *end = to;
+	if (prefix == 'm')
+		end = stpcpy(to, "main");
+	else
+		*end++ = prefix;
+	if (prefix != 'm' || number != 1)
+		end = str_put_int(end, number);
+	*end = '\0';
+	return (size_t)(end - to);
+}
+
+void ir_put_default_name(char prefix, int32_t number, struct buf *out)
+{
+	char text[32];
+	buf_putn(out, text, default_name(prefix, number, text));
+}
+
+bool ir_is_default_name(const struct module *m, name_id name, char prefix, int32_t number)
+{
+	char text[32];
+	const char *given = names_text(m->names, name);
+	if (!name)
+		return true;
+	if (*given != prefix)
+		return false;
+	default_name(prefix, number, text);
+	return !strcmp(given, text);
+}
+
+/* ---- defaults */
+
+static bool hide(const struct module *m, name_id name, char prefix, int32_t *number, bool forget)
+{
+	if (*number == -1 || ir_is_default_name(m, name, prefix, *number))
+		return false;
+	if (forget)
+		*number = -1;
+	return true;
+}
+
+/* Whether there are numbers that the concise surface does not show; with forget, they are gone then. */
+static bool any_hidden(struct module *m, bool forget)
+{
+	bool any = false;
+	for (value_id v = 1; v < m->value.n; v++) {
+		struct value *x = &m->value.at[v];
+		any |= x->axis_base != -1;
+		any |= hide(m, x->name, 'T', &x->number, forget);
+		if (forget)
+			x->axis_base = -1;
+	}
+	for (param_id p = 1; p < m->param.n; p++)
+		any |= hide(m, m->param.at[p].name, 'i', &m->param.at[p].number, forget);
+	for (index_id i = 1; i < m->index.n; i++)
+		any |= hide(m, m->index.at[i].name, 'i', &m->index.at[i].number, forget);
+	for (handle_id h = 1; h < m->handle.n; h++)
+		any |= hide(m, m->handle.at[h].name, 'm', &m->handle.at[h].number, forget);
+	for (op_id o = 1; o < m->op.n; o++)
+		any |= hide(m, m->op.at[o].name, 'c', &m->op.at[o].number, forget);
+	return any;
+}
+
+struct number_list {
+	VEC(int32_t) number;
+};
+
+/* All numbers of a program. */
+static struct number_list list_numbers(struct module *m, const struct print_order *o)
+{
+	struct number_list l = {0};
+	for (uint32_t i = 0; i < o->value.n; i++) {
+		value_id v = o->value.at[i];
+		vec_push(&l.number, m->value.at[v].number);
+		for (unsigned a = 0; a < value_domain(m, v)->axis_n; a++)
+			vec_push(&l.number, ir_axis_number(m, v, a));
+	}
+	for (uint32_t i = 0; i < o->scalar.n; i++)
+		vec_push(&l.number, *print_order_scalar_number(m, o->scalar.at[i]));
+	for (uint32_t i = 0; i < o->handle.n; i++)
+		vec_push(&l.number, m->handle.at[o->handle.at[i]].number);
+	for (uint32_t i = 0; i < o->numbered.n; i++)
+		vec_push(&l.number, m->op.at[o->numbered.at[i]].number);
+	return l;
+}
+
+bool ir_numbers_are_default(struct module *m)
+{
+	if (!any_hidden(m, false)) /* most programs state none */
+		return true;
+	struct ir_numbers *before = ir_numbers_save(m);
+	struct print_order o;
+	print_order_make(m, &o);
+	ir_number_in_order(m, &o);
+	struct number_list stated = list_numbers(m, &o);
+	any_hidden(m, true);
+	ir_number_in_order(m, &o);
+	struct number_list anew = list_numbers(m, &o);
+	bool same = stated.number.n == anew.number.n &&
+	            !memcmp(stated.number.at, anew.number.at, sizeof *anew.number.at * anew.number.n);
+	vec_free(&stated.number);
+	vec_free(&anew.number);
+	print_order_free(&o);
+	ir_numbers_restore(m, before);
+	return same;
+}
