@@ -64,7 +64,7 @@ bool run_is_plain(const struct planner *b, const struct view *v, int gathered)
 		if (first)
 			first = false; /* the outermost */
 		else if ((int)axis[k] != gathered && a->full && !a->own &&
-		    !(sx_is_const(b, a->len, &len) && len == a->room))
+		         !(sx_is_const(b, a->len, &len) && len == a->room))
 			return false;
 	}
 	return true;

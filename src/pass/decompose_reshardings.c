@@ -325,7 +325,8 @@ static bool is_refined(struct module *m, const struct domain *x, const uint8_t *
 static bool is_strided(struct module *m, op_id op)
 {
 	struct infer_axes x;
-	const struct domain *o = value_domain(m, op_read(m, op, 0)), *r = value_domain(m, op_result(m, op, 0));
+	const struct domain *o = value_domain(m, op_read(m, op, 0)),
+	                    *r = value_domain(m, op_result(m, op, 0));
 	if (!infer_axes(m, op, &x))
 		return true;
 	for (unsigned d = 0; d + 1 < x.dim_n; d++)
@@ -337,8 +338,8 @@ static bool is_strided(struct module *m, op_id op)
 	return true;
 }
 
-/* A reshape that regroups elements reads and writes them as they stand in a row-major tensor: [6, 4] → [4, 6].
- * What is allocated otherwise goes through a copy. */
+/* A reshape that regroups elements reads and writes them as they stand in a row-major tensor: [6, 4] → [4,
+ * 6]. What is allocated otherwise goes through a copy. */
 static void fix_reshape(struct module *m, struct pass_context *cx, op_id op)
 {
 	struct op_layout l;
@@ -348,11 +349,13 @@ static void fix_reshape(struct module *m, struct pass_context *cx, op_id op)
 	if (!order_is_row_major(m, m->value.at[l.operand[0]].type)) {
 		type_id t = order_with(m, m->value.at[l.operand[0]].type, NULL, 0);
 		rewrite_reads(m, op, l.operand[0], rewrite_set_before(m, op, l.operand[0], t));
-		pass_remark(cx, m, m->op.at[op].at, "copied before: what is regrouped must be row-major in memory");
+		pass_remark(cx, m, m->op.at[op].at,
+		            "copied before: what is regrouped must be row-major in memory");
 	}
 	if (!order_is_row_major(m, m->value.at[l.result].type)) {
 		rewrite_set_after(m, op, order_with(m, m->value.at[l.result].type, NULL, 0));
-		pass_remark(cx, m, m->op.at[op].at, "copied after: what is regrouped must be row-major in memory");
+		pass_remark(cx, m, m->op.at[op].at,
+		            "copied after: what is regrouped must be row-major in memory");
 	}
 }
 
