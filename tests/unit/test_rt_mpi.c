@@ -66,7 +66,8 @@ static int short_main(struct rt_job *job, void *arg)
 }
 
 /* Exit code of the job. Open MPI 4.1's mpirun itself crashes now and then when a job fails (a race in
- * PMIx_server_finalize): then its code is 128 or more, and the job is run again. */
+ * PMIx_server_finalize): then its code is 128 or more, or 1 although the ranks have said that they are
+ * stuck (their code is 4), and the job is run again. */
 static int run(const char *self, const char *np, const char *what, struct captured *c)
 {
 	char command[1024];
@@ -78,6 +79,8 @@ static int run(const char *self, const char *np, const char *what, struct captur
 		c->text[n] = 0;
 		int status = f ? pclose(f) : -1;
 		code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+		if (code == 1 && strstr(c->text, "nothing has moved") && tries < 3)
+			code = -1;
 	}
 	return code;
 }
