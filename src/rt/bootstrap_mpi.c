@@ -262,6 +262,7 @@ enum status rt_launch_mpi(const struct rt_launch_options *options, rt_rank_main 
 		RT_MPI(&job, MPI_Comm_free(&m.end));
 	}
 	MPI_Finalize();
+	rt_mpi_free_abandoned(&m);
 	if (m.board_shared)
 		munmap(job.board, rt_board_bytes(job.size));
 	else

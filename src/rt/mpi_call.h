@@ -8,6 +8,8 @@
 #include <mpi.h>
 #include <pthread.h>
 
+struct rt_request;
+
 /* boot_state under the mpi bootstrap. */
 struct rt_mpi {
 	pthread_mutex_t lock;
@@ -15,7 +17,11 @@ struct rt_mpi {
 	MPI_Comm end;  /* another, for the last exchange: one that never ends may be under way on boot */
 	bool one_host; /* all ranks are on this machine */
 	bool board_shared;
+	struct rt_request *abandoned; /* what the mpi transport of a failed job left under way */
 };
+
+/* After MPI_Finalize. */
+void rt_mpi_free_abandoned(struct rt_mpi *boot);
 
 /* Says what failed; always false. */
 bool rt_mpi_failed(struct rt_job *job, int code, const char *call);

@@ -26,10 +26,12 @@ struct mpi {
 	MPI_Op minimum, maximum; /* MPI's own leave open what NaN does */
 	struct rt_bell bell;     /* rung by wake */
 	int under_way;           /* requests */
+	struct rt_request *first; /* of them, by next */
 	int64_t sleep_us;        /* of the next wait */
 };
 
 struct rt_request {
+	struct rt_request *next, **link; /* link: where the pointer to this request stands */
 	struct rt_collective c; /* kind RT_COLLECTIVE_COUNT: a message */
 	bool send;              /* message */
 	int peer;
@@ -82,15 +84,23 @@ static MPI_Op reduce_op(struct mpi *m, enum rt_reduce_op op)
 	return op == RT_PROD ? MPI_PROD : op == RT_MIN ? m->minimum : op == RT_MAX ? m->maximum : MPI_SUM;
 }
 
-static void request_free(struct mpi *m, struct rt_request *r)
+static void release(struct rt_request *r)
 {
-	m->under_way--;
 	free(r->wide_in);
 	free(r->wide_out);
 	free(r->counts);
 	free(r->offsets);
 	free(r->piece);
 	free(r);
+}
+
+static void request_free(struct mpi *m, struct rt_request *r)
+{
+	m->under_way--;
+	*r->link = r->next;
+	if (r->next)
+		r->next->link = r->link;
+	release(r);
 }
 
 static struct rt_request *request_new(struct mpi *m, int pieces)
@@ -100,6 +110,11 @@ static struct rt_request *request_new(struct mpi *m, int pieces)
 	for (int i = 0; i < pieces; i++)
 		r->piece[i] = MPI_REQUEST_NULL;
 	r->pieces = pieces;
+	r->next = m->first;
+	r->link = &m->first;
+	if (r->next)
+		r->next->link = &r->next;
+	m->first = r;
 	m->under_way++;
 	m->sleep_us = FIRST_SLEEP_US;
 	return r;
@@ -408,9 +423,34 @@ static void mpi_wake(struct rt_transport *t)
 	rt_bell_ring(&((struct mpi *)t)->bell);
 }
 
+/* What a failed job leaves under way belongs to the bootstrap: MPI reads and writes it until MPI_Finalize. */
+static void abandon(struct mpi *m)
+{
+	struct rt_mpi *boot = m->base.job->boot_state;
+	while (m->first) {
+		struct rt_request *r = m->first;
+		m->first = r->next;
+		for (int i = 0; r->c.kind == RT_COLLECTIVE_COUNT && !r->send && i < r->pieces; i++)
+			if (r->piece[i] != MPI_REQUEST_NULL)
+				RT_MPI(m->base.job, MPI_Cancel(&r->piece[i]));
+		r->next = boot->abandoned;
+		boot->abandoned = r;
+	}
+}
+
+void rt_mpi_free_abandoned(struct rt_mpi *boot)
+{
+	for (struct rt_request *r = boot->abandoned, *next; r; r = next) {
+		next = r->next;
+		release(r);
+	}
+	boot->abandoned = NULL;
+}
+
 static void mpi_close(struct rt_transport *t)
 {
 	struct mpi *m = (struct mpi *)t;
+	abandon(m);
 	if (rt_job_status(t->job) ==
 	    STATUS_OK) { /* else others may not come to these, and MPI_Abort follows */
 		for (int i = 0; i < t->teams; i++)
