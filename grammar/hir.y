@@ -83,7 +83,7 @@ static void hir_error(const struct parse_span *at, struct parser *p, const char 
 	program on_mesh block statements statement init_opt attrs_opt targets target parallel_opt
 	primitives primitive primitive_args primitive_arg
 	type axes axis_list axis suffixes names reduce_axes reduce_axis
-	expr primary exprs call args arg_list arg key value attrs keys key_list team slice
+	expr exprs call args arg_list key value attrs keys key_list team slice
 	tensor ids id_list id expanded stream stream_index handle communication
 	container container_start tensors tensor_list body_block body_statements body_compound body_line
 	old_operand operand section index_lines transform_lines transform contiguity hirc_lines
@@ -221,7 +221,7 @@ attrs_opt:
 ;
 as_opt:
   %empty			{ $$ = 0; }
-| AS NAME			{ $$ = ast_leaf(p, AST_NAME, @2, $2); }
+| AS NAME			{ $$ = ast_as(p, @2, $2); }
 ;
 /* what a statement defines or writes; only the sign after it tells which */
 targets:
@@ -309,7 +309,18 @@ reduce_axis:
 /* expressions */
 
 expr:
-  primary
+  NAME				{ $$ = ast_leaf(p, AST_NAME, @$, $1); }
+| INT				{ $$ = ast_int(p, AST_INT, @$, $1); }
+| FLOAT				{ $$ = ast_float(p, @$); }
+| STRING			{ $$ = ast_leaf(p, AST_STRING, @$, $1); }
+| LPAREN exprs RPAREN		{ $$ = ast_parens(p, @$, $2); }
+| LPAREN RPAREN			{ $$ = ast_leaf(p, AST_TUPLE, @$, 0); }
+| LBRACKET axes RBRACKET	{ $$ = ast_become(p, $2, AST_LIST, @$, 0, 0); }
+| call
+| tensor
+| id
+| stream
+| communication
 | expr OR expr			{ $$ = ast_binary(p, "or", $1, $3); }
 | expr AND expr			{ $$ = ast_binary(p, "and", $1, $3); }
 | NOT expr			{ $$ = ast_unary(p, "not", @$, $2); }
@@ -326,20 +337,6 @@ expr:
 | expr PERCENT expr		{ $$ = ast_binary(p, "%", $1, $3); }
 | MINUS expr %prec NEGATE	{ $$ = ast_unary(p, "-", @$, $2); }
 ;
-primary:
-  NAME				{ $$ = ast_leaf(p, AST_NAME, @$, $1); }
-| INT				{ $$ = ast_int(p, AST_INT, @$, $1); }
-| FLOAT				{ $$ = ast_float(p, @$); }
-| STRING			{ $$ = ast_leaf(p, AST_STRING, @$, $1); }
-| LPAREN exprs RPAREN		{ $$ = ast_parens(p, @$, $2); }
-| LPAREN RPAREN			{ $$ = ast_leaf(p, AST_TUPLE, @$, 0); }
-| LBRACKET axes RBRACKET	{ $$ = ast_become(p, $2, AST_LIST, @$, 0, 0); }
-| call
-| tensor
-| id
-| stream
-| communication
-;
 exprs:
   expr				{ $$ = ast_list(p, AST_LIST, @$, $1); }
 | exprs COMMA expr		{ $$ = ast_add(p, $1, $3); }
@@ -355,12 +352,10 @@ args:
 | arg_list COMMA
 ;
 arg_list:
-  arg				{ $$ = ast_list(p, AST_LIST, @$, $1); }
-| arg_list COMMA arg		{ $$ = ast_add(p, $1, $3); }
-;
-arg:
-  expr
-| key
+  expr				{ $$ = ast_list(p, AST_LIST, @$, $1); }
+| key				{ $$ = ast_list(p, AST_LIST, @$, $1); }
+| arg_list COMMA expr		{ $$ = ast_add(p, $1, $3); }
+| arg_list COMMA key		{ $$ = ast_add(p, $1, $3); }
 ;
 key:
   key_word ASSIGN value		{ $$ = ast_make(p, AST_KEY, @$, $1, $3); }

@@ -32,12 +32,24 @@ static unsigned utf8_length(const unsigned char *s, size_t n)
 	return length;
 }
 
+/* Whether the next eight bytes, as most of a program, are ASCII. */
+static bool is_ascii(const unsigned char *s)
+{
+	uint64_t w;
+	memcpy(&w, s, sizeof w);
+	return (w & 0x8080808080808080u) == 0;
+}
+
 /* Offset of the first byte that is not UTF-8; size when all is. */
 static size_t utf8_end(const char *text, size_t size)
 {
 	const unsigned char *s = (const unsigned char *)text;
 	size_t i = 0;
 	while (i < size) {
+		while (size - i >= 8 && is_ascii(s + i))
+			i += 8;
+		if (i == size)
+			break;
 		unsigned length = utf8_length(s + i, size - i);
 		if (!length)
 			return i;

@@ -204,8 +204,7 @@ static struct slot *slot_of(const struct names *t, uint32_t hash, const char *s,
 		struct slot *slot = &t->slots[i];
 		if (slot->id == 0)
 			return slot;
-		const char *text = t->text[slot->id];
-		if (slot->hash == hash && !strncmp(text, s, n) && !text[n])
+		if (slot->hash == hash && !strncmp(t->text[slot->id], s, n) && !t->text[slot->id][n])
 			return slot;
 	}
 }

@@ -265,6 +265,8 @@ void ast_free(struct ast *a)
 		return;
 	vec_free(&a->nodes);
 	vec_free(&a->comments);
+	vec_free(&a->exports);
+	vec_free(&a->named);
 	names_free(a->names);
 	free(a);
 }

@@ -55,6 +55,8 @@ struct ast {
 	struct names *names;   /* owned */
 	VEC(struct ast_node) nodes;
 	VEC(struct ast_comment) comments; /* in order of place */
+	VEC(ast_id) exports;		  /* all EXPORT nodes, in order */
+	VEC(ast_id) named;		  /* the NAME of every `as c`, in order */
 	ast_id root;			  /* AST_FILE */
 	enum ast_surface surface;	  /* of the program that the file holds */
 };

@@ -137,6 +137,7 @@ ast_id ast_define(struct parser *p, struct parse_span at, ast_id targets, ast_id
                   unsigned flags);
 ast_id ast_write(struct parser *p, struct parse_span at, ast_id targets, ast_id expr, ast_id as);
 ast_id ast_export(struct parser *p, struct parse_span at, ast_id targets);
+ast_id ast_as(struct parser *p, struct parse_span at, uint32_t name); /* `as c` */
 /* Adds the file's program or container; a file has one. */
 ast_id ast_hold(struct parser *p, ast_id file, ast_id program);
 void ast_finish(struct parser *p, ast_id file);

@@ -52,7 +52,15 @@ ast_id ast_export(struct parser *p, struct parse_span at, ast_id targets)
 		refuse(p, list->first,
 		       "an output with a type needs '= …'; without, it names what is defined already");
 	ast_id id = ast_leaf(p, AST_EXPORT, at, only->kind == AST_RESULT ? only->name : 0);
+	vec_push(&p->ast->exports, id);
 	return ast_flag(p, id, node(p, node(p, targets)->first)->flags & AST_QUOTED);
+}
+
+ast_id ast_as(struct parser *p, struct parse_span at, uint32_t name)
+{
+	ast_id id = ast_leaf(p, AST_NAME, at, name);
+	vec_push(&p->ast->named, id);
+	return id;
 }
 
 /* `= random(seed=1) {storage=3}`: the attributes are the input's, not the call's. */

@@ -137,6 +137,7 @@ struct module *sema_build(struct diag *d, struct ast *a, const struct sema_optio
 	vec_free(&s.scalar_of);
 	vec_free(&s.tensor_of);
 	vec_free(&s.statement_of);
+	vec_free(&s.op_of);
 	vec_free(&s.output_at);
 	vec_free(&s.later_at);
 	vec_free(&s.broken_mesh);

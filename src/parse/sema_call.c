@@ -5,6 +5,11 @@
 #include <string.h>
 #include "ir/edit.h"
 
+void call_begin(struct call *c)
+{
+	memset(c, 0, offsetof(struct call, read));
+}
+
 static bool is_binary_op(const char *text, enum op_kind *kind)
 {
 	static const struct {
@@ -62,7 +67,7 @@ static bool read_call(struct sema *s, ast_id expr, struct call *c)
 		c->attr[c->attr_n++] = (struct attr){.key = names_intern_z(s->m->names, "callee"), .kind = ATTR_STRING, .u.name = sema_name(s, expr)};
 		return call_read_arguments(s, c);
 	}
-	c->kind = call_find_op(s, ast_text(s->a, expr));
+	c->kind = call_find_op(s, sema_name(s, expr));
 	if (c->kind == OP_NONE || op_info[c->kind].form == FORM_CONTROL) {
 		call_unknown_op(s, expr);
 		return false;
@@ -103,13 +108,14 @@ static bool check_results(struct sema *s, const struct call *c, const struct sem
 
 static op_id statement(struct sema *s, ast_id expr, const struct sema_result *result, unsigned result_n, name_id as, uint32_t at, value_id *out)
 {
-	struct call c = {.kind = OP_NONE};
+	struct call c;
 	value_id operand[MAX_USES];
 	struct ir_use use[MAX_USES * 2];
 	type_id types[64];
 	value_id values[64];
 	bool open[64];
 	unsigned n = 0, operand_n = 0;
+	call_begin(&c);
 	if (!read_call(s, call_strip(s, expr), &c))
 		return 0;
 	uint32_t traits = op_info[c.kind].traits;

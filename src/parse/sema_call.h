@@ -10,16 +10,19 @@ enum { MAX_USES = 256, MAX_ATTRS = 64 };
 struct call {
 	enum op_kind kind;
 	ast_id node;
-	struct ir_use read[MAX_USES]; /* positional operands and scalars, in order */
-	unsigned read_n;
-	struct attr attr[MAX_ATTRS];
-	unsigned attr_n;
+	unsigned read_n, attr_n;
 	team_id team;
 	ast_id axis, root, send_peer, recv_peer, peer, index, team_list, group; /* keys that are no attributes */
+	/* the first read_n and attr_n of */
+	struct ir_use read[MAX_USES]; /* positional operands and scalars, in order */
+	struct attr attr[MAX_ATTRS];
 };
 
+/* Empty; its lists are long, and as they were. */
+void call_begin(struct call *c);
+
 /* By mnemonic of the surface that is read. */
-enum op_kind call_find_op(const struct sema *s, const char *name);
+enum op_kind call_find_op(struct sema *s, name_id name);
 
 /* `unknown operation` with a did-you-mean. */
 void call_unknown_op(struct sema *s, ast_id node);

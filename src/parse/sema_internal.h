@@ -55,6 +55,17 @@ struct type_cache {
 	bool io;
 };
 
+/* What infer_check or infer_type said: programs repeat a few operations on a few types many times. */
+struct rule_cache {
+	enum op_kind kind; /* OP_NONE: free */
+	unsigned operand_n;
+	type_id operand[4]; /* 0: a scalar */
+	attrs_id attrs;
+	type_id stated;
+	mesh_id mesh;
+	type_id result;
+};
+
 struct sema {
 	struct diag *d;
 	struct ast *a;
@@ -64,8 +75,10 @@ struct sema {
 	VEC(uint32_t) scalar_of;       /* by name_id: top entry index + 1 */
 	VEC(value_id) tensor_of;       /* by name_id */
 	VEC(op_id) statement_of;       /* by name_id: `… as c` */
+	VEC(uint16_t) op_of;	       /* by name_id: see call_find_op */
 	VEC(uint32_t) output_at;       /* by name_id: 1 when the program exports the name */
-	VEC(uint32_t) later_at;	       /* by name_id: offset + 1 of a definition anywhere in the program */
+	VEC(uint32_t) later_at;	       /* by name_id: offset + 1 of a definition anywhere in the program, */
+	ast_id program;		       /* this block, once it was looked through for them: then 0 */
 	VEC(name_id) broken_mesh;      /* meshes whose declaration was reported */
 	VEC(uint8_t) later_statement;  /* by name_id: 1 when some statement has the name */
 	VEC(struct sema_forward) forward;
@@ -74,6 +87,7 @@ struct sema {
 	value_id last_value;	       /* the last value whose type got hidden reduction axes, */
 	type_id last_stated;	       /* and its type before */
 	struct type_cache type_cache[64]; /* by hash; emptied when a name is defined in the program */
+	struct rule_cache rule_cache[64]; /* by hash */
 	uint32_t depth;		       /* of nested blocks */
 	region_id region;	       /* being filled */
 	mesh_id mesh;		       /* default mesh for axis names in expressions */
@@ -113,6 +127,8 @@ void sema_place_forward(struct sema *s, uint32_t operand);
 void sema_resolve_forward(struct sema *s);
 mesh_id sema_find_mesh(const struct sema *s, name_id name);
 group_id sema_find_group(const struct sema *s, name_id name);
+/* The definition of a tensor was reported: its uses are not. */
+void sema_break_tensor(struct sema *s, name_id name);
 /* `unknown tensor 'Z'` and a did-you-mean over names of that kind. */
 void sema_unknown_tensor(struct sema *s, name_id name, uint32_t at);
 void sema_unknown_mesh(struct sema *s, name_id name, uint32_t at, uint32_t length);

@@ -3,10 +3,19 @@
 #include <stdio.h>
 #include <string.h>
 
-enum op_kind call_find_op(const struct sema *s, const char *name)
+enum op_kind call_find_op(struct sema *s, name_id name)
 {
-	enum op_kind k = op_by_hir(name);
-	return k != OP_NONE || s->a->surface != SURFACE_NVFUSER ? k : op_by_nvfuser(name);
+	enum { UNKNOWN = 0 }; /* or kind + 1: a name is looked up once */
+	while (s->op_of.n <= name)
+		vec_push(&s->op_of, UNKNOWN);
+	if (s->op_of.at[name] == UNKNOWN) {
+		const char *text = names_text(s->m->names, name);
+		enum op_kind k = op_by_hir(text);
+		if (k == OP_NONE && s->a->surface == SURFACE_NVFUSER)
+			k = op_by_nvfuser(text);
+		s->op_of.at[name] = (uint16_t)(k + 1);
+	}
+	return (enum op_kind)(s->op_of.at[name] - 1);
 }
 
 void call_unknown_op(struct sema *s, ast_id node)
@@ -68,7 +77,7 @@ bool sema_operand(struct sema *s, ast_id e, struct ir_use *out)
 		*out = (struct ir_use){ROLE_SCALAR, ir_scalar_literal(s->m, v)};
 		return true;
 	}
-	if (n->kind == AST_CALL && (n->flags & AST_EXTERN || call_find_op(s, ast_text(s->a, inner)) != OP_NONE) && sema_has_tensor(s, inner)) {
+	if (n->kind == AST_CALL && (n->flags & AST_EXTERN || call_find_op(s, sema_name(s, inner)) != OP_NONE) && sema_has_tensor(s, inner)) {
 		value_id temporary = 0;
 		if (!sema_call(s, inner, &(struct sema_result){.at = n->at}, 1, 0, n->at, &temporary))
 			return false;

@@ -69,6 +69,26 @@ static type_id dispatch_type(struct sema *s, struct call *c, type_id rows, unsig
 	}
 }
 
+/* The stated type if it fits the rule of the operation, or the type by the rule; 0 after reporting. */
+static type_id type_by_rule(struct sema *s, const struct infer_draft *f)
+{
+	struct rule_cache key = {.kind = f->kind, .operand_n = f->operand_n, .attrs = f->attrs, .stated = f->stated, .mesh = f->mesh};
+	if (f->operand_n > sizeof key.operand / sizeof *key.operand)
+		return !f->stated ? infer_type(s->m, s->d, f) : infer_check(s->m, s->d, f) ? f->stated : 0;
+	uint32_t hash = f->kind + f->stated * 31 + f->attrs * 37;
+	for (unsigned i = 0; i < f->operand_n; i++) {
+		key.operand[i] = f->operand[i] ? s->m->value.at[f->operand[i]].type : 0;
+		hash = hash * 33 + key.operand[i];
+	}
+	struct rule_cache *known = &s->rule_cache[(hash ^ hash >> 11) % (sizeof s->rule_cache / sizeof *s->rule_cache)];
+	if (!memcmp(known, &key, offsetof(struct rule_cache, result)))
+		return known->result;
+	key.result = !f->stated ? infer_type(s->m, s->d, f) : infer_check(s->m, s->d, f) ? f->stated : 0;
+	if (key.result)
+		*known = key;
+	return key.result;
+}
+
 /* The type of result k when it was left out; *open: its layout is to be chosen. 0 after reporting. */
 static type_id default_type(struct sema *s, struct call *c, const struct infer_draft *draft, const type_id *types, unsigned k, bool *open)
 {
@@ -97,7 +117,7 @@ static type_id default_type(struct sema *s, struct call *c, const struct infer_d
 		return 0;
 	}
 	*open = true;
-	return infer_type(s->m, s->d, draft);
+	return type_by_rule(s, draft);
 }
 
 bool call_check_select(struct sema *s, struct call *c, const struct infer_draft *draft)
@@ -124,5 +144,5 @@ bool call_result_type(struct sema *s, struct call *c, const struct infer_draft *
 	}
 	if (traits & (TRAIT_VIEW | TRAIT_COLLECTIVE | TRAIT_MEMORY) || c->kind == OP_EXTERN || c->kind == OP_DISPATCH || c->kind == OP_COMBINE)
 		return true;
-	return infer_check(s->m, s->d, &draft);
+	return type_by_rule(s, &draft) != 0;
 }

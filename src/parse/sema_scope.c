@@ -164,10 +164,34 @@ group_id sema_find_group(const struct sema *s, name_id name)
 	return 0;
 }
 
+void sema_break_tensor(struct sema *s, name_id name)
+{
+	set_by_name(&s->later_at, name, SEMA_BROKEN);
+}
+
+/* Where tensors are defined, which only messages ask for. */
+static void find_definitions(struct sema *s, ast_id block)
+{
+	ast_each(s->a, stmt, block) {
+		const struct ast_node *n = ast_at(s->a, stmt);
+		if (n->kind == AST_DEF)
+			ast_each(s->a, r, n->first)
+				if (by_name(&s->later_at, ast_at(s->a, r)->name) != SEMA_BROKEN)
+					set_by_name(&s->later_at, ast_at(s->a, r)->name, ast_at(s->a, r)->at + 1);
+		if (n->kind == AST_FOR || n->kind == AST_IF)
+			ast_each(s->a, child, stmt)
+				if (ast_at(s->a, child)->kind == AST_BLOCK)
+					find_definitions(s, child);
+	}
+}
+
 void sema_unknown_tensor(struct sema *s, name_id name, uint32_t at)
 {
 	const char *text = names_text(s->m->names, name);
 	struct suggest g = suggest_start(text);
+	if (s->program)
+		find_definitions(s, s->program);
+	s->program = 0; /* found once */
 	uint32_t later = by_name(&s->later_at, name);
 	if (later == SEMA_BROKEN)
 		return; /* its definition was reported */

@@ -9,37 +9,17 @@ static bool is_exported(const struct sema *s, name_id name)
 	return name < s->output_at.n && s->output_at.at[name];
 }
 
-static void mark(struct sema *s, name_id name, uint32_t at, bool later)
+/* What is exported, since that decides default allocations, and which statements have names. */
+static void note_names(struct sema *s)
 {
-	if (later) {
-		while (s->later_at.n <= name)
-			vec_push(&s->later_at, 0);
-		s->later_at.at[name] = at + 1;
-	} else {
+	for (uint32_t i = 0; i < s->a->exports.n; i++) {
+		name_id name = ast_at(s->a, s->a->exports.at[i])->name;
 		while (s->output_at.n <= name)
 			vec_push(&s->output_at, 0);
 		s->output_at.at[name] = 1;
 	}
-}
-
-/* What is exported, since that decides default allocations, and what is defined anywhere. */
-static void scan(struct sema *s, ast_id block)
-{
-	ast_each(s->a, stmt, block) {
-		const struct ast_node *n = ast_at(s->a, stmt);
-		if (n->kind == AST_EXPORT)
-			mark(s, n->name, n->at, false);
-		if (n->kind == AST_DEF)
-			ast_each(s->a, r, n->first)
-				mark(s, ast_at(s->a, r)->name, ast_at(s->a, r)->at, true);
-		ast_id as = n->kind == AST_DO ? ast_child(s->a, stmt, 1) : n->kind == AST_DEF || n->kind == AST_WRITE ? ast_child(s->a, stmt, 2) : 0;
-		if (as && ast_at(s->a, as)->kind == AST_NAME)
-			sema_mark_later_statement(s, ast_at(s->a, as)->name);
-		if (n->kind == AST_FOR || n->kind == AST_IF)
-			ast_each(s->a, child, stmt)
-				if (ast_at(s->a, child)->kind == AST_BLOCK)
-					scan(s, child);
-	}
+	for (uint32_t i = 0; i < s->a->named.n; i++)
+		sema_mark_later_statement(s, ast_at(s->a, s->a->named.at[i])->name);
 }
 
 bool sema_initialiser(struct sema *s, ast_id init, struct input *x)
@@ -132,12 +112,12 @@ static void input(struct sema *s, ast_id stmt)
 	uint32_t at = sema_name_at(s, stmt);
 	if (s->depth > 1) {
 		diag_error(s->d, n->at, "inputs stand at the top of the program, not in a block");
-		mark(s, n->name, SEMA_BROKEN - 1, true);
+		sema_break_tensor(s, n->name);
 		return;
 	}
 	type_id t = sema_type(s, type, true);
 	if (!t) {
-		mark(s, n->name, SEMA_BROKEN - 1, true);
+		sema_break_tensor(s, n->name);
 		return;
 	}
 	int32_t number = sema_numbered(s, n->name, 'T');
@@ -194,7 +174,7 @@ static void define_broken(struct sema *s, const struct sema_result *r)
 	if (!r->name || sema_find_tensor(s, r->name))
 		return;
 	if (!r->type) {
-		s->later_at.at[r->name] = SEMA_BROKEN;
+		sema_break_tensor(s, r->name);
 		return;
 	}
 	value_id v = ir_value_new(s->m, r->type, r->name, r->at);
@@ -444,7 +424,8 @@ void sema_program(struct sema *s, ast_id program)
 		}
 	}
 	s->mesh = s->m->default_mesh;
-	scan(s, block);
+	s->program = block;
+	note_names(s);
 	sema_block(s, block);
 	sema_resolve_forward(s);
 }
