@@ -124,7 +124,7 @@ static void make_wants(struct run *r, struct diag *d)
 		    .ints = a->ints,
 		    .known = a->state,
 		    .exact = a->exact,
-		    .length = a->length,
+		    .error = a->error,
 		};
 	}
 }

@@ -13,23 +13,11 @@ enum { SHOWN_RANKS = 4 };
 struct finding {
 	int64_t compared, wrong, unwritten; /* elements; unwritten ones are wrong too */
 	int64_t worst_at, first_at;         /* logical index; -1: none */
-	double worst, got, want;            /* largest error; the first wrong element */
+	double worst, worst_bound;          /* largest error, and what it may be */
+	double got, want, bound;            /* the first wrong element */
 	int64_t got_int, want_int;
 	bool first_unwritten;
 };
-
-double check_tolerance(enum rt_dtype t, bool exact, int64_t length, double largest)
-{
-	/* unit roundoffs: half the distance from 1 to the next number */
-	static const double unit[RT_DTYPE_COUNT] = {
-	    [RT_F64] = 0x1p-53, [RT_F32] = 0x1p-24,   [RT_BF16] = 0x1p-8,
-	    [RT_F16] = 0x1p-11, [RT_F8E4M3] = 0x1p-4, [RT_F8E5M2] = 0x1p-3};
-	if (exact || !rt_dtype_is_float(t))
-		return 0;
-	double sum = t == RT_F64 ? 0x1p-53 : 0x1p-24;
-	double bound = (8 * unit[t] + 2 * (double)length * sum) * (largest > 0 ? largest : 1);
-	return bound;
-}
 
 /* Never written memory has every bit set. */
 static bool is_poison(enum rt_dtype t, const void *at)
@@ -60,8 +48,8 @@ static void note_wrong(struct finding *f, int64_t linear, bool poison)
 	}
 }
 
-static void compare(const struct check_want *w, enum rt_dtype t, double tolerance, const struct data_map *map,
-                    const char *memory, struct finding *f)
+static void compare(const struct check_want *w, enum rt_dtype t, const struct data_map *map, const char *memory,
+                    struct finding *f)
 {
 	struct data_cursor c = {0};
 	struct data_batch b;
@@ -83,11 +71,12 @@ static void compare(const struct check_want *w, enum rt_dtype t, double toleranc
 				            : error_of((double)got_int, w->data[at]);
 			bool poison = is_poison(t, from) && (e != 0 || t == RT_BOOL);
 			f->compared++;
+			double bound = w->exact || !w->error ? 0 : w->error[at];
 			if (e > f->worst || f->worst_at < 0)
-				f->worst = e, f->worst_at = at;
-			if (!(e <= tolerance) || poison) {
+				f->worst = e, f->worst_at = at, f->worst_bound = bound;
+			if (!(e <= bound) || poison) {
 				if (f->first_at < 0) {
-					f->got = got, f->want = w->data ? w->data[at] : 0;
+					f->got = got, f->want = w->data ? w->data[at] : 0, f->bound = bound;
 					f->got_int = got_int,
 					f->want_int = w->ints ? w->ints[at] : (int64_t)f->want;
 				}
@@ -97,18 +86,8 @@ static void compare(const struct check_want *w, enum rt_dtype t, double toleranc
 	}
 }
 
-static double largest_of(const struct check_want *w, int64_t total)
-{
-	double largest = 0;
-	for (int64_t k = 0; k < total && w->data; k++)
-		if ((!w->known || w->known[k]) && isfinite(w->data[k]) && fabs(w->data[k]) > largest)
-			largest = fabs(w->data[k]);
-	return largest;
-}
-
 /* This rank's finding; pending reductions are finished on rank 0 and compared there. */
-static enum status find(struct rt_job *job, const struct module *m, const struct check_output *o,
-                        double *tolerance, struct finding *f)
+static enum status find(struct rt_job *job, const struct module *m, const struct check_output *o, struct finding *f)
 {
 	enum rt_dtype t = (enum rt_dtype)ir_type(m, o->type)->dtype;
 	struct data_map map;
@@ -118,7 +97,6 @@ static enum status find(struct rt_job *job, const struct module *m, const struct
 		rt_job_error(job, "an output is too large to be checked");
 		return rt_job_fail(job, STATUS_INTERNAL);
 	}
-	*tolerance = check_tolerance(t, o->want->exact, o->want->length, largest_of(o->want, map.total));
 	if (map.parts > 1) {
 		void *whole;
 		status = gather_output(job, m, o->type, o->memory, &whole);
@@ -134,12 +112,12 @@ static enum status find(struct rt_job *job, const struct module *m, const struct
 			for (int64_t k = 0; k < map.total; k++)
 				dense.linear[k] = k;
 			all.group[0] = dense;
-			compare(o->want, t, *tolerance, &all, whole, f);
+			compare(o->want, t, &all, whole, f);
 			free(dense.linear);
 		}
 		free(whole);
 	} else if (o->memory) {
-		compare(o->want, t, *tolerance, &map, o->memory, f);
+		compare(o->want, t, &map, o->memory, f);
 	}
 	rt_job_progress(job);
 	data_map_free(&map);
@@ -156,7 +134,7 @@ static void put_number(struct buf *b, bool is_float, double f, int64_t i)
 
 /* The lines about one output that is wrong. */
 static void print_wrong(struct rt_job *job, const struct module *m, const struct check_output *o,
-                        const struct finding *all, double tolerance)
+                        const struct finding *all)
 {
 	bool is_float = rt_dtype_is_float((enum rt_dtype)ir_type(m, o->type)->dtype);
 	char name[DATA_NAME_BYTES];
@@ -181,7 +159,7 @@ static void print_wrong(struct rt_job *job, const struct module *m, const struct
 			put_number(&b, is_float, f->got, f->got_int);
 			buf_puts(&b, ", want ");
 			put_number(&b, is_float, f->want, f->want_int);
-			buf_printf(&b, " (tolerance %.2g)", tolerance);
+			buf_printf(&b, " (tolerance %.2g)", f->bound);
 		}
 		buf_putc(&b, '\n');
 	}
@@ -195,7 +173,7 @@ static void print_wrong(struct rt_job *job, const struct module *m, const struct
 }
 
 static void print_ok(struct rt_job *job, const struct module *m, const struct check_output *o,
-                     const struct finding *all, double tolerance, int64_t ranks)
+                     const struct finding *all, int64_t ranks)
 {
 	char name[DATA_NAME_BYTES];
 	struct data_map map;
@@ -216,7 +194,7 @@ static void print_ok(struct rt_job *job, const struct module *m, const struct ch
 	if (o->want->exact)
 		buf_puts(&b, " (exact)");
 	else
-		buf_printf(&b, " (tolerance %.2g)", tolerance);
+		buf_printf(&b, " (tolerance %.2g)", worst < 0 ? 0 : all[worst].worst_bound);
 	printf("%s\n", b.at);
 	fflush(stdout);
 	buf_free(&b);
@@ -226,13 +204,12 @@ enum status check_outputs(struct rt_job *job, const struct module *m, const stru
                           unsigned n, int64_t ranks)
 {
 	struct finding mine, *all = mem_zalloc(sizeof *all * (size_t)job->size * (n + 1));
-	double *tolerance = mem_zalloc(sizeof *tolerance * (n + 1));
 	enum status status = STATUS_OK;
 	bool wrong = false;
 	unsigned shown = 0;
 	double worst = -1;
 	for (unsigned k = 0; k < n && status == STATUS_OK; k++) {
-		status = find(job, m, &out[k], &tolerance[k], &mine);
+		status = find(job, m, &out[k], &mine);
 		if (status == STATUS_OK)
 			status = rt_job_allgather(job, "the check of an output", &mine, sizeof mine,
 			                          all + (size_t)k * (size_t)job->size);
@@ -246,15 +223,13 @@ enum status check_outputs(struct rt_job *job, const struct module *m, const stru
 				worst = f[r].worst, shown = k;
 		}
 		if (bad && job->rank == 0)
-			print_wrong(job, m, &out[k], f, tolerance[k]);
+			print_wrong(job, m, &out[k], f);
 		wrong |= bad != 0;
 	}
 	if (status == STATUS_OK && wrong)
 		status = STATUS_WRONG;
 	else if (status == STATUS_OK && job->rank == 0 && n)
-		print_ok(job, m, &out[shown], all + (size_t)shown * (size_t)job->size, tolerance[shown],
-		         ranks);
+		print_ok(job, m, &out[shown], all + (size_t)shown * (size_t)job->size, ranks);
 	free(all);
-	free(tolerance);
 	return status;
 }

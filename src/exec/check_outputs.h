@@ -12,12 +12,8 @@ struct check_want {
 	const int64_t *ints;  /* integers and bool: the exact values; NULL for floats */
 	const uint8_t *known; /* 1 where there is a value to compare with; NULL: everywhere */
 	bool exact;           /* nothing was rounded on the way: compared exactly */
-	int64_t length;       /* of the longest sum that contributed */
+	const double *error;  /* else how much each element may differ; NULL: not at all */
 };
-
-/* How much a result may differ: 0 when exact, else a bound from the dtype's unit roundoff, the length of
- * the sums (accumulated in f32 or better) and the largest value. */
-double check_tolerance(enum rt_dtype t, bool exact, int64_t length, double largest);
 
 struct check_output {
 	const struct check_want *want;
@@ -25,7 +21,8 @@ struct check_output {
 	const void *memory; /* NULL: nothing on this rank */
 };
 
-/* Collective. Rank 0 prints: `ok: 4 ranks, largest error 0 at Y[0, 0] (tolerance 0.0078)` on standard
+/* Collective. Rank 0 prints: `ok: 4 ranks, largest error 0 at Y[0, 0] (tolerance 0.0078)`, the element
+ * with the largest error and how much it may differ, on standard
  * output, or what is wrong, the worst rank first, on standard error. STATUS_WRONG on all ranks then. */
 enum status check_outputs(struct rt_job *job, const struct module *m, const struct check_output *out,
                           unsigned n, int64_t ranks);

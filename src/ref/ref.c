@@ -129,13 +129,14 @@ static bool load_input(struct ref_context *c, unsigned k, struct ref_array *out)
 		double grid = n > 1 ? ref_grid(&parts) : 0;
 		for (int64_t p = 0; p < n; p++)
 			ref_fold_add(&s, &parts, p);
-		if (n > 1)
+		if (n > 1) {
 			ref_fold_end(&s, out, i, grid, ref_precision(out->dtype));
-		else
+			out->error[i] += ref_parts_error(out->dtype) * s.magnitude;
+		} else {
 			ref_copy(out, i, &parts, 0);
+		}
 		out->state[i] = REF_DEFINED;
 	}
-	out->length = n > 1 ? n : 0;
 	ref_array_free(&parts);
 	return true;
 }
@@ -164,13 +165,13 @@ static unsigned summed_axes(const struct module *m, op_id op, unsigned k)
 }
 
 /* Whether the run may store parts of a sum, rounded, before it adds them up: an axis that is summed
- * is spread over a mesh, or may be, for its layout is still to be chosen. */
+ * is spread over a mesh, or may be, for its layout is still to be chosen, or an operand is pending. */
 static bool is_narrow(const struct module *m, op_id op)
 {
 	for (unsigned k = 0; k < op_role_count(m, op, ROLE_READ); k++) {
 		value_id v = op_read(m, op, k);
 		unsigned mask = summed_axes(m, op, k);
-		if (mask && m->value.at[v].flags & VALUE_OPEN)
+		if (mask && (m->value.at[v].flags & VALUE_OPEN || ref_partial_axes(value_domain(m, v), NULL)))
 			return true;
 		for (unsigned a = 0; mask >> a; a++)
 			if (mask >> a & 1 && layout_mesh_axes(m, m->value.at[v].type, a))
@@ -236,6 +237,16 @@ static bool collective(struct ref_context *c, op_id op, const struct ref_array *
 	return true;
 }
 
+/* The run computes a pending result on each rank's part, whose rounding is that of the parts. Their error,
+ * which a pending value has from where it began, is at least twice that. */
+static void add_parts_error(const struct module *m, value_id result, struct ref_array *out)
+{
+	int64_t count = ref_array_count(out);
+	for (int64_t i = 0; i < count && ref_partial_axes(value_domain(m, result), NULL); i++)
+		if (out->error[i] > 0)
+			out->error[i] *= 1.5;
+}
+
 static bool evaluate(struct ref_context *c, op_id op, struct ref_array *of)
 {
 	const struct op *o = ir_op(c->m, op);
@@ -260,6 +271,8 @@ static bool evaluate(struct ref_context *c, op_id op, struct ref_array *of)
 			ok = collective(c, op, in[0].array, &out);
 		else
 			ok = ok && ref_eval(c, &call, &out);
+		if (ok)
+			add_parts_error(c->m, result, &out);
 	}
 	free(in);
 	if (!ok) {

@@ -7,7 +7,8 @@
  * value, a pending reduction has its result's value. A host-level program is stepped on all ranks,
  * each with its buffers, each stream a queue.
  *
- * Every op computes in f64 (integers in int64) and rounds once, to the dtype of its result. */
+ * Every op computes in f64 (integers in int64) and rounds once, to the dtype of its result. Beside each
+ * element stands a bound on the error of a run that accumulates in f32 or better. */
 #ifndef HIRC_REF_REF_H
 #define HIRC_REF_REF_H
 #include "ir/ir.h"
@@ -32,8 +33,8 @@ struct ref_array {
 	/* Outputs only; an input leaves these zero. */
 	enum dtype dtype;
 	uint8_t *state; /* enum ref_state of each element; compare DEFINED ones only */
+	double *error;  /* how far each element of a run may be from data: see ref_error.c */
 	bool exact;     /* no value on the way to this one was rounded, in any order of summation */
-	int64_t length; /* longest contraction, reduction or collective reduction that contributed */
 };
 
 struct ref_options {
@@ -55,7 +56,7 @@ value_id ref_result_value(const struct module *m, unsigned k);
  * STUCK for a deadlock (what each rank is blocked in), WRONG when ranks disagree about a
  * replicated output. */
 enum status ref_run(struct module *m, struct diag *d, const struct ref_options *o, struct ref_array *outputs);
-void ref_array_free(struct ref_array *a); /* data, ints and state */
+void ref_array_free(struct ref_array *a); /* data, ints, state and error */
 
 /* The value nearest to x in a dtype (ties to even; floats beyond the range give inf, f8e4m3 NaN;
  * integers: towards zero, clamped). */

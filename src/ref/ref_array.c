@@ -37,6 +37,7 @@ bool ref_array_make(struct ref_context *c, struct ref_array *a, enum dtype t, in
 	if (!dtype_is_float(t))
 		a->ints = mem_zalloc(sizeof *a->ints * (size_t)count);
 	a->state = mem_zalloc((size_t)count);
+	a->error = mem_zalloc(sizeof *a->error * (size_t)count);
 	return true;
 }
 
@@ -45,6 +46,7 @@ void ref_array_free(struct ref_array *a)
 	free(a->data);
 	free(a->ints);
 	free(a->state);
+	free(a->error);
 	memset(a, 0, sizeof *a);
 }
 
@@ -98,14 +100,19 @@ void ref_store_int(struct ref_array *a, int64_t i, int64_t x)
 
 void ref_copy(struct ref_array *a, int64_t i, const struct ref_array *b, int64_t k)
 {
+	double e = b->error[k];
 	if (a->dtype == b->dtype) {
 		a->data[i] = b->data[k];
 		if (a->ints)
 			a->ints[i] = b->ints[k];
-	} else if (b->ints) {
-		ref_store_int(a, i, b->ints[k]);
+		if (a->error[i] != e)
+			a->error[i] = e;
 	} else {
-		ref_store(a, i, b->data[k]);
+		if (b->ints)
+			ref_store_int(a, i, b->ints[k]);
+		else
+			ref_store(a, i, b->data[k]);
+		ref_set_error(a, i, b->data[k], e, 0);
 	}
 	a->state[i] = b->state[k];
 }
@@ -113,8 +120,6 @@ void ref_copy(struct ref_array *a, int64_t i, const struct ref_array *b, int64_t
 void ref_inherit(struct ref_array *a, const struct ref_array *from)
 {
 	a->exact = a->exact && from->exact;
-	if (a->length < from->length)
-		a->length = from->length;
 }
 
 bool ref_next(int nd, const int64_t *n, int64_t *index)

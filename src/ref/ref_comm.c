@@ -175,8 +175,6 @@ static void reduce(const struct exchange *x, enum reduce_op op, int64_t start, s
 			ref_fold_end(&s, out, i, grid, ref_precision(out->dtype));
 		out->state[i] = state;
 	}
-	if (out->length < x->n)
-		out->length = x->n;
 }
 
 /* By types: each element from the first giver that holds it. */

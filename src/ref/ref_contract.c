@@ -14,11 +14,13 @@ struct contraction {
 	bool linear;
 	int64_t k, columns;
 	bool whole; /* every element of a and b is defined */
+	bool errs;  /* some have errors */
 	double grid;
 	int bits;
+	bool narrow; /* parts of the sum may be stored in the result's dtype */
 };
 struct sum {
-	double value, magnitude;
+	double value, magnitude, error;
 	int64_t ints;
 	uint8_t state;
 };
@@ -41,6 +43,17 @@ static struct sum dot_floats(const double *a, const double *b, int64_t n)
 	return (struct sum){.value = (value[0] + value[1]) + (value[2] + value[3]),
 	                    .magnitude = (magnitude[0] + magnitude[1]) + (magnitude[2] + magnitude[3]),
 	                    .state = REF_DEFINED};
+}
+
+/* What the errors of both operands make of the sum. */
+static double dot_error(const struct contraction *x, int64_t i, int64_t j)
+{
+	const double *a = x->a->data + i, *b = x->b->data + j, *ea = x->a->error + i, *eb = x->b->error + j;
+	double e = 0;
+	for (int64_t k = 0; k < x->k && x->errs; k++)
+		if (x->a->state[i + k] == REF_DEFINED && x->b->state[j + k] == REF_DEFINED)
+			e += fabs(a[k]) * eb[k] + ea[k] * (fabs(b[k]) + eb[k]);
+	return e;
 }
 
 /* a[i + k] * b[j + k] for k in 0..n; terms that this rank does not hold are left out when the sum is
@@ -74,6 +87,15 @@ static bool is_whole(const struct ref_array *a)
 		if (a->state[i] != REF_DEFINED)
 			return false;
 	return true;
+}
+
+static bool has_errors(const struct ref_array *a)
+{
+	int64_t count = ref_array_count(a);
+	for (int64_t i = 0; i < count; i++)
+		if (a->error[i] > 0)
+			return true;
+	return false;
 }
 
 /* The last two dimensions swapped. */
@@ -137,6 +159,7 @@ static void store(const struct contraction *x, struct sum s, int64_t column, str
 		s.state = x->bias->state[column] < s.state ? x->bias->state[column] : s.state;
 		s.value += x->bias->data[column];
 		s.magnitude += fabs(x->bias->data[column]);
+		s.error += x->bias->error[column];
 		s.ints = (int64_t)((uint64_t)s.ints + (x->bias->ints ? (uint64_t)x->bias->ints[column] : 0));
 	}
 	out->state[r] = s.state;
@@ -144,11 +167,23 @@ static void store(const struct contraction *x, struct sum s, int64_t column, str
 		return;
 	if (out->ints) {
 		ref_store_int(out, r, s.ints);
+		ref_set_error(out, r, out->data[r], s.error, 0);
 		return;
 	}
-	if (!ref_sum_is_exact(x->bits, s.magnitude, x->grid))
-		out->exact = false;
+	bool sure = ref_sum_is_exact(x->bits, s.magnitude, x->grid);
+	double computed = sure ? 0 : ref_sum_error(x->a->dtype, x->k + 1) * s.magnitude;
+	if (x->narrow)
+		computed += ref_parts_error(out->dtype) * s.magnitude;
+	out->exact = out->exact && sure;
 	ref_store(out, r, s.value);
+	ref_set_error(out, r, s.value, s.error, computed);
+}
+
+static struct sum sum_of(const struct contraction *x, int64_t i, int64_t j)
+{
+	struct sum s = dot(x, i, j);
+	s.error = dot_error(x, i, j);
+	return s;
 }
 
 static void contract(const struct contraction *x, struct ref_array *out)
@@ -162,7 +197,7 @@ static void contract(const struct contraction *x, struct ref_array *out)
 		                      : batch_offset(x->a, out, index) + index[out->nd - 2] * x->k;
 		int64_t j = column * x->k + (x->linear ? 0 : batch_offset(x->b, out, index));
 		if (!x->call->want || x->call->want[r])
-			store(x, dot(x, i, j), column, out, r);
+			store(x, sum_of(x, i, j), column, out, r);
 		r++;
 	} while (ref_next(out->nd, out->n, index));
 }
@@ -212,13 +247,13 @@ bool ref_contract(struct ref_context *c, const struct ref_call *call, const stru
 	if (x.bias)
 		x.grid = fmin(x.grid, ref_grid(x.bias));
 	x.bits = ref_accumulator_bits(x.a->dtype);
-	if (call->narrow && !out->ints && ref_precision(out->dtype) < x.bits)
+	x.narrow = call->narrow && !out->ints;
+	if (x.narrow && ref_precision(out->dtype) < x.bits)
 		x.bits = ref_precision(out->dtype);
+	x.errs = has_errors(x.a) || has_errors(x.b);
 	contract(&x, out);
 	for (unsigned k = 0; k < call->n; k++)
 		ref_inherit(out, in[k]);
-	if (out->length < x.k)
-		out->length = x.k;
 	ref_array_free(&turned);
 	return true;
 }

@@ -2,6 +2,7 @@
  *
  *     ref.c           entry; fusion-level programs
  *     ref_round.c     dtypes: rounding, wrapping, when sums are exact
+ *     ref_error.c     how rounding errors pass through operations
  *     ref_array.c     logical arrays
  *     ref_eval.c      one operation: operands, then the kernel
  *     ref_pointwise.c, ref_shape.c, ref_reduce.c, ref_contract.c, ref_norm.c   kernels
@@ -53,9 +54,9 @@ void ref_array_strides(const struct ref_array *a, int64_t *stride); /* row-major
 /* Sets a value, not its state: rounds to the dtype, which clears `exact` when that changes it. */
 void ref_store(struct ref_array *a, int64_t i, double x);
 void ref_store_int(struct ref_array *a, int64_t i, int64_t x);
-/* Value, converted to a's dtype, and state of an element of b. */
+/* Value, converted to a's dtype, state and error of an element of b. */
 void ref_copy(struct ref_array *a, int64_t i, const struct ref_array *b, int64_t k);
-/* What a result keeps of an operand: exact, length. */
+/* What a result keeps of an operand: exact. */
 void ref_inherit(struct ref_array *a, const struct ref_array *from);
 /* The next index in row-major order; false after the last. */
 bool ref_next(int nd, const int64_t *n, int64_t *index);
@@ -64,6 +65,21 @@ void ref_report_expr(struct ref_context *c, enum expr_status status, expr_id cul
 /* The name of a value for messages, in text. */
 enum { REF_NAME_BYTES = 128 };
 const char *ref_name(const struct module *m, value_id v, char *text, size_t size);
+
+/* ---- ref_error.c; all bounds are absolute */
+/* The error of an element whose value was just stored: `passed` from the operands, `computed` by the
+ * operation itself, and the rounding of both to the dtype, where value (before it was stored) was rounded. */
+void ref_set_error(struct ref_array *a, int64_t i, double value, double passed, double computed);
+/* Of a sum of n terms in an accumulator of a dtype, relative to the sum of their magnitudes. */
+double ref_sum_error(enum dtype t, int64_t n);
+/* Of parts of a sum that are stored in a dtype before they are added, relative to the same. */
+double ref_parts_error(enum dtype t);
+/* Unit roundoff of the accumulators and functions of a dtype: f32's or f64's. */
+double ref_unit(enum dtype t);
+/* What errors of the operands, x[k] ± e[k], do to a pointwise function of them. */
+double ref_pointwise_error(enum op_kind kind, const double *x, const double *e);
+/* What the function itself does, beyond rounding to the dtype. */
+double ref_function_error(enum op_kind kind, enum dtype t, const double *x, double value);
 
 /* ---- ref_eval.c */
 struct ref_operand {
@@ -109,6 +125,7 @@ bool ref_norm(struct ref_context *c, const struct ref_call *call, const struct r
 struct ref_fold {
 	enum reduce_op op;
 	double f, magnitude;
+	double error; /* of the terms, summed; of extremes the largest; of products relative */
 	int64_t i;
 	int64_t count;
 	bool exact; /* products: no step was rounded */

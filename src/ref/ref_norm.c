@@ -29,13 +29,10 @@ static void set_row(struct ref_array *out, int64_t at, int64_t n, int64_t stride
 		out->state[at + k * stride] = state;
 }
 
-static void finish(struct ref_array *out, const struct ref_call *call, const struct ref_array *const *in,
-                   int64_t length)
+static void finish(struct ref_array *out, const struct ref_call *call, const struct ref_array *const *in)
 {
 	for (unsigned k = 0; k < call->n; k++)
 		ref_inherit(out, in[k]);
-	if (out->length < length)
-		out->length = length;
 	out->exact = false;
 }
 
@@ -55,6 +52,20 @@ static bool same_shape(const struct ref_array *a, const struct ref_array *b)
 	return true;
 }
 
+/* A weight of a softmax whose scores are off by this: each exponential is, and their sum. */
+static double weight_error(double value, double error)
+{
+	double grown = value * expm1(2 * error);
+	return error > 0 ? fmin(grown, 1) : 0;
+}
+
+/* Relative, of exp(x) over a sum of n such. */
+static double exp_sum_error(enum dtype t, int64_t n, double x)
+{
+	double shift = isfinite(x) ? fabs(x) : 0;
+	return ref_sum_error(t, n) + (16 + 4 * shift) * ref_unit(t);
+}
+
 bool ref_softmax(struct ref_context *c, const struct ref_call *call, const struct ref_array *in,
                  struct ref_array *out)
 {
@@ -72,16 +83,34 @@ bool ref_softmax(struct ref_context *c, const struct ref_call *call, const struc
 		set_row(out, at, n, inner, state);
 		if (state != REF_DEFINED)
 			continue;
-		double max = -INFINITY, sum = 0;
-		for (int64_t k = 0; k < n; k++)
+		double max = -INFINITY, sum = 0, error = 0;
+		for (int64_t k = 0; k < n; k++) {
 			max = fmax(max, in->data[at + k * inner]);
+			error = fmax(error, in->error[at + k * inner]);
+		}
 		for (int64_t k = 0; k < n; k++)
 			sum += exp(in->data[at + k * inner] - max);
-		for (int64_t k = 0; k < n; k++)
-			ref_store(out, at + k * inner, exp(in->data[at + k * inner] - max) / sum);
+		for (int64_t k = 0; k < n; k++) {
+			double x = in->data[at + k * inner] - max, value = exp(x) / sum;
+			ref_store(out, at + k * inner, value);
+			ref_set_error(out, at + k * inner, value, weight_error(value, error),
+			              value * exp_sum_error(in->dtype, n, x));
+		}
 	}
-	finish(out, call, &in, n);
+	finish(out, call, &in);
 	return true;
+}
+
+/* Of scale times the product of a query row and a key. */
+static double score_error(const struct ref_array *const *in, int64_t q, int64_t k, int64_t n, double scale)
+{
+	double magnitude = 0, passed = 0;
+	for (int64_t i = 0; i < n; i++) {
+		double a = fabs(in[0]->data[q + i]), b = fabs(in[1]->data[k + i]);
+		magnitude += a * b;
+		passed += a * in[1]->error[k + i] + in[0]->error[q + i] * (b + in[1]->error[k + i]);
+	}
+	return scale * (passed + magnitude * ref_sum_error(in[0]->dtype, n + 2));
 }
 
 /* Attention of one query row over the first n keys of its head: out[e] = sum over s of p[s] * v[s, e].
@@ -90,21 +119,30 @@ static void attend(const struct ref_array *const *in, int64_t q, int64_t k, int6
                    double scale, double *p, struct ref_array *out, int64_t at)
 {
 	int64_t e = in[0]->n[in[0]->nd - 1], ev = in[2]->n[in[2]->nd - 1];
-	double max = -INFINITY, sum = 0;
+	double max = -INFINITY, min = INFINITY, sum = 0, error = 0;
 	for (int64_t s = 0; s < n; s++) {
 		p[s] = 0;
 		for (int64_t i = 0; i < e; i++)
 			p[s] += in[0]->data[q + i] * in[1]->data[k + s * e + i];
 		p[s] *= scale;
 		max = fmax(max, p[s]);
+		min = fmin(min, p[s]);
+		error = fmax(error, score_error(in, q, k + s * e, e, fabs(scale)));
 	}
 	for (int64_t s = 0; s < n; s++)
 		sum += p[s] = exp(p[s] - max);
+	double relative = expm1(2 * error) + exp_sum_error(in[0]->dtype, n, max - min);
 	for (int64_t i = 0; i < ev; i++) {
-		double value = 0;
-		for (int64_t s = 0; s < n; s++)
-			value += p[s] / sum * in[2]->data[v + s * ev + i];
+		double value = 0, magnitude = 0, passed = 0;
+		for (int64_t s = 0; s < n; s++) {
+			double w = p[s] / sum, x = in[2]->data[v + s * ev + i];
+			value += w * x;
+			magnitude += w * fabs(x);
+			passed += w * (1 + relative) * in[2]->error[v + s * ev + i];
+		}
 		ref_store(out, at + i, value);
+		ref_set_error(out, at + i, value, passed,
+		              magnitude * (relative + ref_sum_error(in[0]->dtype, n)));
 	}
 }
 
@@ -140,8 +178,28 @@ bool ref_sdpa(struct ref_context *c, const struct ref_call *call, const struct r
 			attend(in, row * e, head * keys * e, head * keys * ev, n, scale, p, out, row * ev);
 	}
 	free(p);
-	finish(out, call, in, e > keys ? e : keys);
+	finish(out, call, in);
 	return true;
+}
+
+struct row_error {
+	double mean, scale; /* of the mean; of 1 / sqrt(mean square + eps) */
+};
+
+static struct row_error row_error(const struct ref_array *x, int64_t at, int64_t n, bool layer, double mean,
+                                  double square, double eps)
+{
+	struct row_error e = {0};
+	double size = (double)n, around = 0, sums = ref_sum_error(x->dtype, n + 2);
+	for (int64_t k = 0; layer && k < n; k++)
+		e.mean += (x->error[at + k] + sums * fabs(x->data[at + k])) / size;
+	for (int64_t k = 0; k < n; k++) {
+		double d = fabs(x->data[at + k] - mean), own = x->error[at + k] + e.mean;
+		around += (own * (2 * d + own) + sums * d * d) / size;
+	}
+	double least = square - around + eps > 0 ? square - around + eps : 0;
+	e.scale = 1 / sqrt(least) - 1 / sqrt(square + eps) + 4 * ref_unit(x->dtype) / sqrt(square + eps);
+	return e;
 }
 
 /* layernorm(x, weight, bias), rmsnorm(x, weight): over the last axis. */
@@ -166,18 +224,26 @@ bool ref_norm(struct ref_context *c, const struct ref_call *call, const struct r
 			mean += x->data[at + k] / (double)n;
 		for (int64_t k = 0; k < n; k++)
 			square += (x->data[at + k] - mean) * (x->data[at + k] - mean) / (double)n;
+		struct row_error e = row_error(x, at, n, layer, mean, square, eps);
 		for (int64_t k = 0; k < n; k++) {
-			double value = (x->data[at + k] - mean) / sqrt(square + eps);
+			double d = x->data[at + k] - mean, value = d / sqrt(square + eps);
+			double passed = fabs(d) * e.scale + (x->error[at + k] + e.mean) * (e.scale + 1 / sqrt(square + eps));
 			out->state[at + k] = state;
 			for (unsigned j = 1; j < call->n; j++) {
+				double w = in[j]->data[k];
 				if (in[j]->state[k] < out->state[at + k])
 					out->state[at + k] = in[j]->state[k];
-				value = j == 1 ? value * in[1]->data[k] : value + in[2]->data[k];
+				passed = j == 1 ? passed * (fabs(w) + in[j]->error[k]) + fabs(value) * in[j]->error[k]
+				                : passed + in[j]->error[k];
+				passed += ref_unit(x->dtype) * (fabs(value) + fabs(w));
+				value = j == 1 ? value * w : value + w;
 			}
-			if (out->state[at + k] == REF_DEFINED)
-				ref_store(out, at + k, value);
+			if (out->state[at + k] != REF_DEFINED)
+				continue;
+			ref_store(out, at + k, value);
+			ref_set_error(out, at + k, value, passed, 4 * ref_unit(x->dtype) * fabs(value));
 		}
 	}
-	finish(out, call, in, n);
+	finish(out, call, in);
 	return true;
 }

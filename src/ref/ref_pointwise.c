@@ -250,6 +250,24 @@ static bool fits(const struct ref_array *in, const struct ref_array *out)
 	return true;
 }
 
+/* The condition of a where is not sure: the result is one operand or the other. */
+static void choose_either(const struct ref_array *const *in, const int64_t *at, struct ref_array *out, int64_t i)
+{
+	double apart = fabs(in[1]->data[at[1]] - in[2]->data[at[2]]);
+	double e = apart + in[1]->error[at[1]] + in[2]->error[at[2]];
+	out->error[i] = isnan(e) ? INFINITY : e;
+}
+
+/* same: the value is what exact arithmetic gives. */
+static void set_error(enum op_kind kind, const struct ref_array *in, const double *f, const double *e,
+                      double value, bool same, struct ref_array *out, int64_t i)
+{
+	double computed = ref_function_error(kind, in->dtype, f, value);
+	if (!same && isfinite(value))
+		computed += ref_unit(in->dtype) * fabs(value);
+	ref_set_error(out, i, value, ref_pointwise_error(kind, f, e), computed);
+}
+
 bool ref_pointwise(struct ref_context *c, const struct ref_call *call, const struct ref_array *const *in,
                    struct ref_array *out)
 {
@@ -271,7 +289,7 @@ bool ref_pointwise(struct ref_context *c, const struct ref_call *call, const str
 	if (ref_array_count(out) == 0)
 		return true;
 	do {
-		double f[3] = {0};
+		double f[3] = {0}, e[3] = {0};
 		int64_t x[3] = {0}, at[3] = {0};
 		uint8_t state = REF_DEFINED;
 		bool ints = !in_f64;
@@ -284,6 +302,7 @@ bool ref_pointwise(struct ref_context *c, const struct ref_call *call, const str
 			if (in[k]->state[at[k]] < state)
 				state = in[k]->state[at[k]];
 			f[k] = in[k]->data[at[k]];
+			e[k] = in[k]->error[at[k]];
 			x[k] = in[k]->ints ? in[k]->ints[at[k]] : 0;
 			ints = ints && in[k]->ints;
 		}
@@ -291,6 +310,8 @@ bool ref_pointwise(struct ref_context *c, const struct ref_call *call, const str
 			if (kind == OP_WHERE) {
 				unsigned k = f[0] != 0 ? 1 : 2;
 				ref_copy(out, i, in[k], at[k]);
+				if (e[0] > 0) /* the other may be chosen */
+					choose_either(in, at, out, i);
 			} else if (ints) {
 				int64_t value;
 				if (!int_op(kind, in[0]->dtype, x, &value)) {
@@ -299,8 +320,13 @@ bool ref_pointwise(struct ref_context *c, const struct ref_call *call, const str
 					return false;
 				}
 				ref_store_int(out, i, value);
+				set_error(kind, in[0], f, e, (double)value, true, out, i);
 			} else {
-				ref_store(out, i, float_op(kind, f, &exact));
+				bool same = true;
+				double value = float_op(kind, f, &same);
+				exact = exact && same;
+				ref_store(out, i, value);
+				set_error(kind, in[0], f, e, value, same, out, i);
 			}
 		}
 		out->state[i++] = state;

@@ -27,7 +27,7 @@ void ref_fold_start(struct ref_fold *s, enum reduce_op op, enum dtype t)
 
 void ref_fold_add(struct ref_fold *s, const struct ref_array *a, int64_t i)
 {
-	double f = a->data[i];
+	double f = a->data[i], e = a->error[i];
 	int64_t x = a->ints ? a->ints[i] : 0;
 	s->count++;
 	switch (s->op) {
@@ -35,6 +35,7 @@ void ref_fold_add(struct ref_fold *s, const struct ref_array *a, int64_t i)
 	case REDUCE_AVG:
 		s->f += f;
 		s->magnitude += fabs(f);
+		s->error += e;
 		s->i = (int64_t)((uint64_t)s->i + (uint64_t)x);
 		break;
 	case REDUCE_PROD:
@@ -42,37 +43,57 @@ void ref_fold_add(struct ref_fold *s, const struct ref_array *a, int64_t i)
 			s->exact = false;
 		s->f *= f;
 		s->magnitude *= fabs(f) > 1 ? fabs(f) : 1;
+		s->error = (1 + s->error) * (1 + (e > 0 ? e / fabs(f) : 0)) - 1;
 		s->i = (int64_t)((uint64_t)s->i * (uint64_t)x);
 		break;
 	case REDUCE_MIN:
 		s->f = isnan(f) || isnan(s->f) ? NAN : f < s->f ? f : s->f;
+		s->error = e > s->error ? e : s->error;
 		s->i = x < s->i ? x : s->i;
 		break;
 	case REDUCE_MAX:
 		s->f = isnan(f) || isnan(s->f) ? NAN : f > s->f ? f : s->f;
+		s->error = e > s->error ? e : s->error;
 		s->i = x > s->i ? x : s->i;
 		break;
 	}
 }
 
+/* Error of a fold, before it is stored; parts: of its sums are stored in out's dtype on the way. */
+static void fold_error(const struct ref_fold *s, struct ref_array *out, int64_t i, double value, bool sure, bool parts)
+{
+	double divisor = s->op == REDUCE_AVG && s->count ? (double)s->count : 1, computed = 0;
+	double passed = s->op == REDUCE_PROD ? s->error * fabs(s->f) : s->error / divisor;
+	if (s->op == REDUCE_PROD && !sure)
+		computed = ref_sum_error(out->dtype, s->count) * fabs(s->f);
+	else if (s->op == REDUCE_SUM || s->op == REDUCE_AVG)
+		computed = (sure ? 0 : ref_sum_error(out->dtype, s->count) * s->magnitude / divisor) +
+		           (parts ? ref_parts_error(out->dtype) * s->magnitude / divisor : 0);
+	ref_set_error(out, i, value, passed, out->ints ? 0 : computed);
+}
+
 bool ref_fold_end(const struct ref_fold *s, struct ref_array *out, int64_t i, double grid, int bits)
 {
-	bool mean = s->op == REDUCE_AVG;
+	bool mean = s->op == REDUCE_AVG, sure = true;
+	bool parts = dtype_is_float(out->dtype) && bits < ref_accumulator_bits(out->dtype);
 	if (out->ints) {
 		if (mean && s->count == 0)
 			return false;
 		bool divide = mean && out->dtype != DTYPE_BOOL;
 		ref_store_int(out, i, divide ? s->i / s->count : s->i);
+		fold_error(s, out, i, out->data[i], true, false);
 		return true;
 	}
 	double value = mean ? s->f / (double)s->count : s->f;
 	if (mean && isfinite(value) && fma(value, (double)s->count, -s->f) != 0)
-		out->exact = false;
+		sure = false;
 	if ((s->op == REDUCE_SUM || mean) && !ref_sum_is_exact(bits, s->magnitude, grid))
-		out->exact = false;
+		sure = false;
 	if (s->op == REDUCE_PROD && (!s->exact || !ref_sum_is_exact(bits, s->magnitude, 1)))
-		out->exact = false;
+		sure = false;
+	out->exact = out->exact && sure;
 	ref_store(out, i, value);
+	fold_error(s, out, i, value, sure, parts);
 	return true;
 }
 
@@ -170,8 +191,6 @@ bool ref_reduce(struct ref_context *c, const struct ref_call *call, const struct
 			i++;
 		} while (ref_next(in->nd, in->n, index));
 	ref_inherit(out, in);
-	if (out->length < length)
-		out->length = length;
 	double grid = ref_grid(in);
 	int bits = ref_accumulator_bits(in->dtype);
 	if (call->narrow && !out->ints && ref_precision(out->dtype) < bits)

@@ -71,8 +71,6 @@ void ref_assemble(struct ref_host *h, type_id t, unsigned n, const uint32_t *dev
 			ref_fold_end(&s, out, i, grid, ref_precision(out->dtype));
 		out->state[i] = state;
 	}
-	if (out->length < parts && parts > 1)
-		out->length = parts;
 	free(part);
 }
 

@@ -180,22 +180,11 @@ static void test_fill(void)
 	module_end(m);
 }
 
-static void test_tolerance(void)
-{
-	CHECK(check_tolerance(RT_BF16, true, 100, 5) == 0);
-	CHECK(check_tolerance(RT_I32, false, 100, 5) == 0);
-	CHECK(check_tolerance(RT_BF16, false, 1, 1) > 0x1p-8);
-	CHECK(check_tolerance(RT_F32, false, 1 << 20, 1) > check_tolerance(RT_F32, false, 1, 1));
-	CHECK(check_tolerance(RT_F32, false, 1, 10) > check_tolerance(RT_F32, false, 1, 1));
-	CHECK(isfinite(check_tolerance(RT_F8E5M2, false, 1, 0)));
-}
-
 int main(void)
 {
 	test_random();
 	test_others();
 	test_maps();
 	test_fill();
-	test_tolerance();
 	return check_result();
 }

@@ -40,7 +40,7 @@ static void contractions(void)
 		CHECK(r.out[0].data[i] == want);
 	}
 	CHECK(r.n && r.out[0].exact);
-	CHECK_EQ(r.n ? r.out[0].length : 0, 4);
+	CHECK(r.n && r.out[0].error[0] > 0 && r.out[0].error[0] < 1e-3); /* its parts may be rounded */
 	ran_free(&r);
 	r = ONE("program p {\n  input X: bf16[2, 3]\n  input W: bf16[4, 3]\n  input B: bf16[4]\n  output Y: "
 	        "bf16[2, 4] = linear(X, W, B)\n}\n");

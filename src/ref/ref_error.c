@@ -1,0 +1,195 @@
+/* ref_error: how rounding errors pass through operations.
+ *
+ * Each element carries a bound on how far a run's may be from it: the running error analysis of N. Higham,
+ * Accuracy and Stability of Numerical Algorithms (2nd ed.), section 3.3. An operation adds to what its
+ * operands bring the error of its own arithmetic, in f32 (f64 for f64), and that of storing the result:
+ *
+ *     y = fl(f(x)),  x ± e      error(y) = max |f(x ± e) - f(x)|  +  own  +  one ulp of y's dtype
+ *
+ * The ulp is for both roundings, the run's and the reference's, and is left out where nothing was rounded
+ * and the operands bring no error. Sums of n terms: n unit roundoffs of the sum of magnitudes for short
+ * ones, 8 sqrt(n) for long ones (Higham and Mary, A New Approach to Probabilistic Rounding Error
+ * Analysis, 2019), which blocked and vectorised sums keep to also where rounding errors are alike. */
+#include "ref/ref_internal.h"
+#include <math.h>
+
+enum {
+	FUNCTION_ULPS = 8, /* of exp and its like, in f32 or f64 */
+	PART_ULPS = 2,     /* roundings of the parts of a sum: made, reduced over one mesh axis after another */
+};
+
+double ref_unit(enum dtype t)
+{
+	return t == DTYPE_F64 ? 0x1p-53 : 0x1p-24;
+}
+
+double ref_sum_error(enum dtype t, int64_t n)
+{
+	double k = (double)n + 1, statistical = 16 + 8 * sqrt((double)n);
+	return ref_unit(t) * (k < statistical ? k : statistical);
+}
+
+double ref_parts_error(enum dtype t)
+{
+	return dtype_is_float(t) ? PART_ULPS * ldexp(1, -ref_precision(t)) : 0;
+}
+
+void ref_set_error(struct ref_array *a, int64_t i, double value, double passed, double computed)
+{
+	double e = passed + computed, stored = a->data[i];
+	if (isnan(e))
+		e = INFINITY;
+	if (dtype_is_float(a->dtype) && (e > 0 || (stored != value && !isnan(value))) && isfinite(stored)) {
+		double next = fabs(stored) + e;
+		e += ldexp(next, 1 - ref_precision(a->dtype)) + ldexp(1, a->dtype == DTYPE_F16 ? -24 : -133);
+	} else if (!dtype_is_float(a->dtype) && e > 0) {
+		e = floor(e) + 1; /* truncated to another integer */
+	}
+	if (a->error[i] != e)
+		a->error[i] = e;
+}
+
+/* ---- pointwise */
+
+static double largest(double a, double b)
+{
+	return a > b || isnan(a) ? a : b;
+}
+
+/* Of a function that is monotone in each operand on what they may be: its corners. */
+static double corners(double (*f)(double, double), const double *x, const double *e)
+{
+	double at = f(x[0], x[1]), most = 0;
+	for (unsigned k = 0; k < 4; k++) {
+		double y = f(k & 1 ? x[0] + e[0] : x[0] - e[0], k & 2 ? x[1] + e[1] : x[1] - e[1]);
+		most = largest(most, y == at ? 0 : fabs(y - at));
+	}
+	return isnan(most) ? INFINITY : most;
+}
+
+static double exp_of(double a, double b)
+{
+	return (void)b, exp(a);
+}
+
+static double log_of(double a, double b)
+{
+	return (void)b, log(a > 0 ? a : 0);
+}
+
+static double sqrt_of(double a, double b)
+{
+	return (void)b, sqrt(a > 0 ? a : 0);
+}
+
+static double rsqrt_of(double a, double b)
+{
+	return (void)b, 1 / sqrt(a > 0 ? a : 0);
+}
+
+static double tanh_of(double a, double b)
+{
+	return (void)b, tanh(a);
+}
+
+static double sigmoid_of(double a, double b)
+{
+	return (void)b, 1 / (1 + exp(-a));
+}
+
+static double quotient(double a, double b)
+{
+	return a / b;
+}
+
+/* Whether the operands of a comparison may be equal or change places. */
+static bool meet(const double *x, const double *e)
+{
+	return e[0] + e[1] > 0 && fabs(x[0] - x[1]) <= e[0] + e[1];
+}
+
+static double smaller(double a, double b)
+{
+	return a < b ? a : b;
+}
+
+double ref_pointwise_error(enum op_kind kind, const double *x, const double *e)
+{
+	if (e[0] == 0 && e[1] == 0)
+		return 0;
+	switch (kind) {
+	case OP_ADD:
+	case OP_SUB:
+		return e[0] + e[1];
+	case OP_MUL:
+		return fabs(x[0]) * e[1] + fabs(x[1]) * e[0] + e[0] * e[1];
+	case OP_DIV:
+		return fabs(x[1]) <= e[1] ? INFINITY : corners(quotient, x, e);
+	case OP_MOD: /* the quotient may be another one */
+		return x[1] != 0 && e[1] == 0 && floor((x[0] - e[0]) / x[1]) == floor((x[0] + e[0]) / x[1])
+		           ? e[0]
+		           : fabs(x[1]) + e[1];
+	case OP_POW:
+		return x[0] - e[0] <= 0 && x[0] + e[0] >= 0 && x[1] - e[1] < 0
+		           ? INFINITY
+		           : largest(corners(pow, x, e), fabs(x[0]) <= e[0] ? pow(fabs(x[0]) + e[0], x[1]) : 0);
+	case OP_MAXIMUM:
+	case OP_MINIMUM:
+		return largest(e[0], e[1]);
+	case OP_EQ:
+	case OP_NE:
+	case OP_LT:
+	case OP_LE:
+	case OP_GT:
+	case OP_GE:
+		return meet(x, e);
+	case OP_AND:
+	case OP_OR:
+		return (e[0] > 0 && fabs(x[0]) <= e[0]) || (e[1] > 0 && fabs(x[1]) <= e[1]);
+	case OP_NOT:
+		return e[0] > 0 && fabs(x[0]) <= e[0];
+	case OP_EXP:
+		return corners(exp_of, x, e);
+	case OP_LOG:
+		return x[0] <= e[0] ? INFINITY : corners(log_of, x, e);
+	case OP_SQRT:
+		return corners(sqrt_of, x, e);
+	case OP_RSQRT:
+		return x[0] <= e[0] ? INFINITY : corners(rsqrt_of, x, e);
+	case OP_SIN:
+	case OP_COS:
+		return smaller(e[0], 2);
+	case OP_TANH:
+		return corners(tanh_of, x, e);
+	case OP_SIGMOID:
+		return corners(sigmoid_of, x, e);
+	case OP_GELU: /* their slopes are below 1.13 */
+	case OP_SILU:
+		return 1.13 * e[0];
+	default: /* neg, abs, relu, cast, broadcast, full */
+		return e[0];
+	}
+}
+
+double ref_function_error(enum op_kind kind, enum dtype t, const double *x, double value)
+{
+	switch (kind) {
+	case OP_GELU: /* 1 + erf(x) cancels where x is below zero */
+		return FUNCTION_ULPS * ref_unit(t) * fabs(x[0]);
+	case OP_SIN:
+	case OP_COS:
+		return FUNCTION_ULPS * ref_unit(t);
+	case OP_EXP:
+	case OP_LOG:
+	case OP_RSQRT:
+	case OP_TANH:
+	case OP_SILU:
+	case OP_SIGMOID:
+		return FUNCTION_ULPS * ref_unit(t) * fabs(value);
+	case OP_POW: /* by exp(b * log(a)), perhaps */
+		return FUNCTION_ULPS * ref_unit(t) * fabs(value) *
+		       (1 + (x[0] != 0 && isfinite(x[0]) ? fabs(x[1] * log(fabs(x[0]))) : 0));
+	default: /* one rounding to f32 or f64 */
+		return 0;
+	}
+}
