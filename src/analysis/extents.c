@@ -21,7 +21,8 @@ static void note_params(struct module *m, struct diag *d, expr_id e)
 	if (x.kind == EXPR_PARAM && m->param.at[x.k].has_value && m->param.at[x.k].name) {
 		const struct param *p = &m->param.at[x.k];
 		const char *name = names_text(m->names, p->name);
-		diag_note(d, p->at, "%s = %lld; -D %s=… gives it another value", name, (long long)p->value, name);
+		diag_note(d, p->at, "%s = %lld; -D %s=… gives it another value", name, (long long)p->value,
+		          name);
 		return;
 	}
 	if (x.a)
@@ -30,7 +31,8 @@ static void note_params(struct module *m, struct diag *d, expr_id e)
 		note_params(m, d, x.b);
 }
 
-static bool report(struct module *m, struct diag *d, value_id v, expr_id extent, enum expr_status status, int64_t value, expr_id culprit)
+static bool report(struct module *m, struct diag *d, value_id v, expr_id extent, enum expr_status status,
+                   int64_t value, expr_id culprit)
 {
 	struct buf name = {0}, text = {0}, part = {0};
 	put_tensor(m, v, &name);
@@ -38,11 +40,13 @@ static bool report(struct module *m, struct diag *d, value_id v, expr_id extent,
 	expr_print_hir(m, culprit, &part);
 	uint32_t at = m->value.at[v].at;
 	if (status == EXPR_OK)
-		diag_error(d, at, "an extent of '%s' is negative: %s is %lld", name.at, text.at, (long long)value);
+		diag_error(d, at, "an extent of '%s' is negative: %s is %lld", name.at, text.at,
+		           (long long)value);
 	else if (status == EXPR_INDIVISIBLE)
 		diag_error(d, at, "an extent of '%s' does not divide: %s in %s", name.at, part.at, text.at);
 	else
-		diag_error(d, at, "an extent of '%s' overflows 64 bits or divides by zero: %s in %s", name.at, part.at, text.at);
+		diag_error(d, at, "an extent of '%s' overflows 64 bits or divides by zero: %s in %s", name.at,
+		           part.at, text.at);
 	note_params(m, d, extent);
 	buf_free(&name);
 	buf_free(&text);

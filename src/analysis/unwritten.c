@@ -9,7 +9,7 @@ static bool writes(const struct module *m, op_id op, const struct operand *x)
 {
 	if (x->role == ROLE_DEF)
 		return m->op.at[op].kind == OP_ALLOCATE ? op_attr(m, op, "zero_init") != NULL
-							: !(op_traits(m, op) & TRAIT_VIEW);
+		                                        : !(op_traits(m, op) & TRAIT_VIEW);
 	return x->role == ROLE_WRITE;
 }
 

@@ -37,7 +37,8 @@ void diag_set_moved(struct diag *d, uint32_t from, uint32_t to, uint32_t at);
  * underline (0 and 1 give one caret). A note belongs to the error or warning before it and is
  * dropped together with it. */
 void diag_error(struct diag *d, uint32_t at, const char *format, ...) __attribute__((format(printf, 3, 4)));
-void diag_error_span(struct diag *d, uint32_t at, uint32_t length, const char *format, ...) __attribute__((format(printf, 4, 5)));
+void diag_error_span(struct diag *d, uint32_t at, uint32_t length, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 void diag_warning(struct diag *d, uint32_t at, const char *format, ...) __attribute__((format(printf, 3, 4)));
 void diag_note(struct diag *d, uint32_t at, const char *format, ...) __attribute__((format(printf, 3, 4)));
 

@@ -13,9 +13,9 @@ enum {
 struct diag;
 
 struct source {
-	char *name;	      /* as printed in messages: path, or <stdin> */
-	char *text;	      /* size bytes, then one NUL */
-	uint32_t size;	      /* bytes */
+	char *name;           /* as printed in messages: path, or <stdin> */
+	char *text;           /* size bytes, then one NUL */
+	uint32_t size;        /* bytes */
 	uint32_t *line_start; /* offset of each line's first byte; NULL until needed */
 	uint32_t line_count;
 };

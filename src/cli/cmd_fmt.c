@@ -45,8 +45,10 @@ static enum status format(struct fmt_command *c, const char *path)
 	if (diag_error_count(c->d) > errors) {
 		status = STATUS_DIAGNOSTICS;
 	} else if (a->surface == SURFACE_NVFUSER) {
-		diag_error(c->d, DIAG_NOWHERE, "'%s' is in the nvFuser surface; fmt formats the concise one", path);
-		diag_note(c->d, DIAG_NOWHERE, "`hirc compile %s --stop-after=parse --dump=hir` converts it", path);
+		diag_error(c->d, DIAG_NOWHERE, "'%s' is in the nvFuser surface; fmt formats the concise one",
+		           path);
+		diag_note(c->d, DIAG_NOWHERE, "`hirc compile %s --stop-after=parse --dump=hir` converts it",
+		          path);
 		status = STATUS_DIAGNOSTICS;
 	} else {
 		ast_format(a, &text);

@@ -82,7 +82,8 @@ static bool check_launcher(const struct run *r, struct diag *d, enum rt_boot_kin
 	if (kind != RT_BOOT_MPI || rt_env_size() >= 0 || r->compile.np <= 1)
 		return true;
 	diag_error(d, DIAG_NOWHERE, "--bootstrap=mpi starts no ranks: no launcher has started hirc");
-	diag_note(d, DIAG_NOWHERE, "`mpirun -np %lld hirc run …` does; without --bootstrap hirc starts them itself",
+	diag_note(d, DIAG_NOWHERE,
+	          "`mpirun -np %lld hirc run …` does; without --bootstrap hirc starts them itself",
 	          (long long)r->compile.np);
 	return false;
 }

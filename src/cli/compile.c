@@ -1,7 +1,7 @@
 /* compile: reading, checking and rewriting a program. */
+#include "cli/compile.h"
 #include "analysis/extents.h"
 #include "analysis/unwritten.h"
-#include "cli/compile.h"
 #include "ir/print.h"
 #include "parse/ast.h"
 #include <assert.h>

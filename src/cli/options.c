@@ -168,7 +168,8 @@ static const char *next_word(const struct command_line *c, const struct option *
 /* `--dump hir`: the word would be a file. */
 static bool takes_word(const struct command_line *c, const struct option *o, const char *next)
 {
-	if (!next || !o->value || !strchr(o->value, '|') || !word_allowed(o->value, next) || access(next, F_OK) == 0)
+	if (!next || !o->value || !strchr(o->value, '|') || !word_allowed(o->value, next) ||
+	    access(next, F_OK) == 0)
 		return false;
 	complain(c, "there is no file '%s'", next);
 	fprintf(stderr, "note: did you mean --%s=%s?\n", o->name, next);

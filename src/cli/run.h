@@ -39,8 +39,8 @@ struct run {
 	struct check_want *want; /* by output */
 };
 
-/* Compiles for `ranks` ranks (0: as the file says), all on this machine or not, and makes everything ready. Messages go to d; the
- * source of later messages about the program is the module's. */
+/* Compiles for `ranks` ranks (0: as the file says), all on this machine or not, and makes everything ready.
+ * Messages go to d; the source of later messages about the program is the module's. */
 enum status run_prepare(struct run *r, struct diag *d, int64_t ranks, bool one_machine);
 /* Whether inputs and outputs can be held at all, or, whole, by this machine; the inputs by a check; a rank's
  * buffers by this machine. Report what does not fit. */

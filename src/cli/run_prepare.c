@@ -119,7 +119,8 @@ enum status run_prepare(struct run *r, struct diag *d, int64_t ranks, bool one_m
 	source_position(r->m->source, 0, &line,
 	                &column); /* builds the line map, which ranks that are threads share */
 	r->needed = plan_ranks_needed(r->m);
-	if (!check_params(r->m, d) || !extents_check(r->m, d) || !check_assumptions(r->m, d) || !check_outputs_named(r, d))
+	if (!check_params(r->m, d) || !extents_check(r->m, d) || !check_assumptions(r->m, d) ||
+	    !check_outputs_named(r, d))
 		return STATUS_DIAGNOSTICS;
 	if (!run_check_sizes(r, d, one_machine))
 		return STATUS_DIAGNOSTICS;

@@ -42,8 +42,8 @@ static bool check_value(const struct run *r, struct diag *d, value_id v, int64_t
 	if (!whole || bytes > INT64_MAX / 64)
 		diag_error(d, r->m->value.at[v].at, "'%s' is too large for any machine", name);
 	else
-		diag_error(d, r->m->value.at[v].at, "'%s' has %lld bytes, this machine %lld", name, (long long)bytes,
-		           (long long)limit);
+		diag_error(d, r->m->value.at[v].at, "'%s' has %lld bytes, this machine %lld", name,
+		           (long long)bytes, (long long)limit);
 	return false;
 }
 
@@ -66,7 +66,8 @@ bool run_check_checkable(const struct run *r, struct diag *d)
 		int64_t count = elements(r->m, v);
 		if (count >= 0 && count <= REF_MAX_ELEMENTS)
 			continue;
-		diag_error(d, r->m->value.at[v].at, "input '%s': it is too large to be checked (limit: %d elements)",
+		diag_error(d, r->m->value.at[v].at,
+		           "input '%s': it is too large to be checked (limit: %d elements)",
 		           data_name(r->m, v, name), REF_MAX_ELEMENTS);
 		diag_note(d, DIAG_NOWHERE, "run without --check, or on smaller parameters");
 		return false;
@@ -85,11 +86,12 @@ bool run_check_plan(const struct run *r, struct diag *d, const struct plan *p)
 			sum += bytes;
 			continue;
 		}
-		diag_error(d, r->m->value.at[b->value].at,
-		           "no memory for '%s': %lld bytes in %lld copies, after %lld bytes of other buffers; "
-		           "this machine has %lld",
-		           data_name(r->m, b->value, name), (long long)b->slot_bytes, (long long)b->slots,
-		           (long long)sum, (long long)limit);
+		diag_error(
+		    d, r->m->value.at[b->value].at,
+		    "no memory for '%s': %lld bytes in %lld copies, after %lld bytes of other buffers; "
+		    "this machine has %lld",
+		    data_name(r->m, b->value, name), (long long)b->slot_bytes, (long long)b->slots,
+		    (long long)sum, (long long)limit);
 		return false;
 	}
 	return true;

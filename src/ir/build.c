@@ -62,7 +62,8 @@ static scalar_id scalar(struct module *m, struct scalar s)
 	hash = cons_hash(hash, &s.literal, sizeof s.literal);
 	struct cons_probe p;
 	for (scalar_id id = cons_first(&m->cons->scalar, hash, &p); id; id = cons_next(&m->cons->scalar, &p))
-		if (m->scalar.at[id].expr == s.expr && !memcmp(&m->scalar.at[id].literal, &s.literal, sizeof s.literal))
+		if (m->scalar.at[id].expr == s.expr &&
+		    !memcmp(&m->scalar.at[id].literal, &s.literal, sizeof s.literal))
 			return id;
 	vec_push(&m->scalar, s);
 	cons_insert(&m->cons->scalar, hash, m->scalar.n - 1);
@@ -84,13 +85,19 @@ static bool same_attr(const struct attr *a, const struct attr *b)
 	if (a->key != b->key || a->kind != b->kind || a->n != b->n)
 		return false;
 	switch ((enum attr_kind)a->kind) {
-	case ATTR_INT: return a->u.i == b->u.i;
-	case ATTR_FLOAT: return !memcmp(&a->u.f, &b->u.f, sizeof a->u.f);
+	case ATTR_INT:
+		return a->u.i == b->u.i;
+	case ATTR_FLOAT:
+		return !memcmp(&a->u.f, &b->u.f, sizeof a->u.f);
 	case ATTR_NAME:
-	case ATTR_STRING: return a->u.name == b->u.name;
-	case ATTR_EXPR: return a->u.expr == b->u.expr;
-	case ATTR_INTS: return !a->n || !memcmp(a->u.ints, b->u.ints, sizeof *a->u.ints * a->n);
-	case ATTR_EXPRS: return !a->n || !memcmp(a->u.exprs, b->u.exprs, sizeof *a->u.exprs * a->n);
+	case ATTR_STRING:
+		return a->u.name == b->u.name;
+	case ATTR_EXPR:
+		return a->u.expr == b->u.expr;
+	case ATTR_INTS:
+		return !a->n || !memcmp(a->u.ints, b->u.ints, sizeof *a->u.ints * a->n);
+	case ATTR_EXPRS:
+		return !a->n || !memcmp(a->u.exprs, b->u.exprs, sizeof *a->u.exprs * a->n);
 	}
 	return false;
 }
@@ -101,12 +108,16 @@ static uint32_t hash_attr(uint32_t hash, const struct attr *a)
 	hash = cons_hash(hash, head, sizeof head);
 	switch ((enum attr_kind)a->kind) {
 	case ATTR_INT:
-	case ATTR_FLOAT: return cons_hash(hash, &a->u.i, sizeof a->u.i);
+	case ATTR_FLOAT:
+		return cons_hash(hash, &a->u.i, sizeof a->u.i);
 	case ATTR_NAME:
 	case ATTR_STRING:
-	case ATTR_EXPR: return cons_hash(hash, &a->u.name, sizeof a->u.name);
-	case ATTR_INTS: return cons_hash(hash, a->u.ints, sizeof *a->u.ints * a->n);
-	case ATTR_EXPRS: return cons_hash(hash, a->u.exprs, sizeof *a->u.exprs * a->n);
+	case ATTR_EXPR:
+		return cons_hash(hash, &a->u.name, sizeof a->u.name);
+	case ATTR_INTS:
+		return cons_hash(hash, a->u.ints, sizeof *a->u.ints * a->n);
+	case ATTR_EXPRS:
+		return cons_hash(hash, a->u.exprs, sizeof *a->u.exprs * a->n);
 	}
 	return hash;
 }
@@ -179,10 +190,10 @@ team_id ir_team_make(struct module *m, uint32_t slices, const uint32_t *start, c
 			return id;
 	}
 	struct team t = {
-		.slice_n = slices,
-		.device_n = start[slices],
-		.start = copy(m, start, sizeof *start * (slices + 1)),
-		.device = copy(m, device, sizeof *device * start[slices]),
+	    .slice_n = slices,
+	    .device_n = start[slices],
+	    .start = copy(m, start, sizeof *start * (slices + 1)),
+	    .device = copy(m, device, sizeof *device * start[slices]),
 	};
 	vec_push(&m->team, t);
 	cons_insert(&m->cons->team, hash, m->team.n - 1);
@@ -200,7 +211,8 @@ team_id ir_team_of_mesh(struct module *m, mesh_id mesh, const uint8_t *axes, uns
 		along |= 1u << axes[k];
 	}
 	uint32_t slices = x->device_count / length;
-	uint32_t *start = mem_alloc(sizeof *start * (slices + 1)), *device = mem_alloc(sizeof *device * x->device_count);
+	uint32_t *start = mem_alloc(sizeof *start * (slices + 1)),
+	         *device = mem_alloc(sizeof *device * x->device_count);
 	uint32_t slice = 0;
 	for (uint32_t p = 0; p < x->device_count; p++) {
 		bool first = true; /* of its slice: index 0 along all the axes */
@@ -256,7 +268,8 @@ bool ir_team_axes(struct module *m, team_id team, mesh_id mesh, uint8_t *axes, u
 
 value_id ir_value_new(struct module *m, type_id type, name_id name, uint32_t at)
 {
-	vec_push(&m->value, (struct value){.type = type, .name = name, .number = -1, .axis_base = -1, .at = at});
+	vec_push(&m->value,
+	         (struct value){.type = type, .name = name, .number = -1, .axis_base = -1, .at = at});
 	return m->value.n - 1;
 }
 
@@ -281,9 +294,14 @@ static void link_operand(struct module *m, uint32_t index)
 op_id ir_op_new(struct module *m, enum op_kind kind, uint32_t at, const struct ir_use *use, unsigned n)
 {
 	op_id id = m->op.n;
-	vec_push(&m->op, (struct op){.kind = (uint16_t)kind, .number = -1, .at = at, .operand = m->operand.n, .operand_n = (uint16_t)n});
+	vec_push(&m->op, (struct op){.kind = (uint16_t)kind,
+	                             .number = -1,
+	                             .at = at,
+	                             .operand = m->operand.n,
+	                             .operand_n = (uint16_t)n});
 	for (unsigned i = 0; i < n; i++) {
-		vec_push(&m->operand, (struct operand){.id = use[i].id, .op = id, .role = (uint8_t)use[i].role});
+		vec_push(&m->operand,
+		         (struct operand){.id = use[i].id, .op = id, .role = (uint8_t)use[i].role});
 		m->op.at[id].def_n += use[i].role == ROLE_DEF;
 		link_operand(m, m->operand.n - 1);
 	}

@@ -5,7 +5,8 @@
 #define HIRC_IR_BUILD_H
 #include "ir/ir.h"
 
-mesh_id ir_mesh_add(struct module *m, const struct mesh *mesh); /* device list is copied; equal meshes of one name are one */
+mesh_id ir_mesh_add(struct module *m,
+                    const struct mesh *mesh); /* device list is copied; equal meshes of one name are one */
 group_id ir_group_add(struct module *m, name_id name, uint32_t size, team_id members, uint32_t at);
 param_id ir_param_add(struct module *m, name_id name, uint32_t at);
 index_id ir_index_add(struct module *m, name_id name);

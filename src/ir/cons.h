@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 struct cons_table {
-	uint32_t *id;	/* 0: free */
+	uint32_t *id;   /* 0: free */
 	uint32_t *hash; /* of the entry */
 	uint32_t cap, n;
 };

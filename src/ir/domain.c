@@ -34,7 +34,8 @@ int domain_add_axis(struct domain_builder *b, enum axis_kind kind, expr_id exten
 	return (int)a;
 }
 
-static void replace_loop(struct domain_builder *b, unsigned pos, unsigned remove, const uint8_t *with, unsigned n)
+static void replace_loop(struct domain_builder *b, unsigned pos, unsigned remove, const uint8_t *with,
+                         unsigned n)
 {
 	memmove(b->loop + pos + n, b->loop + pos + remove, b->loop_n - pos - remove);
 	memcpy(b->loop + pos, with, n);
@@ -44,7 +45,8 @@ static void replace_loop(struct domain_builder *b, unsigned pos, unsigned remove
 /* A new axis that inherits kind and pending reduction. */
 static uint8_t derive_axis(struct domain_builder *b, const struct axis *from, expr_id extent)
 {
-	b->axis[b->axis_n] = (struct axis){.kind = from->kind, .rf = from->rf, .reduce = from->reduce, .extent = extent};
+	b->axis[b->axis_n] =
+	    (struct axis){.kind = from->kind, .rf = from->rf, .reduce = from->reduce, .extent = extent};
 	return b->axis_n++;
 }
 
@@ -76,7 +78,10 @@ const char *domain_split(struct module *m, struct domain_builder *b, unsigned po
 		return "the extent overflows 64 bits";
 	uint8_t outer = derive_axis(b, &from, inner ? rest : factor);
 	uint8_t inside = derive_axis(b, &from, inner ? factor : rest);
-	b->xform[b->xform_n++] = (struct xform){.kind = inner ? XFORM_SPLIT_INNER : XFORM_SPLIT_OUTER, .in = {in}, .out = {outer, inside}, .factor = factor};
+	b->xform[b->xform_n++] = (struct xform){.kind = inner ? XFORM_SPLIT_INNER : XFORM_SPLIT_OUTER,
+	                                        .in = {in},
+	                                        .out = {outer, inside},
+	                                        .factor = factor};
 	replace_loop(b, pos, 1, (uint8_t[]){outer, inside}, 2);
 	return NULL;
 }
@@ -122,7 +127,8 @@ const char *domain_reorder(struct domain_builder *b, const uint8_t *perm, unsign
 	return NULL;
 }
 
-const char *domain_swizzle1d(struct module *m, struct domain_builder *b, unsigned pos, const struct mesh *mesh, unsigned mesh_axis)
+const char *domain_swizzle1d(struct module *m, struct domain_builder *b, unsigned pos,
+                             const struct mesh *mesh, unsigned mesh_axis)
 {
 	const char *error = movable(b, pos);
 	int64_t extent;
@@ -132,12 +138,14 @@ const char *domain_swizzle1d(struct module *m, struct domain_builder *b, unsigne
 	if (!expr_is_const(m, b->axis[in].extent, &extent) || extent != mesh->size[mesh_axis])
 		return "swizzle1d takes an axis as large as the mesh axis";
 	uint8_t out = derive_axis(b, &b->axis[in], b->axis[in].extent);
-	b->xform[b->xform_n++] = (struct xform){.kind = XFORM_SWIZZLE1D, .in = {in}, .out = {out}, .mesh_axis = (uint8_t)mesh_axis};
+	b->xform[b->xform_n++] = (struct xform){
+	    .kind = XFORM_SWIZZLE1D, .in = {in}, .out = {out}, .mesh_axis = (uint8_t)mesh_axis};
 	b->loop[pos] = out;
 	return NULL;
 }
 
-const char *domain_parallelize(struct module *m, struct domain_builder *b, unsigned pos, enum axis_place place, const struct mesh *mesh, unsigned mesh_axis)
+const char *domain_parallelize(struct module *m, struct domain_builder *b, unsigned pos,
+                               enum axis_place place, const struct mesh *mesh, unsigned mesh_axis)
 {
 	if (pos >= b->loop_n)
 		return "there is no loop axis at this position";
@@ -149,7 +157,8 @@ const char *domain_parallelize(struct module *m, struct domain_builder *b, unsig
 		if (!expr_is_const(m, a->extent, &extent) || extent != mesh->size[mesh_axis])
 			return "the axis is not as large as the mesh axis";
 		for (unsigned i = 0; i < b->loop_n; i++)
-			if (b->axis[b->loop[i]].place == PLACE_MESH && b->axis[b->loop[i]].mesh_axis == mesh_axis)
+			if (b->axis[b->loop[i]].place == PLACE_MESH &&
+			    b->axis[b->loop[i]].mesh_axis == mesh_axis)
 				return "the mesh axis is used twice in one tensor";
 		a->mesh_axis = (uint8_t)mesh_axis;
 	} else if (place != PLACE_NONE && !expr_is_const(m, a->extent, &extent)) {
@@ -173,12 +182,14 @@ void domain_parallel_to_front(struct domain_builder *b)
 				b->loop[n++] = old[i];
 	for (unsigned reduce = 0; reduce < 2; reduce++)
 		for (unsigned i = 0; i < b->loop_n; i++)
-			if (b->axis[old[i]].place == PLACE_NONE && (b->axis[old[i]].kind == AXIS_REDUCE) == reduce)
+			if (b->axis[old[i]].place == PLACE_NONE &&
+			    (b->axis[old[i]].kind == AXIS_REDUCE) == reduce)
 				b->loop[n++] = old[i];
 }
 
 /* The loop domain with the splits that only made a stream or host loop undone. */
-static unsigned unstreamed_loop(const struct axis *axis, const struct xform *xform, unsigned xform_n, const uint8_t *loop, unsigned loop_n, uint8_t *out)
+static unsigned unstreamed_loop(const struct axis *axis, const struct xform *xform, unsigned xform_n,
+                                const uint8_t *loop, unsigned loop_n, uint8_t *out)
 {
 	unsigned n = loop_n;
 	memcpy(out, loop, loop_n);
@@ -204,7 +215,8 @@ static unsigned unstreamed_loop(const struct axis *axis, const struct xform *xfo
 void domain_allocate_default(struct domain_builder *b, bool unstreamed)
 {
 	if (unstreamed) {
-		b->alloc_n = (uint8_t)unstreamed_loop(b->axis, b->xform, b->xform_n, b->loop, b->loop_n, b->alloc);
+		b->alloc_n =
+		    (uint8_t)unstreamed_loop(b->axis, b->xform, b->xform_n, b->loop, b->loop_n, b->alloc);
 	} else {
 		b->alloc_n = b->loop_n;
 		memcpy(b->alloc, b->loop, b->loop_n);
@@ -218,8 +230,9 @@ const char *domain_allocate(struct domain_builder *b, bool unstreamed, const uin
 	struct domain_builder copy = *b;
 	domain_allocate_default(&copy, unstreamed);
 	if (n != copy.alloc_n || !is_permutation(perm, n))
-		return unstreamed ? "allocation unstreamed takes each position of the loop domain without its stream splits once"
-				  : "allocation takes each loop position once";
+		return unstreamed ? "allocation unstreamed takes each position of the loop domain without "
+		                    "its stream splits once"
+		                  : "allocation takes each loop position once";
 	memcpy(base, copy.alloc, n);
 	for (unsigned i = 0; i < n; i++)
 		b->alloc[i] = base[perm[i]];
@@ -255,10 +268,12 @@ bool domain_allocation_order(const struct domain *d, bool *unstreamed, uint8_t *
 
 static bool same_domain(const struct domain *d, const struct domain_builder *b)
 {
-	return d->axis_n == b->axis_n && d->xform_n == b->xform_n && d->logical_n == b->logical_n && d->rank == b->rank &&
-	       d->loop_n == b->loop_n && d->alloc_n == b->alloc_n && !memcmp(d->axis, b->axis, sizeof *d->axis * d->axis_n) &&
-	       !memcmp(d->xform, b->xform, sizeof *d->xform * d->xform_n) && !memcmp(d->loop, b->loop, d->loop_n) &&
-	       !memcmp(d->alloc, b->alloc, d->alloc_n) && !memcmp(d->contiguous, b->contiguous, d->alloc_n);
+	return d->axis_n == b->axis_n && d->xform_n == b->xform_n && d->logical_n == b->logical_n &&
+	       d->rank == b->rank && d->loop_n == b->loop_n && d->alloc_n == b->alloc_n &&
+	       !memcmp(d->axis, b->axis, sizeof *d->axis * d->axis_n) &&
+	       !memcmp(d->xform, b->xform, sizeof *d->xform * d->xform_n) &&
+	       !memcmp(d->loop, b->loop, d->loop_n) && !memcmp(d->alloc, b->alloc, d->alloc_n) &&
+	       !memcmp(d->contiguous, b->contiguous, d->alloc_n);
 }
 
 static const void *copy(struct module *m, const void *from, size_t n)
@@ -280,17 +295,17 @@ domain_id domain_finish(struct module *m, struct domain_builder *b)
 		if (same_domain(&m->domain.at[id], b))
 			return id;
 	struct domain d = {
-		.axis_n = b->axis_n,
-		.xform_n = b->xform_n,
-		.logical_n = b->logical_n,
-		.rank = b->rank,
-		.loop_n = b->loop_n,
-		.alloc_n = b->alloc_n,
-		.axis = copy(m, b->axis, sizeof *b->axis * b->axis_n),
-		.xform = copy(m, b->xform, sizeof *b->xform * b->xform_n),
-		.loop = copy(m, b->loop, b->loop_n),
-		.alloc = copy(m, b->alloc, b->alloc_n),
-		.contiguous = copy(m, b->contiguous, b->alloc_n),
+	    .axis_n = b->axis_n,
+	    .xform_n = b->xform_n,
+	    .logical_n = b->logical_n,
+	    .rank = b->rank,
+	    .loop_n = b->loop_n,
+	    .alloc_n = b->alloc_n,
+	    .axis = copy(m, b->axis, sizeof *b->axis * b->axis_n),
+	    .xform = copy(m, b->xform, sizeof *b->xform * b->xform_n),
+	    .loop = copy(m, b->loop, b->loop_n),
+	    .alloc = copy(m, b->alloc, b->alloc_n),
+	    .contiguous = copy(m, b->contiguous, b->alloc_n),
 	};
 	domain_id id = m->domain.n;
 	vec_push(&m->domain, d);
@@ -321,7 +336,8 @@ type_id type_with_domain(struct module *m, type_id t, domain_id d)
 const struct xform *domain_consumer(const struct domain *d, unsigned axis)
 {
 	for (unsigned x = 0; x < d->xform_n; x++)
-		if (d->xform[x].in[0] == axis || (d->xform[x].kind == XFORM_MERGE && d->xform[x].in[1] == axis))
+		if (d->xform[x].in[0] == axis ||
+		    (d->xform[x].kind == XFORM_MERGE && d->xform[x].in[1] == axis))
 			return &d->xform[x];
 	return NULL;
 }

@@ -27,12 +27,16 @@ void domain_edit(struct domain_builder *b, const struct domain *d);
 /* Appends a logical axis (also to the loop domain); visible axes first. Before any transform.
  * Returns its number or -1 past a limit. */
 int domain_add_axis(struct domain_builder *b, enum axis_kind kind, expr_id extent);
-const char *domain_split(struct module *m, struct domain_builder *b, unsigned pos, expr_id factor, bool inner);
+const char *domain_split(struct module *m, struct domain_builder *b, unsigned pos, expr_id factor,
+                         bool inner);
 const char *domain_merge(struct module *m, struct domain_builder *b, unsigned pos); /* pos and pos + 1 */
-const char *domain_reorder(struct domain_builder *b, const uint8_t *perm, unsigned n); /* new[k] = old[perm[k]] */
+const char *domain_reorder(struct domain_builder *b, const uint8_t *perm,
+                           unsigned n); /* new[k] = old[perm[k]] */
 /* The axis must have the size of the mesh axis. out index = (in + own index) mod extent, see layout.h */
-const char *domain_swizzle1d(struct module *m, struct domain_builder *b, unsigned pos, const struct mesh *mesh, unsigned mesh_axis);
-const char *domain_parallelize(struct module *m, struct domain_builder *b, unsigned pos, enum axis_place place, const struct mesh *mesh, unsigned mesh_axis);
+const char *domain_swizzle1d(struct module *m, struct domain_builder *b, unsigned pos,
+                             const struct mesh *mesh, unsigned mesh_axis);
+const char *domain_parallelize(struct module *m, struct domain_builder *b, unsigned pos,
+                               enum axis_place place, const struct mesh *mesh, unsigned mesh_axis);
 /* Stream and host-serial axes, then mesh axes in mesh order, to the front, the rest in order;
  * reduction axes that are not parallel come last. What the sugar ends with. */
 void domain_parallel_to_front(struct domain_builder *b);
@@ -56,10 +60,10 @@ type_id type_with_domain(struct module *m, type_id t, domain_id d);
 
 enum sugar_kind { SUGAR_MESH, SUGAR_STREAM, SUGAR_SERIAL, SUGAR_SWIZZLE, SUGAR_BLOCK };
 struct sugar_place {
-	uint8_t kind;	   /* enum sugar_kind */
+	uint8_t kind;      /* enum sugar_kind */
 	uint8_t mesh_axis; /* MESH, SWIZZLE; BLOCK by the size of a mesh axis */
 	uint8_t by_axis;   /* BLOCK: the factor is the size of mesh_axis */
-	expr_id factor;	   /* STREAM, SERIAL, BLOCK; constant */
+	expr_id factor;    /* STREAM, SERIAL, BLOCK; constant */
 };
 enum { SUGAR_MAX_PLACES = 8 };
 struct sugar_axis {
@@ -70,13 +74,14 @@ struct sugar_axis {
 	struct sugar_place place[SUGAR_MAX_PLACES];
 };
 struct sugar {
-	unsigned rank;	    /* visible axes */
-	unsigned axis_n;    /* visible, partial, reduce, in that order */
+	unsigned rank;   /* visible axes */
+	unsigned axis_n; /* visible, partial, reduce, in that order */
 	struct sugar_axis axis[IR_MAX_LOGICAL];
 };
 /* Expands into transforms, left to right, then parallel axes to the front, then the default
  * allocation. NULL, or the reason, with *culprit the axis at fault. */
-const char *sugar_expand(struct module *m, const struct sugar *s, mesh_id mesh, bool unstreamed, domain_id *out, unsigned *culprit);
+const char *sugar_expand(struct module *m, const struct sugar *s, mesh_id mesh, bool unstreamed,
+                         domain_id *out, unsigned *culprit);
 /* The sugar that expands into this domain's transforms and loop order (allocation aside), or false. */
 bool sugar_from_domain(struct module *m, domain_id d, mesh_id mesh, struct sugar *out);
 /* As far as it can be read off: for domains that are no sugar, extents only. */

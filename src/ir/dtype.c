@@ -8,7 +8,7 @@ static const struct {
 	bool is_float;
 } dtypes[DTYPE_COUNT] = {
 #define DTYPE_ROW(id, concise, nvfuser, bytes, is_float) {concise, nvfuser, bytes, is_float},
-	DTYPE_LIST(DTYPE_ROW)
+    DTYPE_LIST(DTYPE_ROW)
 #undef DTYPE_ROW
 };
 

@@ -4,31 +4,31 @@
 #include <stdbool.h>
 
 /* DTYPE(id, concise, nvFuser, bytes, is_float) */
-#define DTYPE_LIST(DTYPE)                                                                          \
-	DTYPE(F64, "f64", "double", 8, true)                                                       \
-	DTYPE(F32, "f32", "float", 4, true)                                                        \
-	DTYPE(BF16, "bf16", "__bfloat", 2, true)                                                   \
-	DTYPE(F16, "f16", "__half", 2, true)                                                       \
-	DTYPE(F8E4M3, "f8e4m3", "__e4m3", 1, true)                                                 \
-	DTYPE(F8E5M2, "f8e5m2", "__e5m2", 1, true)                                                 \
-	DTYPE(I64, "i64", "int64_t", 8, false)                                                     \
-	DTYPE(I32, "i32", "int", 4, false)                                                         \
-	DTYPE(I8, "i8", "int8_t", 1, false)                                                        \
-	DTYPE(U8, "u8", "uint8_t", 1, false)                                                       \
+#define DTYPE_LIST(DTYPE)                                                                                    \
+	DTYPE(F64, "f64", "double", 8, true)                                                                 \
+	DTYPE(F32, "f32", "float", 4, true)                                                                  \
+	DTYPE(BF16, "bf16", "__bfloat", 2, true)                                                             \
+	DTYPE(F16, "f16", "__half", 2, true)                                                                 \
+	DTYPE(F8E4M3, "f8e4m3", "__e4m3", 1, true)                                                           \
+	DTYPE(F8E5M2, "f8e5m2", "__e5m2", 1, true)                                                           \
+	DTYPE(I64, "i64", "int64_t", 8, false)                                                               \
+	DTYPE(I32, "i32", "int", 4, false)                                                                   \
+	DTYPE(I8, "i8", "int8_t", 1, false)                                                                  \
+	DTYPE(U8, "u8", "uint8_t", 1, false)                                                                 \
 	DTYPE(BOOL, "bool", "bool", 1, false)
 
 enum dtype {
 #define DTYPE_ENUM(id, concise, nvfuser, bytes, is_float) DTYPE_##id,
 	DTYPE_LIST(DTYPE_ENUM)
 #undef DTYPE_ENUM
-		DTYPE_COUNT
+	    DTYPE_COUNT
 };
 
-const char *dtype_name(enum dtype t);	      /* f32 */
+const char *dtype_name(enum dtype t);         /* f32 */
 const char *dtype_nvfuser_name(enum dtype t); /* float */
 unsigned dtype_bytes(enum dtype t);
 bool dtype_is_float(enum dtype t);
-bool dtype_parse(const char *s, enum dtype *out);	  /* concise spelling */
+bool dtype_parse(const char *s, enum dtype *out);         /* concise spelling */
 bool dtype_parse_nvfuser(const char *s, enum dtype *out); /* nvFuser's spelling */
 
 #endif

@@ -44,7 +44,10 @@ expr_id expr_streams(struct module *m)
 
 expr_id expr_axis_index(struct module *m, mesh_id mesh, unsigned mesh_axis)
 {
-	return intern(m, (struct expr){.kind = EXPR_AXIS_INDEX, .mesh_axis = (uint8_t)mesh_axis, .flags = EXPR_HAS_RANK, .k = mesh});
+	return intern(m, (struct expr){.kind = EXPR_AXIS_INDEX,
+	                               .mesh_axis = (uint8_t)mesh_axis,
+	                               .flags = EXPR_HAS_RANK,
+	                               .k = mesh});
 }
 
 expr_id expr_device(struct module *m, mesh_id mesh, unsigned mesh_axis, expr_id k)
@@ -52,35 +55,66 @@ expr_id expr_device(struct module *m, mesh_id mesh, unsigned mesh_axis, expr_id 
 	if (!k)
 		return 0;
 	uint16_t flags = EXPR_HAS_RANK | m->expr.at[k].flags;
-	return intern(m, (struct expr){.kind = EXPR_DEVICE, .mesh_axis = (uint8_t)mesh_axis, .flags = flags, .a = k, .k = mesh});
+	return intern(
+	    m, (struct expr){
+	           .kind = EXPR_DEVICE, .mesh_axis = (uint8_t)mesh_axis, .flags = flags, .a = k, .k = mesh});
 }
 
 /* Value of a binary (or NOT) kind; false when undefined. */
 static bool apply(enum expr_kind kind, int64_t a, int64_t b, int64_t *out)
 {
 	switch (kind) {
-	case EXPR_ADD: return checked_add(a, b, out);
-	case EXPR_SUB: return checked_sub(a, b, out);
-	case EXPR_MUL: return checked_mul(a, b, out);
-	case EXPR_FLOOR_DIV: return checked_floor_div(a, b, out);
-	case EXPR_CEIL_DIV: return checked_ceil_div(a, b, out);
-	case EXPR_MOD: return checked_mod(a, b, out);
+	case EXPR_ADD:
+		return checked_add(a, b, out);
+	case EXPR_SUB:
+		return checked_sub(a, b, out);
+	case EXPR_MUL:
+		return checked_mul(a, b, out);
+	case EXPR_FLOOR_DIV:
+		return checked_floor_div(a, b, out);
+	case EXPR_CEIL_DIV:
+		return checked_ceil_div(a, b, out);
+	case EXPR_MOD:
+		return checked_mod(a, b, out);
 	case EXPR_DIV: {
 		int64_t rest;
 		return checked_mod(a, b, &rest) && rest == 0 && checked_floor_div(a, b, out);
 	}
-	case EXPR_MIN: *out = a < b ? a : b; return true;
-	case EXPR_MAX: *out = a > b ? a : b; return true;
-	case EXPR_EQ: *out = a == b; return true;
-	case EXPR_NE: *out = a != b; return true;
-	case EXPR_LT: *out = a < b; return true;
-	case EXPR_LE: *out = a <= b; return true;
-	case EXPR_GT: *out = a > b; return true;
-	case EXPR_GE: *out = a >= b; return true;
-	case EXPR_AND: *out = a && b; return true;
-	case EXPR_OR: *out = a || b; return true;
-	case EXPR_NOT: *out = !a; return true;
-	default: return false;
+	case EXPR_MIN:
+		*out = a < b ? a : b;
+		return true;
+	case EXPR_MAX:
+		*out = a > b ? a : b;
+		return true;
+	case EXPR_EQ:
+		*out = a == b;
+		return true;
+	case EXPR_NE:
+		*out = a != b;
+		return true;
+	case EXPR_LT:
+		*out = a < b;
+		return true;
+	case EXPR_LE:
+		*out = a <= b;
+		return true;
+	case EXPR_GT:
+		*out = a > b;
+		return true;
+	case EXPR_GE:
+		*out = a >= b;
+		return true;
+	case EXPR_AND:
+		*out = a && b;
+		return true;
+	case EXPR_OR:
+		*out = a || b;
+		return true;
+	case EXPR_NOT:
+		*out = !a;
+		return true;
+	default:
+		return false;
 	}
 }
 
@@ -101,7 +135,8 @@ expr_id expr_op(struct module *m, enum expr_kind kind, expr_id a, expr_id b)
 	bool ca = expr_is_const(m, a, &x), cb = kind == EXPR_NOT || expr_is_const(m, b, &y);
 	if (ca && cb)
 		return apply(kind, x, y, &r) ? expr_const(m, r) : 0;
-	if (cb && y == 0 && (kind == EXPR_DIV || kind == EXPR_FLOOR_DIV || kind == EXPR_CEIL_DIV || kind == EXPR_MOD))
+	if (cb && y == 0 &&
+	    (kind == EXPR_DIV || kind == EXPR_FLOOR_DIV || kind == EXPR_CEIL_DIV || kind == EXPR_MOD))
 		return 0;
 	if (kind == EXPR_MUL && cb) { /* constants first */
 		expr_id t = a;
@@ -160,7 +195,8 @@ bool expr_uses_index(const struct module *m, expr_id e, index_id i)
 	return (x->a && expr_uses_index(m, x->a, i)) || (x->b && expr_uses_index(m, x->b, i));
 }
 
-enum expr_status expr_eval(const struct module *m, expr_id e, const struct expr_env *env, int64_t *out, expr_id *culprit)
+enum expr_status expr_eval(const struct module *m, expr_id e, const struct expr_env *env, int64_t *out,
+                           expr_id *culprit)
 {
 	const struct expr *x = &m->expr.at[e];
 	expr_id ignored;
@@ -198,7 +234,8 @@ enum expr_status expr_eval(const struct module *m, expr_id e, const struct expr_
 		return EXPR_OK;
 	case EXPR_AXIS_INDEX: {
 		uint32_t i;
-		if (env->rank < 0 || !mesh_axis_index(&m->mesh.at[x->k], (uint32_t)env->rank, x->mesh_axis, &i))
+		if (env->rank < 0 ||
+		    !mesh_axis_index(&m->mesh.at[x->k], (uint32_t)env->rank, x->mesh_axis, &i))
 			return EXPR_UNKNOWN;
 		*out = i;
 		return EXPR_OK;
@@ -208,7 +245,8 @@ enum expr_status expr_eval(const struct module *m, expr_id e, const struct expr_
 		uint32_t position;
 		if ((status = expr_eval(m, x->a, env, &a, culprit)) != EXPR_OK)
 			return status;
-		if (env->rank < 0 || !mesh_position(mesh, (uint32_t)env->rank, &position) || a < 0 || a >= mesh->size[x->mesh_axis]) {
+		if (env->rank < 0 || !mesh_position(mesh, (uint32_t)env->rank, &position) || a < 0 ||
+		    a >= mesh->size[x->mesh_axis]) {
 			*culprit = e;
 			return EXPR_UNKNOWN;
 		}

@@ -18,9 +18,18 @@ expr_id expr_axis_index(struct module *m, mesh_id mesh, unsigned mesh_axis);
 expr_id expr_device(struct module *m, mesh_id mesh, unsigned mesh_axis, expr_id k);
 /* Any binary kind, EXPR_ADD … EXPR_OR; EXPR_NOT takes b = 0. */
 expr_id expr_op(struct module *m, enum expr_kind kind, expr_id a, expr_id b);
-static inline expr_id expr_add(struct module *m, expr_id a, expr_id b) { return expr_op(m, EXPR_ADD, a, b); }
-static inline expr_id expr_mul(struct module *m, expr_id a, expr_id b) { return expr_op(m, EXPR_MUL, a, b); }
-static inline expr_id expr_ceil_div(struct module *m, expr_id a, expr_id b) { return expr_op(m, EXPR_CEIL_DIV, a, b); }
+static inline expr_id expr_add(struct module *m, expr_id a, expr_id b)
+{
+	return expr_op(m, EXPR_ADD, a, b);
+}
+static inline expr_id expr_mul(struct module *m, expr_id a, expr_id b)
+{
+	return expr_op(m, EXPR_MUL, a, b);
+}
+static inline expr_id expr_ceil_div(struct module *m, expr_id a, expr_id b)
+{
+	return expr_op(m, EXPR_CEIL_DIV, a, b);
+}
 
 /* The canonical form: equal for polynomials that are equal. ceilDiv(k*e, k) becomes e; other
  * divisions stay atoms. 0 on overflow. */
@@ -38,15 +47,16 @@ bool expr_uses_index(const struct module *m, expr_id e, index_id i);
 
 /* What an expression is evaluated with. */
 struct expr_env {
-	int64_t rank;		/* device id; -1: unknown */
-	int64_t streams;	/* number of streams */
-	const int64_t *index;	/* by index_id; NULL: none known */
+	int64_t rank;         /* device id; -1: unknown */
+	int64_t streams;      /* number of streams */
+	const int64_t *index; /* by index_id; NULL: none known */
 };
 enum expr_status { EXPR_OK, EXPR_UNDEFINED_PARAM, EXPR_OVERFLOW, EXPR_INDIVISIBLE, EXPR_UNKNOWN };
 /* Exact value. On failure *culprit (may be NULL) is the sub-expression at fault: the param without
  * a value, the division that does not divide, or what is not known here (an index, the rank, a
  * rank outside the mesh). */
-enum expr_status expr_eval(const struct module *m, expr_id e, const struct expr_env *env, int64_t *out, expr_id *culprit);
+enum expr_status expr_eval(const struct module *m, expr_id e, const struct expr_env *env, int64_t *out,
+                           expr_id *culprit);
 
 /* Index of a device along an axis of a mesh; false when the mesh does not hold it. */
 bool mesh_axis_index(const struct mesh *mesh, uint32_t device, unsigned axis, uint32_t *out);

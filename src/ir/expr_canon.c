@@ -77,18 +77,21 @@ static bool poly_add(const struct module *m, struct poly *p, const struct term *
 	return true;
 }
 
-static bool poly_multiply(const struct module *m, const struct poly *a, const struct poly *b, struct poly *out)
+static bool poly_multiply(const struct module *m, const struct poly *a, const struct poly *b,
+                          struct poly *out)
 {
 	out->n = 0;
 	for (unsigned i = 0; i < a->n; i++)
 		for (unsigned j = 0; j < b->n; j++) {
 			const struct term *x = &a->term[i], *y = &b->term[j];
 			struct term t = {.degree = 0};
-			if (x->degree + y->degree > MAX_DEGREE || !checked_mul(x->coefficient, y->coefficient, &t.coefficient))
+			if (x->degree + y->degree > MAX_DEGREE ||
+			    !checked_mul(x->coefficient, y->coefficient, &t.coefficient))
 				return false;
 			unsigned p = 0, q = 0;
 			while (p < x->degree || q < y->degree) {
-				bool left = q == y->degree || (p < x->degree && compare_exprs(m, x->atom[p], y->atom[q]) <= 0);
+				bool left = q == y->degree ||
+				            (p < x->degree && compare_exprs(m, x->atom[p], y->atom[q]) <= 0);
 				t.atom[t.degree++] = left ? x->atom[p++] : y->atom[q++];
 			}
 			if (!poly_add(m, out, &t))
@@ -150,7 +153,8 @@ static bool poly_of(struct module *m, expr_id e, struct poly *out)
 		if (!poly_of(m, x.a, out) || !poly_of(m, x.b, &b))
 			return false;
 		for (unsigned i = 0; i < b.n; i++) {
-			if (x.kind == EXPR_SUB && !checked_sub(0, b.term[i].coefficient, &b.term[i].coefficient))
+			if (x.kind == EXPR_SUB &&
+			    !checked_sub(0, b.term[i].coefficient, &b.term[i].coefficient))
 				return false;
 			if (!poly_add(m, out, &b.term[i]))
 				return false;
@@ -179,8 +183,10 @@ static bool poly_of(struct module *m, expr_id e, struct poly *out)
 		expr_id a = expr_canon(m, x.a), b = x.b ? expr_canon(m, x.b) : 0;
 		if (!a || (x.b && !b))
 			return false;
-		return poly_atom(m, x.kind == EXPR_DEVICE ? expr_device(m, (mesh_id)x.k, x.mesh_axis, a)
-							  : expr_op(m, (enum expr_kind)x.kind, a, b), out);
+		return poly_atom(m,
+		                 x.kind == EXPR_DEVICE ? expr_device(m, (mesh_id)x.k, x.mesh_axis, a)
+		                                       : expr_op(m, (enum expr_kind)x.kind, a, b),
+		                 out);
 	}
 	}
 }

@@ -6,15 +6,15 @@
 #include "ir/spelling.h"
 
 static const struct {
-	const char *text; /* operator, with its blanks; or a function */
+	const char *text;   /* operator, with its blanks; or a function */
 	uint8_t precedence; /* 0: a function */
 } spelling[EXPR_KIND_COUNT] = {
-	[EXPR_OR] = {" or ", 1},    [EXPR_AND] = {" and ", 2},	[EXPR_NOT] = {"not ", 3},
-	[EXPR_EQ] = {" == ", 4},    [EXPR_NE] = {" != ", 4},	[EXPR_LT] = {" < ", 4},
-	[EXPR_LE] = {" <= ", 4},    [EXPR_GT] = {" > ", 4},	[EXPR_GE] = {" >= ", 4},
-	[EXPR_ADD] = {" + ", 5},    [EXPR_SUB] = {" - ", 5},	[EXPR_MUL] = {"*", 6},
-	[EXPR_DIV] = {" / ", 6},    [EXPR_MOD] = {" % ", 6},	[EXPR_FLOOR_DIV] = {"floorDiv", 0},
-	[EXPR_CEIL_DIV] = {"ceilDiv", 0}, [EXPR_MIN] = {"min", 0}, [EXPR_MAX] = {"max", 0},
+    [EXPR_OR] = {" or ", 1},          [EXPR_AND] = {" and ", 2}, [EXPR_NOT] = {"not ", 3},
+    [EXPR_EQ] = {" == ", 4},          [EXPR_NE] = {" != ", 4},   [EXPR_LT] = {" < ", 4},
+    [EXPR_LE] = {" <= ", 4},          [EXPR_GT] = {" > ", 4},    [EXPR_GE] = {" >= ", 4},
+    [EXPR_ADD] = {" + ", 5},          [EXPR_SUB] = {" - ", 5},   [EXPR_MUL] = {"*", 6},
+    [EXPR_DIV] = {" / ", 6},          [EXPR_MOD] = {" % ", 6},   [EXPR_FLOOR_DIV] = {"floorDiv", 0},
+    [EXPR_CEIL_DIV] = {"ceilDiv", 0}, [EXPR_MIN] = {"min", 0},   [EXPR_MAX] = {"max", 0},
 };
 
 static void print_name(const struct module *m, name_id name, struct buf *out)

@@ -18,9 +18,10 @@ enum infer_dim_kind {
 /* The iteration space of a statement. operand: of the READ values in order. */
 struct infer_axes {
 	unsigned dim_n;
-	uint8_t kind[INFER_MAX_DIMS]; /* enum infer_dim_kind */
-	uint8_t result[IR_MAX_LOGICAL];	    /* dim of each visible axis of the result */
-	uint8_t operand[8][IR_MAX_LOGICAL]; /* dim of each visible axis of an operand; INFER_NONE: broadcast */
+	uint8_t kind[INFER_MAX_DIMS];   /* enum infer_dim_kind */
+	uint8_t result[IR_MAX_LOGICAL]; /* dim of each visible axis of the result */
+	uint8_t operand[8]
+	               [IR_MAX_LOGICAL]; /* dim of each visible axis of an operand; INFER_NONE: broadcast */
 	unsigned operand_n;
 };
 

@@ -32,11 +32,13 @@ static void result_dims(struct infer_axes *x, unsigned rank)
 }
 
 /* Operand k's axes follow the result's from the right; axes of extent 1 that are widened have none. */
-static void align_right(const struct module *m, struct infer_axes *x, unsigned k, struct shape o, struct shape r)
+static void align_right(const struct module *m, struct infer_axes *x, unsigned k, struct shape o,
+                        struct shape r)
 {
 	for (unsigned i = 0; i < o.rank; i++) {
 		int at = (int)r.rank - (int)o.rank + (int)i;
-		bool widened = at < 0 || (expr_is_one(m, o.axis[i].extent) && !expr_is_one(m, r.axis[at].extent));
+		bool widened =
+		    at < 0 || (expr_is_one(m, o.axis[i].extent) && !expr_is_one(m, r.axis[at].extent));
 		x->operand[k][i] = widened ? INFER_NONE : x->result[at];
 	}
 }
@@ -123,7 +125,9 @@ static void reshape(struct module *m, struct infer_axes *x, struct shape o, stru
 					best_i = p, best_j = q;
 					break;
 				}
-				right = q < r.rank && right ? expr_canon(m, expr_mul(m, right, r.axis[q].extent)) : 0;
+				right = q < r.rank && right
+				            ? expr_canon(m, expr_mul(m, right, r.axis[q].extent))
+				            : 0;
 			}
 			left = p < o.rank && left ? expr_canon(m, expr_mul(m, left, o.axis[p].extent)) : 0;
 		}
@@ -158,7 +162,8 @@ static void all_but_one(struct infer_axes *x, struct shape r, int64_t whole)
 
 bool infer_axes(const struct module *cm, op_id op, struct infer_axes *x)
 {
-	struct module *m = (struct module *)cm; /* interning products of extents changes nothing that is seen */
+	struct module *m =
+	    (struct module *)cm; /* interning products of extents changes nothing that is seen */
 	uint32_t traits = op_traits(m, op);
 	value_id result = op_result(m, op, 0);
 	memset(x, 0, sizeof *x);
@@ -170,7 +175,8 @@ bool infer_axes(const struct module *cm, op_id op, struct infer_axes *x)
 	struct shape r = shape_of(m, result), o[8] = {{0}};
 	for (unsigned k = 0; k < x->operand_n; k++)
 		o[k] = shape_of(m, op_read(m, op, k));
-	if (traits & (TRAIT_POINTWISE | TRAIT_RESHARD | TRAIT_COLLECTIVE) || m->op.at[op].kind == OP_BROADCAST) {
+	if (traits & (TRAIT_POINTWISE | TRAIT_RESHARD | TRAIT_COLLECTIVE) ||
+	    m->op.at[op].kind == OP_BROADCAST) {
 		result_dims(x, r.rank);
 		for (unsigned k = 0; k < x->operand_n; k++)
 			align_right(m, x, k, o[k], r);
@@ -181,7 +187,9 @@ bool infer_axes(const struct module *cm, op_id op, struct infer_axes *x)
 	case OP_MAX:
 	case OP_MIN:
 	case OP_PROD:
-	case OP_MEAN: reduction(m, op, x, o[0]); return true;
+	case OP_MEAN:
+		reduction(m, op, x, o[0]);
+		return true;
 	case OP_MATMUL:
 		if (o[0].rank < 2 || o[1].rank < 2 || r.rank < 2 || o[0].rank > r.rank || o[1].rank > r.rank)
 			return false;
@@ -192,12 +200,20 @@ bool infer_axes(const struct module *cm, op_id op, struct infer_axes *x)
 			return false;
 		linear(x, o[0], r);
 		return true;
-	case OP_RESHAPE: reshape(m, x, o[0], r); return true;
-	case OP_PERMUTE: permute(m, op, x, r); return true;
+	case OP_RESHAPE:
+		reshape(m, x, o[0], r);
+		return true;
+	case OP_PERMUTE:
+		permute(m, op, x, r);
+		return true;
 	case OP_SLICE:
 	case OP_PAD:
-	case OP_CAT: all_but_one(x, r, attr_axis(m, op, r.rank, 0)); return true;
-	case OP_SOFTMAX: all_but_one(x, r, attr_axis(m, op, r.rank, -1)); return true;
+	case OP_CAT:
+		all_but_one(x, r, attr_axis(m, op, r.rank, 0));
+		return true;
+	case OP_SOFTMAX:
+		all_but_one(x, r, attr_axis(m, op, r.rank, -1));
+		return true;
 	case OP_LAYERNORM:
 	case OP_RMSNORM:
 		result_dims(x, r.rank);
@@ -216,8 +232,11 @@ bool infer_axes(const struct module *cm, op_id op, struct infer_axes *x)
 		memcpy(x->operand[2], x->result, r.rank);
 		x->operand[1][r.rank - 2] = x->operand[2][r.rank - 2] = add_dim(x, DIM_WHOLE); /* the keys */
 		return true;
-	case OP_IOTA: result_dims(x, r.rank); return true;
-	default: return false;
+	case OP_IOTA:
+		result_dims(x, r.rank);
+		return true;
+	default:
+		return false;
 	}
 }
 
@@ -236,17 +255,23 @@ bool infer_keeps_partial(const struct module *m, op_id op, unsigned k)
 	}
 	switch ((enum op_kind)m->op.at[op].kind) {
 	case OP_ADD:
-	case OP_SUB: return n == 2 && partial == 2;
-	case OP_MUL: return partial == 1;
-	case OP_DIV: return partial == 1 && k == 0;
+	case OP_SUB:
+		return n == 2 && partial == 2;
+	case OP_MUL:
+		return partial == 1;
+	case OP_DIV:
+		return partial == 1 && k == 0;
 	case OP_NEG:
 	case OP_SUM:
 	case OP_PERMUTE:
 	case OP_RESHAPE:
 	case OP_SLICE:
-	case OP_BROADCAST: return true;
+	case OP_BROADCAST:
+		return true;
 	case OP_MATMUL:
-	case OP_LINEAR: return n == 2 && partial == 1;
-	default: return (op_traits(m, op) & TRAIT_VIEW) != 0;
+	case OP_LINEAR:
+		return n == 2 && partial == 1;
+	default:
+		return (op_traits(m, op) & TRAIT_VIEW) != 0;
 	}
 }

@@ -27,17 +27,20 @@ static const struct domain *operand_domain(struct module *m, const struct infer_
 }
 
 /* `operand 2 is f32[3, 4] but operand 1 is f32[4, 4]` */
-static void report_pair(struct module *m, struct diag *d, const struct infer_draft *f, unsigned a, unsigned b, const char *what)
+static void report_pair(struct module *m, struct diag *d, const struct infer_draft *f, unsigned a, unsigned b,
+                        const char *what)
 {
 	struct buf x = {0}, y = {0};
 	ir_print_type(m, m->value.at[f->operand[a]].type, &x);
 	ir_print_type(m, m->value.at[f->operand[b]].type, &y);
-	diag_error(d, f->at, "%s: %s: operand %u is %s, operand %u is %s", op_info[f->kind].hir, what, a + 1, x.at, b + 1, y.at);
+	diag_error(d, f->at, "%s: %s: operand %u is %s, operand %u is %s", op_info[f->kind].hir, what, a + 1,
+	           x.at, b + 1, y.at);
 	buf_free(&x);
 	buf_free(&y);
 }
 
-static void report(struct module *m, struct diag *d, const struct infer_draft *f, unsigned k, const char *what)
+static void report(struct module *m, struct diag *d, const struct infer_draft *f, unsigned k,
+                   const char *what)
 {
 	struct buf x = {0};
 	ir_print_type(m, m->value.at[f->operand[k]].type, &x);
@@ -164,7 +167,8 @@ static bool rule_matmul(struct module *m, struct diag *d, const struct infer_dra
 
 static bool rule_linear(struct module *m, struct diag *d, const struct infer_draft *f, struct result *r)
 {
-	const struct domain *x = operand_domain(m, f, 0), *w = operand_domain(m, f, 1), *b = operand_domain(m, f, 2);
+	const struct domain *x = operand_domain(m, f, 0), *w = operand_domain(m, f, 1),
+	                    *b = operand_domain(m, f, 2);
 	if (x->rank < 1) {
 		report(m, d, f, 0, "the input needs at least one axis");
 		return false;
@@ -185,7 +189,6 @@ static bool rule_linear(struct module *m, struct diag *d, const struct infer_dra
 	r->extent[r->rank - 1] = w->axis[0].extent;
 	return true;
 }
-
 
 static bool attr_is_true(const struct module *m, attrs_id attrs, const char *key)
 {
@@ -222,7 +225,8 @@ static bool shape_attr(struct module *m, struct diag *d, const struct infer_draf
 	const struct domain *s = f->stated ? &m->domain.at[m->type.at[f->stated].domain] : NULL;
 	if (!s && (!a || a->kind != ATTR_EXPRS)) {
 		diag_error(d, f->at, "%s needs its result shape", op_info[f->kind].hir);
-		diag_note(d, DIAG_NOWHERE, "write `%s(%s[m, n])` or state the result type", op_info[f->kind].hir, f->kind == OP_IOTA ? "" : "X, ");
+		diag_note(d, DIAG_NOWHERE, "write `%s(%s[m, n])` or state the result type",
+		          op_info[f->kind].hir, f->kind == OP_IOTA ? "" : "X, ");
 		return false;
 	}
 	if (f->operand_n && operand_type(m, f, 0))
@@ -281,7 +285,8 @@ static bool rule_permute(struct module *m, struct diag *d, const struct infer_dr
 	return true;
 }
 
-static bool attr_int_axis(struct module *m, struct diag *d, const struct infer_draft *f, unsigned rank, unsigned *out)
+static bool attr_int_axis(struct module *m, struct diag *d, const struct infer_draft *f, unsigned rank,
+                          unsigned *out)
 {
 	const struct attr *a = attrs_find(m, f->attrs, "axis");
 	int64_t k = a && a->kind == ATTR_INT ? a->u.i : a ? rank : 0;
@@ -295,7 +300,8 @@ static bool attr_int_axis(struct module *m, struct diag *d, const struct infer_d
 }
 
 /* An integer attribute; otherwise when it is absent. 0 after reporting. */
-static expr_id attr_expr(struct module *m, struct diag *d, const struct infer_draft *f, const char *key, expr_id otherwise)
+static expr_id attr_expr(struct module *m, struct diag *d, const struct infer_draft *f, const char *key,
+                         expr_id otherwise)
 {
 	const struct attr *a = attrs_find(m, f->attrs, key);
 	if (!a)
@@ -359,7 +365,9 @@ static bool rule_cat(struct module *m, struct diag *d, const struct infer_draft 
 	for (unsigned k = 1; k < f->operand_n; k++) {
 		const struct domain *o = operand_domain(m, f, k);
 		for (unsigned i = 0; i < r->rank; i++)
-			if (o->rank != r->rank || (i != axis && (is_less(m, o->axis[i].extent, r->extent[i]) || is_less(m, r->extent[i], o->axis[i].extent)))) {
+			if (o->rank != r->rank ||
+			    (i != axis && (is_less(m, o->axis[i].extent, r->extent[i]) ||
+			                   is_less(m, r->extent[i], o->axis[i].extent)))) {
 				report_pair(m, d, f, 0, k, "shapes differ in more than the axis");
 				return false;
 			}
@@ -389,7 +397,8 @@ static bool rule_norm(struct module *m, struct diag *d, const struct infer_draft
 	}
 	for (unsigned k = 1; k < f->operand_n; k++) {
 		const struct domain *w = operand_domain(m, f, k);
-		if (w->rank != 1 || is_less(m, w->axis[0].extent, r->extent[r->rank - 1]) || is_less(m, r->extent[r->rank - 1], w->axis[0].extent)) {
+		if (w->rank != 1 || is_less(m, w->axis[0].extent, r->extent[r->rank - 1]) ||
+		    is_less(m, r->extent[r->rank - 1], w->axis[0].extent)) {
 			report_pair(m, d, f, 0, k, "weight and bias must be as long as the last axis");
 			return false;
 		}
@@ -399,8 +408,10 @@ static bool rule_norm(struct module *m, struct diag *d, const struct infer_draft
 
 static bool rule_sdpa(struct module *m, struct diag *d, const struct infer_draft *f, struct result *r)
 {
-	const struct domain *q = operand_domain(m, f, 0), *k = operand_domain(m, f, 1), *v = operand_domain(m, f, 2);
-	if (q->rank < 2 || k->rank != q->rank || v->rank != q->rank || q->axis[q->rank - 1].extent != k->axis[k->rank - 1].extent ||
+	const struct domain *q = operand_domain(m, f, 0), *k = operand_domain(m, f, 1),
+	                    *v = operand_domain(m, f, 2);
+	if (q->rank < 2 || k->rank != q->rank || v->rank != q->rank ||
+	    q->axis[q->rank - 1].extent != k->axis[k->rank - 1].extent ||
 	    k->axis[k->rank - 2].extent != v->axis[v->rank - 2].extent) {
 		report_pair(m, d, f, 0, 1, "q, k and v do not fit");
 		return false;
@@ -423,22 +434,32 @@ static bool rule(struct module *m, struct diag *d, const struct infer_draft *f, 
 	if (traits & TRAIT_REDUCTION)
 		return rule_reduction(m, d, f, r);
 	switch (f->kind) {
-	case OP_MATMUL: return same_dtypes(m, d, f, 0) && rule_matmul(m, d, f, r);
-	case OP_LINEAR: return same_dtypes(m, d, f, 0) && rule_linear(m, d, f, r);
-	case OP_RESHAPE: return rule_reshape(m, d, f, r);
-	case OP_BROADCAST: return shape_attr(m, d, f, r);
+	case OP_MATMUL:
+		return same_dtypes(m, d, f, 0) && rule_matmul(m, d, f, r);
+	case OP_LINEAR:
+		return same_dtypes(m, d, f, 0) && rule_linear(m, d, f, r);
+	case OP_RESHAPE:
+		return rule_reshape(m, d, f, r);
+	case OP_BROADCAST:
+		return shape_attr(m, d, f, r);
 	case OP_IOTA:
 		if (f->stated)
 			r->dtype = (enum dtype)m->type.at[f->stated].dtype;
 		return shape_attr(m, d, f, r);
-	case OP_PERMUTE: return rule_permute(m, d, f, r);
+	case OP_PERMUTE:
+		return rule_permute(m, d, f, r);
 	case OP_SLICE:
-	case OP_PAD: return rule_slice(m, d, f, r);
-	case OP_CAT: return rule_cat(m, d, f, r);
-	case OP_SOFTMAX: return rule_softmax(m, d, f, r);
+	case OP_PAD:
+		return rule_slice(m, d, f, r);
+	case OP_CAT:
+		return rule_cat(m, d, f, r);
+	case OP_SOFTMAX:
+		return rule_softmax(m, d, f, r);
 	case OP_LAYERNORM:
-	case OP_RMSNORM: return same_dtypes(m, d, f, 0) && rule_norm(m, d, f, r);
-	case OP_SDPA: return same_dtypes(m, d, f, 0) && rule_sdpa(m, d, f, r);
+	case OP_RMSNORM:
+		return same_dtypes(m, d, f, 0) && rule_norm(m, d, f, r);
+	case OP_SDPA:
+		return same_dtypes(m, d, f, 0) && rule_sdpa(m, d, f, r);
 	default:
 		if (f->operand_n && operand_type(m, f, 0)) {
 			shape_of_operand(m, f, 0, r);
@@ -458,7 +479,8 @@ type_id infer_type(struct module *m, struct diag *d, const struct infer_draft *f
 	domain_begin(&b);
 	for (unsigned i = 0; i < r.rank; i++)
 		if (!r.extent[i] || domain_add_axis(&b, AXIS_ITER, r.extent[i]) < 0) {
-			diag_error(d, f->at, "%s: the result has too many axes or an extent overflows", op_info[f->kind].hir);
+			diag_error(d, f->at, "%s: the result has too many axes or an extent overflows",
+			           op_info[f->kind].hir);
 			return 0;
 		}
 	domain_allocate_default(&b, false);
@@ -477,9 +499,12 @@ bool infer_check(struct module *m, struct diag *d, const struct infer_draft *f)
 	const struct type t = m->type.at[f->stated]; /* a copy: tables grow below */
 	const struct domain *s = &m->domain.at[t.domain];
 	bool contraction = op_info[f->kind].traits & TRAIT_CONTRACTION;
-	bool agrees = s->rank == r.rank && (t.dtype == r.dtype || (contraction && dtype_is_float((enum dtype)t.dtype) && dtype_is_float(r.dtype)));
+	bool agrees = s->rank == r.rank &&
+	              (t.dtype == r.dtype ||
+	               (contraction && dtype_is_float((enum dtype)t.dtype) && dtype_is_float(r.dtype)));
 	for (unsigned i = 0; agrees && i < r.rank; i++)
-		agrees = !is_less(m, s->axis[i].extent, r.extent[i]) && !is_less(m, r.extent[i], s->axis[i].extent);
+		agrees = !is_less(m, s->axis[i].extent, r.extent[i]) &&
+		         !is_less(m, r.extent[i], s->axis[i].extent);
 	if (agrees)
 		return true;
 	struct buf stated = {0}, inferred = {0};
@@ -487,7 +512,8 @@ bool infer_check(struct module *m, struct diag *d, const struct infer_draft *f)
 	type_id i = infer_type(m, d, f);
 	if (i)
 		ir_print_type(m, i, &inferred);
-	diag_error(d, f->at, "%s gives %s, not %s", op_info[f->kind].hir, inferred.at ? inferred.at : "another type", stated.at);
+	diag_error(d, f->at, "%s gives %s, not %s", op_info[f->kind].hir,
+	           inferred.at ? inferred.at : "another type", stated.at);
 	if (t.dtype != r.dtype)
 		diag_note(d, DIAG_NOWHERE, "use cast to change the dtype");
 	buf_free(&stated);

@@ -68,7 +68,8 @@ type_id infer_shard(struct module *m, type_id operand)
 
 /* Appends a reduce axis like logical axis `from` of another tensor: its local part, or, where the
  * result has no partial for them, its mesh placements too. */
-static void add_reduce(struct module *m, struct sugar *s, type_id operand, unsigned from, unsigned partial, unsigned used)
+static void add_reduce(struct module *m, struct sugar *s, type_id operand, unsigned from, unsigned partial,
+                       unsigned used)
 {
 	struct sugar o;
 	const struct type t = m->type.at[operand];
@@ -84,7 +85,8 @@ static void add_reduce(struct module *m, struct sugar *s, type_id operand, unsig
 		int64_t extent;
 		whole = expr_is_const(m, a.extent, &extent) && extent == size;
 		if (partial >> p.mesh_axis & 1)
-			a.extent = whole ? expr_const(m, 1) : expr_canon(m, expr_ceil_div(m, a.extent, expr_const(m, size)));
+			a.extent = whole ? expr_const(m, 1)
+			                 : expr_canon(m, expr_ceil_div(m, a.extent, expr_const(m, size)));
 		else if (!(used >> p.mesh_axis & 1))
 			a.place[a.place_n++] = p;
 	}
@@ -100,7 +102,8 @@ type_id infer_reduce_axes(struct module *m, op_id op, type_id result)
 	const struct domain *d = &m->domain.at[t.domain];
 	uint32_t traits = op_traits(m, op);
 	unsigned partial = 0, used = 0, n;
-	if (!(traits & (TRAIT_CONTRACTION | TRAIT_REDUCTION | TRAIT_RESHARD | TRAIT_REDUCES)) || !op_role_count(m, op, ROLE_READ))
+	if (!(traits & (TRAIT_CONTRACTION | TRAIT_REDUCTION | TRAIT_RESHARD | TRAIT_REDUCES)) ||
+	    !op_role_count(m, op, ROLE_READ))
 		return result;
 	for (unsigned a = 0; a < d->logical_n; a++) {
 		if (d->axis[a].kind == AXIS_REDUCE)
@@ -116,7 +119,8 @@ type_id infer_reduce_axes(struct module *m, op_id op, type_id result)
 	n = s.axis_n;
 	if (traits & (TRAIT_CONTRACTION | TRAIT_REDUCTION)) {
 		unsigned rank = value_domain(m, x)->rank;
-		unsigned mask = traits & TRAIT_CONTRACTION ? 1u << (rank - 1) : infer_reduced_axes(m, m->op.at[op].attrs, rank);
+		unsigned mask = traits & TRAIT_CONTRACTION ? 1u << (rank - 1)
+		                                           : infer_reduced_axes(m, m->op.at[op].attrs, rank);
 		if (!rank)
 			return result;
 		for (unsigned a = 0; a < rank; a++)
@@ -128,8 +132,11 @@ type_id infer_reduce_axes(struct module *m, op_id op, type_id result)
 			struct axis p = value_domain(m, x)->axis[a];
 			if (p.kind != AXIS_PARTIAL || (used >> p.mesh_axis & 1))
 				continue;
-			s.axis[s.axis_n++] = (struct sugar_axis){.extent = p.extent, .kind = AXIS_REDUCE, .place_n = 1,
-								 .place = {{.kind = SUGAR_MESH, .mesh_axis = p.mesh_axis}}};
+			s.axis[s.axis_n++] =
+			    (struct sugar_axis){.extent = p.extent,
+			                        .kind = AXIS_REDUCE,
+			                        .place_n = 1,
+			                        .place = {{.kind = SUGAR_MESH, .mesh_axis = p.mesh_axis}}};
 		}
 	}
 	if (s.axis_n == n)
@@ -140,7 +147,8 @@ type_id infer_reduce_axes(struct module *m, op_id op, type_id result)
 	struct sugar before = s;
 	before.axis_n = n;
 	for (unsigned u = 0; u < 2; u++) {
-		if (sugar_expand(m, &before, t.mesh, u, &without, &culprit) || sugar_expand(m, &s, t.mesh, u, &with, &culprit))
+		if (sugar_expand(m, &before, t.mesh, u, &without, &culprit) ||
+		    sugar_expand(m, &s, t.mesh, u, &with, &culprit))
 			return result;
 		if (without == t.domain)
 			return type_with_domain(m, result, with);

@@ -14,29 +14,29 @@
 #include "base/vec.h"
 #include "ir/dtype.h"
 
-enum { /* limits; passing one is an error with its name */
-	IR_MAX_AXES = 64,      /* axes of one domain, all transforms' axes included */
-	IR_MAX_LOGICAL = 16,   /* logical axes of one tensor, hidden ones included */
-	IR_MAX_MESH_AXES = 8,  /* axes of one mesh */
-	IR_MAX_DEVICES = 65536, /* devices of one mesh */
-	IR_MAX_NESTING = 64,   /* nested loops and conditions */
-	IR_MAX_OPERANDS = 4096,
+enum {                         /* limits; passing one is an error with its name */
+       IR_MAX_AXES = 64,       /* axes of one domain, all transforms' axes included */
+       IR_MAX_LOGICAL = 16,    /* logical axes of one tensor, hidden ones included */
+       IR_MAX_MESH_AXES = 8,   /* axes of one mesh */
+       IR_MAX_DEVICES = 65536, /* devices of one mesh */
+       IR_MAX_NESTING = 64,    /* nested loops and conditions */
+       IR_MAX_OPERANDS = 4096,
 };
 
-typedef uint32_t expr_id, domain_id, type_id, value_id, op_id, region_id, mesh_id, group_id, param_id, index_id,
-	handle_id, scalar_id, attrs_id, team_id, name_id;
+typedef uint32_t expr_id, domain_id, type_id, value_id, op_id, region_id, mesh_id, group_id, param_id,
+    index_id, handle_id, scalar_id, attrs_id, team_id, name_id;
 
 /* ---- expressions (expr.h) */
 
 enum expr_kind {
 	EXPR_NONE,
-	EXPR_CONST,	 /* k */
-	EXPR_PARAM,	 /* k: param_id */
-	EXPR_INDEX,	 /* k: index_id of a loop */
-	EXPR_RANK,	 /* device id of this rank */
+	EXPR_CONST,      /* k */
+	EXPR_PARAM,      /* k: param_id */
+	EXPR_INDEX,      /* k: index_id of a loop */
+	EXPR_RANK,       /* device id of this rank */
 	EXPR_AXIS_INDEX, /* index of this rank along axis mesh_axis of mesh k */
-	EXPR_DEVICE,	 /* the device of mesh k whose index along mesh_axis is a, the others as here */
-	EXPR_STREAMS,	 /* number of streams */
+	EXPR_DEVICE,     /* the device of mesh k whose index along mesh_axis is a, the others as here */
+	EXPR_STREAMS,    /* number of streams */
 	EXPR_ADD,
 	EXPR_SUB,
 	EXPR_MUL,
@@ -59,11 +59,11 @@ enum expr_kind {
 };
 
 struct expr {
-	uint8_t kind;	   /* enum expr_kind */
+	uint8_t kind;      /* enum expr_kind */
 	uint8_t mesh_axis; /* EXPR_AXIS_INDEX, EXPR_DEVICE */
-	uint16_t flags;	   /* EXPR_HAS_… of the whole tree */
-	expr_id a, b;	   /* operands */
-	int64_t k;	   /* constant, or an id */
+	uint16_t flags;    /* EXPR_HAS_… of the whole tree */
+	expr_id a, b;      /* operands */
+	int64_t k;         /* constant, or an id */
 };
 enum { EXPR_HAS_PARAM = 1, EXPR_HAS_INDEX = 2, EXPR_HAS_RANK = 4 };
 
@@ -71,7 +71,7 @@ enum { EXPR_HAS_PARAM = 1, EXPR_HAS_INDEX = 2, EXPR_HAS_RANK = 4 };
 
 struct mesh {
 	name_id name;
-	uint8_t rank;			   /* number of axes */
+	uint8_t rank; /* number of axes */
 	name_id axis_name[IR_MAX_MESH_AXES];
 	uint32_t size[IR_MAX_MESH_AXES];
 	uint32_t device_count;
@@ -93,12 +93,12 @@ struct param {
 	bool set_by_user; /* by -D */
 	int64_t value;
 	expr_id meaning; /* an expression given by -D or Index definitions, substituted at use; 0: none */
-	int32_t number;	 /* N of iN in the nvFuser surface; -1: not allotted */
+	int32_t number;  /* N of iN in the nvFuser surface; -1: not allotted */
 	uint32_t at;
 };
 
-struct index { /* a loop's index */
-	name_id name;	/* 0: unnamed, prints as iN */
+struct index {          /* a loop's index */
+	name_id name;   /* 0: unnamed, prints as iN */
 	int32_t number; /* -1: not allotted */
 };
 
@@ -119,11 +119,11 @@ enum axis_place {
 enum reduce_op { REDUCE_SUM, REDUCE_PROD, REDUCE_MIN, REDUCE_MAX, REDUCE_AVG };
 
 struct axis {
-	uint8_t kind;	   /* enum axis_kind */
-	uint8_t place;	   /* enum axis_place */
+	uint8_t kind;      /* enum axis_kind */
+	uint8_t place;     /* enum axis_place */
 	uint8_t mesh_axis; /* PLACE_MESH: axis of the type's mesh, 0 the outermost */
-	uint8_t rf;	   /* product of a split reduction (nvFuser's rfactor) */
-	uint8_t reduce;	   /* AXIS_PARTIAL: enum reduce_op that is pending */
+	uint8_t rf;        /* product of a split reduction (nvFuser's rfactor) */
+	uint8_t reduce;    /* AXIS_PARTIAL: enum reduce_op that is pending */
 	uint8_t unused[3];
 	expr_id extent; /* canonical (expr_canon) */
 };
@@ -131,9 +131,9 @@ struct axis {
 enum xform_kind { XFORM_SPLIT_OUTER, XFORM_SPLIT_INNER, XFORM_MERGE, XFORM_SWIZZLE1D };
 
 struct xform {
-	uint8_t kind;	   /* enum xform_kind */
-	uint8_t in[2];	   /* axes consumed; [1] for merge only */
-	uint8_t out[2];	   /* axes made; outer first; [1] for splits only */
+	uint8_t kind;      /* enum xform_kind */
+	uint8_t in[2];     /* axes consumed; [1] for merge only */
+	uint8_t out[2];    /* axes made; outer first; [1] for splits only */
 	uint8_t mesh_axis; /* swizzle1d */
 	uint8_t unused[2];
 	expr_id factor; /* splits: of the outer (SPLIT_OUTER) or inner half */
@@ -144,19 +144,19 @@ struct xform {
 struct domain {
 	uint8_t axis_n, xform_n;
 	uint8_t logical_n; /* visible and hidden */
-	uint8_t rank;	   /* visible logical axes: the rank of the tensor */
+	uint8_t rank;      /* visible logical axes: the rank of the tensor */
 	uint8_t loop_n, alloc_n;
 	const struct axis *axis;
 	const struct xform *xform;
-	const uint8_t *loop;	   /* axes of the loop domain, outermost first */
-	const uint8_t *alloc;	   /* axes of the allocation domain, outermost in memory first */
+	const uint8_t *loop;       /* axes of the loop domain, outermost first */
+	const uint8_t *alloc;      /* axes of the allocation domain, outermost in memory first */
 	const uint8_t *contiguous; /* by allocation position: 1 t, 0 f */
 };
 
 enum memory { MEMORY_GLOBAL, MEMORY_LOCAL, MEMORY_SYMMETRIC };
 
 struct type {
-	uint8_t dtype;	/* enum dtype */
+	uint8_t dtype;  /* enum dtype */
 	uint8_t memory; /* enum memory: views are local, all else global by default */
 	uint16_t unused;
 	mesh_id mesh; /* 0: none */
@@ -165,43 +165,43 @@ struct type {
 
 /* ---- values, operands, statements */
 
-enum { /* value flags */
-	VALUE_OPEN = 1,	  /* its layout was left out: propagate-shardings chooses it */
-	VALUE_INPUT = 2,
-	VALUE_OUTPUT = 4,
-	VALUE_INOUT = 8,
+enum {                 /* value flags */
+       VALUE_OPEN = 1, /* its layout was left out: propagate-shardings chooses it */
+       VALUE_INPUT = 2,
+       VALUE_OUTPUT = 4,
+       VALUE_INOUT = 8,
 };
 
 struct value {
 	type_id type;
-	op_id def;	   /* the statement that defines it; 0 for program inputs */
+	op_id def;          /* the statement that defines it; 0 for program inputs */
 	uint32_t first_use; /* operand index of the chain of uses (reads, writes, definition); 0: none */
-	name_id name;	   /* 0: unnamed, prints as TN */
-	int32_t number;	   /* N of TN; -1: not allotted */
-	int32_t axis_base; /* first axis number; -1: not allotted; <= -2: axis_ids at -(axis_base + 2) */
+	name_id name;       /* 0: unnamed, prints as TN */
+	int32_t number;     /* N of TN; -1: not allotted */
+	int32_t axis_base;  /* first axis number; -1: not allotted; <= -2: axis_ids at -(axis_base + 2) */
 	uint32_t flags;
 	uint32_t at; /* source offset of the definition */
 };
 
 enum role {
-	ROLE_DEF,	/* value: a fresh value or view */
-	ROLE_READ,	/* value */
-	ROLE_WRITE,	/* value: a bound one */
-	ROLE_FREE,	/* value: deallocated */
-	ROLE_SCALAR,	/* scalar_id */
+	ROLE_DEF,       /* value: a fresh value or view */
+	ROLE_READ,      /* value */
+	ROLE_WRITE,     /* value: a bound one */
+	ROLE_FREE,      /* value: deallocated */
+	ROLE_SCALAR,    /* scalar_id */
 	ROLE_STATEMENT, /* op_id: what a wait, post, share_mem_handles names */
-	ROLE_HANDLE,	/* handle_id */
+	ROLE_HANDLE,    /* handle_id */
 };
 
 struct operand {
-	uint32_t id;	   /* by role */
-	op_id op;	   /* the statement it belongs to */
+	uint32_t id;       /* by role */
+	op_id op;          /* the statement it belongs to */
 	uint32_t next_use; /* operand index: next use of the same value; 0: none */
-	uint8_t role;	   /* enum role */
+	uint8_t role;      /* enum role */
 	uint8_t unused[3];
 };
 
-struct scalar { /* a scalar operand: an index expression or a literal */
+struct scalar {       /* a scalar operand: an index expression or a literal */
 	expr_id expr; /* 0: literal */
 	double literal;
 };
@@ -214,10 +214,10 @@ enum op_kind {
 	OP_KIND_COUNT
 };
 
-enum { /* op flags */
-	OP_ASYNC = 1,	    /* a Communication: has a number, ended by a wait */
-	OP_STREAM_LOOP = 2, /* FOR: stream-parallel */
-	OP_DEAD = 4,	    /* unlinked */
+enum {                     /* op flags */
+       OP_ASYNC = 1,       /* a Communication: has a number, ended by a wait */
+       OP_STREAM_LOOP = 2, /* FOR: stream-parallel */
+       OP_DEAD = 4,        /* unlinked */
 };
 
 /* Operands stand in this order: DEF*, then the positional operands (READ, SCALAR, STATEMENT,
@@ -232,21 +232,21 @@ struct op {
 	uint16_t operand_n; /* all roles */
 	uint16_t def_n;
 	attrs_id attrs;
-	team_id team;	  /* collectives */
+	team_id team;     /* collectives */
 	region_id region; /* for: body; if: then, whose sibling is else */
 	region_id parent; /* 0: unlinked */
 	op_id prev, next;
-	name_id name;	/* of `as c` */
+	name_id name;   /* of `as c` */
 	int32_t number; /* of Communication N; -1: not allotted */
-	uint32_t at;	/* source offset; DIAG_NOWHERE for what has none */
+	uint32_t at;    /* source offset; DIAG_NOWHERE for what has none */
 	uint32_t order; /* scratch of the pass that runs */
 };
 
 struct region {
 	op_id first, last;
-	op_id owner;	   /* for, if; 0: the program's body */
+	op_id owner;       /* for, if; 0: the program's body */
 	region_id sibling; /* then → else */
-	index_id index;	   /* for */
+	index_id index;    /* for */
 };
 
 /* ---- attributes: interned lists of key = value */
@@ -275,14 +275,14 @@ struct attrs {
 /* A team: one or more slices, each an ordered list of devices; a rank uses the slice that holds it. */
 struct team {
 	uint32_t slice_n, device_n;
-	const uint32_t *start;	/* slice_n + 1 positions in device */
+	const uint32_t *start;  /* slice_n + 1 positions in device */
 	const uint32_t *device; /* device_n ids */
 };
 
 struct input {
 	value_id value;
-	attrs_id attrs;	     /* {storage=3} */
-	name_id init;	     /* random, iota, zeros, full, file; 0: random by name */
+	attrs_id attrs;     /* {storage=3} */
+	name_id init;       /* random, iota, zeros, full, file; 0: random by name */
 	attrs_id init_args; /* seed=, value=, path= */
 };
 
@@ -314,12 +314,12 @@ struct module {
 	VEC(struct region) region;
 	VEC(struct attrs) attrs;
 	VEC(struct team) team;
-	VEC(struct input) input;      /* in order */
-	VEC(value_id) output;	      /* in order */
+	VEC(struct input) input; /* in order */
+	VEC(value_id) output;    /* in order */
 	VEC(struct assumption) assumption;
-	VEC(int32_t) axis_ids;	      /* explicit axis numbers of values from foreign dumps */
+	VEC(int32_t) axis_ids; /* explicit axis numbers of values from foreign dumps */
 
-	name_id name;	     /* of the program */
+	name_id name;         /* of the program */
 	mesh_id default_mesh; /* `on MESH`; 0: none */
 	region_id body;
 };
@@ -331,15 +331,42 @@ size_t module_bytes(const struct module *m);
 
 /* ---- access */
 
-static inline struct op *ir_op(struct module *m, op_id id) { return &m->op.at[id]; }
-static inline struct value *ir_value(struct module *m, value_id id) { return &m->value.at[id]; }
-static inline struct operand *ir_operand(struct module *m, op_id id, unsigned k) { return &m->operand.at[m->op.at[id].operand + k]; }
-static inline const struct type *ir_type(const struct module *m, type_id id) { return &m->type.at[id]; }
-static inline const struct domain *ir_domain(const struct module *m, domain_id id) { return &m->domain.at[id]; }
-static inline const struct mesh *ir_mesh(const struct module *m, mesh_id id) { return &m->mesh.at[id]; }
-static inline const struct type *value_type(const struct module *m, value_id v) { return &m->type.at[m->value.at[v].type]; }
-static inline const struct domain *value_domain(const struct module *m, value_id v) { return &m->domain.at[value_type(m, v)->domain]; }
-static inline const struct team *ir_team(const struct module *m, team_id id) { return &m->team.at[id]; }
+static inline struct op *ir_op(struct module *m, op_id id)
+{
+	return &m->op.at[id];
+}
+static inline struct value *ir_value(struct module *m, value_id id)
+{
+	return &m->value.at[id];
+}
+static inline struct operand *ir_operand(struct module *m, op_id id, unsigned k)
+{
+	return &m->operand.at[m->op.at[id].operand + k];
+}
+static inline const struct type *ir_type(const struct module *m, type_id id)
+{
+	return &m->type.at[id];
+}
+static inline const struct domain *ir_domain(const struct module *m, domain_id id)
+{
+	return &m->domain.at[id];
+}
+static inline const struct mesh *ir_mesh(const struct module *m, mesh_id id)
+{
+	return &m->mesh.at[id];
+}
+static inline const struct type *value_type(const struct module *m, value_id v)
+{
+	return &m->type.at[m->value.at[v].type];
+}
+static inline const struct domain *value_domain(const struct module *m, value_id v)
+{
+	return &m->domain.at[value_type(m, v)->domain];
+}
+static inline const struct team *ir_team(const struct module *m, team_id id)
+{
+	return &m->team.at[id];
+}
 
 /* The k-th operand with a role, or 0. */
 uint32_t op_operand_id(const struct module *m, op_id op, enum role role, unsigned k);
@@ -356,31 +383,40 @@ const struct attr *op_attr(const struct module *m, op_id op, const char *key);
 const struct attr *attrs_find(const struct module *m, attrs_id attrs, const char *key);
 int64_t op_attr_int(const struct module *m, op_id op, const char *key, int64_t otherwise);
 
-
 /* region_each(m, o, r) statement: for every statement of a region; it may be unlinked meanwhile. */
-#define region_each(m, o, r)                                                                                   \
-	for (op_id o = (m)->region.at[r].first, o##_next; o && (o##_next = (m)->op.at[o].next, 1); o = o##_next)
+#define region_each(m, o, r)                                                                                 \
+	for (op_id o = (m)->region.at[r].first, o##_next; o && (o##_next = (m)->op.at[o].next, 1);           \
+	     o = o##_next)
 
 /* ---- the op table */
 
 enum { /* traits */
-	TRAIT_POINTWISE = 1 << 0,
-	TRAIT_LINEAR = 1 << 1, /* keeps a pending sum, see op_keeps_partial */
-	TRAIT_BOOL = 1 << 2,   /* result is bool */
-	TRAIT_AXES = 1 << 3,   /* maps axes by a rule of its own */
-	TRAIT_VIEWLIKE = 1 << 4,
-	TRAIT_REDUCTION = 1 << 5,
-	TRAIT_CONTRACTION = 1 << 6,
-	TRAIT_RESHARD = 1 << 7,
-	TRAIT_COLLECTIVE = 1 << 8,
-	TRAIT_ROOTED = 1 << 9,
-	TRAIT_REDUCES = 1 << 10,
-	TRAIT_P2P = 1 << 11,
-	TRAIT_ASYNC = 1 << 12,
-	TRAIT_MEMORY = 1 << 13,
-	TRAIT_VIEW = 1 << 14, /* result shares its operand's storage */
+       TRAIT_POINTWISE = 1 << 0,
+       TRAIT_LINEAR = 1 << 1, /* keeps a pending sum, see op_keeps_partial */
+       TRAIT_BOOL = 1 << 2,   /* result is bool */
+       TRAIT_AXES = 1 << 3,   /* maps axes by a rule of its own */
+       TRAIT_VIEWLIKE = 1 << 4,
+       TRAIT_REDUCTION = 1 << 5,
+       TRAIT_CONTRACTION = 1 << 6,
+       TRAIT_RESHARD = 1 << 7,
+       TRAIT_COLLECTIVE = 1 << 8,
+       TRAIT_ROOTED = 1 << 9,
+       TRAIT_REDUCES = 1 << 10,
+       TRAIT_P2P = 1 << 11,
+       TRAIT_ASYNC = 1 << 12,
+       TRAIT_MEMORY = 1 << 13,
+       TRAIT_VIEW = 1 << 14, /* result shares its operand's storage */
 };
-enum op_form { FORM_CALL, FORM_COMM, FORM_PERMUTE_COMM, FORM_P2P, FORM_HOST, FORM_ALLOC, FORM_VIEW, FORM_CONTROL };
+enum op_form {
+	FORM_CALL,
+	FORM_COMM,
+	FORM_PERMUTE_COMM,
+	FORM_P2P,
+	FORM_HOST,
+	FORM_ALLOC,
+	FORM_VIEW,
+	FORM_CONTROL
+};
 
 struct op_info {
 	const char *id, *hir, *nvfuser;
@@ -391,12 +427,15 @@ struct op_info {
 	uint32_t traits;
 };
 extern const struct op_info op_info[OP_KIND_COUNT];
-static inline uint32_t op_traits(const struct module *m, op_id op) { return op_info[m->op.at[op].kind].traits; }
+static inline uint32_t op_traits(const struct module *m, op_id op)
+{
+	return op_info[m->op.at[op].kind].traits;
+}
 /* By mnemonic of the concise or the nvFuser surface; OP_NONE when there is none. */
 enum op_kind op_by_hir(const char *mnemonic);
 enum op_kind op_by_nvfuser(const char *mnemonic);
 
-const char *reduce_op_name(enum reduce_op r);		 /* sum prod min max avg */
+const char *reduce_op_name(enum reduce_op r); /* sum prod min max avg */
 bool reduce_op_parse(const char *s, enum reduce_op *out);
 
 #endif

@@ -5,7 +5,8 @@
 #include "ir/expr.h"
 #include <string.h>
 
-bool layout_env_init(const struct module *m, type_id t, int64_t rank, struct layout_env *env, expr_id *culprit)
+bool layout_env_init(const struct module *m, type_id t, int64_t rank, struct layout_env *env,
+                     expr_id *culprit)
 {
 	const struct type *type = &m->type.at[t];
 	const struct domain *d = &m->domain.at[type->domain];
@@ -23,7 +24,8 @@ bool layout_env_init(const struct module *m, type_id t, int64_t rank, struct lay
 	return true;
 }
 
-bool layout_logical_index(const struct domain *d, const struct layout_env *env, const int64_t *loop, int64_t *logical)
+bool layout_logical_index(const struct domain *d, const struct layout_env *env, const int64_t *loop,
+                          int64_t *logical)
 {
 	int64_t at[IR_MAX_AXES] = {0};
 	for (unsigned i = 0; i < d->loop_n; i++)
@@ -44,7 +46,8 @@ bool layout_logical_index(const struct domain *d, const struct layout_env *env, 
 			at[x->in[1]] = at[x->out[0]] % env->extent[x->in[1]];
 			break;
 		case XFORM_SWIZZLE1D:
-			at[x->in[0]] = (at[x->out[0]] + env->mesh_index[x->mesh_axis]) % env->extent[x->in[0]];
+			at[x->in[0]] =
+			    (at[x->out[0]] + env->mesh_index[x->mesh_axis]) % env->extent[x->in[0]];
 			break;
 		}
 	}
@@ -109,7 +112,8 @@ bool layout_chain(const struct module *m, type_id t, unsigned logical, struct la
 }
 
 /* Same tree of transforms below two axes. With `mesh_only`, trees without a mesh axis are leaves. */
-static bool same_tree(const struct domain *da, unsigned a, const struct domain *db, unsigned b, bool mesh_only)
+static bool same_tree(const struct domain *da, unsigned a, const struct domain *db, unsigned b,
+                      bool mesh_only)
 {
 	if (da->axis[a].extent != db->axis[b].extent)
 		return false;

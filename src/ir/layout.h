@@ -9,24 +9,26 @@
 /* ---- the general map, for any transforms */
 
 struct layout_env {
-	int64_t extent[IR_MAX_AXES]; /* value of every axis' extent */
+	int64_t extent[IR_MAX_AXES];          /* value of every axis' extent */
 	int64_t mesh_index[IR_MAX_MESH_AXES]; /* index of the rank along each mesh axis, for swizzle1d */
 };
 /* Evaluates the extents of a domain; false with a culprit expression when one is not known. */
-bool layout_env_init(const struct module *m, type_id t, int64_t rank, struct layout_env *env, expr_id *culprit);
+bool layout_env_init(const struct module *m, type_id t, int64_t rank, struct layout_env *env,
+                     expr_id *culprit);
 /* Logical index (logical_n entries) of the element at loop coordinates (loop_n entries); false when
  * it lies in padding. */
-bool layout_logical_index(const struct domain *d, const struct layout_env *env, const int64_t *loop, int64_t *logical);
+bool layout_logical_index(const struct domain *d, const struct layout_env *env, const int64_t *loop,
+                          int64_t *logical);
 
 /* ---- chains: layouts that hold one interval of a logical axis */
 
 /* One outer split on the way from a logical axis to what is held of it. */
 struct layout_step {
-	uint8_t place;	   /* PLACE_MESH, PLACE_STREAM, PLACE_SERIAL */
+	uint8_t place;     /* PLACE_MESH, PLACE_STREAM, PLACE_SERIAL */
 	uint8_t mesh_axis; /* PLACE_MESH */
 	uint8_t swizzled;  /* block (index along swizzle_axis + r) mod count */
 	uint8_t swizzle_axis;
-	uint8_t axis;	   /* the loop axis whose coordinate chooses the block */
+	uint8_t axis;         /* the loop axis whose coordinate chooses the block */
 	expr_id count, block; /* number of blocks; extent of one */
 };
 struct layout_chain {

@@ -53,8 +53,8 @@ void module_free(struct module *m)
 	vec_free(&m->output);
 	vec_free(&m->assumption);
 	vec_free(&m->axis_ids);
-	struct cons_table *tables[] = {&m->cons->expr,	 &m->cons->domain, &m->cons->type,
-				       &m->cons->scalar, &m->cons->attrs,  &m->cons->team};
+	struct cons_table *tables[] = {&m->cons->expr,   &m->cons->domain, &m->cons->type,
+	                               &m->cons->scalar, &m->cons->attrs,  &m->cons->team};
 	for (unsigned i = 0; i < sizeof tables / sizeof *tables; i++)
 		cons_table_free(tables[i]);
 	free(m->cons);
@@ -67,12 +67,13 @@ size_t module_bytes(const struct module *m)
 {
 	size_t n = arena_bytes(m->arena) + names_bytes(m->names);
 #define TABLE(t) n += sizeof *m->t.at * m->t.n
-	TABLE(expr), TABLE(mesh), TABLE(group), TABLE(param), TABLE(index), TABLE(handle), TABLE(domain), TABLE(type);
+	TABLE(expr), TABLE(mesh), TABLE(group), TABLE(param), TABLE(index), TABLE(handle), TABLE(domain),
+	    TABLE(type);
 	TABLE(value), TABLE(operand), TABLE(scalar), TABLE(op), TABLE(region), TABLE(attrs), TABLE(team);
 	TABLE(input), TABLE(output), TABLE(assumption), TABLE(axis_ids);
 #undef TABLE
 	const struct cons_table *tables[] = {&m->cons->expr,   &m->cons->domain, &m->cons->type,
-					     &m->cons->scalar, &m->cons->attrs,	 &m->cons->team};
+	                                     &m->cons->scalar, &m->cons->attrs,  &m->cons->team};
 	for (unsigned i = 0; i < sizeof tables / sizeof *tables; i++)
 		n += 2 * sizeof(uint32_t) * tables[i]->cap;
 	return n;

@@ -187,7 +187,8 @@ static void avoid_names(const struct module *m, const struct print_order *o, str
 		avoid(m, m->value.at[o->value.at[i]].name, 'i', &a->scalar);
 	for (uint32_t i = 0; i < o->scalar.n; i++) {
 		uint32_t x = o->scalar.at[i];
-		name_id name = x & PRINT_ORDER_INDEX ? m->index.at[x & ~PRINT_ORDER_INDEX].name : m->param.at[x].name;
+		name_id name =
+		    x & PRINT_ORDER_INDEX ? m->index.at[x & ~PRINT_ORDER_INDEX].name : m->param.at[x].name;
 		avoid(m, name, 'T', &a->value);
 		avoid(m, name, 'm', &a->handle);
 	}

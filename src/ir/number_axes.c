@@ -202,9 +202,8 @@ void number_allot_loop_axes(struct module *m, const struct print_order *o, struc
 		value_id v = o->value.at[i];
 		if (m->value.at[v].axis_base >= 0)
 			continue;
-		int32_t base = number_axis_list(m, v)
-		                   ? -1
-		                   : number_counter_take_next(c, value_domain(m, v)->loop_n);
+		int32_t base =
+		    number_axis_list(m, v) ? -1 : number_counter_take_next(c, value_domain(m, v)->loop_n);
 		if (base >= 0)
 			m->value.at[v].axis_base = base;
 		else

@@ -10,8 +10,10 @@ struct ir_numbers {
 struct ir_numbers *ir_numbers_save(const struct module *m)
 {
 	struct ir_numbers *s = mem_alloc(sizeof *s);
-	*s = (struct ir_numbers){m->value.n, m->param.n, m->index.n, m->handle.n, m->op.n, m->axis_ids.n, NULL};
-	int32_t *p = s->number = mem_alloc(sizeof *p * ((size_t)2 * s->values + s->params + s->indices + s->handles + s->ops));
+	*s = (struct ir_numbers){m->value.n, m->param.n,    m->index.n, m->handle.n,
+	                         m->op.n,    m->axis_ids.n, NULL};
+	int32_t *p = s->number =
+	    mem_alloc(sizeof *p * ((size_t)2 * s->values + s->params + s->indices + s->handles + s->ops));
 	for (uint32_t i = 0; i < s->values; i++) {
 		*p++ = m->value.at[i].number;
 		*p++ = m->value.at[i].axis_base;

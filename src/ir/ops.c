@@ -7,11 +7,12 @@
 #define ANY 0, IR_MAX_OPERANDS
 
 const struct op_info op_info[OP_KIND_COUNT] = {
-	[OP_NONE] = {.id = "NONE", .hir = "", .nvfuser = "", .attributes = "", .meaning = ""},
-#define OP_ROW(id, hir, nvfuser, attributes, meaning, form, min, max, traits)                                            \
+    [OP_NONE] = {.id = "NONE", .hir = "", .nvfuser = "", .attributes = "", .meaning = ""},
+#define OP_ROW(id, hir, nvfuser, attributes, meaning, form, min, max, traits)                                \
 	[OP_##id] = {#id, hir, nvfuser, attributes, meaning, FORM_##form, min, max, traits},
 #define OP_EXPAND(...) OP_ROW(__VA_ARGS__)
-#define OP(id, hir, nvfuser, form, reads, traits, attributes, meaning) OP_EXPAND(id, hir, nvfuser, attributes, meaning, form, reads, traits)
+#define OP(id, hir, nvfuser, form, reads, traits, attributes, meaning)                                       \
+	OP_EXPAND(id, hir, nvfuser, attributes, meaning, form, reads, traits)
 #include "ir/ops.def"
 #undef OP
 #undef OP_EXPAND
@@ -35,7 +36,8 @@ enum op_kind op_by_nvfuser(const char *mnemonic)
 }
 
 static const char *const reduce_names[] = {
-	[REDUCE_SUM] = "sum", [REDUCE_PROD] = "prod", [REDUCE_MIN] = "min", [REDUCE_MAX] = "max", [REDUCE_AVG] = "avg",
+    [REDUCE_SUM] = "sum", [REDUCE_PROD] = "prod", [REDUCE_MIN] = "min",
+    [REDUCE_MAX] = "max", [REDUCE_AVG] = "avg",
 };
 
 const char *reduce_op_name(enum reduce_op r)

@@ -56,11 +56,21 @@ static void print_scalar(const struct module *m, scalar_id s, struct buf *out)
 static void print_attr_value(const struct module *m, const struct attr *a, struct buf *out)
 {
 	switch ((enum attr_kind)a->kind) {
-	case ATTR_INT: buf_puti(out, a->u.i); break;
-	case ATTR_FLOAT: spelling_put_double(out, a->u.f); break;
-	case ATTR_NAME: spelling_put_attr_name(out, names_text(m->names, a->u.name)); break;
-	case ATTR_STRING: spelling_put_string(out, names_text(m->names, a->u.name)); break;
-	case ATTR_EXPR: expr_print_hir(m, a->u.expr, out); break;
+	case ATTR_INT:
+		buf_puti(out, a->u.i);
+		break;
+	case ATTR_FLOAT:
+		spelling_put_double(out, a->u.f);
+		break;
+	case ATTR_NAME:
+		spelling_put_attr_name(out, names_text(m->names, a->u.name));
+		break;
+	case ATTR_STRING:
+		spelling_put_string(out, names_text(m->names, a->u.name));
+		break;
+	case ATTR_EXPR:
+		expr_print_hir(m, a->u.expr, out);
+		break;
 	case ATTR_INTS:
 		buf_putc(out, '(');
 		for (uint32_t i = 0; i < a->n; i++) {
@@ -181,11 +191,20 @@ static void print_call(struct module *m, op_id op, struct buf *out)
 			buf_printf(out, "%s=", key);
 		switch ((enum role)p.role) {
 		case ROLE_READ:
-		case ROLE_FREE: ir_print_value_name(m, p.id, out); break;
-		case ROLE_SCALAR: print_scalar(m, p.id, out); break;
-		case ROLE_STATEMENT: print_statement_name(m, p.id, out); break;
-		case ROLE_HANDLE: print_handle(m, p.id, out); break;
-		default: break;
+		case ROLE_FREE:
+			ir_print_value_name(m, p.id, out);
+			break;
+		case ROLE_SCALAR:
+			print_scalar(m, p.id, out);
+			break;
+		case ROLE_STATEMENT:
+			print_statement_name(m, p.id, out);
+			break;
+		case ROLE_HANDLE:
+			print_handle(m, p.id, out);
+			break;
+		default:
+			break;
 		}
 	}
 	if (o.team && !(info->traits & TRAIT_ROOTED) && o.kind != OP_COLLECTIVE_PERMUTE)
@@ -213,9 +232,13 @@ static bool type_is_default(struct module *m, op_id op, value_id v)
 {
 	const struct value *x = &m->value.at[v];
 	switch (m->op.at[op].kind) {
-	case OP_SHARD_BY_STREAM: return infer_shard(m, m->value.at[op_read(m, op, 0)].type) == x->type;
-	case OP_SELECT: return infer_select(m, m->value.at[op_read(m, op, 0)].type, (unsigned)op_attr_int(m, op, "axis", 0)) == x->type;
-	default: return (x->flags & VALUE_OPEN) != 0;
+	case OP_SHARD_BY_STREAM:
+		return infer_shard(m, m->value.at[op_read(m, op, 0)].type) == x->type;
+	case OP_SELECT:
+		return infer_select(m, m->value.at[op_read(m, op, 0)].type,
+		                    (unsigned)op_attr_int(m, op, "axis", 0)) == x->type;
+	default:
+		return (x->flags & VALUE_OPEN) != 0;
 	}
 }
 
@@ -227,7 +250,9 @@ static type_id stated_type(struct module *m, op_id op, value_id v)
 	struct sugar s;
 	domain_id without;
 	unsigned culprit, n = 0;
-	if (!op || m->op.at[op].kind == OP_ALLOCATE || d.axis[d.logical_n ? d.logical_n - 1 : 0].kind != AXIS_REDUCE || !sugar_from_domain(m, t.domain, t.mesh, &s))
+	if (!op || m->op.at[op].kind == OP_ALLOCATE ||
+	    d.axis[d.logical_n ? d.logical_n - 1 : 0].kind != AXIS_REDUCE ||
+	    !sugar_from_domain(m, t.domain, t.mesh, &s))
 		return m->value.at[v].type; /* reduction axes are the last logical ones */
 	for (unsigned i = 0; i < d.logical_n; i++)
 		if (d.axis[i].kind != AXIS_REDUCE)
@@ -248,9 +273,9 @@ static type_id stated_type(struct module *m, op_id op, value_id v)
 struct printer {
 	struct module *m;
 	struct buf *out;
-	bool outputs_inline; /* `output Y: … = …` rather than `output Y` at the end */
-	bool ids;	     /* axis numbers are stated */
-	struct buf text;     /* types printed so far, each with its NUL */
+	bool outputs_inline;         /* `output Y: … = …` rather than `output Y` at the end */
+	bool ids;                    /* axis numbers are stated */
+	struct buf text;             /* types printed so far, each with its NUL */
 	VEC(uint32_t) type_text;     /* by type: place in text + 1 */
 	VEC(uint8_t) needs_schedule; /* by type, for io and other values: 0 unknown, 1 no, 2 yes */
 };
@@ -358,7 +383,9 @@ static void print_head(struct printer *p, op_id op)
 {
 	struct module *m = p->m;
 	switch (m->op.at[op].kind) {
-	case OP_FOR: print_for(p, op); return;
+	case OP_FOR:
+		print_for(p, op);
+		return;
 	case OP_IF:
 		buf_puts(p->out, "if ");
 		expr_print_hir(m, op_scalar_expr(m, op, 0), p->out);
@@ -367,7 +394,8 @@ static void print_head(struct printer *p, op_id op)
 		print_handle(m, op_operand_id(m, op, ROLE_HANDLE, 0), p->out);
 		buf_puts(p->out, " = get_current_stream()");
 		return;
-	default: break;
+	default:
+		break;
 	}
 	print_results(p, op);
 	print_call(m, op, p->out);
@@ -418,7 +446,8 @@ static void print_op(struct printer *p, op_id op, unsigned indent)
 		value_id v = op_def(m, op, k);
 		if (type_is_default(m, op, v) && !p->ids)
 			continue;
-		print_schedule(p, v, type_is_default(m, op, v) ? m->value.at[v].type : stated_type(m, op, v), indent);
+		print_schedule(p, v, type_is_default(m, op, v) ? m->value.at[v].type : stated_type(m, op, v),
+		               indent);
 	}
 }
 
@@ -554,7 +583,8 @@ static bool outputs_in_order(const struct module *m)
 {
 	uint32_t k = 0;
 	for (uint32_t i = 0; i < m->input.n; i++)
-		if (m->value.at[m->input.at[i].value].flags & VALUE_INOUT && (k == m->output.n || m->output.at[k++] != m->input.at[i].value))
+		if (m->value.at[m->input.at[i].value].flags & VALUE_INOUT &&
+		    (k == m->output.n || m->output.at[k++] != m->input.at[i].value))
 			return false;
 	for (op_id op = m->region.at[m->body].first; op; op = m->op.at[op].next) {
 		unsigned exported = 0;
@@ -575,7 +605,8 @@ static bool outputs_in_order(const struct module *m)
 void ir_print_hir(struct module *m, struct buf *out)
 {
 	struct ir_numbers *saved = ir_numbers_save(m);
-	struct printer p = {.m = m, .out = out, .outputs_inline = outputs_in_order(m), .ids = !ir_numbers_are_default(m)};
+	struct printer p = {
+	    .m = m, .out = out, .outputs_inline = outputs_in_order(m), .ids = !ir_numbers_are_default(m)};
 	ir_number(m);
 	print_declarations(m, p.ids, out);
 	buf_puts(out, "program ");

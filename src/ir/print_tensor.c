@@ -81,9 +81,8 @@ static uint32_t put_devices(const struct mesh *x, unsigned axis, uint32_t at, st
 static void end_piece(struct nvfuser_forms *f, struct nvfuser_form *form, unsigned axis, unsigned place)
 {
 	uint32_t start = f->piece.n ? f->piece.at[f->piece.n - 1].end : 0;
-	vec_push(&f->piece, (struct nvfuser_piece){.end = (uint32_t)f->text.n,
-	                                           .axis = (uint8_t)axis,
-	                                           .place = (uint8_t)place});
+	vec_push(&f->piece, (struct nvfuser_piece){
+	                        .end = (uint32_t)f->text.n, .axis = (uint8_t)axis, .place = (uint8_t)place});
 	form->piece_n++;
 	form->room += (uint32_t)f->text.n - start + STR_INT;
 }

@@ -11,7 +11,8 @@ static void put_name(const struct module *m, name_id name, struct buf *out)
 	spelling_put_name(out, names_text(m->names, name));
 }
 
-static void print_place(const struct module *m, const struct sugar_place *p, const struct mesh *mesh, struct buf *out)
+static void print_place(const struct module *m, const struct sugar_place *p, const struct mesh *mesh,
+                        struct buf *out)
 {
 	buf_putc(out, '@');
 	switch ((enum sugar_kind)p->kind) {
@@ -22,9 +23,15 @@ static void print_place(const struct module *m, const struct sugar_place *p, con
 		buf_puts(out, "swizzle1d(");
 		put_name(m, mesh->axis_name[p->mesh_axis], out);
 		break;
-	case SUGAR_STREAM: buf_puts(out, "stream("); break;
-	case SUGAR_SERIAL: buf_puts(out, "serial("); break;
-	case SUGAR_BLOCK: buf_puts(out, "block("); break;
+	case SUGAR_STREAM:
+		buf_puts(out, "stream(");
+		break;
+	case SUGAR_SERIAL:
+		buf_puts(out, "serial(");
+		break;
+	case SUGAR_BLOCK:
+		buf_puts(out, "block(");
+		break;
 	}
 	if (p->kind != SUGAR_SWIZZLE)
 		expr_print_hir(m, p->factor, out);
@@ -32,7 +39,8 @@ static void print_place(const struct module *m, const struct sugar_place *p, con
 }
 
 /* An extent binds looser than a placement only where it is a sum or comparison. */
-static void print_axis(const struct module *m, const struct sugar_axis *a, const struct mesh *mesh, struct buf *out)
+static void print_axis(const struct module *m, const struct sugar_axis *a, const struct mesh *mesh,
+                       struct buf *out)
 {
 	expr_print_hir(m, a->extent, out);
 	for (unsigned k = 0; k < a->place_n; k++)
@@ -86,7 +94,8 @@ static void base_sugar(const struct module *m, domain_id id, struct sugar *s)
 	sugar_extents(m, id, s);
 	for (unsigned i = d->rank; i < d->logical_n; i++)
 		if (d->axis[i].place == PLACE_MESH)
-			s->axis[i].place[s->axis[i].place_n++] = (struct sugar_place){.kind = SUGAR_MESH, .mesh_axis = d->axis[i].mesh_axis};
+			s->axis[i].place[s->axis[i].place_n++] =
+			    (struct sugar_place){.kind = SUGAR_MESH, .mesh_axis = d->axis[i].mesh_axis};
 }
 
 void print_type_stated(struct module *m, type_id id, struct buf *out)
@@ -130,7 +139,8 @@ static unsigned position(const uint8_t *list, uint8_t axis)
 }
 
 /* Transforms from the base on, as primitives. */
-static void print_transforms(struct module *m, const struct domain *d, mesh_id mesh_id_, struct domain_builder *b, struct buf *out, bool *any)
+static void print_transforms(struct module *m, const struct domain *d, mesh_id mesh_id_,
+                             struct domain_builder *b, struct buf *out, bool *any)
 {
 	const struct mesh *mesh = &m->mesh.at[mesh_id_];
 	for (unsigned i = 0; i < d->xform_n; i++) {
@@ -140,7 +150,8 @@ static void print_transforms(struct module *m, const struct domain *d, mesh_id m
 		switch ((enum xform_kind)x->kind) {
 		case XFORM_SPLIT_OUTER:
 		case XFORM_SPLIT_INNER:
-			buf_printf(out, "split %u %s ", pos, x->kind == XFORM_SPLIT_INNER ? "inner" : "outer");
+			buf_printf(out, "split %u %s ", pos,
+			           x->kind == XFORM_SPLIT_INNER ? "inner" : "outer");
 			expr_print_hir(m, x->factor, out);
 			domain_split(m, b, pos, x->factor, x->kind == XFORM_SPLIT_INNER);
 			break;
@@ -216,7 +227,8 @@ bool print_type_schedule(struct module *m, type_id id, bool io, struct buf *out)
 	domain_allocate_default(&b, io);
 	bool unstreamed;
 	uint8_t perm[IR_MAX_AXES];
-	if ((b.alloc_n != d.alloc_n || memcmp(b.alloc, d.alloc, d.alloc_n)) && domain_allocation_order(&d, &unstreamed, perm)) {
+	if ((b.alloc_n != d.alloc_n || memcmp(b.alloc, d.alloc, d.alloc_n)) &&
+	    domain_allocation_order(&d, &unstreamed, perm)) {
 		separator(out, &any);
 		buf_puts(out, unstreamed ? "allocation unstreamed " : "allocation ");
 		print_positions(perm, d.alloc_n, out);

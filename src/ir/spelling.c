@@ -10,9 +10,9 @@ static const char *const keywords[] = {
 };
 
 enum { /* bits of what may stand in a word */
-	WORD_START = 1,
-	WORD_MORE = 2,
-	WORD_KEYWORD = 4, /* the characters of keywords: lower-case letters */
+       WORD_START = 1,
+       WORD_MORE = 2,
+       WORD_KEYWORD = 4, /* the characters of keywords: lower-case letters */
 };
 
 static unsigned word_bits(char c)

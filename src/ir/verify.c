@@ -22,7 +22,8 @@ static void fail(struct verifier *v, op_id op, const char *what)
 	struct buf text = {0};
 	if (op)
 		ir_print_statement(v->m, op, &text);
-	diag_error(v->d, op ? v->m->op.at[op].at : DIAG_NOWHERE, "verify: %s%s%s", what, op ? ": " : "", op ? text.at : "");
+	diag_error(v->d, op ? v->m->op.at[op].at : DIAG_NOWHERE, "verify: %s%s%s", what, op ? ": " : "",
+	           op ? text.at : "");
 	buf_free(&text);
 	v->errors++;
 }
@@ -69,7 +70,8 @@ static void check_value(struct verifier *v, op_id op, value_id id)
 	if (error)
 		fail(v, op, error);
 	for (unsigned i = 0; i < d->loop_n; i++)
-		if (d->axis[d->loop[i]].place == PLACE_MESH && (!t->mesh || d->axis[d->loop[i]].mesh_axis >= v->m->mesh.at[t->mesh].rank))
+		if (d->axis[d->loop[i]].place == PLACE_MESH &&
+		    (!t->mesh || d->axis[d->loop[i]].mesh_axis >= v->m->mesh.at[t->mesh].rank))
 			fail(v, op, "an axis lies on a mesh axis that there is not");
 }
 
@@ -95,7 +97,8 @@ static void check_operands(struct verifier *v, op_id op)
 				fail(v, op, "a result is defined twice");
 			check_value(v, op, p->id);
 			break;
-		case ROLE_READ: reads++; /* fall through */
+		case ROLE_READ:
+			reads++; /* fall through */
 		case ROLE_FREE:
 			if (!v->defined[p->id])
 				fail(v, op, "a value is used before it is defined");
@@ -116,10 +119,12 @@ static void check_operands(struct verifier *v, op_id op)
 			if (!(m->op.at[p->id].flags & OP_ASYNC) || m->op.at[p->id].flags & OP_DEAD)
 				fail(v, op, "what is waited for or posted is no Communication");
 			break;
-		case ROLE_HANDLE: break;
+		case ROLE_HANDLE:
+			break;
 		}
 	}
-	if (info->form == FORM_CALL && o->kind != OP_EXTERN && (reads < info->min_reads || reads > info->max_reads))
+	if (info->form == FORM_CALL && o->kind != OP_EXTERN &&
+	    (reads < info->min_reads || reads > info->max_reads))
 		fail(v, op, "the number of operands is wrong");
 	if (info->traits & TRAIT_P2P && reads + writes != 1)
 		fail(v, op, "a send or receive has one buffer");
@@ -138,7 +143,8 @@ static void check_type(struct verifier *v, op_id op)
 	const struct op o = m->op.at[op];
 	unsigned n = 0;
 	uint32_t traits = op_info[o.kind].traits;
-	if (op_info[o.kind].form != FORM_CALL || o.kind == OP_EXTERN || o.kind == OP_DISPATCH || o.kind == OP_COMBINE || !op_result(m, op, 0))
+	if (op_info[o.kind].form != FORM_CALL || o.kind == OP_EXTERN || o.kind == OP_DISPATCH ||
+	    o.kind == OP_COMBINE || !op_result(m, op, 0))
 		return;
 	for (unsigned i = 0; i < o.operand_n && n < 8; i++) {
 		const struct operand *p = &m->operand.at[o.operand + i];
@@ -147,7 +153,8 @@ static void check_type(struct verifier *v, op_id op)
 		else if (p->role == ROLE_SCALAR && traits & TRAIT_POINTWISE)
 			operand[n++] = 0;
 	}
-	struct infer_draft draft = {.kind = (enum op_kind)o.kind, .operand = operand, .operand_n = n, .attrs = o.attrs, .at = o.at};
+	struct infer_draft draft = {
+	    .kind = (enum op_kind)o.kind, .operand = operand, .operand_n = n, .attrs = o.attrs, .at = o.at};
 	draft.stated = m->value.at[op_result(m, op, 0)].type;
 	if (!infer_check(m, v->d, &draft))
 		v->errors++;
@@ -222,7 +229,8 @@ static bool is_local_set(const struct module *m, op_id op)
 		if (a->axis[i].kind == AXIS_PARTIAL && layout_partial(b, a->axis[i].mesh_axis) < 0)
 			return false;
 	for (unsigned i = 0; i < a->rank; i++)
-		if (layout_mesh_axes(m, m->value.at[from].type, i) && !layout_same_footprint(m, m->value.at[from].type, i, m->value.at[to].type, i))
+		if (layout_mesh_axes(m, m->value.at[from].type, i) &&
+		    !layout_same_footprint(m, m->value.at[from].type, i, m->value.at[to].type, i))
 			return false;
 	return true;
 }
@@ -235,7 +243,8 @@ static bool sets_streams(const struct module *m, op_id loop)
 
 unsigned ir_properties(struct module *m)
 {
-	unsigned p = IR_SHARDED | IR_DECOMPOSED | IR_LOOPED | IR_LOWERED | IR_SCHEDULED | IR_STREAMED | IR_BOUND;
+	unsigned p =
+	    IR_SHARDED | IR_DECOMPOSED | IR_LOOPED | IR_LOWERED | IR_SCHEDULED | IR_STREAMED | IR_BOUND;
 	for (op_id op = ir_walk_first(m); op; op = ir_walk(m, op)) {
 		const struct op *o = &m->op.at[op];
 		bool top = o->parent == m->body;
@@ -265,7 +274,9 @@ unsigned ir_properties(struct module *m)
 				if (x.operand[k][a] == INFER_NONE)
 					continue;
 				for (unsigned b = 0; b < value_domain(m, op_result(m, op, 0))->rank; b++)
-					if (x.result[b] == x.operand[k][a] && x.kind[x.result[b]] == DIM_PARALLEL && !layout_same_footprint(m, t, a, result, b))
+					if (x.result[b] == x.operand[k][a] &&
+					    x.kind[x.result[b]] == DIM_PARALLEL &&
+					    !layout_same_footprint(m, t, a, result, b))
 						p &= ~(unsigned)IR_DECOMPOSED;
 			}
 		}

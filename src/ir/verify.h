@@ -5,13 +5,14 @@
 
 /* Properties that passes require and establish; recomputed, never stored. */
 enum ir_property {
-	IR_SHARDED = 1,	   /* no layout is open */
+	IR_SHARDED = 1,    /* no layout is open */
 	IR_DECOMPOSED = 2, /* only set changes layouts, no op but set/collectives communicates */
-	IR_LOOPED = 4,	   /* no statement outside a loop has a result with an unbound stream axis that it computes piecewise */
-	IR_LOWERED = 8,	   /* no set changes the layout over devices */
+	IR_LOOPED = 4,     /* no statement outside a loop has a result with an unbound stream axis that it
+	                      computes piecewise */
+	IR_LOWERED = 8,    /* no set changes the layout over devices */
 	IR_SCHEDULED = 16,
-	IR_STREAMED = 32,  /* stream loops set streams */
-	IR_BOUND = 64,	   /* every result is bound */
+	IR_STREAMED = 32, /* stream loops set streams */
+	IR_BOUND = 64,    /* every result is bound */
 };
 unsigned ir_properties(struct module *m);
 

@@ -3,9 +3,9 @@
  * A list keeps its last child while it grows, so that a program of a million statements is built in one
  * go. A node's height is known when it is made: what would be too high is left out and reported, and
  * nothing that walks the AST needs to look after its stack. */
+#include "parse/ast.h"
 #include "base/source.h"
 #include "hir_parser.h"
-#include "parse/ast.h"
 #include "parse/ast_build.h"
 #include "parse/lex.h"
 #include "parse/report.h"

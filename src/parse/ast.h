@@ -17,26 +17,26 @@ enum ast_kind {
 };
 
 enum { /* flags */
-	AST_OUTPUT = 1,
-	AST_INOUT = 2,
-	AST_FOR_IN = 4,
-	AST_EXTERN = 8,
-	AST_BARE = 16,
-	AST_QUOTED = 32, /* the name was written in backquotes */
-	AST_AGAIN = 64,	 /* TYPE, TENSOR: the children are those of node value.i, which has the same text */
+       AST_OUTPUT = 1,
+       AST_INOUT = 2,
+       AST_FOR_IN = 4,
+       AST_EXTERN = 8,
+       AST_BARE = 16,
+       AST_QUOTED = 32, /* the name was written in backquotes */
+       AST_AGAIN = 64,  /* TYPE, TENSOR: the children are those of node value.i, which has the same text */
 };
 
 typedef uint32_t ast_id;
 
 struct ast_node {
-	uint8_t kind;  /* enum ast_kind */
-	uint8_t flags; /* AST_OUTPUT … */
+	uint8_t kind;    /* enum ast_kind */
+	uint8_t flags;   /* AST_OUTPUT … */
 	uint16_t height; /* of the tree below: bounded, so that walkers may recurse; 0: a leaf */
-	uint32_t name;	/* interned, 0: none */
-	uint32_t at;	/* byte offset of the first character */
-	uint32_t end;	/* byte offset after the last character */
-	ast_id first;	/* first child */
-	ast_id next;	/* next sibling */
+	uint32_t name;   /* interned, 0: none */
+	uint32_t at;     /* byte offset of the first character */
+	uint32_t end;    /* byte offset after the last character */
+	ast_id first;    /* first child */
+	ast_id next;     /* next sibling */
 	union {
 		int64_t i;
 		double f;
@@ -55,10 +55,10 @@ struct ast {
 	struct names *names;   /* owned */
 	VEC(struct ast_node) nodes;
 	VEC(struct ast_comment) comments; /* in order of place */
-	VEC(ast_id) exports;		  /* all EXPORT nodes, in order */
-	VEC(ast_id) named;		  /* the NAME of every `as c`, in order */
-	ast_id root;			  /* AST_FILE */
-	enum ast_surface surface;	  /* of the program that the file holds */
+	VEC(ast_id) exports;              /* all EXPORT nodes, in order */
+	VEC(ast_id) named;                /* the NAME of every `as c`, in order */
+	ast_id root;                      /* AST_FILE */
+	enum ast_surface surface;         /* of the program that the file holds */
 };
 
 static inline const struct ast_node *ast_at(const struct ast *a, ast_id id)
@@ -70,7 +70,8 @@ static inline uint32_t ast_length(const struct ast *a, ast_id id) /* bytes of it
 	return a->nodes.at[id].end - a->nodes.at[id].at;
 }
 /* ast_each(a, child, parent) statement: for every child. */
-#define ast_each(a, child, parent) for (ast_id child = ast_at((a), (parent))->first; child; child = ast_at((a), child)->next)
+#define ast_each(a, child, parent)                                                                           \
+	for (ast_id child = ast_at((a), (parent))->first; child; child = ast_at((a), child)->next)
 static inline const char *ast_text(const struct ast *a, ast_id id)
 {
 	return names_text(a->names, a->nodes.at[id].name);

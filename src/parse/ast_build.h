@@ -47,7 +47,7 @@ enum { AGAIN_TYPES = 64 };
 struct parse_again { /* again.c */
 	bool on;
 	ast_id type[AGAIN_TYPES]; /* by hash of the text; 0: none */
-	VEC(ast_id) tensor;	  /* by name */
+	VEC(ast_id) tensor;       /* by name */
 };
 
 struct parser {
@@ -62,8 +62,8 @@ struct parser {
 	/* lines.c */
 	struct parse_token token[2]; /* by turns: the one given to the grammar last, and the next one */
 	struct parse_token *last;    /* the former; its token is 0 where there is none yet */
-	struct parse_token lead;  /* the first one of its statement */
-	struct parse_token stash; /* read, but an INDENT or DEDENTs come before it */
+	struct parse_token lead;     /* the first one of its statement */
+	struct parse_token stash;    /* read, but an INDENT or DEDENTs come before it */
 	bool stashed;
 	bool at_lead; /* the next token begins a statement */
 	bool panic;   /* the rest of the statement is to be skipped */

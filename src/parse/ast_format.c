@@ -97,7 +97,7 @@ static void put_expr(struct formatter *f, const char *before, ast_id id)
 
 static void put_targets(struct formatter *f, ast_id list)
 {
-	ast_each(f->a, t, list) {
+	ast_each (f->a, t, list) {
 		const struct ast_node *n = ast_at(f->a, t);
 		if (t != ast_at(f->a, list)->first)
 			put(f, ", ");
@@ -141,7 +141,7 @@ static void put_mesh(struct formatter *f, ast_id id)
 	ast_id axes = ast_at(f->a, id)->first, devices = ast_at(f->a, axes)->next;
 	put(f, "mesh ");
 	put_name(f, id);
-	ast_each(f->a, axis, axes) {
+	ast_each (f->a, axis, axes) {
 		put(f, axis == ast_at(f->a, axes)->first ? "(" : ", ");
 		put_name(f, axis);
 		if (ast_at(f->a, axis)->first)
@@ -299,7 +299,7 @@ static void put_schedule(struct formatter *f, ast_id id)
 		return;
 	}
 	put(f, n->first ? "{ " : "{");
-	ast_each(f->a, primitive, id) {
+	ast_each (f->a, primitive, id) {
 		put_primitive(f, primitive);
 		put(f, ast_at(f->a, primitive)->next ? "; " : " ");
 	}
@@ -376,7 +376,7 @@ void ast_format(const struct ast *a, struct buf *out)
 	if (a->surface != SURFACE_HIR)
 		return;
 	struct formatter f = {.a = a, .out = out, .text = a->source->text, .at_edge = true};
-	ast_each(a, id, a->root)
+	ast_each (a, id, a->root)
 		put_statement(&f, id, limit_of(&f, id, UINT32_MAX));
 	comments_before(&f, UINT32_MAX);
 }

@@ -54,7 +54,7 @@ static void print(const struct ast *a, ast_id id, unsigned level, struct buf *ou
 		if (n->flags & flags[i].flag)
 			buf_puts(out, flags[i].text);
 	buf_printf(out, " @%u:%u\n", line, column);
-	ast_each(a, child, id)
+	ast_each (a, child, id)
 		print(a, child, level + 1, out);
 }
 

@@ -20,7 +20,7 @@ static void refuse(struct parser *p, ast_id at, const char *message)
 ast_id ast_define(struct parser *p, struct parse_span at, ast_id targets, ast_id expr, ast_id as,
                   unsigned flags)
 {
-	ast_each(p->ast, t, targets)
+	ast_each (p->ast, t, targets)
 		if (node(p, t)->kind == AST_CALL)
 			refuse(p, t, "a call cannot be defined; '<-' writes to what it gives");
 	return ast_flag(p, ast_make(p, AST_DEF, at, 0, targets, expr, as), flags);
@@ -28,7 +28,7 @@ ast_id ast_define(struct parser *p, struct parse_span at, ast_id targets, ast_id
 
 ast_id ast_write(struct parser *p, struct parse_span at, ast_id targets, ast_id expr, ast_id as)
 {
-	ast_each(p->ast, t, targets) {
+	ast_each (p->ast, t, targets) {
 		struct ast_node *n = node(p, t);
 		if (n->kind == AST_RESULT && n->first)
 			refuse(p, t, "what is written has its type already: '=' defines, '<-' writes");

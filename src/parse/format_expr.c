@@ -6,8 +6,8 @@
  *
  * As in dumps, `*` has no blanks in extents, ranges and values of keys.
  * Parentheses are nodes, so that what was written is what is printed and precedence plays no part. */
-#include "ir/spelling.h"
 #include "parse/format_expr.h"
+#include "ir/spelling.h"
 #include "parse/lex.h"
 
 static void put_name(const struct ast *a, uint32_t name, bool quoted, struct buf *out)
@@ -98,7 +98,7 @@ static void put_axis(const struct ast *a, ast_id id, struct buf *out)
 {
 	if (ast_at(a, id)->flags & AST_BARE)
 		buf_puts(out, "rf ");
-	ast_each(a, child, id) {
+	ast_each (a, child, id) {
 		const struct ast_node *n = ast_at(a, child);
 		if (n->kind != AST_PLACE) {
 			put_expr(a, child, true, out);
@@ -154,7 +154,7 @@ static void put_expr(const struct ast *a, ast_id id, bool tight, struct buf *out
 		break;
 	}
 	case AST_TEAM:
-		ast_each(a, slice, id) {
+		ast_each (a, slice, id) {
 			buf_putc(out, '(');
 			format_list(a, ast_at(a, slice)->first, " ", out);
 			buf_putc(out, ')');

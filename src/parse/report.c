@@ -5,9 +5,9 @@
  * The tokens that could stand are made few: all that begin an expression are `an expression`,
  * operators and other things that may follow are left out beside what must follow. More than four are
  * no help and are not printed. */
+#include "parse/report.h"
 #include "hir_parser.h"
 #include "parse/lex.h"
-#include "parse/report.h"
 #include <string.h>
 
 enum { MOST_EXPECTED = 4, MOST_TEXT = 40, TOKENS = 512 };

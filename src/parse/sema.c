@@ -87,9 +87,9 @@ static void predefine_np(struct sema *s)
 
 static void collect_index_definitions(struct sema *s, ast_id container)
 {
-	ast_each(s->a, section, container)
+	ast_each (s->a, section, container)
 		if (ast_at(s->a, section)->kind == AST_SECTION)
-			ast_each(s->a, line, section)
+			ast_each (s->a, line, section)
 				if (ast_at(s->a, line)->kind == AST_INDEX_DEF)
 					vec_push(&s->index_def, line);
 }
@@ -98,14 +98,15 @@ static void build_file(struct sema *s)
 {
 	ast_id program = 0;
 	unsigned before = diag_error_count(s->d);
-	ast_each(s->a, child, s->a->root) {
+	ast_each (s->a, child, s->a->root) {
 		uint8_t kind = ast_at(s->a, child)->kind;
 		if (kind == AST_PROGRAM || kind == AST_CONTAINER)
 			program = child; /* the parser takes only one */
 	}
-	ast_each(s->a, child, s->a->root) {
+	ast_each (s->a, child, s->a->root) {
 		const struct ast_node *n = ast_at(s->a, child);
-		if (n->kind == AST_PARAM || n->kind == AST_CONST || n->kind == AST_MESH || n->kind == AST_GROUP)
+		if (n->kind == AST_PARAM || n->kind == AST_CONST || n->kind == AST_MESH ||
+		    n->kind == AST_GROUP)
 			sema_declaration(s, child);
 	}
 	if (!program) {

@@ -20,7 +20,8 @@ static ast_id *special_key(struct call *c, const char *key)
 		return &c->recv_peer;
 	if (traits & TRAIT_P2P && !strcmp(key, "peer"))
 		return &c->peer;
-	if ((c->kind == OP_SELECT && !strcmp(key, "index")) || (c->kind == OP_SHARD_BY_STREAM && !strcmp(key, "stream_index")))
+	if ((c->kind == OP_SELECT && !strcmp(key, "index")) ||
+	    (c->kind == OP_SHARD_BY_STREAM && !strcmp(key, "stream_index")))
 		return &c->index;
 	return NULL;
 }
@@ -38,8 +39,8 @@ static const char *positional_attr(const struct sema *s, enum op_kind kind, ast_
 
 bool call_is_host(enum op_kind kind)
 {
-	return kind == OP_POST || kind == OP_WAIT || kind == OP_SHARE_MEM_HANDLES || kind == OP_SET_CURRENT_STREAM ||
-	       kind == OP_SYNCHRONIZE || kind == OP_DEALLOCATE;
+	return kind == OP_POST || kind == OP_WAIT || kind == OP_SHARE_MEM_HANDLES ||
+	       kind == OP_SET_CURRENT_STREAM || kind == OP_SYNCHRONIZE || kind == OP_DEALLOCATE;
 }
 
 /* Operands that are statements, streams or buffers. */
@@ -59,7 +60,8 @@ static bool host_operand(struct sema *s, struct call *c, ast_id e)
 			diag_error_span(s->d, n->at, n->end - n->at, "deallocate takes the name of a buffer");
 		else if (!v)
 			sema_unknown_tensor(s, name, n->at);
-		return v && sema_is_visible(s, v, name, n->at) && call_push_read(s, c, (struct ir_use){ROLE_FREE, v}, e);
+		return v && sema_is_visible(s, v, name, n->at) &&
+		       call_push_read(s, c, (struct ir_use){ROLE_FREE, v}, e);
 	}
 	op_id op = name ? sema_find_statement(s, name) : 0;
 	if (sema_is_broken_statement(s, name))
@@ -68,10 +70,12 @@ static bool host_operand(struct sema *s, struct call *c, ast_id e)
 		return call_push_read(s, c, (struct ir_use){ROLE_STATEMENT, op}, e);
 	if (sema_is_later_statement(s, name)) {
 		vec_push(&s->forward, (struct sema_forward){.name = name, .at = n->at});
-		return call_push_read(s, c, (struct ir_use){ROLE_STATEMENT, 0}, e); /* known at the end of the program */
+		return call_push_read(s, c, (struct ir_use){ROLE_STATEMENT, 0},
+		                      e); /* known at the end of the program */
 	}
 	struct suggest g = suggest_start(name ? names_text(s->m->names, name) : "");
-	diag_error_span(s->d, n->at, n->end - n->at, "%s names a statement that was given a name with `as`", op_info[c->kind].hir);
+	diag_error_span(s->d, n->at, n->end - n->at, "%s names a statement that was given a name with `as`",
+	                op_info[c->kind].hir);
 	for (name_id i = 0; name && i < s->statement_of.n; i++)
 		if (s->statement_of.at[i])
 			suggest_try(&g, names_text(s->m->names, i));
@@ -81,7 +85,7 @@ static bool host_operand(struct sema *s, struct call *c, ast_id e)
 
 bool call_read_arguments(struct sema *s, struct call *c)
 {
-	ast_each(s->a, child, c->node) {
+	ast_each (s->a, child, c->node) {
 		const struct ast_node *n = ast_at(s->a, child);
 		if (n->kind == AST_KEY) {
 			ast_id *special = special_key(c, ast_text(s->a, child));
@@ -96,7 +100,7 @@ bool call_read_arguments(struct sema *s, struct call *c)
 			continue;
 		}
 		if (n->kind == AST_ATTRS) {
-			ast_each(s->a, key, child)
+			ast_each (s->a, key, child)
 				if (!call_push_attr(s, c, key))
 					return false;
 			continue;
@@ -132,22 +136,26 @@ bool call_check_arity(struct sema *s, struct call *c)
 	unsigned n = c->read_n - has_positional_index(c);
 	for (unsigned i = 0; i < n && !call_is_host(c->kind) && c->kind != OP_EXTERN; i++)
 		if (c->read[i].role != ROLE_READ && !(info->traits & TRAIT_POINTWISE)) {
-			diag_error(s->d, ast_at(s->a, c->node)->at, "%s: operand %u must be a tensor, not a number", info->hir, i + 1);
+			diag_error(s->d, ast_at(s->a, c->node)->at,
+			           "%s: operand %u must be a tensor, not a number", info->hir, i + 1);
 			return false;
 		}
 	if (call_is_host(c->kind)) {
 		unsigned want = c->kind == OP_SHARE_MEM_HANDLES || c->kind == OP_POST ? 0 : 1;
 		if (want ? c->read_n == 1 : c->read_n > 0)
 			return true;
-		diag_error(s->d, ast_at(s->a, c->node)->at, want ? "%s takes one operand" : "%s takes at least one statement", info->hir);
+		diag_error(s->d, ast_at(s->a, c->node)->at,
+		           want ? "%s takes one operand" : "%s takes at least one statement", info->hir);
 		return false;
 	}
 	if (n >= info->min_reads && n <= info->max_reads)
 		return true;
 	if (info->min_reads == info->max_reads)
-		diag_error(s->d, ast_at(s->a, c->node)->at, "%s takes %u operand%s, not %u", info->hir, info->min_reads, info->min_reads == 1 ? "" : "s", n);
+		diag_error(s->d, ast_at(s->a, c->node)->at, "%s takes %u operand%s, not %u", info->hir,
+		           info->min_reads, info->min_reads == 1 ? "" : "s", n);
 	else
-		diag_error(s->d, ast_at(s->a, c->node)->at, "%s takes %u to %u operands, not %u", info->hir, info->min_reads, info->max_reads, n);
+		diag_error(s->d, ast_at(s->a, c->node)->at, "%s takes %u to %u operands, not %u", info->hir,
+		           info->min_reads, info->max_reads, n);
 	return false;
 }
 
@@ -161,12 +169,12 @@ bool call_push_special(struct sema *s, struct call *c)
 		ast_id e;
 		const char *key;
 	} specials[] = {
-		{traits & TRAIT_ROOTED, c->root, "root"},
-		{c->kind == OP_COLLECTIVE_PERMUTE, c->send_peer, "send_peer"},
-		{c->kind == OP_COLLECTIVE_PERMUTE, c->recv_peer, "recv_peer"},
-		{traits & TRAIT_P2P, c->peer, "peer"},
-		{c->kind == OP_SELECT, c->index, "index"},
-		{c->kind == OP_SHARD_BY_STREAM && !has_positional_index(c), c->index, "stream_index"},
+	    {traits & TRAIT_ROOTED, c->root, "root"},
+	    {c->kind == OP_COLLECTIVE_PERMUTE, c->send_peer, "send_peer"},
+	    {c->kind == OP_COLLECTIVE_PERMUTE, c->recv_peer, "recv_peer"},
+	    {traits & TRAIT_P2P, c->peer, "peer"},
+	    {c->kind == OP_SELECT, c->index, "index"},
+	    {c->kind == OP_SHARD_BY_STREAM && !has_positional_index(c), c->index, "stream_index"},
 	};
 	for (unsigned i = 0; i < sizeof specials / sizeof *specials; i++) {
 		if (!specials[i].wanted)

@@ -7,9 +7,10 @@ static bool ints_of(struct sema *s, ast_id tuple, struct attr *a)
 {
 	int64_t list[IR_MAX_AXES];
 	a->kind = ATTR_INTS;
-	ast_each(s->a, child, tuple) {
+	ast_each (s->a, child, tuple) {
 		if (a->n == IR_MAX_AXES) {
-			diag_error(s->d, ast_at(s->a, child)->at, "a list of numbers has at most %d", IR_MAX_AXES);
+			diag_error(s->d, ast_at(s->a, child)->at, "a list of numbers has at most %d",
+			           IR_MAX_AXES);
 			return false;
 		}
 		if (!sema_const(s, child, &list[a->n]))
@@ -27,15 +28,17 @@ static bool exprs_of(struct sema *s, ast_id list, struct attr *a)
 	expr_id *copy = arena_new_array(s->m->arena, expr_id, IR_MAX_LOGICAL);
 	a->kind = ATTR_EXPRS;
 	a->u.exprs = copy;
-	ast_each(s->a, child, list) {
+	ast_each (s->a, child, list) {
 		bool is_axis = ast_at(s->a, child)->kind == AST_AXIS;
 		ast_id extent = is_axis ? ast_at(s->a, child)->first : child;
 		if (is_axis && ast_at(s->a, extent)->next) {
-			diag_error(s->d, ast_at(s->a, child)->at, "a placement stands in the type of the result, not here");
+			diag_error(s->d, ast_at(s->a, child)->at,
+			           "a placement stands in the type of the result, not here");
 			return false;
 		}
 		if (a->n == IR_MAX_LOGICAL) {
-			diag_error(s->d, ast_at(s->a, child)->at, "a tensor has at most %d axes", IR_MAX_LOGICAL);
+			diag_error(s->d, ast_at(s->a, child)->at, "a tensor has at most %d axes",
+			           IR_MAX_LOGICAL);
 			return false;
 		}
 		if (!(copy[a->n] = sema_extent(s, extent)))
@@ -55,8 +58,10 @@ bool call_attr_value(struct sema *s, ast_id value, struct attr *a)
 		a->kind = ATTR_STRING;
 		a->u.name = sema_name(s, value);
 		return true;
-	case AST_TUPLE: return ints_of(s, value, a);
-	case AST_LIST: return exprs_of(s, value, a);
+	case AST_TUPLE:
+		return ints_of(s, value, a);
+	case AST_LIST:
+		return exprs_of(s, value, a);
 	case AST_NAME:
 		if (!sema_find_scalar(s, sema_name(s, value))) {
 			a->kind = ATTR_NAME;
@@ -64,7 +69,8 @@ bool call_attr_value(struct sema *s, ast_id value, struct attr *a)
 			return true;
 		}
 		break;
-	default: break;
+	default:
+		break;
 	}
 	if (call_literal(s, value, &v)) {
 		a->kind = ATTR_FLOAT;
@@ -90,7 +96,8 @@ bool call_may_add_attr(struct sema *s, const struct call *c, const struct attr *
 	}
 	for (unsigned i = 0; i < c->attr_n; i++)
 		if (c->attr[i].key == a->key) {
-			diag_error(s->d, ast_at(s->a, node)->at, "%s= is given twice", names_text(s->m->names, a->key));
+			diag_error(s->d, ast_at(s->a, node)->at, "%s= is given twice",
+			           names_text(s->m->names, a->key));
 			return false;
 		}
 	return true;
@@ -114,7 +121,8 @@ static bool takes_attr(struct sema *s, const struct call *c, ast_id key)
 	if (c->kind == OP_NONE || *known == '*' || has_word(known, name))
 		return true;
 	struct suggest g = suggest_start(name);
-	diag_error_span(s->d, ast_at(s->a, key)->at, (uint32_t)strlen(name), "%s takes no attribute '%s'", op_info[c->kind].hir, name);
+	diag_error_span(s->d, ast_at(s->a, key)->at, (uint32_t)strlen(name), "%s takes no attribute '%s'",
+	                op_info[c->kind].hir, name);
 	for (const char *at = known; *at;) {
 		size_t n = strcspn(at, " ");
 		snprintf(word, sizeof word, "%.*s", (int)n, at);
@@ -137,7 +145,8 @@ bool call_push_attr(struct sema *s, struct call *c, ast_id key)
 		if (!strcmp(value, "false"))
 			return true; /* the default is not stored */
 		if (strcmp(value, "true")) {
-			diag_error(s->d, ast_at(s->a, ast_at(s->a, key)->first)->at, "%s= is true or false", ast_text(s->a, key));
+			diag_error(s->d, ast_at(s->a, ast_at(s->a, key)->first)->at, "%s= is true or false",
+			           ast_text(s->a, key));
 			return false;
 		}
 	}
@@ -148,7 +157,7 @@ bool call_push_attr(struct sema *s, struct call *c, ast_id key)
 bool sema_attrs(struct sema *s, ast_id keys, const char *const *but, attrs_id *out)
 {
 	struct call c = {.kind = OP_NONE};
-	ast_each(s->a, key, keys) {
+	ast_each (s->a, key, keys) {
 		const char *const *b = but;
 		while (*b && strcmp(*b, ast_text(s->a, key)))
 			b++;

@@ -1,9 +1,9 @@
 /* sema_call: operations. Puts statements together from their operands, attributes, teams and result
  * types; operands of nested calls become temporaries. */
 #include "parse/sema_call.h"
+#include "ir/edit.h"
 #include <stdio.h>
 #include <string.h>
-#include "ir/edit.h"
 
 void call_begin(struct call *c)
 {
@@ -15,7 +15,9 @@ static bool is_binary_op(const char *text, enum op_kind *kind)
 	static const struct {
 		const char *text;
 		enum op_kind kind;
-	} table[] = {{"+", OP_ADD}, {"-", OP_SUB}, {"*", OP_MUL}, {"/", OP_DIV}, {"%", OP_MOD}, {"==", OP_EQ}, {"!=", OP_NE}, {"<", OP_LT}, {"<=", OP_LE}, {">", OP_GT}, {">=", OP_GE}, {"and", OP_AND}, {"or", OP_OR}};
+	} table[] = {{"+", OP_ADD}, {"-", OP_SUB},   {"*", OP_MUL}, {"/", OP_DIV}, {"%", OP_MOD},
+	             {"==", OP_EQ}, {"!=", OP_NE},   {"<", OP_LT},  {"<=", OP_LE}, {">", OP_GT},
+	             {">=", OP_GE}, {"and", OP_AND}, {"or", OP_OR}};
 	for (unsigned i = 0; i < sizeof table / sizeof *table; i++)
 		if (!strcmp(table[i].text, text)) {
 			*kind = table[i].kind;
@@ -37,7 +39,8 @@ static bool read_call(struct sema *s, ast_id expr, struct call *c)
 		if (!sema_operand(s, expr, &use))
 			return false;
 		if (use.role != ROLE_READ) {
-			diag_error_span(s->d, n->at, n->end - n->at, "'%s' is a number; write full(%s)", ast_text(s->a, expr), ast_text(s->a, expr));
+			diag_error_span(s->d, n->at, n->end - n->at, "'%s' is a number; write full(%s)",
+			                ast_text(s->a, expr), ast_text(s->a, expr));
 			return false;
 		}
 		return call_push_read(s, c, use, expr);
@@ -48,14 +51,17 @@ static bool read_call(struct sema *s, ast_id expr, struct call *c)
 		ast_id right = ast_at(s->a, n->first)->next;
 		if (!is_binary_op(ast_text(s->a, expr), &c->kind))
 			return false;
-		return sema_operand(s, n->first, &use) && call_push_read(s, c, use, expr) && sema_operand(s, right, &use) && call_push_read(s, c, use, expr);
+		return sema_operand(s, n->first, &use) && call_push_read(s, c, use, expr) &&
+		       sema_operand(s, right, &use) && call_push_read(s, c, use, expr);
 	}
-	case AST_CALL: break;
+	case AST_CALL:
+		break;
 	case AST_INT:
 	case AST_FLOAT: {
 		const char *text = s->a->source->text + n->at;
 		int length = (int)(n->end - n->at);
-		diag_error_span(s->d, n->at, (uint32_t)length, "'%.*s' is a number; write full(%.*s)", length, text, length, text);
+		diag_error_span(s->d, n->at, (uint32_t)length, "'%.*s' is a number; write full(%.*s)", length,
+		                text, length, text);
 		return false;
 	}
 	default:
@@ -64,7 +70,9 @@ static bool read_call(struct sema *s, ast_id expr, struct call *c)
 	}
 	if (n->flags & AST_EXTERN) {
 		c->kind = OP_EXTERN;
-		c->attr[c->attr_n++] = (struct attr){.key = names_intern_z(s->m->names, "callee"), .kind = ATTR_STRING, .u.name = sema_name(s, expr)};
+		c->attr[c->attr_n++] = (struct attr){.key = names_intern_z(s->m->names, "callee"),
+		                                     .kind = ATTR_STRING,
+		                                     .u.name = sema_name(s, expr)};
 		return call_read_arguments(s, c);
 	}
 	c->kind = call_find_op(s, sema_name(s, expr));
@@ -77,7 +85,8 @@ static bool read_call(struct sema *s, ast_id expr, struct call *c)
 
 static bool is_statement_only(enum op_kind kind)
 {
-	return (call_is_host(kind) || kind == OP_SEND || kind == OP_RECV || kind == OP_START_COALESCING || kind == OP_END_COALESCING);
+	return (call_is_host(kind) || kind == OP_SEND || kind == OP_RECV || kind == OP_START_COALESCING ||
+	        kind == OP_END_COALESCING);
 }
 
 /* How many results there are, and whether bound ones can be written. */
@@ -96,17 +105,20 @@ static bool check_results(struct sema *s, const struct call *c, const struct sem
 	else if (bound && c->kind == OP_ALLOCATE)
 		diag_error(s->d, at, "allocate makes a new buffer: `A: f32[8] = allocate()`");
 	else if (bound && op_info[c->kind].traits & TRAIT_VIEW)
-		diag_error(s->d, at, "%s copies nothing, so it cannot be written: `<- set(%s(…))` copies", name, name);
+		diag_error(s->d, at, "%s copies nothing, so it cannot be written: `<- set(%s(…))` copies",
+		           name, name);
 	else if (!n)
 		diag_error(s->d, at, "the result of %s needs a name: `Y = %s(…)`", name, name);
 	else if (n != (c->kind == OP_DISPATCH ? DISPATCH_RESULTS : 1))
-		diag_error(s->d, at, "%s has %s, not %u", name, c->kind == OP_DISPATCH ? "6 results" : "one result", n);
+		diag_error(s->d, at, "%s has %s, not %u", name,
+		           c->kind == OP_DISPATCH ? "6 results" : "one result", n);
 	else
 		return true;
 	return false;
 }
 
-static op_id statement(struct sema *s, ast_id expr, const struct sema_result *result, unsigned result_n, name_id as, uint32_t at, value_id *out)
+static op_id statement(struct sema *s, ast_id expr, const struct sema_result *result, unsigned result_n,
+                       name_id as, uint32_t at, value_id *out)
 {
 	struct call c;
 	value_id operand[MAX_USES];
@@ -130,7 +142,8 @@ static op_id statement(struct sema *s, ast_id expr, const struct sema_result *re
 		c.read_n = 0;
 	}
 	if (is_statement_only(c.kind)) {
-		if (result_n > 1 || (result_n == 1 && (result[0].name || result[0].bound || result[0].type))) {
+		if (result_n > 1 ||
+		    (result_n == 1 && (result[0].name || result[0].bound || result[0].type))) {
 			diag_error(s->d, at, "%s has no result", op_info[c.kind].hir);
 			return 0;
 		}
@@ -139,13 +152,18 @@ static op_id statement(struct sema *s, ast_id expr, const struct sema_result *re
 	if (!call_check_arity(s, &c) || !check_results(s, &c, result, result_n))
 		return 0;
 	for (unsigned i = 0; i < c.read_n; i++)
-		if (c.read[i].role == ROLE_READ || (c.read[i].role == ROLE_SCALAR && (traits & TRAIT_POINTWISE || c.kind == OP_EXTERN)))
+		if (c.read[i].role == ROLE_READ ||
+		    (c.read[i].role == ROLE_SCALAR && (traits & TRAIT_POINTWISE || c.kind == OP_EXTERN)))
 			operand[operand_n++] = c.read[i].role == ROLE_READ ? c.read[i].id : 0;
 	if (traits & TRAIT_COLLECTIVE && !call_find_team(s, &c, result))
 		return 0;
 	if (!call_push_special(s, &c))
 		return 0;
-	struct infer_draft draft = {.kind = c.kind, .operand = operand, .operand_n = operand_n, .at = ast_at(s->a, c.node)->at, .mesh = s->mesh};
+	struct infer_draft draft = {.kind = c.kind,
+	                            .operand = operand,
+	                            .operand_n = operand_n,
+	                            .at = ast_at(s->a, c.node)->at,
+	                            .mesh = s->mesh};
 	draft.attrs = ir_attrs(s->m, c.attr, c.attr_n);
 	if (c.kind == OP_SELECT && !call_check_select(s, &c, &draft))
 		return 0;
@@ -159,11 +177,15 @@ static op_id statement(struct sema *s, ast_id expr, const struct sema_result *re
 	for (unsigned k = 0; k < result_n; k++)
 		if (!result[k].bound) {
 			if (traits & TRAIT_VIEW && s->m->type.at[types[k]].memory == MEMORY_GLOBAL)
-				types[k] = type_make(s->m, (enum dtype)s->m->type.at[types[k]].dtype, MEMORY_LOCAL, s->m->type.at[types[k]].mesh, s->m->type.at[types[k]].domain);
+				types[k] =
+				    type_make(s->m, (enum dtype)s->m->type.at[types[k]].dtype, MEMORY_LOCAL,
+				              s->m->type.at[types[k]].mesh, s->m->type.at[types[k]].domain);
 			int32_t number = result[k].name ? sema_numbered(s, result[k].name, 'T') : -1;
-			values[k] = ir_value_new(s->m, types[k], number >= 0 ? 0 : result[k].name, result[k].at);
+			values[k] =
+			    ir_value_new(s->m, types[k], number >= 0 ? 0 : result[k].name, result[k].at);
 			s->m->value.at[values[k]].number = number;
-			s->m->value.at[values[k]].flags = (open[k] ? VALUE_OPEN : 0) | (result[k].output ? VALUE_OUTPUT : 0);
+			s->m->value.at[values[k]].flags =
+			    (open[k] ? VALUE_OPEN : 0) | (result[k].output ? VALUE_OUTPUT : 0);
 			use[n++] = (struct ir_use){ROLE_DEF, values[k]};
 		}
 	for (unsigned i = 0; i < c.read_n; i++)
@@ -210,10 +232,12 @@ static op_id statement(struct sema *s, ast_id expr, const struct sema_result *re
 	return op;
 }
 
-op_id sema_call(struct sema *s, ast_id expr, const struct sema_result *result, unsigned result_n, name_id as, uint32_t at, value_id *out)
+op_id sema_call(struct sema *s, ast_id expr, const struct sema_result *result, unsigned result_n, name_id as,
+                uint32_t at, value_id *out)
 {
 	if (s->calls == SEMA_MAX_CALLS) {
-		diag_error(s->d, ast_at(s->a, expr)->at, "operations are nested deeper than %d", SEMA_MAX_CALLS);
+		diag_error(s->d, ast_at(s->a, expr)->at, "operations are nested deeper than %d",
+		           SEMA_MAX_CALLS);
 		diag_note(s->d, DIAG_NOWHERE, "give a part of them a name: `A = …`");
 		return 0;
 	}
@@ -221,6 +245,7 @@ op_id sema_call(struct sema *s, ast_id expr, const struct sema_result *result, u
 	op_id op = statement(s, expr, result, result_n, as, at, out);
 	s->calls--;
 	if (!op && diag_error_count(s->d) == s->errors) /* never drop a statement without a word */
-		diag_error(s->d, ast_at(s->a, expr)->at, "no type can be found for the results of this: state them");
+		diag_error(s->d, ast_at(s->a, expr)->at,
+		           "no type can be found for the results of this: state them");
 	return op;
 }

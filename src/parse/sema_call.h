@@ -12,7 +12,8 @@ struct call {
 	ast_id node;
 	unsigned read_n, attr_n;
 	team_id team;
-	ast_id axis, root, send_peer, recv_peer, peer, index, team_list, group; /* keys that are no attributes */
+	ast_id axis, root, send_peer, recv_peer, peer, index, team_list,
+	    group; /* keys that are no attributes */
 	/* the first read_n and attr_n of */
 	struct ir_use read[MAX_USES]; /* positional operands and scalars, in order */
 	struct attr attr[MAX_ATTRS];
@@ -67,7 +68,8 @@ bool call_find_team(struct sema *s, struct call *c, const struct sema_result *re
 bool call_team_from_list(struct sema *s, struct call *c);
 
 /* The type of result k into types[k]; *open: its layout was left out. */
-bool call_result_type(struct sema *s, struct call *c, const struct infer_draft *given, const struct sema_result *r, type_id *types, unsigned k, bool *open);
+bool call_result_type(struct sema *s, struct call *c, const struct infer_draft *given,
+                      const struct sema_result *r, type_id *types, unsigned k, bool *open);
 
 /* axis= of a select. */
 bool call_check_select(struct sema *s, struct call *c, const struct infer_draft *draft);

@@ -14,7 +14,7 @@ struct nv_tensor *nv_find_tensor(struct nv_reader *r, name_id name)
 
 ast_id nv_key(struct nv_reader *r, ast_id call, const char *key)
 {
-	ast_each(r->s->a, child, call)
+	ast_each (r->s->a, child, call)
 		if (ast_at(r->s->a, child)->kind == AST_KEY && !strcmp(ast_text(r->s->a, child), key))
 			return ast_at(r->s->a, child)->first;
 	return 0;
@@ -113,7 +113,7 @@ static void collect(struct nv_reader *r, ast_id id)
 	default:
 		break;
 	}
-	ast_each(a, child, id)
+	ast_each (a, child, id)
 		collect(r, child);
 }
 
@@ -158,7 +158,7 @@ void nv_collect(struct nv_reader *r, ast_id container)
 {
 	struct ast *a = r->s->a;
 	for (unsigned side = 0; side < 2; side++)
-		ast_each(a, tensor, ast_child(a, container, side)) {
+		ast_each (a, tensor, ast_child(a, container, side)) {
 			if (ast_at(a, tensor)->kind != AST_TENSOR)
 				continue;
 			struct nv_tensor *t = note_tensor(r, tensor);
@@ -170,11 +170,11 @@ void nv_collect(struct nv_reader *r, ast_id container)
 		}
 	collect(r, ast_child(a, container, 2));
 	merge_statements(r);
-	ast_each(a, section, container) {
+	ast_each (a, section, container) {
 		if (ast_at(a, section)->kind != AST_SECTION ||
 		    strcmp(ast_text(a, section), "TransformPrinter"))
 			continue;
-		ast_each(a, block, section) {
+		ast_each (a, block, section) {
 			ast_id tensor =
 			    ast_at(a, block)->kind == AST_TRANSFORMS ? ast_at(a, block)->first : 0;
 			struct nv_tensor *t = tensor ? nv_find_tensor(r, ast_at(a, tensor)->name) : NULL;

@@ -32,7 +32,7 @@ static attrs_id statement_attrs(struct nv_reader *r, const struct nv_statement *
 
 static bool check_keys(struct nv_reader *r, ast_id comm, const char *const *known)
 {
-	ast_each(r->s->a, key, comm) {
+	ast_each (r->s->a, key, comm) {
 		const char *const *k = known;
 		while (*k && strcmp(*k, ast_text(r->s->a, key)))
 			k++;
@@ -187,7 +187,7 @@ void nv_naming_call(struct nv_reader *r, ast_id call, enum op_kind kind)
 	VEC(struct ir_use) use = {0};
 	VEC(struct nv_pending) pending = {0};
 	bool ok = true;
-	ast_each(s->a, child, call) {
+	ast_each (s->a, child, call) {
 		const struct ast_node *n = ast_at(s->a, child);
 		if (n->kind != AST_COMM && n->kind != AST_COMM_REF) {
 			ok = nv_refuse(r, child, "a Communication is expected here");

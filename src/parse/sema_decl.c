@@ -32,7 +32,8 @@ static void declare_param(struct sema *s, ast_id decl)
 	if (as) {
 		int32_t number = sema_numbered(s, ast_at(s->a, as)->name, 'i');
 		if (number < 0)
-			diag_error(s->d, ast_at(s->a, as)->at, "a param's number is written iN, as in `param t = 8192 as i0`");
+			diag_error(s->d, ast_at(s->a, as)->at,
+			           "a param's number is written iN, as in `param t = 8192 as i0`");
 		p.number = number;
 	}
 	if (define) {
@@ -68,10 +69,13 @@ static void declare_const(struct sema *s, ast_id decl)
 	}
 	if (!expr_is_const(s->m, e, NULL)) {
 		sema_define_scalar(s, n->name, SCOPE_BROKEN, 0, at);
-		diag_error_span(s->d, at, (uint32_t)strlen(ast_text(s->a, decl)), "const '%s' is not constant", ast_text(s->a, decl));
-		diag_note(s->d, DIAG_NOWHERE, "consts are computed from numbers, other consts and np; a param stays symbolic");
+		diag_error_span(s->d, at, (uint32_t)strlen(ast_text(s->a, decl)),
+		                "const '%s' is not constant", ast_text(s->a, decl));
+		diag_note(s->d, DIAG_NOWHERE,
+		          "consts are computed from numbers, other consts and np; a param stays symbolic");
 		if (define)
-			diag_note(s->d, DIAG_NOWHERE, "the value of '%s' comes from -D", ast_text(s->a, decl));
+			diag_note(s->d, DIAG_NOWHERE, "the value of '%s' comes from -D",
+			          ast_text(s->a, decl));
 		return;
 	}
 	const struct scope_entry *old = sema_find_scalar(s, n->name);
@@ -115,7 +119,7 @@ static bool read_devices(struct sema *s, ast_id devices, unsigned depth, struct 
 		diag_error(s->d, at, "a mesh has at most %d axes", IR_MAX_MESH_AXES);
 		return false;
 	}
-	ast_each(s->a, child, devices) {
+	ast_each (s->a, child, devices) {
 		const struct ast_node *n = ast_at(s->a, child);
 		int64_t from, to;
 		if (n->kind == AST_DEVICES) {
@@ -123,10 +127,13 @@ static bool read_devices(struct sema *s, ast_id devices, unsigned depth, struct 
 				return false;
 			count++;
 		} else if (n->kind == AST_RANGE) {
-			if (!sema_const(s, ast_child(s->a, child, 0), &from) || !sema_const(s, ast_child(s->a, child, 1), &to))
+			if (!sema_const(s, ast_child(s->a, child, 0), &from) ||
+			    !sema_const(s, ast_child(s->a, child, 1), &to))
 				return false;
 			if (from < 0 || to < from || to > IR_MAX_DEVICES) {
-				diag_error(s->d, n->at, "a device range goes from a smaller to a larger id below %d", IR_MAX_DEVICES);
+				diag_error(s->d, n->at,
+				           "a device range goes from a smaller to a larger id below %d",
+				           IR_MAX_DEVICES);
 				return false;
 			}
 			/* {0..7} lists 0 to 7, both included: it is a list of members, not a loop */
@@ -148,7 +155,8 @@ static bool read_devices(struct sema *s, ast_id devices, unsigned depth, struct 
 	if (!l->size[depth]) {
 		l->size[depth] = count;
 	} else if (l->size[depth] != count) {
-		diag_error(s->d, at, "rows of a mesh are equally long: %u here, %u before", count, l->size[depth]);
+		diag_error(s->d, at, "rows of a mesh are equally long: %u here, %u before", count,
+		           l->size[depth]);
 		return false;
 	}
 	return true;
@@ -161,17 +169,26 @@ static name_id default_axis_name(struct sema *s, unsigned axis, unsigned rank)
 	return names_intern_z(s->m->names, names[rank - 1 - axis]);
 }
 
-mesh_id sema_mesh_from_devices(struct sema *s, ast_id devices, name_id name, const name_id *axis_names, unsigned axis_n)
+mesh_id sema_mesh_from_devices(struct sema *s, ast_id devices, name_id name, const name_id *axis_names,
+                               unsigned axis_n)
 {
 	struct device_list l = {0};
 	mesh_id id = 0;
 	uint32_t at = ast_at(s->a, devices)->at;
 	if (read_devices(s, devices, 0, &l)) {
 		if (axis_names && axis_n != l.rank) {
-			diag_error(s->d, at, "the mesh has %u ax%ss but the braces around its devices are %u deep", axis_n, axis_n == 1 ? "i" : "e", l.rank);
-			diag_note(s->d, DIAG_NOWHERE, "write one pair of braces for each axis, as in `mesh m(y, x) = {{0 1} {2 3}}`");
+			diag_error(s->d, at,
+			           "the mesh has %u ax%ss but the braces around its devices are %u deep",
+			           axis_n, axis_n == 1 ? "i" : "e", l.rank);
+			diag_note(
+			    s->d, DIAG_NOWHERE,
+			    "write one pair of braces for each axis, as in `mesh m(y, x) = {{0 1} {2 3}}`");
 		} else {
-			struct mesh x = {.name = name, .rank = (uint8_t)l.rank, .device_count = l.id.n, .device = l.id.at, .at = at};
+			struct mesh x = {.name = name,
+			                 .rank = (uint8_t)l.rank,
+			                 .device_count = l.id.n,
+			                 .device = l.id.at,
+			                 .at = at};
 			for (unsigned k = 0; k < l.rank; k++) {
 				x.size[k] = l.size[k];
 				x.axis_name[k] = axis_names ? axis_names[k] : default_axis_name(s, k, l.rank);
@@ -193,11 +210,12 @@ static void declare_mesh(struct sema *s, ast_id decl)
 	unsigned rank = 0;
 	bool listed = devices && ast_at(s->a, devices)->kind == AST_DEVICES;
 	if (sema_find_mesh(s, n->name)) {
-		diag_error_span(s->d, at, (uint32_t)strlen(ast_text(s->a, decl)), "mesh '%s' is defined twice", ast_text(s->a, decl));
+		diag_error_span(s->d, at, (uint32_t)strlen(ast_text(s->a, decl)),
+		                "mesh '%s' is defined twice", ast_text(s->a, decl));
 		diag_note(s->d, s->m->mesh.at[sema_find_mesh(s, n->name)].at, "the first definition is here");
 		return;
 	}
-	ast_each(s->a, child, list) {
+	ast_each (s->a, child, list) {
 		const struct ast_node *x = ast_at(s->a, child);
 		if (rank == IR_MAX_MESH_AXES) {
 			diag_error(s->d, x->at, "a mesh has at most %d axes", IR_MAX_MESH_AXES);
@@ -214,12 +232,15 @@ static void declare_mesh(struct sema *s, ast_id decl)
 			if (!sema_const(s, x->first, &size[rank]))
 				return;
 			if (size[rank] < 1) {
-				diag_error(s->d, ast_at(s->a, x->first)->at, "a mesh axis has at least one device");
+				diag_error(s->d, ast_at(s->a, x->first)->at,
+				           "a mesh axis has at least one device");
 				return;
 			}
 		} else if (!listed) {
 			diag_error(s->d, x->at, "mesh axis '%s' has no size", ast_text(s->a, child));
-			diag_note(s->d, DIAG_NOWHERE, "write `mesh %s(%s = 2)` or list the devices: `= {0 1}`", ast_text(s->a, decl), ast_text(s->a, child));
+			diag_note(s->d, DIAG_NOWHERE,
+			          "write `mesh %s(%s = 2)` or list the devices: `= {0 1}`",
+			          ast_text(s->a, decl), ast_text(s->a, child));
 			return;
 		}
 		rank++;
@@ -228,7 +249,10 @@ static void declare_mesh(struct sema *s, ast_id decl)
 		mesh_id id = sema_mesh_from_devices(s, devices, n->name, axis, rank);
 		for (unsigned k = 0; id && k < rank; k++)
 			if (size[k] && size[k] != s->m->mesh.at[id].size[k])
-				diag_error(s->d, axis_at[k], "mesh axis '%s' is %lld long but %u devices are listed along it", names_text(s->m->names, axis[k]), (long long)size[k], s->m->mesh.at[id].size[k]);
+				diag_error(s->d, axis_at[k],
+				           "mesh axis '%s' is %lld long but %u devices are listed along it",
+				           names_text(s->m->names, axis[k]), (long long)size[k],
+				           s->m->mesh.at[id].size[k]);
 		if (id)
 			s->m->mesh.at[id].at = at;
 		return;
@@ -259,8 +283,10 @@ static void declare_group(struct sema *s, ast_id decl)
 	int64_t size;
 	team_id members = 0;
 	if (sema_find_group(s, n->name)) {
-		diag_error_span(s->d, at, (uint32_t)strlen(ast_text(s->a, decl)), "group '%s' is defined twice", ast_text(s->a, decl));
-		diag_note(s->d, s->m->group.at[sema_find_group(s, n->name)].at, "the first definition is here");
+		diag_error_span(s->d, at, (uint32_t)strlen(ast_text(s->a, decl)),
+		                "group '%s' is defined twice", ast_text(s->a, decl));
+		diag_note(s->d, s->m->group.at[sema_find_group(s, n->name)].at,
+		          "the first definition is here");
 		return;
 	}
 	if (!sema_const(s, ast_child(s->a, decl, 0), &size)) {
@@ -268,14 +294,17 @@ static void declare_group(struct sema *s, ast_id decl)
 		return;
 	}
 	if (size < 1 || size > IR_MAX_DEVICES) {
-		diag_error(s->d, ast_at(s->a, ast_child(s->a, decl, 0))->at, "a group has 1 to %d members", IR_MAX_DEVICES);
+		diag_error(s->d, ast_at(s->a, ast_child(s->a, decl, 0))->at, "a group has 1 to %d members",
+		           IR_MAX_DEVICES);
 		size = 1;
 	}
 	if (devices) {
 		struct device_list l = {0};
 		if (read_devices(s, devices, 0, &l)) {
 			if (l.id.n != size)
-				diag_error(s->d, ast_at(s->a, devices)->at, "group '%s' has %lld members but lists %u", ast_text(s->a, decl), (long long)size, l.id.n);
+				diag_error(s->d, ast_at(s->a, devices)->at,
+				           "group '%s' has %lld members but lists %u", ast_text(s->a, decl),
+				           (long long)size, l.id.n);
 			members = ir_team_make(s->m, 1, (uint32_t[]){0, l.id.n}, l.id.at);
 		}
 		vec_free(&l.id);
@@ -286,14 +315,21 @@ static void declare_group(struct sema *s, ast_id decl)
 void sema_declaration(struct sema *s, ast_id decl)
 {
 	switch (ast_at(s->a, decl)->kind) {
-	case AST_PARAM: declare_param(s, decl); break;
-	case AST_CONST: declare_const(s, decl); break;
+	case AST_PARAM:
+		declare_param(s, decl);
+		break;
+	case AST_CONST:
+		declare_const(s, decl);
+		break;
 	case AST_MESH:
 		declare_mesh(s, decl);
 		if (!sema_find_mesh(s, ast_at(s->a, decl)->name))
 			vec_push(&s->broken_mesh, ast_at(s->a, decl)->name);
 		break;
-	case AST_GROUP: declare_group(s, decl); break;
-	default: break;
+	case AST_GROUP:
+		declare_group(s, decl);
+		break;
+	default:
+		break;
 	}
 }

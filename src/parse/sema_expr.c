@@ -5,11 +5,17 @@
 static const struct {
 	const char *text;
 	enum expr_kind kind;
-} operators[] = {
-	{"+", EXPR_ADD}, {"-", EXPR_SUB}, {"*", EXPR_MUL}, {"/", EXPR_DIV}, {"%", EXPR_MOD},	{"==", EXPR_EQ}, {"!=", EXPR_NE},
-	{"<", EXPR_LT},	 {"<=", EXPR_LE}, {">", EXPR_GT},  {">=", EXPR_GE}, {"and", EXPR_AND}, {"or", EXPR_OR},
-}, functions[] = {
-	{"ceilDiv", EXPR_CEIL_DIV}, {"floorDiv", EXPR_FLOOR_DIV}, {"min", EXPR_MIN}, {"max", EXPR_MAX},
+} operators[] =
+    {
+        {"+", EXPR_ADD}, {"-", EXPR_SUB},   {"*", EXPR_MUL}, {"/", EXPR_DIV}, {"%", EXPR_MOD},
+        {"==", EXPR_EQ}, {"!=", EXPR_NE},   {"<", EXPR_LT},  {"<=", EXPR_LE}, {">", EXPR_GT},
+        {">=", EXPR_GE}, {"and", EXPR_AND}, {"or", EXPR_OR},
+},
+  functions[] = {
+      {"ceilDiv", EXPR_CEIL_DIV},
+      {"floorDiv", EXPR_FLOOR_DIV},
+      {"min", EXPR_MIN},
+      {"max", EXPR_MAX},
 };
 
 static const char *const builtins[] = {"axis_index", "size", "device"};
@@ -33,17 +39,23 @@ static expr_id bounded(struct sema *s, ast_id node, expr_id e)
 {
 	for (expr_id i = s->measure.n; e && i <= e; i++) { /* operands come before what is made of them */
 		const struct expr *x = &s->m->expr.at[i];
-		struct expr_measure a = x->a ? s->measure.at[x->a] : (struct expr_measure){0}, b = x->b ? s->measure.at[x->b] : (struct expr_measure){0};
+		struct expr_measure a = x->a ? s->measure.at[x->a] : (struct expr_measure){0},
+		                    b = x->b ? s->measure.at[x->b] : (struct expr_measure){0};
 		struct expr_measure m = {
-			.depth = (uint16_t)at_most(1u + (a.depth > b.depth ? a.depth : b.depth), SEMA_MAX_EXPR_DEPTH + 1),
-			.size = (uint16_t)at_most(1u + a.size + b.size, SEMA_MAX_EXPR_SIZE + 1),
+		    .depth = (uint16_t)at_most(1u + (a.depth > b.depth ? a.depth : b.depth),
+		                               SEMA_MAX_EXPR_DEPTH + 1),
+		    .size = (uint16_t)at_most(1u + a.size + b.size, SEMA_MAX_EXPR_SIZE + 1),
 		};
 		vec_push(&s->measure, m);
 	}
-	if (!e || (s->measure.at[e].depth <= SEMA_MAX_EXPR_DEPTH && s->measure.at[e].size <= SEMA_MAX_EXPR_SIZE))
+	if (!e ||
+	    (s->measure.at[e].depth <= SEMA_MAX_EXPR_DEPTH && s->measure.at[e].size <= SEMA_MAX_EXPR_SIZE))
 		return e;
 	const struct ast_node *n = ast_at(s->a, node);
-	diag_error_span(s->d, n->at, n->end - n->at, "the expression is too large: with what its names stand for, at most %d operands, %d deep", SEMA_MAX_EXPR_SIZE, SEMA_MAX_EXPR_DEPTH);
+	diag_error_span(
+	    s->d, n->at, n->end - n->at,
+	    "the expression is too large: with what its names stand for, at most %d operands, %d deep",
+	    SEMA_MAX_EXPR_SIZE, SEMA_MAX_EXPR_DEPTH);
 	return 0;
 }
 
@@ -60,7 +72,8 @@ static expr_id binary(struct sema *s, ast_id node, enum expr_kind kind, expr_id 
 	if (zero && kind != EXPR_ADD && kind != EXPR_SUB && kind != EXPR_MUL)
 		diag_error_span(s->d, at, length, "division by zero");
 	else if (kind == EXPR_DIV && expr_is_const(s->m, a, &x) && expr_is_const(s->m, b, &y)) {
-		diag_error_span(s->d, at, length, "%lld is not divisible by %lld", (long long)x, (long long)y);
+		diag_error_span(s->d, at, length, "%lld is not divisible by %lld", (long long)x,
+		                (long long)y);
 		diag_note(s->d, DIAG_NOWHERE, "`/` must divide; ceilDiv and floorDiv round");
 	} else
 		diag_error_span(s->d, at, length, "integer overflow: the value does not fit in 64 bits");
@@ -88,7 +101,8 @@ static bool find_mesh_axis(struct sema *s, ast_id name, ast_id mesh_name, mesh_i
 	}
 	if (k < 0) {
 		struct suggest g = suggest_start(names_text(s->m->names, n));
-		diag_error_span(s->d, ast_at(s->a, name)->at, (uint32_t)strlen(names_text(s->m->names, n)), "unknown mesh axis '%s'", names_text(s->m->names, n));
+		diag_error_span(s->d, ast_at(s->a, name)->at, (uint32_t)strlen(names_text(s->m->names, n)),
+		                "unknown mesh axis '%s'", names_text(s->m->names, n));
 		for (mesh_id i = 1; i < s->m->mesh.n; i++)
 			for (unsigned a = 0; a < s->m->mesh.at[i].rank; a++)
 				suggest_try(&g, names_text(s->m->names, s->m->mesh.at[i].axis_name[a]));
@@ -104,7 +118,7 @@ static expr_id call(struct sema *s, ast_id e)
 	const char *name = ast_text(s->a, e);
 	uint32_t at = ast_at(s->a, e)->at;
 	unsigned n = 0;
-	ast_each(s->a, child, e) {
+	ast_each (s->a, child, e) {
 		n++;
 		if (ast_at(s->a, child)->kind == AST_KEY || ast_at(s->a, child)->kind == AST_ATTRS)
 			n = 99; /* no function has attributes */
@@ -125,17 +139,22 @@ static expr_id call(struct sema *s, ast_id e)
 	if (is_device || !strcmp(name, "axis_index") || !strcmp(name, "size")) {
 		unsigned least = is_device ? 2 : 1;
 		if (n < least || n > least + 1 || ast_at(s->a, first)->kind != AST_NAME) {
-			diag_error(s->d, at, is_device ? "device takes a mesh axis and an index" : "%s takes a mesh axis", name);
+			diag_error(s->d, at,
+			           is_device ? "device takes a mesh axis and an index"
+			                     : "%s takes a mesh axis",
+			           name);
 			return 0;
 		}
 		if (!find_mesh_axis(s, first, is_device ? third : second, &mesh, &axis))
 			return 0;
 		if (is_device)
 			return bounded(s, e, expr_device(s->m, mesh, axis, sema_expr(s, second)));
-		return !strcmp(name, "size") ? expr_const(s->m, s->m->mesh.at[mesh].size[axis]) : expr_axis_index(s->m, mesh, axis);
+		return !strcmp(name, "size") ? expr_const(s->m, s->m->mesh.at[mesh].size[axis])
+		                             : expr_axis_index(s->m, mesh, axis);
 	}
 	struct suggest g = suggest_start(name);
-	diag_error_span(s->d, at, (uint32_t)strlen(name), "unknown function '%s' in an index expression", name);
+	diag_error_span(s->d, at, (uint32_t)strlen(name), "unknown function '%s' in an index expression",
+	                name);
 	for (unsigned i = 0; i < sizeof functions / sizeof *functions; i++)
 		suggest_try(&g, functions[i].text);
 	for (unsigned i = 0; i < sizeof builtins / sizeof *builtins; i++)
@@ -213,13 +232,19 @@ static expr_id name(struct sema *s, ast_id e)
 	if (x)
 		switch ((enum scope_kind)x->kind) {
 		case SCOPE_CONST:
-		case SCOPE_LET: return x->id;
-		case SCOPE_PARAM: return expr_param(s->m, x->id);
-		case SCOPE_INDEX: return expr_index(s->m, x->id);
-		case SCOPE_BROKEN: return 0;
-		case SCOPE_DEFINE: return define_use(s, (uint32_t)(x - s->entry.at), at);
+		case SCOPE_LET:
+			return x->id;
+		case SCOPE_PARAM:
+			return expr_param(s->m, x->id);
+		case SCOPE_INDEX:
+			return expr_index(s->m, x->id);
+		case SCOPE_BROKEN:
+			return 0;
+		case SCOPE_DEFINE:
+			return define_use(s, (uint32_t)(x - s->entry.at), at);
 		default:
-			diag_error_span(s->d, at, (uint32_t)strlen(text), "'%s' is a stream, not a number", text);
+			diag_error_span(s->d, at, (uint32_t)strlen(text), "'%s' is a stream, not a number",
+			                text);
 			return 0;
 		}
 	if (!strcmp(text, "rank"))
@@ -242,16 +267,21 @@ expr_id sema_expr(struct sema *s, ast_id e)
 		return 0;
 	const struct ast_node *n = ast_at(s->a, e);
 	switch (n->kind) {
-	case AST_INT: return expr_const(s->m, n->value.i);
-	case AST_NAME: return name(s, e);
-	case AST_PAREN: return sema_expr(s, n->first);
-	case AST_CALL: return call(s, e);
+	case AST_INT:
+		return expr_const(s->m, n->value.i);
+	case AST_NAME:
+		return name(s, e);
+	case AST_PAREN:
+		return sema_expr(s, n->first);
+	case AST_CALL:
+		return call(s, e);
 	case AST_UNARY: {
 		bool minus = !strcmp(ast_text(s->a, e), "-");
 		expr_id a = sema_expr(s, n->first);
 		if (!a)
 			return 0;
-		return minus ? binary(s, e, EXPR_SUB, expr_const(s->m, 0), a) : bounded(s, e, expr_op(s->m, EXPR_NOT, a, 0));
+		return minus ? binary(s, e, EXPR_SUB, expr_const(s->m, 0), a)
+		             : bounded(s, e, expr_op(s->m, EXPR_NOT, a, 0));
 	}
 	case AST_BINARY: {
 		const char *text = ast_text(s->a, e);
@@ -276,7 +306,8 @@ bool sema_const(struct sema *s, ast_id e, int64_t *out)
 	if (expr_is_const(s->m, x, out))
 		return true;
 	const struct ast_node *n = ast_at(s->a, e);
-	diag_error_span(s->d, n->at, n->end - n->at, "a constant is needed here: consts, np and numbers only");
+	diag_error_span(s->d, n->at, n->end - n->at,
+	                "a constant is needed here: consts, np and numbers only");
 	if (s->m->expr.at[x].flags & EXPR_HAS_PARAM)
 		diag_note(s->d, DIAG_NOWHERE, "a param stays symbolic; declare it with `const` instead");
 	return false;
@@ -288,13 +319,17 @@ expr_id sema_extent(struct sema *s, ast_id e)
 	const struct ast_node *n = ast_at(s->a, e);
 	int64_t k;
 	if (x && !c)
-		diag_error_span(s->d, n->at, n->end - n->at, "the extent does not fit in 64 bits, or is a sum of more than 64 products");
+		diag_error_span(s->d, n->at, n->end - n->at,
+		                "the extent does not fit in 64 bits, or is a sum of more than 64 products");
 	if (c && expr_is_const(s->m, c, &k) && k < 0) {
-		diag_error_span(s->d, n->at, n->end - n->at, "an extent cannot be negative (%lld)", (long long)k);
+		diag_error_span(s->d, n->at, n->end - n->at, "an extent cannot be negative (%lld)",
+		                (long long)k);
 		return 0;
 	}
 	if (c && s->m->expr.at[c].flags & (EXPR_HAS_INDEX | EXPR_HAS_RANK)) {
-		diag_error_span(s->d, n->at, n->end - n->at, "an extent is the same on all ranks and in all iterations: no rank, no loop index");
+		diag_error_span(
+		    s->d, n->at, n->end - n->at,
+		    "an extent is the same on all ranks and in all iterations: no rank, no loop index");
 		return 0;
 	}
 	return c;
@@ -306,10 +341,12 @@ bool sema_is_late(const struct sema *s, ast_id e)
 	const char *text = ast_text(s->a, e);
 	bool device = n->kind == AST_CALL && !strcmp(text, "device");
 	if (n->kind == AST_NAME)
-		return strcmp(text, "rank") && strcmp(text, "streams") && strcmp(text, "numberOfStreams") && !sema_find_scalar(s, sema_name(s, e));
+		return strcmp(text, "rank") && strcmp(text, "streams") && strcmp(text, "numberOfStreams") &&
+		       !sema_find_scalar(s, sema_name(s, e));
 	if (n->kind == AST_CALL && !device && function_kind(text) == EXPR_NONE)
 		return false; /* of a mesh axis */
-	for (ast_id child = device ? ast_child(s->a, e, 1) : n->first; child; child = ast_at(s->a, child)->next)
+	for (ast_id child = device ? ast_child(s->a, e, 1) : n->first; child;
+	     child = ast_at(s->a, child)->next)
 		if (sema_is_late(s, child))
 			return true;
 	return false;
@@ -319,8 +356,10 @@ bool sema_has_tensor(const struct sema *s, ast_id e)
 {
 	const struct ast_node *n = ast_at(s->a, e);
 	switch (n->kind) {
-	case AST_TENSOR: return true;
-	case AST_NAME: return sema_find_tensor(s, sema_name(s, e)) != 0;
+	case AST_TENSOR:
+		return true;
+	case AST_NAME:
+		return sema_find_tensor(s, sema_name(s, e)) != 0;
 	case AST_CALL: {
 		const char *text = ast_text(s->a, e);
 		if (n->flags & AST_EXTERN)
@@ -330,7 +369,7 @@ bool sema_has_tensor(const struct sema *s, ast_id e)
 			scalar |= !strcmp(builtins[i], text);
 		if (!scalar)
 			return op_by_hir(text) != OP_NONE;
-		ast_each(s->a, child, e)
+		ast_each (s->a, child, e)
 			if (ast_at(s->a, child)->kind != AST_KEY && sema_has_tensor(s, child))
 				return true;
 		return false;
@@ -338,10 +377,11 @@ bool sema_has_tensor(const struct sema *s, ast_id e)
 	case AST_BINARY:
 	case AST_UNARY:
 	case AST_PAREN:
-		ast_each(s->a, child, e)
+		ast_each (s->a, child, e)
 			if (sema_has_tensor(s, child))
 				return true;
 		return false;
-	default: return false;
+	default:
+		return false;
 	}
 }

@@ -43,7 +43,7 @@ const struct nv_fact *nv_find_fact(const struct nv_fact *list, uint32_t n, uint6
 void nv_declarations(struct nv_reader *r, ast_id section)
 {
 	struct sema *s = r->s;
-	ast_each(s->a, line, section) {
+	ast_each (s->a, line, section) {
 		ast_id first = ast_child(s->a, line, 0), second = ast_child(s->a, line, 1);
 		switch (ast_at(s->a, line)->kind) {
 		case AST_PARAM:
@@ -149,7 +149,7 @@ static void name_line(struct nv_reader *r, ast_id line)
 static void program_line(struct nv_reader *r, ast_id attrs)
 {
 	struct sema *s = r->s;
-	ast_each(s->a, key, attrs) {
+	ast_each (s->a, key, attrs) {
 		ast_id value = ast_at(s->a, key)->first;
 		const struct ast_node *v = ast_at(s->a, value);
 		bool mesh = !strcmp(ast_text(s->a, key), "mesh");
@@ -188,7 +188,7 @@ static void tensor_line(struct nv_reader *r, ast_id ref, ast_id attrs)
 	       inout = nv_key(r, attrs, "inout");
 	if (!t)
 		return;
-	ast_each(s->a, key, attrs) {
+	ast_each (s->a, key, attrs) {
 		const char *text = ast_text(s->a, key);
 		bool known = !strcmp(text, "layout") || !strcmp(text, "mesh") || !strcmp(text, "inout") ||
 		             !strncmp(text, "partial_", 8);
@@ -214,7 +214,7 @@ static void tensor_line(struct nv_reader *r, ast_id ref, ast_id attrs)
 void nv_facts(struct nv_reader *r, ast_id section)
 {
 	struct sema *s = r->s;
-	ast_each(s->a, line, section) {
+	ast_each (s->a, line, section) {
 		ast_id first = ast_child(s->a, line, 0), second = ast_child(s->a, line, 1);
 		const struct ast_node *n = ast_at(s->a, line);
 		switch (n->kind) {

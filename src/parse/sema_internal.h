@@ -17,13 +17,23 @@
 #include "ir/infer.h"
 #include "parse/sema.h"
 
-enum scope_kind { SCOPE_NONE, SCOPE_CONST, SCOPE_PARAM, SCOPE_LET, SCOPE_INDEX, SCOPE_HANDLE, SCOPE_DEFINE, SCOPE_BROKEN };
+enum scope_kind {
+	SCOPE_NONE,
+	SCOPE_CONST,
+	SCOPE_PARAM,
+	SCOPE_LET,
+	SCOPE_INDEX,
+	SCOPE_HANDLE,
+	SCOPE_DEFINE,
+	SCOPE_BROKEN
+};
 
 struct scope_entry {
 	name_id name;
-	uint8_t kind;	/* enum scope_kind */
+	uint8_t kind;   /* enum scope_kind */
 	uint32_t depth; /* nesting it was defined at */
-	uint32_t id;	/* expr_id (const, let), param_id, index_id, handle_id, number of a -D that is read at each use */
+	uint32_t id;    /* expr_id (const, let), param_id, index_id, handle_id, number of a -D that is read at
+	                   each use */
 	uint32_t at;
 	uint32_t outer; /* entry that it hides, index + 1 */
 };
@@ -38,10 +48,12 @@ struct sema_forward {
 #define SEMA_BROKEN UINT32_MAX /* in later_at, statement_of: the definition failed and was reported */
 
 enum {
-	SEMA_MAX_EXPR_DEPTH = 100, /* of an index expression, with what its lets stand for; prints as twice as many brackets */
-	SEMA_MAX_EXPR_SIZE = 4096, /* its names, numbers and operators: a let that is used twice counts twice */
-	SEMA_MAX_CALLS = 256,	   /* operations within operations */
-	SEMA_MAX_DEFINES = 16,	   /* -D that use others */
+	/* of an index expression, with what its lets stand for; prints as twice as many brackets */
+	SEMA_MAX_EXPR_DEPTH = 100,
+	/* its names, numbers and operators: a let that is used twice counts twice */
+	SEMA_MAX_EXPR_SIZE = 4096,
+	SEMA_MAX_CALLS = 256,  /* operations within operations */
+	SEMA_MAX_DEFINES = 16, /* -D that use others */
 };
 
 struct expr_measure {
@@ -75,27 +87,27 @@ struct sema {
 	VEC(uint32_t) scalar_of;       /* by name_id: top entry index + 1 */
 	VEC(value_id) tensor_of;       /* by name_id */
 	VEC(op_id) statement_of;       /* by name_id: `… as c` */
-	VEC(uint16_t) op_of;	       /* by name_id: see call_find_op */
+	VEC(uint16_t) op_of;           /* by name_id: see call_find_op */
 	VEC(uint32_t) output_at;       /* by name_id: 1 when the program exports the name */
-	VEC(uint32_t) later_at;	       /* by name_id: offset + 1 of a definition anywhere in the program, */
-	ast_id program;		       /* this block, once it was looked through for them: then 0 */
+	VEC(uint32_t) later_at;        /* by name_id: offset + 1 of a definition anywhere in the program, */
+	ast_id program;                /* this block, once it was looked through for them: then 0 */
 	VEC(name_id) broken_mesh;      /* meshes whose declaration was reported */
 	VEC(uint8_t) later_statement;  /* by name_id: 1 when some statement has the name */
 	VEC(struct sema_forward) forward;
-	VEC(ast_id) index_def;	       /* INDEX_DEF lines of `Index definitions:` */
-	VEC(ast_id) defining;	       /* of these, those being read: each is used by the one before */
-	value_id last_value;	       /* the last value whose type got hidden reduction axes, */
-	type_id last_stated;	       /* and its type before */
+	VEC(ast_id) index_def;            /* INDEX_DEF lines of `Index definitions:` */
+	VEC(ast_id) defining;             /* of these, those being read: each is used by the one before */
+	value_id last_value;              /* the last value whose type got hidden reduction axes, */
+	type_id last_stated;              /* and its type before */
 	struct type_cache type_cache[64]; /* by hash; emptied when a name is defined in the program */
 	struct rule_cache rule_cache[64]; /* by hash */
-	uint32_t depth;		       /* of nested blocks */
-	region_id region;	       /* being filled */
-	mesh_id mesh;		       /* default mesh for axis names in expressions */
+	uint32_t depth;                   /* of nested blocks */
+	region_id region;                 /* being filled */
+	mesh_id mesh;                     /* default mesh for axis names in expressions */
 	VEC(struct expr_measure) measure; /* by expr_id, as far as they were asked for */
-	unsigned errors;	       /* that were reported before this file */
+	unsigned errors;                  /* that were reported before this file */
 	const struct sema_define *reading[SEMA_MAX_DEFINES]; /* each used by the one before */
 	unsigned reading_n;
-	uint32_t calls;		       /* operations being read, each within the one before */
+	uint32_t calls; /* operations being read, each within the one before */
 };
 
 /* ---- sema.c */
@@ -157,7 +169,8 @@ expr_id sema_extent(struct sema *s, ast_id e);
 
 /* ---- sema_decl.c */
 void sema_declaration(struct sema *s, ast_id decl); /* PARAM CONST MESH GROUP */
-mesh_id sema_mesh_from_devices(struct sema *s, ast_id devices, name_id name, const name_id *axis_names, unsigned axis_n);
+mesh_id sema_mesh_from_devices(struct sema *s, ast_id devices, name_id name, const name_id *axis_names,
+                               unsigned axis_n);
 
 /* ---- sema_type.c */
 /* A TYPE node; io: program input or output (default allocation without stream splits). 0 after
@@ -177,7 +190,8 @@ struct sema_result {
 /* Makes and appends the statement for an expression (CALL, BINARY, NAME, COMM …) with its
  * results; operands of nested calls become temporaries. as: name of `as c` or 0. Returns 0 after
  * reporting. The results' values are in out (result_n), may be NULL. */
-op_id sema_call(struct sema *s, ast_id expr, const struct sema_result *result, unsigned result_n, name_id as, uint32_t at, value_id *out);
+op_id sema_call(struct sema *s, ast_id expr, const struct sema_result *result, unsigned result_n, name_id as,
+                uint32_t at, value_id *out);
 /* An operand expression as a use: a tensor (temporaries made as needed) or a scalar. */
 bool sema_operand(struct sema *s, ast_id expr, struct ir_use *out);
 /* The KEY children of a node as attributes, but for those of a list that ends with NULL. */

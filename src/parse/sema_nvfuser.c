@@ -212,7 +212,7 @@ static void drop_cache_op(struct nv_reader *r, ast_id call)
 {
 	struct ast *a = r->s->a;
 	ast_id before = 0;
-	ast_each(a, child, call) {
+	ast_each (a, child, call) {
 		if (nv_is(r, child, AST_KEY) && !strcmp(ast_text(a, child), "cache_op")) {
 			*(before ? &a->nodes.at[before].next : &a->nodes.at[call].first) =
 			    ast_at(a, child)->next;
@@ -390,7 +390,7 @@ static void block(struct nv_reader *r, ast_id list)
 	if (!list)
 		return;
 	sema_scope_push(s);
-	ast_each(s->a, stmt, list)
+	ast_each (s->a, stmt, list)
 		switch (ast_at(s->a, stmt)->kind) {
 		case AST_DEF:
 			definition(r, stmt);
@@ -433,7 +433,7 @@ static void inputs(struct nv_reader *r, ast_id list, ast_id outputs)
 {
 	struct sema *s = r->s;
 	ast_id next = ast_at(s->a, outputs)->first; /* output that is an input too, if the next one is */
-	ast_each(s->a, node, list) {
+	ast_each (s->a, node, list) {
 		struct nv_tensor *t = nv_find_tensor(r, ast_at(s->a, node)->name);
 		if (!t || t->value)
 			continue;
@@ -455,7 +455,7 @@ static void inputs(struct nv_reader *r, ast_id list, ast_id outputs)
 static void outputs(struct nv_reader *r, ast_id list)
 {
 	struct sema *s = r->s;
-	ast_each(s->a, node, list) {
+	ast_each (s->a, node, list) {
 		struct nv_tensor *t = nv_find_tensor(r, ast_at(s->a, node)->name);
 		if (t && t->value && is_visible(r, t->region))
 			vec_push(&s->m->output, t->value);
@@ -487,11 +487,11 @@ void sema_container(struct sema *s, ast_id file, ast_id container)
 	struct nv_reader r = {.s = s};
 	unsigned before = diag_error_count(s->d);
 	(void)file;
-	ast_each(s->a, section, container)
+	ast_each (s->a, section, container)
 		if (nv_is(&r, section, AST_SECTION) && !strcmp(ast_text(s->a, section), "Hirc"))
 			nv_declarations(&r, section);
 	nv_collect(&r, container);
-	ast_each(s->a, section, container)
+	ast_each (s->a, section, container)
 		if (nv_is(&r, section, AST_SECTION) && !strcmp(ast_text(s->a, section), "Hirc"))
 			nv_facts(&r, section);
 	for (uint32_t i = 0; i < r.tensor.n; i++)

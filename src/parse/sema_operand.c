@@ -25,7 +25,8 @@ void call_unknown_op(struct sema *s, ast_id node)
 	diag_error_span(s->d, ast_at(s->a, node)->at, (uint32_t)strlen(name), "unknown operation '%s'", name);
 	for (unsigned k = 1; k < OP_KIND_COUNT; k++)
 		if (op_info[k].form != FORM_CONTROL)
-			suggest_try(&g, s->a->surface == SURFACE_NVFUSER ? op_info[k].nvfuser : op_info[k].hir);
+			suggest_try(&g,
+			            s->a->surface == SURFACE_NVFUSER ? op_info[k].nvfuser : op_info[k].hir);
 	diag_suggest(s->d, &g);
 }
 
@@ -68,7 +69,8 @@ bool sema_operand(struct sema *s, ast_id e, struct ir_use *out)
 			diag_error(s->d, n->at, "%s is used before it is defined", ast_text(s->a, inner));
 			return false;
 		}
-		if (!sema_find_scalar(s, name) && s->a->surface == SURFACE_HIR && strcmp(ast_text(s->a, inner), "rank") && strcmp(ast_text(s->a, inner), "streams")) {
+		if (!sema_find_scalar(s, name) && s->a->surface == SURFACE_HIR &&
+		    strcmp(ast_text(s->a, inner), "rank") && strcmp(ast_text(s->a, inner), "streams")) {
 			sema_unknown_tensor(s, name, n->at);
 			return false;
 		}
@@ -77,7 +79,9 @@ bool sema_operand(struct sema *s, ast_id e, struct ir_use *out)
 		*out = (struct ir_use){ROLE_SCALAR, ir_scalar_literal(s->m, v)};
 		return true;
 	}
-	if (n->kind == AST_CALL && (n->flags & AST_EXTERN || call_find_op(s, sema_name(s, inner)) != OP_NONE) && sema_has_tensor(s, inner)) {
+	if (n->kind == AST_CALL &&
+	    (n->flags & AST_EXTERN || call_find_op(s, sema_name(s, inner)) != OP_NONE) &&
+	    sema_has_tensor(s, inner)) {
 		value_id temporary = 0;
 		if (!sema_call(s, inner, &(struct sema_result){.at = n->at}, 1, 0, n->at, &temporary))
 			return false;

@@ -141,7 +141,7 @@ static bool read_ids(struct nv_reader *r, const struct nv_tensor *t, mesh_id mes
 {
 	struct sema *s = r->s;
 	*out = (struct printed_tensor){.mesh = mesh, .io = t->input || t->output};
-	ast_each(s->a, id, ast_child(s->a, t->node, 0)) {
+	ast_each (s->a, id, ast_child(s->a, t->node, 0)) {
 		if (out->id_n == IR_MAX_AXES)
 			return refuse(r, t->node, "a tensor has at most 64 axes");
 		struct printed_id *x = &out->id[out->id_n++];
@@ -185,7 +185,7 @@ static int position_of(const struct block *k, int axis)
 static ast_id find_line(const struct block *k, const char *name)
 {
 	struct ast *a = k->r->s->a;
-	ast_each(a, line, k->t->block)
+	ast_each (a, line, k->t->block)
 		if (ast_at(a, line)->kind == AST_XF_LINE && !strcmp(ast_text(a, line), name))
 			return line;
 	return 0;
@@ -199,7 +199,7 @@ static bool read_logical(struct block *k)
 	if (!line)
 		return refuse(r, k->t->block, "a TransformPrinter block needs its logical domain");
 	for (unsigned group = 0; group < 3; group++)
-		ast_each(r->s->a, id, line) {
+		ast_each (r->s->a, id, line) {
 			struct axis a;
 			if (ast_at(r->s->a, id)->kind != AST_ID || !read_id(r, id, k->mesh, &a))
 				return false;
@@ -306,7 +306,7 @@ static bool read_swizzle(struct block *k, ast_id line)
 static bool read_transforms(struct block *k)
 {
 	struct ast *a = k->r->s->a;
-	ast_each(a, line, k->t->block) {
+	ast_each (a, line, k->t->block) {
 		if (ast_at(a, line)->kind != AST_XF_LINE)
 			continue;
 		const char *what = ast_text(a, line);
@@ -329,7 +329,7 @@ static bool read_loop(struct block *k, const struct printed_tensor *t)
 	struct sema *s = k->r->s;
 	uint8_t perm[IR_MAX_AXES];
 	unsigned n = 0;
-	ast_each(s->a, id, ast_child(s->a, k->t->node, 0)) {
+	ast_each (s->a, id, ast_child(s->a, k->t->node, 0)) {
 		int pos = position_of(k, axis_of(k, id));
 		if (pos < 0)
 			return refuse(k->r, id, "the TransformPrinter block does not make this axis");
@@ -362,7 +362,7 @@ static bool read_contiguity(struct block *k, ast_id line, bool stated)
 	uint8_t flags[IR_MAX_AXES];
 	unsigned n = 0;
 	bool all = true;
-	ast_each(s->a, flag, line) {
+	ast_each (s->a, flag, line) {
 		const char *text = ast_text(s->a, flag);
 		if (n == IR_MAX_AXES || (strcmp(text, "t") && strcmp(text, "f") && strcmp(text, "n")))
 			return refuse(k->r, flag, "contiguity is t, f or n for each allocated axis");
@@ -384,7 +384,7 @@ static bool read_allocation(struct block *k, const struct printed_tensor *t)
 	if (line) {
 		uint64_t seen = 0;
 		k->b.alloc_n = 0;
-		ast_each(s->a, id, line) {
+		ast_each (s->a, id, line) {
 			int axis = axis_of(k, id);
 			if (axis < 0 || seen >> axis & 1)
 				return refuse(k->r, id, "this axis is none of the tensor, or stands twice");

@@ -1,8 +1,8 @@
 /* sema_result: types of results, stated or by the rule of the operation. */
+#include "ir/layout.h"
 #include "parse/sema_call.h"
 #include <stdio.h>
 #include <string.h>
-#include "ir/layout.h"
 
 /* The layout of a collective's result when its type is left out. */
 static type_id collective_type(struct sema *s, struct call *c, value_id operand)
@@ -14,10 +14,12 @@ static type_id collective_type(struct sema *s, struct call *c, value_id operand)
 	domain_id d;
 	if (c->kind == OP_BROADCASTS || c->kind == OP_SEND_RECV)
 		return s->m->value.at[operand].type;
-	bool known = (c->kind == OP_ALLGATHER || c->kind == OP_ALLREDUCE) && ir_team_axes(s->m, c->team, t.mesh, axes, &n) &&
-		     sugar_from_domain(s->m, t.domain, t.mesh, &g);
+	bool known = (c->kind == OP_ALLGATHER || c->kind == OP_ALLREDUCE) &&
+	             ir_team_axes(s->m, c->team, t.mesh, axes, &n) &&
+	             sugar_from_domain(s->m, t.domain, t.mesh, &g);
 	if (!known) {
-		diag_error(s->d, ast_at(s->a, c->node)->at, "%s needs a result type here", op_info[c->kind].hir);
+		diag_error(s->d, ast_at(s->a, c->node)->at, "%s needs a result type here",
+		           op_info[c->kind].hir);
 		return 0;
 	}
 	unsigned mask = 0;
@@ -26,7 +28,8 @@ static type_id collective_type(struct sema *s, struct call *c, value_id operand)
 	for (unsigned i = 0; i < g.axis_n; i++) {
 		unsigned places = 0;
 		for (unsigned k = 0; k < g.axis[i].place_n; k++)
-			if (!(g.axis[i].place[k].kind == SUGAR_MESH && mask >> g.axis[i].place[k].mesh_axis & 1))
+			if (!(g.axis[i].place[k].kind == SUGAR_MESH &&
+			      mask >> g.axis[i].place[k].mesh_axis & 1))
 				g.axis[i].place[places++] = g.axis[i].place[k];
 		bool ended = g.axis[i].kind == AXIS_PARTIAL && !places;
 		g.axis[i].place_n = (uint8_t)places;
@@ -39,7 +42,8 @@ static type_id collective_type(struct sema *s, struct call *c, value_id operand)
 	return type_with_domain(s->m, s->m->value.at[operand].type, d);
 }
 
-static type_id vector_type(struct sema *s, enum dtype dtype, mesh_id mesh, const struct sugar *like, expr_id extent, unsigned rank)
+static type_id vector_type(struct sema *s, enum dtype dtype, mesh_id mesh, const struct sugar *like,
+                           expr_id extent, unsigned rank)
 {
 	struct sugar g = {.rank = rank, .axis_n = rank};
 	domain_id d;
@@ -48,31 +52,43 @@ static type_id vector_type(struct sema *s, enum dtype dtype, mesh_id mesh, const
 	g.axis[0].extent = extent;
 	if (rank > 1)
 		g.axis[1] = (struct sugar_axis){.extent = expr_const(s->m, 1)};
-	return sugar_expand(s->m, &g, mesh, false, &d, &culprit) ? 0 : type_make(s->m, dtype, MEMORY_GLOBAL, mesh, d);
+	return sugar_expand(s->m, &g, mesh, false, &d, &culprit)
+	           ? 0
+	           : type_make(s->m, dtype, MEMORY_GLOBAL, mesh, d);
 }
 
 /* rows, topk_idx, topk_weights, src_idx, n_tokens_to_rank, n_tokens_from_rank */
 static type_id dispatch_type(struct sema *s, struct call *c, type_id rows, unsigned k)
 {
 	struct sugar g;
-	if (!rows || !sugar_from_domain(s->m, s->m->type.at[rows].domain, s->m->type.at[rows].mesh, &g) || !g.axis_n) {
+	if (!rows || !sugar_from_domain(s->m, s->m->type.at[rows].domain, s->m->type.at[rows].mesh, &g) ||
+	    !g.axis_n) {
 		diag_error(s->d, ast_at(s->a, c->node)->at, "dispatch needs the type of its first result");
 		return 0;
 	}
 	mesh_id mesh = s->m->type.at[rows].mesh;
 	expr_id n = g.axis[0].extent, devices = expr_const(s->m, mesh ? s->m->mesh.at[mesh].device_count : 1);
 	switch (k) {
-	case 1: return vector_type(s, DTYPE_I64, mesh, &g, n, 2);
-	case 2: return vector_type(s, (enum dtype)value_type(s->m, c->read[2].id)->dtype, mesh, &g, n, 2);
-	case 3: return vector_type(s, DTYPE_I64, mesh, &g, n, 1);
-	default: return vector_type(s, DTYPE_I64, mesh, &g, expr_canon(s->m, expr_mul(s->m, devices, devices)), 1);
+	case 1:
+		return vector_type(s, DTYPE_I64, mesh, &g, n, 2);
+	case 2:
+		return vector_type(s, (enum dtype)value_type(s->m, c->read[2].id)->dtype, mesh, &g, n, 2);
+	case 3:
+		return vector_type(s, DTYPE_I64, mesh, &g, n, 1);
+	default:
+		return vector_type(s, DTYPE_I64, mesh, &g, expr_canon(s->m, expr_mul(s->m, devices, devices)),
+		                   1);
 	}
 }
 
 /* The stated type if it fits the rule of the operation, or the type by the rule; 0 after reporting. */
 static type_id type_by_rule(struct sema *s, const struct infer_draft *f)
 {
-	struct rule_cache key = {.kind = f->kind, .operand_n = f->operand_n, .attrs = f->attrs, .stated = f->stated, .mesh = f->mesh};
+	struct rule_cache key = {.kind = f->kind,
+	                         .operand_n = f->operand_n,
+	                         .attrs = f->attrs,
+	                         .stated = f->stated,
+	                         .mesh = f->mesh};
 	if (f->operand_n > sizeof key.operand / sizeof *key.operand)
 		return !f->stated ? infer_type(s->m, s->d, f) : infer_check(s->m, s->d, f) ? f->stated : 0;
 	uint32_t hash = f->kind + f->stated * 31 + f->attrs * 37;
@@ -80,7 +96,8 @@ static type_id type_by_rule(struct sema *s, const struct infer_draft *f)
 		key.operand[i] = f->operand[i] ? s->m->value.at[f->operand[i]].type : 0;
 		hash = hash * 33 + key.operand[i];
 	}
-	struct rule_cache *known = &s->rule_cache[(hash ^ hash >> 11) % (sizeof s->rule_cache / sizeof *s->rule_cache)];
+	struct rule_cache *known =
+	    &s->rule_cache[(hash ^ hash >> 11) % (sizeof s->rule_cache / sizeof *s->rule_cache)];
 	if (!memcmp(known, &key, offsetof(struct rule_cache, result)))
 		return known->result;
 	key.result = !f->stated ? infer_type(s->m, s->d, f) : infer_check(s->m, s->d, f) ? f->stated : 0;
@@ -90,24 +107,32 @@ static type_id type_by_rule(struct sema *s, const struct infer_draft *f)
 }
 
 /* The type of result k when it was left out; *open: its layout is to be chosen. 0 after reporting. */
-static type_id default_type(struct sema *s, struct call *c, const struct infer_draft *draft, const type_id *types, unsigned k, bool *open)
+static type_id default_type(struct sema *s, struct call *c, const struct infer_draft *draft,
+                            const type_id *types, unsigned k, bool *open)
 {
 	value_id first = draft->operand_n ? draft->operand[0] : 0;
 	*open = false;
 	if (c->kind == OP_EXTERN) {
 		const struct attr *view = attrs_find(s->m, draft->attrs, "view");
-		if (view && view->kind == ATTR_INTS && k < view->n && view->u.ints[k] >= 0 && view->u.ints[k] < draft->operand_n && draft->operand[view->u.ints[k]])
+		if (view && view->kind == ATTR_INTS && k < view->n && view->u.ints[k] >= 0 &&
+		    view->u.ints[k] < draft->operand_n && draft->operand[view->u.ints[k]])
 			return s->m->value.at[draft->operand[view->u.ints[k]]].type;
-		diag_error(s->d, draft->at, "result %u of extern needs a type, since it views no operand", k + 1);
+		diag_error(s->d, draft->at, "result %u of extern needs a type, since it views no operand",
+		           k + 1);
 		return 0;
 	}
 	if (c->kind == OP_DISPATCH)
 		return dispatch_type(s, c, types[0], k);
 	if (c->kind == OP_SHARD_BY_STREAM || c->kind == OP_SELECT) {
-		type_id t = c->kind == OP_SELECT ? infer_select(s->m, s->m->value.at[first].type, (unsigned)(attrs_find(s->m, draft->attrs, "axis") ? attrs_find(s->m, draft->attrs, "axis")->u.i : 0))
-						 : infer_shard(s->m, s->m->value.at[first].type);
+		type_id t = c->kind == OP_SELECT
+		                ? infer_select(s->m, s->m->value.at[first].type,
+		                               (unsigned)(attrs_find(s->m, draft->attrs, "axis")
+		                                              ? attrs_find(s->m, draft->attrs, "axis")->u.i
+		                                              : 0))
+		                : infer_shard(s->m, s->m->value.at[first].type);
 		if (!t)
-			diag_error(s->d, draft->at, "%s needs a result type: the axis is merged with another", op_info[c->kind].hir);
+			diag_error(s->d, draft->at, "%s needs a result type: the axis is merged with another",
+			           op_info[c->kind].hir);
 		return t;
 	}
 	if (op_info[c->kind].traits & TRAIT_COLLECTIVE)
@@ -131,7 +156,8 @@ bool call_check_select(struct sema *s, struct call *c, const struct infer_draft 
 	return false;
 }
 
-bool call_result_type(struct sema *s, struct call *c, const struct infer_draft *given, const struct sema_result *r, type_id *types, unsigned k, bool *open)
+bool call_result_type(struct sema *s, struct call *c, const struct infer_draft *given,
+                      const struct sema_result *r, type_id *types, unsigned k, bool *open)
 {
 	struct infer_draft draft = *given;
 	uint32_t traits = op_info[c->kind].traits;
@@ -142,7 +168,8 @@ bool call_result_type(struct sema *s, struct call *c, const struct infer_draft *
 		types[k] = default_type(s, c, &draft, types, k, open);
 		return types[k] != 0;
 	}
-	if (traits & (TRAIT_VIEW | TRAIT_COLLECTIVE | TRAIT_MEMORY) || c->kind == OP_EXTERN || c->kind == OP_DISPATCH || c->kind == OP_COMBINE)
+	if (traits & (TRAIT_VIEW | TRAIT_COLLECTIVE | TRAIT_MEMORY) || c->kind == OP_EXTERN ||
+	    c->kind == OP_DISPATCH || c->kind == OP_COMBINE)
 		return true;
 	return type_by_rule(s, &draft) != 0;
 }

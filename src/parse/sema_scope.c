@@ -57,7 +57,10 @@ bool sema_define_scalar(struct sema *s, name_id name, enum scope_kind kind, uint
 	}
 	if (s->depth)
 		memset(s->type_cache, 0, sizeof s->type_cache);
-	vec_push(&s->entry, (struct scope_entry){.name = name, .kind = (uint8_t)kind, .depth = s->depth, .id = id, .at = at, .outer = outer});
+	vec_push(
+	    &s->entry,
+	    (struct scope_entry){
+	        .name = name, .kind = (uint8_t)kind, .depth = s->depth, .id = id, .at = at, .outer = outer});
 	set_by_name(&s->scalar_of, name, s->entry.n);
 	return true;
 }
@@ -80,7 +83,8 @@ bool sema_define_tensor(struct sema *s, name_id name, value_id v, uint32_t at)
 		const char *text = names_text(s->m->names, name);
 		diag_error_span(s->d, at, (uint32_t)strlen(text), "tensor '%s' is defined twice", text);
 		if (ir_is_bound(s->m, old))
-			diag_note(s->d, s->m->value.at[old].at, "the first definition is here; `%s <- …` writes into it", text);
+			diag_note(s->d, s->m->value.at[old].at,
+			          "the first definition is here; `%s <- …` writes into it", text);
 		else
 			diag_note(s->d, s->m->value.at[old].at, "the first definition is here");
 		return false;
@@ -144,7 +148,8 @@ void sema_resolve_forward(struct sema *s)
 		if (op && f->operand)
 			s->m->operand.at[f->operand].id = op;
 		else if (!sema_is_broken_statement(s, f->name) && diag_error_count(s->d) == s->errors)
-			diag_error(s->d, f->at, "statement '%s' is defined nowhere", names_text(s->m->names, f->name));
+			diag_error(s->d, f->at, "statement '%s' is defined nowhere",
+			           names_text(s->m->names, f->name));
 	}
 }
 
@@ -172,14 +177,15 @@ void sema_break_tensor(struct sema *s, name_id name)
 /* Where tensors are defined, which only messages ask for. */
 static void find_definitions(struct sema *s, ast_id block)
 {
-	ast_each(s->a, stmt, block) {
+	ast_each (s->a, stmt, block) {
 		const struct ast_node *n = ast_at(s->a, stmt);
 		if (n->kind == AST_DEF)
-			ast_each(s->a, r, n->first)
+			ast_each (s->a, r, n->first)
 				if (by_name(&s->later_at, ast_at(s->a, r)->name) != SEMA_BROKEN)
-					set_by_name(&s->later_at, ast_at(s->a, r)->name, ast_at(s->a, r)->at + 1);
+					set_by_name(&s->later_at, ast_at(s->a, r)->name,
+					            ast_at(s->a, r)->at + 1);
 		if (n->kind == AST_FOR || n->kind == AST_IF)
-			ast_each(s->a, child, stmt)
+			ast_each (s->a, child, stmt)
 				if (ast_at(s->a, child)->kind == AST_BLOCK)
 					find_definitions(s, child);
 	}
@@ -197,7 +203,8 @@ void sema_unknown_tensor(struct sema *s, name_id name, uint32_t at)
 		return; /* its definition was reported */
 	diag_error_span(s->d, at, (uint32_t)strlen(text), "unknown tensor '%s'", text);
 	if (later) {
-		diag_note(s->d, later - 1, "it is defined here, after its use: a statement uses what stands before it");
+		diag_note(s->d, later - 1,
+		          "it is defined here, after its use: a statement uses what stands before it");
 		return;
 	}
 	for (name_id n = 0; n < s->tensor_of.n; n++)
@@ -226,7 +233,7 @@ static ast_id find_declaration(const struct sema *s, name_id name)
 {
 	if (s->a->names != s->m->names)
 		return 0;
-	ast_each(s->a, child, s->a->root) {
+	ast_each (s->a, child, s->a->root) {
 		uint8_t kind = ast_at(s->a, child)->kind;
 		if ((kind == AST_CONST || kind == AST_PARAM) && ast_at(s->a, child)->name == name)
 			return child;
@@ -246,14 +253,18 @@ void sema_unknown_scalar(struct sema *s, name_id name, uint32_t at)
 	}
 	diag_error_span(s->d, at, (uint32_t)strlen(text), "unknown name '%s'", text);
 	if (decl) {
-		diag_note(s->d, sema_name_at(s, decl), "it is declared here, after its use: a declaration uses what stands before it");
+		diag_note(s->d, sema_name_at(s, decl),
+		          "it is declared here, after its use: a declaration uses what stands before it");
 		return;
 	}
 	for (uint32_t i = 0; i < s->entry.n; i++)
 		suggest_try(&g, names_text(s->m->names, s->entry.at[i].name));
 	for (mesh_id i = 1; i < s->m->mesh.n; i++)
 		if (mesh_find_axis(&s->m->mesh.at[i], name) >= 0) {
-			diag_note(s->d, DIAG_NOWHERE, "'%s' is a mesh axis; its size is size(%s), the index along it axis_index(%s)", text, text, text);
+			diag_note(
+			    s->d, DIAG_NOWHERE,
+			    "'%s' is a mesh axis; its size is size(%s), the index along it axis_index(%s)",
+			    text, text, text);
 			return;
 		}
 	if (g.best)
@@ -270,8 +281,11 @@ bool sema_is_visible(struct sema *s, value_id v, name_id name, uint32_t at)
 		op_id owner = s->m->region.at[g].owner;
 		if (!owner) {
 			const char *text = names_text(s->m->names, name);
-			diag_error_span(s->d, at, (uint32_t)strlen(text), "'%s' does not leave the block it is defined in", text);
-			diag_note(s->d, x->at, "it is defined here; what leaves a block is written into a buffer allocated before it");
+			diag_error_span(s->d, at, (uint32_t)strlen(text),
+			                "'%s' does not leave the block it is defined in", text);
+			diag_note(s->d, x->at,
+			          "it is defined here; what leaves a block is written into a buffer "
+			          "allocated before it");
 			return false;
 		}
 		g = s->m->op.at[owner].parent;
@@ -282,7 +296,8 @@ bool sema_is_visible(struct sema *s, value_id v, name_id name, uint32_t at)
 bool sema_too_deep(struct sema *s, ast_id stmt)
 {
 	unsigned depth = 0;
-	for (region_id g = s->region; s->m->region.at[g].owner; g = s->m->op.at[s->m->region.at[g].owner].parent)
+	for (region_id g = s->region; s->m->region.at[g].owner;
+	     g = s->m->op.at[s->m->region.at[g].owner].parent)
 		depth++;
 	if (depth < IR_MAX_NESTING)
 		return false;

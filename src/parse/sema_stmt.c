@@ -26,7 +26,8 @@ bool sema_initialiser(struct sema *s, ast_id init, struct input *x)
 {
 	static const struct {
 		const char *name, *key;
-	} known[] = {{"random", "seed"}, {"iota", NULL}, {"zeros", NULL}, {"full", "value"}, {"file", "path"}};
+	} known[] = {
+	    {"random", "seed"}, {"iota", NULL}, {"zeros", NULL}, {"full", "value"}, {"file", "path"}};
 	const struct ast_node *n = ast_at(s->a, init);
 	const char *name = n->kind == AST_CALL ? ast_text(s->a, init) : "";
 	unsigned which = 0;
@@ -34,7 +35,9 @@ bool sema_initialiser(struct sema *s, ast_id init, struct input *x)
 		which++;
 	if (which == 5) {
 		struct suggest g = suggest_start(name);
-		diag_error_span(s->d, n->at, n->end - n->at, "an input's data is random(seed=1), iota(), zeros(), full(2.0) or file(\"x.npy\")");
+		diag_error_span(
+		    s->d, n->at, n->end - n->at,
+		    "an input's data is random(seed=1), iota(), zeros(), full(2.0) or file(\"x.npy\")");
 		for (unsigned k = 0; k < 5; k++)
 			suggest_try(&g, known[k].name);
 		diag_suggest(s->d, &g);
@@ -42,10 +45,11 @@ bool sema_initialiser(struct sema *s, ast_id init, struct input *x)
 	}
 	struct attr a = {0};
 	unsigned count = 0;
-	ast_each(s->a, arg, init) {
+	ast_each (s->a, arg, init) {
 		const struct ast_node *v = ast_at(s->a, arg);
 		bool keyed = v->kind == AST_KEY;
-		if (count++ || !known[which].key || (keyed && strcmp(ast_text(s->a, arg), known[which].key))) {
+		if (count++ || !known[which].key ||
+		    (keyed && strcmp(ast_text(s->a, arg), known[which].key))) {
 			if (!known[which].key)
 				diag_error(s->d, v->at, "%s takes no argument", name);
 			else
@@ -66,7 +70,10 @@ bool sema_initialiser(struct sema *s, ast_id init, struct input *x)
 		} else {
 			a.kind = ATTR_INT;
 			if (which == 4 || u->kind == AST_STRING || u->kind == AST_FLOAT) {
-				diag_error_span(s->d, w->at, w->end - w->at, "%s takes %s", name, which == 4 ? "a string" : which == 3 ? "a number" : "an integer");
+				diag_error_span(s->d, w->at, w->end - w->at, "%s takes %s", name,
+				                which == 4   ? "a string"
+				                : which == 3 ? "a number"
+				                             : "an integer");
 				return false;
 			}
 			if (!sema_const(s, value, &a.u.i))
@@ -86,7 +93,7 @@ static attrs_id braced_attrs(struct sema *s, ast_id attrs)
 {
 	struct attr list[64];
 	unsigned n = 0;
-	ast_each(s->a, key, attrs) {
+	ast_each (s->a, key, attrs) {
 		struct attr a = {.key = sema_name(s, key)};
 		ast_id v = ast_at(s->a, key)->first;
 		const struct ast_node *x = ast_at(s->a, v);
@@ -108,7 +115,8 @@ static attrs_id braced_attrs(struct sema *s, ast_id attrs)
 static void input(struct sema *s, ast_id stmt)
 {
 	const struct ast_node *n = ast_at(s->a, stmt);
-	ast_id type = ast_child(s->a, stmt, 0), init = ast_child(s->a, stmt, 1), attrs = ast_child(s->a, stmt, 2);
+	ast_id type = ast_child(s->a, stmt, 0), init = ast_child(s->a, stmt, 1),
+	       attrs = ast_child(s->a, stmt, 2);
 	uint32_t at = sema_name_at(s, stmt);
 	if (s->depth > 1) {
 		diag_error(s->d, n->at, "inputs stand at the top of the program, not in a block");
@@ -124,7 +132,8 @@ static void input(struct sema *s, ast_id stmt)
 	value_id v = ir_value_new(s->m, t, number >= 0 ? 0 : n->name, at);
 	struct value *x = &s->m->value.at[v];
 	x->number = number;
-	x->flags = VALUE_INPUT | (n->flags & AST_INOUT ? VALUE_INOUT | VALUE_OUTPUT : 0) | (is_exported(s, n->name) ? VALUE_OUTPUT : 0);
+	x->flags = VALUE_INPUT | (n->flags & AST_INOUT ? VALUE_INOUT | VALUE_OUTPUT : 0) |
+	           (is_exported(s, n->name) ? VALUE_OUTPUT : 0);
 	struct input in = {.value = v};
 	sema_define_tensor(s, n->name, v, at);
 	if (init && ast_at(s->a, init)->kind != AST_NONE && !sema_initialiser(s, init, &in))
@@ -140,18 +149,22 @@ static void define_handle(struct sema *s, ast_id stmt, ast_id result)
 {
 	const struct ast_node *r = ast_at(s->a, result);
 	if (r->next || r->first) {
-		diag_error(s->d, r->at, "get_current_stream gives one stream, which has no type: `s = get_current_stream()`");
+		diag_error(
+		    s->d, r->at,
+		    "get_current_stream gives one stream, which has no type: `s = get_current_stream()`");
 		return;
 	}
 	handle_id h = ir_handle_add(s->m, r->name);
-	op_id op = ir_op_new(s->m, OP_GET_CURRENT_STREAM, ast_at(s->a, stmt)->at, &(struct ir_use){ROLE_HANDLE, h}, 1);
+	op_id op = ir_op_new(s->m, OP_GET_CURRENT_STREAM, ast_at(s->a, stmt)->at,
+	                     &(struct ir_use){ROLE_HANDLE, h}, 1);
 	ir_append(s->m, s->region, op);
 	sema_define_scalar(s, r->name, SCOPE_HANDLE, h, r->at);
 }
 
 static bool is_call_of(const struct sema *s, ast_id e, const char *name)
 {
-	return ast_at(s->a, e)->kind == AST_CALL && !(ast_at(s->a, e)->flags & AST_EXTERN) && !strcmp(ast_text(s->a, e), name);
+	return ast_at(s->a, e)->kind == AST_CALL && !(ast_at(s->a, e)->flags & AST_EXTERN) &&
+	       !strcmp(ast_text(s->a, e), name);
 }
 
 /* The name that `as` gives; 0: none, or reported. */
@@ -184,7 +197,8 @@ static void define_broken(struct sema *s, const struct sema_result *r)
 static void definition(struct sema *s, ast_id stmt)
 {
 	const struct ast_node *n = ast_at(s->a, stmt);
-	ast_id list = ast_child(s->a, stmt, 0), expr = ast_child(s->a, stmt, 1), as = ast_child(s->a, stmt, 2);
+	ast_id list = ast_child(s->a, stmt, 0), expr = ast_child(s->a, stmt, 1),
+	       as = ast_child(s->a, stmt, 2);
 	struct sema_result result[64];
 	unsigned count = 0;
 	bool ok = true;
@@ -192,7 +206,7 @@ static void definition(struct sema *s, ast_id stmt)
 		define_handle(s, stmt, ast_at(s->a, list)->first);
 		return;
 	}
-	ast_each(s->a, r, list) {
+	ast_each (s->a, r, list) {
 		const struct ast_node *x = ast_at(s->a, r);
 		if (count == 64) {
 			diag_error(s->d, x->at, "a statement has at most 64 results");
@@ -205,7 +219,8 @@ static void definition(struct sema *s, ast_id stmt)
 			ok &= result[count].type != 0;
 		}
 		if (output && s->depth > 1) {
-			diag_error(s->d, x->at, "an output is defined at the top of the program, not in a block");
+			diag_error(s->d, x->at,
+			           "an output is defined at the top of the program, not in a block");
 			diag_note(s->d, DIAG_NOWHERE, "allocate it before the block and write into it there");
 			ok = false;
 		}
@@ -231,7 +246,7 @@ static void definition(struct sema *s, ast_id stmt)
 static bool write_targets(struct sema *s, ast_id list, struct sema_result *result, unsigned *count)
 {
 	*count = 0;
-	ast_each(s->a, target, list) {
+	ast_each (s->a, target, list) {
 		const struct ast_node *x = ast_at(s->a, target);
 		struct ir_use use;
 		if (*count == 64) {
@@ -242,9 +257,14 @@ static bool write_targets(struct sema *s, ast_id list, struct sema_result *resul
 			return false;
 		value_id root = use.role == ROLE_READ ? ir_root(s->m, use.id) : 0;
 		if (!root || !ir_is_bound(s->m, root)) {
-			diag_error_span(s->d, x->at, x->end - x->at, "'%.*s' is not bound: only an input, an allocate or a view of one can be written", (int)(x->end - x->at), s->a->source->text + x->at);
+			diag_error_span(
+			    s->d, x->at, x->end - x->at,
+			    "'%.*s' is not bound: only an input, an allocate or a view of one can be written",
+			    (int)(x->end - x->at), s->a->source->text + x->at);
 			if (root)
-				diag_note(s->d, s->m->value.at[root].at, root == use.id ? "it is a value, defined once here" : "it is a view of a value, defined once here");
+				diag_note(s->d, s->m->value.at[root].at,
+				          root == use.id ? "it is a value, defined once here"
+				                         : "it is a view of a value, defined once here");
 			return false;
 		}
 		result[(*count)++] = (struct sema_result){.bound = use.id, .at = x->at};
@@ -258,7 +278,8 @@ static void write(struct sema *s, ast_id stmt)
 	struct sema_result result[64];
 	unsigned count;
 	name_id named = as_name(s, ast_child(s->a, stmt, 2));
-	if (!write_targets(s, list, result, &count) || !sema_call(s, expr, result, count, named, ast_at(s->a, stmt)->at, NULL))
+	if (!write_targets(s, list, result, &count) ||
+	    !sema_call(s, expr, result, count, named, ast_at(s->a, stmt)->at, NULL))
 		sema_break_statement(s, named);
 }
 
@@ -287,7 +308,8 @@ static void export(struct sema *s, ast_id stmt)
 		return;
 	for (uint32_t i = 0; i < s->m->output.n; i++)
 		if (s->m->output.at[i] == v) {
-			diag_error_span(s->d, at, (uint32_t)strlen(ast_text(s->a, stmt)), "'%s' is an output already", ast_text(s->a, stmt));
+			diag_error_span(s->d, at, (uint32_t)strlen(ast_text(s->a, stmt)),
+			                "'%s' is an output already", ast_text(s->a, stmt));
 			return;
 		}
 	s->m->value.at[v].flags |= VALUE_OUTPUT;
@@ -305,16 +327,19 @@ static void block_in(struct sema *s, op_id owner, ast_id block, region_id *regio
 static void loop(struct sema *s, ast_id stmt)
 {
 	const struct ast_node *n = ast_at(s->a, stmt);
-	ast_id start = ast_child(s->a, stmt, 0), stop = ast_child(s->a, stmt, 1), body = ast_child(s->a, stmt, 2), kind = ast_child(s->a, stmt, 3);
+	ast_id start = ast_child(s->a, stmt, 0), stop = ast_child(s->a, stmt, 1),
+	       body = ast_child(s->a, stmt, 2), kind = ast_child(s->a, stmt, 3);
 	expr_id from = sema_expr(s, start), to = sema_expr(s, stop);
 	if (!from || !to || sema_too_deep(s, stmt))
 		return;
 	bool stream = kind && ast_at(s->a, kind)->kind == AST_NAME;
 	if (stream && strcmp(ast_text(s->a, kind), "stream")) {
-		diag_error(s->d, ast_at(s->a, kind)->at, "a loop is parallel(stream) or serial, not parallel(%s)", ast_text(s->a, kind));
+		diag_error(s->d, ast_at(s->a, kind)->at,
+		           "a loop is parallel(stream) or serial, not parallel(%s)", ast_text(s->a, kind));
 		return;
 	}
-	struct ir_use use[] = {{ROLE_SCALAR, ir_scalar_expr(s->m, from)}, {ROLE_SCALAR, ir_scalar_expr(s->m, to)}};
+	struct ir_use use[] = {{ROLE_SCALAR, ir_scalar_expr(s->m, from)},
+	                       {ROLE_SCALAR, ir_scalar_expr(s->m, to)}};
 	op_id op = ir_op_new(s->m, OP_FOR, n->at, use, 2);
 	s->m->op.at[op].flags |= stream ? OP_STREAM_LOOP : 0;
 	ir_append(s->m, s->region, op);
@@ -331,11 +356,13 @@ static void loop(struct sema *s, ast_id stmt)
 
 static void condition(struct sema *s, ast_id stmt)
 {
-	ast_id e = ast_child(s->a, stmt, 0), then = ast_child(s->a, stmt, 1), otherwise = ast_child(s->a, stmt, 2);
+	ast_id e = ast_child(s->a, stmt, 0), then = ast_child(s->a, stmt, 1),
+	       otherwise = ast_child(s->a, stmt, 2);
 	expr_id c = sema_expr(s, e);
 	if (!c || sema_too_deep(s, stmt))
 		return;
-	op_id op = ir_op_new(s->m, OP_IF, ast_at(s->a, stmt)->at, &(struct ir_use){ROLE_SCALAR, ir_scalar_expr(s->m, c)}, 1);
+	op_id op = ir_op_new(s->m, OP_IF, ast_at(s->a, stmt)->at,
+	                     &(struct ir_use){ROLE_SCALAR, ir_scalar_expr(s->m, c)}, 1);
 	ir_append(s->m, s->region, op);
 	block_in(s, op, then, NULL);
 	if (otherwise && ast_at(s->a, otherwise)->kind == AST_BLOCK)
@@ -353,7 +380,8 @@ static bool ids_of_scalar(struct sema *s, name_id name, name_id number)
 		s->m->op.at[op].number = n;
 	else if (x && x->kind == SCOPE_INDEX && sema_numbered(s, number, 'i') >= 0)
 		s->m->index.at[x->id].number = sema_numbered(s, number, 'i');
-	else if (x && x->kind == SCOPE_HANDLE && !strncmp(text, "main", 4) && strspn(text + 4, "0123456789") == strlen(text + 4) && strlen(text) < 14)
+	else if (x && x->kind == SCOPE_HANDLE && !strncmp(text, "main", 4) &&
+	         strspn(text + 4, "0123456789") == strlen(text + 4) && strlen(text) < 14)
 		s->m->handle.at[x->id].number = text[4] ? atoi(text + 4) : 1;
 	else
 		return false;
@@ -372,7 +400,8 @@ static void ids(struct sema *s, ast_id stmt)
 	}
 	int32_t t = sema_numbered(s, sema_name(s, number), 'T');
 	if (t < 0) {
-		diag_error(s->d, ast_at(s->a, number)->at, "a tensor's number is written TN, as in `ids X = T7 [7 8]`");
+		diag_error(s->d, ast_at(s->a, number)->at,
+		           "a tensor's number is written TN, as in `ids X = T7 [7 8]`");
 		return;
 	}
 	s->m->value.at[v].number = t;
@@ -382,30 +411,51 @@ static void ids(struct sema *s, ast_id stmt)
 		if (k < IR_MAX_AXES)
 			list[k] = ast_at(s->a, x)->value.i;
 	if (!ir_read_axis_numbers(s->m, v, list, k))
-		diag_error(s->d, ast_at(s->a, stmt)->at, "'%s' has %u loop axes, not %u", ast_text(s->a, name), value_domain(s->m, v)->loop_n, k);
+		diag_error(s->d, ast_at(s->a, stmt)->at, "'%s' has %u loop axes, not %u",
+		           ast_text(s->a, name), value_domain(s->m, v)->loop_n, k);
 }
 
 void sema_block(struct sema *s, ast_id block)
 {
 	sema_scope_push(s);
-	ast_each(s->a, stmt, block) {
+	ast_each (s->a, stmt, block) {
 		const struct ast_node *n = ast_at(s->a, stmt);
 		switch (n->kind) {
-		case AST_INPUT: input(s, stmt); break;
-		case AST_DEF: definition(s, stmt); break;
-		case AST_WRITE: write(s, stmt); break;
-		case AST_EXPORT: export(s, stmt); break;
-		case AST_DO: action(s, stmt); break;
+		case AST_INPUT:
+			input(s, stmt);
+			break;
+		case AST_DEF:
+			definition(s, stmt);
+			break;
+		case AST_WRITE:
+			write(s, stmt);
+			break;
+		case AST_EXPORT:
+			export(s, stmt);
+			break;
+		case AST_DO:
+			action(s, stmt);
+			break;
 		case AST_LET: {
 			expr_id e = sema_expr(s, n->first);
-			sema_define_scalar(s, n->name, e ? SCOPE_LET : SCOPE_BROKEN, e, sema_name_at(s, stmt));
+			sema_define_scalar(s, n->name, e ? SCOPE_LET : SCOPE_BROKEN, e,
+			                   sema_name_at(s, stmt));
 			break;
 		}
-		case AST_FOR: loop(s, stmt); break;
-		case AST_IF: condition(s, stmt); break;
-		case AST_SCHEDULE: sema_schedule(s, stmt); break;
-		case AST_IDS_DECL: ids(s, stmt); break;
-		default: break;
+		case AST_FOR:
+			loop(s, stmt);
+			break;
+		case AST_IF:
+			condition(s, stmt);
+			break;
+		case AST_SCHEDULE:
+			sema_schedule(s, stmt);
+			break;
+		case AST_IDS_DECL:
+			ids(s, stmt);
+			break;
+		default:
+			break;
 		}
 	}
 	sema_scope_pop(s);
@@ -419,7 +469,8 @@ void sema_program(struct sema *s, ast_id program)
 	if (on && ast_at(s->a, on)->kind == AST_NAME) {
 		s->m->default_mesh = sema_find_mesh(s, sema_name(s, on));
 		if (!s->m->default_mesh) {
-			sema_unknown_mesh(s, sema_name(s, on), ast_at(s->a, on)->at, ast_at(s->a, on)->end - ast_at(s->a, on)->at);
+			sema_unknown_mesh(s, sema_name(s, on), ast_at(s->a, on)->at,
+			                  ast_at(s->a, on)->end - ast_at(s->a, on)->at);
 			return;
 		}
 	}

@@ -11,10 +11,14 @@ static bool team_from_axes(struct sema *s, struct call *c, mesh_id mesh)
 	ast_id list = a->kind == AST_TUPLE || a->kind == AST_PAREN ? a->first : c->axis;
 	bool single = list == c->axis;
 	for (ast_id x = list; x; x = single ? 0 : ast_at(s->a, x)->next) {
-		int k = ast_at(s->a, x)->kind == AST_NAME && mesh ? mesh_find_axis(&s->m->mesh.at[mesh], sema_name(s, x)) : -1;
+		int k = ast_at(s->a, x)->kind == AST_NAME && mesh
+		            ? mesh_find_axis(&s->m->mesh.at[mesh], sema_name(s, x))
+		            : -1;
 		if (k < 0 || n == IR_MAX_MESH_AXES) {
 			struct suggest g = suggest_start(ast_text(s->a, x));
-			diag_error_span(s->d, ast_at(s->a, x)->at, ast_at(s->a, x)->end - ast_at(s->a, x)->at, "%s: axis= takes axes of the mesh%s", op_info[c->kind].hir, mesh ? "" : ", and the operand has none");
+			diag_error_span(s->d, ast_at(s->a, x)->at, ast_at(s->a, x)->end - ast_at(s->a, x)->at,
+			                "%s: axis= takes axes of the mesh%s", op_info[c->kind].hir,
+			                mesh ? "" : ", and the operand has none");
 			for (unsigned i = 0; mesh && i < s->m->mesh.at[mesh].rank; i++)
 				suggest_try(&g, names_text(s->m->names, s->m->mesh.at[mesh].axis_name[i]));
 			diag_suggest(s->d, &g);
@@ -32,18 +36,21 @@ bool call_team_from_list(struct sema *s, struct call *c)
 	VEC(uint32_t) start = {0};
 	ast_id list = c->team_list;
 	bool single = ast_at(s->a, list)->kind != AST_TEAM, ok = true;
-	for (ast_id slice = single ? list : ast_at(s->a, list)->first; slice && ok; slice = single ? 0 : ast_at(s->a, slice)->next) {
+	for (ast_id slice = single ? list : ast_at(s->a, list)->first; slice && ok;
+	     slice = single ? 0 : ast_at(s->a, slice)->next) {
 		vec_push(&start, device.n);
-		ast_each(s->a, member, slice) {
+		ast_each (s->a, member, slice) {
 			int64_t k;
 			ok = sema_const(s, member, &k);
 			if (ok && (k < 0 || k >= IR_MAX_DEVICES)) {
-				diag_error(s->d, ast_at(s->a, member)->at, "a device id is a number from 0 to %d", IR_MAX_DEVICES - 1);
+				diag_error(s->d, ast_at(s->a, member)->at,
+				           "a device id is a number from 0 to %d", IR_MAX_DEVICES - 1);
 				ok = false;
 			}
 			for (uint32_t i = 0; ok && i < device.n; i++)
 				if (device.at[i] == (uint32_t)k) {
-					diag_error(s->d, ast_at(s->a, member)->at, "device %lld stands twice in the team", (long long)k);
+					diag_error(s->d, ast_at(s->a, member)->at,
+					           "device %lld stands twice in the team", (long long)k);
 					ok = false;
 				}
 			if (!ok)
@@ -66,7 +73,7 @@ bool call_team_from_list(struct sema *s, struct call *c)
 static bool unknown_group(struct sema *s, const struct call *c)
 {
 	ast_id value = 0;
-	ast_each(s->a, child, c->node)
+	ast_each (s->a, child, c->node)
 		if (ast_at(s->a, child)->kind == AST_KEY && !strcmp(ast_text(s->a, child), "group"))
 			value = ast_at(s->a, child)->first;
 	const struct ast_node *n = ast_at(s->a, value ? value : c->node);

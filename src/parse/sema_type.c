@@ -23,7 +23,8 @@ static bool mesh_axis(struct sema *s, ast_id node, name_id name, mesh_id mesh, u
 		suggest_try(&g, names_text(s->m->names, s->m->mesh.at[mesh].axis_name[a]));
 	suggest_try(&g, "stream");
 	diag_suggest(s->d, &g);
-	diag_note(s->d, s->m->mesh.at[mesh].at, "mesh '%s' is declared here", names_text(s->m->names, s->m->mesh.at[mesh].name));
+	diag_note(s->d, s->m->mesh.at[mesh].at, "mesh '%s' is declared here",
+	          names_text(s->m->names, s->m->mesh.at[mesh].name));
 	return false;
 }
 
@@ -34,14 +35,20 @@ static bool place(struct sema *s, ast_id node, mesh_id mesh, struct sugar_place 
 	static const struct {
 		const char *text;
 		enum sugar_kind kind;
-	} kinds[] = {{"stream", SUGAR_STREAM}, {"serial", SUGAR_SERIAL}, {"swizzle1d", SUGAR_SWIZZLE}, {"block", SUGAR_BLOCK}};
+	} kinds[] = {{"stream", SUGAR_STREAM},
+	             {"serial", SUGAR_SERIAL},
+	             {"swizzle1d", SUGAR_SWIZZLE},
+	             {"block", SUGAR_BLOCK}};
 	unsigned axis;
 	*out = (struct sugar_place){.kind = SUGAR_MESH};
 	if (n->flags & AST_BARE) {
 		for (unsigned k = 0; k < 4; k++)
-			if (!strcmp(kinds[k].text, text) && (!mesh || mesh_find_axis(&s->m->mesh.at[mesh], n->name) < 0)) {
+			if (!strcmp(kinds[k].text, text) &&
+			    (!mesh || mesh_find_axis(&s->m->mesh.at[mesh], n->name) < 0)) {
 				diag_error_span(s->d, n->at, n->end - n->at, "@%s needs an argument", text);
-				diag_note(s->d, DIAG_NOWHERE, k == 2 ? "write `@%s(x)` with a mesh axis" : "write `@%s(2)`", text);
+				diag_note(s->d, DIAG_NOWHERE,
+				          k == 2 ? "write `@%s(x)` with a mesh axis" : "write `@%s(2)`",
+				          text);
 				return false;
 			}
 		if (!mesh_axis(s, node, n->name, mesh, &axis))
@@ -64,7 +71,8 @@ static bool place(struct sema *s, ast_id node, mesh_id mesh, struct sugar_place 
 			out->mesh_axis = (uint8_t)axis;
 			return true;
 		}
-		if (out->kind == SUGAR_BLOCK && arg->kind == AST_NAME && mesh && mesh_find_axis(&s->m->mesh.at[mesh], arg->name) >= 0) {
+		if (out->kind == SUGAR_BLOCK && arg->kind == AST_NAME && mesh &&
+		    mesh_find_axis(&s->m->mesh.at[mesh], arg->name) >= 0) {
 			unsigned a = (unsigned)mesh_find_axis(&s->m->mesh.at[mesh], arg->name);
 			out->factor = expr_const(s->m, s->m->mesh.at[mesh].size[a]);
 			return true;
@@ -73,7 +81,8 @@ static bool place(struct sema *s, ast_id node, mesh_id mesh, struct sugar_place 
 		if (!sema_const(s, n->first, &factor))
 			return false;
 		if (factor < 1) {
-			diag_error(s->d, arg->at, "@%s needs a number of at least 1, not %lld", text, (long long)factor);
+			diag_error(s->d, arg->at, "@%s needs a number of at least 1, not %lld", text,
+			           (long long)factor);
 			return false;
 		}
 		out->factor = expr_const(s->m, factor);
@@ -95,7 +104,8 @@ static bool axis(struct sema *s, ast_id node, mesh_id mesh, struct sugar_axis *o
 	bool ok = true;
 	for (ast_id p = ast_at(s->a, ast_at(s->a, node)->first)->next; p; p = ast_at(s->a, p)->next) {
 		if (out->place_n == SUGAR_MAX_PLACES) {
-			diag_error(s->d, ast_at(s->a, p)->at, "an axis has at most %d placements", SUGAR_MAX_PLACES);
+			diag_error(s->d, ast_at(s->a, p)->at, "an axis has at most %d placements",
+			           SUGAR_MAX_PLACES);
 			return false;
 		}
 		ok &= place(s, p, mesh, &out->place[out->place_n]);
@@ -113,21 +123,22 @@ static bool partial(struct sema *s, ast_id node, mesh_id mesh, struct sugar *g)
 		diag_note(s->d, DIAG_NOWHERE, "a partial is pending with sum, prod, min, max or avg");
 		return false;
 	}
-	ast_each(s->a, child, node) {
+	ast_each (s->a, child, node) {
 		unsigned a;
 		if (!mesh_axis(s, child, ast_at(s->a, child)->name, mesh, &a))
 			return false;
 		if (g->axis_n == IR_MAX_LOGICAL) {
-			diag_error(s->d, ast_at(s->a, child)->at, "a tensor has at most %d axes, hidden ones included", IR_MAX_LOGICAL);
+			diag_error(s->d, ast_at(s->a, child)->at,
+			           "a tensor has at most %d axes, hidden ones included", IR_MAX_LOGICAL);
 			return false;
 		}
 		g->axis[g->axis_n++] = (struct sugar_axis){
-			.extent = expr_const(s->m, s->m->mesh.at[mesh].size[a]),
-			.kind = AXIS_PARTIAL,
-			.reduce = (uint8_t)op,
-			.rf = 1,
-			.place_n = 1,
-			.place = {{.kind = SUGAR_MESH, .mesh_axis = (uint8_t)a}},
+		    .extent = expr_const(s->m, s->m->mesh.at[mesh].size[a]),
+		    .kind = AXIS_PARTIAL,
+		    .reduce = (uint8_t)op,
+		    .rf = 1,
+		    .place_n = 1,
+		    .place = {{.kind = SUGAR_MESH, .mesh_axis = (uint8_t)a}},
 		};
 	}
 	return true;
@@ -135,9 +146,10 @@ static bool partial(struct sema *s, ast_id node, mesh_id mesh, struct sugar *g)
 
 static bool reduce(struct sema *s, ast_id node, mesh_id mesh, bool partial, struct sugar *g)
 {
-	ast_each(s->a, child, node) {
+	ast_each (s->a, child, node) {
 		if (g->axis_n == IR_MAX_LOGICAL) {
-			diag_error(s->d, ast_at(s->a, child)->at, "a tensor has at most %d axes, hidden ones included", IR_MAX_LOGICAL);
+			diag_error(s->d, ast_at(s->a, child)->at,
+			           "a tensor has at most %d axes, hidden ones included", IR_MAX_LOGICAL);
 			return false;
 		}
 		if (!axis(s, child, mesh, &g->axis[g->axis_n]))
@@ -152,7 +164,7 @@ static bool reduce(struct sema *s, ast_id node, mesh_id mesh, bool partial, stru
 
 static bool read_mesh(struct sema *s, ast_id type, mesh_id *mesh)
 {
-	ast_each(s->a, child, type) {
+	ast_each (s->a, child, type) {
 		const struct ast_node *n = ast_at(s->a, child);
 		if (n->kind != AST_ON)
 			continue;
@@ -171,7 +183,8 @@ static bool read_mesh(struct sema *s, ast_id type, mesh_id *mesh)
 
 static bool read_memory(struct sema *s, ast_id word, enum memory *out)
 {
-	static const char *const known[] = {[MEMORY_GLOBAL] = "global", [MEMORY_LOCAL] = "local", [MEMORY_SYMMETRIC] = "symmetric"};
+	static const char *const known[] = {
+	    [MEMORY_GLOBAL] = "global", [MEMORY_LOCAL] = "local", [MEMORY_SYMMETRIC] = "symmetric"};
 	const struct ast_node *n = ast_at(s->a, word);
 	struct suggest g = suggest_start(ast_text(s->a, word));
 	for (unsigned k = 0; k < 3; k++) {
@@ -181,7 +194,8 @@ static bool read_memory(struct sema *s, ast_id word, enum memory *out)
 		}
 		suggest_try(&g, known[k]);
 	}
-	diag_error_span(s->d, n->at, n->end - n->at, "a tensor is in global, local or symmetric memory, not '%s'", g.word);
+	diag_error_span(s->d, n->at, n->end - n->at,
+	                "a tensor is in global, local or symmetric memory, not '%s'", g.word);
 	diag_suggest(s->d, &g);
 	return false;
 }
@@ -196,20 +210,23 @@ static type_id read_type(struct sema *s, ast_id type, bool io)
 	bool ok = true, is_partial = false;
 	if (!dtype_parse(ast_text(s->a, type), &dtype)) {
 		struct suggest w = suggest_start(ast_text(s->a, type));
-		diag_error_span(s->d, n->at, (uint32_t)strlen(ast_text(s->a, type)), "unknown dtype '%s'", ast_text(s->a, type));
+		diag_error_span(s->d, n->at, (uint32_t)strlen(ast_text(s->a, type)), "unknown dtype '%s'",
+		                ast_text(s->a, type));
 		for (unsigned t = 0; t < DTYPE_COUNT; t++)
 			suggest_try(&w, dtype_name((enum dtype)t));
 		if (w.best)
 			diag_suggest(s->d, &w);
 		else
-			diag_note(s->d, DIAG_NOWHERE, "the dtypes are f64 f32 bf16 f16 f8e4m3 f8e5m2 i64 i32 i8 u8 bool");
+			diag_note(s->d, DIAG_NOWHERE,
+			          "the dtypes are f64 f32 bf16 f16 f8e4m3 f8e5m2 i64 i32 i8 u8 bool");
 		ok = false;
 	}
 	if (!read_mesh(s, type, &mesh))
 		return 0;
-	ast_each(s->a, child, n->first) {
+	ast_each (s->a, child, n->first) {
 		if (g.axis_n == IR_MAX_LOGICAL) {
-			diag_error(s->d, ast_at(s->a, child)->at, "a tensor has at most %d axes", IR_MAX_LOGICAL);
+			diag_error(s->d, ast_at(s->a, child)->at, "a tensor has at most %d axes",
+			           IR_MAX_LOGICAL);
 			return 0;
 		}
 		ok &= axis(s, child, mesh, &g.axis[g.axis_n++]);
@@ -234,7 +251,8 @@ static type_id read_type(struct sema *s, ast_id type, bool io)
 	const char *error = sugar_expand(s->m, &g, mesh, io, &d, &culprit);
 	if (error) {
 		ast_id at = culprit < g.rank ? ast_child(s->a, n->first, culprit) : type;
-		diag_error_span(s->d, ast_at(s->a, at)->at, ast_at(s->a, at)->end - ast_at(s->a, at)->at, "%s", error);
+		diag_error_span(s->d, ast_at(s->a, at)->at, ast_at(s->a, at)->end - ast_at(s->a, at)->at,
+		                "%s", error);
 		return 0;
 	}
 	return type_make(s->m, dtype, memory, mesh, d);
@@ -272,7 +290,8 @@ static bool position(struct schedule *c, ast_id node, uint8_t *out)
 	if (!node || !sema_const(c->s, node, &k))
 		return false;
 	if (k < 0 || k >= c->b.loop_n) {
-		diag_error(c->s->d, ast_at(c->s->a, node)->at, "loop position %lld: there are %u loop axes here", (long long)k, c->b.loop_n);
+		diag_error(c->s->d, ast_at(c->s->a, node)->at,
+		           "loop position %lld: there are %u loop axes here", (long long)k, c->b.loop_n);
 		return false;
 	}
 	*out = (uint8_t)k;
@@ -282,9 +301,10 @@ static bool position(struct schedule *c, ast_id node, uint8_t *out)
 static bool positions(struct schedule *c, ast_id tuple, uint8_t *out, unsigned *n)
 {
 	*n = 0;
-	if (!tuple || (ast_at(c->s->a, tuple)->kind != AST_TUPLE && ast_at(c->s->a, tuple)->kind != AST_PAREN))
+	if (!tuple ||
+	    (ast_at(c->s->a, tuple)->kind != AST_TUPLE && ast_at(c->s->a, tuple)->kind != AST_PAREN))
 		return false;
-	ast_each(c->s->a, child, tuple) {
+	ast_each (c->s->a, child, tuple) {
 		int64_t k;
 		if (*n == IR_MAX_AXES || !sema_const(c->s, child, &k) || k < 0 || k >= IR_MAX_AXES)
 			return false;
@@ -302,7 +322,8 @@ static const char *parallelize(struct schedule *c, uint8_t pos, ast_id kind)
 	if (!strcmp(text, "serial"))
 		return domain_parallelize(c->s->m, &c->b, pos, PLACE_SERIAL, NULL, 0);
 	if (!kind || ast_at(c->s->a, kind)->kind != AST_NAME)
-		return "parallelize is written `parallelize 0 stream`, `parallelize 0 serial` or `parallelize 0 x` with a mesh axis";
+		return "parallelize is written `parallelize 0 stream`, `parallelize 0 serial` or "
+		       "`parallelize 0 x` with a mesh axis";
 	if (!mesh_axis(c->s, kind, sema_name(c->s, kind), c->mesh, &axis))
 		return "";
 	return domain_parallelize(c->s->m, &c->b, pos, PLACE_MESH, &c->s->m->mesh.at[c->mesh], axis);
@@ -313,21 +334,26 @@ static const char *primitive(struct schedule *c, ast_id call)
 {
 	struct sema *s = c->s;
 	const char *name = ast_text(s->a, call);
-	ast_id first = ast_child(s->a, call, 0), second = ast_child(s->a, call, 1), third = ast_child(s->a, call, 2);
+	ast_id first = ast_child(s->a, call, 0), second = ast_child(s->a, call, 1),
+	       third = ast_child(s->a, call, 2);
 	uint8_t list[IR_MAX_AXES], pos;
 	unsigned n, axis;
 	if (!strcmp(name, "reorder"))
-		return positions(c, first, list, &n) ? domain_reorder(&c->b, list, n) : "reorder takes a list of loop positions: reorder (1, 0, 2)";
+		return positions(c, first, list, &n)
+		           ? domain_reorder(&c->b, list, n)
+		           : "reorder takes a list of loop positions: reorder (1, 0, 2)";
 	if (!strcmp(name, "allocation")) {
-		bool unstreamed = first && ast_at(s->a, first)->kind == AST_NAME && !strcmp(ast_text(s->a, first), "unstreamed");
+		bool unstreamed = first && ast_at(s->a, first)->kind == AST_NAME &&
+		                  !strcmp(ast_text(s->a, first), "unstreamed");
 		ast_id list_node = unstreamed ? second : first;
 		c->allocated = true;
 		if (unstreamed && !list_node) {
 			domain_allocate_default(&c->b, true);
 			return NULL;
 		}
-		return positions(c, list_node, list, &n) ? domain_allocate(&c->b, unstreamed, list, n)
-							 : "allocation takes a list of loop positions: allocation (1, 0)";
+		return positions(c, list_node, list, &n)
+		           ? domain_allocate(&c->b, unstreamed, list, n)
+		           : "allocation takes a list of loop positions: allocation (1, 0)";
 	}
 	if (!strcmp(name, "contiguity")) {
 		if (!c->allocated) {
@@ -375,14 +401,16 @@ static const char *primitive(struct schedule *c, ast_id call)
 			return "";
 		return domain_split(s->m, &c->b, pos, expr_const(s->m, factor), !strcmp(half, "inner"));
 	}
-	case 1: return domain_merge(s->m, &c->b, pos);
+	case 1:
+		return domain_merge(s->m, &c->b, pos);
 	case 2:
 		if (!second || ast_at(s->a, second)->kind != AST_NAME)
 			return "swizzle1d is written `swizzle1d 0 x` with a mesh axis";
 		if (!mesh_axis(s, second, sema_name(s, second), c->mesh, &axis))
 			return "";
 		return domain_swizzle1d(s->m, &c->b, pos, &s->m->mesh.at[c->mesh], axis);
-	default: return parallelize(c, pos, second);
+	default:
+		return parallelize(c, pos, second);
 	}
 }
 
@@ -398,18 +426,21 @@ void sema_schedule(struct sema *s, ast_id schedule)
 	struct value *x = &s->m->value.at[v];
 	for (uint32_t u = x->first_use; u; u = s->m->operand.at[u].next_use)
 		if (s->m->operand.at[u].role != ROLE_DEF) {
-			diag_error(s->d, at, "schedule '%s' stands after a use of the tensor", ast_text(s->a, schedule));
+			diag_error(s->d, at, "schedule '%s' stands after a use of the tensor",
+			           ast_text(s->a, schedule));
 			diag_note(s->d, s->m->op.at[s->m->operand.at[u].op].at, "it is used here");
 			return;
 		}
 	type_id before = s->last_value == v ? s->last_stated : x->type;
 	struct type t = s->m->type.at[before];
-	struct schedule c = {.s = s, .mesh = t.mesh, .io = x->flags & (VALUE_INPUT | VALUE_OUTPUT | VALUE_INOUT)};
+	struct schedule c = {
+	    .s = s, .mesh = t.mesh, .io = x->flags & (VALUE_INPUT | VALUE_OUTPUT | VALUE_INOUT)};
 	domain_edit(&c.b, &s->m->domain.at[t.domain]);
-	ast_each(s->a, call, schedule) {
+	ast_each (s->a, call, schedule) {
 		const char *error = primitive(&c, call);
 		if (error && *error)
-			diag_error_span(s->d, ast_at(s->a, call)->at, ast_at(s->a, call)->end - ast_at(s->a, call)->at, "%s", error);
+			diag_error_span(s->d, ast_at(s->a, call)->at,
+			                ast_at(s->a, call)->end - ast_at(s->a, call)->at, "%s", error);
 		if (error)
 			return;
 	}

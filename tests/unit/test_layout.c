@@ -57,7 +57,8 @@ static void table_split(struct table *t, unsigned pos, int64_t factor, bool inne
 	for (int64_t b = 0; b < before; b++)
 		for (int64_t x = 0; x < sizes[0] * sizes[1]; x++)
 			for (int64_t a = 0; a < after; a++)
-				at[(b * sizes[0] * sizes[1] + x) * after + a] = x < n ? t->at[(b * n + x) * after + a] : PADDING;
+				at[(b * sizes[0] * sizes[1] + x) * after + a] =
+				    x < n ? t->at[(b * n + x) * after + a] : PADDING;
 	free(t->at);
 	t->at = at;
 	replace(t, pos, 1, sizes, 2);
@@ -93,7 +94,8 @@ static void table_reorder(struct table *t, const uint8_t *perm)
 	free(old.at);
 }
 
-static void compare(struct module *m, struct domain_builder *b, const struct table *t, mesh_id mesh, int64_t rank, const int64_t *logical_size)
+static void compare(struct module *m, struct domain_builder *b, const struct table *t, mesh_id mesh,
+                    int64_t rank, const int64_t *logical_size)
 {
 	domain_allocate_default(b, false);
 	type_id type = type_make(m, DTYPE_F32, MEMORY_GLOBAL, mesh, domain_finish(m, b));
@@ -116,14 +118,19 @@ static void compare(struct module *m, struct domain_builder *b, const struct tab
 		CHECK(!inside || index == t->at[e]);
 		found += inside;
 	}
-	CHECK(found == whole); /* every element once: the table starts as a permutation and only gains padding */
+	CHECK(found ==
+	      whole); /* every element once: the table starts as a permutation and only gains padding */
 }
 
 static void random_transforms(void)
 {
 	struct module *m = module_new(NULL);
 	uint32_t device[] = {0, 1, 2};
-	struct mesh ring = {.name = names_intern_z(m->names, "ring"), .rank = 1, .size = {3}, .device_count = 3, .device = device};
+	struct mesh ring = {.name = names_intern_z(m->names, "ring"),
+	                    .rank = 1,
+	                    .size = {3},
+	                    .device_count = 3,
+	                    .device = device};
 	mesh_id mesh = ir_mesh_add(m, &ring);
 	for (unsigned round = 0; round < 400; round++) {
 		struct domain_builder b;
@@ -138,7 +145,8 @@ static void random_transforms(void)
 		t.at = malloc(sizeof *t.at * (size_t)(n + 1));
 		for (int64_t e = 0; e < n; e++)
 			t.at[e] = e;
-		for (unsigned step = random_below(7); step-- > 0 && t.n + 1 < MAX_AXES && elements(&t) < MAX_ELEMENTS / 8;) {
+		for (unsigned step = random_below(7);
+		     step-- > 0 && t.n + 1 < MAX_AXES && elements(&t) < MAX_ELEMENTS / 8;) {
 			unsigned pos = random_below(t.n), kind = random_below(4);
 			if (kind == 0) {
 				int64_t factor = 1 + random_below(5);
@@ -176,7 +184,11 @@ static void random_sugar(void)
 {
 	struct module *m = module_new(NULL);
 	uint32_t device[] = {0, 1, 2, 3, 4, 5};
-	struct mesh pod = {.name = names_intern_z(m->names, "pod"), .rank = 2, .size = {2, 3}, .device_count = 6, .device = device};
+	struct mesh pod = {.name = names_intern_z(m->names, "pod"),
+	                   .rank = 2,
+	                   .size = {2, 3},
+	                   .device_count = 6,
+	                   .device = device};
 	mesh_id mesh = ir_mesh_add(m, &pod);
 	for (unsigned round = 0; round < 400; round++) {
 		struct sugar s = {.rank = 1 + random_below(2)}, again;
@@ -192,7 +204,10 @@ static void random_sugar(void)
 				if (kind == SUGAR_MESH && used >> axis & 1)
 					continue;
 				used |= kind == SUGAR_MESH ? 1u << axis : 0;
-				*p = (struct sugar_place){.kind = (uint8_t)kind, .mesh_axis = kind == SUGAR_MESH ? axis : 0, .factor = kind == SUGAR_MESH ? 0 : expr_const(m, 2 + random_below(2))};
+				*p = (struct sugar_place){
+				    .kind = (uint8_t)kind,
+				    .mesh_axis = kind == SUGAR_MESH ? axis : 0,
+				    .factor = kind == SUGAR_MESH ? 0 : expr_const(m, 2 + random_below(2))};
 				s.axis[i].place_n++;
 			}
 		}
@@ -206,7 +221,8 @@ static void random_sugar(void)
 			CHECK(layout_env_init(m, type, rank, &env, NULL));
 			for (unsigned a = 0; a < d->rank; a++) {
 				struct layout_chain chain;
-				int64_t loop[IR_MAX_AXES] = {0}, logical[IR_MAX_LOGICAL], offset = 0, length = env.extent[a];
+				int64_t loop[IR_MAX_AXES] = {0}, logical[IR_MAX_LOGICAL], offset = 0,
+				        length = env.extent[a];
 				CHECK(layout_chain(m, type, a, &chain));
 				for (unsigned i = 0; i < d->loop_n; i++)
 					if (d->axis[d->loop[i]].place == PLACE_MESH)
@@ -219,7 +235,8 @@ static void random_sugar(void)
 						if (d->loop[i] == chain.step[k].axis)
 							index = loop[i];
 					offset += index * block;
-					length = length - index * block < block ? length - index * block : block;
+					length =
+					    length - index * block < block ? length - index * block : block;
 					length = length < 0 ? 0 : length;
 				}
 				bool inside = layout_logical_index(d, &env, loop, logical);
@@ -264,11 +281,14 @@ static void canonical_expressions(void)
 	}
 	expr_id h = expr_param(m, p[0]), t = expr_param(m, p[1]);
 	expr_id left = expr_canon(m, expr_mul(m, expr_add(m, h, t), expr_const(m, 3)));
-	expr_id right = expr_canon(m, expr_add(m, expr_mul(m, t, expr_const(m, 3)), expr_mul(m, expr_const(m, 3), h)));
+	expr_id right =
+	    expr_canon(m, expr_add(m, expr_mul(m, t, expr_const(m, 3)), expr_mul(m, expr_const(m, 3), h)));
 	CHECK(left == right);
-	CHECK(expr_canon(m, expr_ceil_div(m, expr_mul(m, h, expr_const(m, 4)), expr_const(m, 2))) == expr_canon(m, expr_mul(m, expr_const(m, 2), h)));
+	CHECK(expr_canon(m, expr_ceil_div(m, expr_mul(m, h, expr_const(m, 4)), expr_const(m, 2))) ==
+	      expr_canon(m, expr_mul(m, expr_const(m, 2), h)));
 	CHECK(!expr_mul(m, expr_const(m, INT64_MAX), expr_const(m, 2)));
-	CHECK(!expr_canon(m, expr_mul(m, expr_mul(m, h, expr_const(m, INT64_MAX)), expr_add(m, h, expr_const(m, 2)))));
+	CHECK(!expr_canon(
+	    m, expr_mul(m, expr_mul(m, h, expr_const(m, INT64_MAX)), expr_add(m, h, expr_const(m, 2)))));
 	module_free(m);
 }
 

@@ -89,7 +89,8 @@ static int start_all(const char *self)
 	setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 1);
 	setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 1);
 	setenv("OMPI_MCA_mpi_yield_when_idle", "1", 1);
-	setenv("ASAN_OPTIONS", "fast_unwind_on_malloc=0", 1); /* so that lsan.supp sees the libraries of its frames */
+	setenv("ASAN_OPTIONS", "fast_unwind_on_malloc=0",
+	       1); /* so that lsan.supp sees the libraries of its frames */
 	if (system("mpirun --version >/dev/null 2>&1") != 0) {
 		printf("skipped: no mpirun\n");
 		return 77;
