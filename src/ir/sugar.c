@@ -18,23 +18,23 @@ static unsigned loop_position(const struct domain_builder *b, unsigned axis)
 }
 
 static const enum axis_place place_of[] = {
-	[SUGAR_MESH] = PLACE_MESH,	[SUGAR_STREAM] = PLACE_STREAM, [SUGAR_SERIAL] = PLACE_SERIAL,
-	[SUGAR_SWIZZLE] = PLACE_STREAM, [SUGAR_BLOCK] = PLACE_NONE,
+    [SUGAR_MESH] = PLACE_MESH,      [SUGAR_STREAM] = PLACE_STREAM, [SUGAR_SERIAL] = PLACE_SERIAL,
+    [SUGAR_SWIZZLE] = PLACE_STREAM, [SUGAR_BLOCK] = PLACE_NONE,
 };
 
-/* Applies one placement to an axis; *axis becomes what is left of it, or -1. */
-static const char *expand_place(struct module *m, struct domain_builder *b, const struct sugar_place *p, const struct mesh *mesh, int *axis)
+/* Applies one placement to an axis; *axis becomes what is left of it, or -1. The last one of an axis makes
+ * no split when it is as large as a constant extent. */
+static const char *expand_place(struct module *m, struct domain_builder *b, const struct sugar_place *p,
+                                const struct mesh *mesh, bool last, int *axis)
 {
 	int64_t extent, factor = 0;
 	bool by_mesh = p->kind == SUGAR_MESH || p->kind == SUGAR_SWIZZLE;
-	if (*axis < 0)
-		return "nothing is left of the axis for this placement";
 	expr_id f = by_mesh ? expr_const(m, mesh->size[p->mesh_axis]) : p->factor;
 	if (!expr_is_const(m, f, &factor) || factor < 1)
 		return "a placement needs a constant size of at least 1";
 	unsigned pos = loop_position(b, (unsigned)*axis);
 	const char *error = NULL;
-	bool whole = expr_is_const(m, b->axis[*axis].extent, &extent) && extent == factor;
+	bool whole = last && expr_is_const(m, b->axis[*axis].extent, &extent) && extent == factor;
 	if (p->kind == SUGAR_SWIZZLE && expr_is_const(m, b->axis[*axis].extent, &extent) && extent % factor)
 		return "swizzle1d needs an extent that the mesh axis divides";
 	int rest = -1;
@@ -52,7 +52,8 @@ static const char *expand_place(struct module *m, struct domain_builder *b, cons
 	return error;
 }
 
-const char *sugar_expand(struct module *m, const struct sugar *s, mesh_id mesh, bool unstreamed, domain_id *out, unsigned *culprit)
+const char *sugar_expand(struct module *m, const struct sugar *s, mesh_id mesh, bool unstreamed,
+                         domain_id *out, unsigned *culprit)
 {
 	struct domain_builder b;
 	domain_begin(&b);
@@ -68,7 +69,9 @@ const char *sugar_expand(struct module *m, const struct sugar *s, mesh_id mesh, 
 		int axis = (int)i;
 		*culprit = i;
 		for (unsigned k = 0; k < s->axis[i].place_n; k++) {
-			const char *error = expand_place(m, &b, &s->axis[i].place[k], mesh ? &m->mesh.at[mesh] : NULL, &axis);
+			const char *error =
+			    expand_place(m, &b, &s->axis[i].place[k], mesh ? &m->mesh.at[mesh] : NULL,
+			                 k + 1 == s->axis[i].place_n, &axis);
 			if (error)
 				return error;
 		}
@@ -105,7 +108,8 @@ static bool read_axis(const struct domain *d, unsigned logical, struct sugar_axi
 			return true;
 		}
 		if (x->kind == XFORM_SWIZZLE1D) {
-			out->place[out->place_n++] = (struct sugar_place){.kind = SUGAR_SWIZZLE, .mesh_axis = x->mesh_axis};
+			out->place[out->place_n++] =
+			    (struct sugar_place){.kind = SUGAR_SWIZZLE, .mesh_axis = x->mesh_axis};
 			return true;
 		}
 		if (x->kind != XFORM_SPLIT_OUTER)
@@ -113,8 +117,9 @@ static bool read_axis(const struct domain *d, unsigned logical, struct sugar_axi
 		const struct xform *swizzle = domain_consumer(d, x->out[0]);
 		if (swizzle && swizzle->kind != XFORM_SWIZZLE1D)
 			return false;
-		out->place[out->place_n++] = swizzle ? (struct sugar_place){.kind = SUGAR_SWIZZLE, .mesh_axis = swizzle->mesh_axis}
-						     : place_from_axis(&d->axis[x->out[0]], x->factor);
+		out->place[out->place_n++] =
+		    swizzle ? (struct sugar_place){.kind = SUGAR_SWIZZLE, .mesh_axis = swizzle->mesh_axis}
+		            : place_from_axis(&d->axis[x->out[0]], x->factor);
 		a = x->out[1];
 	}
 }
@@ -127,7 +132,8 @@ void sugar_extents(const struct module *m, domain_id id, struct sugar *out)
 	out->axis_n = d->logical_n;
 	for (unsigned i = 0; i < d->logical_n; i++) {
 		const struct axis *a = &d->axis[i];
-		out->axis[i] = (struct sugar_axis){.extent = a->extent, .kind = a->kind, .reduce = a->reduce, .rf = a->rf};
+		out->axis[i] = (struct sugar_axis){
+		    .extent = a->extent, .kind = a->kind, .reduce = a->reduce, .rf = a->rf};
 	}
 }
 
@@ -142,12 +148,13 @@ bool sugar_from_domain(struct module *m, domain_id id, mesh_id mesh, struct suga
 			return false;
 	for (unsigned i = 0; i < d.logical_n && !mesh; i++)
 		for (unsigned k = 0; k < out->axis[i].place_n; k++)
-			if (out->axis[i].place[k].kind == SUGAR_MESH || out->axis[i].place[k].kind == SUGAR_SWIZZLE)
+			if (out->axis[i].place[k].kind == SUGAR_MESH ||
+			    out->axis[i].place[k].kind == SUGAR_SWIZZLE)
 				return false;
 	if (sugar_expand(m, out, mesh, false, &again, &culprit))
 		return false;
 	const struct domain *e = &m->domain.at[again];
 	return d.axis_n == e->axis_n && d.xform_n == e->xform_n && d.loop_n == e->loop_n &&
-	       !memcmp(d.axis, e->axis, sizeof *d.axis * d.axis_n) && !memcmp(d.xform, e->xform, sizeof *d.xform * d.xform_n) &&
-	       !memcmp(d.loop, e->loop, d.loop_n);
+	       !memcmp(d.axis, e->axis, sizeof *d.axis * d.axis_n) &&
+	       !memcmp(d.xform, e->xform, sizeof *d.xform * d.xform_n) && !memcmp(d.loop, e->loop, d.loop_n);
 }
