@@ -40,7 +40,8 @@ bool rt_engine_ready(struct rt_engine *e, const struct rt_dependency *d)
 
 static void too_many(struct rt_engine *e, struct rt_origin at)
 {
-	rt_job_error_at(e->job, at, "more than %d tasks and communications are under way (the limit); nothing moves",
+	rt_job_error_at(e->job, at,
+	                "more than %d tasks and communications are under way (the limit); nothing moves",
 	                LIMIT);
 	rt_job_fail(e->job, STATUS_DIAGNOSTICS);
 }
@@ -305,12 +306,14 @@ struct rt_ticket rt_submit_collective(struct rt_engine *e, struct rt_stream *cur
 		return (struct rt_ticket){0};
 	struct rt_comm_item item = {.c = *c};
 	size_t n = (size_t)team->n;
-	if (c->counts || c->offsets) {
-		item.blocks = mem_alloc(2 * n * sizeof *item.blocks);
-		if (c->counts)
-			item.c.counts = memcpy(item.blocks, c->counts, n * sizeof *c->counts);
-		if (c->offsets)
-			item.c.offsets = memcpy(item.blocks + n, c->offsets, n * sizeof *c->offsets);
+	const int64_t *from[] = {c->counts, c->offsets, c->send_counts, c->send_offsets},
+	              **to[] = {&item.c.counts, &item.c.offsets, &item.c.send_counts, &item.c.send_offsets};
+	for (unsigned k = 0; k < 4; k++) {
+		if (!from[k])
+			continue;
+		if (!item.blocks)
+			item.blocks = mem_alloc(4 * n * sizeof *item.blocks);
+		*to[k] = memcpy(item.blocks + k * n, from[k], n * sizeof *from[k]);
 	}
 	return comm_submit(e, current, &item);
 }

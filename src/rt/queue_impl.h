@@ -54,7 +54,7 @@ struct rt_comm_item {
 	struct rt_group *group;
 	bool message; /* p, else c */
 	struct rt_collective c;
-	int64_t *blocks; /* owned: what c.counts and c.offsets point to */
+	int64_t *blocks; /* owned: what the lists of c point to */
 	struct rt_p2p p;
 };
 

@@ -3,7 +3,9 @@
  *     Allgather      own block to each other member
  *     Broadcast      root to each; SendRecv: root to the other
  *     ReduceScatter  block j to member j, which reduces all it has got in team order
- *     Allreduce      both of them, on even blocks: phase 0 scatters, phase 1 gathers               */
+ *     Allreduce      both of them, on even blocks: phase 0 scatters, phase 1 gathers
+ *     Gather         own block to the root; Scatter: the root's blocks to each
+ *     Reduce         all to the root, which reduces; AllToAll, AllToAllv: blocks that are not empty */
 #include "base/arena.h"
 #include "rt/shm.h"
 #include <stdlib.h>
@@ -18,11 +20,6 @@ struct maker {
 	struct shm_sign sign;
 	enum status status; /* of the first failure */
 };
-
-static bool reduces(const struct rt_request *r)
-{
-	return r->c.kind == RT_ALLREDUCE || r->c.kind == RT_REDUCE_SCATTER;
-}
 
 /* Adds a transfer with member j, and starts it if now. */
 static struct shm_transfer *transfer(struct maker *m, bool send, int j, uint32_t phase, const void *data,
@@ -83,6 +80,73 @@ static void gather(struct maker *m, uint32_t phase, const void *own_block, bool 
 		transfer(m, true, nth_peer(r, i), phase, own_block, r->block[r->team->index].count, send_now);
 }
 
+/* Every other member's whole buffer goes to the root. */
+static void to_root(struct maker *m)
+{
+	struct rt_request *r = m->r;
+	const struct rt_collective *c = &r->c;
+	size_t bytes = (size_t)c->count * rt_dtype_size(c->dtype);
+	if (r->team->index != c->root) {
+		transfer(m, true, c->root, 0, c->in, c->count, true);
+		return;
+	}
+	r->staged = mem_alloc((size_t)(r->team->n - 1) * bytes);
+	for (int i = 0; i < r->team->n - 1; i++)
+		transfer(m, false, nth_peer(r, i), 0, r->staged + (size_t)i * bytes, c->count, true);
+}
+
+static void copy_own(struct rt_request *r, char *to, const char *from, int64_t n)
+{
+	if (to != from && n)
+		memmove(to, from, (size_t)n * rt_dtype_size(r->c.dtype));
+}
+
+/* Gather and Scatter: blocks between the root and the others. */
+static void blocks_of_root(struct maker *m)
+{
+	struct rt_request *r = m->r;
+	const struct rt_collective *c = &r->c;
+	bool gathers = c->kind == RT_GATHER;
+	struct rt_block own = r->block[r->team->index];
+	if (r->team->index != c->root) {
+		transfer(m, gathers, c->root, 0, gathers ? c->in : c->out, own.count, true);
+		return;
+	}
+	for (int i = 0; i < r->team->n - 1; i++) {
+		struct rt_block b = r->block[nth_peer(r, i)];
+		transfer(m, !gathers, nth_peer(r, i), 0, element(r, gathers ? c->out : c->in, b.offset),
+		         b.count, true);
+	}
+	if (gathers)
+		copy_own(r, (char *)element(r, c->out, own.offset), c->in, own.count);
+	else
+		copy_own(r, c->out, element(r, c->in, own.offset), own.count);
+}
+
+static void exchange(struct maker *m)
+{
+	struct rt_request *r = m->r;
+	const struct rt_collective *c = &r->c;
+	for (int i = 0; i < r->team->n - 1; i++) {
+		struct rt_block b = r->block[nth_peer(r, i)];
+		if (b.count)
+			transfer(m, false, nth_peer(r, i), 0, element(r, c->out, b.offset), b.count, true);
+	}
+	for (int i = 0; i < r->team->n - 1; i++) {
+		struct rt_block b = rt_collective_send_block(c, nth_peer(r, i));
+		if (b.count)
+			transfer(m, true, nth_peer(r, i), 0, element(r, c->in, b.offset), b.count, true);
+	}
+	struct rt_block to = r->block[r->team->index], from = rt_collective_send_block(c, r->team->index);
+	copy_own(r, (char *)element(r, c->out, to.offset), element(r, c->in, from.offset), to.count);
+}
+
+/* What a member reduces of a Reduce: all, on the root. */
+static struct rt_block reduced_block(const struct rt_collective *c, int index)
+{
+	return (struct rt_block){.count = index == c->root ? c->count : 0};
+}
+
 static void from_root(struct maker *m)
 {
 	struct rt_request *r = m->r;
@@ -97,6 +161,13 @@ static void from_root(struct maker *m)
 		memcpy(c->out, c->in, (size_t)c->count * rt_dtype_size(c->dtype));
 }
 
+/* Elements of the whole, where all members know it. */
+static int64_t common_count(const struct rt_collective *c, int members)
+{
+	bool known = c->kind != RT_GATHER && c->kind != RT_SCATTER && !rt_collective_exchanges(c->kind);
+	return known ? rt_collective_total(c, members) : 0;
+}
+
 enum status shm_collective_start(struct shm *s, const struct rt_team *team, const struct rt_collective *c,
                                  uint64_t sequence, struct rt_request **out)
 {
@@ -106,15 +177,16 @@ enum status shm_collective_start(struct shm *s, const struct rt_team *team, cons
 	r->team = team;
 	r->block = mem_alloc((size_t)team->n * sizeof *r->block);
 	for (int i = 0; i < team->n; i++)
-		r->block[i] = c->kind == RT_ALLGATHER || c->kind == RT_REDUCE_SCATTER
-		                  ? rt_collective_block(c, i)
-		                  : rt_even_block(c->count, team->n, i);
+		r->block[i] = rt_collective_has_blocks(c->kind) ? rt_collective_block(c, i)
+		              : c->kind == RT_REDUCE            ? reduced_block(c, i)
+		                                                : rt_even_block(c->count, team->n, i);
 	struct maker m = {.s = s, .r = r, .sequence = sequence};
 	m.sign = (struct shm_sign){.kind = (uint8_t)c->kind,
 	                           .dtype = (uint8_t)c->dtype,
 	                           .label = c->at.label,
-	                           .op = reduces(r) ? (uint8_t)c->op : 0,
-	                           .count = rt_collective_total(c, team->n)};
+	                           .op = rt_collective_reduces(c->kind) ? (uint8_t)c->op : 0,
+	                           .root = rt_collective_is_rooted(c->kind) ? c->root : 0,
+	                           .count = common_count(c, team->n)};
 	struct rt_block own = r->block[team->index];
 	switch (c->kind) {
 	case RT_ALLGATHER: {
@@ -131,8 +203,18 @@ enum status shm_collective_start(struct shm *s, const struct rt_team *team, cons
 		scatter(&m);
 		gather(&m, 1, element(r, c->out, own.offset), false);
 		break;
+	case RT_REDUCE:
+		to_root(&m);
+		break;
+	case RT_GATHER:
+	case RT_SCATTER:
+		blocks_of_root(&m);
+		break;
+	case RT_ALL_TO_ALL:
+	case RT_ALL_TO_ALLV:
+		exchange(&m);
+		break;
 	default:
-		m.sign.root = c->root;
 		from_root(&m);
 		break;
 	}
@@ -154,12 +236,17 @@ static int64_t available(const struct rt_request *r)
 static void reduce_some(struct rt_request *r, int64_t n)
 {
 	const void *fixed[16], **in = r->team->n <= 16 ? fixed : mem_alloc((size_t)r->team->n * sizeof *in);
+	int terms = 0;
 	struct rt_block own = r->block[r->team->index];
 	char *out = r->c.kind == RT_ALLREDUCE ? (char *)element(r, r->c.out, own.offset) : r->c.out;
-	in[r->team->index] = element(r, r->c.in, own.offset + r->reduced);
-	for (int i = 0; i < r->team->n - 1; i++)
-		in[nth_peer(r, i)] = element(r, r->transfer[i].data, r->reduced);
-	rt_reduce_arrays(r->c.op, r->c.dtype, (char *)element(r, out, r->reduced), in, r->team->n, (size_t)n);
+	for (int k = 0; k < r->team->n; k++) { /* in team order */
+		int peer = (k - r->team->index - 1 + r->team->n) % r->team->n;
+		if (k != r->team->index)
+			in[terms++] = element(r, r->transfer[peer].data, r->reduced);
+		else if (r->c.in)
+			in[terms++] = element(r, r->c.in, own.offset + r->reduced);
+	}
+	rt_reduce_arrays(r->c.op, r->c.dtype, (char *)element(r, out, r->reduced), in, terms, (size_t)n);
 	r->reduced += n;
 	if (in != fixed)
 		free(in);
@@ -167,7 +254,7 @@ static void reduce_some(struct rt_request *r, int64_t n)
 
 enum status shm_collective_advance(struct shm *s, struct rt_request *r, bool *moved)
 {
-	if (!reduces(r))
+	if (!rt_collective_reduces(r->c.kind))
 		return STATUS_OK;
 	int64_t own = r->block[r->team->index].count;
 	if (r->reduced < own) {
@@ -192,7 +279,8 @@ enum status shm_collective_advance(struct shm *s, struct rt_request *r, bool *mo
 
 bool shm_collective_done(const struct rt_request *r)
 {
-	return r->pending == 0 && (!reduces(r) || r->reduced == r->block[r->team->index].count);
+	return r->pending == 0 &&
+	       (!rt_collective_reduces(r->c.kind) || r->reduced == r->block[r->team->index].count);
 }
 
 void shm_request_free(struct rt_request *r)

@@ -15,6 +15,27 @@ const char *rt_collective_name(enum rt_collective_kind k)
 	return k < RT_COLLECTIVE_COUNT ? name[k] : "?";
 }
 
+bool rt_collective_reduces(enum rt_collective_kind k)
+{
+	return k == RT_ALLREDUCE || k == RT_REDUCE_SCATTER || k == RT_REDUCE;
+}
+
+bool rt_collective_is_rooted(enum rt_collective_kind k)
+{
+	return k == RT_BROADCAST || k == RT_SEND_RECV || k == RT_REDUCE || k == RT_GATHER || k == RT_SCATTER;
+}
+
+bool rt_collective_exchanges(enum rt_collective_kind k)
+{
+	return k == RT_ALL_TO_ALL || k == RT_ALL_TO_ALLV;
+}
+
+bool rt_collective_has_blocks(enum rt_collective_kind k)
+{
+	return k == RT_ALLGATHER || k == RT_REDUCE_SCATTER || k == RT_GATHER || k == RT_SCATTER ||
+	       rt_collective_exchanges(k);
+}
+
 enum status rt_transport_open(struct rt_job *job, const char *name, struct rt_transport **out)
 {
 	bool under_mpi = strcmp(job->boot->name, "mpi") == 0;
@@ -77,17 +98,27 @@ enum status rt_transport_team(struct rt_transport *t, const int *ranks, int n, i
 	return t->ops->team(t, *id, ranks, n);
 }
 
-struct rt_block rt_collective_block(const struct rt_collective *c, int index)
+static struct rt_block block(int64_t count, const int64_t *counts, const int64_t *offsets, int index)
 {
-	struct rt_block b = {.count = c->counts ? c->counts[index] : c->count};
-	if (c->offsets)
-		b.offset = c->offsets[index];
-	else if (!c->counts)
-		b.offset = c->count * index;
+	struct rt_block b = {.count = counts ? counts[index] : count};
+	if (offsets)
+		b.offset = offsets[index];
+	else if (!counts)
+		b.offset = count * index;
 	else
 		for (int i = 0; i < index; i++)
-			b.offset += c->counts[i];
+			b.offset += counts[i];
 	return b;
+}
+
+struct rt_block rt_collective_block(const struct rt_collective *c, int index)
+{
+	return block(c->count, c->counts, c->offsets, index);
+}
+
+struct rt_block rt_collective_send_block(const struct rt_collective *c, int index)
+{
+	return block(c->count, c->send_counts, c->send_offsets, index);
 }
 
 struct rt_block rt_even_block(int64_t count, int n, int index)
@@ -99,7 +130,7 @@ struct rt_block rt_even_block(int64_t count, int n, int index)
 
 int64_t rt_collective_total(const struct rt_collective *c, int members)
 {
-	if (c->kind != RT_ALLGATHER && c->kind != RT_REDUCE_SCATTER)
+	if (!rt_collective_has_blocks(c->kind))
 		return c->count;
 	int64_t total = 0;
 	for (int i = 0; i < members; i++)
@@ -117,16 +148,16 @@ static void copy(void *to, const void *from, size_t bytes)
 static void local(const struct rt_collective *c)
 {
 	size_t size = rt_dtype_size(c->dtype);
-	if (c->kind == RT_ALLGATHER || c->kind == RT_REDUCE_SCATTER) {
-		struct rt_block b = rt_collective_block(c, 0);
-		size_t at = (size_t)b.offset * size;
-		if (c->kind == RT_ALLGATHER)
-			copy((char *)c->out + at, c->in, (size_t)b.count * size);
-		else
-			copy(c->out, (const char *)c->in + at, (size_t)b.count * size);
-		return;
-	}
-	copy(c->out, c->in, (size_t)c->count * size);
+	struct rt_block b = rt_collective_block(c, 0), from = rt_collective_send_block(c, 0);
+	size_t at = (size_t)b.offset * size, bytes = (size_t)b.count * size;
+	if (rt_collective_exchanges(c->kind))
+		copy((char *)c->out + at, (const char *)c->in + (size_t)from.offset * size, bytes);
+	else if (c->kind == RT_ALLGATHER || c->kind == RT_GATHER)
+		copy((char *)c->out + at, c->in, bytes);
+	else if (c->kind == RT_REDUCE_SCATTER || c->kind == RT_SCATTER)
+		copy(c->out, (const char *)c->in + at, bytes);
+	else if (c->in)
+		copy(c->out, c->in, (size_t)c->count * size);
 }
 
 enum status rt_transport_start(struct rt_transport *t, const struct rt_collective *c, struct rt_request **out)
@@ -134,7 +165,7 @@ enum status rt_transport_start(struct rt_transport *t, const struct rt_collectiv
 	assert(c->team >= 0 && c->team < t->teams && t->team[c->team].index >= 0);
 	const struct rt_team *team = &t->team[c->team];
 	t->counter[c->kind].operations++;
-	if ((c->kind == RT_BROADCAST || c->kind == RT_SEND_RECV) && (c->root < 0 || c->root >= team->n)) {
+	if (rt_collective_is_rooted(c->kind) && (c->root < 0 || c->root >= team->n)) {
 		rt_job_error_at(t->job, c->at, "root %d is no index of a team of %d", c->root, team->n);
 		return rt_job_fail(t->job, STATUS_DIAGNOSTICS);
 	}

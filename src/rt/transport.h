@@ -20,30 +20,41 @@ struct rt_request;
 	X(RT_ALLGATHER, Allgather)          /* out = blocks of all, in team order; in = own block */         \
 	X(RT_ALLREDUCE, Allreduce)          /* out = in of all, reduced; count elements */                   \
 	X(RT_REDUCE_SCATTER, ReduceScatter) /* in = one block for each; out = own block, reduced */          \
-	X(RT_BROADCAST, Broadcast) /* out = root's in; count elements; in is read on the root only */        \
-	X(RT_SEND_RECV, SendRecv)  /* team of two: the other's out = root's in; of one: a copy */
+	X(RT_BROADCAST, Broadcast)   /* out = root's in; count elements; in is read on the root only */      \
+	X(RT_SEND_RECV, SendRecv)    /* team of two: the other's out = root's in; of one: a copy */          \
+	X(RT_REDUCE, Reduce)         /* root's out = in of all, reduced; a root without in adds nothing */   \
+	X(RT_GATHER, Gather)         /* root's out = blocks of all, in team order; in = own block */         \
+	X(RT_SCATTER, Scatter)       /* out = own block of root's in */                                      \
+	X(RT_ALL_TO_ALL, AllToAll)   /* block i of out = block (own index) of member i's in */               \
+	X(RT_ALL_TO_ALLV, AllToAllv) /* the same; blocks of any sizes, also none */
 
 #define RT_COLLECTIVE_ENUM(id, name) id,
 enum rt_collective_kind { RT_COLLECTIVES(RT_COLLECTIVE_ENUM) RT_COLLECTIVE_COUNT };
 #undef RT_COLLECTIVE_ENUM
 const char *rt_collective_name(enum rt_collective_kind k);
+bool rt_collective_reduces(enum rt_collective_kind k);
+bool rt_collective_is_rooted(enum rt_collective_kind k);
+bool rt_collective_has_blocks(enum rt_collective_kind k); /* its larger buffer is cut in a block a member */
+bool rt_collective_exchanges(enum rt_collective_kind k);  /* AllToAll, AllToAllv: so are both buffers */
 
 /* One collective, as seen by a member of its team. Buffers are contiguous and stay untouched by others
  * until it is done. */
 struct rt_collective {
 	enum rt_collective_kind kind;
 	enum rt_dtype dtype;
-	enum rt_reduce_op op; /* Allreduce, ReduceScatter */
+	enum rt_reduce_op op; /* Allreduce, ReduceScatter, Reduce */
 	int team;             /* from rt_transport_team */
-	int root;             /* index in the team: Broadcast, SendRecv */
+	int root;             /* index in the team, of rooted kinds */
 	const void *in;       /* may be out (Allreduce, Broadcast) or the own block inside the larger of
 	                       * the two (Allgather, ReduceScatter); else no overlap */
 	void *out;
-	int64_t count; /* elements: Allreduce, Broadcast, SendRecv; of each block, if counts is NULL */
-	/* Allgather, ReduceScatter: elements of each block and where it begins in the larger buffer, in
-	 * elements; team size entries. NULL: count for each; one after the other. Read before
+	int64_t count; /* elements: kinds without blocks; of each block, if counts is NULL */
+	/* Kinds with blocks: elements of each and where it begins in the larger buffer (AllToAll, AllToAllv:
+	 * in out), in elements; team size entries. NULL: count for each; one after the other. Read before
 	 * rt_submit_collective returns (start: they must live until the request is done). */
 	const int64_t *counts, *offsets;
+	/* AllToAll, AllToAllv: the same of the blocks in in; never NULL if counts is not. */
+	const int64_t *send_counts, *send_offsets;
 	struct rt_origin at;
 };
 
@@ -122,11 +133,12 @@ enum status rt_transport_start_p2p(struct rt_transport *t, const struct rt_p2p *
 /* Runs one collective to its end: for tests and start-up; not while an engine uses the transport. */
 enum status rt_transport_run(struct rt_transport *t, const struct rt_collective *c);
 
-/* For implementations: block `index` of the larger buffer of an Allgather or ReduceScatter. */
+/* For implementations: block `index` of the larger buffer (out of those that exchange). */
 struct rt_block {
 	int64_t offset, count; /* elements */
 };
 struct rt_block rt_collective_block(const struct rt_collective *c, int index);
+struct rt_block rt_collective_send_block(const struct rt_collective *c, int index); /* of in */
 /* Allreduce as a reduce-scatter and an allgather: block `index` of n even ones. */
 struct rt_block rt_even_block(int64_t count, int n, int index);
 /* Elements of all blocks, or count. */

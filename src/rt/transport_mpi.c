@@ -9,6 +9,7 @@
 #include "rt/mpi_call.h"
 #include "rt/transport.h"
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,18 +23,18 @@ enum {
 struct mpi {
 	struct rt_transport base;
 	MPI_Comm messages;
-	MPI_Comm *team;          /* by id; MPI_COMM_NULL where this rank is no member */
-	MPI_Op minimum, maximum; /* MPI's own leave open what NaN does */
-	struct rt_bell bell;     /* rung by wake */
-	int under_way;           /* requests */
+	MPI_Comm *team;           /* by id; MPI_COMM_NULL where this rank is no member */
+	MPI_Op minimum, maximum;  /* MPI's own leave open what NaN does */
+	struct rt_bell bell;      /* rung by wake */
+	int under_way;            /* requests */
 	struct rt_request *first; /* of them, by next */
-	int64_t sleep_us;        /* of the next wait */
+	int64_t sleep_us;         /* of the next wait */
 };
 
 struct rt_request {
 	struct rt_request *next, **link; /* link: where the pointer to this request stands */
-	struct rt_collective c; /* kind RT_COLLECTIVE_COUNT: a message */
-	bool send;              /* message */
+	struct rt_collective c;          /* kind RT_COLLECTIVE_COUNT: a message */
+	bool send;                       /* message */
 	int peer;
 	int64_t bytes; /* message */
 	struct rt_origin at;
@@ -41,6 +42,7 @@ struct rt_request {
 	int64_t out_count;        /* elements of out (reductions) */
 	int members;
 	int *counts, *offsets; /* as MPI takes them */
+	int *send_counts, *send_offsets;
 	int pieces;
 	MPI_Request *piece;
 };
@@ -90,6 +92,8 @@ static void release(struct rt_request *r)
 	free(r->wide_out);
 	free(r->counts);
 	free(r->offsets);
+	free(r->send_counts);
+	free(r->send_offsets);
 	free(r->piece);
 	free(r);
 }
@@ -195,6 +199,92 @@ static bool start_reduce_scatter(struct mpi *m, struct rt_request *r, MPI_Comm c
 	                                       wide_type(c->dtype), reduce_op(m, c->op), comm, r->piece));
 }
 
+/* What changes no reduction. */
+static void fill_neutral(enum rt_reduce_op op, enum rt_dtype wide, void *at, int64_t n)
+{
+	double f = op == RT_PROD ? 1 : op == RT_MIN ? INFINITY : op == RT_MAX ? -INFINITY : 0;
+	int64_t k = op == RT_PROD ? 1 : op == RT_MIN ? INT64_MAX : op == RT_MAX ? INT64_MIN : 0;
+	for (int64_t i = 0; i < n; i++)
+		if (wide == RT_I64)
+			((int64_t *)at)[i] = k;
+		else
+			rt_store_f64(wide, (char *)at + (size_t)i * rt_dtype_size(wide), f);
+}
+
+static bool start_reduce(struct mpi *m, struct rt_request *r, MPI_Comm comm, int index)
+{
+	const struct rt_collective *c = &r->c;
+	enum rt_dtype wide = rt_dtype_wide(c->dtype);
+	bool root = index == c->root;
+	r->wide_in = mem_alloc((size_t)c->count * rt_dtype_size(wide));
+	if (c->in)
+		rt_convert(wide, r->wide_in, c->dtype, c->in, (size_t)c->count);
+	else
+		fill_neutral(c->op, wide, r->wide_in, c->count);
+	if (root && c->dtype != wide)
+		r->wide_out = mem_alloc((size_t)c->count * rt_dtype_size(wide));
+	r->out_count = root ? c->count : 0;
+	r->members -= !c->in; /* of the mean */
+	return RT_MPI(m->base.job, MPI_Ireduce(r->wide_in,
+	                                       r->wide_out ? r->wide_out
+	                                       : root      ? c->out
+	                                                   : NULL,
+	                                       (int)c->count, wide_type(c->dtype), reduce_op(m, c->op),
+	                                       c->root, comm, r->piece));
+}
+
+/* Open MPI takes equal addresses of both buffers for MPI_IN_PLACE, on the rank where they are equal: a buffer
+ * of which nothing is moved, which may be any, gets an address of its own. */
+static void *unless_empty(const int *counts, int n, const void *buffer)
+{
+	static char empty;
+	for (int i = 0; i < n; i++)
+		if (counts[i])
+			return (void *)buffer;
+	return &empty;
+}
+
+static bool start_blocks_of_root(struct mpi *m, struct rt_request *r, MPI_Comm comm, int index)
+{
+	struct rt_job *job = m->base.job;
+	const struct rt_collective *c = &r->c;
+	MPI_Datatype type = moved_type(c->dtype);
+	bool root = index == c->root;
+	int own = (int)rt_collective_block(c, index).count;
+	if (root && !fill_counts(job, r, false))
+		return false;
+	if (c->kind == RT_GATHER)
+		return RT_MPI(job, MPI_Igatherv(unless_empty(&own, 1, c->in), own, type, root ? c->out : NULL,
+		                                r->counts, r->offsets, type, c->root, comm, r->piece));
+	return RT_MPI(job, MPI_Iscatterv(root ? c->in : NULL, r->counts, r->offsets, type,
+	                                 unless_empty(&own, 1, c->out), own, type, c->root, comm, r->piece));
+}
+
+static bool start_exchange(struct mpi *m, struct rt_request *r, MPI_Comm comm)
+{
+	struct rt_job *job = m->base.job;
+	const struct rt_collective *c = &r->c;
+	MPI_Datatype type = moved_type(c->dtype);
+	if (!fill_counts(job, r, false))
+		return false;
+	r->send_counts = mem_alloc((size_t)r->members * sizeof *r->send_counts);
+	r->send_offsets = mem_alloc((size_t)r->members * sizeof *r->send_offsets);
+	for (int i = 0; i < r->members; i++) {
+		struct rt_block b = rt_collective_send_block(c, i);
+		if (b.offset + b.count > INT_MAX) {
+			rt_job_error_at(job, c->at, "%s of more than %d elements is too large for MPI",
+			                rt_collective_name(c->kind), INT_MAX);
+			rt_job_fail(job, STATUS_INTERNAL);
+			return false;
+		}
+		r->send_counts[i] = (int)b.count;
+		r->send_offsets[i] = (int)b.offset;
+	}
+	return RT_MPI(job, MPI_Ialltoallv(c->in, r->send_counts, r->send_offsets, type,
+	                                  unless_empty(r->counts, r->members, c->out), r->counts, r->offsets,
+	                                  type, comm, r->piece));
+}
+
 static bool start_from_root(struct mpi *m, struct rt_request *r, MPI_Comm comm, int index)
 {
 	struct rt_job *job = m->base.job;
@@ -229,6 +319,23 @@ static void count(struct mpi *m, const struct rt_collective *c)
 		n->bytes_sent += total - own + own * others;
 		n->bytes_received += total - own + own * others;
 		break;
+	case RT_REDUCE:
+		*(team->index == c->root ? &n->bytes_received : &n->bytes_sent) +=
+		    team->index == c->root ? total * others : total;
+		break;
+	case RT_GATHER:
+	case RT_SCATTER:
+		own = rt_collective_block(c, team->index).count * size;
+		*((team->index == c->root) == (c->kind == RT_GATHER) ? &n->bytes_received : &n->bytes_sent) +=
+		    team->index == c->root ? total - own : own;
+		break;
+	case RT_ALL_TO_ALL:
+	case RT_ALL_TO_ALLV:
+		for (int i = 0; i < team->n; i++) {
+			n->bytes_sent += i == team->index ? 0 : rt_collective_send_block(c, i).count * size;
+			n->bytes_received += i == team->index ? 0 : rt_collective_block(c, i).count * size;
+		}
+		break;
 	default:
 		if (team->index == c->root)
 			n->bytes_sent += total * others;
@@ -262,6 +369,17 @@ static enum status mpi_start(struct rt_transport *t, const struct rt_collective 
 		break;
 	case RT_REDUCE_SCATTER:
 		ok = start_reduce_scatter(m, r, comm, team->index);
+		break;
+	case RT_REDUCE:
+		ok = start_reduce(m, r, comm, team->index);
+		break;
+	case RT_GATHER:
+	case RT_SCATTER:
+		ok = start_blocks_of_root(m, r, comm, team->index);
+		break;
+	case RT_ALL_TO_ALL:
+	case RT_ALL_TO_ALLV:
+		ok = start_exchange(m, r, comm);
 		break;
 	case RT_BROADCAST:
 	case RT_SEND_RECV:
@@ -371,7 +489,7 @@ static enum status mpi_test(struct rt_transport *t, struct rt_request *r, bool *
 			return rt_job_fail(job, STATUS_DIAGNOSTICS);
 		}
 	}
-	if (r->c.kind == RT_ALLREDUCE || r->c.kind == RT_REDUCE_SCATTER)
+	if (r->c.kind != RT_COLLECTIVE_COUNT && rt_collective_reduces(r->c.kind) && r->out_count)
 		finish(r);
 	request_free(m, r);
 	m->sleep_us = FIRST_SLEEP_US;

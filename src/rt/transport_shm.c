@@ -171,11 +171,16 @@ static void describe(struct shm *s, int rank, const struct shm_sign *sign, bool 
 		buf_printf(out, "%s of %lld %s", send ? "send" : "recv", (long long)sign->count, type);
 	} else {
 		buf_puts(out, rt_collective_name((enum rt_collective_kind)sign->kind));
-		if (sign->kind == RT_ALLREDUCE || sign->kind == RT_REDUCE_SCATTER)
+		if (rt_collective_reduces((enum rt_collective_kind)sign->kind))
 			buf_printf(out, " (%s)", rt_reduce_op_name((enum rt_reduce_op)sign->op));
-		if (sign->kind == RT_BROADCAST || sign->kind == RT_SEND_RECV)
-			buf_printf(out, " from root %d", sign->root);
-		buf_printf(out, " of %lld %s", (long long)sign->count, type);
+		if (rt_collective_is_rooted((enum rt_collective_kind)sign->kind))
+			buf_printf(out, " %s root %d",
+			           sign->kind == RT_REDUCE || sign->kind == RT_GATHER ? "to" : "from",
+			           sign->root);
+		if (sign->count)
+			buf_printf(out, " of %lld %s", (long long)sign->count, type);
+		else
+			buf_printf(out, " of %s", type);
 	}
 	struct buf label = {0};
 	rt_board_label(s->base.job->board, rank, sign->label, &label);

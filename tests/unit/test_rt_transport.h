@@ -166,6 +166,114 @@ static void from_root(struct suite *s, enum rt_collective_kind kind, enum rt_dty
 	free(in);
 }
 
+static void to_root(struct suite *s, enum rt_dtype t, enum rt_reduce_op op, int root, int64_t n)
+{
+	bool here = s->index == root;
+	char *in = filled(t, s->ranks[s->index], n),
+	     *out = here ? calloc(1, (size_t)n * rt_dtype_size(t) + 1) : NULL;
+	go(s, &(struct rt_collective){.kind = RT_REDUCE,
+	                              .dtype = t,
+	                              .op = op,
+	                              .team = s->team,
+	                              .root = root,
+	                              .in = in,
+	                              .out = out,
+	                              .count = n});
+	for (int64_t i = 0; i < n && here; i++)
+		WANT(s, load(t, out, i), in_type(t, reduced(s, op, i)));
+	free(out);
+	free(in);
+}
+
+/* Blocks of k * base / 2 elements, block 0 last in memory. */
+static int64_t uneven_blocks(const struct suite *s, int64_t base, int64_t *counts, int64_t *at)
+{
+	int64_t total = 0;
+	for (int k = s->n - 1; k >= 0; k--) {
+		counts[k] = base * k / 2;
+		at[k] = total;
+		total += counts[k];
+	}
+	return total;
+}
+
+static void gather(struct suite *s, enum rt_dtype t, int root, int64_t base)
+{
+	int64_t counts[8], at[8], total = uneven_blocks(s, base, counts, at);
+	bool here = s->index == root;
+	char *in = filled(t, s->ranks[s->index], counts[s->index]),
+	     *out = here ? calloc(1, (size_t)total * rt_dtype_size(t) + 1) : NULL;
+	go(s, &(struct rt_collective){.kind = RT_GATHER,
+	                              .dtype = t,
+	                              .team = s->team,
+	                              .root = root,
+	                              .in = in,
+	                              .out = out,
+	                              .counts = counts,
+	                              .offsets = at});
+	for (int k = 0; k < s->n && here; k++)
+		for (int64_t i = 0; i < counts[k]; i++)
+			WANT(s, load(t, out, at[k] + i), element_of(s->ranks[k], i));
+	free(out);
+	free(in);
+}
+
+static void scatter(struct suite *s, enum rt_dtype t, int root, int64_t base)
+{
+	int64_t counts[8], at[8], total = uneven_blocks(s, base, counts, at), own = counts[s->index];
+	char *in = s->index == root ? filled(t, s->ranks[root], total) : NULL,
+	     *out = calloc(1, (size_t)own * rt_dtype_size(t) + 1);
+	go(s, &(struct rt_collective){.kind = RT_SCATTER,
+	                              .dtype = t,
+	                              .team = s->team,
+	                              .root = root,
+	                              .in = in,
+	                              .out = out,
+	                              .counts = counts,
+	                              .offsets = at});
+	for (int64_t i = 0; i < own; i++)
+		WANT(s, load(t, out, i), element_of(s->ranks[root], at[s->index] + i));
+	free(out);
+	free(in);
+}
+
+/* Elements that member i sends to member k. */
+static int64_t exchanged(bool uneven, int64_t base, int i, int k)
+{
+	return uneven ? base * ((i + 2 * k) % 3) / 2 : base;
+}
+
+static void exchange(struct suite *s, enum rt_dtype t, int64_t base, bool uneven)
+{
+	int64_t take[8], take_at[8], give[8], give_at[8], in_n = 0, out_n = 0;
+	for (int k = s->n - 1; k >= 0; k--) {
+		take[k] = exchanged(uneven, base, k, s->index);
+		give[k] = exchanged(uneven, base, s->index, k);
+		take_at[k] = out_n, give_at[k] = in_n;
+		out_n += take[k], in_n += give[k];
+	}
+	char *in = filled(t, s->ranks[s->index], in_n),
+	     *out = calloc(1, (size_t)out_n * rt_dtype_size(t) + 1);
+	go(s, &(struct rt_collective){.kind = uneven ? RT_ALL_TO_ALLV : RT_ALL_TO_ALL,
+	                              .dtype = t,
+	                              .team = s->team,
+	                              .in = in,
+	                              .out = out,
+	                              .counts = take,
+	                              .offsets = take_at,
+	                              .send_counts = give,
+	                              .send_offsets = give_at});
+	for (int k = 0; k < s->n; k++) {
+		int64_t from = 0; /* where the own block stands in what k sends */
+		for (int j = s->n - 1; j > s->index; j--)
+			from += exchanged(uneven, base, k, j);
+		for (int64_t i = 0; i < take[k]; i++)
+			WANT(s, load(t, out, take_at[k] + i), element_of(s->ranks[k], from + i));
+	}
+	free(in);
+	free(out);
+}
+
 static void team_suite(struct suite *s)
 {
 	static const enum rt_dtype types[] = {RT_F32, RT_F64, RT_BF16, RT_F16, RT_I64, RT_I32, RT_U8};
@@ -179,15 +287,22 @@ static void team_suite(struct suite *s)
 			reduce_scatter(s, types[(z + (size_t)op + 3) % 7], (enum rt_reduce_op)op, sizes[z],
 			               op & 1, z & 1);
 		}
-		for (int root = 0; root < s->n; root++)
+		for (int root = 0; root < s->n; root++) {
 			from_root(s, RT_BROADCAST, t, root, sizes[z], root & 1);
+			to_root(s, types[(z + (size_t)root) % 7],
+			        (enum rt_reduce_op)(root % RT_REDUCE_OP_COUNT), root, sizes[z]);
+			gather(s, t, root, sizes[z]);
+			scatter(s, t, root, sizes[z]);
+		}
+		for (int v = 0; v < 4; v++)
+			exchange(s, types[(z + (size_t)v) % 7], sizes[z], v & 1);
 		if (s->n <= 2)
 			for (int root = 0; root < s->n; root++)
 				from_root(s, RT_SEND_RECV, t, root, sizes[z], false);
 	}
 }
 
-/* Counters of one Allgather, Allreduce and Broadcast of known sizes. */
+/* Counters of one of each of known sizes. */
 static void count_suite(struct suite *s)
 {
 	struct rt_counter before[RT_COUNTERS];
@@ -195,6 +310,10 @@ static void count_suite(struct suite *s)
 	allgather(s, RT_F32, 100, false, false, false);
 	allreduce(s, RT_F32, RT_SUM, 103, false);
 	from_root(s, RT_BROADCAST, RT_F64, 0, 10, false);
+	to_root(s, RT_F32, RT_MAX, 0, 10);
+	gather(s, RT_F32, 0, 10);
+	scatter(s, RT_F32, 0, 10);
+	exchange(s, RT_F32, 10, false);
 	const struct rt_counter *now = s->t->counter;
 	int64_t others = s->n - 1, own = 4 * (103 / s->n + (s->index < 103 % s->n));
 	WANT(s, now[RT_ALLGATHER].operations - before[RT_ALLGATHER].operations, 1);
@@ -205,6 +324,16 @@ static void count_suite(struct suite *s)
 	     s->index == 0 ? 80 * others : 0);
 	WANT(s, now[RT_BROADCAST].bytes_received - before[RT_BROADCAST].bytes_received,
 	     s->index == 0 ? 0 : 80);
+	bool root = s->index == 0;
+	int64_t block = 40 * s->index / 2, blocks = 40 * s->n * others / 4;
+	WANT(s, now[RT_REDUCE].bytes_sent - before[RT_REDUCE].bytes_sent, root ? 0 : 40);
+	WANT(s, now[RT_REDUCE].bytes_received - before[RT_REDUCE].bytes_received, root ? 40 * others : 0);
+	WANT(s, now[RT_GATHER].bytes_sent - before[RT_GATHER].bytes_sent, root ? 0 : block);
+	WANT(s, now[RT_GATHER].bytes_received - before[RT_GATHER].bytes_received, root ? blocks : 0);
+	WANT(s, now[RT_SCATTER].bytes_sent - before[RT_SCATTER].bytes_sent, root ? blocks : 0);
+	WANT(s, now[RT_SCATTER].bytes_received - before[RT_SCATTER].bytes_received, root ? 0 : block);
+	WANT(s, now[RT_ALL_TO_ALL].bytes_sent - before[RT_ALL_TO_ALL].bytes_sent, 40 * others);
+	WANT(s, now[RT_ALL_TO_ALL].bytes_received - before[RT_ALL_TO_ALL].bytes_received, 40 * others);
 }
 
 static int finish(struct rt_transport *t, struct rt_request *r)
