@@ -159,12 +159,15 @@ static void reduce(const struct exchange *x, enum reduce_op op, int64_t start, s
 	int64_t count = ref_array_count(out);
 	double grid = INFINITY;
 	for (unsigned k = 0; k < x->n; k++)
-		grid = fmin(grid, ref_grid(&x->in[k]));
+		if (x->in[k].data)
+			grid = fmin(grid, ref_grid(&x->in[k]));
 	for (int64_t i = 0; i < count; i++) {
 		struct ref_fold s;
 		uint8_t state = REF_DEFINED;
 		ref_fold_start(&s, op, out->dtype);
 		for (unsigned k = 0; k < x->n; k++) {
+			if (!x->in[k].data)
+				continue; /* a root that only takes */
 			uint8_t own =
 			    start + i < ref_array_count(&x->in[k]) ? x->in[k].state[start + i] : REF_ABSENT;
 			state = own < state ? own : state;
@@ -182,7 +185,7 @@ static void take_by_type(const struct exchange *x, unsigned first, unsigned last
 {
 	int64_t count = ref_array_count(out);
 	for (unsigned k = first; k <= last; k++)
-		for (int64_t i = 0; i < count; i++)
+		for (int64_t i = 0; i < count && x->in[k].data; i++)
 			if (out->state[i] == REF_ABSENT)
 				ref_copy(out, i, &x->in[k], i);
 }
@@ -251,7 +254,8 @@ static bool receive(const struct exchange *x, unsigned member, struct ref_array 
 		return false;
 	givers(x, member, &first, &last);
 	for (unsigned k = first; k <= last; k++)
-		ref_inherit(out, &x->in[k]);
+		if (x->in[k].data)
+			ref_inherit(out, &x->in[k]);
 	if (op_info[x->kind].traits & TRAIT_REDUCES) {
 		if (x->flat && x->kind == OP_REDUCE_SCATTER && !received_before(x, member, &start))
 			return false;
@@ -282,9 +286,14 @@ static bool store(const struct exchange *x, unsigned member, const struct ref_ar
 /* Whether elements are counted off rather than told by the types. */
 static bool is_flat(struct ref_host *h, const struct ref_event *e, bool *out)
 {
-	const struct ref_party *p = &e->party[0];
-	*out = !p->in || !p->out || !same_shape(h, p->in->type, p->out->type);
-	return *out || ir_op(h->c->m, p->op)->kind != OP_ALL_TO_ALL || holds_all(h, p->in, out);
+	const struct ref_view *in = NULL, *result = NULL;
+	enum op_kind kind = (enum op_kind)ir_op(h->c->m, e->party[0].op)->kind;
+	for (unsigned k = 0; k < e->channel->n; k++) {
+		in = in ? in : e->party[k].in;
+		result = result ? result : e->party[k].out;
+	}
+	*out = !in || !result || !same_shape(h, in->type, result->type);
+	return *out || kind != OP_ALL_TO_ALL || holds_all(h, in, out);
 }
 
 static bool collective(struct ref_host *h, struct ref_event *e)
@@ -297,7 +306,7 @@ static bool collective(struct ref_host *h, struct ref_event *e)
 	x.in = mem_zalloc(sizeof *x.in * x.n);
 	bool ok = check_parties(h, e) && is_flat(h, e, &x.flat);
 	for (unsigned k = 0; k < x.n && ok; k++)
-		ok = ref_view_load(h, e->party[k].in, x.flat, at_of(&x, k), &x.in[k]);
+		ok = !e->party[k].in || ref_view_load(h, e->party[k].in, x.flat, at_of(&x, k), &x.in[k]);
 	for (unsigned k = 0; k < x.n && ok; k++)
 		ok = !receives(&x, k) || receive(&x, k, &out[k]);
 	for (unsigned k = 0; k < x.n && ok; k++)

@@ -15,7 +15,7 @@
 
 enum {
 	FUNCTION_ULPS = 8, /* of exp and its like, in f32 or f64 */
-	PART_ULPS = 2,     /* roundings of the parts of a sum: made, reduced over one mesh axis after another */
+	PART_ULPS = 2, /* roundings of the parts of a sum: made, reduced over one mesh axis after another */
 };
 
 double ref_unit(enum dtype t)
@@ -132,7 +132,8 @@ double ref_pointwise_error(enum op_kind kind, const double *x, const double *e)
 	case OP_POW:
 		return x[0] - e[0] <= 0 && x[0] + e[0] >= 0 && x[1] - e[1] < 0
 		           ? INFINITY
-		           : largest(corners(pow, x, e), fabs(x[0]) <= e[0] ? pow(fabs(x[0]) + e[0], x[1]) : 0);
+		           : largest(corners(pow, x, e),
+		                     fabs(x[0]) <= e[0] ? pow(fabs(x[0]) + e[0], x[1]) : 0);
 	case OP_MAXIMUM:
 	case OP_MINIMUM:
 		return largest(e[0], e[1]);

@@ -94,6 +94,7 @@ struct ref_call {
 	const uint8_t *want; /* result elements that are needed; NULL: all */
 	bool partial;        /* the result is pending: sum what is held, absent terms are other ranks' */
 	bool narrow;         /* other ranks may hold parts of the sum, stored in the result's dtype */
+	double parts;        /* partial: of an average, how many are pending; else 1 */
 };
 /* out was made from the result's type; every wanted element gets a value and a state. False after
  * reporting. */

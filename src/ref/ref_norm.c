@@ -227,13 +227,15 @@ bool ref_norm(struct ref_context *c, const struct ref_call *call, const struct r
 		struct row_error e = row_error(x, at, n, layer, mean, square, eps);
 		for (int64_t k = 0; k < n; k++) {
 			double d = x->data[at + k] - mean, value = d / sqrt(square + eps);
-			double passed = fabs(d) * e.scale + (x->error[at + k] + e.mean) * (e.scale + 1 / sqrt(square + eps));
+			double passed = fabs(d) * e.scale +
+			                (x->error[at + k] + e.mean) * (e.scale + 1 / sqrt(square + eps));
 			out->state[at + k] = state;
 			for (unsigned j = 1; j < call->n; j++) {
 				double w = in[j]->data[k];
 				if (in[j]->state[k] < out->state[at + k])
 					out->state[at + k] = in[j]->state[k];
-				passed = j == 1 ? passed * (fabs(w) + in[j]->error[k]) + fabs(value) * in[j]->error[k]
+				passed = j == 1 ? passed * (fabs(w) + in[j]->error[k]) +
+				                      fabs(value) * in[j]->error[k]
 				                : passed + in[j]->error[k];
 				passed += ref_unit(x->dtype) * (fabs(value) + fabs(w));
 				value = j == 1 ? value * w : value + w;

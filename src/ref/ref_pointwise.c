@@ -251,7 +251,8 @@ static bool fits(const struct ref_array *in, const struct ref_array *out)
 }
 
 /* The condition of a where is not sure: the result is one operand or the other. */
-static void choose_either(const struct ref_array *const *in, const int64_t *at, struct ref_array *out, int64_t i)
+static void choose_either(const struct ref_array *const *in, const int64_t *at, struct ref_array *out,
+                          int64_t i)
 {
 	double apart = fabs(in[1]->data[at[1]] - in[2]->data[at[2]]);
 	double e = apart + in[1]->error[at[1]] + in[2]->error[at[2]];

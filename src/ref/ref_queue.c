@@ -41,6 +41,17 @@ struct ref_event *ref_event_next(struct ref_host *h, struct ref_channel *ch, uns
 	return ch->event.at[number];
 }
 
+/* How many parts of an average are pending. */
+static double averaged_parts(const struct module *m, type_id t)
+{
+	const struct domain *d = ir_domain(m, ir_type(m, t)->domain);
+	double n = 1;
+	for (unsigned a = d->rank; a < d->logical_n; a++)
+		if (d->axis[a].kind == AXIS_PARTIAL && d->axis[a].reduce == REDUCE_AVG)
+			n *= ir_mesh(m, ir_type(m, t)->mesh)->size[d->axis[a].mesh_axis];
+	return n;
+}
+
 /* ---- running */
 
 static bool compute(struct ref_host *h, const struct ref_rank *r, const struct ref_entry *e)
@@ -65,6 +76,7 @@ static bool compute(struct ref_host *h, const struct ref_rank *r, const struct r
 		want[local.at[k]] = 1;
 	bool partial = ref_partial_axes(ir_domain(m, ir_type(m, e->out->type)->domain), NULL) > 0;
 	struct ref_call call = {.op = e->op, .n = e->use_n, .in = operand, .want = want, .partial = partial};
+	call.parts = averaged_parts(m, e->out->type);
 	int64_t absent = 0;
 	ok = ok && ref_eval(h->c, &call, &out) && ref_view_store(h, e->out, false, &out, at, &absent);
 	if (ok && absent) {

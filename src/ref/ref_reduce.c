@@ -60,7 +60,8 @@ void ref_fold_add(struct ref_fold *s, const struct ref_array *a, int64_t i)
 }
 
 /* Error of a fold, before it is stored; parts: of its sums are stored in out's dtype on the way. */
-static void fold_error(const struct ref_fold *s, struct ref_array *out, int64_t i, double value, bool sure, bool parts)
+static void fold_error(const struct ref_fold *s, struct ref_array *out, int64_t i, double value, bool sure,
+                       bool parts)
 {
 	double divisor = s->op == REDUCE_AVG && s->count ? (double)s->count : 1, computed = 0;
 	double passed = s->op == REDUCE_PROD ? s->error * fabs(s->f) : s->error / divisor;
@@ -153,11 +154,12 @@ static bool result_strides(const struct ref_array *in, const struct ref_array *o
 	return j == out->nd;
 }
 
-/* A mean that is pending over ranks: each contributes its sum over the count of all. */
-static void finish_mean(struct ref_fold *s, int64_t whole, bool partial)
+/* A mean that is pending over ranks: each contributes its sum over the count of all, times the parts that an
+ * average is pending over. */
+static void finish_mean(struct ref_fold *s, int64_t whole, double parts)
 {
-	if (partial)
-		s->count = whole;
+	s->count = whole;
+	s->f *= parts, s->magnitude *= parts, s->error *= parts;
 }
 
 bool ref_reduce(struct ref_context *c, const struct ref_call *call, const struct ref_array *in,
@@ -195,9 +197,12 @@ bool ref_reduce(struct ref_context *c, const struct ref_call *call, const struct
 	int bits = ref_accumulator_bits(in->dtype);
 	if (call->narrow && !out->ints && ref_precision(out->dtype) < bits)
 		bits = ref_precision(out->dtype);
+	if (call->narrow && !out->ints && fold == REDUCE_AVG)
+		bits = 0; /* a part's mean is rounded before the average is */
 	bool ok = true;
 	for (int64_t r = 0; r < count && ok; r++) {
-		finish_mean(&acc[r], length, call->partial);
+		if (call->partial && fold == REDUCE_AVG)
+			finish_mean(&acc[r], length, call->parts);
 		if (out->state[r] == REF_DEFINED && !ref_fold_end(&acc[r], out, r, grid, bits)) {
 			diag_error(c->d, op->at, "mean of no integers");
 			ok = false;
