@@ -48,8 +48,8 @@ static void note_wrong(struct finding *f, int64_t linear, bool poison)
 	}
 }
 
-static void compare(const struct check_want *w, enum rt_dtype t, const struct data_map *map, const char *memory,
-                    struct finding *f)
+static void compare(const struct check_want *w, enum rt_dtype t, const struct data_map *map,
+                    const char *memory, struct finding *f)
 {
 	struct data_cursor c = {0};
 	struct data_batch b;
@@ -87,7 +87,8 @@ static void compare(const struct check_want *w, enum rt_dtype t, const struct da
 }
 
 /* This rank's finding; pending reductions are finished on rank 0 and compared there. */
-static enum status find(struct rt_job *job, const struct module *m, const struct check_output *o, struct finding *f)
+static enum status find(struct rt_job *job, const struct module *m, const struct check_output *o,
+                        struct finding *f)
 {
 	enum rt_dtype t = (enum rt_dtype)ir_type(m, o->type)->dtype;
 	struct data_map map;

@@ -27,7 +27,7 @@ struct exec {
 	struct rt_stream **handle; /* by handle_id */
 	struct rt_stream *current;
 	struct ticket_queue *queue;
-	int64_t *counts, *offsets; /* scratch, of the largest team */
+	int64_t *blocks; /* scratch: four lists of the largest team's size */
 	struct exec_stats stats;
 	enum status status;
 };
@@ -59,8 +59,8 @@ static enum status allocate(struct exec *e)
 {
 	for (uint32_t i = 0; i < e->p->buffer.n; i++) {
 		const struct plan_buffer *b = &e->p->buffer.at[i];
-		enum status status = rt_device_alloc(e->device, (size_t)(b->slot_bytes * b->slots),
-		                                     b->what, &e->memory[i]);
+		enum status status =
+		    rt_device_alloc(e->device, (size_t)(b->slot_bytes * b->slots), b->what, &e->memory[i]);
 		if (status != STATUS_OK)
 			return status;
 	}
@@ -101,8 +101,7 @@ enum status exec_open(struct rt_job *job, const struct plan *p, const struct pla
 	e->team = mem_zalloc(sizeof *e->team * (p->team.n + 1));
 	e->handle = mem_zalloc(sizeof *e->handle * (p->handles + 1));
 	e->queue = mem_zalloc(sizeof *e->queue * (p->queues + 1));
-	e->counts = mem_zalloc(sizeof *e->counts * (p->members + 1));
-	e->offsets = mem_zalloc(sizeof *e->offsets * (p->members + 1));
+	e->blocks = mem_zalloc(sizeof *e->blocks * 4 * (p->members + 1));
 	e->label = make_labels(job, labels);
 	e->status = rt_device_open(job, o->device, &e->device);
 	if (e->status == STATUS_OK)
@@ -141,8 +140,7 @@ void exec_close(struct exec *e)
 	free(e->team);
 	free(e->handle);
 	free(e->queue);
-	free(e->counts);
-	free(e->offsets);
+	free(e->blocks);
 	free(e->label);
 	free(e);
 }
@@ -302,16 +300,20 @@ static bool run_collective(struct exec *e, const struct plan_instruction *i)
 	if ((c->has_in && !build_view(e, &c->in, &in)) || (c->has_out && !build_view(e, &c->out, &out)) ||
 	    r.count < 0)
 		return fail(e, i, STATUS_DIAGNOSTICS, OUTSIDE);
-	r.in = c->has_in ? in.data : out.data;
+	bool alone = c->kind == RT_REDUCE; /* a root without operand adds nothing */
+	r.in = c->has_in ? in.data : alone ? NULL : out.data;
 	r.out = c->has_out ? out.data : in.data;
-	for (uint32_t k = 0; k < c->members; k++) {
-		e->counts[k] = e->reg[c->counts[k]];
-		e->offsets[k] = e->reg[c->offsets[k]];
-		if (e->counts[k] < 0 || e->offsets[k] < 0)
-			return fail(e, i, STATUS_DIAGNOSTICS, OUTSIDE);
+	const plan_reg *from[] = {c->counts, c->offsets, c->send_counts, c->send_offsets};
+	const int64_t **to[] = {&r.counts, &r.offsets, &r.send_counts, &r.send_offsets};
+	for (unsigned j = 0; j < 4 && c->members; j++) {
+		int64_t *list = e->blocks + (size_t)j * c->members;
+		for (uint32_t k = 0; k < c->members && from[j]; k++) {
+			list[k] = e->reg[from[j][k]];
+			if (list[k] < 0)
+				return fail(e, i, STATUS_DIAGNOSTICS, OUTSIDE);
+		}
+		*to[j] = from[j] ? list : NULL;
 	}
-	if (c->members)
-		r.counts = e->counts, r.offsets = e->offsets;
 	push_ticket(e, i->b, rt_submit_collective(e->engine, e->current, &r));
 	e->stats.collectives++;
 	return true;

@@ -351,6 +351,7 @@ static void start(struct planner *b, const struct module *m, struct diag *d)
 	b->place = arena_new_array(b->scratch, struct place *, m->value.n);
 	b->queue = arena_new_array(b->scratch, uint32_t, m->op.n);
 	b->posted = arena_new_array(b->scratch, bool, m->op.n);
+	b->settled = arena_new_array(b->scratch, bool, m->op.n);
 	b->message = arena_new_array(b->scratch, uint32_t, m->op.n);
 	sx_const(b, 0);
 	vec_push(&b->p->reg, 0);
@@ -417,6 +418,7 @@ struct plan *plan_build(const struct module *m, struct diag *d, int64_t rank, in
 	b.at = 0;
 	emit(&b, (struct plan_instruction){.code = PLAN_END});
 	mark_fixed(p);
+	vec_free(&b.unpack);
 	sx_free(&b);
 	arena_free(b.scratch);
 	if (b.failed) {

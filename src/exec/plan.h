@@ -118,6 +118,8 @@ struct plan_collective {
 	plan_reg count;
 	uint32_t members;                 /* entries of counts and offsets, 0: none */
 	const plan_reg *counts, *offsets; /* of each member's block, in elements */
+	const plan_reg *send_counts,
+	    *send_offsets; /* AllToAll, AllToAllv: of those in `in`; NULL otherwise */
 	struct plan_view in, out;
 };
 

@@ -7,7 +7,8 @@
  *     Y: f32[10] = allgather(X: f32[10@x]), x = 4     counts 3 3 3 1, offsets 0 3 6 9
  *
  * Each slice of a team is a communicator; a rank that no slice holds skips the statement and its waits. */
-#include "exec/planner.h"
+#include "exec/plan_comm.h"
+#include "exec/plan_exchange.h"
 #include "ir/edit.h"
 #include "ir/expr.h"
 #include <string.h>
@@ -66,18 +67,6 @@ bool own_slice(const struct planner *b, op_id op, uint32_t *team, uint32_t *own)
 
 /* ---- collectives */
 
-struct comm {
-	struct planner *b;
-	op_id op;
-	struct view *in, *out; /* NULL: not on this rank */
-	const struct plan_team *team;
-	uint32_t own;
-	struct plan_collective c;
-	int gathered; /* the axis along which blocks are put together; -1: none */
-	sx_id in_n[IR_MAX_LOGICAL], out_n[IR_MAX_LOGICAL]; /* elements moved of each axis */
-	sx_id in_count, out_count;
-};
-
 static bool same_shape(const struct view *x, const struct view *y)
 {
 	if (x->rank != y->rank)
@@ -85,42 +74,6 @@ static bool same_shape(const struct view *x, const struct view *y)
 	for (unsigned i = 0; i < x->rank; i++)
 		if (x->axis[i].extent != y->axis[i].extent)
 			return false;
-	return true;
-}
-
-/* Whether what is moved of the other axes is the same on both sides. */
-static bool same_extents(struct comm *s)
-{
-	for (unsigned i = 0; s->in && s->out && i < s->in->rank; i++)
-		if ((int)i != s->gathered && s->in_n[i] != s->out_n[i])
-			return false;
-	return true;
-}
-
-/* Decides what is moved: just the elements, or with the padding of clipped blocks where that makes runs. */
-static bool choose_runs(struct comm *s, bool same_axes)
-{
-	struct planner *b = s->b;
-	bool plain = (!s->in || run_is_plain(b, s->in, s->gathered)) &&
-	             (!s->out || run_is_plain(b, s->out, s->gathered));
-	for (int k = 0; k < 3; k++) { /* the last: just the elements, checked at run time */
-		bool ok = true, padded = k < 2 && (k == 1) == plain;
-		if (s->in) {
-			run_extents(b, s->in, s->gathered, padded, s->in_n);
-			ok = sx_holds(b, run_condition(b, s->in, s->in_n));
-		}
-		if (s->out) {
-			run_extents(b, s->out, s->gathered, padded, s->out_n);
-			ok = ok && sx_holds(b, run_condition(b, s->out, s->out_n));
-		}
-		if (ok && (!padded || !same_axes || same_extents(s)))
-			break;
-	}
-	if ((s->in && !run_of(b, s->in, s->in_n, &s->c.in)) ||
-	    (s->out && !run_of(b, s->out, s->out_n, &s->c.out)))
-		return false;
-	s->in_count = s->in ? run_product(b, s->in, s->in_n, -1) : sx_const(b, 0);
-	s->out_count = s->out ? run_product(b, s->out, s->out_n, -1) : sx_const(b, 0);
 	return true;
 }
 
@@ -165,6 +118,8 @@ static bool block_axis(struct comm *s, const struct view *large, const struct vi
 	struct planner *b = s->b;
 	*out = -1;
 	for (unsigned a = 0; a < large->rank; a++) {
+		if (large->axis[a].pieces && small->axis[a].pieces)
+			continue; /* the same ones */
 		for (uint32_t k = 0; k < s->team->n; k++) {
 			sx_id off, len;
 			if (!view_interval(b, small, a, s->team->rank[k], &off, &len)) {
@@ -302,6 +257,40 @@ static enum rt_reduce_op reduce_of(const struct planner *b, op_id op, const stru
 	return (enum rt_reduce_op)to[r];
 }
 
+/* Whether a wait for the statement stands later in its block. */
+static bool waited_here(const struct planner *b, op_id op)
+{
+	for (op_id o = b->m->op.at[op].next; o; o = b->m->op.at[o].next)
+		for (unsigned k = 0;
+		     b->m->op.at[o].kind == OP_WAIT && k < op_role_count(b->m, o, ROLE_STATEMENT); k++)
+			if (op_operand_id(b->m, o, ROLE_STATEMENT, k) == op)
+				return true;
+	return false;
+}
+
+/* Emits what starts the communication. What must be unpacked is waited for where it is issued, unless the
+ * wait stands in the same block. */
+static void issue(struct comm *s, struct plan_instruction i)
+{
+	struct planner *b = s->b;
+	bool async = b->m->op.at[s->op].flags & OP_ASYNC, unpacks = false;
+	emit_async(b, s->op, i);
+	for (uint32_t k = 0; k < b->unpack.n; k++)
+		unpacks |= b->unpack.at[k].op == s->op;
+	if (!unpacks || (async && waited_here(b, s->op)))
+		return;
+	if (async)
+		emit(b, (struct plan_instruction){.code = PLAN_WAIT, .a = b->queue[s->op] - 1});
+	b->settled[s->op] = true;
+	unpack_after(b, s->op);
+}
+
+static void issue_collective(struct comm *s)
+{
+	vec_push(&s->b->p->collective, s->c);
+	issue(s, (struct plan_instruction){.code = PLAN_COLLECTIVE, .a = s->b->p->collective.n - 1});
+}
+
 /* A send and a receive that start together. */
 static void plan_permute_comm(struct comm *s)
 {
@@ -330,7 +319,65 @@ static void plan_permute_comm(struct comm *s)
 		            .code = PLAN_MESSAGE, .a = b->p->message.n - 1, .b = PLAN_NO_QUEUE});
 	}
 	if (!b->in_group)
-		emit_async(b, s->op, (struct plan_instruction){.code = PLAN_END_GROUP});
+		issue(s, (struct plan_instruction){.code = PLAN_END_GROUP});
+}
+
+/* Gather, Scatter, AllToAll, AllToAllv. */
+static void plan_exchanged(struct planner *b, op_id op, struct view *in, struct view *out, struct comm *s)
+{
+	struct exchange x = {
+	    .b = b, .op = op, .team = s->team, .own = s->own, .in = in, .out = out, .c = &s->c};
+	x.giver = x.taker = -1;
+	if (s->c.kind == RT_GATHER || s->c.kind == RT_SCATTER) {
+		sx_id root;
+		int64_t *member = s->c.kind == RT_GATHER ? &x.taker : &x.giver;
+		if (!sx_lower(b, op_scalar_expr(b->m, op, 0), &root))
+			return;
+		if (!sx_is_const(b, root, member) || *member < 0 || *member >= s->team->n) {
+			planner_error(b, "the root of %s must be a known index into the team",
+			              op_info[b->m->op.at[op].kind].nvfuser);
+			return;
+		}
+		s->c.root = sx_reg(b, root);
+	}
+	if (!plan_exchange(&x))
+		return;
+	bool gives = s->c.kind == RT_GATHER && x.taker != s->own,
+	     takes = s->c.kind == RT_SCATTER && x.giver != s->own;
+	if (gives) { /* one block: what the root takes */
+		s->c.in.offset = x.send_offsets[x.taker];
+		x.counts[s->own] = x.send_counts[x.taker];
+	} else if (takes) {
+		s->c.out.offset = x.offsets[x.giver];
+		x.counts[s->own] = x.counts[x.giver];
+	} else if (s->c.kind == RT_SCATTER) {
+		s->c.counts = x.send_counts, s->c.offsets = x.send_offsets;
+	}
+	if (!rt_collective_exchanges((enum rt_collective_kind)s->c.kind))
+		s->c.send_counts = s->c.send_offsets = NULL;
+	if (!out->absent)
+		b->p->buffer.at[out->buffer].written = true;
+	issue_collective(s);
+}
+
+/* Drops the buffer that a rank does not read or write, where the root is known. */
+static bool plan_root(struct comm *s, enum op_kind kind)
+{
+	sx_id root;
+	int64_t k;
+	if (!sx_lower(s->b, op_scalar_expr(s->b->m, s->op, 0), &root))
+		return false;
+	if (!sx_is_const(s->b, root, &k)) {
+		s->uncertain = kind != OP_BROADCASTS;
+		return true;
+	}
+	if (s->team->n == 1)
+		return true;
+	if (k != s->own && kind != OP_REDUCE)
+		s->in = NULL;
+	if (kind == OP_REDUCE ? k != s->own : kind == OP_SEND_RECV && k == s->own)
+		s->out = NULL;
+	return true;
 }
 
 static int collective_kind(enum op_kind kind)
@@ -346,6 +393,16 @@ static int collective_kind(enum op_kind kind)
 		return RT_BROADCAST;
 	case OP_SEND_RECV:
 		return RT_SEND_RECV;
+	case OP_REDUCE:
+		return RT_REDUCE;
+	case OP_GATHER:
+		return RT_GATHER;
+	case OP_SCATTER:
+		return RT_SCATTER;
+	case OP_ALL_TO_ALL:
+		return RT_ALL_TO_ALL;
+	case OP_ALL_TO_ALLV:
+		return RT_ALL_TO_ALLV;
 	default:
 		return -1;
 	}
@@ -376,9 +433,17 @@ void plan_collective(struct planner *b, op_id op)
 	s.c.dtype = (uint8_t)view_dtype(b, out);
 	s.in = in->absent ? NULL : in;
 	s.out = out->absent ? NULL : out;
+	for (unsigned k = 0; k < 2; k++)
+		if ((k ? out : in)->absent)
+			view_bind_by_loops(b, k ? out : in);
 	if (view_dtype(b, in) != view_dtype(b, out)) {
 		planner_error(b, "'%s' and '%s' have different dtypes", value_text(b, in->value),
 		              value_text(b, out->value));
+		return;
+	}
+	if (rt_collective_exchanges((enum rt_collective_kind)s.c.kind) || kind == OP_GATHER ||
+	    kind == OP_SCATTER) {
+		plan_exchanged(b, op, in, out, &s);
 		return;
 	}
 	bool both = kind == OP_ALLGATHER || kind == OP_ALLREDUCE || kind == OP_REDUCE_SCATTER;
@@ -387,16 +452,22 @@ void plan_collective(struct planner *b, op_id op)
 		              (long long)b->p->rank, value_text(b, s.in ? out->value : in->value));
 		return;
 	}
-	if ((s.in && !view_usable(b, s.in)) || (s.out && !view_usable(b, s.out)))
-		return;
 	bool blocks = kind == OP_ALLGATHER || kind == OP_REDUCE_SCATTER,
 	     same = s.in && s.out && same_shape(s.in, s.out);
 	s.gathered = -1;
-	if (blocks && same &&
+	bool apart = view_apart(in) || view_apart(out);
+	if (blocks && same && !(kind == OP_ALLGATHER && apart) &&
 	    !block_axis(&s, kind == OP_ALLGATHER ? s.out : s.in, kind == OP_ALLGATHER ? s.in : s.out,
 	                &s.gathered))
 		return;
-	if (!choose_runs(&s, same))
+	if (kind == OP_ALLGATHER && same && (apart || comm_has_gaps(&s, in) || comm_has_gaps(&s, out))) {
+		s.c.kind = RT_ALL_TO_ALLV; /* just the elements */
+		plan_exchanged(b, op, in, out, &s);
+		return;
+	}
+	if (!blocks && kind != OP_ALLREDUCE && kind != OP_COLLECTIVE_PERMUTE && !plan_root(&s, kind))
+		return;
+	if (!comm_runs(&s, in, out))
 		return;
 	if (kind == OP_COLLECTIVE_PERMUTE) {
 		plan_permute_comm(&s);
@@ -409,6 +480,5 @@ void plan_collective(struct planner *b, op_id op)
 		return;
 	if (s.out)
 		b->p->buffer.at[s.out->buffer].written = true;
-	vec_push(&b->p->collective, s.c);
-	emit_async(b, op, (struct plan_instruction){.code = PLAN_COLLECTIVE, .a = b->p->collective.n - 1});
+	issue_collective(&s);
 }

@@ -2,7 +2,7 @@
  *
  * A send or receive that a post names is put into the plan where it is posted, with the buffer and the peer
  * that it had where it stands. Each statement has a queue of tickets; a wait takes the oldest. */
-#include "exec/planner.h"
+#include "exec/plan_exchange.h"
 #include "ir/expr.h"
 
 static bool takes_part(const struct planner *b, op_id op)
@@ -32,6 +32,34 @@ void emit_async(struct planner *b, op_id op, struct plan_instruction i)
 	emit(b, i);
 	if (!(b->m->op.at[op].flags & OP_ASYNC) && !(op_traits(b->m, op) & TRAIT_P2P) && !b->in_group)
 		emit(b, (struct plan_instruction){.code = PLAN_WAIT, .a = i.b});
+}
+
+void copy_now(struct planner *b, const struct plan_view *to, const struct plan_view *from)
+{
+	struct plan_task t;
+	task_start(&t, RT_TASK_COPY);
+	t.in_n = 1;
+	t.out = *to;
+	t.in[0] = *from;
+	task_emit(b, &t);
+}
+
+void copy_after(struct planner *b, op_id op, const struct plan_view *to, const struct plan_view *from)
+{
+	vec_push(&b->unpack, (struct plan_unpack){.op = op, .from = *from, .to = *to});
+}
+
+void unpack_after(struct planner *b, op_id op)
+{
+	uint32_t kept = 0;
+	for (uint32_t k = 0; k < b->unpack.n; k++) {
+		struct plan_unpack u = b->unpack.at[k];
+		if (u.op == op)
+			copy_now(b, &u.to, &u.from);
+		else
+			b->unpack.at[kept++] = u;
+	}
+	b->unpack.n = kept;
 }
 
 void plan_p2p(struct planner *b, op_id op)
@@ -89,7 +117,9 @@ void plan_wait(struct planner *b, op_id op)
 {
 	for (unsigned k = 0; k < op_role_count(b->m, op, ROLE_STATEMENT); k++) {
 		op_id of = op_operand_id(b->m, op, ROLE_STATEMENT, k);
-		if (takes_part(b, of))
-			emit(b, (struct plan_instruction){.code = PLAN_WAIT, .a = queue_of(b, of)});
+		if (!takes_part(b, of) || b->settled[of])
+			continue;
+		emit(b, (struct plan_instruction){.code = PLAN_WAIT, .a = queue_of(b, of)});
+		unpack_after(b, of);
 	}
 }

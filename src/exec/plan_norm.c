@@ -273,16 +273,17 @@ static void plan_attention(struct norm *x, struct view *const *in)
 	contract(x, out, f, vw);
 }
 
-bool plan_norm(struct planner *b, op_id op, struct view *r)
+bool plan_norm(struct planner *b, op_id op, struct view *r, const struct operand_ref *operand, unsigned n)
 {
 	struct norm x = {.b = b, .op = op, .r = r, .nd = r->rank, .ok = true};
 	enum op_kind kind = (enum op_kind)b->m->op.at[op].kind;
 	struct view *in[4] = {NULL};
-	unsigned count = op_role_count(b->m, op, ROLE_READ);
+	unsigned count = 0;
 	if (kind != OP_SOFTMAX && kind != OP_LAYERNORM && kind != OP_RMSNORM && kind != OP_SDPA)
 		return false;
-	for (unsigned k = 0; k < count && k < 4; k++)
-		in[k] = view_of(b, op_read(b->m, op, k));
+	for (unsigned k = 0; k < n && count < 4; k++)
+		if (operand[k].view)
+			in[count++] = operand[k].view;
 	x.wide = rt_dtype_wide(view_dtype(b, in[0]));
 	if (x.nd > RT_MAX_DIMS || x.wide == RT_I64) {
 		planner_error(b, "%s takes floats with at most %d axes", op_info[kind].hir, RT_MAX_DIMS);

@@ -7,7 +7,8 @@
  *         out  Y [32, 64) x [0, 32)        in  A from row 32 on;  B, stride 0 along the rows
  *
  * Axes that are one element long here are left out of the windows. */
-#include "exec/planner.h"
+#include "exec/plan_dense.h"
+#include "exec/plan_elements.h"
 #include "ir/infer.h"
 #include <string.h>
 
@@ -275,6 +276,66 @@ static void plan_iota(struct planner *b, const struct view *r)
 	task_emit(b, &t);
 }
 
+/* ---- layouts that are no boxes */
+
+/* Operands and results that are no boxes in memory go through copies that are. *back: the result, to be
+ * copied back to; NULL when it is one itself. positions: the operation asks where elements stand in the
+ * tensor. */
+static bool make_boxes(struct planner *b, bool positions, struct operand_ref *in, unsigned n, struct view **r,
+                       struct view **back)
+{
+	*back = NULL;
+	for (unsigned k = 0; k < n; k++) {
+		if (!in[k].view || !view_apart(in[k].view))
+			continue;
+		if (!dense_possible(b, in[k].view, -1) || (positions && view_pieces(in[k].view)))
+			return view_usable(b, in[k].view);
+		struct view *dense = dense_view(b, in[k].view, NULL);
+		if (!dense || !dense_fill(b, dense, in[k].view))
+			return false;
+		in[k].view = dense;
+	}
+	if (!view_apart(*r))
+		return true;
+	if (!dense_possible(b, *r, -1) || (positions && view_pieces(*r)))
+		return view_usable(b, *r);
+	*back = *r;
+	*r = dense_view(b, *r, NULL);
+	return *r != NULL;
+}
+
+/* Whether operands of a pointwise operation have several intervals where the result has: these are the same
+ * then. */
+static bool same_pieces(struct planner *b, const struct operand_ref *in, unsigned n, const struct view *r)
+{
+	for (unsigned k = 0; k < n; k++) {
+		int dim[IR_MAX_LOGICAL];
+		const struct view *v = in[k].view;
+		if (!v)
+			continue;
+		align_right(v->rank, r->rank, dim);
+		for (unsigned c = 0; c < v->rank; c++) {
+			if (v->axis[c].extent == 1 || v->axis[c].pieces == r->axis[dim[c]].pieces)
+				continue;
+			planner_error(b, "'%s' and '%s' are spread over the ranks in different blocks",
+			              value_text(b, v->value), value_text(b, r->value));
+			return false;
+		}
+	}
+	return true;
+}
+
+/* A set of what is no box. False: it is left to copies that are boxes. */
+static bool set_apart(struct planner *b, const struct view *r, const struct view *x)
+{
+	if (elements_whole(b, r) && elements_whole(b, x)) {
+		b->p->buffer.at[r->buffer].written = true;
+		elements_set(b, x, r);
+		return true;
+	}
+	return copy_blocks(b, r, x);
+}
+
 /* ---- all */
 
 static bool is_empty(const struct planner *b, const struct view *r)
@@ -302,7 +363,7 @@ void plan_local(struct planner *b, op_id op)
 	if (!operands(b, op, in, MAX, &n))
 		return;
 	struct view *r = view_of_result(b, op, 0);
-	if (!r || r->absent || !view_usable(b, r) || is_empty(b, r))
+	if (!r || r->absent || is_empty(b, r))
 		return;
 	for (unsigned k = 0; k < n; k++) {
 		if (!in[k].view)
@@ -313,11 +374,18 @@ void plan_local(struct planner *b, op_id op)
 			              value_text(b, in[k].view->value));
 			return;
 		}
-		if (!view_usable(b, in[k].view))
-			return;
 	}
 	bool failed = b->failed;
-	if (pointwise[kind] || kind == OP_CAST || kind == OP_SET || kind == OP_BROADCAST || kind == OP_FULL)
+	struct view *back;
+	if (kind == OP_SET && in[0].view && (view_apart(r) || view_apart(in[0].view)) &&
+	    set_apart(b, r, in[0].view))
+		return;
+	bool each =
+	    pointwise[kind] || kind == OP_CAST || kind == OP_SET || kind == OP_BROADCAST || kind == OP_FULL;
+	if ((each && !same_pieces(b, in, n, r)) || !make_boxes(b, kind == OP_IOTA, in, n, &r, &back) ||
+	    is_empty(b, r))
+		return;
+	if (each)
 		plan_pointwise(b, op, r, in, n);
 	else if (traits & TRAIT_REDUCTION)
 		plan_reduce(b, op, r, in[0].view);
@@ -330,9 +398,11 @@ void plan_local(struct planner *b, op_id op)
 	else if (kind == OP_RESHAPE)
 		plan_reshape(b, r, in[0].view);
 	else if (kind == OP_SLICE || kind == OP_PAD || kind == OP_CAT)
-		plan_pieces(b, op, r);
-	else if (!plan_norm(b, op, r))
+		plan_pieces(b, op, r, in, n);
+	else if (!plan_norm(b, op, r, in, n))
 		planner_error(b, "'%s' has no CPU kernel", op_info[kind].hir);
+	if (back)
+		dense_drain(b, r, back, 0);
 	if (kind == OP_SET && b->failed && !failed)
 		diag_note(
 		    b->d, DIAG_NOWHERE,

@@ -113,13 +113,25 @@ static void put_team(struct printer *x, uint32_t team)
 	buf_putc(x->out, ')');
 }
 
+static void put_blocks(struct printer *x, const char *what, const plan_reg *counts, const plan_reg *offsets,
+                       uint32_t n)
+{
+	buf_puts(x->out, what);
+	for (uint32_t k = 0; k < n; k++) {
+		buf_putc(x->out, ' ');
+		put_reg(x, counts[k]);
+		buf_putc(x->out, '@');
+		put_reg(x, offsets[k]);
+	}
+}
+
 static void put_collective(struct printer *x, const struct plan_collective *c)
 {
 	buf_puts(x->out, rt_collective_name((enum rt_collective_kind)c->kind));
-	if (c->kind == RT_ALLREDUCE || c->kind == RT_REDUCE_SCATTER)
+	if (rt_collective_reduces((enum rt_collective_kind)c->kind))
 		buf_printf(x->out, " %s", rt_reduce_op_name((enum rt_reduce_op)c->reduce));
 	put_team(x, c->team);
-	if (c->kind == RT_BROADCAST || c->kind == RT_SEND_RECV) {
+	if (rt_collective_is_rooted((enum rt_collective_kind)c->kind)) {
 		buf_puts(x->out, " root ");
 		put_reg(x, c->root);
 	}
@@ -137,13 +149,9 @@ static void put_collective(struct printer *x, const struct plan_collective *c)
 	}
 	if (!c->members)
 		return;
-	buf_puts(x->out, " blocks");
-	for (uint32_t k = 0; k < c->members; k++) {
-		buf_putc(x->out, ' ');
-		put_reg(x, c->counts[k]);
-		buf_putc(x->out, '@');
-		put_reg(x, c->offsets[k]);
-	}
+	put_blocks(x, " blocks", c->counts, c->offsets, c->members);
+	if (c->send_counts)
+		put_blocks(x, " of blocks", c->send_counts, c->send_offsets, c->members);
 }
 
 static void put_message(struct printer *x, const struct plan_message *m)

@@ -24,6 +24,46 @@ static bool may_reduce(struct planner *b, const struct view *r, const struct vie
 	return false;
 }
 
+/* Of a mean, a rank's part is its sum over the number of all elements; where an average is pending, times the
+ * number of parts. */
+static double pending_parts(const struct planner *b, const struct view *r)
+{
+	const struct type *t = ir_type(b->m, r->type);
+	const struct domain *d = ir_domain(b->m, t->domain);
+	double n = 1;
+	for (unsigned i = d->rank; i < d->logical_n; i++)
+		if (d->axis[i].kind == AXIS_PARTIAL && d->axis[i].reduce == REDUCE_AVG)
+			n *= ir_mesh(b->m, t->mesh)->size[d->axis[i].mesh_axis];
+	return n;
+}
+
+static bool part_of_mean(struct planner *b, const struct view *x, unsigned axis, double *part)
+{
+	int64_t len;
+	if (!sx_is_const(b, x->axis[axis].len, &len)) {
+		planner_error(b, "a mean over axis %u of '%s', which a loop cuts; use sum and div", axis,
+		              value_text(b, x->value));
+		return false;
+	}
+	*part *=
+	    x->axis[axis].own ? 1 / (double)x->axis[axis].extent : (double)len / (double)x->axis[axis].extent;
+	return true;
+}
+
+static void multiply(struct planner *b, const struct plan_view *v, double by)
+{
+	struct plan_task t;
+	task_start(&t, RT_TASK_POINTWISE);
+	t.op = RT_MUL;
+	t.in_n = t.scalars = 2;
+	t.scalar[1].literal = by;
+	t.out = t.in[0] = *v;
+	for (unsigned k = 0; k < t.out.nd; k++) /* the reduced dims have stride 0 in the output */
+		if (!t.out.stride[k])
+			t.out.n[k] = t.in[0].n[k] = sx_reg(b, sx_const(b, 1));
+	task_emit(b, &t);
+}
+
 void plan_reduce(struct planner *b, op_id op, const struct view *r, const struct view *x)
 {
 	static const uint8_t reduce[OP_KIND_COUNT] = {
@@ -34,6 +74,7 @@ void plan_reduce(struct planner *b, op_id op, const struct view *r, const struct
 	sx_id n[IR_MAX_LOGICAL], from[IR_MAX_LOGICAL], to[IR_MAX_LOGICAL], one = sx_const(b, 1);
 	sx_id out_n[IR_MAX_LOGICAL];
 	int in_map[IR_MAX_LOGICAL], out_map[IR_MAX_LOGICAL];
+	double part = pending_parts(b, r); /* what the mean of what is here is multiplied by */
 	unsigned nd = 0;
 	if (!infer_axes(b->m, op, &axes))
 		return;
@@ -54,16 +95,8 @@ void plan_reduce(struct planner *b, op_id op, const struct view *r, const struct
 		out_map[c] = reduced ? -1 : (int)i;
 		if (reduced && !may_reduce(b, r, x, c))
 			return;
-		if (reduced && kind == OP_MEAN) { /* a part's mean is no part of the mean */
-			int64_t len;
-			if (!sx_is_const(b, x->axis[c].len, &len) || len != x->axis[c].extent) {
-				planner_error(b,
-				              "a mean over axis %u of '%s', which is spread over ranks; use "
-				              "sum and div",
-				              c, value_text(b, x->value));
-				return;
-			}
-		}
+		if (reduced && kind == OP_MEAN && !part_of_mean(b, x, c, &part))
+			return;
 		if (!reduced)
 			require_inside(b, x, c, from[c], n[c]);
 		int64_t known;
@@ -80,8 +113,13 @@ void plan_reduce(struct planner *b, op_id op, const struct view *r, const struct
 			continue;
 		n[k] = n[c], out_n[k] = out_n[c], in_map[k] = in_map[c], out_map[k++] = out_map[c];
 	}
-	if (window(b, x, k, n, in_map, from, 0, &t.in[0]) && window(b, r, k, out_n, out_map, to, 0, &t.out))
-		task_emit(b, &t);
+	if (kind == OP_MEAN && part == 0)
+		t.op = RT_SUM; /* of nothing */
+	if (!window(b, x, k, n, in_map, from, 0, &t.in[0]) || !window(b, r, k, out_n, out_map, to, 0, &t.out))
+		return;
+	task_emit(b, &t);
+	if (kind == OP_MEAN && part != 0 && part != 1)
+		multiply(b, &t.out, part);
 }
 
 /* ---- contractions */

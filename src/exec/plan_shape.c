@@ -242,7 +242,7 @@ static void copy_piece(struct planner *b, const struct view *r, const struct vie
 		copy_box(b, r, x, map, to, from, n);
 }
 
-void plan_pieces(struct planner *b, op_id op, const struct view *r)
+void plan_pieces(struct planner *b, op_id op, const struct view *r, const struct operand_ref *in, unsigned n)
 {
 	enum op_kind kind = (enum op_kind)b->m->op.at[op].kind;
 	int64_t axis, start;
@@ -255,22 +255,19 @@ void plan_pieces(struct planner *b, op_id op, const struct view *r)
 	}
 	if (kind == OP_SLICE) {
 		if (attribute(b, op, "start", 0, &start))
-			copy_piece(b, r, view_of(b, op_read(b->m, op, 0)), (unsigned)axis, -start, true);
+			copy_piece(b, r, in[0].view, (unsigned)axis, -start, true);
 		return;
 	}
 	if (kind == OP_PAD) {
-		sx_id to[IR_MAX_LOGICAL], n[IR_MAX_LOGICAL];
-		for (unsigned i = 0; i < r->rank; i++)
-			to[i] = r->axis[i].off, n[i] = r->axis[i].len;
-		fill_box(b, r, to, n, 0, 0);
+		struct box x = box_of(r);
+		fill_box(b, r, x.at, x.n, 0, 0);
 		if (attribute(b, op, "before", 0, &start))
-			copy_piece(b, r, view_of(b, op_read(b->m, op, 0)), (unsigned)axis, start, false);
+			copy_piece(b, r, in[0].view, (unsigned)axis, start, false);
 		return;
 	}
 	start = 0;
-	for (unsigned k = 0; k < op_role_count(b->m, op, ROLE_READ); k++) {
-		const struct view *x = view_of(b, op_read(b->m, op, k));
-		copy_piece(b, r, x, (unsigned)axis, start, false);
-		start += x->axis[axis].extent;
+	for (unsigned k = 0; k < n; k++) {
+		copy_piece(b, r, in[k].view, (unsigned)axis, start, false);
+		start += in[k].view->axis[axis].extent;
 	}
 }

@@ -11,17 +11,9 @@
  * domain (the chain) give the interval that the value holds. */
 #include "base/checked.h"
 #include "exec/planner.h"
+#include "ir/domain.h"
 #include "ir/expr.h"
 #include <string.h>
-
-static const struct xform *consumer(const struct domain *d, unsigned axis)
-{
-	for (unsigned x = 0; x < d->xform_n; x++)
-		if (d->xform[x].in[0] == axis ||
-		    (d->xform[x].kind == XFORM_MERGE && d->xform[x].in[1] == axis))
-			return &d->xform[x];
-	return NULL;
-}
 
 bool walk_axis(struct planner *b, type_id t, unsigned logical, bool allocation, struct walk *out)
 {
@@ -34,7 +26,7 @@ bool walk_axis(struct planner *b, type_id t, unsigned logical, bool allocation, 
 		struct walk_step s = {.whole = true, .block = 1};
 		unsigned leaf = a;
 		if (!memchr(cut, (int)a, cut_n)) {
-			const struct xform *x = consumer(d, a);
+			const struct xform *x = domain_consumer(d, a);
 			if (!x || x->kind == XFORM_MERGE)
 				return false;
 			s.whole = x->kind == XFORM_SWIZZLE1D;
@@ -44,7 +36,7 @@ bool walk_axis(struct planner *b, type_id t, unsigned logical, bool allocation, 
 				if (!planner_value(b, d->axis[a].extent, &s.block))
 					return false;
 			}
-			x = s.whole ? x : memchr(cut, (int)leaf, cut_n) ? NULL : consumer(d, leaf);
+			x = s.whole ? x : memchr(cut, (int)leaf, cut_n) ? NULL : domain_consumer(d, leaf);
 			if (x) {
 				if (x->kind != XFORM_SWIZZLE1D)
 					return false;
@@ -62,7 +54,8 @@ bool walk_axis(struct planner *b, type_id t, unsigned logical, bool allocation, 
 		s.axis = (uint8_t)leaf;
 		if (out->n == VIEW_MAX_STEPS || !planner_value(b, d->axis[leaf].extent, &s.count))
 			return false;
-		out->step[out->n++] = s;
+		if (s.count != 1 || s.place != PLACE_MESH) /* else it cuts nothing */
+			out->step[out->n++] = s;
 		if (s.whole)
 			return true;
 	}
@@ -160,6 +153,20 @@ void axis_resolve(struct planner *b, struct view *v, unsigned axis)
 	x->full = x->off == held_off && x->len == held_len;
 }
 
+bool view_blocks(struct planner *b, const struct view *v, unsigned axis, struct walk *chain, sx_id *index)
+{
+	const struct view_axis *x = &v->axis[axis];
+	unsigned next = 0;
+	if (x->scattered || !walk_axis(b, v->type, axis, false, chain) || x->stored_n > chain->n)
+		return false;
+	for (unsigned i = 0; i < chain->n; i++) {
+		if (i < x->stored_n && (x->step[i].count || chain->step[i].block != x->step[i].block))
+			return false;
+		index[i] = step_index(b, v->type, &chain->step[i], b->p->rank, x->bound, &next);
+	}
+	return true;
+}
+
 /* Marks the allocated axes of which one block is stored. */
 static void mark_bound(struct planner *b, const struct view *v, unsigned axis, uint8_t *is_bound)
 {
@@ -224,10 +231,11 @@ static void storage_axis(struct planner *b, struct view *v, unsigned axis, const
 	if (x->scattered)
 		return;
 	while (!memchr(d->alloc, (int)a, d->alloc_n)) {
-		const struct xform *t = consumer(d, a);
+		const struct xform *t = domain_consumer(d, a);
 		a = t->kind == XFORM_SWIZZLE1D ? t->out[0] : t->out[1];
 	}
 	x->stride = stride[a];
+	x->stored_n = x->step_n;
 	for (const struct view_step *s;
 	     x->step_n &&
 	     (s = &x->step[x->step_n - 1], !s->index && !s->count && s->stride == x->stride * s->block);)
@@ -276,28 +284,34 @@ static const char *what(const struct planner *b, value_id v)
 	return arena_printf(b->p->arena, "'%s' (%s:%u)", value_text(b, v), b->m->source->name, line);
 }
 
-struct view *storage_make(struct planner *b, value_id value, const sx_id (*bound)[VIEW_MAX_STEPS],
-                          const struct place *place)
+/* Extents, strides and steps of all axes. Elements of a slot; -1 after reporting. */
+static int64_t lay_out(struct planner *b, struct view *v, const sx_id (*bound)[VIEW_MAX_STEPS])
 {
-	type_id t = b->m->value.at[value].type;
-	const struct domain *d = ir_domain(b->m, ir_type(b->m, t)->domain);
-	struct view *v = view_new(b, value);
-	struct plan_buffer buffer = {.value = value, .dtype = ir_type(b->m, t)->dtype, .input = -1};
+	const struct domain *d = ir_domain(b->m, ir_type(b->m, v->type)->domain);
 	int64_t stride[IR_MAX_AXES] = {0};
-	v->origin = v->slot = sx_const(b, 0);
-	for (unsigned i = 0; i < d->rank; i++) {
+	for (unsigned i = 0; i < v->rank; i++) {
 		if (!planner_value(b, d->axis[i].extent, &v->axis[i].extent))
-			return NULL;
+			return -1;
 		if (bound)
 			memcpy(v->axis[i].bound, bound[i], sizeof v->axis[i].bound);
 	}
-	buffer.elements = strides(b, v, stride);
-	if (buffer.elements < 0)
-		return NULL;
-	for (unsigned i = 0; i < d->rank; i++) {
+	int64_t elements = strides(b, v, stride);
+	for (unsigned i = 0; i < v->rank && elements >= 0; i++) {
 		storage_axis(b, v, i, stride);
 		axis_resolve(b, v, i);
 	}
+	return elements;
+}
+
+struct view *storage_make(struct planner *b, value_id value, const sx_id (*bound)[VIEW_MAX_STEPS],
+                          const struct place *place)
+{
+	struct view *v = view_new(b, value);
+	struct plan_buffer buffer = {.value = value, .dtype = ir_type(b->m, v->type)->dtype, .input = -1};
+	v->origin = v->slot = sx_const(b, 0);
+	buffer.elements = lay_out(b, v, bound);
+	if (buffer.elements < 0)
+		return NULL;
 	if (place)
 		v->slot = slot_of(b, place, &buffer);
 	else
@@ -307,6 +321,21 @@ struct view *storage_make(struct planner *b, value_id value, const sx_id (*bound
 	buffer.what = what(b, value);
 	vec_push(&b->p->buffer, buffer);
 	return v;
+}
+
+bool view_apart_anywhere(struct planner *b, const struct view *v)
+{
+	if (!v->absent)
+		return view_apart(v);
+	int64_t rank = b->p->rank;
+	struct view *other = view_new(b, v->value);
+	sx_id bound[IR_MAX_LOGICAL][VIEW_MAX_STEPS];
+	for (unsigned a = 0; a < v->rank; a++)
+		memcpy(bound[a], v->axis[a].bound, sizeof bound[a]);
+	b->p->rank = ir_mesh(b->m, ir_type(b->m, v->type)->mesh)->device[0];
+	lay_out(b, other, (const sx_id(*)[VIEW_MAX_STEPS])bound);
+	b->p->rank = rank;
+	return view_apart(other);
 }
 
 uint32_t storage_temporary(struct planner *b, value_id value, enum rt_dtype t, int64_t elements, sx_id *slot)

@@ -50,6 +50,22 @@ static struct view *absent_view(struct planner *b, value_id value)
 	return v;
 }
 
+bool view_apart(const struct view *v)
+{
+	for (unsigned i = 0; i < v->rank && !v->absent; i++)
+		if (v->axis[i].apart)
+			return true;
+	return false;
+}
+
+bool view_pieces(const struct view *v)
+{
+	for (unsigned i = 0; i < v->rank && !v->absent; i++)
+		if (v->axis[i].pieces)
+			return true;
+	return false;
+}
+
 bool view_usable(struct planner *b, struct view *v)
 {
 	for (unsigned i = 0; i < v->rank && !v->absent; i++) {
@@ -164,6 +180,14 @@ static struct view *make_buffer(struct planner *b, value_id value, op_id writer,
 	if (writer)
 		bind_by_operands(b, writer, t, bound);
 	return b->view[value] = storage_make(b, value, (const sx_id(*)[VIEW_MAX_STEPS])bound, place);
+}
+
+void view_bind_by_loops(struct planner *b, struct view *v)
+{
+	sx_id bound[IR_MAX_LOGICAL][VIEW_MAX_STEPS] = {{0}};
+	bind_by_loops(b, v->type, b->loop_n, bound);
+	for (unsigned a = 0; a < v->rank; a++)
+		memcpy(v->axis[a].bound, bound[a], sizeof bound[a]);
 }
 
 static struct place here(const struct planner *b)

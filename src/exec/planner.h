@@ -7,8 +7,12 @@
  *     plan_op.c       local operations as kernel tasks
  *     plan_shape.c    reshape, cat, slice, pad, broadcast: several or odd copies
  *     plan_reduce.c   reductions and contractions
+ *     plan_blocks.c   copies of several blocks
  *     plan_norm.c     softmax, attention, norms
  *     plan_comm.c     collectives
+ *     plan_pack.c     their buffers
+ *     plan_exchange*.c those that pack and unpack
+ *     plan_elements.c, plan_dense.c      layouts that are no boxes, and copies of them that are
  *     plan_message.c  sends, receives, groups, waits
  *     plan_run.c      blocks as runs of memory */
 #ifndef HIRC_EXEC_PLANNER_H
@@ -53,7 +57,7 @@ struct view_axis {
 	bool pieces;    /* the layout is several intervals: off, len are of no use */
 	bool apart;     /* the interval lies in several places in memory: start, base are of no use */
 	bool scattered; /* the storage is not made of outer splits */
-	uint8_t step_n;
+	uint8_t step_n, stored_n;              /* without, and with, the last ones that leave no gaps */
 	struct view_step step[VIEW_MAX_STEPS]; /* of the buffer's storage, outermost first */
 	sx_id bound[VIEW_MAX_STEPS]; /* block of each stream or serial split, outermost first; 0: all */
 };
@@ -115,7 +119,15 @@ struct planner {
 		uint32_t first; /* of its slices in the plan's team */
 	} * communicator;
 	uint32_t communicators;
-	bool in_group; /* between start_coalescing and end_coalescing */
+	bool in_group;                  /* between start_coalescing and end_coalescing */
+	VEC(struct plan_unpack) unpack; /* what follows waits that are still to come */
+	bool *settled;                  /* by op_id: a Communication that was waited for where it stands */
+};
+
+/* A copy that follows the wait for a statement. */
+struct plan_unpack {
+	op_id op;
+	struct plan_view from, to;
 };
 
 /* Where a buffer is allocated. */
@@ -185,7 +197,12 @@ void view_shard(struct planner *b, op_id op);
 void view_select(struct planner *b, op_id op);
 /* An empty view of a value, with room for its axes. */
 struct view *view_new(struct planner *b, value_id value);
-/* Whether the view is one block in one place; else reported. */
+/* Binds the blocks of a rank that is not in the value's mesh to the loops around, as if it were. */
+void view_bind_by_loops(struct planner *b, struct view *v);
+bool view_apart(const struct view *v);                             /* it is no box, or not in one place */
+bool view_apart_anywhere(struct planner *b, const struct view *v); /* nor is what ranks of the mesh have */
+bool view_pieces(const struct view *v);                            /* it is no box */
+/* Whether it is one block in one place; else reported. */
 bool view_usable(struct planner *b, struct view *v);
 /* What a rank holds of an axis of v, blocks of bound splits as here; false when it is not one interval. */
 bool view_interval(struct planner *b, const struct view *v, unsigned axis, int64_t rank, sx_id *off,
@@ -208,6 +225,9 @@ struct walk {
 };
 /* Walks to the loop or the allocation domain; false when the axis is merged or split otherwise. */
 bool walk_axis(struct planner *b, type_id t, unsigned logical, bool allocation, struct walk *out);
+/* The steps of an axis and which block of each is here (0: all of them); the first stored_n are those of its
+ * storage. False: the storage has others. */
+bool view_blocks(struct planner *b, const struct view *v, unsigned axis, struct walk *steps, sx_id *index);
 /* A buffer for v with its chunks; bound[axis][k]: block of the k-th stream or serial split. */
 struct view *storage_make(struct planner *b, value_id v, const sx_id (*bound)[VIEW_MAX_STEPS],
                           const struct place *place);
@@ -262,6 +282,11 @@ bool window(struct planner *b, const struct view *v, unsigned nd, const sx_id *n
  * an axis of extent 1 that is widened stays where it is. map is the inverse. */
 void follow(struct planner *b, const struct view *v, const int *dim, unsigned nd, const sx_id *n,
             const sx_id *at, const int64_t *extent, int *map, sx_id *coordinate);
+/* A copy; one that follows the wait for a statement; those of a statement. */
+void copy_now(struct planner *b, const struct plan_view *to, const struct plan_view *from);
+void copy_after(struct planner *b, op_id op, const struct plan_view *to, const struct plan_view *from);
+void unpack_after(struct planner *b, op_id op);
+
 /* The block of the result, as a box. */
 struct box {
 	unsigned nd;
@@ -287,9 +312,14 @@ void copy_box(struct planner *b, const struct view *r, const struct view *x, con
               const sx_id *from, const sx_id *n);
 void fill_box(struct planner *b, const struct view *r, const sx_id *to, const sx_id *n, double literal,
               sx_id value);
+/* Copies between values of the same blocks, of which a loop may cut those written (plan_blocks.c). False:
+ * they are others, nothing is done. */
+bool copy_blocks(struct planner *b, const struct view *to, const struct view *from);
 /* plan_shape.c; each reports what it cannot do. */
 void plan_reshape(struct planner *b, const struct view *r, const struct view *x);
-void plan_pieces(struct planner *b, op_id op, const struct view *r); /* slice, pad, cat */
-bool plan_norm(struct planner *b, op_id op, struct view *r); /* plan_norm.c; false: no such operation */
+/* slice, pad, cat */
+void plan_pieces(struct planner *b, op_id op, const struct view *r, const struct operand_ref *in, unsigned n);
+/* plan_norm.c; false: no such operation */
+bool plan_norm(struct planner *b, op_id op, struct view *r, const struct operand_ref *in, unsigned n);
 
 #endif

@@ -186,7 +186,7 @@ static void test_refused(void)
 {
 	check_line("mesh g(y = 2, x = 2)\nprogram p on g {\n  input A: f32[8@y@x, 2]\n  B: f32[8@block(y)@x, "
 	           "2] = allocate()\n  B <- neg(A)\n  output B\n}\n",
-	           0, 4, "p.hir:5:3: error: layout of 'B' is not one interval a rank; not executed yet\n");
+	           0, 4, "p.hir:5:3: error: 'A' and 'B' are spread over the ranks in different blocks\n");
 	check_line(MESH "  input A: f32[8@x]\n  output Y: f32[8] = allocate()\n  Y <- neg(A)\n}\n", 1, 4,
 	           "error: rank 1 holds [4, 8) of axis 0 of 'A', but needs [0, 8)\n");
 	check_line(MESH "  input A: f32[4, 8@x]\n  input B: f32[8@x, 2]\n  output Y: f32[4, 2] = "
