@@ -63,7 +63,9 @@ static type_id operand_type(struct module *m, struct pass_context *cx, const str
 	/* in the loop of the result where that is possible, else before it */
 	struct reshard r;
 	reshard_classify(m, from, t, &r);
-	if (r.kind != RESHARD_NONE || m->type.at[from].mesh != p->mesh)
+	bool sliced =
+	    r.kind != RESHARD_NONE && (r.kind != RESHARD_ALL_TO_ALLV || reshard_in_slices(m, from, t));
+	if (sliced || m->type.at[from].mesh != p->mesh)
 		return t;
 	for (unsigned a = 0; a < s.rank; a++)
 		if (!place_same_footprint(&s.axis[a], &l->o[k].axis[a]))

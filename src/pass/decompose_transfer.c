@@ -1,18 +1,22 @@
 /* decompose_transfer: every `set` becomes one that a single collective does.
  *
- *     G: f32[8, 4] on b = set(X)      X: f32[8@x, 4] on a: it moves, then it is gathered
- *     Y: f32[8, 4@y] = set(P)         P: f32[8@y, 4] partial(x): the sum ends, rows are gathered, columns cut
+ *     Y: f32[8@y, 4] = set(P)         P: f32[8, 4] partial(x): rows are cut, then the sum ends
+ *     Y: f32[8, 4@y] = set(X)         X: f32[8@x, 4]: columns are cut, then rows are gathered
+ *     G: f32[8@x] on b = set(P)       P: f32[8] partial(x) on a: the sum ends, scattered, then it moves
  *     Y: f32[8@stream(4), 4] = set(X) X: f32[8@x, 4] of two ranks: gathered before the loop
  *
- * Several steps move more than one clever one could; a remark says so. Where a collective needs
+ * First what can be cut without communication, where a narrower collective or a smaller reduction follows.
+ * Then reductions end. What no narrower collective does is left to all_to_allv. Where a collective needs
  * another order in memory than its operand or result has (order.h), values of which nothing says how they
  * are allocated take that order, and others go through copies. What has no such steps is left to
  * lower-collectives to report. */
+#include "ir/expr.h"
 #include "ir/layout.h"
 #include "pass/decompose.h"
 #include "pass/order.h"
 #include "pass/pass.h"
 #include "pass/reshard.h"
+#include "pass/reshard_meshes.h"
 #include "pass/rewrite.h"
 #include <string.h>
 
@@ -43,41 +47,29 @@ static type_id on_mesh(struct module *m, type_id layout, mesh_id mesh, type_id l
 	return place_type(m, layout, mesh, &s, false, &reason);
 }
 
-/* A set that changes mesh and layout becomes two: sums are ended and cuts made before the move,
- * gathers made after it, so that less moves. */
-static void split_mesh_change(struct module *m, op_id op)
-{
-	type_id from = m->value.at[op_read(m, op, 0)].type, to = m->value.at[op_result(m, op, 0)].type;
-	struct reshard r;
-	reshard_classify(m, from, to, &r);
-	if (r.kind != RESHARD_NONE || r.mesh == r.to)
-		return;
-	const struct mesh *a = &m->mesh.at[r.mesh], *b = &m->mesh.at[r.to];
-	if (a->rank != b->rank || memcmp(a->size, b->size, sizeof *a->size * a->rank))
-		return;
-	bool before = r.reduces || r.scatters;
-	type_id between = before ? on_mesh(m, to, r.mesh, to) : on_mesh(m, from, r.to, to);
-	if (!between || between == from || between == to)
-		return;
-	go_through(m, op, op_read(m, op, 0), between);
-}
-
 /* ---- several changes at once */
 
-/* Whether the placements of an axis begin with another's; *more: the mesh axes that follow. */
-static bool extends(const struct sugar_axis *a, const struct sugar_axis *longer, unsigned *more)
+/* How many placements of q's axis follow those of an axis and are mesh axes in `allowed`; 0: none, or the
+ * axis is placed otherwise. *more: the mesh axes. */
+static unsigned extends(const struct sugar_axis *a, const struct sugar_axis *q, unsigned allowed,
+                        unsigned *more)
 {
-	unsigned n = place_footprint(a), k = place_footprint(longer);
+	unsigned n = place_footprint(a), k = n, end = place_footprint(q);
 	*more = 0;
 	for (unsigned i = 0; i < n; i++)
-		if (i >= k || !place_equal(&a->place[i], &longer->place[i]))
-			return false;
-	for (unsigned i = n; i < k; i++) {
-		if (longer->place[i].kind != SUGAR_MESH)
-			return false;
-		*more |= 1u << longer->place[i].mesh_axis;
-	}
-	return true;
+		if (i >= end || !place_equal(&a->place[i], &q->place[i]))
+			return 0;
+	for (; k < end && q->place[k].kind == SUGAR_MESH && allowed >> q->place[k].mesh_axis & 1; k++)
+		*more |= 1u << q->place[k].mesh_axis;
+	return k - n;
+}
+
+/* Gives an axis the next n placements of q's. */
+static void extend(struct sugar_axis *a, const struct sugar_axis *q, unsigned n)
+{
+	a->place_n = (uint8_t)place_footprint(a);
+	for (; n; n--, a->place_n++)
+		a->place[a->place_n] = q->place[a->place_n];
 }
 
 static void drop_partial(struct sugar *s, unsigned axes)
@@ -89,46 +81,81 @@ static void drop_partial(struct sugar *s, unsigned axes)
 	s->axis_n = n;
 }
 
-/* Changes s a step towards q: what can be cut is cut, then sums end, then one axis is gathered. */
-static bool step_towards(struct sugar *s, const struct sugar *q)
+/* Cuts in s what q cuts and no mesh axis in s is needed for. Whether anything was cut. */
+static bool cut_towards(struct sugar *s, const struct sugar *q)
 {
-	unsigned pending = place_partial(s) & ~place_partial(q), free = ~(place_used(s) | place_partial(s)),
-	         more;
+	unsigned free = ~(place_used(s) | place_partial(s)), more, n;
 	bool cut = false;
 	for (unsigned a = 0; a < s->rank; a++)
-		if (extends(&s->axis[a], &q->axis[a], &more) && more && !(more & ~free)) {
-			place_copy_footprint(&s->axis[a], &q->axis[a]);
+		if ((n = extends(&s->axis[a], &q->axis[a], free, &more))) {
+			extend(&s->axis[a], &q->axis[a], n);
 			free &= ~more;
 			cut = true;
 		}
-	if (cut)
-		return true;
-	for (unsigned a = 0; a < s->rank && pending; a++)
-		if (extends(&s->axis[a], &q->axis[a], &more) && more && !(more & ~pending)) {
-			place_copy_footprint(&s->axis[a], &q->axis[a]);
+	return cut;
+}
+
+/* Ends pending reductions by a scatter as q has it. */
+static bool scatter_towards(struct sugar *s, const struct sugar *q, unsigned pending)
+{
+	unsigned more, n;
+	for (unsigned a = 0; a < s->rank; a++)
+		if (!place_has_block(&s->axis[a]) &&
+		    (n = extends(&s->axis[a], &q->axis[a], pending, &more))) {
+			extend(&s->axis[a], &q->axis[a], n);
 			drop_partial(s, more);
 			return true;
 		}
-	if (pending) {
-		drop_partial(s, pending);
-		return true;
-	}
-	for (unsigned a = 0; a < s->rank; a++) {
-		unsigned n = 0;
-		if (extends(&s->axis[a], &q->axis[a], &more))
-			continue;
-		while (n < q->axis[a].place_n && place_equal(&s->axis[a].place[n], &q->axis[a].place[n]))
-			n++;
-		/* the innermost mesh axes, down to what both have; below a loop or block in its iterations */
-		unsigned left = place_footprint(&s->axis[a]);
-		while (left > n && s->axis[a].place[left - 1].kind == SUGAR_MESH)
-			left--;
-		if (left == s->axis[a].place_n)
-			continue;
-		s->axis[a].place_n = (uint8_t)left;
-		return true;
-	}
 	return false;
+}
+
+/* Elements of an axis on a rank, about; INT64_MAX when symbolic. */
+static int64_t local_extent(const struct module *m, mesh_id mesh, const struct sugar_axis *a)
+{
+	int64_t k;
+	if (!expr_is_const(m, a->extent, &k))
+		return INT64_MAX;
+	for (unsigned i = 0; i < a->place_n; i++)
+		if (a->place[i].kind == SUGAR_MESH)
+			k = (k + m->mesh.at[mesh].size[a->place[i].mesh_axis] - 1) /
+			    m->mesh.at[mesh].size[a->place[i].mesh_axis];
+	return k;
+}
+
+/* Ends them by a scatter over the axis that is longest on a rank: it is to be spread in another way, which
+ * moves less then. */
+static bool scatter_anywhere(struct module *m, mesh_id mesh, struct sugar *s, unsigned pending)
+{
+	int64_t longest = 1, k;
+	int at = -1;
+	for (unsigned a = 0; a < s->rank; a++)
+		if (!place_has_block(&s->axis[a]) && (k = local_extent(m, mesh, &s->axis[a])) > longest)
+			longest = k, at = (int)a;
+	if (at < 0)
+		return false;
+	struct sugar_axis *a = &s->axis[at];
+	a->place_n = (uint8_t)place_footprint(a);
+	for (unsigned x = 0; x < IR_MAX_MESH_AXES; x++) {
+		if (!(pending >> x & 1))
+			continue;
+		if (a->place_n == SUGAR_MAX_PLACES)
+			return false;
+		a->place[a->place_n++] = (struct sugar_place){.kind = SUGAR_MESH, .mesh_axis = (uint8_t)x};
+	}
+	drop_partial(s, pending);
+	return true;
+}
+
+/* How s, on its mesh, ends a reduction on the way to q; `moves`: q is of another mesh, of this shape or not.
+ */
+static void end_reduction(struct module *m, mesh_id mesh, struct sugar *s, const struct sugar *q,
+                          unsigned pending, bool moves, bool alike)
+{
+	if ((!moves || alike) && scatter_towards(s, q, pending))
+		return;
+	if ((moves || place_used(q) & pending) && scatter_anywhere(m, mesh, s, pending))
+		return;
+	drop_partial(s, pending);
 }
 
 enum { MAX_STEPS = 2 * IR_MAX_LOGICAL };
@@ -140,7 +167,7 @@ static void split_changes(struct module *m, struct pass_context *cx, op_id op)
 	type_id from = m->value.at[v].type, to = m->value.at[op_result(m, op, 0)].type, path[MAX_STEPS];
 	struct type tf = m->type.at[from], tt = m->type.at[to];
 	struct sugar s, q;
-	struct reshard r;
+	struct reshard r, next;
 	const char *reason, *why = NULL;
 	unsigned n = 0;
 	if (!sugar_from_domain(m, tf.domain, tf.mesh, &s) || !sugar_from_domain(m, tt.domain, tt.mesh, &q) ||
@@ -149,20 +176,34 @@ static void split_changes(struct module *m, struct pass_context *cx, op_id op)
 	place_drop(&s, AXIS_REDUCE);
 	for (unsigned a = 0; a < s.rank; a++)
 		s.axis[a].place_n = (uint8_t)place_footprint(&s.axis[a]);
-	for (type_id at = from;;) {
+	for (type_id at = from; n < MAX_STEPS;) {
 		reshard_classify(m, at, to, &r);
-		if (r.kind != RESHARD_NONE)
+		if (r.kind != RESHARD_NONE && r.kind != RESHARD_ALL_TO_ALLV)
 			break;
+		bool moves = r.mesh != r.to, alike = mesh_same_shape(&m->mesh.at[r.mesh], &m->mesh.at[r.to]),
+		     disjoint = mesh_disjoint(&m->mesh.at[r.mesh], &m->mesh.at[r.to]);
+		unsigned pending = place_partial(&s) & ~place_partial(&q);
+		struct sugar cut = s;
+		if ((!moves || alike) && cut_towards(&cut, &q)) {
+			type_id t = place_type(m, from, tf.mesh, &cut, false, &reason);
+			reshard_classify(m, t ? t : at, to, &next);
+			if (!t || (!pending && (next.kind == RESHARD_ALL_TO_ALLV || (moves && !disjoint))))
+				cut = s; /* it takes the cut from whoever holds it */
+		}
+		if (!memcmp(&cut, &s, sizeof s)) {
+			if (!pending)
+				break;
+			end_reduction(m, tf.mesh, &cut, &q, pending, moves, alike);
+		}
+		type_id t = place_type(m, from, tf.mesh, &cut, false, &reason);
+		if (!t || t == at)
+			return;
+		reshard_classify(m, at, t, &next);
+		if (next.kind == RESHARD_NONE)
+			return;
 		why = why ? why : r.reason;
-		if (r.mesh != r.to || n == MAX_STEPS || !step_towards(&s, &q))
-			return;
-		type_id next = place_type(m, from, tf.mesh, &s, false, &reason);
-		if (!next || next == at)
-			return;
-		reshard_classify(m, at, next, &r);
-		if (r.kind == RESHARD_NONE)
-			return;
-		path[n++] = at = next;
+		s = cut;
+		path[n++] = at = t;
 	}
 	for (unsigned i = 0; i < n; i++)
 		go_through(m, op, op_read(m, op, 0), path[i]);
@@ -187,7 +228,7 @@ static void split_loop(struct module *m, op_id op)
 	sugar_from_domain(m, t.domain, t.mesh, &s);
 	place_drop(&s, AXIS_REDUCE);
 	for (unsigned a = 0; a < s.rank; a++)
-		s.axis[a].place_n = (uint8_t)place_footprint(&s.axis[a]);
+		place_unloop(m, t.mesh, &s.axis[a]);
 	type_id whole = place_type(m, m->value.at[to].type, t.mesh, &s, false, &reason);
 	if (!whole)
 		return;
@@ -276,10 +317,6 @@ op_id decompose_transfer(struct module *m, struct pass_context *cx, op_id op)
 		return op;
 	op_id before = m->op.at[op].prev, first = op;
 	if (m->op.at[op].kind == OP_SET) {
-		split_mesh_change(m, op);
-		op_id half = made_by(m, op);
-		if (half && half != before)
-			split_changes(m, cx, half);
 		split_changes(m, cx, op);
 		split_loop(m, op);
 	}

@@ -6,11 +6,8 @@
  *     Y <- allreduce(P, axis=x) as c0
  *     wait(c0)
  *
- *     partial(x) → none              allreduce       n@x → n                 allgather
- *     partial(x) → n@x               reduce_scatter  the same, other mesh    send_recv, pair by pair
- *     n@x → n@stream(size(x))        broadcast, the loop's index its root
- *     n@x → n@swizzle1d(x)           collective_permute
- *     replicated, to another mesh    broadcast
+ * Which Communication it is says reshard.h. The loop's index is the root of a step's broadcast, and shifts
+ * the peers of a step's collective_permute.
  *
  * A `set` that only cuts or copies stays. Pure collectives (`Y = allgather(X, axis=x)`) must be what
  * their types say, and become Communications too. Where storage has gaps (a slice of an inner axis) or
@@ -20,9 +17,11 @@
  * establishes  lowered: no set changes the layout over devices
  * keeps        layouts and values; each Communication has its wait right after it */
 #include "ir/expr.h"
+#include "ir/print.h"
 #include "pass/order.h"
 #include "pass/pass.h"
 #include "pass/rewrite.h"
+#include "pass/volume.h"
 #include <string.h>
 
 static const uint16_t op_of[] = {
@@ -31,9 +30,58 @@ static const uint16_t op_of[] = {
     [RESHARD_REDUCE_SCATTER] = OP_REDUCE_SCATTER,
     [RESHARD_STEP_BROADCAST] = OP_BROADCASTS,
     [RESHARD_STEP_PERMUTE] = OP_COLLECTIVE_PERMUTE,
+    [RESHARD_ALL_TO_ALL] = OP_ALL_TO_ALL,
     [RESHARD_SEND_RECV] = OP_SEND_RECV,
     [RESHARD_BROADCAST] = OP_BROADCASTS,
+    [RESHARD_GATHER] = OP_GATHER,
+    [RESHARD_SCATTER] = OP_SCATTER,
+    [RESHARD_REDUCE] = OP_REDUCE,
+    [RESHARD_ALL_TO_ALLV] = OP_ALL_TO_ALLV,
 };
+
+static bool is_view(const struct module *m, value_id v)
+{
+	op_id def = m->value.at[v].def;
+	return def && op_traits(m, def) & TRAIT_VIEW;
+}
+
+/* Why it is this one. */
+static const char *const why_of[] = {
+    [RESHARD_ALLGATHER] = "an axis is gathered",
+    [RESHARD_ALLREDUCE] = "a reduction ends on all ranks",
+    [RESHARD_REDUCE_SCATTER] = "a reduction ends, and what it makes is cut",
+    [RESHARD_STEP_BROADCAST] = "each step of the loop takes the block of one rank",
+    [RESHARD_STEP_PERMUTE] = "in each step of the ring every rank takes another block",
+    [RESHARD_ALL_TO_ALL] = "one axis is gathered and another cut",
+    [RESHARD_SEND_RECV] = "another mesh has the same layout",
+    [RESHARD_BROADCAST] = "all ranks of another mesh take all",
+    [RESHARD_GATHER] = "one rank takes all blocks",
+    [RESHARD_SCATTER] = "one rank has all blocks",
+    [RESHARD_REDUCE] = "a reduction ends on one rank",
+};
+
+/* Which collective was chosen, why, and what it sends. */
+static void remark(struct module *m, struct pass_context *cx, op_id op, const struct reshard *r)
+{
+	if (!cx->remarks)
+		return;
+	struct buf name = {0}, bytes = {0};
+	int64_t most;
+	type_id from = m->value.at[op_read(m, op, 0)].type, to = m->value.at[op_result(m, op, 0)].type;
+	value_id result = op_result(m, op, 0);
+	while (!m->value.at[result].name && is_view(m, result))
+		result = op_read(m, m->value.at[result].def, 0);
+	if (m->value.at[result].name)
+		ir_print_value_name(m, result, &name);
+	else
+		buf_puts(&name, "a set");
+	if (volume_sent(m, from, to, r, &most))
+		buf_printf(&bytes, "; a rank sends %lld bytes at most", (long long)most);
+	pass_remark(cx, m, m->op.at[op].at, "%s by %s: %s%s", name.at, op_info[op_of[r->kind]].hir,
+	            r->reason ? r->reason : why_of[r->kind], bytes.at ? bytes.at : "");
+	buf_free(&name);
+	buf_free(&bytes);
+}
 
 /* ---- one Communication */
 
@@ -146,20 +194,53 @@ static void lower_send_recv(struct module *m, struct pass_context *cx, op_id op,
 	free(team);
 }
 
-/* The first device of the operand's mesh sends to all of the result's. */
-static void lower_broadcast(struct module *m, struct pass_context *cx, op_id op, const struct reshard *r)
+/* A list of devices in which none stands twice. */
+struct devices {
+	uint32_t n, *at;
+};
+
+static uint32_t devices_add(struct devices *d, uint32_t device)
 {
-	const struct mesh a = m->mesh.at[r->mesh], b = m->mesh.at[r->to];
-	uint32_t *device = mem_alloc(sizeof *device * (b.device_count + 1)), n = 0, root;
-	if (!mesh_position(&b, a.device[0], &root)) {
-		root = 0;
-		device[n++] = a.device[0];
+	for (uint32_t k = 0; k < d->n; k++)
+		if (d->at[k] == device)
+			return k;
+	d->at[d->n] = device;
+	return d->n++;
+}
+
+/* The devices of a mesh, in placement order along some of its axes (in mesh order: axes NULL). */
+static void devices_of(struct module *m, struct devices *d, mesh_id mesh, const struct reshard *r)
+{
+	const struct mesh *x = &m->mesh.at[mesh];
+	if (!r->axis_n || r->kind == RESHARD_ALL_TO_ALLV) {
+		for (uint32_t k = 0; k < x->device_count; k++)
+			devices_add(d, x->device[k]);
+		return;
 	}
-	memcpy(device + n, b.device, sizeof *device * b.device_count);
-	n += b.device_count;
-	expr_id at = expr_const(m, root);
-	communicate(m, cx, op, OP_BROADCASTS, ir_team_make(m, 1, (uint32_t[]){0, n}, device), &at, 1);
-	free(device);
+	const struct team *t = ir_team(m, ir_team_of_mesh(m, mesh, r->axis, r->axis_n));
+	for (uint32_t k = 0; k < t->device_n; k++)
+		devices_add(d, t->device[k]);
+}
+
+/* A team of one slice: the devices of one mesh in the order of their blocks, then the root if it is not
+ * among them, or, for an all_to_allv, those of the other mesh. A broadcast's root comes first. */
+static void lower_across(struct module *m, struct pass_context *cx, op_id op, const struct reshard *r)
+{
+	struct devices d = {0};
+	bool senders = r->kind == RESHARD_GATHER || r->kind == RESHARD_REDUCE;
+	d.at = mem_alloc(sizeof *d.at * (m->mesh.at[r->mesh].device_count + m->mesh.at[r->to].device_count));
+	expr_id root = 0;
+	uint32_t position;
+	if (r->kind == RESHARD_BROADCAST && !mesh_position(&m->mesh.at[r->to], r->root, &position))
+		devices_add(&d, r->root);
+	devices_of(m, &d, senders || r->kind == RESHARD_ALL_TO_ALLV ? r->mesh : r->to, r);
+	if (r->kind == RESHARD_ALL_TO_ALLV)
+		devices_of(m, &d, r->to, r);
+	else
+		root = expr_const(m, devices_add(&d, r->root));
+	communicate(m, cx, op, (enum op_kind)op_of[r->kind], ir_team_make(m, 1, (uint32_t[]){0, d.n}, d.at),
+	            &root, root != 0);
+	free(d.at);
 }
 
 /* ---- statements */
@@ -169,12 +250,6 @@ static struct order_side side(struct module *m, value_id v)
 {
 	op_id def = m->value.at[v].def;
 	return (struct order_side){m->value.at[v].type, def && m->op.at[def].parent != m->body};
-}
-
-static bool is_view(const struct module *m, value_id v)
-{
-	op_id def = m->value.at[v].def;
-	return def && op_traits(m, def) & TRAIT_VIEW;
 }
 
 /* Whether what the statement reads or writes, a copy of this type (0: none) or the value, is a buffer of
@@ -192,6 +267,8 @@ static void copy_through(struct module *m, op_id op, const struct reshard *r)
 {
 	value_id from = op_read(m, op, 0), to = op_result(m, op, 0);
 	type_id before, after;
+	if (r->kind == RESHARD_ALL_TO_ALL || r->kind == RESHARD_ALL_TO_ALLV)
+		return; /* they pack and unpack */
 	order_needs(m, side(m, from), side(m, to), r, &before, &after);
 	if (!before && !order_is_dense(m, from))
 		before = order_like(m, m->value.at[from].type, m->value.at[from].type);
@@ -218,6 +295,7 @@ static bool lower_set(struct module *m, struct pass_context *cx, op_id op)
 		reshard_report(m, cx->d, op, "lower", m->value.at[from].type, m->value.at[to].type, r.reason);
 		return false;
 	}
+	remark(m, cx, op, &r);
 	copy_through(m, op, &r);
 	if (m->op.at[op].attrs)
 		m->op.at[op].attrs = 0; /* hints about the copy */
@@ -228,14 +306,14 @@ static bool lower_set(struct module *m, struct pass_context *cx, op_id op)
 	case RESHARD_SEND_RECV:
 		lower_send_recv(m, cx, op, &r);
 		return true;
-	case RESHARD_BROADCAST:
-		lower_broadcast(m, cx, op, &r);
-		return true;
 	default:
-		communicate(m, cx, op, (enum op_kind)op_of[r.kind],
-		            ir_team_of_mesh(m, r.mesh, r.axis, r.axis_n), NULL, 0);
+		if (r.mesh != r.to)
+			lower_across(m, cx, op, &r);
+		else
+			communicate(m, cx, op, (enum op_kind)op_of[r.kind],
+			            ir_team_of_mesh(m, r.mesh, r.axis, r.axis_n), NULL, 0);
 	}
-	if ((r.kind == RESHARD_ALLREDUCE || r.kind == RESHARD_REDUCE_SCATTER) && r.reduce != REDUCE_SUM) {
+	if (op_info[op_of[r.kind]].traits & TRAIT_REDUCES && r.reduce != REDUCE_SUM) {
 		struct attr a = {.key = names_intern_z(m->names, "op"), .kind = ATTR_NAME};
 		a.u.name = names_intern_z(m->names, reduce_op_name(r.reduce));
 		m->op.at[op].attrs = ir_attrs_with(m, m->op.at[op].attrs, &a);
@@ -251,7 +329,8 @@ static bool lower_pure(struct module *m, struct pass_context *cx, op_id op)
 	uint8_t axes[IR_MAX_MESH_AXES];
 	unsigned n;
 	if (ir_team_axes(m, o.team, value_type(m, from)->mesh, axes, &n) &&
-	    (o.kind == OP_ALLGATHER || o.kind == OP_ALLREDUCE || o.kind == OP_REDUCE_SCATTER)) {
+	    (o.kind == OP_ALLGATHER || o.kind == OP_ALLREDUCE || o.kind == OP_REDUCE_SCATTER ||
+	     o.kind == OP_ALL_TO_ALL)) {
 		struct reshard r;
 		reshard_classify(m, m->value.at[from].type, m->value.at[to].type, &r);
 		if (r.kind == RESHARD_NONE || op_of[r.kind] != o.kind || r.axis_n != n ||

@@ -73,8 +73,8 @@ static bool agree(const struct order *a, const struct order *b, int except)
 	}
 }
 
-/* A type without the loop placements that no mesh axis stands below. */
-static type_id without_loops(struct module *m, type_id t)
+/* A type without the loop placements that no mesh axis stands below; blocks: nor blocks. */
+static type_id without_loops(struct module *m, type_id t, bool blocks)
 {
 	struct sugar s;
 	const char *reason;
@@ -83,10 +83,35 @@ static type_id without_loops(struct module *m, type_id t)
 		return t;
 	place_drop(&s, AXIS_REDUCE);
 	for (unsigned a = 0; a < s.rank; a++)
-		if (place_has_loop(&s.axis[a]))
+		if (blocks || place_has_loop(&s.axis[a]))
 			s.axis[a].place_n = (uint8_t)place_footprint(&s.axis[a]);
 	type_id u = place_type(m, t, old.mesh, &s, false, &reason);
 	return u ? u : t;
+}
+
+/* Whether a split into axes that a rank all holds leaves room at the end of the last. */
+static bool is_uneven(const struct module *m, const struct domain *d, const struct xform *f)
+{
+	int64_t whole, outer, inner;
+	if (f->kind != XFORM_SPLIT_OUTER && f->kind != XFORM_SPLIT_INNER)
+		return false;
+	return !(expr_is_const(m, d->axis[f->in[0]].extent, &whole) &&
+	         expr_is_const(m, d->axis[f->out[0]].extent, &outer) &&
+	         expr_is_const(m, d->axis[f->out[1]].extent, &inner) && whole == outer * inner);
+}
+
+/* Whether blocks leave room between elements: those of an axis that is not outermost in memory. */
+static bool has_gaps(const struct module *m, type_id t, const struct order *o)
+{
+	const struct domain *d = &m->domain.at[m->type.at[t].domain];
+	for (unsigned x = 0; x < d->xform_n; x++) {
+		const struct xform *f = &d->xform[x];
+		int dim = layout_logical_of(d, f->in[0]);
+		if (d->axis[f->out[0]].place == PLACE_NONE && is_uneven(m, d, f) && dim >= 0 &&
+		    has(o, (unsigned)dim) && o->dim[0] != dim)
+			return true;
+	}
+	return false;
 }
 
 void order_needs(struct module *m, struct order_side from, struct order_side to, const struct reshard *r,
@@ -96,9 +121,12 @@ void order_needs(struct module *m, struct order_side from, struct order_side to,
 	uint8_t dims[2 * IR_MAX_AXES + 1];
 	unsigned n = 0;
 	*before = *after = 0;
-	if (r->kind == RESHARD_LOCAL || r->kind == RESHARD_NONE)
-		return;
-	int lead = r->kind == RESHARD_ALLGATHER || r->kind == RESHARD_REDUCE_SCATTER ? r->dim : -1;
+	if (r->kind == RESHARD_LOCAL || r->kind == RESHARD_NONE || r->kind == RESHARD_ALL_TO_ALL ||
+	    r->kind == RESHARD_ALL_TO_ALLV)
+		return; /* the last two pack and unpack */
+	bool blocks = r->kind == RESHARD_ALLGATHER || r->kind == RESHARD_REDUCE_SCATTER ||
+	              r->kind == RESHARD_GATHER || r->kind == RESHARD_SCATTER;
+	int lead = blocks ? r->dim : -1;
 	read_order(m, from.type, from.sliced, &f);
 	read_order(m, to.type, to.sliced, &t);
 	if (lead >= 0)
@@ -109,10 +137,12 @@ void order_needs(struct module *m, struct order_side from, struct order_side to,
 	for (unsigned i = 0; i < t.n; i++)
 		if (t.dim[i] != lead && !has(&f, t.dim[i]))
 			dims[n++] = t.dim[i];
-	if (!f.contiguous || (lead >= 0 && !leads(&f, lead)))
-		*before = order_with(m, from.sliced ? from.type : without_loops(m, from.type), dims, n);
-	if (!t.contiguous || (lead >= 0 && !leads(&t, lead)) || !agree(&f, &t, lead))
-		*after = order_with(m, to.sliced ? to.type : without_loops(m, to.type), dims, n);
+	bool f_gaps = has_gaps(m, from.type, &f), t_gaps = has_gaps(m, to.type, &t);
+	if (!f.contiguous || f_gaps || (lead >= 0 && !leads(&f, lead)))
+		*before =
+		    order_with(m, from.sliced ? from.type : without_loops(m, from.type, f_gaps), dims, n);
+	if (!t.contiguous || t_gaps || (lead >= 0 && !leads(&t, lead)) || !agree(&f, &t, lead))
+		*after = order_with(m, to.sliced ? to.type : without_loops(m, to.type, t_gaps), dims, n);
 }
 
 static unsigned rank_in(const uint8_t *dims, unsigned n, int dim)
@@ -198,13 +228,7 @@ bool order_pads(struct module *m, type_id t)
 	for (unsigned x = 0; x < d->xform_n; x++) {
 		const struct xform *f = &d->xform[x];
 		uint8_t place = d->axis[f->out[0]].place;
-		int64_t whole, outer, inner;
-		if ((f->kind != XFORM_SPLIT_OUTER && f->kind != XFORM_SPLIT_INNER) ||
-		    (place != PLACE_STREAM && place != PLACE_SERIAL))
-			continue;
-		if (expr_is_const(m, d->axis[f->in[0]].extent, &whole) &&
-		    expr_is_const(m, d->axis[f->out[0]].extent, &outer) &&
-		    expr_is_const(m, d->axis[f->out[1]].extent, &inner) && whole == outer * inner)
+		if ((place != PLACE_STREAM && place != PLACE_SERIAL) || !is_uneven(m, d, f))
 			continue;
 		int dim = layout_logical_of(d, f->in[0]);
 		if (dim >= 0 && has(&o, (unsigned)dim) && o.dim[0] != dim)

@@ -53,7 +53,8 @@ static void unknown_pass(struct diag *d, const char *name, const char *word, con
 
 /* The k-th option of a pass: where its name starts, the name's length, its default and its
  * largest value. NULL: no such. */
-static const char *pass_option(const struct pass_info *p, unsigned k, size_t *n, int64_t *value, int64_t *most)
+static const char *pass_option(const struct pass_info *p, unsigned k, size_t *n, int64_t *value,
+                               int64_t *most)
 {
 	const char *o = p->options;
 	for (; *o && k; k--) {

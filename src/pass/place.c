@@ -34,6 +34,14 @@ bool place_has_loop(const struct sugar_axis *a)
 	return false;
 }
 
+bool place_has_block(const struct sugar_axis *a)
+{
+	for (unsigned k = 0; k < a->place_n; k++)
+		if (a->place[k].kind == SUGAR_BLOCK)
+			return true;
+	return false;
+}
+
 bool place_equal(const struct sugar_place *a, const struct sugar_place *b)
 {
 	if (a->kind != b->kind)
@@ -43,13 +51,48 @@ bool place_equal(const struct sugar_place *a, const struct sugar_place *b)
 	return a->factor == b->factor;
 }
 
+static bool is_plain_split(const struct sugar_place *p)
+{
+	return p->kind == SUGAR_BLOCK || p->kind == SUGAR_STREAM || p->kind == SUGAR_SERIAL;
+}
+
+bool place_alike(const struct sugar_place *a, const struct sugar_place *b)
+{
+	return place_equal(a, b) || (is_plain_split(a) && is_plain_split(b) && a->factor == b->factor);
+}
+
+unsigned place_pieces(const struct sugar_axis *a)
+{
+	unsigned n = place_footprint(a);
+	bool block = false;
+	for (unsigned k = 0; k < a->place_n; k++) {
+		block |= a->place[k].kind == SUGAR_BLOCK;
+		if (block && place_is_loop(&a->place[k]) && k >= n)
+			n = k + 1;
+	}
+	return n;
+}
+
+void place_unloop(struct module *m, mesh_id mesh, struct sugar_axis *a)
+{
+	a->place_n = (uint8_t)place_pieces(a);
+	for (unsigned k = 0; k < a->place_n; k++) {
+		struct sugar_place *p = &a->place[k];
+		if (!place_is_loop(p))
+			continue;
+		if (p->kind == SUGAR_SWIZZLE)
+			p->factor = expr_const(m, m->mesh.at[mesh].size[p->mesh_axis]);
+		*p = (struct sugar_place){.kind = SUGAR_BLOCK, .factor = p->factor};
+	}
+}
+
 bool place_same_footprint(const struct sugar_axis *a, const struct sugar_axis *b)
 {
 	unsigned n = place_footprint(a);
 	if (n != place_footprint(b))
 		return false;
 	for (unsigned k = 0; k < n; k++)
-		if (!place_equal(&a->place[k], &b->place[k]))
+		if (!place_alike(&a->place[k], &b->place[k]))
 			return false;
 	return true;
 }
@@ -141,7 +184,7 @@ static bool stands_for(const struct module *m, mesh_id mesh, const struct sugar_
                        const struct sugar_place *q, bool gathers)
 {
 	int64_t k;
-	if (place_equal(p, q))
+	if (place_alike(p, q))
 		return true;
 	return gathers && p->kind == SUGAR_MESH && q->kind == SUGAR_BLOCK &&
 	       expr_is_const(m, q->factor, &k) && k == m->mesh.at[mesh].size[p->mesh_axis];
@@ -156,6 +199,8 @@ enum place_slice place_slice(const struct module *m, mesh_id mesh, const struct 
 		n++;
 	if (n == level && n < operand->place_n && place_equal(&operand->place[n], &result->place[n]))
 		return PLACE_SLICE_HAS;
+	if (n == level && n < operand->place_n && place_alike(&operand->place[n], &result->place[n]))
+		return PLACE_SLICE_BLOCK;
 	return n == level && place_footprint(operand) <= n ? PLACE_SLICE_CUT : PLACE_SLICE_NOT;
 }
 

@@ -12,7 +12,14 @@ unsigned place_footprint(const struct sugar_axis *a); /* its length */
 unsigned place_mesh_axes(const struct sugar_axis *a); /* bit set of mesh axes */
 bool place_is_loop(const struct sugar_place *p);      /* stream, serial or swizzle */
 bool place_has_loop(const struct sugar_axis *a);
+bool place_has_block(const struct sugar_axis *a);
 bool place_equal(const struct sugar_place *a, const struct sugar_place *b);
+/* Equal, or blocks and loops of one size: a rank holds the same below them. */
+bool place_alike(const struct sugar_place *a, const struct sugar_place *b);
+/* The length of the list up to the last mesh placement, or loop with blocks above it. */
+unsigned place_pieces(const struct sugar_axis *a);
+/* Makes blocks of the loops in there, and drops what follows: what all iterations hold. */
+void place_unloop(struct module *m, mesh_id mesh, struct sugar_axis *a);
 bool place_same_footprint(const struct sugar_axis *a, const struct sugar_axis *b);
 /* Placements only; extent and kind stay. */
 void place_copy(struct sugar_axis *to, const struct sugar_axis *from);
@@ -36,8 +43,9 @@ type_id place_type(struct module *m, type_id base, mesh_id mesh, const struct su
 
 /* How an operand's axis follows the loop placement of a result's axis, which is number `level` of it. */
 enum place_slice {
-	PLACE_SLICE_HAS, /* it has the placement where the result has it */
-	PLACE_SLICE_CUT, /* it gets it: all that stands above is alike, and nothing is spread below */
+	PLACE_SLICE_HAS,   /* it has the placement where the result has it */
+	PLACE_SLICE_BLOCK, /* it has blocks of that size there, or another loop */
+	PLACE_SLICE_CUT,   /* it gets it: all that stands above is alike, and nothing is spread below */
 	PLACE_SLICE_NOT,
 };
 /* gathers: blocks of the result may stand where the operand (on this mesh) has a mesh axis of their size. */

@@ -176,7 +176,8 @@ static void follow_views(struct module *m, const op_id *op, uint32_t n, const ty
 		if (!(op_traits(m, op[i]) & TRAIT_VIEW))
 			continue;
 		value_id view = op_def(m, op[i], 0), of = op_read(m, op[i], 0);
-		if (m->value.at[of].type == before[of] || m->value.at[view].type != view_type(m, op[i], before[of]))
+		if (m->value.at[of].type == before[of] ||
+		    m->value.at[view].type != view_type(m, op[i], before[of]))
 			continue;
 		type_id t = view_type(m, op[i], m->value.at[of].type);
 		if (t)

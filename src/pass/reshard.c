@@ -4,6 +4,7 @@
 #include "ir/layout.h"
 #include "ir/print.h"
 #include "pass/place.h"
+#include "pass/reshard_meshes.h"
 #include "pass/rewrite.h"
 #include <string.h>
 
@@ -12,6 +13,8 @@ struct change {
 	unsigned n; /* mesh axes gathered or scattered, outermost first */
 	uint8_t axis[IR_MAX_MESH_AXES];
 	bool gather, scatter, step, swizzle;
+	bool below_block; /* ranks have several intervals of the axis */
+	bool split;       /* a loop stands between the mesh axes */
 	const char *reason;
 };
 
@@ -50,7 +53,8 @@ static void compare_axis(const struct module *m, mesh_id mesh, const struct suga
 	memset(c, 0, sizeof *c);
 	while (i < o->place_n && j < q->place_n) {
 		const struct sugar_place *a = &o->place[i], *b = &q->place[j];
-		if (place_equal(a, b)) {
+		if (place_alike(a, b)) {
+			c->below_block |= b->kind == SUGAR_BLOCK;
 			i++, j++;
 		} else if (a->kind == SUGAR_MESH && takes_place_of(m, mesh, a->mesh_axis, b, c)) {
 			c->axis[c->n++] = a->mesh_axis;
@@ -76,44 +80,35 @@ static void compare_axis(const struct module *m, mesh_id mesh, const struct suga
 			c->axis[c->n++] = q->place[j].mesh_axis, c->scatter = true;
 		else if (mesh_below(q, j) && q->place[j].kind == SUGAR_BLOCK)
 			c->reason = "a block stands above the mesh axis";
+		else if (mesh_below(q, j))
+			c->split |= c->n > 0;
 	}
 	if (!c->reason && c->gather + c->scatter + c->step > 1)
 		c->reason = "one axis changes in two ways";
 }
 
-static bool none(struct reshard *r, const char *reason)
+/* The changes of all axes, put together; *team is the one that communicates. NULL, or why no single
+ * collective follows. */
+static const char *collect(struct module *m, const struct sugar *o, const struct sugar *q, unsigned ended,
+                           struct reshard *r, struct change *team)
 {
-	r->kind = RESHARD_NONE;
-	r->reason = reason;
-	return false;
-}
-
-/* The changes of all axes, put together; *team is the one that communicates. */
-static bool collect(struct module *m, const struct sugar *o, const struct sugar *q, struct reshard *r,
-                    struct change *team)
-{
-	unsigned gathers = 0, scatters = 0, steps = 0;
-	if (o->rank != q->rank)
-		return none(r, "the ranks differ");
-	r->dim = r->step = -1;
+	unsigned gathers = 0, scatters = 0;
 	memset(team, 0, sizeof *team);
 	for (unsigned a = 0; a < o->rank; a++) {
 		struct change c;
 		compare_axis(m, r->mesh, &o->axis[a], &q->axis[a], &c);
 		if (c.reason)
-			return none(r, c.reason);
-		gathers += c.gather, scatters += c.scatter, steps += c.step;
+			return c.reason;
+		gathers += c.gather || c.step, scatters += c.scatter;
 		if (c.n) {
 			*team = c;
 			r->dim = (int)a;
 		}
 	}
-	r->gathers = gathers || steps, r->scatters = scatters;
-	if (gathers + steps > 1)
-		return none(r, "two axes are gathered");
-	if ((gathers + steps) && scatters)
-		return none(r, "one axis is gathered and another is cut");
-	return true;
+	return ended && scatters > 1 ? "a sum is pending and two axes are cut"
+	       : gathers > 1         ? "two axes are gathered"
+	       : gathers && scatters ? "one axis is gathered and another is cut"
+	                             : NULL;
 }
 
 /* Mesh axes of a bit set, in mesh order. */
@@ -125,67 +120,129 @@ static void axes_of_set(struct reshard *r, unsigned set)
 			r->axis[r->axis_n++] = (uint8_t)x;
 }
 
-static void same_mesh(struct reshard *r, const struct change *c, const struct domain *to, unsigned ended)
+/* One mesh, one change. NULL, or why no single collective does it. */
+static const char *one_mesh(struct reshard *r, const struct change *c, const struct domain *to,
+                            unsigned ended)
 {
 	unsigned along = 0;
 	for (unsigned k = 0; k < c->n; k++)
 		along |= 1u << c->axis[k];
-	if (ended && (c->gather || c->step)) {
-		none(r, "a sum is pending and an axis is gathered");
-	} else if (ended && c->scatter && along != ended) {
-		none(r, "the sum is over other mesh axes than the cut");
-	} else if (ended) {
+	if (ended && (c->gather || c->step))
+		return "a sum is pending and an axis is gathered";
+	if (ended && c->scatter && along != ended)
+		return "the sum is over other mesh axes than the cut";
+	if (ended && c->scatter && c->split)
+		return "a loop stands between the mesh axes that it is cut by";
+	if (ended && c->scatter && c->below_block)
+		return "a block stands above the mesh axis";
+	if (c->step && c->n > 1)
+		return "two mesh axes change";
+	if (ended)
 		r->kind = c->scatter ? RESHARD_REDUCE_SCATTER : RESHARD_ALLREDUCE;
-	} else if (c->step) {
+	else if (c->step)
 		r->kind = c->swizzle ? RESHARD_STEP_PERMUTE : RESHARD_STEP_BROADCAST;
-		if (c->n > 1)
-			none(r, "two mesh axes change");
-		for (unsigned i = 0; i < to->loop_n && r->step < 0; i++)
-			if (to->axis[to->loop[i]].place == PLACE_STREAM ||
-			    to->axis[to->loop[i]].place == PLACE_SERIAL)
-				r->step = to->loop[i];
-	} else if (c->gather) {
+	else if (c->gather)
 		r->kind = RESHARD_ALLGATHER;
-	}
-	if (c->n && !(r->kind == RESHARD_ALLREDUCE)) {
+	for (unsigned i = 0; c->step && i < to->loop_n && r->step < 0; i++)
+		if (to->axis[to->loop[i]].place == PLACE_STREAM ||
+		    to->axis[to->loop[i]].place == PLACE_SERIAL)
+			r->step = to->loop[i];
+	if (r->kind == RESHARD_ALLREDUCE) {
+		axes_of_set(r, ended);
+	} else {
 		r->axis_n = c->n;
 		memcpy(r->axis, c->axis, c->n);
-	} else {
-		axes_of_set(r, ended);
 	}
+	return NULL;
 }
 
-static bool same_shape(const struct mesh *a, const struct mesh *b)
+/* Whether an axis's placements are another's and mesh axes after them, which go to x. */
+static unsigned longer_by(const struct sugar_axis *a, const struct sugar_axis *longer, uint8_t *x)
 {
-	return a->rank == b->rank && !memcmp(a->size, b->size, sizeof *a->size * a->rank);
+	if (a->place_n >= longer->place_n)
+		return 0;
+	for (unsigned k = 0; k < longer->place_n; k++) {
+		if (k < a->place_n && !place_equal(&a->place[k], &longer->place[k]))
+			return 0;
+		if (k >= a->place_n && longer->place[k].kind != SUGAR_MESH)
+			return 0;
+		if (k >= a->place_n)
+			x[k - a->place_n] = longer->place[k].mesh_axis;
+	}
+	return longer->place_n - a->place_n;
 }
 
-/* Whether every device of mesh b is one of mesh a. */
-static bool holds_devices(const struct mesh *a, const struct mesh *b)
+static bool same_places(const struct sugar_axis *a, const struct sugar_axis *b)
 {
-	uint32_t position;
-	for (uint32_t i = 0; i < b->device_count; i++)
-		if (!mesh_position(a, b->device[i], &position))
+	if (a->place_n != b->place_n)
+		return false;
+	for (unsigned k = 0; k < a->place_n; k++)
+		if (!place_equal(&a->place[k], &b->place[k]))
 			return false;
 	return true;
 }
 
-static void other_mesh(struct module *m, struct reshard *r, const struct change *c, unsigned used,
-                       unsigned ended)
+/* `n@x, m` → `n, m@x`: the innermost mesh axes of one tensor axis become those of another. */
+static bool is_all_to_all(const struct sugar *o, const struct sugar *q, struct reshard *r)
 {
-	r->reduces = ended;
-	if (ended)
-		none(r, "a sum is pending and the mesh changes");
-	else if (c->n)
-		none(r, "the mesh and the layout change");
-	else if (!used && holds_devices(&m->mesh.at[r->mesh], &m->mesh.at[r->to]))
-		r->kind = RESHARD_LOCAL; /* all have it */
-	else if (!used)
-		r->kind = RESHARD_BROADCAST;
-	else if (same_shape(&m->mesh.at[r->mesh], &m->mesh.at[r->to]))
-		r->kind = RESHARD_SEND_RECV;
-	else
-		none(r, "the meshes have different shapes");
+	uint8_t lost[SUGAR_MAX_PLACES], won[SUGAR_MAX_PLACES];
+	unsigned lost_n = 0, won_n = 0;
+	for (unsigned a = 0; a < o->rank; a++) {
+		unsigned n;
+		if (same_places(&o->axis[a], &q->axis[a]))
+			continue;
+		if (!lost_n && (n = longer_by(&q->axis[a], &o->axis[a], lost)))
+			lost_n = n, r->dim = (int)a;
+		else if (won_n || !(won_n = longer_by(&o->axis[a], &q->axis[a], won)))
+			return false;
+	}
+	if (!lost_n || lost_n != won_n || memcmp(lost, won, lost_n))
+		return false;
+	r->kind = RESHARD_ALL_TO_ALL;
+	r->axis_n = lost_n;
+	memcpy(r->axis, lost, lost_n);
+	return true;
+}
+
+/* Where a mesh axis stands in a layout. */
+static bool find_mesh_axis(const struct sugar *s, unsigned x, unsigned *axis, unsigned *level)
+{
+	for (unsigned a = 0; a < s->rank; a++)
+		for (unsigned k = 0; k < s->axis[a].place_n; k++)
+			if (s->axis[a].place[k].kind == SUGAR_MESH && s->axis[a].place[k].mesh_axis == x) {
+				*axis = a, *level = k;
+				return true;
+			}
+	return false;
+}
+
+/* Whether ranks that differ along a mesh axis have nothing to send each other: none is spread over it, or
+ * both are, alike. */
+static bool stays(const struct sugar *o, const struct sugar *q, unsigned x)
+{
+	unsigned a, b, i, k;
+	bool in = find_mesh_axis(o, x, &a, &i), out = find_mesh_axis(q, x, &b, &k);
+	if (!in || !out)
+		return !in && !out;
+	if (a != b || i != k)
+		return false;
+	while (i-- > 0)
+		if (!place_equal(&o->axis[a].place[i], &q->axis[b].place[i]))
+			return false;
+	return true;
+}
+
+/* What no narrower collective does. o, q: NULL when the layouts are not placements. */
+static void general(struct module *m, struct reshard *r, const struct sugar *o, const struct sugar *q,
+                    unsigned ended, const char *why)
+{
+	unsigned moving = 0;
+	r->reason = why;
+	r->kind = ended ? RESHARD_NONE : RESHARD_ALL_TO_ALLV;
+	for (unsigned x = 0; r->mesh == r->to && x < m->mesh.at[r->mesh].rank; x++)
+		if (!o || !q || !stays(o, q, x))
+			moving |= 1u << x;
+	axes_of_set(r, moving);
 }
 
 /* In a swizzled loop the ranks along its mesh axis are at different blocks: they have nothing to gather
@@ -203,12 +260,24 @@ static bool rings_differ(const struct reshard *r, const struct sugar *q)
 	case RESHARD_ALLGATHER:
 	case RESHARD_ALLREDUCE:
 	case RESHARD_REDUCE_SCATTER:
+	case RESHARD_ALL_TO_ALL:
+	case RESHARD_ALL_TO_ALLV:
 		return rings & team;
-	case RESHARD_BROADCAST:
-		return rings;
 	default:
 		return false;
 	}
+}
+
+/* Layouts that are not placements: alike, or anything. */
+static void classify_unknown(struct module *m, type_id from, type_id to, struct reshard *r, bool pending)
+{
+	const struct domain *d = &m->domain.at[m->type.at[from].domain];
+	bool same = d->rank == m->domain.at[m->type.at[to].domain].rank && r->mesh == r->to;
+	for (unsigned a = 0; same && a < d->rank; a++)
+		same = layout_same_footprint(m, from, a, to, a);
+	if (!same || pending)
+		general(m, r, NULL, NULL, pending,
+		        "a layout has transforms that no narrower collective follows");
 }
 
 void reshard_classify(struct module *m, type_id from, type_id to, struct reshard *r)
@@ -222,44 +291,41 @@ void reshard_classify(struct module *m, type_id from, type_id to, struct reshard
 	r->to = tt.mesh ? tt.mesh : tf.mesh;
 	if (!r->mesh)
 		return;
-	bool known = sugar_from_domain(m, tf.domain, tf.mesh, &o);
-	known = sugar_from_domain(m, tt.domain, tt.mesh, &q) && known;
-	if (!known) {
-		const struct domain *d = &m->domain.at[tf.domain];
-		bool same = d->rank == m->domain.at[tt.domain].rank && r->mesh == r->to;
-		for (unsigned a = 0; same && a < d->rank; a++)
-			same = layout_same_footprint(m, from, a, to, a);
-		if (!same || place_partial(&o) != place_partial(&q))
-			none(r, "a layout has transforms that no collective follows");
-		return;
-	}
-	unsigned pending = place_partial(&o), left = place_partial(&q);
-	r->reduce = place_partial_op(&o);
-	if (left & ~pending) {
-		none(r, "the result is a pending reduction and the operand is none");
-		return;
-	}
-	if (left && place_partial_op(&q) != r->reduce) {
-		none(r, "the pending reductions are different ones");
-		return;
-	}
-	if (!collect(m, &o, &q, r, &c)) {
-		r->reduces = pending & ~left;
-		return;
-	}
-	const struct mesh *x = &m->mesh.at[r->mesh], *y = &m->mesh.at[r->to];
-	if (same_shape(x, y) && !memcmp(x->device, y->device, sizeof *x->device * x->device_count))
+	if (mesh_equal(&m->mesh.at[r->mesh], &m->mesh.at[r->to]))
 		r->to = r->mesh; /* two names of one mesh */
-	if (r->mesh != r->to)
-		other_mesh(m, r, &c, place_used(&o) | place_used(&q) | pending, pending & ~left);
-	else
-		same_mesh(r, &c, &m->domain.at[tt.domain], pending & ~left);
-	if (rings_differ(r, &q))
-		none(r, "in a step of the ring the ranks hold different blocks");
+	bool known = sugar_from_domain(m, tf.domain, r->mesh, &o);
+	known = sugar_from_domain(m, tt.domain, r->to, &q) && known;
+	unsigned pending = place_partial(&o), left = place_partial(&q), ended = pending & ~left;
+	r->reduce = place_partial_op(&o);
+	if (left & ~pending)
+		general(m, r, NULL, NULL, 1, "the result is a pending reduction and the operand is none");
+	else if (left && place_partial_op(&q) != r->reduce)
+		general(m, r, NULL, NULL, 1, "the pending reductions are different ones");
+	else if (left && r->mesh != r->to)
+		general(m, r, NULL, NULL, 1, "a pending reduction is moved to another mesh");
+	else if (!known)
+		classify_unknown(m, from, to, r, ended);
+	if (r->reason || !known)
+		return;
+	if (r->mesh != r->to) {
+		reshard_meshes(m, &o, &q, r);
+		return;
+	}
+	const char *why = collect(m, &o, &q, ended, r, &c);
+	if (!why)
+		why = one_mesh(r, &c, &m->domain.at[tt.domain], ended);
+	if (why && (ended || !is_all_to_all(&o, &q, r)))
+		general(m, r, &o, &q, ended, why);
+	if (rings_differ(r, &q)) {
+		r->kind = RESHARD_NONE;
+		r->ring = true;
+		r->reason = "in a step of the ring the ranks hold different blocks";
+	}
 }
 
-/* How the operand's axis follows the loop that cuts the result. *cut: a loop does. */
-static enum place_slice follow(struct module *m, type_id from, type_id to, bool *cut)
+/* How the operand's axis follows the loop that cuts the result. *cut: a loop does. gathers: as place_slice.
+ */
+static enum place_slice follow(struct module *m, type_id from, type_id to, bool gathers, bool *cut)
 {
 	struct type tf = m->type.at[from], tt = m->type.at[to];
 	struct sugar o, q;
@@ -267,23 +333,74 @@ static enum place_slice follow(struct module *m, type_id from, type_id to, bool 
 	*cut = sugar_from_domain(m, tt.domain, tt.mesh, &q) && place_find_loop(&q, &axis, &level);
 	if (!*cut || !sugar_from_domain(m, tf.domain, tf.mesh, &o) || o.rank != q.rank)
 		return PLACE_SLICE_NOT;
-	return place_slice(m, tf.mesh, &o.axis[axis], &q.axis[axis], level, true);
+	bool moves = tf.mesh && tf.mesh != tt.mesh;
+	if (moves && q.axis[axis].place[level].kind == SUGAR_SWIZZLE)
+		return PLACE_SLICE_NOT; /* no rank of the other mesh is at a step of the ring */
+	if (moves && place_footprint(&q.axis[axis]) &&
+	    !mesh_same_shape(&m->mesh.at[tf.mesh], &m->mesh.at[tt.mesh]))
+		return PLACE_SLICE_NOT; /* the slices of one are not those of the other */
+	return place_slice(m, tf.mesh, &o.axis[axis], &q.axis[axis], level, gathers);
+}
+
+/* Whether what ranks hold in a step of a loop is one interval of each axis, in one place. */
+static bool in_intervals(struct module *m, type_id t)
+{
+	struct sugar s;
+	if (!sugar_from_domain(m, m->type.at[t].domain, m->type.at[t].mesh, &s))
+		return false;
+	for (unsigned a = 0; a < s.rank; a++)
+		if (place_has_block(&s.axis[a]))
+			return false;
+	return true;
+}
+
+/* Whether a step of the loop copies blocks of the operand to blocks of one size. */
+static bool same_blocks(struct module *m, type_id from, type_id to)
+{
+	struct type tf = m->type.at[from], tt = m->type.at[to];
+	struct sugar o, q;
+	if (!sugar_from_domain(m, tf.domain, tf.mesh, &o) || !sugar_from_domain(m, tt.domain, tt.mesh, &q))
+		return false;
+	for (unsigned a = 0; a < q.rank; a++) {
+		const struct sugar_axis *x = &o.axis[a], *y = &q.axis[a];
+		unsigned n = place_has_block(x) || place_has_block(y) ? y->place_n : place_pieces(y);
+		if (place_has_block(x) && x->place_n != n)
+			return false;
+		for (unsigned k = 0; k < n; k++)
+			if (k >= x->place_n || !place_alike(&x->place[k], &y->place[k]))
+				return false;
+	}
+	return true;
 }
 
 bool reshard_in_slices(struct module *m, type_id from, type_id to)
 {
 	struct reshard r;
 	bool cut;
-	if (follow(m, from, to, &cut) != PLACE_SLICE_NOT || !cut)
+	enum place_slice how = follow(m, from, to, true, &cut);
+	if (!cut)
 		return true;
 	reshard_classify(m, from, to, &r);
-	return r.kind == RESHARD_LOCAL || r.kind == RESHARD_STEP_BROADCAST || r.kind == RESHARD_STEP_PERMUTE;
+	if (r.kind == RESHARD_LOCAL && same_blocks(m, from, to))
+		return r.mesh == r.to || how != PLACE_SLICE_NOT;
+	if (!in_intervals(m, from) || !in_intervals(m, to))
+		return false;
+	switch (r.kind) {
+	case RESHARD_LOCAL:
+	case RESHARD_STEP_BROADCAST:
+	case RESHARD_STEP_PERMUTE:
+		return true;
+	case RESHARD_ALL_TO_ALLV:
+		return follow(m, from, to, false, &cut) != PLACE_SLICE_NOT;
+	default:
+		return how != PLACE_SLICE_NOT && !r.ring;
+	}
 }
 
 bool reshard_shares_loop(struct module *m, type_id from, type_id to)
 {
 	bool cut;
-	return follow(m, from, to, &cut) == PLACE_SLICE_HAS;
+	return follow(m, from, to, true, &cut) == PLACE_SLICE_HAS;
 }
 
 void reshard_report(struct module *m, struct diag *d, op_id op, const char *verb, type_id from, type_id to,

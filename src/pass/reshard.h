@@ -1,13 +1,17 @@
 /* reshard: which communication takes a tensor from one layout to another.
  *
- *     n@x → n                      allgather over x
- *     partial(x) → none            allreduce over x
- *     partial(x) → n@x             reduce_scatter over x
- *     n → n@x, equal footprints    a local copy
- *     n@x → n@stream(size(x))      one step of a broadcast-based gather
- *     n@x → n@swizzle1d(x)         one step of a ring
- *     the same on another mesh     send_recv, pair by pair
- *     replicated, to another mesh  broadcast                                          */
+ *     one mesh                                     two meshes, nothing pending
+ *       n@x → n                 allgather            the same layout      send_recv, pair by pair
+ *       partial(x) → none       allreduce            on all → on all      broadcast
+ *       partial(x) → n@x        reduce_scatter       n@x → n on one       gather
+ *       n@x, m → n, m@x         all_to_all           n on one → n@x       scatter
+ *       n → n@x, less           a local copy         partial(x) → on one  reduce
+ *     and in a step of a loop
+ *       n@x → n@stream(size(x)) broadcast
+ *       n@x → n@swizzle1d(x)    collective_permute
+ *
+ * All else in which no reduction ends is all_to_allv: whoever needs an element gets it from one rank that
+ * holds it. So it is where one of these would send what ranks hold already. */
 #ifndef HIRC_PASS_RESHARD_H
 #define HIRC_PASS_RESHARD_H
 #include "ir/ir.h"
@@ -17,23 +21,29 @@ enum reshard_kind {
 	RESHARD_ALLGATHER,
 	RESHARD_ALLREDUCE,
 	RESHARD_REDUCE_SCATTER,
+	RESHARD_ALL_TO_ALL,
 	RESHARD_STEP_BROADCAST, /* root: the loop's index */
 	RESHARD_STEP_PERMUTE,
-	RESHARD_SEND_RECV, /* to another mesh */
-	RESHARD_BROADCAST, /* to another mesh */
-	RESHARD_NONE,      /* no single one: reason */
+	RESHARD_SEND_RECV, /* from here on: to another mesh */
+	RESHARD_BROADCAST,
+	RESHARD_GATHER,
+	RESHARD_SCATTER,
+	RESHARD_REDUCE,
+	RESHARD_ALL_TO_ALLV, /* also on one mesh: reason says why nothing narrower does it */
+	RESHARD_NONE,        /* a reduction ends, but not in a single one: reason */
 };
 
 struct reshard {
 	enum reshard_kind kind;
-	const char *reason; /* RESHARD_NONE */
+	const char *reason; /* ALL_TO_ALLV, NONE */
 	mesh_id mesh, to;   /* of the operand; of the result */
-	unsigned axis_n;    /* mesh axes of the team, outermost first */
+	unsigned axis_n; /* mesh axes of the team, in placement order; of another mesh's: of the larger one */
 	uint8_t axis[IR_MAX_MESH_AXES];
-	int dim;                         /* tensor axis that is gathered or scattered; -1: none */
-	int step;                        /* STEP: axis of the result's domain that is the loop */
-	enum reduce_op reduce;           /* ALLREDUCE, REDUCE_SCATTER */
-	bool gathers, scatters, reduces; /* RESHARD_NONE of two meshes: what the change of layout does */
+	int dim;               /* tensor axis that is gathered or scattered; -1: none */
+	int step;              /* STEP: axis of the result's domain that is the loop */
+	enum reduce_op reduce; /* ALLREDUCE, REDUCE_SCATTER, REDUCE */
+	uint32_t root;         /* BROADCAST, GATHER, SCATTER, REDUCE: a device */
+	bool ring;             /* NONE: because in a step of a ring the ranks hold different blocks */
 };
 
 void reshard_classify(struct module *m, type_id from, type_id to, struct reshard *out);

@@ -109,6 +109,7 @@ static bool read_sliced(struct module *m, struct pass_context *cx, op_id op, str
 enum slice_kind {
 	SLICE_WHOLE, /* the operand does not have the axis, or is needed whole */
 	SLICE_HAS,   /* its type has the loop's placement where the result's has it */
+	SLICE_BLOCK, /* it has blocks there */
 	SLICE_CUT,   /* it gets the placement */
 	SLICE_IMPOSSIBLE
 };
@@ -128,6 +129,8 @@ static enum slice_kind slice_of(struct module *m, const struct sliced *s, unsign
 	switch (place_slice(m, mesh, &l->o[k].axis[*axis], r, s->level, transfers)) {
 	case PLACE_SLICE_HAS:
 		return SLICE_HAS;
+	case PLACE_SLICE_BLOCK:
+		return SLICE_BLOCK;
 	case PLACE_SLICE_CUT:
 		return SLICE_CUT;
 	case PLACE_SLICE_NOT:
@@ -157,6 +160,8 @@ static type_id slice_type(struct module *m, const struct sliced *s, unsigned k, 
 	for (unsigned a = 0; a < o.rank; a++)
 		if (a != axis)
 			o.axis[a].place_n = (uint8_t)place_footprint(&o.axis[a]);
+	if (kind == SLICE_BLOCK)
+		o.axis[axis].place[s->level] = r->place[s->level];
 	if (kind == SLICE_CUT) {
 		o.axis[axis].place_n = (uint8_t)s->level;
 		o.axis[axis].place[o.axis[axis].place_n++] = r->place[s->level];
@@ -283,7 +288,7 @@ static void slice_operands(struct module *m, struct loop *loop, const struct sli
 		enum slice_kind kind = slice_of(m, s, k, &axis);
 		if (made)
 			slice = made->slice;
-		else if (kind == SLICE_HAS || kind == SLICE_CUT)
+		else if (kind != SLICE_WHOLE)
 			slice = shard(m, loop, op, v, slice_type(m, s, k, kind, (unsigned)axis));
 		for (unsigned i = 0, reads = 0; slice && i < m->op.at[op].operand_n; i++)
 			if (ir_operand(m, op, i)->role == ROLE_READ && reads++ == k)
