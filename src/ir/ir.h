@@ -319,6 +319,7 @@ struct module {
 	VEC(struct assumption) assumption;
 	VEC(int32_t) axis_ids; /* explicit axis numbers of values from foreign dumps */
 
+	bool names_meet;      /* a tensor has the name of a number; set by ir_number */
 	name_id name;         /* of the program */
 	mesh_id default_mesh; /* `on MESH`; 0: none */
 	region_id body;

@@ -196,9 +196,26 @@ static void avoid_names(const struct module *m, const struct print_order *o, str
 		avoid(m, m->handle.at[o->handle.at[i]].name, 'i', &a->scalar);
 }
 
+/* Whether a tensor has the name of a param or index. */
+static bool names_meet(const struct module *m)
+{
+	bool meet = false;
+	uint8_t *number = mem_zalloc(names_count(m->names) + 1);
+	for (uint32_t k = 0; k < m->param.n; k++)
+		number[m->param.at[k].name] = 1;
+	for (uint32_t k = 0; k < m->index.n; k++)
+		number[m->index.at[k].name] = 1;
+	number[0] = 0;
+	for (uint32_t v = 0; v < m->value.n && !meet; v++)
+		meet = number[m->value.at[v].name];
+	free(number);
+	return meet;
+}
+
 void ir_number_in_order(struct module *m, struct print_order *o)
 {
 	struct allot a = {.value.next = 0};
+	m->names_meet = names_meet(m);
 	state_numbers(m, o);
 	avoid_names(m, o, &a);
 	allot_things(m, 'T', o->value.at, o->value.n, &a.value, 0);

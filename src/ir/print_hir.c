@@ -44,10 +44,35 @@ static void print_statement_name(const struct module *m, op_id op, struct buf *o
 		buf_printf(out, "c%d", (int)m->op.at[op].number);
 }
 
+static bool is_tensor_name(const struct module *m, name_id name)
+{
+	for (uint32_t v = 1; v < m->value.n && name; v++)
+		if (m->value.at[v].name == name)
+			return true;
+	return false;
+}
+
+/* Whether a name in an expression is a tensor's too. As an operand it would be the tensor. */
+static bool is_ambiguous(const struct module *m, expr_id e)
+{
+	const struct expr *x = &m->expr.at[e];
+	if (!m->names_meet || !(x->flags & (EXPR_HAS_PARAM | EXPR_HAS_INDEX)))
+		return false;
+	if (x->kind == EXPR_PARAM)
+		return is_tensor_name(m, m->param.at[x->k].name);
+	if (x->kind == EXPR_INDEX)
+		return is_tensor_name(m, m->index.at[x->k].name);
+	return (x->a && is_ambiguous(m, x->a)) || (x->b && is_ambiguous(m, x->b));
+}
+
 static void print_scalar(const struct module *m, scalar_id s, struct buf *out)
 {
 	const struct scalar *x = &m->scalar.at[s];
-	if (x->expr)
+	if (x->expr && is_ambiguous(m, x->expr)) { /* a function of numbers alone, which folds away */
+		buf_puts(out, "ceilDiv(");
+		expr_print_hir(m, x->expr, out);
+		buf_puts(out, ", 1)");
+	} else if (x->expr)
 		expr_print_hir(m, x->expr, out);
 	else
 		spelling_put_double(out, x->literal);
