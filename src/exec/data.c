@@ -41,6 +41,8 @@ static void from_program(const struct module *m, unsigned input, struct data_sou
 	snprintf(number, sizeof number, "input %u", input);
 	s->generate.kind = GENERATE_RANDOM;
 	s->generate.seed = a && a->kind == ATTR_INT ? (uint64_t)a->u.i : generate_seed(*name ? name : number);
+	a = attrs_find(m, x->init_args, "scale");
+	s->generate.f = !a ? 1 : a->kind == ATTR_FLOAT ? a->u.f : (double)a->u.i;
 	if (!strcmp(init, "iota"))
 		s->generate.kind = GENERATE_IOTA;
 	else if (!strcmp(init, "zeros"))

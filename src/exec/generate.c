@@ -32,7 +32,7 @@ void generate_values(const struct generate *g, enum rt_dtype t, const int64_t *l
 			/* 32 random bits onto a small range */
 			uint64_t bits = mix(seed + (uint64_t)linear[k] * 0x9e3779b97f4a7c15u) >> 32;
 			if (is_float)
-				x = (double)((int64_t)(bits * 17 >> 32) - 8) / 8;
+				x = g->f * (double)((int64_t)(bits * 17 >> 32) - 8) / 8;
 			else
 				v = (int64_t)(bits * (t == RT_BOOL ? 2 : 9) >> 32) -
 				    (t == RT_BOOL || t == RT_U8 ? 0 : 4);

@@ -1,8 +1,9 @@
 /* generate: test data, a function of (seed, logical index) alone.
  *
  * So every rank makes its own block, and the data is the same for any number of ranks and any
- * layout. Random floats are k/8 with k in [-8, 8]: exact in every float type, and sums of their
- * products are exact in f32 for long. Random integers are in [-4, 4] (u8: [0, 8]; bool: 0, 1). */
+ * layout. Random floats are k/8 with k in [-8, 8], times a scale: without one exact in every float type, and
+ * sums of their products are exact in f32 for long. Random integers are in [-4, 4] (u8: [0, 8]; bool: 0, 1).
+ */
 #ifndef HIRC_EXEC_GENERATE_H
 #define HIRC_EXEC_GENERATE_H
 #include "rt/dtype.h"
@@ -12,7 +13,7 @@ enum generator { GENERATE_RANDOM, GENERATE_IOTA, GENERATE_ZEROS, GENERATE_FULL }
 struct generate {
 	enum generator kind;
 	uint64_t seed; /* RANDOM */
-	double f;      /* FULL: for floats */
+	double f;      /* FULL: for floats; RANDOM: their scale */
 	int64_t i;     /* FULL: for integers */
 };
 

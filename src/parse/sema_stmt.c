@@ -22,70 +22,111 @@ static void note_names(struct sema *s)
 		sema_mark_later_statement(s, ast_at(s->a, s->a->named.at[i])->name);
 }
 
-bool sema_initialiser(struct sema *s, ast_id init, struct input *x)
+/* What an argument of an initialiser must be. */
+enum argument { ARGUMENT_INTEGER, ARGUMENT_NUMBER, ARGUMENT_STRING };
+
+struct initialiser {
+	const char *name;
+	bool needs; /* its first argument */
+	struct {
+		const char *key; /* NULL: there is none */
+		enum argument kind;
+	} argument[2];
+};
+
+static const struct initialiser initialisers[] = {
+    {"random", false, {{"seed", ARGUMENT_INTEGER}, {"scale", ARGUMENT_NUMBER}}},
+    {"iota", false, {{NULL, 0}, {NULL, 0}}},
+    {"zeros", false, {{NULL, 0}, {NULL, 0}}},
+    {"full", true, {{"value", ARGUMENT_NUMBER}, {NULL, 0}}},
+    {"file", true, {{"path", ARGUMENT_STRING}, {NULL, 0}}},
+};
+enum { INITIALISERS = sizeof initialisers / sizeof *initialisers };
+
+static const struct initialiser *find_initialiser(struct sema *s, ast_id init)
 {
-	static const struct {
-		const char *name, *key;
-	} known[] = {
-	    {"random", "seed"}, {"iota", NULL}, {"zeros", NULL}, {"full", "value"}, {"file", "path"}};
 	const struct ast_node *n = ast_at(s->a, init);
 	const char *name = n->kind == AST_CALL ? ast_text(s->a, init) : "";
-	unsigned which = 0;
-	while (which < 5 && strcmp(known[which].name, name))
-		which++;
-	if (which == 5) {
-		struct suggest g = suggest_start(name);
-		diag_error_span(
-		    s->d, n->at, n->end - n->at,
-		    "an input's data is random(seed=1), iota(), zeros(), full(2.0) or file(\"x.npy\")");
-		for (unsigned k = 0; k < 5; k++)
-			suggest_try(&g, known[k].name);
-		diag_suggest(s->d, &g);
-		return false;
+	struct suggest g = suggest_start(name);
+	for (unsigned k = 0; k < INITIALISERS; k++) {
+		if (!strcmp(initialisers[k].name, name))
+			return &initialisers[k];
+		suggest_try(&g, initialisers[k].name);
 	}
-	struct attr a = {0};
-	unsigned count = 0;
+	diag_error_span(s->d, n->at, n->end - n->at,
+	                "an input's data is random(seed=1), iota(), zeros(), full(2.0) or file(\"x.npy\")");
+	diag_suggest(s->d, &g);
+	return NULL;
+}
+
+static bool read_argument(struct sema *s, const char *name, ast_id value, enum argument kind, struct attr *a)
+{
+	const struct ast_node *w = ast_at(s->a, value);
+	bool minus = w->kind == AST_UNARY;
+	const struct ast_node *u = minus ? ast_at(s->a, w->first) : w;
+	if (u->kind == AST_FLOAT && kind == ARGUMENT_NUMBER) {
+		a->kind = ATTR_FLOAT;
+		a->u.f = minus ? -u->value.f : u->value.f;
+		return true;
+	}
+	if (u->kind == AST_STRING && kind == ARGUMENT_STRING) {
+		a->kind = ATTR_STRING;
+		a->u.name = sema_name(s, value);
+		return true;
+	}
+	a->kind = ATTR_INT;
+	if (kind != ARGUMENT_STRING && u->kind != AST_STRING && u->kind != AST_FLOAT)
+		return sema_const(s, value, &a->u.i);
+	diag_error_span(s->d, w->at, w->end - w->at, "%s takes %s", name,
+	                kind == ARGUMENT_STRING   ? "a string"
+	                : kind == ARGUMENT_NUMBER ? "a number"
+	                                          : "an integer");
+	return false;
+}
+
+/* Which argument this is, by its key or its place; -1 after reporting. */
+static int find_argument(struct sema *s, const struct initialiser *x, ast_id arg, unsigned place,
+                         unsigned seen)
+{
+	const struct ast_node *v = ast_at(s->a, arg);
+	for (unsigned k = 0; k < 2 && x->argument[k].key; k++) {
+		bool it = v->kind == AST_KEY ? !strcmp(ast_text(s->a, arg), x->argument[k].key) : k == place;
+		if (it && !(seen >> k & 1))
+			return (int)k;
+	}
+	if (!x->argument[0].key)
+		diag_error(s->d, v->at, "%s takes no argument", x->name);
+	else if (!x->argument[1].key)
+		diag_error(s->d, v->at, "%s takes one argument, %s=", x->name, x->argument[0].key);
+	else
+		diag_error(s->d, v->at, "%s takes %s= and %s=", x->name, x->argument[0].key,
+		           x->argument[1].key);
+	return -1;
+}
+
+bool sema_initialiser(struct sema *s, ast_id init, struct input *x)
+{
+	const struct initialiser *known = find_initialiser(s, init);
+	struct attr list[2] = {0};
+	unsigned count = 0, seen = 0;
+	if (!known)
+		return false;
 	ast_each (s->a, arg, init) {
 		const struct ast_node *v = ast_at(s->a, arg);
-		bool keyed = v->kind == AST_KEY;
-		if (count++ || !known[which].key ||
-		    (keyed && strcmp(ast_text(s->a, arg), known[which].key))) {
-			if (!known[which].key)
-				diag_error(s->d, v->at, "%s takes no argument", name);
-			else
-				diag_error(s->d, v->at, "%s takes one argument, %s=", name, known[which].key);
+		int k = find_argument(s, known, arg, count, seen);
+		if (k < 0 || !read_argument(s, known->name, v->kind == AST_KEY ? v->first : arg,
+		                            known->argument[k].kind, &list[count]))
 			return false;
-		}
-		ast_id value = keyed ? v->first : arg;
-		const struct ast_node *w = ast_at(s->a, value);
-		bool minus = w->kind == AST_UNARY;
-		const struct ast_node *u = minus ? ast_at(s->a, w->first) : w;
-		a.key = names_intern_z(s->m->names, known[which].key);
-		if (u->kind == AST_FLOAT && which == 3) {
-			a.kind = ATTR_FLOAT;
-			a.u.f = minus ? -u->value.f : u->value.f;
-		} else if (u->kind == AST_STRING && which == 4) {
-			a.kind = ATTR_STRING;
-			a.u.name = sema_name(s, value);
-		} else {
-			a.kind = ATTR_INT;
-			if (which == 4 || u->kind == AST_STRING || u->kind == AST_FLOAT) {
-				diag_error_span(s->d, w->at, w->end - w->at, "%s takes %s", name,
-				                which == 4   ? "a string"
-				                : which == 3 ? "a number"
-				                             : "an integer");
-				return false;
-			}
-			if (!sema_const(s, value, &a.u.i))
-				return false;
-		}
+		list[count++].key = names_intern_z(s->m->names, known->argument[k].key);
+		seen |= 1u << k;
 	}
-	if (!count && (which == 3 || which == 4)) {
-		diag_error(s->d, n->at, "%s needs its %s", name, known[which].key);
+	if (known->needs && !count) {
+		diag_error(s->d, ast_at(s->a, init)->at, "%s needs its %s", known->name,
+		           known->argument[0].key);
 		return false;
 	}
-	x->init = names_intern_z(s->m->names, name);
-	x->init_args = count ? ir_attrs(s->m, &a, 1) : 0;
+	x->init = names_intern_z(s->m->names, known->name);
+	x->init_args = count ? ir_attrs(s->m, list, count) : 0;
 	return true;
 }
 

@@ -12,7 +12,7 @@
 static void test_random(void)
 {
 	for (int t = 0; t < RT_DTYPE_COUNT; t++) {
-		struct generate g = {.kind = GENERATE_RANDOM, .seed = 7};
+		struct generate g = {.kind = GENERATE_RANDOM, .seed = 7, .f = 1};
 		int64_t linear[DATA_BATCH], i[DATA_BATCH], other[DATA_BATCH];
 		double f[DATA_BATCH], fo[DATA_BATCH];
 		unsigned seen = 0, same = 0;
