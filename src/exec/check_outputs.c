@@ -12,6 +12,7 @@ enum { SHOWN_RANKS = 4 };
 /* What a rank found in one output; compared as bytes by no one, sent as it is. */
 struct finding {
 	int64_t compared, wrong, unwritten; /* elements; unwritten ones are wrong too */
+	int64_t unbounded;                  /* whose tolerance is not finite */
 	int64_t worst_at, first_at;         /* logical index; -1: none */
 	double worst, worst_bound;          /* largest error, and what it may be */
 	double got, want, bound;            /* the first wrong element */
@@ -72,7 +73,8 @@ static void compare(const struct check_want *w, enum rt_dtype t, const struct da
 			bool poison = is_poison(t, from) && (e != 0 || t == RT_BOOL);
 			f->compared++;
 			double bound = w->exact || !w->error ? 0 : w->error[at];
-			if (e > f->worst || f->worst_at < 0)
+			f->unbounded += isinf(bound);
+			if (isfinite(bound) && (e > f->worst || f->worst_at < 0))
 				f->worst = e, f->worst_at = at, f->worst_bound = bound;
 			if (!(e <= bound) || poison) {
 				if (f->first_at < 0) {
@@ -131,6 +133,20 @@ static void put_number(struct buf *b, bool is_float, double f, int64_t i)
 		buf_printf(b, "%.9g", f);
 	else
 		buf_puti(b, i);
+}
+
+/* Says what was not compared. */
+static void note_unbounded(const struct module *m, const struct check_output *o, const struct finding *all,
+                           int size)
+{
+	char name[DATA_NAME_BYTES];
+	int64_t unbounded = 0, compared = 0;
+	for (int r = 0; r < size; r++)
+		unbounded += all[r].unbounded, compared += all[r].compared;
+	if (unbounded)
+		fprintf(stderr,
+		        "note: %lld of %lld elements of %s may have any value, and were not compared\n",
+		        (long long)unbounded, (long long)compared, data_name(m, o->want->value, name));
 }
 
 /* The lines about one output that is wrong. */
@@ -225,6 +241,8 @@ enum status check_outputs(struct rt_job *job, const struct module *m, const stru
 		}
 		if (bad && job->rank == 0)
 			print_wrong(job, m, &out[k], f);
+		if (job->rank == 0)
+			note_unbounded(m, &out[k], f, job->size);
 		wrong |= bad != 0;
 	}
 	if (status == STATUS_OK && wrong)

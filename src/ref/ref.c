@@ -197,6 +197,8 @@ static int64_t reduced_copies(struct module *m, op_id op)
 		*(d->axis[a].kind == AXIS_PARTIAL ? &partial : &spread) |=
 		    layout_mesh_axes(m, m->value.at[v].type, a);
 	for (unsigned k = 0; k < n; k++) {
+		if (ir_mesh(m, mesh)->size[axes[k]] == 1)
+			continue; /* axes of one rank cannot be told apart */
 		if (spread >> axes[k] & 1)
 			return 0;
 		copies *= partial >> axes[k] & 1 ? 1 : ir_mesh(m, mesh)->size[axes[k]];

@@ -133,16 +133,21 @@ static void attend(const struct ref_array *const *in, int64_t q, int64_t k, int6
 		sum += p[s] = exp(p[s] - max);
 	double relative = expm1(2 * error) + exp_sum_error(in[0]->dtype, n, max - min);
 	for (int64_t i = 0; i < ev; i++) {
-		double value = 0, magnitude = 0, passed = 0;
+		double value = 0, magnitude = 0, passed = 0, low = INFINITY, high = -INFINITY, worst = 0;
 		for (int64_t s = 0; s < n; s++) {
-			double w = p[s] / sum, x = in[2]->data[v + s * ev + i];
+			double w = p[s] / sum, x = in[2]->data[v + s * ev + i],
+			       x_error = in[2]->error[v + s * ev + i];
 			value += w * x;
 			magnitude += w * fabs(x);
-			passed += w * (1 + relative) * in[2]->error[v + s * ev + i];
+			passed += w * (1 + relative) * x_error;
+			low = fmin(low, x), high = fmax(high, x), worst = fmax(worst, x_error);
 		}
+		/* whatever the weights are, the result lies between the values */
+		double sums = exp_sum_error(in[0]->dtype, n, 0) * fmax(fabs(low), fabs(high));
 		ref_store(out, at + i, value);
-		ref_set_error(out, at + i, value, passed,
-		              magnitude * (relative + ref_sum_error(in[0]->dtype, n)));
+		ref_set_error(out, at + i, value, 0,
+		              fmin(passed + magnitude * (relative + ref_sum_error(in[0]->dtype, n)),
+		                   high - low + worst + sums));
 	}
 }
 
