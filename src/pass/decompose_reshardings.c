@@ -197,10 +197,7 @@ static void remark_result(struct module *m, struct pass_context *cx, value_id re
 	struct buf name = {0}, type = {0};
 	if (!cx->remarks)
 		return;
-	if (m->value.at[result].name)
-		ir_print_value_name(m, result, &name);
-	else
-		buf_puts(&name, op_info[m->op.at[op].kind].hir);
+	pass_put_name(m, result, &name);
 	ir_print_type(m, rewrite_without_reduce(m, m->value.at[op_def(m, op, 0)].type), &type);
 	pass_remark(cx, m, m->op.at[op].at, "%s computed as '%s', then set", name.at, type.at);
 	buf_free(&name);

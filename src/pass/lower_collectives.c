@@ -17,7 +17,6 @@
  * establishes  lowered: no set changes the layout over devices
  * keeps        layouts and values; each Communication has its wait right after it */
 #include "ir/expr.h"
-#include "ir/print.h"
 #include "pass/order.h"
 #include "pass/pass.h"
 #include "pass/rewrite.h"
@@ -68,13 +67,7 @@ static void remark(struct module *m, struct pass_context *cx, op_id op, const st
 	struct buf name = {0}, bytes = {0};
 	int64_t most;
 	type_id from = m->value.at[op_read(m, op, 0)].type, to = m->value.at[op_result(m, op, 0)].type;
-	value_id result = op_result(m, op, 0);
-	while (!m->value.at[result].name && is_view(m, result))
-		result = op_read(m, m->value.at[result].def, 0);
-	if (m->value.at[result].name)
-		ir_print_value_name(m, result, &name);
-	else
-		buf_puts(&name, "a set");
+	pass_put_name(m, op_result(m, op, 0), &name);
 	if (volume_sent(m, from, to, r, &most))
 		buf_printf(&bytes, "; a rank sends %lld bytes at most", (long long)most);
 	pass_remark(cx, m, m->op.at[op].at, "%s by %s: %s%s", name.at, op_info[op_of[r->kind]].hir,
@@ -333,8 +326,8 @@ static bool lower_pure(struct module *m, struct pass_context *cx, op_id op)
 	     o.kind == OP_ALL_TO_ALL)) {
 		struct reshard r;
 		reshard_classify(m, m->value.at[from].type, m->value.at[to].type, &r);
-		if (r.kind == RESHARD_NONE || op_of[r.kind] != o.kind || r.axis_n != n ||
-		    memcmp(r.axis, axes, n)) {
+		if (r.kind == RESHARD_NONE || op_of[r.kind] != o.kind ||
+		    ir_team_of_mesh(m, r.mesh, r.axis, r.axis_n) != o.team) {
 			reshard_report(m, cx->d, op, "lower", m->value.at[from].type, m->value.at[to].type,
 			               r.kind == RESHARD_NONE
 			                   ? r.reason

@@ -47,6 +47,9 @@ struct pass_context {
 void pass_remark(struct pass_context *cx, const struct module *m, uint32_t at, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
+/* What a remark calls a value: its name, that of what it is a view of, or `a linear`, after what makes it. */
+void pass_put_name(struct module *m, value_id v, struct buf *out);
+
 /* Reports the first statement that lacks a property which the pass requires, with the pass that
  * establishes it; true when all hold. */
 bool pass_check_requires(struct module *m, struct pass_context *cx);

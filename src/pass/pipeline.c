@@ -21,6 +21,7 @@ const struct pass_info pass_info[PASS_COUNT] = {
 static const enum pass_id default_pipeline[] = {
     PASS_PROPAGATE_SHARDINGS,   /* every tensor has a layout */
     PASS_DECOMPOSE_RESHARDINGS, /* only sets change layouts */
+    PASS_FUSE_ALLGATHERS,       /* chains of collectives are one */
     PASS_STREAM_LOOPS,          /* slices are computed in loops */
     PASS_LOWER_COLLECTIVES,     /* sets over devices are Communications */
     PASS_ALLOCATE,              /* every result has a buffer */
@@ -225,6 +226,19 @@ void pass_remark(struct pass_context *cx, const struct module *m, uint32_t at, c
 	}
 	fputc('\n', stderr);
 	buf_free(&text);
+}
+
+void pass_put_name(struct module *m, value_id v, struct buf *out)
+{
+	op_id def = m->value.at[v].def;
+	while (!m->value.at[v].name && def && op_traits(m, def) & TRAIT_VIEW) {
+		v = op_read(m, def, 0);
+		def = m->value.at[v].def;
+	}
+	if (m->value.at[v].name)
+		ir_print_value_name(m, v, out);
+	else
+		buf_printf(out, "a %s", def ? op_info[m->op.at[def].kind].hir : "tensor");
 }
 
 /* ---- running */

@@ -23,13 +23,19 @@ struct side {
 	struct sugar s;
 };
 
+/* Parameters have their values. */
+static bool number(const struct module *m, expr_id e, int64_t *out)
+{
+	return expr_eval(m, e, &(struct expr_env){.rank = -1}, out, NULL) == EXPR_OK;
+}
+
 static bool blocks_of(const struct module *m, const struct side *t, const struct sugar_place *p, int64_t *n)
 {
 	if (p->kind == SUGAR_MESH || p->kind == SUGAR_SWIZZLE) {
 		*n = t->mesh->size[p->mesh_axis];
 		return true;
 	}
-	return expr_is_const(m, p->factor, n);
+	return number(m, p->factor, n);
 }
 
 /* Cuts each interval into blocks, and keeps block k (all: k < 0). */
@@ -52,7 +58,7 @@ static bool hold(const struct module *m, const struct side *t, const struct suga
                  intervals *out)
 {
 	int64_t size, n;
-	if (!expr_is_const(m, a->extent, &size))
+	if (!number(m, a->extent, &size) || size < 0)
 		return false;
 	vec_push(out, (struct interval){0, size});
 	for (unsigned i = 0; i < a->place_n; i++) {
@@ -125,7 +131,8 @@ struct seat {
 	uint32_t slice, index; /* which of the team's slices, and where in it */
 };
 
-static void seats_of(const struct mesh *a, const struct reshard *r, const uint32_t *device, uint32_t n, struct seat *seat)
+static void seats_of(const struct mesh *a, const struct reshard *r, const uint32_t *device, uint32_t n,
+                     struct seat *seat)
 {
 	for (uint32_t k = 0; k < n; k++) {
 		uint32_t i = 0;
@@ -142,8 +149,8 @@ static void seats_of(const struct mesh *a, const struct reshard *r, const uint32
 }
 
 /* How many ranks of q's slice sit before seat `index` and hold the same as q (other: hold something else). */
-static uint32_t count_before(const struct parts *x, const struct seat *seat, uint32_t n, uint32_t q, uint32_t index,
-                             bool other)
+static uint32_t count_before(const struct parts *x, const struct seat *seat, uint32_t n, uint32_t q,
+                             uint32_t index, bool other)
 {
 	uint32_t count = 0;
 	for (uint32_t k = 0; k < n; k++)
@@ -223,7 +230,8 @@ bool volume_sent(struct module *m, type_id from, type_id to, const struct reshar
 			break;
 		default:
 			for (uint32_t k = 0; k < n; k++)
-				if ((r->kind == RESHARD_BROADCAST || r->kind == RESHARD_SCATTER) && device[k] == r->root)
+				if ((r->kind == RESHARD_BROADCAST || r->kind == RESHARD_SCATTER) &&
+				    device[k] == r->root)
 					root = k;
 			seats_of(in.mesh, r, device, n, seat);
 			*most = most_moved(&x, &y, seat, n, root);

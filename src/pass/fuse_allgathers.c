@@ -1,0 +1,207 @@
+/* fuse-allgathers: a chain of collectives of one kind becomes one over the product of their mesh axes.
+ *
+ *     input W: f32[64@y@x, 32]                   input W: f32[64@y@x, 32]
+ *     A: f32[64@y, 32] = set(W)                  W1: f32[64, 32] = set(W)
+ *     P = permute(A, (1, 0))                 →
+ *     Q = permute(P, (1, 0))
+ *     W1: f32[64, 32] = set(Q)
+ *
+ * Allgathers, and their mirror image, reduce-scatters, and allreduces. A link is a `set` or a pure collective
+ * that is one such Communication. Between two links stand only permutes, reshapes and copies that compose to
+ * the identity, and what they make has no other use. Whether one collective does the whole, and the order of
+ * its team, follow from the layouts at both ends (reshard.h): legal chains peel placements, innermost first.
+ *
+ * The idea is that of `fuse_chained_allgathers` of PyTorch's autoparallel (pull request 472), which looks for
+ * descending mesh axes that multiply to the whole mesh. Layouts ask for neither.
+ *
+ * requires     sharded, decomposed
+ * establishes  nothing
+ * keeps        layouts and values, but for those between the links, which go */
+#include "pass/decompose.h"
+#include "pass/pass.h"
+#include "pass/reshard.h"
+#include "pass/rewrite.h"
+#include "pass/views.h"
+
+static const char *kind_name(enum reshard_kind kind)
+{
+	return kind == RESHARD_ALLGATHER        ? "allgather"
+	       : kind == RESHARD_ALLREDUCE      ? "allreduce"
+	       : kind == RESHARD_REDUCE_SCATTER ? "reduce_scatter"
+	                                        : NULL;
+}
+
+/* Whether a change of layout takes mesh axes away, and nothing else: what is left of each axis stands in
+ * order. */
+static bool only_gathers(struct module *m, type_id from, type_id to)
+{
+	struct sugar o, q;
+	bool less = false;
+	if (m->type.at[from].mesh != m->type.at[to].mesh ||
+	    !sugar_from_domain(m, m->type.at[from].domain, m->type.at[from].mesh, &o) ||
+	    !sugar_from_domain(m, m->type.at[to].domain, m->type.at[to].mesh, &q) || place_partial(&o))
+		return false;
+	for (unsigned a = 0; a < o.rank; a++) {
+		unsigned k = 0;
+		for (unsigned i = 0; i < q.axis[a].place_n; i++) {
+			const struct sugar_place *p = &q.axis[a].place[i];
+			if (p->kind != SUGAR_MESH && p->kind != SUGAR_BLOCK)
+				return false;
+			while (p->kind == SUGAR_MESH && k < o.axis[a].place_n &&
+			       !place_equal(&o.axis[a].place[k], p))
+				k++;
+			if (p->kind == SUGAR_MESH && k++ == o.axis[a].place_n)
+				return false;
+		}
+		less |= place_mesh_axes(&o.axis[a]) != place_mesh_axes(&q.axis[a]);
+	}
+	return less;
+}
+
+/* The collective that a statement is; RESHARD_NONE where it is none that fuses. What leaves blocks gathers
+ * too: n@y@x → n@block(y)@x, and that → n. */
+static enum reshard_kind link_kind(struct module *m, op_id op)
+{
+	struct reshard r;
+	unsigned kind = m->op.at[op].kind;
+	if ((kind != OP_SET && !(op_info[kind].traits & TRAIT_COLLECTIVE)) || m->op.at[op].flags & OP_ASYNC ||
+	    m->op.at[op].def_n != 1 || op_role_count(m, op, ROLE_READ) != 1)
+		return RESHARD_NONE;
+	type_id from = m->value.at[op_read(m, op, 0)].type, to = m->value.at[op_def(m, op, 0)].type;
+	reshard_classify(m, from, to, &r);
+	if (r.kind == RESHARD_ALL_TO_ALLV && only_gathers(m, from, to))
+		return RESHARD_ALLGATHER;
+	return kind_name(r.kind) ? r.kind : RESHARD_NONE;
+}
+
+/* ---- two links and what stands between */
+
+enum { BETWEEN_MAX = 32 };
+
+struct pair {
+	op_id first, last;
+	op_id between[BETWEEN_MAX]; /* from the last to the first */
+	unsigned n;
+	const char *reason; /* why they stay two; NULL: nothing */
+	value_id culprit;   /* that the reason speaks of; 0: none */
+};
+
+static bool has_other_use(const struct module *m, value_id v)
+{
+	unsigned reads = 0;
+	for (uint32_t u = m->value.at[v].first_use; u; u = m->operand.at[u].next_use)
+		reads += m->operand.at[u].role != ROLE_DEF;
+	return reads > 1 || m->value.at[v].flags & (VALUE_OUTPUT | VALUE_INPUT | VALUE_INOUT);
+}
+
+/* A pure collective whose team is given as devices that are no slices of the operand's mesh. */
+static bool has_foreign_group(struct module *m, op_id op)
+{
+	uint8_t axes[IR_MAX_MESH_AXES];
+	unsigned n;
+	team_id team = m->op.at[op].team;
+	return team && !ir_team_axes(m, team, value_type(m, op_read(m, op, 0))->mesh, axes, &n);
+}
+
+static void stay(struct pair *p, const char *reason, value_id culprit)
+{
+	if (!p->reason)
+		p->reason = reason, p->culprit = culprit;
+}
+
+/* The link of this kind that the last one's operand comes from. False: there is none. */
+static bool find_first(struct module *m, enum reshard_kind kind, op_id last, struct pair *p)
+{
+	*p = (struct pair){.last = last};
+	for (op_id op = last; p->n < BETWEEN_MAX;) {
+		value_id v = op_read(m, op, 0);
+		op_id def = m->value.at[v].def;
+		if (!def || m->op.at[def].parent != m->op.at[last].parent)
+			return false;
+		bool is_link = link_kind(m, def) == kind, is_cast = m->op.at[def].kind == OP_CAST;
+		if (!is_link && !is_cast && !view_moves_elements(m, def))
+			return false;
+		if (has_other_use(m, v))
+			stay(p, "has another use", v);
+		if (is_cast)
+			stay(p, "has another dtype", v);
+		if (is_link) {
+			p->first = def;
+			return true;
+		}
+		p->between[p->n++] = op = def;
+	}
+	return false;
+}
+
+static void remark(struct module *m, struct pass_context *cx, const struct pair *p, enum reshard_kind kind)
+{
+	struct buf name = {0}, text = {0};
+	if (!cx->remarks)
+		return;
+	pass_put_name(m, op_def(m, p->last, 0), &name);
+	if (!p->reason) {
+		buf_printf(&text, "%s by one %s: two were chained", name.at, kind_name(kind));
+	} else {
+		buf_printf(&text, "%s not fused: ", name.at);
+		if (p->culprit) {
+			buf_puts(&text, "intermediate ");
+			pass_put_name(m, p->culprit, &text);
+			buf_putc(&text, ' ');
+		}
+		buf_puts(&text, p->reason);
+	}
+	pass_remark(cx, m, m->op.at[p->last].at, "%s", text.at);
+	buf_free(&name);
+	buf_free(&text);
+}
+
+/* Makes one set of the two, from what the first reads to what the last makes. */
+static void fuse(struct module *m, const struct pair *p)
+{
+	value_id from = op_read(m, p->first, 0), to = op_def(m, p->last, 0);
+	ir_op_set_operands(m, p->last, (struct ir_use[]){{ROLE_DEF, to}, {ROLE_READ, from}}, 2);
+	m->op.at[p->last].kind = OP_SET;
+	m->op.at[p->last].team = 0;
+	m->op.at[p->last].attrs = 0;
+	for (unsigned k = 0; k < p->n; k++)
+		ir_remove(m, p->between[k]);
+	ir_remove(m, p->first);
+}
+
+/* Whether a statement is now one with what stands before. */
+static bool fuse_with_previous(struct module *m, struct pass_context *cx, op_id last)
+{
+	enum reshard_kind kind = link_kind(m, last);
+	struct reshard whole;
+	struct pair p;
+	if (kind == RESHARD_NONE || !find_first(m, kind, last, &p))
+		return false;
+	reshard_classify(m, m->value.at[op_read(m, p.first, 0)].type, m->value.at[op_def(m, last, 0)].type,
+	                 &whole);
+	if (has_foreign_group(m, last) || has_foreign_group(m, p.first))
+		stay(&p, "a group is no slice of the mesh", 0);
+	if (!views_are_identity(m, p.between, p.n))
+		stay(&p, "what stands between is no identity", 0);
+	if (whole.kind != kind)
+		stay(&p, whole.reason ? whole.reason : "the whole is another change of layout", 0);
+	remark(m, cx, &p, kind);
+	if (p.reason)
+		return false;
+	fuse(m, &p);
+	return true;
+}
+
+bool pass_fuse_allgathers(struct module *m, struct pass_context *cx)
+{
+	struct rewrite_reduce reduce;
+	rewrite_reduce_begin(m, &reduce);
+	for (op_id op = ir_walk_first(m), next; op; op = next) {
+		bool fused = fuse_with_previous(m, cx, op);
+		next = ir_walk(m, op);
+		if (fused)
+			decompose_transfer(m, cx, op);
+	}
+	rewrite_reduce_end(m, &reduce);
+	return true;
+}
