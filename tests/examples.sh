@@ -27,6 +27,27 @@ sizes() {
 		must_be_ok "$@" "$root/examples/row_parallel_linear.hir" --check -D s=$s
 		must_be_ok "$@" "$root/examples/row_parallel_linear.hir" --check -D s=$s -D t=13 -D h=3
 	done
+	for name in column_parallel_ring mlp_tensor_parallel; do
+		must_be_ok "$@" "$root/examples/$name.hir" --check
+	done
+	must_be_ok "$@" "$root/examples/mlp_tensor_parallel.hir" --check -D t=7 -D h=9
+}
+
+# Examples on a mesh of two axes.
+meshes() {
+	for axes in "1 1" "1 2" "2 1" "2 2" "1 4" "2 4" "4 2"; do
+		dp=${axes% *} tp=${axes#* }
+		for name in fsdp_mlp_backward transformer_layer; do
+			must_be_ok "$@" "$root/examples/$name.hir" --check --np=$((dp * tp)) -D dp=$dp -D tp=$tp
+		done
+		must_be_ok "$@" "$root/examples/fsdp_mlp_backward.hir" --check --np=$((dp * tp)) -D dp=$dp -D tp=$tp \
+			-D t=11 -D h=7 -D f=5
+	done
+	for s in 1 3 4; do
+		must_be_ok "$@" "$root/examples/pipeline_stages.hir" --check -D s=$s -D t=50
+	done
+	must_be_ok "$@" "$root/examples/mesh_axes.hir" --check
+	must_be_ok "$@" "$root/examples/mesh_axes.hir" --check -D n=5
 }
 
 same() {
@@ -59,23 +80,33 @@ fixed_points() {
 case $part in
 fork | thread)
 	for n in 1 2 4 8; do sizes "$hirc" run --np=$n --bootstrap=$part; done
+	meshes "$hirc" run --bootstrap=$part
 	;;
 mpi)
 	"$hirc" --version | grep -q 'features:.* mpi' || { echo "skipped: hirc was built without MPI"; exit 77; }
 	command -v mpirun >/dev/null || { echo "skipped: no mpirun"; exit 77; }
 	for n in 1 2 4 8; do
 		for transport in mpi shm; do
-			must_be_ok mpirun -np $n "$hirc" run "$root/examples/ag_matmul.hir" --transport=$transport --check
-			must_be_ok mpirun -np $n "$hirc" run "$root/examples/row_parallel_linear.hir" --transport=$transport --check
+			for name in ag_matmul row_parallel_linear column_parallel_ring mlp_tensor_parallel; do
+				must_be_ok mpirun -np $n "$hirc" run "$root/examples/$name.hir" --transport=$transport --check
+			done
 		done
 	done
+	for axes in "1 1" "1 2" "2 2" "2 4"; do
+		dp=${axes% *} tp=${axes#* }
+		for name in fsdp_mlp_backward transformer_layer; do
+			must_be_ok mpirun -np $((dp * tp)) "$hirc" run "$root/examples/$name.hir" -D dp=$dp -D tp=$tp --check
+		done
+	done
+	must_be_ok mpirun -np 4 "$hirc" run "$root/examples/pipeline_stages.hir" --check
+	must_be_ok mpirun -np 8 "$hirc" run "$root/examples/mesh_axes.hir" --check
 	must_be_ok mpirun -np 4 "$hirc" run "$root/examples/row_parallel_linear.hir" --check -D s=4 -D t=13
 	must_be_ok mpirun -np 3 "$hirc" run "$root/examples/ag_matmul.hir" --check -D t=1
 	;;
 dumps)
 	for file in "$root"/examples/*.hir; do
 		for stage in --stop-after=parse --stop-after=propagate-shardings --stop-after=decompose-reshardings \
-			--stop-after=stream-loops --stop-after=lower-collectives --stop-after=allocate ""; do
+			--stop-after=fuse-allgathers --stop-after=stream-loops --stop-after=lower-collectives --stop-after=allocate ""; do
 			fixed_points "$file" "$stage"
 		done
 	done
