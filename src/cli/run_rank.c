@@ -254,6 +254,63 @@ struct rank_stats {
 	int64_t microseconds; /* of the fastest run */
 };
 
+/* `7`, or `0-7` where ranks differ. */
+static void put_range(struct buf *b, int width, const struct rank_stats *all, int n, size_t offset)
+{
+	struct buf text = {0};
+	int64_t least = INT64_MAX, most = 0;
+	for (int k = 0; k < n; k++) {
+		int64_t x = *(const int64_t *)((const char *)&all[k] + offset);
+		least = x < least ? x : least;
+		most = x > most ? x : most;
+	}
+	if (least < most)
+		buf_printf(&text, "%lld-%lld", (long long)least, (long long)most);
+	else
+		buf_printf(&text, "%lld", (long long)most);
+	buf_printf(b, " %*s", width, text.at);
+	buf_free(&text);
+}
+
+static bool is_used(const struct rank_stats *all, int n, size_t offset)
+{
+	for (int k = 0; k < n; k++)
+		if (*(const int64_t *)((const char *)&all[k] + offset))
+			return true;
+	return false;
+}
+
+/* What each rank has executed, by kind. */
+static void print_kinds(const struct rank_stats *all, int n)
+{
+	static const struct {
+		const char *name;
+		size_t offset;
+	} message[] = {{"send", offsetof(struct rank_stats, exec.sends)},
+	               {"receive", offsetof(struct rank_stats, exec.receives)},
+	               {"copy", offsetof(struct rank_stats, exec.copies)}};
+	struct buf b = {0};
+	for (unsigned k = 0; k < RT_COLLECTIVE_COUNT; k++) {
+		size_t at = offsetof(struct rank_stats, exec.kind) + k * sizeof all->exec.kind[0];
+		if (!is_used(all, n, at))
+			continue;
+		buf_printf(&b, "%-14s", rt_collective_name((enum rt_collective_kind)k));
+		put_range(&b, 9, all, n, at);
+		put_range(&b, 17, all, n, at + sizeof(int64_t));
+		buf_putc(&b, '\n');
+	}
+	for (unsigned k = 0; k < 3; k++) {
+		if (!is_used(all, n, message[k].offset))
+			continue;
+		buf_printf(&b, "%-14s", message[k].name);
+		put_range(&b, 9, all, n, message[k].offset);
+		buf_putc(&b, '\n');
+	}
+	if (b.n)
+		printf("operation       a rank        bytes_sent\n%s", b.at);
+	buf_free(&b);
+}
+
 static enum status print_stats(struct rt_job *job, const struct run *r, struct exec *e, int64_t microseconds)
 {
 	struct rank_stats mine = {.microseconds = microseconds},
@@ -272,6 +329,7 @@ static enum status print_stats(struct rt_job *job, const struct run *r, struct e
 				printf(" %12lld", (long long)all[k].microseconds);
 			putchar('\n');
 		}
+		print_kinds(all, job->size);
 		status = printed(job, output_flush());
 	}
 	free(all);

@@ -157,6 +157,15 @@ void exec_stats(const struct exec *e, struct exec_stats *out)
 		out->bytes_sent += e->transport->counter[i].bytes_sent;
 		out->bytes_received += e->transport->counter[i].bytes_received;
 	}
+	for (unsigned i = 0; e->transport && i < RT_COLLECTIVE_COUNT; i++) {
+		out->kind[i].operations = e->transport->counter[i].operations;
+		out->kind[i].bytes_sent = e->transport->counter[i].bytes_sent;
+	}
+	if (e->transport) {
+		out->sends = e->transport->sends;
+		out->receives = e->transport->receives;
+		out->copies = e->transport->copies;
+	}
 	out->bytes_peak = e->device->bytes_peak;
 }
 

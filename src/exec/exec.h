@@ -21,7 +21,11 @@ struct exec_options {
 struct exec_stats {
 	int64_t instructions; /* walked by the last run */
 	int64_t tasks, collectives, messages;
-	int64_t bytes_sent, bytes_received; /* counted in the transport */
+	/* counted in the transport, collectives by kind: */
+	int64_t bytes_sent, bytes_received, sends, receives, copies;
+	struct {
+		int64_t operations, bytes_sent;
+	} kind[RT_COLLECTIVE_COUNT];
 	int64_t bytes_peak;                 /* of memory allocated */
 };
 

@@ -164,7 +164,10 @@ enum status rt_transport_start(struct rt_transport *t, const struct rt_collectiv
 {
 	assert(c->team >= 0 && c->team < t->teams && t->team[c->team].index >= 0);
 	const struct rt_team *team = &t->team[c->team];
-	t->counter[c->kind].operations++;
+	if (team->n > 1)
+		t->counter[c->kind].operations++;
+	else
+		t->copies++;
 	if (rt_collective_is_rooted(c->kind) && (c->root < 0 || c->root >= team->n)) {
 		rt_job_error_at(t->job, c->at, "root %d is no index of a team of %d", c->root, team->n);
 		return rt_job_fail(t->job, STATUS_DIAGNOSTICS);
@@ -189,6 +192,10 @@ enum status rt_transport_start_p2p(struct rt_transport *t, const struct rt_p2p *
 		                p->send ? "send to" : "receive from", t->job->size);
 		return rt_job_fail(t->job, STATUS_DIAGNOSTICS);
 	}
+	if (p->peer == t->job->rank)
+		t->copies += p->send;
+	else
+		*(p->send ? &t->sends : &t->receives) += 1;
 	return t->ops->start_p2p(t, p, out);
 }
 

@@ -113,6 +113,7 @@ struct rt_transport {
 	struct rt_team *team; /* by id; owned */
 	int teams;
 	struct rt_counter counter[RT_COUNTERS];
+	int64_t sends, receives, copies; /* messages; copies: those to the own rank, and collectives of one */
 };
 
 /* Opens a transport on all ranks: collective. name: "shm", "mpi", or "auto" (mpi if MPI started the ranks,
