@@ -206,12 +206,13 @@ static bool plan_whole(struct comm *s)
 {
 	struct planner *b = s->b;
 	bool rooted = s->c.kind != RT_ALLREDUCE;
-	sx_id count = s->out ? s->out_count : s->in_count, root = 0;
+	bool by_in = !s->out || (s->c.kind == RT_REDUCE && s->in);
+	sx_id count = by_in ? s->in_count : s->out_count, root = 0;
 	if (rooted && !sx_lower(b, op_scalar_expr(b->m, s->op, 0), &root))
 		return false;
 	if (s->in && s->out) {
 		sx_id same = sx_op(b, EXPR_EQ, s->in_count, s->out_count);
-		if (rooted) { /* only the root's input is read */
+		if (rooted) { /* only the root's input is read (its output written) */
 			sx_id mine = sx_op(b, EXPR_EQ, root, sx_const(b, s->own));
 			same = sx_op(b, EXPR_OR, same, sx_op(b, EXPR_NOT, mine, 0));
 			if (s->c.kind == RT_SEND_RECV) {

@@ -268,7 +268,8 @@ static op_id fix_order(struct module *m, struct pass_context *cx, op_id op)
 	type_id before, after;
 	struct reshard r;
 	reshard_classify(m, m->value.at[v].type, m->value.at[to].type, &r);
-	bool sliced = reshard_shares_loop(m, m->value.at[v].type, m->value.at[to].type);
+	bool sliced = r.kind == RESHARD_STEP_REDUCE ||
+	              reshard_shares_loop(m, m->value.at[v].type, m->value.at[to].type);
 	order_needs(m, (struct order_side){m->value.at[v].type, sliced},
 	            (struct order_side){m->value.at[to].type, true}, &r, &before, &after);
 	if (before && (sliced || layout_loop_axis(value_domain(m, v), 0) < 0) && may_reorder(m, v, op)) {

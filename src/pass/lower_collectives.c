@@ -29,6 +29,7 @@ static const uint16_t op_of[] = {
     [RESHARD_REDUCE_SCATTER] = OP_REDUCE_SCATTER,
     [RESHARD_STEP_BROADCAST] = OP_BROADCASTS,
     [RESHARD_STEP_PERMUTE] = OP_COLLECTIVE_PERMUTE,
+    [RESHARD_STEP_REDUCE] = OP_REDUCE,
     [RESHARD_ALL_TO_ALL] = OP_ALL_TO_ALL,
     [RESHARD_SEND_RECV] = OP_SEND_RECV,
     [RESHARD_BROADCAST] = OP_BROADCASTS,
@@ -50,6 +51,7 @@ static const char *const why_of[] = {
     [RESHARD_ALLREDUCE] = "a reduction ends on all ranks",
     [RESHARD_REDUCE_SCATTER] = "a reduction ends, and what it makes is cut",
     [RESHARD_STEP_BROADCAST] = "each step of the loop takes the block of one rank",
+    [RESHARD_STEP_REDUCE] = "a reduction ends, in each step of the loop on one rank",
     [RESHARD_STEP_PERMUTE] = "in each step of the ring every rank takes another block",
     [RESHARD_ALL_TO_ALL] = "one axis is gathered and another cut",
     [RESHARD_SEND_RECV] = "another mesh has the same layout",
@@ -101,14 +103,14 @@ static void communicate(struct module *m, struct pass_context *cx, op_id op, enu
 	ir_insert_after(m, op, wait);
 }
 
-/* The index of the loop that cuts the result of a step; 0: there is none. */
+/* The index of the loop that cuts the result (or operand) of a step; 0: there is none. */
 static expr_id step_index(struct module *m, op_id op, const struct reshard *r)
 {
-	value_id result = op_result(m, op, 0);
-	op_id def = m->value.at[result].def, loops[IR_MAX_NESTING];
+	value_id cut = r->kind == RESHARD_STEP_REDUCE ? op_read(m, op, 0) : op_result(m, op, 0);
+	op_id def = m->value.at[cut].def, loops[IR_MAX_NESTING];
 	if (def && m->op.at[def].kind == OP_SHARD_BY_STREAM)
 		return op_scalar_expr(m, def, 0);
-	expr_id extent = value_domain(m, result)->axis[r->step].extent;
+	expr_id extent = value_domain(m, cut)->axis[r->step].extent;
 	unsigned n = ir_enclosing_loops(m, op, loops, IR_MAX_NESTING);
 	while (n-- > 0)
 		if (op_scalar_expr(m, loops[n], 1) == extent)
@@ -127,8 +129,8 @@ static bool lower_step(struct module *m, struct pass_context *cx, op_id op, cons
 		return false;
 	}
 	team_id team = ir_team_of_mesh(m, r->mesh, r->axis, r->axis_n);
-	if (r->kind == RESHARD_STEP_BROADCAST) {
-		communicate(m, cx, op, OP_BROADCASTS, team, &i, 1);
+	if (r->kind != RESHARD_STEP_PERMUTE) {
+		communicate(m, cx, op, (enum op_kind)op_of[r->kind], team, &i, 1);
 		return true;
 	}
 	expr_id size = expr_const(m, m->mesh.at[r->mesh].size[r->axis[0]]),
@@ -295,7 +297,10 @@ static bool lower_set(struct module *m, struct pass_context *cx, op_id op)
 	switch (r.kind) {
 	case RESHARD_STEP_BROADCAST:
 	case RESHARD_STEP_PERMUTE:
-		return lower_step(m, cx, op, &r);
+	case RESHARD_STEP_REDUCE:
+		if (!lower_step(m, cx, op, &r))
+			return false;
+		break;
 	case RESHARD_SEND_RECV:
 		lower_send_recv(m, cx, op, &r);
 		return true;

@@ -13,6 +13,7 @@ struct change {
 	unsigned n; /* mesh axes gathered or scattered, outermost first */
 	uint8_t axis[IR_MAX_MESH_AXES];
 	bool gather, scatter, step, swizzle;
+	bool reduce_step; /* the operand's loop stands where the result has a mesh axis of its size */
 	bool below_block; /* ranks have several intervals of the axis */
 	bool split;       /* a loop stands between the mesh axes */
 	const char *reason;
@@ -56,6 +57,11 @@ static void compare_axis(const struct module *m, mesh_id mesh, const struct suga
 		if (place_alike(a, b)) {
 			c->below_block |= b->kind == SUGAR_BLOCK;
 			i++, j++;
+		} else if (b->kind == SUGAR_MESH && (a->kind == SUGAR_STREAM || a->kind == SUGAR_SERIAL) &&
+		           is_size(m, a->factor, m->mesh.at[mesh].size[b->mesh_axis])) {
+			c->reduce_step = true;
+			c->axis[c->n++] = b->mesh_axis;
+			i++, j++;
 		} else if (a->kind == SUGAR_MESH && takes_place_of(m, mesh, a->mesh_axis, b, c)) {
 			c->axis[c->n++] = a->mesh_axis;
 			i++, j++;
@@ -83,7 +89,7 @@ static void compare_axis(const struct module *m, mesh_id mesh, const struct suga
 		else if (mesh_below(q, j))
 			c->split |= c->n > 0;
 	}
-	if (!c->reason && c->gather + c->scatter + c->step > 1)
+	if (!c->reason && c->gather + c->scatter + c->step + c->reduce_step > 1)
 		c->reason = "one axis changes in two ways";
 }
 
@@ -99,7 +105,7 @@ static const char *collect(struct module *m, const struct sugar *o, const struct
 		compare_axis(m, r->mesh, &o->axis[a], &q->axis[a], &c);
 		if (c.reason)
 			return c.reason;
-		gathers += c.gather || c.step, scatters += c.scatter;
+		gathers += c.gather || c.step, scatters += c.scatter || c.reduce_step;
 		if (c.n) {
 			*team = c;
 			r->dim = (int)a;
@@ -120,33 +126,42 @@ static void axes_of_set(struct reshard *r, unsigned set)
 			r->axis[r->axis_n++] = (uint8_t)x;
 }
 
+/* The outermost axis of a domain that is a loop; -1: there is none. */
+static int loop_of(const struct domain *d)
+{
+	for (unsigned i = 0; i < d->loop_n; i++)
+		if (d->axis[d->loop[i]].place == PLACE_STREAM || d->axis[d->loop[i]].place == PLACE_SERIAL)
+			return d->loop[i];
+	return -1;
+}
+
 /* One mesh, one change. NULL, or why no single collective does it. */
-static const char *one_mesh(struct reshard *r, const struct change *c, const struct domain *to,
-                            unsigned ended)
+static const char *one_mesh(struct reshard *r, const struct change *c, const struct domain *from,
+                            const struct domain *to, unsigned ended)
 {
 	unsigned along = 0;
 	for (unsigned k = 0; k < c->n; k++)
 		along |= 1u << c->axis[k];
 	if (ended && (c->gather || c->step))
 		return "a sum is pending and an axis is gathered";
-	if (ended && c->scatter && along != ended)
+	if (ended && (c->scatter || c->reduce_step) && along != ended)
 		return "the sum is over other mesh axes than the cut";
 	if (ended && c->scatter && c->split)
 		return "a loop stands between the mesh axes that it is cut by";
-	if (ended && c->scatter && c->below_block)
+	if (ended && (c->scatter || c->reduce_step) && c->below_block)
 		return "a block stands above the mesh axis";
-	if (c->step && c->n > 1)
+	if ((c->step || (ended && c->reduce_step)) && c->n > 1)
 		return "two mesh axes change";
-	if (ended)
+	if (ended && c->reduce_step)
+		r->kind = RESHARD_STEP_REDUCE;
+	else if (ended)
 		r->kind = c->scatter ? RESHARD_REDUCE_SCATTER : RESHARD_ALLREDUCE;
 	else if (c->step)
 		r->kind = c->swizzle ? RESHARD_STEP_PERMUTE : RESHARD_STEP_BROADCAST;
 	else if (c->gather)
 		r->kind = RESHARD_ALLGATHER;
-	for (unsigned i = 0; c->step && i < to->loop_n && r->step < 0; i++)
-		if (to->axis[to->loop[i]].place == PLACE_STREAM ||
-		    to->axis[to->loop[i]].place == PLACE_SERIAL)
-			r->step = to->loop[i];
+	if (c->step || r->kind == RESHARD_STEP_REDUCE)
+		r->step = loop_of(c->step ? to : from);
 	if (r->kind == RESHARD_ALLREDUCE) {
 		axes_of_set(r, ended);
 	} else {
@@ -313,7 +328,7 @@ void reshard_classify(struct module *m, type_id from, type_id to, struct reshard
 	}
 	const char *why = collect(m, &o, &q, ended, r, &c);
 	if (!why)
-		why = one_mesh(r, &c, &m->domain.at[tt.domain], ended);
+		why = one_mesh(r, &c, &m->domain.at[tf.domain], &m->domain.at[tt.domain], ended);
 	if (why && (ended || !is_all_to_all(&o, &q, r)))
 		general(m, r, &o, &q, ended, why);
 	if (rings_differ(r, &q)) {

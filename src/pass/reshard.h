@@ -9,6 +9,7 @@
  *     and in a step of a loop
  *       n@x → n@stream(size(x)) broadcast
  *       n@x → n@swizzle1d(x)    collective_permute
+ *       n@stream(size(x)) partial(x) → n@x   reduce
  *
  * All else in which no reduction ends is all_to_allv: whoever needs an element gets it from one rank that
  * holds it. So it is where one of these would send what ranks hold already. */
@@ -24,6 +25,7 @@ enum reshard_kind {
 	RESHARD_ALL_TO_ALL,
 	RESHARD_STEP_BROADCAST, /* root: the loop's index */
 	RESHARD_STEP_PERMUTE,
+	RESHARD_STEP_REDUCE, /* likewise; the operand has the loop, the result has not */
 	RESHARD_SEND_RECV, /* from here on: to another mesh */
 	RESHARD_BROADCAST,
 	RESHARD_GATHER,
@@ -40,8 +42,8 @@ struct reshard {
 	unsigned axis_n; /* mesh axes of the team, in placement order; of another mesh's: of the larger one */
 	uint8_t axis[IR_MAX_MESH_AXES];
 	int dim;               /* tensor axis that is gathered or scattered; -1: none */
-	int step;              /* STEP: axis of the result's domain that is the loop */
-	enum reduce_op reduce; /* ALLREDUCE, REDUCE_SCATTER, REDUCE */
+	int step;              /* STEP: axis of the result's (STEP_REDUCE: operand's) domain that is the loop */
+	enum reduce_op reduce; /* of the kinds that reduce */
 	uint32_t root;         /* BROADCAST, GATHER, SCATTER, REDUCE: a device */
 	bool ring;             /* NONE: because in a step of a ring the ranks hold different blocks */
 };

@@ -14,8 +14,9 @@
  * Consecutive statements of the program's body whose results begin with a stream (or host-serial) axis
  * of one extent share a loop when each needs of what the loop makes only its own slice. Operands from
  * outside are sliced, once a loop; what is used after the loop is allocated before it. A `set` from
- * n@x to n@stream(size(x)) or n@swizzle1d(x) takes its operand whole: each step communicates. A serial
- * axis gives a loop that never gets streams.
+ * n@x to n@stream(size(x)) or n@swizzle1d(x) takes its operand whole: each step communicates. So does one from
+ * n@stream(size(x)) partial(x) to n@x, which makes the block of one rank a step. A serial axis gives a loop that
+ * never gets streams.
  *
  * requires     sharded, decomposed
  * establishes  looped: what is computed in slices is computed in a loop
@@ -32,6 +33,7 @@
 /* A statement that is computed in slices. */
 struct sliced {
 	struct op_layout l;
+	bool reduces;   /* the loop's axis is the operand's: each step makes the whole result of one rank */
 	unsigned axis;  /* of the result, whose placements hold the loop's */
 	unsigned level; /* which of them it is */
 	expr_id extent;
@@ -57,6 +59,16 @@ struct loop {
 
 /* ---- which statements */
 
+/* n@stream(size(x)) partial(x) → n@x */
+static bool is_step_reduce(struct module *m, op_id op)
+{
+	struct reshard r;
+	if (m->op.at[op].kind != OP_SET)
+		return false;
+	reshard_classify(m, m->value.at[op_read(m, op, 0)].type, m->value.at[op_result(m, op, 0)].type, &r);
+	return r.kind == RESHARD_STEP_REDUCE;
+}
+
 /* The statement's result is cut by a loop axis: fills *s. False: it is computed as a whole. A false
  * *ok: reported. */
 static bool read_sliced(struct module *m, struct pass_context *cx, op_id op, struct sliced *s, bool *ok)
@@ -65,6 +77,9 @@ static bool read_sliced(struct module *m, struct pass_context *cx, op_id op, str
 	if (!result || m->op.at[op].flags & OP_ASYNC || m->op.at[op].kind == OP_EXTERN)
 		return false;
 	const struct domain *d = value_domain(m, result);
+	s->reduces = is_step_reduce(m, op);
+	if (s->reduces)
+		d = value_domain(m, op_read(m, op, 0));
 	uint8_t place = d->loop_n ? d->axis[d->loop[0]].place : PLACE_NONE;
 	if (place != PLACE_STREAM && place != PLACE_SERIAL)
 		return false;
@@ -74,6 +89,10 @@ static bool read_sliced(struct module *m, struct pass_context *cx, op_id op, str
 	bool nested = layout_loop_axis(d, 1) >= 0;
 	if (!op_layout_read(m, op, &s->l))
 		return false;
+	if (s->reduces) {
+		s->axis = (unsigned)logical;
+		return s->l.o_known[0] && logical >= 0;
+	}
 	if (!s->l.r_known || logical < 0 || logical >= (int)s->l.r.rank) {
 		pass_remark(cx, m, m->op.at[op].at, "%s not looped: its loop axis is not made by placements",
 		            op_info[m->op.at[op].kind].hir);
@@ -121,7 +140,9 @@ static enum slice_kind slice_of(struct module *m, const struct sliced *s, unsign
 	const struct sugar_axis *r = &l->r.axis[s->axis];
 	bool transfers = op_traits(m, l->op) & (TRAIT_RESHARD | TRAIT_COLLECTIVE);
 	mesh_id mesh = value_type(m, l->operand[k])->mesh;
-	*axis = op_layout_axis(l, k, l->x.result[s->axis]);
+	*axis = s->reduces ? (int)s->axis : op_layout_axis(l, k, l->x.result[s->axis]);
+	if (s->reduces)
+		return SLICE_HAS;
 	if (*axis < 0)
 		return SLICE_WHOLE;
 	if (!l->o_known[k])
@@ -300,7 +321,7 @@ static void slice_result(struct module *m, struct pass_context *cx, struct loop 
 {
 	value_id v = s->l.result;
 	op_id op = s->l.op;
-	bool fresh = m->op.at[op].def_n, outside = !fresh || used_outside(m, loop, v);
+	bool fresh = m->op.at[op].def_n, outside = !fresh || used_outside(m, loop, v) || s->reduces;
 	if (!outside) {
 		type_id t = order_streamed(m, m->value.at[v].type, true);
 		m->value.at[v].type = t;
@@ -312,6 +333,11 @@ static void slice_result(struct module *m, struct pass_context *cx, struct loop 
 		m->value.at[v].type = t;
 		rewrite_allocate(m, loop->op, v);
 		vec_push(&cx->allocated, v);
+	}
+	if (s->reduces) { /* each rank's part is written in its step */
+		rewrite_write(m, op, v, v);
+		add_made(loop, v, v, true);
+		return;
 	}
 	value_id slice = shard(m, loop, op, v, infer_shard(m, m->value.at[v].type));
 	rewrite_write(m, op, v, slice);

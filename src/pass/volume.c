@@ -222,6 +222,7 @@ bool volume_sent(struct module *m, type_id from, type_id to, const struct reshar
 			*most = 2 * most_held(&x, n) * (team - 1) / team;
 			break;
 		case RESHARD_REDUCE_SCATTER:
+		case RESHARD_STEP_REDUCE:
 			*most = most_held(&x, n) * (team - 1) / team;
 			break;
 		case RESHARD_REDUCE:

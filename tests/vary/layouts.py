@@ -156,7 +156,7 @@ class Pair:
         self.extents = [r.choice(EXTENTS) for _ in range(r.choice((1, 2, 2, 3)))]
         special = [self.any] * 11 + [self.gather, self.scatter, self.broadcast, self.reduce, self.moved, self.ring,
                                      self.steps, self.allgather,
-                                     self.allreduce]
+                                     self.allreduce, self.reduce_steps]
         r.choice(special)()
         for layout in (self.source, self.target):
             if r.random() < 0.3 and not layout.partial and not layout.has("swizzle1d") and not layout.has("stream"):
@@ -257,6 +257,19 @@ class Pair:
                 self.source.places[self.r.randrange(len(self.extents))].append(("mesh", y))
         self.target = Layout(a, self.extents, [list(p) for p in self.source.places])
 
+    def reduce_steps(self):
+        a = self.mesh("a")
+        x = self.r.randrange(len(a.sizes))
+        at = self.r.randrange(len(self.extents))
+        self.source, self.target = self.empty(a, (x,)), self.empty(a)
+        self.source.places[at] = [("stream", a.sizes[x])]
+        self.target.places[at] = [("mesh", x)]
+        for y in range(len(a.sizes)):
+            b = self.r.randrange(len(self.extents))
+            if y != x and b != at and self.r.random() < 0.5:
+                self.source.places[b].append(("mesh", y))
+                self.target.places[b].append(("mesh", y))
+
     def mesh(self, name):
         r = self.r
         sizes = r.choice(SHAPES)
@@ -353,7 +366,7 @@ class Pair:
         out += ["partial"] * bool(s.partial)
         out += ["uneven"] * (s.uneven() or t.uneven())
         out += ["ring"] * t.has("swizzle1d")
-        out += ["stream"] * t.has("stream")
+        out += ["stream"] * (s.has("stream") or t.has("stream"))
         out += ["block"] * (s.has("block") or t.has("block"))
         out += ["order in memory"] * bool(s.order or t.order)
         out += ["two meshes"] * (s.mesh is not t.mesh)
