@@ -27,7 +27,7 @@ sizes() {
 		must_be_ok "$@" "$root/examples/row_parallel_linear.hir" --check -D s=$s
 		must_be_ok "$@" "$root/examples/row_parallel_linear.hir" --check -D s=$s -D t=13 -D h=3
 	done
-	for name in column_parallel_ring mlp_tensor_parallel; do
+	for name in column_parallel_ring mlp_tensor_parallel matmul_reduce_scatter; do
 		must_be_ok "$@" "$root/examples/$name.hir" --check
 	done
 	must_be_ok "$@" "$root/examples/mlp_tensor_parallel.hir" --check -D t=7 -D h=9
@@ -87,7 +87,8 @@ mpi)
 	command -v mpirun >/dev/null || { echo "skipped: no mpirun"; exit 77; }
 	for n in 1 2 4 8; do
 		for transport in mpi shm; do
-			for name in ag_matmul row_parallel_linear column_parallel_ring mlp_tensor_parallel; do
+			for name in ag_matmul row_parallel_linear column_parallel_ring mlp_tensor_parallel \
+				matmul_reduce_scatter; do
 				must_be_ok mpirun -np $n "$hirc" run "$root/examples/$name.hir" --transport=$transport --check
 			done
 		done

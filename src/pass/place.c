@@ -201,7 +201,11 @@ enum place_slice place_slice(const struct module *m, mesh_id mesh, const struct 
 		return PLACE_SLICE_HAS;
 	if (n == level && n < operand->place_n && place_alike(&operand->place[n], &result->place[n]))
 		return PLACE_SLICE_BLOCK;
-	return n == level && place_footprint(operand) <= n ? PLACE_SLICE_CUT : PLACE_SLICE_NOT;
+	if (place_footprint(operand) > n)
+		return PLACE_SLICE_NOT;
+	while (n < level && result->place[n].kind == SUGAR_BLOCK)
+		n++; /* what is whole can be looked at in blocks */
+	return n == level ? PLACE_SLICE_CUT : PLACE_SLICE_NOT;
 }
 
 bool place_find_loop(const struct sugar *s, unsigned *axis, unsigned *level)

@@ -338,14 +338,17 @@ void reshard_classify(struct module *m, type_id from, type_id to, struct reshard
 	}
 }
 
-/* How the operand's axis follows the loop that cuts the result. *cut: a loop does. gathers: as place_slice.
+/* How the operand's axis follows the loop that cuts the result. *cut: a loop does, axis *at. gathers: as
+ * place_slice.
  */
-static enum place_slice follow(struct module *m, type_id from, type_id to, bool gathers, bool *cut)
+static enum place_slice follow(struct module *m, type_id from, type_id to, bool gathers, bool *cut,
+                               unsigned *at)
 {
 	struct type tf = m->type.at[from], tt = m->type.at[to];
 	struct sugar o, q;
 	unsigned axis, level;
 	*cut = sugar_from_domain(m, tt.domain, tt.mesh, &q) && place_find_loop(&q, &axis, &level);
+	*at = *cut ? axis : 0;
 	if (!*cut || !sugar_from_domain(m, tf.domain, tf.mesh, &o) || o.rank != q.rank)
 		return PLACE_SLICE_NOT;
 	bool moves = tf.mesh && tf.mesh != tt.mesh;
@@ -357,14 +360,15 @@ static enum place_slice follow(struct module *m, type_id from, type_id to, bool 
 	return place_slice(m, tf.mesh, &o.axis[axis], &q.axis[axis], level, gathers);
 }
 
-/* Whether what ranks hold in a step of a loop is one interval of each axis, in one place. */
-static bool in_intervals(struct module *m, type_id t)
+/* Whether what ranks hold in a step of a loop is one interval of each axis, in one place. cut: the axis that
+ * the loop cuts; loops of others are blocks to it. */
+static bool in_intervals(struct module *m, type_id t, unsigned cut)
 {
 	struct sugar s;
 	if (!sugar_from_domain(m, m->type.at[t].domain, m->type.at[t].mesh, &s))
 		return false;
 	for (unsigned a = 0; a < s.rank; a++)
-		if (place_has_block(&s.axis[a]))
+		if (place_has_block(&s.axis[a]) || (a != cut && place_has_loop(&s.axis[a])))
 			return false;
 	return true;
 }
@@ -392,13 +396,14 @@ bool reshard_in_slices(struct module *m, type_id from, type_id to)
 {
 	struct reshard r;
 	bool cut;
-	enum place_slice how = follow(m, from, to, true, &cut);
+	unsigned at;
+	enum place_slice how = follow(m, from, to, true, &cut, &at);
 	if (!cut)
 		return true;
 	reshard_classify(m, from, to, &r);
 	if (r.kind == RESHARD_LOCAL && same_blocks(m, from, to))
 		return r.mesh == r.to || how != PLACE_SLICE_NOT;
-	if (!in_intervals(m, from) || !in_intervals(m, to))
+	if (!in_intervals(m, from, at) || !in_intervals(m, to, at))
 		return false;
 	switch (r.kind) {
 	case RESHARD_LOCAL:
@@ -406,7 +411,7 @@ bool reshard_in_slices(struct module *m, type_id from, type_id to)
 	case RESHARD_STEP_PERMUTE:
 		return true;
 	case RESHARD_ALL_TO_ALLV:
-		return follow(m, from, to, false, &cut) != PLACE_SLICE_NOT;
+		return follow(m, from, to, false, &cut, &at) != PLACE_SLICE_NOT;
 	default:
 		return how != PLACE_SLICE_NOT && !r.ring;
 	}
@@ -415,7 +420,8 @@ bool reshard_in_slices(struct module *m, type_id from, type_id to)
 bool reshard_shares_loop(struct module *m, type_id from, type_id to)
 {
 	bool cut;
-	return follow(m, from, to, true, &cut) == PLACE_SLICE_HAS;
+	unsigned at;
+	return follow(m, from, to, true, &cut, &at) == PLACE_SLICE_HAS;
 }
 
 void reshard_report(struct module *m, struct diag *d, op_id op, const char *verb, type_id from, type_id to,

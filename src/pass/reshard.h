@@ -26,7 +26,7 @@ enum reshard_kind {
 	RESHARD_STEP_BROADCAST, /* root: the loop's index */
 	RESHARD_STEP_PERMUTE,
 	RESHARD_STEP_REDUCE, /* likewise; the operand has the loop, the result has not */
-	RESHARD_SEND_RECV, /* from here on: to another mesh */
+	RESHARD_SEND_RECV,   /* from here on: to another mesh */
 	RESHARD_BROADCAST,
 	RESHARD_GATHER,
 	RESHARD_SCATTER,
@@ -41,8 +41,8 @@ struct reshard {
 	mesh_id mesh, to;   /* of the operand; of the result */
 	unsigned axis_n; /* mesh axes of the team, in placement order; of another mesh's: of the larger one */
 	uint8_t axis[IR_MAX_MESH_AXES];
-	int dim;               /* tensor axis that is gathered or scattered; -1: none */
-	int step;              /* STEP: axis of the result's (STEP_REDUCE: operand's) domain that is the loop */
+	int dim;  /* tensor axis that is gathered or scattered; -1: none */
+	int step; /* STEP: axis of the result's (STEP_REDUCE: operand's) domain that is the loop */
 	enum reduce_op reduce; /* of the kinds that reduce */
 	uint32_t root;         /* BROADCAST, GATHER, SCATTER, REDUCE: a device */
 	bool ring;             /* NONE: because in a step of a ring the ranks hold different blocks */

@@ -14,9 +14,9 @@
  * Consecutive statements of the program's body whose results begin with a stream (or host-serial) axis
  * of one extent share a loop when each needs of what the loop makes only its own slice. Operands from
  * outside are sliced, once a loop; what is used after the loop is allocated before it. A `set` from
- * n@x to n@stream(size(x)) or n@swizzle1d(x) takes its operand whole: each step communicates. So does one from
- * n@stream(size(x)) partial(x) to n@x, which makes the block of one rank a step. A serial axis gives a loop that
- * never gets streams.
+ * n@x to n@stream(size(x)) or n@swizzle1d(x) takes its operand whole: each step communicates. So does one
+ * from n@stream(size(x)) partial(x) to n@x, which makes the block of one rank a step. A serial axis gives a
+ * loop that never gets streams.
  *
  * requires     sharded, decomposed
  * establishes  looped: what is computed in slices is computed in a loop
@@ -180,7 +180,10 @@ static type_id slice_type(struct module *m, const struct sliced *s, unsigned k, 
 	place_drop(&o, AXIS_REDUCE);
 	for (unsigned a = 0; a < o.rank; a++)
 		if (a != axis)
-			o.axis[a].place_n = (uint8_t)place_footprint(&o.axis[a]);
+			place_unloop(m, m->type.at[t].mesh, &o.axis[a]);
+	for (unsigned k = 0; k < s->level; k++)
+		if (k >= o.axis[axis].place_n || place_is_loop(&o.axis[axis].place[k])) /* of another loop */
+			o.axis[axis].place[k] = r->place[k];
 	if (kind == SLICE_BLOCK)
 		o.axis[axis].place[s->level] = r->place[s->level];
 	if (kind == SLICE_CUT) {
