@@ -421,6 +421,15 @@ static bool rule_sdpa(struct module *m, struct diag *d, const struct infer_draft
 	return true;
 }
 
+static void rule_select(struct module *m, const struct infer_draft *f, struct result *r)
+{
+	const struct attr *axis = attrs_find(m, f->attrs, "axis");
+	shape_of_operand(m, f, 0, r);
+	r->rank--;
+	for (unsigned i = axis ? (unsigned)axis->u.i : 0; i < r->rank; i++)
+		r->extent[i] = r->extent[i + 1];
+}
+
 static bool rule(struct module *m, struct diag *d, const struct infer_draft *f, struct result *r)
 {
 	uint32_t traits = op_info[f->kind].traits;
@@ -460,6 +469,9 @@ static bool rule(struct module *m, struct diag *d, const struct infer_draft *f, 
 		return same_dtypes(m, d, f, 0) && rule_norm(m, d, f, r);
 	case OP_SDPA:
 		return same_dtypes(m, d, f, 0) && rule_sdpa(m, d, f, r);
+	case OP_SELECT:
+		rule_select(m, f, r);
+		return true;
 	default:
 		if (f->operand_n && operand_type(m, f, 0)) {
 			shape_of_operand(m, f, 0, r);

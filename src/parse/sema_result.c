@@ -168,8 +168,8 @@ bool call_result_type(struct sema *s, struct call *c, const struct infer_draft *
 		types[k] = default_type(s, c, &draft, types, k, open);
 		return types[k] != 0;
 	}
-	if (traits & (TRAIT_VIEW | TRAIT_COLLECTIVE | TRAIT_MEMORY) || c->kind == OP_EXTERN ||
-	    c->kind == OP_DISPATCH || c->kind == OP_COMBINE)
+	if (traits & (TRAIT_COLLECTIVE | TRAIT_MEMORY) || c->kind == OP_EXTERN || c->kind == OP_DISPATCH ||
+	    c->kind == OP_COMBINE)
 		return true;
 	return type_by_rule(s, &draft) != 0;
 }
