@@ -13,7 +13,8 @@
  * decompose_plan.c chooses a layout for each dim of an operation's iteration space. Operands that are
  * spread otherwise get a `set` before, the result one after. A bias is added after a pending sum was
  * ended, and a mean over an axis that is spread is a sum and a division. decompose_transfer.c then makes
- * each `set` one that a single collective does.
+ * each `set` one that a single collective does. A `select` whose result has a layout of its own is followed
+ * by a `set`.
  *
  * Statements that write a buffer (`Y <- f(X)`) are the host level's and stay as they are.
  *
@@ -358,13 +359,39 @@ static void fix_reshape(struct module *m, struct pass_context *cx, op_id op)
 	}
 }
 
+/* A select is a view, which has the layout of what it views. A result in another layout is a copy of it. */
+static bool fix_select(struct module *m, struct pass_context *cx, op_id op)
+{
+	if (m->op.at[op].kind != OP_SELECT)
+		return true;
+	const struct attr *axis = op_attr(m, op, "axis");
+	value_id result = op_result(m, op, 0);
+	type_id t = m->value.at[result].type,
+	        view = infer_select(m, m->value.at[op_read(m, op, 0)].type, axis ? (unsigned)axis->u.i : 0);
+	bool fits = !view || m->type.at[view].mesh == m->type.at[t].mesh;
+	for (unsigned a = 0; fits && view && a < value_domain(m, result)->rank; a++)
+		fits = layout_same_footprint(m, t, a, view, a);
+	if (fits)
+		return true;
+	if (rewrite_is_written(m, ir_root(m, result))) {
+		report_layout(m, cx, op, "a view of what is written has the layout of what it views");
+		diag_note(cx->d, m->op.at[op].at, "a copy of the view, made by 'set', may have another");
+		return false;
+	}
+	struct type own = m->type.at[t];
+	m->value.at[result].type = type_make(m, (enum dtype)own.dtype, MEMORY_GLOBAL, own.mesh, own.domain);
+	rewrite_set_after(m, op, view);
+	remark_result(m, cx, result, op);
+	return true;
+}
+
 bool pass_decompose_reshardings(struct module *m, struct pass_context *cx)
 {
 	struct rewrite_reduce reduce;
 	bool ok = true;
 	rewrite_reduce_begin(m, &reduce);
 	for (op_id op = ir_walk_first(m); op; op = ir_walk(m, op))
-		ok &= decompose(m, cx, op);
+		ok &= decompose(m, cx, op) && fix_select(m, cx, op);
 	for (op_id op = ir_walk_first(m); op && ok; op = ir_walk(m, op))
 		op = decompose_transfer(m, cx, op);
 	for (op_id op = ir_walk_first(m); op && ok; op = ir_walk(m, op))
