@@ -112,19 +112,6 @@ static void softmax(struct norm *x, struct plan_view out, struct plan_view from,
 	binary(x, RT_DIV, out, f, m);
 }
 
-/* An axis that every element needs must be here as a whole. */
-static bool whole(struct norm *x, const struct view *v, unsigned axis)
-{
-	int64_t off, len;
-	const struct view_axis *a = &v->axis[axis];
-	if (sx_is_const(x->b, a->off, &off) && off == 0 && sx_is_const(x->b, a->len, &len) &&
-	    len == a->extent)
-		return true;
-	planner_error(x->b, "%s needs axis %u of '%s' whole on each rank",
-	              op_info[x->b->m->op.at[x->op].kind].hir, axis, value_text(x->b, v->value));
-	return false;
-}
-
 /* The window on an operand whose axes are the result's from the right. */
 static struct plan_view aligned(struct norm *x, const struct view *v)
 {
@@ -155,7 +142,8 @@ static void plan_softmax(struct norm *x, const struct view *in)
 		planner_error(x->b, "axis= must name an axis of the operand");
 		return;
 	}
-	if (!whole(x, in, (unsigned)axis) || !whole(x, x->r, (unsigned)axis))
+	if (!require_whole(x->b, x->op, in, (unsigned)axis) ||
+	    !require_whole(x->b, x->op, x->r, (unsigned)axis))
 		return;
 	struct plan_view out = aligned(x, x->r), from = aligned(x, in);
 	if (x->ok)
@@ -166,7 +154,7 @@ static void plan_softmax(struct norm *x, const struct view *in)
 static void plan_layer(struct norm *x, struct view *const *in, unsigned count, bool layer)
 {
 	unsigned axis = x->nd - 1;
-	if (!x->nd || !whole(x, in[0], axis) || !whole(x, x->r, axis))
+	if (!x->nd || !require_whole(x->b, x->op, in[0], axis) || !require_whole(x->b, x->op, x->r, axis))
 		return;
 	struct plan_view out = aligned(x, x->r), from = aligned(x, in[0]), scale[2] = {{0}};
 	for (unsigned k = 1; k < count && k < 3; k++)
@@ -240,7 +228,8 @@ static void plan_attention(struct norm *x, struct view *const *in)
 		planner_error(b, "q, k and v must have the axes of the result");
 		return;
 	}
-	if (!whole(x, q, last) || !whole(x, k, last) || !whole(x, k, rows) || !whole(x, v, rows))
+	if (!require_whole(x->b, x->op, q, last) || !require_whole(x->b, x->op, k, last) ||
+	    !require_whole(x->b, x->op, k, rows) || !require_whole(x->b, x->op, v, rows))
 		return;
 	e = q->axis[last].len, keys = k->axis[rows].len;
 	for (unsigned i = 0; i < x->nd; i++)

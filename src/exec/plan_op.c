@@ -50,6 +50,17 @@ void require_inside(struct planner *b, const struct view *v, unsigned axis, sx_i
 	buf_free(&text);
 }
 
+bool require_whole(struct planner *b, op_id op, const struct view *v, unsigned axis)
+{
+	int64_t off, len;
+	const struct view_axis *a = &v->axis[axis];
+	if (sx_is_const(b, a->off, &off) && off == 0 && sx_is_const(b, a->len, &len) && len == a->extent)
+		return true;
+	planner_error(b, "%s needs axis %u of '%s' whole on each rank", op_info[b->m->op.at[op].kind].hir,
+	              axis, value_text(b, v->value));
+	return false;
+}
+
 bool window(struct planner *b, const struct view *v, unsigned nd, const sx_id *n, const int *map,
             const sx_id *at, unsigned keep, struct plan_view *out)
 {
@@ -105,9 +116,8 @@ struct box box_of(const struct view *r)
 	return x;
 }
 
-/* An operand whose axis c runs along dim[c] of the result's box. */
-static bool operand_window(struct planner *b, const struct view *v, const struct box *x, const int *dim,
-                           unsigned keep, struct plan_view *out)
+bool operand_window(struct planner *b, const struct view *v, const struct box *x, const int *dim,
+                    unsigned keep, struct plan_view *out)
 {
 	int map[IR_MAX_LOGICAL];
 	sx_id at[IR_MAX_LOGICAL];
@@ -216,8 +226,12 @@ static void plan_pointwise(struct planner *b, op_id op, const struct view *r, co
 	enum op_kind kind = (enum op_kind)b->m->op.at[op].kind;
 	struct box x = box_of(r);
 	struct plan_task t;
-	bool copy = kind == OP_CAST || kind == OP_SET || kind == OP_BROADCAST || kind == OP_FULL;
-	task_start(&t, !copy ? RT_TASK_POINTWISE : in[0].view ? RT_TASK_COPY : RT_TASK_FILL);
+	bool copy = kind == OP_CAST || kind == OP_BITCAST || kind == OP_SET || kind == OP_BROADCAST ||
+	            kind == OP_FULL;
+	task_start(&t, !copy                ? RT_TASK_POINTWISE
+	               : kind == OP_BITCAST ? RT_TASK_BITCAST
+	               : in[0].view         ? RT_TASK_COPY
+	                                    : RT_TASK_FILL);
 	t.op = copy ? 0 : (uint8_t)(pointwise[kind] - 1);
 	t.in_n = (uint8_t)n;
 	for (unsigned k = 0; k < n; k++) {
@@ -380,10 +394,10 @@ void plan_local(struct planner *b, op_id op)
 	if (kind == OP_SET && in[0].view && (view_apart(r) || view_apart(in[0].view)) &&
 	    set_apart(b, r, in[0].view))
 		return;
-	bool each =
-	    pointwise[kind] || kind == OP_CAST || kind == OP_SET || kind == OP_BROADCAST || kind == OP_FULL;
-	if ((each && !same_pieces(b, in, n, r)) || !make_boxes(b, kind == OP_IOTA, in, n, &r, &back) ||
-	    is_empty(b, r))
+	bool each = pointwise[kind] || kind == OP_CAST || kind == OP_BITCAST || kind == OP_SET ||
+	            kind == OP_BROADCAST || kind == OP_FULL;
+	if ((each && !same_pieces(b, in, n, r)) ||
+	    !make_boxes(b, kind == OP_IOTA || kind == OP_ONE_HOT, in, n, &r, &back) || is_empty(b, r))
 		return;
 	if (each)
 		plan_pointwise(b, op, r, in, n);
@@ -399,6 +413,10 @@ void plan_local(struct planner *b, op_id op)
 		plan_reshape(b, r, in[0].view);
 	else if (kind == OP_SLICE || kind == OP_PAD || kind == OP_CAT)
 		plan_pieces(b, op, r, in, n);
+	else if (kind == OP_TAKE)
+		plan_take(b, op, r, in);
+	else if (kind == OP_ONE_HOT)
+		plan_one_hot(b, r, in[0].view);
 	else if (!plan_norm(b, op, r, in, n))
 		planner_error(b, "'%s' has no CPU kernel", op_info[kind].hir);
 	if (back)

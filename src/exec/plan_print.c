@@ -72,6 +72,10 @@ static const char *task_name(const struct plan_task *t)
 		return rt_pointwise_name((enum rt_pointwise)t->op);
 	case RT_TASK_REDUCE:
 		return rt_reduce_op_name((enum rt_reduce_op)t->op);
+	case RT_TASK_BITCAST:
+		return "bitcast";
+	case RT_TASK_GATHER:
+		return "gather";
 	case RT_TASK_GEMM:
 		return "gemm";
 	default:

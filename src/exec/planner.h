@@ -273,6 +273,8 @@ void task_start(struct plan_task *t, enum rt_kernel kernel);
 void task_emit(struct planner *b, struct plan_task *t);
 /* Whether v's block covers [off, off + len) of an axis: folded where it can be, else checked at run time. */
 void require_inside(struct planner *b, const struct view *v, unsigned axis, sx_id off, sx_id len);
+/* An axis that every element of the result needs must be here as a whole; else reported. */
+bool require_whole(struct planner *b, op_id op, const struct view *v, unsigned axis);
 /* The window on v of a box: dim i has n[i] elements and runs along axis map[i] of v (-1: the same
  * element again and again); at: coordinates of its first element. Dims that are 1 here are left out,
  * but for those from `keep` on. */
@@ -296,6 +298,9 @@ struct box {
 };
 
 struct box box_of(const struct view *r);
+/* An operand whose axis c runs along dim[c] of the result's box. */
+bool operand_window(struct planner *b, const struct view *v, const struct box *x, const int *dim,
+                    unsigned keep, struct plan_view *out);
 bool result_window(struct planner *b, const struct view *r, const struct box *x, unsigned keep,
                    struct plan_view *out);
 void align_right(unsigned rank, unsigned nd, int *dim); /* dim of each axis of an operand, from the right */
@@ -319,6 +324,9 @@ bool copy_blocks(struct planner *b, const struct view *to, const struct view *fr
 void plan_reshape(struct planner *b, const struct view *r, const struct view *x);
 /* slice, pad, cat */
 void plan_pieces(struct planner *b, op_id op, const struct view *r, const struct operand_ref *in, unsigned n);
+/* plan_index.c */
+void plan_take(struct planner *b, op_id op, const struct view *r, const struct operand_ref *in);
+void plan_one_hot(struct planner *b, const struct view *r, const struct view *x);
 /* plan_norm.c; false: no such operation */
 bool plan_norm(struct planner *b, op_id op, struct view *r, const struct operand_ref *in, unsigned n);
 

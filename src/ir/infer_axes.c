@@ -160,6 +160,18 @@ static void all_but_one(struct infer_axes *x, struct shape r, int64_t whole)
 		memcpy(x->operand[k], x->result, r.rank);
 }
 
+/* The indices' axes stand in the result where the table's axis was; that one is whole. */
+static void take(struct infer_axes *x, struct shape table, struct shape index, struct shape r, int64_t axis)
+{
+	result_dims(x, r.rank);
+	for (unsigned i = 0; i < index.rank; i++)
+		x->operand[1][i] = x->result[axis + i];
+	for (unsigned i = 0; i < table.rank; i++)
+		x->operand[0][i] = i == axis  ? add_dim(x, DIM_WHOLE)
+		                   : i < axis ? x->result[i]
+		                              : x->result[i - 1 + index.rank];
+}
+
 bool infer_axes(const struct module *cm, op_id op, struct infer_axes *x)
 {
 	struct module *m =
@@ -210,6 +222,17 @@ bool infer_axes(const struct module *cm, op_id op, struct infer_axes *x)
 	case OP_PAD:
 	case OP_CAT:
 		all_but_one(x, r, attr_axis(m, op, r.rank, 0));
+		return true;
+	case OP_TAKE: {
+		int64_t axis = attr_axis(m, op, o[0].rank, 0);
+		if (axis < 0 || axis >= o[0].rank || r.rank != o[0].rank - 1 + o[1].rank)
+			return false;
+		take(x, o[0], o[1], r, axis);
+		return true;
+	}
+	case OP_ONE_HOT:
+		result_dims(x, r.rank);
+		memcpy(x->operand[0], x->result, o[0].rank);
 		return true;
 	case OP_SOFTMAX:
 		all_but_one(x, r, attr_axis(m, op, r.rank, -1));
@@ -268,6 +291,8 @@ bool infer_keeps_partial(const struct module *m, op_id op, unsigned k)
 	case OP_SLICE:
 	case OP_BROADCAST:
 		return true;
+	case OP_TAKE:
+		return k == 0;
 	case OP_MATMUL:
 	case OP_LINEAR:
 		return n == 2 && partial == 1;

@@ -4,31 +4,25 @@
  * replicated on the operands' mesh. */
 #include "ir/domain.h"
 #include "ir/expr.h"
-#include "ir/infer.h"
+#include "ir/infer_rule.h"
 #include "ir/layout.h"
 #include "ir/print.h"
 #include <string.h>
 
-struct result {
-	enum dtype dtype;
-	unsigned rank;
-	expr_id extent[IR_MAX_LOGICAL];
-};
-
-static const struct type *operand_type(struct module *m, const struct infer_draft *f, unsigned k)
+const struct type *rule_operand_type(struct module *m, const struct infer_draft *f, unsigned k)
 {
 	return k < f->operand_n && f->operand[k] ? value_type(m, f->operand[k]) : NULL;
 }
 
-static const struct domain *operand_domain(struct module *m, const struct infer_draft *f, unsigned k)
+const struct domain *rule_operand_domain(struct module *m, const struct infer_draft *f, unsigned k)
 {
-	const struct type *t = operand_type(m, f, k);
+	const struct type *t = rule_operand_type(m, f, k);
 	return t ? &m->domain.at[t->domain] : NULL;
 }
 
 /* `operand 2 is f32[3, 4] but operand 1 is f32[4, 4]` */
-static void report_pair(struct module *m, struct diag *d, const struct infer_draft *f, unsigned a, unsigned b,
-                        const char *what)
+void rule_report_pair(struct module *m, struct diag *d, const struct infer_draft *f, unsigned a, unsigned b,
+                      const char *what)
 {
 	struct buf x = {0}, y = {0};
 	ir_print_type(m, m->value.at[f->operand[a]].type, &x);
@@ -39,8 +33,7 @@ static void report_pair(struct module *m, struct diag *d, const struct infer_dra
 	buf_free(&y);
 }
 
-static void report(struct module *m, struct diag *d, const struct infer_draft *f, unsigned k,
-                   const char *what)
+void rule_report(struct module *m, struct diag *d, const struct infer_draft *f, unsigned k, const char *what)
 {
 	struct buf x = {0};
 	ir_print_type(m, m->value.at[f->operand[k]].type, &x);
@@ -52,13 +45,13 @@ static bool same_dtypes(struct module *m, struct diag *d, const struct infer_dra
 {
 	int first = -1;
 	for (unsigned k = from; k < f->operand_n; k++) {
-		const struct type *t = operand_type(m, f, k);
+		const struct type *t = rule_operand_type(m, f, k);
 		if (!t)
 			continue;
 		if (first < 0)
 			first = (int)k;
-		else if (t->dtype != operand_type(m, f, (unsigned)first)->dtype) {
-			report_pair(m, d, f, (unsigned)first, k, "operands must have one dtype");
+		else if (t->dtype != rule_operand_type(m, f, (unsigned)first)->dtype) {
+			rule_report_pair(m, d, f, (unsigned)first, k, "operands must have one dtype");
 			diag_note(d, DIAG_NOWHERE, "there is no implicit promotion: use cast");
 			return false;
 		}
@@ -67,19 +60,20 @@ static bool same_dtypes(struct module *m, struct diag *d, const struct infer_dra
 }
 
 /* Right-aligned broadcasting of all tensor operands from `from` on. */
-static bool broadcast_shapes(struct module *m, struct diag *d, const struct infer_draft *f, struct result *r)
+static bool broadcast_shapes(struct module *m, struct diag *d, const struct infer_draft *f,
+                             struct infer_result *r)
 {
 	unsigned widest = 0;
 	r->rank = 0;
 	for (unsigned k = 0; k < f->operand_n; k++) {
-		const struct domain *o = operand_domain(m, f, k);
+		const struct domain *o = rule_operand_domain(m, f, k);
 		if (!o)
 			continue;
 		if (o->rank > r->rank) {
 			memmove(r->extent + (o->rank - r->rank), r->extent, sizeof *r->extent * r->rank);
 			for (unsigned i = 0; i < o->rank - r->rank; i++)
 				r->extent[i] = expr_const(m, 1);
-			o = operand_domain(m, f, k);
+			o = rule_operand_domain(m, f, k);
 			r->rank = o->rank;
 		}
 		for (unsigned i = 0; i < o->rank; i++) {
@@ -87,7 +81,7 @@ static bool broadcast_shapes(struct module *m, struct diag *d, const struct infe
 			if (expr_is_one(m, *e))
 				*e = mine;
 			else if (*e != mine && !expr_is_one(m, mine)) {
-				report_pair(m, d, f, widest, k, "shapes differ");
+				rule_report_pair(m, d, f, widest, k, "shapes differ");
 				return false;
 			}
 		}
@@ -96,22 +90,25 @@ static bool broadcast_shapes(struct module *m, struct diag *d, const struct infe
 	return true;
 }
 
-static bool rule_pointwise(struct module *m, struct diag *d, const struct infer_draft *f, struct result *r)
+static bool rule_pointwise(struct module *m, struct diag *d, const struct infer_draft *f,
+                           struct infer_result *r)
 {
 	unsigned from = f->kind == OP_WHERE;
 	if (!same_dtypes(m, d, f, from) || !broadcast_shapes(m, d, f, r))
 		return false;
 	const struct type *first = NULL;
 	for (unsigned k = from; k < f->operand_n && !first; k++)
-		first = operand_type(m, f, k);
+		first = rule_operand_type(m, f, k);
 	const struct type *stated = f->stated ? &m->type.at[f->stated] : NULL;
-	if (f->kind == OP_CAST || f->kind == OP_FULL || !first) {
+	if (f->kind == OP_CAST || f->kind == OP_BITCAST || f->kind == OP_FULL || !first) {
 		if (!stated) {
 			diag_error(d, f->at, "%s needs a result type", op_info[f->kind].hir);
 			diag_note(d, DIAG_NOWHERE, "write `Y: f32[…] = %s(…)`", op_info[f->kind].hir);
 			return false;
 		}
 		r->dtype = (enum dtype)stated->dtype;
+		if (f->kind == OP_BITCAST)
+			return rule_bitcast(m, d, f);
 		if (f->kind == OP_FULL || (!first && f->kind != OP_CAST)) {
 			const struct domain *s = &m->domain.at[stated->domain];
 			r->rank = s->rank;
@@ -120,32 +117,33 @@ static bool rule_pointwise(struct module *m, struct diag *d, const struct infer_
 		}
 		return true;
 	}
-	if (f->kind == OP_WHERE && operand_type(m, f, 0) && operand_type(m, f, 0)->dtype != DTYPE_BOOL) {
-		report(m, d, f, 0, "the condition must be bool");
+	if (f->kind == OP_WHERE && rule_operand_type(m, f, 0) &&
+	    rule_operand_type(m, f, 0)->dtype != DTYPE_BOOL) {
+		rule_report(m, d, f, 0, "the condition must be bool");
 		return false;
 	}
 	r->dtype = op_info[f->kind].traits & TRAIT_BOOL ? DTYPE_BOOL : (enum dtype)first->dtype;
 	return true;
 }
 
-static void shape_of_operand(struct module *m, const struct infer_draft *f, unsigned k, struct result *r)
+void rule_shape_of_operand(struct module *m, const struct infer_draft *f, unsigned k, struct infer_result *r)
 {
-	const struct domain *o = operand_domain(m, f, k);
-	r->dtype = (enum dtype)operand_type(m, f, k)->dtype;
+	const struct domain *o = rule_operand_domain(m, f, k);
+	r->dtype = (enum dtype)rule_operand_type(m, f, k)->dtype;
 	r->rank = o->rank;
 	for (unsigned i = 0; i < o->rank; i++)
 		r->extent[i] = o->axis[i].extent;
 }
 
-static bool rule_matmul(struct module *m, struct diag *d, const struct infer_draft *f, struct result *r)
+static bool rule_matmul(struct module *m, struct diag *d, const struct infer_draft *f, struct infer_result *r)
 {
-	const struct domain *a = operand_domain(m, f, 0), *b = operand_domain(m, f, 1);
+	const struct domain *a = rule_operand_domain(m, f, 0), *b = rule_operand_domain(m, f, 1);
 	if (a->rank < 2 || b->rank < 2) {
-		report(m, d, f, a->rank < 2 ? 0 : 1, "operands need at least two axes");
+		rule_report(m, d, f, a->rank < 2 ? 0 : 1, "operands need at least two axes");
 		return false;
 	}
 	if (a->axis[a->rank - 1].extent != b->axis[b->rank - 2].extent) {
-		report_pair(m, d, f, 0, 1, "the contracted extents differ");
+		rule_report_pair(m, d, f, 0, 1, "the contracted extents differ");
 		return false;
 	}
 	unsigned batch = (a->rank > b->rank ? a->rank : b->rank) - 2;
@@ -153,39 +151,39 @@ static bool rule_matmul(struct module *m, struct diag *d, const struct infer_dra
 		int ia = (int)a->rank - 2 - (int)batch + (int)i, ib = (int)b->rank - 2 - (int)batch + (int)i;
 		expr_id ea = ia >= 0 ? a->axis[ia].extent : 0, eb = ib >= 0 ? b->axis[ib].extent : 0;
 		if (ea && eb && ea != eb && !expr_is_one(m, ea) && !expr_is_one(m, eb)) {
-			report_pair(m, d, f, 0, 1, "the batch extents differ");
+			rule_report_pair(m, d, f, 0, 1, "the batch extents differ");
 			return false;
 		}
 		r->extent[i] = !ea || (eb && expr_is_one(m, ea)) ? eb : ea;
 	}
-	r->dtype = (enum dtype)operand_type(m, f, 0)->dtype;
+	r->dtype = (enum dtype)rule_operand_type(m, f, 0)->dtype;
 	r->rank = batch + 2;
 	r->extent[batch] = a->axis[a->rank - 2].extent;
 	r->extent[batch + 1] = b->axis[b->rank - 1].extent;
 	return true;
 }
 
-static bool rule_linear(struct module *m, struct diag *d, const struct infer_draft *f, struct result *r)
+static bool rule_linear(struct module *m, struct diag *d, const struct infer_draft *f, struct infer_result *r)
 {
-	const struct domain *x = operand_domain(m, f, 0), *w = operand_domain(m, f, 1),
-	                    *b = operand_domain(m, f, 2);
+	const struct domain *x = rule_operand_domain(m, f, 0), *w = rule_operand_domain(m, f, 1),
+	                    *b = rule_operand_domain(m, f, 2);
 	if (x->rank < 1) {
-		report(m, d, f, 0, "the input needs at least one axis");
+		rule_report(m, d, f, 0, "the input needs at least one axis");
 		return false;
 	}
 	if (w->rank != 2) {
-		report(m, d, f, 1, "the weight must be [n, k]");
+		rule_report(m, d, f, 1, "the weight must be [n, k]");
 		return false;
 	}
 	if (x->axis[x->rank - 1].extent != w->axis[1].extent) {
-		report_pair(m, d, f, 0, 1, "the contracted extents differ");
+		rule_report_pair(m, d, f, 0, 1, "the contracted extents differ");
 		return false;
 	}
 	if (b && (b->rank != 1 || b->axis[0].extent != w->axis[0].extent)) {
-		report_pair(m, d, f, 1, 2, "the bias must be [n]");
+		rule_report_pair(m, d, f, 1, 2, "the bias must be [n]");
 		return false;
 	}
-	shape_of_operand(m, f, 0, r);
+	rule_shape_of_operand(m, f, 0, r);
 	r->extent[r->rank - 1] = w->axis[0].extent;
 	return true;
 }
@@ -196,30 +194,31 @@ static bool attr_is_true(const struct module *m, attrs_id attrs, const char *key
 	return a && a->kind == ATTR_NAME && !strcmp(names_text(m->names, a->u.name), "true");
 }
 
-static bool rule_reduction(struct module *m, struct diag *d, const struct infer_draft *f, struct result *r)
+static bool rule_reduction(struct module *m, struct diag *d, const struct infer_draft *f,
+                           struct infer_result *r)
 {
-	const struct domain *o = operand_domain(m, f, 0);
+	const struct domain *o = rule_operand_domain(m, f, 0);
 	const struct attr *a = attrs_find(m, f->attrs, "axis");
 	for (unsigned i = 0; a && i < (a->kind == ATTR_INTS ? a->n : 1); i++) {
 		int64_t k = a->kind == ATTR_INTS ? a->u.ints[i] : a->u.i;
 		if ((a->kind != ATTR_INTS && a->kind != ATTR_INT) || k >= o->rank || k < -(int64_t)o->rank) {
-			report(m, d, f, 0, "axis= must name axes of the operand");
+			rule_report(m, d, f, 0, "axis= must name axes of the operand");
 			return false;
 		}
 	}
 	unsigned mask = infer_reduced_axes(m, f->attrs, o->rank);
 	bool keep = attr_is_true(m, f->attrs, "keepdims");
-	r->dtype = (enum dtype)operand_type(m, f, 0)->dtype;
+	r->dtype = (enum dtype)rule_operand_type(m, f, 0)->dtype;
 	r->rank = 0;
 	for (unsigned i = 0; i < o->rank; i++)
 		if (!(mask >> i & 1))
-			r->extent[r->rank++] = operand_domain(m, f, 0)->axis[i].extent;
+			r->extent[r->rank++] = rule_operand_domain(m, f, 0)->axis[i].extent;
 		else if (keep)
 			r->extent[r->rank++] = expr_const(m, 1);
 	return true;
 }
 
-static bool shape_attr(struct module *m, struct diag *d, const struct infer_draft *f, struct result *r)
+static bool shape_attr(struct module *m, struct diag *d, const struct infer_draft *f, struct infer_result *r)
 {
 	const struct attr *a = attrs_find(m, f->attrs, "shape");
 	const struct domain *s = f->stated ? &m->domain.at[m->type.at[f->stated].domain] : NULL;
@@ -229,8 +228,8 @@ static bool shape_attr(struct module *m, struct diag *d, const struct infer_draf
 		          op_info[f->kind].hir, f->kind == OP_IOTA ? "" : "X, ");
 		return false;
 	}
-	if (f->operand_n && operand_type(m, f, 0))
-		r->dtype = (enum dtype)operand_type(m, f, 0)->dtype;
+	if (f->operand_n && rule_operand_type(m, f, 0))
+		r->dtype = (enum dtype)rule_operand_type(m, f, 0)->dtype;
 	r->rank = a && a->kind == ATTR_EXPRS ? a->n : s->rank;
 	if (r->rank > IR_MAX_LOGICAL)
 		r->rank = IR_MAX_LOGICAL;
@@ -247,36 +246,38 @@ static expr_id product(struct module *m, const expr_id *e, unsigned n)
 	return p;
 }
 
-static bool rule_reshape(struct module *m, struct diag *d, const struct infer_draft *f, struct result *r)
+static bool rule_reshape(struct module *m, struct diag *d, const struct infer_draft *f,
+                         struct infer_result *r)
 {
-	struct result o = {0};
+	struct infer_result o = {0};
 	if (!shape_attr(m, d, f, r))
 		return false;
-	shape_of_operand(m, f, 0, &o);
+	rule_shape_of_operand(m, f, 0, &o);
 	int64_t a, b;
 	expr_id pa = product(m, o.extent, o.rank), pb = product(m, r->extent, r->rank);
 	if (pa && pb && pa != pb && expr_is_const(m, pa, &a) && expr_is_const(m, pb, &b)) {
-		report(m, d, f, 0, "the number of elements changes");
+		rule_report(m, d, f, 0, "the number of elements changes");
 		return false;
 	}
 	return true;
 }
 
-static bool rule_permute(struct module *m, struct diag *d, const struct infer_draft *f, struct result *r)
+static bool rule_permute(struct module *m, struct diag *d, const struct infer_draft *f,
+                         struct infer_result *r)
 {
-	const struct domain *o = operand_domain(m, f, 0);
+	const struct domain *o = rule_operand_domain(m, f, 0);
 	const struct attr *a = attrs_find(m, f->attrs, "dims");
 	unsigned seen = 0;
 	if (!a || a->kind != ATTR_INTS || a->n != o->rank) {
-		report(m, d, f, 0, "dims must list each axis once");
+		rule_report(m, d, f, 0, "dims must list each axis once");
 		return false;
 	}
-	r->dtype = (enum dtype)operand_type(m, f, 0)->dtype;
+	r->dtype = (enum dtype)rule_operand_type(m, f, 0)->dtype;
 	r->rank = o->rank;
 	for (unsigned i = 0; i < o->rank; i++) {
 		int64_t k = a->u.ints[i];
 		if (k < 0 || k >= o->rank || seen >> k & 1) {
-			report(m, d, f, 0, "dims must list each axis once");
+			rule_report(m, d, f, 0, "dims must list each axis once");
 			return false;
 		}
 		seen |= 1u << k;
@@ -285,14 +286,13 @@ static bool rule_permute(struct module *m, struct diag *d, const struct infer_dr
 	return true;
 }
 
-static bool attr_int_axis(struct module *m, struct diag *d, const struct infer_draft *f, unsigned rank,
-                          unsigned *out)
+bool rule_axis(struct module *m, struct diag *d, const struct infer_draft *f, unsigned rank, unsigned *out)
 {
 	const struct attr *a = attrs_find(m, f->attrs, "axis");
 	int64_t k = a && a->kind == ATTR_INT ? a->u.i : a ? rank : 0;
 	k = k < 0 ? k + rank : k;
 	if (k < 0 || k >= rank) {
-		report(m, d, f, 0, "axis= must name an axis of the operand");
+		rule_report(m, d, f, 0, "axis= must name an axis of the operand");
 		return false;
 	}
 	*out = (unsigned)k;
@@ -300,8 +300,8 @@ static bool attr_int_axis(struct module *m, struct diag *d, const struct infer_d
 }
 
 /* An integer attribute; otherwise when it is absent. 0 after reporting. */
-static expr_id attr_expr(struct module *m, struct diag *d, const struct infer_draft *f, const char *key,
-                         expr_id otherwise)
+expr_id rule_attr_expr(struct module *m, struct diag *d, const struct infer_draft *f, const char *key,
+                       expr_id otherwise)
 {
 	const struct attr *a = attrs_find(m, f->attrs, key);
 	if (!a)
@@ -312,45 +312,46 @@ static expr_id attr_expr(struct module *m, struct diag *d, const struct infer_dr
 	return 0;
 }
 
-static bool is_less(const struct module *m, expr_id a, expr_id b)
+bool rule_is_less(const struct module *m, expr_id a, expr_id b)
 {
 	int64_t x, y;
 	return expr_is_const(m, a, &x) && expr_is_const(m, b, &y) && x < y;
 }
 
-static bool fits(struct module *m, struct diag *d, const struct infer_draft *f, expr_id extent)
+bool rule_fits(struct module *m, struct diag *d, const struct infer_draft *f, expr_id extent)
 {
 	if (!extent)
-		report(m, d, f, 0, "the result's extent does not fit in 64 bits");
+		rule_report(m, d, f, 0, "the result's extent does not fit in 64 bits");
 	return extent != 0;
 }
 
-static bool rule_slice(struct module *m, struct diag *d, const struct infer_draft *f, struct result *r)
+static bool rule_slice(struct module *m, struct diag *d, const struct infer_draft *f, struct infer_result *r)
 {
 	unsigned axis;
-	shape_of_operand(m, f, 0, r);
-	if (!attr_int_axis(m, d, f, r->rank, &axis))
+	rule_shape_of_operand(m, f, 0, r);
+	if (!rule_axis(m, d, f, r->rank, &axis))
 		return false;
 	expr_id zero = expr_const(m, 0), extent = r->extent[axis];
 	bool pad = f->kind == OP_PAD;
-	expr_id from = attr_expr(m, d, f, pad ? "before" : "start", zero);
-	expr_id to = from ? attr_expr(m, d, f, pad ? "after" : "stop", pad ? zero : extent) : 0;
+	expr_id from = rule_attr_expr(m, d, f, pad ? "before" : "start", zero);
+	expr_id to = from ? rule_attr_expr(m, d, f, pad ? "after" : "stop", pad ? zero : extent) : 0;
 	if (!from || !to)
 		return false;
-	if (pad && (is_less(m, from, zero) || is_less(m, to, zero))) {
-		report(m, d, f, 0, "before= and after= cannot be negative");
+	if (pad && (rule_is_less(m, from, zero) || rule_is_less(m, to, zero))) {
+		rule_report(m, d, f, 0, "before= and after= cannot be negative");
 		return false;
 	}
-	if (!pad && (is_less(m, from, zero) || is_less(m, to, from) || is_less(m, extent, to))) {
-		report(m, d, f, 0, "start= and stop= must lie within the axis");
+	if (!pad &&
+	    (rule_is_less(m, from, zero) || rule_is_less(m, to, from) || rule_is_less(m, extent, to))) {
+		rule_report(m, d, f, 0, "start= and stop= must lie within the axis");
 		return false;
 	}
 	expr_id sum = pad ? expr_add(m, extent, from) : expr_op(m, EXPR_SUB, to, from);
 	r->extent[axis] = !sum ? 0 : expr_canon(m, pad ? expr_add(m, sum, to) : sum);
-	return fits(m, d, f, r->extent[axis]);
+	return rule_fits(m, d, f, r->extent[axis]);
 }
 
-static bool rule_cat(struct module *m, struct diag *d, const struct infer_draft *f, struct result *r)
+static bool rule_cat(struct module *m, struct diag *d, const struct infer_draft *f, struct infer_result *r)
 {
 	unsigned axis;
 	if (!f->operand_n) {
@@ -359,78 +360,79 @@ static bool rule_cat(struct module *m, struct diag *d, const struct infer_draft 
 	}
 	if (!same_dtypes(m, d, f, 0))
 		return false;
-	shape_of_operand(m, f, 0, r);
-	if (!attr_int_axis(m, d, f, r->rank, &axis))
+	rule_shape_of_operand(m, f, 0, r);
+	if (!rule_axis(m, d, f, r->rank, &axis))
 		return false;
 	for (unsigned k = 1; k < f->operand_n; k++) {
-		const struct domain *o = operand_domain(m, f, k);
+		const struct domain *o = rule_operand_domain(m, f, k);
 		for (unsigned i = 0; i < r->rank; i++)
 			if (o->rank != r->rank ||
-			    (i != axis && (is_less(m, o->axis[i].extent, r->extent[i]) ||
-			                   is_less(m, r->extent[i], o->axis[i].extent)))) {
-				report_pair(m, d, f, 0, k, "shapes differ in more than the axis");
+			    (i != axis && (rule_is_less(m, o->axis[i].extent, r->extent[i]) ||
+			                   rule_is_less(m, r->extent[i], o->axis[i].extent)))) {
+				rule_report_pair(m, d, f, 0, k, "shapes differ in more than the axis");
 				return false;
 			}
-		expr_id sum = expr_add(m, r->extent[axis], operand_domain(m, f, k)->axis[axis].extent);
+		expr_id sum = expr_add(m, r->extent[axis], rule_operand_domain(m, f, k)->axis[axis].extent);
 		r->extent[axis] = sum ? expr_canon(m, sum) : 0;
-		if (!fits(m, d, f, r->extent[axis]))
+		if (!rule_fits(m, d, f, r->extent[axis]))
 			return false;
 	}
 	return true;
 }
 
 /* softmax: axis=, if there is one, names an axis. */
-static bool rule_softmax(struct module *m, struct diag *d, const struct infer_draft *f, struct result *r)
+static bool rule_softmax(struct module *m, struct diag *d, const struct infer_draft *f,
+                         struct infer_result *r)
 {
 	unsigned axis;
-	shape_of_operand(m, f, 0, r);
-	return !attrs_find(m, f->attrs, "axis") || attr_int_axis(m, d, f, r->rank, &axis);
+	rule_shape_of_operand(m, f, 0, r);
+	return !attrs_find(m, f->attrs, "axis") || rule_axis(m, d, f, r->rank, &axis);
 }
 
 /* layernorm, rmsnorm: weight and bias are [n], n the extent of the last axis. */
-static bool rule_norm(struct module *m, struct diag *d, const struct infer_draft *f, struct result *r)
+static bool rule_norm(struct module *m, struct diag *d, const struct infer_draft *f, struct infer_result *r)
 {
-	shape_of_operand(m, f, 0, r);
+	rule_shape_of_operand(m, f, 0, r);
 	if (!r->rank) {
-		report(m, d, f, 0, "the operand needs at least one axis");
+		rule_report(m, d, f, 0, "the operand needs at least one axis");
 		return false;
 	}
 	for (unsigned k = 1; k < f->operand_n; k++) {
-		const struct domain *w = operand_domain(m, f, k);
-		if (w->rank != 1 || is_less(m, w->axis[0].extent, r->extent[r->rank - 1]) ||
-		    is_less(m, r->extent[r->rank - 1], w->axis[0].extent)) {
-			report_pair(m, d, f, 0, k, "weight and bias must be as long as the last axis");
+		const struct domain *w = rule_operand_domain(m, f, k);
+		if (w->rank != 1 || rule_is_less(m, w->axis[0].extent, r->extent[r->rank - 1]) ||
+		    rule_is_less(m, r->extent[r->rank - 1], w->axis[0].extent)) {
+			rule_report_pair(m, d, f, 0, k, "weight and bias must be as long as the last axis");
 			return false;
 		}
 	}
 	return true;
 }
 
-static bool rule_sdpa(struct module *m, struct diag *d, const struct infer_draft *f, struct result *r)
+static bool rule_sdpa(struct module *m, struct diag *d, const struct infer_draft *f, struct infer_result *r)
 {
-	const struct domain *q = operand_domain(m, f, 0), *k = operand_domain(m, f, 1),
-	                    *v = operand_domain(m, f, 2);
+	const struct domain *q = rule_operand_domain(m, f, 0), *k = rule_operand_domain(m, f, 1),
+	                    *v = rule_operand_domain(m, f, 2);
 	if (q->rank < 2 || k->rank != q->rank || v->rank != q->rank ||
 	    q->axis[q->rank - 1].extent != k->axis[k->rank - 1].extent ||
 	    k->axis[k->rank - 2].extent != v->axis[v->rank - 2].extent) {
-		report_pair(m, d, f, 0, 1, "q, k and v do not fit");
+		rule_report_pair(m, d, f, 0, 1, "q, k and v do not fit");
 		return false;
 	}
-	shape_of_operand(m, f, 0, r);
-	r->extent[r->rank - 1] = operand_domain(m, f, 2)->axis[r->rank - 1].extent;
+	rule_shape_of_operand(m, f, 0, r);
+	r->extent[r->rank - 1] = rule_operand_domain(m, f, 2)->axis[r->rank - 1].extent;
 	return true;
 }
 
-static void rule_select(struct module *m, const struct infer_draft *f, struct result *r)
+static void rule_select(struct module *m, const struct infer_draft *f, struct infer_result *r)
 {
 	const struct attr *axis = attrs_find(m, f->attrs, "axis");
-	shape_of_operand(m, f, 0, r);
+	rule_shape_of_operand(m, f, 0, r);
 	r->rank--;
 	for (unsigned i = axis ? (unsigned)axis->u.i : 0; i < r->rank; i++)
 		r->extent[i] = r->extent[i + 1];
 }
 
-static bool rule(struct module *m, struct diag *d, const struct infer_draft *f, struct result *r)
+static bool rule(struct module *m, struct diag *d, const struct infer_draft *f, struct infer_result *r)
 {
 	uint32_t traits = op_info[f->kind].traits;
 	for (unsigned k = 0; k < f->operand_n && !(traits & TRAIT_POINTWISE); k++)
@@ -462,6 +464,10 @@ static bool rule(struct module *m, struct diag *d, const struct infer_draft *f, 
 		return rule_slice(m, d, f, r);
 	case OP_CAT:
 		return rule_cat(m, d, f, r);
+	case OP_TAKE:
+		return rule_take(m, d, f, r);
+	case OP_ONE_HOT:
+		return rule_one_hot(m, d, f, r);
 	case OP_SOFTMAX:
 		return rule_softmax(m, d, f, r);
 	case OP_LAYERNORM:
@@ -473,8 +479,8 @@ static bool rule(struct module *m, struct diag *d, const struct infer_draft *f, 
 		rule_select(m, f, r);
 		return true;
 	default:
-		if (f->operand_n && operand_type(m, f, 0)) {
-			shape_of_operand(m, f, 0, r);
+		if (f->operand_n && rule_operand_type(m, f, 0)) {
+			rule_shape_of_operand(m, f, 0, r);
 			return true;
 		}
 		diag_error(d, f->at, "%s needs a result type", op_info[f->kind].hir);
@@ -484,7 +490,7 @@ static bool rule(struct module *m, struct diag *d, const struct infer_draft *f, 
 
 type_id infer_type(struct module *m, struct diag *d, const struct infer_draft *f)
 {
-	struct result r = {0};
+	struct infer_result r = {0};
 	if (!rule(m, d, f, &r))
 		return 0;
 	struct domain_builder b;
@@ -498,14 +504,14 @@ type_id infer_type(struct module *m, struct diag *d, const struct infer_draft *f
 	domain_allocate_default(&b, false);
 	mesh_id mesh = f->mesh;
 	for (unsigned k = f->operand_n; k-- > 0;)
-		if (operand_type(m, f, k) && operand_type(m, f, k)->mesh)
-			mesh = operand_type(m, f, k)->mesh;
+		if (rule_operand_type(m, f, k) && rule_operand_type(m, f, k)->mesh)
+			mesh = rule_operand_type(m, f, k)->mesh;
 	return type_make(m, r.dtype, MEMORY_GLOBAL, mesh, domain_finish(m, &b));
 }
 
 bool infer_check(struct module *m, struct diag *d, const struct infer_draft *f)
 {
-	struct result r = {0};
+	struct infer_result r = {0};
 	if (!rule(m, d, f, &r))
 		return false;
 	const struct type t = m->type.at[f->stated]; /* a copy: tables grow below */
@@ -515,8 +521,8 @@ bool infer_check(struct module *m, struct diag *d, const struct infer_draft *f)
 	              (t.dtype == r.dtype ||
 	               (contraction && dtype_is_float((enum dtype)t.dtype) && dtype_is_float(r.dtype)));
 	for (unsigned i = 0; agrees && i < r.rank; i++)
-		agrees = !is_less(m, s->axis[i].extent, r.extent[i]) &&
-		         !is_less(m, r.extent[i], s->axis[i].extent);
+		agrees = !rule_is_less(m, s->axis[i].extent, r.extent[i]) &&
+		         !rule_is_less(m, r.extent[i], s->axis[i].extent);
 	if (agrees)
 		return true;
 	struct buf stated = {0}, inferred = {0};

@@ -65,6 +65,8 @@ static bool dispatch(struct ref_context *c, const struct ref_call *call, const s
 {
 	enum op_kind kind = (enum op_kind)ir_op(c->m, call->op)->kind;
 	uint32_t traits = op_info[kind].traits;
+	if (kind == OP_BITCAST)
+		return ref_bitcast(c, call, in[0], out);
 	if (traits & TRAIT_POINTWISE || kind == OP_BROADCAST)
 		return ref_pointwise(c, call, in, out);
 	if (traits & TRAIT_REDUCTION)
@@ -80,6 +82,10 @@ static bool dispatch(struct ref_context *c, const struct ref_call *call, const s
 	case OP_IOTA:
 	case OP_SET:
 		return ref_shape(c, call, in, out);
+	case OP_TAKE:
+		return ref_take(c, call, in, out);
+	case OP_ONE_HOT:
+		return ref_one_hot(c, call, in[0], out);
 	case OP_SOFTMAX:
 		return ref_softmax(c, call, in[0], out);
 	case OP_SDPA:

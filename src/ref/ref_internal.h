@@ -5,7 +5,7 @@
  *     ref_error.c     how rounding errors pass through operations
  *     ref_array.c     logical arrays
  *     ref_eval.c      one operation: operands, then the kernel
- *     ref_pointwise.c, ref_shape.c, ref_reduce.c, ref_contract.c, ref_norm.c   kernels
+ *     ref_index.c, ref_pointwise.c, ref_shape.c, ref_reduce.c, ref_contract.c, ref_norm.c   kernels
  *     ref_host.c      host-level programs: ranks, inputs, outputs
  *     ref_issue.c, ref_bind.c, ref_meet.c   one rank's walk, filling its stream queues
  *     ref_queue.c     running the queues until they are empty or stuck
@@ -34,6 +34,9 @@ struct ref_context {
 int64_t ref_wrap(enum dtype t, int64_t x);    /* two's complement; bool: x != 0 */
 int64_t ref_truncate(enum dtype t, double x); /* towards zero, clamped; NaN: 0; bool: x != 0 */
 double ref_from_int(int64_t x);               /* to odd, so that one more rounding gives the nearest */
+/* The bits of an element, in the low ones of the result, and back. NaN has several forms: this is one. */
+uint64_t ref_bits(const struct ref_array *a, int64_t i);
+void ref_store_bits(struct ref_array *a, int64_t i, uint64_t bits);
 /* The largest power of two that divides every defined element; INFINITY when all are zero, 0 when
  * one is not finite. */
 double ref_grid(const struct ref_array *a);
@@ -111,6 +114,12 @@ bool ref_pointwise(struct ref_context *c, const struct ref_call *call, const str
                    struct ref_array *out);
 bool ref_shape(struct ref_context *c, const struct ref_call *call, const struct ref_array *const *in,
                struct ref_array *out);
+bool ref_take(struct ref_context *c, const struct ref_call *call, const struct ref_array *const *in,
+              struct ref_array *out);
+bool ref_one_hot(struct ref_context *c, const struct ref_call *call, const struct ref_array *in,
+                 struct ref_array *out);
+bool ref_bitcast(struct ref_context *c, const struct ref_call *call, const struct ref_array *in,
+                 struct ref_array *out);
 bool ref_reduce(struct ref_context *c, const struct ref_call *call, const struct ref_array *in,
                 struct ref_array *out);
 bool ref_contract(struct ref_context *c, const struct ref_call *call, const struct ref_array *const *in,

@@ -10,8 +10,11 @@ static const struct format {
 	double max;
 	double beyond; /* what larger values become */
 } format[DTYPE_COUNT] = {
-    [DTYPE_F32] = {24, -126, 0x1.fffffep127, INFINITY}, [DTYPE_BF16] = {8, -126, 0x1.fep127, INFINITY},
-    [DTYPE_F16] = {11, -14, 65504, INFINITY},           [DTYPE_F8E4M3] = {4, -6, 448, NAN},
+    [DTYPE_F64] = {53, -1022, 0x1.fffffffffffffp1023, INFINITY},
+    [DTYPE_F32] = {24, -126, 0x1.fffffep127, INFINITY},
+    [DTYPE_BF16] = {8, -126, 0x1.fep127, INFINITY},
+    [DTYPE_F16] = {11, -14, 65504, INFINITY},
+    [DTYPE_F8E4M3] = {4, -6, 448, NAN},
     [DTYPE_F8E5M2] = {3, -14, 57344, INFINITY},
 };
 
@@ -87,6 +90,45 @@ double ref_from_int(int64_t x)
 		kept |= 1;
 	double d = ldexp((double)kept, drop);
 	return x < 0 ? -d : d;
+}
+
+static uint64_t low_bits(unsigned n)
+{
+	return n < 64 ? ((uint64_t)1 << n) - 1 : UINT64_MAX;
+}
+
+uint64_t ref_bits(const struct ref_array *a, int64_t i)
+{
+	const struct format *f = &format[a->dtype];
+	unsigned width = 8 * dtype_bytes(a->dtype), fraction = (unsigned)f->precision - 1;
+	if (a->ints)
+		return (uint64_t)a->ints[i] & low_bits(width);
+	double x = a->data[i], size = fabs(x);
+	uint64_t sign = (uint64_t)(signbit(x) != 0) << (width - 1);
+	if (isnan(x))
+		return sign | low_bits(width - 1);
+	if (isinf(x))
+		return sign | (low_bits(width - 1) & ~low_bits(fraction));
+	int e = x == 0 || ilogb(x) < f->min_exponent ? f->min_exponent : ilogb(x);
+	return sign |
+	       (((uint64_t)(e - f->min_exponent) << fraction) + (uint64_t)ldexp(size, f->precision - 1 - e));
+}
+
+void ref_store_bits(struct ref_array *a, int64_t i, uint64_t bits)
+{
+	const struct format *f = &format[a->dtype];
+	unsigned width = 8 * dtype_bytes(a->dtype), fraction = (unsigned)f->precision - 1;
+	if (a->ints) {
+		ref_store_int(a, i, (int64_t)bits);
+		return;
+	}
+	uint64_t size = bits & low_bits(width - 1), part = size & low_bits(fraction);
+	int e = (int)(size >> fraction);
+	uint64_t whole = (uint64_t)(e > 0) << fraction;
+	double x = ldexp((double)(whole + part), (e > 0 ? e - 1 : 0) + f->min_exponent - f->precision + 1);
+	if (x > f->max) /* all ones of the exponent */
+		x = part && f->beyond == INFINITY ? NAN : f->beyond;
+	a->data[i] = bits >> (width - 1) & 1 ? -x : x;
 }
 
 double ref_grid(const struct ref_array *a)

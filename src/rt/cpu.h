@@ -35,10 +35,12 @@ typedef enum status cpu_row(void *arg, char *const *at, size_t n, const int64_t 
 enum status cpu_walk_rows(const struct cpu_walk *w, size_t limit, cpu_row *row, void *arg);
 
 enum status cpu_copy(const struct rt_view *out, const struct rt_view *in);
+enum status cpu_bitcast(const struct rt_view *out, const struct rt_view *in);
 enum status cpu_fill(const struct rt_view *out, struct rt_scalar value);
 enum status cpu_iota(const struct rt_task *t);
 enum status cpu_pointwise(const struct rt_task *t, char *why);
 enum status cpu_reduce(const struct rt_task *t, char *why);
+enum status cpu_gather(const struct rt_task *t, char *why);
 enum status cpu_gemm(struct cpu_lane *lane, const struct rt_task *t, char *why);
 
 #endif

@@ -125,6 +125,14 @@ enum status cpu_copy(const struct rt_view *out, const struct rt_view *in)
 	return cpu_walk_rows(&w, c.out == c.in ? SIZE_MAX / 2 : RT_ROW, copy_row, &c);
 }
 
+enum status cpu_bitcast(const struct rt_view *out, const struct rt_view *in)
+{
+	struct rt_view same = *in;
+	assert(rt_dtype_size(out->dtype) == rt_dtype_size(in->dtype));
+	same.dtype = out->dtype;
+	return cpu_copy(out, &same);
+}
+
 struct fill {
 	size_t size;
 	uint64_t bits; /* one element */

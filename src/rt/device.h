@@ -12,7 +12,7 @@ struct rt_job;
 struct rt_device;
 
 /* id, name, operands, class: A any type; F floats (integers are computed in f64); C compares (result
- * bool); L logical (operands are read as bool, x != 0).
+ * bool, or 0 and 1 of any type); L logical (operands are read as bool, x != 0).
  * Arithmetic is done in f64 if an operand is f64, else in f32 if one is a float, else in i64, and the
  * result is rounded once to the type of out. Operands may have different types. Integers wrap; integer
  * div truncates, mod has the sign of the divisor (as floats' mod has); division and mod by an
@@ -64,6 +64,8 @@ enum rt_kernel {
 	RT_TASK_IOTA,      /* out[i] = scalar[0] + scalar[1] * i_axis */
 	RT_TASK_POINTWISE, /* out[i] = op(in[0][i], in[1][i], in[2][i]) */
 	RT_TASK_REDUCE,    /* out[i with 0 at axes] = op over axes of in[0][i] */
+	RT_TASK_BITCAST,   /* out[i] = in[0][i], the same bits; element types of one size */
+	RT_TASK_GATHER, /* out[i] = in[0][i, in[1][i]]: in[0] has one axis more than the others, the last */
 	RT_TASK_GEMM, /* out[…, m, n] = sum over k of in[0][…, m, k] * in[1][…, k, n] (+ in[2][…, m, n]) */
 	RT_TASK_CALL, /* call(call_arg, call_value) */
 };
@@ -78,7 +80,7 @@ struct rt_task {
 	enum rt_kernel kernel;
 	struct rt_origin at;  /* for messages */
 	struct rt_view out;   /* may be the same view as an operand of COPY, POINTWISE; else no overlap */
-	struct rt_view in[3]; /* operands; those of POINTWISE, COPY and GEMM have out's nd and extents
+	struct rt_view in[3]; /* operands; those of POINTWISE, COPY, GATHER and GEMM have out's nd and extents
 	                       * (GEMM: of its axes; batch axes broadcast by stride 0) */
 	struct rt_scalar scalar[3]; /* POINTWISE: operand i if bit i of scalars is set */
 	unsigned scalars;           /* mask of the operands that are scalars; their view is not looked at */

@@ -1,0 +1,95 @@
+/* plan_index: operations on indices.
+ *
+ *     Y: f32[b@x, h] = gather(T, I)     T: f32[v, h], I: i64[b@x]     rank 1 of 2, b = 8
+ *         out  Y [4, 8) x [0, h)           in  T [*, 0 … h, v];  I from element 4 on, stride 0 along h
+ *
+ *     Y: f32[b, 8@x] = one_hot(I)       rank 1 of 2
+ *         classes 4 5 6 7 in scratch;  Y = eq(I, classes)                                           */
+#include "exec/planner.h"
+#include <string.h>
+
+/* axis= of an operation on a tensor with rank axes; -1 after reporting. */
+static int axis_of(struct planner *b, op_id op, unsigned rank, int64_t otherwise)
+{
+	int64_t axis = op_attr_int(b->m, op, "axis", otherwise);
+	axis += axis < 0 ? rank : 0;
+	if (axis >= 0 && axis < rank)
+		return (int)axis;
+	planner_error(b, "axis= must name an axis of the operand");
+	return -1;
+}
+
+/* The table's window: along the result's dims, and along its axis as a last one. */
+static bool table_window(struct planner *b, const struct view *v, const struct box *x, int axis,
+                         const int *dim, struct plan_view *out)
+{
+	int map[IR_MAX_LOGICAL + 1];
+	sx_id at[IR_MAX_LOGICAL], n[IR_MAX_LOGICAL + 1];
+	memcpy(n, x->n, sizeof *n * x->nd);
+	follow(b, v, dim, x->nd, x->n, x->at, x->extent, map, at);
+	map[x->nd] = axis;
+	n[x->nd] = v->axis[axis].len;
+	return window(b, v, x->nd + 1, n, map, at, x->nd, out);
+}
+
+void plan_take(struct planner *b, op_id op, const struct view *r, const struct operand_ref *in)
+{
+	const struct view *table = in[0].view, *index = in[1].view;
+	int axis = axis_of(b, op, table->rank, 0), dim[IR_MAX_LOGICAL];
+	struct box x = box_of(r);
+	struct plan_task t;
+	if (axis < 0 || !require_whole(b, op, table, (unsigned)axis))
+		return;
+	task_start(&t, RT_TASK_GATHER);
+	t.in_n = 2;
+	for (int c = 0; c < (int)table->rank; c++)
+		dim[c] = c == axis ? -1 : c < axis ? c : c - 1 + (int)index->rank;
+	if (!table_window(b, table, &x, axis, dim, &t.in[0]))
+		return;
+	for (int c = 0; c < (int)index->rank; c++)
+		dim[c] = axis + c;
+	if (operand_window(b, index, &x, dim, x.nd, &t.in[1]) && result_window(b, r, &x, x.nd, &t.out))
+		task_emit(b, &t);
+}
+
+/* The numbers of the classes that this rank has, along the last of the result's dims. */
+static struct plan_view classes(struct planner *b, const struct view *r, const struct box *x)
+{
+	struct plan_view v = {.nd = (uint8_t)x->nd};
+	struct plan_task t;
+	sx_id slot;
+	unsigned last = x->nd - 1;
+	v.buffer = storage_temporary(b, r->value, RT_I64, b->sx.at[x->n[last]].hi, &slot);
+	v.slot = sx_reg(b, slot);
+	v.offset = sx_reg(b, sx_const(b, 0));
+	for (unsigned i = 0; i < x->nd; i++)
+		v.n[i] = sx_reg(b, x->n[i]);
+	v.stride[last] = 1;
+	task_start(&t, RT_TASK_IOTA);
+	t.scalars = 3;
+	t.in_n = 2;
+	t.scalar[0] = (struct plan_operand){.is_reg = true, .reg = sx_reg(b, x->at[last])};
+	t.scalar[1] = (struct plan_operand){.literal = 1};
+	t.out = v;
+	t.out.nd = 1;
+	t.out.n[0] = v.n[last];
+	t.out.stride[0] = 1;
+	task_emit(b, &t);
+	return v;
+}
+
+void plan_one_hot(struct planner *b, const struct view *r, const struct view *x)
+{
+	struct box box = box_of(r);
+	struct plan_task t;
+	int dim[IR_MAX_LOGICAL];
+	task_start(&t, RT_TASK_POINTWISE);
+	t.op = RT_EQ;
+	t.in_n = 2;
+	for (unsigned c = 0; c < x->rank; c++)
+		dim[c] = (int)c;
+	if (!operand_window(b, x, &box, dim, 0, &t.in[0]) || !result_window(b, r, &box, 0, &t.out))
+		return;
+	t.in[1] = classes(b, r, &box);
+	task_emit(b, &t);
+}

@@ -1,0 +1,93 @@
+/* infer_index: result types of operations on indices, and of bitcast.
+ *
+ *     gather(T: f32[v, h], I: i64[b, s])            f32[b, s, h]     the axis becomes those of the indices
+ *     gather(T: f32[b, v], I: i64[s], axis=1)       f32[b, s]
+ *     one_hot(I: i64[b, s], num_classes=8)          i64[b, s, 8]     or the stated dtype
+ *     bitcast(X: f32[8])                            i32[8]           as stated; as wide */
+#include "ir/expr.h"
+#include "ir/infer_rule.h"
+#include "ir/print.h"
+
+static bool is_index(struct module *m, struct diag *d, const struct infer_draft *f, unsigned k)
+{
+	enum dtype t = (enum dtype)rule_operand_type(m, f, k)->dtype;
+	if (!dtype_is_float(t) && t != DTYPE_BOOL)
+		return true;
+	rule_report(m, d, f, k, "the indices must be integers");
+	diag_note(d, DIAG_NOWHERE, "use cast");
+	return false;
+}
+
+bool rule_take(struct module *m, struct diag *d, const struct infer_draft *f, struct infer_result *r)
+{
+	struct infer_result from, index;
+	unsigned axis;
+	rule_shape_of_operand(m, f, 0, &from);
+	rule_shape_of_operand(m, f, 1, &index);
+	if (!is_index(m, d, f, 1) || !rule_axis(m, d, f, from.rank, &axis))
+		return false;
+	if (from.rank - 1 + index.rank > IR_MAX_LOGICAL) {
+		rule_report_pair(m, d, f, 0, 1, "the result has too many axes");
+		return false;
+	}
+	r->dtype = from.dtype;
+	r->rank = 0;
+	for (unsigned i = 0; i < axis; i++)
+		r->extent[r->rank++] = from.extent[i];
+	for (unsigned i = 0; i < index.rank; i++)
+		r->extent[r->rank++] = index.extent[i];
+	for (unsigned i = axis + 1; i < from.rank; i++)
+		r->extent[r->rank++] = from.extent[i];
+	return true;
+}
+
+bool rule_one_hot(struct module *m, struct diag *d, const struct infer_draft *f, struct infer_result *r)
+{
+	const struct type *stated = f->stated ? &m->type.at[f->stated] : NULL;
+	const struct domain *s = stated ? &m->domain.at[stated->domain] : NULL;
+	rule_shape_of_operand(m, f, 0, r);
+	if (!is_index(m, d, f, 0))
+		return false;
+	r->dtype = stated ? (enum dtype)stated->dtype : DTYPE_I64;
+	expr_id zero = expr_const(m, 0), last = s && s->rank ? s->axis[s->rank - 1].extent : 0,
+	        n = rule_attr_expr(m, d, f, "num_classes", last ? last : zero);
+	if (!n)
+		return false;
+	if (!last && !attrs_find(m, f->attrs, "num_classes")) {
+		diag_error(d, f->at, "one_hot needs num_classes= or a result type");
+		return false;
+	}
+	if (rule_is_less(m, n, zero)) {
+		rule_report(m, d, f, 0, "num_classes= cannot be negative");
+		return false;
+	}
+	if (r->rank == IR_MAX_LOGICAL) {
+		rule_report(m, d, f, 0, "the result has too many axes");
+		return false;
+	}
+	r->extent[r->rank++] = n;
+	return true;
+}
+
+bool rule_bitcast(struct module *m, struct diag *d, const struct infer_draft *f)
+{
+	const struct type *x = rule_operand_type(m, f, 0);
+	struct buf type = {0};
+	const char *why = NULL;
+	if (!x) {
+		diag_error(d, f->at, "bitcast: operand 1 must be a tensor");
+		return false;
+	}
+	enum dtype from = (enum dtype)x->dtype, to = (enum dtype)m->type.at[f->stated].dtype;
+	if (from == DTYPE_BOOL || to == DTYPE_BOOL)
+		why = "bool has no bits to share";
+	else if (dtype_bytes(from) != dtype_bytes(to))
+		why = "the dtypes must be as wide as each other";
+	if (!why)
+		return true;
+	ir_print_type(m, m->value.at[f->operand[0]].type, &type);
+	diag_error(d, f->at, "bitcast: %s: operand 1 is %s, the result %s", why, type.at, dtype_name(to));
+	diag_note(d, DIAG_NOWHERE, "use cast to convert values");
+	buf_free(&type);
+	return false;
+}

@@ -1,0 +1,38 @@
+/* infer_rule: what the rules of result types share; for infer_type.c and the files beside it. */
+#ifndef HIRC_IR_INFER_RULE_H
+#define HIRC_IR_INFER_RULE_H
+#include "ir/infer.h"
+
+struct infer_result {
+	enum dtype dtype;
+	unsigned rank;
+	expr_id extent[IR_MAX_LOGICAL];
+};
+
+/* Of operand k; NULL for a number. */
+const struct type *rule_operand_type(struct module *m, const struct infer_draft *f, unsigned k);
+const struct domain *rule_operand_domain(struct module *m, const struct infer_draft *f, unsigned k);
+
+/* `what, operand 2 is f32[3, 4]` */
+void rule_report(struct module *m, struct diag *d, const struct infer_draft *f, unsigned k, const char *what);
+/* `what: operand 2 is f32[3, 4], operand 1 is f32[4, 4]` */
+void rule_report_pair(struct module *m, struct diag *d, const struct infer_draft *f, unsigned a, unsigned b,
+                      const char *what);
+
+void rule_shape_of_operand(struct module *m, const struct infer_draft *f, unsigned k, struct infer_result *r);
+/* axis= of a tensor with rank axes, 0 by default; false after reporting. */
+bool rule_axis(struct module *m, struct diag *d, const struct infer_draft *f, unsigned rank, unsigned *out);
+/* An integer attribute; otherwise when it is absent. 0 after reporting. */
+expr_id rule_attr_expr(struct module *m, struct diag *d, const struct infer_draft *f, const char *key,
+                       expr_id otherwise);
+bool rule_is_less(const struct module *m, expr_id a, expr_id b); /* as far as both are known */
+/* False, reported, for an extent that overflowed. */
+bool rule_fits(struct module *m, struct diag *d, const struct infer_draft *f, expr_id extent);
+
+/* ---- infer_index.c */
+bool rule_take(struct module *m, struct diag *d, const struct infer_draft *f, struct infer_result *r);
+bool rule_one_hot(struct module *m, struct diag *d, const struct infer_draft *f, struct infer_result *r);
+/* Shape and dtype are right; whether the dtypes are as wide as each other. */
+bool rule_bitcast(struct module *m, struct diag *d, const struct infer_draft *f);
+
+#endif
