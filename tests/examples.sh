@@ -8,10 +8,17 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 failed=0 count=0
 
-# must_be_ok COMMAND...: exit 0, and a last line `ok: …`.
+# Each line of --stats says that the rank used the memory that its plan has.
+memory_is_as_planned() {
+	awk 'NF == 7 && $1 ~ /^[0-9]+$/ && $6 != $7 { wrong = 1 } END { exit wrong }' "$scratch/out" &&
+		grep -q '^rank .* planned_memory  *peak_memory$' "$scratch/out"
+}
+
+# must_be_ok COMMAND...: exit 0, a last line `ok: …`, and memory as planned.
 must_be_ok() {
 	count=$((count + 1))
-	if "$@" >"$scratch/out" 2>&1 && tail -n 1 "$scratch/out" | grep -q '^ok: '; then return; fi
+	if "$@" --stats >"$scratch/out" 2>&1 && tail -n 1 "$scratch/out" | grep -q '^ok: ' &&
+		memory_is_as_planned; then return; fi
 	failed=$((failed + 1))
 	echo "failed: $*"
 	tail -n 8 "$scratch/out"

@@ -318,13 +318,15 @@ static enum status print_stats(struct rt_job *job, const struct run *r, struct e
 	exec_stats(e, &mine.exec);
 	enum status status = rt_job_allgather(job, "statistics", &mine, sizeof mine, all);
 	if (status == STATUS_OK && job->rank == 0) {
-		printf("rank     tasks collectives messages    bytes_sent bytes_received  peak_memory%s\n",
+		printf("rank     tasks collectives messages    bytes_sent bytes_received planned_memory  "
+		       "peak_memory%s\n",
 		       r->repeat > 1 ? "      time_us" : "");
 		for (int k = 0; k < job->size; k++) {
 			const struct exec_stats *s = &all[k].exec;
-			printf("%4d %9lld %11lld %8lld %13lld %14lld %12lld", k, (long long)s->tasks,
+			printf("%4d %9lld %11lld %8lld %13lld %14lld %14lld %12lld", k, (long long)s->tasks,
 			       (long long)s->collectives, (long long)s->messages, (long long)s->bytes_sent,
-			       (long long)s->bytes_received, (long long)s->bytes_peak);
+			       (long long)s->bytes_received, (long long)s->bytes_planned,
+			       (long long)s->bytes_peak);
 			if (r->repeat > 1)
 				printf(" %12lld", (long long)all[k].microseconds);
 			putchar('\n');

@@ -77,22 +77,20 @@ bool run_check_checkable(const struct run *r, struct diag *d)
 
 bool run_check_plan(const struct run *r, struct diag *d, const struct plan *p)
 {
-	int64_t limit = machine_bytes(), sum = 0;
-	for (uint32_t k = 0; k < p->buffer.n && limit; k++) {
+	int64_t limit = machine_bytes();
+	const struct plan_buffer *most = NULL;
+	char name[DATA_NAME_BYTES];
+	if (!limit || p->bytes <= limit)
+		return true;
+	for (uint32_t k = 0; k < p->buffer.n; k++) {
 		const struct plan_buffer *b = &p->buffer.at[k];
-		char name[DATA_NAME_BYTES];
-		int64_t bytes;
-		if (checked_mul(b->slot_bytes, b->slots, &bytes) && bytes <= limit - sum) {
-			sum += bytes;
-			continue;
-		}
-		diag_error(
-		    d, r->m->value.at[b->value].at,
-		    "no memory for '%s': %lld bytes in %lld copies, after %lld bytes of other buffers; "
-		    "this machine has %lld",
-		    data_name(r->m, b->value, name), (long long)b->slot_bytes, (long long)b->slots,
-		    (long long)sum, (long long)limit);
-		return false;
+		if (!most || b->slot_bytes > most->slot_bytes)
+			most = b;
 	}
-	return true;
+	diag_error(d, r->m->value.at[most->value].at,
+	           "no memory: rank %lld needs %lld bytes, of them %lld for each of %lld copies of '%s'; "
+	           "this machine has %lld",
+	           (long long)p->rank, (long long)p->bytes, (long long)most->slot_bytes,
+	           (long long)most->slots, data_name(r->m, most->value, name), (long long)limit);
+	return false;
 }

@@ -20,10 +20,13 @@ struct exec {
 	struct rt_transport *transport; /* NULL: one rank, nothing to move */
 	struct rt_engine *engine;
 	int64_t *reg;
-	void **memory;        /* by buffer */
-	struct rt_task *task; /* by plan task: of fixed ones complete, else all but addresses and sizes */
-	int *team;            /* by plan team: the transport's id */
-	uint32_t *label;      /* by op_id */
+	char *memory;  /* of all buffers */
+	bool *touched; /* by slot: the run uses it */
+	struct rt_task *
+	    task; /* by plan task: all but addresses and sizes; of fixed ones, when they have run, complete */
+	bool *complete;            /* by plan task */
+	int *team;                 /* by plan team: the transport's id */
+	uint32_t *label;           /* by op_id */
 	struct rt_stream **handle; /* by handle_id */
 	struct rt_stream *current;
 	struct ticket_queue *queue;
@@ -57,17 +60,11 @@ static enum status open_teams(struct exec *e)
 
 static enum status allocate(struct exec *e)
 {
-	for (uint32_t i = 0; i < e->p->buffer.n; i++) {
-		const struct plan_buffer *b = &e->p->buffer.at[i];
-		enum status status =
-		    rt_device_alloc(e->device, (size_t)(b->slot_bytes * b->slots), b->what, &e->memory[i]);
-		if (status != STATUS_OK)
-			return status;
-	}
-	return STATUS_OK;
+	void *memory = NULL;
+	enum status status = rt_device_alloc(e->device, (size_t)e->p->bytes, "buffers", &memory);
+	e->memory = memory;
+	return status;
 }
-
-static bool build_task(struct exec *e, const struct plan_task *t, struct rt_task *out);
 
 static void prepare_tasks(struct exec *e)
 {
@@ -83,8 +80,6 @@ static void prepare_tasks(struct exec *e)
 			r->reduce = (enum rt_reduce_op)t->op;
 		else if (r->kernel == RT_TASK_GEMM)
 			r->has_bias = t->has_bias;
-		if (t->fixed && e->status == STATUS_OK)
-			build_task(e, t, r);
 	}
 }
 
@@ -96,8 +91,9 @@ enum status exec_open(struct rt_job *job, const struct plan *p, const struct pla
 	e->job = job;
 	e->reg = mem_zalloc(sizeof *e->reg * p->reg.n);
 	memcpy(e->reg, p->reg.at, sizeof *e->reg * p->reg.n);
-	e->memory = mem_zalloc(sizeof *e->memory * (p->buffer.n + 1));
+	e->touched = mem_zalloc(p->slot.n + 1);
 	e->task = mem_zalloc(sizeof *e->task * (p->task.n + 1));
+	e->complete = mem_zalloc(p->task.n + 1);
 	e->team = mem_zalloc(sizeof *e->team * (p->team.n + 1));
 	e->handle = mem_zalloc(sizeof *e->handle * (p->handles + 1));
 	e->queue = mem_zalloc(sizeof *e->queue * (p->queues + 1));
@@ -128,15 +124,16 @@ void exec_close(struct exec *e)
 	if (!e)
 		return;
 	rt_engine_free(e->engine);
-	for (uint32_t i = e->p->buffer.n; i-- > 0 && e->device;)
-		rt_device_free(e->device, e->memory[i]);
+	if (e->device)
+		rt_device_free(e->device, e->memory);
 	rt_transport_close(e->transport);
 	rt_device_close(e->device);
 	for (uint32_t i = 0; i < e->p->queues; i++)
 		free(e->queue[i].at);
 	free(e->reg);
-	free(e->memory);
+	free(e->touched);
 	free(e->task);
+	free(e->complete);
 	free(e->team);
 	free(e->handle);
 	free(e->queue);
@@ -147,7 +144,22 @@ void exec_close(struct exec *e)
 
 void *exec_memory(struct exec *e, uint32_t buffer)
 {
-	return e->memory[buffer];
+	uint32_t slot = e->p->buffer.at[buffer].first_slot;
+	e->touched[slot] = true;
+	return e->memory + e->p->slot.at[slot];
+}
+
+/* The end of the memory that was used. */
+static int64_t bytes_used(const struct exec *e)
+{
+	int64_t most = 0;
+	for (uint32_t k = 0; k < e->p->buffer.n; k++) {
+		const struct plan_buffer *b = &e->p->buffer.at[k];
+		for (uint32_t s = b->first_slot; s < b->first_slot + (uint32_t)b->slots; s++)
+			if (e->touched[s] && e->p->slot.at[s] + b->slot_bytes > most)
+				most = e->p->slot.at[s] + b->slot_bytes;
+	}
+	return most;
 }
 
 void exec_stats(const struct exec *e, struct exec_stats *out)
@@ -166,7 +178,8 @@ void exec_stats(const struct exec *e, struct exec_stats *out)
 		out->receives = e->transport->receives;
 		out->copies = e->transport->copies;
 	}
-	out->bytes_peak = e->device->bytes_peak;
+	out->bytes_planned = e->p->bytes;
+	out->bytes_peak = bytes_used(e);
 }
 
 /* ---- failures */
@@ -214,13 +227,14 @@ static bool build_view(const struct exec *e, const struct plan_view *v, struct r
 		last += (n - 1) * v->stride[k];
 	}
 	if (empty) {
-		out->data = e->memory[v->buffer];
+		out->data = e->memory;
 		return true;
 	}
 	if (slot < 0 || slot >= b->slots || first < 0 || last >= b->elements || offset == PLAN_UNDEFINED)
 		return false;
-	out->data =
-	    (char *)e->memory[v->buffer] + slot * b->slot_bytes + offset * (int64_t)rt_dtype_size(out->dtype);
+	slot += b->first_slot;
+	e->touched[slot] = true;
+	out->data = e->memory + e->p->slot.at[slot] + offset * (int64_t)rt_dtype_size(out->dtype);
 	return true;
 }
 
@@ -253,8 +267,9 @@ static bool run_task(struct exec *e, const struct plan_instruction *i)
 {
 	const struct plan_task *t = &e->p->task.at[i->a];
 	struct rt_task *task = &e->task[i->a];
-	if (!t->fixed && !build_task(e, t, task))
+	if (!e->complete[i->a] && !build_task(e, t, task))
 		return fail(e, i, STATUS_DIAGNOSTICS, OUTSIDE);
+	e->complete[i->a] = t->fixed;
 	task->at = origin_of(e, i);
 	rt_submit_compute(e->engine, e->current, task);
 	e->stats.tasks++;

@@ -26,7 +26,8 @@ struct exec_stats {
 	struct {
 		int64_t operations, bytes_sent;
 	} kind[RT_COLLECTIVE_COUNT];
-	int64_t bytes_peak; /* of memory allocated */
+	int64_t bytes_planned; /* of memory allocated */
+	int64_t bytes_peak;    /* of it, up to the end of what was used */
 };
 
 /* Collective: all ranks of the job call it. On failure a message was printed and the job has failed. */

@@ -1,6 +1,7 @@
 /* plan: the walk over the program that makes a rank's instructions.
  *
  * Control, streams and memory are here; operations and communications in plan_op.c and plan_comm.c. */
+#include "exec/plan_memory.h"
 #include "exec/planner.h"
 #include "ir/edit.h"
 #include "ir/expr.h"
@@ -418,6 +419,8 @@ struct plan *plan_build(const struct module *m, struct diag *d, int64_t rank, in
 	b.at = 0;
 	emit(&b, (struct plan_instruction){.code = PLAN_END});
 	mark_fixed(p);
+	if (!b.failed)
+		plan_memory(p);
 	vec_free(&b.unpack);
 	sx_free(&b);
 	arena_free(b.scratch);
@@ -435,6 +438,7 @@ void plan_free(struct plan *p)
 	vec_free(&p->code);
 	vec_free(&p->reg);
 	vec_free(&p->buffer);
+	vec_free(&p->slot);
 	vec_free(&p->task);
 	vec_free(&p->collective);
 	vec_free(&p->message);

@@ -69,16 +69,19 @@ struct plan_instruction {
 	plan_reg loop;   /* index register of the innermost loop; 0: none */
 };
 
-/* Memory, allocated and poisoned once before the run. */
+/* A part of the run's memory, or several: slots. */
 struct plan_buffer {
-	value_id value;     /* that it stores */
-	uint8_t dtype;      /* enum rt_dtype */
-	bool written;       /* something in the plan writes it */
-	int64_t elements;   /* of a slot: the local allocation domain with full blocks */
-	int64_t slots;      /* copies: iterations on different streams have their own */
-	int64_t slot_bytes; /* a slot's size, rounded up to 64 */
-	const char *what;   /* for messages: 'X' (f.hir:4) */
-	int32_t input;      /* which program input it is; -1: none */
+	value_id value;      /* that it stores */
+	uint8_t dtype;       /* enum rt_dtype */
+	bool written;        /* something in the plan writes it */
+	int64_t elements;    /* of a slot: the local allocation domain with full blocks */
+	int64_t held;        /* of these, those of the rank's block; all where that varies */
+	int64_t slots;       /* copies: iterations on different streams have their own */
+	int64_t slot_bytes;  /* a slot's size, rounded up to 64 */
+	const char *what;    /* for messages: 'X' (f.hir:4) */
+	int32_t input;       /* which program input it is; -1: none */
+	uint32_t first_slot; /* of its slots, in the plan's list */
+	plan_reg loop;       /* index of the loop of which each iteration has its own contents; 0: none */
 };
 
 /* A strided window: element (0, 0, …) is r[offset] elements after the start of slot r[slot]. */
@@ -156,6 +159,9 @@ struct plan {
 	VEC(struct plan_instruction) code;
 	VEC(int64_t) reg; /* initial values; reg 0 is the constant 0 */
 	VEC(struct plan_buffer) buffer;
+	VEC(int64_t) slot; /* bytes from the start of the memory, by slot */
+	int64_t
+	    bytes; /* of memory, allocated and poisoned once before the run; INT64_MAX: no machine has it */
 	VEC(struct plan_task) task;
 	VEC(struct plan_collective) collective;
 	VEC(struct plan_message) message;

@@ -10,6 +10,8 @@ static const char *const code_text[] = {
 #undef PLAN_CODE_TEXT
 };
 
+enum { MAX_PLACES = 8 }; /* of slots that are shown */
+
 struct printer {
 	const struct plan *p;
 	const struct module *m;
@@ -289,7 +291,12 @@ static void put_buffers(struct printer *x)
 		           rt_dtype_name((enum rt_dtype)b->dtype));
 		if (b->slots > 1)
 			buf_printf(x->out, ", %lld slots", (long long)b->slots);
-		buf_puts(x->out, b->input >= 0 ? ", input\n" : "\n");
+		if (b->input >= 0)
+			buf_puts(x->out, ", input");
+		buf_puts(x->out, ", at");
+		for (int64_t s = 0; s < b->slots && s < MAX_PLACES; s++)
+			buf_printf(x->out, " %lld", (long long)x->p->slot.at[b->first_slot + s]);
+		buf_puts(x->out, b->slots > MAX_PLACES ? " ...\n" : "\n");
 	}
 }
 
@@ -302,6 +309,7 @@ void plan_print(const struct plan *p, const struct module *m, struct buf *out)
 	buf_printf(out, "plan of rank %lld of %lld%s\n", (long long)p->rank, (long long)p->ranks,
 	           p->idle ? ", idle" : "");
 	put_buffers(&x);
+	buf_printf(out, "  memory: %lld bytes\n", (long long)p->bytes);
 	for (uint32_t k = 0; k < p->table.n; k++) {
 		buf_printf(out, "  table %u:", k);
 		for (uint32_t i = 0; i < p->table.at[k].n; i++)

@@ -303,6 +303,21 @@ static int64_t lay_out(struct planner *b, struct view *v, const sx_id (*bound)[V
 	return elements;
 }
 
+static plan_reg innermost(const struct planner *b, unsigned loop_n)
+{
+	return loop_n ? (plan_reg)b->sx.at[b->loop[loop_n - 1].index].k : 0;
+}
+
+/* Elements of what the rank holds, those of a slot when that varies. */
+static int64_t held(const struct planner *b, const struct view *v, int64_t elements)
+{
+	int64_t n = 1, k;
+	for (unsigned i = 0; i < v->rank; i++)
+		if (v->axis[i].pieces || !sx_is_const(b, v->axis[i].len, &k) || !checked_mul(n, k, &n))
+			return elements;
+	return n < elements ? n : elements;
+}
+
 struct view *storage_make(struct planner *b, value_id value, const sx_id (*bound)[VIEW_MAX_STEPS],
                           const struct place *place)
 {
@@ -312,10 +327,12 @@ struct view *storage_make(struct planner *b, value_id value, const sx_id (*bound
 	buffer.elements = lay_out(b, v, bound);
 	if (buffer.elements < 0)
 		return NULL;
-	if (place)
+	buffer.held = held(b, v, buffer.elements);
+	buffer.slots = 1;
+	if (place) {
 		v->slot = slot_of(b, place, &buffer);
-	else
-		buffer.slots = 1;
+		buffer.loop = innermost(b, place->loop_n);
+	}
 	buffer.slot_bytes = (buffer.elements * (int64_t)rt_dtype_size(buffer.dtype) + 63) / 64 * 64;
 	v->buffer = b->p->buffer.n;
 	buffer.what = what(b, value);
@@ -342,6 +359,8 @@ uint32_t storage_temporary(struct planner *b, value_id value, enum rt_dtype t, i
 {
 	struct plan_buffer buffer = {.value = value, .dtype = (uint8_t)t, .elements = elements, .input = -1};
 	struct place place = {.loop_n = b->loop_n, .stream = b->stream};
+	buffer.held = elements;
+	buffer.loop = innermost(b, b->loop_n);
 	*slot = slot_of(b, &place, &buffer);
 	buffer.slot_bytes = (elements * (int64_t)rt_dtype_size(t) + 63) / 64 * 64;
 	buffer.what = what(b, value);

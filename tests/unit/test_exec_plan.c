@@ -62,11 +62,12 @@ static void test_windows(void)
 	                "  M: bool[6@x, 4] = A > B\n  output Y: f32[6@x, 4] = where(M, C, 1.5)\n}\n",
 	           1,
 	           "plan of rank 1 of 2\n"
-	           "  buffer A: 12 of f32, input\n"
-	           "  buffer B: 24 of f32, input\n"
-	           "  buffer C: 4 of f32, input\n"
-	           "  buffer M: 12 of bool\n"
-	           "  buffer Y: 12 of f32\n"
+	           "  buffer A: 12 of f32, input, at 128\n"
+	           "  buffer B: 24 of f32, input, at 0\n"
+	           "  buffer C: 4 of f32, input, at 192\n"
+	           "  buffer M: 12 of bool, at 256\n"
+	           "  buffer Y: 12 of f32, at 320\n"
+	           "  memory: 384 bytes\n"
 	           "   0  task M[0; 3:4 4:1] = gt(A[0; 3:4 4:1], B[12; 3:4 4:1])\n"
 	           "   1  task Y[0; 3:4 4:1] = where(M[0; 3:4 4:1], C[0; 3:0 4:1], 1.5)\n"
 	           "   2  end\n");
@@ -120,7 +121,7 @@ static void test_slots(void)
 	    "    t <- neg(a)\n    y = select(Y, axis=0, index=i)\n    y <- neg(t)\n  }\n}\n";
 	check_line(loop, 0, 4, "buffer t: 3 of f32, 4 slots");
 	check_line(loop, 0, 16, "buffer t: 3 of f32, 8 slots");
-	check_line(loop, 0, 1, "buffer t: 3 of f32\n");
+	check_line(loop, 0, 1, "buffer t: 3 of f32, at ");
 	/* a chunk of the iteration only */
 	static const char chunk[] = MESH
 	    "  input A: f32[8, 3]\n  output Y: f32[8, 3] = allocate()\n  for i in 0..4 parallel(stream) {\n"
@@ -141,19 +142,22 @@ static void test_control(void)
 	    "  input A: f32[3]\n  output Y: f32[3] = allocate()\n  if axis_index(x) == 0 {\n    Y <- neg(A)\n"
 	    "  } else {\n    Y <- abs(A)\n  }\n}\n";
 	check_plan(branch, 0,
-	           "plan of rank 0 of 2\n  buffer A: 3 of f32, input\n  buffer Y: 3 of f32\n"
+	           "plan of rank 0 of 2\n  buffer A: 3 of f32, input, at 0\n  buffer Y: 3 of f32, at 64\n"
+	           "  memory: 128 bytes\n"
 	           "   0  task Y[0; 3:1] = neg(A[0; 3:1])\n   1  end\n");
 	check_plan(branch, 1,
-	           "plan of rank 1 of 2\n  buffer A: 3 of f32, input\n  buffer Y: 3 of f32\n"
+	           "plan of rank 1 of 2\n  buffer A: 3 of f32, input, at 0\n  buffer Y: 3 of f32, at 64\n"
+	           "  memory: 128 bytes\n"
 	           "   0  task Y[0; 3:1] = abs(A[0; 3:1])\n   1  end\n");
-	check_plan(branch, 2, "plan of rank 2 of 2, idle\n   0  end\n");
+	check_plan(branch, 2, "plan of rank 2 of 2, idle\n  memory: 0 bytes\n   0  end\n");
 	/* scalars of a branch are forgotten at its end */
 	check_plan(MESH "  inout A: f32[8]\n  for i in 0..4 {\n    if i < 2 {\n      a = select(A, axis=0, "
 	                "index=2*i)\n      a <- neg(a)\n    }\n"
 	                "    b = select(A, axis=0, index=2*i)\n    b <- abs(b)\n  }\n}\n",
 	           0,
 	           "plan of rank 0 of 2\n"
-	           "  buffer A: 8 of f32, input\n"
+	           "  buffer A: 8 of f32, input, at 0\n"
+	           "  memory: 64 bytes\n"
 	           "   0  for r2 = 0 .. 4, else 8\n"
 	           "   1    let r4 = r2 < 2\n"
 	           "   2    if r4, else 5\n"
@@ -179,7 +183,7 @@ static void test_communication(void)
 	/* ranks outside the team do nothing */
 	check_line("mesh m(x = 4)\nprogram p on m {\n  input A: f32[10@x]\n  Y: f32[10] = allocate()\n"
 	           "  Y <- broadcast_from(Y, team=(0 1), root=1) as c\n  wait(c)\n  output Y\n}\n",
-	           3, 4, "  buffer Y: 10 of f32\n   0  end\n");
+	           3, 4, "  buffer Y: 10 of f32, at 64\n  memory: 128 bytes\n   0  end\n");
 }
 
 static void test_refused(void)

@@ -1,0 +1,130 @@
+/* plan_memory: one block of memory a rank, in which slots that are never in use together share places.
+ *
+ *     T1 = exp(X)      X   0 ┐
+ *     T2 = T1 + T1     T1 512│ T3 is written when all reads of T1 are over, and has its place
+ *     T3 = sin(T2)     T2 1024
+ *     Y = T3 + T3      T3 512, Y 1024
+ *
+ * Each slot has its place for the whole run. Slots are placed one after the other, each in the lowest gap
+ * that is large enough between those that it meets: the large ones first, or in the order of their first use,
+ * whichever takes less. */
+#include "exec/plan_memory.h"
+#include "base/checked.h"
+#include "exec/plan_lifetime.h"
+#include <string.h>
+
+struct item {
+	uint32_t slot, at; /* at: of its first use */
+	int64_t bytes, place;
+	bool alone;
+};
+
+struct layout {
+	const struct lifetimes *l;
+	struct item *item; /* in the order of placing */
+	uint32_t n;
+	uint32_t *by_place; /* items placed, lowest first */
+};
+
+static int larger_first(const void *a, const void *b)
+{
+	const struct item *x = a, *y = b;
+	if (x->alone != y->alone)
+		return x->alone ? -1 : 1;
+	if (x->bytes != y->bytes)
+		return x->bytes > y->bytes ? -1 : 1;
+	return x->at != y->at ? (x->at > y->at) - (x->at < y->at) : (x->slot > y->slot) - (x->slot < y->slot);
+}
+
+static int earlier_first(const void *a, const void *b)
+{
+	const struct item *x = a, *y = b;
+	if (x->alone != y->alone)
+		return x->alone ? -1 : 1;
+	return x->at != y->at ? (x->at > y->at) - (x->at < y->at) : (x->slot > y->slot) - (x->slot < y->slot);
+}
+
+/* Places all items; the bytes that they take, INT64_MAX when that is no number. */
+static int64_t place_all(struct layout *y)
+{
+	int64_t total = 0;
+	for (uint32_t k = 0; k < y->n; k++) {
+		struct item *x = &y->item[k];
+		int64_t low = 0, end;
+		uint32_t i = 0;
+		for (; i < k; i++) {
+			const struct item *other = &y->item[y->by_place[i]];
+			if (!x->alone && !other->alone && !lifetimes_meet(y->l, x->slot, other->slot))
+				continue;
+			if (other->place - low >= x->bytes)
+				break;
+			if (other->place + other->bytes > low)
+				low = other->place + other->bytes;
+		}
+		if (!checked_add(low, x->bytes, &end))
+			return INT64_MAX;
+		x->place = low;
+		for (i = k; i > 0 && y->item[y->by_place[i - 1]].place > low; i--)
+			y->by_place[i] = y->by_place[i - 1];
+		y->by_place[i] = k;
+		total = end > total ? end : total;
+	}
+	return total;
+}
+
+/* Every slot has a place of its own. */
+static void place_apart(struct plan *p)
+{
+	p->bytes = 0;
+	for (uint32_t b = 0; b < p->buffer.n; b++)
+		for (int64_t s = 0; s < p->buffer.at[b].slots; s++) {
+			p->slot.at[p->buffer.at[b].first_slot + s] = p->bytes;
+			if (!checked_add(p->bytes, p->buffer.at[b].slot_bytes, &p->bytes))
+				p->bytes = INT64_MAX;
+		}
+}
+
+static void place_shared(struct plan *p, const struct lifetimes *l)
+{
+	struct layout y = {.l = l};
+	y.item = mem_zalloc(sizeof *y.item * (l->n + 1));
+	y.by_place = mem_zalloc(sizeof *y.by_place * (l->n + 1));
+	for (uint32_t b = 0; b < p->buffer.n; b++)
+		for (uint32_t s = 0; s < (uint32_t)p->buffer.at[b].slots; s++) {
+			uint32_t k = p->buffer.at[b].first_slot + s;
+			if (l->used[k])
+				y.item[y.n++] = (struct item){.slot = k,
+				                              .at = l->at[k],
+				                              .bytes = p->buffer.at[b].slot_bytes,
+				                              .alone = l->alone[k]};
+		}
+	static int (*const order[])(const void *, const void *) = {larger_first, earlier_first};
+	p->bytes = INT64_MAX;
+	for (unsigned o = 0; o < 2; o++) {
+		qsort(y.item, y.n, sizeof *y.item, order[o]);
+		int64_t bytes = place_all(&y);
+		if (bytes >= p->bytes)
+			continue;
+		p->bytes = bytes;
+		for (uint32_t k = 0; k < y.n; k++)
+			p->slot.at[y.item[k].slot] = y.item[k].place;
+	}
+	free(y.item);
+	free(y.by_place);
+}
+
+void plan_memory(struct plan *p)
+{
+	struct lifetimes l;
+	for (uint32_t b = 0; b < p->buffer.n; b++) {
+		p->buffer.at[b].first_slot = p->slot.n;
+		for (int64_t s = 0; s < p->buffer.at[b].slots; s++)
+			vec_push(&p->slot, 0);
+	}
+	lifetimes_find(p, &l);
+	if (l.known)
+		place_shared(p, &l);
+	else
+		place_apart(p);
+	lifetimes_free(&l);
+}
