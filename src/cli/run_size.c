@@ -88,9 +88,9 @@ bool run_check_plan(const struct run *r, struct diag *d, const struct plan *p)
 			most = b;
 	}
 	diag_error(d, r->m->value.at[most->value].at,
-	           "no memory: rank %lld needs %lld bytes, of them %lld for each of %lld copies of '%s'; "
-	           "this machine has %lld",
-	           (long long)p->rank, (long long)p->bytes, (long long)most->slot_bytes,
-	           (long long)most->slots, data_name(r->m, most->value, name), (long long)limit);
+	           "no memory: rank %lld needs %lld bytes, %s'%s' %lld; this machine has %lld",
+	           (long long)p->rank, (long long)p->bytes, most->slots > 1 ? "a copy of " : "",
+	           data_name(r->m, most->value, name), (long long)most->slot_bytes, (long long)limit);
+	diag_note(d, DIAG_NOWHERE, "smaller parameters or more ranks need less");
 	return false;
 }

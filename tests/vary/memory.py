@@ -1,0 +1,254 @@
+#!/usr/bin/env python3
+"""Draws programs with several streams and checks where the plan puts their buffers.
+
+    memory.py --hirc build/dev/hirc --count 100         programs 0 … 99 of seed 1
+    memory.py --hirc build/dev/hirc --show 17           prints program 17
+    memory.py --hirc build/dev/hirc --only 17           runs it alone
+
+A program allocates, computes and gathers on random streams, with no more synchronisation than its values need,
+straight on or in a loop. Lifetimes are short or long, waits come early or late. The script builds the
+graph of what is ordered before what, iteration by iteration, and looks at the places that `--dump-plan`
+shows: two buffers whose bytes overlap must be used one wholly before the other. Then the numbers must be
+those of the reference, and the memory used what was planned. In the sum of all programs sharing must save
+a third of the bytes.
+"""
+import argparse
+import random
+import re
+import subprocess
+import sys
+
+SIZES = [16, 48, 256, 1000, 4096]
+UNARY = ["neg", "abs", "sin", "exp"]
+BINARY = ["add", "sub", "maximum"]
+
+
+class Graph:
+    """Events, each with the set of those before it, a bit mask."""
+
+    def __init__(self):
+        self.before = []
+        self.last = {}  # by stream
+
+    def event(self, after):
+        mask = 0
+        for k in after:
+            mask |= self.before[k] | 1 << k
+        self.before.append(mask)
+        return len(self.before) - 1
+
+    def on(self, stream, after=()):
+        """An event of a stream."""
+        made = self.event([self.last[s] for s in [stream] if s in self.last] + list(after))
+        self.last[stream] = made
+        return made
+
+
+class Program:
+    def __init__(self, number, seed):
+        self.r = random.Random("%d/%d" % (seed, number))
+        self.streams = self.r.choice([1, 2, 3, 4])
+        self.trips = self.r.choice([0, 0, 2, 5, 9])  # 0: no loop
+        self.inputs = [("X%d" % k, size, self.r.random() < 0.6) for k, size in enumerate(self.r.sample(SIZES, 2))]
+        self.steps = []  # of the body: (kind, ...)
+        self.outputs = []
+        self.draw()
+
+    def draw(self):
+        r, made, open_gathers, wide = self.r, list(self.inputs), [], []
+        stream = None  # the first step sets one
+        holder = {name: None for name, _, _ in self.inputs}  # stream on which it is known; None: all
+        for k in range(r.randint(6, 24)):
+            if not self.trips and (stream is None or r.random() < 0.25):
+                stream = r.randrange(self.streams)
+                self.steps.append(("stream", stream))
+            while open_gathers and r.random() < 0.35:
+                name = open_gathers.pop(r.randrange(len(open_gathers)))
+                self.steps.append(("wait", name))
+                holder[name] = stream
+            ready = [v for v in made if v[0] not in open_gathers]
+            recent = ready[-3:] if r.random() < 0.7 else ready
+            a = r.choice(recent)
+            same = [v for v in ready if v[1:] == a[1:]]
+            reads = [a, r.choice(same)] if r.random() < 0.5 else [a]
+            for name, _, _ in reads:
+                if holder[name] not in (None, stream):
+                    self.steps.append(("sync", holder[name]))
+            name = "T%d" % k
+            if a[2] and r.random() < 0.3:
+                self.steps.append(("gather", name, a[0]))
+                made.append((name, a[1], False))
+                open_gathers.append(name)
+            else:
+                function = r.choice(BINARY if len(reads) == 2 else UNARY)
+                self.steps.append(("compute", name, function, [v[0] for v in reads]))
+                made.append((name, a[1], a[2]))
+            holder[name] = stream
+        for name in open_gathers:
+            self.steps.append(("wait", name))
+            holder[name] = stream
+        self.size = {name: (size, cut) for name, size, cut in made}
+        chosen = r.sample([v for v in made if v not in self.inputs], 2)
+        for k, v in enumerate(chosen):
+            if holder[v[0]] not in (None, stream):
+                self.steps.append(("sync", holder[v[0]]))
+            self.outputs.append(("Y%d" % k, v[0]))
+
+    def type_of(self, name):
+        size, cut = self.size[name]
+        return "f32[%d%s]" % (size, "@x" if cut else "")
+
+    def text(self):
+        lines = ["mesh m(x = 2)", "program drawn on m {"]
+        lines += ["  input %s: %s" % (name, self.type_of(name)) for name, _, _ in self.inputs]
+        if self.trips:
+            for y, v in self.outputs:
+                lines.append("  output %s: %s = allocate()" % (y, self.type_of(v).replace("[", "[%d, " % self.trips)))
+        lines.append("  main = get_current_stream()")
+        body = []
+        for step in self.steps:
+            if step[0] == "stream":
+                body += ["set_stream(%d)" % step[1], "synchronize(main)"]
+            elif step[0] == "sync":
+                body.append("synchronize(%d)" % step[1])
+            elif step[0] == "wait":
+                body.append("wait(c%s)" % step[1])
+            else:
+                body.append("%s: %s = allocate()" % (step[1], self.type_of(step[1])))
+                if step[0] == "gather":
+                    body.append("%s <- allgather(%s, axis=x) as c%s" % (step[1], step[2], step[1]))
+                else:
+                    body.append("%s <- %s(%s)" % (step[1], step[2], ", ".join(step[3])))
+        if not self.trips:
+            for y, v in self.outputs:
+                body += ["output %s: %s = allocate()" % (y, self.type_of(v)), "%s <- set(%s)" % (y, v)]
+            return "\n".join(lines + ["  " + b for b in body] + ["}", ""])
+        for y, v in self.outputs:
+            body += ["part%s = select(%s, axis=0, index=i)" % (y, y), "part%s <- set(%s)" % (y, v)]
+        lines += ["  for i in 0..%d {" % self.trips, "    set_stream(i %% %d)" % self.streams, "    synchronize(main)"]
+        lines += ["    " + b for b in body]
+        lines += ["  }", "  set_stream(main)", "  for j in 0..%d {" % self.streams, "    synchronize(j)", "  }", "}", ""]
+        return "\n".join(lines)
+
+    def uses(self):
+        """The events of each life of each slot: {(name, slot): [events]}, lives apart; all events' graph."""
+        g, lives = Graph(), {}
+        start = g.event([])
+
+        def use(name, slot, life, event):
+            lives.setdefault((name, slot), {}).setdefault(life, []).append(event)
+
+        known = {name for name, _, _ in self.inputs}
+        for i in range(max(self.trips, 1)):
+            stream, slot, gathers = i % self.streams if self.trips else None, i % self.streams if self.trips else 0, {}
+            spot = lambda name: (name, 0, 0) if name in known else (name, slot, i)
+            for step in self.steps:
+                if step[0] == "stream":
+                    stream = step[1]
+                elif step[0] == "sync":
+                    g.on(stream, [g.last[step[1]]] if step[1] in g.last else [])
+                elif step[0] == "wait":
+                    event, reads = gathers[step[1]]
+                    done = g.on(stream, [event])
+                    use(*spot(reads), done)
+                    use(*spot(step[1]), done)
+                elif step[0] == "gather":
+                    event = g.event([g.last[stream]] if stream in g.last else [start])
+                    gathers[step[1]] = event, step[2]
+                    use(*spot(step[2]), event)
+                    use(*spot(step[1]), event)
+                else:
+                    event = g.on(stream, [start])
+                    for name in step[3] + [step[1]]:
+                        use(*spot(name), event)
+            for y, v in self.outputs:
+                event = g.on(stream, [start])
+                use(*spot(v), event)
+                use(y, 0, 0, event)
+        end = g.event(list(g.last.values()))
+        for name in list(known) + [y for y, _ in self.outputs]:
+            use(name, 0, 0, end)
+        for name in known:
+            use(name, 0, 0, start)
+        return g, lives
+
+
+def places(plan):
+    """{(name, slot): (first byte, end)} of rank 0, and the bytes of its memory."""
+    found = {}
+    for m in re.finditer(r"^  buffer (\w+): (\d+) of f32(?:, \d+ slots)?(?:, input)?, at ([\d ]+)$", plan, re.M):
+        size = (int(m.group(2)) * 4 + 63) // 64 * 64
+        for slot, at in enumerate(m.group(3).split()):
+            if (m.group(1), slot) in found:
+                raise ValueError("two buffers for '%s'" % m.group(1))
+            found[m.group(1), slot] = int(at), int(at) + size
+    return found, int(re.search(r"^  memory: (\d+) bytes$", plan, re.M).group(1))
+
+
+def ordered(g, first, second):
+    return all(g.before[b] >> a & 1 for a in first for b in second)
+
+
+def wrong_places(program, plan):
+    """What is wrong with the places, or None; the bytes of memory and those of all slots."""
+    g, lives = program.uses()
+    found, memory = places(plan)
+    used = [k for k in lives if k in found]
+    if len(used) != len(lives):
+        return "no place of %s" % (set(lives) - set(found)), 0, 0
+    for k, a in enumerate(used):
+        if found[a][1] > memory:
+            return "%s ends after the memory" % (a,), 0, 0
+        for b in used[k:]:
+            if a != b and (found[a][1] <= found[b][0] or found[b][1] <= found[a][0]):
+                continue
+            for i, x in lives[a].items():
+                for j, y in lives[b].items():
+                    if (a, i) != (b, j) and not ordered(g, x, y) and not ordered(g, y, x):
+                        return "%s of iteration %d and %s of iteration %d overlap" % (a, i, b, j), 0, 0
+    return None, memory, sum(found[k][1] - found[k][0] for k in used)
+
+
+def run(hirc, text, *options):
+    done = subprocess.run([hirc, "run", "-", *options], input=text, capture_output=True, text=True, timeout=120)
+    return done.returncode, done.stdout + done.stderr
+
+
+def wrong(hirc, program):
+    code, out = run(hirc, program.text(), "--dump-plan", "--stats", "--check", "--bootstrap=thread",
+                    "--streams=%d" % program.streams)
+    if code:
+        return "exit code %d\n%s" % (code, out[-2000:]), 0, 0
+    rows = re.findall(r"^ +\d+ +\d+ +\d+ +\d+ +\d+ +\d+ +(\d+) +(\d+)$", out, re.M)
+    if len(rows) != 2 or any(a != b for a, b in rows):
+        return "memory used is not as planned\n" + out, 0, 0
+    return wrong_places(program, out)
+
+
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument("--hirc", default="hirc")
+    p.add_argument("--count", type=int, default=100)
+    p.add_argument("--seed", type=int, default=1)
+    p.add_argument("--show", type=int)
+    p.add_argument("--only", type=int)
+    o = p.parse_args()
+    if o.show is not None:
+        print(Program(o.show, o.seed).text(), end="")
+        return 0
+    shared = apart = failed = 0
+    for number in range(o.count) if o.only is None else [o.only]:
+        why, memory, slots = wrong(o.hirc, Program(number, o.seed))
+        shared, apart = shared + memory, apart + slots
+        if why:
+            failed += 1
+            print("program %d (--show %d): %s" % (number, number, why))
+    print("%d programs, %d wrong; %d bytes of memory for %d bytes of buffers" % (o.count, failed, shared, apart))
+    if o.only is None and not failed and shared * 3 > apart * 2:
+        print("wrong: sharing saves less than a third")
+        failed = 1
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
