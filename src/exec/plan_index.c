@@ -1,5 +1,7 @@
 /* plan_index: operations on indices.
  *
+ *     V, I = topk(X, k=2)              S = topk(X);  V = gather(X, S);  I = copy(S), S in scratch
+ *
  *     Y: f32[b@x, h] = gather(T, I)     T: f32[v, h], I: i64[b@x]     rank 1 of 2, b = 8
  *         out  Y [4, 8) x [0, h)           in  T [*, 0 … h, v];  I from element 4 on, stride 0 along h
  *
@@ -21,7 +23,7 @@ static int axis_of(struct planner *b, op_id op, unsigned rank, int64_t otherwise
 
 /* The table's window: along the result's dims, and along its axis as a last one. */
 static bool table_window(struct planner *b, const struct view *v, const struct box *x, int axis,
-                         const int *dim, struct plan_view *out)
+                         const int *dim, unsigned keep, struct plan_view *out)
 {
 	int map[IR_MAX_LOGICAL + 1];
 	sx_id at[IR_MAX_LOGICAL], n[IR_MAX_LOGICAL + 1];
@@ -29,7 +31,7 @@ static bool table_window(struct planner *b, const struct view *v, const struct b
 	follow(b, v, dim, x->nd, x->n, x->at, x->extent, map, at);
 	map[x->nd] = axis;
 	n[x->nd] = v->axis[axis].len;
-	return window(b, v, x->nd + 1, n, map, at, x->nd, out);
+	return window(b, v, x->nd + 1, n, map, at, keep, out);
 }
 
 void plan_take(struct planner *b, op_id op, const struct view *r, const struct operand_ref *in)
@@ -44,11 +46,87 @@ void plan_take(struct planner *b, op_id op, const struct view *r, const struct o
 	t.in_n = 2;
 	for (int c = 0; c < (int)table->rank; c++)
 		dim[c] = c == axis ? -1 : c < axis ? c : c - 1 + (int)index->rank;
-	if (!table_window(b, table, &x, axis, dim, &t.in[0]))
+	if (!table_window(b, table, &x, axis, dim, x.nd, &t.in[0]))
 		return;
 	for (int c = 0; c < (int)index->rank; c++)
 		dim[c] = axis + c;
 	if (operand_window(b, index, &x, dim, x.nd, &t.in[1]) && result_window(b, r, &x, x.nd, &t.out))
+		task_emit(b, &t);
+}
+
+/* Dense scratch with the extents of a box. */
+static struct plan_view scratch(struct planner *b, const struct view *r, const struct box *x, enum rt_dtype t)
+{
+	struct plan_view v = {.nd = (uint8_t)x->nd};
+	int64_t size = 1;
+	sx_id slot;
+	for (unsigned i = x->nd; i-- > 0;) {
+		v.n[i] = sx_reg(b, x->n[i]);
+		v.stride[i] = size;
+		size *= b->sx.at[x->n[i]].hi; /* the full block */
+	}
+	v.buffer = storage_temporary(b, r->value, t, size, &slot);
+	v.slot = sx_reg(b, slot);
+	v.offset = sx_reg(b, sx_const(b, 0));
+	return v;
+}
+
+/* The indices of the largest, in scratch: for the values and for the result that they are. */
+static bool find(struct planner *b, op_id op, const struct view *r, const struct view *x,
+                 const struct box *box, int axis, struct plan_view *found)
+{
+	struct box row = *box;
+	struct plan_task t;
+	int dim[IR_MAX_LOGICAL];
+	if (r->axis[axis].extent > x->axis[axis].extent) {
+		planner_error(b, "topk: k= is %lld, the axis has %lld elements",
+		              (long long)r->axis[axis].extent, (long long)x->axis[axis].extent);
+		return false;
+	}
+	if (!require_whole(b, op, x, (unsigned)axis) || !require_whole(b, op, r, (unsigned)axis))
+		return false;
+	row.n[axis] = x->axis[axis].len;
+	row.extent[axis] = x->axis[axis].extent;
+	for (int c = 0; c < (int)x->rank; c++)
+		dim[c] = c;
+	task_start(&t, RT_TASK_TOPK);
+	t.in_n = 1;
+	t.axes = (unsigned)axis;
+	if (!operand_window(b, x, &row, dim, 0, &t.in[0]))
+		return false;
+	t.out = *found = scratch(b, r, box, RT_I64);
+	task_emit(b, &t);
+	return true;
+}
+
+void plan_topk(struct planner *b, op_id op, unsigned k, const struct view *r, const struct view *x,
+               struct plan_view *found)
+{
+	int axis = axis_of(b, op, x->rank, -1), dim[IR_MAX_LOGICAL];
+	struct box box = box_of(r);
+	struct plan_task t;
+	if (axis < 0)
+		return;
+	if (k == 0 ? !find(b, op, r, x, &box, axis, found) : !found->nd) {
+		if (k && !b->failed)
+			planner_error(b, "'%s' is spread otherwise than the values beside it",
+			              value_text(b, r->value));
+		return;
+	}
+	for (unsigned i = 0; i < box.nd; i++)
+		if (sx_reg(b, box.n[i]) != found->n[i]) {
+			planner_error(b, "'%s' is spread otherwise than the values beside it",
+			              value_text(b, r->value));
+			return;
+		}
+	task_start(&t, k == 0 ? RT_TASK_GATHER : RT_TASK_COPY);
+	t.in_n = k == 0 ? 2 : 1;
+	t.in[t.in_n - 1] = *found;
+	for (int c = 0; c < (int)x->rank; c++)
+		dim[c] = c == axis ? -1 : c;
+	if (k == 0 && !table_window(b, x, &box, axis, dim, 0, &t.in[0]))
+		return;
+	if (result_window(b, r, &box, 0, &t.out))
 		task_emit(b, &t);
 }
 

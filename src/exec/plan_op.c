@@ -361,31 +361,22 @@ static bool is_empty(const struct planner *b, const struct view *r)
 	return false;
 }
 
-void plan_local(struct planner *b, op_id op)
+/* Result k of a statement; of several, *found is what the first leaves for the next. */
+static void plan_result(struct planner *b, op_id op, unsigned k, struct operand_ref *in, unsigned n,
+                        struct plan_view *found)
 {
-	enum { MAX = 64 };
 	enum op_kind kind = (enum op_kind)b->m->op.at[op].kind;
 	uint32_t traits = op_traits(b->m, op);
-	struct operand_ref in[MAX];
-	unsigned n;
-	if (kind == OP_EXTERN) {
-		const struct attr *name = op_attr(b->m, op, "callee");
-		planner_error(b, "'%s' has no CPU kernel",
-		              name ? names_text(b->m->names, name->u.name) : "extern");
-		return;
-	}
-	if (!operands(b, op, in, MAX, &n))
-		return;
-	struct view *r = view_of_result(b, op, 0);
+	struct view *r = view_of_result(b, op, k);
 	if (!r || r->absent || is_empty(b, r))
 		return;
-	for (unsigned k = 0; k < n; k++) {
-		if (!in[k].view)
+	for (unsigned i = 0; i < n; i++) {
+		if (!in[i].view)
 			continue;
-		if (in[k].view->absent) {
+		if (in[i].view->absent) {
 			planner_error(b, "rank %lld computes '%s' but is not in the mesh of '%s'",
 			              (long long)b->p->rank, value_text(b, r->value),
-			              value_text(b, in[k].view->value));
+			              value_text(b, in[i].view->value));
 			return;
 		}
 	}
@@ -411,8 +402,10 @@ void plan_local(struct planner *b, op_id op)
 		plan_iota(b, r);
 	else if (kind == OP_RESHAPE)
 		plan_reshape(b, r, in[0].view);
-	else if (kind == OP_SLICE || kind == OP_PAD || kind == OP_CAT)
-		plan_pieces(b, op, r, in, n);
+	else if (kind == OP_SLICE || kind == OP_SPLIT || kind == OP_PAD || kind == OP_CAT)
+		plan_pieces(b, op, k, r, in, n);
+	else if (kind == OP_TOPK)
+		plan_topk(b, op, k, r, in[0].view, found);
 	else if (kind == OP_TAKE)
 		plan_take(b, op, r, in);
 	else if (kind == OP_ONE_HOT)
@@ -425,4 +418,23 @@ void plan_local(struct planner *b, op_id op)
 		diag_note(
 		    b->d, DIAG_NOWHERE,
 		    "the pass lower-collectives makes a Communication of a set that changes the layout");
+}
+
+void plan_local(struct planner *b, op_id op)
+{
+	enum { MAX = 64 };
+	enum op_kind kind = (enum op_kind)b->m->op.at[op].kind;
+	struct operand_ref in[MAX];
+	struct plan_view found = {0};
+	unsigned n;
+	if (kind == OP_EXTERN) {
+		const struct attr *name = op_attr(b->m, op, "callee");
+		planner_error(b, "'%s' has no CPU kernel",
+		              name ? names_text(b->m->names, name->u.name) : "extern");
+		return;
+	}
+	if (!operands(b, op, in, MAX, &n))
+		return;
+	for (unsigned k = 0; k < op_result_count(b->m, op); k++)
+		plan_result(b, op, k, in, n, &found);
 }

@@ -78,6 +78,8 @@ static const char *task_name(const struct plan_task *t)
 		return "bitcast";
 	case RT_TASK_GATHER:
 		return "gather";
+	case RT_TASK_TOPK:
+		return "topk";
 	case RT_TASK_GEMM:
 		return "gemm";
 	default:
@@ -95,7 +97,7 @@ static void put_task(struct printer *x, const struct plan_task *t)
 			if (t->axes >> k & 1)
 				buf_printf(x->out, " %u", k);
 	}
-	if (t->kernel == RT_TASK_IOTA)
+	if (t->kernel == RT_TASK_IOTA || t->kernel == RT_TASK_TOPK)
 		buf_printf(x->out, " along %u", t->axes);
 	buf_putc(x->out, '(');
 	for (unsigned k = 0; k < t->in_n; k++) {

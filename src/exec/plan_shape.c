@@ -242,7 +242,26 @@ static void copy_piece(struct planner *b, const struct view *r, const struct vie
 		copy_box(b, r, x, map, to, from, n);
 }
 
-void plan_pieces(struct planner *b, op_id op, const struct view *r, const struct operand_ref *in, unsigned n)
+/* Where result k of a split of `whole` elements begins; false after reporting. */
+static bool part_start(struct planner *b, op_id op, unsigned k, int64_t axis, int64_t whole, int64_t *start)
+{
+	int64_t sum = 0;
+	for (unsigned i = 0; i < op_result_count(b->m, op); i++) {
+		int64_t n;
+		if (!planner_value(b, value_domain(b->m, op_result(b->m, op, i))->axis[axis].extent, &n))
+			return false;
+		if (i == k)
+			*start = sum;
+		sum += n;
+	}
+	if (sum != whole)
+		planner_error(b, "the results of split have %lld elements together, the axis %lld",
+		              (long long)sum, (long long)whole);
+	return sum == whole;
+}
+
+void plan_pieces(struct planner *b, op_id op, unsigned k, const struct view *r, const struct operand_ref *in,
+                 unsigned n)
 {
 	enum op_kind kind = (enum op_kind)b->m->op.at[op].kind;
 	int64_t axis, start;
@@ -251,6 +270,11 @@ void plan_pieces(struct planner *b, op_id op, const struct view *r, const struct
 	axis = axis < 0 ? axis + r->rank : axis;
 	if (axis < 0 || axis >= r->rank) {
 		planner_error(b, "axis= must name an axis of the result");
+		return;
+	}
+	if (kind == OP_SPLIT) {
+		if (part_start(b, op, k, axis, in[0].view->axis[axis].extent, &start))
+			copy_piece(b, r, in[0].view, (unsigned)axis, -start, true);
 		return;
 	}
 	if (kind == OP_SLICE) {
@@ -266,8 +290,8 @@ void plan_pieces(struct planner *b, op_id op, const struct view *r, const struct
 		return;
 	}
 	start = 0;
-	for (unsigned k = 0; k < n; k++) {
-		copy_piece(b, r, in[k].view, (unsigned)axis, start, false);
-		start += in[k].view->axis[axis].extent;
+	for (unsigned i = 0; i < n; i++) {
+		copy_piece(b, r, in[i].view, (unsigned)axis, start, false);
+		start += in[i].view->axis[axis].extent;
 	}
 }

@@ -322,9 +322,13 @@ void fill_box(struct planner *b, const struct view *r, const sx_id *to, const sx
 bool copy_blocks(struct planner *b, const struct view *to, const struct view *from);
 /* plan_shape.c; each reports what it cannot do. */
 void plan_reshape(struct planner *b, const struct view *r, const struct view *x);
-/* slice, pad, cat */
-void plan_pieces(struct planner *b, op_id op, const struct view *r, const struct operand_ref *in, unsigned n);
+/* slice, pad, cat, result k of a split */
+void plan_pieces(struct planner *b, op_id op, unsigned k, const struct view *r, const struct operand_ref *in,
+                 unsigned n);
 /* plan_index.c */
+/* Result k; *found: the indices in scratch, of result 0 for result 1. */
+void plan_topk(struct planner *b, op_id op, unsigned k, const struct view *r, const struct view *x,
+               struct plan_view *found);
 void plan_take(struct planner *b, op_id op, const struct view *r, const struct operand_ref *in);
 void plan_one_hot(struct planner *b, const struct view *r, const struct view *x);
 /* plan_norm.c; false: no such operation */

@@ -15,7 +15,8 @@ enum infer_dim_kind {
 	DIM_WHOLE,    /* needed whole by every element (softmax axis, keys of sdpa) */
 };
 
-/* The iteration space of a statement. operand: of the READ values in order. */
+/* The iteration space of a statement. operand: of the READ values in order. Several results have the same
+ * axes; those that differ in extent are whole. */
 struct infer_axes {
 	unsigned dim_n;
 	uint8_t kind[INFER_MAX_DIMS];   /* enum infer_dim_kind */
@@ -37,7 +38,7 @@ struct infer_draft {
 	unsigned operand_n;
 	const value_id *operand; /* 0 where the operand is a scalar */
 	attrs_id attrs;
-	unsigned result; /* which result */
+	unsigned result, result_n; /* which result, and how many the statement has */
 	type_id stated;
 	uint32_t at;
 	mesh_id mesh; /* when no operand has one */

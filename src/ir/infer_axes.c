@@ -220,6 +220,7 @@ bool infer_axes(const struct module *cm, op_id op, struct infer_axes *x)
 		return true;
 	case OP_SLICE:
 	case OP_PAD:
+	case OP_SPLIT:
 	case OP_CAT:
 		all_but_one(x, r, attr_axis(m, op, r.rank, 0));
 		return true;
@@ -235,6 +236,7 @@ bool infer_axes(const struct module *cm, op_id op, struct infer_axes *x)
 		memcpy(x->operand[0], x->result, o[0].rank);
 		return true;
 	case OP_SOFTMAX:
+	case OP_TOPK:
 		all_but_one(x, r, attr_axis(m, op, r.rank, -1));
 		return true;
 	case OP_LAYERNORM:
@@ -289,6 +291,7 @@ bool infer_keeps_partial(const struct module *m, op_id op, unsigned k)
 	case OP_PERMUTE:
 	case OP_RESHAPE:
 	case OP_SLICE:
+	case OP_SPLIT:
 	case OP_BROADCAST:
 		return true;
 	case OP_TAKE:

@@ -1,7 +1,9 @@
-/* infer_index: result types of operations on indices, and of bitcast.
+/* infer_index: result types of operations on indices, of split and of bitcast.
  *
  *     gather(T: f32[v, h], I: i64[b, s])            f32[b, s, h]     the axis becomes those of the indices
  *     gather(T: f32[b, v], I: i64[s], axis=1)       f32[b, s]
+ *     split(X: f32[6, h], axis=0)                   f32[3, h], f32[3, h]     by the number of results
+ *     topk(X: f32[t, e], k=2)                       f32[t, 2], i64[t, 2]
  *     one_hot(I: i64[b, s], num_classes=8)          i64[b, s, 8]     or the stated dtype
  *     bitcast(X: f32[8])                            i32[8]           as stated; as wide */
 #include "ir/expr.h"
@@ -24,7 +26,7 @@ bool rule_take(struct module *m, struct diag *d, const struct infer_draft *f, st
 	unsigned axis;
 	rule_shape_of_operand(m, f, 0, &from);
 	rule_shape_of_operand(m, f, 1, &index);
-	if (!is_index(m, d, f, 1) || !rule_axis(m, d, f, from.rank, &axis))
+	if (!is_index(m, d, f, 1) || !rule_axis(m, d, f, from.rank, 0, &axis))
 		return false;
 	if (from.rank - 1 + index.rank > IR_MAX_LOGICAL) {
 		rule_report_pair(m, d, f, 0, 1, "the result has too many axes");
@@ -38,6 +40,70 @@ bool rule_take(struct module *m, struct diag *d, const struct infer_draft *f, st
 		r->extent[r->rank++] = index.extent[i];
 	for (unsigned i = axis + 1; i < from.rank; i++)
 		r->extent[r->rank++] = from.extent[i];
+	return true;
+}
+
+/* The extent of result number f->result of an axis of n; 0 after reporting. */
+static expr_id part_of(struct module *m, struct diag *d, const struct infer_draft *f, expr_id n)
+{
+	const struct attr *sizes = attrs_find(m, f->attrs, "sizes");
+	int64_t whole, parts = (int64_t)f->result_n;
+	if (!sizes) {
+		if (expr_is_const(m, n, &whole) && whole % parts) {
+			diag_error(d, f->at, "split: %lld elements are not cut into %lld equal parts",
+			           (long long)whole, (long long)parts);
+			diag_note(d, DIAG_NOWHERE, "state them: sizes=[3, 4]");
+			return 0;
+		}
+		expr_id e = expr_op(m, EXPR_DIV, n, expr_const(m, parts));
+		return e ? expr_canon(m, e) : 0;
+	}
+	if (sizes->kind != ATTR_EXPRS || sizes->n != f->result_n) {
+		diag_error(d, f->at, "split: sizes=[…] must have an extent for each of the %u results",
+		           f->result_n);
+		return 0;
+	}
+	expr_id sum = expr_const(m, 0);
+	for (unsigned k = 0; k < sizes->n && sum; k++)
+		sum = expr_add(m, sum, sizes->u.exprs[k]);
+	sum = sum ? expr_canon(m, sum) : 0;
+	if (!sum || rule_is_less(m, sum, n) || rule_is_less(m, n, sum)) {
+		rule_report(m, d, f, 0, "sizes= must add up to the extent of the axis");
+		return 0;
+	}
+	return sizes->u.exprs[f->result];
+}
+
+bool rule_split(struct module *m, struct diag *d, const struct infer_draft *f, struct infer_result *r)
+{
+	unsigned axis;
+	rule_shape_of_operand(m, f, 0, r);
+	if (!rule_axis(m, d, f, r->rank, 0, &axis))
+		return false;
+	r->extent[axis] = part_of(m, d, f, r->extent[axis]);
+	return r->extent[axis] != 0;
+}
+
+bool rule_topk(struct module *m, struct diag *d, const struct infer_draft *f, struct infer_result *r)
+{
+	unsigned axis;
+	expr_id zero = expr_const(m, 0);
+	rule_shape_of_operand(m, f, 0, r);
+	if (!rule_axis(m, d, f, r->rank, -1, &axis))
+		return false;
+	if (!attrs_find(m, f->attrs, "k")) {
+		diag_error(d, f->at, "topk needs k=");
+		return false;
+	}
+	expr_id k = rule_attr_expr(m, d, f, "k", 0);
+	if (!k)
+		return false;
+	if (rule_is_less(m, k, zero) || rule_is_less(m, r->extent[axis], k)) {
+		rule_report(m, d, f, 0, "k= must lie within the axis");
+		return false;
+	}
+	r->extent[axis] = k;
+	r->dtype = f->result ? DTYPE_I64 : r->dtype;
 	return true;
 }
 

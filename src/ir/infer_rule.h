@@ -20,8 +20,9 @@ void rule_report_pair(struct module *m, struct diag *d, const struct infer_draft
                       const char *what);
 
 void rule_shape_of_operand(struct module *m, const struct infer_draft *f, unsigned k, struct infer_result *r);
-/* axis= of a tensor with rank axes, 0 by default; false after reporting. */
-bool rule_axis(struct module *m, struct diag *d, const struct infer_draft *f, unsigned rank, unsigned *out);
+/* axis= of a tensor with rank axes, `otherwise` by default; false after reporting. */
+bool rule_axis(struct module *m, struct diag *d, const struct infer_draft *f, unsigned rank, int otherwise,
+               unsigned *out);
 /* An integer attribute; otherwise when it is absent. 0 after reporting. */
 expr_id rule_attr_expr(struct module *m, struct diag *d, const struct infer_draft *f, const char *key,
                        expr_id otherwise);
@@ -30,6 +31,8 @@ bool rule_is_less(const struct module *m, expr_id a, expr_id b); /* as far as bo
 bool rule_fits(struct module *m, struct diag *d, const struct infer_draft *f, expr_id extent);
 
 /* ---- infer_index.c */
+bool rule_split(struct module *m, struct diag *d, const struct infer_draft *f, struct infer_result *r);
+bool rule_topk(struct module *m, struct diag *d, const struct infer_draft *f, struct infer_result *r);
 bool rule_take(struct module *m, struct diag *d, const struct infer_draft *f, struct infer_result *r);
 bool rule_one_hot(struct module *m, struct diag *d, const struct infer_draft *f, struct infer_result *r);
 /* Shape and dtype are right; whether the dtypes are as wide as each other. */

@@ -286,10 +286,11 @@ static bool rule_permute(struct module *m, struct diag *d, const struct infer_dr
 	return true;
 }
 
-bool rule_axis(struct module *m, struct diag *d, const struct infer_draft *f, unsigned rank, unsigned *out)
+bool rule_axis(struct module *m, struct diag *d, const struct infer_draft *f, unsigned rank, int otherwise,
+               unsigned *out)
 {
 	const struct attr *a = attrs_find(m, f->attrs, "axis");
-	int64_t k = a && a->kind == ATTR_INT ? a->u.i : a ? rank : 0;
+	int64_t k = a && a->kind == ATTR_INT ? a->u.i : a ? (int)rank : otherwise;
 	k = k < 0 ? k + rank : k;
 	if (k < 0 || k >= rank) {
 		rule_report(m, d, f, 0, "axis= must name an axis of the operand");
@@ -329,7 +330,7 @@ static bool rule_slice(struct module *m, struct diag *d, const struct infer_draf
 {
 	unsigned axis;
 	rule_shape_of_operand(m, f, 0, r);
-	if (!rule_axis(m, d, f, r->rank, &axis))
+	if (!rule_axis(m, d, f, r->rank, 0, &axis))
 		return false;
 	expr_id zero = expr_const(m, 0), extent = r->extent[axis];
 	bool pad = f->kind == OP_PAD;
@@ -361,7 +362,7 @@ static bool rule_cat(struct module *m, struct diag *d, const struct infer_draft 
 	if (!same_dtypes(m, d, f, 0))
 		return false;
 	rule_shape_of_operand(m, f, 0, r);
-	if (!rule_axis(m, d, f, r->rank, &axis))
+	if (!rule_axis(m, d, f, r->rank, 0, &axis))
 		return false;
 	for (unsigned k = 1; k < f->operand_n; k++) {
 		const struct domain *o = rule_operand_domain(m, f, k);
@@ -386,7 +387,7 @@ static bool rule_softmax(struct module *m, struct diag *d, const struct infer_dr
 {
 	unsigned axis;
 	rule_shape_of_operand(m, f, 0, r);
-	return !attrs_find(m, f->attrs, "axis") || rule_axis(m, d, f, r->rank, &axis);
+	return !attrs_find(m, f->attrs, "axis") || rule_axis(m, d, f, r->rank, 0, &axis);
 }
 
 /* layernorm, rmsnorm: weight and bias are [n], n the extent of the last axis. */
@@ -464,6 +465,10 @@ static bool rule(struct module *m, struct diag *d, const struct infer_draft *f, 
 		return rule_slice(m, d, f, r);
 	case OP_CAT:
 		return rule_cat(m, d, f, r);
+	case OP_SPLIT:
+		return rule_split(m, d, f, r);
+	case OP_TOPK:
+		return rule_topk(m, d, f, r);
 	case OP_TAKE:
 		return rule_take(m, d, f, r);
 	case OP_ONE_HOT:

@@ -377,6 +377,7 @@ unsigned op_role_count(const struct module *m, op_id op, enum role role);
 #define op_write(m, op, k) op_operand_id((m), (op), ROLE_WRITE, (k))
 /* The k-th value that the statement produces: its DEF or, when it has none, its WRITE. */
 value_id op_result(const struct module *m, op_id op, unsigned k);
+unsigned op_result_count(const struct module *m, op_id op);
 /* The k-th scalar operand's expression (0 when it is a literal or absent). */
 expr_id op_scalar_expr(const struct module *m, op_id op, unsigned k);
 /* An attribute by key, NULL when absent. */
@@ -432,6 +433,8 @@ static inline uint32_t op_traits(const struct module *m, op_id op)
 {
 	return op_info[m->op.at[op].kind].traits;
 }
+/* How many results statements of a kind have; 0: any number. */
+unsigned op_info_results(enum op_kind kind);
 /* By mnemonic of the concise or the nvFuser surface; OP_NONE when there is none. */
 enum op_kind op_by_hir(const char *mnemonic);
 enum op_kind op_by_nvfuser(const char *mnemonic);

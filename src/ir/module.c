@@ -99,6 +99,11 @@ unsigned op_role_count(const struct module *m, op_id op, enum role role)
 	return n;
 }
 
+unsigned op_result_count(const struct module *m, op_id op)
+{
+	return m->op.at[op].def_n ? m->op.at[op].def_n : op_role_count(m, op, ROLE_WRITE);
+}
+
 value_id op_result(const struct module *m, op_id op, unsigned k)
 {
 	return m->op.at[op].def_n ? op_def(m, op, k) : op_write(m, op, k);

@@ -35,6 +35,21 @@ enum op_kind op_by_nvfuser(const char *mnemonic)
 	return OP_NONE;
 }
 
+unsigned op_info_results(enum op_kind kind)
+{
+	switch (kind) {
+	case OP_EXTERN:
+	case OP_SPLIT:
+		return 0;
+	case OP_TOPK:
+		return 2;
+	case OP_DISPATCH:
+		return 6;
+	default:
+		return 1;
+	}
+}
+
 static const char *const reduce_names[] = {
     [REDUCE_SUM] = "sum", [REDUCE_PROD] = "prod", [REDUCE_MIN] = "min",
     [REDUCE_MAX] = "max", [REDUCE_AVG] = "avg",

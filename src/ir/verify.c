@@ -155,9 +155,14 @@ static void check_type(struct verifier *v, op_id op)
 	}
 	struct infer_draft draft = {
 	    .kind = (enum op_kind)o.kind, .operand = operand, .operand_n = n, .attrs = o.attrs, .at = o.at};
-	draft.stated = m->value.at[op_result(m, op, 0)].type;
-	if (!infer_check(m, v->d, &draft))
-		v->errors++;
+	draft.result_n = op_result_count(m, op);
+	if (op_info_results((enum op_kind)o.kind) && draft.result_n != op_info_results((enum op_kind)o.kind))
+		fail(v, op, "the number of results is wrong");
+	for (; draft.result < draft.result_n; draft.result++) {
+		draft.stated = m->value.at[op_result(m, op, draft.result)].type;
+		if (!infer_check(m, v->d, &draft))
+			v->errors++;
+	}
 }
 
 static void check_region(struct verifier *v, region_id r, unsigned depth)

@@ -92,7 +92,7 @@ static bool is_statement_only(enum op_kind kind)
 /* How many results there are, and whether bound ones can be written. */
 static bool check_results(struct sema *s, const struct call *c, const struct sema_result *result, unsigned n)
 {
-	enum { DISPATCH_RESULTS = 6 };
+	unsigned want = op_info_results(c->kind);
 	const char *name = op_info[c->kind].hir;
 	uint32_t at = ast_at(s->a, c->node)->at;
 	bool bound = false;
@@ -109,9 +109,10 @@ static bool check_results(struct sema *s, const struct call *c, const struct sem
 		           name, name);
 	else if (!n)
 		diag_error(s->d, at, "the result of %s needs a name: `Y = %s(…)`", name, name);
-	else if (n != (c->kind == OP_DISPATCH ? DISPATCH_RESULTS : 1))
-		diag_error(s->d, at, "%s has %s, not %u", name,
-		           c->kind == OP_DISPATCH ? "6 results" : "one result", n);
+	else if (want && n != want && want == 1)
+		diag_error(s->d, at, "%s has one result, not %u", name, n);
+	else if (want && n != want)
+		diag_error(s->d, at, "%s has %u results, not %u", name, want, n);
 	else
 		return true;
 	return false;
@@ -171,6 +172,7 @@ static op_id statement(struct sema *s, ast_id expr, const struct sema_result *re
 		diag_error(s->d, at, "a statement has at most 64 results");
 		return 0;
 	}
+	draft.result_n = result_n;
 	for (unsigned k = 0; k < result_n; k++)
 		if (!call_result_type(s, &c, &draft, &result[k], types, k, &open[k]))
 			return 0;

@@ -71,7 +71,8 @@ struct type_cache {
 struct rule_cache {
 	enum op_kind kind; /* OP_NONE: free */
 	unsigned operand_n;
-	type_id operand[4]; /* 0: a scalar */
+	unsigned result_k, result_n; /* which result, of how many */
+	type_id operand[4];          /* 0: a scalar */
 	attrs_id attrs;
 	type_id stated;
 	mesh_id mesh;

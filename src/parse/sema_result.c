@@ -86,12 +86,14 @@ static type_id type_by_rule(struct sema *s, const struct infer_draft *f)
 {
 	struct rule_cache key = {.kind = f->kind,
 	                         .operand_n = f->operand_n,
+	                         .result_k = f->result,
+	                         .result_n = f->result_n,
 	                         .attrs = f->attrs,
 	                         .stated = f->stated,
 	                         .mesh = f->mesh};
 	if (f->operand_n > sizeof key.operand / sizeof *key.operand)
 		return !f->stated ? infer_type(s->m, s->d, f) : infer_check(s->m, s->d, f) ? f->stated : 0;
-	uint32_t hash = f->kind + f->stated * 31 + f->attrs * 37;
+	uint32_t hash = f->kind + f->stated * 31 + f->attrs * 37 + f->result * 41;
 	for (unsigned i = 0; i < f->operand_n; i++) {
 		key.operand[i] = f->operand[i] ? s->m->value.at[f->operand[i]].type : 0;
 		hash = hash * 33 + key.operand[i];

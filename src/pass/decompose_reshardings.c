@@ -31,6 +31,8 @@
 #include "pass/rewrite.h"
 #include <string.h>
 
+static const char UNKNOWN[] = "the result has transforms that cannot be changed to the layout it needs";
+
 static void report_layout(struct module *m, struct pass_context *cx, op_id op, const char *reason)
 {
 	struct buf text = {0};
@@ -193,13 +195,13 @@ static value_id take_bias(struct module *m, op_id op)
 /* ---- one operation */
 
 /* `Y computed as 'bf16[t, h] partial(x)', then set`. */
-static void remark_result(struct module *m, struct pass_context *cx, value_id result, op_id op)
+static void remark_result(struct module *m, struct pass_context *cx, op_id op, value_id result, type_id made)
 {
 	struct buf name = {0}, type = {0};
 	if (!cx->remarks)
 		return;
 	pass_put_name(m, result, &name);
-	ir_print_type(m, rewrite_without_reduce(m, m->value.at[op_def(m, op, 0)].type), &type);
+	ir_print_type(m, made, &type);
 	pass_remark(cx, m, m->op.at[op].at, "%s computed as '%s', then set", name.at, type.at);
 	buf_free(&name);
 	buf_free(&type);
@@ -235,21 +237,74 @@ static bool spread_reduced(struct module *m, const struct op_layout *l)
 	return false;
 }
 
+/* Whether result number k has the layout that the plan gives to what is made; p: NULL: that of result 0. */
+static bool result_alike(struct module *m, op_id op, unsigned k, const struct op_layout *first,
+                         const struct decompose_plan *p)
+{
+	struct op_layout l;
+	if (!op_layout_read_result(m, op, k, &l) || !l.r_known || !first->r_known ||
+	    value_type(m, l.result)->mesh != (p ? p->mesh : value_type(m, first->result)->mesh) ||
+	    place_partial(&l.r) != (p ? p->partial : place_partial(&first->r)))
+		return false;
+	for (unsigned a = 0; a < l.r.rank; a++) {
+		static const struct sugar_axis none;
+		bool whole = l.x.kind[l.x.result[a]] == DIM_WHOLE;
+		const struct sugar_axis *like = whole ? &none
+		                                : p   ? &p->dim[l.x.result[a]]
+		                                      : &first->r.axis[a];
+		if (l.r.axis[a].place_n != like->place_n)
+			return false;
+		for (unsigned i = 0; i < like->place_n; i++)
+			if (!place_equal(&l.r.axis[a].place[i], &like->place[i]))
+				return false;
+	}
+	return true;
+}
+
+/* Whether all results are local and in the same loops. */
+static bool is_local(struct module *m, const struct op_layout *l)
+{
+	for (unsigned k = 1; k < op_result_count(m, l->op); k++)
+		if (!result_alike(m, l->op, k, l, NULL))
+			return false;
+	return !op_layout_not_local(m, l);
+}
+
+/* Results but the first that are not made as the plan says get a set. */
+static bool other_results(struct module *m, struct pass_context *cx, const struct op_layout *first,
+                          const struct decompose_plan *p)
+{
+	op_id op = first->op;
+	for (unsigned k = 1; k < op_result_count(m, op); k++) {
+		struct op_layout l;
+		if (result_alike(m, op, k, first, p))
+			continue;
+		op_layout_read_result(m, op, k, &l);
+		type_id t = l.r_known ? local_type(m, cx, &l, p) : 0;
+		if (!l.r_known)
+			report_layout(m, cx, op, UNKNOWN);
+		if (!t)
+			return false;
+		rewrite_set_after_result(m, op, k, t);
+		remark_result(m, cx, op, l.result, t);
+	}
+	return true;
+}
+
 static bool decompose(struct module *m, struct pass_context *cx, op_id op)
 {
 	struct op_layout l;
 	struct decompose_plan p;
 	const char *reason;
 	if (op_traits(m, op) & (TRAIT_RESHARD | TRAIT_COLLECTIVE) || !m->op.at[op].def_n ||
-	    !op_layout_read(m, op, &l) || !op_layout_not_local(m, &l))
+	    !op_layout_read(m, op, &l) || is_local(m, &l))
 		return true;
 	if (m->op.at[op].kind == OP_MEAN && spread_reduced(m, &l)) {
 		mean_by_sum(m, op);
 		op_layout_read(m, op, &l);
 	}
 	if (!l.r_known) {
-		report_layout(m, cx, op,
-		              "the result has transforms that cannot be changed to the layout it needs");
+		report_layout(m, cx, op, UNKNOWN);
 		return false;
 	}
 	if ((reason = decompose_choose(m, &l, &p))) {
@@ -271,11 +326,11 @@ static bool decompose(struct module *m, struct pass_context *cx, op_id op)
 		if (!t)
 			return false;
 		op_id set = rewrite_set_after(m, op, t);
-		remark_result(m, cx, l.result, op);
+		remark_result(m, cx, op, l.result, t);
 		if (bias)
 			add_bias(m, set, bias);
 	}
-	return true;
+	return other_results(m, cx, &l, &p);
 }
 
 /* ---- order in memory */
@@ -381,7 +436,7 @@ static bool fix_select(struct module *m, struct pass_context *cx, op_id op)
 	struct type own = m->type.at[t];
 	m->value.at[result].type = type_make(m, (enum dtype)own.dtype, MEMORY_GLOBAL, own.mesh, own.domain);
 	rewrite_set_after(m, op, view);
-	remark_result(m, cx, result, op);
+	remark_result(m, cx, op, result, view);
 	return true;
 }
 

@@ -296,19 +296,24 @@ void op_layout_assume(struct module *m, op_id op)
 
 bool op_layout_read(struct module *m, op_id op, struct op_layout *l)
 {
+	return op_layout_read_result(m, op, 0, l);
+}
+
+bool op_layout_read_result(struct module *m, op_id op, unsigned k, struct op_layout *l)
+{
 	const struct op_info *info = &op_info[m->op.at[op].kind];
 	if ((info->form != FORM_CALL && !(info->traits & TRAIT_COLLECTIVE)) || m->op.at[op].kind == OP_EXTERN)
 		return false;
 	l->op = op;
 	if (!infer_axes(m, op, &l->x))
 		return false;
-	l->result = op_result(m, op, 0);
+	l->result = op_result(m, op, k);
 	struct type t = *value_type(m, l->result);
 	l->r_known = sugar_from_domain(m, t.domain, t.mesh, &l->r);
-	for (unsigned k = 0; k < l->x.operand_n; k++) {
-		l->operand[k] = op_read(m, op, k);
-		t = *value_type(m, l->operand[k]);
-		l->o_known[k] = sugar_from_domain(m, t.domain, t.mesh, &l->o[k]);
+	for (unsigned i = 0; i < l->x.operand_n; i++) {
+		l->operand[i] = op_read(m, op, i);
+		t = *value_type(m, l->operand[i]);
+		l->o_known[i] = sugar_from_domain(m, t.domain, t.mesh, &l->o[i]);
 	}
 	if (m->op.at[op].kind == OP_RESHAPE)
 		reshape_outer(m, l);

@@ -68,6 +68,8 @@ struct op_layout {
 
 /* False when the statement has no such reading: host statements, externs. */
 bool op_layout_read(struct module *m, op_id op, struct op_layout *l);
+/* The same with result k of several as `result`. */
+bool op_layout_read_result(struct module *m, op_id op, unsigned k, struct op_layout *l);
 /* Records that the sizes divide by which a reshape's outermost axes are spread. */
 void op_layout_assume(struct module *m, op_id op);
 /* The axis of operand k in a dim, or -1. */

@@ -132,12 +132,12 @@ static void preference(const struct module *m, const struct op_layout *l, unsign
 
 /* ---- all statements */
 
-static bool forward(struct module *m, op_id op)
+static bool forward(struct module *m, op_id op, unsigned k)
 {
 	struct op_layout l;
 	unsigned order[PLACE_MAX_OPERANDS];
-	value_id result = op_result(m, op, 0);
-	if (!result || !is_open(m, result) || !op_layout_read(m, op, &l) || !l.r_known)
+	value_id result = op_result(m, op, k);
+	if (!is_open(m, result) || !op_layout_read_result(m, op, k, &l) || !l.r_known)
 		return false;
 	unsigned used = place_used(&l.r) | place_partial(&l.r);
 	bool changed = false;
@@ -147,13 +147,13 @@ static bool forward(struct module *m, op_id op)
 	return changed && store(m, result, &l.r);
 }
 
-static bool backward(struct module *m, op_id op)
+static bool backward(struct module *m, op_id op, unsigned result)
 {
 	struct op_layout l;
 	bool changed = false, any = false;
 	for (unsigned k = 0; k < op_role_count(m, op, ROLE_READ); k++)
 		any |= is_open(m, op_read(m, op, k));
-	if (!any || op_traits(m, op) & TRAIT_COLLECTIVE || !op_layout_read(m, op, &l))
+	if (!any || op_traits(m, op) & TRAIT_COLLECTIVE || !op_layout_read_result(m, op, result, &l))
 		return false;
 	for (unsigned k = 0; k < l.x.operand_n; k++)
 		if (is_open(m, l.operand[k]))
@@ -204,9 +204,11 @@ bool pass_propagate_shardings(struct module *m, struct pass_context *cx)
 	while (changed) {
 		changed = false;
 		for (uint32_t i = 0; i < all.n; i++)
-			changed |= forward(m, all.at[i]);
+			for (unsigned k = 0; k < op_result_count(m, all.at[i]); k++)
+				changed |= forward(m, all.at[i], k);
 		for (uint32_t i = all.n; i-- > 0;)
-			changed |= backward(m, all.at[i]);
+			for (unsigned k = 0; k < op_result_count(m, all.at[i]); k++)
+				changed |= backward(m, all.at[i], k);
 	}
 	follow_views(m, all.at, all.n, before);
 	free(before);

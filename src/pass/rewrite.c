@@ -53,16 +53,24 @@ value_id rewrite_find_set(struct module *m, op_id where, value_id v, type_id typ
 
 op_id rewrite_set_after(struct module *m, op_id op, type_id type)
 {
+	return rewrite_set_after_result(m, op, 0, type);
+}
+
+op_id rewrite_set_after_result(struct module *m, op_id op, unsigned k, type_id type)
+{
 	const struct op old = m->op.at[op];
-	value_id result = op_result(m, op, 0);
+	value_id result = op_result(m, op, k);
 	enum role role = old.def_n ? ROLE_DEF : ROLE_WRITE;
 	value_id n = ir_value_new(m, type, 0, old.at);
 	struct ir_use *use = mem_alloc(sizeof *use * (old.operand_n + 1u));
 	unsigned count = 0;
-	use[count++] = (struct ir_use){ROLE_DEF, n};
+	if (!old.def_n)
+		use[count++] = (struct ir_use){ROLE_DEF, n};
 	for (unsigned i = 0; i < old.operand_n; i++) {
 		const struct operand *o = &m->operand.at[old.operand + i];
-		if (o->role != ROLE_DEF && o->role != ROLE_WRITE)
+		if (o->role == ROLE_DEF)
+			use[count++] = (struct ir_use){ROLE_DEF, i == k ? n : o->id};
+		else if (o->role != ROLE_WRITE)
 			use[count++] = (struct ir_use){(enum role)o->role, o->id};
 	}
 	ir_op_set_operands(m, op, use, count);

@@ -12,6 +12,8 @@ value_id rewrite_find_set(struct module *m, op_id where, value_id v, type_id typ
 /* Makes a statement define a new value of a type instead of its result, which `set` of the new value
  * right after it defines (or writes) from then on. Returns the set. */
 op_id rewrite_set_after(struct module *m, op_id op, type_id type);
+/* The same for result k of several, none of which is a buffer. */
+op_id rewrite_set_after_result(struct module *m, op_id op, unsigned k, type_id type);
 /* Replaces a statement's reads of a value, in the order of its operands. */
 void rewrite_reads(struct module *m, op_id op, value_id from, value_id to);
 /* Makes a statement write the result it defines, an ALLOCATE right before `where` defining it. */

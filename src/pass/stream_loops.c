@@ -114,9 +114,9 @@ static bool read_sliced(struct module *m, struct pass_context *cx, op_id op, str
 	if (dim == INFER_NONE || s->l.x.kind[dim] != DIM_PARALLEL) {
 		pass_remark(cx, m, m->op.at[op].at, "%s not looped: it needs the axis whole",
 		            op_info[m->op.at[op].kind].hir);
-		if (m->op.at[op].def_n) { /* made at once, so in one piece */
-			type_id t = order_streamed(m, m->value.at[result].type, false);
-			m->value.at[result].type = t;
+		for (unsigned k = 0; k < m->op.at[op].def_n; k++) { /* made at once, so in one piece */
+			type_id t = order_streamed(m, m->value.at[op_def(m, op, k)].type, false);
+			m->value.at[op_def(m, op, k)].type = t;
 		}
 		return false;
 	}
@@ -243,11 +243,15 @@ static bool joins(struct module *m, struct loop *loop, const struct sliced *s)
 			    ir_root(m, v) == ir_root(m, loop->made.at[i].value))
 				return false;
 	}
-	value_id w = m->op.at[s->l.op].def_n ? 0 : s->l.result;
-	for (uint32_t i = 0; w && i < loop->made.n; i++)
-		if (ir_root(m, loop->made.at[i].value) == ir_root(m, w))
+	for (unsigned k = 0; k < op_result_count(m, s->l.op) && !m->op.at[s->l.op].def_n; k++) {
+		value_id w = op_write(m, s->l.op, k);
+		for (uint32_t i = 0; i < loop->made.n; i++)
+			if (ir_root(m, loop->made.at[i].value) == ir_root(m, w))
+				return false;
+		if (loop_reads(m, loop, ir_root(m, w)))
 			return false;
-	return !w || !loop_reads(m, loop, ir_root(m, w));
+	}
+	return true;
 }
 
 static bool fits(struct module *m, struct pass_context *cx, const struct sliced *s)
@@ -320,11 +324,11 @@ static void slice_operands(struct module *m, struct loop *loop, const struct sli
 	}
 }
 
-static void slice_result(struct module *m, struct pass_context *cx, struct loop *loop, const struct sliced *s)
+/* outside: of several results all go the way of one that is used outside. */
+static void slice_result(struct module *m, struct pass_context *cx, struct loop *loop, const struct sliced *s,
+                         value_id v, bool fresh, bool outside)
 {
-	value_id v = s->l.result;
 	op_id op = s->l.op;
-	bool fresh = m->op.at[op].def_n, outside = !fresh || used_outside(m, loop, v) || s->reduces;
 	if (!outside) {
 		type_id t = order_streamed(m, m->value.at[v].type, true);
 		m->value.at[v].type = t;
@@ -345,6 +349,21 @@ static void slice_result(struct module *m, struct pass_context *cx, struct loop 
 	value_id slice = shard(m, loop, op, v, infer_shard(m, m->value.at[v].type));
 	rewrite_write(m, op, v, slice);
 	add_made(loop, v, slice, !fresh);
+}
+
+static void slice_results(struct module *m, struct pass_context *cx, struct loop *loop,
+                          const struct sliced *s)
+{
+	unsigned n = op_result_count(m, s->l.op);
+	value_id *result = mem_alloc(sizeof *result * n);
+	bool fresh = m->op.at[s->l.op].def_n, outside = !fresh || s->reduces;
+	for (unsigned k = 0; k < n; k++) {
+		result[k] = op_result(m, s->l.op, k);
+		outside |= used_outside(m, loop, result[k]);
+	}
+	for (unsigned k = 0; k < n; k++)
+		slice_result(m, cx, loop, s, result[k], fresh, outside);
+	free(result);
 }
 
 static void close_loop(struct module *m, struct pass_context *cx, struct loop *loop)
@@ -369,7 +388,7 @@ static void close_loop(struct module *m, struct pass_context *cx, struct loop *l
 		if (!read_sliced(m, cx, loop->body.at[i], &s, &ok))
 			continue; /* not possible: it was read before */
 		slice_operands(m, loop, &s);
-		slice_result(m, cx, loop, &s);
+		slice_results(m, cx, loop, &s);
 	}
 	clear_made(loop);
 	loop->body.n = 0;
@@ -395,7 +414,8 @@ bool pass_stream_loops(struct module *m, struct pass_context *cx)
 		loop.extent = s.extent;
 		loop.place = s.place;
 		vec_push(&loop.body, op);
-		add_made(&loop, s.l.result, s.l.result, !m->op.at[op].def_n);
+		for (unsigned k = 0; k < op_result_count(m, op); k++)
+			add_made(&loop, op_result(m, op, k), op_result(m, op, k), !m->op.at[op].def_n);
 	}
 	if (ok)
 		close_loop(m, cx, &loop);

@@ -249,14 +249,30 @@ static void add_parts_error(const struct module *m, value_id result, struct ref_
 			out->error[i] *= 1.5;
 }
 
+/* Result number call->result into *out. */
+static bool evaluate_result(struct ref_context *c, const struct ref_call *call, struct ref_array *out)
+{
+	const struct op *o = ir_op(c->m, call->op);
+	value_id result = op_result(c->m, call->op, call->result);
+	if (o->kind == OP_EXTERN || !result)
+		return ref_eval(c, call, out); /* which reports it */
+	if (!ref_array_of_type(c, out, c->m->value.at[result].type, o->at))
+		return false;
+	if (op_traits(c->m, call->op) & TRAIT_COLLECTIVE ? !collective(c, call->op, call->in[0].array, out)
+	                                                 : !ref_eval(c, call, out))
+		return false;
+	add_parts_error(c->m, result, out);
+	return true;
+}
+
 static bool evaluate(struct ref_context *c, op_id op, struct ref_array *of)
 {
 	const struct op *o = ir_op(c->m, op);
 	struct ref_operand *in = mem_zalloc(sizeof *in * (o->operand_n + 1u));
 	struct ref_call call = {.op = op, .in = in, .narrow = is_narrow(c->m, op)};
 	const struct expr_env env = {.rank = -1, .streams = c->o->streams};
-	value_id result = op_result(c->m, op, 0);
-	struct ref_array out = {0};
+	unsigned results = op_result_count(c->m, op);
+	struct ref_array *out = mem_zalloc(sizeof *out * (results + 1));
 	bool ok = true;
 	for (unsigned k = 0; k < o->operand_n && ok; k++) {
 		const struct operand *p = ir_operand(c->m, op, k);
@@ -265,25 +281,17 @@ static bool evaluate(struct ref_context *c, op_id op, struct ref_array *of)
 		else if (p->role == ROLE_SCALAR && !(op_traits(c->m, op) & TRAIT_COLLECTIVE))
 			ok = ref_scalar(c, p->id, &env, o->at, &in[call.n++]);
 	}
-	if (o->kind == OP_EXTERN || !result) {
-		ok = ok && ref_eval(c, &call, &out); /* which reports it */
-	} else {
-		ok = ok && ref_array_of_type(c, &out, c->m->value.at[result].type, o->at);
-		if (ok && op_traits(c->m, op) & TRAIT_COLLECTIVE)
-			ok = collective(c, op, in[0].array, &out);
-		else
-			ok = ok && ref_eval(c, &call, &out);
+	for (; ok && (call.result < results || call.result == 0); call.result++)
+		ok = evaluate_result(c, &call, &out[call.result]);
+	for (unsigned k = 0; k < results; k++) {
+		value_id v = op_result(c->m, op, k);
+		ref_array_free(ok ? &of[v] : &out[k]); /* of a buffer that is written */
 		if (ok)
-			add_parts_error(c->m, result, &out);
+			of[v] = out[k];
 	}
+	free(out);
 	free(in);
-	if (!ok) {
-		ref_array_free(&out);
-		return false;
-	}
-	ref_array_free(&of[result]); /* of a buffer that is written */
-	of[result] = out;
-	return true;
+	return ok;
 }
 
 static enum status run_fusion(struct ref_context *c, struct ref_array *outputs)

@@ -120,15 +120,15 @@ struct ref_view *ref_bind_buffer(struct ref_host *h, struct ref_rank *r, value_i
 	return r->view[v] = ref_view_of_buffer(h, t, r->device, &bound);
 }
 
-bool ref_bind_result(struct ref_host *h, struct ref_rank *r, op_id op, struct ref_view **out)
+bool ref_bind_result(struct ref_host *h, struct ref_rank *r, op_id op, unsigned k, struct ref_view **out)
 {
-	value_id v = op_def(h->c->m, op, 0);
+	value_id v = op_def(h->c->m, op, k);
 	*out = NULL;
 	if (v) {
 		*out = ref_bind_buffer(h, r, v);
 		return true;
 	}
-	v = op_write(h->c->m, op, 0);
+	v = op_write(h->c->m, op, k);
 	return !v || (*out = ref_bind_find(h, r, v, op));
 }
 

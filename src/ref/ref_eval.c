@@ -77,11 +77,14 @@ static bool dispatch(struct ref_context *c, const struct ref_call *call, const s
 	case OP_RESHAPE:
 	case OP_PERMUTE:
 	case OP_SLICE:
+	case OP_SPLIT:
 	case OP_PAD:
 	case OP_CAT:
 	case OP_IOTA:
 	case OP_SET:
 		return ref_shape(c, call, in, out);
+	case OP_TOPK:
+		return ref_topk(c, call, in[0], out);
 	case OP_TAKE:
 		return ref_take(c, call, in, out);
 	case OP_ONE_HOT:

@@ -102,6 +102,7 @@ struct ref_entry {
 	enum ref_entry_kind kind;
 	op_id op;
 	/* COMPUTE, DEALLOCATE (out) */
+	unsigned result; /* which of several: each has an entry */
 	unsigned use_n;
 	struct ref_use *use;
 	struct ref_view *out;

@@ -47,6 +47,84 @@ bool ref_take(struct ref_context *c, const struct ref_call *call, const struct r
 	return true;
 }
 
+/* Whether element x of a row comes before y: larger, NaN the largest; the first of equals. */
+static bool comes_before(const struct ref_array *a, int64_t x, int64_t y)
+{
+	double p = a->data[x], q = a->data[y];
+	if (isnan(p) || isnan(q))
+		return isnan(p) && (!isnan(q) || x < y);
+	if (a->ints && a->ints[x] != a->ints[y])
+		return a->ints[x] > a->ints[y];
+	return p != q ? p > q : x < y;
+}
+
+/* Errors of the operand may put other elements in this one's place. */
+static bool is_sure(const struct ref_array *a, int64_t at, int64_t n, int64_t stride, int64_t chosen)
+{
+	for (int64_t k = 0; k < n; k++) {
+		int64_t other = at + k * stride;
+		double e = a->error[other] + a->error[chosen];
+		if (other != chosen && e > 0 && !(fabs(a->data[other] - a->data[chosen]) > e))
+			return false;
+	}
+	return true;
+}
+
+/* One row: of n elements, those that have fewer than k before them. */
+static void topk_row(const struct ref_array *in, int64_t at, int64_t n, int64_t stride, bool indices,
+                     struct ref_array *out, int64_t to, int64_t k)
+{
+	uint8_t state = REF_DEFINED;
+	double worst = 0;
+	for (int64_t i = 0; i < n; i++) {
+		state = in->state[at + i * stride] < state ? in->state[at + i * stride] : state;
+		worst = fmax(worst, in->error[at + i * stride]);
+	}
+	for (int64_t i = 0; i < k; i++)
+		out->state[to + i * stride] = state;
+	for (int64_t i = 0; i < n && state == REF_DEFINED; i++) {
+		int64_t place = 0, own = at + i * stride;
+		for (int64_t j = 0; j < n; j++)
+			place += comes_before(in, at + j * stride, own);
+		if (place >= k)
+			continue;
+		int64_t slot = to + place * stride;
+		if (indices) {
+			ref_store_int(out, slot, i);
+			out->error[slot] = is_sure(in, at, n, stride, own) ? 0 : INFINITY;
+			out->exact = out->exact && out->error[slot] == 0;
+		} else {
+			ref_copy(out, slot, in, own);
+			out->error[slot] = worst;
+		}
+	}
+}
+
+bool ref_topk(struct ref_context *c, const struct ref_call *call, const struct ref_array *in,
+              struct ref_array *out)
+{
+	const struct op *op = ir_op(c->m, call->op);
+	int64_t axis = op_attr_int(c->m, call->op, "axis", -1), inner = 1;
+	axis += axis < 0 ? in->nd : 0;
+	if (axis < 0 || axis >= in->nd || out->nd != in->nd)
+		return unfit(c, op);
+	for (int j = (int)axis + 1; j < in->nd; j++)
+		inner *= in->n[j];
+	int64_t n = in->n[axis], k = out->n[axis], rows = k ? ref_array_count(out) / k : 0;
+	if (k > n) {
+		diag_error(c->d, op->at, "topk: k= is %lld, the axis has %lld elements", (long long)k,
+		           (long long)n);
+		return false;
+	}
+	ref_inherit(out, in);
+	for (int64_t row = 0; row < rows; row++) {
+		int64_t outer = row / inner, within = row % inner;
+		topk_row(in, outer * n * inner + within, n, inner, call->result == 1, out,
+		         outer * k * inner + within, k);
+	}
+	return true;
+}
+
 bool ref_one_hot(struct ref_context *c, const struct ref_call *call, const struct ref_array *in,
                  struct ref_array *out)
 {

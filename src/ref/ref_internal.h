@@ -92,7 +92,8 @@ struct ref_operand {
 };
 struct ref_call {
 	op_id op;
-	unsigned n; /* positional operands */
+	unsigned result; /* which of several */
+	unsigned n;      /* positional operands */
 	const struct ref_operand *in;
 	const uint8_t *want; /* result elements that are needed; NULL: all */
 	bool partial;        /* the result is pending: sum what is held, absent terms are other ranks' */
@@ -120,6 +121,8 @@ bool ref_one_hot(struct ref_context *c, const struct ref_call *call, const struc
                  struct ref_array *out);
 bool ref_bitcast(struct ref_context *c, const struct ref_call *call, const struct ref_array *in,
                  struct ref_array *out);
+bool ref_topk(struct ref_context *c, const struct ref_call *call, const struct ref_array *in,
+              struct ref_array *out);
 bool ref_reduce(struct ref_context *c, const struct ref_call *call, const struct ref_array *in,
                 struct ref_array *out);
 bool ref_contract(struct ref_context *c, const struct ref_call *call, const struct ref_array *const *in,

@@ -72,16 +72,18 @@ static void synchronize(struct ref_host *h, struct ref_rank *r, op_id op, uint32
 	ref_issue_push(r, e);
 }
 
-static bool compute(struct ref_host *h, struct ref_rank *r, op_id op)
+/* The entry of result k. */
+static bool compute(struct ref_host *h, struct ref_rank *r, op_id op, unsigned result_k)
 {
 	struct module *m = h->c->m;
 	const struct op *o = ir_op(m, op);
-	value_id result = op_result(m, op, 0);
+	value_id result = op_result(m, op, result_k);
 	if (o->kind == OP_EXTERN || !result) {
 		ref_report_op(h->c, op);
 		return false;
 	}
 	struct ref_entry *e = ref_issue_entry(h, REF_COMPUTE, op);
+	e->result = result_k;
 	e->use = arena_new_array(h->arena, struct ref_use, o->operand_n);
 	const struct expr_env env = {
 	    .rank = r->device, .streams = h->c->o->streams ? h->c->o->streams : INT32_MAX, .index = r->index};
@@ -100,7 +102,7 @@ static bool compute(struct ref_host *h, struct ref_rank *r, op_id op)
 			e->use_n++;
 		}
 	}
-	if (!ref_bind_result(h, r, op, &e->out))
+	if (!ref_bind_result(h, r, op, result_k, &e->out))
 		return false;
 	for (unsigned k = 0, read = 0; k < e->use_n; k++)
 		if (e->use[k].view)
@@ -112,6 +114,15 @@ static bool compute(struct ref_host *h, struct ref_rank *r, op_id op)
 	for (unsigned k = 0; k < e->use_n; k++)
 		ref_issue_hold(e->use[k].view);
 	ref_issue_push(r, e);
+	return true;
+}
+
+static bool compute_all(struct ref_host *h, struct ref_rank *r, op_id op)
+{
+	unsigned n = op_result_count(h->c->m, op);
+	for (unsigned k = 0; k < n || k == 0; k++)
+		if (!compute(h, r, op, k))
+			return false;
 	return true;
 }
 
@@ -222,10 +233,10 @@ static bool issue_op(struct ref_host *h, struct ref_rank *r, op_id op)
 	case OP_SET:
 		if (!ref_set_reshards(h, op, &reshards))
 			return false;
-		return reshards ? ref_meet_reshard(h, r, op) : compute(h, r, op);
+		return reshards ? ref_meet_reshard(h, r, op) : compute(h, r, op, 0);
 	default:
 		return op_traits(m, op) & TRAIT_COLLECTIVE ? ref_meet_collective(h, r, op)
-		                                           : compute(h, r, op);
+		                                           : compute_all(h, r, op);
 	}
 }
 

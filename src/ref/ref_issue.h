@@ -18,7 +18,7 @@ bool ref_issue_scalar(struct ref_host *h, struct ref_rank *r, op_id op, unsigned
 struct ref_view *ref_bind_find(struct ref_host *h, struct ref_rank *r, value_id v, op_id op);
 struct ref_view *ref_bind_buffer(struct ref_host *h, struct ref_rank *r, value_id v);
 /* What a statement writes: a fresh buffer for a DEF, the bound one for a WRITE, NULL for neither. */
-bool ref_bind_result(struct ref_host *h, struct ref_rank *r, op_id op, struct ref_view **out);
+bool ref_bind_result(struct ref_host *h, struct ref_rank *r, op_id op, unsigned k, struct ref_view **out);
 /* A chunk that is written from another chunk (shard_by_stream with an index of its own) is that one.
  * operand: which READ of the statement `in` is. */
 void ref_bind_chunk(struct ref_host *h, op_id op, unsigned operand, struct ref_view *out,

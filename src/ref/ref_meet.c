@@ -58,7 +58,7 @@ bool ref_meet_collective(struct ref_host *h, struct ref_rank *r, op_id op)
 	const uint32_t *slice;
 	unsigned n, member;
 	party.in = ref_bind_find(h, r, op_read(m, op, 0), op);
-	if (!party.in || !ref_bind_result(h, r, op, &party.out))
+	if (!party.in || !ref_bind_result(h, r, op, 0, &party.out))
 		return false;
 	if (!o->team) {
 		diag_error(h->c->d, o->at, "the devices of the team are not known");
@@ -96,7 +96,7 @@ bool ref_meet_reshard(struct ref_host *h, struct ref_rank *r, op_id op)
 	uint32_t *device = arena_new_array(h->arena, uint32_t, h->rank_n);
 	unsigned n = 0, member = 0;
 	party.in = ref_bind_find(h, r, op_read(m, op, 0), op);
-	if (!party.in || !ref_bind_result(h, r, op, &party.out))
+	if (!party.in || !ref_bind_result(h, r, op, 0, &party.out))
 		return false;
 	for (int64_t k = 0; k < h->rank_n; k++)
 		if (ref_mesh_has(m, from, k) || ref_mesh_has(m, to, k)) {

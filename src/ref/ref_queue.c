@@ -75,7 +75,8 @@ static bool compute(struct ref_host *h, const struct ref_rank *r, const struct r
 	for (int64_t k = 0; k < local.n; k++)
 		want[local.at[k]] = 1;
 	bool partial = ref_partial_axes(ir_domain(m, ir_type(m, e->out->type)->domain), NULL) > 0;
-	struct ref_call call = {.op = e->op, .n = e->use_n, .in = operand, .want = want, .partial = partial};
+	struct ref_call call = {
+	    .op = e->op, .result = e->result, .n = e->use_n, .in = operand, .want = want, .partial = partial};
 	call.parts = averaged_parts(m, e->out->type);
 	int64_t absent = 0;
 	ok = ok && ref_eval(h->c, &call, &out) && ref_view_store(h, e->out, false, &out, at, &absent);

@@ -134,14 +134,45 @@ static bool pad(struct ref_context *c, const struct ref_call *call, const struct
 	return true;
 }
 
+/* Where the result of a split begins, whose results must make up the whole axis. */
+static bool part_start(struct ref_context *c, const struct ref_call *call, int axis, int64_t whole,
+                       int64_t *start)
+{
+	const struct expr_env env = {.rank = -1};
+	int64_t sum = 0;
+	for (unsigned k = 0; k < op_result_count(c->m, call->op); k++) {
+		expr_id culprit, e = value_domain(c->m, op_result(c->m, call->op, k))->axis[axis].extent;
+		int64_t n;
+		enum expr_status status = expr_eval(c->m, e, &env, &n, &culprit);
+		if (status != EXPR_OK) {
+			ref_report_expr(c, status, culprit, ir_op(c->m, call->op)->at);
+			return false;
+		}
+		if (k == call->result)
+			*start = sum;
+		sum += n;
+	}
+	if (sum != whole)
+		diag_error(c->d, ir_op(c->m, call->op)->at,
+		           "the results of split have %lld elements together, the axis %lld", (long long)sum,
+		           (long long)whole);
+	return sum == whole;
+}
+
 static bool slice(struct ref_context *c, const struct ref_call *call, const struct ref_array *in,
                   struct ref_array *out)
 {
+	bool split = ir_op(c->m, call->op)->kind == OP_SPLIT;
 	int axis;
-	int64_t start;
-	if (!axis_of(c, call->op, out->nd, &axis) || !attribute(c, call->op, "start", 0, &start))
+	int64_t start = 0;
+	if (!axis_of(c, call->op, out->nd, &axis))
 		return false;
-	if (!same_but(in, out, axis) || start < 0 || start + out->n[axis] > in->n[axis])
+	if (!same_but(in, out, axis))
+		return unfit(c, ir_op(c->m, call->op));
+	if (split ? !part_start(c, call, axis, in->n[axis], &start)
+	          : !attribute(c, call->op, "start", 0, &start))
+		return false;
+	if (start < 0 || start + out->n[axis] > in->n[axis])
 		return unfit(c, ir_op(c->m, call->op));
 	move(in, out, axis, -start);
 	return true;
@@ -166,6 +197,7 @@ bool ref_shape(struct ref_context *c, const struct ref_call *call, const struct 
 	case OP_PERMUTE:
 		return permute(c, op, op_attr(c->m, call->op, "dims"), in[0], out);
 	case OP_SLICE:
+	case OP_SPLIT:
 		return slice(c, call, in[0], out);
 	case OP_PAD:
 		return pad(c, call, in[0], out);

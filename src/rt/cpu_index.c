@@ -1,6 +1,7 @@
 /* cpu_index: kernels on indices.
  *
- *     gather   out[i] = in[0][i, in[1][i]]    a row of a table where the index is the same along the row */
+ *     gather   out[i] = in[0][i, in[1][i]]    a row of a table where the index is the same along the row
+ *     topk     a list of the k largest so far, to which each element is compared */
 #include "rt/cpu.h"
 #include "rt/rows.h"
 #include <assert.h>
@@ -44,4 +45,87 @@ enum status cpu_gather(const struct rt_task *t, char *why)
 	g.bytes = t->in[0].stride[last] * (int64_t)g.size;
 	cpu_walk_start(&w, 3, (const struct rt_view *const[]){&t->out, &first, &t->in[1]});
 	return cpu_walk_rows(&w, SIZE_MAX / 2, gather_row, &g);
+}
+
+/* ---- topk */
+
+struct entry {
+	int64_t key, index;
+};
+
+struct topk {
+	const struct rt_task *task;
+	struct entry *best;          /* scratch for k of them, in order */
+	int64_t k, n;                /* elements of the axis in out, in in[0] */
+	int64_t out_bytes, in_bytes; /* along it */
+	bool real;
+};
+
+/* An integer that orders as the element does. */
+static int64_t key_of(const struct topk *t, const char *at)
+{
+	union {
+		double x;
+		int64_t bits;
+	} u;
+	if (!t->real)
+		return rt_load_i64(t->task->in[0].dtype, at);
+	u.x = rt_load_f64(t->task->in[0].dtype, at);
+	if (u.x != u.x)
+		return INT64_MAX;
+	if (u.x == 0)
+		return 0;
+	return u.bits >= 0 ? u.bits : INT64_MIN - u.bits;
+}
+
+/* Puts an element, later than all in the list, where it belongs; the last one goes when there are k. */
+static int64_t insert(struct entry *best, int64_t held, int64_t k, struct entry e)
+{
+	if (held == k && best[k - 1].key >= e.key)
+		return held;
+	int64_t at = held < k ? held : k - 1;
+	for (; at > 0 && best[at - 1].key < e.key; at--)
+		best[at] = best[at - 1];
+	best[at] = e;
+	return held < k ? held + 1 : k;
+}
+
+static enum status topk_row(void *arg, char *const *at, size_t rows, const int64_t *stride)
+{
+	const struct topk *t = arg;
+	for (size_t row = 0; row < rows; row++) {
+		const char *from = at[1] + (int64_t)row * stride[1];
+		char *to = at[0] + (int64_t)row * stride[0];
+		int64_t held = 0;
+		for (int64_t i = 0; i < t->n; i++)
+			held =
+			    insert(t->best, held, t->k, (struct entry){key_of(t, from + i * t->in_bytes), i});
+		for (int64_t i = 0; i < t->k; i++)
+			rt_store_i64(t->task->out.dtype, to + i * t->out_bytes, t->best[i].index);
+	}
+	return STATUS_OK;
+}
+
+enum status cpu_topk(struct cpu_lane *lane, const struct rt_task *task, char *why)
+{
+	struct cpu_walk w;
+	int axis = (int)task->axes;
+	struct topk t = {
+	    .task = task,
+	    .k = task->out.n[axis],
+	    .n = task->in[0].n[axis],
+	    .out_bytes = task->out.stride[axis] * (int64_t)rt_dtype_size(task->out.dtype),
+	    .in_bytes = task->in[0].stride[axis] * (int64_t)rt_dtype_size(task->in[0].dtype),
+	    .real = rt_dtype_is_float(task->in[0].dtype),
+	};
+	if (t.k == 0)
+		return STATUS_OK;
+	assert(t.k <= t.n);
+	t.best = cpu_scratch(lane, 0, (size_t)t.k * sizeof *t.best, why);
+	if (!t.best)
+		return STATUS_DIAGNOSTICS;
+	struct rt_view out = rt_view_slice(task->out, axis, 0, 1),
+	               in = rt_view_slice(task->in[0], axis, 0, 1);
+	cpu_walk_start(&w, 2, (const struct rt_view *const[]){&out, &in});
+	return cpu_walk_rows(&w, SIZE_MAX / 2, topk_row, &t);
 }

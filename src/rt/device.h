@@ -66,6 +66,8 @@ enum rt_kernel {
 	RT_TASK_REDUCE,    /* out[i with 0 at axes] = op over axes of in[0][i] */
 	RT_TASK_BITCAST,   /* out[i] = in[0][i], the same bits; element types of one size */
 	RT_TASK_GATHER, /* out[i] = in[0][i, in[1][i]]: in[0] has one axis more than the others, the last */
+	RT_TASK_TOPK,   /* out[i] = the indices of the largest of in[0][i] along an axis, in decreasing order;
+	                 * of   equal ones the first comes first; NaN is the largest */
 	RT_TASK_GEMM, /* out[…, m, n] = sum over k of in[0][…, m, k] * in[1][…, k, n] (+ in[2][…, m, n]) */
 	RT_TASK_CALL, /* call(call_arg, call_value) */
 };
@@ -90,7 +92,7 @@ struct rt_task {
 		bool has_bias;            /* GEMM: in[2] is there, broadcast by stride 0 */
 	};
 	unsigned axes; /* REDUCE: mask of the axes of in[0] that go; out has the same nd, with extent 1 there.
-	                * IOTA: the axis (a number). */
+	                * IOTA, TOPK: the axis (a number). */
 	/* CALL: returns a status; on failure it has printed why. Runs in stream order on a lane. */
 	enum status (*call)(void *arg, int64_t value);
 	void *call_arg;

@@ -86,6 +86,8 @@ static enum status cpu_run(struct rt_device *d, int lane, const struct rt_task *
 		return cpu_bitcast(&t->out, &t->in[0]);
 	case RT_TASK_GATHER:
 		return cpu_gather(t, why);
+	case RT_TASK_TOPK:
+		return cpu_topk(&c->lane[lane], t, why);
 	case RT_TASK_GEMM:
 		return cpu_gemm(&c->lane[lane], t, why);
 	case RT_TASK_CALL:
