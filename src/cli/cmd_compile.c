@@ -6,6 +6,7 @@
 #include "cli/commands.h"
 #include "cli/compile.h"
 #include "cli/output.h"
+#include "cli/split.h"
 #include "ir/print.h"
 #include "parse/ast.h"
 #include <errno.h>
@@ -13,8 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-static const char SPLIT[] = "# -----";
 
 struct compile_command {
 	struct compile_options compile;
@@ -81,51 +80,13 @@ static enum status compile_one(struct compile_command *c, struct source *s)
 	return status;
 }
 
-static bool worse(enum status a, enum status b)
+/* A program of a file that holds several. */
+static enum status compile_part(void *command, struct source *s, bool first)
 {
-	return a > b;
-}
-
-static bool is_split(const char *line)
-{
-	size_t n = sizeof SPLIT - 1;
-	if (strncmp(line, SPLIT, n))
-		return false;
-	while (line[n] == ' ' || line[n] == '\r')
-		n++;
-	return !line[n] || line[n] == '\n';
-}
-
-/* The programs of one file. The text before a program becomes empty lines, so that positions stay. */
-static enum status compile_split(struct compile_command *c, struct source *whole)
-{
-	enum status worst = STATUS_OK;
-	const char *start = whole->text;
-	uint32_t lines = 0;
-	bool first = true;
-	while (start) {
-		const char *end = start, *next = NULL;
-		uint32_t count = 0;
-		while (*end && !is_split(end)) {
-			end += strcspn(end, "\n");
-			if (*end)
-				end++, count++;
-		}
-		if (*end)
-			next = strchr(end, '\n') ? strchr(end, '\n') + 1 : NULL;
-		struct buf text = {0};
-		buf_pad(&text, '\n', lines);
-		buf_putn(&text, start, (size_t)(end - start));
-		if (!first && c->dump)
-			buf_printf(&c->text, "%s\n", SPLIT);
-		enum status status = compile_one(c, source_from_text(whole->name, text.at, (uint32_t)text.n));
-		worst = worse(status, worst) ? status : worst;
-		buf_free(&text);
-		lines += count + 1;
-		start = next;
-		first = false;
-	}
-	return worst;
+	struct compile_command *c = command;
+	if (!first && c->dump)
+		buf_printf(&c->text, "%s\n", SPLIT_LINE);
+	return compile_one(c, s);
 }
 
 static enum status compile_path(struct compile_command *c, const char *path)
@@ -136,7 +97,7 @@ static enum status compile_path(struct compile_command *c, const char *path)
 		return status;
 	if (!c->split)
 		return compile_one(c, s);
-	status = compile_split(c, s);
+	status = split_each(s, compile_part, c);
 	source_free(s);
 	return status;
 }
@@ -186,7 +147,7 @@ static enum status run(struct compile_command *c, struct command_line *line)
 		if (c->reproducer)
 			write_reproducer(c, line->file.at[i]);
 		enum status status = compile_path(c, line->file.at[i]);
-		worst = worse(status, worst) ? status : worst;
+		worst = status > worst ? status : worst;
 		if (c->reproducer && status != STATUS_INTERNAL)
 			unlink(c->reproducer);
 		else if (c->reproducer)
@@ -195,7 +156,7 @@ static enum status run(struct compile_command *c, struct command_line *line)
 	compile_warn_unused(c->d, &c->compile);
 	if (c->dump && (worst == STATUS_OK || c->text.file || c->text.n)) {
 		enum status status = close_output(c);
-		worst = worse(status, worst) ? status : worst;
+		worst = status > worst ? status : worst;
 	}
 	return worst;
 }

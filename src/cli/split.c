@@ -1,0 +1,44 @@
+/* split: programs between lines `# -----`. */
+#include "cli/split.h"
+#include "base/str.h"
+#include <string.h>
+
+static bool is_split(const char *line)
+{
+	size_t n = sizeof SPLIT_LINE - 1;
+	if (strncmp(line, SPLIT_LINE, n))
+		return false;
+	while (line[n] == ' ' || line[n] == '\r')
+		n++;
+	return !line[n] || line[n] == '\n';
+}
+
+enum status split_each(const struct source *whole, enum status (*one)(void *to, struct source *s, bool first),
+                       void *to)
+{
+	enum status worst = STATUS_OK;
+	const char *start = whole->text;
+	uint32_t lines = 0;
+	bool first = true;
+	while (start) {
+		const char *end = start, *next = NULL;
+		uint32_t count = 0;
+		while (*end && !is_split(end)) {
+			end += strcspn(end, "\n");
+			if (*end)
+				end++, count++;
+		}
+		if (*end)
+			next = strchr(end, '\n') ? strchr(end, '\n') + 1 : NULL;
+		struct buf text = {0};
+		buf_pad(&text, '\n', lines);
+		buf_putn(&text, start, (size_t)(end - start));
+		enum status status = one(to, source_from_text(whole->name, text.at, (uint32_t)text.n), first);
+		worst = status > worst ? status : worst;
+		buf_free(&text);
+		lines += count + 1;
+		start = next;
+		first = false;
+	}
+	return worst;
+}
