@@ -1,0 +1,53 @@
+/* params: values, shapes, assumptions. */
+#include "cli/params.h"
+#include "analysis/extents.h"
+#include "ir/expr.h"
+#include <stdio.h>
+
+/* Every scalar that is left must have a value now. */
+static bool check_params(const struct module *m, struct diag *d)
+{
+	bool ok = true;
+	for (param_id p = 1; p < m->param.n; p++) {
+		const struct param *x = &m->param.at[p];
+		char number[24];
+		if (x->has_value || x->meaning)
+			continue;
+		snprintf(number, sizeof number, "i%d", x->number);
+		const char *name = x->name ? names_text(m->names, x->name) : number;
+		diag_error(d, x->at, "'%s' has no value", name);
+		diag_note(d, DIAG_NOWHERE, "-D %s=VALUE gives it one", name);
+		ok = false;
+	}
+	return ok;
+}
+
+/* What passes took for granted while params had no value. */
+static bool check_assumptions(const struct module *m, struct diag *d)
+{
+	const struct expr_env env = {.rank = -1};
+	bool ok = true;
+	for (uint32_t i = 0; i < m->assumption.n; i++) {
+		const struct assumption *a = &m->assumption.at[i];
+		int64_t divisor, dividend;
+		if (expr_eval(m, a->divisor, &env, &divisor, NULL) != EXPR_OK ||
+		    expr_eval(m, a->dividend, &env, &dividend, NULL) != EXPR_OK)
+			continue;
+		if (divisor != 0 && dividend % divisor == 0)
+			continue;
+		struct buf x = {0}, y = {0};
+		expr_print_hir(m, a->divisor, &x);
+		expr_print_hir(m, a->dividend, &y);
+		diag_error(d, a->at, "'%s' (%lld) does not divide '%s' (%lld)", x.at, (long long)divisor,
+		           y.at, (long long)dividend);
+		buf_free(&x);
+		buf_free(&y);
+		ok = false;
+	}
+	return ok;
+}
+
+bool params_check(struct module *m, struct diag *d)
+{
+	return check_params(m, d) && extents_check(m, d) && check_assumptions(m, d);
+}
