@@ -4,6 +4,7 @@
 
 int cmd_compile(int argc, char **argv);
 int cmd_run(int argc, char **argv);
+int cmd_check(int argc, char **argv);
 int cmd_fmt(int argc, char **argv);
 
 #endif

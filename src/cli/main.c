@@ -14,8 +14,8 @@ static const struct command {
 } commands[] = {
     {"compile", "opt", cmd_compile, "parse, run passes, print the program"},
     {"run", NULL, cmd_run, "execute on ranks"},
+    {"check", NULL, cmd_check, "prove that buffers, streams and Communications are in order"},
     {"fmt", NULL, cmd_fmt, "format a program; keeps comments and consts"},
-    {"check", NULL, NULL, "prove the absence of races, deadlocks and leaks"},
     {"sim", NULL, NULL, "predict times on a cluster"},
     {"tune", NULL, NULL, "search chunk counts and pipeline kinds"},
     {"bench", NULL, NULL, "sweep a collective or a program"},

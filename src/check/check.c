@@ -1,0 +1,71 @@
+/* check: ranks one after the other, then what they issued side by side. */
+#include "check/check.h"
+#include "check/checker.h"
+#include "ir/edit.h"
+#include "ir/number.h"
+#include <string.h>
+
+bool check_spend(struct checker *c, uint64_t work)
+{
+	c->work += work;
+	if (c->work > c->o->work && check_goes_on(c))
+		c->status = CHECK_TOO_LONG;
+	return check_goes_on(c);
+}
+
+bool check_unknown(struct checker *c, uint32_t at, const char *what)
+{
+	if (check_goes_on(c)) {
+		c->status = CHECK_UNKNOWN;
+		c->result->at = at;
+		c->result->what = what;
+	}
+	return false;
+}
+
+static void find_returned(struct checker *c)
+{
+	const struct module *m = c->m;
+	for (uint32_t i = 0; i < m->output.n; i++)
+		c->is_returned[ir_root(m, m->output.at[i])] = true;
+	for (uint32_t i = 0; i < m->input.n; i++)
+		if (m->value.at[m->input.at[i].value].flags & VALUE_INOUT)
+			c->is_returned[m->input.at[i].value] = true;
+}
+
+static void find_posted(struct checker *c)
+{
+	for (op_id op = ir_walk_first(c->m); op; op = ir_walk(c->m, op))
+		for (unsigned k = 0;
+		     c->m->op.at[op].kind == OP_POST && k < op_role_count(c->m, op, ROLE_STATEMENT); k++)
+			c->is_posted[op_operand_id(c->m, op, ROLE_STATEMENT, k)] = true;
+}
+
+enum check_status check_program(struct module *m, struct diag *d, const struct check_options *o,
+                                struct check_result *out)
+{
+	struct checker c = {.m = m, .d = d, .o = o, .result = out, .arena = arena_new()};
+	struct ir_numbers *saved = ir_numbers_save(m);
+	memset(out, 0, sizeof *out);
+	out->ranks = o->ranks;
+	ir_number(m); /* so that what has no name is called T3 */
+	parts_init(&c.parts);
+	vec_push(&c.channel, (struct channel){0});
+	c.channel_bucket = arena_new_array(c.arena, uint32_t, CHANNEL_BUCKETS);
+	c.is_posted = arena_new_array(c.arena, bool, m->op.n);
+	c.is_returned = arena_new_array(c.arena, bool, m->value.n);
+	find_posted(&c);
+	find_returned(&c);
+	for (int64_t rank = 0; rank < o->ranks && check_goes_on(&c); rank++)
+		walk_rank(&c, rank);
+	if (check_goes_on(&c))
+		match_end(&c);
+	for (uint32_t k = 0; k < c.channel.n; k++)
+		vec_free(&c.channel.at[k].entry);
+	vec_free(&c.channel);
+	vec_free(&c.reported);
+	parts_free(&c.parts);
+	arena_free(c.arena);
+	ir_numbers_restore(m, saved);
+	return c.status;
+}

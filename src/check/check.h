@@ -1,0 +1,40 @@
+/* check: whether what a program does at host level follows from its text on every rank, whatever the
+ * speed of streams and ranks. Nothing is run.
+ *
+ * The program is walked once for each rank, loops step by step, as the runtime would issue it. What is
+ * found is reported to d: accesses that nothing orders (races), buffers used outside their life, waits
+ * and Communications that do not match. See checker.h for what orders two accesses. */
+#ifndef HIRC_CHECK_CHECK_H
+#define HIRC_CHECK_CHECK_H
+#include "ir/ir.h"
+
+enum {
+	CHECK_MAX_WORK = 1 << 24, /* statements that are stepped and accesses that are compared, all ranks
+	                             together */
+};
+
+struct check_options {
+	int64_t ranks;   /* ranks 0 … ranks - 1 are walked */
+	int64_t streams; /* stream indices are taken modulo this; 0: unbounded */
+	uint64_t work;   /* at most CHECK_MAX_WORK */
+	bool strict;     /* what provides inputs and memory, and takes outputs, is work on the initial
+	                    stream */
+};
+
+enum check_status {
+	CHECK_CLEAN,   /* nothing but warnings */
+	CHECK_WRONG,   /* errors were reported */
+	CHECK_UNKNOWN, /* a scalar or an extent has no value; *what and *at say which */
+	CHECK_TOO_LONG /* more work than allowed */
+};
+
+struct check_result {
+	int64_t ranks, accesses, communications; /* of all ranks */
+	const char *what;                        /* CHECK_UNKNOWN: a sentence for a diagnostic */
+	uint32_t at;                             /* source offset of it */
+};
+
+enum check_status check_program(struct module *m, struct diag *d, const struct check_options *o,
+                                struct check_result *out);
+
+#endif

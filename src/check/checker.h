@@ -1,0 +1,241 @@
+/* checker: what the files of a check share.
+ *
+ *     check.c      ranks, one after the other; the result
+ *     walk.c       statements of a rank in the order in which it issues them
+ *     view.c       names as parts of memory
+ *     access.c     memory, and whether accesses to it are ordered
+ *     transfer.c   Communications: their start, their wait
+ *     match.c      what ranks issue on one communicator
+ *     report.c     messages
+ *
+ * Two accesses of a rank are ordered when one happens before the other: both are of one stream, in
+ * program order; the later one's stream has synchronized with the other's since; one is before the
+ * start of a Communication and the other is the Communication, or one is the Communication and the
+ * other is after its wait. Communications of one communicator are not taken to be ordered: what
+ * unpacks the data of one runs on the stream that waits for it. Nor are accesses ordered by what other
+ * ranks do. */
+#ifndef HIRC_CHECK_CHECKER_H
+#define HIRC_CHECK_CHECKER_H
+#include "check/check.h"
+#include "check/clock.h"
+#include "check/region.h"
+
+enum {
+	INITIAL_STREAM = -1,
+	CHECK_NONE = UINT32_MAX,
+	VIEW_MAX_CHUNKS = 4, /* axes that loops around a buffer bind; with more, slices count as all of it */
+};
+
+/* ---- all ranks */
+
+struct match_entry {
+	op_id op;
+	uint32_t member;  /* who issued it first */
+	int64_t root;     /* -1: none */
+	int64_t elements; /* that must be equal on all members; -1: not known, or they differ by right */
+};
+
+/* Where ranks meet: the slice of a team, with a backend; for messages sender and receiver. */
+struct channel {
+	bool message;
+	bool broken; /* a difference was reported */
+	name_id backend;
+	team_id team; /* messages: of a CollectivePermute; 0: none */
+	uint32_t n;
+	const uint32_t *device;
+	uint32_t *count; /* by member: what it has issued */
+	VEC(struct match_entry) entry;
+	uint32_t next; /* of its hash chain */
+};
+
+struct reported {
+	op_id a, b;
+	const char *what;
+};
+
+struct checker {
+	struct module *m;
+	struct diag *d;
+	const struct check_options *o;
+	struct check_result *result;
+	enum check_status status;
+	uint64_t work;
+	struct arena *arena;
+	struct parts parts;
+	VEC(struct channel) channel; /* 0 unused */
+	uint32_t *channel_bucket;    /* CHANNEL_BUCKETS */
+	VEC(struct reported) reported;
+	bool *is_posted;   /* by op_id: a post names it */
+	bool *is_returned; /* by value_id: the program's caller takes its contents */
+};
+
+/* ---- a rank */
+
+struct view {
+	uint32_t storage; /* of walk.storage; CHECK_NONE: the name has no value here */
+	region_part_id region;
+	bool absent;  /* the rank is not in the value's mesh */
+	bool vague;   /* which blocks of its type are bound is not known: slices of it count as all of it */
+	bool dropped; /* a select took an axis away */
+	int64_t chunk[VIEW_MAX_CHUNKS]; /* the buffer holds these blocks of the first chunk_n stream and
+	                                   serial axes of its type: loops around it bind them */
+	uint8_t chunk_n;
+	uint8_t bound_n;              /* those, and the ones that slices bound since */
+	uint8_t axis[IR_MAX_LOGICAL]; /* its visible axes, as logical axes of the buffer */
+};
+
+enum access_kind { ACCESS_READ, ACCESS_WRITE, ACCESS_ALLOCATE, ACCESS_FREE, ACCESS_PROVIDE };
+
+struct access {
+	struct view view;
+	enum access_kind kind;
+};
+
+struct record { /* an access that later ones are compared with */
+	uint32_t thread, step;
+	region_part_id region;
+	op_id op;
+	uint32_t turn; /* iteration, see struct turn */
+	uint8_t kind;  /* enum access_kind */
+};
+
+struct storage {
+	value_id value;
+	int64_t slot;  /* buffers of one ALLOCATE in a loop: which copy */
+	uint32_t next; /* of the same value; CHECK_NONE: none */
+	op_id freed;   /* 0: alive */
+	uint32_t freed_turn;
+	VEC(struct record) record;
+};
+
+struct turn { /* an iteration of a loop; 0: outside of loops */
+	index_id index;
+	int64_t at;
+	uint32_t outer; /* turn of the loop around */
+};
+
+struct thread {         /* a stream or a Communication */
+	op_id op;       /* of a Communication, the last that this was; 0: a stream */
+	int64_t stream; /* number of the stream, INITIAL_STREAM for the first; of a Communication: of the
+	                   stream that waited for it */
+	uint32_t step;
+	bool busy; /* a Communication that was not waited for */
+};
+
+struct stream {
+	int64_t number;
+	uint32_t thread;
+	struct clock clock;
+};
+
+struct transfer { /* an instance of a statement that is not waited for yet */
+	op_id op;
+	uint32_t turn;
+	uint32_t n;            /* Communications of a coalescing group; 0: the rank takes no part */
+	uint32_t *thread;      /* n of them */
+	struct clock *started; /* what each follows */
+};
+
+struct message { /* a send or receive on its way to the statement that issues it */
+	op_id op;
+	struct view view;
+	int64_t peer, elements;
+};
+
+struct loop {
+	op_id op;
+	int64_t start, stop, at;
+	op_id set_stream; /* the first in its body that names a stream by index; 0: none */
+};
+
+struct walk {
+	struct checker *c;
+	struct module *m;
+	int64_t rank;
+	int64_t *index; /* by index_id */
+	struct view *view;
+	uint32_t *storage_of; /* by value_id: the last one made; CHECK_NONE: none */
+	VEC(struct storage) storage;
+	uint32_t *handle; /* by handle_id: stream */
+	VEC(struct stream) stream;
+	uint32_t current;
+	VEC(struct thread) thread;
+	VEC(struct transfer) transfer;
+	struct message *posted; /* by op_id; op 0: not come to yet */
+	bool in_group;
+	VEC(struct message) group;
+	struct loop loop[IR_MAX_NESTING];
+	unsigned loop_n;
+	VEC(struct turn) turn;
+	uint32_t now; /* turn */
+};
+
+static inline struct clock *walk_clock(struct walk *w)
+{
+	return &w->stream.at[w->current].clock;
+}
+/* Whether the check goes on. */
+static inline bool check_goes_on(const struct checker *c)
+{
+	return c->status == CHECK_CLEAN || c->status == CHECK_WRONG;
+}
+/* Counts work; false when there is none left. */
+bool check_spend(struct checker *c, uint64_t work);
+/* Ends the check: something has no value. */
+bool check_unknown(struct checker *c, uint32_t at, const char *what);
+
+/* walk.c */
+void walk_rank(struct checker *c, int64_t rank);
+/* The k-th scalar operand; false after check_unknown. */
+bool walk_scalar(struct walk *w, op_id op, unsigned k, int64_t *out);
+bool walk_value(struct walk *w, expr_id e, uint32_t at, int64_t *out);
+/* Takes the next step on the current stream; all that follows is of this step. */
+uint32_t walk_step(struct walk *w);
+
+/* view.c */
+bool check_view_is_here(const struct walk *w, value_id v);
+void check_view_input(struct walk *w, value_id v);
+void check_view_buffer(struct walk *w, value_id v); /* ALLOCATE, or a result without one */
+void check_view_shard(struct walk *w, op_id op);
+void check_view_select(struct walk *w, op_id op);
+/* Elements that a view holds on a rank; -1: not known. */
+int64_t check_view_elements(struct walk *w, value_id v);
+
+/* access.c */
+/* The accesses of one statement, by step `step` of a thread whose clock is `clock`. */
+void access_all(struct walk *w, op_id op, const struct access *list, unsigned n, const struct clock *clock,
+                uint32_t thread, uint32_t step);
+void access_free(struct walk *w, op_id op, value_id v);
+/* What is left when the program ends. */
+void access_end(struct walk *w);
+
+/* transfer.c */
+void transfer_collective(struct walk *w, op_id op);
+void transfer_message(struct walk *w, op_id op);
+void transfer_post(struct walk *w, op_id op);
+void transfer_end_group(struct walk *w, op_id op);
+void transfer_wait(struct walk *w, op_id op);
+void transfer_end(struct walk *w);
+void transfer_free_all(struct walk *w);
+name_id transfer_backend(const struct module *m, op_id op);
+
+/* match.c */
+enum { CHANNEL_BUCKETS = 1024 };
+void match_collective(struct walk *w, op_id op, const uint32_t *device, uint32_t n, uint32_t member,
+                      int64_t root, int64_t elements);
+/* team: of a CollectivePermute, 0 for sends and receives. */
+void match_message(struct walk *w, op_id op, team_id team, bool send, int64_t peer, int64_t elements);
+void match_end(struct checker *c);
+
+/* report.c */
+/* Whether this is the first report of its kind about two statements; then it counts as an error. */
+bool report_once(struct checker *c, const char *what, op_id a, op_id b);
+/* op 0: the program's caller. thread: of the later access, CHECK_NONE: of the caller. */
+void report_race(struct walk *w, const struct storage *storage, op_id op, enum access_kind kind,
+                 uint32_t thread, const struct record *before);
+void report_freed(struct walk *w, const struct storage *storage, op_id op, enum access_kind kind);
+void report_leak(struct walk *w, const struct storage *storage, op_id allocate);
+void report_wait(struct walk *w, op_id wait, op_id started);
+void report_not_waited(struct walk *w, const struct transfer *t);
+
+#endif

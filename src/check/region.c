@@ -1,0 +1,151 @@
+/* region: interned lists of conditions, sorted by coordinate. */
+#include "check/region.h"
+#include <string.h>
+
+enum { MAX_CONDITIONS = 32 }; /* of one region; what comes after that is left out */
+
+static int order(const struct condition *a, const struct condition *b)
+{
+	if (a->domain != b->domain)
+		return a->domain < b->domain ? -1 : 1;
+	return (a->axis > b->axis) - (a->axis < b->axis);
+}
+
+static uint32_t hash(const struct condition *c, uint32_t n)
+{
+	uint64_t h = n;
+	for (uint32_t i = 0; i < n; i++) {
+		h = (h ^ c[i].domain ^ (uint64_t)c[i].axis << 32) * 0x9e3779b97f4a7c15u;
+		h = (h ^ h >> 29 ^ (uint64_t)c[i].lo) * 0xff51afd7ed558ccdu;
+		h = (h ^ h >> 31 ^ (uint64_t)c[i].hi) * 0x9e3779b97f4a7c15u;
+	}
+	return (uint32_t)(h >> 32);
+}
+
+static void link_part(struct parts *p, region_part_id r)
+{
+	struct part *x = &p->part.at[r];
+	uint32_t b = hash(p->condition.at + x->first, x->n) & (p->bucket_n - 1);
+	x->next = p->bucket[b];
+	p->bucket[b] = r;
+}
+
+static void make_buckets(struct parts *p, uint32_t n)
+{
+	free(p->bucket);
+	p->bucket = mem_zalloc(sizeof *p->bucket * n);
+	p->bucket_n = n;
+	for (region_part_id r = 1; r < p->part.n; r++)
+		link_part(p, r);
+}
+
+void parts_init(struct parts *p)
+{
+	memset(p, 0, sizeof *p);
+	vec_push(&p->part, (struct part){0});
+	make_buckets(p, 64);
+}
+
+void parts_free(struct parts *p)
+{
+	vec_free(&p->condition);
+	vec_free(&p->part);
+	free(p->bucket);
+}
+
+static bool equal(const struct condition *a, const struct condition *b, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (order(&a[i], &b[i]) || a[i].lo != b[i].lo || a[i].hi != b[i].hi)
+			return false;
+	return true;
+}
+
+static region_part_id intern(struct parts *p, const struct condition *c, uint32_t n)
+{
+	region_part_id r = p->bucket[hash(c, n) & (p->bucket_n - 1)];
+	while (r && !(p->part.at[r].n == n && equal(p->condition.at + p->part.at[r].first, c, n)))
+		r = p->part.at[r].next;
+	if (r)
+		return r;
+	struct part x = {.first = p->condition.n, .n = n};
+	for (uint32_t i = 0; i < n; i++)
+		vec_push(&p->condition, c[i]);
+	r = p->part.n;
+	vec_push(&p->part, x);
+	if (p->part.n > p->bucket_n)
+		make_buckets(p, p->bucket_n * 2);
+	else
+		link_part(p, r);
+	return r;
+}
+
+region_part_id parts_narrow(struct parts *p, region_part_id r, struct condition c)
+{
+	struct condition list[MAX_CONDITIONS];
+	uint32_t n = p->part.at[r].n, k = 0;
+	if (n)
+		memcpy(list, p->condition.at + p->part.at[r].first, sizeof *list * n);
+	while (k < n && order(&list[k], &c) < 0)
+		k++;
+	if (k < n && order(&list[k], &c) == 0) {
+		list[k].lo = c.lo > list[k].lo ? c.lo : list[k].lo;
+		list[k].hi = c.hi < list[k].hi ? c.hi : list[k].hi;
+	} else if (n < MAX_CONDITIONS) {
+		memmove(list + k + 1, list + k, sizeof *list * (n - k));
+		list[k] = c;
+		n++;
+	}
+	return intern(p, list, n);
+}
+
+bool parts_range(const struct parts *p, region_part_id r, domain_id domain, uint32_t axis, int64_t *lo,
+                 int64_t *hi)
+{
+	const struct condition *c = p->condition.at + p->part.at[r].first;
+	for (uint32_t i = 0; i < p->part.at[r].n; i++)
+		if (c[i].domain == domain && c[i].axis == axis) {
+			*lo = c[i].lo;
+			*hi = c[i].hi;
+			return true;
+		}
+	return false;
+}
+
+static bool empty(const struct parts *p, region_part_id r)
+{
+	const struct condition *c = p->condition.at + p->part.at[r].first;
+	for (uint32_t i = 0; i < p->part.at[r].n; i++)
+		if (c[i].lo >= c[i].hi)
+			return true;
+	return false;
+}
+
+bool parts_disjoint(const struct parts *p, region_part_id a, region_part_id b)
+{
+	const struct condition *x = p->condition.at + p->part.at[a].first,
+	                       *y = p->condition.at + p->part.at[b].first;
+	uint32_t i = 0, k = 0;
+	if (empty(p, a) || empty(p, b))
+		return true;
+	while (a != b && i < p->part.at[a].n && k < p->part.at[b].n) {
+		int o = order(&x[i], &y[k]);
+		if (o == 0 && (x[i].hi <= y[k].lo || y[k].hi <= x[i].lo))
+			return true;
+		i += o <= 0;
+		k += o >= 0;
+	}
+	return false;
+}
+
+bool parts_cover(const struct parts *p, region_part_id a, region_part_id b)
+{
+	const struct condition *x = p->condition.at + p->part.at[a].first;
+	int64_t lo, hi;
+	if (a == b)
+		return true;
+	for (uint32_t i = 0; i < p->part.at[a].n; i++)
+		if (!parts_range(p, b, x[i].domain, x[i].axis, &lo, &hi) || lo < x[i].lo || hi > x[i].hi)
+			return false;
+	return true;
+}

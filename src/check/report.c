@@ -1,0 +1,263 @@
+/* report: messages about accesses and waits.
+ *
+ *     f.hir:12:5: error: race: linear reads 'H' on stream 1, not ordered after relu on stream 0, which
+ *     writes it (rank 0, i = 1)
+ *     f.hir:9:5: note: relu writes it here (rank 0, i = 0)
+ *     note: `synchronize(0)` before the linear orders them                                        */
+#include "check/checker.h"
+#include "ir/number.h"
+#include "ir/print.h"
+
+bool report_once(struct checker *c, const char *what, op_id a, op_id b)
+{
+	c->status = c->status == CHECK_CLEAN ? CHECK_WRONG : c->status;
+	for (uint32_t k = 0; k < c->reported.n; k++) {
+		const struct reported *r = &c->reported.at[k];
+		if (r->a == a && r->b == b && r->what == what)
+			return false;
+	}
+	vec_push(&c->reported, (struct reported){a, b, what});
+	return true;
+}
+
+/* ---- words */
+
+static void put_value(struct checker *c, value_id v, struct buf *out)
+{
+	buf_putc(out, '\'');
+	ir_print_value_name(c->m, v, out);
+	buf_putc(out, '\'');
+}
+
+/* allreduce c0 */
+static void put_statement(struct checker *c, op_id op, struct buf *out)
+{
+	const struct op *o = &c->m->op.at[op];
+	if (!op) {
+		buf_puts(out, "the caller");
+		return;
+	}
+	buf_puts(out, op_info[o->kind].hir);
+	if (!(o->flags & OP_ASYNC))
+		return;
+	buf_putc(out, ' ');
+	if (o->name)
+		buf_puts(out, names_text(c->m->names, o->name));
+	else
+		ir_put_default_name('c', o->number, out);
+}
+
+static void put_statement_name(struct checker *c, op_id op, struct buf *out)
+{
+	const struct op *o = &c->m->op.at[op];
+	if (o->name)
+		buf_puts(out, names_text(c->m->names, o->name));
+	else
+		ir_put_default_name('c', o->number, out);
+}
+
+/* The handle of a stream, or NULL. */
+static const struct handle *handle_of(const struct walk *w, int64_t stream)
+{
+	for (handle_id h = 1; h < w->m->handle.n && stream == INITIAL_STREAM; h++)
+		if (w->handle[h] == 0)
+			return &w->m->handle.at[h];
+	return NULL;
+}
+
+/* What synchronize takes: main, 2. */
+static void put_stream_name(const struct walk *w, int64_t stream, struct buf *out)
+{
+	const struct handle *h = handle_of(w, stream);
+	if (h && h->name)
+		buf_puts(out, names_text(w->m->names, h->name));
+	else if (stream == INITIAL_STREAM)
+		ir_put_default_name('m', h ? h->number : 1, out);
+	else
+		buf_puti(out, stream);
+}
+
+/* main; stream 2 */
+static void put_stream(const struct walk *w, int64_t stream, struct buf *out)
+{
+	if (stream == INITIAL_STREAM && !handle_of(w, stream)) {
+		buf_puts(out, "the initial stream");
+		return;
+	}
+	if (stream != INITIAL_STREAM)
+		buf_puts(out, "stream ");
+	put_stream_name(w, stream, out);
+}
+
+static void put_turn(const struct walk *w, uint32_t turn, struct buf *out)
+{
+	const struct turn *t = &w->turn.at[turn];
+	const struct index *i = &w->m->index.at[t->index];
+	if (!turn)
+		return;
+	put_turn(w, t->outer, out);
+	buf_puts(out, ", ");
+	if (i->name)
+		buf_puts(out, names_text(w->m->names, i->name));
+	else
+		ir_put_default_name('i', i->number, out);
+	buf_printf(out, " = %lld", (long long)t->at);
+}
+
+/* (rank 0, i = 1) */
+static void put_place(const struct walk *w, uint32_t turn, struct buf *out)
+{
+	buf_printf(out, "(rank %lld", (long long)w->rank);
+	put_turn(w, turn, out);
+	buf_putc(out, ')');
+}
+
+static const char *verb(enum access_kind kind)
+{
+	static const char *const text[] = {[ACCESS_READ] = "reads",
+	                                   [ACCESS_WRITE] = "writes",
+	                                   [ACCESS_ALLOCATE] = "makes",
+	                                   [ACCESS_FREE] = "frees",
+	                                   [ACCESS_PROVIDE] = "provides"};
+	return text[kind];
+}
+
+static uint32_t place_of(const struct walk *w, op_id op)
+{
+	return op ? w->m->op.at[op].at : DIAG_NOWHERE;
+}
+
+/* ---- races */
+
+/* ` on stream 2`; nothing for a Communication. */
+static void put_thread(const struct walk *w, uint32_t thread, struct buf *out)
+{
+	const struct thread *t = thread == CHECK_NONE ? NULL : &w->thread.at[thread];
+	if (t && t->op)
+		return;
+	buf_puts(out, " on ");
+	put_stream(w, t ? t->stream : INITIAL_STREAM, out);
+}
+
+/* The statement that would order the two, as a note. */
+static void way_out(struct walk *w, op_id op, const struct record *before)
+{
+	const struct thread *t = &w->thread.at[before->thread];
+	const char *later = op ? op_info[w->m->op.at[op].kind].hir : "end of the program";
+	bool started = t->op && t->busy && t->step == before->step;
+	struct buf text = {0};
+	if (started)
+		put_statement_name(w->c, before->op, &text);
+	else
+		put_stream_name(w, t->stream, &text);
+	if (!started && t->stream == INITIAL_STREAM && !handle_of(w, INITIAL_STREAM))
+		diag_note(w->c->d, DIAG_NOWHERE,
+		          "`%s = get_current_stream()` before the %s, and `synchronize(%s)` before the %s",
+		          text.at, before->op ? op_info[w->m->op.at[before->op].kind].hir : "first statement",
+		          text.at, later);
+	else
+		diag_note(w->c->d, DIAG_NOWHERE, "`%s(%s)` before the %s orders them",
+		          started ? "wait" : "synchronize", text.at, later);
+	if (!op)
+		diag_note(w->c->d, DIAG_NOWHERE, "--strict: the caller's work is on the initial stream");
+	buf_free(&text);
+}
+
+void report_race(struct walk *w, const struct storage *storage, op_id op, enum access_kind kind,
+                 uint32_t thread, const struct record *before)
+{
+	bool life = kind == ACCESS_FREE || kind == ACCESS_ALLOCATE || before->kind == ACCESS_FREE ||
+	            before->kind == ACCESS_ALLOCATE;
+	struct buf text = {0};
+	if (!report_once(w->c, "race", op, before->op))
+		return;
+	put_statement(w->c, op, &text);
+	buf_printf(&text, " %s ", verb(kind));
+	put_value(w->c, storage->value, &text);
+	put_thread(w, thread, &text);
+	buf_puts(&text, ", not ordered after ");
+	put_statement(w->c, before->op, &text);
+	put_thread(w, before->thread, &text);
+	buf_printf(&text, ", which %s it ", verb((enum access_kind)before->kind));
+	put_place(w, w->now, &text);
+	diag_error(w->c->d, place_of(w, op ? op : before->op), "%s: %s", life ? "lifetime" : "race", text.at);
+	if (op && before->op) {
+		text.n = 0;
+		put_statement(w->c, before->op, &text);
+		buf_printf(&text, " %s it here ", verb((enum access_kind)before->kind));
+		put_place(w, before->turn, &text);
+		diag_note(w->c->d, place_of(w, before->op), "%s", text.at);
+	}
+	buf_free(&text);
+	way_out(w, op, before);
+}
+
+/* ---- lives */
+
+void report_freed(struct walk *w, const struct storage *storage, op_id op, enum access_kind kind)
+{
+	struct buf text = {0};
+	if (!report_once(w->c, "freed", op, storage->freed))
+		return;
+	put_statement(w->c, op, &text);
+	buf_printf(&text, " %s ", verb(kind));
+	put_value(w->c, storage->value, &text);
+	buf_printf(&text, ", which is deallocated %s", kind == ACCESS_FREE ? "already " : "");
+	put_place(w, w->now, &text);
+	diag_error(w->c->d, place_of(w, op ? op : storage->freed), "lifetime: %s", text.at);
+	if (op) {
+		text.n = 0;
+		put_place(w, storage->freed_turn, &text);
+		diag_note(w->c->d, place_of(w, storage->freed), "it is deallocated here %s", text.at);
+	}
+	if (kind == ACCESS_FREE)
+		diag_note(w->c->d, DIAG_NOWHERE, "deallocate a buffer once, on one path");
+	else
+		diag_note(w->c->d, DIAG_NOWHERE,
+		          op ? "deallocate it after its last use"
+		             : "what the program returns is not deallocated");
+	buf_free(&text);
+}
+
+static bool warned(struct checker *c, const char *what, op_id op)
+{
+	enum check_status status = c->status;
+	bool first = report_once(c, what, op, 0);
+	c->status = status;
+	return !first;
+}
+
+void report_leak(struct walk *w, const struct storage *storage, op_id allocate)
+{
+	struct buf text = {0};
+	if (warned(w->c, "leak", allocate))
+		return;
+	put_value(w->c, storage->value, &text);
+	diag_warning(w->c->d, place_of(w, allocate), "lifetime: %s is never deallocated", text.at);
+	buf_free(&text);
+}
+
+void report_wait(struct walk *w, op_id wait, op_id started)
+{
+	struct buf text = {0}, place = {0};
+	if (!report_once(w->c, "wait", wait, started))
+		return;
+	put_statement(w->c, started, &text);
+	put_place(w, w->now, &place);
+	diag_error(w->c->d, place_of(w, wait), "wait: no %s is left to wait for %s", text.at, place.at);
+	diag_note(w->c->d, place_of(w, started), "each start of it takes one wait");
+	buf_free(&text);
+	buf_free(&place);
+}
+
+void report_not_waited(struct walk *w, const struct transfer *t)
+{
+	struct buf text = {0}, place = {0};
+	if (warned(w->c, "not waited", t->op))
+		return;
+	put_statement(w->c, t->op, &text);
+	put_place(w, t->turn, &place);
+	diag_warning(w->c->d, place_of(w, t->op), "wait: nothing waits for the %s %s", text.at, place.at);
+	buf_free(&text);
+	buf_free(&place);
+}

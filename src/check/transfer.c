@@ -1,0 +1,279 @@
+/* transfer: Communications: their start, their wait.
+ *
+ * A Communication is a thread of its own. It follows what its stream knows at the start, and reads and
+ * writes its buffers in one step; who waits for it knows that step, and what it followed. Once that is
+ * known to all who come after, the thread serves another Communication. */
+#include "check/checker.h"
+#include <string.h>
+
+name_id transfer_backend(const struct module *m, op_id op)
+{
+	const struct attr *a = op_attr(m, op, "backend");
+	return a && (a->kind == ATTR_NAME || a->kind == ATTR_STRING) ? a->u.name : 0;
+}
+
+static uint32_t thread_for(struct walk *w, op_id op, const struct clock *clock)
+{
+	uint32_t t = 0;
+	while (t < w->thread.n &&
+	       (!w->thread.at[t].op || w->thread.at[t].busy || w->thread.at[t].step > clock_get(clock, t)))
+		t++;
+	check_spend(w->c, t);
+	if (t == w->thread.n)
+		vec_push(&w->thread, (struct thread){0});
+	w->thread.at[t].op = op;
+	w->thread.at[t].busy = true;
+	w->thread.at[t].step++;
+	return t;
+}
+
+/* Starts a Communication with these accesses as part of a transfer. */
+static void start(struct walk *w, op_id op, const struct access *list, unsigned n, struct transfer *to)
+{
+	struct clock clock = clock_copy(walk_clock(w));
+	uint32_t t = thread_for(w, op, &clock);
+	access_all(w, op, list, n, &clock, t, w->thread.at[t].step);
+	to->thread[to->n] = t;
+	to->started[to->n++] = clock;
+	w->c->result->communications++;
+}
+
+static struct transfer transfer_new(struct walk *w, op_id op, uint32_t room)
+{
+	struct transfer t = {.op = op, .turn = w->now};
+	t.thread = mem_alloc(sizeof *t.thread * (room + 1));
+	t.started = mem_alloc(sizeof *t.started * (room + 1));
+	return t;
+}
+
+static void transfer_free(struct transfer *t)
+{
+	for (uint32_t k = 0; k < t->n; k++)
+		vec_free(&t->started[k]);
+	free(t->thread);
+	free(t->started);
+}
+
+/* ---- collectives */
+
+static bool find_slice(const struct team *t, int64_t device, const uint32_t **slice, uint32_t *n,
+                       uint32_t *member)
+{
+	for (uint32_t s = 0; s < t->slice_n; s++)
+		for (uint32_t k = t->start[s]; k < t->start[s + 1]; k++)
+			if (t->device[k] == device) {
+				*slice = t->device + t->start[s];
+				*n = t->start[s + 1] - t->start[s];
+				*member = k - t->start[s];
+				return true;
+			}
+	return false;
+}
+
+struct collective {
+	op_id op;
+	value_id in, out;
+	const uint32_t *device;
+	uint32_t n, member;
+	int64_t root; /* -1: none */
+};
+
+/* Elements that all members must agree on; -1: there is no such number. */
+static int64_t elements_of(struct walk *w, const struct collective *x)
+{
+	bool is_root = x->root == x->member;
+	switch ((enum op_kind)w->m->op.at[x->op].kind) {
+	case OP_ALLREDUCE:
+	case OP_REDUCE:
+		return check_view_is_here(w, x->in) ? check_view_elements(w, x->in) : -1;
+	case OP_BROADCASTS:
+		return check_view_elements(w, check_view_is_here(w, x->out) ? x->out : x->in);
+	case OP_SEND_RECV:
+		return check_view_elements(w, is_root ? x->in : x->out);
+	default:
+		return -1;
+	}
+}
+
+/* The buffers that this member reads and writes. */
+static unsigned accesses_of(struct walk *w, const struct collective *x, struct access *list)
+{
+	enum op_kind kind = (enum op_kind)w->m->op.at[x->op].kind;
+	bool is_root = x->root == x->member || x->n == 1;
+	unsigned n = 0;
+	if (is_root || (kind != OP_BROADCASTS && kind != OP_SCATTER && kind != OP_SEND_RECV))
+		list[n++] = (struct access){w->view[x->in], ACCESS_READ};
+	if (kind == OP_REDUCE || kind == OP_GATHER ? is_root
+	    : kind == OP_SEND_RECV && x->n > 1     ? !is_root
+	                                           : true)
+		list[n++] = (struct access){w->view[x->out], ACCESS_WRITE};
+	return n;
+}
+
+/* Root and peers; what they mean to the other members. */
+static bool match(struct walk *w, struct collective *x)
+{
+	const struct op *o = &w->m->op.at[x->op];
+	bool permutes = o->kind == OP_COLLECTIVE_PERMUTE;
+	int64_t peer[2] = {0, 0};
+	if (op_info[o->kind].traits & TRAIT_ROOTED && !walk_scalar(w, x->op, 0, &x->root))
+		return false;
+	for (unsigned k = 0; k < 2 && permutes; k++)
+		if (!walk_scalar(w, x->op, k, &peer[k]))
+			return false;
+	for (unsigned k = 0; k < 2; k++)
+		if (peer[k] < 0 || peer[k] >= x->n || x->root >= x->n || x->root < -1) {
+			if (report_once(w->c, "member", x->op, 0))
+				diag_error(
+				    w->c->d, o->at,
+				    "mismatch: the %s of %s is %lld on rank %lld, its team has %u devices",
+				    permutes ? k ? "recv_peer" : "send_peer" : "root", op_info[o->kind].hir,
+				    (long long)(permutes ? peer[k] : x->root), (long long)w->rank, x->n);
+			return false;
+		}
+	match_collective(w, x->op, x->device, x->n, x->member, x->root, elements_of(w, x));
+	for (unsigned k = 0; k < 2 && permutes; k++)
+		match_message(w, x->op, o->team, k == 0, x->device[peer[k]], -1);
+	return true;
+}
+
+void transfer_collective(struct walk *w, op_id op)
+{
+	const struct op *o = &w->m->op.at[op];
+	struct collective x = {
+	    .op = op, .in = op_read(w->m, op, 0), .out = op_result(w->m, op, 0), .root = -1};
+	struct access list[2];
+	unsigned n = 0;
+	if (o->def_n)
+		check_view_buffer(w, x.out);
+	bool here = o->team && find_slice(ir_team(w->m, o->team), w->rank, &x.device, &x.n, &x.member);
+	if (here && match(w, &x))
+		n = accesses_of(w, &x, list);
+	if (!(o->flags & OP_ASYNC)) {
+		uint32_t step = walk_step(w);
+		access_all(w, op, list, n, walk_clock(w), w->stream.at[w->current].thread, step);
+		return;
+	}
+	struct transfer t = transfer_new(w, op, 1);
+	if (here)
+		start(w, op, list, n, &t);
+	vec_push(&w->transfer, t);
+}
+
+/* ---- messages */
+
+static void start_message(struct walk *w, const struct message *x, struct transfer *to)
+{
+	bool send = w->m->op.at[x->op].kind == OP_SEND;
+	const struct access a = {x->view, send ? ACCESS_READ : ACCESS_WRITE};
+	start(w, x->op, &a, 1, to);
+}
+
+/* Issues it: alone, or with the group that is open. */
+static void issue(struct walk *w, const struct message *x)
+{
+	bool send = w->m->op.at[x->op].kind == OP_SEND, known = x->peer >= 0 && x->peer < w->c->o->ranks;
+	if (!known) {
+		if (report_once(w->c, "peer", x->op, 0))
+			diag_error(w->c->d, w->m->op.at[x->op].at,
+			           "mismatch: the peer of rank %lld is %lld, there are %lld ranks",
+			           (long long)w->rank, (long long)x->peer, (long long)w->c->o->ranks);
+	} else {
+		match_message(w, x->op, 0, send, x->peer, x->elements);
+	}
+	if (w->in_group) {
+		vec_push(&w->group, *x);
+		return;
+	}
+	struct transfer t = transfer_new(w, x->op, 1);
+	start_message(w, x, &t);
+	vec_push(&w->transfer, t);
+}
+
+void transfer_message(struct walk *w, op_id op)
+{
+	bool send = w->m->op.at[op].kind == OP_SEND;
+	value_id v = send ? op_read(w->m, op, 0) : op_write(w->m, op, 0);
+	struct message x = {.op = op, .view = w->view[v]};
+	if (!walk_scalar(w, op, 0, &x.peer))
+		return;
+	x.elements = check_view_elements(w, v);
+	if (w->c->is_posted[op])
+		w->posted[op] = x;
+	else
+		issue(w, &x);
+}
+
+void transfer_post(struct walk *w, op_id op)
+{
+	for (unsigned k = 0; k < op_role_count(w->m, op, ROLE_STATEMENT); k++) {
+		op_id message = op_operand_id(w->m, op, ROLE_STATEMENT, k);
+		if (w->posted[message].op) {
+			issue(w, &w->posted[message]);
+		} else if (report_once(w->c, "post", op, message)) {
+			diag_error(w->c->d, w->m->op.at[op].at,
+			           "mismatch: rank %lld has not come to the %s that is posted",
+			           (long long)w->rank, op_info[w->m->op.at[message].kind].hir);
+			diag_note(w->c->d, w->m->op.at[message].at, "it stands here");
+		}
+	}
+}
+
+void transfer_end_group(struct walk *w, op_id op)
+{
+	struct transfer t = transfer_new(w, op, w->group.n);
+	for (uint32_t k = 0; k < w->group.n; k++)
+		start_message(w, &w->group.at[k], &t);
+	vec_push(&w->transfer, t);
+	w->group.n = 0;
+	w->in_group = false;
+}
+
+/* ---- waits */
+
+static void wait_for(struct walk *w, struct transfer *t)
+{
+	for (uint32_t k = 0; k < t->n; k++) {
+		struct thread *x = &w->thread.at[t->thread[k]];
+		clock_join(walk_clock(w), &t->started[k]);
+		clock_set(walk_clock(w), t->thread[k], x->step);
+		x->busy = false;
+		x->stream = w->stream.at[w->current].number;
+	}
+}
+
+/* The oldest instance of each statement that is not waited for. */
+void transfer_wait(struct walk *w, op_id op)
+{
+	for (unsigned k = 0; k < op_role_count(w->m, op, ROLE_STATEMENT); k++) {
+		op_id started = op_operand_id(w->m, op, ROLE_STATEMENT, k);
+		uint32_t i = 0;
+		while (i < w->transfer.n && w->transfer.at[i].op != started)
+			i++;
+		check_spend(w->c, i);
+		if (i == w->transfer.n) {
+			report_wait(w, op, started);
+			continue;
+		}
+		wait_for(w, &w->transfer.at[i]);
+		transfer_free(&w->transfer.at[i]);
+		w->transfer.n--;
+		memmove(&w->transfer.at[i], &w->transfer.at[i + 1],
+		        sizeof *w->transfer.at * (w->transfer.n - i));
+	}
+}
+
+void transfer_end(struct walk *w)
+{
+	for (uint32_t k = 0; k < w->transfer.n; k++)
+		if (w->transfer.at[k].n)
+			report_not_waited(w, &w->transfer.at[k]);
+}
+
+void transfer_free_all(struct walk *w)
+{
+	for (uint32_t k = 0; k < w->transfer.n; k++)
+		transfer_free(&w->transfer.at[k]);
+	vec_free(&w->transfer);
+	vec_free(&w->group);
+}

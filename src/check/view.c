@@ -1,0 +1,258 @@
+/* view: names as parts of memory.
+ *
+ * A buffer made in loops holds the chunk of their iterations: each stream (serial) axis of its type, from the
+ * outermost, belongs to the next stream (serial) loop that counts as many. A slice of a view binds the
+ * first such axis that is left. */
+#include "check/checker.h"
+#include "ir/expr.h"
+#include "ir/layout.h"
+#include <string.h>
+
+static const struct type *type_of(const struct walk *w, value_id v)
+{
+	return value_type(w->m, v);
+}
+
+bool check_view_is_here(const struct walk *w, value_id v)
+{
+	uint32_t position;
+	mesh_id mesh = type_of(w, v)->mesh;
+	return !mesh || mesh_position(ir_mesh(w->m, mesh), (uint32_t)w->rank, &position);
+}
+
+static bool is_cut(const struct axis *a)
+{
+	return a->place == PLACE_STREAM || a->place == PLACE_SERIAL;
+}
+
+/* ---- buffers */
+
+/* Which copy of a buffer an iteration has: iterations on different streams never share one. */
+static int64_t slot_now(struct walk *w)
+{
+	int64_t streams = w->c->o->streams, slot = w->stream.at[w->current].number;
+	for (unsigned k = w->loop_n; k-- > 0 && slot == INITIAL_STREAM;)
+		if (w->loop[k].set_stream && !walk_scalar(w, w->loop[k].set_stream, 0, &slot))
+			return 0;
+	for (unsigned k = w->loop_n; k-- > 0 && slot == INITIAL_STREAM;)
+		if (w->m->op.at[w->loop[k].op].flags & OP_STREAM_LOOP)
+			slot = w->loop[k].at;
+	return streams > 0 ? (slot % streams + streams) % streams : slot;
+}
+
+static uint32_t storage_get(struct walk *w, value_id v, int64_t slot)
+{
+	uint32_t k = w->storage_of[v];
+	for (; k != CHECK_NONE && w->storage.at[k].slot != slot; k = w->storage.at[k].next)
+		check_spend(w->c, 1);
+	if (k != CHECK_NONE)
+		return k;
+	struct storage x = {.value = v, .slot = slot, .next = w->storage_of[v]};
+	w->storage_of[v] = w->storage.n;
+	vec_push(&w->storage, x);
+	return w->storage.n - 1;
+}
+
+/* Binds the first of a type's stream and serial axes to the loops around. */
+static void bind_chunks(struct walk *w, value_id v, struct view *x)
+{
+	const struct domain *d = value_domain(w->m, v);
+	unsigned next[2] = {0}, seen = 0; /* next: of serial and of stream loops */
+	for (unsigned k = 0; k < d->loop_n; k++) {
+		const struct axis *a = &d->axis[d->loop[k]];
+		int64_t count;
+		if (!is_cut(a))
+			continue;
+		bool stream = a->place == PLACE_STREAM;
+		if (!walk_value(w, a->extent, w->m->value.at[v].at, &count))
+			return;
+		unsigned l = next[stream];
+		while (l < w->loop_n && !(!(w->m->op.at[w->loop[l].op].flags & OP_STREAM_LOOP) == !stream &&
+		                          w->loop[l].start == 0 && w->loop[l].stop == count))
+			l++;
+		if (l < w->loop_n) {
+			next[stream] = l + 1;
+			x->vague |= x->chunk_n != seen || seen >= VIEW_MAX_CHUNKS;
+			if (!x->vague)
+				x->chunk[x->chunk_n++] = w->loop[l].at;
+		}
+		seen++;
+	}
+	x->bound_n = x->chunk_n;
+}
+
+static void start_view(struct walk *w, value_id v, struct view *out)
+{
+	*out = (struct view){.storage = CHECK_NONE, .absent = !check_view_is_here(w, v)};
+	for (unsigned a = 0; a < IR_MAX_LOGICAL; a++)
+		out->axis[a] = (uint8_t)a;
+}
+
+void check_view_input(struct walk *w, value_id v)
+{
+	struct view *x = &w->view[v];
+	start_view(w, v, x);
+	if (x->absent)
+		return;
+	x->storage = storage_get(w, v, 0);
+	if (!w->c->o->strict)
+		return;
+	const struct access a = {*x, ACCESS_PROVIDE};
+	access_all(w, 0, &a, 1, walk_clock(w), w->stream.at[w->current].thread, walk_step(w));
+}
+
+void check_view_buffer(struct walk *w, value_id v)
+{
+	struct view *x = &w->view[v];
+	start_view(w, v, x);
+	if (x->absent)
+		return;
+	x->storage = storage_get(w, v, w->loop_n ? slot_now(w) : 0);
+	w->storage.at[x->storage].freed = 0;
+	bind_chunks(w, v, x);
+}
+
+/* ---- intervals */
+
+/* The axis that a slice binds; axis -1: none. */
+struct cut {
+	int axis;
+	int64_t at;
+};
+
+/* The block that a step of a chain stands for; false: it is not one. */
+static bool step_index(struct walk *w, const struct view *x, const struct type *t,
+                       const struct layout_step *s, struct cut cut, int64_t *out)
+{
+	const struct domain *d = ir_domain(w->m, t->domain);
+	uint32_t i = 0;
+	int64_t hi;
+	if (s->place == PLACE_MESH) {
+		mesh_axis_index(ir_mesh(w->m, t->mesh), (uint32_t)w->rank, s->mesh_axis, &i);
+		*out = i;
+		return true;
+	}
+	if (cut.axis == s->axis) {
+		*out = cut.at;
+		return true;
+	}
+	if (!x->dropped && parts_range(&w->c->parts, x->region, t->domain, s->axis, out, &hi))
+		return true;
+	unsigned ordinal = 0;
+	for (unsigned k = 0; k < d->loop_n && d->loop[k] != s->axis; k++)
+		ordinal += is_cut(&d->axis[d->loop[k]]);
+	if (ordinal >= x->chunk_n)
+		return false;
+	*out = x->chunk[ordinal];
+	return true;
+}
+
+/* The interval of a logical axis of a type that a view holds on this rank; false: it is none, or not known.
+ */
+static bool interval(struct walk *w, const struct view *x, type_id type, unsigned axis, struct cut cut,
+                     int64_t *lo, int64_t *hi)
+{
+	const struct type *t = ir_type(w->m, type);
+	const struct domain *d = ir_domain(w->m, t->domain);
+	struct layout_chain chain;
+	int64_t len;
+	if (x->vague || !layout_chain(w->m, type, axis, &chain) ||
+	    !walk_value(w, d->axis[axis].extent, DIAG_NOWHERE, &len))
+		return false;
+	*lo = 0;
+	for (unsigned k = 0; k < chain.n; k++) {
+		const struct layout_step *s = &chain.step[k];
+		int64_t at, count, block = 1, from;
+		uint32_t shift = 0;
+		if (!step_index(w, x, t, s, cut, &at) || !walk_value(w, s->count, DIAG_NOWHERE, &count) ||
+		    (s->block && !walk_value(w, s->block, DIAG_NOWHERE, &block)))
+			return false;
+		if (s->swizzled) {
+			mesh_axis_index(ir_mesh(w->m, t->mesh), (uint32_t)w->rank, s->swizzle_axis, &shift);
+			at = count > 0 ? (at + shift) % count : 0;
+		}
+		if (__builtin_mul_overflow(at, block, &from))
+			return false;
+		len = from >= len ? 0 : len - from < block ? len - from : block;
+		*lo += from;
+	}
+	*hi = *lo + len;
+	return true;
+}
+
+int64_t check_view_elements(struct walk *w, value_id v)
+{
+	const struct domain *d = value_domain(w->m, v);
+	int64_t n = 1, lo, hi;
+	for (unsigned a = 0; a < d->rank; a++)
+		if (!interval(w, &w->view[v], w->m->value.at[v].type, a, (struct cut){.axis = -1}, &lo,
+		              &hi) ||
+		    __builtin_mul_overflow(n, hi - lo, &n))
+			return -1;
+	return n;
+}
+
+/* ---- views */
+
+/* The loop axis of a type that the next slice binds; -1: none is left, or which one is not clear. */
+static int next_cut(const struct walk *w, const struct view *x, type_id type, int *logical)
+{
+	const struct domain *d = ir_domain(w->m, ir_type(w->m, type)->domain);
+	unsigned seen = 0;
+	int found = -1;
+	for (unsigned k = 0; k < d->loop_n; k++) {
+		if (!is_cut(&d->axis[d->loop[k]]) || seen++ < x->bound_n)
+			continue;
+		int a = layout_logical_of(d, d->loop[k]);
+		if (found < 0) {
+			found = d->loop[k];
+			*logical = a;
+		} else if (a < 0 || *logical < 0 || a < *logical) {
+			return -1;
+		}
+	}
+	return found;
+}
+
+void check_view_shard(struct walk *w, op_id op)
+{
+	value_id v = op_def(w->m, op, 0), from = op_read(w->m, op, 0);
+	struct view x = w->view[from];
+	type_id type = w->m->value.at[v].type;
+	domain_id domain = ir_type(w->m, type)->domain;
+	int64_t at, lo, hi;
+	int logical = -1;
+	if (!x.absent && x.storage != CHECK_NONE && walk_scalar(w, op, 0, &at)) {
+		int leaf = x.vague ? -1 : next_cut(w, &x, type, &logical);
+		x.vague = leaf < 0;
+		if (leaf >= 0 && !x.dropped)
+			x.region = parts_narrow(&w->c->parts, x.region,
+			                        (struct condition){domain, (uint32_t)leaf, at, at + 1});
+		x.bound_n++;
+		if (logical >= 0 &&
+		    interval(w, &x, type, (unsigned)logical, (struct cut){leaf, at}, &lo, &hi))
+			x.region = parts_narrow(&w->c->parts, x.region,
+			                        (struct condition){0, x.axis[logical], lo, hi});
+	}
+	w->view[v] = x;
+}
+
+void check_view_select(struct walk *w, op_id op)
+{
+	value_id v = op_def(w->m, op, 0), from = op_read(w->m, op, 0);
+	struct view x = w->view[from];
+	const struct domain *d = value_domain(w->m, from);
+	int64_t axis = op_attr_int(w->m, op, "axis", 0), at;
+	axis += axis < 0 ? d->rank : 0;
+	if (!x.absent && x.storage != CHECK_NONE && axis >= 0 && axis < d->rank &&
+	    walk_scalar(w, op, 0, &at)) {
+		/* of an axis that is a mesh axis itself the rank has one element, which is 0 */
+		if (d->axis[axis].place != PLACE_MESH)
+			x.region = parts_narrow(&w->c->parts, x.region,
+			                        (struct condition){0, x.axis[axis], at, at + 1});
+		x.vague |= x.bound_n != 0;
+		x.dropped = true;
+		memmove(x.axis + axis, x.axis + axis + 1, IR_MAX_LOGICAL - 1 - (size_t)axis);
+	}
+	w->view[v] = x;
+}

@@ -1,0 +1,287 @@
+/* walk: the statements of a rank, in the order in which it issues them.
+ *
+ *     main = get_current_stream()     main: the stream that is current
+ *     for i in 0..4 parallel(stream)  its body four times, i = 0, 1, 2, 3
+ *       set_stream(i)                 stream i modulo the number of streams is current
+ *       synchronize(main)             stream i knows what main knows by now
+ *       T = shard_by_stream(X, i)     T: a part of X
+ *       Y <- relu(T)                  the next step of stream i reads that part of X and writes Y
+ *     if rank == 0 { … }              the branch that the rank takes                              */
+#include "check/checker.h"
+#include "ir/expr.h"
+#include <string.h>
+
+static bool walk_region(struct walk *w, region_id r);
+
+/* ---- scalars */
+
+bool walk_value(struct walk *w, expr_id e, uint32_t at, int64_t *out)
+{
+	const struct expr_env env = {
+	    .rank = w->rank, .streams = w->c->o->streams ? w->c->o->streams : INT32_MAX, .index = w->index};
+	expr_id culprit = 0;
+	enum expr_status s = expr_eval(w->m, e, &env, out, &culprit);
+	struct buf text = {0};
+	if (s == EXPR_OK)
+		return true;
+	expr_print_hir(w->m, culprit ? culprit : e, &text);
+	static const char *const why[] = {[EXPR_UNDEFINED_PARAM] = "has no value",
+	                                  [EXPR_OVERFLOW] = "has no value in 64 bits",
+	                                  [EXPR_INDIVISIBLE] = "does not divide",
+	                                  [EXPR_UNKNOWN] = "has no value here"};
+	check_unknown(w->c, at,
+	              arena_printf(w->c->arena, "'%s' %s on rank %lld", text.at, why[s], (long long)w->rank));
+	buf_free(&text);
+	return false;
+}
+
+bool walk_scalar(struct walk *w, op_id op, unsigned k, int64_t *out)
+{
+	const struct op *o = &w->m->op.at[op];
+	if (op_role_count(w->m, op, ROLE_SCALAR) <= k)
+		return check_unknown(w->c, o->at, "the statement lacks an operand");
+	const struct scalar *s = &w->m->scalar.at[op_operand_id(w->m, op, ROLE_SCALAR, k)];
+	if (s->expr)
+		return walk_value(w, s->expr, o->at, out);
+	*out = (int64_t)s->literal;
+	return true;
+}
+
+/* ---- streams */
+
+static uint32_t stream_numbered(struct walk *w, int64_t number)
+{
+	for (uint32_t k = 0; k < w->stream.n; k++)
+		if (w->stream.at[k].number == number)
+			return k;
+	struct stream s = {.number = number, .thread = w->thread.n};
+	vec_push(&w->thread, (struct thread){.stream = number});
+	vec_push(&w->stream, s);
+	return w->stream.n - 1;
+}
+
+/* The stream that set_stream or synchronize names: a handle or an index. */
+static bool stream_named(struct walk *w, op_id op, uint32_t *out)
+{
+	int64_t index, streams = w->c->o->streams;
+	if (op_role_count(w->m, op, ROLE_HANDLE)) {
+		*out = w->handle[op_operand_id(w->m, op, ROLE_HANDLE, 0)];
+		return true;
+	}
+	if (!walk_scalar(w, op, 0, &index))
+		return false;
+	if (streams > 0)
+		index = (index % streams + streams) % streams;
+	else if (index < 0)
+		return check_unknown(w->c, w->m->op.at[op].at, "the index of the stream is negative");
+	*out = stream_numbered(w, index);
+	return check_spend(w->c, *out);
+}
+
+uint32_t walk_step(struct walk *w)
+{
+	struct stream *s = &w->stream.at[w->current];
+	clock_set(&s->clock, s->thread, ++w->thread.at[s->thread].step);
+	return w->thread.at[s->thread].step;
+}
+
+/* ---- statements */
+
+/* A statement of the current stream: it reads its operands and writes its results. */
+static void compute(struct walk *w, op_id op)
+{
+	const struct op *o = &w->m->op.at[op];
+	struct access *list = mem_alloc(sizeof *list * (o->operand_n + 1u));
+	unsigned n = 0;
+	value_id result = op_result(w->m, op, 0);
+	const struct attr *views = o->kind == OP_EXTERN ? op_attr(w->m, op, "view") : NULL;
+	for (unsigned k = 0; k < o->def_n; k++) {
+		value_id v = op_def(w->m, op, k);
+		int64_t of = views && views->kind == ATTR_INTS && k < views->n ? views->u.ints[k] : -1;
+		if (of >= 0 && (uint64_t)of < op_role_count(w->m, op, ROLE_READ)) {
+			w->view[v] = w->view[op_read(w->m, op, (unsigned)of)];
+			w->view[v].vague = true;
+		} else {
+			check_view_buffer(w, v);
+		}
+	}
+	for (unsigned k = 0; k < o->operand_n; k++) {
+		const struct operand *p = ir_operand(w->m, op, k);
+		if (p->role == ROLE_READ)
+			list[n++] = (struct access){w->view[p->id], ACCESS_READ};
+		else if (p->role == ROLE_DEF || p->role == ROLE_WRITE)
+			list[n++] = (struct access){w->view[p->id], ACCESS_WRITE};
+	}
+	if (!result || check_view_is_here(w, result)) {
+		uint32_t step = walk_step(w);
+		access_all(w, op, list, n, walk_clock(w), w->stream.at[w->current].thread, step);
+	}
+	free(list);
+}
+
+static void allocate(struct walk *w, op_id op)
+{
+	value_id v = op_def(w->m, op, 0);
+	const struct attr *zero = op_attr(w->m, op, "zero_init");
+	check_view_buffer(w, v);
+	bool writes = zero && !(zero->kind == ATTR_INT && zero->u.i == 0) &&
+	              !(zero->kind == ATTR_NAME && !strcmp(names_text(w->m->names, zero->u.name), "false"));
+	if (!writes && !w->c->o->strict)
+		return;
+	const struct access a = {w->view[v], ACCESS_ALLOCATE};
+	uint32_t step = walk_step(w);
+	access_all(w, op, &a, 1, walk_clock(w), w->stream.at[w->current].thread, step);
+}
+
+/* The first statement of a body that names a stream by an index. */
+static op_id find_set_stream(const struct module *m, region_id body)
+{
+	for (op_id op = m->region.at[body].first; op; op = m->op.at[op].next)
+		if (m->op.at[op].kind == OP_SET_CURRENT_STREAM && op_role_count(m, op, ROLE_SCALAR))
+			return op;
+	return 0;
+}
+
+static bool for_loop(struct walk *w, op_id op)
+{
+	region_id body = w->m->op.at[op].region;
+	index_id index = w->m->region.at[body].index;
+	struct loop *loop = &w->loop[w->loop_n];
+	uint32_t outer = w->now;
+	*loop = (struct loop){.op = op, .set_stream = find_set_stream(w->m, body)};
+	if (!walk_scalar(w, op, 0, &loop->start) || !walk_scalar(w, op, 1, &loop->stop))
+		return false;
+	w->loop_n++;
+	for (int64_t i = loop->start; i < loop->stop; i++) {
+		w->index[index] = loop->at = i;
+		w->now = w->turn.n;
+		vec_push(&w->turn, (struct turn){index, i, outer});
+		if (!check_spend(w->c, 1) || !walk_region(w, body))
+			return false;
+	}
+	w->now = outer;
+	w->loop_n--;
+	return true;
+}
+
+static bool condition(struct walk *w, op_id op)
+{
+	int64_t holds;
+	region_id branch = w->m->op.at[op].region;
+	if (!walk_scalar(w, op, 0, &holds))
+		return false;
+	if (!holds)
+		branch = w->m->region.at[branch].sibling;
+	return !branch || walk_region(w, branch);
+}
+
+static void walk_op(struct walk *w, op_id op)
+{
+	struct module *m = w->m;
+	uint32_t stream;
+	switch ((enum op_kind)m->op.at[op].kind) {
+	case OP_FOR:
+		for_loop(w, op);
+		break;
+	case OP_IF:
+		condition(w, op);
+		break;
+	case OP_GET_CURRENT_STREAM:
+		w->handle[op_operand_id(m, op, ROLE_HANDLE, 0)] = w->current;
+		break;
+	case OP_SET_CURRENT_STREAM:
+		if (stream_named(w, op, &stream))
+			w->current = stream;
+		break;
+	case OP_SYNCHRONIZE:
+		if (stream_named(w, op, &stream) && stream != w->current)
+			clock_join(walk_clock(w), &w->stream.at[stream].clock);
+		break;
+	case OP_ALLOCATE:
+		allocate(w, op);
+		break;
+	case OP_DEALLOCATE:
+		for (unsigned k = 0; k < op_role_count(m, op, ROLE_FREE); k++)
+			access_free(w, op, op_operand_id(m, op, ROLE_FREE, k));
+		break;
+	case OP_SELECT:
+		check_view_select(w, op);
+		break;
+	case OP_SHARD_BY_STREAM:
+		check_view_shard(w, op);
+		break;
+	case OP_SEND:
+	case OP_RECV:
+		transfer_message(w, op);
+		break;
+	case OP_POST:
+		transfer_post(w, op);
+		break;
+	case OP_SHARE_MEM_HANDLES:
+		break;
+	case OP_START_COALESCING:
+		w->in_group = true;
+		break;
+	case OP_END_COALESCING:
+		transfer_end_group(w, op);
+		break;
+	case OP_WAIT:
+		transfer_wait(w, op);
+		break;
+	default:
+		if (op_traits(m, op) & TRAIT_COLLECTIVE)
+			transfer_collective(w, op);
+		else
+			compute(w, op);
+	}
+}
+
+static bool walk_region(struct walk *w, region_id r)
+{
+	for (op_id op = w->m->region.at[r].first; op; op = w->m->op.at[op].next) {
+		if (!check_spend(w->c, 1))
+			return false;
+		walk_op(w, op);
+	}
+	return check_goes_on(w->c);
+}
+
+static void free_walk(struct walk *w)
+{
+	for (uint32_t k = 0; k < w->storage.n; k++)
+		vec_free(&w->storage.at[k].record);
+	for (uint32_t k = 0; k < w->stream.n; k++)
+		vec_free(&w->stream.at[k].clock);
+	vec_free(&w->storage);
+	vec_free(&w->stream);
+	vec_free(&w->thread);
+	transfer_free_all(w);
+	vec_free(&w->turn);
+	free(w->index);
+	free(w->view);
+	free(w->storage_of);
+	free(w->handle);
+	free(w->posted);
+}
+
+void walk_rank(struct checker *c, int64_t rank)
+{
+	struct module *m = c->m;
+	struct walk w = {.c = c, .m = m, .rank = rank};
+	w.index = mem_zalloc(sizeof *w.index * (m->index.n + 1));
+	w.view = mem_zalloc(sizeof *w.view * m->value.n);
+	w.storage_of = mem_alloc(sizeof *w.storage_of * m->value.n);
+	w.handle = mem_zalloc(sizeof *w.handle * (m->handle.n + 1));
+	w.posted = mem_zalloc(sizeof *w.posted * m->op.n);
+	for (value_id v = 0; v < m->value.n; v++)
+		w.storage_of[v] = w.view[v].storage = CHECK_NONE;
+	vec_push(&w.turn, (struct turn){0});
+	w.current = stream_numbered(&w, INITIAL_STREAM);
+	for (uint32_t i = 0; i < m->input.n; i++)
+		check_view_input(&w, m->input.at[i].value);
+	if (walk_region(&w, m->body)) {
+		transfer_end(&w);
+		access_end(&w);
+	}
+	free_walk(&w);
+}

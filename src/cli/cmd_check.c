@@ -1,0 +1,145 @@
+/* cmd_check: hirc check: prove that a program is free of races, without running it.
+ *
+ *     hirc check foo.hir                  for as many ranks as its meshes have devices
+ *     hirc check foo.hir --np=4 -D t=13   the program that `hirc run` with these options runs   */
+#include "check/check.h"
+#include "cli/commands.h"
+#include "cli/compile.h"
+#include "cli/params.h"
+#include "cli/split.h"
+#include "exec/plan.h"
+#include <stdio.h>
+
+enum { MAX_STREAMS = 4096 };
+
+struct check_command {
+	struct compile_options compile;
+	struct check_options check;
+	const char *path;
+	bool split;
+	struct diag *d;
+};
+
+static enum status report(struct module *m, struct diag *d, const struct check_options *o)
+{
+	struct check_result r;
+	switch (check_program(m, d, o, &r)) {
+	case CHECK_CLEAN:
+		printf("ok: %lld rank%s, %lld accesses, %lld Communications: ordered, matched, alive\n",
+		       (long long)r.ranks, r.ranks == 1 ? "" : "s", (long long)r.accesses,
+		       (long long)r.communications);
+		fflush(stdout); /* the messages of the next program come after it */
+		return STATUS_OK;
+	case CHECK_UNKNOWN:
+		diag_error(d, r.at, "%s", r.what);
+		break;
+	case CHECK_TOO_LONG:
+		diag_error(d, DIAG_NOWHERE,
+		           "the program is too long to be checked (limit %d statements and comparisons, all "
+		           "ranks together)",
+		           CHECK_MAX_WORK);
+		diag_note(d, DIAG_NOWHERE, "check it with fewer ranks or iterations");
+		break;
+	case CHECK_WRONG:
+		break;
+	}
+	return STATUS_DIAGNOSTICS;
+}
+
+static enum status check_ranks(struct check_command *c, struct module *m, struct diag *d)
+{
+	int64_t needed = plan_ranks_needed(m);
+	diag_set_source(d, m->source);
+	if (!params_check(m, d))
+		return STATUS_DIAGNOSTICS;
+	if (c->compile.np && c->compile.np < needed) {
+		diag_error(d, DIAG_NOWHERE, "the program needs %lld ranks, --np gives %lld",
+		           (long long)needed, (long long)c->compile.np);
+		return STATUS_USAGE;
+	}
+	c->check.ranks = needed; /* more would idle */
+	return report(m, d, &c->check);
+}
+
+/* Takes the source over. */
+static enum status check_source(void *command, struct source *source, bool first)
+{
+	struct check_command *c = command;
+	enum status status;
+	struct module *m = compile_source(c->d, source, &c->compile, true, &status);
+	(void)first;
+	if (m)
+		status = check_ranks(c, m, c->d);
+	compile_free(m);
+	diag_set_source(c->d, NULL);
+	return status;
+}
+
+static enum status check(struct check_command *c)
+{
+	struct source *s;
+	enum status status = STATUS_USAGE;
+	c->d = compile_diag(&c->compile);
+	if (compile_options_finish(&c->compile, c->d))
+		status = source_read(c->d, c->path, &s);
+	if (status == STATUS_OK) {
+		status = c->split ? split_each(s, check_source, c) : check_source(c, s, true);
+		if (c->split)
+			source_free(s);
+		compile_warn_unused(c->d, &c->compile);
+	}
+	diag_finish(c->d);
+	diag_free(c->d);
+	return status;
+}
+
+int cmd_check(int argc, char **argv)
+{
+	struct check_command c = {.check = {.streams = 4, .work = CHECK_MAX_WORK}};
+	compile_options_init(&c.compile);
+	const struct option options[] = {
+	    {.name = "streams",
+	     .kind = OPTION_INT,
+	     .to = &c.check.streams,
+	     .value = "N",
+	     .max = MAX_STREAMS,
+	     .help = "stream indices are taken modulo N; 0: unbounded"},
+	    {.name = "strict",
+	     .kind = OPTION_SWITCH,
+	     .to = &c.check.strict,
+	     .help = "the caller provides inputs and memory, and takes outputs, on the initial stream"},
+	    {.name = "split-input-file",
+	     .kind = OPTION_SWITCH,
+	     .to = &c.split,
+	     .help = "check the programs between lines `# -----` one by one"},
+	};
+	struct command_line line = {
+	    .command = argv[0],
+	    .usage = "[OPTION…] FILE",
+	    .about =
+	        "Proves, without running it, that on every rank the accesses to a buffer are ordered by "
+	        "streams and\nwaits, that buffers are used while they are allocated, and that what ranks "
+	        "issue on a communicator\nmatches; `-` is standard input.\n"
+	        "Exit code: 0; 1 after messages about the input; 2 wrong command line or too few ranks; "
+	        "70 a bug in hirc.",
+	    .table = {{.title = "Options", .at = options, .n = sizeof options / sizeof *options},
+	              compile_options_table(&c.compile)},
+	    .table_n = 2,
+	    .min_files = 1,
+	    .max_files = 1,
+	};
+	int status = STATUS_OK;
+	switch (options_parse(&line, argc, argv)) {
+	case OPTIONS_DONE:
+		break;
+	case OPTIONS_WRONG:
+		status = STATUS_USAGE;
+		break;
+	default:
+		c.path = line.file.at[0];
+		status = check(&c);
+	}
+	options_free(&line);
+	compile_options_free(&c.compile);
+	return status;
+}

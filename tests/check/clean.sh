@@ -1,0 +1,52 @@
+#!/bin/sh
+# clean.sh HIRC: `hirc check` finds nothing in programs that run: the examples and the variations' programs
+# under --strict, on several numbers of ranks and streams, and the tests of `hirc run` and of passes.
+set -u
+hirc=$1
+root=$(cd "$(dirname "$0")/../.." && pwd)
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+failed=0 count=0
+
+# check EXIT-CODES FILE OPTION...: other exit codes fail.
+check() {
+	codes=$1
+	shift
+	"$hirc" check "$@" >"$scratch/out" 2>&1
+	code=$?
+	count=$((count + 1))
+	case " $codes " in *" $code "*) return ;; esac
+	failed=$((failed + 1))
+	echo "failed ($code): hirc check $*"
+	head -n 8 "$scratch/out"
+}
+
+for np in 1 2 3 4 8; do
+	for file in "$root"/examples/*.hir "$root"/tests/vary/programs/*.hir; do
+		for streams in 0 1 3 4; do # 2: the program needs more ranks
+			check "0 2" "$file" --np=$np --streams=$streams --strict
+		done
+	done
+done
+for s in 1 2 3 4 8; do
+	check 0 "$root/examples/row_parallel_linear.hir" --strict -D s=$s -D t=13 -D h=3
+done
+for size in "2 2" "2 4" "4 2"; do
+	for name in fsdp_mlp_backward transformer_layer; do
+		check 0 "$root/examples/$name.hir" --strict -D dp="${size% *}" -D tp="${size#* }"
+	done
+done
+# Tests that hold one program. What cannot run cannot be checked, for the reason that the first line names.
+for file in "$root"/tests/run/*.hir "$root"/tests/compile/*.hir; do
+	case $(basename "$file") in
+	exec_wait_twice.hir) check 1 "$file" ;;                 # its second wait is wrong
+	exec_no_value.hir | nvfuser_old_forms.hir) check 1 "$file" ;; # params without a value
+	index_expressions.hir) check 1 "$file" ;;               # so has an index on one rank
+	*) if grep -q '^program\|HostIrContainer' "$file" && ! grep -q '^# -----' "$file"; then check 0 "$file"; fi ;;
+	esac
+done
+for file in row_parallel_linear_new_forms row_parallel_linear_old_forms; do
+	check 0 "$root/tests/dumps/$file.hostir" -D i0=7 --strict
+done
+echo "$((count - failed)) passed, $failed failed"
+[ $failed = 0 ]

@@ -1,0 +1,51 @@
+#!/usr/bin/env python3
+"""Checks that `hirc check` finds what is missing: mutants.py HIRC.
+
+Each example, compiled, loses one wait or synchronize at a time; `hirc check --strict` must refuse each of
+these programs, and take the one it comes from.
+"""
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+PROGRAMS = sorted(ROOT.glob("examples/*.hir")) + sorted(ROOT.glob("tests/vary/programs/*.hir"))
+
+
+def run(hirc, arguments, text=None):
+    return subprocess.run([hirc, *arguments], input=text, capture_output=True, text=True, timeout=60, check=False)
+
+
+def check(hirc, lines):
+    return run(hirc, ["check", "-", "--passes=", "--strict"], "\n".join(lines) + "\n")
+
+
+def without(lines):
+    """What went, and the program without it."""
+    for k, line in enumerate(lines):
+        if re.match(r"\s*(wait|synchronize)\(", line):
+            yield f"line {k + 1}: {line.strip()}", lines[:k] + lines[k + 1:]
+
+
+def main():
+    hirc = sys.argv[1]
+    count = failed = 0
+    for path in PROGRAMS:
+        dump = run(hirc, ["compile", str(path), "--dump=hir"])
+        lines = dump.stdout.splitlines()
+        cases = [(0, "as it is", lines)]
+        cases += [(1, f"without {what}", text) for what, text in without(lines)]
+        for code, what, text in cases:
+            count += 1
+            got = check(hirc, text)
+            said = re.search(r"error: (race|lifetime|mismatch|wait): ", got.stderr)
+            if got.returncode != code or bool(said) != bool(code):
+                failed += 1
+                print(f"failed: {path.relative_to(ROOT)} {what}: exit {got.returncode}, not {code}")
+                print("\n".join((got.stdout + got.stderr).splitlines()[:4]))
+    print(f"{count - failed} passed, {failed} failed")
+    sys.exit(failed != 0)
+
+
+main()
