@@ -8,6 +8,8 @@
  * Extents of a box that depend on a loop are padded to the largest they can be, but for the outermost; both
  * sides compute them from the same numbers. */
 #include "exec/plan_exchange.h"
+#include "exec/plan_boxes.h"
+#include "exec/plan_elements.h"
 #include "ir/expr.h"
 #include <string.h>
 
@@ -18,8 +20,9 @@ struct range {
 /* One side of the exchange: what each member has of a value. */
 struct side {
 	struct view *v;
+	struct boxes boxes;
 	bool *here;          /* by member: it is in the mesh */
-	struct range *range; /* by member and axis */
+	struct range *range; /* by member, box and axis */
 };
 
 /* ---- what members have */
@@ -42,23 +45,32 @@ static bool fill_absent(struct planner *b, struct view *v)
 	return true;
 }
 
-/* False: some part is not one interval. */
+/* What a member has of an axis in box j. */
+static struct range *range_of(const struct side *s, uint32_t member, int64_t j, unsigned axis)
+{
+	return &s->range[((size_t)member * (size_t)s->boxes.n + (size_t)j) * s->v->rank + axis];
+}
+
+/* False: some part is no box, or is several that no loop cuts. */
 static bool read_side(struct exchange *x, struct view *v, struct side *s)
 {
 	struct planner *b = x->b;
 	s->v = v;
 	s->here = arena_alloc(b->scratch, sizeof *s->here * x->team->n);
-	s->range = arena_alloc(b->scratch, sizeof *s->range * x->team->n * (v->rank + 1));
-	for (unsigned a = 0; a < v->rank && !v->absent; a++)
-		if (v->axis[a].apart)
-			return false;
+	if ((view_apart(v) && elements_whole(b, v)) || !boxes_of(b, v, &s->boxes) ||
+	    s->boxes.n * x->team->n > MAX_BOXES)
+		return false;
+	s->range =
+	    arena_alloc(b->scratch, sizeof *s->range * x->team->n * (size_t)s->boxes.n * (v->rank + 1));
 	for (uint32_t k = 0; k < x->team->n; k++) {
 		s->here[k] = in_mesh(b, v->type, x->team->rank[k]);
-		for (unsigned a = 0; a < v->rank && s->here[k]; a++) {
-			struct range *r = &s->range[k * v->rank + a];
-			if (!view_interval(b, v, a, x->team->rank[k], &r->off, &r->len))
-				return false;
-		}
+		for (int64_t j = 0; j < s->boxes.n && s->here[k]; j++)
+			for (unsigned a = 0; a < v->rank; a++) {
+				struct range *r = range_of(s, k, j, a);
+				if (!boxes_interval(b, v, &s->boxes, j, a, x->team->rank[k], &r->off,
+				                    &r->len))
+					return false;
+			}
 	}
 	return true;
 }
@@ -81,12 +93,11 @@ uint32_t exchange_turn(const uint32_t *class, uint32_t n, uint32_t first, uint32
 static uint32_t *classes(struct exchange *x, const struct side *s)
 {
 	uint32_t *class = arena_alloc(x->b->scratch, sizeof *class * x->team->n);
-	unsigned rank = s->v->rank;
+	size_t size = sizeof *s->range * (size_t)s->boxes.n * s->v->rank;
 	for (uint32_t k = 0; k < x->team->n; k++) {
 		class[k] = k;
 		for (uint32_t j = 0; j < k && s->here[k]; j++)
-			if (s->here[j] &&
-			    !memcmp(&s->range[j * rank], &s->range[k * rank], sizeof *s->range * rank)) {
+			if (s->here[j] && !memcmp(range_of(s, j, 0, 0), range_of(s, k, 0, 0), size)) {
 				class[k] = class[j];
 				break;
 			}
@@ -102,18 +113,28 @@ struct part {
 	sx_id count;                    /* elements, padding included */
 	int64_t most;                   /* that count can be */
 	bool empty;                     /* surely */
+	int64_t in, out;                /* boxes that it is of */
 };
 
-static struct part intersect(struct exchange *x, const struct side *in, uint32_t from, const struct side *out,
-                             uint32_t to)
+/* What goes from one member to another: the parts that may not be empty, packed one after the other. */
+struct parts {
+	unsigned n;
+	struct part *at;
+	sx_id count;
+	int64_t most;
+};
+
+/* What box `in` of a member and box `out` of another have in common. */
+static struct part intersect(struct exchange *x, const struct side *from, uint32_t giver, int64_t in,
+                             const struct side *to, uint32_t taker, int64_t out)
 {
 	struct planner *b = x->b;
-	struct part p = {.most = 1};
-	unsigned rank = in->v->rank, first = rank;
+	struct part p = {.most = 1, .in = in, .out = out};
+	unsigned rank = from->v->rank, first = rank;
 	int64_t dense = 1;
 	p.count = sx_const(b, 1);
 	for (unsigned a = 0; a < rank; a++) {
-		struct range i = in->range[from * rank + a], o = out->range[to * rank + a];
+		struct range i = *range_of(from, giver, in, a), o = *range_of(to, taker, out, a);
 		p.at[a] = sx_max(b, i.off, o.off);
 		sx_id end = sx_min(b, sx_add(b, i.off, i.len), sx_add(b, o.off, o.len));
 		p.n[a] = sx_max(b, sx_const(b, 0), sx_sub(b, end, p.at[a]));
@@ -124,7 +145,7 @@ static struct part intersect(struct exchange *x, const struct side *in, uint32_t
 	first = first == rank ? 0 : first;
 	for (unsigned k = rank; k-- > 0;) { /* the outermost is the first that depends on a loop */
 		unsigned a = k == 0 ? first : k <= first ? k - 1 : k;
-		int64_t size = b->sx.at[p.n[a]].hi, extent = in->v->axis[a].extent;
+		int64_t size = b->sx.at[p.n[a]].hi, extent = from->v->axis[a].extent;
 		size = size > extent ? extent : size;
 		p.stride[a] = dense;
 		p.count = sx_mul(b, p.count, k ? sx_const(b, size) : p.n[a]);
@@ -175,14 +196,31 @@ static bool is_run(struct exchange *x, const struct view *v, const struct part *
 	return true;
 }
 
-/* The parts that a member gives (takes), by the other member; local: the one between a member and itself. */
+static struct parts parts_of(struct exchange *x, const struct side *in, uint32_t from, const struct side *out,
+                             uint32_t to)
+{
+	struct planner *b = x->b;
+	struct parts p = {.count = sx_const(b, 0)};
+	p.at = arena_alloc(b->scratch, sizeof *p.at * (size_t)(in->boxes.n * out->boxes.n));
+	for (int64_t i = 0; i < in->boxes.n; i++)
+		for (int64_t o = 0; o < out->boxes.n; o++) {
+			struct part part = intersect(x, in, from, i, out, to, o);
+			if (part.empty)
+				continue;
+			p.at[p.n++] = part;
+			p.count = sx_add(b, p.count, part.count);
+			p.most += part.most;
+		}
+	return p;
+}
+
+/* The parts that a member gives (takes), by the other member; local: those between a member and itself. */
 static void list_parts(struct exchange *x, const struct side *in, const struct side *out,
-                       const uint32_t *class, bool gives, struct part *part)
+                       const uint32_t *class, bool gives, struct parts *parts)
 {
 	for (uint32_t k = 0; k < x->team->n; k++) {
 		uint32_t from = gives ? x->own : k, to = gives ? k : x->own;
-		part[k].empty = true;
-		part[k].count = sx_const(x->b, 0);
+		parts[k] = (struct parts){.count = sx_const(x->b, 0)};
 		if (!in->here[from] || !out->here[to] || (x->giver >= 0 && from != x->giver) ||
 		    (x->taker >= 0 && to != x->taker))
 			continue;
@@ -190,68 +228,83 @@ static void list_parts(struct exchange *x, const struct side *in, const struct s
 		if (from != to &&
 		    (has || (x->giver < 0 && exchange_turn(class, x->team->n, from, to) != from)))
 			continue;
-		part[k] = intersect(x, in, from, out, to);
-		if (part[k].empty)
-			part[k].count = sx_const(x->b, 0);
+		parts[k] = parts_of(x, in, from, out, to);
 	}
+}
+
+/* The box of the value that a part is of. NULL: reported. */
+static struct view *part_box(struct exchange *x, const struct side *s, const struct part *p, bool gives)
+{
+	struct view *box = boxes_view(x->b, s->v, &s->boxes, gives ? p->in : p->out);
+	return view_usable(x->b, box) ? box : NULL;
 }
 
 /* Counts and offsets of parts in the value's memory, or in a buffer that they are packed into (taken from).
  */
-static bool place_parts(struct exchange *x, struct view *v, struct part *part, bool gives, plan_reg *counts,
-                        plan_reg *offsets, struct plan_view *whole)
+static bool place_parts(struct exchange *x, const struct side *s, const struct parts *parts, bool gives,
+                        plan_reg *counts, plan_reg *offsets, struct plan_view *whole)
 {
 	struct planner *b = x->b;
 	bool runs = true;
-	sx_id zero = sx_const(b, 0), slot = zero, next = zero, total = zero;
+	sx_id zero = sx_const(b, 0), slot = zero, next = zero;
 	int64_t most = 0;
 	for (uint32_t k = 0; k < x->team->n; k++) {
-		if (k == x->own || part[k].empty)
+		if (k == x->own)
 			continue;
-		runs = runs && is_run(x, v, &part[k]);
-		most += part[k].most;
-		total = sx_add(b, total, part[k].count);
+		runs = runs && parts[k].n <= 1;
+		for (unsigned j = 0; j < parts[k].n; j++) {
+			struct view *box = part_box(x, s, &parts[k].at[j], gives);
+			if (!box)
+				return false;
+			runs = runs && is_run(x, box, &parts[k].at[j]);
+		}
+		most += parts[k].most;
 	}
 	uint32_t buffer = runs ? 0 : exchange_buffer(x, most, &slot);
 	for (uint32_t k = 0; k < x->team->n; k++) {
-		bool none = k == x->own || part[k].empty;
-		counts[k] = sx_reg(b, none ? zero : part[k].count);
-		if (none) {
-			offsets[k] = sx_reg(b, zero);
-			continue;
+		unsigned n = k == x->own ? 0 : parts[k].n;
+		counts[k] = sx_reg(b, n ? parts[k].count : zero);
+		offsets[k] = sx_reg(b, n ? next : zero);
+		for (unsigned j = 0; j < n; j++) {
+			const struct part *p = &parts[k].at[j];
+			const struct view *v = part_box(x, s, p, gives);
+			struct exchange_copy copy;
+			if (runs) {
+				offsets[k] = sx_reg(b, view_offset(b, v, p->at));
+				continue;
+			}
+			const struct view *at = packed(x, p, buffer, slot, next);
+			if (!copy_of(x, gives ? at : v, gives ? v : at, p, &copy))
+				return false;
+			if (gives)
+				copy_now(b, &copy.to, &copy.from);
+			else
+				copy_after(b, x->op, &copy.to, &copy.from);
+			next = sx_add(b, next, p->count);
 		}
-		if (runs) {
-			offsets[k] = sx_reg(b, view_offset(b, v, part[k].at));
-			continue;
-		}
-		struct exchange_copy copy;
-		const struct view *at = packed(x, &part[k], buffer, slot, next);
-		if (!copy_of(x, gives ? at : v, gives ? v : at, &part[k], &copy))
-			return false;
-		if (gives)
-			copy_now(b, &copy.to, &copy.from);
-		else
-			copy_after(b, x->op, &copy.to, &copy.from);
-		offsets[k] = sx_reg(b, next);
-		next = sx_add(b, next, part[k].count);
 	}
-	*whole = exchange_base(x, runs ? v->buffer : buffer, runs ? v->slot : slot);
+	*whole = exchange_base(x, runs ? s->v->buffer : buffer, runs ? s->v->slot : slot);
 	return true;
 }
 
 /* That all the rank needs is given by somebody. */
-static void check_complete(struct exchange *x, const struct part *taken)
+static void check_complete(struct exchange *x, const struct side *out, const struct parts *taken)
 {
 	struct planner *b = x->b;
-	sx_id have = sx_const(b, 0), need = sx_const(b, 1);
-	for (unsigned a = 0; a < x->out->rank; a++)
-		need = sx_mul(b, need, x->out->axis[a].len);
-	for (uint32_t k = 0; k < x->team->n; k++) {
-		sx_id n = sx_const(b, !taken[k].empty);
-		for (unsigned a = 0; a < x->out->rank && !taken[k].empty; a++)
-			n = sx_mul(b, n, taken[k].n[a]);
-		have = sx_add(b, have, n);
+	sx_id have = sx_const(b, 0), need = sx_const(b, 0);
+	for (int64_t j = 0; j < out->boxes.n; j++) {
+		sx_id n = sx_const(b, 1);
+		for (unsigned a = 0; a < x->out->rank; a++)
+			n = sx_mul(b, n, range_of(out, x->own, j, a)->len);
+		need = sx_add(b, need, n);
 	}
+	for (uint32_t k = 0; k < x->team->n; k++)
+		for (unsigned j = 0; j < taken[k].n; j++) {
+			sx_id n = sx_const(b, 1);
+			for (unsigned a = 0; a < x->out->rank; a++)
+				n = sx_mul(b, n, taken[k].at[j].n[a]);
+			have = sx_add(b, have, n);
+		}
 	emit_check(b, sx_op(b, EXPR_EQ, have, need),
 	           arena_printf(b->p->arena, "no rank of the team holds all that is needed of '%s'",
 	                        value_text(b, x->in->value)),
@@ -262,21 +315,23 @@ static bool exchange_boxes(struct exchange *x, const struct side *in, const stru
 {
 	struct planner *b = x->b;
 	uint32_t n = x->team->n, *class = classes(x, in);
-	struct part *given = arena_alloc(b->scratch, sizeof *given * n),
-	            *taken = arena_alloc(b->scratch, sizeof *taken * n);
+	struct parts *given = arena_alloc(b->scratch, sizeof *given * n),
+	             *taken = arena_alloc(b->scratch, sizeof *taken * n);
 	list_parts(x, in, out, class, true, given);
 	list_parts(x, in, out, class, false, taken);
 	if (!x->out->absent && (x->taker < 0 || x->taker == x->own))
-		check_complete(x, taken);
-	if (!given[x->own].empty) {
+		check_complete(x, out, taken);
+	for (unsigned j = 0; j < given[x->own].n; j++) {
+		const struct part *p = &given[x->own].at[j];
+		struct view *from = part_box(x, in, p, true), *to = part_box(x, out, p, false);
 		struct exchange_copy copy;
-		if (!copy_of(x, x->out, x->in, &given[x->own], &copy))
+		if (!from || !to || !copy_of(x, to, from, p, &copy))
 			return false;
 		copy_now(b, &copy.to, &copy.from);
 	}
 	return (x->in->absent ||
-	        place_parts(x, x->in, given, true, x->send_counts, x->send_offsets, &x->c->in)) &&
-	       (x->out->absent || place_parts(x, x->out, taken, false, x->counts, x->offsets, &x->c->out));
+	        place_parts(x, in, given, true, x->send_counts, x->send_offsets, &x->c->in)) &&
+	       (x->out->absent || place_parts(x, out, taken, false, x->counts, x->offsets, &x->c->out));
 }
 
 /* ---- buffers */

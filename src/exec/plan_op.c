@@ -7,6 +7,7 @@
  *         out  Y [32, 64) x [0, 32)        in  A from row 32 on;  B, stride 0 along the rows
  *
  * Axes that are one element long here are left out of the windows. */
+#include "exec/plan_boxes.h"
 #include "exec/plan_dense.h"
 #include "exec/plan_elements.h"
 #include "ir/infer.h"
@@ -347,7 +348,7 @@ static bool set_apart(struct planner *b, const struct view *r, const struct view
 		elements_set(b, x, r);
 		return true;
 	}
-	return copy_blocks(b, r, x);
+	return copy_blocks(b, r, x) || boxes_copy(b, r, x);
 }
 
 /* ---- all */
@@ -361,36 +362,20 @@ static bool is_empty(const struct planner *b, const struct view *r)
 	return false;
 }
 
-/* Result k of a statement; of several, *found is what the first leaves for the next. */
-static void plan_result(struct planner *b, op_id op, unsigned k, struct operand_ref *in, unsigned n,
-                        struct plan_view *found)
+/* Whether every element of the result comes from one of each operand. */
+static bool computes_each(enum op_kind kind)
+{
+	return pointwise[kind] || kind == OP_CAST || kind == OP_BITCAST || kind == OP_SET ||
+	       kind == OP_BROADCAST || kind == OP_FULL;
+}
+
+/* Result k, of operands and a result that are boxes in memory. */
+static void plan_box(struct planner *b, op_id op, unsigned k, struct view *r, const struct operand_ref *in,
+                     unsigned n, struct plan_view *found)
 {
 	enum op_kind kind = (enum op_kind)b->m->op.at[op].kind;
 	uint32_t traits = op_traits(b->m, op);
-	struct view *r = view_of_result(b, op, k);
-	if (!r || r->absent || is_empty(b, r))
-		return;
-	for (unsigned i = 0; i < n; i++) {
-		if (!in[i].view)
-			continue;
-		if (in[i].view->absent) {
-			planner_error(b, "rank %lld computes '%s' but is not in the mesh of '%s'",
-			              (long long)b->p->rank, value_text(b, r->value),
-			              value_text(b, in[i].view->value));
-			return;
-		}
-	}
-	bool failed = b->failed;
-	struct view *back;
-	if (kind == OP_SET && in[0].view && (view_apart(r) || view_apart(in[0].view)) &&
-	    set_apart(b, r, in[0].view))
-		return;
-	bool each = pointwise[kind] || kind == OP_CAST || kind == OP_BITCAST || kind == OP_SET ||
-	            kind == OP_BROADCAST || kind == OP_FULL;
-	if ((each && !same_pieces(b, in, n, r)) ||
-	    !make_boxes(b, kind == OP_IOTA || kind == OP_ONE_HOT, in, n, &r, &back) || is_empty(b, r))
-		return;
-	if (each)
+	if (computes_each(kind))
 		plan_pointwise(b, op, r, in, n);
 	else if (traits & TRAIT_REDUCTION)
 		plan_reduce(b, op, r, in[0].view);
@@ -412,8 +397,45 @@ static void plan_result(struct planner *b, op_id op, unsigned k, struct operand_
 		plan_one_hot(b, r, in[0].view);
 	else if (!plan_norm(b, op, r, in, n))
 		planner_error(b, "'%s' has no CPU kernel", op_info[kind].hir);
-	if (back)
-		dense_drain(b, r, back, 0);
+}
+
+static void plan_only(struct planner *b, op_id op, struct view *r, const struct operand_ref *in, unsigned n)
+{
+	plan_box(b, op, 0, r, in, n, NULL);
+}
+
+/* Result k of a statement; of several, *found is what the first leaves for the next. */
+static void plan_result(struct planner *b, op_id op, unsigned k, struct operand_ref *in, unsigned n,
+                        struct plan_view *found)
+{
+	enum op_kind kind = (enum op_kind)b->m->op.at[op].kind;
+	struct view *r = view_of_result(b, op, k);
+	if (!r || r->absent || is_empty(b, r))
+		return;
+	for (unsigned i = 0; i < n; i++) {
+		if (!in[i].view)
+			continue;
+		if (in[i].view->absent) {
+			planner_error(b, "rank %lld computes '%s' but is not in the mesh of '%s'",
+			              (long long)b->p->rank, value_text(b, r->value),
+			              value_text(b, in[i].view->value));
+			return;
+		}
+	}
+	bool failed = b->failed;
+	struct view *back;
+	if (kind == OP_SET && in[0].view && (view_apart(r) || view_apart(in[0].view)) &&
+	    set_apart(b, r, in[0].view))
+		return;
+	bool several = op_def(b->m, op, 1) || op_write(b->m, op, 1);
+	if (several || !boxes_each(b, op, r, in, n, plan_only)) {
+		if ((computes_each(kind) && !same_pieces(b, in, n, r)) ||
+		    !make_boxes(b, kind == OP_IOTA || kind == OP_ONE_HOT, in, n, &r, &back) || is_empty(b, r))
+			return;
+		plan_box(b, op, k, r, in, n, found);
+		if (back)
+			dense_drain(b, r, back, 0);
+	}
 	if (kind == OP_SET && b->failed && !failed)
 		diag_note(
 		    b->d, DIAG_NOWHERE,

@@ -80,58 +80,92 @@ static sx_id step_index(struct planner *b, type_id t, const struct walk_step *s,
 	return 0;
 }
 
-/* The interval that a chain gives on a rank. */
-static bool interval(struct planner *b, type_id t, const struct walk *chain, const sx_id *bound,
-                     int64_t extent, int64_t rank, sx_id *off, sx_id *len)
+/* The block of each step of a chain, 0: all of them. Returns of how many intervals that is one; of several,
+ * the one of number `piece` is taken, if it is not -1. */
+static int64_t chain_blocks(struct planner *b, type_id t, const struct walk *chain, const sx_id *bound,
+                            int64_t rank, int64_t piece, sx_id *index)
 {
-	unsigned next = 0;
-	bool open = false;
+	unsigned next = 0, cut = 0;
+	int64_t pieces = 1;
+	for (unsigned i = 0; i < chain->n; i++) {
+		index[i] = step_index(b, t, &chain->step[i], rank, bound, &next);
+		cut = index[i] ? i : cut;
+	}
+	for (unsigned i = cut; i-- > 0;) {
+		int64_t n = chain->step[i].count;
+		if (index[i])
+			continue;
+		if (piece >= 0 || n == 1)
+			index[i] = sx_const(b, n == 1 ? 0 : piece / pieces % n);
+		pieces *= n;
+	}
+	return pieces;
+}
+
+/* The interval that blocks of a chain are. */
+static void interval(struct planner *b, const struct walk *chain, const sx_id *index, int64_t extent,
+                     sx_id *off, sx_id *len)
+{
 	*off = sx_const(b, 0);
 	*len = sx_const(b, extent);
 	for (unsigned i = 0; i < chain->n; i++) {
-		const struct walk_step *s = &chain->step[i];
-		sx_id index = step_index(b, t, s, rank, bound, &next);
-		if (!index) {
-			open = true;
+		if (!index[i])
 			continue;
-		}
-		if (open)
-			return false; /* a block of each of several blocks */
-		sx_id at = sx_scale(b, index, s->block);
+		sx_id at = sx_scale(b, index[i], chain->step[i].block);
 		*off = sx_add(b, *off, at);
-		*len = sx_clamp(b, sx_sub(b, *len, at), s->block);
+		*len = sx_clamp(b, sx_sub(b, *len, at), chain->step[i].block);
 	}
+}
+
+int64_t view_intervals(struct planner *b, const struct view *v, unsigned axis)
+{
+	struct walk chain;
+	sx_id index[VIEW_MAX_STEPS];
+	if (!walk_axis(b, v->type, axis, false, &chain))
+		return 0;
+	return chain_blocks(b, v->type, &chain, v->axis[axis].bound, b->p->rank, -1, index);
+}
+
+bool view_interval_at(struct planner *b, const struct view *v, unsigned axis, int64_t rank, int64_t piece,
+                      sx_id *off, sx_id *len)
+{
+	struct walk chain;
+	sx_id index[VIEW_MAX_STEPS];
+	const struct view_axis *x = &v->axis[axis];
+	if (!walk_axis(b, v->type, axis, false, &chain) ||
+	    (chain_blocks(b, v->type, &chain, x->bound, rank, piece, index) > 1 && piece < 0))
+		return false;
+	interval(b, &chain, index, x->extent, off, len);
 	return true;
 }
 
 bool view_interval(struct planner *b, const struct view *v, unsigned axis, int64_t rank, sx_id *off,
                    sx_id *len)
 {
-	struct walk chain;
-	return walk_axis(b, v->type, axis, false, &chain) &&
-	       interval(b, v->type, &chain, v->axis[axis].bound, v->axis[axis].extent, rank, off, len);
+	return view_interval_at(b, v, axis, rank, -1, off, len);
 }
 
-void axis_resolve(struct planner *b, struct view *v, unsigned axis)
+void axis_resolve(struct planner *b, struct view *v, unsigned axis, int64_t piece)
 {
 	struct view_axis *x = &v->axis[axis];
-	struct walk chain;
-	unsigned next = 0, i = 0;
-	x->pieces = !walk_axis(b, v->type, axis, false, &chain) ||
-	            !interval(b, v->type, &chain, x->bound, x->extent, b->p->rank, &x->off, &x->len);
+	struct walk chain = {0};
+	sx_id block[VIEW_MAX_STEPS];
+	unsigned i = 0;
+	x->pieces =
+	    !walk_axis(b, v->type, axis, false, &chain) ||
+	    (chain_blocks(b, v->type, &chain, x->bound, b->p->rank, piece, block) > 1 && piece < 0);
 	x->base = x->start = sx_const(b, 0);
 	x->apart = x->pieces || x->scattered;
 	if (x->pieces) {
 		x->off = x->base, x->len = sx_const(b, x->extent);
 		return;
 	}
+	interval(b, &chain, block, x->extent, &x->off, &x->len);
 	sx_id held_off = sx_const(b, 0), held_len = sx_const(b, x->extent);
 	x->room = x->extent;
 	for (; i < x->step_n; i++) {
 		const struct view_step *s = &x->step[i];
-		sx_id index = i < chain.n && chain.step[i].block == s->block
-		                  ? step_index(b, v->type, &chain.step[i], b->p->rank, x->bound, &next)
-		                  : 0;
+		sx_id index = i < chain.n && chain.step[i].block == s->block ? block[i] : 0;
 		if (s->index ? index != s->index : !index)
 			x->apart = true; /* not in what is stored, or over several blocks */
 		if (!s->index && index) {
@@ -298,7 +332,7 @@ static int64_t lay_out(struct planner *b, struct view *v, const sx_id (*bound)[V
 	int64_t elements = strides(b, v, stride);
 	for (unsigned i = 0; i < v->rank && elements >= 0; i++) {
 		storage_axis(b, v, i, stride);
-		axis_resolve(b, v, i);
+		axis_resolve(b, v, i, -1);
 	}
 	return elements;
 }

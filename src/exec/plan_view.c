@@ -297,7 +297,7 @@ void view_shard(struct planner *b, op_id op)
 			                     sx_const(b, step->count))
 			             : index;
 		}
-		axis_resolve(b, v, a);
+		axis_resolve(b, v, a, -1);
 	}
 	if (!given)
 		planner_error(b, "'%s' has no stream axis to bind", value_text(b, result));

@@ -8,6 +8,7 @@
  *     plan_shape.c    reshape, cat, slice, pad, broadcast: several or odd copies
  *     plan_reduce.c   reductions and contractions
  *     plan_blocks.c   copies of several blocks
+ *     plan_boxes.c    values that are several boxes in a step of a loop
  *     plan_norm.c     softmax, attention, norms
  *     plan_comm.c     collectives
  *     plan_pack.c     their buffers
@@ -207,6 +208,10 @@ bool view_usable(struct planner *b, struct view *v);
 /* What a rank holds of an axis of v, blocks of bound splits as here; false when it is not one interval. */
 bool view_interval(struct planner *b, const struct view *v, unsigned axis, int64_t rank, sx_id *off,
                    sx_id *len);
+/* How many intervals of an axis a rank holds, and one of them. 0, false: splits that are no outer ones. */
+int64_t view_intervals(struct planner *b, const struct view *v, unsigned axis);
+bool view_interval_at(struct planner *b, const struct view *v, unsigned axis, int64_t rank, int64_t piece,
+                      sx_id *off, sx_id *len);
 /* Elements from the slot's start to coordinates x (one a visible axis). */
 sx_id view_offset(struct planner *b, const struct view *v, const sx_id *x);
 enum rt_dtype view_dtype(const struct planner *b, const struct view *v);
@@ -233,8 +238,9 @@ struct view *storage_make(struct planner *b, value_id v, const sx_id (*bound)[VI
                           const struct place *place);
 /* Scratch memory for the statement that is lowered, with the slot of the iteration. */
 uint32_t storage_temporary(struct planner *b, value_id value, enum rt_dtype t, int64_t elements, sx_id *slot);
-/* The interval and the place in memory of an axis, by its chain, its bound splits and its storage. */
-void axis_resolve(struct planner *b, struct view *v, unsigned axis);
+/* The interval and the place in memory of an axis, by its chain, its bound splits and its storage; of several
+ * intervals the one of this number (-1: they stay `pieces`). */
+void axis_resolve(struct planner *b, struct view *v, unsigned axis, int64_t piece);
 /* Index of this rank along an axis of a type's mesh; the rank is in the mesh. */
 int64_t mesh_index(const struct planner *b, type_id t, unsigned mesh_axis, int64_t rank);
 

@@ -403,15 +403,18 @@ bool reshard_in_slices(struct module *m, type_id from, type_id to)
 	reshard_classify(m, from, to, &r);
 	if (r.kind == RESHARD_LOCAL && same_blocks(m, from, to))
 		return r.mesh == r.to || how != PLACE_SLICE_NOT;
-	if (!in_intervals(m, from, at) || !in_intervals(m, to, at))
+	bool boxes = r.kind == RESHARD_LOCAL || r.kind == RESHARD_ALLGATHER || r.kind == RESHARD_ALL_TO_ALL ||
+	             r.kind == RESHARD_ALL_TO_ALLV || r.kind == RESHARD_GATHER || r.kind == RESHARD_SCATTER;
+	if (!boxes && (!in_intervals(m, from, at) || !in_intervals(m, to, at)))
 		return false;
 	switch (r.kind) {
-	case RESHARD_LOCAL:
 	case RESHARD_STEP_BROADCAST:
 	case RESHARD_STEP_PERMUTE:
 		return true;
 	case RESHARD_ALL_TO_ALLV:
 		return follow(m, from, to, false, &cut, &at) != PLACE_SLICE_NOT;
+	case RESHARD_LOCAL:
+		return true;
 	default:
 		return how != PLACE_SLICE_NOT && !r.ring;
 	}

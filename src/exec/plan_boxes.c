@@ -1,0 +1,171 @@
+/* plan_boxes: box by box. */
+#include "exec/plan_boxes.h"
+#include "exec/plan_elements.h"
+#include "ir/infer.h"
+#include <string.h>
+
+bool boxes_of(struct planner *b, const struct view *v, struct boxes *out)
+{
+	*out = (struct boxes){.n = 1};
+	for (unsigned a = 0; a < v->rank; a++) {
+		out->axis[a] = view_intervals(b, v, a);
+		if (v->axis[a].scattered || out->axis[a] < 1 || out->axis[a] > MAX_BOXES / out->n)
+			return false;
+		out->n *= out->axis[a];
+	}
+	return true;
+}
+
+/* The number of the interval of an axis that box k is. */
+static int64_t interval_of(const struct boxes *boxes, unsigned rank, int64_t k, unsigned axis)
+{
+	for (unsigned a = rank; a-- > axis + 1;)
+		k /= boxes->axis[a];
+	return k % boxes->axis[axis];
+}
+
+struct view *boxes_view(struct planner *b, const struct view *v, const struct boxes *boxes, int64_t k)
+{
+	struct view *box = view_new(b, v->value);
+	memcpy(box, v, sizeof *v + sizeof *v->axis * v->rank);
+	for (unsigned a = 0; a < v->rank; a++)
+		if (boxes->axis[a] > 1)
+			axis_resolve(b, box, a, interval_of(boxes, v->rank, k, a));
+	return box;
+}
+
+bool boxes_interval(struct planner *b, const struct view *v, const struct boxes *boxes, int64_t k,
+                    unsigned axis, int64_t rank, sx_id *off, sx_id *len)
+{
+	return view_interval_at(b, v, axis, rank, interval_of(boxes, v->rank, k, axis), off, len);
+}
+
+/* ---- operations */
+
+/* The axis of the result that an operand's runs along; -1: none. */
+static int result_axis(const struct infer_axes *x, unsigned operand, unsigned axis, unsigned rank)
+{
+	for (unsigned a = 0; a < rank; a++)
+		if (x->operand[operand][axis] != INFER_NONE && x->result[a] == x->operand[operand][axis])
+			return (int)a;
+	return -1;
+}
+
+/* The box of an operand for box k of the result: its number, -1 where its boxes are not those of the result. */
+static int64_t operand_box(const struct infer_axes *x, unsigned operand, const struct view *v,
+                           const struct boxes *in, const struct view *r, const struct boxes *out, int64_t k)
+{
+	int64_t box = 0;
+	for (unsigned c = 0; c < v->rank; c++) {
+		int a = in->axis[c] > 1 ? result_axis(x, operand, c, r->rank) : -1;
+		if (in->axis[c] > 1 && (a < 0 || out->axis[a] != in->axis[c]))
+			return -1;
+		box = box * in->axis[c] + (a < 0 ? 0 : interval_of(out, r->rank, k, (unsigned)a));
+	}
+	return box;
+}
+
+bool boxes_each(struct planner *b, op_id op, struct view *r, const struct operand_ref *in, unsigned n,
+                boxes_plan *plan)
+{
+	enum { MAX = 8 };
+	struct boxes out, of[MAX];
+	struct infer_axes x;
+	bool pieces = view_pieces(r), whole = elements_whole(b, r);
+	unsigned views = 0;
+	for (unsigned k = 0; k < n; k++) {
+		if (!in[k].view)
+			continue;
+		pieces |= view_pieces(in[k].view);
+		whole &= elements_whole(b, in[k].view);
+		if (views == MAX || !boxes_of(b, in[k].view, &of[views++]))
+			return false;
+	}
+	if (!pieces || whole || !boxes_of(b, r, &out) || !infer_axes(b->m, op, &x) || x.operand_n != views)
+		return false;
+	for (unsigned a = 0; a < r->rank; a++)
+		if (out.axis[a] > 1 && (x.result[a] == INFER_NONE || x.kind[x.result[a]] != DIM_PARALLEL))
+			return false;
+	for (int64_t box = 0; box < out.n; box++) {
+		struct operand_ref at[MAX];
+		unsigned operand = 0;
+		for (unsigned k = 0; k < n; k++) {
+			at[k] = in[k];
+			if (!in[k].view)
+				continue;
+			int64_t j = operand_box(&x, operand, in[k].view, &of[operand], r, &out, box);
+			if (j < 0)
+				return false;
+			at[k].view = boxes_view(b, in[k].view, &of[operand++], j);
+			if (!view_usable(b, at[k].view))
+				return true;
+		}
+		struct view *to = boxes_view(b, r, &out, box);
+		if (!view_usable(b, to))
+			return true;
+		plan(b, op, to, at, n);
+	}
+	return true;
+}
+
+/* ---- copies */
+
+/* Copies what two boxes have in common; how much that is. */
+static sx_id copy_common(struct planner *b, const struct view *to, const struct view *from)
+{
+	sx_id at[IR_MAX_LOGICAL], n[IR_MAX_LOGICAL], count = sx_const(b, 1);
+	int same[IR_MAX_LOGICAL];
+	bool none = false;
+	for (unsigned a = 0; a < to->rank; a++) {
+		const struct view_axis *x = &to->axis[a], *y = &from->axis[a];
+		same[a] = (int)a;
+		at[a] = sx_max(b, x->off, y->off);
+		sx_id end = sx_min(b, sx_add(b, x->off, x->len), sx_add(b, y->off, y->len));
+		n[a] = sx_max(b, sx_const(b, 0), sx_sub(b, end, at[a]));
+		none |= b->sx.at[n[a]].hi == 0;
+		count = sx_mul(b, count, n[a]);
+	}
+	if (none)
+		return sx_const(b, 0);
+	copy_box(b, to, from, same, at, at, n);
+	return count;
+}
+
+/* All boxes of a value. NULL: they are too many, or some is not in one place. */
+static struct view **all_boxes(struct planner *b, const struct view *v, int64_t *n)
+{
+	struct boxes x;
+	if (!boxes_of(b, v, &x))
+		return NULL;
+	struct view **box = arena_alloc(b->scratch, sizeof(struct view *) * (size_t)x.n);
+	for (*n = 0; *n < x.n; ++*n) {
+		box[*n] = boxes_view(b, v, &x, *n);
+		if (view_apart(box[*n]))
+			return NULL;
+	}
+	return box;
+}
+
+bool boxes_copy(struct planner *b, const struct view *to, const struct view *from)
+{
+	int64_t n, m;
+	struct view **x = to->rank == from->rank ? all_boxes(b, to, &n) : NULL,
+		    **y = x ? all_boxes(b, from, &m) : NULL;
+	if (!y || n * m > MAX_BOXES)
+		return false;
+	sx_id have = sx_const(b, 0), need = have;
+	for (int64_t k = 0; k < n; k++) {
+		sx_id all = sx_const(b, 1);
+		for (unsigned a = 0; a < to->rank; a++)
+			all = sx_mul(b, all, x[k]->axis[a].len);
+		need = sx_add(b, need, all);
+		for (int64_t j = 0; j < m; j++)
+			have = sx_add(b, have, copy_common(b, x[k], y[j]));
+	}
+	emit_check(b, sx_op(b, EXPR_EQ, have, need),
+	           arena_printf(b->p->arena, "rank %lld does not hold all of '%s' that '%s' needs",
+	                        (long long)b->p->rank, value_text(b, from->value),
+	                        value_text(b, to->value)),
+	           0);
+	return true;
+}
