@@ -37,6 +37,10 @@ sizes() {
 	for name in column_parallel_ring mlp_tensor_parallel matmul_reduce_scatter; do
 		must_be_ok "$@" "$root/examples/$name.hir" --check
 	done
+	for s in 1 2 5; do
+		must_be_ok "$@" "$root/examples/ag_matmul_chunks.hir" --check -D s=$s
+		must_be_ok "$@" "$root/examples/ag_matmul_chunks.hir" --check -D s=$s -D t=13 -D n=3
+	done
 	must_be_ok "$@" "$root/examples/mlp_tensor_parallel.hir" --check -D t=7 -D h=9
 }
 
@@ -95,7 +99,7 @@ mpi)
 	for n in 1 2 4 8; do
 		for transport in mpi shm; do
 			for name in ag_matmul row_parallel_linear column_parallel_ring mlp_tensor_parallel \
-				matmul_reduce_scatter; do
+				matmul_reduce_scatter ag_matmul_chunks; do
 				must_be_ok mpirun -np $n "$hirc" run "$root/examples/$name.hir" --transport=$transport --check
 			done
 		done

@@ -314,6 +314,7 @@ static bool run_collective(struct exec *e, const struct plan_instruction *i)
 	struct rt_view in = {0}, out = {0};
 	struct rt_collective r = {
 	    .kind = (enum rt_collective_kind)c->kind,
+	    .counted = c->counted,
 	    .dtype = (enum rt_dtype)c->dtype,
 	    .op = (enum rt_reduce_op)c->reduce,
 	    .team = e->team[c->team],

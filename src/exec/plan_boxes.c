@@ -51,7 +51,8 @@ static int result_axis(const struct infer_axes *x, unsigned operand, unsigned ax
 	return -1;
 }
 
-/* The box of an operand for box k of the result: its number, -1 where its boxes are not those of the result. */
+/* The box of an operand for box k of the result: its number, -1 where its boxes are not those of the result.
+ */
 static int64_t operand_box(const struct infer_axes *x, unsigned operand, const struct view *v,
                            const struct boxes *in, const struct view *r, const struct boxes *out, int64_t k)
 {
@@ -150,7 +151,7 @@ bool boxes_copy(struct planner *b, const struct view *to, const struct view *fro
 {
 	int64_t n, m;
 	struct view **x = to->rank == from->rank ? all_boxes(b, to, &n) : NULL,
-		    **y = x ? all_boxes(b, from, &m) : NULL;
+	            **y = x ? all_boxes(b, from, &m) : NULL;
 	if (!y || n * m > MAX_BOXES)
 		return false;
 	sx_id have = sx_const(b, 0), need = have;
@@ -164,8 +165,7 @@ bool boxes_copy(struct planner *b, const struct view *to, const struct view *fro
 	}
 	emit_check(b, sx_op(b, EXPR_EQ, have, need),
 	           arena_printf(b->p->arena, "rank %lld does not hold all of '%s' that '%s' needs",
-	                        (long long)b->p->rank, value_text(b, from->value),
-	                        value_text(b, to->value)),
+	                        (long long)b->p->rank, value_text(b, from->value), value_text(b, to->value)),
 	           0);
 	return true;
 }

@@ -24,9 +24,10 @@ bool boxes_interval(struct planner *b, const struct view *v, const struct boxes 
                     unsigned axis, int64_t rank, sx_id *off, sx_id *len);
 
 /* What is planned for one box. */
-typedef void boxes_plan(struct planner *b, op_id op, struct view *r, const struct operand_ref *in, unsigned n);
-/* Plans an operation of which an operand or the result is several boxes in a step of a loop. False: it is none,
- * or is not computed box by box. */
+typedef void boxes_plan(struct planner *b, op_id op, struct view *r, const struct operand_ref *in,
+                        unsigned n);
+/* Plans an operation of which an operand or the result is several boxes in a step of a loop. False: it is
+ * none, or is not computed box by box. */
 bool boxes_each(struct planner *b, op_id op, struct view *r, const struct operand_ref *in, unsigned n,
                 boxes_plan *plan);
 /* A copy of all that `to` holds, whose boxes may be others. False: nothing is done. */

@@ -463,6 +463,7 @@ void plan_collective(struct planner *b, op_id op)
 		return;
 	if (kind == OP_ALLGATHER && same && (apart || comm_has_gaps(&s, in) || comm_has_gaps(&s, out))) {
 		s.c.kind = RT_ALL_TO_ALLV; /* just the elements */
+		s.c.counted = RT_ALLGATHER + 1;
 		plan_exchanged(b, op, in, out, &s);
 		return;
 	}

@@ -151,9 +151,8 @@ void axis_resolve(struct planner *b, struct view *v, unsigned axis, int64_t piec
 	struct walk chain = {0};
 	sx_id block[VIEW_MAX_STEPS];
 	unsigned i = 0;
-	x->pieces =
-	    !walk_axis(b, v->type, axis, false, &chain) ||
-	    (chain_blocks(b, v->type, &chain, x->bound, b->p->rank, piece, block) > 1 && piece < 0);
+	x->pieces = !walk_axis(b, v->type, axis, false, &chain) ||
+	            (chain_blocks(b, v->type, &chain, x->bound, b->p->rank, piece, block) > 1 && piece < 0);
 	x->base = x->start = sx_const(b, 0);
 	x->apart = x->pieces || x->scattered;
 	if (x->pieces) {

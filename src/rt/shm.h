@@ -28,11 +28,11 @@ struct shm_key {
 struct shm_sign {
 	uint8_t kind; /* enum rt_collective_kind; SHM_P2P */
 	uint8_t dtype;
-	uint8_t op;     /* enum rt_reduce_op where the kind reduces */
-	uint8_t filler; /* 0 */
-	int32_t root;   /* where the kind has one */
-	int64_t count;  /* elements of the whole */
-	uint32_t label; /* of the statement; not compared */
+	uint8_t op;      /* enum rt_reduce_op where the kind reduces */
+	uint8_t counted; /* the kind that counters show */
+	int32_t root;    /* where the kind has one */
+	int64_t count;   /* elements of the whole */
+	uint32_t label;  /* of the statement; not compared */
 };
 enum { SHM_P2P = RT_COLLECTIVE_COUNT };
 

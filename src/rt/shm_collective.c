@@ -182,6 +182,7 @@ enum status shm_collective_start(struct shm *s, const struct rt_team *team, cons
 		                                                : rt_even_block(c->count, team->n, i);
 	struct maker m = {.s = s, .r = r, .sequence = sequence};
 	m.sign = (struct shm_sign){.kind = (uint8_t)c->kind,
+	                           .counted = (uint8_t)rt_collective_counted(c),
 	                           .dtype = (uint8_t)c->dtype,
 	                           .label = c->at.label,
 	                           .op = rt_collective_reduces(c->kind) ? (uint8_t)c->op : 0,

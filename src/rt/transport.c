@@ -165,7 +165,7 @@ enum status rt_transport_start(struct rt_transport *t, const struct rt_collectiv
 	assert(c->team >= 0 && c->team < t->teams && t->team[c->team].index >= 0);
 	const struct rt_team *team = &t->team[c->team];
 	if (team->n > 1)
-		t->counter[c->kind].operations++;
+		t->counter[rt_collective_counted(c)].operations++;
 	else
 		t->copies++;
 	if (rt_collective_is_rooted(c->kind) && (c->root < 0 || c->root >= team->n)) {

@@ -41,6 +41,7 @@ bool rt_collective_exchanges(enum rt_collective_kind k);  /* AllToAll, AllToAllv
  * until it is done. */
 struct rt_collective {
 	enum rt_collective_kind kind;
+	uint8_t counted; /* 1 + the kind that counters show; 0: that above */
 	enum rt_dtype dtype;
 	enum rt_reduce_op op; /* Allreduce, ReduceScatter, Reduce */
 	int team;             /* from rt_transport_team */
@@ -57,6 +58,11 @@ struct rt_collective {
 	const int64_t *send_counts, *send_offsets;
 	struct rt_origin at;
 };
+
+static inline enum rt_collective_kind rt_collective_counted(const struct rt_collective *c)
+{
+	return c->counted ? (enum rt_collective_kind)(c->counted - 1) : c->kind;
+}
 
 /* One side of a message. Sender and receiver match by (sender, receiver, channel) in the order of their
  * `sequence`, which the engine counts at issue: messages may start in another order. A send is done

@@ -304,7 +304,7 @@ static bool start_from_root(struct mpi *m, struct rt_request *r, MPI_Comm comm, 
 static void count(struct mpi *m, const struct rt_collective *c)
 {
 	const struct rt_team *team = &m->base.team[c->team];
-	struct rt_counter *n = &m->base.counter[c->kind];
+	struct rt_counter *n = &m->base.counter[rt_collective_counted(c)];
 	int64_t size = (int64_t)rt_dtype_size(c->dtype), others = team->n - 1;
 	int64_t total = rt_collective_total(c, team->n) * size, own;
 	switch (c->kind) {

@@ -141,7 +141,7 @@ static void name_take(struct shm *s, struct shm_transfer *x)
 
 static void transfer_done(struct shm *s, struct shm_transfer *x)
 {
-	struct rt_counter *c = &s->base.counter[x->sign.kind];
+	struct rt_counter *c = &s->base.counter[x->sign.counted];
 	list_remove(x);
 	x->state = SHM_DONE;
 	s->named[x->id] = NULL;
@@ -423,7 +423,11 @@ static enum status shm_start_p2p(struct rt_transport *t, const struct rt_p2p *p,
 	r->transfer[0] = (struct shm_transfer){
 	    .peer = p->peer,
 	    .key = {.channel = p->channel, .sequence = p->sequence},
-	    .sign = {.kind = SHM_P2P, .dtype = (uint8_t)p->dtype, .count = p->count, .label = p->at.label},
+	    .sign = {.kind = SHM_P2P,
+	             .counted = RT_COUNTER_P2P,
+	             .dtype = (uint8_t)p->dtype,
+	             .count = p->count,
+	             .label = p->at.label},
 	    .data = p->data,
 	    .bytes = p->count * (int64_t)rt_dtype_size(p->dtype),
 	    .pending = &r->pending,
