@@ -44,6 +44,17 @@ sizes() {
 	must_be_ok "$@" "$root/examples/mlp_tensor_parallel.hir" --check -D t=7 -D h=9
 }
 
+# Every kind of pipeline, on sizes that divide and that do not.
+pipelines() {
+	for kind in broadcast permute collective p2p p2p-put; do
+		for name in ag_matmul matmul_reduce_scatter; do
+			must_be_ok "$@" "$root/examples/$name.hir" --check --pipeline=$kind
+			must_be_ok "$@" "$root/examples/$name.hir" --check --pipeline=$kind -D t=13 --inter-stream-sync
+		done
+	done
+	must_be_ok "$@" "$root/examples/ag_matmul.hir" --check --offset-streams --streams=2
+}
+
 # Examples on a mesh of two axes.
 meshes() {
 	for axes in "1 1" "1 2" "2 1" "2 2" "1 4" "2 4" "4 2"; do
@@ -91,6 +102,7 @@ fixed_points() {
 case $part in
 fork | thread)
 	for n in 1 2 4 8; do sizes "$hirc" run --np=$n --bootstrap=$part; done
+	for n in 2 3 8; do pipelines "$hirc" run --np=$n --bootstrap=$part; done
 	meshes "$hirc" run --bootstrap=$part
 	;;
 mpi)
@@ -104,6 +116,7 @@ mpi)
 			done
 		done
 	done
+	for n in 1 4; do pipelines mpirun -np $n "$hirc" run; done
 	for axes in "1 1" "1 2" "2 2" "2 4"; do
 		dp=${axes% *} tp=${axes#* }
 		for name in fsdp_mlp_backward transformer_layer; do

@@ -56,6 +56,19 @@ void compile_options_init(struct compile_options *o)
 	     .to = &o->passes,
 	     .value = "A,B{OPT=N}",
 	     .help = "run these passes instead of the default ones"},
+	    {.name = "pipeline",
+	     .kind = OPTION_TEXT,
+	     .to = &o->steps,
+	     .value = "KIND",
+	     .help = "how loops move what they gather: layout, broadcast, permute, collective, p2p, p2p-put"},
+	    {.name = "offset-streams",
+	     .kind = OPTION_SWITCH,
+	     .to = &o->offset_streams,
+	     .help = "each rank starts such a loop with its own block"},
+	    {.name = "inter-stream-sync",
+	     .kind = OPTION_SWITCH,
+	     .to = &o->inter_stream_sync,
+	     .help = "a step's communication follows that of the step before"},
 	    {.name = "stop-after",
 	     .kind = OPTION_TEXT,
 	     .to = &o->pipeline.stop_after,
@@ -115,9 +128,44 @@ void compile_options_free(struct compile_options *o)
 	vec_free(&o->define);
 }
 
+/* --pipeline, as options of passes. */
+static bool set_steps(struct compile_options *o, struct diag *d)
+{
+	static const struct {
+		const char *name, *loops, *moves;
+	} kinds[] = {
+	    {"layout", "pipeline=layout", "p2p=no"},   {"broadcast", "pipeline=broadcast", "p2p=no"},
+	    {"permute", "pipeline=permute", "p2p=no"}, {"collective", "pipeline=collective", "p2p=no"},
+	    {"p2p", "pipeline=p2p", "p2p=get"},        {"p2p-put", "pipeline=p2p", "p2p=put"}};
+	struct suggest s = suggest_start(o->steps);
+	for (unsigned i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+		suggest_try(&s, kinds[i].name);
+		if (!strcmp(o->steps, kinds[i].name))
+			return pipeline_set(d, &o->run, PASS_STREAM_LOOPS, kinds[i].loops) &&
+			       pipeline_set(d, &o->run, PASS_LOWER_COLLECTIVES, kinds[i].moves);
+	}
+	diag_error(d, DIAG_NOWHERE,
+	           "--pipeline is one of layout, broadcast, permute, collective, p2p and p2p-put, not '%s'",
+	           o->steps);
+	if (s.best)
+		diag_suggest(d, &s);
+	return false;
+}
+
 bool compile_options_finish(struct compile_options *o, struct diag *d)
 {
-	return pipeline_parse(d, o->passes, &o->run) && pipeline_options_check(d, &o->run, &o->pipeline);
+	if (!pipeline_parse(d, o->passes, &o->run) || !pipeline_options_check(d, &o->run, &o->pipeline))
+		return false;
+	if (o->offset_streams && o->steps &&
+	    (!strcmp(o->steps, "broadcast") || !strcmp(o->steps, "collective"))) {
+		diag_error(d, DIAG_NOWHERE,
+		           "--offset-streams makes a ring: it does not go with --pipeline=%s", o->steps);
+		return false;
+	}
+	return (!o->steps || set_steps(o, d)) &&
+	       (!o->offset_streams || pipeline_set(d, &o->run, PASS_STREAM_LOOPS, "offset=1")) &&
+	       (!o->inter_stream_sync ||
+	        pipeline_set(d, &o->run, PASS_ASSIGN_STREAMS, "inter_stream_sync=1"));
 }
 
 struct diag *compile_diag(const struct compile_options *o)

@@ -24,8 +24,10 @@ enum { COMPILE_OPTIONS = 16 };
 struct compile_options {
 	VEC(struct sema_define) define; /* -D */
 	int64_t np;                     /* --np; 0: the file's default */
-	const char *passes;             /* --passes; NULL: the default pipeline */
-	const char *diagnostics;        /* text or json */
+	const char *steps;              /* --pipeline; NULL: as the layouts say */
+	bool offset_streams, inter_stream_sync;
+	const char *passes;      /* --passes; NULL: the default pipeline */
+	const char *diagnostics; /* text or json */
 	bool verify_roundtrip;
 	struct pipeline_options pipeline;
 	struct pipeline run; /* what `passes` says, by compile_options_finish */

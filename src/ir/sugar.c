@@ -35,8 +35,6 @@ static const char *expand_place(struct module *m, struct domain_builder *b, cons
 	unsigned pos = loop_position(b, (unsigned)*axis);
 	const char *error = NULL;
 	bool whole = last && expr_is_const(m, b->axis[*axis].extent, &extent) && extent == factor;
-	if (p->kind == SUGAR_SWIZZLE && expr_is_const(m, b->axis[*axis].extent, &extent) && extent % factor)
-		return "swizzle1d needs an extent that the mesh axis divides";
 	int rest = -1;
 	if (!whole) {
 		error = domain_split(m, b, pos, f, false);

@@ -68,12 +68,50 @@ static void assign(struct module *m, op_id loop)
 	ir_insert_after(m, back, join);
 }
 
+/* The last statement of a block that waits for a Communication, or holds one that does; 0: none. */
+static op_id last_wait(const struct module *m, region_id r)
+{
+	op_id found = 0;
+	for (op_id op = m->region.at[r].first; op; op = m->op.at[op].next) {
+		bool communicates = m->op.at[op].kind == OP_WAIT;
+		for (region_id inner = m->op.at[op].region; inner; inner = m->region.at[inner].sibling)
+			for (op_id o = m->region.at[inner].first; o; o = m->op.at[o].next)
+				communicates |= m->op.at[o].flags & OP_ASYNC;
+		found = communicates ? op : found;
+	}
+	return found;
+}
+
+/* The stream of the next iteration waits for what this one's has been given so far:
+ *
+ *     if i + 1 < 8 { set_stream(i + 1); synchronize(i); set_stream(i) }        after the step's communication
+ */
+static void follow(struct module *m, op_id loop)
+{
+	uint32_t at = m->op.at[loop].at;
+	region_id body = m->op.at[loop].region;
+	op_id wait = last_wait(m, body);
+	if (!wait)
+		return;
+	expr_id i = expr_index(m, m->region.at[body].index), next = expr_add(m, i, expr_const(m, 1));
+	scalar_id own = ir_scalar_expr(m, i), other = ir_scalar_expr(m, next),
+	          more = ir_scalar_expr(m, expr_op(m, EXPR_LT, next, op_scalar_expr(m, loop, 1)));
+	op_id step = ir_op_new(m, OP_IF, at, (struct ir_use[]){{ROLE_SCALAR, more}}, 1);
+	region_id then = ir_region_new(m, step);
+	ir_insert_after(m, wait, step);
+	ir_append(m, then, stream_op(m, OP_SET_CURRENT_STREAM, at, ROLE_SCALAR, other));
+	ir_append(m, then, stream_op(m, OP_SYNCHRONIZE, at, ROLE_SCALAR, own));
+	ir_append(m, then, stream_op(m, OP_SET_CURRENT_STREAM, at, ROLE_SCALAR, own));
+}
+
 bool pass_assign_streams(struct module *m, struct pass_context *cx)
 {
-	(void)cx;
 	for (op_id op = m->region.at[m->body].first; op; op = m->op.at[op].next)
 		if (m->op.at[op].kind == OP_FOR && m->op.at[op].flags & OP_STREAM_LOOP &&
-		    !sets_streams(m, m->op.at[op].region))
+		    !sets_streams(m, m->op.at[op].region)) {
+			if (cx->option[0])
+				follow(m, op);
 			assign(m, op);
+		}
 	return true;
 }

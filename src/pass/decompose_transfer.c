@@ -268,7 +268,7 @@ static op_id fix_order(struct module *m, struct pass_context *cx, op_id op)
 	type_id before, after;
 	struct reshard r;
 	reshard_classify(m, m->value.at[v].type, m->value.at[to].type, &r);
-	bool sliced = r.kind == RESHARD_STEP_REDUCE ||
+	bool sliced = r.kind == RESHARD_STEP_REDUCE || r.kind == RESHARD_STEP_RING_REDUCE ||
 	              reshard_shares_loop(m, m->value.at[v].type, m->value.at[to].type);
 	order_needs(m, (struct order_side){m->value.at[v].type, sliced},
 	            (struct order_side){m->value.at[to].type, true}, &r, &before, &after);

@@ -11,13 +11,15 @@
  *
  * A `set` that only cuts or copies stays. Pure collectives (`Y = allgather(X, axis=x)`) must be what
  * their types say, and become Communications too. Where storage has gaps (a slice of an inner axis) or
- * another order than the collective's (order.h), it goes through a copy.
+ * another order than the collective's (order.h), it goes through a copy. With p2p=get (put), permutes in
+ * loops become sends and receives (p2p.h).
  *
  * requires     sharded, decomposed
  * establishes  lowered: no set changes the layout over devices
  * keeps        layouts and values; each Communication has its wait right after it */
 #include "ir/expr.h"
 #include "pass/order.h"
+#include "pass/p2p.h"
 #include "pass/pass.h"
 #include "pass/rewrite.h"
 #include "pass/volume.h"
@@ -359,5 +361,7 @@ bool pass_lower_collectives(struct module *m, struct pass_context *cx)
 		else if (op_traits(m, op) & TRAIT_COLLECTIVE && !(o->flags & OP_ASYNC) && o->team)
 			ok &= lower_pure(m, cx, op);
 	}
+	if (ok)
+		p2p_from_permutes(m, cx, (enum p2p_order)cx->option[0]);
 	return ok;
 }

@@ -137,7 +137,8 @@ void order_needs(struct module *m, struct order_side from, struct order_side to,
 	for (unsigned i = 0; i < t.n; i++)
 		if (t.dim[i] != lead && !has(&f, t.dim[i]))
 			dims[n++] = t.dim[i];
-	if (r->kind == RESHARD_STEP_REDUCE && t.contiguous && !has_gaps(m, to.type, &t)) {
+	if ((r->kind == RESHARD_STEP_REDUCE || r->kind == RESHARD_STEP_RING_REDUCE) && t.contiguous &&
+	    !has_gaps(m, to.type, &t)) {
 		/* a rank's result is written in one step: it takes no copy in the others */
 		if (!f.contiguous || has_gaps(m, from.type, &f) || !agree(&f, &t, -1))
 			*before = order_like(m, from.type, to.type);

@@ -52,6 +52,11 @@ static void unknown_pass(struct diag *d, const char *name, const char *word, con
 		diag_note(d, DIAG_NOWHERE, "`hirc compile --list-passes` lists the passes");
 }
 
+static bool is_number(const char *s)
+{
+	return *s >= '0' && *s <= '9';
+}
+
 /* The k-th option of a pass: where its name starts, the name's length, its default and its
  * largest value. NULL: no such. */
 static const char *pass_option(const struct pass_info *p, unsigned k, size_t *n, int64_t *value,
@@ -68,10 +73,37 @@ static const char *pass_option(const struct pass_info *p, unsigned k, size_t *n,
 		return NULL;
 	*n = strcspn(o, "=");
 	char *end;
+	if (!is_number(o + *n + 1)) { /* the first of its words */
+		*value = *most = 0;
+		for (const char *s = o + *n + 1; *s && *s != ' '; s++)
+			*most += *s == '|';
+		return o;
+	}
 	*value = *most = strtoll(o + *n + 1, &end, 10);
 	if (*end == '|')
 		*most = strtoll(end + 1, NULL, 10);
 	return o;
+}
+
+/* Sets an option whose values are words: `kind=broadcast|permute`. text: `kind=permute`. */
+static bool set_word(struct diag *d, const struct pass_info *p, const char *known, size_t name_n,
+                     const char *text, size_t n, int64_t *option)
+{
+	const char *word = known + name_n + 1;
+	size_t all = strcspn(word, " ");
+	for (int64_t k = 0; n > name_n; k++) {
+		size_t length = strcspn(word, "| ");
+		if (length == n - name_n - 1 && !memcmp(word, text + name_n + 1, length)) {
+			*option = k;
+			return true;
+		}
+		if (word[length] != '|')
+			break;
+		word += length + 1;
+	}
+	diag_error(d, DIAG_NOWHERE, "option '%.*s' of %s is one of %.*s", (int)name_n, text, p->name,
+	           (int)all, known + name_n + 1);
+	return false;
 }
 
 static bool set_option(struct diag *d, const struct pass_info *p, const char *text, size_t n, int64_t *option)
@@ -84,6 +116,8 @@ static bool set_option(struct diag *d, const struct pass_info *p, const char *te
 		const char *known = pass_option(p, k, &known_n, &value, &most);
 		if (!known || known_n != name_n || memcmp(known, text, name_n))
 			continue;
+		if (!is_number(known + known_n + 1))
+			return set_word(d, p, known, known_n, text, n, &option[k]);
 		char *end = NULL;
 		errno = 0;
 		if (name_n < n)
@@ -174,12 +208,33 @@ bool pipeline_parse(struct diag *d, const char *text, struct pipeline *out)
 	return true;
 }
 
+bool pipeline_set(struct diag *d, struct pipeline *p, enum pass_id pass, const char *option)
+{
+	bool found = false;
+	for (unsigned i = 0; i < p->n; i++) {
+		if (p->at[i].pass != pass)
+			continue;
+		found = true;
+		if (!set_option(d, &pass_info[pass], option, strlen(option), p->at[i].option))
+			return false;
+	}
+	if (!found) {
+		diag_error(d, DIAG_NOWHERE, "'%s' is an option of %s, which does not run", option,
+		           pass_info[pass].name);
+	}
+	return found;
+}
+
 void pipeline_list(struct buf *out)
 {
 	for (unsigned i = 0; i < PASS_COUNT; i++) {
 		buf_printf(out, "%-22s %s\n", pass_info[i].name, pass_info[i].help);
-		if (*pass_info[i].options)
-			buf_printf(out, "%-22s   options: %s\n", "", pass_info[i].options);
+		for (const char *o = pass_info[i].options; *o;) { /* `{name=values} meaning` */
+			size_t all = strcspn(o, ";"), values = strcspn(o, " ");
+			buf_printf(out, "%-22s   {%.*s}%.*s\n", "", (int)values, o, (int)(all - values),
+			           o + values);
+			o += all + strspn(o + all, "; ");
+		}
 	}
 }
 

@@ -21,6 +21,8 @@ struct pipeline {
 
 /* The passes of a text like `a,b{opt=v;other=w}`; NULL: the default ones. Reports to d; false then. */
 bool pipeline_parse(struct diag *d, const char *text, struct pipeline *out);
+/* Sets an option, as in `name{opt=v}`, of every run of a pass. Reports; false then. */
+bool pipeline_set(struct diag *d, struct pipeline *p, enum pass_id pass, const char *option);
 /* Names, one line of help and the options of all passes. */
 void pipeline_list(struct buf *out);
 

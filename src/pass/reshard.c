@@ -62,6 +62,11 @@ static void compare_axis(const struct module *m, mesh_id mesh, const struct suga
 			c->reduce_step = true;
 			c->axis[c->n++] = b->mesh_axis;
 			i++, j++;
+		} else if (b->kind == SUGAR_MESH && a->kind == SUGAR_SWIZZLE &&
+		           a->mesh_axis == b->mesh_axis) {
+			c->reduce_step = c->swizzle = true;
+			c->axis[c->n++] = b->mesh_axis;
+			i++, j++;
 		} else if (a->kind == SUGAR_MESH && takes_place_of(m, mesh, a->mesh_axis, b, c)) {
 			c->axis[c->n++] = a->mesh_axis;
 			i++, j++;
@@ -153,14 +158,14 @@ static const char *one_mesh(struct reshard *r, const struct change *c, const str
 	if ((c->step || (ended && c->reduce_step)) && c->n > 1)
 		return "two mesh axes change";
 	if (ended && c->reduce_step)
-		r->kind = RESHARD_STEP_REDUCE;
+		r->kind = c->swizzle ? RESHARD_STEP_RING_REDUCE : RESHARD_STEP_REDUCE;
 	else if (ended)
 		r->kind = c->scatter ? RESHARD_REDUCE_SCATTER : RESHARD_ALLREDUCE;
 	else if (c->step)
 		r->kind = c->swizzle ? RESHARD_STEP_PERMUTE : RESHARD_STEP_BROADCAST;
 	else if (c->gather)
 		r->kind = RESHARD_ALLGATHER;
-	if (c->step || r->kind == RESHARD_STEP_REDUCE)
+	if (c->step || (ended && c->reduce_step))
 		r->step = loop_of(c->step ? to : from);
 	if (r->kind == RESHARD_ALLREDUCE) {
 		axes_of_set(r, ended);

@@ -10,6 +10,7 @@
  *       n@x → n@stream(size(x)) broadcast
  *       n@x → n@swizzle1d(x)    collective_permute
  *       n@stream(size(x)) partial(x) → n@x   reduce
+ *       n@swizzle1d(x) partial(x) → n@x      collective_permute, and a reduction of what came
  *
  * All else in which no reduction ends is all_to_allv: whoever needs an element gets it from one rank that
  * holds it. So it is where one of these would send what ranks hold already. */
@@ -26,7 +27,8 @@ enum reshard_kind {
 	RESHARD_STEP_BROADCAST, /* root: the loop's index */
 	RESHARD_STEP_PERMUTE,
 	RESHARD_STEP_REDUCE, /* likewise; the operand has the loop, the result has not */
-	RESHARD_SEND_RECV,   /* from here on: to another mesh */
+	RESHARD_STEP_RING_REDUCE,
+	RESHARD_SEND_RECV, /* from here on: to another mesh */
 	RESHARD_BROADCAST,
 	RESHARD_GATHER,
 	RESHARD_SCATTER,

@@ -28,14 +28,17 @@
 #include "pass/pass.h"
 #include "pass/place.h"
 #include "pass/rewrite.h"
+#include "pass/ring_reduce.h"
+#include "pass/steps.h"
 #include <string.h>
 
 /* A statement that is computed in slices. */
 struct sliced {
 	struct op_layout l;
-	bool reduces;   /* the loop's axis is the operand's: each step makes the whole result of one rank */
-	unsigned axis;  /* of the result, whose placements hold the loop's */
-	unsigned level; /* which of them it is */
+	bool reduces; /* the loop's axis is the operand's: each step makes the whole result of one rank */
+	struct reshard move; /* then */
+	unsigned axis;       /* of the result, whose placements hold the loop's */
+	unsigned level;      /* which of them it is */
 	expr_id extent;
 	enum axis_place place;
 };
@@ -60,13 +63,12 @@ struct loop {
 /* ---- which statements */
 
 /* n@stream(size(x)) partial(x) → n@x */
-static bool is_step_reduce(struct module *m, op_id op)
+static bool is_step_reduce(struct module *m, op_id op, struct reshard *r)
 {
-	struct reshard r;
 	if (m->op.at[op].kind != OP_SET)
 		return false;
-	reshard_classify(m, m->value.at[op_read(m, op, 0)].type, m->value.at[op_result(m, op, 0)].type, &r);
-	return r.kind == RESHARD_STEP_REDUCE;
+	reshard_classify(m, m->value.at[op_read(m, op, 0)].type, m->value.at[op_result(m, op, 0)].type, r);
+	return r->kind == RESHARD_STEP_REDUCE || r->kind == RESHARD_STEP_RING_REDUCE;
 }
 
 /* The statement's result is cut by a loop axis: fills *s. False: it is computed as a whole. A false
@@ -77,7 +79,7 @@ static bool read_sliced(struct module *m, struct pass_context *cx, op_id op, str
 	if (!result || m->op.at[op].flags & OP_ASYNC || m->op.at[op].kind == OP_EXTERN)
 		return false;
 	const struct domain *d = value_domain(m, result);
-	s->reduces = is_step_reduce(m, op);
+	s->reduces = is_step_reduce(m, op, &s->move);
 	if (s->reduces)
 		d = value_domain(m, op_read(m, op, 0));
 	uint8_t place = d->loop_n ? d->axis[d->loop[0]].place : PLACE_NONE;
@@ -354,6 +356,9 @@ static void slice_result(struct module *m, struct pass_context *cx, struct loop 
 static void slice_results(struct module *m, struct pass_context *cx, struct loop *loop,
                           const struct sliced *s)
 {
+	if (s->reduces && s->move.kind == RESHARD_STEP_RING_REDUCE &&
+	    ring_reduce(m, cx, loop->op, s->l.op, &s->move))
+		return;
 	unsigned n = op_result_count(m, s->l.op);
 	value_id *result = mem_alloc(sizeof *result * n);
 	bool fresh = m->op.at[s->l.op].def_n, outside = !fresh || s->reduces;
@@ -396,6 +401,8 @@ static void close_loop(struct module *m, struct pass_context *cx, struct loop *l
 
 bool pass_stream_loops(struct module *m, struct pass_context *cx)
 {
+	if (!steps_retarget(m, cx, (enum step_kind)cx->option[0], cx->option[1]))
+		return false;
 	struct loop loop = {.made_at = mem_zalloc(sizeof(uint32_t) * m->value.n), .value_n = m->value.n};
 	struct sliced s;
 	bool ok = true;

@@ -223,6 +223,7 @@ bool volume_sent(struct module *m, type_id from, type_id to, const struct reshar
 			break;
 		case RESHARD_REDUCE_SCATTER:
 		case RESHARD_STEP_REDUCE:
+		case RESHARD_STEP_RING_REDUCE:
 			*most = most_held(&x, n) * (team - 1) / team;
 			break;
 		case RESHARD_REDUCE:
