@@ -7,7 +7,6 @@
 #include "cli/compile.h"
 #include "cli/params.h"
 #include "cli/split.h"
-#include "exec/plan.h"
 #include <stdio.h>
 
 enum { MAX_STREAMS = 4096 };
@@ -48,7 +47,7 @@ static enum status report(struct module *m, struct diag *d, const struct check_o
 
 static enum status check_ranks(struct check_command *c, struct module *m, struct diag *d)
 {
-	int64_t needed = plan_ranks_needed(m);
+	int64_t needed = module_ranks(m);
 	diag_set_source(d, m->source);
 	if (!params_check(m, d))
 		return STATUS_DIAGNOSTICS;

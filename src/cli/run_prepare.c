@@ -74,7 +74,7 @@ enum status run_prepare(struct run *r, struct diag *d, int64_t ranks, bool one_m
 	diag_set_source(d, r->m->source);
 	source_position(r->m->source, 0, &line,
 	                &column); /* builds the line map, which ranks that are threads share */
-	r->needed = plan_ranks_needed(r->m);
+	r->needed = module_ranks(r->m);
 	if (!params_check(r->m, d) || !check_outputs_named(r, d))
 		return STATUS_DIAGNOSTICS;
 	if (!run_check_sizes(r, d, one_machine))

@@ -306,19 +306,6 @@ static bool is_idle(const struct module *m, int64_t rank)
 	return m->mesh.n > 1 || rank > 0;
 }
 
-int64_t plan_ranks_needed(const struct module *m)
-{
-	int64_t n = 1;
-	for (mesh_id i = 1; i < m->mesh.n; i++)
-		if ((int64_t)m->mesh.at[i].max_device + 1 > n)
-			n = (int64_t)m->mesh.at[i].max_device + 1;
-	for (team_id i = 1; i < m->team.n; i++)
-		for (uint32_t k = 0; k < m->team.at[i].device_n; k++)
-			if ((int64_t)m->team.at[i].device[k] + 1 > n)
-				n = (int64_t)m->team.at[i].device[k] + 1;
-	return n;
-}
-
 /* The buffer of an output; a view gets one of its own at the end. */
 static void lower_output(struct planner *b, value_id v)
 {

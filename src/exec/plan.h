@@ -183,9 +183,6 @@ void plan_free(struct plan *p);
 /* The plan as text (--dump-plan); no addresses, no times. */
 void plan_print(const struct plan *p, const struct module *m, struct buf *out);
 
-/* 1 + the largest device of any mesh or team: the ranks that the program needs. */
-int64_t plan_ranks_needed(const struct module *m);
-
 /* Labels: each statement's text and place, made once before ranks start (printing numbers things). */
 struct plan_label {
 	const char *statement, *where; /* "" for what has none */

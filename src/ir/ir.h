@@ -329,6 +329,8 @@ struct module *module_new(struct names *names);
 void module_free(struct module *m);
 /* Bytes of all tables; what --stats and the benchmark report. */
 size_t module_bytes(const struct module *m);
+/* 1 + the largest device of any mesh or team: the ranks that the program needs. */
+int64_t module_ranks(const struct module *m);
 
 /* ---- access */
 

@@ -115,6 +115,19 @@ expr_id op_scalar_expr(const struct module *m, op_id op, unsigned k)
 	return s ? m->scalar.at[s].expr : 0;
 }
 
+int64_t module_ranks(const struct module *m)
+{
+	int64_t n = 1;
+	for (mesh_id i = 1; i < m->mesh.n; i++)
+		if ((int64_t)m->mesh.at[i].max_device + 1 > n)
+			n = (int64_t)m->mesh.at[i].max_device + 1;
+	for (team_id i = 1; i < m->team.n; i++)
+		for (uint32_t k = 0; k < m->team.at[i].device_n; k++)
+			if ((int64_t)m->team.at[i].device[k] + 1 > n)
+				n = (int64_t)m->team.at[i].device[k] + 1;
+	return n;
+}
+
 const struct attr *attrs_find(const struct module *m, attrs_id attrs, const char *key)
 {
 	const struct attrs *l = &m->attrs.at[attrs];

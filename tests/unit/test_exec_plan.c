@@ -21,7 +21,7 @@ static char *plan_text(const char *text, int64_t rank, int64_t streams)
 	struct module *m = diag_error_count(d) ? NULL : sema_build(d, a, &options);
 	if (m) {
 		ir_number(m);
-		struct plan *p = plan_build(m, d, rank, plan_ranks_needed(m), streams);
+		struct plan *p = plan_build(m, d, rank, module_ranks(m), streams);
 		if (p)
 			plan_print(p, m, &out);
 		plan_free(p);
