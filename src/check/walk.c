@@ -268,6 +268,8 @@ void walk_rank(struct checker *c, int64_t rank)
 {
 	struct module *m = c->m;
 	struct walk w = {.c = c, .m = m, .rank = rank};
+	if (!check_spend(c, m->value.n))
+		return;
 	w.index = mem_zalloc(sizeof *w.index * (m->index.n + 1));
 	w.view = mem_zalloc(sizeof *w.view * m->value.n);
 	w.storage_of = mem_alloc(sizeof *w.storage_of * m->value.n);

@@ -3,6 +3,7 @@
 #include "base/str.h"
 #include "ir/number.h"
 #include "ir/print.h"
+#include "pass/guard.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -306,6 +307,7 @@ struct run {
 	struct buf text; /* the program after the last pass, for `changed` */
 	double ms[PIPELINE_MAX];
 	bool has_text;
+	bool guarded; /* passes are held to `hirc check` */
 };
 
 static void print(struct run *r, struct buf *out)
@@ -361,6 +363,10 @@ static bool check(struct run *r, const char *name)
 	unsigned before = diag_error_count(r->d);
 	bool ok =
 	    !r->o->verify_each || (ir_verify(r->m, r->d) && (!name || pass_check_establishes(r->m, &r->cx)));
+	if (ok && r->o->verify_each && !name)
+		r->guarded = guard_starts(r->m);
+	else if (ok && r->guarded)
+		ok = guard_check(r->m, r->d);
 	if (ok && r->o->after) { /* it prints; the numbers of the final dump are not its to allot */
 		struct ir_numbers *saved = ir_numbers_save(r->m);
 		ok = r->o->after(r->o->after_to, r->m, name);

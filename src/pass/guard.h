@@ -1,0 +1,17 @@
+/* guard: whether passes keep a program free of races, by `hirc check` after each of them.
+ *
+ * Part of --verify-each. What is wrong with the source is not held against the passes: it is checked first,
+ * and not guarded when something is found, or when it has stream loops of its own, whose iterations
+ * a pass may run beside each other. Programs with params that have no value are not checked. */
+#ifndef HIRC_PASS_GUARD_H
+#define HIRC_PASS_GUARD_H
+#include "ir/ir.h"
+
+enum { GUARD_MAX_WORK = 1 << 16 }; /* statements, values and comparisons of a check; longer ones are left */
+
+/* Whether the program, as read, is such that passes can be held to `hirc check --strict`. */
+bool guard_starts(struct module *m);
+/* Whether nothing is found; else it is reported to d. */
+bool guard_check(struct module *m, struct diag *d);
+
+#endif
