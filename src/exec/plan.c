@@ -377,10 +377,12 @@ static void mark_fixed(struct plan *p)
 	free(changes);
 }
 
-struct plan *plan_build(const struct module *m, struct diag *d, int64_t rank, int64_t ranks, int64_t streams)
+/* The plan, but for where its buffers lie; with copies[value] copies of a value's buffers for each stream. */
+static struct plan *build(const struct module *m, struct diag *d, int64_t rank, int64_t ranks,
+                          int64_t streams, const uint8_t *copies)
 {
 	struct plan *p = mem_zalloc(sizeof *p);
-	struct planner b = {.p = p};
+	struct planner b = {.p = p, .copies = copies};
 	p->arena = arena_new();
 	p->rank = rank, p->ranks = ranks, p->streams = streams;
 	p->handles = m->handle.n;
@@ -406,8 +408,6 @@ struct plan *plan_build(const struct module *m, struct diag *d, int64_t rank, in
 	b.at = 0;
 	emit(&b, (struct plan_instruction){.code = PLAN_END});
 	mark_fixed(p);
-	if (!b.failed)
-		plan_memory(p);
 	vec_free(&b.unpack);
 	sx_free(&b);
 	arena_free(b.scratch);
@@ -415,6 +415,29 @@ struct plan *plan_build(const struct module *m, struct diag *d, int64_t rank, in
 		plan_free(p);
 		return NULL;
 	}
+	return p;
+}
+
+static void report_late(const struct module *m, struct diag *d, const struct plan_buffer *b)
+{
+	diag_error(d, m->value.at[b->value].at,
+	           "a buffer made here is in use when %d later iterations have begun (the limit)",
+	           PLAN_MAX_COPIES);
+	diag_note(d, DIAG_NOWHERE, "wait for its Communication in the loop, or allocate it before the loop");
+}
+
+struct plan *plan_build(const struct module *m, struct diag *d, int64_t rank, int64_t ranks, int64_t streams)
+{
+	uint8_t *copies = mem_zalloc(m->value.n);
+	uint32_t late = UINT32_MAX;
+	struct plan *p = build(m, d, rank, ranks, streams, copies);
+	while (p && !plan_memory(p, copies, &late)) {
+		if (late != UINT32_MAX)
+			report_late(m, d, &p->buffer.at[late]);
+		plan_free(p);
+		p = late == UINT32_MAX ? build(m, d, rank, ranks, streams, copies) : NULL;
+	}
+	free(copies);
 	return p;
 }
 

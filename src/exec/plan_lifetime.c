@@ -32,7 +32,7 @@ struct slot {
 };
 
 struct use {
-	uint32_t slot, life;
+	uint32_t slot;
 	int64_t written; /* elements; -1: it is read */
 };
 
@@ -115,8 +115,7 @@ static void touch(struct walk *w, uint32_t stream, uint32_t slot)
 		return;
 	uint32_t life = life_of(w, slot);
 	if (!x->used || x->life != life) {
-		if (x->used && !is_over(w, x, stream) && !w->out->late)
-			w->out->late = 1 + x->buffer;
+		w->out->late[x->buffer] |= x->used && !is_over(w, x, stream);
 		if (!x->used)
 			w->out->at[slot] = w->now;
 		x->used = true;
@@ -191,10 +190,9 @@ static void issue(struct walk *w, uint32_t stream, uint32_t first, uint32_t queu
 {
 	struct ticket t = {.first = first, .n = w->uses.n - first};
 	for (uint32_t k = first; k < w->uses.n; k++) {
-		struct use *u = &w->uses.at[k];
+		const struct use *u = &w->uses.at[k];
 		touch(w, stream, u->slot);
 		count_written(w, u);
-		u->life = life_of(w, u->slot);
 		w->slot[u->slot].pending++;
 	}
 	if (queue != PLAN_NO_QUEUE)
@@ -208,11 +206,8 @@ static bool run_wait(struct walk *w, uint32_t stream, struct tickets *q)
 	struct ticket t = q->list.at[q->head++];
 	w->clock[stream][stream]++;
 	for (uint32_t k = t.first; k < t.first + t.n; k++) {
-		const struct use *u = &w->uses.at[k];
-		w->slot[u->slot].pending--;
-		if (life_of(w, u->slot) == u->life)
-			touch(w, stream, u->slot);
-		ended(w, stream, u->slot);
+		w->slot[w->uses.at[k].slot].pending--;
+		ended(w, stream, w->uses.at[k].slot);
 	}
 	return true;
 }
@@ -361,6 +356,7 @@ void lifetimes_find(const struct plan *p, struct lifetimes *out)
 	*out = (struct lifetimes){.n = p->slot.n};
 	out->used = mem_zalloc(out->n + 1);
 	out->alone = mem_zalloc(out->n + 1);
+	out->late = mem_zalloc(p->buffer.n + 1);
 	out->at = mem_zalloc(sizeof *out->at * (out->n + 1));
 	if (out->n > MAX_SLOTS)
 		return;
@@ -383,6 +379,7 @@ void lifetimes_free(struct lifetimes *l)
 {
 	free(l->used);
 	free(l->alone);
+	free(l->late);
 	free(l->at);
 	free(l->bit);
 }

@@ -11,8 +11,7 @@ struct lifetimes {
 	uint32_t *at;   /* by slot: when it is used first, a number that grows */
 	uint64_t *bit;  /* row by row: slot a and slot b are in use together, or nothing orders their uses */
 	uint32_t words; /* of a row */
-	uint32_t
-	    late; /* 1 + a buffer of which an iteration begins while an earlier one's is in use; 0: none */
+	bool *late;     /* by buffer: an iteration writes a slot while an earlier one's contents are in use */
 };
 
 static inline bool lifetimes_meet(const struct lifetimes *l, uint32_t a, uint32_t b)

@@ -113,7 +113,25 @@ static void place_shared(struct plan *p, const struct lifetimes *l)
 	free(y.by_place);
 }
 
-void plan_memory(struct plan *p)
+/* False: there are late buffers; their values get more copies. */
+static bool make_copies(const struct plan *p, const struct lifetimes *l, uint8_t *copies, uint32_t *late)
+{
+	bool enough = true;
+	*late = UINT32_MAX;
+	for (uint32_t b = 0; b < p->buffer.n; b++) {
+		uint8_t *n = &copies[p->buffer.at[b].value];
+		if (!l->late[b])
+			continue;
+		enough = false;
+		if (*n >= PLAN_MAX_COPIES)
+			*late = b;
+		else
+			*n = *n ? (uint8_t)(*n * 2) : 2;
+	}
+	return enough;
+}
+
+bool plan_memory(struct plan *p, uint8_t *copies, uint32_t *late)
 {
 	struct lifetimes l;
 	for (uint32_t b = 0; b < p->buffer.n; b++) {
@@ -122,9 +140,11 @@ void plan_memory(struct plan *p)
 			vec_push(&p->slot, 0);
 	}
 	lifetimes_find(p, &l);
-	if (l.known)
+	bool enough = !l.known || make_copies(p, &l, copies, late);
+	if (l.known && enough)
 		place_shared(p, &l);
 	else
 		place_apart(p);
 	lifetimes_free(&l);
+	return enough;
 }

@@ -10,7 +10,7 @@ static const char *const code_text[] = {
 #undef PLAN_CODE_TEXT
 };
 
-enum { MAX_PLACES = 8 }; /* of slots that are shown */
+enum { MAX_PLACES = 16 }; /* of slots that are shown */
 
 struct printer {
 	const struct plan *p;

@@ -275,8 +275,8 @@ static void storage_axis(struct planner *b, struct view *v, unsigned axis, const
 		x->step_n--;
 }
 
-/* The slot of the current iteration: iterations on different streams never share one. */
-static sx_id slot_of(struct planner *b, const struct place *place, struct plan_buffer *buffer)
+/* A slot for each stream on which an iteration may run. */
+static sx_id slot_of_stream(struct planner *b, const struct place *place, struct plan_buffer *buffer)
 {
 	sx_id s = place->stream;
 	int64_t streams = b->p->streams;
@@ -305,6 +305,33 @@ static sx_id slot_of(struct planner *b, const struct place *place, struct plan_b
 	}
 	buffer->slots = streams;
 	return sx_op(b, EXPR_MOD, s, sx_const(b, streams));
+}
+
+/* Counts the iterations of the loops around, from the outermost that lets them be counted. */
+static sx_id iteration(struct planner *b, unsigned loop_n)
+{
+	sx_id n = b->loop[loop_n - 1].index;
+	int64_t inner = 1;
+	for (unsigned i = loop_n - 1; i > 0; i--) {
+		int64_t trips = b->loop[i].stop - b->loop[i].start;
+		if (b->loop[i].stop < b->loop[i].start || !checked_mul(inner, trips, &inner))
+			break;
+		n = sx_add(b, n, sx_scale(b, b->loop[i - 1].index, inner));
+	}
+	return n;
+}
+
+/* The slot of the current iteration: iterations on different streams never share one, nor do those that
+ * follow one another on a stream and have the buffer in use at once. */
+static sx_id slot_of(struct planner *b, const struct place *place, struct plan_buffer *buffer)
+{
+	sx_id slot = slot_of_stream(b, place, buffer);
+	int64_t streams = buffer->slots, copies = b->copies[buffer->value];
+	if (copies < 2 || !place->loop_n)
+		return slot;
+	buffer->slots *= copies;
+	sx_id turn = sx_op(b, EXPR_FLOOR_DIV, iteration(b, place->loop_n), sx_const(b, streams));
+	return sx_add(b, slot, sx_scale(b, sx_op(b, EXPR_MOD, turn, sx_const(b, copies)), streams));
 }
 
 /* 'X' (f.hir:4) */

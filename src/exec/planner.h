@@ -123,6 +123,8 @@ struct planner {
 	bool in_group;                  /* between start_coalescing and end_coalescing */
 	VEC(struct plan_unpack) unpack; /* what follows waits that are still to come */
 	bool *settled;                  /* by op_id: a Communication that was waited for where it stands */
+	const uint8_t
+	    *copies; /* by value_id: how many iterations of a stream may use its buffer at once; 0: one */
 };
 
 /* A copy that follows the wait for a statement. */

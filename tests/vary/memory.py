@@ -6,7 +6,8 @@
     memory.py --hirc build/dev/hirc --only 17           runs it alone
 
 A program allocates, computes and gathers on random streams, with no more synchronisation than its values need,
-straight on or in a loop. Lifetimes are short or long, waits come early or late. The script builds the
+straight on or in a loop. Lifetimes are short or long, waits come early or late, some iterations later, which
+takes copies of the buffer. The script builds the
 graph of what is ordered before what, iteration by iteration, and looks at the places that `--dump-plan`
 shows: two buffers whose bytes overlap must be used one wholly before the other. Then the numbers must be
 those of the reference, and the memory used what was planned. In the sum of all programs sharing must save
@@ -52,6 +53,7 @@ class Program:
         self.inputs = [("X%d" % k, size, self.r.random() < 0.6) for k, size in enumerate(self.r.sample(SIZES, 2))]
         self.steps = []  # of the body: (kind, ...)
         self.outputs = []
+        self.late = None  # (place in the body, iterations) of the wait for a gather of an earlier iteration
         self.draw()
 
     def draw(self):
@@ -94,6 +96,14 @@ class Program:
                 self.steps.append(("sync", holder[v[0]]))
             self.outputs.append(("Y%d" % k, v[0]))
 
+        cut = [v for v in made if v[2] and v not in self.inputs]
+        if self.trips and cut and r.random() < 0.7:
+            source = r.choice(cut)
+            self.size["L"] = source[1:]
+            self.size["G"] = (source[1], False)
+            self.steps.append(("compute", "L", "neg", [source[0]]))
+            self.late = r.randrange(len(self.steps) + 1), r.randint(1, 3)
+
     def type_of(self, name):
         size, cut = self.size[name]
         return "f32[%d%s]" % (size, "@x" if cut else "")
@@ -104,9 +114,15 @@ class Program:
         if self.trips:
             for y, v in self.outputs:
                 lines.append("  output %s: %s = allocate()" % (y, self.type_of(v).replace("[", "[%d, " % self.trips)))
+        if self.late:
+            lines.append("  output Z: %s = allocate()" % self.type_of("G").replace("[", "[%d, " % self.trips))
         lines.append("  main = get_current_stream()")
         body = []
-        for step in self.steps:
+        for at, step in enumerate(self.steps + [("end",)]):
+            if self.late and self.late[0] == at:
+                body += ["if i >= %d {" % self.late[1], "  wait(late)", "}"]
+            if step[0] == "end":
+                break
             if step[0] == "stream":
                 body += ["set_stream(%d)" % step[1], "synchronize(main)"]
             elif step[0] == "sync":
@@ -125,14 +141,20 @@ class Program:
             return "\n".join(lines + ["  " + b for b in body] + ["}", ""])
         for y, v in self.outputs:
             body += ["part%s = select(%s, axis=0, index=i)" % (y, y), "part%s <- set(%s)" % (y, v)]
+        if self.late:
+            body += ["partZ = select(Z, axis=0, index=i)", "partZ <- allgather(L, axis=x) as late"]
         lines += ["  for i in 0..%d {" % self.trips, "    set_stream(i %% %d)" % self.streams, "    synchronize(main)"]
         lines += ["    " + b for b in body]
-        lines += ["  }", "  set_stream(main)", "  for j in 0..%d {" % self.streams, "    synchronize(j)", "  }", "}", ""]
+        lines.append("  }")
+        if self.late:
+            lines += ["  for j in 0..%d {" % min(self.late[1], self.trips), "    wait(late)", "  }"]
+        lines += ["  set_stream(main)", "  for j in 0..%d {" % self.streams, "    synchronize(j)", "  }", "}", ""]
         return "\n".join(lines)
 
-    def uses(self):
-        """The events of each life of each slot: {(name, slot): [events]}, lives apart; all events' graph."""
-        g, lives = Graph(), {}
+    def uses(self, slots):
+        """The graph, and the events of each life of each slot: {(name, slot): {life: [events]}}."""
+        g, lives, late = Graph(), {}, []
+        base = min(self.streams, max(self.trips, 1)) if self.trips else 1
         start = g.event([])
 
         def use(name, slot, life, event):
@@ -140,9 +162,24 @@ class Program:
 
         known = {name for name, _, _ in self.inputs}
         for i in range(max(self.trips, 1)):
-            stream, slot, gathers = i % self.streams if self.trips else None, i % self.streams if self.trips else 0, {}
-            spot = lambda name: (name, 0, 0) if name in known else (name, slot, i)
-            for step in self.steps:
+            stream, gathers = i % self.streams if self.trips else None, {}
+
+            def spot(name):
+                if name in known:
+                    return name, 0, 0
+                return name, i % base + i // base % max(slots.get(name, 1) // base, 1) * base, i
+
+            def wait_late():
+                event, source = late.pop(0)
+                done = g.on(stream, [event])
+                use(*source, done)
+                use("Z", 0, 0, done)
+
+            for at, step in enumerate(self.steps + [("end",)]):
+                if self.late and self.late[0] == at and i >= self.late[1]:
+                    wait_late()
+                if step[0] == "end":
+                    break
                 if step[0] == "stream":
                     stream = step[1]
                 elif step[0] == "sync":
@@ -165,8 +202,15 @@ class Program:
                 event = g.on(stream, [start])
                 use(*spot(v), event)
                 use(y, 0, 0, event)
+            if self.late:
+                event = g.event([g.last[stream]])
+                late.append((event, spot("L")))
+                use(*spot("L"), event)
+                use("Z", 0, 0, event)
+        while late:
+            wait_late()
         end = g.event(list(g.last.values()))
-        for name in list(known) + [y for y, _ in self.outputs]:
+        for name in list(known) + [y for y, _ in self.outputs] + ["Z"] * bool(self.late):
             use(name, 0, 0, end)
         for name in known:
             use(name, 0, 0, start)
@@ -191,8 +235,11 @@ def ordered(g, first, second):
 
 def wrong_places(program, plan):
     """What is wrong with the places, or None; the bytes of memory and those of all slots."""
-    g, lives = program.uses()
     found, memory = places(plan)
+    slots = {}
+    for name, _ in found:
+        slots[name] = slots.get(name, 0) + 1
+    g, lives = program.uses(slots)
     used = [k for k in lives if k in found]
     if len(used) != len(lives):
         return "no place of %s" % (set(lives) - set(found)), 0, 0
