@@ -4,12 +4,12 @@
 #include "exec/plan.h"
 
 struct lifetimes {
-	uint32_t n;     /* slots: those of buffer b start at first_slot */
-	bool known;     /* false: nothing below is */
-	bool *used;     /* by slot: something reads or writes it, or it holds an input or an output */
-	bool *alone;    /* by slot: no other may ever have its memory */
-	uint32_t *at;   /* by slot: when it is used first, a number that grows */
-	uint64_t *bit;  /* row by row: slot a and slot b are in use together, or nothing orders their uses */
+	uint32_t n;    /* slots: those of buffer b start at first_slot */
+	bool known;    /* the walk came to its end; else `late` holds for what it saw, the rest for nothing */
+	bool *used;    /* by slot: something reads or writes it, or it holds an input or an output */
+	bool *alone;   /* by slot: no other may ever have its memory */
+	uint32_t *at;  /* by slot: when it is used first, a number that grows */
+	uint64_t *bit; /* row by row: slot a and slot b are in use together, or nothing orders their uses */
 	uint32_t words; /* of a row */
 	bool *late;     /* by buffer: an iteration writes a slot while an earlier one's contents are in use */
 };

@@ -140,7 +140,7 @@ bool plan_memory(struct plan *p, uint8_t *copies, uint32_t *late)
 			vec_push(&p->slot, 0);
 	}
 	lifetimes_find(p, &l);
-	bool enough = !l.known || make_copies(p, &l, copies, late);
+	bool enough = make_copies(p, &l, copies, late);
 	if (l.known && enough)
 		place_shared(p, &l);
 	else
