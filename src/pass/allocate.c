@@ -7,7 +7,8 @@
  *                                                   deallocate(T3)
  *
  * An ALLOCATE stands right before the statement that makes the value, in its block. A Deallocate stands
- * in the block of the ALLOCATE after the last statement that uses the buffer or a view of it; a wait is
+ * in the block of the ALLOCATE after the last statement that uses the buffer or a view of it, and after the
+ * Synchronize that ends what other streams do with it; a wait is
  * a use of its Communication's buffers. Buffers that the program returns have none, nor those that the
  * source allocates. {hoist=1} shows the buffers of a loop before it: whole, their slices as views, when
  * the loop cuts them; as they are in loops whose iterations follow one another.
@@ -21,6 +22,7 @@
 #include "pass/order.h"
 #include "pass/pass.h"
 #include "pass/rewrite.h"
+#include "pass/stream_order.h"
 
 /* Whether a value has no storage yet. */
 static bool is_unbound(const struct module *m, value_id v)
@@ -94,13 +96,16 @@ static op_id in_block(const struct module *m, region_id r, op_id op)
 
 struct life {
 	region_id block;
-	op_id last; /* last use in the block */
-	bool open;  /* a Communication of the buffer is not waited for after it */
+	op_id last;     /* last use in the block */
+	bool open;      /* a Communication of the buffer is not waited for after it */
+	VEC(op_id) use; /* statements in the block, or in blocks within, whose end is the end of a use */
 };
 
-static void extend(const struct module *m, struct life *life, op_id use)
+static void extend(const struct module *m, struct life *life, op_id use, bool ends)
 {
 	op_id here = in_block(m, life->block, use);
+	if (here && ends)
+		vec_push(&life->use, use);
 	if (here && (!life->last || m->op.at[life->last].order < m->op.at[here].order))
 		life->last = here;
 }
@@ -130,21 +135,37 @@ static void live(struct module *m, const struct waits *w, value_id v, struct lif
 {
 	for (uint32_t u = m->value.at[v].first_use; u; u = m->operand.at[u].next_use) {
 		op_id op = m->operand.at[u].op;
-		extend(m, life, op);
-		if (m->operand.at[u].role == ROLE_READ && op_traits(m, op) & TRAIT_VIEW)
+		bool communicates = m->op.at[op].flags & OP_ASYNC;
+		bool view = op_traits(m, op) & TRAIT_VIEW;
+		extend(m, life, op, !communicates && !view && m->op.at[op].kind != OP_ALLOCATE);
+		if (m->operand.at[u].role == ROLE_READ && view)
 			live(m, w, op_def(m, op, 0), life);
-		if (!(m->op.at[op].flags & OP_ASYNC) || op >= w->n)
+		if (!communicates || op >= w->n)
 			continue;
 		bool waited = false;
 		for (op_id wait = w->first[op]; wait; wait = w->next[wait]) {
-			extend(m, life, wait);
+			extend(m, life, wait, true);
 			waited |= in_block(m, life->block, wait) && m->op.at[op].order < m->op.at[wait].order;
 		}
 		life->open |= !waited;
 	}
 }
 
-static void end_life(struct module *m, struct pass_context *cx, const struct waits *w, value_id v)
+/* The first statement from `last` on after which the current stream has seen all uses end; 0: none. */
+static op_id find_end(struct stream_order *s, const struct life *life)
+{
+	op_id at = life->last;
+	for (uint32_t k = 0; at && k < life->use.n;) {
+		if (stream_order_follows(s, life->block, life->use.at[k], at))
+			k++;
+		else
+			at = s->m->op.at[at].next, k = 0;
+	}
+	return at;
+}
+
+static void end_life(struct module *m, struct pass_context *cx, const struct waits *w, struct stream_order *s,
+                     value_id v)
 {
 	op_id allocate = m->value.at[v].def;
 	if (m->value.at[v].flags & (VALUE_OUTPUT | VALUE_INOUT) || !allocate ||
@@ -155,12 +176,16 @@ static void end_life(struct module *m, struct pass_context *cx, const struct wai
 		if (m->operand.at[u].role == ROLE_FREE)
 			return;
 	live(m, w, v, &life);
-	if (life.open) {
-		pass_remark(cx, m, m->op.at[allocate].at,
-		            "buffer not freed: a Communication that uses it is not waited for after it");
+	op_id where = life.open ? 0 : find_end(s, &life);
+	vec_free(&life.use);
+	if (!where) {
+		pass_remark(
+		    cx, m, m->op.at[allocate].at,
+		    life.open
+		        ? "buffer not freed: a Communication that uses it is not waited for after it"
+		        : "buffer not freed: nothing in its block synchronizes with all streams that use it");
 		return;
 	}
-	op_id where = life.last;
 	while (m->op.at[where].next && m->op.at[m->op.at[where].next].kind == OP_DEALLOCATE)
 		where = m->op.at[where].next; /* in the order of the ALLOCATEs */
 	op_id end = ir_op_new(m, OP_DEALLOCATE, m->op.at[allocate].at, (struct ir_use[]){{ROLE_FREE, v}}, 1);
@@ -186,6 +211,7 @@ static void number_order(struct module *m)
 bool pass_allocate(struct module *m, struct pass_context *cx)
 {
 	struct waits w;
+	struct stream_order s;
 	for (op_id op = ir_walk_first(m); op; op = ir_walk(m, op))
 		bind(m, cx, op);
 	for (uint32_t i = 0; i < cx->allocated.n && cx->option[0]; i++)
@@ -194,8 +220,10 @@ bool pass_allocate(struct module *m, struct pass_context *cx)
 	if (cx->allocated.n)
 		qsort_r(cx->allocated.at, cx->allocated.n, sizeof *cx->allocated.at, by_place, m);
 	find_waits(m, &w);
+	stream_order_find(m, &s);
 	for (uint32_t i = 0; i < cx->allocated.n; i++)
-		end_life(m, cx, &w, cx->allocated.at[i]);
+		end_life(m, cx, &w, &s, cx->allocated.at[i]);
+	stream_order_free(&s);
 	free(w.first);
 	free(w.next);
 	return true;

@@ -1,0 +1,22 @@
+/* stream_order: on which stream each statement runs, and what is over when a later one begins. */
+#ifndef HIRC_PASS_STREAM_ORDER_H
+#define HIRC_PASS_STREAM_ORDER_H
+#include "ir/ir.h"
+
+struct stream_order {
+	struct module *m;
+	uint32_t n;       /* statements when it was made; later ones set no streams */
+	bool one;         /* the program sets no stream */
+	uint32_t *stream; /* by op_id: the current one when it runs */
+	uint32_t *end;    /* by region_id: the current one at its end */
+	uint32_t *handle; /* by handle_id */
+};
+
+void stream_order_find(struct module *m, struct stream_order *out);
+void stream_order_free(struct stream_order *s);
+
+/* Whether what comes right after `at` on the current stream follows all that `use` did, on any stream. at
+ * stands in block r; use is `at`, or stands before it in r or in a block within. */
+bool stream_order_follows(struct stream_order *s, region_id r, op_id use, op_id at);
+
+#endif
