@@ -81,14 +81,13 @@ static void reduction(const struct module *m, op_id op, struct infer_axes *x, st
 	}
 }
 
-static void matmul(struct infer_axes *x, struct shape a, struct shape b, struct shape r)
+static void matmul(const struct module *m, struct infer_axes *x, struct shape a, struct shape b,
+                   struct shape r)
 {
 	result_dims(x, r.rank);
 	uint8_t k = add_dim(x, DIM_REDUCED);
-	for (unsigned i = 0; i + 2 < a.rank; i++)
-		x->operand[0][i] = x->result[r.rank - a.rank + i];
-	for (unsigned i = 0; i + 2 < b.rank; i++)
-		x->operand[1][i] = x->result[r.rank - b.rank + i];
+	align_right(m, x, 0, a, r);
+	align_right(m, x, 1, b, r);
 	x->operand[0][a.rank - 2] = x->result[r.rank - 2];
 	x->operand[0][a.rank - 1] = k;
 	x->operand[1][b.rank - 2] = k;
@@ -205,7 +204,7 @@ bool infer_axes(const struct module *cm, op_id op, struct infer_axes *x)
 	case OP_MATMUL:
 		if (o[0].rank < 2 || o[1].rank < 2 || r.rank < 2 || o[0].rank > r.rank || o[1].rank > r.rank)
 			return false;
-		matmul(x, o[0], o[1], r);
+		matmul(m, x, o[0], o[1], r);
 		return true;
 	case OP_LINEAR:
 		if (o[0].rank < 1 || o[1].rank != 2 || r.rank != o[0].rank)

@@ -53,6 +53,8 @@ static type_id operand_type(struct module *m, struct pass_context *cx, const str
 	for (unsigned a = 0; a < s.rank; a++)
 		if (l->x.operand[k][a] != INFER_NONE)
 			place_copy(&s.axis[a], &p->dim[l->x.operand[k][a]]);
+		else
+			s.axis[a].place_n = 0;
 	unsigned n = s.rank;
 	for (unsigned a = s.rank; a < s.axis_n; a++)
 		if (place_mesh_axes(&s.axis[a]) & p->kept[k])
@@ -87,7 +89,8 @@ static bool operand_fits(struct module *m, const struct op_layout *l, const stru
 		return false;
 	for (unsigned a = 0; a < l->o[k].rank; a++) {
 		uint8_t dim = l->x.operand[k][a];
-		if (dim != INFER_NONE && !place_same_footprint(&l->o[k].axis[a], &p->dim[dim]))
+		if (dim == INFER_NONE ? place_mesh_axes(&l->o[k].axis[a]) != 0
+		                      : !place_same_footprint(&l->o[k].axis[a], &p->dim[dim]))
 			return false;
 	}
 	return true;

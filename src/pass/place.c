@@ -408,6 +408,9 @@ const char *op_layout_not_local(struct module *m, const struct op_layout *l)
 		if (partial && !infer_keeps_partial(m, l->op, k))
 			return "an operand is a pending reduction";
 		pending |= partial;
+		for (unsigned a = 0; a < l->o[k].rank && other; a++)
+			if (l->x.operand[k][a] == INFER_NONE && place_mesh_axes(&l->o[k].axis[a]))
+				return "an operand's axis is widened, and one rank holds it";
 	}
 	for (unsigned k = 0; k < l->x.operand_n && (kind == OP_ADD || kind == OP_SUB); k++)
 		if (place_partial(&l->o[k]) != pending)
