@@ -364,10 +364,12 @@ bool sema_has_tensor(const struct sema *s, ast_id e)
 		const char *text = ast_text(s->a, e);
 		if (n->flags & AST_EXTERN)
 			return true;
-		bool scalar = function_kind(text) != EXPR_NONE;
 		for (unsigned i = 0; i < sizeof builtins / sizeof *builtins; i++)
-			scalar |= !strcmp(builtins[i], text);
-		if (!scalar)
+			if (!strcmp(builtins[i], text)) { /* the other arguments name mesh axes and meshes */
+				ast_id index = strcmp(text, "device") ? 0 : ast_child(s->a, e, 1);
+				return index && sema_has_tensor(s, index);
+			}
+		if (function_kind(text) == EXPR_NONE)
 			return op_by_hir(text) != OP_NONE;
 		ast_each (s->a, child, e)
 			if (ast_at(s->a, child)->kind != AST_KEY && sema_has_tensor(s, child))
