@@ -79,13 +79,42 @@ static type_id operand_type(struct module *m, struct pass_context *cx, const str
 	return whole ? whole : t;
 }
 
+/* Whether a visible axis is over devices. */
+static bool is_spread(const struct module *m, value_id v)
+{
+	for (unsigned a = 0; a < value_domain(m, v)->rank; a++)
+		if (layout_mesh_axes(m, m->value.at[v].type, a))
+			return true;
+	return false;
+}
+
+/* Layouts that are no placements are read as none: what is spread so is gathered before and cut after. */
+static const char *read_unknown(struct module *m, struct op_layout *l)
+{
+	for (unsigned k = 0; k < l->x.operand_n; k++) {
+		if (l->o_known[k])
+			continue;
+		sugar_extents(m, value_type(m, l->operand[k])->domain, &l->o[k]);
+		for (unsigned a = 0; a < l->o[k].axis_n; a++)
+			if (l->o[k].axis[a].kind == AXIS_PARTIAL)
+				return "an operand that is pending has transforms that cannot be changed";
+	}
+	if (!l->r_known)
+		sugar_extents(m, value_type(m, l->result)->domain, &l->r);
+	for (unsigned a = l->r.rank; a < l->r.axis_n && !l->r_known; a++)
+		if (l->r.axis[a].kind == AXIS_PARTIAL)
+			return "the result is pending and has transforms that cannot be changed";
+	return NULL;
+}
+
 static bool operand_fits(struct module *m, const struct op_layout *l, const struct decompose_plan *p,
                          unsigned k)
 {
 	mesh_id mesh = value_type(m, l->operand[k])->mesh;
 	if (!mesh)
 		return true;
-	if (mesh != p->mesh || place_partial(&l->o[k]) != p->kept[k])
+	if (mesh != p->mesh || place_partial(&l->o[k]) != p->kept[k] ||
+	    (!l->o_known[k] && is_spread(m, l->operand[k])))
 		return false;
 	for (unsigned a = 0; a < l->o[k].rank; a++) {
 		uint8_t dim = l->x.operand[k][a];
@@ -100,11 +129,6 @@ static bool change_operand(struct module *m, struct pass_context *cx, const stru
                            const struct decompose_plan *p, unsigned k)
 {
 	value_id v = l->operand[k];
-	if (!l->o_known[k]) {
-		report_layout(m, cx, l->op,
-		              "an operand has transforms that cannot be changed to the layout it needs");
-		return false;
-	}
 	type_id t = operand_type(m, cx, l, p, k);
 	if (!t)
 		return false;
@@ -141,7 +165,8 @@ static type_id local_type(struct module *m, struct pass_context *cx, const struc
 
 static bool result_fits(struct module *m, const struct op_layout *l, const struct decompose_plan *p)
 {
-	if (value_type(m, l->result)->mesh != p->mesh || place_partial(&l->r) != p->partial)
+	if (value_type(m, l->result)->mesh != p->mesh || place_partial(&l->r) != p->partial ||
+	    (!l->r_known && is_spread(m, l->result)))
 		return false;
 	for (unsigned a = 0; a < l->r.rank; a++)
 		if (l->x.result[a] != INFER_NONE &&
@@ -306,11 +331,7 @@ static bool decompose(struct module *m, struct pass_context *cx, op_id op)
 		mean_by_sum(m, op);
 		op_layout_read(m, op, &l);
 	}
-	if (!l.r_known) {
-		report_layout(m, cx, op, UNKNOWN);
-		return false;
-	}
-	if ((reason = decompose_choose(m, &l, &p))) {
+	if ((reason = read_unknown(m, &l)) || (reason = decompose_choose(m, &l, &p))) {
 		report_layout(m, cx, op, reason);
 		return false;
 	}
