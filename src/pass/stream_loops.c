@@ -71,6 +71,33 @@ static bool is_step_reduce(struct module *m, op_id op, struct reshard *r)
 	return r->kind == RESHARD_STEP_REDUCE || r->kind == RESHARD_STEP_RING_REDUCE;
 }
 
+/* Whether a value is one block of a loop axis: shard_by_stream's result, or a view of it. */
+static bool is_block(const struct module *m, value_id v)
+{
+	op_id def = m->value.at[v].def;
+	for (; def && op_traits(m, def) & TRAIT_VIEW; def = m->value.at[op_read(m, def, 0)].def)
+		if (m->op.at[def].kind == OP_SHARD_BY_STREAM)
+			return true;
+	return false;
+}
+
+/* What computes on blocks that the program took itself is in no loop of ours. A false *ok: reported. */
+static bool takes_block(struct module *m, struct pass_context *cx, op_id op, bool *ok)
+{
+	bool block = is_block(m, op_result(m, op, 0));
+	if (block)
+		return true;
+	for (unsigned k = 0; k < op_role_count(m, op, ROLE_READ) && !block; k++)
+		block = is_block(m, op_read(m, op, k));
+	if (!block)
+		return false;
+	diag_error(cx->d, m->op.at[op].at, "the result has a loop axis, and an operand is one block of it");
+	diag_note(cx->d, m->op.at[op].at,
+	          "write the result to a block, or do this in the loop that the block is of");
+	*ok = false;
+	return true;
+}
+
 /* The statement's result is cut by a loop axis: fills *s. False: it is computed as a whole. A false
  * *ok: reported. */
 static bool read_sliced(struct module *m, struct pass_context *cx, op_id op, struct sliced *s, bool *ok)
@@ -84,6 +111,8 @@ static bool read_sliced(struct module *m, struct pass_context *cx, op_id op, str
 		d = value_domain(m, op_read(m, op, 0));
 	uint8_t place = d->loop_n ? d->axis[d->loop[0]].place : PLACE_NONE;
 	if (place != PLACE_STREAM && place != PLACE_SERIAL)
+		return false;
+	if (takes_block(m, cx, op, ok))
 		return false;
 	int logical = layout_logical_of(d, d->loop[0]);
 	s->extent = d->axis[d->loop[0]].extent;
