@@ -205,18 +205,11 @@ static void lower_stream(struct planner *b, op_id op, enum plan_code code)
 		b->stream = index;
 }
 
-bool attr_is_true(const struct module *m, op_id op, const char *key)
-{
-	const struct attr *a = op_attr(m, op, key);
-	return a && ((a->kind == ATTR_NAME && !strcmp(names_text(m->names, a->u.name), "true")) ||
-	             (a->kind == ATTR_INT && a->u.i));
-}
-
 static void lower_allocate(struct planner *b, op_id op)
 {
 	value_id v = op_def(b->m, op, 0);
 	view_allocate(b, v);
-	if (!attr_is_true(b->m, op, "zero_init") && !attr_is_true(b->m, op, "resets_to_zero"))
+	if (!op_attr_is_true(b->m, op, "zero_init") && !op_attr_is_true(b->m, op, "resets_to_zero"))
 		return;
 	struct view *x = view_of(b, v);
 	if (!x || x->absent)

@@ -15,16 +15,10 @@
 
 /* ---- teams */
 
-static name_id backend_of(const struct module *m, op_id op)
-{
-	const struct attr *a = op_attr(m, op, "backend");
-	return a && (a->kind == ATTR_NAME || a->kind == ATTR_STRING) ? a->u.name : 0;
-}
-
 static const struct communicator *communicator_of(const struct planner *b, op_id op)
 {
 	team_id team = b->m->op.at[op].team;
-	name_id backend = backend_of(b->m, op);
+	name_id backend = op_backend(b->m, op);
 	for (uint32_t i = 0; i < b->communicators; i++)
 		if (b->communicator[i].team == team && b->communicator[i].backend == backend)
 			return &b->communicator[i];
@@ -41,7 +35,7 @@ void plan_teams(struct planner *b)
 			continue;
 		const struct team *t = ir_team(m, id);
 		b->communicator[b->communicators++] =
-		    (struct communicator){id, backend_of(m, o), b->p->team.n};
+		    (struct communicator){id, op_backend(m, o), b->p->team.n};
 		for (uint32_t s = 0; s < t->slice_n; s++) {
 			uint32_t n = t->start[s + 1] - t->start[s];
 			vec_push(&b->p->team, (struct plan_team){n, t->device + t->start[s]});

@@ -256,7 +256,7 @@ static void plan_attention(struct norm *x, struct view *const *in)
 	struct plan_view f = scratch(x, x->wide, n, 0), m = scratch(x, x->wide, n, 1u << last);
 	contract(x, f, qw, kw);
 	with_number(x, RT_MUL, f, f, float_attribute(x, "scale", 1 / sqrt((double)q->axis[last].extent)));
-	if (attr_is_true(b->m, x->op, "causal"))
+	if (op_attr_is_true(b->m, x->op, "causal"))
 		mask(x, f, n, x->at[rows]);
 	softmax(x, f, f, f, m, last);
 	contract(x, out, f, vw);

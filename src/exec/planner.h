@@ -142,8 +142,6 @@ struct place {
 /* Reports at the statement that is lowered, and makes the plan fail. */
 void planner_error(struct planner *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-bool attr_is_true(const struct module *m, op_id op, const char *key); /* key=true, key=1 */
-
 sx_id sx_const(struct planner *b, int64_t k);
 sx_id sx_index(struct planner *b, plan_reg reg, int64_t lo, int64_t hi);
 sx_id sx_op(struct planner *b, enum expr_kind kind, sx_id x, sx_id y); /* NOT: y ignored */

@@ -386,6 +386,9 @@ expr_id op_scalar_expr(const struct module *m, op_id op, unsigned k);
 const struct attr *op_attr(const struct module *m, op_id op, const char *key);
 const struct attr *attrs_find(const struct module *m, attrs_id attrs, const char *key);
 int64_t op_attr_int(const struct module *m, op_id op, const char *key, int64_t otherwise);
+bool op_attr_is_true(const struct module *m, op_id op,
+                     const char *key);                /* key=true or another number than 0 */
+name_id op_backend(const struct module *m, op_id op); /* backend=: names a communicator; 0: none */
 
 /* region_each(m, o, r) statement: for every statement of a region; it may be unlinked meanwhile. */
 #define region_each(m, o, r)                                                                                 \

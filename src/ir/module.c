@@ -147,3 +147,16 @@ int64_t op_attr_int(const struct module *m, op_id op, const char *key, int64_t o
 	const struct attr *a = op_attr(m, op, key);
 	return a && a->kind == ATTR_INT ? a->u.i : otherwise;
 }
+
+bool op_attr_is_true(const struct module *m, op_id op, const char *key)
+{
+	const struct attr *a = op_attr(m, op, key);
+	return a && ((a->kind == ATTR_NAME && !strcmp(names_text(m->names, a->u.name), "true")) ||
+	             (a->kind == ATTR_INT && a->u.i));
+}
+
+name_id op_backend(const struct module *m, op_id op)
+{
+	const struct attr *a = op_attr(m, op, "backend");
+	return a && (a->kind == ATTR_NAME || a->kind == ATTR_STRING) ? a->u.name : 0;
+}

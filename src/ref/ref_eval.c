@@ -19,13 +19,6 @@ bool ref_scalar(struct ref_context *c, scalar_id s, const struct expr_env *env, 
 	return true;
 }
 
-bool ref_attr_is_true(const struct module *m, op_id op, const char *key)
-{
-	const struct attr *a = op_attr(m, op, key);
-	return a && (a->kind == ATTR_NAME ? strcmp(names_text(m->names, a->u.name), "true") == 0
-	                                  : a->kind == ATTR_INT && a->u.i);
-}
-
 /* The dtype that a scalar operand takes: another operand's (not the condition of where), else the
  * result's. */
 static enum dtype scalar_dtype(const struct ref_call *call, bool where, const struct ref_array *out)

@@ -103,7 +103,6 @@ struct ref_call {
 /* out was made from the result's type; every wanted element gets a value and a state. False after
  * reporting. */
 bool ref_eval(struct ref_context *c, const struct ref_call *call, struct ref_array *out);
-bool ref_attr_is_true(const struct module *m, op_id op, const char *key);
 /* Reports that a statement cannot be evaluated. */
 void ref_report_op(struct ref_context *c, op_id op);
 /* A scalar operand of a statement: value from its expression or literal. */

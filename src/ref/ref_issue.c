@@ -207,7 +207,7 @@ static bool issue_op(struct ref_host *h, struct ref_rank *r, op_id op)
 		return true;
 	case OP_ALLOCATE:
 		ref_bind_buffer(h, r, op_def(m, op, 0))->buffer->zero =
-		    ref_attr_is_true(m, op, "zero_init") || ref_attr_is_true(m, op, "resets_to_zero");
+		    op_attr_is_true(m, op, "zero_init") || op_attr_is_true(m, op, "resets_to_zero");
 		return true;
 	case OP_DEALLOCATE:
 		return deallocate(h, r, op);

@@ -29,12 +29,6 @@ static void push_wait(struct ref_host *h, struct ref_rank *r, op_id op, struct r
 	ref_issue_push(r, e);
 }
 
-static name_id backend_of(const struct module *m, op_id op)
-{
-	const struct attr *a = op_attr(m, op, "backend");
-	return a && a->kind == ATTR_NAME ? a->u.name : 0;
-}
-
 /* The slice of a team that holds a device, and where; false: none does. */
 static bool find_slice(const struct team *t, int64_t device, const uint32_t **slice, unsigned *n,
                        unsigned *member)
@@ -73,7 +67,7 @@ bool ref_meet_collective(struct ref_host *h, struct ref_rank *r, op_id op)
 		                                         !ref_issue_scalar(h, r, op, 1, &party.recv_peer)))
 			return false;
 		ref_bind_chunk(h, op, 0, party.out, party.in);
-		struct ref_channel *ch = ref_channel_get(h, REF_COLLECTIVE, 0, backend_of(m, op), slice, n);
+		struct ref_channel *ch = ref_channel_get(h, REF_COLLECTIVE, 0, op_backend(m, op), slice, n);
 		struct ref_event *event = ref_event_next(h, ch, member);
 		struct ref_entry *e = start_entry(h, op, event, member, &party);
 		ref_issue_push(r, e);
@@ -125,7 +119,7 @@ static bool start_transfer(struct ref_host *h, struct ref_rank *r, op_id op, con
 	}
 	uint32_t peer = (uint32_t)party->root, self = (uint32_t)r->device;
 	uint32_t device[2] = {send ? self : peer, send ? peer : self};
-	struct ref_channel *ch = ref_channel_get(h, REF_P2P, 0, backend_of(h->c->m, op), device, 2);
+	struct ref_channel *ch = ref_channel_get(h, REF_P2P, 0, op_backend(h->c->m, op), device, 2);
 	struct ref_entry *e = start_entry(h, op, ref_event_next(h, ch, !send), !send, party);
 	if (r->coalescing) {
 		vec_push(&r->group, e);

@@ -168,7 +168,7 @@ bool ref_sdpa(struct ref_context *c, const struct ref_call *call, const struct r
 	}
 	if (k->n[nd - 1] != e || v->n[nd - 2] != keys || out->n[nd - 2] != rows || out->n[nd - 1] != ev)
 		return unfit(c, op);
-	bool causal = ref_attr_is_true(c->m, call->op, "causal");
+	bool causal = op_attr_is_true(c->m, call->op, "causal");
 	double scale = float_attribute(c, call->op, "scale", 1 / sqrt((double)e));
 	double *p = mem_alloc(sizeof *p * (size_t)keys);
 	for (int64_t row = 0; row < heads * rows; row++) {
