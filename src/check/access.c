@@ -87,12 +87,12 @@ void access_end(struct walk *w)
 	for (uint32_t k = 0; k < w->storage.n; k++) {
 		struct storage *x = &w->storage.at[k];
 		op_id allocate = w->m->value.at[x->value].def;
-		bool out = c->is_returned[x->value];
+		bool out = c->is_returned[x->value], in = !allocate;
 		if (out && x->freed)
-			report_freed(w, x, 0, ACCESS_READ);
-		else if (out && c->o->strict)
-			compare(w, x, 0, &(struct access){{0}, ACCESS_READ}, clock, CHECK_NONE);
-		else if (!out && !x->freed && allocate && w->m->op.at[allocate].kind == OP_ALLOCATE)
+			report_freed(w, x, 0, ACCESS_TAKE);
+		else if ((out || in) && c->o->strict)
+			compare(w, x, 0, &(struct access){{0}, ACCESS_TAKE}, clock, CHECK_NONE);
+		else if (!out && !in && !x->freed && w->m->op.at[allocate].kind == OP_ALLOCATE)
 			report_leak(w, x, allocate);
 	}
 }

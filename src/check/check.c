@@ -50,8 +50,11 @@ enum check_status check_program(struct module *m, struct diag *d, const struct c
 	out->ranks = o->ranks;
 	ir_number(m); /* so that what has no name is called T3 */
 	parts_init(&c.parts);
+	vec_push(&c.slice, (struct slice){0});
 	vec_push(&c.channel, (struct channel){0});
-	c.channel_bucket = arena_new_array(c.arena, uint32_t, CHANNEL_BUCKETS);
+	c.slice_bucket = arena_new_array(c.arena, uint32_t, CHECK_BUCKETS);
+	c.channel_bucket = arena_new_array(c.arena, uint32_t, CHECK_BUCKETS);
+	c.team_map = arena_new_array(c.arena, struct team_map *, m->team.n);
 	c.is_posted = arena_new_array(c.arena, bool, m->op.n);
 	c.is_returned = arena_new_array(c.arena, bool, m->value.n);
 	find_posted(&c);
@@ -63,6 +66,7 @@ enum check_status check_program(struct module *m, struct diag *d, const struct c
 	for (uint32_t k = 0; k < c.channel.n; k++)
 		vec_free(&c.channel.at[k].entry);
 	vec_free(&c.channel);
+	vec_free(&c.slice);
 	vec_free(&c.reported);
 	parts_free(&c.parts);
 	arena_free(c.arena);

@@ -17,8 +17,8 @@ struct check_options {
 	int64_t ranks;   /* ranks 0 … ranks - 1 are walked */
 	int64_t streams; /* stream indices are taken modulo this; 0: unbounded */
 	uint64_t work;   /* at most CHECK_MAX_WORK */
-	bool strict;     /* what provides inputs and memory, and takes outputs, is work on the initial
-	                    stream */
+	bool strict;     /* what provides inputs and memory, and takes inputs and outputs back, is work on
+	                    the initial stream */
 };
 
 enum check_status {

@@ -5,6 +5,7 @@
  *     view.c       names as parts of memory
  *     access.c     memory, and whether accesses to it are ordered
  *     transfer.c   Communications: their start, their wait
+ *     team.c       slices of teams
  *     match.c      what ranks issue on one communicator
  *     report.c     messages
  *
@@ -35,18 +36,29 @@ struct match_entry {
 	int64_t elements; /* that must be equal on all members; -1: not known, or they differ by right */
 };
 
-/* Where ranks meet: the slice of a team, with a backend; for messages sender and receiver. */
+struct slice { /* devices of a team, in order */
+	uint32_t n;
+	const uint32_t *device;
+	uint32_t next; /* of its hash chain */
+};
+
+/* Where ranks meet: a slice, or sender and receiver of messages, with a backend. */
 struct channel {
 	bool message;
 	bool broken; /* a difference was reported */
 	name_id backend;
-	team_id team; /* messages: of a CollectivePermute; 0: none */
-	uint32_t n;
-	const uint32_t *device;
-	uint32_t *count; /* by member: what it has issued */
+	team_id team;     /* messages: of a CollectivePermute; 0: none */
+	uint32_t slice;   /* 0: messages */
+	uint32_t ends[2]; /* messages: sender, receiver */
+	uint32_t n;       /* members */
+	uint32_t *count;  /* by member: what it has issued */
 	VEC(struct match_entry) entry;
 	uint32_t next; /* of its hash chain */
 };
+
+enum { CHECK_BUCKETS = 1024 };
+
+struct team_map;
 
 struct reported {
 	op_id a, b;
@@ -62,8 +74,10 @@ struct checker {
 	uint64_t work;
 	struct arena *arena;
 	struct parts parts;
-	VEC(struct channel) channel; /* 0 unused */
-	uint32_t *channel_bucket;    /* CHANNEL_BUCKETS */
+	VEC(struct slice) slice;                 /* 0 unused */
+	VEC(struct channel) channel;             /* 0 unused */
+	uint32_t *slice_bucket, *channel_bucket; /* CHECK_BUCKETS of them */
+	struct team_map **team_map;              /* by team_id; NULL: not made yet */
 	VEC(struct reported) reported;
 	bool *is_posted;   /* by op_id: a post names it */
 	bool *is_returned; /* by value_id: the program's caller takes its contents */
@@ -84,7 +98,7 @@ struct view {
 	uint8_t axis[IR_MAX_LOGICAL]; /* its visible axes, as logical axes of the buffer */
 };
 
-enum access_kind { ACCESS_READ, ACCESS_WRITE, ACCESS_ALLOCATE, ACCESS_FREE, ACCESS_PROVIDE };
+enum access_kind { ACCESS_READ, ACCESS_WRITE, ACCESS_ALLOCATE, ACCESS_FREE, ACCESS_PROVIDE, ACCESS_TAKE };
 
 struct access {
 	struct view view;
@@ -217,12 +231,16 @@ void transfer_end_group(struct walk *w, op_id op);
 void transfer_wait(struct walk *w, op_id op);
 void transfer_end(struct walk *w);
 void transfer_free_all(struct walk *w);
-name_id transfer_backend(const struct module *m, op_id op);
+
+/* team.c */
+struct seat { /* of this rank in a team */
+	uint32_t slice, member, n;
+	const uint32_t *device; /* n of them */
+};
+bool team_seat(struct walk *w, team_id team, struct seat *out); /* false: it has none */
 
 /* match.c */
-enum { CHANNEL_BUCKETS = 1024 };
-void match_collective(struct walk *w, op_id op, const uint32_t *device, uint32_t n, uint32_t member,
-                      int64_t root, int64_t elements);
+void match_collective(struct walk *w, op_id op, const struct seat *seat, int64_t root, int64_t elements);
 /* team: of a CollectivePermute, 0 for sends and receives. */
 void match_message(struct walk *w, op_id op, team_id team, bool send, int64_t peer, int64_t elements);
 void match_end(struct checker *c);

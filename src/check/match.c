@@ -6,27 +6,19 @@
 #include "check/checker.h"
 #include <string.h>
 
-static uint32_t hash(const struct channel *x)
-{
-	uint64_t h = x->backend + 31u * x->team + x->message;
-	for (uint32_t k = 0; k < x->n; k++)
-		h = (h ^ x->device[k]) * 0x9e3779b97f4a7c15u, h ^= h >> 29;
-	return (uint32_t)h % CHANNEL_BUCKETS;
-}
-
 static struct channel *channel_get(struct checker *c, const struct channel *x)
 {
-	uint32_t *bucket = &c->channel_bucket[hash(x)];
+	uint64_t h = x->backend + 31u * x->team + ((uint64_t)x->slice << 32);
+	h = (h ^ x->ends[0]) * 0x9e3779b97f4a7c15u;
+	h = (h ^ h >> 29 ^ x->ends[1]) * 0xff51afd7ed558ccdu;
+	uint32_t *bucket = &c->channel_bucket[(h >> 32) % CHECK_BUCKETS];
 	for (uint32_t k = *bucket; k; k = c->channel.at[k].next) {
 		struct channel *o = &c->channel.at[k];
-		if (o->message == x->message && o->backend == x->backend && o->team == x->team &&
-		    o->n == x->n && !memcmp(o->device, x->device, sizeof *x->device * x->n))
+		if (o->slice == x->slice && o->backend == x->backend && o->team == x->team &&
+		    o->ends[0] == x->ends[0] && o->ends[1] == x->ends[1])
 			return o;
 	}
 	struct channel new = *x;
-	uint32_t *device = arena_new_array(c->arena, uint32_t, x->n);
-	memcpy(device, x->device, sizeof *device * x->n);
-	new.device = device;
 	new.count = arena_new_array(c->arena, uint32_t, x->n);
 	new.next = *bucket;
 	*bucket = c->channel.n;
@@ -34,12 +26,22 @@ static struct channel *channel_get(struct checker *c, const struct channel *x)
 	return &c->channel.at[*bucket];
 }
 
-/* Communication 3 of team (0 1) */
-static void put_team(const struct channel *ch, uint32_t number, struct buf *out)
+/* The device of a member. */
+static uint32_t device_of(const struct checker *c, const struct channel *ch, uint32_t member)
 {
+	return ch->message ? ch->ends[member] : c->slice.at[ch->slice].device[member];
+}
+
+/* Communication 3 of team (0 1); message 2 from rank 0 to rank 1 */
+static void put_channel(const struct checker *c, const struct channel *ch, uint32_t number, struct buf *out)
+{
+	if (ch->message) {
+		buf_printf(out, "message %u from rank %u to rank %u", number, ch->ends[0], ch->ends[1]);
+		return;
+	}
 	buf_printf(out, "Communication %u of team (", number);
 	for (uint32_t k = 0; k < ch->n && k < 8; k++)
-		buf_printf(out, "%s%u", k ? " " : "", ch->device[k]);
+		buf_printf(out, "%s%u", k ? " " : "", device_of(c, ch, k));
 	buf_puts(out, ch->n > 8 ? " …)" : ")");
 }
 
@@ -67,6 +69,9 @@ static bool differs(const struct checker *c, const struct match_entry *a, const 
 	if (!message && o->kind != p->kind) {
 		buf_puts(x, op_info[o->kind].hir);
 		buf_puts(y, op_info[p->kind].hir);
+	} else if (!message && o->team != p->team) {
+		buf_printf(x, "a team of %u devices", ir_team(m, o->team)->device_n);
+		buf_printf(y, "another one of %u devices", ir_team(m, p->team)->device_n);
 	} else if (a->root != b->root) {
 		buf_printf(x, "root %lld", (long long)a->root);
 		buf_printf(y, "root %lld", (long long)b->root);
@@ -85,20 +90,17 @@ static bool differs(const struct checker *c, const struct match_entry *a, const 
 	return true;
 }
 
-static void report_difference(struct checker *c, struct channel *ch, const struct match_entry *first,
-                              const struct match_entry *e)
+static void compare(struct checker *c, struct channel *ch, const struct match_entry *first,
+                    const struct match_entry *e)
 {
 	struct buf x = {0}, y = {0}, where = {0};
-	ch->broken = true;
-	if (differs(c, e, first, &x, &y) && report_once(c, "differ", e->op, first->op)) {
-		if (ch->message)
-			buf_printf(&where, "message %u from rank %u to rank %u", ch->count[e->member],
-			           ch->device[0], ch->device[1]);
-		else
-			put_team(ch, ch->count[e->member], &where);
+	uint32_t here = device_of(c, ch, e->member), there = device_of(c, ch, first->member);
+	ch->broken = differs(c, e, first, &x, &y);
+	if (ch->broken && report_once(c, "differ", e->op, first->op)) {
+		put_channel(c, ch, ch->count[e->member], &where);
 		diag_error(c->d, c->m->op.at[e->op].at, "mismatch: rank %u has %s here, rank %u has %s (%s)",
-		           ch->device[e->member], x.at, ch->device[first->member], y.at, where.at);
-		diag_note(c->d, c->m->op.at[first->op].at, "rank %u: %s", ch->device[first->member], y.at);
+		           here, x.at, there, y.at, where.at);
+		diag_note(c->d, c->m->op.at[first->op].at, "rank %u: %s", there, y.at);
 	}
 	buf_free(&x);
 	buf_free(&y);
@@ -108,30 +110,24 @@ static void report_difference(struct checker *c, struct channel *ch, const struc
 static void add(struct walk *w, const struct channel *key, const struct match_entry *e)
 {
 	struct channel *ch = channel_get(w->c, key);
-	struct buf x = {0}, y = {0};
 	uint32_t k = ch->count[e->member]++;
 	if (k >= ch->entry.n)
 		vec_push(&ch->entry, *e);
-	else if (!ch->broken && ch->entry.at[k].member != e->member &&
-	         differs(w->c, e, &ch->entry.at[k], &x, &y))
-		report_difference(w->c, ch, &ch->entry.at[k], e);
-	buf_free(&x);
-	buf_free(&y);
+	else if (!ch->broken)
+		compare(w->c, ch, &ch->entry.at[k], e);
 }
 
-void match_collective(struct walk *w, op_id op, const uint32_t *device, uint32_t n, uint32_t member,
-                      int64_t root, int64_t elements)
+void match_collective(struct walk *w, op_id op, const struct seat *seat, int64_t root, int64_t elements)
 {
-	const struct channel key = {.backend = transfer_backend(w->m, op), .n = n, .device = device};
-	add(w, &key, &(struct match_entry){op, member, root, elements});
+	const struct channel key = {.backend = op_backend(w->m, op), .slice = seat->slice, .n = seat->n};
+	add(w, &key, &(struct match_entry){op, seat->member, root, elements});
 }
 
 void match_message(struct walk *w, op_id op, team_id team, bool send, int64_t peer, int64_t elements)
 {
-	uint32_t self = (uint32_t)w->rank,
-	         device[2] = {send ? self : (uint32_t)peer, send ? (uint32_t)peer : self};
-	const struct channel key = {
-	    .message = true, .backend = transfer_backend(w->m, op), .team = team, .n = 2, .device = device};
+	struct channel key = {.message = true, .backend = op_backend(w->m, op), .team = team, .n = 2};
+	key.ends[send ? 0 : 1] = (uint32_t)w->rank;
+	key.ends[send ? 1 : 0] = (uint32_t)peer;
 	add(w, &key, &(struct match_entry){op, !send, -1, elements});
 }
 
@@ -141,7 +137,7 @@ static void report_missing(struct checker *c, const struct channel *ch, uint32_t
 	uint32_t k = ch->count[member];
 	const struct match_entry *e = &ch->entry.at[k];
 	uint32_t at = c->m->op.at[e->op].at;
-	struct buf team = {0};
+	struct buf where = {0};
 	if (!report_once(c, "missing", e->op, 0))
 		return;
 	if (ch->message) {
@@ -149,13 +145,13 @@ static void report_missing(struct checker *c, const struct channel *ch, uint32_t
 		diag_error(c->d, at,
 		           send ? "mismatch: nothing receives what rank %u sends to rank %u here"
 		                : "mismatch: nothing sends what rank %2$u receives from rank %1$u here",
-		           ch->device[0], ch->device[1]);
+		           ch->ends[0], ch->ends[1]);
 	} else {
-		put_team(ch, k + 1, &team);
+		put_channel(c, ch, k + 1, &where);
 		diag_error(c->d, at, "mismatch: rank %u issues this as %s, rank %u issues %u",
-		           ch->device[e->member], team.at, ch->device[member], k);
+		           device_of(c, ch, e->member), where.at, device_of(c, ch, member), k);
 	}
-	buf_free(&team);
+	buf_free(&where);
 }
 
 void match_end(struct checker *c)

@@ -114,11 +114,9 @@ static void put_place(const struct walk *w, uint32_t turn, struct buf *out)
 
 static const char *verb(enum access_kind kind)
 {
-	static const char *const text[] = {[ACCESS_READ] = "reads",
-	                                   [ACCESS_WRITE] = "writes",
-	                                   [ACCESS_ALLOCATE] = "makes",
-	                                   [ACCESS_FREE] = "frees",
-	                                   [ACCESS_PROVIDE] = "provides"};
+	static const char *const text[] = {
+	    [ACCESS_READ] = "reads", [ACCESS_WRITE] = "writes",     [ACCESS_ALLOCATE] = "makes",
+	    [ACCESS_FREE] = "frees", [ACCESS_PROVIDE] = "provides", [ACCESS_TAKE] = "may use"};
 	return text[kind];
 }
 

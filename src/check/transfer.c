@@ -6,12 +6,6 @@
 #include "check/checker.h"
 #include <string.h>
 
-name_id transfer_backend(const struct module *m, op_id op)
-{
-	const struct attr *a = op_attr(m, op, "backend");
-	return a && (a->kind == ATTR_NAME || a->kind == ATTR_STRING) ? a->u.name : 0;
-}
-
 static uint32_t thread_for(struct walk *w, op_id op, const struct clock *clock)
 {
 	uint32_t t = 0;
@@ -56,32 +50,17 @@ static void transfer_free(struct transfer *t)
 
 /* ---- collectives */
 
-static bool find_slice(const struct team *t, int64_t device, const uint32_t **slice, uint32_t *n,
-                       uint32_t *member)
-{
-	for (uint32_t s = 0; s < t->slice_n; s++)
-		for (uint32_t k = t->start[s]; k < t->start[s + 1]; k++)
-			if (t->device[k] == device) {
-				*slice = t->device + t->start[s];
-				*n = t->start[s + 1] - t->start[s];
-				*member = k - t->start[s];
-				return true;
-			}
-	return false;
-}
-
 struct collective {
 	op_id op;
 	value_id in, out;
-	const uint32_t *device;
-	uint32_t n, member;
+	struct seat seat;
 	int64_t root; /* -1: none */
 };
 
 /* Elements that all members must agree on; -1: there is no such number. */
 static int64_t elements_of(struct walk *w, const struct collective *x)
 {
-	bool is_root = x->root == x->member;
+	bool is_root = x->root == x->seat.member;
 	switch ((enum op_kind)w->m->op.at[x->op].kind) {
 	case OP_ALLREDUCE:
 	case OP_REDUCE:
@@ -99,13 +78,13 @@ static int64_t elements_of(struct walk *w, const struct collective *x)
 static unsigned accesses_of(struct walk *w, const struct collective *x, struct access *list)
 {
 	enum op_kind kind = (enum op_kind)w->m->op.at[x->op].kind;
-	bool is_root = x->root == x->member || x->n == 1;
+	bool is_root = x->root == x->seat.member || x->seat.n == 1;
 	unsigned n = 0;
 	if (is_root || (kind != OP_BROADCASTS && kind != OP_SCATTER && kind != OP_SEND_RECV))
 		list[n++] = (struct access){w->view[x->in], ACCESS_READ};
-	if (kind == OP_REDUCE || kind == OP_GATHER ? is_root
-	    : kind == OP_SEND_RECV && x->n > 1     ? !is_root
-	                                           : true)
+	if (kind == OP_REDUCE || kind == OP_GATHER  ? is_root
+	    : kind == OP_SEND_RECV && x->seat.n > 1 ? !is_root
+	                                            : true)
 		list[n++] = (struct access){w->view[x->out], ACCESS_WRITE};
 	return n;
 }
@@ -122,18 +101,18 @@ static bool match(struct walk *w, struct collective *x)
 		if (!walk_scalar(w, x->op, k, &peer[k]))
 			return false;
 	for (unsigned k = 0; k < 2; k++)
-		if (peer[k] < 0 || peer[k] >= x->n || x->root >= x->n || x->root < -1) {
+		if (peer[k] < 0 || peer[k] >= x->seat.n || x->root >= x->seat.n || x->root < -1) {
 			if (report_once(w->c, "member", x->op, 0))
 				diag_error(
 				    w->c->d, o->at,
 				    "mismatch: the %s of %s is %lld on rank %lld, its team has %u devices",
 				    permutes ? k ? "recv_peer" : "send_peer" : "root", op_info[o->kind].hir,
-				    (long long)(permutes ? peer[k] : x->root), (long long)w->rank, x->n);
+				    (long long)(permutes ? peer[k] : x->root), (long long)w->rank, x->seat.n);
 			return false;
 		}
-	match_collective(w, x->op, x->device, x->n, x->member, x->root, elements_of(w, x));
+	match_collective(w, x->op, &x->seat, x->root, elements_of(w, x));
 	for (unsigned k = 0; k < 2 && permutes; k++)
-		match_message(w, x->op, o->team, k == 0, x->device[peer[k]], -1);
+		match_message(w, x->op, o->team, k == 0, x->seat.device[peer[k]], -1);
 	return true;
 }
 
@@ -146,7 +125,7 @@ void transfer_collective(struct walk *w, op_id op)
 	unsigned n = 0;
 	if (o->def_n)
 		check_view_buffer(w, x.out);
-	bool here = o->team && find_slice(ir_team(w->m, o->team), w->rank, &x.device, &x.n, &x.member);
+	bool here = team_seat(w, o->team, &x.seat);
 	if (here && match(w, &x))
 		n = accesses_of(w, &x, list);
 	if (!(o->flags & OP_ASYNC)) {

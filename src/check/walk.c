@@ -87,17 +87,24 @@ uint32_t walk_step(struct walk *w)
 
 /* ---- statements */
 
-/* A statement of the current stream: it reads its operands and writes its results. */
-static void compute(struct walk *w, op_id op)
+static bool lists(const struct attr *a, unsigned k)
+{
+	for (uint32_t i = 0; a && a->kind == ATTR_INTS && i < a->n; i++)
+		if (a->u.ints[i] == (int64_t)k)
+			return true;
+	return a && a->kind == ATTR_INT && a->u.i == (int64_t)k;
+}
+
+/* Results: of an extern with view= those are views of its operands, else buffers of their own. */
+static void bind_results(struct walk *w, op_id op)
 {
 	const struct op *o = &w->m->op.at[op];
-	struct access *list = mem_alloc(sizeof *list * (o->operand_n + 1u));
-	unsigned n = 0;
-	value_id result = op_result(w->m, op, 0);
-	const struct attr *views = o->kind == OP_EXTERN ? op_attr(w->m, op, "view") : NULL;
+	const struct attr *a = o->kind == OP_EXTERN ? op_attr(w->m, op, "view") : NULL;
 	for (unsigned k = 0; k < o->def_n; k++) {
 		value_id v = op_def(w->m, op, k);
-		int64_t of = views && views->kind == ATTR_INTS && k < views->n ? views->u.ints[k] : -1;
+		int64_t of = a && a->kind == ATTR_INTS && k < a->n ? a->u.ints[k] : -1;
+		if (a && a->kind == ATTR_INT && k == 0)
+			of = a->u.i;
 		if (of >= 0 && (uint64_t)of < op_role_count(w->m, op, ROLE_READ)) {
 			w->view[v] = w->view[op_read(w->m, op, (unsigned)of)];
 			w->view[v].vague = true;
@@ -105,10 +112,22 @@ static void compute(struct walk *w, op_id op)
 			check_view_buffer(w, v);
 		}
 	}
+}
+
+/* A statement of the current stream: it reads its operands and writes its results. */
+static void compute(struct walk *w, op_id op)
+{
+	const struct op *o = &w->m->op.at[op];
+	const struct attr *writes = o->kind == OP_EXTERN ? op_attr(w->m, op, "writes") : NULL;
+	struct access *list = mem_alloc(sizeof *list * (o->operand_n + 1u));
+	unsigned n = 0, read = 0;
+	value_id result = op_result(w->m, op, 0);
+	bind_results(w, op);
 	for (unsigned k = 0; k < o->operand_n; k++) {
 		const struct operand *p = ir_operand(w->m, op, k);
 		if (p->role == ROLE_READ)
-			list[n++] = (struct access){w->view[p->id], ACCESS_READ};
+			list[n++] = (struct access){w->view[p->id],
+			                            lists(writes, read++) ? ACCESS_WRITE : ACCESS_READ};
 		else if (p->role == ROLE_DEF || p->role == ROLE_WRITE)
 			list[n++] = (struct access){w->view[p->id], ACCESS_WRITE};
 	}
@@ -122,11 +141,9 @@ static void compute(struct walk *w, op_id op)
 static void allocate(struct walk *w, op_id op)
 {
 	value_id v = op_def(w->m, op, 0);
-	const struct attr *zero = op_attr(w->m, op, "zero_init");
 	check_view_buffer(w, v);
-	bool writes = zero && !(zero->kind == ATTR_INT && zero->u.i == 0) &&
-	              !(zero->kind == ATTR_NAME && !strcmp(names_text(w->m->names, zero->u.name), "false"));
-	if (!writes && !w->c->o->strict)
+	if (!op_attr_is_true(w->m, op, "zero_init") && !op_attr_is_true(w->m, op, "resets_to_zero") &&
+	    !w->c->o->strict)
 		return;
 	const struct access a = {w->view[v], ACCESS_ALLOCATE};
 	uint32_t step = walk_step(w);

@@ -106,7 +106,7 @@ int cmd_check(int argc, char **argv)
 	    {.name = "strict",
 	     .kind = OPTION_SWITCH,
 	     .to = &c.check.strict,
-	     .help = "the caller provides inputs and memory, and takes outputs, on the initial stream"},
+	     .help = "the caller provides inputs and memory, and takes inputs and outputs back, on the initial stream"},
 	    {.name = "split-input-file",
 	     .kind = OPTION_SWITCH,
 	     .to = &c.split,

@@ -31,6 +31,15 @@ done
 for s in 1 2 3 4 8; do
 	check 0 "$root/examples/row_parallel_linear.hir" --strict -D s=$s -D t=13 -D h=3
 done
+for kind in broadcast permute collective p2p p2p-put; do
+	for np in 1 2 3 8; do
+		for name in ag_matmul matmul_reduce_scatter column_parallel_ring; do
+			check 0 "$root/examples/$name.hir" --strict --np=$np --pipeline=$kind
+			check 0 "$root/examples/$name.hir" --strict --np=$np --pipeline=$kind -D t=13 --inter-stream-sync
+		done
+	done
+done
+check 0 "$root/examples/ag_matmul.hir" --strict --np=4 --offset-streams --streams=2
 for size in "2 2" "2 4" "4 2"; do
 	for name in fsdp_mlp_backward transformer_layer; do
 		check 0 "$root/examples/$name.hir" --strict -D dp="${size% *}" -D tp="${size#* }"

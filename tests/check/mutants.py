@@ -10,7 +10,9 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-PROGRAMS = sorted(ROOT.glob("examples/*.hir")) + sorted(ROOT.glob("tests/vary/programs/*.hir"))
+CASES = [(path,) for path in sorted(ROOT.glob("examples/*.hir")) + sorted(ROOT.glob("tests/vary/programs/*.hir"))]
+CASES += [(ROOT / "examples" / f"{name}.hir", f"--pipeline={kind}", "--np=4")
+          for name in ("ag_matmul", "matmul_reduce_scatter") for kind in ("permute", "collective", "p2p", "p2p-put")]
 
 
 def run(hirc, arguments, text=None):
@@ -31,8 +33,8 @@ def without(lines):
 def main():
     hirc = sys.argv[1]
     count = failed = 0
-    for path in PROGRAMS:
-        dump = run(hirc, ["compile", str(path), "--dump=hir"])
+    for path, *options in CASES:
+        dump = run(hirc, ["compile", str(path), "--dump=hir", *options])
         lines = dump.stdout.splitlines()
         cases = [(0, "as it is", lines)]
         cases += [(1, f"without {what}", text) for what, text in without(lines)]
@@ -42,7 +44,7 @@ def main():
             said = re.search(r"error: (race|lifetime|mismatch|wait): ", got.stderr)
             if got.returncode != code or bool(said) != bool(code):
                 failed += 1
-                print(f"failed: {path.relative_to(ROOT)} {what}: exit {got.returncode}, not {code}")
+                print(f"failed: {path.relative_to(ROOT)} {' '.join(options)} {what}: exit {got.returncode}, not {code}")
                 print("\n".join((got.stdout + got.stderr).splitlines()[:4]))
     print(f"{count - failed} passed, {failed} failed")
     sys.exit(failed != 0)

@@ -1,0 +1,171 @@
+#!/usr/bin/env python3
+"""Compares `hirc check` with a slow and simple check of its own: random_streams.py HIRC [COUNT [SEED]].
+
+Programs are drawn at random: computations and broadcasts on whole buffers, rows and blocks of rows, on streams
+that synchronize and wait now and then, in loops too. Here every access keeps the set of all that
+happened before it, and every pair of accesses is looked at. hirc must find a race iff there is one, and
+each pair of lines that it names must be one.
+"""
+import random
+import re
+import subprocess
+import sys
+
+ROWS, BUFFERS, STREAMS, RANKS = 6, 3, 3, 2
+
+
+class Program:
+    """Text, and beside it what each line does: a function of the loop index, or None."""
+
+    def __init__(self, seed):
+        self.random = random.Random(seed)
+        self.lines = ["mesh m(x = 2)", "program p on m {", f"  input X: f32[{ROWS}, 4]"]
+        self.lines += [f"  output B{k}: f32[{ROWS}, 4] = allocate()" for k in range(BUFFERS)]
+        self.lines.append("  main = get_current_stream()")
+        self.steps = []  # (line number, what, argument) or ("loop", count, steps)
+        self.ordered = self.random.uniform(0.3, 0.75)  # the part of statements that order others
+        self.careful = self.random.choice([0, 0.6, 0.8, 0.9])  # how often a stream waits for another at once
+        self.kinds = self.random.choice([["whole"], ["whole", "row"], ["row", "thirds", "halves"]])
+        self.buffers = self.random.randint(1, BUFFERS)
+        self.names = 0
+        self.waits = []  # Communications that are not waited for
+        for _ in range(self.random.randint(3, 16)):
+            if self.random.random() < 0.15:
+                self.loop()
+            else:
+                self.statement(self.steps, "  ", None)
+        self.lines.append("}")
+
+    def line(self, steps, indent, text, what=None, argument=None):
+        self.lines.append(indent + text)
+        if what:
+            steps.append((len(self.lines), what, argument))
+
+    def loop(self):
+        count = self.random.randint(2, ROWS)
+        steps = []
+        self.lines.append(f"  for i in 0..{count} {{")
+        for _ in range(self.random.randint(1, 4)):
+            self.statement(steps, "    ", count)
+        self.lines.append("  }")
+        self.steps.append(("loop", count, steps))
+
+    def index(self, n, in_loop):
+        """An index below n, as text and as a function of i."""
+        k = self.random.randrange(n)
+        if in_loop and self.random.random() < 0.7:
+            return (f"(i + {k}) % {n}", lambda i: (i + k) % n) if k else (f"i % {n}", lambda i: i % n)
+        return str(k), lambda i: k
+
+    def view(self, buffer, kind, steps, indent, in_loop):
+        """The name of a part of a buffer, and its elements as a function of i."""
+        if kind == "whole":
+            return buffer, lambda i: {(buffer, r) for r in range(ROWS)}
+        self.names += 1
+        name = f"v{self.names}"
+        if kind == "row":
+            text, at = self.index(ROWS, in_loop)
+            self.line(steps, indent, f"{name} = select({buffer}, axis=0, index={text})")
+            return name, lambda i: {(buffer, at(i))}
+        blocks = 3 if kind == "thirds" else 2
+        rows = ROWS // blocks
+        text, at = self.index(blocks, in_loop)
+        self.line(steps, indent, f"{name}: f32[{ROWS}@stream({blocks}), 4] = shard_by_stream({buffer}, {text})")
+        return name, lambda i: {(buffer, r) for r in range(at(i) * rows, (at(i) + 1) * rows)}
+
+    def statement(self, steps, indent, in_loop):
+        draw = self.random.random()
+        stream = self.random.choice(["main"] + list(range(STREAMS)))
+        if in_loop and stream != "main" and self.random.random() < 0.5:
+            stream = "i"
+        order = self.ordered
+        if draw < order * 0.35:
+            self.line(steps, indent, f"set_stream({stream})", "set", stream)
+            for other in ["main"] + list(range(STREAMS)):
+                if other != stream and self.random.random() < self.careful:
+                    self.line(steps, indent, f"synchronize({other})", "synchronize", other)
+        elif draw < order * 0.8:
+            self.line(steps, indent, f"synchronize({stream})", "synchronize", stream)
+        elif draw < order and self.waits and not in_loop:
+            name = self.waits.pop(self.random.randrange(len(self.waits)))
+            self.line(steps, indent, f"wait({name})", "wait", name)
+        else:
+            kind = self.random.choice(self.kinds)
+            to = self.view(f"B{self.random.randrange(self.buffers)}", kind, steps, indent, in_loop)
+            of = self.view(self.random.choice(["X", "B0", "B1", "B2", "B0"]), kind, steps, indent, in_loop)
+            if self.random.random() < 0.6:
+                self.line(steps, indent, f"{to[0]} <- neg({of[0]})", "compute", (to[1], of[1]))
+                return
+            self.names += 1
+            name, root = f"c{self.names}", self.random.randrange(RANKS)
+            self.line(steps, indent, f"{to[0]} <- broadcast_from({of[0]}, axis=x, root={root}) as {name}", "start",
+                      (name, root, to[1], of[1]))
+            if in_loop:
+                self.line(steps, indent, f"wait({name})", "wait", name)
+            else:
+                self.waits.append(name)
+
+    def unrolled(self, steps=None, i=None):
+        for step in self.steps if steps is None else steps:
+            if step[0] == "loop":
+                for k in range(step[1]):
+                    yield from self.unrolled(step[2], k)
+            else:
+                yield (*step, i)
+
+
+def races(program, rank):
+    """Pairs of lines that nothing orders."""
+    known = {}  # by stream: accesses that happened before what comes next on it
+    pending, before, accesses, current = {}, [], [], "main"
+    stream = lambda name, i: i % 4 if name == "i" else name
+    for line, what, argument, i in program.unrolled():
+        now = known.setdefault(current, set())
+        if what == "set":
+            current = stream(argument, i)
+        elif what == "synchronize":
+            now |= known.get(stream(argument, i), set())
+        elif what == "wait":
+            access = pending[argument].pop(0)
+            now |= before[access] | {access}
+        else:
+            access = len(accesses)
+            before.append(set(now))
+            if what == "compute":
+                accesses.append((line, argument[0](i), argument[1](i)))
+                now.add(access)
+            else:
+                name, root, to, of = argument
+                accesses.append((line, to(i), of(i) if root == rank else set()))
+                pending.setdefault(name, []).append(access)
+    found = set()
+    for late, (line, writes, reads) in enumerate(accesses):
+        for early in range(late):
+            other, other_writes, other_reads = accesses[early]
+            if early not in before[late] and (writes & (other_writes | other_reads) or reads & other_writes):
+                found.add((line, other))
+    return found
+
+
+def main():
+    hirc, count = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 200
+    seed = int(sys.argv[3]) if len(sys.argv) > 3 else 1
+    wrong = racy = 0
+    for k in range(count):
+        program = Program(seed * 1000003 + k)
+        text = "\n".join(program.lines) + "\n"
+        want = set().union(*(races(program, rank) for rank in range(RANKS)))
+        run = subprocess.run([hirc, "check", "-", "--passes="], input=text, capture_output=True, text=True, timeout=60,
+                             check=False)
+        got = {(int(a), int(b)) for a, b in re.findall(
+            r":(\d+):\d+: error: race: .*\n.*\n.*\n.*?:(\d+):\d+: note:", run.stderr)}
+        racy += bool(want)
+        if run.returncode != bool(want) or bool(got) != bool(want) or not got <= want:
+            wrong += 1
+            print(f"program {k} of seed {seed}: exit {run.returncode}; races {sorted(want)}, found {sorted(got)}")
+            print(text + run.stdout + run.stderr)
+    print(f"{count - wrong} of {count} as they should be, {racy} with races")
+    sys.exit(wrong != 0)
+
+
+main()
