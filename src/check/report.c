@@ -8,6 +8,8 @@
 #include "ir/number.h"
 #include "ir/print.h"
 
+enum { MAX_REPORTS = 4 * DIAG_MAX_ERRORS }; /* what comes after that is counted as found, not kept */
+
 bool report_once(struct checker *c, const char *what, op_id a, op_id b)
 {
 	c->status = c->status == CHECK_CLEAN ? CHECK_WRONG : c->status;
@@ -16,6 +18,8 @@ bool report_once(struct checker *c, const char *what, op_id a, op_id b)
 		if (r->a == a && r->b == b && r->what == what)
 			return false;
 	}
+	if (c->reported.n == MAX_REPORTS)
+		return false;
 	vec_push(&c->reported, (struct reported){a, b, what});
 	return true;
 }

@@ -141,7 +141,8 @@ static bool step_index(struct walk *w, const struct view *x, const struct type *
 	unsigned ordinal = 0;
 	for (unsigned k = 0; k < d->loop_n && d->loop[k] != s->axis; k++)
 		ordinal += is_cut(&d->axis[d->loop[k]]);
-	if (ordinal >= x->chunk_n)
+	const struct type *buffer = type_of(w, w->storage.at[x->storage].value);
+	if (ordinal >= x->chunk_n || buffer->domain != t->domain)
 		return false;
 	*out = x->chunk[ordinal];
 	return true;
@@ -156,7 +157,7 @@ static bool interval(struct walk *w, const struct view *x, type_id type, unsigne
 	const struct domain *d = ir_domain(w->m, t->domain);
 	struct layout_chain chain;
 	int64_t len;
-	if (x->vague || !layout_chain(w->m, type, axis, &chain) ||
+	if (x->vague || x->storage == CHECK_NONE || !layout_chain(w->m, type, axis, &chain) ||
 	    !walk_value(w, d->axis[axis].extent, DIAG_NOWHERE, &len))
 		return false;
 	*lo = 0;
