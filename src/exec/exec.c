@@ -339,6 +339,16 @@ static bool run_collective(struct exec *e, const struct plan_instruction *i)
 		}
 		*to[j] = from[j] ? list : NULL;
 	}
+	if (c->is_late) {
+		struct rt_view list[2];
+		if (!build_view(e, &c->late[0], &list[0]) || !build_view(e, &c->late[1], &list[1]))
+			return fail(e, i, STATUS_DIAGNOSTICS, OUTSIDE);
+		r.late_counts = list[0].data;
+		r.late_send_counts = list[1].data;
+		r.late_unit = e->reg[c->late_unit];
+		r.late_room = e->reg[c->late_room];
+		r.late_send_room = e->reg[c->late_send_room];
+	}
 	push_ticket(e, i->b, rt_submit_collective(e->engine, e->current, &r));
 	e->stats.collectives++;
 	return true;

@@ -268,6 +268,10 @@ static void lower_op(struct planner *b, op_id op)
 	case OP_WAIT:
 		plan_wait(b, op);
 		return;
+	case OP_DISPATCH:
+	case OP_COMBINE:
+		plan_experts(b, op);
+		return;
 	default:
 		if (op_traits(b->m, op) & TRAIT_COLLECTIVE)
 			plan_collective(b, op);

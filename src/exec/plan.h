@@ -125,6 +125,10 @@ struct plan_collective {
 	const plan_reg *send_counts,
 	    *send_offsets; /* AllToAll, AllToAllv: of those in `in`; NULL otherwise */
 	struct plan_view in, out;
+	/* AllToAllv whose counts stand in memory when it starts, in units of late_unit elements */
+	uint8_t is_late;
+	struct plan_view late[2];                      /* lists of the members' counts: taken, given */
+	plan_reg late_unit, late_room, late_send_room; /* units that fit in out, in in */
 };
 
 struct plan_message {

@@ -224,6 +224,8 @@ static void run_communication(struct walk *w, uint32_t stream, const struct plan
 			add_use(w, &c->in, false);
 		if (c->has_out)
 			add_use(w, &c->out, true);
+		for (unsigned k = 0; k < 2 && c->is_late; k++)
+			add_use(w, &c->late[k], false);
 	}
 	if (!w->grouping)
 		issue(w, stream, first, i->b);

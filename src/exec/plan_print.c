@@ -80,6 +80,12 @@ static const char *task_name(const struct plan_task *t)
 		return "gather";
 	case RT_TASK_TOPK:
 		return "topk";
+	case RT_TASK_ROUTE:
+		return "route";
+	case RT_TASK_COUNT:
+		return "count";
+	case RT_TASK_SCATTER:
+		return "scatter";
 	case RT_TASK_GEMM:
 		return "gemm";
 	default:
@@ -143,7 +149,7 @@ static void put_collective(struct printer *x, const struct plan_collective *c)
 		buf_puts(x->out, " root ");
 		put_reg(x, c->root);
 	}
-	if (!c->members) {
+	if (!c->members && !c->is_late) {
 		buf_puts(x->out, " count ");
 		put_reg(x, c->count);
 	}
@@ -154,6 +160,12 @@ static void put_collective(struct printer *x, const struct plan_collective *c)
 	if (c->has_out) {
 		buf_puts(x->out, " to ");
 		put_view(x, &c->out);
+	}
+	for (unsigned k = 0; k < 2 && c->is_late; k++) {
+		buf_puts(x->out, k ? " of counts " : " counts ");
+		put_view(x, &c->late[k]);
+		buf_puts(x->out, " x ");
+		put_reg(x, c->late_unit);
 	}
 	if (!c->members)
 		return;

@@ -331,6 +331,7 @@ void plan_reshape(struct planner *b, const struct view *r, const struct view *x)
 /* slice, pad, cat, result k of a split */
 void plan_pieces(struct planner *b, op_id op, unsigned k, const struct view *r, const struct operand_ref *in,
                  unsigned n);
+void plan_experts(struct planner *b, op_id op); /* plan_experts.c: dispatch, combine */
 /* plan_index.c */
 /* Result k; *found: the indices in scratch, of result 0 for result 1. */
 void plan_topk(struct planner *b, op_id op, unsigned k, const struct view *r, const struct view *x,

@@ -40,12 +40,23 @@ struct infer_draft {
 	attrs_id attrs;
 	unsigned result, result_n; /* which result, and how many the statement has */
 	type_id stated;
+	type_id first; /* of result 0, for the others of dispatch */
 	uint32_t at;
 	mesh_id mesh; /* when no operand has one */
 };
 type_id infer_type(struct module *m, struct diag *d, const struct infer_draft *draft);
 /* Checks a stated type against the rule: shape and dtype; reports and returns false. */
 bool infer_check(struct module *m, struct diag *d, const struct infer_draft *draft);
+
+/* The mesh axis that has the experts of a dispatch or combine, where rows stand on axis 0 of a tensor: its
+ * only placement. -1: the axis is not spread, one rank has all experts. False: it is spread otherwise. */
+bool infer_experts_axis(struct module *m, type_id rows, int *axis);
+/* The mesh that has the experts of a dispatch or combine, and the axis as above: that of the first result of
+ * a dispatch; for a combine the first found of counts, sources, weights and rows, else the mesh's only axis.
+ */
+bool infer_experts(struct module *m, op_id op, mesh_id *mesh, int *axis);
+/* The ranks among which a dispatch or combine moves rows; 0: it moves none. */
+team_id infer_experts_team(struct module *m, op_id op);
 
 /* Hidden reduction axes that the result of a statement gets when its type does not say them: for a
  * contraction the contracted axis' local part, for a reduction the reduced axes, for a resharding of

@@ -10,12 +10,15 @@
 #include "ir/infer_rule.h"
 #include "ir/print.h"
 
-static bool is_index(struct module *m, struct diag *d, const struct infer_draft *f, unsigned k)
+static const char INDICES[] = "the indices must be integers";
+
+bool rule_is_index(struct module *m, struct diag *d, const struct infer_draft *f, unsigned k,
+                   const char *what)
 {
 	enum dtype t = (enum dtype)rule_operand_type(m, f, k)->dtype;
 	if (!dtype_is_float(t) && t != DTYPE_BOOL)
 		return true;
-	rule_report(m, d, f, k, "the indices must be integers");
+	rule_report(m, d, f, k, what);
 	diag_note(d, DIAG_NOWHERE, "use cast");
 	return false;
 }
@@ -26,7 +29,7 @@ bool rule_take(struct module *m, struct diag *d, const struct infer_draft *f, st
 	unsigned axis;
 	rule_shape_of_operand(m, f, 0, &from);
 	rule_shape_of_operand(m, f, 1, &index);
-	if (!is_index(m, d, f, 1) || !rule_axis(m, d, f, from.rank, 0, &axis))
+	if (!rule_is_index(m, d, f, 1, INDICES) || !rule_axis(m, d, f, from.rank, 0, &axis))
 		return false;
 	if (from.rank - 1 + index.rank > IR_MAX_LOGICAL) {
 		rule_report_pair(m, d, f, 0, 1, "the result has too many axes");
@@ -112,7 +115,7 @@ bool rule_one_hot(struct module *m, struct diag *d, const struct infer_draft *f,
 	const struct type *stated = f->stated ? &m->type.at[f->stated] : NULL;
 	const struct domain *s = stated ? &m->domain.at[stated->domain] : NULL;
 	rule_shape_of_operand(m, f, 0, r);
-	if (!is_index(m, d, f, 0))
+	if (!rule_is_index(m, d, f, 0, INDICES))
 		return false;
 	r->dtype = stated ? (enum dtype)stated->dtype : DTYPE_I64;
 	expr_id zero = expr_const(m, 0), last = s && s->rank ? s->axis[s->rank - 1].extent : 0,

@@ -7,6 +7,8 @@ struct infer_result {
 	enum dtype dtype;
 	unsigned rank;
 	expr_id extent[IR_MAX_LOGICAL];
+	mesh_id mesh;   /* 0: that of the operands */
+	uint8_t spread; /* axis 0 is spread over mesh axis spread - 1; 0: all are whole */
 };
 
 /* Of operand k; NULL for a number. */
@@ -30,7 +32,14 @@ bool rule_is_less(const struct module *m, expr_id a, expr_id b); /* as far as bo
 /* False, reported, for an extent that overflowed. */
 bool rule_fits(struct module *m, struct diag *d, const struct infer_draft *f, expr_id extent);
 
+/* ---- infer_experts.c */
+bool rule_dispatch(struct module *m, struct diag *d, const struct infer_draft *f, struct infer_result *r);
+bool rule_combine(struct module *m, struct diag *d, const struct infer_draft *f, struct infer_result *r);
+
 /* ---- infer_index.c */
+/* Whether operand k is of integers; else reported. what: `the indices must be integers`. */
+bool rule_is_index(struct module *m, struct diag *d, const struct infer_draft *f, unsigned k,
+                   const char *what);
 bool rule_split(struct module *m, struct diag *d, const struct infer_draft *f, struct infer_result *r);
 bool rule_topk(struct module *m, struct diag *d, const struct infer_draft *f, struct infer_result *r);
 bool rule_take(struct module *m, struct diag *d, const struct infer_draft *f, struct infer_result *r);

@@ -480,6 +480,10 @@ static bool rule(struct module *m, struct diag *d, const struct infer_draft *f, 
 		return same_dtypes(m, d, f, 0) && rule_norm(m, d, f, r);
 	case OP_SDPA:
 		return same_dtypes(m, d, f, 0) && rule_sdpa(m, d, f, r);
+	case OP_DISPATCH:
+		return rule_dispatch(m, d, f, r);
+	case OP_COMBINE:
+		return rule_combine(m, d, f, r);
 	case OP_SELECT:
 		rule_select(m, f, r);
 		return true;
@@ -493,11 +497,28 @@ static bool rule(struct module *m, struct diag *d, const struct infer_draft *f, 
 	}
 }
 
+/* Axis 0 over a mesh axis, all else whole. */
+static type_id spread_type(struct module *m, const struct infer_result *r)
+{
+	struct sugar s = {.rank = r->rank, .axis_n = r->rank};
+	unsigned culprit;
+	domain_id d;
+	for (unsigned i = 0; i < r->rank; i++)
+		s.axis[i].extent = r->extent[i];
+	s.axis[0].place_n = 1;
+	s.axis[0].place[0] = (struct sugar_place){.kind = SUGAR_MESH, .mesh_axis = (uint8_t)(r->spread - 1)};
+	return sugar_expand(m, &s, r->mesh, false, &d, &culprit)
+	           ? 0
+	           : type_make(m, r->dtype, MEMORY_GLOBAL, r->mesh, d);
+}
+
 type_id infer_type(struct module *m, struct diag *d, const struct infer_draft *f)
 {
 	struct infer_result r = {0};
 	if (!rule(m, d, f, &r))
 		return 0;
+	if (r.spread)
+		return spread_type(m, &r);
 	struct domain_builder b;
 	domain_begin(&b);
 	for (unsigned i = 0; i < r.rank; i++)

@@ -232,7 +232,8 @@ static void print_call(struct module *m, op_id op, struct buf *out)
 			break;
 		}
 	}
-	if (o.team && !(info->traits & TRAIT_ROOTED) && o.kind != OP_COLLECTIVE_PERMUTE)
+	if (info->traits & TRAIT_COLLECTIVE && o.team && !(info->traits & TRAIT_ROOTED) &&
+	    o.kind != OP_COLLECTIVE_PERMUTE)
 		print_team(m, op, out);
 	const struct attrs l = m->attrs.at[o.attrs];
 	bool braced = o.kind == OP_EXTERN;

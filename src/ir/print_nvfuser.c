@@ -257,7 +257,7 @@ static void put_call(struct nvfuser *p, op_id op)
 			buf_puts(p->out, collective_key((enum op_kind)o->kind, scalars++));
 		put_operand(p, x);
 	}
-	if (o->team && !attrs_find(p->m, o->attrs, "group")) {
+	if (collective && o->team && !attrs_find(p->m, o->attrs, "group")) {
 		buf_puts(p->out, n++ ? ", " : "");
 		put_team(p, op);
 	}

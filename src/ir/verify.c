@@ -143,8 +143,7 @@ static void check_type(struct verifier *v, op_id op)
 	const struct op o = m->op.at[op];
 	unsigned n = 0;
 	uint32_t traits = op_info[o.kind].traits;
-	if (op_info[o.kind].form != FORM_CALL || o.kind == OP_EXTERN || o.kind == OP_DISPATCH ||
-	    o.kind == OP_COMBINE || !op_result(m, op, 0))
+	if (op_info[o.kind].form != FORM_CALL || o.kind == OP_EXTERN || !op_result(m, op, 0))
 		return;
 	for (unsigned i = 0; i < o.operand_n && n < 8; i++) {
 		const struct operand *p = &m->operand.at[o.operand + i];
@@ -160,6 +159,7 @@ static void check_type(struct verifier *v, op_id op)
 		fail(v, op, "the number of results is wrong");
 	for (; draft.result < draft.result_n; draft.result++) {
 		draft.stated = m->value.at[op_result(m, op, draft.result)].type;
+		draft.first = draft.result ? m->value.at[op_result(m, op, 0)].type : 0;
 		if (!infer_check(m, v->d, &draft))
 			v->errors++;
 	}

@@ -199,7 +199,8 @@ static op_id statement(struct sema *s, ast_id expr, const struct sema_result *re
 		use[n++] = (struct ir_use){ROLE_WRITE, received};
 	op_id op = ir_op_new(s->m, c.kind, at, use, n);
 	s->m->op.at[op].attrs = draft.attrs;
-	s->m->op.at[op].team = c.team;
+	s->m->op.at[op].team =
+	    c.kind == OP_DISPATCH || c.kind == OP_COMBINE ? infer_experts_team(s->m, op) : c.team;
 	ir_append(s->m, s->region, op);
 	for (unsigned i = 0; i < n; i++)
 		if (use[i].role == ROLE_STATEMENT && !use[i].id)

@@ -74,7 +74,7 @@ struct rule_cache {
 	unsigned result_k, result_n; /* which result, of how many */
 	type_id operand[4];          /* 0: a scalar */
 	attrs_id attrs;
-	type_id stated;
+	type_id stated, first;
 	mesh_id mesh;
 	type_id result;
 };

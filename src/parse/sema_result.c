@@ -42,45 +42,6 @@ static type_id collective_type(struct sema *s, struct call *c, value_id operand)
 	return type_with_domain(s->m, s->m->value.at[operand].type, d);
 }
 
-static type_id vector_type(struct sema *s, enum dtype dtype, mesh_id mesh, const struct sugar *like,
-                           expr_id extent, unsigned rank)
-{
-	struct sugar g = {.rank = rank, .axis_n = rank};
-	domain_id d;
-	unsigned culprit;
-	g.axis[0] = like->axis[0];
-	g.axis[0].extent = extent;
-	if (rank > 1)
-		g.axis[1] = (struct sugar_axis){.extent = expr_const(s->m, 1)};
-	return sugar_expand(s->m, &g, mesh, false, &d, &culprit)
-	           ? 0
-	           : type_make(s->m, dtype, MEMORY_GLOBAL, mesh, d);
-}
-
-/* rows, topk_idx, topk_weights, src_idx, n_tokens_to_rank, n_tokens_from_rank */
-static type_id dispatch_type(struct sema *s, struct call *c, type_id rows, unsigned k)
-{
-	struct sugar g;
-	if (!rows || !sugar_from_domain(s->m, s->m->type.at[rows].domain, s->m->type.at[rows].mesh, &g) ||
-	    !g.axis_n) {
-		diag_error(s->d, ast_at(s->a, c->node)->at, "dispatch needs the type of its first result");
-		return 0;
-	}
-	mesh_id mesh = s->m->type.at[rows].mesh;
-	expr_id n = g.axis[0].extent, devices = expr_const(s->m, mesh ? s->m->mesh.at[mesh].device_count : 1);
-	switch (k) {
-	case 1:
-		return vector_type(s, DTYPE_I64, mesh, &g, n, 2);
-	case 2:
-		return vector_type(s, (enum dtype)value_type(s->m, c->read[2].id)->dtype, mesh, &g, n, 2);
-	case 3:
-		return vector_type(s, DTYPE_I64, mesh, &g, n, 1);
-	default:
-		return vector_type(s, DTYPE_I64, mesh, &g, expr_canon(s->m, expr_mul(s->m, devices, devices)),
-		                   1);
-	}
-}
-
 /* The stated type if it fits the rule of the operation, or the type by the rule; 0 after reporting. */
 static type_id type_by_rule(struct sema *s, const struct infer_draft *f)
 {
@@ -90,6 +51,7 @@ static type_id type_by_rule(struct sema *s, const struct infer_draft *f)
 	                         .result_n = f->result_n,
 	                         .attrs = f->attrs,
 	                         .stated = f->stated,
+	                         .first = f->first,
 	                         .mesh = f->mesh};
 	if (f->operand_n > sizeof key.operand / sizeof *key.operand)
 		return !f->stated ? infer_type(s->m, s->d, f) : infer_check(s->m, s->d, f) ? f->stated : 0;
@@ -109,8 +71,8 @@ static type_id type_by_rule(struct sema *s, const struct infer_draft *f)
 }
 
 /* The type of result k when it was left out; *open: its layout is to be chosen. 0 after reporting. */
-static type_id default_type(struct sema *s, struct call *c, const struct infer_draft *draft,
-                            const type_id *types, unsigned k, bool *open)
+static type_id default_type(struct sema *s, struct call *c, const struct infer_draft *draft, unsigned k,
+                            bool *open)
 {
 	value_id first = draft->operand_n ? draft->operand[0] : 0;
 	*open = false;
@@ -123,8 +85,8 @@ static type_id default_type(struct sema *s, struct call *c, const struct infer_d
 		           k + 1);
 		return 0;
 	}
-	if (c->kind == OP_DISPATCH)
-		return dispatch_type(s, c, types[0], k);
+	if (c->kind == OP_DISPATCH || c->kind == OP_COMBINE)
+		return type_by_rule(s, draft);
 	if (c->kind == OP_SHARD_BY_STREAM || c->kind == OP_SELECT) {
 		type_id t = c->kind == OP_SELECT
 		                ? infer_select(s->m, s->m->value.at[first].type,
@@ -164,14 +126,14 @@ bool call_result_type(struct sema *s, struct call *c, const struct infer_draft *
 	struct infer_draft draft = *given;
 	uint32_t traits = op_info[c->kind].traits;
 	draft.result = k;
+	draft.first = k ? types[0] : 0;
 	draft.stated = types[k] = r->bound ? s->m->value.at[r->bound].type : r->type;
 	*open = false;
 	if (!draft.stated) {
-		types[k] = default_type(s, c, &draft, types, k, open);
+		types[k] = default_type(s, c, &draft, k, open);
 		return types[k] != 0;
 	}
-	if (traits & (TRAIT_COLLECTIVE | TRAIT_MEMORY) || c->kind == OP_EXTERN || c->kind == OP_DISPATCH ||
-	    c->kind == OP_COMBINE)
+	if (traits & (TRAIT_COLLECTIVE | TRAIT_MEMORY) || c->kind == OP_EXTERN)
 		return true;
 	return type_by_rule(s, &draft) != 0;
 }

@@ -19,4 +19,8 @@ const char *decompose_choose(struct module *m, const struct op_layout *l, struct
  * them. Other statements stay. */
 op_id decompose_transfer(struct module *m, struct pass_context *cx, op_id op);
 
+/* Gives operands and results of a dispatch or combine the layouts it works on; other statements stay. False
+ * after reporting. */
+bool decompose_experts(struct module *m, struct pass_context *cx, op_id op);
+
 #endif

@@ -136,9 +136,7 @@ static bool change_operand(struct module *m, struct pass_context *cx, const stru
 	if (!made)
 		made = rewrite_set_before(m, l->op, v, t);
 	/* only operand k: the same tensor may stand in another place in another layout */
-	for (unsigned i = 0, reads = 0; i < m->op.at[l->op].operand_n; i++)
-		if (m->operand.at[m->op.at[l->op].operand + i].role == ROLE_READ && reads++ == k)
-			ir_operand_set(m, m->op.at[l->op].operand + i, made);
+	rewrite_read(m, l->op, k, made);
 	return true;
 }
 
@@ -470,7 +468,7 @@ bool pass_decompose_reshardings(struct module *m, struct pass_context *cx)
 	bool ok = true;
 	rewrite_reduce_begin(m, &reduce);
 	for (op_id op = ir_walk_first(m); op; op = ir_walk(m, op))
-		ok &= decompose(m, cx, op) && fix_select(m, cx, op);
+		ok &= decompose(m, cx, op) && fix_select(m, cx, op) && decompose_experts(m, cx, op);
 	for (op_id op = ir_walk_first(m); op && ok; op = ir_walk(m, op))
 		op = decompose_transfer(m, cx, op);
 	for (op_id op = ir_walk_first(m); op && ok; op = ir_walk(m, op))

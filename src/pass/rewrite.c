@@ -95,6 +95,13 @@ void rewrite_reads(struct module *m, op_id op, value_id from, value_id to)
 	}
 }
 
+void rewrite_read(struct module *m, op_id op, unsigned k, value_id to)
+{
+	for (unsigned i = 0, reads = 0; i < m->op.at[op].operand_n; i++)
+		if (m->operand.at[m->op.at[op].operand + i].role == ROLE_READ && reads++ == k)
+			ir_operand_set(m, m->op.at[op].operand + i, to);
+}
+
 void rewrite_write(struct module *m, op_id op, value_id v, value_id instead)
 {
 	const struct op old = m->op.at[op];

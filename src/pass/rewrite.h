@@ -16,6 +16,8 @@ op_id rewrite_set_after(struct module *m, op_id op, type_id type);
 op_id rewrite_set_after_result(struct module *m, op_id op, unsigned k, type_id type);
 /* Replaces a statement's reads of a value, in the order of its operands. */
 void rewrite_reads(struct module *m, op_id op, value_id from, value_id to);
+/* Replaces the k-th value that a statement reads, and no other. */
+void rewrite_read(struct module *m, op_id op, unsigned k, value_id to);
 /* Makes a statement write the result it defines, an ALLOCATE right before `where` defining it. */
 op_id rewrite_allocate(struct module *m, op_id where, value_id v);
 /* The k-th result becomes a WRITE of another value. */

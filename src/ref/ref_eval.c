@@ -42,6 +42,26 @@ static bool make_scalar(struct ref_context *c, const struct ref_operand *from, e
 	return true;
 }
 
+bool ref_attr_int(struct ref_context *c, op_id op, const char *key, int64_t otherwise, int64_t *out)
+{
+	const struct attr *a = op_attr(c->m, op, key);
+	*out = otherwise;
+	if (!a)
+		return true;
+	if (a->kind != ATTR_EXPR) {
+		*out = a->kind == ATTR_INT                 ? a->u.i
+		       : a->kind == ATTR_INTS && a->n == 1 ? a->u.ints[0]
+		                                           : otherwise;
+		return true;
+	}
+	const struct expr_env env = {.rank = -1};
+	expr_id culprit;
+	enum expr_status status = expr_eval(c->m, a->u.expr, &env, out, &culprit);
+	if (status != EXPR_OK)
+		ref_report_expr(c, status, culprit, ir_op(c->m, op)->at);
+	return status == EXPR_OK;
+}
+
 void ref_report_op(struct ref_context *c, op_id op)
 {
 	const struct op *o = ir_op(c->m, op);
@@ -78,6 +98,10 @@ static bool dispatch(struct ref_context *c, const struct ref_call *call, const s
 		return ref_shape(c, call, in, out);
 	case OP_TOPK:
 		return ref_topk(c, call, in[0], out);
+	case OP_DISPATCH:
+		return ref_dispatch(c, call, in, out);
+	case OP_COMBINE:
+		return ref_combine(c, call, in, out);
 	case OP_TAKE:
 		return ref_take(c, call, in, out);
 	case OP_ONE_HOT:

@@ -93,6 +93,8 @@ struct ref_party { /* a rank's part in an event */
 	op_id op;
 	int64_t root, send_peer, recv_peer; /* indices into the team; -1 */
 	struct ref_view *in, *out;          /* NULL: none */
+	struct ref_view **more;             /* EXPERTS: operands, then results; more_n of them */
+	unsigned more_n;
 };
 struct ref_use {               /* an operand of a computation */
 	struct ref_view *view; /* NULL: a scalar */
@@ -120,6 +122,7 @@ enum ref_channel_kind {
 	REF_COLLECTIVE, /* a communicator: one event after the other */
 	REF_P2P,        /* members: sender, receiver */
 	REF_RESHARD,    /* ranks of one `set` that changes the layout */
+	REF_EXPERTS,    /* ranks of one dispatch or combine */
 };
 struct ref_event {
 	struct ref_channel *channel;
@@ -131,7 +134,7 @@ struct ref_event {
 };
 struct ref_channel {
 	enum ref_channel_kind kind;
-	op_id op;        /* RESHARD */
+	op_id op;        /* RESHARD, EXPERTS */
 	name_id backend; /* 0: none stated */
 	unsigned n;
 	const uint32_t *device; /* n members, in team order */
@@ -197,6 +200,9 @@ enum status ref_queues_run(struct ref_host *h);
 /* ---- ref_comm.c */
 /* Moves what an event moves, all members having reached it. */
 bool ref_comm_run(struct ref_host *h, struct ref_event *e);
+
+/* ---- ref_experts_host.c */
+bool ref_experts_run(struct ref_host *h, struct ref_event *e);
 
 /* ---- ref_reshard.c */
 bool ref_reshard_run(struct ref_host *h, struct ref_event *e);

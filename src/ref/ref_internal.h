@@ -5,12 +5,12 @@
  *     ref_error.c     how rounding errors pass through operations
  *     ref_array.c     logical arrays
  *     ref_eval.c      one operation: operands, then the kernel
- *     ref_index.c, ref_pointwise.c, ref_shape.c, ref_reduce.c, ref_contract.c, ref_norm.c   kernels
- *     ref_host.c      host-level programs: ranks, inputs, outputs
- *     ref_issue.c, ref_bind.c, ref_meet.c   one rank's walk, filling its stream queues
- *     ref_queue.c     running the queues until they are empty or stuck
+ *     ref_experts.c, ref_index.c, ref_pointwise.c, ref_shape.c, ref_reduce.c, ref_contract.c, ref_norm.c
+ * kernels ref_host.c      host-level programs: ranks, inputs, outputs ref_issue.c, ref_bind.c, ref_meet.c one
+ * rank's walk, filling its stream queues ref_queue.c     running the queues until they are empty or stuck
  *     ref_comm.c      what a communication moves
  *     ref_reshard.c   sets between layouts; putting a tensor together from its ranks' parts
+ *     ref_experts_host.c   dispatch and combine of ranks that meet
  *     ref_view.c      buffers and views of them
  *     ref_local.c     the elements of a tensor that a rank holds, in memory order
  *
@@ -103,6 +103,8 @@ struct ref_call {
 /* out was made from the result's type; every wanted element gets a value and a state. False after
  * reporting. */
 bool ref_eval(struct ref_context *c, const struct ref_call *call, struct ref_array *out);
+/* An integer attribute; expressions are evaluated. False after reporting. */
+bool ref_attr_int(struct ref_context *c, op_id op, const char *key, int64_t otherwise, int64_t *out);
 /* Reports that a statement cannot be evaluated. */
 void ref_report_op(struct ref_context *c, op_id op);
 /* A scalar operand of a statement: value from its expression or literal. */
@@ -114,6 +116,10 @@ bool ref_pointwise(struct ref_context *c, const struct ref_call *call, const str
                    struct ref_array *out);
 bool ref_shape(struct ref_context *c, const struct ref_call *call, const struct ref_array *const *in,
                struct ref_array *out);
+bool ref_dispatch(struct ref_context *c, const struct ref_call *call, const struct ref_array *const *in,
+                  struct ref_array *out);
+bool ref_combine(struct ref_context *c, const struct ref_call *call, const struct ref_array *const *in,
+                 struct ref_array *out);
 bool ref_take(struct ref_context *c, const struct ref_call *call, const struct ref_array *const *in,
               struct ref_array *out);
 bool ref_one_hot(struct ref_context *c, const struct ref_call *call, const struct ref_array *in,

@@ -234,6 +234,9 @@ static bool issue_op(struct ref_host *h, struct ref_rank *r, op_id op)
 		if (!ref_set_reshards(h, op, &reshards))
 			return false;
 		return reshards ? ref_meet_reshard(h, r, op) : compute(h, r, op, 0);
+	case OP_DISPATCH:
+	case OP_COMBINE:
+		return ir_op(m, op)->team ? ref_meet_experts(h, r, op) : compute_all(h, r, op);
 	default:
 		return op_traits(m, op) & TRAIT_COLLECTIVE ? ref_meet_collective(h, r, op)
 		                                           : compute_all(h, r, op);

@@ -28,6 +28,7 @@ bool ref_bind_shard(struct ref_host *h, struct ref_rank *r, op_id op);
 
 bool ref_meet_collective(struct ref_host *h, struct ref_rank *r, op_id op);
 bool ref_meet_reshard(struct ref_host *h, struct ref_rank *r, op_id op);
+bool ref_meet_experts(struct ref_host *h, struct ref_rank *r, op_id op);
 bool ref_meet_p2p(struct ref_host *h, struct ref_rank *r, op_id op);
 bool ref_meet_post(struct ref_host *h, struct ref_rank *r, op_id op);
 void ref_meet_end_coalescing(struct ref_host *h, struct ref_rank *r, op_id op);

@@ -14,6 +14,11 @@ static struct ref_entry *start_entry(struct ref_host *h, op_id op, struct ref_ev
 	ref_issue_hold(party->out);
 	if (party->out)
 		party->out->buffer->written = true;
+	for (unsigned k = 0; k < party->more_n; k++) {
+		ref_issue_hold(party->more[k]);
+		if (k >= op_role_count(h->c->m, op, ROLE_READ))
+			party->more[k]->buffer->written = true;
+	}
 	e->event = arena_new_array(h->arena, struct ref_event *, 1);
 	e->event[0] = event;
 	e->event_n = 1;
@@ -101,6 +106,37 @@ bool ref_meet_reshard(struct ref_host *h, struct ref_rank *r, op_id op)
 		return true;
 	struct ref_event *event =
 	    ref_event_next(h, ref_channel_get(h, REF_RESHARD, op, 0, device, n), member);
+	struct ref_entry *e = start_entry(h, op, event, member, &party);
+	ref_issue_push(r, e);
+	push_wait(h, r, op, e->event, 1);
+	return true;
+}
+
+/* A dispatch or combine: all ranks of its mesh meet. */
+bool ref_meet_experts(struct ref_host *h, struct ref_rank *r, op_id op)
+{
+	struct module *m = h->c->m;
+	mesh_id mesh = value_type(m, op_result(m, op, 0))->mesh;
+	struct ref_party party = {.op = op, .root = -1, .send_peer = -1, .recv_peer = -1};
+	uint32_t *device = arena_new_array(h->arena, uint32_t, h->rank_n);
+	unsigned reads = op_role_count(m, op, ROLE_READ), results = op_result_count(m, op), n = 0, member = 0;
+	party.more = arena_new_array(h->arena, struct ref_view *, reads + results);
+	for (unsigned k = 0; k < reads; k++)
+		if (!(party.more[k] = ref_bind_find(h, r, op_read(m, op, k), op)))
+			return false;
+	for (unsigned k = 0; k < results; k++)
+		if (!ref_bind_result(h, r, op, k, &party.more[reads + k]))
+			return false;
+	party.more_n = reads + results;
+	if (!ref_mesh_has(m, mesh, r->device))
+		return true;
+	for (int64_t k = 0; k < h->rank_n; k++)
+		if (ref_mesh_has(m, mesh, k)) {
+			member = k == r->device ? n : member;
+			device[n++] = (uint32_t)k;
+		}
+	struct ref_event *event =
+	    ref_event_next(h, ref_channel_get(h, REF_EXPERTS, op, 0, device, n), member);
 	struct ref_entry *e = start_entry(h, op, event, member, &party);
 	ref_issue_push(r, e);
 	push_wait(h, r, op, e->event, 1);

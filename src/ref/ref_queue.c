@@ -101,13 +101,18 @@ static bool compute(struct ref_host *h, const struct ref_rank *r, const struct r
 
 static bool event_run(struct ref_host *h, struct ref_event *e)
 {
-	bool ok = e->channel->kind == REF_RESHARD ? ref_reshard_run(h, e) : ref_comm_run(h, e);
+	enum ref_channel_kind kind = e->channel->kind;
+	bool ok = kind == REF_RESHARD   ? ref_reshard_run(h, e)
+	          : kind == REF_EXPERTS ? ref_experts_run(h, e)
+	                                : ref_comm_run(h, e);
 	e->done = true;
 	for (unsigned k = 0; k < e->channel->n; k++) {
 		if (e->party[k].in)
 			ref_buffer_release(e->party[k].in->buffer);
 		if (e->party[k].out)
 			ref_buffer_release(e->party[k].out->buffer);
+		for (unsigned i = 0; i < e->party[k].more_n; i++)
+			ref_buffer_release(e->party[k].more[i]->buffer);
 	}
 	return ok;
 }

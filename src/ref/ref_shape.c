@@ -8,32 +8,11 @@ static bool unfit(struct ref_context *c, const struct op *op)
 	return false;
 }
 
-/* An attribute that counts elements or names an axis; expressions are evaluated. */
-static bool attribute(struct ref_context *c, op_id op, const char *key, int64_t otherwise, int64_t *out)
-{
-	const struct attr *a = op_attr(c->m, op, key);
-	*out = otherwise;
-	if (!a)
-		return true;
-	if (a->kind != ATTR_EXPR) {
-		*out = a->kind == ATTR_INT                 ? a->u.i
-		       : a->kind == ATTR_INTS && a->n == 1 ? a->u.ints[0]
-		                                           : otherwise;
-		return true;
-	}
-	const struct expr_env env = {.rank = -1};
-	expr_id culprit;
-	enum expr_status status = expr_eval(c->m, a->u.expr, &env, out, &culprit);
-	if (status != EXPR_OK)
-		ref_report_expr(c, status, culprit, ir_op(c->m, op)->at);
-	return status == EXPR_OK;
-}
-
 /* The axis= of an operation on a tensor of nd dimensions; negative ones count from the end. */
 static bool axis_of(struct ref_context *c, op_id op, int nd, int *out)
 {
 	int64_t axis;
-	if (!attribute(c, op, "axis", 0, &axis))
+	if (!ref_attr_int(c, op, "axis", 0, &axis))
 		return false;
 	*out = (int)(axis < 0 ? axis + nd : axis);
 	if (*out < 0 || *out >= nd)
@@ -125,7 +104,7 @@ static bool pad(struct ref_context *c, const struct ref_call *call, const struct
 {
 	int axis;
 	int64_t before, count = ref_array_count(out);
-	if (!axis_of(c, call->op, out->nd, &axis) || !attribute(c, call->op, "before", 0, &before))
+	if (!axis_of(c, call->op, out->nd, &axis) || !ref_attr_int(c, call->op, "before", 0, &before))
 		return false;
 	if (!same_but(in, out, axis))
 		return unfit(c, ir_op(c->m, call->op));
@@ -170,7 +149,7 @@ static bool slice(struct ref_context *c, const struct ref_call *call, const stru
 	if (!same_but(in, out, axis))
 		return unfit(c, ir_op(c->m, call->op));
 	if (split ? !part_start(c, call, axis, in->n[axis], &start)
-	          : !attribute(c, call->op, "start", 0, &start))
+	          : !ref_attr_int(c, call->op, "start", 0, &start))
 		return false;
 	if (start < 0 || start + out->n[axis] > in->n[axis])
 		return unfit(c, ir_op(c->m, call->op));

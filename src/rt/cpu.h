@@ -42,6 +42,9 @@ enum status cpu_pointwise(const struct rt_task *t, char *why);
 enum status cpu_reduce(const struct rt_task *t, char *why);
 enum status cpu_gather(const struct rt_task *t, char *why);
 enum status cpu_topk(struct cpu_lane *lane, const struct rt_task *t, char *why);
+enum status cpu_route(struct cpu_lane *lane, const struct rt_task *t, char *why);
+enum status cpu_count(struct cpu_lane *lane, const struct rt_task *t, char *why);
+enum status cpu_scatter(const struct rt_task *t, char *why);
 enum status cpu_gemm(struct cpu_lane *lane, const struct rt_task *t, char *why);
 
 #endif

@@ -68,6 +68,10 @@ enum rt_kernel {
 	RT_TASK_GATHER, /* out[i] = in[0][i, in[1][i]]: in[0] has one axis more than the others, the last */
 	RT_TASK_TOPK,   /* out[i] = the indices of the largest of in[0][i] along an axis, in decreasing order;
 	                 * of   equal ones the first comes first; NaN is the largest */
+	RT_TASK_ROUTE,  /* out[i] = the places of the elements of in[0], in order of their buckets; see below
+	                 */
+	RT_TASK_COUNT,  /* out[b] = how many elements of in[0] are in bucket b */
+	RT_TASK_SCATTER, /* out[in[2][j], …] += in[1][j] * in[0][j, …]; not where in[2][j] < 0 */
 	RT_TASK_GEMM, /* out[…, m, n] = sum over k of in[0][…, m, k] * in[1][…, k, n] (+ in[2][…, m, n]) */
 	RT_TASK_CALL, /* call(call_arg, call_value) */
 };
@@ -101,8 +105,10 @@ struct rt_task {
 /* GEMM: `op(A)` is said by strides (rt_view_swap); linear(X, W) has in[1] = W with its axes swapped.
  * Floats of 32 bits and less accumulate in f32, f64 in f64, integers in i64; the sum (with the bias) is
  * rounded once to out's type. k == 0 gives zeros (or the bias).
- * REDUCE: over no elements sum is 0, prod 1, min and max the largest and smallest value (±inf for
- * floats), mean NaN (an error for integers). */
+ * ROUTE, COUNT: bucket b has the numbers from b * scalar[1] on, all are below scalar[2]; out of ROUTE and
+ * in[0] have one axis, of the same extent; out of COUNT has a bucket an element. REDUCE: over no elements sum
+ * is 0, prod 1, min and max the largest and smallest value (±inf for floats), mean NaN (an error for
+ * integers). */
 
 struct rt_device_ops {
 	const char *name; /* "cpu" */

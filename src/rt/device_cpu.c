@@ -88,6 +88,12 @@ static enum status cpu_run(struct rt_device *d, int lane, const struct rt_task *
 		return cpu_gather(t, why);
 	case RT_TASK_TOPK:
 		return cpu_topk(&c->lane[lane], t, why);
+	case RT_TASK_ROUTE:
+		return cpu_route(&c->lane[lane], t, why);
+	case RT_TASK_COUNT:
+		return cpu_count(&c->lane[lane], t, why);
+	case RT_TASK_SCATTER:
+		return cpu_scatter(t, why);
 	case RT_TASK_GEMM:
 		return cpu_gemm(&c->lane[lane], t, why);
 	case RT_TASK_CALL:

@@ -127,6 +127,40 @@ static void item_end(struct rt_engine *e, struct rt_comm_item *item)
 
 static const struct rt_origin nowhere = {.iteration = -1};
 
+/* Counts and offsets of blocks that are known now. */
+static enum status late_blocks(struct rt_engine *e, struct rt_comm_item *item)
+{
+	struct rt_collective *c = &item->c;
+	size_t n = (size_t)e->transport->team[c->team].n;
+	const int64_t *units[] = {c->late_counts, c->late_send_counts},
+	              room[] = {c->late_room, c->late_send_room};
+	item->blocks = mem_alloc(4 * n * sizeof *item->blocks);
+	for (unsigned side = 0; side < 2; side++) {
+		int64_t *counts = item->blocks + 2 * side * n, *offsets = counts + n, total = 0;
+		for (size_t k = 0; k < n; k++) {
+			int64_t u = units[side][k];
+			if (u < 0 || u > room[side] - total) {
+				rt_job_error_at(
+				    e->job, c->at,
+				    "member %zu of the team %s %lld rows; with those before it there are "
+				    "%lld, and room for %lld",
+				    k, side ? "gets" : "gives", (long long)u, (long long)total,
+				    (long long)room[side]);
+				return rt_job_fail(e->job, STATUS_DIAGNOSTICS);
+			}
+			counts[k] = u * c->late_unit;
+			offsets[k] = total * c->late_unit;
+			total += u;
+		}
+	}
+	c->counts = item->blocks;
+	c->offsets = c->counts + n;
+	c->send_counts = c->counts + 2 * n;
+	c->send_offsets = c->counts + 3 * n;
+	c->late_counts = c->late_send_counts = NULL;
+	return STATUS_OK;
+}
+
 static enum status team_step(struct rt_engine *e, struct rt_team_queue *q, bool *moved)
 {
 	struct rt_comm_item *item = rt_fifo_peek(&q->fifo);
@@ -138,7 +172,9 @@ static enum status team_step(struct rt_engine *e, struct rt_team_queue *q, bool 
 		status = e->transport->ops->test(e->transport, q->running, &done);
 	} else if (rt_engine_ready(e, &item->after)) {
 		rt_board_set(e->job, q->line, RT_LINE_WAITING, item->c.at, 0);
-		status = rt_transport_start(e->transport, &item->c, &q->running);
+		status = item->c.late_counts ? late_blocks(e, item) : STATUS_OK;
+		if (status == STATUS_OK)
+			status = rt_transport_start(e->transport, &item->c, &q->running);
 		*moved = true;
 		done = status == STATUS_OK && !q->running;
 	} else {

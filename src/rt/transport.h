@@ -56,6 +56,12 @@ struct rt_collective {
 	const int64_t *counts, *offsets;
 	/* AllToAll, AllToAllv: the same of the blocks in in; never NULL if counts is not. */
 	const int64_t *send_counts, *send_offsets;
+	/* AllToAllv whose blocks are known only when it starts, in an engine: how many units of late_unit
+	 * elements each member gives and gets, one after the other in both buffers; late_room: units that fit
+	 * in out and in in. counts and the like are NULL then. The lists are read once the stream has done
+	 * what it was given. */
+	const int64_t *late_counts, *late_send_counts; /* NULL: counts are known */
+	int64_t late_unit, late_room, late_send_room;
 	struct rt_origin at;
 };
 
