@@ -208,15 +208,37 @@ enum place_slice place_slice(const struct module *m, mesh_id mesh, const struct 
 	return n == level ? PLACE_SLICE_CUT : PLACE_SLICE_NOT;
 }
 
-bool place_find_loop(const struct sugar *s, unsigned *axis, unsigned *level)
+static bool is_loop_axis(const struct domain *d, unsigned position)
 {
-	for (unsigned a = 0; a < s->rank; a++)
-		for (unsigned k = 0; k < s->axis[a].place_n; k++)
-			if (place_is_loop(&s->axis[a].place[k])) {
-				*axis = a;
-				*level = k;
-				return true;
-			}
+	uint8_t place = position < d->loop_n ? d->axis[d->loop[position]].place : PLACE_NONE;
+	return place == PLACE_STREAM || place == PLACE_SERIAL;
+}
+
+unsigned place_loop_count(const struct domain *d)
+{
+	unsigned n = 0;
+	while (is_loop_axis(d, n))
+		n++;
+	return n;
+}
+
+bool place_find_loop(const struct domain *d, const struct sugar *s, unsigned n, unsigned *axis,
+                     unsigned *level)
+{
+	if (!is_loop_axis(d, n))
+		return false;
+	int logical = layout_logical_of(d, d->loop[n]);
+	unsigned before = 0, k = 0;
+	if (logical < 0 || logical >= (int)s->rank)
+		return false;
+	for (unsigned i = 0; i < n; i++)
+		before += layout_logical_of(d, d->loop[i]) == logical;
+	for (const struct sugar_axis *a = &s->axis[logical]; k < a->place_n; k++)
+		if (place_is_loop(&a->place[k]) && !before--) {
+			*axis = (unsigned)logical;
+			*level = k;
+			return true;
+		}
 	return false;
 }
 

@@ -51,8 +51,12 @@ enum place_slice {
 /* gathers: blocks of the result may stand where the operand (on this mesh) has a mesh axis of their size. */
 enum place_slice place_slice(const struct module *m, mesh_id mesh, const struct sugar_axis *operand,
                              const struct sugar_axis *result, unsigned level, bool gathers);
-/* The first axis with a loop placement and which placement it is; false: there is none. */
-bool place_find_loop(const struct sugar *s, unsigned *axis, unsigned *level);
+/* Loop number n of a domain, outermost first: its axis, and which placement of it. False: it has fewer, or
+ * that one is no placement of a visible axis. */
+bool place_find_loop(const struct domain *d, const struct sugar *s, unsigned n, unsigned *axis,
+                     unsigned *level);
+/* How many loops cut what is visible of a domain. */
+unsigned place_loop_count(const struct domain *d);
 
 /* ---- an operation with the layouts of its operands and results */
 

@@ -343,18 +343,14 @@ void reshard_classify(struct module *m, type_id from, type_id to, struct reshard
 	}
 }
 
-/* How the operand's axis follows the loop that cuts the result. *cut: a loop does, axis *at. gathers: as
- * place_slice.
- */
-static enum place_slice follow(struct module *m, type_id from, type_id to, bool gathers, bool *cut,
-                               unsigned *at)
+/* How the operand's axis follows loop n of those that cut the result. gathers: as place_slice. */
+static enum place_slice follow(struct module *m, type_id from, type_id to, unsigned n, bool gathers)
 {
 	struct type tf = m->type.at[from], tt = m->type.at[to];
 	struct sugar o, q;
 	unsigned axis, level;
-	*cut = sugar_from_domain(m, tt.domain, tt.mesh, &q) && place_find_loop(&q, &axis, &level);
-	*at = *cut ? axis : 0;
-	if (!*cut || !sugar_from_domain(m, tf.domain, tf.mesh, &o) || o.rank != q.rank)
+	if (!sugar_from_domain(m, tt.domain, tt.mesh, &q) || !sugar_from_domain(m, tf.domain, tf.mesh, &o) ||
+	    o.rank != q.rank || !place_find_loop(&m->domain.at[tt.domain], &q, n, &axis, &level))
 		return PLACE_SLICE_NOT;
 	bool moves = tf.mesh && tf.mesh != tt.mesh;
 	if (moves && q.axis[axis].place[level].kind == SUGAR_SWIZZLE)
@@ -365,15 +361,26 @@ static enum place_slice follow(struct module *m, type_id from, type_id to, bool 
 	return place_slice(m, tf.mesh, &o.axis[axis], &q.axis[axis], level, gathers);
 }
 
-/* Whether what ranks hold in a step of a loop is one interval of each axis, in one place. cut: the axis that
- * the loop cuts; loops of others are blocks to it. */
+/* The tensor axes that loops cut (bit set). */
+static unsigned cut_axes(const struct domain *d)
+{
+	unsigned axes = 0;
+	for (unsigned n = place_loop_count(d); n-- > 0;) {
+		int a = layout_logical_of(d, d->loop[n]);
+		axes |= a >= 0 ? 1u << a : 0;
+	}
+	return axes;
+}
+
+/* Whether what ranks hold in a step of a loop is one interval of each axis, in one place. cut: the axes that
+ * loops cut; loops of others are blocks to it. */
 static bool in_intervals(struct module *m, type_id t, unsigned cut)
 {
 	struct sugar s;
 	if (!sugar_from_domain(m, m->type.at[t].domain, m->type.at[t].mesh, &s))
 		return false;
 	for (unsigned a = 0; a < s.rank; a++)
-		if (place_has_block(&s.axis[a]) || (a != cut && place_has_loop(&s.axis[a])))
+		if (place_has_block(&s.axis[a]) || (!(cut >> a & 1) && place_has_loop(&s.axis[a])))
 			return false;
 	return true;
 }
@@ -400,36 +407,29 @@ static bool same_blocks(struct module *m, type_id from, type_id to)
 bool reshard_in_slices(struct module *m, type_id from, type_id to)
 {
 	struct reshard r;
-	bool cut;
-	unsigned at;
-	enum place_slice how = follow(m, from, to, true, &cut, &at);
-	if (!cut)
+	unsigned loops = place_loop_count(&m->domain.at[m->type.at[to].domain]);
+	bool follows = true;
+	if (!loops)
 		return true;
 	reshard_classify(m, from, to, &r);
-	if (r.kind == RESHARD_LOCAL && same_blocks(m, from, to))
-		return r.mesh == r.to || how != PLACE_SLICE_NOT;
-	bool boxes = r.kind == RESHARD_LOCAL || r.kind == RESHARD_ALLGATHER || r.kind == RESHARD_ALL_TO_ALL ||
-	             r.kind == RESHARD_ALL_TO_ALLV || r.kind == RESHARD_GATHER || r.kind == RESHARD_SCATTER;
-	if (!boxes && (!in_intervals(m, from, at) || !in_intervals(m, to, at)))
-		return false;
-	switch (r.kind) {
-	case RESHARD_STEP_BROADCAST:
-	case RESHARD_STEP_PERMUTE:
-		return true;
-	case RESHARD_ALL_TO_ALLV:
-		return follow(m, from, to, false, &cut, &at) != PLACE_SLICE_NOT;
-	case RESHARD_LOCAL:
-		return true;
-	default:
-		return how != PLACE_SLICE_NOT && !r.ring;
+	for (unsigned n = 0; n < loops; n++) {
+		const struct domain *d = &m->domain.at[m->type.at[to].domain];
+		bool is_step = (r.kind == RESHARD_STEP_BROADCAST || r.kind == RESHARD_STEP_PERMUTE) &&
+		               r.step == d->loop[n];
+		if (!is_step && follow(m, from, to, n, r.kind != RESHARD_ALL_TO_ALLV) == PLACE_SLICE_NOT)
+			follows = false;
 	}
+	unsigned cut = cut_axes(&m->domain.at[m->type.at[to].domain]);
+	bool boxes = r.kind == RESHARD_ALLGATHER || r.kind == RESHARD_ALL_TO_ALL ||
+	             r.kind == RESHARD_ALL_TO_ALLV || r.kind == RESHARD_GATHER || r.kind == RESHARD_SCATTER;
+	if (r.kind == RESHARD_LOCAL)
+		return !same_blocks(m, from, to) || r.mesh == r.to || follows;
+	return follows && !r.ring && (boxes || (in_intervals(m, from, cut) && in_intervals(m, to, cut)));
 }
 
 bool reshard_shares_loop(struct module *m, type_id from, type_id to)
 {
-	bool cut;
-	unsigned at;
-	return follow(m, from, to, true, &cut, &at) == PLACE_SLICE_HAS;
+	return follow(m, from, to, 0, true) == PLACE_SLICE_HAS;
 }
 
 void reshard_report(struct module *m, struct diag *d, op_id op, const char *verb, type_id from, type_id to,

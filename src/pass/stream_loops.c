@@ -49,14 +49,17 @@ struct made { /* a value that the loop makes, and what statements of the loop re
 };
 
 struct loop {
-	op_id op; /* the FOR */
+	op_id op;         /* the FOR */
+	unsigned depth;   /* loops around it */
+	VEC(op_id) views; /* of what it does not make, found between its statements */
 	index_id index;
 	expr_id extent;
 	enum axis_place place;
 	VEC(op_id) body;
+	VEC(op_id) done; /* all loops that were made */
 	VEC(struct made) made;
 	unsigned written_n; /* of them, those bound before */
-	uint32_t *made_at;  /* by value that the program has when the pass starts: index in made + 1 */
+	uint32_t *made_at;  /* by value, of the first value_n: index in made + 1 */
 	uint32_t value_n;
 };
 
@@ -98,9 +101,10 @@ static bool takes_block(struct module *m, struct pass_context *cx, op_id op, boo
 	return true;
 }
 
-/* The statement's result is cut by a loop axis: fills *s. False: it is computed as a whole. A false
- * *ok: reported. */
-static bool read_sliced(struct module *m, struct pass_context *cx, op_id op, struct sliced *s, bool *ok)
+/* The statement's result is cut by a loop axis, number `depth` of them: fills *s. False: it is computed as a
+ * whole. A false *ok: reported. */
+static bool read_sliced(struct module *m, struct pass_context *cx, op_id op, unsigned depth, struct sliced *s,
+                        bool *ok)
 {
 	value_id result = op_result(m, op, 0);
 	if (!result || m->op.at[op].flags & OP_ASYNC || m->op.at[op].kind == OP_EXTERN)
@@ -109,43 +113,31 @@ static bool read_sliced(struct module *m, struct pass_context *cx, op_id op, str
 	s->reduces = is_step_reduce(m, op, &s->move);
 	if (s->reduces)
 		d = value_domain(m, op_read(m, op, 0));
-	uint8_t place = d->loop_n ? d->axis[d->loop[0]].place : PLACE_NONE;
-	if (place != PLACE_STREAM && place != PLACE_SERIAL)
+	if (depth >= place_loop_count(d) || !op_layout_read(m, op, &s->l))
 		return false;
-	if (takes_block(m, cx, op, ok))
+	if (!depth && takes_block(m, cx, op, ok))
 		return false;
-	int logical = layout_logical_of(d, d->loop[0]);
-	s->extent = d->axis[d->loop[0]].extent;
-	s->place = (enum axis_place)place;
-	bool nested = layout_loop_axis(d, 1) >= 0;
-	if (!op_layout_read(m, op, &s->l))
-		return false;
-	if (s->reduces) {
-		s->axis = (unsigned)logical;
-		return s->l.o_known[0] && logical >= 0;
+	s->extent = d->axis[d->loop[depth]].extent;
+	s->place = (enum axis_place)d->axis[d->loop[depth]].place;
+	if (s->reduces && place_loop_count(d) > 1) {
+		diag_error(cx->d, m->op.at[op].at,
+		           "a reduction that ends step by step stands in nested loops");
+		diag_note(cx->d, m->op.at[op].at, "keep one @stream or @serial in the operand's type");
+		return *ok = false;
 	}
-	if (!s->l.r_known || logical < 0 || logical >= (int)s->l.r.rank) {
+	if (s->reduces)
+		return s->l.o_known[0] && place_find_loop(d, &s->l.o[0], 0, &s->axis, &s->level);
+	if (!s->l.r_known || !place_find_loop(d, &s->l.r, depth, &s->axis, &s->level)) {
 		pass_remark(cx, m, m->op.at[op].at, "%s not looped: its loop axis is not made by placements",
 		            op_info[m->op.at[op].kind].hir);
 		return false;
 	}
-	if (nested) {
-		struct buf name = {0};
-		ir_print_type(m, m->value.at[result].type, &name);
-		diag_error(cx->d, m->op.at[op].at, "nested loops are not made yet: '%s' has two loop axes",
-		           name.at);
-		diag_note(cx->d, m->op.at[op].at, "keep one @stream or @serial in the type");
-		buf_free(&name);
-		return *ok = false;
-	}
-	s->axis = (unsigned)logical;
-	for (s->level = 0; !place_is_loop(&s->l.r.axis[s->axis].place[s->level]);)
-		s->level++;
 	uint8_t dim = s->l.x.result[s->axis];
 	if (dim == INFER_NONE || s->l.x.kind[dim] != DIM_PARALLEL) {
 		pass_remark(cx, m, m->op.at[op].at, "%s not looped: it needs the axis whole",
 		            op_info[m->op.at[op].kind].hir);
-		for (unsigned k = 0; k < m->op.at[op].def_n; k++) { /* made at once, so in one piece */
+		for (unsigned k = 0; k < m->op.at[op].def_n && !depth;
+		     k++) { /* made at once, so in one piece */
 			type_id t = order_streamed(m, m->value.at[op_def(m, op, k)].type, false);
 			m->value.at[op_def(m, op, k)].type = t;
 		}
@@ -195,6 +187,18 @@ static enum slice_kind slice_of(struct module *m, const struct sliced *s, unsign
 	           : SLICE_IMPOSSIBLE;
 }
 
+/* Whether an axis of operand k is cut by a loop that it stands in. */
+static bool is_cut(struct module *m, const struct sliced *s, unsigned k, unsigned axis)
+{
+	value_id v = s->l.operand[k];
+	op_id def = m->value.at[v].def, loops[IR_MAX_NESTING];
+	unsigned bound = def ? ir_enclosing_loops(m, def, loops, IR_MAX_NESTING) : 0, at, level;
+	for (unsigned n = 0; n < bound; n++)
+		if (place_find_loop(value_domain(m, v), &s->l.o[k], n, &at, &level) && at == axis)
+			return true;
+	return false;
+}
+
 /* The type of the view of operand k in one iteration. 0: not possible. */
 static type_id slice_type(struct module *m, const struct sliced *s, unsigned k, enum slice_kind kind,
                           unsigned axis)
@@ -205,16 +209,16 @@ static type_id slice_type(struct module *m, const struct sliced *s, unsigned k, 
 	struct sugar o = s->l.o[k];
 	bool others = false;
 	for (unsigned a = 0; a < o.rank; a++)
-		others |= a != axis && place_has_loop(&o.axis[a]);
+		others |= a != axis && place_has_loop(&o.axis[a]) && !is_cut(m, s, k, a);
 	if (kind == SLICE_HAS && !others)
 		return infer_shard(m, t);
 	place_drop(&o, AXIS_REDUCE);
 	for (unsigned a = 0; a < o.rank; a++)
-		if (a != axis)
+		if (a != axis && !is_cut(m, s, k, a))
 			place_unloop(m, m->type.at[t].mesh, &o.axis[a]);
-	for (unsigned k = 0; k < s->level; k++)
-		if (k >= o.axis[axis].place_n || place_is_loop(&o.axis[axis].place[k])) /* of another loop */
-			o.axis[axis].place[k] = r->place[k];
+	for (unsigned i = 0; i < s->level; i++)
+		if (i >= o.axis[axis].place_n || place_is_loop(&o.axis[axis].place[i])) /* of another loop */
+			o.axis[axis].place[i] = r->place[i];
 	if (kind == SLICE_BLOCK)
 		o.axis[axis].place[s->level] = r->place[s->level];
 	if (kind == SLICE_CUT) {
@@ -367,7 +371,7 @@ static void slice_result(struct module *m, struct pass_context *cx, struct loop 
 		return;
 	}
 	if (fresh) {
-		type_id t = order_streamed(m, m->value.at[v].type, false);
+		type_id t = order_streamed(m, m->value.at[v].type, loop->depth > 0);
 		m->value.at[v].type = t;
 		rewrite_allocate(m, loop->op, v);
 		vec_push(&cx->allocated, v);
@@ -414,49 +418,83 @@ static void close_loop(struct module *m, struct pass_context *cx, struct loop *l
 	m->region.at[body].index = loop->index;
 	ir_insert_before(m, first, loop->op);
 	clear_made(loop);
+	for (uint32_t i = 0; i < loop->views.n; i++)
+		ir_move_before(m, loop->op, loop->views.at[i]);
 	for (uint32_t i = 0; i < loop->body.n; i++)
 		ir_move_to_end(m, body, loop->body.at[i]);
 	for (uint32_t i = 0; i < loop->body.n; i++) {
 		struct sliced s;
 		bool ok = true;
-		if (!read_sliced(m, cx, loop->body.at[i], &s, &ok))
+		if (!read_sliced(m, cx, loop->body.at[i], loop->depth, &s, &ok))
 			continue; /* not possible: it was read before */
 		slice_operands(m, loop, &s);
 		slice_results(m, cx, loop, &s);
 	}
 	clear_made(loop);
-	loop->body.n = 0;
+	vec_push(&loop->done, loop->op);
+	loop->body.n = loop->views.n = 0;
+}
+
+/* A view of what the loop does not make: it may stand before the loop. */
+static bool is_view_apart(struct module *m, struct loop *loop, op_id op)
+{
+	return m->op.at[op].kind == OP_SHARD_BY_STREAM && !find_made(loop, op_read(m, op, 0));
+}
+
+/* Room for the values that the program has by now. */
+static void grow(struct module *m, struct loop *loop)
+{
+	loop->made_at = mem_realloc(loop->made_at, sizeof *loop->made_at * m->value.n);
+	memset(loop->made_at + loop->value_n, 0, sizeof *loop->made_at * (m->value.n - loop->value_n));
+	loop->value_n = m->value.n;
+}
+
+/* Makes the loops of one block. False: reported. */
+static bool make_loops(struct module *m, struct pass_context *cx, struct loop *loop, region_id block)
+{
+	struct sliced s;
+	bool ok = true;
+	op_id next;
+	grow(m, loop);
+	for (op_id op = m->region.at[block].first; op; op = next) {
+		next = m->op.at[op].next;
+		if (loop->body.n && is_view_apart(m, loop, op)) {
+			vec_push(&loop->views, op);
+			continue;
+		}
+		bool sliced = read_sliced(m, cx, op, loop->depth, &s, &ok);
+		if (!ok || (sliced && !fits(m, cx, &s)))
+			return false;
+		if (!sliced || !loop->body.n || !joins(m, loop, &s))
+			close_loop(m, cx, loop);
+		if (!sliced)
+			continue;
+		loop->extent = s.extent;
+		loop->place = s.place;
+		vec_push(&loop->body, op);
+		for (unsigned k = 0; k < op_result_count(m, op); k++)
+			add_made(loop, op_result(m, op, k), op_result(m, op, k), !m->op.at[op].def_n);
+	}
+	close_loop(m, cx, loop);
+	return true;
 }
 
 bool pass_stream_loops(struct module *m, struct pass_context *cx)
 {
 	if (!steps_retarget(m, cx, (enum step_kind)cx->option[0], cx->option[1]))
 		return false;
-	struct loop loop = {.made_at = mem_zalloc(sizeof(uint32_t) * m->value.n), .value_n = m->value.n};
-	struct sliced s;
-	bool ok = true;
-	op_id next;
-	for (op_id op = m->region.at[m->body].first; op && ok; op = next) {
-		next = m->op.at[op].next;
-		bool sliced = read_sliced(m, cx, op, &s, &ok);
-		if (!ok || (sliced && !fits(m, cx, &s))) {
-			ok = false;
-			break;
-		}
-		if (!sliced || !loop.body.n || !joins(m, &loop, &s))
-			close_loop(m, cx, &loop);
-		if (!sliced)
-			continue;
-		loop.extent = s.extent;
-		loop.place = s.place;
-		vec_push(&loop.body, op);
-		for (unsigned k = 0; k < op_result_count(m, op); k++)
-			add_made(&loop, op_result(m, op, k), op_result(m, op, k), !m->op.at[op].def_n);
+	struct loop loop = {0};
+	bool ok = make_loops(m, cx, &loop, m->body);
+	for (uint32_t from = 0, to; ok && from < loop.done.n; from = to) { /* loops in those of one depth */
+		to = loop.done.n;
+		loop.depth++;
+		for (uint32_t i = from; i < to && ok; i++)
+			ok = make_loops(m, cx, &loop, m->op.at[loop.done.at[i]].region);
 	}
-	if (ok)
-		close_loop(m, cx, &loop);
 	vec_free(&loop.body);
+	vec_free(&loop.views);
 	vec_free(&loop.made);
+	vec_free(&loop.done);
 	free(loop.made_at);
 	return ok;
 }
