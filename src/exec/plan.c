@@ -2,6 +2,7 @@
  *
  * Control, streams and memory are here; operations and communications in plan_op.c and plan_comm.c. */
 #include "exec/plan_memory.h"
+#include "exec/plan_hoist.h"
 #include "exec/planner.h"
 #include "ir/edit.h"
 #include "ir/expr.h"
@@ -404,6 +405,8 @@ static struct plan *build(const struct module *m, struct diag *d, int64_t rank, 
 	}
 	b.at = 0;
 	emit(&b, (struct plan_instruction){.code = PLAN_END});
+	if (!b.failed)
+		plan_hoist(p);
 	mark_fixed(p);
 	vec_free(&b.unpack);
 	sx_free(&b);

@@ -72,17 +72,17 @@ bool boxes_each(struct planner *b, op_id op, struct view *r, const struct operan
 	enum { MAX = 8 };
 	struct boxes out, of[MAX];
 	struct infer_axes x;
-	bool pieces = view_pieces(r), whole = elements_whole(b, r);
+	bool apart = view_apart(r), whole = elements_whole(b, r);
 	unsigned views = 0;
 	for (unsigned k = 0; k < n; k++) {
 		if (!in[k].view)
 			continue;
-		pieces |= view_pieces(in[k].view);
+		apart |= view_apart(in[k].view);
 		whole &= elements_whole(b, in[k].view);
 		if (views == MAX || !boxes_of(b, in[k].view, &of[views++]))
 			return false;
 	}
-	if (!pieces || whole || !boxes_of(b, r, &out) || !infer_axes(b->m, op, &x) || x.operand_n != views)
+	if (!apart || whole || !boxes_of(b, r, &out) || !infer_axes(b->m, op, &x) || x.operand_n != views)
 		return false;
 	for (unsigned a = 0; a < r->rank; a++)
 		if (out.axis[a] > 1 && (x.result[a] == INFER_NONE || x.kind[x.result[a]] != DIM_PARALLEL))

@@ -81,15 +81,16 @@ static sx_id step_index(struct planner *b, type_id t, const struct walk_step *s,
 }
 
 /* The block of each step of a chain, 0: all of them. Returns of how many intervals that is one; of several,
- * the one of number `piece` is taken, if it is not -1. */
+ * the one of number `piece` is taken, if it is not -1. Blocks of the first `stored` steps are intervals of
+ * their own. */
 static int64_t chain_blocks(struct planner *b, type_id t, const struct walk *chain, const sx_id *bound,
-                            int64_t rank, int64_t piece, sx_id *index)
+                            int64_t rank, unsigned stored, int64_t piece, sx_id *index)
 {
-	unsigned next = 0, cut = 0;
+	unsigned next = 0, cut = stored < chain->n ? stored : chain->n;
 	int64_t pieces = 1;
 	for (unsigned i = 0; i < chain->n; i++) {
 		index[i] = step_index(b, t, &chain->step[i], rank, bound, &next);
-		cut = index[i] ? i : cut;
+		cut = index[i] && i > cut ? i : cut;
 	}
 	for (unsigned i = cut; i-- > 0;) {
 		int64_t n = chain->step[i].count;
@@ -123,7 +124,8 @@ int64_t view_intervals(struct planner *b, const struct view *v, unsigned axis)
 	sx_id index[VIEW_MAX_STEPS];
 	if (!walk_axis(b, v->type, axis, false, &chain))
 		return 0;
-	return chain_blocks(b, v->type, &chain, v->axis[axis].bound, b->p->rank, -1, index);
+	return chain_blocks(b, v->type, &chain, v->axis[axis].bound, b->p->rank, v->axis[axis].step_n, -1,
+	                    index);
 }
 
 bool view_interval_at(struct planner *b, const struct view *v, unsigned axis, int64_t rank, int64_t piece,
@@ -133,7 +135,8 @@ bool view_interval_at(struct planner *b, const struct view *v, unsigned axis, in
 	sx_id index[VIEW_MAX_STEPS];
 	const struct view_axis *x = &v->axis[axis];
 	if (!walk_axis(b, v->type, axis, false, &chain) ||
-	    (chain_blocks(b, v->type, &chain, x->bound, rank, piece, index) > 1 && piece < 0))
+	    (chain_blocks(b, v->type, &chain, x->bound, rank, piece < 0 ? 0 : x->step_n, piece, index) > 1 &&
+	     piece < 0))
 		return false;
 	interval(b, &chain, index, x->extent, off, len);
 	return true;
@@ -152,7 +155,9 @@ void axis_resolve(struct planner *b, struct view *v, unsigned axis, int64_t piec
 	sx_id block[VIEW_MAX_STEPS];
 	unsigned i = 0;
 	x->pieces = !walk_axis(b, v->type, axis, false, &chain) ||
-	            (chain_blocks(b, v->type, &chain, x->bound, b->p->rank, piece, block) > 1 && piece < 0);
+	            (chain_blocks(b, v->type, &chain, x->bound, b->p->rank, piece < 0 ? 0 : x->step_n, piece,
+	                          block) > 1 &&
+	             piece < 0);
 	x->base = x->start = sx_const(b, 0);
 	x->apart = x->pieces || x->scattered;
 	if (x->pieces) {

@@ -13,8 +13,9 @@
  *       synchronize(j)
  *     }
  *
- * For loops of the program's body that set no stream yet. What ends a buffer's life after the loop
- * comes after the join.
+ * For loops that set no stream yet. An iteration of a loop in others, j of 3 in i, gets stream i * 3 + j; its
+ * loop's main stream is that of the iteration around it. What ends a buffer's life after the loop comes after
+ * the join.
  *
  * requires     nothing
  * establishes  streamed: stream-parallel loops set streams
@@ -46,15 +47,32 @@ static void prepend(struct module *m, region_id r, op_id op)
 		ir_append(m, r, op);
 }
 
+/* The stream of an iteration: its index; of a loop in others, each iteration of which has its own streams, as
+ * many as the loop has iterations: i * 3 + j. */
+static expr_id stream_of(struct module *m, op_id loop, expr_id index)
+{
+	op_id loops[IR_MAX_NESTING];
+	unsigned n = ir_enclosing_loops(m, loop, loops, IR_MAX_NESTING);
+	expr_id outer = 0;
+	for (unsigned k = 0; k < n; k++) {
+		if (!(m->op.at[loops[k]].flags & OP_STREAM_LOOP))
+			continue;
+		expr_id i = expr_index(m, m->region.at[m->op.at[loops[k]].region].index);
+		outer =
+		    outer ? expr_add(m, expr_op(m, EXPR_MUL, outer, op_scalar_expr(m, loops[k], 1)), i) : i;
+	}
+	return outer ? expr_add(m, expr_op(m, EXPR_MUL, outer, op_scalar_expr(m, loop, 1)), index) : index;
+}
+
 static void assign(struct module *m, op_id loop)
 {
 	uint32_t at = m->op.at[loop].at;
 	region_id body = m->op.at[loop].region;
 	handle_id main = ir_handle_add(m, 0);
-	scalar_id index = ir_scalar_expr(m, expr_index(m, m->region.at[body].index));
+	scalar_id stream = ir_scalar_expr(m, stream_of(m, loop, expr_index(m, m->region.at[body].index)));
 	ir_insert_before(m, loop, stream_op(m, OP_GET_CURRENT_STREAM, at, ROLE_HANDLE, main));
 	prepend(m, body, stream_op(m, OP_SYNCHRONIZE, at, ROLE_HANDLE, main));
-	prepend(m, body, stream_op(m, OP_SET_CURRENT_STREAM, at, ROLE_SCALAR, index));
+	prepend(m, body, stream_op(m, OP_SET_CURRENT_STREAM, at, ROLE_SCALAR, stream));
 
 	struct ir_use range[] = {{ROLE_SCALAR, op_operand_id(m, loop, ROLE_SCALAR, 0)},
 	                         {ROLE_SCALAR, op_operand_id(m, loop, ROLE_SCALAR, 1)}};
@@ -62,10 +80,10 @@ static void assign(struct module *m, op_id loop)
 	      join = ir_op_new(m, OP_FOR, at, range, 2);
 	region_id joined = ir_region_new(m, join);
 	m->region.at[joined].index = ir_index_add(m, 0);
-	index = ir_scalar_expr(m, expr_index(m, m->region.at[joined].index));
-	ir_append(m, joined, stream_op(m, OP_SYNCHRONIZE, at, ROLE_SCALAR, index));
 	ir_insert_after(m, loop, back);
 	ir_insert_after(m, back, join);
+	stream = ir_scalar_expr(m, stream_of(m, loop, expr_index(m, m->region.at[joined].index)));
+	ir_append(m, joined, stream_op(m, OP_SYNCHRONIZE, at, ROLE_SCALAR, stream));
 }
 
 /* The last statement of a block that waits for a Communication, or holds one that does; 0: none. */
@@ -94,7 +112,8 @@ static void follow(struct module *m, op_id loop)
 	if (!wait)
 		return;
 	expr_id i = expr_index(m, m->region.at[body].index), next = expr_add(m, i, expr_const(m, 1));
-	scalar_id own = ir_scalar_expr(m, i), other = ir_scalar_expr(m, next),
+	scalar_id own = ir_scalar_expr(m, stream_of(m, loop, i)),
+	          other = ir_scalar_expr(m, stream_of(m, loop, next)),
 	          more = ir_scalar_expr(m, expr_op(m, EXPR_LT, next, op_scalar_expr(m, loop, 1)));
 	op_id step = ir_op_new(m, OP_IF, at, (struct ir_use[]){{ROLE_SCALAR, more}}, 1);
 	region_id then = ir_region_new(m, step);
@@ -104,14 +123,26 @@ static void follow(struct module *m, op_id loop)
 	ir_append(m, then, stream_op(m, OP_SET_CURRENT_STREAM, at, ROLE_SCALAR, own));
 }
 
+/* The stream loops of a block that set no streams themselves, and those in them. */
+static void assign_block(struct module *m, region_id r, bool sync)
+{
+	op_id next;
+	for (op_id op = m->region.at[r].first; op; op = next) {
+		next = m->op.at[op].next;
+		bool loop = m->op.at[op].kind == OP_FOR && m->op.at[op].flags & OP_STREAM_LOOP;
+		if (loop && sets_streams(m, m->op.at[op].region))
+			continue;
+		if (loop && sync)
+			follow(m, op);
+		if (loop)
+			assign(m, op);
+		for (region_id inner = m->op.at[op].region; inner; inner = m->region.at[inner].sibling)
+			assign_block(m, inner, sync);
+	}
+}
+
 bool pass_assign_streams(struct module *m, struct pass_context *cx)
 {
-	for (op_id op = m->region.at[m->body].first; op; op = m->op.at[op].next)
-		if (m->op.at[op].kind == OP_FOR && m->op.at[op].flags & OP_STREAM_LOOP &&
-		    !sets_streams(m, m->op.at[op].region)) {
-			if (cx->option[0])
-				follow(m, op);
-			assign(m, op);
-		}
+	assign_block(m, m->body, cx->option[0]);
 	return true;
 }

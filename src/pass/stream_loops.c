@@ -187,16 +187,29 @@ static enum slice_kind slice_of(struct module *m, const struct sliced *s, unsign
 	           : SLICE_IMPOSSIBLE;
 }
 
-/* Whether an axis of operand k is cut by a loop that it stands in. */
-static bool is_cut(struct module *m, const struct sliced *s, unsigned k, unsigned axis)
+/* How many placements of an axis of operand k are above, or are, loops that it stands in. */
+static unsigned cut_by_loops(struct module *m, const struct sliced *s, unsigned k, unsigned axis)
 {
 	value_id v = s->l.operand[k];
 	op_id def = m->value.at[v].def, loops[IR_MAX_NESTING];
-	unsigned bound = def ? ir_enclosing_loops(m, def, loops, IR_MAX_NESTING) : 0, at, level;
+	unsigned bound = def ? ir_enclosing_loops(m, def, loops, IR_MAX_NESTING) : 0, at, level, cut = 0;
 	for (unsigned n = 0; n < bound; n++)
 		if (place_find_loop(value_domain(m, v), &s->l.o[k], n, &at, &level) && at == axis)
-			return true;
-	return false;
+			cut = level + 1;
+	return cut;
+}
+
+/* Makes blocks of loops among the placements of an axis from number `from` on. */
+static void unloop_below(struct module *m, mesh_id mesh, struct sugar_axis *a, unsigned from)
+{
+	struct sugar_axis tail = *a;
+	if (from >= a->place_n)
+		return;
+	tail.place_n = (uint8_t)(a->place_n - from);
+	memmove(tail.place, a->place + from, sizeof *a->place * tail.place_n);
+	place_unloop(m, mesh, &tail);
+	memcpy(a->place + from, tail.place, sizeof *a->place * tail.place_n);
+	a->place_n = (uint8_t)(from + tail.place_n);
 }
 
 /* The type of the view of operand k in one iteration. 0: not possible. */
@@ -208,14 +221,20 @@ static type_id slice_type(struct module *m, const struct sliced *s, unsigned k, 
 	const char *reason;
 	struct sugar o = s->l.o[k];
 	bool others = false;
-	for (unsigned a = 0; a < o.rank; a++)
-		others |= a != axis && place_has_loop(&o.axis[a]) && !is_cut(m, s, k, a);
+	place_drop(&o, AXIS_REDUCE);
+	for (unsigned a = 0; a < o.rank; a++) {
+		unsigned from = a == axis ? s->level + 1 : cut_by_loops(m, s, k, a),
+		         before = o.axis[a].place_n;
+		while (a == axis && from < before && from < r->place_n &&
+		       place_equal(&o.axis[a].place[from], &r->place[from]))
+			from++; /* the next loop cuts it */
+		unloop_below(m, m->type.at[t].mesh, &o.axis[a], from);
+		others |= o.axis[a].place_n != before;
+		for (unsigned i = 0; i < before && !others; i++)
+			others |= !place_equal(&o.axis[a].place[i], &s->l.o[k].axis[a].place[i]);
+	}
 	if (kind == SLICE_HAS && !others)
 		return infer_shard(m, t);
-	place_drop(&o, AXIS_REDUCE);
-	for (unsigned a = 0; a < o.rank; a++)
-		if (a != axis && !is_cut(m, s, k, a))
-			place_unloop(m, m->type.at[t].mesh, &o.axis[a]);
 	for (unsigned i = 0; i < s->level; i++)
 		if (i >= o.axis[axis].place_n || place_is_loop(&o.axis[axis].place[i])) /* of another loop */
 			o.axis[axis].place[i] = r->place[i];
@@ -261,6 +280,14 @@ static bool loop_reads(struct module *m, const struct loop *loop, value_id root)
 	return false;
 }
 
+/* Whether loop number `depth` of a value is that of a placement. */
+static bool is_cut_by(struct module *m, value_id v, const struct sugar *sugar, unsigned depth, unsigned axis,
+                      unsigned level)
+{
+	unsigned at, which;
+	return place_find_loop(value_domain(m, v), sugar, depth, &at, &which) && at == axis && which == level;
+}
+
 /* Whether the statement may run slice by slice after the others: all it needs of what the loop makes is
  * slice i. */
 static bool joins(struct module *m, struct loop *loop, const struct sliced *s)
@@ -270,7 +297,9 @@ static bool joins(struct module *m, struct loop *loop, const struct sliced *s)
 	for (unsigned k = 0; k < s->l.x.operand_n; k++) {
 		int axis;
 		value_id v = s->l.operand[k];
-		if (find_made(loop, v) && slice_of(m, s, k, &axis) != SLICE_HAS)
+		if (find_made(loop, v) &&
+		    (slice_of(m, s, k, &axis) != SLICE_HAS ||
+		     !is_cut_by(m, v, &s->l.o[k], loop->depth, (unsigned)axis, s->level)))
 			return false;
 		for (uint32_t i = 0; i < loop->made.n && loop->written_n;
 		     i++) /* a buffer that the loop writes, under another name */
