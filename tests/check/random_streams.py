@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Compares `hirc check` with a slow and simple check of its own: random_streams.py HIRC [COUNT [SEED]].
 
-Programs are drawn at random: computations and broadcasts on whole buffers, rows and blocks of rows, on streams
-that synchronize and wait now and then, in loops too. Here every access keeps the set of all that
+Programs are drawn at random: computations and broadcasts on buffers, rows, columns and blocks of them, on
+streams that synchronize and wait now and then, in loops too. Here every access keeps the set of all that
 happened before it, and every pair of accesses is looked at. hirc must find a race iff there is one, and
 each pair of lines that it names must be one.
 """
@@ -11,7 +11,9 @@ import re
 import subprocess
 import sys
 
-ROWS, BUFFERS, STREAMS, RANKS = 6, 3, 3, 2
+ROWS, COLUMNS, BUFFERS, STREAMS, RANKS = 6, 4, 3, 3, 2
+KINDS = [["whole"], ["whole", "row"], ["row", "thirds", "halves"], ["row", "column", "row column"], ["thirdrow", "whole"],
+         ["columnhalves", "halves", "quarters"], ["column thirds", "column halves", "row"], ["thirds column", "column"]]
 
 
 class Program:
@@ -19,13 +21,13 @@ class Program:
 
     def __init__(self, seed):
         self.random = random.Random(seed)
-        self.lines = ["mesh m(x = 2)", "program p on m {", f"  input X: f32[{ROWS}, 4]"]
-        self.lines += [f"  output B{k}: f32[{ROWS}, 4] = allocate()" for k in range(BUFFERS)]
+        self.lines = ["mesh m(x = 2)", "program p on m {", f"  input X: f32[{ROWS}, {COLUMNS}]"]
+        self.lines += [f"  output B{k}: f32[{ROWS}, {COLUMNS}] = allocate()" for k in range(BUFFERS)]
         self.lines.append("  main = get_current_stream()")
         self.steps = []  # (line number, what, argument) or ("loop", count, steps)
         self.ordered = self.random.uniform(0.3, 0.75)  # the part of statements that order others
         self.careful = self.random.choice([0, 0.6, 0.8, 0.9])  # how often a stream waits for another at once
-        self.kinds = self.random.choice([["whole"], ["whole", "row"], ["row", "thirds", "halves"]])
+        self.kinds = self.random.choice(KINDS)
         self.buffers = self.random.randint(1, BUFFERS)
         self.names = 0
         self.waits = []  # Communications that are not waited for
@@ -59,19 +61,37 @@ class Program:
 
     def view(self, buffer, kind, steps, indent, in_loop):
         """The name of a part of a buffer, and its elements as a function of i."""
-        if kind == "whole":
-            return buffer, lambda i: {(buffer, r) for r in range(ROWS)}
-        self.names += 1
-        name = f"v{self.names}"
-        if kind == "row":
-            text, at = self.index(ROWS, in_loop)
-            self.line(steps, indent, f"{name} = select({buffer}, axis=0, index={text})")
-            return name, lambda i: {(buffer, at(i))}
-        blocks = 3 if kind == "thirds" else 2
-        rows = ROWS // blocks
-        text, at = self.index(blocks, in_loop)
-        self.line(steps, indent, f"{name}: f32[{ROWS}@stream({blocks}), 4] = shard_by_stream({buffer}, {text})")
-        return name, lambda i: {(buffer, r) for r in range(at(i) * rows, (at(i) + 1) * rows)}
+        elements = lambda i: {(buffer, r, c) for r in range(ROWS) for c in range(COLUMNS)}
+        name = buffer
+        for part in kind.split():
+            self.names += 1
+            view = f"v{self.names}"
+            axis = 1 if part.startswith("column") else 0
+            if part in ("row", "column"):
+                dropped = 0 if kind == "row column" else axis
+                text, at = self.index((ROWS, COLUMNS)[axis], in_loop)
+                self.line(steps, indent, f"{view} = select({name}, axis={dropped}, index={text})")
+                keep = lambda e, at, axis=axis: e[1 + axis] == at
+            elif part == "thirdrow":  # every third row, by a split from within
+                text, at = self.index(3, in_loop)
+                self.line(steps, indent, f"{view}: f32[{ROWS}, {COLUMNS}] = shard_by_stream({name}, {text})")
+                self.line(steps, indent, f"schedule {view} {{ split 0 inner 3; parallelize 1 stream }}")
+                keep = lambda e, at: e[1] % 3 == at
+            elif part != "whole":
+                blocks = {"thirds": 3, "halves": 2, "columnhalves": 2, "quarters": 4}[part]
+                text, at = self.index(blocks, in_loop)
+                extents = [str(ROWS), str(COLUMNS)]
+                if kind.startswith("column "):
+                    del extents[1]
+                extents[axis] += f"@stream({blocks})"
+                self.line(steps, indent, f"{view}: f32[{', '.join(extents)}] = shard_by_stream({name}, {text})")
+                size = -(-(ROWS, COLUMNS)[axis] // blocks)
+                keep = lambda e, at, axis=axis, size=size: e[1 + axis] // size == at
+            else:
+                continue
+            elements = lambda i, of=elements, at=at, keep=keep: {e for e in of(i) if keep(e, at(i))}
+            name = view
+        return name, elements
 
     def statement(self, steps, indent, in_loop):
         draw = self.random.random()
