@@ -112,7 +112,8 @@ static bool match(struct walk *w, struct collective *x)
 		}
 	match_collective(w, x->op, &x->seat, x->root, elements_of(w, x));
 	for (unsigned k = 0; k < 2 && permutes; k++)
-		match_message(w, x->op, o->team, k == 0, x->seat.device[peer[k]], -1);
+		match_message(w, x->op, o->team, k == 0, x->seat.device[peer[k]],
+		              check_view_elements(w, k ? x->out : x->in));
 	return true;
 }
 

@@ -24,9 +24,10 @@ static enum status report(struct module *m, struct diag *d, const struct check_o
 	struct check_result r;
 	switch (check_program(m, d, o, &r)) {
 	case CHECK_CLEAN:
-		printf("ok: %lld rank%s, %lld accesses, %lld Communications: ordered, matched, alive\n",
+		printf("ok: %lld rank%s, %lld access%s, %lld Communication%s: ordered, matched, alive\n",
 		       (long long)r.ranks, r.ranks == 1 ? "" : "s", (long long)r.accesses,
-		       (long long)r.communications);
+		       r.accesses == 1 ? "" : "es", (long long)r.communications,
+		       r.communications == 1 ? "" : "s");
 		fflush(stdout); /* the messages of the next program come after it */
 		return STATUS_OK;
 	case CHECK_UNKNOWN:
@@ -106,7 +107,8 @@ int cmd_check(int argc, char **argv)
 	    {.name = "strict",
 	     .kind = OPTION_SWITCH,
 	     .to = &c.check.strict,
-	     .help = "the caller provides inputs and memory, and takes inputs and outputs back, on the initial stream"},
+	     .help = "the caller provides inputs and memory, and takes inputs and outputs back, on the "
+	             "initial stream"},
 	    {.name = "split-input-file",
 	     .kind = OPTION_SWITCH,
 	     .to = &c.split,
