@@ -105,6 +105,17 @@ static void linear(struct infer_axes *x, struct shape a, struct shape r)
 	x->operand[1][1] = k;
 }
 
+/* The product of extents; of d and t / d, which must divide, t. */
+static expr_id times(struct module *m, expr_id product, expr_id extent)
+{
+	const struct expr *p = &m->expr.at[product], *e = &m->expr.at[extent];
+	if (e->kind == EXPR_DIV && e->b == product)
+		return e->a;
+	if (p->kind == EXPR_DIV && p->b == extent)
+		return p->a;
+	return expr_canon(m, expr_mul(m, product, extent));
+}
+
 /* Axes that stand alone on both sides correspond; groups that are split or joined are whole. */
 static void reshape(struct module *m, struct infer_axes *x, struct shape o, struct shape r)
 {
@@ -124,11 +135,9 @@ static void reshape(struct module *m, struct infer_axes *x, struct shape o, stru
 					best_i = p, best_j = q;
 					break;
 				}
-				right = q < r.rank && right
-				            ? expr_canon(m, expr_mul(m, right, r.axis[q].extent))
-				            : 0;
+				right = q < r.rank && right ? times(m, right, r.axis[q].extent) : 0;
 			}
-			left = p < o.rank && left ? expr_canon(m, expr_mul(m, left, o.axis[p].extent)) : 0;
+			left = p < o.rank && left ? times(m, left, o.axis[p].extent) : 0;
 		}
 		if (x->dim_n + 2 > INFER_MAX_DIMS)
 			return;
