@@ -113,6 +113,7 @@ struct part {
 	sx_id count;                    /* elements, padding included */
 	int64_t most;                   /* that count can be */
 	bool empty;                     /* surely */
+	bool padded;                    /* perhaps: what is packed has room between elements */
 	int64_t in, out;                /* boxes that it is of */
 };
 
@@ -149,6 +150,7 @@ static struct part intersect(struct exchange *x, const struct side *from, uint32
 		size = size > extent ? extent : size;
 		p.stride[a] = dense;
 		p.count = sx_mul(b, p.count, k ? sx_const(b, size) : p.n[a]);
+		p.padded |= k && !sx_is_const(b, p.n[a], NULL);
 		dense *= size;
 	}
 	p.most = dense;
@@ -185,6 +187,8 @@ static bool copy_of(struct exchange *x, const struct view *to, const struct view
 static bool is_run(struct exchange *x, const struct view *v, const struct part *p)
 {
 	struct planner *b = x->b;
+	if (p->padded)
+		return false; /* what lies between is another's */
 	for (unsigned a = 0; a < v->rank; a++) {
 		int64_t n;
 		bool one = sx_is_const(b, p->n[a], &n) && n == 1;

@@ -1,0 +1,172 @@
+#!/usr/bin/env python3
+"""Random programs, compared with the reference.
+
+    programs.py --hirc build/dev/hirc --count 300          programs 0 … 299 of seed 1
+    programs.py --hirc build/dev/hirc --show 17            prints program 17
+    programs.py --hirc build/dev/hirc --only 17            runs it alone
+
+A program has one to six operations on tensors of random shapes; each tensor has a random layout on a mesh of
+one to three axes (mesh axes, blocks, up to two loops, in loops), or none. Every third is run with another kind
+of pipeline. Each is run by `hirc run --check` on threads, and `hirc check` proves that its accesses are ordered.
+
+No result may be wrong and nothing may crash or hang. A program may be refused for what hirc says that it does
+not do yet, in at most 3% of them.
+"""
+import argparse
+import collections
+import concurrent.futures
+import random
+import re
+import subprocess
+import sys
+
+SHAPES = [(2,), (3,), (4,), (2, 2), (2, 3), (4, 2), (2, 2, 2), (1, 3)]
+EXTENTS = [1, 2, 3, 4, 5, 6, 8, 9, 12]
+KINDS = ["permute", "collective", "p2p", "p2p-put", "broadcast"]
+REFUSALS = re.compile("not executed yet|not contiguous in memory|are not made from slices|in a step of the ring"
+                      "|in different blocks|nested loops|no single|layout of this pipeline")
+MOST_REFUSED = 0.03
+TIMEOUT = 120
+
+
+class Program:
+    def __init__(self, seed, number):
+        self.r = r = random.Random("%d/%d" % (seed, number))
+        self.number = number
+        sizes = r.choice(SHAPES)
+        self.axes = ["a%d" % k for k in range(len(sizes))]
+        self.ranks = 1
+        for n in sizes:
+            self.ranks *= n
+        self.dtype = r.choice(["f32", "f64", "bf16", "i32"])
+        self.loops = [r.choice([2, 3, self.ranks]) for _ in range(r.choice([0, 1, 1, 2]))]
+        self.pipeline = r.choice(KINDS) if r.random() < 0.33 else None
+        self.shape = {}
+        self.lines = ["mesh m(%s)" % ", ".join("%s = %d" % x for x in zip(self.axes, sizes)), "program p on m {"]
+        for _ in range(r.randint(1, 3)):
+            self.input(tuple(r.choice(EXTENTS) for _ in range(r.choice([1, 2, 2, 3]))))
+        for _ in range(r.randint(1, 6)):
+            self.operation()
+        last = list(self.shape)[-1]
+        self.lines.append("  output Y: %s = set(%s)" % (self.type(self.shape[last]), last))
+        self.text = "\n".join(self.lines) + "\n}\n"
+
+    def type(self, shape):
+        r, free, places = self.r, self.axes[:], [[] for _ in shape]
+        r.shuffle(free)
+        for x in free:
+            if r.random() < 0.6:
+                r.choice(places).append("@" + x)
+        if r.random() < 0.07:
+            r.choice(places).insert(0, "@block(2)")
+        for n in self.loops:
+            if r.random() < 0.5:
+                at = r.choice(places)
+                at.insert(r.randrange(len(at) + 1), "@%s(%d)" % (r.choice(["stream", "stream", "serial"]), n))
+        return "%s[%s]" % (self.dtype, ", ".join("%d%s" % (n, "".join(p)) for n, p in zip(shape, places)))
+
+    def new(self, shape):
+        name = "V%d" % len(self.shape)
+        self.shape[name] = shape
+        return name
+
+    def input(self, shape):
+        name = self.new(shape)
+        self.lines.append("  input %s: %s" % (name, self.type(shape)))
+        return name
+
+    def define(self, shape, text, state=0.6):
+        name = self.new(shape)
+        stated = ": " + self.type(shape) if self.r.random() < state else ""
+        self.lines.append("  %s%s = %s" % (name, stated, text))
+
+    def operation(self):
+        r = self.r
+        v = r.choice(list(self.shape))
+        shape, k = self.shape[v], r.random()
+        floating = self.dtype != "i32"
+        if k < 0.35:
+            self.define(shape, "%s(%s)" % (r.choice(["relu", "neg", "abs"]), v))
+        elif k < 0.5:
+            other = r.choice([x for x in self.shape if self.shape[x] == shape])
+            self.define(shape, "%s(%s, %s)" % (r.choice(["add", "sub", "mul", "maximum"]), v, other))
+        elif k < 0.6 and len(shape) > 1:
+            dims = list(range(len(shape)))
+            r.shuffle(dims)
+            self.define(tuple(shape[d] for d in dims), "permute(%s, (%s))" % (v, ", ".join(map(str, dims))))
+        elif k < 0.72 and len(shape) > 1:
+            axis = r.randrange(len(shape))
+            name = r.choice(["sum", "max", "min"] + (["mean"] if floating else []))
+            self.define(shape[:axis] + shape[axis + 1:], "%s(%s, axis=%d)" % (name, v, axis))
+        elif k < 0.84 and len(shape) == 2 and floating:
+            n = r.choice([1, 2, 4, 5, 6])
+            weight = self.input((shape[1], n))
+            self.define((shape[0], n), "matmul(%s, %s)" % (v, weight))
+        elif k < 0.9 and floating:
+            self.define(shape, "softmax(%s, axis=%d)" % (v, r.randrange(len(shape))))
+        elif k < 0.95 and len(shape) > 1:
+            to = (shape[0] * shape[1],) + shape[2:]
+            self.define(to, "reshape(%s, [%s])" % (v, ", ".join(map(str, to))))
+        else:
+            self.define(shape, "set(%s)" % v, state=1)
+
+
+def command(hirc, verb, program):
+    options = ["--pipeline=" + program.pipeline] if program.pipeline else []
+    if verb == "run":
+        options += ["--bootstrap=thread", "--check"]
+    try:
+        p = subprocess.run([hirc, verb, "-"] + options, input=program.text, capture_output=True, text=True,
+                           timeout=TIMEOUT)
+        return p.returncode, p.stdout + p.stderr
+    except subprocess.TimeoutExpired:
+        return 124, "error: did not end within %d s" % TIMEOUT
+
+
+def run(hirc, program):
+    """What happened (None: right) and the text that says so."""
+    code, text = command(hirc, "run", program)
+    if code == 0:
+        code, text = command(hirc, "check", program)
+        if code:
+            return "not proved", text
+        return None, ""
+    if code == 1 and REFUSALS.search(text):
+        return "refused", text
+    return "wrong" if code == 3 else "failed (exit %d)" % code, text
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--hirc", required=True)
+    parser.add_argument("--count", type=int, default=300)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--show", type=int)
+    parser.add_argument("--only", type=int)
+    args = parser.parse_args()
+    if args.show is not None:
+        program = Program(args.seed, args.show)
+        print(program.text, end="")
+        if program.pipeline:
+            print("# --pipeline=" + program.pipeline)
+        return 0
+    numbers = [args.only] if args.only is not None else range(args.count)
+    programs = [Program(args.seed, k) for k in numbers]
+    with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+        results = list(pool.map(lambda p: run(args.hirc, p), programs))
+    counts = collections.Counter(kind for kind, _ in results)
+    shown = collections.Counter()
+    for program, (kind, text) in zip(programs, results):
+        shown[kind] += 1
+        if kind and (kind != "refused" or args.only is not None) and shown[kind] <= 10:
+            found = re.search(r"(error|wrong)\b.*", text)
+            print("program %d %s: %s" % (program.number, kind, found.group(0) if found else text[:200]))
+    print("%d programs, %s" % (len(results), ", ".join("%d %s" % (n, k or "right") for k, n in sorted(
+        counts.items(), key=lambda x: str(x[0])))))
+    bad = sum(n for k, n in counts.items() if k not in (None, "refused"))
+    return 1 if bad or counts["refused"] > MOST_REFUSED * len(results) + 1 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
