@@ -244,6 +244,20 @@ bool order_pads(struct module *m, type_id t)
 	return false;
 }
 
+bool order_clips(struct module *m, type_id t)
+{
+	const struct domain *d = &m->domain.at[m->type.at[t].domain];
+	struct order o;
+	read_order(m, t, true, &o);
+	for (unsigned x = 0; x < d->xform_n; x++) {
+		const struct xform *f = &d->xform[x];
+		int dim = is_uneven(m, d, f) ? layout_logical_of(d, f->in[0]) : -1;
+		if (dim >= 0 && has(&o, (unsigned)dim) && o.dim[0] != dim)
+			return true;
+	}
+	return false;
+}
+
 bool order_is_dense(struct module *m, value_id v)
 {
 	struct order o;

@@ -27,6 +27,8 @@ bool order_is_row_major(struct module *m, type_id t);
 /* Whether a buffer of one slice has gaps: the axis that a loop cuts unevenly is not outermost, so that
  * the last slice does not fill it. */
 bool order_pads(struct module *m, type_id t);
+/* Whether some block, of any kind, of an axis that is not outermost is not full. */
+bool order_clips(struct module *m, type_id t);
 /* Whether the storage of a value (a view of a larger one, perhaps) has no gaps. */
 bool order_is_dense(struct module *m, value_id v);
 

@@ -2,6 +2,7 @@
 #include "pass/p2p.h"
 #include "ir/edit.h"
 #include "ir/expr.h"
+#include "pass/order.h"
 
 /* The wait that stands right after a Communication; 0: none. */
 static op_id wait_of(const struct module *m, op_id op)
@@ -41,9 +42,10 @@ static bool rewrite(struct module *m, op_id op, enum p2p_order order)
 	op_id wait = wait_of(m, op);
 	mesh_id mesh;
 	uint8_t axis;
-	if (!wait || !axis_of(m, op, &mesh, &axis))
-		return false;
 	value_id from = op_read(m, op, 0), to = op_write(m, op, 0);
+	if (!wait || !axis_of(m, op, &mesh, &axis) || order_clips(m, m->value.at[from].type) ||
+	    order_clips(m, m->value.at[to].type))
+		return false; /* what has room between elements is packed by both sides at once */
 	expr_id taker = op_scalar_expr(m, op, 0), giver = op_scalar_expr(m, op, 1),
 	        own = expr_axis_index(m, mesh, axis);
 
@@ -85,7 +87,13 @@ void p2p_from_permutes(struct module *m, struct pass_context *cx, enum p2p_order
 	for (uint32_t i = 0; i < found.n; i++) {
 		struct buf name = {0};
 		pass_put_name(m, op_read(m, found.at[i], 0), &name);
-		if (rewrite(m, found.at[i], order))
+		bool done = rewrite(m, found.at[i], order);
+		if (!done)
+			pass_remark(
+			    cx, m, m->op.at[found.at[i]].at,
+			    "%s stays a collective_permute: its blocks do not follow one another in memory",
+			    name.at);
+		else
 			pass_remark(cx, m, m->op.at[found.at[i]].at,
 			            "%s by send and recv, %s: each step of the ring", name.at,
 			            order == P2P_PUT ? "the receiver ready first" : "the sender ready first");
