@@ -66,6 +66,8 @@ type_id infer_reduce_axes(struct module *m, op_id op, type_id result);
 /* The type of a view's result: shard_by_stream (the operand's type with `like`'s stream split, in the
  * allocation domain too), select (one axis dropped). */
 type_id infer_select(struct module *m, type_id operand, unsigned axis);
+/* The type of a buffer that has a new axis 0, of which each element is of type t; 0 past a limit. */
+type_id infer_stack(struct module *m, type_id t, expr_id extent);
 /* 0 when an axis to be dropped is merged with another. */
 type_id infer_shard(struct module *m, type_id operand);
 /* Bit i: axis i is reduced by axis=1 or axis=(0, 2); all without the attribute. */

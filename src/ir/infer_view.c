@@ -53,6 +53,46 @@ type_id infer_select(struct module *m, type_id operand, unsigned axis)
 	return d ? type_make(m, (enum dtype)t.dtype, MEMORY_LOCAL, t.mesh, d) : 0;
 }
 
+/* Inserts axis 0, outermost in memory but for axes that are spread over devices or streams. */
+static uint8_t insert_axis(const struct domain *d, const uint8_t *list, unsigned n, uint8_t *out)
+{
+	unsigned at = 0;
+	while (at < n && d->axis[list[at]].place != PLACE_NONE)
+		at++;
+	for (unsigned i = 0; i <= n; i++)
+		out[i] = i == at ? 0 : (uint8_t)(list[i < at ? i : i - 1] + 1);
+	return (uint8_t)at;
+}
+
+type_id infer_stack(struct module *m, type_id t, expr_id extent)
+{
+	const struct type type = m->type.at[t];
+	const struct domain d = m->domain.at[type.domain];
+	struct domain_builder b;
+	domain_begin(&b);
+	if (d.axis_n == IR_MAX_AXES || d.logical_n == IR_MAX_LOGICAL || d.loop_n == IR_MAX_AXES ||
+	    domain_add_axis(&b, AXIS_ITER, extent) < 0)
+		return 0;
+	for (unsigned a = 0; a < d.axis_n; a++)
+		b.axis[a + 1] = d.axis[a];
+	b.axis_n = (uint8_t)(d.axis_n + 1), b.logical_n = (uint8_t)(d.logical_n + 1),
+	b.rank = (uint8_t)(d.rank + 1);
+	for (unsigned x = 0; x < d.xform_n; x++) {
+		struct xform f = d.xform[x];
+		f.in[0]++, f.out[0]++;
+		f.in[1] = (uint8_t)(f.in[1] + (f.kind == XFORM_MERGE));
+		f.out[1] = (uint8_t)(f.out[1] + (f.kind == XFORM_SPLIT_OUTER || f.kind == XFORM_SPLIT_INNER));
+		b.xform[b.xform_n++] = f;
+	}
+	insert_axis(&d, d.loop, d.loop_n, b.loop);
+	unsigned at = insert_axis(&d, d.alloc, d.alloc_n, b.alloc);
+	for (unsigned i = 0; i <= d.alloc_n; i++)
+		b.contiguous[i] = i == at || d.contiguous[i < at ? i : i - 1];
+	b.loop_n = (uint8_t)(d.loop_n + 1), b.alloc_n = (uint8_t)(d.alloc_n + 1);
+	return type_make(m, (enum dtype)type.dtype, (enum memory)type.memory, type.mesh,
+	                 domain_finish(m, &b));
+}
+
 type_id infer_shard(struct module *m, type_id operand)
 {
 	struct type t = m->type.at[operand];

@@ -7,22 +7,19 @@
  *                                                   deallocate(T3)
  *
  * An ALLOCATE stands right before the statement that makes the value, in its block. A Deallocate stands
- * in the block of the ALLOCATE after the last statement that uses the buffer or a view of it, and after the
- * Synchronize that ends what other streams do with it; a wait is
- * a use of its Communication's buffers. Buffers that the program returns have none, nor those that the
- * source allocates. {hoist=1} shows the buffers of a loop before it: whole, their slices as views, when
- * the loop cuts them; as they are in loops whose iterations follow one another.
+ * in the block of the ALLOCATE after the last statement that uses the buffer or a view of it, a wait being a
+ * use of its Communication's buffers, and after the Synchronize that ends what other streams do with it.
+ * Buffers that the program returns have none, nor those that the
+ * source allocates. {hoist=1} shows the buffers of loops before them (hoist_buffers.c).
  *
  * requires     sharded, lowered
  * establishes  bound: every result is a buffer or a view
  * keeps        everything else */
-#include "ir/expr.h"
 #include "ir/infer.h"
-#include "ir/layout.h"
-#include "pass/order.h"
+#include "pass/hoist_buffers.h"
+#include "pass/lives.h"
 #include "pass/pass.h"
 #include "pass/rewrite.h"
-#include "pass/stream_order.h"
 
 /* Whether a value has no storage yet. */
 static bool is_unbound(const struct module *m, value_id v)
@@ -46,150 +43,36 @@ static void bind(struct module *m, struct pass_context *cx, op_id op)
 	free(made);
 }
 
-/* ---- hoisting */
-
-/* The outermost loop around the ALLOCATE of a value; 0: it stands in none. */
-static op_id outer_loop(const struct module *m, value_id v)
-{
-	op_id loop[IR_MAX_NESTING];
-	return ir_enclosing_loops(m, m->value.at[v].def, loop, IR_MAX_NESTING) ? loop[0] : 0;
-}
-
-static void hoist(struct module *m, struct pass_context *cx, value_id v)
-{
-	op_id allocate = m->value.at[v].def, loop = outer_loop(m, v);
-	if (!loop || ir_enclosing_loops(m, allocate, NULL, 0) != 1)
-		return;
-	const struct domain *d = value_domain(m, v);
-	int cut = layout_loop_axis(d, 0);
-	bool sliced = cut >= 0 && d->axis[cut].extent == op_scalar_expr(m, loop, 1);
-	if (!sliced && m->op.at[loop].flags & OP_STREAM_LOOP) {
-		pass_remark(cx, m, m->op.at[allocate].at,
-		            "buffer not hoisted: the iterations would share it");
-		return;
-	}
-	if (sliced) { /* uses see a view of it */
-		expr_id index = expr_index(m, m->region.at[m->op.at[loop].region].index);
-		value_id slice =
-		    ir_value_new(m, infer_shard(m, m->value.at[v].type), 0, m->op.at[allocate].at);
-		for (uint32_t u = m->value.at[v].first_use, next; u; u = next) {
-			next = m->operand.at[u].next_use;
-			if (m->operand.at[u].role != ROLE_DEF)
-				ir_operand_set(m, u, slice);
-		}
-		struct ir_use use[] = {
-		    {ROLE_DEF, slice}, {ROLE_READ, v}, {ROLE_SCALAR, ir_scalar_expr(m, index)}};
-		ir_insert_after(m, allocate, ir_op_new(m, OP_SHARD_BY_STREAM, m->op.at[allocate].at, use, 3));
-	}
-	ir_move_before(m, loop, allocate);
-}
-
 /* ---- the end of life */
 
-/* The statement of block r that holds op (op itself or a loop or condition around it); 0: none. */
-static op_id in_block(const struct module *m, region_id r, op_id op)
+static bool is_freed(const struct module *m, value_id v)
 {
-	while (op && m->op.at[op].parent != r)
-		op = m->region.at[m->op.at[op].parent].owner;
-	return op;
-}
-
-struct life {
-	region_id block;
-	op_id last;     /* last use in the block */
-	bool open;      /* a Communication of the buffer is not waited for after it */
-	VEC(op_id) use; /* statements in the block, or in blocks within, whose end is the end of a use */
-};
-
-static void extend(const struct module *m, struct life *life, op_id use, bool ends)
-{
-	op_id here = in_block(m, life->block, use);
-	if (here && ends)
-		vec_push(&life->use, use);
-	if (here && (!life->last || m->op.at[life->last].order < m->op.at[here].order))
-		life->last = here;
-}
-
-/* Waits are no uses of values: those of each Communication, by the one it names. */
-struct waits {
-	op_id *first; /* by op: the last wait of it seen, a list by next */
-	op_id *next;  /* by wait */
-	uint32_t n;
-};
-
-static void find_waits(struct module *m, struct waits *w)
-{
-	w->n = m->op.n;
-	w->first = mem_zalloc(sizeof *w->first * w->n);
-	w->next = mem_zalloc(sizeof *w->next * w->n);
-	for (op_id op = ir_walk_first(m); op; op = ir_walk(m, op)) {
-		op_id of = m->op.at[op].kind == OP_WAIT ? op_operand_id(m, op, ROLE_STATEMENT, 0) : 0;
-		if (!of)
-			continue;
-		w->next[op] = w->first[of];
-		w->first[of] = op;
-	}
-}
-
-static void live(struct module *m, const struct waits *w, value_id v, struct life *life)
-{
-	for (uint32_t u = m->value.at[v].first_use; u; u = m->operand.at[u].next_use) {
-		op_id op = m->operand.at[u].op;
-		bool communicates = m->op.at[op].flags & OP_ASYNC;
-		bool view = op_traits(m, op) & TRAIT_VIEW;
-		extend(m, life, op, !communicates && !view && m->op.at[op].kind != OP_ALLOCATE);
-		if (m->operand.at[u].role == ROLE_READ && view)
-			live(m, w, op_def(m, op, 0), life);
-		if (!communicates || op >= w->n)
-			continue;
-		bool waited = false;
-		for (op_id wait = w->first[op]; wait; wait = w->next[wait]) {
-			extend(m, life, wait, true);
-			waited |= in_block(m, life->block, wait) && m->op.at[op].order < m->op.at[wait].order;
-		}
-		life->open |= !waited;
-	}
-}
-
-/* The first statement from `last` on after which the current stream has seen all uses end; 0: none. */
-static op_id find_end(struct stream_order *s, const struct life *life)
-{
-	op_id at = life->last;
-	for (uint32_t k = 0; at && k < life->use.n;) {
-		if (stream_order_follows(s, life->block, life->use.at[k], at))
-			k++;
-		else
-			at = s->m->op.at[at].next, k = 0;
-	}
-	return at;
-}
-
-static void end_life(struct module *m, struct pass_context *cx, const struct waits *w, struct stream_order *s,
-                     value_id v)
-{
-	op_id allocate = m->value.at[v].def;
-	if (m->value.at[v].flags & (VALUE_OUTPUT | VALUE_INOUT) || !allocate ||
-	    m->op.at[allocate].kind != OP_ALLOCATE)
-		return;
-	struct life life = {.block = m->op.at[allocate].parent};
 	for (uint32_t u = m->value.at[v].first_use; u; u = m->operand.at[u].next_use)
 		if (m->operand.at[u].role == ROLE_FREE)
-			return;
-	live(m, w, v, &life);
-	op_id where = life.open ? 0 : find_end(s, &life);
-	vec_free(&life.use);
-	if (!where) {
-		pass_remark(
-		    cx, m, m->op.at[allocate].at,
-		    life.open
-		        ? "buffer not freed: a Communication that uses it is not waited for after it"
-		        : "buffer not freed: nothing in its block synchronizes with all streams that use it");
+			return true;
+	return false;
+}
+
+static void end_life(struct module *m, struct pass_context *cx, struct lives *l, value_id v)
+{
+	op_id allocate = m->value.at[v].def;
+	struct life life;
+	if (m->value.at[v].flags & (VALUE_OUTPUT | VALUE_INOUT) || !allocate ||
+	    m->op.at[allocate].kind != OP_ALLOCATE || is_freed(m, v))
 		return;
+	life_find(l, v, m->op.at[allocate].parent, &life);
+	op_id where = life_end(l, &life);
+	if (where) {
+		while (m->op.at[where].next && m->op.at[m->op.at[where].next].kind == OP_DEALLOCATE)
+			where = m->op.at[where].next; /* in the order of the ALLOCATEs */
+		struct ir_use use = {ROLE_FREE, v};
+		ir_insert_after(m, where, ir_op_new(m, OP_DEALLOCATE, m->op.at[allocate].at, &use, 1));
+	} else {
+		pass_remark(cx, m, m->op.at[allocate].at, "buffer not freed: %s",
+		            life.open ? "a Communication that uses it is not waited for after it"
+		                      : "nothing in its block synchronizes with all streams that use it");
 	}
-	while (m->op.at[where].next && m->op.at[m->op.at[where].next].kind == OP_DEALLOCATE)
-		where = m->op.at[where].next; /* in the order of the ALLOCATEs */
-	op_id end = ir_op_new(m, OP_DEALLOCATE, m->op.at[allocate].at, (struct ir_use[]){{ROLE_FREE, v}}, 1);
-	ir_insert_after(m, where, end);
+	life_free(&life);
 }
 
 static int by_place(const void *a, const void *b, void *module)
@@ -200,31 +83,22 @@ static int by_place(const void *a, const void *b, void *module)
 	return (x > y) - (x < y);
 }
 
-/* Numbers statements in program order. */
-static void number_order(struct module *m)
-{
-	uint32_t n = 0;
-	for (op_id op = ir_walk_first(m); op; op = ir_walk(m, op))
-		m->op.at[op].order = ++n;
-}
-
 bool pass_allocate(struct module *m, struct pass_context *cx)
 {
-	struct waits w;
-	struct stream_order s;
+	struct lives l;
 	for (op_id op = ir_walk_first(m); op; op = ir_walk(m, op))
 		bind(m, cx, op);
-	for (uint32_t i = 0; i < cx->allocated.n && cx->option[0]; i++)
-		hoist(m, cx, cx->allocated.at[i]);
-	number_order(m);
+	lives_find(m, &l);
+	if (cx->option[0]) {
+		for (uint32_t i = 0; i < cx->allocated.n; i++)
+			hoist_buffer(m, cx, &l, cx->allocated.at[i]);
+		lives_free(&l);
+		lives_find(m, &l);
+	}
 	if (cx->allocated.n)
 		qsort_r(cx->allocated.at, cx->allocated.n, sizeof *cx->allocated.at, by_place, m);
-	find_waits(m, &w);
-	stream_order_find(m, &s);
 	for (uint32_t i = 0; i < cx->allocated.n; i++)
-		end_life(m, cx, &w, &s, cx->allocated.at[i]);
-	stream_order_free(&s);
-	free(w.first);
-	free(w.next);
+		end_life(m, cx, &l, cx->allocated.at[i]);
+	lives_free(&l);
 	return true;
 }

@@ -54,10 +54,14 @@ static uint32_t walk(struct stream_order *s, region_id r, uint32_t current)
 		case OP_SET_CURRENT_STREAM:
 			current = stream_of(s, op);
 			s->one = false;
+			s->sets[r] = true;
 			break;
 		default:
-			if (s->m->op.at[op].region)
-				current = walk_blocks(s, op, current);
+			if (!s->m->op.at[op].region)
+				break;
+			current = walk_blocks(s, op, current);
+			for (region_id in = s->m->op.at[op].region; in; in = s->m->region.at[in].sibling)
+				s->sets[r] |= s->sets[in];
 		}
 	}
 	return s->end[r] = current;
@@ -69,6 +73,7 @@ void stream_order_find(struct module *m, struct stream_order *out)
 	out->stream = mem_zalloc(sizeof *out->stream * m->op.n);
 	out->end = mem_zalloc(sizeof *out->end * m->region.n);
 	out->handle = mem_zalloc(sizeof *out->handle * m->handle.n);
+	out->sets = mem_zalloc(m->region.n);
 	walk(out, m->body, FIRST);
 }
 
@@ -77,6 +82,7 @@ void stream_order_free(struct stream_order *s)
 	free(s->stream);
 	free(s->end);
 	free(s->handle);
+	free(s->sets);
 }
 
 /* ---- what has seen a use */

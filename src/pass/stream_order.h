@@ -10,6 +10,7 @@ struct stream_order {
 	uint32_t *stream; /* by op_id: the current one when it runs */
 	uint32_t *end;    /* by region_id: the current one at its end */
 	uint32_t *handle; /* by handle_id */
+	bool *sets;       /* by region_id: it, or a block within, sets a stream */
 };
 
 void stream_order_find(struct module *m, struct stream_order *out);

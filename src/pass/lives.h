@@ -1,0 +1,36 @@
+/* lives: from where to where statements use a buffer. */
+#ifndef HIRC_PASS_LIVES_H
+#define HIRC_PASS_LIVES_H
+#include "base/vec.h"
+#include "pass/stream_order.h"
+
+/* Of a program as it was when this was made; statements that are added later may be views and ends of life.
+ */
+struct lives {
+	struct module *m;
+	uint32_t n;       /* statements */
+	op_id *wait;      /* by op: the last wait that names it, a list by next_wait */
+	op_id *next_wait; /* by wait */
+	op_id *group;     /* by op: the end_coalescing that starts it; 0: it starts itself */
+	struct stream_order streams;
+};
+
+/* Numbers statements in program order, too (struct op's order). */
+void lives_find(struct module *m, struct lives *out);
+void lives_free(struct lives *l);
+
+struct life {
+	region_id block; /* the uses are in it, or in blocks within */
+	op_id last;      /* statement of the block that holds the last use; 0: there is none */
+	bool open;       /* a Communication of the buffer is not surely waited for after it, in the block */
+	VEC(op_id) use;  /* statements that the uses end with: waits for those of Communications */
+};
+
+/* The uses of a buffer and of views of it in a block; a wait is a use of its Communication's buffers. */
+void life_find(const struct lives *l, value_id v, region_id block, struct life *out);
+void life_free(struct life *life);
+/* The first statement of the block, from the last use on, after which the current stream follows all uses; 0:
+ * there is none. */
+op_id life_end(struct lives *l, const struct life *life);
+
+#endif
