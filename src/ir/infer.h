@@ -68,6 +68,9 @@ type_id infer_reduce_axes(struct module *m, op_id op, type_id result);
 type_id infer_select(struct module *m, type_id operand, unsigned axis);
 /* The type of a buffer that has a new axis 0, of which each element is of type t; 0 past a limit. */
 type_id infer_stack(struct module *m, type_id t, expr_id extent);
+/* The type of a collective's result when none is stated: the operand's, without the placements and pending
+ * sums over the team's axes. 0: it must be stated. */
+type_id infer_collective(struct module *m, enum op_kind kind, team_id team, type_id operand);
 /* 0 when an axis to be dropped is merged with another. */
 type_id infer_shard(struct module *m, type_id operand);
 /* Bit i: axis i is reduced by axis=1 or axis=(0, 2); all without the attribute. */

@@ -1,5 +1,6 @@
 /* infer_view: types that follow from an operand's type: those of views, and the hidden reduction axes
  * of results. */
+#include "ir/build.h"
 #include "ir/domain.h"
 #include "ir/expr.h"
 #include "ir/infer.h"
@@ -194,4 +195,51 @@ type_id infer_reduce_axes(struct module *m, op_id op, type_id result)
 			return type_with_domain(m, result, with);
 	}
 	return result;
+}
+
+/* A team of one device does not tell which of the axes of size 1 it is along: the innermost placement, as
+ * gathers take them, when mask is of such axes. */
+static unsigned one_of_single(const struct module *m, mesh_id mesh, const struct sugar *g, unsigned mask)
+{
+	const uint32_t *size = m->mesh.at[mesh].size;
+	for (unsigned k = 0; mask >> k; k++)
+		if (mask >> k & 1 && size[k] > 1)
+			return mask;
+	for (unsigned i = 0; i < g->rank; i++) {
+		const struct sugar_axis *x = &g->axis[i];
+		const struct sugar_place *last = x->place_n ? &x->place[x->place_n - 1] : NULL;
+		if (last && last->kind == SUGAR_MESH && size[last->mesh_axis] == 1)
+			return 1u << last->mesh_axis;
+	}
+	return mask;
+}
+
+type_id infer_collective(struct module *m, enum op_kind kind, team_id team, type_id operand)
+{
+	const struct type t = m->type.at[operand];
+	uint8_t axes[IR_MAX_MESH_AXES];
+	unsigned n = 0, culprit, kept = 0, mask = 0;
+	struct sugar g;
+	domain_id d;
+	if (kind == OP_BROADCASTS || kind == OP_SEND_RECV)
+		return operand;
+	if ((kind != OP_ALLGATHER && kind != OP_ALLREDUCE) || !ir_team_axes(m, team, t.mesh, axes, &n) ||
+	    !sugar_from_domain(m, t.domain, t.mesh, &g))
+		return 0;
+	for (unsigned k = 0; k < n; k++)
+		mask |= 1u << axes[k];
+	mask = one_of_single(m, t.mesh, &g, mask);
+	for (unsigned i = 0; i < g.axis_n; i++) {
+		struct sugar_axis *x = &g.axis[i];
+		unsigned places = 0;
+		for (unsigned k = 0; k < x->place_n; k++)
+			if (!(x->place[k].kind == SUGAR_MESH && mask >> x->place[k].mesh_axis & 1))
+				x->place[places++] = x->place[k];
+		bool ended = x->kind == AXIS_PARTIAL && !places;
+		x->place_n = (uint8_t)places;
+		if (!ended && x->kind != AXIS_REDUCE)
+			g.axis[kept++] = *x;
+	}
+	g.axis_n = kept;
+	return sugar_expand(m, &g, t.mesh, false, &d, &culprit) ? 0 : type_with_domain(m, operand, d);
 }

@@ -4,42 +4,15 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The layout of a collective's result when its type is left out. */
-static type_id collective_type(struct sema *s, struct call *c, value_id operand)
+/* The type of a collective's result when it is left out; it follows the operand's, which may be open. */
+static type_id collective_type(struct sema *s, struct call *c, value_id operand, bool *open)
 {
-	struct type t = *value_type(s->m, operand);
-	uint8_t axes[IR_MAX_MESH_AXES];
-	unsigned n = 0, culprit, kept = 0;
-	struct sugar g;
-	domain_id d;
-	if (c->kind == OP_BROADCASTS || c->kind == OP_SEND_RECV)
-		return s->m->value.at[operand].type;
-	bool known = (c->kind == OP_ALLGATHER || c->kind == OP_ALLREDUCE) &&
-	             ir_team_axes(s->m, c->team, t.mesh, axes, &n) &&
-	             sugar_from_domain(s->m, t.domain, t.mesh, &g);
-	if (!known) {
+	type_id t = infer_collective(s->m, c->kind, c->team, s->m->value.at[operand].type);
+	*open = s->m->value.at[operand].flags & VALUE_OPEN;
+	if (!t)
 		diag_error(s->d, ast_at(s->a, c->node)->at, "%s needs a result type here",
 		           op_info[c->kind].hir);
-		return 0;
-	}
-	unsigned mask = 0;
-	for (unsigned k = 0; k < n; k++)
-		mask |= 1u << axes[k];
-	for (unsigned i = 0; i < g.axis_n; i++) {
-		unsigned places = 0;
-		for (unsigned k = 0; k < g.axis[i].place_n; k++)
-			if (!(g.axis[i].place[k].kind == SUGAR_MESH &&
-			      mask >> g.axis[i].place[k].mesh_axis & 1))
-				g.axis[i].place[places++] = g.axis[i].place[k];
-		bool ended = g.axis[i].kind == AXIS_PARTIAL && !places;
-		g.axis[i].place_n = (uint8_t)places;
-		if (!ended && g.axis[i].kind != AXIS_REDUCE)
-			g.axis[kept++] = g.axis[i];
-	}
-	g.axis_n = kept;
-	if (sugar_expand(s->m, &g, t.mesh, false, &d, &culprit))
-		return 0;
-	return type_with_domain(s->m, s->m->value.at[operand].type, d);
+	return t;
 }
 
 /* The stated type if it fits the rule of the operation, or the type by the rule; 0 after reporting. */
@@ -100,7 +73,7 @@ static type_id default_type(struct sema *s, struct call *c, const struct infer_d
 		return t;
 	}
 	if (op_info[c->kind].traits & TRAIT_COLLECTIVE)
-		return collective_type(s, c, first);
+		return collective_type(s, c, first, open);
 	if (c->kind == OP_ALLOCATE) {
 		diag_error(s->d, draft->at, "allocate needs a type: `A: f32[8] = allocate()`");
 		return 0;

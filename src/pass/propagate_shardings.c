@@ -10,6 +10,7 @@
  * axes are not used yet in the tensor: each mesh axis is used once, and stream or serial placements
  * come from one neighbour only. Operands are asked in an order of preference: the weight, the bias,
  * then the input of a linear; the second, then the first of a matmul; else the most spread first.
+ * A pure collective without a type has its operand's, less what it gathers or reduces.
  * What is placed is never changed, and what the source states never at all. Axes that are summed away
  * or needed whole pass nothing on.
  *
@@ -132,11 +133,30 @@ static void preference(const struct module *m, const struct op_layout *l, unsign
 
 /* ---- all statements */
 
+/* A pure collective whose type was left out follows its operand. */
+static bool is_following(const struct module *m, value_id v)
+{
+	op_id def = m->value.at[v].def;
+	return def && is_open(m, v) && op_traits(m, def) & TRAIT_COLLECTIVE;
+}
+
+static bool follow_operand(struct module *m, op_id op, value_id result)
+{
+	type_id t = infer_collective(m, (enum op_kind)m->op.at[op].kind, m->op.at[op].team,
+	                             m->value.at[op_read(m, op, 0)].type);
+	if (!t || t == rewrite_without_reduce(m, m->value.at[result].type))
+		return false;
+	m->value.at[result].type = t;
+	return true;
+}
+
 static bool forward(struct module *m, op_id op, unsigned k)
 {
 	struct op_layout l;
 	unsigned order[PLACE_MAX_OPERANDS];
 	value_id result = op_result(m, op, k);
+	if (is_following(m, result))
+		return follow_operand(m, op, result);
 	if (!is_open(m, result) || !op_layout_read_result(m, op, k, &l) || !l.r_known)
 		return false;
 	unsigned used = place_used(&l.r) | place_partial(&l.r);
@@ -156,7 +176,7 @@ static bool backward(struct module *m, op_id op, unsigned result)
 	if (!any || op_traits(m, op) & TRAIT_COLLECTIVE || !op_layout_read_result(m, op, result, &l))
 		return false;
 	for (unsigned k = 0; k < l.x.operand_n; k++)
-		if (is_open(m, l.operand[k]))
+		if (is_open(m, l.operand[k]) && !is_following(m, l.operand[k]))
 			changed |= backward_to(m, &l, k);
 	return changed;
 }
