@@ -34,7 +34,7 @@ sizes() {
 		must_be_ok "$@" "$root/examples/row_parallel_linear.hir" --check -D s=$s
 		must_be_ok "$@" "$root/examples/row_parallel_linear.hir" --check -D s=$s -D t=13 -D h=3
 	done
-	for name in column_parallel_ring mlp_tensor_parallel matmul_reduce_scatter; do
+	for name in column_parallel_ring mlp_tensor_parallel matmul_reduce_scatter moe_layer; do
 		must_be_ok "$@" "$root/examples/$name.hir" --check
 	done
 	for s in 1 2 5; do
@@ -42,6 +42,9 @@ sizes() {
 		must_be_ok "$@" "$root/examples/ag_matmul_chunks.hir" --check -D s=$s -D t=13 -D n=3
 	done
 	must_be_ok "$@" "$root/examples/mlp_tensor_parallel.hir" --check -D t=7 -D h=9
+	for t in 1 13; do
+		must_be_ok "$@" "$root/examples/moe_layer.hir" --check -D t=$t -D h=5
+	done
 }
 
 # Every kind of pipeline, on sizes that divide and that do not.
@@ -111,7 +114,7 @@ mpi)
 	for n in 1 2 4 8; do
 		for transport in mpi shm; do
 			for name in ag_matmul row_parallel_linear column_parallel_ring mlp_tensor_parallel \
-				matmul_reduce_scatter ag_matmul_chunks; do
+				matmul_reduce_scatter ag_matmul_chunks moe_layer; do
 				must_be_ok mpirun -np $n "$hirc" run "$root/examples/$name.hir" --transport=$transport --check
 			done
 		done
@@ -127,6 +130,7 @@ mpi)
 	must_be_ok mpirun -np 8 "$hirc" run "$root/examples/mesh_axes.hir" --check
 	must_be_ok mpirun -np 4 "$hirc" run "$root/examples/row_parallel_linear.hir" --check -D s=4 -D t=13
 	must_be_ok mpirun -np 3 "$hirc" run "$root/examples/ag_matmul.hir" --check -D t=1
+	must_be_ok mpirun -np 4 "$hirc" run "$root/examples/moe_layer.hir" --check -D t=13
 	;;
 dumps)
 	for file in "$root"/examples/*.hir; do
