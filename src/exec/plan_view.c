@@ -149,7 +149,7 @@ static void bind_by_operands(struct planner *b, op_id op, type_id t, sx_id (*bou
 	for (unsigned a = 0; a < rank; a++) {
 		struct walk to, from;
 		unsigned k = 0;
-		if (!walk_axis(b, t, a, false, &to))
+		if (x.result[a] == INFER_NONE || !walk_axis(b, t, a, false, &to))
 			continue;
 		for (unsigned s = 0; s < to.n; s++) {
 			if (to.step[s].place != PLACE_STREAM && to.step[s].place != PLACE_SERIAL)

@@ -116,13 +116,22 @@ static expr_id times(struct module *m, expr_id product, expr_id extent)
 	return expr_canon(m, expr_mul(m, product, extent));
 }
 
-/* Axes that stand alone on both sides correspond; groups that are split or joined are whole. */
+/* Axes that stand alone on both sides correspond; groups that are split or joined are whole. Axes of extent
+ * 1 that come or go have no dim. */
 static void reshape(struct module *m, struct infer_axes *x, struct shape o, struct shape r)
 {
 	unsigned i = 0, j = 0;
 	while (i < o.rank || j < r.rank) {
 		if (i < o.rank && j < r.rank && o.axis[i].extent == r.axis[j].extent) {
 			x->operand[0][i++] = x->result[j++] = add_dim(x, DIM_PARALLEL);
+			continue;
+		}
+		if (i < o.rank && expr_is_one(m, o.axis[i].extent)) {
+			i++;
+			continue;
+		}
+		if (j < r.rank && expr_is_one(m, r.axis[j].extent)) {
+			j++;
 			continue;
 		}
 		/* the shortest groups of equal product */

@@ -153,6 +153,8 @@ static type_id local_type(struct module *m, struct pass_context *cx, const struc
 	for (unsigned a = 0; a < s.rank; a++)
 		if (l->x.result[a] != INFER_NONE)
 			place_copy(&s.axis[a], &p->dim[l->x.result[a]]);
+		else
+			s.axis[a].place_n = 0;
 	type_id t = 0;
 	if (place_add_partial(m, &s, p->mesh, p->partial, p->reduce))
 		t = place_type(m, m->value.at[l->result].type, p->mesh, &s, false, &reason);
@@ -167,8 +169,9 @@ static bool result_fits(struct module *m, const struct op_layout *l, const struc
 	    (!l->r_known && is_spread(m, l->result)))
 		return false;
 	for (unsigned a = 0; a < l->r.rank; a++)
-		if (l->x.result[a] != INFER_NONE &&
-		    !place_same_footprint(&l->r.axis[a], &p->dim[l->x.result[a]]))
+		if (l->x.result[a] == INFER_NONE
+		        ? place_mesh_axes(&l->r.axis[a]) != 0
+		        : !place_same_footprint(&l->r.axis[a], &p->dim[l->x.result[a]]))
 			return false;
 	return true;
 }

@@ -432,8 +432,11 @@ const char *op_layout_not_local(struct module *m, const struct op_layout *l)
 		pending |= partial;
 		for (unsigned a = 0; a < l->o[k].rank && other; a++)
 			if (l->x.operand[k][a] == INFER_NONE && place_mesh_axes(&l->o[k].axis[a]))
-				return "an operand's axis is widened, and one rank holds it";
+				return "one rank holds an operand's axis of extent 1";
 	}
+	for (unsigned a = 0; a < l->r.rank && mesh; a++)
+		if (l->x.result[a] == INFER_NONE && place_mesh_axes(&l->r.axis[a]))
+			return "one rank holds an axis of extent 1 of the result";
 	for (unsigned k = 0; k < l->x.operand_n && (kind == OP_ADD || kind == OP_SUB); k++)
 		if (place_partial(&l->o[k]) != pending)
 			return "its operands are different pending reductions";

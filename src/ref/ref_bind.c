@@ -106,7 +106,8 @@ void ref_bind_chunk(struct ref_host *h, op_id op, unsigned operand, struct ref_v
 		for (unsigned j = 0; j < from->n; j++) {
 			int result = layout_logical_of(b, to->axis[k]),
 			    source = chunk_axis(m, in, from->axis[j]);
-			if (result >= 0 && source >= 0 && x.operand[operand][source] == x.result[result] &&
+			if (result >= 0 && source >= 0 && x.result[result] != INFER_NONE &&
+			    x.operand[operand][source] == x.result[result] &&
 			    axis_extent(h, a, from->axis[j]) == axis_extent(h, b, to->axis[k]) &&
 			    is_swizzled(a, from->axis[j]) == is_swizzled(b, to->axis[k]))
 				to->at[k] = from->at[j];
