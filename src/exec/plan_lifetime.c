@@ -19,16 +19,17 @@
 #include "exec/scalar_op.h"
 #include <string.h>
 
-enum { MAX_STREAMS = 64, MAX_SLOTS = 8192, MAX_WORK = 1 << 26 };
+enum { MAX_STREAMS = 64, MAX_SLOTS = 1 << 18, MAX_WORK = 1 << 26, MAX_PAIRS = 1 << 22, NONE = UINT32_MAX };
 
 struct slot {
 	uint32_t buffer;
 	bool used, pinned;
-	uint32_t life;        /* number of the iteration in which it is alive */
-	uint32_t first, last; /* events of this life, in the order of issue */
-	uint32_t pending;     /* communications that use it and were not waited for */
-	int64_t written;      /* elements written in this life, at most */
-	uint32_t *end;        /* by stream: the last event on it; MAX_STREAMS of them */
+	uint32_t life;         /* number of the iteration in which it is alive */
+	uint32_t first, last;  /* events of this life, in the order of issue */
+	uint32_t pending;      /* communications that use it and were not waited for */
+	uint32_t newer, older; /* slots used right after and before it; NONE: none */
+	int64_t written;       /* elements written in this life, at most */
+	uint32_t *end;         /* by stream: the last event on it; MAX_STREAMS of them */
 };
 
 struct use {
@@ -38,6 +39,12 @@ struct use {
 
 struct ticket { /* its uses are in struct walk's list */
 	uint32_t first, n;
+	uint32_t issued; /* its number in struct walk's list */
+};
+
+/* Of a stream: events t, each with the earliest use that none of those from t on has ended before. */
+struct tail {
+	uint32_t t, at;
 };
 
 struct tickets {
@@ -58,6 +65,12 @@ struct walk {
 	uint32_t *handle;                         /* stream, by handle */
 	struct tickets *queue;
 	VEC(struct use) uses;
+	VEC(uint32_t) issued; /* communications: the event that issued it, NONE once it was waited for */
+	uint32_t oldest;      /* of these that was not waited for */
+	VEC(struct tail) tail[MAX_STREAMS]; /* `at` grows, too: the suffix minima of all events' `at` */
+	uint32_t newest;                    /* slot that was used last */
+	uint64_t *pair;                     /* hash set: 1 + (a << 32 | b), a < b, of slots that meet */
+	uint32_t pairs, room;
 	uint32_t group; /* uses when the group began */
 	bool grouping;
 	uint32_t now;
@@ -87,19 +100,94 @@ static void see(struct walk *w, uint32_t current, uint32_t other)
 
 /* ---- uses */
 
-static void meet(struct lifetimes *l, uint32_t a, uint32_t b)
+static uint64_t *pair_find(const struct walk *w, uint64_t key)
 {
-	l->bit[(size_t)a * l->words + b / 64] |= (uint64_t)1 << (b % 64);
-	l->bit[(size_t)b * l->words + a / 64] |= (uint64_t)1 << (a % 64);
+	uint32_t at = (uint32_t)((key * 0x9e3779b97f4a7c15u) >> 32) & (w->room - 1);
+	while (w->pair[at] && w->pair[at] != key)
+		at = (at + 1) & (w->room - 1);
+	return &w->pair[at];
 }
 
-/* Whether all that used the slot is seen by the stream. */
+static void pairs_grow(struct walk *w)
+{
+	uint64_t *old = w->pair;
+	uint32_t n = w->room;
+	w->room = n ? 2 * n : 256;
+	w->pair = mem_zalloc(sizeof *w->pair * w->room);
+	for (uint32_t k = 0; k < n; k++)
+		if (old[k])
+			*pair_find(w, old[k]) = old[k];
+	free(old);
+}
+
+static void meet(struct walk *w, uint32_t a, uint32_t b)
+{
+	uint64_t key = 1 + (a < b ? (uint64_t)a << 32 | b : (uint64_t)b << 32 | a);
+	if (w->pairs >= w->room / 2)
+		pairs_grow(w);
+	uint64_t *at = pair_find(w, key);
+	w->pairs += !*at;
+	*at = key;
+	if (w->pairs == MAX_PAIRS)
+		w->work = MAX_WORK;
+}
+
+/* An event of a stream before which nothing ends that was used after `at`. */
+static void add_event(struct walk *w, uint32_t stream, uint32_t at)
+{
+	uint32_t *n = &w->tail[stream].n;
+	while (*n && w->tail[stream].at[*n - 1].at >= at)
+		--*n;
+	vec_push(&w->tail[stream], (struct tail){w->clock[stream][stream], at});
+}
+
+/* All uses before this one, in the order of issue, are over for the stream. */
+static uint32_t horizon(struct walk *w, uint32_t stream)
+{
+	uint32_t least = w->now;
+	while (w->oldest < w->issued.n && w->issued.at[w->oldest] == NONE)
+		w->oldest++;
+	if (w->oldest < w->issued.n)
+		least = w->issued.at[w->oldest];
+	for (uint32_t s = 0; s < w->streams; s++) {
+		uint32_t low = 0, high = w->tail[s].n;
+		while (low < high) {
+			uint32_t middle = (low + high) / 2;
+			if (w->tail[s].at[middle].t > w->clock[stream][s])
+				high = middle;
+			else
+				low = middle + 1;
+		}
+		if (low < w->tail[s].n && w->tail[s].at[low].at < least)
+			least = w->tail[s].at[low].at;
+	}
+	return least;
+}
+
+/* Makes the slot the newest one. */
+static void list_move(struct walk *w, uint32_t slot)
+{
+	struct slot *x = &w->slot[slot];
+	if (w->newest == slot)
+		return;
+	if (x->newer != NONE)
+		w->slot[x->newer].older = x->older;
+	if (x->older != NONE)
+		w->slot[x->older].newer = x->newer;
+	x->older = w->newest;
+	x->newer = NONE;
+	if (w->newest != NONE)
+		w->slot[w->newest].newer = slot;
+	w->newest = slot;
+}
+
+/* Whether all that used the slot is seen by the stream; NONE: one that has seen everything. */
 static bool is_over(const struct walk *w, const struct slot *x, uint32_t stream)
 {
-	for (uint32_t s = 0; s < w->streams; s++)
+	for (uint32_t s = 0; s < w->streams && stream != NONE; s++)
 		if (x->end[s] > w->clock[stream][s])
 			return false;
-	return !x->pending;
+	return !x->pending || stream == NONE;
 }
 
 static uint32_t life_of(const struct walk *w, uint32_t slot)
@@ -123,14 +211,15 @@ static void touch(struct walk *w, uint32_t stream, uint32_t slot)
 		x->first = w->now;
 		x->written = 0;
 	}
+	uint32_t since = x->first == w->now ? w->now : x->last;
+	uint32_t sure = stream == NONE ? w->now : horizon(w, stream);
 	x->last = w->now;
-	w->work += w->out->n;
-	for (uint32_t k = 0; k < w->out->n; k++) {
-		const struct slot *y = &w->slot[k];
-		if (y->used && k != slot && !lifetimes_meet(w->out, slot, k) &&
-		    (y->last >= x->first || !is_over(w, y, stream)))
-			meet(w->out, slot, k);
-	}
+	list_move(w, slot);
+	/* what was used up to `since` was compared with this life then */
+	for (uint32_t k = x->older; k != NONE && (w->slot[k].last >= since || w->slot[k].last >= sure);
+	     k = w->slot[k].older, w->work++)
+		if (w->slot[k].last >= x->first || !is_over(w, &w->slot[k], stream))
+			meet(w, slot, k);
 }
 
 static void ended(struct walk *w, uint32_t stream, uint32_t slot)
@@ -173,6 +262,7 @@ static void run_task(struct walk *w, uint32_t stream, const struct plan_task *t)
 {
 	uint32_t first = w->uses.n;
 	w->clock[stream][stream]++;
+	add_event(w, stream, w->now);
 	for (unsigned k = 0; k < t->in_n; k++)
 		if (!(t->scalars >> k & 1))
 			add_use(w, &t->in[k], false);
@@ -188,7 +278,8 @@ static void run_task(struct walk *w, uint32_t stream, const struct plan_task *t)
 /* A communication starts, with the uses from `first` on. */
 static void issue(struct walk *w, uint32_t stream, uint32_t first, uint32_t queue)
 {
-	struct ticket t = {.first = first, .n = w->uses.n - first};
+	struct ticket t = {.first = first, .n = w->uses.n - first, .issued = w->issued.n};
+	vec_push(&w->issued, w->now);
 	for (uint32_t k = first; k < w->uses.n; k++) {
 		const struct use *u = &w->uses.at[k];
 		touch(w, stream, u->slot);
@@ -205,6 +296,8 @@ static bool run_wait(struct walk *w, uint32_t stream, struct tickets *q)
 		return false; /* the run will report it */
 	struct ticket t = q->list.at[q->head++];
 	w->clock[stream][stream]++;
+	add_event(w, stream, w->issued.at[t.issued]);
+	w->issued.at[t.issued] = NONE;
 	for (uint32_t k = t.first; k < t.first + t.n; k++) {
 		w->slot[w->uses.at[k].slot].pending--;
 		ended(w, stream, w->uses.at[k].slot);
@@ -244,11 +337,9 @@ static void end_outputs(struct walk *w)
 		const struct plan_buffer *b = &w->p->buffer.at[buffer];
 		for (uint32_t s = b->first_slot; s < b->first_slot + (uint32_t)b->slots; s++) {
 			struct slot *x = &w->slot[s];
-			x->last = w->now;
-			for (uint32_t i = 0; i < w->out->n; i++)
-				if (i != s && w->slot[i].used && w->slot[i].last >= x->first)
-					meet(w->out, s, i);
 			w->out->alone[s] |= !x->used || x->written < b->held;
+			if (x->used)
+				touch(w, NONE, s);
 			x->used = true;
 		}
 	}
@@ -340,16 +431,37 @@ static void start(struct walk *w)
 	w->slot = mem_zalloc(sizeof *w->slot * (l->n + 1));
 	w->handle = mem_zalloc(sizeof *w->handle * (p->handles + 1));
 	w->queue = mem_zalloc(sizeof *w->queue * (p->queues + 1));
-	l->words = l->n / 64 + 1;
-	l->bit = mem_zalloc(sizeof *l->bit * ((size_t)l->n + 1) * l->words);
+	w->newest = NONE;
 	for (uint32_t b = 0; b < p->buffer.n; b++)
 		for (uint32_t s = 0; s < (uint32_t)p->buffer.at[b].slots; s++) {
 			uint32_t k = p->buffer.at[b].first_slot + s;
-			w->slot[k] = (struct slot){.buffer = b, .pinned = p->buffer.at[b].input >= 0};
+			w->slot[k] = (struct slot){
+			    .buffer = b, .pinned = p->buffer.at[b].input >= 0, .newer = NONE, .older = NONE};
 			l->alone[k] = w->slot[k].pinned;
 		}
 	for (uint32_t k = 0; k <= l->n; k++)
 		w->slot[k].end = end + (size_t)k * MAX_STREAMS;
+}
+
+/* The pairs as a list for each slot. */
+static void list_pairs(const struct walk *w)
+{
+	struct lifetimes *l = w->out;
+	l->first = mem_zalloc(sizeof *l->first * ((size_t)l->n + 2));
+	l->with = mem_zalloc(sizeof *l->with * ((size_t)w->pairs * 2 + 1));
+	for (unsigned pass = 0; pass < 2; pass++) { /* counts, then fills from the end of each list */
+		for (uint32_t k = 0; k < w->room; k++) {
+			uint32_t a = (uint32_t)((w->pair[k] - 1) >> 32), b = (uint32_t)(w->pair[k] - 1);
+			if (!w->pair[k])
+				continue;
+			if (pass)
+				l->with[--l->first[a]] = b, l->with[--l->first[b]] = a;
+			else
+				l->first[a]++, l->first[b]++;
+		}
+		for (uint32_t k = 1; !pass && k <= l->n; k++)
+			l->first[k] += l->first[k - 1];
+	}
 }
 
 void lifetimes_find(const struct plan *p, struct lifetimes *out)
@@ -364,11 +476,16 @@ void lifetimes_find(const struct plan *p, struct lifetimes *out)
 		return;
 	start(&w);
 	out->known = walk(&w);
+	list_pairs(&w);
 	for (uint32_t k = 0; k < out->n; k++)
 		out->used[k] = w.slot[k].used || w.slot[k].pinned;
 	for (uint32_t k = 0; k < p->queues; k++)
 		vec_free(&w.queue[k].list);
+	for (uint32_t s = 0; s < MAX_STREAMS; s++)
+		vec_free(&w.tail[s]);
 	vec_free(&w.uses);
+	vec_free(&w.issued);
+	free(w.pair);
 	free(w.slot[0].end);
 	free(w.slot);
 	free(w.reg);
@@ -383,5 +500,6 @@ void lifetimes_free(struct lifetimes *l)
 	free(l->alone);
 	free(l->late);
 	free(l->at);
-	free(l->bit);
+	free(l->first);
+	free(l->with);
 }

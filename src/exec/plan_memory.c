@@ -23,7 +23,8 @@ struct layout {
 	const struct lifetimes *l;
 	struct item *item; /* in the order of placing */
 	uint32_t n;
-	uint32_t *by_place; /* items placed, lowest first */
+	const struct item **of;   /* by slot; NULL: not placed yet */
+	const struct item **near; /* scratch: items that one meets */
 };
 
 static int larger_first(const void *a, const void *b)
@@ -44,30 +45,40 @@ static int earlier_first(const void *a, const void *b)
 	return x->at != y->at ? (x->at > y->at) - (x->at < y->at) : (x->slot > y->slot) - (x->slot < y->slot);
 }
 
+static int lower_first(const void *a, const void *b)
+{
+	const struct item *x = *(const struct item *const *)a, *y = *(const struct item *const *)b;
+	return x->place != y->place ? (x->place > y->place) - (x->place < y->place)
+	                            : (x->slot > y->slot) - (x->slot < y->slot);
+}
+
+/* The lowest place from `low` on that is free of all placed items that x meets. */
+static int64_t find_place(struct layout *y, const struct item *x, int64_t low)
+{
+	uint32_t n = 0;
+	for (uint32_t k = y->l->first[x->slot]; k < y->l->first[x->slot + 1]; k++)
+		if (y->of[y->l->with[k]])
+			y->near[n++] = y->of[y->l->with[k]];
+	qsort(y->near, n, sizeof *y->near, lower_first);
+	for (uint32_t k = 0; k < n && y->near[k]->place - low < x->bytes; k++)
+		if (y->near[k]->place + y->near[k]->bytes > low)
+			low = y->near[k]->place + y->near[k]->bytes;
+	return low;
+}
+
 /* Places all items; the bytes that they take, INT64_MAX when that is no number. */
 static int64_t place_all(struct layout *y)
 {
-	int64_t total = 0;
+	int64_t total = 0, low = 0, end;
+	memset(y->of, 0, sizeof *y->of * (y->l->n + 1));
 	for (uint32_t k = 0; k < y->n; k++) {
 		struct item *x = &y->item[k];
-		int64_t low = 0, end;
-		uint32_t i = 0;
-		for (; i < k; i++) {
-			const struct item *other = &y->item[y->by_place[i]];
-			if (!x->alone && !other->alone && !lifetimes_meet(y->l, x->slot, other->slot))
-				continue;
-			if (other->place - low >= x->bytes)
-				break;
-			if (other->place + other->bytes > low)
-				low = other->place + other->bytes;
-		}
-		if (!checked_add(low, x->bytes, &end))
+		x->place = x->alone ? low : find_place(y, x, low);
+		if (!checked_add(x->place, x->bytes, &end))
 			return INT64_MAX;
-		x->place = low;
-		for (i = k; i > 0 && y->item[y->by_place[i - 1]].place > low; i--)
-			y->by_place[i] = y->by_place[i - 1];
-		y->by_place[i] = k;
+		low = x->alone ? end : low;
 		total = end > total ? end : total;
+		y->of[x->slot] = x->alone ? NULL : x;
 	}
 	return total;
 }
@@ -88,7 +99,8 @@ static void place_shared(struct plan *p, const struct lifetimes *l)
 {
 	struct layout y = {.l = l};
 	y.item = mem_zalloc(sizeof *y.item * (l->n + 1));
-	y.by_place = mem_zalloc(sizeof *y.by_place * (l->n + 1));
+	y.of = mem_zalloc(sizeof *y.of * (l->n + 1));
+	y.near = mem_zalloc(sizeof *y.near * (l->n + 1));
 	for (uint32_t b = 0; b < p->buffer.n; b++)
 		for (uint32_t s = 0; s < (uint32_t)p->buffer.at[b].slots; s++) {
 			uint32_t k = p->buffer.at[b].first_slot + s;
@@ -110,7 +122,8 @@ static void place_shared(struct plan *p, const struct lifetimes *l)
 			p->slot.at[y.item[k].slot] = y.item[k].place;
 	}
 	free(y.item);
-	free(y.by_place);
+	free(y.of);
+	free(y.near);
 }
 
 /* False: there are late buffers; their values get more copies. */
