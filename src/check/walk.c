@@ -245,6 +245,14 @@ static void walk_op(struct walk *w, op_id op)
 	case OP_WAIT:
 		transfer_wait(w, op);
 		break;
+	case OP_DISPATCH:
+	case OP_COMBINE: { /* all ranks of the team come to it, in one order with its other collectives */
+		struct seat seat;
+		if (team_seat(w, m->op.at[op].team, &seat))
+			match_collective(w, op, &seat, -1, -1);
+		compute(w, op);
+		break;
+	}
 	default:
 		if (op_traits(m, op) & TRAIT_COLLECTIVE)
 			transfer_collective(w, op);
