@@ -244,7 +244,7 @@ def edit_names(p, r):
         old += re.findall(pattern, text)
     r.shuffle(fresh)
     used = set(NAME.findall(text))
-    fresh = [n for n in fresh if n not in used]
+    fresh = [n for n in [f"more{k}" for k in range(len(old))] + fresh if n not in used]
     p.rename({n: fresh.pop() for n in dict.fromkeys(old) if n not in KEYWORDS})
     p.header = re.sub(r"^\w+", r.choice(["v", "main", "`a program`", "T1"]), p.header)
 
