@@ -62,7 +62,7 @@ pipelines() {
 meshes() {
 	for axes in "1 1" "1 2" "2 1" "2 2" "1 4" "2 4" "4 2"; do
 		dp=${axes% *} tp=${axes#* }
-		for name in fsdp_mlp_backward transformer_layer; do
+		for name in fsdp_mlp_backward fsdp_transformer_backward transformer_layer; do
 			must_be_ok "$@" "$root/examples/$name.hir" --check --np=$((dp * tp)) -D dp=$dp -D tp=$tp
 		done
 		must_be_ok "$@" "$root/examples/fsdp_mlp_backward.hir" --check --np=$((dp * tp)) -D dp=$dp -D tp=$tp \
@@ -122,7 +122,7 @@ mpi)
 	for n in 1 4; do pipelines mpirun -np $n "$hirc" run; done
 	for axes in "1 1" "1 2" "2 2" "2 4"; do
 		dp=${axes% *} tp=${axes#* }
-		for name in fsdp_mlp_backward transformer_layer; do
+		for name in fsdp_mlp_backward fsdp_transformer_backward transformer_layer; do
 			must_be_ok mpirun -np $((dp * tp)) "$hirc" run "$root/examples/$name.hir" -D dp=$dp -D tp=$tp --check
 		done
 	done

@@ -236,7 +236,7 @@ def edit_names(p, r):
     """New names for everything; some look like operations, numbers of the other surface or nothing at all."""
     odd = ["T3", "T0", "i0", "i2", "c1", "sum", "relu", "`odd name`", "`for`", "main", "x", "X", "Y",
            "_", "block", "stream", "mesh0"]
-    fresh = odd + [f"{a}{b}" for a in ("alpha", "Beta", "g_") for b in range(12)]
+    fresh = odd + [f"{a}{b}" for a in ("alpha", "Beta", "g_") for b in range(99)]
     old = p.tensors() + [n for w in ("param", "const", "mesh", "group") for n, _ in p.declared(w)]
     old += [a for axes, _, _ in p.meshes().values() for a in axes]
     text = p.text()
