@@ -4,6 +4,7 @@
  *     plan_scalar.c   scalars: folding, ranges, registers
  *     plan_view.c     which block of a value is here, and where it stands in memory
  *     plan_storage.c  buffers
+ *     plan_memory.c   their places; plan_lifetime.c and plan_uses.c say which may be the same
  *     plan_op.c       local operations as kernel tasks
  *     plan_shape.c    reshape, cat, slice, pad, broadcast: several or odd copies
  *     plan_reduce.c   reductions and contractions

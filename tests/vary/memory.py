@@ -53,21 +53,23 @@ class Program:
         self.inputs = [("X%d" % k, size, self.r.random() < 0.6) for k, size in enumerate(self.r.sample(SIZES, 2))]
         self.steps = []  # of the body: (kind, ...)
         self.outputs = []
+        self.made_on = {}  # by name: the stream where the buffer is allocated
         self.late = None  # (place in the body, iterations) of the wait for a gather of an earlier iteration
         self.draw()
 
     def draw(self):
         r, made, open_gathers, wide = self.r, list(self.inputs), [], []
-        stream = None  # the first step sets one
+        stream = 0 if self.trips else None  # in a loop: how far from that of the iteration; else the first step sets it
         holder = {name: None for name, _, _ in self.inputs}  # stream on which it is known; None: all
         for k in range(r.randint(6, 24)):
-            if not self.trips and (stream is None or r.random() < 0.25):
+            if stream is None or r.random() < (0.1 if self.trips else 0.25):
                 stream = r.randrange(self.streams)
                 self.steps.append(("stream", stream))
             while open_gathers and r.random() < 0.35:
                 name = open_gathers.pop(r.randrange(len(open_gathers)))
                 self.steps.append(("wait", name))
                 holder[name] = stream
+            self.made_on["T%d" % k] = stream
             ready = [v for v in made if v[0] not in open_gathers]
             recent = ready[-3:] if r.random() < 0.7 else ready
             a = r.choice(recent)
@@ -102,11 +104,17 @@ class Program:
             self.size["L"] = source[1:]
             self.size["G"] = (source[1], False)
             self.steps.append(("compute", "L", "neg", [source[0]]))
+            if holder[source[0]] not in (None, stream):
+                self.steps.insert(-1, ("sync", holder[source[0]]))
+            self.made_on["L"] = stream
             self.late = r.randrange(len(self.steps) + 1), r.randint(1, 3)
 
     def type_of(self, name):
         size, cut = self.size[name]
         return "f32[%d%s]" % (size, "@x" if cut else "")
+
+    def stream_text(self, stream):
+        return "(i + %d) %% %d" % (stream, self.streams) if self.trips else str(stream)
 
     def text(self):
         lines = ["mesh m(x = 2)", "program drawn on m {"]
@@ -124,9 +132,9 @@ class Program:
             if step[0] == "end":
                 break
             if step[0] == "stream":
-                body += ["set_stream(%d)" % step[1], "synchronize(main)"]
+                body += ["set_stream(%s)" % self.stream_text(step[1]), "synchronize(main)"]
             elif step[0] == "sync":
-                body.append("synchronize(%d)" % step[1])
+                body.append("synchronize(%s)" % self.stream_text(step[1]))
             elif step[0] == "wait":
                 body.append("wait(c%s)" % step[1])
             else:
@@ -154,7 +162,6 @@ class Program:
     def uses(self, slots):
         """The graph, and the events of each life of each slot: {(name, slot): {life: [events]}}."""
         g, lives, late = Graph(), {}, []
-        base = min(self.streams, max(self.trips, 1)) if self.trips else 1
         start = g.event([])
 
         def use(name, slot, life, event):
@@ -162,12 +169,18 @@ class Program:
 
         known = {name for name, _, _ in self.inputs}
         for i in range(max(self.trips, 1)):
-            stream, gathers = i % self.streams if self.trips else None, {}
+            stream_of = lambda k: (i + k) % self.streams if self.trips else k
+            stream, gathers = stream_of(0) if self.trips else None, {}
 
             def spot(name):
                 if name in known:
                     return name, 0, 0
-                return name, i % base + i // base % max(slots.get(name, 1) // base, 1) * base, i
+                if not self.trips:
+                    return name, 0, 0
+                last = self.made_on[name] + self.trips - 1
+                base = min(last + 1, self.streams)
+                copies = max(slots.get(name, 1) // base, 1)
+                return name, stream_of(self.made_on[name]) + i // base % copies * base, i
 
             def wait_late():
                 event, source = late.pop(0)
@@ -181,9 +194,10 @@ class Program:
                 if step[0] == "end":
                     break
                 if step[0] == "stream":
-                    stream = step[1]
+                    stream = stream_of(step[1])
                 elif step[0] == "sync":
-                    g.on(stream, [g.last[step[1]]] if step[1] in g.last else [])
+                    other = stream_of(step[1])
+                    g.on(stream, [g.last[other]] if other in g.last else [])
                 elif step[0] == "wait":
                     event, reads = gathers[step[1]]
                     done = g.on(stream, [event])
