@@ -8,6 +8,7 @@
  *       Y <- relu(T)                  the next step of stream i reads that part of X and writes Y
  *     if rank == 0 { … }              the branch that the rank takes                              */
 #include "check/checker.h"
+#include "ir/edit.h"
 #include "ir/expr.h"
 #include <string.h>
 
@@ -98,15 +99,10 @@ static bool lists(const struct attr *a, unsigned k)
 /* Results: of an extern with view= those are views of its operands, else buffers of their own. */
 static void bind_results(struct walk *w, op_id op)
 {
-	const struct op *o = &w->m->op.at[op];
-	const struct attr *a = o->kind == OP_EXTERN ? op_attr(w->m, op, "view") : NULL;
-	for (unsigned k = 0; k < o->def_n; k++) {
-		value_id v = op_def(w->m, op, k);
-		int64_t of = a && a->kind == ATTR_INTS && k < a->n ? a->u.ints[k] : -1;
-		if (a && a->kind == ATTR_INT && k == 0)
-			of = a->u.i;
-		if (of >= 0 && (uint64_t)of < op_role_count(w->m, op, ROLE_READ)) {
-			w->view[v] = w->view[op_read(w->m, op, (unsigned)of)];
+	for (unsigned k = 0; k < w->m->op.at[op].def_n; k++) {
+		value_id v = op_def(w->m, op, k), of = ir_view_of(w->m, op, k);
+		if (of) {
+			w->view[v] = w->view[of];
 			w->view[v].vague = true;
 		} else {
 			check_view_buffer(w, v);

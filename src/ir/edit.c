@@ -95,6 +95,19 @@ void ir_op_set_operands(struct module *m, op_id op, const struct ir_use *use, un
 	}
 }
 
+value_id ir_view_of(const struct module *m, op_id op, unsigned k)
+{
+	if (op_traits(m, op) & TRAIT_VIEW)
+		return op_read(m, op, 0);
+	const struct attr *a = m->op.at[op].kind == OP_EXTERN ? op_attr(m, op, "view") : NULL;
+	int64_t of = -1;
+	if (a && a->kind == ATTR_INT && k == 0)
+		of = a->u.i;
+	else if (a && a->kind == ATTR_INTS && k < a->n)
+		of = a->u.ints[k];
+	return of >= 0 && (uint64_t)of < op_role_count(m, op, ROLE_READ) ? op_read(m, op, (unsigned)of) : 0;
+}
+
 value_id ir_root(const struct module *m, value_id v)
 {
 	for (;;) {

@@ -15,6 +15,9 @@ void ir_op_set_operands(struct module *m, op_id op, const struct ir_use *use, un
 
 /* ---- questions */
 
+/* The operand that result k of a statement is a view of, by the operation or by an extern's view=; 0: none.
+ */
+value_id ir_view_of(const struct module *m, op_id op, unsigned k);
 /* The storage a value lives in: itself, or what its view is a view of. */
 value_id ir_root(const struct module *m, value_id v);
 /* Whether the value has storage bound by an input, ALLOCATE or view. */

@@ -143,8 +143,9 @@ static void live(const struct lives *l, value_id v, struct life *life)
 			continue;
 		}
 		extend(m, life, op, !view && m->operand.at[u].role != ROLE_DEF);
-		if (view)
-			live(l, op_def(m, op, 0), life);
+		for (unsigned k = 0; m->operand.at[u].role == ROLE_READ && k < m->op.at[op].def_n; k++)
+			if (ir_view_of(m, op, k) == v)
+				live(l, op_def(m, op, k), life);
 	}
 }
 
