@@ -4,6 +4,7 @@
 #include "exec/scalar_op.h"
 #include "rt/device.h"
 #include "rt/queue.h"
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -124,8 +125,10 @@ void exec_close(struct exec *e)
 	if (!e)
 		return;
 	rt_engine_free(e->engine);
-	if (e->device)
+	if (e->device) {
 		rt_device_free(e->device, e->memory);
+		assert(e->device->bytes_now == 0);
+	}
 	rt_transport_close(e->transport);
 	rt_device_close(e->device);
 	for (uint32_t i = 0; i < e->p->queues; i++)

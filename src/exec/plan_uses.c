@@ -80,6 +80,8 @@ void uses_event(struct uses *u, uint32_t stream, uint32_t at)
 static uint32_t horizon(struct uses *u, uint32_t stream)
 {
 	uint32_t least = u->now;
+	if (u->horizon_now == u->now && u->horizon_stream == stream)
+		return u->horizon;
 	while (u->oldest < u->issued.n && u->issued.at[u->oldest] == USES_NONE)
 		u->oldest++;
 	if (u->oldest < u->issued.n)
@@ -96,7 +98,9 @@ static uint32_t horizon(struct uses *u, uint32_t stream)
 		if (low < u->tail[s].n && u->tail[s].at[low].at < least)
 			least = u->tail[s].at[low].at;
 	}
-	return least;
+	u->horizon_now = u->now;
+	u->horizon_stream = stream;
+	return u->horizon = least;
 }
 
 /* ---- uses */

@@ -40,7 +40,8 @@ struct uses {
 	VEC(uint32_t) issued; /* communications: the event that issued it, USES_NONE once it was waited for */
 	uint32_t oldest;      /* of these that was not waited for */
 	uint32_t newest;      /* slot that was used last */
-	uint64_t *pair;       /* hash set: 1 + (a << 32 | b), a < b, of slots that meet */
+	uint32_t horizon_now, horizon_stream, horizon; /* what it was for which event, for which stream */
+	uint64_t *pair; /* hash set: 1 + (a << 32 | b), a < b, of slots that meet */
 	uint32_t pairs, room;
 };
 
