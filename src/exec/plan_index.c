@@ -5,6 +5,8 @@
  *     Y: f32[b@x, h] = gather(T, I)     T: f32[v, h], I: i64[b@x]     rank 1 of 2, b = 8
  *         out  Y [4, 8) x [0, h)           in  T [*, 0 … h, v];  I from element 4 on, stride 0 along h
  *
+ *     Y: f32[b, h] partial(x) = gather(T: f32[v@x, h], I)     entries of other ranks are 0
+ *
  *     Y: f32[b, 8@x] = one_hot(I)       rank 1 of 2
  *         classes 4 5 6 7 in scratch;  Y = eq(I, classes)                                           */
 #include "exec/planner.h"
@@ -40,10 +42,23 @@ void plan_take(struct planner *b, op_id op, const struct view *r, const struct o
 	int axis = axis_of(b, op, table->rank, 0), dim[IR_MAX_LOGICAL];
 	struct box x = box_of(r);
 	struct plan_task t;
-	if (axis < 0 || !require_whole(b, op, table, (unsigned)axis))
+	if (axis < 0 || !may_reduce(b, r, table, (unsigned)axis))
 		return;
 	task_start(&t, RT_TASK_GATHER);
 	t.in_n = 2;
+	const struct view_axis *a = &table->axis[axis];
+	int64_t off, len;
+	if (!sx_is_const(b, a->off, &off) || off || !sx_is_const(b, a->len, &len) || len != a->extent) {
+		if (a->extent > UINT32_MAX) {
+			planner_error(b, "axis %d of '%s' is too long to be spread (limit %lld)", axis,
+			              value_text(b, table->value), (long long)UINT32_MAX);
+			return;
+		}
+		t.in_n = 3; /* zeros for what others have */
+		t.scalars = 4;
+		t.axes = (uint32_t)a->extent;
+		t.scalar[2] = (struct plan_operand){.is_reg = true, .reg = sx_reg(b, a->off)};
+	}
 	for (int c = 0; c < (int)table->rank; c++)
 		dim[c] = c == axis ? -1 : c < axis ? c : c - 1 + (int)index->rank;
 	if (!table_window(b, table, &x, axis, dim, x.nd, &t.in[0]))

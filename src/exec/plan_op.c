@@ -404,6 +404,16 @@ static void plan_only(struct planner *b, op_id op, struct view *r, const struct 
 	plan_box(b, op, 0, r, in, n, NULL);
 }
 
+/* Whether a gather is from an axis of which this rank has several intervals. */
+static bool takes_pieces(struct planner *b, op_id op, const struct view *table)
+{
+	if (b->m->op.at[op].kind != OP_TAKE)
+		return false;
+	int64_t axis = op_attr_int(b->m, op, "axis", 0);
+	axis += axis < 0 ? table->rank : 0;
+	return axis >= 0 && axis < table->rank && table->axis[axis].pieces;
+}
+
 /* Result k of a statement; of several, *found is what the first leaves for the next. */
 static void plan_result(struct planner *b, op_id op, unsigned k, struct operand_ref *in, unsigned n,
                         struct plan_view *found)
@@ -430,7 +440,9 @@ static void plan_result(struct planner *b, op_id op, unsigned k, struct operand_
 	bool several = op_def(b->m, op, 1) || op_write(b->m, op, 1);
 	if (several || !boxes_each(b, op, r, in, n, plan_only)) {
 		if ((computes_each(kind) && !same_pieces(b, in, n, r)) ||
-		    !make_boxes(b, kind == OP_IOTA || kind == OP_ONE_HOT, in, n, &r, &back) || is_empty(b, r))
+		    !make_boxes(b, kind == OP_IOTA || kind == OP_ONE_HOT || takes_pieces(b, op, in[0].view),
+		                in, n, &r, &back) ||
+		    is_empty(b, r))
 			return;
 		plan_box(b, op, k, r, in, n, found);
 		if (back)

@@ -6,19 +6,29 @@
  *         gemm of A's columns [3, 6), which are here, and the rows [3, 6) of B                        */
 #include "exec/planner.h"
 #include "ir/infer.h"
+#include "ir/layout.h"
 #include <string.h>
 
 /* Whether the block of a reduced axis may be a part of it: then the result is a pending sum. */
-static bool may_reduce(struct planner *b, const struct view *r, const struct view *x, unsigned axis)
+bool may_reduce(struct planner *b, const struct view *r, const struct view *x, unsigned axis)
 {
 	const struct domain *d = ir_domain(b->m, ir_type(b->m, r->type)->domain);
 	const struct view_axis *a = &x->axis[axis];
 	int64_t off, len;
 	if (sx_is_const(b, a->off, &off) && off == 0 && sx_is_const(b, a->len, &len) && len == a->extent)
 		return true;
+	unsigned spread = layout_mesh_axes(b->m, x->type, axis);
+	bool pending = false;
 	for (unsigned i = d->rank; i < d->logical_n; i++)
-		if (d->axis[i].kind == AXIS_PARTIAL)
-			return true;
+		if (d->axis[i].kind == AXIS_PARTIAL) {
+			pending = true;
+			spread &= ~(1u << d->axis[i].mesh_axis);
+		}
+	for (unsigned k = 0; spread >> k; k++) /* axes of one device do not count */
+		if (spread >> k & 1 && ir_mesh(b->m, ir_type(b->m, x->type)->mesh)->size[k] == 1)
+			spread &= ~(1u << k);
+	if (pending && !spread)
+		return true;
 	planner_error(b, "axis %u of '%s' is spread over ranks, but '%s' is not partial", axis,
 	              value_text(b, x->value), value_text(b, r->value));
 	return false;

@@ -315,6 +315,9 @@ struct operand_ref {
 	struct view *view; /* NULL: the scalar */
 	struct plan_operand scalar;
 };
+/* Whether an axis of an operand may be summed away: it is whole here, or the result is pending where it is
+ * spread; else reported. */
+bool may_reduce(struct planner *b, const struct view *r, const struct view *x, unsigned axis);
 void plan_reduce(struct planner *b, op_id op, const struct view *r, const struct view *x);
 void plan_contraction(struct planner *b, op_id op, const struct view *r, const struct operand_ref *in,
                       unsigned count);

@@ -177,14 +177,15 @@ static void all_but_one(struct infer_axes *x, struct shape r, int64_t whole)
 		memcpy(x->operand[k], x->result, r.rank);
 }
 
-/* The indices' axes stand in the result where the table's axis was; that one is whole. */
+/* The indices' axes stand in the result where the table's axis was. That one is as a summed one: where it is
+ * spread, each rank has zeros for the entries of others. */
 static void take(struct infer_axes *x, struct shape table, struct shape index, struct shape r, int64_t axis)
 {
 	result_dims(x, r.rank);
 	for (unsigned i = 0; i < index.rank; i++)
 		x->operand[1][i] = x->result[axis + i];
 	for (unsigned i = 0; i < table.rank; i++)
-		x->operand[0][i] = i == axis  ? add_dim(x, DIM_WHOLE)
+		x->operand[0][i] = i == axis  ? add_dim(x, DIM_REDUCED)
 		                   : i < axis ? x->result[i]
 		                              : x->result[i - 1 + index.rank];
 }

@@ -41,6 +41,10 @@ bool ref_take(struct ref_context *c, const struct ref_call *call, const struct r
 			return false;
 		}
 		ref_copy(out, i, table, (outer * n + k) * inner + i % inner);
+		if (call->partial && out->state[i] == REF_ABSENT) { /* another rank has it */
+			ref_store_int(out, i, 0);
+			out->state[i] = REF_DEFINED;
+		}
 		if (index->error[at] > 0)
 			out->error[i] = INFINITY;
 	}

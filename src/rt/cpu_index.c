@@ -9,9 +9,11 @@
 #include <string.h>
 
 struct gather {
-	size_t size;           /* of an element, bytes */
-	enum rt_dtype index;   /* its type */
-	int64_t extent, bytes; /* of the axis, and from one entry to the next */
+	size_t size;         /* of an element, bytes */
+	enum rt_dtype index; /* its type */
+	int64_t extent;      /* of the axis */
+	int64_t first, n;    /* entries that are here */
+	int64_t bytes;       /* from one to the next */
 	char *why;
 };
 
@@ -26,8 +28,12 @@ static enum status gather_row(void *arg, char *const *at, size_t n, const int64_
 			         (long long)k, (long long)g->extent);
 			return STATUS_DIAGNOSTICS;
 		}
-		rt_row_copy(g->size, at[0] + (int64_t)i * stride[0], stride[0] / (int64_t)g->size,
-		            at[1] + (int64_t)i * stride[1] + k * g->bytes, stride[1] / (int64_t)g->size, run);
+		static const uint64_t zero;
+		bool here = k >= g->first && k < g->first + g->n;
+		const void *from =
+		    here ? at[1] + (int64_t)i * stride[1] + (k - g->first) * g->bytes : (const void *)&zero;
+		rt_row_copy(g->size, at[0] + (int64_t)i * stride[0], stride[0] / (int64_t)g->size, from,
+		            here ? stride[1] / (int64_t)g->size : 0, run);
 	}
 	return STATUS_OK;
 }
@@ -41,7 +47,12 @@ enum status cpu_gather(const struct rt_task *t, char *why)
 	struct gather g = {.size = rt_dtype_size(t->out.dtype),
 	                   .index = t->in[1].dtype,
 	                   .extent = t->in[0].n[last],
+	                   .n = t->in[0].n[last],
 	                   .why = why};
+	if (t->scalars & 4) {
+		g.first = t->scalar[2].i;
+		g.extent = (int64_t)t->axes;
+	}
 	g.bytes = t->in[0].stride[last] * (int64_t)g.size;
 	cpu_walk_start(&w, 3, (const struct rt_view *const[]){&t->out, &first, &t->in[1]});
 	return cpu_walk_rows(&w, SIZE_MAX / 2, gather_row, &g);

@@ -65,7 +65,9 @@ enum rt_kernel {
 	RT_TASK_POINTWISE, /* out[i] = op(in[0][i], in[1][i], in[2][i]) */
 	RT_TASK_REDUCE,    /* out[i with 0 at axes] = op over axes of in[0][i] */
 	RT_TASK_BITCAST,   /* out[i] = in[0][i], the same bits; element types of one size */
-	RT_TASK_GATHER, /* out[i] = in[0][i, in[1][i]]: in[0] has one axis more than the others, the last */
+	RT_TASK_GATHER, /* out[i] = in[0][i, in[1][i]]: in[0] has one axis more than the others, the last. If
+	                 * scalar[2] is there that axis has the entries from it on, of `axes` ones; the
+	                 * others are 0 */
 	RT_TASK_TOPK,   /* out[i] = the indices of the largest of in[0][i] along an axis, in decreasing order;
 	                 * of   equal ones the first comes first; NaN is the largest */
 	RT_TASK_ROUTE,  /* out[i] = the places of the elements of in[0], in order of their buckets; see below
