@@ -23,4 +23,15 @@ op_id decompose_transfer(struct module *m, struct pass_context *cx, op_id op);
  * after reporting. */
 bool decompose_experts(struct module *m, struct pass_context *cx, op_id op);
 
+/* A select whose result has a layout of its own becomes a select and a `set`; other statements stay. False
+ * after reporting. */
+bool decompose_select(struct module *m, struct pass_context *cx, op_id op);
+/* A local reduction over an axis of which each rank has one element becomes a select; others stay. */
+void decompose_reduced(struct module *m, op_id op);
+
+/* Says why a statement cannot be decomposed. */
+void decompose_report(struct module *m, struct pass_context *cx, op_id op, const char *reason);
+/* `Y computed as 'bf16[t, h] partial(x)', then set`. */
+void decompose_remark(struct module *m, struct pass_context *cx, op_id op, value_id result, type_id made);
+
 #endif

@@ -13,8 +13,7 @@
  * decompose_plan.c chooses a layout for each dim of an operation's iteration space. Operands that are
  * spread otherwise get a `set` before, the result one after. A bias is added after a pending sum was
  * ended, and a mean over an axis that is spread is a sum and a division. decompose_transfer.c then makes
- * each `set` one that a single collective does. A `select` whose result has a layout of its own is followed
- * by a `set`.
+ * each `set` one that a single collective does. decompose_select.c is about views.
  *
  * Statements that write a buffer (`Y <- f(X)`) are the host level's and stay as they are.
  *
@@ -33,7 +32,7 @@
 
 static const char UNKNOWN[] = "the result has transforms that cannot be changed to the layout it needs";
 
-static void report_layout(struct module *m, struct pass_context *cx, op_id op, const char *reason)
+void decompose_report(struct module *m, struct pass_context *cx, op_id op, const char *reason)
 {
 	struct buf text = {0};
 	ir_print_statement(m, op, &text);
@@ -62,7 +61,7 @@ static type_id operand_type(struct module *m, struct pass_context *cx, const str
 	s.axis_n = n;
 	type_id from = m->value.at[l->operand[k]].type, t = place_type(m, from, p->mesh, &s, false, &reason);
 	if (!t) {
-		report_layout(m, cx, l->op, reason);
+		decompose_report(m, cx, l->op, reason);
 		return 0;
 	}
 	/* in the loop of the result where that is possible, else before it */
@@ -159,7 +158,7 @@ static type_id local_type(struct module *m, struct pass_context *cx, const struc
 	if (place_add_partial(m, &s, p->mesh, p->partial, p->reduce))
 		t = place_type(m, m->value.at[l->result].type, p->mesh, &s, false, &reason);
 	if (!t)
-		report_layout(m, cx, l->op, reason);
+		decompose_report(m, cx, l->op, reason);
 	return t;
 }
 
@@ -224,7 +223,7 @@ static value_id take_bias(struct module *m, op_id op)
 /* ---- one operation */
 
 /* `Y computed as 'bf16[t, h] partial(x)', then set`. */
-static void remark_result(struct module *m, struct pass_context *cx, op_id op, value_id result, type_id made)
+void decompose_remark(struct module *m, struct pass_context *cx, op_id op, value_id result, type_id made)
 {
 	struct buf name = {0}, type = {0};
 	if (!cx->remarks)
@@ -311,11 +310,11 @@ static bool other_results(struct module *m, struct pass_context *cx, const struc
 		op_layout_read_result(m, op, k, &l);
 		type_id t = l.r_known ? local_type(m, cx, &l, p) : 0;
 		if (!l.r_known)
-			report_layout(m, cx, op, UNKNOWN);
+			decompose_report(m, cx, op, UNKNOWN);
 		if (!t)
 			return false;
 		rewrite_set_after_result(m, op, k, t);
-		remark_result(m, cx, op, l.result, t);
+		decompose_remark(m, cx, op, l.result, t);
 	}
 	return true;
 }
@@ -333,12 +332,12 @@ static bool decompose(struct module *m, struct pass_context *cx, op_id op)
 		op_layout_read(m, op, &l);
 	}
 	if ((reason = read_unknown(m, &l)) || (reason = decompose_choose(m, &l, &p))) {
-		report_layout(m, cx, op, reason);
+		decompose_report(m, cx, op, reason);
 		return false;
 	}
 	bool has_bias = m->op.at[op].kind == OP_LINEAR && l.x.operand_n == 3 && p.partial;
 	if (has_bias && place_partial(&l.r)) {
-		report_layout(m, cx, op, "a bias cannot be added to a pending sum");
+		decompose_report(m, cx, op, "a bias cannot be added to a pending sum");
 		diag_note(cx->d, m->op.at[op].at, "add it after the sum is complete");
 		return false;
 	}
@@ -351,7 +350,7 @@ static bool decompose(struct module *m, struct pass_context *cx, op_id op)
 		if (!t)
 			return false;
 		op_id set = rewrite_set_after(m, op, t);
-		remark_result(m, cx, op, l.result, t);
+		decompose_remark(m, cx, op, l.result, t);
 		if (bias)
 			add_bias(m, set, bias);
 	}
@@ -439,39 +438,15 @@ static void fix_reshape(struct module *m, struct pass_context *cx, op_id op)
 	}
 }
 
-/* A select is a view, which has the layout of what it views. A result in another layout is a copy of it. */
-static bool fix_select(struct module *m, struct pass_context *cx, op_id op)
-{
-	if (m->op.at[op].kind != OP_SELECT)
-		return true;
-	const struct attr *axis = op_attr(m, op, "axis");
-	value_id result = op_result(m, op, 0);
-	type_id t = m->value.at[result].type,
-	        view = infer_select(m, m->value.at[op_read(m, op, 0)].type, axis ? (unsigned)axis->u.i : 0);
-	bool fits = !view || m->type.at[view].mesh == m->type.at[t].mesh;
-	for (unsigned a = 0; fits && view && a < value_domain(m, result)->rank; a++)
-		fits = layout_same_footprint(m, t, a, view, a);
-	if (fits)
-		return true;
-	if (rewrite_is_written(m, ir_root(m, result))) {
-		report_layout(m, cx, op, "a view of what is written has the layout of what it views");
-		diag_note(cx->d, m->op.at[op].at, "a copy of the view, made by 'set', may have another");
-		return false;
-	}
-	struct type own = m->type.at[t];
-	m->value.at[result].type = type_make(m, (enum dtype)own.dtype, MEMORY_GLOBAL, own.mesh, own.domain);
-	rewrite_set_after(m, op, view);
-	remark_result(m, cx, op, result, view);
-	return true;
-}
-
 bool pass_decompose_reshardings(struct module *m, struct pass_context *cx)
 {
 	struct rewrite_reduce reduce;
 	bool ok = true;
 	rewrite_reduce_begin(m, &reduce);
 	for (op_id op = ir_walk_first(m); op; op = ir_walk(m, op))
-		ok &= decompose(m, cx, op) && fix_select(m, cx, op) && decompose_experts(m, cx, op);
+		ok &= decompose(m, cx, op) && decompose_select(m, cx, op) && decompose_experts(m, cx, op);
+	for (op_id op = ir_walk_first(m); op && ok; op = ir_walk(m, op))
+		decompose_reduced(m, op);
 	for (op_id op = ir_walk_first(m); op && ok; op = ir_walk(m, op))
 		op = decompose_transfer(m, cx, op);
 	for (op_id op = ir_walk_first(m); op && ok; op = ir_walk(m, op))

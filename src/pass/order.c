@@ -244,6 +244,14 @@ bool order_pads(struct module *m, type_id t)
 	return false;
 }
 
+bool order_same(struct module *m, type_id a, type_id b)
+{
+	struct order x, y;
+	read_order(m, a, true, &x);
+	read_order(m, b, true, &y);
+	return agree(&x, &y, -1);
+}
+
 bool order_clips(struct module *m, type_id t)
 {
 	const struct domain *d = &m->domain.at[m->type.at[t].domain];

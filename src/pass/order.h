@@ -24,6 +24,8 @@ type_id order_like(struct module *m, type_id t, type_id like);
 type_id order_streamed(struct module *m, type_id t, bool streamed);
 /* Whether the local axes stand in memory in the order of the tensor axes, without gaps. */
 bool order_is_row_major(struct module *m, type_id t);
+/* Whether the local axes of two tensors of one shape stand in one order. */
+bool order_same(struct module *m, type_id a, type_id b);
 /* Whether a buffer of one slice has gaps: the axis that a loop cuts unevenly is not outermost, so that
  * the last slice does not fill it. */
 bool order_pads(struct module *m, type_id t);

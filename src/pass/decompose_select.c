@@ -1,0 +1,93 @@
+/* decompose_select: selects, which are views.
+ *
+ *     Y: f32[4, 2@x] = select(X, axis=1, index=i)            X: f32[4@x, 3, 2]
+ *  →
+ *     T2 = select(X, axis=1, index=i)
+ *     Y: f32[4, 2@x] = set(T2)
+ *
+ *     T2: f32[8] partial(x) = sum(X, axis=0)                 X: f32[2@x, 8] on two ranks
+ *  →
+ *     T2: f32[8] partial(x) = select(X, axis=0, index=0)
+ *
+ * In the second, each rank has one element of the axis, which is the rank's part of the reduction. */
+#include "ir/build.h"
+#include "ir/domain.h"
+#include "ir/expr.h"
+#include "ir/layout.h"
+#include "pass/decompose.h"
+#include "pass/order.h"
+#include "pass/rewrite.h"
+
+/* A type with a pending reduction for a view: stored as another, which has none. */
+static type_id pending_view(struct module *m, type_id pending, type_id stored)
+{
+	type_id t = order_like(m, rewrite_without_reduce(m, pending), stored);
+	struct type x = m->type.at[t];
+	return type_make(m, (enum dtype)x.dtype, MEMORY_LOCAL, x.mesh, x.domain);
+}
+
+bool decompose_select(struct module *m, struct pass_context *cx, op_id op)
+{
+	if (m->op.at[op].kind != OP_SELECT)
+		return true;
+	value_id result = op_result(m, op, 0);
+	type_id t = m->value.at[result].type, view = infer_select(m, m->value.at[op_read(m, op, 0)].type,
+	                                                          (unsigned)op_attr_int(m, op, "axis", 0));
+	bool fits = !view || m->type.at[view].mesh == m->type.at[t].mesh,
+	     written = rewrite_is_written(m, ir_root(m, result));
+	for (unsigned a = 0; fits && view && a < value_domain(m, result)->rank; a++)
+		fits = layout_same_footprint(m, t, a, view, a);
+	if (fits && (!view || written || order_same(m, view, t)))
+		return true;
+	if (written) {
+		decompose_report(m, cx, op, "a view of what is written has the layout of what it views");
+		diag_note(cx->d, m->op.at[op].at, "a copy of the view, made by 'set', may have another");
+		return false;
+	}
+	struct type own = m->type.at[t];
+	if (own.mesh == m->type.at[view].mesh &&
+	    value_domain(m, result)->logical_n > value_domain(m, result)->rank)
+		view = pending_view(m, t, view);
+	m->value.at[result].type = type_make(m, (enum dtype)own.dtype, MEMORY_GLOBAL, own.mesh, own.domain);
+	rewrite_set_after(m, op, view);
+	decompose_remark(m, cx, op, result, view);
+	return true;
+}
+
+/* The axis that a reduction drops and of which each rank has one element; -1: there is none. */
+static int one_a_rank(struct module *m, op_id op)
+{
+	value_id x = op_read(m, op, 0);
+	const struct domain *d = value_domain(m, x);
+	mesh_id mesh = value_type(m, x)->mesh;
+	unsigned mask = infer_reduced_axes(m, m->op.at[op].attrs, d->rank);
+	for (unsigned a = 0; a < d->rank; a++)
+		if (mask == 1u << a && mesh && !domain_consumer(d, a) && d->axis[a].place == PLACE_MESH)
+			return (int)a;
+	return -1;
+}
+
+void decompose_reduced(struct module *m, op_id op)
+{
+	enum op_kind kind = (enum op_kind)m->op.at[op].kind;
+	if ((kind != OP_SUM && kind != OP_MAX && kind != OP_MIN && kind != OP_PROD) ||
+	    op_attr_is_true(m, op, "keepdims") || !m->op.at[op].def_n)
+		return;
+	int axis = one_a_rank(m, op);
+	value_id x = op_read(m, op, 0), result = op_def(m, op, 0);
+	type_id t = m->value.at[result].type,
+	        view = axis < 0 ? 0 : infer_select(m, m->value.at[x].type, (unsigned)axis);
+	const struct domain *d = value_domain(m, result);
+	if (!view || layout_partial(d, value_domain(m, x)->axis[axis].mesh_axis) < 0 ||
+	    layout_loop_axis(d, 0) >= 0 || layout_loop_axis(value_domain(m, x), 0) >= 0 ||
+	    rewrite_is_written(m, ir_root(m, x)) || m->value.at[result].flags & VALUE_OUTPUT)
+		return;
+	t = pending_view(m, t, view);
+	m->value.at[result].type = t;
+	struct attr index = {.key = names_intern_z(m->names, "axis"), .kind = ATTR_INT, .u.i = axis};
+	struct ir_use use[] = {
+	    {ROLE_DEF, result}, {ROLE_READ, x}, {ROLE_SCALAR, ir_scalar_expr(m, expr_const(m, 0))}};
+	m->op.at[op].kind = OP_SELECT;
+	m->op.at[op].attrs = ir_attrs_with(m, 0, &index);
+	ir_op_set_operands(m, op, use, 3);
+}
