@@ -56,6 +56,7 @@ pipelines() {
 		done
 	done
 	must_be_ok "$@" "$root/examples/ag_matmul.hir" --check --offset-streams --streams=2
+	must_be_ok "$@" "$root/examples/ag_linear.hir" --check --pipeline=p2p -D m=4 -D k=8 -D n=6
 }
 
 # Examples on a mesh of two axes.
