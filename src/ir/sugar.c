@@ -156,3 +156,77 @@ bool sugar_from_domain(struct module *m, domain_id id, mesh_id mesh, struct suga
 	       !memcmp(d.axis, e->axis, sizeof *d.axis * d.axis_n) &&
 	       !memcmp(d.xform, e->xform, sizeof *d.xform * d.xform_n) && !memcmp(d.loop, e->loop, d.loop_n);
 }
+
+/* ---- what placements do as well */
+
+static bool is_leaf(const struct domain *d, unsigned axis)
+{
+	return !domain_consumer(d, axis);
+}
+
+static bool is_loop(const struct axis *a)
+{
+	return a->place == PLACE_STREAM || a->place == PLACE_SERIAL;
+}
+
+/* An inner split that divides: as many blocks of k, and in them what the inner axis is. */
+static bool read_inner_split(struct module *m, const struct domain *d, const struct xform *x,
+                             struct sugar_axis *out)
+{
+	int64_t n, k;
+	if (!is_leaf(d, x->out[0]) || !is_leaf(d, x->out[1]) ||
+	    !expr_is_const(m, d->axis[x->in[0]].extent, &n) || !expr_is_const(m, x->factor, &k) || n % k)
+		return false;
+	out->place[out->place_n++] = place_from_axis(&d->axis[x->out[0]], expr_const(m, n / k));
+	if (d->axis[x->out[1]].place != PLACE_NONE)
+		out->place[out->place_n++] = place_from_axis(&d->axis[x->out[1]], x->factor);
+	return true;
+}
+
+/* A loop over all of two merged axes, or over blocks of them of which each is a box: loops over both. */
+static bool read_merge(struct module *m, const struct domain *d, const struct xform *x, struct sugar_axis *a,
+                       struct sugar_axis *b)
+{
+	const struct xform *split = domain_consumer(d, x->out[0]);
+	unsigned loop = split ? split->out[0] : x->out[0];
+	int64_t na, nb, n;
+	if ((split && (split->kind != XFORM_SPLIT_OUTER || !is_leaf(d, split->out[0]) ||
+	               !is_leaf(d, split->out[1]) || d->axis[split->out[1]].place != PLACE_NONE)) ||
+	    !is_loop(&d->axis[loop]) || !expr_is_const(m, a->extent, &na) ||
+	    !expr_is_const(m, b->extent, &nb) || !expr_is_const(m, d->axis[loop].extent, &n))
+		return false;
+	int64_t outer = na % n ? na : n;
+	if (n % outer || nb % (n / outer))
+		return false;
+	a->place[a->place_n++] = place_from_axis(&d->axis[loop], expr_const(m, outer));
+	if (n > outer)
+		b->place[b->place_n++] = place_from_axis(&d->axis[loop], expr_const(m, n / outer));
+	return true;
+}
+
+bool sugar_equivalent(struct module *m, domain_id id, mesh_id mesh, struct sugar *out)
+{
+	const struct domain d = m->domain.at[id];
+	bool merged[IR_MAX_AXES] = {false};
+	sugar_extents(m, id, out);
+	for (unsigned i = 0; i < d.logical_n; i++) {
+		const struct xform *x = domain_consumer(&d, i);
+		struct sugar_axis plain = out->axis[i];
+		if (merged[i])
+			continue;
+		if (read_axis(&d, i, &plain)) {
+			out->axis[i] = plain;
+		} else if (x->kind == XFORM_SPLIT_INNER) {
+			if (!read_inner_split(m, &d, x, &out->axis[i]))
+				return false;
+		} else if (x->kind != XFORM_MERGE || x->in[0] != i || x->in[1] >= d.logical_n ||
+		           !read_merge(m, &d, x, &out->axis[i], &out->axis[x->in[1]])) {
+			return false;
+		} else {
+			merged[x->in[1]] = true;
+		}
+	}
+	domain_id again;
+	unsigned culprit;
+	return !sugar_expand(m, out, mesh, false, &again, &culprit);
+}

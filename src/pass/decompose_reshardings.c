@@ -24,6 +24,7 @@
 #include "ir/layout.h"
 #include "ir/print.h"
 #include "pass/decompose.h"
+#include "pass/loop_axes.h"
 #include "pass/order.h"
 #include "pass/pass.h"
 #include "pass/reshard.h"
@@ -442,6 +443,7 @@ bool pass_decompose_reshardings(struct module *m, struct pass_context *cx)
 {
 	struct rewrite_reduce reduce;
 	bool ok = true;
+	loop_axes_place(m, cx);
 	rewrite_reduce_begin(m, &reduce);
 	for (op_id op = ir_walk_first(m); op; op = ir_walk(m, op))
 		ok &= decompose(m, cx, op) && decompose_select(m, cx, op) && decompose_experts(m, cx, op);

@@ -24,6 +24,7 @@
 #include "ir/expr.h"
 #include "ir/layout.h"
 #include "ir/print.h"
+#include "pass/loop_axes.h"
 #include "pass/order.h"
 #include "pass/pass.h"
 #include "pass/place.h"
@@ -113,7 +114,11 @@ static bool read_sliced(struct module *m, struct pass_context *cx, op_id op, uns
 	s->reduces = is_step_reduce(m, op, &s->move);
 	if (s->reduces)
 		d = value_domain(m, op_read(m, op, 0));
-	if (depth >= place_loop_count(d) || !op_layout_read(m, op, &s->l))
+	bool loops = depth < place_loop_count(d);
+	if (!loops && !depth && loop_axes_any(d))
+		pass_remark(cx, m, m->op.at[op].at, "%s not looped: its loop axis is not made by placements",
+		            op_info[m->op.at[op].kind].hir);
+	if (!loops || !op_layout_read(m, op, &s->l))
 		return false;
 	if (!depth && takes_block(m, cx, op, ok))
 		return false;
@@ -510,6 +515,7 @@ static bool make_loops(struct module *m, struct pass_context *cx, struct loop *l
 
 bool pass_stream_loops(struct module *m, struct pass_context *cx)
 {
+	loop_axes_place(m, cx);
 	if (!steps_retarget(m, cx, (enum step_kind)cx->option[0], cx->option[1]))
 		return false;
 	struct loop loop = {0};
