@@ -42,16 +42,33 @@ unsigned ref_result_count(const struct module *m)
 	return n;
 }
 
+/* Whether a view is a function of the tensor: it selects, by number, of an axis that ranks hold whole. */
+static bool is_plain_select(const struct module *m, op_id op)
+{
+	unsigned axis = (unsigned)op_attr_int(m, op, "axis", 0);
+	type_id t = m->value.at[op_read(m, op, 0)].type;
+	int64_t index;
+	return m->op.at[op].kind == OP_SELECT && axis < ir_domain(m, ir_type(m, t)->domain)->rank &&
+	       !layout_mesh_axes(m, t, axis) && expr_is_const(m, op_scalar_expr(m, op, 0), &index) &&
+	       index >= 0;
+}
+
 /* Statements that say where and when, not only what. */
 static bool is_host_level(const struct module *m)
 {
+	bool selects = false, writes = false;
 	for (op_id op = ir_walk_first(m); op; op = ir_walk(m, op)) {
 		uint8_t form = op_info[m->op.at[op].kind].form;
+		writes |= op_role_count(m, op, ROLE_WRITE) != 0;
+		if (form == FORM_VIEW && is_plain_select(m, op)) {
+			selects = true;
+			continue;
+		}
 		if (form == FORM_HOST || form == FORM_ALLOC || form == FORM_VIEW || form == FORM_CONTROL ||
 		    form == FORM_P2P || form == FORM_PERMUTE_COMM || m->op.at[op].flags & OP_ASYNC)
 			return true;
 	}
-	return false;
+	return selects && writes; /* what was selected may change */
 }
 
 unsigned ref_partial_axes(const struct domain *d, uint8_t *axis)

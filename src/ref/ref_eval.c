@@ -90,6 +90,7 @@ static bool dispatch(struct ref_context *c, const struct ref_call *call, const s
 	case OP_RESHAPE:
 	case OP_PERMUTE:
 	case OP_SLICE:
+	case OP_SELECT:
 	case OP_SPLIT:
 	case OP_PAD:
 	case OP_CAT:

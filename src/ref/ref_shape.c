@@ -157,6 +157,31 @@ static bool slice(struct ref_context *c, const struct ref_call *call, const stru
 	return true;
 }
 
+static bool element_of(struct ref_context *c, const struct ref_call *call, const struct ref_array *in,
+                       struct ref_array *out)
+{
+	int axis;
+	int64_t inner = 1, index = call->n == 2 ? call->in[1].i : -1;
+	if (!axis_of(c, call->op, in->nd, &axis))
+		return false;
+	bool fits = out->nd == in->nd - 1;
+	for (int k = 0; k < out->nd && fits; k++)
+		fits = out->n[k] == in->n[k < axis ? k : k + 1];
+	if (!fits)
+		return unfit(c, ir_op(c->m, call->op));
+	if (index < 0 || index >= in->n[axis]) {
+		diag_error(c->d, ir_op(c->m, call->op)->at, "index %lld of a select is outside its axis",
+		           (long long)index);
+		return false;
+	}
+	for (int k = axis; k < out->nd; k++)
+		inner *= out->n[k];
+	ref_inherit(out, in);
+	for (int64_t i = 0; i < ref_array_count(out); i++)
+		ref_copy(out, i, in, (i / inner * in->n[axis] + index) * inner + i % inner);
+	return true;
+}
+
 static void iota(struct ref_array *out)
 {
 	int64_t count = ref_array_count(out), last = out->nd ? out->n[out->nd - 1] : 1;
@@ -178,6 +203,8 @@ bool ref_shape(struct ref_context *c, const struct ref_call *call, const struct 
 	case OP_SLICE:
 	case OP_SPLIT:
 		return slice(c, call, in[0], out);
+	case OP_SELECT:
+		return element_of(c, call, in[0], out);
 	case OP_PAD:
 		return pad(c, call, in[0], out);
 	case OP_CAT:
