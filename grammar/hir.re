@@ -301,6 +301,13 @@ again:
 
 	// the nvFuser surface
 	"%HostIrContainer" blank* "{" { TOKEN(TOK_CONTAINER); }
+	"%kernel" blank* "{" {
+		if (!body) {
+			cursor = start + 1;
+			TOKEN(TOK_PERCENT);
+		}
+		TOKEN(TOK_KERNEL);
+	}
 	"T" digits "_" memory ("_" [A-Za-z0-9_]+)? blank* "[" {
 		if (p->mode == MODE_HIR)
 			goto plain_word;

@@ -53,7 +53,7 @@ static void hir_error(const struct parse_span *at, struct parser *p, const char 
 	STREAM "Stream" START_COALESCING "StartCoalescing" END_COALESCING "EndCoalescing"
 	DEALLOCATE "Deallocate"
 	COMM "a communication" OLD_CALL "a stream operation" OLD_GET "GetCurrentStream"
-%token	CONTAINER "%HostIrContainer" CONTAINER_CLOSE SHARE "ShareMemHandles("
+%token	CONTAINER "%HostIrContainer" CONTAINER_CLOSE KERNEL "%kernel" KERNEL_CLOSE SHARE "ShareMemHandles("
 	TENSOR "a tensor" MESH_OPEN "(DeviceMesh" RBRACE_SUFFIX BY_FACTOR "by factor"
 	INDEX_HEADER "Index definitions:" TRANSFORM_HEADER "TransformPrinter :"
 %token <int64_t> HIRC_HEADER "Hirc 1 :"
@@ -85,7 +85,7 @@ static void hir_error(const struct parse_span *at, struct parser *p, const char 
 	type axes axis_list axis suffixes names reduce_axes reduce_axis
 	expr exprs call args arg_list key value attrs keys key_list team slice
 	tensor ids id_list id expanded stream stream_index handle communication
-	container container_start tensors tensor_list body_block body_statements body_compound body_line
+	container container_start tensors tensor_list body body_block body_statements body_compound body_line unit kernel
 	old_operand operand section index_lines transform_lines transform contiguity hirc_lines
 %nterm <int64_t> key_word keyword operator_name
 %start file
@@ -208,6 +208,7 @@ statement:
 | FOR NAME IN expr RANGE expr parallel_opt block	{ $$ = ast_make(p, AST_FOR, @$, $2, $4, $6, $8, $7); }
 | IF expr block			{ $$ = ast_make(p, AST_IF, @$, 0, $2, $3); }
 | IF expr block ELSE block	{ $$ = ast_make(p, AST_IF, @$, 0, $2, $3, $5); }
+| NAME block			{ $$ = ast_make(p, AST_UNIT, @$, $1, $2); }
 | schedule
 | ids_declaration
 ;
@@ -446,7 +447,7 @@ container:
 | container section		{ $$ = ast_add(p, $1, $2); }
 ;
 container_start:
-  CONTAINER LPAREN tensors RPAREN ARROW LPAREN tensors RPAREN COLON NEWLINE body_block CONTAINER_CLOSE NEWLINE
+  CONTAINER LPAREN tensors RPAREN ARROW LPAREN tensors RPAREN COLON NEWLINE body CONTAINER_CLOSE NEWLINE
 	{ $$ = ast_container(p, @$, $3, $7, $11); }
 | CONTAINER error CONTAINER_CLOSE NEWLINE	{ yyerrok; $$ = ast_container(p, @$, 0, 0, 0); }
 | container_start error NEWLINE	{ yyerrok; $$ = $1; }
@@ -458,6 +459,28 @@ tensors:
 tensor_list:
   tensor			{ $$ = ast_list(p, AST_LIST, @$, $1); }
 | tensor_list COMMA tensor	{ $$ = ast_add(p, $1, $3); }
+;
+body:
+  body_block
+| body unit			{ $$ = ast_add(p, $1, $2); }
+;
+/* HostUnit0: Inputs={…} -> Outputs={…}, its inputs and outputs once more, and what it computes */
+unit:
+  NAME COLON NAME ASSIGN value ARROW NAME ASSIGN value NEWLINE unit_lists KERNEL NEWLINE kernel KERNEL_CLOSE NEWLINE
+	{ $$ = ast_make(p, AST_UNIT, @$, $1, $14, $5, $9); }
+;
+unit_lists:
+  %empty
+| unit_lists NAME COLON NEWLINE
+| unit_lists NAME COLON NEWLINE INDENT unit_list DEDENT
+;
+unit_list:
+  tensor NEWLINE
+| unit_list tensor NEWLINE
+;
+kernel:
+  body_statements
+| INDENT body_statements DEDENT	{ $$ = $2; }
 ;
 body_block:
   %empty			{ $$ = ast_list(p, AST_BLOCK, @$, 0); }

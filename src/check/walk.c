@@ -199,6 +199,10 @@ static void walk_op(struct walk *w, op_id op)
 	case OP_IF:
 		condition(w, op);
 		break;
+	case OP_UNIT:
+	case OP_LAUNCH_KERNEL:
+		walk_region(w, m->op.at[op].region);
+		break;
 	case OP_GET_CURRENT_STREAM:
 		w->handle[op_operand_id(m, op, ROLE_HANDLE, 0)] = w->current;
 		break;

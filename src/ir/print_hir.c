@@ -416,6 +416,10 @@ static void print_head(struct printer *p, op_id op)
 		buf_puts(p->out, "if ");
 		expr_print_hir(m, op_scalar_expr(m, op, 0), p->out);
 		return;
+	case OP_UNIT:
+	case OP_LAUNCH_KERNEL:
+		buf_puts(p->out, op_info[m->op.at[op].kind].hir);
+		return;
 	case OP_GET_CURRENT_STREAM:
 		print_handle(m, op_operand_id(m, op, ROLE_HANDLE, 0), p->out);
 		buf_puts(p->out, " = get_current_stream()");

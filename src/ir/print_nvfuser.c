@@ -10,6 +10,7 @@
 #include "ir/print.h"
 #include "ir/printed.h"
 #include "ir/spelling.h"
+#include "ir/unit.h"
 #include <string.h>
 
 enum { STEP = 2 }; /* blanks a level */
@@ -446,6 +447,79 @@ static void put_line(struct nvfuser *p, op_id op, unsigned level)
 		put_compute(p, op, level);
 }
 
+/* ---- units */
+
+/* Its number among the units of its kind. */
+static unsigned unit_number(const struct nvfuser *p, op_id op)
+{
+	unsigned n = 0;
+	for (uint32_t i = 0; p->order.unit.at[i] != op; i++)
+		n += p->m->op.at[p->order.unit.at[i]].kind == p->m->op.at[op].kind;
+	return n;
+}
+
+static void put_tensors(struct nvfuser *p, const value_id *list, uint32_t n, const char *after)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		nvfuser_tensor(p, list[i]);
+		buf_puts(p->out, i + 1 < n ? ", " : after);
+	}
+}
+
+/* The line that posts a unit, or the five that launch a kernel. */
+static void put_unit(struct nvfuser *p, op_id op, unsigned level)
+{
+	struct ir_unit_operands x;
+	ir_unit_operands_find(p->m, op, &x);
+	if (p->m->op.at[op].kind == OP_LAUNCH_KERNEL) {
+		int in = (int)((level + 1) * STEP);
+		buf_printf(p->out, "LaunchKernel(\n%*sGroup ID: %u,\n%*sInputs: {", in, "",
+		           unit_number(p, op), in, "");
+		put_tensors(p, x.in.at, x.in.n, "");
+		buf_printf(p->out, "},\n%*sOutputs: {", in, "");
+		put_tensors(p, x.out.at, x.out.n, "");
+		buf_printf(p->out, "},\n%*s)", (int)(level * STEP), "");
+	} else {
+		buf_printf(p->out, "PostOnStream (HostUnit%u, Inputs:{", unit_number(p, op));
+		put_tensors(p, x.in.at, x.in.n, ", ");
+		buf_puts(p->out, "}, Outputs:{");
+		put_tensors(p, x.out.at, x.out.n, ", ");
+		buf_puts(p->out, "})");
+	}
+	vec_free(&x.in);
+	vec_free(&x.out);
+}
+
+static void put_unit_lists(struct nvfuser *p, const char *title, const value_id *list, uint32_t n)
+{
+	buf_puts(p->out, title);
+	for (uint32_t i = 0; i < n; i++) {
+		buf_pad(p->out, ' ', STEP);
+		nvfuser_tensor(p, list[i]);
+		buf_putc(p->out, '\n');
+	}
+}
+
+/* Its text, which follows the body. */
+static void put_unit_text(struct nvfuser *p, op_id op)
+{
+	struct ir_unit_operands x;
+	bool launch = p->m->op.at[op].kind == OP_LAUNCH_KERNEL;
+	ir_unit_operands_find(p->m, op, &x);
+	buf_printf(p->out, "\n%s%u: Inputs={", launch ? "Group" : "HostUnit", unit_number(p, op));
+	put_tensors(p, x.in.at, x.in.n, ", ");
+	buf_puts(p->out, "} -> Outputs={");
+	put_tensors(p, x.out.at, x.out.n, ", ");
+	buf_puts(p->out, "}\n");
+	put_unit_lists(p, "Inputs:\n", x.in.at, x.in.n);
+	put_unit_lists(p, "Outputs:\n", x.out.at, x.out.n);
+	buf_puts(p->out, "\n%kernel {\n");
+	put_region(p, p->m->op.at[op].region, 0);
+	buf_puts(p->out, "} // %kernel\n");
+	vec_free(&x.in);
+	vec_free(&x.out);
+}
+
 static void put_op(struct nvfuser *p, op_id op, unsigned level)
 {
 	const struct op *o = &p->m->op.at[op];
@@ -476,7 +550,10 @@ static void put_op(struct nvfuser *p, op_id op, unsigned level)
 		}
 		return;
 	}
-	put_line(p, op, level);
+	if (op_is_unit(p->m, op))
+		put_unit(p, op, level);
+	else
+		put_line(p, op, level);
 	buf_putc(p->out, '\n');
 }
 
@@ -506,6 +583,8 @@ void ir_print_nvfuser(struct module *m, struct buf *out)
 	}
 	buf_puts(out, ") :\n");
 	put_region(&p, m->body, 1);
+	for (uint32_t i = 0; i < p.order.unit.n; i++)
+		put_unit_text(&p, p.order.unit.at[i]);
 	buf_puts(out, "} // %HostIrContainer\n");
 	nvfuser_sections(&p);
 	nvfuser_forms_free(&p.forms);

@@ -2,6 +2,7 @@
  * container follow the lists that it makes. */
 #include "ir/print_order.h"
 #include "ir/expr.h"
+#include "ir/unit.h"
 
 struct walk {
 	struct module *m;
@@ -83,6 +84,20 @@ static void walk_named(struct walk *w, const struct op *o, op_id named)
 		*flags |= PRINT_SHARED_EARLY;
 }
 
+/* The line that posts a unit. */
+static void walk_unit(struct walk *w, op_id op)
+{
+	struct ir_unit_operands x;
+	ir_unit_operands_find(w->m, op, &x);
+	for (uint32_t i = 0; i < x.in.n; i++)
+		walk_value(w, x.in.at[i]);
+	for (uint32_t i = 0; i < x.out.n; i++)
+		walk_value(w, x.out.at[i]);
+	vec_free(&x.in);
+	vec_free(&x.out);
+	vec_push(&w->out->unit, op);
+}
+
 static void walk_op(struct walk *w, op_id op)
 {
 	struct module *m = w->m;
@@ -123,6 +138,10 @@ static void walk_op(struct walk *w, op_id op)
 		for (uint32_t k = 0; l->at[i].kind == ATTR_EXPRS && k < l->at[i].n; k++)
 			walk_expr(w, l->at[i].u.exprs[k]);
 	}
+	if (op_is_unit(m, op)) {
+		walk_unit(w, op);
+		return;
+	}
 	for (region_id r = o->region; r; r = m->region.at[r].sibling)
 		walk_region(w, r);
 }
@@ -154,6 +173,8 @@ void print_order_make(struct module *m, struct print_order *out)
 	for (uint32_t i = 0; i < m->output.n; i++)
 		walk_value(&w, m->output.at[i]);
 	walk_region(&w, m->body);
+	for (uint32_t i = 0; i < out->unit.n; i++)
+		walk_region(&w, m->op.at[out->unit.at[i]].region);
 	out->printed_n = out->scalar.n;
 	for (param_id p = 1; p < m->param.n; p++)
 		if (!w.param_seen[p])
@@ -173,6 +194,7 @@ void print_order_free(struct print_order *o)
 	vec_free(&o->handle);
 	vec_free(&o->numbered);
 	vec_free(&o->loop);
+	vec_free(&o->unit);
 	vec_free(&o->block);
 	free(o->selected);
 	free(o->posts);

@@ -17,6 +17,7 @@ struct print_order {
 	VEC(handle_id) handle;
 	VEC(op_id) numbered; /* Communications, transfers, end_coalescing */
 	VEC(op_id) loop;
+	VEC(op_id) unit;    /* their texts follow the body */
 	uint64_t *selected; /* by value: bit a is set when a select names logical axis a */
 	uint8_t *posts;     /* by op: of a transfer, how many statements post it alone (2: more) */
 	uint8_t *flags;     /* by op: PRINT_POSTED, … */

@@ -8,6 +8,7 @@
 #include "ir/infer.h"
 #include "ir/layout.h"
 #include "ir/print.h"
+#include "ir/unit.h"
 #include <string.h>
 
 struct verifier {
@@ -179,6 +180,10 @@ static void check_region(struct verifier *v, region_id r, unsigned depth)
 			fail(v, op, "the list of statements is broken");
 		check_operands(v, op);
 		check_type(v, op);
+		const char *rule;
+		op_id fault = op_is_unit(m, op) ? ir_unit_fault(m, op, &rule) : 0;
+		if (fault)
+			fail(v, fault, rule);
 		for (region_id g = m->op.at[op].region; g; g = m->region.at[g].sibling) {
 			if (m->region.at[g].owner != op)
 				fail(v, op, "a block belongs to another statement");
@@ -258,7 +263,7 @@ unsigned ir_properties(struct module *m)
 			value_id v = op_def(m, op, k);
 			if (m->value.at[v].flags & VALUE_OPEN)
 				p &= ~(unsigned)IR_SHARDED;
-			if (!ir_is_bound(m, v) && o->kind != OP_EXTERN)
+			if (!ir_is_bound(m, v) && o->kind != OP_EXTERN && !ir_is_unit_local(m, v))
 				p &= ~(unsigned)IR_BOUND;
 			if (top && !ir_is_bound(m, v) && layout_loop_axis(value_domain(m, v), 0) >= 0)
 				p &= ~(unsigned)IR_LOOPED;

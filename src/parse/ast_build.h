@@ -74,6 +74,7 @@ struct parser {
 	uint32_t column[PARSE_MAX_NESTING]; /* open columns of indentation */
 	unsigned columns, lead_columns;
 	uint32_t container_at; /* its { */
+	bool in_kernel;        /* of a unit: the next } ends it */
 
 	struct parse_again again;
 

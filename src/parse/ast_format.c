@@ -311,6 +311,7 @@ static ast_id block_of(const struct formatter *f, ast_id id)
 {
 	switch (ast_at(f->a, id)->kind) {
 	case AST_PROGRAM:
+	case AST_UNIT:
 		return ast_child(f->a, id, 0);
 	case AST_IF:
 		return ast_child(f->a, id, 1);
@@ -344,6 +345,9 @@ static void put_header(struct formatter *f, ast_id id)
 		break;
 	case AST_IF:
 		put_expr(f, "if ", first);
+		break;
+	case AST_UNIT:
+		put_name(f, id);
 		break;
 	}
 }

@@ -16,6 +16,7 @@
 #include "hir_parser.h"
 #include "parse/ast_build.h"
 #include "parse/lex.h"
+#include <string.h>
 
 static char innermost(const struct parser *p)
 {
@@ -87,6 +88,10 @@ static void close_brace(struct parser *p, struct parse_token *t, bool first_on_l
 		p->brackets--;
 		p->blocks--;
 		t->token = TOK_BLOCK_CLOSE;
+	} else if (p->mode == MODE_BODY && first_on_line && p->in_kernel) {
+		drop_brackets(p);
+		p->in_kernel = false;
+		t->token = TOK_KERNEL_CLOSE;
 	} else if (p->mode == MODE_BODY && first_on_line) {
 		drop_brackets(p);
 		p->mode = MODE_SECTIONS;
@@ -142,8 +147,10 @@ static void match_brackets(struct parser *p, struct parse_token *t, bool first_o
 
 static bool begins_with_operator(const unsigned char *c)
 {
-	return (*c == '=' || *c == '+' || *c == '-' || *c == '*' || *c == '/' || *c == '%' || *c == '<' ||
-	        *c == '>' || (*c == '!' && c[1] == '='));
+	if (*c == '%')
+		return strncmp((const char *)c, "%kernel", 7) != 0;
+	return (*c == '=' || *c == '+' || *c == '-' || *c == '*' || *c == '/' || *c == '<' || *c == '>' ||
+	        (*c == '!' && c[1] == '='));
 }
 
 /* At the end of a line inside brackets: does the next line show that one was not closed? */
@@ -302,6 +309,9 @@ static struct parse_token *next(struct parser *p)
 		p->container_at = t->span.end - 1;
 		p->column[0] = t->span.at - t->line_start;
 		p->columns = 1;
+		break;
+	case TOK_KERNEL:
+		p->in_kernel = true;
 		break;
 	case TOK_NEWLINE:
 	case TOK_INDENT:

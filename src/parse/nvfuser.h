@@ -2,6 +2,7 @@
  *
  *     sema_nvfuser.c        order of the steps, statements
  *     sema_buffer.c         buffers and views
+ *     sema_unit.c           HostUnits
  *     sema_communication.c  Communications, transfers, and what names them
  *     sema_collect.c        what the container holds: tensors, numbered statements
  *     sema_hirc.c           the section `Hirc 1 :`
@@ -28,6 +29,8 @@ struct nv_tensor {
 	type_id type;
 	uint32_t number_at; /* its axis_n axis numbers, in reader.number */
 	uint32_t named;     /* chain of axis numbers that selects name: entry of reader.named + 1; 0: none */
+	bool again;         /* the next definition gets a name and number of its own */
+	bool formal;        /* in a unit's lists: its type is that of what stands for it */
 	value_id value;     /* once it is defined */
 	region_id region;   /* that its definition stands in */
 };
@@ -66,11 +69,22 @@ struct nv_mesh { /* a DeviceMesh{…} as it is written */
 	mesh_id mesh;
 };
 
+/* A HostUnit's text. Its tensors are its own; those of its lists stand for what it is posted with. */
+struct nv_unit {
+	name_id name;
+	ast_id node;
+	uint32_t first, n; /* its tensors in reader.tensor */
+	bool posted;
+};
+
 struct nv_reader {
 	struct sema *s;
 	VEC(struct nv_tensor) tensor;
-	VEC(uint32_t) tensor_of;                                 /* by name_id: entry + 1 */
-	VEC(struct nv_statement) statement;                      /* sorted by number */
+	VEC(uint32_t) tensor_of; /* by name_id: entry + 1; not of units */
+	VEC(uint32_t) local_of;  /* the same of units, the first there is */
+	VEC(struct nv_unit) unit;
+	uint32_t in_unit;                   /* entry + 1 of the unit that is read; 0: none */
+	VEC(struct nv_statement) statement; /* sorted by number */
 	VEC(struct nv_fact) index_name, index_kind, handle_name; /* sorted by number */
 	VEC(struct nv_named) named;
 	VEC(int32_t) number;
@@ -85,7 +99,9 @@ struct nv_reader {
 /* ---- sema_collect.c */
 /* All tensors and numbered statements of the header and the body. */
 void nv_collect(struct nv_reader *r, ast_id container);
-struct nv_tensor *nv_find_tensor(struct nv_reader *r, name_id name); /* NULL: none */
+/* In the unit that is read, else in the container, else in a unit. NULL: none. */
+struct nv_tensor *nv_find_tensor(struct nv_reader *r, name_id name);
+void nv_collect_node(struct nv_reader *r, ast_id node);
 struct nv_statement *nv_find_statement(struct nv_reader *r, int64_t number);
 /* The value of a key of a call or COMM; 0: absent. */
 ast_id nv_key(struct nv_reader *r, ast_id call, const char *key);
@@ -101,6 +117,7 @@ static inline struct op *nv_op(struct nv_reader *r, op_id op)
 	return &r->s->m->op.at[op];
 }
 void nv_append(struct nv_reader *r, op_id op);
+void nv_region(struct nv_reader *r, region_id g, ast_id body);
 bool nv_is(struct nv_reader *r, ast_id id, enum ast_kind kind);
 bool nv_is_name(struct nv_reader *r, ast_id id, const char *text);
 bool nv_refuse(struct nv_reader *r, ast_id node, const char *message); /* reports; false */
@@ -117,6 +134,11 @@ attrs_id nv_attrs(struct nv_reader *r, ast_id call, const char *const *but);
 void nv_allocate(struct nv_reader *r, ast_id stmt, ast_id target, ast_id call);
 void nv_deallocate(struct nv_reader *r, ast_id stmt);
 void nv_view(struct nv_reader *r, ast_id stmt, ast_id target, ast_id call, bool select);
+
+/* ---- sema_unit.c */
+void nv_collect_unit(struct nv_reader *r, ast_id node);
+/* PostOnStream and LaunchKernel. */
+void nv_post_unit(struct nv_reader *r, ast_id call, enum op_kind kind);
 
 /* ---- sema_communication.c */
 ast_id nv_need_key(struct nv_reader *r, ast_id comm, const char *key); /* 0 after reporting */

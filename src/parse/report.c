@@ -99,6 +99,7 @@ static void put_token(struct buf *b, int token)
 		return;
 	case TOK_CONTAINER_CLOSE:
 	case TOK_BLOCK_CLOSE:
+	case TOK_KERNEL_CLOSE:
 		buf_puts(b, "'}'");
 		return;
 	case TOK_BLOCK_OPEN:

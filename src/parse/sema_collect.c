@@ -9,6 +9,15 @@
 struct nv_tensor *nv_find_tensor(struct nv_reader *r, name_id name)
 {
 	uint32_t at = name < r->tensor_of.n ? r->tensor_of.at[name] : 0;
+	if (r->in_unit) {
+		const struct nv_unit *u = &r->unit.at[r->in_unit - 1];
+		for (uint32_t k = u->first; k < u->first + u->n; k++)
+			if (r->tensor.at[k].name == name)
+				return &r->tensor.at[k];
+		return NULL;
+	}
+	if (!at)
+		at = name < r->local_of.n ? r->local_of.at[name] : 0;
 	return at ? &r->tensor.at[at - 1] : NULL;
 }
 
@@ -42,23 +51,32 @@ static bool same_print(const struct ast *a, ast_id x, ast_id y)
 	return !i && !k;
 }
 
+/* The last tensor is the one of that name. */
+static void put_by_name(struct nv_reader *r, name_id name)
+{
+	while (r->tensor_of.n <= name)
+		vec_push(&r->tensor_of, 0);
+	r->tensor_of.at[name] = r->tensor.n;
+}
+
 static struct nv_tensor *note_tensor(struct nv_reader *r, ast_id node)
 {
 	struct sema *s = r->s;
 	const struct ast_node *n = ast_at(s->a, node);
 	struct nv_tensor *t = nv_find_tensor(r, n->name);
 	if (t) {
-		if (!same_print(s->a, t->node, node)) {
+		if (!t->formal && !same_print(s->a, t->node, node)) {
 			diag_error(s->d, n->at, "%s is printed with other axes than before",
 			           ast_text(s->a, node));
 			diag_note(s->d, ast_at(s->a, t->node)->at, "it is printed first here");
 		}
 		return t;
 	}
-	while (r->tensor_of.n <= n->name)
-		vec_push(&r->tensor_of, 0);
 	vec_push(&r->tensor, (struct nv_tensor){.name = n->name, .node = node, .inout = -1});
-	r->tensor_of.at[n->name] = r->tensor.n;
+	if (r->in_unit)
+		r->unit.at[r->in_unit - 1].n++;
+	else
+		put_by_name(r, n->name);
 	return &r->tensor.at[r->tensor.n - 1];
 }
 
@@ -80,7 +98,7 @@ static void note_select(struct nv_reader *r, ast_id call)
 	t->named = r->named.n;
 }
 
-static void collect(struct nv_reader *r, ast_id id)
+void nv_collect_node(struct nv_reader *r, ast_id id)
 {
 	struct ast *a = r->s->a;
 	const struct ast_node *n = ast_at(a, id);
@@ -114,7 +132,7 @@ static void collect(struct nv_reader *r, ast_id id)
 		break;
 	}
 	ast_each (a, child, id)
-		collect(r, child);
+		nv_collect_node(r, child);
 }
 
 static int compare_statements(const void *a, const void *b)
@@ -168,7 +186,11 @@ void nv_collect(struct nv_reader *r, ast_id container)
 				           ast_text(a, tensor));
 			*flag = 1;
 		}
-	collect(r, ast_child(a, container, 2));
+	ast_each (a, stmt, ast_child(a, container, 2)) /* units follow the statements */
+		if (ast_at(a, stmt)->kind == AST_UNIT)
+			nv_collect_unit(r, stmt);
+		else
+			nv_collect_node(r, stmt);
 	merge_statements(r);
 	ast_each (a, section, container) {
 		if (ast_at(a, section)->kind != AST_SECTION ||

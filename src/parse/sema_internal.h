@@ -150,6 +150,8 @@ void sema_unknown_scalar(struct sema *s, name_id name, uint32_t at);
 bool sema_is_visible(struct sema *s, value_id v, name_id name, uint32_t at);
 /* Whether one more block would be too deep; reports. */
 bool sema_too_deep(struct sema *s, ast_id stmt);
+/* Reports the first statement that does not fit into a unit; settles the layouts that it leaves out. */
+void sema_check_unit(struct sema *s, op_id unit);
 /* Where the name stands in a declaration or statement that a keyword begins. */
 uint32_t sema_name_at(const struct sema *s, ast_id id);
 /* T7 → 7, i3 → 3, c12 → 12 (prefix letter given); -1 for other names. */

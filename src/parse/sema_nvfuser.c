@@ -56,8 +56,8 @@ static void finish_value(struct nv_reader *r, struct nv_tensor *t, value_id v)
 	struct sema *s = r->s;
 	struct value *x = &s->m->value.at[v];
 	int32_t number = sema_numbered(s, t->name, 'T');
-	bool again =
-	    t->value != 0; /* a second definition in another block gets a name and number of its own */
+	/* a second definition in another block gets a name and number of its own */
+	bool again = t->value != 0 || t->again;
 	x->name = again ? 0 : t->given;
 	x->number = again ? -1 : number;
 	x->flags |= t->output ? VALUE_OUTPUT : 0;
@@ -318,7 +318,10 @@ static void action(struct nv_reader *r, ast_id stmt)
 			stream_call(r, call, streams[i].kind);
 			return;
 		}
-	if (!strcmp(name, "StartCoalescing"))
+	enum op_kind unit = op_by_nvfuser(name);
+	if (unit == OP_UNIT || unit == OP_LAUNCH_KERNEL)
+		nv_post_unit(r, call, unit);
+	else if (!strcmp(name, "StartCoalescing"))
 		nv_append(r, ir_op_new(s->m, OP_START_COALESCING, ast_at(s->a, stmt)->at, NULL, 0));
 	else
 		operation(r, stmt, 0, call);
@@ -326,7 +329,7 @@ static void action(struct nv_reader *r, ast_id stmt)
 
 /* ---- loops and conditions */
 
-static void region(struct nv_reader *r, region_id g, ast_id body)
+void nv_region(struct nv_reader *r, region_id g, ast_id body)
 {
 	region_id outer = r->s->region;
 	r->s->region = g;
@@ -360,7 +363,7 @@ static void loop(struct nv_reader *r, ast_id stmt)
 	sema_define_scalar(s, n.name, SCOPE_INDEX, index, n.at);
 	if (given) /* for -D */
 		sema_define_scalar(s, given->name, SCOPE_INDEX, index, n.at);
-	region(r, g, body);
+	nv_region(r, g, body);
 	sema_scope_pop(s);
 	const struct nv_fact *kind =
 	    number < 0 ? NULL : nv_find_fact(r->index_kind.at, r->index_kind.n, (uint64_t)number);
@@ -379,9 +382,9 @@ static void condition(struct nv_reader *r, ast_id stmt)
 		return;
 	op_id op = ir_op_new(s->m, OP_IF, ast_at(s->a, stmt)->at, &(struct ir_use){ROLE_SCALAR, c}, 1);
 	nv_append(r, op);
-	region(r, ir_region_new(s->m, op), then);
+	nv_region(r, ir_region_new(s->m, op), then);
 	if (nv_is(r, otherwise, AST_BLOCK))
-		region(r, ir_region_new(s->m, op), otherwise);
+		nv_region(r, ir_region_new(s->m, op), otherwise);
 }
 
 static void block(struct nv_reader *r, ast_id list)
@@ -495,7 +498,8 @@ void sema_container(struct sema *s, ast_id file, ast_id container)
 		if (nv_is(&r, section, AST_SECTION) && !strcmp(ast_text(s->a, section), "Hirc"))
 			nv_facts(&r, section);
 	for (uint32_t i = 0; i < r.tensor.n; i++)
-		nv_type(&r, &r.tensor.at[i]);
+		if (!r.tensor.at[i].formal)
+			nv_type(&r, &r.tensor.at[i]);
 	if (diag_error_count(s->d) == before) {
 		program_facts(&r);
 		inputs(&r, ast_child(s->a, container, 0), ast_child(s->a, container, 1));
@@ -505,6 +509,8 @@ void sema_container(struct sema *s, ast_id file, ast_id container)
 	}
 	vec_free(&r.tensor);
 	vec_free(&r.tensor_of);
+	vec_free(&r.local_of);
+	vec_free(&r.unit);
 	vec_free(&r.statement);
 	vec_free(&r.index_name);
 	vec_free(&r.index_kind);

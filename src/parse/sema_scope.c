@@ -1,6 +1,7 @@
 /* sema_scope: name spaces. Tensors; scalars (consts, params, lets, indices, handles) in nested
  * blocks; meshes and groups; statements. */
 #include "ir/edit.h"
+#include "ir/unit.h"
 #include "parse/sema_internal.h"
 #include <ctype.h>
 #include <stdio.h>
@@ -184,7 +185,7 @@ static void find_definitions(struct sema *s, ast_id block)
 				if (by_name(&s->later_at, ast_at(s->a, r)->name) != SEMA_BROKEN)
 					set_by_name(&s->later_at, ast_at(s->a, r)->name,
 					            ast_at(s->a, r)->at + 1);
-		if (n->kind == AST_FOR || n->kind == AST_IF)
+		if (n->kind == AST_FOR || n->kind == AST_IF || n->kind == AST_UNIT)
 			ast_each (s->a, child, stmt)
 				if (ast_at(s->a, child)->kind == AST_BLOCK)
 					find_definitions(s, child);
@@ -303,6 +304,19 @@ bool sema_too_deep(struct sema *s, ast_id stmt)
 		return false;
 	diag_error(s->d, ast_at(s->a, stmt)->at, "blocks are nested deeper than %d", IR_MAX_NESTING);
 	return true;
+}
+
+void sema_check_unit(struct sema *s, op_id unit)
+{
+	const char *rule;
+	op_id at = ir_unit_fault(s->m, unit, &rule);
+	if (!at) {
+		ir_unit_settle(s->m, unit);
+		return;
+	}
+	diag_error(s->d, s->m->op.at[at].at, "%s", rule);
+	if (at != unit)
+		diag_note(s->d, s->m->op.at[unit].at, "the unit begins here");
 }
 
 uint32_t sema_name_at(const struct sema *s, ast_id id)

@@ -410,6 +410,29 @@ static void condition(struct sema *s, ast_id stmt)
 		block_in(s, op, otherwise, NULL);
 }
 
+/* A block that runs as one kernel. */
+static void unit(struct sema *s, ast_id stmt)
+{
+	const struct ast_node *n = ast_at(s->a, stmt);
+	enum op_kind kind = op_by_hir(ast_text(s->a, stmt));
+	if (kind != OP_UNIT && kind != OP_LAUNCH_KERNEL) {
+		struct suggest g = suggest_start(ast_text(s->a, stmt));
+		diag_error_span(s->d, n->at, (uint32_t)strlen(g.word), "'%s' begins no block", g.word);
+		suggest_try(&g, "unit");
+		suggest_try(&g, "launch_kernel");
+		diag_suggest(s->d, &g);
+		return;
+	}
+	if (sema_too_deep(s, stmt))
+		return;
+	op_id op = ir_op_new(s->m, kind, n->at, NULL, 0);
+	ir_append(s->m, s->region, op);
+	unsigned before = diag_error_count(s->d);
+	block_in(s, op, n->first, NULL);
+	if (diag_error_count(s->d) == before)
+		sema_check_unit(s, op);
+}
+
 /* `ids i = i4 []`, of a loop index, stream or statement; false when it is of a tensor. */
 static bool ids_of_scalar(struct sema *s, name_id name, name_id number)
 {
@@ -488,6 +511,9 @@ void sema_block(struct sema *s, ast_id block)
 			break;
 		case AST_IF:
 			condition(s, stmt);
+			break;
+		case AST_UNIT:
+			unit(s, stmt);
 			break;
 		case AST_SCHEDULE:
 			sema_schedule(s, stmt);

@@ -16,6 +16,7 @@
  * establishes  bound: every result is a buffer or a view
  * keeps        everything else */
 #include "ir/infer.h"
+#include "ir/unit.h"
 #include "pass/hoist_buffers.h"
 #include "pass/lives.h"
 #include "pass/pass.h"
@@ -25,7 +26,7 @@
 static bool is_unbound(const struct module *m, value_id v)
 {
 	op_id def = m->value.at[v].def;
-	return def && m->op.at[def].parent && !ir_is_bound(m, v);
+	return def && m->op.at[def].parent && !ir_is_bound(m, v) && !ir_is_unit_local(m, v);
 }
 
 static void bind(struct module *m, struct pass_context *cx, op_id op)

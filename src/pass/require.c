@@ -2,6 +2,7 @@
 #include "base/str.h"
 #include "ir/edit.h"
 #include "ir/print.h"
+#include "ir/unit.h"
 #include "pass/pass.h"
 #include "pass/place.h"
 #include "pass/reshard.h"
@@ -65,10 +66,30 @@ static op_id find_lack(struct module *m, unsigned properties, unsigned *check, c
 	return 0;
 }
 
+/* Whether units are local: no pass puts communication into one. */
+static bool check_units(struct module *m, struct diag *d)
+{
+	for (op_id op = ir_walk_first(m); op; op = ir_walk(m, op)) {
+		struct op_layout l;
+		if (!ir_unit_of(m, op))
+			continue;
+		const char *why = op_layout_read(m, op, &l) ? op_layout_not_local(m, &l) : NULL;
+		why = why ? why : lacks_lowered(m, op);
+		if (!why)
+			continue;
+		diag_error(d, m->op.at[op].at, "a unit moves nothing between devices: %s", why);
+		diag_note(d, m->op.at[ir_unit_of(m, op)].at, "the unit begins here");
+		return false;
+	}
+	return true;
+}
+
 bool pass_check_requires(struct module *m, struct pass_context *cx)
 {
 	unsigned check;
 	const char *why;
+	if (cx->pass->requires & IR_SHARDED && !check_units(m, cx->d))
+		return false;
 	op_id op = find_lack(m, cx->pass->requires, &check, &why);
 	if (!op)
 		return true;

@@ -192,6 +192,9 @@ static bool issue_op(struct ref_host *h, struct ref_rank *r, op_id op)
 		return for_loop(h, r, op);
 	case OP_IF:
 		return condition(h, r, op);
+	case OP_UNIT:
+	case OP_LAUNCH_KERNEL:
+		return issue_region(h, r, ir_op(m, op)->region);
 	case OP_GET_CURRENT_STREAM:
 		r->handle[op_operand_id(m, op, ROLE_HANDLE, 0)] = r->current;
 		return true;

@@ -1,0 +1,30 @@
+/* unit: blocks of operations that run as one kernel. */
+#ifndef HIRC_IR_UNIT_H
+#define HIRC_IR_UNIT_H
+#include "ir/ir.h"
+
+static inline bool op_is_unit(const struct module *m, op_id op)
+{
+	return m->op.at[op].kind == OP_UNIT || m->op.at[op].kind == OP_LAUNCH_KERNEL;
+}
+/* The unit that a statement stands in; 0: none. */
+op_id ir_unit_of(const struct module *m, op_id op);
+/* Whether a value is made and used in a unit only: it has no storage. */
+bool ir_is_unit_local(const struct module *m, value_id v);
+/* Whether a statement may stand in a unit: it has one result and is pointwise, a set or a reduction. */
+bool ir_unit_takes(const struct module *m, op_id op);
+/* The value whose shape is that of the elements that a statement of a unit goes over. */
+value_id ir_unit_space(const struct module *m, op_id op);
+/* What the statements of a unit read from outside and what they write, each once, in the order of first use;
+ * the lists are the caller's to free. */
+struct ir_unit_operands {
+	VEC(value_id) in;
+	VEC(value_id) out;
+};
+void ir_unit_operands_find(const struct module *m, op_id unit, struct ir_unit_operands *out);
+/* Gives what is made in a unit and has no stated layout that of a value of its shape that the unit uses. */
+void ir_unit_settle(struct module *m, op_id unit);
+/* Why a unit is none: the first statement that breaks a rule, and the rule; 0: it is one. */
+op_id ir_unit_fault(const struct module *m, op_id unit, const char **rule);
+
+#endif

@@ -1,0 +1,193 @@
+/* sema_unit: HostUnits, whose text follows the container's body.
+ *
+ *     PostOnStream (HostUnit0, Inputs:{T7…, }, Outputs:{T8…, })
+ *     …
+ *     HostUnit0: Inputs={T0…, } -> Outputs={T1…, }      →    unit {
+ *     %kernel {                                                T8 <- relu(T7)
+ *     T1… = relu(T0…)                                        }
+ *     } // %kernel
+ *
+ * A unit's tensors are known in it only, so that T1 may be another one in the container; its inputs and
+ * outputs stand for those that it is posted with. A unit that is posted twice is two. */
+#include "parse/nvfuser.h"
+#include <stdio.h>
+#include <string.h>
+
+static void mark_formal(struct nv_reader *r, ast_id list)
+{
+	ast_each (r->s->a, tensor, list) {
+		struct nv_tensor *t =
+		    nv_is(r, tensor, AST_TENSOR) ? nv_find_tensor(r, ast_at(r->s->a, tensor)->name) : NULL;
+		if (t)
+			t->formal = true;
+		else
+			nv_refuse(r, tensor, "a tensor is expected here");
+	}
+}
+
+void nv_collect_unit(struct nv_reader *r, ast_id node)
+{
+	struct ast *a = r->s->a;
+	name_id name = ast_at(a, node)->name;
+	for (uint32_t i = 0; i < r->unit.n; i++)
+		if (r->unit.at[i].name == name) {
+			nv_refuse(r, node, "there are two units of this name");
+			return;
+		}
+	vec_push(&r->unit, (struct nv_unit){.name = name, .node = node, .first = r->tensor.n});
+	r->in_unit = r->unit.n;
+	for (unsigned list = 1; list < 3; list++) {
+		nv_collect_node(r, ast_child(a, node, list));
+		mark_formal(r, ast_child(a, node, list));
+	}
+	nv_collect_node(r, ast_child(a, node, 0));
+	r->in_unit = 0;
+	for (uint32_t i = r->unit.at[r->unit.n - 1].first; i < r->tensor.n; i++) {
+		struct nv_tensor *t = &r->tensor.at[i];
+		while (r->local_of.n <= t->name)
+			vec_push(&r->local_of, 0);
+		bool known = t->name < r->tensor_of.n && r->tensor_of.at[t->name];
+		t->again = known || r->local_of.at[t->name];
+		if (!r->local_of.at[t->name] && !t->formal)
+			r->local_of.at[t->name] = i + 1;
+	}
+}
+
+/* The unit that a call names: HostUnit0 of its first operand, or Group0 of `Group ID: 0`. */
+static struct nv_unit *find_unit(struct nv_reader *r, ast_id call, enum op_kind kind)
+{
+	struct ast *a = r->s->a;
+	char text[32] = "";
+	const char *name = text;
+	ast_id first = ast_at(a, call)->first, group = nv_key(r, call, "group_id");
+	if (kind == OP_UNIT && nv_is(r, first, AST_NAME))
+		name = ast_text(a, first);
+	else if (kind == OP_LAUNCH_KERNEL && nv_is(r, group, AST_INT))
+		snprintf(text, sizeof text, "Group%lld", (long long)ast_at(a, group)->value.i);
+	for (uint32_t i = 0; i < r->unit.n; i++)
+		if (!strcmp(ast_text(a, r->unit.at[i].node), name))
+			return &r->unit.at[i];
+	nv_refuse(r, call, "the text of this unit is missing");
+	diag_note(r->s->d, DIAG_NOWHERE,
+	          "it follows the container's body: `%s: Inputs={…} -> Outputs={…}`, `%%kernel {`, …",
+	          *name ? name : "HostUnit0");
+	return NULL;
+}
+
+static unsigned length(struct nv_reader *r, ast_id list)
+{
+	unsigned n = 0;
+	ast_each (r->s->a, child, list)
+		n++;
+	return n;
+}
+
+static bool same_length(struct nv_reader *r, ast_id call, const struct nv_unit *u, const char *what,
+                        unsigned n, unsigned wanted)
+{
+	if (n == wanted)
+		return true;
+	diag_error(r->s->d, ast_at(r->s->a, call)->at, "%s has %u %s, this has %u",
+	           ast_text(r->s->a, u->node), wanted, what, n);
+	return false;
+}
+
+/* Outputs that are no buffers get one. They are all buffers, or none is. */
+static bool bind_outputs(struct nv_reader *r, ast_id call, ast_id list, enum op_kind kind)
+{
+	unsigned bound = 0, n = 0;
+	ast_each (r->s->a, node, list) {
+		struct nv_tensor *t;
+		value_id v;
+		if (!nv_result(r, node, &t, &v))
+			return false;
+		bound += v != 0;
+		n++;
+	}
+	if (kind == OP_LAUNCH_KERNEL && bound < n)
+		return nv_refuse(r, call, "not all outputs to the kernel were preallocated");
+	if (bound && bound < n)
+		return nv_refuse(r, call, "outputs must be all or none preallocated");
+	for (ast_id node = bound ? 0 : ast_at(r->s->a, list)->first; node;
+	     node = ast_at(r->s->a, node)->next) {
+		value_id v =
+		    nv_define(r, nv_find_tensor(r, ast_at(r->s->a, node)->name), ast_at(r->s->a, node)->at);
+		nv_append(r, ir_op_new(r->s->m, OP_ALLOCATE, ast_at(r->s->a, call)->at,
+		                       &(struct ir_use){ROLE_DEF, v}, 1));
+	}
+	return true;
+}
+
+/* What the operands of a call are, in order; false after reporting. */
+static bool read_operands(struct nv_reader *r, ast_id list, value_id *out)
+{
+	unsigned n = 0;
+	ast_each (r->s->a, node, list)
+		if (!(out[n++] = nv_operand(r, node)))
+			return false;
+	return true;
+}
+
+static void stand_for(struct nv_reader *r, ast_id list, const value_id *v)
+{
+	struct sema *s = r->s;
+	ast_each (s->a, node, list) {
+		struct nv_tensor *t = nv_find_tensor(r, ast_at(s->a, node)->name);
+		t->value = *v++;
+		t->type = s->m->value.at[t->value].type;
+		t->region = s->region;
+		while (s->tensor_of.n <= t->name)
+			vec_push(&s->tensor_of, 0);
+		s->tensor_of.at[t->name] = t->value;
+	}
+}
+
+/* Reads the unit's statements with its operands in their places. */
+static void read_unit(struct nv_reader *r, ast_id call, struct nv_unit *u, const value_id *in,
+                      const value_id *out, enum op_kind kind)
+{
+	struct sema *s = r->s;
+	unsigned before = diag_error_count(s->d);
+	value_id *outer = mem_zalloc(sizeof *outer * (u->n + 1));
+	for (uint32_t k = 0; k < u->n; k++) {
+		struct nv_tensor *t = &r->tensor.at[u->first + k];
+		outer[k] = t->name < s->tensor_of.n ? s->tensor_of.at[t->name] : 0;
+		t->value = 0;
+		t->again |= u->posted;
+	}
+	u->posted = true;
+	r->in_unit = (uint32_t)(u - r->unit.at) + 1;
+	stand_for(r, ast_child(s->a, u->node, 1), in);
+	stand_for(r, ast_child(s->a, u->node, 2), out);
+	op_id op = ir_op_new(s->m, kind, ast_at(s->a, call)->at, NULL, 0);
+	nv_append(r, op);
+	nv_region(r, ir_region_new(s->m, op), ast_child(s->a, u->node, 0));
+	r->in_unit = 0;
+	for (uint32_t k = 0; k < u->n; k++)
+		if (r->tensor.at[u->first + k].name < s->tensor_of.n)
+			s->tensor_of.at[r->tensor.at[u->first + k].name] = outer[k];
+	free(outer);
+	if (diag_error_count(s->d) == before)
+		sema_check_unit(s, op);
+}
+
+void nv_post_unit(struct nv_reader *r, ast_id call, enum op_kind kind)
+{
+	ast_id in = nv_key(r, call, "inputs"), out = nv_key(r, call, "outputs");
+	struct nv_unit *u = find_unit(r, call, kind);
+	if (!u || sema_too_deep(r->s, call))
+		return;
+	unsigned n = in ? length(r, in) : 0, m = out ? length(r, out) : 0;
+	if (r->in_unit) {
+		nv_refuse(r, call, "a unit holds no other");
+		return;
+	}
+	if (!same_length(r, call, u, "inputs", n, length(r, ast_child(r->s->a, u->node, 1))) ||
+	    !same_length(r, call, u, "outputs", m, length(r, ast_child(r->s->a, u->node, 2))) ||
+	    (m && !bind_outputs(r, call, out, kind)))
+		return;
+	value_id *value = mem_zalloc(sizeof *value * (n + m + 1));
+	if ((!n || read_operands(r, in, value)) && (!m || read_operands(r, out, value + n)))
+		read_unit(r, call, u, value, value + n, kind);
+	free(value);
+}
