@@ -5,6 +5,7 @@
 #include "rt/device.h"
 #include "rt/queue.h"
 #include <assert.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,6 +27,7 @@ struct exec {
 	struct rt_task *
 	    task; /* by plan task: all but addresses and sizes; of fixed ones, when they have run, complete */
 	bool *complete;            /* by plan task */
+	struct rt_unit **unit;     /* by plan task: records of a unit, in use or not; owned */
 	int *team;                 /* by plan team: the transport's id */
 	uint32_t *label;           /* by op_id */
 	struct rt_stream **handle; /* by handle_id */
@@ -67,21 +69,18 @@ static enum status allocate(struct exec *e)
 	return status;
 }
 
-static void prepare_tasks(struct exec *e)
+/* All of a task but addresses and sizes. */
+static void prepare_task(const struct plan_task *t, struct rt_task *r)
 {
-	for (uint32_t i = 0; i < e->p->task.n; i++) {
-		const struct plan_task *t = &e->p->task.at[i];
-		struct rt_task *r = &e->task[i];
-		r->kernel = (enum rt_kernel)t->kernel;
-		r->scalars = t->scalars;
-		r->axes = t->axes;
-		if (r->kernel == RT_TASK_POINTWISE)
-			r->op = (enum rt_pointwise)t->op;
-		else if (r->kernel == RT_TASK_REDUCE)
-			r->reduce = (enum rt_reduce_op)t->op;
-		else if (r->kernel == RT_TASK_GEMM)
-			r->has_bias = t->has_bias;
-	}
+	r->kernel = (enum rt_kernel)t->kernel;
+	r->scalars = t->scalars;
+	r->axes = t->axes;
+	if (r->kernel == RT_TASK_POINTWISE)
+		r->op = (enum rt_pointwise)t->op;
+	else if (r->kernel == RT_TASK_REDUCE)
+		r->reduce = (enum rt_reduce_op)t->op;
+	else if (r->kernel == RT_TASK_GEMM)
+		r->has_bias = t->has_bias;
 }
 
 enum status exec_open(struct rt_job *job, const struct plan *p, const struct plan_labels *labels,
@@ -95,6 +94,7 @@ enum status exec_open(struct rt_job *job, const struct plan *p, const struct pla
 	e->touched = mem_zalloc(p->slot.n + 1);
 	e->task = mem_zalloc(sizeof *e->task * (p->task.n + 1));
 	e->complete = mem_zalloc(p->task.n + 1);
+	e->unit = mem_zalloc(sizeof *e->unit * (p->task.n + 1));
 	e->team = mem_zalloc(sizeof *e->team * (p->team.n + 1));
 	e->handle = mem_zalloc(sizeof *e->handle * (p->handles + 1));
 	e->queue = mem_zalloc(sizeof *e->queue * (p->queues + 1));
@@ -109,7 +109,8 @@ enum status exec_open(struct rt_job *job, const struct plan *p, const struct pla
 		e->status = allocate(e);
 	if (e->status == STATUS_OK)
 		e->status = rt_engine_new(job, e->device, e->transport, &e->engine);
-	prepare_tasks(e);
+	for (uint32_t i = 0; i < p->task.n; i++)
+		prepare_task(&p->task.at[i], &e->task[i]);
 	if (e->status != STATUS_OK) {
 		enum status status = rt_job_fail(job, e->status);
 		exec_close(e);
@@ -118,6 +119,16 @@ enum status exec_open(struct rt_job *job, const struct plan *p, const struct pla
 	e->current = rt_stream_new(e->engine, "main");
 	*out = e;
 	return STATUS_OK;
+}
+
+static void free_units(struct exec *e)
+{
+	for (uint32_t i = 0; i < e->p->task.n; i++)
+		for (struct rt_unit *u = e->unit[i], *next; u; u = next) {
+			next = u->next;
+			free(u);
+		}
+	free(e->unit);
 }
 
 void exec_close(struct exec *e)
@@ -137,6 +148,7 @@ void exec_close(struct exec *e)
 	free(e->touched);
 	free(e->task);
 	free(e->complete);
+	free_units(e);
 	free(e->team);
 	free(e->handle);
 	free(e->queue);
@@ -229,7 +241,7 @@ static bool build_view(const struct exec *e, const struct plan_view *v, struct r
 		empty |= n == 0;
 		last += (n - 1) * v->stride[k];
 	}
-	if (empty) {
+	if (empty || b->local) {
 		out->data = e->memory;
 		return true;
 	}
@@ -264,13 +276,44 @@ static bool build_task(struct exec *e, const struct plan_task *t, struct rt_task
 	return true;
 }
 
+/* A record of a unit that no submitted task uses. */
+static struct rt_unit *free_unit(struct exec *e, uint32_t task)
+{
+	const struct plan_task *t = &e->p->task.at[task];
+	for (struct rt_unit *u = e->unit[task]; u; u = u->next)
+		if (!atomic_load_explicit(&u->busy, memory_order_acquire))
+			return u;
+	struct rt_unit *u = mem_zalloc(sizeof *u + sizeof *u->step * t->steps);
+	u->locals = t->locals;
+	u->steps = t->steps;
+	for (uint32_t k = 0; k < t->steps; k++) {
+		prepare_task(&e->p->step.at[t->first + k], &u->step[k].task);
+		memcpy(u->step[k].local, e->p->step.at[t->first + k].local, sizeof u->step[k].local);
+	}
+	u->next = e->unit[task];
+	return e->unit[task] = u;
+}
+
+/* Of a unit that loops change every run has a record of its own, used again when it is done. */
+static bool build_unit(struct exec *e, uint32_t task, struct rt_task *out)
+{
+	const struct plan_task *t = &e->p->task.at[task];
+	out->unit = free_unit(e, task);
+	for (uint32_t k = 0; k < t->steps; k++)
+		if (!build_task(e, &e->p->step.at[t->first + k], &out->unit->step[k].task))
+			return false;
+	atomic_store_explicit(&out->unit->busy, !t->fixed, memory_order_relaxed);
+	return true;
+}
+
 static const char OUTSIDE[] = "an index is undefined or leads out of a buffer";
 
 static bool run_task(struct exec *e, const struct plan_instruction *i)
 {
 	const struct plan_task *t = &e->p->task.at[i->a];
 	struct rt_task *task = &e->task[i->a];
-	if (!e->complete[i->a] && !build_task(e, t, task))
+	bool unit = task->kernel == RT_TASK_UNIT;
+	if (!e->complete[i->a] && !(unit ? build_unit(e, i->a, task) : build_task(e, t, task)))
 		return fail(e, i, STATUS_DIAGNOSTICS, OUTSIDE);
 	e->complete[i->a] = t->fixed;
 	task->at = origin_of(e, i);

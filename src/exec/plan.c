@@ -1,8 +1,8 @@
 /* plan: the walk over the program that makes a rank's instructions.
  *
  * Control, streams and memory are here; operations and communications in plan_op.c and plan_comm.c. */
-#include "exec/plan_memory.h"
 #include "exec/plan_hoist.h"
+#include "exec/plan_memory.h"
 #include "exec/planner.h"
 #include "ir/edit.h"
 #include "ir/expr.h"
@@ -255,6 +255,10 @@ static void lower_op(struct planner *b, op_id op)
 	case OP_IF:
 		lower_if(b, op);
 		return;
+	case OP_UNIT:
+	case OP_LAUNCH_KERNEL:
+		plan_unit(b, op);
+		return;
 	case OP_SEND:
 	case OP_RECV:
 		plan_p2p(b, op);
@@ -355,6 +359,17 @@ static bool view_varies(const bool *changes, const struct plan_view *v)
 	return varies;
 }
 
+static bool task_varies(const bool *changes, const struct plan_task *t)
+{
+	bool varies = view_varies(changes, &t->out);
+	for (unsigned i = 0; i < 3; i++) {
+		bool scalar = t->scalars >> i & 1;
+		varies |= scalar ? t->scalar[i].is_reg && changes[t->scalar[i].reg]
+		                 : i < t->in_n && view_varies(changes, &t->in[i]);
+	}
+	return varies;
+}
+
 /* Marks the tasks in which no register changes: they are built once. */
 static void mark_fixed(struct plan *p)
 {
@@ -364,12 +379,9 @@ static void mark_fixed(struct plan *p)
 			changes[p->code.at[k].a] = true;
 	for (uint32_t k = 0; k < p->task.n; k++) {
 		struct plan_task *t = &p->task.at[k];
-		bool varies = view_varies(changes, &t->out);
-		for (unsigned i = 0; i < 3; i++) {
-			bool scalar = t->scalars >> i & 1;
-			varies |= scalar ? t->scalar[i].is_reg && changes[t->scalar[i].reg]
-			                 : i < t->in_n && view_varies(changes, &t->in[i]);
-		}
+		bool varies = t->kernel != RT_TASK_UNIT && task_varies(changes, t);
+		for (uint32_t i = t->first; i < t->first + t->steps; i++)
+			varies |= task_varies(changes, &p->step.at[i]);
 		t->fixed = !varies;
 	}
 	free(changes);
@@ -450,6 +462,7 @@ void plan_free(struct plan *p)
 	vec_free(&p->buffer);
 	vec_free(&p->slot);
 	vec_free(&p->task);
+	vec_free(&p->step);
 	vec_free(&p->collective);
 	vec_free(&p->message);
 	vec_free(&p->team);

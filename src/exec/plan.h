@@ -74,6 +74,7 @@ struct plan_buffer {
 	value_id value;      /* that it stores */
 	uint8_t dtype;       /* enum rt_dtype */
 	bool written;        /* something in the plan writes it */
+	bool local;          /* to a unit: it has no memory, no slots */
 	int64_t elements;    /* of a slot: the local allocation domain with full blocks */
 	int64_t held;        /* of these, those of the rank's block; all where that varies */
 	int64_t slots;       /* copies: iterations on different streams have their own */
@@ -103,10 +104,14 @@ struct plan_task {
 	uint8_t kernel; /* enum rt_kernel */
 	uint8_t op;     /* enum rt_pointwise or rt_reduce_op */
 	uint8_t has_bias;
-	uint8_t scalars; /* mask of the operands that are scalars */
-	uint8_t fixed;   /* nothing in it depends on a loop */
-	uint32_t axes;   /* as in struct rt_task */
-	uint8_t in_n;    /* operands used, scalars included */
+	uint8_t scalars;       /* mask of the operands that are scalars */
+	uint8_t fixed;         /* nothing in it depends on a loop */
+	uint32_t axes;         /* as in struct rt_task */
+	uint8_t in_n;          /* operands used, scalars included */
+	uint8_t local[4];      /* of a step: as in struct rt_step */
+	uint32_t first, steps; /* of a UNIT: its steps in the plan's list, which take the place of operands */
+	uint32_t locals;       /* of a UNIT */
+	op_id statement;       /* of a step */
 	struct plan_view out, in[3];
 	struct plan_operand scalar[3];
 };
@@ -168,6 +173,7 @@ struct plan {
 	int64_t
 	    bytes; /* of memory, allocated and poisoned once before the run; INT64_MAX: no machine has it */
 	VEC(struct plan_task) task;
+	VEC(struct plan_task) step; /* of units */
 	VEC(struct plan_collective) collective;
 	VEC(struct plan_message) message;
 	VEC(struct plan_team) team; /* the same on all ranks */

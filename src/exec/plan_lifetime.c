@@ -78,6 +78,8 @@ static void add_use(struct walk *w, const struct plan_view *v, bool write)
 {
 	const struct plan_buffer *b = &w->p->buffer.at[v->buffer];
 	int64_t slot = w->reg[v->slot], n = elements(w, v);
+	if (b->local)
+		return;
 	if (slot < 0 || slot >= b->slots)
 		w->u.work = USES_MAX_WORK; /* the run will report it */
 	else if (n > 0)
@@ -94,14 +96,22 @@ static void count_written(struct walk *w, const struct use *u)
 		x->written = INT64_MAX;
 }
 
-static void run_task(struct walk *w, uint32_t stream, const struct plan_task *t)
+static void add_task(struct walk *w, const struct plan_task *t)
 {
-	uint32_t first = w->uses.n;
-	uses_event(&w->u, stream, w->u.now);
 	for (unsigned k = 0; k < t->in_n; k++)
 		if (!(t->scalars >> k & 1))
 			add_use(w, &t->in[k], false);
 	add_use(w, &t->out, true);
+}
+
+static void run_task(struct walk *w, uint32_t stream, const struct plan_task *t)
+{
+	uint32_t first = w->uses.n;
+	uses_event(&w->u, stream, w->u.now);
+	if (t->kernel != RT_TASK_UNIT)
+		add_task(w, t);
+	for (uint32_t k = t->first; k < t->first + t->steps; k++)
+		add_task(w, &w->p->step.at[k]);
 	for (uint32_t k = first; k < w->uses.n; k++) {
 		touch(w, stream, w->uses.at[k].slot);
 		count_written(w, &w->uses.at[k]);

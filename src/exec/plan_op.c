@@ -24,6 +24,11 @@ void task_start(struct plan_task *t, enum rt_kernel kernel)
 void task_emit(struct planner *b, struct plan_task *t)
 {
 	b->p->buffer.at[t->out.buffer].written = true;
+	if (b->in_unit) {
+		t->statement = b->at;
+		vec_push(&b->p->step, *t);
+		return;
+	}
 	vec_push(&b->p->task, *t);
 	emit(b, (struct plan_instruction){.code = PLAN_TASK, .a = b->p->task.n - 1});
 }

@@ -46,6 +46,8 @@ static void put_view(struct printer *x, const struct plan_view *v)
 {
 	const struct plan_buffer *b = &x->p->buffer.at[v->buffer];
 	put_name(x, b->value);
+	if (b->local)
+		return;
 	if (b->slots > 1) {
 		buf_putc(x->out, '#');
 		put_reg(x, v->slot);
@@ -95,6 +97,15 @@ static const char *task_name(const struct plan_task *t)
 
 static void put_task(struct printer *x, const struct plan_task *t)
 {
+	if (t->kernel == RT_TASK_UNIT) {
+		buf_puts(x->out, "unit {");
+		for (uint32_t k = t->first; k < t->first + t->steps; k++) {
+			buf_puts(x->out, k == t->first ? " " : "; ");
+			put_task(x, &x->p->step.at[k]);
+		}
+		buf_puts(x->out, " }");
+		return;
+	}
 	put_view(x, &t->out);
 	buf_printf(x->out, " = %s", task_name(t));
 	if (t->kernel == RT_TASK_REDUCE) {
@@ -299,6 +310,8 @@ static void put_buffers(struct printer *x)
 {
 	for (uint32_t k = 0; k < x->p->buffer.n; k++) {
 		const struct plan_buffer *b = &x->p->buffer.at[k];
+		if (b->local)
+			continue;
 		buf_puts(x->out, "  buffer ");
 		put_name(x, b->value);
 		buf_printf(x->out, ": %lld of %s", (long long)b->elements,

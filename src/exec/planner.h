@@ -10,6 +10,7 @@
  *     plan_reduce.c   reductions and contractions
  *     plan_blocks.c   copies of several blocks
  *     plan_boxes.c    values that are several boxes in a step of a loop
+ *     plan_unit.c     several operations as one task
  *     plan_norm.c     softmax, attention, norms
  *     plan_comm.c     collectives
  *     plan_pack.c     their buffers
@@ -121,6 +122,7 @@ struct planner {
 		uint32_t first; /* of its slices in the plan's team */
 	} * communicator;
 	uint32_t communicators;
+	bool in_unit;                   /* tasks become steps */
 	bool in_group;                  /* between start_coalescing and end_coalescing */
 	VEC(struct plan_unpack) unpack; /* what follows waits that are still to come */
 	bool *settled;                  /* by op_id: a Communication that was waited for where it stands */
@@ -247,6 +249,7 @@ int64_t mesh_index(const struct planner *b, type_id t, unsigned mesh_axis, int64
 
 /* ---- operations */
 void plan_local(struct planner *b, op_id op);      /* plan_op.c */
+void plan_unit(struct planner *b, op_id op);       /* plan_unit.c */
 void plan_collective(struct planner *b, op_id op); /* plan_comm.c */
 void plan_p2p(struct planner *b, op_id op);
 void plan_post(struct planner *b, op_id op);

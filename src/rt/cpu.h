@@ -34,12 +34,24 @@ void cpu_walk_start(struct cpu_walk *w, int views, const struct rt_view *const *
 typedef enum status cpu_row(void *arg, char *const *at, size_t n, const int64_t *stride);
 enum status cpu_walk_rows(const struct cpu_walk *w, size_t limit, cpu_row *row, void *arg);
 
+/* A result of a reduction on its way: f64 for floats, i64 for integers. */
+union cpu_sum {
+	double f64;
+	int64_t i64;
+};
+/* Of elements of a type: the start, n more of them, the end. removed: how many there were. */
+void cpu_sum_start(enum rt_reduce_op op, enum rt_dtype t, union cpu_sum *sum);
+void cpu_sum_add(enum rt_reduce_op op, enum rt_dtype t, union cpu_sum *sum, const void *at, size_t n);
+void cpu_sum_store(enum rt_reduce_op op, enum rt_dtype t, union cpu_sum sum, int64_t removed,
+                   enum rt_dtype out, void *at);
+
 enum status cpu_copy(const struct rt_view *out, const struct rt_view *in);
 enum status cpu_bitcast(const struct rt_view *out, const struct rt_view *in);
 enum status cpu_fill(const struct rt_view *out, struct rt_scalar value);
 enum status cpu_iota(const struct rt_task *t);
 enum status cpu_pointwise(const struct rt_task *t, char *why);
 enum status cpu_reduce(const struct rt_task *t, char *why);
+enum status cpu_unit(struct cpu_lane *lane, struct rt_unit *unit, char *why);
 enum status cpu_gather(const struct rt_task *t, char *why);
 enum status cpu_topk(struct cpu_lane *lane, const struct rt_task *t, char *why);
 enum status cpu_route(struct cpu_lane *lane, const struct rt_task *t, char *why);

@@ -85,6 +85,42 @@ static int64_t fold_i64(enum rt_reduce_op op, int64_t acc, const int64_t *x, siz
 	FOLD(int64_t, (uint64_t)acc + (uint64_t)x[i], (uint64_t)acc * (uint64_t)x[i]);
 }
 
+void cpu_sum_start(enum rt_reduce_op op, enum rt_dtype t, union cpu_sum *sum)
+{
+	if (rt_dtype_is_float(t))
+		sum->f64 = initial_f64(op);
+	else
+		sum->i64 = initial_i64(op, t);
+}
+
+void cpu_sum_add(enum rt_reduce_op op, enum rt_dtype t, union cpu_sum *sum, const void *at, size_t n)
+{
+	size_t size = rt_dtype_size(t);
+	for (size_t first = 0; first < n; first += RT_ROW) {
+		size_t m = n - first < RT_ROW ? n - first : RT_ROW;
+		const char *from = (const char *)at + first * size;
+		if (rt_dtype_is_float(t)) {
+			double x[RT_ROW];
+			rt_row_load_f64(t, from, 1, x, m);
+			sum->f64 = fold_f64(op, sum->f64, x, m);
+		} else {
+			int64_t x[RT_ROW];
+			rt_row_load_i64(t, from, 1, x, m);
+			sum->i64 = fold_i64(op, sum->i64, x, m);
+		}
+	}
+}
+
+void cpu_sum_store(enum rt_reduce_op op, enum rt_dtype t, union cpu_sum sum, int64_t removed,
+                   enum rt_dtype out, void *at)
+{
+	bool mean = op == RT_AVG && out != RT_BOOL;
+	if (rt_dtype_is_float(t))
+		rt_store_f64(out, at, mean ? sum.f64 / (double)removed : sum.f64);
+	else
+		rt_store_i64(out, at, mean ? sum.i64 / removed : sum.i64);
+}
+
 /* A row of removed elements into acc[0]. */
 static enum status fold_row(void *arg, char *const *at, size_t n, const int64_t *stride)
 {

@@ -75,6 +75,7 @@ enum rt_kernel {
 	RT_TASK_COUNT,  /* out[b] = how many elements of in[0] are in bucket b */
 	RT_TASK_SCATTER, /* out[in[2][j], …] += in[1][j] * in[0][j, …]; not where in[2][j] < 0 */
 	RT_TASK_GEMM, /* out[…, m, n] = sum over k of in[0][…, m, k] * in[1][…, k, n] (+ in[2][…, m, n]) */
+	RT_TASK_UNIT, /* several tasks as one, block by block: see struct rt_unit */
 	RT_TASK_CALL, /* call(call_arg, call_value) */
 };
 
@@ -99,6 +100,7 @@ struct rt_task {
 	};
 	unsigned axes; /* REDUCE: mask of the axes of in[0] that go; out has the same nd, with extent 1 there.
 	                * IOTA, TOPK: the axis (a number). */
+	struct rt_unit *unit; /* UNIT */
 	/* CALL: returns a status; on failure it has printed why. Runs in stream order on a lane. */
 	enum status (*call)(void *arg, int64_t value);
 	void *call_arg;
@@ -111,6 +113,21 @@ struct rt_task {
  * in[0] have one axis, of the same extent; out of COUNT has a bucket an element. REDUCE: over no elements sum
  * is 0, prod 1, min and max the largest and smallest value (±inf for floats), mean NaN (an error for
  * integers). */
+
+/* Tasks that go over the same elements: COPY, FILL, POINTWISE, BITCAST, and REDUCE of the same axes. What
+ * stands between them is in blocks of a lane's own memory, a block of elements at a time; its views have
+ * extents only. A step sees what the steps before it wrote. */
+struct rt_step {
+	struct rt_task task;
+	uint8_t local[4]; /* of out, in[0], in[1], in[2]: 1 + the number of a block; 0: memory */
+};
+struct rt_unit {
+	_Atomic bool busy;    /* a submitted task uses it; the device clears it */
+	struct rt_unit *next; /* the owner's */
+	unsigned locals;      /* blocks */
+	unsigned steps;
+	struct rt_step step[];
+};
 
 struct rt_device_ops {
 	const char *name; /* "cpu" */

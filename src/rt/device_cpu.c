@@ -96,6 +96,8 @@ static enum status cpu_run(struct rt_device *d, int lane, const struct rt_task *
 		return cpu_scatter(t, why);
 	case RT_TASK_GEMM:
 		return cpu_gemm(&c->lane[lane], t, why);
+	case RT_TASK_UNIT:
+		return cpu_unit(&c->lane[lane], t->unit, why);
 	case RT_TASK_CALL:
 		return t->call(t->call_arg, t->call_value);
 	}

@@ -1,0 +1,293 @@
+/* cpu_unit: several pointwise tasks and reductions in one walk over their elements.
+ *
+ *     A = X + B; Y = gelu(A); s = sum of Y over axis 1        of [1000, 512] elements
+ *         for 8 rows at a time: A := X + B, Y := gelu(A), s gets the sums of 8 rows
+ *
+ * A block of elements is small enough for the cache, so that A is never in memory. The axes that a
+ * reduction keeps are outside of those that it removes; a block is a part of the kept axes times a part of
+ * the removed ones, which follow one another in their order, so that sums have the order, and the rounding,
+ * of those that are computed alone. Every step rounds to the type of its result. */
+#include "rt/cpu.h"
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { BLOCK = 4096, KEPT = 64 /* results that long reductions compute at once */ };
+
+/* Axes first … end-1, in parts: those before `cut` an element at a time, cut in chunks, the rest whole. */
+struct part {
+	int first, end, cut;
+	int64_t chunk;
+};
+
+struct walk {
+	struct rt_unit *unit;
+	char *why;
+	int nd;
+	uint8_t axis[RT_MAX_DIMS];                                    /* the axes in the order of the walk */
+	int64_t extent[RT_MAX_DIMS], at[RT_MAX_DIMS], n[RT_MAX_DIMS]; /* all of it; the current block */
+	struct part kept, removed;
+	int64_t removed_count;
+	char *local;        /* blocks of BLOCK elements of up to 8 bytes */
+	union cpu_sum *sum; /* BLOCK of each reduction */
+};
+
+static bool reduces(const struct rt_step *s)
+{
+	return s->task.kernel == RT_TASK_REDUCE;
+}
+
+static int operands(const struct rt_task *t)
+{
+	return t->kernel == RT_TASK_POINTWISE ? rt_pointwise_operands(t->op) : t->kernel != RT_TASK_FILL;
+}
+
+static const struct rt_view *space(const struct rt_step *s)
+{
+	return reduces(s) ? &s->task.in[0] : &s->task.out;
+}
+
+/* ---- the order of the walk */
+
+/* Stride of an axis in what the unit writes, else in what it reads. */
+static int64_t stride_of(const struct rt_unit *u, int axis)
+{
+	for (unsigned k = u->steps; k-- > 0;)
+		if (!reduces(&u->step[k]) && !u->step[k].local[0])
+			return llabs(u->step[k].task.out.stride[axis]);
+	for (unsigned k = 0; k < u->steps; k++)
+		for (int i = 0; i < operands(&u->step[k].task); i++) {
+			const struct rt_task *t = &u->step[k].task;
+			if (!u->step[k].local[i + 1] && !(t->scalars >> i & 1) && t->in[i].stride[axis])
+				return llabs(t->in[i].stride[axis]);
+		}
+	return 0;
+}
+
+/* Kept axes by decreasing stride, then the removed ones in their order. */
+static void order_axes(struct walk *w, unsigned axes)
+{
+	const struct rt_view *v = space(&w->unit->step[0]);
+	int kept = 0;
+	for (int d = 0; d < v->nd; d++) {
+		if (axes >> d & 1)
+			continue;
+		int at = kept++;
+		for (; at > 0 && stride_of(w->unit, w->axis[at - 1]) < stride_of(w->unit, d); at--)
+			w->axis[at] = w->axis[at - 1];
+		w->axis[at] = (uint8_t)d;
+	}
+	w->nd = kept;
+	for (int d = 0; d < v->nd; d++)
+		if (axes >> d & 1)
+			w->axis[w->nd++] = (uint8_t)d;
+	for (int d = 0; d < w->nd; d++)
+		w->extent[d] = v->n[w->axis[d]];
+	w->kept = (struct part){.first = 0, .end = kept};
+	w->removed = (struct part){.first = kept, .end = w->nd};
+}
+
+static int64_t count(const struct walk *w, struct part p)
+{
+	int64_t n = 1;
+	for (int d = p.first; d < p.end; d++)
+		n *= w->extent[d];
+	return n;
+}
+
+/* Parts of at most `limit` elements. */
+static void cut(const struct walk *w, struct part *p, int64_t limit)
+{
+	int64_t inner = 1;
+	p->cut = p->end;
+	while (p->cut > p->first && inner * w->extent[p->cut - 1] <= limit)
+		inner *= w->extent[--p->cut];
+	if (p->cut > p->first)
+		p->chunk = limit / inner, p->cut--;
+	else
+		p->cut = p->first - 1;
+}
+
+static void start(struct walk *w, struct part p)
+{
+	for (int d = p.first; d < p.end; d++) {
+		w->at[d] = 0;
+		w->n[d] = d < p.cut ? 1 : d > p.cut ? w->extent[d] : p.chunk;
+		if (w->n[d] > w->extent[d])
+			w->n[d] = w->extent[d];
+	}
+}
+
+/* The next part; false when there is none, which is where it starts again. */
+static bool advance(struct walk *w, struct part p)
+{
+	for (int d = p.cut; d >= p.first; d--) {
+		w->at[d] += w->n[d];
+		int64_t left = w->extent[d] - w->at[d];
+		if (left > 0) {
+			w->n[d] = w->n[d] < left ? w->n[d] : left;
+			return true;
+		}
+		w->at[d] = 0;
+		w->n[d] = d < p.cut ? 1 : p.chunk < w->extent[d] ? p.chunk : w->extent[d];
+	}
+	return false;
+}
+
+/* ---- a block */
+
+/* The current block of a view. */
+static struct rt_view block_view(const struct walk *w, const struct rt_view *v, uint8_t local)
+{
+	struct rt_view out = {.dtype = v->dtype, .nd = w->nd};
+	int64_t dense = 1, offset = 0;
+	for (int d = w->nd; d-- > 0;) {
+		out.n[d] = w->n[d];
+		out.stride[d] = local ? dense : v->stride[w->axis[d]];
+		offset += w->at[d] * out.stride[d];
+		dense *= w->n[d];
+	}
+	out.data = local ? w->local + (size_t)(local - 1) * BLOCK * sizeof(int64_t)
+	                 : (char *)v->data + offset * (int64_t)rt_dtype_size(v->dtype);
+	return out;
+}
+
+/* Adds the block to the sums of its results. in: dense, kept axes outside. */
+static enum status add_block(struct walk *w, const struct rt_task *t, union cpu_sum *sum)
+{
+	struct rt_view in = t->in[0];
+	int64_t each = 1, results = 1;
+	for (int d = 0; d < w->nd; d++)
+		*(d < w->kept.end ? &results : &each) *= w->n[d];
+	if (!rt_view_is_dense(&in)) {
+		in = rt_view_dense(w->local + w->unit->locals * BLOCK * sizeof(int64_t), in.dtype, in.nd,
+		                   in.n);
+		enum status status = cpu_copy(&in, &t->in[0]);
+		if (status != STATUS_OK)
+			return status;
+	}
+	for (int64_t k = 0; k < results; k++)
+		cpu_sum_add(t->reduce, in.dtype, &sum[k],
+		            (char *)in.data + k * each * (int64_t)rt_dtype_size(in.dtype), (size_t)each);
+	return STATUS_OK;
+}
+
+static enum status run_block(struct walk *w)
+{
+	enum status status = STATUS_OK;
+	union cpu_sum *sum = w->sum;
+	for (unsigned k = 0; k < w->unit->steps && status == STATUS_OK; k++) {
+		const struct rt_step *s = &w->unit->step[k];
+		struct rt_task t = s->task;
+		for (int i = 0; i < operands(&t); i++)
+			if (!(t.scalars >> i & 1))
+				t.in[i] = block_view(w, &s->task.in[i], s->local[i + 1]);
+		if (reduces(s)) {
+			status = add_block(w, &t, sum);
+			sum += BLOCK;
+			continue;
+		}
+		t.out = block_view(w, &s->task.out, s->local[0]);
+		status = t.kernel == RT_TASK_COPY      ? cpu_copy(&t.out, &t.in[0])
+		         : t.kernel == RT_TASK_FILL    ? cpu_fill(&t.out, t.scalar[0])
+		         : t.kernel == RT_TASK_BITCAST ? cpu_bitcast(&t.out, &t.in[0])
+		                                       : cpu_pointwise(&t, w->why);
+	}
+	return status;
+}
+
+/* ---- results of reductions */
+
+static void start_sums(struct walk *w)
+{
+	union cpu_sum *sum = w->sum;
+	int64_t results = 1;
+	for (int d = w->kept.first; d < w->kept.end; d++)
+		results *= w->n[d];
+	for (unsigned k = 0; k < w->unit->steps; k++) {
+		const struct rt_task *t = &w->unit->step[k].task;
+		if (!reduces(&w->unit->step[k]))
+			continue;
+		for (int64_t i = 0; i < results; i++)
+			cpu_sum_start(t->reduce, t->in[0].dtype, &sum[i]);
+		sum += BLOCK;
+	}
+}
+
+/* The results of the current part of the kept axes. */
+static enum status store_sums(const struct walk *w)
+{
+	const union cpu_sum *sum = w->sum;
+	for (unsigned k = 0; k < w->unit->steps; k++) {
+		const struct rt_task *t = &w->unit->step[k].task;
+		if (!reduces(&w->unit->step[k]))
+			continue;
+		if (t->reduce == RT_AVG && !w->removed_count && !rt_dtype_is_float(t->in[0].dtype)) {
+			snprintf(w->why, RT_WHY_BYTES, "mean of no integers");
+			return STATUS_DIAGNOSTICS;
+		}
+		int64_t index[RT_MAX_DIMS] = {0}, size = (int64_t)rt_dtype_size(t->out.dtype), i = 0;
+		for (int d = 0; d >= 0;) {
+			char *at = t->out.data;
+			for (d = 0; d < w->kept.end; d++)
+				at += (w->at[d] + index[d]) * t->out.stride[w->axis[d]] * size;
+			cpu_sum_store(t->reduce, t->in[0].dtype, sum[i++], w->removed_count, t->out.dtype,
+			              at);
+			for (d = w->kept.end - 1; d >= 0 && ++index[d] == w->n[d]; d--)
+				index[d] = 0;
+		}
+		sum += BLOCK;
+	}
+	return STATUS_OK;
+}
+
+/* ---- all */
+
+static enum status walk_blocks(struct walk *w)
+{
+	enum status status = STATUS_OK;
+	start(w, w->kept);
+	do {
+		start_sums(w);
+		start(w, w->removed);
+		do
+			status = w->removed_count ? run_block(w) : STATUS_OK;
+		while (status == STATUS_OK && w->removed_count && advance(w, w->removed));
+		if (status == STATUS_OK)
+			status = store_sums(w);
+	} while (status == STATUS_OK && advance(w, w->kept));
+	return status;
+}
+
+static enum status run(struct walk *w, struct cpu_lane *lane)
+{
+	unsigned axes = 0;
+	size_t sums = 0;
+	for (unsigned k = 0; k < w->unit->steps; k++) {
+		if (!reduces(&w->unit->step[k]))
+			continue;
+		axes |= w->unit->step[k].task.axes;
+		sums++;
+	}
+	order_axes(w, axes);
+	int64_t kept = count(w, w->kept);
+	w->removed_count = count(w, w->removed);
+	if (!kept)
+		return STATUS_OK;
+	int64_t results =
+	    w->removed_count > BLOCK / KEPT ? KEPT : BLOCK / (w->removed_count ? w->removed_count : 1);
+	results = results < kept ? results : kept;
+	cut(w, &w->kept, results);
+	cut(w, &w->removed, BLOCK / results);
+	w->local = cpu_scratch(lane, 0, sizeof(int64_t) * BLOCK * (w->unit->locals + 1), w->why);
+	w->sum = cpu_scratch(lane, 1, sizeof *w->sum * BLOCK * (sums + 1), w->why);
+	return w->local && w->sum ? walk_blocks(w) : STATUS_DIAGNOSTICS;
+}
+
+enum status cpu_unit(struct cpu_lane *lane, struct rt_unit *unit, char *why)
+{
+	struct walk w = {.unit = unit, .why = why};
+	enum status status = run(&w, lane);
+	atomic_store_explicit(&unit->busy, false, memory_order_release);
+	return status;
+}
