@@ -56,19 +56,7 @@ static void keep_partials(struct chooser *c)
 /* What a spread reduced dim leaves pending; false when it cannot be with what is pending already. */
 static bool pending_op(const struct chooser *c, enum reduce_op *out)
 {
-	switch ((enum op_kind)c->m->op.at[c->l->op].kind) {
-	case OP_MAX:
-		*out = REDUCE_MAX;
-		break;
-	case OP_MIN:
-		*out = REDUCE_MIN;
-		break;
-	case OP_PROD:
-		*out = REDUCE_PROD;
-		break;
-	default:
-		*out = REDUCE_SUM;
-	}
+	*out = place_pending_op(c->m->op.at[c->l->op].kind);
 	return !c->p->partial || c->p->reduce == *out;
 }
 
@@ -241,5 +229,7 @@ const char *decompose_choose(struct module *m, const struct op_layout *l, struct
 	one_loop(p, l->x.dim_n);
 	if (place_partial(&l->r) & ~p->partial)
 		return "the result is stated partial, but no sum is left pending";
+	if (place_partial(&l->r) && place_partial_op(&l->r) != p->reduce)
+		return "the result is stated partial with another reduction than the one that is pending";
 	return NULL;
 }

@@ -41,6 +41,19 @@ void decompose_report(struct module *m, struct pass_context *cx, op_id op, const
 	buf_free(&text);
 }
 
+/* Where the operands are defined, and as what. */
+static void note_operands(struct module *m, struct pass_context *cx, const struct op_layout *l)
+{
+	for (unsigned k = 0; k < l->x.operand_n; k++) {
+		struct buf name = {0}, type = {0};
+		pass_put_name(m, l->operand[k], &name);
+		ir_print_type(m, rewrite_without_reduce(m, m->value.at[l->operand[k]].type), &type);
+		diag_note(cx->d, m->value.at[l->operand[k]].at, "%s is '%s'", name.at, type.at);
+		buf_free(&name);
+		buf_free(&type);
+	}
+}
+
 /* ---- operands */
 
 /* The type that operand k has in the layout that was chosen. 0 after reporting. */
@@ -334,6 +347,8 @@ static bool decompose(struct module *m, struct pass_context *cx, op_id op)
 	}
 	if ((reason = read_unknown(m, &l)) || (reason = decompose_choose(m, &l, &p))) {
 		decompose_report(m, cx, op, reason);
+		if (l.r_known && place_partial(&l.r))
+			note_operands(m, cx, &l);
 		return false;
 	}
 	bool has_bias = m->op.at[op].kind == OP_LINEAR && l.x.operand_n == 3 && p.partial;

@@ -416,6 +416,22 @@ static const char *dim_not_local(struct module *m, const struct op_layout *l, un
 	return NULL;
 }
 
+enum reduce_op place_pending_op(unsigned kind)
+{
+	switch (kind) {
+	case OP_MAX:
+		return REDUCE_MAX;
+	case OP_MIN:
+		return REDUCE_MIN;
+	case OP_PROD:
+		return REDUCE_PROD;
+	case OP_MEAN:
+		return REDUCE_AVG;
+	default:
+		return REDUCE_SUM;
+	}
+}
+
 const char *op_layout_not_local(struct module *m, const struct op_layout *l)
 {
 	unsigned kind = m->op.at[l->op].kind, pending = 0;
@@ -429,6 +445,8 @@ const char *op_layout_not_local(struct module *m, const struct op_layout *l)
 		unsigned partial = place_partial(&l->o[k]);
 		if (partial && !infer_keeps_partial(m, l->op, k))
 			return "an operand is a pending reduction";
+		if (partial && place_partial(&l->r) && place_partial_op(&l->o[k]) != place_partial_op(&l->r))
+			return "its pending reductions are different ones";
 		pending |= partial;
 		for (unsigned a = 0; a < l->o[k].rank && other; a++)
 			if (l->x.operand[k][a] == INFER_NONE && place_mesh_axes(&l->o[k].axis[a]))
@@ -444,8 +462,10 @@ const char *op_layout_not_local(struct module *m, const struct op_layout *l)
 		const char *reason = dim_not_local(m, l, d);
 		if (reason)
 			return reason;
-		if (l->x.kind[d] == DIM_REDUCED)
-			pending |= reduced_axes(m, l, d);
+		unsigned reduced = l->x.kind[d] == DIM_REDUCED ? reduced_axes(m, l, d) : 0;
+		if (reduced && place_partial(&l->r) && place_partial_op(&l->r) != place_pending_op(kind))
+			return "its pending reductions are different ones";
+		pending |= reduced;
 	}
 	if (pending != place_partial(&l->r))
 		return "it leaves a reduction pending";
