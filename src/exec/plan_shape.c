@@ -59,10 +59,13 @@ static bool is_flat(struct planner *b, const struct view *v, unsigned from, unsi
 	for (unsigned i = to; i-- > from;) {
 		const struct view_axis *a = &v->axis[i];
 		int64_t off, len, before;
-		if (a->own || !sx_is_const(b, *n, &before) || before != inner)
+		bool one =
+		    sx_is_const(b, a->off, &off) && sx_is_const(b, a->len, &len) && off == 0 && len == 1;
+		if (one && a->extent == 1)
+			continue;
+		if (!sx_is_const(b, *n, &before) || before != inner)
 			return false; /* an axis further in is not whole */
-		if (!(sx_is_const(b, a->off, &off) && sx_is_const(b, a->len, &len) && off == 0 && len == 1) &&
-		    a->stride != stride * inner)
+		if (!a->own && !one && a->stride != stride * inner)
 			return false;
 		*at = sx_scale(b, a->off, inner);
 		*n = sx_scale(b, a->len, inner);
