@@ -49,7 +49,17 @@ bool decompose_select(struct module *m, struct pass_context *cx, op_id op)
 	    value_domain(m, result)->logical_n > value_domain(m, result)->rank)
 		view = pending_view(m, t, view);
 	m->value.at[result].type = type_make(m, (enum dtype)own.dtype, MEMORY_GLOBAL, own.mesh, own.domain);
-	rewrite_set_after(m, op, view);
+	op_id set = rewrite_set_after(m, op, view);
+	struct sugar x;
+	if (!sugar_from_domain(m, m->type.at[view].domain, m->type.at[view].mesh, &x) ||
+	    !sugar_from_domain(m, own.domain, own.mesh,
+	                       &x)) { /* elements are exchanged between whole buffers */
+		struct type whole = m->type.at[view];
+		value_id made = op_result(m, op, 0);
+		type_id global =
+		    type_make(m, (enum dtype)whole.dtype, MEMORY_GLOBAL, whole.mesh, whole.domain);
+		rewrite_reads(m, set, made, rewrite_set_before(m, set, made, global));
+	}
 	decompose_remark(m, cx, op, result, view);
 	return true;
 }

@@ -160,6 +160,31 @@ static void end_reduction(struct module *m, mesh_id mesh, struct sugar *s, const
 
 enum { MAX_STEPS = 2 * IR_MAX_LOGICAL };
 
+/* A pending reduction ends before its result takes a layout that is no placements. */
+static void end_before(struct module *m, struct pass_context *cx, op_id op, struct sugar *s)
+{
+	value_id v = op_read(m, op, 0), result = op_result(m, op, 0);
+	const struct domain *d = value_domain(m, result);
+	unsigned pending = place_partial(s);
+	mesh_id mesh = value_type(m, v)->mesh;
+	const char *reason;
+	for (unsigned a = d->rank; a < d->logical_n; a++)
+		if (d->axis[a].kind == AXIS_PARTIAL)
+			return;
+	if (!pending)
+		return;
+	place_drop(s, AXIS_REDUCE);
+	for (unsigned a = 0; a < s->rank; a++)
+		s->axis[a].place_n = (uint8_t)place_footprint(&s->axis[a]);
+	if (!scatter_anywhere(m, mesh, s, pending))
+		drop_partial(s, pending);
+	type_id t = place_type(m, m->value.at[v].type, mesh, s, false, &reason);
+	if (!t)
+		return;
+	go_through(m, op, v, t);
+	pass_remark(cx, m, m->op.at[op].at, "one set made 2: a reduction ends before what it makes is moved");
+}
+
 /* A set that no single collective does becomes several, if there are such. */
 static void split_changes(struct module *m, struct pass_context *cx, op_id op)
 {
@@ -170,8 +195,13 @@ static void split_changes(struct module *m, struct pass_context *cx, op_id op)
 	struct reshard r, next;
 	const char *reason, *why = NULL;
 	unsigned n = 0;
-	if (!sugar_from_domain(m, tf.domain, tf.mesh, &s) || !sugar_from_domain(m, tt.domain, tt.mesh, &q) ||
-	    s.rank != q.rank)
+	if (!sugar_from_domain(m, tf.domain, tf.mesh, &s))
+		return;
+	if (!sugar_from_domain(m, tt.domain, tt.mesh, &q)) {
+		end_before(m, cx, op, &s);
+		return;
+	}
+	if (s.rank != q.rank)
 		return;
 	place_drop(&s, AXIS_REDUCE);
 	for (unsigned a = 0; a < s.rank; a++)
