@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { BLOCK = 4096, KEPT = 64 /* results that long reductions compute at once */ };
+enum { BLOCK = 2048, KEPT = 64 /* results of long reductions at once, where these lie close together */ };
 
 /* Axes first … end-1, in parts: those before `cut` an element at a time, cut in chunks, the rest whole. */
 struct part {
@@ -259,6 +259,18 @@ static enum status walk_blocks(struct walk *w)
 	return status;
 }
 
+/* Whether the elements of several results lie closer to one another than those of one. */
+static bool kept_lie_close(const struct walk *w)
+{
+	int64_t least[2] = {INT64_MAX, INT64_MAX};
+	for (int d = 0; d < w->nd; d++) {
+		int64_t *to = &least[d >= w->kept.end], stride = stride_of(w->unit, w->axis[d]);
+		if (w->extent[d] > 1 && stride < *to)
+			*to = stride;
+	}
+	return least[0] < least[1];
+}
+
 static enum status run(struct walk *w, struct cpu_lane *lane)
 {
 	unsigned axes = 0;
@@ -274,8 +286,10 @@ static enum status run(struct walk *w, struct cpu_lane *lane)
 	w->removed_count = count(w, w->removed);
 	if (!kept)
 		return STATUS_OK;
-	int64_t results =
-	    w->removed_count > BLOCK / KEPT ? KEPT : BLOCK / (w->removed_count ? w->removed_count : 1);
+	int64_t each = w->removed_count ? w->removed_count : 1;
+	int64_t results = each < BLOCK ? BLOCK / each : 1;
+	if (results < KEPT && kept_lie_close(w))
+		results = KEPT;
 	results = results < kept ? results : kept;
 	cut(w, &w->kept, results);
 	cut(w, &w->removed, BLOCK / results);
