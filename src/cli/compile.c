@@ -69,6 +69,10 @@ void compile_options_init(struct compile_options *o)
 	     .kind = OPTION_SWITCH,
 	     .to = &o->inter_stream_sync,
 	     .help = "a step's communication follows that of the step before"},
+	    {.name = "fuse-pointwise",
+	     .kind = OPTION_SWITCH,
+	     .to = &o->fuse_pointwise,
+	     .help = "make one kernel of consecutive pointwise operations"},
 	    {.name = "stop-after",
 	     .kind = OPTION_TEXT,
 	     .to = &o->pipeline.stop_after,
@@ -154,7 +158,9 @@ static bool set_steps(struct compile_options *o, struct diag *d)
 
 bool compile_options_finish(struct compile_options *o, struct diag *d)
 {
-	if (!pipeline_parse(d, o->passes, &o->run) || !pipeline_options_check(d, &o->run, &o->pipeline))
+	if (!pipeline_parse(d, o->passes, &o->run) ||
+	    (o->fuse_pointwise && !pipeline_add_before(d, &o->run, PASS_FUSE_POINTWISE, PASS_ALLOCATE)) ||
+	    !pipeline_options_check(d, &o->run, &o->pipeline))
 		return false;
 	if (o->offset_streams && o->steps &&
 	    (!strcmp(o->steps, "broadcast") || !strcmp(o->steps, "collective"))) {

@@ -60,7 +60,7 @@ void ir_unit_operands_find(const struct module *m, op_id unit, struct ir_unit_op
 	}
 }
 
-static bool same_shape(const struct module *m, value_id a, value_id b)
+bool ir_unit_same_shape(const struct module *m, value_id a, value_id b)
 {
 	const struct domain *x = value_domain(m, a), *y = value_domain(m, b);
 	for (unsigned i = 0; i < x->rank && i < y->rank; i++)
@@ -73,7 +73,7 @@ static bool same_shape(const struct module *m, value_id a, value_id b)
 static value_id find_like(const struct module *m, const value_id *list, uint32_t n, value_id v)
 {
 	for (uint32_t i = 0; i < n; i++)
-		if (same_shape(m, list[i], v) &&
+		if (ir_unit_same_shape(m, list[i], v) &&
 		    value_domain(m, list[i])->logical_n == value_domain(m, list[i])->rank)
 			return list[i];
 	return 0;
@@ -123,7 +123,7 @@ op_id ir_unit_fault(const struct module *m, op_id unit, const char **rule)
 		*rule = NULL;
 		if (!ir_unit_takes(m, op))
 			*rule = "a unit holds pointwise operations, sets and reductions only";
-		else if (!same_shape(m, ir_unit_space(m, first), ir_unit_space(m, op)))
+		else if (!ir_unit_same_shape(m, ir_unit_space(m, first), ir_unit_space(m, op)))
 			*rule = "the operations of a unit go over one shape";
 		else if (reads_reduction(m, op))
 			*rule = "what a unit reduces is read after it";

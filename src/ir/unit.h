@@ -3,6 +3,8 @@
 #define HIRC_IR_UNIT_H
 #include "ir/ir.h"
 
+enum { UNIT_MAX_FUSED = 64 }; /* operations of a unit that a pass makes */
+
 static inline bool op_is_unit(const struct module *m, op_id op)
 {
 	return m->op.at[op].kind == OP_UNIT || m->op.at[op].kind == OP_LAUNCH_KERNEL;
@@ -15,6 +17,7 @@ bool ir_is_unit_local(const struct module *m, value_id v);
 bool ir_unit_takes(const struct module *m, op_id op);
 /* The value whose shape is that of the elements that a statement of a unit goes over. */
 value_id ir_unit_space(const struct module *m, op_id op);
+bool ir_unit_same_shape(const struct module *m, value_id a, value_id b);
 /* What the statements of a unit read from outside and what they write, each once, in the order of first use;
  * the lists are the caller's to free. */
 struct ir_unit_operands {

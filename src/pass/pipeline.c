@@ -209,6 +209,27 @@ bool pipeline_parse(struct diag *d, const char *text, struct pipeline *out)
 	return true;
 }
 
+bool pipeline_add_before(struct diag *d, struct pipeline *p, enum pass_id pass, enum pass_id before)
+{
+	unsigned at = 0;
+	for (unsigned i = 0; i < p->n; i++)
+		if (p->at[i].pass == pass)
+			return true;
+	while (at < p->n && p->at[at].pass != before)
+		at++;
+	if (at == p->n) {
+		diag_error(d, DIAG_NOWHERE, "%s runs right before %s, which does not run",
+		           pass_info[pass].name, pass_info[before].name);
+		return false;
+	}
+	if (!add_pass(d, p, pass))
+		return false;
+	struct pipeline_pass added = p->at[p->n - 1];
+	memmove(&p->at[at + 1], &p->at[at], sizeof *p->at * (p->n - 1 - at));
+	p->at[at] = added;
+	return true;
+}
+
 bool pipeline_set(struct diag *d, struct pipeline *p, enum pass_id pass, const char *option)
 {
 	bool found = false;

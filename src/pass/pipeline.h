@@ -3,7 +3,7 @@
  *     source → propagate-shardings → decompose-reshardings → stream-loops → lower-collectives
  *            → allocate → assign-streams → host IR
  *
- * `--passes=a,b{opt=v}` names others. */
+ * `--passes=a,b{opt=v}` names others; --fuse-pointwise adds that pass before allocate. */
 #ifndef HIRC_PASS_PIPELINE_H
 #define HIRC_PASS_PIPELINE_H
 #include "base/status.h"
@@ -11,16 +11,20 @@
 
 enum { PIPELINE_MAX = 64 };
 
+struct pipeline_pass {
+	enum pass_id pass;
+	int64_t option[PASS_MAX_OPTIONS];
+};
 struct pipeline {
 	unsigned n;
-	struct {
-		enum pass_id pass;
-		int64_t option[PASS_MAX_OPTIONS];
-	} at[PIPELINE_MAX];
+	struct pipeline_pass at[PIPELINE_MAX];
 };
 
 /* The passes of a text like `a,b{opt=v;other=w}`; NULL: the default ones. Reports to d; false then. */
 bool pipeline_parse(struct diag *d, const char *text, struct pipeline *out);
+/* Adds a pass right before another, unless it runs already. Reports when the other does not run; false then.
+ */
+bool pipeline_add_before(struct diag *d, struct pipeline *p, enum pass_id pass, enum pass_id before);
 /* Sets an option, as in `name{opt=v}`, of every run of a pass. Reports; false then. */
 bool pipeline_set(struct diag *d, struct pipeline *p, enum pass_id pass, const char *option);
 /* Names, one line of help and the options of all passes. */
