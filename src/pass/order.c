@@ -266,6 +266,25 @@ bool order_clips(struct module *m, type_id t)
 	return false;
 }
 
+/* Whether a buffer holds the blocks of its loops apart. */
+static bool stores_loops(const struct domain *d)
+{
+	for (unsigned i = 0; i < d->alloc_n; i++)
+		if (d->axis[d->alloc[i]].place == PLACE_STREAM || d->axis[d->alloc[i]].place == PLACE_SERIAL)
+			return true;
+	return false;
+}
+
+/* How many slices a value is one of: a slice of a slice of a buffer, 2. */
+static unsigned slices_above(const struct module *m, value_id v)
+{
+	unsigned n = 0;
+	for (op_id def = m->value.at[v].def; def && op_traits(m, def) & TRAIT_VIEW;
+	     def = m->value.at[op_read(m, def, 0)].def)
+		n += m->op.at[def].kind == OP_SHARD_BY_STREAM;
+	return n;
+}
+
 bool order_is_dense(struct module *m, value_id v)
 {
 	struct order o;
@@ -277,20 +296,16 @@ bool order_is_dense(struct module *m, value_id v)
 		return true;
 	/* a slice has no gaps when nothing that is left stands above the axis it slices */
 	value_id whole = op_read(m, def, 0);
-	const struct domain *w = value_domain(m, whole), *d = value_domain(m, v);
+	const struct domain *d = value_domain(m, v);
 	int sliced = -1;
 	if (m->op.at[def].kind == OP_SELECT) {
 		sliced = (int)op_attr_int(m, def, "axis", 0);
 	} else {
-		for (unsigned i = 0; i < d->alloc_n && sliced < 0; i++)
-			if (d->axis[d->alloc[i]].place == PLACE_STREAM ||
-			    d->axis[d->alloc[i]].place == PLACE_SERIAL)
-				sliced = layout_logical_of(d, d->alloc[i]);
-		for (unsigned i = 0; i < w->alloc_n; i++) {
-			uint8_t place = w->axis[w->alloc[i]].place;
-			if (place == PLACE_STREAM || place == PLACE_SERIAL)
-				return order_is_dense(m, whole); /* the slices stand apart as they are */
-		}
+		unsigned outer = slices_above(m, whole);
+		if (outer < place_loop_count(d))
+			sliced = layout_logical_of(d, d->loop[outer]);
+		if (stores_loops(value_domain(m, ir_root(m, v))))
+			return order_is_dense(m, whole); /* the slices stand apart as they are */
 		struct order stored;
 		read_order(m, m->value.at[whole].type, true, &stored);
 		if (!agree(&o, &stored, -1))
