@@ -169,3 +169,66 @@ bool boxes_copy(struct planner *b, const struct view *to, const struct view *fro
 	           0);
 	return true;
 }
+
+/* ---- packed */
+
+/* A view of a buffer that holds a box from `place` on, as large as it may be. *count: elements, *most of
+ * them. */
+static struct view *packed_box(struct planner *b, const struct view *box, uint32_t buffer, sx_id slot,
+                               sx_id place, sx_id *count, int64_t *most)
+{
+	struct view *v = view_new(b, box->value);
+	unsigned first = 0;
+	v->buffer = buffer, v->slot = slot, v->origin = place;
+	while (first + 1 < box->rank && sx_is_const(b, box->axis[first].len, NULL))
+		first++;
+	*count = sx_const(b, 1);
+	*most = 1;
+	for (unsigned k = box->rank; k-- > 0;) { /* the first that depends on a loop is outermost */
+		unsigned a = k == 0 ? first : k <= first ? k - 1 : k;
+		const struct view_axis *x = &box->axis[a];
+		int64_t size = b->sx.at[x->len].hi < x->room ? b->sx.at[x->len].hi : x->room;
+		v->axis[a] = (struct view_axis){
+		    .off = x->off, .len = x->len, .start = sx_const(b, 0), .base = x->off, .stride = *most};
+		*count = sx_mul(b, *count, k ? sx_const(b, size) : x->len);
+		*most *= size;
+	}
+	return v;
+}
+
+bool boxes_pack(struct planner *b, const struct view *v, op_id after, struct plan_view *run, sx_id *count)
+{
+	int64_t n, most = 0, one;
+	sx_id slot, each, zero = sx_const(b, 0);
+	struct view **box = all_boxes(b, v, &n);
+	if (!box) {
+		planner_error(b, "a box of '%s' is not in one place in memory; not executed yet",
+		              value_text(b, v->value));
+		return false;
+	}
+	for (int64_t k = 0; k < n; k++, most += one)
+		packed_box(b, box[k], 0, zero, zero, &each, &one);
+	uint32_t buffer = storage_temporary(b, v->value, view_dtype(b, v), most, &slot);
+	*count = zero;
+	for (int64_t k = 0; k < n; k++) {
+		const struct view *at = packed_box(b, box[k], buffer, slot, *count, &each, &one);
+		int same[IR_MAX_LOGICAL];
+		sx_id len[IR_MAX_LOGICAL], off[IR_MAX_LOGICAL];
+		struct plan_view x, y;
+		for (unsigned a = 0; a < v->rank; a++)
+			same[a] = (int)a, len[a] = box[k]->axis[a].len, off[a] = box[k]->axis[a].off;
+		if (!window(b, box[k], v->rank, len, same, off, v->rank, &x) ||
+		    !window(b, at, v->rank, len, same, off, v->rank, &y))
+			return false;
+		if (after)
+			copy_after(b, after, &x, &y);
+		else
+			copy_now(b, &y, &x);
+		*count = sx_add(b, *count, each);
+	}
+	*run = (struct plan_view){.buffer = buffer, .nd = 1, .stride = {1}};
+	run->slot = sx_reg(b, slot);
+	run->offset = sx_reg(b, zero);
+	run->n[0] = sx_reg(b, *count);
+	return true;
+}

@@ -11,6 +11,7 @@ struct comm {
 	uint32_t own;
 	struct plan_collective c;
 	bool uncertain; /* the root, which alone reads or writes, is not known */
+	bool packed;    /* both buffers are copies, box by box */
 	int gathered;   /* the axis along which blocks are put together; -1: none */
 	sx_id in_n[IR_MAX_LOGICAL], out_n[IR_MAX_LOGICAL]; /* elements moved of each axis */
 	sx_id in_count, out_count;

@@ -55,9 +55,10 @@ static struct range *range_of(const struct side *s, uint32_t member, int64_t j, 
 static bool read_side(struct exchange *x, struct view *v, struct side *s)
 {
 	struct planner *b = x->b;
+	const struct view *held = view_anywhere(b, v);
 	s->v = v;
 	s->here = arena_alloc(b->scratch, sizeof *s->here * x->team->n);
-	if ((view_apart(v) && elements_whole(b, v)) || !boxes_of(b, v, &s->boxes) ||
+	if ((view_apart(held) && elements_whole(b, v)) || !boxes_of(b, held, &s->boxes) ||
 	    s->boxes.n * x->team->n > MAX_BOXES)
 		return false;
 	s->range =
@@ -67,7 +68,7 @@ static bool read_side(struct exchange *x, struct view *v, struct side *s)
 		for (int64_t j = 0; j < s->boxes.n && s->here[k]; j++)
 			for (unsigned a = 0; a < v->rank; a++) {
 				struct range *r = range_of(s, k, j, a);
-				if (!boxes_interval(b, v, &s->boxes, j, a, x->team->rank[k], &r->off,
+				if (!boxes_interval(b, held, &s->boxes, j, a, x->team->rank[k], &r->off,
 				                    &r->len))
 					return false;
 			}

@@ -4,8 +4,10 @@
  *     Y: f32[3, 9@stream(2)@x]        in a loop
  *
  * Whether both buffers are packed, and in which order of axes, all ranks find alike, from the types. */
+#include "exec/plan_boxes.h"
 #include "exec/plan_comm.h"
 #include "exec/plan_dense.h"
+#include "exec/plan_elements.h"
 #include <string.h>
 
 /* ---- from types alone */
@@ -153,9 +155,30 @@ static void choose_extents(struct comm *s, bool gaps)
 	}
 }
 
+/* Whether a value is several boxes, or one in several places, in a step of a loop. */
+static bool in_boxes(struct planner *b, const struct view *v)
+{
+	return view_apart_anywhere(b, v) && !elements_whole(b, v);
+}
+
+/* Both buffers become copies, box by box. */
+static bool pack_boxes(struct comm *s)
+{
+	struct planner *b = s->b;
+	s->packed = true;
+	s->in_count = s->out_count = sx_const(b, 0);
+	if (s->out)
+		b->p->buffer.at[s->out->buffer].written = true;
+	return (!s->in || boxes_pack(b, s->in, 0, &s->c.in, &s->in_count)) &&
+	       (!s->out || boxes_pack(b, s->out, s->op, &s->c.out, &s->out_count));
+}
+
 bool comm_runs(struct comm *s, const struct view *x, const struct view *y)
 {
 	struct planner *b = s->b;
+	if ((in_boxes(b, x) || in_boxes(b, y)) && s->gathered < 0 && !b->in_group && !s->uncertain &&
+	    x->rank == y->rank)
+		return pack_boxes(s);
 	uint8_t order[IR_MAX_LOGICAL];
 	int lead;
 	bool gaps = comm_has_gaps(s, x) || comm_has_gaps(s, y) || view_apart_anywhere(b, x) ||

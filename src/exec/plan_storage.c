@@ -405,10 +405,10 @@ struct view *storage_make(struct planner *b, value_id value, const sx_id (*bound
 	return v;
 }
 
-bool view_apart_anywhere(struct planner *b, const struct view *v)
+const struct view *view_anywhere(struct planner *b, const struct view *v)
 {
 	if (!v->absent)
-		return view_apart(v);
+		return v;
 	int64_t rank = b->p->rank;
 	struct view *other = view_new(b, v->value);
 	sx_id bound[IR_MAX_LOGICAL][VIEW_MAX_STEPS];
@@ -417,7 +417,12 @@ bool view_apart_anywhere(struct planner *b, const struct view *v)
 	b->p->rank = ir_mesh(b->m, ir_type(b->m, v->type)->mesh)->device[0];
 	lay_out(b, other, (const sx_id(*)[VIEW_MAX_STEPS])bound);
 	b->p->rank = rank;
-	return view_apart(other);
+	return other;
+}
+
+bool view_apart_anywhere(struct planner *b, const struct view *v)
+{
+	return view_apart(view_anywhere(b, v));
 }
 
 uint32_t storage_temporary(struct planner *b, value_id value, enum rt_dtype t, int64_t elements, sx_id *slot)

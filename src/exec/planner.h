@@ -203,7 +203,8 @@ void view_select(struct planner *b, op_id op);
 struct view *view_new(struct planner *b, value_id value);
 /* Binds the blocks of a rank that is not in the value's mesh to the loops around, as if it were. */
 void view_bind_by_loops(struct planner *b, struct view *v);
-bool view_apart(const struct view *v);                             /* it is no box, or not in one place */
+bool view_apart(const struct view *v); /* it is no box, or not in one place */
+const struct view *view_anywhere(struct planner *b, const struct view *v); /* as on a rank that has it */
 bool view_apart_anywhere(struct planner *b, const struct view *v); /* nor is what ranks of the mesh have */
 bool view_pieces(const struct view *v);                            /* it is no box */
 /* Whether it is one block in one place; else reported. */

@@ -275,6 +275,24 @@ static bool stores_loops(const struct domain *d)
 	return false;
 }
 
+/* Whether the first n loops of a slice's type are on all the axes whose loops' blocks a buffer holds apart.
+ */
+static bool cuts_all_loops(const struct domain *slice, unsigned n, const struct domain *root)
+{
+	unsigned cut = 0;
+	for (unsigned i = 0; i < n && i < slice->loop_n; i++) {
+		int a = layout_logical_of(slice, slice->loop[i]);
+		cut |= a >= 0 ? 1u << a : 0;
+	}
+	for (unsigned i = 0; i < root->alloc_n; i++) {
+		const struct axis *x = &root->axis[root->alloc[i]];
+		int a = layout_logical_of(root, root->alloc[i]);
+		if ((x->place == PLACE_STREAM || x->place == PLACE_SERIAL) && (a < 0 || !(cut >> a & 1)))
+			return false;
+	}
+	return true;
+}
+
 /* How many slices a value is one of: a slice of a slice of a buffer, 2. */
 static unsigned slices_above(const struct module *m, value_id v)
 {
@@ -304,8 +322,10 @@ bool order_is_dense(struct module *m, value_id v)
 		unsigned outer = slices_above(m, whole);
 		if (outer < place_loop_count(d))
 			sliced = layout_logical_of(d, d->loop[outer]);
-		if (stores_loops(value_domain(m, ir_root(m, v))))
-			return order_is_dense(m, whole); /* the slices stand apart as they are */
+		const struct domain *root = value_domain(m, ir_root(m, v));
+		if (stores_loops(
+		        root)) /* the slices stand apart as they are, if all loops are those of slices */
+			return cuts_all_loops(d, outer + 1, root) && order_is_dense(m, ir_root(m, v));
 		struct order stored;
 		read_order(m, m->value.at[whole].type, true, &stored);
 		if (!agree(&o, &stored, -1))

@@ -420,8 +420,7 @@ bool reshard_in_slices(struct module *m, type_id from, type_id to)
 			follows = false;
 	}
 	unsigned cut = cut_axes(&m->domain.at[m->type.at[to].domain]);
-	bool boxes = r.kind == RESHARD_ALLGATHER || r.kind == RESHARD_ALL_TO_ALL ||
-	             r.kind == RESHARD_ALL_TO_ALLV || r.kind == RESHARD_GATHER || r.kind == RESHARD_SCATTER;
+	bool boxes = r.kind != RESHARD_REDUCE_SCATTER;
 	if (r.kind == RESHARD_LOCAL)
 		return !same_blocks(m, from, to) || r.mesh == r.to || follows;
 	return follows && !r.ring && (boxes || (in_intervals(m, from, cut) && in_intervals(m, to, cut)));
