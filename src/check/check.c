@@ -3,6 +3,7 @@
 #include "check/checker.h"
 #include "ir/edit.h"
 #include "ir/number.h"
+#include <stdio.h>
 #include <string.h>
 
 bool check_spend(struct checker *c, uint64_t work)
@@ -18,7 +19,7 @@ bool check_unknown(struct checker *c, uint32_t at, const char *what)
 	if (check_goes_on(c)) {
 		c->status = CHECK_UNKNOWN;
 		c->result->at = at;
-		c->result->what = what;
+		snprintf(c->result->what, sizeof c->result->what, "%s", what);
 	}
 	return false;
 }
