@@ -100,18 +100,26 @@ static bool is_uneven(const struct module *m, const struct domain *d, const stru
 	         expr_is_const(m, d->axis[f->out[1]].extent, &inner) && whole == outer * inner);
 }
 
-/* Whether blocks leave room between elements: those of an axis that is not outermost in memory. */
-static bool has_gaps(const struct module *m, type_id t, const struct order *o)
+/* Whether some block of a split with one of these places (a bit each) is not full, of an axis that is not
+ * outermost in memory. */
+static bool clips(const struct module *m, type_id t, const struct order *o, unsigned places)
 {
 	const struct domain *d = &m->domain.at[m->type.at[t].domain];
 	for (unsigned x = 0; x < d->xform_n; x++) {
 		const struct xform *f = &d->xform[x];
+		if (!(places >> d->axis[f->out[0]].place & 1) || !is_uneven(m, d, f))
+			continue;
 		int dim = layout_logical_of(d, f->in[0]);
-		if (d->axis[f->out[0]].place == PLACE_NONE && is_uneven(m, d, f) && dim >= 0 &&
-		    has(o, (unsigned)dim) && o->dim[0] != dim)
+		if (dim >= 0 && has(o, (unsigned)dim) && o->dim[0] != dim)
 			return true;
 	}
 	return false;
+}
+
+/* Whether blocks leave room between elements: those of an axis that is not outermost in memory. */
+static bool has_gaps(const struct module *m, type_id t, const struct order *o)
+{
+	return clips(m, t, o, 1u << PLACE_NONE);
 }
 
 void order_needs(struct module *m, struct order_side from, struct order_side to, const struct reshard *r,
@@ -229,19 +237,16 @@ bool order_is_row_major(struct module *m, type_id t)
 
 bool order_pads(struct module *m, type_id t)
 {
-	const struct domain *d = &m->domain.at[m->type.at[t].domain];
 	struct order o;
 	read_order(m, t, true, &o);
-	for (unsigned x = 0; x < d->xform_n; x++) {
-		const struct xform *f = &d->xform[x];
-		uint8_t place = d->axis[f->out[0]].place;
-		if ((place != PLACE_STREAM && place != PLACE_SERIAL) || !is_uneven(m, d, f))
-			continue;
-		int dim = layout_logical_of(d, f->in[0]);
-		if (dim >= 0 && has(&o, (unsigned)dim) && o.dim[0] != dim)
-			return true;
-	}
-	return false;
+	return clips(m, t, &o, 1u << PLACE_STREAM | 1u << PLACE_SERIAL);
+}
+
+bool order_clips(struct module *m, type_id t)
+{
+	struct order o;
+	read_order(m, t, true, &o);
+	return clips(m, t, &o, ~0u);
 }
 
 bool order_same(struct module *m, type_id a, type_id b)
@@ -250,20 +255,6 @@ bool order_same(struct module *m, type_id a, type_id b)
 	read_order(m, a, true, &x);
 	read_order(m, b, true, &y);
 	return agree(&x, &y, -1);
-}
-
-bool order_clips(struct module *m, type_id t)
-{
-	const struct domain *d = &m->domain.at[m->type.at[t].domain];
-	struct order o;
-	read_order(m, t, true, &o);
-	for (unsigned x = 0; x < d->xform_n; x++) {
-		const struct xform *f = &d->xform[x];
-		int dim = is_uneven(m, d, f) ? layout_logical_of(d, f->in[0]) : -1;
-		if (dim >= 0 && has(&o, (unsigned)dim) && o.dim[0] != dim)
-			return true;
-	}
-	return false;
 }
 
 /* Whether a buffer holds the blocks of its loops apart. */
@@ -323,8 +314,8 @@ bool order_is_dense(struct module *m, value_id v)
 		if (outer < place_loop_count(d))
 			sliced = layout_logical_of(d, d->loop[outer]);
 		const struct domain *root = value_domain(m, ir_root(m, v));
-		if (stores_loops(
-		        root)) /* the slices stand apart as they are, if all loops are those of slices */
+		/* the slices stand apart as they are, if all loops are those of slices */
+		if (stores_loops(root))
 			return cuts_all_loops(d, outer + 1, root) && order_is_dense(m, ir_root(m, v));
 		struct order stored;
 		read_order(m, m->value.at[whole].type, true, &stored);
