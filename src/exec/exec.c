@@ -26,10 +26,11 @@ struct exec {
 	bool *touched; /* by slot: the run uses it */
 	struct rt_task *
 	    task; /* by plan task: all but addresses and sizes; of fixed ones, when they have run, complete */
-	bool *complete;            /* by plan task */
-	struct rt_unit **unit;     /* by plan task: records of a unit, in use or not; owned */
-	int *team;                 /* by plan team: the transport's id */
-	uint32_t *label;           /* by op_id */
+	bool *complete; /* by plan task */
+	struct rt_unit *
+	    *unit;       /* by plan task: the newest record of a unit, in a ring; its next is the oldest */
+	int *team;       /* by plan team: the transport's id */
+	uint32_t *label; /* by op_id */
 	struct rt_stream **handle; /* by handle_id */
 	struct rt_stream *current;
 	struct ticket_queue *queue;
@@ -123,11 +124,13 @@ enum status exec_open(struct rt_job *job, const struct plan *p, const struct pla
 
 static void free_units(struct exec *e)
 {
-	for (uint32_t i = 0; i < e->p->task.n; i++)
-		for (struct rt_unit *u = e->unit[i], *next; u; u = next) {
-			next = u->next;
+	for (uint32_t i = 0; i < e->p->task.n; i++) {
+		struct rt_unit *newest = e->unit[i];
+		for (struct rt_unit *u = newest ? newest->next : NULL, *next; u; u = next) {
+			next = u == newest ? NULL : u->next;
 			free(u);
 		}
+	}
 	free(e->unit);
 }
 
@@ -276,13 +279,13 @@ static bool build_task(struct exec *e, const struct plan_task *t, struct rt_task
 	return true;
 }
 
-/* A record of a unit that no submitted task uses. */
+/* A record of a unit that no submitted task uses: the oldest, else a new one. */
 static struct rt_unit *free_unit(struct exec *e, uint32_t task)
 {
 	const struct plan_task *t = &e->p->task.at[task];
-	for (struct rt_unit *u = e->unit[task]; u; u = u->next)
-		if (!atomic_load_explicit(&u->busy, memory_order_acquire))
-			return u;
+	struct rt_unit *newest = e->unit[task];
+	if (newest && !atomic_load_explicit(&newest->next->busy, memory_order_acquire))
+		return e->unit[task] = newest->next;
 	struct rt_unit *u = mem_zalloc(sizeof *u + sizeof *u->step * t->steps);
 	u->locals = t->locals;
 	u->steps = t->steps;
@@ -290,7 +293,9 @@ static struct rt_unit *free_unit(struct exec *e, uint32_t task)
 		prepare_task(&e->p->step.at[t->first + k], &u->step[k].task);
 		memcpy(u->step[k].local, e->p->step.at[t->first + k].local, sizeof u->step[k].local);
 	}
-	u->next = e->unit[task];
+	u->next = newest ? newest->next : u;
+	if (newest)
+		newest->next = u;
 	return e->unit[task] = u;
 }
 

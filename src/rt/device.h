@@ -123,7 +123,7 @@ struct rt_step {
 };
 struct rt_unit {
 	_Atomic bool busy;    /* a submitted task uses it; the device clears it */
-	struct rt_unit *next; /* the owner's */
+	struct rt_unit *next; /* its owner's */
 	unsigned locals;      /* blocks */
 	unsigned steps;
 	struct rt_step step[];
