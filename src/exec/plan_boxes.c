@@ -172,46 +172,47 @@ bool boxes_copy(struct planner *b, const struct view *to, const struct view *fro
 
 /* ---- packed */
 
-/* A view of a buffer that holds a box from `place` on, as large as it may be. *count: elements, *most of
- * them. */
-static struct view *packed_box(struct planner *b, const struct view *box, uint32_t buffer, sx_id slot,
-                               sx_id place, sx_id *count, int64_t *most)
+/* A view of a buffer that holds a box from `place` on, axis `lead` outermost; *count: elements, *most of
+ * them. NULL: another axis' extent is not known here. */
+static struct view *packed_box(struct planner *b, const struct view *box, unsigned lead, uint32_t buffer,
+                               sx_id slot, sx_id place, sx_id *count, int64_t *most)
 {
 	struct view *v = view_new(b, box->value);
-	unsigned first = 0;
 	v->buffer = buffer, v->slot = slot, v->origin = place;
-	while (first + 1 < box->rank && sx_is_const(b, box->axis[first].len, NULL))
-		first++;
 	*count = sx_const(b, 1);
 	*most = 1;
-	for (unsigned k = box->rank; k-- > 0;) { /* the first that depends on a loop is outermost */
-		unsigned a = k == 0 ? first : k <= first ? k - 1 : k;
+	for (unsigned k = box->rank; k-- > 0;) {
+		unsigned a = k == 0 ? lead : k <= lead ? k - 1 : k;
 		const struct view_axis *x = &box->axis[a];
-		int64_t size = b->sx.at[x->len].hi < x->room ? b->sx.at[x->len].hi : x->room;
+		if (k && !sx_is_const(b, x->len, NULL))
+			return NULL;
 		v->axis[a] = (struct view_axis){
 		    .off = x->off, .len = x->len, .start = sx_const(b, 0), .base = x->off, .stride = *most};
-		*count = sx_mul(b, *count, k ? sx_const(b, size) : x->len);
-		*most *= size;
+		*count = sx_mul(b, *count, x->len);
+		*most *= b->sx.at[x->len].hi < x->room ? b->sx.at[x->len].hi : x->room;
 	}
 	return v;
 }
 
-bool boxes_pack(struct planner *b, const struct view *v, op_id after, struct plan_view *run, sx_id *count)
+bool boxes_pack(struct planner *b, const struct view *v, int lead, op_id after, struct plan_view *run,
+                sx_id *count)
 {
+	unsigned first = lead < 0 ? 0 : (unsigned)lead;
 	int64_t n, most = 0, one;
 	sx_id slot, each, zero = sx_const(b, 0);
 	struct view **box = all_boxes(b, v, &n);
+	for (int64_t k = 0; box && k < n; k++, most += one)
+		if (!packed_box(b, box[k], first, 0, zero, zero, &each, &one))
+			box = NULL;
 	if (!box) {
-		planner_error(b, "a box of '%s' is not in one place in memory; not executed yet",
+		planner_error(b, "the boxes of '%s' are not moved together; not executed yet",
 		              value_text(b, v->value));
 		return false;
 	}
-	for (int64_t k = 0; k < n; k++, most += one)
-		packed_box(b, box[k], 0, zero, zero, &each, &one);
 	uint32_t buffer = storage_temporary(b, v->value, view_dtype(b, v), most, &slot);
 	*count = zero;
 	for (int64_t k = 0; k < n; k++) {
-		const struct view *at = packed_box(b, box[k], buffer, slot, *count, &each, &one);
+		const struct view *at = packed_box(b, box[k], first, buffer, slot, *count, &each, &one);
 		int same[IR_MAX_LOGICAL];
 		sx_id len[IR_MAX_LOGICAL], off[IR_MAX_LOGICAL];
 		struct plan_view x, y;

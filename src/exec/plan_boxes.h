@@ -31,10 +31,10 @@ typedef void boxes_plan(struct planner *b, op_id op, struct view *r, const struc
 bool boxes_each(struct planner *b, op_id op, struct view *r, const struct operand_ref *in, unsigned n,
                 boxes_plan *plan);
 /* Copies all boxes, one after the other, into a buffer, or, after the wait for a statement (after; 0: into),
- * out of it. *run: the buffer's elements, *count of them: the same on all ranks whose boxes are as large.
- * Within a box what a loop makes larger or smaller is padded, but for its outermost such axis. False:
- * reported. */
-bool boxes_pack(struct planner *b, const struct view *v, op_id after, struct plan_view *run, sx_id *count);
+ * out of it; *run: the buffer's elements, *count of them. Axis `lead` (-1: the first) is outermost in a box,
+ * the only one whose extent may depend on a loop. False: reported. */
+bool boxes_pack(struct planner *b, const struct view *v, int lead, op_id after, struct plan_view *run,
+                sx_id *count);
 /* A copy of all that `to` holds, whose boxes may be others. False: nothing is done. */
 bool boxes_copy(struct planner *b, const struct view *to, const struct view *from);
 

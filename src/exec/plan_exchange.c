@@ -51,14 +51,14 @@ static struct range *range_of(const struct side *s, uint32_t member, int64_t j, 
 	return &s->range[((size_t)member * (size_t)s->boxes.n + (size_t)j) * s->v->rank + axis];
 }
 
-/* False: some part is no box, or is several that no loop cuts. */
-static bool read_side(struct exchange *x, struct view *v, struct side *s)
+/* False: some part is no box, or, where no loop cuts either side (whole), is several. */
+static bool read_side(struct exchange *x, struct view *v, bool whole, struct side *s)
 {
 	struct planner *b = x->b;
 	const struct view *held = view_anywhere(b, v);
 	s->v = v;
 	s->here = arena_alloc(b->scratch, sizeof *s->here * x->team->n);
-	if ((view_apart(held) && elements_whole(b, v)) || !boxes_of(b, held, &s->boxes) ||
+	if ((view_apart(held) && whole) || !boxes_of(b, held, &s->boxes) ||
 	    s->boxes.n * x->team->n > MAX_BOXES)
 		return false;
 	s->range =
@@ -383,7 +383,8 @@ bool plan_exchange(struct exchange *x)
 		for (uint32_t j = 0; j < n; j++)
 			(*list[k])[j] = sx_reg(b, sx_const(b, 0));
 	}
-	bool boxes = read_side(x, x->in, &in) && read_side(x, x->out, &out);
+	bool whole = elements_whole(b, x->in) && elements_whole(b, x->out);
+	bool boxes = read_side(x, x->in, whole, &in) && read_side(x, x->out, whole, &out);
 	if (boxes ? !exchange_boxes(x, &in, &out) : !exchange_elements(x))
 		return false;
 	struct plan_collective *c = x->c;

@@ -162,25 +162,25 @@ static bool in_boxes(struct planner *b, const struct view *v)
 }
 
 /* Both buffers become copies, box by box. */
-static bool pack_boxes(struct comm *s)
+static bool pack_boxes(struct comm *s, int lead)
 {
 	struct planner *b = s->b;
 	s->packed = true;
 	s->in_count = s->out_count = sx_const(b, 0);
 	if (s->out)
 		b->p->buffer.at[s->out->buffer].written = true;
-	return (!s->in || boxes_pack(b, s->in, 0, &s->c.in, &s->in_count)) &&
-	       (!s->out || boxes_pack(b, s->out, s->op, &s->c.out, &s->out_count));
+	return (!s->in || boxes_pack(b, s->in, lead, 0, &s->c.in, &s->in_count)) &&
+	       (!s->out || boxes_pack(b, s->out, lead, s->op, &s->c.out, &s->out_count));
 }
 
 bool comm_runs(struct comm *s, const struct view *x, const struct view *y)
 {
 	struct planner *b = s->b;
-	if ((in_boxes(b, x) || in_boxes(b, y)) && s->gathered < 0 && !b->in_group && !s->uncertain &&
-	    x->rank == y->rank)
-		return pack_boxes(s);
 	uint8_t order[IR_MAX_LOGICAL];
 	int lead;
+	if ((in_boxes(b, x) || in_boxes(b, y)) && s->gathered < 0 && !b->in_group && !s->uncertain &&
+	    x->rank == y->rank && find_lead(s, x, y, &lead))
+		return pack_boxes(s, lead);
 	bool gaps = comm_has_gaps(s, x) || comm_has_gaps(s, y) || view_apart_anywhere(b, x) ||
 	            view_apart_anywhere(b, y);
 	if (gaps && !b->in_group && !s->uncertain && x->rank == y->rank && find_lead(s, x, y, &lead) &&

@@ -16,6 +16,7 @@
 #include "ir/layout.h"
 #include "pass/decompose.h"
 #include "pass/order.h"
+#include "pass/place.h"
 #include "pass/rewrite.h"
 
 /* A type with a pending reduction for a view: stored as another, which has none. */
@@ -77,6 +78,19 @@ static int one_a_rank(struct module *m, op_id op)
 	return -1;
 }
 
+/* Whether ranks have several intervals of an axis: of a view of such a value no copy without gaps is made. */
+static bool has_blocks(struct module *m, value_id v)
+{
+	struct sugar s;
+	const struct type *t = value_type(m, v);
+	if (!sugar_from_domain(m, t->domain, t->mesh, &s))
+		return true;
+	for (unsigned a = 0; a < s.rank; a++)
+		if (place_has_block(&s.axis[a]))
+			return true;
+	return false;
+}
+
 void decompose_reduced(struct module *m, op_id op)
 {
 	enum op_kind kind = (enum op_kind)m->op.at[op].kind;
@@ -90,7 +104,8 @@ void decompose_reduced(struct module *m, op_id op)
 	const struct domain *d = value_domain(m, result);
 	if (!view || layout_partial(d, value_domain(m, x)->axis[axis].mesh_axis) < 0 ||
 	    layout_loop_axis(d, 0) >= 0 || layout_loop_axis(value_domain(m, x), 0) >= 0 ||
-	    rewrite_is_written(m, ir_root(m, x)) || m->value.at[result].flags & VALUE_OUTPUT)
+	    has_blocks(m, result) || rewrite_is_written(m, ir_root(m, x)) ||
+	    m->value.at[result].flags & VALUE_OUTPUT)
 		return;
 	t = pending_view(m, t, view);
 	m->value.at[result].type = t;

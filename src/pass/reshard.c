@@ -140,6 +140,22 @@ static int loop_of(const struct domain *d)
 	return -1;
 }
 
+/* Whether a mesh axis cuts another axis than `dim` into blocks that are surely not all full: a reduction
+ * whose root is known only in the loop would send what fills them up. */
+static bool others_clipped(const struct module *m, const struct domain *d, int dim)
+{
+	for (unsigned x = 0; x < d->xform_n; x++) {
+		const struct xform *f = &d->xform[x];
+		int64_t n, k, inner;
+		if (f->kind == XFORM_SPLIT_OUTER && d->axis[f->out[0]].place == PLACE_MESH &&
+		    layout_logical_of(d, f->in[0]) != dim && expr_is_const(m, d->axis[f->in[0]].extent, &n) &&
+		    expr_is_const(m, d->axis[f->out[0]].extent, &k) &&
+		    expr_is_const(m, d->axis[f->out[1]].extent, &inner) && n != k * inner)
+			return true;
+	}
+	return false;
+}
+
 /* One mesh, one change. NULL, or why no single collective does it. */
 static const char *one_mesh(struct reshard *r, const struct change *c, const struct domain *from,
                             const struct domain *to, unsigned ended)
@@ -332,6 +348,8 @@ void reshard_classify(struct module *m, type_id from, type_id to, struct reshard
 		return;
 	}
 	const char *why = collect(m, &o, &q, ended, r, &c);
+	if (c.reduce_step && !c.swizzle && others_clipped(m, &m->domain.at[tf.domain], r->dim))
+		c.reduce_step = false, c.scatter = true;
 	if (!why)
 		why = one_mesh(r, &c, &m->domain.at[tf.domain], &m->domain.at[tt.domain], ended);
 	if (why && (ended || !is_all_to_all(&o, &q, r)))
