@@ -45,17 +45,18 @@ static bool is_uneven(struct planner *b, const struct view *v, unsigned axis, bo
 	const struct domain *d = ir_domain(b->m, ir_type(b->m, v->type)->domain);
 	struct walk w;
 	int64_t part;
-	bool uneven = false, cut = false;
+	bool uneven = false, cut = false, room = false; /* room: stored blocks that have no elements */
 	if (!walk_axis(b, v->type, axis, false, &w) || !planner_value(b, d->axis[axis].extent, &part))
 		return false;
 	for (unsigned k = 0; k < w.n; k++) {
 		bool loop = w.step[k].place == PLACE_STREAM || w.step[k].place == PLACE_SERIAL;
-		if (part % w.step[k].block || part / w.step[k].block != w.step[k].count)
-			uneven = true;
+		bool full = part % w.step[k].block == 0 && part / w.step[k].block == w.step[k].count;
+		uneven |= !full;
+		room |= !full && w.step[k].place == PLACE_NONE;
 		cut |= uneven && loop && is_bound(v, axis);
 		part = w.step[k].block;
 	}
-	return loops ? cut : uneven && part > 1;
+	return loops ? cut : room || (uneven && part > 1);
 }
 
 bool comm_has_gaps(const struct comm *s, const struct view *v)
