@@ -1,7 +1,7 @@
 /* pipeline: which passes run in which order, and what is shown in between.
  *
- *     source → propagate-shardings → decompose-reshardings → stream-loops → lower-collectives
- *            → allocate → assign-streams → host IR
+ *     source → propagate-shardings → decompose-reshardings → fuse-allgathers → stream-loops
+ *            → lower-collectives → allocate → assign-streams → host IR
  *
  * `--passes=a,b{opt=v}` names others; --fuse-pointwise adds that pass before allocate. */
 #ifndef HIRC_PASS_PIPELINE_H
