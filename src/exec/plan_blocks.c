@@ -66,7 +66,8 @@ static bool copy_axis(struct planner *b, struct dims *d, const struct view *to, 
 	for (unsigned k = 0; k < w.n; k++) {
 		int64_t size = w.step[k].block, count = (room + size - 1) / size;
 		bool stored = k < x->stored_n && k < y->stored_n;
-		if (size != v.step[k].block || (q[k] && p[k] != q[k]) || (!p[k] && !stored))
+		if (size != v.step[k].block || w.step[k].count != v.step[k].count || (q[k] && p[k] != q[k]) ||
+		    (!p[k] && !stored))
 			return false;
 		if (!p[k] && !add_dim(b, d, sx_const(b, count), x->step[k].stride, y->step[k].stride))
 			return false;
