@@ -108,8 +108,12 @@ static enum status run(struct run *r, const char *bootstrap)
 
 int cmd_run(int argc, char **argv)
 {
-	struct run r = {
-	    .transport = "auto", .device = "cpu", .streams = 4, .repeat = 1, .timeout = DEFAULT_TIMEOUT};
+	struct run r = {.transport = "auto",
+	                .device = "cpu",
+	                .streams = 4,
+	                .repeat = 1,
+	                .timeout = DEFAULT_TIMEOUT,
+	                .check_limit = REF_DEFAULT_LIMIT};
 	const char *bootstrap = "auto";
 	compile_options_init(&r.compile);
 	const struct option options[] = {
@@ -119,6 +123,13 @@ int cmd_run(int argc, char **argv)
 	     .value = "FILE",
 	     .otherwise = "",
 	     .help = "compare the outputs with a reference evaluation of the source, or of FILE"},
+	    {.name = "check-limit",
+	     .kind = OPTION_SIZE,
+	     .to = &r.check_limit,
+	     .value = "N",
+	     .min = 1,
+	     .max = INT64_MAX,
+	     .help = "multiplications of that evaluation; of what would take more a sample is compared"},
 	    {.name = "input",
 	     .kind = OPTION_CALL,
 	     .to = &r,

@@ -21,6 +21,7 @@ struct run {
 	const char *check; /* NULL: no check; "": against the program itself; else another program's file */
 	const char *transport, *device;
 	int64_t streams, repeat, timeout; /* timeout in seconds */
+	int64_t check_limit;              /* multiplications of the reference; above it checks a sample */
 	bool stats, dump_plan, all_ranks;
 	VEC(struct data_file) input, output;
 	VEC(char *) owned; /* names of --input and --output */
@@ -36,16 +37,16 @@ struct run {
 	int64_t needed;              /* ranks */
 	struct ref_array *reference; /* results of the reference; NULL: none */
 	unsigned reference_n;
-	struct check_want *want; /* by output */
+	struct check_want *want;     /* by output */
+	struct check_sample *sample; /* by output; NULL: everything is compared */
 };
 
 /* Compiles for `ranks` ranks (0: as the file says), all on this machine or not, and makes everything ready.
  * Messages go to d; the source of later messages about the program is the module's. */
 enum status run_prepare(struct run *r, struct diag *d, int64_t ranks, bool one_machine);
-/* Whether inputs and outputs can be held at all, or, whole, by this machine; the inputs by a check; a rank's
- * buffers by this machine. Report what does not fit. */
+/* Whether inputs and outputs can be held at all, or, whole, by this machine; a rank's buffers by this
+ * machine. Report what does not fit. */
 bool run_check_sizes(const struct run *r, struct diag *d, bool one_machine);
-bool run_check_checkable(const struct run *r, struct diag *d);
 bool run_check_plan(const struct run *r, struct diag *d, const struct plan *p);
 /* The reference evaluation; r->m and r->source are there. */
 enum status run_reference(struct run *r, struct diag *d, int64_t ranks);

@@ -2,10 +2,13 @@
  *
  * The program of the source is evaluated as it stands, before any pass (but that which infers layouts, where
  * the program itself cuts tensors without), on the same input data; with
- * --check=FILE that of another file, whose inputs and outputs pair with ours by position. */
+ * --check=FILE that of another file, whose inputs and outputs pair with ours by position. Of a program that
+ * is too large a sample of indices is evaluated. */
 #include "cli/run.h"
 #include "ir/edit.h"
 #include "ir/print.h"
+#include "ref/ref_sample.h"
+#include "rt/rows.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -88,30 +91,84 @@ static bool same_signature(struct run *r, struct diag *d, struct module *other)
 	return ok;
 }
 
-/* Our input data as whole tensors. */
-static bool fill_inputs(struct run *r, struct diag *d, struct ref_array *in)
+/* An input's data: the whole tensor, with the parts of a pending reduction as a last dimension. */
+static bool fill_whole(const struct run *r, uint32_t k, struct ref_array *in, struct buf *why)
+{
+	value_id v = r->m->input.at[k].value;
+	enum rt_dtype t = (enum rt_dtype)value_type(r->m, v)->dtype;
+	struct data_map map;
+	int64_t count = 0;
+	bool ok = data_map_make(r->m, r->m->value.at[v].type, 0, &map);
+	if (ok) {
+		in->nd = (int)map.rank;
+		memcpy(in->n, map.extent, sizeof *map.extent * map.rank);
+		count = map.total * map.parts;
+		if (map.parts > 1 && in->nd < IR_MAX_LOGICAL)
+			in->n[in->nd++] = map.parts;
+		ok = count <= REF_MAX_ELEMENTS;
+	}
+	if (ok && rt_dtype_is_float(t))
+		in->data = mem_zalloc(sizeof *in->data * (size_t)(count + 1));
+	else if (ok)
+		in->ints = mem_zalloc(sizeof *in->ints * (size_t)(count + 1));
+	ok = ok && data_whole(&r->source[k], t, count, in->data, in->ints, why);
+	data_map_free(&map);
+	return ok;
+}
+
+/* The same at the indices that the reference samples. */
+static bool fill_sampled(const struct run *r, uint32_t k, const struct ref_sample *s, value_id of,
+                         struct ref_array *in, struct buf *why)
+{
+	value_id v = r->m->input.at[k].value;
+	enum rt_dtype t = (enum rt_dtype)value_type(r->m, v)->dtype;
+	struct data_map map;
+	int64_t total, count = 1;
+	if (!data_map_make(r->m, r->m->value.at[v].type, 0, &map))
+		return false;
+	struct data_map some = {.arena = arena_new(), .rank = map.rank, .parts = 1, .group_n = map.rank};
+	data_map_free(&map);
+	in->nd = (int)some.rank;
+	total = 1;
+	for (unsigned a = some.rank; a-- > 0;) {
+		struct ref_indices x = ref_sample_axis(s, of, a);
+		struct data_group *g = &some.group[a];
+		g->n = in->n[a] = x.n;
+		g->linear = arena_new_array(some.arena, int64_t, (size_t)x.n + 1);
+		g->offset = arena_new_array(some.arena, int64_t, (size_t)x.n + 1);
+		for (int64_t i = 0; i < x.n; i++) {
+			g->linear[i] = (x.at ? x.at[i] : i) * total;
+			g->offset[i] = i * count;
+		}
+		some.extent[a] = x.extent;
+		total *= x.extent;
+		count *= x.n;
+	}
+	some.total = total;
+	some.count = count;
+	char *stored = mem_zalloc(rt_dtype_size(t) * (size_t)(count + 1));
+	bool ok = data_fill(&r->source[k], t, &some, stored, why);
+	if (rt_dtype_is_float(t)) {
+		in->data = mem_zalloc(sizeof *in->data * (size_t)(count + 1));
+		rt_row_load_f64(t, stored, 1, in->data, (size_t)count);
+	} else {
+		in->ints = mem_zalloc(sizeof *in->ints * (size_t)(count + 1));
+		rt_row_load_i64(t, stored, 1, in->ints, (size_t)count);
+	}
+	free(stored);
+	data_map_free(&some);
+	return ok;
+}
+
+/* Our input data for the reference, a sample of it where that samples. */
+static bool fill_inputs(struct run *r, struct diag *d, const struct module *other, const struct ref_sample *s,
+                        struct ref_array *in)
 {
 	for (uint32_t k = 0; k < r->m->input.n; k++) {
 		value_id v = r->m->input.at[k].value;
-		enum rt_dtype t = (enum rt_dtype)value_type(r->m, v)->dtype;
-		struct data_map map;
 		struct buf why = {0};
-		int64_t count = 0;
-		bool ok = data_map_make(r->m, r->m->value.at[v].type, 0, &map);
-		if (ok) {
-			in[k].nd = (int)map.rank;
-			memcpy(in[k].n, map.extent, sizeof *map.extent * map.rank);
-			count = map.total * map.parts;
-			if (map.parts > 1 && in[k].nd < IR_MAX_LOGICAL)
-				in[k].n[in[k].nd++] = map.parts;
-			ok = count <= REF_MAX_ELEMENTS;
-		}
-		if (ok && rt_dtype_is_float(t))
-			in[k].data = mem_zalloc(sizeof *in[k].data * (size_t)(count + 1));
-		else if (ok)
-			in[k].ints = mem_zalloc(sizeof *in[k].ints * (size_t)(count + 1));
-		ok = ok && data_whole(&r->source[k], t, count, in[k].data, in[k].ints, &why);
-		data_map_free(&map);
+		bool ok = s ? fill_sampled(r, k, s, other->input.at[k].value, &in[k], &why)
+		            : fill_whole(r, k, &in[k], &why);
 		if (!ok) {
 			char name[DATA_NAME_BYTES];
 			diag_error(d, r->m->value.at[v].at, "input '%s': %s", data_name(r->m, v, name),
@@ -135,6 +192,27 @@ static void warn_unwritten(struct run *r, struct diag *d, unsigned k, int64_t kn
 		             (long long)(count - known), (long long)count, data_name(r->m, v, name));
 }
 
+/* Which elements of each output the reference has. */
+static void make_samples(struct run *r, const struct module *other, const struct ref_sample *s)
+{
+	r->sample = mem_zalloc(sizeof *r->sample * (r->reference_n + 1));
+	for (unsigned k = 0; k < r->reference_n; k++) {
+		struct check_sample *c = &r->sample[k];
+		value_id v = ref_result_value(other, k);
+		c->rank = value_domain(other, v)->rank;
+		for (unsigned a = 0; a < c->rank; a++) {
+			struct ref_indices x = ref_sample_axis(s, v, a);
+			c->extent[a] = x.extent;
+			c->n[a] = x.n;
+			c->place[a] = mem_alloc(sizeof *c->place[a] * (size_t)(x.extent + 1));
+			for (int64_t i = 0; i < x.extent; i++)
+				c->place[a][i] = x.at ? -1 : (int32_t)i;
+			for (int64_t i = 0; i < x.n && x.at; i++)
+				c->place[a][x.at[i]] = (int32_t)i;
+		}
+	}
+}
+
 static void make_wants(struct run *r, struct diag *d)
 {
 	r->want = mem_zalloc(sizeof *r->want * (r->reference_n + 1));
@@ -153,6 +231,7 @@ static void make_wants(struct run *r, struct diag *d)
 		    .known = a->state,
 		    .exact = a->exact,
 		    .error = a->error,
+		    .sample = r->sample ? &r->sample[k] : NULL,
 		};
 	}
 }
@@ -160,19 +239,28 @@ static void make_wants(struct run *r, struct diag *d)
 enum status run_reference(struct run *r, struct diag *d, int64_t ranks)
 {
 	enum status status = STATUS_DIAGNOSTICS;
-	struct module *other = run_check_checkable(r, d) ? load(r, d, &status) : NULL;
+	struct module *other = load(r, d, &status);
 	if (!other)
 		return status;
 	struct ref_array *in = mem_zalloc(sizeof *in * (r->m->input.n + 1));
-	struct ref_options o = {
-	    .ranks = ranks, .streams = r->streams, .inputs = in, .input_n = r->m->input.n};
+	struct ref_options o = {.ranks = ranks,
+	                        .streams = r->streams,
+	                        .inputs = in,
+	                        .input_n = r->m->input.n,
+	                        .limit = r->check_limit};
+	struct ref_sample *sample = NULL;
 	status = STATUS_DIAGNOSTICS;
-	if (same_signature(r, d, other) && fill_inputs(r, d, in)) {
+	bool ok = same_signature(r, d, other);
+	if (ok)
+		sample = ref_sample_take(other, &o);
+	if (ok && fill_inputs(r, d, other, sample, in)) {
 		r->reference_n = r->m->output.n;
 		r->reference = mem_zalloc(sizeof *r->reference * (r->reference_n + 1));
 		struct source *outer = diag_set_source(d, other->source);
 		status = ref_run(other, d, &o, r->reference);
 		diag_set_source(d, outer);
+		if (status == STATUS_OK && sample)
+			make_samples(r, other, sample);
 		if (status == STATUS_OK)
 			make_wants(r, d);
 		else
@@ -181,6 +269,7 @@ enum status run_reference(struct run *r, struct diag *d, int64_t ranks)
 	for (uint32_t k = 0; k < r->m->input.n; k++)
 		ref_array_free(&in[k]);
 	free(in);
+	ref_sample_free(sample);
 	compile_free(other);
 	return status;
 }
@@ -189,8 +278,13 @@ void run_reference_free(struct run *r)
 {
 	for (unsigned k = 0; k < r->reference_n; k++)
 		ref_array_free(&r->reference[k]);
+	for (unsigned k = 0; r->sample && k < r->reference_n; k++)
+		for (unsigned a = 0; a < r->sample[k].rank; a++)
+			free(r->sample[k].place[a]);
 	free(r->reference);
 	free(r->want);
+	free(r->sample);
 	r->reference = NULL;
 	r->want = NULL;
+	r->sample = NULL;
 }

@@ -58,23 +58,6 @@ bool run_check_sizes(const struct run *r, struct diag *d, bool one_machine)
 	return ok;
 }
 
-bool run_check_checkable(const struct run *r, struct diag *d)
-{
-	char name[DATA_NAME_BYTES];
-	for (uint32_t k = 0; k < r->m->input.n; k++) {
-		value_id v = r->m->input.at[k].value;
-		int64_t count = elements(r->m, v);
-		if (count >= 0 && count <= REF_MAX_ELEMENTS)
-			continue;
-		diag_error(d, r->m->value.at[v].at,
-		           "input '%s': it is too large to be checked (limit: %d elements)",
-		           data_name(r->m, v, name), REF_MAX_ELEMENTS);
-		diag_note(d, DIAG_NOWHERE, "run without --check, or on smaller parameters");
-		return false;
-	}
-	return true;
-}
-
 bool run_check_plan(const struct run *r, struct diag *d, const struct plan *p)
 {
 	int64_t limit = machine_bytes();

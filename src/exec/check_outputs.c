@@ -39,6 +39,20 @@ static double error_of(double got, double want)
 	return isnan(e) ? INFINITY : e;
 }
 
+/* Where a logical element stands among those to compare with; -1: nowhere. */
+static int64_t place_of(const struct check_sample *s, int64_t linear)
+{
+	int64_t place = 0, row = 1;
+	for (unsigned a = s ? s->rank : 0; a-- > 0; linear /= s->extent[a]) {
+		int32_t at = s->place[a][linear % s->extent[a]];
+		if (at < 0)
+			return -1;
+		place += at * row;
+		row *= s->n[a];
+	}
+	return s ? place : linear;
+}
+
 static void note_wrong(struct finding *f, int64_t linear, bool poison)
 {
 	f->wrong++;
@@ -58,9 +72,9 @@ static void compare(const struct check_want *w, enum rt_dtype t, const struct da
 	int64_t bytes = (int64_t)rt_dtype_size(t);
 	while (data_map_next(map, &c, DATA_BATCH, &b)) {
 		for (unsigned k = 0; k < b.n; k++) {
-			int64_t at = b.linear[k];
+			int64_t linear = b.linear[k], at = place_of(w->sample, linear);
 			const char *from = memory + b.offset[k] * bytes;
-			if (w->known && !w->known[at])
+			if (at < 0 || (w->known && !w->known[at]))
 				continue;
 			double got = is_float ? rt_load_f64(t, from) : 0, e;
 			int64_t got_int = is_float ? 0 : rt_load_i64(t, from);
@@ -75,14 +89,14 @@ static void compare(const struct check_want *w, enum rt_dtype t, const struct da
 			double bound = w->exact || !w->error ? 0 : w->error[at];
 			f->unbounded += isinf(bound);
 			if (isfinite(bound) && (e > f->worst || f->worst_at < 0))
-				f->worst = e, f->worst_at = at, f->worst_bound = bound;
+				f->worst = e, f->worst_at = linear, f->worst_bound = bound;
 			if (!(e <= bound) || poison) {
 				if (f->first_at < 0) {
 					f->got = got, f->want = w->data ? w->data[at] : 0, f->bound = bound;
 					f->got_int = got_int,
 					f->want_int = w->ints ? w->ints[at] : (int64_t)f->want;
 				}
-				note_wrong(f, at, poison);
+				note_wrong(f, linear, poison);
 			}
 		}
 	}
@@ -189,9 +203,29 @@ static void print_wrong(struct rt_job *job, const struct module *m, const struct
 	buf_free(&b);
 }
 
-static void print_ok(struct rt_job *job, const struct module *m, const struct check_output *o,
-                     const struct finding *all, int64_t ranks)
+/* `; 4096 of 65536 elements of each output…`: how much was compared, where not all. */
+static void put_sampled(const struct check_output *out, unsigned n, struct buf *b)
 {
+	int64_t compared = 0, total = 0;
+	bool sampled = false;
+	for (unsigned k = 0; k < n; k++) {
+		const struct check_sample *s = out[k].want->sample;
+		int64_t some = 1, all = 1;
+		for (unsigned a = 0; s && a < s->rank; a++)
+			some *= s->n[a], all *= s->extent[a];
+		sampled |= some < all;
+		compared += some;
+		total += all;
+	}
+	if (sampled)
+		buf_printf(b, "; %lld of %lld elements compared", (long long)compared, (long long)total);
+}
+
+/* About output `shown` of n, which has the largest error. */
+static void print_ok(struct rt_job *job, const struct module *m, const struct check_output *out, unsigned n,
+                     unsigned shown, const struct finding *all, int64_t ranks)
+{
+	const struct check_output *o = &out[shown];
 	char name[DATA_NAME_BYTES];
 	struct data_map map;
 	struct buf b = {0};
@@ -212,6 +246,7 @@ static void print_ok(struct rt_job *job, const struct module *m, const struct ch
 		buf_puts(&b, " (exact)");
 	else
 		buf_printf(&b, " (tolerance %.2g)", worst < 0 ? 0 : all[worst].worst_bound);
+	put_sampled(out, n, &b);
 	printf("%s\n", b.at);
 	fflush(stdout);
 	buf_free(&b);
@@ -248,7 +283,7 @@ enum status check_outputs(struct rt_job *job, const struct module *m, const stru
 	if (status == STATUS_OK && wrong)
 		status = STATUS_WRONG;
 	else if (status == STATUS_OK && job->rank == 0 && n)
-		print_ok(job, m, &out[shown], all + (size_t)shown * (size_t)job->size, ranks);
+		print_ok(job, m, out, n, shown, all + (size_t)shown * (size_t)job->size, ranks);
 	free(all);
 	return status;
 }

@@ -5,14 +5,22 @@
 #include "rt/dtype.h"
 #include "rt/job.h"
 
-/* What one output should be: the logical tensor, row-major. */
+/* Which elements of a logical tensor are compared, where not all are. */
+struct check_sample {
+	unsigned rank;
+	int64_t extent[IR_MAX_LOGICAL], n[IR_MAX_LOGICAL]; /* of each axis; indices that are compared */
+	int32_t *place[IR_MAX_LOGICAL];                    /* of an index among these; -1: not compared */
+};
+
+/* What one output should be: the logical tensor, or a sample of it, row-major. */
 struct check_want {
-	value_id value;       /* of the program that ran */
-	const double *data;   /* every element */
-	const int64_t *ints;  /* integers and bool: the exact values; NULL for floats */
-	const uint8_t *known; /* 1 where there is a value to compare with; NULL: everywhere */
-	bool exact;           /* nothing was rounded on the way: compared exactly */
-	const double *error;  /* else how much each element may differ; NULL: not at all */
+	value_id value;                    /* of the program that ran */
+	const double *data;                /* every element */
+	const int64_t *ints;               /* integers and bool: the exact values; NULL for floats */
+	const uint8_t *known;              /* 1 where there is a value to compare with; NULL: everywhere */
+	bool exact;                        /* nothing was rounded on the way: compared exactly */
+	const double *error;               /* else how much each element may differ; NULL: not at all */
+	const struct check_sample *sample; /* NULL: all elements */
 };
 
 struct check_output {

@@ -53,8 +53,7 @@ static bool is_plain_select(const struct module *m, op_id op)
 	       index >= 0;
 }
 
-/* Statements that say where and when, not only what. */
-static bool is_host_level(const struct module *m)
+bool ref_is_host_level(const struct module *m)
 {
 	bool selects = false, writes = false;
 	for (op_id op = ir_walk_first(m); op; op = ir_walk(m, op)) {
@@ -341,5 +340,5 @@ enum status ref_run(struct module *m, struct diag *d, const struct ref_options *
 		           o->input_n);
 		return STATUS_DIAGNOSTICS;
 	}
-	return is_host_level(m) ? ref_run_host(&c, outputs) : run_fusion(&c, outputs);
+	return ref_is_host_level(m) ? ref_run_host(&c, outputs) : run_fusion(&c, outputs);
 }

@@ -16,6 +16,8 @@
 enum {
 	REF_MAX_ELEMENTS = 1 << 27, /* of one logical tensor; larger programs are refused */
 };
+/* A limit of minutes. */
+#define REF_DEFAULT_LIMIT ((int64_t)192 << 30)
 
 /* Of an element. */
 enum ref_state {
@@ -45,6 +47,7 @@ struct ref_options {
 	 * its mesh axes, row-major. */
 	const struct ref_array *inputs;
 	unsigned input_n;
+	int64_t limit; /* multiplications in all contractions; larger programs are refused */
 };
 
 /* Results of a program: its outputs in order, then the inout arguments that are no outputs. */

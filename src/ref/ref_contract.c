@@ -206,11 +206,11 @@ static void contract(const struct contraction *x, struct ref_array *out)
 static bool afford(struct ref_context *c, double work, uint32_t at)
 {
 	c->work += work;
-	if (c->work <= REF_MAX_WORK)
+	if (c->work <= (double)c->o->limit)
 		return true;
 	diag_error(c->d, at,
-	           "the program is too large for the reference evaluation (limit %.0e multiplications)",
-	           REF_MAX_WORK);
+	           "the program is too large for the reference evaluation (limit: %.0e multiplications)",
+	           (double)c->o->limit);
 	diag_note(c->d, DIAG_NOWHERE, "give smaller parameters with -D");
 	return false;
 }

@@ -1,6 +1,7 @@
 /* ref_internal: what the files of the reference share.
  *
  *     ref.c           entry; fusion-level programs
+ *     ref_sample.c    fewer indices of axes, for programs that are too large
  *     ref_round.c     dtypes: rounding, wrapping, when sums are exact
  *     ref_error.c     how rounding errors pass through operations
  *     ref_array.c     logical arrays
@@ -20,15 +21,16 @@
 #include "ir/expr.h"
 #include "ref/ref.h"
 
-/* Multiplications in all contractions of a run; larger programs are refused. */
-#define REF_MAX_WORK 2e11
-
 struct ref_context {
 	struct module *m;
 	struct diag *d;
 	const struct ref_options *o;
 	double work; /* multiplications so far */
 };
+
+/* ---- ref.c
+ * Whether statements say where and when, not only what. */
+bool ref_is_host_level(const struct module *m);
 
 /* ---- ref_round.c */
 int64_t ref_wrap(enum dtype t, int64_t x);    /* two's complement; bool: x != 0 */

@@ -57,7 +57,8 @@ static inline struct ran run_with(const char *text, int64_t streams)
 			for (int64_t i = 0; i < count; i++)
 				in[k].data[i] = test_value(k, i);
 		}
-		const struct ref_options o = {.streams = streams, .inputs = in, .input_n = m->input.n};
+		const struct ref_options o = {
+		    .streams = streams, .inputs = in, .input_n = m->input.n, .limit = REF_DEFAULT_LIMIT};
 		r.status = ref_run(m, d, &o, r.out);
 		r.n = r.status ? 0 : ref_result_count(m);
 		for (unsigned k = 0; k < m->input.n; k++)

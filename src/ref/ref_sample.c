@@ -1,0 +1,246 @@
+/* ref_sample: classes of axes that share their indices, and fewer indices for some of them.
+ *
+ * Axes that infer_axes gives one dim in a statement are one class. A class can be sampled when it is
+ * parallel in every statement that it meets. */
+#include "ref/ref_sample.h"
+#include "ir/domain.h"
+#include "ir/edit.h"
+#include "ir/expr.h"
+#include "ir/infer.h"
+#include "ref/ref_host.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	MOST_INDICES = 1024, /* of an axis */
+	FEWEST_INDICES = 4,
+	SHARE = 16,                /* a sample takes this part of what is allowed: a check should be quick */
+	SAMPLE_ELEMENTS = 1 << 26, /* of all values together */
+};
+
+struct class
+{
+	uint32_t parent; /* of the class it was joined to; itself */
+	bool whole;      /* it cannot be sampled */
+	int64_t extent;  /* -1: not known */
+	int64_t n;       /* indices taken */
+	int64_t *at;     /* of a root: these; NULL: all */
+};
+
+struct ref_sample {
+	uint32_t n;
+	struct class *at; /* by value * IR_MAX_LOGICAL + axis */
+};
+
+static uint32_t node(value_id v, unsigned axis)
+{
+	return v * IR_MAX_LOGICAL + axis;
+}
+
+static uint32_t root(const struct ref_sample *s, uint32_t k)
+{
+	while (s->at[k].parent != k)
+		k = s->at[k].parent = s->at[s->at[k].parent].parent;
+	return k;
+}
+
+static void join(struct ref_sample *s, uint32_t a, uint32_t b)
+{
+	a = root(s, a);
+	b = root(s, b);
+	s->at[a].whole |= s->at[b].whole || s->at[a].extent != s->at[b].extent;
+	s->at[b].parent = a;
+}
+
+static void keep_whole(struct ref_sample *s, const struct module *m, value_id v)
+{
+	for (unsigned a = 0; v && a < value_domain(m, v)->rank; a++)
+		s->at[root(s, node(v, a))].whole = true;
+}
+
+/* Whether an element's value depends on its index, not only on operands. */
+static bool counts_places(enum op_kind kind)
+{
+	return kind == OP_IOTA || kind == OP_ONE_HOT;
+}
+
+static void relate_axes(struct ref_sample *s, const struct infer_axes *x, uint32_t *first, value_id v,
+                        const uint8_t *dims, unsigned rank)
+{
+	for (unsigned a = 0; a < rank; a++) {
+		uint32_t k = node(v, a);
+		if (dims[a] == INFER_NONE || x->kind[dims[a]] != DIM_PARALLEL)
+			s->at[root(s, k)].whole = true;
+		if (dims[a] == INFER_NONE)
+			continue;
+		if (first[dims[a]] == UINT32_MAX)
+			first[dims[a]] = k;
+		else
+			join(s, first[dims[a]], k);
+	}
+}
+
+static void relate(struct ref_sample *s, const struct module *m, op_id op)
+{
+	struct infer_axes x;
+	uint32_t first[INFER_MAX_DIMS];
+	unsigned reads = op_role_count(m, op, ROLE_READ), results = op_result_count(m, op);
+	bool known = results == 1 && !counts_places(m->op.at[op].kind) && infer_axes(m, op, &x);
+	memset(first, 0xff, sizeof first);
+	for (unsigned k = 0; k < reads; k++) {
+		value_id v = op_read(m, op, k);
+		if (known)
+			relate_axes(s, &x, first, v, x.operand[k], value_domain(m, v)->rank);
+		else
+			keep_whole(s, m, v);
+	}
+	for (unsigned k = 0; k < results; k++) {
+		value_id v = op_result(m, op, k);
+		if (known)
+			relate_axes(s, &x, first, v, x.result, value_domain(m, v)->rank);
+		else
+			keep_whole(s, m, v);
+	}
+}
+
+static struct ref_sample *classes(const struct module *m)
+{
+	const struct expr_env env = {.rank = -1};
+	struct ref_sample *s = mem_zalloc(sizeof *s);
+	s->n = m->value.n * IR_MAX_LOGICAL;
+	s->at = mem_zalloc(sizeof *s->at * (s->n + 1));
+	for (uint32_t k = 0; k < s->n; k++)
+		s->at[k] = (struct class){.parent = k, .extent = -1};
+	for (value_id v = 1; v < m->value.n; v++) {
+		if (!m->value.at[v].type)
+			continue;
+		const struct domain *d = value_domain(m, v);
+		for (unsigned a = 0; a < d->rank; a++) {
+			struct class *c = &s->at[node(v, a)];
+			c->whole = expr_eval(m, d->axis[a].extent, &env, &c->extent, NULL) != EXPR_OK;
+			c->n = c->extent;
+		}
+		if (m->value.at[v].flags & VALUE_INPUT && ref_pending_parts(m, v) > 1)
+			keep_whole(s, m, v);
+	}
+	for (op_id op = ir_walk_first(m); op; op = ir_walk(m, op))
+		relate(s, m, op);
+	return s;
+}
+
+static int64_t indices(const struct ref_sample *s, value_id v, unsigned axis)
+{
+	return s->at[root(s, node(v, axis))].n;
+}
+
+static double elements(const struct ref_sample *s, const struct module *m, value_id v)
+{
+	double n = 1;
+	for (unsigned a = 0; a < value_domain(m, v)->rank; a++)
+		n *= (double)indices(s, v, a);
+	return n;
+}
+
+/* Multiplications of a contraction: elements of the result times the summed extent. */
+static double work_of(const struct ref_sample *s, const struct module *m, op_id op)
+{
+	if (m->op.at[op].kind != OP_LINEAR && m->op.at[op].kind != OP_MATMUL)
+		return 0;
+	value_id a = op_read(m, op, 0);
+	unsigned rank = value_domain(m, a)->rank;
+	return rank ? elements(s, m, op_result(m, op, 0)) * (double)indices(s, a, rank - 1) : 0;
+}
+
+/* Whether the program can be evaluated with that many indices an axis. */
+static bool affordable(const struct ref_sample *s, const struct module *m, double limit, double each,
+                       double together)
+{
+	double work = 0, count = 0;
+	for (op_id op = ir_walk_first(m); op; op = ir_walk(m, op))
+		work += work_of(s, m, op);
+	for (value_id v = 1; v < m->value.n; v++) {
+		if (!m->value.at[v].type)
+			continue;
+		double n = elements(s, m, v);
+		if (n > each)
+			return false;
+		count += n;
+	}
+	return work <= limit && count <= together;
+}
+
+/* One index, drawn, of each of n equal parts of the axis: every block of it is met. */
+static void draw(struct class *c, uint64_t seed)
+{
+	c->at = mem_alloc(sizeof *c->at * (size_t)c->n);
+	for (int64_t j = 0; j < c->n; j++) {
+		seed = seed * 6364136223846793005u + 1442695040888963407u; /* Knuth's MMIX generator */
+		int64_t from = (int64_t)((__int128)j * c->extent / c->n),
+		        to = (int64_t)((__int128)(j + 1) * c->extent / c->n);
+		c->at[j] = from + (int64_t)((seed >> 33) % (uint64_t)(to - from));
+	}
+}
+
+static void limit_indices(struct ref_sample *s, int64_t most)
+{
+	for (uint32_t k = 0; k < s->n; k++) {
+		struct class *c = &s->at[k];
+		if (c->parent == k)
+			c->n = c->whole || c->extent < most ? c->extent : most;
+	}
+}
+
+/* The evaluation looks at logical axes and at where they are placed; sizes of blocks are not its concern
+ * and keep the old extents. */
+static void shrink(struct ref_sample *s, struct module *m)
+{
+	for (value_id v = 1; v < m->value.n; v++) {
+		if (!m->value.at[v].type)
+			continue;
+		struct domain_builder b;
+		const struct domain *d = value_domain(m, v);
+		unsigned rank = d->rank;
+		domain_edit(&b, d);
+		for (unsigned a = 0; a < rank; a++)
+			if (s->at[root(s, node(v, a))].at)
+				b.axis[a].extent = expr_const(m, indices(s, v, a));
+		m->value.at[v].type = type_with_domain(m, m->value.at[v].type, domain_finish(m, &b));
+	}
+}
+
+struct ref_sample *ref_sample_take(struct module *m, const struct ref_options *o)
+{
+	double limit = (double)o->limit;
+	if (ref_is_host_level(m))
+		return NULL;
+	struct ref_sample *s = classes(m);
+	bool whole = affordable(s, m, limit, REF_MAX_ELEMENTS, 1e18), sampled = false;
+	for (int64_t most = MOST_INDICES; !whole && !sampled && most >= FEWEST_INDICES; most /= 2) {
+		limit_indices(s, most);
+		sampled = affordable(s, m, limit / SHARE, REF_MAX_ELEMENTS, SAMPLE_ELEMENTS);
+	}
+	if (!sampled) {
+		ref_sample_free(s);
+		return NULL;
+	}
+	for (uint32_t k = 0; k < s->n; k++)
+		if (s->at[k].parent == k && s->at[k].n < s->at[k].extent)
+			draw(&s->at[k], k);
+	shrink(s, m);
+	return s;
+}
+
+struct ref_indices ref_sample_axis(const struct ref_sample *s, value_id v, unsigned axis)
+{
+	const struct class *c = &s->at[root(s, node(v, axis))];
+	return (struct ref_indices){.extent = c->extent, .n = c->n, .at = c->at};
+}
+
+void ref_sample_free(struct ref_sample *s)
+{
+	for (uint32_t k = 0; s && k < s->n; k++)
+		free(s->at[k].at);
+	if (s)
+		free(s->at);
+	free(s);
+}
