@@ -1,4 +1,4 @@
-/* cpu_gemm: out[…, m, n] = sum over k of a[…, m, k] * b[…, k, n] (+ bias).
+/* cpu_gemm: out[…, m, n] = sum over k of a[…, m, k] * b[…, k, n] (+ bias, or + out).
  *
  * Each matrix of the batch is given to BLAS as it lies if BLAS can read it (f32 or f64, one of the two
  * strides 1), else packed into scratch, converted to the wide type; so is the result if it is not f32 or f64
@@ -21,6 +21,7 @@ struct matrix {
 struct gemm {
 	struct cpu_lane *lane;
 	enum rt_dtype wide;
+	bool accumulate;
 	int64_t m, n, k;
 	const void *packed[2]; /* source that scratch 0 and 1 hold, to pack a shared operand once */
 	char *why;
@@ -124,7 +125,9 @@ static enum status gemm_one(struct gemm *g, const struct rt_view *av, const stru
 	}
 	if (bias)
 		cpu_copy(&c, bias);
-	multiply(g, &a, &b, c.data, row, bias != NULL);
+	else if (g->accumulate && !direct)
+		cpu_copy(&c, cv);
+	multiply(g, &a, &b, c.data, row, bias || g->accumulate);
 	if (!direct)
 		cpu_copy(cv, &c);
 	return STATUS_OK;
@@ -168,6 +171,7 @@ enum status cpu_gemm(struct cpu_lane *lane, const struct rt_task *t, char *why)
 	struct rt_view a = t->in[0], b = t->in[1], c = t->out, bias = t->in[2];
 	int batch = c.nd - 2;
 	assert(batch >= 0 && a.nd == c.nd && b.nd == c.nd && (!t->has_bias || bias.nd == c.nd));
+	assert(!t->has_bias || !t->accumulate);
 	assert(a.n[batch] == c.n[batch] && b.n[batch + 1] == c.n[batch + 1] && a.n[batch + 1] == b.n[batch]);
 	while (batch > 0 && (b.stride[batch - 1] == 0 || b.n[batch - 1] == 1) && merges(&a, batch - 1) &&
 	       merges(&c, batch - 1) && (!t->has_bias || merges(&bias, batch - 1))) {
@@ -182,14 +186,17 @@ enum status cpu_gemm(struct cpu_lane *lane, const struct rt_task *t, char *why)
 		b.stride[batch + 1] = b.stride[batch + 2];
 		b.nd--;
 	}
-	enum rt_dtype wa = rt_dtype_wide(a.dtype), wb = rt_dtype_wide(b.dtype);
+	enum rt_dtype wide = rt_dtype_wide(a.dtype), wb = rt_dtype_wide(b.dtype), wc = rt_dtype_wide(c.dtype);
+	wide = wb < wide ? wb : wide;
+	wide = t->accumulate && wc < wide ? wc : wide;
 	struct gemm g = {.lane = lane,
-	                 .wide = wa < wb ? wa : wb,
+	                 .wide = wide,
+	                 .accumulate = t->accumulate,
 	                 .m = c.n[batch],
 	                 .n = c.n[batch + 1],
 	                 .k = a.n[batch + 1],
 	                 .why = why};
-	if (rt_view_count(&c) == 0)
+	if (rt_view_count(&c) == 0 || (g.accumulate && g.k == 0))
 		return STATUS_OK;
 	int64_t index[RT_MAX_DIMS] = {0};
 	for (;;) {

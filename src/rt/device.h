@@ -96,7 +96,10 @@ struct rt_task {
 	union {
 		enum rt_pointwise op;     /* POINTWISE */
 		enum rt_reduce_op reduce; /* REDUCE; RT_AVG is mean */
-		bool has_bias;            /* GEMM: in[2] is there, broadcast by stride 0 */
+		struct {                  /* GEMM */
+			bool has_bias;    /* in[2] is there, broadcast by stride 0 */
+			bool accumulate;  /* the sum is added to out; without a bias */
+		};
 	};
 	unsigned axes; /* REDUCE: mask of the axes of in[0] that go; out has the same nd, with extent 1 there.
 	                * IOTA, TOPK: the axis (a number). */
@@ -108,7 +111,8 @@ struct rt_task {
 };
 /* GEMM: `op(A)` is said by strides (rt_view_swap); linear(X, W) has in[1] = W with its axes swapped.
  * Floats of 32 bits and less accumulate in f32, f64 in f64, integers in i64; the sum (with the bias) is
- * rounded once to out's type. k == 0 gives zeros (or the bias).
+ * rounded once to out's type. k == 0 gives zeros (or the bias). accumulate: out's type, too, decides what the
+ * sum is in, out + sum is rounded once, and k == 0 leaves out as it is.
  * ROUTE, COUNT: bucket b has the numbers from b * scalar[1] on, all are below scalar[2]; out of ROUTE and
  * in[0] have one axis, of the same extent; out of COUNT has a bucket an element. REDUCE: over no elements sum
  * is 0, prod 1, min and max the largest and smallest value (±inf for floats), mean NaN (an error for

@@ -385,6 +385,18 @@ static void test_reduce(void)
 	CHECK(isnan(r[1]));
 }
 
+/* What was in each element of v, in order. */
+static double *contents(const struct rt_view *v)
+{
+	int64_t index[RT_MAX_DIMS] = {0}, at = 0;
+	double *list = malloc(sizeof *list * (size_t)(rt_view_count(v) + 1));
+	if (rt_view_count(v))
+		do
+			list[at++] = get(v, index);
+		while (step(v, index));
+	return list;
+}
+
 static void gemm_case(enum rt_dtype t, enum rt_dtype result)
 {
 	int batch = (int)(next() % 3), nd = batch + 2;
@@ -416,11 +428,19 @@ static void gemm_case(enum rt_dtype t, enum rt_dtype result)
 	}
 	for (int d = 0; d <= batch; d++) /* as a vector of n */
 		bias.stride[d] = 0;
-	struct rt_task task = {.kernel = RT_TASK_GEMM, .out = c, .in = {a, b, bias}, .has_bias = next() % 2};
+	int kind = (int)(next() % 3);
+	struct rt_task task = {.kernel = RT_TASK_GEMM,
+	                       .out = c,
+	                       .in = {a, b, bias},
+	                       .has_bias = kind == 1,
+	                       .accumulate = kind == 2};
+	fill_random(&c, 3);
+	double *before = contents(&c), *old = before;
 	ok(&task);
 	if (rt_view_count(&c))
 		do {
-			double want = task.has_bias ? get(&bias, index) : 0;
+			double want = task.has_bias ? get(&bias, index) : task.accumulate ? *old : 0;
+			old++;
 			for (int64_t l = 0; l < k; l++) {
 				int64_t ai[RT_MAX_DIMS], bi[RT_MAX_DIMS];
 				memcpy(ai, index, sizeof ai);
@@ -436,10 +456,43 @@ static void gemm_case(enum rt_dtype t, enum rt_dtype result)
 			if (get(&c, index) != rt_load_f64(result, &raw))
 				CHECK(!"gemm");
 		} while (step(&c, index));
+	free(before);
 	free_view(&ma);
 	free_view(&mb);
 	free_view(&mbias);
 	free_view(&c);
+}
+
+/* out += a * b where the type of out decides what comes out. */
+static void gemm_accumulates(void)
+{
+	int64_t one[2] = {1, 1}, none[2] = {1, 0}, gone[2] = {0, 1};
+	float a = 1, b = 0x1p-30f;
+	double wide = 1;
+	struct rt_task t = {.kernel = RT_TASK_GEMM, .accumulate = true};
+	t.in[0] = rt_view_dense(&a, RT_F32, 2, one);
+	t.in[1] = rt_view_dense(&b, RT_F32, 2, one);
+	t.out = rt_view_dense(&wide, RT_F64, 2, one);
+	ok(&t);
+	CHECK(wide == 1 + 0x1p-30); /* f64 keeps what f32 would lose */
+
+	uint16_t half = rt_f32_to_bf16(1), ax = half, bx = rt_f32_to_bf16(0x1.8p-9f);
+	t.in[0] = rt_view_dense(&ax, RT_BF16, 2, one);
+	t.in[1] = rt_view_dense(&bx, RT_BF16, 2, one);
+	t.out = rt_view_dense(&half, RT_BF16, 2, one);
+	ok(&t);
+	CHECK(rt_bf16_to_f32(half) == 1);
+	int64_t two[2] = {1, 2}, twice[2] = {2, 1};
+	uint16_t pair[] = {ax, ax}, parts[] = {bx, bx};
+	t.in[0] = rt_view_dense(pair, RT_BF16, 2, two);
+	t.in[1] = rt_view_dense(parts, RT_BF16, 2, twice);
+	ok(&t);
+	CHECK(rt_bf16_to_f32(half) == 1.0078125f); /* rounded once: each part alone is lost */
+
+	t.in[0] = rt_view_dense(NULL, RT_BF16, 2, none);
+	t.in[1] = rt_view_dense(NULL, RT_BF16, 2, gone);
+	ok(&t);
+	CHECK(rt_bf16_to_f32(half) == 1.0078125f); /* over nothing */
 }
 
 static void test_gemm(void)
@@ -451,6 +504,7 @@ static void test_gemm(void)
 			gemm_case(types[i], types[i]);
 	for (int round = 0; round < 100; round++)
 		gemm_case(RT_BF16, RT_F32);
+	gemm_accumulates();
 }
 
 static void test_fill(void)
