@@ -65,7 +65,8 @@ static enum status open_teams(struct exec *e)
 static enum status allocate(struct exec *e)
 {
 	void *memory = NULL;
-	enum status status = rt_device_alloc(e->device, (size_t)e->p->bytes, "buffers", &memory);
+	enum status status =
+	    rt_transport_alloc(e->transport, e->device, (size_t)e->p->bytes, "buffers", &memory);
 	e->memory = memory;
 	return status;
 }
@@ -140,7 +141,7 @@ void exec_close(struct exec *e)
 		return;
 	rt_engine_free(e->engine);
 	if (e->device) {
-		rt_device_free(e->device, e->memory);
+		rt_transport_free(e->transport, e->device, e->memory);
 		assert(e->device->bytes_now == 0);
 	}
 	rt_transport_close(e->transport);

@@ -5,6 +5,7 @@
  * parent dies, and all shared memory is anonymous, so nothing is left behind in any case. */
 #include "base/arena.h"
 #include "rt/bootstrap_shared.h"
+#include "rt/region.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -22,43 +23,48 @@ enum {
 	POLL_US = 5000,
 };
 
-static enum status fork_share(struct rt_job *job, size_t bytes, void **out)
+static bool fork_shares(const struct rt_job *job)
+{
+	(void)job;
+	return true;
+}
+
+/* Another range of the one file that all ranks were born with. */
+static enum status fork_share(struct rt_job *job, const char *what, size_t bytes, struct rt_region *out)
 {
 	struct rt_member *m = job->boot_state;
-	size_t page = (size_t)sysconf(_SC_PAGESIZE), n = (bytes + page - 1) / page * page;
+	size_t unit = rt_region_unit(bytes), offset = (m->mapped + unit - 1) / unit * unit;
 	int failed = 0;
-	if (job->rank == 0 && ftruncate(m->memory, (off_t)(m->mapped + n)) != 0)
+	if (job->rank == 0 && ftruncate(m->memory, (off_t)(offset + bytes)) != 0)
 		failed = errno;
 	int *all = mem_alloc((size_t)job->size * sizeof *all);
 	enum status status = rt_job_allgather(job, "shared memory", &failed, sizeof failed, all);
 	failed = all[0];
-	void *at = MAP_FAILED;
+	void *at = NULL;
 	if (status == STATUS_OK && !failed) {
-		at = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, m->memory,
-		          (off_t)m->mapped);
-		failed = at == MAP_FAILED ? errno : 0;
+		at = rt_region_map(m->memory, offset, bytes);
+		failed = at ? 0 : errno;
 	}
 	free(all);
 	if (status != STATUS_OK)
 		return status;
-	if (at == MAP_FAILED) {
-		rt_job_error(job, "no shared memory (%zu bytes): %s", bytes, strerror(failed));
-		return rt_job_fail(job, STATUS_INTERNAL);
-	}
-	m->mapped += n;
-	*out = at;
+	if (!at)
+		return rt_region_failed(job, what, bytes, failed);
+	m->mapped = offset + bytes;
+	*out = (struct rt_region){.at = at, .bytes = bytes, .file = m->memory, .offset = offset};
 	return STATUS_OK;
 }
 
-static void fork_unshare(struct rt_job *job, void *at, size_t bytes)
+static void fork_unshare(struct rt_job *job, struct rt_region *region)
 {
 	(void)job;
-	munmap(at, bytes);
+	munmap(region->at, region->bytes);
 }
 
 static const struct rt_bootstrap fork_bootstrap = {
     .name = "fork",
     .allgather = rt_shared_allgather,
+    .shares = fork_shares,
     .share = fork_share,
     .unshare = fork_unshare,
 };

@@ -81,65 +81,67 @@ static enum status mpi_allgather(struct rt_job *job, const char *what, const voi
 	return STATUS_OK;
 }
 
-/* Rank 0 makes anonymous memory, the others map it through /proc: it goes with the last process. */
-static enum status mpi_share(struct rt_job *job, size_t bytes, void **out)
+static bool mpi_shares(const struct rt_job *job)
 {
-	struct rt_mpi *m = job->boot_state;
-	if (!m->one_host) {
+	return ((const struct rt_mpi *)job->boot_state)->one_host;
+}
+
+/* Rank 0 makes a file in memory, the others open it through /proc: it goes with the last process. */
+static enum status mpi_share(struct rt_job *job, const char *what, size_t bytes, struct rt_region *out)
+{
+	if (!mpi_shares(job)) {
 		rt_job_error(job, "shared memory needs all ranks on one host");
 		return rt_job_fail(job, STATUS_ABSENT);
 	}
 	struct offer {
 		int64_t pid;
-		int fd, error;
-	} own = {.pid = getpid(), .fd = -1}, *all = mem_alloc((size_t)job->size * sizeof *all);
+		int file, error;
+	} own = {.pid = getpid(), .file = -1}, *all = mem_alloc((size_t)job->size * sizeof *all);
 	if (job->rank == 0) {
-		own.fd = memfd_create("hirc", MFD_CLOEXEC);
-		if (own.fd < 0 || ftruncate(own.fd, (off_t)bytes) != 0)
-			own.error = errno;
+		own.file = rt_region_file(bytes);
+		own.error = own.file < 0 ? errno : 0;
 	}
-	void *at = MAP_FAILED;
-	int fd = own.fd, error = 0;
+	void *at = NULL;
+	int file = own.file;
 	enum status status = rt_job_allgather(job, "shared memory", &own, sizeof own, all);
-	if (status == STATUS_OK && (error = all[0].error) == 0) {
+	if (status == STATUS_OK && (own.error = all[0].error) == 0) {
 		char path[64];
-		snprintf(path, sizeof path, "/proc/%lld/fd/%d", (long long)all[0].pid, all[0].fd);
+		snprintf(path, sizeof path, "/proc/%lld/fd/%d", (long long)all[0].pid, all[0].file);
 		if (job->rank != 0)
-			fd = open(path, O_RDWR | O_CLOEXEC);
-		if (fd >= 0)
-			at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
-		error = at == MAP_FAILED ? errno : 0;
+			file = open(path, O_RDWR | O_CLOEXEC);
+		if (file >= 0)
+			at = rt_region_map(file, 0, bytes);
+		own.error = at ? 0 : errno;
 	}
-	if (status == STATUS_OK) { /* also: rank 0 keeps the file open until all have it */
-		own.error = error;
+	if (status == STATUS_OK) /* also: rank 0 keeps the file open until all have it */
 		status = rt_job_allgather(job, "shared memory", &own, sizeof own, all);
-	}
-	if (fd >= 0)
-		close(fd);
 	for (int r = 0; r < job->size && status == STATUS_OK; r++)
-		if (all[r].error) {
-			if (r == job->rank)
-				rt_job_error(job, "no shared memory (%zu bytes): %s", bytes,
-				             strerror(all[r].error));
-			status = STATUS_INTERNAL;
-		}
+		if (all[r].error) /* one of those that failed speaks */
+			status = r == job->rank ? rt_region_failed(job, what, bytes, all[r].error)
+			                        : STATUS_DIAGNOSTICS;
 	free(all);
-	if (status == STATUS_OK)
-		*out = at;
-	else if (at != MAP_FAILED)
+	if (status == STATUS_OK) {
+		*out = (struct rt_region){.at = at, .bytes = bytes, .file = file};
+		return STATUS_OK;
+	}
+	if (at)
 		munmap(at, bytes);
+	if (file >= 0)
+		close(file);
 	return status;
 }
 
-static void mpi_unshare(struct rt_job *job, void *at, size_t bytes)
+static void mpi_unshare(struct rt_job *job, struct rt_region *region)
 {
 	(void)job;
-	munmap(at, bytes);
+	munmap(region->at, region->bytes);
+	close(region->file);
 }
 
 static const struct rt_bootstrap mpi_bootstrap = {
     .name = "mpi",
     .allgather = mpi_allgather,
+    .shares = mpi_shares,
     .share = mpi_share,
     .unshare = mpi_unshare,
 };
@@ -180,17 +182,17 @@ static bool enter(struct rt_job *job, struct rt_mpi *m, int np)
 
 static bool share_board(struct rt_job *job)
 {
-	void *at;
+	struct rt_mpi *m = job->boot_state;
 	if (rt_job_barrier(job, "the start of all ranks") != STATUS_OK ||
-	    mpi_share(job, rt_board_bytes(job->size), &at) != STATUS_OK)
+	    mpi_share(job, "the start of all ranks", rt_board_bytes(job->size), &m->board) != STATUS_OK)
 		return false;
 	if (job->rank == 0)
-		rt_board_start(at, job->size, 0);
+		rt_board_start(m->board.at, job->size, 0);
 	if (rt_job_barrier(job, "the start of all ranks") != STATUS_OK)
 		return false;
 	free(job->board);
-	job->board = at;
-	((struct rt_mpi *)job->boot_state)->board_shared = true;
+	job->board = m->board.at;
+	m->board_shared = true;
 	return true;
 }
 
@@ -264,7 +266,7 @@ enum status rt_launch_mpi(const struct rt_launch_options *options, rt_rank_main 
 	MPI_Finalize();
 	rt_mpi_free_abandoned(&m);
 	if (m.board_shared)
-		munmap(job.board, rt_board_bytes(job.size));
+		mpi_unshare(&job, &m.board);
 	else
 		free(job.board);
 	return status;

@@ -1,6 +1,7 @@
 /* bootstrap_thread: ranks as threads of this process, with the transport code of separate ones. */
 #include "base/arena.h"
 #include "rt/bootstrap_shared.h"
+#include "rt/region.h"
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -15,18 +16,18 @@ enum {
 	GRACE_US = 10000000, /* for ranks to stop after a failure */
 };
 
-/* Memory that thread_share has handed out: it lives as long as the job, since a rank that is done with it
- * does not know about the others. */
-struct region {
-	struct region *next;
-	void *at;
-	size_t bytes;
+/* Memory that thread_share has handed out: it is given back by the last rank that does so, since one that is
+ * done with it does not know about the others. */
+struct handed {
+	struct handed *next;
+	struct rt_region region;
+	_Atomic int ranks; /* that have not given it back */
 };
 
 struct thread_rank {
 	struct rt_job job;
 	struct rt_member member; /* first use of boot_state: rt_shared_allgather's */
-	struct region *regions;  /* of rank 0 */
+	struct handed *handed;   /* by rank 0 */
 	pthread_t thread;
 	bool started;
 	rt_rank_main *main;
@@ -34,37 +35,57 @@ struct thread_rank {
 	int status;
 };
 
-static enum status thread_share(struct rt_job *job, size_t bytes, void **out)
+static bool thread_shares(const struct rt_job *job)
+{
+	(void)job;
+	return true;
+}
+
+/* Memory of a file as under fork, so that ranges of it can be mapped again. */
+static enum status thread_share(struct rt_job *job, const char *what, size_t bytes, struct rt_region *out)
 {
 	struct thread_rank *own = (struct thread_rank *)job; /* job is its first member */
-	void *at = NULL;
+	struct handed *h = NULL;
 	if (job->rank == 0) {
-		at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1,
-		          0);
-		if (at == MAP_FAILED) {
-			rt_job_error(job, "no shared memory (%zu bytes): %s", bytes, strerror(errno));
-			return rt_job_fail(job, STATUS_INTERNAL);
+		int file = rt_region_file(bytes);
+		void *at = file < 0 ? NULL : rt_region_map(file, 0, bytes);
+		if (!at) {
+			int error = errno;
+			if (file >= 0)
+				close(file);
+			return rt_region_failed(job, what, bytes, error);
 		}
-		struct region *r = mem_alloc(sizeof *r);
-		*r = (struct region){.next = own->regions, .at = at, .bytes = bytes};
-		own->regions = r;
+		h = mem_alloc(sizeof *h);
+		*h = (struct handed){.next = own->handed, .ranks = job->size};
+		h->region = (struct rt_region){.at = at, .bytes = bytes, .file = file, .owner = h};
+		own->handed = h;
 	}
-	void **all = mem_alloc((size_t)job->size * sizeof *all);
-	enum status status = rt_job_allgather(job, "shared memory", &at, sizeof at, all);
+	struct handed **all = mem_alloc((size_t)job->size * sizeof(struct handed *));
+	enum status status = rt_job_allgather(job, "shared memory", &h, sizeof(struct handed *), all);
 	if (status == STATUS_OK)
-		*out = all[0];
+		*out = all[0]->region;
 	free(all);
 	return status;
 }
 
-static void thread_unshare(struct rt_job *job, void *at, size_t bytes)
+static void give_back(struct handed *h)
 {
-	(void)job, (void)at, (void)bytes;
+	munmap(h->region.at, h->region.bytes);
+	close(h->region.file);
+}
+
+static void thread_unshare(struct rt_job *job, struct rt_region *region)
+{
+	struct handed *h = region->owner;
+	(void)job;
+	if (atomic_fetch_sub(&h->ranks, 1) == 1)
+		give_back(h);
 }
 
 static const struct rt_bootstrap thread_bootstrap = {
     .name = "thread",
     .allgather = rt_shared_allgather,
+    .shares = thread_shares,
     .share = thread_share,
     .unshare = thread_unshare,
 };
@@ -140,10 +161,11 @@ enum status rt_launch_thread(const struct rt_launch_options *options, rt_rank_ma
 		worst = rt_status_worse(worst, (enum status)rank[r].status);
 	}
 	enum status first = rt_job_status(&launcher);
-	for (struct region *g = rank[0].regions, *next; g; g = next) {
-		next = g->next;
-		munmap(g->at, g->bytes);
-		free(g);
+	for (struct handed *h = rank[0].handed, *next; h; h = next) {
+		next = h->next;
+		if (atomic_load(&h->ranks) > 0)
+			give_back(h);
+		free(h);
 	}
 	free(rank);
 	rt_shared_free(s);

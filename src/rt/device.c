@@ -30,6 +30,13 @@ void rt_device_free(struct rt_device *d, void *at)
 		d->ops->free(d, at);
 }
 
+void rt_device_count(struct rt_device *d, int64_t bytes)
+{
+	int64_t now = atomic_fetch_add(&d->bytes_now, bytes) + bytes, peak = atomic_load(&d->bytes_peak);
+	while (now > peak && !atomic_compare_exchange_weak(&d->bytes_peak, &peak, now))
+		;
+}
+
 enum status rt_device_run(struct rt_device *d, int lane, const struct rt_task *task, char *why)
 {
 	return d->ops->run(d, lane, task, why);

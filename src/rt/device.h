@@ -158,7 +158,8 @@ struct rt_device {
 enum status rt_device_open(struct rt_job *job, const char *name, struct rt_device **out);
 
 enum status rt_device_alloc(struct rt_device *d, size_t bytes, const char *what, void **out);
-void rt_device_free(struct rt_device *d, void *at); /* NULL is allowed */
+void rt_device_free(struct rt_device *d, void *at);       /* NULL is allowed */
+void rt_device_count(struct rt_device *d, int64_t bytes); /* adds to what is allocated */
 enum status rt_device_run(struct rt_device *d, int lane, const struct rt_task *task, char *why);
 void rt_device_close(struct rt_device *d);
 

@@ -37,10 +37,7 @@ static enum status cpu_alloc(struct rt_device *d, size_t bytes, const char *what
 	}
 	b->bytes = bytes;
 	memset(b + 1, 0xff, bytes);
-	int64_t now = atomic_fetch_add(&d->bytes_now, (int64_t)bytes) + (int64_t)bytes;
-	int64_t peak = atomic_load(&d->bytes_peak);
-	while (now > peak && !atomic_compare_exchange_weak(&d->bytes_peak, &peak, now))
-		;
+	rt_device_count(d, (int64_t)bytes);
 	*out = b + 1;
 	return STATUS_OK;
 }
@@ -48,7 +45,7 @@ static enum status cpu_alloc(struct rt_device *d, size_t bytes, const char *what
 static void cpu_free(struct rt_device *d, void *at)
 {
 	union block *b = (union block *)at - 1;
-	atomic_fetch_sub(&d->bytes_now, (int64_t)b->bytes);
+	rt_device_count(d, -(int64_t)b->bytes);
 	free(b);
 }
 

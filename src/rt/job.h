@@ -7,10 +7,12 @@
 #define HIRC_RT_JOB_H
 #include "base/status.h"
 #include "rt/board.h"
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct rt_bootstrap;
+struct rt_region;
 
 struct rt_job {
 	int rank, size;                  /* this rank, ranks of the job */
@@ -28,11 +30,14 @@ struct rt_bootstrap {
 	/* all[r*bytes …] = rank r's mine. what: for messages, "the plan's hash". */
 	enum status (*allgather)(struct rt_job *job, const char *what, const void *mine, size_t bytes,
 	                         void *all);
-	/* Zeroed memory that all ranks see, page aligned, at any address. STATUS_ABSENT with a message
-	 * if the ranks are on several hosts. */
-	enum status (*share)(struct rt_job *job, size_t bytes, void **out);
+	/* Whether there is memory that all ranks see: not if they are on several hosts. */
+	bool (*shares)(const struct rt_job *job);
+	/* Zeroed memory that all ranks see, of which the pages come with their first use; at any address,
+	 * aligned as rt_region_unit says. what: for messages. STATUS_ABSENT with a message where there is
+	 * none. */
+	enum status (*share)(struct rt_job *job, const char *what, size_t bytes, struct rt_region *out);
 	/* Gives it back; not collective. */
-	void (*unshare)(struct rt_job *job, void *at, size_t bytes);
+	void (*unshare)(struct rt_job *job, struct rt_region *region);
 };
 
 enum status rt_job_allgather(struct rt_job *job, const char *what, const void *mine, size_t bytes, void *all);

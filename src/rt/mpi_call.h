@@ -4,7 +4,7 @@
  * both call it, under one lock that is held for the length of a non-blocking call. */
 #ifndef HIRC_RT_MPI_CALL_H
 #define HIRC_RT_MPI_CALL_H
-#include "rt/job.h"
+#include "rt/region.h"
 #include <mpi.h>
 #include <pthread.h>
 
@@ -17,6 +17,7 @@ struct rt_mpi {
 	MPI_Comm end;  /* another, for the last exchange: one that never ends may be under way on boot */
 	bool one_host; /* all ranks are on this machine */
 	bool board_shared;
+	struct rt_region board;       /* if it is */
 	struct rt_request *abandoned; /* what the mpi transport of a failed job left under way */
 };
 

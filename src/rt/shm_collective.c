@@ -5,6 +5,7 @@
  *     ReduceScatter  block j to member j, which reduces all it has got in team order
  *     Allreduce      both of them, on even blocks: phase 0 scatters, phase 1 gathers
  *     Gather         own block to the root; Scatter: the root's blocks to each
+ *     Barrier        nothing to each other member
  *     Reduce         all to the root, which reduces; AllToAll, AllToAllv: blocks that are not empty */
 #include "base/arena.h"
 #include "rt/shm.h"
@@ -197,6 +198,9 @@ enum status shm_collective_start(struct shm *s, const struct rt_team *team, cons
 		gather(&m, 0, c->in, true);
 		break;
 	}
+	case RT_BARRIER:
+		gather(&m, 0, NULL, true);
+		break;
 	case RT_REDUCE_SCATTER:
 		scatter(&m);
 		break;

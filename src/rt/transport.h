@@ -12,6 +12,8 @@
 #include "rt/job.h"
 #include "rt/view.h"
 
+struct rt_memory;
+struct rt_device;
 struct rt_transport;
 struct rt_request;
 
@@ -26,7 +28,8 @@ struct rt_request;
 	X(RT_GATHER, Gather)         /* root's out = blocks of all, in team order; in = own block */         \
 	X(RT_SCATTER, Scatter)       /* out = own block of root's in */                                      \
 	X(RT_ALL_TO_ALL, AllToAll)   /* block i of out = block (own index) of member i's in */               \
-	X(RT_ALL_TO_ALLV, AllToAllv) /* the same; blocks of any sizes, also none */
+	X(RT_ALL_TO_ALLV, AllToAllv) /* the same; blocks of any sizes, also none */                          \
+	X(RT_BARRIER, Barrier)       /* done once all members have started it; no buffers, count 0 */
 
 #define RT_COLLECTIVE_ENUM(id, name) id,
 enum rt_collective_kind { RT_COLLECTIVES(RT_COLLECTIVE_ENUM) RT_COLLECTIVE_COUNT };
@@ -126,6 +129,7 @@ struct rt_transport {
 	int teams;
 	struct rt_counter counter[RT_COUNTERS];
 	int64_t sends, receives, copies; /* messages; copies: those to the own rank, and collectives of one */
+	struct rt_memory *memory;        /* NULL: none */
 };
 
 /* Opens a transport on all ranks: collective. name: "shm", "mpi", or "auto" (mpi if MPI started the ranks,
@@ -137,6 +141,21 @@ void rt_transport_close(struct rt_transport *t); /* all ranks; no barrier; NULL 
  * team, in one order, members or not, before the first start. *id counts from 0: the same on all ranks.
  * Each call makes a communicator of its own, even if the ranks are the same. */
 enum status rt_transport_team(struct rt_transport *t, const int *ranks, int n, int *id);
+
+/* The rank's memory, as from rt_device_alloc but aligned to pages, which peers can read and write if the
+ * ranks are on one host. Collective; one at a time. */
+enum status rt_transport_alloc(struct rt_transport *t, struct rt_device *d, size_t bytes, const char *what,
+                               void **out);
+/* Not collective: peers that still read it may. NULL is allowed. */
+void rt_transport_free(struct rt_transport *t, struct rt_device *d, void *at);
+/* Where the memory of a rank begins in this process; NULL where it cannot be seen. */
+void *rt_transport_peer(const struct rt_transport *t, int rank);
+/* The bytes [offset, offset + block_bytes) of the memory of each of the n ranks, at consecutive addresses
+ * (once more than at those of rt_transport_peer). Both are multiples of the page size. The same request
+ * gives the same address; valid until rt_transport_free. Not collective. STATUS_ABSENT with a message where
+ * rt_transport_peer gives NULL. */
+enum status rt_transport_side_by_side(struct rt_transport *t, const int *ranks, int n, size_t offset,
+                                      size_t block_bytes, void **out);
 
 /* Start, with checks; *out is NULL if it is done already (a team of one: a copy). The rank is a member. */
 enum status rt_transport_start(struct rt_transport *t, const struct rt_collective *c,

@@ -336,6 +336,8 @@ static void count(struct mpi *m, const struct rt_collective *c)
 			n->bytes_received += i == team->index ? 0 : rt_collective_block(c, i).count * size;
 		}
 		break;
+	case RT_BARRIER:
+		break;
 	default:
 		if (team->index == c->root)
 			n->bytes_sent += total * others;
@@ -384,6 +386,9 @@ static enum status mpi_start(struct rt_transport *t, const struct rt_collective 
 	case RT_BROADCAST:
 	case RT_SEND_RECV:
 		ok = start_from_root(m, r, comm, team->index);
+		break;
+	case RT_BARRIER:
+		ok = RT_MPI(t->job, MPI_Ibarrier(comm, r->piece));
 		break;
 	case RT_COLLECTIVE_COUNT:
 		break;

@@ -1,5 +1,6 @@
 /* transport_shm: messages through rings in shared memory; see shm.h. */
 #include "base/arena.h"
+#include "rt/region.h"
 #include "rt/shm.h"
 #include <assert.h>
 #include <stdalign.h>
@@ -45,9 +46,9 @@ struct offer {
 
 struct shm {
 	struct rt_transport base;
-	char *arena; /* bells of all ranks, then rings [from][to] */
-	size_t arena_bytes;
-	size_t payload; /* bytes of a slot */
+	char *arena;             /* bells of all ranks, then rings [from][to] */
+	struct rt_region region; /* arena's */
+	size_t payload;          /* bytes of a slot */
 	size_t ring_bytes;
 	struct shm_transfer head;    /* of those with something to put into a ring; circular */
 	struct shm_transfer *posted; /* one list head for each peer */
@@ -482,7 +483,7 @@ static void shm_close(struct rt_transport *t)
 			next = o->next;
 			free(o);
 		}
-	t->job->boot->unshare(t->job, s->arena, s->arena_bytes);
+	t->job->boot->unshare(t->job, &s->region);
 	free(s->posted);
 	free(s->offers);
 	free(s->named);
@@ -518,14 +519,13 @@ enum status rt_shm_open(struct rt_job *job, struct rt_transport **out)
 	s->base.job = job;
 	s->payload = payload_bytes(job->size);
 	s->ring_bytes = sizeof(struct ring) + SLOTS * (sizeof(struct slot) + s->payload);
-	s->arena_bytes = n * sizeof(struct arena_bell) + n * n * s->ring_bytes;
-	void *arena;
-	enum status status = job->boot->share(job, s->arena_bytes, &arena);
+	enum status status = job->boot->share(
+	    job, "the transport", n * sizeof(struct arena_bell) + n * n * s->ring_bytes, &s->region);
 	if (status != STATUS_OK) {
 		free(s);
 		return status;
 	}
-	s->arena = arena;
+	s->arena = s->region.at;
 	s->posted = mem_zalloc(n * sizeof *s->posted);
 	s->offers = mem_zalloc(n * sizeof(struct offer *));
 	s->ring_bell = mem_zalloc(n * sizeof *s->ring_bell);

@@ -1,6 +1,7 @@
 /* LABELS: tsan
  * Starting ranks, their exchange, and how a job ends when one of them fails. */
 #include "rt/bell.h"
+#include "rt/region.h"
 #include "test_rt.h"
 #include <fcntl.h>
 #include <pthread.h>
@@ -29,15 +30,15 @@ static int exchange(struct rt_job *job, void *arg)
 	free(all);
 	/* Memory that all see, twice. */
 	for (int round = 0; round < 2; round++) {
-		void *at;
-		bad |= job->boot->share(job, 10000, &at) != STATUS_OK;
-		_Atomic int *cell = at;
+		struct rt_region region;
+		bad |= job->boot->share(job, "cells", 10000, &region) != STATUS_OK;
+		_Atomic int *cell = region.at;
 		bad |= cell[job->rank] != 0;
 		cell[job->rank] = job->rank + 1;
 		bad |= rt_job_barrier(job, "cells") != STATUS_OK;
 		for (int r = 0; r < job->size; r++)
 			bad |= cell[r] != r + 1;
-		job->boot->unshare(job, at, 10000);
+		job->boot->unshare(job, &region);
 	}
 	return bad ? STATUS_WRONG : STATUS_OK;
 }

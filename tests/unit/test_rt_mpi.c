@@ -3,6 +3,7 @@
  */
 #ifdef HIRC_HAVE_MPI
 #include "rt/queue.h"
+#include "test_rt_memory.h"
 #include "test_rt_transport.h"
 #include <sys/wait.h>
 
@@ -41,6 +42,14 @@ static int fails_main(struct rt_job *job, void *arg)
 		return rt_job_barrier(job, "what never comes");
 	rt_job_error(job, "no luck");
 	return STATUS_DIAGNOSTICS;
+}
+
+static int memory_main(struct rt_job *job, void *arg)
+{
+	int wrong = barrier_main(job, arg);
+	for (size_t i = 0; i < sizeof memory_sizes / sizeof *memory_sizes && !wrong; i++)
+		wrong = peers_main(job, (void *)&memory_sizes[i]);
+	return wrong;
 }
 
 /* A message of the wrong length is an error, not silence. */
@@ -104,6 +113,8 @@ static int start_all(const char *self)
 			if (status)
 				printf("%s", c.text);
 		}
+	for (int i = 1; i < 4; i++)
+		CHECK_EQ(run(self, sizes[i], "memory", &c), 0);
 	static const char *const stuck[] = {"stuck-mpi", "stuck-shm"};
 	for (int i = 0; i < 2; i++) {
 		int status = run(self, "2", stuck[i], &c);
@@ -128,10 +139,11 @@ int main(int argc, char **argv)
 		return start_all(argv[0]);
 	const char *what = argv[1];
 	bool stuck = strncmp(what, "stuck-", 6) == 0;
-	int (*rank_main)(struct rt_job *, void *) = stuck                        ? stuck_main
-	                                            : strcmp(what, "fails") == 0 ? fails_main
-	                                            : strcmp(what, "short") == 0 ? short_main
-	                                                                         : transport_main;
+	int (*rank_main)(struct rt_job *, void *) = stuck                         ? stuck_main
+	                                            : strcmp(what, "fails") == 0  ? fails_main
+	                                            : strcmp(what, "short") == 0  ? short_main
+	                                            : strcmp(what, "memory") == 0 ? memory_main
+	                                                                          : transport_main;
 	const char *transport = stuck ? what + 6 : strcmp(what, "short") == 0 ? "mpi" : what;
 	return launch(RT_BOOT_AUTO, strcmp(what, "size") == 0 ? 5 : 0, stuck ? 600 : 30000, rank_main,
 	              (void *)transport);
