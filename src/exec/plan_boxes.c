@@ -66,30 +66,46 @@ static int64_t operand_box(const struct infer_axes *x, unsigned operand, const s
 	return box;
 }
 
+/* A box of which a rank has nothing in any step. */
+static bool nothing(const struct planner *b, const struct view *box)
+{
+	int64_t n;
+	for (unsigned a = 0; a < box->rank; a++)
+		if (sx_is_const(b, box->axis[a].len, &n) && n == 0)
+			return true;
+	return false;
+}
+
 bool boxes_each(struct planner *b, op_id op, struct view *r, const struct operand_ref *in, unsigned n,
                 boxes_plan *plan)
 {
-	enum { MAX = 8 };
-	struct boxes out, of[MAX];
+	struct boxes out, *of = NULL;
 	struct infer_axes x;
 	bool apart = view_apart(r), whole = elements_whole(b, r);
 	unsigned views = 0;
-	for (unsigned k = 0; k < n; k++) {
-		if (!in[k].view)
-			continue;
-		apart |= view_apart(in[k].view);
-		whole &= elements_whole(b, in[k].view);
-		if (views == MAX || !boxes_of(b, in[k].view, &of[views++]))
+	for (unsigned k = 0; k < n; k++)
+		if (in[k].view) {
+			apart |= view_apart(in[k].view);
+			whole &= elements_whole(b, in[k].view);
+		}
+	if (!apart || whole)
+		return false;
+	if (n)
+		of = arena_alloc(b->scratch, sizeof *of * n);
+	for (unsigned k = 0; k < n; k++)
+		if (in[k].view && !boxes_of(b, in[k].view, &of[views++]))
 			return false;
-	}
-	if (!apart || whole || !boxes_of(b, r, &out) || !infer_axes(b->m, op, &x) || x.operand_n != views)
+	if (!boxes_of(b, r, &out) || !infer_axes(b->m, op, &x) || x.operand_n != views)
 		return false;
 	for (unsigned a = 0; a < r->rank; a++)
 		if (out.axis[a] > 1 && (x.result[a] == INFER_NONE || x.kind[x.result[a]] != DIM_PARALLEL))
 			return false;
+	struct operand_ref *at = n ? arena_alloc(b->scratch, sizeof *at * n) : NULL;
 	for (int64_t box = 0; box < out.n; box++) {
-		struct operand_ref at[MAX];
 		unsigned operand = 0;
+		struct view *to = boxes_view(b, r, &out, box);
+		if (nothing(b, to))
+			continue;
 		for (unsigned k = 0; k < n; k++) {
 			at[k] = in[k];
 			if (!in[k].view)
@@ -101,7 +117,6 @@ bool boxes_each(struct planner *b, op_id op, struct view *r, const struct operan
 			if (!view_usable(b, at[k].view))
 				return true;
 		}
-		struct view *to = boxes_view(b, r, &out, box);
 		if (!view_usable(b, to))
 			return true;
 		plan(b, op, to, at, n);

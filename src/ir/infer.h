@@ -7,7 +7,7 @@
 #define HIRC_IR_INFER_H
 #include "ir/ir.h"
 
-enum { INFER_MAX_DIMS = 32, INFER_NONE = 255 };
+enum { INFER_MAX_DIMS = 32, INFER_MAX_OPERANDS = 8, INFER_NONE = 255 };
 
 enum infer_dim_kind {
 	DIM_PARALLEL, /* in the result: blocks are computed independently */
@@ -21,12 +21,12 @@ struct infer_axes {
 	unsigned dim_n;
 	uint8_t kind[INFER_MAX_DIMS];   /* enum infer_dim_kind */
 	uint8_t result[IR_MAX_LOGICAL]; /* dim of each visible axis of the result */
-	uint8_t operand[8]
-	               [IR_MAX_LOGICAL]; /* dim of each visible axis of an operand; INFER_NONE: broadcast */
+	/* dim of each visible axis of an operand; INFER_NONE: broadcast */
+	uint8_t operand[INFER_MAX_OPERANDS][IR_MAX_LOGICAL];
 	unsigned operand_n;
 };
 
-/* False for statements without such a reading (extern, host statements, more than 8 operands). */
+/* False for statements without such a reading (extern, host statements, more than INFER_MAX_OPERANDS). */
 bool infer_axes(const struct module *m, op_id op, struct infer_axes *out);
 
 /* The default result type number k of a statement that is complete but for its results' types:

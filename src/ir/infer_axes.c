@@ -200,9 +200,9 @@ bool infer_axes(const struct module *cm, op_id op, struct infer_axes *x)
 	memset(x->result, INFER_NONE, sizeof x->result);
 	memset(x->operand, INFER_NONE, sizeof x->operand);
 	x->operand_n = op_role_count(m, op, ROLE_READ);
-	if (!result || x->operand_n > 8)
+	if (!result || x->operand_n > INFER_MAX_OPERANDS)
 		return false;
-	struct shape r = shape_of(m, result), o[8] = {{0}};
+	struct shape r = shape_of(m, result), o[INFER_MAX_OPERANDS] = {{0}};
 	for (unsigned k = 0; k < x->operand_n; k++)
 		o[k] = shape_of(m, op_read(m, op, k));
 	if (traits & (TRAIT_POINTWISE | TRAIT_RESHARD | TRAIT_COLLECTIVE) ||

@@ -355,10 +355,6 @@ static bool rule_slice(struct module *m, struct diag *d, const struct infer_draf
 static bool rule_cat(struct module *m, struct diag *d, const struct infer_draft *f, struct infer_result *r)
 {
 	unsigned axis;
-	if (!f->operand_n) {
-		diag_error(d, f->at, "cat takes at least one operand");
-		return false;
-	}
 	if (!same_dtypes(m, d, f, 0))
 		return false;
 	rule_shape_of_operand(m, f, 0, r);

@@ -140,13 +140,13 @@ static void check_operands(struct verifier *v, op_id op)
 static void check_type(struct verifier *v, op_id op)
 {
 	struct module *m = v->m;
-	value_id operand[8];
+	value_id operand[INFER_MAX_OPERANDS];
 	const struct op o = m->op.at[op];
 	unsigned n = 0;
 	uint32_t traits = op_info[o.kind].traits;
 	if (op_info[o.kind].form != FORM_CALL || o.kind == OP_EXTERN || !op_result(m, op, 0))
 		return;
-	for (unsigned i = 0; i < o.operand_n && n < 8; i++) {
+	for (unsigned i = 0; i < o.operand_n && n < INFER_MAX_OPERANDS; i++) {
 		const struct operand *p = &m->operand.at[o.operand + i];
 		if (p->role == ROLE_READ)
 			operand[n++] = p->id;

@@ -60,7 +60,7 @@ unsigned place_loop_count(const struct domain *d);
 
 /* ---- an operation with the layouts of its operands and results */
 
-enum { PLACE_MAX_OPERANDS = 8 };
+enum { PLACE_MAX_OPERANDS = INFER_MAX_OPERANDS };
 
 struct op_layout {
 	op_id op;

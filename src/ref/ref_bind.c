@@ -95,7 +95,7 @@ void ref_bind_chunk(struct ref_host *h, op_id op, unsigned operand, struct ref_v
 {
 	struct module *m = h->c->m;
 	struct infer_axes x;
-	if (out->kind != REF_VIEW_BUFFER || out->buffer->written || operand >= 8 || !infer_axes(m, op, &x))
+	if (out->kind != REF_VIEW_BUFFER || out->buffer->written || operand >= INFER_MAX_OPERANDS || !infer_axes(m, op, &x))
 		return;
 	const struct ref_view *chunk = below_selects(in);
 	const struct ref_bound *from = chunk->kind == REF_VIEW_SHARD ? &chunk->bound : &chunk->buffer->bound;
