@@ -54,6 +54,42 @@ type_id infer_select(struct module *m, type_id operand, unsigned axis)
 	return d ? type_make(m, (enum dtype)t.dtype, MEMORY_LOCAL, t.mesh, d) : 0;
 }
 
+type_id infer_symmetric(struct module *m, type_id operand, int mesh_axis)
+{
+	const struct type t = m->type.at[operand];
+	struct domain_builder b;
+	domain_edit(&b, &m->domain.at[t.domain]);
+	for (unsigned k = 0; k < b.alloc_n; k++) {
+		struct axis *a = &b.axis[b.alloc[k]];
+		if (a->kind != AXIS_ITER || a->place != PLACE_MESH ||
+		    (mesh_axis >= 0 && a->mesh_axis != mesh_axis))
+			continue;
+		a->place = PLACE_NONE;
+		a->mesh_axis = 0;
+		return type_make(m, (enum dtype)t.dtype, MEMORY_LOCAL, t.mesh, domain_finish(m, &b));
+	}
+	return 0;
+}
+
+int infer_symmetric_axis(struct module *m, type_id operand, type_id view)
+{
+	mesh_id mesh = m->type.at[operand].mesh;
+	for (unsigned a = 0; mesh && a < m->mesh.at[mesh].rank; a++) {
+		type_id t = infer_symmetric(m, operand, (int)a);
+		if (t && m->type.at[t].domain == m->type.at[view].domain &&
+		    m->type.at[t].dtype == m->type.at[view].dtype && mesh == m->type.at[view].mesh)
+			return (int)a;
+	}
+	return -1;
+}
+
+team_id infer_symmetric_team(struct module *m, op_id op)
+{
+	type_id from = m->value.at[op_read(m, op, 0)].type, to = m->value.at[op_result(m, op, 0)].type;
+	int axis = infer_symmetric_axis(m, from, to);
+	return axis < 0 ? 0 : ir_team_of_mesh(m, m->type.at[from].mesh, (const uint8_t[]){(uint8_t)axis}, 1);
+}
+
 /* Inserts axis 0, outermost in memory but for axes that are spread over devices or streams. */
 static uint8_t insert_axis(const struct domain *d, const uint8_t *list, unsigned n, uint8_t *out)
 {

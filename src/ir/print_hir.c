@@ -260,6 +260,8 @@ static bool type_is_default(struct module *m, op_id op, value_id v)
 	switch (m->op.at[op].kind) {
 	case OP_SHARD_BY_STREAM:
 		return infer_shard(m, m->value.at[op_read(m, op, 0)].type) == x->type;
+	case OP_SYMMETRIC_VIEW:
+		return infer_symmetric(m, m->value.at[op_read(m, op, 0)].type, -1) == x->type;
 	case OP_SELECT:
 		return infer_select(m, m->value.at[op_read(m, op, 0)].type,
 		                    (unsigned)op_attr_int(m, op, "axis", 0)) == x->type;

@@ -362,6 +362,16 @@ static void put_shard(struct nvfuser *p, op_id op)
 	buf_putc(p->out, ')');
 }
 
+static void put_symmetric(struct nvfuser *p, op_id op)
+{
+	static const char *const shown[] = {NULL};
+	put_results(p, op);
+	buf_puts(p->out, " = SymmetricContiguousView(");
+	nvfuser_tensor(p, op_read(p->m, op, 0));
+	put_other_attrs(p, op, shown);
+	buf_putc(p->out, ')');
+}
+
 /* What the statement names, as transfers or as Communication N. */
 static void put_named(struct nvfuser *p, op_id op, bool whole)
 {
@@ -398,6 +408,9 @@ static void put_line(struct nvfuser *p, op_id op, unsigned level)
 		return;
 	case OP_SHARD_BY_STREAM:
 		put_shard(p, op);
+		return;
+	case OP_SYMMETRIC_VIEW:
+		put_symmetric(p, op);
 		return;
 	case OP_GET_CURRENT_STREAM:
 		put_handle(p, op_operand_id(p->m, op, ROLE_HANDLE, 0));

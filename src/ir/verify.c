@@ -133,6 +133,10 @@ static void check_operands(struct verifier *v, op_id op)
 		fail(v, op, "only Communications are asynchronous");
 	if (info->form == FORM_VIEW && o->def_n != 1)
 		fail(v, op, "a view defines one value");
+	if (o->kind == OP_SYMMETRIC_VIEW && reads == 1 &&
+	    (value_type(m, op_read(m, op, 0))->memory != MEMORY_SYMMETRIC || !o->team ||
+	     infer_symmetric_team(m, op) != o->team))
+		fail(v, op, "a symmetric view is not its operand with a mesh axis' blocks side by side");
 	if (o->kind == OP_ALLOCATE && o->def_n != 1)
 		fail(v, op, "an allocate defines one buffer");
 }

@@ -133,6 +133,7 @@ attrs_id nv_attrs(struct nv_reader *r, ast_id call, const char *const *but);
 /* ---- sema_buffer.c */
 void nv_allocate(struct nv_reader *r, ast_id stmt, ast_id target, ast_id call);
 void nv_deallocate(struct nv_reader *r, ast_id stmt);
+void nv_symmetric_view(struct nv_reader *r, ast_id stmt, ast_id target, ast_id call);
 void nv_view(struct nv_reader *r, ast_id stmt, ast_id target, ast_id call, bool select);
 
 /* ---- sema_unit.c */

@@ -2,7 +2,9 @@
  *
  *     T2… = ALLOCATE(buffer=T2…, mem_type=global, size=( i0 * 2 ), zero_init=false, resets_to_zero=false)
  *     T4… = ShardByStream(T2…, stream_index = i535)
- *     T6… = HirAliasSelect( T2…, axis = iS25{2}, index = 0 ) */
+ *     T6… = HirAliasSelect( T2…, axis = iS25{2}, index = 0 )
+ *     T8… = SymmetricContiguousView(T7…) */
+#include "ir/infer.h"
 #include "ir/number.h"
 #include "parse/nvfuser.h"
 #include <string.h>
@@ -61,6 +63,37 @@ static int logical_axis(struct nv_reader *r, value_id v, ast_id id)
 		if (ir_axis_number(r->s->m, v, a) == ast_at(r->s->a, id)->value.i)
 			return (int)a;
 	return -1;
+}
+
+/* SymmetricContiguousView(T0) */
+void nv_symmetric_view(struct nv_reader *r, ast_id stmt, ast_id target, ast_id call)
+{
+	struct sema *s = r->s;
+	struct nv_tensor *t;
+	ast_id operand = ast_at(s->a, call)->first;
+	value_id bound, from = operand ? nv_operand(r, operand) : 0;
+	if (!nv_result(r, target, &t, &bound))
+		return;
+	if (bound) {
+		diag_error(s->d, ast_at(s->a, target)->at, "%s is defined twice", ast_text(s->a, target));
+		return;
+	}
+	attrs_id attrs = nv_attrs(r, call, (const char *const[]){NULL});
+	value_id v = nv_define(r, t, ast_at(s->a, target)->at);
+	if (!from)
+		nv_refuse(r, call, "SymmetricContiguousView has one operand");
+	else if (value_type(s->m, from)->memory != MEMORY_SYMMETRIC)
+		nv_refuse(r, operand, "the operand of a SymmetricContiguousView is in symmetric memory");
+	else if (infer_symmetric_axis(s->m, s->m->value.at[from].type, s->m->value.at[v].type) < 0)
+		nv_refuse(r, target, "this is not the operand with one mesh axis' blocks side by side");
+	if (!from)
+		return;
+	struct ir_use use[] = {{ROLE_DEF, v}, {ROLE_READ, from}};
+	op_id op = ir_op_new(s->m, OP_SYMMETRIC_VIEW, ast_at(s->a, stmt)->at, use, 2);
+	nv_append(r, op);
+	nv_op(r, op)->attrs = attrs;
+	team_id team = infer_symmetric_team(s->m, op);
+	nv_op(r, op)->team = team;
 }
 
 /* HirAliasSelect( T0, axis = iS1{8}, index = i ) and ShardByStream(T0, stream_index = i) */

@@ -168,6 +168,10 @@ static op_id statement(struct sema *s, ast_id expr, const struct sema_result *re
 	draft.attrs = ir_attrs(s->m, c.attr, c.attr_n);
 	if (c.kind == OP_SELECT && !call_check_select(s, &c, &draft))
 		return 0;
+	if (!call_check_accumulate(s, &c, &draft, result, result_n))
+		return 0;
+	if (c.kind == OP_SYMMETRIC_VIEW && !call_check_symmetric(s, &c, &draft))
+		return 0;
 	if (result_n > 64) {
 		diag_error(s->d, at, "a statement has at most 64 results");
 		return 0;
@@ -199,8 +203,9 @@ static op_id statement(struct sema *s, ast_id expr, const struct sema_result *re
 		use[n++] = (struct ir_use){ROLE_WRITE, received};
 	op_id op = ir_op_new(s->m, c.kind, at, use, n);
 	s->m->op.at[op].attrs = draft.attrs;
-	s->m->op.at[op].team =
-	    c.kind == OP_DISPATCH || c.kind == OP_COMBINE ? infer_experts_team(s->m, op) : c.team;
+	s->m->op.at[op].team = c.kind == OP_DISPATCH || c.kind == OP_COMBINE ? infer_experts_team(s->m, op)
+	                       : c.kind == OP_SYMMETRIC_VIEW                 ? infer_symmetric_team(s->m, op)
+	                                                                     : c.team;
 	ir_append(s->m, s->region, op);
 	for (unsigned i = 0; i < n; i++)
 		if (use[i].role == ROLE_STATEMENT && !use[i].id)

@@ -72,6 +72,10 @@ bool call_result_type(struct sema *s, struct call *c, const struct infer_draft *
                       const struct sema_result *r, type_id *types, unsigned k, bool *open);
 
 /* axis= of a select. */
+/* accumulate=true: only into buffers. */
+bool call_check_accumulate(struct sema *s, struct call *c, const struct infer_draft *draft,
+                           const struct sema_result *result, unsigned n);
+bool call_check_symmetric(struct sema *s, struct call *c, const struct infer_draft *draft);
 bool call_check_select(struct sema *s, struct call *c, const struct infer_draft *draft);
 
 #endif

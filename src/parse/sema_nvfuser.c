@@ -289,6 +289,8 @@ static void definition(struct nv_reader *r, ast_id stmt)
 		nv_allocate(r, stmt, target, expr);
 	} else if (single && (!strcmp(name, "HirAliasSelect") || !strcmp(name, "ShardByStream"))) {
 		nv_view(r, stmt, target, expr, *name == 'H');
+	} else if (single && !strcmp(name, "SymmetricContiguousView")) {
+		nv_symmetric_view(r, stmt, target, expr);
 	} else {
 		operation(r, stmt, targets, expr);
 	}

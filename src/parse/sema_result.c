@@ -1,5 +1,6 @@
 /* sema_result: types of results, stated or by the rule of the operation. */
 #include "ir/layout.h"
+#include "ir/print.h"
 #include "parse/sema_call.h"
 #include <stdio.h>
 #include <string.h>
@@ -72,6 +73,13 @@ static type_id default_type(struct sema *s, struct call *c, const struct infer_d
 			           op_info[c->kind].hir);
 		return t;
 	}
+	if (c->kind == OP_SYMMETRIC_VIEW) {
+		type_id t = infer_symmetric(s->m, s->m->value.at[first].type, -1);
+		if (!t)
+			diag_error(s->d, draft->at,
+			           "symmetric_view: no axis of the operand is spread over a mesh");
+		return t;
+	}
 	if (op_info[c->kind].traits & TRAIT_COLLECTIVE)
 		return collective_type(s, c, first, open);
 	if (c->kind == OP_ALLOCATE) {
@@ -93,6 +101,55 @@ bool call_check_select(struct sema *s, struct call *c, const struct infer_draft 
 	return false;
 }
 
+/* What is stated of a symmetric view's result. */
+static bool check_symmetric(struct sema *s, const struct infer_draft *draft, type_id stated)
+{
+	type_id from = s->m->value.at[draft->operand[0]].type, usual;
+	struct buf a = {0}, b = {0};
+	if (infer_symmetric_axis(s->m, from, stated) >= 0)
+		return true;
+	usual = infer_symmetric(s->m, from, -1);
+	ir_print_type(s->m, stated, &b);
+	if (usual)
+		ir_print_type(s->m, usual, &a);
+	diag_error(s->d, draft->at, "symmetric_view gives %s, not %s", usual ? a.at : "nothing", b.at);
+	diag_note(s->d, DIAG_NOWHERE,
+	          "the blocks of one mesh axis stand side by side: n@x becomes n@block(x)");
+	buf_free(&a);
+	buf_free(&b);
+	return false;
+}
+
+bool call_check_accumulate(struct sema *s, struct call *c, const struct infer_draft *draft,
+                           const struct sema_result *result, unsigned n)
+{
+	const struct attr *a = attrs_find(s->m, draft->attrs, "accumulate");
+	const char *value = a && a->kind == ATTR_NAME ? names_text(s->m->names, a->u.name) : "";
+	const char *name = op_info[c->kind].hir;
+	uint32_t at = ast_at(s->a, c->node)->at;
+	if (c->kind == OP_EXTERN || !a)
+		return true;
+	if (strcmp(value, "true") && strcmp(value, "false")) {
+		diag_error(s->d, at, "%s: accumulate= is true or false", name);
+		return false;
+	}
+	if (*value == 'f' || (n == 1 && result[0].bound))
+		return true;
+	diag_error(s->d, at, "%s: accumulate=true adds to a buffer: `Y <- %s(…, accumulate=true)`", name,
+	           name);
+	return false;
+}
+
+bool call_check_symmetric(struct sema *s, struct call *c, const struct infer_draft *draft)
+{
+	if (value_type(s->m, draft->operand[0])->memory == MEMORY_SYMMETRIC)
+		return true;
+	diag_error(s->d, ast_at(s->a, c->node)->at, "symmetric_view: the operand is not in symmetric memory");
+	diag_note(s->d, s->m->value.at[draft->operand[0]].at,
+	          "its type says where it is: `f32[8@x] symmetric`");
+	return false;
+}
+
 bool call_result_type(struct sema *s, struct call *c, const struct infer_draft *given,
                       const struct sema_result *r, type_id *types, unsigned k, bool *open)
 {
@@ -108,5 +165,6 @@ bool call_result_type(struct sema *s, struct call *c, const struct infer_draft *
 	}
 	if (traits & (TRAIT_COLLECTIVE | TRAIT_MEMORY) || c->kind == OP_EXTERN)
 		return true;
-	return type_by_rule(s, &draft) != 0;
+	return type_by_rule(s, &draft) != 0 &&
+	       (c->kind != OP_SYMMETRIC_VIEW || check_symmetric(s, &draft, types[k]));
 }
