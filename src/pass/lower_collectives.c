@@ -303,6 +303,10 @@ static bool lower_set(struct module *m, struct pass_context *cx, op_id op)
 		return true;
 	if (r.kind == RESHARD_NONE) {
 		reshard_report(m, cx->d, op, "lower", m->value.at[from].type, m->value.at[to].type, r.reason);
+		if (r.ring)
+			diag_note(cx->d, DIAG_NOWHERE,
+			          "cut the axis by @stream, not @swizzle1d; if the program does, "
+			          "leave --pipeline= and --offset-streams away");
 		return false;
 	}
 	remark(m, cx, op, &r);

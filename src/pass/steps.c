@@ -93,8 +93,6 @@ static enum step_kind read_set(struct module *m, op_id op, enum step_kind want, 
 	memcpy(c->before, cut->place, sizeof c->before);
 	expr_id size = size_of(m, r.mesh, r.axis[0]);
 	struct sugar_place *p = c->after;
-	if (want == STEP_COLLECTIVE && reduces)
-		return STEP_AS_LAYOUT;
 	switch (want) {
 	case STEP_PERMUTE:
 	case STEP_P2P:
@@ -222,19 +220,42 @@ static bool retarget(struct flood *f, struct pass_context *cx, op_id op, enum st
 	return ok;
 }
 
+/* Says why a statement keeps its kind of pipeline; no statement: why --pipeline= does nothing. */
+static void remark_kept(struct module *m, struct pass_context *cx, op_id op, enum step_kind want)
+{
+	struct buf name = {0};
+	if (op)
+		pass_put_name(m, op_result(m, op, 0), &name);
+	if (op)
+		pass_remark(cx, m, m->op.at[op].at, "%s: a reduction has no pipeline of %s steps", name.at,
+		            kind_name[want]);
+	else
+		pass_remark(cx, m, DIAG_NOWHERE,
+		            "no pipeline of %s steps: nothing is gathered or reduced in the steps of a loop",
+		            kind_name[want]);
+	buf_free(&name);
+}
+
 bool steps_retarget(struct module *m, struct pass_context *cx, enum step_kind kind, bool offset)
 {
-	bool ok = true;
 	struct flood f = {.m = m, .seen = mem_zalloc(m->value.n)};
 	if (offset && kind == STEP_AS_LAYOUT)
 		kind = STEP_PERMUTE;
+	bool ok = true, found = kind == STEP_AS_LAYOUT;
 	for (op_id op = m->region.at[m->body].first; op && ok && kind != STEP_AS_LAYOUT;
 	     op = m->op.at[op].next) {
 		struct item at;
 		enum step_kind is = read_set(m, op, kind, &at, &f.c);
-		if (is != STEP_AS_LAYOUT && is != kind && !(is == STEP_PERMUTE && kind == STEP_P2P))
+		found |= is != STEP_AS_LAYOUT;
+		if (is == STEP_AS_LAYOUT || is == kind || (is == STEP_PERMUTE && kind == STEP_P2P))
+			continue;
+		if (kind == STEP_COLLECTIVE && at.value == op_read(m, op, 0))
+			remark_kept(m, cx, op, kind);
+		else
 			ok = retarget(&f, cx, op, is, kind, at);
 	}
+	if (!found)
+		remark_kept(m, cx, 0, kind);
 	vec_free(&f.item);
 	free(f.seen);
 	return ok;
