@@ -1,7 +1,8 @@
-/* print_hir: a program in the concise surface.
+/* print_hir: statements in the concise surface.
  *
  * Default functions shared with the semantic step: sugar_expand (types), infer_shard and infer_select
  * (types of views), infer_reduce_axes (hidden axes), ir_team_axes (axis= for a team), ir_number. */
+#include "ir/print_hir.h"
 #include "ir/domain.h"
 #include "ir/edit.h"
 #include "ir/expr.h"
@@ -12,7 +13,7 @@
 #include "ir/spelling.h"
 #include <string.h>
 
-static void put_name(const struct module *m, name_id name, struct buf *out)
+void hir_name(const struct module *m, name_id name, struct buf *out)
 {
 	spelling_put_name(out, names_text(m->names, name));
 }
@@ -20,7 +21,7 @@ static void put_name(const struct module *m, name_id name, struct buf *out)
 void ir_print_value_name(struct module *m, value_id v, struct buf *out)
 {
 	if (m->value.at[v].name)
-		put_name(m, m->value.at[v].name, out);
+		hir_name(m, m->value.at[v].name, out);
 	else
 		buf_printf(out, "T%d", (int)m->value.at[v].number);
 }
@@ -29,7 +30,7 @@ static void print_handle(const struct module *m, handle_id h, struct buf *out)
 {
 	const struct handle *x = &m->handle.at[h];
 	if (x->name)
-		put_name(m, x->name, out);
+		hir_name(m, x->name, out);
 	else if (x->number <= 1)
 		buf_puts(out, "main");
 	else
@@ -39,7 +40,7 @@ static void print_handle(const struct module *m, handle_id h, struct buf *out)
 static void print_statement_name(const struct module *m, op_id op, struct buf *out)
 {
 	if (m->op.at[op].name)
-		put_name(m, m->op.at[op].name, out);
+		hir_name(m, m->op.at[op].name, out);
 	else
 		buf_printf(out, "c%d", (int)m->op.at[op].number);
 }
@@ -78,7 +79,7 @@ static void print_scalar(const struct module *m, scalar_id s, struct buf *out)
 		spelling_put_double(out, x->literal);
 }
 
-static void print_attr_value(const struct module *m, const struct attr *a, struct buf *out)
+void hir_attr_value(const struct module *m, const struct attr *a, struct buf *out)
 {
 	switch ((enum attr_kind)a->kind) {
 	case ATTR_INT:
@@ -115,7 +116,7 @@ static void print_attr_value(const struct module *m, const struct attr *a, struc
 	}
 }
 
-static void print_braced_attrs(const struct module *m, attrs_id attrs, struct buf *out)
+void hir_attrs(const struct module *m, attrs_id attrs, struct buf *out)
 {
 	const struct attrs *l = &m->attrs.at[attrs];
 	if (!l->n)
@@ -125,7 +126,7 @@ static void print_braced_attrs(const struct module *m, attrs_id attrs, struct bu
 		buf_puts(out, i ? ", " : "");
 		spelling_put_attr_name(out, names_text(m->names, l->at[i].key));
 		buf_putc(out, '=');
-		print_attr_value(m, &l->at[i], out);
+		hir_attr_value(m, &l->at[i], out);
 	}
 	buf_putc(out, '}');
 }
@@ -144,7 +145,7 @@ static void print_team(struct module *m, op_id op, struct buf *out)
 		buf_puts(out, n > 1 ? ", axis=(" : ", axis=");
 		for (unsigned i = 0; i < n; i++) {
 			buf_puts(out, i ? ", " : "");
-			put_name(m, m->mesh.at[mesh].axis_name[axes[i]], out);
+			hir_name(m, m->mesh.at[mesh].axis_name[axes[i]], out);
 		}
 		buf_puts(out, n > 1 ? ")" : "");
 		return;
@@ -246,11 +247,11 @@ static void print_call(struct module *m, op_id op, struct buf *out)
 			spelling_put_attr_name(out, name);
 			buf_putc(out, '=');
 		}
-		print_attr_value(m, &l.at[i], out);
+		hir_attr_value(m, &l.at[i], out);
 	}
 	buf_putc(out, ')');
 	if (braced)
-		print_braced_attrs(m, ir_attrs_without(m, o.attrs, names_intern_z(m->names, "callee")), out);
+		hir_attrs(m, ir_attrs_without(m, o.attrs, names_intern_z(m->names, "callee")), out);
 }
 
 /* Whether parsing the statement without a type would give this one. */
@@ -298,17 +299,7 @@ static type_id stated_type(struct module *m, op_id op, value_id v)
 	return m->value.at[v].type;
 }
 
-struct printer {
-	struct module *m;
-	struct buf *out;
-	bool outputs_inline;         /* `output Y: … = …` rather than `output Y` at the end */
-	bool ids;                    /* axis numbers are stated */
-	struct buf text;             /* types printed so far, each with its NUL */
-	VEC(uint32_t) type_text;     /* by type: place in text + 1 */
-	VEC(uint8_t) needs_schedule; /* by type, for io and other values: 0 unknown, 1 no, 2 yes */
-};
-
-static void print_stated(struct printer *p, type_id t)
+void hir_stated_type(struct hir_printer *p, type_id t)
 {
 	while (p->type_text.n <= t)
 		vec_push(&p->type_text, 0);
@@ -325,7 +316,7 @@ static bool is_io(const struct module *m, value_id v)
 	return m->value.at[v].flags & (VALUE_INPUT | VALUE_OUTPUT | VALUE_INOUT);
 }
 
-static void print_schedule(struct printer *p, value_id v, type_id stated, unsigned indent)
+void hir_schedule(struct hir_printer *p, value_id v, type_id stated, unsigned indent)
 {
 	struct buf text = {0};
 	uint32_t key = 2 * stated + is_io(p->m, v);
@@ -353,7 +344,7 @@ static void print_schedule(struct printer *p, value_id v, type_id stated, unsign
 	}
 }
 
-static void print_memory(const struct module *m, op_id op, type_id t, struct buf *out)
+void hir_memory(const struct module *m, op_id op, type_id t, struct buf *out)
 {
 	enum memory usual = op && op_traits(m, op) & TRAIT_VIEW ? MEMORY_LOCAL : MEMORY_GLOBAL;
 	if (m->type.at[t].memory != usual) {
@@ -362,7 +353,7 @@ static void print_memory(const struct module *m, op_id op, type_id t, struct buf
 	}
 }
 
-static void print_results(struct printer *p, op_id op)
+static void print_results(struct hir_printer *p, op_id op)
 {
 	struct module *m = p->m;
 	unsigned defs = m->op.at[op].def_n;
@@ -375,8 +366,8 @@ static void print_results(struct printer *p, op_id op)
 		if (!type_is_default(m, op, v)) {
 			type_id stated = stated_type(m, op, v);
 			buf_puts(p->out, ": ");
-			print_stated(p, stated);
-			print_memory(m, op, stated, p->out);
+			hir_stated_type(p, stated);
+			hir_memory(m, op, stated, p->out);
 		}
 	}
 	if (defs) {
@@ -392,9 +383,7 @@ static void print_results(struct printer *p, op_id op)
 		buf_puts(p->out, " <- ");
 }
 
-static void print_region(struct printer *p, region_id r, unsigned indent);
-
-static void print_for(struct printer *p, op_id op)
+static void print_for(struct hir_printer *p, op_id op)
 {
 	struct module *m = p->m;
 	buf_puts(p->out, "for ");
@@ -407,7 +396,7 @@ static void print_for(struct printer *p, op_id op)
 		buf_puts(p->out, " parallel(stream)");
 }
 
-static void print_head(struct printer *p, op_id op)
+static void print_head(struct hir_printer *p, op_id op)
 {
 	struct module *m = p->m;
 	switch (m->op.at[op].kind) {
@@ -438,19 +427,19 @@ static void print_head(struct printer *p, op_id op)
 }
 
 /* `ids c = c7 []`: the number of what has a name of its own and no axes. */
-static void print_number(struct printer *p, name_id name, char prefix, int32_t number, unsigned indent)
+static void print_number(struct hir_printer *p, name_id name, char prefix, int32_t number, unsigned indent)
 {
 	if (!p->ids || ir_is_default_name(p->m, name, prefix, number))
 		return;
 	buf_pad(p->out, ' ', indent);
 	buf_puts(p->out, "ids ");
-	put_name(p->m, name, p->out);
+	hir_name(p->m, name, p->out);
 	buf_puts(p->out, " = ");
 	ir_put_default_name(prefix, number, p->out);
 	buf_puts(p->out, " []\n");
 }
 
-static void print_op(struct printer *p, op_id op, unsigned indent)
+static void print_op(struct hir_printer *p, op_id op, unsigned indent)
 {
 	struct module *m = p->m;
 	buf_pad(p->out, ' ', indent);
@@ -460,11 +449,11 @@ static void print_op(struct printer *p, op_id op, unsigned indent)
 		buf_puts(p->out, " {\n");
 		const struct index *x = &m->index.at[m->region.at[r].index];
 		print_number(p, x->name, 'i', x->number, indent + 2);
-		print_region(p, r, indent + 2);
+		hir_region(p, r, indent + 2);
 		for (r = m->region.at[r].sibling; r; r = m->region.at[r].sibling) {
 			buf_pad(p->out, ' ', indent);
 			buf_puts(p->out, "} else {\n");
-			print_region(p, r, indent + 2);
+			hir_region(p, r, indent + 2);
 		}
 		buf_pad(p->out, ' ', indent);
 		buf_putc(p->out, '}');
@@ -478,12 +467,12 @@ static void print_op(struct printer *p, op_id op, unsigned indent)
 		value_id v = op_def(m, op, k);
 		if (type_is_default(m, op, v) && !p->ids)
 			continue;
-		print_schedule(p, v, type_is_default(m, op, v) ? m->value.at[v].type : stated_type(m, op, v),
-		               indent);
+		hir_schedule(p, v, type_is_default(m, op, v) ? m->value.at[v].type : stated_type(m, op, v),
+		             indent);
 	}
 }
 
-static void print_region(struct printer *p, region_id r, unsigned indent)
+void hir_region(struct hir_printer *p, region_id r, unsigned indent)
 {
 	for (op_id op = p->m->region.at[r].first; op; op = p->m->op.at[op].next) {
 		print_op(p, op, indent);
@@ -491,13 +480,18 @@ static void print_region(struct printer *p, region_id r, unsigned indent)
 	}
 }
 
+void hir_printer_free(struct hir_printer *p)
+{
+	buf_free(&p->text);
+	vec_free(&p->type_text);
+	vec_free(&p->needs_schedule);
+}
+
 void ir_print_statement_numbered(struct module *m, op_id op, struct buf *out)
 {
-	struct printer p = {.m = m, .out = out};
+	struct hir_printer p = {.m = m, .out = out};
 	print_head(&p, op);
-	buf_free(&p.text);
-	vec_free(&p.type_text);
-	vec_free(&p.needs_schedule);
+	hir_printer_free(&p);
 }
 
 void ir_print_statement(struct module *m, op_id op, struct buf *out)
@@ -505,162 +499,5 @@ void ir_print_statement(struct module *m, op_id op, struct buf *out)
 	struct ir_numbers *saved = ir_numbers_save(m);
 	ir_number(m);
 	ir_print_statement_numbered(m, op, out);
-	ir_numbers_restore(m, saved);
-}
-
-/* {0 2 4 6}, {{0 1} {2 3}} */
-static uint32_t print_devices(const struct mesh *x, unsigned axis, uint32_t at, struct buf *out)
-{
-	buf_putc(out, '{');
-	for (uint32_t i = 0; i < x->size[axis]; i++) {
-		buf_puts(out, i ? " " : "");
-		if (axis + 1 == x->rank)
-			buf_printf(out, "%u", x->device[at++]);
-		else
-			at = print_devices(x, axis + 1, at, out);
-	}
-	buf_putc(out, '}');
-	return at;
-}
-
-void print_mesh(const struct module *m, mesh_id id, struct buf *out)
-{
-	const struct mesh *x = &m->mesh.at[id];
-	bool plain = true;
-	for (uint32_t i = 0; i < x->device_count; i++)
-		plain &= x->device[i] == i;
-	buf_puts(out, "mesh ");
-	put_name(m, x->name, out);
-	buf_putc(out, '(');
-	for (unsigned k = 0; k < x->rank; k++) {
-		buf_puts(out, k ? ", " : "");
-		put_name(m, x->axis_name[k], out);
-		if (plain)
-			buf_printf(out, " = %u", x->size[k]);
-	}
-	buf_putc(out, ')');
-	if (!plain) {
-		buf_puts(out, " = ");
-		print_devices(x, 0, 0, out);
-	}
-}
-
-void print_group(const struct module *m, group_id id, struct buf *out)
-{
-	const struct group *g = &m->group.at[id];
-	buf_puts(out, "group ");
-	put_name(m, g->name, out);
-	buf_printf(out, "(%u)", g->size);
-	if (g->members) {
-		const struct team *t = &m->team.at[g->members];
-		buf_puts(out, " = {");
-		for (uint32_t i = 0; i < t->device_n; i++)
-			buf_printf(out, i ? " %u" : "%u", t->device[i]);
-		buf_putc(out, '}');
-	}
-}
-
-static void print_declarations(struct module *m, bool ids, struct buf *out)
-{
-	for (param_id i = 1; i < m->param.n; i++) {
-		const struct param *x = &m->param.at[i];
-		if (x->meaning)
-			continue;
-		buf_puts(out, "param ");
-		expr_print_hir(m, expr_param(m, i), out);
-		if (m->param.at[i].has_value)
-			buf_printf(out, " = %lld", (long long)m->param.at[i].value);
-		if (ids && x->name)
-			buf_printf(out, " as i%d", (int)m->param.at[i].number);
-		buf_putc(out, '\n');
-	}
-	for (mesh_id i = 1; i < m->mesh.n; i++) {
-		print_mesh(m, i, out);
-		buf_putc(out, '\n');
-	}
-	for (group_id i = 1; i < m->group.n; i++) {
-		print_group(m, i, out);
-		buf_putc(out, '\n');
-	}
-}
-
-static void print_input(struct printer *p, const struct input *x)
-{
-	struct module *m = p->m;
-	const struct value *v = &m->value.at[x->value];
-	buf_puts(p->out, v->flags & VALUE_INOUT ? "  inout " : "  input ");
-	ir_print_value_name(m, x->value, p->out);
-	buf_puts(p->out, ": ");
-	print_stated(p, v->type);
-	print_memory(m, 0, m->value.at[x->value].type, p->out);
-	print_braced_attrs(m, x->attrs, p->out);
-	if (x->init) {
-		const struct attrs *l = &m->attrs.at[x->init_args];
-		buf_printf(p->out, " = %s(", names_text(m->names, x->init));
-		for (uint32_t i = 0; i < l->n; i++) {
-			const char *key = names_text(m->names, l->at[i].key);
-			buf_puts(p->out, i ? ", " : "");
-			if (strcmp(key, "value") && strcmp(key, "path"))
-				buf_printf(p->out, "%s=", key);
-			print_attr_value(m, &l->at[i], p->out);
-		}
-		buf_putc(p->out, ')');
-	}
-	buf_putc(p->out, '\n');
-	print_schedule(p, x->value, m->value.at[x->value].type, 2);
-}
-
-/* Whether outputs are defined in the order in which they are returned. */
-static bool outputs_in_order(const struct module *m)
-{
-	uint32_t k = 0;
-	for (uint32_t i = 0; i < m->input.n; i++)
-		if (m->value.at[m->input.at[i].value].flags & VALUE_INOUT &&
-		    (k == m->output.n || m->output.at[k++] != m->input.at[i].value))
-			return false;
-	for (op_id op = m->region.at[m->body].first; op; op = m->op.at[op].next) {
-		unsigned exported = 0;
-		for (unsigned d = 0; d < m->op.at[op].def_n; d++) {
-			value_id v = op_def(m, op, d);
-			if (!(m->value.at[v].flags & VALUE_OUTPUT))
-				continue;
-			exported++;
-			if (k == m->output.n || m->output.at[k++] != v)
-				return false;
-		}
-		if (exported && exported != m->op.at[op].def_n)
-			return false; /* `output` exports all results of a statement */
-	}
-	return k == m->output.n;
-}
-
-void ir_print_hir(struct module *m, struct buf *out)
-{
-	struct ir_numbers *saved = ir_numbers_save(m);
-	struct printer p = {
-	    .m = m, .out = out, .outputs_inline = outputs_in_order(m), .ids = !ir_numbers_are_default(m)};
-	ir_number(m);
-	print_declarations(m, p.ids, out);
-	buf_puts(out, "program ");
-	put_name(m, m->name, out);
-	if (m->default_mesh) {
-		buf_puts(out, " on ");
-		put_name(m, m->mesh.at[m->default_mesh].name, out);
-	}
-	buf_puts(out, " {\n");
-	for (uint32_t i = 0; i < m->input.n; i++)
-		print_input(&p, &m->input.at[i]);
-	print_region(&p, m->body, 2);
-	for (uint32_t i = 0; i < m->output.n && !p.outputs_inline; i++) {
-		if (m->value.at[m->output.at[i]].flags & VALUE_INOUT)
-			continue;
-		buf_puts(out, "  output ");
-		ir_print_value_name(m, m->output.at[i], out);
-		buf_putc(out, '\n');
-	}
-	buf_puts(out, "}\n");
-	buf_free(&p.text);
-	vec_free(&p.type_text);
-	vec_free(&p.needs_schedule);
 	ir_numbers_restore(m, saved);
 }
