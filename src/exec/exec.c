@@ -23,6 +23,7 @@ struct exec {
 	struct rt_engine *engine;
 	int64_t *reg;
 	char *memory;  /* of all buffers */
+	char **slot;   /* by slot: where it is */
 	bool *touched; /* by slot: the run uses it */
 	struct rt_task *
 	    task; /* by plan task: all but addresses and sizes; of fixed ones, when they have run, complete */
@@ -71,6 +72,30 @@ static enum status allocate(struct exec *e)
 	return status;
 }
 
+/* Finds the slots, those of symmetric views among the peers' memory. */
+static enum status find_slots(struct exec *e)
+{
+	const struct plan *p = e->p;
+	for (uint32_t k = 0; k < p->buffer.n; k++) {
+		const struct plan_buffer *b = &p->buffer.at[k];
+		const struct plan_team *t = b->view ? &p->team.at[b->team] : NULL;
+		if (t && t->n == 1)
+			e->slot[b->first_slot] = e->memory + p->buffer.at[b->of].heap_at;
+		else if (t && b->block_bytes) {
+			void *at;
+			enum status status = rt_transport_side_by_side(
+			    e->transport, (const int *)t->rank, (int)t->n,
+			    (size_t)p->buffer.at[b->of].heap_at, (size_t)b->block_bytes, &at);
+			if (status != STATUS_OK)
+				return status;
+			e->slot[b->first_slot] = at;
+		}
+		for (uint32_t s = b->first_slot; s < b->first_slot + (uint32_t)b->slots && !t; s++)
+			e->slot[s] = e->memory + p->slot.at[s];
+	}
+	return STATUS_OK;
+}
+
 /* All of a task but addresses and sizes. */
 static void prepare_task(const struct plan_task *t, struct rt_task *r)
 {
@@ -82,7 +107,7 @@ static void prepare_task(const struct plan_task *t, struct rt_task *r)
 	else if (r->kernel == RT_TASK_REDUCE)
 		r->reduce = (enum rt_reduce_op)t->op;
 	else if (r->kernel == RT_TASK_GEMM)
-		r->has_bias = t->has_bias;
+		r->has_bias = t->has_bias, r->accumulate = t->accumulate;
 }
 
 enum status exec_open(struct rt_job *job, const struct plan *p, const struct plan_labels *labels,
@@ -94,6 +119,7 @@ enum status exec_open(struct rt_job *job, const struct plan *p, const struct pla
 	e->reg = mem_zalloc(sizeof *e->reg * p->reg.n);
 	memcpy(e->reg, p->reg.at, sizeof *e->reg * p->reg.n);
 	e->touched = mem_zalloc(p->slot.n + 1);
+	e->slot = mem_zalloc(sizeof *e->slot * (p->slot.n + 1));
 	e->task = mem_zalloc(sizeof *e->task * (p->task.n + 1));
 	e->complete = mem_zalloc(p->task.n + 1);
 	e->unit = mem_zalloc(sizeof *e->unit * (p->task.n + 1));
@@ -109,6 +135,8 @@ enum status exec_open(struct rt_job *job, const struct plan *p, const struct pla
 		e->status = open_teams(e);
 	if (e->status == STATUS_OK)
 		e->status = allocate(e);
+	if (e->status == STATUS_OK)
+		e->status = find_slots(e);
 	if (e->status == STATUS_OK)
 		e->status = rt_engine_new(job, e->device, e->transport, &e->engine);
 	for (uint32_t i = 0; i < p->task.n; i++)
@@ -150,6 +178,7 @@ void exec_close(struct exec *e)
 		free(e->queue[i].at);
 	free(e->reg);
 	free(e->touched);
+	free(e->slot);
 	free(e->task);
 	free(e->complete);
 	free_units(e);
@@ -165,16 +194,16 @@ void *exec_memory(struct exec *e, uint32_t buffer)
 {
 	uint32_t slot = e->p->buffer.at[buffer].first_slot;
 	e->touched[slot] = true;
-	return e->memory + e->p->slot.at[slot];
+	return e->slot[slot];
 }
 
 /* The end of the memory that was used. */
 static int64_t bytes_used(const struct exec *e)
 {
-	int64_t most = 0;
+	int64_t most = e->p->heap;
 	for (uint32_t k = 0; k < e->p->buffer.n; k++) {
 		const struct plan_buffer *b = &e->p->buffer.at[k];
-		for (uint32_t s = b->first_slot; s < b->first_slot + (uint32_t)b->slots; s++)
+		for (uint32_t s = b->first_slot; s < b->first_slot + (uint32_t)b->slots && !b->view; s++)
 			if (e->touched[s] && e->p->slot.at[s] + b->slot_bytes > most)
 				most = e->p->slot.at[s] + b->slot_bytes;
 	}
@@ -253,7 +282,7 @@ static bool build_view(const struct exec *e, const struct plan_view *v, struct r
 		return false;
 	slot += b->first_slot;
 	e->touched[slot] = true;
-	out->data = e->memory + e->p->slot.at[slot] + offset * (int64_t)rt_dtype_size(out->dtype);
+	out->data = e->slot[slot] + offset * (int64_t)rt_dtype_size(out->dtype);
 	return true;
 }
 

@@ -231,6 +231,11 @@ static void lower_op(struct planner *b, op_id op)
 		lower_allocate(b, op);
 		return;
 	case OP_DEALLOCATE: /* memory lives as long as the run */
+		plan_deallocate(b, op);
+		return;
+	case OP_SYMMETRIC_VIEW:
+		plan_symmetric_view(b, op);
+		return;
 	case OP_SHARE_MEM_HANDLES:
 		return;
 	case OP_SHARD_BY_STREAM:
@@ -343,6 +348,7 @@ static void start(struct planner *b, const struct module *m, struct diag *d)
 	b->posted = arena_new_array(b->scratch, bool, m->op.n);
 	b->settled = arena_new_array(b->scratch, bool, m->op.n);
 	b->message = arena_new_array(b->scratch, uint32_t, m->op.n);
+	b->heap = arena_new_array(b->scratch, int64_t, m->value.n);
 	sx_const(b, 0);
 	vec_push(&b->p->reg, 0);
 	for (op_id o = 1; o < m->op.n; o++)
@@ -401,6 +407,7 @@ static struct plan *build(const struct module *m, struct diag *d, int64_t rank, 
 	memset(p->input_buffer, 0xff, sizeof *p->input_buffer * m->input.n);
 	start(&b, m, d);
 	plan_teams(&b);
+	symmetric_heap(&b);
 	if (p->idle) {
 		for (uint32_t i = 0; i < m->output.n; i++)
 			vec_push(&p->output, (struct plan_output){.value = m->output.at[i],

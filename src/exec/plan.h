@@ -83,6 +83,11 @@ struct plan_buffer {
 	int32_t input;       /* which program input it is; -1: none */
 	uint32_t first_slot; /* of its slots, in the plan's list */
 	plan_reg loop;       /* index of the loop of which each iteration has its own contents; 0: none */
+	bool symmetric;      /* peers see it: it stands on the heap, there */
+	int64_t heap_at;
+	bool view; /* of a buffer on the heap of each rank of a team, one after the other: no memory */
+	uint32_t of, team;
+	int64_t block_bytes; /* from one rank's to the next */
 };
 
 /* A strided window: element (0, 0, …) is r[offset] elements after the start of slot r[slot]. */
@@ -104,6 +109,7 @@ struct plan_task {
 	uint8_t kernel; /* enum rt_kernel */
 	uint8_t op;     /* enum rt_pointwise or rt_reduce_op */
 	uint8_t has_bias;
+	uint8_t accumulate;    /* as in struct rt_task */
 	uint8_t scalars;       /* mask of the operands that are scalars */
 	uint8_t fixed;         /* nothing in it depends on a loop */
 	uint32_t axes;         /* as in struct rt_task */
@@ -170,6 +176,7 @@ struct plan {
 	VEC(int64_t) reg; /* initial values; reg 0 is the constant 0 */
 	VEC(struct plan_buffer) buffer;
 	VEC(int64_t) slot; /* bytes from the start of the memory, by slot */
+	int64_t heap;      /* bytes at the start of the memory, of symmetric buffers: the same on all ranks */
 	int64_t
 	    bytes; /* of memory, allocated and poisoned once before the run; INT64_MAX: no machine has it */
 	VEC(struct plan_task) task;

@@ -76,6 +76,51 @@ static bool nothing(const struct planner *b, const struct view *box)
 	return false;
 }
 
+/* Axes of the result that are one interval, where an operand has several: it is computed interval by
+ * interval. */
+struct cuts {
+	int operand[IR_MAX_LOGICAL]; /* by axis of the result: the operand that cuts it; -1: none */
+	unsigned axis[IR_MAX_LOGICAL];
+};
+
+static bool find_cuts(const struct infer_axes *x, const struct operand_ref *in, const struct boxes *of,
+                      unsigned n, const struct view *r, struct boxes *out, struct cuts *cuts)
+{
+	unsigned operand = 0;
+	memset(cuts->operand, 0xff, sizeof cuts->operand);
+	for (unsigned k = 0; k < n; k++) {
+		for (unsigned c = 0; in[k].view && c < in[k].view->rank; c++) {
+			int64_t boxes = of[operand].axis[c];
+			int a = boxes > 1 ? result_axis(x, operand, c, r->rank) : -1;
+			if (a < 0 || out->axis[a] != 1)
+				continue;
+			if (boxes > MAX_BOXES / out->n)
+				return false;
+			out->axis[a] = boxes;
+			out->n *= boxes;
+			cuts->operand[a] = (int)k;
+			cuts->axis[a] = c;
+		}
+		operand += in[k].view != NULL;
+	}
+	return true;
+}
+
+/* The part of a box of the result that the operands' boxes, at, cut out. */
+static void cut(struct planner *b, const struct cuts *cuts, const struct operand_ref *at, struct view *to)
+{
+	for (unsigned a = 0; a < to->rank; a++) {
+		if (cuts->operand[a] < 0)
+			continue;
+		const struct view_axis *y = &at[cuts->operand[a]].view->axis[cuts->axis[a]];
+		struct view_axis *x = &to->axis[a];
+		sx_id end = sx_min(b, sx_add(b, x->off, x->len), sx_add(b, y->off, y->len));
+		x->off = sx_max(b, x->off, y->off);
+		x->len = sx_max(b, sx_const(b, 0), sx_sub(b, end, x->off));
+		x->full = false;
+	}
+}
+
 bool boxes_each(struct planner *b, op_id op, struct view *r, const struct operand_ref *in, unsigned n,
                 boxes_plan *plan)
 {
@@ -95,7 +140,9 @@ bool boxes_each(struct planner *b, op_id op, struct view *r, const struct operan
 	for (unsigned k = 0; k < n; k++)
 		if (in[k].view && !boxes_of(b, in[k].view, &of[views++]))
 			return false;
-	if (!boxes_of(b, r, &out) || !infer_axes(b->m, op, &x) || x.operand_n != views)
+	struct cuts cuts;
+	if (!boxes_of(b, r, &out) || !infer_axes(b->m, op, &x) || x.operand_n != views ||
+	    !find_cuts(&x, in, of, n, r, &out, &cuts))
 		return false;
 	for (unsigned a = 0; a < r->rank; a++)
 		if (out.axis[a] > 1 && (x.result[a] == INFER_NONE || x.kind[x.result[a]] != DIM_PARALLEL))
@@ -104,8 +151,6 @@ bool boxes_each(struct planner *b, op_id op, struct view *r, const struct operan
 	for (int64_t box = 0; box < out.n; box++) {
 		unsigned operand = 0;
 		struct view *to = boxes_view(b, r, &out, box);
-		if (nothing(b, to))
-			continue;
 		for (unsigned k = 0; k < n; k++) {
 			at[k] = in[k];
 			if (!in[k].view)
@@ -119,7 +164,9 @@ bool boxes_each(struct planner *b, op_id op, struct view *r, const struct operan
 		}
 		if (!view_usable(b, to))
 			return true;
-		plan(b, op, to, at, n);
+		cut(b, &cuts, at, to);
+		if (!nothing(b, to))
+			plan(b, op, to, at, n);
 	}
 	return true;
 }

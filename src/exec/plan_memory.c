@@ -23,6 +23,7 @@ struct layout {
 	const struct lifetimes *l;
 	struct item *item; /* in the order of placing */
 	uint32_t n;
+	int64_t base;             /* where the first place is */
 	const struct item **of;   /* by slot; NULL: not placed yet */
 	const struct item **near; /* scratch: items that one meets */
 };
@@ -69,7 +70,7 @@ static int64_t find_place(struct layout *y, const struct item *x, int64_t low)
 /* Places all items; the bytes that they take, INT64_MAX when that is no number. */
 static int64_t place_all(struct layout *y)
 {
-	int64_t total = 0, low = 0, end;
+	int64_t total = y->base, low = y->base, end;
 	memset(y->of, 0, sizeof *y->of * (y->l->n + 1));
 	for (uint32_t k = 0; k < y->n; k++) {
 		struct item *x = &y->item[k];
@@ -83,12 +84,18 @@ static int64_t place_all(struct layout *y)
 	return total;
 }
 
+/* Whether its place is found here: buffers on the heap have theirs. */
+static bool is_placed(const struct plan_buffer *b)
+{
+	return !b->symmetric && !b->view;
+}
+
 /* Every slot has a place of its own. */
 static void place_apart(struct plan *p)
 {
-	p->bytes = 0;
+	p->bytes = p->heap;
 	for (uint32_t b = 0; b < p->buffer.n; b++)
-		for (int64_t s = 0; s < p->buffer.at[b].slots; s++) {
+		for (int64_t s = 0; s < p->buffer.at[b].slots && is_placed(&p->buffer.at[b]); s++) {
 			p->slot.at[p->buffer.at[b].first_slot + s] = p->bytes;
 			if (!checked_add(p->bytes, p->buffer.at[b].slot_bytes, &p->bytes))
 				p->bytes = INT64_MAX;
@@ -97,12 +104,13 @@ static void place_apart(struct plan *p)
 
 static void place_shared(struct plan *p, const struct lifetimes *l)
 {
-	struct layout y = {.l = l};
+	struct layout y = {.l = l, .base = p->heap};
 	y.item = mem_zalloc(sizeof *y.item * (l->n + 1));
 	y.of = mem_zalloc(sizeof *y.of * (l->n + 1));
 	y.near = mem_zalloc(sizeof *y.near * (l->n + 1));
 	for (uint32_t b = 0; b < p->buffer.n; b++)
-		for (uint32_t s = 0; s < (uint32_t)p->buffer.at[b].slots; s++) {
+		for (uint32_t s = 0; s < (uint32_t)p->buffer.at[b].slots && is_placed(&p->buffer.at[b]);
+		     s++) {
 			uint32_t k = p->buffer.at[b].first_slot + s;
 			if (l->used[k])
 				y.item[y.n++] = (struct item){.slot = k,
@@ -150,7 +158,7 @@ bool plan_memory(struct plan *p, uint8_t *copies, uint32_t *late)
 	for (uint32_t b = 0; b < p->buffer.n; b++) {
 		p->buffer.at[b].first_slot = p->slot.n;
 		for (int64_t s = 0; s < p->buffer.at[b].slots; s++)
-			vec_push(&p->slot, 0);
+			vec_push(&p->slot, p->buffer.at[b].heap_at);
 	}
 	lifetimes_find(p, &l);
 	bool enough = make_copies(p, &l, copies, late);

@@ -89,7 +89,7 @@ static const char *task_name(const struct plan_task *t)
 	case RT_TASK_SCATTER:
 		return "scatter";
 	case RT_TASK_GEMM:
-		return "gemm";
+		return t->accumulate ? "gemm added" : "gemm";
 	default:
 		return "call";
 	}
@@ -320,7 +320,15 @@ static void put_buffers(struct printer *x)
 			buf_printf(x->out, ", %lld slots", (long long)b->slots);
 		if (b->input >= 0)
 			buf_puts(x->out, ", input");
-		buf_puts(x->out, ", at");
+		if (b->view) {
+			buf_puts(x->out, ", side by side:");
+			put_team(x, b->team);
+			buf_puts(x->out, " of ");
+			put_name(x, x->p->buffer.at[b->of].value);
+			buf_printf(x->out, ", %lld bytes apart\n", (long long)b->block_bytes);
+			continue;
+		}
+		buf_puts(x->out, b->symmetric ? ", symmetric, at" : ", at");
 		for (int64_t s = 0; s < b->slots && s < MAX_PLACES; s++)
 			buf_printf(x->out, " %lld", (long long)x->p->slot.at[b->first_slot + s]);
 		buf_puts(x->out, b->slots > MAX_PLACES ? " ...\n" : "\n");

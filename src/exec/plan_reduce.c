@@ -167,11 +167,13 @@ void plan_contraction(struct planner *b, op_id op, const struct view *r, const s
 	int dim[IR_MAX_LOGICAL], map[IR_MAX_LOGICAL + 1];
 	common(b, &x->axis[kx], &w->axis[kw], &k_off, &k_len);
 	int64_t whole;
-	if (!(sx_is_const(b, k_len, &whole) && whole == x->axis[kx].extent) &&
+	bool part = op_attr(b->m, op, "accumulate") != NULL; /* of a sum to which other ranks add */
+	if (!part && !(sx_is_const(b, k_len, &whole) && whole == x->axis[kx].extent) &&
 	    (!may_reduce(b, r, x, kx) || !may_reduce(b, r, w, kw)))
 		return;
 	task_start(&t, RT_TASK_GEMM);
 	t.in_n = 2;
+	t.accumulate = op_attr_is_true(b->m, op, "accumulate");
 	unsigned keep = nd < 2 ? 0 : nd - 2; /* m and n stay */
 	/* linear of a vector: m is 1 */
 	bool vector = linear && nd == 1;

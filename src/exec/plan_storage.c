@@ -219,12 +219,18 @@ static void mark_bound(struct planner *b, const struct view *v, unsigned axis, u
 	}
 }
 
+/* The blocks of a symmetric view: how far apart they are along an axis; axis -1: it is none. */
+struct apart {
+	int axis;
+	int64_t stride; /* elements */
+};
+
 /* Stride of each allocated axis; returns the elements of a slot, -1 after reporting. */
-static int64_t strides(struct planner *b, const struct view *v, int64_t *stride)
+static int64_t strides(struct planner *b, const struct view *v, struct apart apart, int64_t *stride)
 {
 	const struct domain *d = ir_domain(b->m, ir_type(b->m, v->type)->domain);
 	uint8_t is_bound[IR_MAX_AXES] = {0};
-	int64_t size = 1;
+	int64_t size = 1, blocks = 1;
 	for (unsigned i = 0; i < v->rank; i++)
 		mark_bound(b, v, i, is_bound);
 	for (unsigned i = d->alloc_n; i-- > 0;) {
@@ -236,6 +242,11 @@ static int64_t strides(struct planner *b, const struct view *v, int64_t *stride)
 			continue;
 		if (!planner_value(b, x->extent, &n))
 			return -1;
+		if (d->alloc[i] == apart.axis) {
+			stride[d->alloc[i]] = n == 1 ? size : apart.stride;
+			blocks = n;
+			continue;
+		}
 		if (n < 0 || !checked_mul(size, n, &size) || size > INT64_MAX / 64) {
 			diag_error(b->d, b->m->value.at[v->value].at, "'%s' is too large for any machine",
 			           value_text(b, v->value));
@@ -243,7 +254,7 @@ static int64_t strides(struct planner *b, const struct view *v, int64_t *stride)
 			return -1;
 		}
 	}
-	return size;
+	return size + (blocks - 1) * apart.stride;
 }
 
 /* The steps of an axis in memory; what lies without gaps is one. */
@@ -350,7 +361,8 @@ static const char *what(const struct planner *b, value_id v)
 }
 
 /* Extents, strides and steps of all axes. Elements of a slot; -1 after reporting. */
-static int64_t lay_out(struct planner *b, struct view *v, const sx_id (*bound)[VIEW_MAX_STEPS])
+static int64_t lay_out(struct planner *b, struct view *v, const sx_id (*bound)[VIEW_MAX_STEPS],
+                       struct apart apart)
 {
 	const struct domain *d = ir_domain(b->m, ir_type(b->m, v->type)->domain);
 	int64_t stride[IR_MAX_AXES] = {0};
@@ -360,7 +372,7 @@ static int64_t lay_out(struct planner *b, struct view *v, const sx_id (*bound)[V
 		if (bound)
 			memcpy(v->axis[i].bound, bound[i], sizeof v->axis[i].bound);
 	}
-	int64_t elements = strides(b, v, stride);
+	int64_t elements = strides(b, v, apart, stride);
 	for (unsigned i = 0; i < v->rank && elements >= 0; i++) {
 		storage_axis(b, v, i, stride);
 		axis_resolve(b, v, i, -1);
@@ -389,7 +401,7 @@ struct view *storage_make(struct planner *b, value_id value, const sx_id (*bound
 	struct view *v = view_new(b, value);
 	struct plan_buffer buffer = {.value = value, .dtype = ir_type(b->m, v->type)->dtype, .input = -1};
 	v->origin = v->slot = sx_const(b, 0);
-	buffer.elements = lay_out(b, v, bound);
+	buffer.elements = lay_out(b, v, bound, (struct apart){.axis = -1});
 	if (buffer.elements < 0)
 		return NULL;
 	buffer.held = held(b, v, buffer.elements);
@@ -399,8 +411,55 @@ struct view *storage_make(struct planner *b, value_id value, const sx_id (*bound
 		buffer.loop = innermost(b, place->loop_n);
 	}
 	buffer.slot_bytes = (buffer.elements * (int64_t)rt_dtype_size(buffer.dtype) + 63) / 64 * 64;
+	if (ir_type(b->m, v->type)->memory == MEMORY_SYMMETRIC) {
+		buffer.symmetric = true;
+		buffer.heap_at = b->heap[value];
+		buffer.slot_bytes = symmetric_bytes(buffer.slot_bytes);
+		if (buffer.slots > 1) {
+			planner_error(
+			    b, "'%s' is in symmetric memory, and needs a copy for each stream of the loop",
+			    value_text(b, value));
+			diag_note(b->d, DIAG_NOWHERE, "allocate it before the loop");
+			return NULL;
+		}
+	}
 	v->buffer = b->p->buffer.n;
 	buffer.what = what(b, value);
+	vec_push(&b->p->buffer, buffer);
+	return v;
+}
+
+int64_t storage_bytes(struct planner *b, value_id value)
+{
+	struct view *v = view_new(b, value);
+	int64_t elements = lay_out(b, v, NULL, (struct apart){.axis = -1});
+	return elements < 0 ? -1 : elements * (int64_t)rt_dtype_size(view_dtype(b, v));
+}
+
+struct view *storage_view(struct planner *b, value_id value, const struct view *x, int mesh_axis,
+                          uint32_t team)
+{
+	struct view *v = view_new(b, value);
+	struct plan_buffer of = b->p->buffer.at[x->buffer], buffer = {.value = value, .dtype = of.dtype};
+	const struct domain *d = ir_domain(b->m, ir_type(b->m, x->type)->domain);
+	struct apart apart = {.axis = -1, .stride = of.slot_bytes / (int64_t)rt_dtype_size(of.dtype)};
+	for (unsigned i = 0; i < d->alloc_n && apart.axis < 0; i++)
+		if (d->axis[d->alloc[i]].place == PLACE_MESH && d->axis[d->alloc[i]].kind == AXIS_ITER &&
+		    d->axis[d->alloc[i]].mesh_axis == mesh_axis)
+			apart.axis = d->alloc[i];
+	v->origin = v->slot = sx_const(b, 0);
+	buffer.elements = lay_out(b, v, NULL, apart);
+	if (buffer.elements < 0)
+		return NULL;
+	buffer.held = buffer.elements;
+	buffer.slots = 1;
+	buffer.input = -1;
+	buffer.view = true;
+	buffer.of = x->buffer;
+	buffer.team = team;
+	buffer.block_bytes = of.slot_bytes;
+	buffer.what = of.what;
+	v->buffer = b->p->buffer.n;
 	vec_push(&b->p->buffer, buffer);
 	return v;
 }
@@ -415,7 +474,7 @@ const struct view *view_anywhere(struct planner *b, const struct view *v)
 	for (unsigned a = 0; a < v->rank; a++)
 		memcpy(bound[a], v->axis[a].bound, sizeof bound[a]);
 	b->p->rank = ir_mesh(b->m, ir_type(b->m, v->type)->mesh)->device[0];
-	lay_out(b, other, (const sx_id(*)[VIEW_MAX_STEPS])bound);
+	lay_out(b, other, (const sx_id(*)[VIEW_MAX_STEPS])bound, (struct apart){.axis = -1});
 	b->p->rank = rank;
 	return other;
 }

@@ -4,6 +4,7 @@
  *     plan_scalar.c   scalars: folding, ranges, registers
  *     plan_view.c     which block of a value is here, and where it stands in memory
  *     plan_storage.c  buffers
+ *     plan_symmetric.c   those that peers see
  *     plan_memory.c   their places; plan_lifetime.c and plan_uses.c say which may be the same
  *     plan_op.c       local operations as kernel tasks
  *     plan_shape.c    reshape, cat, slice, pad, broadcast: several or odd copies
@@ -126,6 +127,7 @@ struct planner {
 	bool in_group;                  /* between start_coalescing and end_coalescing */
 	VEC(struct plan_unpack) unpack; /* what follows waits that are still to come */
 	bool *settled;                  /* by op_id: a Communication that was waited for where it stands */
+	int64_t *heap;                  /* by value_id: where a symmetric buffer stands */
 	const uint8_t
 	    *copies; /* by value_id: how many iterations of a stream may use its buffer at once; 0: one */
 };
@@ -240,6 +242,11 @@ bool view_blocks(struct planner *b, const struct view *v, unsigned axis, struct 
 /* A buffer for v with its chunks; bound[axis][k]: block of the k-th stream or serial split. */
 struct view *storage_make(struct planner *b, value_id v, const sx_id (*bound)[VIEW_MAX_STEPS],
                           const struct place *place);
+/* Bytes of a buffer for v on this rank, not bound to loops; -1 after reporting. */
+int64_t storage_bytes(struct planner *b, value_id v);
+/* A view of the blocks of x that the ranks of a team have along a mesh axis. */
+struct view *storage_view(struct planner *b, value_id value, const struct view *x, int mesh_axis,
+                          uint32_t team);
 /* Scratch memory for the statement that is lowered, with the slot of the iteration. */
 uint32_t storage_temporary(struct planner *b, value_id value, enum rt_dtype t, int64_t elements, sx_id *slot);
 /* The interval and the place in memory of an axis, by its chain, its bound splits and its storage; of several
@@ -247,6 +254,12 @@ uint32_t storage_temporary(struct planner *b, value_id value, enum rt_dtype t, i
 void axis_resolve(struct planner *b, struct view *v, unsigned axis, int64_t piece);
 /* Index of this rank along an axis of a type's mesh; the rank is in the mesh. */
 int64_t mesh_index(const struct planner *b, type_id t, unsigned mesh_axis, int64_t rank);
+
+/* ---- symmetric memory (plan_symmetric.c) */
+int64_t symmetric_bytes(int64_t bytes); /* rounded up to pages */
+void symmetric_heap(struct planner *b); /* places all symmetric buffers; first of all */
+void plan_symmetric_view(struct planner *b, op_id op);
+void plan_deallocate(struct planner *b, op_id op);
 
 /* ---- operations */
 void plan_local(struct planner *b, op_id op);      /* plan_op.c */

@@ -1,0 +1,93 @@
+/* plan_symmetric: buffers that peers see, and views of them side by side.
+ *
+ * Buffers in symmetric memory stand first in the memory of every rank, in the same places, each in pages of
+ * its own (the symmetric heap). A view has the blocks of the ranks of a slice one after the other:
+ *
+ *     X: f32[8@x, 512] symmetric      rank 0   rows 0 1 2 3      rank 1   rows 4 5 6 7
+ *     G = symmetric_view(X)           both     rows 0 1 2 3 | 4 5 6 7
+ *
+ * Where a block does not fill its pages there are gaps between the blocks. Nobody reads a view, or writes
+ * what another has read through one, before all have come to the fence: a barrier of the slice. */
+#include "exec/planner.h"
+#include "ir/edit.h"
+#include "ir/infer.h"
+#include <unistd.h>
+
+int64_t symmetric_bytes(int64_t bytes)
+{
+	int64_t page = sysconf(_SC_PAGESIZE);
+	return (bytes + page - 1) / page * page;
+}
+
+/* Places a buffer on the heap as a rank of its mesh has it, whether this rank is one or not. */
+static void place(struct planner *b, value_id v)
+{
+	int64_t rank = b->p->rank, bytes;
+	mesh_id mesh = value_type(b->m, v)->mesh;
+	b->p->rank = mesh ? ir_mesh(b->m, mesh)->device[0] : rank;
+	bytes = storage_bytes(b, v);
+	b->p->rank = rank;
+	if (bytes < 0)
+		return;
+	b->heap[v] = b->p->heap;
+	b->p->heap += symmetric_bytes(bytes);
+}
+
+void symmetric_heap(struct planner *b)
+{
+	const struct module *m = b->m;
+	for (uint32_t k = 0; k < m->input.n; k++)
+		if (value_type(m, m->input.at[k].value)->memory == MEMORY_SYMMETRIC)
+			place(b, m->input.at[k].value);
+	for (op_id op = ir_walk_first(m); op && !b->failed; op = ir_walk(m, op)) {
+		b->at = op;
+		if (m->op.at[op].kind == OP_ALLOCATE &&
+		    value_type(m, op_def(m, op, 0))->memory == MEMORY_SYMMETRIC)
+			place(b, op_def(m, op, 0));
+	}
+}
+
+/* The ranks of the view's slice wait for each other. */
+static void fence(struct planner *b, op_id op, op_id view)
+{
+	uint32_t team, own;
+	if (!own_slice(b, view, &team, &own) || b->p->team.at[team].n == 1)
+		return;
+	struct plan_collective c = {.kind = RT_BARRIER, .dtype = RT_U8, .team = team};
+	c.root = c.count = sx_reg(b, sx_const(b, 0));
+	vec_push(&b->p->collective, c);
+	emit_async(b, op, (struct plan_instruction){.code = PLAN_COLLECTIVE, .a = b->p->collective.n - 1});
+}
+
+void plan_symmetric_view(struct planner *b, op_id op)
+{
+	struct module *m = (struct module *)b->m; /* interning types changes nothing that is seen */
+	value_id of = op_read(b->m, op, 0);
+	struct view *x = view_of(b, of);
+	uint32_t team, own;
+	if (!x)
+		return;
+	if (x->absent || !own_slice(b, op, &team, &own)) {
+		struct view *v = view_new(b, op_def(b->m, op, 0));
+		v->absent = true;
+		b->view[v->value] = v;
+		return;
+	}
+	const struct plan_buffer *buffer = &b->p->buffer.at[x->buffer];
+	if (!buffer->symmetric || buffer->value != of) {
+		planner_error(b, "symmetric_view: '%s' is a part of a buffer, not a buffer",
+		              value_text(b, of));
+		return;
+	}
+	int axis = infer_symmetric_axis(m, x->type, b->m->value.at[op_def(b->m, op, 0)].type);
+	b->view[op_def(b->m, op, 0)] = storage_view(b, op_def(b->m, op, 0), x, axis, team);
+	fence(b, op, op);
+}
+
+void plan_deallocate(struct planner *b, op_id op)
+{
+	value_id v = op_operand_id(b->m, op, ROLE_FREE, 0);
+	op_id def = b->m->value.at[v].def;
+	if (def && b->m->op.at[def].kind == OP_SYMMETRIC_VIEW)
+		fence(b, op, def);
+}
