@@ -18,7 +18,7 @@ static const struct command {
     {"fmt", NULL, cmd_fmt, "format a program; keeps comments and consts"},
     {"sim", NULL, NULL, "predict times on a cluster"},
     {"tune", NULL, NULL, "search chunk counts and pipeline kinds"},
-    {"bench", NULL, NULL, "sweep a collective or a program"},
+    {"bench", NULL, cmd_bench, "sweep a collective or a program"},
     {"import", NULL, NULL, "bring in graphs"},
     {"reduce", NULL, NULL, "shrink a failing program"},
 };

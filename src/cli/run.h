@@ -10,6 +10,7 @@
 #include "cli/compile.h"
 #include "exec/check_outputs.h"
 #include "exec/data.h"
+#include "exec/exec.h"
 #include "exec/plan.h"
 #include "ref/ref.h"
 #include "rt/bootstrap.h"
@@ -55,5 +56,13 @@ void run_free(struct run *r);
 
 /* Runs the prepared program; under mpirun prepares first (r->m is NULL). */
 int run_rank(struct rt_job *job, void *run);
+/* Its parts, each collective. The plan of this rank; under mpirun prepares first. */
+enum status run_plan(struct rt_job *job, struct run *r, struct plan **out);
+/* Fills the inputs; when again, only those that the program may have written. */
+enum status run_fill(struct rt_job *job, const struct run *r, const struct plan *p, struct exec *e,
+                     bool again);
+/* Compares the outputs with the reference. What is right is printed to `to` (NULL: nowhere). */
+enum status run_check(struct rt_job *job, const struct run *r, const struct plan *p, struct exec *e,
+                      FILE *to);
 
 #endif

@@ -169,9 +169,8 @@ static enum status dump_plan(struct rt_job *job, const struct run *r, const stru
 	return status;
 }
 
-/* Fills the inputs; when again, only those that the program may have written. */
-static enum status fill_inputs(struct rt_job *job, const struct run *r, const struct plan *p, struct exec *e,
-                               bool again)
+enum status run_fill(struct rt_job *job, const struct run *r, const struct plan *p, struct exec *e,
+                     bool again)
 {
 	struct buf why = {0};
 	for (uint32_t k = 0; k < r->m->input.n; k++) {
@@ -198,14 +197,15 @@ static const void *output_memory(struct exec *e, const struct plan *p, uint32_t 
 	return p->output.at[k].buffer == UINT32_MAX ? NULL : exec_memory(e, p->output.at[k].buffer);
 }
 
-static enum status check(struct rt_job *job, const struct run *r, const struct plan *p, struct exec *e)
+enum status run_check(struct rt_job *job, const struct run *r, const struct plan *p, struct exec *e, FILE *to)
 {
 	struct check_output *out = mem_zalloc(sizeof *out * (p->output.n + 1));
 	for (uint32_t k = 0; k < p->output.n; k++)
 		out[k] = (struct check_output){&r->want[k], p->output.at[k].type, output_memory(e, p, k)};
-	enum status status = check_outputs(job, r->m, out, p->output.n, job->size);
-	if (status == STATUS_OK && job->rank == 0 && !p->output.n)
-		printf("ok: %d rank%s, largest error 0 (no outputs)\n", job->size, job->size == 1 ? "" : "s");
+	enum status status = check_outputs(job, r->m, out, p->output.n, job->size, to);
+	if (status == STATUS_OK && job->rank == 0 && !p->output.n && to)
+		fprintf(to, "ok: %d rank%s, largest error 0 (no outputs)\n", job->size,
+		        job->size == 1 ? "" : "s");
 	free(out);
 	return status;
 }
@@ -347,7 +347,7 @@ static enum status execute(struct rt_job *job, const struct run *r, const struct
 	if (status != STATUS_OK)
 		return status;
 	for (int64_t k = 0; k < r->repeat && status == STATUS_OK; k++) {
-		status = fill_inputs(job, r, p, e, k > 0);
+		status = run_fill(job, r, p, e, k > 0);
 		if (status == STATUS_OK)
 			status = rt_job_barrier(job, "the start of a run");
 		int64_t start = rt_clock_us();
@@ -363,20 +363,24 @@ static enum status execute(struct rt_job *job, const struct run *r, const struct
 	if (status == STATUS_OK && r->stats)
 		status = print_stats(job, r, e, fastest);
 	if (status == STATUS_OK && r->check)
-		status = check(job, r, p, e);
+		status = run_check(job, r, p, e, stdout);
 	exec_close(e);
 	return status;
+}
+
+enum status run_plan(struct rt_job *job, struct run *r, struct plan **out)
+{
+	enum status status = r->m ? STATUS_OK : prepare_here(job, r);
+	if (status == STATUS_OK)
+		status = compare_hashes(job, r);
+	return status == STATUS_OK ? make_plan(job, r, out) : status;
 }
 
 int run_rank(struct rt_job *job, void *run)
 {
 	struct run *r = run;
 	struct plan *p = NULL;
-	enum status status = r->m ? STATUS_OK : prepare_here(job, r);
-	if (status == STATUS_OK)
-		status = compare_hashes(job, r);
-	if (status == STATUS_OK)
-		status = make_plan(job, r, &p);
+	enum status status = run_plan(job, r, &p);
 	if (status == STATUS_OK && job->rank == 0 && r->host_ir.n)
 		status = printed(job, output_write(&r->host_ir));
 	if (status == STATUS_OK && r->dump_plan)

@@ -223,7 +223,7 @@ static void put_sampled(const struct check_output *out, unsigned n, struct buf *
 
 /* About output `shown` of n, which has the largest error. */
 static void print_ok(struct rt_job *job, const struct module *m, const struct check_output *out, unsigned n,
-                     unsigned shown, const struct finding *all, int64_t ranks)
+                     unsigned shown, const struct finding *all, int64_t ranks, FILE *to)
 {
 	const struct check_output *o = &out[shown];
 	char name[DATA_NAME_BYTES];
@@ -247,13 +247,13 @@ static void print_ok(struct rt_job *job, const struct module *m, const struct ch
 	else
 		buf_printf(&b, " (tolerance %.2g)", worst < 0 ? 0 : all[worst].worst_bound);
 	put_sampled(out, n, &b);
-	printf("%s\n", b.at);
-	fflush(stdout);
+	fprintf(to, "%s\n", b.at);
+	fflush(to);
 	buf_free(&b);
 }
 
 enum status check_outputs(struct rt_job *job, const struct module *m, const struct check_output *out,
-                          unsigned n, int64_t ranks)
+                          unsigned n, int64_t ranks, FILE *to)
 {
 	struct finding mine, *all = mem_zalloc(sizeof *all * (size_t)job->size * (n + 1));
 	enum status status = STATUS_OK;
@@ -282,8 +282,8 @@ enum status check_outputs(struct rt_job *job, const struct module *m, const stru
 	}
 	if (status == STATUS_OK && wrong)
 		status = STATUS_WRONG;
-	else if (status == STATUS_OK && job->rank == 0 && n)
-		print_ok(job, m, out, n, shown, all + (size_t)shown * (size_t)job->size, ranks);
+	else if (status == STATUS_OK && job->rank == 0 && n && to)
+		print_ok(job, m, out, n, shown, all + (size_t)shown * (size_t)job->size, ranks, to);
 	free(all);
 	return status;
 }

@@ -4,6 +4,7 @@
 #include "exec/data_map.h"
 #include "rt/dtype.h"
 #include "rt/job.h"
+#include <stdio.h>
 
 /* Which elements of a logical tensor are compared, where not all are. */
 struct check_sample {
@@ -30,9 +31,9 @@ struct check_output {
 };
 
 /* Collective. Rank 0 prints: `ok: 4 ranks, largest error 0 at Y[0, 0] (tolerance 0.0078)`, the element
- * with the largest error and how much it may differ, on standard
- * output, or what is wrong, the worst rank first, on standard error. STATUS_WRONG on all ranks then. */
+ * with the largest error and how much it may differ, to `to` (NULL: nowhere), or what is wrong, the worst
+ * rank first, on standard error. STATUS_WRONG on all ranks then. */
 enum status check_outputs(struct rt_job *job, const struct module *m, const struct check_output *out,
-                          unsigned n, int64_t ranks);
+                          unsigned n, int64_t ranks, FILE *to);
 
 #endif

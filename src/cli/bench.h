@@ -1,0 +1,91 @@
+/* bench: what the files of `hirc bench` share.
+ *
+ *     cmd_bench.c            the command line
+ *     bench_clock.c          ranks that start at one moment; statistics of samples
+ *     bench_sweep.c          -D m=1K,2K -D s=1,2: the points of a sweep
+ *     bench_program.c        starting ranks for programs
+ *     bench_program_rank.c   what a rank does: samples of programs, in turns
+ *     bench_program_print.c  rows as CSV or JSON */
+#ifndef HIRC_CLI_BENCH_H
+#define HIRC_CLI_BENCH_H
+#include "cli/run.h"
+
+enum bench_format { BENCH_TABLE, BENCH_CSV, BENCH_JSON };
+enum { BENCH_VERSION = 1 /* of what --csv and --json print */ };
+
+struct bench {
+	struct compile_options compile;
+	const char *transport, *device;
+	int64_t streams, timeout;
+	int64_t samples, warmup; /* 0 samples: as many as fit in a second, 5 to 200 */
+	bool check;
+	enum bench_format format;
+	struct rt_launch_options launch;
+	VEC(const char *) file; /* programs */
+};
+
+/* ---- bench_clock.c */
+
+int64_t bench_now_ns(void); /* monotonic clock of this host */
+/* Collective. Whether all ranks are on one host, and so have one clock. */
+enum status bench_same_host(struct rt_job *job, bool *out);
+/* Collective. Returns at about the same time on all ranks: on one host with a processor for each rank
+ * within a microsecond. */
+enum status bench_start(struct rt_job *job, bool one_clock);
+
+struct bench_statistics {
+	double mean, deviation, least, most, median;
+};
+/* Of n >= 1 values. */
+struct bench_statistics bench_statistics(const double *x, int64_t n);
+
+/* ---- bench_sweep.c */
+
+/* One combination of the values that -D gives. */
+struct bench_point {
+	struct sema_define *define; /* define_n of them; owned, and their texts */
+	uint32_t define_n;
+};
+struct bench_sweep {
+	VEC(struct bench_point) point;
+};
+/* The cross product of the lists, the last -D fastest; false after reporting that it is too large. */
+bool bench_sweep_make(const struct compile_options *o, struct diag *d, struct bench_sweep *out);
+void bench_sweep_free(struct bench_sweep *s);
+
+/* ---- programs */
+
+/* All files at one point. */
+struct bench_set {
+	const struct bench *b;
+	const struct bench_point *point;
+	struct run *run; /* by file */
+	bool first;      /* nothing was printed before */
+};
+
+int bench_programs(struct bench *b);
+/* Measures sets[0 … n); see struct bench_ranks. */
+struct bench_ranks {
+	struct bench *b;
+	struct bench_sweep *sweep;
+	struct bench_set *set; /* by point */
+	uint32_t first, last;  /* points that this launch measures */
+};
+int bench_program_rank(struct rt_job *job, void *ranks);
+
+/* What is known about one program at one point, on rank 0. */
+struct bench_row {
+	const struct bench_set *set;
+	uint32_t file;
+	int ranks;
+	int64_t samples;
+	const double *ms;   /* by sample */
+	const double *base; /* the first program's, by sample; NULL: this is it */
+	double flops;       /* of one run, all ranks */
+	int valid;          /* 1: compared with the reference; -1: not */
+};
+void bench_program_header(const struct bench *b, struct buf *out);
+void bench_program_print(const struct bench *b, const struct bench_row *row, struct buf *out);
+void bench_program_footer(const struct bench *b, struct buf *out);
+
+#endif

@@ -1,0 +1,83 @@
+/* bench_sweep: the points that `-D m=1K,2K -D s=1,2` names.
+ *
+ *     m=1024 s=1;  m=1024 s=2;  m=2048 s=1;  m=2048 s=2
+ *
+ * A comma inside of brackets belongs to a value. A value that is a number and a unit is that size. */
+#include "cli/bench.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_POINTS = 10000 };
+
+/* One value of a list: from `at` to its comma or end. */
+static size_t value_length(const char *at)
+{
+	size_t n = 0;
+	for (int depth = 0; at[n] && (at[n] != ',' || depth > 0); n++)
+		depth += (at[n] == '(') - (at[n] == ')');
+	return n;
+}
+
+static const char *next_value(const char *at)
+{
+	at += value_length(at);
+	return *at ? at + 1 : NULL;
+}
+
+static int64_t count(const char *list)
+{
+	int64_t n = 0;
+	for (; list; list = next_value(list))
+		n++;
+	return n;
+}
+
+static char *value_text(const char *list, int64_t index)
+{
+	struct buf b = {0};
+	int64_t size;
+	for (; index > 0; index--)
+		list = next_value(list);
+	buf_putn(&b, list, value_length(list));
+	if (str_parse_size(b.at, &size)) {
+		b.n = 0;
+		buf_printf(&b, "%lld", (long long)size);
+	}
+	return b.at;
+}
+
+bool bench_sweep_make(const struct compile_options *o, struct diag *d, struct bench_sweep *out)
+{
+	int64_t points = 1;
+	*out = (struct bench_sweep){0};
+	for (uint32_t k = 0; k < o->define.n; k++) {
+		points *= count(o->define.at[k].text);
+		if (points > MAX_POINTS) {
+			diag_error(d, DIAG_NOWHERE, "-D gives more than %d combinations", MAX_POINTS);
+			return false;
+		}
+	}
+	for (int64_t p = 0; p < points; p++) {
+		struct bench_point point = {.define_n = o->define.n};
+		int64_t rest = p;
+		point.define = mem_zalloc(sizeof *point.define * (o->define.n + 1));
+		for (uint32_t k = o->define.n; k-- > 0;) {
+			int64_t n = count(o->define.at[k].text);
+			point.define[k].name = o->define.at[k].name;
+			point.define[k].text = value_text(o->define.at[k].text, rest % n);
+			rest /= n;
+		}
+		vec_push(&out->point, point);
+	}
+	return true;
+}
+
+void bench_sweep_free(struct bench_sweep *s)
+{
+	for (uint32_t p = 0; p < s->point.n; p++) {
+		for (uint32_t k = 0; k < s->point.at[p].define_n; k++)
+			free((char *)s->point.at[p].define[k].text);
+		free(s->point.at[p].define);
+	}
+	vec_free(&s->point);
+}

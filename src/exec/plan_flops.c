@@ -1,0 +1,61 @@
+/* plan_flops: see plan_flops.h. */
+#include "exec/plan_flops.h"
+#include "exec/scalar_op.h"
+#include <stdlib.h>
+#include <string.h>
+
+static double of_task(const struct plan_task *t, const int64_t *r)
+{
+	double flops = 2;
+	if (t->kernel != RT_TASK_GEMM)
+		return 0;
+	for (unsigned k = 0; k < t->out.nd; k++)
+		flops *= (double)r[t->out.n[k]];
+	return flops * (double)r[t->in[0].n[t->in[0].nd - 1]];
+}
+
+static int64_t let(const struct plan *p, const struct plan_instruction *i, const int64_t *r)
+{
+	if (i->op != PLAN_LOOKUP)
+		return plan_apply(i->op, r[i->b], r[i->c]);
+	const struct plan_table *t = &p->table.at[i->c];
+	return r[i->b] >= 0 && r[i->b] < t->n ? (int64_t)t->at[r[i->b]] : PLAN_UNDEFINED;
+}
+
+double plan_flops(const struct plan *p)
+{
+	int64_t *r = mem_alloc(sizeof *r * (p->reg.n + 1));
+	double flops = 0;
+	memcpy(r, p->reg.at, sizeof *r * p->reg.n);
+	for (uint32_t at = 0; p->code.at[at].code != PLAN_END;) {
+		const struct plan_instruction *i = &p->code.at[at++];
+		switch ((enum plan_code)i->code) {
+		case PLAN_LET:
+			r[i->a] = let(p, i, r);
+			break;
+		case PLAN_FOR:
+			r[i->a] = r[i->b];
+			if (r[i->b] >= r[i->c])
+				at = i->to;
+			break;
+		case PLAN_NEXT:
+			if (++r[i->a] < r[i->c])
+				at = i->to;
+			break;
+		case PLAN_IF:
+			if (!r[i->a])
+				at = i->to;
+			break;
+		case PLAN_GOTO:
+			at = i->to;
+			break;
+		case PLAN_TASK:
+			flops += of_task(&p->task.at[i->a], r);
+			break;
+		default:
+			break;
+		}
+	}
+	free(r);
+	return flops;
+}

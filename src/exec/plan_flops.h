@@ -1,0 +1,12 @@
+/* plan_flops: how many floating-point operations the contractions of a plan do.
+ *
+ * A contraction of m x n results over k counts 2 m n k, whatever its dtype. The walk follows loops and
+ * branches as the executor does, and submits nothing. */
+#ifndef HIRC_EXEC_PLAN_FLOPS_H
+#define HIRC_EXEC_PLAN_FLOPS_H
+#include "exec/plan.h"
+
+/* Of one run on this rank. */
+double plan_flops(const struct plan *p);
+
+#endif
