@@ -5,7 +5,8 @@
  *     bench_sweep.c          -D m=1K,2K -D s=1,2: the points of a sweep
  *     bench_program.c        starting ranks for programs
  *     bench_program_rank.c   what a rank does: samples of programs, in turns
- *     bench_program_print.c  rows as CSV or JSON */
+ *     bench_program_print.c  rows as CSV or JSON
+ *     bench_collective….c    see bench_collective.h */
 #ifndef HIRC_CLI_BENCH_H
 #define HIRC_CLI_BENCH_H
 #include "cli/run.h"
@@ -17,7 +18,7 @@ struct bench {
 	struct compile_options compile;
 	const char *transport, *device;
 	int64_t streams, timeout;
-	int64_t samples, warmup; /* 0 samples: as many as fit in a second, 5 to 200 */
+	int64_t samples, warmup; /* 0 samples: they are chosen by the time they take */
 	bool check;
 	enum bench_format format;
 	struct rt_launch_options launch;

@@ -1,16 +1,93 @@
-/* cmd_bench: hirc bench: how long programs take.
+/* cmd_bench: hirc bench: how long collectives and programs take.
  *
+ *     hirc bench allreduce allgather -b 8 -e 64M        as nccl-tests
  *     hirc bench ag_matmul.hir -D m=1K,2K -D s=1,2      a row for each combination
  *     hirc bench compute.hir ag_matmul.hir              in turns; the second's ratio to the first */
-#include "cli/bench.h"
+#include "cli/bench_collective.h"
 #include "cli/commands.h"
 #include <stdlib.h>
 #include <string.h>
 
 enum { DEFAULT_TIMEOUT = 30, MAX_TIMEOUT = 1000000 };
+#define MAX_SIZE ((int64_t)1 << 40)
 
-static enum status bench(struct bench *b, const char *bootstrap)
+/* Splits the positional arguments: names of collectives, or files. */
+static bool take_words(struct bench_collectives *c, const struct command_line *line)
 {
+	for (uint32_t k = 0; k < line->file.n; k++) {
+		const char *word = line->file.at[k];
+		enum rt_collective_kind kind;
+		if (!strcmp(word, "all")) {
+#define ALL(id, name, bus) c->kind[c->kinds++] = id;
+			c->kinds = 0;
+			BENCH_COLLECTIVES(ALL)
+#undef ALL
+		} else if (bench_collective_find(word, &kind)) {
+			if (c->kinds < BENCH_MAX_COLLECTIVES)
+				c->kind[c->kinds++] = kind;
+		} else {
+			vec_push(&c->b->file, word);
+		}
+	}
+	if (!c->kinds || !c->b->file.n)
+		return true;
+	fprintf(stderr, "hirc bench: error: collectives and files are not measured together\n");
+	fprintf(stderr, "note: '%s' is no collective; these are:", c->b->file.at[0]);
+#define LIST(id, name, bus) fputs(" " #name, stderr);
+	BENCH_COLLECTIVES(LIST)
+#undef LIST
+	fputs(" all\n", stderr);
+	return false;
+}
+
+static bool add_teams(void *collectives, const char *text)
+{
+	if (bench_teams_parse(text, collectives))
+		return true;
+	fprintf(stderr, "hirc bench: error: --team takes ranks as in '(0 1)(2 3)', not '%s'\n", text);
+	return false;
+}
+
+/* Of one size, and no rank twice. */
+static bool check_teams(const struct bench_collectives *c)
+{
+	bool taken[RT_MAX_RANKS] = {false};
+	for (uint32_t t = 0; t < c->team.n; t++) {
+		const struct bench_team *team = &c->team.at[t];
+		if (team->rank.n != c->team.at[0].rank.n) {
+			fprintf(stderr, "hirc bench: error: --team: all teams must have one size\n");
+			return false;
+		}
+		for (uint32_t k = 0; k < team->rank.n; k++) {
+			if (taken[team->rank.at[k]]) {
+				fprintf(stderr, "hirc bench: error: --team: rank %d is there twice\n",
+				        team->rank.at[k]);
+				return false;
+			}
+			taken[team->rank.at[k]] = true;
+		}
+	}
+	return true;
+}
+
+static bool check_collectives(struct bench_collectives *c)
+{
+	for (int t = 0; t < RT_DTYPE_COUNT; t++)
+		if (!strcmp(rt_dtype_name((enum rt_dtype)t), c->dtype_name))
+			c->dtype = (enum rt_dtype)t;
+	for (int o = 0; o < RT_REDUCE_OP_COUNT; o++)
+		if (!strcmp(rt_reduce_op_name((enum rt_reduce_op)o), c->op_name))
+			c->op = (enum rt_reduce_op)o;
+	if (c->kinds && c->least > c->most) {
+		fprintf(stderr, "hirc bench: error: -b is larger than -e\n");
+		return false;
+	}
+	return check_teams(c);
+}
+
+static enum status bench(struct bench_collectives *c, const char *bootstrap)
+{
+	struct bench *b = c->b;
 	struct diag *d = compile_diag(&b->compile);
 	rt_boot_parse(bootstrap, &b->launch.kind);
 	b->launch.kind = rt_boot_choose(b->launch.kind);
@@ -22,15 +99,25 @@ static enum status bench(struct bench *b, const char *bootstrap)
 	}
 	diag_finish(d);
 	diag_free(d);
-	return ok ? (enum status)bench_programs(b) : STATUS_USAGE;
+	if (!ok || !check_collectives(c))
+		return STATUS_USAGE;
+	return c->kinds ? bench_collectives(c) : (enum status)bench_programs(b);
 }
 
 int cmd_bench(int argc, char **argv)
 {
 	struct bench b = {
 	    .transport = "auto", .device = "cpu", .streams = 4, .timeout = DEFAULT_TIMEOUT, .warmup = 3};
+	struct bench_collectives c = {.b = &b,
+	                              .least = 8,
+	                              .most = 64 << 20,
+	                              .factor = 2,
+	                              .plant = -1,
+	                              .dtype_name = "f32",
+	                              .op_name = "sum",
+	                              .average = "mean"};
 	const char *bootstrap = "auto";
-	bool json = false;
+	bool json = false, csv = false, check = true;
 	compile_options_init(&b.compile);
 	const struct option options[] = {
 	    {.name = "samples",
@@ -39,7 +126,7 @@ int cmd_bench(int argc, char **argv)
 	     .to = &b.samples,
 	     .value = "N",
 	     .max = 1000000,
-	     .help = "times that are measured; 0: 5 to 200, for about a second"},
+	     .help = "runs that are measured; 0: as many as take about a second in all"},
 	    {.name = "warmup",
 	     .letter = 'w',
 	     .kind = OPTION_INT,
@@ -50,8 +137,9 @@ int cmd_bench(int argc, char **argv)
 	    {.name = "check",
 	     .kind = OPTION_SWITCH,
 	     .to = &b.check,
-	     .help = "compare the outputs with a reference evaluation"},
-	    {.name = "json", .kind = OPTION_SWITCH, .to = &json, .help = "print JSON, not CSV"},
+	     .help = "compare the outputs of programs with a reference evaluation"},
+	    {.name = "csv", .kind = OPTION_SWITCH, .to = &csv, .help = "print CSV; of programs anyway"},
+	    {.name = "json", .kind = OPTION_SWITCH, .to = &json, .help = "print JSON"},
 	    {.name = "bootstrap",
 	     .kind = OPTION_TEXT,
 	     .to = &bootstrap,
@@ -75,15 +163,86 @@ int cmd_bench(int argc, char **argv)
 	     .max = MAX_TIMEOUT,
 	     .help = "end a job in which nothing moves for so long; 0: never"},
 	};
+	const struct option of_collectives[] = {
+	    {.letter = 'b',
+	     .kind = OPTION_SIZE,
+	     .to = &c.least,
+	     .value = "SIZE",
+	     .min = 1,
+	     .max = MAX_SIZE,
+	     .help = "the least size, in bytes"},
+	    {.letter = 'e',
+	     .kind = OPTION_SIZE,
+	     .to = &c.most,
+	     .value = "SIZE",
+	     .min = 1,
+	     .max = MAX_SIZE,
+	     .help = "the largest"},
+	    {.letter = 'f',
+	     .kind = OPTION_INT,
+	     .to = &c.factor,
+	     .value = "N",
+	     .min = 2,
+	     .max = 1 << 20,
+	     .help = "from size to size"},
+	    {.letter = 'i',
+	     .kind = OPTION_SIZE,
+	     .to = &c.step,
+	     .value = "SIZE",
+	     .max = MAX_SIZE,
+	     .help = "add this instead, from size to size; 0: the factor counts"},
+	    {.name = "dtype",
+	     .kind = OPTION_TEXT,
+	     .to = &c.dtype_name,
+	     .value = "f64|f32|bf16|f16|f8e4m3|f8e5m2|i64|i32|i8|u8",
+	     .help = "of the elements"},
+	    {.name = "op",
+	     .kind = OPTION_TEXT,
+	     .to = &c.op_name,
+	     .value = "sum|prod|min|max|avg",
+	     .help = "how they are reduced"},
+	    {.name = "root",
+	     .kind = OPTION_INT,
+	     .to = &c.root,
+	     .value = "N",
+	     .max = RT_MAX_RANKS,
+	     .help = "index in the team"},
+	    {.name = "team",
+	     .kind = OPTION_CALL,
+	     .to = &c,
+	     .call = add_teams,
+	     .value = "(0 1)(2 3)",
+	     .help = "teams, all at work at the same time; without it one of all ranks"},
+	    {.name = "average",
+	     .kind = OPTION_TEXT,
+	     .to = &c.average,
+	     .value = "mean|min|max|rank0",
+	     .help = "which time of the ranks is shown"},
+	    {.name = "data-check", .kind = OPTION_SWITCH, .to = &check, .help = "count wrong elements"},
+	    {.name = "plant",
+	     .kind = OPTION_INT,
+	     .to = &c.plant,
+	     .value = "N",
+	     .min = -1,
+	     .max = INT32_MAX,
+	     .help = "change byte N of rank 0's results, to see it counted; -1: none"},
+	};
 	struct command_line line = {
 	    .command = argv[0],
-	    .usage = "[OPTION…] FILE…",
-	    .about = "Measures programs: for each combination of the values that -D gives, as in\n"
-	             "`-D m=1K,2K -D s=1,2`, a row for each FILE. Several files run in turns, and the ratio\n"
-	             "of each to the first is printed. Exit codes are those of `hirc run`.",
+	    .usage = "[OPTION…] COLLECTIVE… | all | FILE…",
+	    .about =
+	        "Measures collectives, in the columns of nccl-tests: allgather, allreduce, reduce_scatter,\n"
+	        "broadcast, reduce, gather, scatter, all_to_all, all_to_allv, send_recv, barrier; `all` of "
+	        "them.\n"
+	        "Measures programs: for each combination of the values that -D gives, as in\n"
+	        "`-D m=1K,2K -D s=1,2`, a row for each FILE. Several files run in turns, and the ratio\n"
+	        "of each to the first is printed. Exit codes are those of `hirc run`.",
 	    .table = {{.title = "Options", .at = options, .n = sizeof options / sizeof *options},
+	              {.title = "Collectives",
+	               .at = of_collectives,
+	               .n = sizeof of_collectives / sizeof *of_collectives},
 	              compile_options_table(&b.compile)},
-	    .table_n = 2,
+	    .table_n = 3,
 	    .min_files = 1,
 	};
 	int status = STATUS_OK;
@@ -94,11 +253,15 @@ int cmd_bench(int argc, char **argv)
 		status = STATUS_USAGE;
 		break;
 	default:
-		b.format = json ? BENCH_JSON : BENCH_CSV;
-		for (uint32_t k = 0; k < line.file.n; k++)
-			vec_push(&b.file, line.file.at[k]);
-		status = bench(&b, bootstrap);
+		if (!take_words(&c, &line)) {
+			status = STATUS_USAGE;
+			break;
+		}
+		b.format = json ? BENCH_JSON : csv || b.file.n ? BENCH_CSV : BENCH_TABLE;
+		b.check = c.kinds ? check : b.check;
+		status = bench(&c, bootstrap);
 	}
+	bench_collectives_free(&c);
 	vec_free(&b.file);
 	options_free(&line);
 	compile_options_free(&b.compile);

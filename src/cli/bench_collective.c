@@ -1,0 +1,97 @@
+/* bench_collective: the kinds of collectives, teams, and the start of the ranks. */
+#include "cli/bench_collective.h"
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Equal but for `_`. */
+static bool same_name(const char *a, const char *b)
+{
+	for (;; a++, b++) {
+		a += *a == '_';
+		b += *b == '_';
+		if (*a != *b)
+			return false;
+		if (!*a)
+			return true;
+	}
+}
+
+bool bench_collective_find(const char *name, enum rt_collective_kind *out)
+{
+#define FIND(kind, text, bus)                                                                                \
+	if (same_name(name, #text)) {                                                                        \
+		*out = kind;                                                                                 \
+		return true;                                                                                 \
+	}
+	BENCH_COLLECTIVES(FIND)
+#undef FIND
+	return false;
+}
+
+const char *bench_collective_name(enum rt_collective_kind k)
+{
+#define NAME(kind, text, bus) [kind] = #text,
+	static const char *const name[RT_COLLECTIVE_COUNT] = {BENCH_COLLECTIVES(NAME)};
+#undef NAME
+	return name[k];
+}
+
+double bench_collective_bus(enum rt_collective_kind k, double n)
+{
+#define BUS(kind, text, bus) [kind] = bus,
+	const double factor[RT_COLLECTIVE_COUNT] = {BENCH_COLLECTIVES(BUS)};
+#undef BUS
+	return factor[k];
+}
+
+bool bench_collective_in_place(enum rt_collective_kind k)
+{
+	return k == RT_ALLREDUCE || k == RT_ALLGATHER || k == RT_REDUCE_SCATTER || k == RT_BROADCAST;
+}
+
+bool bench_teams_parse(const char *text, struct bench_collectives *out)
+{
+	while (isspace((unsigned char)*text))
+		text++;
+	while (*text == '(') {
+		struct bench_team team = {0};
+		char *end;
+		for (text++; *text && *text != ')'; text = end) {
+			long rank = strtol(text, &end, 10);
+			if (end == text || rank < 0 || rank >= RT_MAX_RANKS)
+				break;
+			vec_push(&team.rank, (int)rank);
+			while (isspace((unsigned char)*end) || *end == ',')
+				end++;
+		}
+		vec_push(&out->team, team);
+		if (*text != ')' || !team.rank.n)
+			return false;
+		for (text++; isspace((unsigned char)*text);)
+			text++;
+	}
+	return !*text && out->team.n;
+}
+
+void bench_collectives_free(struct bench_collectives *c)
+{
+	for (uint32_t k = 0; k < c->team.n; k++)
+		vec_free(&c->team.at[k].rank);
+	vec_free(&c->team);
+}
+
+enum status bench_collectives(struct bench_collectives *c)
+{
+	struct bench *b = c->b;
+	int64_t np = b->compile.np > 0 ? b->compile.np : 2;
+	if (np > RT_SHM_MAX_RANKS) {
+		fprintf(stderr,
+		        "hirc bench: error: %lld ranks are more than can be started here (limit %d)\n",
+		        (long long)np, RT_SHM_MAX_RANKS);
+		return STATUS_USAGE;
+	}
+	b->launch.np = b->launch.kind == RT_BOOT_MPI ? 0 : (int)np;
+	fflush(NULL);
+	return rt_launch(&b->launch, bench_collective_rank, c);
+}

@@ -1,0 +1,77 @@
+/* bench_collective: how long collectives take, in the columns of nccl-tests.
+ *
+ *     bench_collective.c         the kinds, their buffers, starting the ranks
+ *     bench_collective_rank.c    what a rank does: timing, then checking
+ *     bench_collective_print.c   the table, CSV, JSON
+ *     bench_data.c               what goes in, and what must come out */
+#ifndef HIRC_CLI_BENCH_COLLECTIVE_H
+#define HIRC_CLI_BENCH_COLLECTIVE_H
+#include "cli/bench.h"
+#include "cli/bench_data.h"
+#include "rt/transport.h"
+
+/* kind, name, busbw by algbw for n ranks */
+#define BENCH_COLLECTIVES(X)                                                                                 \
+	X(RT_ALLGATHER, allgather, (n - 1) / n)                                                              \
+	X(RT_ALLREDUCE, allreduce, 2 * (n - 1) / n)                                                          \
+	X(RT_REDUCE_SCATTER, reduce_scatter, (n - 1) / n)                                                    \
+	X(RT_BROADCAST, broadcast, 1)                                                                        \
+	X(RT_REDUCE, reduce, 1)                                                                              \
+	X(RT_GATHER, gather, (n - 1) / n)                                                                    \
+	X(RT_SCATTER, scatter, (n - 1) / n)                                                                  \
+	X(RT_ALL_TO_ALL, all_to_all, (n - 1) / n)                                                            \
+	X(RT_ALL_TO_ALLV, all_to_allv, (n - 1) / n)                                                          \
+	X(RT_SEND_RECV, send_recv, 1) /* a ring of messages: to the right, from the left */                  \
+	X(RT_BARRIER, barrier, 0)
+
+enum { BENCH_MAX_COLLECTIVES = 16 };
+
+struct bench_team { /* ranks, in team order */
+	VEC(int) rank;
+};
+
+struct bench_collectives {
+	struct bench *b;
+	enum rt_collective_kind kind[BENCH_MAX_COLLECTIVES];
+	unsigned kinds;
+	int64_t least, most, factor, step; /* bytes; step 0: by the factor */
+	int64_t root, plant;               /* plant: byte of rank 0's result that is changed; -1: none */
+	const char *dtype_name, *op_name, *average;
+	enum rt_dtype dtype;
+	enum rt_reduce_op op;
+	VEC(struct bench_team) team; /* none: all ranks */
+};
+
+/* The collective of a name, `all_to_all` or `alltoall`; false: there is none. */
+bool bench_collective_find(const char *name, enum rt_collective_kind *out);
+const char *bench_collective_name(enum rt_collective_kind k);
+double bench_collective_bus(enum rt_collective_kind k, double n);
+bool bench_collective_in_place(enum rt_collective_kind k); /* whether there is such a form */
+/* "(0 1)(2 3)"; false: it is not written so. */
+bool bench_teams_parse(const char *text, struct bench_collectives *out);
+enum status bench_collectives(struct bench_collectives *c);
+void bench_collectives_free(struct bench_collectives *c);
+
+int bench_collective_rank(struct rt_job *job, void *collectives);
+
+/* What was measured, of all ranks. */
+struct bench_figure {
+	double us;     /* of one collective */
+	int64_t wrong; /* elements; -1: not checked */
+	bool there;    /* false: there is no such form */
+};
+struct bench_line {
+	enum rt_collective_kind kind;
+	int members;
+	int64_t size, count; /* of the larger buffer: bytes, elements */
+	struct bench_figure out_of_place, in_place;
+	bool first; /* line of the run */
+};
+double bench_line_bus(const struct bench_line *l, const struct bench_figure *f); /* GB/s */
+void bench_collective_header(const struct bench_collectives *c, int ranks, struct buf *out);
+/* Before the lines of each kind. */
+void bench_collective_title(const struct bench_collectives *c, enum rt_collective_kind k, struct buf *out);
+void bench_collective_line(const struct bench_collectives *c, const struct bench_line *l, struct buf *out);
+void bench_collective_footer(const struct bench_collectives *c, int64_t wrong, double bus, struct buf *out);
+
+#endif

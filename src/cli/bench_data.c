@@ -1,0 +1,110 @@
+/* bench_data: see bench_data.h. */
+#include "cli/bench_data.h"
+#include "base/arena.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST = 11 /* values of an element: 0 … 10 */ };
+
+/* Integers up to this are exact in t. */
+static int64_t exact_limit(enum rt_dtype t)
+{
+	switch (t) {
+	case RT_BF16:
+		return 256;
+	case RT_F16:
+		return 2048;
+	case RT_F8E4M3:
+		return 16;
+	case RT_F8E5M2:
+		return 8;
+	case RT_I8:
+		return 127;
+	case RT_U8:
+		return 255;
+	default:
+		return 1 << 24;
+	}
+}
+
+/* Element i of member r. values: below 2, one member has 1 and all others 0. */
+static int64_t element(enum rt_reduce_op op, int64_t values, int members, int64_t i, int r)
+{
+	if (op == RT_PROD)
+		return 1 + (i % (members + 1) == r);
+	if (values < 2)
+		return i % members == r;
+	return (i * 7 + (int64_t)r * 13) % values;
+}
+
+static double reduce(enum rt_reduce_op op, double a, int64_t b)
+{
+	double x = (double)b;
+	switch (op) {
+	case RT_PROD:
+		return a * x;
+	case RT_MIN:
+		return a < x ? a : x;
+	case RT_MAX:
+		return a > x ? a : x;
+	default:
+		return a + x;
+	}
+}
+
+void bench_data_make(enum rt_dtype t, enum rt_reduce_op op, int members, struct bench_data *out)
+{
+	int64_t values = exact_limit(t) / members;
+	values = values > MOST ? MOST : values;
+	*out = (struct bench_data){.size = rt_dtype_size(t), .members = members};
+	out->period = op == RT_PROD ? members + 1 : values < 2 ? members : values;
+	out->table = mem_zalloc((size_t)(members + 1) * (size_t)out->period * out->size);
+	for (int64_t i = 0; i < out->period; i++) {
+		double all = (double)element(op, values, members, i, 0);
+		for (int r = 0; r < members; r++) {
+			int64_t x = element(op, values, members, i, r);
+			rt_store_i64(t, out->table + (size_t)(r * out->period + i) * out->size, x);
+			all = r ? reduce(op, all, x) : all;
+		}
+		rt_store_f64(t, out->table + (size_t)(members * out->period + i) * out->size,
+		             op == RT_AVG ? all / members : all);
+	}
+}
+
+void bench_data_free(struct bench_data *d)
+{
+	free(d->table);
+	d->table = NULL;
+}
+
+static const char *expected(const struct bench_data *d, int source, int64_t index)
+{
+	int row = source == BENCH_REDUCED ? d->members : source;
+	return d->table + (size_t)(row * d->period + index % d->period) * d->size;
+}
+
+void bench_data_fill(const struct bench_data *d, int source, int64_t first, int64_t n, void *at)
+{
+	size_t bytes = (size_t)n * d->size, done = 0;
+	for (int64_t i = 0; i < n && i < d->period; i++, done += d->size)
+		memcpy((char *)at + done, expected(d, source, first + i), d->size);
+	while (done < bytes) { /* a whole number of periods is there */
+		size_t more = done < bytes - done ? done : bytes - done;
+		memcpy((char *)at + done, at, more);
+		done += more;
+	}
+}
+
+int64_t bench_data_wrong(const struct bench_data *d, int source, int64_t first, int64_t n, const void *at)
+{
+	int64_t wrong = 0;
+	const char *x = at;
+	for (int64_t i = 0; i < n && i < d->period; i++)
+		wrong += memcmp(x + (size_t)i * d->size, expected(d, source, first + i), d->size) != 0;
+	size_t period = (size_t)d->period * d->size;
+	if (!wrong && (n <= d->period || !memcmp(x + period, x, (size_t)(n - d->period) * d->size)))
+		return 0;
+	for (int64_t i = d->period; i < n; i++)
+		wrong += memcmp(x + (size_t)i * d->size, expected(d, source, first + i), d->size) != 0;
+	return wrong;
+}

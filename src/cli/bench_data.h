@@ -1,0 +1,26 @@
+/* bench_data: what collectives are given, and what they must give.
+ *
+ * Element i of member r's input is a small integer, periodic in i, so small that every reduction of all
+ * members is exact in the element type. */
+#ifndef HIRC_CLI_BENCH_DATA_H
+#define HIRC_CLI_BENCH_DATA_H
+#include "rt/dtype.h"
+
+enum { BENCH_REDUCED = -1 /* source: the reduction of all members' inputs */ };
+
+struct bench_data {
+	size_t size;    /* bytes of an element */
+	int64_t period; /* elements */
+	int members;
+	char *table; /* a period of each member, then of their reduction; owned */
+};
+
+void bench_data_make(enum rt_dtype t, enum rt_reduce_op op, int members, struct bench_data *out);
+void bench_data_free(struct bench_data *d);
+
+/* n elements from index `first` on of the input of member `source`. */
+void bench_data_fill(const struct bench_data *d, int source, int64_t first, int64_t n, void *at);
+/* How many of n elements are not these, bit by bit. */
+int64_t bench_data_wrong(const struct bench_data *d, int source, int64_t first, int64_t n, const void *at);
+
+#endif
