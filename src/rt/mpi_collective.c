@@ -1,0 +1,336 @@
+/* mpi_collective: collectives as MPI's.
+ *
+ * Reductions run in the wide type (f32, f64, i64), so that each result is rounded once: other types are
+ * converted before and after. */
+#ifdef HIRC_HAVE_MPI
+#include "base/arena.h"
+#include "rt/transport_mpi.h"
+#include <limits.h>
+#include <math.h>
+#include <string.h>
+
+#define DEFINE_OP(name, op)                                                                                  \
+	static void name(void *in, void *inout, int *n, MPI_Datatype *t)                                     \
+	{                                                                                                    \
+		if (*t == MPI_DOUBLE)                                                                        \
+			rt_combine_f64(op, inout, in, (size_t)*n);                                           \
+		else if (*t == MPI_FLOAT)                                                                    \
+			rt_combine_f32(op, inout, in, (size_t)*n);                                           \
+		else                                                                                         \
+			rt_combine_i64(op, inout, in, (size_t)*n);                                           \
+	}
+
+DEFINE_OP(op_minimum, RT_MIN)
+DEFINE_OP(op_maximum, RT_MAX)
+
+static MPI_Datatype moved_type(enum rt_dtype t)
+{
+	switch (rt_dtype_size(t)) {
+	case 1:
+		return MPI_UINT8_T;
+	case 2:
+		return MPI_UINT16_T;
+	case 4:
+		return MPI_UINT32_T;
+	default:
+		return MPI_UINT64_T;
+	}
+}
+
+static MPI_Datatype wide_type(enum rt_dtype t)
+{
+	enum rt_dtype wide = rt_dtype_wide(t);
+	return wide == RT_F64 ? MPI_DOUBLE : wide == RT_F32 ? MPI_FLOAT : MPI_INT64_T;
+}
+
+static MPI_Op reduce_op(struct mpi *m, enum rt_reduce_op op)
+{
+	return op == RT_PROD ? MPI_PROD : op == RT_MIN ? m->minimum : op == RT_MAX ? m->maximum : MPI_SUM;
+}
+
+bool mpi_collective_make_ops(struct mpi *m)
+{
+	return RT_MPI(m->base.job, MPI_Op_create(op_minimum, 1, &m->minimum)) &&
+	       RT_MPI(m->base.job, MPI_Op_create(op_maximum, 1, &m->maximum));
+}
+
+void mpi_collective_free_ops(struct mpi *m)
+{
+	RT_MPI(m->base.job, MPI_Op_free(&m->minimum));
+	RT_MPI(m->base.job, MPI_Op_free(&m->maximum));
+}
+
+/* Counts and offsets as ints; false if they do not fit (a message was printed). */
+static bool fill_counts(struct rt_job *job, struct rt_request *r, bool prefix)
+{
+	r->counts = mem_alloc((size_t)r->members * sizeof *r->counts);
+	r->offsets = mem_alloc((size_t)r->members * sizeof *r->offsets);
+	int64_t next = 0;
+	for (int i = 0; i < r->members; i++) {
+		struct rt_block b = rt_collective_block(&r->c, i);
+		if (prefix)
+			b.offset = next;
+		next += b.count;
+		if (b.offset + b.count > INT_MAX) {
+			rt_job_error_at(job, r->c.at, "%s of more than %d elements is too large for MPI",
+			                rt_collective_name(r->c.kind), INT_MAX);
+			rt_job_fail(job, STATUS_INTERNAL);
+			return false;
+		}
+		r->counts[i] = (int)b.count;
+		r->offsets[i] = (int)b.offset;
+	}
+	return true;
+}
+
+static bool start_allgather(struct mpi *m, struct rt_request *r, MPI_Comm comm, int index)
+{
+	struct rt_job *job = m->base.job;
+	const struct rt_collective *c = &r->c;
+	MPI_Datatype type = moved_type(c->dtype);
+	if (!fill_counts(job, r, false))
+		return false;
+	bool in_place = c->in == (char *)c->out + (size_t)r->offsets[index] * rt_dtype_size(c->dtype);
+	return RT_MPI(job, MPI_Iallgatherv(in_place ? MPI_IN_PLACE : c->in, in_place ? 0 : r->counts[index],
+	                                   type, c->out, r->counts, r->offsets, type, comm, r->piece));
+}
+
+static bool start_allreduce(struct mpi *m, struct rt_request *r, MPI_Comm comm)
+{
+	const struct rt_collective *c = &r->c;
+	enum rt_dtype wide = rt_dtype_wide(c->dtype);
+	void *out = c->out;
+	const void *in = c->in;
+	if (c->dtype != wide) {
+		out = r->wide_out = mem_alloc((size_t)c->count * rt_dtype_size(wide));
+		rt_convert(wide, out, c->dtype, c->in, (size_t)c->count);
+		in = out;
+	}
+	r->out_count = c->count;
+	return RT_MPI(m->base.job, MPI_Iallreduce(in == out ? MPI_IN_PLACE : in, out, (int)c->count,
+	                                          wide_type(c->dtype), reduce_op(m, c->op), comm, r->piece));
+}
+
+static bool start_reduce_scatter(struct mpi *m, struct rt_request *r, MPI_Comm comm, int index)
+{
+	struct rt_job *job = m->base.job;
+	const struct rt_collective *c = &r->c;
+	enum rt_dtype wide = rt_dtype_wide(c->dtype);
+	size_t size = rt_dtype_size(c->dtype), wide_size = rt_dtype_size(wide);
+	if (!fill_counts(job, r, true))
+		return false;
+	/* One block after the other in the wide type; a copy also where the result lies inside. */
+	int64_t total = rt_collective_total(c, r->members);
+	struct rt_block own = rt_collective_block(c, index);
+	r->wide_in = mem_alloc((size_t)total * wide_size);
+	for (int i = 0; i < r->members; i++) {
+		struct rt_block b = rt_collective_block(c, i);
+		rt_convert(wide, (char *)r->wide_in + (size_t)r->offsets[i] * wide_size, c->dtype,
+		           (const char *)c->in + (size_t)b.offset * size, (size_t)b.count);
+	}
+	if (c->dtype != wide)
+		r->wide_out = mem_alloc((size_t)own.count * wide_size);
+	r->out_count = own.count;
+	return RT_MPI(job, MPI_Ireduce_scatter(r->wide_in, r->wide_out ? r->wide_out : c->out, r->counts,
+	                                       wide_type(c->dtype), reduce_op(m, c->op), comm, r->piece));
+}
+
+/* What changes no reduction. */
+static void fill_neutral(enum rt_reduce_op op, enum rt_dtype wide, void *at, int64_t n)
+{
+	double f = op == RT_PROD ? 1 : op == RT_MIN ? INFINITY : op == RT_MAX ? -INFINITY : 0;
+	int64_t k = op == RT_PROD ? 1 : op == RT_MIN ? INT64_MAX : op == RT_MAX ? INT64_MIN : 0;
+	for (int64_t i = 0; i < n; i++)
+		if (wide == RT_I64)
+			((int64_t *)at)[i] = k;
+		else
+			rt_store_f64(wide, (char *)at + (size_t)i * rt_dtype_size(wide), f);
+}
+
+static bool start_reduce(struct mpi *m, struct rt_request *r, MPI_Comm comm, int index)
+{
+	const struct rt_collective *c = &r->c;
+	enum rt_dtype wide = rt_dtype_wide(c->dtype);
+	bool root = index == c->root;
+	r->wide_in = mem_alloc((size_t)c->count * rt_dtype_size(wide));
+	if (c->in)
+		rt_convert(wide, r->wide_in, c->dtype, c->in, (size_t)c->count);
+	else
+		fill_neutral(c->op, wide, r->wide_in, c->count);
+	if (root && c->dtype != wide)
+		r->wide_out = mem_alloc((size_t)c->count * rt_dtype_size(wide));
+	r->out_count = root ? c->count : 0;
+	r->members -= !c->in; /* of the mean */
+	return RT_MPI(m->base.job, MPI_Ireduce(r->wide_in,
+	                                       r->wide_out ? r->wide_out
+	                                       : root      ? c->out
+	                                                   : NULL,
+	                                       (int)c->count, wide_type(c->dtype), reduce_op(m, c->op),
+	                                       c->root, comm, r->piece));
+}
+
+/* Open MPI takes equal addresses of both buffers for MPI_IN_PLACE, on the rank where they are equal: a buffer
+ * of which nothing is moved, which may be any, gets an address of its own. */
+static void *unless_empty(const int *counts, int n, const void *buffer)
+{
+	static char empty;
+	for (int i = 0; i < n; i++)
+		if (counts[i])
+			return (void *)buffer;
+	return &empty;
+}
+
+static bool start_blocks_of_root(struct mpi *m, struct rt_request *r, MPI_Comm comm, int index)
+{
+	struct rt_job *job = m->base.job;
+	const struct rt_collective *c = &r->c;
+	MPI_Datatype type = moved_type(c->dtype);
+	bool root = index == c->root;
+	int own = (int)rt_collective_block(c, index).count;
+	if (root && !fill_counts(job, r, false))
+		return false;
+	if (c->kind == RT_GATHER)
+		return RT_MPI(job, MPI_Igatherv(unless_empty(&own, 1, c->in), own, type, root ? c->out : NULL,
+		                                r->counts, r->offsets, type, c->root, comm, r->piece));
+	return RT_MPI(job, MPI_Iscatterv(root ? c->in : NULL, r->counts, r->offsets, type,
+	                                 unless_empty(&own, 1, c->out), own, type, c->root, comm, r->piece));
+}
+
+static bool start_exchange(struct mpi *m, struct rt_request *r, MPI_Comm comm)
+{
+	struct rt_job *job = m->base.job;
+	const struct rt_collective *c = &r->c;
+	MPI_Datatype type = moved_type(c->dtype);
+	if (!fill_counts(job, r, false))
+		return false;
+	r->send_counts = mem_alloc((size_t)r->members * sizeof *r->send_counts);
+	r->send_offsets = mem_alloc((size_t)r->members * sizeof *r->send_offsets);
+	for (int i = 0; i < r->members; i++) {
+		struct rt_block b = rt_collective_send_block(c, i);
+		if (b.offset + b.count > INT_MAX) {
+			rt_job_error_at(job, c->at, "%s of more than %d elements is too large for MPI",
+			                rt_collective_name(c->kind), INT_MAX);
+			rt_job_fail(job, STATUS_INTERNAL);
+			return false;
+		}
+		r->send_counts[i] = (int)b.count;
+		r->send_offsets[i] = (int)b.offset;
+	}
+	return RT_MPI(job, MPI_Ialltoallv(c->in, r->send_counts, r->send_offsets, type,
+	                                  unless_empty(r->counts, r->members, c->out), r->counts, r->offsets,
+	                                  type, comm, r->piece));
+}
+
+static bool start_from_root(struct mpi *m, struct rt_request *r, MPI_Comm comm, int index)
+{
+	struct rt_job *job = m->base.job;
+	const struct rt_collective *c = &r->c;
+	MPI_Datatype type = moved_type(c->dtype);
+	if (c->kind == RT_BROADCAST) {
+		if (index == c->root && c->in != c->out && c->count)
+			memcpy(c->out, c->in, (size_t)c->count * rt_dtype_size(c->dtype));
+		return RT_MPI(job, MPI_Ibcast(c->out, (int)c->count, type, c->root, comm, r->piece));
+	}
+	if (index == c->root)
+		return RT_MPI(job, MPI_Issend(c->in, (int)c->count, type, 1 - index, 0, comm, r->piece));
+	return RT_MPI(job, MPI_Irecv(c->out, (int)c->count, type, c->root, 0, comm, r->piece));
+}
+
+bool mpi_collective_start(struct mpi *m, struct rt_request *r, MPI_Comm comm, int index)
+{
+	switch (r->c.kind) {
+	case RT_ALLGATHER:
+		return start_allgather(m, r, comm, index);
+	case RT_ALLREDUCE:
+		return start_allreduce(m, r, comm);
+	case RT_REDUCE_SCATTER:
+		return start_reduce_scatter(m, r, comm, index);
+	case RT_REDUCE:
+		return start_reduce(m, r, comm, index);
+	case RT_GATHER:
+	case RT_SCATTER:
+		return start_blocks_of_root(m, r, comm, index);
+	case RT_ALL_TO_ALL:
+	case RT_ALL_TO_ALLV:
+		return start_exchange(m, r, comm);
+	case RT_BROADCAST:
+	case RT_SEND_RECV:
+		return start_from_root(m, r, comm, index);
+	case RT_BARRIER:
+		return RT_MPI(m->base.job, MPI_Ibarrier(comm, r->piece));
+	case RT_COLLECTIVE_COUNT:
+		break;
+	}
+	return false;
+}
+
+void mpi_collective_finish(struct rt_request *r)
+{
+	const struct rt_collective *c = &r->c;
+	size_t n = (size_t)r->out_count;
+	void *from = r->wide_out ? r->wide_out : c->out;
+	if (c->op == RT_AVG && c->dtype != RT_BOOL)
+		for (size_t i = 0; i < n; i++)
+			switch (rt_dtype_wide(c->dtype)) {
+			case RT_F64:
+				((double *)from)[i] /= r->members;
+				break;
+			case RT_F32:
+				((float *)from)[i] /= (float)r->members;
+				break;
+			default:
+				((int64_t *)from)[i] /= r->members;
+				break;
+			}
+	if (r->wide_out)
+		rt_convert(c->dtype, c->out, rt_dtype_wide(c->dtype), r->wide_out, n);
+}
+
+void mpi_collective_count(struct mpi *m, const struct rt_collective *c)
+{
+	const struct rt_team *team = &m->base.team[c->team];
+	struct rt_counter *n = &m->base.counter[rt_collective_counted(c)];
+	int64_t size = (int64_t)rt_dtype_size(c->dtype), others = team->n - 1;
+	int64_t total = rt_collective_total(c, team->n) * size, own;
+	switch (c->kind) {
+	case RT_ALLGATHER:
+	case RT_REDUCE_SCATTER:
+		own = rt_collective_block(c, team->index).count * size;
+		n->bytes_sent += c->kind == RT_ALLGATHER ? own * others : total - own;
+		n->bytes_received += c->kind == RT_ALLGATHER ? total - own : own * others;
+		break;
+	case RT_ALLREDUCE:
+		own = rt_even_block(c->count, team->n, team->index).count * size;
+		n->bytes_sent += total - own + own * others;
+		n->bytes_received += total - own + own * others;
+		break;
+	case RT_REDUCE:
+		*(team->index == c->root ? &n->bytes_received : &n->bytes_sent) +=
+		    team->index == c->root ? total * others : total;
+		break;
+	case RT_GATHER:
+	case RT_SCATTER:
+		own = rt_collective_block(c, team->index).count * size;
+		*((team->index == c->root) == (c->kind == RT_GATHER) ? &n->bytes_received : &n->bytes_sent) +=
+		    team->index == c->root ? total - own : own;
+		break;
+	case RT_ALL_TO_ALL:
+	case RT_ALL_TO_ALLV:
+		for (int i = 0; i < team->n; i++) {
+			n->bytes_sent += i == team->index ? 0 : rt_collective_send_block(c, i).count * size;
+			n->bytes_received += i == team->index ? 0 : rt_collective_block(c, i).count * size;
+		}
+		break;
+	case RT_BARRIER:
+		break;
+	default:
+		if (team->index == c->root)
+			n->bytes_sent += total * others;
+		else
+			n->bytes_received += total;
+		break;
+	}
+}
+#else
+typedef int rt_no_mpi_collectives; /* a file is not empty */
+#endif
