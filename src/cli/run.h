@@ -20,7 +20,7 @@ struct run {
 	struct compile_options compile;
 	const char *path;
 	const char *check; /* NULL: no check; "": against the program itself; else another program's file */
-	const char *transport, *device;
+	const char *transport, *device, *engine;
 	int64_t streams, repeat, timeout; /* timeout in seconds */
 	int64_t check_limit;              /* multiplications of the reference; above it checks a sample */
 	bool stats, dump_plan, all_ranks;

@@ -53,6 +53,7 @@ static void make_hashes(struct run *r)
 	r->hash.options = hash_bytes(start, &r->streams, sizeof r->streams);
 	r->hash.options = hash_bytes(r->hash.options, &r->repeat, sizeof r->repeat);
 	r->hash.options = hash_text(r->hash.options, r->transport);
+	r->hash.options = hash_text(r->hash.options, r->engine);
 	r->hash.options = hash_text(r->hash.options, r->check ? r->check : "no");
 	r->hash.options = hash_bytes(r->hash.options, &r->output.n, sizeof r->output.n);
 	r->hash.options = hash_bytes(r->hash.options, (bool[]){r->stats, r->dump_plan, r->all_ranks}, 3);

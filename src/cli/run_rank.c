@@ -341,7 +341,7 @@ static enum status print_stats(struct rt_job *job, const struct run *r, struct e
 static enum status execute(struct rt_job *job, const struct run *r, const struct plan *p)
 {
 	struct exec *e;
-	const struct exec_options o = {.transport = r->transport, .device = r->device};
+	const struct exec_options o = {.transport = r->transport, .device = r->device, .engine = r->engine};
 	int64_t fastest = INT64_MAX;
 	enum status status = exec_open(job, p, r->labels, &o, &e);
 	if (status != STATUS_OK)

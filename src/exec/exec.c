@@ -138,7 +138,7 @@ enum status exec_open(struct rt_job *job, const struct plan *p, const struct pla
 	if (e->status == STATUS_OK)
 		e->status = find_slots(e);
 	if (e->status == STATUS_OK)
-		e->status = rt_engine_new(job, e->device, e->transport, &e->engine);
+		e->status = rt_engine_new(job, o->engine, e->device, e->transport, &e->engine);
 	for (uint32_t i = 0; i < p->task.n; i++)
 		prepare_task(&p->task.at[i], &e->task[i]);
 	if (e->status != STATUS_OK) {
@@ -350,9 +350,8 @@ static bool run_task(struct exec *e, const struct plan_instruction *i)
 	bool unit = task->kernel == RT_TASK_UNIT;
 	if (!e->complete[i->a] && !(unit ? build_unit(e, i->a, task) : build_task(e, t, task)))
 		return fail(e, i, STATUS_DIAGNOSTICS, OUTSIDE);
-	e->complete[i->a] = t->fixed;
-	task->at = origin_of(e, i);
-	rt_submit_compute(e->engine, e->current, task);
+	e->complete[i->a] = task->lasting = t->fixed;
+	rt_submit_compute(e->engine, e->current, task, origin_of(e, i));
 	e->stats.tasks++;
 	return true;
 }

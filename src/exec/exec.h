@@ -15,6 +15,7 @@ struct exec;
 struct exec_options {
 	const char *transport; /* "auto", "shm", "mpi" */
 	const char *device;    /* "cpu" */
+	const char *engine;    /* "auto", "inline", "lanes" */
 };
 
 /* What a rank did, for --stats. */

@@ -82,16 +82,15 @@ void rt_board_line_free(struct rt_job *job, int line)
 	atomic_store_explicit(&own(job)->line[line].name, 0, memory_order_relaxed);
 }
 
+struct rt_board_line *rt_board_line_at(struct rt_job *job, int line)
+{
+	return line < 0 ? NULL : &own(job)->line[line];
+}
+
 void rt_board_set(struct rt_job *job, int line, enum rt_board_state state, struct rt_origin at,
                   uint32_t awaited)
 {
-	if (line < 0)
-		return;
-	struct rt_board_line *l = &own(job)->line[line];
-	atomic_store_explicit(&l->label, at.label, memory_order_relaxed);
-	atomic_store_explicit(&l->iteration, at.iteration, memory_order_relaxed);
-	atomic_store_explicit(&l->awaited, awaited, memory_order_relaxed);
-	atomic_store_explicit(&l->state, state, memory_order_relaxed);
+	rt_board_line_set(rt_board_line_at(job, line), state, at, awaited);
 }
 
 /* The two strings of a label, NULL if there is none (yet). */

@@ -67,6 +67,18 @@ int rt_board_line_new(struct rt_job *job, const char *name);
 void rt_board_line_free(struct rt_job *job, int line);
 void rt_board_set(struct rt_job *job, int line, enum rt_board_state state, struct rt_origin at,
                   uint32_t awaited);
+/* The line itself, NULL for -1, and setting that. */
+struct rt_board_line *rt_board_line_at(struct rt_job *job, int line);
+static inline void rt_board_line_set(struct rt_board_line *l, enum rt_board_state state, struct rt_origin at,
+                                     uint32_t awaited)
+{
+	if (!l)
+		return;
+	atomic_store_explicit(&l->label, at.label, memory_order_relaxed);
+	atomic_store_explicit(&l->iteration, at.iteration, memory_order_relaxed);
+	atomic_store_explicit(&l->awaited, awaited, memory_order_relaxed);
+	atomic_store_explicit(&l->state, state, memory_order_relaxed);
+}
 
 /* Appends one line of text for each line of rank that is not idle:
  *     rank 0 stream 1: waiting in  recv(b, peer=1)  (two_streams.hir:12)

@@ -87,7 +87,7 @@ struct rt_scalar {
 
 struct rt_task {
 	enum rt_kernel kernel;
-	struct rt_origin at;  /* for messages */
+	bool lasting;         /* the record stays as it is for as long as there is an engine */
 	struct rt_view out;   /* may be the same view as an operand of COPY, POINTWISE; else no overlap */
 	struct rt_view in[3]; /* operands; those of POINTWISE, COPY, GATHER and GEMM have out's nd and extents
 	                       * (GEMM: of its axes; batch axes broadcast by stride 0) */

@@ -35,16 +35,28 @@ void rt_fifo_end(struct rt_fifo *f)
 	free(f->spare);
 }
 
-void rt_fifo_put(struct rt_fifo *f, const void *record)
+void *rt_fifo_claim(struct rt_fifo *f)
 {
 	uint64_t n = atomic_load_explicit(&f->written, memory_order_relaxed);
-	if (n > 0 && n % CHUNK == 0) {
+	if (n > 0 && n % CHUNK == 0 && f->last_number < n / CHUNK) {
 		struct rt_fifo_chunk *c = chunk_new(f);
 		f->last->next = c;
 		f->last = c;
+		f->last_number = n / CHUNK;
 	}
-	memcpy(f->last->records + n % CHUNK * f->spacing, record, f->record);
+	return f->last->records + n % CHUNK * f->spacing;
+}
+
+void rt_fifo_publish(struct rt_fifo *f)
+{
+	uint64_t n = atomic_load_explicit(&f->written, memory_order_relaxed);
 	atomic_store_explicit(&f->written, n + 1, memory_order_release);
+}
+
+void rt_fifo_put(struct rt_fifo *f, const void *record)
+{
+	memcpy(rt_fifo_claim(f), record, f->record);
+	rt_fifo_publish(f);
 }
 
 void *rt_fifo_peek(struct rt_fifo *f)

@@ -16,6 +16,7 @@ struct rt_fifo {
 	size_t spacing;                        /* from one to the next */
 	_Atomic uint64_t written;              /* records, by the writer */
 	struct rt_fifo_chunk *last;            /* writer's */
+	uint64_t last_number;                  /* of chunk `last`, writer's */
 	struct rt_fifo_chunk *first;           /* reader's */
 	uint64_t read;                         /* records, reader's */
 	uint64_t first_number;                 /* of chunk `first`, reader's */
@@ -26,6 +27,9 @@ void rt_fifo_start(struct rt_fifo *f, size_t record);
 void rt_fifo_end(struct rt_fifo *f);
 /* Writer: a copy of the record. */
 void rt_fifo_put(struct rt_fifo *f, const void *record);
+/* Writer: the next record, to be filled in, and making it visible. */
+void *rt_fifo_claim(struct rt_fifo *f);
+void rt_fifo_publish(struct rt_fifo *f);
 /* Reader: the oldest record, NULL if there is none. It stays until rt_fifo_drop. */
 void *rt_fifo_peek(struct rt_fifo *f);
 void rt_fifo_drop(struct rt_fifo *f);

@@ -76,7 +76,10 @@ enum status rt_job_status(const struct rt_job *job)
 void rt_job_progress(struct rt_job *job)
 {
 	struct rt_board *b = job->board;
-	atomic_fetch_add_explicit(&b->rank[job->rank - b->first].progress, 1, memory_order_relaxed);
+	_Atomic int64_t *progress = &b->rank[job->rank - b->first].progress;
+	/* Threads that count at once may count once: what counts is that it changes. */
+	atomic_store_explicit(progress, atomic_load_explicit(progress, memory_order_relaxed) + 1,
+	                      memory_order_relaxed);
 }
 
 /* How long nothing has moved, and whether some rank computes. */

@@ -1,4 +1,4 @@
-/* queue: the host's side of the engine: issuing, tickets, groups, draining. */
+/* queue: what the engines have in common: checks, tickets, groups, numbers of messages. */
 #include "base/arena.h"
 #include "rt/queue_impl.h"
 #include <assert.h>
@@ -6,284 +6,257 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-	WINDOW = 4096,      /* outstanding items, before the host lets the lanes catch up */
-	CATCH_UP_US = 5000, /* how long it waits for them to move at all */
-	/* So many items, and it waits while anything in the job moves, and then for so long; */
-	LARGE_WINDOW = 1 << 16,
-	QUIET_US = 200000,
-	QUIET_UNSEEN_US = 2000000, /* ranks on other hosts: their boards cannot be seen */
-	/* what then waits may need what the host has not issued yet, so it goes on, to this number. */
-	LIMIT = RT_SLOT_CHUNK * RT_SLOT_CHUNKS,
-};
+enum { MAX_INDEXED = 4096 /* streams found by their index; others are searched */ };
 
 /* Tickets */
 
-struct rt_slot *rt_engine_slot(struct rt_engine *e, uint32_t slot)
-{
-	return &atomic_load_explicit(&e->slot_chunk[slot / RT_SLOT_CHUNK],
-	                             memory_order_acquire)[slot % RT_SLOT_CHUNK];
-}
-
-bool rt_engine_ticket_done(struct rt_engine *e, struct rt_ticket t)
-{
-	return t.generation == 0 || atomic_load_explicit(&rt_engine_slot(e, t.slot)->generation,
-	                                                 memory_order_acquire) != t.generation;
-}
-
-bool rt_engine_ready(struct rt_engine *e, const struct rt_dependency *d)
-{
-	if (d->stream)
-		return atomic_load(&d->stream->completed) >= d->count;
-	return rt_engine_ticket_done(e, d->ticket);
-}
-
-static void too_many(struct rt_engine *e, struct rt_origin at)
+void rt_engine_too_many(struct rt_engine *e, struct rt_origin at)
 {
 	rt_job_error_at(e->job, at,
 	                "more than %d tasks and communications are under way (the limit); nothing moves",
-	                LIMIT);
+	                RT_LIMIT);
 	rt_job_fail(e->job, STATUS_DIAGNOSTICS);
 }
 
-static struct rt_ticket ticket_new(struct rt_engine *e, struct rt_origin at)
+static bool more_slots(struct rt_engine *e, struct rt_origin at)
+{
+	uint32_t chunk = e->slots / RT_SLOT_CHUNK;
+	if (chunk == RT_SLOT_CHUNKS) {
+		rt_engine_too_many(e, at);
+		return false;
+	}
+	struct rt_slot *s = mem_zalloc(RT_SLOT_CHUNK * sizeof *s);
+	for (uint32_t i = 0; i < RT_SLOT_CHUNK; i++) {
+		s[i].generation = 1;
+		s[i].next = i + 1 < RT_SLOT_CHUNK ? e->slots + i + 2 : 0;
+	}
+	atomic_store_explicit(&e->slot_chunk[chunk], s, memory_order_release);
+	e->free_slots = e->slots + 1;
+	e->slots += RT_SLOT_CHUNK;
+	return true;
+}
+
+static struct rt_ticket ticket_new(struct rt_engine *e, uint32_t communications, struct rt_origin at)
 {
 	if (!e->free_slots)
 		e->free_slots = atomic_exchange_explicit(&e->released, 0, memory_order_acquire);
-	if (!e->free_slots) {
-		uint32_t chunk = e->slots / RT_SLOT_CHUNK;
-		if (chunk == RT_SLOT_CHUNKS) {
-			too_many(e, at);
-			return (struct rt_ticket){0};
-		}
-		struct rt_slot *s = mem_zalloc(RT_SLOT_CHUNK * sizeof *s);
-		for (uint32_t i = 0; i < RT_SLOT_CHUNK; i++) {
-			s[i].generation = 1;
-			s[i].next = i + 1 < RT_SLOT_CHUNK ? e->slots + i + 2 : 0;
-		}
-		atomic_store_explicit(&e->slot_chunk[chunk], s, memory_order_release);
-		e->free_slots = e->slots + 1;
-		e->slots += RT_SLOT_CHUNK;
-	}
+	if (!e->free_slots && !more_slots(e, at))
+		return (struct rt_ticket){0};
 	uint32_t i = e->free_slots - 1;
 	struct rt_slot *slot = rt_engine_slot(e, i);
 	e->free_slots = slot->next;
+	slot->left = communications;
+	slot->blocked = NULL;
 	atomic_store_explicit(&slot->label, at.label, memory_order_relaxed);
 	return (struct rt_ticket){
 	    .slot = i, .generation = atomic_load_explicit(&slot->generation, memory_order_relaxed)};
 }
 
-bool rt_engine_item_end(struct rt_comm_item *item, struct rt_ticket *out)
+bool rt_engine_ticket_end(struct rt_engine *e, struct rt_ticket t)
 {
-	free(item->blocks);
-	if (!item->group) {
-		*out = item->ticket;
+	if (t.generation == 0)
+		return false;
+	struct rt_slot *slot = rt_engine_slot(e, t.slot);
+	if (--slot->left > 0)
+		return false;
+	atomic_store_explicit(&slot->generation, t.generation + 1 ? t.generation + 1 : 1,
+	                      memory_order_release);
+	return true;
+}
+
+/* What engines do */
+
+bool rt_engine_run(struct rt_engine *e, struct rt_stream *s, const struct rt_task *task, struct rt_origin at)
+{
+	char why[RT_WHY_BYTES];
+	struct rt_board *b = e->job->board;
+	_Atomic uint32_t *computing = &b->rank[e->job->rank - b->first].computing;
+	why[0] = 0;
+	rt_board_line_set(s->board, RT_LINE_RUNNING, at, 0);
+	if (e->trace)
+		e->trace->event(e->trace, RT_TRACE_TASK, false, 0, s->name, at);
+	atomic_store_explicit(computing, 1, memory_order_relaxed); /* no other thread writes it */
+	enum status status = rt_device_run(e->device, RT_COMPUTE_LANE, task, why);
+	atomic_store_explicit(computing, 0, memory_order_relaxed);
+	if (e->trace)
+		e->trace->event(e->trace, RT_TRACE_TASK, true, 0, s->name, at);
+	if (status == STATUS_OK) {
+		if (s->board)
+			atomic_store_explicit(&s->board->state, RT_LINE_IDLE, memory_order_relaxed);
+		rt_job_progress(e->job);
 		return true;
 	}
-	if (--item->group->left > 0)
-		return false;
-	*out = item->group->ticket;
-	free(item->group);
-	return true;
+	if (why[0])
+		rt_job_error_at(e->job, at, "%s", why);
+	rt_job_fail(e->job, status);
+	return false;
 }
 
-/* Waking and waiting */
-
-static void wake_communication(struct rt_engine *e)
+/* Counts and offsets of blocks that are known now. */
+static enum status late_blocks(struct rt_engine *e, struct rt_comm_item *item)
 {
-	if (e->transport)
-		e->transport->ops->wake(e->transport);
-}
-
-void rt_engine_wake_all(struct rt_engine *e)
-{
-	rt_bell_ring(&e->host_bell);
-	rt_bell_ring(&e->compute_bell);
-	wake_communication(e);
-}
-
-static bool failed(struct rt_engine *e)
-{
-	return rt_job_status(e->job) != STATUS_OK;
-}
-
-/* Waits until `want` items are done; false: the job has failed, or nothing has moved for the time (-1: none).
- */
-static bool wait_items(struct rt_engine *e, int64_t want, int64_t patience_us, struct rt_watch *watch)
-{
-	int64_t last = -1, since = 0;
-	for (;;) {
-		uint32_t seen = rt_bell_read(&e->host_bell);
-		int64_t done = atomic_load(&e->done);
-		if (done >= want)
-			break;
-		if (failed(e))
-			return false;
-		if (watch && rt_watch_expired(watch, e->job)) {
-			char why[64];
-			snprintf(why, sizeof why, "nothing has moved for %.1f s",
-			         (double)e->job->timeout_ms / 1000);
-			rt_job_stuck(e->job, why);
-			return false;
+	struct rt_collective *c = &item->c;
+	size_t n = (size_t)e->transport->team[c->team].n;
+	const int64_t *units[] = {c->late_counts, c->late_send_counts},
+	              room[] = {c->late_room, c->late_send_room};
+	rt_comm_blocks(item, 4 * n);
+	for (unsigned side = 0; side < 2; side++) {
+		int64_t *counts = item->blocks + 2 * side * n, *offsets = counts + n, total = 0;
+		for (size_t k = 0; k < n; k++) {
+			int64_t u = units[side][k];
+			if (u < 0 || u > room[side] - total) {
+				rt_job_error_at(
+				    e->job, c->at,
+				    "member %zu of the team %s %lld rows; with those before it there are "
+				    "%lld, and room for %lld",
+				    k, side ? "gets" : "gives", (long long)u, (long long)total,
+				    (long long)room[side]);
+				return rt_job_fail(e->job, STATUS_DIAGNOSTICS);
+			}
+			counts[k] = u * c->late_unit;
+			offsets[k] = total * c->late_unit;
+			total += u;
 		}
-		if (patience_us >= 0) {
-			if (done != last)
-				since = rt_clock_us();
-			else if (rt_clock_us() - since > patience_us)
-				return false;
-			last = done;
+	}
+	c->counts = item->blocks;
+	c->offsets = c->counts + n;
+	c->send_counts = c->counts + 2 * n;
+	c->send_offsets = c->counts + 3 * n;
+	c->late_counts = c->late_send_counts = NULL;
+	return STATUS_OK;
+}
+
+enum status rt_engine_start(struct rt_engine *e, struct rt_comm_item *item, struct rt_request **out)
+{
+	if (item->message)
+		return rt_transport_start_p2p(e->transport, &item->p, out);
+	enum status status = item->c.late_counts ? late_blocks(e, item) : STATUS_OK;
+	return status == STATUS_OK ? rt_transport_start(e->transport, &item->c, out) : status;
+}
+
+int rt_engine_message_show(struct rt_engine *e, struct rt_origin at)
+{
+	for (int i = 0; i < RT_MESSAGE_LINES; i++)
+		if (!e->message_shown[i]) {
+			e->message_shown[i] = true;
+			rt_board_set(e->job, e->message_line[i], RT_LINE_WAITING, at, 0);
+			return i;
 		}
-		rt_bell_wait(&e->host_bell, seen, patience_us >= 0 ? CATCH_UP_US / 4 : RT_LOOK_US);
-	}
-	return true;
+	return -1;
 }
 
-static bool wait_done(struct rt_engine *e, int64_t want, int64_t patience_us, struct rt_watch *watch)
+void rt_engine_message_hide(struct rt_engine *e, int place)
 {
-	atomic_store(&e->host_wants, want);
-	bool done = wait_items(e, want, patience_us, watch);
-	atomic_store(&e->host_wants, INT64_MAX);
-	return done;
-}
-
-/* Waits until `want` items are done; false: nothing moves any more. */
-static bool wait_quiet(struct rt_engine *e, int64_t want)
-{
-	int64_t quiet = e->job->board->ranks < e->job->size ? QUIET_UNSEEN_US : QUIET_US;
-	struct rt_watch watch = {0};
-	while (!wait_done(e, want, CATCH_UP_US, NULL))
-		if (failed(e) || rt_watch_idle_us(&watch, e->job) >= quiet)
-			return false;
-	return true;
-}
-
-/* Counts an item; a host that is far ahead waits, unless the lanes need what it has not issued yet. */
-static void issue(struct rt_engine *e, struct rt_origin at)
-{
-	e->issued++;
-	if (e->issued - atomic_load_explicit(&e->done, memory_order_relaxed) < e->window)
+	if (place < 0)
 		return;
-	int64_t want = e->issued - e->window / 2;
-	if (e->window < LARGE_WINDOW ? wait_done(e, want, CATCH_UP_US, NULL) : wait_quiet(e, want))
-		return;
-	if (e->window < LIMIT)
-		e->window *= 2;
-	else if (!failed(e))
-		too_many(e, at);
+	e->message_shown[place] = false;
+	rt_board_set(e->job, e->message_line[place], RT_LINE_IDLE, (struct rt_origin){.iteration = -1}, 0);
 }
 
-/* Streams */
-
-struct rt_stream *rt_stream_new(struct rt_engine *e, const char *name)
+int64_t rt_engine_quiet_us(const struct rt_engine *e)
 {
-	struct rt_stream *s = mem_zalloc(sizeof *s), *_Atomic *at = &e->streams, *next;
-	rt_fifo_start(&s->fifo, sizeof(struct rt_stream_item));
-	s->index = -1;
-	s->line = rt_board_line_new(e->job, name);
-	while ((next = atomic_load_explicit(at, memory_order_relaxed)))
-		at = &next->next;
-	atomic_store_explicit(at, s, memory_order_release);
-	return s;
+	return e->job->board->ranks < e->job->size ? RT_QUIET_UNSEEN_US : RT_QUIET_US;
 }
 
-struct rt_stream *rt_stream_get(struct rt_engine *e, int64_t index)
+void rt_engine_stuck(struct rt_engine *e)
 {
-	assert(index >= 0);
-	struct rt_stream *s = atomic_load_explicit(&e->streams, memory_order_relaxed);
-	for (; s; s = atomic_load_explicit(&s->next, memory_order_relaxed))
-		if (s->index == index)
-			return s;
-	char name[32];
-	snprintf(name, sizeof name, "stream %lld", (long long)index);
-	s = rt_stream_new(e, name);
-	s->index = index;
-	return s;
+	char why[64];
+	snprintf(why, sizeof why, "nothing has moved for %.1f s", (double)e->job->timeout_ms / 1000);
+	rt_job_stuck(e->job, why);
 }
 
-static void stream_put(struct rt_engine *e, struct rt_stream *s, const struct rt_stream_item *item)
+int rt_engine_team_line(struct rt_engine *e, int team)
 {
-	s->issued++;
-	rt_fifo_put(&s->fifo, item);
-	rt_bell_ring(&e->compute_bell);
-	issue(e, item->task.at);
-}
-
-void rt_submit_compute(struct rt_engine *e, struct rt_stream *s, const struct rt_task *task)
-{
-	if (failed(e))
-		return;
-	struct rt_stream_item item = {.task = *task};
-	stream_put(e, s, &item);
-}
-
-void rt_submit_sync(struct rt_engine *e, struct rt_stream *current, struct rt_stream *other,
-                    struct rt_origin at)
-{
-	if (failed(e) || current == other)
-		return; /* a stream is in order with itself */
-	struct rt_stream_item item = {
-	    .wait = true, .after = {.stream = other, .count = other->issued}, .task = {.at = at}};
-	stream_put(e, current, &item);
-}
-
-void rt_submit_wait(struct rt_engine *e, struct rt_stream *current, struct rt_ticket ticket,
-                    struct rt_origin at)
-{
-	if (failed(e) || ticket.generation == 0)
-		return;
-	struct rt_stream_item item = {.wait = true, .after = {.ticket = ticket}, .task = {.at = at}};
-	stream_put(e, current, &item);
-}
-
-/* Communications */
-
-static struct rt_team_queue *team_queue(struct rt_engine *e, int team)
-{
-	struct rt_team_queue *_Atomic *at = &e->teams, *q;
-	while ((q = atomic_load_explicit(at, memory_order_relaxed))) {
-		if (q->team == team)
-			return q;
-		at = &q->next;
-	}
 	const struct rt_team *t = &e->transport->team[team];
 	struct buf name = {0};
 	buf_puts(&name, "communicator (");
 	for (int i = 0; i < t->n; i++)
 		buf_printf(&name, i ? " %d" : "%d", t->rank[i]);
 	buf_putc(&name, ')');
-	q = mem_zalloc(sizeof *q);
-	rt_fifo_start(&q->fifo, sizeof(struct rt_comm_item));
-	q->team = team;
-	q->line = rt_board_line_new(e->job, name.at);
+	int line = rt_board_line_new(e->job, name.at);
 	buf_free(&name);
-	atomic_store_explicit(at, q, memory_order_release);
-	return q;
+	return line;
 }
 
-/* Into its queue; the item starts after what current was given. */
-static void comm_put(struct rt_engine *e, struct rt_stream *current, struct rt_comm_item *item)
+/* Streams */
+
+struct rt_stream *rt_stream_new(struct rt_engine *e, const char *name)
 {
-	item->after = (struct rt_dependency){.stream = current, .count = current->issued};
-	atomic_fetch_add(&e->comm_left, 1);
-	rt_fifo_put(item->message ? &e->messages : &team_queue(e, item->c.team)->fifo, item);
-	wake_communication(e);
-	issue(e, item->message ? item->p.at : item->c.at);
+	struct rt_stream *s = mem_zalloc(e->ops->stream_bytes), *_Atomic *at = &e->streams, *next;
+	s->index = -1;
+	s->line = rt_board_line_new(e->job, name);
+	s->board = rt_board_line_at(e->job, s->line);
+	s->name = s->board ? atomic_load_explicit(&s->board->name, memory_order_relaxed) : 0;
+	e->ops->stream_start(e, s);
+	while ((next = atomic_load_explicit(at, memory_order_relaxed)))
+		at = &next->next;
+	atomic_store_explicit(at, s, memory_order_release);
+	return s;
 }
 
-/* A single item, or one more of the group being built. */
-static struct rt_ticket comm_submit(struct rt_engine *e, struct rt_stream *current, struct rt_comm_item *item)
+static struct rt_stream *find_stream(struct rt_engine *e, int64_t index)
 {
-	if (e->grouping) {
-		if (e->members == e->member_room) {
-			e->member_room = e->member_room ? 2 * e->member_room : 8;
-			e->member = mem_realloc(e->member, (size_t)e->member_room * sizeof *e->member);
-		}
-		e->member[e->members++] = *item;
-		return (struct rt_ticket){0};
+	struct rt_stream *s = atomic_load_explicit(&e->streams, memory_order_relaxed);
+	while (s && s->index != index)
+		s = atomic_load_explicit(&s->next, memory_order_relaxed);
+	return s;
+}
+
+static struct rt_stream *make_stream(struct rt_engine *e, int64_t index)
+{
+	char name[32];
+	snprintf(name, sizeof name, "stream %lld", (long long)index);
+	struct rt_stream *s = rt_stream_new(e, name);
+	s->index = index;
+	if (index >= MAX_INDEXED)
+		return s;
+	if (index >= e->indices) {
+		e->by_index = mem_realloc(e->by_index, (size_t)(index + 1) * sizeof(struct rt_stream *));
+		while (e->indices <= index)
+			e->by_index[e->indices++] = NULL;
 	}
-	item->ticket = ticket_new(e, item->message ? item->p.at : item->c.at);
-	comm_put(e, current, item);
-	return item->ticket;
+	return e->by_index[index] = s;
+}
+
+struct rt_stream *rt_stream_get(struct rt_engine *e, int64_t index)
+{
+	assert(index >= 0);
+	struct rt_stream *s = index < e->indices     ? e->by_index[index]
+	                      : index >= MAX_INDEXED ? find_stream(e, index)
+	                                             : NULL;
+	return s ? s : make_stream(e, index);
+}
+
+void rt_submit_compute(struct rt_engine *e, struct rt_stream *s, const struct rt_task *task,
+                       struct rt_origin at)
+{
+	if (!rt_engine_failed(e))
+		e->ops->task(e, s, task, at);
+}
+
+void rt_submit_sync(struct rt_engine *e, struct rt_stream *current, struct rt_stream *other,
+                    struct rt_origin at)
+{
+	if (!rt_engine_failed(e) && current != other) /* a stream is in order with itself */
+		e->ops->sync(e, current, other, at);
+}
+
+void rt_submit_wait(struct rt_engine *e, struct rt_stream *current, struct rt_ticket ticket,
+                    struct rt_origin at)
+{
+	if (!rt_engine_failed(e) && !rt_engine_ticket_done(e, ticket))
+		e->ops->wait(e, current, ticket, at);
+}
+
+/* Communications */
+
+void rt_comm_blocks(struct rt_comm_item *item, size_t n)
+{
+	if (item->room >= n)
+		return;
+	free(item->blocks);
+	item->blocks = mem_alloc(n * sizeof *item->blocks);
+	item->room = n;
 }
 
 static bool needs_transport(struct rt_engine *e, struct rt_origin at)
@@ -295,27 +268,54 @@ static bool needs_transport(struct rt_engine *e, struct rt_origin at)
 	return false;
 }
 
+/* Where the next communication is put. */
+static struct rt_comm_item *next_item(struct rt_engine *e)
+{
+	if (!e->grouping)
+		return &e->single;
+	if (e->members == e->member_room) {
+		int room = e->member_room ? 2 * e->member_room : 8;
+		e->member = mem_realloc(e->member, (size_t)room * sizeof *e->member);
+		memset(e->member + e->member_room, 0, (size_t)(room - e->member_room) * sizeof *e->member);
+		e->member_room = room;
+	}
+	return &e->member[e->members++];
+}
+
+static struct rt_ticket submit(struct rt_engine *e, struct rt_stream *current, struct rt_comm_item *item)
+{
+	item->id = ++e->traced;
+	item->ticket = (struct rt_ticket){0};
+	if (e->grouping)
+		return item->ticket;
+	struct rt_ticket ticket = item->ticket = ticket_new(e, 1, rt_comm_at(item));
+	e->ops->communicate(e, current, item, false);
+	return ticket;
+}
+
 struct rt_ticket rt_submit_collective(struct rt_engine *e, struct rt_stream *current,
                                       const struct rt_collective *c)
 {
-	if (failed(e) || !needs_transport(e, c->at))
+	if (rt_engine_failed(e) || !needs_transport(e, c->at))
 		return (struct rt_ticket){0};
 	assert(c->team >= 0 && c->team < e->transport->teams);
 	const struct rt_team *team = &e->transport->team[c->team];
 	if (team->index < 0)
 		return (struct rt_ticket){0};
-	struct rt_comm_item item = {.c = *c};
+	struct rt_comm_item *item = next_item(e);
+	item->message = false;
+	item->c = *c;
 	size_t n = (size_t)team->n;
 	const int64_t *from[] = {c->counts, c->offsets, c->send_counts, c->send_offsets},
-	              **to[] = {&item.c.counts, &item.c.offsets, &item.c.send_counts, &item.c.send_offsets};
+	              **to[] = {&item->c.counts, &item->c.offsets, &item->c.send_counts,
+	                        &item->c.send_offsets};
 	for (unsigned k = 0; k < 4; k++) {
 		if (!from[k])
 			continue;
-		if (!item.blocks)
-			item.blocks = mem_alloc(4 * n * sizeof *item.blocks);
-		*to[k] = memcpy(item.blocks + k * n, from[k], n * sizeof *from[k]);
+		rt_comm_blocks(item, 4 * n);
+		*to[k] = memcpy(item->blocks + k * n, from[k], n * sizeof *from[k]);
 	}
-	return comm_submit(e, current, &item);
+	return submit(e, current, item);
 }
 
 static uint64_t next_sequence(struct rt_engine *e, const struct rt_p2p *p)
@@ -334,11 +334,13 @@ static uint64_t next_sequence(struct rt_engine *e, const struct rt_p2p *p)
 
 struct rt_ticket rt_submit_p2p(struct rt_engine *e, struct rt_stream *current, const struct rt_p2p *p)
 {
-	if (failed(e) || !needs_transport(e, p->at))
+	if (rt_engine_failed(e) || !needs_transport(e, p->at))
 		return (struct rt_ticket){0};
-	struct rt_comm_item item = {.message = true, .p = *p};
-	item.p.sequence = next_sequence(e, p);
-	return comm_submit(e, current, &item);
+	struct rt_comm_item *item = next_item(e);
+	item->message = true;
+	item->p = *p;
+	item->p.sequence = next_sequence(e, p);
+	return submit(e, current, item);
 }
 
 void rt_group_begin(struct rt_engine *e)
@@ -352,106 +354,74 @@ struct rt_ticket rt_group_end(struct rt_engine *e, struct rt_stream *current, st
 {
 	assert(e->grouping);
 	e->grouping = false;
-	if (e->members == 0)
+	if (e->members == 0 || rt_engine_failed(e))
 		return (struct rt_ticket){0};
-	struct rt_group *g = mem_alloc(sizeof *g);
-	*g = (struct rt_group){.left = e->members, .ticket = ticket_new(e, at)};
-	struct rt_ticket ticket = g->ticket; /* g is gone once the last member is done */
+	struct rt_ticket ticket = ticket_new(e, (uint32_t)e->members, at);
 	for (int i = 0; i < e->members; i++) {
-		e->member[i].group = g;
-		comm_put(e, current, &e->member[i]);
+		e->member[i].ticket = ticket;
+		e->ops->communicate(e, current, &e->member[i], i + 1 < e->members);
 	}
 	return ticket;
 }
 
+/* Beginning and end */
+
 enum status rt_drain(struct rt_engine *e)
 {
-	struct rt_watch watch = {0};
-	wait_done(e, e->issued, -1, &watch);
+	e->ops->drain(e);
 	return rt_job_status(e->job);
 }
 
-/* Beginning and end */
-
-static bool lane_start(struct rt_engine *e, pthread_t *thread, void *(*lane)(void *))
+void rt_engine_trace(struct rt_engine *e, struct rt_tracer *t)
 {
-	int error = pthread_create(thread, NULL, lane, e);
-	if (!error)
-		return true;
-	rt_job_error(e->job, "cannot start a lane: pthread_create: %s", strerror(error));
-	rt_job_fail(e->job, STATUS_INTERNAL);
-	return false;
+	e->trace = t;
 }
 
-enum status rt_engine_new(struct rt_job *job, struct rt_device *device, struct rt_transport *transport,
-                          struct rt_engine **out)
+enum status rt_engine_new(struct rt_job *job, const char *name, struct rt_device *device,
+                          struct rt_transport *transport, struct rt_engine **out)
 {
-	struct rt_engine *e = mem_zalloc(sizeof *e);
+	const struct rt_engine_ops *ops = strcmp(name, "lanes") == 0 ? &rt_lanes_ops
+	                                  : strcmp(name, "inline") == 0 || strcmp(name, "auto") == 0
+	                                      ? &rt_inline_ops
+	                                      : NULL;
+	if (!ops) {
+		rt_job_error(job, "this hirc has no engine '%s'", name);
+		return rt_job_fail(job, STATUS_ABSENT);
+	}
+	struct rt_engine *e = mem_zalloc(ops->bytes);
+	e->ops = ops;
 	e->job = job;
 	e->device = device;
 	e->transport = transport;
-	e->window = WINDOW;
-	e->host_wants = INT64_MAX;
-	rt_fifo_start(&e->messages, sizeof(struct rt_comm_item));
 	for (int i = 0; i < RT_MESSAGE_LINES; i++)
 		e->message_line[i] = transport ? rt_board_line_new(job, "message") : -1;
-	e->computes = lane_start(e, &e->compute, rt_lane_compute);
-	e->communicates = e->computes && transport && lane_start(e, &e->communicate, rt_lane_communicate);
-	if (!e->computes || (transport && !e->communicates)) {
+	enum status status = ops->start(e);
+	if (status != STATUS_OK)
 		rt_engine_free(e);
-		return rt_job_status(job);
-	}
-	*out = e;
-	return STATUS_OK;
-}
-
-static void comm_fifo_free(struct rt_fifo *f)
-{
-	struct rt_comm_item *item;
-	struct rt_ticket unused;
-	while ((item = rt_fifo_peek(f))) {
-		rt_engine_item_end(item, &unused);
-		rt_fifo_drop(f);
-	}
-	rt_fifo_end(f);
+	else
+		*out = e;
+	return status;
 }
 
 void rt_engine_free(struct rt_engine *e)
 {
 	if (!e)
 		return;
-	atomic_store_explicit(&e->stop, 1, memory_order_release);
-	rt_engine_wake_all(e);
-	if (e->computes)
-		pthread_join(e->compute, NULL);
-	if (e->communicates)
-		pthread_join(e->communicate, NULL);
+	e->ops->stop(e);
 	for (struct rt_stream *s = e->streams, *next; s; s = next) {
 		next = s->next;
 		rt_board_line_free(e->job, s->line);
-		rt_fifo_end(&s->fifo);
 		free(s);
 	}
-	for (struct rt_team_queue *q = e->teams, *next; q; q = next) {
-		next = q->next;
-		rt_board_line_free(e->job, q->line);
-		comm_fifo_free(&q->fifo);
-		free(q);
-	}
-	for (struct rt_message *m = e->pending, *next; m; m = next) {
-		struct rt_ticket unused;
-		next = m->next;
-		rt_engine_item_end(&m->item, &unused);
-		free(m);
-	}
-	comm_fifo_free(&e->messages);
 	for (int i = 0; i < RT_MESSAGE_LINES; i++)
 		rt_board_line_free(e->job, e->message_line[i]);
-	for (int i = 0; i < e->members && e->grouping; i++)
-		free(e->member[i].blocks);
 	for (uint32_t i = 0; i < e->slots / RT_SLOT_CHUNK; i++)
 		free(e->slot_chunk[i]);
+	for (int i = 0; i < e->member_room; i++)
+		free(e->member[i].blocks);
+	free(e->single.blocks);
 	free(e->member);
 	free(e->sequence);
+	free(e->by_index);
 	free(e);
 }

@@ -1,6 +1,11 @@
 /* queue: the stream engine of one rank.
  *
- * The host thread issues work to in-order streams and goes on; two lanes (threads) do it:
+ * The host thread issues work to in-order streams; every wait is inside a stream. Two engines do the work:
+ *
+ *   inline  the host thread itself. What can run runs in the submit. A stream that waits for something that
+ *           is not done is blocked: its later work is queued, and the host goes on to other streams. Queues
+ *           go on as soon as a submit or rt_drain sees that they can.
+ *   lanes   two threads, to which the host passes everything by queues:
  *
  *     host ──submit──> stream 0 ─┐
  *                      stream 1 ─┼─> compute lane: runs heads that are ready, passes by those that wait
@@ -9,10 +14,11 @@
  *                      communicator (0 2) ─┼─> communication lane: starts what is ready, polls all
  *                      messages            ─┘
  *
- * Every wait is inside a queue; the host blocks in rt_drain only, and while it is far ahead of the lanes:
- * with 65536 items outstanding as long as anything in the job moves. All functions are called by the rank's
- * host thread. Issuing never deadlocks: when nothing moves it goes on, to the limit of 4194304 items.
- * After a failure submits do nothing and rt_drain returns the status. */
+ * Collectives of a team run one after the other in order of issue; messages any number at once. The host
+ * blocks in rt_drain only, for moments in rt_submit_wait, and while it is far ahead: with 65536 items
+ * outstanding as long as anything in the job moves. All functions are called by the rank's host thread.
+ * Issuing never deadlocks: when nothing moves it goes on, to the limit of 4194304 items. After a failure
+ * submits do nothing and rt_drain returns the status. */
 #ifndef HIRC_RT_QUEUE_H
 #define HIRC_RT_QUEUE_H
 #include "rt/device.h"
@@ -27,11 +33,11 @@ struct rt_ticket {
 	uint32_t slot, generation;
 };
 
-/* Starts the lanes. The transport belongs to the engine's communication lane until rt_engine_free. transport
+/* name: "inline", "lanes", or "auto" (inline). The transport belongs to the engine until rt_engine_free; it
  * may be NULL in programs without communication. */
-enum status rt_engine_new(struct rt_job *job, struct rt_device *device, struct rt_transport *transport,
-                          struct rt_engine **out);
-/* Stops the lanes (work that is not done is dropped) and frees. Device and transport stay. */
+enum status rt_engine_new(struct rt_job *job, const char *name, struct rt_device *device,
+                          struct rt_transport *transport, struct rt_engine **out);
+/* Ends what runs (work that is not done is dropped) and frees. Device and transport stay. */
 void rt_engine_free(struct rt_engine *e);
 
 /* The stream of an index >= 0 (made at first use, named `stream 3`; the caller does the modulo). */
@@ -39,8 +45,9 @@ struct rt_stream *rt_stream_get(struct rt_engine *e, int64_t index);
 /* A new stream for a handle; name: `main`, `stream 0x1`. */
 struct rt_stream *rt_stream_new(struct rt_engine *e, const char *name);
 
-/* Runs a task in s after all that s was given. The record is copied. */
-void rt_submit_compute(struct rt_engine *e, struct rt_stream *s, const struct rt_task *task);
+/* Runs a task in s after all that s was given. The record is copied, unless it is lasting. */
+void rt_submit_compute(struct rt_engine *e, struct rt_stream *s, const struct rt_task *task,
+                       struct rt_origin at);
 /* current waits for all that other was given so far. */
 void rt_submit_sync(struct rt_engine *e, struct rt_stream *current, struct rt_stream *other,
                     struct rt_origin at);
@@ -58,6 +65,17 @@ struct rt_ticket rt_group_end(struct rt_engine *e, struct rt_stream *current, st
 /* current waits until the ticket is done; the host goes on. */
 void rt_submit_wait(struct rt_engine *e, struct rt_stream *current, struct rt_ticket ticket,
                     struct rt_origin at);
+
+/* A tracer is called when an item begins and when it ends, by the thread that does it: with lanes tasks and
+ * communications by two threads. id: of the item, the same in both calls; lane: label of its stream or
+ * communicator, 0 if that has none. An item that is done when it starts (a team of one) begins and ends. */
+enum rt_trace_kind { RT_TRACE_TASK, RT_TRACE_COLLECTIVE, RT_TRACE_MESSAGE };
+struct rt_tracer {
+	void (*event)(struct rt_tracer *t, enum rt_trace_kind kind, bool ends, uint64_t id, uint32_t lane,
+	              struct rt_origin at);
+};
+/* Before the first submit; NULL: none. The tracer outlives the engine. */
+void rt_engine_trace(struct rt_engine *e, struct rt_tracer *t);
 
 /* Blocks until everything issued is done, the job has failed, or nothing has moved for job->timeout_ms
  * (prints what each rank and stream stands in; STATUS_STUCK). The engine can be used again after STATUS_OK.

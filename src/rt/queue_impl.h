@@ -1,14 +1,11 @@
-/* queue_impl: the engine's structures, shared by its host side (queue.c) and its lanes (queue_lanes.c).
+/* queue_impl: what the engines share; for src/rt only.
  *
- * Who writes what: the host thread appends to the fifos and lists, takes ticket slots and counts `issued`;
- * the compute lane reads stream fifos and counts `completed`; the communication lane reads the others
- * and releases tickets. Only atomics and fifos are touched by two threads. */
+ * queue.c checks what is submitted and keeps tickets, groups and message numbers; an engine (queue_inline.c,
+ * queue_lanes.c) embeds struct rt_engine and does the work. The host thread alone touches struct rt_engine,
+ * but for the slots of tickets, which whoever ends a communication releases. */
 #ifndef HIRC_RT_QUEUE_IMPL_H
 #define HIRC_RT_QUEUE_IMPL_H
-#include "rt/bell.h"
-#include "rt/fifo.h"
 #include "rt/queue.h"
-#include <pthread.h>
 
 enum {
 	RT_SLOT_CHUNK = 1024, /* ticket slots made at once */
@@ -16,67 +13,37 @@ enum {
 	RT_MESSAGE_LINES = 4, /* pending messages that the board shows */
 	RT_LOOK_US = 20000,   /* how often a sleeping thread looks whether the job has failed */
 	RT_COMPUTE_LANE = 0,
+	/* With so many items outstanding the host waits while anything in the job moves, and then for so
+	   long; */
+	RT_LARGE_WINDOW = 1 << 16,
+	RT_QUIET_US = 200000,
+	RT_QUIET_UNSEEN_US = 2000000, /* ranks on other hosts: their boards cannot be seen */
+	/* what then waits may need what the host has not issued yet, so it goes on, to this number. */
+	RT_LIMIT = RT_SLOT_CHUNK * RT_SLOT_CHUNKS,
 };
 
-/* What must be done before an item starts: `count` items of a stream, or a ticket. */
-struct rt_dependency {
-	struct rt_stream *stream; /* NULL: the ticket */
-	uint64_t count;
-	struct rt_ticket ticket;
-};
-
-/* In a stream: a task, or a wait (task.at says where). */
-struct rt_stream_item {
-	bool wait;
-	struct rt_dependency after; /* wait */
-	struct rt_task task;
-};
-
-struct rt_stream {
-	struct rt_stream *_Atomic next; /* in the engine's list */
-	struct rt_fifo fifo;
-	uint64_t issued;            /* host's */
-	_Atomic uint64_t completed; /* compute lane's */
-	int64_t index;              /* -1: a handle */
-	int line;                   /* on the board */
-	uint64_t shown;             /* compute lane's: 1 + number of the wait that the board shows */
-};
-
-/* A coalescing group: its ticket is released with the last member. */
-struct rt_group {
-	int left; /* set before its members are published, then the communication lane's */
-	struct rt_ticket ticket;
-};
-
+/* A communication as it was submitted. */
 struct rt_comm_item {
-	struct rt_dependency after;
-	struct rt_ticket ticket; /* zero: member of a group */
-	struct rt_group *group;
-	bool message; /* p, else c */
+	struct rt_ticket ticket; /* of its group if it has one */
+	uint64_t id;             /* tracer's */
+	bool message;            /* p, else c */
 	struct rt_collective c;
-	int64_t *blocks; /* owned: what the lists of c point to */
 	struct rt_p2p p;
+	int64_t *blocks; /* owned: what the lists of c point to; may be there without being used */
+	size_t room;     /* entries of blocks */
 };
 
-/* The in-order queue of one communicator. */
-struct rt_team_queue {
-	struct rt_team_queue *_Atomic next;
-	struct rt_fifo fifo;
-	int team, line;
-	struct rt_request *running; /* communication lane's: of the head */
-};
-
-struct rt_message { /* communication lane's: a message that is not done */
-	struct rt_message *next;
-	struct rt_comm_item item;
-	struct rt_request *running; /* NULL: not started */
-	int line;                   /* index in message_line, -1 */
-};
+static inline struct rt_origin rt_comm_at(const struct rt_comm_item *item)
+{
+	return item->message ? item->p.at : item->c.at;
+}
 
 struct rt_slot {
 	_Atomic uint32_t generation; /* of the ticket that holds it; grows when that is done */
 	_Atomic uint32_t label;
-	uint32_t next; /* free ones: 1 + slot, 0: the last */
+	uint32_t left;             /* communications that are not done; set before they are published */
+	uint32_t next;             /* free ones: 1 + slot, 0: the last */
+	struct rt_stream *blocked; /* inline engine's: streams whose heads wait for it */
 };
 
 /* Messages are matched by number: how many this rank has issued. */
@@ -87,47 +54,106 @@ struct rt_sequence {
 	uint64_t next;
 };
 
+/* The head of an engine's own structure. */
+struct rt_stream {
+	struct rt_stream *_Atomic next; /* in the engine's list */
+	int64_t index;                  /* -1: a handle */
+	int line;                       /* on the board */
+	struct rt_board_line *board;    /* that line, or NULL */
+	uint32_t name;                  /* its label */
+};
+
+struct rt_engine_ops {
+	const char *name;
+	size_t bytes, stream_bytes; /* of the engine's structures */
+	enum status (*start)(struct rt_engine *e);
+	void (*stream_start)(struct rt_engine *e, struct rt_stream *s);
+	void (*task)(struct rt_engine *e, struct rt_stream *s, const struct rt_task *task,
+	             struct rt_origin at);
+	void (*sync)(struct rt_engine *e, struct rt_stream *current, struct rt_stream *other,
+	             struct rt_origin at);
+	void (*wait)(struct rt_engine *e, struct rt_stream *current, struct rt_ticket ticket,
+	             struct rt_origin at);
+	/* Takes over item's blocks and may leave others there. more: others of a group follow. */
+	void (*communicate)(struct rt_engine *e, struct rt_stream *current, struct rt_comm_item *item,
+	                    bool more);
+	void (*drain)(struct rt_engine *e);
+	/* Frees all but what is in struct rt_engine; the streams are still there. */
+	void (*stop)(struct rt_engine *e);
+};
+
 struct rt_engine {
+	const struct rt_engine_ops *ops;
 	struct rt_job *job;
 	struct rt_device *device;
 	struct rt_transport *transport; /* NULL: none */
-	pthread_t compute, communicate;
-	bool computes, communicates; /* the lane was started */
-	_Atomic int stop;
+	struct rt_tracer *trace;        /* NULL: none */
+	uint64_t traced;                /* ids given to communications */
 
 	struct rt_stream *_Atomic streams;
-	struct rt_team_queue *_Atomic teams;
-	struct rt_fifo messages;            /* of rt_comm_item */
-	struct rt_message *pending;         /* communication lane's, in order of issue */
-	int message_line[RT_MESSAGE_LINES]; /* on the board */
-	bool message_shown[RT_MESSAGE_LINES];
+	struct rt_stream **by_index; /* streams of small indices, or NULL */
+	int64_t indices;
 
 	_Atomic(struct rt_slot *) slot_chunk[RT_SLOT_CHUNKS];
-	uint32_t slots;            /* made so far; host's */
-	uint32_t free_slots;       /* host's list: 1 + slot */
+	uint32_t slots;            /* made so far */
+	uint32_t free_slots;       /* list: 1 + slot */
 	_Atomic uint32_t released; /* list on its way to the host: 1 + slot */
 
-	struct rt_sequence *sequence; /* host's */
+	struct rt_sequence *sequence;
 	int sequences;
+	struct rt_comm_item single;
 	bool grouping;
-	struct rt_comm_item *member; /* of the group being built; host's */
+	struct rt_comm_item *member; /* of the group being built */
 	int members, member_room;
 
-	int64_t issued, window;     /* host's: items so far, and how many may be outstanding */
-	_Atomic int64_t done;       /* items */
-	_Atomic int64_t comm_left;  /* communications that are not done */
-	_Atomic int64_t host_wants; /* the host is to be woken when done reaches this */
-	struct rt_bell compute_bell, host_bell;
+	int message_line[RT_MESSAGE_LINES]; /* on the board; of who starts messages */
+	bool message_shown[RT_MESSAGE_LINES];
 };
 
-struct rt_slot *rt_engine_slot(struct rt_engine *e, uint32_t slot);
-bool rt_engine_ticket_done(struct rt_engine *e, struct rt_ticket t);
-bool rt_engine_ready(struct rt_engine *e, const struct rt_dependency *d);
-/* Frees what the item owns. True if it was the last of its ticket, which is then *out. */
-bool rt_engine_item_end(struct rt_comm_item *item, struct rt_ticket *out);
-void rt_engine_wake_all(struct rt_engine *e);
+static inline bool rt_engine_failed(const struct rt_engine *e)
+{
+	return rt_job_status(e->job) != STATUS_OK;
+}
 
-void *rt_lane_compute(void *engine);
-void *rt_lane_communicate(void *engine);
+static inline struct rt_slot *rt_engine_slot(struct rt_engine *e, uint32_t slot)
+{
+	return &atomic_load_explicit(&e->slot_chunk[slot / RT_SLOT_CHUNK],
+	                             memory_order_acquire)[slot % RT_SLOT_CHUNK];
+}
+
+static inline bool rt_engine_ticket_done(struct rt_engine *e, struct rt_ticket t)
+{
+	return t.generation == 0 || atomic_load_explicit(&rt_engine_slot(e, t.slot)->generation,
+	                                                 memory_order_acquire) != t.generation;
+}
+
+/* One communication of the ticket is done. True with the last; the slot is then still to be given back. */
+bool rt_engine_ticket_end(struct rt_engine *e, struct rt_ticket t);
+/* Runs a task, with what the board shows of it. False: it has failed, and so has the job. */
+bool rt_engine_run(struct rt_engine *e, struct rt_stream *s, const struct rt_task *task, struct rt_origin at);
+/* Starts a communication on the transport. */
+enum status rt_engine_start(struct rt_engine *e, struct rt_comm_item *item, struct rt_request **out);
+static inline void rt_engine_trace_comm(struct rt_engine *e, const struct rt_comm_item *item, bool ends,
+                                        const struct rt_board_line *lane)
+{
+	if (e->trace)
+		e->trace->event(e->trace, item->message ? RT_TRACE_MESSAGE : RT_TRACE_COLLECTIVE, ends,
+		                item->id, lane ? atomic_load_explicit(&lane->name, memory_order_relaxed) : 0,
+		                rt_comm_at(item));
+}
+/* Shows a message on the board: where, -1 if there is no place. */
+int rt_engine_message_show(struct rt_engine *e, struct rt_origin at);
+void rt_engine_message_hide(struct rt_engine *e, int place);
+/* Room for n entries in item->blocks. */
+void rt_comm_blocks(struct rt_comm_item *item, size_t n);
+void rt_engine_too_many(struct rt_engine *e, struct rt_origin at);
+/* How long a host that is far ahead waits while nothing moves. */
+int64_t rt_engine_quiet_us(const struct rt_engine *e);
+/* The watchdog has expired. */
+void rt_engine_stuck(struct rt_engine *e);
+/* A new line of the board: `communicator (0 2)`. */
+int rt_engine_team_line(struct rt_engine *e, int team);
+
+extern const struct rt_engine_ops rt_inline_ops, rt_lanes_ops;
 
 #endif

@@ -1,285 +1,259 @@
-/* queue_lanes: the two threads that do what was issued. */
+/* queue_lanes: the host's side of the engine that has two threads: issuing, and waiting for them. */
+#include "rt/queue_lanes.h"
 #include "base/arena.h"
-#include "rt/queue_impl.h"
 #include <stdlib.h>
+#include <string.h>
 
-/* One item is done, by either lane. */
-static void item_done(struct rt_engine *e)
+enum {
+	WINDOW = 4096,      /* outstanding items, before the host lets the lanes catch up */
+	CATCH_UP_US = 5000, /* how long it waits for them to move at all */
+};
+
+/* Waking and waiting */
+
+static void wake_communication(struct lane_engine *e)
 {
-	rt_job_progress(e->job);
-	int64_t done = atomic_fetch_add(&e->done, 1) + 1;
-	if (done >= atomic_load(&e->host_wants))
-		rt_bell_ring(&e->host_bell);
+	if (e->base.transport)
+		e->base.transport->ops->wake(e->base.transport);
 }
 
-static bool stopped(struct rt_engine *e)
+void lane_wake_all(struct lane_engine *e)
 {
-	return atomic_load_explicit(&e->stop, memory_order_acquire) || rt_job_status(e->job) != STATUS_OK;
+	rt_bell_ring(&e->host_bell);
+	rt_bell_ring(&e->compute_bell);
+	wake_communication(e);
 }
 
-/* Compute lane */
-
-static void computing(struct rt_engine *e, int change)
+/* Waits until `want` items are done; false: the job has failed, or nothing has moved for the time (-1: none).
+ */
+static bool wait_items(struct lane_engine *e, int64_t want, int64_t patience_us, struct rt_watch *watch)
 {
-	struct rt_board *b = e->job->board;
-	atomic_fetch_add_explicit(&b->rank[e->job->rank - b->first].computing, (uint32_t)change,
-	                          memory_order_relaxed);
-}
-
-static enum status compute(struct rt_engine *e, struct rt_stream *s, const struct rt_task *task)
-{
-	char why[RT_WHY_BYTES] = "";
-	rt_board_set(e->job, s->line, RT_LINE_RUNNING, task->at, 0);
-	computing(e, 1);
-	enum status status = rt_device_run(e->device, RT_COMPUTE_LANE, task, why);
-	computing(e, -1);
-	if (status == STATUS_OK)
-		return status;
-	if (why[0])
-		rt_job_error_at(e->job, task->at, "%s", why);
-	return rt_job_fail(e->job, status);
-}
-
-static void show_wait(struct rt_engine *e, struct rt_stream *s, const struct rt_stream_item *item)
-{
-	uint64_t number = atomic_load_explicit(&s->completed, memory_order_relaxed) + 1;
-	if (s->shown == number)
-		return;
-	s->shown = number;
-	struct rt_ticket t = item->after.ticket;
-	uint32_t awaited =
-	    item->after.stream || t.generation == 0
-	        ? 0
-	        : atomic_load_explicit(&rt_engine_slot(e, t.slot)->label, memory_order_relaxed);
-	rt_board_set(e->job, s->line, RT_LINE_WAITING, item->task.at, awaited);
-}
-
-/* Does the head of s if it is ready. */
-static enum status stream_step(struct rt_engine *e, struct rt_stream *s, bool *moved)
-{
-	struct rt_stream_item *item = rt_fifo_peek(&s->fifo);
-	if (!item)
-		return STATUS_OK;
-	if (item->wait && !rt_engine_ready(e, &item->after)) {
-		show_wait(e, s, item);
-		return STATUS_OK;
-	}
-	if (!item->wait) {
-		enum status status = compute(e, s, &item->task);
-		if (status != STATUS_OK)
-			return status;
-	}
-	rt_fifo_drop(&s->fifo);
-	rt_board_set(e->job, s->line, RT_LINE_IDLE, (struct rt_origin){.iteration = -1}, 0);
-	/* Either the communication lane sees this, or we see that it has something to start. */
-	atomic_fetch_add(&s->completed, 1);
-	*moved = true;
-	item_done(e);
-	if (atomic_load(&e->comm_left) > 0)
-		e->transport->ops->wake(e->transport);
-	return STATUS_OK;
-}
-
-void *rt_lane_compute(void *engine)
-{
-	struct rt_engine *e = engine;
-	while (!stopped(e)) {
-		uint32_t seen = rt_bell_read(&e->compute_bell);
-		bool moved = false;
-		struct rt_stream *s = atomic_load_explicit(&e->streams, memory_order_acquire);
-		for (; s && !stopped(e); s = atomic_load_explicit(&s->next, memory_order_acquire))
-			if (stream_step(e, s, &moved) != STATUS_OK)
-				break;
-		if (!moved && !stopped(e))
-			rt_bell_wait(&e->compute_bell, seen, RT_LOOK_US);
-	}
-	rt_engine_wake_all(e);
-	return NULL;
-}
-
-/* Communication lane */
-
-static void release(struct rt_engine *e, struct rt_ticket t)
-{
-	if (t.generation == 0)
-		return;
-	struct rt_slot *slot = rt_engine_slot(e, t.slot);
-	atomic_store_explicit(&slot->generation, t.generation + 1 ? t.generation + 1 : 1,
-	                      memory_order_release);
-	uint32_t head = atomic_load_explicit(&e->released, memory_order_relaxed);
-	do
-		slot->next = head;
-	while (!atomic_compare_exchange_weak_explicit(&e->released, &head, t.slot + 1, memory_order_release,
-	                                              memory_order_relaxed));
-}
-
-static void item_end(struct rt_engine *e, struct rt_comm_item *item)
-{
-	struct rt_ticket t;
-	bool last = rt_engine_item_end(item, &t);
-	if (last)
-		release(e, t);
-	atomic_fetch_sub(&e->comm_left, 1);
-	item_done(e);
-	if (last)
-		rt_bell_ring(&e->compute_bell);
-}
-
-static const struct rt_origin nowhere = {.iteration = -1};
-
-/* Counts and offsets of blocks that are known now. */
-static enum status late_blocks(struct rt_engine *e, struct rt_comm_item *item)
-{
-	struct rt_collective *c = &item->c;
-	size_t n = (size_t)e->transport->team[c->team].n;
-	const int64_t *units[] = {c->late_counts, c->late_send_counts},
-	              room[] = {c->late_room, c->late_send_room};
-	item->blocks = mem_alloc(4 * n * sizeof *item->blocks);
-	for (unsigned side = 0; side < 2; side++) {
-		int64_t *counts = item->blocks + 2 * side * n, *offsets = counts + n, total = 0;
-		for (size_t k = 0; k < n; k++) {
-			int64_t u = units[side][k];
-			if (u < 0 || u > room[side] - total) {
-				rt_job_error_at(
-				    e->job, c->at,
-				    "member %zu of the team %s %lld rows; with those before it there are "
-				    "%lld, and room for %lld",
-				    k, side ? "gets" : "gives", (long long)u, (long long)total,
-				    (long long)room[side]);
-				return rt_job_fail(e->job, STATUS_DIAGNOSTICS);
-			}
-			counts[k] = u * c->late_unit;
-			offsets[k] = total * c->late_unit;
-			total += u;
+	int64_t last = -1, since = 0;
+	for (;;) {
+		uint32_t seen = rt_bell_read(&e->host_bell);
+		int64_t done = atomic_load(&e->done);
+		if (done >= want)
+			break;
+		if (rt_engine_failed(&e->base))
+			return false;
+		if (watch && rt_watch_expired(watch, e->base.job)) {
+			rt_engine_stuck(&e->base);
+			return false;
 		}
-	}
-	c->counts = item->blocks;
-	c->offsets = c->counts + n;
-	c->send_counts = c->counts + 2 * n;
-	c->send_offsets = c->counts + 3 * n;
-	c->late_counts = c->late_send_counts = NULL;
-	return STATUS_OK;
-}
-
-static enum status team_step(struct rt_engine *e, struct rt_team_queue *q, bool *moved)
-{
-	struct rt_comm_item *item = rt_fifo_peek(&q->fifo);
-	bool done = false;
-	enum status status;
-	if (!item)
-		return STATUS_OK;
-	if (q->running) {
-		status = e->transport->ops->test(e->transport, q->running, &done);
-	} else if (rt_engine_ready(e, &item->after)) {
-		rt_board_set(e->job, q->line, RT_LINE_WAITING, item->c.at, 0);
-		status = item->c.late_counts ? late_blocks(e, item) : STATUS_OK;
-		if (status == STATUS_OK)
-			status = rt_transport_start(e->transport, &item->c, &q->running);
-		*moved = true;
-		done = status == STATUS_OK && !q->running;
-	} else {
-		return STATUS_OK;
-	}
-	if (!done)
-		return status;
-	q->running = NULL;
-	rt_board_set(e->job, q->line, RT_LINE_IDLE, nowhere, 0);
-	item_end(e, item);
-	rt_fifo_drop(&q->fifo);
-	*moved = true;
-	return STATUS_OK;
-}
-
-static void message_show(struct rt_engine *e, struct rt_message *m)
-{
-	m->line = 0;
-	while (m->line < RT_MESSAGE_LINES && e->message_shown[m->line])
-		m->line++;
-	if (m->line == RT_MESSAGE_LINES) {
-		m->line = -1;
-		return;
-	}
-	e->message_shown[m->line] = true;
-	rt_board_set(e->job, e->message_line[m->line], RT_LINE_WAITING, m->item.p.at, 0);
-}
-
-static void message_hide(struct rt_engine *e, struct rt_message *m)
-{
-	if (m->line < 0)
-		return;
-	e->message_shown[m->line] = false;
-	rt_board_set(e->job, e->message_line[m->line], RT_LINE_IDLE, nowhere, 0);
-}
-
-static enum status message_step(struct rt_engine *e, struct rt_message *m, bool *moved, bool *done)
-{
-	enum status status = STATUS_OK;
-	*done = false;
-	if (m->running) {
-		status = e->transport->ops->test(e->transport, m->running, done);
-	} else if (rt_engine_ready(e, &m->item.after)) {
-		status = rt_transport_start_p2p(e->transport, &m->item.p, &m->running);
-		if (status == STATUS_OK)
-			message_show(e, m);
-		*moved = true;
-	}
-	return status;
-}
-
-static enum status messages_step(struct rt_engine *e, bool *moved)
-{
-	struct rt_message **at = &e->pending, *m;
-	while ((m = *at)) {
-		bool done;
-		enum status status = message_step(e, m, moved, &done);
-		if (status != STATUS_OK)
-			return status;
-		if (!done) {
-			at = &m->next;
-			continue;
+		if (patience_us >= 0) {
+			if (done != last)
+				since = rt_clock_us();
+			else if (rt_clock_us() - since > patience_us)
+				return false;
+			last = done;
 		}
-		*at = m->next;
-		message_hide(e, m);
-		item_end(e, &m->item);
+		rt_bell_wait(&e->host_bell, seen, patience_us >= 0 ? CATCH_UP_US / 4 : RT_LOOK_US);
+	}
+	return true;
+}
+
+static bool wait_done(struct lane_engine *e, int64_t want, int64_t patience_us, struct rt_watch *watch)
+{
+	atomic_store(&e->host_wants, want);
+	bool done = wait_items(e, want, patience_us, watch);
+	atomic_store(&e->host_wants, INT64_MAX);
+	return done;
+}
+
+/* Waits until `want` items are done; false: nothing moves any more. */
+static bool wait_quiet(struct lane_engine *e, int64_t want)
+{
+	int64_t quiet = rt_engine_quiet_us(&e->base);
+	struct rt_watch watch = {0};
+	while (!wait_done(e, want, CATCH_UP_US, NULL))
+		if (rt_engine_failed(&e->base) || rt_watch_idle_us(&watch, e->base.job) >= quiet)
+			return false;
+	return true;
+}
+
+/* Counts an item; a host that is far ahead waits, unless the lanes need what it has not issued yet. */
+static void issue(struct lane_engine *e, struct rt_origin at)
+{
+	e->issued++;
+	if (e->issued - atomic_load_explicit(&e->done, memory_order_relaxed) < e->window)
+		return;
+	int64_t want = e->issued - e->window / 2;
+	if (e->window < RT_LARGE_WINDOW ? wait_done(e, want, CATCH_UP_US, NULL) : wait_quiet(e, want))
+		return;
+	if (e->window < RT_LIMIT)
+		e->window *= 2;
+	else if (!rt_engine_failed(&e->base))
+		rt_engine_too_many(&e->base, at);
+}
+
+static void lanes_drain(struct rt_engine *engine)
+{
+	struct lane_engine *e = (struct lane_engine *)engine;
+	struct rt_watch watch = {0};
+	wait_done(e, e->issued, -1, &watch);
+}
+
+/* Streams */
+
+static void lanes_stream_start(struct rt_engine *e, struct rt_stream *s)
+{
+	(void)e;
+	rt_fifo_start(&((struct lane_stream *)s)->fifo, sizeof(struct lane_item));
+}
+
+/* item was claimed from the fifo of s and filled in. */
+static void stream_publish(struct lane_engine *e, struct lane_stream *s, struct rt_origin at)
+{
+	s->issued++;
+	rt_fifo_publish(&s->fifo);
+	rt_bell_ring(&e->compute_bell);
+	issue(e, at);
+}
+
+static void lanes_task(struct rt_engine *engine, struct rt_stream *stream, const struct rt_task *task,
+                       struct rt_origin at)
+{
+	struct lane_stream *s = (struct lane_stream *)stream;
+	struct lane_item *item = rt_fifo_claim(&s->fifo);
+	item->wait = false;
+	item->at = at;
+	item->task = task->lasting ? task : NULL;
+	if (!task->lasting)
+		item->copy = *task;
+	stream_publish((struct lane_engine *)engine, s, at);
+}
+
+static void put_wait(struct rt_engine *e, struct rt_stream *stream, struct lane_dependency after,
+                     struct rt_origin at)
+{
+	struct lane_stream *s = (struct lane_stream *)stream;
+	struct lane_item *item = rt_fifo_claim(&s->fifo);
+	item->wait = true;
+	item->at = at;
+	item->after = after;
+	stream_publish((struct lane_engine *)e, s, at);
+}
+
+static void lanes_sync(struct rt_engine *e, struct rt_stream *current, struct rt_stream *other,
+                       struct rt_origin at)
+{
+	struct lane_stream *o = (struct lane_stream *)other;
+	put_wait(e, current, (struct lane_dependency){.stream = o, .count = o->issued}, at);
+}
+
+static void lanes_wait(struct rt_engine *e, struct rt_stream *current, struct rt_ticket ticket,
+                       struct rt_origin at)
+{
+	put_wait(e, current, (struct lane_dependency){.ticket = ticket}, at);
+}
+
+/* Communications */
+
+static struct lane_team *team_queue(struct lane_engine *e, int team)
+{
+	struct lane_team *_Atomic *at = &e->teams, *q;
+	while ((q = atomic_load_explicit(at, memory_order_relaxed))) {
+		if (q->team == team)
+			return q;
+		at = &q->next;
+	}
+	q = mem_zalloc(sizeof *q);
+	rt_fifo_start(&q->fifo, sizeof(struct lane_comm));
+	q->team = team;
+	q->line = rt_engine_team_line(&e->base, team);
+	q->board = rt_board_line_at(e->base.job, q->line);
+	atomic_store_explicit(at, q, memory_order_release);
+	return q;
+}
+
+static void lanes_communicate(struct rt_engine *engine, struct rt_stream *current, struct rt_comm_item *item,
+                              bool more)
+{
+	struct lane_engine *e = (struct lane_engine *)engine;
+	struct lane_stream *s = (struct lane_stream *)current;
+	struct rt_origin at = rt_comm_at(item);
+	struct rt_fifo *fifo = item->message ? &e->messages : &team_queue(e, item->c.team)->fifo;
+	struct lane_comm *c = rt_fifo_claim(fifo);
+	(void)more;
+	c->item = *item;
+	c->after = (struct lane_dependency){.stream = s, .count = s->issued};
+	item->blocks = NULL;
+	item->room = 0;
+	atomic_fetch_add(&e->comm_left, 1);
+	rt_fifo_publish(fifo);
+	wake_communication(e);
+	issue(e, at);
+}
+
+/* Beginning and end */
+
+static bool lane_start(struct lane_engine *e, pthread_t *thread, void *(*lane)(void *))
+{
+	int error = pthread_create(thread, NULL, lane, e);
+	if (!error)
+		return true;
+	rt_job_error(e->base.job, "cannot start a lane: pthread_create: %s", strerror(error));
+	rt_job_fail(e->base.job, STATUS_INTERNAL);
+	return false;
+}
+
+static enum status lanes_start(struct rt_engine *engine)
+{
+	struct lane_engine *e = (struct lane_engine *)engine;
+	e->window = WINDOW;
+	e->host_wants = INT64_MAX;
+	rt_fifo_start(&e->messages, sizeof(struct lane_comm));
+	e->computes = lane_start(e, &e->compute, lane_compute);
+	if (e->computes && engine->transport)
+		e->communicates = lane_start(e, &e->communicate, lane_communicate);
+	return rt_job_status(engine->job);
+}
+
+static void comm_fifo_free(struct rt_fifo *f)
+{
+	struct lane_comm *c;
+	while ((c = rt_fifo_peek(f))) {
+		free(c->item.blocks);
+		rt_fifo_drop(f);
+	}
+	rt_fifo_end(f);
+}
+
+static void lanes_stop(struct rt_engine *engine)
+{
+	struct lane_engine *e = (struct lane_engine *)engine;
+	atomic_store_explicit(&e->stop, 1, memory_order_release);
+	lane_wake_all(e);
+	if (e->computes)
+		pthread_join(e->compute, NULL);
+	if (e->communicates)
+		pthread_join(e->communicate, NULL);
+	for (struct rt_stream *s = engine->streams; s; s = s->next)
+		rt_fifo_end(&((struct lane_stream *)s)->fifo);
+	for (struct lane_team *q = e->teams, *next; q; q = next) {
+		next = q->next;
+		rt_board_line_free(engine->job, q->line);
+		comm_fifo_free(&q->fifo);
+		free(q);
+	}
+	for (struct lane_message *m = e->pending, *next; m; m = next) {
+		next = m->next;
+		free(m->comm.item.blocks);
 		free(m);
-		*moved = true;
 	}
-	struct rt_comm_item *item; /* at is the list's end */
-	while ((item = rt_fifo_peek(&e->messages))) {
-		m = mem_zalloc(sizeof *m);
-		m->item = *item;
-		m->line = -1;
-		*at = m;
-		at = &m->next;
-		rt_fifo_drop(&e->messages);
-		*moved = true;
-	}
-	return STATUS_OK;
+	comm_fifo_free(&e->messages);
 }
 
-static enum status communicate(struct rt_engine *e, bool *moved)
-{
-	enum status status = e->transport->ops->progress(e->transport, moved);
-	struct rt_team_queue *q = atomic_load_explicit(&e->teams, memory_order_acquire);
-	for (; q && status == STATUS_OK; q = atomic_load_explicit(&q->next, memory_order_acquire))
-		status = team_step(e, q, moved);
-	return status == STATUS_OK ? messages_step(e, moved) : status;
-}
-
-void *rt_lane_communicate(void *engine)
-{
-	struct rt_engine *e = engine;
-	while (!stopped(e)) {
-		uint32_t seen = e->transport->ops->read(e->transport);
-		bool moved = false;
-		enum status status = communicate(e, &moved);
-		if (status != STATUS_OK)
-			rt_job_fail(e->job, status);
-		else if (moved)
-			rt_job_progress(e->job);
-		else
-			e->transport->ops->wait(e->transport, seen, RT_LOOK_US);
-	}
-	rt_engine_wake_all(e);
-	return NULL;
-}
+const struct rt_engine_ops rt_lanes_ops = {
+    .name = "lanes",
+    .bytes = sizeof(struct lane_engine),
+    .stream_bytes = sizeof(struct lane_stream),
+    .start = lanes_start,
+    .stream_start = lanes_stream_start,
+    .task = lanes_task,
+    .sync = lanes_sync,
+    .wait = lanes_wait,
+    .communicate = lanes_communicate,
+    .drain = lanes_drain,
+    .stop = lanes_stop,
+};

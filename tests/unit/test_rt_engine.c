@@ -4,6 +4,9 @@
 #include "test_rt.h"
 #include <signal.h>
 
+static const struct rt_origin nowhere = {0, -1};
+static const char *engine; /* that is tested */
+
 struct rig {
 	struct rt_job *job;
 	struct rt_device *device;
@@ -22,7 +25,7 @@ static enum status rig_open(struct rig *g, struct rt_job *job)
 	if (rt_device_open(job, "cpu", &g->device) != STATUS_OK ||
 	    rt_transport_open(job, "shm", &g->transport) != STATUS_OK ||
 	    rt_transport_team(g->transport, ranks, job->size, &g->all) != STATUS_OK ||
-	    rt_engine_new(job, g->device, g->transport, &g->engine) != STATUS_OK)
+	    rt_engine_new(job, engine, g->device, g->transport, &g->engine) != STATUS_OK)
 		return rt_job_status(job);
 	g->main = rt_stream_new(g->engine, "main");
 	return STATUS_OK;
@@ -44,14 +47,13 @@ static struct rt_origin origin(struct rig *g, const char *statement, const char 
 	return (struct rt_origin){rt_label_add(g->job, statement, where), -1};
 }
 
-static const struct rt_origin nowhere = {0, -1};
-
 static void call(struct rig *g, struct rt_stream *s, enum status (*f)(void *, int64_t), void *arg,
                  int64_t value)
 {
 	rt_submit_compute(
 	    g->engine, s,
-	    &(struct rt_task){.kernel = RT_TASK_CALL, .call = f, .call_arg = arg, .call_value = value});
+	    &(struct rt_task){.kernel = RT_TASK_CALL, .call = f, .call_arg = arg, .call_value = value},
+	    nowhere);
 }
 
 /* x[0..n) += value, in floats. */
@@ -64,7 +66,8 @@ static void add(struct rig *g, struct rt_stream *s, float *x, int64_t n, double 
 	                                    .out = v,
 	                                    .in = {v},
 	                                    .scalars = 2,
-	                                    .scalar = {{0}, {value, (int64_t)value}}});
+	                                    .scalar = {{0}, {value, (int64_t)value}}},
+	                  nowhere);
 }
 
 static struct rt_ticket message(struct rig *g, struct rt_stream *s, bool send, int peer, uint32_t channel,
@@ -208,7 +211,8 @@ static int loop(struct rt_job *job, void *arg)
 		                  &(struct rt_task){.kernel = RT_TASK_POINTWISE,
 		                                    .op = RT_ADD,
 		                                    .out = v,
-		                                    .in = {v, rt_view_dense(sum[k], RT_F32, 1, &n)}});
+		                                    .in = {v, rt_view_dense(sum[k], RT_F32, 1, &n)}},
+		                  nowhere);
 	}
 	bool ok = rt_drain(g.engine) == STATUS_OK;
 	double want = 0;
@@ -330,10 +334,10 @@ static int divides(struct rt_job *job, void *arg)
 	                    .op = RT_DIV,
 	                    .out = v,
 	                    .in = {v, rt_view_dense(&zero, RT_I32, 0, NULL)}};
-	t.at = origin(&g, "q = div(x, z)", "d.hir:4");
-	t.at.iteration = 2;
+	struct rt_origin at = origin(&g, "q = div(x, z)", "d.hir:4");
+	at.iteration = 2;
 	if (job->rank == 1)
-		rt_submit_compute(g.engine, g.main, &t);
+		rt_submit_compute(g.engine, g.main, &t, at);
 	rt_submit_wait(g.engine, g.main, message(&g, g.main, false, (job->rank + 1) % job->size, 0, &y, 1),
 	               nowhere);
 	for (int i = 0; i < 10000; i++) /* further work goes nowhere, and does not block */
@@ -382,8 +386,9 @@ static void test_death(void)
 	CHECK(!strstr(c.text, "rank 0"));
 }
 
-int main(void)
+static void test_engine(const char *name)
 {
+	engine = name;
 	static const enum rt_boot_kind kinds[] = {RT_BOOT_THREAD, RT_BOOT_FORK};
 	int few = 300, many = 6000;
 	for (int k = 0; k <= TEST_FORK; k++) {
@@ -401,5 +406,11 @@ int main(void)
 	}
 	if (TEST_FORK)
 		test_death();
+}
+
+int main(void)
+{
+	test_engine("inline");
+	test_engine("lanes");
 	return check_result();
 }

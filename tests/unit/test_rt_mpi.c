@@ -16,7 +16,7 @@ static int stuck_main(struct rt_job *job, void *arg)
 	float x = 0;
 	if (rt_device_open(job, "cpu", &device) != STATUS_OK ||
 	    rt_transport_open(job, arg, &transport) != STATUS_OK ||
-	    rt_engine_new(job, device, transport, &e) != STATUS_OK)
+	    rt_engine_new(job, "lanes", device, transport, &e) != STATUS_OK)
 		return STATUS_INTERNAL;
 	struct rt_stream *s = rt_stream_new(e, "main");
 	struct rt_p2p p = {.peer = 1,

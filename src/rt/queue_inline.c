@@ -1,0 +1,599 @@
+/* queue_inline: the engine that runs everything on the host thread.
+ *
+ * A stream without pending items runs what it is given at once. Once it has to wait it is blocked, and what
+ * it is given stands in its queue, together with marks: what starts after an item of this stream stands in
+ * the queue as a mark that sets it going, so that no dependency is ever searched for.
+ *
+ *     stream 0   wait c0 · task · task · mark: start allreduce c1 · wait c1
+ *     main       join with stream 0 · task                                   the join is let go by a mark
+ *
+ *     blocked ──what the head waits for is done──> ready ──run until the next wait──> blocked or idle
+ *
+ * Items come from one pool. All communications under way are tested whenever the transport is polled: after a
+ * task, after a start, at times while issuing, and in every wait. */
+#include "base/arena.h"
+#include "base/vec.h"
+#include "rt/bell.h"
+#include "rt/queue_impl.h"
+#include <sched.h>
+#include <stdlib.h>
+
+enum {
+	POOL_CHUNK = 256,   /* items made at once */
+	ISSUES_A_POLL = 16, /* queued items, before the transport is polled */
+	SPIN_US = 2,        /* a wait polls for so long, */
+	YIELDS = 2,         /* then lets others run, */
+	PATIENCE_US = 1000, /* then, if no stream could go on, sleeps; halved when that was in vain */
+	LEAST_PATIENCE_US = 8,
+};
+
+enum item_kind { ITEM_TASK, ITEM_JOIN, ITEM_WAIT, ITEM_COMM, ITEM_MARK };
+
+struct item {
+	struct item *next; /* in the queue, or of the free ones */
+	enum item_kind kind;
+	bool reached; /* JOIN: its mark was */
+	struct rt_origin at;
+	union {
+		const struct rt_task *task; /* TASK: lasting, or a struct record's */
+		struct rt_ticket ticket;    /* WAIT */
+		struct comm *comm;          /* COMM: may start */
+		struct {                    /* MARK: lets the join at the head of stream go on */
+			struct item *join;
+			struct stream *stream;
+		};
+	};
+};
+
+/* A copy of a task. */
+struct record {
+	struct rt_task task;
+	struct record *next; /* free ones */
+};
+
+struct stream {
+	struct rt_stream base;
+	struct item *head, *last; /* NULL: idle, what comes runs at once */
+	bool blocked;             /* the head waits for something, and it is shown on the board */
+	struct stream *next;      /* ready ones, or those blocked by one ticket */
+};
+
+/* A communication. */
+struct comm {
+	struct rt_comm_item item;
+	struct rt_request *running;
+	struct comm *next;           /* in the queue of its team, or of the free ones */
+	struct comm *after, *before; /* among those that run */
+	bool free_to_start;          /* its stream has done what it was given before */
+	int shown;                   /* a message: place on the board, -1 */
+};
+
+struct team {
+	struct comm *head, *last;    /* the head runs, or waits for its stream */
+	struct rt_board_line *board; /* NULL: none */
+	int line;
+	bool used; /* line and board are set */
+};
+
+struct inline_engine {
+	struct rt_engine base;
+	struct item *free_items;
+	struct record *free_records;
+	struct comm *free_comms;
+	VEC(void *) made;                  /* what the pools are made of */
+	VEC(struct comm *) comms;          /* all that were made */
+	VEC(struct team) team;             /* by id */
+	struct comm running;               /* head of the ring of those under way */
+	struct stream *ready, *last_ready; /* unblocked, with items */
+	int streams, busy;                 /* busy: with items */
+	int64_t outstanding, window;       /* items but marks, and communications that are not done */
+	int64_t patience_us;
+	unsigned issued; /* queued since the last poll */
+};
+
+/* Pools */
+
+static struct item *item_new(struct inline_engine *e)
+{
+	if (!e->free_items) {
+		struct item *chunk = mem_alloc(POOL_CHUNK * sizeof *chunk);
+		vec_push(&e->made, chunk);
+		for (int i = POOL_CHUNK - 1; i >= 0; i--) {
+			chunk[i].next = e->free_items;
+			e->free_items = &chunk[i];
+		}
+	}
+	struct item *i = e->free_items;
+	e->free_items = i->next;
+	return i;
+}
+
+static void item_free(struct inline_engine *e, struct item *i)
+{
+	if (i->kind <= ITEM_WAIT)
+		e->outstanding--;
+	if (i->kind == ITEM_TASK && !i->task->lasting) {
+		struct record *r = (struct record *)i->task; /* task is its first member */
+		r->next = e->free_records;
+		e->free_records = r;
+	}
+	i->next = e->free_items;
+	e->free_items = i;
+}
+
+static const struct rt_task *keep_task(struct inline_engine *e, const struct rt_task *task)
+{
+	if (task->lasting)
+		return task;
+	struct record *r = e->free_records;
+	if (r) {
+		e->free_records = r->next;
+	} else {
+		r = mem_alloc(sizeof *r);
+		vec_push(&e->made, r);
+	}
+	r->task = *task;
+	return &r->task;
+}
+
+static struct comm *comm_new(struct inline_engine *e)
+{
+	struct comm *c = e->free_comms;
+	if (c) {
+		e->free_comms = c->next;
+		return c;
+	}
+	c = mem_zalloc(sizeof *c);
+	vec_push(&e->comms, c);
+	return c;
+}
+
+/* Streams */
+
+/* Appends an item to the queue of s. */
+static struct item *put(struct inline_engine *e, struct stream *s, enum item_kind kind, struct rt_origin at)
+{
+	struct item *i = item_new(e);
+	i->next = NULL;
+	i->kind = kind;
+	i->reached = false;
+	i->at = at;
+	if (kind <= ITEM_WAIT)
+		e->outstanding++;
+	if (s->head) {
+		s->last->next = i;
+	} else {
+		s->head = i;
+		e->busy++;
+	}
+	s->last = i;
+	return i;
+}
+
+static void block(struct inline_engine *e, struct stream *s, uint32_t awaited)
+{
+	(void)e;
+	s->blocked = true;
+	rt_board_line_set(s->base.board, RT_LINE_WAITING, s->head->at, awaited);
+}
+
+static void unblock(struct inline_engine *e, struct stream *s)
+{
+	s->blocked = false;
+	rt_board_line_set(s->base.board, RT_LINE_IDLE, (struct rt_origin){.iteration = -1}, 0);
+	s->next = NULL;
+	if (e->ready)
+		e->last_ready->next = s;
+	else
+		e->ready = s;
+	e->last_ready = s;
+}
+
+/* Communications */
+
+static bool under_way(const struct inline_engine *e)
+{
+	return e->running.after != &e->running;
+}
+
+static struct team *team_of(struct inline_engine *e, int id)
+{
+	while (e->team.n <= (uint32_t)id)
+		vec_push(&e->team, (struct team){0});
+	struct team *t = &e->team.at[id];
+	if (!t->used) {
+		t->used = true;
+		t->line = rt_engine_team_line(&e->base, id);
+		t->board = rt_board_line_at(e->base.job, t->line);
+	}
+	return t;
+}
+
+/* Starts c. True: it is done already. */
+static bool begin(struct inline_engine *e, struct comm *c)
+{
+	struct rt_board_line *board = c->item.message ? NULL : team_of(e, c->item.c.team)->board;
+	rt_board_line_set(board, RT_LINE_WAITING, rt_comm_at(&c->item), 0);
+	rt_engine_trace_comm(&e->base, &c->item, false, board);
+	enum status status = rt_engine_start(&e->base, &c->item, &c->running);
+	if (status != STATUS_OK) {
+		rt_job_fail(e->base.job, status);
+		return false;
+	}
+	if (!c->running)
+		return true;
+	c->before = e->running.before;
+	c->after = &e->running;
+	c->before->after = c->after->before = c;
+	if (c->item.message)
+		c->shown = rt_engine_message_show(&e->base, c->item.p.at);
+	return false;
+}
+
+/* c is done: lets go on who waits for it. The next of its team is not started. */
+static void finish(struct inline_engine *e, struct comm *c)
+{
+	struct rt_board_line *board = NULL;
+	if (c->running) {
+		c->before->after = c->after;
+		c->after->before = c->before;
+		c->running = NULL;
+	}
+	if (c->item.message) {
+		rt_engine_message_hide(&e->base, c->shown);
+	} else {
+		struct team *t = team_of(e, c->item.c.team);
+		board = t->board;
+		t->head = c->next;
+		rt_board_line_set(board, RT_LINE_IDLE, (struct rt_origin){.iteration = -1}, 0);
+	}
+	rt_engine_trace_comm(&e->base, &c->item, true, board);
+	if (rt_engine_ticket_end(&e->base, c->item.ticket)) {
+		struct rt_slot *slot = rt_engine_slot(&e->base, c->item.ticket.slot);
+		for (struct stream *s = (struct stream *)slot->blocked, *next; s; s = next) {
+			next = s->next;
+			unblock(e, s);
+		}
+		slot->next = e->base.free_slots;
+		e->base.free_slots = c->item.ticket.slot + 1;
+	}
+	c->next = e->free_comms;
+	e->free_comms = c;
+	e->outstanding--;
+	rt_job_progress(e->base.job);
+}
+
+/* Starts the heads of a team's queue, up to one that takes time. */
+static void team_go(struct inline_engine *e, int id)
+{
+	struct team *t = team_of(e, id);
+	while (t->head && t->head->free_to_start && !t->head->running && begin(e, t->head))
+		finish(e, t->head);
+}
+
+/* The stream of c has done what it was given before. */
+static void let_start(struct inline_engine *e, struct comm *c)
+{
+	c->free_to_start = true;
+	if (!c->item.message)
+		team_go(e, c->item.c.team);
+	else if (begin(e, c))
+		finish(e, c);
+}
+
+static void poll(struct inline_engine *e, bool *moved)
+{
+	struct rt_transport *t = e->base.transport;
+	if (!t)
+		return;
+	e->issued = 0;
+	enum status status = t->ops->progress(t, moved);
+	for (struct comm *c = e->running.after, *next; status == STATUS_OK && c != &e->running; c = next) {
+		bool done = false;
+		next = c->after;
+		status = t->ops->test(t, c->running, &done);
+		if (!done || status != STATUS_OK)
+			continue;
+		*moved = true;
+		bool message = c->item.message;
+		int team = c->item.c.team;
+		finish(e, c);
+		if (!message)
+			team_go(e, team);
+	}
+	if (status != STATUS_OK)
+		rt_job_fail(e->base.job, status);
+	else if (*moved)
+		rt_job_progress(e->base.job);
+}
+
+/* Running */
+
+/* Runs the queue of s until it is empty or blocked. */
+static void run_stream(struct inline_engine *e, struct stream *s)
+{
+	for (struct item *i; (i = s->head); item_free(e, i)) {
+		switch (i->kind) {
+		case ITEM_TASK:
+			if (!rt_engine_run(&e->base, &s->base, i->task, i->at))
+				return;
+			if (under_way(e))
+				poll(e, &(bool){false});
+			break;
+		case ITEM_JOIN:
+			if (!i->reached) {
+				block(e, s, 0);
+				return;
+			}
+			break;
+		case ITEM_WAIT:
+			if (!rt_engine_ticket_done(&e->base, i->ticket)) {
+				struct rt_slot *slot = rt_engine_slot(&e->base, i->ticket.slot);
+				block(e, s, atomic_load_explicit(&slot->label, memory_order_relaxed));
+				s->next = (struct stream *)slot->blocked;
+				slot->blocked = &s->base;
+				return;
+			}
+			break;
+		case ITEM_COMM:
+			let_start(e, i->comm);
+			break;
+		case ITEM_MARK:
+			i->join->reached = true;
+			if (i->stream->blocked && i->stream->head == i->join)
+				unblock(e, i->stream);
+			break;
+		}
+		s->head = i->next;
+		if (rt_engine_failed(&e->base)) {
+			item_free(e, i);
+			return;
+		}
+	}
+	e->busy--;
+}
+
+static void run_ready(struct inline_engine *e)
+{
+	while (e->ready && !rt_engine_failed(&e->base)) {
+		struct stream *s = e->ready;
+		e->ready = s->next;
+		run_stream(e, s);
+	}
+}
+
+/* Whatever can be done now. */
+static void advance(struct inline_engine *e, bool *moved)
+{
+	poll(e, moved);
+	*moved |= e->ready != NULL;
+	run_ready(e);
+}
+
+static uint32_t read_bell(struct inline_engine *e)
+{
+	return e->base.transport ? e->base.transport->ops->read(e->base.transport) : 0;
+}
+
+static void sleep_until(struct inline_engine *e, uint32_t seen, int64_t microseconds)
+{
+	if (e->base.transport)
+		e->base.transport->ops->wait(e->base.transport, seen, microseconds);
+}
+
+static void inline_drain(struct rt_engine *engine)
+{
+	struct inline_engine *e = (struct inline_engine *)engine;
+	struct rt_watch watch = {0};
+	while (e->outstanding > 0 && !rt_engine_failed(engine)) {
+		bool moved = false;
+		uint32_t seen = read_bell(e);
+		advance(e, &moved);
+		if (moved || e->outstanding == 0)
+			continue;
+		if (rt_watch_expired(&watch, engine->job)) {
+			rt_engine_stuck(engine);
+			return;
+		}
+		sleep_until(e, seen, RT_LOOK_US);
+	}
+}
+
+/* Far ahead: waits while anything moves. */
+static void catch_up(struct inline_engine *e, struct rt_origin at)
+{
+	struct rt_watch watch = {0};
+	int64_t quiet = rt_engine_quiet_us(&e->base);
+	while (e->outstanding > e->window / 2 && !rt_engine_failed(&e->base)) {
+		bool moved = false;
+		uint32_t seen = read_bell(e);
+		advance(e, &moved);
+		if (moved)
+			continue;
+		if (rt_watch_idle_us(&watch, e->base.job) >= quiet) {
+			if (e->window < RT_LIMIT)
+				e->window *= 2;
+			else
+				rt_engine_too_many(&e->base, at);
+			return;
+		}
+		sleep_until(e, seen, RT_LOOK_US);
+	}
+}
+
+/* Something was queued. */
+static void queued(struct inline_engine *e, struct rt_origin at)
+{
+	if (++e->issued >= ISSUES_A_POLL && under_way(e))
+		advance(e, &(bool){false});
+	if (e->outstanding >= e->window)
+		catch_up(e, at);
+}
+
+/* The host could go on, but what it waits for may come soon. */
+static void linger(struct inline_engine *e, struct rt_ticket ticket)
+{
+	int64_t start = rt_clock_us(), waited = 0;
+	int yields = 0;
+	bool slept = false;
+	for (;;) {
+		bool moved = false;
+		uint32_t seen = read_bell(e);
+		advance(e, &moved);
+		if (rt_engine_ticket_done(&e->base, ticket)) {
+			if (slept)
+				e->patience_us = PATIENCE_US;
+			return;
+		}
+		if (rt_engine_failed(&e->base))
+			return;
+		if (moved)
+			continue;
+		waited = rt_clock_us() - start;
+		if (waited < SPIN_US)
+			continue;
+		if (yields++ < YIELDS) {
+			sched_yield();
+			continue;
+		}
+		if (e->busy < e->streams - 1)
+			return; /* other streams are free */
+		if (waited >= e->patience_us)
+			break;
+		sleep_until(e, seen, e->patience_us - waited);
+		slept = true;
+	}
+	if (e->patience_us > LEAST_PATIENCE_US)
+		e->patience_us /= 2;
+}
+
+/* Submits */
+
+static void inline_task(struct rt_engine *engine, struct rt_stream *stream, const struct rt_task *task,
+                        struct rt_origin at)
+{
+	struct inline_engine *e = (struct inline_engine *)engine;
+	struct stream *s = (struct stream *)stream;
+	if (s->head) {
+		put(e, s, ITEM_TASK, at)->task = keep_task(e, task);
+		queued(e, at);
+	} else if (rt_engine_run(engine, stream, task, at) && under_way(e)) {
+		advance(e, &(bool){false});
+	}
+}
+
+static void inline_sync(struct rt_engine *engine, struct rt_stream *current, struct rt_stream *other,
+                        struct rt_origin at)
+{
+	struct inline_engine *e = (struct inline_engine *)engine;
+	struct stream *s = (struct stream *)current, *o = (struct stream *)other;
+	if (!o->head)
+		return; /* it has done all that it was given */
+	bool idle = !s->head;
+	struct item *join = put(e, s, ITEM_JOIN, at), *mark = put(e, o, ITEM_MARK, at);
+	mark->join = join;
+	mark->stream = s;
+	if (idle)
+		run_stream(e, s);
+	queued(e, at);
+}
+
+static void inline_wait(struct rt_engine *engine, struct rt_stream *current, struct rt_ticket ticket,
+                        struct rt_origin at)
+{
+	struct inline_engine *e = (struct inline_engine *)engine;
+	struct stream *s = (struct stream *)current;
+	bool idle = !s->head;
+	if (idle)
+		linger(e, ticket);
+	if (rt_engine_ticket_done(engine, ticket) || rt_engine_failed(engine))
+		return;
+	put(e, s, ITEM_WAIT, at)->ticket = ticket;
+	if (idle)
+		run_stream(e, s);
+	queued(e, at);
+}
+
+static void inline_communicate(struct rt_engine *engine, struct rt_stream *current, struct rt_comm_item *item,
+                               bool more)
+{
+	struct inline_engine *e = (struct inline_engine *)engine;
+	struct stream *s = (struct stream *)current;
+	struct comm *c = comm_new(e);
+	struct rt_comm_item old = c->item;
+	struct rt_origin at = rt_comm_at(item);
+	c->item = *item;
+	item->blocks = old.blocks; /* to be used again */
+	item->room = old.room;
+	c->running = NULL;
+	c->next = NULL;
+	c->free_to_start = false;
+	c->shown = -1;
+	e->outstanding++;
+	if (!c->item.message) {
+		struct team *t = team_of(e, c->item.c.team);
+		if (t->head)
+			t->last->next = c;
+		else
+			t->head = c;
+		t->last = c;
+	}
+	if (s->head) {
+		put(e, s, ITEM_COMM, at)->comm = c;
+		queued(e, at);
+		return;
+	}
+	let_start(e, c);
+	if (!more && under_way(e))
+		advance(e, &(bool){false});
+	if (e->outstanding >= e->window)
+		catch_up(e, at);
+}
+
+/* Beginning and end */
+
+static void inline_stream_start(struct rt_engine *e, struct rt_stream *s)
+{
+	(void)s;
+	((struct inline_engine *)e)->streams++;
+}
+
+static enum status inline_start(struct rt_engine *engine)
+{
+	struct inline_engine *e = (struct inline_engine *)engine;
+	e->running.after = e->running.before = &e->running;
+	e->window = RT_LARGE_WINDOW;
+	e->patience_us = PATIENCE_US;
+	return STATUS_OK;
+}
+
+static void inline_stop(struct rt_engine *engine)
+{
+	struct inline_engine *e = (struct inline_engine *)engine;
+	for (uint32_t i = 0; i < e->team.n; i++)
+		if (e->team.at[i].used)
+			rt_board_line_free(engine->job, e->team.at[i].line);
+	for (uint32_t i = 0; i < e->comms.n; i++) {
+		free(e->comms.at[i]->item.blocks);
+		free(e->comms.at[i]);
+	}
+	for (uint32_t i = 0; i < e->made.n; i++)
+		free(e->made.at[i]);
+	vec_free(&e->comms);
+	vec_free(&e->made);
+	vec_free(&e->team);
+}
+
+const struct rt_engine_ops rt_inline_ops = {
+    .name = "inline",
+    .bytes = sizeof(struct inline_engine),
+    .stream_bytes = sizeof(struct stream),
+    .start = inline_start,
+    .stream_start = inline_stream_start,
+    .task = inline_task,
+    .sync = inline_sync,
+    .wait = inline_wait,
+    .communicate = inline_communicate,
+    .drain = inline_drain,
+    .stop = inline_stop,
+};

@@ -1,0 +1,86 @@
+/* queue_lanes: the structures of the engine that has two threads; for src/rt only.
+ *
+ * Who writes what: the host thread appends to the fifos and lists and counts `issued`; the compute lane reads
+ * stream fifos and counts `completed`; the communication lane reads the others and releases tickets. Only
+ * atomics and fifos are touched by two threads. */
+#ifndef HIRC_RT_QUEUE_LANES_H
+#define HIRC_RT_QUEUE_LANES_H
+#include "rt/bell.h"
+#include "rt/fifo.h"
+#include "rt/queue_impl.h"
+#include <pthread.h>
+
+/* What must be done before an item starts: `count` items of a stream, or a ticket. */
+struct lane_dependency {
+	struct lane_stream *stream; /* NULL: the ticket */
+	uint64_t count;
+	struct rt_ticket ticket;
+};
+
+/* In a stream: a task, or a wait. */
+struct lane_item {
+	bool wait;
+	struct rt_origin at;
+	struct lane_dependency after; /* wait */
+	const struct rt_task *task;   /* lasting; NULL: copy */
+	struct rt_task copy;
+};
+
+struct lane_stream {
+	struct rt_stream base;
+	struct rt_fifo fifo;
+	uint64_t issued;            /* host's */
+	_Atomic uint64_t completed; /* compute lane's */
+	uint64_t shown;             /* compute lane's: 1 + number of the wait that the board shows */
+};
+
+struct lane_comm {
+	struct rt_comm_item item;
+	struct lane_dependency after;
+};
+
+/* The in-order queue of one communicator. */
+struct lane_team {
+	struct lane_team *_Atomic next;
+	struct rt_fifo fifo;
+	int team, line;
+	struct rt_board_line *board;
+	struct rt_request *running; /* communication lane's: of the head */
+};
+
+struct lane_message { /* communication lane's: a message that is not done */
+	struct lane_message *next;
+	struct lane_comm comm;
+	struct rt_request *running; /* NULL: not started */
+	int shown;                  /* place on the board, -1 */
+};
+
+struct lane_engine {
+	struct rt_engine base;
+	pthread_t compute, communicate;
+	bool computes, communicates; /* the lane was started */
+	_Atomic int stop;
+
+	struct lane_team *_Atomic teams;
+	struct rt_fifo messages;      /* of lane_comm */
+	struct lane_message *pending; /* communication lane's, in order of issue */
+
+	int64_t issued, window;     /* host's: items so far, and how many may be outstanding */
+	_Atomic int64_t done;       /* items */
+	_Atomic int64_t comm_left;  /* communications that are not done */
+	_Atomic int64_t host_wants; /* the host is to be woken when done reaches this */
+	struct rt_bell compute_bell, host_bell;
+};
+
+static inline bool lane_ready(struct lane_engine *e, const struct lane_dependency *d)
+{
+	if (d->stream)
+		return atomic_load(&d->stream->completed) >= d->count;
+	return rt_engine_ticket_done(&e->base, d->ticket);
+}
+
+void lane_wake_all(struct lane_engine *e);
+void *lane_compute(void *engine);
+void *lane_communicate(void *engine);
+
+#endif

@@ -1,0 +1,209 @@
+/* queue_lanes_run: the two threads that do what was issued. */
+#include "base/arena.h"
+#include "rt/queue_lanes.h"
+#include <stdlib.h>
+
+static const struct rt_origin nowhere = {.iteration = -1};
+
+/* One item is done, by either lane. */
+static void item_done(struct lane_engine *e)
+{
+	rt_job_progress(e->base.job);
+	int64_t done = atomic_fetch_add(&e->done, 1) + 1;
+	if (done >= atomic_load(&e->host_wants))
+		rt_bell_ring(&e->host_bell);
+}
+
+static bool stopped(struct lane_engine *e)
+{
+	return atomic_load_explicit(&e->stop, memory_order_acquire) || rt_engine_failed(&e->base);
+}
+
+/* Compute lane */
+
+static void show_wait(struct lane_engine *e, struct lane_stream *s, const struct lane_item *item)
+{
+	uint64_t number = atomic_load_explicit(&s->completed, memory_order_relaxed) + 1;
+	if (s->shown == number)
+		return;
+	s->shown = number;
+	struct rt_ticket t = item->after.ticket;
+	uint32_t awaited =
+	    item->after.stream || t.generation == 0
+	        ? 0
+	        : atomic_load_explicit(&rt_engine_slot(&e->base, t.slot)->label, memory_order_relaxed);
+	rt_board_line_set(s->base.board, RT_LINE_WAITING, item->at, awaited);
+}
+
+/* Does the head of s if it is ready. False: it has failed. */
+static bool stream_step(struct lane_engine *e, struct lane_stream *s, bool *moved)
+{
+	struct lane_item *item = rt_fifo_peek(&s->fifo);
+	if (!item)
+		return true;
+	if (item->wait) {
+		if (!lane_ready(e, &item->after)) {
+			show_wait(e, s, item);
+			return true;
+		}
+		rt_board_line_set(s->base.board, RT_LINE_IDLE, nowhere, 0);
+	} else if (!rt_engine_run(&e->base, &s->base, item->task ? item->task : &item->copy, item->at)) {
+		return false;
+	}
+	rt_fifo_drop(&s->fifo);
+	/* Either the communication lane sees this, or we see that it has something to start. */
+	atomic_fetch_add(&s->completed, 1);
+	*moved = true;
+	item_done(e);
+	if (atomic_load(&e->comm_left) > 0)
+		e->base.transport->ops->wake(e->base.transport);
+	return true;
+}
+
+void *lane_compute(void *engine)
+{
+	struct lane_engine *e = engine;
+	while (!stopped(e)) {
+		uint32_t seen = rt_bell_read(&e->compute_bell);
+		bool moved = false;
+		struct rt_stream *s = atomic_load_explicit(&e->base.streams, memory_order_acquire);
+		for (; s && !stopped(e); s = atomic_load_explicit(&s->next, memory_order_acquire))
+			if (!stream_step(e, (struct lane_stream *)s, &moved))
+				break;
+		if (!moved && !stopped(e))
+			rt_bell_wait(&e->compute_bell, seen, RT_LOOK_US);
+	}
+	lane_wake_all(e);
+	return NULL;
+}
+
+/* Communication lane */
+
+static void give_back(struct lane_engine *e, struct rt_ticket t)
+{
+	struct rt_slot *slot = rt_engine_slot(&e->base, t.slot);
+	uint32_t head = atomic_load_explicit(&e->base.released, memory_order_relaxed);
+	do
+		slot->next = head;
+	while (!atomic_compare_exchange_weak_explicit(&e->base.released, &head, t.slot + 1,
+	                                              memory_order_release, memory_order_relaxed));
+}
+
+static void comm_done(struct lane_engine *e, struct lane_comm *c, const struct rt_board_line *board)
+{
+	rt_engine_trace_comm(&e->base, &c->item, true, board);
+	free(c->item.blocks);
+	bool last = rt_engine_ticket_end(&e->base, c->item.ticket);
+	if (last)
+		give_back(e, c->item.ticket);
+	atomic_fetch_sub(&e->comm_left, 1);
+	item_done(e);
+	if (last)
+		rt_bell_ring(&e->compute_bell);
+}
+
+static enum status team_step(struct lane_engine *e, struct lane_team *q, bool *moved)
+{
+	struct lane_comm *c = rt_fifo_peek(&q->fifo);
+	struct rt_transport *t = e->base.transport;
+	bool done = false;
+	enum status status;
+	if (!c)
+		return STATUS_OK;
+	if (q->running) {
+		status = t->ops->test(t, q->running, &done);
+	} else if (lane_ready(e, &c->after)) {
+		rt_board_line_set(q->board, RT_LINE_WAITING, c->item.c.at, 0);
+		rt_engine_trace_comm(&e->base, &c->item, false, q->board);
+		status = rt_engine_start(&e->base, &c->item, &q->running);
+		*moved = true;
+		done = status == STATUS_OK && !q->running;
+	} else {
+		return STATUS_OK;
+	}
+	if (!done)
+		return status;
+	q->running = NULL;
+	rt_board_line_set(q->board, RT_LINE_IDLE, nowhere, 0);
+	comm_done(e, c, q->board);
+	rt_fifo_drop(&q->fifo);
+	*moved = true;
+	return STATUS_OK;
+}
+
+static enum status message_step(struct lane_engine *e, struct lane_message *m, bool *moved, bool *done)
+{
+	struct rt_transport *t = e->base.transport;
+	enum status status = STATUS_OK;
+	*done = false;
+	if (m->running) {
+		status = t->ops->test(t, m->running, done);
+	} else if (lane_ready(e, &m->comm.after)) {
+		rt_engine_trace_comm(&e->base, &m->comm.item, false, NULL);
+		status = rt_engine_start(&e->base, &m->comm.item, &m->running);
+		if (status == STATUS_OK)
+			m->shown = rt_engine_message_show(&e->base, m->comm.item.p.at);
+		*done = status == STATUS_OK && !m->running;
+		*moved = true;
+	}
+	return status;
+}
+
+static enum status messages_step(struct lane_engine *e, bool *moved)
+{
+	struct lane_message **at = &e->pending, *m;
+	while ((m = *at)) {
+		bool done;
+		enum status status = message_step(e, m, moved, &done);
+		if (status != STATUS_OK)
+			return status;
+		if (!done) {
+			at = &m->next;
+			continue;
+		}
+		*at = m->next;
+		rt_engine_message_hide(&e->base, m->shown);
+		comm_done(e, &m->comm, NULL);
+		free(m);
+		*moved = true;
+	}
+	struct lane_comm *c; /* at is the list's end */
+	while ((c = rt_fifo_peek(&e->messages))) {
+		m = mem_zalloc(sizeof *m);
+		m->comm = *c;
+		m->shown = -1;
+		*at = m;
+		at = &m->next;
+		rt_fifo_drop(&e->messages);
+		*moved = true;
+	}
+	return STATUS_OK;
+}
+
+static enum status communicate(struct lane_engine *e, bool *moved)
+{
+	enum status status = e->base.transport->ops->progress(e->base.transport, moved);
+	struct lane_team *q = atomic_load_explicit(&e->teams, memory_order_acquire);
+	for (; q && status == STATUS_OK; q = atomic_load_explicit(&q->next, memory_order_acquire))
+		status = team_step(e, q, moved);
+	return status == STATUS_OK ? messages_step(e, moved) : status;
+}
+
+void *lane_communicate(void *engine)
+{
+	struct lane_engine *e = engine;
+	struct rt_transport *t = e->base.transport;
+	while (!stopped(e)) {
+		uint32_t seen = t->ops->read(t);
+		bool moved = false;
+		enum status status = communicate(e, &moved);
+		if (status != STATUS_OK)
+			rt_job_fail(e->base.job, status);
+		else if (moved)
+			rt_job_progress(e->base.job);
+		else
+			t->ops->wait(t, seen, RT_LOOK_US);
+	}
+	lane_wake_all(e);
+	return NULL;
+}
