@@ -245,18 +245,11 @@ int cmd_bench(int argc, char **argv)
 	    .table_n = 3,
 	    .min_files = 1,
 	};
-	int status = STATUS_OK;
-	switch (options_parse(&line, argc, argv)) {
-	case OPTIONS_DONE:
-		break;
-	case OPTIONS_WRONG:
+	enum status status;
+	bool go = options_parse(&line, argc, argv, &status);
+	if (go && !take_words(&c, &line)) {
 		status = STATUS_USAGE;
-		break;
-	default:
-		if (!take_words(&c, &line)) {
-			status = STATUS_USAGE;
-			break;
-		}
+	} else if (go) {
 		b.format = json ? BENCH_JSON : csv || b.file.n ? BENCH_CSV : BENCH_TABLE;
 		b.check = c.kinds ? check : b.check;
 		status = bench(&c, bootstrap);

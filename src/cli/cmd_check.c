@@ -129,14 +129,8 @@ int cmd_check(int argc, char **argv)
 	    .min_files = 1,
 	    .max_files = 1,
 	};
-	int status = STATUS_OK;
-	switch (options_parse(&line, argc, argv)) {
-	case OPTIONS_DONE:
-		break;
-	case OPTIONS_WRONG:
-		status = STATUS_USAGE;
-		break;
-	default:
+	enum status status;
+	if (options_parse(&line, argc, argv, &status)) {
 		c.path = line.file.at[0];
 		status = check(&c);
 	}

@@ -208,27 +208,17 @@ int cmd_compile(int argc, char **argv)
 	              compile_options_table(&c.compile)},
 	    .table_n = 2,
 	};
-	int status;
-	switch (options_parse(&line, argc, argv)) {
-	case OPTIONS_DONE:
-		status = STATUS_OK;
-		break;
-	case OPTIONS_WRONG:
+	enum status status;
+	bool go = options_parse(&line, argc, argv, &status);
+	if (go && c.list) {
+		struct buf text = {0};
+		pipeline_list(&text);
+		status = output_write(&text) ? STATUS_OK : STATUS_DIAGNOSTICS;
+		buf_free(&text);
+	} else if (go && !line.file.n) {
+		fprintf(stderr, "hirc %s: error: no input file ('-' is standard input)\n", argv[0]);
 		status = STATUS_USAGE;
-		break;
-	default:
-		if (c.list) {
-			struct buf text = {0};
-			pipeline_list(&text);
-			status = output_write(&text) ? STATUS_OK : STATUS_DIAGNOSTICS;
-			buf_free(&text);
-			break;
-		}
-		if (!line.file.n) {
-			fprintf(stderr, "hirc %s: error: no input file ('-' is standard input)\n", argv[0]);
-			status = STATUS_USAGE;
-			break;
-		}
+	} else if (go) {
 		if (c.output && !c.dump)
 			c.dump = "nvfuser";
 		c.compile.pipeline.nvfuser = !c.dump || strcmp(c.dump, "hir");

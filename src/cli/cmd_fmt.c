@@ -92,9 +92,8 @@ int cmd_fmt(int argc, char **argv)
 	    .table_n = 1,
 	    .min_files = 1,
 	};
-	enum options_result parsed = options_parse(&line, argc, argv);
-	enum status status = parsed == OPTIONS_WRONG ? STATUS_USAGE : STATUS_OK;
-	if (parsed == OPTIONS_GO) {
+	enum status status;
+	if (options_parse(&line, argc, argv, &status)) {
 		c.d = diag_new(stderr, DIAG_TEXT, -1);
 		for (uint32_t i = 0; i < line.file.n; i++) {
 			enum status one = format(&c, line.file.at[i]);

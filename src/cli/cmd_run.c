@@ -204,14 +204,8 @@ int cmd_run(int argc, char **argv)
 	    .min_files = 1,
 	    .max_files = 1,
 	};
-	int status = STATUS_OK;
-	switch (options_parse(&line, argc, argv)) {
-	case OPTIONS_DONE:
-		break;
-	case OPTIONS_WRONG:
-		status = STATUS_USAGE;
-		break;
-	default:
+	enum status status;
+	if (options_parse(&line, argc, argv, &status)) {
 		r.path = line.file.at[0];
 		status = run(&r, bootstrap);
 	}

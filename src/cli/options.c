@@ -7,6 +7,12 @@
 #include <string.h>
 #include <unistd.h>
 
+enum options_result {
+	OPTIONS_GO,
+	OPTIONS_DONE, /* --help */
+	OPTIONS_WRONG /* reported */
+};
+
 static const char HELP[] = "help";
 
 /* ---- messages */
@@ -328,7 +334,7 @@ static void build_help(const struct command_line *c, struct buf *b)
 
 /* ---- entry */
 
-enum options_result options_parse(struct command_line *c, int argc, char **argv)
+bool options_parse(struct command_line *c, int argc, char **argv, enum status *status)
 {
 	struct buf help = {0};
 	build_help(c, &help); /* before a default is changed */
@@ -338,18 +344,17 @@ enum options_result options_parse(struct command_line *c, int argc, char **argv)
 	if (r == OPTIONS_DONE)
 		fputs(help.at, stdout); /* main flushes it */
 	buf_free(&help);
-	if (r != OPTIONS_GO)
-		return r;
-	if (c->file.n < c->min_files) {
+	if (r == OPTIONS_GO && c->file.n < c->min_files) {
 		complain(c, "%s",
 		         c->min_files == 1 ? "no input file ('-' is standard input)" : "too few files");
-		return OPTIONS_WRONG;
+		r = OPTIONS_WRONG;
 	}
-	if (c->max_files && c->file.n > c->max_files) {
+	if (r == OPTIONS_GO && c->max_files && c->file.n > c->max_files) {
 		complain(c, "too many files: '%s'", c->file.at[c->max_files]);
-		return OPTIONS_WRONG;
+		r = OPTIONS_WRONG;
 	}
-	return OPTIONS_GO;
+	*status = r == OPTIONS_WRONG ? STATUS_USAGE : STATUS_OK;
+	return r == OPTIONS_GO;
 }
 
 void options_free(struct command_line *c)

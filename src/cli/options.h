@@ -10,6 +10,7 @@
  * stands in the target before anything is read. */
 #ifndef HIRC_CLI_OPTIONS_H
 #define HIRC_CLI_OPTIONS_H
+#include "base/status.h"
 #include "base/vec.h"
 #include <stdbool.h>
 #include <stdint.h>
@@ -55,14 +56,8 @@ struct command_line {
 	char *environment;             /* copy of HIRC_FLAGS that values point into; owned */
 };
 
-enum options_result {
-	OPTIONS_GO,
-	OPTIONS_DONE, /* --help was printed: exit 0 */
-	OPTIONS_WRONG /* reported: exit STATUS_USAGE */
-};
-
-/* argv[0] is the command's name. */
-enum options_result options_parse(struct command_line *c, int argc, char **argv);
+/* argv[0] is the command's name. False: *status is how it ends, --help was printed or what is wrong. */
+bool options_parse(struct command_line *c, int argc, char **argv, enum status *status);
 void options_free(struct command_line *c);
 
 #endif
