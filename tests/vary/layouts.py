@@ -22,7 +22,6 @@ the ranks of its group need each other's parts, twice at most, before that.
 It ends with a histogram; a feature in less than 3% of the pairs is an error, and so is a pair that is
 refused.
 """
-import argparse
 import collections
 import concurrent.futures
 import itertools
@@ -30,16 +29,16 @@ import math
 import pathlib
 import random
 import re
-import subprocess
 import sys
 import tempfile
+
+import drawn
 
 SIZES = {"f64": 8, "f32": 4, "bf16": 2, "f16": 2, "i64": 8, "i32": 4, "i8": 1, "u8": 1}
 SHAPES = [(1,), (2,), (3,), (4,), (5,), (7,), (8,), (2, 2), (2, 3), (3, 2), (4, 2), (2, 4), (2, 2, 2), (1, 4), (2, 1, 2)]
 EXTENTS = [1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 16]
 OPS = ("sum", "sum", "sum", "prod", "max", "min", "avg")
 LEAST_SHARE = 0.03
-TIMEOUT = 60
 
 
 class Mesh:
@@ -378,14 +377,6 @@ class Result:
         self.pair, self.problem, self.text, self.chosen = pair, problem, text, chosen
 
 
-def call(command, text):
-    try:
-        done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=TIMEOUT)
-    except subprocess.TimeoutExpired:
-        return 124, "", "no end after %d s" % TIMEOUT
-    return done.returncode, done.stdout, done.stderr
-
-
 def chosen(dump):
     kinds = set(re.findall(r"^\s*(?:\S+\s*=\s*)?(?:Communication|CollectivePermute) \d+ \((?:type=(\w+))?", dump, re.M))
     return sorted(k or "CollectivePermute" for k in kinds) or ["none"]
@@ -393,7 +384,7 @@ def chosen(dump):
 
 def run(hirc, pair, mpi=False):
     text = pair.program()
-    code, out, err = call([hirc, "compile", "-", "--dump", "--remarks", "--np=%d" % pair.ranks], text)
+    code, out, err = drawn.call([hirc, "compile", "-", "--dump", "--remarks", "--np=%d" % pair.ranks], text)
     if code:
         return Result(pair, "refused", err, [])
     kinds = chosen(out)
@@ -402,9 +393,9 @@ def run(hirc, pair, mpi=False):
         with tempfile.NamedTemporaryFile("w", suffix=".hir") as f:
             f.write(text)
             f.flush()
-            code, out, err = call(["mpirun", "-np", str(pair.ranks), hirc, "run", f.name, "--check", "--stats"], "")
+            code, out, err = drawn.call(["mpirun", "-np", str(pair.ranks), hirc, "run", f.name, "--check", "--stats"], "")
     else:
-        code, out, err = call([hirc, "run", "-", "--bootstrap=thread", "--np=%d" % pair.ranks, "--check", "--stats"],
+        code, out, err = drawn.call([hirc, "run", "-", "--bootstrap=thread", "--np=%d" % pair.ranks, "--check", "--stats"],
                               text)
     if code:
         return Result(pair, "wrong" if code == 3 else "fails with %d" % code, out + err, kinds)
@@ -456,20 +447,9 @@ def report(results, folder, full):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--hirc", required=True)
-    parser.add_argument("--count", type=int, default=500)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--show", type=int)
-    parser.add_argument("--only", type=int)
-    parser.add_argument("--mpi", action="store_true", help="run by mpirun, instead of on threads")
-    args = parser.parse_args()
-    if args.show is not None:
-        print(Pair(args.seed, args.show).program(), end="")
-        return 0
-    numbers = [args.only] if args.only is not None else range(args.count)
-    pairs = [Pair(args.seed, k) for k in numbers]
+    args = drawn.options(__doc__, 500, lambda seed, number: Pair(seed, number).program(),
+                         ("--mpi", "run by mpirun, instead of on threads"))
+    pairs = [Pair(args.seed, k) for k in args.numbers]
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         results = list(pool.map(lambda p: run(args.hirc, p, args.mpi), pairs))
     folder = pathlib.Path(tempfile.mkdtemp(prefix="hirc-layouts-"))

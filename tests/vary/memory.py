@@ -13,11 +13,11 @@ shows: two buffers whose bytes overlap must be used one wholly before the other.
 those of the reference, and the memory used what was planned. In the sum of all programs sharing must save
 a third of the bytes.
 """
-import argparse
 import random
 import re
-import subprocess
 import sys
+
+import drawn
 
 SIZES = [16, 48, 256, 1000, 4096]
 UNARY = ["neg", "abs", "sin", "exp"]
@@ -271,8 +271,8 @@ def wrong_places(program, plan):
 
 
 def run(hirc, text, *options):
-    done = subprocess.run([hirc, "run", "-", *options], input=text, capture_output=True, text=True, timeout=120)
-    return done.returncode, done.stdout + done.stderr
+    code, out, err = drawn.call([hirc, "run", "-", *options], text)
+    return code, out + err
 
 
 def wrong(hirc, program):
@@ -287,18 +287,9 @@ def wrong(hirc, program):
 
 
 def main():
-    p = argparse.ArgumentParser()
-    p.add_argument("--hirc", default="hirc")
-    p.add_argument("--count", type=int, default=100)
-    p.add_argument("--seed", type=int, default=1)
-    p.add_argument("--show", type=int)
-    p.add_argument("--only", type=int)
-    o = p.parse_args()
-    if o.show is not None:
-        print(Program(o.show, o.seed).text(), end="")
-        return 0
+    o = drawn.options(__doc__, 100, lambda seed, number: Program(number, seed).text())
     shared = apart = failed = 0
-    for number in range(o.count) if o.only is None else [o.only]:
+    for number in o.numbers:
         why, memory, slots = wrong(o.hirc, Program(number, o.seed))
         shared, apart = shared + memory, apart + slots
         if why:

@@ -5,11 +5,11 @@ Each program is one operation (a reshape, reduction, select, batched matmul or a
 whose operands and result have layouts of their own: placements on one or two mesh axes, stream loops, and splits
 that no placement says. A program that fails is printed; its number and the seed make it again.
 """
-import argparse
 import os
 import random
-import subprocess
 import sys
+
+import drawn
 
 
 class Maker:
@@ -107,22 +107,20 @@ class Maker:
         return "\n".join([f"mesh m({sizes})", "program p on m {"] + ["  " + line for line in self.lines] + ["}", ""])
 
 
+def program(seed, number):
+    return Maker(random.Random(f"{seed} {number}")).program()
+
+
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--hirc", required=True)
-    parser.add_argument("--count", type=int, default=100)
-    parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args()
-    environment = dict(os.environ, OPENBLAS_NUM_THREADS="1", NO_COLOR="1")
+    options = drawn.options(__doc__, 100, program)
+    os.environ.update(OPENBLAS_NUM_THREADS="1", NO_COLOR="1")
     failed = 0
-    for number in range(options.count):
-        text = Maker(random.Random(f"{options.seed} {number}")).program()
-        result = subprocess.run([options.hirc, "run", "-", "--check"], input=text, capture_output=True, text=True,
-                                timeout=120, env=environment, check=False)
-        if result.returncode:
+    for number in options.numbers:
+        text = program(options.seed, number)
+        code, out, err = drawn.call([options.hirc, "run", "-", "--check"], text)
+        if code:
             failed += 1
-            print(f"program {number} of seed {options.seed}: exit code {result.returncode}\n{text}"
-                  f"{result.stdout}{result.stderr}")
+            print(f"program {number} of seed {options.seed}: exit code {code}\n{text}{out}{err}")
     print(f"{options.count} programs, {failed} failed")
     sys.exit(1 if failed else 0)
 

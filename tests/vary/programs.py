@@ -12,13 +12,13 @@ of pipeline. Each is run by `hirc run --check` on threads, and `hirc check` prov
 No result may be wrong and nothing may crash or hang. A program may be refused for what hirc says that it does
 not do yet, in at most 3% of them.
 """
-import argparse
 import collections
 import concurrent.futures
 import random
 import re
-import subprocess
 import sys
+
+import drawn
 
 SHAPES = [(2,), (3,), (4,), (2, 2), (2, 3), (4, 2), (2, 2, 2), (1, 3)]
 EXTENTS = [1, 2, 3, 4, 5, 6, 8, 9, 12]
@@ -26,7 +26,6 @@ KINDS = ["permute", "collective", "p2p", "p2p-put", "broadcast"]
 REFUSALS = re.compile("not executed yet|not contiguous in memory|are not made from slices|in a step of the ring"
                       "|in different blocks|nested loops|no single|layout of this pipeline")
 MOST_REFUSED = 0.03
-TIMEOUT = 120
 
 
 class Program:
@@ -50,6 +49,9 @@ class Program:
         last = list(self.shape)[-1]
         self.lines.append("  output Y: %s = set(%s)" % (self.type(self.shape[last]), last))
         self.text = "\n".join(self.lines) + "\n}\n"
+
+    def shown(self):
+        return self.text + ("# --pipeline=%s\n" % self.pipeline if self.pipeline else "")
 
     def type(self, shape):
         r, free, places = self.r, self.axes[:], [[] for _ in shape]
@@ -115,12 +117,8 @@ def command(hirc, verb, program):
     options = ["--pipeline=" + program.pipeline] if program.pipeline else []
     if verb == "run":
         options += ["--bootstrap=thread", "--check"]
-    try:
-        p = subprocess.run([hirc, verb, "-"] + options, input=program.text, capture_output=True, text=True,
-                           timeout=TIMEOUT)
-        return p.returncode, p.stdout + p.stderr
-    except subprocess.TimeoutExpired:
-        return 124, "error: did not end within %d s" % TIMEOUT
+    code, out, err = drawn.call([hirc, verb, "-"] + options, program.text)
+    return code, out + err
 
 
 def run(hirc, program):
@@ -137,22 +135,8 @@ def run(hirc, program):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--hirc", required=True)
-    parser.add_argument("--count", type=int, default=300)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--show", type=int)
-    parser.add_argument("--only", type=int)
-    args = parser.parse_args()
-    if args.show is not None:
-        program = Program(args.seed, args.show)
-        print(program.text, end="")
-        if program.pipeline:
-            print("# --pipeline=" + program.pipeline)
-        return 0
-    numbers = [args.only] if args.only is not None else range(args.count)
-    programs = [Program(args.seed, k) for k in numbers]
+    args = drawn.options(__doc__, 300, lambda seed, number: Program(seed, number).shown())
+    programs = [Program(args.seed, k) for k in args.numbers]
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         results = list(pool.map(lambda p: run(args.hirc, p), programs))
     counts = collections.Counter(kind for kind, _ in results)

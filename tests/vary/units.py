@@ -9,12 +9,12 @@ Shapes are small and long, empty ones too, dtypes all that have arithmetic, layo
 loops. Each program runs with and without --fuse-pointwise on threads: the outputs are the same bytes, and those of
 the reference. In all programs together a unit must take the place of two operations or more on average.
 """
-import argparse
 import pathlib
 import random
-import subprocess
 import sys
 import tempfile
+
+import drawn
 
 FLOATS = ["f32", "bf16", "f16", "f64"]
 INTEGERS = ["i32", "i64", "i8", "u8"]
@@ -79,16 +79,15 @@ class Program:
 def run(hirc, program, folder, *options):
     """Outputs as bytes; the error's text if there is one."""
     files = [folder / (name + ".npy") for name in program.outputs]
-    done = subprocess.run([hirc, "run", "-", "--np=%d" % program.ranks, "--bootstrap=thread", *options,
-                           *("--output=%s=%s" % x for x in zip(program.outputs, files))],
-                          input=program.text(), capture_output=True, text=True, timeout=120)
-    return done.stderr[-1000:] if done.returncode else [f.read_bytes() for f in files]
+    code, _, err = drawn.call([hirc, "run", "-", "--np=%d" % program.ranks, "--bootstrap=thread", *options,
+                               *("--output=%s=%s" % x for x in zip(program.outputs, files))], program.text())
+    return err[-1000:] if code else [f.read_bytes() for f in files]
 
 
 def units(hirc, program):
-    done = subprocess.run([hirc, "compile", "-", "--np=%d" % program.ranks, "--fuse-pointwise", "--remarks"],
-                          input=program.text(), capture_output=True, text=True, timeout=120)
-    counts = [int(line.split()[1]) for line in done.stderr.splitlines() if " are a unit" in line]
+    _, _, err = drawn.call([hirc, "compile", "-", "--np=%d" % program.ranks, "--fuse-pointwise", "--remarks"],
+                           program.text())
+    counts = [int(line.split()[1]) for line in err.splitlines() if " are a unit" in line]
     return len(counts), sum(counts)
 
 
@@ -104,18 +103,9 @@ def wrong(hirc, program):
 
 
 def main():
-    p = argparse.ArgumentParser()
-    p.add_argument("--hirc", default="hirc")
-    p.add_argument("--count", type=int, default=60)
-    p.add_argument("--seed", type=int, default=1)
-    p.add_argument("--show", type=int)
-    p.add_argument("--only", type=int)
-    o = p.parse_args()
-    if o.show is not None:
-        print(Program(o.show, o.seed).text(), end="")
-        return 0
+    o = drawn.options(__doc__, 60, lambda seed, number: Program(number, seed).text())
     failed = made = operations = 0
-    for number in range(o.count) if o.only is None else [o.only]:
+    for number in o.numbers:
         program = Program(number, o.seed)
         why = wrong(o.hirc, program)
         n, of = units(o.hirc, program)
