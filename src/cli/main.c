@@ -49,6 +49,9 @@ static void print_version(void)
 #ifdef HIRC_HAVE_BLAS
 	fputs(" blas", stdout);
 #endif
+#ifdef HIRC_HAVE_ONEDNN
+	fputs(" onednn", stdout);
+#endif
 	fputc('\n', stdout);
 }
 

@@ -8,8 +8,9 @@
 
 enum { CPU_WALK_VIEWS = 4, CPU_SCRATCH = 3 };
 
-/* Memory that a lane keeps between tasks. */
+/* What a lane keeps between tasks. */
 struct cpu_lane {
+	int threads; /* that a contraction may use; 0: as many as its library likes */
 	void *at[CPU_SCRATCH];
 	size_t bytes[CPU_SCRATCH];
 };

@@ -1,22 +1,18 @@
 /* cpu_gemm: out[…, m, n] = sum over k of a[…, m, k] * b[…, k, n] (+ bias, or + out).
  *
- * Each matrix of the batch is given to BLAS as it lies if BLAS can read it (f32 or f64, one of the two
- * strides 1), else packed into scratch, converted to the wide type; so is the result if it is not f32 or f64
- * with rows. Leading batch axes are merged into m where the strides allow: linear(X[b, t, k], W) is one call.
+ * Each matrix of the batch is given to BLAS, or to oneDNN, as it lies if BLAS can read it (f32 or f64, one of
+ * the two strides 1), else packed into scratch, converted to the wide type; so is the result if it is not f32
+ * or f64 with rows. Leading batch axes are merged into m where the strides allow: linear(X[b, t, k], W) is
+ * one call.
  */
 #include "rt/cpu.h"
+#include "rt/cpu_onednn.h"
 #include <assert.h>
 #include <limits.h>
 #include <string.h>
 #ifdef HIRC_HAVE_BLAS
 #include <cblas.h>
 #endif
-
-/* One matrix in the wide type: element (i, j) at data + i*row + j*col elements; row or col is 1. */
-struct matrix {
-	const void *data;
-	int64_t row, col;
-};
 
 struct gemm {
 	struct cpu_lane *lane;
@@ -40,7 +36,7 @@ static bool blas_order(const struct rt_view *v, int64_t *row, int64_t *col)
 	return *row == 1 && *col >= (m > 1 ? m : 1) && *col <= INT_MAX;
 }
 
-static bool prepare(struct gemm *g, int which, const struct rt_view *v, struct matrix *out)
+static bool prepare(struct gemm *g, int which, const struct rt_view *v, struct cpu_matrix *out)
 {
 	out->data = v->data;
 	if (v->dtype == g->wide && blas_order(v, &out->row, &out->col))
@@ -53,14 +49,14 @@ static bool prepare(struct gemm *g, int which, const struct rt_view *v, struct m
 	if (g->packed[which] != v->data)
 		cpu_copy(&packed, v);
 	g->packed[which] = v->data;
-	*out = (struct matrix){.data = scratch, .row = v->n[1] > 0 ? v->n[1] : 1, .col = 1};
+	*out = (struct cpu_matrix){.data = scratch, .row = v->n[1] > 0 ? v->n[1] : 1, .col = 1};
 	return true;
 }
 
 /* c[i, j] (+)= sum a[i, l] * b[l, j], c with rows of n; l in order. */
 #define DEFINE_LOOPS(type, compute_type, name)                                                               \
-	static void loops_##name(const struct gemm *g, const struct matrix *a, const struct matrix *b,       \
-	                         type *c, int64_t ldc, bool add)                                             \
+	static void loops_##name(const struct gemm *g, const struct cpu_matrix *a,                           \
+	                         const struct cpu_matrix *b, type *c, int64_t ldc, bool add)                 \
 	{                                                                                                    \
 		const type *pa = a->data, *pb = b->data;                                                     \
 		for (int64_t i = 0; i < g->m; i++) {                                                         \
@@ -79,9 +75,13 @@ DEFINE_LOOPS(double, double, f64)
 DEFINE_LOOPS(float, float, f32)
 DEFINE_LOOPS(int64_t, uint64_t, i64)
 
-static void multiply(const struct gemm *g, const struct matrix *a, const struct matrix *b, void *c,
+static void multiply(const struct gemm *g, const struct cpu_matrix *a, const struct cpu_matrix *b, void *c,
                      int64_t ldc, bool add)
 {
+	struct cpu_product p = {
+	    .m = g->m, .n = g->n, .k = g->k, .a = *a, .b = *b, .c = c, .c_row = ldc, .add = add};
+	if (g->wide == RT_F32 && cpu_onednn_f32(g->lane, &p))
+		return;
 #ifdef HIRC_HAVE_BLAS
 	if (g->wide != RT_I64 && g->m <= INT_MAX && g->n <= INT_MAX && g->k <= INT_MAX && ldc <= INT_MAX &&
 	    g->k > 0) {
@@ -109,7 +109,7 @@ static void multiply(const struct gemm *g, const struct matrix *a, const struct 
 static enum status gemm_one(struct gemm *g, const struct rt_view *av, const struct rt_view *bv,
                             const struct rt_view *cv, const struct rt_view *bias)
 {
-	struct matrix a, b;
+	struct cpu_matrix a, b;
 	if (!prepare(g, 0, av, &a) || !prepare(g, 1, bv, &b))
 		return STATUS_INTERNAL;
 	int64_t row, col;

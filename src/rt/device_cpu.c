@@ -119,18 +119,20 @@ static const struct rt_device_ops cpu_ops = {
     .close = cpu_close,
 };
 
-/* Ranks on one machine share its cores; ranks that are threads also share BLAS's. */
-static void set_blas_threads(struct rt_job *job)
+/* Of a contraction. Ranks on one machine share its cores; ranks that are threads also share BLAS's. */
+static int choose_threads(struct rt_job *job)
 {
-#ifdef HIRC_HAVE_BLAS
-	if (!openblas_set_num_threads || getenv("OPENBLAS_NUM_THREADS"))
-		return;
+	const char *said = getenv("OPENBLAS_NUM_THREADS");
+	if (said)
+		return atoi(said) > 0 ? atoi(said) : 0;
 	long cores = sysconf(_SC_NPROCESSORS_ONLN);
 	bool alone = job->size == 1 && strcmp(job->boot->name, "thread") != 0;
-	openblas_set_num_threads(alone && cores > 0 ? (int)cores : 1);
-#else
-	(void)job;
+	int threads = alone && cores > 0 ? (int)cores : 1;
+#ifdef HIRC_HAVE_BLAS
+	if (openblas_set_num_threads)
+		openblas_set_num_threads(threads);
 #endif
+	return threads;
 }
 
 enum status rt_cpu_open(struct rt_job *job, struct rt_device **out)
@@ -138,7 +140,9 @@ enum status rt_cpu_open(struct rt_job *job, struct rt_device **out)
 	struct cpu_device *c = mem_zalloc(sizeof *c);
 	c->base.ops = &cpu_ops;
 	c->base.job = job;
-	set_blas_threads(job);
+	int threads = choose_threads(job);
+	for (int l = 0; l < RT_MAX_LANES; l++)
+		c->lane[l].threads = threads;
 	*out = &c->base;
 	return STATUS_OK;
 }

@@ -495,6 +495,38 @@ static void gemm_accumulates(void)
 	CHECK(rt_bf16_to_f32(half) == 1.0078125f); /* over nothing */
 }
 
+/* As large as those that go to other libraries: in f64 and in f32, where all is exact. */
+static void large_gemm(bool swap_a, bool swap_b, bool accumulate)
+{
+	int64_t m = 256, n = 257, k = 260, mk[2] = {m, k}, kn[2] = {k, n}, mn[2] = {m, n}, index[2] = {0};
+	int64_t km[2] = {k, m}, nk[2] = {n, k};
+	struct rt_view a = random_view(RT_F32, 2, swap_a ? km : mk, false),
+	               b = random_view(RT_F32, 2, swap_b ? nk : kn, false),
+	               c = random_view(RT_F32, 2, mn, false), wide = random_view(RT_F64, 2, mn, false);
+	fill_random(&a, 3);
+	fill_random(&b, 3);
+	fill_random(&c, 3);
+	ok(&(struct rt_task){.kernel = RT_TASK_COPY, .out = wide, .in = {c}});
+	struct rt_task t = {.kernel = RT_TASK_GEMM, .out = c, .accumulate = accumulate};
+	t.in[0] = swap_a ? rt_view_swap(a, 0, 1) : a;
+	t.in[1] = swap_b ? rt_view_swap(b, 0, 1) : b;
+	ok(&t);
+	struct rt_view b64 = random_view(RT_F64, 2, kn, false);
+	ok(&(struct rt_task){.kernel = RT_TASK_COPY, .out = b64, .in = {t.in[1]}});
+	t.in[1] = b64;
+	t.out = wide;
+	ok(&t);
+	do
+		if (get(&c, index) != get(&wide, index))
+			CHECK(!"large gemm");
+	while (step(&c, index));
+	free_view(&a);
+	free_view(&b);
+	free_view(&b64);
+	free_view(&c);
+	free_view(&wide);
+}
+
 static void test_gemm(void)
 {
 	static const enum rt_dtype types[] = {RT_F64,    RT_F32,    RT_BF16, RT_F16,
@@ -505,6 +537,8 @@ static void test_gemm(void)
 	for (int round = 0; round < 100; round++)
 		gemm_case(RT_BF16, RT_F32);
 	gemm_accumulates();
+	for (unsigned i = 0; i < 16; i++)
+		large_gemm(i & 1, i & 2, i & 4);
 }
 
 static void test_fill(void)
