@@ -14,14 +14,6 @@ static double of_task(const struct plan_task *t, const int64_t *r)
 	return flops * (double)r[t->in[0].n[t->in[0].nd - 1]];
 }
 
-static int64_t let(const struct plan *p, const struct plan_instruction *i, const int64_t *r)
-{
-	if (i->op != PLAN_LOOKUP)
-		return plan_apply(i->op, r[i->b], r[i->c]);
-	const struct plan_table *t = &p->table.at[i->c];
-	return r[i->b] >= 0 && r[i->b] < t->n ? (int64_t)t->at[r[i->b]] : PLAN_UNDEFINED;
-}
-
 double plan_flops(const struct plan *p)
 {
 	int64_t *r = mem_alloc(sizeof *r * (p->reg.n + 1));
@@ -31,7 +23,7 @@ double plan_flops(const struct plan *p)
 		const struct plan_instruction *i = &p->code.at[at++];
 		switch ((enum plan_code)i->code) {
 		case PLAN_LET:
-			r[i->a] = let(p, i, r);
+			r[i->a] = plan_let(p, i, r);
 			break;
 		case PLAN_FOR:
 			r[i->a] = r[i->b];

@@ -198,13 +198,7 @@ static bool walk(struct walk *w)
 		w->u.work++;
 		switch ((enum plan_code)i->code) {
 		case PLAN_LET:
-			if (i->op == PLAN_LOOKUP) {
-				const struct plan_table *t = &p->table.at[i->c];
-				r[i->a] =
-				    r[i->b] >= 0 && r[i->b] < t->n ? (int64_t)t->at[r[i->b]] : PLAN_UNDEFINED;
-			} else {
-				r[i->a] = plan_apply(i->op, r[i->b], r[i->c]);
-			}
+			r[i->a] = plan_let(p, i, r);
 			break;
 		case PLAN_FOR:
 			r[i->a] = r[i->b];

@@ -56,4 +56,13 @@ static inline int64_t plan_apply(unsigned kind, int64_t a, int64_t b)
 	}
 }
 
+/* What a LET gives its register. */
+static inline int64_t plan_let(const struct plan *p, const struct plan_instruction *i, const int64_t *r)
+{
+	if (i->op != PLAN_LOOKUP)
+		return plan_apply(i->op, r[i->b], r[i->c]);
+	const struct plan_table *t = &p->table.at[i->c];
+	return r[i->b] >= 0 && r[i->b] < t->n ? (int64_t)t->at[r[i->b]] : PLAN_UNDEFINED;
+}
+
 #endif

@@ -445,6 +445,8 @@ enum op_kind op_by_hir(const char *mnemonic);
 enum op_kind op_by_nvfuser(const char *mnemonic);
 
 const char *reduce_op_name(enum reduce_op r); /* sum prod min max avg */
+/* What a reduction does; over a spread axis it leaves that pending, a contraction a sum. */
+enum reduce_op reduce_op_of(enum op_kind kind);
 bool reduce_op_parse(const char *s, enum reduce_op *out);
 
 #endif

@@ -60,6 +60,22 @@ const char *reduce_op_name(enum reduce_op r)
 	return reduce_names[r];
 }
 
+enum reduce_op reduce_op_of(enum op_kind kind)
+{
+	switch (kind) {
+	case OP_MAX:
+		return REDUCE_MAX;
+	case OP_MIN:
+		return REDUCE_MIN;
+	case OP_PROD:
+		return REDUCE_PROD;
+	case OP_MEAN:
+		return REDUCE_AVG;
+	default:
+		return REDUCE_SUM;
+	}
+}
+
 bool reduce_op_parse(const char *s, enum reduce_op *out)
 {
 	for (unsigned r = 0; r <= REDUCE_AVG; r++)

@@ -56,7 +56,7 @@ static void keep_partials(struct chooser *c)
 /* What a spread reduced dim leaves pending; false when it cannot be with what is pending already. */
 static bool pending_op(const struct chooser *c, enum reduce_op *out)
 {
-	*out = place_pending_op(c->m->op.at[c->l->op].kind);
+	*out = reduce_op_of((enum op_kind)c->m->op.at[c->l->op].kind);
 	return !c->p->partial || c->p->reduce == *out;
 }
 

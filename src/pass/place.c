@@ -416,22 +416,6 @@ static const char *dim_not_local(struct module *m, const struct op_layout *l, un
 	return NULL;
 }
 
-enum reduce_op place_pending_op(unsigned kind)
-{
-	switch (kind) {
-	case OP_MAX:
-		return REDUCE_MAX;
-	case OP_MIN:
-		return REDUCE_MIN;
-	case OP_PROD:
-		return REDUCE_PROD;
-	case OP_MEAN:
-		return REDUCE_AVG;
-	default:
-		return REDUCE_SUM;
-	}
-}
-
 const char *op_layout_not_local(struct module *m, const struct op_layout *l)
 {
 	unsigned kind = m->op.at[l->op].kind, pending = 0;
@@ -463,7 +447,8 @@ const char *op_layout_not_local(struct module *m, const struct op_layout *l)
 		if (reason)
 			return reason;
 		unsigned reduced = l->x.kind[d] == DIM_REDUCED ? reduced_axes(m, l, d) : 0;
-		if (reduced && place_partial(&l->r) && place_partial_op(&l->r) != place_pending_op(kind))
+		if (reduced && place_partial(&l->r) &&
+		    place_partial_op(&l->r) != reduce_op_of((enum op_kind)kind))
 			return "its pending reductions are different ones";
 		pending |= reduced;
 	}

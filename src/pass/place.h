@@ -82,8 +82,6 @@ int op_layout_result_axis(const struct op_layout *l, unsigned dim);
 /* Whether operand axes a (of operand k) and b (of operand q, or of the result for q < 0) have one footprint.
  */
 bool op_layout_same(struct module *m, const struct op_layout *l, int k, unsigned a, int q, unsigned b);
-/* What an operation over a spread axis leaves pending. */
-enum reduce_op place_pending_op(unsigned kind);
 /* NULL when every rank can compute its part of the result from its parts of the operands; otherwise
  * what stands against it. `set` and collectives have no such question. */
 const char *op_layout_not_local(struct module *m, const struct op_layout *l);

@@ -98,22 +98,6 @@ bool ref_fold_end(const struct ref_fold *s, struct ref_array *out, int64_t i, do
 	return true;
 }
 
-static enum reduce_op fold_of(enum op_kind kind)
-{
-	switch (kind) {
-	case OP_MAX:
-		return REDUCE_MAX;
-	case OP_MIN:
-		return REDUCE_MIN;
-	case OP_PROD:
-		return REDUCE_PROD;
-	case OP_MEAN:
-		return REDUCE_AVG;
-	default:
-		return REDUCE_SUM;
-	}
-}
-
 /* The axes= or axis= that go, as a mask; all when the attribute is absent. */
 static bool reduced_axes(struct ref_context *c, op_id op, int nd, unsigned *mask)
 {
@@ -166,7 +150,7 @@ bool ref_reduce(struct ref_context *c, const struct ref_call *call, const struct
                 struct ref_array *out)
 {
 	const struct op *op = ir_op(c->m, call->op);
-	enum reduce_op fold = fold_of((enum op_kind)op->kind);
+	enum reduce_op fold = reduce_op_of((enum op_kind)op->kind);
 	int64_t stride[IR_MAX_LOGICAL], index[IR_MAX_LOGICAL] = {0}, i = 0, length = 1;
 	int64_t count = ref_array_count(out);
 	unsigned mask;
