@@ -1,44 +1,10 @@
 /* exec: the walk over a plan's instructions. */
-#include "exec/exec.h"
 #include "base/arena.h"
+#include "exec/exec_records.h"
 #include "exec/scalar_op.h"
-#include "rt/device.h"
-#include "rt/queue.h"
 #include <assert.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Tickets of one Communication that no wait has taken, oldest first. */
-struct ticket_queue {
-	struct rt_ticket *at; /* a ring of cap entries, a power of two */
-	uint32_t first, n, cap;
-};
-
-struct exec {
-	const struct plan *p;
-	struct rt_job *job;
-	struct rt_device *device;
-	struct rt_transport *transport; /* NULL: one rank, nothing to move */
-	struct rt_engine *engine;
-	int64_t *reg;
-	char *memory;  /* of all buffers */
-	char **slot;   /* by slot: where it is */
-	bool *touched; /* by slot: the run uses it */
-	struct rt_task *
-	    task; /* by plan task: all but addresses and sizes; of fixed ones, when they have run, complete */
-	bool *complete; /* by plan task */
-	struct rt_unit *
-	    *unit;       /* by plan task: the newest record of a unit, in a ring; its next is the oldest */
-	int *team;       /* by plan team: the transport's id */
-	uint32_t *label; /* by op_id */
-	struct rt_stream **handle; /* by handle_id */
-	struct rt_stream *current;
-	struct ticket_queue *queue;
-	int64_t *blocks; /* scratch: four lists of the largest team's size */
-	struct exec_stats stats;
-	enum status status;
-};
 
 /* ---- opening */
 
@@ -96,20 +62,6 @@ static enum status find_slots(struct exec *e)
 	return STATUS_OK;
 }
 
-/* All of a task but addresses and sizes. */
-static void prepare_task(const struct plan_task *t, struct rt_task *r)
-{
-	r->kernel = (enum rt_kernel)t->kernel;
-	r->scalars = t->scalars;
-	r->axes = t->axes;
-	if (r->kernel == RT_TASK_POINTWISE)
-		r->op = (enum rt_pointwise)t->op;
-	else if (r->kernel == RT_TASK_REDUCE)
-		r->reduce = (enum rt_reduce_op)t->op;
-	else if (r->kernel == RT_TASK_GEMM)
-		r->has_bias = t->has_bias, r->accumulate = t->accumulate;
-}
-
 enum status exec_open(struct rt_job *job, const struct plan *p, const struct plan_labels *labels,
                       const struct exec_options *o, struct exec **out)
 {
@@ -120,13 +72,9 @@ enum status exec_open(struct rt_job *job, const struct plan *p, const struct pla
 	memcpy(e->reg, p->reg.at, sizeof *e->reg * p->reg.n);
 	e->touched = mem_zalloc(p->slot.n + 1);
 	e->slot = mem_zalloc(sizeof *e->slot * (p->slot.n + 1));
-	e->task = mem_zalloc(sizeof *e->task * (p->task.n + 1));
-	e->complete = mem_zalloc(p->task.n + 1);
-	e->unit = mem_zalloc(sizeof *e->unit * (p->task.n + 1));
 	e->team = mem_zalloc(sizeof *e->team * (p->team.n + 1));
 	e->handle = mem_zalloc(sizeof *e->handle * (p->handles + 1));
 	e->queue = mem_zalloc(sizeof *e->queue * (p->queues + 1));
-	e->blocks = mem_zalloc(sizeof *e->blocks * 4 * (p->members + 1));
 	e->label = make_labels(job, labels);
 	e->status = rt_device_open(job, o->device, &e->device);
 	if (e->status == STATUS_OK)
@@ -139,28 +87,15 @@ enum status exec_open(struct rt_job *job, const struct plan *p, const struct pla
 		e->status = find_slots(e);
 	if (e->status == STATUS_OK)
 		e->status = rt_engine_new(job, o->engine, e->device, e->transport, &e->engine);
-	for (uint32_t i = 0; i < p->task.n; i++)
-		prepare_task(&p->task.at[i], &e->task[i]);
 	if (e->status != STATUS_OK) {
 		enum status status = rt_job_fail(job, e->status);
 		exec_close(e);
 		return status;
 	}
+	exec_records_make(e);
 	e->current = rt_stream_new(e->engine, "main");
 	*out = e;
 	return STATUS_OK;
-}
-
-static void free_units(struct exec *e)
-{
-	for (uint32_t i = 0; i < e->p->task.n; i++) {
-		struct rt_unit *newest = e->unit[i];
-		for (struct rt_unit *u = newest ? newest->next : NULL, *next; u; u = next) {
-			next = u == newest ? NULL : u->next;
-			free(u);
-		}
-	}
-	free(e->unit);
 }
 
 void exec_close(struct exec *e)
@@ -179,13 +114,10 @@ void exec_close(struct exec *e)
 	free(e->reg);
 	free(e->touched);
 	free(e->slot);
-	free(e->task);
-	free(e->complete);
-	free_units(e);
+	exec_records_free(e);
 	free(e->team);
 	free(e->handle);
 	free(e->queue);
-	free(e->blocks);
 	free(e->label);
 	free(e);
 }
@@ -257,101 +189,14 @@ static bool fail_check(struct exec *e, const struct plan_instruction *i)
 
 /* ---- tasks */
 
-/* The window, or false when it is undefined or leaves its buffer. */
-static bool build_view(const struct exec *e, const struct plan_view *v, struct rt_view *out)
-{
-	const struct plan_buffer *b = &e->p->buffer.at[v->buffer];
-	int64_t slot = e->reg[v->slot], offset = e->reg[v->offset], first = offset, last = offset;
-	bool empty = false;
-	out->dtype = (enum rt_dtype)b->dtype;
-	out->nd = v->nd;
-	for (unsigned k = 0; k < v->nd; k++) {
-		int64_t n = e->reg[v->n[k]];
-		out->n[k] = n;
-		out->stride[k] = v->stride[k];
-		if (n < 0)
-			return false;
-		empty |= n == 0;
-		last += (n - 1) * v->stride[k];
-	}
-	if (empty || b->local) {
-		out->data = e->memory;
-		return true;
-	}
-	if (slot < 0 || slot >= b->slots || first < 0 || last >= b->elements || offset == PLAN_UNDEFINED)
-		return false;
-	slot += b->first_slot;
-	e->touched[slot] = true;
-	out->data = e->slot[slot] + offset * (int64_t)rt_dtype_size(out->dtype);
-	return true;
-}
-
-static bool build_task(struct exec *e, const struct plan_task *t, struct rt_task *out)
-{
-	if (!build_view(e, &t->out, &out->out))
-		return false;
-	for (unsigned k = 0; k < 3; k++) {
-		if (t->scalars >> k & 1) {
-			const struct plan_operand *s = &t->scalar[k];
-			int64_t v = s->is_reg ? e->reg[s->reg] : 0;
-			if (s->is_reg && v == PLAN_UNDEFINED)
-				return false;
-			out->scalar[k].f = s->is_reg ? (double)v : s->literal;
-			out->scalar[k].i = s->is_reg                  ? v
-			                   : s->literal >= 0x1p63     ? INT64_MAX
-			                   : s->literal < -0x1p63     ? INT64_MIN
-			                   : s->literal != s->literal ? 0
-			                                              : (int64_t)s->literal;
-		} else if (k < t->in_n && !build_view(e, &t->in[k], &out->in[k])) {
-			return false;
-		}
-	}
-	return true;
-}
-
-/* A record of a unit that no submitted task uses: the oldest, else a new one. */
-static struct rt_unit *free_unit(struct exec *e, uint32_t task)
-{
-	const struct plan_task *t = &e->p->task.at[task];
-	struct rt_unit *newest = e->unit[task];
-	if (newest && !atomic_load_explicit(&newest->next->busy, memory_order_acquire))
-		return e->unit[task] = newest->next;
-	struct rt_unit *u = mem_zalloc(sizeof *u + sizeof *u->step * t->steps);
-	u->locals = t->locals;
-	u->steps = t->steps;
-	for (uint32_t k = 0; k < t->steps; k++) {
-		prepare_task(&e->p->step.at[t->first + k], &u->step[k].task);
-		memcpy(u->step[k].local, e->p->step.at[t->first + k].local, sizeof u->step[k].local);
-	}
-	u->next = newest ? newest->next : u;
-	if (newest)
-		newest->next = u;
-	return e->unit[task] = u;
-}
-
-/* Of a unit that loops change every run has a record of its own, used again when it is done. */
-static bool build_unit(struct exec *e, uint32_t task, struct rt_task *out)
-{
-	const struct plan_task *t = &e->p->task.at[task];
-	out->unit = free_unit(e, task);
-	for (uint32_t k = 0; k < t->steps; k++)
-		if (!build_task(e, &e->p->step.at[t->first + k], &out->unit->step[k].task))
-			return false;
-	atomic_store_explicit(&out->unit->busy, !t->fixed, memory_order_relaxed);
-	return true;
-}
-
 static const char OUTSIDE[] = "an index is undefined or leads out of a buffer";
 
 static bool run_task(struct exec *e, const struct plan_instruction *i)
 {
-	const struct plan_task *t = &e->p->task.at[i->a];
-	struct rt_task *task = &e->task[i->a];
-	bool unit = task->kernel == RT_TASK_UNIT;
-	if (!e->complete[i->a] && !(unit ? build_unit(e, i->a, task) : build_task(e, t, task)))
+	struct task_record *r = &e->task[i->a];
+	if (!r->complete && !exec_task_build(e, r))
 		return fail(e, i, STATUS_DIAGNOSTICS, OUTSIDE);
-	e->complete[i->a] = task->lasting = t->fixed;
-	rt_submit_compute(e->engine, e->current, task, origin_of(e, i));
+	rt_submit_compute(e->engine, e->current, &r->task, origin_of(e, i));
 	e->stats.tasks++;
 	return true;
 }
@@ -390,67 +235,22 @@ static bool run_wait(struct exec *e, const struct plan_instruction *i)
 
 static bool run_collective(struct exec *e, const struct plan_instruction *i)
 {
-	const struct plan_collective *c = &e->p->collective.at[i->a];
-	struct rt_view in = {0}, out = {0};
-	struct rt_collective r = {
-	    .kind = (enum rt_collective_kind)c->kind,
-	    .counted = c->counted,
-	    .dtype = (enum rt_dtype)c->dtype,
-	    .op = (enum rt_reduce_op)c->reduce,
-	    .team = e->team[c->team],
-	    .root = (int)e->reg[c->root],
-	    .count = e->reg[c->count],
-	    .at = origin_of(e, i),
-	};
-	if ((c->has_in && !build_view(e, &c->in, &in)) || (c->has_out && !build_view(e, &c->out, &out)) ||
-	    r.count < 0)
+	struct collective_record *r = &e->collective[i->a];
+	if (!r->complete && !exec_collective_build(e, i->a))
 		return fail(e, i, STATUS_DIAGNOSTICS, OUTSIDE);
-	bool alone = c->kind == RT_REDUCE; /* a root without operand adds nothing */
-	r.in = c->has_in ? in.data : alone ? NULL : out.data;
-	r.out = c->has_out ? out.data : in.data;
-	const plan_reg *from[] = {c->counts, c->offsets, c->send_counts, c->send_offsets};
-	const int64_t **to[] = {&r.counts, &r.offsets, &r.send_counts, &r.send_offsets};
-	for (unsigned j = 0; j < 4 && c->members; j++) {
-		int64_t *list = e->blocks + (size_t)j * c->members;
-		for (uint32_t k = 0; k < c->members && from[j]; k++) {
-			list[k] = e->reg[from[j][k]];
-			if (list[k] < 0)
-				return fail(e, i, STATUS_DIAGNOSTICS, OUTSIDE);
-		}
-		*to[j] = from[j] ? list : NULL;
-	}
-	if (c->is_late) {
-		struct rt_view list[2];
-		if (!build_view(e, &c->late[0], &list[0]) || !build_view(e, &c->late[1], &list[1]))
-			return fail(e, i, STATUS_DIAGNOSTICS, OUTSIDE);
-		r.late_counts = list[0].data;
-		r.late_send_counts = list[1].data;
-		r.late_unit = e->reg[c->late_unit];
-		r.late_room = e->reg[c->late_room];
-		r.late_send_room = e->reg[c->late_send_room];
-	}
-	push_ticket(e, i->b, rt_submit_collective(e->engine, e->current, &r));
+	r->c.at = origin_of(e, i);
+	push_ticket(e, i->b, rt_submit_collective(e->engine, e->current, &r->c));
 	e->stats.collectives++;
 	return true;
 }
 
 static bool run_message(struct exec *e, const struct plan_instruction *i)
 {
-	const struct plan_message *m = &e->p->message.at[i->a];
-	struct rt_view data;
-	int64_t peer = e->reg[m->peer];
-	if (!build_view(e, &m->data, &data) || peer < 0 || peer >= e->job->size)
+	struct message_record *r = &e->message[i->a];
+	if (!r->complete && !exec_message_build(e, i->a))
 		return fail(e, i, STATUS_DIAGNOSTICS, OUTSIDE);
-	struct rt_p2p p = {
-	    .send = m->send,
-	    .peer = (int)peer,
-	    .channel = m->channel,
-	    .dtype = (enum rt_dtype)m->dtype,
-	    .count = data.n[0],
-	    .data = data.data,
-	    .at = origin_of(e, i),
-	};
-	push_ticket(e, i->b, rt_submit_p2p(e->engine, e->current, &p));
+	r->p.at = origin_of(e, i);
+	push_ticket(e, i->b, rt_submit_p2p(e->engine, e->current, &r->p));
 	e->stats.messages++;
 	return true;
 }

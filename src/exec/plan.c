@@ -376,10 +376,10 @@ static bool task_varies(const bool *changes, const struct plan_task *t)
 	return varies;
 }
 
-/* Marks the tasks in which no register changes: they are built once. */
+/* Marks the registers that change, and the tasks in which none does: they are built once. */
 static void mark_fixed(struct plan *p)
 {
-	bool *changes = mem_zalloc(p->reg.n);
+	bool *changes = p->varies = arena_new_array(p->arena, bool, p->reg.n);
 	for (uint32_t k = 0; k < p->code.n; k++)
 		if (p->code.at[k].code == PLAN_LET || p->code.at[k].code == PLAN_FOR)
 			changes[p->code.at[k].a] = true;
@@ -390,7 +390,6 @@ static void mark_fixed(struct plan *p)
 			varies |= task_varies(changes, &p->step.at[i]);
 		t->fixed = !varies;
 	}
-	free(changes);
 }
 
 /* The plan, but for where its buffers lie; with copies[value] copies of a value's buffers for each stream. */

@@ -174,6 +174,7 @@ struct plan {
 	bool idle;           /* the rank is in no mesh */
 	VEC(struct plan_instruction) code;
 	VEC(int64_t) reg; /* initial values; reg 0 is the constant 0 */
+	bool *varies;     /* by register: some instruction writes it */
 	VEC(struct plan_buffer) buffer;
 	VEC(int64_t) slot; /* bytes from the start of the memory, by slot */
 	int64_t heap;      /* bytes at the start of the memory, of symmetric buffers: the same on all ranks */

@@ -1,0 +1,82 @@
+/* exec_records: what a rank submits, kept ready; for src/exec alone.
+ *
+ * Each task, collective and message of the plan has a record: the structure that the engine takes, with all
+ * that no register changes already in it. A record that depends on no register that changes is complete after
+ * its first use. What is left for the others is to look up a slot and an offset and to compare them with the
+ * buffer's bounds. */
+#ifndef HIRC_EXEC_EXEC_RECORDS_H
+#define HIRC_EXEC_EXEC_RECORDS_H
+#include "exec/exec.h"
+#include "rt/device.h"
+#include "rt/queue.h"
+
+/* How a view is set. */
+struct view_record {
+	const struct plan_view *v;
+	const struct plan_buffer *buffer;
+	const int64_t *slot, *offset; /* registers */
+	bool sized;                   /* extents never change: they are set once, and these hold: */
+	bool nowhere;                 /* it has no elements, or no memory */
+	int64_t span;                 /* from the first element to the last */
+	int64_t bytes;                /* of an element */
+};
+
+struct task_record {
+	struct rt_task task;
+	const struct plan_task *t;
+	bool complete;
+	struct view_record out, in[3];
+	struct rt_unit *newest; /* of a UNIT: in a ring; its next is the oldest */
+};
+
+struct collective_record {
+	struct rt_collective c;
+	bool fixed, complete;
+	struct view_record in, out, late[2];
+	int64_t *list[4]; /* counts, offsets, of sends too; NULL: none */
+};
+
+struct message_record {
+	struct rt_p2p p;
+	bool fixed, complete;
+	struct view_record data;
+};
+
+/* Tickets of one Communication that no wait has taken, oldest first. */
+struct ticket_queue {
+	struct rt_ticket *at; /* a ring of cap entries, a power of two */
+	uint32_t first, n, cap;
+};
+
+struct exec {
+	const struct plan *p;
+	struct rt_job *job;
+	struct rt_device *device;
+	struct rt_transport *transport; /* NULL: one rank, nothing to move */
+	struct rt_engine *engine;
+	int64_t *reg;
+	char *memory;  /* of all buffers */
+	char **slot;   /* by slot: where it is */
+	bool *touched; /* by slot: the run uses it */
+	struct task_record *task, *step;
+	struct collective_record *collective;
+	struct message_record *message;
+	int *team;                 /* by plan team: the transport's id */
+	uint32_t *label;           /* by op_id */
+	struct rt_stream **handle; /* by handle_id */
+	struct rt_stream *current;
+	struct ticket_queue *queue;
+	struct exec_stats stats;
+	enum status status;
+};
+
+/* Makes all records, once memory and teams are there. */
+void exec_records_make(struct exec *e);
+void exec_records_free(struct exec *e);
+
+/* Completes a record for this run of its statement. False: an index is undefined or leads out of a buffer. */
+bool exec_task_build(struct exec *e, struct task_record *r);
+bool exec_collective_build(struct exec *e, uint32_t collective);
+bool exec_message_build(struct exec *e, uint32_t message);
+
+#endif
