@@ -243,16 +243,40 @@ static void split_changes(struct module *m, struct pass_context *cx, op_id op)
 
 /* ---- loops */
 
+/* A sum that ends step by step does so in one loop: what nested loops make is put together before. Whether
+ * the set reads something else now. */
+static bool leave_loops(struct module *m, op_id op, type_id from)
+{
+	struct type t = m->type.at[from];
+	struct sugar s;
+	const char *reason;
+	if (place_loop_count(&m->domain.at[t.domain]) < 2 || !sugar_from_domain(m, t.domain, t.mesh, &s))
+		return false;
+	place_drop(&s, AXIS_REDUCE);
+	for (unsigned a = 0; a < s.rank; a++)
+		place_unloop(m, t.mesh, &s.axis[a]);
+	type_id whole = place_type(m, from, t.mesh, &s, false, &reason);
+	if (whole)
+		go_through(m, op, op_read(m, op, 0), whole);
+	return whole != 0;
+}
+
 /* A set whose slices are not made from slices of its operand communicates whole, before the loop that
- * copies the slices. */
-static void split_loop(struct module *m, op_id op)
+ * copies the slices; a reduction that does not end so ends before. */
+static void split_loop(struct module *m, struct pass_context *cx, op_id op)
 {
 	value_id v = op_read(m, op, 0), to = op_result(m, op, 0);
 	type_id from = m->value.at[v].type;
-	struct type t = *value_type(m, to);
+	struct type t = *value_type(m, to), tf = m->type.at[from];
 	struct reshard r;
 	struct sugar s;
 	const char *reason;
+	reshard_classify(m, from, m->value.at[to].type, &r);
+	if ((r.kind == RESHARD_STEP_REDUCE || r.kind == RESHARD_STEP_RING_REDUCE) &&
+	    leave_loops(m, op, from)) {
+		split_loop(m, cx, op);
+		return;
+	}
 	if (reshard_in_slices(m, from, m->value.at[to].type))
 		return;
 	sugar_from_domain(m, t.domain, t.mesh, &s);
@@ -260,12 +284,15 @@ static void split_loop(struct module *m, op_id op)
 	for (unsigned a = 0; a < s.rank; a++)
 		place_unloop(m, t.mesh, &s.axis[a]);
 	type_id whole = place_type(m, m->value.at[to].type, t.mesh, &s, false, &reason);
-	if (!whole)
-		return;
-	reshard_classify(m, from, whole, &r);
-	if (r.kind == RESHARD_NONE || !reshard_in_slices(m, from, whole))
-		return;
-	go_through(m, op, v, whole);
+	if (whole)
+		reshard_classify(m, from, whole, &r);
+	if (whole && r.kind != RESHARD_NONE && reshard_in_slices(m, from, whole)) {
+		go_through(m, op, v, whole);
+	} else if (sugar_from_domain(m, tf.domain, tf.mesh, &s) && place_partial(&s)) {
+		end_before(m, cx, op, &s);
+		if (op_read(m, op, 0) != v)
+			split_loop(m, cx, op);
+	}
 }
 
 /* ---- order in memory */
@@ -349,7 +376,7 @@ op_id decompose_transfer(struct module *m, struct pass_context *cx, op_id op)
 	op_id before = m->op.at[op].prev, first = op;
 	if (m->op.at[op].kind == OP_SET) {
 		split_changes(m, cx, op);
-		split_loop(m, op);
+		split_loop(m, cx, op);
 	}
 	while (m->op.at[first].prev != before && made_by(m, first))
 		first = made_by(m, first);
