@@ -196,6 +196,17 @@ static bool is_narrow(const struct module *m, op_id op)
 	return false;
 }
 
+bool ref_sums_own_terms(const struct module *m, op_id op)
+{
+	for (unsigned k = 0; k < 2 && op_attr(m, op, "accumulate"); k++) {
+		unsigned mask = summed_axes(m, op, k);
+		for (unsigned a = 0; mask >> a; a++)
+			if (mask >> a & 1 && layout_mesh_axes(m, m->value.at[op_read(m, op, k)].type, a))
+				return true;
+	}
+	return false;
+}
+
 /* How many equal tensors a functional collective reduces: a partial operand's value is its reduction
  * over the partial mesh axes already, over the other axes of the team all ranks hold the same. 0
  * when the team spans axes over which the operand is spread: that has no meaning on logical tensors. */
@@ -297,6 +308,8 @@ static bool evaluate(struct ref_context *c, op_id op, struct ref_array *of)
 		else if (p->role == ROLE_SCALAR && !(op_traits(c->m, op) & TRAIT_COLLECTIVE))
 			ok = ref_scalar(c, p->id, &env, o->at, &in[call.n++]);
 	}
+	if (op_attr_is_true(c->m, op, "accumulate"))
+		call.before = &of[op_result(c->m, op, 0)];
 	for (; ok && (call.result < results || call.result == 0); call.result++)
 		ok = evaluate_result(c, &call, &out[call.result]);
 	for (unsigned k = 0; k < results; k++) {

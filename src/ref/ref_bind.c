@@ -95,7 +95,8 @@ void ref_bind_chunk(struct ref_host *h, op_id op, unsigned operand, struct ref_v
 {
 	struct module *m = h->c->m;
 	struct infer_axes x;
-	if (out->kind != REF_VIEW_BUFFER || out->buffer->written || operand >= INFER_MAX_OPERANDS || !infer_axes(m, op, &x))
+	if (out->kind != REF_VIEW_BUFFER || out->buffer->written || operand >= INFER_MAX_OPERANDS ||
+	    !infer_axes(m, op, &x))
 		return;
 	const struct ref_view *chunk = below_selects(in);
 	const struct ref_bound *from = chunk->kind == REF_VIEW_SHARD ? &chunk->bound : &chunk->buffer->bound;
@@ -118,7 +119,9 @@ struct ref_view *ref_bind_buffer(struct ref_host *h, struct ref_rank *r, value_i
 {
 	type_id t = h->c->m->value.at[v].type;
 	struct ref_bound bound = chunk_of_loops(h, r, t);
-	return r->view[v] = ref_view_of_buffer(h, t, r->device, &bound);
+	r->view[v] = ref_view_of_buffer(h, t, r->device, &bound);
+	r->view[v]->buffer->value = v;
+	return r->view[v];
 }
 
 bool ref_bind_result(struct ref_host *h, struct ref_rank *r, op_id op, unsigned k, struct ref_view **out)

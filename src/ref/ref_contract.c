@@ -3,6 +3,8 @@
  *     matmul   out[…, i, j] = sum over k of a[…, i, k] * b[…, k, j]     … broadcast from the right
  *     linear   out[…, j] = sum over k of x[…, k] * w[j, k], plus bias[j]
  *
+ * With accumulate=true what the result holds is one more term.
+ *
  * Both are made of dot products of contiguous rows; for matmul, b is transposed first. */
 #include "ref/ref_internal.h"
 #include <math.h>
@@ -153,15 +155,22 @@ static bool matmul_fits(const struct ref_array *a, const struct ref_array *b, co
 	       out->n[out->nd - 1] == b->n[b->nd - 1];
 }
 
+/* One more term of a sum. */
+static void add(struct sum *s, const struct ref_array *a, int64_t i)
+{
+	s->state = a->state[i] < s->state ? a->state[i] : s->state;
+	s->value += a->data[i];
+	s->magnitude += fabs(a->data[i]);
+	s->error += a->error[i];
+	s->ints = (int64_t)((uint64_t)s->ints + (a->ints ? (uint64_t)a->ints[i] : 0));
+}
+
 static void store(const struct contraction *x, struct sum s, int64_t column, struct ref_array *out, int64_t r)
 {
-	if (x->bias) {
-		s.state = x->bias->state[column] < s.state ? x->bias->state[column] : s.state;
-		s.value += x->bias->data[column];
-		s.magnitude += fabs(x->bias->data[column]);
-		s.error += x->bias->error[column];
-		s.ints = (int64_t)((uint64_t)s.ints + (x->bias->ints ? (uint64_t)x->bias->ints[column] : 0));
-	}
+	if (x->bias)
+		add(&s, x->bias, column);
+	if (x->call->before)
+		add(&s, x->call->before, r);
 	out->state[r] = s.state;
 	if (s.state != REF_DEFINED)
 		return;
@@ -246,6 +255,8 @@ bool ref_contract(struct ref_context *c, const struct ref_call *call, const stru
 	x.grid = ref_grid(x.a) * ref_grid(x.b);
 	if (x.bias)
 		x.grid = fmin(x.grid, ref_grid(x.bias));
+	if (call->before)
+		x.grid = fmin(x.grid, ref_grid(call->before));
 	x.bits = ref_accumulator_bits(x.a->dtype);
 	x.narrow = call->narrow && !out->ints;
 	if (x.narrow && ref_precision(out->dtype) < x.bits)
@@ -254,6 +265,8 @@ bool ref_contract(struct ref_context *c, const struct ref_call *call, const stru
 	contract(&x, out);
 	for (unsigned k = 0; k < call->n; k++)
 		ref_inherit(out, in[k]);
+	if (call->before)
+		ref_inherit(out, call->before);
 	ref_array_free(&turned);
 	return true;
 }

@@ -61,6 +61,7 @@ static bool load_input(struct ref_host *h, unsigned k)
 			continue;
 		struct ref_view *view = h->rank[r].view[v] =
 		    ref_view_of_buffer(h, c->m->value.at[v].type, r, &all);
+		view->buffer->value = v;
 		view->buffer->keep = view->buffer->written = true;
 		if (!ref_mesh_has(c->m, value_type(c->m, v)->mesh, r))
 			continue;

@@ -37,6 +37,7 @@ bool ref_mesh_has(const struct module *m, mesh_id mesh, int64_t rank); /* no mes
 /* ---- ref_view.c */
 
 struct ref_buffer {
+	value_id value; /* 0: none */
 	type_id type;
 	int64_t rank;
 	struct ref_bound bound;
@@ -50,24 +51,30 @@ struct ref_buffer {
 	struct ref_array store;
 };
 
-enum ref_view_kind { REF_VIEW_BUFFER, REF_VIEW_SELECT, REF_VIEW_SHARD };
+enum ref_view_kind { REF_VIEW_BUFFER, REF_VIEW_SELECT, REF_VIEW_SHARD, REF_VIEW_SYMMETRIC };
 struct ref_view {
 	enum ref_view_kind kind;
 	type_id type;
-	struct ref_buffer *buffer;
-	const struct ref_view *of; /* SELECT, SHARD */
+	struct ref_buffer *buffer; /* of this rank */
+	const struct ref_view *of; /* SELECT, SHARD, SYMMETRIC */
 	unsigned axis;             /* SELECT: of the operand's visible axes */
 	int64_t index;
 	struct ref_bound bound; /* SHARD: the chunk */
+	/* SYMMETRIC */
+	struct ref_event *event; /* its parties' operands are what is side by side; NULL: the rank has none */
+	bool dead;               /* after its deallocate */
 };
-/* Elements of a view, in memory order: where they stand in the buffer and which they are. */
+/* Elements of a view, in memory order: where they stand in which buffer and which they are. */
 struct ref_elements {
 	int64_t n;
+	struct ref_buffer **buffer;
 	int64_t *offset, *at;
 };
 
 struct ref_host;
 bool ref_view_elements(struct ref_host *h, const struct ref_view *v, uint32_t at, struct ref_elements *out);
+void ref_elements_reserve(struct ref_elements *e, int64_t n);
+void ref_elements_add(struct ref_elements *e, struct ref_buffer *buffer, int64_t offset, int64_t at);
 void ref_elements_free(struct ref_elements *e);
 /* The logical tensor with what the view holds; flat: its elements in memory order, one dimension. */
 bool ref_view_load(struct ref_host *h, const struct ref_view *v, bool flat, uint32_t at,
@@ -203,6 +210,14 @@ bool ref_comm_run(struct ref_host *h, struct ref_event *e);
 
 /* ---- ref_experts_host.c */
 bool ref_experts_run(struct ref_host *h, struct ref_event *e);
+
+/* ---- ref_symmetric.c */
+/* Of a symmetric view: the elements of all its members' operands. */
+bool ref_symmetric_elements(struct ref_host *h, const struct ref_view *v, uint32_t at,
+                            struct ref_elements *out);
+bool ref_symmetric_is_fence(const struct ref_host *h, const struct ref_event *e);
+/* All members have come to a symmetric_view or to its deallocate. */
+bool ref_symmetric_run(struct ref_host *h, struct ref_event *e);
 
 /* ---- ref_reshard.c */
 bool ref_reshard_run(struct ref_host *h, struct ref_event *e);

@@ -13,6 +13,7 @@
  *     ref_reshard.c   sets between layouts; putting a tensor together from its ranks' parts
  *     ref_experts_host.c   dispatch and combine of ranks that meet
  *     ref_view.c      buffers and views of them
+ *     ref_symmetric.c symmetric views: reading and writing the peers' buffers
  *     ref_local.c     the elements of a tensor that a rank holds, in memory order
  *
  * The host-level half has a header of its own, ref_host.h. */
@@ -31,6 +32,8 @@ struct ref_context {
 /* ---- ref.c
  * Whether statements say where and when, not only what. */
 bool ref_is_host_level(const struct module *m);
+/* Whether a contraction, by accumulate=, is a rank's contribution to a sum that others complete. */
+bool ref_sums_own_terms(const struct module *m, op_id op);
 
 /* ---- ref_round.c */
 int64_t ref_wrap(enum dtype t, int64_t x);    /* two's complement; bool: x != 0 */
@@ -97,10 +100,11 @@ struct ref_call {
 	unsigned result; /* which of several */
 	unsigned n;      /* positional operands */
 	const struct ref_operand *in;
-	const uint8_t *want; /* result elements that are needed; NULL: all */
-	bool partial;        /* the result is pending: sum what is held, absent terms are other ranks' */
-	bool narrow;         /* other ranks may hold parts of the sum, stored in the result's dtype */
-	double parts;        /* partial: of an average, how many are pending; else 1 */
+	const struct ref_array *before; /* accumulate=true: what the result holds; else NULL */
+	const uint8_t *want;            /* result elements that are needed; NULL: all */
+	bool partial; /* the result is pending: sum what is held, absent terms are other ranks' */
+	bool narrow;  /* other ranks may hold parts of the sum, stored in the result's dtype */
+	double parts; /* partial: of an average, how many are pending; else 1 */
 };
 /* out was made from the result's type; every wanted element gets a value and a state. False after
  * reporting. */

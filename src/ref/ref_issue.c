@@ -175,7 +175,10 @@ static bool deallocate(struct ref_host *h, struct ref_rank *r, op_id op)
 		struct ref_entry *e = ref_issue_entry(h, REF_DEALLOCATE, op);
 		if (!(e->out = ref_bind_find(h, r, v, op)))
 			return false;
-		ref_issue_hold(e->out);
+		if (e->out->kind == REF_VIEW_SYMMETRIC)
+			ref_symmetric_end(h, r, op, v);
+		else
+			ref_issue_hold(e->out);
 		ref_issue_push(r, e);
 		r->view[v] = NULL;
 	}
@@ -218,6 +221,8 @@ static bool issue_op(struct ref_host *h, struct ref_rank *r, op_id op)
 		return ref_bind_select(h, r, op);
 	case OP_SHARD_BY_STREAM:
 		return ref_bind_shard(h, r, op);
+	case OP_SYMMETRIC_VIEW:
+		return ref_symmetric_bind(h, r, op);
 	case OP_SEND:
 	case OP_RECV:
 		return ref_meet_p2p(h, r, op);

@@ -2,7 +2,8 @@
  *
  *     ref_issue.c   statements, streams
  *     ref_bind.c    buffers and views
- *     ref_meet.c    collectives, messages, waits                                              */
+ *     ref_meet.c    collectives, messages, waits
+ *     ref_symmetric.c   symmetric views                                                       */
 #ifndef HIRC_REF_REF_ISSUE_H
 #define HIRC_REF_REF_ISSUE_H
 #include "ref/ref_host.h"
@@ -26,8 +27,16 @@ void ref_bind_chunk(struct ref_host *h, op_id op, unsigned operand, struct ref_v
 bool ref_bind_select(struct ref_host *h, struct ref_rank *r, op_id op);
 bool ref_bind_shard(struct ref_host *h, struct ref_rank *r, op_id op);
 
+/* symmetric_view, and the deallocate of its result. */
+bool ref_symmetric_bind(struct ref_host *h, struct ref_rank *r, op_id op);
+void ref_symmetric_end(struct ref_host *h, struct ref_rank *r, op_id op, value_id v);
+
 bool ref_meet_collective(struct ref_host *h, struct ref_rank *r, op_id op);
 bool ref_meet_reshard(struct ref_host *h, struct ref_rank *r, op_id op);
+/* The rank comes to a point that all of its slice come to before one goes on. of: whose memory is seen from
+ * there on, or was. NULL: the rank is in no slice. */
+struct ref_event *ref_meet_fence(struct ref_host *h, struct ref_rank *r, op_id op, team_id team,
+                                 struct ref_view *of);
 bool ref_meet_experts(struct ref_host *h, struct ref_rank *r, op_id op);
 bool ref_meet_p2p(struct ref_host *h, struct ref_rank *r, op_id op);
 bool ref_meet_post(struct ref_host *h, struct ref_rank *r, op_id op);

@@ -86,6 +86,21 @@ bool ref_meet_collective(struct ref_host *h, struct ref_rank *r, op_id op)
 	return true;
 }
 
+struct ref_event *ref_meet_fence(struct ref_host *h, struct ref_rank *r, op_id op, team_id team,
+                                 struct ref_view *of)
+{
+	struct ref_party party = {.op = op, .root = -1, .send_peer = -1, .recv_peer = -1, .in = of};
+	const uint32_t *slice;
+	unsigned n, member;
+	if (!find_slice(ir_team(h->c->m, team), r->device, &slice, &n, &member))
+		return NULL;
+	struct ref_channel *ch = ref_channel_get(h, REF_COLLECTIVE, 0, 0, slice, n);
+	struct ref_entry *e = start_entry(h, op, ref_event_next(h, ch, member), member, &party);
+	ref_issue_push(r, e);
+	push_wait(h, r, op, e->event, 1);
+	return e->event[0];
+}
+
 /* A set that needs other ranks' elements: all ranks of both meshes meet. */
 bool ref_meet_reshard(struct ref_host *h, struct ref_rank *r, op_id op)
 {

@@ -58,7 +58,7 @@ static bool compute(struct ref_host *h, const struct ref_rank *r, const struct r
 {
 	struct module *m = h->c->m;
 	uint32_t at = ir_op(m, e->op)->at;
-	struct ref_array *in = mem_zalloc(sizeof *in * (e->use_n + 1)), out = {0};
+	struct ref_array *in = mem_zalloc(sizeof *in * (e->use_n + 1)), out = {0}, before = {0};
 	struct ref_operand *operand = mem_zalloc(sizeof *operand * (e->use_n + 1));
 	struct ref_elements local = {0};
 	bool ok = true;
@@ -74,11 +74,16 @@ static bool compute(struct ref_host *h, const struct ref_rank *r, const struct r
 	uint8_t *want = ok ? mem_zalloc((size_t)ref_array_count(&out)) : NULL;
 	for (int64_t k = 0; k < local.n; k++)
 		want[local.at[k]] = 1;
-	bool partial = ref_partial_axes(ir_domain(m, ir_type(m, e->out->type)->domain), NULL) > 0;
+	bool partial = ref_partial_axes(ir_domain(m, ir_type(m, e->out->type)->domain), NULL) > 0 ||
+	               ref_sums_own_terms(m, e->op);
 	struct ref_call call = {
 	    .op = e->op, .result = e->result, .n = e->use_n, .in = operand, .want = want, .partial = partial};
 	call.parts = averaged_parts(m, e->out->type);
 	int64_t absent = 0;
+	if (ok && op_attr_is_true(m, e->op, "accumulate")) {
+		ok = ref_view_load(h, e->out, false, at, &before);
+		call.before = &before;
+	}
 	ok = ok && ref_eval(h->c, &call, &out) && ref_view_store(h, e->out, false, &out, at, &absent);
 	if (ok && absent) {
 		diag_error(h->c->d, at, "rank %lld does not hold all that its part of the result of %s needs",
@@ -88,6 +93,7 @@ static bool compute(struct ref_host *h, const struct ref_rank *r, const struct r
 	free(want);
 	ref_elements_free(&local);
 	ref_array_free(&out);
+	ref_array_free(&before);
 	for (unsigned k = 0; k < e->use_n; k++) {
 		ref_array_free(&in[k]);
 		if (e->use[k].view)
@@ -102,9 +108,10 @@ static bool compute(struct ref_host *h, const struct ref_rank *r, const struct r
 static bool event_run(struct ref_host *h, struct ref_event *e)
 {
 	enum ref_channel_kind kind = e->channel->kind;
-	bool ok = kind == REF_RESHARD   ? ref_reshard_run(h, e)
-	          : kind == REF_EXPERTS ? ref_experts_run(h, e)
-	                                : ref_comm_run(h, e);
+	bool ok = kind == REF_RESHARD            ? ref_reshard_run(h, e)
+	          : kind == REF_EXPERTS          ? ref_experts_run(h, e)
+	          : ref_symmetric_is_fence(h, e) ? ref_symmetric_run(h, e)
+	                                         : ref_comm_run(h, e);
 	e->done = true;
 	for (unsigned k = 0; k < e->channel->n; k++) {
 		if (e->party[k].in)
@@ -150,6 +157,10 @@ static bool run(struct ref_host *h, const struct ref_rank *r, struct ref_entry *
 		return event_reach(h, e->event[0], e->member);
 	case REF_DEALLOCATE:
 		ref_buffer_release(e->out->buffer);
+		if (e->out->kind == REF_VIEW_SYMMETRIC) {
+			e->out->dead = true;
+			return true;
+		}
 		e->out->buffer->dead = true;
 		ref_array_free(&e->out->buffer->store);
 		return true;

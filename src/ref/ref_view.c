@@ -1,7 +1,8 @@
 /* ref_view: buffers of ranks, and views of them.
  *
  * A buffer stores what its rank holds of a type, in memory order. A select keeps the elements with
- * one index along an axis, a shard by stream those of one chunk; both stay where they are. */
+ * one index along an axis, a shard by stream those of one chunk, a symmetric view (ref_symmetric.c) has those
+ * of several ranks; all stay where they are. */
 #include "ref/ref_host.h"
 #include <string.h>
 
@@ -22,21 +23,24 @@ static struct ref_array shape_only(struct ref_context *c, type_id t, uint32_t at
 	return a;
 }
 
-static void elements_add(struct ref_elements *e, int64_t offset, int64_t at)
+void ref_elements_add(struct ref_elements *e, struct ref_buffer *buffer, int64_t offset, int64_t at)
 {
+	e->buffer[e->n] = buffer;
 	e->offset[e->n] = offset;
 	e->at[e->n++] = at;
 }
 
-static void elements_reserve(struct ref_elements *e, int64_t n)
+void ref_elements_reserve(struct ref_elements *e, int64_t n)
 {
 	e->n = 0;
+	e->buffer = mem_alloc(sizeof *e->buffer * (size_t)n);
 	e->offset = mem_alloc(sizeof *e->offset * (size_t)n);
 	e->at = mem_alloc(sizeof *e->at * (size_t)n);
 }
 
 void ref_elements_free(struct ref_elements *e)
 {
+	free(e->buffer);
 	free(e->offset);
 	free(e->at);
 	memset(e, 0, sizeof *e);
@@ -60,11 +64,12 @@ static bool select_elements(struct ref_host *h, const struct ref_view *v, const 
 		           (long long)v->index, (long long)v->buffer->rank);
 		return false;
 	}
-	elements_reserve(out, from->n);
+	ref_elements_reserve(out, from->n);
 	for (int64_t k = 0; k < from->n; k++) {
 		int64_t outer = from->at[k] / inner;
 		if (axis->place == PLACE_MESH || outer % n == v->index)
-			elements_add(out, from->offset[k], outer / n * inner + from->at[k] - outer * inner);
+			ref_elements_add(out, from->buffer[k], from->offset[k],
+			                 outer / n * inner + from->at[k] - outer * inner);
 	}
 	return true;
 }
@@ -81,10 +86,10 @@ static bool shard_elements(struct ref_host *h, const struct ref_view *v, const s
 	uint8_t *in_chunk = mem_zalloc((size_t)ref_array_count(&shape));
 	for (int64_t k = 0; k < chunk.n; k++)
 		in_chunk[chunk.at[k]] = 1;
-	elements_reserve(out, from->n);
+	ref_elements_reserve(out, from->n);
 	for (int64_t k = 0; k < from->n; k++)
 		if (in_chunk[from->at[k]])
-			elements_add(out, from->offset[k], from->at[k]);
+			ref_elements_add(out, from->buffer[k], from->offset[k], from->at[k]);
 	free(in_chunk);
 	return true;
 }
@@ -93,9 +98,9 @@ static bool buffer_elements(struct ref_host *h, struct ref_buffer *b, uint32_t a
 {
 	if (!b->local.at && !ref_local_get(h->c, h->locals, b->type, b->rank, &b->bound, at, &b->local))
 		return false;
-	elements_reserve(out, b->local.n);
+	ref_elements_reserve(out, b->local.n);
 	for (int64_t k = 0; k < b->local.n; k++)
-		elements_add(out, k, b->local.at[k]);
+		ref_elements_add(out, b, k, b->local.at[k]);
 	return true;
 }
 
@@ -105,6 +110,8 @@ bool ref_view_elements(struct ref_host *h, const struct ref_view *v, uint32_t at
 	memset(out, 0, sizeof *out);
 	if (v->kind == REF_VIEW_BUFFER)
 		return buffer_elements(h, v->buffer, at, out);
+	if (v->kind == REF_VIEW_SYMMETRIC)
+		return ref_symmetric_elements(h, v, at, out);
 	bool ok = ref_view_elements(h, v->of, at, &from) &&
 	          (v->kind == REF_VIEW_SELECT ? select_elements(h, v, &from, at, out)
 	                                      : shard_elements(h, v, &from, at, out));
@@ -123,11 +130,16 @@ struct ref_view *ref_view_of_buffer(struct ref_host *h, type_id t, int64_t rank,
 	return v;
 }
 
-/* Storage on first use. */
-static bool open_buffer(struct ref_host *h, struct ref_buffer *b, uint32_t at)
+/* Storage on the first use, which is this rank's. */
+static bool open_buffer(struct ref_host *h, struct ref_buffer *b, int64_t rank, uint32_t at)
 {
+	if (b->dead && b->rank != rank) {
+		diag_error(h->c->d, at, "rank %lld uses a buffer of rank %lld after its deallocate",
+		           (long long)rank, (long long)b->rank);
+		return false;
+	}
 	if (b->dead) {
-		diag_error(h->c->d, at, "rank %lld uses a buffer after its deallocate", (long long)b->rank);
+		diag_error(h->c->d, at, "rank %lld uses a buffer after its deallocate", (long long)rank);
 		return false;
 	}
 	if (b->store.data)
@@ -141,6 +153,19 @@ static bool open_buffer(struct ref_host *h, struct ref_buffer *b, uint32_t at)
 	return true;
 }
 
+/* The elements of a view, all with storage. */
+static bool open_elements(struct ref_host *h, const struct ref_view *v, uint32_t at, struct ref_elements *out)
+{
+	if (!open_buffer(h, v->buffer, v->buffer->rank, at) || !ref_view_elements(h, v, at, out))
+		return false;
+	for (int64_t k = 0; k < out->n; k++)
+		if (!open_buffer(h, out->buffer[k], v->buffer->rank, at)) {
+			ref_elements_free(out);
+			return false;
+		}
+	return true;
+}
+
 void ref_buffer_release(struct ref_buffer *b)
 {
 	if (b->pending && --b->pending == 0 && !b->keep)
@@ -151,15 +176,17 @@ bool ref_view_load(struct ref_host *h, const struct ref_view *v, bool flat, uint
                    struct ref_array *out)
 {
 	struct ref_elements e;
-	const struct ref_array *store = &v->buffer->store;
 	memset(out, 0, sizeof *out);
-	if (!open_buffer(h, v->buffer, at) || !ref_view_elements(h, v, at, &e))
+	if (!open_elements(h, v, at, &e))
 		return false;
-	bool ok = flat ? ref_array_make(h->c, out, store->dtype, 1, &e.n, at)
-	               : ref_array_of_type(h->c, out, v->type, at);
-	for (int64_t k = 0; k < e.n && ok; k++)
-		ref_copy(out, flat ? k : e.at[k], store, e.offset[k]);
-	ref_inherit(out, store);
+	enum dtype dtype = (enum dtype)ir_type(h->c->m, v->type)->dtype;
+	bool ok =
+	    flat ? ref_array_make(h->c, out, dtype, 1, &e.n, at) : ref_array_of_type(h->c, out, v->type, at);
+	for (int64_t k = 0; k < e.n && ok; k++) {
+		ref_copy(out, flat ? k : e.at[k], &e.buffer[k]->store, e.offset[k]);
+		if (k == 0 || e.buffer[k] != e.buffer[k - 1])
+			ref_inherit(out, &e.buffer[k]->store);
+	}
 	ref_elements_free(&e);
 	return ok;
 }
@@ -169,17 +196,17 @@ bool ref_view_store(struct ref_host *h, const struct ref_view *v, bool flat, con
 {
 	struct ref_elements e;
 	*absent = 0;
-	if (!open_buffer(h, v->buffer, at) || !ref_view_elements(h, v, at, &e))
+	if (!open_elements(h, v, at, &e))
 		return false;
-	struct ref_array *store = &v->buffer->store;
 	for (int64_t k = 0; k < e.n; k++) {
 		int64_t i = flat ? k : e.at[k];
 		if (from->state[i] == REF_ABSENT)
 			++*absent;
 		else
-			ref_copy(store, e.offset[k], from, i);
+			ref_copy(&e.buffer[k]->store, e.offset[k], from, i);
+		if (k == 0 || e.buffer[k] != e.buffer[k - 1])
+			ref_inherit(&e.buffer[k]->store, from);
 	}
-	ref_inherit(store, from);
 	ref_elements_free(&e);
 	return true;
 }
