@@ -6,11 +6,12 @@
 #define HIRC_RT_CPU_H
 #include "rt/device.h"
 
-enum { CPU_WALK_VIEWS = 4, CPU_SCRATCH = 3 };
+enum { CPU_WALK_VIEWS = 4, CPU_SCRATCH = 4 };
 
 /* What a lane keeps between tasks. */
 struct cpu_lane {
-	int threads; /* that a contraction may use; 0: as many as its library likes */
+	int threads;               /* that a contraction may use; 0: as many as its library likes */
+	struct cpu_onednn *onednn; /* NULL: not used yet */
 	void *at[CPU_SCRATCH];
 	size_t bytes[CPU_SCRATCH];
 };

@@ -1,9 +1,9 @@
 /* cpu_gemm: out[…, m, n] = sum over k of a[…, m, k] * b[…, k, n] (+ bias, or + out).
  *
- * Each matrix of the batch is given to BLAS, or to oneDNN, as it lies if BLAS can read it (f32 or f64, one of
- * the two strides 1), else packed into scratch, converted to the wide type; so is the result if it is not f32
- * or f64 with rows. Leading batch axes are merged into m where the strides allow: linear(X[b, t, k], W) is
- * one call.
+ * Each matrix of the batch is given to BLAS, or to oneDNN, as it lies if BLAS can read it (f32 or f64, bf16
+ * for oneDNN, one of the two strides 1), else packed into scratch, converted to the wide type; so is the
+ * result if it is not of such a type with rows. Leading batch axes are merged into m where the strides allow:
+ * linear(X[b, t, k], W) is one call.
  */
 #include "rt/cpu.h"
 #include "rt/cpu_onednn.h"
@@ -16,7 +16,8 @@
 
 struct gemm {
 	struct cpu_lane *lane;
-	enum rt_dtype wide;
+	enum rt_dtype wide;    /* what the sum is in */
+	enum rt_dtype operand; /* what a and b are read as: wide, or bf16 */
 	bool accumulate;
 	int64_t m, n, k;
 	const void *packed[2]; /* source that scratch 0 and 1 hold, to pack a shared operand once */
@@ -39,13 +40,13 @@ static bool blas_order(const struct rt_view *v, int64_t *row, int64_t *col)
 static bool prepare(struct gemm *g, int which, const struct rt_view *v, struct cpu_matrix *out)
 {
 	out->data = v->data;
-	if (v->dtype == g->wide && blas_order(v, &out->row, &out->col))
+	if (v->dtype == g->operand && blas_order(v, &out->row, &out->col))
 		return true;
 	void *scratch =
-	    cpu_scratch(g->lane, which, (size_t)rt_view_count(v) * rt_dtype_size(g->wide), g->why);
+	    cpu_scratch(g->lane, which, (size_t)rt_view_count(v) * rt_dtype_size(g->operand), g->why);
 	if (!scratch)
 		return false;
-	struct rt_view packed = rt_view_dense(scratch, g->wide, 2, v->n);
+	struct rt_view packed = rt_view_dense(scratch, g->operand, 2, v->n);
 	if (g->packed[which] != v->data)
 		cpu_copy(&packed, v);
 	g->packed[which] = v->data;
@@ -75,13 +76,23 @@ DEFINE_LOOPS(double, double, f64)
 DEFINE_LOOPS(float, float, f32)
 DEFINE_LOOPS(int64_t, uint64_t, i64)
 
-static void multiply(const struct gemm *g, const struct cpu_matrix *a, const struct cpu_matrix *b, void *c,
-                     int64_t ldc, bool add)
+/* Adds to c if add, which is of the wide type, or bf16 if narrow. False: oneDNN has no way for these. */
+static bool multiply(const struct gemm *g, const struct cpu_matrix *a, const struct cpu_matrix *b, void *c,
+                     int64_t ldc, bool narrow, bool add)
 {
-	struct cpu_product p = {
-	    .m = g->m, .n = g->n, .k = g->k, .a = *a, .b = *b, .c = c, .c_row = ldc, .add = add};
+	struct cpu_product p = {.m = g->m,
+	                        .n = g->n,
+	                        .k = g->k,
+	                        .a = *a,
+	                        .b = *b,
+	                        .c = c,
+	                        .c_row = ldc,
+	                        .c_narrow = narrow,
+	                        .add = add};
+	if (g->operand == RT_BF16)
+		return cpu_onednn_bf16(g->lane, &p);
 	if (g->wide == RT_F32 && cpu_onednn_f32(g->lane, &p))
-		return;
+		return true;
 #ifdef HIRC_HAVE_BLAS
 	if (g->wide != RT_I64 && g->m <= INT_MAX && g->n <= INT_MAX && g->k <= INT_MAX && ldc <= INT_MAX &&
 	    g->k > 0) {
@@ -94,7 +105,7 @@ static void multiply(const struct gemm *g, const struct cpu_matrix *a, const str
 		else
 			cblas_sgemm(CblasRowMajor, ta, tb, (int)g->m, (int)g->n, (int)g->k, 1, a->data, lda,
 			            b->data, ldb, add, c, (int)ldc);
-		return;
+		return true;
 	}
 #endif
 	if (g->wide == RT_F64)
@@ -103,6 +114,7 @@ static void multiply(const struct gemm *g, const struct cpu_matrix *a, const str
 		loops_f32(g, a, b, c, ldc, add);
 	else
 		loops_i64(g, a, b, c, ldc, add);
+	return true;
 }
 
 /* Views of one matrix each: [m, k], [k, n], [m, n], bias or NULL. */
@@ -113,7 +125,8 @@ static enum status gemm_one(struct gemm *g, const struct rt_view *av, const stru
 	if (!prepare(g, 0, av, &a) || !prepare(g, 1, bv, &b))
 		return STATUS_INTERNAL;
 	int64_t row, col;
-	bool direct = cv->dtype == g->wide && blas_order(cv, &row, &col) && col == 1;
+	bool narrow = g->operand == RT_BF16 && cv->dtype == RT_BF16 && (!bias || bias->dtype == RT_BF16);
+	bool direct = (cv->dtype == g->wide || narrow) && blas_order(cv, &row, &col) && col == 1;
 	struct rt_view c = *cv;
 	if (!direct) {
 		void *scratch =
@@ -127,7 +140,11 @@ static enum status gemm_one(struct gemm *g, const struct rt_view *av, const stru
 		cpu_copy(&c, bias);
 	else if (g->accumulate && !direct)
 		cpu_copy(&c, cv);
-	multiply(g, &a, &b, c.data, row, bias || g->accumulate);
+	if (!multiply(g, &a, &b, c.data, row, direct && narrow, bias || g->accumulate)) {
+		g->operand = g->wide;
+		g->packed[0] = g->packed[1] = NULL;
+		return gemm_one(g, av, bv, cv, bias);
+	}
 	if (!direct)
 		cpu_copy(cv, &c);
 	return STATUS_OK;
@@ -191,6 +208,7 @@ enum status cpu_gemm(struct cpu_lane *lane, const struct rt_task *t, char *why)
 	wide = t->accumulate && wc < wide ? wc : wide;
 	struct gemm g = {.lane = lane,
 	                 .wide = wide,
+	                 .operand = wide,
 	                 .accumulate = t->accumulate,
 	                 .m = c.n[batch],
 	                 .n = c.n[batch + 1],
@@ -198,6 +216,9 @@ enum status cpu_gemm(struct cpu_lane *lane, const struct rt_task *t, char *why)
 	                 .why = why};
 	if (rt_view_count(&c) == 0 || (g.accumulate && g.k == 0))
 		return STATUS_OK;
+	if (wide == RT_F32 && a.dtype == RT_BF16 && b.dtype == RT_BF16 &&
+	    cpu_onednn_takes_bf16(g.m, g.n, g.k))
+		g.operand = RT_BF16;
 	int64_t index[RT_MAX_DIMS] = {0};
 	for (;;) {
 		struct rt_view one[] = {matrix_of(&a, batch, index), matrix_of(&b, batch, index),

@@ -1,6 +1,7 @@
 /* device_cpu: this machine's memory and cores. */
 #include "base/arena.h"
 #include "rt/cpu.h"
+#include "rt/cpu_onednn.h"
 #include "rt/device_impl.h"
 #include "rt/job.h"
 #include <assert.h>
@@ -105,9 +106,11 @@ static enum status cpu_run(struct rt_device *d, int lane, const struct rt_task *
 static void cpu_close(struct rt_device *d)
 {
 	struct cpu_device *c = (struct cpu_device *)d;
-	for (int l = 0; l < RT_MAX_LANES; l++)
+	for (int l = 0; l < RT_MAX_LANES; l++) {
+		cpu_onednn_free(&c->lane[l]);
 		for (int i = 0; i < CPU_SCRATCH; i++)
 			free(c->lane[l].at[i]);
+	}
 	free(c);
 }
 

@@ -495,35 +495,42 @@ static void gemm_accumulates(void)
 	CHECK(rt_bf16_to_f32(half) == 1.0078125f); /* over nothing */
 }
 
-/* As large as those that go to other libraries: in f64 and in f32, where all is exact. */
-static void large_gemm(bool swap_a, bool swap_b, bool accumulate)
+/* As large as those that go to other libraries, against f64. All sums are exact, results rounded once. */
+static void large_gemm(enum rt_dtype t, enum rt_dtype result, bool swap_a, bool swap_b, int kind)
 {
 	int64_t m = 256, n = 257, k = 260, mk[2] = {m, k}, kn[2] = {k, n}, mn[2] = {m, n}, index[2] = {0};
 	int64_t km[2] = {k, m}, nk[2] = {n, k};
-	struct rt_view a = random_view(RT_F32, 2, swap_a ? km : mk, false),
-	               b = random_view(RT_F32, 2, swap_b ? nk : kn, false),
-	               c = random_view(RT_F32, 2, mn, false), wide = random_view(RT_F64, 2, mn, false);
+	struct rt_view a = random_view(t, 2, swap_a ? km : mk, false),
+	               b = random_view(t, 2, swap_b ? nk : kn, false), c = random_view(result, 2, mn, false),
+	               bias = random_view(t, 2, mn, false), wide = random_view(RT_F64, 2, mn, false),
+	               b_wide = random_view(RT_F64, 2, kn, false);
 	fill_random(&a, 3);
 	fill_random(&b, 3);
 	fill_random(&c, 3);
+	fill_random(&bias, 300);
 	ok(&(struct rt_task){.kernel = RT_TASK_COPY, .out = wide, .in = {c}});
-	struct rt_task t = {.kernel = RT_TASK_GEMM, .out = c, .accumulate = accumulate};
-	t.in[0] = swap_a ? rt_view_swap(a, 0, 1) : a;
-	t.in[1] = swap_b ? rt_view_swap(b, 0, 1) : b;
-	ok(&t);
-	struct rt_view b64 = random_view(RT_F64, 2, kn, false);
-	ok(&(struct rt_task){.kernel = RT_TASK_COPY, .out = b64, .in = {t.in[1]}});
-	t.in[1] = b64;
-	t.out = wide;
-	ok(&t);
-	do
-		if (get(&c, index) != get(&wide, index))
+	struct rt_task task = {
+	    .kernel = RT_TASK_GEMM, .out = c, .has_bias = kind == 1, .accumulate = kind == 2};
+	task.in[0] = swap_a ? rt_view_swap(a, 0, 1) : a;
+	task.in[1] = swap_b ? rt_view_swap(b, 0, 1) : b;
+	task.in[2] = bias;
+	task.in[2].stride[0] = 0;
+	ok(&task);
+	ok(&(struct rt_task){.kernel = RT_TASK_COPY, .out = b_wide, .in = {task.in[1]}});
+	task.in[1] = b_wide;
+	task.out = wide;
+	ok(&task);
+	do {
+		uint64_t raw = 0;
+		rt_store_f64(result, &raw, get(&wide, index));
+		if (get(&c, index) != rt_load_f64(result, &raw))
 			CHECK(!"large gemm");
-	while (step(&c, index));
+	} while (step(&c, index));
 	free_view(&a);
 	free_view(&b);
-	free_view(&b64);
+	free_view(&b_wide);
 	free_view(&c);
+	free_view(&bias);
 	free_view(&wide);
 }
 
@@ -537,8 +544,10 @@ static void test_gemm(void)
 	for (int round = 0; round < 100; round++)
 		gemm_case(RT_BF16, RT_F32);
 	gemm_accumulates();
-	for (unsigned i = 0; i < 16; i++)
-		large_gemm(i & 1, i & 2, i & 4);
+	for (unsigned i = 0; i < 24; i++) {
+		large_gemm(RT_F32, RT_F32, i & 1, i & 2, (int)(i >> 2) % 3);
+		large_gemm(RT_BF16, i & 4 ? RT_BF16 : RT_F32, i & 1, i & 2, (int)(i >> 3));
+	}
 }
 
 static void test_fill(void)
