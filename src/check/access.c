@@ -6,6 +6,9 @@
  *     read B, read C     A, B, C      B and C are of two streams
  *     write D            D            when D is after A, B and C and covers them
  *
+ * Accesses through a symmetric view touch buffers of other ranks, which do the same to this rank's: two
+ * accesses, of which at least one is through a view, are compared as if one were another rank's, too.
+ *
  * A new access is compared with each. One that it covers and that is before it goes, unless it is a write
  * and the new one a read: whatever conflicts with it later conflicts with the new one, too. */
 #include "check/checker.h"
@@ -28,6 +31,42 @@ static void compare(struct walk *w, struct storage *x, op_id op, const struct ac
 	}
 }
 
+/* As if the access were another rank's than the record. */
+static void compare_ranks(struct walk *w, struct storage *x, op_id op, const struct access *a,
+                          const struct clock *clock, uint32_t thread)
+{
+	for (uint32_t k = 0; k < x->record.n; k++) {
+		const struct record *r = &x->record.at[k];
+		const struct view view = {.symmetric = r->symmetric, .spread = r->spread};
+		uint32_t s = a->view.symmetric, who[2];
+		if ((!s && !r->symmetric) || (a->kind == ACCESS_READ && r->kind == ACCESS_READ) ||
+		    ((!s || symmetric_is_over(w, s, clock, r->thread, r->step)) &&
+		     (!r->symmetric || symmetric_is_over(w, r->symmetric, clock, r->thread, r->step))) ||
+		    !symmetric_meets(w, &view, &a->view, who))
+			continue;
+		report_race_of_ranks(w, x, op, a, thread, r, who);
+	}
+}
+
+/* Two accesses of one statement, on two ranks. */
+static void compare_itself(struct walk *w, op_id op, const struct access *a, const struct access *b)
+{
+	uint32_t who[2];
+	if (a->view.storage == b->view.storage && (a->view.symmetric || b->view.symmetric) &&
+	    (a->kind != ACCESS_READ || b->kind != ACCESS_READ) && symmetric_meets(w, &a->view, &b->view, who))
+		report_race_with_itself(w, &w->storage.at[a->view.storage], op, a, b, who);
+}
+
+/* Whether what conflicts on other ranks with an older access conflicts with the new one, too. */
+static bool covers_ranks(const struct walk *w, const struct record *r, const struct record *old)
+{
+	const struct symmetric *s = &w->symmetric.at[r->symmetric];
+	if (!old->symmetric)
+		return !r->symmetric || spread_covers(&w->c->spreads, r->spread, s->own);
+	return r->symmetric && s->slice == w->symmetric.at[old->symmetric].slice &&
+	       spread_covers(&w->c->spreads, r->spread, old->spread);
+}
+
 static void remember(struct walk *w, struct storage *x, const struct access *a, const struct clock *clock,
                      struct record r)
 {
@@ -35,7 +74,7 @@ static void remember(struct walk *w, struct storage *x, const struct access *a, 
 	for (uint32_t k = 0; k < x->record.n; k++) {
 		const struct record *old = &x->record.at[k];
 		bool gone = (a->kind != ACCESS_READ || old->kind == ACCESS_READ) && is_before(old, clock) &&
-		            parts_cover(&w->c->parts, r.region, old->region);
+		            parts_cover(&w->c->parts, r.region, old->region) && covers_ranks(w, &r, old);
 		if (!gone)
 			x->record.at[n++] = *old;
 	}
@@ -53,10 +92,17 @@ void access_all(struct walk *w, op_id op, const struct access *list, unsigned n,
 		if (!check_spend(w->c, x->record.n))
 			return;
 		w->c->result->accesses++;
-		if (x->freed)
-			report_freed(w, x, op, list[k].kind);
-		else
+		const struct symmetric *s = &w->symmetric.at[list[k].view.symmetric];
+		if (x->freed) {
+			report_freed(w, x->value, x->freed, x->freed_turn, op, list[k].kind);
+		} else if (s->freed) {
+			report_freed(w, s->value, s->freed, s->freed_turn, op, list[k].kind);
+		} else {
 			compare(w, x, op, &list[k], clock, thread);
+			compare_ranks(w, x, op, &list[k], clock, thread);
+			for (unsigned i = 0; i <= k; i++)
+				compare_itself(w, op, &list[i], &list[k]);
+		}
 	}
 	for (unsigned k = 0; k < n; k++)
 		if (list[k].view.storage != CHECK_NONE)
@@ -65,6 +111,8 @@ void access_all(struct walk *w, op_id op, const struct access *list, unsigned n,
 			                         .step = step,
 			                         .region = list[k].view.region,
 			                         .op = op,
+			                         .symmetric = list[k].view.symmetric,
+			                         .spread = list[k].view.spread,
 			                         .turn = w->now,
 			                         .kind = (uint8_t)list[k].kind});
 }
@@ -72,27 +120,63 @@ void access_all(struct walk *w, op_id op, const struct access *list, unsigned n,
 void access_free(struct walk *w, op_id op, value_id v)
 {
 	const struct access a = {w->view[v], ACCESS_FREE};
+	if (w->m->value.at[v].def && w->m->op.at[w->m->value.at[v].def].kind == OP_SYMMETRIC_VIEW) {
+		symmetric_free(w, op, v);
+		return;
+	}
 	if (a.view.storage == CHECK_NONE)
 		return;
+	uint32_t shown = symmetric_of(w, a.view.storage);
+	if (shown)
+		report_shown(w, &w->symmetric.at[shown], op);
 	uint32_t step = walk_step(w);
 	access_all(w, op, &a, 1, walk_clock(w), w->stream.at[w->current].thread, step);
 	w->storage.at[a.view.storage].freed = op;
 	w->storage.at[a.view.storage].freed_turn = w->now;
 }
 
-void access_end(struct walk *w)
+/* What the caller does with buffers afterwards. Unless they wait for nothing but the initial stream, all
+ * streams are done. */
+static void give_back(struct walk *w, struct storage *x, struct clock *all)
 {
 	struct checker *c = w->c;
 	const struct clock *clock = &w->stream.at[0].clock; /* the initial stream */
+	const struct access take = {.kind = ACCESS_TAKE};
+	uint32_t shown = symmetric_of(w, (uint32_t)(x - w->storage.at));
+	if (c->is_returned[x->value] || !w->m->value.at[x->value].def) {
+		if (c->o->strict)
+			compare(w, x, 0, &take, clock, CHECK_NONE);
+		compare_ranks(w, x, 0, &take, c->o->strict ? clock : all, CHECK_NONE);
+	} else if (shown && c->is_shown[w->symmetric.at[shown].value]) {
+		const struct access read = {w->view[w->symmetric.at[shown].value], ACCESS_READ};
+		if (c->o->strict)
+			compare(w, x, 0, &read, clock, CHECK_NONE);
+		compare_ranks(w, x, 0, &read, c->o->strict ? clock : all, CHECK_NONE);
+	}
+}
+
+void access_end(struct walk *w)
+{
+	struct checker *c = w->c;
+	struct clock all = {0};
+	for (uint32_t k = 0; k < w->stream.n; k++)
+		clock_join(&all, &w->stream.at[k].clock);
 	for (uint32_t k = 0; k < w->storage.n; k++) {
 		struct storage *x = &w->storage.at[k];
 		op_id allocate = w->m->value.at[x->value].def;
-		bool out = c->is_returned[x->value], in = !allocate;
+		uint32_t s = symmetric_of(w, k);
+		bool out = c->is_returned[x->value], shown = s && c->is_shown[w->symmetric.at[s].value];
 		if (out && x->freed)
-			report_freed(w, x, 0, ACCESS_TAKE);
-		else if ((out || in) && c->o->strict)
-			compare(w, x, 0, &(struct access){{0}, ACCESS_TAKE}, clock, CHECK_NONE);
-		else if (!out && !in && !x->freed && w->m->op.at[allocate].kind == OP_ALLOCATE)
-			report_leak(w, x, allocate);
+			report_freed(w, x->value, x->freed, x->freed_turn, 0, ACCESS_TAKE);
+		else
+			give_back(w, x, &all);
+		if (out || shown || !allocate || x->freed)
+			continue;
+		if (w->m->op.at[allocate].kind == OP_ALLOCATE)
+			report_leak(w, x->value, allocate);
+		if (s)
+			report_leak(w, w->symmetric.at[s].value,
+			            w->m->value.at[w->symmetric.at[s].value].def);
 	}
+	vec_free(&all);
 }

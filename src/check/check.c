@@ -24,11 +24,28 @@ bool check_unknown(struct checker *c, uint32_t at, const char *what)
 	return false;
 }
 
+/* The symmetric view that a value is, or is a part of; 0: none. */
+static value_id shown_by(const struct module *m, value_id v)
+{
+	op_id def = m->value.at[v].def;
+	while (def && m->op.at[def].kind != OP_SYMMETRIC_VIEW &&
+	       op_info[m->op.at[def].kind].form == FORM_VIEW) {
+		v = op_read(m, def, 0);
+		def = m->value.at[v].def;
+	}
+	return def && m->op.at[def].kind == OP_SYMMETRIC_VIEW ? v : 0;
+}
+
 static void find_returned(struct checker *c)
 {
 	const struct module *m = c->m;
-	for (uint32_t i = 0; i < m->output.n; i++)
-		c->is_returned[ir_root(m, m->output.at[i])] = true;
+	for (uint32_t i = 0; i < m->output.n; i++) {
+		value_id shown = shown_by(m, m->output.at[i]);
+		if (shown)
+			c->is_shown[shown] = true;
+		else
+			c->is_returned[ir_root(m, m->output.at[i])] = true;
+	}
 	for (uint32_t i = 0; i < m->input.n; i++)
 		if (m->value.at[m->input.at[i].value].flags & VALUE_INOUT)
 			c->is_returned[m->input.at[i].value] = true;
@@ -51,6 +68,7 @@ enum check_status check_program(struct module *m, struct diag *d, const struct c
 	out->ranks = o->ranks;
 	ir_number(m); /* so that what has no name is called T3 */
 	parts_init(&c.parts);
+	spreads_init(&c.spreads);
 	vec_push(&c.slice, (struct slice){0});
 	vec_push(&c.channel, (struct channel){0});
 	c.slice_bucket = arena_new_array(c.arena, uint32_t, CHECK_BUCKETS);
@@ -58,6 +76,7 @@ enum check_status check_program(struct module *m, struct diag *d, const struct c
 	c.team_map = arena_new_array(c.arena, struct team_map *, m->team.n);
 	c.is_posted = arena_new_array(c.arena, bool, m->op.n);
 	c.is_returned = arena_new_array(c.arena, bool, m->value.n);
+	c.is_shown = arena_new_array(c.arena, bool, m->value.n);
 	find_posted(&c);
 	find_returned(&c);
 	for (int64_t rank = 0; rank < o->ranks && check_goes_on(&c); rank++)
@@ -70,6 +89,7 @@ enum check_status check_program(struct module *m, struct diag *d, const struct c
 	vec_free(&c.slice);
 	vec_free(&c.reported);
 	parts_free(&c.parts);
+	spreads_free(&c.spreads);
 	arena_free(c.arena);
 	ir_numbers_restore(m, saved);
 	return c.status;

@@ -30,7 +30,7 @@ enum check_status {
 
 struct check_result {
 	int64_t ranks, accesses, communications; /* of all ranks */
-	char what[256]; /* CHECK_UNKNOWN: a sentence for a diagnostic */
+	char what[256];                          /* CHECK_UNKNOWN: a sentence for a diagnostic */
 	uint32_t at;                             /* source offset of it */
 };
 

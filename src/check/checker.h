@@ -6,6 +6,7 @@
  *     access.c     memory, and whether accesses to it are ordered
  *     transfer.c   Communications: their start, their wait
  *     team.c       slices of teams
+ *     symmetric.c  views of other ranks' memory, fences
  *     match.c      what ranks issue on one communicator
  *     report.c     messages
  *
@@ -14,12 +15,13 @@
  * start of a Communication and the other is the Communication, or one is the Communication and the
  * other is after its wait. Communications of one communicator are not taken to be ordered: what
  * unpacks the data of one runs on the stream that waits for it. Nor are accesses ordered by what other
- * ranks do. */
+ * ranks do, but where they come to a fence. */
 #ifndef HIRC_CHECK_CHECKER_H
 #define HIRC_CHECK_CHECKER_H
 #include "check/check.h"
 #include "check/clock.h"
 #include "check/region.h"
+#include "check/spread.h"
 
 enum {
 	INITIAL_STREAM = -1,
@@ -33,6 +35,7 @@ struct match_entry {
 	op_id op;
 	uint32_t member;  /* who issued it first */
 	int64_t root;     /* -1: none */
+	value_id value;   /* of a fence: the buffer that is seen; else 0 */
 	int64_t elements; /* that must be equal on all members; -1: not known, or they differ by right */
 };
 
@@ -74,6 +77,7 @@ struct checker {
 	uint64_t work;
 	struct arena *arena;
 	struct parts parts;
+	struct spreads spreads;
 	VEC(struct slice) slice;                 /* 0 unused */
 	VEC(struct channel) channel;             /* 0 unused */
 	uint32_t *slice_bucket, *channel_bucket; /* CHECK_BUCKETS of them */
@@ -81,6 +85,7 @@ struct checker {
 	VEC(struct reported) reported;
 	bool *is_posted;   /* by op_id: a post names it */
 	bool *is_returned; /* by value_id: the program's caller takes its contents */
+	bool *is_shown;    /* by value_id: of a symmetric view, the caller takes what is seen by it */
 };
 
 /* ---- a rank */
@@ -91,6 +96,8 @@ struct view {
 	bool absent;  /* the rank is not in the value's mesh */
 	bool vague;   /* which blocks of its type are bound is not known: slices of it count as all of it */
 	bool dropped; /* a select took an axis away */
+	uint32_t symmetric;             /* through which symmetric view, 0: none */
+	spread_id spread;               /* what all ranks touch through it */
 	int64_t chunk[VIEW_MAX_CHUNKS]; /* the buffer holds these blocks of the first chunk_n stream and
 	                                   serial axes of its type: loops around it bind them */
 	uint8_t chunk_n;
@@ -98,7 +105,15 @@ struct view {
 	uint8_t axis[IR_MAX_LOGICAL]; /* its visible axes, as logical axes of the buffer */
 };
 
-enum access_kind { ACCESS_READ, ACCESS_WRITE, ACCESS_ALLOCATE, ACCESS_FREE, ACCESS_PROVIDE, ACCESS_TAKE };
+enum access_kind {
+	ACCESS_READ,
+	ACCESS_WRITE,
+	ACCESS_ALLOCATE,
+	ACCESS_FREE,
+	ACCESS_PROVIDE,
+	ACCESS_TAKE,
+	ACCESS_VIEW, /* a symmetric view begins */
+};
 
 struct access {
 	struct view view;
@@ -109,8 +124,27 @@ struct record { /* an access that later ones are compared with */
 	uint32_t thread, step;
 	region_part_id region;
 	op_id op;
+	uint32_t symmetric; /* and spread: as of a view */
+	spread_id spread;
 	uint32_t turn; /* iteration, see struct turn */
 	uint8_t kind;  /* enum access_kind */
+};
+
+struct symmetric { /* an instance of a symmetric view */
+	value_id value;
+	uint32_t storage; /* of the own buffer */
+	uint32_t slice;   /* of the ranks that it shows the buffers of */
+	int axis;         /* of the buffer's logical ones, along which the blocks are; -1: not known */
+	spread_id own;    /* each rank's own buffer */
+	uint32_t turn;
+	op_id freed; /* 0: alive */
+	uint32_t freed_turn;
+};
+
+struct fenced { /* what is known of the other ranks of a slice */
+	uint32_t slice;
+	VEC(uint32_t)
+	as; /* by thread: the thread whose steps are those that are over on all of them; 0: none */
 };
 
 struct storage {
@@ -134,6 +168,7 @@ struct thread {         /* a stream or a Communication */
 	                   stream that waited for it */
 	uint32_t step;
 	bool busy; /* a Communication that was not waited for */
+	bool copy; /* stands for what is known of another on other ranks, see struct fenced */
 };
 
 struct stream {
@@ -170,6 +205,8 @@ struct walk {
 	struct view *view;
 	uint32_t *storage_of; /* by value_id: the last one made; CHECK_NONE: none */
 	VEC(struct storage) storage;
+	VEC(struct symmetric) symmetric; /* 0 unused */
+	VEC(struct fenced) fenced;
 	uint32_t *handle; /* by handle_id: stream */
 	VEC(struct stream) stream;
 	uint32_t current;
@@ -212,8 +249,31 @@ void check_view_input(struct walk *w, value_id v);
 void check_view_buffer(struct walk *w, value_id v); /* ALLOCATE, or a result without one */
 void check_view_shard(struct walk *w, op_id op);
 void check_view_select(struct walk *w, op_id op);
+/* The interval of a logical axis of a view's type that it holds on the walk's rank, where a slice along an
+ * axis of the loop domain has index `at`; axis -1: there is none. False: it is none, or not known. */
+struct cut {
+	int axis;
+	int64_t at;
+};
+bool check_view_interval(struct walk *w, const struct view *x, type_id type, unsigned axis, struct cut cut,
+                         struct span *out);
 /* Elements that a view holds on a rank; -1: not known. */
 int64_t check_view_elements(struct walk *w, value_id v);
+
+/* symmetric.c */
+void symmetric_view(struct walk *w, op_id op);
+void symmetric_free(struct walk *w, op_id op, value_id v);
+/* A symmetric view x is cut by op, whose scalar operand is the index: along a logical axis of the buffer (-1:
+ * not known), by a slice of a type along an axis of its loop domain (-1: none), or by a select. */
+void symmetric_cut(struct walk *w, op_id op, struct view *x, int axis, type_id type, int logical, int leaf);
+/* Whether two accesses may touch one element on two ranks; who does: a device each. */
+bool symmetric_meets(struct walk *w, const struct view *a, const struct view *b, uint32_t *who);
+/* Whether a step of a thread is over on all ranks that a view shows, for all who have the clock. */
+bool symmetric_is_over(const struct walk *w, uint32_t symmetric, const struct clock *clock, uint32_t thread,
+                       uint32_t step);
+/* A live view of a buffer; 0: there is none. */
+uint32_t symmetric_of(const struct walk *w, uint32_t storage);
+void symmetric_free_all(struct walk *w);
 
 /* access.c */
 /* The accesses of one statement, by step `step` of a thread whose clock is `clock`. */
@@ -240,6 +300,7 @@ struct seat { /* of this rank in a team */
 bool team_seat(struct walk *w, team_id team, struct seat *out); /* false: it has none */
 
 /* match.c */
+void match_fence(struct walk *w, op_id op, const struct seat *seat, value_id value);
 void match_collective(struct walk *w, op_id op, const struct seat *seat, int64_t root, int64_t elements);
 /* team: of a CollectivePermute, 0 for sends and receives. */
 void match_message(struct walk *w, op_id op, team_id team, bool send, int64_t peer, int64_t elements);
@@ -251,8 +312,19 @@ bool report_once(struct checker *c, const char *what, op_id a, op_id b);
 /* op 0: the program's caller. thread: of the later access, CHECK_NONE: of the caller. */
 void report_race(struct walk *w, const struct storage *storage, op_id op, enum access_kind kind,
                  uint32_t thread, const struct record *before);
-void report_freed(struct walk *w, const struct storage *storage, op_id op, enum access_kind kind);
-void report_leak(struct walk *w, const struct storage *storage, op_id allocate);
+/* Through a view on one rank, in the view or the own buffer on another. who: the devices of before and of op.
+ */
+void report_race_of_ranks(struct walk *w, const struct storage *storage, op_id op, const struct access *a,
+                          uint32_t thread, const struct record *before, const uint32_t *who);
+/* The same of two accesses of one statement. */
+void report_race_with_itself(struct walk *w, const struct storage *storage, op_id op, const struct access *a,
+                             const struct access *b, const uint32_t *who);
+/* A use of what op `freed` deallocated. */
+void report_freed(struct walk *w, value_id v, op_id freed, uint32_t freed_turn, op_id op,
+                  enum access_kind kind);
+/* A buffer is freed that others see. */
+void report_shown(struct walk *w, const struct symmetric *s, op_id op);
+void report_leak(struct walk *w, value_id v, op_id made);
 void report_wait(struct walk *w, op_id wait, op_id started);
 void report_not_waited(struct walk *w, const struct transfer *t);
 

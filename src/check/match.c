@@ -4,6 +4,7 @@
  * k-th statement that a member issues there must be the counterpart of the k-th of every other member.
  * The first member to come to k leaves an entry; the others are compared with it. */
 #include "check/checker.h"
+#include "ir/print.h"
 #include <string.h>
 
 static struct channel *channel_get(struct checker *c, const struct channel *x)
@@ -58,6 +59,14 @@ static enum dtype dtype_of(const struct module *m, op_id op)
 	return (enum dtype)value_type(m, v)->dtype;
 }
 
+/* symmetric_view of 'X' */
+static void put_fence(const struct checker *c, const struct match_entry *e, struct buf *out)
+{
+	buf_printf(out, "%s of '", op_info[c->m->op.at[e->op].kind].hir);
+	ir_print_value_name(c->m, e->value, out);
+	buf_putc(out, '\'');
+}
+
 /* What differs between two members' statements: `root 0`, `16 elements`; false: nothing. */
 static bool differs(const struct checker *c, const struct match_entry *a, const struct match_entry *b,
                     struct buf *x, struct buf *y)
@@ -66,6 +75,11 @@ static bool differs(const struct checker *c, const struct match_entry *a, const 
 	const struct op *o = &m->op.at[a->op], *p = &m->op.at[b->op];
 	const char *r = reduction(m, a->op), *s = reduction(m, b->op);
 	bool message = op_info[o->kind].traits & TRAIT_P2P;
+	if (a->value && b->value && (o->kind != p->kind || a->value != b->value)) {
+		put_fence(c, a, x);
+		put_fence(c, b, y);
+		return true;
+	}
 	if (!message && o->kind != p->kind) {
 		buf_puts(x, op_info[o->kind].hir);
 		buf_puts(y, op_info[p->kind].hir);
@@ -78,7 +92,7 @@ static bool differs(const struct checker *c, const struct match_entry *a, const 
 	} else if (a->elements >= 0 && b->elements >= 0 && a->elements != b->elements) {
 		buf_printf(x, "%lld elements", (long long)a->elements);
 		buf_printf(y, "%lld elements", (long long)b->elements);
-	} else if (dtype_of(m, a->op) != dtype_of(m, b->op)) {
+	} else if (!a->value && dtype_of(m, a->op) != dtype_of(m, b->op)) {
 		buf_puts(x, dtype_name(dtype_of(m, a->op)));
 		buf_puts(y, dtype_name(dtype_of(m, b->op)));
 	} else if (op_info[o->kind].traits & TRAIT_REDUCES && strcmp(r, s)) {
@@ -120,7 +134,16 @@ static void add(struct walk *w, const struct channel *key, const struct match_en
 void match_collective(struct walk *w, op_id op, const struct seat *seat, int64_t root, int64_t elements)
 {
 	const struct channel key = {.backend = op_backend(w->m, op), .slice = seat->slice, .n = seat->n};
-	add(w, &key, &(struct match_entry){op, seat->member, root, elements});
+	add(w, &key,
+	    &(struct match_entry){.op = op, .member = seat->member, .root = root, .elements = elements});
+}
+
+void match_fence(struct walk *w, op_id op, const struct seat *seat, value_id value)
+{
+	const struct channel key = {.slice = seat->slice, .n = seat->n};
+	add(w, &key,
+	    &(struct match_entry){
+	        .op = op, .member = seat->member, .root = -1, .value = value, .elements = -1});
 }
 
 void match_message(struct walk *w, op_id op, team_id team, bool send, int64_t peer, int64_t elements)
@@ -128,7 +151,7 @@ void match_message(struct walk *w, op_id op, team_id team, bool send, int64_t pe
 	struct channel key = {.message = true, .backend = op_backend(w->m, op), .team = team, .n = 2};
 	key.ends[send ? 0 : 1] = (uint32_t)w->rank;
 	key.ends[send ? 1 : 0] = (uint32_t)peer;
-	add(w, &key, &(struct match_entry){op, !send, -1, elements});
+	add(w, &key, &(struct match_entry){.op = op, .member = !send, .root = -1, .elements = elements});
 }
 
 /* A member that issued fewer than another. */

@@ -120,7 +120,8 @@ static const char *verb(enum access_kind kind)
 {
 	static const char *const text[] = {
 	    [ACCESS_READ] = "reads", [ACCESS_WRITE] = "writes",     [ACCESS_ALLOCATE] = "makes",
-	    [ACCESS_FREE] = "frees", [ACCESS_PROVIDE] = "provides", [ACCESS_TAKE] = "may use"};
+	    [ACCESS_FREE] = "frees", [ACCESS_PROVIDE] = "provides", [ACCESS_TAKE] = "may use",
+	    [ACCESS_VIEW] = "shows"};
 	return text[kind];
 }
 
@@ -194,23 +195,143 @@ void report_race(struct walk *w, const struct storage *storage, op_id op, enum a
 	way_out(w, op, before);
 }
 
-/* ---- lives */
+/* ---- races of ranks */
 
-void report_freed(struct walk *w, const struct storage *storage, op_id op, enum access_kind kind)
+/* ` through 'G'`; nothing for an access to the own buffer. */
+static void put_view(const struct walk *w, uint32_t symmetric, struct buf *out)
+{
+	if (!symmetric)
+		return;
+	buf_puts(out, " through ");
+	put_value(w->c, w->symmetric.at[symmetric].value, out);
+}
+
+/* (rank 1, i = 2) */
+static void put_place_of(const struct walk *w, uint32_t device, uint32_t turn, struct buf *out)
+{
+	buf_printf(out, "(rank %u", device);
+	put_turn(w, turn, out);
+	buf_putc(out, ')');
+}
+
+/* Where all ranks would wait for each other. */
+static void missing_fence(struct walk *w, op_id op, const struct access *a, const struct record *before)
+{
+	const struct symmetric *s = &w->symmetric.at[before->symmetric];
+	const char *later = op ? op_info[w->m->op.at[op].kind].hir : "end of the program";
+	struct buf name = {0};
+	put_value(w->c, w->symmetric.at[before->symmetric ? before->symmetric : a->view.symmetric].value,
+	          &name);
+	if (before->symmetric && s->freed)
+		diag_note(w->c->d, place_of(w, s->freed),
+		          "no synchronize or wait puts this fence between the %s and the %s",
+		          op_info[w->m->op.at[before->op].kind].hir, later);
+	else if (!before->symmetric)
+		diag_note(w->c->d, DIAG_NOWHERE,
+		          "a symmetric_view that makes %s after the %s is a fence: all ranks come to it",
+		          name.at, op_info[w->m->op.at[before->op].kind].hir);
+	else if (!a->view.symmetric)
+		diag_note(w->c->d, DIAG_NOWHERE,
+		          "a deallocate of %s before the %s is a fence: all ranks come to it", name.at,
+		          later);
+	else
+		diag_note(w->c->d, DIAG_NOWHERE,
+		          "a deallocate of %s and another symmetric_view between them are fences: all ranks "
+		          "come to them",
+		          name.at);
+	buf_free(&name);
+}
+
+void report_race_of_ranks(struct walk *w, const struct storage *storage, op_id op, const struct access *a,
+                          uint32_t thread, const struct record *before, const uint32_t *who)
 {
 	struct buf text = {0};
-	if (!report_once(w->c, "freed", op, storage->freed))
+	if (!report_once(w->c, "race", op, before->op))
+		return;
+	put_statement(w->c, op, &text);
+	buf_printf(&text, " %s ", verb(a->kind));
+	put_value(w->c, storage->value, &text);
+	put_view(w, a->view.symmetric, &text);
+	if (op)
+		put_thread(w, thread, &text);
+	buf_puts(&text, op ? ", with no fence after " : " with no fence after ");
+	put_statement(w->c, before->op, &text);
+	buf_printf(&text, ", which on rank %u %s it", who[0], verb((enum access_kind)before->kind));
+	put_view(w, before->symmetric, &text);
+	buf_putc(&text, ' ');
+	put_place_of(w, who[1], w->now, &text);
+	diag_error(w->c->d, place_of(w, op ? op : before->op), "race: %s", text.at);
+	if (op && before->op) {
+		text.n = 0;
+		put_statement(w->c, before->op, &text);
+		buf_printf(&text, " %s it here ", verb((enum access_kind)before->kind));
+		put_place_of(w, who[0], before->turn, &text);
+		diag_note(w->c->d, place_of(w, before->op), "%s", text.at);
+	}
+	buf_free(&text);
+	missing_fence(w, op, a, before);
+}
+
+void report_race_with_itself(struct walk *w, const struct storage *storage, op_id op, const struct access *a,
+                             const struct access *b, const uint32_t *who)
+{
+	bool turn = b->kind == ACCESS_READ; /* the write is told first */
+	const struct access *x = turn ? a : b, *y = turn ? b : a;
+	struct buf text = {0};
+	if (!report_once(w->c, "race", op, op))
+		return;
+	put_statement(w->c, op, &text);
+	buf_printf(&text, " %s a part of ", verb(x->kind));
+	put_value(w->c, storage->value, &text);
+	put_view(w, x->view.symmetric, &text);
+	buf_printf(&text, " that it %s on rank %u%s ", verb(y->kind), who[turn], turn ? "" : ", too");
+	put_place_of(w, who[!turn], w->now, &text);
+	diag_error(w->c->d, place_of(w, op), "race: %s", text.at);
+	diag_note(w->c->d, DIAG_NOWHERE,
+	          "ranks that write at once write different parts, as block (axis_index(x) + i) %% size(x)");
+	buf_free(&text);
+}
+
+/* ---- lives */
+
+void report_shown(struct walk *w, const struct symmetric *s, op_id op)
+{
+	struct buf text = {0};
+	op_id made = w->m->value.at[s->value].def;
+	if (!report_once(w->c, "shown", op, made))
+		return;
+	buf_puts(&text, "deallocate frees ");
+	put_value(w->c, w->storage.at[s->storage].value, &text);
+	buf_puts(&text, ", which other ranks may use through ");
+	put_value(w->c, s->value, &text);
+	buf_putc(&text, ' ');
+	put_place(w, w->now, &text);
+	diag_error(w->c->d, place_of(w, op), "lifetime: %s", text.at);
+	text.n = 0;
+	put_value(w->c, s->value, &text);
+	buf_puts(&text, " is made here ");
+	put_place(w, s->turn, &text);
+	diag_note(w->c->d, place_of(w, made), "%s", text.at);
+	diag_note(w->c->d, DIAG_NOWHERE, "deallocate the view before: all ranks come to that");
+	buf_free(&text);
+}
+
+void report_freed(struct walk *w, value_id v, op_id freed, uint32_t freed_turn, op_id op,
+                  enum access_kind kind)
+{
+	struct buf text = {0};
+	if (!report_once(w->c, "freed", op, freed))
 		return;
 	put_statement(w->c, op, &text);
 	buf_printf(&text, " %s ", verb(kind));
-	put_value(w->c, storage->value, &text);
+	put_value(w->c, v, &text);
 	buf_printf(&text, ", which is deallocated %s", kind == ACCESS_FREE ? "already " : "");
 	put_place(w, w->now, &text);
-	diag_error(w->c->d, place_of(w, op ? op : storage->freed), "lifetime: %s", text.at);
+	diag_error(w->c->d, place_of(w, op ? op : freed), "lifetime: %s", text.at);
 	if (op) {
 		text.n = 0;
-		put_place(w, storage->freed_turn, &text);
-		diag_note(w->c->d, place_of(w, storage->freed), "it is deallocated here %s", text.at);
+		put_place(w, freed_turn, &text);
+		diag_note(w->c->d, place_of(w, freed), "it is deallocated here %s", text.at);
 	}
 	if (kind == ACCESS_FREE)
 		diag_note(w->c->d, DIAG_NOWHERE, "deallocate a buffer once, on one path");
@@ -229,13 +350,13 @@ static bool warned(struct checker *c, const char *what, op_id op)
 	return !first;
 }
 
-void report_leak(struct walk *w, const struct storage *storage, op_id allocate)
+void report_leak(struct walk *w, value_id v, op_id made)
 {
 	struct buf text = {0};
-	if (warned(w->c, "leak", allocate))
+	if (warned(w->c, "leak", made))
 		return;
-	put_value(w->c, storage->value, &text);
-	diag_warning(w->c->d, place_of(w, allocate), "lifetime: %s is never deallocated", text.at);
+	put_value(w->c, v, &text);
+	diag_warning(w->c->d, place_of(w, made), "lifetime: %s is never deallocated", text.at);
 	buf_free(&text);
 }
 

@@ -114,12 +114,6 @@ void check_view_buffer(struct walk *w, value_id v)
 
 /* ---- intervals */
 
-/* The axis that a slice binds; axis -1: none. */
-struct cut {
-	int axis;
-	int64_t at;
-};
-
 /* The block that a step of a chain stands for; false: it is not one. */
 static bool step_index(struct walk *w, const struct view *x, const struct type *t,
                        const struct layout_step *s, struct cut cut, int64_t *out)
@@ -148,10 +142,8 @@ static bool step_index(struct walk *w, const struct view *x, const struct type *
 	return true;
 }
 
-/* The interval of a logical axis of a type that a view holds on this rank; false: it is none, or not known.
- */
-static bool interval(struct walk *w, const struct view *x, type_id type, unsigned axis, struct cut cut,
-                     int64_t *lo, int64_t *hi)
+bool check_view_interval(struct walk *w, const struct view *x, type_id type, unsigned axis, struct cut cut,
+                         struct span *out)
 {
 	const struct type *t = ir_type(w->m, type);
 	const struct domain *d = ir_domain(w->m, t->domain);
@@ -160,7 +152,7 @@ static bool interval(struct walk *w, const struct view *x, type_id type, unsigne
 	if (x->vague || x->storage == CHECK_NONE || !layout_chain(w->m, type, axis, &chain) ||
 	    !walk_value(w, d->axis[axis].extent, DIAG_NOWHERE, &len))
 		return false;
-	*lo = 0;
+	out->lo = 0;
 	for (unsigned k = 0; k < chain.n; k++) {
 		const struct layout_step *s = &chain.step[k];
 		int64_t at, count, block = 1, from;
@@ -175,20 +167,21 @@ static bool interval(struct walk *w, const struct view *x, type_id type, unsigne
 		if (__builtin_mul_overflow(at, block, &from))
 			return false;
 		len = from >= len ? 0 : len - from < block ? len - from : block;
-		*lo += from;
+		out->lo += from;
 	}
-	*hi = *lo + len;
+	out->hi = out->lo + len;
 	return true;
 }
 
 int64_t check_view_elements(struct walk *w, value_id v)
 {
 	const struct domain *d = value_domain(w->m, v);
-	int64_t n = 1, lo, hi;
+	struct span span;
+	int64_t n = 1;
 	for (unsigned a = 0; a < d->rank; a++)
-		if (!interval(w, &w->view[v], w->m->value.at[v].type, a, (struct cut){.axis = -1}, &lo,
-		              &hi) ||
-		    __builtin_mul_overflow(n, hi - lo, &n))
+		if (!check_view_interval(w, &w->view[v], w->m->value.at[v].type, a, (struct cut){.axis = -1},
+		                         &span) ||
+		    __builtin_mul_overflow(n, span.hi - span.lo, &n))
 			return -1;
 	return n;
 }
@@ -221,7 +214,8 @@ void check_view_shard(struct walk *w, op_id op)
 	struct view x = w->view[from];
 	type_id type = w->m->value.at[v].type;
 	domain_id domain = ir_type(w->m, type)->domain;
-	int64_t at, lo, hi;
+	struct span span;
+	int64_t at;
 	int logical = -1;
 	if (!x.absent && x.storage != CHECK_NONE && walk_scalar(w, op, 0, &at)) {
 		int leaf = x.vague ? -1 : next_cut(w, &x, type, &logical);
@@ -229,11 +223,13 @@ void check_view_shard(struct walk *w, op_id op)
 		if (leaf >= 0 && !x.dropped)
 			x.region = parts_narrow(&w->c->parts, x.region,
 			                        (struct condition){domain, (uint32_t)leaf, at, at + 1});
+		if (x.symmetric)
+			symmetric_cut(w, op, &x, logical < 0 ? -1 : x.axis[logical], type, logical, leaf);
 		x.bound_n++;
 		if (logical >= 0 &&
-		    interval(w, &x, type, (unsigned)logical, (struct cut){leaf, at}, &lo, &hi))
+		    check_view_interval(w, &x, type, (unsigned)logical, (struct cut){leaf, at}, &span))
 			x.region = parts_narrow(&w->c->parts, x.region,
-			                        (struct condition){0, x.axis[logical], lo, hi});
+			                        (struct condition){0, x.axis[logical], span.lo, span.hi});
 	}
 	w->view[v] = x;
 }
@@ -251,6 +247,8 @@ void check_view_select(struct walk *w, op_id op)
 		if (d->axis[axis].place != PLACE_MESH)
 			x.region = parts_narrow(&w->c->parts, x.region,
 			                        (struct condition){0, x.axis[axis], at, at + 1});
+		if (x.symmetric)
+			symmetric_cut(w, op, &x, x.axis[axis], 0, 0, -1);
 		x.vague |= x.bound_n != 0;
 		x.dropped = true;
 		memmove(x.axis + axis, x.axis + axis + 1, IR_MAX_LOGICAL - 1 - (size_t)axis);

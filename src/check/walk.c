@@ -221,6 +221,9 @@ static void walk_op(struct walk *w, op_id op)
 		for (unsigned k = 0; k < op_role_count(m, op, ROLE_FREE); k++)
 			access_free(w, op, op_operand_id(m, op, ROLE_FREE, k));
 		break;
+	case OP_SYMMETRIC_VIEW:
+		symmetric_view(w, op);
+		break;
 	case OP_SELECT:
 		check_view_select(w, op);
 		break;
@@ -281,6 +284,7 @@ static void free_walk(struct walk *w)
 	vec_free(&w->stream);
 	vec_free(&w->thread);
 	transfer_free_all(w);
+	symmetric_free_all(w);
 	vec_free(&w->turn);
 	free(w->index);
 	free(w->view);
@@ -303,6 +307,7 @@ void walk_rank(struct checker *c, int64_t rank)
 	for (value_id v = 0; v < m->value.n; v++)
 		w.storage_of[v] = w.view[v].storage = CHECK_NONE;
 	vec_push(&w.turn, (struct turn){0});
+	vec_push(&w.symmetric, (struct symmetric){0});
 	w.current = stream_numbered(&w, INITIAL_STREAM);
 	for (uint32_t i = 0; i < m->input.n; i++)
 		check_view_input(&w, m->input.at[i].value);

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Checks that `hirc check` finds what is missing: mutants.py HIRC.
 
-Each example, compiled, loses one wait or synchronize at a time; `hirc check --strict` must refuse each of
-these programs, and take the one it comes from.
+Each example, compiled, loses one wait, synchronize or deallocate of a symmetric view at a time; `hirc check
+--strict` must refuse each of these programs, and take the one it comes from.
 """
 import pathlib
 import re
@@ -13,6 +13,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 CASES = [(path,) for path in sorted(ROOT.glob("examples/*.hir")) + sorted(ROOT.glob("tests/vary/programs/*.hir"))]
 CASES += [(ROOT / "examples" / f"{name}.hir", f"--pipeline={kind}", "--np=4")
           for name in ("ag_matmul", "matmul_reduce_scatter") for kind in ("permute", "collective", "p2p", "p2p-put")]
+CASES += [(path, "--passes=") for path in sorted(ROOT.glob("tests/run/symmetric_*.hir"))]
 
 
 def run(hirc, arguments, text=None):
@@ -25,8 +26,10 @@ def check(hirc, lines):
 
 def without(lines):
     """What went, and the program without it."""
+    views = {m[1] for m in (re.match(r"\s*(\w+)(: .*)? = symmetric_view\(", line) for line in lines) if m}
     for k, line in enumerate(lines):
-        if re.match(r"\s*(wait|synchronize)\(", line):
+        ended = re.match(r"\s*deallocate\((\w+)\)", line)
+        if re.match(r"\s*(wait|synchronize)\(", line) or (ended and ended[1] in views):
             yield f"line {k + 1}: {line.strip()}", lines[:k] + lines[k + 1:]
 
 

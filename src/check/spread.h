@@ -1,0 +1,48 @@
+/* spread: which part of an axis each rank of a slice touches, when all do the same statement.
+ *
+ *     S: f32[8@x] on 4 ranks                       own blocks       [0, 2) [2, 4) [4, 6) [6, 8)
+ *     G = symmetric_view(S)                        all of G         all, all, all, all
+ *     g = shard_by_stream(G, (axis_index(x)+1)%4)  the next block   [2, 4) [4, 6) [6, 8) [0, 2)
+ *
+ * Two spreads meet when what one rank touches by the one overlaps what another rank touches by the other.
+ * Spreads are interned: equal ones have equal ids. */
+#ifndef HIRC_CHECK_SPREAD_H
+#define HIRC_CHECK_SPREAD_H
+#include "base/vec.h"
+#include <stdbool.h>
+
+typedef uint32_t spread_id; /* 0: none */
+
+struct span { /* lo <= index < hi */
+	int64_t lo, hi;
+};
+#define SPAN_ALL ((struct span){INT64_MIN, INT64_MAX})
+
+enum { SPREAD_BUCKETS = 1024 };
+
+struct spread {
+	uint32_t first, n; /* spans, by member */
+	spread_id next;    /* of its hash chain */
+};
+
+struct spread_pair {
+	spread_id a, b;
+	bool meet;
+};
+
+struct spreads {
+	VEC(struct span) span;
+	VEC(struct spread) spread;
+	spread_id bucket[SPREAD_BUCKETS];
+	struct spread_pair pair[SPREAD_BUCKETS]; /* as found last */
+};
+
+void spreads_init(struct spreads *s);
+void spreads_free(struct spreads *s);
+spread_id spread_get(struct spreads *s, const struct span *span, uint32_t n);
+/* Two spreads of one slice; who meets: a member of a and one of b, which is `me` if that one does. */
+bool spread_meets(struct spreads *s, spread_id a, spread_id b, uint32_t me, uint32_t *who);
+/* Whether each rank touches by a all that it touches by b. */
+bool spread_covers(const struct spreads *s, spread_id a, spread_id b);
+
+#endif

@@ -1,0 +1,212 @@
+/* symmetric: views of other ranks' memory, and fences.
+ *
+ *     S <- relu(X)              every rank writes its own block
+ *     G = symmetric_view(S)     a fence: what a rank's stream knew here is over on all ranks of the slice
+ *     Y <- neg(G)               reads the blocks of all
+ *     deallocate(G)             a fence
+ *     S <- abs(X)               after what the others read
+ *
+ * Ranks do the same statements. So that another rank's step of a thread is over is told by the own clock as
+ * it was at the last fence: a fence copies the clock of its stream to threads that stand for it, which are
+ * passed on as all others are. */
+#include "check/checker.h"
+#include "ir/edit.h"
+#include "ir/expr.h"
+#include "ir/infer.h"
+#include "ir/layout.h"
+#include <string.h>
+
+/* ---- fences */
+
+static struct fenced *fenced_get(struct walk *w, uint32_t slice)
+{
+	uint32_t k = 0;
+	while (k < w->fenced.n && w->fenced.at[k].slice != slice)
+		k++;
+	if (k == w->fenced.n)
+		vec_push(&w->fenced, (struct fenced){.slice = slice});
+	return &w->fenced.at[k];
+}
+
+/* A thread that stands for others says nothing of other slices. */
+static bool stands_for_others(const struct walk *w, uint32_t thread)
+{
+	return w->thread.at[thread].copy;
+}
+
+static void fence(struct walk *w, uint32_t slice)
+{
+	struct fenced *f = fenced_get(w, slice);
+	struct clock *clock = walk_clock(w);
+	uint32_t n = clock->n;
+	check_spend(w->c, n);
+	for (uint32_t t = 0; t < n; t++) {
+		if (stands_for_others(w, t) || !clock_get(clock, t))
+			continue;
+		while (f->as.n <= t)
+			vec_push(&f->as, 0);
+		if (!f->as.at[t]) {
+			f->as.at[t] = w->thread.n;
+			vec_push(&w->thread, (struct thread){.copy = true});
+		}
+		clock_set(clock, f->as.at[t], clock_get(clock, t));
+	}
+}
+
+bool symmetric_is_over(const struct walk *w, uint32_t symmetric, const struct clock *clock, uint32_t thread,
+                       uint32_t step)
+{
+	for (uint32_t k = 0; k < w->fenced.n; k++) {
+		const struct fenced *f = &w->fenced.at[k];
+		if (f->slice == w->symmetric.at[symmetric].slice)
+			return thread < f->as.n && f->as.at[thread] &&
+			       step <= clock_get(clock, f->as.at[thread]);
+	}
+	return false;
+}
+
+/* ---- what ranks touch */
+
+static spread_id spread_all(struct walk *w, uint32_t n)
+{
+	struct span *span = mem_alloc(sizeof *span * (n + 1u));
+	for (uint32_t k = 0; k < n; k++)
+		span[k] = SPAN_ALL;
+	spread_id all = spread_get(&w->c->spreads, span, n);
+	free(span);
+	return all;
+}
+
+/* The index of a slice or select on the walk's rank; false: it has none. */
+static bool index_of(const struct walk *w, op_id op, int64_t *out)
+{
+	const struct expr_env env = {
+	    .rank = w->rank, .streams = w->c->o->streams ? w->c->o->streams : INT32_MAX, .index = w->index};
+	const struct scalar *s = &w->m->scalar.at[op_operand_id(w->m, op, ROLE_SCALAR, 0)];
+	*out = (int64_t)s->literal;
+	return !s->expr || expr_eval(w->m, s->expr, &env, out, NULL) == EXPR_OK;
+}
+
+/* The part of each member: by an operation's slice (op != 0), or of the whole of a view. */
+static spread_id spread_of(struct walk *w, uint32_t slice, op_id op, const struct view *x, type_id type,
+                           int logical, int leaf)
+{
+	const struct slice *s = &w->c->slice.at[slice];
+	const int64_t rank = w->rank;
+	struct span *span = mem_alloc(sizeof *span * (s->n + 1u));
+	for (uint32_t k = 0; k < s->n && check_spend(w->c, 1); k++) {
+		struct cut cut = {.axis = leaf};
+		w->rank = s->device[k];
+		span[k] = SPAN_ALL;
+		if (op && !index_of(w, op, &cut.at))
+			continue;
+		if (!type)
+			span[k] = (struct span){cut.at, cut.at + 1};
+		else if (!check_view_interval(w, x, type, (unsigned)logical, cut, &span[k]))
+			span[k] = SPAN_ALL;
+	}
+	w->rank = rank;
+	spread_id spread = check_goes_on(w->c) ? spread_get(&w->c->spreads, span, s->n) : spread_all(w, s->n);
+	free(span);
+	return spread;
+}
+
+void symmetric_cut(struct walk *w, op_id op, struct view *x, int axis, type_id type, int logical, int leaf)
+{
+	const struct symmetric *s = &w->symmetric.at[x->symmetric];
+	/* of a part that is cut again, all counts */
+	if (axis < 0 || axis != s->axis || (type && leaf < 0) ||
+	    x->spread != spread_all(w, w->c->slice.at[s->slice].n))
+		return;
+	x->spread = spread_of(w, s->slice, op, x, type, logical, leaf);
+}
+
+bool symmetric_meets(struct walk *w, const struct view *a, const struct view *b, uint32_t *who)
+{
+	const struct symmetric *s = &w->symmetric.at[a->symmetric ? a->symmetric : b->symmetric];
+	const struct slice *slice = &w->c->slice.at[s->slice];
+	spread_id x = a->symmetric ? a->spread : s->own, y = b->symmetric ? b->spread : s->own;
+	if (a->symmetric && b->symmetric && s->slice != w->symmetric.at[b->symmetric].slice) {
+		/* along another mesh axis */
+		who[0] = slice->device[0];
+		who[1] = slice->device[slice->n - 1];
+		return slice->n > 1;
+	}
+	uint32_t me = 0;
+	while (me < slice->n && slice->device[me] != w->rank)
+		me++;
+	if (!check_spend(w->c, 1) || !spread_meets(&w->c->spreads, x, y, me, who))
+		return false;
+	who[0] = slice->device[who[0]];
+	who[1] = slice->device[who[1]];
+	return true;
+}
+
+/* ---- statements */
+
+/* The logical axis that the blocks of a view's operand stand along; -1: none. */
+static int axis_of(struct walk *w, op_id op)
+{
+	const struct type *from = value_type(w->m, op_read(w->m, op, 0));
+	const struct domain *d = ir_domain(w->m, from->domain);
+	int mesh_axis = infer_symmetric_axis(w->m, w->m->value.at[op_read(w->m, op, 0)].type,
+	                                     w->m->value.at[op_def(w->m, op, 0)].type);
+	for (unsigned k = 0; k < d->loop_n; k++)
+		if (d->axis[d->loop[k]].place == PLACE_MESH && d->axis[d->loop[k]].mesh_axis == mesh_axis &&
+		    d->axis[d->loop[k]].kind == AXIS_ITER)
+			return layout_logical_of(d, d->loop[k]);
+	return -1;
+}
+
+void symmetric_view(struct walk *w, op_id op)
+{
+	value_id v = op_def(w->m, op, 0), from = op_read(w->m, op, 0);
+	struct view x = w->view[from];
+	struct seat seat;
+	if (x.storage != CHECK_NONE && team_seat(w, w->m->op.at[op].team, &seat)) {
+		const struct storage *of = &w->storage.at[x.storage];
+		if (of->freed)
+			report_freed(w, of->value, of->freed, of->freed_turn, op, ACCESS_VIEW);
+		struct symmetric s = {.value = v, .storage = x.storage, .slice = seat.slice, .turn = w->now};
+		s.axis = axis_of(w, op);
+		x.spread = s.own = spread_all(w, seat.n);
+		if (s.axis >= 0)
+			s.own = spread_of(w, seat.slice, 0, &x, w->m->value.at[from].type, s.axis, -1);
+		x.symmetric = w->symmetric.n;
+		vec_push(&w->symmetric, s);
+		match_fence(w, op, &seat, ir_root(w->m, v));
+		fence(w, seat.slice);
+	}
+	w->view[v] = x;
+}
+
+void symmetric_free(struct walk *w, op_id op, value_id v)
+{
+	struct symmetric *s = &w->symmetric.at[w->view[v].symmetric];
+	struct seat seat;
+	if (!w->view[v].symmetric)
+		return;
+	if (s->freed)
+		report_freed(w, v, s->freed, s->freed_turn, op, ACCESS_FREE);
+	s->freed = op;
+	s->freed_turn = w->now;
+	if (team_seat(w, w->m->op.at[w->m->value.at[v].def].team, &seat))
+		match_fence(w, op, &seat, ir_root(w->m, v));
+	fence(w, s->slice);
+}
+
+uint32_t symmetric_of(const struct walk *w, uint32_t storage)
+{
+	for (uint32_t k = w->symmetric.n; k-- > 1;)
+		if (w->symmetric.at[k].storage == storage && !w->symmetric.at[k].freed)
+			return k;
+	return 0;
+}
+
+void symmetric_free_all(struct walk *w)
+{
+	for (uint32_t k = 0; k < w->fenced.n; k++)
+		vec_free(&w->fenced.at[k].as);
+	vec_free(&w->fenced);
+	vec_free(&w->symmetric);
+}
