@@ -1,6 +1,7 @@
 /* plan: the walk over the program that makes a rank's instructions.
  *
  * Control, streams and memory are here; operations and communications in plan_op.c and plan_comm.c. */
+#include "exec/plan_boxes.h"
 #include "exec/plan_hoist.h"
 #include "exec/plan_memory.h"
 #include "exec/planner.h"
@@ -313,6 +314,26 @@ static bool is_idle(const struct module *m, int64_t rank)
 	return m->mesh.n > 1 || rank > 0;
 }
 
+/* Whether there are gaps between the blocks of a symmetric view. */
+static bool has_gaps(struct planner *b, const struct view *x)
+{
+	const struct plan_buffer of = b->p->buffer.at[x->buffer];
+	return of.view && storage_bytes(b, x->value) != of.elements * (int64_t)rt_dtype_size(of.dtype);
+}
+
+/* What a symmetric view shows, without the gaps. */
+static struct view *lower_shown(struct planner *b, struct view *x)
+{
+	struct view *copy = storage_make(b, x->value, NULL, NULL);
+	if (copy && !boxes_copy(b, copy, x)) {
+		planner_error(b,
+		              "'%s' is returned, but its blocks have gaps between them that cannot be closed",
+		              value_text(b, x->value));
+		diag_note(b->d, DIAG_NOWHERE, "write it to a buffer and return that");
+	}
+	return copy;
+}
+
 /* The buffer of an output; a view gets one of its own at the end. */
 static void lower_output(struct planner *b, value_id v)
 {
@@ -328,6 +349,8 @@ static void lower_output(struct planner *b, value_id v)
 		if (copy && view_usable(b, copy))
 			copy_box(b, copy, x, map, at, at, n);
 		x = copy;
+	} else if (x && !x->absent && has_gaps(b, x)) {
+		x = lower_shown(b, x);
 	}
 	if (x && !x->absent)
 		out.buffer = x->buffer;
