@@ -148,7 +148,7 @@ int cmd_bench(int argc, char **argv)
 	    {.name = "transport",
 	     .kind = OPTION_TEXT,
 	     .to = &b.transport,
-	     .value = "auto|shm|mpi",
+	     .value = "auto|shm|mpi|mixed",
 	     .help = "what moves data between ranks"},
 	    {.name = "streams",
 	     .kind = OPTION_INT,

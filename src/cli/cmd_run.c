@@ -151,7 +151,7 @@ int cmd_run(int argc, char **argv)
 	    {.name = "transport",
 	     .kind = OPTION_TEXT,
 	     .to = &r.transport,
-	     .value = "auto|shm|mpi",
+	     .value = "auto|shm|mpi|mixed",
 	     .help = "what moves data between ranks"},
 	    {.name = "engine",
 	     .kind = OPTION_TEXT,

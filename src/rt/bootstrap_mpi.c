@@ -38,10 +38,10 @@ static void sleep_us(int64_t us)
 	nanosleep(&(struct timespec){.tv_sec = us / 1000000, .tv_nsec = us % 1000000 * 1000}, NULL);
 }
 
-static enum status mpi_allgather(struct rt_job *job, const char *what, const void *mine, size_t bytes,
-                                 void *all)
+/* mpi_allgather among the ranks of a communicator. */
+static enum status exchange(struct rt_job *job, MPI_Comm comm, const char *what, const void *mine,
+                            size_t bytes, void *all)
 {
-	struct rt_mpi *m = job->boot_state;
 	MPI_Request request;
 	char none = 0;
 	if (bytes > INT32_MAX) {
@@ -50,7 +50,7 @@ static enum status mpi_allgather(struct rt_job *job, const char *what, const voi
 	}
 	rt_job_progress(job);
 	if (!RT_MPI(job, MPI_Iallgather(mine ? mine : &none, (int)bytes, MPI_BYTE, all ? all : &none,
-	                                (int)bytes, MPI_BYTE, m->boot, &request)))
+	                                (int)bytes, MPI_BYTE, comm, &request)))
 		return rt_job_status(job);
 	struct rt_watch watch = {0};
 	bool noted = false;
@@ -81,43 +81,55 @@ static enum status mpi_allgather(struct rt_job *job, const char *what, const voi
 	return STATUS_OK;
 }
 
+static enum status mpi_allgather(struct rt_job *job, const char *what, const void *mine, size_t bytes,
+                                 void *all)
+{
+	return exchange(job, ((struct rt_mpi *)job->boot_state)->boot, what, mine, bytes, all);
+}
+
+static const int *mpi_hosts(const struct rt_job *job)
+{
+	return ((const struct rt_mpi *)job->boot_state)->host_of;
+}
+
 static bool mpi_shares(const struct rt_job *job)
 {
 	return ((const struct rt_mpi *)job->boot_state)->one_host;
 }
 
-/* Rank 0 makes a file in memory, the others open it through /proc: it goes with the last process. */
-static enum status mpi_share(struct rt_job *job, const char *what, size_t bytes, struct rt_region *out)
+/* The first rank makes a file in memory, the others open it through /proc: it goes with the last process. */
+static enum status mpi_share_on_host(struct rt_job *job, const char *what, size_t bytes,
+                                     struct rt_region *out)
 {
-	if (!mpi_shares(job)) {
-		rt_job_error(job, "shared memory needs all ranks on one host");
-		return rt_job_fail(job, STATUS_ABSENT);
-	}
+	MPI_Comm comm = ((struct rt_mpi *)job->boot_state)->host;
+	int n, own_place;
+	if (!RT_MPI(job, MPI_Comm_size(comm, &n)) || !RT_MPI(job, MPI_Comm_rank(comm, &own_place)))
+		return rt_job_status(job);
 	struct offer {
 		int64_t pid;
 		int file, error;
-	} own = {.pid = getpid(), .file = -1}, *all = mem_alloc((size_t)job->size * sizeof *all);
-	if (job->rank == 0) {
+	} own = {.pid = getpid(), .file = -1}, *all = mem_alloc((size_t)n * sizeof *all);
+	if (own_place == 0) {
 		own.file = rt_region_file(bytes);
 		own.error = own.file < 0 ? errno : 0;
 	}
 	void *at = NULL;
 	int file = own.file;
-	enum status status = rt_job_allgather(job, "shared memory", &own, sizeof own, all);
+	enum status status = exchange(job, comm, "shared memory", &own, sizeof own, all);
 	if (status == STATUS_OK && (own.error = all[0].error) == 0) {
 		char path[64];
 		snprintf(path, sizeof path, "/proc/%lld/fd/%d", (long long)all[0].pid, all[0].file);
-		if (job->rank != 0)
+		if (own_place != 0)
 			file = open(path, O_RDWR | O_CLOEXEC);
 		if (file >= 0)
 			at = rt_region_map(file, 0, bytes);
 		own.error = at ? 0 : errno;
 	}
-	if (status == STATUS_OK) /* also: rank 0 keeps the file open until all have it */
-		status = rt_job_allgather(job, "shared memory", &own, sizeof own, all);
-	for (int r = 0; r < job->size && status == STATUS_OK; r++)
+	if (status == STATUS_OK) /* also: the first keeps the file open until all have it */
+		status = exchange(job, comm, "shared memory", &own, sizeof own, all);
+	for (int r = 0; r < n && status == STATUS_OK; r++)
 		if (all[r].error) /* one of those that failed speaks */
-			status = r == job->rank ? rt_region_failed(job, what, bytes, all[r].error)
+			status = r == own_place ? rt_region_failed(job, what, bytes, all[r].error)
 			                        : STATUS_DIAGNOSTICS;
 	free(all);
 	if (status == STATUS_OK) {
@@ -129,6 +141,15 @@ static enum status mpi_share(struct rt_job *job, const char *what, size_t bytes,
 	if (file >= 0)
 		close(file);
 	return status;
+}
+
+static enum status mpi_share(struct rt_job *job, const char *what, size_t bytes, struct rt_region *out)
+{
+	if (!mpi_shares(job)) {
+		rt_job_error(job, "shared memory needs all ranks on one host");
+		return rt_job_fail(job, STATUS_ABSENT);
+	}
+	return mpi_share_on_host(job, what, bytes, out);
 }
 
 static void mpi_unshare(struct rt_job *job, struct rt_region *region)
@@ -144,13 +165,28 @@ static const struct rt_bootstrap mpi_bootstrap = {
     .shares = mpi_shares,
     .share = mpi_share,
     .unshare = mpi_unshare,
+    .hosts = mpi_hosts,
+    .share_on_host = mpi_share_on_host,
 };
+
+/* Numbers the hosts. */
+static bool find_hosts(struct rt_job *job, struct rt_mpi *m)
+{
+	int first = job->rank, hosts = 0;
+	m->host_of = mem_alloc((size_t)job->size * sizeof *m->host_of);
+	if (!RT_MPI(job, MPI_Bcast(&first, 1, MPI_INT, 0, m->host)) ||
+	    !RT_MPI(job, MPI_Allgather(&first, 1, MPI_INT, m->host_of, 1, MPI_INT, m->boot)))
+		return false;
+	for (int r = 0; r < job->size; r++) /* a host's first rank stands where its own number is made */
+		m->host_of[r] = m->host_of[r] == r ? hosts++ : m->host_of[m->host_of[r]];
+	m->one_host = hosts == 1;
+	return true;
+}
 
 /* Sets size, rank, board. False: a message was printed. */
 static bool enter(struct rt_job *job, struct rt_mpi *m, int np)
 {
-	int provided = 0, on_host = 0;
-	MPI_Comm host;
+	int provided = 0;
 	if (!RT_MPI(job, MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &provided)))
 		return false;
 	if (!RT_MPI(job, MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN)) ||
@@ -173,11 +209,9 @@ static bool enter(struct rt_job *job, struct rt_mpi *m, int np)
 	}
 	if (!RT_MPI(job, MPI_Comm_dup(MPI_COMM_WORLD, &m->boot)) ||
 	    !RT_MPI(job, MPI_Comm_dup(MPI_COMM_WORLD, &m->end)) ||
-	    !RT_MPI(job, MPI_Comm_split_type(m->boot, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host)) ||
-	    !RT_MPI(job, MPI_Comm_size(host, &on_host)) || !RT_MPI(job, MPI_Comm_free(&host)))
+	    !RT_MPI(job, MPI_Comm_split_type(m->boot, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &m->host)))
 		return false;
-	m->one_host = on_host == job->size;
-	return true;
+	return find_hosts(job, m);
 }
 
 static bool share_board(struct rt_job *job)
@@ -236,7 +270,10 @@ enum status rt_launch_mpi(const struct rt_launch_options *options, rt_rank_main 
 {
 	char host[256] = "";
 	gethostname(host, sizeof host - 1);
-	struct rt_mpi m = {.lock = PTHREAD_MUTEX_INITIALIZER, .boot = MPI_COMM_NULL, .end = MPI_COMM_NULL};
+	struct rt_mpi m = {.lock = PTHREAD_MUTEX_INITIALIZER,
+	                   .boot = MPI_COMM_NULL,
+	                   .end = MPI_COMM_NULL,
+	                   .host = MPI_COMM_NULL};
 	struct rt_job job = {.rank = -1,
 	                     .size = 1,
 	                     .boot = &mpi_bootstrap,
@@ -260,11 +297,13 @@ enum status rt_launch_mpi(const struct rt_launch_options *options, rt_rank_main 
 	}
 	status = leave(&job, status);
 	if (status == STATUS_OK && m.end != MPI_COMM_NULL) {
+		RT_MPI(&job, MPI_Comm_free(&m.host));
 		RT_MPI(&job, MPI_Comm_free(&m.boot));
 		RT_MPI(&job, MPI_Comm_free(&m.end));
 	}
 	MPI_Finalize();
 	rt_mpi_free_abandoned(&m);
+	free(m.host_of);
 	if (m.board_shared)
 		mpi_unshare(&job, &m.board);
 	else

@@ -38,6 +38,11 @@ struct rt_bootstrap {
 	enum status (*share)(struct rt_job *job, const char *what, size_t bytes, struct rt_region *out);
 	/* Gives it back; not collective. */
 	void (*unshare)(struct rt_job *job, struct rt_region *region);
+	/* By rank, the number of the host that it is on, from 0. NULL: all are on one. */
+	const int *(*hosts)(const struct rt_job *job);
+	/* share among the ranks of this host, who alone call it. NULL: that is share. */
+	enum status (*share_on_host)(struct rt_job *job, const char *what, size_t bytes,
+	                             struct rt_region *out);
 };
 
 enum status rt_job_allgather(struct rt_job *job, const char *what, const void *mine, size_t bytes, void *all);

@@ -15,6 +15,8 @@ struct rt_mpi {
 	pthread_mutex_t lock;
 	MPI_Comm boot; /* the bootstrap's own duplicate of MPI_COMM_WORLD */
 	MPI_Comm end;  /* another, for the last exchange: one that never ends may be under way on boot */
+	MPI_Comm host; /* the ranks of this host */
+	int *host_of;  /* number of each rank's host, in the order of their first ranks; owned */
 	bool one_host; /* all ranks are on this machine */
 	bool board_shared;
 	struct rt_region board;       /* if it is */

@@ -267,69 +267,7 @@ bool mpi_collective_start(struct mpi *m, struct rt_request *r, MPI_Comm comm, in
 void mpi_collective_finish(struct rt_request *r)
 {
 	const struct rt_collective *c = &r->c;
-	size_t n = (size_t)r->out_count;
-	void *from = r->wide_out ? r->wide_out : c->out;
-	if (c->op == RT_AVG && c->dtype != RT_BOOL)
-		for (size_t i = 0; i < n; i++)
-			switch (rt_dtype_wide(c->dtype)) {
-			case RT_F64:
-				((double *)from)[i] /= r->members;
-				break;
-			case RT_F32:
-				((float *)from)[i] /= (float)r->members;
-				break;
-			default:
-				((int64_t *)from)[i] /= r->members;
-				break;
-			}
-	if (r->wide_out)
-		rt_convert(c->dtype, c->out, rt_dtype_wide(c->dtype), r->wide_out, n);
-}
-
-void mpi_collective_count(struct mpi *m, const struct rt_collective *c)
-{
-	const struct rt_team *team = &m->base.team[c->team];
-	struct rt_counter *n = &m->base.counter[rt_collective_counted(c)];
-	int64_t size = (int64_t)rt_dtype_size(c->dtype), others = team->n - 1;
-	int64_t total = rt_collective_total(c, team->n) * size, own;
-	switch (c->kind) {
-	case RT_ALLGATHER:
-	case RT_REDUCE_SCATTER:
-		own = rt_collective_block(c, team->index).count * size;
-		n->bytes_sent += c->kind == RT_ALLGATHER ? own * others : total - own;
-		n->bytes_received += c->kind == RT_ALLGATHER ? total - own : own * others;
-		break;
-	case RT_ALLREDUCE:
-		own = rt_even_block(c->count, team->n, team->index).count * size;
-		n->bytes_sent += total - own + own * others;
-		n->bytes_received += total - own + own * others;
-		break;
-	case RT_REDUCE:
-		*(team->index == c->root ? &n->bytes_received : &n->bytes_sent) +=
-		    team->index == c->root ? total * others : total;
-		break;
-	case RT_GATHER:
-	case RT_SCATTER:
-		own = rt_collective_block(c, team->index).count * size;
-		*((team->index == c->root) == (c->kind == RT_GATHER) ? &n->bytes_received : &n->bytes_sent) +=
-		    team->index == c->root ? total - own : own;
-		break;
-	case RT_ALL_TO_ALL:
-	case RT_ALL_TO_ALLV:
-		for (int i = 0; i < team->n; i++) {
-			n->bytes_sent += i == team->index ? 0 : rt_collective_send_block(c, i).count * size;
-			n->bytes_received += i == team->index ? 0 : rt_collective_block(c, i).count * size;
-		}
-		break;
-	case RT_BARRIER:
-		break;
-	default:
-		if (team->index == c->root)
-			n->bytes_sent += total * others;
-		else
-			n->bytes_received += total;
-		break;
-	}
+	rt_collective_round(c, r->members, r->wide_out ? r->wide_out : c->out, c->out, r->out_count);
 }
 #else
 typedef int rt_no_mpi_collectives; /* a file is not empty */

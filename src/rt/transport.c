@@ -1,6 +1,7 @@
 /* transport: what the transports have in common. */
 #include "rt/transport.h"
 #include "base/arena.h"
+#include "rt/transport_mixed.h"
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,22 +37,46 @@ bool rt_collective_has_blocks(enum rt_collective_kind k)
 	       rt_collective_exchanges(k);
 }
 
+#ifdef HIRC_HAVE_MPI
+/* Whether shared memory can serve some, and MPI must serve others. */
+static bool wants_mixed(const struct rt_job *job)
+{
+	const int *host = job->boot->hosts ? job->boot->hosts(job) : NULL;
+	int hosts = 0;
+	for (int r = 0; host && r < job->size; r++)
+		hosts = host[r] >= hosts ? host[r] + 1 : hosts;
+	return hosts > 1 && hosts < job->size && job->size <= RT_SHM_MAX_RANKS;
+}
+
+static enum status open_mixed(struct rt_job *job, struct rt_transport **out)
+{
+	struct rt_transport *far;
+	enum status status = rt_mpi_open(job, &far);
+	return status == STATUS_OK ? rt_mixed_open(job, job->boot->hosts(job), far, out) : status;
+}
+#endif
+
 enum status rt_transport_open(struct rt_job *job, const char *name, struct rt_transport **out)
 {
 	bool under_mpi = strcmp(job->boot->name, "mpi") == 0;
+#ifdef HIRC_HAVE_MPI
+	if (strcmp(name, "auto") == 0 && under_mpi && wants_mixed(job))
+		name = "mixed";
+#endif
 	if (strcmp(name, "auto") == 0)
 		name = under_mpi ? "mpi" : "shm";
 	if (strcmp(name, "shm") == 0)
 		return rt_shm_open(job, out);
-	if (strcmp(name, "mpi") == 0) {
+	bool mixed = strcmp(name, "mixed") == 0;
+	if (mixed || strcmp(name, "mpi") == 0) {
 #ifdef HIRC_HAVE_MPI
 		if (under_mpi)
-			return rt_mpi_open(job, out);
+			return mixed ? open_mixed(job, out) : rt_mpi_open(job, out);
 		rt_job_error(job,
-		             "transport mpi needs ranks that a launcher has started (mpirun -np %d hirc …)",
-		             job->size);
+		             "transport %s needs ranks that a launcher has started (mpirun -np %d hirc …)",
+		             name, job->size);
 #else
-		rt_job_error(job, "this hirc was built without MPI: it has no transport mpi");
+		rt_job_error(job, "this hirc was built without MPI: it has no transport %s", name);
 #endif
 		return rt_job_fail(job, STATUS_ABSENT);
 	}
@@ -138,6 +163,26 @@ int64_t rt_collective_total(const struct rt_collective *c, int members)
 	return total;
 }
 
+void rt_collective_round(const struct rt_collective *c, int members, void *wide, void *out, int64_t count)
+{
+	size_t n = (size_t)count;
+	if (c->op == RT_AVG && c->dtype != RT_BOOL)
+		for (size_t i = 0; i < n; i++)
+			switch (rt_dtype_wide(c->dtype)) {
+			case RT_F64:
+				((double *)wide)[i] /= members;
+				break;
+			case RT_F32:
+				((float *)wide)[i] /= (float)members;
+				break;
+			default:
+				((int64_t *)wide)[i] /= members;
+				break;
+			}
+	if (wide != out)
+		rt_convert(c->dtype, out, rt_dtype_wide(c->dtype), wide, n);
+}
+
 static void copy(void *to, const void *from, size_t bytes)
 {
 	if (to != from && bytes)
@@ -158,6 +203,52 @@ static void local(const struct rt_collective *c)
 		copy(c->out, (const char *)c->in + at, bytes);
 	else if (c->in)
 		copy(c->out, c->in, (size_t)c->count * size);
+}
+
+void rt_transport_count(struct rt_transport *t, const struct rt_collective *c)
+{
+	const struct rt_team *team = &t->team[c->team];
+	struct rt_counter *n = &t->counter[rt_collective_counted(c)];
+	int64_t size = (int64_t)rt_dtype_size(c->dtype), others = team->n - 1;
+	int64_t total = rt_collective_total(c, team->n) * size, own;
+	switch (c->kind) {
+	case RT_ALLGATHER:
+	case RT_REDUCE_SCATTER:
+		own = rt_collective_block(c, team->index).count * size;
+		n->bytes_sent += c->kind == RT_ALLGATHER ? own * others : total - own;
+		n->bytes_received += c->kind == RT_ALLGATHER ? total - own : own * others;
+		break;
+	case RT_ALLREDUCE:
+		own = rt_even_block(c->count, team->n, team->index).count * size;
+		n->bytes_sent += total - own + own * others;
+		n->bytes_received += total - own + own * others;
+		break;
+	case RT_REDUCE:
+		*(team->index == c->root ? &n->bytes_received : &n->bytes_sent) +=
+		    team->index == c->root ? total * others : total;
+		break;
+	case RT_GATHER:
+	case RT_SCATTER:
+		own = rt_collective_block(c, team->index).count * size;
+		*((team->index == c->root) == (c->kind == RT_GATHER) ? &n->bytes_received : &n->bytes_sent) +=
+		    team->index == c->root ? total - own : own;
+		break;
+	case RT_ALL_TO_ALL:
+	case RT_ALL_TO_ALLV:
+		for (int i = 0; i < team->n; i++) {
+			n->bytes_sent += i == team->index ? 0 : rt_collective_send_block(c, i).count * size;
+			n->bytes_received += i == team->index ? 0 : rt_collective_block(c, i).count * size;
+		}
+		break;
+	case RT_BARRIER:
+		break;
+	default:
+		if (team->index == c->root)
+			n->bytes_sent += total * others;
+		else
+			n->bytes_received += total;
+		break;
+	}
 }
 
 enum status rt_transport_start(struct rt_transport *t, const struct rt_collective *c, struct rt_request **out)

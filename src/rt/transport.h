@@ -6,6 +6,7 @@
  *   shm  ranks on one host; data goes through bounded rings in shared memory. Both sides' kind, type,
  *        count and root are compared: a mismatch is an error that names both.
  *   mpi  nonblocking MPI collectives and point-to-point; a mismatch of sizes is an error where MPI sees it.
+ *   mixed  shm between ranks of a host, mpi between hosts.
  */
 #ifndef HIRC_RT_TRANSPORT_H
 #define HIRC_RT_TRANSPORT_H
@@ -132,8 +133,9 @@ struct rt_transport {
 	struct rt_memory *memory;        /* NULL: none */
 };
 
-/* Opens a transport on all ranks: collective. name: "shm", "mpi", or "auto" (mpi if MPI started the ranks,
- * else shm). STATUS_ABSENT with a message for what this build or job lacks. */
+/* Opens a transport on all ranks: collective. name: "shm", "mpi", "mixed", or "auto" (shm; if MPI started the
+ * ranks mpi, or mixed where they are on several hosts, with several on one). STATUS_ABSENT with a message for
+ * what this build or job lacks. */
 enum status rt_transport_open(struct rt_job *job, const char *name, struct rt_transport **out);
 void rt_transport_close(struct rt_transport *t); /* all ranks; no barrier; NULL is allowed */
 
@@ -175,6 +177,12 @@ struct rt_block rt_collective_send_block(const struct rt_collective *c, int inde
 struct rt_block rt_even_block(int64_t count, int n, int index);
 /* Elements of all blocks, or count. */
 int64_t rt_collective_total(const struct rt_collective *c, int members);
+
+/* Counts the bytes of a collective as struct rt_counter says, wherever they really go. */
+void rt_transport_count(struct rt_transport *t, const struct rt_collective *c);
+/* What is left of n elements that were summed in the wide type: the mean of that many members, and the
+ * rounding; out is wide itself where that is the type. */
+void rt_collective_round(const struct rt_collective *c, int members, void *wide, void *out, int64_t n);
 
 enum status rt_shm_open(struct rt_job *job, struct rt_transport **out);
 enum status rt_mpi_open(struct rt_job *job, struct rt_transport **out);

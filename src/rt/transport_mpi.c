@@ -72,7 +72,7 @@ static enum status mpi_start(struct rt_transport *t, const struct rt_collective 
 		request_free(m, r);
 		return rt_job_fail(t->job, STATUS_INTERNAL);
 	}
-	mpi_collective_count(m, c);
+	rt_transport_count(t, c);
 	*out = r;
 	return STATUS_OK;
 }

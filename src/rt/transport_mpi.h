@@ -38,7 +38,5 @@ void mpi_collective_free_ops(struct mpi *m);
 bool mpi_collective_start(struct mpi *m, struct rt_request *r, MPI_Comm comm, int index);
 /* What is left after MPI has reduced: the mean, and the rounding. */
 void mpi_collective_finish(struct rt_request *r);
-/* Counts bytes as struct rt_counter says, wherever MPI really sends them. */
-void mpi_collective_count(struct mpi *m, const struct rt_collective *c);
 
 #endif

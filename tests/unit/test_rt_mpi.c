@@ -1,11 +1,15 @@
 /* LABELS: mpi
- * The mpi bootstrap and both transports under mpirun: the program starts itself with 1, 2, 3, 4 and 8 ranks.
+ * The mpi bootstrap and the transports under mpirun: the program starts itself with 1, 2, 3, 4 and 8 ranks,
+ * also on several hosts, which are names of this one (a launch agent that takes another in a name space of
+ * its own).
  */
 #ifdef HIRC_HAVE_MPI
 #include "rt/queue.h"
 #include "test_rt_memory.h"
 #include "test_rt_transport.h"
+#include <sys/stat.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 /* A recv that nobody sends: exit 4, and rank 0's statement is named. */
 static int stuck_main(struct rt_job *job, void *arg)
@@ -74,13 +78,27 @@ static int short_main(struct rt_job *job, void *arg)
 	return status;
 }
 
+/* On several hosts with several ranks each, auto is mixed. */
+static int auto_main(struct rt_job *job, void *arg)
+{
+	struct rt_transport *t;
+	enum status status = rt_transport_open(job, "auto", &t);
+	if (status != STATUS_OK)
+		return status;
+	bool is = strcmp(t->ops->name, arg) == 0;
+	rt_job_barrier(job, "the end");
+	rt_transport_close(t);
+	return is ? STATUS_OK : STATUS_WRONG;
+}
+
 /* Exit code of the job. Open MPI 4.1's mpirun itself crashes now and then when a job fails (a race in
  * PMIx_server_finalize): then its code is 128 or more, and the job is run again. */
-static int run(const char *self, const char *np, const char *what, struct captured *c)
+static int run(const char *self, const char *options, const char *what, struct captured *c)
 {
 	char command[1024];
 	int code = -1;
-	snprintf(command, sizeof command, "mpirun --oversubscribe -np %s %s %s 2>&1", np, self, what);
+	snprintf(command, sizeof command, "mpirun --oversubscribe %s%s %s %s 2>&1",
+	         options[0] == '-' ? "" : "-np ", options, self, what);
 	for (int tries = 0; tries < 4 && (code < 0 || code >= 128); tries++) {
 		FILE *f = popen(command, "r");
 		size_t n = f ? fread(c->text, 1, sizeof c->text - 1, f) : 0;
@@ -89,6 +107,46 @@ static int run(const char *self, const char *np, const char *what, struct captur
 		code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 	}
 	return code;
+}
+
+/* Writes the launch agent. False: there are no name spaces here. */
+static bool write_agent(char *path)
+{
+	static const char text[] = "#!/bin/sh\n"
+	                           "host=$1; shift\n"
+	                           "exec unshare --uts sh -c \"hostname $host && exec $*\"\n";
+	if (system("unshare --uts hostname made-up 2>/dev/null") != 0)
+		return false;
+	int file = mkstemp(path);
+	bool ok = file >= 0 && write(file, text, sizeof text - 1) == sizeof text - 1 && !fchmod(file, 0700);
+	return file >= 0 && !close(file) && ok;
+}
+
+static void start_on_hosts(const char *self)
+{
+	static const struct {
+		const char *hosts, *what;
+	} runs[] = {
+	    {"h0:2,h1:2 -np 4", "mixed"},      {"h0:2,h1:2 -np 4", "mpi"},
+	    {"h0:1,h1:2 -np 3", "mixed"},      {"h0:2,h1:2,h2:2 -np 6", "mixed"},
+	    {"h0:2,h1:2 -np 4", "auto-mixed"}, {"h0:1,h1:1 -np 2", "auto-mpi"},
+	    {"h0:3 -np 3", "auto-mpi"},
+
+	};
+	char agent[] = "/tmp/hirc-agent-XXXXXX", options[256];
+	struct captured c;
+	if (!write_agent(agent)) {
+		printf("several hosts: not tested, unshare --uts does not work here\n");
+		return;
+	}
+	for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+		snprintf(options, sizeof options, "--mca plm_rsh_agent %s --host %s", agent, runs[i].hosts);
+		int status = run(self, options, runs[i].what, &c);
+		CHECK_EQ(status, 0);
+		if (status)
+			printf("%s %s: %s", runs[i].hosts, runs[i].what, c.text);
+	}
+	unlink(agent);
 }
 
 static int start_all(const char *self)
@@ -115,6 +173,7 @@ static int start_all(const char *self)
 		}
 	for (int i = 1; i < 4; i++)
 		CHECK_EQ(run(self, sizes[i], "memory", &c), 0);
+	start_on_hosts(self);
 	static const char *const stuck[] = {"stuck-mpi", "stuck-shm"};
 	for (int i = 0; i < 2; i++) {
 		int status = run(self, "2", stuck[i], &c);
@@ -139,12 +198,15 @@ int main(int argc, char **argv)
 		return start_all(argv[0]);
 	const char *what = argv[1];
 	bool stuck = strncmp(what, "stuck-", 6) == 0;
-	int (*rank_main)(struct rt_job *, void *) = stuck                         ? stuck_main
-	                                            : strcmp(what, "fails") == 0  ? fails_main
-	                                            : strcmp(what, "short") == 0  ? short_main
-	                                            : strcmp(what, "memory") == 0 ? memory_main
-	                                                                          : transport_main;
-	const char *transport = stuck ? what + 6 : strcmp(what, "short") == 0 ? "mpi" : what;
+	int (*rank_main)(struct rt_job *, void *) = stuck                            ? stuck_main
+	                                            : strcmp(what, "fails") == 0     ? fails_main
+	                                            : strcmp(what, "short") == 0     ? short_main
+	                                            : strcmp(what, "memory") == 0    ? memory_main
+	                                            : strncmp(what, "auto-", 5) == 0 ? auto_main
+	                                                                             : transport_main;
+	const char *transport = stuck || strncmp(what, "auto-", 5) == 0 ? strchr(what, '-') + 1
+	                        : strcmp(what, "short") == 0            ? "mpi"
+	                                                                : what;
 	return launch(RT_BOOT_AUTO, strcmp(what, "size") == 0 ? 5 : 0, stuck ? 600 : 30000, rank_main,
 	              (void *)transport);
 }

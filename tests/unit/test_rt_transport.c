@@ -101,6 +101,9 @@ int main(void)
 		for (int i = 0; i < (TEST_FORK ? 5 : 4);
 		     i++) /* 8 threads take long under the thread sanitizer */
 			CHECK_EQ(launch(kinds[k], sizes[i], 30000, transport_main, "shm"), STATUS_OK);
+		CHECK_EQ(launch(kinds[k], TEST_FORK ? 8 : 4, 30000, transport_main, "mixed-rows"), STATUS_OK);
+		CHECK_EQ(launch(kinds[k], 4, 30000, transport_main, "mixed-turns"), STATUS_OK);
+		CHECK_EQ(launch(kinds[k], 3, 30000, transport_main, "mixed-uneven"), STATUS_OK);
 		test_disagreements(kinds[k]);
 		CHECK_EQ(launch(kinds[k], 2, 30000, lonely_send, NULL), STATUS_OK);
 		struct captured c;

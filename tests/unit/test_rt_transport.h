@@ -4,6 +4,7 @@
 #define HIRC_TESTS_TEST_RT_TRANSPORT_H
 #include "rt/transport.h"
 #include "test_rt.h"
+#include "test_rt_mixed.h"
 
 /* Element i of what rank r contributes: small integers, exact in every type here. */
 static double element_of(int r, int64_t i)
@@ -393,7 +394,8 @@ static int message_suite(struct rt_transport *t, int64_t n)
 static int transport_main(struct rt_job *job, void *arg)
 {
 	struct rt_transport *t;
-	if (rt_transport_open(job, arg, &t) != STATUS_OK)
+	int host[TEST_MOST_RANKS];
+	if (test_transport_open(job, arg, host, &t) != STATUS_OK)
 		return rt_job_status(job);
 	static const int teams[][9] = {{8, 0, 1, 2, 3, 4, 5, 6, 7},
 	                               {8, 0, 4, 1, 5, 2, 6, 3, 7},
