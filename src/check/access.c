@@ -82,9 +82,12 @@ static void remember(struct walk *w, struct storage *x, const struct access *a, 
 	vec_push(&x->record, r);
 }
 
-void access_all(struct walk *w, op_id op, const struct access *list, unsigned n, const struct clock *clock,
+void access_all(struct walk *w, op_id op, struct access *list, unsigned n, const struct clock *clock,
                 uint32_t thread, uint32_t step)
 {
+	for (unsigned k = 0; k < n; k++)
+		if (list[k].view.symmetric)
+			symmetric_leave_out(w, op, &list[k].view);
 	for (unsigned k = 0; k < n; k++) {
 		if (list[k].view.storage == CHECK_NONE)
 			continue;
@@ -119,7 +122,7 @@ void access_all(struct walk *w, op_id op, const struct access *list, unsigned n,
 
 void access_free(struct walk *w, op_id op, value_id v)
 {
-	const struct access a = {w->view[v], ACCESS_FREE};
+	struct access a = {w->view[v], ACCESS_FREE};
 	if (w->m->value.at[v].def && w->m->op.at[w->m->value.at[v].def].kind == OP_SYMMETRIC_VIEW) {
 		symmetric_free(w, op, v);
 		return;

@@ -266,6 +266,8 @@ void symmetric_free(struct walk *w, op_id op, value_id v);
 /* A symmetric view x is cut by op, whose scalar operand is the index: along a logical axis of the buffer (-1:
  * not known), by a slice of a type along an axis of its loop domain (-1: none), or by a select. */
 void symmetric_cut(struct walk *w, op_id op, struct view *x, int axis, type_id type, int logical, int leaf);
+/* Ranks that take other branches than those around an access do not touch what is seen by it. */
+void symmetric_leave_out(struct walk *w, op_id op, struct view *x);
 /* Whether two accesses may touch one element on two ranks; who does: a device each. */
 bool symmetric_meets(struct walk *w, const struct view *a, const struct view *b, uint32_t *who);
 /* Whether a step of a thread is over on all ranks that a view shows, for all who have the clock. */
@@ -277,7 +279,7 @@ void symmetric_free_all(struct walk *w);
 
 /* access.c */
 /* The accesses of one statement, by step `step` of a thread whose clock is `clock`. */
-void access_all(struct walk *w, op_id op, const struct access *list, unsigned n, const struct clock *clock,
+void access_all(struct walk *w, op_id op, struct access *list, unsigned n, const struct clock *clock,
                 uint32_t thread, uint32_t step);
 void access_free(struct walk *w, op_id op, value_id v);
 /* What is left when the program ends. */

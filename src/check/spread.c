@@ -80,7 +80,7 @@ bool spread_meets(struct spreads *s, spread_id a, spread_id b, uint32_t me, uint
 	if (known->a == a && known->b == b && a && !known->meet)
 		return false;
 	for (uint32_t k = 0; k < x.n && me < y.n; k++)
-		if (k != me && overlap(s->span.at[x.first + k], s->span.at[y.first + me])) {
+		if (k != me && overlap(spread_span(s, a, k), spread_span(s, b, me))) {
 			who[0] = k;
 			who[1] = me;
 			return true;

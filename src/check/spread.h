@@ -40,6 +40,10 @@ struct spreads {
 void spreads_init(struct spreads *s);
 void spreads_free(struct spreads *s);
 spread_id spread_get(struct spreads *s, const struct span *span, uint32_t n);
+static inline struct span spread_span(const struct spreads *s, spread_id a, uint32_t member)
+{
+	return s->span.at[s->spread.at[a].first + member];
+}
 /* Two spreads of one slice; who meets: a member of a and one of b, which is `me` if that one does. */
 bool spread_meets(struct spreads *s, spread_id a, spread_id b, uint32_t me, uint32_t *who);
 /* Whether each rank touches by a all that it touches by b. */

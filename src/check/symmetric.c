@@ -77,8 +77,8 @@ static spread_id spread_all(struct walk *w, uint32_t n)
 	return all;
 }
 
-/* The index of a slice or select on the walk's rank; false: it has none. */
-static bool index_of(const struct walk *w, op_id op, int64_t *out)
+/* A statement's scalar operand on the walk's rank; false: it has no value. */
+static bool scalar_of(const struct walk *w, op_id op, int64_t *out)
 {
 	const struct expr_env env = {
 	    .rank = w->rank, .streams = w->c->o->streams ? w->c->o->streams : INT32_MAX, .index = w->index};
@@ -98,7 +98,7 @@ static spread_id spread_of(struct walk *w, uint32_t slice, op_id op, const struc
 		struct cut cut = {.axis = leaf};
 		w->rank = s->device[k];
 		span[k] = SPAN_ALL;
-		if (op && !index_of(w, op, &cut.at))
+		if (op && !scalar_of(w, op, &cut.at))
 			continue;
 		if (!type)
 			span[k] = (struct span){cut.at, cut.at + 1};
@@ -119,6 +119,37 @@ void symmetric_cut(struct walk *w, op_id op, struct view *x, int axis, type_id t
 	    x->spread != spread_all(w, w->c->slice.at[s->slice].n))
 		return;
 	x->spread = spread_of(w, s->slice, op, x, type, logical, leaf);
+}
+
+/* Whether the walk's rank takes the branches around a statement, as far as is known. */
+static bool comes_to(const struct walk *w, op_id op)
+{
+	for (region_id r = w->m->op.at[op].parent; w->m->region.at[r].owner;) {
+		op_id owner = w->m->region.at[r].owner;
+		int64_t holds;
+		if (w->m->op.at[owner].kind == OP_IF && scalar_of(w, owner, &holds) &&
+		    (holds != 0) != (w->m->op.at[owner].region == r))
+			return false;
+		r = w->m->op.at[owner].parent;
+	}
+	return true;
+}
+
+void symmetric_leave_out(struct walk *w, op_id op, struct view *x)
+{
+	const struct slice *s = &w->c->slice.at[w->symmetric.at[x->symmetric].slice];
+	const int64_t rank = w->rank;
+	if (!op || !w->m->region.at[w->m->op.at[op].parent].owner)
+		return;
+	struct span *span = mem_alloc(sizeof *span * (s->n + 1u));
+	for (uint32_t k = 0; k < s->n && check_spend(w->c, 1); k++) {
+		w->rank = s->device[k];
+		span[k] = comes_to(w, op) ? spread_span(&w->c->spreads, x->spread, k) : (struct span){0, 0};
+	}
+	w->rank = rank;
+	if (check_goes_on(w->c))
+		x->spread = spread_get(&w->c->spreads, span, s->n);
+	free(span);
 }
 
 bool symmetric_meets(struct walk *w, const struct view *a, const struct view *b, uint32_t *who)

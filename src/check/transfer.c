@@ -22,7 +22,7 @@ static uint32_t thread_for(struct walk *w, op_id op, const struct clock *clock)
 }
 
 /* Starts a Communication with these accesses as part of a transfer. */
-static void start(struct walk *w, op_id op, const struct access *list, unsigned n, struct transfer *to)
+static void start(struct walk *w, op_id op, struct access *list, unsigned n, struct transfer *to)
 {
 	struct clock clock = clock_copy(walk_clock(w));
 	uint32_t t = thread_for(w, op, &clock);
@@ -145,7 +145,7 @@ void transfer_collective(struct walk *w, op_id op)
 static void start_message(struct walk *w, const struct message *x, struct transfer *to)
 {
 	bool send = w->m->op.at[x->op].kind == OP_SEND;
-	const struct access a = {x->view, send ? ACCESS_READ : ACCESS_WRITE};
+	struct access a = {x->view, send ? ACCESS_READ : ACCESS_WRITE};
 	start(w, x->op, &a, 1, to);
 }
 

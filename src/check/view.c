@@ -97,7 +97,7 @@ void check_view_input(struct walk *w, value_id v)
 	x->storage = storage_get(w, v, 0);
 	if (!w->c->o->strict)
 		return;
-	const struct access a = {*x, ACCESS_PROVIDE};
+	struct access a = {*x, ACCESS_PROVIDE};
 	access_all(w, 0, &a, 1, walk_clock(w), w->stream.at[w->current].thread, walk_step(w));
 }
 

@@ -141,7 +141,7 @@ static void allocate(struct walk *w, op_id op)
 	if (!op_attr_is_true(w->m, op, "zero_init") && !op_attr_is_true(w->m, op, "resets_to_zero") &&
 	    !w->c->o->strict)
 		return;
-	const struct access a = {w->view[v], ACCESS_ALLOCATE};
+	struct access a = {w->view[v], ACCESS_ALLOCATE};
 	uint32_t step = walk_step(w);
 	access_all(w, op, &a, 1, walk_clock(w), w->stream.at[w->current].thread, step);
 }
