@@ -10,15 +10,6 @@
 
 enum { SPINS = 40 /* pauses, about 2 µs */, YIELDS = 2 };
 
-static inline void pause_cpu(void)
-{
-#if defined(__x86_64__) || defined(__i386__)
-	__builtin_ia32_pause();
-#elif defined(__aarch64__)
-	__asm__ volatile("yield");
-#endif
-}
-
 uint32_t rt_bell_read(struct rt_bell *b)
 {
 	return atomic_load(&b->count);
@@ -38,15 +29,31 @@ void rt_bell_wait(struct rt_bell *b, uint32_t seen, int64_t microseconds)
 	for (int i = 0; i < SPINS; i++) {
 		if (atomic_load_explicit(&b->count, memory_order_acquire) != seen)
 			return;
-		pause_cpu();
+		rt_pause();
 	}
 	for (int i = 0; i < YIELDS; i++) {
 		sched_yield();
 		if (atomic_load_explicit(&b->count, memory_order_acquire) != seen)
 			return;
 	}
-	struct timespec limit = {.tv_sec = microseconds / 1000000, .tv_nsec = microseconds % 1000000 * 1000};
 	atomic_fetch_add(&b->sleepers, 1);
+	rt_bell_sleep(b, seen, microseconds);
+}
+
+uint32_t rt_bell_announce(struct rt_bell *b)
+{
+	atomic_fetch_add(&b->sleepers, 1);
+	return atomic_load(&b->count);
+}
+
+void rt_bell_withdraw(struct rt_bell *b)
+{
+	atomic_fetch_sub(&b->sleepers, 1);
+}
+
+void rt_bell_sleep(struct rt_bell *b, uint32_t seen, int64_t microseconds)
+{
+	struct timespec limit = {.tv_sec = microseconds / 1000000, .tv_nsec = microseconds % 1000000 * 1000};
 	/* Woken, changed before, timed out or interrupted: the caller looks again in each case. */
 	syscall(SYS_futex, &b->count, FUTEX_WAIT, seen, microseconds < 0 ? NULL : &limit, NULL, 0);
 	atomic_fetch_sub(&b->sleepers, 1);

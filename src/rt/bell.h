@@ -24,6 +24,34 @@ void rt_bell_ring(struct rt_bell *b);
  * Spins for about 2 µs, then yields, then sleeps. */
 void rt_bell_wait(struct rt_bell *b, uint32_t seen, int64_t microseconds);
 
+/* For threads that look for work themselves before they sleep, and are rung often: the waiter announces
+ * itself, looks once more, and sleeps unless there is work; a nudge costs nothing where nobody sleeps.
+ *     uint32_t seen = rt_bell_announce(&bell);
+ *     if (work())
+ *             rt_bell_withdraw(&bell);
+ *     else
+ *             rt_bell_sleep(&bell, seen, microseconds);       withdraws, too */
+uint32_t rt_bell_announce(struct rt_bell *b);
+void rt_bell_withdraw(struct rt_bell *b);
+void rt_bell_sleep(struct rt_bell *b, uint32_t seen, int64_t microseconds);
+/* What was done before is visible after a sequentially consistent access: then either the sleeper sees the
+ * work, or we see the sleeper. */
+static inline void rt_bell_nudge(struct rt_bell *b)
+{
+	if (atomic_load(&b->sleepers) > 0)
+		rt_bell_ring(b);
+}
+
+/* A moment of a loop that looks for something. */
+static inline void rt_pause(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+	__builtin_ia32_pause();
+#elif defined(__aarch64__)
+	__asm__ volatile("yield");
+#endif
+}
+
 int64_t rt_clock_us(void); /* monotonic clock, microseconds */
 
 #endif

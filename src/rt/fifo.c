@@ -1,10 +1,11 @@
-/* fifo: see fifo.h. `written` publishes a record and the link to its chunk. */
+/* fifo: see fifo.h. `written` publishes a record and the link to its chunk;
+ * it is accessed sequentially consistent, so that rt_bell_nudge may follow. */
 #include "rt/fifo.h"
 #include "base/arena.h"
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHUNK = 32 /* records */ };
+enum { CHUNK = 64 /* records */ };
 
 struct rt_fifo_chunk {
 	struct rt_fifo_chunk *next;
@@ -50,7 +51,7 @@ void *rt_fifo_claim(struct rt_fifo *f)
 void rt_fifo_publish(struct rt_fifo *f)
 {
 	uint64_t n = atomic_load_explicit(&f->written, memory_order_relaxed);
-	atomic_store_explicit(&f->written, n + 1, memory_order_release);
+	atomic_store(&f->written, n + 1);
 }
 
 void rt_fifo_put(struct rt_fifo *f, const void *record)
@@ -61,8 +62,11 @@ void rt_fifo_put(struct rt_fifo *f, const void *record)
 
 void *rt_fifo_peek(struct rt_fifo *f)
 {
-	if (f->read == atomic_load_explicit(&f->written, memory_order_acquire))
-		return NULL;
+	if (f->read == f->seen) {
+		f->seen = atomic_load(&f->written);
+		if (f->read == f->seen)
+			return NULL;
+	}
 	if (f->first_number < f->read / CHUNK) { /* all of it was read, and the writer has left it */
 		struct rt_fifo_chunk *old = f->first;
 		f->first = old->next;

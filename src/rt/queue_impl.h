@@ -88,9 +88,8 @@ struct rt_engine {
 	struct rt_device *device;
 	struct rt_transport *transport; /* NULL: none */
 	struct rt_tracer *trace;        /* NULL: none */
-	uint64_t traced;                /* ids given to communications */
-
 	struct rt_stream *_Atomic streams;
+	uint64_t traced;             /* ids given to communications */
 	struct rt_stream **by_index; /* streams of small indices, or NULL */
 	int64_t indices;
 

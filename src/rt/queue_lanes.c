@@ -1,6 +1,7 @@
 /* queue_lanes: the host's side of the engine that has two threads: issuing, and waiting for them. */
 #include "rt/queue_lanes.h"
 #include "base/arena.h"
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,38 +27,41 @@ void lane_wake_all(struct lane_engine *e)
 
 /* Waits until `want` items are done; false: the job has failed, or nothing has moved for the time (-1: none).
  */
-static bool wait_items(struct lane_engine *e, int64_t want, int64_t patience_us, struct rt_watch *watch)
+static bool wait_done(struct lane_engine *e, int64_t want, int64_t patience_us, struct rt_watch *watch)
 {
 	int64_t last = -1, since = 0;
-	for (;;) {
-		uint32_t seen = rt_bell_read(&e->host_bell);
-		int64_t done = atomic_load(&e->done);
-		if (done >= want)
-			break;
+	for (int looks = 0;; looks++) {
+		e->done_seen = lane_done(e);
+		if (e->done_seen >= want)
+			return true;
 		if (rt_engine_failed(&e->base))
 			return false;
+		if (looks < LANE_SPINS) {
+			rt_pause();
+			continue;
+		}
+		if (looks < LANE_SPINS + LANE_YIELDS) {
+			sched_yield();
+			continue;
+		}
 		if (watch && rt_watch_expired(watch, e->base.job)) {
 			rt_engine_stuck(&e->base);
 			return false;
 		}
 		if (patience_us >= 0) {
-			if (done != last)
+			if (e->done_seen != last)
 				since = rt_clock_us();
 			else if (rt_clock_us() - since > patience_us)
 				return false;
-			last = done;
+			last = e->done_seen;
 		}
-		rt_bell_wait(&e->host_bell, seen, patience_us >= 0 ? CATCH_UP_US / 4 : RT_LOOK_US);
+		atomic_store(&e->host_wants, want);
+		uint32_t seen = rt_bell_announce(&e->host_bell);
+		if (lane_done(e) >= want || rt_engine_failed(&e->base))
+			rt_bell_withdraw(&e->host_bell);
+		else
+			rt_bell_sleep(&e->host_bell, seen, patience_us >= 0 ? CATCH_UP_US / 4 : RT_LOOK_US);
 	}
-	return true;
-}
-
-static bool wait_done(struct lane_engine *e, int64_t want, int64_t patience_us, struct rt_watch *watch)
-{
-	atomic_store(&e->host_wants, want);
-	bool done = wait_items(e, want, patience_us, watch);
-	atomic_store(&e->host_wants, INT64_MAX);
-	return done;
 }
 
 /* Waits until `want` items are done; false: nothing moves any more. */
@@ -75,7 +79,10 @@ static bool wait_quiet(struct lane_engine *e, int64_t want)
 static void issue(struct lane_engine *e, struct rt_origin at)
 {
 	e->issued++;
-	if (e->issued - atomic_load_explicit(&e->done, memory_order_relaxed) < e->window)
+	if (e->issued - e->done_seen < e->window)
+		return;
+	e->done_seen = lane_done(e);
+	if (e->issued - e->done_seen < e->window)
 		return;
 	int64_t want = e->issued - e->window / 2;
 	if (e->window < RT_LARGE_WINDOW ? wait_done(e, want, CATCH_UP_US, NULL) : wait_quiet(e, want))
@@ -99,6 +106,7 @@ static void lanes_stream_start(struct rt_engine *e, struct rt_stream *s)
 {
 	(void)e;
 	rt_fifo_start(&((struct lane_stream *)s)->fifo, sizeof(struct lane_item));
+	rt_fifo_start(&((struct lane_stream *)s)->copies, sizeof(struct rt_task));
 }
 
 /* item was claimed from the fifo of s and filled in. */
@@ -106,7 +114,7 @@ static void stream_publish(struct lane_engine *e, struct lane_stream *s, struct 
 {
 	s->issued++;
 	rt_fifo_publish(&s->fifo);
-	rt_bell_ring(&e->compute_bell);
+	rt_bell_nudge(&e->compute_bell);
 	issue(e, at);
 }
 
@@ -119,7 +127,7 @@ static void lanes_task(struct rt_engine *engine, struct rt_stream *stream, const
 	item->at = at;
 	item->task = task->lasting ? task : NULL;
 	if (!task->lasting)
-		item->copy = *task;
+		rt_fifo_put(&s->copies, task);
 	stream_publish((struct lane_engine *)engine, s, at);
 }
 
@@ -201,7 +209,6 @@ static enum status lanes_start(struct rt_engine *engine)
 {
 	struct lane_engine *e = (struct lane_engine *)engine;
 	e->window = WINDOW;
-	e->host_wants = INT64_MAX;
 	rt_fifo_start(&e->messages, sizeof(struct lane_comm));
 	e->computes = lane_start(e, &e->compute, lane_compute);
 	if (e->computes && engine->transport)
@@ -228,8 +235,10 @@ static void lanes_stop(struct rt_engine *engine)
 		pthread_join(e->compute, NULL);
 	if (e->communicates)
 		pthread_join(e->communicate, NULL);
-	for (struct rt_stream *s = engine->streams; s; s = s->next)
+	for (struct rt_stream *s = engine->streams; s; s = s->next) {
 		rt_fifo_end(&((struct lane_stream *)s)->fifo);
+		rt_fifo_end(&((struct lane_stream *)s)->copies);
+	}
 	for (struct lane_team *q = e->teams, *next; q; q = next) {
 		next = q->next;
 		rt_board_line_free(engine->job, q->line);

@@ -21,17 +21,19 @@ struct lane_dependency {
 struct lane_item {
 	bool wait;
 	struct rt_origin at;
-	struct lane_dependency after; /* wait */
-	const struct rt_task *task;   /* lasting; NULL: copy */
-	struct rt_task copy;
+	union {
+		const struct rt_task *task;   /* lasting; NULL: the next of `copies` */
+		struct lane_dependency after; /* wait */
+	};
 };
 
 struct lane_stream {
 	struct rt_stream base;
-	struct rt_fifo fifo;
-	uint64_t issued;            /* host's */
-	_Atomic uint64_t completed; /* compute lane's */
-	uint64_t shown;             /* compute lane's: 1 + number of the wait that the board shows */
+	struct rt_fifo fifo, copies; /* of lane_item, of rt_task */
+	uint64_t issued;             /* host's */
+	char apart[RT_APART];
+	_Atomic uint64_t completed; /* compute lane's, as the next */
+	uint64_t shown;             /* 1 + number of the wait that the board shows */
 };
 
 struct lane_comm {
@@ -65,12 +67,24 @@ struct lane_engine {
 	struct rt_fifo messages;      /* of lane_comm */
 	struct lane_message *pending; /* communication lane's, in order of issue */
 
-	int64_t issued, window;     /* host's: items so far, and how many may be outstanding */
-	_Atomic int64_t done;       /* items */
-	_Atomic int64_t comm_left;  /* communications that are not done */
-	_Atomic int64_t host_wants; /* the host is to be woken when done reaches this */
-	struct rt_bell compute_bell, host_bell;
+	char hosts[RT_APART];
+	int64_t issued, window; /* host's: items so far, and how many may be outstanding */
+	int64_t done_seen;      /* host's: of those, at least so many are done */
+	char counts[RT_APART];
+	_Atomic int64_t computed; /* items, counted by the compute lane */
+	char communicates_apart[RT_APART];
+	_Atomic int64_t communicated; /* items, counted by the communication lane */
+	_Atomic int64_t comm_left;    /* communications that are not done */
+	char sleeping[RT_APART];
+	_Atomic int64_t host_wants; /* the host sleeps until so many are done */
+	struct rt_bell host_bell, compute_bell;
 };
+
+static inline int64_t lane_done(const struct lane_engine *e)
+{
+	return atomic_load_explicit(&e->computed, memory_order_acquire) +
+	       atomic_load_explicit(&e->communicated, memory_order_acquire);
+}
 
 static inline bool lane_ready(struct lane_engine *e, const struct lane_dependency *d)
 {
@@ -78,6 +92,8 @@ static inline bool lane_ready(struct lane_engine *e, const struct lane_dependenc
 		return atomic_load(&d->stream->completed) >= d->count;
 	return rt_engine_ticket_done(&e->base, d->ticket);
 }
+
+enum { LANE_SPINS = 100 /* looks for work, about 2 µs */, LANE_YIELDS = 2 };
 
 void lane_wake_all(struct lane_engine *e);
 void *lane_compute(void *engine);

@@ -1,16 +1,23 @@
 /* queue_lanes_run: the two threads that do what was issued. */
 #include "base/arena.h"
 #include "rt/queue_lanes.h"
+#include <sched.h>
 #include <stdlib.h>
 
 static const struct rt_origin nowhere = {.iteration = -1};
 
-/* One item is done, by either lane. */
-static void item_done(struct lane_engine *e)
+/* A count of this thread's own goes up by one. */
+static void count(_Atomic int64_t *n)
 {
-	rt_job_progress(e->base.job);
-	int64_t done = atomic_fetch_add(&e->done, 1) + 1;
-	if (done >= atomic_load(&e->host_wants))
+	atomic_store_explicit(n, atomic_load_explicit(n, memory_order_relaxed) + 1, memory_order_release);
+}
+
+/* Wakes the host if it sleeps and has what it waits for. After a sequentially consistent access behind the
+ * count. */
+static void tell_host(struct lane_engine *e)
+{
+	if (atomic_load(&e->host_bell.sleepers) > 0 &&
+	    lane_done(e) >= atomic_load_explicit(&e->host_wants, memory_order_relaxed))
 		rt_bell_ring(&e->host_bell);
 }
 
@@ -47,31 +54,55 @@ static bool stream_step(struct lane_engine *e, struct lane_stream *s, bool *move
 			return true;
 		}
 		rt_board_line_set(s->base.board, RT_LINE_IDLE, nowhere, 0);
-	} else if (!rt_engine_run(&e->base, &s->base, item->task ? item->task : &item->copy, item->at)) {
-		return false;
+	} else {
+		const struct rt_task *task = item->task ? item->task : rt_fifo_peek(&s->copies);
+		if (!rt_engine_run(&e->base, &s->base, task, item->at))
+			return false;
+		if (!item->task)
+			rt_fifo_drop(&s->copies);
 	}
 	rt_fifo_drop(&s->fifo);
-	/* Either the communication lane sees this, or we see that it has something to start. */
+	count(&e->computed);
+	/* Either the communication lane sees this, or we see that it has something to start; so does the
+	 * host.
+	 */
 	atomic_fetch_add(&s->completed, 1);
 	*moved = true;
-	item_done(e);
+	tell_host(e);
 	if (atomic_load(&e->comm_left) > 0)
 		e->base.transport->ops->wake(e->base.transport);
 	return true;
 }
 
+/* One item of each stream that has one. */
+static bool streams_step(struct lane_engine *e)
+{
+	bool moved = false;
+	struct rt_stream *s = atomic_load_explicit(&e->base.streams, memory_order_acquire);
+	for (; s && !stopped(e); s = atomic_load_explicit(&s->next, memory_order_acquire))
+		if (!stream_step(e, (struct lane_stream *)s, &moved))
+			break;
+	return moved;
+}
+
 void *lane_compute(void *engine)
 {
 	struct lane_engine *e = engine;
-	while (!stopped(e)) {
-		uint32_t seen = rt_bell_read(&e->compute_bell);
-		bool moved = false;
-		struct rt_stream *s = atomic_load_explicit(&e->base.streams, memory_order_acquire);
-		for (; s && !stopped(e); s = atomic_load_explicit(&s->next, memory_order_acquire))
-			if (!stream_step(e, (struct lane_stream *)s, &moved))
-				break;
-		if (!moved && !stopped(e))
-			rt_bell_wait(&e->compute_bell, seen, RT_LOOK_US);
+	for (int looks = 0; !stopped(e); looks++) {
+		if (streams_step(e)) {
+			looks = 0;
+		} else if (looks < LANE_SPINS) {
+			rt_pause();
+		} else if (looks < LANE_SPINS + LANE_YIELDS) {
+			sched_yield();
+		} else {
+			uint32_t seen = rt_bell_announce(&e->compute_bell);
+			if (streams_step(e) || stopped(e))
+				rt_bell_withdraw(&e->compute_bell);
+			else
+				rt_bell_sleep(&e->compute_bell, seen, RT_LOOK_US);
+			looks = 0;
+		}
 	}
 	lane_wake_all(e);
 	return NULL;
@@ -96,10 +127,12 @@ static void comm_done(struct lane_engine *e, struct lane_comm *c, const struct r
 	bool last = rt_engine_ticket_end(&e->base, c->item.ticket);
 	if (last)
 		give_back(e, c->item.ticket);
-	atomic_fetch_sub(&e->comm_left, 1);
-	item_done(e);
+	count(&e->communicated);
+	atomic_fetch_sub(&e->comm_left, 1); /* a fence, too */
+	tell_host(e);
+	rt_job_progress(e->base.job);
 	if (last)
-		rt_bell_ring(&e->compute_bell);
+		rt_bell_nudge(&e->compute_bell);
 }
 
 static enum status team_step(struct lane_engine *e, struct lane_team *q, bool *moved)
