@@ -1,7 +1,7 @@
 /* bench_clock: ranks that start at one moment, and statistics of what was measured. */
 #include "cli/bench.h"
+#include "rt/cores.h"
 #include <math.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -31,16 +31,11 @@ enum status bench_same_host(struct rt_job *job, bool *out)
 	return status;
 }
 
-/* Processors that this process may use: under a launcher that binds ranks, those of one rank. */
-static int processors(void)
-{
-	cpu_set_t set;
-	return sched_getaffinity(0, sizeof set, &set) ? 1 : CPU_COUNT(&set);
-}
-
 enum status bench_start(struct rt_job *job, bool one_clock)
 {
-	bool room = processors() >= job->size || (strcmp(job->boot->name, "mpi") == 0 && processors() == 1);
+	/* under a launcher that binds ranks, these are of one rank */
+	bool room =
+	    rt_processors() >= job->size || (strcmp(job->boot->name, "mpi") == 0 && rt_processors() == 1);
 	if (!one_clock || !room)
 		return rt_job_barrier(job, "the start of a sample");
 	int64_t mine = bench_now_ns(), start = 0, *all = mem_alloc(sizeof *all * (size_t)job->size);

@@ -1,5 +1,6 @@
 /* device_cpu: this machine's memory and cores. */
 #include "base/arena.h"
+#include "rt/cores.h"
 #include "rt/cpu.h"
 #include "rt/cpu_onednn.h"
 #include "rt/device_impl.h"
@@ -128,9 +129,8 @@ static int choose_threads(struct rt_job *job)
 	const char *said = getenv("OPENBLAS_NUM_THREADS");
 	if (said)
 		return atoi(said) > 0 ? atoi(said) : 0;
-	long cores = sysconf(_SC_NPROCESSORS_ONLN);
 	bool alone = job->size == 1 && strcmp(job->boot->name, "thread") != 0;
-	int threads = alone && cores > 0 ? (int)cores : 1;
+	int threads = alone ? rt_processors() : 1;
 #ifdef HIRC_HAVE_BLAS
 	if (openblas_set_num_threads)
 		openblas_set_num_threads(threads);
@@ -143,7 +143,7 @@ enum status rt_cpu_open(struct rt_job *job, struct rt_device **out)
 	struct cpu_device *c = mem_zalloc(sizeof *c);
 	c->base.ops = &cpu_ops;
 	c->base.job = job;
-	int threads = choose_threads(job);
+	int threads = c->base.threads = choose_threads(job);
 	for (int l = 0; l < RT_MAX_LANES; l++)
 		c->lane[l].threads = threads;
 	*out = &c->base;

@@ -1,5 +1,6 @@
 /* queue: what the engines have in common: checks, tickets, groups, numbers of messages. */
 #include "base/arena.h"
+#include "rt/cores.h"
 #include "rt/queue_impl.h"
 #include <assert.h>
 #include <stdio.h>
@@ -388,6 +389,8 @@ enum status rt_engine_new(struct rt_job *job, const char *name, struct rt_device
 		rt_job_error(job, "this hirc has no engine '%s'", name);
 		return rt_job_fail(job, STATUS_ABSENT);
 	}
+	if (device)
+		rt_cores_warn(job, device->threads + (ops == &rt_lanes_ops));
 	struct rt_engine *e = mem_zalloc(ops->bytes);
 	e->ops = ops;
 	e->job = job;

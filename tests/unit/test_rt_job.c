@@ -1,10 +1,12 @@
 /* LABELS: tsan
  * Starting ranks, their exchange, and how a job ends when one of them fails. */
 #include "rt/bell.h"
+#include "rt/cores.h"
 #include "rt/region.h"
 #include "test_rt.h"
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -222,6 +224,36 @@ static void test_bell(void)
 	pthread_join(t, NULL);
 }
 
+/* On one of the processors that there are. */
+static int on_one_core(struct rt_job *job, void *arg)
+{
+	cpu_set_t set;
+	if (sched_getaffinity(0, sizeof set, &set))
+		return STATUS_INTERNAL;
+	int before = rt_processors(), first = 0;
+	bool right = before == CPU_COUNT(&set) && rt_cores() >= 1 && rt_cores() <= before;
+	while (!CPU_ISSET(first, &set))
+		first++;
+	CPU_ZERO(&set);
+	CPU_SET(first, &set);
+	if (sched_setaffinity(0, sizeof set, &set))
+		return STATUS_INTERNAL;
+	rt_cores_warn(job, *(int *)arg);
+	return right && rt_processors() == 1 && rt_cores() == 1 ? STATUS_OK : STATUS_WRONG;
+}
+
+static void test_cores(void)
+{
+	static const char warning[] = "hirc: warning: the 2 threads of a rank share one core, to which it is "
+	                              "bound (`mpirun --bind-to none` binds none)\n";
+	struct captured c;
+	for (int threads = 1; threads <= 2; threads++) {
+		launch_captured(RT_BOOT_FORK, 2, 20000, on_one_core, &threads, &c);
+		CHECK_EQ(c.status, STATUS_OK);
+		CHECK(strcmp(c.text, threads > 1 && sysconf(_SC_NPROCESSORS_ONLN) > 1 ? warning : "") == 0);
+	}
+}
+
 int main(void)
 {
 	test_environment();
@@ -233,6 +265,7 @@ int main(void)
 	if (TEST_FORK) {
 		test_deaths();
 		test_orphans();
+		test_cores();
 	}
 	test_bell();
 	return check_result();
