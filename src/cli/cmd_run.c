@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEFAULT_TIMEOUT = 30, MAX_TIMEOUT = 1000000 };
+enum { DEFAULT_TIMEOUT = 30, MAX_TIMEOUT = 1000000, MAX_TRACE_EVENTS = 1 << 28 };
 
 /* NAME=FILE */
 static bool add_file(struct run *r, const char *text, bool output)
@@ -114,7 +114,8 @@ int cmd_run(int argc, char **argv)
 	                .streams = 4,
 	                .repeat = 1,
 	                .timeout = DEFAULT_TIMEOUT,
-	                .check_limit = REF_DEFAULT_LIMIT};
+	                .check_limit = REF_DEFAULT_LIMIT,
+	                .trace_events = 1 << 18};
 	const char *bootstrap = "auto";
 	compile_options_init(&r.compile);
 	const struct option options[] = {
@@ -177,6 +178,22 @@ int cmd_run(int argc, char **argv)
 	     .min = 1,
 	     .max = INT32_MAX,
 	     .help = "run the program N times"},
+	    {.name = "trace",
+	     .kind = OPTION_TEXT,
+	     .to = &r.trace,
+	     .value = "FILE.json",
+	     .help = "write when each rank did what, in Chrome's trace format"},
+	    {.name = "profile",
+	     .kind = OPTION_SWITCH,
+	     .to = &r.profile,
+	     .help = "print how long collectives took, what of it computing hid, and how busy streams were"},
+	    {.name = "trace-events",
+	     .kind = OPTION_INT,
+	     .to = &r.trace_events,
+	     .value = "N",
+	     .min = 1,
+	     .max = MAX_TRACE_EVENTS,
+	     .help = "that --trace and --profile keep of each rank; what follows is dropped"},
 	    {.name = "stats",
 	     .kind = OPTION_SWITCH,
 	     .to = &r.stats,

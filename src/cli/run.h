@@ -4,7 +4,8 @@
  *     run_prepare.c   compiling, input files, hashes: once, before the ranks start (under mpirun: on each)
  *     run_size.c      what is too large
  *     run_check.c     the reference evaluation and what outputs are compared with
- *     run_rank.c      what a rank does */
+ *     run_rank.c      what a rank does
+ *     run_trace.c     --trace and --profile */
 #ifndef HIRC_CLI_RUN_H
 #define HIRC_CLI_RUN_H
 #include "cli/compile.h"
@@ -12,6 +13,7 @@
 #include "exec/data.h"
 #include "exec/exec.h"
 #include "exec/plan.h"
+#include "exec/trace.h"
 #include "ref/ref.h"
 #include "rt/bootstrap.h"
 
@@ -23,7 +25,9 @@ struct run {
 	const char *transport, *device, *engine;
 	int64_t streams, repeat, timeout; /* timeout in seconds */
 	int64_t check_limit;              /* multiplications of the reference; above it checks a sample */
-	bool stats, dump_plan, all_ranks;
+	const char *trace;                /* file; NULL: none */
+	int64_t trace_events;             /* that a rank keeps */
+	bool stats, dump_plan, all_ranks, profile;
 	VEC(struct data_file) input, output;
 	VEC(char *) owned; /* names of --input and --output */
 
@@ -56,6 +60,8 @@ void run_free(struct run *r);
 
 /* Runs the prepared program; under mpirun prepares first (r->m is NULL). */
 int run_rank(struct rt_job *job, void *run);
+/* After the runs, collective: writes --trace, prints --profile. */
+enum status run_trace(struct rt_job *job, const struct run *r, const struct trace *t);
 /* Its parts, each collective. The plan of this rank; under mpirun prepares first. */
 enum status run_plan(struct rt_job *job, struct run *r, struct plan **out);
 /* Fills the inputs; when again, only those that the program may have written. */

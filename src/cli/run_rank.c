@@ -346,6 +346,9 @@ static enum status execute(struct rt_job *job, const struct run *r, const struct
 	enum status status = exec_open(job, p, r->labels, &o, &e);
 	if (status != STATUS_OK)
 		return status;
+	struct trace *t = r->trace || r->profile ? trace_new((uint64_t)r->trace_events) : NULL;
+	if (t)
+		exec_trace(e, &t->tracer);
 	for (int64_t k = 0; k < r->repeat && status == STATUS_OK; k++) {
 		status = run_fill(job, r, p, e, k > 0);
 		if (status == STATUS_OK)
@@ -364,7 +367,10 @@ static enum status execute(struct rt_job *job, const struct run *r, const struct
 		status = print_stats(job, r, e, fastest);
 	if (status == STATUS_OK && r->check)
 		status = run_check(job, r, p, e, stdout);
+	if (status == STATUS_OK && t)
+		status = run_trace(job, r, t);
 	exec_close(e);
+	trace_free(t);
 	return status;
 }
 

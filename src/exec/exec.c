@@ -122,6 +122,11 @@ void exec_close(struct exec *e)
 	free(e);
 }
 
+void exec_trace(struct exec *e, struct rt_tracer *t)
+{
+	rt_engine_trace(e->engine, t);
+}
+
 void *exec_memory(struct exec *e, uint32_t buffer)
 {
 	uint32_t slot = e->p->buffer.at[buffer].first_slot;

@@ -11,6 +11,7 @@
 #include "rt/job.h"
 
 struct exec;
+struct rt_tracer;
 
 struct exec_options {
 	const char *transport; /* "auto", "shm", "mpi" */
@@ -38,6 +39,8 @@ enum status exec_open(struct rt_job *job, const struct plan *p, const struct pla
 void *exec_memory(struct exec *e, uint32_t buffer);
 /* One execution of the program. */
 enum status exec_run(struct exec *e);
+/* Before the first run: who is told of what it does. */
+void exec_trace(struct exec *e, struct rt_tracer *t);
 void exec_stats(const struct exec *e, struct exec_stats *out);
 void exec_close(struct exec *e); /* NULL is allowed */
 

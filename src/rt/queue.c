@@ -37,7 +37,9 @@ static bool more_slots(struct rt_engine *e, struct rt_origin at)
 	return true;
 }
 
-static struct rt_ticket ticket_new(struct rt_engine *e, uint32_t communications, struct rt_origin at)
+/* id: of the first communication. */
+static struct rt_ticket ticket_new(struct rt_engine *e, uint32_t communications, uint64_t id,
+                                   struct rt_origin at)
 {
 	if (!e->free_slots)
 		e->free_slots = atomic_exchange_explicit(&e->released, 0, memory_order_acquire);
@@ -49,8 +51,9 @@ static struct rt_ticket ticket_new(struct rt_engine *e, uint32_t communications,
 	slot->left = communications;
 	slot->blocked = NULL;
 	atomic_store_explicit(&slot->label, at.label, memory_order_relaxed);
-	return (struct rt_ticket){
-	    .slot = i, .generation = atomic_load_explicit(&slot->generation, memory_order_relaxed)};
+	return (struct rt_ticket){.slot = i,
+	                          .generation = atomic_load_explicit(&slot->generation, memory_order_relaxed),
+	                          .id = (uint32_t)id};
 }
 
 bool rt_engine_ticket_end(struct rt_engine *e, struct rt_ticket t)
@@ -245,7 +248,11 @@ void rt_submit_sync(struct rt_engine *e, struct rt_stream *current, struct rt_st
 void rt_submit_wait(struct rt_engine *e, struct rt_stream *current, struct rt_ticket ticket,
                     struct rt_origin at)
 {
-	if (!rt_engine_failed(e) && !rt_engine_ticket_done(e, ticket))
+	if (rt_engine_failed(e))
+		return;
+	if (rt_engine_ticket_done(e, ticket))
+		rt_engine_trace_wait(e, current, ticket, at);
+	else
 		e->ops->wait(e, current, ticket, at);
 }
 
@@ -289,7 +296,7 @@ static struct rt_ticket submit(struct rt_engine *e, struct rt_stream *current, s
 	item->ticket = (struct rt_ticket){0};
 	if (e->grouping)
 		return item->ticket;
-	struct rt_ticket ticket = item->ticket = ticket_new(e, 1, rt_comm_at(item));
+	struct rt_ticket ticket = item->ticket = ticket_new(e, 1, item->id, rt_comm_at(item));
 	e->ops->communicate(e, current, item, false);
 	return ticket;
 }
@@ -357,7 +364,7 @@ struct rt_ticket rt_group_end(struct rt_engine *e, struct rt_stream *current, st
 	e->grouping = false;
 	if (e->members == 0 || rt_engine_failed(e))
 		return (struct rt_ticket){0};
-	struct rt_ticket ticket = ticket_new(e, (uint32_t)e->members, at);
+	struct rt_ticket ticket = ticket_new(e, (uint32_t)e->members, e->member[0].id, at);
 	for (int i = 0; i < e->members; i++) {
 		e->member[i].ticket = ticket;
 		e->ops->communicate(e, current, &e->member[i], i + 1 < e->members);

@@ -31,6 +31,7 @@ struct rt_stream; /* lives as long as its engine */
 /* A communication that was issued. All zero: none, always done. May be waited for any number of times. */
 struct rt_ticket {
 	uint32_t slot, generation;
+	uint32_t id; /* tracer's, of the communication or of the first of a group */
 };
 
 /* name: "inline", "lanes", or "auto" (inline). The transport belongs to the engine until rt_engine_free; it
@@ -68,8 +69,9 @@ void rt_submit_wait(struct rt_engine *e, struct rt_stream *current, struct rt_ti
 
 /* A tracer is called when an item begins and when it ends, by the thread that does it: with lanes tasks and
  * communications by two threads. id: of the item, the same in both calls; lane: label of its stream or
- * communicator, 0 if that has none. An item that is done when it starts (a team of one) begins and ends. */
-enum rt_trace_kind { RT_TRACE_TASK, RT_TRACE_COLLECTIVE, RT_TRACE_MESSAGE };
+ * communicator, 0 if that has none. An item that is done when it starts (a team of one) begins and ends.
+ * A wait has a begin only, when its stream comes to it; id is that of what it waits for. */
+enum rt_trace_kind { RT_TRACE_TASK, RT_TRACE_COLLECTIVE, RT_TRACE_MESSAGE, RT_TRACE_WAIT };
 struct rt_tracer {
 	void (*event)(struct rt_tracer *t, enum rt_trace_kind kind, bool ends, uint64_t id, uint32_t lane,
 	              struct rt_origin at);

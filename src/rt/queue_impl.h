@@ -140,6 +140,12 @@ static inline void rt_engine_trace_comm(struct rt_engine *e, const struct rt_com
 		                item->id, lane ? atomic_load_explicit(&lane->name, memory_order_relaxed) : 0,
 		                rt_comm_at(item));
 }
+static inline void rt_engine_trace_wait(struct rt_engine *e, const struct rt_stream *s, struct rt_ticket t,
+                                        struct rt_origin at)
+{
+	if (e->trace && t.id)
+		e->trace->event(e->trace, RT_TRACE_WAIT, false, t.id, s->name, at);
+}
 /* Shows a message on the board: where, -1 if there is no place. */
 int rt_engine_message_show(struct rt_engine *e, struct rt_origin at);
 void rt_engine_message_hide(struct rt_engine *e, int place);

@@ -32,7 +32,7 @@ enum item_kind { ITEM_TASK, ITEM_JOIN, ITEM_WAIT, ITEM_COMM, ITEM_MARK };
 struct item {
 	struct item *next; /* in the queue, or of the free ones */
 	enum item_kind kind;
-	bool reached; /* JOIN: its mark was */
+	bool reached; /* JOIN: its mark was; WAIT: the stream has come to it */
 	struct rt_origin at;
 	union {
 		const struct rt_task *task; /* TASK: lasting, or a struct record's */
@@ -327,6 +327,9 @@ static void run_stream(struct inline_engine *e, struct stream *s)
 			}
 			break;
 		case ITEM_WAIT:
+			if (!i->reached)
+				rt_engine_trace_wait(&e->base, &s->base, i->ticket, i->at);
+			i->reached = true;
 			if (!rt_engine_ticket_done(&e->base, i->ticket)) {
 				struct rt_slot *slot = rt_engine_slot(&e->base, i->ticket.slot);
 				block(e, s, atomic_load_explicit(&slot->label, memory_order_relaxed));
@@ -504,11 +507,15 @@ static void inline_wait(struct rt_engine *engine, struct rt_stream *current, str
 	struct inline_engine *e = (struct inline_engine *)engine;
 	struct stream *s = (struct stream *)current;
 	bool idle = !s->head;
-	if (idle)
+	if (idle) {
+		rt_engine_trace_wait(engine, current, ticket, at);
 		linger(e, ticket);
+	}
 	if (rt_engine_ticket_done(engine, ticket) || rt_engine_failed(engine))
 		return;
-	put(e, s, ITEM_WAIT, at)->ticket = ticket;
+	struct item *i = put(e, s, ITEM_WAIT, at);
+	i->ticket = ticket;
+	i->reached = idle;
 	if (idle)
 		run_stream(e, s);
 	queued(e, at);

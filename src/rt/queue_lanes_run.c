@@ -34,6 +34,8 @@ static void show_wait(struct lane_engine *e, struct lane_stream *s, const struct
 	if (s->shown == number)
 		return;
 	s->shown = number;
+	if (!item->after.stream)
+		rt_engine_trace_wait(&e->base, &s->base, item->after.ticket, item->at);
 	struct rt_ticket t = item->after.ticket;
 	uint32_t awaited =
 	    item->after.stream || t.generation == 0
@@ -53,6 +55,8 @@ static bool stream_step(struct lane_engine *e, struct lane_stream *s, bool *move
 			show_wait(e, s, item);
 			return true;
 		}
+		if (e->base.trace)
+			show_wait(e, s, item); /* traced once, also where nothing had to be waited for */
 		rt_board_line_set(s->base.board, RT_LINE_IDLE, nowhere, 0);
 	} else {
 		const struct rt_task *task = item->task ? item->task : rt_fifo_peek(&s->copies);
