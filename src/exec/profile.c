@@ -20,9 +20,11 @@ struct entry {
 	uint64_t key;
 	char name[NAME_BYTES];
 	int64_t first;              /* when it began */
-	int64_t count;              /* statement: executions; lane: ranks */
-	int64_t time, hidden, late; /* statement */
-	double busy, least, most;   /* lane: shares */
+	int64_t count;              /* ranks that have it */
+	int64_t executions;         /* of a communication; of tasks on the rank with most */
+	int64_t time, hidden, late; /* of a communication */
+	double busy, least, most; /* by rank, of those that have it: the sum, and the extremes. Of a lane the
+	                           * share of the run, of tasks nanoseconds */
 };
 
 typedef VEC(struct entry) entries;
@@ -110,6 +112,25 @@ static void put_name(struct buf *out, const char *text, const char *where)
 	buf_puts(out, cut < n ? "…" : "");
 	if (w)
 		buf_printf(out, "  (%s%s)", from ? "…" : "", where + from);
+}
+
+/* How long this rank's tasks took, by statement. */
+static void sum_tasks(const struct rt_job *job, const struct trace_spans *s, entries *out)
+{
+	for (uint64_t k = 0; k < s->n; k++) {
+		const struct trace_span *x = &s->at[k];
+		if (x->kind != RT_TRACE_TASK)
+			continue;
+		const char *text = trace_text(job, x->label), *where = trace_where(job, x->label);
+		struct buf name = {0};
+		put_name(&name, text, where);
+		struct entry *e = entry_of(out, hash(hash(0xcbf29ce484222325u, text), where), name.at);
+		buf_free(&name);
+		e->first = x->begin < e->first ? x->begin : e->first;
+		e->executions++;
+		e->busy += (double)(x->end - x->begin);
+		e->least = e->most = e->busy;
+	}
 }
 
 /* What this rank executed; the statements' names go to names. */
@@ -220,7 +241,7 @@ static void match_up(struct instance *all, uint64_t n, entries *out)
 		     last < n && all[last].match == all[k].match && all[last].number == all[k].number; last++)
 			sum += all[last].time;
 		struct entry *e = entry_of(out, all[k].statement, "");
-		e->count++;
+		e->executions++;
 		e->time += all[k].time;
 		e->hidden += all[k].hidden;
 		e->late += sum / (int64_t)(last - k) - all[k].time;
@@ -250,9 +271,37 @@ static void print_statements(const entries *all, int width, FILE *to)
 	for (uint32_t k = 0; k < all->n; k++) {
 		const struct entry *e = &all->at[k];
 		print_name(e->name, width, to);
-		fprintf(to, " %7lld %10.1f %10.1f %10.1f %10.1f\n", (long long)e->count,
+		fprintf(to, " %7lld %10.1f %10.1f %10.1f %10.1f\n", (long long)e->executions,
 		        (double)e->time / 1e3, (double)(e->time - e->hidden) / 1e3, (double)e->hidden / 1e3,
 		        (double)e->late / 1e3);
+	}
+}
+
+/* Of one rank into those of all. */
+static void add_entries(const struct entry *from, uint64_t n, entries *out)
+{
+	for (uint64_t k = 0; k < n; k++) {
+		uint32_t before = out->n;
+		struct entry *e = entry_of(out, from[k].key, from[k].name);
+		bool fresh = out->n > before;
+		e->first = from[k].first < e->first ? from[k].first : e->first;
+		e->executions = from[k].executions > e->executions ? from[k].executions : e->executions;
+		e->count++;
+		e->busy += from[k].busy;
+		e->least = fresh || from[k].least < e->least ? from[k].least : e->least;
+		e->most = fresh || from[k].most > e->most ? from[k].most : e->most;
+	}
+}
+
+static void print_tasks(const entries *all, int width, FILE *to)
+{
+	print_name("tasks of", width, to);
+	fprintf(to, " %7s %10s %10s %10s\n", "count", "time_us", "least", "most");
+	for (uint32_t k = 0; k < all->n; k++) {
+		const struct entry *e = &all->at[k];
+		print_name(e->name, width, to);
+		fprintf(to, " %7lld %10.1f %10.1f %10.1f\n", (long long)e->executions,
+		        e->busy / (double)e->count / 1e3, e->least / 1e3, e->most / 1e3);
 	}
 }
 
@@ -270,45 +319,36 @@ static void print_lanes(const entries *all, int width, FILE *to)
 
 enum status profile_print(struct rt_job *job, const struct trace_spans *s, FILE *to)
 {
-	entries names = {0}, lanes = {0}, all_names = {0}, all_lanes = {0};
-	instances mine = {0};
-	void *table[3] = {0};
-	uint64_t n[3] = {0};
-	sum_up(job, s, &mine, &names);
-	sum_lanes(job, s, &lanes);
-	enum status status = gather(job, names.at, names.n, sizeof *names.at, &table[0], &n[0]);
-	if (status == STATUS_OK)
-		status = gather(job, lanes.at, lanes.n, sizeof *lanes.at, &table[1], &n[1]);
-	if (status == STATUS_OK)
-		status = gather(job, mine.at, mine.n, sizeof *mine.at, &table[2], &n[2]);
+	enum { NAMES, TASKS, LANES, TABLES };
+	entries mine[TABLES] = {0}, all[TABLES] = {0};
+	instances own = {0};
+	void *table[TABLES] = {0}, *executed = NULL;
+	uint64_t n[TABLES] = {0}, executions = 0;
+	sum_up(job, s, &own, &mine[NAMES]);
+	sum_tasks(job, s, &mine[TASKS]);
+	sum_lanes(job, s, &mine[LANES]);
+	enum status status = gather(job, own.at, own.n, sizeof *own.at, &executed, &executions);
+	for (int k = 0; k < TABLES && status == STATUS_OK; k++)
+		status = gather(job, mine[k].at, mine[k].n, sizeof *mine[k].at, &table[k], &n[k]);
 	if (status == STATUS_OK && job->rank == 0) {
-		const struct entry *name = table[0], *lane = table[1];
-		for (uint64_t k = 0; k < n[0]; k++) {
-			struct entry *e = entry_of(&all_names, name[k].key, name[k].name);
-			e->first = name[k].first < e->first ? name[k].first : e->first;
+		int width = (int)strlen("communication");
+		for (int k = 0; k < TABLES; k++) {
+			add_entries(table[k], n[k], &all[k]);
+			sort_entries(&all[k]);
+			width = widest(&all[k], width);
 		}
-		for (uint64_t k = 0; k < n[1]; k++) {
-			struct entry *e = entry_of(&all_lanes, lane[k].key, lane[k].name);
-			e->first = lane[k].first < e->first ? lane[k].first : e->first;
-			e->count++;
-			e->busy += lane[k].busy;
-			e->least = lane[k].busy < e->least ? lane[k].busy : e->least;
-			e->most = lane[k].busy > e->most ? lane[k].busy : e->most;
-		}
-		match_up(table[2], n[2], &all_names);
-		sort_entries(&all_names);
-		sort_entries(&all_lanes);
-		int width = widest(&all_names, widest(&all_lanes, (int)strlen("communication")));
-		print_statements(&all_names, width, to);
-		print_lanes(&all_lanes, width, to);
+		match_up(executed, executions, &all[NAMES]);
+		print_statements(&all[NAMES], width, to);
+		print_tasks(&all[TASKS], width, to);
+		print_lanes(&all[LANES], width, to);
 		fflush(to);
 	}
-	for (int k = 0; k < 3; k++)
+	for (int k = 0; k < TABLES; k++) {
+		vec_free(&mine[k]);
+		vec_free(&all[k]);
 		free(table[k]);
-	vec_free(&names);
-	vec_free(&lanes);
-	vec_free(&all_names);
-	vec_free(&all_lanes);
-	vec_free(&mine);
+	}
+	vec_free(&own);
+	free(executed);
 	return status;
 }
