@@ -69,6 +69,10 @@ void compile_options_init(struct compile_options *o)
 	     .kind = OPTION_SWITCH,
 	     .to = &o->inter_stream_sync,
 	     .help = "a step's communication follows that of the step before"},
+	    {.name = "zero-copy",
+	     .kind = OPTION_SWITCH,
+	     .to = &o->zero_copy,
+	     .help = "ranks, all on one host, read and add up in each other's memory"},
 	    {.name = "fuse-pointwise",
 	     .kind = OPTION_SWITCH,
 	     .to = &o->fuse_pointwise,
@@ -159,6 +163,7 @@ static bool set_steps(struct compile_options *o, struct diag *d)
 bool compile_options_finish(struct compile_options *o, struct diag *d)
 {
 	if (!pipeline_parse(d, o->passes, &o->run) ||
+	    (o->zero_copy && !pipeline_add_before(d, &o->run, PASS_ZERO_COPY, PASS_LOWER_COLLECTIVES)) ||
 	    (o->fuse_pointwise && !pipeline_add_before(d, &o->run, PASS_FUSE_POINTWISE, PASS_ALLOCATE)) ||
 	    !pipeline_options_check(d, &o->run, &o->pipeline))
 		return false;

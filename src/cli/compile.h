@@ -19,13 +19,13 @@
 #include "parse/sema.h"
 #include "pass/pipeline.h"
 
-enum { COMPILE_OPTIONS = 17 };
+enum { COMPILE_OPTIONS = 18 };
 
 struct compile_options {
 	VEC(struct sema_define) define; /* -D */
 	int64_t np;                     /* --np; 0: the file's default */
 	const char *steps;              /* --pipeline; NULL: as the layouts say */
-	bool offset_streams, inter_stream_sync, fuse_pointwise;
+	bool offset_streams, inter_stream_sync, fuse_pointwise, zero_copy;
 	const char *passes;      /* --passes; NULL: the default pipeline */
 	const char *diagnostics; /* text or json */
 	bool verify_roundtrip;

@@ -8,15 +8,14 @@
  *
  * Where a block does not fill its pages there are gaps between the blocks. Nobody reads a view, or writes
  * what another has read through one, before all have come to the fence: a barrier of the slice. */
+#include "base/page.h"
 #include "exec/planner.h"
 #include "ir/edit.h"
 #include "ir/infer.h"
-#include <unistd.h>
 
 int64_t symmetric_bytes(int64_t bytes)
 {
-	int64_t page = sysconf(_SC_PAGESIZE);
-	return (bytes + page - 1) / page * page;
+	return (bytes + page_bytes() - 1) / page_bytes() * page_bytes();
 }
 
 /* Places a buffer on the heap as a rank of its mesh has it, whether this rank is one or not. */

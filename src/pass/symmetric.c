@@ -1,0 +1,104 @@
+/* symmetric: making and reading views of blocks side by side. */
+#include "pass/symmetric.h"
+#include "base/checked.h"
+#include "base/page.h"
+#include "ir/domain.h"
+#include "ir/dtype.h"
+#include "ir/edit.h"
+#include "ir/expr.h"
+#include "ir/infer.h"
+#include "pass/reshard.h"
+
+type_id symmetric_type(struct module *m, type_id id)
+{
+	const struct type t = m->type.at[id];
+	return type_make(m, (enum dtype)t.dtype, MEMORY_SYMMETRIC, t.mesh, t.domain);
+}
+
+/* Whether a rank's block fills whole pages, as far as its extents are known: then there are no gaps. */
+static bool fills_pages(const struct module *m, type_id id)
+{
+	const struct type *t = &m->type.at[id];
+	const struct domain *d = &m->domain.at[t->domain];
+	const struct expr_env env = {.rank = -1};
+	int64_t bytes = dtype_bytes((enum dtype)t->dtype), n;
+	for (unsigned k = 0; k < d->alloc_n; k++) {
+		const struct axis *a = &d->axis[d->alloc[k]];
+		if (a->place == PLACE_MESH || a->kind != AXIS_ITER)
+			continue;
+		if (expr_eval(m, a->extent, &env, &n, NULL) != EXPR_OK || !checked_mul(bytes, n, &bytes))
+			return false;
+	}
+	return bytes % page_bytes() == 0;
+}
+
+bool symmetric_is_one(const struct module *m, type_id t, unsigned dim)
+{
+	const struct domain *d = ir_domain(m, m->type.at[t].domain);
+	for (unsigned a = 0; a < dim; a++)
+		if (!expr_is_one(m, d->axis[a].extent))
+			return false;
+	return fills_pages(m, t);
+}
+
+static bool can_read(struct module *m, op_id op, value_id v, unsigned dim, bool one)
+{
+	struct infer_axes x;
+	enum op_kind kind = (enum op_kind)m->op.at[op].kind;
+	if (kind == OP_SET) { /* one that only cuts or copies */
+		struct reshard r;
+		reshard_classify(m, m->value.at[v].type, m->value.at[op_result(m, op, 0)].type, &r);
+		return r.kind == RESHARD_LOCAL;
+	}
+	if (op_info[kind].form != FORM_CALL || op_traits(m, op) & (TRAIT_RESHARD | TRAIT_COLLECTIVE) ||
+	    op_result_count(m, op) != 1 || !infer_axes(m, op, &x))
+		return false;
+	for (unsigned k = 0; k < x.operand_n && !one; k++)
+		if (op_read(m, op, k) == v &&
+		    (x.operand[k][dim] == INFER_NONE || x.kind[x.operand[k][dim]] != DIM_PARALLEL))
+			return false;
+	return true;
+}
+
+/* The statement of the program's own block that holds op. */
+static op_id in_body(const struct module *m, op_id op)
+{
+	while (m->op.at[op].parent != m->body)
+		op = m->region.at[m->op.at[op].parent].owner;
+	return op;
+}
+
+const char *symmetric_unreadable(struct module *m, value_id v, unsigned dim, bool one, bool returned,
+                                 op_id *last)
+{
+	op_id latest = 0;
+	if (m->value.at[v].flags & VALUE_OUTPUT && (!one || !returned))
+		return "the program returns it";
+	for (uint32_t u = m->value.at[v].first_use; u; u = m->operand.at[u].next_use) {
+		op_id op = m->operand.at[u].op;
+		if (m->operand.at[u].role == ROLE_DEF)
+			continue;
+		if (m->operand.at[u].role != ROLE_READ || !can_read(m, op, v, dim, one))
+			return one ? "something else reads it than operations"
+			           : "something else reads it than operations on each of its blocks";
+		op = in_body(m, op);
+		latest = !latest || ir_before(m, latest, op) ? op : latest;
+	}
+	*last = latest;
+	return NULL;
+}
+
+void symmetric_view_make(struct module *m, op_id op, value_id buffer, value_id view, type_id type)
+{
+	ir_op_set_operands(m, op, (struct ir_use[]){{ROLE_DEF, view}, {ROLE_READ, buffer}}, 2);
+	m->op.at[op].kind = OP_SYMMETRIC_VIEW;
+	m->op.at[op].attrs = 0;
+	m->value.at[view].type = type;
+	team_id team = infer_symmetric_team(m, op);
+	m->op.at[op].team = team;
+}
+
+op_id symmetric_view_end(struct module *m, uint32_t at, value_id view)
+{
+	return ir_op_new(m, OP_DEALLOCATE, at, (struct ir_use[]){{ROLE_FREE, view}}, 1);
+}

@@ -1,0 +1,21 @@
+/* symmetric: views of the ranks' blocks side by side, as passes make them. */
+#ifndef HIRC_PASS_SYMMETRIC_H
+#define HIRC_PASS_SYMMETRIC_H
+#include "ir/ir.h"
+
+/* A type in symmetric memory. */
+type_id symmetric_type(struct module *m, type_id t);
+/* Whether blocks of a type, side by side along an axis, are one block: none of the axes before it is longer
+ * than 1, and there are no gaps. */
+bool symmetric_is_one(const struct module *m, type_id t, unsigned dim);
+/* Why operations cannot read a view in place of a value, in which blocks stand side by side along an axis, as
+ * one or not; NULL: they can, and *last is the last of them (a loop or condition that holds it), 0 if there
+ * is none. returned: the program may return it. */
+const char *symmetric_unreadable(struct module *m, value_id v, unsigned dim, bool one, bool returned,
+                                 op_id *last);
+/* Makes a statement the view of a buffer, with this type. */
+void symmetric_view_make(struct module *m, op_id op, value_id buffer, value_id view, type_id type);
+/* A statement that ends it. */
+op_id symmetric_view_end(struct module *m, uint32_t at, value_id view);
+
+#endif

@@ -1,0 +1,226 @@
+/* turns: the loop in which ranks add their products to each other's blocks. */
+#include "pass/turns.h"
+#include "base/checked.h"
+#include "ir/edit.h"
+#include "ir/expr.h"
+#include "ir/infer.h"
+#include "ir/layout.h"
+#include "pass/place.h"
+#include "pass/symmetric.h"
+
+/* A product is cut in blocks of rows, for each of which BLAS packs the other operand again: with fewer rows
+ * than this that takes longer than to add up the ranks' sums. */
+enum { FEWEST_ROWS = 96 };
+
+/* ---- one turn */
+
+struct turn {
+	uint32_t at;
+	region_id body;
+	expr_id block; /* whose turn it is to be written */
+	uint32_t size; /* of the mesh axis */
+};
+
+/* The type of blocks of an axis of a value, cut by the loop. 0: it is cut already. */
+static type_id slice_type(struct module *m, value_id v, unsigned dim, uint32_t size)
+{
+	const struct type t = *value_type(m, v);
+	struct sugar s;
+	const char *reason;
+	if (!sugar_from_domain(m, t.domain, t.mesh, &s) || s.axis[dim].place_n)
+		return 0;
+	place_drop(&s, AXIS_REDUCE);
+	place_drop(&s, AXIS_PARTIAL);
+	s.axis[dim].place[s.axis[dim].place_n++] =
+	    (struct sugar_place){.kind = SUGAR_SERIAL, .factor = expr_const(m, size)};
+	type_id type = place_type(m, m->value.at[v].type, t.mesh, &s, false, &reason);
+	if (!type)
+		return 0;
+	const struct type with = m->type.at[type];
+	return type_make(m, (enum dtype)with.dtype, MEMORY_LOCAL, with.mesh, with.domain);
+}
+
+static value_id slice(struct module *m, const struct turn *t, value_id of, type_id type)
+{
+	value_id v = ir_value_new(m, type, 0, t->at);
+	ir_append(m, t->body,
+	          ir_op_new(m, OP_SHARD_BY_STREAM, t->at,
+	                    (struct ir_use[]){
+	                        {ROLE_DEF, v}, {ROLE_READ, of}, {ROLE_SCALAR, ir_scalar_expr(m, t->block)}},
+	                    3));
+	return v;
+}
+
+/* The product into a block: added, or put there. */
+static op_id product(struct module *m, op_id like, value_id left, value_id right, value_id to, bool add)
+{
+	op_id op = ir_op_new(m, (enum op_kind)m->op.at[like].kind, m->op.at[like].at,
+	                     (struct ir_use[]){{ROLE_READ, left}, {ROLE_READ, right}, {ROLE_WRITE, to}}, 3);
+	struct attr a = {.key = names_intern_z(m->names, "accumulate"), .kind = ATTR_NAME};
+	a.u.name = names_intern_z(m->names, add ? "true" : "false");
+	attrs_id attrs = ir_attrs_with(m, m->op.at[like].attrs, &a);
+	m->op.at[op].attrs = attrs;
+	return op;
+}
+
+/* ---- the whole */
+
+/* Rows of the product that a rank has; 0: not known. */
+static int64_t block_rows(const struct module *m, type_id id)
+{
+	const struct domain *d = ir_domain(m, ir_type(m, id)->domain);
+	const struct expr_env env = {.rank = -1};
+	int64_t rows = 1, n;
+	for (unsigned k = 0; k < d->loop_n; k++) {
+		const struct axis *a = &d->axis[d->loop[k]];
+		int of = layout_logical_of(d, d->loop[k]);
+		if (a->kind != AXIS_ITER || a->place == PLACE_MESH || of == (int)d->rank - 1)
+			continue;
+		if (of < 0 || expr_eval(m, a->extent, &env, &n, NULL) != EXPR_OK ||
+		    !checked_mul(rows, n, &rows))
+			return 0;
+	}
+	return rows;
+}
+
+/* The axis of rows that ranks have parts of: that which is scattered, or the first that can be cut; -1: none.
+ */
+static int parts_axis(struct module *m, value_id sum, const struct reshard *r)
+{
+	const struct domain *d = value_domain(m, sum);
+	if (r->kind == RESHARD_REDUCE_SCATTER)
+		return r->dim < (int)d->rank - 1 ? r->dim : -1;
+	for (unsigned a = 0; a + 1 < d->rank; a++)
+		if (!layout_mesh_axes(m, m->value.at[sum].type, a) && !expr_is_one(m, d->axis[a].extent))
+			return (int)a;
+	return -1;
+}
+
+/* A product, all of whose rows a rank has, that only the statement reads. */
+static const char *unfit(struct module *m, op_id op, const struct reshard *r, int dim)
+{
+	value_id sum = op_read(m, op, 0);
+	op_id product = m->value.at[sum].def;
+	struct infer_axes x;
+	unsigned uses = 0;
+	if (!product || (m->op.at[product].kind != OP_MATMUL && m->op.at[product].kind != OP_LINEAR) ||
+	    m->op.at[product].parent != m->body || !m->op.at[product].def_n || !infer_axes(m, product, &x))
+		return "no product makes it";
+	for (uint32_t u = m->value.at[sum].first_use; u; u = m->operand.at[u].next_use)
+		uses += m->operand.at[u].role != ROLE_DEF;
+	if (uses > 1 || m->value.at[sum].flags & VALUE_OUTPUT)
+		return "something else reads the product";
+	if (op_role_count(m, product, ROLE_READ) > 2)
+		return "the product has a bias";
+	enum dtype dtype = (enum dtype)value_type(m, sum)->dtype;
+	if (r->axis_n != 1 || r->reduce != REDUCE_SUM || (dtype != DTYPE_F32 && dtype != DTYPE_F64) ||
+	    value_type(m, op_result(m, op, 0))->dtype != dtype)
+		return "it is no sum of f32 or f64 along one mesh axis";
+	if (dim < 0 || x.operand[0][dim] != x.result[dim])
+		return "the ranks' parts are not rows of the product";
+	if (!m->op.at[op].def_n)
+		return "it is put into a buffer";
+	if (block_rows(m, m->value.at[sum].type) / m->mesh.at[r->mesh].size[r->axis[0]] < FEWEST_ROWS)
+		return "a rank's part has few rows";
+	return NULL;
+}
+
+/* The type of the sum in parts: on a rank its block of rows. */
+static type_id parts_type(struct module *m, value_id whole, unsigned dim, const struct reshard *r)
+{
+	const struct type t = *value_type(m, whole);
+	struct sugar s;
+	const char *reason;
+	if (!sugar_from_domain(m, t.domain, t.mesh, &s) || s.axis[dim].place_n)
+		return 0;
+	place_drop(&s, AXIS_REDUCE);
+	s.axis[dim].place[s.axis[dim].place_n++] =
+	    (struct sugar_place){.kind = SUGAR_MESH, .mesh_axis = r->axis[0]};
+	return place_type(m, m->value.at[whole].type, t.mesh, &s, false, &reason);
+}
+
+/* The loop before op in which all ranks add up `sum` in the blocks of parts; false: it cannot be cut. */
+static bool add_up(struct module *m, op_id op, value_id sum, value_id parts, unsigned dim,
+                   const struct reshard *r)
+{
+	op_id like = m->value.at[sum].def;
+	uint8_t axis = r->axis[0];
+	struct turn t = {.at = m->op.at[like].at, .size = m->mesh.at[r->mesh].size[axis]};
+	value_id left = op_read(m, like, 0), right = op_read(m, like, 1);
+	type_id rows = slice_type(m, left, dim, t.size),
+	        symmetric = symmetric_type(m, m->value.at[parts].type),
+	        whole = infer_symmetric(m, symmetric, axis);
+	if (!rows || !whole)
+		return false;
+	value_id view = ir_value_new(m, whole, 0, t.at);
+	type_id part = slice_type(m, sum, dim, t.size);
+	if (!part)
+		return false;
+	m->value.at[parts].type = symmetric;
+
+	expr_id zero = expr_const(m, 0), size = expr_const(m, t.size);
+	op_id loop = ir_op_new(
+	    m, OP_FOR, t.at,
+	    (struct ir_use[]){{ROLE_SCALAR, ir_scalar_expr(m, zero)}, {ROLE_SCALAR, ir_scalar_expr(m, size)}},
+	    2);
+	ir_insert_before(m, op, loop);
+	t.body = ir_region_new(m, loop);
+	index_id index = ir_index_add(m, 0);
+	m->region.at[t.body].index = index;
+	expr_id i = expr_index(m, index);
+	t.block = expr_op(m, EXPR_MOD, expr_add(m, expr_axis_index(m, r->mesh, axis), i), size);
+
+	op_id open =
+	    ir_op_new(m, OP_SYMMETRIC_VIEW, t.at, (struct ir_use[]){{ROLE_DEF, view}, {ROLE_READ, parts}}, 2);
+	ir_append(m, t.body, open);
+	symmetric_view_make(m, open, parts, view, whole);
+	value_id from = slice(m, &t, left, rows), to = slice(m, &t, view, part);
+	expr_id first = expr_op(m, EXPR_EQ, i, zero);
+	op_id condition =
+	    ir_op_new(m, OP_IF, t.at, (struct ir_use[]){{ROLE_SCALAR, ir_scalar_expr(m, first)}}, 1);
+	ir_append(m, t.body, condition);
+	region_id put = ir_region_new(m, condition), add = ir_region_new(m, condition);
+	ir_append(m, put, product(m, like, from, right, to, false));
+	ir_append(m, add, product(m, like, from, right, to, true));
+	ir_append(m, t.body, symmetric_view_end(m, t.at, view));
+	return true;
+}
+
+const char *turns(struct module *m, struct pass_context *cx, op_id op, const struct reshard *r)
+{
+	value_id sum = op_read(m, op, 0), result = op_result(m, op, 0), parts = result;
+	op_id made = m->value.at[sum].def, last = 0;
+	uint32_t at = m->op.at[op].at;
+	bool scatters = r->kind == RESHARD_REDUCE_SCATTER;
+	int dim = parts_axis(m, sum, r);
+	const char *why = unfit(m, op, r, dim);
+	if (why)
+		return why;
+	if (!scatters) {
+		type_id type = parts_type(m, result, (unsigned)dim, r);
+		if (!type)
+			return "its rows are cut already";
+		why = symmetric_unreadable(m, result, (unsigned)dim, symmetric_is_one(m, type, (unsigned)dim),
+		                           true, &last);
+		if (why)
+			return why;
+		parts = ir_value_new(m, type, 0, at);
+	}
+	if (!add_up(m, op, sum, parts, (unsigned)dim, r))
+		return "its rows are cut already";
+	op_id loop = m->op.at[op].prev;
+	if (scatters) {
+		ir_remove(m, op);
+	} else {
+		type_id view = infer_symmetric(m, m->value.at[parts].type, r->axis[0]);
+		symmetric_view_make(m, op, parts, result, view);
+		if (last)
+			ir_insert_after(m, last, symmetric_view_end(m, at, result));
+	}
+	op_id allocate = ir_op_new(m, OP_ALLOCATE, at, (struct ir_use[]){{ROLE_DEF, parts}}, 1);
+	ir_insert_before(m, loop, allocate);
+	if (!(m->value.at[result].flags & VALUE_OUTPUT))
+		vec_push(&cx->allocated, parts);
+	ir_remove(m, made);
+	return NULL;
+}
