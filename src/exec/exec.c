@@ -147,8 +147,11 @@ static int64_t bytes_used(const struct exec *e)
 	return most;
 }
 
-void exec_stats(const struct exec *e, struct exec_stats *out)
+void exec_stats(struct exec *e, struct exec_stats *out)
 {
+	for (uint32_t k = 0; k < e->p->output.n; k++) /* held, though there may be no element of it */
+		if (e->p->output.at[k].buffer != UINT32_MAX)
+			exec_memory(e, e->p->output.at[k].buffer);
 	*out = e->stats;
 	for (unsigned i = 0; e->transport && i < RT_COUNTERS; i++) {
 		out->bytes_sent += e->transport->counter[i].bytes_sent;

@@ -41,7 +41,7 @@ void *exec_memory(struct exec *e, uint32_t buffer);
 enum status exec_run(struct exec *e);
 /* Before the first run: who is told of what it does. */
 void exec_trace(struct exec *e, struct rt_tracer *t);
-void exec_stats(const struct exec *e, struct exec_stats *out);
+void exec_stats(struct exec *e, struct exec_stats *out);
 void exec_close(struct exec *e); /* NULL is allowed */
 
 #endif
