@@ -8,10 +8,6 @@
 #include "pass/place.h"
 #include "pass/symmetric.h"
 
-/* A product is cut in blocks of rows, for each of which BLAS packs the other operand again: with fewer rows
- * than this that takes longer than to add up the ranks' sums. */
-enum { FEWEST_ROWS = 96 };
-
 /* ---- one turn */
 
 struct turn {
@@ -97,7 +93,7 @@ static int parts_axis(struct module *m, value_id sum, const struct reshard *r)
 }
 
 /* A product, all of whose rows a rank has, that only the statement reads. */
-static const char *unfit(struct module *m, op_id op, const struct reshard *r, int dim)
+static const char *unfit(struct module *m, op_id op, const struct reshard *r, int dim, int64_t rows)
 {
 	value_id sum = op_read(m, op, 0);
 	op_id product = m->value.at[sum].def;
@@ -120,7 +116,7 @@ static const char *unfit(struct module *m, op_id op, const struct reshard *r, in
 		return "the ranks' parts are not rows of the product";
 	if (!m->op.at[op].def_n)
 		return "it is put into a buffer";
-	if (block_rows(m, m->value.at[sum].type) / m->mesh.at[r->mesh].size[r->axis[0]] < FEWEST_ROWS)
+	if (block_rows(m, m->value.at[sum].type) / m->mesh.at[r->mesh].size[r->axis[0]] < rows)
 		return "a rank's part has few rows";
 	return NULL;
 }
@@ -193,7 +189,7 @@ const char *turns(struct module *m, struct pass_context *cx, op_id op, const str
 	uint32_t at = m->op.at[op].at;
 	bool scatters = r->kind == RESHARD_REDUCE_SCATTER;
 	int dim = parts_axis(m, sum, r);
-	const char *why = unfit(m, op, r, dim);
+	const char *why = unfit(m, op, r, dim, cx->option[0]);
 	if (why)
 		return why;
 	if (!scatters) {

@@ -13,7 +13,8 @@
  *     }
  *
  * In step i no two ranks write one block. The terms of a block are always added in one order: that of its
- * owner, then of the ranks before it. An allreduce makes such a Y, and reads it through a view. */
+ * owner, then of the ranks before it. For each block BLAS packs B again: with few rows that takes longer than
+ * to add up the ranks' sums (rows=). An allreduce makes such a Y, and reads it through a view. */
 #ifndef HIRC_PASS_TURNS_H
 #define HIRC_PASS_TURNS_H
 #include "pass/pass.h"
