@@ -180,6 +180,17 @@ static bool is_positional(enum op_kind kind, const char *key)
 	return (kind == OP_PERMUTE && !strcmp(key, "dims")) || (kind == OP_RESHAPE && !strcmp(key, "shape"));
 }
 
+/* The mesh axis of a symmetric view, if it is not the one that it has without. */
+static void print_symmetric_axis(struct module *m, op_id op, struct buf *out)
+{
+	type_id from = m->value.at[op_read(m, op, 0)].type, to = m->value.at[op_def(m, op, 0)].type;
+	int axis = infer_symmetric_axis(m, from, to);
+	if (axis < 0 || infer_symmetric(m, from, -1) == to)
+		return;
+	buf_puts(out, ", axis=");
+	hir_name(m, m->mesh.at[m->type.at[from].mesh].axis_name[axis], out);
+}
+
 static void print_call(struct module *m, op_id op, struct buf *out)
 {
 	const struct op o = m->op.at[op];
@@ -236,6 +247,8 @@ static void print_call(struct module *m, op_id op, struct buf *out)
 	if (info->traits & TRAIT_COLLECTIVE && o.team && !(info->traits & TRAIT_ROOTED) &&
 	    o.kind != OP_COLLECTIVE_PERMUTE)
 		print_team(m, op, out);
+	if (o.kind == OP_SYMMETRIC_VIEW)
+		print_symmetric_axis(m, op, out);
 	const struct attrs l = m->attrs.at[o.attrs];
 	bool braced = o.kind == OP_EXTERN;
 	for (uint32_t i = 0; i < l.n && !braced; i++) {
@@ -262,7 +275,7 @@ static bool type_is_default(struct module *m, op_id op, value_id v)
 	case OP_SHARD_BY_STREAM:
 		return infer_shard(m, m->value.at[op_read(m, op, 0)].type) == x->type;
 	case OP_SYMMETRIC_VIEW:
-		return infer_symmetric(m, m->value.at[op_read(m, op, 0)].type, -1) == x->type;
+		return infer_symmetric_axis(m, m->value.at[op_read(m, op, 0)].type, x->type) >= 0;
 	case OP_SELECT:
 		return infer_select(m, m->value.at[op_read(m, op, 0)].type,
 		                    (unsigned)op_attr_int(m, op, "axis", 0)) == x->type;

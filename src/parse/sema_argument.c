@@ -8,7 +8,7 @@ static ast_id *special_key(struct call *c, const char *key)
 {
 	uint32_t traits = op_info[c->kind].traits;
 	bool collective = traits & TRAIT_COLLECTIVE;
-	if (collective && !strcmp(key, "axis"))
+	if ((collective || c->kind == OP_SYMMETRIC_VIEW) && !strcmp(key, "axis"))
 		return &c->axis;
 	if (collective && !strcmp(key, "team"))
 		return &c->team_list;

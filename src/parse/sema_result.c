@@ -44,6 +44,20 @@ static type_id type_by_rule(struct sema *s, const struct infer_draft *f)
 	return key.result;
 }
 
+/* The mesh axis that axis= of a symmetric view names; -1: it names none; -2 after reporting. */
+static int symmetric_axis(struct sema *s, const struct call *c, type_id operand)
+{
+	if (!c->axis)
+		return -1;
+	const struct ast_node *n = ast_at(s->a, c->axis);
+	mesh_id mesh = s->m->type.at[operand].mesh;
+	for (unsigned k = 0; mesh && n->kind == AST_NAME && k < s->m->mesh.at[mesh].rank; k++)
+		if (s->m->mesh.at[mesh].axis_name[k] == sema_name(s, c->axis))
+			return (int)k;
+	diag_error_span(s->d, n->at, n->end - n->at, "axis= is an axis of the operand's mesh");
+	return -2;
+}
+
 /* The type of result k when it was left out; *open: its layout is to be chosen. 0 after reporting. */
 static type_id default_type(struct sema *s, struct call *c, const struct infer_draft *draft, unsigned k,
                             bool *open)
@@ -74,8 +88,9 @@ static type_id default_type(struct sema *s, struct call *c, const struct infer_d
 		return t;
 	}
 	if (c->kind == OP_SYMMETRIC_VIEW) {
-		type_id t = infer_symmetric(s->m, s->m->value.at[first].type, -1);
-		if (!t)
+		int axis = symmetric_axis(s, c, s->m->value.at[first].type);
+		type_id t = axis < -1 ? 0 : infer_symmetric(s->m, s->m->value.at[first].type, axis);
+		if (!t && axis >= -1)
 			diag_error(s->d, draft->at,
 			           "symmetric_view: no axis of the operand is spread over a mesh");
 		return t;
