@@ -135,9 +135,9 @@ static type_id parts_type(struct module *m, value_id whole, unsigned dim, const 
 	return place_type(m, m->value.at[whole].type, t.mesh, &s, false, &reason);
 }
 
-/* The loop before op in which all ranks add up `sum` in the blocks of parts; false: it cannot be cut. */
-static bool add_up(struct module *m, op_id op, value_id sum, value_id parts, unsigned dim,
-                   const struct reshard *r)
+/* The loop before the product in which all ranks add it up in the blocks of parts; false: it cannot be cut.
+ */
+static bool add_up(struct module *m, value_id sum, value_id parts, unsigned dim, const struct reshard *r)
 {
 	op_id like = m->value.at[sum].def;
 	uint8_t axis = r->axis[0];
@@ -159,7 +159,7 @@ static bool add_up(struct module *m, op_id op, value_id sum, value_id parts, uns
 	    m, OP_FOR, t.at,
 	    (struct ir_use[]){{ROLE_SCALAR, ir_scalar_expr(m, zero)}, {ROLE_SCALAR, ir_scalar_expr(m, size)}},
 	    2);
-	ir_insert_before(m, op, loop);
+	ir_insert_before(m, like, loop);
 	t.body = ir_region_new(m, loop);
 	index_id index = ir_index_add(m, 0);
 	m->region.at[t.body].index = index;
@@ -202,16 +202,16 @@ const char *turns(struct module *m, struct pass_context *cx, op_id op, const str
 			return why;
 		parts = ir_value_new(m, type, 0, at);
 	}
-	if (!add_up(m, op, sum, parts, (unsigned)dim, r))
+	if (!add_up(m, sum, parts, (unsigned)dim, r))
 		return "its rows are cut already";
-	op_id loop = m->op.at[op].prev;
+	op_id loop = m->op.at[made].prev;
 	if (scatters) {
 		ir_remove(m, op);
 	} else {
 		type_id view = infer_symmetric(m, m->value.at[parts].type, r->axis[0]);
 		symmetric_view_make(m, op, parts, result, view);
-		if (last)
-			ir_insert_after(m, last, symmetric_view_end(m, at, result));
+		if (!(m->value.at[result].flags & VALUE_OUTPUT))
+			ir_insert_after(m, last ? last : op, symmetric_view_end(m, at, result));
 	}
 	op_id allocate = ir_op_new(m, OP_ALLOCATE, at, (struct ir_use[]){{ROLE_DEF, parts}}, 1);
 	ir_insert_before(m, loop, allocate);
