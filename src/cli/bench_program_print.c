@@ -68,6 +68,8 @@ static void put_options(struct buf *b, const struct bench_set *set)
 	}
 	if (strcmp(set->b->transport, "auto") != 0)
 		buf_printf(b, "%stransport=%s", b->n ? ", " : "", set->b->transport);
+	if (strcmp(set->b->engine, "auto") != 0)
+		buf_printf(b, "%sengine=%s", b->n ? ", " : "", set->b->engine);
 }
 
 static const char *dtype_of(const struct module *m)

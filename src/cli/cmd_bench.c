@@ -106,8 +106,12 @@ static enum status bench(struct bench_collectives *c, const char *bootstrap)
 
 int cmd_bench(int argc, char **argv)
 {
-	struct bench b = {
-	    .transport = "auto", .device = "cpu", .streams = 4, .timeout = DEFAULT_TIMEOUT, .warmup = 3};
+	struct bench b = {.transport = "auto",
+	                  .device = "cpu",
+	                  .engine = "auto",
+	                  .streams = 4,
+	                  .timeout = DEFAULT_TIMEOUT,
+	                  .warmup = 3};
 	struct bench_collectives c = {.b = &b,
 	                              .least = 8,
 	                              .most = 64 << 20,
@@ -150,6 +154,11 @@ int cmd_bench(int argc, char **argv)
 	     .to = &b.transport,
 	     .value = "auto|shm|mpi|mixed",
 	     .help = "what moves data between ranks"},
+	    {.name = "engine",
+	     .kind = OPTION_TEXT,
+	     .to = &b.engine,
+	     .value = "auto|inline|lanes",
+	     .help = "what does a rank's work in programs: its own thread, or two more; auto: inline"},
 	    {.name = "streams",
 	     .kind = OPTION_INT,
 	     .to = &b.streams,
