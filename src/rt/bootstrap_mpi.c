@@ -196,7 +196,10 @@ static bool enter(struct rt_job *job, struct rt_mpi *m, int np)
 	job->board = mem_zalloc(rt_board_bytes(1)); /* until there is a shared one */
 	rt_board_start(job->board, 1, job->rank);
 	if (provided < MPI_THREAD_SERIALIZED) {
-		rt_job_error(job, "this MPI library does not allow calls from more than one thread");
+		rt_job_error(job,
+		             "this MPI library does not allow calls from more than one thread (it gives "
+		             "level %d, hirc needs MPI_THREAD_SERIALIZED, %d)",
+		             provided, MPI_THREAD_SERIALIZED);
 		rt_job_fail(job, STATUS_ABSENT);
 		return false;
 	}

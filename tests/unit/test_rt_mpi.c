@@ -91,6 +91,19 @@ static int auto_main(struct rt_job *job, void *arg)
 	return is ? STATUS_OK : STATUS_WRONG;
 }
 
+/* An MPI that allows calls from the first thread alone. */
+static bool funneled;
+
+int PMPI_Init_thread(int *argc, char ***argv, int required, int *provided);
+int MPI_Init_thread(int *argc, char ***argv, int required, int *provided);
+
+int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
+{
+	int code = PMPI_Init_thread(argc, argv, required, provided);
+	*provided = funneled ? 1 /* MPI_THREAD_FUNNELED */ : *provided;
+	return code;
+}
+
 /* Exit code of the job. Open MPI 4.1's mpirun itself crashes now and then when a job fails (a race in
  * PMIx_server_finalize): then its code is 128 or more, and the job is run again. */
 static int run(const char *self, const char *options, const char *what, struct captured *c)
@@ -187,6 +200,9 @@ static int start_all(const char *self)
 	CHECK(has(c.text, "hirc: rank 1: error: no luck\n"));
 	CHECK_EQ(run(self, "2", "short", &c), STATUS_DIAGNOSTICS);
 	CHECK(has(c.text, "recv of 16 bytes, but rank 0 has sent 8\n"));
+	CHECK_EQ(run(self, "1", "funneled", &c), STATUS_ABSENT);
+	CHECK(
+	    has(c.text, "this MPI library does not allow calls from more than one thread (it gives level "));
 	CHECK_EQ(run(self, "2", "size", &c), STATUS_USAGE);
 	CHECK(has(c.text, "hirc: rank 0: error: 5 ranks are asked for, but the launcher has started 2\n"));
 	return check_result();
@@ -197,6 +213,7 @@ int main(int argc, char **argv)
 	if (argc == 1)
 		return start_all(argv[0]);
 	const char *what = argv[1];
+	funneled = strcmp(what, "funneled") == 0;
 	bool stuck = strncmp(what, "stuck-", 6) == 0;
 	int (*rank_main)(struct rt_job *, void *) = stuck                            ? stuck_main
 	                                            : strcmp(what, "fails") == 0     ? fails_main

@@ -74,6 +74,52 @@ static int lonely_send(struct rt_job *job, void *arg)
 	return done; /* a send is not done before its receive has started */
 }
 
+/* Several collectives of a team at once, tested in another order on every other rank. */
+static int several_main(struct rt_job *job, void *arg)
+{
+	enum { SEVERAL = 6, COUNT = 1000 };
+	static const int all[] = {0, 1, 2, 3};
+	struct rt_transport *t;
+	struct rt_request *r[SEVERAL];
+	int host[TEST_MOST_RANKS], team, wrong = 0, left = SEVERAL;
+	int32_t *in = calloc(COUNT, sizeof *in), *out = calloc(SEVERAL * COUNT * 4, sizeof *out);
+	if (test_transport_open(job, arg, host, &t) != STATUS_OK ||
+	    rt_transport_team(t, all, 4, &team) != STATUS_OK)
+		return rt_job_status(job);
+	for (int i = 0; i < COUNT; i++)
+		in[i] = job->rank * COUNT + i;
+	for (int k = 0; k < SEVERAL; k++) {
+		struct rt_collective c = {.kind = k % 2 ? RT_ALLREDUCE : RT_ALLGATHER,
+		                          .dtype = RT_I32,
+		                          .op = RT_MAX,
+		                          .team = team,
+		                          .in = in,
+		                          .out = out + (size_t)k * COUNT * 4,
+		                          .count = COUNT - k};
+		rt_transport_start(t, &c, &r[k]);
+	}
+	while (left && rt_job_status(job) == STATUS_OK)
+		for (int i = 0; i < SEVERAL; i++) {
+			int k = job->rank % 2 ? i : SEVERAL - 1 - i;
+			bool done = false, moved;
+			if (!r[k])
+				continue;
+			t->ops->progress(t, &moved);
+			t->ops->test(t, r[k], &done);
+			r[k] = done ? NULL : r[k];
+			left -= done;
+		}
+	for (int k = 0; k < SEVERAL; k++)
+		for (int i = 0; i < (COUNT - k) * (k % 2 ? 1 : 4); i++)
+			wrong += out[(size_t)k * COUNT * 4 + (size_t)i] !=
+			         (k % 2 ? 3 * COUNT + i : i / (COUNT - k) * COUNT + i % (COUNT - k));
+	rt_job_barrier(job, "the end");
+	rt_transport_close(t);
+	free(in);
+	free(out);
+	return wrong ? STATUS_WRONG : STATUS_OK;
+}
+
 static int too_far(struct rt_job *job, void *arg)
 {
 	(void)arg;
@@ -104,6 +150,8 @@ int main(void)
 		CHECK_EQ(launch(kinds[k], TEST_FORK ? 8 : 4, 30000, transport_main, "mixed-rows"), STATUS_OK);
 		CHECK_EQ(launch(kinds[k], 4, 30000, transport_main, "mixed-turns"), STATUS_OK);
 		CHECK_EQ(launch(kinds[k], 3, 30000, transport_main, "mixed-uneven"), STATUS_OK);
+		CHECK_EQ(launch(kinds[k], 4, 30000, several_main, "shm"), STATUS_OK);
+		CHECK_EQ(launch(kinds[k], 4, 30000, several_main, "mixed-rows"), STATUS_OK);
 		test_disagreements(kinds[k]);
 		CHECK_EQ(launch(kinds[k], 2, 30000, lonely_send, NULL), STATUS_OK);
 		struct captured c;
