@@ -238,11 +238,15 @@ static type_id slice_type(struct module *m, const struct sliced *s, unsigned k, 
 		for (unsigned i = 0; i < before && !others; i++)
 			others |= !place_equal(&o.axis[a].place[i], &s->l.o[k].axis[a].place[i]);
 	}
+	for (unsigned i = 0; i < s->level; i++) {
+		struct sugar_place *p = &o.axis[axis].place[i];
+		if (i < o.axis[axis].place_n && (!place_is_loop(p) || place_equal(p, &r->place[i])))
+			continue;
+		*p = r->place[i]; /* of another loop */
+		others = true;
+	}
 	if (kind == SLICE_HAS && !others)
 		return infer_shard(m, t);
-	for (unsigned i = 0; i < s->level; i++)
-		if (i >= o.axis[axis].place_n || place_is_loop(&o.axis[axis].place[i])) /* of another loop */
-			o.axis[axis].place[i] = r->place[i];
 	if (kind == SLICE_BLOCK)
 		o.axis[axis].place[s->level] = r->place[s->level];
 	if (kind == SLICE_CUT) {
