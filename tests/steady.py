@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+"""steady.py HIRC LIBRARY: a program that runs on neither allocates nor calls the system.
+
+Runs programs with --repeat=10 and --repeat=1000 and compares how often they allocate (counted by LIBRARY, which
+is count_malloc) and how often they call the system, but for sched_yield, futex and sleeps (counted by strace,
+where there is one).
+"""
+import os
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+
+QUIET = "sched_yield,futex,nanosleep,clock_nanosleep"
+FEW, MANY = 10, 1000
+
+# name: ranks, options, program. Between ranks the transport shm allocates for each operation.
+PROGRAMS = {
+    "loop": (1, [], """
+mesh m(x = 1)
+program p on m {
+  input X: f32[64, 8]
+  A: f32[8] = allocate()
+  B: f32[8] = allocate()
+  for i in 0..64 {
+    R = select(X, axis=0, index=i)
+    A <- relu(R)
+    B <- add(A, B)
+  }
+}
+"""),
+    "streams": (1, ["--streams=2"], """
+mesh m(x = 1)
+program p on m {
+  input X: f32[4, 8]
+  A: f32[4, 8] = allocate()
+  main = get_current_stream()
+  for i in 0..4 parallel(stream) {
+    set_stream(i)
+    synchronize(main)
+    R = select(X, axis=0, index=i)
+    B = select(A, axis=0, index=i)
+    B <- relu(R)
+  }
+  set_stream(main)
+  for i in 0..4 {
+    synchronize(i)
+  }
+}
+"""),
+    "fused": (1, [], """
+mesh m(x = 1)
+program p on m {
+  input X: f32[4@stream(4), 8]
+  output Y: f32[4@stream(4), 8] = relu(add(exp(X), X))
+}
+"""),
+    "gemm": (1, [], """
+mesh m(x = 1)
+program p on m {
+  input X: f32[8, 8]
+  input W: f32[8, 8]
+  output Y = softmax(matmul(X, W), axis=1)
+}
+"""),
+    "collectives": (2, [], """
+mesh m(x = 2)
+program p on m {
+  input X: f32[4@x, 8]
+  output Y: f32[4, 8] = X
+  output Z = sum(Y, axis=0)
+}
+"""),
+}
+
+
+def allocations(command, library, scratch):
+    count = os.path.join(scratch, "count")
+    open(count, "w").close()
+    environment = dict(os.environ, LD_PRELOAD=library, COUNT_MALLOC=count, OPENBLAS_NUM_THREADS="1")
+    subprocess.run(command, env=environment, check=True, stdout=subprocess.DEVNULL)
+    with open(count, "rb") as file:
+        return struct.unpack("=Q", file.read(8))[0]
+
+
+def system_calls(command, scratch):
+    out = os.path.join(scratch, "strace")
+    trace = ["strace", "-f", "-c", "-qq", "-e", "trace=!" + QUIET, "-e", "signal=none", "-o", out]
+    environment = dict(os.environ, OPENBLAS_NUM_THREADS="1")
+    subprocess.run(trace + command, env=environment, check=True, stdout=subprocess.DEVNULL)
+    with open(out) as file:  # % time, seconds, usecs/call, calls, errors, syscall
+        return next(int(line.split()[3]) for line in file if line.split()[-1:] == ["total"])
+
+
+def main():
+    hirc, library = sys.argv[1:]
+    failed = False
+    traces = shutil.which("strace") and subprocess.run(
+        ["strace", "-o", os.devnull, "true"], stderr=subprocess.DEVNULL).returncode == 0
+    if not traces:
+        print("note: no strace here: calls of the system are not counted")
+    with tempfile.TemporaryDirectory() as scratch:
+        for name, (ranks, options, text) in PROGRAMS.items():
+            path = os.path.join(scratch, name + ".hir")
+            with open(path, "w") as file:
+                file.write(text)
+            def command(times):
+                return [hirc, "run", f"--np={ranks}", f"--repeat={times}", *options, path]
+            measures = {}
+            if ranks == 1:
+                measures["allocations"] = lambda c: allocations(c, library, scratch)
+            if traces:
+                measures["system calls"] = lambda c: system_calls(c, scratch)
+            for what, measure in measures.items():
+                few, many = measure(command(FEW)), measure(command(MANY))
+                print(f"{name}: {what}: {few} for {FEW} runs, {many} for {MANY}")
+                failed |= few != many
+    sys.exit(failed)
+
+
+main()
