@@ -9,6 +9,16 @@
 #include "ir/layout.h"
 #include <string.h>
 
+/* The mesh axes of several devices that an axis is spread over. */
+static unsigned axes_of_several(const struct planner *b, const struct view *x, unsigned axis)
+{
+	unsigned spread = layout_mesh_axes(b->m, x->type, axis);
+	for (unsigned k = 0; spread >> k; k++)
+		if (spread >> k & 1 && ir_mesh(b->m, ir_type(b->m, x->type)->mesh)->size[k] == 1)
+			spread &= ~(1u << k);
+	return spread;
+}
+
 /* Whether the block of a reduced axis may be a part of it: then the result is a pending sum. */
 bool may_reduce(struct planner *b, const struct view *r, const struct view *x, unsigned axis)
 {
@@ -17,16 +27,13 @@ bool may_reduce(struct planner *b, const struct view *r, const struct view *x, u
 	int64_t off, len;
 	if (sx_is_const(b, a->off, &off) && off == 0 && sx_is_const(b, a->len, &len) && len == a->extent)
 		return true;
-	unsigned spread = layout_mesh_axes(b->m, x->type, axis);
+	unsigned spread = axes_of_several(b, x, axis);
 	bool pending = false;
 	for (unsigned i = d->rank; i < d->logical_n; i++)
 		if (d->axis[i].kind == AXIS_PARTIAL) {
 			pending = true;
 			spread &= ~(1u << d->axis[i].mesh_axis);
 		}
-	for (unsigned k = 0; spread >> k; k++) /* axes of one device do not count */
-		if (spread >> k & 1 && ir_mesh(b->m, ir_type(b->m, x->type)->mesh)->size[k] == 1)
-			spread &= ~(1u << k);
 	if (pending && !spread)
 		return true;
 	planner_error(b, "axis %u of '%s' is spread over ranks, but '%s' is not partial", axis,
@@ -155,6 +162,18 @@ static void common(struct planner *b, const struct view_axis *p, const struct vi
 	*len = p->off == q->off ? sx_min(b, p->len, q->len) : sx_max(b, sx_sub(b, end, *off), sx_const(b, 0));
 }
 
+/* Whether the contraction is a part of a sum by accumulate=, to which others add: other steps of a loop or,
+ * where they can write the buffer, other ranks. */
+static bool adds_part(const struct planner *b, op_id op, const struct view *r, const struct view *x,
+                      unsigned kx, const struct view *w, unsigned kw)
+{
+	const struct plan_buffer *buffer = &b->p->buffer.at[r->buffer];
+	if (!op_attr(b->m, op, "accumulate"))
+		return false;
+	return buffer->view || buffer->symmetric ||
+	       (!axes_of_several(b, x, kx) && !axes_of_several(b, w, kw));
+}
+
 void plan_contraction(struct planner *b, op_id op, const struct view *r, const struct operand_ref *in,
                       unsigned count)
 {
@@ -167,8 +186,8 @@ void plan_contraction(struct planner *b, op_id op, const struct view *r, const s
 	int dim[IR_MAX_LOGICAL], map[IR_MAX_LOGICAL + 1];
 	common(b, &x->axis[kx], &w->axis[kw], &k_off, &k_len);
 	int64_t whole;
-	bool part = op_attr(b->m, op, "accumulate") != NULL; /* of a sum to which other ranks add */
-	if (!part && !(sx_is_const(b, k_len, &whole) && whole == x->axis[kx].extent) &&
+	if (!adds_part(b, op, r, x, kx, w, kw) &&
+	    !(sx_is_const(b, k_len, &whole) && whole == x->axis[kx].extent) &&
 	    (!may_reduce(b, r, x, kx) || !may_reduce(b, r, w, kw)))
 		return;
 	task_start(&t, RT_TASK_GEMM);

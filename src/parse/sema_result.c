@@ -148,6 +148,10 @@ bool call_check_accumulate(struct sema *s, struct call *c, const struct infer_dr
 		diag_error(s->d, at, "%s: accumulate= is true or false", name);
 		return false;
 	}
+	if (*value == 't' && draft->operand_n > 2) {
+		diag_error(s->d, at, "%s: accumulate=true takes no bias", name);
+		return false;
+	}
 	if (*value == 'f' || (n == 1 && result[0].bound))
 		return true;
 	diag_error(s->d, at, "%s: accumulate=true adds to a buffer: `Y <- %s(…, accumulate=true)`", name,

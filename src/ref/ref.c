@@ -196,17 +196,6 @@ static bool is_narrow(const struct module *m, op_id op)
 	return false;
 }
 
-bool ref_sums_own_terms(const struct module *m, op_id op)
-{
-	for (unsigned k = 0; k < 2 && op_attr(m, op, "accumulate"); k++) {
-		unsigned mask = summed_axes(m, op, k);
-		for (unsigned a = 0; mask >> a; a++)
-			if (mask >> a & 1 && layout_mesh_axes(m, m->value.at[op_read(m, op, k)].type, a))
-				return true;
-	}
-	return false;
-}
-
 /* How many equal tensors a functional collective reduces: a partial operand's value is its reduction
  * over the partial mesh axes already, over the other axes of the team all ranks hold the same. 0
  * when the team spans axes over which the operand is spread: that has no meaning on logical tensors. */

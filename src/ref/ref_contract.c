@@ -19,7 +19,8 @@ struct contraction {
 	bool errs;  /* some have errors */
 	double grid;
 	int bits;
-	bool narrow; /* parts of the sum may be stored in the result's dtype */
+	uint8_t *held; /* of a pending sum: whether this rank has terms k; NULL: all count */
+	bool narrow;   /* parts of the sum may be stored in the result's dtype */
 };
 struct sum {
 	double value, magnitude, error;
@@ -58,7 +59,7 @@ static double dot_error(const struct contraction *x, int64_t i, int64_t j)
 	return e;
 }
 
-/* a[i + k] * b[j + k] for k in 0..n; terms that this rank does not hold are left out when the sum is
+/* a[i + k] * b[j + k] for k in 0..n; those k of which this rank holds nothing are left out when the sum is
  * pending. */
 static struct sum dot(const struct contraction *x, int64_t i, int64_t j)
 {
@@ -75,11 +76,25 @@ static struct sum dot(const struct contraction *x, int64_t i, int64_t j)
 			if (a->ints)
 				s.ints = (int64_t)((uint64_t)s.ints +
 				                   (uint64_t)a->ints[i + k] * (uint64_t)b->ints[j + k]);
-		} else if (state < s.state && !(state == REF_ABSENT && x->call->partial)) {
+		} else if (state < s.state && !(state == REF_ABSENT && x->held && !x->held[k])) {
 			s.state = state;
 		}
 	}
 	return s;
+}
+
+/* The indices along the last dimension of which something is held in both. */
+static uint8_t *held_terms(const struct ref_array *a, const struct ref_array *b, int64_t n)
+{
+	uint8_t *held = mem_zalloc((size_t)n + 1);
+	int64_t of_a = ref_array_count(a), of_b = ref_array_count(b);
+	for (int64_t i = 0; i < of_a; i++)
+		held[i % n] |= a->state[i] != REF_ABSENT;
+	for (int64_t i = 0; i < of_b; i++)
+		held[i % n] |= b->state[i] != REF_ABSENT ? 2 : 0;
+	for (int64_t k = 0; k < n; k++)
+		held[k] = held[k] == 3;
+	return held;
 }
 
 static bool is_whole(const struct ref_array *a)
@@ -261,6 +276,7 @@ bool ref_contract(struct ref_context *c, const struct ref_call *call, const stru
 	x.narrow = call->narrow && !out->ints;
 	if (x.narrow && ref_precision(out->dtype) < x.bits)
 		x.bits = ref_precision(out->dtype);
+	x.held = call->partial ? held_terms(x.a, x.b, x.k) : NULL;
 	x.errs = has_errors(x.a) || has_errors(x.b);
 	contract(&x, out);
 	for (unsigned k = 0; k < call->n; k++)
@@ -268,5 +284,6 @@ bool ref_contract(struct ref_context *c, const struct ref_call *call, const stru
 	if (call->before)
 		ref_inherit(out, call->before);
 	ref_array_free(&turned);
+	free(x.held);
 	return true;
 }

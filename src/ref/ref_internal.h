@@ -32,8 +32,6 @@ struct ref_context {
 /* ---- ref.c
  * Whether statements say where and when, not only what. */
 bool ref_is_host_level(const struct module *m);
-/* Whether a contraction, by accumulate=, is a rank's contribution to a sum that others complete. */
-bool ref_sums_own_terms(const struct module *m, op_id op);
 
 /* ---- ref_round.c */
 int64_t ref_wrap(enum dtype t, int64_t x);    /* two's complement; bool: x != 0 */

@@ -75,7 +75,7 @@ static bool compute(struct ref_host *h, const struct ref_rank *r, const struct r
 	for (int64_t k = 0; k < local.n; k++)
 		want[local.at[k]] = 1;
 	bool partial = ref_partial_axes(ir_domain(m, ir_type(m, e->out->type)->domain), NULL) > 0 ||
-	               ref_sums_own_terms(m, e->op);
+	               op_attr(m, e->op, "accumulate");
 	struct ref_call call = {
 	    .op = e->op, .result = e->result, .n = e->use_n, .in = operand, .want = want, .partial = partial};
 	call.parts = averaged_parts(m, e->out->type);

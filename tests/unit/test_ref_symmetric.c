@@ -138,6 +138,11 @@ static void accumulate(void)
 static void refused(void)
 {
 	CHECK_FAILS(
+	    "mesh m(x = 2)\nprogram p on m {\n  input A: f32[4@x, 6@serial(2)]\n  input B: f32[6, 5]\n"
+	    "  inout C: f32[4, 5]\n  main = get_current_stream()\n"
+	    "  C <- matmul(A, B, accumulate=true)\n}\n",
+	    STATUS_DIAGNOSTICS, "rank 0 does not hold all that its part of the result of matmul needs");
+	CHECK_FAILS(
 	    "mesh m(x = 2)\nprogram p on m {\n  input X: f32[4@x] symmetric\n"
 	    "  input Z: f32[4@x] symmetric\n  output Y: f32[4] = allocate(zero_init=true)\n"
 	    "  if rank == 0 {\n    G = symmetric_view(X)\n  } else {\n    H = symmetric_view(Z)\n  }\n"
