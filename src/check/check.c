@@ -71,8 +71,10 @@ enum check_status check_program(struct module *m, struct diag *d, const struct c
 	spreads_init(&c.spreads);
 	vec_push(&c.slice, (struct slice){0});
 	vec_push(&c.channel, (struct channel){0});
+	vec_push(&c.known, (struct known_spread){0});
 	c.slice_bucket = arena_new_array(c.arena, uint32_t, CHECK_BUCKETS);
 	c.channel_bucket = arena_new_array(c.arena, uint32_t, CHECK_BUCKETS);
+	c.known_bucket = arena_new_array(c.arena, uint32_t, CHECK_BUCKETS);
 	c.team_map = arena_new_array(c.arena, struct team_map *, m->team.n);
 	c.is_posted = arena_new_array(c.arena, bool, m->op.n);
 	c.is_returned = arena_new_array(c.arena, bool, m->value.n);
@@ -87,6 +89,7 @@ enum check_status check_program(struct module *m, struct diag *d, const struct c
 		vec_free(&c.channel.at[k].entry);
 	vec_free(&c.channel);
 	vec_free(&c.slice);
+	vec_free(&c.known);
 	vec_free(&c.reported);
 	parts_free(&c.parts);
 	spreads_free(&c.spreads);

@@ -63,6 +63,15 @@ enum { CHECK_BUCKETS = 1024 };
 
 struct team_map;
 
+/* A spread that was found for one rank of a slice is that of all, in the same iterations. */
+struct known_spread {
+	op_id op;
+	uint32_t slice;
+	spread_id from, is; /* a part of which */
+	const int64_t *at;  /* indices of the loops around */
+	uint32_t next;      /* of its hash chain */
+};
+
 struct reported {
 	op_id a, b;
 	const char *what;
@@ -78,10 +87,11 @@ struct checker {
 	struct arena *arena;
 	struct parts parts;
 	struct spreads spreads;
-	VEC(struct slice) slice;                 /* 0 unused */
-	VEC(struct channel) channel;             /* 0 unused */
-	uint32_t *slice_bucket, *channel_bucket; /* CHECK_BUCKETS of them */
-	struct team_map **team_map;              /* by team_id; NULL: not made yet */
+	VEC(struct known_spread) known;                         /* 0 unused */
+	VEC(struct slice) slice;                                /* 0 unused */
+	VEC(struct channel) channel;                            /* 0 unused */
+	uint32_t *slice_bucket, *channel_bucket, *known_bucket; /* CHECK_BUCKETS of them */
+	struct team_map **team_map;                             /* by team_id; NULL: not made yet */
 	VEC(struct reported) reported;
 	bool *is_posted;   /* by op_id: a post names it */
 	bool *is_returned; /* by value_id: the program's caller takes its contents */
@@ -135,7 +145,9 @@ struct symmetric { /* an instance of a symmetric view */
 	uint32_t storage; /* of the own buffer */
 	uint32_t slice;   /* of the ranks that it shows the buffers of */
 	int axis;         /* of the buffer's logical ones, along which the blocks are; -1: not known */
+	uint32_t member;  /* which of them this is */
 	spread_id own;    /* each rank's own buffer */
+	spread_id all;
 	uint32_t turn;
 	op_id freed; /* 0: alive */
 	uint32_t freed_turn;

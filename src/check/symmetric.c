@@ -87,40 +87,6 @@ static bool scalar_of(const struct walk *w, op_id op, int64_t *out)
 	return !s->expr || expr_eval(w->m, s->expr, &env, out, NULL) == EXPR_OK;
 }
 
-/* The part of each member: by an operation's slice (op != 0), or of the whole of a view. */
-static spread_id spread_of(struct walk *w, uint32_t slice, op_id op, const struct view *x, type_id type,
-                           int logical, int leaf)
-{
-	const struct slice *s = &w->c->slice.at[slice];
-	const int64_t rank = w->rank;
-	struct span *span = mem_alloc(sizeof *span * (s->n + 1u));
-	for (uint32_t k = 0; k < s->n && check_spend(w->c, 1); k++) {
-		struct cut cut = {.axis = leaf};
-		w->rank = s->device[k];
-		span[k] = SPAN_ALL;
-		if (op && !scalar_of(w, op, &cut.at))
-			continue;
-		if (!type)
-			span[k] = (struct span){cut.at, cut.at + 1};
-		else if (!check_view_interval(w, x, type, (unsigned)logical, cut, &span[k]))
-			span[k] = SPAN_ALL;
-	}
-	w->rank = rank;
-	spread_id spread = check_goes_on(w->c) ? spread_get(&w->c->spreads, span, s->n) : spread_all(w, s->n);
-	free(span);
-	return spread;
-}
-
-void symmetric_cut(struct walk *w, op_id op, struct view *x, int axis, type_id type, int logical, int leaf)
-{
-	const struct symmetric *s = &w->symmetric.at[x->symmetric];
-	/* of a part that is cut again, all counts */
-	if (axis < 0 || axis != s->axis || (type && leaf < 0) ||
-	    x->spread != spread_all(w, w->c->slice.at[s->slice].n))
-		return;
-	x->spread = spread_of(w, s->slice, op, x, type, logical, leaf);
-}
-
 /* Whether the walk's rank takes the branches around a statement, as far as is known. */
 static bool comes_to(const struct walk *w, op_id op)
 {
@@ -135,21 +101,88 @@ static bool comes_to(const struct walk *w, op_id op)
 	return true;
 }
 
-void symmetric_leave_out(struct walk *w, op_id op, struct view *x)
+/* What each rank of a slice touches by a statement. */
+struct touch {
+	op_id op;
+	uint32_t slice;
+	spread_id from;       /* of what it touches at most */
+	const struct view *x; /* cut; NULL: all of it, where the rank comes to the statement */
+	type_id type; /* as a slice of this type, else by a select; logical, leaf: as for symmetric_cut */
+	int logical, leaf;
+};
+
+/* The part of the walk's rank. */
+static struct span span_of(struct walk *w, const struct touch *t, uint32_t member)
 {
-	const struct slice *s = &w->c->slice.at[w->symmetric.at[x->symmetric].slice];
+	struct span all = spread_span(&w->c->spreads, t->from, member), span;
+	struct cut cut = {.axis = t->leaf};
+	if (!t->x)
+		return comes_to(w, t->op) ? all : (struct span){0, 0};
+	if (w->m->op.at[t->op].kind != OP_SYMMETRIC_VIEW && !scalar_of(w, t->op, &cut.at))
+		return all;
+	if (!t->type)
+		return (struct span){cut.at, cut.at + 1};
+	return check_view_interval(w, t->x, t->type, (unsigned)t->logical, cut, &span) ? span : all;
+}
+
+static spread_id spread_find(struct walk *w, const struct touch *t)
+{
+	const struct slice *s = &w->c->slice.at[t->slice];
 	const int64_t rank = w->rank;
-	if (!op || !w->m->region.at[w->m->op.at[op].parent].owner)
-		return;
 	struct span *span = mem_alloc(sizeof *span * (s->n + 1u));
 	for (uint32_t k = 0; k < s->n && check_spend(w->c, 1); k++) {
 		w->rank = s->device[k];
-		span[k] = comes_to(w, op) ? spread_span(&w->c->spreads, x->spread, k) : (struct span){0, 0};
+		span[k] = span_of(w, t, k);
 	}
 	w->rank = rank;
-	if (check_goes_on(w->c))
-		x->spread = spread_get(&w->c->spreads, span, s->n);
+	spread_id spread = check_goes_on(w->c) ? spread_get(&w->c->spreads, span, s->n) : t->from;
 	free(span);
+	return spread;
+}
+
+static bool is_same(const struct walk *w, const struct known_spread *k, const struct touch *t)
+{
+	bool same = k->op == t->op && k->slice == t->slice && k->from == t->from;
+	for (unsigned i = 0; i < w->loop_n && same; i++)
+		same = k->at[i] == w->loop[i].at;
+	return same;
+}
+
+static spread_id spread_of(struct walk *w, const struct touch *t)
+{
+	struct checker *c = w->c;
+	uint64_t h = (t->op * 31u + t->slice) * 31u + t->from;
+	for (unsigned i = 0; i < w->loop_n; i++)
+		h = (h ^ h >> 29 ^ (uint64_t)w->loop[i].at) * 0x9e3779b97f4a7c15u;
+	uint32_t *bucket = &c->known_bucket[(h >> 32 ^ h) % CHECK_BUCKETS];
+	for (uint32_t k = *bucket; k; k = c->known.at[k].next)
+		if (check_spend(c, 1) && is_same(w, &c->known.at[k], t))
+			return c->known.at[k].is;
+	int64_t *at = arena_new_array(c->arena, int64_t, w->loop_n);
+	for (unsigned i = 0; i < w->loop_n; i++)
+		at[i] = w->loop[i].at;
+	struct known_spread new = {
+	    .op = t->op, .slice = t->slice, .from = t->from, .at = at, .next = *bucket};
+	new.is = spread_find(w, t);
+	*bucket = c->known.n;
+	vec_push(&c->known, new);
+	return new.is;
+}
+
+void symmetric_cut(struct walk *w, op_id op, struct view *x, int axis, type_id type, int logical, int leaf)
+{
+	const struct symmetric *s = &w->symmetric.at[x->symmetric];
+	/* of a part that is cut again, all counts */
+	if (axis >= 0 && axis == s->axis && (!type || leaf >= 0) && x->spread == s->all)
+		x->spread = spread_of(w, &(struct touch){op, s->slice, x->spread, x, type, logical, leaf});
+}
+
+void symmetric_leave_out(struct walk *w, op_id op, struct view *x)
+{
+	if (op && w->m->region.at[w->m->op.at[op].parent].owner)
+		x->spread = spread_of(w, &(struct touch){.op = op,
+		                                         .slice = w->symmetric.at[x->symmetric].slice,
+		                                         .from = x->spread});
 }
 
 bool symmetric_meets(struct walk *w, const struct view *a, const struct view *b, uint32_t *who)
@@ -163,10 +196,7 @@ bool symmetric_meets(struct walk *w, const struct view *a, const struct view *b,
 		who[1] = slice->device[slice->n - 1];
 		return slice->n > 1;
 	}
-	uint32_t me = 0;
-	while (me < slice->n && slice->device[me] != w->rank)
-		me++;
-	if (!check_spend(w->c, 1) || !spread_meets(&w->c->spreads, x, y, me, who))
+	if (!check_spend(w->c, 1) || !spread_meets(&w->c->spreads, x, y, s->member, who))
 		return false;
 	who[0] = slice->device[who[0]];
 	who[1] = slice->device[who[1]];
@@ -199,10 +229,12 @@ void symmetric_view(struct walk *w, op_id op)
 		if (of->freed)
 			report_freed(w, of->value, of->freed, of->freed_turn, op, ACCESS_VIEW);
 		struct symmetric s = {.value = v, .storage = x.storage, .slice = seat.slice, .turn = w->now};
+		s.member = seat.member;
 		s.axis = axis_of(w, op);
-		x.spread = s.own = spread_all(w, seat.n);
+		s.own = s.all = x.spread = spread_all(w, seat.n);
 		if (s.axis >= 0)
-			s.own = spread_of(w, seat.slice, 0, &x, w->m->value.at[from].type, s.axis, -1);
+			s.own = spread_of(w, &(struct touch){op, seat.slice, s.all, &x,
+			                                     w->m->value.at[from].type, s.axis, -1});
 		x.symmetric = w->symmetric.n;
 		vec_push(&w->symmetric, s);
 		match_fence(w, op, &seat, ir_root(w->m, v));
