@@ -71,6 +71,22 @@ static bool same_shape(const struct view *x, const struct view *y)
 	return true;
 }
 
+/* Takes the gathered axis, if it is there, out of a buffer's axes in memory order. False: it is not
+ * outermost.
+ */
+static bool take_first(struct comm *s, const struct view *v, int gathered, uint8_t *axis, unsigned *n)
+{
+	if (gathered < 0 || !memchr(axis, gathered, *n))
+		return true;
+	if (axis[0] != gathered) {
+		planner_error(s->b, "axis %d of '%s' is gathered but not outermost in memory", gathered,
+		              value_text(s->b, v->value));
+		return false;
+	}
+	memmove(axis, axis + 1, --*n);
+	return true;
+}
+
 /* Memory order of both buffers must agree, with `gathered` outermost where it is longer than 1. */
 static bool same_order(struct comm *s, const struct view *large, const struct view *small, int gathered)
 {
@@ -87,18 +103,11 @@ static bool same_order(struct comm *s, const struct view *large, const struct vi
 		k[i] = single ? sx_const(b, 1) : small->axis[i].len;
 		n[i] = single && (int)i != gathered ? k[i] : large->axis[i].len;
 	}
-	unsigned np = run_axes(b, large, n, p);
-	if (gathered >= 0 && np && memchr(p, gathered, np)) {
-		if (p[0] != gathered) {
-			planner_error(b, "axis %d of '%s' is gathered but not outermost in memory", gathered,
-			              value_text(b, large->value));
-			return false;
-		}
-		memmove(p, p + 1, --np);
-	}
-	if (gathered >= 0)
+	if (gathered >= 0 && b->sx.at[k[gathered]].hi <= 1)
 		k[gathered] = sx_const(b, 1);
-	unsigned nq = run_axes(b, small, k, q);
+	unsigned np = run_axes(b, large, n, p), nq = run_axes(b, small, k, q);
+	if (!take_first(s, large, gathered, p, &np) || !take_first(s, small, gathered, q, &nq))
+		return false;
 	if (np == nq && !memcmp(p, q, np))
 		return true;
 	planner_error(b, "'%s' and '%s' have different orders in memory", value_text(b, large->value),

@@ -325,11 +325,12 @@ static op_id fix_order(struct module *m, struct pass_context *cx, op_id op)
 	type_id before, after;
 	struct reshard r;
 	reshard_classify(m, m->value.at[v].type, m->value.at[to].type, &r);
-	bool sliced = r.kind == RESHARD_STEP_REDUCE || r.kind == RESHARD_STEP_RING_REDUCE ||
-	              reshard_shares_loop(m, m->value.at[v].type, m->value.at[to].type);
-	order_needs(m, (struct order_side){m->value.at[v].type, sliced},
-	            (struct order_side){m->value.at[to].type, true}, &r, &before, &after);
-	if (before && (sliced || layout_loop_axis(value_domain(m, v), 0) < 0) && may_reorder(m, v, op)) {
+	bool step = r.kind == RESHARD_STEP_REDUCE || r.kind == RESHARD_STEP_RING_REDUCE;
+	type_id tf = m->value.at[v].type, tt = m->value.at[to].type;
+	bound_set all = bound_all(m, tf), bound = step ? all : bound_shared(m, tf, tt);
+	order_needs(m, (struct order_side){tf, bound}, (struct order_side){tt, bound_all(m, tt)}, &r, &before,
+	            &after);
+	if (before && bound == all && may_reorder(m, v, op)) {
 		m->value.at[v].type = before;
 	} else if (before) {
 		/* in the loop of the result, if it has one */

@@ -255,20 +255,18 @@ static void lower_across(struct module *m, struct pass_context *cx, op_id op, co
 
 /* ---- statements */
 
-/* Whether a value is one of an iteration, so that its loop axes are bound. */
 static struct order_side side(struct module *m, value_id v)
 {
-	op_id def = m->value.at[v].def;
-	return (struct order_side){m->value.at[v].type, def && m->op.at[def].parent != m->body};
+	return (struct order_side){m->value.at[v].type, bound_of(m, v)};
 }
 
 /* Whether what the statement reads or writes, a copy of this type (0: none) or the value, is a buffer of
  * one slice that the last slice does not fill. */
-static bool pads(struct module *m, value_id v, type_id copy)
+static bool pads(struct module *m, op_id op, value_id v, type_id copy)
 {
-	if (!copy && is_view(m, v))
-		return false;
-	return side(m, v).sliced && order_pads(m, copy ? copy : m->value.at[v].type);
+	if (copy)
+		return order_pads(m, (struct order_side){copy, bound_beside(m, copy, op)});
+	return !is_view(m, v) && order_pads(m, side(m, v));
 }
 
 /* Copies where storage has gaps or another order. The statement then reads and writes what serves. What
@@ -281,13 +279,13 @@ static void copy_through(struct module *m, op_id op, const struct reshard *r)
 		return; /* they pack and unpack */
 	order_needs(m, side(m, from), side(m, to), r, &before, &after);
 	if (!before && !order_is_dense(m, from))
-		before = order_like(m, m->value.at[from].type, m->value.at[from].type);
+		before = order_dense(m, side(m, from));
 	if (!after && !order_is_dense(m, to))
-		after = order_like(m, m->value.at[to].type, m->value.at[to].type);
-	if (!before && is_view(m, from) && pads(m, to, after))
-		before = order_like(m, m->value.at[from].type, m->value.at[from].type);
-	if (!after && is_view(m, to) && pads(m, from, before))
-		after = order_like(m, m->value.at[to].type, m->value.at[to].type);
+		after = order_dense(m, side(m, to));
+	if (!before && is_view(m, from) && pads(m, op, to, after))
+		before = order_dense(m, side(m, from));
+	if (!after && is_view(m, to) && pads(m, op, from, before))
+		after = order_dense(m, side(m, to));
 	if (before)
 		rewrite_reads(m, op, from, rewrite_set_before(m, op, from, before));
 	if (after)

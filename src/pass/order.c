@@ -15,27 +15,40 @@ struct order {
 	bool contiguous;
 };
 
-static bool is_local(const struct module *m, const struct axis *a, bool sliced)
+/* Whether a rank has all of an axis. */
+static bool is_here(const struct domain *d, unsigned axis, bound_set bound)
+{
+	uint8_t place = d->axis[axis].place;
+	return place == PLACE_NONE || (place != PLACE_MESH && !bound_has(d, bound, axis));
+}
+
+static bool is_local(const struct module *m, const struct domain *d, unsigned axis, bound_set bound)
 {
 	int64_t k;
-	bool here =
-	    a->place == PLACE_NONE || (!sliced && (a->place == PLACE_STREAM || a->place == PLACE_SERIAL));
+	const struct axis *a = &d->axis[axis];
+	bool here = is_here(d, axis, bound);
 	return here && (a->kind == AXIS_ITER || a->kind == AXIS_BROADCAST) &&
 	       !(expr_is_const(m, a->extent, &k) && k == 1);
 }
 
-static void read_order(const struct module *m, type_id t, bool sliced, struct order *o)
+static void read_order(const struct module *m, struct order_side s, struct order *o)
 {
-	const struct domain *d = &m->domain.at[m->type.at[t].domain];
+	const struct domain *d = &m->domain.at[m->type.at[s.type].domain];
 	o->n = 0;
 	o->contiguous = true;
 	for (unsigned i = 0; i < d->alloc_n; i++) {
-		if (!is_local(m, &d->axis[d->alloc[i]], sliced))
+		if (!is_local(m, d, d->alloc[i], s.bound))
 			continue;
 		int dim = layout_logical_of(d, d->alloc[i]);
 		o->dim[o->n++] = dim < 0 ? ORDER_MERGED : (uint8_t)dim;
 		o->contiguous &= d->contiguous[i] != 0;
 	}
+}
+
+/* One block of all loops of a type. */
+static struct order_side one_block(const struct module *m, type_id t)
+{
+	return (struct order_side){t, bound_all(m, t)};
 }
 
 /* Whether all parts of a dim come before all else. */
@@ -73,20 +86,37 @@ static bool agree(const struct order *a, const struct order *b, int except)
 	}
 }
 
-/* A type without the loop placements that no mesh axis stands below; blocks: nor blocks. */
-static type_id without_loops(struct module *m, type_id t, bool blocks)
+/* Without the loop placements that no mesh axis or bound one stands below; blocks: nor blocks. */
+static struct order_side without_loops(struct module *m, struct order_side from, bool blocks)
 {
 	struct sugar s;
 	const char *reason;
-	struct type old = m->type.at[t];
+	struct type old = m->type.at[from.type];
+	struct order_side to = {0};
+	unsigned axis, level;
+	unsigned bound[IR_MAX_LOGICAL] = {0}; /* bound placements of each axis, a bit each */
+	if (!blocks && !(bound_all(m, from.type) & ~from.bound))
+		return from;
 	if (!sugar_from_domain(m, old.domain, old.mesh, &s))
-		return t;
+		return from;
+	const struct domain *d = &m->domain.at[old.domain];
+	for (unsigned n = 0; place_find_loop(d, &s, n, &axis, &level); n++)
+		bound[axis] |= (unsigned)(from.bound >> n & 1) << level;
 	place_drop(&s, AXIS_REDUCE);
-	for (unsigned a = 0; a < s.rank; a++)
+	for (unsigned a = 0; a < s.rank; a++) {
+		unsigned n = place_footprint(&s.axis[a]);
+		while (bound[a] >> n)
+			n++;
 		if (blocks || place_has_loop(&s.axis[a]))
-			s.axis[a].place_n = (uint8_t)place_footprint(&s.axis[a]);
-	type_id u = place_type(m, t, old.mesh, &s, false, &reason);
-	return u ? u : t;
+			s.axis[a].place_n = (uint8_t)n;
+	}
+	to.type = place_type(m, from.type, old.mesh, &s, false, &reason);
+	if (!to.type)
+		return from;
+	d = &m->domain.at[m->type.at[to.type].domain];
+	for (unsigned n = 0; place_find_loop(d, &s, n, &axis, &level); n++)
+		to.bound |= (bound_set)(bound[axis] >> level & 1) << n;
+	return to;
 }
 
 /* Whether a split into axes that a rank all holds leaves room at the end of the last. */
@@ -135,8 +165,8 @@ void order_needs(struct module *m, struct order_side from, struct order_side to,
 	bool blocks = r->kind == RESHARD_ALLGATHER || r->kind == RESHARD_REDUCE_SCATTER ||
 	              r->kind == RESHARD_GATHER || r->kind == RESHARD_SCATTER;
 	int lead = blocks ? r->dim : -1;
-	read_order(m, from.type, from.sliced, &f);
-	read_order(m, to.type, to.sliced, &t);
+	read_order(m, from, &f);
+	read_order(m, to, &t);
 	if (lead >= 0)
 		dims[n++] = (uint8_t)lead;
 	for (unsigned i = 0; i < f.n; i++)
@@ -154,10 +184,9 @@ void order_needs(struct module *m, struct order_side from, struct order_side to,
 	}
 	bool f_gaps = has_gaps(m, from.type, &f), t_gaps = has_gaps(m, to.type, &t);
 	if (!f.contiguous || f_gaps || (lead >= 0 && !leads(&f, lead)))
-		*before =
-		    order_with(m, from.sliced ? from.type : without_loops(m, from.type, f_gaps), dims, n);
+		*before = order_with(m, without_loops(m, from, f_gaps), dims, n);
 	if (!t.contiguous || t_gaps || (lead >= 0 && !leads(&t, lead)) || !agree(&f, &t, lead))
-		*after = order_with(m, to.sliced ? to.type : without_loops(m, to.type, t_gaps), dims, n);
+		*after = order_with(m, without_loops(m, to, t_gaps), dims, n);
 }
 
 static unsigned rank_in(const uint8_t *dims, unsigned n, int dim)
@@ -168,20 +197,20 @@ static unsigned rank_in(const uint8_t *dims, unsigned n, int dim)
 	return n;
 }
 
-type_id order_with(struct module *m, type_id t, const uint8_t *dims, unsigned n)
+type_id order_with(struct module *m, struct order_side s, const uint8_t *dims, unsigned n)
 {
 	struct domain_builder b;
 	uint8_t perm[IR_MAX_AXES];
 	unsigned at = 0;
-	t = rewrite_without_reduce(m, t);
+	type_id t = rewrite_without_reduce(m, s.type);
 	const struct domain d = m->domain.at[m->type.at[t].domain];
 	domain_edit(&b, &d);
 	for (unsigned i = 0; i < d.loop_n; i++)
-		if (d.axis[d.loop[i]].place != PLACE_NONE)
+		if (!is_here(&d, d.loop[i], s.bound))
 			perm[at++] = (uint8_t)i;
 	for (unsigned k = 0; k <= n; k++)
 		for (unsigned i = 0; i < d.loop_n; i++)
-			if (d.axis[d.loop[i]].place == PLACE_NONE &&
+			if (is_here(&d, d.loop[i], s.bound) &&
 			    rank_in(dims, n, layout_logical_of(&d, d.loop[i])) == k)
 				perm[at++] = (uint8_t)i;
 	if (domain_allocate(&b, false, perm, d.loop_n))
@@ -190,11 +219,23 @@ type_id order_with(struct module *m, type_id t, const uint8_t *dims, unsigned n)
 	                 domain_finish(m, &b));
 }
 
+type_id order_row_major(struct module *m, type_id t)
+{
+	return order_with(m, one_block(m, t), NULL, 0);
+}
+
 type_id order_like(struct module *m, type_id t, type_id like)
 {
 	struct order o;
-	read_order(m, like, true, &o);
-	return order_with(m, t, o.dim, o.n);
+	read_order(m, one_block(m, like), &o);
+	return order_with(m, one_block(m, t), o.dim, o.n);
+}
+
+type_id order_dense(struct module *m, struct order_side s)
+{
+	struct order o;
+	read_order(m, s, &o);
+	return order_with(m, s, o.dim, o.n);
 }
 
 type_id order_streamed(struct module *m, type_id t, bool streamed)
@@ -228,101 +269,93 @@ type_id order_streamed(struct module *m, type_id t, bool streamed)
 bool order_is_row_major(struct module *m, type_id t)
 {
 	struct order o;
-	read_order(m, t, true, &o);
+	read_order(m, one_block(m, t), &o);
 	for (unsigned i = 1; i < o.n; i++)
 		if (o.dim[i] < o.dim[i - 1])
 			return false;
 	return o.contiguous;
 }
 
-bool order_pads(struct module *m, type_id t)
+bool order_pads(struct module *m, struct order_side s)
 {
 	struct order o;
-	read_order(m, t, true, &o);
-	return clips(m, t, &o, 1u << PLACE_STREAM | 1u << PLACE_SERIAL);
+	read_order(m, s, &o);
+	return s.bound && clips(m, s.type, &o, 1u << PLACE_STREAM | 1u << PLACE_SERIAL);
 }
 
 bool order_clips(struct module *m, type_id t)
 {
 	struct order o;
-	read_order(m, t, true, &o);
+	read_order(m, one_block(m, t), &o);
 	return clips(m, t, &o, ~0u);
 }
 
 bool order_same(struct module *m, type_id a, type_id b)
 {
 	struct order x, y;
-	read_order(m, a, true, &x);
-	read_order(m, b, true, &y);
+	read_order(m, one_block(m, a), &x);
+	read_order(m, one_block(m, b), &y);
 	return agree(&x, &y, -1);
 }
 
-/* Whether a buffer holds the blocks of its loops apart. */
-static bool stores_loops(const struct domain *d)
+/* The tensor axes of which a buffer holds the blocks of several iterations apart, a bit each; the last bit:
+ * of axes that several share. */
+static unsigned stored_loops(const struct module *m, value_id root)
 {
-	for (unsigned i = 0; i < d->alloc_n; i++)
-		if (d->axis[d->alloc[i]].place == PLACE_STREAM || d->axis[d->alloc[i]].place == PLACE_SERIAL)
-			return true;
-	return false;
+	const struct domain *d = value_domain(m, root);
+	bound_set bound = bound_of(m, root);
+	unsigned axes = 0;
+	for (unsigned i = 0; i < d->alloc_n; i++) {
+		int a = layout_logical_of(d, d->alloc[i]);
+		if (d->axis[d->alloc[i]].place != PLACE_NONE && is_here(d, d->alloc[i], bound))
+			axes |= 1u << (a < 0 ? IR_MAX_LOGICAL : a);
+	}
+	return axes;
 }
 
-/* Whether the first n loops of a slice's type are on all the axes whose loops' blocks a buffer holds apart.
- */
-static bool cuts_all_loops(const struct domain *slice, unsigned n, const struct domain *root)
+/* The tensor axes of which a slice is one block. */
+static unsigned cut_axes(const struct module *m, value_id slice)
 {
-	unsigned cut = 0;
-	for (unsigned i = 0; i < n && i < slice->loop_n; i++) {
-		int a = layout_logical_of(slice, slice->loop[i]);
-		cut |= a >= 0 ? 1u << a : 0;
+	const struct domain *d = value_domain(m, slice);
+	bound_set bound = bound_of(m, slice);
+	unsigned axes = 0;
+	for (unsigned i = 0; i < d->loop_n; i++) {
+		int a = layout_logical_of(d, d->loop[i]);
+		axes |= a >= 0 && bound_has(d, bound, d->loop[i]) ? 1u << a : 0;
 	}
-	for (unsigned i = 0; i < root->alloc_n; i++) {
-		const struct axis *x = &root->axis[root->alloc[i]];
-		int a = layout_logical_of(root, root->alloc[i]);
-		if ((x->place == PLACE_STREAM || x->place == PLACE_SERIAL) && (a < 0 || !(cut >> a & 1)))
-			return false;
-	}
-	return true;
+	return axes;
 }
 
-/* How many slices a value is one of: a slice of a slice of a buffer, 2. */
-static unsigned slices_above(const struct module *m, value_id v)
+static void read_value(const struct module *m, value_id v, struct order *o)
 {
-	unsigned n = 0;
-	for (op_id def = m->value.at[v].def; def && op_traits(m, def) & TRAIT_VIEW;
-	     def = m->value.at[op_read(m, def, 0)].def)
-		n += m->op.at[def].kind == OP_SHARD_BY_STREAM;
-	return n;
+	read_order(m, (struct order_side){m->value.at[v].type, bound_of(m, v)}, o);
 }
 
 bool order_is_dense(struct module *m, value_id v)
 {
-	struct order o;
-	read_order(m, m->value.at[v].type, true, &o);
+	struct order o, stored;
+	read_value(m, v, &o);
 	if (!o.contiguous)
 		return false;
 	op_id def = m->value.at[v].def;
 	if (!def || !(op_traits(m, def) & TRAIT_VIEW))
 		return true;
 	/* a slice has no gaps when nothing that is left stands above the axis it slices */
-	value_id whole = op_read(m, def, 0);
-	const struct domain *d = value_domain(m, v);
+	value_id whole = op_read(m, def, 0), root = ir_root(m, v);
+	read_value(m, whole, &stored);
 	int sliced = -1;
 	if (m->op.at[def].kind == OP_SELECT) {
 		sliced = (int)op_attr_int(m, def, "axis", 0);
 	} else {
-		unsigned outer = slices_above(m, whole);
-		if (outer < place_loop_count(d))
-			sliced = layout_logical_of(d, d->loop[outer]);
-		const struct domain *root = value_domain(m, ir_root(m, v));
+		sliced = bound_by_slice(m, def);
 		/* the slices stand apart as they are, if all loops are those of slices */
-		if (stores_loops(root))
-			return cuts_all_loops(d, outer + 1, root) && order_is_dense(m, ir_root(m, v));
-		struct order stored;
-		read_order(m, m->value.at[whole].type, true, &stored);
+		unsigned apart = stored_loops(m, root);
+		if (apart)
+			return !(apart & ~cut_axes(m, v)) && order_is_dense(m, root);
 		if (!agree(&o, &stored, -1))
 			return false; /* it does not stand as its type says */
 	}
-	read_order(m, m->value.at[whole].type, true, &o);
-	return (o.n == 0 || o.dim[0] == sliced || !has(&o, (unsigned)(sliced < 0 ? ORDER_MERGED : sliced))) &&
+	return (stored.n == 0 || stored.dim[0] == sliced ||
+	        !has(&stored, (unsigned)(sliced < 0 ? ORDER_MERGED : sliced))) &&
 	       order_is_dense(m, whole);
 }
