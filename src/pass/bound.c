@@ -1,15 +1,7 @@
-/* bound: which loops of a value's type are bound.
- *
- * Types along a chain of views differ: a slice has loops that its buffer has not. Loops are told apart by
- * their tensor axis and how many of it stand above them. */
+/* bound: which loops of a value's type are bound. */
 #include "pass/bound.h"
 #include "ir/edit.h"
 #include "ir/layout.h"
-
-/* Loops of each tensor axis, outermost first, a bit each; the last entry: of axes that several share. */
-struct levels {
-	uint64_t of[IR_MAX_LOGICAL + 1];
-};
 
 /* The loops of a domain as levels of tensor axes. */
 struct loops {
@@ -62,8 +54,8 @@ bound_set bound_beside(const struct module *m, type_id t, op_id op)
 	return bound;
 }
 
-/* Binds the first loop of the first tensor axis that has one left, and returns that axis; -1: none. */
-static int bind_next(const struct domain *d, struct levels *bound)
+/* Binds the first loop of the first tensor axis that has one left. */
+static void bind_next(const struct domain *d, struct bound_levels *bound)
 {
 	struct loops loops;
 	const struct loop *first = NULL;
@@ -74,16 +66,14 @@ static int bind_next(const struct domain *d, struct levels *bound)
 		    (!first || l->tensor_axis < first->tensor_axis))
 			first = l;
 	}
-	if (!first)
-		return -1;
-	bound->of[first->tensor_axis] |= (uint64_t)1 << first->level;
-	return first->tensor_axis == IR_MAX_LOGICAL ? -1 : first->tensor_axis;
+	if (first)
+		bound->of[first->tensor_axis] |= (uint64_t)1 << first->level;
 }
 
-static void levels_of(const struct module *m, value_id v, struct levels *out)
+void bound_levels_of(const struct module *m, value_id v, struct bound_levels *out)
 {
 	op_id def = m->value.at[v].def;
-	*out = (struct levels){{0}};
+	*out = (struct bound_levels){{0}};
 	if (!def)
 		return;
 	if (!(op_traits(m, def) & TRAIT_VIEW)) {
@@ -94,7 +84,7 @@ static void levels_of(const struct module *m, value_id v, struct levels *out)
 			out->of[loops.at[i].tensor_axis] |= (bound >> i & 1) << loops.at[i].level;
 		return;
 	}
-	levels_of(m, op_read(m, def, 0), out);
+	bound_levels_of(m, op_read(m, def, 0), out);
 	if (m->op.at[def].kind == OP_SHARD_BY_STREAM)
 		bind_next(value_domain(m, v), out);
 	if (m->op.at[def].kind == OP_SELECT)
@@ -102,16 +92,21 @@ static void levels_of(const struct module *m, value_id v, struct levels *out)
 			out->of[a] = out->of[a + 1];
 }
 
-bound_set bound_of(const struct module *m, value_id v)
+bound_set bound_in(const struct domain *d, const struct bound_levels *levels)
 {
-	struct levels levels;
 	struct loops loops;
 	bound_set bound = 0;
-	levels_of(m, v, &levels);
-	find_loops(value_domain(m, v), &loops);
+	find_loops(d, &loops);
 	for (unsigned i = 0; i < loops.n; i++)
-		bound |= (levels.of[loops.at[i].tensor_axis] >> loops.at[i].level & 1) << i;
+		bound |= (levels->of[loops.at[i].tensor_axis] >> loops.at[i].level & 1) << i;
 	return bound;
+}
+
+bound_set bound_of(const struct module *m, value_id v)
+{
+	struct bound_levels levels;
+	bound_levels_of(m, v, &levels);
+	return bound_in(value_domain(m, v), &levels);
 }
 
 bound_set bound_all(const struct module *m, type_id t)
@@ -148,9 +143,15 @@ bool bound_has(const struct domain *d, bound_set bound, unsigned axis)
 	return false;
 }
 
-int bound_by_slice(const struct module *m, op_id shard)
+bool bound_level(const struct domain *d, unsigned axis, unsigned *tensor_axis, unsigned *level)
 {
-	struct levels levels;
-	levels_of(m, op_read(m, shard, 0), &levels);
-	return bind_next(value_domain(m, op_result(m, shard, 0)), &levels);
+	struct loops loops;
+	find_loops(d, &loops);
+	for (unsigned i = 0; i < loops.n; i++)
+		if (loops.at[i].axis == axis) {
+			*tensor_axis = loops.at[i].tensor_axis;
+			*level = loops.at[i].level;
+			return true;
+		}
+	return false;
 }

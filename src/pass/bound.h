@@ -23,7 +23,17 @@ bound_set bound_all(const struct module *m, type_id t);
 bound_set bound_shared(const struct module *m, type_id t, type_id with);
 /* Whether an axis of a domain is one of them. */
 bool bound_has(const struct domain *d, bound_set bound, unsigned axis);
-/* The tensor axis of which a shard_by_stream binds a loop; -1: there is none. */
-int bound_by_slice(const struct module *m, op_id shard);
+
+/* Loops of each tensor axis, outermost first, a bit each; the last entry: of axes that several share. Types
+ * along a chain of views differ, these do not: a slice has loops that its buffer has not. */
+struct bound_levels {
+	uint64_t of[IR_MAX_LOGICAL + 1];
+};
+/* Those that are bound. */
+void bound_levels_of(const struct module *m, value_id v, struct bound_levels *out);
+/* Which loops of a domain they are. */
+bound_set bound_in(const struct domain *d, const struct bound_levels *levels);
+/* The tensor axis of a loop axis and its level. False: it is none. */
+bool bound_level(const struct domain *d, unsigned axis, unsigned *tensor_axis, unsigned *level);
 
 #endif

@@ -51,6 +51,11 @@ static struct order_side one_block(const struct module *m, type_id t)
 	return (struct order_side){t, bound_all(m, t)};
 }
 
+static void read_value(const struct module *m, value_id v, struct order *o)
+{
+	read_order(m, (struct order_side){m->value.at[v].type, bound_of(m, v)}, o);
+}
+
 /* Whether all parts of a dim come before all else. */
 static bool leads(const struct order *o, int dim)
 {
@@ -298,37 +303,51 @@ bool order_same(struct module *m, type_id a, type_id b)
 	return agree(&x, &y, -1);
 }
 
-/* The tensor axes of which a buffer holds the blocks of several iterations apart, a bit each; the last bit:
- * of axes that several share. */
-static unsigned stored_loops(const struct module *m, value_id root)
+/* ---- views */
+
+static value_id sharded(const struct module *m, value_id v)
 {
-	const struct domain *d = value_domain(m, root);
-	bound_set bound = bound_of(m, root);
-	unsigned axes = 0;
+	op_id def;
+	while ((def = m->value.at[v].def) && m->op.at[def].kind == OP_SHARD_BY_STREAM)
+		v = op_read(m, def, 0);
+	return v;
+}
+
+/* Whether a slice is one piece of what it is a slice of, and stands as its type says. In memory, what it is
+ * one block of stands above what it has several of. */
+static bool is_piece(const struct module *m, value_id v, const struct order *o, value_id whole)
+{
+	const struct domain *d = value_domain(m, whole);
+	struct bound_levels above, cut;
+	struct order stored;
+	bool several = false;
+	bound_levels_of(m, v, &cut);
+	read_order(m, (struct order_side){m->value.at[whole].type, bound_in(d, &cut)}, &stored);
+	if (!agree(o, &stored, -1))
+		return false;
+	bound_levels_of(m, whole, &above);
+	bound_set bound = bound_of(m, whole);
+	/* loops whose blocks stand apart are cut as a whole */
 	for (unsigned i = 0; i < d->alloc_n; i++) {
-		int a = layout_logical_of(d, d->alloc[i]);
-		if (d->axis[d->alloc[i]].place != PLACE_NONE && is_here(d, d->alloc[i], bound))
-			axes |= 1u << (a < 0 ? IR_MAX_LOGICAL : a);
+		unsigned a, level;
+		if (bound_level(d, d->alloc[i], &a, &level))
+			above.of[a] |= (uint64_t)1 << level;
 	}
-	return axes;
-}
-
-/* The tensor axes of which a slice is one block. */
-static unsigned cut_axes(const struct module *m, value_id slice)
-{
-	const struct domain *d = value_domain(m, slice);
-	bound_set bound = bound_of(m, slice);
-	unsigned axes = 0;
-	for (unsigned i = 0; i < d->loop_n; i++) {
-		int a = layout_logical_of(d, d->loop[i]);
-		axes |= a >= 0 && bound_has(d, bound, d->loop[i]) ? 1u << a : 0;
+	for (unsigned i = 0; i < d->alloc_n; i++) {
+		unsigned axis = d->alloc[i], a, level;
+		if (!is_local(m, d, axis, bound))
+			continue;
+		bool loop = bound_level(d, axis, &a, &level);
+		if (!loop) {
+			int dim = layout_logical_of(d, axis);
+			a = dim < 0 ? IR_MAX_LOGICAL : (unsigned)dim;
+		}
+		bool cuts = loop ? cut.of[a] >> level & 1 : (cut.of[a] & ~above.of[a]) != 0;
+		if (cuts && several)
+			return false;
+		several |= !cuts || (!loop && has(o, a));
 	}
-	return axes;
-}
-
-static void read_value(const struct module *m, value_id v, struct order *o)
-{
-	read_order(m, (struct order_side){m->value.at[v].type, bound_of(m, v)}, o);
+	return true;
 }
 
 bool order_is_dense(struct module *m, value_id v)
@@ -340,22 +359,14 @@ bool order_is_dense(struct module *m, value_id v)
 	op_id def = m->value.at[v].def;
 	if (!def || !(op_traits(m, def) & TRAIT_VIEW))
 		return true;
-	/* a slice has no gaps when nothing that is left stands above the axis it slices */
-	value_id whole = op_read(m, def, 0), root = ir_root(m, v);
-	read_value(m, whole, &stored);
-	int sliced = -1;
-	if (m->op.at[def].kind == OP_SELECT) {
-		sliced = (int)op_attr_int(m, def, "axis", 0);
-	} else {
-		sliced = bound_by_slice(m, def);
-		/* the slices stand apart as they are, if all loops are those of slices */
-		unsigned apart = stored_loops(m, root);
-		if (apart)
-			return !(apart & ~cut_axes(m, v)) && order_is_dense(m, root);
-		if (!agree(&o, &stored, -1))
-			return false; /* it does not stand as its type says */
+	if (m->op.at[def].kind == OP_SHARD_BY_STREAM) {
+		value_id whole = sharded(m, v);
+		return is_piece(m, v, &o, whole) && order_is_dense(m, whole);
 	}
-	return (stored.n == 0 || stored.dim[0] == sliced ||
-	        !has(&stored, (unsigned)(sliced < 0 ? ORDER_MERGED : sliced))) &&
-	       order_is_dense(m, whole);
+	/* an element of the outermost axis is one piece */
+	value_id whole = op_read(m, def, 0);
+	read_value(m, whole, &stored);
+	unsigned axis =
+	    m->op.at[def].kind == OP_SELECT ? (unsigned)op_attr_int(m, def, "axis", 0) : ORDER_MERGED;
+	return (stored.n == 0 || stored.dim[0] == axis || !has(&stored, axis)) && order_is_dense(m, whole);
 }
