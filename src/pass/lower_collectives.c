@@ -295,7 +295,7 @@ static void copy_through(struct module *m, op_id op, const struct reshard *r)
 static bool lower_set(struct module *m, struct pass_context *cx, op_id op)
 {
 	value_id from = op_read(m, op, 0), to = op_result(m, op, 0);
-	struct reshard r;
+	struct reshard r, made;
 	reshard_classify(m, m->value.at[from].type, m->value.at[to].type, &r);
 	if (r.kind == RESHARD_LOCAL)
 		return true;
@@ -309,6 +309,9 @@ static bool lower_set(struct module *m, struct pass_context *cx, op_id op)
 	}
 	remark(m, cx, op, &r);
 	copy_through(m, op, &r);
+	reshard_classify(m, m->value.at[op_read(m, op, 0)].type, m->value.at[op_result(m, op, 0)].type,
+	                 &made);
+	r.step = made.step; /* an axis of a copy */
 	if (m->op.at[op].attrs)
 		m->op.at[op].attrs = 0; /* hints about the copy */
 	switch (r.kind) {
