@@ -83,7 +83,7 @@ def layers(rank, np, b, s, a, e):
     return [(lambda: layer(False), transformer_layer)]
 
 
-def worker(rank, np, port, what, sizes):
+def worker(rank, np, port, what, sizes, finished):
     torch.set_num_threads(1)
     dist.init_process_group("gloo", init_method=f"tcp://127.0.0.1:{port}", rank=rank, world_size=np)
 
@@ -96,14 +96,19 @@ def worker(rank, np, port, what, sizes):
         return float(ends.sum()) * 1e3
 
     for compute, run in what(rank, np, *sizes):
-        first = max(sample(compute) + sample(run) for _ in range(3))
-        samples = max(5, min(200, int(BUDGET_S * 1e3 / first)))
+        start = time.monotonic()
+        for _ in range(3):
+            sample(compute), sample(run)
+        took = torch.tensor([(time.monotonic() - start) / 3])
+        dist.all_reduce(took, op=dist.ReduceOp.MAX)
+        samples = max(5, min(200, int(BUDGET_S / float(took))))
         times = [(sample(compute), sample(run)) for _ in range(samples)]
         alone, both = (statistics.median(column) for column in zip(*times))
         if rank == 0:
             print(f"{run.__name__},{alone:.6g},{both:.6g}", flush=True)
-    dist.barrier()
-    dist.destroy_process_group()
+    sys.stdout.flush()
+    finished.wait()  # a rank that leaves early can leave the others waiting in gloo, and so can its end
+    os._exit(0)
 
 
 def main():
@@ -114,7 +119,7 @@ def main():
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
         port = s.getsockname()[1]
-    mp.spawn(worker, args=(np, port, what, sizes), nprocs=np)
+    mp.spawn(worker, args=(np, port, what, sizes, mp.get_context("spawn").Barrier(np)), nprocs=np)
 
 
 if __name__ == "__main__":
