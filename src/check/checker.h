@@ -111,7 +111,7 @@ struct view {
 	int64_t chunk[VIEW_MAX_CHUNKS]; /* the buffer holds these blocks of the first chunk_n stream and
 	                                   serial axes of its type: loops around it bind them */
 	uint8_t chunk_n;
-	uint8_t bound_n;              /* those, and the ones that slices bound since */
+	uint8_t bound_n;              /* axes that loops around or slices bound */
 	uint8_t axis[IR_MAX_LOGICAL]; /* its visible axes, as logical axes of the buffer */
 };
 

@@ -53,11 +53,30 @@ static uint32_t storage_get(struct walk *w, value_id v, int64_t slot)
 	return w->storage.n - 1;
 }
 
+static bool counts(const struct walk *w, unsigned loop, bool stream, int64_t count)
+{
+	const struct loop *l = &w->loop[loop];
+	return !(w->m->op.at[l->op].flags & OP_STREAM_LOOP) == !stream && l->start == 0 && l->stop == count;
+}
+
+/* Whether more loops around count what an axis counts than there are such axes: which of them it belongs to
+ * is what its writer says. */
+static bool is_ambiguous(const struct walk *w, const struct domain *d, const struct axis *a, int64_t count)
+{
+	unsigned loops = 0, axes = 0;
+	for (unsigned k = 0; k < w->loop_n; k++)
+		loops += counts(w, k, a->place == PLACE_STREAM, count);
+	for (unsigned k = 0; k < d->loop_n; k++)
+		axes += d->axis[d->loop[k]].place == a->place && d->axis[d->loop[k]].extent == a->extent;
+	return loops > axes;
+}
+
 /* Binds the first of a type's stream and serial axes to the loops around. */
 static void bind_chunks(struct walk *w, value_id v, struct view *x)
 {
 	const struct domain *d = value_domain(w->m, v);
 	unsigned next[2] = {0}, seen = 0; /* next: of serial and of stream loops */
+	bool known = true;
 	for (unsigned k = 0; k < d->loop_n; k++) {
 		const struct axis *a = &d->axis[d->loop[k]];
 		int64_t count;
@@ -67,18 +86,18 @@ static void bind_chunks(struct walk *w, value_id v, struct view *x)
 		if (!walk_value(w, a->extent, w->m->value.at[v].at, &count))
 			return;
 		unsigned l = next[stream];
-		while (l < w->loop_n && !(!(w->m->op.at[w->loop[l].op].flags & OP_STREAM_LOOP) == !stream &&
-		                          w->loop[l].start == 0 && w->loop[l].stop == count))
+		while (l < w->loop_n && !counts(w, l, stream, count))
 			l++;
 		if (l < w->loop_n) {
 			next[stream] = l + 1;
-			x->vague |= x->chunk_n != seen || seen >= VIEW_MAX_CHUNKS;
-			if (!x->vague)
+			x->vague |= x->bound_n != seen || seen >= VIEW_MAX_CHUNKS;
+			known &= !x->vague && !is_ambiguous(w, d, a, count);
+			if (known)
 				x->chunk[x->chunk_n++] = w->loop[l].at;
+			x->bound_n += !x->vague;
 		}
 		seen++;
 	}
-	x->bound_n = x->chunk_n;
 }
 
 static void start_view(struct walk *w, value_id v, struct view *out)
