@@ -8,7 +8,10 @@
  *
  * Ranks do the same statements. So that another rank's step of a thread is over is told by the own clock as
  * it was at the last fence: a fence copies the clock of its stream to threads that stand for it, which are
- * passed on as all others are. */
+ * passed on as all others are.
+ *
+ * Ranks that take other branches touch nothing by what stands there. Two accesses are compared when some rank
+ * does both. */
 #include "check/checker.h"
 #include "ir/edit.h"
 #include "ir/expr.h"
