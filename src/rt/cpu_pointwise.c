@@ -1,4 +1,8 @@
-/* cpu_pointwise: out = op(operands), row by row in the wide type that the operands decide. */
+/* cpu_pointwise: out = op(operands), row by row in the wide type that the operands decide.
+ *
+ * What is dense and of the wide type is computed where it lies; else a row is loaded, and stored, through the
+ * arrays of struct pointwise. */
+#include "rt/clones.h"
 #include "rt/cpu.h"
 #include "rt/rows.h"
 #include <assert.h>
@@ -45,13 +49,14 @@ struct pointwise {
 	char *why;
 };
 
+/* The result may be an operand's memory, element by element. */
 #define EACH(expr)                                                                                           \
-	for (size_t i = 0; i < n; i++)                                                                       \
-		r[i] = (expr);                                                                               \
+	_Pragma("GCC ivdep") for (size_t i = 0; i < n; i++) r[i] = (expr);                                   \
 	break
 
 #define DEFINE_REAL(type, name, half, root_half)                                                             \
-	static void real_##name(enum rt_pointwise op, type *r, const type *a, const type *b, size_t n)       \
+	RT_CLONES static void real_##name(enum rt_pointwise op, type *r, const type *a, const type *b,       \
+	                                  size_t n)                                                          \
 	{                                                                                                    \
 		switch (op) {                                                                                \
 		case RT_ADD:                                                                                 \
@@ -135,7 +140,7 @@ static bool has_zero(const int64_t *b, size_t n)
 #define WRAP(x, op, y) ((int64_t)((uint64_t)(x)op(uint64_t)(y)))
 
 /* False: division by zero. */
-static bool integer(enum rt_pointwise op, int64_t *r, const int64_t *a, const int64_t *b, size_t n)
+RT_CLONES static bool integer(enum rt_pointwise op, int64_t *r, const int64_t *a, const int64_t *b, size_t n)
 {
 	if ((op == RT_DIV || op == RT_MOD) && has_zero(b, n))
 		return false;
@@ -177,38 +182,71 @@ static bool integer(enum rt_pointwise op, int64_t *r, const int64_t *a, const in
 	return true;
 }
 
-#define COMPARE(field)                                                                                       \
-	switch (op) {                                                                                        \
-	case RT_EQ:                                                                                          \
-		EACH(a->field[i] == b->field[i]);                                                            \
-	case RT_NE:                                                                                          \
-		EACH(a->field[i] != b->field[i]);                                                            \
-	case RT_LT:                                                                                          \
-		EACH(a->field[i] < b->field[i]);                                                             \
-	case RT_LE:                                                                                          \
-		EACH(a->field[i] <= b->field[i]);                                                            \
-	case RT_GT:                                                                                          \
-		EACH(a->field[i] > b->field[i]);                                                             \
-	default:                                                                                             \
-		EACH(a->field[i] >= b->field[i]);                                                            \
-	}
+#define COMPARE(type)                                                                                        \
+	do {                                                                                                 \
+		const type *a = left, *b = right;                                                            \
+		switch (op) {                                                                                \
+		case RT_EQ:                                                                                  \
+			EACH(a[i] == b[i]);                                                                  \
+		case RT_NE:                                                                                  \
+			EACH(a[i] != b[i]);                                                                  \
+		case RT_LT:                                                                                  \
+			EACH(a[i] < b[i]);                                                                   \
+		case RT_LE:                                                                                  \
+			EACH(a[i] <= b[i]);                                                                  \
+		case RT_GT:                                                                                  \
+			EACH(a[i] > b[i]);                                                                   \
+		default:                                                                                     \
+			EACH(a[i] >= b[i]);                                                                  \
+		}                                                                                            \
+	} while (0)
 
-static void compare(enum rt_pointwise op, enum rt_dtype wide, int64_t *r, const union row *a,
-                    const union row *b, size_t n)
+RT_CLONES static void compare(enum rt_pointwise op, enum rt_dtype wide, int64_t *r, const void *left,
+                              const void *right, size_t n)
 {
 	if (wide == RT_F64)
-		COMPARE(f64)
+		COMPARE(double);
 	else if (wide == RT_F32)
-		COMPARE(f32)
+		COMPARE(float);
 	else
-		COMPARE(i64)
+		COMPARE(int64_t);
 }
 
+#define TRUTH(type)                                                                                          \
+	do {                                                                                                 \
+		const type *a = row;                                                                         \
+		for (size_t i = 0; i < n; i++)                                                               \
+			r[i] = a[i] != 0;                                                                    \
+	} while (0)
+
 /* x != 0, as 0 or 1. */
-static void truth(enum rt_dtype wide, int64_t *r, const union row *a, size_t n)
+RT_CLONES static void truth(enum rt_dtype wide, int64_t *r, const void *row, size_t n)
 {
-	for (size_t i = 0; i < n; i++)
-		r[i] = wide == RT_F64 ? a->f64[i] != 0 : wide == RT_F32 ? a->f32[i] != 0 : a->i64[i] != 0;
+	if (wide == RT_F64)
+		TRUTH(double);
+	else if (wide == RT_F32)
+		TRUTH(float);
+	else
+		TRUTH(int64_t);
+}
+
+#define CHOOSE(type)                                                                                         \
+	do {                                                                                                 \
+		const type *a = yes, *b = no;                                                                \
+		type *r = to;                                                                                \
+		_Pragma("GCC ivdep") for (size_t i = 0; i < n; i++) r[i] = x[i] ? a[i] : b[i];               \
+	} while (0)
+
+/* By the truth of x. */
+RT_CLONES static void choose(enum rt_dtype wide, void *to, const int64_t *x, const void *yes, const void *no,
+                             size_t n)
+{
+	if (wide == RT_F64)
+		CHOOSE(double);
+	else if (wide == RT_F32)
+		CHOOSE(float);
+	else
+		CHOOSE(int64_t);
 }
 
 static void load(enum rt_dtype wide, enum rt_dtype t, const void *at, int64_t stride, union row *out,
@@ -222,64 +260,71 @@ static void load(enum rt_dtype wide, enum rt_dtype t, const void *at, int64_t st
 		rt_row_load_i64(t, at, stride, out->i64, n);
 }
 
-static bool compute(struct pointwise *p, size_t n)
+static bool compute(const struct pointwise *p, void *r, const void *const *in, size_t n)
 {
 	enum rt_pointwise op = p->task->op;
-	union row *a = &p->in[0], *b = &p->in[1], *c = &p->in[2], *r = &p->out;
+	int64_t x[RT_ROW], y[RT_ROW], *bits = r;
 	switch (op_class(op)) {
 	case 'C':
-		compare(op, p->wide[0], r->i64, a, b, n);
+		compare(op, p->wide[0], r, in[0], in[1], n);
 		return true;
-	case 'L': {
-		int64_t x[RT_ROW], y[RT_ROW];
-		truth(p->wide[0], x, a, n);
+	case 'L':
+		truth(p->wide[0], x, in[0], n);
 		if (op == RT_NOT) {
 			for (size_t i = 0; i < n; i++)
-				r->i64[i] = !x[i];
+				bits[i] = !x[i];
 			return true;
 		}
-		truth(p->wide[1], y, b, n);
+		truth(p->wide[1], y, in[1], n);
 		for (size_t i = 0; i < n; i++)
-			r->i64[i] = op == RT_AND ? x[i] & y[i] : x[i] | y[i];
+			bits[i] = op == RT_AND ? x[i] & y[i] : x[i] | y[i];
 		return true;
 	}
-	}
 	if (op == RT_WHERE) {
-		int64_t x[RT_ROW];
-		truth(p->wide[0], x, a, n);
-		for (size_t i = 0; i < n; i++) {
-			if (p->result == RT_F64)
-				r->f64[i] = x[i] ? b->f64[i] : c->f64[i];
-			else if (p->result == RT_F32)
-				r->f32[i] = x[i] ? b->f32[i] : c->f32[i];
-			else
-				r->i64[i] = x[i] ? b->i64[i] : c->i64[i];
-		}
+		truth(p->wide[0], x, in[0], n);
+		choose(p->result, r, x, in[1], in[2], n);
 		return true;
 	}
 	if (p->result == RT_F64)
-		real_f64(op, r->f64, a->f64, b->f64, n);
+		real_f64(op, r, in[0], in[1], n);
 	else if (p->result == RT_F32)
-		real_f32(op, r->f32, a->f32, b->f32, n);
+		real_f32(op, r, in[0], in[1], n);
 	else
-		return integer(op, r->i64, a->i64, b->i64, n);
+		return integer(op, r, in[0], in[1], n);
 	return true;
+}
+
+/* Whether a row lies there as the arithmetic takes it. */
+static bool in_place(enum rt_dtype t, enum rt_dtype wide, int64_t stride)
+{
+	return t == wide && stride == (int64_t)rt_dtype_size(t);
 }
 
 static enum status pointwise_row(void *arg, char *const *at, size_t n, const int64_t *stride)
 {
 	struct pointwise *p = arg;
 	const struct rt_task *t = p->task;
-	for (int k = 0; k < p->operands; k++)
-		if (!(t->scalars >> k & 1))
-			load(p->wide[k], t->in[k].dtype, at[k + 1],
-			     stride[k + 1] / (int64_t)rt_dtype_size(t->in[k].dtype), &p->in[k], n);
-	if (!compute(p, n)) {
+	const void *in[3] = {0};
+	for (int k = 0; k < p->operands; k++) {
+		enum rt_dtype type = t->in[k].dtype;
+		in[k] = &p->in[k];
+		if (t->scalars >> k & 1)
+			continue;
+		if (in_place(type, p->wide[k], stride[k + 1])) {
+			in[k] = at[k + 1];
+			continue;
+		}
+		load(p->wide[k], type, at[k + 1], stride[k + 1] / (int64_t)rt_dtype_size(type), &p->in[k], n);
+	}
+	bool direct = in_place(t->out.dtype, p->result, stride[0]);
+	if (!compute(p, direct ? at[0] : (void *)&p->out, in, n)) {
 		snprintf(p->why, RT_WHY_BYTES, "%s",
 		         t->op == RT_POW ? "zero to a negative integer power" : "integer division by zero");
 		return STATUS_DIAGNOSTICS;
 	}
 	int64_t out_stride = stride[0] / (int64_t)rt_dtype_size(t->out.dtype);
+	if (direct)
+		return STATUS_OK;
 	if (p->result == RT_F64)
 		rt_row_store_f64(t->out.dtype, at[0], out_stride, p->out.f64, n);
 	else if (p->result == RT_F32)

@@ -1,5 +1,6 @@
 /* dtype: see dtype.h. */
 #include "rt/dtype.h"
+#include "rt/clones.h"
 #include "rt/dtype_bits.h"
 #include "rt/rows.h"
 #include <assert.h>
@@ -115,7 +116,7 @@ uint16_t rt_f32_to_bf16(float x)
 
 uint16_t rt_f32_to_f16(float x)
 {
-	return bits_f64_to_f16(x);
+	return bits_f32_to_f16(x);
 }
 
 uint8_t rt_f32_to_f8e4m3(float x)
@@ -157,17 +158,13 @@ const char *rt_reduce_op_name(enum rt_reduce_op op)
 		break;                                                                                       \
 	}
 
-void rt_combine_f64(enum rt_reduce_op op, double *acc, const double *x, size_t n)
-{
-	COMBINE(double, acc[i] + x[i], acc[i] * x[i])
-}
+RT_CLONES void rt_combine_f64(enum rt_reduce_op op, double *acc, const double *x,
+                              size_t n){COMBINE(double, acc[i] + x[i], acc[i] * x[i])}
 
-void rt_combine_f32(enum rt_reduce_op op, float *acc, const float *x, size_t n)
-{
-	COMBINE(float, acc[i] + x[i], acc[i] * x[i])
-}
+RT_CLONES void rt_combine_f32(enum rt_reduce_op op, float *acc, const float *x,
+                              size_t n){COMBINE(float, acc[i] + x[i], acc[i] * x[i])}
 
-void rt_combine_i64(enum rt_reduce_op op, int64_t *acc, const int64_t *x, size_t n)
+RT_CLONES void rt_combine_i64(enum rt_reduce_op op, int64_t *acc, const int64_t *x, size_t n)
 {
 	COMBINE(int64_t, (uint64_t)acc[i] + (uint64_t)x[i], (uint64_t)acc[i] * (uint64_t)x[i])
 }

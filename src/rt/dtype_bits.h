@@ -104,6 +104,19 @@ static inline uint16_t bits_f64_to_f16(double x)
 	return (uint16_t)bits_round(x, 5, 10, true);
 }
 
+static inline uint16_t bits_f32_to_f16(float x)
+{
+	const uint32_t least_normal = 113u << 23, infinite = 0x7c00;
+	uint32_t u = bits_of_f32(x), sign = u >> 16 & 0x8000, magnitude = u & 0x7fffffff;
+	uint32_t r = (magnitude - (112u << 23) + 0xfff + (magnitude >> 13 & 1)) >> 13;
+	/* The last place of [0.5, 1) is a subnormal's: the addition rounds to it. */
+	uint32_t small = bits_of_f32(bits_to_f32(magnitude) + 0.5f) - bits_of_f32(0.5f);
+	r = r > infinite ? infinite : r;
+	r = magnitude > 0x7f800000 ? infinite | 0x200 : r;
+	r = magnitude < least_normal ? small : r;
+	return (uint16_t)(sign | r);
+}
+
 static inline uint8_t bits_f64_to_f8e4m3(double x)
 {
 	return (uint8_t)bits_round(x, 4, 3, false);

@@ -1,5 +1,6 @@
 /* rows: see rows.h. One loop for each pair of storage type and wide type, made by the macros below. */
 #include "rt/rows.h"
+#include "rt/clones.h"
 #include "rt/dtype_bits.h"
 #include <string.h>
 
@@ -21,7 +22,8 @@
 	break
 
 #define DEFINE_LOAD_FLOAT(wide, name)                                                                        \
-	void rt_row_load_##name(enum rt_dtype t, const void *at, int64_t stride, wide *out, size_t n)        \
+	RT_CLONES void rt_row_load_##name(enum rt_dtype t, const void *at, int64_t stride, wide *out,        \
+	                                  size_t n)                                                          \
 	{                                                                                                    \
 		switch (t) {                                                                                 \
 		case RT_F64:                                                                                 \
@@ -54,7 +56,7 @@
 DEFINE_LOAD_FLOAT(double, f64)
 DEFINE_LOAD_FLOAT(float, f32)
 
-void rt_row_load_i64(enum rt_dtype t, const void *at, int64_t stride, int64_t *out, size_t n)
+RT_CLONES void rt_row_load_i64(enum rt_dtype t, const void *at, int64_t stride, int64_t *out, size_t n)
 {
 	switch (t) {
 	case RT_F64:
@@ -85,7 +87,8 @@ void rt_row_load_i64(enum rt_dtype t, const void *at, int64_t stride, int64_t *o
 }
 
 #define DEFINE_STORE_FLOAT(wide, name)                                                                       \
-	void rt_row_store_##name(enum rt_dtype t, void *at, int64_t stride, const wide *in, size_t n)        \
+	RT_CLONES void rt_row_store_##name(enum rt_dtype t, void *at, int64_t stride, const wide *in,        \
+	                                   size_t n)                                                         \
 	{                                                                                                    \
 		switch (t) {                                                                                 \
 		case RT_F64:                                                                                 \
@@ -95,7 +98,7 @@ void rt_row_load_i64(enum rt_dtype t, const void *at, int64_t stride, int64_t *o
 		case RT_BF16:                                                                                \
 			LOOP(uint16_t, *e = bits_##name##_to_bf16(in[i]));                                   \
 		case RT_F16:                                                                                 \
-			LOOP(uint16_t, *e = bits_f64_to_f16(in[i]));                                         \
+			LOOP(uint16_t, *e = bits_##name##_to_f16(in[i]));                                    \
 		case RT_F8E4M3:                                                                              \
 			LOOP(uint8_t, *e = bits_f64_to_f8e4m3(in[i]));                                       \
 		case RT_F8E5M2:                                                                              \
@@ -119,7 +122,7 @@ void rt_row_load_i64(enum rt_dtype t, const void *at, int64_t stride, int64_t *o
 DEFINE_STORE_FLOAT(double, f64)
 DEFINE_STORE_FLOAT(float, f32)
 
-void rt_row_store_i64(enum rt_dtype t, void *at, int64_t stride, const int64_t *in, size_t n)
+RT_CLONES void rt_row_store_i64(enum rt_dtype t, void *at, int64_t stride, const int64_t *in, size_t n)
 {
 	switch (t) {
 	case RT_F64:

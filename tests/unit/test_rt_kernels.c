@@ -550,6 +550,57 @@ static void test_gemm(void)
 	}
 }
 
+static double function(enum rt_pointwise op, double x)
+{
+	return op == RT_EXP       ? exp(x)
+	       : op == RT_LOG     ? log(x)
+	       : op == RT_SIN     ? sin(x)
+	       : op == RT_COS     ? cos(x)
+	       : op == RT_TANH    ? tanh(x)
+	       : op == RT_GELU    ? 0.5 * x * (1 + erf(x * sqrt(0.5)))
+	       : op == RT_SILU    ? x / (1 + exp(-x))
+	       : op == RT_SIGMOID ? 1 / (1 + exp(-x))
+	       : op == RT_SQRT    ? sqrt(x)
+	                          : 1 / sqrt(x);
+}
+
+/* Functions of special and other values: they are right, and the same wherever in a row they stand. */
+static void test_functions(void)
+{
+	static const enum rt_pointwise ops[] = {RT_EXP,  RT_LOG,  RT_SIN,     RT_COS,  RT_TANH,
+	                                        RT_GELU, RT_SILU, RT_SIGMOID, RT_SQRT, RT_RSQRT};
+	static const double special[] = {0, -0.0, INFINITY, -INFINITY, NAN, 1, -1, 88.5, -80, 1e-30, 3e4};
+	enum { SPECIAL = sizeof special / sizeof *special, MOST = 300 };
+	for (int round = 0; round < 200; round++) {
+		enum rt_pointwise op = ops[round % 10];
+		enum rt_dtype t = round % 3 == 0 ? RT_F64 : RT_F32;
+		int64_t n = round < 100 ? 1 + round % 40 : 1 + (int64_t)(next() % MOST);
+		struct rt_view in = random_view(t, 1, &n, false), out = random_view(t, 1, &n, false);
+		struct rt_view one = rt_view_slice(in, 0, 0, 1), alone = random_view(t, 1, one.n, false);
+		for (int64_t i = 0; i < n; i++)
+			rt_store_f64(t, at(&in, &i),
+			             next() % 4 ? (next() % 4000) / 200.0 - 10 : special[next() % SPECIAL]);
+		ok(&(struct rt_task){.kernel = RT_TASK_POINTWISE, .op = op, .out = out, .in = {in}});
+		for (int64_t i = 0; i < n; i++) {
+			double x = get(&in, &i), want = function(op, x), got = get(&out, &i);
+			double most = 8 * (t == RT_F64 ? 0x1p-53 : 0x1p-24) *
+			              (op == RT_GELU                  ? fabs(x)
+			               : op == RT_SIN || op == RT_COS ? 1
+			                                              : fabs(want));
+			CHECK(isnan(want)
+			          ? isnan(got)
+			          : got == want || fabs(got - want) <= most + (t == RT_F64 ? 0 : 1e-44));
+			one = rt_view_slice(in, 0, i, 1);
+			ok(&(struct rt_task){
+			    .kernel = RT_TASK_POINTWISE, .op = op, .out = alone, .in = {one}});
+			CHECK(!memcmp(alone.data, at(&out, &i), rt_dtype_size(t)) || isnan(want));
+		}
+		free_view(&in);
+		free_view(&out);
+		free_view(&alone);
+	}
+}
+
 static void test_fill(void)
 {
 	int64_t n[2] = {3, 5};
@@ -577,6 +628,7 @@ static int rank_main(struct rt_job *job, void *arg)
 	test_copy();
 	test_fill();
 	test_pointwise();
+	test_functions();
 	test_integers();
 	test_reduce();
 	test_gemm();
