@@ -4,6 +4,7 @@
  * rows; if the kept axes hold the short strides, a row of results is accumulated at once instead:
  *
  *     sum over axis 0 of in[a, b]:  acc[0..b) += in[i, 0..b)   for i in 0..a                       */
+#include "rt/clones.h"
 #include "rt/cpu.h"
 #include "rt/rows.h"
 #include <assert.h>
@@ -52,6 +53,25 @@ static int64_t initial_i64(enum rt_reduce_op op, enum rt_dtype t)
 	return op == RT_PROD ? 1 : op == RT_MIN || op == RT_MAX ? integer_limit(t, op == RT_MIN) : 0;
 }
 
+/* Eight results side by side, so that the processor's vectors can be used; their order does not matter. */
+#define FOLD_EXTREME(type, better)                                                                           \
+	do {                                                                                                 \
+		type lane[8], y;                                                                             \
+		size_t i = 0;                                                                                \
+		for (int k = 0; k < 8; k++)                                                                  \
+			lane[k] = acc;                                                                       \
+		for (; i + 8 <= n; i += 8)                                                                   \
+			for (int k = 0; k < 8; k++)                                                          \
+				lane[k] =                                                                    \
+				    lane[k] better x[i + k] || lane[k] != lane[k] ? lane[k] : x[i + k];      \
+		for (int k = 0; k < 8; k++) {                                                                \
+			y = lane[k];                                                                         \
+			acc = acc better y || acc != acc ? acc : y;                                          \
+		}                                                                                            \
+		for (; i < n; i++)                                                                           \
+			acc = acc better x[i] || acc != acc ? acc : x[i];                                    \
+	} while (0)
+
 #define FOLD(type, sum, product)                                                                             \
 	do {                                                                                                 \
 		switch (op) {                                                                                \
@@ -60,12 +80,10 @@ static int64_t initial_i64(enum rt_reduce_op op, enum rt_dtype t)
 				acc = (type)(product);                                                       \
 			break;                                                                               \
 		case RT_MIN:                                                                                 \
-			for (size_t i = 0; i < n; i++)                                                       \
-				acc = acc < x[i] || acc != acc ? acc : x[i];                                 \
+			FOLD_EXTREME(type, <);                                                               \
 			break;                                                                               \
 		case RT_MAX:                                                                                 \
-			for (size_t i = 0; i < n; i++)                                                       \
-				acc = acc > x[i] || acc != acc ? acc : x[i];                                 \
+			FOLD_EXTREME(type, >);                                                               \
 			break;                                                                               \
 		default:                                                                                     \
 			for (size_t i = 0; i < n; i++)                                                       \
@@ -75,12 +93,12 @@ static int64_t initial_i64(enum rt_reduce_op op, enum rt_dtype t)
 		return acc;                                                                                  \
 	} while (0)
 
-static double fold_f64(enum rt_reduce_op op, double acc, const double *x, size_t n)
+RT_CLONES static double fold_f64(enum rt_reduce_op op, double acc, const double *x, size_t n)
 {
 	FOLD(double, acc + x[i], acc * x[i]);
 }
 
-static int64_t fold_i64(enum rt_reduce_op op, int64_t acc, const int64_t *x, size_t n)
+RT_CLONES static int64_t fold_i64(enum rt_reduce_op op, int64_t acc, const int64_t *x, size_t n)
 {
 	FOLD(int64_t, (uint64_t)acc + (uint64_t)x[i], (uint64_t)acc * (uint64_t)x[i]);
 }

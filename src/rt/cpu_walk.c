@@ -116,11 +116,67 @@ static enum status copy_row(void *arg, char *const *at, size_t n, const int64_t 
 	return STATUS_OK;
 }
 
+/* Two axes of a transposition: tiles have rows of TILE_ROW_BYTES of out, and columns that lie together in in,
+ * so that what is read of a line of the cache is read while it is there. */
+struct transposition {
+	struct copy copy;
+	int64_t n[2], stride[2][2]; /* of the column axis, the row axis; bytes, of out and in */
+};
+
+enum { TILE_ROW_BYTES = 128, TILE_COLUMNS = 64 };
+
+static enum status copy_tiles(void *arg, char *const *at, size_t n, const int64_t *stride)
+{
+	const struct transposition *t = arg;
+	int64_t length = TILE_ROW_BYTES / (int64_t)rt_dtype_size(t->copy.out);
+	(void)n, (void)stride;
+	for (int64_t row = 0; row < t->n[1]; row += length)
+		for (int64_t column = 0; column < t->n[0]; column += TILE_COLUMNS) {
+			int64_t end = column + TILE_COLUMNS < t->n[0] ? column + TILE_COLUMNS : t->n[0];
+			size_t m = (size_t)(t->n[1] - row < length ? t->n[1] - row : length);
+			for (int64_t c = column; c < end; c++)
+				copy_row((void *)&t->copy,
+				         (char *const[]){at[0] + c * t->stride[0][0] + row * t->stride[0][1],
+				                         at[1] + c * t->stride[1][0] + row * t->stride[1][1]},
+				         m, (const int64_t[]){t->stride[0][1], t->stride[1][1]});
+		}
+	return STATUS_OK;
+}
+
+/* Takes the rows' axis, and that along which in is dense, out of a walk. False: that is one axis. */
+static bool take_transposition(struct cpu_walk *w, struct transposition *t)
+{
+	int last = w->nd - 1, dense = last;
+	for (int d = 0; d < last; d++)
+		if (w->stride[1][d] && llabs(w->stride[1][d]) < llabs(w->stride[1][dense]))
+			dense = d;
+	if (dense == last || w->n[last] < 8 || w->n[dense] < 8)
+		return false;
+	for (int k = 0; k < 2; k++) {
+		int from = k ? last : dense;
+		t->n[k] = w->n[from];
+		t->stride[0][k] = w->stride[0][from];
+		t->stride[1][k] = w->stride[1][from];
+	}
+	w->nd = 0;
+	for (int d = 0; d < last; d++) {
+		if (d == dense)
+			continue;
+		w->n[w->nd] = w->n[d];
+		w->stride[0][w->nd] = w->stride[0][d];
+		w->stride[1][w->nd++] = w->stride[1][d];
+	}
+	return true;
+}
+
 enum status cpu_copy(const struct rt_view *out, const struct rt_view *in)
 {
 	struct cpu_walk w;
 	cpu_walk_start(&w, 2, (const struct rt_view *const[]){out, in});
 	struct copy c = {.out = out->dtype, .in = in->dtype};
+	struct transposition t = {.copy = c};
+	if (!w.empty && take_transposition(&w, &t))
+		return cpu_walk_rows(&w, 1, copy_tiles, &t);
 	/* Plain copies need no row buffer. */
 	return cpu_walk_rows(&w, c.out == c.in ? SIZE_MAX / 2 : RT_ROW, copy_row, &c);
 }

@@ -601,6 +601,31 @@ static void test_functions(void)
 	}
 }
 
+/* Copies large enough for tiles, of all orders of axes. */
+static void test_transposition(void)
+{
+	for (int round = 0; round < 60; round++) {
+		int64_t n[3] = {1 + next() % 3, 1 + next() % 150, 1 + next() % 150}, index[3] = {0};
+		enum rt_dtype from = (enum rt_dtype)(next() % RT_DTYPE_COUNT),
+		              to = next() % 2 ? from : (enum rt_dtype)(next() % RT_DTYPE_COUNT);
+		struct rt_view in = random_view(from, 3, n, next() % 2),
+		               out = random_view(to, 3, n, next() % 2);
+		fill_random(&in, 100);
+		ok(&(struct rt_task){.kernel = RT_TASK_COPY, .out = out, .in = {in}});
+		do {
+			uint64_t want = 0;
+			if (rt_dtype_is_float(from))
+				rt_store_f64(to, &want, get(&in, index));
+			else
+				rt_store_i64(to, &want, rt_load_i64(from, at(&in, index)));
+			if (memcmp(&want, at(&out, index), rt_dtype_size(to)) != 0)
+				CHECK(!"transposition");
+		} while (step(&out, index));
+		free_view(&in);
+		free_view(&out);
+	}
+}
+
 static void test_fill(void)
 {
 	int64_t n[2] = {3, 5};
@@ -626,6 +651,7 @@ static int rank_main(struct rt_job *job, void *arg)
 	if (rt_device_open(job, "cpu", &device) != STATUS_OK)
 		return STATUS_ABSENT;
 	test_copy();
+	test_transposition();
 	test_fill();
 	test_pointwise();
 	test_functions();
