@@ -400,9 +400,10 @@ static enum status open_member(struct member *x)
 	if (status != STATUS_OK)
 		return status;
 	if (c->root >= x->members) {
-		if (x->job->rank == 0)
-			rt_job_error(x->job, "--root=%lld is no index in a team of %d", (long long)c->root,
-			             x->members);
+		if (x->job->rank != 0)
+			return rt_job_barrier(x->job, "the check of options");
+		rt_job_error(x->job, "--root=%lld is no index in a team of %d", (long long)c->root,
+		             x->members);
 		return rt_job_fail(x->job, STATUS_USAGE);
 	}
 	bench_data_make(c->dtype, c->op, x->members, &x->data);

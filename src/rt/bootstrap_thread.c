@@ -41,10 +41,16 @@ static bool thread_shares(const struct rt_job *job)
 	return true;
 }
 
+/* Of the job or a copy of it. */
+static struct thread_rank *rank_of(struct rt_job *job)
+{
+	return (struct thread_rank *)((char *)job->boot_state - offsetof(struct thread_rank, member));
+}
+
 /* Memory of a file as under fork, so that ranges of it can be mapped again. */
 static enum status thread_share(struct rt_job *job, const char *what, size_t bytes, struct rt_region *out)
 {
-	struct thread_rank *own = (struct thread_rank *)job; /* job is its first member */
+	struct thread_rank *own = rank_of(job);
 	struct handed *h = NULL;
 	if (job->rank == 0) {
 		int file = rt_region_file(bytes);

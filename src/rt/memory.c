@@ -4,10 +4,10 @@
  *     a view   | piece of 1 | piece of 0 | piece of 3 |    the same pages again, at consecutive addresses
  *
  * Without shared memory each rank has memory of its device. */
+#include "rt/memory.h"
 #include "base/arena.h"
 #include "rt/device.h"
 #include "rt/region.h"
-#include "rt/transport.h"
 #include <assert.h>
 #include <errno.h>
 #include <stdio.h>
@@ -139,6 +139,20 @@ void *rt_transport_peer(const struct rt_transport *t, int rank)
 	if (!m->shared)
 		return rank == t->job->rank ? m->own : NULL;
 	return (char *)m->region.at + m->offset[rank];
+}
+
+int64_t rt_memory_place(const struct rt_transport *t, const void *at)
+{
+	const struct rt_memory *m = t->memory;
+	if (!m || !m->shared)
+		return -1;
+	size_t i = (size_t)((uintptr_t)at - (uintptr_t)m->own); /* of addresses before it: large */
+	return i < m->bytes[t->job->rank] ? (int64_t)(m->offset[t->job->rank] + i) : -1;
+}
+
+char *rt_memory_at(const struct rt_transport *t, int64_t place)
+{
+	return (char *)t->memory->region.at + place;
 }
 
 static enum status view_map(struct rt_transport *t, struct view *v)

@@ -1,6 +1,41 @@
 /* shm: the parts of the shared-memory transport; for src/rt only.
  *
- * transport_shm.c moves messages between two ranks, shm_collective.c makes collectives of them.
+ *   transport_shm.c   the transport, requests, waiting
+ *   shm_team.c        what the members of a team show each other: slots and counters
+ *   shm_collective.c  collectives: each member reads the others' memory, or their slots
+ *   shm_ring.c        messages, and what lies in no memory that peers see
+ *
+ * Words that another rank may sleep for are written and read sequentially consistent, see shm_wait. */
+#ifndef HIRC_RT_SHM_H
+#define HIRC_RT_SHM_H
+#include "rt/bell.h"
+#include "rt/region.h"
+#include "rt/transport.h"
+#include <stdalign.h>
+
+enum { SHM_LINE = 64 /* bytes of a cache line */ };
+
+/* ---- signs: what a rank believes it takes part in; compared with what the others believe */
+
+struct shm_sign {
+	uint8_t kind; /* enum rt_collective_kind; SHM_P2P */
+	uint8_t dtype;
+	uint8_t op;     /* enum rt_reduce_op where the kind reduces */
+	uint8_t how;    /* collectives: bits of enum shm_how; not compared */
+	int32_t root;   /* where the kind has one */
+	int64_t count;  /* elements of the whole, where all ranks know it; else 0 */
+	uint32_t label; /* of the statement; not compared */
+};
+enum { SHM_P2P = RT_COLLECTIVE_COUNT };
+
+struct shm;
+
+/* Fails the job if the signs differ, or if a block has not as many bytes on both sides. send: this rank gives
+ * the block. */
+enum status shm_compare(struct shm *s, const struct shm_sign *own, int64_t own_bytes, bool send, int peer,
+                        const struct shm_sign *other, int64_t other_bytes);
+
+/* ---- messages through rings
  *
  * Each ordered pair of ranks has a ring of slots in shared memory, written by one, read by the
  * other. A message is three steps, so that no slot ever waits for a receive that is not there:
@@ -11,10 +46,6 @@
  *     data, data, …                  ──>  copied to where it belongs
  *
  * The sender is done when it was accepted and all is in the ring. Receivers always empty their rings. */
-#ifndef HIRC_RT_SHM_H
-#define HIRC_RT_SHM_H
-#include "rt/bell.h"
-#include "rt/transport.h"
 
 /* What a message belongs to; equal on both sides. */
 struct shm_key {
@@ -24,20 +55,7 @@ struct shm_key {
 };
 #define SHM_TEAM 0x80000000u
 
-/* What a rank believes it takes part in; compared when a message meets its receive. */
-struct shm_sign {
-	uint8_t kind; /* enum rt_collective_kind; SHM_P2P */
-	uint8_t dtype;
-	uint8_t op;      /* enum rt_reduce_op where the kind reduces */
-	uint8_t counted; /* the kind that counters show */
-	int32_t root;    /* where the kind has one */
-	int64_t count;   /* elements of the whole */
-	uint32_t label;  /* of the statement; not compared */
-};
-enum { SHM_P2P = RT_COLLECTIVE_COUNT };
-
 enum shm_state {
-	SHM_NEW,     /* not started */
 	SHM_OFFER,   /* send: the offer must go into the ring */
 	SHM_OFFERED, /* send: waiting for the accept */
 	SHM_STREAM,  /* send: data must go into the ring */
@@ -62,32 +80,161 @@ struct shm_transfer {
 	int *pending; /* decremented when done */
 };
 
-struct shm;
-
+size_t shm_rings_bytes(int ranks);
+void shm_rings_open(struct shm *s, char *memory); /* zeroed, that all ranks see */
+void shm_rings_close(struct shm *s);
 /* Start moving; *pending was incremented by the caller. A receive that does not match is an error. */
-enum status shm_send(struct shm *s, struct shm_transfer *x);
+void shm_send(struct shm *s, struct shm_transfer *x);
 enum status shm_receive(struct shm *s, struct shm_transfer *x);
+enum status shm_rings_drain(struct shm *s, bool *moved); /* takes what others have put */
+void shm_rings_fill(struct shm *s, bool *moved);         /* puts what there is room for */
+bool shm_rings_ready(struct shm *s);                     /* others have put something */
 
-/* Collectives and messages under way. */
-struct rt_request {
-	struct rt_request *next, *prev; /* among those of the transport */
-	struct rt_collective c;         /* kind RT_COLLECTIVE_COUNT: a message */
-	const struct rt_team *team;
-	struct rt_block *block; /* of each member, in the larger buffer */
-	char *staged;           /* reductions: what each other member sent, own block size each */
-	int64_t reduced;        /* elements of the own block */
-	bool gathering;         /* Allreduce: the second half has begun */
-	int pending;            /* transfers that are not done */
-	int transfers;
-	struct shm_transfer transfer[];
+/* ---- teams
+ *
+ * For each of its next SHM_DEPTH collectives a member has a slot that it alone writes. It says what the
+ * member believes (sign) and holds what the others need of it: small payloads themselves, of larger ones the
+ * place in its memory. A slot is used again once every member has finished with the collective before. */
+
+enum {
+	SHM_DEPTH = 16,                         /* slots of a member */
+	SHM_SLOT_BYTES = 1024,                  /* of a slot, without the table */
+	SHM_INLINE_BYTES = SHM_SLOT_BYTES - 48, /* of payload in a slot */
 };
 
-/* Makes the request of a collective and starts it. sequence: of the team. */
-enum status shm_collective_start(struct shm *s, const struct rt_team *team, const struct rt_collective *c,
-                                 uint64_t sequence, struct rt_request **out);
-/* Reduces what has come, starts what follows. */
+enum shm_how {
+	SHM_INLINE = 1, /* the payload is in the slot */
+	SHM_IN = 2,     /* it is where `in` says */
+	SHM_OUT = 4,    /* what is reduced will be where `out` says */
+	SHM_TABLE = 8,  /* where each member's block is says the table */
+	                /* neither SHM_INLINE nor SHM_IN: it comes as a message; no SHM_OUT: the same */
+};
+
+struct shm_slot {
+	alignas(SHM_LINE) _Atomic uint64_t stamp; /* 1 + sequence of the collective that it holds */
+	_Atomic uint64_t reduced;                 /* the same, once the own block of an Allreduce is in out */
+	struct shm_sign sign;
+	int64_t bytes; /* for each reader, if there is no table */
+	union {
+		struct {
+			int64_t in, out; /* places */
+		};
+		char payload[16]; /* SHM_INLINE_BYTES */
+	};
+};
+_Static_assert(sizeof(struct shm_slot) == SHM_LINE, "an empty slot is a cache line");
+
+static inline char *shm_slot_payload(struct shm_slot *slot)
+{
+	return (char *)slot + offsetof(struct shm_slot, payload);
+}
+
+/* After SHM_SLOT_BYTES, for each member. */
+struct shm_entry {
+	int64_t offset, bytes; /* from payload or from place `in` */
+};
+
+/* How far a member is; its own to write. `read` may lag behind `done`. */
+struct shm_progress {
+	alignas(SHM_LINE) _Atomic uint64_t read; /* collectives of which it reads nothing more */
+	_Atomic uint64_t done;                   /* and has compared all slots */
+};
+
+struct shm_team {
+	int n, index;
+	char *memory; /* progress of all members, then their slots; NULL: no member, or the only one */
+	size_t slot_bytes;
+	uint64_t next;      /* number of the next collective that starts */
+	uint64_t published; /* collectives whose slot is written */
+	uint64_t free;      /* numbers below have a free slot */
+	uint64_t read, done;
+	uint8_t finished[SHM_DEPTH]; /* of those from `done` on: bits of enum shm_finished */
+	struct rt_request *unused;   /* requests to use again */
+};
+enum shm_finished { SHM_HAS_READ = 1, SHM_HAS_COMPARED = 2 };
+
+/* The slots of team id; collective. */
+enum status shm_team_open(struct shm *s, int id);
+void shm_teams_close(struct shm *s);
+struct shm_slot *shm_team_slot(const struct shm_team *t, int member, uint64_t sequence);
+struct shm_entry *shm_slot_table(struct shm_slot *slot);
+/* Whether the slot of this sequence may be written. */
+bool shm_team_free(struct shm_team *t, uint64_t sequence);
+/* Whether the member reads nothing more of this collective. */
+bool shm_team_has_read(const struct shm_team *t, int member, uint64_t sequence);
+/* Tells the others; true if they may wait for it. */
+bool shm_team_finish(struct shm_team *t, uint64_t sequence, enum shm_finished what);
+
+/* ---- requests: collectives and messages under way */
+
+enum shm_phase {
+	SHM_UNPUBLISHED, /* waits for a free slot */
+	SHM_READING,     /* waits for the others' slots; reads what they give */
+	SHM_REDUCING,    /* has all operands */
+	SHM_GATHERING,   /* Allreduce: reads what the others have reduced */
+	SHM_READ,        /* reads nothing more */
+};
+
+/* What another member gives. */
+struct shm_source {
+	const char *at; /* NULL: nothing to copy, or not known yet */
+	int64_t bytes;  /* to copy */
+	char *to;
+	bool compared; /* its slot was */
+	bool reduced;  /* Allreduce: its block was found */
+};
+
+struct rt_request {
+	struct rt_request *next, *prev; /* among those of the transport; next: unused ones of a team */
+	struct rt_collective c;         /* kind RT_COLLECTIVE_COUNT: a message */
+	const struct rt_team *team;
+	struct shm_team *slots;
+	uint64_t sequence;
+	struct shm_sign sign;
+	enum shm_phase phase;
+	bool ended;             /* the owner was told that it is done; slots remain to be compared */
+	int sending, receiving; /* transfers that are not done */
+	int uncompared;         /* members whose slot was not compared */
+	int unread;             /* sources that are not found or not copied */
+	int64_t reduced;        /* elements of the own block */
+	char *staged;           /* reductions: operands that came as messages */
+	struct shm_transfer *transfer;
+	int transfers;
+	struct shm_source source[]; /* of each member */
+};
+
+/* Makes the request of a collective and starts it. */
+enum status shm_collective_start(struct shm *s, const struct rt_collective *c, struct rt_request **out);
+/* Does what can be done. */
 enum status shm_collective_advance(struct shm *s, struct rt_request *r, bool *moved);
+/* Whether shm_collective_advance would find something to do. */
+bool shm_collective_ready(struct rt_request *r);
+/* Whether the owner's buffers are his again. */
 bool shm_collective_done(const struct rt_request *r);
-void shm_request_free(struct rt_request *r);
+void shm_request_free(struct rt_request *r); /* of a collective */
+
+struct shm_bell {
+	alignas(SHM_LINE) struct rt_bell bell;
+};
+
+struct shm {
+	struct rt_transport base;
+	struct rt_region region; /* bells of all ranks, then rings [from][to] */
+	struct shm_rings *rings;
+	struct shm_team *team; /* by id */
+	int teams;
+	struct rt_region *chunk; /* for the slots of teams */
+	int chunks;
+	size_t chunk_used;          /* bytes of the last one */
+	struct rt_request requests; /* list head; circular */
+	struct rt_request *unused;  /* messages' requests, to use again */
+	bool *news;                 /* by rank: must be woken */
+	bool any_news;
+};
+
+static inline void shm_tell(struct shm *s, int rank)
+{
+	s->news[rank] = s->any_news = true;
+}
 
 #endif

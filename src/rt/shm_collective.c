@@ -1,166 +1,428 @@
-/* shm_collective: collectives made of messages; every block goes directly to each rank that needs it.
+/* shm_collective: collectives by reading what the other members show.
  *
- *     Allgather      own block to each other member
- *     Broadcast      root to each; SendRecv: root to the other
- *     ReduceScatter  block j to member j, which reduces all it has got in team order
- *     Allreduce      both of them, on even blocks: phase 0 scatters, phase 1 gathers
- *     Gather         own block to the root; Scatter: the root's blocks to each
- *     Barrier        nothing to each other member
- *     Reduce         all to the root, which reduces; AllToAll, AllToAllv: blocks that are not empty */
+ * A member publishes its slot: the payload, if it is small, else where it is in its memory. Each member then
+ * reads what it needs of the others', and is done when the others have read what they need of its own.
+ *
+ *     Allgather, Broadcast, SendRecv, Gather, Scatter, AllToAll, AllToAllv
+ *                    blocks are copied from where they are to where they belong
+ *     ReduceScatter  the own block is reduced, read from all members
+ *     Allreduce      small: each member reduces all; else a ReduceScatter of even blocks, of which each is
+ *                    then copied from the member that has it
+ *     Reduce         the root reduces
+ *     Barrier        there is nothing to read
+ *
+ * Operands are always combined in team order, whoever comes first. What is in no memory that others see
+ * comes as messages (phase 0; what Allreduce has reduced: phase 1). */
 #include "base/arena.h"
+#include "rt/memory.h"
 #include "rt/shm.h"
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { REDUCE_AT_ONCE = 64 << 10 /* elements, before other messages have their turn */ };
-
-struct maker {
-	struct shm *s;
-	struct rt_request *r;
-	uint64_t sequence;
-	struct shm_sign sign;
-	enum status status; /* of the first failure */
+enum {
+	REDUCE_AT_ONCE = 256 << 10, /* elements, before other requests have their turn */
+	COPY_AT_ONCE = 16 << 20,    /* bytes */
 };
 
-/* Adds a transfer with member j, and starts it if now. */
-static struct shm_transfer *transfer(struct maker *m, bool send, int j, uint32_t phase, const void *data,
-                                     int64_t elements, bool now)
+static int64_t size_of(const struct rt_request *r)
 {
-	struct rt_request *r = m->r;
+	return (int64_t)rt_dtype_size(r->c.dtype);
+}
+
+/* ---- who gives what */
+
+static bool is_root(const struct rt_request *r, int member)
+{
+	return rt_collective_is_rooted(r->c.kind) && member == r->c.root;
+}
+
+/* Whether member `from` has something for member `to`. */
+static bool gives(const struct rt_request *r, int from, int to)
+{
+	if (from == to || r->c.kind == RT_BARRIER)
+		return false;
+	if (r->c.kind == RT_GATHER || r->c.kind == RT_REDUCE)
+		return is_root(r, to);
+	return !rt_collective_is_rooted(r->c.kind) || is_root(r, from);
+}
+
+/* Whether a member of a team of n gives anything. */
+static bool gives_any(const struct rt_request *r, int from)
+{
+	return gives(r, from,
+	             rt_collective_is_rooted(r->c.kind) && from != r->c.root ? r->c.root
+	                                                                     : (from + 1) % r->team->n);
+}
+
+/* An Allreduce of which each member reduces all. */
+static bool is_small_allreduce(const struct rt_request *r)
+{
+	return r->c.kind == RT_ALLREDUCE && r->c.count * size_of(r) <= SHM_INLINE_BYTES;
+}
+
+/* Each reader has a block of its own in `in`; else all read the same. */
+static bool has_blocks(const struct rt_request *r)
+{
+	enum rt_collective_kind k = r->c.kind;
+	return k == RT_REDUCE_SCATTER || k == RT_SCATTER || rt_collective_exchanges(k) ||
+	       (k == RT_ALLREDUCE && !is_small_allreduce(r));
+}
+
+/* What a member has of an Allreduce to reduce. */
+static struct rt_block part_of(const struct rt_request *r, int member)
+{
+	return is_small_allreduce(r) ? (struct rt_block){.count = r->c.count}
+	                             : rt_even_block(r->c.count, r->team->n, member);
+}
+
+/* What this member gives to member `to`, in elements of in. */
+static struct rt_block given(const struct rt_request *r, int to)
+{
+	const struct rt_collective *c = &r->c;
+	switch (c->kind) {
+	case RT_ALLREDUCE:
+		return part_of(r, to);
+	case RT_REDUCE_SCATTER:
+	case RT_SCATTER:
+		return rt_collective_block(c, to);
+	case RT_ALL_TO_ALL:
+	case RT_ALL_TO_ALLV:
+		return rt_collective_send_block(c, to);
+	case RT_ALLGATHER:
+	case RT_GATHER:
+		return (struct rt_block){.count = rt_collective_block(c, r->team->index).count};
+	default:
+		return (struct rt_block){.count = c->count};
+	}
+}
+
+/* What member `from` gives to this one, in elements of out (reductions: of what is reduced here). */
+static struct rt_block taken(const struct rt_request *r, int from)
+{
+	const struct rt_collective *c = &r->c;
+	switch (c->kind) {
+	case RT_ALLREDUCE:
+		return (struct rt_block){.count = part_of(r, r->team->index).count};
+	case RT_REDUCE_SCATTER:
+	case RT_SCATTER:
+		return (struct rt_block){.count = rt_collective_block(c, r->team->index).count};
+	case RT_ALLGATHER:
+	case RT_GATHER:
+	case RT_ALL_TO_ALL:
+	case RT_ALL_TO_ALLV:
+		return rt_collective_block(c, from);
+	default:
+		return (struct rt_block){.count = c->count};
+	}
+}
+
+/* ---- messages */
+
+static struct shm_transfer *transfer(struct rt_request *r, int member, uint32_t phase, const void *data,
+                                     int64_t bytes, int *pending)
+{
+	if (!r->transfer) /* both ways, in both phases */
+		r->transfer = mem_alloc(4 * (size_t)r->team->n * sizeof *r->transfer);
 	struct shm_transfer *x = &r->transfer[r->transfers++];
 	*x = (struct shm_transfer){
-	    .send = send,
-	    .peer = r->team->rank[j],
-	    .key = {.channel = SHM_TEAM + (uint32_t)r->c.team, .phase = phase, .sequence = m->sequence},
-	    .sign = m->sign,
+	    .peer = r->team->rank[member],
+	    .key = {.channel = SHM_TEAM + (uint32_t)r->c.team, .phase = phase, .sequence = r->sequence},
+	    .sign = r->sign,
 	    .data = (char *)data, /* a send only reads it */
-	    .bytes = elements * (int64_t)rt_dtype_size(r->c.dtype),
-	    .pending = &r->pending,
+	    .bytes = bytes,
+	    .pending = pending,
 	};
-	r->pending++;
-	if (now && m->status == STATUS_OK)
-		m->status = send ? shm_send(m->s, x) : shm_receive(m->s, x);
+	++*pending;
 	return x;
 }
 
-static const char *element(const struct rt_request *r, const void *base, int64_t i)
+static void send(struct shm *s, struct rt_request *r, int to, uint32_t phase, const void *data, int64_t bytes)
 {
-	return (const char *)base + i * (int64_t)rt_dtype_size(r->c.dtype);
+	if (bytes > 0)
+		shm_send(s, transfer(r, to, phase, data, bytes, &r->sending));
 }
 
-/* Transfers of the reducing kinds are first the receives of phase 0, in the order of peers(). */
-static int nth_peer(const struct rt_request *r, int i)
+static enum status receive(struct shm *s, struct rt_request *r, int from, uint32_t phase, void *data,
+                           int64_t bytes)
 {
-	return (r->team->index + 1 + i) % r->team->n;
+	if (bytes == 0)
+		return STATUS_OK;
+	return shm_receive(s, transfer(r, from, phase, data, bytes, &r->receiving));
 }
 
-static void scatter(struct maker *m)
+/* ---- publishing */
+
+/* Bytes that a slot must hold for others to need nothing else. */
+static int64_t bytes_given(const struct rt_request *r)
 {
-	struct rt_request *r = m->r;
-	int n = r->team->n;
-	struct rt_block own = r->block[r->team->index];
-	size_t bytes = (size_t)own.count * rt_dtype_size(r->c.dtype);
-	r->staged = mem_alloc((size_t)(n - 1) * bytes);
-	for (int i = 0; i < n - 1; i++)
-		transfer(m, false, nth_peer(r, i), 0, r->staged + (size_t)i * bytes, own.count, true);
-	for (int i = 0; i < n - 1; i++) {
-		struct rt_block b = r->block[nth_peer(r, i)];
-		transfer(m, true, nth_peer(r, i), 0, element(r, r->c.in, b.offset), b.count, true);
-	}
+	int64_t n = 0;
+	int members = has_blocks(r) ? r->team->n : 1;
+	for (int m = 0; m < members; m++)
+		n += given(r, m).count;
+	return n * size_of(r);
 }
 
-static void gather(struct maker *m, uint32_t phase, const void *own_block, bool send_now)
+/* Blocks that do not simply follow each other, all of one size. */
+static bool needs_table(const struct rt_request *r)
 {
-	struct rt_request *r = m->r;
-	int n = r->team->n;
-	for (int i = 0; i < n - 1; i++) {
-		struct rt_block b = r->block[nth_peer(r, i)];
-		transfer(m, false, nth_peer(r, i), phase, element(r, r->c.out, b.offset), b.count, true);
-	}
-	for (int i = 0; i < n - 1; i++)
-		transfer(m, true, nth_peer(r, i), phase, own_block, r->block[r->team->index].count, send_now);
-}
-
-/* Every other member's whole buffer goes to the root. */
-static void to_root(struct maker *m)
-{
-	struct rt_request *r = m->r;
 	const struct rt_collective *c = &r->c;
-	size_t bytes = (size_t)c->count * rt_dtype_size(c->dtype);
-	if (r->team->index != c->root) {
-		transfer(m, true, c->root, 0, c->in, c->count, true);
-		return;
+	if (!has_blocks(r) || c->kind == RT_ALLREDUCE)
+		return false;
+	return rt_collective_exchanges(c->kind) ? c->send_counts || c->send_offsets : c->counts || c->offsets;
+}
+
+static void copy(char *to, const char *from, int64_t bytes)
+{
+	if (bytes)
+		memcpy(to, from, (size_t)bytes);
+}
+
+/* The payload into the slot, blocks one after the other. */
+static void put_payload(const struct rt_request *r, struct shm_slot *slot)
+{
+	int64_t size = size_of(r), at = 0;
+	int members = has_blocks(r) ? r->team->n : 1;
+	for (int m = 0; m < members; m++) {
+		struct rt_block b = given(r, m);
+		copy(shm_slot_payload(slot) + at, (const char *)r->c.in + b.offset * size, b.count * size);
+		if (r->sign.how & SHM_TABLE)
+			shm_slot_table(slot)[m] = (struct shm_entry){.offset = at, .bytes = b.count * size};
+		at += b.count * size;
 	}
-	r->staged = mem_alloc((size_t)(r->team->n - 1) * bytes);
-	for (int i = 0; i < r->team->n - 1; i++)
-		transfer(m, false, nth_peer(r, i), 0, r->staged + (size_t)i * bytes, c->count, true);
 }
 
-static void copy_own(struct rt_request *r, char *to, const char *from, int64_t n)
+/* Where the payload is, or else the payload as messages. */
+static void put_places(struct shm *s, struct rt_request *r, struct shm_slot *slot)
 {
-	if (to != from && n)
-		memmove(to, from, (size_t)n * rt_dtype_size(r->c.dtype));
+	int64_t size = size_of(r);
+	int own = r->team->index;
+	slot->in = rt_memory_place(&s->base, r->c.in);
+	slot->out = r->c.kind == RT_ALLREDUCE ? rt_memory_place(&s->base, r->c.out) : -1;
+	r->sign.how |= (uint8_t)((slot->in >= 0 ? SHM_IN : 0) | (slot->out >= 0 ? SHM_OUT : 0));
+	for (int m = 0; m < r->team->n; m++) {
+		struct rt_block b = given(r, m);
+		if (r->sign.how & SHM_TABLE)
+			shm_slot_table(slot)[m] =
+			    (struct shm_entry){.offset = b.offset * size, .bytes = b.count * size};
+		if (!(r->sign.how & SHM_IN) && gives(r, own, m))
+			send(s, r, m, 0, (const char *)r->c.in + b.offset * size, b.count * size);
+	}
 }
 
-/* Gather and Scatter: blocks between the root and the others. */
-static void blocks_of_root(struct maker *m)
+static void tell_others(struct shm *s, const struct rt_request *r)
 {
-	struct rt_request *r = m->r;
+	for (int m = 0; m < r->team->n; m++)
+		if (m != r->team->index)
+			shm_tell(s, r->team->rank[m]);
+}
+
+static void publish(struct shm *s, struct rt_request *r)
+{
+	struct shm_team *t = r->slots;
+	struct shm_slot *slot = shm_team_slot(t, t->index, r->sequence);
+	bool any = gives_any(r, t->index);
+	slot->bytes = any ? given(r, (t->index + 1) % t->n).count * size_of(r) : 0;
+	r->sign.how = (uint8_t)(any && needs_table(r) ? SHM_TABLE : 0);
+	if (!any || bytes_given(r) <= SHM_INLINE_BYTES) {
+		r->sign.how |= SHM_INLINE;
+		if (any)
+			put_payload(r, slot);
+	} else {
+		put_places(s, r, slot);
+	}
+	slot->sign = r->sign;
+	atomic_store(&slot->stamp, r->sequence + 1);
+	t->published++;
+	tell_others(s, r);
+}
+
+/* Of what this member gives to itself: it takes no part in what follows. */
+static void copy_own(struct rt_request *r)
+{
 	const struct rt_collective *c = &r->c;
-	bool gathers = c->kind == RT_GATHER;
-	struct rt_block own = r->block[r->team->index];
-	if (r->team->index != c->root) {
-		transfer(m, gathers, c->root, 0, gathers ? c->in : c->out, own.count, true);
-		return;
-	}
-	for (int i = 0; i < r->team->n - 1; i++) {
-		struct rt_block b = r->block[nth_peer(r, i)];
-		transfer(m, !gathers, nth_peer(r, i), 0, element(r, gathers ? c->out : c->in, b.offset),
-		         b.count, true);
-	}
-	if (gathers)
-		copy_own(r, (char *)element(r, c->out, own.offset), c->in, own.count);
-	else
-		copy_own(r, c->out, element(r, c->in, own.offset), own.count);
+	int64_t size = size_of(r);
+	int own = r->team->index;
+	struct rt_block to = taken(r, own), from = given(r, own);
+	bool both =
+	    c->kind == RT_ALLGATHER || rt_collective_exchanges(c->kind) ||
+	    (is_root(r, own) && (c->kind == RT_GATHER || c->kind == RT_SCATTER || c->kind == RT_BROADCAST));
+	char *out = (char *)c->out + to.offset * size;
+	const char *in = (const char *)c->in + from.offset * size;
+	if (both && out != in && to.count)
+		memmove(out, in, (size_t)(to.count * size));
 }
 
-static void exchange(struct maker *m)
+/* ---- looking at the others' slots */
+
+/* The block that member `from` has for this one, by its slot. */
+static struct shm_entry offered(const struct rt_request *r, struct shm_slot *slot)
 {
-	struct rt_request *r = m->r;
+	int own = r->team->index;
+	if (slot->sign.how & SHM_TABLE)
+		return shm_slot_table(slot)[own];
+	if (r->c.kind == RT_ALLREDUCE) { /* even blocks differ in size */
+		struct rt_block b = part_of(r, own);
+		return (struct shm_entry){.offset = b.offset * size_of(r), .bytes = b.count * size_of(r)};
+	}
+	return (struct shm_entry){.offset = has_blocks(r) ? own * slot->bytes : 0, .bytes = slot->bytes};
+}
+
+/* Finds what a member gives to this one. */
+static enum status find(struct shm *s, struct rt_request *r, int from, struct shm_slot *slot)
+{
+	struct shm_source *x = &r->source[from];
+	struct shm_entry e = offered(r, slot);
+	struct rt_block b = taken(r, from);
+	bool reduces = rt_collective_reduces(r->c.kind);
+	int64_t bytes = b.count * size_of(r);
+	if (e.bytes != bytes)
+		return shm_compare(s, &r->sign, bytes, false, r->team->rank[from], &slot->sign, e.bytes);
+	if (bytes == 0) {
+		r->unread--;
+		return STATUS_OK;
+	}
+	char *to = reduces ? NULL : (char *)r->c.out + b.offset * size_of(r);
+	if (slot->sign.how & SHM_INLINE)
+		x->at = shm_slot_payload(slot) + e.offset;
+	else if (slot->sign.how & SHM_IN)
+		x->at = rt_memory_at(&s->base, slot->in) + e.offset;
+	if (x->at && !reduces) {
+		x->to = to;
+		x->bytes = bytes;
+		return STATUS_OK;
+	}
+	r->unread--;
+	if (x->at)
+		return STATUS_OK;
+	if (reduces) {
+		if (!r->staged)
+			r->staged = mem_alloc((size_t)r->team->n * (size_t)bytes + 1);
+		x->at = to = r->staged + from * bytes;
+	}
+	return receive(s, r, from, 0, to, bytes);
+}
+
+static enum status look(struct shm *s, struct rt_request *r, bool *moved)
+{
+	int own = r->team->index;
+	for (int m = 0; m < r->team->n; m++) {
+		if (r->source[m].compared)
+			continue;
+		struct shm_slot *slot = shm_team_slot(r->slots, m, r->sequence);
+		if (atomic_load(&slot->stamp) != r->sequence + 1)
+			continue;
+		enum status status =
+		    shm_compare(s, &r->sign, 0, gives(r, own, m), r->team->rank[m], &slot->sign, 0);
+		if (status == STATUS_OK && gives(r, m, own))
+			status = find(s, r, m, slot);
+		if (status != STATUS_OK)
+			return status;
+		r->source[m].compared = true;
+		r->uncompared--;
+		*moved = true;
+	}
+	return STATUS_OK;
+}
+
+/* ---- reading */
+
+/* Copies what was found. */
+static void copy_found(struct rt_request *r, bool *moved)
+{
+	for (int i = 1; i < r->team->n; i++) { /* not all from the same one first */
+		struct shm_source *x = &r->source[(r->team->index + i) % r->team->n];
+		if (!x->to)
+			continue;
+		int64_t n = x->bytes < COPY_AT_ONCE ? x->bytes : COPY_AT_ONCE;
+		copy(x->to, x->at, n);
+		x->to += n;
+		x->at += n;
+		x->bytes -= n;
+		*moved = true;
+		if (x->bytes > 0)
+			return;
+		x->to = NULL;
+		r->unread--;
+	}
+}
+
+/* What this member reduces: elements, and where they begin in `in` (reductions to a root: in all of it). */
+static struct rt_block reduced_here(const struct rt_request *r)
+{
 	const struct rt_collective *c = &r->c;
-	for (int i = 0; i < r->team->n - 1; i++) {
-		struct rt_block b = r->block[nth_peer(r, i)];
-		if (b.count)
-			transfer(m, false, nth_peer(r, i), 0, element(r, c->out, b.offset), b.count, true);
-	}
-	for (int i = 0; i < r->team->n - 1; i++) {
-		struct rt_block b = rt_collective_send_block(c, nth_peer(r, i));
-		if (b.count)
-			transfer(m, true, nth_peer(r, i), 0, element(r, c->in, b.offset), b.count, true);
-	}
-	struct rt_block to = r->block[r->team->index], from = rt_collective_send_block(c, r->team->index);
-	copy_own(r, (char *)element(r, c->out, to.offset), element(r, c->in, from.offset), to.count);
+	int own = r->team->index;
+	if (c->kind == RT_REDUCE)
+		return (struct rt_block){.count = own == c->root ? c->count : 0};
+	return c->kind == RT_ALLREDUCE ? part_of(r, own) : rt_collective_block(c, own);
 }
 
-/* What a member reduces of a Reduce: all, on the root. */
-static struct rt_block reduced_block(const struct rt_collective *c, int index)
+static void reduce_some(struct rt_request *r)
 {
-	return (struct rt_block){.count = index == c->root ? c->count : 0};
-}
-
-static void from_root(struct maker *m)
-{
-	struct rt_request *r = m->r;
+	const void *fixed[16], **in = r->team->n <= 16 ? fixed : mem_alloc((size_t)r->team->n * sizeof *in);
 	const struct rt_collective *c = &r->c;
-	if (r->team->index != c->root) {
-		transfer(m, false, c->root, 0, c->out, c->count, true);
-		return;
+	struct rt_block b = reduced_here(r);
+	int64_t size = size_of(r), at = r->reduced * size, n = b.count - r->reduced;
+	n = n < REDUCE_AT_ONCE ? n : REDUCE_AT_ONCE;
+	char *out = (char *)c->out + (c->kind == RT_ALLREDUCE ? b.offset * size : 0);
+	int terms = 0;
+	for (int m = 0; m < r->team->n; m++) { /* in team order */
+		if (m != r->team->index)
+			in[terms++] = r->source[m].at + at;
+		else if (c->in)
+			in[terms++] = (const char *)c->in + b.offset * size + at;
 	}
-	for (int i = 0; i < r->team->n - 1; i++)
-		transfer(m, true, nth_peer(r, i), 0, c->in, c->count, true);
-	if (c->kind == RT_BROADCAST && c->out != c->in && c->count)
-		memcpy(c->out, c->in, (size_t)c->count * rt_dtype_size(c->dtype));
+	rt_reduce_arrays(c->op, c->dtype, out + at, in, terms, (size_t)n);
+	r->reduced += n;
+	if (in != fixed)
+		free(in);
 }
+
+/* The own block of a large Allreduce is reduced: the others may have it. */
+static void show_reduced(struct shm *s, struct rt_request *r)
+{
+	int own = r->team->index, n = r->team->n;
+	struct rt_block b = part_of(r, own);
+	const char *at = (const char *)r->c.out + b.offset * size_of(r);
+	if (!(r->sign.how & SHM_OUT))
+		for (int i = 1; i < n; i++)
+			send(s, r, (own + i) % n, 1, at, b.count * size_of(r));
+	atomic_store(&shm_team_slot(r->slots, own, r->sequence)->reduced, r->sequence + 1);
+	tell_others(s, r);
+	r->unread = n - 1;
+}
+
+static bool is_reduced(struct rt_request *r, int member)
+{
+	struct shm_slot *slot = shm_team_slot(r->slots, member, r->sequence);
+	return atomic_load(&slot->reduced) == r->sequence + 1;
+}
+
+static enum status look_reduced(struct shm *s, struct rt_request *r, bool *moved)
+{
+	for (int m = 0; m < r->team->n; m++) {
+		struct shm_source *x = &r->source[m];
+		if (m == r->team->index || x->reduced || !is_reduced(r, m))
+			continue;
+		struct shm_slot *slot = shm_team_slot(r->slots, m, r->sequence);
+		struct rt_block b = part_of(r, m);
+		int64_t offset = b.offset * size_of(r), bytes = b.count * size_of(r);
+		x->reduced = *moved = true;
+		if (slot->sign.how & SHM_OUT) {
+			x->at = rt_memory_at(&s->base, slot->out) + offset;
+			x->to = (char *)r->c.out + offset;
+			x->bytes = bytes;
+			continue;
+		}
+		r->unread--;
+		enum status status = receive(s, r, m, 1, (char *)r->c.out + offset, bytes);
+		if (status != STATUS_OK)
+			return status;
+	}
+	return STATUS_OK;
+}
+
+/* ---- the whole */
 
 /* Elements of the whole, where all members know it. */
 static int64_t common_count(const struct rt_collective *c, int members)
@@ -169,128 +431,154 @@ static int64_t common_count(const struct rt_collective *c, int members)
 	return known ? rt_collective_total(c, members) : 0;
 }
 
-enum status shm_collective_start(struct shm *s, const struct rt_team *team, const struct rt_collective *c,
-                                 uint64_t sequence, struct rt_request **out)
+static struct rt_request *request_new(struct shm *s, const struct rt_collective *c)
 {
-	size_t most = 4 * (size_t)team->n; /* of transfers */
-	struct rt_request *r = mem_zalloc(sizeof *r + most * sizeof r->transfer[0]);
+	struct shm_team *t = &s->team[c->team];
+	size_t bytes = sizeof(struct rt_request) + (size_t)t->n * sizeof(struct shm_source);
+	struct rt_request *r = t->unused;
+	if (r)
+		t->unused = r->next;
+	else
+		r = mem_alloc(bytes);
+	memset(r, 0, bytes);
 	r->c = *c;
-	r->team = team;
-	r->block = mem_alloc((size_t)team->n * sizeof *r->block);
-	for (int i = 0; i < team->n; i++)
-		r->block[i] = rt_collective_has_blocks(c->kind) ? rt_collective_block(c, i)
-		              : c->kind == RT_REDUCE            ? reduced_block(c, i)
-		                                                : rt_even_block(c->count, team->n, i);
-	struct maker m = {.s = s, .r = r, .sequence = sequence};
-	m.sign = (struct shm_sign){.kind = (uint8_t)c->kind,
-	                           .counted = (uint8_t)rt_collective_counted(c),
-	                           .dtype = (uint8_t)c->dtype,
-	                           .label = c->at.label,
-	                           .op = rt_collective_reduces(c->kind) ? (uint8_t)c->op : 0,
-	                           .root = rt_collective_is_rooted(c->kind) ? c->root : 0,
-	                           .count = common_count(c, team->n)};
-	struct rt_block own = r->block[team->index];
-	switch (c->kind) {
-	case RT_ALLGATHER: {
-		char *place = (char *)element(r, c->out, own.offset);
-		if (place != c->in && own.count)
-			memmove(place, c->in, (size_t)own.count * rt_dtype_size(c->dtype));
-		gather(&m, 0, c->in, true);
-		break;
-	}
-	case RT_BARRIER:
-		gather(&m, 0, NULL, true);
-		break;
-	case RT_REDUCE_SCATTER:
-		scatter(&m);
-		break;
-	case RT_ALLREDUCE:
-		scatter(&m);
-		gather(&m, 1, element(r, c->out, own.offset), false);
-		break;
-	case RT_REDUCE:
-		to_root(&m);
-		break;
-	case RT_GATHER:
-	case RT_SCATTER:
-		blocks_of_root(&m);
-		break;
-	case RT_ALL_TO_ALL:
-	case RT_ALL_TO_ALLV:
-		exchange(&m);
-		break;
-	default:
-		from_root(&m);
-		break;
-	}
-	*out = r;
-	return m.status;
+	r->team = &s->base.team[c->team];
+	r->slots = t;
+	r->sequence = t->next++;
+	r->sign = (struct shm_sign){.kind = (uint8_t)c->kind,
+	                            .dtype = (uint8_t)c->dtype,
+	                            .label = c->at.label,
+	                            .op = rt_collective_reduces(c->kind) ? (uint8_t)c->op : 0,
+	                            .root = rt_collective_is_rooted(c->kind) ? c->root : 0,
+	                            .count = common_count(c, t->n)};
+	r->uncompared = t->n - 1;
+	r->source[t->index].compared = true;
+	for (int m = 0; m < t->n; m++)
+		r->unread += gives(r, m, t->index);
+	return r;
 }
 
-/* Elements of the own block that all others have sent. */
-static int64_t available(const struct rt_request *r)
+void shm_request_free(struct rt_request *r)
 {
-	int64_t least = r->block[r->team->index].count;
-	for (int i = 0; i < r->team->n - 1; i++) {
-		int64_t n = r->transfer[i].moved / (int64_t)rt_dtype_size(r->c.dtype);
-		least = n < least ? n : least;
-	}
-	return least;
+	struct shm_team *t = r->slots;
+	free(r->staged);
+	free(r->transfer);
+	r->next = t->unused;
+	t->unused = r;
 }
 
-static void reduce_some(struct rt_request *r, int64_t n)
+static void finish(struct shm *s, struct rt_request *r, enum shm_finished what)
 {
-	const void *fixed[16], **in = r->team->n <= 16 ? fixed : mem_alloc((size_t)r->team->n * sizeof *in);
-	int terms = 0;
-	struct rt_block own = r->block[r->team->index];
-	char *out = r->c.kind == RT_ALLREDUCE ? (char *)element(r, r->c.out, own.offset) : r->c.out;
-	for (int k = 0; k < r->team->n; k++) { /* in team order */
-		int peer = (k - r->team->index - 1 + r->team->n) % r->team->n;
-		if (k != r->team->index)
-			in[terms++] = element(r, r->transfer[peer].data, r->reduced);
-		else if (r->c.in)
-			in[terms++] = element(r, r->c.in, own.offset + r->reduced);
-	}
-	rt_reduce_arrays(r->c.op, r->c.dtype, (char *)element(r, out, r->reduced), in, terms, (size_t)n);
-	r->reduced += n;
-	if (in != fixed)
-		free(in);
+	if (shm_team_finish(r->slots, r->sequence, what))
+		tell_others(s, r);
+}
+
+static bool can_publish(struct rt_request *r)
+{
+	return r->slots->published == r->sequence && shm_team_free(r->slots, r->sequence);
+}
+
+static bool has_all(const struct rt_request *r)
+{
+	return r->unread == 0 && r->receiving == 0 && (r->c.kind != RT_BARRIER || r->uncompared == 0);
+}
+
+static bool reduces_here(const struct rt_request *r)
+{
+	return rt_collective_reduces(r->c.kind) && (r->c.kind != RT_REDUCE || is_root(r, r->team->index));
+}
+
+static void reduce(struct shm *s, struct rt_request *r)
+{
+	reduce_some(r);
+	if (r->reduced < reduced_here(r).count)
+		return;
+	r->phase = r->c.kind == RT_ALLREDUCE && !is_small_allreduce(r) ? SHM_GATHERING : SHM_READ;
+	if (r->phase == SHM_GATHERING)
+		show_reduced(s, r);
+	else
+		finish(s, r, SHM_HAS_READ);
 }
 
 enum status shm_collective_advance(struct shm *s, struct rt_request *r, bool *moved)
 {
-	if (!rt_collective_reduces(r->c.kind))
-		return STATUS_OK;
-	int64_t own = r->block[r->team->index].count;
-	if (r->reduced < own) {
-		int64_t n = available(r) - r->reduced;
-		if (n > 0) {
-			reduce_some(r, n < REDUCE_AT_ONCE ? n : REDUCE_AT_ONCE);
-			*moved = true;
+	enum status status = STATUS_OK;
+	if (r->phase == SHM_UNPUBLISHED) {
+		if (!can_publish(r))
+			return STATUS_OK;
+		publish(s, r);
+		copy_own(r);
+		r->phase = SHM_READING;
+		*moved = true;
+	}
+	if (r->uncompared > 0) {
+		status = look(s, r, moved);
+		if (status == STATUS_OK && r->uncompared == 0)
+			finish(s, r, SHM_HAS_COMPARED);
+	}
+	if (r->phase == SHM_GATHERING && status == STATUS_OK)
+		status = look_reduced(s, r, moved);
+	if (status != STATUS_OK)
+		return status;
+	if (r->phase == SHM_READING || r->phase == SHM_GATHERING) {
+		copy_found(r, moved);
+		if (!has_all(r))
+			return STATUS_OK;
+		*moved = true;
+		if (r->phase == SHM_READING && reduces_here(r)) {
+			r->phase = SHM_REDUCING;
+		} else {
+			r->phase = SHM_READ;
+			finish(s, r, SHM_HAS_READ);
 		}
 	}
-	if (r->c.kind != RT_ALLREDUCE || r->gathering || r->reduced < own)
-		return STATUS_OK;
-	r->gathering = true;
-	for (int i = 0; i < r->transfers; i++)
-		if (r->transfer[i].state == SHM_NEW) {
-			enum status status = shm_send(s, &r->transfer[i]);
-			if (status != STATUS_OK)
-				return status;
-		}
-	*moved = true;
+	if (r->phase == SHM_REDUCING) {
+		*moved = true;
+		reduce(s, r);
+	}
 	return STATUS_OK;
 }
 
 bool shm_collective_done(const struct rt_request *r)
 {
-	return r->pending == 0 &&
-	       (!rt_collective_reduces(r->c.kind) || r->reduced == r->block[r->team->index].count);
+	if (r->phase != SHM_READ || r->sending > 0)
+		return false;
+	if (!(r->sign.how & SHM_INLINE) && r->sign.how & (SHM_IN | SHM_OUT))
+		for (int m = 0; m < r->team->n; m++)
+			if (gives(r, r->team->index, m) && !shm_team_has_read(r->slots, m, r->sequence))
+				return false;
+	return true;
 }
 
-void shm_request_free(struct rt_request *r)
+bool shm_collective_ready(struct rt_request *r)
 {
-	free(r->block);
-	free(r->staged);
-	free(r);
+	if (r->phase == SHM_UNPUBLISHED)
+		return can_publish(r);
+	for (int m = 0; r->uncompared > 0 && m < r->team->n; m++)
+		if (!r->source[m].compared &&
+		    atomic_load(&shm_team_slot(r->slots, m, r->sequence)->stamp) == r->sequence + 1)
+			return true;
+	switch (r->phase) {
+	case SHM_UNPUBLISHED:
+		break;
+	case SHM_GATHERING:
+		for (int m = 0; m < r->team->n; m++)
+			if (m != r->team->index && !r->source[m].reduced && is_reduced(r, m))
+				return true;
+		return has_all(r);
+	case SHM_READING:
+		return has_all(r);
+	case SHM_REDUCING:
+		return true;
+	case SHM_READ:
+		return !r->ended && shm_collective_done(r);
+	}
+	return false;
+}
+
+enum status shm_collective_start(struct shm *s, const struct rt_collective *c, struct rt_request **out)
+{
+	bool moved;
+	*out = request_new(s, c);
+	return shm_collective_advance(s, *out, &moved);
 }

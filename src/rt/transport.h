@@ -3,8 +3,9 @@
  * Everything is started, then tested; nothing blocks. One thread of a rank calls a transport at a
  * time (the communication lane while an engine runs).
  *
- *   shm  ranks on one host; data goes through bounded rings in shared memory. Both sides' kind, type,
- *        count and root are compared: a mismatch is an error that names both.
+ *   shm  ranks on one host; each reads the memory of the others (rt_transport_alloc); what is elsewhere goes
+ *        through rings in shared memory. Both sides' kind, type, count and root are compared: a mismatch is
+ *        an error that names both.
  *   mpi  nonblocking MPI collectives and point-to-point; a mismatch of sizes is an error where MPI sees it.
  *   mixed  shm between ranks of a host, mpi between hosts.
  */

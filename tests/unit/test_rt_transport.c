@@ -34,6 +34,7 @@ static int disagree(struct rt_job *job, void *arg)
 
 static void test_disagreements(enum rt_boot_kind kind)
 {
+	static const int64_t uneven[] = {3, 5};
 	struct disagreement cases[] = {
 	    {{.kind = RT_ALLGATHER, .dtype = RT_F32, .count = 3},
 	     "Allgather of 6 f32 in  d = other(X)  (a.hir:9)"},
@@ -41,6 +42,7 @@ static void test_disagreements(enum rt_boot_kind kind)
 	    {{.kind = RT_ALLREDUCE, .dtype = RT_F32, .count = 8}, "Allreduce (sum) of 8 f32"},
 	    {{.kind = RT_BROADCAST, .dtype = RT_F32, .count = 8, .root = 1},
 	     "Broadcast from root 1 of 8 f32"},
+	    {{.kind = RT_ALLGATHER, .dtype = RT_F32, .counts = uneven}, "Allgather of 8 f32"},
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct captured c;
@@ -49,7 +51,90 @@ static void test_disagreements(enum rt_boot_kind kind)
 		CHECK(has(c.text, "ranks disagree: rank "));
 		CHECK(has(c.text, "Allgather of 8 f32 in  c = allgather(X)  (a.hir:7)"));
 		CHECK(has(c.text, cases[i].message));
+		CHECK_EQ(strstr(c.text, "(a block of ") != NULL, cases[i].other.counts != NULL);
 	}
+}
+
+/* Each rank believes that it is the root: nobody waits for anybody, but the second to come sees it. */
+static int both_roots(struct rt_job *job, void *arg)
+{
+	(void)arg;
+	struct rt_transport *t;
+	int both[2] = {0, 1}, team;
+	float x = 1;
+	if (rt_transport_open(job, "shm", &t) != STATUS_OK ||
+	    rt_transport_team(t, both, 2, &team) != STATUS_OK)
+		return STATUS_INTERNAL;
+	struct rt_collective c = {.kind = RT_BROADCAST,
+	                          .dtype = RT_F32,
+	                          .team = team,
+	                          .root = job->rank,
+	                          .in = &x,
+	                          .out = &x,
+	                          .count = 1};
+	rt_transport_run(t, &c);
+	rt_job_barrier(job, "the end");
+	rt_transport_close(t);
+	return STATUS_OK;
+}
+
+enum { AHEAD = 200, LARGE = 5000 };
+
+/* The roots are far ahead of the last rank, which is late; large and small ones, several at a time. */
+static int run_ahead(struct rt_job *job, void *arg)
+{
+	(void)arg;
+	struct rt_transport *t;
+	struct rt_device *device;
+	int all[4] = {0, 1, 2, 3}, team, wrong = 0, last = job->size - 1;
+	struct rt_request *r[AHEAD];
+	void *at;
+	if (rt_transport_open(job, "shm", &t) != STATUS_OK ||
+	    rt_device_open(job, "cpu", &device) != STATUS_OK ||
+	    rt_transport_team(t, all, job->size, &team) != STATUS_OK ||
+	    rt_transport_alloc(t, device, AHEAD * LARGE * sizeof(float), "buffers", &at) != STATUS_OK)
+		return STATUS_INTERNAL;
+	float *x = at;
+	if (job->rank == last)
+		usleep(300000);
+	for (int i = 0; i < AHEAD; i++) {
+		int64_t n = i % 3 ? 20 : LARGE;
+		float *mine = x + (int64_t)i * LARGE;
+		for (int64_t k = 0; k < n; k++)
+			mine[k] = (float)(job->rank == i % last ? i + k : -1);
+		struct rt_collective c = {.kind = RT_BROADCAST,
+		                          .dtype = RT_F32,
+		                          .team = team,
+		                          .root = i % last,
+		                          .in = mine,
+		                          .out = mine,
+		                          .count = n};
+		wrong |= rt_transport_start(t, &c, &r[i]) != STATUS_OK;
+	}
+	for (int i = 0; i < AHEAD; i++) {
+		wrong |= finish(t, r[i]);
+		float *mine = x + (int64_t)i * LARGE;
+		for (int64_t k = 0; k < (i % 3 ? 20 : LARGE); k++) {
+			wrong |= mine[k] != (float)(i + k);
+			mine[k] = -2; /* nobody reads it any more */
+		}
+	}
+	/* One at a time: a rank that is done may be ahead of the last. */
+	for (int i = 0; i < AHEAD && !wrong; i++) {
+		float own = (float)(job->rank + i), sum;
+		if (i == AHEAD / 2 && job->rank == last)
+			usleep(100000);
+		struct rt_collective c = {
+		    .kind = RT_REDUCE, .dtype = RT_F32, .team = team, .in = &own, .out = &sum, .count = 1};
+		wrong |= rt_transport_run(t, &c) != STATUS_OK;
+		float want = (float)(job->size * i + job->size * last / 2);
+		wrong |= job->rank == 0 && sum != want;
+	}
+	rt_job_barrier(job, "the end");
+	rt_transport_free(t, device, at);
+	rt_transport_close(t);
+	rt_device_close(device);
+	return wrong ? STATUS_WRONG : STATUS_OK;
 }
 
 static int lonely_send(struct rt_job *job, void *arg)
@@ -154,7 +239,13 @@ int main(void)
 		CHECK_EQ(launch(kinds[k], 4, 30000, several_main, "mixed-rows"), STATUS_OK);
 		test_disagreements(kinds[k]);
 		CHECK_EQ(launch(kinds[k], 2, 30000, lonely_send, NULL), STATUS_OK);
+		for (int n = 2; n <= 4; n++)
+			CHECK_EQ(launch(kinds[k], n, 30000, run_ahead, NULL), STATUS_OK);
 		struct captured c;
+		launch_captured(kinds[k], 2, 30000, both_roots, NULL, &c);
+		CHECK_EQ(c.status, STATUS_DIAGNOSTICS);
+		CHECK(has(c.text, "has  Broadcast from root 0 of 1 f32"));
+		CHECK(has(c.text, "has  Broadcast from root 1 of 1 f32"));
 		launch_captured(kinds[k], 2, 30000, too_far, NULL, &c);
 		CHECK_EQ(c.status, STATUS_USAGE);
 		CHECK(has(c.text, "a team names device 9, but the job has 2 ranks"));
