@@ -1,5 +1,5 @@
 #!/bin/sh
-# examples.sh HIRC fork|thread|mpi|dumps: every example with its check, on 1, 2, 4 and 8 ranks, for
+# examples.sh HIRC fork|thread|mpi|hosts|dumps: every example with its check, on 1, 2, 4 and 8 ranks, for
 # several chunk counts and for sizes that do not divide; or the fixed points of every dump.
 set -u
 hirc=$1 part=$2
@@ -148,6 +148,19 @@ mpi)
 	must_be_ok mpirun -np 3 "$hirc" run "$root/examples/ag_matmul.hir" --check -D t=1
 	must_be_ok mpirun -np 4 "$hirc" run "$root/examples/moe_layer.hir" --check -D t=13
 	;;
+hosts)
+	"$hirc" --version | grep -q 'features:.* mpi' || { echo "skipped: hirc was built without MPI"; exit 77; }
+	command -v mpirun >/dev/null || { echo "skipped: no mpirun"; exit 77; }
+	"$root/tests/host_agent.sh" --works || { echo "skipped: there are no name spaces for hosts"; exit 77; }
+	for hosts in h0:2,h1:2 h0:3,h1:1; do
+		for name in ag_matmul ag_linear row_parallel_linear column_parallel_ring mlp_tensor_parallel \
+			matmul_reduce_scatter moe_layer fsdp_mlp_backward pipeline_stages zero_copy; do
+			must_be_ok mpirun --mca plm_rsh_agent "$root/tests/host_agent.sh" --host $hosts -np 4 \
+				"$hirc" run "$root/examples/$name.hir" --check
+		done
+	done
+	pipelines mpirun --mca plm_rsh_agent "$root/tests/host_agent.sh" --host h0:2,h1:2 -np 4 "$hirc" run
+	;;
 dumps)
 	for file in "$root"/examples/*.hir; do
 		for stage in --stop-after=parse --stop-after=propagate-shardings --stop-after=decompose-reshardings \
@@ -158,7 +171,7 @@ dumps)
 	for name in zero_copy transformer_layer; do fixed_points "$root/examples/$name.hir" --zero-copy; done
 	;;
 *)
-	echo "usage: examples.sh HIRC fork|thread|mpi|dumps"
+	echo "usage: examples.sh HIRC fork|thread|mpi|hosts|dumps"
 	exit 2
 	;;
 esac

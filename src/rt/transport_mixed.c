@@ -352,6 +352,13 @@ static enum status test_parts(struct mixed *m, struct rt_request *r)
 	return STATUS_OK;
 }
 
+static enum status mixed_progress(struct rt_transport *transport, bool *moved)
+{
+	struct mixed *m = (struct mixed *)transport;
+	enum status status = m->near->ops->progress(m->near, moved);
+	return status == STATUS_OK ? m->far->ops->progress(m->far, moved) : status;
+}
+
 static enum status mixed_test(struct rt_transport *transport, struct rt_request *r, bool *done)
 {
 	struct mixed *m = (struct mixed *)transport;
@@ -368,7 +375,10 @@ static enum status mixed_test(struct rt_transport *transport, struct rt_request 
 			                    r->round_n);
 		if (r->stage + 1 >= r->stages)
 			break;
+		bool moved = false; /* what has started must go out: the caller may sleep now */
 		status = start_stage(m, r);
+		if (status == STATUS_OK)
+			status = mixed_progress(transport, &moved);
 	}
 	if (status != STATUS_OK)
 		return status;
@@ -425,13 +435,6 @@ static enum status mixed_start_p2p(struct rt_transport *transport, const struct 
 	}
 	*out = r;
 	return STATUS_OK;
-}
-
-static enum status mixed_progress(struct rt_transport *transport, bool *moved)
-{
-	struct mixed *m = (struct mixed *)transport;
-	enum status status = m->near->ops->progress(m->near, moved);
-	return status == STATUS_OK ? m->far->ops->progress(m->far, moved) : status;
 }
 
 /* ---- teams */

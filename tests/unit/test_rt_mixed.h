@@ -1,6 +1,7 @@
-/* test_rt_mixed: opens transports by name, also mixed ones on hosts that are made up. */
+/* test_rt_mixed: opens transports by name, also mixed ones on hosts that are made up; what sleeps in them. */
 #ifndef HIRC_TESTS_TEST_RT_MIXED_H
 #define HIRC_TESTS_TEST_RT_MIXED_H
+#include "rt/bell.h"
 #include "rt/transport_mixed.h"
 #include <string.h>
 
@@ -23,6 +24,39 @@ static inline enum status test_transport_open(struct rt_job *job, const char *na
 	struct rt_transport *far;
 	enum status status = rt_shm_open(job, &far);
 	return status == STATUS_OK ? rt_mixed_open(job, host, far, out) : status;
+}
+
+/* Sleeping between looks: what a rank waits for wakes it. */
+static inline int sleeps_main(struct rt_job *job, void *arg)
+{
+	enum { ROUNDS = 100, LONG_US = 10000000 };
+	static const int all[] = {0, 1, 2, 3};
+	struct rt_transport *t;
+	int host[TEST_MOST_RANKS], team, wrong = 0;
+	float x[8] = {0};
+	if (test_transport_open(job, arg, host, &t) != STATUS_OK ||
+	    rt_transport_team(t, all, 4, &team) != STATUS_OK)
+		return rt_job_status(job);
+	for (int k = 0; k < ROUNDS && !wrong && rt_job_status(job) == STATUS_OK; k++) {
+		struct rt_collective c = {
+		    .kind = RT_ALLREDUCE, .dtype = RT_F32, .team = team, .in = x, .out = x, .count = 8};
+		struct rt_request *r;
+		bool done = rt_transport_start(t, &c, &r) != STATUS_OK || !r;
+		while (!done && !wrong) {
+			bool moved = false;
+			uint32_t seen = t->ops->read(t);
+			if (t->ops->progress(t, &moved) != STATUS_OK ||
+			    t->ops->test(t, r, &done) != STATUS_OK)
+				break;
+			int64_t start = rt_clock_us();
+			if (!done && !moved)
+				t->ops->wait(t, seen, LONG_US);
+			wrong = rt_clock_us() - start >= LONG_US;
+		}
+	}
+	rt_job_barrier(job, "the end");
+	rt_transport_close(t);
+	return wrong ? STATUS_WRONG : STATUS_OK;
 }
 
 #endif

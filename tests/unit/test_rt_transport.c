@@ -237,6 +237,7 @@ int main(void)
 		CHECK_EQ(launch(kinds[k], 3, 30000, transport_main, "mixed-uneven"), STATUS_OK);
 		CHECK_EQ(launch(kinds[k], 4, 30000, several_main, "shm"), STATUS_OK);
 		CHECK_EQ(launch(kinds[k], 4, 30000, several_main, "mixed-rows"), STATUS_OK);
+		CHECK_EQ(launch(kinds[k], 4, 30000, sleeps_main, "shm"), STATUS_OK);
 		test_disagreements(kinds[k]);
 		CHECK_EQ(launch(kinds[k], 2, 30000, lonely_send, NULL), STATUS_OK);
 		for (int n = 2; n <= 4; n++)
