@@ -24,7 +24,7 @@ static void compare(struct walk *w, struct storage *x, op_id op, const struct ac
 	const struct parts *p = &w->c->parts;
 	for (uint32_t k = 0; k < x->record.n; k++) {
 		const struct record *r = &x->record.at[k];
-		if ((a->kind == ACCESS_READ && r->kind == ACCESS_READ) || is_before(r, clock) ||
+		if ((a->kind == ACCESS_READ && r->kind == ACCESS_READ) || r->others || is_before(r, clock) ||
 		    parts_disjoint(p, r->region, a->view.region))
 			continue;
 		report_race(w, x, op, a->kind, thread, r);
@@ -74,12 +74,44 @@ static void remember(struct walk *w, struct storage *x, const struct access *a, 
 	for (uint32_t k = 0; k < x->record.n; k++) {
 		const struct record *old = &x->record.at[k];
 		bool gone = (a->kind != ACCESS_READ || old->kind == ACCESS_READ) && is_before(old, clock) &&
-		            parts_cover(&w->c->parts, r.region, old->region) && covers_ranks(w, &r, old);
+		            r.others <= old->others && parts_cover(&w->c->parts, r.region, old->region) &&
+		            covers_ranks(w, &r, old);
 		if (!gone)
 			x->record.at[n++] = *old;
 	}
 	x->record.n = n;
 	vec_push(&x->record, r);
+}
+
+/* Of what only other ranks do just their use of memory that this rank may use, too, counts. */
+static bool counts(const struct walk *w, const struct access *a)
+{
+	if (a->view.storage == CHECK_NONE)
+		return false;
+	return !w->others ||
+	       value_type(w->m, w->storage.at[a->view.storage].value)->memory == MEMORY_SYMMETRIC;
+}
+
+static void access_one(struct walk *w, op_id op, const struct access *list, unsigned k,
+                       const struct clock *clock, uint32_t thread)
+{
+	struct storage *x = &w->storage.at[list[k].view.storage];
+	const struct symmetric *s = &w->symmetric.at[list[k].view.symmetric];
+	if (w->others) {
+		compare_ranks(w, x, op, &list[k], clock, thread);
+		return;
+	}
+	w->c->result->accesses++;
+	if (x->freed) {
+		report_freed(w, x->value, x->freed, x->freed_turn, op, list[k].kind);
+	} else if (s->freed) {
+		report_freed(w, s->value, s->freed, s->freed_turn, op, list[k].kind);
+	} else {
+		compare(w, x, op, &list[k], clock, thread);
+		compare_ranks(w, x, op, &list[k], clock, thread);
+		for (unsigned i = 0; i <= k; i++)
+			compare_itself(w, op, &list[i], &list[k]);
+	}
 }
 
 void access_all(struct walk *w, op_id op, struct access *list, unsigned n, const struct clock *clock,
@@ -89,26 +121,14 @@ void access_all(struct walk *w, op_id op, struct access *list, unsigned n, const
 		if (list[k].view.symmetric)
 			symmetric_leave_out(w, op, &list[k].view);
 	for (unsigned k = 0; k < n; k++) {
-		if (list[k].view.storage == CHECK_NONE)
+		if (!counts(w, &list[k]))
 			continue;
-		struct storage *x = &w->storage.at[list[k].view.storage];
-		if (!check_spend(w->c, x->record.n))
+		if (!check_spend(w->c, w->storage.at[list[k].view.storage].record.n))
 			return;
-		w->c->result->accesses++;
-		const struct symmetric *s = &w->symmetric.at[list[k].view.symmetric];
-		if (x->freed) {
-			report_freed(w, x->value, x->freed, x->freed_turn, op, list[k].kind);
-		} else if (s->freed) {
-			report_freed(w, s->value, s->freed, s->freed_turn, op, list[k].kind);
-		} else {
-			compare(w, x, op, &list[k], clock, thread);
-			compare_ranks(w, x, op, &list[k], clock, thread);
-			for (unsigned i = 0; i <= k; i++)
-				compare_itself(w, op, &list[i], &list[k]);
-		}
+		access_one(w, op, list, k, clock, thread);
 	}
 	for (unsigned k = 0; k < n; k++)
-		if (list[k].view.storage != CHECK_NONE)
+		if (counts(w, &list[k]))
 			remember(w, &w->storage.at[list[k].view.storage], &list[k], clock,
 			         (struct record){.thread = thread,
 			                         .step = step,
@@ -117,7 +137,8 @@ void access_all(struct walk *w, op_id op, struct access *list, unsigned n, const
 			                         .symmetric = list[k].view.symmetric,
 			                         .spread = list[k].view.spread,
 			                         .turn = w->now,
-			                         .kind = (uint8_t)list[k].kind});
+			                         .kind = (uint8_t)list[k].kind,
+			                         .others = w->others != 0});
 }
 
 void access_free(struct walk *w, op_id op, value_id v)

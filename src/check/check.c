@@ -51,12 +51,14 @@ static void find_returned(struct checker *c)
 			c->is_returned[m->input.at[i].value] = true;
 }
 
-static void find_posted(struct checker *c)
+static void find_statements(struct checker *c)
 {
-	for (op_id op = ir_walk_first(c->m); op; op = ir_walk(c->m, op))
+	for (op_id op = ir_walk_first(c->m); op; op = ir_walk(c->m, op)) {
+		c->is_symmetric |= c->m->op.at[op].kind == OP_SYMMETRIC_VIEW;
 		for (unsigned k = 0;
 		     c->m->op.at[op].kind == OP_POST && k < op_role_count(c->m, op, ROLE_STATEMENT); k++)
 			c->is_posted[op_operand_id(c->m, op, ROLE_STATEMENT, k)] = true;
+	}
 }
 
 enum check_status check_program(struct module *m, struct diag *d, const struct check_options *o,
@@ -79,7 +81,7 @@ enum check_status check_program(struct module *m, struct diag *d, const struct c
 	c.is_posted = arena_new_array(c.arena, bool, m->op.n);
 	c.is_returned = arena_new_array(c.arena, bool, m->value.n);
 	c.is_shown = arena_new_array(c.arena, bool, m->value.n);
-	find_posted(&c);
+	find_statements(&c);
 	find_returned(&c);
 	for (int64_t rank = 0; rank < o->ranks && check_goes_on(&c); rank++)
 		walk_rank(&c, rank);

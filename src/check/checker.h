@@ -93,6 +93,7 @@ struct checker {
 	uint32_t *slice_bucket, *channel_bucket, *known_bucket; /* CHECK_BUCKETS of them */
 	struct team_map **team_map;                             /* by team_id; NULL: not made yet */
 	VEC(struct reported) reported;
+	bool is_symmetric; /* some view shows other ranks' memory */
 	bool *is_posted;   /* by op_id: a post names it */
 	bool *is_returned; /* by value_id: the program's caller takes its contents */
 	bool *is_shown;    /* by value_id: of a symmetric view, the caller takes what is seen by it */
@@ -138,6 +139,7 @@ struct record { /* an access that later ones are compared with */
 	spread_id spread;
 	uint32_t turn; /* iteration, see struct turn */
 	uint8_t kind;  /* enum access_kind */
+	bool others;   /* in a branch that this rank does not take */
 };
 
 struct symmetric { /* an instance of a symmetric view */
@@ -230,7 +232,8 @@ struct walk {
 	struct loop loop[IR_MAX_NESTING];
 	unsigned loop_n;
 	VEC(struct turn) turn;
-	uint32_t now; /* turn */
+	uint32_t now;    /* turn */
+	unsigned others; /* branches around that only other ranks take */
 };
 
 static inline struct clock *walk_clock(struct walk *w)
@@ -280,6 +283,8 @@ void symmetric_free(struct walk *w, op_id op, value_id v);
 void symmetric_cut(struct walk *w, op_id op, struct view *x, int axis, type_id type, int logical, int leaf);
 /* Ranks that take other branches than those around an access do not touch what is seen by it. */
 void symmetric_leave_out(struct walk *w, op_id op, struct view *x);
+/* Whether some rank takes another branch of an IF than one that takes the first iff the condition `holds`. */
+bool symmetric_divides(struct walk *w, op_id op, bool holds);
 /* Whether two accesses may touch one element on two ranks; who does: a device each. */
 bool symmetric_meets(struct walk *w, const struct view *a, const struct view *b, uint32_t *who);
 /* Whether a step of a thread is over on all ranks that a view shows, for all who have the clock. */

@@ -246,7 +246,8 @@ void report_race_of_ranks(struct walk *w, const struct storage *storage, op_id o
                           uint32_t thread, const struct record *before, const uint32_t *who)
 {
 	struct buf text = {0};
-	if (!report_once(w->c, "race", op, before->op))
+	op_id first = op < before->op ? op : before->op, last = op < before->op ? before->op : op;
+	if (!report_once(w->c, "race", last, first)) /* either may come first */
 		return;
 	put_statement(w->c, op, &text);
 	buf_printf(&text, " %s ", verb(a->kind));

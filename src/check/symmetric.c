@@ -10,8 +10,8 @@
  * it was at the last fence: a fence copies the clock of its stream to threads that stand for it, which are
  * passed on as all others are.
  *
- * Ranks that take other branches touch nothing by what stands there. Two accesses are compared when some rank
- * does both. */
+ * Ranks that take other branches touch nothing by what stands there. A rank walks the branch that only others
+ * take, too, for what they do there to its memory. */
 #include "check/checker.h"
 #include "ir/edit.h"
 #include "ir/expr.h"
@@ -102,6 +102,17 @@ static bool comes_to(const struct walk *w, op_id op)
 		r = w->m->op.at[owner].parent;
 	}
 	return true;
+}
+
+bool symmetric_divides(struct walk *w, op_id op, bool holds)
+{
+	const int64_t rank = w->rank;
+	bool divided = false;
+	int64_t other;
+	for (w->rank = 0; w->rank < w->c->o->ranks && !divided && check_spend(w->c, 1); w->rank++)
+		divided = scalar_of(w, op, &other) && (other != 0) != holds;
+	w->rank = rank;
+	return divided;
 }
 
 /* What each rank of a slice touches by a statement. */

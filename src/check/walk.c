@@ -177,21 +177,75 @@ static bool for_loop(struct walk *w, op_id op)
 	return true;
 }
 
+/* A branch that only other ranks take. What this rank's streams know stays as it is. */
+static bool walk_others(struct walk *w, region_id branch)
+{
+	uint32_t n = w->stream.n, current = w->current;
+	struct clock *saved = mem_alloc(sizeof *saved * n);
+	for (uint32_t k = 0; k < n; k++)
+		saved[k] = clock_copy(&w->stream.at[k].clock);
+	w->others++;
+	bool ok = walk_region(w, branch);
+	w->others--;
+	w->current = current;
+	for (uint32_t k = 0; k < w->stream.n; k++) {
+		struct stream *s = &w->stream.at[k];
+		vec_free(&s->clock);
+		s->clock = k < n ? saved[k] : (struct clock){0};
+		clock_set(&s->clock, s->thread,
+		          w->thread.at[s->thread].step); /* what others did is a step of it */
+	}
+	free(saved);
+	return ok;
+}
+
 static bool condition(struct walk *w, op_id op)
 {
 	int64_t holds;
-	region_id branch = w->m->op.at[op].region;
+	region_id branch = w->m->op.at[op].region, other = w->m->region.at[branch].sibling;
 	if (!walk_scalar(w, op, 0, &holds))
 		return false;
-	if (!holds)
-		branch = w->m->region.at[branch].sibling;
+	if (!holds) {
+		branch = other;
+		other = w->m->op.at[op].region;
+	}
+	if (w->c->is_symmetric && other && symmetric_divides(w, op, holds != 0) && !walk_others(w, other))
+		return false;
 	return !branch || walk_region(w, branch);
+}
+
+/* Of a branch that only other ranks take: whether the statement counts there. Meetings do not: of those there
+ * is another report. */
+static bool is_of_others(struct walk *w, op_id op)
+{
+	switch ((enum op_kind)w->m->op.at[op].kind) {
+	case OP_SYMMETRIC_VIEW:
+		w->view[op_def(w->m, op, 0)].storage = CHECK_NONE;
+		return false;
+	case OP_ALLOCATE:
+		check_view_buffer(w, op_def(w->m, op, 0));
+		return false;
+	case OP_DEALLOCATE:
+	case OP_SEND:
+	case OP_RECV:
+	case OP_POST:
+	case OP_START_COALESCING:
+	case OP_END_COALESCING:
+	case OP_WAIT:
+	case OP_DISPATCH:
+	case OP_COMBINE:
+		return false;
+	default:
+		return !(op_traits(w->m, op) & TRAIT_COLLECTIVE);
+	}
 }
 
 static void walk_op(struct walk *w, op_id op)
 {
 	struct module *m = w->m;
 	uint32_t stream;
+	if (w->others && !is_of_others(w, op))
+		return;
 	switch ((enum op_kind)m->op.at[op].kind) {
 	case OP_FOR:
 		for_loop(w, op);

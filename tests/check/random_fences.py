@@ -5,9 +5,7 @@ Programs are drawn at random: ranks write and read their own buffers, all or par
 make views and deallocate them, on streams that synchronize now and then, in loops and branches too. Here all
 ranks are stepped, every access keeps the set of all ranks' accesses that happened before it, and every pair is
 looked at. hirc must find a race iff there is one, and each pair of lines that it names must be one.
-
-In the branches of a program one and the same ranks go through views: the own buffer counts in a branch as every
-rank's, and of two accesses hirc looks at what a rank does that does both.
+In a branch the own buffer counts as every rank's.
 """
 import random
 import re
@@ -36,7 +34,6 @@ class Program:
         self.shift = self.random.random()             # how often a part is another one on each rank
         self.reads = self.random.random()             # how many accesses only read
         self.own = self.random.uniform(0.1, 0.9)      # how many are of the own buffer
-        self.branch = self.random.randrange(self.ranks)
         self.names = 0
         self.views = []  # (name, buffer) that are alive
         self.block_of_statements(self.steps, "  ", None, self.random.randint(3, 14))
@@ -114,7 +111,7 @@ class Program:
         draw, takes = self.random.random(), lambda rank: True
         branch = kind != "own" and self.random.random() < 0.2
         if branch:
-            rank = self.branch
+            rank = self.random.randrange(self.ranks)
             self.lines.append(f"{indent}if axis_index(x) {'==' if rank else '>'} {rank} {{")
             takes = (lambda at: at == rank) if rank else (lambda at: at > 0)
         inner = indent + "  " * branch
