@@ -180,8 +180,7 @@ enum status rt_transport_side_by_side(struct rt_transport *t, const int *ranks, 
                                       size_t block_bytes, void **out)
 {
 	struct rt_memory *m = t->memory;
-	size_t page = rt_page_bytes();
-	assert(m && n > 0 && offset % page == 0 && block_bytes % page == 0 && block_bytes > 0);
+	assert(m && n > 0 && block_bytes > 0 && (offset | block_bytes) % rt_page_bytes() == 0);
 	if (!m->shared) {
 		rt_job_error(t->job, "memory side by side needs all ranks on one host");
 		return rt_job_fail(t->job, STATUS_ABSENT);
