@@ -152,14 +152,15 @@ hosts)
 	"$hirc" --version | grep -q 'features:.* mpi' || { echo "skipped: hirc was built without MPI"; exit 77; }
 	command -v mpirun >/dev/null || { echo "skipped: no mpirun"; exit 77; }
 	"$root/tests/host_agent.sh" --works || { echo "skipped: there are no name spaces for hosts"; exit 77; }
-	for hosts in h0:2,h1:2 h0:3,h1:1; do
-		for name in ag_matmul ag_linear row_parallel_linear column_parallel_ring mlp_tensor_parallel \
-			matmul_reduce_scatter moe_layer fsdp_mlp_backward pipeline_stages zero_copy; do
-			must_be_ok mpirun --mca plm_rsh_agent "$root/tests/host_agent.sh" --host $hosts -np 4 \
-				"$hirc" run "$root/examples/$name.hir" --check
-		done
+	launch="mpirun --mca plm_rsh_agent $root/tests/host_agent.sh -np 4"
+	for name in ag_matmul ag_linear row_parallel_linear column_parallel_ring mlp_tensor_parallel \
+		matmul_reduce_scatter moe_layer fsdp_mlp_backward pipeline_stages zero_copy; do
+		must_be_ok $launch --host h0:2,h1:2 "$hirc" run "$root/examples/$name.hir" --check
 	done
-	pipelines mpirun --mca plm_rsh_agent "$root/tests/host_agent.sh" --host h0:2,h1:2 -np 4 "$hirc" run
+	for name in ag_matmul matmul_reduce_scatter; do
+		must_be_ok $launch --host h0:2,h1:2 "$hirc" run "$root/examples/$name.hir" --check --pipeline=permute
+		must_be_ok $launch --host h0:3,h1:1 "$hirc" run "$root/examples/$name.hir" --check --pipeline=p2p
+	done
 	;;
 dumps)
 	for file in "$root"/examples/*.hir; do
