@@ -111,6 +111,17 @@ bool layout_chain(const struct module *m, type_id t, unsigned logical, struct la
 	return true;
 }
 
+/* The axis that stands for all of another, which one place cuts into single elements; the axis itself: none.
+ */
+static unsigned whole(const struct domain *d, unsigned axis)
+{
+	const struct xform *x = domain_consumer(d, axis);
+	return x && x->kind == XFORM_SPLIT_OUTER && x->factor == d->axis[axis].extent &&
+	               !below_has(d, x->out[1], 1u << PLACE_MESH)
+	           ? x->out[0]
+	           : axis;
+}
+
 /* Same tree of transforms below two axes. With `mesh_only`, trees without a mesh axis are leaves. */
 static bool same_tree(const struct domain *da, unsigned a, const struct domain *db, unsigned b,
                       bool mesh_only)
@@ -123,6 +134,7 @@ static bool same_tree(const struct domain *da, unsigned a, const struct domain *
 			return false;
 		if (!ma)
 			return true;
+		a = whole(da, a), b = whole(db, b);
 	}
 	const struct xform *x = domain_consumer(da, a), *y = domain_consumer(db, b);
 	if (!x != !y)
