@@ -45,7 +45,8 @@ enum status shm_compare(struct shm *s, const struct shm_sign *own, int64_t own_b
  *                                    <──  accept
  *     data, data, …                  ──>  copied to where it belongs
  *
- * The sender is done when it was accepted and all is in the ring. Receivers always empty their rings. */
+ * The sender is done when it was accepted and all is in the ring. Receivers always empty their rings. Of data
+ * in memory that peers see the offer holds the place: the receiver copies them, then accepts. */
 
 /* What a message belongs to; equal on both sides. */
 struct shm_key {
@@ -60,6 +61,7 @@ enum shm_state {
 	SHM_OFFERED, /* send: waiting for the accept */
 	SHM_STREAM,  /* send: data must go into the ring */
 	SHM_POSTED,  /* receive: waiting for an offer */
+	SHM_GET,     /* receive: must copy from the sender's memory */
 	SHM_ACCEPT,  /* receive: the accept must go into the ring */
 	SHM_FILL,    /* receive: waiting for data */
 	SHM_DONE,
@@ -73,6 +75,7 @@ struct shm_transfer {
 	struct shm_key key;
 	struct shm_sign sign;
 	char *data;
+	const char *from;     /* SHM_GET: where the data are in the sender's memory */
 	int64_t bytes, moved; /* in the ring, or out of it */
 	uint32_t id, peer_id; /* names of this transfer here and there */
 	struct shm_transfer *next,

@@ -1,16 +1,23 @@
 /* shm_ring: messages through rings in shared memory; see shm.h. */
 #include "base/arena.h"
+#include "rt/memory.h"
 #include "rt/shm.h"
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-	SLOTS = 8,           /* of a ring; a power of two */
-	INLINE_BYTES = 4096, /* of data that go with an offer */
+	SLOTS = 8,              /* of a ring; a power of two */
+	INLINE_BYTES = 4096,    /* of data that go with an offer */
+	GET_AT_ONCE = 16 << 20, /* bytes, before others have their turn */
 };
 
-enum slot_type { SLOT_OFFER, SLOT_ACCEPT, SLOT_DATA };
+enum slot_type {
+	SLOT_OFFER, /* payload: the first bytes */
+	SLOT_PLACE, /* an offer; payload: where the data are, as an int64_t */
+	SLOT_ACCEPT,
+	SLOT_DATA,
+};
 
 struct slot {
 	uint32_t type;
@@ -198,10 +205,17 @@ static enum status match(struct shm *s, struct shm_transfer *x, const struct slo
 	if (status != STATUS_OK)
 		return status;
 	x->peer_id = offer->sender_id;
-	if (offer->bytes)
-		memcpy(x->data, payload, offer->bytes);
-	x->moved = offer->bytes;
-	x->state = SHM_ACCEPT;
+	if (offer->type == SLOT_PLACE) {
+		int64_t place;
+		memcpy(&place, payload, sizeof place);
+		x->from = rt_memory_at(&s->base, place);
+		x->state = SHM_GET;
+	} else {
+		if (offer->bytes)
+			memcpy(x->data, payload, offer->bytes);
+		x->moved = offer->bytes;
+		x->state = SHM_ACCEPT;
+	}
 	list_append(&s->rings->head, x);
 	return STATUS_OK;
 }
@@ -248,6 +262,7 @@ static enum status take_slot(struct shm *s, int from, const struct slot *slot)
 	struct shm_transfer *x;
 	switch ((enum slot_type)slot->type) {
 	case SLOT_OFFER:
+	case SLOT_PLACE:
 		return take_offer(s, from, slot);
 	case SLOT_ACCEPT:
 		x = s->rings->named[slot->sender_id];
@@ -306,6 +321,15 @@ static bool put_slot(struct shm *s, struct shm_transfer *x)
 		slot->key = x->key;
 		slot->sign = x->sign;
 		x->state = SHM_OFFERED;
+		int64_t place = (uint64_t)rest > most ? rt_memory_place(&s->base, x->data) : -1;
+		if (place >= 0) { /* the receiver copies all of it before it accepts */
+			slot->type = SLOT_PLACE;
+			slot->bytes = sizeof place;
+			memcpy(slot->payload, &place, sizeof place);
+			x->moved = x->bytes;
+			ring_publish(s, x->peer);
+			return true;
+		}
 		break;
 	}
 	case SHM_STREAM:
@@ -330,11 +354,25 @@ static bool put_slot(struct shm *s, struct shm_transfer *x)
 	return true;
 }
 
+/* Copies from the sender's memory. */
+static void get_some(struct shm_transfer *x)
+{
+	int64_t rest = x->bytes - x->moved, n = rest < GET_AT_ONCE ? rest : GET_AT_ONCE;
+	memcpy(x->data + x->moved, x->from + x->moved, (size_t)n);
+	x->moved += n;
+	if (n == rest)
+		x->state = SHM_ACCEPT;
+}
+
 void shm_rings_fill(struct shm *s, bool *moved)
 {
 	struct shm_transfer *next;
 	for (struct shm_transfer *x = s->rings->head.next; x != &s->rings->head; x = next) {
 		next = x->next;
+		if (x->state == SHM_GET) {
+			get_some(x);
+			*moved = true;
+		}
 		while ((x->state == SHM_OFFER || x->state == SHM_ACCEPT || x->state == SHM_STREAM) &&
 		       put_slot(s, x)) {
 			*moved = true;
