@@ -11,10 +11,9 @@
  *
  * Items come from one pool. All communications under way are tested whenever the transport is polled: after a
  * task, after a start, at times while issuing, and in every wait. */
+#include "rt/queue_inline.h"
 #include "base/arena.h"
-#include "base/vec.h"
 #include "rt/bell.h"
-#include "rt/queue_impl.h"
 #include <sched.h>
 #include <stdlib.h>
 
@@ -25,70 +24,6 @@ enum {
 	YIELDS = 2,         /* then lets others run, */
 	PATIENCE_US = 1000, /* then, if no stream could go on, sleeps; halved when that was in vain */
 	LEAST_PATIENCE_US = 8,
-};
-
-enum item_kind { ITEM_TASK, ITEM_JOIN, ITEM_WAIT, ITEM_COMM, ITEM_MARK };
-
-struct item {
-	struct item *next; /* in the queue, or of the free ones */
-	enum item_kind kind;
-	bool reached; /* JOIN: its mark was; WAIT: the stream has come to it */
-	struct rt_origin at;
-	union {
-		const struct rt_task *task; /* TASK: lasting, or a struct record's */
-		struct rt_ticket ticket;    /* WAIT */
-		struct comm *comm;          /* COMM: may start */
-		struct {                    /* MARK: lets the join at the head of stream go on */
-			struct item *join;
-			struct stream *stream;
-		};
-	};
-};
-
-/* A copy of a task. */
-struct record {
-	struct rt_task task;
-	struct record *next; /* free ones */
-};
-
-struct stream {
-	struct rt_stream base;
-	struct item *head, *last; /* NULL: idle, what comes runs at once */
-	bool blocked;             /* the head waits for something, and it is shown on the board */
-	struct stream *next;      /* ready ones, or those blocked by one ticket */
-};
-
-/* A communication. */
-struct comm {
-	struct rt_comm_item item;
-	struct rt_request *running;
-	struct comm *next;           /* in the queue of its team, or of the free ones */
-	struct comm *after, *before; /* among those that run */
-	bool free_to_start;          /* its stream has done what it was given before */
-	int shown;                   /* a message: place on the board, -1 */
-};
-
-struct team {
-	struct comm *head, *last;    /* the head runs, or waits for its stream */
-	struct rt_board_line *board; /* NULL: none */
-	int line;
-	bool used; /* line and board are set */
-};
-
-struct inline_engine {
-	struct rt_engine base;
-	struct item *free_items;
-	struct record *free_records;
-	struct comm *free_comms;
-	VEC(void *) made;                  /* what the pools are made of */
-	VEC(struct comm *) comms;          /* all that were made */
-	VEC(struct team) team;             /* by id */
-	struct comm running;               /* head of the ring of those under way */
-	struct stream *ready, *last_ready; /* unblocked, with items */
-	int streams, busy;                 /* busy: with items */
-	int64_t outstanding, window;       /* items but marks, and communications that are not done */
-	int64_t patience_us;
-	unsigned issued; /* queued since the last poll */
 };
 
 /* Pools */
@@ -136,18 +71,6 @@ static const struct rt_task *keep_task(struct inline_engine *e, const struct rt_
 	return &r->task;
 }
 
-static struct comm *comm_new(struct inline_engine *e)
-{
-	struct comm *c = e->free_comms;
-	if (c) {
-		e->free_comms = c->next;
-		return c;
-	}
-	c = mem_zalloc(sizeof *c);
-	vec_push(&e->comms, c);
-	return c;
-}
-
 /* Streams */
 
 /* Appends an item to the queue of s. */
@@ -177,7 +100,7 @@ static void block(struct inline_engine *e, struct stream *s, uint32_t awaited)
 	rt_board_line_set(s->base.board, RT_LINE_WAITING, s->head->at, awaited);
 }
 
-static void unblock(struct inline_engine *e, struct stream *s)
+void inline_unblock(struct inline_engine *e, struct stream *s)
 {
 	s->blocked = false;
 	rt_board_line_set(s->base.board, RT_LINE_IDLE, (struct rt_origin){.iteration = -1}, 0);
@@ -187,124 +110,6 @@ static void unblock(struct inline_engine *e, struct stream *s)
 	else
 		e->ready = s;
 	e->last_ready = s;
-}
-
-/* Communications */
-
-static bool under_way(const struct inline_engine *e)
-{
-	return e->running.after != &e->running;
-}
-
-static struct team *team_of(struct inline_engine *e, int id)
-{
-	while (e->team.n <= (uint32_t)id)
-		vec_push(&e->team, (struct team){0});
-	struct team *t = &e->team.at[id];
-	if (!t->used) {
-		t->used = true;
-		t->line = rt_engine_team_line(&e->base, id);
-		t->board = rt_board_line_at(e->base.job, t->line);
-	}
-	return t;
-}
-
-/* Starts c. True: it is done already. */
-static bool begin(struct inline_engine *e, struct comm *c)
-{
-	struct rt_board_line *board = c->item.message ? NULL : team_of(e, c->item.c.team)->board;
-	rt_board_line_set(board, RT_LINE_WAITING, rt_comm_at(&c->item), 0);
-	rt_engine_trace_comm(&e->base, &c->item, false, board);
-	enum status status = rt_engine_start(&e->base, &c->item, &c->running);
-	if (status != STATUS_OK) {
-		rt_job_fail(e->base.job, status);
-		return false;
-	}
-	if (!c->running)
-		return true;
-	c->before = e->running.before;
-	c->after = &e->running;
-	c->before->after = c->after->before = c;
-	if (c->item.message)
-		c->shown = rt_engine_message_show(&e->base, c->item.p.at);
-	return false;
-}
-
-/* c is done: lets go on who waits for it. The next of its team is not started. */
-static void finish(struct inline_engine *e, struct comm *c)
-{
-	struct rt_board_line *board = NULL;
-	if (c->running) {
-		c->before->after = c->after;
-		c->after->before = c->before;
-		c->running = NULL;
-	}
-	if (c->item.message) {
-		rt_engine_message_hide(&e->base, c->shown);
-	} else {
-		struct team *t = team_of(e, c->item.c.team);
-		board = t->board;
-		t->head = c->next;
-		rt_board_line_set(board, RT_LINE_IDLE, (struct rt_origin){.iteration = -1}, 0);
-	}
-	rt_engine_trace_comm(&e->base, &c->item, true, board);
-	if (rt_engine_ticket_end(&e->base, c->item.ticket)) {
-		struct rt_slot *slot = rt_engine_slot(&e->base, c->item.ticket.slot);
-		for (struct stream *s = (struct stream *)slot->blocked, *next; s; s = next) {
-			next = s->next;
-			unblock(e, s);
-		}
-		slot->next = e->base.free_slots;
-		e->base.free_slots = c->item.ticket.slot + 1;
-	}
-	c->next = e->free_comms;
-	e->free_comms = c;
-	e->outstanding--;
-	rt_job_progress(e->base.job);
-}
-
-/* Starts the heads of a team's queue, up to one that takes time. */
-static void team_go(struct inline_engine *e, int id)
-{
-	struct team *t = team_of(e, id);
-	while (t->head && t->head->free_to_start && !t->head->running && begin(e, t->head))
-		finish(e, t->head);
-}
-
-/* The stream of c has done what it was given before. */
-static void let_start(struct inline_engine *e, struct comm *c)
-{
-	c->free_to_start = true;
-	if (!c->item.message)
-		team_go(e, c->item.c.team);
-	else if (begin(e, c))
-		finish(e, c);
-}
-
-static void poll(struct inline_engine *e, bool *moved)
-{
-	struct rt_transport *t = e->base.transport;
-	if (!t)
-		return;
-	e->issued = 0;
-	enum status status = t->ops->progress(t, moved);
-	for (struct comm *c = e->running.after, *next; status == STATUS_OK && c != &e->running; c = next) {
-		bool done = false;
-		next = c->after;
-		status = t->ops->test(t, c->running, &done);
-		if (!done || status != STATUS_OK)
-			continue;
-		*moved = true;
-		bool message = c->item.message;
-		int team = c->item.c.team;
-		finish(e, c);
-		if (!message)
-			team_go(e, team);
-	}
-	if (status != STATUS_OK)
-		rt_job_fail(e->base.job, status);
-	else if (*moved)
-		rt_job_progress(e->base.job);
 }
 
 /* Running */
@@ -317,8 +122,8 @@ static void run_stream(struct inline_engine *e, struct stream *s)
 		case ITEM_TASK:
 			if (!rt_engine_run(&e->base, &s->base, i->task, i->at))
 				return;
-			if (under_way(e))
-				poll(e, &(bool){false});
+			if (inline_under_way(e))
+				inline_poll(e, &(bool){false});
 			break;
 		case ITEM_JOIN:
 			if (!i->reached) {
@@ -339,12 +144,12 @@ static void run_stream(struct inline_engine *e, struct stream *s)
 			}
 			break;
 		case ITEM_COMM:
-			let_start(e, i->comm);
+			inline_let_start(e, i->comm);
 			break;
 		case ITEM_MARK:
 			i->join->reached = true;
 			if (i->stream->blocked && i->stream->head == i->join)
-				unblock(e, i->stream);
+				inline_unblock(e, i->stream);
 			break;
 		}
 		s->head = i->next;
@@ -368,7 +173,7 @@ static void run_ready(struct inline_engine *e)
 /* Whatever can be done now. */
 static void advance(struct inline_engine *e, bool *moved)
 {
-	poll(e, moved);
+	inline_poll(e, moved);
 	*moved |= e->ready != NULL;
 	run_ready(e);
 }
@@ -427,7 +232,7 @@ static void catch_up(struct inline_engine *e, struct rt_origin at)
 /* Something was queued. */
 static void queued(struct inline_engine *e, struct rt_origin at)
 {
-	if (++e->issued >= ISSUES_A_POLL && under_way(e))
+	if (++e->issued >= ISSUES_A_POLL && inline_under_way(e))
 		advance(e, &(bool){false});
 	if (e->outstanding >= e->window)
 		catch_up(e, at);
@@ -480,7 +285,7 @@ static void inline_task(struct rt_engine *engine, struct rt_stream *stream, cons
 	if (s->head) {
 		put(e, s, ITEM_TASK, at)->task = keep_task(e, task);
 		queued(e, at);
-	} else if (rt_engine_run(engine, stream, task, at) && under_way(e)) {
+	} else if (rt_engine_run(engine, stream, task, at) && inline_under_way(e)) {
 		advance(e, &(bool){false});
 	}
 }
@@ -526,7 +331,7 @@ static void inline_communicate(struct rt_engine *engine, struct rt_stream *curre
 {
 	struct inline_engine *e = (struct inline_engine *)engine;
 	struct stream *s = (struct stream *)current;
-	struct comm *c = comm_new(e);
+	struct comm *c = inline_comm_new(e);
 	struct rt_comm_item old = c->item;
 	struct rt_origin at = rt_comm_at(item);
 	c->item = *item;
@@ -538,7 +343,7 @@ static void inline_communicate(struct rt_engine *engine, struct rt_stream *curre
 	c->shown = -1;
 	e->outstanding++;
 	if (!c->item.message) {
-		struct team *t = team_of(e, c->item.c.team);
+		struct team *t = inline_team_of(e, c->item.c.team);
 		if (t->head)
 			t->last->next = c;
 		else
@@ -550,8 +355,8 @@ static void inline_communicate(struct rt_engine *engine, struct rt_stream *curre
 		queued(e, at);
 		return;
 	}
-	let_start(e, c);
-	if (!more && under_way(e))
+	inline_let_start(e, c);
+	if (!more && inline_under_way(e))
 		advance(e, &(bool){false});
 	if (e->outstanding >= e->window)
 		catch_up(e, at);

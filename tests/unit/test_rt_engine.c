@@ -285,6 +285,48 @@ static int not_member(struct rt_job *job, void *arg)
 	return rig_close(&g, ok && y == (job->rank == 1 ? 1 : -1));
 }
 
+/* A host that is far ahead waits while its peer moves, however long that takes. */
+enum { AHEAD = 150000, OUTSTANDING = 1 << 16 };
+
+static enum status count(void *arg, int64_t value)
+{
+	(void)value;
+	atomic_fetch_add((_Atomic int *)arg, 1);
+	return STATUS_OK;
+}
+
+static enum status nap(void *arg, int64_t value)
+{
+	(void)arg;
+	usleep((unsigned)value);
+	return STATUS_OK;
+}
+
+static int far_ahead(struct rt_job *job, void *arg)
+{
+	(void)arg;
+	struct rig g;
+	float x = 0;
+	_Atomic int ran = 0;
+	int most = 0;
+	if (rig_open(&g, job) != STATUS_OK)
+		return rt_job_status(job);
+	if (job->rank == 0) {
+		rt_submit_wait(g.engine, g.main, message(&g, g.main, false, 1, 0, &x, 1), nowhere);
+		for (int i = 1; i <= AHEAD; i++) {
+			call(&g, g.main, count, &ran, 0);
+			if (i - atomic_load(&ran) > most)
+				most = i - atomic_load(&ran);
+		}
+	} else {
+		for (int i = 0; i < 40; i++)
+			call(&g, g.main, nap, NULL, 10000);
+		message(&g, g.main, true, 0, 0, &x, 1);
+	}
+	bool ok = rt_drain(g.engine) == STATUS_OK && most <= OUTSTANDING;
+	return rig_close(&g, ok && (job->rank != 0 || (ran == AHEAD && most > 1000)));
+}
+
 /* Failures */
 
 static int stuck(struct rt_job *job, void *arg)
@@ -400,6 +442,7 @@ static void test_engine(const char *name)
 			CHECK_EQ(launch(kinds[k], np, 20000, group, NULL), STATUS_OK);
 		}
 		CHECK_EQ(launch(kinds[k], 1, 20000, loop, &many), STATUS_OK);
+		CHECK_EQ(launch(kinds[k], 2, 20000, far_ahead, NULL), STATUS_OK);
 		CHECK_EQ(launch(kinds[k], 3, 20000, not_member, NULL), STATUS_OK);
 		test_stuck(kinds[k]);
 		test_error(kinds[k]);
