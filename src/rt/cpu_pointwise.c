@@ -4,6 +4,7 @@
  * arrays of struct pointwise. */
 #include "rt/clones.h"
 #include "rt/cpu.h"
+#include "rt/elementary.h"
 #include "rt/rows.h"
 #include <assert.h>
 #include <stdio.h>
@@ -54,7 +55,22 @@ struct pointwise {
 	_Pragma("GCC ivdep") for (size_t i = 0; i < n; i++) r[i] = (expr);                                   \
 	break
 
-#define DEFINE_REAL(type, name, half, root_half)                                                             \
+static double gelu(double x)
+{
+	return 0.5 * x * (1 + erf(x * 0.70710678118654752440));
+}
+
+static double silu(double x)
+{
+	return x / (1 + exp(-x));
+}
+
+static double sigmoid(double x)
+{
+	return 1 / (1 + exp(-x));
+}
+
+#define DEFINE_REAL(type, name, exp_of, tanh_of, gelu_of, silu_of, sigmoid_of)                               \
 	RT_CLONES static void real_##name(enum rt_pointwise op, type *r, const type *a, const type *b,       \
 	                                  size_t n)                                                          \
 	{                                                                                                    \
@@ -78,7 +94,7 @@ struct pointwise {
 		case RT_ABS:                                                                                 \
 			EACH(fabs(a[i]));                                                                    \
 		case RT_EXP:                                                                                 \
-			EACH(exp(a[i]));                                                                     \
+			EACH(exp_of(a[i]));                                                                  \
 		case RT_LOG:                                                                                 \
 			EACH(log(a[i]));                                                                     \
 		case RT_SQRT:                                                                                \
@@ -90,15 +106,15 @@ struct pointwise {
 		case RT_COS:                                                                                 \
 			EACH(cos(a[i]));                                                                     \
 		case RT_TANH:                                                                                \
-			EACH(tanh(a[i]));                                                                    \
+			EACH(tanh_of(a[i]));                                                                 \
 		case RT_RELU:                                                                                \
 			EACH(a[i] > 0 || a[i] != a[i] ? a[i] : 0);                                           \
 		case RT_GELU:                                                                                \
-			EACH((half)*a[i] * (1 + erf(a[i] * (root_half))));                                   \
+			EACH(gelu_of(a[i]));                                                                 \
 		case RT_SILU:                                                                                \
-			EACH(a[i] / (1 + exp(-a[i])));                                                       \
+			EACH(silu_of(a[i]));                                                                 \
 		case RT_SIGMOID:                                                                             \
-			EACH(1 / (1 + exp(-a[i])));                                                          \
+			EACH(sigmoid_of(a[i]));                                                              \
 		case RT_POW:                                                                                 \
 			EACH(pow(a[i], b[i]));                                                               \
 		case RT_MAXIMUM:                                                                             \
@@ -110,8 +126,9 @@ struct pointwise {
 		}                                                                                            \
 	}
 
-DEFINE_REAL(double, f64, 0.5, 0.70710678118654752440)
-DEFINE_REAL(float, f32, 0.5f, 0.70710678118654752440f)
+DEFINE_REAL(double, f64, exp, tanh, gelu, silu, sigmoid)
+DEFINE_REAL(float, f32, elementary_expf, elementary_tanhf, elementary_geluf, elementary_siluf,
+            elementary_sigmoidf)
 
 /* base to the power e >= 0, modulo 2^64. */
 static int64_t integer_power(int64_t base, int64_t e)
