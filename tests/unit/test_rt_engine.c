@@ -16,6 +16,14 @@ struct rig {
 	int all; /* team of all ranks */
 };
 
+static void rig_free(struct rig *g)
+{
+	rt_engine_free(g->engine);
+	rt_transport_close(g->transport);
+	rt_device_close(g->device);
+}
+
+/* Fails where another rank has failed in the meantime; then there is nothing to close. */
 static enum status rig_open(struct rig *g, struct rt_job *job)
 {
 	int ranks[64];
@@ -25,8 +33,10 @@ static enum status rig_open(struct rig *g, struct rt_job *job)
 	if (rt_device_open(job, "cpu", &g->device) != STATUS_OK ||
 	    rt_transport_open(job, "shm", &g->transport) != STATUS_OK ||
 	    rt_transport_team(g->transport, ranks, job->size, &g->all) != STATUS_OK ||
-	    rt_engine_new(job, engine, g->device, g->transport, &g->engine) != STATUS_OK)
+	    rt_engine_new(job, engine, g->device, g->transport, &g->engine) != STATUS_OK) {
+		rig_free(g);
 		return rt_job_status(job);
+	}
 	g->main = rt_stream_new(g->engine, "main");
 	return STATUS_OK;
 }
@@ -36,9 +46,7 @@ static int rig_close(struct rig *g, bool ok)
 	enum status status = rt_drain(g->engine);
 	if (status == STATUS_OK)
 		status = rt_job_barrier(g->job, "the end");
-	rt_engine_free(g->engine);
-	rt_transport_close(g->transport);
-	rt_device_close(g->device);
+	rig_free(g);
 	return status != STATUS_OK ? status : ok ? STATUS_OK : STATUS_WRONG;
 }
 
