@@ -16,8 +16,7 @@ enum { BENCH_VERSION = 1 /* of what --csv and --json print */ };
 
 struct bench {
 	struct compile_options compile;
-	const char *transport, *device, *engine;
-	int64_t streams, timeout;
+	struct rank_options ranks;
 	int64_t samples, warmup; /* 0 samples: they are chosen by the time they take */
 	bool check;
 	enum bench_format format;

@@ -40,7 +40,7 @@ void bench_collective_header(const struct bench_collectives *c, int ranks, struc
 		buf_putc(out, '\n');
 		return;
 	}
-	buf_printf(out, "# %d ranks, transport %s, time of the ranks: %s\n", ranks, c->b->transport,
+	buf_printf(out, "# %d ranks, transport %s, time of the ranks: %s\n", ranks, c->b->ranks.transport,
 	           c->average);
 }
 

@@ -392,9 +392,9 @@ static enum status open_member(struct member *x)
 	const struct bench_collectives *c = x->c;
 	enum status status = bench_same_host(x->job, &x->one_clock);
 	if (status == STATUS_OK)
-		status = rt_device_open(x->job, c->b->device, &x->device);
+		status = rt_device_open(x->job, "cpu", &x->device);
 	if (status == STATUS_OK)
-		status = rt_transport_open(x->job, c->b->transport, &x->t);
+		status = rt_transport_open(x->job, c->b->ranks.transport, &x->t);
 	if (status == STATUS_OK)
 		status = open_teams(x);
 	if (status != STATUS_OK)

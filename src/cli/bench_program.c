@@ -20,11 +20,8 @@ static void open_set(const struct bench *b, const struct bench_point *point, boo
 		r->path = b->file.at[f];
 		r->check = b->check ? "" : NULL;
 		r->check_limit = REF_DEFAULT_LIMIT;
-		r->transport = b->transport;
-		r->device = b->device;
-		r->streams = b->streams;
+		r->ranks = b->ranks;
 		r->repeat = 1;
-		r->timeout = b->timeout;
 	}
 }
 

@@ -51,7 +51,7 @@ static enum status sum_flops(struct rt_job *job, struct subject *s)
 
 static enum status open_subject(struct rt_job *job, const struct bench *b, struct subject *s)
 {
-	const struct exec_options o = {.transport = b->transport, .device = b->device, .engine = b->engine};
+	const struct exec_options o = rank_options_exec(&b->ranks);
 	enum status status = run_plan(job, s->r, &s->p);
 	if (status == STATUS_OK)
 		status = sum_flops(job, s);

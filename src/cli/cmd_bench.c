@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEFAULT_TIMEOUT = 30, MAX_TIMEOUT = 1000000 };
 #define MAX_SIZE ((int64_t)1 << 40)
 
 /* Splits the positional arguments: names of collectives, or files. */
@@ -85,13 +84,11 @@ static bool check_collectives(struct bench_collectives *c)
 	return check_teams(c);
 }
 
-static enum status bench(struct bench_collectives *c, const char *bootstrap)
+static enum status bench(struct bench_collectives *c)
 {
 	struct bench *b = c->b;
 	struct diag *d = compile_diag(&b->compile);
-	rt_boot_parse(bootstrap, &b->launch.kind);
-	b->launch.kind = rt_boot_choose(b->launch.kind);
-	b->launch.timeout_ms = b->timeout * 1000;
+	b->launch = rank_options_launch(&b->ranks);
 	bool ok = compile_options_finish(&b->compile, d);
 	if (ok && b->launch.kind == RT_BOOT_MPI && rt_env_size() < 0) {
 		diag_error(d, DIAG_NOWHERE, "--bootstrap=mpi starts no ranks: no launcher has started hirc");
@@ -106,12 +103,7 @@ static enum status bench(struct bench_collectives *c, const char *bootstrap)
 
 int cmd_bench(int argc, char **argv)
 {
-	struct bench b = {.transport = "auto",
-	                  .device = "cpu",
-	                  .engine = "auto",
-	                  .streams = 4,
-	                  .timeout = DEFAULT_TIMEOUT,
-	                  .warmup = 3};
+	struct bench b = {.warmup = 3};
 	struct bench_collectives c = {.b = &b,
 	                              .least = 8,
 	                              .most = 64 << 20,
@@ -120,8 +112,8 @@ int cmd_bench(int argc, char **argv)
 	                              .dtype_name = "f32",
 	                              .op_name = "sum",
 	                              .average = "mean"};
-	const char *bootstrap = "auto";
 	bool json = false, csv = false, check = true;
+	rank_options_init(&b.ranks);
 	compile_options_init(&b.compile);
 	const struct option options[] = {
 	    {.name = "samples",
@@ -144,33 +136,6 @@ int cmd_bench(int argc, char **argv)
 	     .help = "compare the outputs of programs with a reference evaluation"},
 	    {.name = "csv", .kind = OPTION_SWITCH, .to = &csv, .help = "print CSV; of programs anyway"},
 	    {.name = "json", .kind = OPTION_SWITCH, .to = &json, .help = "print JSON"},
-	    {.name = "bootstrap",
-	     .kind = OPTION_TEXT,
-	     .to = &bootstrap,
-	     .value = "auto|fork|thread|mpi",
-	     .help = "how ranks are started; auto: mpi under a launcher, else fork"},
-	    {.name = "transport",
-	     .kind = OPTION_TEXT,
-	     .to = &b.transport,
-	     .value = "auto|shm|mpi|mixed",
-	     .help = "what moves data between ranks"},
-	    {.name = "engine",
-	     .kind = OPTION_TEXT,
-	     .to = &b.engine,
-	     .value = "auto|inline|lanes",
-	     .help = "what does a rank's work in programs: its own thread, or two more; auto: inline"},
-	    {.name = "streams",
-	     .kind = OPTION_INT,
-	     .to = &b.streams,
-	     .value = "N",
-	     .max = 4096,
-	     .help = "stream indices are taken modulo N; 0: unbounded"},
-	    {.name = "timeout",
-	     .kind = OPTION_INT,
-	     .to = &b.timeout,
-	     .value = "SECONDS",
-	     .max = MAX_TIMEOUT,
-	     .help = "end a job in which nothing moves for so long; 0: never"},
 	};
 	const struct option of_collectives[] = {
 	    {.letter = 'b',
@@ -250,8 +215,9 @@ int cmd_bench(int argc, char **argv)
 	              {.title = "Collectives",
 	               .at = of_collectives,
 	               .n = sizeof of_collectives / sizeof *of_collectives},
+	              rank_options_table(&b.ranks),
 	              compile_options_table(&b.compile)},
-	    .table_n = 3,
+	    .table_n = 4,
 	    .min_files = 1,
 	};
 	enum status status;
@@ -261,7 +227,7 @@ int cmd_bench(int argc, char **argv)
 	} else if (go) {
 		b.format = json ? BENCH_JSON : csv || b.file.n ? BENCH_CSV : BENCH_TABLE;
 		b.check = c.kinds ? check : b.check;
-		status = bench(&c, bootstrap);
+		status = bench(&c);
 	}
 	bench_collectives_free(&c);
 	vec_free(&b.file);

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEFAULT_TIMEOUT = 30, MAX_TIMEOUT = 1000000, MAX_TRACE_EVENTS = 1 << 28 };
+enum { MAX_TRACE_EVENTS = 1 << 28 };
 
 /* NAME=FILE */
 static bool add_file(struct run *r, const char *text, bool output)
@@ -88,13 +88,11 @@ static bool check_launcher(const struct run *r, struct diag *d, enum rt_boot_kin
 	return false;
 }
 
-static enum status run(struct run *r, const char *bootstrap)
+static enum status run(struct run *r)
 {
 	struct diag *d = compile_diag(&r->compile);
-	struct rt_launch_options o = {.timeout_ms = r->timeout * 1000};
+	struct rt_launch_options o = rank_options_launch(&r->ranks);
 	enum status status = STATUS_USAGE;
-	rt_boot_parse(bootstrap, &o.kind);
-	o.kind = rt_boot_choose(o.kind);
 	if (compile_options_finish(&r->compile, d) && check_launcher(r, d, o.kind)) {
 		if (o.kind == RT_BOOT_MPI) /* compiles once the number of ranks is known */
 			status = rt_launch(&o, run_rank, r);
@@ -108,15 +106,8 @@ static enum status run(struct run *r, const char *bootstrap)
 
 int cmd_run(int argc, char **argv)
 {
-	struct run r = {.transport = "auto",
-	                .device = "cpu",
-	                .engine = "auto",
-	                .streams = 4,
-	                .repeat = 1,
-	                .timeout = DEFAULT_TIMEOUT,
-	                .check_limit = REF_DEFAULT_LIMIT,
-	                .trace_events = 1 << 18};
-	const char *bootstrap = "auto";
+	struct run r = {.repeat = 1, .check_limit = REF_DEFAULT_LIMIT, .trace_events = 1 << 18};
+	rank_options_init(&r.ranks);
 	compile_options_init(&r.compile);
 	const struct option options[] = {
 	    {.name = "check",
@@ -144,33 +135,6 @@ int cmd_run(int argc, char **argv)
 	     .call = add_output,
 	     .value = "NAME=FILE.npy",
 	     .help = "write an output, put together from all ranks"},
-	    {.name = "bootstrap",
-	     .kind = OPTION_TEXT,
-	     .to = &bootstrap,
-	     .value = "auto|fork|thread|mpi",
-	     .help = "how ranks are started; auto: mpi under a launcher, else fork"},
-	    {.name = "transport",
-	     .kind = OPTION_TEXT,
-	     .to = &r.transport,
-	     .value = "auto|shm|mpi|mixed",
-	     .help = "what moves data between ranks"},
-	    {.name = "engine",
-	     .kind = OPTION_TEXT,
-	     .to = &r.engine,
-	     .value = "auto|inline|lanes",
-	     .help = "what does a rank's work: its own thread, or two more; auto: inline"},
-	    {.name = "streams",
-	     .kind = OPTION_INT,
-	     .to = &r.streams,
-	     .value = "N",
-	     .max = 4096,
-	     .help = "stream indices are taken modulo N; 0: unbounded"},
-	    {.name = "timeout",
-	     .kind = OPTION_INT,
-	     .to = &r.timeout,
-	     .value = "SECONDS",
-	     .max = MAX_TIMEOUT,
-	     .help = "end a job in which nothing moves for so long; 0: never"},
 	    {.name = "repeat",
 	     .kind = OPTION_INT,
 	     .to = &r.repeat,
@@ -216,15 +180,16 @@ int cmd_run(int argc, char **argv)
 	             "3 wrong numbers;\n"
 	             "4 deadlock or timeout; 5 a backend is absent; 70 a bug in hirc.",
 	    .table = {{.title = "Options", .at = options, .n = sizeof options / sizeof *options},
+	              rank_options_table(&r.ranks),
 	              compile_options_table(&r.compile)},
-	    .table_n = 2,
+	    .table_n = 3,
 	    .min_files = 1,
 	    .max_files = 1,
 	};
 	enum status status;
 	if (options_parse(&line, argc, argv, &status)) {
 		r.path = line.file.at[0];
-		status = run(&r, bootstrap);
+		status = run(&r);
 	}
 	run_free(&r);
 	options_free(&line);

@@ -9,6 +9,7 @@
 #ifndef HIRC_CLI_RUN_H
 #define HIRC_CLI_RUN_H
 #include "cli/compile.h"
+#include "cli/ranks.h"
 #include "exec/check_outputs.h"
 #include "exec/data.h"
 #include "exec/exec.h"
@@ -22,11 +23,11 @@ struct run {
 	struct compile_options compile;
 	const char *path;
 	const char *check; /* NULL: no check; "": against the program itself; else another program's file */
-	const char *transport, *device, *engine;
-	int64_t streams, repeat, timeout; /* timeout in seconds */
-	int64_t check_limit;              /* multiplications of the reference; above it checks a sample */
-	const char *trace;                /* file; NULL: none */
-	int64_t trace_events;             /* that a rank keeps */
+	struct rank_options ranks;
+	int64_t repeat;
+	int64_t check_limit;  /* multiplications of the reference; above it checks a sample */
+	const char *trace;    /* file; NULL: none */
+	int64_t trace_events; /* that a rank keeps */
 	bool stats, dump_plan, all_ranks, profile;
 	VEC(struct data_file) input, output;
 	VEC(char *) owned; /* names of --input and --output */

@@ -244,7 +244,7 @@ enum status run_reference(struct run *r, struct diag *d, int64_t ranks)
 		return status;
 	struct ref_array *in = mem_zalloc(sizeof *in * (r->m->input.n + 1));
 	struct ref_options o = {.ranks = ranks,
-	                        .streams = r->streams,
+	                        .streams = r->ranks.streams,
 	                        .inputs = in,
 	                        .input_n = r->m->input.n,
 	                        .limit = r->check_limit};

@@ -50,10 +50,10 @@ static void make_hashes(struct run *r)
 	for (param_id p = 1; p < r->m->param.n; p++)
 		r->hash.parameters =
 		    hash_bytes(r->hash.parameters, &r->m->param.at[p].value, sizeof(int64_t));
-	r->hash.options = hash_bytes(start, &r->streams, sizeof r->streams);
+	r->hash.options = hash_bytes(start, &r->ranks.streams, sizeof r->ranks.streams);
 	r->hash.options = hash_bytes(r->hash.options, &r->repeat, sizeof r->repeat);
-	r->hash.options = hash_text(r->hash.options, r->transport);
-	r->hash.options = hash_text(r->hash.options, r->engine);
+	r->hash.options = hash_text(r->hash.options, r->ranks.transport);
+	r->hash.options = hash_text(r->hash.options, r->ranks.engine);
 	r->hash.options = hash_text(r->hash.options, r->check ? r->check : "no");
 	r->hash.options = hash_bytes(r->hash.options, &r->output.n, sizeof r->output.n);
 	r->hash.options = hash_bytes(r->hash.options, (bool[]){r->stats, r->dump_plan, r->all_ranks}, 3);

@@ -129,7 +129,7 @@ static enum status make_plan(struct rt_job *job, const struct run *r, struct pla
 	struct messages x;
 	messages_open(&x, r);
 	pthread_mutex_lock(&planning);
-	*out = plan_build(r->m, x.d, job->rank, job->size, r->streams);
+	*out = plan_build(r->m, x.d, job->rank, job->size, r->ranks.streams);
 	pthread_mutex_unlock(&planning);
 	if (*out && !run_check_plan(r, x.d, *out)) {
 		plan_free(*out);
@@ -341,7 +341,7 @@ static enum status print_stats(struct rt_job *job, const struct run *r, struct e
 static enum status execute(struct rt_job *job, const struct run *r, const struct plan *p)
 {
 	struct exec *e;
-	const struct exec_options o = {.transport = r->transport, .device = r->device, .engine = r->engine};
+	const struct exec_options o = rank_options_exec(&r->ranks);
 	int64_t fastest = INT64_MAX;
 	enum status status = exec_open(job, p, r->labels, &o, &e);
 	if (status != STATUS_OK)

@@ -1,0 +1,67 @@
+/* ranks: --bootstrap, --transport, --engine, --streams, --timeout. */
+#include "cli/ranks.h"
+#include <assert.h>
+#include <string.h>
+
+enum { DEFAULT_STREAMS = 4, MAX_STREAMS = 4096, DEFAULT_TIMEOUT = 30, MAX_TIMEOUT = 1000000 };
+
+void rank_options_init(struct rank_options *o)
+{
+	*o = (struct rank_options){.bootstrap = "auto",
+	                           .transport = "auto",
+	                           .engine = "auto",
+	                           .streams = DEFAULT_STREAMS,
+	                           .timeout = DEFAULT_TIMEOUT};
+}
+
+struct option_table rank_options_table(struct rank_options *o)
+{
+	const struct option options[] = {
+	    {.name = "bootstrap",
+	     .kind = OPTION_TEXT,
+	     .to = &o->bootstrap,
+	     .value = "auto|fork|thread|mpi",
+	     .help = "how ranks are started; auto: mpi under a launcher, else fork"},
+	    {.name = "transport",
+	     .kind = OPTION_TEXT,
+	     .to = &o->transport,
+	     .value = "auto|shm|mpi|mixed",
+	     .help = "what moves data between ranks"},
+	    {.name = "engine",
+	     .kind = OPTION_TEXT,
+	     .to = &o->engine,
+	     .value = "auto|inline|lanes",
+	     .help = "what does a rank's work: its own thread, or two more; auto: inline"},
+	    {.name = "streams",
+	     .kind = OPTION_INT,
+	     .to = &o->streams,
+	     .value = "N",
+	     .max = MAX_STREAMS,
+	     .help = "stream indices are taken modulo N; 0: unbounded"},
+	    {.name = "timeout",
+	     .kind = OPTION_INT,
+	     .to = &o->timeout,
+	     .value = "SECONDS",
+	     .max = MAX_TIMEOUT,
+	     .help = "end a job in which nothing moves for so long; 0: never"},
+	};
+	unsigned n = sizeof options / sizeof *options;
+	static_assert(sizeof options / sizeof *options <= RANK_OPTIONS, "RANK_OPTIONS is too small");
+	memcpy(o->option, options, sizeof options);
+	return (struct option_table){.title = "Ranks", .at = o->option, .n = n};
+}
+
+struct rt_launch_options rank_options_launch(const struct rank_options *o)
+{
+	struct rt_launch_options launch = {.timeout_ms = o->timeout * 1000};
+	bool known = rt_boot_parse(o->bootstrap, &launch.kind); /* options_parse let no other name through */
+	assert(known);
+	(void)known;
+	launch.kind = rt_boot_choose(launch.kind);
+	return launch;
+}
+
+struct exec_options rank_options_exec(const struct rank_options *o)
+{
+	return (struct exec_options){.transport = o->transport, .device = "cpu", .engine = o->engine};
+}

@@ -1,0 +1,23 @@
+/* ranks: the options of the commands that start ranks. */
+#ifndef HIRC_CLI_RANKS_H
+#define HIRC_CLI_RANKS_H
+#include "cli/options.h"
+#include "exec/exec.h"
+#include "rt/bootstrap.h"
+
+enum { RANK_OPTIONS = 5 };
+
+struct rank_options {
+	const char *bootstrap, *transport, *engine;
+	int64_t streams, timeout; /* timeout in seconds */
+	struct option option[RANK_OPTIONS];
+};
+
+void rank_options_init(struct rank_options *o);
+/* Points into o, which stays where it is while the command line is read. */
+struct option_table rank_options_table(struct rank_options *o);
+/* How ranks are to be started; how many is left to the caller. */
+struct rt_launch_options rank_options_launch(const struct rank_options *o);
+struct exec_options rank_options_exec(const struct rank_options *o);
+
+#endif
