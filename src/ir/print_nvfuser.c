@@ -13,20 +13,13 @@
 #include "ir/unit.h"
 #include <string.h>
 
-enum { STEP = 2 }; /* blanks a level */
-
 /* ---- parts */
 
-static void put_expr(struct nvfuser *p, expr_id e)
-{
-	expr_print_nvfuser(p->m, e, p->out);
-}
-
-static void put_scalar(struct nvfuser *p, scalar_id s)
+void nvfuser_scalar(struct nvfuser *p, scalar_id s)
 {
 	const struct scalar *x = &p->m->scalar.at[s];
 	if (x->expr)
-		put_expr(p, x->expr);
+		expr_print_nvfuser(p->m, x->expr, p->out);
 	else
 		spelling_put_double(p->out, x->literal);
 }
@@ -36,8 +29,7 @@ static bool key_is(const struct nvfuser *p, const struct attr *a, const char *ke
 	return !strcmp(names_text(p->m->names, a->key), key);
 }
 
-/* `, key=value` for each attribute but those of the list, which ends with NULL. */
-static void put_other_attrs(struct nvfuser *p, op_id op, const char *const *but)
+void nvfuser_other_attrs(struct nvfuser *p, op_id op, const char *const *but)
 {
 	const struct attrs *l = &p->m->attrs.at[p->m->op.at[op].attrs];
 	for (uint32_t i = 0; i < l->n; i++) {
@@ -67,13 +59,13 @@ static void put_stream(struct nvfuser *p, op_id op)
 	buf_puts(p->out, "Stream ");
 	size_t at = p->out->n;
 	expr_id e = op_scalar_expr(p->m, op, 0);
-	put_expr(p, e);
+	expr_print_nvfuser(p->m, e, p->out);
 	unsigned kind = p->m->expr.at[e].kind;
 	if (p->out->at[at] == '-' || kind == EXPR_AXIS_INDEX ||
 	    kind == EXPR_DEVICE) { /* neither name, number nor in parentheses */
 		p->out->n = at;
 		buf_puts(p->out, "( ");
-		put_expr(p, e);
+		expr_print_nvfuser(p->m, e, p->out);
 		buf_puts(p->out, " )");
 	}
 }
@@ -96,7 +88,7 @@ static void put_key(struct nvfuser *p, const char *key, op_id op, unsigned scala
 	if (!s)
 		return;
 	buf_printf(p->out, "%s=", key);
-	put_scalar(p, s);
+	nvfuser_scalar(p, s);
 	buf_puts(p->out, ", ");
 }
 
@@ -150,7 +142,7 @@ static void put_communication(struct nvfuser *p, op_id op)
 
 /* ---- statements */
 
-static void put_results(struct nvfuser *p, op_id op)
+void nvfuser_results(struct nvfuser *p, op_id op)
 {
 	const struct op *o = &p->m->op.at[op];
 	enum role role = o->def_n ? ROLE_DEF : ROLE_WRITE;
@@ -161,11 +153,10 @@ static void put_results(struct nvfuser *p, op_id op)
 	}
 }
 
-/* The continuation line of a statement that prints its result first. */
-static void put_next_line(struct nvfuser *p, unsigned level)
+void nvfuser_next_line(struct nvfuser *p, unsigned level)
 {
 	buf_putc(p->out, '\n');
-	buf_pad(p->out, ' ', (level + 1) * STEP);
+	buf_pad(p->out, ' ', (level + 1) * NVFUSER_STEP);
 	buf_putc(p->out, ' ');
 }
 
@@ -177,7 +168,7 @@ static void put_operand(struct nvfuser *p, const struct operand *x)
 		nvfuser_tensor(p, x->id);
 		break;
 	case ROLE_SCALAR:
-		put_scalar(p, x->id);
+		nvfuser_scalar(p, x->id);
 		break;
 	case ROLE_HANDLE:
 		put_handle(p, x->id);
@@ -196,15 +187,15 @@ static void put_contraction(struct nvfuser *p, op_id op, unsigned level)
 	buf_printf(p->out, "= %s(", op_info[p->m->op.at[op].kind].nvfuser);
 	nvfuser_tensor(p, op_read(p->m, op, 0));
 	buf_puts(p->out, ",\n");
-	buf_pad(p->out, ' ', (level + 1) * STEP + 10);
+	buf_pad(p->out, ' ', (level + 1) * NVFUSER_STEP + 10);
 	nvfuser_tensor(p, op_read(p->m, op, 1));
 	if (op_role_count(p->m, op, ROLE_READ) == 3) {
-		buf_pad(p->out, ' ', (level + 1) * STEP);
+		buf_pad(p->out, ' ', (level + 1) * NVFUSER_STEP);
 		buf_puts(p->out, ",\n          ");
 		nvfuser_tensor(p, op_read(p->m, op, 2));
 	}
 	if (linear) /* nvFuser indents before the parenthesis */
-		buf_pad(p->out, ' ', (level + 1) * STEP);
+		buf_pad(p->out, ' ', (level + 1) * NVFUSER_STEP);
 	buf_putc(p->out, ')');
 }
 
@@ -219,7 +210,7 @@ static void put_infix(struct nvfuser *p, op_id op, unsigned level)
 		if (x->role != ROLE_READ && x->role != ROLE_SCALAR)
 			continue;
 		if (n++) {
-			put_next_line(p, level);
+			nvfuser_next_line(p, level);
 			buf_putc(p->out, sign[p->m->op.at[op].kind]);
 			buf_putc(p->out, ' ');
 		}
@@ -290,8 +281,8 @@ static void put_compute(struct nvfuser *p, op_id op, unsigned level)
 {
 	const struct op *o = &p->m->op.at[op];
 	if (op_role_count(p->m, op, ROLE_DEF) + op_role_count(p->m, op, ROLE_WRITE)) {
-		put_results(p, op);
-		put_next_line(p, level);
+		nvfuser_results(p, op);
+		nvfuser_next_line(p, level);
 		bool tensors = op_role_count(p->m, op, ROLE_READ) >= 2;
 		if ((o->kind == OP_LINEAR || o->kind == OP_MATMUL) && !o->attrs && tensors) {
 			put_contraction(p, op, level);
@@ -305,71 +296,6 @@ static void put_compute(struct nvfuser *p, op_id op, unsigned level)
 		buf_puts(p->out, "= ");
 	}
 	put_call(p, op);
-}
-
-static bool is_true(const struct nvfuser *p, op_id op, const char *key)
-{
-	const struct attr *a = op_attr(p->m, op, key);
-	return a && a->kind == ATTR_NAME && !strcmp(names_text(p->m->names, a->u.name), "true");
-}
-
-static void put_allocate(struct nvfuser *p, op_id op)
-{
-	static const char *const memory[] = {
-	    [MEMORY_GLOBAL] = "global", [MEMORY_LOCAL] = "register", [MEMORY_SYMMETRIC] = "symmetric"};
-	static const char *const shown[] = {"zero_init", "resets_to_zero", NULL};
-	value_id v = op_result(p->m, op, 0);
-	put_results(p, op);
-	buf_puts(p->out, " = ALLOCATE(buffer=");
-	nvfuser_tensor(p, v);
-	buf_printf(p->out, ", mem_type=%s, size=", memory[value_type(p->m, v)->memory]);
-	expr_id size = printed_size(p->m, value_domain(p->m, v));
-	if (size)
-		put_expr(p, size);
-	else
-		buf_putc(p->out, '0'); /* more than 64 bits */
-	buf_printf(p->out, ", zero_init=%s", is_true(p, op, "zero_init") ? "true" : "false");
-	buf_printf(p->out, ", resets_to_zero=%s", is_true(p, op, "resets_to_zero") ? "true" : "false");
-	put_other_attrs(p, op, shown);
-	buf_putc(p->out, ')');
-}
-
-static void put_select(struct nvfuser *p, op_id op, unsigned level)
-{
-	static const char *const shown[] = {"axis", NULL};
-	value_id from = op_read(p->m, op, 0);
-	put_results(p, op);
-	put_next_line(p, level);
-	buf_puts(p->out, "= HirAliasSelect( ");
-	nvfuser_tensor(p, from);
-	buf_puts(p->out, ", axis = ");
-	nvfuser_axis(p, from, (unsigned)op_attr_int(p->m, op, "axis", 0));
-	buf_puts(p->out, ", index = ");
-	put_scalar(p, op_operand_id(p->m, op, ROLE_SCALAR, 0));
-	put_other_attrs(p, op, shown);
-	buf_puts(p->out, " )");
-}
-
-static void put_shard(struct nvfuser *p, op_id op)
-{
-	static const char *const shown[] = {NULL};
-	put_results(p, op);
-	buf_puts(p->out, " = ShardByStream(");
-	nvfuser_tensor(p, op_read(p->m, op, 0));
-	buf_puts(p->out, ", stream_index = ");
-	put_scalar(p, op_operand_id(p->m, op, ROLE_SCALAR, 0));
-	put_other_attrs(p, op, shown);
-	buf_putc(p->out, ')');
-}
-
-static void put_symmetric(struct nvfuser *p, op_id op)
-{
-	static const char *const shown[] = {NULL};
-	put_results(p, op);
-	buf_puts(p->out, " = SymmetricContiguousView(");
-	nvfuser_tensor(p, op_read(p->m, op, 0));
-	put_other_attrs(p, op, shown);
-	buf_putc(p->out, ')');
 }
 
 /* What the statement names, as transfers or as Communication N. */
@@ -393,24 +319,19 @@ static void put_line(struct nvfuser *p, op_id op, unsigned level)
 	const struct op *o = &p->m->op.at[op];
 	switch (o->kind) {
 	case OP_ALLOCATE:
-		put_allocate(p, op);
+		nvfuser_allocate(p, op);
 		return;
 	case OP_DEALLOCATE:
-		buf_puts(p->out, "Deallocate {\n");
-		buf_pad(p->out, ' ', (level + 1) * STEP);
-		nvfuser_tensor(p, op_operand_id(p->m, op, ROLE_FREE, 0));
-		buf_putc(p->out, '\n');
-		buf_pad(p->out, ' ', level * STEP);
-		buf_putc(p->out, '}');
+		nvfuser_deallocate(p, op, level);
 		return;
 	case OP_SELECT:
-		put_select(p, op, level);
+		nvfuser_select(p, op, level);
 		return;
 	case OP_SHARD_BY_STREAM:
-		put_shard(p, op);
+		nvfuser_shard_by_stream(p, op);
 		return;
 	case OP_SYMMETRIC_VIEW:
-		put_symmetric(p, op);
+		nvfuser_symmetric_view(p, op);
 		return;
 	case OP_GET_CURRENT_STREAM:
 		put_handle(p, op_operand_id(p->m, op, ROLE_HANDLE, 0));
@@ -485,13 +406,13 @@ static void put_unit(struct nvfuser *p, op_id op, unsigned level)
 	struct ir_unit_operands x;
 	ir_unit_operands_find(p->m, op, &x);
 	if (p->m->op.at[op].kind == OP_LAUNCH_KERNEL) {
-		int in = (int)((level + 1) * STEP);
+		int in = (int)((level + 1) * NVFUSER_STEP);
 		buf_printf(p->out, "LaunchKernel(\n%*sGroup ID: %u,\n%*sInputs: {", in, "",
 		           unit_number(p, op), in, "");
 		put_tensors(p, x.in.at, x.in.n, "");
 		buf_printf(p->out, "},\n%*sOutputs: {", in, "");
 		put_tensors(p, x.out.at, x.out.n, "");
-		buf_printf(p->out, "},\n%*s)", (int)(level * STEP), "");
+		buf_printf(p->out, "},\n%*s)", (int)(level * NVFUSER_STEP), "");
 	} else {
 		buf_printf(p->out, "PostOnStream (HostUnit%u, Inputs:{", unit_number(p, op));
 		put_tensors(p, x.in.at, x.in.n, ", ");
@@ -507,7 +428,7 @@ static void put_unit_lists(struct nvfuser *p, const char *title, const value_id 
 {
 	buf_puts(p->out, title);
 	for (uint32_t i = 0; i < n; i++) {
-		buf_pad(p->out, ' ', STEP);
+		buf_pad(p->out, ' ', NVFUSER_STEP);
 		nvfuser_tensor(p, list[i]);
 		buf_putc(p->out, '\n');
 	}
@@ -538,26 +459,26 @@ static void put_op(struct nvfuser *p, op_id op, unsigned level)
 	const struct op *o = &p->m->op.at[op];
 	if (print_order_elides(p->m, &p->order, op))
 		return;
-	buf_pad(p->out, ' ', level * STEP);
+	buf_pad(p->out, ' ', level * NVFUSER_STEP);
 	if (o->kind == OP_FOR) {
 		buf_puts(p->out, "FOR ");
-		put_expr(p, expr_index(p->m, p->m->region.at[o->region].index));
+		expr_print_nvfuser(p->m, expr_index(p->m, p->m->region.at[o->region].index), p->out);
 		buf_puts(p->out, " from ");
-		put_expr(p, op_scalar_expr(p->m, op, 0));
+		expr_print_nvfuser(p->m, op_scalar_expr(p->m, op, 0), p->out);
 		buf_puts(p->out, " to ");
-		put_expr(p, op_scalar_expr(p->m, op, 1));
+		expr_print_nvfuser(p->m, op_scalar_expr(p->m, op, 1), p->out);
 		buf_puts(p->out, ":\n");
 		put_region(p, o->region, level + 1);
 		return;
 	}
 	if (o->kind == OP_IF) {
 		buf_puts(p->out, "IF Manual ");
-		put_expr(p, op_scalar_expr(p->m, op, 0));
+		expr_print_nvfuser(p->m, op_scalar_expr(p->m, op, 0), p->out);
 		buf_puts(p->out, ":\n");
 		put_region(p, o->region, level + 1);
 		region_id otherwise = p->m->region.at[o->region].sibling;
 		if (otherwise) {
-			buf_pad(p->out, ' ', level * STEP);
+			buf_pad(p->out, ' ', level * NVFUSER_STEP);
 			buf_puts(p->out, "ELSE:\n");
 			put_region(p, otherwise, level + 1);
 		}

@@ -3,6 +3,8 @@
 #define HIRC_IR_PRINT_NVFUSER_H
 #include "ir/print_order.h"
 
+enum { NVFUSER_STEP = 2 }; /* blanks a level */
+
 /* The text that stands around the numbers of all tensors of one type (print_tensor.c). */
 struct nvfuser_form {
 	uint32_t piece, piece_n; /* in forms.piece; none: not made yet */
@@ -31,6 +33,20 @@ void nvfuser_forms_free(struct nvfuser_forms *f);
 void nvfuser_axis(struct nvfuser *p, value_id v, unsigned axis);
 void nvfuser_name(struct nvfuser *p, name_id name);
 void nvfuser_attr(struct nvfuser *p, const struct attr *a); /* key=value */
+void nvfuser_scalar(struct nvfuser *p, scalar_id s);
+/* `, key=value` for each attribute but those of the list, which ends with NULL. */
+void nvfuser_other_attrs(struct nvfuser *p, op_id op, const char *const *but);
+void nvfuser_results(struct nvfuser *p, op_id op);
+/* Begins the continuation line of a statement that prints its result first. */
+void nvfuser_next_line(struct nvfuser *p, unsigned level);
+
+/* One statement each, without indentation before and line end after. */
+void nvfuser_allocate(struct nvfuser *p, op_id op);
+void nvfuser_deallocate(struct nvfuser *p, op_id op, unsigned level);
+void nvfuser_select(struct nvfuser *p, op_id op, unsigned level);
+void nvfuser_shard_by_stream(struct nvfuser *p, op_id op);
+void nvfuser_symmetric_view(struct nvfuser *p, op_id op);
+
 /* The sections after the container. */
 void nvfuser_sections(struct nvfuser *p);
 
