@@ -185,8 +185,11 @@ static void lanes_communicate(struct rt_engine *engine, struct rt_stream *curren
 	(void)more;
 	c->item = *item;
 	c->after = (struct lane_dependency){.stream = s, .count = s->issued};
-	item->blocks = NULL;
-	item->room = 0;
+	const struct lane_blocks *b = rt_fifo_peek(&e->blocks);
+	item->blocks = b ? b->at : NULL;
+	item->room = b ? b->room : 0;
+	if (b)
+		rt_fifo_drop(&e->blocks);
 	atomic_fetch_add(&e->comm_left, 1);
 	rt_fifo_publish(fifo);
 	wake_communication(e);
@@ -210,6 +213,7 @@ static enum status lanes_start(struct rt_engine *engine)
 	struct lane_engine *e = (struct lane_engine *)engine;
 	e->window = WINDOW;
 	rt_fifo_start(&e->messages, sizeof(struct lane_comm));
+	rt_fifo_start(&e->blocks, sizeof(struct lane_blocks));
 	e->computes = lane_start(e, &e->compute, lane_compute);
 	if (e->computes && engine->transport)
 		e->communicates = lane_start(e, &e->communicate, lane_communicate);
@@ -221,6 +225,25 @@ static void comm_fifo_free(struct rt_fifo *f)
 	struct lane_comm *c;
 	while ((c = rt_fifo_peek(f))) {
 		free(c->item.blocks);
+		rt_fifo_drop(f);
+	}
+	rt_fifo_end(f);
+}
+
+static void messages_free(struct lane_message *m)
+{
+	for (struct lane_message *next; m; m = next) {
+		next = m->next;
+		free(m->comm.item.blocks);
+		free(m);
+	}
+}
+
+static void blocks_free(struct rt_fifo *f)
+{
+	const struct lane_blocks *b;
+	while ((b = rt_fifo_peek(f))) {
+		free(b->at);
 		rt_fifo_drop(f);
 	}
 	rt_fifo_end(f);
@@ -245,12 +268,10 @@ static void lanes_stop(struct rt_engine *engine)
 		comm_fifo_free(&q->fifo);
 		free(q);
 	}
-	for (struct lane_message *m = e->pending, *next; m; m = next) {
-		next = m->next;
-		free(m->comm.item.blocks);
-		free(m);
-	}
+	messages_free(e->pending);
+	messages_free(e->unused);
 	comm_fifo_free(&e->messages);
+	blocks_free(&e->blocks);
 }
 
 const struct rt_engine_ops rt_lanes_ops = {

@@ -57,6 +57,11 @@ struct lane_message { /* communication lane's: a message that is not done */
 	int shown;                  /* place on the board, -1 */
 };
 
+struct lane_blocks {
+	int64_t *at; /* owned */
+	size_t room;
+};
+
 struct lane_engine {
 	struct rt_engine base;
 	pthread_t compute, communicate;
@@ -65,7 +70,9 @@ struct lane_engine {
 
 	struct lane_team *_Atomic teams;
 	struct rt_fifo messages;      /* of lane_comm */
+	struct rt_fifo blocks;        /* of lane_blocks: lists to be used again, on their way to the host */
 	struct lane_message *pending; /* communication lane's, in order of issue */
+	struct lane_message *unused;  /* communication lane's */
 
 	char hosts[RT_APART];
 	int64_t issued, window; /* host's: items so far, and how many may be outstanding */

@@ -127,7 +127,11 @@ static void give_back(struct lane_engine *e, struct rt_ticket t)
 static void comm_done(struct lane_engine *e, struct lane_comm *c, const struct rt_board_line *board)
 {
 	rt_engine_trace_comm(&e->base, &c->item, true, board);
-	free(c->item.blocks);
+	if (c->item.blocks) {
+		struct lane_blocks b = {.at = c->item.blocks, .room = c->item.room};
+		rt_fifo_put(&e->blocks, &b);
+		c->item.blocks = NULL;
+	}
 	bool last = rt_engine_ticket_end(&e->base, c->item.ticket);
 	if (last)
 		give_back(e, c->item.ticket);
@@ -201,14 +205,18 @@ static enum status messages_step(struct lane_engine *e, bool *moved)
 		*at = m->next;
 		rt_engine_message_hide(&e->base, m->shown);
 		comm_done(e, &m->comm, NULL);
-		free(m);
+		m->next = e->unused;
+		e->unused = m;
 		*moved = true;
 	}
 	struct lane_comm *c; /* at is the list's end */
 	while ((c = rt_fifo_peek(&e->messages))) {
-		m = mem_zalloc(sizeof *m);
-		m->comm = *c;
-		m->shown = -1;
+		m = e->unused;
+		if (m)
+			e->unused = m->next;
+		else
+			m = mem_alloc(sizeof *m);
+		*m = (struct lane_message){.comm = *c, .shown = -1};
 		*at = m;
 		at = &m->next;
 		rt_fifo_drop(&e->messages);

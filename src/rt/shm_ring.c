@@ -41,7 +41,7 @@ struct ring {
 struct offer {
 	struct offer *next;
 	struct slot slot; /* without payload */
-	char payload[];
+	char payload[];   /* offer_bytes */
 };
 
 struct shm_rings {
@@ -51,6 +51,7 @@ struct shm_rings {
 	struct shm_transfer head;    /* of those with something to put into a ring; circular */
 	struct shm_transfer *posted; /* one list head for each peer */
 	struct offer **offers;       /* for each peer, oldest first */
+	struct offer *unused;        /* to be used again */
 	struct shm_transfer **named; /* by id; NULL: free */
 	uint32_t names, names_used;
 	uint32_t *free_names; /* stack */
@@ -59,6 +60,12 @@ struct shm_rings {
 static size_t payload_bytes(int ranks)
 {
 	return ranks <= 8 ? 32 << 10 : ranks <= 32 ? 8 << 10 : ranks <= 64 ? 4 << 10 : 1 << 10;
+}
+
+/* Most that goes with an offer. */
+static size_t offer_bytes(const struct shm_rings *q)
+{
+	return q->payload < INLINE_BYTES ? q->payload : INLINE_BYTES;
 }
 
 static struct ring *ring_of(struct shm *s, int from, int to)
@@ -232,9 +239,9 @@ enum status shm_receive(struct shm *s, struct shm_transfer *x)
 	for (struct offer **at = &s->rings->offers[x->peer], *o; (o = *at); at = &o->next)
 		if (same_key(&o->slot.key, &x->key)) {
 			*at = o->next;
-			enum status status = match(s, x, &o->slot, o->payload);
-			free(o);
-			return status;
+			o->next = s->rings->unused;
+			s->rings->unused = o;
+			return match(s, x, &o->slot, o->payload);
 		}
 	x->state = SHM_POSTED;
 	list_append(&s->rings->posted[x->peer], x);
@@ -247,7 +254,11 @@ static enum status take_offer(struct shm *s, int from, const struct slot *slot)
 	for (struct shm_transfer *x = posted->next; x != posted; x = x->next)
 		if (same_key(&x->key, &slot->key))
 			return match(s, x, slot, slot->payload);
-	struct offer *o = mem_alloc(sizeof *o + slot->bytes), **at = &s->rings->offers[from];
+	struct offer *o = s->rings->unused, **at = &s->rings->offers[from];
+	if (o)
+		s->rings->unused = o->next;
+	else
+		o = mem_alloc(sizeof *o + offer_bytes(s->rings));
 	o->next = NULL;
 	memcpy(&o->slot, slot, sizeof *slot);
 	memcpy(o->payload, slot->payload, slot->bytes);
@@ -313,7 +324,7 @@ static bool put_slot(struct shm *s, struct shm_transfer *x)
 	*slot = (struct slot){0};
 	switch (x->state) {
 	case SHM_OFFER: {
-		size_t most = s->rings->payload < INLINE_BYTES ? s->rings->payload : INLINE_BYTES;
+		size_t most = offer_bytes(s->rings);
 		slot->type = SLOT_OFFER;
 		slot->bytes = (uint64_t)rest < most ? (uint32_t)rest : (uint32_t)most;
 		slot->sender_id = x->id;
@@ -430,14 +441,20 @@ void shm_rings_open(struct shm *s, char *memory)
 	s->rings = q;
 }
 
+static void offers_free(struct offer *o)
+{
+	for (struct offer *next; o; o = next) {
+		next = o->next;
+		free(o);
+	}
+}
+
 void shm_rings_close(struct shm *s)
 {
 	struct shm_rings *q = s->rings;
 	for (int r = 0; r < s->base.job->size; r++)
-		for (struct offer *o = q->offers[r], *next; o; o = next) {
-			next = o->next;
-			free(o);
-		}
+		offers_free(q->offers[r]);
+	offers_free(q->unused);
 	free(q->posted);
 	free(q->offers);
 	free(q->named);
