@@ -3,6 +3,7 @@
 #include "cli/run.h"
 #include "exec/exec.h"
 #include "exec/gather.h"
+#include "exec/same_outputs.h"
 #include "rt/bell.h"
 #include <pthread.h>
 #include <stdlib.h>
@@ -197,11 +198,17 @@ static const void *output_memory(struct exec *e, const struct plan *p, uint32_t 
 	return p->output.at[k].buffer == UINT32_MAX ? NULL : exec_memory(e, p->output.at[k].buffer);
 }
 
-enum status run_check(struct rt_job *job, const struct run *r, const struct plan *p, struct exec *e, FILE *to)
+static struct check_output *outputs_to_check(const struct run *r, const struct plan *p, struct exec *e)
 {
 	struct check_output *out = mem_zalloc(sizeof *out * (p->output.n + 1));
 	for (uint32_t k = 0; k < p->output.n; k++)
 		out[k] = (struct check_output){&r->want[k], p->output.at[k].type, output_memory(e, p, k)};
+	return out;
+}
+
+enum status run_check(struct rt_job *job, const struct run *r, const struct plan *p, struct exec *e, FILE *to)
+{
+	struct check_output *out = outputs_to_check(r, p, e);
 	enum status status = check_outputs(job, r->m, out, p->output.n, job->size, to);
 	if (status == STATUS_OK && job->rank == 0 && !p->output.n && to)
 		fprintf(to, "ok: %d rank%s, largest error 0 (no outputs)\n", job->size,
@@ -338,9 +345,26 @@ static enum status print_stats(struct rt_job *job, const struct run *r, struct e
 	return status;
 }
 
+/* Makes the memory ready for run k. Where all runs are compared, each starts from memory without values, as
+ * the first did: what is read too early would else be the last run's, and right. */
+static enum status start_run(struct rt_job *job, const struct run *r, const struct plan *p, struct exec *e,
+                             int64_t k)
+{
+	enum status status = STATUS_OK;
+	if (k > 0 && r->check) {
+		status = rt_job_barrier(job, "the end of a run");
+		if (status == STATUS_OK)
+			exec_poison(e);
+	}
+	if (status == STATUS_OK)
+		status = run_fill(job, r, p, e, k > 0 && !r->check);
+	return status == STATUS_OK ? rt_job_barrier(job, "the start of a run") : status;
+}
+
 static enum status execute(struct rt_job *job, const struct run *r, const struct plan *p)
 {
 	struct exec *e;
+	struct same_outputs *same = NULL;
 	const struct exec_options o = rank_options_exec(&r->ranks);
 	int64_t fastest = INT64_MAX;
 	enum status status = exec_open(job, p, r->labels, &o, &e);
@@ -349,15 +373,21 @@ static enum status execute(struct rt_job *job, const struct run *r, const struct
 	struct trace *t = r->trace || r->profile ? trace_new((uint64_t)r->trace_events) : NULL;
 	if (t)
 		exec_trace(e, &t->tracer);
+	if (r->check && r->repeat > 1) {
+		struct check_output *out = outputs_to_check(r, p, e);
+		same = same_outputs_new(job, r->m, out, p->output.n);
+		status = rt_job_status(job);
+		free(out);
+	}
 	for (int64_t k = 0; k < r->repeat && status == STATUS_OK; k++) {
-		status = run_fill(job, r, p, e, k > 0);
-		if (status == STATUS_OK)
-			status = rt_job_barrier(job, "the start of a run");
+		status = start_run(job, r, p, e, k);
 		int64_t start = rt_clock_us();
 		if (status == STATUS_OK)
 			status = exec_run(e);
 		int64_t took = rt_clock_us() - start;
 		fastest = took < fastest ? took : fastest;
+		if (status == STATUS_OK)
+			status = same_outputs_compare(same, k);
 	}
 	if (status == STATUS_OK)
 		status = rt_job_barrier(job, "the end of the run");
@@ -369,6 +399,7 @@ static enum status execute(struct rt_job *job, const struct run *r, const struct
 		status = run_check(job, r, p, e, stdout);
 	if (status == STATUS_OK && t)
 		status = run_trace(job, r, t);
+	same_outputs_free(same);
 	exec_close(e);
 	trace_free(t);
 	return status;

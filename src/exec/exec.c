@@ -134,6 +134,11 @@ void *exec_memory(struct exec *e, uint32_t buffer)
 	return e->slot[slot];
 }
 
+void exec_poison(struct exec *e)
+{
+	memset(e->memory, 0xff, (size_t)e->p->bytes);
+}
+
 /* The end of the memory that was used. */
 static int64_t bytes_used(const struct exec *e)
 {

@@ -37,6 +37,8 @@ enum status exec_open(struct rt_job *job, const struct plan *p, const struct pla
                       const struct exec_options *o, struct exec **out);
 /* Memory of a buffer's first slot. */
 void *exec_memory(struct exec *e, uint32_t buffer);
+/* Forgets all values, as before the first run. No rank runs, or uses another's memory. */
+void exec_poison(struct exec *e);
 /* One execution of the program. */
 enum status exec_run(struct exec *e);
 /* Before the first run: who is told of what it does. */
