@@ -43,6 +43,7 @@ void rt_bell_wait(struct rt_bell *b, uint32_t seen, int64_t microseconds)
 uint32_t rt_bell_announce(struct rt_bell *b)
 {
 	atomic_fetch_add(&b->sleepers, 1);
+	rt_bell_fence();
 	return atomic_load(&b->count);
 }
 

@@ -34,8 +34,17 @@ void rt_bell_wait(struct rt_bell *b, uint32_t seen, int64_t microseconds);
 uint32_t rt_bell_announce(struct rt_bell *b);
 void rt_bell_withdraw(struct rt_bell *b);
 void rt_bell_sleep(struct rt_bell *b, uint32_t seen, int64_t microseconds);
-/* What was done before is visible after a sequentially consistent access: then either the sleeper sees the
- * work, or we see the sleeper. */
+/* Between the work and the nudge stands a fence: then either the sleeper sees the work, or we see the
+ * sleeper. */
+static inline void rt_bell_fence(void)
+{
+#ifdef __SANITIZE_THREAD__ /* it knows no fences */
+	static _Thread_local _Atomic int word;
+	atomic_fetch_add(&word, 1);
+#else
+	atomic_thread_fence(memory_order_seq_cst);
+#endif
+}
 static inline void rt_bell_nudge(struct rt_bell *b)
 {
 	if (atomic_load(&b->sleepers) > 0)

@@ -326,14 +326,10 @@ static void inline_wait(struct rt_engine *engine, struct rt_stream *current, str
 	queued(e, at);
 }
 
-static void inline_communicate(struct rt_engine *engine, struct rt_stream *current, struct rt_comm_item *item,
-                               bool more)
+static struct comm *make_comm(struct inline_engine *e, struct rt_comm_item *item)
 {
-	struct inline_engine *e = (struct inline_engine *)engine;
-	struct stream *s = (struct stream *)current;
 	struct comm *c = inline_comm_new(e);
 	struct rt_comm_item old = c->item;
-	struct rt_origin at = rt_comm_at(item);
 	c->item = *item;
 	item->blocks = old.blocks; /* to be used again */
 	item->room = old.room;
@@ -342,20 +338,34 @@ static void inline_communicate(struct rt_engine *engine, struct rt_stream *curre
 	c->free_to_start = false;
 	c->shown = -1;
 	e->outstanding++;
-	if (!c->item.message) {
-		struct team *t = inline_team_of(e, c->item.c.team);
-		if (t->head)
-			t->last->next = c;
-		else
-			t->head = c;
-		t->last = c;
-	}
+	if (c->item.message)
+		return c;
+	struct team *t = inline_team_of(e, c->item.c.team);
+	if (t->head)
+		t->last->next = c;
+	else
+		t->head = c;
+	t->last = c;
+	return c;
+}
+
+static void inline_communicate(struct rt_engine *engine, struct rt_stream *current, struct rt_comm_item *item,
+                               bool more)
+{
+	struct inline_engine *e = (struct inline_engine *)engine;
+	struct stream *s = (struct stream *)current;
+	struct rt_origin at = rt_comm_at(item);
+	struct rt_request *running;
 	if (s->head) {
+		struct comm *c = make_comm(e, item);
 		put(e, s, ITEM_COMM, at)->comm = c;
 		queued(e, at);
 		return;
 	}
-	inline_let_start(e, c);
+	if (!item->message && inline_team_of(e, item->c.team)->head)
+		inline_let_start(e, make_comm(e, item)); /* after those */
+	else if (!inline_at_once(e, item, &running))
+		inline_go_on(e, make_comm(e, item), running);
 	if (!more && inline_under_way(e))
 		advance(e, &(bool){false});
 	if (e->outstanding >= e->window)

@@ -82,6 +82,11 @@ static inline bool inline_under_way(const struct inline_engine *e)
 
 struct comm *inline_comm_new(struct inline_engine *e);
 struct team *inline_team_of(struct inline_engine *e, int id);
+/* Starts a communication that nothing is before. True: it is done, or the job has failed; false: it is under
+ * way as *running. */
+bool inline_at_once(struct inline_engine *e, struct rt_comm_item *item, struct rt_request **running);
+/* c is what is under way as that. */
+void inline_go_on(struct inline_engine *e, struct comm *c, struct rt_request *running);
 /* The stream of c has done what it was given before: c starts, if nothing of its team is before it. */
 void inline_let_start(struct inline_engine *e, struct comm *c);
 /* Moves what can move, and ends what is done. */

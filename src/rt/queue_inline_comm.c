@@ -31,58 +31,93 @@ struct team *inline_team_of(struct inline_engine *e, int id)
 	return t;
 }
 
-/* Starts c. True: it is done already. */
-static bool begin(struct inline_engine *e, struct comm *c)
+static struct rt_board_line *board_of(struct inline_engine *e, const struct rt_comm_item *item)
 {
-	struct rt_board_line *board = c->item.message ? NULL : inline_team_of(e, c->item.c.team)->board;
-	rt_board_line_set(board, RT_LINE_WAITING, rt_comm_at(&c->item), 0);
-	rt_engine_trace_comm(&e->base, &c->item, false, board);
-	enum status status = rt_engine_start(&e->base, &c->item, &c->running);
-	if (status != STATUS_OK) {
-		rt_job_fail(e->base.job, status);
-		return false;
-	}
-	if (!c->running)
-		return true;
-	c->before = e->running.before;
-	c->after = &e->running;
-	c->before->after = c->after->before = c;
-	if (c->item.message)
-		c->shown = rt_engine_message_show(&e->base, c->item.p.at);
-	return false;
+	return item->message ? NULL : inline_team_of(e, item->c.team)->board;
 }
 
-/* c is done: lets go on who waits for it. The next of its team is not started. */
-static void finish(struct inline_engine *e, struct comm *c)
+/* Starts a communication. *running is NULL if it is done already. False: the job has failed. */
+static bool start(struct inline_engine *e, struct rt_comm_item *item, struct rt_request **running)
 {
-	struct rt_board_line *board = NULL;
-	if (c->running) {
-		c->before->after = c->after;
-		c->after->before = c->before;
-		c->running = NULL;
-	}
-	if (c->item.message) {
-		rt_engine_message_hide(&e->base, c->shown);
-	} else {
-		struct team *t = inline_team_of(e, c->item.c.team);
-		board = t->board;
-		t->head = c->next;
-		rt_board_line_set(board, RT_LINE_IDLE, (struct rt_origin){.iteration = -1}, 0);
-	}
-	rt_engine_trace_comm(&e->base, &c->item, true, board);
-	if (rt_engine_ticket_end(&e->base, c->item.ticket)) {
-		struct rt_slot *slot = rt_engine_slot(&e->base, c->item.ticket.slot);
+	struct rt_board_line *board = board_of(e, item);
+	rt_board_line_set(board, RT_LINE_WAITING, rt_comm_at(item), 0);
+	rt_engine_trace_comm(&e->base, item, false, board);
+	enum status status = rt_engine_start(&e->base, item, running);
+	if (status != STATUS_OK)
+		rt_job_fail(e->base.job, status);
+	return status == STATUS_OK;
+}
+
+/* A communication is done: lets go on who waits for it. */
+static void end(struct inline_engine *e, struct rt_comm_item *item)
+{
+	struct rt_board_line *board = board_of(e, item);
+	rt_board_line_set(board, RT_LINE_IDLE, (struct rt_origin){.iteration = -1}, 0);
+	rt_engine_trace_comm(&e->base, item, true, board);
+	if (rt_engine_ticket_end(&e->base, item->ticket)) {
+		struct rt_slot *slot = rt_engine_slot(&e->base, item->ticket.slot);
 		for (struct stream *s = (struct stream *)slot->blocked, *next; s; s = next) {
 			next = s->next;
 			inline_unblock(e, s);
 		}
 		slot->next = e->base.free_slots;
-		e->base.free_slots = c->item.ticket.slot + 1;
+		e->base.free_slots = item->ticket.slot + 1;
 	}
+	rt_job_progress(e->base.job);
+}
+
+static void under_way(struct inline_engine *e, struct comm *c)
+{
+	c->before = e->running.before;
+	c->after = &e->running;
+	c->before->after = c->after->before = c;
+	if (c->item.message)
+		c->shown = rt_engine_message_show(&e->base, c->item.p.at);
+}
+
+bool inline_at_once(struct inline_engine *e, struct rt_comm_item *item, struct rt_request **running)
+{
+	*running = NULL;
+	if (!start(e, item, running))
+		return true;
+	if (!*running)
+		end(e, item);
+	return !*running;
+}
+
+void inline_go_on(struct inline_engine *e, struct comm *c, struct rt_request *running)
+{
+	c->free_to_start = true;
+	c->running = running;
+	under_way(e, c);
+}
+
+/* Starts c. True: it is done already. */
+static bool begin(struct inline_engine *e, struct comm *c)
+{
+	if (!start(e, &c->item, &c->running))
+		return false;
+	if (c->running)
+		under_way(e, c);
+	return !c->running;
+}
+
+/* c is done. The next of its team is not started. */
+static void finish(struct inline_engine *e, struct comm *c)
+{
+	if (c->running) {
+		c->before->after = c->after;
+		c->after->before = c->before;
+		c->running = NULL;
+	}
+	if (c->item.message)
+		rt_engine_message_hide(&e->base, c->shown);
+	else
+		inline_team_of(e, c->item.c.team)->head = c->next;
+	end(e, &c->item);
 	c->next = e->free_comms;
 	e->free_comms = c;
 	e->outstanding--;
-	rt_job_progress(e->base.job);
 }
 
 /* Starts the heads of a team's queue, up to one that takes time. */

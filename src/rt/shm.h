@@ -3,9 +3,12 @@
  *   transport_shm.c   the transport, requests, waiting
  *   shm_team.c        what the members of a team show each other: slots and counters
  *   shm_collective.c  collectives: each member reads the others' memory, or their slots
+ *   shm_small.c       those that are done at once
  *   shm_ring.c        messages, and what lies in no memory that peers see
  *
- * Words that another rank may sleep for are written and read sequentially consistent, see shm_wait. */
+ * Who has written what another rank may sleep for tells it (shm_tell). Bells are looked at before the
+ * transport returns, behind one fence: then either the sleeper has seen what was written, or we see that it
+ * sleeps. */
 #ifndef HIRC_RT_SHM_H
 #define HIRC_RT_SHM_H
 #include "rt/bell.h"
@@ -206,7 +209,7 @@ struct rt_request {
 	struct shm_source source[]; /* of each member */
 };
 
-/* Makes the request of a collective and starts it. */
+/* Starts a collective; its request, NULL if it is done already. */
 enum status shm_collective_start(struct shm *s, const struct rt_collective *c, struct rt_request **out);
 /* Does what can be done. */
 enum status shm_collective_advance(struct shm *s, struct rt_request *r, bool *moved);
@@ -215,6 +218,12 @@ bool shm_collective_ready(struct rt_request *r);
 /* Whether the owner's buffers are his again. */
 bool shm_collective_done(const struct rt_request *r);
 void shm_request_free(struct rt_request *r); /* of a collective */
+
+/* Publishes the own slot of the team's next collective; false: it has no small one, or cannot now. sign: of
+ * this member; gets its `how`. */
+bool shm_small_publish(struct shm *s, const struct rt_collective *c, struct shm_sign *sign);
+/* Ends it if the others' slots come soon; false: left to a request. */
+bool shm_small_end(struct shm *s, const struct rt_collective *c, const struct shm_sign *sign);
 
 struct shm_bell {
 	alignas(SHM_LINE) struct rt_bell bell;

@@ -232,7 +232,7 @@ static void publish(struct shm *s, struct rt_request *r)
 		put_places(s, r, slot);
 	}
 	slot->sign = r->sign;
-	atomic_store(&slot->stamp, r->sequence + 1);
+	atomic_store_explicit(&slot->stamp, r->sequence + 1, memory_order_release);
 	t->published++;
 	tell_others(s, r);
 }
@@ -387,7 +387,8 @@ static void show_reduced(struct shm *s, struct rt_request *r)
 	if (!(r->sign.how & SHM_OUT))
 		for (int i = 1; i < n; i++)
 			send(s, r, (own + i) % n, 1, at, b.count * size_of(r));
-	atomic_store(&shm_team_slot(r->slots, own, r->sequence)->reduced, r->sequence + 1);
+	atomic_store_explicit(&shm_team_slot(r->slots, own, r->sequence)->reduced, r->sequence + 1,
+	                      memory_order_release);
 	tell_others(s, r);
 	r->unread = n - 1;
 }
@@ -431,7 +432,18 @@ static int64_t common_count(const struct rt_collective *c, int members)
 	return known ? rt_collective_total(c, members) : 0;
 }
 
-static struct rt_request *request_new(struct shm *s, const struct rt_collective *c)
+static struct shm_sign sign_of(const struct rt_collective *c, int members)
+{
+	return (struct shm_sign){.kind = (uint8_t)c->kind,
+	                         .dtype = (uint8_t)c->dtype,
+	                         .label = c->at.label,
+	                         .op = rt_collective_reduces(c->kind) ? (uint8_t)c->op : 0,
+	                         .root = rt_collective_is_rooted(c->kind) ? c->root : 0,
+	                         .count = common_count(c, members)};
+}
+
+static struct rt_request *request_new(struct shm *s, const struct rt_collective *c,
+                                      const struct shm_sign *sign)
 {
 	struct shm_team *t = &s->team[c->team];
 	size_t bytes = sizeof(struct rt_request) + (size_t)t->n * sizeof(struct shm_source);
@@ -445,12 +457,7 @@ static struct rt_request *request_new(struct shm *s, const struct rt_collective 
 	r->team = &s->base.team[c->team];
 	r->slots = t;
 	r->sequence = t->next++;
-	r->sign = (struct shm_sign){.kind = (uint8_t)c->kind,
-	                            .dtype = (uint8_t)c->dtype,
-	                            .label = c->at.label,
-	                            .op = rt_collective_reduces(c->kind) ? (uint8_t)c->op : 0,
-	                            .root = rt_collective_is_rooted(c->kind) ? c->root : 0,
-	                            .count = common_count(c, t->n)};
+	r->sign = *sign;
 	r->uncompared = t->n - 1;
 	r->source[t->index].compared = true;
 	for (int m = 0; m < t->n; m++)
@@ -579,6 +586,15 @@ bool shm_collective_ready(struct rt_request *r)
 enum status shm_collective_start(struct shm *s, const struct rt_collective *c, struct rt_request **out)
 {
 	bool moved;
-	*out = request_new(s, c);
-	return shm_collective_advance(s, *out, &moved);
+	struct shm_sign sign = sign_of(c, s->team[c->team].n);
+	bool published = shm_small_publish(s, c, &sign);
+	*out = NULL;
+	if (published && shm_small_end(s, c, &sign))
+		return STATUS_OK;
+	struct rt_request *r = *out = request_new(s, c, &sign);
+	if (published) {
+		copy_own(r);
+		r->phase = SHM_READING;
+	}
+	return shm_collective_advance(s, r, &moved);
 }

@@ -99,7 +99,7 @@ static void ring_publish(struct shm *s, int to)
 	atomic_store_explicit(&r->tail, tail + 1,
 	                      memory_order_relaxed); /* wrong: the thread sanitizer must see it */
 #else
-	atomic_store(&r->tail, tail + 1);
+	atomic_store_explicit(&r->tail, tail + 1, memory_order_release);
 #endif
 	shm_tell(s, to);
 }

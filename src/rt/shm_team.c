@@ -105,14 +105,14 @@ bool shm_team_finish(struct shm_team *t, uint64_t sequence, enum shm_finished wh
 	bool news = false;
 	if (done > t->done) {
 		t->done = done;
-		atomic_store(&p->done, done);
+		atomic_store_explicit(&p->done, done, memory_order_release);
 		news = true;
 	}
 	if (read > t->read) {
 		t->read = read;
 		news = true;
 		if (read > done)
-			atomic_store(&p->read, read);
+			atomic_store_explicit(&p->read, read, memory_order_release);
 	}
 	return news;
 }

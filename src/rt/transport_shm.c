@@ -21,6 +21,7 @@ static void ring_bells(struct shm *s)
 	if (!s->any_news)
 		return;
 	s->any_news = false;
+	rt_bell_fence();
 	for (int r = 0; r < s->base.job->size; r++)
 		if (s->news[r]) {
 			s->news[r] = false;
@@ -93,7 +94,8 @@ static enum status shm_start(struct rt_transport *t, const struct rt_collective 
 	struct rt_request *r;
 	enum status status = shm_collective_start(s, c, &r);
 	rt_transport_count(t, c);
-	request_add(s, r);
+	if (r)
+		request_add(s, r);
 	ring_bells(s);
 	if (status == STATUS_OK)
 		*out = r;
@@ -160,7 +162,7 @@ static bool has_work(struct shm *s, uint32_t seen)
 	return false;
 }
 
-/* Others only nudge: whatever they write for this rank is sequentially consistent. */
+/* Others only nudge, after a fence; announcing is one, too. */
 static void shm_wait(struct rt_transport *t, uint32_t seen, int64_t microseconds)
 {
 	struct shm *s = (struct shm *)t;

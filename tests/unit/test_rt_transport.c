@@ -137,6 +137,79 @@ static int run_ahead(struct rt_job *job, void *arg)
 	return wrong ? STATUS_WRONG : STATUS_OK;
 }
 
+/* What a small collective of n elements gives element i of member `own`; -1: nothing. */
+static double small_result(enum rt_collective_kind kind, int n, int own, int root, int i)
+{
+	int first = own * n; /* of what a member gives: 100 * itself + place */
+	bool here = own == root;
+	switch (kind) {
+	case RT_ALLGATHER:
+		return 100 * (i / n) + i % n;
+	case RT_GATHER:
+		return here ? 100 * (i / n) + i % n : -1;
+	case RT_ALL_TO_ALL:
+	case RT_ALL_TO_ALLV:
+		return 100 * (i / n) + first + i % n;
+	case RT_ALLREDUCE:
+		return i < n ? 300 + 3 * i : -1;
+	case RT_REDUCE:
+		return here && i < n ? 300 + 3 * i : -1;
+	case RT_REDUCE_SCATTER:
+		return i < n ? 300 + 3 * (first + i) : -1;
+	case RT_BROADCAST:
+		return i < n ? 100 * root + i : -1;
+	case RT_SCATTER:
+		return i < n ? 100 * root + first + i : -1;
+	default:
+		return -1;
+	}
+}
+
+/* Small collectives end at once for the last to come, whoever that is, and slots are used again. */
+static int at_once(struct rt_job *job, void *arg)
+{
+	(void)arg;
+	enum { ROUNDS = 12, MOST = 9 };
+	static const int all[3] = {0, 1, 2};
+	struct rt_transport *t;
+	int team, wrong = 0;
+	double in[3 * MOST], out[3 * MOST];
+	if (rt_transport_open(job, "shm", &t) != STATUS_OK ||
+	    rt_transport_team(t, all, 3, &team) != STATUS_OK)
+		return STATUS_INTERNAL;
+	for (int round = 0; round < ROUNDS; round++)
+		for (int k = 0; k < RT_COLLECTIVE_COUNT && !wrong; k++) {
+			enum rt_collective_kind kind = (enum rt_collective_kind)k;
+			int late = (round + k) % 3, root = round / 3 % 3,
+			    n = kind == RT_BARRIER ? 0 : 1 + round % MOST;
+			if (kind == RT_SEND_RECV) /* of two */
+				continue;
+			for (int i = 0; i < 3 * MOST; i++) {
+				in[i] = 100 * job->rank + i;
+				out[i] = -1;
+			}
+			struct rt_collective c = {.kind = kind,
+			                          .dtype = RT_F64,
+			                          .team = team,
+			                          .root = root,
+			                          .in = in,
+			                          .out = out,
+			                          .count = n};
+			struct rt_request *r = NULL;
+			if (job->rank != late)
+				wrong |= rt_transport_start(t, &c, &r) != STATUS_OK;
+			rt_job_barrier(job, "the others");
+			if (job->rank == late)
+				wrong |= rt_transport_start(t, &c, &r) != STATUS_OK || r;
+			wrong |= finish(t, r);
+			for (int i = 0; i < 3 * n; i++)
+				wrong |= out[i] != small_result(kind, n, job->rank, root, i);
+		}
+	rt_job_barrier(job, "the end");
+	rt_transport_close(t);
+	return wrong ? STATUS_WRONG : STATUS_OK;
+}
+
 static int lonely_send(struct rt_job *job, void *arg)
 {
 	(void)arg;
@@ -242,6 +315,7 @@ int main(void)
 		CHECK_EQ(launch(kinds[k], 2, 30000, lonely_send, NULL), STATUS_OK);
 		for (int n = 2; n <= 4; n++)
 			CHECK_EQ(launch(kinds[k], n, 30000, run_ahead, NULL), STATUS_OK);
+		CHECK_EQ(launch(kinds[k], 3, 30000, at_once, NULL), STATUS_OK);
 		struct captured c;
 		launch_captured(kinds[k], 2, 30000, both_roots, NULL, &c);
 		CHECK_EQ(c.status, STATUS_DIAGNOSTICS);
