@@ -106,37 +106,10 @@ static void communicate(struct module *m, struct pass_context *cx, op_id op, enu
 	ir_insert_after(m, op, wait);
 }
 
-/* The index of loop n of those around a value's statement that are as long as the loops of its type. */
-static expr_id loop_index(struct module *m, op_id op, const struct domain *d, unsigned n)
-{
-	op_id loops[IR_MAX_NESTING];
-	unsigned count = ir_enclosing_loops(m, op, loops, IR_MAX_NESTING), next = 0;
-	for (unsigned k = 0; k < count; k++)
-		if (op_scalar_expr(m, loops[k], 1) == d->axis[d->loop[next]].extent && next++ == n)
-			return expr_index(m, m->region.at[m->op.at[loops[k]].region].index);
-	return 0;
-}
-
-/* The index of the loop that cuts the result (or operand) of a step; 0: there is none. */
-static expr_id step_index(struct module *m, op_id op, const struct reshard *r)
-{
-	value_id cut = r->kind == RESHARD_STEP_REDUCE ? op_read(m, op, 0) : op_result(m, op, 0);
-	const struct domain *d = value_domain(m, cut);
-	unsigned loops = place_loop_count(d), step = 0;
-	while (step < loops && d->loop[step] != r->step)
-		step++;
-	/* views bind the innermost loops, the innermost one last */
-	for (op_id def = m->value.at[cut].def; loops && def && m->op.at[def].kind == OP_SHARD_BY_STREAM;
-	     def = m->value.at[op_read(m, def, 0)].def)
-		if (--loops == step)
-			return op_scalar_expr(m, def, 0);
-	return step < loops ? loop_index(m, op, d, step) : 0;
-}
-
 /* Step i of a ring: own index r, block (r + i) mod n comes from its owner, ours goes to (r - i) mod n. */
 static bool lower_step(struct module *m, struct pass_context *cx, op_id op, const struct reshard *r)
 {
-	expr_id i = step_index(m, op, r);
+	expr_id i = reshard_step_index(m, op, r);
 	if (!i) {
 		diag_error(cx->d, m->op.at[op].at,
 		           "this set communicates in the steps of a loop, and stands in none");

@@ -52,6 +52,9 @@ struct reshard {
 
 void reshard_classify(struct module *m, type_id from, type_id to, struct reshard *out);
 
+/* The index of the loop that cuts the result (STEP_REDUCE: operand) of a step; 0: it stands in none. */
+expr_id reshard_step_index(struct module *m, op_id op, const struct reshard *r);
+
 /* Whether the change can be made slice by slice in the loop that cuts the result, or there is none. */
 bool reshard_in_slices(struct module *m, type_id from, type_id to);
 /* Whether the operand may be made in the loop that cuts the result: it is cut alike. */

@@ -60,8 +60,7 @@ static bool can_read(struct module *m, op_id op, value_id v, unsigned dim, bool 
 	return true;
 }
 
-/* The statement of the program's own block that holds op. */
-static op_id in_body(const struct module *m, op_id op)
+op_id symmetric_in_body(const struct module *m, op_id op)
 {
 	while (m->op.at[op].parent != m->body)
 		op = m->region.at[m->op.at[op].parent].owner;
@@ -81,7 +80,7 @@ const char *symmetric_unreadable(struct module *m, value_id v, unsigned dim, boo
 		if (m->operand.at[u].role != ROLE_READ || !can_read(m, op, v, dim, one))
 			return one ? "something else reads it than operations"
 			           : "something else reads it than operations on each of its blocks";
-		op = in_body(m, op);
+		op = symmetric_in_body(m, op);
 		latest = !latest || ir_before(m, latest, op) ? op : latest;
 	}
 	*last = latest;

@@ -13,6 +13,8 @@ bool symmetric_is_one(const struct module *m, type_id t, unsigned dim);
  * is none. returned: the program may return it. */
 const char *symmetric_unreadable(struct module *m, value_id v, unsigned dim, bool one, bool returned,
                                  op_id *last);
+/* The statement of the program's own block that holds another. */
+op_id symmetric_in_body(const struct module *m, op_id op);
 /* Makes a statement the view of a buffer, with this type. */
 void symmetric_view_make(struct module *m, op_id op, value_id buffer, value_id view, type_id type);
 /* A statement that ends it. */

@@ -1,82 +1,85 @@
 /* zero-copy: what ranks of one host would copy to read it once, they read where it is.
  *
- *     G: f32[t, k] = set(X)                  X: f32[t@x, k]
+ *     G: f32[t, k] = set(X)              X: f32[t@x, k]
  *     Y: f32[t, n@x] = matmul(G, W)
  *  →
  *     G: f32[t@block(x), k] = symmetric_view(X)
  *     Y: f32[t, n@x] = matmul(G, W)
  *     deallocate(G)
  *
- * and products whose sum over the ranks is wanted in parts are added up in place (turns.h).
+ * so are gathers in loops (gathers.h), and products whose sum over the ranks is wanted in parts are added up
+ * in place (turns.h).
  *
  * A gather is left alone, with a remark, where something else than an operation reads it, where the program
- * returns it, and where an operation needs it as one block and it is not. Those in loops are not looked at.
+ * returns it, and where an operation needs it as one block and it is not.
  *
  * requires     sharded, decomposed; all ranks on one host
  * establishes  nothing
  * keeps        layouts over devices, values; sums may be added up in another order */
 #include "ir/edit.h"
-#include "ir/infer.h"
-#include "pass/rewrite.h"
-#include "pass/symmetric.h"
+#include "pass/gathers.h"
 #include "pass/turns.h"
 
-/* Whether a value has memory of its own that nothing writes after it was made. */
-static bool is_settled(struct module *m, value_id v)
+/* Whether a statement changes a layout: a set, or a collective along axes of its mesh that is not started. */
+static bool is_reshard(struct module *m, op_id op)
 {
-	op_id def = m->value.at[v].def;
-	if (m->value.at[v].flags & VALUE_INOUT || rewrite_is_written(m, v))
-		return false;
-	return !def ||
-	       (!ir_is_bound(m, v) && m->op.at[def].parent == m->body && m->op.at[def].kind != OP_EXTERN);
+	uint8_t axes[IR_MAX_MESH_AXES];
+	unsigned n;
+	const struct op *o = &m->op.at[op];
+	if (o->kind == OP_ALLGATHER || o->kind == OP_ALLREDUCE || o->kind == OP_REDUCE_SCATTER)
+		return !(o->flags & OP_ASYNC) &&
+		       ir_team_axes(m, o->team, value_type(m, op_read(m, op, 0))->mesh, axes, &n);
+	return o->kind == OP_SET;
 }
 
-/* NULL: it is read in place; else why it is not. */
-static const char *gather(struct module *m, op_id op, const struct reshard *r)
+/* NULL: it is read in place, or added up; else why it is not. */
+static const char *try(struct module *m, struct pass_context *cx, struct gathers *g, op_id op,
+                       const struct reshard *r)
 {
-	value_id from = op_read(m, op, 0), to = op_result(m, op, 0);
-	type_id type = r->axis_n == 1 ? infer_symmetric(m, m->value.at[from].type, r->axis[0]) : 0;
-	op_id last = 0;
-	if (!type)
-		return "it is gathered along several mesh axes";
-	if (!is_settled(m, from))
-		return "what it gathers is written again";
-	if (!m->op.at[op].def_n)
-		return "it is put into a buffer";
-	unsigned dim = (unsigned)r->dim;
-	const char *why =
-	    symmetric_unreadable(m, to, dim, symmetric_is_one(m, m->value.at[from].type, dim), false, &last);
-	if (why || !last)
-		return why ? why : "nothing reads it";
-	type_id symmetric = symmetric_type(m, m->value.at[from].type);
-	m->value.at[from].type = symmetric;
-	symmetric_view_make(m, op, from, to, type);
-	ir_insert_after(m, last, symmetric_view_end(m, m->op.at[last].at, to));
-	return NULL;
+	switch (r->kind) {
+	case RESHARD_ALLGATHER:
+	case RESHARD_STEP_BROADCAST:
+	case RESHARD_STEP_PERMUTE:
+		return gathers(m, g, op, r);
+	case RESHARD_REDUCE_SCATTER:
+	case RESHARD_ALLREDUCE:
+		return m->op.at[op].parent == m->body ? turns(m, cx, op, r) : "it is reduced in a loop";
+	case RESHARD_STEP_REDUCE:
+		return "it is reduced in a loop";
+	default:
+		return r->mesh != r->to ? "it goes to another mesh" : "it is neither a gather nor a sum";
+	}
+}
+
+static bool reduces(const struct reshard *r)
+{
+	return r->kind == RESHARD_REDUCE_SCATTER || r->kind == RESHARD_ALLREDUCE ||
+	       r->kind == RESHARD_STEP_REDUCE;
 }
 
 bool pass_zero_copy(struct module *m, struct pass_context *cx)
 {
-	for (op_id op = m->region.at[m->body].first, next; op; op = next) {
+	struct gathers g = {0};
+	for (op_id op = ir_walk_first(m), next; op; op = next) {
 		struct reshard r;
-		next = m->op.at[op].next;
-		if (m->op.at[op].kind != OP_SET)
+		next = ir_walk(m, op);
+		if (!is_reshard(m, op))
 			continue;
 		value_id result = op_result(m, op, 0);
 		reshard_classify(m, m->value.at[op_read(m, op, 0)].type, m->value.at[result].type, &r);
-		bool gathers = r.kind == RESHARD_ALLGATHER;
-		if (!gathers && r.kind != RESHARD_REDUCE_SCATTER && r.kind != RESHARD_ALLREDUCE)
+		if (r.kind == RESHARD_LOCAL || r.kind == RESHARD_NONE)
 			continue;
 		struct buf name = {0};
 		uint32_t at = m->op.at[op].at;
 		pass_put_name(m, result, &name);
-		const char *why = gathers ? gather(m, op, &r) : turns(m, cx, op, &r);
+		const char *why = try(m, cx, &g, op, &r);
 		pass_remark(cx, m, at, "%s %s%s", name.at,
-		            why       ? "is a collective: "
-		            : gathers ? "is read where it is"
-		                      : "is added up in place, rank after rank",
+		            why           ? "is a collective: "
+		            : reduces(&r) ? "is added up in place, rank after rank"
+		                          : "is read where it is",
 		            why ? why : "");
 		buf_free(&name);
 	}
+	vec_free(&g.view);
 	return true;
 }

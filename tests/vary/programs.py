@@ -7,7 +7,8 @@
 
 A program has one to six operations on tensors of random shapes; each tensor has a random layout on a mesh of
 one to three axes (mesh axes, blocks, up to two loops, in loops), or none. Every third is run with another kind
-of pipeline, others with zero-copy. Each is run by `hirc run --check` on threads, and `hirc check` proves that its accesses are ordered.
+of pipeline, and every third with zero-copy. Each is run by `hirc run --check` on threads, and `hirc check` proves
+that its accesses are ordered.
 
 No result may be wrong and nothing may crash or hang. A program may be refused for what hirc says that it does
 not do yet, in at most 3% of them.
@@ -26,8 +27,8 @@ KINDS = ["permute", "collective", "p2p", "p2p-put", "broadcast"]
 REFUSALS = re.compile("not executed yet|not contiguous in memory|are not made from slices|in a step of the ring"
                       "|in different blocks|nested loops|no single|layout of this pipeline")
 MOST_REFUSED = 0.03
-IN_PLACE = ("--passes=propagate-shardings,decompose-reshardings,fuse-allgathers,stream-loops,zero-copy{rows=1},"
-            "lower-collectives,allocate,assign-streams")
+IN_PLACE = ("--passes=propagate-shardings,decompose-reshardings,fuse-allgathers,stream-loops{pipeline=%s},"
+            "zero-copy{rows=1},lower-collectives{p2p=%s},allocate,assign-streams")
 
 
 class Program:
@@ -42,7 +43,7 @@ class Program:
         self.dtype = r.choice(["f32", "f64", "bf16", "i32"])
         self.loops = [r.choice([2, 3, self.ranks]) for _ in range(r.choice([0, 1, 1, 2]))]
         self.pipeline = r.choice(KINDS) if r.random() < 0.33 else None
-        self.in_place = not self.pipeline and random.Random("zero-copy %d/%d" % (seed, number)).random() < 0.3
+        self.in_place = random.Random("zero-copy %d/%d" % (seed, number)).random() < 0.34
         self.shape = {}
         self.lines = ["mesh m(%s)" % ", ".join("%s = %d" % x for x in zip(self.axes, sizes)), "program p on m {"]
         for _ in range(r.randint(1, 3)):
@@ -58,7 +59,8 @@ class Program:
 
     def options(self):
         if self.in_place:
-            return [IN_PLACE]
+            kind, _, order = (self.pipeline or "layout").partition("-")
+            return [IN_PLACE % (kind, {"p2p": order or "get"}.get(kind, "no"))]
         return ["--pipeline=" + self.pipeline] if self.pipeline else []
 
     def type(self, shape):

@@ -1,0 +1,211 @@
+/* gathers: views in place of gathers. */
+#include "pass/gathers.h"
+#include "ir/edit.h"
+#include "ir/infer.h"
+#include "pass/bound.h"
+#include "pass/rewrite.h"
+#include "pass/symmetric.h"
+
+/* What a gather gathers: slices of a value, the first one first. */
+struct gather_source {
+	value_id of;
+	op_id slice[IR_MAX_NESTING];
+	unsigned n;
+};
+
+static bool find_source(const struct module *m, value_id v, struct gather_source *s)
+{
+	s->n = 0;
+	for (op_id def; (def = m->value.at[v].def) && m->op.at[def].kind == OP_SHARD_BY_STREAM;
+	     v = op_read(m, def, 0)) {
+		if (s->n == IR_MAX_NESTING)
+			return false;
+		for (unsigned k = s->n++; k > 0; k--)
+			s->slice[k] = s->slice[k - 1];
+		s->slice[0] = def;
+	}
+	s->of = v;
+	return true;
+}
+
+/* Whether a value, or a part of it, is written by a statement that is not before another one of the program's
+ * block. */
+static bool changes_after(struct module *m, value_id v, op_id outer)
+{
+	for (uint32_t u = m->value.at[v].first_use; u; u = m->operand.at[u].next_use) {
+		const struct operand o = m->operand.at[u];
+		op_id by = symmetric_in_body(m, o.op);
+		if (o.role == ROLE_WRITE && (by == outer || !ir_before(m, by, outer)))
+			return true;
+		if (o.role == ROLE_READ && op_traits(m, o.op) & TRAIT_VIEW &&
+		    changes_after(m, op_def(m, o.op, 0), outer))
+			return true;
+	}
+	return false;
+}
+
+/* NULL: a value has memory of its own, in which nothing is written from a statement of the program's block
+ * on. */
+static const char *unsettled(struct module *m, value_id v, op_id outer)
+{
+	op_id def = m->value.at[v].def;
+	enum op_kind kind = def ? (enum op_kind)m->op.at[def].kind : OP_ALLOCATE;
+	if (def && m->op.at[def].parent != m->body)
+		return "what it gathers is made in the loop";
+	if (kind == OP_EXTERN || (def && kind != OP_ALLOCATE && ir_is_bound(m, v)))
+		return "what it gathers is a part of a buffer";
+	if (m->value.at[v].flags & VALUE_INOUT || changes_after(m, v, outer))
+		return "what it gathers is written again";
+	for (uint32_t u = m->value.at[v].first_use; u; u = m->operand.at[u].next_use)
+		if (m->operand.at[u].role == ROLE_FREE)
+			return "the program deallocates what it gathers";
+	return NULL;
+}
+
+/* Whether the loops of a result are those of the gather's operand, and that of the step, if it is one. */
+static bool is_loop_by_loop(const struct module *m, op_id op, const struct reshard *r)
+{
+	value_id from = op_read(m, op, 0), to = op_result(m, op, 0);
+	bound_set with = bound_of(m, from), is = bound_of(m, to);
+	struct bound_levels levels;
+	unsigned axis, level;
+	if (r->kind == RESHARD_ALLGATHER)
+		return __builtin_popcountll(with) == __builtin_popcountll(is);
+	bound_levels_of(m, from, &levels);
+	return is == bound_all(m, m->value.at[to].type) &&
+	       __builtin_popcountll(with) + 1 == __builtin_popcountll(is) &&
+	       bound_level(value_domain(m, to), (unsigned)r->step, &axis, &level) &&
+	       !(levels.of[axis] >> level);
+}
+
+/* Makes a statement a slice. */
+static void make_slice(struct module *m, op_id op, value_id of, value_id to, expr_id index)
+{
+	ir_op_set_operands(
+	    m, op,
+	    (struct ir_use[]){{ROLE_DEF, to}, {ROLE_READ, of}, {ROLE_SCALAR, ir_scalar_expr(m, index)}}, 3);
+	m->op.at[op].kind = OP_SHARD_BY_STREAM;
+	m->op.at[op].attrs = 0;
+	m->op.at[op].team = 0;
+}
+
+/* The view that is open of a value; it stays so until after a statement of the program's block. 0: none is.
+ */
+static value_id find_open(struct module *m, struct gathers *g, value_id of, uint8_t axis, op_id last)
+{
+	for (uint32_t k = 0; k < g->view.n; k++) {
+		struct gathered *v = &g->view.at[k];
+		if (v->of != of || v->axis != axis)
+			continue;
+		if (ir_before(m, v->end, last)) {
+			ir_remove(m, v->end);
+			v->end = symmetric_view_end(m, m->op.at[last].at, v->view);
+			ir_insert_after(m, last, v->end);
+		}
+		return v->view;
+	}
+	return 0;
+}
+
+/* Makes a statement of the program's block the view of a value, until after another. */
+static void open_view(struct module *m, struct gathers *g, op_id op, const struct gathered *v, type_id type,
+                      op_id last)
+{
+	struct gathered new = *v;
+	type_id symmetric = symmetric_type(m, m->value.at[v->of].type);
+	m->value.at[v->of].type = symmetric;
+	symmetric_view_make(m, op, v->of, v->view, type);
+	new.end = symmetric_view_end(m, m->op.at[last].at, v->view);
+	ir_insert_after(m, last, new.end);
+	vec_push(&g->view, new);
+}
+
+/* All of the view of what is gathered is the result. */
+static void read_all(struct module *m, struct gathers *g, op_id op, const struct gathered *v, type_id type,
+                     op_id outer, op_id last)
+{
+	value_id view = find_open(m, g, v->of, v->axis, last);
+	if (!view) {
+		if (op != outer)
+			ir_move_before(m, outer, op);
+		open_view(m, g, op, v, type, last);
+		return;
+	}
+	ir_remove(m, op);
+	while (m->value.at[v->view].first_use)
+		ir_operand_set(m, m->value.at[v->view].first_use, view);
+}
+
+static bool is_read(const struct module *m, value_id v)
+{
+	uint32_t u = m->value.at[v].first_use;
+	while (u && m->operand.at[u].role == ROLE_DEF)
+		u = m->operand.at[u].next_use;
+	return u != 0;
+}
+
+/* The result is the slices of the view that the gather's operand is of what is gathered; a step cuts the
+ * block of a rank out of them. */
+static void read_slices(struct module *m, op_id op, const struct gather_source *s, const struct reshard *r,
+                        value_id view)
+{
+	uint32_t at = m->op.at[op].at;
+	value_id from = op_read(m, op, 0), to = op_result(m, op, 0);
+	bool steps = r->kind != RESHARD_ALLGATHER;
+	type_id type = steps ? m->value.at[to].type : infer_symmetric(m, m->value.at[from].type, r->axis[0]);
+	expr_id index = steps ? reshard_step_index(m, op, r) : op_scalar_expr(m, s->slice[s->n - 1], 0);
+	for (unsigned k = 0; k + !steps < s->n; k++) {
+		op_id like = s->slice[k], cut = ir_op_new(m, OP_SHARD_BY_STREAM, at, NULL, 0);
+		type_id part = infer_symmetric(m, m->value.at[op_def(m, like, 0)].type, r->axis[0]);
+		value_id v = ir_value_new(m, infer_shard(m, part), 0, at);
+		ir_insert_before(m, op, cut);
+		make_slice(m, cut, view, v, op_scalar_expr(m, like, 0));
+		view = v;
+	}
+	make_slice(m, op, view, to, index);
+	type = infer_shard(m, type);
+	m->value.at[to].type = type;
+	for (unsigned k = s->n; k-- > 0;)
+		if (!is_read(m, op_def(m, s->slice[k], 0)))
+			ir_remove(m, s->slice[k]);
+}
+
+const char *gathers(struct module *m, struct gathers *g, op_id op, const struct reshard *r)
+{
+	value_id from = op_read(m, op, 0), to = op_result(m, op, 0);
+	op_id outer = symmetric_in_body(m, op), last = 0;
+	unsigned dim = (unsigned)r->dim;
+	bool steps = r->kind != RESHARD_ALLGATHER;
+	struct gather_source s;
+	if (!find_source(m, from, &s))
+		return "it is in too many loops";
+	type_id type = r->axis_n == 1 ? infer_symmetric(m, m->value.at[s.of].type, r->axis[0]) : 0;
+	if (!type)
+		return "it is gathered along several mesh axes";
+	const char *why = unsettled(m, s.of, outer);
+	if (why)
+		return why;
+	if (!m->op.at[op].def_n)
+		return "it is put into a buffer";
+	if (!is_loop_by_loop(m, op, r))
+		return "its slices are not those of what it gathers";
+	/* a step's block is that of one rank; slices of blocks do not stand side by side */
+	bool one = steps || (!s.n && symmetric_is_one(m, m->value.at[s.of].type, dim));
+	why = symmetric_unreadable(m, to, dim, one, false, &last);
+	if (why || !last)
+		return why ? why : "nothing reads it";
+	struct gathered v = {.of = s.of, .view = to, .axis = r->axis[0]};
+	if (!s.n && !steps) {
+		read_all(m, g, op, &v, type, outer, last);
+		return NULL;
+	}
+	v.view = find_open(m, g, s.of, v.axis, last);
+	if (!v.view) {
+		op_id view = ir_op_new(m, OP_SYMMETRIC_VIEW, m->op.at[op].at, NULL, 0);
+		v.view = ir_value_new(m, type, 0, m->op.at[op].at);
+		ir_insert_before(m, outer, view);
+		open_view(m, g, view, &v, type, last);
+	}
+	read_slices(m, op, &s, r, v.view);
+	return NULL;
+}

@@ -1,0 +1,43 @@
+/* gathers: what is gathered for operations to read is read where the ranks have it.
+ *
+ *     G: f32[t, k] = set(X)                       X: f32[t@x, k]
+ *     Y: f32[t, n@x] = matmul(G, W)
+ *  →
+ *     G: f32[t@block(x), k] = symmetric_view(X)
+ *     Y: f32[t, n@x] = matmul(G, W)
+ *     deallocate(G)
+ *
+ * What a loop gathers in steps are slices of a view that is opened before the loop, and ended after it:
+ *
+ *     for i in 0..2 parallel(stream) {
+ *       G: f32[t@stream(2), k] = set(X)
+ *       Y <- matmul(G, W)
+ *     }
+ *  →
+ *     V: f32[t@block(x), k] = symmetric_view(X)
+ *     for i in 0..2 parallel(stream) {
+ *       G: f32[t@stream(2), k] = shard_by_stream(V, i)
+ *       Y <- matmul(G, W)
+ *     }
+ *     deallocate(V)
+ *
+ * Gathers of one value along one mesh axis share a view. */
+#ifndef HIRC_PASS_GATHERS_H
+#define HIRC_PASS_GATHERS_H
+#include "pass/pass.h"
+#include "pass/reshard.h"
+
+/* A view that gathers read. */
+struct gathered {
+	value_id of, view;
+	uint8_t axis; /* mesh axis */
+	op_id end;
+};
+struct gathers {
+	VEC(struct gathered) view;
+};
+
+/* Makes a gather a view and returns NULL, or leaves it and returns why. */
+const char *gathers(struct module *m, struct gathers *g, op_id op, const struct reshard *r);
+
+#endif

@@ -1,0 +1,39 @@
+/* reshard_step: which loop a step of a reshard stands in.
+ *
+ *     for i in 0..4 parallel(stream) {
+ *       G: f32[t@stream(4), k] = set(X)               X: f32[t@x, k]; index i
+ *       Y <- linear(shard_by_stream(G, ...), W)
+ *     }
+ *
+ * What is cut is the step's result, of a reduction its operand. Its loops are bound by the views that it is
+ * made by, from the innermost outwards, and else by the loops around that are as long. */
+#include "ir/edit.h"
+#include "ir/expr.h"
+#include "pass/place.h"
+#include "pass/reshard.h"
+
+/* The index of loop n of those around a value's statement that are as long as the loops of its type. */
+static expr_id loop_index(struct module *m, op_id op, const struct domain *d, unsigned n)
+{
+	op_id loops[IR_MAX_NESTING];
+	unsigned count = ir_enclosing_loops(m, op, loops, IR_MAX_NESTING), next = 0;
+	for (unsigned k = 0; k < count; k++)
+		if (op_scalar_expr(m, loops[k], 1) == d->axis[d->loop[next]].extent && next++ == n)
+			return expr_index(m, m->region.at[m->op.at[loops[k]].region].index);
+	return 0;
+}
+
+expr_id reshard_step_index(struct module *m, op_id op, const struct reshard *r)
+{
+	value_id cut = r->kind == RESHARD_STEP_REDUCE ? op_read(m, op, 0) : op_result(m, op, 0);
+	const struct domain *d = value_domain(m, cut);
+	unsigned loops = place_loop_count(d), step = 0;
+	while (step < loops && d->loop[step] != r->step)
+		step++;
+	/* views bind the innermost loops, the innermost one last */
+	for (op_id def = m->value.at[cut].def; loops && def && m->op.at[def].kind == OP_SHARD_BY_STREAM;
+	     def = m->value.at[op_read(m, def, 0)].def)
+		if (--loops == step)
+			return op_scalar_expr(m, def, 0);
+	return step < loops ? loop_index(m, op, d, step) : 0;
+}
