@@ -1,5 +1,6 @@
 /* count_malloc: a library to be preloaded; counts calls that allocate, in all processes of a program, in the
- * file that COUNT_MALLOC names: 8 bytes in the machine's order. */
+ * file that COUNT_MALLOC names: 8 bytes in the machine's order. Those of less than COUNT_MALLOC_LEAST bytes
+ * are left out. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
@@ -16,10 +17,12 @@ void *__libc_memalign(size_t alignment, size_t n);
 
 static _Atomic uint64_t none;
 static _Atomic uint64_t *calls = &none; /* in memory that the processes share */
+static size_t least;
 
 __attribute__((constructor)) static void start(void)
 {
-	const char *path = getenv("COUNT_MALLOC");
+	const char *path = getenv("COUNT_MALLOC"), *bytes = getenv("COUNT_MALLOC_LEAST");
+	least = bytes ? (size_t)atol(bytes) : 0;
 	int file = path ? open(path, O_RDWR | O_CREAT, 0600) : -1;
 	if (file < 0 || ftruncate(file, sizeof *calls) != 0)
 		return;
@@ -29,38 +32,39 @@ __attribute__((constructor)) static void start(void)
 	close(file);
 }
 
-static void count(void)
+static void count(size_t n)
 {
-	atomic_fetch_add_explicit(calls, 1, memory_order_relaxed);
+	if (n >= least)
+		atomic_fetch_add_explicit(calls, 1, memory_order_relaxed);
 }
 
 void *malloc(size_t n)
 {
-	count();
+	count(n);
 	return __libc_malloc(n);
 }
 
 void *calloc(size_t n, size_t size)
 {
-	count();
+	count(n * size);
 	return __libc_calloc(n, size);
 }
 
 void *realloc(void *at, size_t n)
 {
-	count();
+	count(n);
 	return __libc_realloc(at, n);
 }
 
 void *aligned_alloc(size_t alignment, size_t n)
 {
-	count();
+	count(n);
 	return __libc_memalign(alignment, n);
 }
 
 int posix_memalign(void **out, size_t alignment, size_t n)
 {
-	count();
+	count(n);
 	*out = __libc_memalign(alignment, n);
 	return *out ? 0 : ENOMEM;
 }

@@ -126,6 +126,16 @@ static bool build_task(struct exec *e, struct task_record *r, struct rt_task *ta
 	return true;
 }
 
+/* Contractions of sizes that never change; nothing else takes longer the first time. */
+static void prepare(const struct exec *e, const struct task_record *r)
+{
+	bool sized = r->task.kernel == RT_TASK_GEMM && r->out.sized;
+	for (unsigned k = 0; k < r->t->in_n && sized; k++)
+		sized = r->in[k].sized;
+	if (sized)
+		rt_device_prepare(e->device, RT_COMPUTE_LANE, &r->task);
+}
+
 /* A record of a unit that no submitted task uses: the oldest, else a new one. */
 static struct rt_unit *free_unit(struct exec *e, struct task_record *r)
 {
@@ -279,7 +289,7 @@ void exec_records_make(struct exec *e)
 	e->collective = mem_zalloc(sizeof *e->collective * (p->collective.n + 1));
 	e->message = mem_zalloc(sizeof *e->message * (p->message.n + 1));
 	for (uint32_t i = 0; i < p->task.n; i++)
-		make_task(e, &p->task.at[i], &e->task[i]);
+		make_task(e, &p->task.at[i], &e->task[i]), prepare(e, &e->task[i]);
 	for (uint32_t i = 0; i < p->step.n; i++)
 		make_task(e, &p->step.at[i], &e->step[i]);
 	for (uint32_t i = 0; i < p->collective.n; i++)

@@ -6,7 +6,7 @@
 #define HIRC_RT_CPU_H
 #include "rt/device.h"
 
-enum { CPU_WALK_VIEWS = 4, CPU_SCRATCH = 4 };
+enum { CPU_WALK_VIEWS = 4, CPU_SCRATCH = 5 };
 
 /* What a lane keeps between tasks. */
 struct cpu_lane {
@@ -60,5 +60,6 @@ enum status cpu_route(struct cpu_lane *lane, const struct rt_task *t, char *why)
 enum status cpu_count(struct cpu_lane *lane, const struct rt_task *t, char *why);
 enum status cpu_scatter(const struct rt_task *t, char *why);
 enum status cpu_gemm(struct cpu_lane *lane, const struct rt_task *t, char *why);
+void cpu_gemm_prepare(struct cpu_lane *lane, const struct rt_task *t);
 
 #endif

@@ -21,6 +21,7 @@ struct gemm {
 	bool accumulate;
 	int64_t m, n, k;
 	const void *packed[2]; /* source that scratch 0 and 1 hold, to pack a shared operand once */
+	bool ahead;            /* no element is looked at: what the product needs is made ready */
 	char *why;
 };
 
@@ -47,7 +48,7 @@ static bool prepare(struct gemm *g, int which, const struct rt_view *v, struct c
 	if (!scratch)
 		return false;
 	struct rt_view packed = rt_view_dense(scratch, g->operand, 2, v->n);
-	if (g->packed[which] != v->data)
+	if (g->packed[which] != v->data && !g->ahead)
 		cpu_copy(&packed, v);
 	g->packed[which] = v->data;
 	*out = (struct cpu_matrix){.data = scratch, .row = v->n[1] > 0 ? v->n[1] : 1, .col = 1};
@@ -87,11 +88,16 @@ static bool multiply(const struct gemm *g, const struct cpu_matrix *a, const str
 	                        .b = *b,
 	                        .c = c,
 	                        .c_row = ldc,
+	                        .narrow = g->operand == RT_BF16,
 	                        .c_narrow = narrow,
 	                        .add = add};
+	if (g->ahead && g->wide == RT_F32)
+		cpu_onednn_prepare(g->lane, &p);
+	if (g->ahead)
+		return true;
 	if (g->operand == RT_BF16)
-		return cpu_onednn_bf16(g->lane, &p);
-	if (g->wide == RT_F32 && cpu_onednn_f32(g->lane, &p))
+		return cpu_onednn_multiply(g->lane, &p);
+	if (g->wide == RT_F32 && cpu_onednn_multiply(g->lane, &p))
 		return true;
 #ifdef HIRC_HAVE_BLAS
 	if (g->wide != RT_I64 && g->m <= INT_MAX && g->n <= INT_MAX && g->k <= INT_MAX && ldc <= INT_MAX &&
@@ -136,16 +142,16 @@ static enum status gemm_one(struct gemm *g, const struct rt_view *av, const stru
 		c = rt_view_dense(scratch, g->wide, 2, cv->n);
 		row = g->n;
 	}
-	if (bias)
+	if (bias && !g->ahead)
 		cpu_copy(&c, bias);
-	else if (g->accumulate && !direct)
+	else if (g->accumulate && !direct && !g->ahead)
 		cpu_copy(&c, cv);
 	if (!multiply(g, &a, &b, c.data, row, direct && narrow, bias || g->accumulate)) {
 		g->operand = g->wide;
 		g->packed[0] = g->packed[1] = NULL;
 		return gemm_one(g, av, bv, cv, bias);
 	}
-	if (!direct)
+	if (!direct && !g->ahead)
 		cpu_copy(cv, &c);
 	return STATUS_OK;
 }
@@ -183,7 +189,8 @@ static struct rt_view matrix_of(const struct rt_view *v, int batch, const int64_
 	return m;
 }
 
-enum status cpu_gemm(struct cpu_lane *lane, const struct rt_task *t, char *why)
+/* ahead: only for the first matrix, to make ready what all need. */
+static enum status run(struct cpu_lane *lane, const struct rt_task *t, bool ahead, char *why)
 {
 	struct rt_view a = t->in[0], b = t->in[1], c = t->out, bias = t->in[2];
 	int batch = c.nd - 2;
@@ -213,6 +220,7 @@ enum status cpu_gemm(struct cpu_lane *lane, const struct rt_task *t, char *why)
 	                 .m = c.n[batch],
 	                 .n = c.n[batch + 1],
 	                 .k = a.n[batch + 1],
+	                 .ahead = ahead,
 	                 .why = why};
 	if (rt_view_count(&c) == 0 || (g.accumulate && g.k == 0))
 		return STATUS_OK;
@@ -224,7 +232,7 @@ enum status cpu_gemm(struct cpu_lane *lane, const struct rt_task *t, char *why)
 		struct rt_view one[] = {matrix_of(&a, batch, index), matrix_of(&b, batch, index),
 		                        matrix_of(&c, batch, index), matrix_of(&bias, batch, index)};
 		enum status status = gemm_one(&g, &one[0], &one[1], &one[2], t->has_bias ? &one[3] : NULL);
-		if (status != STATUS_OK)
+		if (status != STATUS_OK || ahead)
 			return status;
 		int d = batch - 1;
 		while (d >= 0 && ++index[d] == c.n[d])
@@ -232,4 +240,15 @@ enum status cpu_gemm(struct cpu_lane *lane, const struct rt_task *t, char *why)
 		if (d < 0)
 			return STATUS_OK;
 	}
+}
+
+enum status cpu_gemm(struct cpu_lane *lane, const struct rt_task *t, char *why)
+{
+	return run(lane, t, false, why);
+}
+
+void cpu_gemm_prepare(struct cpu_lane *lane, const struct rt_task *t)
+{
+	char why[RT_WHY_BYTES];
+	run(lane, t, true, why);
 }

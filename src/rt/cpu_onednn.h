@@ -9,23 +9,24 @@ struct cpu_matrix {
 	int64_t row, col;
 };
 
-/* c[i, j] = sum over l of a[i, l] * b[l, j], plus c if add; c has rows. */
+/* c[i, j] = sum over l of a[i, l] * b[l, j], plus c if add; c has rows. Sums are in f32, rounded once. */
 struct cpu_product {
 	int64_t m, n, k;
 	struct cpu_matrix a, b;
 	void *c;
 	int64_t c_row;
+	bool narrow;   /* a and b are bf16, else f32 */
 	bool c_narrow; /* c is bf16, as a and b are */
 	bool add;
 };
 
-/* Of f32. False: it did nothing, and BLAS is to do it. */
-bool cpu_onednn_f32(const struct cpu_lane *lane, const struct cpu_product *p);
-
-/* Whether bf16 of these sizes is for cpu_onednn_bf16: faster than in f32 by BLAS, conversions aside. */
+/* Whether bf16 of these sizes is for oneDNN: faster than in f32 by BLAS, conversions aside. */
 bool cpu_onednn_takes_bf16(int64_t m, int64_t n, int64_t k);
-/* a and b of bf16, summed in f32 and rounded once. False: it failed, c is as it was. */
-bool cpu_onednn_bf16(struct cpu_lane *lane, const struct cpu_product *p);
+/* False: it did nothing. Then f32 is for BLAS, of bf16 it failed. */
+bool cpu_onednn_multiply(struct cpu_lane *lane, const struct cpu_product *p);
+/* Makes what multiply needs for such matrices, wherever they are, so that the first product takes as long
+ * as the others. */
+void cpu_onednn_prepare(struct cpu_lane *lane, const struct cpu_product *p);
 
 void cpu_onednn_free(struct cpu_lane *lane);
 

@@ -37,6 +37,11 @@ void rt_device_count(struct rt_device *d, int64_t bytes)
 		;
 }
 
+void rt_device_prepare(struct rt_device *d, int lane, const struct rt_task *task)
+{
+	d->ops->prepare(d, lane, task);
+}
+
 enum status rt_device_run(struct rt_device *d, int lane, const struct rt_task *task, char *why)
 {
 	return d->ops->run(d, lane, task, why);

@@ -140,13 +140,16 @@ struct rt_device_ops {
 	 * a message if there is no memory; what: it is for, `'X' (f.hir:4)`. */
 	enum status (*alloc)(struct rt_device *d, size_t bytes, const char *what, void **out);
 	void (*free)(struct rt_device *d, void *at);
+	/* Makes ready what the first run of such a task would make. Its views have extents, strides and
+	 * types; no memory is looked at. What fails here, run will report. */
+	void (*prepare)(struct rt_device *d, int lane, const struct rt_task *task);
 	/* Runs a task to its end. On failure why (RT_WHY_BYTES) says what, for the caller to print; why is ""
 	 * if it was printed already. One thread at a time calls this with a given lane. */
 	enum status (*run)(struct rt_device *d, int lane, const struct rt_task *task, char *why);
 	void (*close)(struct rt_device *d);
 };
 
-enum { RT_MAX_LANES = 4, RT_WHY_BYTES = 256 };
+enum { RT_MAX_LANES = 4, RT_COMPUTE_LANE = 0 /* where engines run tasks */, RT_WHY_BYTES = 256 };
 
 struct rt_device {
 	const struct rt_device_ops *ops;
@@ -161,6 +164,7 @@ enum status rt_device_open(struct rt_job *job, const char *name, struct rt_devic
 enum status rt_device_alloc(struct rt_device *d, size_t bytes, const char *what, void **out);
 void rt_device_free(struct rt_device *d, void *at);       /* NULL is allowed */
 void rt_device_count(struct rt_device *d, int64_t bytes); /* adds to what is allocated */
+void rt_device_prepare(struct rt_device *d, int lane, const struct rt_task *task);
 enum status rt_device_run(struct rt_device *d, int lane, const struct rt_task *task, char *why);
 void rt_device_close(struct rt_device *d);
 

@@ -104,6 +104,12 @@ static enum status cpu_run(struct rt_device *d, int lane, const struct rt_task *
 	return STATUS_INTERNAL;
 }
 
+static void cpu_prepare(struct rt_device *d, int lane, const struct rt_task *t)
+{
+	if (t->kernel == RT_TASK_GEMM)
+		cpu_gemm_prepare(&((struct cpu_device *)d)->lane[lane], t);
+}
+
 static void cpu_close(struct rt_device *d)
 {
 	struct cpu_device *c = (struct cpu_device *)d;
@@ -119,6 +125,7 @@ static const struct rt_device_ops cpu_ops = {
     .name = "cpu",
     .alloc = cpu_alloc,
     .free = cpu_free,
+    .prepare = cpu_prepare,
     .run = cpu_run,
     .close = cpu_close,
 };

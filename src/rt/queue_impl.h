@@ -12,7 +12,6 @@ enum {
 	RT_SLOT_CHUNKS = 4096,
 	RT_MESSAGE_LINES = 4, /* pending messages that the board shows */
 	RT_LOOK_US = 20000,   /* how often a sleeping thread looks whether the job has failed */
-	RT_COMPUTE_LANE = 0,
 	/* With so many items outstanding the host waits while anything in the job moves, and then for so
 	   long; */
 	RT_LARGE_WINDOW = 1 << 16,

@@ -3,6 +3,9 @@
 #include "rt/device.h"
 #include "test_rt.h"
 #include <math.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 static uint32_t seed = 1;
 
@@ -496,9 +499,9 @@ static void gemm_accumulates(void)
 }
 
 /* As large as those that go to other libraries, against f64. All sums are exact, results rounded once. */
-static void large_gemm(enum rt_dtype t, enum rt_dtype result, bool swap_a, bool swap_b, int kind)
+static void large_gemm(int64_t m, enum rt_dtype t, enum rt_dtype result, bool swap_a, bool swap_b, int kind)
 {
-	int64_t m = 256, n = 257, k = 260, mk[2] = {m, k}, kn[2] = {k, n}, mn[2] = {m, n}, index[2] = {0};
+	int64_t n = 257, k = 260, mk[2] = {m, k}, kn[2] = {k, n}, mn[2] = {m, n}, index[2] = {0};
 	int64_t km[2] = {k, m}, nk[2] = {n, k};
 	struct rt_view a = random_view(t, 2, swap_a ? km : mk, false),
 	               b = random_view(t, 2, swap_b ? nk : kn, false), c = random_view(result, 2, mn, false),
@@ -545,8 +548,43 @@ static void test_gemm(void)
 		gemm_case(RT_BF16, RT_F32);
 	gemm_accumulates();
 	for (unsigned i = 0; i < 24; i++) {
-		large_gemm(RT_F32, RT_F32, i & 1, i & 2, (int)(i >> 2) % 3);
-		large_gemm(RT_BF16, i & 4 ? RT_BF16 : RT_F32, i & 1, i & 2, (int)(i >> 3));
+		large_gemm(256, RT_F32, RT_F32, i & 1, i & 2, (int)(i >> 2) % 3);
+		large_gemm(256, RT_BF16, i & 4 ? RT_BF16 : RT_F32, i & 1, i & 2, (int)(i >> 3));
+	}
+	for (unsigned i = 0; i < 6; i++) { /* rows from which b is copied into a better order */
+		large_gemm(1024, RT_F32, RT_F32, false, i & 1, (int)(i >> 1));
+		large_gemm(1024, RT_BF16, RT_BF16, false, i & 1, (int)(i >> 1));
+	}
+}
+
+static size_t bytes_in_use(void)
+{
+#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+	struct mallinfo2 info = mallinfo2();
+	return info.uordblks + info.hblkhd;
+#else
+	return 0;
+#endif
+}
+
+/* What a product keeps for the next is made when it is prepared. */
+static void test_prepared(void)
+{
+	enum { SIDE = 512 };
+	static float a[SIDE * SIDE], b[SIDE * SIDE], c[SIDE * SIDE];
+	for (unsigned i = 0; i < 8; i++) {
+		enum rt_dtype t = i & 1 ? RT_BF16 : RT_F32;
+		int64_t rows[2] = {i & 2 ? SIDE : SIDE / 4, SIDE}, all[2] = {SIDE, SIDE};
+		struct rt_task task = {.kernel = RT_TASK_GEMM, .out = rt_view_dense(NULL, t, 2, rows)};
+		task.in[0] = rt_view_dense(NULL, t, 2, rows);
+		task.in[1] = rt_view_dense(NULL, t, 2, all);
+		if (i & 4)
+			task.in[1] = rt_view_swap(task.in[1], 0, 1);
+		rt_device_prepare(device, RT_COMPUTE_LANE, &task);
+		task.out.data = c, task.in[0].data = a, task.in[1].data = b;
+		size_t before = bytes_in_use();
+		ok(&task);
+		CHECK(bytes_in_use() <= before + 4096);
 	}
 }
 
@@ -657,6 +695,7 @@ static int rank_main(struct rt_job *job, void *arg)
 	test_functions();
 	test_integers();
 	test_reduce();
+	test_prepared();
 	test_gemm();
 	rt_device_close(device);
 	return 0;
