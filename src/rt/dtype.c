@@ -3,7 +3,6 @@
 #include "rt/clones.h"
 #include "rt/dtype_bits.h"
 #include "rt/rows.h"
-#include <assert.h>
 
 #define DTYPE_SIZE(id, name, bytes) [id] = (bytes),
 #define DTYPE_NAME(id, name, bytes) [id] = #name,
@@ -167,39 +166,4 @@ RT_CLONES void rt_combine_f32(enum rt_reduce_op op, float *acc, const float *x,
 RT_CLONES void rt_combine_i64(enum rt_reduce_op op, int64_t *acc, const int64_t *x, size_t n)
 {
 	COMBINE(int64_t, (uint64_t)acc[i] + (uint64_t)x[i], (uint64_t)acc[i] * (uint64_t)x[i])
-}
-
-/* One block of rt_reduce_arrays in a wide type. */
-#define REDUCE_BLOCK(type, name)                                                                             \
-	do {                                                                                                 \
-		type acc[RT_ROW], x[RT_ROW];                                                                 \
-		rt_row_load_##name(t, (const char *)in[0] + at, 1, acc, m);                                  \
-		for (int k = 1; k < count; k++) {                                                            \
-			rt_row_load_##name(t, (const char *)in[k] + at, 1, x, m);                            \
-			rt_combine_##name(op, acc, x, m);                                                    \
-		}                                                                                            \
-		if (op == RT_AVG && t != RT_BOOL)                                                            \
-			for (size_t j = 0; j < m; j++)                                                       \
-				acc[j] /= (type)count;                                                       \
-		rt_row_store_##name(t, (char *)out + at, 1, acc, m);                                         \
-	} while (0)
-
-void rt_reduce_arrays(enum rt_reduce_op op, enum rt_dtype t, void *out, const void *const *in, int count,
-                      size_t n)
-{
-	assert(count >= 1);
-	for (size_t i = 0; i < n; i += RT_ROW) {
-		size_t m = n - i < RT_ROW ? n - i : RT_ROW, at = i * rt_dtype_size(t);
-		switch (rt_dtype_wide(t)) {
-		case RT_F64:
-			REDUCE_BLOCK(double, f64);
-			break;
-		case RT_F32:
-			REDUCE_BLOCK(float, f32);
-			break;
-		default:
-			REDUCE_BLOCK(int64_t, i64);
-			break;
-		}
-	}
 }

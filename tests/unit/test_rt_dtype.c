@@ -166,6 +166,65 @@ static void check_reductions(void)
 	CHECK_EQ(r, 0);
 }
 
+/* Element i of array k: sums of floats depend on the order, those of integers wrap. */
+static void term(enum rt_dtype t, int k, int i, void *at)
+{
+	uint32_t x = (uint32_t)(k * 7919 + i + 1) * 2654435761u;
+	if (t == RT_F32)
+		*(float *)at = (float)(x % 1000) * (k % 3 ? 1e-3f : 1e6f);
+	else if (t == RT_F64)
+		*(double *)at = (double)(x % 1000) * (k % 3 ? 1e-12 : 1e6);
+	else if (t == RT_I32)
+		*(int32_t *)at = (int32_t)x;
+	else
+		*(int64_t *)at = (int64_t)(x * 0x1234567898765ull);
+}
+
+static void add(enum rt_dtype t, void *sum, const void *x)
+{
+	if (t == RT_F32)
+		*(float *)sum += *(const float *)x;
+	else if (t == RT_F64)
+		*(double *)sum += *(const double *)x;
+	else if (t == RT_I32)
+		*(uint32_t *)sum += *(const uint32_t *)x;
+	else
+		*(uint64_t *)sum += *(const uint64_t *)x;
+}
+
+/* Sums of 1 to 11 arrays in their order, to each of them in turn or to none. */
+static void check_sums(void)
+{
+	enum { MOST = 11, N = 5003 };
+	static const enum rt_dtype types[] = {RT_F32, RT_F64, RT_I32, RT_I64};
+	static _Alignas(8) char array[MOST + 1][N * 8];
+	for (size_t v = 0; v < sizeof types / sizeof *types; v++)
+		for (int count = 1; count <= MOST; count++)
+			for (int to = 0; to <= count; to++) {
+				enum rt_dtype t = types[v];
+				size_t size = rt_dtype_size(t);
+				const void *in[MOST];
+				int wrong = 0;
+				for (int k = 0; k < count; k++) {
+					in[k] = array[k];
+					for (int i = 0; i < N; i++)
+						term(t, k, i, array[k] + (size_t)i * size);
+				}
+				char *out = to < count ? array[to] : array[MOST];
+				rt_reduce_arrays(RT_SUM, t, out, in, count, N);
+				for (int i = 0; i < N; i++) {
+					char want[8], x[8];
+					term(t, 0, i, want);
+					for (int k = 1; k < count; k++) {
+						term(t, k, i, x);
+						add(t, want, x);
+					}
+					wrong += memcmp(out + (size_t)i * size, want, size) != 0;
+				}
+				CHECK_EQ(wrong, 0);
+			}
+}
+
 int main(void)
 {
 	for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
@@ -174,6 +233,7 @@ int main(void)
 	check_integers();
 	check_arrays();
 	check_reductions();
+	check_sums();
 	CHECK_STR(rt_dtype_name(RT_F8E4M3), "f8e4m3");
 	return check_result();
 }
