@@ -42,6 +42,7 @@ static void compare_ranks(struct walk *w, struct storage *x, op_id op, const str
 		if ((!s && !r->symmetric) || (a->kind == ACCESS_READ && r->kind == ACCESS_READ) ||
 		    ((!s || symmetric_is_over(w, s, clock, r->thread, r->step)) &&
 		     (!r->symmetric || symmetric_is_over(w, r->symmetric, clock, r->thread, r->step))) ||
+		    parts_disjoint(&w->c->parts, r->alike, a->view.alike) ||
 		    !symmetric_meets(w, &view, &a->view, who))
 			continue;
 		report_race_of_ranks(w, x, op, a, thread, r, who);
@@ -53,7 +54,9 @@ static void compare_itself(struct walk *w, op_id op, const struct access *a, con
 {
 	uint32_t who[2];
 	if (a->view.storage == b->view.storage && (a->view.symmetric || b->view.symmetric) &&
-	    (a->kind != ACCESS_READ || b->kind != ACCESS_READ) && symmetric_meets(w, &a->view, &b->view, who))
+	    (a->kind != ACCESS_READ || b->kind != ACCESS_READ) &&
+	    !parts_disjoint(&w->c->parts, a->view.alike, b->view.alike) &&
+	    symmetric_meets(w, &a->view, &b->view, who))
 		report_race_with_itself(w, &w->storage.at[a->view.storage], op, a, b, who);
 }
 
@@ -75,7 +78,7 @@ static void remember(struct walk *w, struct storage *x, const struct access *a, 
 		const struct record *old = &x->record.at[k];
 		bool gone = (a->kind != ACCESS_READ || old->kind == ACCESS_READ) && is_before(old, clock) &&
 		            r.others <= old->others && parts_cover(&w->c->parts, r.region, old->region) &&
-		            covers_ranks(w, &r, old);
+		            parts_cover(&w->c->parts, r.alike, old->alike) && covers_ranks(w, &r, old);
 		if (!gone)
 			x->record.at[n++] = *old;
 	}
@@ -133,6 +136,7 @@ void access_all(struct walk *w, op_id op, struct access *list, unsigned n, const
 			         (struct record){.thread = thread,
 			                         .step = step,
 			                         .region = list[k].view.region,
+			                         .alike = list[k].view.alike,
 			                         .op = op,
 			                         .symmetric = list[k].view.symmetric,
 			                         .spread = list[k].view.spread,

@@ -104,7 +104,8 @@ struct checker {
 struct view {
 	uint32_t storage; /* of walk.storage; CHECK_NONE: the name has no value here */
 	region_part_id region;
-	bool absent;  /* the rank is not in the value's mesh */
+	region_part_id alike; /* of memory that other ranks see: the part of it that all ranks have here */
+	bool absent;          /* the rank is not in the value's mesh */
 	bool vague;   /* which blocks of its type are bound is not known: slices of it count as all of it */
 	bool dropped; /* a select took an axis away */
 	uint32_t symmetric;             /* through which symmetric view, 0: none */
@@ -133,7 +134,7 @@ struct access {
 
 struct record { /* an access that later ones are compared with */
 	uint32_t thread, step;
-	region_part_id region;
+	region_part_id region, alike; /* as of a view */
 	op_id op;
 	uint32_t symmetric; /* and spread: as of a view */
 	spread_id spread;
@@ -285,6 +286,8 @@ void symmetric_cut(struct walk *w, op_id op, struct view *x, int axis, type_id t
 void symmetric_leave_out(struct walk *w, op_id op, struct view *x);
 /* Whether some rank takes another branch of an IF than one that takes the first iff the condition `holds`. */
 bool symmetric_divides(struct walk *w, op_id op, bool holds);
+/* Whether a slice's index is the same on all ranks, in whichever iterations they are. */
+bool symmetric_is_alike(const struct walk *w, op_id op);
 /* Whether two accesses may touch one element on two ranks; who does: a device each. */
 bool symmetric_meets(struct walk *w, const struct view *a, const struct view *b, uint32_t *who);
 /* Whether a step of a thread is over on all ranks that a view shows, for all who have the clock. */

@@ -115,6 +115,21 @@ bool symmetric_divides(struct walk *w, op_id op, bool holds)
 	return divided;
 }
 
+bool symmetric_is_alike(const struct walk *w, op_id op)
+{
+	const struct expr_env env = {
+	    .rank = -1, .streams = w->c->o->streams ? w->c->o->streams : INT32_MAX, .index = w->index};
+	expr_id e = op_scalar_expr(w->m, op, 0);
+	int64_t at;
+	bool alike = !e || expr_eval(w->m, e, &env, &at, NULL) == EXPR_OK;
+	for (unsigned k = 0; k < w->loop_n && alike; k++)
+		for (unsigned i = 0; i < 2 && alike; i++) {
+			e = op_scalar_expr(w->m, w->loop[k].op, i);
+			alike = !e || expr_eval(w->m, e, &env, &at, NULL) == EXPR_OK;
+		}
+	return alike;
+}
+
 /* What each rank of a slice touches by a statement. */
 struct touch {
 	op_id op;

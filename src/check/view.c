@@ -5,6 +5,7 @@
  * first such axis that is left. */
 #include "check/checker.h"
 #include "ir/expr.h"
+#include "ir/infer.h"
 #include "ir/layout.h"
 #include <string.h>
 
@@ -133,10 +134,37 @@ void check_view_buffer(struct walk *w, value_id v)
 
 /* ---- intervals */
 
-/* The block that a step of a chain stands for; false: it is not one. */
-static bool step_index(struct walk *w, const struct view *x, const struct type *t,
-                       const struct layout_step *s, struct cut cut, int64_t *out)
+static bool is_seen(const struct walk *w, const struct view *x)
 {
+	return type_of(w, w->storage.at[x->storage].value)->memory == MEMORY_SYMMETRIC;
+}
+
+/* Whether a slice of a type by this statement is in one place in the memory of all ranks. */
+static bool is_alike(const struct walk *w, const struct view *x, op_id op, type_id type)
+{
+	const struct domain *d = ir_domain(w->m, ir_type(w->m, type)->domain);
+	for (unsigned k = 0; k < d->xform_n; k++)
+		if (d->xform[k].kind == XFORM_SWIZZLE1D)
+			return false;
+	return is_seen(w, x) && symmetric_is_alike(w, op);
+}
+
+/* The domain that the slices of a type are told apart by. Of memory that other ranks see it is without mesh
+ * axes: what is t@x@stream(3) here, a view has as t@block(x)@stream(3), with the same slices of each block.
+ */
+static domain_id parts_domain(const struct walk *w, const struct view *x, type_id t)
+{
+	if (is_seen(w, x))
+		for (type_id next; (next = infer_symmetric(w->m, t, -1));)
+			t = next;
+	return ir_type(w->m, t)->domain;
+}
+
+/* The block that a step of a chain stands for; false: it is not one. */
+static bool step_index(struct walk *w, const struct view *x, type_id type, const struct layout_step *s,
+                       struct cut cut, int64_t *out)
+{
+	const struct type *t = ir_type(w->m, type);
 	const struct domain *d = ir_domain(w->m, t->domain);
 	uint32_t i = 0;
 	int64_t hi;
@@ -149,7 +177,7 @@ static bool step_index(struct walk *w, const struct view *x, const struct type *
 		*out = cut.at;
 		return true;
 	}
-	if (!x->dropped && parts_range(&w->c->parts, x->region, t->domain, s->axis, out, &hi))
+	if (!x->dropped && parts_range(&w->c->parts, x->region, parts_domain(w, x, type), s->axis, out, &hi))
 		return true;
 	unsigned ordinal = 0;
 	for (unsigned k = 0; k < d->loop_n && d->loop[k] != s->axis; k++)
@@ -176,7 +204,7 @@ bool check_view_interval(struct walk *w, const struct view *x, type_id type, uns
 		const struct layout_step *s = &chain.step[k];
 		int64_t at, count, block = 1, from;
 		uint32_t shift = 0;
-		if (!step_index(w, x, t, s, cut, &at) || !walk_value(w, s->count, DIAG_NOWHERE, &count) ||
+		if (!step_index(w, x, type, s, cut, &at) || !walk_value(w, s->count, DIAG_NOWHERE, &count) ||
 		    (s->block && !walk_value(w, s->block, DIAG_NOWHERE, &block)))
 			return false;
 		if (s->swizzled) {
@@ -232,16 +260,18 @@ void check_view_shard(struct walk *w, op_id op)
 	value_id v = op_def(w->m, op, 0), from = op_read(w->m, op, 0);
 	struct view x = w->view[from];
 	type_id type = w->m->value.at[v].type;
-	domain_id domain = ir_type(w->m, type)->domain;
 	struct span span;
 	int64_t at;
 	int logical = -1;
 	if (!x.absent && x.storage != CHECK_NONE && walk_scalar(w, op, 0, &at)) {
 		int leaf = x.vague ? -1 : next_cut(w, &x, type, &logical);
 		x.vague = leaf < 0;
-		if (leaf >= 0 && !x.dropped)
-			x.region = parts_narrow(&w->c->parts, x.region,
-			                        (struct condition){domain, (uint32_t)leaf, at, at + 1});
+		if (leaf >= 0 && !x.dropped) {
+			struct condition block = {parts_domain(w, &x, type), (uint32_t)leaf, at, at + 1};
+			x.region = parts_narrow(&w->c->parts, x.region, block);
+			if (is_alike(w, &x, op, type))
+				x.alike = parts_narrow(&w->c->parts, x.alike, block);
+		}
 		if (x.symmetric)
 			symmetric_cut(w, op, &x, logical < 0 ? -1 : x.axis[logical], type, logical, leaf);
 		x.bound_n++;
