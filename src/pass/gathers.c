@@ -3,6 +3,7 @@
 #include "ir/edit.h"
 #include "ir/infer.h"
 #include "pass/bound.h"
+#include "pass/place.h"
 #include "pass/rewrite.h"
 #include "pass/symmetric.h"
 
@@ -34,7 +35,7 @@ static bool changes_after(struct module *m, value_id v, op_id outer)
 {
 	for (uint32_t u = m->value.at[v].first_use; u; u = m->operand.at[u].next_use) {
 		const struct operand o = m->operand.at[u];
-		op_id by = symmetric_in_body(m, o.op);
+		op_id by = symmetric_in(m, m->body, o.op);
 		if (o.role == ROLE_WRITE && (by == outer || !ir_before(m, by, outer)))
 			return true;
 		if (o.role == ROLE_READ && op_traits(m, o.op) & TRAIT_VIEW &&
@@ -50,8 +51,6 @@ static const char *unsettled(struct module *m, value_id v, op_id outer)
 {
 	op_id def = m->value.at[v].def;
 	enum op_kind kind = def ? (enum op_kind)m->op.at[def].kind : OP_ALLOCATE;
-	if (def && m->op.at[def].parent != m->body)
-		return "what it gathers is made in the loop";
 	if (kind == OP_EXTERN || (def && kind != OP_ALLOCATE && ir_is_bound(m, v)))
 		return "what it gathers is a part of a buffer";
 	if (m->value.at[v].flags & VALUE_INOUT || changes_after(m, v, outer))
@@ -60,6 +59,55 @@ static const char *unsettled(struct module *m, value_id v, op_id outer)
 		if (m->operand.at[u].role == ROLE_FREE)
 			return "the program deallocates what it gathers";
 	return NULL;
+}
+
+/* Makes a statement a slice. */
+static void make_slice(struct module *m, op_id op, value_id of, value_id to, expr_id index)
+{
+	ir_op_set_operands(
+	    m, op,
+	    (struct ir_use[]){{ROLE_DEF, to}, {ROLE_READ, of}, {ROLE_SCALAR, ir_scalar_expr(m, index)}}, 3);
+	m->op.at[op].kind = OP_SHARD_BY_STREAM;
+	m->op.at[op].attrs = 0;
+	m->op.at[op].team = 0;
+}
+
+/* The loop that a value is made in one block a step of, which it is a statement of. 0: none, or there are
+ * others. */
+static expr_id made_in(struct module *m, value_id v, op_id op)
+{
+	op_id def = m->value.at[v].def;
+	const struct domain *d = value_domain(m, v);
+	const struct type t = *value_type(m, v);
+	struct sugar s;
+	unsigned axis, level;
+	if (!m->op.at[def].def_n || ir_is_bound(m, v) || m->op.at[def].kind == OP_EXTERN ||
+	    op_result_count(m, def) != 1 || m->op.at[def].parent != m->op.at[op].parent ||
+	    ir_enclosing_loops(m, op, NULL, 0) != 1 ||
+	    m->op.at[m->region.at[m->op.at[op].parent].owner].kind != OP_FOR || place_loop_count(d) != 1 ||
+	    !bound_of(m, v) || !sugar_from_domain(m, t.domain, t.mesh, &s) ||
+	    !place_find_loop(d, &s, 0, &axis, &level) || s.axis[axis].place[level].kind == SUGAR_SWIZZLE)
+		return 0;
+	return reshard_loop_index(m, op, d, 0);
+}
+
+/* Gives what a loop makes a block of in each step memory for all of them, before the loop. */
+static value_id make_whole(struct module *m, struct pass_context *cx, value_id v, expr_id index)
+{
+	op_id def = m->value.at[v].def, loop = m->region.at[m->op.at[def].parent].owner;
+	uint32_t at = m->op.at[def].at;
+	value_id whole = ir_value_new(m, m->value.at[v].type, m->value.at[v].name, at),
+	         block = ir_value_new(m, infer_shard(m, m->value.at[v].type), 0, at);
+	m->value.at[v].name = 0;
+	ir_insert_before(m, loop, ir_op_new(m, OP_ALLOCATE, at, (struct ir_use[]){{ROLE_DEF, whole}}, 1));
+	vec_push(&cx->allocated, whole);
+	op_id cut = ir_op_new(m, OP_SHARD_BY_STREAM, at, NULL, 0);
+	ir_insert_before(m, def, cut);
+	make_slice(m, cut, whole, block, index);
+	rewrite_write(m, def, v, block);
+	while (m->value.at[v].first_use)
+		ir_operand_set(m, m->value.at[v].first_use, block);
+	return block;
 }
 
 /* Whether the loops of a result are those of the gather's operand, and that of the step, if it is one. */
@@ -76,17 +124,6 @@ static bool is_loop_by_loop(const struct module *m, op_id op, const struct resha
 	       __builtin_popcountll(with) + 1 == __builtin_popcountll(is) &&
 	       bound_level(value_domain(m, to), (unsigned)r->step, &axis, &level) &&
 	       !(levels.of[axis] >> level);
-}
-
-/* Makes a statement a slice. */
-static void make_slice(struct module *m, op_id op, value_id of, value_id to, expr_id index)
-{
-	ir_op_set_operands(
-	    m, op,
-	    (struct ir_use[]){{ROLE_DEF, to}, {ROLE_READ, of}, {ROLE_SCALAR, ir_scalar_expr(m, index)}}, 3);
-	m->op.at[op].kind = OP_SHARD_BY_STREAM;
-	m->op.at[op].attrs = 0;
-	m->op.at[op].team = 0;
 }
 
 /* The view that is open of a value; it stays so until after a statement of the program's block. 0: none is.
@@ -107,7 +144,7 @@ static value_id find_open(struct module *m, struct gathers *g, value_id of, uint
 	return 0;
 }
 
-/* Makes a statement of the program's block the view of a value, until after another. */
+/* Makes a statement the view of a value, until after another of its block. */
 static void open_view(struct module *m, struct gathers *g, op_id op, const struct gathered *v, type_id type,
                       op_id last)
 {
@@ -117,7 +154,8 @@ static void open_view(struct module *m, struct gathers *g, op_id op, const struc
 	symmetric_view_make(m, op, v->of, v->view, type);
 	new.end = symmetric_view_end(m, m->op.at[last].at, v->view);
 	ir_insert_after(m, last, new.end);
-	vec_push(&g->view, new);
+	if (m->op.at[op].parent == m->body)
+		vec_push(&g->view, new);
 }
 
 /* All of the view of what is gathered is the result. */
@@ -170,36 +208,50 @@ static void read_slices(struct module *m, op_id op, const struct gather_source *
 			ir_remove(m, s->slice[k]);
 }
 
-const char *gathers(struct module *m, struct gathers *g, op_id op, const struct reshard *r)
+const char *gathers(struct module *m, struct pass_context *cx, struct gathers *g, op_id op,
+                    const struct reshard *r)
 {
 	value_id from = op_read(m, op, 0), to = op_result(m, op, 0);
-	op_id outer = symmetric_in_body(m, op), last = 0;
+	op_id outer = symmetric_in(m, m->body, op), last = 0;
 	unsigned dim = (unsigned)r->dim;
 	bool steps = r->kind != RESHARD_ALLGATHER;
 	struct gather_source s;
 	if (!find_source(m, from, &s))
 		return "it is in too many loops";
+	op_id def = m->value.at[s.of].def;
+	expr_id index = def && m->op.at[def].parent != m->body ? made_in(m, s.of, op) : 0;
+	bool inside = index != 0;
+	if (def && m->op.at[def].parent != m->body && !inside)
+		return "what it gathers is made in the loop";
 	type_id type = r->axis_n == 1 ? infer_symmetric(m, m->value.at[s.of].type, r->axis[0]) : 0;
 	if (!type)
 		return "it is gathered along several mesh axes";
-	const char *why = unsettled(m, s.of, outer);
+	const char *why = inside ? NULL : unsettled(m, s.of, outer);
 	if (why)
 		return why;
+	if (m->value.at[to].flags & VALUE_OUTPUT)
+		return "the program returns it: there must be a copy";
 	if (!m->op.at[op].def_n)
-		return "it is put into a buffer";
+		return "it is put into a buffer: there must be a copy";
 	if (!is_loop_by_loop(m, op, r))
 		return "its slices are not those of what it gathers";
 	/* a step's block is that of one rank; slices of blocks do not stand side by side */
-	bool one = steps || (!s.n && symmetric_is_one(m, m->value.at[s.of].type, dim));
-	why = symmetric_unreadable(m, to, dim, one, false, &last);
+	bool one = steps || (!s.n && !inside && symmetric_is_one(m, m->value.at[s.of].type, dim));
+	why = symmetric_unreadable(m, to, dim, one, inside ? m->op.at[op].parent : m->body, &last);
 	if (why || !last)
 		return why ? why : "nothing reads it";
 	struct gathered v = {.of = s.of, .view = to, .axis = r->axis[0]};
-	if (!s.n && !steps) {
+	if (!s.n && !steps && !inside) {
 		read_all(m, g, op, &v, type, outer, last);
 		return NULL;
 	}
-	v.view = find_open(m, g, s.of, v.axis, last);
+	if (inside) {
+		make_whole(m, cx, s.of, index);
+		find_source(m, op_read(m, op, 0), &s);
+		v.of = s.of;
+		outer = op;
+	}
+	v.view = find_open(m, g, v.of, v.axis, last);
 	if (!v.view) {
 		op_id view = ir_op_new(m, OP_SYMMETRIC_VIEW, m->op.at[op].at, NULL, 0);
 		v.view = ir_value_new(m, type, 0, m->op.at[op].at);

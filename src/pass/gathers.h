@@ -21,7 +21,8 @@
  *     }
  *     deallocate(V)
  *
- * Gathers of one value along one mesh axis share a view. */
+ * Gathers of one value along one mesh axis share a view. Of what the loop itself makes there is a view in
+ * each step; it has memory for all steps, so that no step waits until others have read it. */
 #ifndef HIRC_PASS_GATHERS_H
 #define HIRC_PASS_GATHERS_H
 #include "pass/pass.h"
@@ -38,6 +39,7 @@ struct gathers {
 };
 
 /* Makes a gather a view and returns NULL, or leaves it and returns why. */
-const char *gathers(struct module *m, struct gathers *g, op_id op, const struct reshard *r);
+const char *gathers(struct module *m, struct pass_context *cx, struct gathers *g, op_id op,
+                    const struct reshard *r);
 
 #endif

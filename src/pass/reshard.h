@@ -52,6 +52,8 @@ struct reshard {
 
 void reshard_classify(struct module *m, type_id from, type_id to, struct reshard *out);
 
+/* The index of loop n of those around a statement that are as long as the loops of a domain. */
+expr_id reshard_loop_index(struct module *m, op_id op, const struct domain *d, unsigned n);
 /* The index of the loop that cuts the result (STEP_REDUCE: operand) of a step; 0: it stands in none. */
 expr_id reshard_step_index(struct module *m, op_id op, const struct reshard *r);
 

@@ -12,8 +12,7 @@
 #include "pass/place.h"
 #include "pass/reshard.h"
 
-/* The index of loop n of those around a value's statement that are as long as the loops of its type. */
-static expr_id loop_index(struct module *m, op_id op, const struct domain *d, unsigned n)
+expr_id reshard_loop_index(struct module *m, op_id op, const struct domain *d, unsigned n)
 {
 	op_id loops[IR_MAX_NESTING];
 	unsigned count = ir_enclosing_loops(m, op, loops, IR_MAX_NESTING), next = 0;
@@ -35,5 +34,5 @@ expr_id reshard_step_index(struct module *m, op_id op, const struct reshard *r)
 	     def = m->value.at[op_read(m, def, 0)].def)
 		if (--loops == step)
 			return op_scalar_expr(m, def, 0);
-	return step < loops ? loop_index(m, op, d, step) : 0;
+	return step < loops ? reshard_loop_index(m, op, d, step) : 0;
 }

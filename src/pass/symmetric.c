@@ -60,31 +60,44 @@ static bool can_read(struct module *m, op_id op, value_id v, unsigned dim, bool 
 	return true;
 }
 
-op_id symmetric_in_body(const struct module *m, op_id op)
+op_id symmetric_in(const struct module *m, region_id region, op_id op)
 {
-	while (m->op.at[op].parent != m->body)
+	while (op && m->op.at[op].parent != region)
 		op = m->region.at[m->op.at[op].parent].owner;
 	return op;
 }
 
-const char *symmetric_unreadable(struct module *m, value_id v, unsigned dim, bool one, bool returned,
+/* The statement that cannot read a view, or a slice of one that is one block. 0: all can. */
+static op_id find_unfit(struct module *m, value_id v, unsigned dim, bool one, region_id region, op_id *last)
+{
+	for (uint32_t u = m->value.at[v].first_use; u; u = m->operand.at[u].next_use) {
+		const struct operand o = m->operand.at[u];
+		if (o.role == ROLE_DEF)
+			continue;
+		bool cuts = one && o.role == ROLE_READ && m->op.at[o.op].kind == OP_SHARD_BY_STREAM;
+		if (!cuts && (o.role != ROLE_READ || !can_read(m, o.op, v, dim, one)))
+			return o.op;
+		op_id by = symmetric_in(m, region, o.op),
+		      unfit = cuts ? find_unfit(m, op_def(m, o.op, 0), dim, one, region, last) : 0;
+		if (!by || unfit)
+			return unfit ? unfit : o.op;
+		*last = !*last || ir_before(m, *last, by) ? by : *last;
+	}
+	return 0;
+}
+
+const char *symmetric_unreadable(struct module *m, value_id v, unsigned dim, bool one, region_id region,
                                  op_id *last)
 {
-	op_id latest = 0;
-	if (m->value.at[v].flags & VALUE_OUTPUT && (!one || !returned))
-		return "the program returns it";
-	for (uint32_t u = m->value.at[v].first_use; u; u = m->operand.at[u].next_use) {
-		op_id op = m->operand.at[u].op;
-		if (m->operand.at[u].role == ROLE_DEF)
-			continue;
-		if (m->operand.at[u].role != ROLE_READ || !can_read(m, op, v, dim, one))
-			return one ? "something else reads it than operations"
-			           : "something else reads it than operations on each of its blocks";
-		op = symmetric_in_body(m, op);
-		latest = !latest || ir_before(m, latest, op) ? op : latest;
+	op_id latest = 0, unfit = find_unfit(m, v, dim, one, region, &latest);
+	if (!unfit) {
+		*last = latest;
+		return NULL;
 	}
-	*last = latest;
-	return NULL;
+	return arena_printf(m->arena,
+	                    one ? "%s reads it, which needs it in memory of a rank"
+	                        : "%s reads it, which needs it as one, and the ranks' blocks are none",
+	                    op_info[m->op.at[unfit].kind].hir);
 }
 
 void symmetric_view_make(struct module *m, op_id op, value_id buffer, value_id view, type_id type)

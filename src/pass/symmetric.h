@@ -9,12 +9,12 @@ type_id symmetric_type(struct module *m, type_id t);
  * than 1, and there are no gaps. */
 bool symmetric_is_one(const struct module *m, type_id t, unsigned dim);
 /* Why operations cannot read a view in place of a value, in which blocks stand side by side along an axis, as
- * one or not; NULL: they can, and *last is the last of them (a loop or condition that holds it), 0 if there
- * is none. returned: the program may return it. */
-const char *symmetric_unreadable(struct module *m, value_id v, unsigned dim, bool one, bool returned,
+ * one or not; NULL: they can, and *last is the last statement of a block that does or holds one that does, 0
+ * if none does. */
+const char *symmetric_unreadable(struct module *m, value_id v, unsigned dim, bool one, region_id block,
                                  op_id *last);
-/* The statement of the program's own block that holds another. */
-op_id symmetric_in_body(const struct module *m, op_id op);
+/* The statement of a block that holds another; 0: none does. */
+op_id symmetric_in(const struct module *m, region_id block, op_id op);
 /* Makes a statement the view of a buffer, with this type. */
 void symmetric_view_make(struct module *m, op_id op, value_id buffer, value_id view, type_id type);
 /* A statement that ends it. */

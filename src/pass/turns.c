@@ -1,6 +1,7 @@
 /* turns: the loop in which ranks add their products to each other's blocks. */
 #include "pass/turns.h"
 #include "base/checked.h"
+#include "ir/dtype.h"
 #include "ir/edit.h"
 #include "ir/expr.h"
 #include "ir/infer.h"
@@ -99,9 +100,13 @@ static const char *unfit(struct module *m, op_id op, const struct reshard *r, in
 	op_id product = m->value.at[sum].def;
 	struct infer_axes x;
 	unsigned uses = 0;
-	if (!product || (m->op.at[product].kind != OP_MATMUL && m->op.at[product].kind != OP_LINEAR) ||
-	    m->op.at[product].parent != m->body || !m->op.at[product].def_n || !infer_axes(m, product, &x))
-		return "no product makes it";
+	enum op_kind kind = product ? (enum op_kind)m->op.at[product].kind : OP_ALLOCATE;
+	if (kind == OP_ALLOCATE)
+		return product ? "it is made in a loop" : "no product makes it";
+	if (kind != OP_MATMUL && kind != OP_LINEAR)
+		return arena_printf(m->arena, "%s makes it, which is no product", op_info[kind].hir);
+	if (m->op.at[product].parent != m->body || !m->op.at[product].def_n || !infer_axes(m, product, &x))
+		return "it is put into a buffer";
 	for (uint32_t u = m->value.at[sum].first_use; u; u = m->operand.at[u].next_use)
 		uses += m->operand.at[u].role != ROLE_DEF;
 	if (uses > 1 || m->value.at[sum].flags & VALUE_OUTPUT)
@@ -109,15 +114,21 @@ static const char *unfit(struct module *m, op_id op, const struct reshard *r, in
 	if (op_role_count(m, product, ROLE_READ) > 2)
 		return "the product has a bias";
 	enum dtype dtype = (enum dtype)value_type(m, sum)->dtype;
-	if (r->axis_n != 1 || r->reduce != REDUCE_SUM || (dtype != DTYPE_F32 && dtype != DTYPE_F64) ||
-	    value_type(m, op_result(m, op, 0))->dtype != dtype)
-		return "it is no sum of f32 or f64 along one mesh axis";
+	if (r->axis_n != 1)
+		return "it is a sum along several mesh axes";
+	if (r->reduce != REDUCE_SUM || value_type(m, op_result(m, op, 0))->dtype != dtype)
+		return "it is no sum of the product";
+	if (dtype != DTYPE_F32 && dtype != DTYPE_F64)
+		return arena_printf(m->arena, "%s would be rounded in each turn", dtype_name(dtype));
 	if (dim < 0 || x.operand[0][dim] != x.result[dim])
 		return "the ranks' parts are not rows of the product";
 	if (!m->op.at[op].def_n)
 		return "it is put into a buffer";
-	if (block_rows(m, m->value.at[sum].type) / m->mesh.at[r->mesh].size[r->axis[0]] < rows)
-		return "a rank's part has few rows";
+	int64_t has = block_rows(m, m->value.at[sum].type) / m->mesh.at[r->mesh].size[r->axis[0]];
+	if (has < rows)
+		return arena_printf(m->arena,
+		                    "a rank's part has %lld rows; below %lld a collective is faster",
+		                    (long long)has, (long long)rows);
 	return NULL;
 }
 
@@ -196,8 +207,10 @@ const char *turns(struct module *m, struct pass_context *cx, op_id op, const str
 		type_id type = parts_type(m, result, (unsigned)dim, r);
 		if (!type)
 			return "its rows are cut already";
-		why = symmetric_unreadable(m, result, (unsigned)dim, symmetric_is_one(m, type, (unsigned)dim),
-		                           true, &last);
+		bool one = symmetric_is_one(m, type, (unsigned)dim);
+		if (m->value.at[result].flags & VALUE_OUTPUT && !one)
+			return "the program returns it, and the ranks' blocks are not one";
+		why = symmetric_unreadable(m, result, (unsigned)dim, one, m->body, &last);
 		if (why)
 			return why;
 		parts = ir_value_new(m, type, 0, at);

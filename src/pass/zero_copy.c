@@ -40,7 +40,7 @@ static const char *try(struct module *m, struct pass_context *cx, struct gathers
 	case RESHARD_ALLGATHER:
 	case RESHARD_STEP_BROADCAST:
 	case RESHARD_STEP_PERMUTE:
-		return gathers(m, g, op, r);
+		return gathers(m, cx, g, op, r);
 	case RESHARD_REDUCE_SCATTER:
 	case RESHARD_ALLREDUCE:
 		return m->op.at[op].parent == m->body ? turns(m, cx, op, r) : "it is reduced in a loop";
