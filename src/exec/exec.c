@@ -131,6 +131,7 @@ void *exec_memory(struct exec *e, uint32_t buffer)
 {
 	uint32_t slot = e->p->buffer.at[buffer].first_slot;
 	e->touched[slot] = true;
+	e->contents[e->p->buffer.at[buffer].contents]++; /* the caller may write it */
 	return e->slot[slot];
 }
 
@@ -149,6 +150,9 @@ static int64_t bytes_used(const struct exec *e)
 			if (e->touched[s] && e->p->slot.at[s] + b->slot_bytes > most)
 				most = e->p->slot.at[s] + b->slot_bytes;
 	}
+	for (uint32_t k = 0; k < e->p->pack.n; k++)
+		if (e->pack[k].have)
+			most = e->p->pack.at[k].at + e->p->pack.at[k].bytes;
 	return most;
 }
 
@@ -209,6 +213,9 @@ static bool run_task(struct exec *e, const struct plan_instruction *i)
 	struct task_record *r = &e->task[i->a];
 	if (!r->complete && !exec_task_build(e, r))
 		return fail(e, i, STATUS_DIAGNOSTICS, OUTSIDE);
+	if (r->read && r->task.contents != *r->read) /* else another thread may read it */
+		r->task.contents = *r->read;
+	++*r->contents;
 	rt_submit_compute(e->engine, e->current, &r->task, origin_of(e, i));
 	e->stats.tasks++;
 	return true;
@@ -252,6 +259,8 @@ static bool run_collective(struct exec *e, const struct plan_instruction *i)
 	if (!r->complete && !exec_collective_build(e, i->a))
 		return fail(e, i, STATUS_DIAGNOSTICS, OUTSIDE);
 	r->c.at = origin_of(e, i);
+	++*r->contents[0];
+	++*r->contents[1];
 	push_ticket(e, i->b, rt_submit_collective(e->engine, e->current, &r->c));
 	e->stats.collectives++;
 	return true;
@@ -263,6 +272,7 @@ static bool run_message(struct exec *e, const struct plan_instruction *i)
 	if (!r->complete && !exec_message_build(e, i->a))
 		return fail(e, i, STATUS_DIAGNOSTICS, OUTSIDE);
 	r->p.at = origin_of(e, i);
+	++*r->contents;
 	push_ticket(e, i->b, rt_submit_p2p(e->engine, e->current, &r->p));
 	e->stats.messages++;
 	return true;

@@ -82,6 +82,11 @@ static void set_literal(struct rt_scalar *to, double x)
 	to->i = x >= 0x1p63 ? INT64_MAX : x < -0x1p63 ? INT64_MIN : x != x ? 0 : (int64_t)x;
 }
 
+static uint64_t *contents_of(const struct exec *e, const struct plan_view *v)
+{
+	return &e->contents[e->p->buffer.at[v->buffer].contents];
+}
+
 static void make_task(const struct exec *e, const struct plan_task *t, struct task_record *r)
 {
 	struct rt_task *task = &r->task;
@@ -96,8 +101,15 @@ static void make_task(const struct exec *e, const struct plan_task *t, struct ta
 		task->reduce = (enum rt_reduce_op)t->op;
 	else if (task->kernel == RT_TASK_GEMM)
 		task->has_bias = t->has_bias, task->accumulate = t->accumulate;
+	r->contents = e->contents;
 	if (task->kernel == RT_TASK_UNIT)
 		return;
+	r->contents = contents_of(e, &t->out);
+	if (t->pack) {
+		task->pack = &e->pack[t->pack - 1];
+		r->read = contents_of(e, &t->in[1]);
+		task->lasting &= !e->p->buffer.at[t->in[1].buffer].written; /* else the count changes */
+	}
 	make_view(e, &t->out, &r->out, &task->out);
 	for (unsigned k = 0; k < 3; k++)
 		if (!(t->scalars >> k & 1) && k < t->in_n)
@@ -193,6 +205,8 @@ static void make_collective(struct exec *e, const struct plan_collective *c, str
 	    .op = (enum rt_reduce_op)c->reduce,
 	    .team = e->team[c->team],
 	};
+	r->contents[0] = c->has_in ? contents_of(e, &c->in) : e->contents;
+	r->contents[1] = c->has_out ? contents_of(e, &c->out) : e->contents;
 	r->fixed = !varies[c->root] && !varies[c->count];
 	for (unsigned j = 0; j < 4 && c->members; j++) {
 		if (!from[j])
@@ -261,6 +275,7 @@ static void make_message(struct exec *e, const struct plan_message *m, struct me
 	struct rt_view unused;
 	r->p = (struct rt_p2p){.send = m->send, .channel = m->channel, .dtype = (enum rt_dtype)m->dtype};
 	make_view(e, &m->data, &r->data, &unused);
+	r->contents = m->send ? e->contents : contents_of(e, &m->data);
 	r->fixed = is_fixed(e, &r->data) && !e->p->varies[m->peer];
 }
 
@@ -284,6 +299,13 @@ bool exec_message_build(struct exec *e, uint32_t message)
 void exec_records_make(struct exec *e)
 {
 	const struct plan *p = e->p;
+	e->pack = mem_zalloc(sizeof *e->pack * (p->pack.n + 1));
+	e->contents = mem_zalloc(sizeof *e->contents * (p->contents + 1));
+	for (uint32_t i = 0; i < p->pack.n; i++)
+		e->pack[i] = (struct rt_pack){.at = e->memory + p->pack.at[i].at,
+		                              .bytes = (size_t)p->pack.at[i].bytes};
+	for (uint32_t i = 1; i <= p->contents; i++)
+		e->contents[i] = 1;
 	e->task = mem_zalloc(sizeof *e->task * (p->task.n + 1));
 	e->step = mem_zalloc(sizeof *e->step * (p->step.n + 1));
 	e->collective = mem_zalloc(sizeof *e->collective * (p->collective.n + 1));
@@ -305,6 +327,8 @@ void exec_records_free(struct exec *e)
 	for (uint32_t i = 0; e->collective && i < e->p->collective.n; i++)
 		for (unsigned j = 0; j < 4; j++)
 			free(e->collective[i].list[j]);
+	free(e->pack);
+	free(e->contents);
 	free(e->task);
 	free(e->step);
 	free(e->collective);

@@ -26,6 +26,8 @@ struct task_record {
 	const struct plan_task *t;
 	bool complete;
 	struct view_record out, in[3];
+	uint64_t *contents;     /* of what it writes */
+	uint64_t *read;         /* of the operand that a pack is of; NULL: none */
 	struct rt_unit *newest; /* of a UNIT: in a ring; its next is the oldest */
 };
 
@@ -33,13 +35,15 @@ struct collective_record {
 	struct rt_collective c;
 	bool fixed, complete;
 	struct view_record in, out, late[2];
-	int64_t *list[4]; /* counts, offsets, of sends too; NULL: none */
+	uint64_t *contents[2]; /* of what it may write */
+	int64_t *list[4];      /* counts, offsets, of sends too; NULL: none */
 };
 
 struct message_record {
 	struct rt_p2p p;
 	bool fixed, complete;
 	struct view_record data;
+	uint64_t *contents; /* of what it may write */
 };
 
 /* Tickets of one Communication that no wait has taken, oldest first. */
@@ -61,6 +65,8 @@ struct exec {
 	struct task_record *task, *step;
 	struct collective_record *collective;
 	struct message_record *message;
+	struct rt_pack *pack;
+	uint64_t *contents;        /* counts of what is written to buffers that packs are of; 0: all others */
 	int *team;                 /* by plan team: the transport's id */
 	uint32_t *label;           /* by op_id */
 	struct rt_stream **handle; /* by handle_id */

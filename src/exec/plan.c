@@ -4,6 +4,7 @@
 #include "exec/plan_boxes.h"
 #include "exec/plan_hoist.h"
 #include "exec/plan_memory.h"
+#include "exec/plan_packs.h"
 #include "exec/planner.h"
 #include "ir/edit.h"
 #include "ir/expr.h"
@@ -449,6 +450,8 @@ static struct plan *build(const struct module *m, struct diag *d, int64_t rank, 
 	if (!b.failed)
 		plan_hoist(p);
 	mark_fixed(p);
+	if (!b.failed)
+		plan_packs(p);
 	vec_free(&b.unpack);
 	sx_free(&b);
 	arena_free(b.scratch);
@@ -479,6 +482,8 @@ struct plan *plan_build(const struct module *m, struct diag *d, int64_t rank, in
 		p = late == UINT32_MAX ? build(m, d, rank, ranks, streams, copies) : NULL;
 	}
 	free(copies);
+	if (p)
+		plan_packs_place(p);
 	return p;
 }
 
@@ -490,6 +495,7 @@ void plan_free(struct plan *p)
 	vec_free(&p->reg);
 	vec_free(&p->buffer);
 	vec_free(&p->slot);
+	vec_free(&p->pack);
 	vec_free(&p->task);
 	vec_free(&p->step);
 	vec_free(&p->collective);

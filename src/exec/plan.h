@@ -88,6 +88,13 @@ struct plan_buffer {
 	bool view; /* of a buffer on the heap of each rank of a team, one after the other: no memory */
 	uint32_t of, team;
 	int64_t block_bytes; /* from one rank's to the next */
+	uint32_t contents;   /* the count of what is written to it, from 1 on; 0: nobody asks */
+};
+
+/* A place for the second operand of products, in the order that the device likes best: struct rt_pack. */
+struct plan_pack {
+	uint32_t buffer;   /* that the operand is in */
+	int64_t bytes, at; /* at: from the start of the memory, after all buffers */
 };
 
 /* A strided window: element (0, 0, …) is r[offset] elements after the start of slot r[slot]. */
@@ -118,6 +125,7 @@ struct plan_task {
 	uint32_t first, steps; /* of a UNIT: its steps in the plan's list, which take the place of operands */
 	uint32_t locals;       /* of a UNIT */
 	op_id statement;       /* of a step */
+	uint32_t pack;         /* of a GEMM: 1 + the number of in[1]'s; 0: none is kept */
 	struct plan_view out, in[3];
 	struct plan_operand scalar[3];
 };
@@ -180,6 +188,8 @@ struct plan {
 	int64_t heap;      /* bytes at the start of the memory, of symmetric buffers: the same on all ranks */
 	int64_t
 	    bytes; /* of memory, allocated and poisoned once before the run; INT64_MAX: no machine has it */
+	VEC(struct plan_pack) pack;
+	uint32_t contents; /* counts of what is written */
 	VEC(struct plan_task) task;
 	VEC(struct plan_task) step; /* of units */
 	VEC(struct plan_collective) collective;

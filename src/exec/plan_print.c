@@ -344,6 +344,12 @@ void plan_print(const struct plan *p, const struct module *m, struct buf *out)
 	buf_printf(out, "plan of rank %lld of %lld%s\n", (long long)p->rank, (long long)p->ranks,
 	           p->idle ? ", idle" : "");
 	put_buffers(&x);
+	for (uint32_t k = 0; k < p->pack.n; k++) {
+		buf_printf(out, "  pack %u: %lld bytes at %lld, for products with ", k,
+		           (long long)p->pack.at[k].bytes, (long long)p->pack.at[k].at);
+		put_name(&x, p->buffer.at[p->pack.at[k].buffer].value);
+		buf_putc(out, '\n');
+	}
 	buf_printf(out, "  memory: %lld bytes\n", (long long)p->bytes);
 	for (uint32_t k = 0; k < p->table.n; k++) {
 		buf_printf(out, "  table %u:", k);

@@ -21,7 +21,10 @@ struct gemm {
 	bool accumulate;
 	int64_t m, n, k;
 	const void *packed[2]; /* source that scratch 0 and 1 hold, to pack a shared operand once */
-	bool ahead;            /* no element is looked at: what the product needs is made ready */
+	struct rt_pack *pack;  /* NULL: none; of what lies at `kept` */
+	const void *kept;
+	uint64_t contents;
+	bool ahead; /* no element is looked at: what the product needs is made ready */
 	char *why;
 };
 
@@ -90,7 +93,9 @@ static bool multiply(const struct gemm *g, const struct cpu_matrix *a, const str
 	                        .c_row = ldc,
 	                        .narrow = g->operand == RT_BF16,
 	                        .c_narrow = narrow,
-	                        .add = add};
+	                        .add = add,
+	                        .pack = b->data == g->kept ? g->pack : NULL,
+	                        .contents = g->contents};
 	if (g->ahead && g->wide == RT_F32)
 		cpu_onednn_prepare(g->lane, &p);
 	if (g->ahead)
@@ -221,6 +226,9 @@ static enum status run(struct cpu_lane *lane, const struct rt_task *t, bool ahea
 	                 .n = c.n[batch + 1],
 	                 .k = a.n[batch + 1],
 	                 .ahead = ahead,
+	                 .pack = t->pack,
+	                 .kept = t->in[1].data,
+	                 .contents = t->contents,
 	                 .why = why};
 	if (rt_view_count(&c) == 0 || (g.accumulate && g.k == 0))
 		return STATUS_OK;

@@ -7,11 +7,9 @@
 #include "rt/cpu_onednn.h"
 #ifdef HIRC_HAVE_ONEDNN
 #include "rt/cpu_onednn_make.h"
+#include "rt/device_impl.h"
 #include <omp.h>
 #include <string.h>
-
-/* m * n * k from which it is worth it. */
-enum { LEAST_WORK = 1 << 24, BF16_LEAST_WORK = 1 << 18 };
 
 enum { PRODUCT_SCRATCH = 3, PACK_SCRATCH = 4 }; /* the caller has the others */
 
@@ -25,7 +23,7 @@ static bool has(dnnl_cpu_isa_t isa)
 
 bool cpu_onednn_takes_bf16(int64_t m, int64_t n, int64_t k)
 {
-	return (double)m * (double)n * (double)k >= BF16_LEAST_WORK && has(dnnl_cpu_isa_avx512_core_amx);
+	return (double)m * (double)n * (double)k >= RT_BF16_LEAST_WORK && has(dnnl_cpu_isa_avx512_core_amx);
 }
 
 /* The fastest; the numbers of rows are measured. */
@@ -33,12 +31,12 @@ static enum way choose(const struct cpu_product *p)
 {
 	bool at = p->a.col != 1, bt = p->b.col != 1;
 	if (p->narrow)
-		return !bt && p->m >= 1024 ? PACKED : LIES;
-	if ((double)p->m * (double)p->n * (double)p->k < LEAST_WORK || !has(dnnl_cpu_isa_avx512_core))
+		return p->pack || (!bt && p->m >= 1024) ? PACKED : LIES;
+	if ((double)p->m * (double)p->n * (double)p->k < RT_LEAST_WORK || !has(dnnl_cpu_isa_avx512_core))
 		return NONE;
 	if (at)
 		return bt ? NONE : SGEMM;
-	return p->m >= (bt ? 1024 : 256) ? PACKED : bt ? LIES : SGEMM;
+	return p->pack || p->m >= (bt ? 1024 : 256) ? PACKED : bt ? LIES : SGEMM;
 }
 
 /* The number belongs to the calling thread. */
@@ -103,19 +101,35 @@ static bool execute(const struct cpu_onednn *o, dnnl_primitive_t primitive, int 
 	       dnnl_stream_wait(o->stream) == dnnl_success;
 }
 
+/* b as it lies, packed, or packed before; NULL: no memory. */
+static void *operand(struct cpu_lane *lane, const struct cpu_product *p, const struct onednn_made *made,
+                     void *scratch)
+{
+	char why[RT_WHY_BYTES];
+	struct rt_pack *kept = p->pack && made->packed <= p->pack->bytes ? p->pack : NULL;
+	if (!made->pack)
+		return (void *)p->b.data;
+	if (kept && kept->have == p->contents && kept->layout == made->layout)
+		return kept->at;
+	void *b = kept ? kept->at : cpu_scratch(lane, PACK_SCRATCH, made->packed, why);
+	if (kept)
+		kept->have = 0;
+	if (!b ||
+	    !execute(lane->onednn, made->pack, 3, made->pack_arg, (void *[]){(void *)p->b.data, b, scratch}))
+		return NULL;
+	if (kept)
+		kept->have = p->contents, kept->layout = made->layout;
+	return b;
+}
+
 static bool run_made(struct cpu_lane *lane, const struct cpu_product *p, bool packed)
 {
 	char why[RT_WHY_BYTES];
 	struct onednn_made *made = find(lane, p, packed);
 	void *scratch = made ? cpu_scratch(lane, PRODUCT_SCRATCH, made->scratch, why) : NULL;
-	void *b = scratch && packed ? cpu_scratch(lane, PACK_SCRATCH, made->packed, why) : (void *)p->b.data;
-	if (!scratch || !b)
-		return false;
-	if (packed &&
-	    !execute(lane->onednn, made->pack, 3, made->pack_arg, (void *[]){(void *)p->b.data, b, scratch}))
-		return false;
-	return execute(lane->onednn, made->product, 4, made->arg,
-	               (void *[]){(void *)p->a.data, b, p->c, scratch});
+	void *b = scratch ? operand(lane, p, made, scratch) : NULL;
+	return b && execute(lane->onednn, made->product, 4, made->arg,
+	                    (void *[]){(void *)p->a.data, b, p->c, scratch});
 }
 
 /* ---- all */
@@ -143,7 +157,8 @@ void cpu_onednn_prepare(struct cpu_lane *lane, const struct cpu_product *p)
 		return warm(lane, p);
 	struct onednn_made *made = find(lane, p, way == PACKED);
 	void *scratch = made ? cpu_scratch(lane, PRODUCT_SCRATCH, made->scratch, why) : NULL;
-	void *packed = made && way == PACKED ? cpu_scratch(lane, PACK_SCRATCH, made->packed, why) : NULL;
+	bool here = made && way == PACKED && (!p->pack || p->pack->bytes < made->packed);
+	void *packed = here ? cpu_scratch(lane, PACK_SCRATCH, made->packed, why) : NULL;
 	if (scratch)
 		memset(scratch, 0, made->scratch);
 	if (packed)

@@ -18,6 +18,8 @@ struct cpu_product {
 	bool narrow;   /* a and b are bf16, else f32 */
 	bool c_narrow; /* c is bf16, as a and b are */
 	bool add;
+	struct rt_pack *pack; /* of b, as in struct rt_task; NULL: none */
+	uint64_t contents;
 };
 
 /* Whether bf16 of these sizes is for oneDNN: faster than in f32 by BLAS, conversions aside. */

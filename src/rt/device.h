@@ -85,6 +85,15 @@ struct rt_scalar {
 	int64_t i;
 };
 
+/* The second operand of products in the order that the device reads fastest, for all products of that
+ * operand: the same elements in the same order of axes. */
+struct rt_pack {
+	void *at;      /* memory for it, aligned to 64 bytes */
+	size_t bytes;  /* of rt_pack_bytes */
+	uint64_t have; /* the contents that it holds; 0: none. This and the layout are the device's. */
+	unsigned layout;
+};
+
 struct rt_task {
 	enum rt_kernel kernel;
 	bool lasting;         /* the record stays as it is for as long as there is an engine */
@@ -104,6 +113,8 @@ struct rt_task {
 	unsigned axes; /* REDUCE: mask of the axes of in[0] that go; out has the same nd, with extent 1 there.
 	                * IOTA, TOPK: the axis (a number). */
 	struct rt_unit *unit; /* UNIT */
+	struct rt_pack *pack; /* GEMM: of in[1]; NULL: none */
+	uint64_t contents;    /* which contents in[1] has when the task runs, a count from 1 on */
 	/* CALL: returns a status; on failure it has printed why. Runs in stream order on a lane. */
 	enum status (*call)(void *arg, int64_t value);
 	void *call_arg;
@@ -164,6 +175,10 @@ enum status rt_device_open(struct rt_job *job, const char *name, struct rt_devic
 enum status rt_device_alloc(struct rt_device *d, size_t bytes, const char *what, void **out);
 void rt_device_free(struct rt_device *d, void *at);       /* NULL is allowed */
 void rt_device_count(struct rt_device *d, int64_t bytes); /* adds to what is allocated */
+/* Of the pack of a product with such views, whose data is not looked at; 0: one that is kept is not faster.
+ */
+size_t rt_pack_bytes(const struct rt_task *task);
+
 void rt_device_prepare(struct rt_device *d, int lane, const struct rt_task *task);
 enum status rt_device_run(struct rt_device *d, int lane, const struct rt_task *task, char *why);
 void rt_device_close(struct rt_device *d);

@@ -1,0 +1,11 @@
+/* plan_packs: operands of products that are kept in the order that the device reads fastest. */
+#ifndef HIRC_EXEC_PLAN_PACKS_H
+#define HIRC_EXEC_PLAN_PACKS_H
+#include "exec/plan.h"
+
+/* Finds them, and sets `pack` of the tasks that share one. Where registers vary must be known. */
+void plan_packs(struct plan *p);
+/* Places them after all else in the memory. */
+void plan_packs_place(struct plan *p);
+
+#endif
