@@ -1,13 +1,21 @@
 /* queue: what the engines have in common: checks, tickets, groups, numbers of messages. */
 #include "base/arena.h"
+#include "rt/bell.h"
 #include "rt/cores.h"
 #include "rt/queue_impl.h"
 #include <assert.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-enum { MAX_INDEXED = 4096 /* streams found by their index; others are searched */ };
+enum {
+	MAX_INDEXED = 4096, /* streams found by their index; others are searched */
+	SPINS = 100,        /* looks for the last receives */
+	YIELDS = 100,
+	SLEEP_US = 100,
+};
 
 /* Tickets */
 
@@ -374,9 +382,36 @@ struct rt_ticket rt_group_end(struct rt_engine *e, struct rt_stream *current, st
 
 /* Beginning and end */
 
+/* Waits until what was sent has met its receive: what nobody receives is an error. */
+static void await_receives(struct rt_engine *e)
+{
+	struct rt_transport *t = e->transport;
+	struct rt_watch watch = {0};
+	uint32_t messages;
+	int peer = -1;
+	if (!t || !t->ops->unreceived)
+		return;
+	for (int looks = 0; !rt_engine_failed(e) && (peer = t->ops->unreceived(t, &messages)) >= 0; looks++) {
+		if (looks < SPINS) {
+			rt_pause();
+		} else if (!rt_watch_expired(&watch, e->job)) {
+			if (looks < SPINS + YIELDS)
+				sched_yield();
+			else
+				usleep(SLEEP_US);
+		} else {
+			char why[96];
+			snprintf(why, sizeof why, "rank %d has not received %u of the messages sent to it",
+			         peer, (unsigned)messages);
+			rt_job_stuck(e->job, why);
+		}
+	}
+}
+
 enum status rt_drain(struct rt_engine *e)
 {
 	e->ops->drain(e);
+	await_receives(e);
 	return rt_job_status(e->job);
 }
 

@@ -5,6 +5,7 @@
  *   shm_collective.c  collectives: each member reads the others' memory, or their slots
  *   shm_small.c       those that are done at once
  *   shm_ring.c        messages, and what lies in no memory that peers see
+ *   shm_sign.c        what all say of them, compared
  *
  * Who has written what another rank may sleep for tells it (shm_tell). Bells are looked at before the
  * transport returns, behind one fence: then either the sleeper has seen what was written, or we see that it
@@ -40,16 +41,18 @@ enum status shm_compare(struct shm *s, const struct shm_sign *own, int64_t own_b
 
 /* ---- messages through rings
  *
- * Each ordered pair of ranks has a ring of slots in shared memory, written by one, read by the
- * other. A message is three steps, so that no slot ever waits for a receive that is not there:
+ * Each ordered pair of ranks has a ring of slots in shared memory, written by one, read by the other. A small
+ * message is one slot, with its signature and its data; then the send is done. If its receive is not there
+ * yet the receiver keeps it, so that no slot ever waits for a receive. A large one is three steps:
  *
  *     sender                          receiver
  *     offer (key, size, first bytes) ──>  kept until a receive with that key is posted
  *                                    <──  accept
  *     data, data, …                  ──>  copied to where it belongs
  *
- * The sender is done when it was accepted and all is in the ring. Receivers always empty their rings. Of data
- * in memory that peers see the offer holds the place: the receiver copies them, then accepts. */
+ * Of data in memory that peers see the offer holds the place: the receiver copies them, then accepts. Each
+ * slot has a stamp, written last: the receiver looks at the line that it needs, and at no other. It counts
+ * the small messages that have met their receive; who ends a program waits for that (shm_unreceived). */
 
 /* What a message belongs to; equal on both sides. */
 struct shm_key {
@@ -62,6 +65,7 @@ struct shm_key {
 enum shm_state {
 	SHM_OFFER,   /* send: the offer must go into the ring */
 	SHM_OFFERED, /* send: waiting for the accept */
+	SHM_SENT,    /* send: all is in the ring */
 	SHM_STREAM,  /* send: data must go into the ring */
 	SHM_POSTED,  /* receive: waiting for an offer */
 	SHM_GET,     /* receive: must copy from the sender's memory */
@@ -94,7 +98,13 @@ void shm_send(struct shm *s, struct shm_transfer *x);
 enum status shm_receive(struct shm *s, struct shm_transfer *x);
 enum status shm_rings_drain(struct shm *s, bool *moved); /* takes what others have put */
 void shm_rings_fill(struct shm *s, bool *moved);         /* puts what there is room for */
-bool shm_rings_ready(struct shm *s);                     /* others have put something */
+bool shm_rings_ready(struct shm *s);                     /* either would find something to do */
+/* A small message into the ring, if there is room: without a request, *x is not kept. */
+bool shm_send_at_once(struct shm *s, struct shm_transfer *x);
+/* A small message out of the ring, if it comes soon; the same. */
+enum status shm_receive_at_once(struct shm *s, struct shm_transfer *x, bool *done);
+/* A rank that has not received all small messages, and how many are left; -1: there is none. */
+int shm_unreceived(struct shm *s, uint32_t *messages);
 
 /* ---- teams
  *

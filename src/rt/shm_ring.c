@@ -10,9 +10,11 @@ enum {
 	SLOTS = 8,              /* of a ring; a power of two */
 	INLINE_BYTES = 4096,    /* of data that go with an offer */
 	GET_AT_ONCE = 16 << 20, /* bytes, before others have their turn */
+	LOOKS = 8,              /* for a small message before a request is made: about 0.3 µs */
 };
 
 enum slot_type {
+	SLOT_WHOLE, /* payload: a small message */
 	SLOT_OFFER, /* payload: the first bytes */
 	SLOT_PLACE, /* an offer; payload: where the data are, as an int64_t */
 	SLOT_ACCEPT,
@@ -20,24 +22,30 @@ enum slot_type {
 };
 
 struct slot {
-	uint32_t type;
-	uint32_t bytes;                  /* of payload */
+	_Atomic uint32_t stamp;          /* 1 + how many slots of the ring were written before */
+	uint32_t type : 3, bytes : 29;   /* enum slot_type; of payload */
 	uint32_t sender_id, receiver_id; /* names of the transfer on either side */
-	int64_t total;                   /* offer: bytes of the message */
-	struct shm_key key;              /* offer */
-	struct shm_sign sign;            /* offer */
+	int64_t total;                   /* bytes of the message */
+	struct shm_key key;              /* but data and accepts */
+	struct shm_sign sign;            /* the same */
 	char payload[];
 };
 _Static_assert(sizeof(struct slot) == SHM_LINE, "payloads are aligned to cache lines");
 
 struct ring {
-	alignas(SHM_LINE) _Atomic uint32_t tail; /* slots written, by the sender */
 	alignas(SHM_LINE) _Atomic uint32_t head; /* slots read, by the receiver */
-	_Atomic uint32_t starving;               /* the sender waits for a free slot */
+	_Atomic uint32_t matched;                /* small messages that met their receive */
 	alignas(SHM_LINE) char slots[];
 };
 
-/* An offer that came before its receive. */
+/* This rank's ends of the rings to and from a peer. */
+struct end {
+	uint32_t written, room; /* slots; below room they are known to be free */
+	uint32_t small;         /* messages written */
+	uint32_t read;          /* slots */
+};
+
+/* An offer or a small message that came before its receive. */
 struct offer {
 	struct offer *next;
 	struct slot slot; /* without payload */
@@ -48,6 +56,7 @@ struct shm_rings {
 	char *memory;   /* rings [from][to] */
 	size_t payload; /* bytes of a slot */
 	size_t ring_bytes;
+	struct end *end;             /* by peer */
 	struct shm_transfer head;    /* of those with something to put into a ring; circular */
 	struct shm_transfer *posted; /* one list head for each peer */
 	struct offer **offers;       /* for each peer, oldest first */
@@ -79,29 +88,49 @@ static struct slot *slot_of(struct shm *s, struct ring *r, uint32_t i)
 	return (struct slot *)(r->slots + (i % SLOTS) * (sizeof(struct slot) + s->rings->payload));
 }
 
-/* The next free slot to a peer, NULL if there is none: then the peer will ring when there is. */
+/* The next free slot to a peer, NULL if there is none. */
 static struct slot *ring_claim(struct shm *s, int to)
 {
 	struct ring *r = ring_of(s, s->base.job->rank, to);
-	uint32_t tail = atomic_load_explicit(&r->tail, memory_order_relaxed);
-	if (tail - atomic_load_explicit(&r->head, memory_order_acquire) < SLOTS)
-		return slot_of(s, r, tail);
-	/* Either the receiver sees this, or we see its head. */
-	atomic_store(&r->starving, 1);
-	return tail - atomic_load(&r->head) < SLOTS ? slot_of(s, r, tail) : NULL;
+	struct end *e = &s->rings->end[to];
+	if (e->written == e->room)
+		e->room = atomic_load_explicit(&r->head, memory_order_acquire) + SLOTS;
+	return e->written == e->room ? NULL : slot_of(s, r, e->written);
 }
 
-static void ring_publish(struct shm *s, int to)
+static void ring_publish(struct shm *s, int to, struct slot *slot)
 {
-	struct ring *r = ring_of(s, s->base.job->rank, to);
-	uint32_t tail = atomic_load_explicit(&r->tail, memory_order_relaxed);
 #ifdef HIRC_TSAN_SELFTEST
-	atomic_store_explicit(&r->tail, tail + 1,
+	atomic_store_explicit(&slot->stamp, ++s->rings->end[to].written,
 	                      memory_order_relaxed); /* wrong: the thread sanitizer must see it */
 #else
-	atomic_store_explicit(&r->tail, tail + 1, memory_order_release);
+	atomic_store_explicit(&slot->stamp, ++s->rings->end[to].written, memory_order_release);
 #endif
 	shm_tell(s, to);
+}
+
+/* The next slot from a peer, NULL if it has written none. */
+static struct slot *ring_next(struct shm *s, int from)
+{
+	uint32_t read = s->rings->end[from].read;
+	struct slot *slot = slot_of(s, ring_of(s, from, s->base.job->rank), read);
+	return atomic_load_explicit(&slot->stamp, memory_order_acquire) == read + 1 ? slot : NULL;
+}
+
+/* The slot was read: the peer may write to it. */
+static void ring_advance(struct shm *s, int from)
+{
+	atomic_store_explicit(&ring_of(s, from, s->base.job->rank)->head, ++s->rings->end[from].read,
+	                      memory_order_release);
+	shm_tell(s, from);
+}
+
+/* A small message from a peer has met its receive. */
+static void ring_matched(struct shm *s, int from)
+{
+	struct ring *r = ring_of(s, from, s->base.job->rank);
+	atomic_store_explicit(&r->matched, atomic_load_explicit(&r->matched, memory_order_relaxed) + 1,
+	                      memory_order_relaxed);
 }
 
 static void list_remove(struct shm_transfer *x)
@@ -136,19 +165,20 @@ static void name_take(struct shm *s, struct shm_transfer *x)
 	s->rings->named[x->id] = x;
 }
 
-static void transfer_done(struct shm *s, struct shm_transfer *x)
+static void count(struct shm *s, const struct shm_transfer *x)
 {
 	struct rt_counter *c = &s->base.counter[RT_COUNTER_P2P];
+	if (x->sign.kind == SHM_P2P && x->peer != s->base.job->rank) /* others are counted at their start */
+		*(x->send ? &c->bytes_sent : &c->bytes_received) += x->bytes;
+}
+
+static void transfer_done(struct shm *s, struct shm_transfer *x)
+{
 	list_remove(x);
 	x->state = SHM_DONE;
 	s->rings->named[x->id] = NULL;
 	s->rings->free_names[--s->rings->names_used] = x->id;
-	if (x->sign.kind == SHM_P2P && x->peer != s->base.job->rank) { /* others are counted at their start */
-		if (x->send)
-			c->bytes_sent += x->bytes;
-		else
-			c->bytes_received += x->bytes;
-	}
+	count(s, x);
 	--*x->pending;
 }
 
@@ -160,51 +190,6 @@ void shm_send(struct shm *s, struct shm_transfer *x)
 	list_append(&s->rings->head, x);
 }
 
-static void describe(struct shm *s, int rank, const struct shm_sign *sign, bool send, struct buf *out)
-{
-	const char *type = rt_dtype_name((enum rt_dtype)sign->dtype);
-	if (sign->kind == SHM_P2P) {
-		buf_printf(out, "%s of %lld %s", send ? "send" : "recv", (long long)sign->count, type);
-	} else {
-		buf_puts(out, rt_collective_name((enum rt_collective_kind)sign->kind));
-		if (rt_collective_reduces((enum rt_collective_kind)sign->kind))
-			buf_printf(out, " (%s)", rt_reduce_op_name((enum rt_reduce_op)sign->op));
-		if (rt_collective_is_rooted((enum rt_collective_kind)sign->kind))
-			buf_printf(out, " %s root %d",
-			           sign->kind == RT_REDUCE || sign->kind == RT_GATHER ? "to" : "from",
-			           sign->root);
-		if (sign->count)
-			buf_printf(out, " of %lld %s", (long long)sign->count, type);
-		else
-			buf_printf(out, " of %s", type);
-	}
-	struct buf label = {0};
-	rt_board_label(s->base.job->board, rank, sign->label, &label);
-	if (label.n)
-		buf_printf(out, " in  %s", label.at);
-	buf_free(&label);
-}
-
-enum status shm_compare(struct shm *s, const struct shm_sign *own, int64_t own_bytes, bool send, int peer,
-                        const struct shm_sign *other, int64_t other_bytes)
-{
-	bool same = own->kind == other->kind && own->dtype == other->dtype && own->op == other->op &&
-	            own->root == other->root && own->count == other->count;
-	if (same && own_bytes == other_bytes)
-		return STATUS_OK;
-	struct buf b = {0};
-	describe(s, s->base.job->rank, own, send, &b);
-	if (same)
-		buf_printf(&b, " (a block of %lld bytes)", (long long)own_bytes);
-	buf_printf(&b, ", but rank %d has  ", peer);
-	describe(s, peer, other, !send, &b);
-	if (same)
-		buf_printf(&b, " (a block of %lld bytes)", (long long)other_bytes);
-	rt_job_error(s->base.job, "ranks disagree: rank %d has  %s", s->base.job->rank, b.at);
-	buf_free(&b);
-	return rt_job_fail(s->base.job, STATUS_DIAGNOSTICS);
-}
-
 /* An offer meets its receive. */
 static enum status match(struct shm *s, struct shm_transfer *x, const struct slot *offer, const char *payload)
 {
@@ -212,6 +197,13 @@ static enum status match(struct shm *s, struct shm_transfer *x, const struct slo
 	if (status != STATUS_OK)
 		return status;
 	x->peer_id = offer->sender_id;
+	if (offer->type == SLOT_WHOLE) {
+		if (offer->bytes)
+			memcpy(x->data, payload, offer->bytes);
+		ring_matched(s, x->peer);
+		transfer_done(s, x);
+		return STATUS_OK;
+	}
 	if (offer->type == SLOT_PLACE) {
 		int64_t place;
 		memcpy(&place, payload, sizeof place);
@@ -272,6 +264,7 @@ static enum status take_slot(struct shm *s, int from, const struct slot *slot)
 {
 	struct shm_transfer *x;
 	switch ((enum slot_type)slot->type) {
+	case SLOT_WHOLE:
 	case SLOT_OFFER:
 	case SLOT_PLACE:
 		return take_offer(s, from, slot);
@@ -300,18 +293,57 @@ static enum status take_slot(struct shm *s, int from, const struct slot *slot)
 
 static enum status ring_drain(struct shm *s, int from, bool *moved)
 {
-	struct ring *r = ring_of(s, from, s->base.job->rank);
-	uint32_t head = atomic_load_explicit(&r->head, memory_order_relaxed);
-	while (head != atomic_load_explicit(&r->tail, memory_order_acquire)) {
-		enum status status = take_slot(s, from, slot_of(s, r, head));
+	for (struct slot *slot; (slot = ring_next(s, from)); ring_advance(s, from)) {
+		enum status status = take_slot(s, from, slot);
 		if (status != STATUS_OK)
 			return status;
-		atomic_store(&r->head, ++head);
-		if (atomic_load(&r->starving) && atomic_exchange(&r->starving, 0))
-			shm_tell(s, from);
 		*moved = true;
 	}
 	return STATUS_OK;
+}
+
+static void put_message(const struct shm_transfer *x, enum slot_type type, size_t bytes, struct slot *slot)
+{
+	slot->type = type;
+	slot->bytes = (uint32_t)bytes & 0x1fffffff;
+	slot->sender_id = x->id;
+	slot->total = x->bytes;
+	slot->key = x->key;
+	slot->sign = x->sign;
+	if (bytes && type != SLOT_PLACE)
+		memcpy(slot->payload, x->data, bytes);
+}
+
+/* A message, or the offer of one. */
+static void put_offer(struct shm *s, struct shm_transfer *x, struct slot *slot)
+{
+	size_t most = offer_bytes(s->rings);
+	int64_t place;
+	x->state = SHM_OFFERED;
+	x->moved = x->bytes;
+	if ((uint64_t)x->bytes <= most) {
+		put_message(x, SLOT_WHOLE, (size_t)x->bytes, slot);
+		s->rings->end[x->peer].small++;
+		x->state = SHM_SENT;
+	} else if ((place = rt_memory_place(&s->base, x->data)) >= 0) {
+		/* the receiver copies all of it before it accepts */
+		put_message(x, SLOT_PLACE, sizeof place, slot);
+		memcpy(slot->payload, &place, sizeof place);
+	} else {
+		put_message(x, SLOT_OFFER, most, slot);
+		x->moved = (int64_t)most;
+	}
+}
+
+static void put_data(struct shm *s, struct shm_transfer *x, struct slot *slot)
+{
+	int64_t rest = x->bytes - x->moved, n = (int64_t)s->rings->payload;
+	n = rest < n ? rest : n;
+	slot->type = SLOT_DATA;
+	slot->bytes = (uint32_t)n & 0x1fffffff;
+	slot->receiver_id = x->peer_id;
+	memcpy(slot->payload, x->data + x->moved, (size_t)n);
+	x->moved += n;
 }
 
 /* Puts the next slot of x into its ring. False: the ring is full. */
@@ -320,48 +352,19 @@ static bool put_slot(struct shm *s, struct shm_transfer *x)
 	struct slot *slot = ring_claim(s, x->peer);
 	if (!slot)
 		return false;
-	int64_t rest = x->bytes - x->moved;
-	*slot = (struct slot){0};
-	switch (x->state) {
-	case SHM_OFFER: {
-		size_t most = offer_bytes(s->rings);
-		slot->type = SLOT_OFFER;
-		slot->bytes = (uint64_t)rest < most ? (uint32_t)rest : (uint32_t)most;
-		slot->sender_id = x->id;
-		slot->total = x->bytes;
-		slot->key = x->key;
-		slot->sign = x->sign;
-		x->state = SHM_OFFERED;
-		int64_t place = (uint64_t)rest > most ? rt_memory_place(&s->base, x->data) : -1;
-		if (place >= 0) { /* the receiver copies all of it before it accepts */
-			slot->type = SLOT_PLACE;
-			slot->bytes = sizeof place;
-			memcpy(slot->payload, &place, sizeof place);
-			x->moved = x->bytes;
-			ring_publish(s, x->peer);
-			return true;
-		}
-		break;
-	}
-	case SHM_STREAM:
-		slot->type = SLOT_DATA;
-		slot->bytes =
-		    (uint64_t)rest < s->rings->payload ? (uint32_t)rest : (uint32_t)s->rings->payload;
-		slot->receiver_id = x->peer_id;
-		break;
-	default:
+	if (x->state == SHM_OFFER) {
+		put_offer(s, x, slot);
+	} else if (x->state == SHM_STREAM) {
+		put_data(s, x, slot);
+	} else {
 		assert(x->state == SHM_ACCEPT);
 		slot->type = SLOT_ACCEPT;
+		slot->bytes = 0;
 		slot->sender_id = x->peer_id;
 		slot->receiver_id = x->id;
 		x->state = SHM_FILL;
-		break;
 	}
-	if (slot->type != SLOT_ACCEPT && slot->bytes) {
-		memcpy(slot->payload, x->data + x->moved, slot->bytes);
-		x->moved += slot->bytes;
-	}
-	ring_publish(s, x->peer);
+	ring_publish(s, x->peer, slot);
 	return true;
 }
 
@@ -388,7 +391,8 @@ void shm_rings_fill(struct shm *s, bool *moved)
 		       put_slot(s, x)) {
 			*moved = true;
 			bool complete =
-			    x->moved == x->bytes && (x->state == SHM_STREAM || x->state == SHM_FILL);
+			    x->state == SHM_SENT ||
+			    (x->moved == x->bytes && (x->state == SHM_STREAM || x->state == SHM_FILL));
 			if (complete)
 				transfer_done(s, x);
 			else if (x->state == SHM_OFFERED || x->state == SHM_FILL)
@@ -405,15 +409,72 @@ enum status shm_rings_drain(struct shm *s, bool *moved)
 	return status;
 }
 
-/* Room in a ring that was full counts: whoever makes it rings. */
 bool shm_rings_ready(struct shm *s)
 {
-	for (int from = 0; from < s->base.job->size; from++) {
-		struct ring *r = ring_of(s, from, s->base.job->rank);
-		if (atomic_load_explicit(&r->head, memory_order_relaxed) != atomic_load(&r->tail))
+	for (int from = 0; from < s->base.job->size; from++)
+		if (ring_next(s, from))
 			return true;
-	}
+	for (struct shm_transfer *x = s->rings->head.next; x != &s->rings->head; x = x->next)
+		if (ring_claim(s, x->peer))
+			return true;
 	return false;
+}
+
+bool shm_send_at_once(struct shm *s, struct shm_transfer *x)
+{
+	struct slot *slot = (uint64_t)x->bytes <= offer_bytes(s->rings) ? ring_claim(s, x->peer) : NULL;
+	if (!slot)
+		return false;
+	x->send = true;
+	put_offer(s, x, slot);
+	ring_publish(s, x->peer, slot);
+	count(s, x);
+	return true;
+}
+
+enum status shm_receive_at_once(struct shm *s, struct shm_transfer *x, bool *done)
+{
+	struct slot *slot;
+	enum status status = STATUS_OK;
+	*done = false;
+	if ((uint64_t)x->bytes > offer_bytes(s->rings))
+		return STATUS_OK;
+	for (int looks = LOOKS; looks > 0 && !s->rings->offers[x->peer] && status == STATUS_OK;) {
+		if (!(slot = ring_next(s, x->peer))) {
+			looks--;
+			rt_pause();
+			continue;
+		}
+		bool ours = slot->type == SLOT_WHOLE && same_key(&slot->key, &x->key);
+		if (!ours) {
+			status = take_slot(s, x->peer, slot);
+		} else {
+			status = shm_compare(s, &x->sign, x->bytes, false, x->peer, &slot->sign, slot->total);
+			if (status == STATUS_OK && x->bytes)
+				memcpy(x->data, slot->payload, (size_t)x->bytes);
+		}
+		if (status != STATUS_OK)
+			return status;
+		ring_advance(s, x->peer);
+		if (ours) {
+			ring_matched(s, x->peer);
+			count(s, x);
+			*done = true;
+			return STATUS_OK;
+		}
+	}
+	return status;
+}
+
+int shm_unreceived(struct shm *s, uint32_t *messages)
+{
+	for (int to = 0; to < s->base.job->size; to++) {
+		struct ring *r = ring_of(s, s->base.job->rank, to);
+		*messages = s->rings->end[to].small - atomic_load_explicit(&r->matched, memory_order_relaxed);
+		if (*messages)
+			return to;
+	}
+	return -1;
 }
 
 static size_t ring_bytes(int ranks)
@@ -433,6 +494,9 @@ void shm_rings_open(struct shm *s, char *memory)
 	q->memory = memory;
 	q->payload = payload_bytes(n);
 	q->ring_bytes = ring_bytes(n);
+	q->end = mem_zalloc((size_t)n * sizeof *q->end);
+	for (int r = 0; r < n; r++)
+		q->end[r].room = SLOTS;
 	q->posted = mem_zalloc((size_t)n * sizeof *q->posted);
 	q->offers = mem_zalloc((size_t)n * sizeof(struct offer *));
 	q->head.next = q->head.prev = &q->head;
@@ -455,6 +519,7 @@ void shm_rings_close(struct shm *s)
 	for (int r = 0; r < s->base.job->size; r++)
 		offers_free(q->offers[r]);
 	offers_free(q->unused);
+	free(q->end);
 	free(q->posted);
 	free(q->offers);
 	free(q->named);

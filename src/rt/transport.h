@@ -77,7 +77,7 @@ static inline enum rt_collective_kind rt_collective_counted(const struct rt_coll
 
 /* One side of a message. Sender and receiver match by (sender, receiver, channel) in the order of their
  * `sequence`, which the engine counts at issue: messages may start in another order. A send is done
- * once its receive has started and the data is out: a send without receive is never done. */
+ * once the data is out. A large one, and any of mpi, also waits for its receive; rt_drain waits for all. */
 struct rt_p2p {
 	bool send;
 	int peer;          /* rank; may be the own one */
@@ -109,6 +109,9 @@ struct rt_transport_ops {
 	enum status (*progress)(struct rt_transport *t, bool *moved);
 	/* Whether it is done; then the request is gone. Also gone on failure. */
 	enum status (*test)(struct rt_transport *t, struct rt_request *r, bool *done);
+	/* A rank that has not received all that sends are done of, and how many messages that is; -1: there
+	 * is none. Any thread may ask while nothing is under way. NULL: sends wait for their receives. */
+	int (*unreceived)(struct rt_transport *t, uint32_t *messages);
 	/* Sleeping: read() before looking for work, then wait(seen, …) as for a bell; wake() from any thread
 	 * of the rank. wait returns early when data may have come. */
 	uint32_t (*read)(struct rt_transport *t);

@@ -272,6 +272,12 @@ static void mixed_wake(struct rt_transport *transport)
 	m->near->ops->wake(m->near);
 }
 
+static int mixed_unreceived(struct rt_transport *transport, uint32_t *messages)
+{
+	struct mixed *m = (struct mixed *)transport;
+	return m->near->ops->unreceived(m->near, messages); /* far sends wait */
+}
+
 static void requests_free(struct rt_request *r)
 {
 	for (struct rt_request *next; r; r = next) {
@@ -300,6 +306,7 @@ static const struct rt_transport_ops mixed_ops = {
     .start_p2p = mixed_start_p2p,
     .progress = mixed_progress,
     .test = mixed_test,
+    .unreceived = mixed_unreceived,
     .read = mixed_read,
     .wait = mixed_wait,
     .wake = mixed_wake,

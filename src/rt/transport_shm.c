@@ -105,25 +105,40 @@ static enum status shm_start(struct rt_transport *t, const struct rt_collective 
 static enum status shm_start_p2p(struct rt_transport *t, const struct rt_p2p *p, struct rt_request **out)
 {
 	struct shm *s = (struct shm *)t;
-	struct rt_request *r = message_new(s);
-	*r->transfer = (struct shm_transfer){
+	struct shm_transfer x = {
 	    .peer = p->peer,
 	    .key = {.channel = p->channel, .sequence = p->sequence},
 	    .sign = {.kind = SHM_P2P, .dtype = (uint8_t)p->dtype, .count = p->count, .label = p->at.label},
 	    .data = p->data,
 	    .bytes = p->count * (int64_t)rt_dtype_size(p->dtype),
-	    .pending = p->send ? &r->sending : &r->receiving,
 	};
-	++*r->transfer->pending;
-	request_add(s, r);
+	bool done = false;
 	enum status status = STATUS_OK;
+	*out = NULL;
 	if (p->send)
-		shm_send(s, r->transfer);
+		done = shm_send_at_once(s, &x);
 	else
-		status = shm_receive(s, r->transfer);
-	if (status == STATUS_OK)
-		*out = r;
+		status = shm_receive_at_once(s, &x, &done);
+	if (status == STATUS_OK && !done) {
+		struct rt_request *r = message_new(s);
+		x.pending = p->send ? &r->sending : &r->receiving;
+		*r->transfer = x;
+		++*x.pending;
+		request_add(s, r);
+		if (p->send)
+			shm_send(s, r->transfer);
+		else
+			status = shm_receive(s, r->transfer);
+		if (status == STATUS_OK)
+			*out = r;
+	}
+	ring_bells(s);
 	return status;
+}
+
+static int unreceived(struct rt_transport *t, uint32_t *messages)
+{
+	return shm_unreceived((struct shm *)t, messages);
 }
 
 static enum status shm_test(struct rt_transport *t, struct rt_request *r, bool *done)
@@ -216,6 +231,7 @@ static const struct rt_transport_ops shm_ops = {
     .start_p2p = shm_start_p2p,
     .progress = shm_progress,
     .test = shm_test,
+    .unreceived = unreceived,
     .read = shm_read,
     .wait = shm_wait,
     .wake = shm_wake,

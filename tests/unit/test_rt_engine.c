@@ -359,9 +359,26 @@ static int stuck(struct rt_job *job, void *arg)
 	return rig_close(&g, true);
 }
 
+/* Sends are done before they are received, but not the program. */
+static int unreceived(struct rt_job *job, void *arg)
+{
+	(void)arg;
+	struct rig g;
+	float x = 0;
+	if (rig_open(&g, job) != STATUS_OK)
+		return rt_job_status(job);
+	for (int i = 0; i < 3; i++)
+		if (job->rank == 0 || i == 0)
+			message(&g, g.main, job->rank == 0, 1 - job->rank, 0, &x, 1);
+	return rig_close(&g, rt_drain(g.engine) == STATUS_OK);
+}
+
 static void test_stuck(enum rt_boot_kind kind)
 {
 	struct captured c;
+	launch_captured(kind, 2, 600, unreceived, NULL, &c);
+	CHECK_EQ(c.status, STATUS_STUCK);
+	CHECK(has(c.text, "rank 0: error: rank 1 has not received 2 of the messages sent to it\n"));
 	launch_captured(kind, 2, 600, stuck, NULL, &c);
 	CHECK_EQ(c.status, STATUS_STUCK);
 	CHECK(has(c.text, "rank 0 main: waiting in  synchronize(1)  (two_streams.hir:14)\n"));

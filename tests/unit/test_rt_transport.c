@@ -210,26 +210,44 @@ static int at_once(struct rt_job *job, void *arg)
 	return wrong ? STATUS_WRONG : STATUS_OK;
 }
 
+/* A small send is done at once, a large one when its receive has started; either is missed until then. */
 static int lonely_send(struct rt_job *job, void *arg)
 {
 	(void)arg;
+	enum { LARGE_SEND = 5000 };
 	struct rt_transport *t;
-	float x = 1;
-	struct rt_request *r;
+	static _Thread_local float x[LARGE_SEND];
+	int wrong = 0;
+	uint32_t left = 0;
 	bool done = false, moved;
 	if (rt_transport_open(job, "shm", &t) != STATUS_OK)
 		return STATUS_INTERNAL;
-	struct rt_p2p p = {.send = true, .peer = 1, .dtype = RT_F32, .count = 1, .data = &x};
-	if (job->rank == 0) {
-		rt_transport_start_p2p(t, &p, &r);
-		for (int i = 0; i < 1000 && !done; i++) {
-			t->ops->progress(t, &moved);
-			t->ops->test(t, r, &done);
+	for (int large = 0; large < 2; large++) {
+		struct rt_request *r = NULL;
+		struct rt_p2p p = {.send = job->rank == 0,
+		                   .peer = 1 - job->rank,
+		                   .sequence = (uint64_t)large,
+		                   .dtype = RT_F32,
+		                   .count = large ? LARGE_SEND : 1,
+		                   .data = x};
+		if (job->rank == 0) {
+			wrong |= rt_transport_start_p2p(t, &p, &r) != STATUS_OK || (large && !r);
+			for (int i = 0; i < 1000 && r && !done; i++) {
+				t->ops->progress(t, &moved);
+				t->ops->test(t, r, &done);
+			}
+			wrong |= done || t->ops->unreceived(t, &left) != (large ? -1 : 1) || left != !large;
 		}
+		rt_job_barrier(job, "the receive");
+		if (job->rank == 1)
+			rt_transport_start_p2p(t, &p, &r);
+		wrong |= finish(t, r);
+		rt_job_barrier(job, "both");
+		wrong |= t->ops->unreceived(t, &left) != -1;
 	}
 	rt_job_barrier(job, "the end");
 	rt_transport_close(t);
-	return done; /* a send is not done before its receive has started */
+	return wrong;
 }
 
 /* Several collectives of a team at once, tested in another order on every other rank. */
