@@ -234,18 +234,22 @@ bool symmetric_meets(struct walk *w, const struct view *a, const struct view *b,
 
 /* ---- statements */
 
-/* The logical axis that the blocks of a view's operand stand along; -1: none. */
+/* The logical axis that the blocks of a view's operand stand along; -1: none, or several. */
 static int axis_of(struct walk *w, op_id op)
 {
 	const struct type *from = value_type(w->m, op_read(w->m, op, 0));
-	const struct domain *d = ir_domain(w->m, from->domain);
-	int mesh_axis = infer_symmetric_axis(w->m, w->m->value.at[op_read(w->m, op, 0)].type,
-	                                     w->m->value.at[op_def(w->m, op, 0)].type);
-	for (unsigned k = 0; k < d->loop_n; k++)
-		if (d->axis[d->loop[k]].place == PLACE_MESH && d->axis[d->loop[k]].mesh_axis == mesh_axis &&
-		    d->axis[d->loop[k]].kind == AXIS_ITER)
-			return layout_logical_of(d, d->loop[k]);
-	return -1;
+	const struct domain *d = ir_domain(w->m, from->domain), *e = value_domain(w->m, op_def(w->m, op, 0));
+	int found = -1;
+	for (unsigned k = 0; k < d->loop_n; k++) {
+		const struct axis *a = &d->axis[d->loop[k]];
+		if (a->place != PLACE_MESH || a->kind != AXIS_ITER || e->axis[d->loop[k]].place == PLACE_MESH)
+			continue;
+		int logical = layout_logical_of(d, d->loop[k]);
+		if (found >= 0 && found != logical)
+			return -1;
+		found = logical;
+	}
+	return found;
 }
 
 void symmetric_view(struct walk *w, op_id op)

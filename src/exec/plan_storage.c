@@ -219,9 +219,9 @@ static void mark_bound(struct planner *b, const struct view *v, unsigned axis, u
 	}
 }
 
-/* The blocks of a symmetric view: how far apart they are along an axis; axis -1: it is none. */
+/* The blocks of a symmetric view: how far apart they are, and the axes that they are along. */
 struct apart {
-	int axis;
+	uint64_t axes;  /* bits of a domain's; 0: it is no such view */
 	int64_t stride; /* elements */
 };
 
@@ -242,9 +242,9 @@ static int64_t strides(struct planner *b, const struct view *v, struct apart apa
 			continue;
 		if (!planner_value(b, x->extent, &n))
 			return -1;
-		if (d->alloc[i] == apart.axis) {
-			stride[d->alloc[i]] = n == 1 ? size : apart.stride;
-			blocks = n;
+		if (apart.axes >> d->alloc[i] & 1) {
+			stride[d->alloc[i]] = n == 1 ? size : apart.stride * blocks;
+			blocks *= n;
 			continue;
 		}
 		if (n < 0 || !checked_mul(size, n, &size) || size > INT64_MAX / 64) {
@@ -401,7 +401,7 @@ struct view *storage_make(struct planner *b, value_id value, const sx_id (*bound
 	struct view *v = view_new(b, value);
 	struct plan_buffer buffer = {.value = value, .dtype = ir_type(b->m, v->type)->dtype, .input = -1};
 	v->origin = v->slot = sx_const(b, 0);
-	buffer.elements = lay_out(b, v, bound, (struct apart){.axis = -1});
+	buffer.elements = lay_out(b, v, bound, (struct apart){0});
 	if (buffer.elements < 0)
 		return NULL;
 	buffer.held = held(b, v, buffer.elements);
@@ -432,21 +432,22 @@ struct view *storage_make(struct planner *b, value_id value, const sx_id (*bound
 int64_t storage_bytes(struct planner *b, value_id value)
 {
 	struct view *v = view_new(b, value);
-	int64_t elements = lay_out(b, v, NULL, (struct apart){.axis = -1});
+	int64_t elements = lay_out(b, v, NULL, (struct apart){0});
 	return elements < 0 ? -1 : elements * (int64_t)rt_dtype_size(view_dtype(b, v));
 }
 
-struct view *storage_view(struct planner *b, value_id value, const struct view *x, int mesh_axis,
-                          uint32_t team)
+struct view *storage_view(struct planner *b, value_id value, const struct view *x, const uint8_t *mesh_axes,
+                          unsigned n, uint32_t team)
 {
 	struct view *v = view_new(b, value);
 	struct plan_buffer of = b->p->buffer.at[x->buffer], buffer = {.value = value, .dtype = of.dtype};
 	const struct domain *d = ir_domain(b->m, ir_type(b->m, x->type)->domain);
-	struct apart apart = {.axis = -1, .stride = of.slot_bytes / (int64_t)rt_dtype_size(of.dtype)};
-	for (unsigned i = 0; i < d->alloc_n && apart.axis < 0; i++)
-		if (d->axis[d->alloc[i]].place == PLACE_MESH && d->axis[d->alloc[i]].kind == AXIS_ITER &&
-		    d->axis[d->alloc[i]].mesh_axis == mesh_axis)
-			apart.axis = d->alloc[i];
+	struct apart apart = {.stride = of.slot_bytes / (int64_t)rt_dtype_size(of.dtype)};
+	for (unsigned i = 0; i < d->alloc_n; i++) {
+		const struct axis *a = &d->axis[d->alloc[i]];
+		if (a->place == PLACE_MESH && a->kind == AXIS_ITER && memchr(mesh_axes, a->mesh_axis, n))
+			apart.axes |= (uint64_t)1 << d->alloc[i];
+	}
 	v->origin = v->slot = sx_const(b, 0);
 	buffer.elements = lay_out(b, v, NULL, apart);
 	if (buffer.elements < 0)
@@ -474,7 +475,7 @@ const struct view *view_anywhere(struct planner *b, const struct view *v)
 	for (unsigned a = 0; a < v->rank; a++)
 		memcpy(bound[a], v->axis[a].bound, sizeof bound[a]);
 	b->p->rank = ir_mesh(b->m, ir_type(b->m, v->type)->mesh)->device[0];
-	lay_out(b, other, (const sx_id(*)[VIEW_MAX_STEPS])bound, (struct apart){.axis = -1});
+	lay_out(b, other, (const sx_id(*)[VIEW_MAX_STEPS])bound, (struct apart){0});
 	b->p->rank = rank;
 	return other;
 }

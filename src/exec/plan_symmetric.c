@@ -78,8 +78,10 @@ void plan_symmetric_view(struct planner *b, op_id op)
 		              value_text(b, of));
 		return;
 	}
-	int axis = infer_symmetric_axis(m, x->type, b->m->value.at[op_def(b->m, op, 0)].type);
-	b->view[op_def(b->m, op, 0)] = storage_view(b, op_def(b->m, op, 0), x, axis, team);
+	value_id v = op_def(b->m, op, 0);
+	uint8_t axes[IR_MAX_MESH_AXES];
+	unsigned n = infer_symmetric_axes(m, x->type, b->m->value.at[v].type, axes);
+	b->view[v] = storage_view(b, v, x, axes, n, team);
 	fence(b, op, op);
 }
 

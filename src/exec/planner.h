@@ -245,8 +245,8 @@ struct view *storage_make(struct planner *b, value_id v, const sx_id (*bound)[VI
 /* Bytes of a buffer for v on this rank, not bound to loops; -1 after reporting. */
 int64_t storage_bytes(struct planner *b, value_id v);
 /* A view of the blocks of x that the ranks of a team have along a mesh axis. */
-struct view *storage_view(struct planner *b, value_id value, const struct view *x, int mesh_axis,
-                          uint32_t team);
+struct view *storage_view(struct planner *b, value_id value, const struct view *x, const uint8_t *mesh_axes,
+                          unsigned n, uint32_t team);
 /* Scratch memory for the statement that is lowered, with the slot of the iteration. */
 uint32_t storage_temporary(struct planner *b, value_id value, enum rt_dtype t, int64_t elements, sx_id *slot);
 /* The interval and the place in memory of an axis, by its chain, its bound splits and its storage; of several

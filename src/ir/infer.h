@@ -66,12 +66,13 @@ type_id infer_reduce_axes(struct module *m, op_id op, type_id result);
 /* The type of a view's result: shard_by_stream (the operand's type with `like`'s stream split, in the
  * allocation domain too), select (one axis dropped). */
 type_id infer_select(struct module *m, type_id operand, unsigned axis);
-/* The type of a symmetric view: the operand's, where the placement on one mesh axis (-1: that which is outermost
- * in memory) only splits. 0: it has none. */
+/* The type of a symmetric view: the operand's, where the placement on one mesh axis (-1: that which is
+ * outermost in memory) only splits. 0: it has none. */
 type_id infer_symmetric(struct module *m, type_id operand, int mesh_axis);
-/* The mesh axis along which a symmetric view has its operand's blocks side by side; -1: it is no such view. */
-int infer_symmetric_axis(struct module *m, type_id operand, type_id view);
-/* The ranks along it, for a symmetric_view. */
+/* The mesh axes along which a symmetric view has its operand's blocks side by side, the outermost in memory
+ * first; returns their number, 0: it is no such view. */
+unsigned infer_symmetric_axes(struct module *m, type_id operand, type_id view, uint8_t *axes);
+/* The ranks along them, for a symmetric_view. */
 team_id infer_symmetric_team(struct module *m, op_id op);
 /* The type of a buffer that has a new axis 0, of which each element is of type t; 0 past a limit. */
 type_id infer_stack(struct module *m, type_id t, expr_id extent);

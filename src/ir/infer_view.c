@@ -71,23 +71,30 @@ type_id infer_symmetric(struct module *m, type_id operand, int mesh_axis)
 	return 0;
 }
 
-int infer_symmetric_axis(struct module *m, type_id operand, type_id view)
+unsigned infer_symmetric_axes(struct module *m, type_id operand, type_id view, uint8_t *axes)
 {
-	mesh_id mesh = m->type.at[operand].mesh;
-	for (unsigned a = 0; mesh && a < m->mesh.at[mesh].rank; a++) {
-		type_id t = infer_symmetric(m, operand, (int)a);
-		if (t && m->type.at[t].domain == m->type.at[view].domain &&
-		    m->type.at[t].dtype == m->type.at[view].dtype && mesh == m->type.at[view].mesh)
-			return (int)a;
+	const struct domain d = m->domain.at[m->type.at[operand].domain],
+	                    e = m->domain.at[m->type.at[view].domain];
+	unsigned n = 0;
+	for (unsigned k = 0; k < d.alloc_n && d.axis_n == e.axis_n && n < IR_MAX_MESH_AXES; k++) {
+		const struct axis *a = &d.axis[d.alloc[k]];
+		if (a->kind == AXIS_ITER && a->place == PLACE_MESH && e.axis[d.alloc[k]].place != PLACE_MESH)
+			axes[n++] = a->mesh_axis;
 	}
-	return -1;
+	for (unsigned k = 0; k < n && operand; k++)
+		operand = infer_symmetric(m, operand, axes[k]);
+	bool is = operand && m->type.at[operand].domain == m->type.at[view].domain &&
+	          m->type.at[operand].dtype == m->type.at[view].dtype &&
+	          m->type.at[operand].mesh == m->type.at[view].mesh;
+	return is ? n : 0;
 }
 
 team_id infer_symmetric_team(struct module *m, op_id op)
 {
 	type_id from = m->value.at[op_read(m, op, 0)].type, to = m->value.at[op_result(m, op, 0)].type;
-	int axis = infer_symmetric_axis(m, from, to);
-	return axis < 0 ? 0 : ir_team_of_mesh(m, m->type.at[from].mesh, (const uint8_t[]){(uint8_t)axis}, 1);
+	uint8_t axes[IR_MAX_MESH_AXES];
+	unsigned n = infer_symmetric_axes(m, from, to, axes);
+	return n ? ir_team_of_mesh(m, m->type.at[from].mesh, axes, n) : 0;
 }
 
 /* Inserts axis 0, outermost in memory but for axes that are spread over devices or streams. */

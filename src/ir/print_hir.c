@@ -131,6 +131,17 @@ void hir_attrs(const struct module *m, attrs_id attrs, struct buf *out)
 	buf_putc(out, '}');
 }
 
+/* axis=x, axis=(y, x) */
+static void print_mesh_axes(struct module *m, mesh_id mesh, const uint8_t *axes, unsigned n, struct buf *out)
+{
+	buf_puts(out, n > 1 ? ", axis=(" : ", axis=");
+	for (unsigned i = 0; i < n; i++) {
+		buf_puts(out, i ? ", " : "");
+		hir_name(m, m->mesh.at[mesh].axis_name[axes[i]], out);
+	}
+	buf_puts(out, n > 1 ? ")" : "");
+}
+
 static void print_team(struct module *m, op_id op, struct buf *out)
 {
 	const struct team t = m->team.at[m->op.at[op].team]; /* a copy: looking for axes makes teams */
@@ -142,12 +153,7 @@ static void print_team(struct module *m, op_id op, struct buf *out)
 	if (group)
 		return; /* printed with the attributes */
 	if (mesh && ir_team_axes(m, m->op.at[op].team, mesh, axes, &n)) {
-		buf_puts(out, n > 1 ? ", axis=(" : ", axis=");
-		for (unsigned i = 0; i < n; i++) {
-			buf_puts(out, i ? ", " : "");
-			hir_name(m, m->mesh.at[mesh].axis_name[axes[i]], out);
-		}
-		buf_puts(out, n > 1 ? ")" : "");
+		print_mesh_axes(m, mesh, axes, n, out);
 		return;
 	}
 	buf_puts(out, ", team=");
@@ -180,15 +186,14 @@ static bool is_positional(enum op_kind kind, const char *key)
 	return (kind == OP_PERMUTE && !strcmp(key, "dims")) || (kind == OP_RESHAPE && !strcmp(key, "shape"));
 }
 
-/* The mesh axis of a symmetric view, if it is not the one that it has without. */
+/* The mesh axes of a symmetric view, if they are not the one that it has without. */
 static void print_symmetric_axis(struct module *m, op_id op, struct buf *out)
 {
 	type_id from = m->value.at[op_read(m, op, 0)].type, to = m->value.at[op_def(m, op, 0)].type;
-	int axis = infer_symmetric_axis(m, from, to);
-	if (axis < 0 || infer_symmetric(m, from, -1) == to)
-		return;
-	buf_puts(out, ", axis=");
-	hir_name(m, m->mesh.at[m->type.at[from].mesh].axis_name[axis], out);
+	uint8_t axes[IR_MAX_MESH_AXES];
+	unsigned n = infer_symmetric_axes(m, from, to, axes);
+	if (n && infer_symmetric(m, from, -1) != to)
+		print_mesh_axes(m, m->type.at[from].mesh, axes, n, out);
 }
 
 static void print_call(struct module *m, op_id op, struct buf *out)
@@ -271,11 +276,12 @@ static void print_call(struct module *m, op_id op, struct buf *out)
 static bool type_is_default(struct module *m, op_id op, value_id v)
 {
 	const struct value *x = &m->value.at[v];
+	uint8_t axes[IR_MAX_MESH_AXES];
 	switch (m->op.at[op].kind) {
 	case OP_SHARD_BY_STREAM:
 		return infer_shard(m, m->value.at[op_read(m, op, 0)].type) == x->type;
 	case OP_SYMMETRIC_VIEW:
-		return infer_symmetric_axis(m, m->value.at[op_read(m, op, 0)].type, x->type) >= 0;
+		return infer_symmetric_axes(m, m->value.at[op_read(m, op, 0)].type, x->type, axes) > 0;
 	case OP_SELECT:
 		return infer_select(m, m->value.at[op_read(m, op, 0)].type,
 		                    (unsigned)op_attr_int(m, op, "axis", 0)) == x->type;

@@ -70,6 +70,7 @@ void nv_symmetric_view(struct nv_reader *r, ast_id stmt, ast_id target, ast_id c
 {
 	struct sema *s = r->s;
 	struct nv_tensor *t;
+	uint8_t axes[IR_MAX_MESH_AXES];
 	ast_id operand = ast_at(s->a, call)->first;
 	value_id bound, from = operand ? nv_operand(r, operand) : 0;
 	if (!nv_result(r, target, &t, &bound))
@@ -84,7 +85,7 @@ void nv_symmetric_view(struct nv_reader *r, ast_id stmt, ast_id target, ast_id c
 		nv_refuse(r, call, "SymmetricContiguousView has one operand");
 	else if (value_type(s->m, from)->memory != MEMORY_SYMMETRIC)
 		nv_refuse(r, operand, "the operand of a SymmetricContiguousView is in symmetric memory");
-	else if (infer_symmetric_axis(s->m, s->m->value.at[from].type, s->m->value.at[v].type) < 0)
+	else if (!infer_symmetric_axes(s->m, s->m->value.at[from].type, s->m->value.at[v].type, axes))
 		nv_refuse(r, target, "this is not the operand with one mesh axis' blocks side by side");
 	if (!from)
 		return;

@@ -66,6 +66,8 @@ bool call_find_team(struct sema *s, struct call *c, const struct sema_result *re
 
 /* team=(0 1)(2 3) */
 bool call_team_from_list(struct sema *s, struct call *c);
+/* The axes of a mesh that axis= names. */
+bool call_mesh_axes(struct sema *s, const struct call *c, mesh_id mesh, uint8_t *axes, unsigned *count);
 
 /* The type of result k into types[k]; *open: its layout was left out. */
 bool call_result_type(struct sema *s, struct call *c, const struct infer_draft *given,

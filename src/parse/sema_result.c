@@ -44,18 +44,29 @@ static type_id type_by_rule(struct sema *s, const struct infer_draft *f)
 	return key.result;
 }
 
-/* The mesh axis that axis= of a symmetric view names; -1: it names none; -2 after reporting. */
-static int symmetric_axis(struct sema *s, const struct call *c, type_id operand)
+/* The type of a symmetric view without one: that of the axes that axis= names, else of the outermost. 0 after
+ * reporting. */
+static type_id symmetric_type(struct sema *s, const struct call *c, const struct infer_draft *draft,
+                              type_id from)
 {
-	if (!c->axis)
-		return -1;
-	const struct ast_node *n = ast_at(s->a, c->axis);
-	mesh_id mesh = s->m->type.at[operand].mesh;
-	for (unsigned k = 0; mesh && n->kind == AST_NAME && k < s->m->mesh.at[mesh].rank; k++)
-		if (s->m->mesh.at[mesh].axis_name[k] == sema_name(s, c->axis))
-			return (int)k;
-	diag_error_span(s->d, n->at, n->end - n->at, "axis= is an axis of the operand's mesh");
-	return -2;
+	uint8_t axes[IR_MAX_MESH_AXES], in_memory[IR_MAX_MESH_AXES];
+	unsigned n = 0;
+	type_id t = from;
+	if (c->axis && !call_mesh_axes(s, c, s->m->type.at[from].mesh, axes, &n))
+		return 0;
+	for (unsigned k = 0; k < n && t; k++)
+		t = infer_symmetric(s->m, t, axes[k]);
+	if (!n)
+		t = infer_symmetric(s->m, from, -1);
+	if (!t)
+		diag_error(s->d, draft->at, "symmetric_view: no axis of the operand is spread over a mesh%s",
+		           n ? " like that" : "");
+	else if (n && (infer_symmetric_axes(s->m, from, t, in_memory) != n || memcmp(axes, in_memory, n)))
+		diag_error(s->d, draft->at,
+		           "symmetric_view: axis= takes mesh axes from the outermost in memory");
+	else
+		return t;
+	return 0;
 }
 
 /* The type of result k when it was left out; *open: its layout is to be chosen. 0 after reporting. */
@@ -87,14 +98,8 @@ static type_id default_type(struct sema *s, struct call *c, const struct infer_d
 			           op_info[c->kind].hir);
 		return t;
 	}
-	if (c->kind == OP_SYMMETRIC_VIEW) {
-		int axis = symmetric_axis(s, c, s->m->value.at[first].type);
-		type_id t = axis < -1 ? 0 : infer_symmetric(s->m, s->m->value.at[first].type, axis);
-		if (!t && axis >= -1)
-			diag_error(s->d, draft->at,
-			           "symmetric_view: no axis of the operand is spread over a mesh");
-		return t;
-	}
+	if (c->kind == OP_SYMMETRIC_VIEW)
+		return symmetric_type(s, c, draft, s->m->value.at[first].type);
 	if (op_info[c->kind].traits & TRAIT_COLLECTIVE)
 		return collective_type(s, c, first, open);
 	if (c->kind == OP_ALLOCATE) {
@@ -121,15 +126,15 @@ static bool check_symmetric(struct sema *s, const struct infer_draft *draft, typ
 {
 	type_id from = s->m->value.at[draft->operand[0]].type, usual;
 	struct buf a = {0}, b = {0};
-	if (infer_symmetric_axis(s->m, from, stated) >= 0)
+	uint8_t axes[IR_MAX_MESH_AXES];
+	if (infer_symmetric_axes(s->m, from, stated, axes))
 		return true;
 	usual = infer_symmetric(s->m, from, -1);
 	ir_print_type(s->m, stated, &b);
 	if (usual)
 		ir_print_type(s->m, usual, &a);
 	diag_error(s->d, draft->at, "symmetric_view gives %s, not %s", usual ? a.at : "nothing", b.at);
-	diag_note(s->d, DIAG_NOWHERE,
-	          "the blocks of one mesh axis stand side by side: n@x becomes n@block(x)");
+	diag_note(s->d, DIAG_NOWHERE, "the blocks of a mesh axis stand side by side: n@x becomes n@block(x)");
 	buf_free(&a);
 	buf_free(&b);
 	return false;

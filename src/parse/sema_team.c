@@ -3,9 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool team_from_axes(struct sema *s, struct call *c, mesh_id mesh)
+bool call_mesh_axes(struct sema *s, const struct call *c, mesh_id mesh, uint8_t *axes, unsigned *count)
 {
-	uint8_t axes[IR_MAX_MESH_AXES];
 	unsigned n = 0;
 	const struct ast_node *a = ast_at(s->a, c->axis);
 	ast_id list = a->kind == AST_TUPLE || a->kind == AST_PAREN ? a->first : c->axis;
@@ -26,6 +25,16 @@ static bool team_from_axes(struct sema *s, struct call *c, mesh_id mesh)
 		}
 		axes[n++] = (uint8_t)k;
 	}
+	*count = n;
+	return true;
+}
+
+static bool team_from_axes(struct sema *s, struct call *c, mesh_id mesh)
+{
+	uint8_t axes[IR_MAX_MESH_AXES];
+	unsigned n;
+	if (!call_mesh_axes(s, c, mesh, axes, &n))
+		return false;
 	c->team = ir_team_of_mesh(s->m, mesh, axes, n);
 	return true;
 }

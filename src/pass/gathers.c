@@ -6,6 +6,7 @@
 #include "pass/place.h"
 #include "pass/rewrite.h"
 #include "pass/symmetric.h"
+#include <string.h>
 
 /* What a gather gathers: slices of a value, the first one first. */
 struct gather_source {
@@ -72,6 +73,16 @@ static void make_slice(struct module *m, op_id op, value_id of, value_id to, exp
 	m->op.at[op].team = 0;
 }
 
+/* Whether memory has the order of the loop axes. */
+static bool is_in_loop_order(const struct domain *d)
+{
+	uint8_t order[IR_MAX_AXES];
+	bool unstreamed, is = domain_allocation_order(d, &unstreamed, order) && !unstreamed;
+	for (unsigned k = 0; k < d->alloc_n && is; k++)
+		is = order[k] == k;
+	return is;
+}
+
 /* The loop that a value is made in one block a step of, which it is a statement of. 0: none, or there are
  * others. */
 static expr_id made_in(struct module *m, value_id v, op_id op)
@@ -86,7 +97,8 @@ static expr_id made_in(struct module *m, value_id v, op_id op)
 	    ir_enclosing_loops(m, op, NULL, 0) != 1 ||
 	    m->op.at[m->region.at[m->op.at[op].parent].owner].kind != OP_FOR || place_loop_count(d) != 1 ||
 	    !bound_of(m, v) || !sugar_from_domain(m, t.domain, t.mesh, &s) ||
-	    !place_find_loop(d, &s, 0, &axis, &level) || s.axis[axis].place[level].kind == SUGAR_SWIZZLE)
+	    !place_find_loop(d, &s, 0, &axis, &level) || s.axis[axis].place[level].kind == SUGAR_SWIZZLE ||
+	    !is_in_loop_order(d))
 		return 0;
 	return reshard_loop_index(m, op, d, 0);
 }
@@ -110,6 +122,21 @@ static value_id make_whole(struct module *m, struct pass_context *cx, value_id v
 	return block;
 }
 
+/* The type of a view in which the blocks of what is gathered stand side by side. 0: they cannot in the order
+ * of the elements, or that of memory cannot be said of a type. */
+static type_id side_by_side(struct module *m, type_id of, const struct reshard *r)
+{
+	uint8_t axes[IR_MAX_MESH_AXES], order[IR_MAX_AXES];
+	type_id type = of;
+	bool unstreamed;
+	for (unsigned k = 0; k < r->axis_n && type; k++)
+		type = infer_symmetric(m, type, r->axis[k]);
+	bool is = type && infer_symmetric_axes(m, of, type, axes) == r->axis_n &&
+	          !memcmp(axes, r->axis, r->axis_n) &&
+	          domain_allocation_order(&m->domain.at[m->type.at[type].domain], &unstreamed, order);
+	return is ? type : 0;
+}
+
 /* Whether the loops of a result are those of the gather's operand, and that of the step, if it is one. */
 static bool is_loop_by_loop(const struct module *m, op_id op, const struct reshard *r)
 {
@@ -128,11 +155,11 @@ static bool is_loop_by_loop(const struct module *m, op_id op, const struct resha
 
 /* The view that is open of a value; it stays so until after a statement of the program's block. 0: none is.
  */
-static value_id find_open(struct module *m, struct gathers *g, value_id of, uint8_t axis, op_id last)
+static value_id find_open(struct module *m, struct gathers *g, value_id of, type_id type, op_id last)
 {
 	for (uint32_t k = 0; k < g->view.n; k++) {
 		struct gathered *v = &g->view.at[k];
-		if (v->of != of || v->axis != axis)
+		if (v->of != of || m->value.at[v->view].type != type)
 			continue;
 		if (ir_before(m, v->end, last)) {
 			ir_remove(m, v->end);
@@ -162,7 +189,7 @@ static void open_view(struct module *m, struct gathers *g, op_id op, const struc
 static void read_all(struct module *m, struct gathers *g, op_id op, const struct gathered *v, type_id type,
                      op_id outer, op_id last)
 {
-	value_id view = find_open(m, g, v->of, v->axis, last);
+	value_id view = find_open(m, g, v->of, type, last);
 	if (!view) {
 		if (op != outer)
 			ir_move_before(m, outer, op);
@@ -190,11 +217,11 @@ static void read_slices(struct module *m, op_id op, const struct gather_source *
 	uint32_t at = m->op.at[op].at;
 	value_id from = op_read(m, op, 0), to = op_result(m, op, 0);
 	bool steps = r->kind != RESHARD_ALLGATHER;
-	type_id type = steps ? m->value.at[to].type : infer_symmetric(m, m->value.at[from].type, r->axis[0]);
+	type_id type = steps ? m->value.at[to].type : side_by_side(m, m->value.at[from].type, r);
 	expr_id index = steps ? reshard_step_index(m, op, r) : op_scalar_expr(m, s->slice[s->n - 1], 0);
 	for (unsigned k = 0; k + !steps < s->n; k++) {
 		op_id like = s->slice[k], cut = ir_op_new(m, OP_SHARD_BY_STREAM, at, NULL, 0);
-		type_id part = infer_symmetric(m, m->value.at[op_def(m, like, 0)].type, r->axis[0]);
+		type_id part = side_by_side(m, m->value.at[op_def(m, like, 0)].type, r);
 		value_id v = ir_value_new(m, infer_shard(m, part), 0, at);
 		ir_insert_before(m, op, cut);
 		make_slice(m, cut, view, v, op_scalar_expr(m, like, 0));
@@ -223,9 +250,9 @@ const char *gathers(struct module *m, struct pass_context *cx, struct gathers *g
 	bool inside = index != 0;
 	if (def && m->op.at[def].parent != m->body && !inside)
 		return "what it gathers is made in the loop";
-	type_id type = r->axis_n == 1 ? infer_symmetric(m, m->value.at[s.of].type, r->axis[0]) : 0;
+	type_id type = side_by_side(m, m->value.at[s.of].type, r);
 	if (!type)
-		return "it is gathered along several mesh axes";
+		return "the ranks' blocks do not stand in the order of its elements";
 	const char *why = inside ? NULL : unsettled(m, s.of, outer);
 	if (why)
 		return why;
@@ -237,10 +264,12 @@ const char *gathers(struct module *m, struct pass_context *cx, struct gathers *g
 		return "its slices are not those of what it gathers";
 	/* a step's block is that of one rank; slices of blocks do not stand side by side */
 	bool one = steps || (!s.n && !inside && symmetric_is_one(m, m->value.at[s.of].type, dim));
+	if (!one && r->axis_n > 1)
+		return "the ranks' blocks along its mesh axes have gaps between them";
 	why = symmetric_unreadable(m, to, dim, one, inside ? m->op.at[op].parent : m->body, &last);
 	if (why || !last)
 		return why ? why : "nothing reads it";
-	struct gathered v = {.of = s.of, .view = to, .axis = r->axis[0]};
+	struct gathered v = {.of = s.of, .view = to};
 	if (!s.n && !steps && !inside) {
 		read_all(m, g, op, &v, type, outer, last);
 		return NULL;
@@ -251,7 +280,7 @@ const char *gathers(struct module *m, struct pass_context *cx, struct gathers *g
 		v.of = s.of;
 		outer = op;
 	}
-	v.view = find_open(m, g, v.of, v.axis, last);
+	v.view = find_open(m, g, v.of, type, last);
 	if (!v.view) {
 		op_id view = ir_op_new(m, OP_SYMMETRIC_VIEW, m->op.at[op].at, NULL, 0);
 		v.view = ir_value_new(m, type, 0, m->op.at[op].at);

@@ -21,8 +21,8 @@
  *     }
  *     deallocate(V)
  *
- * Gathers of one value along one mesh axis share a view. Of what the loop itself makes there is a view in
- * each step; it has memory for all steps, so that no step waits until others have read it. */
+ * Gathers of one value along the same mesh axes share a view. Of what the loop itself makes there is a view
+ * in each step; it has memory for all steps, so that no step waits until others have read it. */
 #ifndef HIRC_PASS_GATHERS_H
 #define HIRC_PASS_GATHERS_H
 #include "pass/pass.h"
@@ -31,7 +31,6 @@
 /* A view that gathers read. */
 struct gathered {
 	value_id of, view;
-	uint8_t axis; /* mesh axis */
 	op_id end;
 };
 struct gathers {
