@@ -21,32 +21,10 @@ double plan_flops(const struct plan *p)
 	memcpy(r, p->reg.at, sizeof *r * p->reg.n);
 	for (uint32_t at = 0; p->code.at[at].code != PLAN_END;) {
 		const struct plan_instruction *i = &p->code.at[at++];
-		switch ((enum plan_code)i->code) {
-		case PLAN_LET:
-			r[i->a] = plan_let(p, i, r);
-			break;
-		case PLAN_FOR:
-			r[i->a] = r[i->b];
-			if (r[i->b] >= r[i->c])
-				at = i->to;
-			break;
-		case PLAN_NEXT:
-			if (++r[i->a] < r[i->c])
-				at = i->to;
-			break;
-		case PLAN_IF:
-			if (!r[i->a])
-				at = i->to;
-			break;
-		case PLAN_GOTO:
-			at = i->to;
-			break;
-		case PLAN_TASK:
+		if (i->code == PLAN_TASK)
 			flops += of_task(&p->task.at[i->a], r);
-			break;
-		default:
-			break;
-		}
+		else
+			plan_control(p, i, r, &at);
 	}
 	free(r);
 	return flops;

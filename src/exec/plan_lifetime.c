@@ -196,28 +196,12 @@ static bool walk(struct walk *w)
 		const struct plan_instruction *i = &p->code.at[at++];
 		w->u.now++;
 		w->u.work++;
+		if (plan_control(p, i, r, &at)) {
+			if (i->code == PLAN_FOR || i->code == PLAN_NEXT)
+				w->iteration[i->a] = ++w->iterations;
+			continue;
+		}
 		switch ((enum plan_code)i->code) {
-		case PLAN_LET:
-			r[i->a] = plan_let(p, i, r);
-			break;
-		case PLAN_FOR:
-			r[i->a] = r[i->b];
-			if (r[i->b] >= r[i->c])
-				at = i->to;
-			w->iteration[i->a] = ++w->iterations;
-			break;
-		case PLAN_NEXT:
-			w->iteration[i->a] = ++w->iterations;
-			if (++r[i->a] < r[i->c])
-				at = i->to;
-			break;
-		case PLAN_IF:
-			if (!r[i->a])
-				at = i->to;
-			break;
-		case PLAN_GOTO:
-			at = i->to;
-			break;
 		case PLAN_HANDLE:
 			w->handle[i->a] = current;
 			break;

@@ -293,27 +293,24 @@ static void add_entries(const struct entry *from, uint64_t n, entries *out)
 	}
 }
 
-static void print_tasks(const entries *all, int width, FILE *to)
-{
-	print_name("tasks of", width, to);
-	fprintf(to, " %7s %10s %10s %10s\n", "count", "time_us", "least", "most");
-	for (uint32_t k = 0; k < all->n; k++) {
-		const struct entry *e = &all->at[k];
-		print_name(e->name, width, to);
-		fprintf(to, " %7lld %10.1f %10.1f %10.1f\n", (long long)e->executions,
-		        e->busy / (double)e->count / 1e3, e->least / 1e3, e->most / 1e3);
-	}
-}
+/* A table with the mean, the least and the most of each entry. */
+struct table {
+	const char *of, *count, *mean, *unit;
+	double scale;    /* what a number is multiplied by */
+	bool executions; /* the count is of these, not of ranks */
+};
 
-static void print_lanes(const entries *all, int width, FILE *to)
+static void print_table(const entries *all, const struct table *t, int width, FILE *to)
 {
-	print_name("lane", width, to);
-	fprintf(to, " %7s %10s %10s %10s\n", "ranks", "busy", "least", "most");
+	int wide = 10 - (int)strlen(t->unit);
+	print_name(t->of, width, to);
+	fprintf(to, " %7s %10s %10s %10s\n", t->count, t->mean, "least", "most");
 	for (uint32_t k = 0; k < all->n; k++) {
 		const struct entry *e = &all->at[k];
 		print_name(e->name, width, to);
-		fprintf(to, " %7lld %9.1f%% %9.1f%% %9.1f%%\n", (long long)e->count,
-		        100 * e->busy / (double)e->count, 100 * e->least, 100 * e->most);
+		fprintf(to, " %7lld", (long long)(t->executions ? e->executions : e->count));
+		fprintf(to, " %*.1f%s %*.1f%s %*.1f%s\n", wide, e->busy / (double)e->count * t->scale,
+		        t->unit, wide, e->least * t->scale, t->unit, wide, e->most * t->scale, t->unit);
 	}
 }
 
@@ -339,8 +336,10 @@ enum status profile_print(struct rt_job *job, const struct trace_spans *s, FILE 
 		}
 		match_up(executed, executions, &all[NAMES]);
 		print_statements(&all[NAMES], width, to);
-		print_tasks(&all[TASKS], width, to);
-		print_lanes(&all[LANES], width, to);
+		print_table(&all[TASKS], &(struct table){"tasks of", "count", "time_us", "", 1e-3, true},
+		            width, to);
+		print_table(&all[LANES], &(struct table){"lane", "ranks", "busy", "%", 100, false}, width,
+		            to);
 		fflush(to);
 	}
 	for (int k = 0; k < TABLES; k++) {

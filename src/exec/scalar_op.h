@@ -65,4 +65,34 @@ static inline int64_t plan_let(const struct plan *p, const struct plan_instructi
 	return r[i->b] >= 0 && r[i->b] < t->n ? (int64_t)t->at[r[i->b]] : PLAN_UNDEFINED;
 }
 
+/* Walks over a plan step by this: whether an instruction is of loops, conditions or registers alone, and *at
+ * the next one when it is. */
+static inline bool plan_control(const struct plan *p, const struct plan_instruction *i, int64_t *r,
+                                uint32_t *at)
+{
+	bool jumps = false;
+	switch ((enum plan_code)i->code) {
+	case PLAN_LET:
+		r[i->a] = plan_let(p, i, r);
+		break;
+	case PLAN_FOR:
+		r[i->a] = r[i->b];
+		jumps = r[i->b] >= r[i->c];
+		break;
+	case PLAN_NEXT:
+		jumps = ++r[i->a] < r[i->c];
+		break;
+	case PLAN_IF:
+		jumps = !r[i->a];
+		break;
+	case PLAN_GOTO:
+		jumps = true;
+		break;
+	default:
+		return false;
+	}
+	*at = jumps ? i->to : *at;
+	return true;
+}
+
 #endif
