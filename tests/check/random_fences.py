@@ -7,19 +7,18 @@ ranks are stepped, every access keeps the set of all ranks' accesses that happen
 looked at. hirc must find a race iff there is one, and each pair of lines that it names must be one.
 In a branch the own buffer counts as every rank's.
 """
-import random
 import re
-import subprocess
-import sys
+
+import drawn_races
 
 ROWS, BUFFERS, STREAMS = 12, 2, 2
 
 
-class Program:
+class Program(drawn_races.Program):
     """Text, and beside it what each line does, as functions of the rank and the loop's index, or None."""
 
     def __init__(self, seed):
-        self.random = random.Random(seed)
+        super().__init__(seed)
         self.ranks = self.random.choice([1, 2, 3, 4])
         self.block = -(-ROWS // self.ranks)
         self.lines = [f"mesh m(x = {self.ranks})", "program p on m {", f"  input X: f32[{ROWS}@x]"]
@@ -29,21 +28,14 @@ class Program:
         for kind, names in self.results.items():
             self.lines += [f"  output {name}: f32[{types[kind]}] = allocate()" for name in names]
         self.lines.append("  main = get_current_stream()")
-        self.steps = []  # (line number, what, argument) or ("loop", count, steps)
         self.ordered = self.random.uniform(0.1, 0.7)  # the part of statements that order others
         self.shift = self.random.random()             # how often a part is another one on each rank
         self.reads = self.random.random()             # how many accesses only read
         self.own = self.random.uniform(0.1, 0.9)      # how many are of the own buffer
-        self.names = 0
         self.views = []  # (name, buffer) that are alive
         self.block_of_statements(self.steps, "  ", None, self.random.randint(3, 14))
         self.finish()
         self.lines.append("}")
-
-    def line(self, steps, indent, text, what=None, argument=None):
-        self.lines.append(indent + text)
-        if what:
-            steps.append((len(self.lines), what, argument))
 
     def name(self, letter):
         self.names += 1
@@ -145,14 +137,6 @@ class Program:
             own = lambda rank, at, k=k: {(f"S{k}", e) for e in range(ROWS) if e // self.block == rank}
             self.line(steps, "  ", f"deallocate(S{k})", "access", (own, lambda rank, at: set(), lambda rank: True))
 
-    def unrolled(self, steps=None, i=None):
-        for step in self.steps if steps is None else steps:
-            if step[0] == "loop":
-                for k in range(step[1]):
-                    yield from self.unrolled(step[2], k)
-            else:
-                yield (*step, i)
-
 
 def races(program):
     """Pairs of lines that nothing orders, of one rank or of two."""
@@ -177,37 +161,13 @@ def races(program):
                     before.append(set(now[rank]))
                     now[rank].add(len(accesses))
                     accesses.append((line, argument[0](rank, i), argument[1](rank, i)))
-    found = set()
-    for late, (line, writes, reads) in enumerate(accesses):
-        for early in range(late):
-            other, other_writes, other_reads = accesses[early]
-            if early not in before[late] and (writes & (other_writes | other_reads) or reads & other_writes):
-                found.add((line, other))
-    return found
+    return drawn_races.pairs(accesses, before)
 
 
-def main():
-    hirc, count = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 200
-    seed = int(sys.argv[3]) if len(sys.argv) > 3 else 1
-    wrong = racy = 0
-    for k in range(count):
-        program = Program(seed * 1000003 + k)
-        text = "\n".join(program.lines) + "\n"
-        want = races(program)
-        run = subprocess.run([hirc, "check", "-", "--passes="], input=text, capture_output=True, text=True, timeout=60,
-                             check=False)
-        got = {(int(a), int(b)) for a, b in re.findall(
-            r":(\d+):\d+: error: (?:race|lifetime): .*\n.*\n.*\n.*?:(\d+):\d+: note: \w+ \w+ it here", run.stderr)}
-        got |= {(int(a), int(a)) for a in re.findall(r":(\d+):\d+: error: race: \w+ writes a part of", run.stderr)}
-        # what is on two ranks at once is told in one order of the two
-        pairs = want | {(b, a) for a, b in want}
-        racy += bool(want)
-        if run.returncode != bool(want) or bool(got) != bool(want) or not got <= pairs:
-            wrong += 1
-            print(f"program {k} of seed {seed}: exit {run.returncode}; races {sorted(want)}, found {sorted(got)}")
-            print(text + run.stdout + run.stderr)
-    print(f"{count - wrong} of {count} as they should be, {racy} with races")
-    sys.exit(wrong != 0)
+def named(text):
+    found = {(int(a), int(b)) for a, b in re.findall(
+        r":(\d+):\d+: error: (?:race|lifetime): .*\n.*\n.*\n.*?:(\d+):\d+: note: \w+ \w+ it here", text)}
+    return found | {(int(a), int(a)) for a in re.findall(r":(\d+):\d+: error: race: \w+ writes a part of", text)}
 
 
-main()
+drawn_races.compare(Program, races, named, both=True)  # what is on two ranks at once is told in one order of the two

@@ -6,30 +6,27 @@ streams that synchronize and wait now and then, in loops too. Here every access 
 happened before it, and every pair of accesses is looked at. hirc must find a race iff there is one, and
 each pair of lines that it names must be one.
 """
-import random
 import re
-import subprocess
-import sys
+
+import drawn_races
 
 ROWS, COLUMNS, BUFFERS, STREAMS, RANKS = 6, 4, 3, 3, 2
 KINDS = [["whole"], ["whole", "row"], ["row", "thirds", "halves"], ["row", "column", "row column"], ["thirdrow", "whole"],
          ["columnhalves", "halves", "quarters"], ["column thirds", "column halves", "row"], ["thirds column", "column"]]
 
 
-class Program:
+class Program(drawn_races.Program):
     """Text, and beside it what each line does: a function of the loop index, or None."""
 
     def __init__(self, seed):
-        self.random = random.Random(seed)
+        super().__init__(seed)
         self.lines = ["mesh m(x = 2)", "program p on m {", f"  input X: f32[{ROWS}, {COLUMNS}]"]
         self.lines += [f"  output B{k}: f32[{ROWS}, {COLUMNS}] = allocate()" for k in range(BUFFERS)]
         self.lines.append("  main = get_current_stream()")
-        self.steps = []  # (line number, what, argument) or ("loop", count, steps)
         self.ordered = self.random.uniform(0.3, 0.75)  # the part of statements that order others
         self.careful = self.random.choice([0, 0.6, 0.8, 0.9])  # how often a stream waits for another at once
         self.kinds = self.random.choice(KINDS)
         self.buffers = self.random.randint(1, BUFFERS)
-        self.names = 0
         self.waits = []  # Communications that are not waited for
         for _ in range(self.random.randint(3, 16)):
             if self.random.random() < 0.15:
@@ -37,11 +34,6 @@ class Program:
             else:
                 self.statement(self.steps, "  ", None)
         self.lines.append("}")
-
-    def line(self, steps, indent, text, what=None, argument=None):
-        self.lines.append(indent + text)
-        if what:
-            steps.append((len(self.lines), what, argument))
 
     def loop(self):
         count = self.random.randint(2, ROWS)
@@ -125,14 +117,6 @@ class Program:
             else:
                 self.waits.append(name)
 
-    def unrolled(self, steps=None, i=None):
-        for step in self.steps if steps is None else steps:
-            if step[0] == "loop":
-                for k in range(step[1]):
-                    yield from self.unrolled(step[2], k)
-            else:
-                yield (*step, i)
-
 
 def races(program, rank):
     """Pairs of lines that nothing orders."""
@@ -158,34 +142,11 @@ def races(program, rank):
                 name, root, to, of = argument
                 accesses.append((line, to(i), of(i) if root == rank else set()))
                 pending.setdefault(name, []).append(access)
-    found = set()
-    for late, (line, writes, reads) in enumerate(accesses):
-        for early in range(late):
-            other, other_writes, other_reads = accesses[early]
-            if early not in before[late] and (writes & (other_writes | other_reads) or reads & other_writes):
-                found.add((line, other))
-    return found
+    return drawn_races.pairs(accesses, before)
 
 
-def main():
-    hirc, count = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 200
-    seed = int(sys.argv[3]) if len(sys.argv) > 3 else 1
-    wrong = racy = 0
-    for k in range(count):
-        program = Program(seed * 1000003 + k)
-        text = "\n".join(program.lines) + "\n"
-        want = set().union(*(races(program, rank) for rank in range(RANKS)))
-        run = subprocess.run([hirc, "check", "-", "--passes="], input=text, capture_output=True, text=True, timeout=60,
-                             check=False)
-        got = {(int(a), int(b)) for a, b in re.findall(
-            r":(\d+):\d+: error: race: .*\n.*\n.*\n.*?:(\d+):\d+: note:", run.stderr)}
-        racy += bool(want)
-        if run.returncode != bool(want) or bool(got) != bool(want) or not got <= want:
-            wrong += 1
-            print(f"program {k} of seed {seed}: exit {run.returncode}; races {sorted(want)}, found {sorted(got)}")
-            print(text + run.stdout + run.stderr)
-    print(f"{count - wrong} of {count} as they should be, {racy} with races")
-    sys.exit(wrong != 0)
+def named(text):
+    return {(int(a), int(b)) for a, b in re.findall(r":(\d+):\d+: error: race: .*\n.*\n.*\n.*?:(\d+):\d+: note:", text)}
 
 
-main()
+drawn_races.compare(Program, lambda p: set().union(*(races(p, rank) for rank in range(RANKS))), named)
