@@ -19,6 +19,7 @@
 #include "ir/edit.h"
 #include "pass/gathers.h"
 #include "pass/turns.h"
+#include "pass/turns_loop.h"
 
 /* Whether a statement changes a layout: a set, or a collective along axes of its mesh that is not started. */
 static bool is_reshard(struct module *m, op_id op)
@@ -43,9 +44,10 @@ static const char *try(struct module *m, struct pass_context *cx, struct gathers
 		return gathers(m, cx, g, op, r);
 	case RESHARD_REDUCE_SCATTER:
 	case RESHARD_ALLREDUCE:
-		return m->op.at[op].parent == m->body ? turns(m, cx, op, r) : "it is reduced in a loop";
+		return m->op.at[op].parent == m->body ? turns(m, cx, op, r)
+		                                      : "each step of a loop reduces a part of it";
 	case RESHARD_STEP_REDUCE:
-		return "it is reduced in a loop";
+		return turns_loop(m, cx, op, r);
 	default:
 		return r->mesh != r->to ? "it goes to another mesh" : "it is neither a gather nor a sum";
 	}
@@ -57,20 +59,31 @@ static bool reduces(const struct reshard *r)
 	       r->kind == RESHARD_STEP_REDUCE;
 }
 
+static void remark_passed(struct module *m, struct pass_context *cx, op_id op)
+{
+	struct buf name = {0};
+	pass_put_name(m, op_read(m, op, 0), &name);
+	pass_remark(cx, m, m->op.at[op].at, "%s is a collective: the ranks pass blocks on to each other",
+	            name.at);
+	buf_free(&name);
+}
+
 bool pass_zero_copy(struct module *m, struct pass_context *cx)
 {
 	struct gathers g = {0};
 	for (op_id op = ir_walk_first(m), next; op; op = next) {
 		struct reshard r;
 		next = ir_walk(m, op);
+		if (m->op.at[op].kind == OP_COLLECTIVE_PERMUTE && !(m->op.at[op].flags & OP_ASYNC))
+			remark_passed(m, cx, op);
 		if (!is_reshard(m, op))
 			continue;
 		value_id result = op_result(m, op, 0);
 		reshard_classify(m, m->value.at[op_read(m, op, 0)].type, m->value.at[result].type, &r);
 		if (r.kind == RESHARD_LOCAL || r.kind == RESHARD_NONE)
 			continue;
-		struct buf name = {0};
 		uint32_t at = m->op.at[op].at;
+		struct buf name = {0};
 		pass_put_name(m, result, &name);
 		const char *why = try(m, cx, &g, op, &r);
 		pass_remark(cx, m, at, "%s %s%s", name.at,
