@@ -30,7 +30,7 @@ static void release(struct rt_request *r)
 
 static void request_free(struct mpi *m, struct rt_request *r)
 {
-	m->under_way--;
+	mpi_progress_end(&m->progress);
 	*r->link = r->next;
 	if (r->next)
 		r->next->link = r->link;
@@ -49,7 +49,7 @@ static struct rt_request *request_new(struct mpi *m, int pieces)
 	if (r->next)
 		r->next->link = &r->next;
 	m->first = r;
-	m->under_way++;
+	mpi_progress_begin(&m->progress);
 	m->sleep_us = FIRST_SLEEP_US;
 	return r;
 }
@@ -126,6 +126,7 @@ static enum status mpi_test(struct rt_transport *t, struct rt_request *r, bool *
 	struct mpi *m = (struct mpi *)t;
 	struct rt_job *job = t->job;
 	*done = false;
+	mpi_progress_tested(&m->progress);
 	for (; r->pieces > 0; r->pieces--) {
 		int flag = 0, got = 0, i = r->pieces - 1;
 		MPI_Status status;
@@ -185,7 +186,7 @@ static uint32_t mpi_read(struct rt_transport *t)
 static void mpi_wait(struct rt_transport *t, uint32_t seen, int64_t microseconds)
 {
 	struct mpi *m = (struct mpi *)t;
-	if (m->under_way > 0) {
+	if (m->first) {
 		if (microseconds < 0 || microseconds > m->sleep_us)
 			microseconds = m->sleep_us;
 		m->sleep_us = 2 * m->sleep_us < LONGEST_SLEEP_US ? 2 * m->sleep_us : LONGEST_SLEEP_US;
@@ -225,6 +226,7 @@ void rt_mpi_free_abandoned(struct rt_mpi *boot)
 static void mpi_close(struct rt_transport *t)
 {
 	struct mpi *m = (struct mpi *)t;
+	mpi_progress_close(&m->progress);
 	abandon(m);
 	if (rt_job_status(t->job) ==
 	    STATUS_OK) { /* else others may not come to these, and MPI_Abort follows */
@@ -258,6 +260,7 @@ enum status rt_mpi_open(struct rt_job *job, struct rt_transport **out)
 	m->base.ops = &mpi_ops;
 	m->base.job = job;
 	m->sleep_us = FIRST_SLEEP_US;
+	mpi_progress_open(&m->progress, job, !boot->one_host);
 	if (!RT_MPI(job, MPI_Comm_dup(boot->boot, &m->messages)) || !mpi_collective_make_ops(m)) {
 		free(m);
 		return rt_job_fail(job, STATUS_INTERNAL);

@@ -3,15 +3,16 @@
 #define HIRC_RT_TRANSPORT_MPI_H
 #include "rt/bell.h"
 #include "rt/mpi_call.h"
+#include "rt/mpi_progress.h"
 #include "rt/transport.h"
 
 struct mpi {
 	struct rt_transport base;
 	MPI_Comm messages;
-	MPI_Comm *team;           /* by id; MPI_COMM_NULL where this rank is no member */
-	MPI_Op minimum, maximum;  /* MPI's own leave open what NaN does */
-	struct rt_bell bell;      /* rung by wake */
-	int under_way;            /* requests */
+	MPI_Comm *team;          /* by id; MPI_COMM_NULL where this rank is no member */
+	MPI_Op minimum, maximum; /* MPI's own leave open what NaN does */
+	struct rt_bell bell;     /* rung by wake */
+	struct mpi_progress progress;
 	struct rt_request *first; /* of them, by next */
 	int64_t sleep_us;         /* of the next wait */
 };

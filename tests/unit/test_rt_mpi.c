@@ -89,6 +89,35 @@ static int auto_main(struct rt_job *job, void *arg)
 	return is ? STATUS_OK : STATUS_WRONG;
 }
 
+/* Data move between hosts while the sender computes: it calls nothing until the receiver, which leaves a
+ * file, has all of them. */
+enum { MOVED = 4 << 20, PATIENCE_US = 20000000 };
+
+static int computes_main(struct rt_job *job, void *arg)
+{
+	struct rt_transport *t;
+	struct rt_request *r;
+	const char *received = getenv("HIRC_TEST_RECEIVED");
+	if (!received || rt_transport_open(job, arg, &t) != STATUS_OK)
+		return STATUS_INTERNAL;
+	char *data = calloc(MOVED, 1);
+	bool ok = true;
+	struct rt_p2p p = {
+	    .send = job->rank == 0, .peer = 1 - job->rank, .dtype = RT_U8, .count = MOVED, .data = data};
+	if (rt_transport_start_p2p(t, &p, &r) == STATUS_OK) {
+		int64_t start = rt_clock_us();
+		while (p.send && access(received, F_OK) != 0 && ok)
+			ok = rt_clock_us() - start < PATIENCE_US;
+		finish(t, r);
+	}
+	if (!p.send)
+		fclose(fopen(received, "w"));
+	rt_job_barrier(job, "the end");
+	rt_transport_close(t);
+	free(data);
+	return ok ? STATUS_OK : STATUS_STUCK;
+}
+
 /* An MPI that allows calls from the first thread alone. */
 static bool funneled;
 
@@ -128,18 +157,22 @@ static void start_on_hosts(const char *self)
 	    {"h0:2,h1:2 -np 4", "mixed"},      {"h0:2,h1:2 -np 4", "sleeps"},
 	    {"h0:1,h1:2 -np 3", "mixed"},      {"h0:2,h1:2,h2:2 -np 6", "mixed"},
 	    {"h0:2,h1:2 -np 4", "auto-mixed"}, {"h0:1,h1:1 -np 2", "auto-mpi"},
-	    {"h0:3 -np 3", "auto-mpi"},
-
+	    {"h0:3 -np 3", "auto-mpi"},        {"h0:1,h1:1 -np 2", "computes"},
 	};
 	const char *root = getenv("HIRC_ROOT");
-	char command[512], options[512];
+	char command[512], options[512], received[] = "/tmp/hirc-XXXXXX";
 	struct captured c;
 	snprintf(command, sizeof command, "%s/tests/host_agent.sh --works", root ? root : ".");
 	if (system(command) != 0) {
 		printf("several hosts: not tested, there are no name spaces or HIRC_ROOT is not set\n");
 		return;
 	}
+	int file = mkstemp(received);
+	if (file >= 0)
+		close(file);
+	setenv("HIRC_TEST_RECEIVED", received, 1);
 	for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+		unlink(received);
 		snprintf(options, sizeof options, "--mca plm_rsh_agent %s/tests/host_agent.sh --host %s",
 		         root ? root : ".", runs[i].hosts);
 		int status = run(self, options, runs[i].what, &c);
@@ -147,6 +180,7 @@ static void start_on_hosts(const char *self)
 		if (status)
 			printf("%s %s: %s", runs[i].hosts, runs[i].what, c.text);
 	}
+	unlink(received);
 }
 
 static int start_all(const char *self)
@@ -206,12 +240,14 @@ int main(int argc, char **argv)
 	                                            : strcmp(what, "fails") == 0     ? fails_main
 	                                            : strcmp(what, "short") == 0     ? short_main
 	                                            : strcmp(what, "sleeps") == 0    ? sleeps_main
+	                                            : strcmp(what, "computes") == 0  ? computes_main
 	                                            : strcmp(what, "memory") == 0    ? memory_main
 	                                            : strncmp(what, "auto-", 5) == 0 ? auto_main
 	                                                                             : transport_main;
 	const char *transport = stuck || strncmp(what, "auto-", 5) == 0 ? strchr(what, '-') + 1
 	                        : strcmp(what, "sleeps") == 0           ? "mixed"
 	                        : strcmp(what, "short") == 0            ? "mpi"
+	                        : strcmp(what, "computes") == 0         ? "mpi"
 	                                                                : what;
 	return launch(RT_BOOT_AUTO, strcmp(what, "size") == 0 ? 5 : 0, stuck ? 600 : 30000, rank_main,
 	              (void *)transport);
