@@ -250,6 +250,8 @@ struct shm {
 	size_t chunk_used;          /* bytes of the last one */
 	struct rt_request requests; /* list head; circular */
 	struct rt_request *unused;  /* messages' requests, to use again */
+	int looks;                  /* at what may come soon, before a request is made */
+	int spins;                  /* looks before the processor is given away */
 	bool *news;                 /* by rank: must be woken */
 	bool any_news;
 };

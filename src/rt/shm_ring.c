@@ -10,7 +10,6 @@ enum {
 	SLOTS = 8,              /* of a ring; a power of two */
 	INLINE_BYTES = 4096,    /* of data that go with an offer */
 	GET_AT_ONCE = 16 << 20, /* bytes, before others have their turn */
-	LOOKS = 8,              /* for a small message before a request is made: about 0.3 µs */
 };
 
 enum slot_type {
@@ -439,10 +438,10 @@ enum status shm_receive_at_once(struct shm *s, struct shm_transfer *x, bool *don
 	*done = false;
 	if ((uint64_t)x->bytes > offer_bytes(s->rings))
 		return STATUS_OK;
-	for (int looks = LOOKS; looks > 0 && !s->rings->offers[x->peer] && status == STATUS_OK;) {
+	for (int looks = s->looks; looks > 0 && !s->rings->offers[x->peer] && status == STATUS_OK;) {
 		if (!(slot = ring_next(s, x->peer))) {
-			looks--;
-			rt_pause();
+			if (--looks > 0)
+				rt_pause();
 			continue;
 		}
 		bool ours = slot->type == SLOT_WHOLE && same_key(&slot->key, &x->key);

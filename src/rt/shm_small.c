@@ -11,7 +11,6 @@
 #include <string.h>
 
 enum {
-	LOOKS = 8,        /* at others' slots before a request is made: about 0.3 µs */
 	MOST_MEMBERS = 16 /* of a team whose small collectives end at once */
 };
 
@@ -91,10 +90,10 @@ bool shm_small_publish(struct shm *s, const struct rt_collective *c, struct shm_
 }
 
 /* Whether all others have published, and what fits. */
-static bool all_there(struct shm_team *t, const struct rt_collective *c, const struct shape *x,
-                      const struct shm_sign *sign)
+static bool all_there(const struct shm *s, struct shm_team *t, const struct rt_collective *c,
+                      const struct shape *x, const struct shm_sign *sign)
 {
-	int looks = LOOKS;
+	int looks = s->looks;
 	for (int m = 0; m < t->n; m++) {
 		if (m == t->index)
 			continue;
@@ -179,7 +178,7 @@ bool shm_small_end(struct shm *s, const struct rt_collective *c, const struct sh
 {
 	struct shm_team *t = &s->team[c->team];
 	struct shape x;
-	if (!shape_of(c, t->n, t->index, &x) || !all_there(t, c, &x, sign))
+	if (!shape_of(c, t->n, t->index, &x) || !all_there(s, t, c, &x, sign))
 		return false;
 	if (rt_collective_reduces(c->kind)) {
 		if (x.takes)

@@ -1,12 +1,14 @@
 /* transport_shm: the transport of ranks that see each other's memory; see shm.h. */
 #include "base/arena.h"
+#include "rt/cores.h"
 #include "rt/shm.h"
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-	SPINS = 40,   /* looks before the processor is given away: about 2 µs */
+	LOOKS = 8,    /* about 0.3 µs */
+	SPINS = 40,   /* about 2 µs */
 	YIELDS = 100, /* looks after which the rank sleeps, as long as others have work */
 };
 
@@ -184,7 +186,7 @@ static void shm_wait(struct rt_transport *t, uint32_t seen, int64_t microseconds
 	struct rt_bell *b = &bell_of(s, t->job->rank)->bell;
 	if (microseconds == 0)
 		return;
-	for (int i = 0; i < SPINS; i++) {
+	for (int i = 0; i < s->spins; i++) {
 		if (has_work(s, seen))
 			return;
 		rt_pause();
@@ -255,6 +257,9 @@ enum status rt_shm_open(struct rt_job *job, struct rt_transport **out)
 		free(s);
 		return status;
 	}
+	bool alone = job->size <= rt_processors(); /* else another rank may need this processor */
+	s->looks = alone ? LOOKS : 1;
+	s->spins = alone ? SPINS : 0;
 	shm_rings_open(s, (char *)s->region.at + bells);
 	s->news = mem_zalloc((size_t)job->size * sizeof *s->news);
 	s->requests.next = s->requests.prev = &s->requests;
