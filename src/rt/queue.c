@@ -1,6 +1,7 @@
 /* queue: what the engines have in common: checks, tickets, groups, numbers of messages. */
 #include "base/arena.h"
 #include "rt/bell.h"
+#include "rt/bootstrap_shared.h"
 #include "rt/cores.h"
 #include "rt/queue_impl.h"
 #include <assert.h>
@@ -387,25 +388,29 @@ static void await_receives(struct rt_engine *e)
 {
 	struct rt_transport *t = e->transport;
 	struct rt_watch watch = {0};
-	uint32_t messages;
-	int peer = -1;
+	uint32_t messages, shown = 0;
+	int peer;
 	if (!t || !t->ops->unreceived)
 		return;
 	for (int looks = 0; !rt_engine_failed(e) && (peer = t->ops->unreceived(t, &messages)) >= 0; looks++) {
 		if (looks < SPINS) {
 			rt_pause();
-		} else if (!rt_watch_expired(&watch, e->job)) {
-			if (looks < SPINS + YIELDS)
-				sched_yield();
-			else
-				usleep(SLEEP_US);
+		} else if (looks < SPINS + YIELDS) {
+			sched_yield();
 		} else {
-			char why[96];
-			snprintf(why, sizeof why, "rank %d has not received %u of the messages sent to it",
-			         peer, (unsigned)messages);
-			rt_job_stuck(e->job, why);
+			char what[64];
+			snprintf(what, sizeof what, "rank %d to receive %u messages", peer,
+			         (unsigned)messages);
+			if (messages != shown)
+				rt_job_host(e->job, what);
+			shown = messages;
+			if (rt_watch_expired(&watch, e->job))
+				rt_engine_stuck(e);
+			usleep(SLEEP_US);
 		}
 	}
+	if (shown)
+		rt_job_host(e->job, NULL);
 }
 
 enum status rt_drain(struct rt_engine *e)

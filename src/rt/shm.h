@@ -113,7 +113,7 @@ int shm_unreceived(struct shm *s, uint32_t *messages);
  * place in its memory. A slot is used again once every member has finished with the collective before. */
 
 enum {
-	SHM_DEPTH = 16,                         /* slots of a member */
+	SHM_DEPTH = 32,                         /* slots of a member */
 	SHM_SLOT_BYTES = 1024,                  /* of a slot, without the table */
 	SHM_INLINE_BYTES = SHM_SLOT_BYTES - 48, /* of payload in a slot */
 };
@@ -165,9 +165,14 @@ struct shm_team {
 	uint64_t free;      /* numbers below have a free slot */
 	uint64_t read, done;
 	uint8_t finished[SHM_DEPTH]; /* of those from `done` on: bits of enum shm_finished */
+	int owed;                    /* of those: SHM_OWES */
 	struct rt_request *unused;   /* requests to use again */
 };
-enum shm_finished { SHM_HAS_READ = 1, SHM_HAS_COMPARED = 2 };
+enum shm_finished {
+	SHM_HAS_READ = 1,
+	SHM_HAS_COMPARED = 2,
+	SHM_OWES = 4, /* a small one, done, whose signs are still to be compared */
+};
 
 /* The slots of team id; collective. */
 enum status shm_team_open(struct shm *s, int id);
@@ -232,8 +237,12 @@ void shm_request_free(struct rt_request *r); /* of a collective */
 /* Publishes the own slot of the team's next collective; false: it has no small one, or cannot now. sign: of
  * this member; gets its `how`. */
 bool shm_small_publish(struct shm *s, const struct rt_collective *c, struct shm_sign *sign);
-/* Ends it if the others' slots come soon; false: left to a request. */
-bool shm_small_end(struct shm *s, const struct rt_collective *c, const struct shm_sign *sign);
+/* Ends it, unless what it needs of the others does not come soon: that is left to a request. */
+enum status shm_small_end(struct shm *s, const struct rt_collective *c, const struct shm_sign *sign,
+                          bool *done);
+/* Compares the signs of small collectives that are done; whether there are such that all have published. */
+enum status shm_small_settle(struct shm *s);
+bool shm_small_ready(const struct shm *s);
 
 struct shm_bell {
 	alignas(SHM_LINE) struct rt_bell bell;
@@ -250,6 +259,7 @@ struct shm {
 	size_t chunk_used;          /* bytes of the last one */
 	struct rt_request requests; /* list head; circular */
 	struct rt_request *unused;  /* messages' requests, to use again */
+	int owed;                   /* of all teams */
 	int looks;                  /* at what may come soon, before a request is made */
 	int spins;                  /* looks before the processor is given away */
 	bool *news;                 /* by rank: must be woken */

@@ -585,12 +585,13 @@ bool shm_collective_ready(struct rt_request *r)
 
 enum status shm_collective_start(struct shm *s, const struct rt_collective *c, struct rt_request **out)
 {
-	bool moved;
+	bool moved, done = false;
 	struct shm_sign sign = sign_of(c, s->team[c->team].n);
 	bool published = shm_small_publish(s, c, &sign);
+	enum status status = published ? shm_small_end(s, c, &sign, &done) : STATUS_OK;
 	*out = NULL;
-	if (published && shm_small_end(s, c, &sign))
-		return STATUS_OK;
+	if (done || status != STATUS_OK)
+		return status;
 	struct rt_request *r = *out = request_new(s, c, &sign);
 	if (published) {
 		copy_own(r);

@@ -3,6 +3,9 @@
  *     the own slot is published ── all others are looked at, for about 0.3 µs ──> all are there: the end
  *                                                                            └──> else a request goes on
  *
+ * Who only gives is done when it has published: it looks at the others' signs when they are there, at the
+ * latest before its slots are used again.
+ *
  * One line of a slot holds its stamp, its sign and 16 bytes of payload: a small collective costs the lines of
  * its members, each written by one and read by the others. Nothing waits for a store to be seen: whom it may
  * concern is woken at the end. Whatever is not usual (other signs, lists of blocks) is left to the request.
@@ -70,12 +73,23 @@ static void copy(void *to, const void *from, size_t bytes)
 		memmove(to, from, bytes);
 }
 
+static void tell_others(struct shm *s, int id)
+{
+	const struct rt_team *team = &s->base.team[id];
+	for (int m = 0; m < team->n; m++)
+		if (m != team->index)
+			shm_tell(s, team->rank[m]);
+}
+
 bool shm_small_publish(struct shm *s, const struct rt_collective *c, struct shm_sign *sign)
 {
 	struct shm_team *t = &s->team[c->team];
 	struct shape x;
-	if (t->published != t->next || !shape_of(c, t->n, t->index, &x) || !shm_team_free(t, t->next))
+	if (t->published != t->next || !shape_of(c, t->n, t->index, &x))
 		return false;
+	for (int looks = s->looks; !shm_team_free(t, t->next); rt_pause())
+		if (--looks < 0)
+			return false;
 	struct shm_slot *slot = shm_team_slot(t, t->index, t->next);
 	sign->how = SHM_INLINE;
 	slot->sign = *sign;
@@ -83,19 +97,25 @@ bool shm_small_publish(struct shm *s, const struct rt_collective *c, struct shm_
 	copy(shm_slot_payload(slot), c->in, (size_t)x.given * x.block);
 	atomic_store_explicit(&slot->stamp, t->next + 1, memory_order_release);
 	t->published++;
-	for (int m = 0; m < t->n; m++)
-		if (m != t->index)
-			shm_tell(s, s->base.team[c->team].rank[m]);
+	tell_others(s, c->team);
 	return true;
 }
 
-/* Whether all others have published, and what fits. */
+/* Whether a member is done only when it has seen all; else it needs the root alone, or nobody. */
+static bool needs_all(const struct shm_team *t, const struct rt_collective *c)
+{
+	bool to_root = c->kind == RT_REDUCE || c->kind == RT_GATHER;
+	return !rt_collective_is_rooted(c->kind) || (to_root && t->index == c->root);
+}
+
+/* Whether those that it needs have published, and what fits. */
 static bool all_there(const struct shm *s, struct shm_team *t, const struct rt_collective *c,
                       const struct shape *x, const struct shm_sign *sign)
 {
 	int looks = s->looks;
+	bool all = needs_all(t, c);
 	for (int m = 0; m < t->n; m++) {
-		if (m == t->index)
+		if (m == t->index || !(all || (x->takes && m == c->root)))
 			continue;
 		struct shm_slot *slot = shm_team_slot(t, m, t->next);
 		while (atomic_load_explicit(&slot->stamp, memory_order_acquire) != t->next + 1)
@@ -174,20 +194,93 @@ static void reduce(struct shm_team *t, const struct rt_collective *c, const stru
 		rt_reduce_arrays(c->op, c->dtype, c->out, in, terms, (size_t)c->count);
 }
 
-bool shm_small_end(struct shm *s, const struct rt_collective *c, const struct shm_sign *sign)
+/* ---- comparing later */
+
+/* Whether all members have published this collective. */
+static bool all_published(const struct shm_team *t, uint64_t sequence)
+{
+	for (int m = 0; m < t->n; m++)
+		if (m != t->index && atomic_load_explicit(&shm_team_slot(t, m, sequence)->stamp,
+		                                          memory_order_acquire) != sequence + 1)
+			return false;
+	return true;
+}
+
+/* The first collective that this member owes a look at the others' signs; false: there is none. */
+static bool first_owed(const struct shm_team *t, uint64_t *sequence)
+{
+	for (*sequence = t->done; t->owed > 0 && *sequence < t->published; ++*sequence)
+		if (t->finished[*sequence % SHM_DEPTH] & SHM_OWES)
+			return true;
+	return false;
+}
+
+/* Compares what all have published by now. */
+static enum status settle(struct shm *s, int id)
+{
+	struct shm_team *t = &s->team[id];
+	const struct rt_team *team = &s->base.team[id];
+	uint64_t sequence;
+	while (first_owed(t, &sequence) && all_published(t, sequence)) {
+		const struct shm_sign *own = &shm_team_slot(t, t->index, sequence)->sign;
+		for (int m = 0; m < t->n; m++) {
+			const struct shm_sign *other = &shm_team_slot(t, m, sequence)->sign;
+			enum status status =
+			    m == t->index ? STATUS_OK : shm_compare(s, own, 0, true, team->rank[m], other, 0);
+			if (status != STATUS_OK)
+				return status;
+		}
+		t->owed--;
+		s->owed--;
+		t->finished[sequence % SHM_DEPTH] &= (uint8_t)~SHM_OWES;
+		if (shm_team_finish(t, sequence, SHM_HAS_COMPARED))
+			tell_others(s, id);
+	}
+	return STATUS_OK;
+}
+
+enum status shm_small_settle(struct shm *s)
+{
+	enum status status = STATUS_OK;
+	for (int id = 0; s->owed > 0 && id < s->teams && status == STATUS_OK; id++)
+		status = settle(s, id);
+	return status;
+}
+
+bool shm_small_ready(const struct shm *s)
+{
+	uint64_t sequence;
+	for (int id = 0; s->owed > 0 && id < s->teams; id++)
+		if (first_owed(&s->team[id], &sequence) && all_published(&s->team[id], sequence))
+			return true;
+	return false;
+}
+
+/* ---- the end */
+
+enum status shm_small_end(struct shm *s, const struct rt_collective *c, const struct shm_sign *sign,
+                          bool *done)
 {
 	struct shm_team *t = &s->team[c->team];
 	struct shape x;
-	if (!shape_of(c, t->n, t->index, &x) || !all_there(s, t, c, &x, sign))
-		return false;
-	if (rt_collective_reduces(c->kind)) {
-		if (x.takes)
-			reduce(t, c, &x);
-	} else {
+	*done = shape_of(c, t->n, t->index, &x) && all_there(s, t, c, &x, sign);
+	if (!*done)
+		return STATUS_OK;
+	if (!rt_collective_reduces(c->kind))
 		take_own(t, c, &x);
-		if (x.takes)
-			take_blocks(t, c, &x);
+	if (x.takes && rt_collective_reduces(c->kind))
+		reduce(t, c, &x);
+	else if (x.takes)
+		take_blocks(t, c, &x);
+	if (needs_all(t, c)) {
+		shm_team_finish(t, t->next++, SHM_HAS_READ | SHM_HAS_COMPARED);
+		return STATUS_OK;
 	}
-	shm_team_finish(t, t->next++, SHM_HAS_READ | SHM_HAS_COMPARED);
-	return true;
+	t->finished[t->next % SHM_DEPTH] |= SHM_OWES;
+	t->owed++;
+	s->owed++;
+	shm_team_finish(t, t->next++, SHM_HAS_READ);
+	if (!x.takes)
+		rt_bell_fence(); /* of two that only give the second to come sees the other */
+	return settle(s, c->team);
 }

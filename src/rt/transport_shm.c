@@ -76,6 +76,8 @@ static enum status shm_progress(struct rt_transport *t, bool *moved)
 {
 	struct shm *s = (struct shm *)t;
 	enum status status = shm_rings_drain(s, moved);
+	if (status == STATUS_OK && s->owed > 0)
+		status = shm_small_settle(s);
 	for (struct rt_request *r = s->requests.next, *next; r != &s->requests && status == STATUS_OK;
 	     r = next) {
 		next = r->next;
@@ -171,7 +173,8 @@ static uint32_t shm_read(struct rt_transport *t)
 
 static bool has_work(struct shm *s, uint32_t seen)
 {
-	if (rt_bell_read(&bell_of(s, s->base.job->rank)->bell) != seen || shm_rings_ready(s))
+	if (rt_bell_read(&bell_of(s, s->base.job->rank)->bell) != seen || shm_rings_ready(s) ||
+	    shm_small_ready(s))
 		return true;
 	for (struct rt_request *r = s->requests.next; r != &s->requests; r = r->next)
 		if (!is_message(r) && shm_collective_ready(r))

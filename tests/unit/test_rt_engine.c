@@ -378,7 +378,7 @@ static void test_stuck(enum rt_boot_kind kind)
 	struct captured c;
 	launch_captured(kind, 2, 600, unreceived, NULL, &c);
 	CHECK_EQ(c.status, STATUS_STUCK);
-	CHECK(has(c.text, "rank 0: error: rank 1 has not received 2 of the messages sent to it\n"));
+	CHECK(has(c.text, "rank 0: waiting for rank 1 to receive 2 messages\n"));
 	launch_captured(kind, 2, 600, stuck, NULL, &c);
 	CHECK_EQ(c.status, STATUS_STUCK);
 	CHECK(has(c.text, "rank 0 main: waiting in  synchronize(1)  (two_streams.hir:14)\n"));

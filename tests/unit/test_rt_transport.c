@@ -165,6 +165,37 @@ static double small_result(enum rt_collective_kind kind, int n, int own, int roo
 	}
 }
 
+/* Who only gives is done at once, several times; the last to come then finds what is wrong. */
+static int late_mismatch(struct rt_job *job, void *arg)
+{
+	(void)arg;
+	enum { GIVEN = 5 };
+	static const int both[2] = {0, 1};
+	struct rt_transport *t;
+	struct rt_request *r;
+	int team, wrong = 0;
+	float x[2] = {0};
+	if (rt_transport_open(job, "shm", &t) != STATUS_OK ||
+	    rt_transport_team(t, both, 2, &team) != STATUS_OK)
+		return STATUS_INTERNAL;
+	for (int i = 0; i < GIVEN; i++) {
+		struct rt_collective c = {.kind = RT_BROADCAST,
+		                          .dtype = RT_F32,
+		                          .team = team,
+		                          .in = x,
+		                          .out = x,
+		                          .count = job->rank == 1 && i == GIVEN - 1 ? 2 : 1};
+		if (i == 0 && job->rank == 1)
+			rt_job_barrier(job, "the root");
+		wrong |= rt_transport_start(t, &c, &r) != STATUS_OK || r;
+		if (i == GIVEN - 1 && job->rank == 0)
+			rt_job_barrier(job, "the root");
+	}
+	rt_job_barrier(job, "the end");
+	rt_transport_close(t);
+	return wrong && rt_job_status(job) == STATUS_OK ? STATUS_WRONG : STATUS_OK;
+}
+
 /* Small collectives end at once for the last to come, whoever that is, and slots are used again. */
 static int at_once(struct rt_job *job, void *arg)
 {
@@ -177,6 +208,8 @@ static int at_once(struct rt_job *job, void *arg)
 	if (rt_transport_open(job, "shm", &t) != STATUS_OK ||
 	    rt_transport_team(t, all, 3, &team) != STATUS_OK)
 		return STATUS_INTERNAL;
+	if (job->rank == 2) /* late for the first exchange */
+		usleep(1000000);
 	for (int round = 0; round < ROUNDS; round++)
 		for (int k = 0; k < RT_COLLECTIVE_COUNT && !wrong; k++) {
 			enum rt_collective_kind kind = (enum rt_collective_kind)k;
@@ -339,6 +372,10 @@ int main(void)
 		CHECK_EQ(c.status, STATUS_DIAGNOSTICS);
 		CHECK(has(c.text, "has  Broadcast from root 0 of 1 f32"));
 		CHECK(has(c.text, "has  Broadcast from root 1 of 1 f32"));
+		launch_captured(kinds[k], 2, 30000, late_mismatch, NULL, &c);
+		CHECK_EQ(c.status, STATUS_DIAGNOSTICS);
+		CHECK(has(c.text, "has  Broadcast from root 0 of 1 f32"));
+		CHECK(has(c.text, "has  Broadcast from root 0 of 2 f32"));
 		launch_captured(kinds[k], 2, 30000, too_far, NULL, &c);
 		CHECK_EQ(c.status, STATUS_USAGE);
 		CHECK(has(c.text, "a team names device 9, but the job has 2 ranks"));
