@@ -2,6 +2,7 @@
 #include "check/check.h"
 #include "check/checker.h"
 #include "ir/edit.h"
+#include "ir/infer.h"
 #include "ir/number.h"
 #include <stdio.h>
 #include <string.h>
@@ -61,6 +62,21 @@ static void find_statements(struct checker *c)
 	}
 }
 
+/* Fills slices_of. */
+static void find_slices(struct checker *c)
+{
+	uint32_t n = c->m->type.n;
+	if (!c->is_symmetric)
+		return;
+	c->slices_of = arena_new_array(c->arena, domain_id, n);
+	for (type_id k = 1; k < n; k++) {
+		type_id t = k, next;
+		while ((next = infer_symmetric(c->m, t, -1)))
+			t = next;
+		c->slices_of[k] = ir_type(c->m, t)->domain;
+	}
+}
+
 enum check_status check_program(struct module *m, struct diag *d, const struct check_options *o,
                                 struct check_result *out)
 {
@@ -82,6 +98,7 @@ enum check_status check_program(struct module *m, struct diag *d, const struct c
 	c.is_returned = arena_new_array(c.arena, bool, m->value.n);
 	c.is_shown = arena_new_array(c.arena, bool, m->value.n);
 	find_statements(&c);
+	find_slices(&c);
 	find_returned(&c);
 	for (int64_t rank = 0; rank < o->ranks && check_goes_on(&c); rank++)
 		walk_rank(&c, rank);

@@ -97,6 +97,10 @@ struct checker {
 	bool *is_posted;   /* by op_id: a post names it */
 	bool *is_returned; /* by value_id: the program's caller takes its contents */
 	bool *is_shown;    /* by value_id: of a symmetric view, the caller takes what is seen by it */
+	/* By type_id: the domain without mesh axes, which tells slices apart of memory that other ranks see:
+	 * what is t@x@stream(3) here, a view has as t@block(x)@stream(3), with the same slices of each block.
+	 * Of types of a program without symmetric views: NULL. */
+	domain_id *slices_of;
 };
 
 /* ---- a rank */

@@ -5,7 +5,6 @@
  * first such axis that is left. */
 #include "check/checker.h"
 #include "ir/expr.h"
-#include "ir/infer.h"
 #include "ir/layout.h"
 #include <string.h>
 
@@ -149,15 +148,10 @@ static bool is_alike(const struct walk *w, const struct view *x, op_id op, type_
 	return is_seen(w, x) && symmetric_is_alike(w, op);
 }
 
-/* The domain that the slices of a type are told apart by. Of memory that other ranks see it is without mesh
- * axes: what is t@x@stream(3) here, a view has as t@block(x)@stream(3), with the same slices of each block.
- */
+/* The domain that the slices of a type are told apart by. */
 static domain_id parts_domain(const struct walk *w, const struct view *x, type_id t)
 {
-	if (is_seen(w, x))
-		for (type_id next; (next = infer_symmetric(w->m, t, -1));)
-			t = next;
-	return ir_type(w->m, t)->domain;
+	return is_seen(w, x) && w->c->slices_of ? w->c->slices_of[t] : ir_type(w->m, t)->domain;
 }
 
 /* The block that a step of a chain stands for; false: it is not one. */
