@@ -1,9 +1,8 @@
-/* plan_norm: softmax, attention and norms, composed of kernels over scratch memory.
+/* plan_norm: softmax, which is a kernel, attention and norms, composed of kernels over scratch memory.
  *
- *     softmax(x)     m = max(x); f = exp(x - m); s = sum(f); y = f / s
  *     rmsnorm(x)     s = rsqrt(mean(x * x) + eps); y = x * s * weight
  *     layernorm(x)   f = x - mean(x); s = rsqrt(mean(f * f) + eps); y = f * s * weight + bias
- *     sdpa(q, k, v)  f = softmax(scale * q k^T, masked); y = f v
+ *     sdpa(q, k, v)  f = q k^T; f = softmax(scale * f, masked); y = f v
  *
  * Scratch is f32 (f64 for f64), so that only the result is rounded to its dtype. */
 #include "exec/planner.h"
@@ -101,15 +100,20 @@ static void contract(struct norm *x, struct plan_view out, struct plan_view a, s
 	task_emit(x->b, &t);
 }
 
-/* f := softmax of itself along an axis; what divides is left in the scratch that is returned. */
-static void softmax(struct norm *x, struct plan_view out, struct plan_view from, struct plan_view f,
-                    struct plan_view m, unsigned axis)
+/* scale: NULL: 1. first_row: NULL: all elements count; else those up to the row's number, counted from it. */
+static void softmax(struct norm *x, struct plan_view out, struct plan_view from, unsigned axis,
+                    const double *scale, const sx_id *first_row)
 {
-	reduce(x, RT_MAX, m, from, axis);
-	binary(x, RT_SUB, f, from, m);
-	unary(x, RT_EXP, f, f);
-	reduce(x, RT_SUM, m, f, axis);
-	binary(x, RT_DIV, out, f, m);
+	struct plan_task t;
+	task_start(&t, RT_TASK_SOFTMAX);
+	t.in_n = first_row ? 3 : scale ? 2 : 1;
+	t.scalars = (uint8_t)((scale ? 2 : 0) | (first_row ? 4 : 0));
+	t.axes = axis;
+	t.scalar[1].literal = scale ? *scale : 1;
+	t.scalar[2].is_reg = first_row != NULL;
+	t.scalar[2].reg = first_row ? sx_reg(x->b, *first_row) : 0;
+	t.out = out, t.in[0] = from;
+	task_emit(x->b, &t);
 }
 
 /* The window on an operand whose axes are the result's from the right. */
@@ -147,8 +151,7 @@ static void plan_softmax(struct norm *x, const struct view *in)
 		return;
 	struct plan_view out = aligned(x, x->r), from = aligned(x, in);
 	if (x->ok)
-		softmax(x, out, from, scratch(x, x->wide, x->n, 0), scratch(x, x->wide, x->n, 1u << axis),
-		        (unsigned)axis);
+		softmax(x, out, from, (unsigned)axis, NULL, NULL);
 }
 
 static void plan_layer(struct norm *x, struct view *const *in, unsigned count, bool layer)
@@ -177,43 +180,6 @@ static void plan_layer(struct norm *x, struct view *const *in, unsigned count, b
 		binary(x, RT_MUL, count > 2 ? f : out, f, scale[0]);
 	if (count > 2)
 		binary(x, RT_ADD, out, f, scale[1]);
-}
-
-/* f := -inf where the key is later than the query. */
-static void mask(struct norm *x, struct plan_view f, const sx_id *n, sx_id first_row)
-{
-	struct planner *b = x->b;
-	unsigned rows = x->nd - 2, keys = x->nd - 1, heads = (1u << rows) - 1;
-	struct plan_view index[2], allowed = scratch(x, RT_BOOL, n, heads);
-	struct plan_task t;
-	for (unsigned k = 0; k < 2; k++) {
-		index[k] = scratch(x, RT_I64, n, heads | 1u << (k ? rows : keys));
-		struct plan_view one = index[k];
-		for (unsigned i = 0; i < x->nd; i++)
-			if (i != (k ? keys : rows))
-				one = reduced(x, one, i);
-		task_start(&t, RT_TASK_IOTA);
-		t.scalars = 3;
-		t.in_n = 2;
-		t.axes = k ? keys : rows;
-		t.scalar[0].is_reg = !k;
-		t.scalar[0].reg = k ? 0 : sx_reg(b, first_row);
-		t.scalar[1].literal = 1;
-		t.out = one;
-		task_emit(b, &t);
-	}
-	struct plan_view small = allowed;
-	for (unsigned i = 0; i < rows; i++)
-		small = reduced(x, small, i), index[0] = reduced(x, index[0], i),
-		index[1] = reduced(x, index[1], i);
-	binary(x, RT_GE, small, index[0], index[1]);
-	task_start(&t, RT_TASK_POINTWISE);
-	t.op = RT_WHERE;
-	t.in_n = 3;
-	t.scalars = 4;
-	t.scalar[2].literal = -INFINITY;
-	t.out = f, t.in[0] = allowed, t.in[1] = f;
-	task_emit(b, &t);
 }
 
 static void plan_attention(struct norm *x, struct view *const *in)
@@ -253,12 +219,10 @@ static void plan_attention(struct norm *x, struct view *const *in)
 	if (!x->ok)
 		return;
 	n[rows] = x->n[rows], n[last] = keys;
-	struct plan_view f = scratch(x, x->wide, n, 0), m = scratch(x, x->wide, n, 1u << last);
+	struct plan_view f = scratch(x, x->wide, n, 0);
+	double scale = float_attribute(x, "scale", 1 / sqrt((double)q->axis[last].extent));
 	contract(x, f, qw, kw);
-	with_number(x, RT_MUL, f, f, float_attribute(x, "scale", 1 / sqrt((double)q->axis[last].extent)));
-	if (op_attr_is_true(b->m, x->op, "causal"))
-		mask(x, f, n, x->at[rows]);
-	softmax(x, f, f, f, m, last);
+	softmax(x, f, f, last, &scale, op_attr_is_true(b->m, x->op, "causal") ? &x->at[rows] : NULL);
 	contract(x, out, f, vw);
 }
 

@@ -76,6 +76,8 @@ static const char *task_name(const struct plan_task *t)
 		return rt_pointwise_name((enum rt_pointwise)t->op);
 	case RT_TASK_REDUCE:
 		return rt_reduce_op_name((enum rt_reduce_op)t->op);
+	case RT_TASK_SOFTMAX:
+		return "softmax";
 	case RT_TASK_BITCAST:
 		return "bitcast";
 	case RT_TASK_GATHER:
@@ -114,7 +116,7 @@ static void put_task(struct printer *x, const struct plan_task *t)
 			if (t->axes >> k & 1)
 				buf_printf(x->out, " %u", k);
 	}
-	if (t->kernel == RT_TASK_IOTA || t->kernel == RT_TASK_TOPK)
+	if (t->kernel == RT_TASK_IOTA || t->kernel == RT_TASK_TOPK || t->kernel == RT_TASK_SOFTMAX)
 		buf_printf(x->out, " along %u", t->axes);
 	buf_putc(x->out, '(');
 	for (unsigned k = 0; k < t->in_n; k++) {

@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { SUMS = 8 }; /* results whose sums are taken side by side */
+
 struct reduction {
 	const struct rt_task *task;
 	bool real;             /* f64, else i64 */
@@ -183,6 +185,34 @@ static void start(struct reduction *r, size_t n)
 	}
 }
 
+/* Sums of SUMS rows, each in its order: an addition waits for the one before it in its row only. */
+RT_CLONES static void add_rows(double *acc, double (*x)[RT_ROW], size_t n)
+{
+	double s[SUMS];
+	memcpy(s, acc, sizeof s);
+	for (size_t i = 0; i < n; i++)
+		for (int k = 0; k < SUMS; k++)
+			s[k] += x[k][i];
+	memcpy(acc, s, sizeof s);
+}
+
+/* SUMS results from at on, whose sources are `apart` bytes from one to the next. */
+static void sum_rows(struct reduction *r, char *const *at, int64_t out_stride, int64_t apart)
+{
+	double x[SUMS][RT_ROW];
+	const struct cpu_walk *w = &r->inner;
+	int64_t size = (int64_t)rt_dtype_size(r->in.dtype);
+	start(r, SUMS);
+	for (int64_t first = 0; first < w->n[0]; first += RT_ROW) {
+		size_t n = (size_t)(w->n[0] - first < RT_ROW ? w->n[0] - first : RT_ROW);
+		for (int k = 0; k < SUMS; k++)
+			rt_row_load_f64(r->in.dtype, at[1] + k * apart + first * w->stride[0][0],
+			                w->stride[0][0] / size, x[k], n);
+		add_rows(r->acc.f64, x, n);
+	}
+	finish(r, at[0], out_stride, SUMS);
+}
+
 /* at[0]: results, at[1]: the first element of each one's source. */
 static enum status result_row(void *arg, char *const *at, size_t n, const int64_t *stride)
 {
@@ -190,7 +220,15 @@ static enum status result_row(void *arg, char *const *at, size_t n, const int64_
 	int64_t out_stride = stride[0] / (int64_t)rt_dtype_size(r->task->out.dtype);
 	int64_t in_stride = stride[1] / (int64_t)rt_dtype_size(r->in.dtype);
 	if (!r->along_rows) {
-		for (size_t i = 0; i < n; i++) {
+		bool sums = r->real && (r->task->reduce == RT_SUM || r->task->reduce == RT_AVG) &&
+		            r->inner.nd == 1 && !r->inner.empty;
+		size_t i = 0;
+		for (; sums && i + SUMS <= n; i += SUMS)
+			sum_rows(
+			    r,
+			    (char *const[]){at[0] + (int64_t)i * stride[0], at[1] + (int64_t)i * stride[1]},
+			    out_stride, stride[1]);
+		for (; i < n; i++) {
 			r->inner.base[0] = at[1] + (int64_t)i * stride[1];
 			start(r, 1);
 			cpu_walk_rows(&r->inner, RT_ROW, fold_row, r);

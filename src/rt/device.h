@@ -64,6 +64,9 @@ enum rt_kernel {
 	RT_TASK_IOTA,      /* out[i] = scalar[0] + scalar[1] * i_axis */
 	RT_TASK_POINTWISE, /* out[i] = op(in[0][i], in[1][i], in[2][i]) */
 	RT_TASK_REDUCE,    /* out[i with 0 at axes] = op over axes of in[0][i] */
+	RT_TASK_SOFTMAX,   /* out[i] = softmax along an axis of scalar[1] * in[0][i]; without the former if it
+	                    * is   not there. If scalar[2] is there, row i along the axis before, which is the
+	                    * last,   ends with element scalar[2] + i: the others are 0. */
 	RT_TASK_BITCAST,   /* out[i] = in[0][i], the same bits; element types of one size */
 	RT_TASK_GATHER, /* out[i] = in[0][i, in[1][i]]: in[0] has one axis more than the others, the last. If
 	                 * scalar[2] is there that axis has the entries from it on, of `axes` ones; the
@@ -111,7 +114,7 @@ struct rt_task {
 		};
 	};
 	unsigned axes; /* REDUCE: mask of the axes of in[0] that go; out has the same nd, with extent 1 there.
-	                * IOTA, TOPK: the axis (a number). */
+	                * IOTA, TOPK, SOFTMAX: the axis (a number). */
 	struct rt_unit *unit; /* UNIT */
 	struct rt_pack *pack; /* GEMM: of in[1]; NULL: none */
 	uint64_t contents;    /* which contents in[1] has when the task runs, a count from 1 on */

@@ -588,6 +588,54 @@ static void test_prepared(void)
 	}
 }
 
+/* Row i of [rows, n] from `first` on: elements after first + i are 0, if causal. */
+static void softmax_case(enum rt_dtype t, int64_t rows, int64_t n, bool causal, int64_t first, float special)
+{
+	int64_t extents[2] = {rows, n}, index[2] = {0};
+	struct rt_view in = random_view(t, 2, extents, false), out = random_view(t, 2, extents, false);
+	double scale = 0.25, sum = 0, most = 0;
+	fill_random(&in, 9);
+	if (special != 0)
+		rt_store_f64(t, at(&in, index), special);
+	ok(&(struct rt_task){.kernel = RT_TASK_SOFTMAX,
+	                     .out = out,
+	                     .in = {in},
+	                     .scalars = causal ? 6 : 2,
+	                     .scalar = {[1] = {.f = scale}, [2] = {.i = first}},
+	                     .axes = 1});
+	do {
+		int64_t live = causal && first + index[0] + 1 < n ? first + index[0] + 1 : n;
+		if (index[1] == 0) {
+			most = -INFINITY, sum = 0;
+			for (int64_t l = 0; l < live; l++) {
+				double x = scale * get(&in, (int64_t[]){index[0], l});
+				most = x > most || x != x ? x : most;
+			}
+			for (int64_t l = 0; l < live; l++)
+				sum += exp(scale * get(&in, (int64_t[]){index[0], l}) - most);
+		}
+		double x = index[1] < live ? scale * get(&in, index) : -INFINITY;
+		double want = exp(x - most) / sum, got = get(&out, index);
+		if (want != want ? got == got : !(fabs(got - want) <= (t == RT_BF16 ? 1e-2 : 1e-6)))
+			CHECK(!"softmax");
+	} while (step(&out, index));
+	free_view(&in);
+	free_view(&out);
+}
+
+static void test_softmax(void)
+{
+	static const enum rt_dtype types[] = {RT_F32, RT_F64, RT_BF16};
+	for (int i = 0; i < 3; i++) {
+		softmax_case(types[i], 11, 131, false, 0, 0);
+		softmax_case(types[i], 21, 70, true, 0, 0);
+		softmax_case(types[i], 9, 70, true, 64, 0);
+		softmax_case(types[i], 3, 5, true, 0, -INFINITY); /* of which the first row is all -inf */
+		softmax_case(types[i], 3, 5, false, 0, NAN);
+		softmax_case(types[i], 3, 70, true, 0, NAN);
+	}
+}
+
 static double function(enum rt_pointwise op, double x)
 {
 	return op == RT_EXP       ? exp(x)
@@ -697,6 +745,7 @@ static int rank_main(struct rt_job *job, void *arg)
 	test_reduce();
 	test_prepared();
 	test_gemm();
+	test_softmax();
 	rt_device_close(device);
 	return 0;
 }
