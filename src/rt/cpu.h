@@ -44,6 +44,11 @@ union cpu_sum {
 /* Of elements of a type: the start, n more of them, the end. removed: how many there were. */
 void cpu_sum_start(enum rt_reduce_op op, enum rt_dtype t, union cpu_sum *sum);
 void cpu_sum_add(enum rt_reduce_op op, enum rt_dtype t, union cpu_sum *sum, const void *at, size_t n);
+/* n elements to each of several sums, dense, one sum's after the other's. */
+void cpu_sum_add_rows(enum rt_reduce_op op, enum rt_dtype t, union cpu_sum *sum, int64_t sums, const void *at,
+                      size_t n);
+/* An element to each of n sums. */
+void cpu_sum_add_each(enum rt_reduce_op op, enum rt_dtype t, union cpu_sum *sum, const void *at, size_t n);
 void cpu_sum_store(enum rt_reduce_op op, enum rt_dtype t, union cpu_sum sum, int64_t removed,
                    enum rt_dtype out, void *at);
 

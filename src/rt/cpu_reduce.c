@@ -131,6 +131,53 @@ void cpu_sum_add(enum rt_reduce_op op, enum rt_dtype t, union cpu_sum *sum, cons
 	}
 }
 
+/* Sums of SUMS rows, each in its order: an addition waits for the one before it in its row only. */
+RT_CLONES static void add_rows(double *acc, double (*x)[RT_ROW], size_t n)
+{
+	double s[SUMS];
+	memcpy(s, acc, sizeof s);
+	for (size_t i = 0; i < n; i++)
+		for (int k = 0; k < SUMS; k++)
+			s[k] += x[k][i];
+	memcpy(acc, s, sizeof s);
+}
+
+void cpu_sum_add_rows(enum rt_reduce_op op, enum rt_dtype t, union cpu_sum *sum, int64_t sums, const void *at,
+                      size_t n)
+{
+	size_t size = rt_dtype_size(t);
+	const char *from = at;
+	bool adds = rt_dtype_is_float(t) && (op == RT_SUM || op == RT_AVG);
+	for (; adds && sums >= SUMS; sums -= SUMS, sum += SUMS, from += SUMS * n * size)
+		for (size_t first = 0; first < n; first += RT_ROW) {
+			double x[SUMS][RT_ROW];
+			size_t m = n - first < RT_ROW ? n - first : RT_ROW;
+			for (size_t k = 0; k < SUMS; k++)
+				rt_row_load_f64(t, from + (k * n + first) * size, 1, x[k], m);
+			add_rows(&sum->f64, x, m);
+		}
+	for (; sums > 0; sums--, sum++, from += n * size)
+		cpu_sum_add(op, t, sum, from, n);
+}
+
+void cpu_sum_add_each(enum rt_reduce_op op, enum rt_dtype t, union cpu_sum *sum, const void *at, size_t n)
+{
+	size_t size = rt_dtype_size(t);
+	for (size_t first = 0; first < n; first += RT_ROW) {
+		size_t m = n - first < RT_ROW ? n - first : RT_ROW;
+		const char *from = (const char *)at + first * size;
+		if (rt_dtype_is_float(t)) {
+			double x[RT_ROW];
+			rt_row_load_f64(t, from, 1, x, m);
+			rt_combine_f64(op, &sum[first].f64, x, m);
+		} else {
+			int64_t x[RT_ROW];
+			rt_row_load_i64(t, from, 1, x, m);
+			rt_combine_i64(op, &sum[first].i64, x, m);
+		}
+	}
+}
+
 void cpu_sum_store(enum rt_reduce_op op, enum rt_dtype t, union cpu_sum sum, int64_t removed,
                    enum rt_dtype out, void *at)
 {
@@ -183,17 +230,6 @@ static void start(struct reduction *r, size_t n)
 		else
 			r->acc.i64[i] = initial_i64(r->task->reduce, r->in.dtype);
 	}
-}
-
-/* Sums of SUMS rows, each in its order: an addition waits for the one before it in its row only. */
-RT_CLONES static void add_rows(double *acc, double (*x)[RT_ROW], size_t n)
-{
-	double s[SUMS];
-	memcpy(s, acc, sizeof s);
-	for (size_t i = 0; i < n; i++)
-		for (int k = 0; k < SUMS; k++)
-			s[k] += x[k][i];
-	memcpy(acc, s, sizeof s);
 }
 
 /* SUMS results from at on, whose sources are `apart` bytes from one to the next. */

@@ -3,16 +3,22 @@
  *     A = X + B; Y = gelu(A); s = sum of Y over axis 1        of [1000, 512] elements
  *         for 8 rows at a time: A := X + B, Y := gelu(A), s gets the sums of 8 rows
  *
- * A block of elements is small enough for the cache, so that A is never in memory. The axes that a
- * reduction keeps are outside of those that it removes; a block is a part of the kept axes times a part of
- * the removed ones, which follow one another in their order, so that sums have the order, and the rounding,
- * of those that are computed alone. Every step rounds to the type of its result. */
+ * A block of elements is small enough for the cache, so that A is never in memory. A block is a part of the
+ * axes that a reduction keeps times a part of those that it removes, which follow one another in their
+ * order, so that sums have the order, and the rounding, of those that are computed alone. Within a block the
+ * removed axes are inside; but where elements of several results lie closer together than those of one the
+ * kept axes are, and a row of results gets a row of elements at once. Every step rounds to the type of its
+ * result. */
 #include "rt/cpu.h"
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { BLOCK = 2048, KEPT = 64 /* results of long reductions at once, where these lie close together */ };
+enum {
+	BLOCK = 4096,
+	KEPT = 512,    /* results of long reductions at once, where these lie close together */
+	KEPT_ROWS = 8, /* elsewhere */
+};
 
 /* Axes first … end-1, in parts: those before `cut` an element at a time, cut in chunks, the rest whole. */
 struct part {
@@ -28,6 +34,7 @@ struct walk {
 	int64_t extent[RT_MAX_DIMS], at[RT_MAX_DIMS], n[RT_MAX_DIMS]; /* all of it; the current block */
 	struct part kept, removed;
 	int64_t removed_count;
+	bool kept_inside;   /* in a block */
 	char *local;        /* blocks of BLOCK elements of up to 8 bytes */
 	union cpu_sum *sum; /* BLOCK of each reduction */
 };
@@ -64,27 +71,43 @@ static int64_t stride_of(const struct rt_unit *u, int axis)
 	return 0;
 }
 
-/* Kept axes by decreasing stride, then the removed ones in their order. */
+/* Smallest distance between elements of different results, or of one. */
+static int64_t least_stride(const struct walk *w, unsigned axes)
+{
+	const struct rt_view *v = space(&w->unit->step[0]);
+	int64_t least = INT64_MAX;
+	for (int d = 0; d < v->nd; d++)
+		if ((axes >> d & 1) && v->n[d] > 1 && stride_of(w->unit, d) < least)
+			least = stride_of(w->unit, d);
+	return least;
+}
+
+/* Kept axes by decreasing stride, the removed ones in their order. */
 static void order_axes(struct walk *w, unsigned axes)
 {
 	const struct rt_view *v = space(&w->unit->step[0]);
-	int kept = 0;
+	int kept = 0, removed = 0, first;
+	w->nd = v->nd;
+	for (int d = 0; d < v->nd; d++)
+		removed += axes >> d & 1;
+	w->kept_inside = least_stride(w, ~axes) < least_stride(w, axes);
+	w->kept.first = first = w->kept_inside ? removed : 0;
+	w->removed.first = w->kept_inside ? 0 : w->nd - removed;
+	w->kept.end = w->kept.first + w->nd - removed;
+	w->removed.end = w->removed.first + removed;
+	removed = w->removed.first;
 	for (int d = 0; d < v->nd; d++) {
-		if (axes >> d & 1)
+		if (axes >> d & 1) {
+			w->axis[removed++] = (uint8_t)d;
 			continue;
-		int at = kept++;
-		for (; at > 0 && stride_of(w->unit, w->axis[at - 1]) < stride_of(w->unit, d); at--)
+		}
+		int at = first + kept++;
+		for (; at > first && stride_of(w->unit, w->axis[at - 1]) < stride_of(w->unit, d); at--)
 			w->axis[at] = w->axis[at - 1];
 		w->axis[at] = (uint8_t)d;
 	}
-	w->nd = kept;
-	for (int d = 0; d < v->nd; d++)
-		if (axes >> d & 1)
-			w->axis[w->nd++] = (uint8_t)d;
 	for (int d = 0; d < w->nd; d++)
 		w->extent[d] = v->n[w->axis[d]];
-	w->kept = (struct part){.first = 0, .end = kept};
-	w->removed = (struct part){.first = kept, .end = w->nd};
 }
 
 static int64_t count(const struct walk *w, struct part p)
@@ -152,13 +175,13 @@ static struct rt_view block_view(const struct walk *w, const struct rt_view *v, 
 	return out;
 }
 
-/* Adds the block to the sums of its results. in: dense, kept axes outside. */
+/* Adds the block to the sums of its results. */
 static enum status add_block(struct walk *w, const struct rt_task *t, union cpu_sum *sum)
 {
 	struct rt_view in = t->in[0];
 	int64_t each = 1, results = 1;
 	for (int d = 0; d < w->nd; d++)
-		*(d < w->kept.end ? &results : &each) *= w->n[d];
+		*(d >= w->kept.first && d < w->kept.end ? &results : &each) *= w->n[d];
 	if (!rt_view_is_dense(&in)) {
 		in = rt_view_dense(w->local + w->unit->locals * BLOCK * sizeof(int64_t), in.dtype, in.nd,
 		                   in.n);
@@ -166,9 +189,12 @@ static enum status add_block(struct walk *w, const struct rt_task *t, union cpu_
 		if (status != STATUS_OK)
 			return status;
 	}
-	for (int64_t k = 0; k < results; k++)
-		cpu_sum_add(t->reduce, in.dtype, &sum[k],
-		            (char *)in.data + k * each * (int64_t)rt_dtype_size(in.dtype), (size_t)each);
+	for (int64_t k = 0; k < each && w->kept_inside; k++)
+		cpu_sum_add_each(t->reduce, in.dtype, sum,
+		                 (char *)in.data + k * results * (int64_t)rt_dtype_size(in.dtype),
+		                 (size_t)results);
+	if (!w->kept_inside)
+		cpu_sum_add_rows(t->reduce, in.dtype, sum, results, in.data, (size_t)each);
 	return STATUS_OK;
 }
 
@@ -227,13 +253,13 @@ static enum status store_sums(const struct walk *w)
 			return STATUS_DIAGNOSTICS;
 		}
 		int64_t index[RT_MAX_DIMS] = {0}, size = (int64_t)rt_dtype_size(t->out.dtype), i = 0;
-		for (int d = 0; d >= 0;) {
+		for (int d = w->nd; d >= w->kept.first;) {
 			char *at = t->out.data;
-			for (d = 0; d < w->kept.end; d++)
+			for (d = w->kept.first; d < w->kept.end; d++)
 				at += (w->at[d] + index[d]) * t->out.stride[w->axis[d]] * size;
 			cpu_sum_store(t->reduce, t->in[0].dtype, sum[i++], w->removed_count, t->out.dtype,
 			              at);
-			for (d = w->kept.end - 1; d >= 0 && ++index[d] == w->n[d]; d--)
+			for (d = w->kept.end - 1; d >= w->kept.first && ++index[d] == w->n[d]; d--)
 				index[d] = 0;
 		}
 		sum += BLOCK;
@@ -259,18 +285,6 @@ static enum status walk_blocks(struct walk *w)
 	return status;
 }
 
-/* Whether the elements of several results lie closer to one another than those of one. */
-static bool kept_lie_close(const struct walk *w)
-{
-	int64_t least[2] = {INT64_MAX, INT64_MAX};
-	for (int d = 0; d < w->nd; d++) {
-		int64_t *to = &least[d >= w->kept.end], stride = stride_of(w->unit, w->axis[d]);
-		if (w->extent[d] > 1 && stride < *to)
-			*to = stride;
-	}
-	return least[0] < least[1];
-}
-
 static enum status run(struct walk *w, struct cpu_lane *lane)
 {
 	unsigned axes = 0;
@@ -288,8 +302,9 @@ static enum status run(struct walk *w, struct cpu_lane *lane)
 		return STATUS_OK;
 	int64_t each = w->removed_count ? w->removed_count : 1;
 	int64_t results = each < BLOCK ? BLOCK / each : 1;
-	if (results < KEPT && kept_lie_close(w))
-		results = KEPT;
+	int64_t least = w->kept_inside ? KEPT : KEPT_ROWS;
+	if (results < least && sums)
+		results = least;
 	results = results < kept ? results : kept;
 	cut(w, &w->kept, results);
 	cut(w, &w->removed, BLOCK / results);
