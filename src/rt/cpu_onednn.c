@@ -13,6 +13,9 @@
 
 enum { PRODUCT_SCRATCH = 3, PACK_SCRATCH = 4 }; /* the caller has the others */
 
+/* Multiplications from which the start of dnnl_sgemm does not count. */
+enum { LARGE_WORK = 1 << 24 };
+
 enum way { NONE, SGEMM, LIES, PACKED };
 
 /* Without AVX-512 BLAS is as fast. */
@@ -32,11 +35,15 @@ static enum way choose(const struct cpu_product *p)
 	bool at = p->a.col != 1, bt = p->b.col != 1;
 	if (p->narrow)
 		return p->pack || (!bt && p->m >= 1024) ? PACKED : LIES;
-	if ((double)p->m * (double)p->n * (double)p->k < RT_LEAST_WORK || !has(dnnl_cpu_isa_avx512_core))
+	double work = (double)p->m * (double)p->n * (double)p->k;
+	bool large = work >= LARGE_WORK;
+	if (work < RT_LEAST_WORK || !has(dnnl_cpu_isa_avx512_core))
 		return NONE;
 	if (at)
-		return bt ? NONE : SGEMM;
-	return p->pack || p->m >= (bt ? 1024 : 256) ? PACKED : bt ? LIES : SGEMM;
+		return large && !bt ? SGEMM : NONE;
+	if (p->pack || (large && p->m >= (bt ? 1024 : 256)))
+		return PACKED;
+	return large && !bt ? SGEMM : LIES;
 }
 
 /* The number belongs to the calling thread. */

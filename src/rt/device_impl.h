@@ -4,7 +4,7 @@
 #include "rt/device.h"
 
 /* Multiplications from which products are more than their start. */
-enum { RT_LEAST_WORK = 1 << 24, RT_BF16_LEAST_WORK = 1 << 18 };
+enum { RT_LEAST_WORK = 1 << 21, RT_BF16_LEAST_WORK = 1 << 18 };
 
 enum status rt_cpu_open(struct rt_job *job, struct rt_device **out);
 
