@@ -1,6 +1,7 @@
 #!/bin/sh
 # kill.sh HIRC: a rank that is killed ends the job within a second, with its number and the line it
-# stood at; no process and no shared memory stays behind. Then the same for hirc itself, killed and asked to end.
+# stood at; no process and no shared memory stays behind. Then the same for hirc itself, killed and asked to end, and
+# for a rank of mpirun, which tells of it.
 set -u
 hirc=$1
 scratch=$(mktemp -d)
@@ -72,4 +73,21 @@ start
 kill -TERM $job
 ended_within 1
 [ $code != 0 ] || fail "exit code 0 after SIGTERM"
+# Under mpirun ranks are its children; it looks after the dead once a second.
+if "$hirc" --version | grep -q 'features:.* mpi' && command -v mpirun >/dev/null; then
+	for transport in shm mpi; do
+		mpirun -np 4 "$hirc" run --transport=$transport --timeout=60 "$scratch/stuck.hir" >"$scratch/out" 2>&1 &
+		job=$!
+		for i in $(seq 100); do
+			ranks=$(pgrep -P $job -f "$scratch/stuck.hir" | sort -n)
+			[ "$(echo "$ranks" | wc -w)" = 4 ] && break
+			sleep 0.05
+		done
+		sleep 1
+		kill -9 "$(echo $ranks | cut -d' ' -f3)"
+		ended_within 10
+		[ $code != 0 ] || fail "exit code 0 after a rank of mpirun was killed"
+		grep -q 'signal 9' "$scratch/out" || fail "mpirun does not say that a rank was killed"
+	done
+fi
 echo "ok: killed ranks and launchers leave nothing behind"

@@ -76,6 +76,20 @@ static int short_main(struct rt_job *job, void *arg)
 	return status;
 }
 
+/* What MPI refuses: a rank that is not there. */
+static int broken_main(struct rt_job *job, void *arg)
+{
+	struct rt_transport *t;
+	struct rt_request *r;
+	char x = 0;
+	if (rt_transport_open(job, arg, &t) != STATUS_OK)
+		return STATUS_INTERNAL;
+	struct rt_p2p p = {.send = true, .peer = job->size, .dtype = RT_U8, .count = 1, .data = &x};
+	enum status status = t->ops->start_p2p(t, &p, &r); /* not checked by us */
+	rt_transport_close(t);
+	return status;
+}
+
 /* On several hosts with several ranks each, auto is mixed. */
 static int auto_main(struct rt_job *job, void *arg)
 {
@@ -221,6 +235,8 @@ static int start_all(const char *self)
 	CHECK(has(c.text, "hirc: rank 1: error: no luck\n"));
 	CHECK_EQ(run(self, "2", "short", &c), STATUS_DIAGNOSTICS);
 	CHECK(has(c.text, "recv of 16 bytes, but rank 0 has sent 8\n"));
+	CHECK_EQ(run(self, "2", "broken", &c), STATUS_INTERNAL);
+	CHECK(has(c.text, "hirc: rank 0: error: MPI_Issend: MPI_ERR_RANK: invalid rank\n"));
 	CHECK_EQ(run(self, "1", "funneled", &c), STATUS_ABSENT);
 	CHECK(
 	    has(c.text, "this MPI library does not allow calls from more than one thread (it gives level "));
@@ -239,6 +255,7 @@ int main(int argc, char **argv)
 	int (*rank_main)(struct rt_job *, void *) = stuck                            ? stuck_main
 	                                            : strcmp(what, "fails") == 0     ? fails_main
 	                                            : strcmp(what, "short") == 0     ? short_main
+	                                            : strcmp(what, "broken") == 0    ? broken_main
 	                                            : strcmp(what, "sleeps") == 0    ? sleeps_main
 	                                            : strcmp(what, "computes") == 0  ? computes_main
 	                                            : strcmp(what, "memory") == 0    ? memory_main
@@ -247,6 +264,7 @@ int main(int argc, char **argv)
 	const char *transport = stuck || strncmp(what, "auto-", 5) == 0 ? strchr(what, '-') + 1
 	                        : strcmp(what, "sleeps") == 0           ? "mixed"
 	                        : strcmp(what, "short") == 0            ? "mpi"
+	                        : strcmp(what, "broken") == 0           ? "mpi"
 	                        : strcmp(what, "computes") == 0         ? "mpi"
 	                                                                : what;
 	return launch(RT_BOOT_AUTO, strcmp(what, "size") == 0 ? 5 : 0, stuck ? 600 : 30000, rank_main,
