@@ -1,6 +1,7 @@
 #!/bin/sh
-# examples.sh HIRC fork|thread|mpi|hosts|dumps: every example with its check, on 1, 2, 4 and 8 ranks, for
-# several chunk counts and for sizes that do not divide; or the fixed points of every dump.
+# examples.sh HIRC fork|thread|mpi|hosts|dumps|all: every example with its check, on 1, 2, 4 and 8 ranks, for
+# several chunk counts and for sizes that do not divide; or the fixed points of every dump. `all` takes an hour:
+# all of it on 1, 2, 3, 4 and 8 ranks, under each way to start them and each transport.
 set -u
 hirc=$1 part=$2
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -162,6 +163,27 @@ hosts)
 		must_be_ok $launch --host h0:3,h1:1 "$hirc" run "$root/examples/$name.hir" --check --pipeline=p2p
 	done
 	;;
+all)
+	for n in 1 2 3 4 8; do
+		for start in fork thread; do
+			sizes "$hirc" run --np=$n --bootstrap=$start
+			pipelines "$hirc" run --np=$n --bootstrap=$start
+			in_place "$hirc" run --np=$n --bootstrap=$start
+		done
+		for transport in shm mpi; do
+			sizes mpirun -np $n "$hirc" run --transport=$transport
+			pipelines mpirun -np $n "$hirc" run --transport=$transport
+		done
+		in_place mpirun -np $n "$hirc" run --transport=shm
+		[ $n = 1 ] && continue
+		"$root/tests/host_agent.sh" --works || continue
+		on="h0:$(((n + 1) / 2)),h1:$((n / 2))"
+		launch="mpirun --mca plm_rsh_agent $root/tests/host_agent.sh -np $n --host $on"
+		sizes $launch "$hirc" run --transport=mixed
+		pipelines $launch "$hirc" run --transport=mixed
+	done
+	meshes "$hirc" run
+	;;
 dumps)
 	for file in "$root"/examples/*.hir; do
 		for stage in --stop-after=parse --stop-after=propagate-shardings --stop-after=decompose-reshardings \
@@ -172,7 +194,7 @@ dumps)
 	for name in zero_copy transformer_layer; do fixed_points "$root/examples/$name.hir" --zero-copy; done
 	;;
 *)
-	echo "usage: examples.sh HIRC fork|thread|mpi|hosts|dumps"
+	echo "usage: examples.sh HIRC fork|thread|mpi|hosts|dumps|all"
 	exit 2
 	;;
 esac
