@@ -93,7 +93,11 @@ static enum status share(struct rt_job *job, struct rt_memory *m, size_t bytes, 
 	m->own = (char *)m->region.at + m->offset[job->rank];
 	status = fill(job, m, bytes, what);
 	/* Nobody reads or writes what is not filled yet. */
-	return status == STATUS_OK ? rt_job_barrier(job, "the memory of all ranks") : status;
+	status = status == STATUS_OK ? rt_job_barrier(job, "the memory of all ranks") : status;
+	for (int r = 0; status == STATUS_OK && r < job->size; r++)
+		if (r != job->rank)
+			rt_region_touch((char *)m->region.at + m->offset[r], m->bytes[r]);
+	return status;
 }
 
 enum status rt_transport_alloc(struct rt_transport *t, struct rt_device *d, size_t bytes, const char *what,
@@ -168,8 +172,10 @@ static enum status view_map(struct rt_transport *t, struct view *v)
 		ok = rt_region_map_at(m->region.file, m->region.offset + m->offset[v->rank[i]] + v->offset,
 		                      v->block_bytes, at);
 	}
-	if (ok)
+	if (ok) {
+		rt_region_touch(v->at, bytes);
 		return STATUS_OK;
+	}
 	int error = errno;
 	if (v->at)
 		munmap(v->at, bytes);

@@ -6,6 +6,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#ifndef MADV_POPULATE_READ
+#define MADV_POPULATE_READ 22
+#endif
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
 #endif
@@ -73,6 +76,11 @@ bool rt_region_populate(const struct rt_region *r, void *at, size_t bytes)
 		return false;
 	return fallocate(r->file, 0, (off_t)(r->offset + (size_t)((char *)at - (char *)r->at)),
 	                 (off_t)bytes) == 0;
+}
+
+void rt_region_touch(void *at, size_t bytes)
+{
+	(void)madvise(at, bytes, MADV_POPULATE_READ); /* else each page comes when it is first used */
 }
 
 enum status rt_region_failed(struct rt_job *job, const char *what, size_t bytes, int error)

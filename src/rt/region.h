@@ -31,6 +31,9 @@ bool rt_region_map_at(int file, size_t offset, size_t bytes, void *at);
 /* Gives mapped memory its pages, huge ones where there are such. False with errno if there are none left:
  * without this, the first access would end the process. */
 bool rt_region_populate(const struct rt_region *r, void *at, size_t bytes);
+/* Maps the pages that another process, or another mapping, has populated: else each access to a new page of
+ * it takes a page fault. */
+void rt_region_touch(void *at, size_t bytes);
 
 /* `no shared memory for X (N bytes): why`; fails the job. */
 enum status rt_region_failed(struct rt_job *job, const char *what, size_t bytes, int error);

@@ -13,6 +13,12 @@ enum { TEST_FORK = 0 }; /* the thread sanitizer wants one process */
 enum { TEST_FORK = 1 };
 #endif
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { TEST_FAULTS = 0 }; /* sanitizers take page faults of their own */
+#else
+enum { TEST_FAULTS = 1 };
+#endif
+
 struct captured {
 	enum status status;
 	char text[8192]; /* standard error */

@@ -50,6 +50,37 @@ int madvise(void *at, size_t bytes, int advice)
 }
 #endif
 
+/* Memory of all ranks and memory side by side are there: reading them takes no page faults. Threads have one
+ * count, and a kernel before 5.14 maps nothing ahead. */
+static int faults_main(struct rt_job *job, void *arg)
+{
+	struct world w;
+	struct rusage before, after;
+	enum { PAGES_READ = 600, FEW = 20 };
+	const int all[] = {0, 1};
+	void *at, *view;
+	long sum = 0;
+	(void)arg;
+	if (!open_world(job, "shm", &w) ||
+	    rt_transport_alloc(w.t, w.device, PAGES_READ * PAGE, "buffers", &at) != STATUS_OK ||
+	    rt_transport_side_by_side(w.t, all, 2, 0, PAGES_READ * PAGE, &view) != STATUS_OK)
+		return STATUS_INTERNAL;
+	const volatile unsigned char *peer = rt_transport_peer(w.t, 1 - job->rank), *both = view;
+	bool early = madvise(at, PAGE, 22 /* MADV_POPULATE_READ */) == 0;
+	getrusage(RUSAGE_SELF, &before);
+	for (size_t i = 0; i < PAGES_READ; i++)
+		sum += peer[i * PAGE] + both[2 * i * PAGE];
+	getrusage(RUSAGE_SELF, &after);
+	long faults = after.ru_minflt - before.ru_minflt;
+	bool good = sum == 2 * 0xff * PAGES_READ && (faults < FEW || !early);
+	if (!good)
+		printf("%ld page faults\n", faults);
+	meet(&w);
+	rt_transport_free(w.t, w.device, at);
+	close_world(&w);
+	return good ? STATUS_OK : STATUS_WRONG;
+}
+
 struct lack {
 	int what;
 	size_t bytes;
@@ -138,6 +169,8 @@ int main(void)
 				         STATUS_OK);
 			CHECK_EQ(launch(kinds[k], np, 30000, barrier_main, NULL), STATUS_OK);
 		}
+	if (TEST_FORK && TEST_FAULTS)
+		CHECK_EQ(launch(RT_BOOT_FORK, 2, 30000, faults_main, NULL), STATUS_OK);
 	if (CAN_FAIL)
 		test_lacks();
 	return check_result();
