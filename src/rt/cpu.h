@@ -12,6 +12,7 @@ enum { CPU_WALK_VIEWS = 4, CPU_SCRATCH = 5 };
 struct cpu_lane {
 	int threads;               /* that a contraction may use; 0: as many as its library likes */
 	struct cpu_onednn *onednn; /* NULL: not used yet */
+	int64_t warm[2][2][2];     /* the largest product that BLAS is ready for; f64, a and b transposed */
 	void *at[CPU_SCRATCH];
 	size_t bytes[CPU_SCRATCH];
 };

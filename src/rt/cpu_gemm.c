@@ -9,10 +9,13 @@
 #include "rt/cpu_onednn.h"
 #include <assert.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #ifdef HIRC_HAVE_BLAS
 #include <cblas.h>
 #endif
+
+enum { WARM_ROWS = 512 };
 
 struct gemm {
 	struct cpu_lane *lane;
@@ -80,6 +83,36 @@ DEFINE_LOOPS(double, double, f64)
 DEFINE_LOOPS(float, float, f32)
 DEFINE_LOOPS(int64_t, uint64_t, i64)
 
+#ifdef HIRC_HAVE_BLAS
+static int at_most(int64_t n, int most)
+{
+	return n < most ? (int)n : most;
+}
+
+/* BLAS brings in its code and its buffers with its first product. That one is made here: of zeros, as large
+ * as g's or as its blocks. */
+static void warm(const struct gemm *g, bool a_transposed, bool b_transposed)
+{
+	int m = at_most(g->m, WARM_ROWS), n = at_most(g->n, WARM_ROWS), k = at_most(g->k, WARM_ROWS);
+	int lda = a_transposed ? m : k, ldb = b_transposed ? k : n;
+	CBLAS_TRANSPOSE ta = a_transposed ? CblasTrans : CblasNoTrans;
+	CBLAS_TRANSPOSE tb = b_transposed ? CblasTrans : CblasNoTrans;
+	int64_t size = (int64_t)m * n * k,
+	        *ready = &g->lane->warm[g->wide == RT_F64][a_transposed][b_transposed];
+	double *zeros;
+	if (size <= *ready || !(zeros = calloc((size_t)(m * k + k * n + m * n), sizeof *zeros)))
+		return;
+	*ready = size;
+	double *b = zeros + (size_t)m * (size_t)k, *c = b + (size_t)k * (size_t)n;
+	if (g->wide == RT_F64)
+		cblas_dgemm(CblasRowMajor, ta, tb, m, n, k, 1, zeros, lda, b, ldb, 0, c, n);
+	else
+		cblas_sgemm(CblasRowMajor, ta, tb, m, n, k, 1, (float *)zeros, lda, (float *)b, ldb, 0,
+		            (float *)c, n);
+	free(zeros);
+}
+#endif
+
 /* Adds to c if add, which is of the wide type, or bf16 if narrow. False: oneDNN has no way for these. */
 static bool multiply(const struct gemm *g, const struct cpu_matrix *a, const struct cpu_matrix *b, void *c,
                      int64_t ldc, bool narrow, bool add)
@@ -98,6 +131,10 @@ static bool multiply(const struct gemm *g, const struct cpu_matrix *a, const str
 	                        .contents = g->contents};
 	if (g->ahead && g->wide == RT_F32)
 		cpu_onednn_prepare(g->lane, &p);
+#ifdef HIRC_HAVE_BLAS
+	if (g->ahead && g->operand != RT_BF16 && g->wide != RT_I64)
+		warm(g, a->col != 1, b->col != 1);
+#endif
 	if (g->ahead)
 		return true;
 	if (g->operand == RT_BF16)
