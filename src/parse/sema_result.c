@@ -49,7 +49,8 @@ static type_id type_by_rule(struct sema *s, const struct infer_draft *f)
 static type_id symmetric_type(struct sema *s, const struct call *c, const struct infer_draft *draft,
                               type_id from)
 {
-	uint8_t axes[IR_MAX_MESH_AXES], in_memory[IR_MAX_MESH_AXES];
+	uint8_t axes[IR_MAX_MESH_AXES], in_memory[IR_MAX_MESH_AXES], order[IR_MAX_AXES];
+	bool unstreamed;
 	unsigned n = 0;
 	type_id t = from;
 	if (c->axis && !call_mesh_axes(s, c, s->m->type.at[from].mesh, axes, &n))
@@ -64,8 +65,14 @@ static type_id symmetric_type(struct sema *s, const struct call *c, const struct
 	else if (n && (infer_symmetric_axes(s->m, from, t, in_memory) != n || memcmp(axes, in_memory, n)))
 		diag_error(s->d, draft->at,
 		           "symmetric_view: axis= takes mesh axes from the outermost in memory");
-	else
+	else if (!domain_allocation_order(&s->m->domain.at[s->m->type.at[t].domain], &unstreamed, order)) {
+		diag_error(s->d, draft->at,
+		           "symmetric_view: the operand's order of memory is none that a view can have");
+		diag_note(s->d, DIAG_NOWHERE,
+		          "that of its loop axes is: `schedule X { allocation (0, 1, …) }`");
+	} else {
 		return t;
+	}
 	return 0;
 }
 
