@@ -1,6 +1,7 @@
 /* run_size: tensors that no machine, or not this one, can hold, before any memory is asked for. */
 #include "base/checked.h"
 #include "cli/run.h"
+#include "exec/plan_packs.h"
 #include "ir/expr.h"
 #include "rt/dtype.h"
 #include <unistd.h>
@@ -58,11 +59,13 @@ bool run_check_sizes(const struct run *r, struct diag *d, bool one_machine)
 	return ok;
 }
 
-bool run_check_plan(const struct run *r, struct diag *d, const struct plan *p)
+bool run_check_plan(const struct run *r, struct diag *d, struct plan *p)
 {
 	int64_t limit = machine_bytes();
 	const struct plan_buffer *most = NULL;
 	char name[DATA_NAME_BYTES];
+	if (limit && p->bytes > limit)
+		plan_packs_drop(p);
 	if (!limit || p->bytes <= limit)
 		return true;
 	for (uint32_t k = 0; k < p->buffer.n; k++) {

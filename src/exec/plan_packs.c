@@ -141,3 +141,15 @@ void plan_packs_place(struct plan *p)
 			p->bytes = INT64_MAX;
 	}
 }
+
+void plan_packs_drop(struct plan *p)
+{
+	if (p->pack.n)
+		p->bytes = p->pack.at[0].at;
+	p->pack.n = 0;
+	for (uint32_t k = 0; k < p->task.n; k++)
+		p->task.at[k].pack = 0;
+	for (uint32_t k = 0; k < p->buffer.n; k++)
+		p->buffer.at[k].contents = 0;
+	p->contents = 0;
+}

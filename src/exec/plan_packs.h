@@ -7,5 +7,7 @@
 void plan_packs(struct plan *p);
 /* Places them after all else in the memory. */
 void plan_packs_place(struct plan *p);
+/* Takes them out of a plan again. */
+void plan_packs_drop(struct plan *p);
 
 #endif

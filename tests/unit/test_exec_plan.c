@@ -1,13 +1,13 @@
 /* Tests of src/exec's planner: windows, slots, loops and what is refused, by the printed plan. */
 #include "check.h"
-#include "exec/plan.h"
+#include "exec/plan_packs.h"
 #include "ir/number.h"
 #include "parse/ast.h"
 #include "parse/sema.h"
 #include <stdlib.h>
 
 /* The plan of a rank of a program without passes, or what was reported. */
-static char *plan_text(const char *text, int64_t rank, int64_t streams)
+static char *plan_text_of(const char *text, int64_t rank, int64_t streams, bool packs)
 {
 	char *report = NULL;
 	size_t n = 0;
@@ -22,6 +22,8 @@ static char *plan_text(const char *text, int64_t rank, int64_t streams)
 	if (m) {
 		ir_number(m);
 		struct plan *p = plan_build(m, d, rank, module_ranks(m), streams);
+		if (p && !packs)
+			plan_packs_drop(p);
 		if (p)
 			plan_print(p, m, &out);
 		plan_free(p);
@@ -34,6 +36,11 @@ static char *plan_text(const char *text, int64_t rank, int64_t streams)
 	buf_puts(&out, report);
 	free(report);
 	return out.at;
+}
+
+static char *plan_text(const char *text, int64_t rank, int64_t streams)
+{
+	return plan_text_of(text, rank, streams, true);
 }
 
 static void check_plan(const char *text, int64_t rank, const char *want)
@@ -111,6 +118,18 @@ static void test_views(void)
 	           "task Y[0; 4:3 3:1] = copy(A[0; 4:1 3:4])");
 	check_line(MESH "  input A: f32[6, 4@x]\n  output Y: f32[2, 3, 4@x] = reshape(A, [2, 3, 4])\n}\n", 1,
 	           4, "task Y[0; 2:6 3:2 2:1] = copy(A[0; 2:6 3:2 2:1])");
+}
+
+/* Where there is no memory for packed operands the plan is that of a program without. */
+static void test_packs(void)
+{
+	const char *program = MESH "input X: bf16[64, 64]\ninput W: bf16[64, 64]\n"
+	                           "output Y = matmul(X, W)\noutput Z = matmul(Y, W)\n}\n";
+	char *with = plan_text_of(program, 0, 4, true), *without = plan_text_of(program, 0, 4, false);
+	CHECK(strstr(with, "pack 0: 8192 bytes at 32768, for products with W\n  memory: 40960 bytes"));
+	CHECK(!strstr(without, "pack") && strstr(without, "memory: 32768 bytes"));
+	free(with);
+	free(without);
 }
 
 static void test_slots(void)
@@ -208,6 +227,7 @@ int main(void)
 {
 	test_windows();
 	test_views();
+	test_packs();
 	test_slots();
 	test_control();
 	test_communication();

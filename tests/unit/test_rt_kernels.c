@@ -552,6 +552,8 @@ static void test_gemm(void)
 		large_gemm(256, RT_F32, RT_F32, i & 1, i & 2, (int)(i >> 2) % 3);
 		large_gemm(256, RT_BF16, i & 4 ? RT_BF16 : RT_F32, i & 1, i & 2, (int)(i >> 3));
 	}
+	for (unsigned i = 0; i < 12; i++) /* of a size at which none is copied */
+		large_gemm(96, RT_F32, i & 8 ? RT_BF16 : RT_F32, false, i & 1, (int)(i >> 1) % 3);
 	for (unsigned i = 0; i < 6; i++) { /* rows from which b is copied into a better order */
 		large_gemm(1024, RT_F32, RT_F32, false, i & 1, (int)(i >> 1));
 		large_gemm(1024, RT_BF16, RT_BF16, false, i & 1, (int)(i >> 1));
