@@ -121,14 +121,14 @@ enum {
 enum shm_how {
 	SHM_INLINE = 1, /* the payload is in the slot */
 	SHM_IN = 2,     /* it is where `in` says */
-	SHM_OUT = 4,    /* what is reduced will be where `out` says */
+	SHM_OUT = 4,    /* what is reduced will be where `out` says; a Reduce: shall be */
 	SHM_TABLE = 8,  /* where each member's block is says the table */
 	                /* neither SHM_INLINE nor SHM_IN: it comes as a message; no SHM_OUT: the same */
 };
 
 struct shm_slot {
 	alignas(SHM_LINE) _Atomic uint64_t stamp; /* 1 + sequence of the collective that it holds */
-	_Atomic uint64_t reduced;                 /* the same, once the own block of an Allreduce is in out */
+	_Atomic uint64_t reduced; /* the same, once the own block of an Allreduce or Reduce is in out */
 	struct shm_sign sign;
 	int64_t bytes; /* for each reader, if there is no table */
 	union {
@@ -218,6 +218,8 @@ struct rt_request {
 	int uncompared;         /* members whose slot was not compared */
 	int unread;             /* sources that are not found or not copied */
 	int64_t reduced;        /* elements of the own block */
+	bool split;             /* a Reduce of which each member reduces a block, to: */
+	char *result;           /* its block, in the root's memory */
 	char *staged;           /* reductions: operands that came as messages */
 	struct shm_transfer *transfer;
 	int transfers;

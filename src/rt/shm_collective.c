@@ -8,7 +8,7 @@
  *     ReduceScatter  the own block is reduced, read from all members
  *     Allreduce      small: each member reduces all; else a ReduceScatter of even blocks, of which each is
  *                    then copied from the member that has it
- *     Reduce         the root reduces
+ *     Reduce         the root reduces; of much each member reduces a block, into the root's memory
  *     Barrier        there is nothing to read
  *
  * Operands are always combined in team order, whoever comes first. What is in no memory that others see
@@ -23,6 +23,7 @@
 enum {
 	REDUCE_AT_ONCE = 256 << 10, /* elements, before other requests have their turn */
 	COPY_AT_ONCE = 16 << 20,    /* bytes */
+	SPLIT_BYTES = 16 << 10,     /* of a Reduce from which on all members reduce */
 };
 
 static int64_t size_of(const struct rt_request *r)
@@ -59,6 +60,12 @@ static bool gives_any(const struct rt_request *r, int from)
 static bool is_small_allreduce(const struct rt_request *r)
 {
 	return r->c.kind == RT_ALLREDUCE && r->c.count * size_of(r) <= SHM_INLINE_BYTES;
+}
+
+/* A Reduce that may be split. It is if all see the root's result and each other's operands. */
+static bool may_split(const struct rt_request *r)
+{
+	return r->c.kind == RT_REDUCE && r->c.count * size_of(r) >= SPLIT_BYTES;
 }
 
 /* Each reader has a block of its own in `in`; else all read the same. */
@@ -210,6 +217,15 @@ static void put_places(struct shm *s, struct rt_request *r, struct shm_slot *slo
 	}
 }
 
+/* Of a Reduce that may be split: where the root wants the result. */
+static void put_result(struct shm *s, struct rt_request *r, struct shm_slot *slot)
+{
+	slot->in = r->c.in ? rt_memory_place(&s->base, r->c.in) : -1;
+	slot->out = rt_memory_place(&s->base, r->c.out);
+	if (slot->out >= 0 && (slot->in >= 0 || !r->c.in))
+		r->sign.how |= SHM_OUT;
+}
+
 static void tell_others(struct shm *s, const struct rt_request *r)
 {
 	for (int m = 0; m < r->team->n; m++)
@@ -228,6 +244,8 @@ static void publish(struct shm *s, struct rt_request *r)
 		r->sign.how |= SHM_INLINE;
 		if (any)
 			put_payload(r, slot);
+		else if (may_split(r))
+			put_result(s, r, slot);
 	} else {
 		put_places(s, r, slot);
 	}
@@ -352,6 +370,8 @@ static struct rt_block reduced_here(const struct rt_request *r)
 {
 	const struct rt_collective *c = &r->c;
 	int own = r->team->index;
+	if (r->split)
+		return rt_even_block(c->count, r->team->n, own);
 	if (c->kind == RT_REDUCE)
 		return (struct rt_block){.count = own == c->root ? c->count : 0};
 	return c->kind == RT_ALLREDUCE ? part_of(r, own) : rt_collective_block(c, own);
@@ -364,18 +384,38 @@ static void reduce_some(struct rt_request *r)
 	struct rt_block b = reduced_here(r);
 	int64_t size = size_of(r), at = r->reduced * size, n = b.count - r->reduced;
 	n = n < REDUCE_AT_ONCE ? n : REDUCE_AT_ONCE;
-	char *out = (char *)c->out + (c->kind == RT_ALLREDUCE ? b.offset * size : 0);
+	char *out = r->split ? r->result : (char *)c->out + (c->kind == RT_ALLREDUCE ? b.offset * size : 0);
 	int terms = 0;
 	for (int m = 0; m < r->team->n; m++) { /* in team order */
-		if (m != r->team->index)
-			in[terms++] = r->source[m].at + at;
-		else if (c->in)
+		if (m == r->team->index && c->in)
 			in[terms++] = (const char *)c->in + b.offset * size + at;
+		else if (m != r->team->index && r->source[m].at)
+			in[terms++] = r->source[m].at + at;
 	}
-	rt_reduce_arrays(c->op, c->dtype, out + at, in, terms, (size_t)n);
+	if (n > 0)
+		rt_reduce_arrays(c->op, c->dtype, out + at, in, terms, (size_t)n);
 	r->reduced += n;
 	if (in != fixed)
 		free(in);
+}
+
+/* All slots of a Reduce are there: whether it is split; then finds what this member reduces. */
+static bool split(struct shm *s, struct rt_request *r)
+{
+	int own = r->team->index;
+	struct shm_slot *root = shm_team_slot(r->slots, r->c.root, r->sequence);
+	for (int m = 0; m < r->team->n; m++)
+		if (!(shm_team_slot(r->slots, m, r->sequence)->sign.how &
+		      (m == r->c.root ? SHM_OUT : SHM_IN)))
+			return false;
+	struct rt_block b = rt_even_block(r->c.count, r->team->n, own);
+	int64_t offset = b.offset * size_of(r);
+	for (int m = 0; m < r->team->n; m++) {
+		int64_t in = shm_team_slot(r->slots, m, r->sequence)->in;
+		r->source[m].at = m != own && in >= 0 ? rt_memory_at(&s->base, in) + offset : NULL;
+	}
+	r->result = rt_memory_at(&s->base, root->out) + offset;
+	return true;
 }
 
 /* The own block of a large Allreduce is reduced: the others may have it. */
@@ -383,10 +423,10 @@ static void show_reduced(struct shm *s, struct rt_request *r)
 {
 	int own = r->team->index, n = r->team->n;
 	struct rt_block b = part_of(r, own);
-	const char *at = (const char *)r->c.out + b.offset * size_of(r);
-	if (!(r->sign.how & SHM_OUT))
+	if (!(r->sign.how & SHM_OUT) && !r->split)
 		for (int i = 1; i < n; i++)
-			send(s, r, (own + i) % n, 1, at, b.count * size_of(r));
+			send(s, r, (own + i) % n, 1, (const char *)r->c.out + b.offset * size_of(r),
+			     b.count * size_of(r));
 	atomic_store_explicit(&shm_team_slot(r->slots, own, r->sequence)->reduced, r->sequence + 1,
 	                      memory_order_release);
 	tell_others(s, r);
@@ -409,6 +449,10 @@ static enum status look_reduced(struct shm *s, struct rt_request *r, bool *moved
 		struct rt_block b = part_of(r, m);
 		int64_t offset = b.offset * size_of(r), bytes = b.count * size_of(r);
 		x->reduced = *moved = true;
+		if (r->split) { /* it is where it belongs */
+			r->unread--;
+			continue;
+		}
 		if (slot->sign.how & SHM_OUT) {
 			x->at = rt_memory_at(&s->base, slot->out) + offset;
 			x->to = (char *)r->c.out + offset;
@@ -487,12 +531,14 @@ static bool can_publish(struct rt_request *r)
 
 static bool has_all(const struct rt_request *r)
 {
-	return r->unread == 0 && r->receiving == 0 && (r->c.kind != RT_BARRIER || r->uncompared == 0);
+	bool all = r->c.kind == RT_BARRIER || may_split(r); /* must be seen */
+	return r->unread == 0 && r->receiving == 0 && (!all || r->uncompared == 0);
 }
 
 static bool reduces_here(const struct rt_request *r)
 {
-	return rt_collective_reduces(r->c.kind) && (r->c.kind != RT_REDUCE || is_root(r, r->team->index));
+	return rt_collective_reduces(r->c.kind) &&
+	       (r->c.kind != RT_REDUCE || r->split || is_root(r, r->team->index));
 }
 
 static void reduce(struct shm *s, struct rt_request *r)
@@ -500,10 +546,11 @@ static void reduce(struct shm *s, struct rt_request *r)
 	reduce_some(r);
 	if (r->reduced < reduced_here(r).count)
 		return;
-	r->phase = r->c.kind == RT_ALLREDUCE && !is_small_allreduce(r) ? SHM_GATHERING : SHM_READ;
-	if (r->phase == SHM_GATHERING)
+	bool large = r->c.kind == RT_ALLREDUCE && !is_small_allreduce(r);
+	r->phase = large || (r->split && is_root(r, r->team->index)) ? SHM_GATHERING : SHM_READ;
+	if (large || r->split)
 		show_reduced(s, r);
-	else
+	if (r->phase == SHM_READ)
 		finish(s, r, SHM_HAS_READ);
 }
 
@@ -532,6 +579,8 @@ enum status shm_collective_advance(struct shm *s, struct rt_request *r, bool *mo
 		if (!has_all(r))
 			return STATUS_OK;
 		*moved = true;
+		if (r->phase == SHM_READING)
+			r->split = may_split(r) && split(s, r);
 		if (r->phase == SHM_READING && reduces_here(r)) {
 			r->phase = SHM_REDUCING;
 		} else {
@@ -552,7 +601,8 @@ bool shm_collective_done(const struct rt_request *r)
 		return false;
 	if (!(r->sign.how & SHM_INLINE) && r->sign.how & (SHM_IN | SHM_OUT))
 		for (int m = 0; m < r->team->n; m++)
-			if (gives(r, r->team->index, m) && !shm_team_has_read(r->slots, m, r->sequence))
+			if ((gives(r, r->team->index, m) || (r->split && m != r->team->index)) &&
+			    !shm_team_has_read(r->slots, m, r->sequence))
 				return false;
 	return true;
 }

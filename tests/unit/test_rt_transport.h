@@ -86,6 +86,15 @@ static void go(struct suite *s, const struct rt_collective *c)
 		s->wrong++;
 }
 
+/* A sum over all but one member. */
+static double reduced_without(const struct suite *s, int index, int64_t i)
+{
+	double sum = 0;
+	for (int k = 0; k < s->n; k++)
+		sum += k == index ? 0 : element_of(s->ranks[k], i);
+	return sum;
+}
+
 static double reduced(const struct suite *s, enum rt_reduce_op op, int64_t i)
 {
 	double acc = element_of(s->ranks[0], i);
@@ -225,6 +234,24 @@ static void to_root(struct suite *s, enum rt_dtype t, enum rt_reduce_op op, int 
 	buffer_free(in);
 }
 
+/* The root has nothing to add. */
+static void to_silent_root(struct suite *s, enum rt_dtype t, int root, int64_t n)
+{
+	bool here = s->index == root;
+	char *x = here ? buffer_new((size_t)n * rt_dtype_size(t) + 1) : filled(t, s->ranks[s->index], n);
+	go(s, &(struct rt_collective){.kind = RT_REDUCE,
+	                              .dtype = t,
+	                              .op = RT_SUM,
+	                              .team = s->team,
+	                              .root = root,
+	                              .in = here ? NULL : x,
+	                              .out = here ? x : NULL,
+	                              .count = n});
+	for (int64_t i = 0; i < n && here; i++)
+		WANT(s, load(t, x, i), in_type(t, reduced_without(s, root, i)));
+	buffer_free(x);
+}
+
 /* Blocks of k * base / 2 elements, block 0 last in memory. */
 static int64_t uneven_blocks(const struct suite *s, int64_t base, int64_t *counts, int64_t *at)
 {
@@ -331,6 +358,8 @@ static void team_suite(struct suite *s)
 			from_root(s, RT_BROADCAST, t, root, sizes[z], root & 1);
 			to_root(s, types[(z + (size_t)root) % 7],
 			        (enum rt_reduce_op)(root % RT_REDUCE_OP_COUNT), root, sizes[z]);
+			if (s->n > 1)
+				to_silent_root(s, t, root, sizes[z]);
 			gather(s, t, root, sizes[z]);
 			scatter(s, t, root, sizes[z]);
 		}
