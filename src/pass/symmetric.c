@@ -50,8 +50,9 @@ static bool can_read(struct module *m, op_id op, value_id v, unsigned dim, bool 
 		reshard_classify(m, m->value.at[v].type, m->value.at[op_result(m, op, 0)].type, &r);
 		return r.kind == RESHARD_LOCAL;
 	}
-	if (op_info[kind].form != FORM_CALL || op_traits(m, op) & (TRAIT_RESHARD | TRAIT_COLLECTIVE) ||
-	    op_result_count(m, op) != 1 || !infer_axes(m, op, &x))
+	if (kind == OP_RESHAPE || op_info[kind].form != FORM_CALL ||
+	    op_traits(m, op) & (TRAIT_RESHARD | TRAIT_COLLECTIVE) || op_result_count(m, op) != 1 ||
+	    !infer_axes(m, op, &x))
 		return false;
 	for (unsigned k = 0; k < x.operand_n && !one; k++)
 		if (op_read(m, op, k) == v &&
