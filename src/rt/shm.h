@@ -3,6 +3,8 @@
  *   transport_shm.c   the transport, requests, waiting
  *   shm_team.c        what the members of a team show each other: slots and counters
  *   shm_collective.c  collectives: each member reads the others' memory, or their slots
+ *   shm_parts.c       which elements a member gives to which
+ *   shm_publish.c     a member's slot
  *   shm_small.c       those that are done at once
  *   shm_ring.c        messages, and what lies in no memory that peers see
  *   shm_sign.c        what all say of them, compared

@@ -16,6 +16,8 @@
 #include "base/arena.h"
 #include "rt/memory.h"
 #include "rt/shm.h"
+#include "rt/shm_parts.h"
+#include "rt/shm_publish.h"
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,248 +25,28 @@
 enum {
 	REDUCE_AT_ONCE = 256 << 10, /* elements, before other requests have their turn */
 	COPY_AT_ONCE = 16 << 20,    /* bytes */
-	SPLIT_BYTES = 16 << 10,     /* of a Reduce from which on all members reduce */
 };
 
-static int64_t size_of(const struct rt_request *r)
-{
-	return (int64_t)rt_dtype_size(r->c.dtype);
-}
-
-/* ---- who gives what */
-
-static bool is_root(const struct rt_request *r, int member)
-{
-	return rt_collective_is_rooted(r->c.kind) && member == r->c.root;
-}
-
-/* Whether member `from` has something for member `to`. */
-static bool gives(const struct rt_request *r, int from, int to)
-{
-	if (from == to || r->c.kind == RT_BARRIER)
-		return false;
-	if (r->c.kind == RT_GATHER || r->c.kind == RT_REDUCE)
-		return is_root(r, to);
-	return !rt_collective_is_rooted(r->c.kind) || is_root(r, from);
-}
-
-/* Whether a member of a team of n gives anything. */
-static bool gives_any(const struct rt_request *r, int from)
-{
-	return gives(r, from,
-	             rt_collective_is_rooted(r->c.kind) && from != r->c.root ? r->c.root
-	                                                                     : (from + 1) % r->team->n);
-}
-
-/* An Allreduce of which each member reduces all. */
-static bool is_small_allreduce(const struct rt_request *r)
-{
-	return r->c.kind == RT_ALLREDUCE && r->c.count * size_of(r) <= SHM_INLINE_BYTES;
-}
-
-/* A Reduce that may be split. It is if all see the root's result and each other's operands. */
-static bool may_split(const struct rt_request *r)
-{
-	return r->c.kind == RT_REDUCE && r->c.count * size_of(r) >= SPLIT_BYTES;
-}
-
-/* Each reader has a block of its own in `in`; else all read the same. */
-static bool has_blocks(const struct rt_request *r)
-{
-	enum rt_collective_kind k = r->c.kind;
-	return k == RT_REDUCE_SCATTER || k == RT_SCATTER || rt_collective_exchanges(k) ||
-	       (k == RT_ALLREDUCE && !is_small_allreduce(r));
-}
-
-/* What a member has of an Allreduce to reduce. */
-static struct rt_block part_of(const struct rt_request *r, int member)
-{
-	return is_small_allreduce(r) ? (struct rt_block){.count = r->c.count}
-	                             : rt_even_block(r->c.count, r->team->n, member);
-}
-
-/* What this member gives to member `to`, in elements of in. */
-static struct rt_block given(const struct rt_request *r, int to)
-{
-	const struct rt_collective *c = &r->c;
-	switch (c->kind) {
-	case RT_ALLREDUCE:
-		return part_of(r, to);
-	case RT_REDUCE_SCATTER:
-	case RT_SCATTER:
-		return rt_collective_block(c, to);
-	case RT_ALL_TO_ALL:
-	case RT_ALL_TO_ALLV:
-		return rt_collective_send_block(c, to);
-	case RT_ALLGATHER:
-	case RT_GATHER:
-		return (struct rt_block){.count = rt_collective_block(c, r->team->index).count};
-	default:
-		return (struct rt_block){.count = c->count};
-	}
-}
-
-/* What member `from` gives to this one, in elements of out (reductions: of what is reduced here). */
-static struct rt_block taken(const struct rt_request *r, int from)
-{
-	const struct rt_collective *c = &r->c;
-	switch (c->kind) {
-	case RT_ALLREDUCE:
-		return (struct rt_block){.count = part_of(r, r->team->index).count};
-	case RT_REDUCE_SCATTER:
-	case RT_SCATTER:
-		return (struct rt_block){.count = rt_collective_block(c, r->team->index).count};
-	case RT_ALLGATHER:
-	case RT_GATHER:
-	case RT_ALL_TO_ALL:
-	case RT_ALL_TO_ALLV:
-		return rt_collective_block(c, from);
-	default:
-		return (struct rt_block){.count = c->count};
-	}
-}
-
 /* ---- messages */
-
-static struct shm_transfer *transfer(struct rt_request *r, int member, uint32_t phase, const void *data,
-                                     int64_t bytes, int *pending)
-{
-	if (!r->transfer) /* both ways, in both phases */
-		r->transfer = mem_alloc(4 * (size_t)r->team->n * sizeof *r->transfer);
-	struct shm_transfer *x = &r->transfer[r->transfers++];
-	*x = (struct shm_transfer){
-	    .peer = r->team->rank[member],
-	    .key = {.channel = SHM_TEAM + (uint32_t)r->c.team, .phase = phase, .sequence = r->sequence},
-	    .sign = r->sign,
-	    .data = (char *)data, /* a send only reads it */
-	    .bytes = bytes,
-	    .pending = pending,
-	};
-	++*pending;
-	return x;
-}
-
-static void send(struct shm *s, struct rt_request *r, int to, uint32_t phase, const void *data, int64_t bytes)
-{
-	if (bytes > 0)
-		shm_send(s, transfer(r, to, phase, data, bytes, &r->sending));
-}
 
 static enum status receive(struct shm *s, struct rt_request *r, int from, uint32_t phase, void *data,
                            int64_t bytes)
 {
 	if (bytes == 0)
 		return STATUS_OK;
-	return shm_receive(s, transfer(r, from, phase, data, bytes, &r->receiving));
-}
-
-/* ---- publishing */
-
-/* Bytes that a slot must hold for others to need nothing else. */
-static int64_t bytes_given(const struct rt_request *r)
-{
-	int64_t n = 0;
-	int members = has_blocks(r) ? r->team->n : 1;
-	for (int m = 0; m < members; m++)
-		n += given(r, m).count;
-	return n * size_of(r);
-}
-
-/* Blocks that do not simply follow each other, all of one size. */
-static bool needs_table(const struct rt_request *r)
-{
-	const struct rt_collective *c = &r->c;
-	if (!has_blocks(r) || c->kind == RT_ALLREDUCE)
-		return false;
-	return rt_collective_exchanges(c->kind) ? c->send_counts || c->send_offsets : c->counts || c->offsets;
-}
-
-static void copy(char *to, const char *from, int64_t bytes)
-{
-	if (bytes)
-		memcpy(to, from, (size_t)bytes);
-}
-
-/* The payload into the slot, blocks one after the other. */
-static void put_payload(const struct rt_request *r, struct shm_slot *slot)
-{
-	int64_t size = size_of(r), at = 0;
-	int members = has_blocks(r) ? r->team->n : 1;
-	for (int m = 0; m < members; m++) {
-		struct rt_block b = given(r, m);
-		copy(shm_slot_payload(slot) + at, (const char *)r->c.in + b.offset * size, b.count * size);
-		if (r->sign.how & SHM_TABLE)
-			shm_slot_table(slot)[m] = (struct shm_entry){.offset = at, .bytes = b.count * size};
-		at += b.count * size;
-	}
-}
-
-/* Where the payload is, or else the payload as messages. */
-static void put_places(struct shm *s, struct rt_request *r, struct shm_slot *slot)
-{
-	int64_t size = size_of(r);
-	int own = r->team->index;
-	slot->in = rt_memory_place(&s->base, r->c.in);
-	slot->out = r->c.kind == RT_ALLREDUCE ? rt_memory_place(&s->base, r->c.out) : -1;
-	r->sign.how |= (uint8_t)((slot->in >= 0 ? SHM_IN : 0) | (slot->out >= 0 ? SHM_OUT : 0));
-	for (int m = 0; m < r->team->n; m++) {
-		struct rt_block b = given(r, m);
-		if (r->sign.how & SHM_TABLE)
-			shm_slot_table(slot)[m] =
-			    (struct shm_entry){.offset = b.offset * size, .bytes = b.count * size};
-		if (!(r->sign.how & SHM_IN) && gives(r, own, m))
-			send(s, r, m, 0, (const char *)r->c.in + b.offset * size, b.count * size);
-	}
-}
-
-/* Of a Reduce that may be split: where the root wants the result. */
-static void put_result(struct shm *s, struct rt_request *r, struct shm_slot *slot)
-{
-	slot->in = r->c.in ? rt_memory_place(&s->base, r->c.in) : -1;
-	slot->out = rt_memory_place(&s->base, r->c.out);
-	if (slot->out >= 0 && (slot->in >= 0 || !r->c.in))
-		r->sign.how |= SHM_OUT;
-}
-
-static void tell_others(struct shm *s, const struct rt_request *r)
-{
-	for (int m = 0; m < r->team->n; m++)
-		if (m != r->team->index)
-			shm_tell(s, r->team->rank[m]);
-}
-
-static void publish(struct shm *s, struct rt_request *r)
-{
-	struct shm_team *t = r->slots;
-	struct shm_slot *slot = shm_team_slot(t, t->index, r->sequence);
-	bool any = gives_any(r, t->index);
-	slot->bytes = any ? given(r, (t->index + 1) % t->n).count * size_of(r) : 0;
-	r->sign.how = (uint8_t)(any && needs_table(r) ? SHM_TABLE : 0);
-	if (!any || bytes_given(r) <= SHM_INLINE_BYTES) {
-		r->sign.how |= SHM_INLINE;
-		if (any)
-			put_payload(r, slot);
-		else if (may_split(r))
-			put_result(s, r, slot);
-	} else {
-		put_places(s, r, slot);
-	}
-	slot->sign = r->sign;
-	atomic_store_explicit(&slot->stamp, r->sequence + 1, memory_order_release);
-	t->published++;
-	tell_others(s, r);
+	return shm_receive(s, shm_part_transfer(r, from, phase, data, bytes, &r->receiving));
 }
 
 /* Of what this member gives to itself: it takes no part in what follows. */
 static void copy_own(struct rt_request *r)
 {
 	const struct rt_collective *c = &r->c;
-	int64_t size = size_of(r);
+	int64_t size = shm_element_bytes(r);
 	int own = r->team->index;
-	struct rt_block to = taken(r, own), from = given(r, own);
-	bool both =
-	    c->kind == RT_ALLGATHER || rt_collective_exchanges(c->kind) ||
-	    (is_root(r, own) && (c->kind == RT_GATHER || c->kind == RT_SCATTER || c->kind == RT_BROADCAST));
+	struct rt_block to = shm_taken(r, own), from = shm_given(r, own);
+	bool both = c->kind == RT_ALLGATHER || rt_collective_exchanges(c->kind) ||
+	            (shm_is_root(r, own) &&
+	             (c->kind == RT_GATHER || c->kind == RT_SCATTER || c->kind == RT_BROADCAST));
 	char *out = (char *)c->out + to.offset * size;
 	const char *in = (const char *)c->in + from.offset * size;
 	if (both && out != in && to.count)
@@ -280,10 +62,11 @@ static struct shm_entry offered(const struct rt_request *r, struct shm_slot *slo
 	if (slot->sign.how & SHM_TABLE)
 		return shm_slot_table(slot)[own];
 	if (r->c.kind == RT_ALLREDUCE) { /* even blocks differ in size */
-		struct rt_block b = part_of(r, own);
-		return (struct shm_entry){.offset = b.offset * size_of(r), .bytes = b.count * size_of(r)};
+		struct rt_block b = shm_part(r, own);
+		return (struct shm_entry){.offset = b.offset * shm_element_bytes(r),
+		                          .bytes = b.count * shm_element_bytes(r)};
 	}
-	return (struct shm_entry){.offset = has_blocks(r) ? own * slot->bytes : 0, .bytes = slot->bytes};
+	return (struct shm_entry){.offset = shm_has_blocks(r) ? own * slot->bytes : 0, .bytes = slot->bytes};
 }
 
 /* Finds what a member gives to this one. */
@@ -291,16 +74,16 @@ static enum status find(struct shm *s, struct rt_request *r, int from, struct sh
 {
 	struct shm_source *x = &r->source[from];
 	struct shm_entry e = offered(r, slot);
-	struct rt_block b = taken(r, from);
+	struct rt_block b = shm_taken(r, from);
 	bool reduces = rt_collective_reduces(r->c.kind);
-	int64_t bytes = b.count * size_of(r);
+	int64_t bytes = b.count * shm_element_bytes(r);
 	if (e.bytes != bytes)
 		return shm_compare(s, &r->sign, bytes, false, r->team->rank[from], &slot->sign, e.bytes);
 	if (bytes == 0) {
 		r->unread--;
 		return STATUS_OK;
 	}
-	char *to = reduces ? NULL : (char *)r->c.out + b.offset * size_of(r);
+	char *to = reduces ? NULL : (char *)r->c.out + b.offset * shm_element_bytes(r);
 	if (slot->sign.how & SHM_INLINE)
 		x->at = shm_slot_payload(slot) + e.offset;
 	else if (slot->sign.how & SHM_IN)
@@ -331,8 +114,8 @@ static enum status look(struct shm *s, struct rt_request *r, bool *moved)
 		if (atomic_load(&slot->stamp) != r->sequence + 1)
 			continue;
 		enum status status =
-		    shm_compare(s, &r->sign, 0, gives(r, own, m), r->team->rank[m], &slot->sign, 0);
-		if (status == STATUS_OK && gives(r, m, own))
+		    shm_compare(s, &r->sign, 0, shm_gives(r, own, m), r->team->rank[m], &slot->sign, 0);
+		if (status == STATUS_OK && shm_gives(r, m, own))
 			status = find(s, r, m, slot);
 		if (status != STATUS_OK)
 			return status;
@@ -353,7 +136,7 @@ static void copy_found(struct rt_request *r, bool *moved)
 		if (!x->to)
 			continue;
 		int64_t n = x->bytes < COPY_AT_ONCE ? x->bytes : COPY_AT_ONCE;
-		copy(x->to, x->at, n);
+		shm_copy(x->to, x->at, n);
 		x->to += n;
 		x->at += n;
 		x->bytes -= n;
@@ -374,7 +157,7 @@ static struct rt_block reduced_here(const struct rt_request *r)
 		return rt_even_block(c->count, r->team->n, own);
 	if (c->kind == RT_REDUCE)
 		return (struct rt_block){.count = own == c->root ? c->count : 0};
-	return c->kind == RT_ALLREDUCE ? part_of(r, own) : rt_collective_block(c, own);
+	return c->kind == RT_ALLREDUCE ? shm_part(r, own) : rt_collective_block(c, own);
 }
 
 static void reduce_some(struct rt_request *r)
@@ -382,7 +165,7 @@ static void reduce_some(struct rt_request *r)
 	const void *fixed[16], **in = r->team->n <= 16 ? fixed : mem_alloc((size_t)r->team->n * sizeof *in);
 	const struct rt_collective *c = &r->c;
 	struct rt_block b = reduced_here(r);
-	int64_t size = size_of(r), at = r->reduced * size, n = b.count - r->reduced;
+	int64_t size = shm_element_bytes(r), at = r->reduced * size, n = b.count - r->reduced;
 	n = n < REDUCE_AT_ONCE ? n : REDUCE_AT_ONCE;
 	char *out = r->split ? r->result : (char *)c->out + (c->kind == RT_ALLREDUCE ? b.offset * size : 0);
 	int terms = 0;
@@ -409,7 +192,7 @@ static bool split(struct shm *s, struct rt_request *r)
 		      (m == r->c.root ? SHM_OUT : SHM_IN)))
 			return false;
 	struct rt_block b = rt_even_block(r->c.count, r->team->n, own);
-	int64_t offset = b.offset * size_of(r);
+	int64_t offset = b.offset * shm_element_bytes(r);
 	for (int m = 0; m < r->team->n; m++) {
 		int64_t in = shm_team_slot(r->slots, m, r->sequence)->in;
 		r->source[m].at = m != own && in >= 0 ? rt_memory_at(&s->base, in) + offset : NULL;
@@ -422,14 +205,15 @@ static bool split(struct shm *s, struct rt_request *r)
 static void show_reduced(struct shm *s, struct rt_request *r)
 {
 	int own = r->team->index, n = r->team->n;
-	struct rt_block b = part_of(r, own);
+	struct rt_block b = shm_part(r, own);
 	if (!(r->sign.how & SHM_OUT) && !r->split)
 		for (int i = 1; i < n; i++)
-			send(s, r, (own + i) % n, 1, (const char *)r->c.out + b.offset * size_of(r),
-			     b.count * size_of(r));
+			shm_send_part(s, r, (own + i) % n, 1,
+			              (const char *)r->c.out + b.offset * shm_element_bytes(r),
+			              b.count * shm_element_bytes(r));
 	atomic_store_explicit(&shm_team_slot(r->slots, own, r->sequence)->reduced, r->sequence + 1,
 	                      memory_order_release);
-	tell_others(s, r);
+	shm_tell_others(s, r);
 	r->unread = n - 1;
 }
 
@@ -446,8 +230,8 @@ static enum status look_reduced(struct shm *s, struct rt_request *r, bool *moved
 		if (m == r->team->index || x->reduced || !is_reduced(r, m))
 			continue;
 		struct shm_slot *slot = shm_team_slot(r->slots, m, r->sequence);
-		struct rt_block b = part_of(r, m);
-		int64_t offset = b.offset * size_of(r), bytes = b.count * size_of(r);
+		struct rt_block b = shm_part(r, m);
+		int64_t offset = b.offset * shm_element_bytes(r), bytes = b.count * shm_element_bytes(r);
 		x->reduced = *moved = true;
 		if (r->split) { /* it is where it belongs */
 			r->unread--;
@@ -505,7 +289,7 @@ static struct rt_request *request_new(struct shm *s, const struct rt_collective 
 	r->uncompared = t->n - 1;
 	r->source[t->index].compared = true;
 	for (int m = 0; m < t->n; m++)
-		r->unread += gives(r, m, t->index);
+		r->unread += shm_gives(r, m, t->index);
 	return r;
 }
 
@@ -521,7 +305,7 @@ void shm_request_free(struct rt_request *r)
 static void finish(struct shm *s, struct rt_request *r, enum shm_finished what)
 {
 	if (shm_team_finish(r->slots, r->sequence, what))
-		tell_others(s, r);
+		shm_tell_others(s, r);
 }
 
 static bool can_publish(struct rt_request *r)
@@ -531,14 +315,14 @@ static bool can_publish(struct rt_request *r)
 
 static bool has_all(const struct rt_request *r)
 {
-	bool all = r->c.kind == RT_BARRIER || may_split(r); /* must be seen */
+	bool all = r->c.kind == RT_BARRIER || shm_may_split(r); /* must be seen */
 	return r->unread == 0 && r->receiving == 0 && (!all || r->uncompared == 0);
 }
 
 static bool reduces_here(const struct rt_request *r)
 {
 	return rt_collective_reduces(r->c.kind) &&
-	       (r->c.kind != RT_REDUCE || r->split || is_root(r, r->team->index));
+	       (r->c.kind != RT_REDUCE || r->split || shm_is_root(r, r->team->index));
 }
 
 static void reduce(struct shm *s, struct rt_request *r)
@@ -546,8 +330,8 @@ static void reduce(struct shm *s, struct rt_request *r)
 	reduce_some(r);
 	if (r->reduced < reduced_here(r).count)
 		return;
-	bool large = r->c.kind == RT_ALLREDUCE && !is_small_allreduce(r);
-	r->phase = large || (r->split && is_root(r, r->team->index)) ? SHM_GATHERING : SHM_READ;
+	bool large = r->c.kind == RT_ALLREDUCE && !shm_reduces_all(r);
+	r->phase = large || (r->split && shm_is_root(r, r->team->index)) ? SHM_GATHERING : SHM_READ;
 	if (large || r->split)
 		show_reduced(s, r);
 	if (r->phase == SHM_READ)
@@ -560,7 +344,7 @@ enum status shm_collective_advance(struct shm *s, struct rt_request *r, bool *mo
 	if (r->phase == SHM_UNPUBLISHED) {
 		if (!can_publish(r))
 			return STATUS_OK;
-		publish(s, r);
+		shm_publish(s, r);
 		copy_own(r);
 		r->phase = SHM_READING;
 		*moved = true;
@@ -580,7 +364,7 @@ enum status shm_collective_advance(struct shm *s, struct rt_request *r, bool *mo
 			return STATUS_OK;
 		*moved = true;
 		if (r->phase == SHM_READING)
-			r->split = may_split(r) && split(s, r);
+			r->split = shm_may_split(r) && split(s, r);
 		if (r->phase == SHM_READING && reduces_here(r)) {
 			r->phase = SHM_REDUCING;
 		} else {
@@ -601,7 +385,7 @@ bool shm_collective_done(const struct rt_request *r)
 		return false;
 	if (!(r->sign.how & SHM_INLINE) && r->sign.how & (SHM_IN | SHM_OUT))
 		for (int m = 0; m < r->team->n; m++)
-			if ((gives(r, r->team->index, m) || (r->split && m != r->team->index)) &&
+			if ((shm_gives(r, r->team->index, m) || (r->split && m != r->team->index)) &&
 			    !shm_team_has_read(r->slots, m, r->sequence))
 				return false;
 	return true;

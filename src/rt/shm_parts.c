@@ -1,0 +1,92 @@
+/* shm_parts: which elements a member of a collective gives to which other. */
+#include "rt/shm_parts.h"
+
+enum { SPLIT_BYTES = 16 << 10 /* of a Reduce from which on all members reduce */ };
+
+int64_t shm_element_bytes(const struct rt_request *r)
+{
+	return (int64_t)rt_dtype_size(r->c.dtype);
+}
+
+bool shm_is_root(const struct rt_request *r, int member)
+{
+	return rt_collective_is_rooted(r->c.kind) && member == r->c.root;
+}
+
+bool shm_gives(const struct rt_request *r, int from, int to)
+{
+	if (from == to || r->c.kind == RT_BARRIER)
+		return false;
+	if (r->c.kind == RT_GATHER || r->c.kind == RT_REDUCE)
+		return shm_is_root(r, to);
+	return !rt_collective_is_rooted(r->c.kind) || shm_is_root(r, from);
+}
+
+bool shm_gives_any(const struct rt_request *r, int from)
+{
+	return shm_gives(r, from,
+	                 rt_collective_is_rooted(r->c.kind) && from != r->c.root ? r->c.root
+	                                                                         : (from + 1) % r->team->n);
+}
+
+bool shm_reduces_all(const struct rt_request *r)
+{
+	return r->c.kind == RT_ALLREDUCE && r->c.count * shm_element_bytes(r) <= SHM_INLINE_BYTES;
+}
+
+bool shm_may_split(const struct rt_request *r)
+{
+	return r->c.kind == RT_REDUCE && r->c.count * shm_element_bytes(r) >= SPLIT_BYTES;
+}
+
+bool shm_has_blocks(const struct rt_request *r)
+{
+	enum rt_collective_kind k = r->c.kind;
+	return k == RT_REDUCE_SCATTER || k == RT_SCATTER || rt_collective_exchanges(k) ||
+	       (k == RT_ALLREDUCE && !shm_reduces_all(r));
+}
+
+struct rt_block shm_part(const struct rt_request *r, int member)
+{
+	return shm_reduces_all(r) ? (struct rt_block){.count = r->c.count}
+	                          : rt_even_block(r->c.count, r->team->n, member);
+}
+
+struct rt_block shm_given(const struct rt_request *r, int to)
+{
+	const struct rt_collective *c = &r->c;
+	switch (c->kind) {
+	case RT_ALLREDUCE:
+		return shm_part(r, to);
+	case RT_REDUCE_SCATTER:
+	case RT_SCATTER:
+		return rt_collective_block(c, to);
+	case RT_ALL_TO_ALL:
+	case RT_ALL_TO_ALLV:
+		return rt_collective_send_block(c, to);
+	case RT_ALLGATHER:
+	case RT_GATHER:
+		return (struct rt_block){.count = rt_collective_block(c, r->team->index).count};
+	default:
+		return (struct rt_block){.count = c->count};
+	}
+}
+
+struct rt_block shm_taken(const struct rt_request *r, int from)
+{
+	const struct rt_collective *c = &r->c;
+	switch (c->kind) {
+	case RT_ALLREDUCE:
+		return (struct rt_block){.count = shm_part(r, r->team->index).count};
+	case RT_REDUCE_SCATTER:
+	case RT_SCATTER:
+		return (struct rt_block){.count = rt_collective_block(c, r->team->index).count};
+	case RT_ALLGATHER:
+	case RT_GATHER:
+	case RT_ALL_TO_ALL:
+	case RT_ALL_TO_ALLV:
+		return rt_collective_block(c, from);
+	default:
+		return (struct rt_block){.count = c->count};
+	}
+}
