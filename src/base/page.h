@@ -1,4 +1,4 @@
-/* page: the unit in which memory is mapped. */
+/* page: the unit in which memory is mapped, and how much the machine has. */
 #ifndef HIRC_BASE_PAGE_H
 #define HIRC_BASE_PAGE_H
 #include <stdint.h>
@@ -7,6 +7,13 @@
 static inline int64_t page_bytes(void)
 {
 	return sysconf(_SC_PAGESIZE);
+}
+
+/* Bytes; 0: unknown. */
+static inline int64_t machine_bytes(void)
+{
+	int64_t pages = sysconf(_SC_PHYS_PAGES), page = page_bytes();
+	return pages > 0 && page > 0 && pages <= INT64_MAX / page ? pages * page : 0;
 }
 
 #endif

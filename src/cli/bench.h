@@ -21,6 +21,7 @@ struct bench {
 	bool check;
 	enum bench_format format;
 	struct rt_launch_options launch;
+	uint64_t words;         /* hash of the command line */
 	VEC(const char *) file; /* programs */
 };
 
@@ -29,6 +30,8 @@ struct bench {
 int64_t bench_now_ns(void); /* monotonic clock of this host */
 /* Collective. Whether all ranks are on one host, and so have one clock. */
 enum status bench_same_host(struct rt_job *job, bool *out);
+/* Collective. STATUS_USAGE, after a message, where a rank was started with another command line. */
+enum status bench_agree(struct rt_job *job, const struct bench *b);
 /* Collective. Returns at about the same time on all ranks: on one host with a processor for each rank
  * within a microsecond. */
 enum status bench_start(struct rt_job *job, bool one_clock);
@@ -49,7 +52,7 @@ struct bench_point {
 struct bench_sweep {
 	VEC(struct bench_point) point;
 };
-/* The cross product of the lists, the last -D fastest; false after reporting that it is too large. */
+/* The cross product of the lists, the last -D fastest; false after reporting what is wrong. */
 bool bench_sweep_make(const struct compile_options *o, struct diag *d, struct bench_sweep *out);
 void bench_sweep_free(struct bench_sweep *s);
 

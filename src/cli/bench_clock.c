@@ -1,4 +1,5 @@
 /* bench_clock: ranks that start at one moment, and statistics of what was measured. */
+#include "base/arena.h"
 #include "cli/bench.h"
 #include "rt/cores.h"
 #include <math.h>
@@ -27,6 +28,22 @@ enum status bench_same_host(struct rt_job *job, bool *out)
 	*out = true;
 	for (int k = 0; k < job->size; k++)
 		*out &= !memcmp(all + (size_t)k * HOST_BYTES, all, HOST_BYTES);
+	free(all);
+	return status;
+}
+
+enum status bench_agree(struct rt_job *job, const struct bench *b)
+{
+	uint64_t *all = mem_zalloc(sizeof *all * (size_t)job->size);
+	enum status status = rt_job_allgather(job, "the command line", &b->words, sizeof b->words, all);
+	for (int k = 1; k < job->size && status == STATUS_OK; k++) {
+		if (all[k] == all[0])
+			continue;
+		if (job->rank == 0)
+			rt_job_error(job, "rank %d was started with another command line than rank 0", k);
+		status = STATUS_USAGE;
+		rt_job_barrier(job, "printing messages");
+	}
 	free(all);
 	return status;
 }

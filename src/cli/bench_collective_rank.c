@@ -421,7 +421,10 @@ static enum status open_member(struct member *x)
 int bench_collective_rank(struct rt_job *job, void *collectives)
 {
 	struct member x = {.job = job, .c = collectives};
-	enum status status = open_member(&x);
+	enum status status = bench_agree(job, x.c->b);
+	if (status != STATUS_OK)
+		return status;
+	status = open_member(&x);
 	if (status == STATUS_OK)
 		status = sweep_all(&x);
 	else

@@ -165,7 +165,7 @@ static enum status measure(struct rt_job *job, const struct bench_set *set, stru
 int bench_program_rank(struct rt_job *job, void *ranks)
 {
 	const struct bench_ranks *all = ranks;
-	enum status status = STATUS_OK;
+	enum status status = bench_agree(job, all->b);
 	for (uint32_t k = all->first; k < all->last && status == STATUS_OK; k++) {
 		uint32_t files = all->b->file.n;
 		struct subject *s = mem_zalloc(sizeof *s * files);

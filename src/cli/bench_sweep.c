@@ -51,6 +51,15 @@ bool bench_sweep_make(const struct compile_options *o, struct diag *d, struct be
 	int64_t points = 1;
 	*out = (struct bench_sweep){0};
 	for (uint32_t k = 0; k < o->define.n; k++) {
+		for (uint32_t before = 0; before < k; before++)
+			if (!strcmp(o->define.at[before].name, o->define.at[k].name)) {
+				diag_error(d, DIAG_NOWHERE, "-D gives '%s' values twice",
+				           o->define.at[k].name);
+				diag_note(d, DIAG_NOWHERE, "a list has all of them: -D %s=%s,%s",
+				          o->define.at[k].name, o->define.at[before].text,
+				          o->define.at[k].text);
+				return false;
+			}
 		points *= count(o->define.at[k].text);
 		if (points > MAX_POINTS) {
 			diag_error(d, DIAG_NOWHERE, "-D gives more than %d combinations", MAX_POINTS);

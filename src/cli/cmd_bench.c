@@ -101,9 +101,19 @@ static enum status bench(struct bench_collectives *c)
 	return c->kinds ? bench_collectives(c) : (enum status)bench_programs(b);
 }
 
+/* FNV-1a of all words, ends included. */
+static uint64_t hash_words(int argc, char **argv)
+{
+	uint64_t h = 0xcbf29ce484222325u;
+	for (int k = 1; k < argc; k++)
+		for (size_t i = 0, n = strlen(argv[k]) + 1; i < n; i++)
+			h = (h ^ (unsigned char)argv[k][i]) * 0x100000001b3u;
+	return h;
+}
+
 int cmd_bench(int argc, char **argv)
 {
-	struct bench b = {.warmup = 3};
+	struct bench b = {.warmup = 3, .words = hash_words(argc, argv)};
 	struct bench_collectives c = {.b = &b,
 	                              .least = 8,
 	                              .most = 64 << 20,

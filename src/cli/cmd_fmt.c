@@ -2,6 +2,7 @@
  *
  * Prints to standard output, writes back with -i, or with --check only says which files differ (exit 1). */
 #include "base/diag.h"
+#include "base/file.h"
 #include "base/source.h"
 #include "cli/commands.h"
 #include "cli/options.h"
@@ -15,21 +16,12 @@ struct fmt_command {
 	struct diag *d;
 };
 
-/* To the side, then renamed: an interrupted or full disk never costs the program. */
 static enum status write_back(struct fmt_command *c, const char *path, const struct buf *text)
 {
-	struct buf side = {0};
-	buf_printf(&side, "%s.hirc-fmt", path);
-	FILE *f = fopen(side.at, "w");
-	bool ok = f && fwrite(text->at, 1, text->n, f) == text->n;
-	ok = f && fclose(f) == 0 && ok;
-	ok = ok && rename(side.at, path) == 0;
-	if (!ok) {
-		diag_error(c->d, DIAG_NOWHERE, "cannot write '%s': %s", path, strerror(errno));
-		remove(side.at);
-	}
-	buf_free(&side);
-	return ok ? STATUS_OK : STATUS_DIAGNOSTICS;
+	if (file_replace(path, &(struct file_part){text->at, text->n}, 1))
+		return STATUS_OK;
+	diag_error(c->d, DIAG_NOWHERE, "cannot write '%s': %s", path, strerror(errno));
+	return STATUS_DIAGNOSTICS;
 }
 
 static enum status format(struct fmt_command *c, const char *path)

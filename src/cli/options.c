@@ -96,7 +96,7 @@ static bool store_number(const struct command_line *c, const struct option *o, c
 	bool ok = o->kind == OPTION_SIZE ? str_parse_size(text, &v) : parse_integer(text, &v);
 	if (!ok) {
 		complain(c, "%s: '%s' is not %s", spelling, text,
-		         o->kind == OPTION_SIZE ? "a size (like 4096, 8K, 32M, 8G)" : "a number");
+		         o->kind == OPTION_SIZE ? "a size (like 4096, 8K, 32M, 8G)" : "a whole number");
 		return false;
 	}
 	bool bounded = o->min || o->max;

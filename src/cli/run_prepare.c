@@ -1,8 +1,10 @@
 /* run_prepare: everything that is done once for all ranks. */
+#include "base/file.h"
 #include "cli/params.h"
 #include "cli/run.h"
 #include "ir/number.h"
 #include "ir/print.h"
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,6 +42,26 @@ static bool check_outputs_named(struct run *r, struct diag *d)
 	return ok;
 }
 
+static bool check_writable(struct diag *d, const char *option, const char *path)
+{
+	if (!path || file_try_replace(path))
+		return true;
+	diag_error(d, DIAG_NOWHERE, "%s: cannot write '%s': %s", option, path, strerror(errno));
+	return false;
+}
+
+/* Before the run: a mistake in a path should not cost it. Rank 0 writes. */
+static bool check_files(const struct run *r, struct diag *d)
+{
+	bool ok = true;
+	if (rt_env_rank() > 0)
+		return true;
+	ok = check_writable(d, "--trace", r->trace);
+	for (uint32_t k = 0; k < r->output.n; k++)
+		ok = check_writable(d, "--output", r->output.at[k].path) && ok;
+	return ok;
+}
+
 static void make_hashes(struct run *r)
 {
 	struct buf text = {0};
@@ -56,7 +78,8 @@ static void make_hashes(struct run *r)
 	r->hash.options = hash_text(r->hash.options, r->ranks.engine);
 	r->hash.options = hash_text(r->hash.options, r->check ? r->check : "no");
 	r->hash.options = hash_bytes(r->hash.options, &r->output.n, sizeof r->output.n);
-	r->hash.options = hash_bytes(r->hash.options, (bool[]){r->stats, r->dump_plan, r->all_ranks}, 3);
+	r->hash.options = hash_bytes(r->hash.options,
+	                             (bool[]){r->stats, r->dump_plan, r->all_ranks, r->profile, r->trace}, 5);
 	const char *dump = getenv("HIRC_DUMP");
 	if (dump && !strcmp(dump, "host_ir"))
 		r->host_ir = text;
@@ -76,7 +99,7 @@ enum status run_prepare(struct run *r, struct diag *d, int64_t ranks, bool one_m
 	source_position(r->m->source, 0, &line,
 	                &column); /* builds the line map, which ranks that are threads share */
 	r->needed = module_ranks(r->m);
-	if (!params_check(r->m, d) || !check_outputs_named(r, d))
+	if (!params_check(r->m, d) || !check_outputs_named(r, d) || !check_files(r, d))
 		return STATUS_DIAGNOSTICS;
 	if (!run_check_sizes(r, d, one_machine))
 		return STATUS_DIAGNOSTICS;

@@ -1,17 +1,10 @@
 /* run_size: tensors that no machine, or not this one, can hold, before any memory is asked for. */
 #include "base/checked.h"
+#include "base/page.h"
 #include "cli/run.h"
 #include "exec/plan_packs.h"
 #include "ir/expr.h"
 #include "rt/dtype.h"
-#include <unistd.h>
-
-/* 0: unknown. */
-static int64_t machine_bytes(void)
-{
-	int64_t pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE), bytes = 0;
-	return pages > 0 && page > 0 && checked_mul(pages, page, &bytes) ? bytes : 0;
-}
 
 /* Elements of the whole tensor; -1: more than 64 bits hold. What has no value yet counts as 1. */
 static int64_t elements(const struct module *m, value_id v)

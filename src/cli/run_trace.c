@@ -2,6 +2,7 @@
  *
  * Ranks of one host share its monotonic clock. Of ranks on several hosts the offsets are measured: after each
  * of some barriers all look at their clocks, and the median of the differences to rank 0's counts. */
+#include "base/file.h"
 #include "cli/output.h"
 #include "cli/run.h"
 #include "exec/profile.h"
@@ -87,19 +88,13 @@ static enum status collect(struct rt_job *job, const struct buf *mine, struct bu
 
 static bool write_file(struct rt_job *job, const char *path, const struct buf *text)
 {
-	FILE *f = fopen(path, "w");
-	bool ok = f != NULL;
-	if (ok) /* each event has `,\n` before it */
-		ok = fputs("{\"displayTimeUnit\": \"ms\", \"traceEvents\": [", f) >= 0 &&
-		     (text->n < 2 || fwrite(text->at + 1, 1, text->n - 1, f) == text->n - 1) &&
-		     fputs("\n]}\n", f) >= 0;
-	int error = errno;
-	if (f && fclose(f) != 0 && ok) {
-		error = errno;
-		ok = false;
-	}
+	static const char head[] = "{\"displayTimeUnit\": \"ms\", \"traceEvents\": [", tail[] = "\n]}\n";
+	size_t from = text->n > 0; /* each event has `,\n` before it */
+	struct file_part parts[] = {
+	    {head, sizeof head - 1}, {text->at + from, text->n - from}, {tail, sizeof tail - 1}};
+	bool ok = file_replace(path, parts, sizeof parts / sizeof *parts);
 	if (!ok)
-		rt_job_error(job, "--trace: cannot write '%s': %s", path, strerror(error));
+		rt_job_error(job, "--trace: cannot write '%s': %s", path, strerror(errno));
 	return ok;
 }
 

@@ -8,6 +8,7 @@
 #include "exec/npy.h"
 #include "base/arena.h"
 #include "base/checked.h"
+#include "base/file.h"
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -321,24 +322,9 @@ bool npy_fits(const struct npy *f, enum rt_dtype t, int nd, const int64_t *n, st
 
 /* ---- writing */
 
-static bool write_all(int fd, const void *data, size_t n)
-{
-	const char *from = data;
-	while (n) {
-		ssize_t done = write(fd, from, n);
-		if (done < 0 && errno == EINTR)
-			continue;
-		if (done <= 0)
-			return false;
-		from += done;
-		n -= (size_t)done;
-	}
-	return true;
-}
-
 bool npy_write(const char *path, enum rt_dtype t, int nd, const int64_t *n, const void *data, struct buf *why)
 {
-	struct buf head = {0}, side = {0};
+	struct buf head = {0};
 	size_t bytes = rt_dtype_size(t);
 	for (int k = 0; k < nd; k++)
 		bytes *= (size_t)n[k];
@@ -351,27 +337,10 @@ bool npy_write(const char *path, enum rt_dtype t, int nd, const int64_t *n, cons
 	memcpy(start, MAGIC, sizeof MAGIC);
 	start[6] = 1;
 	start[8] = head.n & 0xff, start[9] = head.n >> 8 & 0xff;
-	/* to the side, then renamed: readers never see a part. A device or pipe stays what it is. */
-	struct stat is;
-	bool direct = stat(path, &is) == 0 && !S_ISREG(is.st_mode);
-	if (direct)
-		buf_puts(&side, path);
-	else
-		buf_printf(&side, "%s.%ld.tmp", path, (long)getpid());
-	int fd = open(side.at, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	bool ok = fd >= 0 && write_all(fd, start, sizeof start) && write_all(fd, head.at, head.n) &&
-	          write_all(fd, data, bytes);
-	int error = errno;
-	if (fd >= 0 && close(fd) < 0 && ok)
-		ok = false, error = errno;
-	if (ok && !direct && rename(side.at, path) < 0)
-		ok = false, error = errno;
-	if (!ok) {
-		if (fd >= 0 && !direct)
-			unlink(side.at);
-		fail(why, path, "cannot be written: %s", strerror(error));
-	}
+	struct file_part parts[] = {{start, sizeof start}, {head.at, head.n}, {data, bytes}};
+	bool ok = file_replace(path, parts, sizeof parts / sizeof *parts);
+	if (!ok)
+		fail(why, path, "cannot be written: %s", strerror(errno));
 	buf_free(&head);
-	buf_free(&side);
 	return ok;
 }

@@ -12,7 +12,7 @@
 
 enum rt_boot_kind { RT_BOOT_AUTO, RT_BOOT_FORK, RT_BOOT_THREAD, RT_BOOT_MPI };
 
-enum { RT_MAX_RANKS = 4096 }; /* that fork and thread start */
+enum { RT_MAX_RANKS = 4096 }; /* of a job */
 
 struct rt_launch_options {
 	enum rt_boot_kind kind; /* AUTO: mpi under a launcher (rt_env_size() >= 0), else fork */

@@ -6,6 +6,7 @@
  * Without shared memory each rank has memory of its device. */
 #include "rt/memory.h"
 #include "base/arena.h"
+#include "base/page.h"
 #include "rt/device.h"
 #include "rt/region.h"
 #include <assert.h>
@@ -86,6 +87,16 @@ static enum status share(struct rt_job *job, struct rt_memory *m, size_t bytes, 
 	char all[128];
 	snprintf(all, sizeof all, "%s of all ranks", what);
 	enum status status = place(job, m, bytes, &total);
+	/* the system would promise more, and end some process when it is used */
+	if (status == STATUS_OK && machine_bytes() && total > (size_t)machine_bytes()) {
+		if (job->rank == 0)
+			rt_job_error(job,
+			             "no shared memory for %s (%zu bytes): this machine has %lld; smaller "
+			             "sizes or fewer ranks need less",
+			             all, total, (long long)machine_bytes());
+		rt_job_barrier(job, "printing messages");
+		return rt_job_fail(job, STATUS_DIAGNOSTICS);
+	}
 	if (status == STATUS_OK)
 		status = job->boot->share(job, all, total, &m->region);
 	if (status != STATUS_OK)
