@@ -99,7 +99,7 @@ enum status run_prepare(struct run *r, struct diag *d, int64_t ranks, bool one_m
 	source_position(r->m->source, 0, &line,
 	                &column); /* builds the line map, which ranks that are threads share */
 	r->needed = module_ranks(r->m);
-	if (!params_check(r->m, d) || !check_outputs_named(r, d) || !check_files(r, d))
+	if (!params_check(r->m, d) || !check_outputs_named(r, d))
 		return STATUS_DIAGNOSTICS;
 	if (!run_check_sizes(r, d, one_machine))
 		return STATUS_DIAGNOSTICS;
@@ -107,7 +107,7 @@ enum status run_prepare(struct run *r, struct diag *d, int64_t ranks, bool one_m
 	ir_number(r->m); /* so that what has no name is called T3 in messages */
 	r->labels = plan_labels_new(r->m);
 	r->source = data_sources_open(r->m, d, r->input.at, r->input.n);
-	return r->source ? STATUS_OK : STATUS_DIAGNOSTICS;
+	return r->source && check_files(r, d) ? STATUS_OK : STATUS_DIAGNOSTICS;
 }
 
 void run_free(struct run *r)
