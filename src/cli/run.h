@@ -53,7 +53,7 @@ enum status run_prepare(struct run *r, struct diag *d, int64_t ranks, bool one_m
 /* Whether inputs and outputs can be held at all, or, whole, by this machine; a rank's buffers by this
  * machine, with packed operands or, if that is too much, without. Report what does not fit. */
 bool run_check_sizes(const struct run *r, struct diag *d, bool one_machine);
-bool run_check_plan(const struct run *r, struct diag *d, struct plan *p);
+bool run_check_plan(const struct run *r, struct diag *d, int ranks, struct plan *p);
 /* The reference evaluation; r->m and r->source are there. */
 enum status run_reference(struct run *r, struct diag *d, int64_t ranks);
 void run_reference_free(struct run *r);

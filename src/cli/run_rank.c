@@ -132,7 +132,7 @@ static enum status make_plan(struct rt_job *job, const struct run *r, struct pla
 	pthread_mutex_lock(&planning);
 	*out = plan_build(r->m, x.d, job->rank, job->size, r->ranks.streams);
 	pthread_mutex_unlock(&planning);
-	if (*out && !run_check_plan(r, x.d, *out)) {
+	if (*out && !run_check_plan(r, x.d, job->size, *out)) {
 		plan_free(*out);
 		*out = NULL;
 	}

@@ -138,6 +138,8 @@ void *exec_memory(struct exec *e, uint32_t buffer)
 void exec_poison(struct exec *e)
 {
 	memset(e->memory, 0xff, (size_t)e->p->bytes);
+	for (uint32_t k = 0; k < e->p->pack.n; k++)
+		e->pack[k].have = 0;
 }
 
 /* The end of the memory that was used. */

@@ -310,8 +310,10 @@ void exec_records_make(struct exec *e)
 	e->step = mem_zalloc(sizeof *e->step * (p->step.n + 1));
 	e->collective = mem_zalloc(sizeof *e->collective * (p->collective.n + 1));
 	e->message = mem_zalloc(sizeof *e->message * (p->message.n + 1));
-	for (uint32_t i = 0; i < p->task.n; i++)
-		make_task(e, &p->task.at[i], &e->task[i]), prepare(e, &e->task[i]);
+	for (uint32_t i = 0; i < p->task.n; i++) {
+		make_task(e, &p->task.at[i], &e->task[i]);
+		prepare(e, &e->task[i]);
+	}
 	for (uint32_t i = 0; i < p->step.n; i++)
 		make_task(e, &p->step.at[i], &e->step[i]);
 	for (uint32_t i = 0; i < p->collective.n; i++)
