@@ -24,8 +24,8 @@ static bool write_all(int fd, const char *at, size_t n)
 /* What is written to: false where it is the file itself. */
 static bool side_of(const char *path, struct buf *out)
 {
-	struct stat is;
-	bool direct = stat(path, &is) == 0 && !S_ISREG(is.st_mode);
+	struct stat is, link;
+	bool direct = stat(path, &is) == 0 && lstat(path, &link) == 0 && !S_ISREG(link.st_mode);
 	if (direct)
 		buf_puts(out, path);
 	else

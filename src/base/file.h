@@ -10,7 +10,7 @@ struct file_part {
 };
 
 /* Writes the parts to a file beside `path` and renames it: readers never see half a file, and a full disk
- * leaves the old one. What is no regular file, such as a device or pipe, is written to as it is.
+ * leaves the old one. What is no regular file, such as a device, pipe or link, is written to as it is.
  * False: errno says why. */
 bool file_replace(const char *path, const struct file_part *part, unsigned n);
 /* Whether that could begin, without a change to what is there. False: errno says why. */

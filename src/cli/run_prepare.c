@@ -44,6 +44,11 @@ static bool check_outputs_named(struct run *r, struct diag *d)
 
 static bool check_writable(struct diag *d, const char *option, const char *path)
 {
+	if (path && !strcmp(path, "-")) {
+		diag_error(d, DIAG_NOWHERE, "%s: '-' is no file", option);
+		diag_note(d, DIAG_NOWHERE, "/dev/stdout is standard output, ./- a file of this name");
+		return false;
+	}
 	if (!path || file_try_replace(path))
 		return true;
 	diag_error(d, DIAG_NOWHERE, "%s: cannot write '%s': %s", option, path, strerror(errno));
