@@ -5,6 +5,7 @@
 #include "check/check.h"
 #include "cli/commands.h"
 #include "cli/compile.h"
+#include "cli/output.h"
 #include "cli/params.h"
 #include "cli/split.h"
 #include <stdio.h>
@@ -28,8 +29,8 @@ static enum status report(struct module *m, struct diag *d, const struct check_o
 		       (long long)r.ranks, r.ranks == 1 ? "" : "s", (long long)r.accesses,
 		       r.accesses == 1 ? "" : "es", (long long)r.communications,
 		       r.communications == 1 ? "" : "s");
-		fflush(stdout); /* the messages of the next program come after it */
-		return STATUS_OK;
+		/* The messages of the next program come after it. */
+		return output_flush() ? STATUS_OK : STATUS_DIAGNOSTICS;
 	case CHECK_UNKNOWN:
 		diag_error(d, r.at, "%s", r.what);
 		break;

@@ -106,7 +106,10 @@ static enum status run(struct run *r)
 
 int cmd_run(int argc, char **argv)
 {
-	struct run r = {.repeat = 1, .check_limit = REF_DEFAULT_LIMIT, .trace_events = 1 << 18};
+	struct run r = {.repeat = 1,
+	                .check_limit = REF_DEFAULT_LIMIT,
+	                .limit_way_out = "or a larger limit with --check-limit",
+	                .trace_events = 1 << 18};
 	rank_options_init(&r.ranks);
 	compile_options_init(&r.compile);
 	const struct option options[] = {

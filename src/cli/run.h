@@ -25,9 +25,10 @@ struct run {
 	const char *check; /* NULL: no check; "": against the program itself; else another program's file */
 	struct rank_options ranks;
 	int64_t repeat;
-	int64_t check_limit;  /* multiplications of the reference; above it checks a sample */
-	const char *trace;    /* file; NULL: none */
-	int64_t trace_events; /* that a rank keeps */
+	int64_t check_limit;       /* multiplications of the reference; above it checks a sample */
+	const char *limit_way_out; /* see struct ref_options */
+	const char *trace;         /* file; NULL: none */
+	int64_t trace_events;      /* that a rank keeps */
 	bool stats, dump_plan, all_ranks, profile;
 	VEC(struct data_file) input, output;
 	VEC(char *) owned; /* names of --input and --output */
@@ -70,6 +71,6 @@ enum status run_fill(struct rt_job *job, const struct run *r, const struct plan 
                      bool again);
 /* Compares the outputs with the reference. What is right is printed to `to` (NULL: nowhere). */
 enum status run_check(struct rt_job *job, const struct run *r, const struct plan *p, struct exec *e,
-                      FILE *to);
+                      struct buf *to);
 
 #endif

@@ -247,7 +247,8 @@ enum status run_reference(struct run *r, struct diag *d, int64_t ranks)
 	                        .streams = r->ranks.streams,
 	                        .inputs = in,
 	                        .input_n = r->m->input.n,
-	                        .limit = r->check_limit};
+	                        .limit = r->check_limit,
+	                        .way_out = r->limit_way_out};
 	struct ref_sample *sample = NULL;
 	status = STATUS_DIAGNOSTICS;
 	bool ok = same_signature(r, d, other);

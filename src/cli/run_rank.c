@@ -206,13 +206,14 @@ static struct check_output *outputs_to_check(const struct run *r, const struct p
 	return out;
 }
 
-enum status run_check(struct rt_job *job, const struct run *r, const struct plan *p, struct exec *e, FILE *to)
+enum status run_check(struct rt_job *job, const struct run *r, const struct plan *p, struct exec *e,
+                      struct buf *to)
 {
 	struct check_output *out = outputs_to_check(r, p, e);
 	enum status status = check_outputs(job, r->m, out, p->output.n, job->size, to);
 	if (status == STATUS_OK && job->rank == 0 && !p->output.n && to)
-		fprintf(to, "ok: %d rank%s, largest error 0 (no outputs)\n", job->size,
-		        job->size == 1 ? "" : "s");
+		buf_printf(to, "ok: %d rank%s, largest error 0 (no outputs)\n", job->size,
+		           job->size == 1 ? "" : "s");
 	free(out);
 	return status;
 }
@@ -288,7 +289,7 @@ static bool is_used(const struct rank_stats *all, int n, size_t offset)
 }
 
 /* What each rank has executed, by kind. */
-static void print_kinds(const struct rank_stats *all, int n)
+static void put_kinds(struct buf *out, const struct rank_stats *all, int n)
 {
 	static const struct {
 		const char *name;
@@ -314,7 +315,7 @@ static void print_kinds(const struct rank_stats *all, int n)
 		buf_putc(&b, '\n');
 	}
 	if (b.n)
-		printf("operation       a rank        bytes_sent\n%s", b.at);
+		buf_printf(out, "operation       a rank        bytes_sent\n%s", b.at);
 	buf_free(&b);
 }
 
@@ -322,24 +323,27 @@ static enum status print_stats(struct rt_job *job, const struct run *r, struct e
 {
 	struct rank_stats mine = {.microseconds = microseconds},
 	                  *all = mem_zalloc(sizeof *all * (size_t)job->size);
+	struct buf out = {0};
 	exec_stats(e, &mine.exec);
 	enum status status = rt_job_allgather(job, "statistics", &mine, sizeof mine, all);
 	if (status == STATUS_OK && job->rank == 0) {
-		printf("rank     tasks collectives messages    bytes_sent bytes_received planned_memory  "
-		       "peak_memory%s\n",
-		       r->repeat > 1 ? "      time_us" : "");
+		buf_printf(&out,
+		           "rank     tasks collectives messages    bytes_sent bytes_received planned_memory  "
+		           "peak_memory%s\n",
+		           r->repeat > 1 ? "      time_us" : "");
 		for (int k = 0; k < job->size; k++) {
 			const struct exec_stats *s = &all[k].exec;
-			printf("%4d %9lld %11lld %8lld %13lld %14lld %14lld %12lld", k, (long long)s->tasks,
-			       (long long)s->collectives, (long long)s->messages, (long long)s->bytes_sent,
-			       (long long)s->bytes_received, (long long)s->bytes_planned,
-			       (long long)s->bytes_peak);
+			buf_printf(&out, "%4d %9lld %11lld %8lld %13lld %14lld %14lld %12lld", k,
+			           (long long)s->tasks, (long long)s->collectives, (long long)s->messages,
+			           (long long)s->bytes_sent, (long long)s->bytes_received,
+			           (long long)s->bytes_planned, (long long)s->bytes_peak);
 			if (r->repeat > 1)
-				printf(" %12lld", (long long)all[k].microseconds);
-			putchar('\n');
+				buf_printf(&out, " %12lld", (long long)all[k].microseconds);
+			buf_putc(&out, '\n');
 		}
-		print_kinds(all, job->size);
-		status = printed(job, output_flush());
+		put_kinds(&out, all, job->size);
+		status = printed(job, output_write(&out));
+		buf_free(&out);
 	}
 	free(all);
 	return status;
@@ -361,19 +365,34 @@ static enum status start_run(struct rt_job *job, const struct run *r, const stru
 	return status == STATUS_OK ? rt_job_barrier(job, "the start of a run") : status;
 }
 
+/* NULL where nothing is traced. */
+static enum status open_trace(struct rt_job *job, const struct run *r, struct trace **out)
+{
+	if (!r->trace && !r->profile)
+		return STATUS_OK;
+	*out = trace_new((uint64_t)r->trace_events);
+	if (*out)
+		return STATUS_OK;
+	rt_job_error(job, "--trace-events: no memory for %lld events; give a smaller number",
+	             (long long)r->trace_events);
+	return rt_job_fail(job, STATUS_DIAGNOSTICS);
+}
+
 static enum status execute(struct rt_job *job, const struct run *r, const struct plan *p)
 {
 	struct exec *e;
+	struct buf checked = {0};
 	struct same_outputs *same = NULL;
 	const struct exec_options o = rank_options_exec(&r->ranks);
 	int64_t fastest = INT64_MAX;
 	enum status status = exec_open(job, p, r->labels, &o, &e);
 	if (status != STATUS_OK)
 		return status;
-	struct trace *t = r->trace || r->profile ? trace_new((uint64_t)r->trace_events) : NULL;
+	struct trace *t = NULL;
+	status = open_trace(job, r, &t);
 	if (t)
 		exec_trace(e, &t->tracer);
-	if (r->check && r->repeat > 1) {
+	if (status == STATUS_OK && r->check && r->repeat > 1) {
 		struct check_output *out = outputs_to_check(r, p, e);
 		same = same_outputs_new(job, r->m, out, p->output.n);
 		status = rt_job_status(job);
@@ -396,7 +415,10 @@ static enum status execute(struct rt_job *job, const struct run *r, const struct
 	if (status == STATUS_OK && r->stats)
 		status = print_stats(job, r, e, fastest);
 	if (status == STATUS_OK && r->check)
-		status = run_check(job, r, p, e, stdout);
+		status = run_check(job, r, p, e, &checked);
+	if (status == STATUS_OK)
+		status = printed(job, output_write(&checked));
+	buf_free(&checked);
 	if (status == STATUS_OK && t)
 		status = run_trace(job, r, t);
 	same_outputs_free(same);

@@ -3,6 +3,7 @@
 #include "base/page.h"
 #include "cli/run.h"
 #include "exec/plan_packs.h"
+#include "exec/trace.h"
 #include "ir/expr.h"
 #include "rt/dtype.h"
 
@@ -41,6 +42,20 @@ static bool check_value(const struct run *r, struct diag *d, value_id v, int64_t
 	return false;
 }
 
+/* What all ranks keep of --trace and --profile. */
+static bool check_trace(const struct run *r, struct diag *d, int64_t limit)
+{
+	int64_t ranks = r->compile.np > r->needed ? r->compile.np : r->needed;
+	int64_t bytes = ranks * r->trace_events * (int64_t)sizeof(struct trace_event);
+	if ((!r->trace && !r->profile) || !limit || bytes <= limit)
+		return true;
+	diag_error(d, DIAG_NOWHERE,
+	           "--trace-events: %lld events of each of %lld ranks take %lld bytes, this machine has %lld",
+	           (long long)r->trace_events, (long long)ranks, (long long)bytes, (long long)limit);
+	diag_note(d, DIAG_NOWHERE, "give a smaller number: what comes after it is dropped");
+	return false;
+}
+
 bool run_check_sizes(const struct run *r, struct diag *d, bool one_machine)
 {
 	int64_t limit = one_machine ? machine_bytes() : 0;
@@ -49,7 +64,7 @@ bool run_check_sizes(const struct run *r, struct diag *d, bool one_machine)
 		ok &= check_value(r, d, r->m->input.at[k].value, limit);
 	for (uint32_t k = 0; k < r->m->output.n; k++)
 		ok &= check_value(r, d, r->m->output.at[k], limit);
-	return ok;
+	return check_trace(r, d, limit) && ok;
 }
 
 bool run_check_plan(const struct run *r, struct diag *d, int ranks, struct plan *p)

@@ -135,6 +135,7 @@ static enum status summarise(struct rt_job *job, const struct trace_spans *s, ui
 enum status run_trace(struct rt_job *job, const struct run *r, const struct trace *t)
 {
 	struct trace_spans s = trace_spans(t);
+	struct buf profile = {0};
 	int64_t offset = 0, zero = 0;
 	enum status status = clock_offset(job, &offset);
 	if (status == STATUS_OK)
@@ -142,7 +143,10 @@ enum status run_trace(struct rt_job *job, const struct run *r, const struct trac
 	if (status == STATUS_OK && r->trace)
 		status = write_trace(job, r, &s, zero, offset);
 	if (status == STATUS_OK && r->profile)
-		status = profile_print(job, &s, stdout);
+		status = profile_print(job, &s, &profile);
+	if (status == STATUS_OK && !output_write(&profile))
+		status = rt_job_fail(job, STATUS_DIAGNOSTICS);
+	buf_free(&profile);
 	free(s.at);
 	return status;
 }

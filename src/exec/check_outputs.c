@@ -223,37 +223,34 @@ static void put_sampled(const struct check_output *out, unsigned n, struct buf *
 
 /* About output `shown` of n, which has the largest error. */
 static void print_ok(struct rt_job *job, const struct module *m, const struct check_output *out, unsigned n,
-                     unsigned shown, const struct finding *all, int64_t ranks, FILE *to)
+                     unsigned shown, const struct finding *all, int64_t ranks, struct buf *to)
 {
 	const struct check_output *o = &out[shown];
 	char name[DATA_NAME_BYTES];
 	struct data_map map;
-	struct buf b = {0};
 	int worst = -1;
 	for (int r = 0; r < job->size; r++)
 		if (all[r].worst_at >= 0 && (worst < 0 || all[r].worst > all[worst].worst))
 			worst = r;
-	buf_printf(&b, "ok: %lld rank%s, largest error %.3g", (long long)ranks, ranks == 1 ? "" : "s",
+	buf_printf(to, "ok: %lld rank%s, largest error %.3g", (long long)ranks, ranks == 1 ? "" : "s",
 	           worst < 0 ? 0 : all[worst].worst);
 	if (worst >= 0 && data_map_make(m, o->type, job->rank, &map)) {
-		buf_printf(&b, " at %s", data_name(m, o->want->value, name));
-		data_index_text(&map, all[worst].worst_at, &b);
+		buf_printf(to, " at %s", data_name(m, o->want->value, name));
+		data_index_text(&map, all[worst].worst_at, to);
 		if (all[worst].worst > 0)
-			buf_printf(&b, " on rank %d", worst);
+			buf_printf(to, " on rank %d", worst);
 		data_map_free(&map);
 	}
 	if (o->want->exact)
-		buf_puts(&b, " (exact)");
+		buf_puts(to, " (exact)");
 	else
-		buf_printf(&b, " (tolerance %.2g)", worst < 0 ? 0 : all[worst].worst_bound);
-	put_sampled(out, n, &b);
-	fprintf(to, "%s\n", b.at);
-	fflush(to);
-	buf_free(&b);
+		buf_printf(to, " (tolerance %.2g)", worst < 0 ? 0 : all[worst].worst_bound);
+	put_sampled(out, n, to);
+	buf_putc(to, '\n');
 }
 
 enum status check_outputs(struct rt_job *job, const struct module *m, const struct check_output *out,
-                          unsigned n, int64_t ranks, FILE *to)
+                          unsigned n, int64_t ranks, struct buf *to)
 {
 	struct finding mine, *all = mem_zalloc(sizeof *all * (size_t)job->size * (n + 1));
 	enum status status = STATUS_OK;

@@ -1,10 +1,10 @@
 /* check_outputs: each rank's block of an output compared with what it should be. */
 #ifndef HIRC_EXEC_CHECK_OUTPUTS_H
 #define HIRC_EXEC_CHECK_OUTPUTS_H
+#include "base/str.h"
 #include "exec/data_map.h"
 #include "rt/dtype.h"
 #include "rt/job.h"
-#include <stdio.h>
 
 /* Which elements of a logical tensor are compared, where not all are. */
 struct check_sample {
@@ -34,6 +34,6 @@ struct check_output {
  * with the largest error and how much it may differ, to `to` (NULL: nowhere), or what is wrong, the worst
  * rank first, on standard error. STATUS_WRONG on all ranks then. */
 enum status check_outputs(struct rt_job *job, const struct module *m, const struct check_output *out,
-                          unsigned n, int64_t ranks, FILE *to);
+                          unsigned n, int64_t ranks, struct buf *to);
 
 #endif

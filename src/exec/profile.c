@@ -249,12 +249,12 @@ static void match_up(struct instance *all, uint64_t n, entries *out)
 }
 
 /* The name, in characters as wide as the widest of all. */
-static void print_name(const char *name, int width, FILE *to)
+static void print_name(const char *name, int width, struct buf *to)
 {
 	int characters = 0;
 	for (const char *at = name; *at; at++)
 		characters += ((unsigned char)*at & 0xc0) != 0x80;
-	fprintf(to, "%s%*s", name, width > characters ? width - characters : 0, "");
+	buf_printf(to, "%s%*s", name, width > characters ? width - characters : 0, "");
 }
 
 static int widest(const entries *all, int width)
@@ -264,16 +264,17 @@ static int widest(const entries *all, int width)
 	return width;
 }
 
-static void print_statements(const entries *all, int width, FILE *to)
+static void print_statements(const entries *all, int width, struct buf *to)
 {
 	print_name("communication", width, to);
-	fprintf(to, " %7s %10s %10s %10s %10s\n", "count", "time_us", "exposed_us", "hidden_us", "late_us");
+	buf_printf(to, " %7s %10s %10s %10s %10s\n", "count", "time_us", "exposed_us", "hidden_us",
+	           "late_us");
 	for (uint32_t k = 0; k < all->n; k++) {
 		const struct entry *e = &all->at[k];
 		print_name(e->name, width, to);
-		fprintf(to, " %7lld %10.1f %10.1f %10.1f %10.1f\n", (long long)e->executions,
-		        (double)e->time / 1e3, (double)(e->time - e->hidden) / 1e3, (double)e->hidden / 1e3,
-		        (double)e->late / 1e3);
+		buf_printf(to, " %7lld %10.1f %10.1f %10.1f %10.1f\n", (long long)e->executions,
+		           (double)e->time / 1e3, (double)(e->time - e->hidden) / 1e3,
+		           (double)e->hidden / 1e3, (double)e->late / 1e3);
 	}
 }
 
@@ -300,21 +301,21 @@ struct table {
 	bool executions; /* the count is of these, not of ranks */
 };
 
-static void print_table(const entries *all, const struct table *t, int width, FILE *to)
+static void print_table(const entries *all, const struct table *t, int width, struct buf *to)
 {
 	int wide = 10 - (int)strlen(t->unit);
 	print_name(t->of, width, to);
-	fprintf(to, " %7s %10s %10s %10s\n", t->count, t->mean, "least", "most");
+	buf_printf(to, " %7s %10s %10s %10s\n", t->count, t->mean, "least", "most");
 	for (uint32_t k = 0; k < all->n; k++) {
 		const struct entry *e = &all->at[k];
 		print_name(e->name, width, to);
-		fprintf(to, " %7lld", (long long)(t->executions ? e->executions : e->count));
-		fprintf(to, " %*.1f%s %*.1f%s %*.1f%s\n", wide, e->busy / (double)e->count * t->scale,
-		        t->unit, wide, e->least * t->scale, t->unit, wide, e->most * t->scale, t->unit);
+		buf_printf(to, " %7lld", (long long)(t->executions ? e->executions : e->count));
+		buf_printf(to, " %*.1f%s %*.1f%s %*.1f%s\n", wide, e->busy / (double)e->count * t->scale,
+		           t->unit, wide, e->least * t->scale, t->unit, wide, e->most * t->scale, t->unit);
 	}
 }
 
-enum status profile_print(struct rt_job *job, const struct trace_spans *s, FILE *to)
+enum status profile_print(struct rt_job *job, const struct trace_spans *s, struct buf *to)
 {
 	enum { NAMES, TASKS, LANES, TABLES };
 	entries mine[TABLES] = {0}, all[TABLES] = {0};
@@ -340,7 +341,6 @@ enum status profile_print(struct rt_job *job, const struct trace_spans *s, FILE 
 		            width, to);
 		print_table(&all[LANES], &(struct table){"lane", "ranks", "busy", "%", 100, false}, width,
 		            to);
-		fflush(to);
 	}
 	for (int k = 0; k < TABLES; k++) {
 		vec_free(&mine[k]);

@@ -6,10 +6,10 @@
  * something of theirs was under way. */
 #ifndef HIRC_EXEC_PROFILE_H
 #define HIRC_EXEC_PROFILE_H
+#include "base/str.h"
 #include "exec/trace.h"
-#include <stdio.h>
 
 /* Collective; rank 0 prints. */
-enum status profile_print(struct rt_job *job, const struct trace_spans *s, FILE *to);
+enum status profile_print(struct rt_job *job, const struct trace_spans *s, struct buf *to);
 
 #endif

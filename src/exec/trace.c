@@ -25,10 +25,13 @@ static void record(struct rt_tracer *tracer, enum rt_trace_kind kind, bool ends,
 
 struct trace *trace_new(uint64_t room)
 {
+	struct trace_event *event = malloc(sizeof *event * (size_t)(room + 1));
+	if (!event)
+		return NULL;
 	struct trace *t = mem_zalloc(sizeof *t);
 	t->tracer.event = record;
 	t->room = room;
-	t->event = mem_alloc(sizeof *t->event * (size_t)(room + 1));
+	t->event = event;
 	memset(t->event, 0xff, sizeof *t->event * (size_t)(room + 1)); /* its pages come now */
 	return t;
 }

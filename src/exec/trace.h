@@ -27,8 +27,8 @@ struct trace {
 	_Atomic uint64_t n; /* events so far, dropped ones included */
 };
 
-struct trace *trace_new(uint64_t room);
-void trace_free(struct trace *t); /* NULL is allowed */
+struct trace *trace_new(uint64_t room); /* NULL: no memory */
+void trace_free(struct trace *t);       /* NULL is allowed */
 uint64_t trace_dropped(const struct trace *t);
 
 /* An item from its begin to its end. A wait ends with what it waits for, or at once. */

@@ -47,7 +47,8 @@ struct ref_options {
 	 * its mesh axes, row-major. */
 	const struct ref_array *inputs;
 	unsigned input_n;
-	int64_t limit; /* multiplications in all contractions; larger programs are refused */
+	int64_t limit;       /* multiplications in all contractions; larger programs are refused */
+	const char *way_out; /* what else a user can do then, besides smaller parameters; NULL: nothing */
 };
 
 /* Results of a program: its outputs in order, then the inout arguments that are no outputs. */

@@ -235,7 +235,8 @@ static bool afford(struct ref_context *c, double work, uint32_t at)
 	diag_error(c->d, at,
 	           "the program is too large for the reference evaluation (limit: %.0e multiplications)",
 	           (double)c->o->limit);
-	diag_note(c->d, DIAG_NOWHERE, "give smaller parameters with -D");
+	diag_note(c->d, DIAG_NOWHERE, "give smaller parameters with -D%s%s", c->o->way_out ? ", " : "",
+	          c->o->way_out ? c->o->way_out : "");
 	return false;
 }
 
