@@ -10,6 +10,53 @@
 
 #define MAX_SIZE ((int64_t)1 << 40)
 
+/* Tables of the command line, in the order of --help. */
+enum { OF_ALL, OF_COLLECTIVES, OF_RANKS, OF_COMPILING, TABLES };
+
+static bool is_one_of(const struct option *o, const char *names)
+{
+	size_t n = o->name ? strlen(o->name) : 0;
+	const char *at = n ? strstr(names, o->name) : NULL;
+	return at && (at == names || at[-1] == ' ') && (at[n] == ' ' || !at[n]);
+}
+
+static bool is_in(const struct option_table *t, const struct option *o)
+{
+	for (unsigned k = 0; k < t->n; k++)
+		if (&t->at[k] == o)
+			return true;
+	return false;
+}
+
+/* No option is ignored: each that was given counts for what is measured. */
+static bool check_given(const struct bench_collectives *c, const struct command_line *line)
+{
+	struct buf spelling = {0};
+	for (uint32_t k = 0; k < line->given.n && !spelling.n; k++) {
+		const struct option *o = line->given.at[k];
+		bool fits = !is_in(&line->table[OF_COLLECTIVES], o);
+		if (c->kinds && is_in(&line->table[OF_COMPILING], o))
+			fits = is_one_of(o, "np diagnostic-format");
+		else if (c->kinds)
+			fits = !is_one_of(o, "check engine streams");
+		if (!fits)
+			option_spelling(o, &spelling);
+	}
+	if (!spelling.n)
+		return true;
+	fprintf(stderr, "hirc bench: error: %s is an option of %s, and %s are measured\n", spelling.at,
+	        c->kinds ? "programs" : "collectives", c->kinds ? "collectives" : "programs");
+	if (!strcmp(spelling.at, "--check"))
+		fputs("note: --data-check counts wrong elements of collectives; it is on\n", stderr);
+	else if (!strcmp(spelling.at, "--data-check"))
+		fputs("note: --check compares the outputs of programs\n", stderr);
+	else
+		fprintf(stderr, "note: leave it away, or give %s\n",
+		        c->kinds ? "files instead of collectives" : "collectives instead of files");
+	buf_free(&spelling);
+	return false;
+}
+
 /* Splits the positional arguments: names of collectives, or files. */
 static bool take_words(struct bench_collectives *c, const struct command_line *line)
 {
@@ -220,19 +267,22 @@ int cmd_bench(int argc, char **argv)
 	        "them.\n"
 	        "Measures programs: for each combination of the values that -D gives, as in\n"
 	        "`-D m=1K,2K -D s=1,2`, a row for each FILE. Several files run in turns, and the ratio\n"
-	        "of each to the first is printed. Exit codes are those of `hirc run`.",
-	    .table = {{.title = "Options", .at = options, .n = sizeof options / sizeof *options},
-	              {.title = "Collectives",
-	               .at = of_collectives,
-	               .n = sizeof of_collectives / sizeof *of_collectives},
-	              rank_options_table(&b.ranks),
-	              compile_options_table(&b.compile)},
-	    .table_n = 4,
+	        "of each to the first is printed. --check, --engine, --streams and what stands under "
+	        "Compiling,\n"
+	        "but for --np and --diagnostic-format, are options of programs.\n"
+	        "Exit codes are those of `hirc run`.",
+	    .table = {[OF_ALL] = {.title = "Options", .at = options, .n = sizeof options / sizeof *options},
+	              [OF_COLLECTIVES] = {.title = "Collectives",
+	                                  .at = of_collectives,
+	                                  .n = sizeof of_collectives / sizeof *of_collectives},
+	              [OF_RANKS] = rank_options_table(&b.ranks),
+	              [OF_COMPILING] = compile_options_table(&b.compile)},
+	    .table_n = TABLES,
 	    .min_files = 1,
 	};
 	enum status status;
 	bool go = options_parse(&line, argc, argv, &status);
-	if (go && !take_words(&c, &line)) {
+	if (go && (!take_words(&c, &line) || !check_given(&c, &line))) {
 		status = STATUS_USAGE;
 	} else if (go) {
 		b.format = json ? BENCH_JSON : csv || b.file.n ? BENCH_CSV : BENCH_TABLE;

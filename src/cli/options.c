@@ -1,7 +1,6 @@
 /* options: reading a command line by its tables, and --help. */
 #include "cli/options.h"
 #include "base/diag.h"
-#include "base/str.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,7 +80,7 @@ static bool parse_integer(const char *text, int64_t *out)
 	return true;
 }
 
-static void option_spelling(const struct option *o, struct buf *out)
+void option_spelling(const struct option *o, struct buf *out)
 {
 	if (o->name)
 		buf_printf(out, "--%s", o->name);
@@ -109,10 +108,11 @@ static bool store_number(const struct command_line *c, const struct option *o, c
 	return true;
 }
 
-static bool store(const struct command_line *c, const struct option *o, const char *text)
+static bool store(struct command_line *c, const struct option *o, const char *text)
 {
 	struct buf spelling = {0};
 	bool ok = true;
+	vec_push(&c->given, o);
 	option_spelling(o, &spelling);
 	switch (o->kind) {
 	case OPTION_TEXT:
@@ -183,7 +183,7 @@ static bool takes_word(const struct command_line *c, const struct option *o, con
 }
 
 /* One `--…` word; *i moves on when the value is the next word. */
-static bool read_long(const struct command_line *c, int argc, char **argv, int *i)
+static bool read_long(struct command_line *c, int argc, char **argv, int *i)
 {
 	const char *word = argv[*i] + 2, *equals = strchr(word, '=');
 	size_t n = equals ? (size_t)(equals - word) : strlen(word);
@@ -203,6 +203,7 @@ static bool read_long(const struct command_line *c, int argc, char **argv, int *
 			return false;
 		}
 		*(bool *)o->to = !off;
+		vec_push(&c->given, o);
 		return true;
 	}
 	if (!equals && o->kind == OPTION_MAYBE && takes_word(c, o, *i + 1 < argc ? argv[*i + 1] : NULL))
@@ -213,7 +214,7 @@ static bool read_long(const struct command_line *c, int argc, char **argv, int *
 	return text && store(c, o, text);
 }
 
-static bool read_letters(const struct command_line *c, int argc, char **argv, int *i)
+static bool read_letters(struct command_line *c, int argc, char **argv, int *i)
 {
 	const char *word = argv[*i];
 	const struct option *o = find_letter(c, word[1]);
@@ -223,6 +224,7 @@ static bool read_letters(const struct command_line *c, int argc, char **argv, in
 	}
 	if (o->kind == OPTION_SWITCH) {
 		*(bool *)o->to = true;
+		vec_push(&c->given, o);
 		return true;
 	}
 	const char *text = word[2]                   ? word + 2
@@ -360,6 +362,7 @@ bool options_parse(struct command_line *c, int argc, char **argv, enum status *s
 void options_free(struct command_line *c)
 {
 	vec_free(&c->file);
+	vec_free(&c->given);
 	free(c->environment);
 	c->environment = NULL;
 }

@@ -11,6 +11,7 @@
 #ifndef HIRC_CLI_OPTIONS_H
 #define HIRC_CLI_OPTIONS_H
 #include "base/status.h"
+#include "base/str.h"
 #include "base/vec.h"
 #include <stdbool.h>
 #include <stdint.h>
@@ -51,13 +52,16 @@ struct command_line {
 	const char *about;   /* one paragraph */
 	struct option_table table[OPTION_MAX_TABLES];
 	unsigned table_n;
-	unsigned min_files, max_files; /* positional arguments; max 0: any number */
-	VEC(const char *) file;        /* the positional arguments; out */
-	char *environment;             /* copy of HIRC_FLAGS that values point into; owned */
+	unsigned min_files, max_files;    /* positional arguments; max 0: any number */
+	VEC(const char *) file;           /* the positional arguments; out */
+	VEC(const struct option *) given; /* options that were read, in their order; out */
+	char *environment;                /* copy of HIRC_FLAGS that values point into; owned */
 };
 
 /* argv[0] is the command's name. False: *status is how it ends, --help was printed or what is wrong. */
 bool options_parse(struct command_line *c, int argc, char **argv, enum status *status);
+/* `--name` or `-o`. */
+void option_spelling(const struct option *o, struct buf *out);
 void options_free(struct command_line *c);
 
 #endif
