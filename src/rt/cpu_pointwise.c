@@ -4,7 +4,7 @@
  * arrays of struct pointwise. */
 #include "rt/clones.h"
 #include "rt/cpu.h"
-#include "rt/elementary.h"
+#include "rt/elementary_f64.h"
 #include "rt/rows.h"
 #include <assert.h>
 #include <stdio.h>
@@ -55,22 +55,8 @@ struct pointwise {
 	_Pragma("GCC ivdep") for (size_t i = 0; i < n; i++) r[i] = (expr);                                   \
 	break
 
-static double gelu(double x)
-{
-	return 0.5 * x * (1 + erf(x * 0.70710678118654752440));
-}
-
-static double silu(double x)
-{
-	return x / (1 + exp(-x));
-}
-
-static double sigmoid(double x)
-{
-	return 1 / (1 + exp(-x));
-}
-
-#define DEFINE_REAL(type, name, exp_of, tanh_of, gelu_of, silu_of, sigmoid_of)                               \
+#define DEFINE_REAL(type, name, exp_of, tanh_of, gelu_of, silu_of, sigmoid_of, log_of, sin_of, cos_of,       \
+                    pow_of)                                                                                  \
 	RT_CLONES static void real_##name(enum rt_pointwise op, type *r, const type *a, const type *b,       \
 	                                  size_t n)                                                          \
 	{                                                                                                    \
@@ -96,15 +82,15 @@ static double sigmoid(double x)
 		case RT_EXP:                                                                                 \
 			EACH(exp_of(a[i]));                                                                  \
 		case RT_LOG:                                                                                 \
-			EACH(log(a[i]));                                                                     \
+			EACH(log_of(a[i]));                                                                  \
 		case RT_SQRT:                                                                                \
 			EACH(sqrt(a[i]));                                                                    \
 		case RT_RSQRT:                                                                               \
 			EACH(1 / sqrt(a[i]));                                                                \
 		case RT_SIN:                                                                                 \
-			EACH(sin(a[i]));                                                                     \
+			EACH(sin_of(a[i]));                                                                  \
 		case RT_COS:                                                                                 \
-			EACH(cos(a[i]));                                                                     \
+			EACH(cos_of(a[i]));                                                                  \
 		case RT_TANH:                                                                                \
 			EACH(tanh_of(a[i]));                                                                 \
 		case RT_RELU:                                                                                \
@@ -116,7 +102,7 @@ static double sigmoid(double x)
 		case RT_SIGMOID:                                                                             \
 			EACH(sigmoid_of(a[i]));                                                              \
 		case RT_POW:                                                                                 \
-			EACH(pow(a[i], b[i]));                                                               \
+			EACH(pow_of(a[i], b[i]));                                                            \
 		case RT_MAXIMUM:                                                                             \
 			EACH(a[i] > b[i] || a[i] != a[i] ? a[i] : b[i]);                                     \
 		case RT_MINIMUM:                                                                             \
@@ -126,9 +112,25 @@ static double sigmoid(double x)
 		}                                                                                            \
 	}
 
-DEFINE_REAL(double, f64, exp, tanh, gelu, silu, sigmoid)
+DEFINE_REAL(double, f64, elementary_exp_f64, elementary_tanh_f64, elementary_gelu_f64, elementary_silu_f64,
+            elementary_sigmoid_f64, log, sin, cos, pow)
 DEFINE_REAL(float, f32, elementary_expf, elementary_tanhf, elementary_geluf, elementary_siluf,
-            elementary_sigmoidf)
+            elementary_sigmoidf, elementary_logf, elementary_sinf, elementary_cosf, elementary_powf)
+
+/* The rows of sin and cos that hold a large angle; an element is the same in any row. */
+static bool far_angles(enum rt_pointwise op, float *r, const float *a, size_t n)
+{
+	bool far = false;
+	for (size_t i = 0; i < n; i++)
+		far |= fabsf(a[i]) > ELEMENTARY_MOST_ANGLE;
+	for (size_t i = 0; i < n && far; i++) {
+		if (fabsf(a[i]) > ELEMENTARY_MOST_ANGLE)
+			r[i] = (float)(op == RT_SIN ? sin((double)a[i]) : cos((double)a[i]));
+		else
+			r[i] = op == RT_SIN ? elementary_sinf(a[i]) : elementary_cosf(a[i]);
+	}
+	return far;
+}
 
 /* base to the power e >= 0, modulo 2^64. */
 static int64_t integer_power(int64_t base, int64_t e)
@@ -304,8 +306,10 @@ static bool compute(const struct pointwise *p, void *r, const void *const *in, s
 	}
 	if (p->result == RT_F64)
 		real_f64(op, r, in[0], in[1], n);
-	else if (p->result == RT_F32)
+	else if (p->result == RT_F32 && ((op != RT_SIN && op != RT_COS) || !far_angles(op, r, in[0], n)))
 		real_f32(op, r, in[0], in[1], n);
+	else if (p->result == RT_F32)
+		return true;
 	else
 		return integer(op, r, in[0], in[1], n);
 	return true;

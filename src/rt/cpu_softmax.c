@@ -6,7 +6,7 @@
  * it in its row only. Where elements after the row's number do not count they are -inf: their exp is 0. */
 #include "rt/clones.h"
 #include "rt/cpu.h"
-#include "rt/elementary.h"
+#include "rt/elementary_f64.h"
 #include "rt/rows.h"
 #include <assert.h>
 
@@ -108,7 +108,7 @@ struct row {
 	}
 
 DEFINE_ROWS(float, f32, elementary_expf)
-DEFINE_ROWS(double, f64, exp)
+DEFINE_ROWS(double, f64, elementary_exp_f64)
 
 /* Moves to the next row; false: there is none. */
 static bool next_row(const struct softmax *s, int64_t *index)

@@ -95,4 +95,101 @@ ALWAYS_INLINE float elementary_geluf(float x)
 	return (float)(x * (x < 0 ? tail : 1 - tail));
 }
 
+/* ln(x) of f32's normal and subnormal values: x = m * 2^e, m in 0.707 ... 1.414, and ln(m) = 2 atanh(s) of
+ * s = (m - 1) / (m + 1) by the series. Errors are below 1e-15 of the value. */
+ALWAYS_INLINE double elementary_log_near(double x)
+{
+	const uint64_t half_root = 0x3fe6a09e667f3bcd; /* sqrt(1/2) */
+	uint64_t bits, e;
+	memcpy(&bits, &x, sizeof bits);
+	e = (bits - half_root + ((uint64_t)1023 << 52)) >> 52; /* 1023 + e */
+	double m = elementary_from_bits(bits - ((e - 1023) << 52)), s = (m - 1) / (m + 1), z = s * s;
+	double exponent = elementary_from_bits(0x4330000000000000 | e) - 0x1p52 - 1023;
+	double p = 1.0 / 19;
+	p = p * z + 1.0 / 17;
+	p = p * z + 1.0 / 15;
+	p = p * z + 1.0 / 13;
+	p = p * z + 1.0 / 11;
+	p = p * z + 1.0 / 9;
+	p = p * z + 1.0 / 7;
+	p = p * z + 1.0 / 5;
+	p = p * z + 1.0 / 3;
+	return exponent * 0.6931471805599453094 + (2 * s + 2 * s * z * p);
+}
+
+/* Of x >= 0 or NaN. */
+ALWAYS_INLINE double elementary_log(double x)
+{
+	double y = elementary_log_near(x);
+	y = x > 0 ? y : -(double)INFINITY;
+	return x < (double)INFINITY ? y : x;
+}
+
+ALWAYS_INLINE float elementary_logf(float x)
+{
+	double y = elementary_log(x);
+	return (float)(x < 0 ? (double)NAN : y);
+}
+
+/* e^(b ln |a|), with the sign of a where b is odd. */
+ALWAYS_INLINE float elementary_powf(float a, float b)
+{
+	const double to_integer = 0x1.8p52, even = 0x1p25; /* from there on all of f32 are even */
+	double base = fabs((double)a), e = b, small = fabs(e) < even ? e : even, shifted = small + to_integer;
+	double rest = small - (shifted - to_integer), l = elementary_log(base), product = e * l;
+	uint64_t bits;
+	memcpy(&bits, &shifted, sizeof bits);
+	double y = elementary_exp(l == 0 ? 0 : product); /* 1 to infinite powers is 1 */
+	double whole = (bits & 1) != 0 ? -y : y;
+	double broken = base > 0 && base < (double)INFINITY ? (double)NAN : y;
+	double negative = rest != 0 ? broken : whole;
+	y = copysign(1, (double)a) < 0 ? negative : y;
+	y = e == e ? y : e;
+	y = e == 0 ? 1 : y;
+	return (float)(a == 1 ? 1 : y);
+}
+
+/* Of larger values elementary_sinf and _cosf are wrong. */
+#define ELEMENTARY_MOST_ANGLE 0x1p20f
+
+/* sin(x + quarters * pi / 2), by the series about the nearest multiple of pi / 2, which is n times the sum of
+ * three numbers; products of n and the first two are exact. */
+ALWAYS_INLINE double elementary_sine(double x, uint64_t quarters)
+{
+	const double to_integer = 0x1.8p52;
+	double shifted = x * 0.63661977236758134308 + to_integer, n = shifted - to_integer;
+	double r = x - n * 0x1.921fb544p+0;
+	r = r - n * 0x1.0b4611a6p-34;
+	r = r - n * 0x1.3198a2e037073p-69;
+	uint64_t quarter, sign, bits;
+	memcpy(&quarter, &shifted, sizeof quarter);
+	quarter += quarters;
+	double z = r * r, sine = -1.0 / 39916800, cosine = 1.0 / 479001600;
+	sine = sine * z + 1.0 / 362880;
+	sine = sine * z - 1.0 / 5040;
+	sine = sine * z + 1.0 / 120;
+	sine = sine * z - 1.0 / 6;
+	sine = r * (1 + z * sine);
+	cosine = cosine * z - 1.0 / 3628800;
+	cosine = cosine * z + 1.0 / 40320;
+	cosine = cosine * z - 1.0 / 720;
+	cosine = cosine * z + 1.0 / 24;
+	cosine = cosine * z - 0.5;
+	cosine = 1 + z * cosine;
+	double y = (quarter & 1) != 0 ? cosine : sine;
+	sign = (quarter & 2) << 62;
+	memcpy(&bits, &y, sizeof bits);
+	return elementary_from_bits(bits ^ sign);
+}
+
+ALWAYS_INLINE float elementary_sinf(float x)
+{
+	return (float)elementary_sine(x, 0);
+}
+
+ALWAYS_INLINE float elementary_cosf(float x)
+{
+	return (float)elementary_sine(x, 1);
+}
+
 #endif
