@@ -10,6 +10,9 @@ one to three axes (mesh axes, blocks, up to two loops, in loops), or none. Every
 of pipeline, and every third with zero-copy. Each is run by `hirc run --check` on threads, and `hirc check` proves
 that its accesses are ordered.
 
+Some programs have tensors large enough that devices keep copies of operands of products, most of them loops of
+products with a weight that is written now and then.
+
 No result may be wrong and nothing may crash or hang. A program may be refused for what hirc says that it does
 not do yet, in at most 3% of them.
 """
@@ -23,6 +26,9 @@ import drawn
 
 SHAPES = [(2,), (3,), (4,), (2, 2), (2, 3), (4, 2), (2, 2, 2), (1, 3)]
 EXTENTS = [1, 2, 3, 4, 5, 6, 8, 9, 12]
+LARGE = [64, 96, 128, 130, 160]
+PRODUCTS = 0.1  # of programs
+MOST_LARGE = 0.03
 KINDS = ["permute", "collective", "p2p", "p2p-put", "broadcast"]
 REFUSALS = re.compile("not executed yet|not contiguous in memory|are not made from slices|in a step of the ring"
                       "|in different blocks|nested loops|no single|layout of this pipeline")
@@ -35,7 +41,10 @@ class Program:
     def __init__(self, seed, number):
         self.r = r = random.Random("%d/%d" % (seed, number))
         self.number = number
-        sizes = r.choice(SHAPES)
+        self.flags = []
+        large = random.Random("large %d/%d" % (seed, number)).random() < MOST_LARGE
+        self.extents, ranks = (LARGE, [1, 2, 2]) if large else (EXTENTS, [1, 2, 2, 3])
+        sizes = r.choice([(1,), (2,)] if large else SHAPES)
         self.axes = ["a%d" % k for k in range(len(sizes))]
         self.ranks = 1
         for n in sizes:
@@ -47,7 +56,7 @@ class Program:
         self.shape = {}
         self.lines = ["mesh m(%s)" % ", ".join("%s = %d" % x for x in zip(self.axes, sizes)), "program p on m {"]
         for _ in range(r.randint(1, 3)):
-            self.input(tuple(r.choice(EXTENTS) for _ in range(r.choice([1, 2, 2, 3]))))
+            self.input(tuple(r.choice(self.extents) for _ in range(r.choice(ranks))))
         for _ in range(r.randint(1, 6)):
             self.operation()
         last = list(self.shape)[-1]
@@ -111,7 +120,7 @@ class Program:
             name = r.choice(["sum", "max", "min"] + (["mean"] if floating else []))
             self.define(shape[:axis] + shape[axis + 1:], "%s(%s, axis=%d)" % (name, v, axis))
         elif k < 0.84 and len(shape) == 2 and floating:
-            n = r.choice([1, 2, 4, 5, 6])
+            n = r.choice([1, 2, 4, 5, 6] if self.extents is EXTENTS else LARGE)
             weight = self.input((shape[1], n))
             self.define((shape[0], n), "matmul(%s, %s)" % (v, weight))
         elif k < 0.9 and floating:
@@ -123,10 +132,60 @@ class Program:
             self.define(shape, "set(%s)" % v, state=1)
 
 
+class Products:
+    """A loop of products with slices of X; the weight B, or W, is written between some of them."""
+
+    def __init__(self, seed, number):
+        self.r = r = random.Random("products %d/%d" % (seed, number))
+        self.number = number
+        linear, dtype, ranks = r.random() < 0.5, r.choice(["bf16", "f32", "f32"]), r.choice([1, 2])
+        n, k, rows, count = (r.choice(sizes) for sizes in (LARGE, LARGE, LARGE, [2, 3, 4]))
+        self.weight = "%s[%d, %d]" % ((dtype, n, k) if linear else (dtype, k, n))
+        self.lines = ["mesh m(x = %d)" % ranks, "program p on m {",
+                      "  input X: %s[%d, %d, %d]" % (dtype, count, rows, k), "  input W: " + self.weight,
+                      "  input D: " + self.weight,
+                      "  output Y: %s[%d, %d, %d] = allocate(zero_init=true)" % (dtype, count, rows, n),
+                      "  B: %s = allocate()" % self.weight, "  B <- %s(W)" % r.choice(["relu", "neg", "set"]),
+                      "  for o in 0..%d {" % r.choice([1, 2, 3]), "    for i in 0..%d {" % count]
+        self.slices("      ", "i")
+        more = ", accumulate=true" if not linear and r.random() < 0.5 else ""
+        self.lines.append("      C <- %s(A, %s%s)" % ("linear" if linear else "matmul", r.choice("BBW"), more))
+        if r.random() < 0.15:
+            self.write("      ")
+        self.lines.append("    }")
+        if r.random() < 0.6:
+            self.write("    ")
+        self.lines.append("  }")
+        if r.random() < 0.5:
+            self.lines += ["  A0 = select(X, axis=0, index=0)", "  output Z: %s[%d, %d] = %s(A0, %s)" % (
+                dtype, rows, n, "linear" if linear else "matmul", r.choice("BBW"))]
+        if r.random() < 0.3:
+            self.lines.append("  W <- add(W, D)")
+        self.text = "\n".join(self.lines) + "\n}\n"
+        self.flags = ["--repeat=%d" % r.choice([1, 2, 3]), "--engine=" + r.choice(["inline", "lanes"])]
+
+    def slices(self, indent, index):
+        self.lines += ["%s%s = select(%s, axis=0, index=%s)" % (indent, to, of, index) for to, of in ("AX", "CY")]
+
+    def write(self, indent):
+        self.lines.append("%sB <- %s" % (indent, self.r.choice(["add(B, D)", "sub(B, D)", "set(D)"])))
+
+    def shown(self):
+        return self.text + "".join("# %s\n" % o for o in self.flags)
+
+    def options(self):
+        return []
+
+
+def draw(seed, number):
+    products = random.Random("kind %d/%d" % (seed, number)).random() < PRODUCTS
+    return (Products if products else Program)(seed, number)
+
+
 def command(hirc, verb, program):
     options = program.options()
     if verb == "run":
-        options += ["--bootstrap=thread", "--check"]
+        options += ["--bootstrap=thread", "--check"] + program.flags
     code, out, err = drawn.call([hirc, verb, "-"] + options, program.text)
     return code, out + err
 
@@ -145,8 +204,8 @@ def run(hirc, program):
 
 
 def main():
-    args = drawn.options(__doc__, 300, lambda seed, number: Program(seed, number).shown())
-    programs = [Program(args.seed, k) for k in args.numbers]
+    args = drawn.options(__doc__, 300, lambda seed, number: draw(seed, number).shown())
+    programs = [draw(args.seed, k) for k in args.numbers]
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         results = list(pool.map(lambda p: run(args.hirc, p), programs))
     counts = collections.Counter(kind for kind, _ in results)
