@@ -26,6 +26,23 @@ static int core_of(int processor)
 	return first;
 }
 
+void rt_cores_bound(cpu_set_t *out)
+{
+	if (!bound_to(out))
+		CPU_ZERO(out);
+}
+
+bool rt_cores_suffice(const cpu_set_t *bound, int ranks, int own)
+{
+	int within = 0;
+	for (int r = 0; r < ranks; r++) {
+		cpu_set_t both;
+		CPU_AND(&both, &bound[r], &bound[own]);
+		within += CPU_COUNT(&bound[r]) > 0 && CPU_EQUAL(&both, &bound[r]);
+	}
+	return within > 0 && within <= CPU_COUNT(&bound[own]);
+}
+
 int rt_processors(void)
 {
 	cpu_set_t set;

@@ -254,7 +254,7 @@ struct shm_bell {
 
 struct shm {
 	struct rt_transport base;
-	struct rt_region region; /* bells of all ranks, then rings [from][to] */
+	struct rt_region region; /* bells of all ranks, rings [from][to], processors of all ranks */
 	struct shm_rings *rings;
 	struct shm_team *team; /* by id */
 	int teams;

@@ -245,7 +245,8 @@ static const struct rt_transport_ops shm_ops = {
 
 enum status rt_shm_open(struct rt_job *job, struct rt_transport **out)
 {
-	size_t bells = (size_t)job->size * sizeof(struct shm_bell);
+	size_t ranks = (size_t)job->size, bells = ranks * sizeof(struct shm_bell),
+	       rings = shm_rings_bytes(job->size);
 	if (job->size > RT_SHM_MAX_RANKS) {
 		rt_job_error(job, "transport shm takes up to %d ranks, the job has %d", RT_SHM_MAX_RANKS,
 		             job->size);
@@ -255,12 +256,21 @@ enum status rt_shm_open(struct rt_job *job, struct rt_transport **out)
 	s->base.ops = &shm_ops;
 	s->base.job = job;
 	enum status status =
-	    job->boot->share(job, "the transport", bells + shm_rings_bytes(job->size), &s->region);
+	    job->boot->share(job, "the transport", bells + rings + ranks * sizeof(cpu_set_t), &s->region);
 	if (status != STATUS_OK) {
 		free(s);
 		return status;
 	}
-	bool alone = job->size <= rt_processors(); /* else another rank may need this processor */
+	cpu_set_t *bound = (cpu_set_t *)((char *)s->region.at + bells + rings);
+	rt_cores_bound(&bound[job->rank]);
+	status = rt_job_barrier(job, "the transport");
+	if (status != STATUS_OK) {
+		job->boot->unshare(job, &s->region);
+		free(s);
+		return status;
+	}
+	/* else another rank may need this processor */
+	bool alone = rt_cores_suffice(bound, job->size, job->rank);
 	s->looks = alone ? LOOKS : 1;
 	s->spins = alone ? SPINS : 0;
 	shm_rings_open(s, (char *)s->region.at + bells);

@@ -242,6 +242,33 @@ static int on_one_core(struct rt_job *job, void *arg)
 	return right && rt_processors() == 1 && rt_cores() == 1 ? STATUS_OK : STATUS_WRONG;
 }
 
+/* Ranks bound as the digits say: "01 2" are two ranks, the first on processors 0 and 1. */
+static bool suffice(const char *processors, int own)
+{
+	cpu_set_t bound[4];
+	int ranks = 0;
+	CPU_ZERO(&bound[0]);
+	for (const char *p = processors; *p; p++)
+		if (*p == ' ')
+			CPU_ZERO(&bound[++ranks]);
+		else
+			CPU_SET(*p - '0', &bound[ranks]);
+	return rt_cores_suffice(bound, ranks + 1, own);
+}
+
+static void test_cores_suffice(void)
+{
+	CHECK(suffice("01 01", 0));
+	CHECK(!suffice("01 01 01", 2));
+	CHECK(suffice("0 1", 0)); /* as `mpirun --bind-to core` does */
+	CHECK(suffice("0 1", 1));
+	CHECK(!suffice("0 0", 1));
+	CHECK(suffice("01 1 23", 2));
+	CHECK(!suffice("01 1 0", 0));
+	CHECK(suffice("0  ", 0)); /* the others are elsewhere */
+	CHECK(!suffice(" 0", 0)); /* nothing says */
+}
+
 static void test_cores(void)
 {
 	static const char warning[] = "hirc: warning: the 2 threads of a rank share one core, to which it is "
@@ -267,6 +294,7 @@ int main(void)
 		test_orphans();
 		test_cores();
 	}
+	test_cores_suffice();
 	test_bell();
 	return check_result();
 }
