@@ -31,6 +31,7 @@ struct shm_sign {
 	int32_t root;   /* where the kind has one */
 	int64_t count;  /* elements of the whole, where all ranks know it; else 0 */
 	uint32_t label; /* of the statement; not compared */
+	uint32_t given; /* SHM_INLINE, without a table: bytes of a block in the slot; not compared */
 };
 enum { SHM_P2P = RT_COLLECTIVE_COUNT };
 
@@ -117,7 +118,7 @@ int shm_unreceived(struct shm *s, uint32_t *messages);
 enum {
 	SHM_DEPTH = 32,                         /* slots of a member */
 	SHM_SLOT_BYTES = 1024,                  /* of a slot, without the table */
-	SHM_INLINE_BYTES = SHM_SLOT_BYTES - 48, /* of payload in a slot */
+	SHM_INLINE_BYTES = SHM_SLOT_BYTES - 32, /* of payload in a slot */
 };
 
 enum shm_how {
@@ -130,14 +131,16 @@ enum shm_how {
 
 struct shm_slot {
 	alignas(SHM_LINE) _Atomic uint64_t stamp; /* 1 + sequence of the collective that it holds */
-	_Atomic uint64_t reduced; /* the same, once the own block of an Allreduce or Reduce is in out */
 	struct shm_sign sign;
-	int64_t bytes; /* for each reader, if there is no table */
 	union {
 		struct {
-			int64_t in, out; /* places */
+			_Atomic uint64_t reduced; /* as stamp, once the own block of an Allreduce or Reduce
+			                             is in out */
+			int64_t bytes;            /* for each reader, if there is no table */
+			int64_t in, out;          /* places */
 		};
-		char payload[16]; /* SHM_INLINE_BYTES */
+		/* SHM_INLINE_BYTES. Blocks for each reader stand in team order; there is none for itself. */
+		char payload[32];
 	};
 };
 _Static_assert(sizeof(struct shm_slot) == SHM_LINE, "an empty slot is a cache line");
@@ -145,6 +148,12 @@ _Static_assert(sizeof(struct shm_slot) == SHM_LINE, "an empty slot is a cache li
 static inline char *shm_slot_payload(struct shm_slot *slot)
 {
 	return (char *)slot + offsetof(struct shm_slot, payload);
+}
+
+/* Which of a member's blocks in its slot is for another. */
+static inline int shm_slot_index(int member, int reader)
+{
+	return reader - (reader > member);
 }
 
 /* After SHM_SLOT_BYTES, for each member. */

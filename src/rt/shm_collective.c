@@ -56,7 +56,7 @@ static void copy_own(struct rt_request *r)
 /* ---- looking at the others' slots */
 
 /* The block that member `from` has for this one, by its slot. */
-static struct shm_entry offered(const struct rt_request *r, struct shm_slot *slot)
+static struct shm_entry offered(const struct rt_request *r, int from, struct shm_slot *slot)
 {
 	int own = r->team->index;
 	if (slot->sign.how & SHM_TABLE)
@@ -66,14 +66,17 @@ static struct shm_entry offered(const struct rt_request *r, struct shm_slot *slo
 		return (struct shm_entry){.offset = b.offset * shm_element_bytes(r),
 		                          .bytes = b.count * shm_element_bytes(r)};
 	}
-	return (struct shm_entry){.offset = shm_has_blocks(r) ? own * slot->bytes : 0, .bytes = slot->bytes};
+	bool in_slot = slot->sign.how & SHM_INLINE;
+	int index = !shm_has_blocks(r) ? 0 : in_slot ? shm_slot_index(from, own) : own;
+	int64_t bytes = in_slot ? slot->sign.given : slot->bytes;
+	return (struct shm_entry){.offset = index * bytes, .bytes = bytes};
 }
 
 /* Finds what a member gives to this one. */
 static enum status find(struct shm *s, struct rt_request *r, int from, struct shm_slot *slot)
 {
 	struct shm_source *x = &r->source[from];
-	struct shm_entry e = offered(r, slot);
+	struct shm_entry e = offered(r, from, slot);
 	struct rt_block b = shm_taken(r, from);
 	bool reduces = rt_collective_reduces(r->c.kind);
 	int64_t bytes = b.count * shm_element_bytes(r);

@@ -30,13 +30,19 @@ void shm_send_part(struct shm *s, struct rt_request *r, int to, uint32_t phase, 
 		shm_send(s, shm_part_transfer(r, to, phase, data, bytes, &r->sending));
 }
 
+/* Whether what is for this member, or all, would stand in the slot. */
+static bool is_put(const struct rt_request *r, int member)
+{
+	return !shm_has_blocks(r) || r->c.kind == RT_ALLREDUCE || member != r->team->index;
+}
+
 /* Bytes that a slot must hold for others to need nothing else. */
 static int64_t bytes_given(const struct rt_request *r)
 {
 	int64_t n = 0;
 	int members = shm_has_blocks(r) ? r->team->n : 1;
 	for (int m = 0; m < members; m++)
-		n += shm_given(r, m).count;
+		n += is_put(r, m) ? shm_given(r, m).count : 0;
 	return n * shm_element_bytes(r);
 }
 
@@ -56,6 +62,8 @@ static void put_payload(const struct rt_request *r, struct shm_slot *slot)
 	int members = shm_has_blocks(r) ? r->team->n : 1;
 	for (int m = 0; m < members; m++) {
 		struct rt_block b = shm_given(r, m);
+		if (!is_put(r, m))
+			continue;
 		shm_copy(shm_slot_payload(slot) + at, (const char *)r->c.in + b.offset * size,
 		         b.count * size);
 		if (r->sign.how & SHM_TABLE)
@@ -85,6 +93,7 @@ static void put_places(struct shm *s, struct rt_request *r, struct shm_slot *slo
 /* Of a Reduce that may be split: where the root wants the result. */
 static void put_result(struct shm *s, struct rt_request *r, struct shm_slot *slot)
 {
+	atomic_store_explicit(&slot->reduced, 0, memory_order_relaxed);
 	slot->in = r->c.in ? rt_memory_place(&s->base, r->c.in) : -1;
 	slot->out = rt_memory_place(&s->base, r->c.out);
 	if (slot->out >= 0 && (slot->in >= 0 || !r->c.in))
@@ -103,15 +112,18 @@ void shm_publish(struct shm *s, struct rt_request *r)
 	struct shm_team *t = r->slots;
 	struct shm_slot *slot = shm_team_slot(t, t->index, r->sequence);
 	bool any = shm_gives_any(r, t->index);
-	slot->bytes = any ? shm_given(r, (t->index + 1) % t->n).count * shm_element_bytes(r) : 0;
+	int64_t bytes = any ? shm_given(r, (t->index + 1) % t->n).count * shm_element_bytes(r) : 0;
 	r->sign.how = (uint8_t)(any && needs_table(r) ? SHM_TABLE : 0);
 	if (!any || bytes_given(r) <= SHM_INLINE_BYTES) {
 		r->sign.how |= SHM_INLINE;
+		r->sign.given = (uint32_t)bytes;
 		if (any)
 			put_payload(r, slot);
 		else if (shm_may_split(r))
 			put_result(s, r, slot);
 	} else {
+		slot->bytes = bytes;
+		atomic_store_explicit(&slot->reduced, 0, memory_order_relaxed);
 		put_places(s, r, slot);
 	}
 	slot->sign = r->sign;

@@ -6,7 +6,7 @@
  * Who only gives is done when it has published: it looks at the others' signs when they are there, at the
  * latest before its slots are used again.
  *
- * One line of a slot holds its stamp, its sign and 16 bytes of payload: a small collective costs the lines of
+ * One line of a slot holds its stamp, its sign and 32 bytes of payload: a small collective costs the lines of
  * its members, each written by one and read by the others. Nothing waits for a store to be seen: whom it may
  * concern is woken at the end. Whatever is not usual (other signs, lists of blocks) is left to the request.
  */
@@ -38,7 +38,7 @@ static bool shape_of(const struct rt_collective *c, int n, int own, struct shape
 	case RT_REDUCE_SCATTER:
 	case RT_ALL_TO_ALL:
 	case RT_ALL_TO_ALLV:
-		x->given = n;
+		x->given = n - 1;
 		x->spread = true;
 		break;
 	case RT_BROADCAST:
@@ -47,7 +47,7 @@ static bool shape_of(const struct rt_collective *c, int n, int own, struct shape
 		x->takes = !root;
 		break;
 	case RT_SCATTER:
-		x->given = root ? n : 0;
+		x->given = root ? n - 1 : 0;
 		x->spread = true;
 		x->takes = !root;
 		break;
@@ -62,7 +62,7 @@ static bool shape_of(const struct rt_collective *c, int n, int own, struct shape
 		x->takes = false;
 		break;
 	}
-	return (x->spread ? (size_t)n : 1) * x->block <= SHM_INLINE_BYTES;
+	return (x->spread ? (size_t)n - 1 : 1) * x->block <= SHM_INLINE_BYTES;
 }
 
 static void copy(void *to, const void *from, size_t bytes)
@@ -81,6 +81,17 @@ static void tell_others(struct shm *s, int id)
 			shm_tell(s, team->rank[m]);
 }
 
+static void put(struct shm_slot *slot, int own, const char *in, const struct shape *x)
+{
+	size_t before = x->spread ? (size_t)own * x->block : 0, all = (size_t)x->given * x->block;
+	if (!x->spread || before >= all) {
+		copy(shm_slot_payload(slot), in, all);
+	} else if (all) {
+		copy(shm_slot_payload(slot), in, before);
+		copy(shm_slot_payload(slot) + before, in + before + x->block, all - before);
+	}
+}
+
 bool shm_small_publish(struct shm *s, const struct rt_collective *c, struct shm_sign *sign)
 {
 	struct shm_team *t = &s->team[c->team];
@@ -92,9 +103,9 @@ bool shm_small_publish(struct shm *s, const struct rt_collective *c, struct shm_
 			return false;
 	struct shm_slot *slot = shm_team_slot(t, t->index, t->next);
 	sign->how = SHM_INLINE;
+	sign->given = x.given ? (uint32_t)x.block : 0;
 	slot->sign = *sign;
-	slot->bytes = x.given ? (int64_t)x.block : 0;
-	copy(shm_slot_payload(slot), c->in, (size_t)x.given * x.block);
+	put(slot, t->index, c->in, &x);
 	atomic_store_explicit(&slot->stamp, t->next + 1, memory_order_release);
 	t->published++;
 	tell_others(s, c->team);
@@ -128,7 +139,7 @@ static bool all_there(const struct shm *s, struct shm_team *t, const struct rt_c
 		if (slot->sign.kind != sign->kind || slot->sign.dtype != sign->dtype ||
 		    slot->sign.op != sign->op || slot->sign.how != SHM_INLINE ||
 		    slot->sign.root != sign->root || slot->sign.count != sign->count ||
-		    (gives && slot->bytes != (int64_t)x->block))
+		    (gives && slot->sign.given != x->block))
 			return false;
 	}
 	return true;
@@ -137,13 +148,12 @@ static bool all_there(const struct shm *s, struct shm_team *t, const struct rt_c
 static void take_blocks(struct shm_team *t, const struct rt_collective *c, const struct shape *x)
 {
 	bool one = c->kind == RT_BROADCAST || c->kind == RT_SEND_RECV || c->kind == RT_SCATTER;
-	size_t own = (size_t)t->index * x->block;
 	for (int m = 0; m < t->n; m++) {
 		if (m == t->index || (one && m != c->root))
 			continue;
 		const char *from = shm_slot_payload(shm_team_slot(t, m, t->next));
-		copy((char *)c->out + (one ? 0 : (size_t)m * x->block), from + (x->spread ? own : 0),
-		     x->block);
+		copy((char *)c->out + (one ? 0 : (size_t)m * x->block),
+		     from + (x->spread ? (size_t)shm_slot_index(m, t->index) * x->block : 0), x->block);
 	}
 }
 
@@ -182,13 +192,13 @@ static void take_own(struct shm_team *t, const struct rt_collective *c, const st
 static void reduce(struct shm_team *t, const struct rt_collective *c, const struct shape *x)
 {
 	const void *in[MOST_MEMBERS];
-	size_t at = x->spread ? (size_t)t->index * x->block : 0;
 	int terms = 0;
 	for (int m = 0; m < t->n; m++) {
 		if (m != t->index)
-			in[terms++] = shm_slot_payload(shm_team_slot(t, m, t->next)) + at;
+			in[terms++] = shm_slot_payload(shm_team_slot(t, m, t->next)) +
+			              (x->spread ? (size_t)shm_slot_index(m, t->index) * x->block : 0);
 		else if (c->in)
-			in[terms++] = (const char *)c->in + at;
+			in[terms++] = (const char *)c->in + (x->spread ? (size_t)t->index * x->block : 0);
 	}
 	if (c->count)
 		rt_reduce_arrays(c->op, c->dtype, c->out, in, terms, (size_t)c->count);
