@@ -279,6 +279,8 @@ struct shm {
 	bool any_news;
 };
 
+/* Wakes whom it concerns. */
+void shm_ring_bells(struct shm *s);
 static inline void shm_tell(struct shm *s, int rank)
 {
 	s->news[rank] = s->any_news = true;

@@ -425,6 +425,8 @@ enum status shm_collective_start(struct shm *s, const struct rt_collective *c, s
 	bool moved, done = false;
 	struct shm_sign sign = sign_of(c, s->team[c->team].n);
 	bool published = shm_small_publish(s, c, &sign);
+	rt_transport_count(&s->base, c);
+	shm_ring_bells(s); /* what all this takes, the others' slots are on their way */
 	enum status status = published ? shm_small_end(s, c, &sign, &done) : STATUS_OK;
 	*out = NULL;
 	if (done || status != STATUS_OK)

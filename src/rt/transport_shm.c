@@ -18,7 +18,7 @@ static struct shm_bell *bell_of(struct shm *s, int rank)
 }
 
 /* Wakes the ranks that must be. Either this sees that they sleep, or they have seen what was written. */
-static void ring_bells(struct shm *s)
+void shm_ring_bells(struct shm *s)
 {
 	if (!s->any_news)
 		return;
@@ -88,7 +88,7 @@ static enum status shm_progress(struct rt_transport *t, bool *moved)
 			request_drop(s, r);
 	}
 	shm_rings_fill(s, moved);
-	ring_bells(s);
+	shm_ring_bells(s);
 	return status;
 }
 
@@ -97,10 +97,9 @@ static enum status shm_start(struct rt_transport *t, const struct rt_collective 
 	struct shm *s = (struct shm *)t;
 	struct rt_request *r;
 	enum status status = shm_collective_start(s, c, &r);
-	rt_transport_count(t, c);
 	if (r)
 		request_add(s, r);
-	ring_bells(s);
+	shm_ring_bells(s);
 	if (status == STATUS_OK)
 		*out = r;
 	return status;
@@ -136,7 +135,7 @@ static enum status shm_start_p2p(struct rt_transport *t, const struct rt_p2p *p,
 		if (status == STATUS_OK)
 			*out = r;
 	}
-	ring_bells(s);
+	shm_ring_bells(s);
 	return status;
 }
 
