@@ -3,8 +3,9 @@
  *     the own slot is published ── all others are looked at, for about 0.3 µs ──> all are there: the end
  *                                                                            └──> else a request goes on
  *
- * Who only gives is done when it has published: it looks at the others' signs when they are there, at the
- * latest before its slots are used again.
+ * Who only gives is done when it has published. Of every OWED-th such one, when there is nothing else to do,
+ * and at the end, it looks at the others' signs of all that are there: a look at once would take the line
+ * away from who is about to write it.
  *
  * One line of a slot holds its stamp, its sign and 32 bytes of payload: a small collective costs the lines of
  * its members, each written by one and read by the others. Nothing waits for a store to be seen: whom it may
@@ -14,7 +15,9 @@
 #include <string.h>
 
 enum {
-	MOST_MEMBERS = 16 /* of a team whose small collectives end at once */
+	MOST_MEMBERS = 16, /* of a team whose small collectives end at once */
+	OWED = 8,          /* looks at the others' signs, which are then taken together */
+	AHEAD_BYTES = 256, /* of payload, whose lines are fetched before they are written */
 };
 
 /* What stands where, in bytes. */
@@ -92,6 +95,19 @@ static void put(struct shm_slot *slot, int own, const char *in, const struct sha
 	}
 }
 
+/* Fetches the lines of a slot that others have read, to write them. Not where all wait for each other and the
+ * lines are few: who comes first and looks takes them away again. */
+static void own_soon(struct shm_slot *slot, size_t bytes)
+{
+#if defined(__x86_64__)
+	for (size_t at = 0; at < offsetof(struct shm_slot, payload) + bytes; at += SHM_LINE)
+		__asm__ volatile("prefetchw %0" : : "m"(((char *)slot)[at]));
+#else
+	for (size_t at = 0; at < offsetof(struct shm_slot, payload) + bytes; at += SHM_LINE)
+		__builtin_prefetch((char *)slot + at, 1);
+#endif
+}
+
 bool shm_small_publish(struct shm *s, const struct rt_collective *c, struct shm_sign *sign)
 {
 	struct shm_team *t = &s->team[c->team];
@@ -108,6 +124,8 @@ bool shm_small_publish(struct shm *s, const struct rt_collective *c, struct shm_
 	put(slot, t->index, c->in, &x);
 	atomic_store_explicit(&slot->stamp, t->next + 1, memory_order_release);
 	t->published++;
+	if (rt_collective_is_rooted(c->kind) || (size_t)x.given * x.block >= AHEAD_BYTES)
+		own_soon(shm_team_slot(t, t->index, t->published), (size_t)x.given * x.block);
 	tell_others(s, c->team);
 	return true;
 }
@@ -115,8 +133,8 @@ bool shm_small_publish(struct shm *s, const struct rt_collective *c, struct shm_
 /* Whether a member is done only when it has seen all; else it needs the root alone, or nobody. */
 static bool needs_all(const struct shm_team *t, const struct rt_collective *c)
 {
-	bool to_root = c->kind == RT_REDUCE || c->kind == RT_GATHER;
-	return !rt_collective_is_rooted(c->kind) || (to_root && t->index == c->root);
+	bool to_root = c->kind == RT_REDUCE || c->kind == RT_GATHER, root = t->index == c->root;
+	return !rt_collective_is_rooted(c->kind) || (to_root ? root : t->n == 2 && !root);
 }
 
 /* Whether those that it needs have published, and what fits. */
@@ -290,7 +308,5 @@ enum status shm_small_end(struct shm *s, const struct rt_collective *c, const st
 	t->owed++;
 	s->owed++;
 	shm_team_finish(t, t->next++, SHM_HAS_READ);
-	if (!x.takes)
-		rt_bell_fence(); /* of two that only give the second to come sees the other */
-	return settle(s, c->team);
+	return t->owed >= OWED ? settle(s, c->team) : STATUS_OK;
 }
