@@ -74,9 +74,13 @@ void compile_options_init(struct compile_options *o)
 	     .to = &o->zero_copy,
 	     .help = "ranks, all on one host, read and add up in each other's memory"},
 	    {.name = "fuse-pointwise",
-	     .kind = OPTION_SWITCH,
+	     .kind = OPTION_MAYBE,
 	     .to = &o->fuse_pointwise,
-	     .help = "make one kernel of consecutive pointwise operations"},
+	     .value = "N",
+	     .otherwise = "0",
+	     .help =
+	         "make one kernel of consecutive pointwise operations on N or more elements a rank, without "
+	         "`=N` on any; `no`: of none"},
 	    {.name = "stop-after",
 	     .kind = OPTION_TEXT,
 	     .to = &o->pipeline.stop_after,
@@ -160,12 +164,32 @@ static bool set_steps(struct compile_options *o, struct diag *d)
 	return false;
 }
 
+/* --fuse-pointwise, as an option of the pass. */
+static bool set_fusion(struct compile_options *o, struct diag *d)
+{
+	int64_t least;
+	if (!strcmp(o->fuse_pointwise, "no")) {
+		pipeline_remove(&o->run, PASS_FUSE_POINTWISE);
+		return true;
+	}
+	if (!str_parse_size(o->fuse_pointwise, &least) || least < 0) {
+		diag_error(d, DIAG_NOWHERE, "--fuse-pointwise takes a number of elements or `no`, not '%s'",
+		           o->fuse_pointwise);
+		return false;
+	}
+	struct buf option = {0};
+	buf_printf(&option, "min=%lld", (long long)least);
+	bool ok = pipeline_add_before(d, &o->run, PASS_FUSE_POINTWISE, PASS_ALLOCATE) &&
+	          pipeline_set(d, &o->run, PASS_FUSE_POINTWISE, option.at);
+	buf_free(&option);
+	return ok;
+}
+
 bool compile_options_finish(struct compile_options *o, struct diag *d)
 {
 	if (!pipeline_parse(d, o->passes, &o->run) ||
 	    (o->zero_copy && !pipeline_add_before(d, &o->run, PASS_ZERO_COPY, PASS_LOWER_COLLECTIVES)) ||
-	    (o->fuse_pointwise && !pipeline_add_before(d, &o->run, PASS_FUSE_POINTWISE, PASS_ALLOCATE)) ||
-	    !pipeline_options_check(d, &o->run, &o->pipeline))
+	    (o->fuse_pointwise && !set_fusion(o, d)) || !pipeline_options_check(d, &o->run, &o->pipeline))
 		return false;
 	if (o->offset_streams && o->steps &&
 	    (!strcmp(o->steps, "broadcast") || !strcmp(o->steps, "collective"))) {

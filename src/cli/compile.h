@@ -25,7 +25,9 @@ struct compile_options {
 	VEC(struct sema_define) define; /* -D */
 	int64_t np;                     /* --np; 0: the file's default */
 	const char *steps;              /* --pipeline; NULL: as the layouts say */
-	bool offset_streams, inter_stream_sync, fuse_pointwise, zero_copy;
+	bool offset_streams, inter_stream_sync, zero_copy;
+	const char
+	    *fuse_pointwise;     /* --fuse-pointwise: a number or `no`; NULL: as the pass does by default */
 	const char *passes;      /* --passes; NULL: the default pipeline */
 	const char *diagnostics; /* text or json */
 	bool verify_roundtrip;

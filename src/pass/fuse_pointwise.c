@@ -10,10 +10,13 @@
  * A group is a longest run of statements of one block that a unit takes and that go over elements of one
  * shape and layout; reductions are over the same axes, and nothing in the group reads them. It becomes a unit
  * if that spares at least one buffer: a result that nothing else uses. The others are allocated before it.
+ * Of fewer elements than the option `min` says it does not: what is in the cache anyway is faster without.
  *
  * requires     sharded, lowered
  * establishes  -
  * keeps        everything else */
+#include "base/checked.h"
+#include "ir/expr.h"
 #include "ir/infer.h"
 #include "ir/layout.h"
 #include "ir/unit.h"
@@ -126,6 +129,22 @@ static unsigned count_spared(const struct module *m, const struct fused *g)
 	return n;
 }
 
+/* Elements that a rank has in a block of these; 0: not known. */
+static int64_t elements(const struct module *m, const struct fused *g)
+{
+	const struct domain *d = value_domain(m, ir_unit_space(m, g->op.at[0]));
+	const struct expr_env env = {.rank = -1};
+	int64_t count = 1, n;
+	for (unsigned k = 0; k < d->loop_n; k++) {
+		const struct axis *a = &d->axis[d->loop[k]];
+		if (a->kind != AXIS_ITER || a->place != PLACE_NONE)
+			continue;
+		if (expr_eval(m, a->extent, &env, &n, NULL) != EXPR_OK || !checked_mul(count, n, &count))
+			return 0;
+	}
+	return count;
+}
+
 static void make_unit(struct module *m, struct pass_context *cx, const struct fused *g)
 {
 	op_id first = g->op.at[0];
@@ -175,6 +194,11 @@ static void fuse_block(struct module *m, struct pass_context *cx, region_id r, s
 		find_group(m, op, g);
 		if (!g->op.n)
 			continue;
+		int64_t least = cx->option[0];
+		if (least && elements(m, g) < least) {
+			next = m->op.at[g->op.at[g->op.n - 1]].next;
+			continue;
+		}
 		unsigned spared = count_spared(m, g);
 		next = m->op.at[g->op.at[g->op.n - 1]].next;
 		remark(m, cx, g, spared);

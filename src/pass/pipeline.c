@@ -25,6 +25,7 @@ static const enum pass_id default_pipeline[] = {
     PASS_FUSE_ALLGATHERS,       /* chains of collectives are one */
     PASS_STREAM_LOOPS,          /* slices are computed in loops */
     PASS_LOWER_COLLECTIVES,     /* sets over devices are Communications */
+    PASS_FUSE_POINTWISE,        /* large pointwise operations are one kernel */
     PASS_ALLOCATE,              /* every result has a buffer */
     PASS_ASSIGN_STREAMS,        /* iterations run on streams */
 };
@@ -228,6 +229,15 @@ bool pipeline_add_before(struct diag *d, struct pipeline *p, enum pass_id pass, 
 	memmove(&p->at[at + 1], &p->at[at], sizeof *p->at * (p->n - 1 - at));
 	p->at[at] = added;
 	return true;
+}
+
+void pipeline_remove(struct pipeline *p, enum pass_id pass)
+{
+	unsigned n = 0;
+	for (unsigned i = 0; i < p->n; i++)
+		if (p->at[i].pass != pass)
+			p->at[n++] = p->at[i];
+	p->n = n;
 }
 
 bool pipeline_set(struct diag *d, struct pipeline *p, enum pass_id pass, const char *option)

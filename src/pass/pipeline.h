@@ -25,6 +25,7 @@ bool pipeline_parse(struct diag *d, const char *text, struct pipeline *out);
 /* Adds a pass right before another, unless it runs already. Reports when the other does not run; false then.
  */
 bool pipeline_add_before(struct diag *d, struct pipeline *p, enum pass_id pass, enum pass_id before);
+void pipeline_remove(struct pipeline *p, enum pass_id pass);
 /* Sets an option, as in `name{opt=v}`, of every run of a pass. Reports; false then. */
 bool pipeline_set(struct diag *d, struct pipeline *p, enum pass_id pass, const char *option);
 /* Names, one line of help and the options of all passes. */
