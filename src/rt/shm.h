@@ -212,6 +212,7 @@ struct shm_source {
 	const char *at; /* NULL: nothing to copy, or not known yet */
 	int64_t bytes;  /* to copy */
 	char *to;
+	char *put;     /* an Allreduce that is pushed: where this member's block belongs in its memory */
 	bool compared; /* its slot was */
 	bool reduced;  /* Allreduce: its block was found */
 };
@@ -229,6 +230,7 @@ struct rt_request {
 	int uncompared;         /* members whose slot was not compared */
 	int unread;             /* sources that are not found or not copied */
 	int64_t reduced;        /* elements of the own block */
+	bool push;              /* an Allreduce of which each member puts its block where all want it */
 	bool split;             /* a Reduce of which each member reduces a block, to: */
 	char *result;           /* its block, in the root's memory */
 	char *staged;           /* reductions: operands that came as messages */

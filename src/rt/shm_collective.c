@@ -6,8 +6,8 @@
  *     Allgather, Broadcast, SendRecv, Gather, Scatter, AllToAll, AllToAllv
  *                    blocks are copied from where they are to where they belong
  *     ReduceScatter  the own block is reduced, read from all members
- *     Allreduce      small: each member reduces all; else a ReduceScatter of even blocks, of which each is
- *                    then copied from the member that has it
+ *     Allreduce      small: each member reduces all; else a ReduceScatter of even blocks, each put into all
+ *                    members' memory, or, where that is not seen by all, copied from the member that has it
  *     Reduce         the root reduces; of much each member reduces a block, into the root's memory
  *     Barrier        there is nothing to read
  *
@@ -25,6 +25,7 @@
 enum {
 	REDUCE_AT_ONCE = 256 << 10, /* elements, before other requests have their turn */
 	COPY_AT_ONCE = 16 << 20,    /* bytes */
+	PUT_AT_ONCE = 16 << 10,     /* bytes that stay in the nearest cache */
 };
 
 /* ---- messages */
@@ -163,6 +164,21 @@ static struct rt_block reduced_here(const struct rt_request *r)
 	return c->kind == RT_ALLREDUCE ? shm_part(r, own) : rt_collective_block(c, own);
 }
 
+/* A block at a time, which is in the nearest cache when it is copied to the others. */
+static void reduce_and_put(struct rt_request *r, char *out, int64_t at, const void **in, int terms, int64_t n)
+{
+	int64_t size = shm_element_bytes(r), step = PUT_AT_ONCE / size;
+	for (int64_t k = 0, m; k < n; k += m) {
+		m = n - k < step ? n - k : step;
+		rt_reduce_arrays(r->c.op, r->c.dtype, out + k * size, in, terms, (size_t)m);
+		for (int i = 0; i < terms; i++)
+			in[i] = (const char *)in[i] + m * size;
+		for (int i = 1; i < r->team->n; i++)
+			shm_copy(r->source[(r->team->index + i) % r->team->n].put + at + k * size,
+			         out + k * size, m * size);
+	}
+}
+
 static void reduce_some(struct rt_request *r)
 {
 	const void *fixed[16], **in = r->team->n <= 16 ? fixed : mem_alloc((size_t)r->team->n * sizeof *in);
@@ -178,7 +194,9 @@ static void reduce_some(struct rt_request *r)
 		else if (m != r->team->index && r->source[m].at)
 			in[terms++] = r->source[m].at + at;
 	}
-	if (n > 0)
+	if (n > 0 && r->push)
+		reduce_and_put(r, out + at, at, in, terms, n);
+	else if (n > 0)
 		rt_reduce_arrays(c->op, c->dtype, out + at, in, terms, (size_t)n);
 	r->reduced += n;
 	if (in != fixed)
@@ -201,6 +219,22 @@ static bool split(struct shm *s, struct rt_request *r)
 		r->source[m].at = m != own && in >= 0 ? rt_memory_at(&s->base, in) + offset : NULL;
 	}
 	r->result = rt_memory_at(&s->base, root->out) + offset;
+	return true;
+}
+
+/* All slots of an Allreduce are there: whether all see each other's results; then finds where this member's
+ * block belongs in them. */
+static bool push(struct shm *s, struct rt_request *r)
+{
+	int64_t offset = shm_part(r, r->team->index).offset * shm_element_bytes(r);
+	if (r->c.kind != RT_ALLREDUCE || shm_reduces_all(r))
+		return false;
+	for (int m = 0; m < r->team->n; m++)
+		if (!(shm_team_slot(r->slots, m, r->sequence)->sign.how & SHM_OUT))
+			return false;
+	for (int m = 0; m < r->team->n; m++)
+		r->source[m].put =
+		    (char *)rt_memory_at(&s->base, shm_team_slot(r->slots, m, r->sequence)->out) + offset;
 	return true;
 }
 
@@ -236,7 +270,7 @@ static enum status look_reduced(struct shm *s, struct rt_request *r, bool *moved
 		struct rt_block b = shm_part(r, m);
 		int64_t offset = b.offset * shm_element_bytes(r), bytes = b.count * shm_element_bytes(r);
 		x->reduced = *moved = true;
-		if (r->split) { /* it is where it belongs */
+		if (r->split || r->push) { /* it is where it belongs */
 			r->unread--;
 			continue;
 		}
@@ -366,8 +400,10 @@ enum status shm_collective_advance(struct shm *s, struct rt_request *r, bool *mo
 		if (!has_all(r))
 			return STATUS_OK;
 		*moved = true;
-		if (r->phase == SHM_READING)
+		if (r->phase == SHM_READING) {
 			r->split = shm_may_split(r) && split(s, r);
+			r->push = push(s, r);
+		}
 		if (r->phase == SHM_READING && reduces_here(r)) {
 			r->phase = SHM_REDUCING;
 		} else {
