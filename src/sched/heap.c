@@ -1,0 +1,42 @@
+/* heap: a binary heap. */
+#include "sched/heap.h"
+#include "base/arena.h"
+#include <stdlib.h>
+
+static bool above(const struct heap *h, uint32_t x, uint32_t y)
+{
+	return h->key[x] > h->key[y] || (h->key[x] == h->key[y] && x < y);
+}
+
+void heap_open(struct heap *h, const int64_t *key, uint32_t most)
+{
+	*h = (struct heap){.at = mem_alloc(sizeof *h->at * ((size_t)most + 1)), .key = key};
+}
+
+void heap_close(struct heap *h)
+{
+	free(h->at);
+}
+
+void heap_push(struct heap *h, uint32_t node)
+{
+	uint32_t i = h->n++;
+	for (; i && above(h, node, h->at[(i - 1) / 2]); i = (i - 1) / 2)
+		h->at[i] = h->at[(i - 1) / 2];
+	h->at[i] = node;
+}
+
+uint32_t heap_pop(struct heap *h)
+{
+	uint32_t top = h->at[0], moved = h->at[--h->n], i = 0, child;
+	while ((child = 2 * i + 1) < h->n) {
+		if (child + 1 < h->n && above(h, h->at[child + 1], h->at[child]))
+			child++;
+		if (above(h, moved, h->at[child]))
+			break;
+		h->at[i] = h->at[child];
+		i = child;
+	}
+	h->at[i] = moved;
+	return top;
+}

@@ -1,0 +1,381 @@
+/* list: see list.h. Nodes that are ready stand in one of these places; those that were issued since are
+ * skipped where they are met:
+ *
+ *     near     in the window, by tail        far      ahead of it, in the original order
+ *     pending  waits whose comm runs         late     what needs sinks
+ *     inner    comms                         sink     comms, by lane */
+#include "sched/list.h"
+#include "base/vec.h"
+#include "sched/headroom.h"
+#include "sched/heap.h"
+#include "sched/role.h"
+#include "sched/source.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	MOST_REFUSED = 64, /* nodes that memory refuses, looked at in one step */
+	MOST_FAR = 128,    /* nodes ahead of the window that are looked at to fill a stall */
+};
+
+struct nodes {
+	uint32_t *at;
+	uint32_t n, cap;
+};
+
+struct list {
+	const struct sched_problem *p;
+	const struct sched_list_options *o;
+	const uint8_t *role;
+	struct arena *arena;
+	struct headroom room;
+	uint32_t *order, n; /* issued */
+	uint32_t *left;     /* by node: what it needs and is not issued */
+	int64_t *tail;      /* by node */
+	int64_t *when;      /* by node: host time before it in the original order; at [n] all of it */
+	int64_t *position;  /* by node: the key that gives the original order */
+	int64_t now, lane[SCHED_MAX_LANES];
+	int64_t *over;  /* by comm: when its lane is free again */
+	uint32_t first; /* the first node that is not issued */
+	uint32_t front; /* the first that is not issued, no sink and not late */
+	struct heap near, far;
+	struct nodes pending, inner, late, sink[SCHED_MAX_LANES];
+	struct sched_sources source;
+	uint32_t next_source[SCHED_MAX_LANES];
+	struct nodes refused, needed; /* scratch */
+};
+
+static bool in_window(const struct list *l, uint32_t x)
+{
+	return l->when[x] <= l->when[l->front] + l->o->window;
+}
+
+/* Issues x in memory, if that keeps to the limit. */
+static bool admit(struct list *l, uint32_t x)
+{
+	headroom_issue(&l->room, x);
+	if (headroom_peak(&l->room) <= l->o->limit)
+		return true;
+	headroom_undo(&l->room);
+	return false;
+}
+
+static void add_ready(struct list *l, uint32_t x)
+{
+	const struct sched_node *n = &l->p->node[x];
+	if (n->kind == SCHED_COMM) {
+		if (l->role[x] == SCHED_SINK)
+			vec_push(&l->sink[n->lane], x);
+		else if (l->role[x] == SCHED_INNER)
+			vec_push(&l->inner, x);
+	} else if (n->comm != SCHED_NONE && l->over[n->comm] > l->now) {
+		vec_push(&l->pending, x);
+	} else if (l->role[x] == SCHED_LATE) {
+		vec_push(&l->late, x);
+	} else {
+		heap_push(in_window(l, x) ? &l->near : &l->far, x);
+	}
+}
+
+static void advance_front(struct list *l)
+{
+	const struct sched_problem *p = l->p;
+	uint32_t before = l->front;
+	while (l->first < p->n && l->room.issued[l->first])
+		l->first++;
+	while (l->front < p->n && (l->room.issued[l->front] || l->role[l->front] == SCHED_LATE ||
+	                           l->role[l->front] == SCHED_SINK))
+		l->front++;
+	while (l->front != before && l->far.n && (l->room.issued[l->far.at[0]] || in_window(l, l->far.at[0])))
+		heap_push(&l->near, heap_pop(&l->far));
+}
+
+/* The host issues x, which memory has admitted. */
+static void issue(struct list *l, uint32_t x)
+{
+	const struct sched_problem *p = l->p;
+	const struct sched_node *n = &p->node[x];
+	l->order[l->n++] = x;
+	if (n->kind == SCHED_COMM) {
+		int64_t begin = l->now > l->lane[n->lane] ? l->now : l->lane[n->lane];
+		l->over[x] = l->lane[n->lane] = begin + n->time + p->launch;
+	} else if (n->comm != SCHED_NONE && l->over[n->comm] > l->now) {
+		l->now = l->over[n->comm];
+	}
+	l->now += sched_host_time(p, x);
+	for (uint32_t i = p->succ.at[x]; i < p->succ.at[x + 1]; i++)
+		if (!--l->left[p->succ.item[i]])
+			add_ready(l, p->succ.item[i]);
+	advance_front(l);
+}
+
+/* What a source needs and is not issued, and itself, in the original order; few. */
+static void find_needed(struct list *l, uint32_t comm)
+{
+	const struct sched_problem *p = l->p;
+	l->needed.n = 0;
+	vec_push(&l->needed, comm);
+	for (uint32_t k = 0; k < l->needed.n; k++)
+		for (uint32_t x = l->needed.at[k], i = p->pred.at[x]; i < p->pred.at[x + 1]; i++) {
+			uint32_t need = p->pred.item[i], j = 0;
+			while (j < l->needed.n && l->needed.at[j] != need)
+				j++;
+			if (j == l->needed.n && !l->room.issued[need])
+				vec_push(&l->needed, need);
+		}
+	for (uint32_t k = 1; k < l->needed.n; k++) {
+		uint32_t x = l->needed.at[k], j = k;
+		for (; j && l->needed.at[j - 1] > x; j--)
+			l->needed.at[j] = l->needed.at[j - 1];
+		l->needed.at[j] = x;
+	}
+}
+
+static bool issue_source(struct list *l, uint32_t comm)
+{
+	uint32_t k = 0;
+	find_needed(l, comm);
+	while (k < l->needed.n && admit(l, l->needed.at[k]))
+		k++;
+	if (k < l->needed.n) {
+		while (k-- > 0)
+			headroom_undo(&l->room);
+		return false;
+	}
+	for (k = 0; k < l->needed.n; k++)
+		issue(l, l->needed.at[k]);
+	return true;
+}
+
+static int64_t backlog(const struct list *l, uint32_t lane)
+{
+	return l->lane[lane] > l->now ? l->lane[lane] - l->now : 0;
+}
+
+/* The lane's next source, and how long it can wait; SCHED_NONE: none, or not yet. */
+static uint32_t next_source(struct list *l, uint32_t lane, int64_t *slack)
+{
+	uint32_t *k = &l->next_source[lane];
+	while (*k < l->source.first[lane + 1] && l->room.issued[l->source.at[*k].comm])
+		++*k;
+	if (*k == l->source.first[lane + 1])
+		return SCHED_NONE;
+	const struct sched_source *s = &l->source.at[*k];
+	*slack = s->needed - l->when[l->front] - backlog(l, lane) - l->p->node[s->comm].time;
+	return *slack <= l->o->prefetch ? s->comm : SCHED_NONE;
+}
+
+static bool issue_sink(struct list *l, uint32_t lane)
+{
+	struct nodes *s = &l->sink[lane];
+	uint32_t gone = 0;
+	while (gone < s->n && l->room.issued[s->at[gone]])
+		gone++;
+	s->n -= gone;
+	if (gone)
+		memmove(s->at, s->at + gone, sizeof *s->at * s->n);
+	if (!s->n || !admit(l, s->at[0]))
+		return false;
+	issue(l, s->at[0]);
+	return true;
+}
+
+/* Gives each lane work for the next ns. */
+static void feed(struct list *l, int64_t ns)
+{
+	for (uint32_t lane = 0; lane < l->p->lane_n; lane++)
+		while (backlog(l, lane) < ns) {
+			int64_t slack = 0;
+			uint32_t source = next_source(l, lane, &slack);
+			bool urgent = source != SCHED_NONE && slack < l->o->urgent;
+			if (urgent && issue_source(l, source))
+				continue;
+			if (issue_sink(l, lane))
+				continue;
+			if (source == SCHED_NONE || urgent || !issue_source(l, source))
+				break;
+		}
+}
+
+static void issue_inner(struct list *l)
+{
+	for (uint32_t i = 0; i < l->inner.n;) {
+		uint32_t x = l->inner.at[i];
+		bool done = l->room.issued[x], now = !done && admit(l, x);
+		if (done || now)
+			l->inner.at[i] = l->inner.at[--l->inner.n];
+		else
+			i++;
+		if (now)
+			issue(l, x);
+	}
+}
+
+/* Waits whose comm is over are like other nodes. */
+static void take_arrived(struct list *l)
+{
+	uint32_t kept = 0;
+	for (uint32_t i = 0; i < l->pending.n; i++) {
+		uint32_t x = l->pending.at[i];
+		if (l->room.issued[x])
+			continue;
+		if (l->over[l->p->node[x].comm] > l->now)
+			l->pending.at[kept++] = x;
+		else
+			add_ready(l, x);
+	}
+	l->pending.n = kept;
+}
+
+/* Of the waits that would hold the host the one that is needed most. */
+static uint32_t wanted_wait(const struct list *l)
+{
+	uint32_t wait = SCHED_NONE;
+	for (uint32_t i = 0; i < l->pending.n; i++) {
+		uint32_t x = l->pending.at[i];
+		if (l->role[x] != SCHED_LATE && in_window(l, x) &&
+		    (wait == SCHED_NONE || l->tail[x] > l->tail[wait]))
+			wait = x;
+	}
+	return wait;
+}
+
+static uint32_t best_near(struct list *l)
+{
+	while (l->near.n && l->room.issued[l->near.at[0]])
+		heap_pop(&l->near);
+	return l->near.n ? l->near.at[0] : SCHED_NONE;
+}
+
+/* The best in the window of at most `most` ns that memory admits. */
+static uint32_t take_near(struct list *l, int64_t most)
+{
+	uint32_t taken = SCHED_NONE;
+	l->refused.n = 0;
+	while (taken == SCHED_NONE && best_near(l) != SCHED_NONE && l->refused.n < MOST_REFUSED) {
+		uint32_t x = heap_pop(&l->near);
+		if (l->p->node[x].time <= most && admit(l, x))
+			taken = x;
+		else
+			vec_push(&l->refused, x);
+	}
+	for (uint32_t i = 0; i < l->refused.n; i++)
+		heap_push(&l->near, l->refused.at[i]);
+	return taken;
+}
+
+/* The longest of the next ones ahead of the window. */
+static uint32_t take_far(struct list *l, int64_t most)
+{
+	uint32_t best = SCHED_NONE;
+	for (uint32_t i = 0; i < l->far.n && i < MOST_FAR; i++) {
+		uint32_t x = l->far.at[i];
+		if (!l->room.issued[x] && l->p->node[x].time <= most &&
+		    (best == SCHED_NONE || l->p->node[x].time > l->p->node[best].time))
+			best = x;
+	}
+	return best != SCHED_NONE && admit(l, best) ? best : SCHED_NONE;
+}
+
+static uint32_t take_late(struct list *l, int64_t most)
+{
+	uint32_t kept = 0, taken = SCHED_NONE;
+	for (uint32_t i = 0; i < l->late.n; i++) {
+		uint32_t x = l->late.at[i];
+		if (l->room.issued[x])
+			continue;
+		if (taken == SCHED_NONE && l->p->node[x].time <= most && admit(l, x))
+			taken = x;
+		else
+			l->late.at[kept++] = x;
+	}
+	l->late.n = kept;
+	return taken;
+}
+
+/* The next node, admitted. */
+static uint32_t take(struct list *l, uint32_t wait, uint32_t near, int64_t gap)
+{
+	bool stall_next = wait != SCHED_NONE && (near == SCHED_NONE || l->tail[near] < l->tail[wait]);
+	uint32_t x = take_near(l, stall_next ? gap + gap / 4 : INT64_MAX);
+	if (x == SCHED_NONE && wait != SCHED_NONE)
+		x = take_far(l, gap);
+	if (x == SCHED_NONE && wait != SCHED_NONE)
+		x = take_late(l, gap);
+	if (x == SCHED_NONE && wait != SCHED_NONE && admit(l, wait))
+		x = wait;
+	if (x == SCHED_NONE && l->front == l->p->n)
+		x = take_late(l, INT64_MAX);
+	if (x == SCHED_NONE) { /* memory admits nothing else */
+		x = l->first;
+		headroom_issue(&l->room, x);
+	}
+	return x;
+}
+
+static void step(struct list *l)
+{
+	const struct sched_problem *p = l->p;
+	issue_inner(l);
+	take_arrived(l);
+	uint32_t wait = wanted_wait(l), near = best_near(l);
+	int64_t gap = wait == SCHED_NONE ? p->launch : l->over[p->node[wait].comm] - l->now;
+	feed(l, l->front == p->n ? INT64_MAX : near == SCHED_NONE ? gap : p->node[near].time);
+	if (l->n == p->n)
+		return;
+	if (l->front < p->n && l->role[l->front] == SCHED_SOURCE && issue_source(l, l->front))
+		return;
+	issue(l, take(l, wait, near, gap));
+}
+
+static void open_list(struct list *l)
+{
+	const struct sched_problem *p = l->p;
+	size_t room = (size_t)p->n + 1;
+	headroom_open(&l->room, p);
+	l->arena = arena_new();
+	l->left = arena_new_array(l->arena, uint32_t, room);
+	l->tail = arena_new_array(l->arena, int64_t, room);
+	l->when = arena_new_array(l->arena, int64_t, room);
+	l->position = arena_new_array(l->arena, int64_t, room);
+	l->over = arena_new_array(l->arena, int64_t, room);
+	for (uint32_t x = 0; x < p->n; x++) {
+		l->left[x] = p->pred.at[x + 1] - p->pred.at[x];
+		l->position[x] = -(int64_t)x;
+		l->when[x + 1] = l->when[x] + sched_host_time(p, x);
+	}
+	for (uint32_t x = p->n; x-- > 0;) {
+		for (uint32_t i = p->succ.at[x]; i < p->succ.at[x + 1]; i++)
+			if (l->tail[p->succ.item[i]] > l->tail[x])
+				l->tail[x] = l->tail[p->succ.item[i]];
+		l->tail[x] += p->node[x].time + p->launch;
+	}
+	heap_open(&l->near, l->tail, p->n);
+	heap_open(&l->far, l->position, p->n);
+	sched_sources(p, l->role, l->when, l->arena, &l->source);
+	memcpy(l->next_source, l->source.first, sizeof l->next_source);
+	advance_front(l);
+	for (uint32_t x = 0; x < p->n; x++)
+		if (!l->left[x])
+			add_ready(l, x);
+}
+
+void sched_list(const struct sched_problem *p, const uint8_t *role, const struct sched_list_options *o,
+                uint32_t *order)
+{
+	struct list l = {.p = p, .o = o, .role = role, .order = order};
+	open_list(&l);
+	while (l.n < p->n)
+		step(&l);
+	headroom_close(&l.room);
+	heap_close(&l.near);
+	heap_close(&l.far);
+	vec_free(&l.pending);
+	vec_free(&l.inner);
+	vec_free(&l.late);
+	vec_free(&l.refused);
+	vec_free(&l.needed);
+	for (uint32_t lane = 0; lane < p->lane_n; lane++)
+		vec_free(&l.sink[lane]);
+	arena_free(l.arena);
+}

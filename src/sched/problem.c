@@ -1,0 +1,136 @@
+/* problem: the lists of a problem, and what comms take. */
+#include "sched/problem.h"
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct sched_lists lists_new(struct arena *a, uint32_t n, uint32_t items)
+{
+	return (struct sched_lists){arena_new_array(a, uint32_t, (size_t)n + 1),
+	                            arena_new_array(a, uint32_t, items)};
+}
+
+/* The lists of n things from lists of m others that name them: each ascending, since the others are walked
+ * in their order. */
+static struct sched_lists transposed(struct arena *a, const struct sched_lists *l, uint32_t m, uint32_t n)
+{
+	struct sched_lists t = lists_new(a, n, l->at[m]);
+	uint32_t *next = mem_zalloc(sizeof *next * ((size_t)n + 1));
+	for (uint32_t i = 0; i < l->at[m]; i++)
+		t.at[l->item[i] + 1]++;
+	for (uint32_t k = 0; k < n; k++)
+		t.at[k + 1] += t.at[k];
+	memcpy(next, t.at, sizeof *next * n);
+	for (uint32_t k = 0; k < m; k++)
+		for (uint32_t i = l->at[k]; i < l->at[k + 1]; i++)
+			t.item[next[l->item[i]]++] = k;
+	free(next);
+	return t;
+}
+
+struct sched_lists sched_lists_to(struct arena *a, const struct sched_pair *pair, uint32_t pair_n, uint32_t n)
+{
+	struct sched_lists l = lists_new(a, n, pair_n);
+	uint32_t *next = mem_alloc(sizeof *next * ((size_t)n + 1));
+	for (uint32_t i = 0; i < pair_n; i++)
+		l.at[pair[i].to + 1]++;
+	for (uint32_t k = 0; k < n; k++)
+		l.at[k + 1] += l.at[k];
+	memcpy(next, l.at, sizeof *next * n);
+	for (uint32_t i = 0; i < pair_n; i++)
+		l.item[next[pair[i].to]++] = pair[i].from;
+	free(next);
+	return l;
+}
+
+/* For each `from` < n its distinct `to` < m, ascending. */
+static struct sched_lists listed(struct arena *a, const struct sched_pair *pair, uint32_t pair_n, uint32_t n,
+                                 uint32_t m)
+{
+	struct arena *scratch = arena_new();
+	struct sched_lists by_to = sched_lists_to(scratch, pair, pair_n, m);
+	struct sched_lists l = transposed(a, &by_to, m, n);
+	arena_free(scratch);
+	uint32_t kept = 0, i = 0;
+	for (uint32_t x = 0; x < n; x++) {
+		uint32_t begin = kept;
+		for (; i < l.at[x + 1]; i++)
+			if (kept == begin || l.item[kept - 1] != l.item[i])
+				l.item[kept++] = l.item[i];
+		l.at[x + 1] = kept;
+	}
+	return l;
+}
+
+/* Leaves out of the lists of n nodes the storages that live for ever. */
+static void drop_kept(struct sched_lists *uses, uint32_t n, const struct sched_storage *storage)
+{
+	uint32_t kept = 0, i = 0;
+	for (uint32_t x = 0; x < n; x++) {
+		for (; i < uses->at[x + 1]; i++)
+			if (!storage[uses->item[i]].kept)
+				uses->item[kept++] = uses->item[i];
+		uses->at[x + 1] = kept;
+	}
+}
+
+static struct sched_lists made(const struct sched_problem *p, struct arena *a)
+{
+	struct sched_pair *pair = mem_alloc(sizeof *pair * ((size_t)p->storage_n + 1));
+	uint32_t n = 0;
+	for (uint32_t s = 0; s < p->storage_n; s++)
+		if (p->storage[s].def != SCHED_NONE && p->storage[s].bytes)
+			pair[n++] = (struct sched_pair){p->storage[s].def, s};
+	struct sched_lists l = listed(a, pair, n, p->n, p->storage_n);
+	free(pair);
+	return l;
+}
+
+void sched_problem_finish(struct sched_problem *p, struct arena *a, const struct sched_pair *edge,
+                          uint32_t edge_n, const struct sched_pair *use, uint32_t use_n)
+{
+	assert(p->lane_n <= SCHED_MAX_LANES);
+	p->succ = listed(a, edge, edge_n, p->n, p->n);
+	p->pred = transposed(a, &p->succ, p->n, p->n);
+	bool *read = mem_zalloc((size_t)p->storage_n + 1);
+	for (uint32_t i = 0; i < use_n; i++)
+		read[use[i].to] = true;
+	p->fixed = 0;
+	for (uint32_t s = 0; s < p->storage_n; s++) {
+		struct sched_storage *t = &p->storage[s];
+		t->kept |= !read[s] || t->def == SCHED_NONE;
+		p->fixed += t->def == SCHED_NONE ? t->bytes : 0;
+	}
+	free(read);
+	p->makes = made(p, a);
+	p->uses = listed(a, use, use_n, p->n, p->storage_n);
+	drop_kept(&p->uses, p->n, p->storage);
+	p->users = transposed(a, &p->uses, p->n, p->storage_n);
+}
+
+static double interpolated(const struct sched_point *a, const struct sched_point *b, double bytes)
+{
+	return a->time + (b->time - a->time) * (bytes - a->bytes) / (b->bytes - a->bytes);
+}
+
+int64_t sched_family_time(const struct sched_family *f, int64_t bytes)
+{
+	static const double mebi = 1 << 20;
+	const struct sched_point *p = f->point;
+	double size = (double)bytes, whole = floor(size / mebi) * mebi;
+	if (f->n == 1 || size <= p[0].bytes || (f->stepped && whole < mebi))
+		return llround(p[0].time);
+	for (unsigned i = 0; f->stepped && i < f->n; i++)
+		if (p[i].bytes == whole)
+			return llround(p[i].time);
+	unsigned i = 1;
+	while (i + 1 < f->n && size > p[i].bytes)
+		i++;
+	return llround(interpolated(&p[i - 1], &p[i], size));
+}
+
+int64_t sched_copy_time(const struct sched_problem *p, int64_t bytes)
+{
+	return llround(2 * (double)bytes / p->bytes_per_ns);
+}

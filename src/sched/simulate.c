@@ -1,0 +1,75 @@
+/* simulate: one walk over the order, with the clock of the host and one for each lane. */
+#include "sched/simulate.h"
+#include <stdlib.h>
+
+struct clocks {
+	const struct sched_problem *p;
+	int64_t now, lane[SCHED_MAX_LANES];
+	int64_t *over; /* of a comm: when its lane is free again */
+};
+
+/* The host issues node x. */
+static struct sched_moment issue(struct clocks *c, uint32_t x)
+{
+	const struct sched_node *n = &c->p->node[x];
+	struct sched_moment m = {.start = c->now};
+	if (n->kind == SCHED_COMM) {
+		m.begin = c->now > c->lane[n->lane] ? c->now : c->lane[n->lane];
+		m.end = m.begin + n->time;
+		c->over[x] = c->lane[n->lane] = m.end + c->p->launch;
+		c->now += c->p->launch;
+		return m;
+	}
+	if (n->comm != SCHED_NONE && c->over[n->comm] > c->now)
+		m.stall = c->over[n->comm] - c->now;
+	m.begin = c->now + m.stall;
+	m.end = m.begin + n->time;
+	c->now = m.end + c->p->launch;
+	return m;
+}
+
+struct sched_result sched_simulate(const struct sched_problem *p, const uint32_t *order,
+                                   struct sched_moment *trace)
+{
+	struct sched_result r = {.peak = p->fixed};
+	struct clocks c = {.p = p, .over = mem_zalloc(sizeof *c.over * ((size_t)p->n + 1))};
+	uint32_t *left = mem_alloc(sizeof *left * ((size_t)p->storage_n + 1)); /* users to come */
+	int64_t live = p->fixed;
+	for (uint32_t s = 0; s < p->storage_n; s++)
+		left[s] = p->users.at[s + 1] - p->users.at[s];
+	for (uint32_t k = 0; k < p->n; k++) {
+		uint32_t x = order[k];
+		struct sched_moment m = issue(&c, x);
+		for (uint32_t i = p->makes.at[x]; i < p->makes.at[x + 1]; i++)
+			live += p->storage[p->makes.item[i]].bytes;
+		m.live = live;
+		for (uint32_t i = p->uses.at[x]; i < p->uses.at[x + 1]; i++)
+			if (!--left[p->uses.item[i]])
+				live -= p->storage[p->uses.item[i]].bytes;
+		r.exposed += m.stall;
+		r.host += sched_host_time(p, x);
+		r.peak = m.live > r.peak ? m.live : r.peak;
+		if (p->node[x].time > 0 && m.end > r.runtime)
+			r.runtime = m.end;
+		if (trace)
+			trace[k] = m;
+	}
+	free(c.over);
+	free(left);
+	return r;
+}
+
+bool sched_is_schedule(const struct sched_problem *p, const uint32_t *order)
+{
+	bool *done = mem_zalloc((size_t)p->n + 1), ok = true;
+	for (uint32_t k = 0; k < p->n && ok; k++) {
+		uint32_t x = order[k];
+		ok = x < p->n && !done[x];
+		for (uint32_t i = ok ? p->pred.at[x] : 0; ok && i < p->pred.at[x + 1]; i++)
+			ok = done[p->pred.item[i]];
+		if (ok)
+			done[x] = true;
+	}
+	free(done);
+	return ok;
+}
