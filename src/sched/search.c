@@ -1,0 +1,184 @@
+/* search: see search.h. */
+#include "sched/search.h"
+#include "sched/window.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	REACH = 11,       /* a distance is below a power of two of at most this */
+	LANE_REACH = 64,  /* events that are looked at for comms of a lane */
+	CANDIDATES = 6,   /* of work that may fill a stall, the longest of so many */
+	PATIENCE = 20000, /* steps without a better schedule, then back to the best */
+	WORSE = 20000,    /* a schedule may be this part of its runtime worse than the one before */
+	ASTRAY = 2000,    /* and this part worse than the best */
+};
+
+struct search {
+	const struct sched_problem *p;
+	struct window w;
+	uint64_t random;
+	/* of the step */
+	uint32_t wait, comm; /* nodes */
+	uint32_t place;      /* of the wait */
+	uint32_t from, to;   /* the stretch that was drafted */
+};
+
+/* Below n. Marsaglia's xorshift64. */
+static uint32_t draw(struct search *s, uint32_t n)
+{
+	s->random ^= s->random << 13;
+	s->random ^= s->random >> 7;
+	s->random ^= s->random << 17;
+	return (uint32_t)((s->random >> 11) % n);
+}
+
+/* From 1 on; small ones are more frequent. */
+static uint32_t draw_distance(struct search *s)
+{
+	return 1 + draw(s, 1u << (1 + draw(s, REACH)));
+}
+
+static uint32_t place_before(struct search *s, uint32_t place)
+{
+	uint32_t distance = draw_distance(s);
+	return distance <= place ? place - distance : draw(s, place + 1);
+}
+
+static uint32_t place_behind(struct search *s, uint32_t place)
+{
+	uint32_t at = place + draw_distance(s);
+	return at < s->p->n ? at : s->p->n - 1;
+}
+
+/* The comm `hops` before this one on its lane, as far as there is one near by. */
+static uint32_t comm_before(const struct search *s, uint32_t comm, uint32_t hops)
+{
+	const struct window *w = &s->w;
+	uint32_t e = w->event_before[w->place[comm]], found = comm;
+	for (uint32_t looked = 0; hops && e-- > 0 && looked < LANE_REACH; looked++) {
+		uint32_t x = w->order[w->event[e]];
+		if (s->p->node[x].kind != SCHED_COMM || s->p->node[x].lane != s->p->node[comm].lane)
+			continue;
+		found = x;
+		hops--;
+	}
+	return found;
+}
+
+static bool pull(struct search *s, uint32_t x, uint32_t to)
+{
+	s->from = to;
+	s->to = s->w.place[x] + 1;
+	return to < s->w.place[x] && window_pull(&s->w, x, to);
+}
+
+static bool push(struct search *s, uint32_t x, uint32_t to)
+{
+	s->from = s->w.place[x];
+	s->to = to + 1;
+	return to > s->w.place[x] && window_push(&s->w, x, to);
+}
+
+/* The comm, or one before it on its lane, earlier. */
+static bool comm_earlier(struct search *s)
+{
+	uint32_t x = draw(s, 8) ? s->comm : comm_before(s, s->comm, 1 + draw(s, 6));
+	if (draw(s, 2))
+		return pull(s, x, s->w.place[comm_before(s, x, 1 + draw(s, 5))]);
+	return pull(s, x, place_before(s, s->w.place[x]));
+}
+
+/* A comm before it on its lane, later: behind it, or somewhere. */
+static bool lane_later(struct search *s)
+{
+	uint32_t x = comm_before(s, s->comm, 1 + draw(s, 4));
+	return push(s, x, draw(s, 2) ? s->w.place[s->comm] : place_behind(s, s->w.place[x]));
+}
+
+static bool wait_later(struct search *s)
+{
+	return push(s, s->wait, place_behind(s, s->place));
+}
+
+/* Work from behind the wait before it. */
+static bool work_earlier(struct search *s)
+{
+	uint32_t best = SCHED_NONE;
+	for (unsigned i = 0; i < CANDIDATES; i++) {
+		uint32_t x = s->w.order[place_behind(s, s->place)];
+		if (best == SCHED_NONE ||
+		    (s->p->node[x].kind != SCHED_COMM && s->p->node[x].time > s->p->node[best].time))
+			best = x;
+	}
+	return pull(s, best, s->place);
+}
+
+/* Work from before the wait behind it, where it may fill a stall that is to come. */
+static bool work_later(struct search *s)
+{
+	uint32_t x = s->w.order[place_before(s, s->place)];
+	return push(s, x, place_behind(s, s->place));
+}
+
+static const struct {
+	unsigned weight;
+	bool (*draft)(struct search *);
+} moves[] = {{40, comm_earlier}, {20, wait_later}, {25, work_earlier}, {10, lane_later}, {5, work_later}};
+enum { MOVES = sizeof moves / sizeof *moves, WEIGHTS = 100 };
+
+static bool draft_move(struct search *s)
+{
+	unsigned k = 0;
+	for (unsigned at = draw(s, WEIGHTS); k + 1 < MOVES && at >= moves[k].weight; k++)
+		at -= moves[k].weight;
+	return moves[k].draft(s);
+}
+
+/* A wait that holds the host. False: there is none. */
+static bool draw_wait(struct search *s)
+{
+	const struct window *w = &s->w;
+	uint64_t total = 0, at;
+	for (uint32_t e = 0; e < w->event_n; e++)
+		total += (uint64_t)w->stall[e];
+	if (!total)
+		return false;
+	at = (((uint64_t)draw(s, 1u << 31) << 31) | draw(s, 1u << 31)) % total;
+	uint32_t e = 0;
+	while (at >= (uint64_t)w->stall[e])
+		at -= (uint64_t)w->stall[e++];
+	s->place = w->event[e];
+	s->wait = w->order[s->place];
+	s->comm = s->p->node[s->wait].comm;
+	return true;
+}
+
+void sched_search(const struct sched_problem *p, const struct sched_search_options *o, uint32_t *order)
+{
+	struct search s = {.p = p, .random = (o->seed + 1) * 0x9e3779b97f4a7c15u};
+	uint32_t *best = mem_alloc(sizeof *best * ((size_t)p->n + 1));
+	window_open(&s.w, p, o->limit, order);
+	memcpy(best, order, sizeof *best * p->n);
+	int64_t least = s.w.runtime;
+	uint64_t since = 0;
+	for (uint64_t step = 0; step < o->steps && draw_wait(&s); step++, since++) {
+		if (!draft_move(&s))
+			continue;
+		int64_t slack = draw(&s, 128) ? 0 : least / WORSE;
+		if (window_runtime(&s.w, s.from, s.to) > s.w.runtime + slack)
+			continue;
+		window_accept(&s.w, s.from, s.to);
+		if (s.w.runtime < least) {
+			least = s.w.runtime;
+			memcpy(best, order, sizeof *best * p->n);
+			since = 0;
+		} else if (s.w.runtime > least + least / ASTRAY || since > PATIENCE) {
+			memcpy(order, best, sizeof *best * p->n);
+			window_reset(&s.w);
+			since = 0;
+		}
+	}
+	memcpy(order, best, sizeof *best * p->n);
+	window_close(&s.w);
+	free(best);
+}
