@@ -1,0 +1,213 @@
+/* schedule: see schedule.h. */
+#include "sched/schedule.h"
+#include "base/vec.h"
+#include "sched/gather.h"
+#include "sched/list.h"
+#include "sched/role.h"
+#include "sched/scatter.h"
+#include "sched/search.h"
+#include <stdlib.h>
+#include <string.h>
+
+struct plan {
+	int64_t gather; /* bytes up to which sources share a bucket; 0: none do */
+	double inflate;
+	int64_t scatter; /* the same for sinks */
+	int64_t span, window, prefetch, urgent;
+};
+
+struct trial { /* a plan and what became of it; in an arena of its own */
+	struct arena *arena;
+	struct plan plan;
+	struct sched_schedule schedule;
+};
+
+struct scheduler {
+	const struct sched_problem *p;
+	const struct sched_options *o;
+	struct arena *arena;
+	const uint8_t *role;
+	struct sched_sources source;  /* by when they are needed if no source or sink takes time */
+	int64_t work;                 /* host time of all nodes */
+	int64_t inner;                /* ns of the longest inner comm */
+	VEC(int64_t) gather, scatter; /* operand sizes of sources and sinks, ascending */
+	struct trial best;
+	unsigned plans;
+};
+
+static void list_plan(const struct scheduler *s, const struct sched_problem *p, const uint8_t *role,
+                      const struct plan *plan, uint32_t *order)
+{
+	struct sched_list_options o = {
+	    .limit = s->o->limit, .window = plan->window, .prefetch = plan->prefetch, .urgent = plan->urgent};
+	sched_list(p, role, &o, order);
+}
+
+static uint32_t choose_buckets(const struct scheduler *s, const struct plan *plan, uint32_t *bucket)
+{
+	uint32_t n = 0;
+	memset(bucket, 0xff, sizeof *bucket * s->p->n);
+	for (uint32_t l = 0; plan->gather && l < s->p->lane_n; l++) {
+		struct sched_gather_options o = {plan->gather, plan->inflate};
+		sched_gather(s->p, s->source.at + s->source.first[l],
+		             s->source.first[l + 1] - s->source.first[l], &o, bucket, &n);
+	}
+	if (plan->scatter) {
+		struct sched_scatter_options o = {plan->scatter, plan->span};
+		sched_scatter(s->p, s->role, &o, bucket, &n);
+	}
+	return n;
+}
+
+/* The original order with these buckets may not fit; memory is then what list scheduling makes of it. */
+static void try_plan(struct scheduler *s, const struct plan *plan)
+{
+	struct trial t = {arena_new(), *plan, {0}};
+	struct sched_schedule *made = &t.schedule;
+	made->bucket = arena_new_array(t.arena, uint32_t, s->p->n);
+	uint32_t bucket_n = choose_buckets(s, plan, made->bucket);
+	s->plans++;
+	bool better = sched_bucket(s->p, made->bucket, bucket_n, t.arena, &made->b);
+	if (better) {
+		const uint8_t *role = sched_roles(&made->b.p, t.arena);
+		made->order = arena_new_array(t.arena, uint32_t, made->b.p.n);
+		list_plan(s, &made->b.p, role, plan, made->order);
+		made->result = sched_simulate(&made->b.p, made->order, NULL);
+		better = made->result.peak <= s->o->limit &&
+		         (!s->best.arena || made->result.runtime < s->best.schedule.result.runtime);
+	}
+	struct trial *worse = better ? &s->best : &t;
+	arena_free(worse->arena);
+	if (better)
+		s->best = t;
+}
+
+/* ---- what is varied */
+
+static const double inflates[] = {1, 1.3, 1.6, 2, 2.5, 3, 4, 6}, spans[] = {0.003, 0.01, 0.02, 0.05, 0.1},
+                    windows[] = {0, 0.003, 0.01, 0.02, 0.03, 0.05}; /* of the work */
+#define COUNT(a) (sizeof(a) / sizeof *(a))
+
+static void vary_gather(struct scheduler *s, unsigned stride)
+{
+	struct plan plan = s->best.plan;
+	for (uint32_t k = 0; k < s->gather.n; k++)
+		for (unsigned i = 0; i < COUNT(inflates); i += stride) {
+			plan.gather = s->gather.at[k];
+			plan.inflate = inflates[i];
+			try_plan(s, &plan);
+		}
+}
+
+static void vary_scatter(struct scheduler *s, unsigned stride)
+{
+	struct plan plan = s->best.plan;
+	for (uint32_t k = 0; k < s->scatter.n; k++)
+		for (unsigned i = 0; i < COUNT(spans); i += stride) {
+			plan.scatter = s->scatter.at[k];
+			plan.span = (int64_t)(spans[i] * (double)s->work);
+			try_plan(s, &plan);
+		}
+}
+
+static void vary_window(struct scheduler *s)
+{
+	struct plan plan = s->best.plan;
+	for (unsigned i = 0; i < COUNT(windows); i++) {
+		plan.window = (int64_t)(windows[i] * (double)s->work) + s->inner;
+		try_plan(s, &plan);
+	}
+}
+
+/* ---- what is known before */
+
+static int by_size(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+	return (x > y) - (x < y);
+}
+
+static void find_sizes(struct scheduler *s)
+{
+	for (uint32_t x = 0; x < s->p->n; x++) {
+		int64_t in = s->p->node[x].in;
+		if (s->role[x] == SCHED_SOURCE)
+			vec_push(&s->gather, in);
+		else if (s->role[x] == SCHED_SINK)
+			vec_push(&s->scatter, in);
+	}
+	uint32_t n = 0;
+	if (s->gather.n)
+		qsort(s->gather.at, s->gather.n, sizeof *s->gather.at, by_size);
+	for (uint32_t i = 0; i < s->gather.n; i++)
+		if (!n || s->gather.at[n - 1] != s->gather.at[i])
+			s->gather.at[n++] = s->gather.at[i];
+	s->gather.n = n;
+	n = 0;
+	if (s->scatter.n)
+		qsort(s->scatter.at, s->scatter.n, sizeof *s->scatter.at, by_size);
+	for (uint32_t i = 0; i < s->scatter.n; i++)
+		if (!n || s->scatter.at[n - 1] != s->scatter.at[i])
+			s->scatter.at[n++] = s->scatter.at[i];
+	s->scatter.n = n;
+}
+
+/* When sources are needed: in the schedule in which sources and sinks take no time. */
+static void find_sources(struct scheduler *s, const struct plan *plan)
+{
+	struct arena *scratch = arena_new();
+	struct sched_problem idle = *s->p;
+	idle.node = arena_new_array(scratch, struct sched_node, s->p->n);
+	memcpy(idle.node, s->p->node, sizeof *idle.node * s->p->n);
+	for (uint32_t x = 0; x < s->p->n; x++)
+		if (s->role[x] == SCHED_SOURCE || s->role[x] == SCHED_SINK)
+			idle.node[x].time = 0;
+	uint32_t *order = arena_new_array(scratch, uint32_t, s->p->n);
+	struct sched_moment *trace = arena_new_array(scratch, struct sched_moment, s->p->n);
+	int64_t *start = arena_new_array(scratch, int64_t, s->p->n);
+	list_plan(s, &idle, s->role, plan, order);
+	sched_simulate(&idle, order, trace);
+	for (uint32_t k = 0; k < s->p->n; k++)
+		start[order[k]] = trace[k].start;
+	sched_sources(s->p, s->role, start, s->arena, &s->source);
+	arena_free(scratch);
+}
+
+static void search(struct scheduler *s, uint64_t steps)
+{
+	struct sched_search_options o = {.limit = s->o->limit, .steps = steps, .seed = 1};
+	struct sched_schedule *best = &s->best.schedule;
+	sched_search(&best->b.p, &o, best->order);
+	best->result = sched_simulate(&best->b.p, best->order, NULL);
+}
+
+void sched_schedule(const struct sched_problem *p, const struct sched_options *o, struct arena *a,
+                    struct sched_schedule *out)
+{
+	struct scheduler s = {.p = p, .o = o, .arena = a, .role = sched_roles(p, a)};
+	struct plan plan = {.inflate = 1, .prefetch = 50000000, .urgent = 5000000};
+	for (uint32_t x = 0; x < p->n; x++) {
+		s.work += sched_host_time(p, x);
+		if (s.role[x] == SCHED_INNER && p->node[x].time > s.inner)
+			s.inner = p->node[x].time;
+	}
+	plan.window = 4 * s.inner;
+	find_sizes(&s);
+	find_sources(&s, &plan);
+	try_plan(&s, &plan);
+	if (o->effort > 0) {
+		if (o->bucket) {
+			vary_gather(&s, o->effort > 1 ? 1 : 3);
+			vary_scatter(&s, o->effort > 1 ? 1 : 2);
+		}
+		vary_window(&s);
+		if (o->bucket && o->effort > 1)
+			vary_gather(&s, 1);
+	}
+	if (o->effort > 1)
+		search(&s, o->effort > 2 ? 2000000 : 100000);
+	vec_free(&s.gather);
+	vec_free(&s.scatter);
+	*out = s.best.schedule;
+	out->plans = s.plans;
+}
