@@ -173,7 +173,7 @@ static int64_t one_machine(const struct bounds *b, const uint32_t *job, uint32_t
 /* ns for a byte that a comm of the family takes at least, however large. */
 static double least_slope(const struct sched_family *f, int64_t most)
 {
-	double least = sched_family_time(f, most) / (double)most;
+	double least = (double)sched_family_time(f, most) / (double)most;
 	for (unsigned i = 0; i < f->n; i++)
 		if (f->point[i].bytes < (double)most && f->point[i].time / f->point[i].bytes < least)
 			least = f->point[i].time / f->point[i].bytes;

@@ -37,12 +37,18 @@ static void run(const struct gather *g, struct state *s, int64_t time, int64_t n
 		s->late = s->free - needed;
 }
 
-/* The large ones between the small ones a … b - 1, which have run. */
-static void run_between(const struct gather *g, struct state *s, uint32_t a, uint32_t b)
+/* What a row of comms does to any state: it takes `time` of the lane, and makes late at least free + most. */
+struct row {
+	int64_t time, most;
+};
+
+/* The large ones between small one k and the next join the row. */
+static void add_between(const struct gather *g, uint32_t k, struct row *r)
 {
-	for (uint32_t k = a; k < b; k++)
-		for (uint32_t i = g->small[k] + 1; i < g->small[k + 1]; i++)
-			run(g, s, g->p->node[g->source[i].comm].time, g->source[i].needed);
+	struct state s = {.free = r->time, .late = r->most};
+	for (uint32_t i = g->small[k] + 1; i < g->small[k + 1]; i++)
+		run(g, &s, g->p->node[g->source[i].comm].time, g->source[i].needed);
+	*r = (struct row){s.free, s.late};
 }
 
 static int by_free(const void *a, const void *b)
@@ -77,12 +83,14 @@ static void extend(struct gather *g, uint32_t k)
 	const struct stage *t = &g->stage[k];
 	uint32_t family = p->node[g->source[g->small[k]].comm].family;
 	int64_t in = 0, out = 0;
+	struct row between = {0, INT64_MIN / 2};
 	for (uint32_t members = 1; members <= MOST_MEMBERS && k + members <= g->small_n; members++) {
 		const struct sched_node *c = &p->node[g->source[g->small[k + members - 1]].comm];
 		if (c->family != family)
 			break;
 		in += c->in;
 		out += c->out;
+		add_between(g, k + members - 1, &between);
 		int64_t time = members == 1 ? c->time : sched_family_time(&p->family[family], in);
 		/* a pack and an unpack more, members - 1 comms and waits less */
 		int64_t host =
@@ -93,7 +101,9 @@ static void extend(struct gather *g, uint32_t k)
 			s.members = members;
 			run(g, &s, time, g->source[g->small[k]].needed);
 			s.late += members > 1 ? host : 0;
-			run_between(g, &s, k, k + members);
+			if (s.free + between.most > s.late)
+				s.late = s.free + between.most;
+			s.free += between.time;
 			vec_push(&g->stage[k + members].open, s);
 		}
 	}

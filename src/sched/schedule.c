@@ -62,7 +62,7 @@ static uint32_t choose_buckets(const struct scheduler *s, const struct plan *pla
 /* The original order with these buckets may not fit; memory is then what list scheduling makes of it. */
 static void try_plan(struct scheduler *s, const struct plan *plan)
 {
-	struct trial t = {arena_new(), *plan, {0}};
+	struct trial t = {.arena = arena_new(), .plan = *plan};
 	struct sched_schedule *made = &t.schedule;
 	made->bucket = arena_new_array(t.arena, uint32_t, s->p->n);
 	uint32_t bucket_n = choose_buckets(s, plan, made->bucket);
