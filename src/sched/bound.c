@@ -34,25 +34,32 @@ static bool shares(const struct bounds *b, uint32_t x)
 	return b->bucket && comm != SCHED_NONE && b->p->node[comm].family != SCHED_NONE;
 }
 
-/* From when a node can begin to when others that need it can. */
 static int64_t length(const struct sched_problem *p, uint32_t x)
 {
 	return p->node[x].time + p->launch;
 }
 
-/* Marks what x needs, or with succ what needs it. */
-static void mark(struct bounds *b, const struct sched_lists *next, uint32_t x)
+/* Whether y, which needs x, begins when x is over; what else needs a comm follows when it is issued. */
+static bool follows_end(const struct sched_problem *p, uint32_t x, uint32_t y)
+{
+	return p->node[x].kind != SCHED_COMM || p->node[y].comm == x;
+}
+
+/* Marks all that a comm needs; with succ all that its waits lead to, and these. */
+static void mark(struct bounds *b, const struct sched_lists *next, uint32_t comm)
 {
 	uint32_t n = 0;
 	memset(b->marked, 0, b->p->n);
-	b->stack[n++] = x;
+	b->stack[n++] = comm;
 	while (n) {
-		uint32_t y = b->stack[--n];
-		for (uint32_t i = next->at[y]; i < next->at[y + 1]; i++)
-			if (!b->marked[next->item[i]]) {
-				b->marked[next->item[i]] = 1;
-				b->stack[n++] = next->item[i];
-			}
+		uint32_t x = b->stack[--n];
+		for (uint32_t i = next->at[x]; i < next->at[x + 1]; i++) {
+			uint32_t y = next->item[i];
+			if (b->marked[y] || (next == &b->p->succ && x == comm && !follows_end(b->p, x, y)))
+				continue;
+			b->marked[y] = 1;
+			b->stack[n++] = y;
+		}
 	}
 }
 
@@ -92,7 +99,8 @@ static void find_heads(struct bounds *b)
 	b->by_n = 0;
 	for (uint32_t x = 0; x < p->n; x++) {
 		for (uint32_t i = p->pred.at[x]; i < p->pred.at[x + 1]; i++) {
-			int64_t t = b->head[p->pred.item[i]] + length(p, p->pred.item[i]);
+			uint32_t y = p->pred.item[i];
+			int64_t t = b->head[y] + (follows_end(p, y, x) ? length(p, y) : p->launch);
 			b->head[x] = t > b->head[x] ? t : b->head[x];
 		}
 		if (p->node[x].kind == SCHED_COMM && p->pred.at[x] < p->pred.at[x + 1]) {
@@ -113,7 +121,7 @@ static void find_tails(struct bounds *b)
 		int64_t tail = -1;
 		for (uint32_t i = p->succ.at[x]; i < p->succ.at[x + 1]; i++) {
 			uint32_t y = p->succ.item[i];
-			int64_t t = b->tail[y] < 0 ? -1 : b->tail[y] + length(p, y);
+			int64_t t = b->tail[y] < 0 || !follows_end(p, x, y) ? -1 : b->tail[y] + length(p, y);
 			tail = t > tail ? t : tail;
 		}
 		if (tail < 0 && p->node[x].time > 0)

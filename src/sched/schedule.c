@@ -16,8 +16,7 @@ struct plan {
 	int64_t span, window, prefetch, urgent;
 };
 
-struct trial { /* a plan and what became of it; in an arena of its own */
-	struct arena *arena;
+struct trial { /* a plan and what became of it */
 	struct plan plan;
 	struct sched_schedule schedule;
 };
@@ -62,22 +61,21 @@ static uint32_t choose_buckets(const struct scheduler *s, const struct plan *pla
 /* The original order with these buckets may not fit; memory is then what list scheduling makes of it. */
 static void try_plan(struct scheduler *s, const struct plan *plan)
 {
-	struct trial t = {.arena = arena_new(), .plan = *plan};
+	struct trial t = {.plan = *plan, .schedule.arena = arena_new()};
 	struct sched_schedule *made = &t.schedule;
-	made->bucket = arena_new_array(t.arena, uint32_t, s->p->n);
+	made->bucket = arena_new_array(made->arena, uint32_t, s->p->n);
 	uint32_t bucket_n = choose_buckets(s, plan, made->bucket);
 	s->plans++;
-	bool better = sched_bucket(s->p, made->bucket, bucket_n, t.arena, &made->b);
+	bool better = sched_bucket(s->p, made->bucket, bucket_n, made->arena, &made->b);
 	if (better) {
-		const uint8_t *role = sched_roles(&made->b.p, t.arena);
-		made->order = arena_new_array(t.arena, uint32_t, made->b.p.n);
+		const uint8_t *role = sched_roles(&made->b.p, made->arena);
+		made->order = arena_new_array(made->arena, uint32_t, made->b.p.n);
 		list_plan(s, &made->b.p, role, plan, made->order);
 		made->result = sched_simulate(&made->b.p, made->order, NULL);
 		better = made->result.peak <= s->o->limit &&
-		         (!s->best.arena || made->result.runtime < s->best.schedule.result.runtime);
+		         (!s->best.schedule.arena || made->result.runtime < s->best.schedule.result.runtime);
 	}
-	struct trial *worse = better ? &s->best : &t;
-	arena_free(worse->arena);
+	sched_schedule_free(better ? &s->best.schedule : made);
 	if (better)
 		s->best = t;
 }
@@ -181,11 +179,16 @@ static void search(struct scheduler *s, uint64_t steps)
 	best->result = sched_simulate(&best->b.p, best->order, NULL);
 }
 
-void sched_schedule(const struct sched_problem *p, const struct sched_options *o, struct arena *a,
-                    struct sched_schedule *out)
+void sched_schedule_free(struct sched_schedule *s)
 {
-	struct scheduler s = {.p = p, .o = o, .arena = a, .role = sched_roles(p, a)};
+	arena_free(s->arena);
+}
+
+void sched_schedule(const struct sched_problem *p, const struct sched_options *o, struct sched_schedule *out)
+{
+	struct scheduler s = {.p = p, .o = o, .arena = arena_new()};
 	struct plan plan = {.inflate = 1, .prefetch = 50000000, .urgent = 5000000};
+	s.role = sched_roles(p, s.arena);
 	for (uint32_t x = 0; x < p->n; x++) {
 		s.work += sched_host_time(p, x);
 		if (s.role[x] == SCHED_INNER && p->node[x].time > s.inner)
@@ -208,6 +211,7 @@ void sched_schedule(const struct sched_problem *p, const struct sched_options *o
 		search(&s, o->effort > 2 ? 2000000 : 100000);
 	vec_free(&s.gather);
 	vec_free(&s.scatter);
+	arena_free(s.arena);
 	*out = s.best.schedule;
 	out->plans = s.plans;
 }

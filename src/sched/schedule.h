@@ -17,6 +17,7 @@ struct sched_options {
 };
 
 struct sched_schedule {
+	struct arena *arena;     /* of the rest */
 	struct sched_bucketed b; /* the problem with buckets */
 	uint32_t *bucket;        /* by node of the original problem: its bucket, or SCHED_NONE */
 	uint32_t *order;         /* of b.p */
@@ -24,8 +25,7 @@ struct sched_schedule {
 	unsigned plans; /* tried */
 };
 
-/* What it makes is in a. */
-void sched_schedule(const struct sched_problem *p, const struct sched_options *o, struct arena *a,
-                    struct sched_schedule *out);
+void sched_schedule(const struct sched_problem *p, const struct sched_options *o, struct sched_schedule *out);
+void sched_schedule_free(struct sched_schedule *s);
 
 #endif

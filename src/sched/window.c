@@ -237,8 +237,10 @@ int64_t window_runtime(struct window *w, uint32_t a, uint32_t b)
 {
 	const struct sched_problem *p = w->p;
 	uint32_t e = w->event_before[a];
-	if (e == w->event_n || !within_limit(w, a, b))
-		return e == w->event_n ? w->runtime : INT64_MAX;
+	if (!within_limit(w, a, b))
+		return INT64_MAX;
+	if (e == w->event_n)
+		return w->runtime;
 	struct clocks c = {0};
 	clocks_at(w, e, &c);
 	c.now -= w->host[w->event[e]] - w->host[a];

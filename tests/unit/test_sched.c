@@ -1,0 +1,242 @@
+/* Tests of sched on small random problems: what is simulated is the stated model, memory keeps to its limit,
+ * buckets and moves leave a schedule, and no bound is above what all orders reach. */
+#include "test_sched.h"
+#include "check.h"
+#include "sched/bound.h"
+#include "sched/headroom.h"
+#include "sched/role.h"
+#include "sched/schedule.h"
+#include "sched/window.h"
+
+enum { PROBLEMS = 300, NODES = 24, SMALL = 7, MOVES = 60 };
+
+/* The model again, place by place, with sums instead of counters. */
+static int64_t live_at(const struct sched_problem *p, const uint32_t *order, uint32_t k)
+{
+	uint32_t place[NODES * 4];
+	int64_t live = p->fixed;
+	for (uint32_t i = 0; i < p->n; i++)
+		place[order[i]] = i;
+	for (uint32_t s = 0; s < p->storage_n; s++) {
+		const struct sched_storage *t = &p->storage[s];
+		uint32_t last = 0;
+		for (uint32_t i = p->users.at[s]; i < p->users.at[s + 1]; i++)
+			last = place[p->users.item[i]] > last ? place[p->users.item[i]] : last;
+		if (t->def != SCHED_NONE && place[t->def] <= k && (t->kept || last >= k))
+			live += t->bytes;
+	}
+	return live;
+}
+
+static void simulation_is_the_model(const struct sched_problem *p, const uint32_t *order)
+{
+	struct sched_moment trace[NODES * 4];
+	struct sched_result r = sched_simulate(p, order, trace);
+	int64_t host = 0, lane[2] = {0}, over[NODES * 4] = {0}, end = 0, exposed = 0, peak = p->fixed;
+	for (uint32_t k = 0; k < p->n; k++) {
+		const struct sched_node *n = &p->node[order[k]];
+		CHECK_EQ(trace[k].start, host);
+		if (n->kind == SCHED_COMM) {
+			int64_t at = host > lane[n->lane] ? host : lane[n->lane];
+			lane[n->lane] = over[order[k]] = at + n->time + p->launch;
+			host += p->launch;
+			end = at + n->time > end ? at + n->time : end;
+		} else {
+			if (n->comm != SCHED_NONE && over[n->comm] > host) {
+				exposed += over[n->comm] - host;
+				host = over[n->comm];
+			}
+			end = n->time && host + n->time > end ? host + n->time : end;
+			host += n->time + p->launch;
+		}
+		CHECK_EQ(trace[k].live, live_at(p, order, k));
+		peak = trace[k].live > peak ? trace[k].live : peak;
+	}
+	CHECK_EQ(r.runtime, end);
+	CHECK_EQ(r.exposed, exposed);
+	CHECK_EQ(r.peak, peak);
+}
+
+/* The peak of what is issued, followed by the rest in the original order. */
+static int64_t peak_with_rest(const struct sched_problem *p, const uint32_t *issued, uint32_t n)
+{
+	uint32_t order[NODES];
+	bool done[NODES] = {0};
+	for (uint32_t k = 0; k < n; k++) {
+		order[k] = issued[k];
+		done[issued[k]] = true;
+	}
+	for (uint32_t x = 0; x < p->n; x++)
+		if (!done[x])
+			order[n++] = x;
+	return sched_simulate(p, order, NULL).peak;
+}
+
+static void headroom_is_the_peak_with_the_rest(const struct sched_problem *p, struct test_random *r)
+{
+	struct headroom h;
+	uint32_t issued[NODES], n = 0;
+	headroom_open(&h, p);
+	CHECK_EQ(headroom_peak(&h), peak_with_rest(p, issued, 0));
+	for (unsigned step = 0; step < 4 * NODES && n < p->n; step++) {
+		if (n && !test_draw(r, 3)) {
+			headroom_undo(&h);
+			n--;
+		} else {
+			uint32_t x = test_draw(r, p->n);
+			bool ready = !h.issued[x];
+			for (uint32_t i = p->pred.at[x]; i < p->pred.at[x + 1]; i++)
+				ready &= h.issued[p->pred.item[i]];
+			if (!ready)
+				continue;
+			headroom_issue(&h, x);
+			issued[n++] = x;
+		}
+		CHECK_EQ(headroom_peak(&h), peak_with_rest(p, issued, n));
+	}
+	headroom_close(&h);
+}
+
+/* Random buckets: all nodes are there, in an order that is a schedule of the problem with buckets. */
+static void buckets_keep_what_is_needed(const struct sched_problem *p, struct test_random *r)
+{
+	struct arena *a = arena_new();
+	struct sched_bucketed b;
+	uint32_t bucket[NODES];
+	for (uint32_t x = 0; x < p->n; x++)
+		bucket[x] = p->node[x].kind == SCHED_COMM && test_draw(r, 2) ? p->node[x].family : SCHED_NONE;
+	if (sched_bucket(p, bucket, 2, a, &b)) {
+		uint32_t *order = test_original(a, &b.p);
+		CHECK(sched_is_schedule(&b.p, order));
+		simulation_is_the_model(&b.p, order);
+		for (uint32_t x = 0; x < p->n; x++)
+			for (uint32_t i = p->pred.at[x]; i < p->pred.at[x + 1]; i++) {
+				uint32_t need = b.became[p->pred.item[i]];
+				CHECK(need < b.became[x] ||
+				      (need == b.became[x] && p->node[x].kind != SCHED_COMPUTE));
+			}
+		for (uint32_t k = 0; k < b.p.n; k++)
+			CHECK(b.p.node[k].comm == SCHED_NONE ||
+			      b.p.node[b.p.node[k].comm].kind == SCHED_COMM);
+	}
+	arena_free(a);
+}
+
+static void moves_are_what_they_say(const struct sched_problem *p, struct test_random *r)
+{
+	struct arena *a = arena_new();
+	struct window w;
+	uint32_t *order = test_original(a, p), *other = arena_new_array(a, uint32_t, p->n);
+	int64_t limit = sched_simulate(p, order, NULL).peak + (1 << 19);
+	window_open(&w, p, limit, order);
+	for (unsigned m = 0; m < MOVES; m++) {
+		uint32_t x = test_draw(r, p->n), to = test_draw(r, p->n), at = w.place[x];
+		if (to == at || !(to < at ? window_pull(&w, x, to) : window_push(&w, x, to)))
+			continue;
+		uint32_t from = to < at ? to : at, end = (to < at ? at : to) + 1;
+		memcpy(other, order, sizeof *other * p->n);
+		memcpy(other + from, w.draft, sizeof *other * (end - from));
+		CHECK(sched_is_schedule(p, other));
+		struct sched_result want = sched_simulate(p, other, NULL);
+		int64_t got = window_runtime(&w, from, end);
+		CHECK_EQ(got == INT64_MAX, want.peak > limit);
+		if (got == INT64_MAX)
+			continue;
+		CHECK(got >= want.runtime &&
+		      got <= want.runtime + p->launch * p->n); /* all is done, not only what takes time */
+		window_accept(&w, from, end);
+		CHECK_EQ(w.runtime, got);
+		CHECK(memcmp(order, other, sizeof *other * p->n) == 0);
+	}
+	window_close(&w);
+	arena_free(a);
+}
+
+static void schedules_keep_to_the_limit(const struct sched_problem *p)
+{
+	for (int effort = 0; effort < SCHED_MAX_EFFORT; effort++) {
+		struct arena *a = arena_new();
+		struct sched_result before = sched_simulate(p, test_original(a, p), NULL);
+		struct sched_options o = {.limit = before.peak + (1 << 20), .effort = effort, .bucket = true};
+		struct sched_schedule s, again;
+		sched_schedule(p, &o, &s);
+		sched_schedule(p, &o, &again);
+		CHECK(sched_is_schedule(&s.b.p, s.order));
+		simulation_is_the_model(&s.b.p, s.order);
+		CHECK(s.result.peak <= o.limit);
+		CHECK(s.b.p.n == again.b.p.n && memcmp(s.order, again.order, sizeof *s.order * s.b.p.n) == 0);
+		CHECK(sched_bound(p, true).runtime <= s.result.runtime);
+		sched_schedule_free(&s);
+		sched_schedule_free(&again);
+		arena_free(a);
+	}
+}
+
+/* The least runtime of all orders. */
+static int64_t least(const struct sched_problem *p, uint32_t *order, uint32_t n, uint32_t done)
+{
+	int64_t best = INT64_MAX;
+	if (n == p->n)
+		return sched_simulate(p, order, NULL).runtime;
+	for (uint32_t x = 0; x < p->n; x++) {
+		bool ready = !(done >> x & 1);
+		for (uint32_t i = p->pred.at[x]; i < p->pred.at[x + 1]; i++)
+			ready &= done >> p->pred.item[i] & 1;
+		if (!ready)
+			continue;
+		order[n] = x;
+		int64_t t = least(p, order, n + 1, done | 1u << x);
+		best = t < best ? t : best;
+	}
+	return best;
+}
+
+static void bounds_are_below_all_orders(uint32_t seed)
+{
+	struct arena *a = arena_new();
+	struct sched_problem p;
+	uint32_t order[SMALL];
+	test_problem(a, seed, SMALL, &p);
+	int64_t best = least(&p, order, 0, 0);
+	struct sched_bound alone = sched_bound(&p, false), bucketed = sched_bound(&p, true);
+	CHECK(alone.runtime <= best);
+	CHECK(bucketed.runtime <= alone.runtime);
+	arena_free(a);
+}
+
+static void families_have_steps_and_slopes(void)
+{
+	static const struct sched_point point[] = {{1 << 20, 100}, {2 << 20, 300}, {4 << 20, 500}};
+	struct sched_family f = {0, SCHED_ALLGATHER, false, point, 3};
+	CHECK_EQ(sched_family_time(&f, 1), 100);
+	CHECK_EQ(sched_family_time(&f, 3 << 19), 200);
+	CHECK_EQ(sched_family_time(&f, 3 << 20), 400);
+	CHECK_EQ(sched_family_time(&f, 8 << 20), 900);
+	f.stepped = true;
+	CHECK_EQ(sched_family_time(&f, 3 << 19), 100); /* up to the next whole MiB */
+	CHECK_EQ(sched_family_time(&f, 3 << 20), 400); /* no point there */
+	f.n = 1;
+	CHECK_EQ(sched_family_time(&f, 8 << 20), 100);
+}
+
+int main(void)
+{
+	families_have_steps_and_slopes();
+	for (uint32_t seed = 0; seed < PROBLEMS; seed++) {
+		struct arena *a = arena_new();
+		struct test_random r = {seed};
+		struct sched_problem p;
+		test_problem(a, seed, NODES, &p);
+		uint32_t *order = test_original(a, &p);
+		CHECK(sched_is_schedule(&p, order));
+		simulation_is_the_model(&p, order);
+		headroom_is_the_peak_with_the_rest(&p, &r);
+		buckets_keep_what_is_needed(&p, &r);
+		moves_are_what_they_say(&p, &r);
+		if (seed < PROBLEMS / 10)
+			schedules_keep_to_the_limit(&p);
+		bounds_are_below_all_orders(seed);
+		arena_free(a);
+	}
+	return check_result();
+}

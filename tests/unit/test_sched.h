@@ -1,0 +1,81 @@
+/* test_sched: small random problems. */
+#ifndef HIRC_TESTS_SCHED_H
+#define HIRC_TESTS_SCHED_H
+#include "sched/problem.h"
+#include <stdlib.h>
+
+struct test_random {
+	uint64_t state;
+};
+
+static inline uint32_t test_draw(struct test_random *r, uint32_t n)
+{
+	r->state = r->state * 6364136223846793005u + 1442695040888963407u;
+	return (uint32_t)(r->state >> 33) % n;
+}
+
+/* n nodes; about a third are comms of two lanes, each with a wait and somebody who reads the result. */
+static inline void test_problem(struct arena *a, uint32_t seed, uint32_t n, struct sched_problem *p)
+{
+	static const struct sched_point points[] = {
+	    {1 << 20, 400}, {2 << 20, 600}, {4 << 20, 900}, {8 << 20, 1600}};
+	struct test_random r = {seed * 7919u + 1};
+	struct sched_family *family = arena_new_array(a, struct sched_family, 2);
+	family[0] = (struct sched_family){0, SCHED_ALLGATHER, true, points, 4};
+	family[1] = (struct sched_family){1, SCHED_REDUCE_SCATTER, false, points, 4};
+	*p = (struct sched_problem){
+	    .launch = 10, .bytes_per_ns = 1 << 18, .n = n, .lane_n = 2, .family_n = 2, .family = family};
+	p->node = arena_new_array(a, struct sched_node, n);
+	p->storage = arena_new_array(a, struct sched_storage, n + 1);
+	struct sched_pair *edge = arena_new_array(a, struct sched_pair, 4 * n + 4),
+	                  *use = arena_new_array(a, struct sched_pair, 4 * n + 4);
+	uint32_t edge_n = 0, use_n = 0, open = SCHED_NONE; /* open: a comm whose wait is to come */
+	p->storage[p->storage_n++] = (struct sched_storage){1 << 20, SCHED_NONE, false};
+	for (uint32_t x = 0; x < n; x++) {
+		struct sched_node *m = &p->node[x];
+		*m = (struct sched_node){.comm = SCHED_NONE, .family = SCHED_NONE, .kind = SCHED_COMPUTE};
+		unsigned needs = test_draw(&r, 3);
+		if (open != SCHED_NONE && test_draw(&r, 2)) {
+			m->kind = SCHED_WAIT;
+			m->comm = open;
+			edge[edge_n++] = (struct sched_pair){open, x};
+			use[use_n++] = (struct sched_pair){x, open + 1};
+			open = SCHED_NONE;
+		} else if (open == SCHED_NONE && x + 1 < n && test_draw(&r, 2)) {
+			m->kind = SCHED_COMM;
+			m->family = m->lane = test_draw(&r, 2);
+			m->in = (int64_t)(1 + test_draw(&r, 8)) << 19;
+			m->out = m->in * 2;
+			m->time = sched_family_time(&family[m->family], m->in);
+			open = x;
+			needs = test_draw(&r, 2);
+		} else {
+			m->time = test_draw(&r, 4) ? 50 * test_draw(&r, 12) : 0;
+		}
+		for (unsigned k = 0; k < needs && x; k++) {
+			uint32_t y = test_draw(&r, x);
+			if (y == open)
+				continue;
+			edge[edge_n++] = (struct sched_pair){y, x};
+			use[use_n++] = (struct sched_pair){x, y + 1};
+		}
+		p->storage[p->storage_n++] =
+		    (struct sched_storage){(int64_t)test_draw(&r, 5) << 19, x, !test_draw(&r, 8)};
+	}
+	if (open != SCHED_NONE) { /* without a wait it would be no problem of the kind */
+		p->node[open].kind = SCHED_COMPUTE;
+		p->node[open].family = SCHED_NONE;
+		p->node[open].in = p->node[open].out = 0;
+	}
+	sched_problem_finish(p, a, edge, edge_n, use, use_n);
+}
+
+static inline uint32_t *test_original(struct arena *a, const struct sched_problem *p)
+{
+	uint32_t *order = arena_new_array(a, uint32_t, p->n);
+	for (uint32_t x = 0; x < p->n; x++)
+		order[x] = x;
+	return order;
+}
+
+#endif
