@@ -21,6 +21,11 @@ struct trial { /* a plan and what became of it */
 	struct sched_schedule schedule;
 };
 
+struct sizes { /* distinct, ascending */
+	int64_t *at;
+	uint32_t n, cap;
+};
+
 struct scheduler {
 	const struct sched_problem *p;
 	const struct sched_options *o;
@@ -29,7 +34,7 @@ struct scheduler {
 	struct sched_sources source;  /* by when they are needed if no source or sink takes time */
 	int64_t work;                 /* host time of all nodes */
 	int64_t inner;                /* ns of the longest inner comm */
-	VEC(int64_t) gather, scatter; /* operand sizes of sources and sinks, ascending */
+	struct sizes gather, scatter; /* of the operands of sources and sinks */
 	struct trial best;
 	unsigned plans;
 };
@@ -117,6 +122,36 @@ static void vary_window(struct scheduler *s)
 	}
 }
 
+static void vary_feeding(struct scheduler *s)
+{
+	static const double parts[] = {0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 1};
+	struct plan plan = s->best.plan;
+	for (unsigned i = 0; i < COUNT(parts); i++) {
+		plan.prefetch = (int64_t)(parts[i] * (double)s->work);
+		try_plan(s, &plan);
+	}
+	plan = s->best.plan;
+	for (unsigned i = 0; i < COUNT(parts); i++) {
+		plan.urgent = (int64_t)(parts[i] * (double)s->work);
+		try_plan(s, &plan);
+	}
+}
+
+/* One coordinate after the other. Windows come first: what buckets gain depends on them, less so the other
+ * way round. False: nothing became better. */
+static bool vary(struct scheduler *s, bool all)
+{
+	int64_t before = s->best.schedule.result.runtime;
+	vary_window(s);
+	if (s->o->bucket) {
+		vary_gather(s, all ? 1 : 3);
+		vary_scatter(s, all ? 1 : 2);
+	}
+	if (all)
+		vary_feeding(s);
+	return s->best.schedule.result.runtime < before;
+}
+
 /* ---- what is known before */
 
 static int by_size(const void *a, const void *b)
@@ -125,29 +160,27 @@ static int by_size(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+static void sort_distinct(struct sizes *l)
+{
+	uint32_t n = 0;
+	if (l->n)
+		qsort(l->at, l->n, sizeof *l->at, by_size);
+	for (uint32_t i = 0; i < l->n; i++)
+		if (!n || l->at[n - 1] != l->at[i])
+			l->at[n++] = l->at[i];
+	l->n = n;
+}
+
 static void find_sizes(struct scheduler *s)
 {
 	for (uint32_t x = 0; x < s->p->n; x++) {
-		int64_t in = s->p->node[x].in;
 		if (s->role[x] == SCHED_SOURCE)
-			vec_push(&s->gather, in);
+			vec_push(&s->gather, s->p->node[x].in);
 		else if (s->role[x] == SCHED_SINK)
-			vec_push(&s->scatter, in);
+			vec_push(&s->scatter, s->p->node[x].in);
 	}
-	uint32_t n = 0;
-	if (s->gather.n)
-		qsort(s->gather.at, s->gather.n, sizeof *s->gather.at, by_size);
-	for (uint32_t i = 0; i < s->gather.n; i++)
-		if (!n || s->gather.at[n - 1] != s->gather.at[i])
-			s->gather.at[n++] = s->gather.at[i];
-	s->gather.n = n;
-	n = 0;
-	if (s->scatter.n)
-		qsort(s->scatter.at, s->scatter.n, sizeof *s->scatter.at, by_size);
-	for (uint32_t i = 0; i < s->scatter.n; i++)
-		if (!n || s->scatter.at[n - 1] != s->scatter.at[i])
-			s->scatter.at[n++] = s->scatter.at[i];
-	s->scatter.n = n;
+	sort_distinct(&s->gather);
+	sort_distinct(&s->scatter);
 }
 
 /* When sources are needed: in the schedule in which sources and sinks take no time. */
@@ -187,6 +220,8 @@ void sched_schedule_free(struct sched_schedule *s)
 void sched_schedule(const struct sched_problem *p, const struct sched_options *o, struct sched_schedule *out)
 {
 	struct scheduler s = {.p = p, .o = o, .arena = arena_new()};
+	static const unsigned rounds[SCHED_MAX_EFFORT + 1] = {0, 1, 4, 4};
+	static const uint64_t steps[SCHED_MAX_EFFORT + 1] = {0, 0, 100000, 2000000};
 	struct plan plan = {.inflate = 1, .prefetch = 50000000, .urgent = 5000000};
 	s.role = sched_roles(p, s.arena);
 	for (uint32_t x = 0; x < p->n; x++) {
@@ -198,17 +233,9 @@ void sched_schedule(const struct sched_problem *p, const struct sched_options *o
 	find_sizes(&s);
 	find_sources(&s, &plan);
 	try_plan(&s, &plan);
-	if (o->effort > 0) {
-		if (o->bucket) {
-			vary_gather(&s, o->effort > 1 ? 1 : 3);
-			vary_scatter(&s, o->effort > 1 ? 1 : 2);
-		}
-		vary_window(&s);
-		if (o->bucket && o->effort > 1)
-			vary_gather(&s, 1);
-	}
-	if (o->effort > 1)
-		search(&s, o->effort > 2 ? 2000000 : 100000);
+	for (unsigned round = 0; round < rounds[o->effort] && vary(&s, o->effort > 1); round++)
+		;
+	search(&s, steps[o->effort]);
 	vec_free(&s.gather);
 	vec_free(&s.scatter);
 	arena_free(s.arena);
