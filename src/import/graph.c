@@ -1,0 +1,395 @@
+/* graph: reads a `.graph` file, see graph.h. */
+#include "import/graph.h"
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const graph_kind_name[GRAPH_KINDS] = {
+    [GRAPH_INPUT] = "input", [GRAPH_ATTR] = "attr", [GRAPH_COMPUTE] = "compute", [GRAPH_COMM] = "comm",
+    [GRAPH_WAIT] = "wait",   [GRAPH_VIEW] = "view", [GRAPH_HOST] = "host",       [GRAPH_OUTPUT] = "output"};
+
+#define LONGEST_NS 1e15 /* of a time: eleven days */
+
+struct reader {
+	struct diag *d;
+	struct graph *g;
+	const char *text;
+	uint32_t at, end; /* of the line: what is to be read, its end */
+	bool ended;       /* an `end` record */
+};
+
+struct field {
+	struct graph_text key, value; /* key.n == 0: no `key=` */
+};
+
+static bool same(const struct reader *r, struct graph_text t, const char *word)
+{
+	return t.n == strlen(word) && !memcmp(r->text + t.at, word, t.n);
+}
+
+static bool refuse(struct reader *r, struct graph_text t, const char *what)
+{
+	diag_error_span(r->d, t.at, t.n, "%s", what);
+	return false;
+}
+
+/* ---- fields */
+
+static bool next_word(struct reader *r, struct graph_text *out)
+{
+	if (r->at >= r->end)
+		return false;
+	const char *from = r->text + r->at, *stop = memchr(from, ' ', r->end - r->at);
+	uint32_t n = stop ? (uint32_t)(stop - from) : r->end - r->at;
+	*out = (struct graph_text){r->at, n};
+	r->at += n + 1;
+	return true;
+}
+
+static bool next_field(struct reader *r, struct field *out)
+{
+	struct graph_text t;
+	if (!next_word(r, &t))
+		return false;
+	const char *sign = memchr(r->text + t.at, '=', t.n);
+	uint32_t key = sign ? (uint32_t)(sign - (r->text + t.at)) : 0;
+	out->key = (struct graph_text){t.at, key};
+	out->value = sign ? (struct graph_text){t.at + key + 1, t.n - key - 1} : t;
+	return true;
+}
+
+static bool read_int(struct reader *r, struct graph_text t, int64_t most, int64_t *out)
+{
+	char *end;
+	errno = 0;
+	long long v = strtoll(r->text + t.at, &end, 10);
+	if (!t.n || end != r->text + t.at + t.n || errno || v < 0 || v > most)
+		return refuse(r, t,
+		              "a whole number that is not negative, and not too large, should stand here");
+	*out = v;
+	return true;
+}
+
+static bool read_number(struct reader *r, struct graph_text t, double most, double *out)
+{
+	char *end;
+	double v = strtod(r->text + t.at, &end);
+	if (!t.n || end != r->text + t.at + t.n || !isfinite(v) || v < 0 || v > most)
+		return refuse(r, t, "a number that is not negative, and not too large, should stand here");
+	*out = v;
+	return true;
+}
+
+/* Times in units of so many ns. */
+static bool read_time(struct reader *r, struct graph_text t, double unit, int64_t *out)
+{
+	double v;
+	if (!read_number(r, t, LONGEST_NS / unit, &v))
+		return false;
+	*out = llround(v * unit);
+	return true;
+}
+
+/* The part of a list before its next comma; the rest stays. */
+static bool next_item(const struct reader *r, struct graph_text *list, struct graph_text *out)
+{
+	if (!list->n)
+		return false;
+	const char *from = r->text + list->at, *comma = memchr(from, ',', list->n);
+	uint32_t n = comma ? (uint32_t)(comma - from) : list->n, step = comma ? n + 1 : n;
+	*out = (struct graph_text){list->at, n};
+	*list = (struct graph_text){list->at + step, list->n - step};
+	return true;
+}
+
+/* Ids below `limit`. */
+static bool read_ids(struct reader *r, struct graph_text list, uint32_t limit, const char *missing,
+                     uint32_t *first, uint32_t *n)
+{
+	struct graph_text item;
+	*first = r->g->id.n;
+	while (next_item(r, &list, &item)) {
+		int64_t id;
+		if (!read_int(r, item, UINT32_MAX - 1, &id))
+			return false;
+		if (id >= limit)
+			return refuse(r, item, missing);
+		vec_push(&r->g->id, (uint32_t)id);
+	}
+	*n = r->g->id.n - *first;
+	return true;
+}
+
+static bool find_group(struct reader *r, struct graph_text name, uint32_t *out)
+{
+	for (uint32_t k = 0; k < r->g->group.n; k++) {
+		struct graph_text t = r->g->group.at[k].name;
+		if (t.n == name.n && !memcmp(r->text + t.at, r->text + name.at, t.n)) {
+			*out = k;
+			return true;
+		}
+	}
+	return refuse(r, name, "no group has this name");
+}
+
+/* ---- records */
+
+static bool read_position(struct reader *r, struct graph_text record, uint32_t want)
+{
+	struct graph_text t = record;
+	int64_t id;
+	if (!next_word(r, &t) || !read_int(r, t, UINT32_MAX - 1, &id))
+		return refuse(r, record, "a record should have a number");
+	return id == want || refuse(r, t, "numbers of records are positions, from 0");
+}
+
+static bool read_group(struct reader *r, struct graph_text record)
+{
+	struct graph_group group = {.size = 1};
+	struct field f;
+	if (!next_word(r, &group.name))
+		return refuse(r, record, "a group should have a name");
+	while (next_field(r, &f))
+		if (same(r, f.key, "size") && !read_int(r, f.value, UINT32_MAX, &group.size))
+			return false;
+	vec_push(&r->g->group, group);
+	return true;
+}
+
+static bool read_points(struct reader *r, struct graph_text list, struct graph_table *t)
+{
+	struct graph_text item;
+	double last = -1;
+	t->point = r->g->point.n;
+	while (next_item(r, &list, &item)) {
+		const char *colon = memchr(r->text + item.at, ':', item.n);
+		uint32_t n = colon ? (uint32_t)(colon - (r->text + item.at)) : item.n;
+		struct graph_text size = {item.at, n}, time = {item.at + n + 1, item.n - n - 1};
+		struct graph_point p;
+		double mebi;
+		if (!colon)
+			return refuse(r, item, "a point of a table is MB:ms");
+		if (!read_number(r, size, 1e12, &mebi) || !read_time(r, time, 1e6, &p.time))
+			return false;
+		p.bytes = llround(mebi * (1 << 20));
+		if ((double)p.bytes <= last)
+			return refuse(r, item, "the sizes of a table should rise");
+		last = (double)p.bytes;
+		vec_push(&r->g->point, p);
+	}
+	t->point_n = r->g->point.n - t->point;
+	return true;
+}
+
+static bool read_table(struct reader *r, struct graph_text record)
+{
+	struct graph_table t = {.group = UINT32_MAX};
+	struct field f;
+	while (next_field(r, &f)) {
+		bool ok = true;
+		if (same(r, f.key, "group"))
+			ok = find_group(r, f.value, &t.group);
+		else if (same(r, f.key, "coll"))
+			t.collective = f.value;
+		else if (same(r, f.key, "src"))
+			t.stepped = same(r, f.value, "table");
+		else if (same(r, f.key, "mb_ms"))
+			ok = read_points(r, f.value, &t);
+		if (!ok)
+			return false;
+	}
+	if (t.group == UINT32_MAX || !t.collective.n || !t.point_n)
+		return refuse(r, record,
+		              "a table should have group=, coll= and at least one point in mb_ms=");
+	vec_push(&r->g->table, t);
+	return true;
+}
+
+static bool read_storage(struct reader *r, struct graph_text record)
+{
+	struct graph_storage s = {.bytes = -1, .def = UINT32_MAX};
+	struct field f;
+	if (!read_position(r, record, r->g->storage.n))
+		return false;
+	while (next_field(r, &f)) {
+		int64_t def;
+		if (same(r, f.key, "bytes") && !read_int(r, f.value, INT64_MAX / 4096, &s.bytes))
+			return false;
+		if (same(r, f.key, "def")) {
+			if (!read_int(r, f.value, UINT32_MAX - 1, &def))
+				return false;
+			s.def = (uint32_t)def;
+		}
+		s.cpu |= same(r, f.key, "dev") && same(r, f.value, "cpu");
+		s.input |= same(r, f.key, "kind") && same(r, f.value, "input");
+	}
+	if (s.bytes < 0 || s.def == UINT32_MAX)
+		return refuse(r, record, "a storage should have bytes= and def=");
+	vec_push(&r->g->storage, s);
+	return true;
+}
+
+static bool read_kind(struct reader *r, struct graph_text t, enum graph_kind *out)
+{
+	for (unsigned k = 0; k < GRAPH_KINDS; k++)
+		if (same(r, t, graph_kind_name[k])) {
+			*out = (enum graph_kind)k;
+			return true;
+		}
+	return refuse(r, t, "a node is of kind input, attr, compute, comm, wait, view, host or output");
+}
+
+/* One field of a node; unknown ones are left out. */
+static bool read_node_field(struct reader *r, const struct field *f, struct graph_node *n, int64_t *time,
+                            int64_t *real_time)
+{
+	const struct graph *g = r->g;
+	if (same(r, f->key, "in"))
+		return read_ids(r, f->value, g->node.n, "a node needs only nodes before it", &n->in,
+		                &n->in_n);
+	if (same(r, f->key, "st"))
+		return read_ids(r, f->value, g->storage.n, "there is no such storage", &n->storage,
+		                &n->storage_n);
+	if (same(r, f->key, "mut"))
+		return read_ids(r, f->value, g->node.n, "a node writes only to nodes before it", &n->mutated,
+		                &n->mutated_n);
+	if (same(r, f->key, "time_us"))
+		return read_time(r, f->value, 1e3, time);
+	if (same(r, f->key, "ftime_us"))
+		return read_time(r, f->value, 1e3, real_time);
+	if (same(r, f->key, "kind"))
+		return read_kind(r, f->value, &n->kind);
+	if (same(r, f->key, "group"))
+		return find_group(r, f->value, &n->group);
+	if (same(r, f->key, "inbytes"))
+		return read_int(r, f->value, INT64_MAX / 4096, &n->in_bytes);
+	if (same(r, f->key, "out"))
+		n->out = f->value;
+	else if (same(r, f->key, "coll"))
+		n->collective = f->value;
+	return true;
+}
+
+static bool read_node(struct reader *r, struct graph_text record)
+{
+	struct graph_node n = {.at = record.at, .kind = GRAPH_COMPUTE, .group = UINT32_MAX};
+	struct field f;
+	int64_t time = -1, real_time = -1;
+	if (!read_position(r, record, r->g->node.n))
+		return false;
+	if (!next_word(r, &n.name) || !next_word(r, &n.target))
+		return refuse(r, record, "a node should have a name and a target");
+	while (next_field(r, &f))
+		if (!read_node_field(r, &f, &n, &time, &real_time))
+			return false;
+	n.time = real_time >= 0 ? real_time : time;
+	if (n.time < 0)
+		return refuse(r, record, "a node should have time_us=");
+	if (n.kind == GRAPH_COMM && (n.group == UINT32_MAX || !n.collective.n))
+		return refuse(r, record, "a comm should have group= and coll=");
+	if (n.kind == GRAPH_WAIT && !n.in_n)
+		return refuse(r, record, "a wait should need what it waits for");
+	vec_push(&r->g->node, n);
+	return true;
+}
+
+static bool read_head(struct reader *r, struct graph_text record)
+{
+	struct graph_text t;
+	struct field f;
+	if (same(r, record, "graph"))
+		return next_word(r, &r->g->name) || refuse(r, record, "a graph should have a name");
+	if (same(r, record, "launch_us"))
+		return next_word(r, &t) ? read_time(r, t, 1e3, &r->g->launch)
+		                        : refuse(r, record, "a time in microseconds should follow");
+	while (same(r, record, "hw") && next_field(r, &f))
+		if (same(r, f.key, "dram_Bps") && !read_number(r, f.value, 1e18, &r->g->memory_rate))
+			return false;
+	return true;
+}
+
+static bool read_end(struct reader *r, struct graph_text record)
+{
+	struct field f;
+	r->ended = true;
+	while (next_field(r, &f)) {
+		int64_t n;
+		bool nodes = same(r, f.key, "nodes"), storages = same(r, f.key, "storages");
+		if ((nodes || storages) && !read_int(r, f.value, INT64_MAX, &n))
+			return false;
+		if ((nodes && n != r->g->node.n) || (storages && n != r->g->storage.n))
+			return refuse(r, record, "the file has another number of records");
+	}
+	return true;
+}
+
+static bool read_record(struct reader *r)
+{
+	struct graph_text record;
+	if (!next_word(r, &record))
+		return true;
+	if (same(r, record, "node"))
+		return read_node(r, record);
+	if (same(r, record, "storage"))
+		return read_storage(r, record);
+	if (same(r, record, "group"))
+		return read_group(r, record);
+	if (same(r, record, "coll"))
+		return read_table(r, record);
+	if (same(r, record, "end"))
+		return read_end(r, record);
+	return read_head(r, record);
+}
+
+bool graph_is(const struct source *s)
+{
+	static const char head[] = "hircgraph 1";
+	return s->size > sizeof head && !memcmp(s->text, head, sizeof head - 1) &&
+	       s->text[sizeof head - 1] == '\n';
+}
+
+/* Storages name nodes that stand after them. */
+static bool check_definitions(struct reader *r)
+{
+	for (uint32_t k = 0; k < r->g->storage.n; k++)
+		if (r->g->storage.at[k].def >= r->g->node.n) {
+			diag_error(r->d, DIAG_NOWHERE, "storage %u is made by node %u, which there is not", k,
+			           r->g->storage.at[k].def);
+			return false;
+		}
+	return true;
+}
+
+bool graph_read(struct diag *d, struct source *s, struct graph *out)
+{
+	struct reader r = {.d = d, .g = out, .text = s->text};
+	*out = (struct graph){.source = s};
+	struct source *before = diag_set_source(d, s);
+	bool ok = true;
+	for (uint32_t at = 0; at < s->size && ok && !r.ended; at = r.end + 1) {
+		const char *stop = memchr(s->text + at, '\n', s->size - at);
+		r.at = at;
+		r.end = stop ? (uint32_t)(stop - s->text) : s->size;
+		ok = read_record(&r);
+	}
+	if (ok && !r.ended) {
+		diag_error(d, s->size, "the file ends without `end`: it is not whole");
+		ok = false;
+	}
+	ok = ok && check_definitions(&r);
+	diag_set_source(d, before);
+	if (!ok)
+		graph_free(out);
+	return ok;
+}
+
+void graph_free(struct graph *g)
+{
+	vec_free(&g->group);
+	vec_free(&g->table);
+	vec_free(&g->point);
+	vec_free(&g->storage);
+	vec_free(&g->node);
+	vec_free(&g->id);
+}
