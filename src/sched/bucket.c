@@ -188,7 +188,8 @@ static void place_node(const struct draft *d, struct sched_bucketed *out, uint32
 	n->time = which == WAIT ? g->wait_time : sched_copy_time(p, which == PACK ? g->in : g->out);
 }
 
-/* Storages of p keep their numbers; bucket k has two more, what is packed and what is gathered. */
+/* Storages of p keep their numbers; bucket k has two more, what is packed and what is gathered. A result that
+ * an unpack makes is not read before that: not by the wait. */
 static void place_storages(const struct draft *d, struct sched_bucketed *out, struct sched_pair **use,
                            uint32_t *use_n)
 {
@@ -196,12 +197,6 @@ static void place_storages(const struct draft *d, struct sched_bucketed *out, st
 	struct sched_problem *q = &out->p;
 	uint32_t most = p->uses.at[p->n] + p->n + d->bucket_n, n = 0;
 	struct sched_pair *pair = mem_alloc(sizeof *pair * ((size_t)most + 1));
-	for (uint32_t x = 0; x < p->n; x++) {
-		for (uint32_t i = p->uses.at[x]; i < p->uses.at[x + 1]; i++)
-			pair[n++] = (struct sched_pair){out->became[x], p->uses.item[i]};
-		if (p->node[x].comm != SCHED_NONE && bucket_of(d, x) != SCHED_NONE)
-			pair[n++] = (struct sched_pair){out->became[x], p->storage_n + 2 * bucket_of(d, x)};
-	}
 	memcpy(q->storage, p->storage, sizeof *q->storage * p->storage_n);
 	for (uint32_t s = 0; s < p->storage_n; s++) {
 		uint32_t def = p->storage[s].def, k = def != SCHED_NONE ? bucket_of(d, def) : SCHED_NONE;
@@ -209,6 +204,16 @@ static void place_storages(const struct draft *d, struct sched_bucketed *out, st
 			q->storage[s].def = k != SCHED_NONE && d->group[k].unpacks
 			                        ? d->place[part(d, k, UNPACK)]
 			                        : out->became[def];
+	}
+	for (uint32_t x = 0; x < p->n; x++) {
+		uint32_t user = out->became[x], k = bucket_of(d, x);
+		for (uint32_t i = p->uses.at[x]; i < p->uses.at[x + 1]; i++) {
+			uint32_t storage = p->uses.item[i], def = q->storage[storage].def;
+			bool waits = k != SCHED_NONE && d->group[k].unpacks && def == d->place[part(d, k, UNPACK)];
+			pair[n++] = (struct sched_pair){waits ? def : user, storage};
+		}
+		if (p->node[x].comm != SCHED_NONE && k != SCHED_NONE)
+			pair[n++] = (struct sched_pair){user, p->storage_n + 2 * k};
 	}
 	for (uint32_t k = 0; k < d->bucket_n; k++) {
 		struct sched_storage *s = &q->storage[p->storage_n + 2 * k];

@@ -7,6 +7,7 @@
 #include "base/vec.h"
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { MOST_STATES = 12, MOST_MEMBERS = 64 };
 
@@ -16,8 +17,12 @@ struct state {
 	uint32_t members; /* of the bucket that led here */
 };
 
+struct open {
+	struct state *at;
+	uint32_t n, cap;
+};
+
 struct stage { /* the states in which the small ones before one are done, by `free` */
-	VEC(struct state) open;
 	uint32_t first, n; /* in `state` */
 };
 
@@ -27,6 +32,8 @@ struct gather {
 	const struct sched_gather_options *o;
 	uint32_t *small, small_n; /* indices of source; small[small_n] is the end */
 	struct stage *stage;      /* by small, and the end */
+	struct open *open;        /* the same, before it is closed */
+	int64_t most;             /* how late the host is at most: buckets of one size reach that */
 	VEC(struct state) state;
 };
 
@@ -51,60 +58,136 @@ static void add_between(const struct gather *g, uint32_t k, struct row *r)
 	*r = (struct row){s.free, s.late};
 }
 
-static int by_free(const void *a, const void *b)
+/* Adds s to the states open before small one k, unless one of them is as good in both; drops those that it
+ * beats. They stay in the order of `free`, and so of `late` the other way round. */
+static void open_state(struct gather *g, uint32_t k, const struct state *s)
 {
-	const struct state *x = a, *y = b;
-	if (x->free != y->free)
-		return x->free < y->free ? -1 : 1;
-	return (x->late > y->late) - (x->late < y->late);
+	struct open *open = &g->open[k];
+	uint32_t low = 0, high = open->n;
+	while (low < high) { /* the first that is free later */
+		uint32_t mid = (low + high) / 2;
+		if (open->at[mid].free <= s->free)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (low && open->at[low - 1].late <= s->late)
+		return;
+	uint32_t from = low - (low && open->at[low - 1].free == s->free), to = low;
+	while (to < open->n && open->at[to].late >= s->late)
+		to++;
+	if (from == to) {
+		vec_push(open, *s);
+		memmove(open->at + from + 1, open->at + from, sizeof *s * (open->n - 1 - from));
+	} else {
+		memmove(open->at + from + 1, open->at + to, sizeof *s * (open->n - to));
+		open->n -= to - from - 1;
+	}
+	open->at[from] = *s;
 }
 
 /* Takes over what is worth going on from. */
-static void close_stage(struct gather *g, struct stage *t)
+static void close_stage(struct gather *g, uint32_t k)
 {
-	uint32_t n = 0;
-	if (t->open.n)
-		qsort(t->open.at, t->open.n, sizeof *t->open.at, by_free);
-	for (uint32_t i = 0; i < t->open.n; i++)
-		if (!n || t->open.at[i].late < t->open.at[n - 1].late)
-			t->open.at[n++] = t->open.at[i];
-	t->first = g->state.n;
-	t->n = n < MOST_STATES ? n : MOST_STATES;
-	for (uint32_t i = 0; i < t->n; i++)
-		vec_push(&g->state,
-		         t->open.at[n <= MOST_STATES ? i : (uint64_t)i * (n - 1) / (MOST_STATES - 1)]);
-	vec_free(&t->open);
+	const struct open *open = &g->open[k];
+	uint32_t n = open->n;
+	g->stage[k].first = g->state.n;
+	g->stage[k].n = n < MOST_STATES ? n : MOST_STATES;
+	for (uint32_t i = 0; i < g->stage[k].n; i++)
+		vec_push(&g->state, open->at[n <= MOST_STATES ? i : (uint64_t)i * (n - 1) / (MOST_STATES - 1)]);
+	vec_free(&g->open[k]);
+	g->open[k] = (struct open){0};
 }
 
-/* All buckets that begin with small one k. */
-static void extend(struct gather *g, uint32_t k)
+/* Small ones from `first` on, in a bucket unless it is one, and the large ones behind. */
+struct bucket {
+	uint32_t first, members;
+	int64_t in, out;
+	struct row between;
+};
+
+/* The bucket takes one more. False: there is none that it may take. */
+static bool grow(const struct gather *g, struct bucket *b)
 {
 	const struct sched_problem *p = g->p;
+	uint32_t k = b->first + b->members;
+	if (b->members == MOST_MEMBERS || k >= g->small_n)
+		return false;
+	const struct sched_node *c = &p->node[g->source[g->small[k]].comm];
+	if (b->members && c->family != p->node[g->source[g->small[b->first]].comm].family)
+		return false;
+	b->members++;
+	b->in += c->in;
+	b->out += c->out;
+	add_between(g, k, &b->between);
+	return true;
+}
+
+/* What a bucket does to a state. */
+struct effect {
+	int64_t time, needed, host;
+};
+
+static struct effect effect_of(const struct gather *g, const struct bucket *b)
+{
+	const struct sched_problem *p = g->p;
+	const struct sched_source *first = &g->source[g->small[b->first]];
+	const struct sched_node *c = &p->node[first->comm];
+	if (b->members == 1)
+		return (struct effect){c->time, first->needed, 0};
+	/* a pack and an unpack more, members - 1 comms and waits less */
+	int64_t host = sched_copy_time(p, b->in) + sched_copy_time(p, b->out) +
+	               2 * (2 - (int64_t)b->members) * p->launch;
+	return (struct effect){sched_family_time(&p->family[c->family], b->in), first->needed, host};
+}
+
+static void add_bucket(const struct gather *g, const struct bucket *b, const struct effect *e,
+                       struct state *s)
+{
+	run(g, s, e->time, e->needed);
+	s->late += e->host;
+	if (s->free + b->between.most > s->late)
+		s->late = s->free + b->between.most;
+	s->free += b->between.time;
+}
+
+static struct bucket no_members(uint32_t first)
+{
+	return (struct bucket){.first = first, .between = {0, INT64_MIN / 2}};
+}
+
+/* How late the host is with buckets of so many members, as far as that goes. */
+static int64_t late_with(const struct gather *g, struct state s, uint32_t members)
+{
+	for (uint32_t k = 0; k < g->small_n;) {
+		struct bucket b = no_members(k);
+		while (b.members < members && grow(g, &b))
+			;
+		struct effect e = effect_of(g, &b);
+		add_bucket(g, &b, &e, &s);
+		k += b.members;
+	}
+	return s.late;
+}
+
+/* All buckets that begin with small one k. A state that is later than g->most is not worth it; what is later
+ * by what launches may still gain ends the bucket. */
+static void extend(struct gather *g, uint32_t k)
+{
 	const struct stage *t = &g->stage[k];
-	uint32_t family = p->node[g->source[g->small[k]].comm].family;
-	int64_t in = 0, out = 0;
-	struct row between = {0, INT64_MIN / 2};
-	for (uint32_t members = 1; members <= MOST_MEMBERS && k + members <= g->small_n; members++) {
-		const struct sched_node *c = &p->node[g->source[g->small[k + members - 1]].comm];
-		if (c->family != family)
-			break;
-		in += c->in;
-		out += c->out;
-		add_between(g, k + members - 1, &between);
-		int64_t time = members == 1 ? c->time : sched_family_time(&p->family[family], in);
-		/* a pack and an unpack more, members - 1 comms and waits less */
-		int64_t host =
-		    sched_copy_time(p, in) + sched_copy_time(p, out) + 2 * (2 - (int64_t)members) * p->launch;
+	struct bucket b = no_members(k);
+	bool worth = true;
+	while (worth && grow(g, &b)) {
+		struct effect e = effect_of(g, &b);
+		worth = false;
 		for (uint32_t i = 0; i < t->n; i++) {
 			struct state s = g->state.at[t->first + i];
 			s.before = t->first + i;
-			s.members = members;
-			run(g, &s, time, g->source[g->small[k]].needed);
-			s.late += members > 1 ? host : 0;
-			if (s.free + between.most > s.late)
-				s.late = s.free + between.most;
-			s.free += between.time;
-			vec_push(&g->stage[k + members].open, s);
+			s.members = b.members;
+			add_bucket(g, &b, &e, &s);
+			if (s.late <= g->most)
+				open_state(g, k + b.members, &s);
+			worth |= s.late - 2 * MOST_MEMBERS * g->p->launch <= g->most;
 		}
 	}
 }
@@ -141,14 +224,25 @@ void sched_gather(const struct sched_problem *p, const struct sched_source *sour
 	}
 	g.small[g.small_n] = n;
 	g.stage = mem_zalloc(sizeof *g.stage * ((size_t)g.small_n + 1));
-	vec_push(&g.stage[0].open, start);
-	for (uint32_t k = 0; k <= g.small_n; k++) {
-		close_stage(&g, &g.stage[k]);
-		if (k < g.small_n)
-			extend(&g, k);
+	g.open = mem_zalloc(sizeof *g.open * ((size_t)g.small_n + 1));
+	g.most = late_with(&g, start, 1);
+	for (uint32_t members = 2; members <= MOST_MEMBERS; members *= 2) {
+		int64_t late = late_with(&g, start, members);
+		g.most = late < g.most ? late : g.most;
+	}
+	/* of what reaches that, all may be among the states that were not kept */
+	for (; !g.stage[g.small_n].n; g.most = INT64_MAX / 2) {
+		g.state.n = 0;
+		open_state(&g, 0, &start);
+		for (uint32_t k = 0; k <= g.small_n; k++) {
+			close_stage(&g, k);
+			if (k < g.small_n)
+				extend(&g, k);
+		}
 	}
 	take_buckets(&g, bucket, bucket_n);
 	free(g.small);
 	free(g.stage);
+	free(g.open);
 	vec_free(&g.state);
 }

@@ -1,31 +1,50 @@
-/* headroom: a segment tree with additions to ranges and the largest of all. */
+/* headroom: a segment tree of sums and of the largest sum of a beginning. */
 #include "sched/headroom.h"
 #include <stdlib.h>
 
-static const int64_t ISSUED = (int64_t)1 << 60; /* taken from positions that are no longer to come */
+static const int64_t ISSUED = -((int64_t)1 << 60); /* `most` of a position that is no longer to come */
 
-static void add_below(struct headroom *h, uint32_t node, uint32_t from, uint32_t to, uint32_t a, uint32_t b,
-                      int64_t bytes)
+static struct headroom_span joined(const struct headroom_span *left, const struct headroom_span *right)
 {
-	if (a <= from && to <= b) {
-		h->most[node] += bytes;
-		h->all[node] += bytes;
-		return;
-	}
-	uint32_t mid = (from + to) / 2;
-	if (a < mid)
-		add_below(h, 2 * node, from, mid, a, b, bytes);
-	if (b > mid)
-		add_below(h, 2 * node + 1, mid, to, a, b, bytes);
-	int64_t left = h->most[2 * node], right = h->most[2 * node + 1];
-	h->most[node] = (left > right ? left : right) + h->all[node];
+	int64_t most = left->sum + right->most;
+	return (struct headroom_span){left->sum + right->sum, left->most > most ? left->most : most};
 }
 
-/* To the positions a … b - 1. */
-static void add(struct headroom *h, uint32_t a, uint32_t b, int64_t bytes)
+/* Puts bytes on the positions from this one on. */
+static void add_from(struct headroom *h, uint32_t position, int64_t bytes)
 {
-	if (a < b && bytes)
-		add_below(h, 1, 0, h->leaves, a, b, bytes);
+	vec_push(&h->change, (struct headroom_change){position, bytes});
+}
+
+/* Applies to the leaves what changed since entry `from`, times sign. */
+static void apply(struct headroom *h, uint32_t from, int64_t sign)
+{
+	for (uint32_t i = from; i < h->change.n; i++) {
+		struct headroom_change c = h->change.at[i];
+		h->span[h->leaves + c.position].sum += sign * c.bytes;
+		vec_push(&h->dirty, h->leaves + c.position);
+	}
+}
+
+/* From the leaves that are dirty up to the root. Neighbours of a level that share a parent come together. */
+static void settle(struct headroom *h)
+{
+	for (uint32_t i = 0; i < h->dirty.n; i++) {
+		uint32_t leaf = h->dirty.at[i], x = leaf - h->leaves;
+		h->span[leaf].most = x < h->p->n && !h->issued[x] ? h->span[leaf].sum : ISSUED;
+	}
+	for (uint32_t level = h->leaves; level > 1; level /= 2) {
+		uint32_t n = 0;
+		for (uint32_t i = 0; i < h->dirty.n; i++) {
+			uint32_t k = h->dirty.at[i] / 2;
+			if (n && h->dirty.at[n - 1] == k)
+				continue;
+			h->span[k] = joined(&h->span[2 * k], &h->span[2 * k + 1]);
+			h->dirty.at[n++] = k;
+		}
+		h->dirty.n = n;
+	}
+	h->dirty.n = 0;
 }
 
 static int64_t bytes_made(const struct sched_problem *p, uint32_t x)
@@ -38,39 +57,38 @@ static int64_t bytes_made(const struct sched_problem *p, uint32_t x)
 
 void headroom_open(struct headroom *h, const struct sched_problem *p)
 {
-	*h = (struct headroom){.p = p, .leaves = 1, .now = p->fixed, .peak = p->fixed};
-	while (h->leaves < p->n)
+	*h = (struct headroom){.p = p, .leaves = 2, .now = p->fixed, .peak = p->fixed};
+	while (h->leaves <= p->n)
 		h->leaves *= 2;
-	h->most = mem_alloc(sizeof *h->most * 2 * h->leaves);
-	h->all = mem_zalloc(sizeof *h->all * 2 * h->leaves);
+	h->span = mem_alloc(sizeof *h->span * 2 * h->leaves);
 	h->last = mem_alloc(sizeof *h->last * ((size_t)p->storage_n + 1));
 	h->issued = mem_zalloc((size_t)p->n + 1);
 	for (uint32_t s = 0; s < p->storage_n; s++)
 		h->last[s] = p->users.at[s + 1] - 1;
-	int64_t live = p->fixed;
+	int64_t freed = 0; /* by the position before */
 	for (uint32_t x = 0; x < h->leaves; x++) {
-		h->most[h->leaves + x] = -ISSUED;
+		struct headroom_span *leaf = &h->span[h->leaves + x];
+		*leaf = (struct headroom_span){-freed, ISSUED};
+		freed = 0;
 		if (x >= p->n)
 			continue;
-		live += bytes_made(p, x);
-		h->most[h->leaves + x] = live;
+		leaf->most = leaf->sum += bytes_made(p, x);
 		for (uint32_t i = p->uses.at[x]; i < p->uses.at[x + 1]; i++)
 			if (p->users.item[h->last[p->uses.item[i]]] == x)
-				live -= p->storage[p->uses.item[i]].bytes;
+				freed += p->storage[p->uses.item[i]].bytes;
 	}
-	for (uint32_t k = h->leaves - 1; k; k--) {
-		int64_t left = h->most[2 * k], right = h->most[2 * k + 1];
-		h->most[k] = left > right ? left : right;
-	}
+	for (uint32_t k = h->leaves - 1; k; k--)
+		h->span[k] = joined(&h->span[2 * k], &h->span[2 * k + 1]);
 }
 
 void headroom_close(struct headroom *h)
 {
-	free(h->most);
-	free(h->all);
+	free(h->span);
 	free(h->last);
 	free(h->issued);
 	vec_free(&h->step);
+	vec_free(&h->change);
+	vec_free(&h->dirty);
 	vec_free(&h->moved);
 }
 
@@ -90,39 +108,43 @@ static uint32_t gone_from(struct headroom *h, uint32_t storage)
 void headroom_issue(struct headroom *h, uint32_t x)
 {
 	const struct sched_problem *p = h->p;
-	vec_push(&h->step, (struct headroom_step){x, h->moved.n, h->now, h->peak});
+	struct headroom_step step = {x, h->change.n, h->moved.n, h->now, h->peak};
+	int64_t made = bytes_made(p, x), freed = 0;
+	vec_push(&h->step, step);
 	h->issued[x] = true;
-	int64_t made = bytes_made(p, x);
 	h->now += made;
-	add(h, 0, x, made);
 	if (h->now > h->peak)
 		h->peak = h->now;
+	add_from(h, x, -made);
 	for (uint32_t i = p->uses.at[x]; i < p->uses.at[x + 1]; i++) {
 		uint32_t s = p->uses.item[i];
 		if (p->users.item[h->last[s]] != x)
 			continue;
 		vec_push(&h->moved, (struct headroom_moved){s, h->last[s]});
 		uint32_t from = gone_from(h, s);
-		if (!from)
+		freed += p->storage[s].bytes;
+		if (from)
+			add_from(h, from, -p->storage[s].bytes);
+		else
 			h->now -= p->storage[s].bytes;
-		add(h, from, x + 1, -p->storage[s].bytes);
 	}
-	add(h, x, x + 1, -ISSUED);
+	if (freed)
+		add_from(h, x + 1, freed);
+	apply(h, step.change_n, 1);
+	settle(h);
 }
 
 void headroom_undo(struct headroom *h)
 {
-	const struct sched_problem *p = h->p;
-	struct headroom_step t = h->step.at[--h->step.n];
-	add(h, t.node, t.node + 1, ISSUED);
-	while (h->moved.n > t.moved_n) {
+	struct headroom_step step = h->step.at[--h->step.n];
+	while (h->moved.n > step.moved_n) {
 		struct headroom_moved m = h->moved.at[--h->moved.n];
-		uint32_t last = h->last[m.storage];
-		add(h, last == m.last ? 0 : p->users.item[last] + 1, t.node + 1, p->storage[m.storage].bytes);
 		h->last[m.storage] = m.last;
 	}
-	add(h, 0, t.node, -bytes_made(p, t.node));
-	h->issued[t.node] = false;
-	h->now = t.now;
-	h->peak = t.peak;
+	h->issued[step.node] = false;
+	h->now = step.now;
+	h->peak = step.peak;
+	apply(h, step.change_n, -1);
+	h->change.n = step.change_n;
+	settle(h);
 }

@@ -1,9 +1,10 @@
 /* headroom: the memory of a schedule in the making, if the rest follows in the original order.
  *
  * That rest is always a way to the end. Each position of the original order that is to come has the bytes
- * that live there, in a segment tree. To issue a node early puts what it makes on all positions before its
- * own, and takes what it was the last to use from the positions behind the user that is now the last. A
- * schedule that never lets headroom_peak over a limit keeps to the limit and can always be ended.
+ * that live there; a segment tree holds by how much that differs from the position before. To issue a node
+ * early puts what it makes on all positions before its own, and takes what it was the last to use from the
+ * positions behind the user that is now the last. A schedule that never lets headroom_peak over a limit keeps
+ * to the limit and can always be ended.
  *
  * O(log n) for each storage that a node makes or reads. */
 #ifndef HIRC_SCHED_HEADROOM_H
@@ -13,24 +14,35 @@
 
 struct headroom_step { /* what headroom_undo needs */
 	uint32_t node;
-	uint32_t moved_n; /* entries of `moved` before it */
+	uint32_t change_n, moved_n; /* entries of `change` and `moved` before it */
 	int64_t now, peak;
+};
+
+struct headroom_change {
+	uint32_t position;
+	int64_t bytes; /* that were added to the difference there */
 };
 
 struct headroom_moved {
 	uint32_t storage, last; /* last: before the step */
 };
 
+struct headroom_span { /* positions below a node of the tree */
+	int64_t sum;   /* of their differences */
+	int64_t most;  /* at one that is to come, above what is live before the first */
+};
+
 struct headroom {
 	const struct sched_problem *p;
 	uint32_t leaves; /* a power of two */
-	int64_t *most;   /* of the positions below a node of the tree, what stands above it left out */
-	int64_t *all;    /* added to all of them, in `most` already */
-	uint32_t *last;  /* of a storage: its last user to come, as an index of users.item */
+	struct headroom_span *span;
+	uint32_t *last; /* of a storage: its last user to come, as an index of users.item */
 	bool *issued;
-	int64_t now;  /* bytes live now */
+	int64_t now;  /* bytes live now, and so before the first position */
 	int64_t peak; /* of what was issued */
 	VEC(struct headroom_step) step;
+	VEC(struct headroom_change) change;
+	VEC(uint32_t) dirty; /* nodes of one level of the tree whose parents are to be looked at */
 	VEC(struct headroom_moved) moved;
 };
 
@@ -44,7 +56,8 @@ void headroom_undo(struct headroom *h);
 /* The most bytes of what was issued and of what is to come. */
 static inline int64_t headroom_peak(const struct headroom *h)
 {
-	return h->most[1] > h->peak ? h->most[1] : h->peak;
+	int64_t to_come = h->now + h->span[1].most;
+	return to_come > h->peak ? to_come : h->peak;
 }
 
 #endif

@@ -36,6 +36,8 @@ struct list {
 	int64_t *position;  /* by node: the key that gives the original order */
 	int64_t now, lane[SCHED_MAX_LANES];
 	int64_t *over;  /* by comm: when its lane is free again */
+	bool *counts;   /* by node: it takes time, or is needed for what does */
+	int64_t host_left, lane_left[SCHED_MAX_LANES]; /* of what counts and is not issued */
 	uint32_t first; /* the first node that is not issued */
 	uint32_t front; /* the first that is not issued, no sink and not late */
 	struct heap near, far;
@@ -96,7 +98,9 @@ static void issue(struct list *l, uint32_t x)
 	const struct sched_problem *p = l->p;
 	const struct sched_node *n = &p->node[x];
 	l->order[l->n++] = x;
+	l->host_left -= l->counts[x] ? sched_host_time(p, x) : 0;
 	if (n->kind == SCHED_COMM) {
+		l->lane_left[n->lane] -= n->time > 0 ? n->time + p->launch : 0;
 		int64_t begin = l->now > l->lane[n->lane] ? l->now : l->lane[n->lane];
 		l->over[x] = l->lane[n->lane] = begin + n->time + p->launch;
 	} else if (n->comm != SCHED_NONE && l->over[n->comm] > l->now) {
@@ -313,6 +317,19 @@ static uint32_t take(struct list *l, uint32_t wait, uint32_t near, int64_t gap)
 	return x;
 }
 
+/* Whether what is left may still end before `below`, if nothing holds it any more. */
+static bool may_be_below(const struct list *l)
+{
+	int64_t most = l->host_left ? l->now + l->host_left : 0;
+	for (uint32_t lane = 0; lane < l->p->lane_n; lane++) {
+		int64_t left = l->lane_left[lane], end = l->lane[lane] + left;
+		if (left && l->lane[lane] < l->now)
+			end = l->now + left;
+		most = end > most ? end : most;
+	}
+	return most - l->p->launch < l->o->below;
+}
+
 static void step(struct list *l)
 {
 	const struct sched_problem *p = l->p;
@@ -339,16 +356,24 @@ static void open_list(struct list *l)
 	l->when = arena_new_array(l->arena, int64_t, room);
 	l->position = arena_new_array(l->arena, int64_t, room);
 	l->over = arena_new_array(l->arena, int64_t, room);
+	l->counts = arena_new_array(l->arena, bool, room);
 	for (uint32_t x = 0; x < p->n; x++) {
 		l->left[x] = p->pred.at[x + 1] - p->pred.at[x];
 		l->position[x] = -(int64_t)x;
 		l->when[x + 1] = l->when[x] + sched_host_time(p, x);
 	}
 	for (uint32_t x = p->n; x-- > 0;) {
-		for (uint32_t i = p->succ.at[x]; i < p->succ.at[x + 1]; i++)
-			if (l->tail[p->succ.item[i]] > l->tail[x])
-				l->tail[x] = l->tail[p->succ.item[i]];
-		l->tail[x] += p->node[x].time + p->launch;
+		const struct sched_node *n = &p->node[x];
+		l->counts[x] = n->time > 0;
+		for (uint32_t i = p->succ.at[x]; i < p->succ.at[x + 1]; i++) {
+			uint32_t y = p->succ.item[i];
+			l->tail[x] = l->tail[y] > l->tail[x] ? l->tail[y] : l->tail[x];
+			l->counts[x] |= l->counts[y];
+		}
+		l->tail[x] += n->time + p->launch;
+		l->host_left += l->counts[x] ? sched_host_time(p, x) : 0;
+		if (n->kind == SCHED_COMM)
+			l->lane_left[n->lane] += n->time > 0 ? n->time + p->launch : 0;
 	}
 	heap_open(&l->near, l->tail, p->n);
 	heap_open(&l->far, l->position, p->n);
@@ -360,12 +385,13 @@ static void open_list(struct list *l)
 			add_ready(l, x);
 }
 
-void sched_list(const struct sched_problem *p, const uint8_t *role, const struct sched_list_options *o,
+bool sched_list(const struct sched_problem *p, const uint8_t *role, const struct sched_list_options *o,
                 uint32_t *order)
 {
 	struct list l = {.p = p, .o = o, .role = role, .order = order};
 	open_list(&l);
-	while (l.n < p->n)
+	bool below = true;
+	while (l.n < p->n && (below = may_be_below(&l)))
 		step(&l);
 	headroom_close(&l.room);
 	heap_close(&l.near);
@@ -378,4 +404,5 @@ void sched_list(const struct sched_problem *p, const uint8_t *role, const struct
 	for (uint32_t lane = 0; lane < p->lane_n; lane++)
 		vec_free(&l.sink[lane]);
 	arena_free(l.arena);
+	return below;
 }

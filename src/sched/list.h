@@ -15,10 +15,11 @@ struct sched_list_options {
 	int64_t window;   /* ns of host time in the original order */
 	int64_t prefetch; /* a source is issued no longer than this before its consumer, in ns */
 	int64_t urgent;   /* slack of a source, in ns, below which it goes before sinks */
+	int64_t below;    /* ns; a runtime of this or more is not wanted */
 };
 
-/* role: of sched_roles. order: receives p->n nodes. */
-void sched_list(const struct sched_problem *p, const uint8_t *role, const struct sched_list_options *o,
+/* role: of sched_roles. order: receives p->n nodes. False: given up, the runtime would not be below. */
+bool sched_list(const struct sched_problem *p, const uint8_t *role, const struct sched_list_options *o,
                 uint32_t *order);
 
 #endif

@@ -35,16 +35,21 @@ struct scheduler {
 	int64_t work;                 /* host time of all nodes */
 	int64_t inner;                /* ns of the longest inner comm */
 	struct sizes gather, scatter; /* of the operands of sources and sinks */
+	VEC(uint32_t) comm;           /* nodes */
+	VEC(uint64_t) tried;          /* what was tried, hashed */
 	struct trial best;
 	unsigned plans;
 };
 
-static void list_plan(const struct scheduler *s, const struct sched_problem *p, const uint8_t *role,
-                      const struct plan *plan, uint32_t *order)
+static bool list_plan(const struct scheduler *s, const struct sched_problem *p, const uint8_t *role,
+                      const struct plan *plan, int64_t below, uint32_t *order)
 {
-	struct sched_list_options o = {
-	    .limit = s->o->limit, .window = plan->window, .prefetch = plan->prefetch, .urgent = plan->urgent};
-	sched_list(p, role, &o, order);
+	struct sched_list_options o = {.limit = s->o->limit,
+	                               .window = plan->window,
+	                               .prefetch = plan->prefetch,
+	                               .urgent = plan->urgent,
+	                               .below = below};
+	return sched_list(p, role, &o, order);
 }
 
 static uint32_t choose_buckets(const struct scheduler *s, const struct plan *plan, uint32_t *bucket)
@@ -63,22 +68,46 @@ static uint32_t choose_buckets(const struct scheduler *s, const struct plan *pla
 	return n;
 }
 
+static void hash(uint64_t *h, const void *data, size_t n)
+{
+	for (const uint8_t *b = data, *end = b + n; b < end; b++)
+		*h = (*h ^ *b) * 0x100000001b3u; /* FNV-1a */
+}
+
+/* Whether no plan before had the same buckets and moved work the same way. */
+static bool is_new(struct scheduler *s, const struct plan *plan, const uint32_t *bucket)
+{
+	uint64_t h = 0xcbf29ce484222325u;
+	for (uint32_t i = 0; i < s->comm.n; i++)
+		hash(&h, &bucket[s->comm.at[i]], sizeof *bucket);
+	int64_t moves[] = {plan->window, plan->prefetch, plan->urgent};
+	hash(&h, moves, sizeof moves);
+	for (uint32_t i = 0; i < s->tried.n; i++)
+		if (s->tried.at[i] == h)
+			return false;
+	vec_push(&s->tried, h);
+	return true;
+}
+
 /* The original order with these buckets may not fit; memory is then what list scheduling makes of it. */
 static void try_plan(struct scheduler *s, const struct plan *plan)
 {
 	struct trial t = {.plan = *plan, .schedule.arena = arena_new()};
 	struct sched_schedule *made = &t.schedule;
+	int64_t below = s->best.schedule.arena ? s->best.schedule.result.runtime : INT64_MAX;
 	made->bucket = arena_new_array(made->arena, uint32_t, s->p->n);
 	uint32_t bucket_n = choose_buckets(s, plan, made->bucket);
-	s->plans++;
-	bool better = sched_bucket(s->p, made->bucket, bucket_n, made->arena, &made->b);
+	bool better = is_new(s, plan, made->bucket) &&
+	              sched_bucket(s->p, made->bucket, bucket_n, made->arena, &made->b);
 	if (better) {
 		const uint8_t *role = sched_roles(&made->b.p, made->arena);
 		made->order = arena_new_array(made->arena, uint32_t, made->b.p.n);
-		list_plan(s, &made->b.p, role, plan, made->order);
+		s->plans++;
+		better = list_plan(s, &made->b.p, role, plan, below, made->order);
+	}
+	if (better) {
 		made->result = sched_simulate(&made->b.p, made->order, NULL);
-		better = made->result.peak <= s->o->limit &&
-		         (!s->best.schedule.arena || made->result.runtime < s->best.schedule.result.runtime);
+		better = made->result.peak <= s->o->limit && made->result.runtime < below;
 	}
 	sched_schedule_free(better ? &s->best.schedule : made);
 	if (better)
@@ -174,6 +203,8 @@ static void sort_distinct(struct sizes *l)
 static void find_sizes(struct scheduler *s)
 {
 	for (uint32_t x = 0; x < s->p->n; x++) {
+		if (s->p->node[x].kind == SCHED_COMM)
+			vec_push(&s->comm, x);
 		if (s->role[x] == SCHED_SOURCE)
 			vec_push(&s->gather, s->p->node[x].in);
 		else if (s->role[x] == SCHED_SINK)
@@ -196,7 +227,7 @@ static void find_sources(struct scheduler *s, const struct plan *plan)
 	uint32_t *order = arena_new_array(scratch, uint32_t, s->p->n);
 	struct sched_moment *trace = arena_new_array(scratch, struct sched_moment, s->p->n);
 	int64_t *start = arena_new_array(scratch, int64_t, s->p->n);
-	list_plan(s, &idle, s->role, plan, order);
+	list_plan(s, &idle, s->role, plan, INT64_MAX, order);
 	sched_simulate(&idle, order, trace);
 	for (uint32_t k = 0; k < s->p->n; k++)
 		start[order[k]] = trace[k].start;
@@ -236,6 +267,8 @@ void sched_schedule(const struct sched_problem *p, const struct sched_options *o
 	for (unsigned round = 0; round < rounds[o->effort] && vary(&s, o->effort > 1); round++)
 		;
 	search(&s, steps[o->effort]);
+	vec_free(&s.comm);
+	vec_free(&s.tried);
 	vec_free(&s.gather);
 	vec_free(&s.scatter);
 	arena_free(s.arena);
