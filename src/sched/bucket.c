@@ -209,7 +209,8 @@ static void place_storages(const struct draft *d, struct sched_bucketed *out, st
 		uint32_t user = out->became[x], k = bucket_of(d, x);
 		for (uint32_t i = p->uses.at[x]; i < p->uses.at[x + 1]; i++) {
 			uint32_t storage = p->uses.item[i], def = q->storage[storage].def;
-			bool waits = k != SCHED_NONE && d->group[k].unpacks && def == d->place[part(d, k, UNPACK)];
+			bool waits =
+			    k != SCHED_NONE && d->group[k].unpacks && def == d->place[part(d, k, UNPACK)];
 			pair[n++] = (struct sched_pair){waits ? def : user, storage};
 		}
 		if (p->node[x].comm != SCHED_NONE && k != SCHED_NONE)

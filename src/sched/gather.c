@@ -22,7 +22,7 @@ struct open {
 	uint32_t n, cap;
 };
 
-struct stage { /* the states in which the small ones before one are done, by `free` */
+struct stage {             /* the states in which the small ones before one are done, by `free` */
 	uint32_t first, n; /* in `state` */
 };
 
@@ -94,7 +94,8 @@ static void close_stage(struct gather *g, uint32_t k)
 	g->stage[k].first = g->state.n;
 	g->stage[k].n = n < MOST_STATES ? n : MOST_STATES;
 	for (uint32_t i = 0; i < g->stage[k].n; i++)
-		vec_push(&g->state, open->at[n <= MOST_STATES ? i : (uint64_t)i * (n - 1) / (MOST_STATES - 1)]);
+		vec_push(&g->state,
+		         open->at[n <= MOST_STATES ? i : (uint64_t)i * (n - 1) / (MOST_STATES - 1)]);
 	vec_free(&g->open[k]);
 	g->open[k] = (struct open){0};
 }

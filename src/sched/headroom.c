@@ -61,6 +61,7 @@ void headroom_open(struct headroom *h, const struct sched_problem *p)
 	while (h->leaves <= p->n)
 		h->leaves *= 2;
 	h->span = mem_alloc(sizeof *h->span * 2 * h->leaves);
+	h->made = mem_alloc(sizeof *h->made * ((size_t)p->n + 1));
 	h->last = mem_alloc(sizeof *h->last * ((size_t)p->storage_n + 1));
 	h->issued = mem_zalloc((size_t)p->n + 1);
 	for (uint32_t s = 0; s < p->storage_n; s++)
@@ -72,7 +73,8 @@ void headroom_open(struct headroom *h, const struct sched_problem *p)
 		freed = 0;
 		if (x >= p->n)
 			continue;
-		leaf->most = leaf->sum += bytes_made(p, x);
+		h->made[x] = bytes_made(p, x);
+		leaf->most = leaf->sum += h->made[x];
 		for (uint32_t i = p->uses.at[x]; i < p->uses.at[x + 1]; i++)
 			if (p->users.item[h->last[p->uses.item[i]]] == x)
 				freed += p->storage[p->uses.item[i]].bytes;
@@ -84,6 +86,7 @@ void headroom_open(struct headroom *h, const struct sched_problem *p)
 void headroom_close(struct headroom *h)
 {
 	free(h->span);
+	free(h->made);
 	free(h->last);
 	free(h->issued);
 	vec_free(&h->step);
@@ -109,7 +112,7 @@ void headroom_issue(struct headroom *h, uint32_t x)
 {
 	const struct sched_problem *p = h->p;
 	struct headroom_step step = {x, h->change.n, h->moved.n, h->now, h->peak};
-	int64_t made = bytes_made(p, x), freed = 0;
+	int64_t made = h->made[x], freed = 0;
 	vec_push(&h->step, step);
 	h->issued[x] = true;
 	h->now += made;

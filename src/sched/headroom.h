@@ -36,6 +36,7 @@ struct headroom {
 	const struct sched_problem *p;
 	uint32_t leaves; /* a power of two */
 	struct headroom_span *span;
+	int64_t *made;  /* by node: bytes of what it makes */
 	uint32_t *last; /* of a storage: its last user to come, as an index of users.item */
 	bool *issued;
 	int64_t now;  /* bytes live now, and so before the first position */
@@ -52,6 +53,12 @@ void headroom_close(struct headroom *h);
 void headroom_issue(struct headroom *h, uint32_t node);
 /* Takes back the node that was issued last. */
 void headroom_undo(struct headroom *h);
+
+/* Bytes live when the node is issued next. */
+static inline int64_t headroom_now_with(const struct headroom *h, uint32_t node)
+{
+	return h->now + h->made[node];
+}
 
 /* The most bytes of what was issued and of what is to come. */
 static inline int64_t headroom_peak(const struct headroom *h)

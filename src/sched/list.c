@@ -35,10 +35,10 @@ struct list {
 	int64_t *when;      /* by node: host time before it in the original order; at [n] all of it */
 	int64_t *position;  /* by node: the key that gives the original order */
 	int64_t now, lane[SCHED_MAX_LANES];
-	int64_t *over;  /* by comm: when its lane is free again */
-	bool *counts;   /* by node: it takes time, or is needed for what does */
+	int64_t *over; /* by comm: when its lane is free again */
+	bool *counts;  /* by node: it takes time, or is needed for what does */
 	int64_t host_left, lane_left[SCHED_MAX_LANES]; /* of what counts and is not issued */
-	uint32_t first; /* the first node that is not issued */
+	uint32_t first;                                /* the first node that is not issued */
 	uint32_t front; /* the first that is not issued, no sink and not late */
 	struct heap near, far;
 	struct nodes pending, inner, late, sink[SCHED_MAX_LANES];
@@ -55,6 +55,8 @@ static bool in_window(const struct list *l, uint32_t x)
 /* Issues x in memory, if that keeps to the limit. */
 static bool admit(struct list *l, uint32_t x)
 {
+	if (headroom_now_with(&l->room, x) > l->o->limit)
+		return false;
 	headroom_issue(&l->room, x);
 	if (headroom_peak(&l->room) <= l->o->limit)
 		return true;

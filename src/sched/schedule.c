@@ -33,7 +33,9 @@ struct scheduler {
 	const uint8_t *role;
 	struct sched_sources source;  /* by when they are needed if no source or sink takes time */
 	int64_t work;                 /* host time of all nodes */
+	int64_t timed;                /* of those that take time, without comms and waits */
 	int64_t inner;                /* ns of the longest inner comm */
+	double inflate;               /* of sources, where the sinks of a lane take their time of all work */
 	struct sizes gather, scatter; /* of the operands of sources and sinks */
 	VEC(uint32_t) comm;           /* nodes */
 	VEC(uint64_t) tried;          /* what was tried, hashed */
@@ -89,6 +91,40 @@ static bool is_new(struct scheduler *s, const struct plan *plan, const uint32_t 
 	return true;
 }
 
+/* What a schedule with these buckets takes at least: the work of the host with packing, and that of lanes. */
+static int64_t least_with(const struct scheduler *s, const uint32_t *bucket, uint32_t bucket_n)
+{
+	struct sum {
+		int64_t in, out;
+		const struct sched_node *first;
+	} *sum = mem_zalloc(sizeof *sum * ((size_t)bucket_n + 1));
+	const struct sched_problem *p = s->p;
+	int64_t host = s->timed, lane[SCHED_MAX_LANES] = {0}, most;
+	for (uint32_t i = 0; i < s->comm.n; i++) {
+		const struct sched_node *c = &p->node[s->comm.at[i]];
+		uint32_t k = bucket[s->comm.at[i]];
+		if (k == SCHED_NONE) {
+			lane[c->lane] += c->time > 0 ? c->time + p->launch : 0;
+			continue;
+		}
+		sum[k].in += c->in;
+		sum[k].out += c->out;
+		sum[k].first = sum[k].first ? sum[k].first : c;
+	}
+	for (uint32_t k = 0; k < bucket_n; k++) {
+		const struct sched_family *f = &p->family[sum[k].first->family];
+		lane[f->lane] += sched_family_time(f, sum[k].in) + p->launch;
+		host += sched_copy_time(p, sum[k].in) + p->launch;
+		if (f->collective == SCHED_ALLGATHER)
+			host += sched_copy_time(p, sum[k].out) + p->launch;
+	}
+	most = host;
+	for (uint32_t l = 0; l < p->lane_n; l++)
+		most = lane[l] > most ? lane[l] : most;
+	free(sum);
+	return most - p->launch;
+}
+
 /* The original order with these buckets may not fit; memory is then what list scheduling makes of it. */
 static void try_plan(struct scheduler *s, const struct plan *plan)
 {
@@ -97,7 +133,7 @@ static void try_plan(struct scheduler *s, const struct plan *plan)
 	int64_t below = s->best.schedule.arena ? s->best.schedule.result.runtime : INT64_MAX;
 	made->bucket = arena_new_array(made->arena, uint32_t, s->p->n);
 	uint32_t bucket_n = choose_buckets(s, plan, made->bucket);
-	bool better = is_new(s, plan, made->bucket) &&
+	bool better = is_new(s, plan, made->bucket) && least_with(s, made->bucket, bucket_n) < below &&
 	              sched_bucket(s->p, made->bucket, bucket_n, made->arena, &made->b);
 	if (better) {
 		const uint8_t *role = sched_roles(&made->b.p, made->arena);
@@ -120,15 +156,23 @@ static const double inflates[] = {1, 1.3, 1.6, 2, 2.5, 3, 4, 6}, spans[] = {0.00
                     windows[] = {0, 0.003, 0.01, 0.02, 0.03, 0.05}; /* of the work */
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
-static void vary_gather(struct scheduler *s, unsigned stride)
+static void try_gather(struct scheduler *s, struct plan plan, double inflate)
+{
+	plan.inflate = inflate;
+	for (uint32_t k = 0; k < s->gather.n; k++) {
+		plan.gather = s->gather.at[k];
+		try_plan(s, &plan);
+	}
+}
+
+static void vary_gather(struct scheduler *s, bool all)
 {
 	struct plan plan = s->best.plan;
-	for (uint32_t k = 0; k < s->gather.n; k++)
-		for (unsigned i = 0; i < COUNT(inflates); i += stride) {
-			plan.gather = s->gather.at[k];
-			plan.inflate = inflates[i];
-			try_plan(s, &plan);
-		}
+	try_gather(s, plan, s->inflate);
+	if (s->inflate > 1)
+		try_gather(s, plan, (1 + s->inflate) / 2);
+	for (unsigned i = 0; all && i < COUNT(inflates); i++)
+		try_gather(s, plan, inflates[i]);
 }
 
 static void vary_scatter(struct scheduler *s, unsigned stride)
@@ -173,7 +217,7 @@ static bool vary(struct scheduler *s, bool all)
 	int64_t before = s->best.schedule.result.runtime;
 	vary_window(s);
 	if (s->o->bucket) {
-		vary_gather(s, all ? 1 : 3);
+		vary_gather(s, all);
 		vary_scatter(s, all ? 1 : 2);
 	}
 	if (all)
@@ -212,6 +256,24 @@ static void find_sizes(struct scheduler *s)
 	}
 	sort_distinct(&s->gather);
 	sort_distinct(&s->scatter);
+}
+
+/* What is left of a lane for sources when its sinks take their part of the time that work takes. */
+static double inflated(const struct scheduler *s)
+{
+	enum { MOST = 6 };
+	double most = 1;
+	for (uint32_t l = 0; l < s->p->lane_n; l++) {
+		int64_t sinks = 0;
+		for (uint32_t x = 0; x < s->p->n; x++)
+			sinks += s->role[x] == SCHED_SINK && s->p->node[x].lane == l ? s->p->node[x].time : 0;
+		double left = (double)(s->work - sinks), inflate = MOST;
+		if (left * MOST > (double)s->work)
+			inflate = (double)s->work / left;
+		if (s->source.first[l + 1] > s->source.first[l] && inflate > most)
+			most = inflate;
+	}
+	return most;
 }
 
 /* When sources are needed: in the schedule in which sources and sinks take no time. */
@@ -257,12 +319,15 @@ void sched_schedule(const struct sched_problem *p, const struct sched_options *o
 	s.role = sched_roles(p, s.arena);
 	for (uint32_t x = 0; x < p->n; x++) {
 		s.work += sched_host_time(p, x);
+		if (p->node[x].kind == SCHED_COMPUTE && p->node[x].time > 0)
+			s.timed += sched_host_time(p, x);
 		if (s.role[x] == SCHED_INNER && p->node[x].time > s.inner)
 			s.inner = p->node[x].time;
 	}
 	plan.window = 4 * s.inner;
 	find_sizes(&s);
 	find_sources(&s, &plan);
+	s.inflate = inflated(&s);
 	try_plan(&s, &plan);
 	for (unsigned round = 0; round < rounds[o->effort] && vary(&s, o->effort > 1); round++)
 		;

@@ -4,6 +4,7 @@
 #include "check.h"
 #include "sched/bound.h"
 #include "sched/headroom.h"
+#include "sched/list.h"
 #include "sched/role.h"
 #include "sched/schedule.h"
 #include "sched/window.h"
@@ -115,6 +116,9 @@ static void buckets_keep_what_is_needed(const struct sched_problem *p, struct te
 				CHECK(need < b.became[x] ||
 				      (need == b.became[x] && p->node[x].kind != SCHED_COMPUTE));
 			}
+		for (uint32_t i = 0; i < b.p.storage_n; i++) /* what is made is read afterwards */
+			CHECK(b.p.users.at[i] == b.p.users.at[i + 1] || b.p.storage[i].def == SCHED_NONE ||
+			      b.p.storage[i].def <= b.p.users.item[b.p.users.at[i]]);
 		for (uint32_t k = 0; k < b.p.n; k++)
 			CHECK(b.p.node[k].comm == SCHED_NONE ||
 			      b.p.node[b.p.node[k].comm].kind == SCHED_COMM);
@@ -149,6 +153,28 @@ static void moves_are_what_they_say(const struct sched_problem *p, struct test_r
 		CHECK(memcmp(order, other, sizeof *other * p->n) == 0);
 	}
 	window_close(&w);
+	arena_free(a);
+}
+
+/* List scheduling gives up exactly where it would not end below. */
+static void lists_end_below(const struct sched_problem *p, struct test_random *r)
+{
+	struct arena *a = arena_new();
+	uint32_t *order = test_original(a, p), *again = arena_new_array(a, uint32_t, p->n);
+	struct sched_list_options o = {.limit = sched_simulate(p, order, NULL).peak + (1 << 20),
+	                               .window = 50 * test_draw(r, 40),
+	                               .prefetch = 2000,
+	                               .urgent = 200,
+	                               .below = INT64_MAX};
+	const uint8_t *role = sched_roles(p, a);
+	CHECK(sched_list(p, role, &o, order));
+	struct sched_result got = sched_simulate(p, order, NULL);
+	CHECK(sched_is_schedule(p, order) && got.peak <= o.limit);
+	o.below = got.runtime + 1;
+	CHECK(sched_list(p, role, &o, again));
+	CHECK(memcmp(order, again, sizeof *order * p->n) == 0);
+	o.below = got.runtime;
+	CHECK(!sched_list(p, role, &o, again));
 	arena_free(a);
 }
 
@@ -233,6 +259,7 @@ int main(void)
 		headroom_is_the_peak_with_the_rest(&p, &r);
 		buckets_keep_what_is_needed(&p, &r);
 		moves_are_what_they_say(&p, &r);
+		lists_end_below(&p, &r);
 		if (seed < PROBLEMS / 10)
 			schedules_keep_to_the_limit(&p);
 		bounds_are_below_all_orders(seed);

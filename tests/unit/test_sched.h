@@ -28,7 +28,7 @@ static inline void test_problem(struct arena *a, uint32_t seed, uint32_t n, stru
 	p->node = arena_new_array(a, struct sched_node, n);
 	p->storage = arena_new_array(a, struct sched_storage, n + 1);
 	struct sched_pair *edge = arena_new_array(a, struct sched_pair, 4 * n + 4),
-	                  *use = arena_new_array(a, struct sched_pair, 4 * n + 4);
+	                  *use = arena_new_array(a, struct sched_pair, 6 * n + 4);
 	uint32_t edge_n = 0, use_n = 0, open = SCHED_NONE; /* open: a comm whose wait is to come */
 	p->storage[p->storage_n++] = (struct sched_storage){1 << 20, SCHED_NONE, false};
 	for (uint32_t x = 0; x < n; x++) {
@@ -54,10 +54,12 @@ static inline void test_problem(struct arena *a, uint32_t seed, uint32_t n, stru
 		}
 		for (unsigned k = 0; k < needs && x; k++) {
 			uint32_t y = test_draw(&r, x);
-			if (y == open)
-				continue;
+			if (p->node[y].kind == SCHED_COMM)
+				continue; /* its result is read behind the wait */
 			edge[edge_n++] = (struct sched_pair){y, x};
 			use[use_n++] = (struct sched_pair){x, y + 1};
+			if (p->node[y].kind == SCHED_WAIT)
+				use[use_n++] = (struct sched_pair){x, p->node[y].comm + 1};
 		}
 		p->storage[p->storage_n++] =
 		    (struct sched_storage){(int64_t)test_draw(&r, 5) << 19, x, !test_draw(&r, 8)};

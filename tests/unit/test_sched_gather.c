@@ -1,0 +1,118 @@
+/* Tests of sched_gather: its buckets make the host no later than any other way to cut the row of small comms
+ * into buckets, with and without large ones between. */
+#include "check.h"
+#include "sched/gather.h"
+#include "test_sched.h"
+
+enum { PROBLEMS = 400, COMMS = 9, LARGE = 8 << 20, SMALL = 1 << 20 };
+
+struct row {
+	struct sched_problem p;
+	struct sched_node node[COMMS];
+	struct sched_source source[COMMS];
+	struct sched_family family;
+	struct sched_gather_options o;
+};
+
+struct lane {
+	int64_t free, late;
+};
+
+static void use(const struct row *r, struct lane *l, int64_t time, int64_t needed)
+{
+	l->free += (int64_t)((double)(time + r->p.launch) * r->o.inflate);
+	l->late = l->free - needed > l->late ? l->free - needed : l->late;
+}
+
+/* The large ones from k up to the next small one. */
+static uint32_t use_large(const struct row *r, struct lane *l, uint32_t k)
+{
+	for (; k < COMMS && r->node[k].in > r->o.threshold; k++)
+		use(r, l, r->node[k].time, r->source[k].needed);
+	return k;
+}
+
+/* How late the host is if behind small one i a bucket ends where bit i of cuts is set. */
+static int64_t late(const struct row *r, uint32_t cuts)
+{
+	struct lane l = {0, 0};
+	unsigned i = 0;
+	for (uint32_t k = use_large(r, &l, 0); k < COMMS;) {
+		uint32_t first = k, end = k, members = 0;
+		int64_t in = 0, out = 0;
+		bool cut = false;
+		while (k < COMMS && !cut) {
+			in += r->node[k].in;
+			out += r->node[k].out;
+			members++;
+			cut = cuts >> i++ & 1;
+			for (k++; k < COMMS && r->node[k].in > r->o.threshold; k++)
+				;
+			end = k;
+		}
+		use(r, &l, members == 1 ? r->node[first].time : sched_family_time(&r->family, in),
+		    r->source[first].needed);
+		if (members > 1)
+			l.late += sched_copy_time(&r->p, in) + sched_copy_time(&r->p, out) +
+			          2 * (2 - (int64_t)members) * r->p.launch;
+		for (k = first; k < end; k++)
+			if (r->node[k].in > r->o.threshold)
+				use(r, &l, r->node[k].time, r->source[k].needed);
+	}
+	return l.late;
+}
+
+static void make(struct row *r, uint32_t seed)
+{
+	static const struct sched_point points[] = {{1 << 18, 400}, {1 << 20, 600}, {8 << 20, 3000}};
+	struct test_random random = {seed};
+	int64_t when = 0;
+	*r = (struct row){.family = {0, SCHED_ALLGATHER, false, points, 3},
+	                  .o = {SMALL, 1 + 0.5 * test_draw(&random, 4)}};
+	r->p = (struct sched_problem){.launch = 10,
+	                              .bytes_per_ns = 1 << (13 + test_draw(&random, 6)),
+	                              .n = COMMS,
+	                              .family_n = 1,
+	                              .lane_n = 1,
+	                              .node = r->node,
+	                              .family = &r->family};
+	for (uint32_t k = 0; k < COMMS; k++) {
+		int64_t in = test_draw(&random, 5) ? (int64_t)(1 + test_draw(&random, 8)) << 17 : LARGE;
+		when += 100 * test_draw(&random, 12);
+		r->node[k] = (struct sched_node){.in = in, .out = 2 * in, .kind = SCHED_COMM};
+		r->node[k].time = sched_family_time(&r->family, in);
+		r->source[k] = (struct sched_source){k, when};
+	}
+}
+
+static void no_cuts_are_better(uint32_t seed)
+{
+	struct row r;
+	uint32_t bucket[COMMS], bucket_n = 0, small = 0, before = SCHED_NONE, cuts = 0;
+	make(&r, seed);
+	memset(bucket, 0xff, sizeof bucket);
+	sched_gather(&r.p, r.source, COMMS, &r.o, bucket, &bucket_n);
+	for (uint32_t k = 0; k < COMMS; k++) {
+		if (r.node[k].in > r.o.threshold) {
+			CHECK_EQ(bucket[k], SCHED_NONE);
+			continue;
+		}
+		if (small && (bucket[k] == SCHED_NONE || bucket[k] != before))
+			cuts |= 1u << (small - 1);
+		before = bucket[k];
+		small++;
+	}
+	int64_t got = late(&r, cuts), least = got;
+	for (uint32_t other = 0; small && other < 1u << (small - 1); other++) {
+		int64_t t = late(&r, other);
+		least = t < least ? t : least;
+	}
+	CHECK_EQ(got, least);
+}
+
+int main(void)
+{
+	for (uint32_t seed = 0; seed < PROBLEMS; seed++)
+		no_cuts_are_better(seed);
+	return check_result();
+}
