@@ -2,14 +2,15 @@
  *
  * A state is (free, late): when the lane is free, and how much later than if nothing had to be waited for the
  * host is. A comm that ends at `free` and is needed at `needed` makes late at least free - needed. After the
- * same comms only states are kept that no other beats in both, and of these MOST_STATES. */
+ * same comms only states are kept that no other beats in both, and of these MOST_STATES, or MOST_OPEN until
+ * all are known. */
 #include "sched/gather.h"
 #include "base/vec.h"
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_STATES = 12, MOST_MEMBERS = 64 };
+enum { MOST_STATES = 12, MOST_OPEN = 48, MOST_MEMBERS = 64 };
 
 struct state {
 	int64_t free, late;
@@ -58,6 +59,17 @@ static void add_between(const struct gather *g, uint32_t k, struct row *r)
 	*r = (struct row){s.free, s.late};
 }
 
+/* Leaves out every other one, but neither the first nor the last. */
+static void thin(struct open *open)
+{
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < open->n; i += 2)
+		open->at[n++] = open->at[i];
+	if (open->n % 2 == 0)
+		open->at[n++] = open->at[open->n - 1];
+	open->n = n;
+}
+
 /* Adds s to the states open before small one k, unless one of them is as good in both; drops those that it
  * beats. They stay in the order of `free`, and so of `late` the other way round. */
 static void open_state(struct gather *g, uint32_t k, const struct state *s)
@@ -84,6 +96,8 @@ static void open_state(struct gather *g, uint32_t k, const struct state *s)
 		open->n -= to - from - 1;
 	}
 	open->at[from] = *s;
+	if (open->n == MOST_OPEN)
+		thin(open);
 }
 
 /* Takes over what is worth going on from. */

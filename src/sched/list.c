@@ -1,9 +1,11 @@
 /* list: see list.h. Nodes that are ready stand in one of these places; those that were issued since are
  * skipped where they are met:
  *
- *     near     in the window, by tail        far      ahead of it, in the original order
- *     pending  waits whose comm runs         late     what needs sinks
- *     inner    comms                         sink     comms, by lane */
+ *     near      in the window, by tail       far        ahead of it, in the original order
+ *     waits     whose comm runs, as near     far_waits  as far
+ *     arriving  the same, and late ones, by when that is over
+ *     late      what needs sinks
+ *     inner     comms                        sink       comms, by lane */
 #include "sched/list.h"
 #include "base/vec.h"
 #include "sched/headroom.h"
@@ -16,11 +18,13 @@
 enum {
 	MOST_REFUSED = 64, /* nodes that memory refuses, looked at in one step */
 	MOST_FAR = 128,    /* nodes ahead of the window that are looked at to fill a stall */
+	MOST_LATE = 64,    /* the same of late ones */
 };
 
 struct nodes {
 	uint32_t *at;
 	uint32_t n, cap;
+	uint32_t first; /* of a queue: those before it have left */
 };
 
 struct list {
@@ -39,12 +43,14 @@ struct list {
 	bool *counts;  /* by node: it takes time, or is needed for what does */
 	int64_t host_left, lane_left[SCHED_MAX_LANES]; /* of what counts and is not issued */
 	uint32_t first;                                /* the first node that is not issued */
-	uint32_t front; /* the first that is not issued, no sink and not late */
-	struct heap near, far;
-	struct nodes pending, inner, late, sink[SCHED_MAX_LANES];
+	uint32_t front;   /* the first that is not issued, no sink and not late */
+	int64_t *arrival; /* by wait: minus the time at which its comm is over */
+	struct heap near, far, waits, far_waits, arriving;
+	struct nodes inner, late, sink[SCHED_MAX_LANES];
 	struct sched_sources source;
 	uint32_t next_source[SCHED_MAX_LANES];
 	struct nodes refused, needed; /* scratch */
+	uint32_t *met, meeting;       /* by node: the last round of find_needed that met it */
 };
 
 static bool in_window(const struct list *l, uint32_t x)
@@ -73,12 +79,22 @@ static void add_ready(struct list *l, uint32_t x)
 		else if (l->role[x] == SCHED_INNER)
 			vec_push(&l->inner, x);
 	} else if (n->comm != SCHED_NONE && l->over[n->comm] > l->now) {
-		vec_push(&l->pending, x);
+		l->arrival[x] = -l->over[n->comm];
+		heap_push(&l->arriving, x);
+		if (l->role[x] != SCHED_LATE)
+			heap_push(in_window(l, x) ? &l->waits : &l->far_waits, x);
 	} else if (l->role[x] == SCHED_LATE) {
 		vec_push(&l->late, x);
 	} else {
 		heap_push(in_window(l, x) ? &l->near : &l->far, x);
 	}
+}
+
+/* What has come into the window. */
+static void bring_near(struct list *l, struct heap *far, struct heap *near)
+{
+	while (far->n && (l->room.issued[far->at[0]] || in_window(l, far->at[0])))
+		heap_push(near, heap_pop(far));
 }
 
 static void advance_front(struct list *l)
@@ -90,8 +106,10 @@ static void advance_front(struct list *l)
 	while (l->front < p->n && (l->room.issued[l->front] || l->role[l->front] == SCHED_LATE ||
 	                           l->role[l->front] == SCHED_SINK))
 		l->front++;
-	while (l->front != before && l->far.n && (l->room.issued[l->far.at[0]] || in_window(l, l->far.at[0])))
-		heap_push(&l->near, heap_pop(&l->far));
+	if (l->front == before)
+		return;
+	bring_near(l, &l->far, &l->near);
+	bring_near(l, &l->far_waits, &l->waits);
 }
 
 /* The host issues x, which memory has admitted. */
@@ -115,26 +133,29 @@ static void issue(struct list *l, uint32_t x)
 	advance_front(l);
 }
 
+static int by_position(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	return (x > y) - (x < y);
+}
+
 /* What a source needs and is not issued, and itself, in the original order; few. */
 static void find_needed(struct list *l, uint32_t comm)
 {
 	const struct sched_problem *p = l->p;
+	l->meeting++;
 	l->needed.n = 0;
 	vec_push(&l->needed, comm);
 	for (uint32_t k = 0; k < l->needed.n; k++)
 		for (uint32_t x = l->needed.at[k], i = p->pred.at[x]; i < p->pred.at[x + 1]; i++) {
-			uint32_t need = p->pred.item[i], j = 0;
-			while (j < l->needed.n && l->needed.at[j] != need)
-				j++;
-			if (j == l->needed.n && !l->room.issued[need])
-				vec_push(&l->needed, need);
+			uint32_t need = p->pred.item[i];
+			if (l->room.issued[need] || l->met[need] == l->meeting)
+				continue;
+			l->met[need] = l->meeting;
+			vec_push(&l->needed, need);
 		}
-	for (uint32_t k = 1; k < l->needed.n; k++) {
-		uint32_t x = l->needed.at[k], j = k;
-		for (; j && l->needed.at[j - 1] > x; j--)
-			l->needed.at[j] = l->needed.at[j - 1];
-		l->needed.at[j] = x;
-	}
+	if (l->needed.n > 1)
+		qsort(l->needed.at, l->needed.n, sizeof *l->needed.at, by_position);
 }
 
 static bool issue_source(struct list *l, uint32_t comm)
@@ -174,15 +195,11 @@ static uint32_t next_source(struct list *l, uint32_t lane, int64_t *slack)
 static bool issue_sink(struct list *l, uint32_t lane)
 {
 	struct nodes *s = &l->sink[lane];
-	uint32_t gone = 0;
-	while (gone < s->n && l->room.issued[s->at[gone]])
-		gone++;
-	s->n -= gone;
-	if (gone)
-		memmove(s->at, s->at + gone, sizeof *s->at * s->n);
-	if (!s->n || !admit(l, s->at[0]))
+	while (s->first < s->n && l->room.issued[s->at[s->first]])
+		s->first++;
+	if (s->first == s->n || !admit(l, s->at[s->first]))
 		return false;
-	issue(l, s->at[0]);
+	issue(l, s->at[s->first]);
 	return true;
 }
 
@@ -205,45 +222,42 @@ static void feed(struct list *l, int64_t ns)
 
 static void issue_inner(struct list *l)
 {
-	for (uint32_t i = 0; i < l->inner.n;) {
+	uint32_t refused = 0;
+	for (uint32_t i = 0; i < l->inner.n && refused < MOST_REFUSED;) {
 		uint32_t x = l->inner.at[i];
 		bool done = l->room.issued[x], now = !done && admit(l, x);
-		if (done || now)
+		if (done || now) {
 			l->inner.at[i] = l->inner.at[--l->inner.n];
-		else
+		} else {
 			i++;
+			refused++;
+		}
 		if (now)
 			issue(l, x);
 	}
 }
 
+static bool is_over(const struct list *l, uint32_t wait)
+{
+	return l->over[l->p->node[wait].comm] <= l->now;
+}
+
 /* Waits whose comm is over are like other nodes. */
 static void take_arrived(struct list *l)
 {
-	uint32_t kept = 0;
-	for (uint32_t i = 0; i < l->pending.n; i++) {
-		uint32_t x = l->pending.at[i];
-		if (l->room.issued[x])
-			continue;
-		if (l->over[l->p->node[x].comm] > l->now)
-			l->pending.at[kept++] = x;
-		else
+	while (l->arriving.n && (l->room.issued[l->arriving.at[0]] || is_over(l, l->arriving.at[0]))) {
+		uint32_t x = heap_pop(&l->arriving);
+		if (!l->room.issued[x])
 			add_ready(l, x);
 	}
-	l->pending.n = kept;
 }
 
 /* Of the waits that would hold the host the one that is needed most. */
-static uint32_t wanted_wait(const struct list *l)
+static uint32_t wanted_wait(struct list *l)
 {
-	uint32_t wait = SCHED_NONE;
-	for (uint32_t i = 0; i < l->pending.n; i++) {
-		uint32_t x = l->pending.at[i];
-		if (l->role[x] != SCHED_LATE && in_window(l, x) &&
-		    (wait == SCHED_NONE || l->tail[x] > l->tail[wait]))
-			wait = x;
-	}
-	return wait;
+	while (l->waits.n && (l->room.issued[l->waits.at[0]] || is_over(l, l->waits.at[0])))
+		heap_pop(&l->waits);
+	return l->waits.n ? l->waits.at[0] : SCHED_NONE;
 }
 
 static uint32_t best_near(struct list *l)
@@ -283,20 +297,22 @@ static uint32_t take_far(struct list *l, int64_t most)
 	return best != SCHED_NONE && admit(l, best) ? best : SCHED_NONE;
 }
 
+/* The first late one that memory admits. */
 static uint32_t take_late(struct list *l, int64_t most)
 {
-	uint32_t kept = 0, taken = SCHED_NONE;
-	for (uint32_t i = 0; i < l->late.n; i++) {
-		uint32_t x = l->late.at[i];
-		if (l->room.issued[x])
+	struct nodes *late = &l->late;
+	while (late->first < late->n && l->room.issued[late->at[late->first]])
+		late->first++;
+	for (uint32_t i = late->first; i < late->n && i < late->first + MOST_LATE; i++) {
+		uint32_t x = late->at[i];
+		if (l->room.issued[x] || l->p->node[x].time > most || !admit(l, x))
 			continue;
-		if (taken == SCHED_NONE && l->p->node[x].time <= most && admit(l, x))
-			taken = x;
-		else
-			l->late.at[kept++] = x;
+		memmove(late->at + late->first + 1, late->at + late->first,
+		        sizeof *late->at * (i - late->first));
+		late->first++;
+		return x;
 	}
-	l->late.n = kept;
-	return taken;
+	return SCHED_NONE;
 }
 
 /* The next node, admitted. */
@@ -358,6 +374,8 @@ static void open_list(struct list *l)
 	l->when = arena_new_array(l->arena, int64_t, room);
 	l->position = arena_new_array(l->arena, int64_t, room);
 	l->over = arena_new_array(l->arena, int64_t, room);
+	l->arrival = arena_new_array(l->arena, int64_t, room);
+	l->met = arena_new_array(l->arena, uint32_t, room);
 	l->counts = arena_new_array(l->arena, bool, room);
 	for (uint32_t x = 0; x < p->n; x++) {
 		l->left[x] = p->pred.at[x + 1] - p->pred.at[x];
@@ -379,6 +397,9 @@ static void open_list(struct list *l)
 	}
 	heap_open(&l->near, l->tail, p->n);
 	heap_open(&l->far, l->position, p->n);
+	heap_open(&l->waits, l->tail, p->n);
+	heap_open(&l->far_waits, l->position, p->n);
+	heap_open(&l->arriving, l->arrival, p->n);
 	sched_sources(p, l->role, l->when, l->arena, &l->source);
 	memcpy(l->next_source, l->source.first, sizeof l->next_source);
 	advance_front(l);
@@ -398,7 +419,9 @@ bool sched_list(const struct sched_problem *p, const uint8_t *role, const struct
 	headroom_close(&l.room);
 	heap_close(&l.near);
 	heap_close(&l.far);
-	vec_free(&l.pending);
+	heap_close(&l.waits);
+	heap_close(&l.far_waits);
+	heap_close(&l.arriving);
 	vec_free(&l.inner);
 	vec_free(&l.late);
 	vec_free(&l.refused);

@@ -170,7 +170,7 @@ static void vary_gather(struct scheduler *s, bool all)
 	struct plan plan = s->best.plan;
 	try_gather(s, plan, s->inflate);
 	if (s->inflate > 1)
-		try_gather(s, plan, (1 + s->inflate) / 2);
+		try_gather(s, plan, 1.4 * s->inflate);
 	for (unsigned i = 0; all && i < COUNT(inflates); i++)
 		try_gather(s, plan, inflates[i]);
 }
@@ -210,16 +210,33 @@ static void vary_feeding(struct scheduler *s)
 	}
 }
 
-/* One coordinate after the other. Windows come first: what buckets gain depends on them, less so the other
- * way round. False: nothing became better. */
+/* Whether a lane without buckets has more work than the host. */
+static bool is_lane_bound(const struct scheduler *s)
+{
+	int64_t lane[SCHED_MAX_LANES] = {0};
+	bool bound = false;
+	for (uint32_t i = 0; i < s->comm.n; i++) {
+		const struct sched_node *c = &s->p->node[s->comm.at[i]];
+		lane[c->lane] += c->time + s->p->launch;
+		bound |= lane[c->lane] > s->work;
+	}
+	return bound;
+}
+
+/* One coordinate after the other. What buckets gain depends on windows more than the other way round, unless
+ * only buckets get a lane to keep up with the host. False: nothing became better. */
 static bool vary(struct scheduler *s, bool all)
 {
 	int64_t before = s->best.schedule.result.runtime;
-	vary_window(s);
+	bool last = s->o->bucket && is_lane_bound(s);
+	if (!last)
+		vary_window(s);
 	if (s->o->bucket) {
 		vary_gather(s, all);
 		vary_scatter(s, all ? 1 : 2);
 	}
+	if (last)
+		vary_window(s);
 	if (all)
 		vary_feeding(s);
 	return s->best.schedule.result.runtime < before;
@@ -261,19 +278,22 @@ static void find_sizes(struct scheduler *s)
 /* What is left of a lane for sources when its sinks take their part of the time that work takes. */
 static double inflated(const struct scheduler *s)
 {
-	enum { MOST = 6 };
-	double most = 1;
-	for (uint32_t l = 0; l < s->p->lane_n; l++) {
-		int64_t sinks = 0;
-		for (uint32_t x = 0; x < s->p->n; x++)
-			sinks += s->role[x] == SCHED_SINK && s->p->node[x].lane == l ? s->p->node[x].time : 0;
-		double left = (double)(s->work - sinks), inflate = MOST;
-		if (left * MOST > (double)s->work)
-			inflate = (double)s->work / left;
-		if (s->source.first[l + 1] > s->source.first[l] && inflate > most)
-			most = inflate;
+	static const double most = 6;
+	int64_t sinks[SCHED_MAX_LANES] = {0};
+	double inflate = 1;
+	for (uint32_t i = 0; i < s->comm.n; i++) {
+		const struct sched_node *c = &s->p->node[s->comm.at[i]];
+		if (s->role[s->comm.at[i]] == SCHED_SINK)
+			sinks[c->lane] += c->time;
 	}
-	return most;
+	for (uint32_t l = 0; l < s->p->lane_n; l++) {
+		double left = (double)(s->work - sinks[l]), here = most;
+		if (left * most > (double)s->work)
+			here = (double)s->work / left;
+		if (s->source.first[l + 1] > s->source.first[l] && here > inflate)
+			inflate = here;
+	}
+	return inflate;
 }
 
 /* When sources are needed: in the schedule in which sources and sinks take no time. */

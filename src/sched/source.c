@@ -2,6 +2,7 @@
 #include "sched/source.h"
 #include "sched/role.h"
 #include <stdlib.h>
+#include <string.h>
 
 static uint32_t consumer(const struct sched_problem *p, uint32_t comm)
 {
@@ -26,16 +27,23 @@ static int by_need(const void *a, const void *b)
 void sched_sources(const struct sched_problem *p, const uint8_t *role, const int64_t *time, struct arena *a,
                    struct sched_sources *out)
 {
-	uint32_t n = 0;
+	uint32_t next[SCHED_MAX_LANES], n = 0;
+	memset(out->first, 0, sizeof out->first);
 	for (uint32_t x = 0; x < p->n; x++)
-		n += role[x] == SCHED_SOURCE;
-	out->at = arena_new_array(a, struct sched_source, n);
-	out->first[0] = n = 0;
+		if (role[x] == SCHED_SOURCE) {
+			out->first[p->node[x].lane + 1]++;
+			n++;
+		}
 	for (uint32_t lane = 0; lane < p->lane_n; lane++) {
-		for (uint32_t x = 0; x < p->n; x++)
-			if (role[x] == SCHED_SOURCE && p->node[x].lane == lane)
-				out->at[n++] = (struct sched_source){x, time[consumer(p, x)]};
-		out->first[lane + 1] = n;
-		qsort(out->at + out->first[lane], n - out->first[lane], sizeof *out->at, by_need);
+		out->first[lane + 1] += out->first[lane];
+		next[lane] = out->first[lane];
 	}
+	out->at = arena_new_array(a, struct sched_source, n);
+	for (uint32_t x = 0; x < p->n; x++)
+		if (role[x] == SCHED_SOURCE)
+			out->at[next[p->node[x].lane]++] = (struct sched_source){x, time[consumer(p, x)]};
+	for (uint32_t lane = 0; lane < p->lane_n; lane++)
+		if (out->first[lane + 1] > out->first[lane] + 1)
+			qsort(out->at + out->first[lane], out->first[lane + 1] - out->first[lane],
+			      sizeof *out->at, by_need);
 }
