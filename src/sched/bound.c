@@ -16,15 +16,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum {
+	LOOKS = 20000000, /* nodes that are looked at for heads, and for tails */
+	LEAST_LOOKS = 256 /* for each comm */
+};
+
+struct host_jobs;
+
 struct bounds {
 	const struct sched_problem *p;
 	bool bucket;
 	int64_t *head, *tail; /* by node */
 	int64_t *host;        /* by node: what it takes of the host at least */
-	uint32_t *by;         /* nodes seen, by head or tail */
-	uint32_t by_n;
-	uint8_t *marked;
-	uint32_t *stack;
+	uint32_t looks;       /* nodes that are looked at for a comm */
+	uint32_t *marked;     /* by node: the last round that marked it */
+	uint32_t round;
+	struct host_jobs *jobs;
 };
 
 static bool shares(const struct bounds *b, uint32_t x)
@@ -45,58 +52,94 @@ static bool follows_end(const struct sched_problem *p, uint32_t x, uint32_t y)
 	return p->node[x].kind != SCHED_COMM || p->node[y].comm == x;
 }
 
-/* Marks all that a comm needs; with succ all that its waits lead to, and these. */
-static void mark(struct bounds *b, const struct sched_lists *next, uint32_t comm)
+/* ---- what the host does before or behind a comm */
+
+enum { SLOTS = 4096 };
+
+/* Jobs of the host by key, the keys from `least` on in slots of a power of two. */
+struct host_jobs {
+	uint32_t *node, n;
+	struct slot {
+		int64_t least, work;
+	} slot[SLOTS];
+};
+
+/* When the host has done its jobs at the earliest, none before its key: those of a slot and of the later ones
+ * begin at their least key. */
+static int64_t done_by(struct host_jobs *j, const int64_t *key, const int64_t *host)
 {
-	uint32_t n = 0;
-	memset(b->marked, 0, b->p->n);
-	b->stack[n++] = comm;
-	while (n) {
-		uint32_t x = b->stack[--n];
-		for (uint32_t i = next->at[x]; i < next->at[x + 1]; i++) {
-			uint32_t y = next->item[i];
-			if (b->marked[y] || (next == &b->p->succ && x == comm && !follows_end(b->p, x, y)))
-				continue;
-			b->marked[y] = 1;
-			b->stack[n++] = y;
-		}
+	int64_t least = INT64_MAX, most = INT64_MIN, work = 0, done = 0;
+	unsigned shift = 0;
+	for (uint32_t i = 0; i < j->n; i++) {
+		least = key[j->node[i]] < least ? key[j->node[i]] : least;
+		most = key[j->node[i]] > most ? key[j->node[i]] : most;
+	}
+	if (!j->n)
+		return 0;
+	uint32_t slots = j->n < SLOTS / 4 ? 4 * j->n : SLOTS;
+	while ((most - least) >> shift >= slots)
+		shift++;
+	for (uint32_t k = 0; k <= (most - least) >> shift; k++)
+		j->slot[k] = (struct slot){INT64_MAX, 0};
+	for (uint32_t i = 0; i < j->n; i++) {
+		struct slot *s = &j->slot[(key[j->node[i]] - least) >> shift];
+		s->least = key[j->node[i]] < s->least ? key[j->node[i]] : s->least;
+		s->work += host[j->node[i]];
+	}
+	for (uint32_t k = (uint32_t)((most - least) >> shift) + 1; k-- > 0;) {
+		work += j->slot[k].work;
+		if (j->slot[k].work && j->slot[k].least + work > done)
+			done = j->slot[k].least + work;
+	}
+	return done;
+}
+
+static void meet(struct bounds *b, uint32_t x)
+{
+	b->marked[x] = b->round;
+}
+
+/* What the comm needs and takes time of the host, of the nodes that stand close before it. */
+static void find_needed(struct bounds *b, uint32_t comm)
+{
+	const struct sched_lists *pred = &b->p->pred;
+	uint32_t end = comm > b->looks ? comm - b->looks : 0;
+	b->round++;
+	b->jobs->n = 0;
+	meet(b, comm);
+	for (uint32_t x = comm + 1; x-- > end;) {
+		if (b->marked[x] != b->round)
+			continue;
+		if (x != comm && b->host[x])
+			b->jobs->node[b->jobs->n++] = x;
+		for (uint32_t i = pred->at[x]; i < pred->at[x + 1]; i++)
+			meet(b, pred->item[i]);
 	}
 }
 
-/* Keeps `by` sorted by key. */
-static void insert(struct bounds *b, uint32_t x, const int64_t *key)
+/* The same of what its waits lead to, and these. */
+static void find_led_to(struct bounds *b, uint32_t comm)
 {
-	uint32_t low = 0, high = b->by_n;
-	if (!b->host[x])
-		return;
-	while (low < high) {
-		uint32_t mid = (low + high) / 2;
-		if (key[b->by[mid]] <= key[x])
-			low = mid + 1;
-		else
-			high = mid;
+	const struct sched_lists *succ = &b->p->succ;
+	uint32_t end = b->p->n - comm > b->looks ? comm + b->looks : b->p->n;
+	b->round++;
+	b->jobs->n = 0;
+	for (uint32_t i = succ->at[comm]; i < succ->at[comm + 1]; i++)
+		if (follows_end(b->p, comm, succ->item[i]))
+			meet(b, succ->item[i]);
+	for (uint32_t x = comm + 1; x < end; x++) {
+		if (b->marked[x] != b->round)
+			continue;
+		if (b->host[x] && b->tail[x] >= 0)
+			b->jobs->node[b->jobs->n++] = x;
+		for (uint32_t i = succ->at[x]; i < succ->at[x + 1]; i++)
+			meet(b, succ->item[i]);
 	}
-	memmove(b->by + low + 1, b->by + low, sizeof *b->by * (b->by_n - low));
-	b->by[low] = x;
-	b->by_n++;
-}
-
-/* When the host has done all that is marked, none before its key. */
-static int64_t done_by(const struct bounds *b, const int64_t *key)
-{
-	int64_t t = 0;
-	for (uint32_t i = 0; i < b->by_n; i++) {
-		uint32_t x = b->by[i];
-		if (b->marked[x])
-			t = (t > key[x] ? t : key[x]) + b->host[x];
-	}
-	return t;
 }
 
 static void find_heads(struct bounds *b)
 {
 	const struct sched_problem *p = b->p;
-	b->by_n = 0;
 	for (uint32_t x = 0; x < p->n; x++) {
 		for (uint32_t i = p->pred.at[x]; i < p->pred.at[x + 1]; i++) {
 			uint32_t y = p->pred.item[i];
@@ -104,11 +147,10 @@ static void find_heads(struct bounds *b)
 			b->head[x] = t > b->head[x] ? t : b->head[x];
 		}
 		if (p->node[x].kind == SCHED_COMM && p->pred.at[x] < p->pred.at[x + 1]) {
-			mark(b, &p->pred, x);
-			int64_t t = done_by(b, b->head);
+			find_needed(b, x);
+			int64_t t = done_by(b->jobs, b->head, b->host);
 			b->head[x] = t > b->head[x] ? t : b->head[x];
 		}
-		insert(b, x, b->head);
 	}
 }
 
@@ -116,7 +158,6 @@ static void find_heads(struct bounds *b)
 static void find_tails(struct bounds *b)
 {
 	const struct sched_problem *p = b->p;
-	b->by_n = 0;
 	for (uint32_t x = p->n; x-- > 0;) {
 		int64_t tail = -1;
 		for (uint32_t i = p->succ.at[x]; i < p->succ.at[x + 1]; i++) {
@@ -127,16 +168,15 @@ static void find_tails(struct bounds *b)
 		if (tail < 0 && p->node[x].time > 0)
 			tail = 0;
 		b->tail[x] = tail;
-		if (tail < 0)
-			continue;
-		if (p->node[x].kind == SCHED_COMM && p->succ.at[x] < p->succ.at[x + 1]) {
-			mark(b, &p->succ, x);
-			int64_t t = done_by(b, b->tail);
+		if (tail >= 0 && p->node[x].kind == SCHED_COMM && p->succ.at[x] < p->succ.at[x + 1]) {
+			find_led_to(b, x);
+			int64_t t = done_by(b->jobs, b->tail, b->host);
 			b->tail[x] = t > tail ? t : tail;
 		}
-		insert(b, x, b->tail);
 	}
 }
+
+/* ---- machines */
 
 static int by_head(const void *a, const void *b)
 {
@@ -250,15 +290,17 @@ struct sched_bound sched_bound(const struct sched_problem *p, bool bucket)
 	b.head = mem_zalloc(sizeof *b.head * room);
 	b.tail = mem_zalloc(sizeof *b.tail * room);
 	b.host = mem_zalloc(sizeof *b.host * room);
-	b.by = mem_alloc(sizeof *b.by * room);
-	b.marked = mem_alloc(room);
-	b.stack = mem_alloc(sizeof *b.stack * room);
-	uint32_t *job = mem_alloc(sizeof *job * room), n = 0;
+	b.marked = mem_zalloc(sizeof *b.marked * room);
+	b.jobs = mem_alloc(sizeof *b.jobs);
+	b.jobs->node = mem_alloc(sizeof *b.jobs->node * room);
+	uint32_t *job = mem_alloc(sizeof *job * room), n = 0, comms = 1;
 	int64_t *time = mem_alloc(sizeof *time * room), work = 0;
 	for (uint32_t x = 0; x < p->n; x++) {
 		b.host[x] = shares(&b, x) ? 0 : sched_host_time(p, x);
 		time[x] = length(p, x);
+		comms += p->node[x].kind == SCHED_COMM;
 	}
+	b.looks = LOOKS / comms > LEAST_LOOKS ? LOOKS / comms : LEAST_LOOKS;
 	find_heads(&b);
 	find_tails(&b);
 	for (uint32_t x = 0; x < p->n; x++) {
@@ -284,9 +326,9 @@ struct sched_bound sched_bound(const struct sched_problem *p, bool bucket)
 	free(b.head);
 	free(b.tail);
 	free(b.host);
-	free(b.by);
 	free(b.marked);
-	free(b.stack);
+	free(b.jobs->node);
+	free(b.jobs);
 	free(job);
 	free(time);
 	return bound;

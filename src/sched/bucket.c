@@ -197,7 +197,8 @@ static void place_storages(const struct draft *d, struct sched_bucketed *out, st
 	struct sched_problem *q = &out->p;
 	uint32_t most = p->uses.at[p->n] + p->n + d->bucket_n, n = 0;
 	struct sched_pair *pair = mem_alloc(sizeof *pair * ((size_t)most + 1));
-	memcpy(q->storage, p->storage, sizeof *q->storage * p->storage_n);
+	if (p->storage_n)
+		memcpy(q->storage, p->storage, sizeof *q->storage * p->storage_n);
 	for (uint32_t s = 0; s < p->storage_n; s++) {
 		uint32_t def = p->storage[s].def, k = def != SCHED_NONE ? bucket_of(d, def) : SCHED_NONE;
 		if (def != SCHED_NONE)

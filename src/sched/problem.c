@@ -87,6 +87,28 @@ static struct sched_lists made(const struct sched_problem *p, struct arena *a)
 	return l;
 }
 
+const char *sched_problem_excess(const struct sched_problem *p)
+{
+	/* sums of these stay far from the ends of 64 bits, also with headroom's mark of what is issued */
+	static const int64_t most = (int64_t)1 << 56;
+	int64_t time = p->launch, bytes = 0;
+	if (p->lane_n > SCHED_MAX_LANES)
+		return "more than 64 lanes";
+	if (p->n > SCHED_MAX_NODES || p->storage_n > SCHED_MAX_NODES)
+		return "more than 2^28 nodes or storages";
+	for (uint32_t x = 0; x < p->n; x++) {
+		if (p->node[x].time > most - p->launch - time)
+			return "more than 2^56 ns in all";
+		time += p->node[x].time + p->launch;
+	}
+	for (uint32_t s = 0; s < p->storage_n; s++) {
+		if (p->storage[s].bytes > most - bytes)
+			return "more than 2^56 bytes in all";
+		bytes += p->storage[s].bytes;
+	}
+	return NULL;
+}
+
 void sched_problem_finish(struct sched_problem *p, struct arena *a, const struct sched_pair *edge,
                           uint32_t edge_n, const struct sched_pair *use, uint32_t use_n)
 {

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { SCHED_NONE = UINT32_MAX, SCHED_MAX_LANES = 64 };
+enum { SCHED_NONE = UINT32_MAX, SCHED_MAX_LANES = 64, SCHED_MAX_NODES = 1 << 28 };
 
 enum sched_kind { SCHED_COMPUTE, SCHED_COMM, SCHED_WAIT };
 
@@ -68,6 +68,10 @@ struct sched_problem {
 struct sched_pair {
 	uint32_t from, to;
 };
+
+/* What of a problem, of which no lists are made yet, is more than can be scheduled, for a message: "more than
+ * 64 lanes"; NULL: nothing. */
+const char *sched_problem_excess(const struct sched_problem *p);
 
 /* edge: node `to` needs node `from`. use: node `from` reads storage `to`. Both may repeat themselves.
  * Storages that no node reads are kept. */

@@ -244,13 +244,16 @@ static bool vary(struct scheduler *s, bool all)
 
 /* ---- what is known before */
 
+static const uint32_t most_sizes[SCHED_MAX_EFFORT + 1] = {1, 8, 16, 16};
+
 static int by_size(const void *a, const void *b)
 {
 	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
 	return (x > y) - (x < y);
 }
 
-static void sort_distinct(struct sizes *l)
+/* Distinct ones, and of many only `most`, evenly. */
+static void sort_distinct(struct sizes *l, uint32_t most)
 {
 	uint32_t n = 0;
 	if (l->n)
@@ -258,7 +261,9 @@ static void sort_distinct(struct sizes *l)
 	for (uint32_t i = 0; i < l->n; i++)
 		if (!n || l->at[n - 1] != l->at[i])
 			l->at[n++] = l->at[i];
-	l->n = n;
+	l->n = n < most ? n : most;
+	for (uint32_t i = 0; n > most && i < most; i++)
+		l->at[i] = l->at[(uint64_t)(i + 1) * n / most - 1];
 }
 
 static void find_sizes(struct scheduler *s)
@@ -271,8 +276,8 @@ static void find_sizes(struct scheduler *s)
 		else if (s->role[x] == SCHED_SINK)
 			vec_push(&s->scatter, s->p->node[x].in);
 	}
-	sort_distinct(&s->gather);
-	sort_distinct(&s->scatter);
+	sort_distinct(&s->gather, most_sizes[s->o->effort]);
+	sort_distinct(&s->scatter, most_sizes[s->o->effort]);
 }
 
 /* What is left of a lane for sources when its sinks take their part of the time that work takes. */
@@ -302,7 +307,8 @@ static void find_sources(struct scheduler *s, const struct plan *plan)
 	struct arena *scratch = arena_new();
 	struct sched_problem idle = *s->p;
 	idle.node = arena_new_array(scratch, struct sched_node, s->p->n);
-	memcpy(idle.node, s->p->node, sizeof *idle.node * s->p->n);
+	if (s->p->n)
+		memcpy(idle.node, s->p->node, sizeof *idle.node * s->p->n);
 	for (uint32_t x = 0; x < s->p->n; x++)
 		if (s->role[x] == SCHED_SOURCE || s->role[x] == SCHED_SINK)
 			idle.node[x].time = 0;
@@ -317,8 +323,11 @@ static void find_sources(struct scheduler *s, const struct plan *plan)
 	arena_free(scratch);
 }
 
+/* A step looks at what follows on lanes: of a large problem there are fewer. */
 static void search(struct scheduler *s, uint64_t steps)
 {
+	uint64_t most = steps * 4000 / (1 + s->comm.n);
+	steps = most < steps ? most : steps;
 	struct sched_search_options o = {.limit = s->o->limit, .steps = steps, .seed = 1};
 	struct sched_schedule *best = &s->best.schedule;
 	sched_search(&best->b.p, &o, best->order);
@@ -349,7 +358,7 @@ void sched_schedule(const struct sched_problem *p, const struct sched_options *o
 	find_sources(&s, &plan);
 	s.inflate = inflated(&s);
 	try_plan(&s, &plan);
-	for (unsigned round = 0; round < rounds[o->effort] && vary(&s, o->effort > 1); round++)
+	for (unsigned round = 0; s.comm.n && round < rounds[o->effort] && vary(&s, o->effort > 1); round++)
 		;
 	search(&s, steps[o->effort]);
 	vec_free(&s.comm);

@@ -245,8 +245,56 @@ static void families_have_steps_and_slopes(void)
 	CHECK_EQ(sched_family_time(&f, 8 << 20), 100);
 }
 
+static void schedule_alone(struct sched_problem *p)
+{
+	for (int effort = 0; effort <= SCHED_MAX_EFFORT; effort++) {
+		struct sched_options o = {.limit = 100, .effort = effort, .bucket = true};
+		struct sched_schedule s;
+		sched_schedule(p, &o, &s);
+		CHECK(sched_is_schedule(&s.b.p, s.order));
+		CHECK_EQ(s.b.p.n, p->n);
+		CHECK_EQ(s.result.runtime, p->n * 7 + (p->n ? p->n - 1 : 0) * 2);
+		CHECK_EQ(sched_bound(p, true).runtime, s.result.runtime);
+		sched_schedule_free(&s);
+	}
+}
+
+/* Nothing to do, and nothing to overlap. */
+static void no_comms_are_fine(void)
+{
+	struct arena *a = arena_new();
+	struct sched_node node[3];
+	for (uint32_t x = 0; x < 3; x++)
+		node[x] = (struct sched_node){.time = 7, .comm = SCHED_NONE, .family = SCHED_NONE};
+	for (uint32_t n = 0; n <= 3; n++) {
+		struct sched_problem p = {.launch = 2, .bytes_per_ns = 1, .n = n, .node = node};
+		CHECK(!sched_problem_excess(&p));
+		sched_problem_finish(&p, a, NULL, 0, NULL, 0);
+		schedule_alone(&p);
+	}
+	arena_free(a);
+}
+
+static void too_much_is_told(void)
+{
+	struct sched_node node[2] = {{.time = INT64_MAX / 2}, {.time = INT64_MAX / 2}};
+	struct sched_storage storage[2] = {{.bytes = INT64_MAX}, {.bytes = INT64_MAX}};
+	struct sched_problem p = {.launch = 1, .lane_n = SCHED_MAX_LANES};
+	CHECK(!sched_problem_excess(&p));
+	p.lane_n++;
+	CHECK_STR(sched_problem_excess(&p), "more than 64 lanes");
+	p = (struct sched_problem){.n = SCHED_MAX_NODES + 1};
+	CHECK_STR(sched_problem_excess(&p), "more than 2^28 nodes or storages");
+	p = (struct sched_problem){.n = 2, .node = node};
+	CHECK_STR(sched_problem_excess(&p), "more than 2^56 ns in all");
+	p = (struct sched_problem){.storage_n = 2, .storage = storage};
+	CHECK_STR(sched_problem_excess(&p), "more than 2^56 bytes in all");
+}
+
 int main(void)
 {
+	no_comms_are_fine();
+	too_much_is_told();
 	families_have_steps_and_slopes();
 	for (uint32_t seed = 0; seed < PROBLEMS; seed++) {
 		struct arena *a = arena_new();
