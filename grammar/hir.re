@@ -71,6 +71,8 @@ static int context_word(struct parser *p, uint32_t word)
 		return p->at_lead && operand_follows ? TOK_IDS : TOK_NAME;
 	case WORD_LOOP:
 		return p->at_lead && operand_follows ? TOK_LOOP : TOK_NAME;
+	case WORD_CLUSTER:
+		return p->at_lead && operand_follows ? TOK_CLUSTER : TOK_NAME;
 	case WORD_ATTR:
 		return p->at_lead && operand_follows ? TOK_ATTR : TOK_NAME;
 	case WORD_PARTIAL:

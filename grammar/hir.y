@@ -46,7 +46,7 @@ static void hir_error(const struct parse_span *at, struct parser *p, const char 
 	INPUT "input" OUTPUT "output" INOUT "inout" LET "let" FOR "for" IN "in" PARALLEL "parallel"
 	IF "if" ELSE "else" SCHEDULE "schedule" EXTERN "extern" AS "as" AND "and" OR "or" NOT "not"
 /* words of some places: src/base/keywords.def */
-	NAME_DECL "name " IDS "ids" LOOP "loop" ATTR "attr" PARTIAL_DECL "partial " PARTIAL "partial"
+	NAME_DECL "name " IDS "ids" LOOP "loop" ATTR "attr" CLUSTER "cluster" PARTIAL_DECL "partial " PARTIAL "partial"
 	REDUCE "reduce" RF "rf" EX "ex" TEAM "team="
 /* words of %HostIrContainer's body */
 	BODY_FOR "FOR" BODY_IF "IF" BODY_ELSE "ELSE" MANUAL "Manual" FROM "from" TO "to" INTO "into"
@@ -112,7 +112,8 @@ declaration:
   PARAM NAME param_value as_opt	{ $$ = ast_make(p, AST_PARAM, @$, $2, $3, $4); }
 | CONST NAME ASSIGN expr	{ $$ = ast_make(p, AST_CONST, @$, $2, $4); }
 | MESH NAME LPAREN mesh_axes RPAREN devices_opt	{ $$ = ast_make(p, AST_MESH, @$, $2, $4, $6); }
-| GROUP NAME LPAREN expr RPAREN devices_opt	{ $$ = ast_make(p, AST_GROUP, @$, $2, $4, $6); }
+| GROUP NAME LPAREN expr RPAREN devices_opt attrs_opt	{ $$ = ast_make(p, AST_GROUP, @$, $2, $4, $6, $7); }
+| CLUSTER NAME attrs		{ $$ = ast_make(p, AST_CLUSTER, @$, $2, $3); }
 | NAME_DECL reference ASSIGN NAME	{ $$ = ast_make(p, AST_NAME_DECL, @$, 0, $2, ast_leaf(p, AST_NAME, @4, $4)); }
 | ids_declaration
 | LOOP NAME NAME		{ $$ = ast_make(p, AST_LOOP_DECL, @$, 0, ast_leaf(p, AST_NAME, @2, $2), ast_leaf(p, AST_NAME, @3, $3)); }

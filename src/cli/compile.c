@@ -1,5 +1,6 @@
 /* compile: reading, checking and rewriting a program. */
 #include "cli/compile.h"
+#include "import/import.h"
 #include "analysis/extents.h"
 #include "analysis/unwritten.h"
 #include "ir/print.h"
@@ -309,8 +310,10 @@ struct module *compile_source(struct diag *d, struct source *s, struct compile_o
 	struct source *outer = diag_set_source(d, s);
 	unsigned errors = diag_error_count(d);
 	struct sema_options options = {.define = o->define.at, .define_n = o->define.n, .np = o->np};
-	struct ast *a = ast_parse_shared(d, s);
-	struct module *m = diag_error_count(d) == errors ? sema_build(d, a, &options) : NULL;
+	struct ast *a = import_knows(s) ? NULL : ast_parse_shared(d, s);
+	struct module *m = !a                              ? import_read(d, s)
+	                   : diag_error_count(d) == errors ? sema_build(d, a, &options)
+	                                                   : NULL;
 	*status = m ? STATUS_OK : STATUS_DIAGNOSTICS;
 	ast_free(a);
 	/* with the defaults alone, a program that fits no shape still compiles; `run` refuses it */

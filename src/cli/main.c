@@ -16,10 +16,10 @@ static const struct command {
     {"run", NULL, cmd_run, "execute on ranks"},
     {"check", NULL, cmd_check, "prove that buffers, streams and Communications are in order"},
     {"fmt", NULL, cmd_fmt, "format a program; keeps comments and consts"},
-    {"sim", NULL, NULL, "predict times on a cluster"},
+    {"sim", NULL, cmd_sim, "predict times and memory, without running"},
     {"tune", NULL, NULL, "search chunk counts and pipeline kinds"},
     {"bench", NULL, cmd_bench, "sweep a collective or a program"},
-    {"import", NULL, NULL, "bring in graphs"},
+    {"import", NULL, cmd_import, "make a program of a recorded graph"},
     {"reduce", NULL, NULL, "shrink a failing program"},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };

@@ -1,5 +1,6 @@
 /* graph: reads a `.graph` file, see graph.h. */
 #include "import/graph.h"
+#include "ir/ir.h"
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -240,6 +241,23 @@ static bool read_kind(struct reader *r, struct graph_text t, enum graph_kind *ou
 	return refuse(r, t, "a node is of kind input, attr, compute, comm, wait, view, host or output");
 }
 
+/* args=%4,avg,8,0: of a collective that reduces the second one is how. */
+static bool read_reduction(const struct reader *r, struct graph_text args, struct graph_text *out)
+{
+	struct graph_text item;
+	enum reduce_op op;
+	for (unsigned k = 0; k < 2; k++)
+		if (!next_item(r, &args, &item))
+			return true;
+	if (item.n < 8) {
+		char name[8] = {0};
+		memcpy(name, r->text + item.at, item.n);
+		if (reduce_op_parse(name, &op))
+			*out = item;
+	}
+	return true;
+}
+
 /* One field of a node; unknown ones are left out. */
 static bool read_node_field(struct reader *r, const struct field *f, struct graph_node *n, int64_t *time,
                             int64_t *real_time)
@@ -268,6 +286,8 @@ static bool read_node_field(struct reader *r, const struct field *f, struct grap
 		n->out = f->value;
 	else if (same(r, f->key, "coll"))
 		n->collective = f->value;
+	else if (same(r, f->key, "args"))
+		return read_reduction(r, f->value, &n->reduce);
 	return true;
 }
 

@@ -60,6 +60,7 @@ struct graph_storage {
 struct graph_node {
 	uint32_t at; /* of the line */
 	struct graph_text name, target, out, collective;
+	struct graph_text reduce; /* of a reduction: sum, avg, … */
 	enum graph_kind kind;
 	int64_t time;                                              /* ns */
 	int64_t in_bytes;                                          /* of a comm's operand */

@@ -20,7 +20,8 @@ enum {                         /* limits; passing one is an error with its name 
        IR_MAX_MESH_AXES = 8,   /* axes of one mesh */
        IR_MAX_DEVICES = 65536, /* devices of one mesh */
        IR_MAX_NESTING = 64,    /* nested loops and conditions */
-       IR_MAX_OPERANDS = 4096,
+       IR_MAX_OPERANDS = 4096, /* of one statement; numbers of one attribute */
+       IR_MAX_RESULTS = 256,   /* of one statement */
 };
 
 typedef uint32_t expr_id, domain_id, type_id, value_id, op_id, region_id, mesh_id, group_id, param_id,
@@ -84,6 +85,13 @@ struct group { /* a team without a mesh */
 	name_id name;
 	uint32_t size;
 	team_id members; /* 0: not listed */
+	attrs_id attrs;  /* what collectives take: {allgather=(bytes, ns, …)}, bytes of the operand */
+	uint32_t at;
+};
+
+struct recording { /* what the program's times were recorded on */
+	name_id name; /* 0: not stated */
+	attrs_id attrs;
 	uint32_t at;
 };
 
@@ -319,6 +327,7 @@ struct module {
 	VEC(struct assumption) assumption;
 	VEC(int32_t) axis_ids; /* explicit axis numbers of values from foreign dumps */
 
+	struct recording recording;
 	bool names_meet;      /* a tensor has the name of a number; set by ir_number */
 	name_id name;         /* of the program */
 	mesh_id default_mesh; /* `on MESH`; 0: none */
@@ -413,6 +422,7 @@ enum { /* traits */
        TRAIT_ASYNC = 1 << 12,
        TRAIT_MEMORY = 1 << 13,
        TRAIT_VIEW = 1 << 14, /* result shares its operand's storage */
+       TRAIT_OPAQUE = 1 << 15, /* types of results are stated: they follow from nothing */
 };
 enum op_form {
 	FORM_CALL,

@@ -39,6 +39,7 @@ unsigned op_info_results(enum op_kind kind)
 {
 	switch (kind) {
 	case OP_EXTERN:
+	case OP_UNPACK:
 	case OP_SPLIT:
 		return 0;
 	case OP_TOPK:

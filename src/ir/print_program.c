@@ -64,6 +64,14 @@ void print_group(const struct module *m, group_id id, struct buf *out)
 			buf_printf(out, i ? " %u" : "%u", t->device[i]);
 		buf_putc(out, '}');
 	}
+	hir_attrs(m, g->attrs, out);
+}
+
+void print_cluster(const struct module *m, struct buf *out)
+{
+	buf_puts(out, "cluster ");
+	hir_name(m, m->recording.name, out);
+	hir_attrs(m, m->recording.attrs, out);
 }
 
 static void print_declarations(struct module *m, bool ids, struct buf *out)
@@ -82,6 +90,10 @@ static void print_declarations(struct module *m, bool ids, struct buf *out)
 	}
 	for (mesh_id i = 1; i < m->mesh.n; i++) {
 		print_mesh(m, i, out);
+		buf_putc(out, '\n');
+	}
+	if (m->recording.name) {
+		print_cluster(m, out);
 		buf_putc(out, '\n');
 	}
 	for (group_id i = 1; i < m->group.n; i++) {

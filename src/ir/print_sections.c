@@ -329,6 +329,10 @@ static void put_declarations(struct lines *l)
 		print_mesh(m, i, line(l));
 		buf_putc(p->out, '\n');
 	}
+	if (m->recording.name) {
+		print_cluster(m, line(l));
+		buf_putc(p->out, '\n');
+	}
 	for (group_id i = 1; i < m->group.n; i++) {
 		print_group(m, i, line(l));
 		buf_putc(p->out, '\n');

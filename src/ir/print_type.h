@@ -12,5 +12,6 @@ bool print_type_schedule(struct module *m, type_id t, bool io, struct buf *out);
 /* `mesh ring(x = 2)`, `group g(8)`: what a declaration says, without indentation or newline. */
 void print_mesh(const struct module *m, mesh_id mesh, struct buf *out);
 void print_group(const struct module *m, group_id group, struct buf *out);
+void print_cluster(const struct module *m, struct buf *out);
 
 #endif

@@ -148,7 +148,7 @@ static void check_type(struct verifier *v, op_id op)
 	const struct op o = m->op.at[op];
 	unsigned n = 0;
 	uint32_t traits = op_info[o.kind].traits;
-	if (op_info[o.kind].form != FORM_CALL || o.kind == OP_EXTERN || !op_result(m, op, 0))
+	if (op_info[o.kind].form != FORM_CALL || traits & TRAIT_OPAQUE || !op_result(m, op, 0))
 		return;
 	for (unsigned i = 0; i < o.operand_n && n < INFER_MAX_OPERANDS; i++) {
 		const struct operand *p = &m->operand.at[o.operand + i];

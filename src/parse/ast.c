@@ -62,6 +62,7 @@ static unsigned required(enum ast_kind kind)
 	case AST_PARAM:
 		return 1;
 	case AST_MESH:
+	case AST_GROUP:
 	case AST_INPUT:
 		return 2;
 	case AST_TENSOR:

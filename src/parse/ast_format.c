@@ -184,8 +184,15 @@ static void put_line(struct formatter *f, ast_id id)
 		put_name(f, id);
 		put_expr(f, "(", first);
 		put(f, ")");
-		if (second)
+		if (ast_at(f->a, second)->kind != AST_NONE)
 			put_expr(f, " = ", second);
+		if (third)
+			put_expr(f, " ", third);
+		break;
+	case AST_CLUSTER:
+		put(f, "cluster ");
+		put_name(f, id);
+		put_expr(f, " ", first);
 		break;
 	case AST_NAME_DECL:
 		put_expr(f, "name ", first);

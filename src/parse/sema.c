@@ -106,7 +106,7 @@ static void build_file(struct sema *s)
 	ast_each (s->a, child, s->a->root) {
 		const struct ast_node *n = ast_at(s->a, child);
 		if (n->kind == AST_PARAM || n->kind == AST_CONST || n->kind == AST_MESH ||
-		    n->kind == AST_GROUP)
+		    n->kind == AST_GROUP || n->kind == AST_CLUSTER)
 			sema_declaration(s, child);
 	}
 	if (!program) {

@@ -5,21 +5,19 @@
 
 static bool ints_of(struct sema *s, ast_id tuple, struct attr *a)
 {
-	int64_t list[IR_MAX_AXES];
-	a->kind = ATTR_INTS;
-	ast_each (s->a, child, tuple) {
-		if (a->n == IR_MAX_AXES) {
+	uint32_t n = 0;
+	ast_each (s->a, child, tuple)
+		if (n++ == IR_MAX_OPERANDS) {
 			diag_error(s->d, ast_at(s->a, child)->at, "a list of numbers has at most %d",
-			           IR_MAX_AXES);
+			           IR_MAX_OPERANDS);
 			return false;
 		}
-		if (!sema_const(s, child, &list[a->n]))
+	int64_t *list = arena_new_array(s->m->arena, int64_t, n + 1);
+	a->kind = ATTR_INTS;
+	a->u.ints = list;
+	ast_each (s->a, child, tuple)
+		if (!sema_const(s, child, &list[a->n++]))
 			return false;
-		a->n++;
-	}
-	int64_t *copy = arena_new_array(s->m->arena, int64_t, a->n + 1);
-	memcpy(copy, list, sizeof *copy * a->n);
-	a->u.ints = copy;
 	return true;
 }
 

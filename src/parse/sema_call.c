@@ -7,7 +7,8 @@
 
 void call_begin(struct call *c)
 {
-	memset(c, 0, offsetof(struct call, read));
+	memset(c, 0, offsetof(struct call, few));
+	c->read = c->few;
 }
 
 static bool is_binary_op(const char *text, enum op_kind *kind)
@@ -122,15 +123,19 @@ static op_id statement(struct sema *s, ast_id expr, const struct sema_result *re
                        name_id as, uint32_t at, value_id *out)
 {
 	struct call c;
-	value_id operand[MAX_USES];
-	struct ir_use use[MAX_USES * 2];
-	type_id types[64];
-	value_id values[64];
-	bool open[64];
+	value_id few_operands[FEW_USES], *operand = few_operands;
+	struct ir_use few_uses[FEW_USES + IR_MAX_RESULTS + 1], *use = few_uses;
+	type_id types[IR_MAX_RESULTS];
+	value_id values[IR_MAX_RESULTS];
+	bool open[IR_MAX_RESULTS];
 	unsigned n = 0, operand_n = 0;
 	call_begin(&c);
 	if (!read_call(s, call_strip(s, expr), &c))
 		return 0;
+	if (c.read_n > FEW_USES) {
+		operand = arena_new_array(s->m->arena, value_id, c.read_n);
+		use = arena_new_array(s->m->arena, struct ir_use, c.read_n + IR_MAX_RESULTS + 1);
+	}
 	uint32_t traits = op_info[c.kind].traits;
 	/* a receive writes its operand */
 	value_id received = 0;
@@ -172,8 +177,8 @@ static op_id statement(struct sema *s, ast_id expr, const struct sema_result *re
 		return 0;
 	if (c.kind == OP_SYMMETRIC_VIEW && !call_check_symmetric(s, &c, &draft))
 		return 0;
-	if (result_n > 64) {
-		diag_error(s->d, at, "a statement has at most 64 results");
+	if (result_n > IR_MAX_RESULTS) {
+		diag_error(s->d, at, "a statement has at most %d results", IR_MAX_RESULTS);
 		return 0;
 	}
 	draft.result_n = result_n;

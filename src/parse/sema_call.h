@@ -4,7 +4,7 @@
 #define HIRC_PARSE_SEMA_CALL_H
 #include "parse/sema_internal.h"
 
-enum { MAX_USES = 256, MAX_ATTRS = 64 };
+enum { FEW_USES = 64, MAX_ATTRS = 64 };
 
 /* A statement being put together. */
 struct call {
@@ -14,8 +14,9 @@ struct call {
 	team_id team;
 	ast_id axis, root, send_peer, recv_peer, peer, index, team_list,
 	    group; /* keys that are no attributes */
+	struct ir_use *read; /* positional operands and scalars, in order: `few`, or in the arena */
 	/* the first read_n and attr_n of */
-	struct ir_use read[MAX_USES]; /* positional operands and scalars, in order */
+	struct ir_use few[FEW_USES];
 	struct attr attr[MAX_ATTRS];
 };
 

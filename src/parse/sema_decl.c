@@ -298,7 +298,7 @@ static void declare_group(struct sema *s, ast_id decl)
 		           IR_MAX_DEVICES);
 		size = 1;
 	}
-	if (devices) {
+	if (ast_at(s->a, devices)->kind != AST_NONE) {
 		struct device_list l = {0};
 		if (read_devices(s, devices, 0, &l)) {
 			if (l.id.n != size)
@@ -309,7 +309,8 @@ static void declare_group(struct sema *s, ast_id decl)
 		}
 		vec_free(&l.id);
 	}
-	ir_group_add(s->m, n->name, (uint32_t)size, members, at);
+	group_id id = ir_group_add(s->m, n->name, (uint32_t)size, members, at);
+	sema_cost_tables(s, ast_child(s->a, decl, 2), &s->m->group.at[id].attrs);
 }
 
 void sema_declaration(struct sema *s, ast_id decl)
@@ -328,6 +329,9 @@ void sema_declaration(struct sema *s, ast_id decl)
 		break;
 	case AST_GROUP:
 		declare_group(s, decl);
+		break;
+	case AST_CLUSTER:
+		sema_cluster(s, decl);
 		break;
 	default:
 		break;

@@ -50,6 +50,7 @@ void nv_declarations(struct nv_reader *r, ast_id section)
 		case AST_CONST:
 		case AST_MESH:
 		case AST_GROUP:
+		case AST_CLUSTER:
 			sema_declaration(s, line);
 			break;
 		case AST_NAME_DECL: {

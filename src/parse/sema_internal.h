@@ -175,6 +175,11 @@ void sema_declaration(struct sema *s, ast_id decl); /* PARAM CONST MESH GROUP */
 mesh_id sema_mesh_from_devices(struct sema *s, ast_id devices, name_id name, const name_id *axis_names,
                                unsigned axis_n);
 
+/* ---- sema_cluster.c */
+void sema_cluster(struct sema *s, ast_id decl);
+/* What collectives of a group take, from an ATTRS (0: none). */
+void sema_cost_tables(struct sema *s, ast_id attrs, attrs_id *out);
+
 /* ---- sema_type.c */
 /* A TYPE node; io: program input or output (default allocation without stream splits). 0 after
  * reporting. */

@@ -236,9 +236,9 @@ static void settle_open(struct nv_reader *r, struct nv_tensor *t, value_id v)
 static void operation(struct nv_reader *r, ast_id stmt, ast_id targets, ast_id expr)
 {
 	struct sema *s = r->s;
-	struct sema_result result[64];
-	struct nv_tensor *tensor[64];
-	value_id value[64];
+	struct sema_result result[IR_MAX_RESULTS];
+	struct nv_tensor *tensor[IR_MAX_RESULTS];
+	value_id value[IR_MAX_RESULTS];
 	unsigned n = 0;
 	if (nv_is(r, expr, AST_CALL) &&
 	    (!strcmp(ast_text(s->a, expr), "Set") || !strcmp(ast_text(s->a, expr), "SegmenterSet"))) {
@@ -248,8 +248,8 @@ static void operation(struct nv_reader *r, ast_id stmt, ast_id targets, ast_id e
 	for (ast_id target = targets ? ast_at(s->a, targets)->first : 0; target;
 	     target = ast_at(s->a, target)->next) {
 		value_id bound;
-		if (n == 64) {
-			nv_refuse(r, target, "a statement has at most 64 results");
+		if (n == IR_MAX_RESULTS) {
+			nv_refuse(r, target, "a statement has at most 256 results");
 			return;
 		}
 		if (!nv_result(r, target, &tensor[n], &bound))

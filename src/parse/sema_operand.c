@@ -102,9 +102,14 @@ bool sema_operand(struct sema *s, ast_id e, struct ir_use *out)
 
 bool call_push_read(struct sema *s, struct call *c, struct ir_use use, ast_id at)
 {
-	if (c->read_n == MAX_USES) {
-		diag_error(s->d, ast_at(s->a, at)->at, "an operation has at most %d operands", MAX_USES);
+	if (c->read_n == IR_MAX_OPERANDS) {
+		diag_error(s->d, ast_at(s->a, at)->at, "an operation has at most %d operands",
+		           IR_MAX_OPERANDS);
 		return false;
+	}
+	if (c->read_n == FEW_USES) {
+		c->read = arena_new_array(s->m->arena, struct ir_use, IR_MAX_OPERANDS);
+		memcpy(c->read, c->few, sizeof c->few);
 	}
 	c->read[c->read_n++] = use;
 	return true;

@@ -91,6 +91,10 @@ static type_id default_type(struct sema *s, struct call *c, const struct infer_d
 		           k + 1);
 		return 0;
 	}
+	if (op_info[c->kind].traits & TRAIT_OPAQUE) {
+		diag_error(s->d, draft->at, "result %u of %s needs a type", k + 1, op_info[c->kind].hir);
+		return 0;
+	}
 	if (c->kind == OP_DISPATCH || c->kind == OP_COMBINE)
 		return type_by_rule(s, draft);
 	if (c->kind == OP_SHARD_BY_STREAM || c->kind == OP_SELECT) {
@@ -194,7 +198,7 @@ bool call_result_type(struct sema *s, struct call *c, const struct infer_draft *
 		types[k] = default_type(s, c, &draft, k, open);
 		return types[k] != 0;
 	}
-	if (traits & (TRAIT_COLLECTIVE | TRAIT_MEMORY) || c->kind == OP_EXTERN)
+	if (traits & (TRAIT_COLLECTIVE | TRAIT_MEMORY | TRAIT_OPAQUE))
 		return true;
 	return type_by_rule(s, &draft) != 0 &&
 	       (c->kind != OP_SYMMETRIC_VIEW || check_symmetric(s, &draft, types[k]));

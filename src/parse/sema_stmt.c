@@ -240,7 +240,7 @@ static void definition(struct sema *s, ast_id stmt)
 	const struct ast_node *n = ast_at(s->a, stmt);
 	ast_id list = ast_child(s->a, stmt, 0), expr = ast_child(s->a, stmt, 1),
 	       as = ast_child(s->a, stmt, 2);
-	struct sema_result result[64];
+	struct sema_result result[IR_MAX_RESULTS];
 	unsigned count = 0;
 	bool ok = true;
 	if (is_call_of(s, expr, "get_current_stream")) {
@@ -249,8 +249,8 @@ static void definition(struct sema *s, ast_id stmt)
 	}
 	ast_each (s->a, r, list) {
 		const struct ast_node *x = ast_at(s->a, r);
-		if (count == 64) {
-			diag_error(s->d, x->at, "a statement has at most 64 results");
+		if (count == IR_MAX_RESULTS) {
+			diag_error(s->d, x->at, "a statement has at most %d results", IR_MAX_RESULTS);
 			return;
 		}
 		bool output = n->flags & AST_OUTPUT || is_exported(s, x->name);
@@ -270,7 +270,7 @@ static void definition(struct sema *s, ast_id stmt)
 	/* exported by name later: in the order of the export statements */
 	for (unsigned k = 0; k < count; k++)
 		result[k].output = result[k].output && n->flags & AST_OUTPUT;
-	value_id values[64];
+	value_id values[IR_MAX_RESULTS];
 	name_id named = as_name(s, as);
 	op_id op = ok ? sema_call(s, expr, result, count, named, n->at, values) : 0;
 	if (!op)
@@ -290,8 +290,8 @@ static bool write_targets(struct sema *s, ast_id list, struct sema_result *resul
 	ast_each (s->a, target, list) {
 		const struct ast_node *x = ast_at(s->a, target);
 		struct ir_use use;
-		if (*count == 64) {
-			diag_error(s->d, x->at, "a statement has at most 64 results");
+		if (*count == IR_MAX_RESULTS) {
+			diag_error(s->d, x->at, "a statement has at most %d results", IR_MAX_RESULTS);
 			return false;
 		}
 		if (!sema_operand(s, target, &use))
@@ -316,7 +316,7 @@ static bool write_targets(struct sema *s, ast_id list, struct sema_result *resul
 static void write(struct sema *s, ast_id stmt)
 {
 	ast_id list = ast_child(s->a, stmt, 0), expr = ast_child(s->a, stmt, 1);
-	struct sema_result result[64];
+	struct sema_result result[IR_MAX_RESULTS];
 	unsigned count;
 	name_id named = as_name(s, ast_child(s->a, stmt, 2));
 	if (!write_targets(s, list, result, &count) ||

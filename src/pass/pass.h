@@ -31,7 +31,7 @@ extern const struct pass_info pass_info[PASS_COUNT];
 /* By name; PASS_COUNT when there is none. */
 enum pass_id pass_find(const char *name, size_t n);
 
-enum { PASS_MAX_OPTIONS = 4 };
+enum { PASS_MAX_OPTIONS = 12 };
 
 struct pass_context {
 	struct diag *d;

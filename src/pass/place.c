@@ -324,7 +324,7 @@ bool op_layout_read(struct module *m, op_id op, struct op_layout *l)
 bool op_layout_read_result(struct module *m, op_id op, unsigned k, struct op_layout *l)
 {
 	const struct op_info *info = &op_info[m->op.at[op].kind];
-	if ((info->form != FORM_CALL && !(info->traits & TRAIT_COLLECTIVE)) || m->op.at[op].kind == OP_EXTERN)
+	if ((info->form != FORM_CALL && !(info->traits & TRAIT_COLLECTIVE)) || info->traits & TRAIT_OPAQUE)
 		return false;
 	l->op = op;
 	if (!infer_axes(m, op, &l->x))

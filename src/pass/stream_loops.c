@@ -108,7 +108,7 @@ static bool read_sliced(struct module *m, struct pass_context *cx, op_id op, uns
                         bool *ok)
 {
 	value_id result = op_result(m, op, 0);
-	if (!result || m->op.at[op].flags & OP_ASYNC || m->op.at[op].kind == OP_EXTERN)
+	if (!result || m->op.at[op].flags & OP_ASYNC || op_traits(m, op) & TRAIT_OPAQUE)
 		return false;
 	const struct domain *d = value_domain(m, result);
 	s->reduces = is_step_reduce(m, op, &s->move);

@@ -1,0 +1,79 @@
+/* cmd_import: hirc import: graphs of other formats as programs. */
+#include "base/file.h"
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "import/import.h"
+#include "ir/print.h"
+#include <errno.h>
+#include <string.h>
+
+struct import_command {
+	const char *output; /* NULL: standard output */
+	struct diag *d;
+};
+
+static enum status import(struct import_command *c, const char *path, struct buf *text)
+{
+	struct source *s;
+	enum status status = source_read(c->d, path, &s);
+	if (status != STATUS_OK)
+		return status;
+	struct source *outer = diag_set_source(c->d, s);
+	struct module *m = NULL;
+	if (import_knows(s)) {
+		m = import_read(c->d, s);
+	} else {
+		diag_error(c->d, DIAG_NOWHERE, "'%s' is in no format that can be imported", s->name);
+		diag_note(c->d, DIAG_NOWHERE, "a graph begins with the line `hircgraph 1`");
+	}
+	if (m)
+		ir_print_hir(m, text);
+	diag_set_source(c->d, outer);
+	status = m ? STATUS_OK : STATUS_DIAGNOSTICS;
+	module_free(m);
+	source_free(s);
+	return status;
+}
+
+static enum status put(struct import_command *c, const struct buf *text)
+{
+	if (!c->output || !strcmp(c->output, "-"))
+		return output_write(text) ? STATUS_OK : STATUS_DIAGNOSTICS;
+	if (file_replace(c->output, &(struct file_part){text->at, text->n}, 1))
+		return STATUS_OK;
+	diag_error(c->d, DIAG_NOWHERE, "cannot write '%s': %s", c->output, strerror(errno));
+	return STATUS_DIAGNOSTICS;
+}
+
+int cmd_import(int argc, char **argv)
+{
+	struct import_command c = {0};
+	const struct option options[] = {
+	    {.letter = 'o', .kind = OPTION_TEXT, .to = &c.output, .value = "FILE", .help = "print to a file"},
+	};
+	struct command_line line = {
+	    .command = argv[0],
+	    .usage = "[-o FILE] FILE",
+	    .about = "Prints a graph that another tool recorded as a program: a .graph file. `-` is standard "
+	             "input.\n"
+	             "Exit code: 0, 1 after messages about the input, 2 for a wrong command line.",
+	    .table = {{.title = "Options", .at = options, .n = sizeof options / sizeof *options}},
+	    .table_n = 1,
+	    .min_files = 1,
+	    .max_files = 1,
+	};
+	enum status status;
+	if (options_parse(&line, argc, argv, &status)) {
+		struct buf text = {0};
+		c.d = diag_new(stderr, DIAG_TEXT, -1);
+		status = import(&c, line.file.at[0], &text);
+		if (status == STATUS_OK)
+			status = put(&c, &text);
+		buf_free(&text);
+		diag_finish(c.d);
+		diag_free(c.d);
+	}
+	options_free(&line);
+	return status;
+}

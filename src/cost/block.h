@@ -1,0 +1,37 @@
+/* block: a block of a program as what is scheduled.
+ *
+ * Each statement of the block is a node, a loop with all that is in it is one. A node needs what makes its
+ * operands; around a write to a buffer all that touched it before stays before, and all that does after stays
+ * after. A Communication that is waited for is used until then, and its result is there from then on.
+ * Statements that act on streams, or on the other ranks beside their data, keep their place.
+ *
+ * Statements of imported graphs have what they take recorded:
+ *
+ *     {time=2500531, kind=allgather, group=g0}      ns; a wait, view, compute, … , or a collective of a group
+ *     {bytes=(0, 64)}  {in_bytes=64}  {scratch=64}  of the results' storages, of a collective's operand where
+ *                                                   it is not what the types say; while the statement runs
+ *
+ * What kind=input and kind=attr make is there from the beginning, for ever; what kind=output reads, and the
+ * program's outputs, to the end. */
+#ifndef HIRC_COST_BLOCK_H
+#define HIRC_COST_BLOCK_H
+#include "ir/ir.h"
+#include "sched/problem.h"
+
+struct block {
+	struct sched_problem p;
+	op_id *op;         /* by node */
+	value_id *storage; /* by storage: the value that owns it; 0: none, scratch of a statement */
+};
+
+/* Memory is from the arena. Reports to d what has no time, or cannot be scheduled; false then. */
+bool block_make(struct module *m, region_id region, struct diag *d, struct arena *a, struct block *out);
+
+/* The Communication that a statement waits for, through waits for waits; 0: it waits for none. */
+op_id block_waits_for(struct module *m, op_id op);
+/* Whether a statement is a collective on a lane of its own; for statements of imported graphs, too. */
+bool block_is_communication(struct module *m, op_id op);
+/* What is printed for a statement: the name of its first result, or as {name="…"} says. NULL: it has none. */
+const char *block_name(struct module *m, op_id op);
+
+#endif

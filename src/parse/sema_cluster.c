@@ -1,0 +1,88 @@
+/* sema_cluster: what a program says about the machine that it was recorded on.
+ *
+ *     cluster h100 {launch=1000, memory_rate=3350000000000}
+ *     group g0(8) {allgather=(1048576, 239700, 2097152, 405900)}
+ *
+ * launch is the host's time for a statement in ns, memory_rate is in bytes a second. The table of a
+ * collective has pairs of bytes of its operand on a rank, ascending, and ns. */
+#include "parse/sema_internal.h"
+#include <string.h>
+
+/* What is wrong with a table; NULL: nothing. */
+static const char *table_error(const struct attr *a)
+{
+	if (a->kind != ATTR_INTS || !a->n || a->n % 2)
+		return "a table has pairs of bytes and ns: `allgather=(1048576, 239700, 2097152, 405900)`";
+	for (uint32_t i = 0; i < a->n; i += 2) {
+		if (a->u.ints[i] < 0 || a->u.ints[i + 1] < 0)
+			return "bytes and ns are not negative";
+		if (i && a->u.ints[i] <= a->u.ints[i - 2])
+			return "the bytes of a table ascend";
+	}
+	return NULL;
+}
+
+static ast_id key_of(const struct sema *s, ast_id attrs, name_id name)
+{
+	ast_each (s->a, key, attrs)
+		if (ast_at(s->a, key)->name == name)
+			return key;
+	return attrs;
+}
+
+void sema_cost_tables(struct sema *s, ast_id attrs, attrs_id *out)
+{
+	static const char *const none[] = {NULL};
+	attrs_id made = 0;
+	if (!attrs || !sema_attrs(s, attrs, none, &made))
+		return;
+	const struct attrs *l = &s->m->attrs.at[made];
+	bool right = true;
+	for (uint32_t i = 0; i < l->n; i++) {
+		const char *name = names_text(s->m->names, l->at[i].key), *error;
+		uint32_t at = ast_at(s->a, key_of(s, attrs, l->at[i].key))->at;
+		enum op_kind kind = op_by_hir(name);
+		if (kind == OP_NONE || !(op_info[kind].traits & TRAIT_COLLECTIVE)) {
+			diag_error_span(s->d, at, (uint32_t)strlen(name), "'%s' is no collective", name);
+			right = false;
+		} else if ((error = table_error(&l->at[i]))) {
+			diag_error_span(s->d, at, (uint32_t)strlen(name), "%s", error);
+			right = false;
+		}
+	}
+	if (right)
+		*out = made;
+}
+
+void sema_cluster(struct sema *s, ast_id decl)
+{
+	static const char *const none[] = {NULL};
+	static const char *const known[] = {"launch", "memory_rate"};
+	const struct ast_node *n = ast_at(s->a, decl);
+	struct recording *c = &s->m->recording;
+	uint32_t at = sema_name_at(s, decl);
+	if (c->name) {
+		diag_error_span(s->d, at, (uint32_t)strlen(ast_text(s->a, decl)),
+		                "a program is recorded on one cluster");
+		diag_note(s->d, c->at, "the first one is here");
+		return;
+	}
+	*c = (struct recording){.name = n->name, .at = at};
+	if (!sema_attrs(s, n->first, none, &c->attrs))
+		return;
+	const struct attrs *l = &s->m->attrs.at[c->attrs];
+	for (uint32_t i = 0; i < l->n; i++) {
+		const char *name = names_text(s->m->names, l->at[i].key);
+		uint32_t key = ast_at(s->a, key_of(s, n->first, l->at[i].key))->at, k = 0;
+		while (k < 2 && strcmp(known[k], name))
+			k++;
+		if (k == 2) {
+			diag_error_span(
+			    s->d, key, (uint32_t)strlen(name),
+			    "a cluster has launch= (ns) and memory_rate= (bytes a second), not '%s'", name);
+		} else if (l->at[i].kind != ATTR_INT || l->at[i].u.i < (int64_t)k) {
+			diag_error_span(s->d, key, (uint32_t)strlen(name), "%s= is a whole number%s", name,
+			                k ? " above 0" : " that is not negative");
+		}
+	}
+}

@@ -1,0 +1,237 @@
+/* buckets: see buckets.h. */
+#include "pass/buckets.h"
+#include "ir/domain.h"
+#include "ir/edit.h"
+#include "ir/expr.h"
+#include <stdlib.h>
+
+struct members {                          /* of a bucket, in the original order */
+	VEC(uint32_t) comm, wait;         /* nodes */
+	value_id packed, result, arrived; /* what was made for all of them */
+};
+
+struct applier {
+	struct module *m;
+	region_id region;
+	const struct block *b;
+	const struct sched_schedule *s;
+	struct members *bucket;
+	VEC(struct ir_use) use;
+	VEC(struct attr) attr;
+};
+
+/* ---- values and attributes */
+
+static name_id word(struct applier *a, const char *text)
+{
+	return names_intern_z(a->m->names, text);
+}
+
+static void add_read(struct applier *a, value_id v)
+{
+	vec_push(&a->use, ((struct ir_use){ROLE_READ, v}));
+}
+
+static int64_t elements(const struct module *m, value_id v)
+{
+	const struct domain *d = value_domain(m, v);
+	int64_t n = 1, extent;
+	for (unsigned i = 0; i < d->rank; i++)
+		n *= expr_is_const(m, d->axis[i].extent, &extent) ? extent : 1;
+	return n;
+}
+
+/* A flat tensor, named after a value. */
+static value_id add_flat(struct applier *a, value_id like, int64_t n, const char *suffix)
+{
+	struct module *m = a->m;
+	struct domain_builder box;
+	struct buf name = {0};
+	domain_begin(&box);
+	domain_add_axis(&box, AXIS_ITER, expr_const(m, n));
+	domain_allocate_default(&box, false);
+	type_id t =
+	    type_make(m, (enum dtype)value_type(m, like)->dtype, MEMORY_GLOBAL, 0, domain_finish(m, &box));
+	buf_printf(&name, "%s.%s", names_text(m->names, m->value.at[like].name), suffix);
+	value_id v = ir_value_new(m, t, names_intern(m->names, name.at, name.n), m->value.at[like].at);
+	buf_free(&name);
+	vec_push(&a->use, ((struct ir_use){ROLE_DEF, v}));
+	return v;
+}
+
+/* The attributes of a statement but the facts of one member. */
+static void copy_attrs(struct applier *a, op_id op)
+{
+	static const char *const own[] = {"time", "bytes", "in_bytes", "view", "scratch"};
+	const struct attrs *l = &a->m->attrs.at[a->m->op.at[op].attrs];
+	a->attr.n = 0;
+	for (uint32_t i = 0; i < l->n; i++) {
+		unsigned k = 0;
+		while (k < 5 && l->at[i].key != word(a, own[k]))
+			k++;
+		if (k == 5)
+			vec_push(&a->attr, l->at[i]);
+	}
+}
+
+static void add_int(struct applier *a, const char *key, int64_t v)
+{
+	vec_push(&a->attr, ((struct attr){.key = word(a, key), .kind = ATTR_INT, .u.i = v}));
+}
+
+/* members="a,b": what the statement was made of, by the names of their results. */
+static void add_members(struct applier *a, const uint32_t *node, uint32_t n)
+{
+	struct buf text = {0};
+	for (uint32_t i = 0; i < n; i++)
+		buf_printf(&text, "%s%s", i ? "," : "", block_name(a->m, a->b->op[node[i]]));
+	vec_push(&a->attr, ((struct attr){.key = word(a, "members"),
+	                                  .kind = ATTR_STRING,
+	                                  .u.name = names_intern(a->m->names, text.at, text.n)}));
+	buf_free(&text);
+}
+
+static op_id put(struct applier *a, enum op_kind kind, uint32_t at)
+{
+	op_id op = ir_op_new(a->m, kind, at, a->use.at, a->use.n);
+	a->m->op.at[op].attrs = ir_attrs(a->m, a->attr.at, a->attr.n);
+	ir_append(a->m, a->region, op);
+	a->use.n = a->attr.n = 0;
+	return op;
+}
+
+/* ---- the statements of a bucket */
+
+static value_id operand_of(const struct applier *a, uint32_t comm)
+{
+	return op_read(a->m, a->b->op[comm], 0);
+}
+
+static value_id result_of(const struct applier *a, uint32_t node)
+{
+	return op_result(a->m, a->b->op[node], 0);
+}
+
+static uint32_t place_of(const struct applier *a, uint32_t node)
+{
+	return a->m->op.at[a->b->op[node]].at;
+}
+
+static void put_pack(struct applier *a, struct members *b)
+{
+	int64_t n = 0;
+	for (uint32_t i = 0; i < b->comm.n; i++)
+		n += elements(a->m, operand_of(a, b->comm.at[i]));
+	b->packed = add_flat(a, result_of(a, b->comm.at[0]), n, "packed");
+	for (uint32_t i = 0; i < b->comm.n; i++)
+		add_read(a, operand_of(a, b->comm.at[i]));
+	put(a, OP_PACK, place_of(a, b->comm.at[0]));
+}
+
+static void put_comm(struct applier *a, struct members *b, int64_t time)
+{
+	int64_t n = 0;
+	for (uint32_t i = 0; i < b->comm.n; i++)
+		n += elements(a->m, result_of(a, b->comm.at[i]));
+	b->result = add_flat(a, result_of(a, b->comm.at[0]), n, "bucket");
+	add_read(a, b->packed);
+	copy_attrs(a, a->b->op[b->comm.at[0]]);
+	add_int(a, "time", time);
+	add_members(a, b->comm.at, b->comm.n);
+	put(a, OP_EXTERN, place_of(a, b->comm.at[0]));
+}
+
+/* What waits made is made anew. */
+static void add_results(struct applier *a, const struct members *b)
+{
+	for (uint32_t i = 0; i < b->wait.n; i++) {
+		ir_remove(a->m, a->b->op[b->wait.at[i]]);
+		vec_push(&a->use, ((struct ir_use){ROLE_DEF, result_of(a, b->wait.at[i])}));
+	}
+}
+
+static void put_wait(struct applier *a, struct members *b, bool unpacks)
+{
+	static const int64_t first = 0;
+	int64_t time = 0;
+	for (uint32_t i = 0; i < b->wait.n; i++)
+		time += a->b->p.node[b->wait.at[i]].time;
+	if (unpacks)
+		b->arrived = add_flat(a, result_of(a, b->wait.at[0]), elements(a->m, b->result), "bucket");
+	else
+		add_results(a, b);
+	add_read(a, b->result);
+	copy_attrs(a, a->b->op[b->wait.at[0]]);
+	add_int(a, "time", time);
+	add_members(a, b->wait.at, b->wait.n);
+	if (unpacks)
+		vec_push(&a->attr, ((struct attr){
+		                       .key = word(a, "view"), .kind = ATTR_INTS, .n = 1, .u.ints = &first}));
+	put(a, OP_EXTERN, place_of(a, b->wait.at[0]));
+}
+
+/* Besides what is unpacked there are the results of the members for that moment. */
+static void put_unpack(struct applier *a, const struct members *b)
+{
+	int64_t bytes = 0;
+	for (uint32_t i = 0; i < b->comm.n; i++)
+		bytes += a->b->p.node[b->comm.at[i]].out;
+	add_results(a, b);
+	add_read(a, b->arrived);
+	add_int(a, "scratch", bytes);
+	put(a, OP_UNPACK, place_of(a, b->wait.at[0]));
+}
+
+static bool unpacks(const struct applier *a, const struct members *b)
+{
+	const struct sched_problem *p = &a->b->p;
+	return p->family[p->node[b->comm.at[0]].family].collective == SCHED_ALLGATHER;
+}
+
+static void put_step(struct applier *a, uint32_t x)
+{
+	struct sched_origin o = a->s->b.origin[x];
+	if (o.bucket == SCHED_NONE) {
+		ir_move_to_end(a->m, a->region, a->b->op[o.node]);
+		return;
+	}
+	struct members *b = &a->bucket[o.bucket];
+	if (o.step == SCHED_STEP_PACK)
+		put_pack(a, b);
+	else if (o.step == SCHED_STEP_COMM)
+		put_comm(a, b, a->s->b.p.node[x].time);
+	else if (o.step == SCHED_STEP_WAIT)
+		put_wait(a, b, unpacks(a, b));
+	else
+		put_unpack(a, b);
+}
+
+void buckets_apply(struct module *m, region_id region, const struct block *b, const struct sched_schedule *s)
+{
+	struct applier a = {.m = m, .region = region, .b = b, .s = s};
+	uint32_t n = 0;
+	for (uint32_t x = 0; x < b->p.n; x++)
+		if (s->bucket[x] != SCHED_NONE && s->bucket[x] >= n)
+			n = s->bucket[x] + 1;
+	a.bucket = mem_zalloc(sizeof *a.bucket * ((size_t)n + 1));
+	for (uint32_t x = 0; x < b->p.n; x++) {
+		struct sched_origin o = s->b.origin[s->b.became[x]];
+		if (o.bucket == SCHED_NONE)
+			continue;
+		if (b->p.node[x].kind == SCHED_COMM)
+			vec_push(&a.bucket[o.bucket].comm, x);
+		else
+			vec_push(&a.bucket[o.bucket].wait, x);
+	}
+	for (uint32_t k = 0; k < s->b.p.n; k++)
+		put_step(&a, s->order[k]);
+	for (uint32_t k = 0; k < n; k++) {
+		for (uint32_t i = 0; i < a.bucket[k].comm.n; i++)
+			ir_remove(m, b->op[a.bucket[k].comm.at[i]]);
+		vec_free(&a.bucket[k].comm);
+		vec_free(&a.bucket[k].wait);
+	}
+	free(a.bucket);
+	vec_free(&a.use);
+	vec_free(&a.attr);
+}

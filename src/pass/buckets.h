@@ -1,0 +1,17 @@
+/* buckets: a schedule in the program.
+ *
+ *     a = extern "all_gather"(x) {kind=allgather, …}      P = pack(x, y)
+ *     b = extern "all_gather"(y) {kind=allgather, …}      B = extern "all_gather"(P) {…, members="a,b"}
+ *     c = extern "wait"(a) {kind=wait}               →    W = extern "wait"(B) {kind=wait, members="c,d",
+ * view=(0)} d = extern "wait"(b) {kind=wait}                    c, d = unpack(W)
+ *
+ * Reductions have no unpack: the wait makes the parts. */
+#ifndef HIRC_PASS_BUCKETS_H
+#define HIRC_PASS_BUCKETS_H
+#include "cost/block.h"
+#include "sched/schedule.h"
+
+/* Puts the statements of a block in the order of a schedule of it, bucketed. */
+void buckets_apply(struct module *m, region_id region, const struct block *b, const struct sched_schedule *s);
+
+#endif

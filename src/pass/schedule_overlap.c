@@ -1,0 +1,83 @@
+/* schedule_overlap: puts statements in an order in which communication runs beside work, and collectives
+ * into buckets.
+ *
+ *     A = allgather(X) as a        B = allgather(Y) as b
+ *     wait(a)                      A = allgather(X) as a
+ *     Z = relu(A)             →    wait(b)
+ *     B = allgather(Y) as b        W = tanh(B)
+ *     wait(b)                      wait(a)
+ *     W = tanh(B)                  Z = relu(A)
+ *
+ * Order and buckets of a block are one search (sched/schedule.h), by what statements take (cost/block.h). No
+ * more memory is live at any moment than memory= says; without, than before by memory_increase= bytes, or by
+ * memory_percent= of what it was if that is more.
+ *
+ * Requires: nothing. Establishes: nothing. Keeps what is sharded, lowered, looped and bound: before
+ * assign-streams. */
+#include "base/arena.h"
+#include "cost/block.h"
+#include "pass/buckets.h"
+#include "pass/pass.h"
+#include "sched/bound.h"
+#include "sched/schedule.h"
+
+enum { EFFORT, BUCKETS, MEMORY, INCREASE, PERCENT };
+enum { BUCKETS_PACK, BUCKETS_NONE };
+
+static int64_t limit_of(const struct pass_context *cx, int64_t before)
+{
+	int64_t more = before / 100 * cx->option[PERCENT];
+	if (cx->option[MEMORY])
+		return cx->option[MEMORY];
+	return before + (more > cx->option[INCREASE] ? more : cx->option[INCREASE]);
+}
+
+static struct sched_result as_it_is(const struct sched_problem *p, struct arena *a)
+{
+	uint32_t *order = arena_new_array(a, uint32_t, p->n);
+	for (uint32_t x = 0; x < p->n; x++)
+		order[x] = x;
+	return sched_simulate(p, order, NULL);
+}
+
+static void say(struct pass_context *cx, struct module *m, const struct sched_problem *p,
+                struct sched_result before, struct sched_result after, uint32_t buckets)
+{
+	struct sched_bound bound = sched_bound(p, cx->option[BUCKETS] == BUCKETS_PACK);
+	pass_remark(
+	    cx, m, DIAG_NOWHERE,
+	    "%.3f ms instead of %.3f, %.3f of it exposed instead of %.3f; at most %lld bytes live instead of "
+	    "%lld; %u buckets; no schedule takes less than %.3f ms",
+	    (double)after.runtime / 1e6, (double)before.runtime / 1e6, (double)after.exposed / 1e6,
+	    (double)before.exposed / 1e6, (long long)after.peak, (long long)before.peak, buckets,
+	    (double)bound.runtime / 1e6);
+}
+
+static bool schedule(struct module *m, struct pass_context *cx, region_id region)
+{
+	struct arena *a = arena_new();
+	struct block b;
+	bool ok = block_make(m, region, cx->d, a, &b);
+	if (ok && b.p.n) {
+		struct sched_result before = as_it_is(&b.p, a);
+		struct sched_options o = {.limit = limit_of(cx, before.peak),
+		                          .effort = (int)cx->option[EFFORT],
+		                          .bucket = cx->option[BUCKETS] == BUCKETS_PACK};
+		struct sched_schedule s;
+		sched_schedule(&b.p, &o, &s);
+		uint32_t buckets = 0;
+		for (uint32_t k = 0; k < s.b.p.n; k++)
+			buckets += s.b.origin[k].step == SCHED_STEP_PACK;
+		buckets_apply(m, region, &b, &s);
+		if (cx->remarks)
+			say(cx, m, &b.p, before, s.result, buckets);
+		sched_schedule_free(&s);
+	}
+	arena_free(a);
+	return ok;
+}
+
+bool pass_schedule_overlap(struct module *m, struct pass_context *cx)
+{
+	return schedule(m, cx, m->body);
+}

@@ -1,0 +1,29 @@
+/* sim: what a program takes, without running it.
+ *
+ * The statements of a program are issued in their order on a clock of the host and one for each communicator
+ * (sched/problem.h says how). */
+#ifndef HIRC_SIM_SIM_H
+#define HIRC_SIM_SIM_H
+#include "base/arena.h"
+#include "cost/block.h"
+#include "sched/bound.h"
+#include "sched/simulate.h"
+
+struct sim {
+	struct module *m;
+	struct block block;
+	uint32_t *order;             /* of its nodes */
+	struct sched_moment *moment; /* by place in the order */
+	struct sched_result result;
+	struct sched_bound bound; /* for any order and buckets of what is here */
+};
+
+/* Memory is from the arena. False after reporting what has no time. */
+bool sim_run(struct module *m, struct diag *d, struct arena *a, struct sim *out);
+
+/* A line a statement, as the graphs' referee reads them: `node|pack|comm|wait|unpack NAME[,NAME…]`. */
+void sim_write_schedule(const struct sim *s, struct buf *out);
+/* Times, lanes, collectives and memory, for people. */
+void sim_print(const struct sim *s, struct buf *out);
+
+#endif
