@@ -13,7 +13,7 @@ static const char *members_of(struct module *m, op_id op)
 static op_id collective_of(struct module *m, op_id op)
 {
 	if (m->op.at[op].kind == OP_UNPACK)
-		return block_waits_for(m, op);
+		return block_waits_for(m, m->value.at[op_read(m, op, 0)].def);
 	value_id v = op_result(m, op, 0);
 	for (uint32_t u = m->value.at[v].first_use; u; u = m->operand.at[u].next_use)
 		if (block_is_communication(m, m->operand.at[u].op))
