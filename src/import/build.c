@@ -202,7 +202,11 @@ static type_id read_type(struct builder *b, struct graph_text t, bool *none)
 	}
 	if (ok && last)
 		ok = domain_add_axis(&box, AXIS_ITER, expr_const(b->m, last)) >= 0;
-	if (!ok || count > INT64_MAX / 4096) {
+	if (ok && count > INT64_MAX / 4096) {
+		diag_error_span(b->d, t.at, t.n, "this tensor is too large");
+		return 0;
+	}
+	if (!ok) {
 		diag_error_span(b->d, t.at, t.n, "a tensor is written as dtype[extent,…]");
 		return 0;
 	}

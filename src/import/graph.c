@@ -221,6 +221,7 @@ static bool read_storage(struct reader *r, struct graph_text record)
 			if (!read_int(r, f.value, UINT32_MAX - 1, &def))
 				return false;
 			s.def = (uint32_t)def;
+			s.made_by = f.value;
 		}
 		s.cpu |= same(r, f.key, "dev") && same(r, f.value, "cpu");
 		s.input |= same(r, f.key, "kind") && same(r, f.value, "input");
@@ -264,7 +265,7 @@ static bool read_node_field(struct reader *r, const struct field *f, struct grap
 {
 	const struct graph *g = r->g;
 	if (same(r, f->key, "in"))
-		return read_ids(r, f->value, g->node.n, "a node needs only nodes before it", &n->in,
+		return read_ids(r, f->value, g->node.n, "a node needs only nodes before it: a graph has no cycle", &n->in,
 		                &n->in_n);
 	if (same(r, f->key, "st"))
 		return read_ids(r, f->value, g->storage.n, "there is no such storage", &n->storage,
@@ -373,11 +374,8 @@ bool graph_is(const struct source *s)
 static bool check_definitions(struct reader *r)
 {
 	for (uint32_t k = 0; k < r->g->storage.n; k++)
-		if (r->g->storage.at[k].def >= r->g->node.n) {
-			diag_error(r->d, DIAG_NOWHERE, "storage %u is made by node %u, which there is not", k,
-			           r->g->storage.at[k].def);
-			return false;
-		}
+		if (r->g->storage.at[k].def >= r->g->node.n)
+			return refuse(r, r->g->storage.at[k].made_by, "no node has this number");
 	return true;
 }
 

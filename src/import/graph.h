@@ -52,6 +52,7 @@ struct graph_group {
 };
 
 struct graph_storage {
+	struct graph_text made_by; /* def= */
 	int64_t bytes;
 	uint32_t def;
 	bool cpu, input;
