@@ -196,8 +196,9 @@ static type_id read_type(struct builder *b, struct graph_text t, bool *none)
 		char *end;
 		long long extent = strtoll(at, &end, 10);
 		ok = end != at && (*end == ',' || *end == ']') && extent >= 0 &&
-		     checked_mul(count, extent ? extent : 1, &count) &&
 		     domain_add_axis(&box, AXIS_ITER, expr_const(b->m, extent)) >= 0;
+		if (!checked_mul(count, extent ? extent : 1, &count))
+			count = INT64_MAX;
 		at = *end == ',' ? end + 1 : end;
 	}
 	if (ok && last)
