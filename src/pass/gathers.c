@@ -1,8 +1,8 @@
 /* gathers: views in place of gathers. */
 #include "pass/gathers.h"
+#include "ir/bound.h"
 #include "ir/edit.h"
 #include "ir/infer.h"
-#include "pass/bound.h"
 #include "pass/place.h"
 #include "pass/rewrite.h"
 #include "pass/symmetric.h"

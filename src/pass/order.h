@@ -6,7 +6,7 @@
  * other axes stand in one order. */
 #ifndef HIRC_PASS_ORDER_H
 #define HIRC_PASS_ORDER_H
-#include "pass/bound.h"
+#include "ir/bound.h"
 #include "pass/reshard.h"
 
 struct order_side {

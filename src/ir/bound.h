@@ -6,8 +6,8 @@
  *
  * A buffer or a fresh value is the block of the loops that it stands in: its j-th stream (serial) axis goes
  * with the j-th stream (serial) loop of as many iterations. Each shard_by_stream binds one axis more. */
-#ifndef HIRC_PASS_BOUND_H
-#define HIRC_PASS_BOUND_H
+#ifndef HIRC_IR_BOUND_H
+#define HIRC_IR_BOUND_H
 #include "ir/ir.h"
 
 /* Bit n: the n-th stream or serial axis of a type's loop domain, reduced ones not counted. */

@@ -1,5 +1,5 @@
 /* bound: which loops of a value's type are bound. */
-#include "pass/bound.h"
+#include "ir/bound.h"
 #include "ir/edit.h"
 #include "ir/layout.h"
 
