@@ -3,10 +3,12 @@
  * Without --dump and -o only messages and remarks come out. With --split-input-file the programs
  * between lines `# -----` are compiled one by one; each keeps the line numbers of the file. */
 #include "base/source.h"
+#include "cli/cluster.h"
 #include "cli/commands.h"
 #include "cli/compile.h"
 #include "cli/output.h"
 #include "cli/split.h"
+#include "cost/cost.h"
 #include "ir/print.h"
 #include "parse/ast.h"
 #include <errno.h>
@@ -17,7 +19,9 @@
 
 struct compile_command {
 	struct compile_options compile;
-	const char *dump; /* nvfuser, hir or ast; NULL: none */
+	const char *dump; /* nvfuser, hir, ast or cost; NULL: none */
+	const char *cluster_name;
+	struct cluster *cluster; /* by cluster_name, once there is a program to print */
 	const char *output, *reproducer;
 	bool split, list, stats;
 	struct diag *d;
@@ -59,6 +63,23 @@ static enum status dump_ast(struct compile_command *c, struct source *s)
 	return status;
 }
 
+static enum status dump_cost(struct compile_command *c, struct module *m)
+{
+	enum status status = STATUS_OK;
+	if (!c->cluster)
+		c->cluster = cluster_load(c->d, c->cluster_name, &status);
+	if (!c->cluster)
+		return status;
+	struct source *outer = diag_set_source(c->d, m->source);
+	struct cost *cost = cost_new(m, c->cluster, c->d);
+	if (cost)
+		cost_print(cost, m, &c->text);
+	diag_set_source(c->d, outer);
+	status = cost ? STATUS_OK : STATUS_DIAGNOSTICS;
+	cost_free(cost);
+	return status;
+}
+
 /* One program; takes the source over. */
 static enum status compile_one(struct compile_command *c, struct source *s)
 {
@@ -72,6 +93,8 @@ static enum status compile_one(struct compile_command *c, struct source *s)
 		open_output(c);
 	if (c->dump && !strcmp(c->dump, "hir"))
 		ir_print_hir(m, &c->text);
+	else if (c->dump && !strcmp(c->dump, "cost"))
+		status = dump_cost(c, m);
 	else if (c->dump)
 		ir_print_nvfuser(m, &c->text);
 	if (c->stats)
@@ -163,7 +186,7 @@ static enum status run(struct compile_command *c, struct command_line *line)
 
 int cmd_compile(int argc, char **argv)
 {
-	struct compile_command c = {.argc = argc, .argv = argv};
+	struct compile_command c = {.argc = argc, .argv = argv, .cluster_name = CLUSTER_DEFAULT};
 	compile_options_init(&c.compile);
 	const char *usual = getenv("HIRC_DUMP");
 	if (usual && !strcmp(usual, "host_ir")) /* as NVFUSER_DUMP has it */
@@ -174,9 +197,10 @@ int cmd_compile(int argc, char **argv)
 	    {.name = "dump",
 	     .kind = OPTION_MAYBE,
 	     .to = &c.dump,
-	     .value = "nvfuser|hir|ast",
+	     .value = "nvfuser|hir|ast|cost",
 	     .otherwise = "nvfuser",
-	     .help = "print the program"},
+	     .help = "print the program; cost: what each statement takes on a cluster"},
+	    CLUSTER_OPTION(&c.cluster_name),
 	    {.letter = 'o',
 	     .kind = OPTION_TEXT,
 	     .to = &c.output,
@@ -227,6 +251,7 @@ int cmd_compile(int argc, char **argv)
 		diag_finish(c.d);
 		diag_free(c.d);
 	}
+	cluster_free(c.cluster);
 	buf_free(&c.text);
 	options_free(&line);
 	compile_options_free(&c.compile);

@@ -1,0 +1,219 @@
+/* cluster: the figures that come with hirc, writing, and the hash.
+ *
+ * cpu: a core of a server and its caches, as `hirc bench --collectives` finds them, rounded. h100: peaks of
+ * NVIDIA's data sheet of the H100 SXM5 (dense); links of eight devices by NVLink 4 and of one 400 Gbit/s port
+ * each between hosts; latencies are assumed. Both are starting points: measure where it matters. */
+#include "cost/cluster.h"
+#include <stdlib.h>
+#include <string.h>
+
+const char *const cluster_collective_name[CLUSTER_COLLECTIVE_COUNT] = {
+#define CLUSTER_NAME(id, name) [CLUSTER_##id] = #name,
+    CLUSTER_COLLECTIVES(CLUSTER_NAME)
+#undef CLUSTER_NAME
+};
+
+#define GIGA ((int64_t)1000000000)
+#define TERA (1000 * GIGA)
+#define GIBI ((int64_t)1 << 30)
+
+static const struct cluster_link cpu_link[] = {{256, 1500, 4 * GIGA}};
+static const struct cluster_link h100_link[] = {{8, 3000, 450 * GIGA}, {65536, 8000, 50 * GIGA}};
+
+static const struct cluster builtin[] = {
+    {.name = "cpu",
+     .launch = 300,
+     .memory = 4 * GIBI,
+     .memory_rate = 10 * GIGA,
+     .flops_rate = {[DTYPE_F64] = 25 * GIGA,
+                    [DTYPE_F32] = 50 * GIGA,
+                    [DTYPE_BF16] = 50 * GIGA,
+                    [DTYPE_F16] = 10 * GIGA,
+                    [DTYPE_F8E4M3] = 5 * GIGA,
+                    [DTYPE_F8E5M2] = 5 * GIGA,
+                    [DTYPE_I64] = GIGA,
+                    [DTYPE_I32] = GIGA,
+                    [DTYPE_I8] = GIGA,
+                    [DTYPE_U8] = GIGA,
+                    [DTYPE_BOOL] = GIGA},
+     .compute_per_mille = 1000,
+     .comm_per_mille = 1000,
+     .link = cpu_link,
+     .link_n = sizeof cpu_link / sizeof *cpu_link},
+    {.name = "h100",
+     .launch = 2000,
+     .memory = 80 * GIBI,
+     .memory_rate = 3350 * GIGA,
+     .flops_rate = {[DTYPE_F64] = 67 * TERA,
+                    [DTYPE_F32] = 67 * TERA,
+                    [DTYPE_BF16] = 989 * TERA,
+                    [DTYPE_F16] = 989 * TERA,
+                    [DTYPE_F8E4M3] = 1979 * TERA,
+                    [DTYPE_F8E5M2] = 1979 * TERA,
+                    [DTYPE_I64] = 17 * TERA,
+                    [DTYPE_I32] = 34 * TERA,
+                    [DTYPE_I8] = 1979 * TERA,
+                    [DTYPE_U8] = 1979 * TERA,
+                    [DTYPE_BOOL] = 34 * TERA},
+     .compute_per_mille = 1000,
+     .comm_per_mille = 1000,
+     .link = h100_link,
+     .link_n = sizeof h100_link / sizeof *h100_link},
+};
+
+struct cluster *cluster_builtin(const char *name)
+{
+	for (unsigned k = 0; k < sizeof builtin / sizeof *builtin; k++)
+		if (!strcmp(builtin[k].name, name)) {
+			struct cluster *c = mem_alloc(sizeof *c);
+			*c = builtin[k];
+			return c;
+		}
+	return NULL;
+}
+
+void cluster_free(struct cluster *c)
+{
+	if (c)
+		arena_free(c->arena);
+	free(c);
+}
+
+bool cluster_collective_find(const char *name, enum cluster_collective *out)
+{
+	for (unsigned k = 0; k < CLUSTER_COLLECTIVE_COUNT; k++)
+		if (!strcmp(cluster_collective_name[k], name)) {
+			*out = (enum cluster_collective)k;
+			return true;
+		}
+	return false;
+}
+
+/* ---- the hash: FNV-1a of the numbers, byte by byte from the least on */
+
+static uint64_t add(uint64_t h, int64_t number)
+{
+	for (unsigned k = 0; k < 8; k++)
+		h = (h ^ ((uint64_t)number >> 8 * k & 0xff)) * 0x100000001b3u;
+	return h;
+}
+
+static uint64_t add_points(uint64_t h, const struct cluster_points *p)
+{
+	h = add(h, p->n);
+	for (uint32_t k = 0; k < p->n; k++)
+		h = add(add(h, p->at[k].size), p->at[k].time);
+	return h;
+}
+
+uint64_t cluster_hash(const struct cluster *c)
+{
+	uint64_t h = 0xcbf29ce484222325u;
+	h = add(add(add(h, c->launch), c->memory), c->memory_rate);
+	h = add(add(h, c->compute_per_mille), c->comm_per_mille);
+	for (unsigned t = 0; t < DTYPE_COUNT; t++)
+		h = add(h, c->flops_rate[t]);
+	h = add_points(h, &c->touch);
+	h = add(add(add(h, c->product_n), c->link_n), c->table_n);
+	for (uint32_t k = 0; k < c->product_n; k++) {
+		const struct cluster_product *p = &c->product[k];
+		h = add(add(add(add(add(h, p->dtype), p->m), p->n), p->k), p->time);
+	}
+	for (uint32_t k = 0; k < c->link_n; k++)
+		h = add(add(add(h, c->link[k].span), c->link[k].alpha), c->link[k].rate);
+	for (uint32_t k = 0; k < c->table_n; k++) {
+		const struct cluster_table *t = &c->table[k];
+		h = add_points(add(add(add(h, t->collective), t->ranks), t->span), &t->points);
+	}
+	return h;
+}
+
+/* ---- writing */
+
+static void put_text(struct buf *out, const char *text)
+{
+	buf_putc(out, '"');
+	for (const unsigned char *c = (const unsigned char *)text; *c; c++)
+		if (*c == '"' || *c == '\\')
+			buf_printf(out, "\\%c", *c);
+		else if (*c < 0x20)
+			buf_printf(out, "\\u%04x", *c);
+		else
+			buf_putc(out, (char)*c);
+	buf_putc(out, '"');
+}
+
+/* `"key": number` after what stands before it. */
+static void put_number(struct buf *out, const char *before, const char *key, int64_t number)
+{
+	buf_printf(out, "%s\"%s\": %lld", before, key, (long long)number);
+}
+
+static void put_points(struct buf *out, const char *key, const struct cluster_points *p)
+{
+	buf_printf(out, "\"%s\": [", key);
+	for (uint32_t k = 0; k < p->n; k++)
+		buf_printf(out, "%s[%lld, %lld]", k ? ", " : "", (long long)p->at[k].size,
+		           (long long)p->at[k].time);
+	buf_putc(out, ']');
+}
+
+static void put_device(const struct cluster *c, struct buf *out)
+{
+	const char *between = "";
+	put_number(out, "  \"device\": {\n    ", "memory_bytes", c->memory);
+	put_number(out, ",\n    ", "memory_bytes_per_s", c->memory_rate);
+	buf_puts(out, ",\n    \"flops_per_s\": {");
+	for (unsigned t = 0; t < DTYPE_COUNT; t++)
+		if (c->flops_rate[t]) {
+			put_number(out, between, dtype_name((enum dtype)t), c->flops_rate[t]);
+			between = ", ";
+		}
+	buf_putc(out, '}');
+	if (c->touch.n) {
+		buf_puts(out, ",\n    ");
+		put_points(out, "touch_bytes_ns", &c->touch);
+	}
+	for (uint32_t k = 0; k < c->product_n; k++) {
+		const struct cluster_product *p = &c->product[k];
+		buf_printf(out, "%s\n      {\"dtype\": \"%s\"", k ? "," : ",\n    \"products\": [",
+		           dtype_name(p->dtype));
+		put_number(out, ", ", "m", p->m);
+		put_number(out, ", ", "n", p->n);
+		put_number(out, ", ", "k", p->k);
+		put_number(out, ", ", "ns", p->time);
+		buf_puts(out, k + 1 < c->product_n ? "}" : "}\n    ]");
+	}
+	buf_puts(out, "\n  },\n");
+}
+
+void cluster_write(const struct cluster *c, struct buf *out)
+{
+	put_number(out, "{\n  ", "version", CLUSTER_VERSION);
+	buf_puts(out, ",\n  \"name\": ");
+	put_text(out, c->name);
+	put_number(out, ",\n  ", "launch_ns", c->launch);
+	buf_puts(out, ",\n");
+	put_device(c, out);
+	buf_puts(out, "  \"links\": [");
+	for (uint32_t k = 0; k < c->link_n; k++) {
+		put_number(out, k ? ",\n    {" : "\n    {", "span", c->link[k].span);
+		put_number(out, ", ", "alpha_ns", c->link[k].alpha);
+		put_number(out, ", ", "bytes_per_s", c->link[k].rate);
+		buf_putc(out, '}');
+	}
+	buf_puts(out, "\n  ],\n  \"collectives\": [");
+	for (uint32_t k = 0; k < c->table_n; k++) {
+		const struct cluster_table *t = &c->table[k];
+		buf_printf(out, "%s\n    {\"collective\": \"%s\"", k ? "," : "",
+		           cluster_collective_name[t->collective]);
+		put_number(out, ", ", "ranks", t->ranks);
+		put_number(out, ", ", "span", t->span);
+		buf_puts(out, ", ");
+		put_points(out, "bytes_ns", &t->points);
+		buf_putc(out, '}');
+	}
+	put_number(out, "\n  ],\n  \"contention\": {", "compute_per_mille", c->compute_per_mille);
+	put_number(out, ", ", "comm_per_mille", c->comm_per_mille);
+	buf_puts(out, "}\n}\n");
+}

@@ -1,0 +1,120 @@
+/* cluster: the figures of a machine, which the cost model turns into times.
+ *
+ *     {
+ *       "version": 1, "name": "two", "launch_ns": 500,
+ *       "device": {
+ *         "memory_bytes": 8589934592, "memory_bytes_per_s": 10000000000,
+ *         "flops_per_s": {"f32": 50000000000},
+ *         "touch_bytes_ns": [[4096, 900], [1048576, 110000]],
+ *         "products": [{"dtype": "f32", "m": 64, "n": 64, "k": 64, "ns": 21000}]
+ *       },
+ *       "links": [{"span": 2, "alpha_ns": 1000, "bytes_per_s": 4000000000}],
+ *       "collectives": [
+ *         {"collective": "allreduce", "ranks": 2, "span": 2, "bytes_ns": [[8, 1500], [65536, 30000]]}
+ *       ],
+ *       "contention": {"compute_per_mille": 1000, "comm_per_mille": 1000}
+ *     }
+ *
+ * touch_bytes_ns, products, collectives and contention may be left out. All numbers are whole; keys name
+ * their unit, counts have none. The same figures give the same hash on every machine. */
+#ifndef HIRC_COST_CLUSTER_H
+#define HIRC_COST_CLUSTER_H
+#include "base/arena.h"
+#include "base/diag.h"
+#include "base/str.h"
+#include "ir/dtype.h"
+
+enum {
+	CLUSTER_VERSION = 1,
+	CLUSTER_MAX_LINKS = 8,
+	CLUSTER_MAX_TABLES = 4096,
+	CLUSTER_MAX_POINTS = 1024, /* of one table */
+	CLUSTER_MAX_PRODUCTS = 4096,
+	CLUSTER_MAX_EXTENT = INT32_MAX, /* of a product */
+	CLUSTER_MAX_SPAN = 1 << 24,     /* devices */
+	CLUSTER_MAX_BYTES = 4 << 20,    /* of a file */
+};
+#define CLUSTER_MAX_TIME ((int64_t)1000000000000000) /* ns: eleven days */
+#define CLUSTER_MAX_NUMBER ((int64_t)1 << 53)        /* up to here numbers of JSON are exact */
+
+/* Under the names of `hirc bench`, where each is described. In send_recv every rank sends one message and
+ * receives one. */
+#define CLUSTER_COLLECTIVES(X)                                                                               \
+	X(ALLGATHER, allgather)                                                                              \
+	X(ALLREDUCE, allreduce)                                                                              \
+	X(REDUCE_SCATTER, reduce_scatter)                                                                    \
+	X(BROADCAST, broadcast)                                                                              \
+	X(REDUCE, reduce)                                                                                    \
+	X(GATHER, gather)                                                                                    \
+	X(SCATTER, scatter)                                                                                  \
+	X(ALL_TO_ALL, all_to_all)                                                                            \
+	X(ALL_TO_ALLV, all_to_allv)                                                                          \
+	X(SEND_RECV, send_recv)                                                                              \
+	X(BARRIER, barrier)
+
+enum cluster_collective {
+#define CLUSTER_ENUM(id, name) CLUSTER_##id,
+	CLUSTER_COLLECTIVES(CLUSTER_ENUM)
+#undef CLUSTER_ENUM
+	    CLUSTER_COLLECTIVE_COUNT
+};
+extern const char *const cluster_collective_name[CLUSTER_COLLECTIVE_COUNT];
+
+/* What takes how long; ascending by size, linear in between. */
+struct cluster_point {
+	int64_t size; /* bytes */
+	int64_t time; /* ns */
+};
+struct cluster_points {
+	const struct cluster_point *at;
+	uint32_t n; /* 0: not stated */
+};
+
+struct cluster_link {
+	int64_t span;  /* devices that share it: d and e do if d / span == e / span */
+	int64_t alpha; /* ns of a message without bytes */
+	int64_t rate;  /* bytes a second, of each device, in each direction */
+};
+
+struct cluster_table {
+	enum cluster_collective collective;
+	int64_t ranks, span; /* of teams of so many ranks; the smallest link that all share has this span */
+	struct cluster_points points; /* by bytes of the larger buffer of a rank */
+};
+
+struct cluster_product { /* a matmul [m, k] x [k, n] */
+	enum dtype dtype;
+	int64_t m, n, k;
+	int64_t time; /* ns */
+};
+
+struct cluster {
+	struct arena *arena;
+	const char *name;
+	int64_t launch;                  /* ns that the host takes to issue a statement */
+	int64_t memory;                  /* bytes of a device */
+	int64_t memory_rate;             /* bytes a second, read or written */
+	int64_t flops_rate[DTYPE_COUNT]; /* a second, of products; 0: not stated */
+	struct cluster_points touch;     /* of statements that only read and write: by the bytes of both */
+	int64_t compute_per_mille;       /* time of compute while communication runs, of 1000 without */
+	int64_t comm_per_mille;          /* and the other way round */
+	const struct cluster_product *product;
+	const struct cluster_link *link; /* by span, ascending; each divides the next */
+	const struct cluster_table *table;
+	uint32_t product_n, link_n, table_n;
+};
+
+/* The figures of a file; NULL after reporting. */
+struct cluster *cluster_read(struct diag *d, struct source *s);
+/* The figures that come with hirc; NULL: none has the name. */
+struct cluster *cluster_builtin(const char *name);
+#define CLUSTER_BUILTINS "cpu, h100"
+void cluster_free(struct cluster *c); /* NULL is allowed */
+/* As cluster_read reads it. */
+void cluster_write(const struct cluster *c, struct buf *out);
+/* Of all figures, the name left out. */
+uint64_t cluster_hash(const struct cluster *c);
+
+bool cluster_collective_find(const char *name, enum cluster_collective *out);
+
+#endif

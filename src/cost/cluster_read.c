@@ -1,0 +1,267 @@
+/* cluster_read: a cluster from a JSON file, and what is wrong with it. */
+#include "base/vec.h"
+#include "cost/cluster.h"
+#include <string.h>
+
+#ifdef HIRC_HAVE_CJSON
+#include "cost/json.h"
+
+struct reader {
+	struct json j;
+	struct cluster *c;
+};
+
+static bool read_points(struct reader *r, const struct json_value *in, const char *key,
+                        struct cluster_points *out)
+{
+	const struct json *j = &r->j;
+	struct json_value list, v;
+	bool ok = json_array(j, in, key, CLUSTER_MAX_POINTS, &list);
+	if (!ok)
+		return false;
+	unsigned n = json_count(&list), k = 0;
+	struct cluster_point *point = arena_new_array(r->c->arena, struct cluster_point, n);
+	if (!n)
+		return json_refuse(j, &list, "has no points");
+	for (bool go = json_first(&list, &v); go; go = json_next(&v), k++) {
+		bool read =
+		    json_pair(j, &v, CLUSTER_MAX_NUMBER, CLUSTER_MAX_TIME, &point[k].size, &point[k].time);
+		if (read && k && point[k].size <= point[k - 1].size && ok)
+			read =
+			    json_refuse(j, &v, "is not larger than the point before: %lld after %lld bytes",
+			                (long long)point[k].size, (long long)point[k - 1].size);
+		ok &= read;
+	}
+	*out = (struct cluster_points){point, n};
+	return ok;
+}
+
+static bool read_dtype(struct reader *r, const struct json_value *in, enum dtype *out)
+{
+	const char *name;
+	if (!json_text(&r->j, in, "dtype", &name))
+		return false;
+	return dtype_parse(name, out) || json_refuse_member(&r->j, in, "dtype", "is no dtype: '%s'", name);
+}
+
+static bool read_rates(struct reader *r, const struct json_value *device)
+{
+	struct json_value rates, v;
+	const struct json *j = &r->j;
+	if (!json_object(j, device, "flops_per_s", &rates))
+		return false;
+	if (!json_count(&rates))
+		return json_refuse(j, &rates, "has no dtype");
+	bool ok = true;
+	char names[256] = "";
+	for (unsigned t = 0; t < DTYPE_COUNT; t++) {
+		strcat(names, dtype_name((enum dtype)t));
+		strcat(names, " ");
+	}
+	ok &= json_known(j, &rates, names);
+	for (bool go = json_first(&rates, &v); go; go = json_next(&v)) {
+		enum dtype t;
+		if (dtype_parse(json_key(&v), &t))
+			ok &= json_as_int(j, &v, 1, CLUSTER_MAX_NUMBER, &r->c->flops_rate[t]);
+	}
+	return ok;
+}
+
+static bool read_products(struct reader *r, const struct json_value *device)
+{
+	struct json_value list, v;
+	const struct json *j = &r->j;
+	if (!json_array(j, device, "products", CLUSTER_MAX_PRODUCTS, &list))
+		return false;
+	struct cluster_product *p = arena_new_array(r->c->arena, struct cluster_product, json_count(&list));
+	bool ok = true;
+	r->c->product = p;
+	r->c->product_n = json_count(&list);
+	for (bool go = json_first(&list, &v); go; go = json_next(&v), p++) {
+		if (!json_is_object(j, &v)) {
+			ok = false;
+			continue;
+		}
+		ok &= json_known(j, &v, "dtype m n k ns");
+		ok &= read_dtype(r, &v, &p->dtype);
+		ok &= json_int(j, &v, "m", 1, CLUSTER_MAX_EXTENT, &p->m);
+		ok &= json_int(j, &v, "n", 1, CLUSTER_MAX_EXTENT, &p->n);
+		ok &= json_int(j, &v, "k", 1, CLUSTER_MAX_EXTENT, &p->k);
+		ok &= json_int(j, &v, "ns", 1, CLUSTER_MAX_TIME, &p->time);
+	}
+	return ok;
+}
+
+static bool read_device(struct reader *r, const struct json_value *root)
+{
+	struct json_value device;
+	const struct json *j = &r->j;
+	struct cluster *c = r->c;
+	if (!json_object(j, root, "device", &device))
+		return false;
+	bool ok =
+	    json_known(j, &device, "memory_bytes memory_bytes_per_s flops_per_s touch_bytes_ns products");
+	ok &= json_int(j, &device, "memory_bytes", 1, CLUSTER_MAX_NUMBER, &c->memory);
+	ok &= json_int(j, &device, "memory_bytes_per_s", 1, CLUSTER_MAX_NUMBER, &c->memory_rate);
+	ok &= read_rates(r, &device);
+	if (json_has(&device, "touch_bytes_ns"))
+		ok &= read_points(r, &device, "touch_bytes_ns", &c->touch);
+	if (json_has(&device, "products"))
+		ok &= read_products(r, &device);
+	return ok;
+}
+
+static bool read_links(struct reader *r, const struct json_value *root)
+{
+	struct json_value list, v;
+	const struct json *j = &r->j;
+	struct cluster *c = r->c;
+	if (!json_array(j, root, "links", CLUSTER_MAX_LINKS, &list))
+		return false;
+	if (!json_count(&list))
+		return json_refuse(j, &list, "has no link");
+	struct cluster_link *link = arena_new_array(c->arena, struct cluster_link, json_count(&list));
+	bool ok = true;
+	c->link = link;
+	c->link_n = json_count(&list);
+	for (bool go = json_first(&list, &v); go; go = json_next(&v), link++) {
+		if (!json_is_object(j, &v)) {
+			ok = false;
+			continue;
+		}
+		ok &= json_known(j, &v, "span alpha_ns bytes_per_s");
+		ok &= json_int(j, &v, "alpha_ns", 0, CLUSTER_MAX_TIME, &link->alpha);
+		ok &= json_int(j, &v, "bytes_per_s", 1, CLUSTER_MAX_NUMBER, &link->rate);
+		if (!json_int(j, &v, "span", 1, CLUSTER_MAX_SPAN, &link->span)) {
+			link->span = 1;
+			ok = false;
+		} else if (ok && link > c->link &&
+		           (link->span <= link[-1].span || link->span % link[-1].span)) {
+			ok = json_refuse_member(j, &v, "span",
+			                        "is no larger multiple of the span before, %lld",
+			                        (long long)link[-1].span);
+		}
+	}
+	return ok;
+}
+
+static bool read_table(struct reader *r, const struct json_value *v, struct cluster_table *t)
+{
+	const struct json *j = &r->j;
+	const char *name;
+	if (!json_is_object(j, v))
+		return false;
+	bool ok = json_known(j, v, "collective ranks span bytes_ns");
+	if (!json_text(j, v, "collective", &name))
+		ok = false;
+	else if (!cluster_collective_find(name, &t->collective))
+		ok = json_refuse_member(j, v, "collective", "is no collective: '%s'", name);
+	ok &= json_int(j, v, "ranks", 2, CLUSTER_MAX_SPAN, &t->ranks);
+	if (!json_int(j, v, "span", 1, CLUSTER_MAX_SPAN, &t->span))
+		return false;
+	bool known = false;
+	for (uint32_t k = 0; k < r->c->link_n; k++)
+		known |= r->c->link[k].span == t->span;
+	if (!known)
+		ok = json_refuse_member(j, v, "span", "is the span of no link");
+	else if (t->ranks > t->span)
+		ok = json_refuse_member(j, v, "ranks", "are more than the span, %lld", (long long)t->span);
+	return read_points(r, v, "bytes_ns", &t->points) && ok;
+}
+
+/* By collective, then ranks, then span. */
+static bool same_table(const struct cluster_table *a, const struct cluster_table *b)
+{
+	return a->collective == b->collective && a->ranks == b->ranks && a->span == b->span;
+}
+
+static bool read_tables(struct reader *r, const struct json_value *root)
+{
+	struct json_value list, v;
+	const struct json *j = &r->j;
+	if (!json_array(j, root, "collectives", CLUSTER_MAX_TABLES, &list))
+		return false;
+	struct cluster_table *t = arena_new_array(r->c->arena, struct cluster_table, json_count(&list));
+	bool ok = true;
+	r->c->table = t;
+	for (bool go = json_first(&list, &v); go; go = json_next(&v), r->c->table_n++) {
+		struct cluster_table *x = &t[r->c->table_n];
+		bool read = read_table(r, &v, x);
+		for (uint32_t k = 0; k < r->c->table_n && read && ok; k++)
+			if (same_table(&t[k], x))
+				read = json_refuse(j, &v, "is for the same teams as 'collectives[%u]'", k);
+		ok &= read;
+	}
+	return ok;
+}
+
+static bool read_contention(struct reader *r, const struct json_value *root)
+{
+	struct json_value v;
+	const struct json *j = &r->j;
+	if (!json_object(j, root, "contention", &v))
+		return false;
+	bool ok = json_known(j, &v, "compute_per_mille comm_per_mille");
+	ok &= json_int(j, &v, "compute_per_mille", 1000, 1000000, &r->c->compute_per_mille);
+	ok &= json_int(j, &v, "comm_per_mille", 1000, 1000000, &r->c->comm_per_mille);
+	return ok;
+}
+
+static bool read_all(struct reader *r)
+{
+	struct json_value root;
+	const struct json *j = &r->j;
+	struct cluster *c = r->c;
+	const char *name = "";
+	int64_t version;
+	if (!json_root(j, &root) || !json_int(j, &root, "version", 0, CLUSTER_MAX_NUMBER, &version))
+		return false;
+	if (version != CLUSTER_VERSION)
+		return json_refuse_member(j, &root, "version",
+		                          "%lld is not known; this hirc reads version %d", (long long)version,
+		                          CLUSTER_VERSION);
+	bool ok = json_known(j, &root, "version name launch_ns device links collectives contention");
+	ok &= json_text(j, &root, "name", &name);
+	c->name = arena_strndup(c->arena, name, strlen(name));
+	ok &= json_int(j, &root, "launch_ns", 0, CLUSTER_MAX_TIME, &c->launch);
+	ok &= read_device(r, &root);
+	bool links = read_links(r, &root);
+	if (links && json_has(&root, "collectives"))
+		ok &= read_tables(r, &root);
+	if (json_has(&root, "contention"))
+		ok &= read_contention(r, &root);
+	return ok && links;
+}
+
+struct cluster *cluster_read(struct diag *d, struct source *s)
+{
+	struct reader r = {0};
+	struct source *outer = diag_set_source(d, s);
+	bool ok = false;
+	if (s->size > CLUSTER_MAX_BYTES)
+		diag_error(d, DIAG_NOWHERE, "'%s' is larger than a cluster file may be (limit %d bytes)",
+		           s->name, CLUSTER_MAX_BYTES);
+	else if (json_parse(d, s, &r.j)) {
+		r.c = mem_zalloc(sizeof *r.c);
+		*r.c =
+		    (struct cluster){.arena = arena_new(), .compute_per_mille = 1000, .comm_per_mille = 1000};
+		ok = read_all(&r);
+		json_free(&r.j);
+	}
+	diag_set_source(d, outer);
+	if (ok)
+		return r.c;
+	cluster_free(r.c);
+	return NULL;
+}
+
+#else
+
+struct cluster *cluster_read(struct diag *d, struct source *s)
+{
+	diag_error(d, DIAG_NOWHERE, "'%s' cannot be read: this hirc was built without cJSON", s->name);
+	diag_note(d, DIAG_NOWHERE, "install libcjson-dev and build again; " CLUSTER_BUILTINS " need no file");
+	return NULL;
+}
+
+#endif

@@ -1,0 +1,72 @@
+/* cost: making the model of a program. */
+#include "cost/cost.h"
+#include "cost/model.h"
+#include "ir/edit.h"
+#include <assert.h>
+#include <stdlib.h>
+
+struct cost *cost_new(struct module *m, const struct cluster *cluster, struct diag *d)
+{
+	struct cost *c = mem_zalloc(sizeof *c);
+	int64_t time, bytes;
+	bool ok = true;
+	*c = (struct cost){.m = m, .cluster = cluster, .arena = arena_new(), .d = d};
+	c->reported = arena_new_array(c->arena, bool, m->param.n);
+	product_prepare(c);
+	collective_prepare(c);
+	for (op_id o = ir_walk_first(m); o; o = ir_walk(m, o))
+		ok &= op_time(c, o, &time, &bytes);
+	c->d = NULL;
+	if (ok)
+		return c;
+	cost_free(c);
+	return NULL;
+}
+
+void cost_free(struct cost *c)
+{
+	if (c)
+		arena_free(c->arena);
+	free(c);
+}
+
+const struct cluster *cost_cluster(const struct cost *c)
+{
+	return c->cluster;
+}
+
+uint64_t cost_hash(const struct cost *c)
+{
+	return cluster_hash(c->cluster);
+}
+
+int64_t cost_op_time(const struct cost *c, op_id op)
+{
+	int64_t time = 0, bytes;
+	bool ok = op_time(c, op, &time, &bytes);
+	assert(ok);
+	(void)ok;
+	return time;
+}
+
+int64_t cost_op_bytes(const struct cost *c, op_id op)
+{
+	int64_t time, bytes = 0;
+	bool ok = op_time(c, op, &time, &bytes);
+	assert(ok);
+	(void)ok;
+	return bytes;
+}
+
+bool cost_op_is_recorded(const struct cost *c, op_id op)
+{
+	return op_attr(c->m, op, "time") != NULL;
+}
+
+int64_t cost_touch_time(const struct cost *c, int64_t bytes)
+{
+	if (!bytes)
+		return 0;
+	return c->cluster->touch.n ? curve_time(&c->cluster->touch, bytes)
+	                           : curve_rate_time((cost_amount)bytes, 1, c->cluster->memory_rate);
+}

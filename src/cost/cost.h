@@ -1,0 +1,51 @@
+/* cost: what the statements of a program take, in nanoseconds, without running it.
+ *
+ *     struct cost *c = cost_new(m, cluster, d);        NULL after reporting what has no time
+ *     int64_t ns = cost_op_time(c, op);
+ *     cost_free(c);
+ *
+ * A statement takes its recorded time (`time=`) if it has one, else what the cluster's figures give: products
+ * by a table or by the roofline of operations and bytes; all else that computes by the bytes that it reads
+ * and writes; communication by a table for teams of that size on that link, else by latency and rate
+ * (links.h). What rounds, rounds up, but between the points of a table to the nearest. Of ranks and
+ * iterations that hold different parts it is the largest part.
+ *
+ * No time: views, waits, streams, loops (their statements have), what stands in a unit (the unit has). Not in
+ * it: the launch, which each statement takes of the host, and contention; both are for who schedules. */
+#ifndef HIRC_COST_COST_H
+#define HIRC_COST_COST_H
+#include "cost/cluster.h"
+#include "ir/ir.h"
+
+struct cost;
+
+/* Looks at every statement, so that what has no time is an error now: a param without a value, a dtype or
+ * team that the cluster does not know. The program may change afterwards; it and the cluster outlive the
+ * model. */
+struct cost *cost_new(struct module *m, const struct cluster *c, struct diag *d);
+void cost_free(struct cost *c); /* NULL is allowed */
+const struct cluster *cost_cluster(const struct cost *c);
+/* Of the cluster's figures: ranks that schedule must have the same. */
+uint64_t cost_hash(const struct cost *c);
+
+int64_t cost_op_time(const struct cost *c, op_id op);
+/* Whether that is recorded in the program. */
+bool cost_op_is_recorded(const struct cost *c, op_id op);
+/* Of a collective, send or receive: bytes of the larger buffer of a rank, the `bytes` below; else 0. */
+int64_t cost_op_bytes(const struct cost *c, op_id op);
+
+/* A collective of any team, by bytes of the larger buffer of a rank: an allgather's result, what a
+ * reduce_scatter reads. */
+int64_t cost_collective_time(const struct cost *c, enum op_kind collective, team_id team, int64_t bytes);
+/* The same by the bytes of the operand. */
+int64_t cost_collective_operand_time(const struct cost *c, enum op_kind collective, team_id team,
+                                     int64_t bytes);
+/* A message between two devices. */
+int64_t cost_message_time(const struct cost *c, uint32_t from, uint32_t to, int64_t bytes);
+/* What only reads and writes so many bytes, both counted: a pack reads and writes each. */
+int64_t cost_touch_time(const struct cost *c, int64_t bytes);
+
+/* cost_print.c: every statement of the program with its time, and the bytes of communication. */
+void cost_print(const struct cost *c, struct module *m, struct buf *out);
+
+#endif

@@ -1,0 +1,172 @@
+/* cost_collective: collectives and messages, by table or by the links. */
+#include "cost/model.h"
+#include <stdlib.h>
+
+bool collective_kind(enum op_kind op, enum cluster_collective *out)
+{
+	static const struct {
+		enum op_kind op;
+		enum cluster_collective kind;
+	} kinds[] = {
+	    {OP_ALLGATHER, CLUSTER_ALLGATHER},
+	    {OP_ALLREDUCE, CLUSTER_ALLREDUCE},
+	    {OP_REDUCE_SCATTER, CLUSTER_REDUCE_SCATTER},
+	    {OP_BROADCASTS, CLUSTER_BROADCAST},
+	    {OP_REDUCE, CLUSTER_REDUCE},
+	    {OP_GATHER, CLUSTER_GATHER},
+	    {OP_SCATTER, CLUSTER_SCATTER},
+	    {OP_SEND_RECV, CLUSTER_SEND_RECV},
+	    {OP_ALL_TO_ALL, CLUSTER_ALL_TO_ALL},
+	    {OP_ALL_TO_ALLV, CLUSTER_ALL_TO_ALLV},
+	    {OP_COLLECTIVE_PERMUTE, CLUSTER_SEND_RECV},
+	};
+	for (unsigned k = 0; k < sizeof kinds / sizeof *kinds; k++)
+		if (kinds[k].op == op) {
+			*out = kinds[k].kind;
+			return true;
+		}
+	return false;
+}
+
+/* One of its buffers is a block for each rank. */
+static bool has_blocks(enum cluster_collective kind)
+{
+	return kind == CLUSTER_ALLGATHER || kind == CLUSTER_REDUCE_SCATTER || kind == CLUSTER_GATHER ||
+	       kind == CLUSTER_SCATTER;
+}
+
+static int64_t times(int64_t bytes, int64_t n)
+{
+	return bytes > LOCAL_MAX_BYTES / n ? LOCAL_MAX_BYTES : bytes * n;
+}
+
+int64_t collective_bytes(enum cluster_collective kind, int64_t ranks, int64_t in, int64_t out)
+{
+	int64_t large = in > out ? in : out, small = in > out ? out : in;
+	if (!has_blocks(kind))
+		return large;
+	int64_t blocks = times(small, ranks);
+	return blocks > large ? blocks : large;
+}
+
+/* ---- teams */
+
+static bool wider(const struct links_team *a, const struct links_team *b)
+{
+	if (a->link != b->link)
+		return a->link > b->link;
+	if (a->ranks != b->ranks)
+		return a->ranks > b->ranks;
+	return a->levels < b->levels; /* one level: uneven groups */
+}
+
+static bool find_team(const struct cost *c, team_id team, struct links_team *out)
+{
+	const struct team *t = ir_team(c->m, team);
+	struct links_team widest = {0}, x;
+	for (uint32_t s = 0; s < t->slice_n; s++) {
+		if (!links_team(c->cluster, t->device + t->start[s], t->start[s + 1] - t->start[s], &x))
+			return false;
+		if (!s || wider(&x, &widest))
+			widest = x;
+	}
+	*out = widest;
+	return true;
+}
+
+bool collective_team(const struct cost *c, team_id team, struct links_team *out)
+{
+	if (team >= c->team_n || !c->team[team].ranks)
+		return find_team(c, team, out);
+	*out = c->team[team];
+	return true;
+}
+
+static int compare(const struct cluster_table *a, enum cluster_collective kind, int64_t ranks, int64_t span)
+{
+	if (a->collective != kind)
+		return a->collective < kind ? -1 : 1;
+	if (a->ranks != ranks)
+		return a->ranks < ranks ? -1 : 1;
+	return (a->span > span) - (a->span < span);
+}
+
+static int by_teams(const void *a, const void *b)
+{
+	const struct cluster_table *x = *(const struct cluster_table *const *)a,
+	                           *y = *(const struct cluster_table *const *)b;
+	return compare(x, y->collective, y->ranks, y->span);
+}
+
+void collective_prepare(struct cost *c)
+{
+	const struct cluster *x = c->cluster;
+	c->table = arena_new_array(c->arena, const struct cluster_table *, x->table_n);
+	for (uint32_t k = 0; k < x->table_n; k++)
+		c->table[k] = &x->table[k];
+	qsort(c->table, x->table_n, sizeof *c->table, by_teams);
+	c->team = arena_new_array(c->arena, struct links_team, c->m->team.n);
+	for (team_id t = 1; t < c->m->team.n; t++)
+		if (!find_team(c, t, &c->team[t]))
+			c->team[t].ranks = 0;
+	c->team_n = c->m->team.n;
+}
+
+/* ---- times */
+
+static const struct cluster_table *find_table(const struct cost *c, enum cluster_collective kind,
+                                              int64_t ranks, int64_t span)
+{
+	uint32_t low = 0, high = c->cluster->table_n;
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		int order = compare(c->table[middle], kind, ranks, span);
+		if (!order)
+			return c->table[middle];
+		if (order < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return NULL;
+}
+
+int64_t collective_time(const struct cost *c, enum cluster_collective kind, const struct links_team *t,
+                        int64_t bytes)
+{
+	int64_t span = c->cluster->link[t->link].span;
+	if (t->ranks == 1 && kind != CLUSTER_BARRIER)
+		return cost_touch_time(c, times(bytes, 2));
+	const struct cluster_table *table = find_table(c, kind, t->ranks, span);
+	if (!table && kind == CLUSTER_ALL_TO_ALLV)
+		table = find_table(c, CLUSTER_ALL_TO_ALL, t->ranks, span);
+	return table ? curve_time(&table->points, bytes) : links_time(c->cluster, t, kind, bytes);
+}
+
+int64_t cost_collective_time(const struct cost *c, enum op_kind collective, team_id team, int64_t bytes)
+{
+	enum cluster_collective kind = CLUSTER_BARRIER;
+	struct links_team t;
+	return collective_kind(collective, &kind) && collective_team(c, team, &t)
+	           ? collective_time(c, kind, &t, bytes)
+	           : 0;
+}
+
+int64_t cost_collective_operand_time(const struct cost *c, enum op_kind collective, team_id team,
+                                     int64_t bytes)
+{
+	enum cluster_collective kind;
+	struct links_team t;
+	if (!collective_kind(collective, &kind) || !collective_team(c, team, &t))
+		return 0;
+	bool grows = kind == CLUSTER_ALLGATHER || kind == CLUSTER_GATHER;
+	return collective_time(c, kind, &t, grows ? times(bytes, t.ranks) : bytes);
+}
+
+int64_t cost_message_time(const struct cost *c, uint32_t from, uint32_t to, int64_t bytes)
+{
+	struct links_team t;
+	return links_team(c->cluster, (const uint32_t[]){from, to}, from == to ? 1 : 2, &t)
+	           ? collective_time(c, CLUSTER_SEND_RECV, &t, bytes)
+	           : 0;
+}

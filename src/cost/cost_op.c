@@ -1,0 +1,379 @@
+/* cost_op: statements, by what they compute and move. */
+#include "cost/model.h"
+#include "ir/edit.h"
+#include "ir/infer.h"
+#include "ir/unit.h"
+#include <string.h>
+
+/* ---- what has no time */
+
+static bool refuse(const struct cost *c, op_id op, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static bool refuse(const struct cost *c, op_id op, const char *format, ...)
+{
+	struct buf text = {0};
+	va_list args;
+	if (!c->d)
+		return false;
+	va_start(args, format);
+	buf_vprintf(&text, format, args);
+	va_end(args);
+	diag_error(c->d, c->m->op.at[op].at, "%s", text.at);
+	buf_free(&text);
+	return false;
+}
+
+static void refuse_param(const struct cost *c, op_id op, param_id p)
+{
+	const struct param *x = &c->m->param.at[p];
+	char number[24];
+	snprintf(number, sizeof number, "i%d", x->number);
+	const char *name = x->name ? names_text(c->m->names, x->name) : number;
+	if (c->reported[p])
+		return;
+	c->reported[p] = true;
+	refuse(c, op, "what this takes is not known: '%s' has no value", name);
+	diag_note(c->d, DIAG_NOWHERE, "-D %s=VALUE gives it one", name);
+}
+
+/* Each param that a value's shape lacks, once. */
+static bool refuse_params(const struct cost *c, op_id op, value_id v)
+{
+	const struct domain *d = value_domain(c->m, v);
+	for (unsigned a = 0; a < d->axis_n && c->d; a++) {
+		expr_id culprit = 0;
+		int64_t n;
+		if (expr_eval(c->m, d->axis[a].extent, &(struct expr_env){.rank = -1}, &n, &culprit) ==
+		    EXPR_UNDEFINED_PARAM)
+			refuse_param(c, op, (param_id)c->m->expr.at[culprit].k);
+	}
+	return false;
+}
+
+static bool shape_of(const struct cost *c, op_id op, value_id v, struct local_shape *out)
+{
+	switch (local_shape(c->m, v, out)) {
+	case EXPR_OK:
+		return true;
+	case EXPR_UNDEFINED_PARAM:
+		return refuse_params(c, op, v);
+	case EXPR_OVERFLOW:
+		return refuse(c, op, "what this takes is not known: a tensor of more than 2^60 bytes a rank");
+	case EXPR_INDIVISIBLE:
+		return refuse(c, op, "what this takes is not known: an extent does not divide");
+	case EXPR_UNKNOWN:
+		break;
+	}
+	return refuse(c, op, "what this takes is not known: an extent depends on a rank or loop");
+}
+
+/* ---- bytes */
+
+static int64_t limited(cost_amount bytes)
+{
+	return bytes < LOCAL_MAX_BYTES ? (int64_t)bytes : LOCAL_MAX_BYTES;
+}
+
+/* The elements of operand k that the largest part of the result needs. */
+static int64_t needed(const struct infer_axes *x, unsigned k, const struct local_shape *in,
+                      const struct local_shape *result)
+{
+	int64_t elements = 1;
+	for (unsigned a = 0; a < in->rank; a++) {
+		int64_t n = in->n[a];
+		for (unsigned r = 0; r < result->rank; r++)
+			if (x->operand[k][a] == x->result[r] && x->kind[x->result[r]] == DIM_PARALLEL &&
+			    result->n[r] < n)
+				n = result->n[r];
+		elements *= n;
+	}
+	return elements;
+}
+
+/* Takes out of its first operand no more than it gives. */
+static bool takes_part(enum op_kind kind)
+{
+	return kind == OP_SLICE || kind == OP_SPLIT || kind == OP_TAKE;
+}
+
+/* What a statement reads and writes. */
+static bool moved_bytes(const struct cost *c, op_id op, int64_t *out)
+{
+	const struct module *m = c->m;
+	struct infer_axes x;
+	struct local_shape s, result = {0};
+	cost_amount written = 0, read = 0;
+	bool known = infer_axes(m, op, &x);
+	for (unsigned k = 0; k < op_result_count(m, op); k++) {
+		if (!shape_of(c, op, op_result(m, op, k), &s))
+			return false;
+		if (!k)
+			result = s;
+		written += (cost_amount)s.bytes;
+	}
+	for (unsigned k = 0; k < op_role_count(m, op, ROLE_READ); k++) {
+		value_id v = op_read(m, op, k);
+		if (!shape_of(c, op, v, &s))
+			return false;
+		cost_amount bytes = (cost_amount)s.bytes;
+		if (known && k < x.operand_n && op_result_count(m, op))
+			bytes = (cost_amount)needed(&x, k, &s, &result) *
+			        dtype_bytes((enum dtype)value_type(m, v)->dtype);
+		if (!k && takes_part((enum op_kind)m->op.at[op].kind) && bytes > written)
+			bytes = written;
+		read += bytes;
+	}
+	if (op_attr_is_true(m, op, "accumulate"))
+		read += (cost_amount)result.bytes;
+	*out = limited(read + written);
+	return true;
+}
+
+/* What a unit reads from outside and writes. */
+static bool unit_bytes(const struct cost *c, op_id op, int64_t *out)
+{
+	struct ir_unit_operands x = {0};
+	struct local_shape s;
+	cost_amount bytes = 0;
+	bool ok = true;
+	ir_unit_operands_find(c->m, op, &x);
+	for (uint32_t k = 0; k < x.in.n + x.out.n && ok; k++) {
+		ok = shape_of(c, op, k < x.in.n ? x.in.at[k] : x.out.at[k - x.in.n], &s);
+		bytes += ok ? (cost_amount)s.bytes : 0;
+	}
+	vec_free(&x.in);
+	vec_free(&x.out);
+	*out = limited(bytes);
+	return ok;
+}
+
+/* ---- products */
+
+struct product {
+	int64_t batch, m, n, k;
+};
+
+static int64_t less(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+static struct product product_of(enum op_kind kind, const struct local_shape *a, const struct local_shape *b,
+                                 const struct local_shape *r)
+{
+	struct product p = {.batch = 1, .n = r->n[r->rank - 1]};
+	if (!r->elements)
+		return (struct product){0, 0, 0, 0};
+	if (kind == OP_LINEAR) {
+		p.m = r->elements / p.n;
+		p.k = less(a->n[a->rank - 1], b->n[b->rank - 1]);
+	} else if (kind == OP_SDPA) { /* q [b, h, s, e], k and v [b, h, t, …]: scores, then sums of v */
+		p.m = r->n[r->rank - 2];
+		p.batch = r->elements / (p.m * p.n);
+		p.k = b->n[b->rank - 2];
+		p.n += a->n[a->rank - 1];
+	} else {
+		p.m = r->n[r->rank - 2];
+		p.batch = r->elements / (p.m * p.n);
+		p.k = less(a->n[a->rank - 1], b->n[b->rank - 2]);
+		if (b->rank == 2) { /* one matrix for all */
+			p.m *= p.batch;
+			p.batch = 1;
+		}
+	}
+	return p;
+}
+
+static bool contraction_time(const struct cost *c, op_id op, int64_t *out)
+{
+	const struct module *m = c->m;
+	enum op_kind kind = (enum op_kind)m->op.at[op].kind;
+	enum dtype t = (enum dtype)value_type(m, op_read(m, op, 0))->dtype;
+	struct local_shape a, b, r;
+	int64_t bytes;
+	if (!shape_of(c, op, op_read(m, op, 0), &a) || !shape_of(c, op, op_read(m, op, 1), &b) ||
+	    !shape_of(c, op, op_result(m, op, 0), &r) || !moved_bytes(c, op, &bytes))
+		return false;
+	if (!c->cluster->flops_rate[t])
+		return refuse(c, op, "cluster '%s' states no flops_per_s of %s, which this needs",
+		              c->cluster->name, dtype_name(t));
+	struct product p = product_of(kind, &a, &b, &r);
+	if (kind == OP_SDPA && op_attr_is_true(m, op, "causal"))
+		p.k = (p.k + 1) / 2;
+	*out = product_time(c, t, p.batch, p.m, p.n, p.k, bytes);
+	return true;
+}
+
+/* ---- communication */
+
+static bool refuse_team(const struct cost *c, op_id op)
+{
+	const struct cluster *x = c->cluster;
+	return refuse(c, op, "no link of cluster '%s' joins these ranks: its widest spans %lld devices",
+	              x->name, (long long)x->link[x->link_n - 1].span);
+}
+
+static bool collective_op(const struct cost *c, op_id op, enum cluster_collective kind, int64_t *time,
+                          int64_t *bytes)
+{
+	struct local_shape in = {0}, out = {0};
+	struct links_team t;
+	if (op_role_count(c->m, op, ROLE_READ) && !shape_of(c, op, op_read(c->m, op, 0), &in))
+		return false;
+	if (op_result_count(c->m, op) && !shape_of(c, op, op_result(c->m, op, 0), &out))
+		return false;
+	if (!c->m->op.at[op].team)
+		return refuse(c, op, "what this takes is not known: it has no team");
+	if (!collective_team(c, c->m->op.at[op].team, &t))
+		return refuse_team(c, op);
+	*bytes = collective_bytes(kind, t.ranks, in.bytes, out.bytes);
+	*time = collective_time(c, kind, &t, *bytes);
+	return true;
+}
+
+/* The widest link that one message of this statement may take: of a mesh axis if the peer is `device(x, …)`,
+ * else of all ranks. */
+static bool peer_team(const struct cost *c, op_id op, struct links_team *out)
+{
+	const struct module *m = c->m;
+	const struct expr *e = &m->expr.at[op_scalar_expr(m, op, 0)];
+	struct links_team x;
+	if (e->kind != EXPR_DEVICE) {
+		int64_t ranks = module_ranks(m);
+		uint32_t last = ranks > 1 ? (uint32_t)(ranks - 1) : 1;
+		return links_team(c->cluster, (const uint32_t[]){0, last}, 2, out);
+	}
+	const struct mesh *mesh = &m->mesh.at[e->k];
+	*out = (struct links_team){0};
+	for (uint32_t p = 0; p < mesh->device_count; p++) {
+		uint32_t pair[2] = {mesh->device[p], mesh_device_along(mesh, p, e->mesh_axis, 0)};
+		if (!links_team(c->cluster, pair, pair[0] == pair[1] ? 1 : 2, &x))
+			return false;
+		if (x.link > out->link || x.ranks > out->ranks)
+			*out = x;
+	}
+	return true;
+}
+
+static bool message_op(const struct cost *c, op_id op, int64_t *time, int64_t *bytes)
+{
+	struct local_shape s = {0};
+	struct links_team t;
+	bool sends = op_role_count(c->m, op, ROLE_READ);
+	if (!shape_of(c, op, sends ? op_read(c->m, op, 0) : op_result(c->m, op, 0), &s))
+		return false;
+	if (!peer_team(c, op, &t))
+		return refuse_team(c, op);
+	*bytes = s.bytes;
+	*time = collective_time(c, CLUSTER_SEND_RECV, &t, s.bytes);
+	return true;
+}
+
+/* Rows to their experts or back, as many to each: copied on both sides, and moved. A rank has room for all.
+ */
+static bool experts_op(const struct cost *c, op_id op, int64_t *time)
+{
+	struct module *m = c->m;
+	bool out = m->op.at[op].kind == OP_DISPATCH;
+	struct local_shape rows;
+	struct links_team t = {.ranks = 1};
+	team_id team = infer_experts_team(m, op);
+	if (!shape_of(c, op, out ? op_result(m, op, 0) : op_read(m, op, 0), &rows))
+		return false;
+	if (team && !collective_team(c, team, &t))
+		return refuse_team(c, op);
+	int64_t bytes = rows.bytes / t.ranks;
+	*time = cost_touch_time(c, limited(4 * (cost_amount)bytes));
+	if (t.ranks > 1)
+		*time = curve_add(*time, collective_time(c, CLUSTER_ALL_TO_ALLV, &t, bytes));
+	return true;
+}
+
+/* ---- statements */
+
+static bool recorded(const struct cost *c, op_id op, const struct attr *a, int64_t *out)
+{
+	if (a->kind != ATTR_INT || a->u.i < 0 || a->u.i > CLUSTER_MAX_TIME)
+		return refuse(c, op, "time= takes whole nanoseconds, 0 to %lld", (long long)CLUSTER_MAX_TIME);
+	*out = a->u.i;
+	return true;
+}
+
+/* Of what hirc does not know: by kind=, else by bytes. */
+static bool extern_time(const struct cost *c, op_id op, int64_t *out)
+{
+	static const char *const none[] = {"wait", "view", "input", "output", "attr", "host"};
+	const struct attr *kind = op_attr(c->m, op, "kind");
+	const char *name = kind && (kind->kind == ATTR_NAME || kind->kind == ATTR_STRING)
+	                       ? names_text(c->m->names, kind->u.name)
+	                       : "compute";
+	int64_t bytes;
+	for (unsigned k = 0; k < sizeof none / sizeof *none; k++)
+		if (!strcmp(name, none[k]))
+			return true;
+	if (!strcmp(name, "comm"))
+		return refuse(c, op, "a communication that hirc does not know needs time= (ns)");
+	if (!moved_bytes(c, op, &bytes))
+		return false;
+	*out = cost_touch_time(c, bytes);
+	return true;
+}
+
+static bool allocate_time(const struct cost *c, op_id op, int64_t *out)
+{
+	struct local_shape s;
+	if (!op_attr_is_true(c->m, op, "zero_init") && !op_attr_is_true(c->m, op, "resets_to_zero"))
+		return true;
+	if (!shape_of(c, op, op_result(c->m, op, 0), &s))
+		return false;
+	*out = cost_touch_time(c, s.bytes);
+	return true;
+}
+
+static bool find_time(const struct cost *c, op_id op, int64_t *time, int64_t *bytes)
+{
+	const struct op *o = &c->m->op.at[op];
+	const struct op_info *info = &op_info[o->kind];
+	const struct attr *a = op_attr(c->m, op, "time");
+	enum cluster_collective kind;
+	int64_t moved;
+	if (collective_kind((enum op_kind)o->kind, &kind))
+		return collective_op(c, op, kind, time, bytes) && (!a || recorded(c, op, a, time));
+	if (info->traits & TRAIT_P2P)
+		return message_op(c, op, time, bytes) && (!a || recorded(c, op, a, time));
+	if (a)
+		return recorded(c, op, a, time);
+	if ((info->traits & TRAIT_VIEW) || (!op_is_unit(c->m, op) && ir_unit_of(c->m, op)))
+		return true;
+	switch ((enum op_kind)o->kind) {
+	case OP_EXTERN:
+		return extern_time(c, op, time);
+	case OP_ALLOCATE:
+		return allocate_time(c, op, time);
+	case OP_MATMUL:
+	case OP_LINEAR:
+	case OP_SDPA:
+		return contraction_time(c, op, time);
+	case OP_DISPATCH:
+	case OP_COMBINE:
+		return experts_op(c, op, time);
+	default:
+		break;
+	}
+	if (!op_is_unit(c->m, op) && info->form != FORM_CALL)
+		return true;
+	if (!(op_is_unit(c->m, op) ? unit_bytes(c, op, &moved) : moved_bytes(c, op, &moved)))
+		return false;
+	*time = cost_touch_time(c, moved);
+	return true;
+}
+
+bool op_time(const struct cost *c, op_id op, int64_t *time, int64_t *bytes)
+{
+	*time = *bytes = 0;
+	if (!find_time(c, op, time, bytes))
+		return false;
+	return *time < CLUSTER_MAX_TIME ||
+	       refuse(c, op, "this takes longer than %lld ns", (long long)CLUSTER_MAX_TIME);
+}

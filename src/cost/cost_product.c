@@ -1,0 +1,94 @@
+/* cost_product: products, by what was measured or by the peak rate.
+ *
+ * A product that was measured takes what it took. Others are between those of the dtype by the number of
+ * their operations 2 m n k: in between linear, below the smallest and above the largest as efficient as
+ * these. Of several with the same number the fastest counts. Where none was measured, it is the peak rate.
+ * None of them takes less than reading and writing its bytes. */
+#include "cost/model.h"
+#include <stdlib.h>
+
+static int by_size(const void *a, const void *b)
+{
+	const struct cluster_point *x = a, *y = b;
+	if (x->size != y->size)
+		return x->size < y->size ? -1 : 1;
+	return (x->time > y->time) - (x->time < y->time);
+}
+
+static cost_amount operations(int64_t m, int64_t n, int64_t k)
+{
+	return 2 * (cost_amount)m * (cost_amount)n * (cost_amount)k;
+}
+
+/* Points are of 64 bits: more operations than that are measured nowhere. */
+static int64_t point_size(cost_amount n)
+{
+	return n < INT64_MAX ? (int64_t)n : INT64_MAX;
+}
+
+void product_prepare(struct cost *c)
+{
+	const struct cluster *x = c->cluster;
+	for (unsigned t = 0; t < DTYPE_COUNT; t++) {
+		struct cluster_point *point = arena_new_array(c->arena, struct cluster_point, x->product_n);
+		uint32_t n = 0, kept = 0;
+		for (uint32_t k = 0; k < x->product_n; k++) {
+			const struct cluster_product *p = &x->product[k];
+			if (p->dtype == (enum dtype)t)
+				point[n++] =
+				    (struct cluster_point){point_size(operations(p->m, p->n, p->k)), p->time};
+		}
+		qsort(point, n, sizeof *point, by_size);
+		for (uint32_t k = 0; k < n; k++)
+			if (!kept || point[k].size > point[kept - 1].size)
+				point[kept++] = point[k];
+		c->product[t] = (struct cluster_points){point, kept};
+	}
+}
+
+static int64_t measured(const struct cost *c, enum dtype t, int64_t m, int64_t n, int64_t k)
+{
+	const struct cluster *x = c->cluster;
+	for (uint32_t i = 0; i < x->product_n && c->product[t].n; i++) {
+		const struct cluster_product *q = &x->product[i];
+		if (q->dtype == t && q->m == m && q->n == n && q->k == k)
+			return q->time;
+	}
+	return 0;
+}
+
+static int64_t between(const struct cost *c, enum dtype t, int64_t m, int64_t n, int64_t k)
+{
+	const struct cluster_points *p = &c->product[t];
+	cost_amount work = operations(m, n, k), huge = (cost_amount)1 << 76; /* times a time still fits */
+	int64_t size = point_size(work);
+	if (work > huge)
+		return CLUSTER_MAX_TIME;
+	const struct cluster_point *least = p->at, *last = p->at + p->n - 1;
+	if (size < least->size || size > last->size) {
+		const struct cluster_point *as = size < least->size ? least : last;
+		/* work / as->size of its time */
+		return curve_rate_time(work * (cost_amount)as->time, as->size, 1000000000);
+	}
+	return curve_time(p, size);
+}
+
+static int64_t repeated(int64_t time, int64_t batch)
+{
+	cost_amount all = (cost_amount)batch * (cost_amount)time;
+	return all < CLUSTER_MAX_TIME ? (int64_t)all : CLUSTER_MAX_TIME;
+}
+
+int64_t product_time(const struct cost *c, enum dtype t, int64_t batch, int64_t m, int64_t n, int64_t k,
+                     int64_t bytes)
+{
+	int64_t time = measured(c, t, m, n, k), moved = cost_touch_time(c, bytes);
+	if (time)
+		return repeated(time, batch);
+	if (c->product[t].n)
+		time = repeated(between(c, t, m, n, k), batch);
+	else
+		time =
+		    curve_rate_time((cost_amount)batch * operations(m, n, k), 1, c->cluster->flops_rate[t]);
+	return time > moved ? time : moved;
+}

@@ -1,0 +1,42 @@
+/* curve: times by size. */
+#include "cost/curve.h"
+
+__extension__ typedef __int128 wide;
+
+static int64_t most(cost_amount t)
+{
+	return t < CLUSTER_MAX_TIME ? (int64_t)t : CLUSTER_MAX_TIME;
+}
+
+int64_t curve_time(const struct cluster_points *p, int64_t size)
+{
+	if (p->n == 1 || size <= p->at[0].size)
+		return p->at[0].time;
+	uint32_t low = 0, high = p->n - 1; /* at[low] < size */
+	while (high - low > 1) {
+		uint32_t middle = low + (high - low) / 2;
+		if (p->at[middle].size < size)
+			low = middle;
+		else
+			high = middle;
+	}
+	const struct cluster_point *a = &p->at[high - 1], *b = &p->at[high];
+	wide rise = b->time - a->time, run = b->size - a->size, x = size - a->size;
+	if (size > b->size && rise < 0)
+		return b->time;
+	/* a->time * run + rise * x is not negative between the points */
+	return most((cost_amount)((2 * (a->time * run + rise * x) + run) / (2 * run)));
+}
+
+int64_t curve_rate_time(cost_amount n, int64_t d, int64_t rate)
+{
+	cost_amount second = 1000000000, per = (cost_amount)d * (cost_amount)rate, all = n * second;
+	if (n > ~(cost_amount)0 / second)
+		return CLUSTER_MAX_TIME;
+	return most(all / per + (all % per != 0));
+}
+
+int64_t curve_add(int64_t a, int64_t b)
+{
+	return most((cost_amount)a + (cost_amount)b);
+}

@@ -1,0 +1,15 @@
+/* curve: times by size, in whole nanoseconds: the same on every machine. */
+#ifndef HIRC_COST_CURVE_H
+#define HIRC_COST_CURVE_H
+#include "cost/cluster.h"
+
+__extension__ typedef unsigned __int128 cost_amount; /* products of sizes do not overflow in it */
+
+/* Linear between points, rounded to the nearest (halves up); the first time below the first point; above the
+ * last one the last slope, but never less than the last time. At most CLUSTER_MAX_TIME. */
+int64_t curve_time(const struct cluster_points *p, int64_t size);
+/* n / d units at a rate a second, rounded up; d and rate are not 0. At most CLUSTER_MAX_TIME. */
+int64_t curve_rate_time(cost_amount n, int64_t d, int64_t rate);
+int64_t curve_add(int64_t a, int64_t b); /* at most CLUSTER_MAX_TIME */
+
+#endif

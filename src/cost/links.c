@@ -1,0 +1,138 @@
+/* links: teams by levels, and the formulas of links.h. */
+#include "cost/links.h"
+#include "cost/curve.h"
+#include <stdlib.h>
+#include <string.h>
+
+static int by_number(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	return (x > y) - (x < y);
+}
+
+/* How many devices each group of a span has; 0: not the same number. sorted: by device. */
+static uint32_t group_size(const uint32_t *sorted, uint32_t n, int64_t span)
+{
+	uint32_t size = 0, from = 0;
+	for (uint32_t k = 1; k <= n; k++) {
+		if (k < n && sorted[k] / span == sorted[from] / span)
+			continue;
+		if (from && k - from != size)
+			return 0;
+		size = k - from;
+		from = k;
+	}
+	return size;
+}
+
+static bool find_levels(const struct cluster *c, const uint32_t *sorted, uint32_t n, struct links_team *t)
+{
+	uint32_t inner = 1;
+	t->levels = 0;
+	for (unsigned l = 0; l <= t->link; l++) {
+		uint32_t size = group_size(sorted, n, c->link[l].span);
+		if (!size)
+			return false;
+		if (size > inner) {
+			t->level[t->levels].link = l;
+			t->level[t->levels++].members = size / inner;
+		}
+		inner = size;
+	}
+	return true;
+}
+
+bool links_team(const struct cluster *c, const uint32_t *device, uint32_t n, struct links_team *out)
+{
+	struct links_team t = {.ranks = n};
+	uint32_t *sorted = mem_alloc(sizeof *sorted * ((size_t)n + 1));
+	if (n)
+		memcpy(sorted, device, sizeof *sorted * n);
+	qsort(sorted, n, sizeof *sorted, by_number);
+	while (n && t.link < c->link_n &&
+	       sorted[0] / c->link[t.link].span != sorted[n - 1] / c->link[t.link].span)
+		t.link++;
+	bool joined = t.link < c->link_n;
+	if (joined && !find_levels(c, sorted, n, &t)) {
+		t.levels = 1;
+		t.level[0].link = t.link;
+		t.level[0].members = n;
+	}
+	free(sorted);
+	if (joined)
+		*out = t;
+	return joined;
+}
+
+static int64_t steps(int64_t n)
+{
+	int64_t k = 0;
+	while ((int64_t)1 << k < n)
+		k++;
+	return k;
+}
+
+/* So many messages, and n / d bytes in all. */
+static int64_t sent(const struct cluster_link *l, int64_t messages, cost_amount n, int64_t d)
+{
+	return curve_add(curve_rate_time(n, d, l->rate),
+	                 l->alpha > CLUSTER_MAX_TIME / messages ? CLUSTER_MAX_TIME : l->alpha * messages);
+}
+
+/* The sums of links.h over the levels. */
+struct sums {
+	int64_t ring, tree, halves, blocks, pairs, steps;
+};
+
+static void add_level(const struct cluster_link *l, int64_t members, int64_t inner, int64_t ranks,
+                      int64_t bytes, struct sums *x)
+{
+	int64_t all = inner * members, depth = steps(members);
+	cost_amount s = (cost_amount)bytes, most = s * (cost_amount)(members - 1),
+	            outside = s * (cost_amount)(all - inner);
+	x->ring = curve_add(x->ring, sent(l, members - 1, most, all));
+	x->tree = curve_add(x->tree, sent(l, depth, s * (cost_amount)depth, 1));
+	x->halves = curve_add(x->halves, sent(l, depth + members - 1, 2 * most, all));
+	x->blocks = curve_add(x->blocks, sent(l, depth, outside, ranks));
+	x->pairs = curve_add(x->pairs, sent(l, all - inner, outside, ranks));
+	x->steps = curve_add(x->steps, sent(l, depth, 0, 1));
+}
+
+static int64_t less(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+int64_t links_time(const struct cluster *c, const struct links_team *t, enum cluster_collective kind,
+                   int64_t bytes)
+{
+	struct sums x = {0};
+	int64_t inner = 1;
+	for (unsigned k = 0; k < t->levels; k++) {
+		add_level(&c->link[t->level[k].link], t->level[k].members, inner, t->ranks, bytes, &x);
+		inner *= t->level[k].members;
+	}
+	switch (kind) {
+	case CLUSTER_ALLGATHER:
+	case CLUSTER_REDUCE_SCATTER:
+		return x.ring;
+	case CLUSTER_ALLREDUCE:
+		return less(curve_add(x.ring, x.ring), x.tree);
+	case CLUSTER_BROADCAST:
+	case CLUSTER_REDUCE:
+		return less(x.tree, x.halves);
+	case CLUSTER_GATHER:
+	case CLUSTER_SCATTER:
+		return x.blocks;
+	case CLUSTER_ALL_TO_ALL:
+	case CLUSTER_ALL_TO_ALLV:
+		return x.pairs;
+	case CLUSTER_SEND_RECV:
+		return sent(&c->link[t->link], 1, (cost_amount)bytes, 1);
+	case CLUSTER_BARRIER:
+		return x.steps;
+	case CLUSTER_COLLECTIVE_COUNT:
+		break;
+	}
+	return 0;
+}

@@ -1,0 +1,44 @@
+/* links: which links a team of ranks uses, and what a collective takes on them where no table says it.
+ *
+ * A team has levels: n_1 ranks share the innermost link, n_2 such groups the next, …; a rank sends a message
+ * of b bytes on link l in alpha_l + b / rate_l. With N_l = n_1 … n_l, n ranks in all, s bytes of the larger
+ * buffer and L_l = ceil(log2 n_l), the sums over the levels l being left out:
+ *
+ *     R                 (n_l - 1) alpha_l + s (n_l - 1) / (N_l rate_l)      rings, inside first or last
+ *     allgather         R                                                   [1, 2, 3]
+ *     reduce_scatter    R                                                   [1, 2, 3]
+ *     allreduce         the less of 2 R and L_l (alpha_l + s / rate_l)      [1, 2, 3]; recursive doubling [1]
+ *     broadcast, reduce the less of L_l (alpha_l + s / rate_l), a binomial tree, and
+ *                       R + L_l alpha_l + s (n_l - 1) / (N_l rate_l), two halves                       [1]
+ *     gather, scatter   L_l alpha_l + (N_l - N_(l-1)) s / (n rate_l)        binomial tree              [1]
+ *     all_to_all(v)     (N_l - N_(l-1)) (alpha_l + s / (n rate_l))          pairwise exchange          [1]
+ *     send_recv         alpha + s / rate of the outermost level
+ *     barrier           L_l alpha_l                                         dissemination              [4]
+ *
+ * A team whose groups differ in size is one level, on its outermost link. What is added up takes no time
+ * here.
+ *
+ * [1] Thakur, Rabenseifner, Gropp, "Optimization of collective communication operations in MPICH", 2005.
+ * [2] Patarasu, Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations", 2009.
+ * [3] Cho, Finkler, Serrano, Kung, Hunter, "BlueConnect", 2019: one level after the other.
+ * [4] Hensgen, Finkel, Manber, "Two algorithms for barrier synchronization", 1988. */
+#ifndef HIRC_COST_LINKS_H
+#define HIRC_COST_LINKS_H
+#include "cost/cluster.h"
+
+struct links_team {
+	int64_t ranks;
+	unsigned link; /* the outermost one, in the cluster's list */
+	unsigned levels;
+	struct {
+		unsigned link;
+		int64_t members; /* n_l, more than 1 */
+	} level[CLUSTER_MAX_LINKS];
+};
+
+/* The levels of some devices; false: no link joins them all. */
+bool links_team(const struct cluster *c, const uint32_t *device, uint32_t n, struct links_team *out);
+int64_t links_time(const struct cluster *c, const struct links_team *t, enum cluster_collective kind,
+                   int64_t bytes);
+
+#endif

@@ -1,0 +1,24 @@
+/* local: what a rank holds of a tensor where a statement uses it, by size.
+ *
+ *     mesh m(x = 4)
+ *     V: f32[10@x, 8]                       3 rows of 8
+ *     T: f32[12@stream(3), 8] in its loop   4 rows of 8; outside all 12
+ *
+ * Ranks and iterations may hold less: it is the largest part. Of axes that are merged the first has all that
+ * is held of them, the others 1. */
+#ifndef HIRC_COST_LOCAL_H
+#define HIRC_COST_LOCAL_H
+#include "ir/expr.h"
+
+struct local_shape {
+	unsigned rank;
+	int64_t n[IR_MAX_LOGICAL]; /* of each visible axis */
+	int64_t elements, bytes;
+};
+
+#define LOCAL_MAX_BYTES ((int64_t)1 << 60)
+
+/* EXPR_OVERFLOW: also of more than LOCAL_MAX_BYTES, and of negative extents. */
+enum expr_status local_shape(const struct module *m, value_id v, struct local_shape *out);
+
+#endif

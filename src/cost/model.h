@@ -1,0 +1,48 @@
+/* model: what the files of the cost model share. */
+#ifndef HIRC_COST_MODEL_H
+#define HIRC_COST_MODEL_H
+#include "cost/cost.h"
+#include "cost/curve.h"
+#include "cost/links.h"
+#include "cost/local.h"
+
+struct cost {
+	struct module *m;
+	const struct cluster *cluster;
+	struct arena *arena;
+	/* Where statements without a time are reported, once for each param; NULL: there are none any more.
+	 */
+	struct diag *d;
+	bool *reported;                             /* by param */
+	const struct cluster_table **table;         /* the cluster's, by collective, ranks, span */
+	struct cluster_points product[DTYPE_COUNT]; /* by operations of one product; n 0: none was measured */
+	struct links_team *team;                    /* by team id, team_n of them */
+	uint32_t team_n;
+};
+
+/* ---- cost_collective.c */
+
+/* Sorts the cluster's tables, looks up the teams. */
+void collective_prepare(struct cost *c);
+/* The widest slice of a team; false: no link joins one of them. */
+bool collective_team(const struct cost *c, team_id team, struct links_team *out);
+int64_t collective_time(const struct cost *c, enum cluster_collective kind, const struct links_team *t,
+                        int64_t bytes);
+/* The kind of an operation of IR; false: it is no collective. */
+bool collective_kind(enum op_kind op, enum cluster_collective *out);
+/* Bytes of the larger buffer by those of the operand and the result, on ranks of a team. */
+int64_t collective_bytes(enum cluster_collective kind, int64_t ranks, int64_t in, int64_t out);
+
+/* ---- cost_product.c */
+
+void product_prepare(struct cost *c);
+/* batch products [m, k] x [k, n], which read and write so many bytes; the cluster knows the dtype. */
+int64_t product_time(const struct cost *c, enum dtype t, int64_t batch, int64_t m, int64_t n, int64_t k,
+                     int64_t bytes);
+
+/* ---- cost_op.c */
+
+/* False: it has no time, which is reported. bytes: see cost_op_bytes. */
+bool op_time(const struct cost *c, op_id op, int64_t *time, int64_t *bytes);
+
+#endif

@@ -1,0 +1,337 @@
+/* Tests of src/cost: times worked out by hand, files that read back to the same figures, the largest part of
+ * a tensor against all parts. */
+#include "check.h"
+#include "cost/cost.h"
+#include "cost/curve.h"
+#include "cost/links.h"
+#include "cost/local.h"
+#include "ir/edit.h"
+#include "ir/layout.h"
+#include "parse/ast.h"
+#include "parse/sema.h"
+#include "sched/problem.h"
+#include <stdlib.h>
+
+/* ---- curves */
+
+static void test_curve(void)
+{
+	static const struct cluster_point up[] = {{10, 100}, {20, 205}, {40, 245}}, down[] = {{4, 9}, {8, 2}};
+	const struct cluster_points p = {up, 3}, q = {down, 2}, one = {up, 1};
+	CHECK_EQ(curve_time(&p, 0), 100);
+	CHECK_EQ(curve_time(&p, 10), 100);
+	CHECK_EQ(curve_time(&p, 15), 153); /* 152.5: halves up */
+	CHECK_EQ(curve_time(&p, 20), 205);
+	CHECK_EQ(curve_time(&p, 30), 225);
+	CHECK_EQ(curve_time(&p, 41), 247); /* 2 a byte */
+	CHECK_EQ(curve_time(&p, INT64_MAX), CLUSTER_MAX_TIME);
+	CHECK_EQ(curve_time(&q, 5), 7); /* 7.25 */
+	CHECK_EQ(curve_time(&q, 6), 6); /* 5.5 */
+	CHECK_EQ(curve_time(&q, 9), 2); /* no less than the last */
+	CHECK_EQ(curve_time(&one, 99), 100);
+	CHECK_EQ(curve_rate_time(0, 1, 5), 0);
+	CHECK_EQ(curve_rate_time(1, 1, 1000000000), 1);
+	CHECK_EQ(curve_rate_time(10, 3, 1000000000), 4); /* 3.3: up */
+	CHECK_EQ(curve_rate_time((cost_amount)1 << 120, 1, 1), CLUSTER_MAX_TIME);
+	CHECK_EQ(curve_add(CLUSTER_MAX_TIME, CLUSTER_MAX_TIME), CLUSTER_MAX_TIME);
+}
+
+/* The scheduler's tables give the same times. */
+static void test_curve_is_the_scheduler_s(void)
+{
+	uint64_t random = 1;
+	for (unsigned round = 0; round < 200; round++) {
+		struct cluster_point at[8];
+		struct sched_point point[8];
+		int64_t size = 0, time = 0;
+		for (unsigned k = 0; k < 8; k++) {
+			random = random * 6364136223846793005u + 1442695040888963407u;
+			size += 1 + (int64_t)(random >> 40);
+			time += (int64_t)(random >> 33 & 0xffff);
+			at[k] = (struct cluster_point){size, time};
+			point[k] = (struct sched_point){(double)size, (double)time};
+		}
+		const struct cluster_points p = {at, 8};
+		const struct sched_family f = {.point = point, .n = 8};
+		for (int64_t x = 0; x < 2 * size; x += size / 37 + 1)
+			CHECK_EQ(curve_time(&p, x), sched_family_time(&f, x));
+	}
+}
+
+/* ---- links */
+
+/* Pairs at 100 GB/s and 1000 ns, groups of 8 at 10 GB/s and 5000 ns. */
+static const struct cluster_link pod_link[] = {{2, 1000, 100000000000}, {8, 5000, 10000000000}};
+static const struct cluster pod = {
+    .name = "pod", .memory_rate = 1000000000000, .link = pod_link, .link_n = 2};
+
+static int64_t on_links(enum cluster_collective kind, const uint32_t *device, uint32_t n, int64_t bytes)
+{
+	struct links_team t;
+	CHECK(links_team(&pod, device, n, &t));
+	return links_time(&pod, &t, kind, bytes);
+}
+
+static void test_links(void)
+{
+	static const uint32_t pair[] = {2, 3}, apart[] = {0, 2}, all[] = {7, 5, 3, 1, 0, 2, 4, 6},
+	                      three[] = {0, 1, 2}, two_pairs[] = {4, 5, 0, 1}, far[] = {7, 8};
+	struct links_team t;
+	CHECK(!links_team(&pod, far, 2, &t));
+	CHECK(links_team(&pod, all, 8, &t) && t.link == 1 && t.levels == 2 && t.level[0].members == 2 &&
+	      t.level[1].members == 4);
+	CHECK(links_team(&pod, apart, 2, &t) && t.link == 1 && t.levels == 1 && t.level[0].link == 1);
+	CHECK(links_team(&pod, three, 3, &t) && t.link == 1 && t.levels == 1 && t.level[0].members == 3);
+	CHECK(links_team(&pod, pair, 1, &t) && t.link == 0 && t.levels == 0);
+
+	/* 1000 + 10^6 / 2 bytes at 100 GB/s; apart 5000 + the same at 10 GB/s */
+	CHECK_EQ(on_links(CLUSTER_ALLGATHER, pair, 2, 1000000), 6000);
+	CHECK_EQ(on_links(CLUSTER_REDUCE_SCATTER, apart, 2, 1000000), 55000);
+	/* 8 ranks: 1 x 1000 + 800000 / 2 at 100, then 3 x 5000 + 800000 x 3 / 8 at 10 GB/s */
+	CHECK_EQ(on_links(CLUSTER_ALLGATHER, all, 8, 800000), 1000 + 4000 + 15000 + 30000);
+	/* twice that, or (1000 + 8000) + 2 (5000 + 80000) */
+	CHECK_EQ(on_links(CLUSTER_ALLREDUCE, all, 8, 800000), 100000);
+	/* of 8 bytes: (1000 + 1) + 2 x 5000 + 2 (1.6: up) */
+	CHECK_EQ(on_links(CLUSTER_ALLREDUCE, all, 8, 8), 11003);
+	/* tree of 4 KB: 1000 + 40 + 5000 + 400; halves: (1 + 1) 1000 + 40 + (1 + 1) 5000 + 200 */
+	CHECK_EQ(on_links(CLUSTER_BROADCAST, two_pairs, 4, 4000), 6440);
+	/* 4 MB: tree 41000 + 405000; halves 2000 + 40000 + 10000 + 200000 */
+	CHECK_EQ(on_links(CLUSTER_REDUCE, two_pairs, 4, 4000000), 252000);
+	/* one rank of the pair has 1 MB, two beyond have 2 MB: 1000 + 10000 + 5000 + 200000 */
+	CHECK_EQ(on_links(CLUSTER_GATHER, two_pairs, 4, 4000000), 216000);
+	/* the same, with a message for each: 1000 + 10000 + 2 x 5000 + 200000 */
+	CHECK_EQ(on_links(CLUSTER_ALL_TO_ALL, two_pairs, 4, 4000000), 221000);
+	CHECK_EQ(on_links(CLUSTER_SEND_RECV, two_pairs, 4, 4000000), 405000);
+	CHECK_EQ(on_links(CLUSTER_BARRIER, all, 8, 0), 1000 + 2 * 5000);
+	/* uneven: 2 x 5000 + 3 MB x 2 / 3 at 10 GB/s */
+	CHECK_EQ(on_links(CLUSTER_ALLGATHER, three, 3, 3000000), 210000);
+}
+
+/* ---- files */
+
+static struct cluster *read_text(const char *text)
+{
+	struct diag *d = diag_new(stderr, DIAG_TEXT, 0);
+	struct source *s = source_from_text("c.json", text, (uint32_t)strlen(text));
+	struct cluster *c = cluster_read(d, s);
+	source_free(s);
+	diag_free(d);
+	return c;
+}
+
+/* What is written reads back, and is written the same again. */
+static void check_written(const struct cluster *c)
+{
+	struct buf text = {0}, again = {0};
+	cluster_write(c, &text);
+	struct cluster *read = read_text(text.at);
+	CHECK(read != NULL);
+	if (read) {
+		cluster_write(read, &again);
+		CHECK_STR(again.at, text.at);
+		CHECK_EQ(cluster_hash(read), cluster_hash(c));
+	}
+	cluster_free(read);
+	buf_free(&text);
+	buf_free(&again);
+}
+
+static struct cluster everything(void)
+{
+	static const struct cluster_point touch[] = {{64, 10}, {4096, 500}}, points[] = {{8, 1}, {16, 2}};
+	static const struct cluster_product product[] = {{DTYPE_F32, 2, 3, 4, 5}, {DTYPE_I8, 6, 7, 8, 9}};
+	static const struct cluster_table table[] = {{CLUSTER_ALLREDUCE, 2, 2, {points, 2}},
+	                                             {CLUSTER_BARRIER, 4, 8, {points, 1}}};
+	struct cluster c = pod;
+	c.name = "a \"b\"\\\n";
+	c.launch = 7;
+	c.memory = CLUSTER_MAX_NUMBER;
+	c.flops_rate[DTYPE_F32] = 11;
+	c.flops_rate[DTYPE_I8] = 12;
+	c.touch = (struct cluster_points){touch, 2};
+	c.product = product;
+	c.product_n = 2;
+	c.table = table;
+	c.table_n = 2;
+	c.compute_per_mille = 1100;
+	c.comm_per_mille = 1050;
+	return c;
+}
+
+static void test_files(void)
+{
+	struct cluster c = everything();
+	static const char *const names[] = {"cpu", "h100"};
+	check_written(&c);
+	for (unsigned k = 0; k < 2; k++) {
+		struct cluster *built = cluster_builtin(names[k]);
+		CHECK(built != NULL);
+		check_written(built);
+		cluster_free(built);
+	}
+	CHECK(cluster_builtin("x") == NULL);
+}
+
+/* Each figure counts, the name does not. */
+static void test_hash(void)
+{
+	struct cluster c = everything();
+	uint64_t before = cluster_hash(&c);
+	int64_t *figure[] = {&c.launch,
+	                     &c.memory,
+	                     &c.memory_rate,
+	                     &c.flops_rate[DTYPE_F32],
+	                     &c.compute_per_mille,
+	                     &c.comm_per_mille,
+	                     &c.flops_rate[DTYPE_I8]};
+	for (unsigned k = 0; k < sizeof figure / sizeof *figure; k++) {
+		++*figure[k];
+		CHECK(cluster_hash(&c) != before);
+		--*figure[k];
+	}
+	c.name = "other";
+	CHECK_EQ(cluster_hash(&c), before);
+	c.touch.n--;
+	CHECK(cluster_hash(&c) != before);
+	c.touch.n++;
+	c.table_n--;
+	CHECK(cluster_hash(&c) != before);
+}
+
+/* ---- programs */
+
+struct program {
+	struct source *source;
+	struct diag *d;
+	struct module *m;
+};
+
+static struct program program_of(const char *text)
+{
+	struct program p = {.source = source_from_text("p.hir", text, (uint32_t)strlen(text))};
+	struct sema_options sema = {0};
+	p.d = diag_new(stderr, DIAG_TEXT, 0);
+	diag_set_source(p.d, p.source);
+	struct ast *a = ast_parse(p.d, p.source);
+	p.m = sema_build(p.d, a, &sema);
+	CHECK(p.m != NULL);
+	ast_free(a);
+	return p;
+}
+
+static void program_free(struct program *p)
+{
+	module_free(p->m);
+	diag_free(p->d);
+	source_free(p->source);
+}
+
+static op_id first_of(const struct module *m, enum op_kind kind)
+{
+	op_id op = ir_walk_first(m);
+	while (op && m->op.at[op].kind != kind)
+		op = ir_walk(m, op);
+	CHECK(op != 0);
+	return op;
+}
+
+static void test_interface(void)
+{
+	struct program p = program_of("mesh m(x = 4)\n"
+	                              "program p on m {\n"
+	                              "  input X: f32[10@x, 4]\n"
+	                              "  Y: f32[10, 4] = allgather(X, axis=x) as c\n"
+	                              "  wait(c)\n"
+	                              "  z: f32[1] = extern \"f\"(Y) {time=9}\n"
+	                              "}\n");
+	struct cost *c = cost_new(p.m, &pod, p.d);
+	op_id gather = first_of(p.m, OP_ALLGATHER), recorded = first_of(p.m, OP_EXTERN);
+	team_id team = p.m->op.at[gather].team;
+	CHECK_EQ(cost_hash(c), cluster_hash(&pod));
+	/* four blocks of 3 rows, 48 bytes each: 1000 + 0.96 and 5000 + 4.8, both up */
+	CHECK_EQ(cost_op_bytes(c, gather), 192);
+	CHECK_EQ(cost_op_time(c, gather), 1001 + 5005);
+	CHECK_EQ(cost_collective_time(c, OP_ALLGATHER, team, 192), 6006);
+	CHECK_EQ(cost_collective_operand_time(c, OP_ALLGATHER, team, 48), 6006);
+	CHECK_EQ(cost_collective_operand_time(c, OP_REDUCE_SCATTER, team, 192), 6006);
+	CHECK_EQ(cost_message_time(c, 0, 1, 1000000), 1000 + 10000);
+	CHECK_EQ(cost_message_time(c, 1, 2, 1000000), 5000 + 100000);
+	CHECK_EQ(cost_message_time(c, 1, 1, 1000000), 2000); /* a copy */
+	CHECK_EQ(cost_touch_time(c, 1500), 2);
+	CHECK_EQ(cost_touch_time(c, 0), 0);
+	CHECK_EQ(cost_op_time(c, first_of(p.m, OP_WAIT)), 0);
+	CHECK_EQ(cost_op_time(c, recorded), 9);
+	CHECK(cost_op_is_recorded(c, recorded) && !cost_op_is_recorded(c, gather));
+	cost_free(c);
+	program_free(&p);
+}
+
+/* Elements of a value that a rank holds, by looking at each of them. */
+static int64_t count_held(const struct module *m, type_id t, int64_t rank)
+{
+	const struct domain *d = &m->domain.at[m->type.at[t].domain];
+	struct layout_env env;
+	int64_t loop[IR_MAX_AXES] = {0}, logical[IR_MAX_LOGICAL], count = 0;
+	expr_id culprit;
+	CHECK(layout_env_init(m, t, rank, &env, &culprit));
+	for (unsigned k = 0; k < d->loop_n; k++)
+		if (d->axis[d->loop[k]].place == PLACE_MESH)
+			loop[k] = env.mesh_index[d->axis[d->loop[k]].mesh_axis];
+	for (;;) {
+		unsigned k = d->loop_n;
+		count += layout_logical_index(d, &env, loop, logical);
+		while (k-- > 0) {
+			const struct axis *a = &d->axis[d->loop[k]];
+			if (a->place == PLACE_MESH)
+				continue;
+			if (++loop[k] < env.extent[d->loop[k]])
+				break;
+			loop[k] = 0;
+		}
+		if (k == UINT32_MAX)
+			return count;
+	}
+}
+
+static void test_local(void)
+{
+	static const char *const layout[] = {
+	    "10@x, 4",     "4@x, 3",          "10@x@y, 4",         "7, 5@y@x",       "25@x@stream(3)",
+	    "10@block(3)", "25@block(4)@x",   "9@stream(2)@x",     "1@x, 1@y",       "3@x@y",
+	    "0@x, 4",      "13@swizzle1d(x)", "20@y@swizzle1d(x)", "11@serial(2)@x", "6",
+	};
+	for (unsigned k = 0; k < sizeof layout / sizeof *layout; k++) {
+		char text[256];
+		struct local_shape s = {0};
+		int64_t most = 0;
+		snprintf(text, sizeof text,
+		         "mesh m(x = 4, y = 2)\nprogram p on m {\n  input X: f32[%s]\n  Y = set(X)\n}\n",
+		         layout[k]);
+		struct program p = program_of(text);
+		value_id v = p.m->input.at[0].value;
+		for (int64_t r = 0; r < 8; r++) {
+			int64_t n = count_held(p.m, p.m->value.at[v].type, r);
+			most = n > most ? n : most;
+		}
+		CHECK_EQ(local_shape(p.m, v, &s), EXPR_OK);
+		CHECK_EQ(s.elements, most);
+		if (s.elements != most)
+			printf("    of f32[%s]\n", layout[k]);
+		CHECK_EQ(s.bytes, 4 * most);
+		program_free(&p);
+	}
+}
+
+int main(void)
+{
+	test_curve();
+	test_curve_is_the_scheduler_s();
+	test_links();
+#ifdef HIRC_HAVE_CJSON
+	test_files();
+#endif
+	test_hash();
+	test_interface();
+	test_local();
+	return check_result();
+}
