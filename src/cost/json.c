@@ -7,7 +7,7 @@
 #include <string.h>
 
 #ifdef HIRC_HAVE_CJSON
-#include <cjson/cJSON.h>
+#include <cJSON.h>
 
 enum { MAX_MEMBERS = 64, MAX_WARNINGS = 20 };
 

@@ -1,0 +1,330 @@
+/* bench_member: timing and checking collectives, see bench_member.h. */
+#include "cli/bench_member.h"
+#include "rt/bell.h"
+#include "rt/device.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	BATCHES = 5,
+	MIN_TIMES = 3,
+	MAX_TIMES = 10000,
+	LOOK_US = 20000, /* how often a waiting rank looks whether the job has failed */
+};
+#define BATCH_NS 4e6 /* of a batch whose length is chosen here */
+
+/* ---- shapes */
+
+/* Elements that member i gives to member k: of an all_to_allv blocks of two sizes. */
+static int64_t given(const struct bench_shape *s, int i, int k)
+{
+	if (s->kind != RT_ALL_TO_ALLV)
+		return s->block;
+	return (i + k) % 2 ? s->block + s->block / 2 : s->block - s->block / 2;
+}
+
+static int64_t given_before(const struct bench_shape *s, int i, int k)
+{
+	int64_t sum = 0;
+	for (int j = 0; j < k; j++)
+		sum += given(s, i, j);
+	return sum;
+}
+
+struct bench_shape bench_member_shape(const struct bench_member *x, enum rt_collective_kind kind,
+                                      int64_t bytes)
+{
+	struct bench_shape s = {.kind = kind};
+	if (kind == RT_BARRIER)
+		return s;
+	int64_t elements = bytes / (int64_t)x->data.size,
+	        parts = rt_collective_has_blocks(kind) ? x->members : 1;
+	s.block = elements / parts > 0 ? elements / parts : 1;
+	s.count = s.block * parts;
+	return s;
+}
+
+/* Bytes of a buffer of `count` elements: an all_to_allv may need half as much again. */
+static size_t room(const struct bench_member *x, int64_t count)
+{
+	return ((size_t)(count + x->job->size) * rt_dtype_size(x->c->dtype) * 2 + 63) & ~(size_t)63;
+}
+
+static char *own_block(const struct bench_member *x, const struct bench_shape *s, char *whole)
+{
+	return whole + (size_t)(x->index * s->block) * x->data.size;
+}
+
+static struct rt_collective collective(struct bench_member *x, const struct bench_shape *s)
+{
+	struct rt_collective c = {.kind = s->kind,
+	                          .dtype = x->c->dtype,
+	                          .op = x->c->op,
+	                          .team = x->team,
+	                          .root = rt_collective_is_rooted(s->kind) ? (int)x->c->root : 0,
+	                          .in = x->in,
+	                          .out = x->out,
+	                          .count = s->block};
+	if (s->kind == RT_BARRIER)
+		c.in = c.out = NULL;
+	else if (s->in_place && s->kind == RT_ALLGATHER)
+		c.in = own_block(x, s, x->out);
+	else if (s->in_place && s->kind == RT_REDUCE_SCATTER)
+		c.out = own_block(x, s, x->in);
+	else if (s->in_place)
+		c.in = x->out;
+	if (s->kind == RT_ALL_TO_ALLV) {
+		int64_t offset = 0;
+		for (int k = 0; k < x->members; k++) {
+			x->send_counts[k] = given(s, x->index, k);
+			x->send_offsets[k] = given_before(s, x->index, k);
+			x->counts[k] = given(s, k, x->index);
+			x->offsets[k] = offset;
+			offset += x->counts[k];
+		}
+		c.counts = x->counts;
+		c.offsets = x->offsets;
+		c.send_counts = x->send_counts;
+		c.send_offsets = x->send_offsets;
+	}
+	return c;
+}
+
+/* ---- data */
+
+/* Puts this rank's input where the collective reads it. */
+static void fill(const struct bench_member *x, const struct bench_shape *s, const struct rt_collective *c)
+{
+	int64_t n = s->block;
+	if (s->kind == RT_REDUCE_SCATTER || s->kind == RT_SCATTER || rt_collective_exchanges(s->kind))
+		n = given_before(s, x->index, x->members);
+	memset(x->out, 0xff, room(x, s->count));
+	bench_data_fill(&x->data, x->index, 0, n, (char *)c->in);
+}
+
+/* What this rank's result has wrong. */
+static int64_t wrong(const struct bench_member *x, const struct bench_shape *s, const struct rt_collective *c)
+{
+	const struct bench_data *d = &x->data;
+	int root = (int)x->c->root, me = x->index;
+	int64_t n = s->block, bad = 0;
+	switch (s->kind) {
+	case RT_REDUCE:
+		return me == root ? bench_data_wrong(d, BENCH_REDUCED, 0, n, c->out) : 0;
+	case RT_ALLREDUCE:
+		return bench_data_wrong(d, BENCH_REDUCED, 0, n, c->out);
+	case RT_REDUCE_SCATTER:
+		return bench_data_wrong(d, BENCH_REDUCED, me * n, n, c->out);
+	case RT_BROADCAST:
+		return bench_data_wrong(d, root, 0, n, c->out);
+	case RT_SCATTER:
+		return bench_data_wrong(d, root, me * n, n, c->out);
+	case RT_BARRIER:
+		return 0;
+	case RT_SEND_RECV:
+		return bench_data_wrong(d, (me + x->members - 1) % x->members, 0, n, c->out);
+	default: /* a block of each member */
+		if (s->kind == RT_GATHER && me != root)
+			return 0;
+		const char *at = c->out;
+		for (int k = 0; k < x->members; k++) {
+			bool exchanged = rt_collective_exchanges(s->kind);
+			int64_t first = exchanged ? given_before(s, k, me) : 0,
+			        count = exchanged ? given(s, k, me) : n;
+			bad += bench_data_wrong(d, k, first, count, at);
+			at += (size_t)count * d->size;
+		}
+		return bad;
+	}
+}
+
+/* ---- running */
+
+/* A message to the right and one from the left. */
+static enum status run_ring(struct bench_member *x, const struct bench_shape *s)
+{
+	struct rt_watch watch = {0};
+	struct rt_request *r[2] = {NULL, NULL};
+	enum status status = STATUS_OK;
+	for (int k = 0; k < 2 && status == STATUS_OK; k++) {
+		int other = x->rank[(x->index + (k ? x->members - 1 : 1)) % x->members];
+		const struct rt_p2p p = {.send = !k,
+		                         .peer = other,
+		                         .channel = (uint32_t)x->team,
+		                         .sequence = x->rounds,
+		                         .dtype = x->c->dtype,
+		                         .count = s->block,
+		                         .data = k ? x->out : x->in};
+		status = rt_transport_start_p2p(x->t, &p, &r[k]);
+	}
+	x->rounds++;
+	while (status == STATUS_OK && (r[0] || r[1])) {
+		uint32_t seen = x->t->ops->read(x->t);
+		bool moved = false, done = false;
+		status = x->t->ops->progress(x->t, &moved);
+		for (int k = 0; k < 2 && status == STATUS_OK; k++) {
+			if (!r[k])
+				continue;
+			status = x->t->ops->test(x->t, r[k], &done);
+			r[k] = done ? NULL : r[k];
+			moved |= done;
+		}
+		if (status != STATUS_OK || moved)
+			continue;
+		status = rt_job_status(x->job);
+		if (status == STATUS_OK && rt_watch_expired(&watch, x->job))
+			status = rt_job_stuck(x->job, "a message does not end");
+		x->t->ops->wait(x->t, seen, LOOK_US);
+	}
+	return status;
+}
+
+static enum status repeat(struct bench_member *x, const struct bench_shape *s, const struct rt_collective *c,
+                          int64_t times)
+{
+	enum status status = STATUS_OK;
+	for (int64_t k = 0; k < times && status == STATUS_OK && x->index >= 0; k++)
+		status = s->kind == RT_SEND_RECV ? run_ring(x, s) : rt_transport_run(x->t, c);
+	return status;
+}
+
+/* One number of the job from one of each rank in a team, as --average says. */
+static double combine(const struct bench_member *x, const double *all)
+{
+	double sum = 0, least = -1, most = 0;
+	int n = 0;
+	if (!strcmp(x->c->average, "rank0") && all[0] >= 0)
+		return all[0];
+	for (int k = 0; k < x->job->size; k++) {
+		if (all[k] < 0) /* of no team */
+			continue;
+		n++;
+		sum += all[k];
+		least = least < 0 || all[k] < least ? all[k] : least;
+		most = all[k] > most ? all[k] : most;
+	}
+	return !strcmp(x->c->average, "min") ? least : !strcmp(x->c->average, "max") ? most : n ? sum / n : 0;
+}
+
+/* Collective: nanoseconds of one of `times` collectives. */
+static enum status time_batch(struct bench_member *x, const struct bench_shape *s,
+                              const struct rt_collective *c, int64_t times, double *out)
+{
+	double mine, *all = mem_zalloc(sizeof *all * (size_t)x->job->size);
+	enum status status = bench_start(x->job, x->one_clock);
+	int64_t start = bench_now_ns();
+	if (status == STATUS_OK)
+		status = repeat(x, s, c, times);
+	mine = x->index < 0 ? -1 : (double)(bench_now_ns() - start) / (double)times;
+	if (status == STATUS_OK)
+		status = rt_job_allgather(x->job, "a time", &mine, sizeof mine, all);
+	if (status == STATUS_OK)
+		*out = combine(x, all);
+	free(all);
+	return status;
+}
+
+enum status bench_member_time(struct bench_member *x, const struct bench_shape *s, double *us)
+{
+	const struct bench *b = x->c->b;
+	struct rt_collective c = collective(x, s);
+	double once = 0, batch[BATCHES];
+	memset(x->in, 0, room(x, s->count)); /* zeros stay zeros, however often they are reduced */
+	memset(x->out, 0, room(x, s->count));
+	enum status status = repeat(x, s, &c, b->warmup);
+	if (status == STATUS_OK)
+		status = time_batch(x, s, &c, 1, &once);
+	double fit = BATCH_NS / (once > 1 ? once : 1);
+	int64_t times = b->samples        ? b->samples
+	                : fit < MIN_TIMES ? MIN_TIMES
+	                : fit > MAX_TIMES ? MAX_TIMES
+	                                  : (int64_t)fit;
+	for (int k = 0; k < BATCHES && status == STATUS_OK; k++)
+		status = time_batch(x, s, &c, times, &batch[k]);
+	if (status == STATUS_OK)
+		*us = bench_statistics(batch, BATCHES).median / 1e3;
+	return status;
+}
+
+enum status bench_member_check(struct bench_member *x, const struct bench_shape *s, int64_t *out)
+{
+	struct rt_collective c = collective(x, s);
+	int64_t mine = 0, *all = mem_zalloc(sizeof *all * (size_t)x->job->size);
+	if (x->index >= 0 && s->count)
+		fill(x, s, &c);
+	enum status status = repeat(x, s, &c, 1);
+	if (x->c->plant >= 0 && x->job->rank == 0 && s->count)
+		((char *)c.out)[x->c->plant % (s->block * (int64_t)x->data.size)] ^= 1;
+	if (status == STATUS_OK && x->index >= 0)
+		mine = wrong(x, s, &c);
+	if (status == STATUS_OK)
+		status = rt_job_allgather(x->job, "wrong elements", &mine, sizeof mine, all);
+	*out = 0;
+	for (int k = 0; k < x->job->size; k++)
+		*out += all[k];
+	free(all);
+	return status;
+}
+
+/* ---- opening */
+
+enum status bench_member_open(struct bench_member *x)
+{
+	const struct bench_collectives *c = x->c;
+	size_t ranks = (size_t)x->job->size;
+	enum status status = bench_same_host(x->job, &x->one_clock);
+	if (status == STATUS_OK)
+		status = rt_device_open(x->job, "cpu", &x->device);
+	if (status == STATUS_OK)
+		status = rt_transport_open(x->job, c->b->ranks.transport, &x->t);
+	if (status != STATUS_OK)
+		return status;
+	int64_t **lists[] = {&x->counts, &x->offsets, &x->send_counts, &x->send_offsets};
+	for (unsigned k = 0; k < 4; k++)
+		*lists[k] = mem_zalloc(sizeof **lists[k] * ranks);
+	size_t bytes = room(x, c->most / (int64_t)rt_dtype_size(c->dtype));
+	void *at = NULL;
+	status = rt_transport_alloc(x->t, x->device, bytes * 2, "buffers", &at);
+	x->in = at;
+	x->out = status == STATUS_OK ? x->in + bytes : NULL;
+	bench_member_leave(x);
+	return status;
+}
+
+void bench_member_leave(struct bench_member *x)
+{
+	bench_data_free(&x->data);
+	x->data = (struct bench_data){0};
+	x->index = -1;
+}
+
+enum status bench_member_team(struct bench_member *x, const int *rank, int n)
+{
+	int id = 0;
+	enum status status = rt_transport_team(x->t, rank, n, &id);
+	if (x->members != n || !x->data.table) {
+		bench_data_free(&x->data);
+		bench_data_make(x->c->dtype, x->c->op, n, &x->data);
+	}
+	x->members = n; /* the same of all teams */
+	for (int k = 0; k < n && status == STATUS_OK; k++)
+		if (rank[k] == x->job->rank) {
+			x->index = k;
+			x->team = id;
+			x->rank = x->t->team[id].rank;
+		}
+	return status;
+}
+
+void bench_member_close(struct bench_member *x)
+{
+	if (x->in)
+		rt_transport_free(x->t, x->device, x->in);
+	rt_transport_close(x->t);
+	rt_device_close(x->device);
+	bench_data_free(&x->data);
+	free(x->counts);
+	free(x->offsets);
+	free(x->send_counts);
+	free(x->send_offsets);
+}

@@ -1,0 +1,48 @@
+/* bench_member: a rank that takes part in collectives which are timed and checked.
+ *
+ *     struct bench_member x = {.job = job, .c = c};
+ *     bench_member_open(&x);                        transport, buffers
+ *     bench_member_team(&x, ranks, n);              of each team, on all ranks; its own is the one that it is
+ * in bench_member_shape(&x, kind, bytes, &s); bench_member_time(&x, &s, &us); … bench_member_close(&x);
+ *
+ * A time is that of n collectives one after the other, divided by n, after a common start; five times, the
+ * median. Teams work at the same time. */
+#ifndef HIRC_CLI_BENCH_MEMBER_H
+#define HIRC_CLI_BENCH_MEMBER_H
+#include "cli/bench_collective.h"
+
+struct bench_member {
+	struct rt_job *job;
+	const struct bench_collectives *c;
+	struct rt_transport *t;
+	struct rt_device *device;
+	struct bench_data data;
+	int team, members, index; /* the transport's team; index -1: of none */
+	const int *rank;          /* of the team */
+	bool one_clock;
+	char *in, *out;                                         /* room for the largest size */
+	int64_t *counts, *offsets, *send_counts, *send_offsets; /* all_to_allv; by member */
+	uint64_t rounds;                                        /* of the ring */
+};
+
+/* One size of one kind on one rank. */
+struct bench_shape {
+	enum rt_collective_kind kind;
+	int64_t block; /* elements of a member's block */
+	int64_t count; /* of the larger buffer */
+	bool in_place;
+};
+
+/* All of them are collective. */
+enum status bench_member_open(struct bench_member *x);
+/* Leaves the team it is in. */
+void bench_member_leave(struct bench_member *x);
+enum status bench_member_team(struct bench_member *x, const int *rank, int n);
+struct bench_shape bench_member_shape(const struct bench_member *x, enum rt_collective_kind kind,
+                                      int64_t bytes);
+enum status bench_member_time(struct bench_member *x, const struct bench_shape *s, double *us);
+/* Elements that are wrong on all ranks. */
+enum status bench_member_check(struct bench_member *x, const struct bench_shape *s, int64_t *out);
+void bench_member_close(struct bench_member *x);
+
+#endif
