@@ -3,7 +3,6 @@
  * Without --dump and -o only messages and remarks come out. With --split-input-file the programs
  * between lines `# -----` are compiled one by one; each keeps the line numbers of the file. */
 #include "base/source.h"
-#include "cli/cluster.h"
 #include "cli/commands.h"
 #include "cli/compile.h"
 #include "cli/output.h"
@@ -20,8 +19,6 @@
 struct compile_command {
 	struct compile_options compile;
 	const char *dump; /* nvfuser, hir, ast or cost; NULL: none */
-	const char *cluster_name;
-	struct cluster *cluster; /* by cluster_name, once there is a program to print */
 	const char *output, *reproducer;
 	bool split, list, stats;
 	struct diag *d;
@@ -66,12 +63,11 @@ static enum status dump_ast(struct compile_command *c, struct source *s)
 static enum status dump_cost(struct compile_command *c, struct module *m)
 {
 	enum status status = STATUS_OK;
-	if (!c->cluster)
-		c->cluster = cluster_load(c->d, c->cluster_name, &status);
-	if (!c->cluster)
+	const struct cluster *cluster = compile_cluster(c->d, &c->compile, &status);
+	if (!cluster)
 		return status;
 	struct source *outer = diag_set_source(c->d, m->source);
-	struct cost *cost = cost_new(m, c->cluster, c->d);
+	struct cost *cost = cost_new(m, cluster, c->d);
 	if (cost)
 		cost_print(cost, m, &c->text);
 	diag_set_source(c->d, outer);
@@ -186,7 +182,7 @@ static enum status run(struct compile_command *c, struct command_line *line)
 
 int cmd_compile(int argc, char **argv)
 {
-	struct compile_command c = {.argc = argc, .argv = argv, .cluster_name = CLUSTER_DEFAULT};
+	struct compile_command c = {.argc = argc, .argv = argv};
 	compile_options_init(&c.compile);
 	const char *usual = getenv("HIRC_DUMP");
 	if (usual && !strcmp(usual, "host_ir")) /* as NVFUSER_DUMP has it */
@@ -200,7 +196,6 @@ int cmd_compile(int argc, char **argv)
 	     .value = "nvfuser|hir|ast|cost",
 	     .otherwise = "nvfuser",
 	     .help = "print the program; cost: what each statement takes on a cluster"},
-	    CLUSTER_OPTION(&c.cluster_name),
 	    {.letter = 'o',
 	     .kind = OPTION_TEXT,
 	     .to = &c.output,
@@ -251,7 +246,6 @@ int cmd_compile(int argc, char **argv)
 		diag_finish(c.d);
 		diag_free(c.d);
 	}
-	cluster_free(c.cluster);
 	buf_free(&c.text);
 	options_free(&line);
 	compile_options_free(&c.compile);

@@ -51,7 +51,9 @@ static enum status sim(struct sim_command *c, const char *path)
 		return status;
 	struct arena *a = arena_new();
 	struct source *outer = diag_set_source(c->d, m->source);
-	bool ok = sim_run(m, c->d, a, &s) && report(c, &s);
+	struct cost *cost = cost_new(m, compile_cluster(c->d, &c->compile, &status), c->d);
+	bool ok = cost && sim_run(m, cost, c->d, a, &s) && report(c, &s);
+	cost_free(cost);
 	diag_set_source(c->d, outer);
 	arena_free(a);
 	compile_free(m);

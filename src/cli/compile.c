@@ -1,8 +1,9 @@
 /* compile: reading, checking and rewriting a program. */
 #include "cli/compile.h"
-#include "import/import.h"
 #include "analysis/extents.h"
 #include "analysis/unwritten.h"
+#include "cli/cluster.h"
+#include "import/import.h"
 #include "ir/print.h"
 #include "parse/ast.h"
 #include <assert.h>
@@ -36,6 +37,7 @@ void compile_options_init(struct compile_options *o)
 {
 	memset(o, 0, sizeof *o);
 	o->diagnostics = "text";
+	o->cluster_name = CLUSTER_DEFAULT;
 	o->pipeline.verify_each = debug_build;
 	o->verify_roundtrip = debug_build;
 	o->pipeline.nvfuser = true;
@@ -115,6 +117,7 @@ void compile_options_init(struct compile_options *o)
 	     .kind = OPTION_SWITCH,
 	     .to = &o->verify_roundtrip,
 	     .help = "check after each pass that it prints and parses to itself"},
+	    CLUSTER_OPTION(&o->cluster_name),
 	    {.name = "diagnostic-format",
 	     .kind = OPTION_TEXT,
 	     .to = &o->diagnostics,
@@ -139,6 +142,7 @@ void compile_options_free(struct compile_options *o)
 		free(o->owned.at[i]);
 	vec_free(&o->owned);
 	vec_free(&o->define);
+	cluster_free(o->cluster);
 }
 
 /* --pipeline, as options of passes. */
@@ -296,6 +300,13 @@ static bool after_pass(void *to, struct module *m, const char *pass)
 
 /* ---- programs */
 
+const struct cluster *compile_cluster(struct diag *d, struct compile_options *o, enum status *status)
+{
+	if (!o->cluster)
+		o->cluster = cluster_load(d, o->cluster_name, status);
+	return o->cluster;
+}
+
 static bool uses_define(const struct module *m)
 {
 	for (param_id p = 1; p < m->param.n; p++)
@@ -322,11 +333,13 @@ struct module *compile_source(struct diag *d, struct source *s, struct compile_o
 	if (*status == STATUS_OK && passes) {
 		struct roundtrip r = {d, o};
 		struct pipeline_options p = o->pipeline;
+		p.cluster = compile_cluster(d, o, status);
 		if (o->verify_roundtrip) {
 			p.after = after_pass;
 			p.after_to = &r;
 		}
-		*status = pipeline_run(m, d, &o->run, &p);
+		if (p.cluster)
+			*status = pipeline_run(m, d, &o->run, &p);
 		if (*status == STATUS_OK)
 			unwritten_outputs_warn(m, d);
 	}

@@ -15,11 +15,12 @@
 #ifndef HIRC_CLI_COMPILE_H
 #define HIRC_CLI_COMPILE_H
 #include "cli/options.h"
+#include "cost/cluster.h"
 #include "ir/ir.h"
 #include "parse/sema.h"
 #include "pass/pipeline.h"
 
-enum { COMPILE_OPTIONS = 18 };
+enum { COMPILE_OPTIONS = 19 };
 
 struct compile_options {
 	VEC(struct sema_define) define; /* -D */
@@ -30,6 +31,8 @@ struct compile_options {
 	    *fuse_pointwise;     /* --fuse-pointwise: a number or `no`; NULL: as the pass does by default */
 	const char *passes;      /* --passes; NULL: the default pipeline */
 	const char *diagnostics; /* text or json */
+	const char *cluster_name;
+	struct cluster *cluster; /* by compile_cluster; NULL until then */
 	bool verify_roundtrip;
 	struct pipeline_options pipeline;
 	struct pipeline run; /* what `passes` says, by compile_options_finish */
@@ -53,6 +56,8 @@ struct module *compile_file(struct diag *d, const char *path, struct compile_opt
 struct module *compile_source(struct diag *d, struct source *s, struct compile_options *o, bool passes,
                               enum status *status);
 void compile_free(struct module *m);
+/* What --cluster names, read once; NULL with *status set after reporting. */
+const struct cluster *compile_cluster(struct diag *d, struct compile_options *o, enum status *status);
 /* Warns of each -D whose name no program had. */
 void compile_warn_unused(struct diag *d, const struct compile_options *o);
 

@@ -1,6 +1,7 @@
 /* block: see block.h. */
 #include "cost/block.h"
 #include "base/vec.h"
+#include "cost/local.h"
 #include "ir/edit.h"
 #include "ir/expr.h"
 #include <string.h>
@@ -15,8 +16,9 @@ struct reader {              /* of a buffer, in a list */
 
 struct maker {
 	struct module *m;
+	const struct cost *cost;
 	struct diag *d;
-	struct arena *scratch;
+	struct arena *arena, *scratch;
 	struct block *out;
 	struct keys key;
 	uint32_t *node;   /* by op: its node + 1, also of ops in loops; 0: not in the block */
@@ -119,13 +121,11 @@ const char *block_name(struct module *m, op_id op)
 
 /* ---- storages */
 
-static int64_t type_bytes(const struct module *m, value_id v)
+/* On the rank that has most of it; what has no size was reported when the cost model was made. */
+static int64_t local_bytes(const struct module *m, value_id v)
 {
-	const struct domain *d = value_domain(m, v);
-	int64_t n = dtype_bytes((enum dtype)value_type(m, v)->dtype), extent;
-	for (unsigned i = 0; i < d->rank; i++)
-		n *= expr_is_const(m, d->axis[i].extent, &extent) ? extent : 1;
-	return n;
+	struct local_shape shape;
+	return local_shape(m, v, &shape) == EXPR_OK ? shape.bytes : 0;
 }
 
 static void add_storage(struct maker *k, value_id v, struct sched_storage s)
@@ -164,7 +164,7 @@ static void add_results(struct maker *k, op_id op, uint32_t node)
 			continue;
 		int64_t n = bytes && bytes->kind == ATTR_INTS && i < bytes->n ? bytes->u.ints[i]
 		            : bytes && bytes->kind == ATTR_INT && !i          ? bytes->u.i
-		                                                              : type_bytes(m, v);
+		                                                              : local_bytes(m, v);
 		add_storage(k, v, (struct sched_storage){n, resident ? SCHED_NONE : node, resident});
 	}
 	int64_t scratch = int_of(k, op, k->key.scratch, 0);
@@ -244,15 +244,15 @@ static void need(struct maker *k, uint32_t node, value_id v, bool writes)
 
 /* ---- what it takes */
 
-static int64_t family_key_of(const struct maker *k, op_id op, uint32_t lane)
+static uint64_t family_key_of(const struct maker *k, op_id op, uint32_t lane)
 {
 	const struct attr *reduce = attr_of(k, op, k->key.op);
 	value_id v = op_result(k->m, op, 0);
 	uint64_t how = reduce && reduce->kind == ATTR_NAME ? reduce->u.name : 0;
-	return (int64_t)((((uint64_t)lane * OP_KIND_COUNT + (uint64_t)collective_of(k->m, op)) * DTYPE_COUNT +
-	                  value_type(k->m, v)->dtype) *
-	                     ((uint64_t)names_count(k->m->names) + 1) +
-	                 how);
+	return ((((uint64_t)lane * OP_KIND_COUNT + (uint64_t)collective_of(k->m, op)) * DTYPE_COUNT +
+	         value_type(k->m, v)->dtype) *
+	            ((uint64_t)names_count(k->m->names) + 1) +
+	        how);
 }
 
 /* Whether a collective's result is used by waits alone. */
@@ -277,38 +277,60 @@ static const struct attr *table_of(const struct maker *k, group_id group, enum o
 	return NULL;
 }
 
+static const enum op_kind bucketed[] = {OP_ALLGATHER, OP_REDUCE_SCATTER, OP_ALLREDUCE};
+enum { BUCKETED = sizeof bucketed / sizeof *bucketed, LARGEST_POINT = 40 };
+
+/* What a collective takes by the size of its operand: as the group says, else by the model. */
+static struct sched_family points_of(struct maker *k, op_id op, group_id group)
+{
+	enum op_kind collective = collective_of(k->m, op);
+	const struct attr *table = group ? table_of(k, group, collective) : NULL;
+	uint32_t n = table ? table->n / 2 : group ? 0 : LARGEST_POINT;
+	struct sched_point *point = arena_new_array(k->arena, struct sched_point, n);
+	for (uint32_t i = 0; i < n; i++) {
+		int64_t bytes = table ? table->u.ints[2 * i] : (int64_t)1 << i;
+		int64_t time =
+		    table ? table->u.ints[2 * i + 1]
+		          : cost_collective_operand_time(k->cost, collective, k->m->op.at[op].team, bytes);
+		point[i] = (struct sched_point){(double)bytes, (double)time};
+	}
+	return (struct sched_family){.point = point, .n = n};
+}
+
 static uint32_t find_family(struct maker *k, op_id op, group_id group, uint32_t lane)
 {
-	static const enum op_kind bucketed[] = {OP_ALLGATHER, OP_REDUCE_SCATTER, OP_ALLREDUCE};
 	enum op_kind collective = collective_of(k->m, op);
 	unsigned which = 0;
-	while (which < 3 && bucketed[which] != collective)
+	while (which < BUCKETED && bucketed[which] != collective)
 		which++;
-	const struct attr *table = which < 3 ? table_of(k, group, collective) : NULL;
-	if (!table || k->m->op.at[op].def_n != 1 || op_role_count(k->m, op, ROLE_READ) != 1 ||
-	    !only_waited_for(k, op))
+	if (which == BUCKETED || k->m->op.at[op].def_n != 1 || op_role_count(k->m, op, ROLE_READ) != 1 ||
+	    (group && !only_waited_for(k, op)))
 		return SCHED_NONE;
-	uint64_t key = (uint64_t)family_key_of(k, op, lane);
+	uint64_t key = family_key_of(k, op, lane);
 	for (uint32_t f = 0; f < k->family.n; f++)
 		if (k->family_key.at[f] == key)
 			return f;
-	struct sched_point *point = arena_new_array(k->scratch, struct sched_point, table->n / 2);
-	for (uint32_t i = 0; i < table->n / 2; i++)
-		point[i] =
-		    (struct sched_point){(double)table->u.ints[2 * i], (double)table->u.ints[2 * i + 1]};
-	vec_push(&k->family, ((struct sched_family){.lane = lane,
-	                                            .collective = (enum sched_collective)which,
-	                                            .point = point,
-	                                            .n = table->n / 2}));
+	struct sched_family made = points_of(k, op, group);
+	if (!made.n)
+		return SCHED_NONE;
+	made.lane = lane;
+	made.collective = (enum sched_collective)which;
+	vec_push(&k->family, made);
 	vec_push(&k->family_key, key);
 	return k->family.n - 1;
 }
 
-static uint32_t find_lane(struct maker *k, uint64_t communicator)
+static uint32_t find_lane(struct maker *k, op_id op, uint64_t communicator)
 {
 	uint32_t lane = 0;
 	while (lane < k->lane.n && k->lane.at[lane] != communicator)
 		lane++;
+	if (lane == SCHED_MAX_LANES) {
+		diag_error(k->d, k->m->op.at[op].at, "a program has at most %d communicators",
+		           SCHED_MAX_LANES);
+		k->failed = true;
+		return 0;
+	}
 	if (lane == k->lane.n)
 		vec_push(&k->lane, communicator);
 	return lane;
@@ -327,49 +349,78 @@ static group_id find_group(struct maker *k, op_id op)
 	return 0;
 }
 
-static void make_communication(struct maker *k, op_id op, struct sched_node *n)
+/* Bytes of what it has as operands, or as results. */
+static int64_t bytes_of(const struct maker *k, op_id op, enum role role)
 {
-	struct module *m = k->m;
-	group_id group = find_group(k, op);
-	n->kind = SCHED_COMM;
-	n->lane = find_lane(k, group);
-	for (unsigned i = 0; i < op_role_count(m, op, ROLE_READ); i++)
-		n->in += type_bytes(m, op_read(m, op, i));
-	n->in = int_of(k, op, k->key.in_bytes, n->in);
-	for (unsigned i = 0; i < op_result_count(m, op); i++)
-		n->out += type_bytes(m, op_result(m, op, i));
-	n->family = group ? find_family(k, op, group, n->lane) : SCHED_NONE;
+	const struct op *o = &k->m->op.at[op];
+	int64_t n = 0;
+	for (unsigned i = 0; i < o->operand_n; i++)
+		if (k->m->operand.at[o->operand + i].role == role)
+			n += local_bytes(k->m, k->m->operand.at[o->operand + i].id);
+	return n;
 }
 
-/* What is packed, or unpacked, is read and written. */
-static int64_t copy_time(const struct maker *k, op_id op)
+static void make_communication(struct maker *k, op_id op, struct sched_node *n)
 {
-	struct sched_problem p = {.bytes_per_ns = k->bytes_per_ns};
-	unsigned n =
-	    k->m->op.at[op].kind == OP_PACK ? op_role_count(k->m, op, ROLE_READ) : op_result_count(k->m, op);
-	int64_t bytes = 0;
-	for (unsigned i = 0; i < n; i++)
-		bytes += type_bytes(k->m, k->m->op.at[op].kind == OP_PACK ? op_read(k->m, op, i)
-		                                                          : op_result(k->m, op, i));
-	return sched_copy_time(&p, bytes);
+	bool recorded = k->m->op.at[op].kind == OP_EXTERN;
+	group_id group = recorded ? find_group(k, op) : 0;
+	uint64_t communicator =
+	    recorded ? group
+	             : (uint64_t)1 << 63 | (uint64_t)op_backend(k->m, op) << 32 | k->m->op.at[op].team;
+	n->kind = SCHED_COMM;
+	n->lane = find_lane(k, op, communicator);
+	n->in = int_of(k, op, k->key.in_bytes, bytes_of(k, op, ROLE_READ));
+	n->out = bytes_of(k, op, ROLE_DEF) + bytes_of(k, op, ROLE_WRITE);
+	if (!k->failed)
+		n->family = find_family(k, op, group, n->lane);
+}
+
+/* How often a loop runs; 1 when that depends on the rank. */
+static int64_t trips_of(const struct maker *k, op_id op)
+{
+	const struct expr_env env = {.rank = 0};
+	int64_t start, stop;
+	if (k->m->op.at[op].kind != OP_FOR ||
+	    expr_eval(k->m, op_scalar_expr(k->m, op, 0), &env, &start, NULL) != EXPR_OK ||
+	    expr_eval(k->m, op_scalar_expr(k->m, op, 1), &env, &stop, NULL) != EXPR_OK)
+		return 1;
+	return stop > start ? stop - start : 0;
+}
+
+static int64_t time_of(const struct maker *k, op_id op)
+{
+	int64_t time = cost_op_time(k->cost, op);
+	bool pack = k->m->op.at[op].kind == OP_PACK;
+	if (pack || k->m->op.at[op].kind == OP_UNPACK) {
+		struct sched_problem p = {.bytes_per_ns = k->bytes_per_ns};
+		return sched_copy_time(&p, bytes_of(k, op, pack ? ROLE_READ : ROLE_DEF));
+	}
+	for (region_id r = k->m->op.at[op].region; r; r = k->m->region.at[r].sibling)
+		region_each (k->m, within, r)
+			time += (time_of(k, within) + k->launch) * trips_of(k, op);
+	return time;
+}
+
+/* Statements that act on streams, or on other ranks beside their data, and blocks that hold such. */
+static bool keeps_its_place(const struct maker *k, op_id op)
+{
+	const struct op *o = &k->m->op.at[op];
+	const struct op_info *info = &op_info[o->kind];
+	if (o->kind == OP_DISPATCH || o->kind == OP_COMBINE || o->kind == OP_SYMMETRIC_VIEW ||
+	    info->traits & (TRAIT_P2P | TRAIT_ASYNC))
+		return true;
+	if (o->kind == OP_WAIT)
+		return !k->node[op_operand_id(k->m, op, ROLE_STATEMENT, 0)];
+	for (region_id r = o->region; r; r = k->m->region.at[r].sibling)
+		region_each (k->m, within, r)
+			if (block_is_communication(k->m, within) || keeps_its_place(k, within))
+				return true;
+	return info->form == FORM_HOST && !(info->traits & TRAIT_MEMORY);
 }
 
 static void make_node(struct maker *k, op_id op)
 {
-	struct sched_node n = {.comm = SCHED_NONE, .family = SCHED_NONE};
-	const struct attr *time = attr_of(k, op, k->key.time);
-	if (k->m->op.at[op].kind == OP_PACK || k->m->op.at[op].kind == OP_UNPACK) {
-		n.time = copy_time(k, op);
-		vec_push(&k->nodes, n);
-		return;
-	}
-	if (!time || time->kind != ATTR_INT || time->u.i < 0) {
-		diag_error(k->d, k->m->op.at[op].at,
-		           "what this takes is not known: state it in ns, as in `{time=2500}`");
-		k->failed = true;
-		return;
-	}
-	n.time = time->u.i;
+	struct sched_node n = {.time = time_of(k, op), .comm = SCHED_NONE, .family = SCHED_NONE};
 	if (block_is_communication(k->m, op)) {
 		make_communication(k, op, &n);
 	} else if (is_wait(k->m, op)) {
@@ -381,36 +432,106 @@ static void make_node(struct maker *k, op_id op)
 	vec_push(&k->nodes, n);
 }
 
-/* A wait holds what was packed for its bucket. */
-static void use_packed(struct maker *k, op_id op, uint32_t node)
+/* The pack of which a collective has the result; 0: none. */
+static op_id pack_of(const struct maker *k, op_id comm)
 {
-	op_id comm = block_waits_for(k->m, op);
 	value_id packed = comm ? op_read(k->m, comm, 0) : 0;
 	op_id def = packed ? k->m->value.at[packed].def : 0;
-	if (def && k->m->op.at[def].kind == OP_PACK)
-		add_use(k, node, packed);
+	return def && k->m->op.at[def].kind == OP_PACK ? def : 0;
+}
+
+/* A wait holds what was packed for its bucket, as the collective does what it was packed from. */
+static void use_packed(struct maker *k, op_id op, uint32_t node)
+{
+	op_id waited = pack_of(k, block_waits_for(k->m, op));
+	op_id sent = block_is_communication(k->m, op) ? pack_of(k, op) : 0;
+	if (waited)
+		add_use(k, node, op_result(k->m, waited, 0));
+	for (unsigned i = 0; sent && i < k->m->op.at[sent].operand_n; i++)
+		if (ir_operand(k->m, sent, i)->role == ROLE_READ)
+			add_use(k, node, ir_operand(k->m, sent, i)->id);
+}
+
+/* A wait is a use of its Communication's buffers; what comes after it sees the result. */
+static void use_communication(struct maker *k, op_id wait, uint32_t node)
+{
+	op_id comm = op_operand_id(k->m, wait, ROLE_STATEMENT, 0);
+	const struct op *o = &k->m->op.at[comm];
+	if (!k->node[comm])
+		return;
+	add_edge(k, k->node[comm] - 1, node);
+	for (unsigned i = 0; i < o->operand_n; i++) {
+		struct operand x = k->m->operand.at[o->operand + i];
+		if (x.role == ROLE_READ || x.role == ROLE_DEF || x.role == ROLE_WRITE) {
+			touch(k, node, k->root[x.id], x.role != ROLE_READ);
+			add_use(k, node, x.id);
+		}
+	}
+}
+
+static void mark_received(struct maker *k, op_id wait)
+{
+	op_id comm = op_operand_id(k->m, wait, ROLE_STATEMENT, 0);
+	for (unsigned i = 0; i < op_result_count(k->m, comm); i++)
+		k->written[k->root[op_result(k->m, comm, i)]] = true;
+}
+
+/* All before a node that keeps its place, and all after. */
+static void keep_place(struct maker *k, op_id op, uint32_t node)
+{
+	if (k->barrier)
+		add_edge(k, k->barrier - 1, node);
+	if (!keeps_its_place(k, op))
+		return;
+	for (uint32_t x = k->barrier; x < node; x++)
+		add_edge(k, x, node);
+	k->barrier = node + 1;
+}
+
+/* What a statement, and those within, need and touch. */
+static void add_needs(struct maker *k, op_id op, uint32_t node)
+{
+	k->node[op] = node + 1;
+	each_touched(k, op, node, need);
+	for (region_id r = k->m->op.at[op].region; r; r = k->m->region.at[r].sibling)
+		region_each (k->m, within, r)
+			add_needs(k, within, node);
 }
 
 static void add_node(struct maker *k, op_id op)
 {
 	struct module *m = k->m;
 	uint32_t node = k->nodes.n;
-	k->node[op] = node + 1;
 	make_node(k, op);
-	if (k->failed)
-		return;
 	vec_push(&k->op, op);
+	keep_place(k, op, node);
 	if (name_is(k, op, k->key.kind, "output"))
 		for (unsigned i = 0; i < m->op.at[op].operand_n; i++)
 			if (ir_operand(m, op, i)->role == ROLE_READ)
 				keep(k, ir_operand(m, op, i)->id);
-	each_touched(k, op, node, need);
+	add_needs(k, op, node);
 	use_packed(k, op, node);
+	if (m->op.at[op].kind == OP_WAIT)
+		use_communication(k, op, node);
 	add_results(k, op, node);
 	for (unsigned i = 0; i < m->op.at[op].def_n; i++) {
 		value_id v = ir_operand(m, op, i)->id;
 		touch(k, node, k->root[v], k->root[v] == v);
 	}
+}
+
+static void mark(struct maker *k, op_id op)
+{
+	for (unsigned i = 0; i < k->m->op.at[op].def_n; i++) {
+		value_id v = ir_operand(k->m, op, i)->id, of = ir_view_of(k->m, op, i);
+		k->root[v] = of ? k->root[of] : v;
+	}
+	each_touched(k, op, 0, mark_written);
+	if (k->m->op.at[op].kind == OP_WAIT)
+		mark_received(k, op);
+	for (region_id r = k->m->op.at[op].region; r; r = k->m->region.at[r].sibling)
+		region_each (k->m, within, r)
+			mark(k, within);
 }
 
 static void finish(struct maker *k, struct arena *a)
@@ -426,25 +547,27 @@ static void finish(struct maker *k, struct arena *a)
 	p->node = k->nodes.n ? COPY(k->nodes, struct sched_node) : NULL;
 	p->storage = k->storage.n ? COPY(k->storage, struct sched_storage) : NULL;
 	p->family = k->family.n ? COPY(k->family, struct sched_family) : NULL;
-	for (uint32_t i = 0; i < k->family.n; i++) {
-		struct sched_family *f = &((struct sched_family *)p->family)[i];
-		struct sched_point *point = arena_new_array(a, struct sched_point, f->n);
-		memcpy(point, f->point, sizeof *point * f->n);
-		f->point = point;
-	}
 	k->out->op = k->op.n ? COPY(k->op, op_id) : NULL;
 	k->out->storage = k->owner.n ? COPY(k->owner, value_id) : NULL;
 #undef COPY
 	sched_problem_finish(p, a, k->edge.at, k->edge.n, k->use.at, k->use.n);
 }
 
-bool block_make(struct module *m, region_id region, struct diag *d, struct arena *a, struct block *out)
+bool block_make(struct module *m, region_id region, const struct cost *cost, struct diag *d, struct arena *a,
+                struct block *out)
 {
-	struct maker k = {.m = m, .d = d, .scratch = arena_new(), .out = out, .key = keys_of(m->names)};
+	const struct cluster *cluster = cost_cluster(cost);
+	struct maker k = {.m = m,
+	                  .cost = cost,
+	                  .d = d,
+	                  .arena = a,
+	                  .scratch = arena_new(),
+	                  .out = out,
+	                  .key = keys_of(m->names)};
 	const struct attr *launch = attrs_find(m, m->recording.attrs, "launch"),
 	                  *rate = attrs_find(m, m->recording.attrs, "memory_rate");
-	k.launch = launch ? launch->u.i : 0;
-	k.bytes_per_ns = rate ? (double)rate->u.i / 1e9 : 1e300;
+	k.launch = launch ? launch->u.i : cluster->launch;
+	k.bytes_per_ns = (double)(rate ? rate->u.i : cluster->memory_rate) / 1e9;
 	k.node = arena_new_array(k.scratch, uint32_t, m->op.n);
 	k.root = arena_new_array(k.scratch, value_id, m->value.n);
 	k.home = arena_new_array(k.scratch, uint32_t, m->value.n);
@@ -453,13 +576,11 @@ bool block_make(struct module *m, region_id region, struct diag *d, struct arena
 	k.since = arena_new_array(k.scratch, uint32_t, m->value.n);
 	for (value_id v = 1; v < m->value.n; v++)
 		k.root[v] = ir_root(m, v);
-	region_each (m, op, region) { /* roots of externs' views, then what is written */
-		for (unsigned i = 0; i < m->op.at[op].def_n; i++) {
-			value_id v = ir_operand(m, op, i)->id, of = ir_view_of(m, op, i);
-			k.root[v] = of ? k.root[of] : v;
-		}
-		each_touched(&k, op, 0, mark_written);
-	}
+	region_each (m, op, region)
+		mark(&k, op);
+	for (uint32_t i = 0; i < m->input.n; i++)
+		add_storage(&k, m->input.at[i].value,
+		            (struct sched_storage){local_bytes(m, m->input.at[i].value), SCHED_NONE, true});
 	region_each (m, op, region)
 		if (!k.failed)
 			add_node(&k, op);

@@ -15,6 +15,7 @@
  * program's outputs, to the end. */
 #ifndef HIRC_COST_BLOCK_H
 #define HIRC_COST_BLOCK_H
+#include "cost/cost.h"
 #include "ir/ir.h"
 #include "sched/problem.h"
 
@@ -24,8 +25,9 @@ struct block {
 	value_id *storage; /* by storage: the value that owns it; 0: none, scratch of a statement */
 };
 
-/* Memory is from the arena. Reports to d what has no time, or cannot be scheduled; false then. */
-bool block_make(struct module *m, region_id region, struct diag *d, struct arena *a, struct block *out);
+/* Memory is from the arena. Reports to d what cannot be scheduled; false then. */
+bool block_make(struct module *m, region_id region, const struct cost *cost, struct diag *d, struct arena *a,
+                struct block *out);
 
 /* The Communication that a statement waits for, through waits for waits; 0: it waits for none. */
 op_id block_waits_for(struct module *m, op_id op);

@@ -6,6 +6,7 @@
  * before/after and a contract: what the pass requires, establishes and keeps. */
 #ifndef HIRC_PASS_PASS_H
 #define HIRC_PASS_PASS_H
+#include "cost/cluster.h"
 #include "ir/ir.h"
 #include "ir/verify.h"
 
@@ -38,6 +39,7 @@ struct pass_context {
 	const struct pass_info *pass;
 	int64_t option[PASS_MAX_OPTIONS]; /* in the order of pass_info.options */
 	bool remarks;                     /* whether pass_remark prints */
+	const struct cluster *cluster;    /* what times are of; NULL: not known */
 	VEC(value_id)
 	allocated; /* buffers that passes of this run allocated: what `allocate` may free.
 	            * A buffer that the source allocates is the source's to free. */

@@ -38,6 +38,7 @@ struct pipeline_options {
 	const char *timing;      /* `text` or `json`, to standard error; NULL: none */
 	bool nvfuser;            /* the surface of what is printed */
 	bool verify_each, remarks;
+	const struct cluster *cluster; /* what times are of, for passes that need them */
 	/* Called after each pass and before the first (pass NULL); false: it reported a bug. NULL: none. */
 	bool (*after)(void *to, struct module *m, const char *pass);
 	void *after_to;

@@ -55,9 +55,12 @@ static void say(struct pass_context *cx, struct module *m, const struct sched_pr
 
 static bool schedule(struct module *m, struct pass_context *cx, region_id region)
 {
+	struct cost *cost = cost_new(m, cx->cluster, cx->d);
+	if (!cost)
+		return false;
 	struct arena *a = arena_new();
 	struct block b;
-	bool ok = block_make(m, region, cx->d, a, &b);
+	bool ok = block_make(m, region, cost, cx->d, a, &b);
 	if (ok && b.p.n) {
 		struct sched_result before = as_it_is(&b.p, a);
 		struct sched_options o = {.limit = limit_of(cx, before.peak),
@@ -74,6 +77,7 @@ static bool schedule(struct module *m, struct pass_context *cx, region_id region
 		sched_schedule_free(&s);
 	}
 	arena_free(a);
+	cost_free(cost);
 	return ok;
 }
 

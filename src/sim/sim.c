@@ -1,10 +1,10 @@
 /* sim: see sim.h. */
 #include "sim/sim.h"
 
-bool sim_run(struct module *m, struct diag *d, struct arena *a, struct sim *out)
+bool sim_run(struct module *m, const struct cost *cost, struct diag *d, struct arena *a, struct sim *out)
 {
 	*out = (struct sim){.m = m};
-	if (!block_make(m, m->body, d, a, &out->block))
+	if (!block_make(m, m->body, cost, d, a, &out->block))
 		return false;
 	uint32_t n = out->block.p.n;
 	out->order = arena_new_array(a, uint32_t, n);

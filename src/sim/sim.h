@@ -19,7 +19,7 @@ struct sim {
 };
 
 /* Memory is from the arena. False after reporting what has no time. */
-bool sim_run(struct module *m, struct diag *d, struct arena *a, struct sim *out);
+bool sim_run(struct module *m, const struct cost *cost, struct diag *d, struct arena *a, struct sim *out);
 
 /* A line a statement, as the graphs' referee reads them: `node|pack|comm|wait|unpack NAME[,NAME…]`. */
 void sim_write_schedule(const struct sim *s, struct buf *out);
