@@ -9,7 +9,9 @@
 
 struct sim_command {
 	struct compile_options compile;
-	const char *schedule;
+	const char *schedule, *json, *trace, *svg;
+	int64_t limit;
+	struct timeline_print print;
 	struct diag *d;
 };
 
@@ -23,17 +25,45 @@ static bool write_file(struct sim_command *c, const char *path, const struct buf
 	return false;
 }
 
-static bool report(struct sim_command *c, const struct sim *s)
+/* One output to its file, if it is asked for. */
+static bool write_output(struct sim_command *c, const char *path, struct timeline *t,
+                         void (*put)(struct timeline *, struct buf *))
+{
+	struct buf text = {0};
+	bool ok = true;
+	if (path) {
+		put(t, &text);
+		ok = write_file(c, path, &text);
+	}
+	buf_free(&text);
+	return ok;
+}
+
+static bool write_schedule(struct sim_command *c, const struct sim *s)
 {
 	struct buf text = {0};
 	bool ok = true;
 	if (c->schedule) {
 		sim_write_schedule(s, &text);
 		ok = write_file(c, c->schedule, &text);
-		text.n = 0;
 	}
-	if (!c->schedule || strcmp(c->schedule, "-")) {
-		sim_print(s, &text);
+	buf_free(&text);
+	return ok;
+}
+
+static bool is_stdout(const char *path)
+{
+	return path && !strcmp(path, "-");
+}
+
+/* What people read, unless something else goes there. */
+static bool report(struct sim_command *c, struct timeline *t)
+{
+	struct buf text = {0};
+	bool ok = write_output(c, c->trace, t, timeline_trace) & write_output(c, c->svg, t, timeline_svg) &
+	          write_output(c, c->json, t, timeline_json);
+	if (!is_stdout(c->json) && !is_stdout(c->trace) && !is_stdout(c->svg) && !is_stdout(c->schedule)) {
+		timeline_print(t, &c->print, &text);
 		ok &= output_write(&text);
 	}
 	buf_free(&text);
@@ -51,8 +81,16 @@ static enum status sim(struct sim_command *c, const char *path)
 		return status;
 	struct arena *a = arena_new();
 	struct source *outer = diag_set_source(c->d, m->source);
-	struct cost *cost = cost_new(m, compile_cluster(c->d, &c->compile, &status), c->d);
-	bool ok = cost && sim_run(m, cost, c->d, a, &s) && report(c, &s);
+	const struct cluster *cluster = compile_cluster(c->d, &c->compile, &status);
+	struct cost *cost = cluster ? cost_new(m, cluster, c->d) : NULL;
+	bool ok = cost && sim_run(m, cost, c->d, a, &s);
+	if (ok) {
+		struct timeline t;
+		sim_recorded_timeline(&s, &t);
+		t.limit = c->limit;
+		ok = write_schedule(c, &s) & report(c, &t);
+		timeline_close(&t);
+	}
 	cost_free(cost);
 	diag_set_source(c->d, outer);
 	arena_free(a);
@@ -63,7 +101,7 @@ static enum status sim(struct sim_command *c, const char *path)
 
 int cmd_sim(int argc, char **argv)
 {
-	struct sim_command c = {0};
+	struct sim_command c = {.print = {.classes = 4}};
 	compile_options_init(&c.compile);
 	const struct option options[] = {
 	    {.name = "schedule",
@@ -71,6 +109,43 @@ int cmd_sim(int argc, char **argv)
 	     .to = &c.schedule,
 	     .value = "FILE",
 	     .help = "write the order of the statements, a line each"},
+	    {.name = "json",
+	     .kind = OPTION_MAYBE,
+	     .to = &c.json,
+	     .value = "FILE",
+	     .otherwise = "-",
+	     .help = "write all figures as JSON"},
+	    {.name = "trace",
+	     .kind = OPTION_TEXT,
+	     .to = &c.trace,
+	     .value = "FILE.json",
+	     .help = "write a timeline in Chrome's trace format"},
+	    {.name = "svg",
+	     .kind = OPTION_TEXT,
+	     .to = &c.svg,
+	     .value = "FILE.svg",
+	     .help = "write a timeline as a picture"},
+	    {.name = "memory",
+	     .kind = OPTION_INT,
+	     .to = &c.print.held,
+	     .value = "N",
+	     .min = 0,
+	     .max = 1 << 20,
+	     .help = "print the N largest storages that are live at the peak"},
+	    {.name = "memory-limit",
+	     .kind = OPTION_SIZE,
+	     .to = &c.limit,
+	     .value = "BYTES",
+	     .min = 0,
+	     .max = INT64_MAX,
+	     .help = "what the peak is compared with; 0: none"},
+	    {.name = "ranks",
+	     .kind = OPTION_INT,
+	     .to = &c.print.classes,
+	     .value = "N",
+	     .min = 1,
+	     .max = 1 << 20,
+	     .help = "print at most N classes of ranks that do alike"},
 	};
 	struct command_line line = {
 	    .command = argv[0],

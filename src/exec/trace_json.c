@@ -1,4 +1,5 @@
 /* trace_json: spans as events of Chrome's trace format. */
+#include "base/chrome.h"
 #include "base/vec.h"
 #include "exec/trace.h"
 
@@ -10,17 +11,6 @@ struct lanes {
 };
 
 enum { MESSAGE_TID = 1000 };
-
-static void put_text(struct buf *out, const char *text)
-{
-	for (; *text; text++)
-		if (*text == '"' || *text == '\\')
-			buf_printf(out, "\\%c", *text);
-		else if ((unsigned char)*text < 32)
-			buf_printf(out, "\\u%04x", *text);
-		else
-			buf_putc(out, *text);
-}
 
 static unsigned tid_of(struct lanes *l, const struct trace_span *s)
 {
@@ -41,49 +31,18 @@ static unsigned tid_of(struct lanes *l, const struct trace_span *s)
 	return k;
 }
 
-/* Nanoseconds as microseconds. */
-static void put_us(struct buf *out, const char *name, int64_t ns)
-{
-	buf_printf(out, ", \"%s\": %lld.%03lld", name, (long long)(ns / 1000), (long long)(ns % 1000));
-}
-
 static void put_span(const struct rt_job *job, const struct trace_span *s, unsigned tid, int64_t begin,
                      struct buf *out)
 {
 	static const char *const category[] = {"task", "collective", "message", "wait"};
-	buf_puts(out, ",\n{\"ph\": \"X\", \"name\": \"");
-	put_text(out, trace_text(job, s->label));
-	buf_printf(out, "\", \"cat\": \"%s\", \"pid\": %d, \"tid\": %u", category[s->kind], job->rank, tid);
-	put_us(out, "ts", begin);
-	put_us(out, "dur", s->end - s->begin);
-	buf_puts(out, ", \"args\": {\"where\": \"");
-	put_text(out, trace_where(job, s->label));
-	buf_putc(out, '"');
-	if (s->iteration >= 0)
-		buf_printf(out, ", \"iteration\": %lld", (long long)s->iteration);
-	buf_puts(out, "}}");
-}
-
-/* One end of an arrow: of a communication and the wait that ends it. */
-static void put_arrow(const struct rt_job *job, const char *phase, const struct trace_span *s, unsigned tid,
-                      int64_t at, struct buf *out)
-{
-	buf_printf(out,
-	           ",\n{\"ph\": \"%s\", \"name\": \"wait\", \"cat\": \"wait\", \"id\": \"%d.%llu\", \"pid\": "
-	           "%d, \"tid\": %u",
-	           phase, job->rank, (unsigned long long)s->id, job->rank, tid);
-	put_us(out, "ts", at);
-	buf_puts(out, *phase == 'f' ? ", \"bp\": \"e\"}" : "}");
-}
-
-static void put_name(const struct rt_job *job, const char *what, unsigned tid, const char *text,
-                     struct buf *out)
-{
-	buf_printf(out,
-	           ",\n{\"ph\": \"M\", \"name\": \"%s\", \"pid\": %d, \"tid\": %u, \"args\": {\"name\": \"",
-	           what, job->rank, tid);
-	put_text(out, text);
-	buf_puts(out, "\"}}");
+	chrome_put_span(out, &(struct chrome_span){.name = trace_text(job, s->label),
+	                                           .category = category[s->kind],
+	                                           .where = trace_where(job, s->label),
+	                                           .begin = begin,
+	                                           .end = begin + s->end - s->begin,
+	                                           .iteration = s->iteration,
+	                                           .pid = job->rank,
+	                                           .tid = tid});
 }
 
 void trace_json(const struct rt_job *job, const struct trace_spans *s, int64_t zero, int64_t offset,
@@ -98,16 +57,16 @@ void trace_json(const struct rt_job *job, const struct trace_spans *s, int64_t z
 		begin = begin < 0 ? 0 : begin; /* clocks of hosts are aligned up to microseconds */
 		put_span(job, x, tid, begin, out);
 		if (x->kind == RT_TRACE_WAIT)
-			put_arrow(job, "f", x, tid, begin + x->arrow - x->begin, out);
+			chrome_put_arrow(out, "f", x->id, job->rank, tid, begin + x->arrow - x->begin);
 		else if (x->kind != RT_TRACE_TASK)
-			put_arrow(job, "s", x, tid, begin, out);
+			chrome_put_arrow(out, "s", x->id, job->rank, tid, begin);
 	}
 	buf_printf(&name, "rank %d", job->rank);
-	put_name(job, "process_name", 0, name.at, out);
+	chrome_put_name(out, "process_name", job->rank, 0, name.at);
 	for (uint32_t k = 0; k < lanes.name.n; k++)
-		put_name(job, "thread_name", k, trace_text(job, lanes.name.at[k]), out);
+		chrome_put_name(out, "thread_name", job->rank, k, trace_text(job, lanes.name.at[k]));
 	for (uint32_t k = 0; k < lanes.message.n; k++)
-		put_name(job, "thread_name", MESSAGE_TID + k, "messages", out);
+		chrome_put_name(out, "thread_name", job->rank, MESSAGE_TID + k, "messages");
 	buf_free(&name);
 	vec_free(&lanes.name);
 	vec_free(&lanes.message);

@@ -1,16 +1,26 @@
 /* print: what a simulation found, for people. */
-#include "base/vec.h"
-#include "sim/sim.h"
+#include "ir/edit.h"
+#include "sim/timeline.h"
 #include <string.h>
 
-static double ms(int64_t ns)
+struct unit { /* of times */
+	const char *name;
+	double ns;
+};
+
+static struct unit unit_of(const struct timeline *t)
 {
-	return (double)ns / 1e6;
+	return t->runtime < 10000000 ? (struct unit){"us", 1e3} : (struct unit){"ms", 1e6};
 }
 
-static double gib(int64_t bytes)
+static double in(struct unit u, int64_t ns)
 {
-	return (double)bytes / (1 << 30);
+	return (double)ns / u.ns;
+}
+
+static double mib(int64_t bytes)
+{
+	return (double)bytes / (1 << 20);
 }
 
 static double percent(int64_t part, int64_t whole)
@@ -18,34 +28,23 @@ static double percent(int64_t part, int64_t whole)
 	return whole ? 100 * (double)part / (double)whole : 0;
 }
 
-struct row { /* the collectives of one kind and lane */
+struct row { /* the communication of one kind on one lane */
 	const char *kind, *lane;
 	uint32_t count;
 	int64_t bytes, time, exposed;
 };
-
-static const char *attr_name(struct module *m, op_id op, const char *key, const char *otherwise)
-{
-	const struct attr *a = op_attr(m, op, key);
-	return a && a->kind == ATTR_NAME ? names_text(m->names, a->u.name) : otherwise;
-}
-
-static const char *lane_name(const struct sim *s, op_id op)
-{
-	return attr_name(s->m, op, "group", "ranks");
-}
-
-static const char *kind_name(const struct sim *s, op_id op)
-{
-	return attr_name(s->m, op, "kind", op_info[s->m->op.at[op].kind].hir);
-}
-
 typedef VEC(struct row) rows;
 
-static struct row *row_of(const struct sim *s, rows *r, uint32_t node)
+static const char *kind_name(const struct timeline *t, op_id op)
 {
-	op_id op = s->block.op[node];
-	const char *kind = kind_name(s, op), *lane = lane_name(s, op);
+	const struct attr *a = op_attr(t->m, op, "kind");
+	return t->m->op.at[op].kind == OP_EXTERN && a && a->kind == ATTR_NAME
+	           ? names_text(t->m->names, a->u.name)
+	           : op_info[t->m->op.at[op].kind].hir;
+}
+
+static struct row *row_of(rows *r, const char *kind, const char *lane)
+{
 	for (uint32_t i = 0; i < r->n; i++)
 		if (!strcmp(r->at[i].kind, kind) && !strcmp(r->at[i].lane, lane))
 			return &r->at[i];
@@ -53,56 +52,103 @@ static struct row *row_of(const struct sim *s, rows *r, uint32_t node)
 	return &r->at[r->n - 1];
 }
 
-static void collect(const struct sim *s, rows *r)
+static void print_communication(struct timeline *t, const struct timeline_class *c, struct buf *out)
 {
-	const struct sched_problem *p = &s->block.p;
-	for (uint32_t k = 0; k < p->n; k++) {
-		uint32_t x = s->order[k];
-		if (p->node[x].kind == SCHED_COMM) {
-			struct row *to = row_of(s, r, x);
-			to->count++;
-			to->bytes += p->node[x].in;
-			to->time += p->node[x].time;
-		} else if (p->node[x].comm != SCHED_NONE) {
-			row_of(s, r, p->node[x].comm)->exposed += s->moment[k].stall;
+	timeline_rows all = {0};
+	rows r = {0};
+	struct unit u = unit_of(t);
+	timeline_communication(t, c, &all);
+	for (uint32_t k = 0; k < all.n; k++) {
+		const struct timeline_row *x = &all.at[k];
+		struct row *to = row_of(&r, kind_name(t, x->op), c->lane.at[x->lane].name);
+		to->count += x->count;
+		to->bytes += x->bytes;
+		to->time += x->time;
+		to->exposed += x->exposed;
+	}
+	if (r.n)
+		buf_printf(out, "\n%-18s %-12s %7s %12s %12s %12s %7s\n", "communication", "on", "count",
+		           "MiB", u.name, "exposed", "busy");
+	for (uint32_t i = 0; i < r.n; i++)
+		buf_printf(out, "%-18s %-12s %7u %12.3f %12.3f %12.3f %6.1f%%\n", r.at[i].kind, r.at[i].lane,
+		           r.at[i].count, mib(r.at[i].bytes), in(u, r.at[i].time), in(u, r.at[i].exposed),
+		           percent(r.at[i].time, t->runtime));
+	vec_free(&all);
+	vec_free(&r);
+}
+
+/* 512 B, 12.500 MiB */
+static void put_bytes(struct buf *out, int64_t bytes)
+{
+	static const char *const unit[] = {"KiB", "MiB", "GiB", "TiB"};
+	double n = (double)bytes / 1024;
+	unsigned k = 0;
+	if (bytes < 1024) {
+		buf_printf(out, "%12lld   B", (long long)bytes);
+		return;
+	}
+	for (; k < 3 && n >= 1024; k++)
+		n /= 1024;
+	buf_printf(out, "%12.3f %s", n, unit[k]);
+}
+
+static void print_held(struct timeline *t, const struct timeline_class *c, int64_t most, struct buf *out)
+{
+	int64_t rest = 0;
+	if (!c->held.n || !most)
+		return;
+	buf_puts(out, "\nlive at the peak\n");
+	for (uint32_t k = 0; k < c->held.n; k++) {
+		if (k >= most) {
+			rest += c->held.at[k].bytes * c->held.at[k].count;
+			continue;
 		}
+		const struct timeline_held *h = &c->held.at[k];
+		put_bytes(out, h->bytes * h->count);
+		buf_printf(out, "  %s", timeline_held_name(t, h));
+		if (h->count > 1)
+			buf_printf(out, ", %u times", h->count);
+		buf_putc(out, '\n');
+	}
+	if (rest) {
+		put_bytes(out, rest);
+		buf_printf(out, "  %lld more\n", (long long)c->held.n - (long long)most);
 	}
 }
 
-static const char *resource_name(const struct sim *s, char *room, size_t size)
+static void print_class(struct timeline *t, const struct timeline_class *c, int64_t held, struct buf *out)
 {
-	static const char *const name[] = {[SCHED_BOUND_HOST] = "work of the host",
-	                                   [SCHED_BOUND_PATH] = "the longest chain of statements",
-	                                   [SCHED_BOUND_LANE] = "communication of",
-	                                   [SCHED_BOUND_PACKING] = "communication in buckets of"};
-	const struct sched_problem *p = &s->block.p;
-	const char *lane = "";
-	for (uint32_t x = 0; x < p->n && s->bound.resource >= SCHED_BOUND_LANE; x++)
-		if (p->node[x].kind == SCHED_COMM && p->node[x].lane == s->bound.lane)
-			lane = lane_name(s, s->block.op[x]);
-	snprintf(room, size, "%s%s%s", name[s->bound.resource], *lane ? " " : "", lane);
-	return room;
+	struct unit u = unit_of(t);
+	buf_printf(out, "exposed      %12.3f %s   %.1f %% of the step\n", in(u, c->exposed), u.name,
+	           percent(c->exposed, t->runtime));
+	buf_printf(out, "work         %12.3f %s   %.1f %%\n", in(u, c->work), u.name,
+	           percent(c->work, t->runtime));
+	buf_puts(out, "peak memory ");
+	put_bytes(out, c->peak);
+	if (t->limit)
+		buf_printf(out, "  %.1f %% of the limit", percent(c->peak, t->limit));
+	buf_putc(out, '\n');
+	print_communication(t, c, out);
+	print_held(t, c, held, out);
 }
 
-void sim_print(const struct sim *s, struct buf *out)
+void timeline_print(struct timeline *t, const struct timeline_print *o, struct buf *out)
 {
-	const struct sched_result *r = &s->result;
-	char room[128];
-	rows row = {0};
-	collect(s, &row);
-	buf_printf(out, "step time    %12.3f ms\n", ms(r->runtime));
-	buf_printf(out, "lower bound  %12.3f ms   %.2f %% below, by %s\n", ms(s->bound.runtime),
-	           percent(r->runtime - s->bound.runtime, r->runtime), resource_name(s, room, sizeof room));
-	buf_printf(out, "exposed      %12.3f ms   %.1f %% of the step\n", ms(r->exposed),
-	           percent(r->exposed, r->runtime));
-	buf_printf(out, "work         %12.3f ms   %.1f %%\n", ms(r->host), percent(r->host, r->runtime));
-	buf_printf(out, "peak memory  %12.3f GiB\n", gib(r->peak));
-	if (row.n)
-		buf_printf(out, "\n%-16s %-8s %7s %12s %12s %12s %7s\n", "collective", "on", "count", "GiB",
-		           "ms", "exposed ms", "busy");
-	for (uint32_t i = 0; i < row.n; i++)
-		buf_printf(out, "%-16s %-8s %7u %12.3f %12.3f %12.3f %6.1f%%\n", row.at[i].kind,
-		           row.at[i].lane, row.at[i].count, gib(row.at[i].bytes), ms(row.at[i].time),
-		           ms(row.at[i].exposed), percent(row.at[i].time, r->runtime));
-	vec_free(&row);
+	struct unit u = unit_of(t);
+	buf_printf(out, "step time    %12.3f %s\n", in(u, t->runtime), u.name);
+	buf_printf(out, "lower bound  %12.3f %s   %.2f %% below, by %s\n", in(u, t->bound.runtime), u.name,
+	           percent(t->runtime - t->bound.runtime, t->runtime), t->binding);
+	for (uint32_t k = 0; k < t->class.n; k++) {
+		const struct timeline_class *c = &t->class.at[k];
+		if (k >= o->classes) {
+			buf_printf(out, "\n%u more classes of ranks: --ranks=%u prints them\n",
+			           t->class.n - k, t->class.n);
+			return;
+		}
+		if (!t->recorded)
+			buf_printf(out, "\n%s%s, done at %.3f %s\n", c->name,
+			           c->count > 1 ? arena_printf(t->arena, " (%u)", c->count) : "",
+			           in(u, c->end), u.name);
+		print_class(t, c, o->held, out);
+	}
 }

@@ -8,6 +8,7 @@
 #include "cost/block.h"
 #include "sched/bound.h"
 #include "sched/simulate.h"
+#include "sim/timeline.h"
 
 struct sim {
 	struct module *m;
@@ -23,7 +24,7 @@ bool sim_run(struct module *m, const struct cost *cost, struct diag *d, struct a
 
 /* A line a statement, as the graphs' referee reads them: `node|pack|comm|wait|unpack NAME[,NAME…]`. */
 void sim_write_schedule(const struct sim *s, struct buf *out);
-/* Times, lanes, collectives and memory, for people. */
-void sim_print(const struct sim *s, struct buf *out);
+/* recorded.c: the same as a timeline; timeline_close it. */
+void sim_recorded_timeline(const struct sim *s, struct timeline *t);
 
 #endif

@@ -1,0 +1,214 @@
+/* recorded: programs of statements whose times were recorded, as the graphs' referee replays them. */
+#include "ir/print.h"
+#include "sim/sim.h"
+#include <string.h>
+
+static const char *lane_name(struct module *m, op_id op)
+{
+	const struct attr *a = op_attr(m, op, "group");
+	return a && a->kind == ATTR_NAME ? names_text(m->names, a->u.name) : "ranks";
+}
+
+static void add_lanes(const struct sim *s, struct timeline_class *c)
+{
+	const struct sched_problem *p = &s->block.p;
+	vec_push(&c->lane, ((struct timeline_lane){.name = "host", .kind = LANE_HOST}));
+	for (uint32_t l = 0; l < p->lane_n; l++)
+		vec_push(&c->lane, ((struct timeline_lane){.name = "", .kind = LANE_COMMUNICATOR}));
+	for (uint32_t x = 0; x < p->n; x++)
+		if (p->node[x].kind == SCHED_COMM)
+			c->lane.at[1 + p->node[x].lane].name = lane_name(s->m, s->block.op[x]);
+}
+
+/* Waits stand before what they wait with, which is mostly nothing. */
+static void add_spans(const struct sim *s, struct timeline_class *c)
+{
+	const struct sched_problem *p = &s->block.p;
+	uint32_t *span = mem_alloc(sizeof *span * ((size_t)p->n + 1)); /* by node, of comms */
+	for (uint32_t k = 0; k < p->n; k++) {
+		uint32_t x = s->order[k];
+		const struct sched_node *n = &p->node[x];
+		const struct sched_moment *m = &s->moment[k];
+		struct timeline_span new = {.begin = m->begin,
+		                            .end = m->end,
+		                            .op = s->block.op[x],
+		                            .comm = TIMELINE_NONE,
+		                            .iteration = -1};
+		if (n->kind == SCHED_COMM) {
+			span[x] = c->span.n;
+			new.kind = TIMELINE_COLLECTIVE;
+			new.lane = 1 + n->lane;
+			new.bytes = n->in;
+			vec_push(&c->span, new);
+			continue;
+		}
+		if (n->comm != SCHED_NONE) {
+			struct timeline_span wait = new;
+			wait.kind = TIMELINE_WAIT;
+			wait.begin = m->start;
+			wait.end = m->start + m->stall;
+			wait.comm = span[n->comm];
+			vec_push(&c->span, wait);
+		}
+		if (m->end > m->begin)
+			vec_push(&c->span, new);
+	}
+	free(span);
+}
+
+/* ---- memory */
+
+static int by_size(const void *a, const void *b)
+{
+	const struct timeline_held *x = a, *y = b;
+	if (x->bytes != y->bytes)
+		return x->bytes < y->bytes ? 1 : -1;
+	if (x->op != y->op)
+		return x->op < y->op ? -1 : 1;
+	return (x->value > y->value) - (x->value < y->value);
+}
+
+static void add_held(const struct sim *s, struct timeline_class *c, const bool *live)
+{
+	const struct sched_problem *p = &s->block.p;
+	for (uint32_t i = 0; i < p->storage_n; i++)
+		if (live[i] && p->storage[i].bytes) {
+			struct timeline_held h = {
+			    .value = s->block.storage[i], .bytes = p->storage[i].bytes, .count = 1};
+			if (p->storage[i].def != SCHED_NONE)
+				h.op = s->block.op[p->storage[i].def];
+			vec_push(&c->held, h);
+		}
+	if (c->held.n)
+		qsort(c->held.at, c->held.n, sizeof *c->held.at, by_size);
+}
+
+/* The levels; the storages at the first peak. */
+static void add_memory(const struct sim *s, struct timeline_class *c)
+{
+	const struct sched_problem *p = &s->block.p;
+	uint32_t *left = mem_alloc(sizeof *left * ((size_t)p->storage_n + 1));
+	bool *live = mem_zalloc((size_t)p->storage_n + 1), found = false;
+	for (uint32_t i = 0; i < p->storage_n; i++) {
+		left[i] = p->users.at[i + 1] - p->users.at[i];
+		live[i] = p->storage[i].def == SCHED_NONE;
+	}
+	vec_push(&c->memory, ((struct timeline_level){0, p->fixed}));
+	if (p->fixed == c->peak) {
+		add_held(s, c, live);
+		found = true;
+	}
+	for (uint32_t k = 0; k < p->n; k++) {
+		uint32_t x = s->order[k];
+		for (uint32_t i = p->makes.at[x]; i < p->makes.at[x + 1]; i++)
+			live[p->makes.item[i]] = true;
+		if (s->moment[k].live != c->memory.at[c->memory.n - 1].bytes)
+			vec_push(&c->memory,
+			         ((struct timeline_level){s->moment[k].start, s->moment[k].live}));
+		if (!found && s->moment[k].live == c->peak) {
+			add_held(s, c, live);
+			found = true;
+		}
+		for (uint32_t i = p->uses.at[x]; i < p->uses.at[x + 1]; i++)
+			if (!--left[p->uses.item[i]])
+				live[p->uses.item[i]] = false;
+	}
+	free(left);
+	free(live);
+}
+
+/* ---- the chain that ends with the step */
+
+static uint32_t *previous_on_lane(const struct sim *s)
+{
+	const struct sched_problem *p = &s->block.p;
+	uint32_t *last = mem_alloc(sizeof *last * (SCHED_MAX_LANES + 1));
+	uint32_t *before = mem_alloc(sizeof *before * ((size_t)p->n + 1));
+	for (uint32_t l = 0; l < SCHED_MAX_LANES; l++)
+		last[l] = SCHED_NONE;
+	for (uint32_t k = 0; k < p->n; k++) {
+		const struct sched_node *n = &p->node[s->order[k]];
+		before[k] = SCHED_NONE;
+		if (n->kind == SCHED_COMM) {
+			before[k] = last[n->lane];
+			last[n->lane] = k;
+		}
+	}
+	free(last);
+	return before;
+}
+
+/* The place before that took the host; comms are only issued by it. */
+static uint32_t on_host(const struct sim *s, uint32_t at)
+{
+	while (at && s->block.p.node[s->order[at - 1]].kind == SCHED_COMM)
+		at--;
+	return at ? at - 1 : SCHED_NONE;
+}
+
+/* Back from the last place that takes time: of what took the host, to a wait that held it, to what that
+ * waited for, to what was before that on its lane. */
+static void add_critical(const struct sim *s, struct timeline_class *c)
+{
+	const struct sched_problem *p = &s->block.p;
+	uint32_t *before = previous_on_lane(s), *place = mem_alloc(sizeof *place * ((size_t)p->n + 1));
+	uint32_t at = SCHED_NONE;
+	VEC(struct timeline_step) chain = {0};
+	for (uint32_t k = 0; k < p->n; k++) {
+		place[s->order[k]] = k;
+		if (p->node[s->order[k]].time > 0 && s->moment[k].end == s->result.runtime &&
+		    at == SCHED_NONE)
+			at = k;
+	}
+	while (at != SCHED_NONE) {
+		const struct sched_node *n = &p->node[s->order[at]];
+		const struct sched_moment *m = &s->moment[at];
+		if (n->time)
+			vec_push(&chain, ((struct timeline_step){s->block.op[s->order[at]], n->time, 1}));
+		if (n->kind == SCHED_COMM && m->begin > m->start)
+			at = before[at];
+		else if (n->kind == SCHED_WAIT && m->stall)
+			at = place[n->comm];
+		else
+			at = on_host(s, at);
+	}
+	while (chain.n)
+		vec_push(&c->critical, chain.at[--chain.n]);
+	vec_free(&chain);
+	free(before);
+	free(place);
+}
+
+/* ---- all of it */
+
+static const char *binding_text(const struct sim *s, struct timeline *t)
+{
+	static const char *const name[] = {[SCHED_BOUND_HOST] = "work of the host",
+	                                   [SCHED_BOUND_PATH] = "the longest chain of statements",
+	                                   [SCHED_BOUND_LANE] = "communication of",
+	                                   [SCHED_BOUND_PACKING] = "communication in buckets of"};
+	const char *lane =
+	    s->bound.resource >= SCHED_BOUND_LANE ? t->class.at[0].lane.at[1 + s->bound.lane].name : "";
+	return arena_printf(t->arena, "%s%s%s", name[s->bound.resource], *lane ? " " : "", lane);
+}
+
+void sim_recorded_timeline(const struct sim *s, struct timeline *t)
+{
+	struct module *m = s->m;
+	timeline_open(t, m);
+	t->recorded = true;
+	t->machine = m->recording.name ? names_text(m->names, m->recording.name) : NULL;
+	t->runtime = s->result.runtime;
+	t->bound = s->bound;
+	vec_push(&t->class,
+	         ((struct timeline_class){
+	             .name = "ranks", .count = 1, .end = s->result.runtime, .peak = s->result.peak}));
+	struct timeline_class *c = &t->class.at[0];
+	add_lanes(s, c);
+	add_spans(s, c);
+	add_memory(s, c);
+	add_critical(s, c);
+	t->binding = binding_text(s, t);
+	timeline_finish(t);
+	c->work = c->lane.at[0].busy = s->result.host;
+}
