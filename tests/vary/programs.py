@@ -7,8 +7,8 @@
 
 A program has one to six operations on tensors of random shapes; each tensor has a random layout on a mesh of
 one to three axes (mesh axes, blocks, up to two loops, in loops), or none. Every third is run with another kind
-of pipeline, and every third with zero-copy. Each is run by `hirc run --check` on threads, and `hirc check` proves
-that its accesses are ordered.
+of pipeline, every third with zero-copy, and every third in the order of schedule-overlap. Each is run by
+`hirc run --check` on threads, and `hirc check` proves that its accesses are ordered.
 
 Some programs have tensors large enough that devices keep copies of operands of products, most of them loops of
 products with a weight that is written now and then.
@@ -33,8 +33,9 @@ KINDS = ["permute", "collective", "p2p", "p2p-put", "broadcast"]
 REFUSALS = re.compile("not executed yet|not contiguous in memory|are not made from slices|in a step of the ring"
                       "|in different blocks|nested loops|no single|layout of this pipeline")
 MOST_REFUSED = 0.03
-IN_PLACE = ("--passes=propagate-shardings,decompose-reshardings,fuse-allgathers,stream-loops{pipeline=%s},"
-            "zero-copy{rows=1},lower-collectives{p2p=%s},allocate,assign-streams")
+PASSES = ("--passes=propagate-shardings,decompose-reshardings,fuse-allgathers,stream-loops{pipeline=%s},"
+          "%slower-collectives{p2p=%s},%sallocate,assign-streams")
+IN_PLACE, SCHEDULED = "zero-copy{rows=1},", "schedule-overlap{buckets=none},"
 
 
 class Program:
@@ -53,6 +54,7 @@ class Program:
         self.loops = [r.choice([2, 3, self.ranks]) for _ in range(r.choice([0, 1, 1, 2]))]
         self.pipeline = r.choice(KINDS) if r.random() < 0.33 else None
         self.in_place = random.Random("zero-copy %d/%d" % (seed, number)).random() < 0.34
+        self.scheduled = random.Random("schedule %d/%d" % (seed, number)).random() < 0.34
         self.shape = {}
         self.lines = ["mesh m(%s)" % ", ".join("%s = %d" % x for x in zip(self.axes, sizes)), "program p on m {"]
         for _ in range(r.randint(1, 3)):
@@ -67,9 +69,10 @@ class Program:
         return self.text + "".join("# %s\n" % o for o in self.options())
 
     def options(self):
-        if self.in_place:
+        if self.in_place or self.scheduled:
             kind, _, order = (self.pipeline or "layout").partition("-")
-            return [IN_PLACE % (kind, {"p2p": order or "get"}.get(kind, "no"))]
+            return [PASSES % (kind, IN_PLACE * self.in_place, {"p2p": order or "get"}.get(kind, "no"),
+                              SCHEDULED * self.scheduled)]
         return ["--pipeline=" + self.pipeline] if self.pipeline else []
 
     def type(self, shape):
