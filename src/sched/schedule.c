@@ -3,6 +3,7 @@
 #include "base/vec.h"
 #include "sched/gather.h"
 #include "sched/list.h"
+#include "sched/peak.h"
 #include "sched/role.h"
 #include "sched/scatter.h"
 #include "sched/search.h"
@@ -339,7 +340,9 @@ void sched_schedule_free(struct sched_schedule *s)
 	arena_free(s->arena);
 }
 
-void sched_schedule(const struct sched_problem *p, const struct sched_options *o, struct sched_schedule *out)
+/* Of a problem whose original order keeps to the limit. */
+static void schedule_within(const struct sched_problem *p, const struct sched_options *o,
+                            struct sched_schedule *out)
 {
 	struct scheduler s = {.p = p, .o = o, .arena = arena_new()};
 	static const unsigned rounds[SCHED_MAX_EFFORT + 1] = {0, 1, 4, 4};
@@ -368,4 +371,55 @@ void sched_schedule(const struct sched_problem *p, const struct sched_options *o
 	arena_free(s.arena);
 	*out = s.best.schedule;
 	out->plans = s.plans;
+}
+
+/* A schedule of the problem in that order, told of the problem itself. */
+static void tell_of_original(struct sched_schedule *s, const uint32_t *order, uint32_t n)
+{
+	uint32_t *bucket = arena_new_array(s->arena, uint32_t, n),
+	         *became = arena_new_array(s->arena, uint32_t, n);
+	for (uint32_t k = 0; k < n; k++) {
+		bucket[order[k]] = s->bucket[k];
+		became[order[k]] = s->b.became[k];
+	}
+	for (uint32_t k = 0; k < s->b.p.n; k++)
+		s->b.origin[k].node = order[s->b.origin[k].node];
+	s->bucket = bucket;
+	s->b.became = became;
+}
+
+/* The order as it is. */
+static void keep_order(const struct sched_problem *p, struct sched_schedule *out)
+{
+	*out = (struct sched_schedule){.arena = arena_new()};
+	out->bucket = arena_new_array(out->arena, uint32_t, p->n);
+	memset(out->bucket, 0xff, sizeof *out->bucket * p->n);
+	sched_bucket(p, out->bucket, 0, out->arena, &out->b);
+	out->order = arena_new_array(out->arena, uint32_t, p->n);
+	for (uint32_t x = 0; x < p->n; x++)
+		out->order[x] = x;
+	out->result = sched_simulate(&out->b.p, out->order, NULL);
+}
+
+bool sched_schedule(const struct sched_problem *p, const struct sched_options *o, struct sched_schedule *out)
+{
+	struct arena *scratch = arena_new();
+	struct sched_problem lower;
+	uint32_t *order = arena_new_array(scratch, uint32_t, p->n);
+	for (uint32_t x = 0; x < p->n; x++)
+		order[x] = x;
+	bool fits = true;
+	if (sched_simulate(p, order, NULL).peak <= o->limit) {
+		schedule_within(p, o, out);
+	} else {
+		fits = sched_lower_peak(p, o->limit, order) <= o->limit;
+		sched_reorder(p, order, scratch, &lower);
+		if (fits)
+			schedule_within(&lower, o, out);
+		else
+			keep_order(&lower, out);
+		tell_of_original(out, order, p->n);
+	}
+	arena_free(scratch);
+	return fits;
 }

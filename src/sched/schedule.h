@@ -11,7 +11,7 @@
 enum { SCHED_MAX_EFFORT = 3 };
 
 struct sched_options {
-	int64_t limit; /* bytes; the original order keeps to it */
+	int64_t limit; /* bytes */
 	int effort;    /* 0: one pass, no buckets; 1: a few plans; 2: more, and a search; 3: a long search */
 	bool bucket;
 };
@@ -25,7 +25,9 @@ struct sched_schedule {
 	unsigned plans; /* tried */
 };
 
-void sched_schedule(const struct sched_problem *p, const struct sched_options *o, struct sched_schedule *out);
+/* False: no schedule within the limit was found; out is then, without buckets, the one that needs least of
+ * those looked at. */
+bool sched_schedule(const struct sched_problem *p, const struct sched_options *o, struct sched_schedule *out);
 void sched_schedule_free(struct sched_schedule *s);
 
 #endif

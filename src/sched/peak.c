@@ -1,0 +1,234 @@
+/* peak: two ways to an order, each of which also starts from what the other found.
+ *
+ * By need: a node that makes more than it frees waits until another needs it; one that makes no more than it
+ * frees goes as soon as it can.
+ *
+ *     a; b; use a; use b   →   a; use a; b; use b
+ *
+ * Greedy: of the nodes that can go the one that adds least to what is live. */
+#include "sched/peak.h"
+#include "base/vec.h"
+#include "sched/simulate.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROUNDS = 3 };
+
+struct entry {
+	int64_t added;
+	uint32_t place; /* of equals the least goes first */
+	uint32_t node;
+};
+
+struct peak {
+	const struct sched_problem *p;
+	const uint32_t *from; /* an order */
+	uint32_t *place;      /* in it, by node */
+	uint32_t *order, n;   /* issued */
+	uint32_t *left;       /* by node: what it needs and is not issued */
+	uint32_t *users;      /* by storage: that are not issued */
+	int64_t *added;       /* by node: bytes that it makes, less those that it would free now */
+	bool *issued;
+	VEC(struct entry) heap; /* that can go; some are issued, some have added less since */
+	VEC(uint32_t) stack;
+};
+
+static bool above(const struct entry *x, const struct entry *y)
+{
+	return x->added != y->added ? x->added < y->added : x->place < y->place;
+}
+
+static void push_entry(struct peak *k, uint32_t node)
+{
+	struct entry e = {k->added[node], k->place[node], node};
+	vec_push(&k->heap, e);
+	uint32_t i = k->heap.n - 1;
+	for (; i && above(&e, &k->heap.at[(i - 1) / 2]); i = (i - 1) / 2)
+		k->heap.at[i] = k->heap.at[(i - 1) / 2];
+	k->heap.at[i] = e;
+}
+
+static struct entry pop_entry(struct peak *k)
+{
+	struct entry top = k->heap.at[0], moved = k->heap.at[--k->heap.n];
+	uint32_t i = 0, child;
+	while ((child = 2 * i + 1) < k->heap.n) {
+		if (child + 1 < k->heap.n && above(&k->heap.at[child + 1], &k->heap.at[child]))
+			child++;
+		if (!above(&k->heap.at[child], &moved))
+			break;
+		k->heap.at[i] = k->heap.at[child];
+		i = child;
+	}
+	k->heap.at[i] = moved;
+	return top;
+}
+
+/* The one user of the storage that is not issued would free it. */
+static void free_by_last(struct peak *k, uint32_t storage)
+{
+	const struct sched_lists *users = &k->p->users;
+	uint32_t i = users->at[storage];
+	while (k->issued[users->item[i]])
+		i++;
+	uint32_t last = users->item[i];
+	k->added[last] -= k->p->storage[storage].bytes;
+	if (!k->left[last])
+		push_entry(k, last);
+}
+
+static void issue(struct peak *k, uint32_t x)
+{
+	const struct sched_problem *p = k->p;
+	k->issued[x] = true;
+	k->order[k->n++] = x;
+	for (uint32_t i = p->uses.at[x]; i < p->uses.at[x + 1]; i++)
+		if (--k->users[p->uses.item[i]] == 1)
+			free_by_last(k, p->uses.item[i]);
+	for (uint32_t i = p->succ.at[x]; i < p->succ.at[x + 1]; i++)
+		if (!--k->left[p->succ.item[i]])
+			push_entry(k, p->succ.item[i]);
+}
+
+/* What x needs and x, each after what it needs. */
+static void issue_needed(struct peak *k, uint32_t x)
+{
+	const struct sched_lists *pred = &k->p->pred;
+	vec_push(&k->stack, x);
+	while (k->stack.n) {
+		uint32_t y = k->stack.at[k->stack.n - 1], before = k->stack.n;
+		for (uint32_t i = pred->at[y + 1]; !k->issued[y] && i-- > pred->at[y];)
+			if (!k->issued[pred->item[i]])
+				vec_push(&k->stack, pred->item[i]);
+		if (k->stack.n > before)
+			continue;
+		k->stack.n--;
+		if (!k->issued[y])
+			issue(k, y);
+	}
+}
+
+/* All that can go and adds nothing. */
+static void issue_free(struct peak *k)
+{
+	while (k->heap.n && k->heap.at[0].added <= 0) {
+		uint32_t x = pop_entry(k).node;
+		if (!k->issued[x])
+			issue(k, x);
+	}
+}
+
+static void by_need(struct peak *k)
+{
+	const struct sched_problem *p = k->p;
+	for (uint32_t i = 0; i < p->n; i++) {
+		uint32_t x = k->from[i];
+		issue_free(k);
+		if (k->issued[x] || (k->added[x] > 0 && p->succ.at[x] < p->succ.at[x + 1]))
+			continue;
+		issue_needed(k, x);
+	}
+	issue_free(k);
+	for (uint32_t i = 0; i < p->n; i++)
+		if (!k->issued[k->from[i]])
+			issue_needed(k, k->from[i]);
+}
+
+static void greedily(struct peak *k)
+{
+	while (k->heap.n) {
+		struct entry e = pop_entry(k);
+		if (!k->issued[e.node] && e.added == k->added[e.node])
+			issue(k, e.node);
+	}
+}
+
+/* An order from an order. */
+static void reach(const struct sched_problem *p, const uint32_t *from, void (*way)(struct peak *),
+                  uint32_t *order)
+{
+	struct arena *a = arena_new();
+	struct peak k = {.p = p, .from = from, .order = order};
+	k.place = arena_new_array(a, uint32_t, p->n);
+	k.left = arena_new_array(a, uint32_t, p->n);
+	k.users = arena_new_array(a, uint32_t, p->storage_n);
+	k.added = arena_new_array(a, int64_t, p->n);
+	k.issued = arena_new_array(a, bool, p->n);
+	for (uint32_t i = 0; i < p->n; i++) {
+		uint32_t x = from[i];
+		k.place[x] = i;
+		k.left[x] = p->pred.at[x + 1] - p->pred.at[x];
+		for (uint32_t j = p->makes.at[x]; j < p->makes.at[x + 1]; j++)
+			k.added[x] += p->storage[p->makes.item[j]].bytes;
+	}
+	for (uint32_t s = 0; s < p->storage_n; s++) {
+		k.users[s] = p->users.at[s + 1] - p->users.at[s];
+		if (k.users[s] == 1)
+			k.added[p->users.item[p->users.at[s]]] -= p->storage[s].bytes;
+	}
+	for (uint32_t x = 0; x < p->n; x++)
+		if (!k.left[x])
+			push_entry(&k, x);
+	way(&k);
+	vec_free(&k.heap);
+	vec_free(&k.stack);
+	arena_free(a);
+}
+
+int64_t sched_lower_peak(const struct sched_problem *p, int64_t limit, uint32_t *order)
+{
+	static void (*const ways[])(struct peak *) = {by_need, greedily};
+	uint32_t *next = mem_alloc(sizeof *next * ((size_t)p->n + 1));
+	uint32_t *best = mem_alloc(sizeof *best * ((size_t)p->n + 1));
+	for (uint32_t x = 0; x < p->n; x++)
+		order[x] = x;
+	int64_t least = sched_simulate(p, order, NULL).peak;
+	for (unsigned round = 0; least > limit && round < ROUNDS; round++) {
+		int64_t before = least;
+		for (unsigned w = 0; least > limit && w < sizeof ways / sizeof *ways; w++) {
+			reach(p, order, ways[w], next);
+			int64_t peak = sched_simulate(p, next, NULL).peak;
+			if (peak < least) {
+				least = peak;
+				memcpy(best, next, sizeof *best * p->n);
+			}
+		}
+		if (least == before)
+			break;
+		memcpy(order, best, sizeof *best * p->n);
+	}
+	free(next);
+	free(best);
+	return least;
+}
+
+void sched_reorder(const struct sched_problem *p, const uint32_t *order, struct arena *a,
+                   struct sched_problem *out)
+{
+	uint32_t *place = mem_alloc(sizeof *place * ((size_t)p->n + 1)), edge_n = 0, use_n = 0;
+	struct sched_pair *edge = mem_alloc(sizeof *edge * ((size_t)p->pred.at[p->n] + 1));
+	struct sched_pair *use = mem_alloc(sizeof *use * ((size_t)p->uses.at[p->n] + 1));
+	*out = *p;
+	out->node = arena_new_array(a, struct sched_node, p->n);
+	out->storage = arena_new_array(a, struct sched_storage, p->storage_n);
+	for (uint32_t k = 0; k < p->n; k++)
+		place[order[k]] = k;
+	for (uint32_t x = 0; x < p->n; x++) {
+		struct sched_node *n = &out->node[place[x]];
+		*n = p->node[x];
+		n->comm = n->comm == SCHED_NONE ? SCHED_NONE : place[n->comm];
+		for (uint32_t i = p->pred.at[x]; i < p->pred.at[x + 1]; i++)
+			edge[edge_n++] = (struct sched_pair){place[p->pred.item[i]], place[x]};
+		for (uint32_t i = p->uses.at[x]; i < p->uses.at[x + 1]; i++)
+			use[use_n++] = (struct sched_pair){place[x], p->uses.item[i]};
+	}
+	for (uint32_t s = 0; s < p->storage_n; s++) {
+		out->storage[s] = p->storage[s];
+		if (p->storage[s].def != SCHED_NONE)
+			out->storage[s].def = place[p->storage[s].def];
+	}
+	sched_problem_finish(out, a, edge, edge_n, use, use_n);
+	free(place);
+	free(edge);
+	free(use);
+}
