@@ -218,16 +218,6 @@ static int64_t one_machine(const struct bounds *b, const uint32_t *job, uint32_t
 	return end;
 }
 
-/* ns for a byte that a comm of the family takes at least, however large. */
-static double least_slope(const struct sched_family *f, int64_t most)
-{
-	double least = (double)sched_family_time(f, most) / (double)most;
-	for (unsigned i = 0; i < f->n; i++)
-		if (f->point[i].bytes < (double)most && f->point[i].time / f->point[i].bytes < least)
-			least = f->point[i].time / f->point[i].bytes;
-	return least;
-}
-
 struct item {                 /* a comm that may be in a bucket */
 	double saved, packed; /* ns: of the lane at most, of the host at least */
 };
@@ -260,7 +250,7 @@ static double packing(const struct bounds *b, uint32_t lane, double host)
 		const struct sched_family *f = &p->family[c->family];
 		int64_t copied = c->in + (f->collective == SCHED_ALLGATHER ? c->out : 0);
 		item[n++] = (struct item){(double)(c->time + p->launch) -
-		                              least_slope(f, bytes[c->family]) * (double)c->in,
+		                              sched_family_least(f, bytes[c->family]) * (double)c->in,
 		                          2 * (double)copied / p->bytes_per_ns};
 	}
 	qsort(item, n, sizeof *item, by_worth);

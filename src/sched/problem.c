@@ -131,6 +131,8 @@ void sched_problem_finish(struct sched_problem *p, struct arena *a, const struct
 	p->users = transposed(a, &p->uses, p->n, p->storage_n);
 }
 
+static const double mebi = 1 << 20;
+
 static double interpolated(const struct sched_point *a, const struct sched_point *b, double bytes)
 {
 	return a->time + (b->time - a->time) * (bytes - a->bytes) / (b->bytes - a->bytes);
@@ -138,7 +140,6 @@ static double interpolated(const struct sched_point *a, const struct sched_point
 
 int64_t sched_family_time(const struct sched_family *f, int64_t bytes)
 {
-	static const double mebi = 1 << 20;
 	const struct sched_point *p = f->point;
 	double size = (double)bytes, whole = floor(size / mebi) * mebi;
 	if (f->n == 1 || size <= p[0].bytes || (f->stepped && whole < mebi))
@@ -150,6 +151,20 @@ int64_t sched_family_time(const struct sched_family *f, int64_t bytes)
 	while (i + 1 < f->n && size > p[i].bytes)
 		i++;
 	return llround(interpolated(&p[i - 1], &p[i], size));
+}
+
+/* Between points the ratio has no minimum of its own, but times are rounded. A step goes up to the next whole
+ * MiB. */
+double sched_family_least(const struct sched_family *f, int64_t most)
+{
+	double least = (double)(sched_family_time(f, most) - 1) / (double)most;
+	for (unsigned i = 0; i < f->n; i++) {
+		double bytes = f->point[i].bytes + (f->stepped ? mebi : 0);
+		double here = (floor(f->point[i].time) - 1) / (bytes < (double)most ? bytes : (double)most);
+		if (f->point[i].bytes < (double)most && here < least)
+			least = here;
+	}
+	return least > 0 ? least : 0;
 }
 
 int64_t sched_copy_time(const struct sched_problem *p, int64_t bytes)

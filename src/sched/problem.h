@@ -85,6 +85,8 @@ struct sched_lists sched_lists_to(struct arena *a, const struct sched_pair *pair
 /* Of a comm with an operand of so many bytes: linear between points, the least below the first, the last
  * slope above the last. */
 int64_t sched_family_time(const struct sched_family *f, int64_t bytes);
+/* ns for a byte that a comm with an operand of 1 … most bytes takes at least. */
+double sched_family_least(const struct sched_family *f, int64_t most);
 /* Of a pack or unpack. */
 int64_t sched_copy_time(const struct sched_problem *p, int64_t bytes);
 

@@ -245,6 +245,26 @@ static void families_have_steps_and_slopes(void)
 	CHECK_EQ(sched_family_time(&f, 8 << 20), 100);
 }
 
+/* No size takes less for a byte than said. */
+static void least_is_below_all_sizes(uint32_t seed)
+{
+	struct test_random r = {seed};
+	struct sched_point point[4];
+	struct sched_family f = {.point = point, .n = 1 + test_draw(&r, 4)};
+	int64_t at = 0, time = 0, most = (int64_t)(1 + test_draw(&r, 64)) << 18;
+	for (unsigned i = 0; i < f.n; i++) {
+		at += (int64_t)(1 + test_draw(&r, 12)) << 18;
+		time += test_draw(&r, 1000);
+		point[i] = (struct sched_point){(double)at, (double)time + 100.6};
+	}
+	f.stepped = test_draw(&r, 2);
+	double least = sched_family_least(&f, most);
+	for (int64_t bytes = 1; bytes <= most; bytes += bytes < 1 << 16 ? bytes : 1 << 16) {
+		CHECK(least * (double)bytes <= (double)sched_family_time(&f, bytes));
+		CHECK(least * (double)(bytes - 1) <= (double)sched_family_time(&f, bytes - 1));
+	}
+}
+
 static void schedule_alone(struct sched_problem *p)
 {
 	for (int effort = 0; effort <= SCHED_MAX_EFFORT; effort++) {
@@ -311,6 +331,7 @@ int main(void)
 		if (seed < PROBLEMS / 10)
 			schedules_keep_to_the_limit(&p);
 		bounds_are_below_all_orders(seed);
+		least_is_below_all_sizes(seed);
 		arena_free(a);
 	}
 	return check_result();
