@@ -13,6 +13,7 @@
  * constraints. */
 #include "sched/bound.h"
 #include "sched/heap.h"
+#include "sched/last.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -269,14 +270,14 @@ static double packing(const struct bounds *b, uint32_t lane, double host)
 static void raise(struct sched_bound *bound, int64_t runtime, enum sched_resource resource, uint32_t lane)
 {
 	if (runtime > bound->runtime)
-		*bound = (struct sched_bound){runtime, resource, lane};
+		*bound = (struct sched_bound){runtime, resource, lane, SCHED_NONE};
 }
 
 struct sched_bound sched_bound(const struct sched_problem *p, bool bucket)
 {
 	size_t room = (size_t)p->n + 1;
 	struct bounds b = {.p = p, .bucket = bucket};
-	struct sched_bound bound = {0};
+	struct sched_bound bound = {.comm = SCHED_NONE};
 	b.head = mem_zalloc(sizeof *b.head * room);
 	b.tail = mem_zalloc(sizeof *b.tail * room);
 	b.host = mem_zalloc(sizeof *b.host * room);
@@ -321,5 +322,15 @@ struct sched_bound sched_bound(const struct sched_problem *p, bool bucket)
 	free(b.jobs);
 	free(job);
 	free(time);
+	return bound;
+}
+
+struct sched_bound sched_bound_within(const struct sched_problem *p, bool bucket, int64_t limit)
+{
+	struct sched_bound bound = sched_bound(p, bucket);
+	uint32_t comm;
+	int64_t last = sched_bound_last(p, bucket, limit, &comm);
+	if (last > bound.runtime)
+		bound = (struct sched_bound){last, SCHED_BOUND_LAST, p->node[comm].lane, comm};
 	return bound;
 }

@@ -1,0 +1,194 @@
+/* last: see last.h. Things of the closure are the nodes, then the storages: a storage costs its bytes if one
+ * of its users is in U, and its maker gives them back. */
+#include "sched/last.h"
+#include "base/arena.h"
+#include "sched/closure.h"
+#include <math.h>
+#include <stdlib.h>
+
+enum {
+	COMMS = 4,           /* that are looked at */
+	MOST_NODES = 200000, /* of larger problems no cuts are made */
+	MOST_PRICE = 24,     /* a power of two, ns for a MiB */
+	PRICES = 10,         /* tried between two powers of two */
+};
+
+struct last {
+	const struct sched_problem *p;
+	bool bucket;
+	uint32_t comm;
+	int64_t work;   /* of all nodes */
+	int64_t room;   /* bytes for what U keeps alive, below zero where all that is kept does not fit */
+	int64_t *host;  /* by node: what it takes of the host at least */
+	int64_t *lane;  /* by node: of a comm what it takes of its lane at least */
+	bool *needed;   /* by node: by the comm, or it is the comm */
+	int64_t *worth; /* by thing */
+	struct closure c;
+};
+
+static bool shares(const struct last *l, uint32_t x)
+{
+	const struct sched_node *n = &l->p->node[x];
+	uint32_t comm = n->kind == SCHED_COMM ? x : n->comm;
+	return l->bucket && comm != SCHED_NONE && l->p->node[comm].family != SCHED_NONE;
+}
+
+static void find_times(struct last *l)
+{
+	const struct sched_problem *p = l->p;
+	int64_t *bytes = mem_zalloc(sizeof *bytes * ((size_t)p->family_n + 1));
+	double *least = mem_zalloc(sizeof *least * ((size_t)p->family_n + 1));
+	for (uint32_t x = 0; x < p->n; x++)
+		if (p->node[x].kind == SCHED_COMM && p->node[x].family != SCHED_NONE)
+			bytes[p->node[x].family] += p->node[x].in;
+	for (uint32_t f = 0; f < p->family_n; f++)
+		least[f] = bytes[f] ? sched_family_least(&p->family[f], bytes[f]) : 0;
+	for (uint32_t x = 0; x < p->n; x++) {
+		const struct sched_node *n = &p->node[x];
+		l->host[x] = shares(l, x) || n->kind == SCHED_COMM ? 0 : sched_host_time(p, x);
+		l->work += l->host[x];
+		if (n->kind == SCHED_COMM)
+			l->lane[x] =
+			    shares(l, x) ? (int64_t)floor(least[n->family] * (double)n->in) : n->time;
+	}
+	free(bytes);
+	free(least);
+}
+
+static void find_needed(struct last *l)
+{
+	const struct sched_problem *p = l->p;
+	for (uint32_t x = 0; x < p->n; x++)
+		l->needed[x] = x == l->comm;
+	for (uint32_t x = l->comm + 1; x-- > 0;)
+		for (uint32_t i = p->pred.at[x]; l->needed[x] && i < p->pred.at[x + 1]; i++)
+			l->needed[p->pred.item[i]] = true;
+}
+
+/* Whether the storage is there once its maker is done. Comms may not have been issued then, and what comes of
+ * a bucket may not have been unpacked. */
+static bool is_there(const struct last *l, uint32_t storage)
+{
+	const struct sched_storage *s = &l->p->storage[storage];
+	return s->bytes && s->def != SCHED_NONE && l->p->node[s->def].kind != SCHED_COMM &&
+	       !shares(l, s->def);
+}
+
+/* Whether U pays for it if it keeps it alive. */
+static bool is_priced(const struct last *l, uint32_t storage)
+{
+	return is_there(l, storage) && !l->p->storage[storage].kept;
+}
+
+static void find_demands(struct last *l)
+{
+	const struct sched_problem *p = l->p;
+	l->c.demand.n = 0;
+	for (uint32_t x = 0; x < p->n; x++) {
+		for (uint32_t i = p->succ.at[x]; !l->needed[x] && i < p->succ.at[x + 1]; i++)
+			closure_demand(&l->c, x, p->succ.item[i]);
+		for (uint32_t i = p->uses.at[x]; !l->needed[x] && i < p->uses.at[x + 1]; i++)
+			if (is_priced(l, p->uses.item[i]))
+				closure_demand(&l->c, x, p->n + p->uses.item[i]);
+	}
+}
+
+/* The bound at a price, in ns for a MiB times 2^10. */
+static int64_t bound_at(struct last *l, int64_t price)
+{
+	const struct sched_problem *p = l->p;
+	const struct sched_node *c = &p->node[l->comm];
+	for (uint32_t x = 0; x < p->n; x++) {
+		bool follows = p->node[x].kind == SCHED_COMM && p->node[x].lane == c->lane;
+		l->worth[x] = l->needed[x] ? 0 : l->host[x] - (follows ? l->lane[x] : 0);
+	}
+	for (uint32_t s = 0; s < p->storage_n; s++) {
+		const struct sched_storage *t = &p->storage[s];
+		int64_t cost = (int64_t)floor(ldexp((double)t->bytes * (double)price, -30)) - 1;
+		cost = cost > 0 ? cost : 0;
+		l->worth[p->n + s] = is_priced(l, s) ? -cost : 0;
+		if (price && is_there(l, s) && !l->needed[t->def])
+			l->worth[t->def] += cost + 3; /* at least what was rounded off */
+	}
+	int64_t most = closure_most(&l->c, NULL);
+	int64_t room = price ? (int64_t)ceil(ldexp((double)l->room * (double)price, -30)) + 1 : 0;
+	return l->work - most - room + c->time;
+}
+
+static int64_t best_price(struct last *l)
+{
+	int64_t best = bound_at(l, 0), at = 0;
+	for (unsigned k = 0; k <= MOST_PRICE; k += 2) {
+		int64_t t = bound_at(l, (int64_t)1 << k);
+		if (t > best) {
+			best = t;
+			at = (int64_t)1 << k;
+		}
+	}
+	for (unsigned k = 0; at && k <= PRICES; k++) {
+		int64_t t = bound_at(l, at / 4 + at * 15 / 4 * k / PRICES);
+		best = t > best ? t : best;
+	}
+	return best;
+}
+
+/* The comms for which most comes before and they take, in the original order. */
+static uint32_t find_late(const struct sched_problem *p, uint32_t late[COMMS])
+{
+	int64_t end[COMMS] = {0}, when = 0;
+	uint32_t n = 0;
+	for (uint32_t x = 0; x < p->n; when += sched_host_time(p, x++)) {
+		if (p->node[x].kind != SCHED_COMM)
+			continue;
+		int64_t here = when + p->node[x].time;
+		uint32_t k = n < COMMS ? n++ : COMMS;
+		for (; k && here > end[k - 1]; k--)
+			if (k < COMMS) {
+				end[k] = end[k - 1];
+				late[k] = late[k - 1];
+			}
+		if (k < COMMS) {
+			end[k] = here;
+			late[k] = x;
+		}
+	}
+	return n;
+}
+
+int64_t sched_bound_last(const struct sched_problem *p, bool bucket, int64_t limit, uint32_t *comm)
+{
+	struct arena *a = arena_new();
+	struct last l = {.p = p, .bucket = bucket, .room = limit - p->fixed};
+	uint32_t late[COMMS], n = p->n <= MOST_NODES ? find_late(p, late) : 0;
+	int64_t best = 0;
+	l.host = arena_new_array(a, int64_t, p->n);
+	l.lane = arena_new_array(a, int64_t, p->n);
+	l.needed = arena_new_array(a, bool, p->n);
+	l.worth = arena_new_array(a, int64_t, p->n + p->storage_n);
+	l.c = (struct closure){.n = p->n + p->storage_n, .worth = l.worth};
+	for (uint32_t s = 0; s < p->storage_n; s++)
+		if (is_there(&l, s) && p->storage[s].kept)
+			l.room -= p->storage[s].bytes;
+	find_times(&l);
+	*comm = SCHED_NONE;
+	for (uint32_t k = 0; k < n; k++) {
+		l.comm = late[k];
+		find_needed(&l);
+		find_demands(&l);
+		int64_t t = bound_at(&l, 0);
+		if (t > best) {
+			best = t;
+			*comm = late[k];
+		}
+	}
+	if (*comm != SCHED_NONE) {
+		l.comm = *comm;
+		find_needed(&l);
+		find_demands(&l);
+		int64_t t = best_price(&l);
+		best = t > best ? t : best;
+	}
+	vec_free(&l.c.demand);
+	arena_free(a);
+	return best;
+}

@@ -1,0 +1,137 @@
+/* Tests of sched_bound_last: no order within the limit ends earlier, with no buckets and with all. */
+#include "check.h"
+#include "sched/bucket.h"
+#include "sched/last.h"
+#include "sched/simulate.h"
+#include "test_sched.h"
+
+enum { PROBLEMS = 1500, NODES = 7, MOST = 2 * NODES };
+
+struct orders {
+	const struct sched_problem *p;
+	int64_t limit, least; /* runtime, INT64_MAX: no order keeps to the limit */
+	uint32_t order[MOST];
+};
+
+static void try_all(struct orders *o, uint32_t n, uint32_t done)
+{
+	const struct sched_problem *p = o->p;
+	if (n == p->n) {
+		struct sched_result r = sched_simulate(p, o->order, NULL);
+		if (r.peak <= o->limit && r.runtime < o->least)
+			o->least = r.runtime;
+		return;
+	}
+	for (uint32_t x = 0; x < p->n; x++) {
+		bool ready = !(done >> x & 1);
+		for (uint32_t i = p->pred.at[x]; i < p->pred.at[x + 1]; i++)
+			ready &= done >> p->pred.item[i] & 1;
+		if (!ready)
+			continue;
+		o->order[n] = x;
+		try_all(o, n + 1, done | 1u << x);
+	}
+}
+
+static int64_t least(const struct sched_problem *p, int64_t limit)
+{
+	struct orders o = {.p = p, .limit = limit, .least = INT64_MAX};
+	try_all(&o, 0, 0);
+	return o.least;
+}
+
+/* Of all sets of comms of a family in one bucket, one for each of the two families. */
+static int64_t least_bucketed(const struct sched_problem *p, int64_t limit)
+{
+	int64_t best = INT64_MAX;
+	uint32_t comm[NODES], comms = 0;
+	for (uint32_t x = 0; x < p->n; x++)
+		if (p->node[x].kind == SCHED_COMM)
+			comm[comms++] = x;
+	for (uint32_t set = 0; set < 1u << comms; set++) {
+		struct arena *a = arena_new();
+		struct sched_bucketed b;
+		uint32_t bucket[NODES], members[2] = {0};
+		for (uint32_t x = 0; x < p->n; x++)
+			bucket[x] = SCHED_NONE;
+		for (uint32_t i = 0; i < comms; i++)
+			if (set >> i & 1) {
+				bucket[comm[i]] = p->node[comm[i]].family;
+				members[p->node[comm[i]].family]++;
+			}
+		if (members[0] != 1 && members[1] != 1 && sched_bucket(p, bucket, 2, a, &b) &&
+		    b.p.n <= MOST) {
+			int64_t t = least(&b.p, limit);
+			best = t < best ? t : best;
+		}
+		arena_free(a);
+	}
+	return best;
+}
+
+/* reached: how often the bound is the least, alone and bucketed. */
+static void bound_is_below(uint32_t seed, unsigned reached[2])
+{
+	struct arena *a = arena_new();
+	struct sched_problem p;
+	uint32_t comm;
+	test_problem(a, seed, NODES, &p);
+	int64_t peak = sched_simulate(&p, test_original(a, &p), NULL).peak;
+	for (unsigned k = 0; k < 3; k++) {
+		int64_t limit = peak - ((int64_t)k << 19), want = least(&p, limit);
+		int64_t alone = sched_bound_last(&p, false, limit, &comm);
+		CHECK(alone <= want);
+		CHECK(comm == SCHED_NONE || p.node[comm].kind == SCHED_COMM);
+		reached[0] += alone == want;
+		if (seed < PROBLEMS / 10) {
+			int64_t bucketed = sched_bound_last(&p, true, limit, &comm);
+			int64_t most = least_bucketed(&p, limit);
+			CHECK(bucketed <= most);
+			reached[1] += bucketed == most;
+		}
+	}
+	arena_free(a);
+}
+
+/* Work that would hide the comm keeps `big` alive, for which there is no room besides what is kept:
+ *
+ *     big = first; kept = second; comm(kept); wait; work(big) */
+static void limits_raise_the_bound(void)
+{
+	enum { MIB = 1 << 20 };
+	struct arena *a = arena_new();
+	struct sched_node node[] = {
+	    {.time = 10, .comm = SCHED_NONE, .family = SCHED_NONE},
+	    {.time = 100, .comm = SCHED_NONE, .family = SCHED_NONE},
+	    {.time = 500, .comm = SCHED_NONE, .family = SCHED_NONE, .kind = SCHED_COMM},
+	    {.comm = 2, .family = SCHED_NONE, .kind = SCHED_WAIT},
+	    {.time = 400, .comm = SCHED_NONE, .family = SCHED_NONE}};
+	struct sched_storage storage[] = {{100 * MIB, 0, false}, {100 * MIB, 1, true}};
+	static const struct sched_pair edge[] = {{0, 1}, {1, 2}, {2, 3}, {0, 4}}, use[] = {{4, 0}, {2, 1}};
+	struct sched_problem p = {.launch = 0,
+	                          .bytes_per_ns = 1,
+	                          .n = 5,
+	                          .lane_n = 1,
+	                          .storage_n = 2,
+	                          .node = node,
+	                          .storage = storage};
+	uint32_t comm;
+	sched_problem_finish(&p, a, edge, 4, use, 2);
+	CHECK_EQ(least(&p, 200 * MIB), 610);
+	CHECK_EQ(sched_bound_last(&p, false, 200 * MIB, &comm), 610);
+	CHECK_EQ(comm, 2);
+	CHECK_EQ(least(&p, 150 * MIB), 1010);
+	int64_t bound = sched_bound_last(&p, false, 150 * MIB, &comm);
+	CHECK(bound > 750 && bound <= 1010); /* half of the work at most is between */
+	arena_free(a);
+}
+
+int main(void)
+{
+	unsigned reached[2] = {0};
+	limits_raise_the_bound();
+	for (uint32_t seed = 0; seed < PROBLEMS; seed++)
+		bound_is_below(seed, reached);
+	CHECK(reached[0] > 0 && reached[1] > 0);
+	return check_result();
+}
