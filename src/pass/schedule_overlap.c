@@ -43,7 +43,8 @@ static struct sched_result as_it_is(const struct sched_problem *p, struct arena 
 static void say(struct pass_context *cx, struct module *m, const struct sched_problem *p,
                 struct sched_result before, struct sched_result after, uint32_t buckets)
 {
-	struct sched_bound bound = sched_bound(p, cx->option[BUCKETS] == BUCKETS_PACK);
+	struct sched_bound bound =
+	    sched_bound_within(p, cx->option[BUCKETS] == BUCKETS_PACK, limit_of(cx, before.peak));
 	pass_remark(
 	    cx, m, DIAG_NOWHERE,
 	    "%.3f ms instead of %.3f, %.3f of it exposed instead of %.3f; at most %lld bytes live instead of "
@@ -53,35 +54,45 @@ static void say(struct pass_context *cx, struct module *m, const struct sched_pr
 	    (double)bound.runtime / 1e6);
 }
 
-static bool schedule(struct module *m, struct pass_context *cx, region_id region)
+static void refuse(struct pass_context *cx, int64_t limit, int64_t least)
+{
+	diag_error(cx->d, DIAG_NOWHERE, "no order was found that needs at most %lld bytes", (long long)limit);
+	diag_note(cx->d, DIAG_NOWHERE, "the least that was found is %lld: schedule-overlap{memory=%lld}",
+	          (long long)least, (long long)least);
+}
+
+static bool schedule(struct module *m, struct pass_context *cx, region_id region, const struct block *b,
+                     struct arena *a)
+{
+	struct sched_result before = as_it_is(&b->p, a);
+	struct sched_options o = {.limit = limit_of(cx, before.peak),
+	                          .effort = (int)cx->option[EFFORT],
+	                          .bucket = cx->option[BUCKETS] == BUCKETS_PACK};
+	struct sched_schedule s;
+	bool ok = sched_schedule(&b->p, &o, &s);
+	if (ok) {
+		uint32_t buckets = 0;
+		for (uint32_t k = 0; k < s.b.p.n; k++)
+			buckets += s.b.origin[k].step == SCHED_STEP_PACK;
+		buckets_apply(m, region, b, &s);
+		if (cx->remarks)
+			say(cx, m, &b->p, before, s.result, buckets);
+	} else {
+		refuse(cx, o.limit, s.result.peak);
+	}
+	sched_schedule_free(&s);
+	return ok;
+}
+
+bool pass_schedule_overlap(struct module *m, struct pass_context *cx)
 {
 	struct cost *cost = cost_new(m, cx->cluster, cx->d);
 	if (!cost)
 		return false;
 	struct arena *a = arena_new();
 	struct block b;
-	bool ok = block_make(m, region, cost, cx->d, a, &b);
-	if (ok && b.p.n) {
-		struct sched_result before = as_it_is(&b.p, a);
-		struct sched_options o = {.limit = limit_of(cx, before.peak),
-		                          .effort = (int)cx->option[EFFORT],
-		                          .bucket = cx->option[BUCKETS] == BUCKETS_PACK};
-		struct sched_schedule s;
-		sched_schedule(&b.p, &o, &s);
-		uint32_t buckets = 0;
-		for (uint32_t k = 0; k < s.b.p.n; k++)
-			buckets += s.b.origin[k].step == SCHED_STEP_PACK;
-		buckets_apply(m, region, &b, &s);
-		if (cx->remarks)
-			say(cx, m, &b.p, before, s.result, buckets);
-		sched_schedule_free(&s);
-	}
+	bool ok = block_make(m, m->body, cost, cx->d, a, &b) && (!b.p.n || schedule(m, cx, m->body, &b, a));
 	arena_free(a);
 	cost_free(cost);
 	return ok;
-}
-
-bool pass_schedule_overlap(struct module *m, struct pass_context *cx)
-{
-	return schedule(m, cx, m->body);
 }
