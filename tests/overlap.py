@@ -1,0 +1,46 @@
+#!/usr/bin/env python3
+"""overlap.py HIRC [FOLDER]: schedules of graphs, judged by tools/bench-overlap.
+
+Graphs of several kinds are made by tools/gen_graph; or they are those of a folder, where there is one (exit code 77 if
+not). Two runs must give the same bytes.
+"""
+import os
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+KINDS = {
+    "forward": ["--stage=forward", "--layers=4"],
+    "backward": ["--stage=backward", "--layers=4"],
+    "train": ["--stage=train", "--layers=3", "--ranks=256"],
+    "tensor_parallel": ["--stage=train", "--layers=3", "--tensor-parallel=8", "--seed=2"],
+    "experts": ["--stage=backward", "--layers=3", "--experts", "--seed=3"],
+}
+
+
+def schedule(hirc, graph):
+    passes = "--passes=schedule-overlap{effort=2}"
+    return subprocess.run([hirc, "sim", graph, passes, "--schedule=-"], stdout=subprocess.PIPE, check=True).stdout
+
+
+def main():
+    hirc = sys.argv[1]
+    judge = [sys.executable, os.path.join(ROOT, "tools/bench-overlap"), "--hirc", hirc, "--runs=1"]
+    if len(sys.argv) > 2:
+        folder = os.path.join(sys.argv[2], "graphs")
+        if not os.path.isdir(folder):
+            print(f"{folder} is not there")
+            sys.exit(77)
+        sys.exit(subprocess.run(judge + [folder, "--effort=1"]).returncode)
+    with tempfile.TemporaryDirectory() as folder:
+        for name, options in KINDS.items():
+            path = os.path.join(folder, name + ".graph")
+            with open(path, "w") as out:
+                subprocess.run([sys.executable, os.path.join(ROOT, "tools/gen_graph"), *options], stdout=out, check=True)
+            if schedule(hirc, path) != schedule(hirc, path):
+                sys.exit(f"{name}: two runs give two schedules")
+        sys.exit(subprocess.run(judge + [folder, "--effort", "0", "1", "2"]).returncode)
+
+
+main()
