@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""overlap.py HIRC [FOLDER]: schedules of graphs, judged by tools/bench-overlap.
+"""overlap.py HIRC [--shared]: schedules of graphs, judged by tools/bench-overlap.
 
-Graphs of several kinds are made by tools/gen_graph; or they are those of a folder, where there is one (exit code 77 if
-not). Two runs must give the same bytes.
+Graphs of several kinds are made by tools/gen_graph; or, with --shared, they are those of $HIRC_SHARED/graphs, where there
+are some (exit code 77 if not). Two runs must give the same bytes.
 """
 import os
 import subprocess
@@ -28,7 +28,8 @@ def main():
     hirc = sys.argv[1]
     judge = [sys.executable, os.path.join(ROOT, "tools/bench-overlap"), "--hirc", hirc, "--runs=1"]
     if len(sys.argv) > 2:
-        folder = os.path.join(sys.argv[2], "graphs")
+        shared = os.environ.get("HIRC_SHARED") or os.path.join(os.path.dirname(ROOT), "shared")
+        folder = os.path.join(shared, "graphs")
         if not os.path.isdir(folder):
             print(f"{folder} is not there")
             sys.exit(77)
