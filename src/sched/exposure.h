@@ -1,0 +1,39 @@
+/* exposure: what of the time of each comm a schedule hides behind work, and what keeps it from the rest. */
+#ifndef HIRC_SCHED_EXPOSURE_H
+#define HIRC_SCHED_EXPOSURE_H
+#include "sched/simulate.h"
+
+enum sched_reason {
+	SCHED_HIDDEN, /* the host never waits for it */
+	SCHED_LANE,   /* most of the wait is for comms before it on its lane */
+	SCHED_CHAIN,  /* all work that neither needs it nor is needed by it takes less time than it does */
+	SCHED_MEMORY, /* there is work for later that could go before the wait, but for the limit */
+	SCHED_WORK,   /* such work is behind other comms already, or there is none left */
+};
+enum { SCHED_REASONS = SCHED_WORK + 1 };
+
+struct sched_exposure {
+	uint32_t comm, wait; /* nodes; wait: the one that holds the host longest, else the first; SCHED_NONE:
+	                        none */
+	int64_t issue;       /* the host issues the comm */
+	int64_t begin, end;  /* on its lane */
+	int64_t exposed, hidden; /* ns that its waits hold the host, and the rest of what it takes */
+	enum sched_reason reason;
+};
+
+struct sched_exposures {
+	struct sched_exposure *at; /* of the comms in the order of their issue */
+	uint32_t n;
+	uint32_t hidden; /* comms */
+};
+
+/* order: a schedule of p within the limit. */
+void sched_exposures(const struct sched_problem *p, const uint32_t *order, int64_t limit, struct arena *a,
+                     struct sched_exposures *out);
+
+/* How many comms there are for which the work that neither needs them nor is needed by them takes at least
+ * `multiple` times as long as they do; 0: for which there is such work. What could be hidden if each was
+ * alone. */
+uint32_t sched_hideable(const struct sched_problem *p, unsigned multiple);
+
+#endif
