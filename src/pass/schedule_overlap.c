@@ -19,6 +19,7 @@
 #include "pass/buckets.h"
 #include "pass/pass.h"
 #include "sched/bound.h"
+#include "sched/exposure.h"
 #include "sched/schedule.h"
 
 enum { EFFORT, BUCKETS, MEMORY, INCREASE, PERCENT };
@@ -40,18 +41,67 @@ static struct sched_result as_it_is(const struct sched_problem *p, struct arena 
 	return sched_simulate(p, order, NULL);
 }
 
-static void say(struct pass_context *cx, struct module *m, const struct sched_problem *p,
-                struct sched_result before, struct sched_result after, uint32_t buckets)
+/* Why what is exposed of a collective is. */
+static const char *reason_of(enum sched_reason reason)
 {
-	struct sched_bound bound =
-	    sched_bound_within(p, cx->option[BUCKETS] == BUCKETS_PACK, limit_of(cx, before.peak));
+	switch (reason) {
+	case SCHED_LANE:
+		return "collectives before it keep its communicator";
+	case SCHED_CHAIN:
+		return "it takes longer than all work that is independent of it";
+	case SCHED_MEMORY:
+		return "work that could hide it does not fit into memory";
+	case SCHED_WORK:
+		return "work that could hide it hides others";
+	default:
+		return "nothing waits for it";
+	}
+}
+
+/* Of a bucket by its first member. */
+static op_id op_of(const struct block *b, const struct sched_schedule *s, uint32_t node)
+{
+	return b->op[s->b.origin[node].node];
+}
+
+static void say_exposed(struct pass_context *cx, struct module *m, const struct block *b,
+                        const struct sched_schedule *s, int64_t limit, struct arena *a)
+{
+	struct sched_exposures e;
+	sched_exposures(&s->b.p, s->order, limit, a, &e);
+	pass_remark(
+	    cx, m, DIAG_NOWHERE,
+	    "%u of %u collectives are hidden; %u could be if each was alone, %u by twice as much work",
+	    e.hidden, e.n, sched_hideable(&s->b.p, 1), sched_hideable(&s->b.p, 2));
+	for (uint32_t i = 0; i < e.n; i++) {
+		const struct sched_exposure *x = &e.at[i];
+		op_id op = op_of(b, s, x->comm);
+		const char *name = block_name(m, op);
+		bool bucket = s->b.origin[x->comm].bucket != SCHED_NONE;
+		if (x->exposed)
+			pass_remark(cx, m, m->op.at[op].at, "%s%s: %.3f of %.3f ms exposed: %s",
+			            name ? name : "a collective", bucket ? " and others" : "",
+			            (double)x->exposed / 1e6, (double)(x->end - x->begin) / 1e6,
+			            reason_of(x->reason));
+	}
+}
+
+static void say(struct pass_context *cx, struct module *m, const struct block *b, struct sched_result before,
+                const struct sched_schedule *s, struct arena *a)
+{
+	int64_t limit = limit_of(cx, before.peak);
+	struct sched_bound bound = sched_bound_within(&b->p, cx->option[BUCKETS] == BUCKETS_PACK, limit);
+	uint32_t buckets = 0;
+	for (uint32_t k = 0; k < s->b.p.n; k++)
+		buckets += s->b.origin[k].step == SCHED_STEP_PACK;
 	pass_remark(
 	    cx, m, DIAG_NOWHERE,
 	    "%.3f ms instead of %.3f, %.3f of it exposed instead of %.3f; at most %lld bytes live instead of "
 	    "%lld; %u buckets; no schedule takes less than %.3f ms",
-	    (double)after.runtime / 1e6, (double)before.runtime / 1e6, (double)after.exposed / 1e6,
-	    (double)before.exposed / 1e6, (long long)after.peak, (long long)before.peak, buckets,
+	    (double)s->result.runtime / 1e6, (double)before.runtime / 1e6, (double)s->result.exposed / 1e6,
+	    (double)before.exposed / 1e6, (long long)s->result.peak, (long long)before.peak, buckets,
 	    (double)bound.runtime / 1e6);
+	say_exposed(cx, m, b, s, limit, a);
 }
 
 static void refuse(struct pass_context *cx, int64_t limit, int64_t least)
@@ -71,12 +121,9 @@ static bool schedule(struct module *m, struct pass_context *cx, region_id region
 	struct sched_schedule s;
 	bool ok = sched_schedule(&b->p, &o, &s);
 	if (ok) {
-		uint32_t buckets = 0;
-		for (uint32_t k = 0; k < s.b.p.n; k++)
-			buckets += s.b.origin[k].step == SCHED_STEP_PACK;
-		buckets_apply(m, region, b, &s);
 		if (cx->remarks)
-			say(cx, m, &b->p, before, s.result, buckets);
+			say(cx, m, b, before, &s, a);
+		buckets_apply(m, region, b, &s);
 	} else {
 		refuse(cx, o.limit, s.result.peak);
 	}
