@@ -84,6 +84,21 @@ void compile_options_init(struct compile_options *o)
 	     .help =
 	         "make one kernel of consecutive pointwise operations on N or more elements a rank, without "
 	         "`=N` on any; `no`: of none"},
+	    {.name = "effort",
+	     .kind = OPTION_TEXT,
+	     .to = &o->effort,
+	     .value = "0|1|2|3",
+	     .help = "run schedule-overlap; how long it searches for an order and buckets"},
+	    {.name = "bucket-mode",
+	     .kind = OPTION_TEXT,
+	     .to = &o->bucket_mode,
+	     .value = "pack|none",
+	     .help = "run schedule-overlap; how it makes one of several collectives"},
+	    {.name = "memory-limit",
+	     .kind = OPTION_TEXT,
+	     .to = &o->memory_limit,
+	     .value = "SIZE",
+	     .help = "run schedule-overlap; no more bytes are live at any moment"},
 	    {.name = "stop-after",
 	     .kind = OPTION_TEXT,
 	     .to = &o->pipeline.stop_after,
@@ -190,11 +205,39 @@ static bool set_fusion(struct compile_options *o, struct diag *d)
 	return ok;
 }
 
+static bool set_scheduling(struct compile_options *o, struct diag *d, const char *option, const char *value)
+{
+	struct buf text = {0};
+	buf_printf(&text, "%s=%s", option, value);
+	bool ok = pipeline_add_before(d, &o->run, PASS_SCHEDULE_OVERLAP, PASS_ALLOCATE) &&
+	          pipeline_set(d, &o->run, PASS_SCHEDULE_OVERLAP, text.at);
+	buf_free(&text);
+	return ok;
+}
+
+/* --effort, --bucket-mode and --memory-limit, as options of the pass. */
+static bool set_schedule(struct compile_options *o, struct diag *d)
+{
+	int64_t limit;
+	char number[24];
+	if (o->memory_limit && (!str_parse_size(o->memory_limit, &limit) || limit < 1)) {
+		diag_error(d, DIAG_NOWHERE, "--memory-limit takes a number of bytes, as in 80G, not '%s'",
+		           o->memory_limit);
+		return false;
+	}
+	if (o->memory_limit)
+		snprintf(number, sizeof number, "%lld", (long long)limit);
+	return (!o->effort || set_scheduling(o, d, "effort", o->effort)) &&
+	       (!o->bucket_mode || set_scheduling(o, d, "buckets", o->bucket_mode)) &&
+	       (!o->memory_limit || set_scheduling(o, d, "memory", number));
+}
+
 bool compile_options_finish(struct compile_options *o, struct diag *d)
 {
 	if (!pipeline_parse(d, o->passes, &o->run) ||
 	    (o->zero_copy && !pipeline_add_before(d, &o->run, PASS_ZERO_COPY, PASS_LOWER_COLLECTIVES)) ||
-	    (o->fuse_pointwise && !set_fusion(o, d)) || !pipeline_options_check(d, &o->run, &o->pipeline))
+	    (o->fuse_pointwise && !set_fusion(o, d)) || !set_schedule(o, d) ||
+	    !pipeline_options_check(d, &o->run, &o->pipeline))
 		return false;
 	if (o->offset_streams && o->steps &&
 	    (!strcmp(o->steps, "broadcast") || !strcmp(o->steps, "collective"))) {

@@ -20,7 +20,7 @@
 #include "parse/sema.h"
 #include "pass/pipeline.h"
 
-enum { COMPILE_OPTIONS = 19 };
+enum { COMPILE_OPTIONS = 22 };
 
 struct compile_options {
 	VEC(struct sema_define) define; /* -D */
@@ -28,9 +28,10 @@ struct compile_options {
 	const char *steps;              /* --pipeline; NULL: as the layouts say */
 	bool offset_streams, inter_stream_sync, zero_copy;
 	const char
-	    *fuse_pointwise;     /* --fuse-pointwise: a number or `no`; NULL: as the pass does by default */
-	const char *passes;      /* --passes; NULL: the default pipeline */
-	const char *diagnostics; /* text or json */
+	    *fuse_pointwise; /* --fuse-pointwise: a number or `no`; NULL: as the pass does by default */
+	const char *effort, *bucket_mode, *memory_limit; /* of schedule-overlap; NULL: not given */
+	const char *passes;                              /* --passes; NULL: the default pipeline */
+	const char *diagnostics;                         /* text or json */
 	const char *cluster_name;
 	struct cluster *cluster; /* by compile_cluster; NULL until then */
 	bool verify_roundtrip;
