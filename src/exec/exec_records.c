@@ -12,7 +12,7 @@ static bool set_extents(const struct exec *e, struct view_record *w, struct rt_v
 {
 	w->span = 0;
 	w->nowhere = w->buffer->local;
-	out->dtype = (enum rt_dtype)w->buffer->dtype;
+	out->dtype = w->v->bytes ? RT_U8 : (enum rt_dtype)w->buffer->dtype;
 	out->nd = w->v->nd;
 	for (unsigned k = 0; k < w->v->nd; k++) {
 		int64_t n = e->reg[w->v->n[k]];
@@ -36,7 +36,7 @@ static bool build_view(struct exec *e, struct view_record *w, struct rt_view *ou
 		return true;
 	}
 	int64_t slot = *w->slot, offset = *w->offset; /* PLAN_UNDEFINED is negative */
-	if (slot < 0 || slot >= w->buffer->slots || offset < 0 || offset + w->span >= w->buffer->elements)
+	if (slot < 0 || slot >= w->buffer->slots || offset < 0 || offset + w->span >= w->elements)
 		return false;
 	slot += w->buffer->first_slot;
 	e->touched[slot] = true;
@@ -59,6 +59,9 @@ static void make_view(const struct exec *e, const struct plan_view *v, struct vi
 	w->slot = &e->reg[v->slot];
 	w->offset = &e->reg[v->offset];
 	w->bytes = (int64_t)rt_dtype_size((enum rt_dtype)w->buffer->dtype);
+	w->elements = w->buffer->elements;
+	if (v->bytes)
+		w->elements *= w->bytes, w->bytes = 1;
 	for (unsigned k = 0; k < v->nd; k++)
 		sized &= !e->p->varies[v->n[k]];
 	w->sized = sized && set_extents(e, w, out);

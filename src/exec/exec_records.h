@@ -19,6 +19,7 @@ struct view_record {
 	bool nowhere;                 /* it has no elements, or no memory */
 	int64_t span;                 /* from the first element to the last */
 	int64_t bytes;                /* of an element */
+	int64_t elements;             /* of the buffer */
 };
 
 struct task_record {

@@ -284,6 +284,10 @@ static void lower_op(struct planner *b, op_id op)
 	case OP_COMBINE:
 		plan_experts(b, op);
 		return;
+	case OP_PACK:
+	case OP_UNPACK:
+		plan_bucket(b, op);
+		return;
 	default:
 		if (op_traits(b->m, op) & TRAIT_COLLECTIVE)
 			plan_collective(b, op);

@@ -102,6 +102,7 @@ struct plan_view {
 	uint32_t buffer;
 	plan_reg slot, offset;
 	uint8_t nd;
+	bool bytes; /* all is counted in bytes, whatever the buffer's elements are */
 	plan_reg n[RT_MAX_DIMS];
 	int64_t stride[RT_MAX_DIMS]; /* elements */
 };

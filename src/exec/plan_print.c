@@ -48,6 +48,8 @@ static void put_view(struct printer *x, const struct plan_view *v)
 	put_name(x, b->value);
 	if (b->local)
 		return;
+	if (v->bytes && b->dtype != RT_U8)
+		buf_puts(x->out, ".u8");
 	if (b->slots > 1) {
 		buf_putc(x->out, '#');
 		put_reg(x, v->slot);

@@ -11,6 +11,7 @@
  *     plan_reduce.c   reductions and contractions
  *     plan_blocks.c   copies of several blocks
  *     plan_boxes.c    values that are several boxes in a step of a loop
+ *     plan_bucket.c   pack and unpack
  *     plan_unit.c     several operations as one task
  *     plan_norm.c     softmax, attention, norms
  *     plan_comm.c     collectives
@@ -264,6 +265,7 @@ void plan_deallocate(struct planner *b, op_id op);
 /* ---- operations */
 void plan_local(struct planner *b, op_id op);      /* plan_op.c */
 void plan_unit(struct planner *b, op_id op);       /* plan_unit.c */
+void plan_bucket(struct planner *b, op_id op);     /* plan_bucket.c */
 void plan_collective(struct planner *b, op_id op); /* plan_comm.c */
 void plan_p2p(struct planner *b, op_id op);
 void plan_post(struct planner *b, op_id op);

@@ -7,6 +7,7 @@
 #include "ir/edit.h"
 #include "ir/infer.h"
 #include "ir/layout.h"
+#include "ir/pack.h"
 #include "ir/print.h"
 #include "ir/unit.h"
 #include <string.h>
@@ -170,6 +171,14 @@ static void check_type(struct verifier *v, op_id op)
 	}
 }
 
+static void check_pack(struct verifier *v, op_id op)
+{
+	struct buf text = {0};
+	if (ir_pack_fault(v->m, op, &text))
+		fail(v, op, text.at);
+	buf_free(&text);
+}
+
 static void check_region(struct verifier *v, region_id r, unsigned depth)
 {
 	struct module *m = v->m;
@@ -184,6 +193,8 @@ static void check_region(struct verifier *v, region_id r, unsigned depth)
 			fail(v, op, "the list of statements is broken");
 		check_operands(v, op);
 		check_type(v, op);
+		if (o->kind == OP_PACK || o->kind == OP_UNPACK)
+			check_pack(v, op);
 		const char *rule;
 		op_id fault = op_is_unit(m, op) ? ir_unit_fault(m, op, &rule) : 0;
 		if (fault)

@@ -227,6 +227,8 @@ static op_id statement(struct sema *s, ast_id expr, const struct sema_result *re
 		diag_error(s->d, at, "`as` names a Communication; %s is none", op_info[c.kind].hir);
 		return 0;
 	}
+	if (c.kind == OP_PACK || c.kind == OP_UNPACK)
+		call_check_pack(s, op, draft.at); /* its results have types all the same */
 	for (unsigned k = 0; k < result_n; k++) {
 		struct value *v = &s->m->value.at[values[k]];
 		if (!result[k].bound) {

@@ -74,11 +74,13 @@ bool call_mesh_axes(struct sema *s, const struct call *c, mesh_id mesh, uint8_t 
 bool call_result_type(struct sema *s, struct call *c, const struct infer_draft *given,
                       const struct sema_result *r, type_id *types, unsigned k, bool *open);
 
-/* axis= of a select. */
 /* accumulate=true: only into buffers. */
 bool call_check_accumulate(struct sema *s, struct call *c, const struct infer_draft *draft,
                            const struct sema_result *result, unsigned n);
+/* What a pack or unpack, whose operands and results are known, has wrong. */
+void call_check_pack(struct sema *s, op_id op, uint32_t at);
 bool call_check_symmetric(struct sema *s, struct call *c, const struct infer_draft *draft);
+/* axis= of a select. */
 bool call_check_select(struct sema *s, struct call *c, const struct infer_draft *draft);
 
 #endif

@@ -1,5 +1,6 @@
 /* sema_result: types of results, stated or by the rule of the operation. */
 #include "ir/layout.h"
+#include "ir/pack.h"
 #include "ir/print.h"
 #include "parse/sema_call.h"
 #include <stdio.h>
@@ -183,6 +184,14 @@ bool call_check_symmetric(struct sema *s, struct call *c, const struct infer_dra
 	diag_note(s->d, s->m->value.at[draft->operand[0]].at,
 	          "its type says where it is: `f32[8@x] symmetric`");
 	return false;
+}
+
+void call_check_pack(struct sema *s, op_id op, uint32_t at)
+{
+	struct buf text = {0};
+	if (ir_pack_fault(s->m, op, &text))
+		diag_error(s->d, at, "%s", text.at);
+	buf_free(&text);
 }
 
 bool call_result_type(struct sema *s, struct call *c, const struct infer_draft *given,

@@ -20,6 +20,7 @@
 #include "ir/build.h"
 #include "ir/edit.h"
 #include "ir/infer.h"
+#include "ir/pack.h"
 #include "pass/pass.h"
 #include "pass/place.h"
 #include "pass/rewrite.h"
@@ -205,12 +206,23 @@ static void follow_views(struct module *m, const op_id *op, uint32_t n, const ty
 	}
 }
 
+/* Layouts that were left out are chosen without regard to packs, and may not fit them. */
+static bool packs_fit(const struct module *m, struct diag *d, op_id op)
+{
+	struct buf text = {0};
+	bool packs = m->op.at[op].kind == OP_PACK || m->op.at[op].kind == OP_UNPACK;
+	bool fault = packs && ir_pack_fault(m, op, &text);
+	if (fault)
+		diag_error(d, m->op.at[op].at, "%s", text.at);
+	buf_free(&text);
+	return !fault;
+}
+
 bool pass_propagate_shardings(struct module *m, struct pass_context *cx)
 {
 	struct rewrite_reduce reduce;
 	VEC(op_id) all = {0};
-	bool open = false, changed = true;
-	(void)cx;
+	bool open = false, changed = true, ok = true;
 	for (value_id v = 1; v < m->value.n; v++)
 		open |= is_open(m, v);
 	if (!open)
@@ -237,6 +249,8 @@ bool pass_propagate_shardings(struct module *m, struct pass_context *cx)
 	rewrite_reduce_end(m, &reduce);
 	for (uint32_t i = 0; i < all.n; i++)
 		op_layout_assume(m, all.at[i]);
+	for (uint32_t i = 0; i < all.n; i++)
+		ok &= packs_fit(m, cx->d, all.at[i]);
 	vec_free(&all);
-	return true;
+	return ok;
 }

@@ -63,8 +63,10 @@ bool ref_is_host_level(const struct module *m)
 			selects = true;
 			continue;
 		}
-		if (form == FORM_HOST || form == FORM_ALLOC || form == FORM_VIEW || form == FORM_CONTROL ||
-		    form == FORM_P2P || form == FORM_PERMUTE_COMM || m->op.at[op].flags & OP_ASYNC)
+		enum op_kind kind = (enum op_kind)m->op.at[op].kind;
+		if (kind == OP_PACK || kind == OP_UNPACK || form == FORM_HOST || form == FORM_ALLOC ||
+		    form == FORM_VIEW || form == FORM_CONTROL || form == FORM_P2P ||
+		    form == FORM_PERMUTE_COMM || m->op.at[op].flags & OP_ASYNC)
 			return true;
 	}
 	return selects && writes; /* what was selected may change */

@@ -91,6 +91,7 @@ void ref_buffer_release(struct ref_buffer *b); /* an entry that used it is done 
 
 enum ref_entry_kind {
 	REF_COMPUTE,
+	REF_PACK,        /* a pack or unpack: `use` has the operands, then the results */
 	REF_START,       /* of an event: this rank has reached it */
 	REF_WAIT,        /* until the events are done */
 	REF_SYNCHRONIZE, /* until a stream has done its first `target` entries */
@@ -110,7 +111,7 @@ struct ref_use {               /* an operand of a computation */
 struct ref_entry {
 	enum ref_entry_kind kind;
 	op_id op;
-	/* COMPUTE, DEALLOCATE (out) */
+	/* COMPUTE, PACK, DEALLOCATE (out) */
 	unsigned result; /* which of several: each has an entry */
 	unsigned use_n;
 	struct ref_use *use;
@@ -207,6 +208,9 @@ enum status ref_queues_run(struct ref_host *h);
 /* ---- ref_comm.c */
 /* Moves what an event moves, all members having reached it. */
 bool ref_comm_run(struct ref_host *h, struct ref_event *e);
+
+/* ---- ref_pack.c */
+bool ref_pack_run(struct ref_host *h, const struct ref_rank *r, const struct ref_entry *e);
 
 /* ---- ref_experts_host.c */
 bool ref_experts_run(struct ref_host *h, struct ref_event *e);

@@ -11,6 +11,7 @@
  * rank's walk, filling its stream queues ref_queue.c     running the queues until they are empty or stuck
  *     ref_comm.c      what a communication moves
  *     ref_reshard.c   sets between layouts; putting a tensor together from its ranks' parts
+ *     ref_pack.c      pack and unpack: each rank's memory
  *     ref_experts_host.c   dispatch and combine of ranks that meet
  *     ref_view.c      buffers and views of them
  *     ref_symmetric.c symmetric views: reading and writing the peers' buffers

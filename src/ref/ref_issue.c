@@ -126,6 +126,29 @@ static bool compute_all(struct ref_host *h, struct ref_rank *r, op_id op)
 	return true;
 }
 
+/* A pack or unpack is one entry: where a result begins depends on those before it. */
+static bool pack(struct ref_host *h, struct ref_rank *r, op_id op)
+{
+	struct module *m = h->c->m;
+	struct ref_entry *e = ref_issue_entry(h, REF_PACK, op);
+	unsigned reads = op_role_count(m, op, ROLE_READ), results = op_result_count(m, op);
+	e->use = arena_new_array(h->arena, struct ref_use, reads + results);
+	for (unsigned k = 0; k < reads; k++)
+		if (!(e->use[e->use_n++].view = ref_bind_find(h, r, op_read(m, op, k), op)))
+			return false;
+	for (unsigned k = 0; k < results; k++) {
+		if (!ref_bind_result(h, r, op, k, &e->use[e->use_n].view))
+			return false;
+		e->use[e->use_n++].view->buffer->written = true;
+	}
+	if (!ref_mesh_has(m, value_type(m, op_result(m, op, 0))->mesh, r->device))
+		return true;
+	for (unsigned k = 0; k < e->use_n; k++)
+		ref_issue_hold(e->use[k].view);
+	ref_issue_push(r, e);
+	return true;
+}
+
 /* Counts a step of a walk; false after reporting that there are too many. */
 static bool afford(struct ref_host *h, op_id op)
 {
@@ -242,6 +265,9 @@ static bool issue_op(struct ref_host *h, struct ref_rank *r, op_id op)
 		if (!ref_set_reshards(h, op, &reshards))
 			return false;
 		return reshards ? ref_meet_reshard(h, r, op) : compute(h, r, op, 0);
+	case OP_PACK:
+	case OP_UNPACK:
+		return pack(h, r, op);
 	case OP_DISPATCH:
 	case OP_COMBINE:
 		return ir_op(m, op)->team ? ref_meet_experts(h, r, op) : compute_all(h, r, op);

@@ -153,6 +153,8 @@ static bool run(struct ref_host *h, const struct ref_rank *r, struct ref_entry *
 	switch (e->kind) {
 	case REF_COMPUTE:
 		return compute(h, r, e);
+	case REF_PACK:
+		return ref_pack_run(h, r, e);
 	case REF_START:
 		return event_reach(h, e->event[0], e->member);
 	case REF_DEALLOCATE:
