@@ -2,6 +2,7 @@
 #include "cost/block.h"
 #include "base/vec.h"
 #include "cost/local.h"
+#include "ir/bucket.h"
 #include "ir/edit.h"
 #include "ir/expr.h"
 #include <string.h>
@@ -25,6 +26,7 @@ struct maker {
 	value_id *root;   /* by value: whose storage it shares */
 	uint32_t *home;   /* by root: its storage + 1 */
 	bool *written;    /* by root */
+	uint8_t *waits;   /* by op: 1: waited for once, in the block; more: elsewhere, or more often */
 	uint32_t *last;   /* by root that is written: the last node that did + 1 */
 	uint32_t *since;  /* by such a root: the first of those that touched it since, in `readers` + 1 */
 	uint32_t barrier; /* the last node that keeps its place + 1 */
@@ -34,12 +36,12 @@ struct maker {
 	VEC(struct sched_storage) storage;
 	VEC(value_id) owner;
 	VEC(struct sched_family) family;
-	VEC(uint64_t) family_key;
+	VEC(uint64_t) family_key, family_like; /* by family: what its members have in common */
 	VEC(struct sched_pair) edge, use;
 	VEC(uint64_t) lane; /* by lane: of which communicator */
 	int64_t launch;
 	double bytes_per_ns;
-	bool failed;
+	bool failed, copies; /* copies: as in struct sched_problem */
 };
 
 static struct keys keys_of(struct names *names)
@@ -304,19 +306,21 @@ static uint32_t find_family(struct maker *k, op_id op, group_id group, uint32_t 
 	while (which < BUCKETED && bucketed[which] != collective)
 		which++;
 	if (which == BUCKETED || k->m->op.at[op].def_n != 1 || op_role_count(k->m, op, ROLE_READ) != 1 ||
-	    (group && !only_waited_for(k, op)))
+	    (group ? !only_waited_for(k, op) : k->waits[op] != 1 || ir_bucket_refusal(k->m, op)))
 		return SCHED_NONE;
-	uint64_t key = family_key_of(k, op, lane);
+	uint64_t key = family_key_of(k, op, lane), like = group ? 0 : ir_bucket_key(k->m, op);
 	for (uint32_t f = 0; f < k->family.n; f++)
-		if (k->family_key.at[f] == key)
+		if (k->family_key.at[f] == key && k->family_like.at[f] == like)
 			return f;
 	struct sched_family made = points_of(k, op, group);
 	if (!made.n)
 		return SCHED_NONE;
 	made.lane = lane;
 	made.collective = (enum sched_collective)which;
+	k->copies |= !group;
 	vec_push(&k->family, made);
 	vec_push(&k->family_key, key);
+	vec_push(&k->family_like, like);
 	return k->family.n - 1;
 }
 
@@ -452,23 +456,6 @@ static void use_packed(struct maker *k, op_id op, uint32_t node)
 			add_use(k, node, ir_operand(k->m, sent, i)->id);
 }
 
-/* A wait is a use of its Communication's buffers; what comes after it sees the result. */
-static void use_communication(struct maker *k, op_id wait, uint32_t node)
-{
-	op_id comm = op_operand_id(k->m, wait, ROLE_STATEMENT, 0);
-	const struct op *o = &k->m->op.at[comm];
-	if (!k->node[comm])
-		return;
-	add_edge(k, k->node[comm] - 1, node);
-	for (unsigned i = 0; i < o->operand_n; i++) {
-		struct operand x = k->m->operand.at[o->operand + i];
-		if (x.role == ROLE_READ || x.role == ROLE_DEF || x.role == ROLE_WRITE) {
-			touch(k, node, k->root[x.id], x.role != ROLE_READ);
-			add_use(k, node, x.id);
-		}
-	}
-}
-
 static void mark_received(struct maker *k, op_id wait)
 {
 	op_id comm = op_operand_id(k->m, wait, ROLE_STATEMENT, 0);
@@ -488,11 +475,30 @@ static void keep_place(struct maker *k, op_id op, uint32_t node)
 	k->barrier = node + 1;
 }
 
+/* A wait is a use of its Communication's buffers; what comes after it sees the result. */
+static void use_communication(struct maker *k, op_id wait, uint32_t node)
+{
+	op_id comm = op_operand_id(k->m, wait, ROLE_STATEMENT, 0);
+	const struct op *o = &k->m->op.at[comm];
+	if (!k->node[comm])
+		return;
+	add_edge(k, k->node[comm] - 1, node);
+	for (unsigned i = 0; i < o->operand_n; i++) {
+		struct operand x = k->m->operand.at[o->operand + i];
+		if (x.role == ROLE_READ || x.role == ROLE_DEF || x.role == ROLE_WRITE) {
+			touch(k, node, k->root[x.id], x.role != ROLE_READ);
+			add_use(k, node, x.id);
+		}
+	}
+}
+
 /* What a statement, and those within, need and touch. */
 static void add_needs(struct maker *k, op_id op, uint32_t node)
 {
 	k->node[op] = node + 1;
 	each_touched(k, op, node, need);
+	if (k->m->op.at[op].kind == OP_WAIT)
+		use_communication(k, op, node);
 	for (region_id r = k->m->op.at[op].region; r; r = k->m->region.at[r].sibling)
 		region_each (k->m, within, r)
 			add_needs(k, within, node);
@@ -511,8 +517,6 @@ static void add_node(struct maker *k, op_id op)
 				keep(k, ir_operand(m, op, i)->id);
 	add_needs(k, op, node);
 	use_packed(k, op, node);
-	if (m->op.at[op].kind == OP_WAIT)
-		use_communication(k, op, node);
 	add_results(k, op, node);
 	for (unsigned i = 0; i < m->op.at[op].def_n; i++) {
 		value_id v = ir_operand(m, op, i)->id;
@@ -520,18 +524,26 @@ static void add_node(struct maker *k, op_id op)
 	}
 }
 
-static void mark(struct maker *k, op_id op)
+static void count_wait(struct maker *k, op_id wait, bool here)
+{
+	uint8_t *n = &k->waits[op_operand_id(k->m, wait, ROLE_STATEMENT, 0)];
+	*n = *n || !here ? 2 : 1;
+}
+
+static void mark(struct maker *k, op_id op, bool here)
 {
 	for (unsigned i = 0; i < k->m->op.at[op].def_n; i++) {
 		value_id v = ir_operand(k->m, op, i)->id, of = ir_view_of(k->m, op, i);
 		k->root[v] = of ? k->root[of] : v;
 	}
 	each_touched(k, op, 0, mark_written);
-	if (k->m->op.at[op].kind == OP_WAIT)
+	if (k->m->op.at[op].kind == OP_WAIT) {
 		mark_received(k, op);
+		count_wait(k, op, here);
+	}
 	for (region_id r = k->m->op.at[op].region; r; r = k->m->region.at[r].sibling)
 		region_each (k->m, within, r)
-			mark(k, within);
+			mark(k, within, false);
 }
 
 static void finish(struct maker *k, struct arena *a)
@@ -540,6 +552,7 @@ static void finish(struct maker *k, struct arena *a)
 #define COPY(list, type) memcpy(arena_new_array(a, type, (list).n + 1), (list).at, sizeof(type) * (list).n)
 	*p = (struct sched_problem){.launch = k->launch,
 	                            .bytes_per_ns = k->bytes_per_ns,
+	                            .copies = k->copies,
 	                            .n = k->nodes.n,
 	                            .storage_n = k->storage.n,
 	                            .family_n = k->family.n,
@@ -571,13 +584,14 @@ bool block_make(struct module *m, region_id region, const struct cost *cost, str
 	k.node = arena_new_array(k.scratch, uint32_t, m->op.n);
 	k.root = arena_new_array(k.scratch, value_id, m->value.n);
 	k.home = arena_new_array(k.scratch, uint32_t, m->value.n);
+	k.waits = arena_new_array(k.scratch, uint8_t, m->op.n);
 	k.written = arena_new_array(k.scratch, bool, m->value.n);
 	k.last = arena_new_array(k.scratch, uint32_t, m->value.n);
 	k.since = arena_new_array(k.scratch, uint32_t, m->value.n);
 	for (value_id v = 1; v < m->value.n; v++)
 		k.root[v] = ir_root(m, v);
 	region_each (m, op, region)
-		mark(&k, op);
+		mark(&k, op, true);
 	for (uint32_t i = 0; i < m->input.n; i++)
 		add_storage(&k, m->input.at[i].value,
 		            (struct sched_storage){local_bytes(m, m->input.at[i].value), SCHED_NONE, true});
@@ -596,6 +610,7 @@ bool block_make(struct module *m, region_id region, const struct cost *cost, str
 	vec_free(&k.owner);
 	vec_free(&k.family);
 	vec_free(&k.family_key);
+	vec_free(&k.family_like);
 	vec_free(&k.edge);
 	vec_free(&k.use);
 	vec_free(&k.lane);

@@ -1,13 +1,18 @@
 /* buckets: see buckets.h. */
 #include "pass/buckets.h"
+#include "ir/bucket.h"
 #include "ir/domain.h"
 #include "ir/edit.h"
 #include "ir/expr.h"
+#include "ir/infer.h"
+#include "pass/rewrite.h"
 #include <stdlib.h>
 
 struct members {                          /* of a bucket, in the original order */
 	VEC(uint32_t) comm, wait;         /* nodes */
 	value_id packed, result, arrived; /* what was made for all of them */
+	type_id type;                     /* of Communications: what the one that is made results in */
+	op_id made;                       /* that one */
 };
 
 struct applier {
@@ -41,22 +46,33 @@ static int64_t elements(const struct module *m, value_id v)
 	return n;
 }
 
-/* A flat tensor, named after a value. */
+/* A new result, named after a value that has a name. */
+static value_id add_result(struct applier *a, value_id like, type_id t, const char *suffix)
+{
+	struct module *m = a->m;
+	struct buf name = {0};
+	name_id known = m->value.at[like].name;
+	if (known)
+		buf_printf(&name, "%s.%s", names_text(m->names, known), suffix);
+	value_id v =
+	    ir_value_new(m, t, known ? names_intern(m->names, name.at, name.n) : 0, m->value.at[like].at);
+	buf_free(&name);
+	vec_push(&a->use, ((struct ir_use){ROLE_DEF, v}));
+	return v;
+}
+
+/* A flat tensor. */
 static value_id add_flat(struct applier *a, value_id like, int64_t n, const char *suffix)
 {
 	struct module *m = a->m;
 	struct domain_builder box;
-	struct buf name = {0};
 	domain_begin(&box);
 	domain_add_axis(&box, AXIS_ITER, expr_const(m, n));
 	domain_allocate_default(&box, false);
-	type_id t =
-	    type_make(m, (enum dtype)value_type(m, like)->dtype, MEMORY_GLOBAL, 0, domain_finish(m, &box));
-	buf_printf(&name, "%s.%s", names_text(m->names, m->value.at[like].name), suffix);
-	value_id v = ir_value_new(m, t, names_intern(m->names, name.at, name.n), m->value.at[like].at);
-	buf_free(&name);
-	vec_push(&a->use, ((struct ir_use){ROLE_DEF, v}));
-	return v;
+	return add_result(
+	    a, like,
+	    type_make(m, (enum dtype)value_type(m, like)->dtype, MEMORY_GLOBAL, 0, domain_finish(m, &box)),
+	    suffix);
 }
 
 /* The attributes of a statement but the facts of one member. */
@@ -182,10 +198,88 @@ static void put_unpack(struct applier *a, const struct members *b)
 	put(a, OP_UNPACK, place_of(a, b->wait.at[0]));
 }
 
+/* ---- of Communications */
+
+static bool is_typed(const struct applier *a, const struct members *b)
+{
+	return a->m->op.at[a->b->op[b->comm.at[0]]].kind != OP_EXTERN;
+}
+
+static void add_blocks(struct applier *a, op_id comm, enum op_kind cut)
+{
+	int64_t n = ir_bucket_blocks(a->m, comm);
+	if (n > 1 && (enum op_kind)a->m->op.at[comm].kind == cut)
+		add_int(a, "blocks", n);
+}
+
+static void pack_typed(struct applier *a, struct members *b)
+{
+	op_id first = a->b->op[b->comm.at[0]], *comm = mem_alloc(sizeof *comm * b->comm.n);
+	type_id packed;
+	for (uint32_t i = 0; i < b->comm.n; i++)
+		comm[i] = a->b->op[b->comm.at[i]];
+	ir_bucket_types(a->m, comm, b->comm.n, &packed, &b->type);
+	b->packed = add_result(a, result_of(a, b->comm.at[0]), packed, "packed");
+	for (uint32_t i = 0; i < b->comm.n; i++)
+		add_read(a, operand_of(a, b->comm.at[i]));
+	add_blocks(a, first, OP_REDUCE_SCATTER);
+	put(a, OP_PACK, place_of(a, b->comm.at[0]));
+	free(comm);
+}
+
+static void communicate_typed(struct applier *a, struct members *b)
+{
+	op_id first = a->b->op[b->comm.at[0]];
+	b->result = add_result(a, result_of(a, b->comm.at[0]), b->type, "bucket");
+	add_read(a, b->packed);
+	copy_attrs(a, first);
+	b->made = put(a, (enum op_kind)a->m->op.at[first].kind, place_of(a, b->comm.at[0]));
+	a->m->op.at[b->made].flags |= OP_ASYNC;
+	a->m->op.at[b->made].team = a->m->op.at[first].team;
+	a->m->value.at[b->result].type = infer_reduce_axes(a->m, b->made, b->type);
+}
+
+static void wait_typed(struct applier *a, struct members *b)
+{
+	vec_push(&a->use, ((struct ir_use){ROLE_STATEMENT, b->made}));
+	put(a, OP_WAIT, place_of(a, b->wait.at[0]));
+	for (uint32_t i = 0; i < b->wait.n; i++)
+		ir_remove(a->m, a->b->op[b->wait.at[i]]);
+}
+
+/* What the members made is made here. */
+static void unpack_typed(struct applier *a, struct members *b)
+{
+	op_id first = a->b->op[b->comm.at[0]];
+	for (uint32_t i = 0; i < b->comm.n; i++) {
+		ir_remove(a->m, a->b->op[b->comm.at[i]]);
+		value_id v = result_of(a, b->comm.at[i]);
+		a->m->value.at[v].type = rewrite_without_reduce(a->m, a->m->value.at[v].type);
+		vec_push(&a->use, ((struct ir_use){ROLE_DEF, v}));
+	}
+	add_read(a, b->result);
+	add_blocks(a, first, OP_ALLGATHER);
+	put(a, OP_UNPACK, place_of(a, b->wait.at[0]));
+}
+
+static void put_step_typed(struct applier *a, struct members *b, enum sched_step step)
+{
+	if (step == SCHED_STEP_PACK)
+		pack_typed(a, b);
+	else if (step == SCHED_STEP_COMM)
+		communicate_typed(a, b);
+	else if (step == SCHED_STEP_WAIT)
+		wait_typed(a, b);
+	else
+		unpack_typed(a, b);
+}
+
+/* ---- the order */
+
 static bool unpacks(const struct applier *a, const struct members *b)
 {
 	const struct sched_problem *p = &a->b->p;
-	return p->family[p->node[b->comm.at[0]].family].collective == SCHED_ALLGATHER;
+	return p->copies || p->family[p->node[b->comm.at[0]].family].collective == SCHED_ALLGATHER;
 }
 
 static void put_step(struct applier *a, uint32_t x)
@@ -196,7 +290,9 @@ static void put_step(struct applier *a, uint32_t x)
 		return;
 	}
 	struct members *b = &a->bucket[o.bucket];
-	if (o.step == SCHED_STEP_PACK)
+	if (is_typed(a, b))
+		put_step_typed(a, b, o.step);
+	else if (o.step == SCHED_STEP_PACK)
 		put_pack(a, b);
 	else if (o.step == SCHED_STEP_COMM)
 		put_comm(a, b, a->s->b.p.node[x].time);
@@ -204,6 +300,44 @@ static void put_step(struct applier *a, uint32_t x)
 		put_wait(a, b, unpacks(a, b));
 	else
 		put_unpack(a, b);
+}
+
+/* Whether a buffer is written once, and never through a view. */
+static bool is_written_once(const struct module *m, value_id v)
+{
+	unsigned writes = 0;
+	for (uint32_t u = m->value.at[v].first_use; u; u = m->operand.at[u].next_use) {
+		const struct operand *x = &m->operand.at[u];
+		if (x->role == ROLE_FREE || (x->role == ROLE_READ && op_traits(m, x->op) & TRAIT_VIEW))
+			return false;
+		writes += x->role == ROLE_WRITE;
+	}
+	return writes == 1;
+}
+
+void buckets_unbind(struct module *m, region_id region, const value_id *allocated, uint32_t n)
+{
+	bool *ours = mem_zalloc(m->value.n);
+	for (uint32_t i = 0; i < n; i++)
+		ours[allocated[i]] = true;
+	region_each (m, op, region) {
+		value_id v = op_write(m, op, 0);
+		op_id allocate = v ? m->value.at[v].def : 0;
+		if (!(m->op.at[op].flags & OP_ASYNC) || !(op_traits(m, op) & TRAIT_COLLECTIVE) || !ours[v] ||
+		    !allocate || m->op.at[allocate].kind != OP_ALLOCATE ||
+		    m->op.at[allocate].parent != region || !is_written_once(m, v))
+			continue;
+		struct ir_use use[4] = {{ROLE_DEF, v}};
+		unsigned uses = 1;
+		for (unsigned i = 0; i < m->op.at[op].operand_n && uses < 4; i++)
+			if (ir_operand(m, op, i)->role != ROLE_WRITE)
+				use[uses++] =
+				    (struct ir_use){ir_operand(m, op, i)->role, ir_operand(m, op, i)->id};
+		ir_remove(m, allocate);
+		ir_op_set_operands(m, op, use, uses);
+		m->value.at[v].def = op;
+	}
+	free(ours);
 }
 
 void buckets_apply(struct module *m, region_id region, const struct block *b, const struct sched_schedule *s)
@@ -227,7 +361,8 @@ void buckets_apply(struct module *m, region_id region, const struct block *b, co
 		put_step(&a, s->order[k]);
 	for (uint32_t k = 0; k < n; k++) {
 		for (uint32_t i = 0; i < a.bucket[k].comm.n; i++)
-			ir_remove(m, b->op[a.bucket[k].comm.at[i]]);
+			if (!(m->op.at[b->op[a.bucket[k].comm.at[i]]].flags & OP_DEAD))
+				ir_remove(m, b->op[a.bucket[k].comm.at[i]]);
 		vec_free(&a.bucket[k].comm);
 		vec_free(&a.bucket[k].wait);
 	}

@@ -5,12 +5,16 @@
  *     c = extern "wait"(a) {kind=wait}               →    W = extern "wait"(B) {kind=wait, members="c,d",
  * view=(0)} d = extern "wait"(b) {kind=wait}                    c, d = unpack(W)
  *
- * Reductions have no unpack: the wait makes the parts. */
+ * Reductions of graphs have no unpack: the wait makes the parts. Communications become one of a packed
+ * tensor, by the types of ir/bucket.h. */
 #ifndef HIRC_PASS_BUCKETS_H
 #define HIRC_PASS_BUCKETS_H
 #include "cost/block.h"
 #include "sched/schedule.h"
 
+/* Communications of a block make their results again, instead of writing what passes allocated for them, so
+ * that others can. */
+void buckets_unbind(struct module *m, region_id region, const value_id *allocated, uint32_t n);
 /* Puts the statements of a block in the order of a schedule of it, bucketed. */
 void buckets_apply(struct module *m, region_id region, const struct block *b, const struct sched_schedule *s);
 

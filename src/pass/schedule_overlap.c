@@ -12,10 +12,11 @@
  * more memory is live at any moment than memory= says; without, than before by memory_increase= bytes, or by
  * memory_percent= of what it was if that is more.
  *
- * Requires: nothing. Establishes: nothing. Keeps what is sharded, lowered, looped and bound: before
+ * Requires: nothing. Establishes: nothing. Keeps what is sharded, lowered and looped: before allocate and
  * assign-streams. */
 #include "base/arena.h"
 #include "cost/block.h"
+#include "ir/bucket.h"
 #include "pass/buckets.h"
 #include "pass/pass.h"
 #include "sched/bound.h"
@@ -111,6 +112,21 @@ static void refuse(struct pass_context *cx, int64_t limit, int64_t least)
 	          (long long)least, (long long)least);
 }
 
+/* The collectives that could not be put into buckets, and why. */
+static void say_refused(struct pass_context *cx, struct module *m, const struct block *b)
+{
+	for (uint32_t x = 0; x < b->p.n; x++) {
+		enum op_kind kind = (enum op_kind)m->op.at[b->op[x]].kind;
+		if (b->p.node[x].kind != SCHED_COMM || b->p.node[x].family != SCHED_NONE ||
+		    (kind != OP_ALLGATHER && kind != OP_REDUCE_SCATTER && kind != OP_ALLREDUCE))
+			continue;
+		const char *why = ir_bucket_refusal(m, b->op[x]), *name = block_name(m, b->op[x]);
+		pass_remark(cx, m, m->op.at[b->op[x]].at, "%s%s%s in no bucket: %s", op_info[kind].hir,
+		            name ? " of " : "", name ? name : "",
+		            why ? why : "it is not waited for once, in its block");
+	}
+}
+
 static bool schedule(struct module *m, struct pass_context *cx, region_id region, const struct block *b,
                      struct arena *a)
 {
@@ -121,6 +137,8 @@ static bool schedule(struct module *m, struct pass_context *cx, region_id region
 	struct sched_schedule s;
 	bool ok = sched_schedule(&b->p, &o, &s);
 	if (ok) {
+		if (cx->remarks && o.bucket)
+			say_refused(cx, m, b);
 		if (cx->remarks)
 			say(cx, m, b, before, &s, a);
 		buckets_apply(m, region, b, &s);
@@ -138,6 +156,8 @@ bool pass_schedule_overlap(struct module *m, struct pass_context *cx)
 		return false;
 	struct arena *a = arena_new();
 	struct block b;
+	if (cx->option[BUCKETS] == BUCKETS_PACK)
+		buckets_unbind(m, m->body, cx->allocated.at, cx->allocated.n);
 	bool ok = block_make(m, m->body, cost, cx->d, a, &b) && (!b.p.n || schedule(m, cx, m->body, &b, a));
 	arena_free(a);
 	cost_free(cost);

@@ -249,7 +249,7 @@ static double packing(const struct bounds *b, uint32_t lane, double host)
 		if (c->family == SCHED_NONE || !c->in)
 			continue;
 		const struct sched_family *f = &p->family[c->family];
-		int64_t copied = c->in + (f->collective == SCHED_ALLGATHER ? c->out : 0);
+		int64_t copied = c->in + (p->copies || f->collective == SCHED_ALLGATHER ? c->out : 0);
 		item[n++] = (struct item){(double)(c->time + p->launch) -
 		                              sched_family_least(f, bytes[c->family]) * (double)c->in,
 		                          2 * (double)copied / p->bytes_per_ns};

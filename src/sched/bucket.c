@@ -69,7 +69,7 @@ static void gather_members(struct draft *d)
 		}
 		if (g->first == SCHED_NONE) {
 			g->first = x;
-			g->unpacks = p->family[n->family].collective == SCHED_ALLGATHER;
+			g->unpacks = p->copies || p->family[n->family].collective == SCHED_ALLGATHER;
 		}
 		g->comms++;
 		g->in += n->in;

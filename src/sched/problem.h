@@ -53,6 +53,7 @@ struct sched_lists {
 struct sched_problem {
 	int64_t launch;
 	double bytes_per_ns; /* of memory; a pack or unpack reads and writes each byte */
+	bool copies;         /* results of reductions are copied out of a bucket's, too */
 	uint32_t n, storage_n, family_n, lane_n;
 	struct sched_node *node;
 	struct sched_storage *storage;
