@@ -4,6 +4,7 @@
 #include "sched/gather.h"
 #include "sched/list.h"
 #include "sched/peak.h"
+#include "sched/regroup.h"
 #include "sched/role.h"
 #include "sched/scatter.h"
 #include "sched/search.h"
@@ -20,6 +21,7 @@ struct plan {
 struct trial { /* a plan and what became of it */
 	struct plan plan;
 	struct sched_schedule schedule;
+	uint32_t bucket_n;
 };
 
 struct sizes { /* distinct, ascending */
@@ -127,13 +129,11 @@ static int64_t least_with(const struct scheduler *s, const uint32_t *bucket, uin
 }
 
 /* The original order with these buckets may not fit; memory is then what list scheduling makes of it. */
-static void try_plan(struct scheduler *s, const struct plan *plan)
+static bool try_buckets(struct scheduler *s, const struct plan *plan, struct trial *t, uint32_t bucket_n)
 {
-	struct trial t = {.plan = *plan, .schedule.arena = arena_new()};
-	struct sched_schedule *made = &t.schedule;
+	struct sched_schedule *made = &t->schedule;
+	t->bucket_n = bucket_n;
 	int64_t below = s->best.schedule.arena ? s->best.schedule.result.runtime : INT64_MAX;
-	made->bucket = arena_new_array(made->arena, uint32_t, s->p->n);
-	uint32_t bucket_n = choose_buckets(s, plan, made->bucket);
 	bool better = is_new(s, plan, made->bucket) && least_with(s, made->bucket, bucket_n) < below &&
 	              sched_bucket(s->p, made->bucket, bucket_n, made->arena, &made->b);
 	if (better) {
@@ -148,12 +148,28 @@ static void try_plan(struct scheduler *s, const struct plan *plan)
 	}
 	sched_schedule_free(better ? &s->best.schedule : made);
 	if (better)
-		s->best = t;
+		s->best = *t;
+	return better;
+}
+
+static struct trial trial_of(const struct scheduler *s, const struct plan *plan)
+{
+	struct trial t = {.plan = *plan, .schedule.arena = arena_new()};
+	t.schedule.bucket = arena_new_array(t.schedule.arena, uint32_t, s->p->n);
+	return t;
+}
+
+static void try_plan(struct scheduler *s, const struct plan *plan)
+{
+	struct trial t = trial_of(s, plan);
+	uint32_t bucket_n = choose_buckets(s, plan, t.schedule.bucket);
+	try_buckets(s, plan, &t, bucket_n);
 }
 
 /* ---- what is varied */
 
-static const double inflates[] = {1, 1.3, 1.6, 2, 2.5, 3, 4, 6}, spans[] = {0.003, 0.01, 0.02, 0.05, 0.1},
+static const double inflates[] = {1, 1.3, 1.6, 2, 2.5, 3, 4, 6},
+                    spans[] = {0.003, 0.01, 0.02, 0.05, 0.1, 0.3, 1},
                     windows[] = {0, 0.003, 0.01, 0.02, 0.03, 0.05}; /* of the work */
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
@@ -180,7 +196,7 @@ static void vary_scatter(struct scheduler *s, unsigned stride)
 {
 	struct plan plan = s->best.plan;
 	for (uint32_t k = 0; k < s->scatter.n; k++)
-		for (unsigned i = 0; i < COUNT(spans); i += stride) {
+		for (unsigned i = 0; i < COUNT(spans) - (stride > 1 ? 2 : 0); i += stride) {
 			plan.scatter = s->scatter.at[k];
 			plan.span = (int64_t)(spans[i] * (double)s->work);
 			try_plan(s, &plan);
@@ -241,6 +257,67 @@ static bool vary(struct scheduler *s, bool all)
 	if (all)
 		vary_feeding(s);
 	return s->best.schedule.result.runtime < before;
+}
+
+/* ---- small changes of the best */
+
+/* A comm of a row: of a wait that holds the host, one before it on its lane, or any. */
+static uint32_t draw_comm(const struct scheduler *s, const struct sched_rows *rows, struct sched_random *r,
+                          const uint32_t *held, uint32_t held_n)
+{
+	if (!held_n || !sched_draw(r, 3))
+		return rows->comm[sched_draw(r, rows->n)];
+	uint32_t x = held[sched_draw(r, held_n)], at = rows->at[x];
+	uint32_t back = sched_draw(r, 16), first = at == SCHED_NONE ? 0 : rows->family[s->p->node[x].family];
+	if (at == SCHED_NONE)
+		return rows->comm[sched_draw(r, rows->n)];
+	return rows->comm[at - first > back ? at - back : first];
+}
+
+/* Comms of the first problem whose waits hold the host. */
+static uint32_t find_held(const struct scheduler *s, uint32_t *held)
+{
+	const struct sched_schedule *best = &s->best.schedule;
+	struct sched_moment *trace = mem_alloc(sizeof *trace * ((size_t)best->b.p.n + 1));
+	uint32_t n = 0;
+	sched_simulate(&best->b.p, best->order, trace);
+	for (uint32_t k = 0; k < best->b.p.n; k++)
+		if (trace[k].stall > best->result.exposed / 100)
+			held[n++] = best->b.origin[best->b.p.node[best->order[k]].comm].node;
+	free(trace);
+	return n;
+}
+
+static void change_plan(const struct scheduler *s, struct sched_random *r, struct plan *plan)
+{
+	int64_t *part[] = {&plan->window, &plan->prefetch, &plan->urgent};
+	int64_t *changed = part[sched_draw(r, 3)], most = s->work;
+	*changed =
+	    *changed ? *changed * (3 + sched_draw(r, 6)) / 4 : s->work * (1 + sched_draw(r, 50)) / 1000;
+	*changed = *changed < most ? *changed : most;
+}
+
+/* Tries as many changes of buckets and of how work is moved; each starts from the best. */
+static void regroup(struct scheduler *s, uint32_t trials)
+{
+	struct sched_random r = sched_random_from(1);
+	struct sched_rows rows;
+	uint32_t *held = arena_new_array(s->arena, uint32_t, s->p->n), held_n = find_held(s, held);
+	sched_rows(s->p, s->role, &s->source, s->arena, &rows);
+	for (uint32_t k = 0; k < trials && rows.n; k++) {
+		struct plan plan = s->best.plan;
+		struct trial t = trial_of(s, &plan);
+		uint32_t bucket_n = s->best.bucket_n;
+		memcpy(t.schedule.bucket, s->best.schedule.bucket, sizeof *t.schedule.bucket * s->p->n);
+		if (!sched_draw(&r, 6))
+			change_plan(s, &r, &plan);
+		for (uint32_t changes = 1 + sched_draw(&r, 3); s->o->bucket && changes > 0; changes--)
+			sched_regroup(s->p, &rows, &r, draw_comm(s, &rows, &r, held, held_n),
+			              t.schedule.bucket, &bucket_n);
+		t.plan = plan;
+		if (try_buckets(s, &plan, &t, bucket_n))
+			held_n = find_held(s, held);
+	}
 }
 
 /* ---- what is known before */
@@ -346,7 +423,8 @@ static void schedule_within(const struct sched_problem *p, const struct sched_op
 {
 	struct scheduler s = {.p = p, .o = o, .arena = arena_new()};
 	static const unsigned rounds[SCHED_MAX_EFFORT + 1] = {0, 1, 4, 4};
-	static const uint64_t steps[SCHED_MAX_EFFORT + 1] = {0, 0, 100000, 2000000};
+	static const uint32_t trials[SCHED_MAX_EFFORT + 1] = {0, 0, 60, 1000};
+	static const uint64_t steps[SCHED_MAX_EFFORT + 1] = {0, 0, 100000, 400000};
 	struct plan plan = {.inflate = 1, .prefetch = 50000000, .urgent = 5000000};
 	s.role = sched_roles(p, s.arena);
 	for (uint32_t x = 0; x < p->n; x++) {
@@ -363,6 +441,8 @@ static void schedule_within(const struct sched_problem *p, const struct sched_op
 	try_plan(&s, &plan);
 	for (unsigned round = 0; s.comm.n && round < rounds[o->effort] && vary(&s, o->effort > 1); round++)
 		;
+	if (s.comm.n)
+		regroup(&s, trials[o->effort]);
 	search(&s, steps[o->effort]);
 	vec_free(&s.comm);
 	vec_free(&s.tried);

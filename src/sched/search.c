@@ -1,5 +1,6 @@
 /* search: see search.h. */
 #include "sched/search.h"
+#include "sched/random.h"
 #include "sched/window.h"
 #include <stdlib.h>
 #include <string.h>
@@ -16,20 +17,16 @@ enum {
 struct search {
 	const struct sched_problem *p;
 	struct window w;
-	uint64_t random;
+	struct sched_random random;
 	/* of the step */
 	uint32_t wait, comm; /* nodes */
 	uint32_t place;      /* of the wait */
 	uint32_t from, to;   /* the stretch that was drafted */
 };
 
-/* Below n. Marsaglia's xorshift64. */
 static uint32_t draw(struct search *s, uint32_t n)
 {
-	s->random ^= s->random << 13;
-	s->random ^= s->random >> 7;
-	s->random ^= s->random << 17;
-	return (uint32_t)((s->random >> 11) % n);
+	return sched_draw(&s->random, n);
 }
 
 /* From 1 on; small ones are more frequent. */
@@ -120,10 +117,24 @@ static bool work_later(struct search *s)
 	return push(s, x, place_behind(s, s->place));
 }
 
+/* Work from far before the comm between it and the wait. */
+static bool work_between(struct search *s)
+{
+	uint32_t at = s->w.place[s->comm], best = SCHED_NONE;
+	for (unsigned i = 0; i < CANDIDATES && at; i++) {
+		uint32_t x = s->w.order[draw(s, 2) ? draw(s, at) : place_before(s, at)];
+		if (s->p->node[x].kind == SCHED_COMPUTE &&
+		    (best == SCHED_NONE || s->p->node[x].time > s->p->node[best].time))
+			best = x;
+	}
+	return best != SCHED_NONE && push(s, best, s->place - 1);
+}
+
 static const struct {
 	unsigned weight;
 	bool (*draft)(struct search *);
-} moves[] = {{40, comm_earlier}, {20, wait_later}, {25, work_earlier}, {10, lane_later}, {5, work_later}};
+} moves[] = {{35, comm_earlier}, {15, wait_later}, {25, work_earlier},
+             {10, lane_later},   {5, work_later},  {10, work_between}};
 enum { MOVES = sizeof moves / sizeof *moves, WEIGHTS = 100 };
 
 static bool draft_move(struct search *s)
@@ -155,7 +166,7 @@ static bool draw_wait(struct search *s)
 
 void sched_search(const struct sched_problem *p, const struct sched_search_options *o, uint32_t *order)
 {
-	struct search s = {.p = p, .random = (o->seed + 1) * 0x9e3779b97f4a7c15u};
+	struct search s = {.p = p, .random = sched_random_from(o->seed)};
 	uint32_t *best = mem_alloc(sizeof *best * ((size_t)p->n + 1));
 	window_open(&s.w, p, o->limit, order);
 	memcpy(best, order, sizeof *best * p->n);
