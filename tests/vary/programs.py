@@ -35,7 +35,7 @@ REFUSALS = re.compile("not executed yet|not contiguous in memory|are not made fr
 MOST_REFUSED = 0.03
 PASSES = ("--passes=propagate-shardings,decompose-reshardings,fuse-allgathers,stream-loops{pipeline=%s},"
           "%slower-collectives{p2p=%s},%sallocate,assign-streams")
-IN_PLACE, SCHEDULED = "zero-copy{rows=1},", "schedule-overlap{buckets=none},"
+IN_PLACE, SCHEDULED = "zero-copy{rows=1},", "schedule-overlap,"
 
 
 class Program:
