@@ -95,7 +95,8 @@ static bool counts(const struct walk *w, const struct access *a)
 	       value_type(w->m, w->storage.at[a->view.storage].value)->memory == MEMORY_SYMMETRIC;
 }
 
-static void access_one(struct walk *w, op_id op, const struct access *list, unsigned k,
+/* others: how many accesses before the k-th may be of the same memory, on another rank. */
+static void access_one(struct walk *w, op_id op, const struct access *list, unsigned k, unsigned others,
                        const struct clock *clock, uint32_t thread)
 {
 	struct storage *x = &w->storage.at[list[k].view.storage];
@@ -112,7 +113,7 @@ static void access_one(struct walk *w, op_id op, const struct access *list, unsi
 	} else {
 		compare(w, x, op, &list[k], clock, thread);
 		compare_ranks(w, x, op, &list[k], clock, thread);
-		for (unsigned i = 0; i <= k; i++)
+		for (unsigned i = 0; i < others; i++)
 			compare_itself(w, op, &list[i], &list[k]);
 	}
 }
@@ -120,15 +121,18 @@ static void access_one(struct walk *w, op_id op, const struct access *list, unsi
 void access_all(struct walk *w, op_id op, struct access *list, unsigned n, const struct clock *clock,
                 uint32_t thread, uint32_t step)
 {
+	bool symmetric = false;
 	for (unsigned k = 0; k < n; k++)
-		if (list[k].view.symmetric)
+		if (list[k].view.symmetric) {
 			symmetric_leave_out(w, op, &list[k].view);
+			symmetric = true;
+		}
 	for (unsigned k = 0; k < n; k++) {
 		if (!counts(w, &list[k]))
 			continue;
 		if (!check_spend(w->c, w->storage.at[list[k].view.storage].record.n))
 			return;
-		access_one(w, op, list, k, clock, thread);
+		access_one(w, op, list, k, symmetric ? k + 1 : 0, clock, thread);
 	}
 	for (unsigned k = 0; k < n; k++)
 		if (counts(w, &list[k]))

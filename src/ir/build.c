@@ -298,7 +298,7 @@ op_id ir_op_new(struct module *m, enum op_kind kind, uint32_t at, const struct i
 	                             .number = -1,
 	                             .at = at,
 	                             .operand = m->operand.n,
-	                             .operand_n = (uint16_t)n});
+	                             .operand_n = n});
 	for (unsigned i = 0; i < n; i++) {
 		vec_push(&m->operand,
 		         (struct operand){.id = use[i].id, .op = id, .role = (uint8_t)use[i].role});

@@ -85,7 +85,7 @@ void ir_op_set_operands(struct module *m, op_id op, const struct ir_use *use, un
 	for (unsigned i = 0; i < o->operand_n; i++)
 		unlink_use(m, o->operand + i);
 	o->operand = m->operand.n;
-	o->operand_n = (uint16_t)n;
+	o->operand_n = n;
 	o->def_n = 0;
 	for (unsigned i = 0; i < n; i++) {
 		vec_push(&m->operand,

@@ -5,7 +5,7 @@
  * equal ids. Tables only grow; statements are moved and unlinked, never freed, until
  * module_free. Build with ir_build_*, change with ir_edit_* (build.h, edit.h).
  *
- * Sizes: expr 24, value 32, operand 16, op 64 bytes. */
+ * Sizes: expr 24, value 32, operand 16, op 56 bytes. */
 #ifndef HIRC_IR_IR_H
 #define HIRC_IR_IR_H
 #include "base/arena.h"
@@ -20,7 +20,7 @@ enum {                         /* limits; passing one is an error with its name 
        IR_MAX_MESH_AXES = 8,   /* axes of one mesh */
        IR_MAX_DEVICES = 65536, /* devices of one mesh */
        IR_MAX_NESTING = 64,    /* nested loops and conditions */
-       IR_MAX_OPERANDS = 4096, /* of one statement; numbers of one attribute */
+       IR_MAX_OPERANDS = 1 << 18, /* of one statement; numbers of one attribute */
        IR_MAX_RESULTS = 256,   /* of one statement */
 };
 
@@ -237,8 +237,8 @@ struct op {
 	uint16_t kind; /* enum op_kind */
 	uint16_t flags;
 	uint32_t operand;   /* index of the first operand */
-	uint16_t operand_n; /* all roles */
-	uint16_t def_n;
+	uint32_t operand_n; /* all roles */
+	uint32_t def_n;
 	attrs_id attrs;
 	team_id team;     /* collectives */
 	region_id region; /* for: body; if: then, whose sibling is else */
@@ -440,7 +440,7 @@ struct op_info {
 	const char *attributes; /* keys, by blanks; "*" any */
 	const char *meaning;
 	uint8_t form; /* enum op_form */
-	uint16_t min_reads, max_reads;
+	uint32_t min_reads, max_reads;
 	uint32_t traits;
 };
 extern const struct op_info op_info[OP_KIND_COUNT];

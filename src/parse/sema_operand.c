@@ -107,9 +107,10 @@ bool call_push_read(struct sema *s, struct call *c, struct ir_use use, ast_id at
 		           IR_MAX_OPERANDS);
 		return false;
 	}
-	if (c->read_n == FEW_USES) {
-		c->read = arena_new_array(s->m->arena, struct ir_use, IR_MAX_OPERANDS);
-		memcpy(c->read, c->few, sizeof c->few);
+	if (c->read_n >= FEW_USES && !(c->read_n & (c->read_n - 1))) { /* a power of two: full */
+		struct ir_use *more = arena_new_array(s->m->arena, struct ir_use, 2 * c->read_n);
+		memcpy(more, c->read, sizeof *more * c->read_n);
+		c->read = more;
 	}
 	c->read[c->read_n++] = use;
 	return true;
