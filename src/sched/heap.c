@@ -18,25 +18,48 @@ void heap_close(struct heap *h)
 	free(h->at);
 }
 
-void heap_push(struct heap *h, uint32_t node)
+/* Puts node at i or above it. */
+static void rise(struct heap *h, uint32_t i, uint32_t node)
 {
-	uint32_t i = h->n++;
 	for (; i && above(h, node, h->at[(i - 1) / 2]); i = (i - 1) / 2)
 		h->at[i] = h->at[(i - 1) / 2];
 	h->at[i] = node;
 }
 
-uint32_t heap_pop(struct heap *h)
+/* Puts node at i or below it. */
+static void sink(struct heap *h, uint32_t i, uint32_t node)
 {
-	uint32_t top = h->at[0], moved = h->at[--h->n], i = 0, child;
+	uint32_t child;
 	while ((child = 2 * i + 1) < h->n) {
 		if (child + 1 < h->n && above(h, h->at[child + 1], h->at[child]))
 			child++;
-		if (above(h, moved, h->at[child]))
+		if (above(h, node, h->at[child]))
 			break;
 		h->at[i] = h->at[child];
 		i = child;
 	}
-	h->at[i] = moved;
+	h->at[i] = node;
+}
+
+void heap_push(struct heap *h, uint32_t node)
+{
+	rise(h, h->n++, node);
+}
+
+uint32_t heap_pop(struct heap *h)
+{
+	uint32_t top = h->at[0];
+	heap_remove(h, 0);
 	return top;
+}
+
+void heap_remove(struct heap *h, uint32_t i)
+{
+	uint32_t moved = h->at[--h->n];
+	if (i == h->n)
+		return;
+	if (i && above(h, moved, h->at[(i - 1) / 2]))
+		rise(h, i, moved);
+	else
+		sink(h, i, moved);
 }

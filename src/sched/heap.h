@@ -14,5 +14,7 @@ void heap_open(struct heap *h, const int64_t *key, uint32_t most);
 void heap_close(struct heap *h);
 void heap_push(struct heap *h, uint32_t node);
 uint32_t heap_pop(struct heap *h);
+/* Takes out at[i]. */
+void heap_remove(struct heap *h, uint32_t i);
 
 #endif

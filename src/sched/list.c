@@ -288,11 +288,16 @@ static uint32_t take_near(struct list *l, int64_t most)
 static uint32_t take_far(struct list *l, int64_t most)
 {
 	uint32_t best = SCHED_NONE;
-	for (uint32_t i = 0; i < l->far.n && i < MOST_FAR; i++) {
+	for (uint32_t i = 0; i < l->far.n && i < MOST_FAR;) {
 		uint32_t x = l->far.at[i];
+		if (l->room.issued[x] && l->o->deep) {
+			heap_remove(&l->far, i);
+			continue;
+		}
 		if (!l->room.issued[x] && l->p->node[x].time <= most &&
 		    (best == SCHED_NONE || l->p->node[x].time > l->p->node[best].time))
 			best = x;
+		i++;
 	}
 	return best != SCHED_NONE && admit(l, best) ? best : SCHED_NONE;
 }

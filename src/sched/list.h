@@ -15,6 +15,7 @@ struct sched_list_options {
 	int64_t window;   /* ns of host time in the original order */
 	int64_t prefetch; /* a source is issued no longer than this before its consumer, in ns */
 	int64_t urgent;   /* slack of a source, in ns, below which it goes before sinks */
+	bool deep;        /* stalls are filled from as far ahead as there is something */
 	int64_t below;    /* ns; a runtime of this or more is not wanted */
 };
 

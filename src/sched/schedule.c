@@ -1,6 +1,7 @@
 /* schedule: see schedule.h. */
 #include "sched/schedule.h"
 #include "base/vec.h"
+#include "sched/bound.h"
 #include "sched/gather.h"
 #include "sched/list.h"
 #include "sched/peak.h"
@@ -16,6 +17,7 @@ struct plan {
 	double inflate;
 	int64_t scatter; /* the same for sinks */
 	int64_t span, window, prefetch, urgent;
+	bool deep;
 };
 
 struct trial { /* a plan and what became of it */
@@ -38,6 +40,7 @@ struct scheduler {
 	int64_t work;                 /* host time of all nodes */
 	int64_t timed;                /* of those that take time, without comms and waits */
 	int64_t inner;                /* ns of the longest inner comm */
+	int64_t bound;                /* ns that no schedule takes less than */
 	double inflate;               /* of sources, where the sinks of a lane take their time of all work */
 	struct sizes gather, scatter; /* of the operands of sources and sinks */
 	VEC(uint32_t) comm;           /* nodes */
@@ -53,6 +56,7 @@ static bool list_plan(const struct scheduler *s, const struct sched_problem *p, 
 	                               .window = plan->window,
 	                               .prefetch = plan->prefetch,
 	                               .urgent = plan->urgent,
+	                               .deep = plan->deep,
 	                               .below = below};
 	return sched_list(p, role, &o, order);
 }
@@ -85,7 +89,7 @@ static bool is_new(struct scheduler *s, const struct plan *plan, const uint32_t 
 	uint64_t h = 0xcbf29ce484222325u;
 	for (uint32_t i = 0; i < s->comm.n; i++)
 		hash(&h, &bucket[s->comm.at[i]], sizeof *bucket);
-	int64_t moves[] = {plan->window, plan->prefetch, plan->urgent};
+	int64_t moves[] = {plan->window, plan->prefetch, plan->urgent, plan->deep};
 	hash(&h, moves, sizeof moves);
 	for (uint32_t i = 0; i < s->tried.n; i++)
 		if (s->tried.at[i] == h)
@@ -227,6 +231,13 @@ static void vary_feeding(struct scheduler *s)
 	}
 }
 
+static void vary_depth(struct scheduler *s)
+{
+	struct plan plan = s->best.plan;
+	plan.deep = !plan.deep;
+	try_plan(s, &plan);
+}
+
 /* Whether a lane without buckets has more work than the host. */
 static bool is_lane_bound(const struct scheduler *s)
 {
@@ -254,6 +265,7 @@ static bool vary(struct scheduler *s, bool all)
 	}
 	if (last)
 		vary_window(s);
+	vary_depth(s);
 	if (all)
 		vary_feeding(s);
 	return s->best.schedule.result.runtime < before;
@@ -405,11 +417,40 @@ static void find_sources(struct scheduler *s, const struct plan *plan)
 static void search(struct scheduler *s, uint64_t steps)
 {
 	uint64_t most = steps * 4000 / (1 + s->comm.n);
-	steps = most < steps ? most : steps;
-	struct sched_search_options o = {.limit = s->o->limit, .steps = steps, .seed = 1};
+	struct sched_search_options o = {
+	    .limit = s->o->limit, .steps = most < steps ? most : steps, .seed = 1, .enough = s->bound};
 	struct sched_schedule *best = &s->best.schedule;
 	sched_search(&best->b.p, &o, best->order);
 	best->result = sched_simulate(&best->b.p, best->order, NULL);
+}
+
+/* The best as list scheduling left it. */
+static struct trial listed_again(struct scheduler *s)
+{
+	struct trial searched = s->best, t = trial_of(s, &searched.plan);
+	memcpy(t.schedule.bucket, searched.schedule.bucket, sizeof *t.schedule.bucket * s->p->n);
+	s->best.schedule.arena = NULL;
+	s->tried.n = 0;
+	try_buckets(s, &searched.plan, &t, searched.bucket_n);
+	return searched;
+}
+
+/* The search on the best of the plans, and on what small changes make of it; the better of the two. */
+static void improve(struct scheduler *s, uint32_t trials, uint64_t steps)
+{
+	s->bound = sched_bound_within(s->p, s->o->bucket, s->o->limit).runtime;
+	if (s->best.schedule.result.runtime <= s->bound)
+		return;
+	search(s, steps);
+	if (s->best.schedule.result.runtime <= s->bound)
+		return;
+	struct trial first = listed_again(s);
+	regroup(s, trials);
+	search(s, steps);
+	bool better = s->best.schedule.result.runtime < first.schedule.result.runtime;
+	sched_schedule_free(better ? &first.schedule : &s->best.schedule);
+	if (!better)
+		s->best = first;
 }
 
 void sched_schedule_free(struct sched_schedule *s)
@@ -423,8 +464,8 @@ static void schedule_within(const struct sched_problem *p, const struct sched_op
 {
 	struct scheduler s = {.p = p, .o = o, .arena = arena_new()};
 	static const unsigned rounds[SCHED_MAX_EFFORT + 1] = {0, 1, 4, 4};
-	static const uint32_t trials[SCHED_MAX_EFFORT + 1] = {0, 0, 60, 1000};
-	static const uint64_t steps[SCHED_MAX_EFFORT + 1] = {0, 0, 100000, 400000};
+	static const uint32_t trials[SCHED_MAX_EFFORT + 1] = {0, 0, 50, 500};
+	static const uint64_t steps[SCHED_MAX_EFFORT + 1] = {0, 0, 60000, 100000};
 	struct plan plan = {.inflate = 1, .prefetch = 50000000, .urgent = 5000000};
 	s.role = sched_roles(p, s.arena);
 	for (uint32_t x = 0; x < p->n; x++) {
@@ -441,9 +482,8 @@ static void schedule_within(const struct sched_problem *p, const struct sched_op
 	try_plan(&s, &plan);
 	for (unsigned round = 0; s.comm.n && round < rounds[o->effort] && vary(&s, o->effort > 1); round++)
 		;
-	if (s.comm.n)
-		regroup(&s, trials[o->effort]);
-	search(&s, steps[o->effort]);
+	if (s.comm.n && steps[o->effort])
+		improve(&s, trials[o->effort], steps[o->effort]);
 	vec_free(&s.comm);
 	vec_free(&s.tried);
 	vec_free(&s.gather);

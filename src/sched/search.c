@@ -1,6 +1,7 @@
 /* search: see search.h. */
 #include "sched/search.h"
 #include "sched/random.h"
+#include "sched/simulate.h"
 #include "sched/window.h"
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@ enum {
 	PATIENCE = 20000, /* steps without a better schedule, then back to the best */
 	WORSE = 20000,    /* a schedule may be this part of its runtime worse than the one before */
 	ASTRAY = 2000,    /* and this part worse than the best */
+	TRAILING = 16, /* nodes without time behind the last with some, at most, for `enough` to be noticed */
 };
 
 struct search {
@@ -164,6 +166,14 @@ static bool draw_wait(struct search *s)
 	return true;
 }
 
+/* What is issued last may take no time, and is in `least` all the same. */
+static bool is_enough(const struct sched_problem *p, const struct sched_search_options *o, int64_t least,
+                      const uint32_t *order)
+{
+	return least - TRAILING * p->launch <= o->enough &&
+	       sched_simulate(p, order, NULL).runtime <= o->enough;
+}
+
 void sched_search(const struct sched_problem *p, const struct sched_search_options *o, uint32_t *order)
 {
 	struct search s = {.p = p, .random = sched_random_from(o->seed)};
@@ -172,7 +182,8 @@ void sched_search(const struct sched_problem *p, const struct sched_search_optio
 	memcpy(best, order, sizeof *best * p->n);
 	int64_t least = s.w.runtime;
 	uint64_t since = 0;
-	for (uint64_t step = 0; step < o->steps && draw_wait(&s); step++, since++) {
+	bool enough = is_enough(p, o, least, order);
+	for (uint64_t step = 0; step < o->steps && !enough && draw_wait(&s); step++, since++) {
 		if (!draft_move(&s))
 			continue;
 		int64_t slack = draw(&s, 128) ? 0 : least / WORSE;
@@ -183,6 +194,7 @@ void sched_search(const struct sched_problem *p, const struct sched_search_optio
 			least = s.w.runtime;
 			memcpy(best, order, sizeof *best * p->n);
 			since = 0;
+			enough = is_enough(p, o, least, order);
 		} else if (s.w.runtime > least + least / ASTRAY || since > PATIENCE) {
 			memcpy(order, best, sizeof *best * p->n);
 			window_reset(&s.w);

@@ -11,6 +11,7 @@ struct sched_search_options {
 	int64_t limit;  /* bytes */
 	uint64_t steps; /* drawn moves */
 	uint64_t seed;
+	int64_t enough; /* ns; the search ends with a schedule that takes no longer */
 };
 
 /* order: a schedule of p within the limit. */

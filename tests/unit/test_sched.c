@@ -4,6 +4,7 @@
 #include "check.h"
 #include "sched/bound.h"
 #include "sched/headroom.h"
+#include "sched/heap.h"
 #include "sched/list.h"
 #include "sched/role.h"
 #include "sched/schedule.h"
@@ -178,6 +179,38 @@ static void lists_end_below(const struct sched_problem *p, struct test_random *r
 	arena_free(a);
 }
 
+/* Random pushes, pops and removals: what is in it comes out by key. */
+static void heaps_keep_their_order(uint32_t seed)
+{
+	struct test_random r = {seed};
+	struct heap h;
+	int64_t key[NODES];
+	bool in[NODES] = {0};
+	for (uint32_t x = 0; x < NODES; x++)
+		key[x] = test_draw(&r, 8);
+	heap_open(&h, key, NODES);
+	for (unsigned step = 0; step < 4 * NODES; step++) {
+		uint32_t x = test_draw(&r, NODES), best = SCHED_NONE;
+		if (h.n && !test_draw(&r, 3)) {
+			uint32_t i = test_draw(&r, h.n);
+			in[h.at[i]] = false;
+			heap_remove(&h, i);
+		} else if (!in[x]) {
+			in[x] = true;
+			heap_push(&h, x);
+		}
+		for (uint32_t y = 0; y < NODES; y++)
+			if (in[y] && (best == SCHED_NONE || key[y] > key[best]))
+				best = y;
+		CHECK(best == SCHED_NONE ? !h.n : h.at[0] == best);
+		if (h.n && !test_draw(&r, 3)) {
+			CHECK_EQ(heap_pop(&h), best);
+			in[best] = false;
+		}
+	}
+	heap_close(&h);
+}
+
 static void schedules_keep_to_the_limit(const struct sched_problem *p)
 {
 	for (int effort = 0; effort < SCHED_MAX_EFFORT; effort++) {
@@ -332,6 +365,7 @@ int main(void)
 			schedules_keep_to_the_limit(&p);
 		bounds_are_below_all_orders(seed);
 		least_is_below_all_sizes(seed);
+		heaps_keep_their_order(seed);
 		arena_free(a);
 	}
 	return check_result();
