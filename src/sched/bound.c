@@ -29,6 +29,7 @@ struct bounds {
 	bool bucket;
 	int64_t *head, *tail; /* by node */
 	int64_t *host;        /* by node: what it takes of the host at least */
+	int64_t *behind;      /* by comm: host time of what its waits lead to, and these */
 	uint32_t looks;       /* nodes that are looked at for a comm */
 	uint32_t *marked;     /* by node: the last round that marked it */
 	uint32_t round;
@@ -171,6 +172,8 @@ static void find_tails(struct bounds *b)
 		b->tail[x] = tail;
 		if (tail >= 0 && p->node[x].kind == SCHED_COMM && p->succ.at[x] < p->succ.at[x + 1]) {
 			find_led_to(b, x);
+			for (uint32_t i = 0; i < b->jobs->n; i++)
+				b->behind[x] += b->host[b->jobs->node[i]];
 			int64_t t = done_by(b->jobs, b->tail, b->host);
 			b->tail[x] = t > tail ? t : tail;
 		}
@@ -230,31 +233,46 @@ static int by_worth(const void *a, const void *b)
 	return (l < r) - (l > r);
 }
 
+/* What the host does in any case, and which of what is packed comes on top of it. */
+struct base {
+	double host;
+	const bool *unpacks; /* by node: of comms, that unpacking comes on top; NULL: all packing does */
+	bool behind;         /* on top comes no more than the lane takes for it at least */
+};
+
 /* The least T with host + packed <= T and lane - saved <= T, parts of comms being packed. */
-static double packing(const struct bounds *b, uint32_t lane, double host)
+static double packing(const struct bounds *b, uint32_t lane, const struct base *base)
 {
 	const struct sched_problem *p = b->p;
 	struct item *item = mem_alloc(sizeof *item * ((size_t)p->n + 1));
 	int64_t *bytes = mem_zalloc(sizeof *bytes * ((size_t)p->family_n + 1));
-	double busy = 0, t;
+	int64_t head = INT64_MAX, tail = INT64_MAX; /* the least before the first and behind the last */
+	double busy = 0, host = base->host, t;
 	uint32_t n = 0;
 	for (uint32_t x = 0; x < p->n; x++)
 		if (p->node[x].kind == SCHED_COMM && p->node[x].family != SCHED_NONE)
 			bytes[p->node[x].family] += p->node[x].in;
 	for (uint32_t x = 0; x < p->n; x++) {
 		const struct sched_node *c = &p->node[x];
-		if (c->kind != SCHED_COMM || c->lane != lane)
+		if (c->kind != SCHED_COMM || c->lane != lane || b->tail[x] < 0)
 			continue;
+		head = b->head[x] < head ? b->head[x] : head;
+		tail = b->tail[x] < tail ? b->tail[x] : tail;
 		busy += (double)(c->time + p->launch);
 		if (c->family == SCHED_NONE || !c->in)
 			continue;
 		const struct sched_family *f = &p->family[c->family];
-		int64_t copied = c->in + (p->copies || f->collective == SCHED_ALLGATHER ? c->out : 0);
-		item[n++] = (struct item){(double)(c->time + p->launch) -
-		                              sched_family_least(f, bytes[c->family]) * (double)c->in,
-		                          2 * (double)copied / p->bytes_per_ns};
+		double least = sched_family_least(f, bytes[c->family]) * (double)c->in;
+		bool copied = p->copies || f->collective == SCHED_ALLGATHER;
+		double out = copied ? 2 * (double)c->out / p->bytes_per_ns : 0;
+		double packed = out + 2 * (double)c->in / p->bytes_per_ns;
+		if (base->unpacks)
+			packed = !base->unpacks[x] ? 0 : base->behind && least < out ? least : out;
+		item[n++] = (struct item){(double)(c->time + p->launch) - least, packed};
 	}
-	qsort(item, n, sizeof *item, by_worth);
+	if (n)
+		qsort(item, n, sizeof *item, by_worth);
+	busy += head < INT64_MAX ? (double)(head + tail) : 0;
 	for (uint32_t i = 0; i < n && busy > host && item[i].saved > 0; i++) {
 		double part = (busy - host) / (item[i].saved + item[i].packed);
 		part = part < 1 ? part : 1;
@@ -273,7 +291,65 @@ static void raise(struct sched_bound *bound, int64_t runtime, enum sched_resourc
 		*bound = (struct sched_bound){runtime, resource, lane, SCHED_NONE};
 }
 
-struct sched_bound sched_bound(const struct sched_problem *p, bool bucket)
+static void mark_needed(const struct sched_problem *p, uint32_t comm, bool *needed)
+{
+	needed[comm] = true;
+	for (uint32_t x = comm + 1; x-- > 0;)
+		for (uint32_t i = p->pred.at[x]; needed[x] && i < p->pred.at[x + 1]; i++)
+			needed[p->pred.item[i]] = true;
+}
+
+/* The comm of the lane which, with all work behind it, takes longest; SCHED_NONE: none. */
+static uint32_t first_of(struct bounds *b, uint32_t lane, int64_t *most)
+{
+	uint32_t first = SCHED_NONE;
+	*most = 0;
+	for (uint32_t x = 0; x < b->p->n; x++)
+		if (b->p->node[x].kind == SCHED_COMM && b->p->node[x].lane == lane && b->tail[x] >= 0 &&
+		    b->behind[x] + length(b->p, x) > *most) {
+			first = x;
+			*most = b->behind[x] + length(b->p, x);
+		}
+	return first;
+}
+
+/* Lanes with buckets. Of what is packed is done on top of what the host does in any case:
+ *
+ * All of it, on top of all work.
+ *
+ * Unpacking, on top of a comm of the lane and all work behind it: what the lane gathers later is unpacked
+ * later, and what it gathers before takes more time of the lane before the comm than to unpack it.
+ *
+ * Unpacking what the late comm needs, on top of its bound (last.h): that is no work behind it. */
+static void raise_packing(struct bounds *b, struct sched_bound *bound, int64_t work, int64_t last,
+                          uint32_t late)
+{
+	const struct sched_problem *p = b->p;
+	bool *unpacks = mem_zalloc((size_t)p->n + 1);
+	if (late != SCHED_NONE)
+		mark_needed(p, late, unpacks);
+	for (uint32_t l = 0; l < p->lane_n; l++) {
+		struct base all = {.host = (double)work}, behind_late = {(double)last, unpacks, false};
+		raise(bound, (int64_t)packing(b, l, &all) - p->launch, SCHED_BOUND_PACKING, l);
+		if (late != SCHED_NONE)
+			raise(bound, (int64_t)packing(b, l, &behind_late) - p->launch, SCHED_BOUND_PACKING,
+			      l);
+	}
+	for (uint32_t l = 0; l < p->lane_n; l++) {
+		int64_t most;
+		uint32_t first = first_of(b, l, &most);
+		for (uint32_t x = 0; x < p->n; x++)
+			unpacks[x] = p->node[x].kind == SCHED_COMM && p->node[x].lane == l && x != first;
+		struct base behind_first = {(double)most, unpacks, true};
+		if (first != SCHED_NONE)
+			raise(bound, (int64_t)packing(b, l, &behind_first) - p->launch, SCHED_BOUND_PACKING,
+			      l);
+	}
+	free(unpacks);
+}
+
+/* last: what must follow comm `late`, of which there may be none. */
+static struct sched_bound bound_with(const struct sched_problem *p, bool bucket, int64_t last, uint32_t late)
 {
 	size_t room = (size_t)p->n + 1;
 	struct bounds b = {.p = p, .bucket = bucket};
@@ -281,6 +357,7 @@ struct sched_bound sched_bound(const struct sched_problem *p, bool bucket)
 	b.head = mem_zalloc(sizeof *b.head * room);
 	b.tail = mem_zalloc(sizeof *b.tail * room);
 	b.host = mem_zalloc(sizeof *b.host * room);
+	b.behind = mem_zalloc(sizeof *b.behind * room);
 	b.marked = mem_zalloc(sizeof *b.marked * room);
 	b.jobs = mem_alloc(sizeof *b.jobs);
 	b.jobs->node = mem_alloc(sizeof *b.jobs->node * room);
@@ -303,20 +380,21 @@ struct sched_bound sched_bound(const struct sched_problem *p, bool bucket)
 		work += b.host[x];
 	}
 	raise(&bound, one_machine(&b, job, n, b.host) - p->launch, SCHED_BOUND_HOST, 0);
-	for (uint32_t l = 0; l < p->lane_n; l++) {
+	for (uint32_t l = 0; l < p->lane_n && !bucket; l++) {
 		n = 0;
 		for (uint32_t x = 0; x < p->n; x++)
 			if (p->node[x].kind == SCHED_COMM && p->node[x].lane == l && b.tail[x] >= 0)
 				job[n++] = x;
-		if (bucket)
-			raise(&bound, (int64_t)packing(&b, l, (double)work) - p->launch, SCHED_BOUND_PACKING,
-			      l);
-		else
-			raise(&bound, one_machine(&b, job, n, time) - p->launch, SCHED_BOUND_LANE, l);
+		raise(&bound, one_machine(&b, job, n, time) - p->launch, SCHED_BOUND_LANE, l);
 	}
+	if (late != SCHED_NONE && last > bound.runtime)
+		bound = (struct sched_bound){last, SCHED_BOUND_LAST, p->node[late].lane, late};
+	if (bucket)
+		raise_packing(&b, &bound, work, last, late);
 	free(b.head);
 	free(b.tail);
 	free(b.host);
+	free(b.behind);
 	free(b.marked);
 	free(b.jobs->node);
 	free(b.jobs);
@@ -325,12 +403,14 @@ struct sched_bound sched_bound(const struct sched_problem *p, bool bucket)
 	return bound;
 }
 
+struct sched_bound sched_bound(const struct sched_problem *p, bool bucket)
+{
+	return bound_with(p, bucket, 0, SCHED_NONE);
+}
+
 struct sched_bound sched_bound_within(const struct sched_problem *p, bool bucket, int64_t limit)
 {
-	struct sched_bound bound = sched_bound(p, bucket);
-	uint32_t comm;
-	int64_t last = sched_bound_last(p, bucket, limit, &comm);
-	if (last > bound.runtime)
-		bound = (struct sched_bound){last, SCHED_BOUND_LAST, p->node[comm].lane, comm};
-	return bound;
+	uint32_t late;
+	int64_t last = sched_bound_last(p, bucket, limit, &late);
+	return bound_with(p, bucket, last, late);
 }

@@ -1,11 +1,12 @@
 /* Tests of sched_bound_last: no order within the limit ends earlier, with no buckets and with all. */
 #include "check.h"
+#include "sched/bound.h"
 #include "sched/bucket.h"
 #include "sched/last.h"
 #include "sched/simulate.h"
 #include "test_sched.h"
 
-enum { PROBLEMS = 1500, NODES = 7, MOST = 2 * NODES };
+enum { PROBLEMS = 800, NODES = 7, MOST = 2 * NODES };
 
 struct orders {
 	const struct sched_problem *p;
@@ -76,17 +77,20 @@ static void bound_is_below(uint32_t seed, unsigned reached[2])
 	struct sched_problem p;
 	uint32_t comm;
 	test_problem(a, seed, NODES, &p);
+	p.bytes_per_ns = 1 << (10 + seed % 9);
 	int64_t peak = sched_simulate(&p, test_original(a, &p), NULL).peak;
 	for (unsigned k = 0; k < 3; k++) {
 		int64_t limit = peak - ((int64_t)k << 19), want = least(&p, limit);
 		int64_t alone = sched_bound_last(&p, false, limit, &comm);
 		CHECK(alone <= want);
+		CHECK(sched_bound_within(&p, false, limit).runtime <= want);
 		CHECK(comm == SCHED_NONE || p.node[comm].kind == SCHED_COMM);
 		reached[0] += alone == want;
-		if (seed < PROBLEMS / 10) {
+		if (seed < PROBLEMS / 5) {
 			int64_t bucketed = sched_bound_last(&p, true, limit, &comm);
 			int64_t most = least_bucketed(&p, limit);
 			CHECK(bucketed <= most);
+			CHECK(sched_bound_within(&p, true, limit).runtime <= most);
 			reached[1] += bucketed == most;
 		}
 	}
