@@ -251,8 +251,9 @@ static uint64_t family_key_of(const struct maker *k, op_id op, uint32_t lane)
 	const struct attr *reduce = attr_of(k, op, k->key.op);
 	value_id v = op_result(k->m, op, 0);
 	uint64_t how = reduce && reduce->kind == ATTR_NAME ? reduce->u.name : 0;
+	bool bytes = k->m->op.at[op].kind == OP_ALLGATHER; /* which are moved as bytes */
 	return ((((uint64_t)lane * OP_KIND_COUNT + (uint64_t)collective_of(k->m, op)) * DTYPE_COUNT +
-	         value_type(k->m, v)->dtype) *
+	         (bytes ? DTYPE_U8 : value_type(k->m, v)->dtype)) *
 	            ((uint64_t)names_count(k->m->names) + 1) +
 	        how);
 }

@@ -203,11 +203,11 @@ int64_t ir_bucket_blocks(const struct module *m, op_id comm)
 	return (int64_t)ir_team(m, m->op.at[comm].team)->start[1];
 }
 
-/* Elements of a rank, as an expression. */
-static expr_id count_of(struct module *m, type_id t)
+/* Elements of a rank, each as so much, as an expression. */
+static expr_id count_of(struct module *m, type_id t, int64_t each)
 {
 	const struct domain *d = ir_domain(m, ir_type(m, t)->domain);
-	expr_id n = expr_const(m, 1);
+	expr_id n = expr_const(m, each);
 	for (unsigned i = 0; i < d->loop_n && n; i++) {
 		const struct axis x = d->axis[d->loop[i]];
 		if (x.place != PLACE_MESH && !is_hidden(&x))
@@ -232,7 +232,8 @@ static void add_axis(struct module *m, struct sugar *s, const struct mesh *mesh,
 
 /* What a bucket's tensors have in common. */
 struct bucket {
-	type_id like;
+	mesh_id mesh;
+	enum dtype dtype;
 	struct shape all; /* spread and pending beside the team's axes */
 	uint8_t team[IR_MAX_MESH_AXES];
 	unsigned team_n;
@@ -242,8 +243,7 @@ struct bucket {
 
 static type_id type_of(struct module *m, const struct bucket *b, bool spread, unsigned pending)
 {
-	const struct type t = *ir_type(m, b->like);
-	const struct mesh *mesh = ir_mesh(m, t.mesh);
+	const struct mesh *mesh = ir_mesh(m, b->mesh);
 	struct sugar s = {0};
 	unsigned culprit;
 	domain_id d = 0;
@@ -261,21 +261,26 @@ static type_id type_of(struct module *m, const struct bucket *b, bool spread, un
 			s.axis[s.axis_n - 1].reduce = (uint8_t)b->all.reduce;
 			s.axis[s.axis_n - 1].rf = 1;
 		}
-	const char *why = sugar_expand(m, &s, t.mesh, false, &d, &culprit);
+	const char *why = sugar_expand(m, &s, b->mesh, false, &d, &culprit);
 	assert(!why);
 	(void)why;
-	return type_make(m, (enum dtype)t.dtype, MEMORY_GLOBAL, t.mesh, d);
+	return type_make(m, b->dtype, MEMORY_GLOBAL, b->mesh, d);
 }
 
 void ir_bucket_types(struct module *m, const op_id *comm, unsigned n, type_id *packed, type_id *result)
 {
 	enum op_kind kind = (enum op_kind)m->op.at[comm[0]].kind;
 	bool gathers = kind == OP_ALLGATHER;
-	struct bucket b = {.like = m->value.at[op_read(m, comm[0], 0)].type,
+	const struct type first = *value_type(m, op_read(m, comm[0], 0));
+	struct bucket b = {.mesh = first.mesh,
+	                   .dtype = (enum dtype)first.dtype,
 	                   .blocks = kind != OP_ALLREDUCE,
 	                   .count = expr_const(m, 0)};
 	struct shape one;
 	unsigned team = 0;
+	for (unsigned i = 1; i < n; i++)
+		if (value_type(m, op_read(m, comm[i], 0))->dtype != first.dtype)
+			b.dtype = DTYPE_U8;
 	team_axes(m, comm[0], b.team, &b.team_n);
 	for (unsigned k = 0; k < b.team_n; k++)
 		team |= 1u << b.team[k];
@@ -285,7 +290,9 @@ void ir_bucket_types(struct module *m, const op_id *comm, unsigned n, type_id *p
 		b.all.spread |= one.spread & ~team;
 		b.all.pending = one.pending;
 		b.all.reduce = one.reduce;
-		b.count = expr_add(m, b.count, count_of(m, m->value.at[part].type));
+		enum dtype dtype = (enum dtype)value_type(m, part)->dtype;
+		int64_t each = b.dtype == DTYPE_U8 ? dtype_bytes(dtype) : 1;
+		b.count = expr_add(m, b.count, count_of(m, m->value.at[part].type, each));
 	}
 	b.count = expr_canon(m, b.count);
 	*packed = type_of(m, &b, gathers, b.all.pending);

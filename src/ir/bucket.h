@@ -5,14 +5,17 @@
  *
  * A member is an allgather, reduce_scatter or allreduce along axes of a mesh, waited for once, in its block,
  * which is for the caller to see. What packing takes for granted is that the ranks' parts of its tensor stand
- * one after the other in memory: so it is of 16@x, and not of [4, 16@x] in row-major order. */
+ * one after the other in memory: so it is of 16@x, and not of [4, 16@x] in row-major order. What is gathered
+ * of several dtypes is u8. */
 #ifndef HIRC_IR_BUCKET_H
 #define HIRC_IR_BUCKET_H
 #include "ir/ir.h"
 
 /* Why a Communication is no member of any bucket; NULL: it may be one. Params have values. */
 const char *ir_bucket_refusal(struct module *m, op_id comm);
-/* Members of one kind, team, backend, op= and dtype are of one bucket if these are equal, too. */
+/* Members of one kind, team, backend, op= and, but for allgathers, dtype are of one bucket if these are
+ * equal, too.
+ */
 uint64_t ir_bucket_key(const struct module *m, op_id comm);
 /* The blocks in which a bucket's Communication moves things: blocks= of its pack or unpack. */
 int64_t ir_bucket_blocks(const struct module *m, op_id comm);
