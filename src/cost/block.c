@@ -398,7 +398,8 @@ static int64_t time_of(const struct maker *k, op_id op)
 	bool pack = k->m->op.at[op].kind == OP_PACK;
 	if (pack || k->m->op.at[op].kind == OP_UNPACK) {
 		struct sched_problem p = {.bytes_per_ns = k->bytes_per_ns};
-		return sched_copy_time(&p, bytes_of(k, op, pack ? ROLE_READ : ROLE_DEF));
+		int64_t results = bytes_of(k, op, ROLE_DEF) + bytes_of(k, op, ROLE_WRITE);
+		return sched_copy_time(&p, pack ? bytes_of(k, op, ROLE_READ) : results);
 	}
 	for (region_id r = k->m->op.at[op].region; r; r = k->m->region.at[r].sibling)
 		region_each (k->m, within, r)
