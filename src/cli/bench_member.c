@@ -182,9 +182,13 @@ static enum status run_ring(struct bench_member *x, const struct bench_shape *s)
 static enum status repeat(struct bench_member *x, const struct bench_shape *s, const struct rt_collective *c,
                           int64_t times)
 {
+	const struct rt_collective barrier = {.kind = RT_BARRIER, .team = x->team};
 	enum status status = STATUS_OK;
-	for (int64_t k = 0; k < times && status == STATUS_OK && x->index >= 0; k++)
+	for (int64_t k = 0; k < times && status == STATUS_OK && x->index >= 0; k++) {
 		status = s->kind == RT_SEND_RECV ? run_ring(x, s) : rt_transport_run(x->t, c);
+		if (status == STATUS_OK && x->apart)
+			status = rt_transport_run(x->t, &barrier);
+	}
 	return status;
 }
 
@@ -296,6 +300,7 @@ void bench_member_leave(struct bench_member *x)
 	bench_data_free(&x->data);
 	x->data = (struct bench_data){0};
 	x->index = -1;
+	x->rounds = 0; /* each team has a channel */
 }
 
 enum status bench_member_team(struct bench_member *x, const int *rank, int n)

@@ -20,6 +20,7 @@ struct bench_member {
 	int team, members, index; /* the transport's team; index -1: of none */
 	const int *rank;          /* of the team */
 	bool one_clock;
+	bool apart; /* a barrier follows each collective, and is in its time: none runs ahead of the others */
 	char *in, *out;                                         /* room for the largest size */
 	int64_t *counts, *offsets, *send_counts, *send_offsets; /* all_to_allv; by member */
 	uint64_t rounds;                                        /* of the ring */

@@ -2,7 +2,9 @@
  *
  *     hirc bench allreduce allgather -b 8 -e 64M        as nccl-tests
  *     hirc bench ag_matmul.hir -D m=1K,2K -D s=1,2      a row for each combination
- *     hirc bench compute.hir ag_matmul.hir              in turns; the second's ratio to the first */
+ *     hirc bench compute.hir ag_matmul.hir              in turns; the second's ratio to the first
+ *     hirc bench --collectives -o cluster.json          figures of this machine, for --cluster */
+#include "cli/bench_cluster.h"
 #include "cli/bench_collective.h"
 #include "cli/commands.h"
 #include <stdlib.h>
@@ -11,7 +13,7 @@
 #define MAX_SIZE ((int64_t)1 << 40)
 
 /* Tables of the command line, in the order of --help. */
-enum { OF_ALL, OF_COLLECTIVES, OF_RANKS, OF_COMPILING, TABLES };
+enum { OF_ALL, OF_COLLECTIVES, OF_CLUSTER, OF_RANKS, OF_COMPILING, TABLES };
 
 static bool is_one_of(const struct option *o, const char *names)
 {
@@ -28,10 +30,32 @@ static bool is_in(const struct option_table *t, const struct option *o)
 	return false;
 }
 
-/* No option is ignored: each that was given counts for what is measured. */
-static bool check_given(const struct bench_collectives *c, const struct command_line *line)
+/* Those of --collectives, or of all else but --collectives. */
+static bool check_cluster_given(const struct command_line *line, bool measures_cluster)
 {
 	struct buf spelling = {0};
+	for (uint32_t k = 0; k < line->given.n && !spelling.n; k++) {
+		const struct option *o = line->given.at[k];
+		bool shared = is_in(&line->table[OF_RANKS], o) || o->letter == 'b' || o->letter == 'e' ||
+		              is_one_of(o, "samples warmup np diagnostic-format");
+		if (!shared && is_in(&line->table[OF_CLUSTER], o) != measures_cluster)
+			option_spelling(o, &spelling);
+	}
+	if (!spelling.n)
+		return true;
+	fprintf(stderr, "hirc bench: error: %s is %s option of --collectives\n", spelling.at,
+	        measures_cluster ? "no" : "an");
+	buf_free(&spelling);
+	return false;
+}
+
+/* No option is ignored: each that was given counts for what is measured. */
+static bool check_given(const struct bench_collectives *c, const struct command_line *line,
+                        bool measures_cluster)
+{
+	struct buf spelling = {0};
+	if (measures_cluster || !check_cluster_given(line, false))
+		return measures_cluster && check_cluster_given(line, true);
 	for (uint32_t k = 0; k < line->given.n && !spelling.n; k++) {
 		const struct option *o = line->given.at[k];
 		bool fits = !is_in(&line->table[OF_COLLECTIVES], o);
@@ -86,6 +110,16 @@ static bool take_words(struct bench_collectives *c, const struct command_line *l
 	return false;
 }
 
+static bool check_words(const struct command_line *line, bool measures_cluster)
+{
+	if (measures_cluster && line->file.n)
+		fprintf(stderr, "hirc bench: error: --collectives measures the machine, not '%s'\n",
+		        line->file.at[0]);
+	else if (!measures_cluster && !line->file.n)
+		fputs("hirc bench: error: no input file ('-' is standard input)\n", stderr);
+	return measures_cluster == !line->file.n;
+}
+
 static bool add_teams(void *collectives, const char *text)
 {
 	if (bench_teams_parse(text, collectives))
@@ -131,11 +165,14 @@ static bool check_collectives(struct bench_collectives *c)
 	return check_teams(c);
 }
 
-static enum status bench(struct bench_collectives *c)
+/* o: of a cluster; NULL: programs or collectives are measured. */
+static enum status bench(struct bench_collectives *c, struct bench_cluster *o)
 {
 	struct bench *b = c->b;
 	struct diag *d = compile_diag(&b->compile);
 	b->launch = rank_options_launch(&b->ranks);
+	if (o)
+		b->compile.fuse_pointwise = "no"; /* statements are measured one by one */
 	bool ok = compile_options_finish(&b->compile, d);
 	if (ok && b->launch.kind == RT_BOOT_MPI && rt_env_size() < 0) {
 		diag_error(d, DIAG_NOWHERE, "--bootstrap=mpi starts no ranks: no launcher has started hirc");
@@ -145,6 +182,10 @@ static enum status bench(struct bench_collectives *c)
 	diag_free(d);
 	if (!ok || !check_collectives(c))
 		return STATUS_USAGE;
+	if (o) {
+		o->collectives = *c;
+		return bench_cluster(b, o);
+	}
 	return c->kinds ? bench_collectives(c) : (enum status)bench_programs(b);
 }
 
@@ -169,7 +210,8 @@ int cmd_bench(int argc, char **argv)
 	                              .dtype_name = "f32",
 	                              .op_name = "sum",
 	                              .average = "mean"};
-	bool json = false, csv = false, check = true;
+	struct bench_cluster cluster = {.output = "-"};
+	bool json = false, csv = false, check = true, measures_cluster = false;
 	rank_options_init(&b.ranks);
 	compile_options_init(&b.compile);
 	const struct option options[] = {
@@ -258,9 +300,24 @@ int cmd_bench(int argc, char **argv)
 	     .max = INT32_MAX,
 	     .help = "change byte N of rank 0's results, to see it counted; -1: none"},
 	};
+	const struct option of_cluster[] = {
+	    {.name = "collectives",
+	     .kind = OPTION_SWITCH,
+	     .to = &measures_cluster,
+	     .help = "measure this machine: statements, and collectives of teams of 2, 4, … ranks"},
+	    {.letter = 'o',
+	     .kind = OPTION_TEXT,
+	     .to = &cluster.output,
+	     .value = "FILE",
+	     .help = "where the cluster file goes"},
+	    {.name = "quick",
+	     .kind = OPTION_SWITCH,
+	     .to = &cluster.quick,
+	     .help = "few and small sizes, in a second: to see that it works"},
+	};
 	struct command_line line = {
 	    .command = argv[0],
-	    .usage = "[OPTION…] COLLECTIVE… | all | FILE…",
+	    .usage = "[OPTION…] COLLECTIVE… | all | FILE… | --collectives",
 	    .about =
 	        "Measures collectives, in the columns of nccl-tests: allgather, allreduce, reduce_scatter,\n"
 	        "broadcast, reduce, gather, scatter, all_to_all, all_to_allv, send_recv, barrier; `all` of "
@@ -270,24 +327,28 @@ int cmd_bench(int argc, char **argv)
 	        "of each to the first is printed. --check, --engine, --streams and what stands under "
 	        "Compiling,\n"
 	        "but for --np and --diagnostic-format, are options of programs.\n"
+	        "With --collectives writes the figures of this machine, for --cluster.\n"
 	        "Exit codes are those of `hirc run`.",
 	    .table = {[OF_ALL] = {.title = "Options", .at = options, .n = sizeof options / sizeof *options},
 	              [OF_COLLECTIVES] = {.title = "Collectives",
 	                                  .at = of_collectives,
 	                                  .n = sizeof of_collectives / sizeof *of_collectives},
+	              [OF_CLUSTER] = {.title = "Cluster file",
+	                              .at = of_cluster,
+	                              .n = sizeof of_cluster / sizeof *of_cluster},
 	              [OF_RANKS] = rank_options_table(&b.ranks),
 	              [OF_COMPILING] = compile_options_table(&b.compile)},
 	    .table_n = TABLES,
-	    .min_files = 1,
 	};
 	enum status status;
 	bool go = options_parse(&line, argc, argv, &status);
-	if (go && (!take_words(&c, &line) || !check_given(&c, &line))) {
+	if (go && (!check_words(&line, measures_cluster) || !take_words(&c, &line) ||
+	           !check_given(&c, &line, measures_cluster))) {
 		status = STATUS_USAGE;
 	} else if (go) {
 		b.format = json ? BENCH_JSON : csv || b.file.n ? BENCH_CSV : BENCH_TABLE;
 		b.check = c.kinds ? check : b.check;
-		status = bench(&c);
+		status = bench(&c, measures_cluster ? &cluster : NULL);
 	}
 	bench_collectives_free(&c);
 	vec_free(&b.file);

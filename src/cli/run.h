@@ -22,6 +22,7 @@ struct run {
 	/* the command line */
 	struct compile_options compile;
 	const char *path;
+	const char *text;  /* the program itself, which messages call by path; NULL: that of the file */
 	const char *check; /* NULL: no check; "": against the program itself; else another program's file */
 	struct rank_options ranks;
 	int64_t repeat;

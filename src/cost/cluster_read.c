@@ -50,9 +50,7 @@ static bool read_rates(struct reader *r, const struct json_value *device)
 	const struct json *j = &r->j;
 	if (!json_object(j, device, "flops_per_s", &rates))
 		return false;
-	if (!json_count(&rates))
-		return json_refuse(j, &rates, "has no dtype");
-	bool ok = true;
+	bool ok = true, any = false;
 	char names[256] = "";
 	for (unsigned t = 0; t < DTYPE_COUNT; t++) {
 		strcat(names, dtype_name((enum dtype)t));
@@ -61,10 +59,12 @@ static bool read_rates(struct reader *r, const struct json_value *device)
 	ok &= json_known(j, &rates, names);
 	for (bool go = json_first(&rates, &v); go; go = json_next(&v)) {
 		enum dtype t;
-		if (dtype_parse(json_key(&v), &t))
-			ok &= json_as_int(j, &v, 1, CLUSTER_MAX_NUMBER, &r->c->flops_rate[t]);
+		if (!dtype_parse(json_key(&v), &t))
+			continue;
+		any = true;
+		ok &= json_as_int(j, &v, 1, CLUSTER_MAX_NUMBER, &r->c->flops_rate[t]);
 	}
-	return ok;
+	return any ? ok : json_refuse(j, &rates, "has no dtype");
 }
 
 static bool read_products(struct reader *r, const struct json_value *device)

@@ -312,7 +312,7 @@ static bool extern_time(const struct cost *c, op_id op, int64_t *out)
 	for (unsigned k = 0; k < sizeof none / sizeof *none; k++)
 		if (!strcmp(name, none[k]))
 			return true;
-	if (!strcmp(name, "comm"))
+	if (strcmp(name, "compute"))
 		return refuse(c, op, "a communication that hirc does not know needs time= (ns)");
 	if (!moved_bytes(c, op, &bytes))
 		return false;

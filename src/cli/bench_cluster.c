@@ -1,0 +1,148 @@
+/* bench_cluster: the programs that are measured, and the start of the ranks. */
+#include "cli/bench_cluster.h"
+#include "base/file.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LAUNCHES = 512 };
+#define PROBE_NS 400000 /* that the statements of the longer program should take more */
+#define GUESS_RATE 4    /* bytes, or operations, a nanosecond */
+#define GUESS_RATE_BLAS 30
+
+/* np blocks of n elements, negated again and again. */
+static void put_touch(struct buf *out, const struct bench_probe *p, int64_t count)
+{
+	buf_printf(out, "  input A0: f32[np@x, %lld]\n", (long long)p->n);
+	for (int64_t k = 1; k <= count; k++)
+		buf_printf(out, "  %sA%lld = neg(A%lld)\n", k == count ? "output " : "", (long long)k,
+		           (long long)(k - 1));
+}
+
+static void put_product(struct buf *out, const struct bench_probe *p, int64_t count)
+{
+	const char *t = dtype_name(p->dtype);
+	buf_printf(out, "  input A: %s[np@x, %lld, %lld]\n", t, (long long)p->m, (long long)p->k);
+	buf_printf(out, "  input B: %s[%lld, %lld]\n", t, (long long)p->k, (long long)p->n);
+	for (int64_t k = 0; k < count; k++)
+		buf_printf(out, "  output Y%lld = matmul(A, B)\n", (long long)k);
+}
+
+static int64_t clamp(int64_t n, int64_t least, int64_t most)
+{
+	return n < least ? least : n > most ? most : n;
+}
+
+static void add_probe(struct bench_cluster *o, struct bench_probe p)
+{
+	int64_t guess = p.k ? 2 * p.m * p.n * p.k / (p.m * p.n * p.k > 1 << 15 ? GUESS_RATE_BLAS : GUESS_RATE)
+	                    : 8 * p.n / GUESS_RATE;
+	p.count[0] = p.k || p.n >= 1 << 20 ? 1 : 4;
+	p.count[1] = p.count[0] + clamp(PROBE_NS / (guess + 1), 2, p.k ? 32 : o->probe.n ? 128 : LAUNCHES);
+	for (unsigned k = 0; k < 2; k++) {
+		struct buf text = {0};
+		buf_puts(&text, "mesh m(x = np)\nprogram measured on m {\n");
+		if (p.k)
+			put_product(&text, &p, p.count[k]);
+		else
+			put_touch(&text, &p, p.count[k]);
+		buf_puts(&text, "}\n");
+		p.text[k] = text.at;
+	}
+	vec_push(&o->probe, p);
+}
+
+static void add_cube(struct bench_cluster *o, enum dtype t, int64_t n)
+{
+	add_probe(o, (struct bench_probe){.dtype = t, .m = n, .n = n, .k = n});
+}
+
+/* Sizes of f32 that a cache holds and that none does; products by BLAS up to 1024, others as large as is
+ * worth waiting for. */
+static void add_probes(struct bench_cluster *o)
+{
+	static const enum dtype fast[] = {DTYPE_F32, DTYPE_F64, DTYPE_BF16},
+	                        slow[] = {DTYPE_F16, DTYPE_F8E4M3, DTYPE_F8E5M2, DTYPE_I64,
+	                                  DTYPE_I32, DTYPE_I8,     DTYPE_U8};
+	int64_t most = o->quick ? 1 << 14 : 1 << 24;
+	add_probe(o, (struct bench_probe){.dtype = DTYPE_F32, .n = 1});
+	for (int64_t n = 64; n <= most; n *= 4)
+		add_probe(o, (struct bench_probe){.dtype = DTYPE_F32, .n = n});
+	for (unsigned t = 0; t < sizeof fast / sizeof *fast; t++) {
+		for (int64_t n = 16; n <= (o->quick ? 64 : 1024); n *= 2)
+			add_cube(o, fast[t], n);
+		if (!o->quick) { /* few rows; few columns */
+			add_probe(o, (struct bench_probe){.dtype = fast[t], .m = 16, .n = 1024, .k = 1024});
+			add_probe(o, (struct bench_probe){.dtype = fast[t], .m = 1024, .n = 16, .k = 1024});
+		}
+	}
+	for (unsigned t = 0; t < sizeof slow / sizeof *slow; t++)
+		for (int64_t n = 16; n <= (o->quick ? 16 : 128); n *= 2)
+			add_cube(o, slow[t], n);
+}
+
+/* Compiles the programs, for ranks that are started here. */
+static enum status prepare(struct bench *b, struct bench_cluster *o, int64_t np, bool launched)
+{
+	struct diag *d = compile_diag(&b->compile);
+	enum status status = STATUS_OK;
+	for (uint32_t i = 0; i < o->probe.n; i++)
+		for (unsigned k = 0; k < 2 && status == STATUS_OK; k++) {
+			struct bench_probe *p = &o->probe.at[i];
+			p->run[k].compile = b->compile;
+			p->run[k].path = "<measured>";
+			p->run[k].text = p->text[k];
+			p->run[k].ranks = b->ranks;
+			p->run[k].repeat = 1;
+			if (!launched)
+				status = run_prepare(&p->run[k], d, np, true);
+		}
+	diag_finish(d);
+	diag_free(d);
+	return status;
+}
+
+static void free_probes(struct bench_cluster *o)
+{
+	for (uint32_t i = 0; i < o->probe.n; i++)
+		for (unsigned k = 0; k < 2; k++) {
+			run_free(&o->probe.at[i].run[k]);
+			free(o->probe.at[i].text[k]);
+		}
+	vec_free(&o->probe);
+}
+
+static bool check_output(const char *path)
+{
+	if (!strcmp(path, "-") || rt_env_rank() > 0 || file_try_replace(path))
+		return true;
+	fprintf(stderr, "hirc bench: error: cannot write '%s': %s\n", path, strerror(errno));
+	return false;
+}
+
+enum status bench_cluster(struct bench *b, struct bench_cluster *o)
+{
+	bool launched = b->launch.kind == RT_BOOT_MPI;
+	int64_t np = b->compile.np > 0 ? b->compile.np : 2;
+	if (!launched && np > RT_SHM_MAX_RANKS) {
+		fprintf(stderr,
+		        "hirc bench: error: %lld ranks are more than can be started here (limit %d)\n",
+		        (long long)np, RT_SHM_MAX_RANKS);
+		return STATUS_USAGE;
+	}
+	if (!check_output(o->output))
+		return STATUS_DIAGNOSTICS;
+	if (o->quick) {
+		b->samples = b->samples ? b->samples : 2;
+		b->warmup = 1;
+		o->collectives.most = o->collectives.most < 4096 ? o->collectives.most : 4096;
+	}
+	add_probes(o);
+	enum status status = prepare(b, o, np, launched);
+	b->launch.np = launched ? 0 : (int)np;
+	fflush(NULL);
+	if (status == STATUS_OK)
+		status = rt_launch(&b->launch, bench_cluster_rank, o);
+	free_probes(o);
+	return status;
+}

@@ -1,0 +1,124 @@
+/* bench_cluster_file: a cluster file of what was measured.
+ *
+ * A link's latency is what the smallest message of send_recv between two ranks takes, its rate that of the
+ * largest; a rate of products or memory is the best that was seen. Contention is not measured: 1000. */
+#include "base/file.h"
+#include "cli/bench_cluster.h"
+#include "cli/output.h"
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+static int64_t whole(double x)
+{
+	return x < 1 ? 1 : x > (double)CLUSTER_MAX_TIME ? CLUSTER_MAX_TIME : (int64_t)(x + 0.5);
+}
+
+/* The file's name without folders and ending. */
+static const char *name_of(struct arena *a, const char *path)
+{
+	const char *slash = strrchr(path, '/'), *from = slash ? slash + 1 : path;
+	size_t n = strcspn(from, ".");
+	return !strcmp(path, "-") || !n ? "measured" : arena_strndup(a, from, n);
+}
+
+static void make_device(struct cluster *c, const struct bench_cluster *o, const struct bench_measured *x)
+{
+	struct cluster_point *touch = arena_new_array(c->arena, struct cluster_point, o->probe.n);
+	struct cluster_product *product = arena_new_array(c->arena, struct cluster_product, o->probe.n);
+	c->memory = whole((double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE) / (double)x->inner);
+	c->launch = whole(x->probe[0]);
+	for (uint32_t k = 1; k < o->probe.n; k++) {
+		const struct bench_probe *p = &o->probe.at[k];
+		int64_t time = whole(x->probe[k] - x->probe[0]);
+		double work = p->k ? 2.0 * (double)p->m * (double)p->n * (double)p->k : 8.0 * (double)p->n;
+		int64_t rate = whole(work * 1e9 / (double)time),
+		        *best = p->k ? &c->flops_rate[p->dtype] : &c->memory_rate;
+		if (p->k)
+			product[c->product_n++] = (struct cluster_product){p->dtype, p->m, p->n, p->k, time};
+		else
+			touch[c->touch.n++] = (struct cluster_point){(int64_t)work, time};
+		if (p->k ? rate > *best : true) /* of memory: the largest size, which no cache holds */
+			*best = rate;
+	}
+	c->touch.at = touch;
+	c->product = product;
+}
+
+static struct cluster_link make_link(const struct bench_measured *x, int64_t span)
+{
+	struct cluster_link link = {.span = span, .rate = CLUSTER_MAX_NUMBER};
+	for (uint32_t t = 0; t < x->team.n; t++) {
+		const struct bench_team_points *team = &x->team.at[t];
+		const struct bench_points *p = &team->of[CLUSTER_SEND_RECV];
+		if (team->span != span || !p->point.n)
+			continue;
+		const struct cluster_point *first = &p->point.at[0], *last = &p->point.at[p->point.n - 1];
+		link.alpha = first->time;
+		link.rate =
+		    whole((double)last->size * 1e9 / (double)whole((double)(last->time - first->time)));
+		break; /* the first one is of two ranks */
+	}
+	return link;
+}
+
+static void make_links(struct cluster *c, const struct bench_measured *x)
+{
+	struct cluster_link *link = arena_new_array(c->arena, struct cluster_link, 2);
+	if (x->inner > 1 || x->ranks == 1)
+		link[c->link_n++] = make_link(x, x->inner);
+	if (x->ranks > x->inner)
+		link[c->link_n++] = make_link(x, x->ranks);
+	c->link = link;
+}
+
+static void make_tables(struct cluster *c, const struct bench_measured *x)
+{
+	struct cluster_table *table =
+	    arena_new_array(c->arena, struct cluster_table, (size_t)x->team.n * CLUSTER_COLLECTIVE_COUNT);
+	for (uint32_t t = 0; t < x->team.n; t++)
+		for (unsigned k = 0; k < CLUSTER_COLLECTIVE_COUNT; k++) {
+			const struct bench_team_points *team = &x->team.at[t];
+			table[c->table_n++] =
+			    (struct cluster_table){.collective = (enum cluster_collective)k,
+			                           .ranks = team->ranks,
+			                           .span = team->span,
+			                           .points = {team->of[k].point.at, team->of[k].point.n}};
+		}
+	c->table = table;
+}
+
+static bool put(const char *path, const struct buf *text, const struct cluster *c)
+{
+	struct buf note = {0};
+	if (!strcmp(path, "-"))
+		return output_write(text);
+	if (!file_replace(path, &(struct file_part){text->at, text->n}, 1))
+		return false;
+	buf_printf(&note,
+	           "%s: launch %lld ns, memory %.1f GB/s, f32 %.1f Gflop/s, %u tables of collectives\n", path,
+	           (long long)c->launch, (double)c->memory_rate / 1e9, (double)c->flops_rate[DTYPE_F32] / 1e9,
+	           c->table_n);
+	bool ok = output_write(&note);
+	buf_free(&note);
+	return ok;
+}
+
+enum status bench_cluster_file(struct rt_job *job, const struct bench_cluster *o,
+                               const struct bench_measured *x)
+{
+	struct cluster c = {.arena = arena_new(), .compute_per_mille = 1000, .comm_per_mille = 1000};
+	struct buf text = {0};
+	c.name = name_of(c.arena, o->output);
+	make_device(&c, o, x);
+	make_links(&c, x);
+	make_tables(&c, x);
+	cluster_write(&c, &text);
+	errno = 0;
+	bool ok = put(o->output, &text, &c);
+	if (!ok && errno)
+		rt_job_error(job, "cannot write '%s': %s", o->output, strerror(errno));
+	buf_free(&text);
+	arena_free(c.arena);
+	return ok ? STATUS_OK : rt_job_fail(job, STATUS_DIAGNOSTICS);
+}

@@ -1,0 +1,217 @@
+/* bench_cluster_rank: what a rank measures. */
+#include "cli/bench_cluster.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { SAMPLES = 15, QUICK_SAMPLES = 3, FACTOR = 4 };
+#define LONG_NS 500000 /* of a statement: what a program takes as a whole is nothing beside it */
+
+static const enum rt_collective_kind kind_of[CLUSTER_COLLECTIVE_COUNT] = {
+    [CLUSTER_ALLGATHER] = RT_ALLGATHER,
+    [CLUSTER_ALLREDUCE] = RT_ALLREDUCE,
+    [CLUSTER_REDUCE_SCATTER] = RT_REDUCE_SCATTER,
+    [CLUSTER_BROADCAST] = RT_BROADCAST,
+    [CLUSTER_REDUCE] = RT_REDUCE,
+    [CLUSTER_GATHER] = RT_GATHER,
+    [CLUSTER_SCATTER] = RT_SCATTER,
+    [CLUSTER_ALL_TO_ALL] = RT_ALL_TO_ALL,
+    [CLUSTER_ALL_TO_ALLV] = RT_ALL_TO_ALLV,
+    [CLUSTER_SEND_RECV] = RT_SEND_RECV,
+    [CLUSTER_BARRIER] = RT_BARRIER,
+};
+
+/* ---- statements */
+
+struct subject {
+	struct plan *p;
+	struct exec *e;
+};
+
+static enum status run_once(struct rt_job *job, struct subject *s, bool one_clock, double *ns)
+{
+	enum status status = bench_start(job, one_clock);
+	int64_t start = bench_now_ns();
+	if (status == STATUS_OK)
+		status = exec_run(s->e);
+	*ns = (double)(bench_now_ns() - start);
+	return status;
+}
+
+/* What the longer program takes more on this rank, for one statement; the least time of each counts, which is
+ * that of a rank that nothing else has disturbed. */
+static enum status time_subjects(struct rt_job *job, const struct bench_probe *p, struct subject *s,
+                                 int64_t samples, double *out)
+{
+	double ns = 0, least[2] = {0};
+	bool one_clock = false;
+	enum status status = bench_same_host(job, &one_clock);
+	for (int64_t i = 0; i <= samples && status == STATUS_OK; i++)
+		for (unsigned k = 0; k < 2 && status == STATUS_OK; k++) {
+			status = run_once(job, &s[k], one_clock, &ns);
+			if (i == 1 || ns < least[k]) /* the first one warms up */
+				least[k] = ns;
+		}
+	double one = least[0] / (double)p->count[0];
+	*out = one > LONG_NS ? one : (least[1] - least[0]) / (double)(p->count[1] - p->count[0]);
+	return status;
+}
+
+/* Collective: the mean over the ranks. */
+static enum status time_probe(struct rt_job *job, const struct bench_cluster *o, struct bench_probe *p,
+                              double *out)
+{
+	const struct exec_options options = rank_options_exec(&o->collectives.b->ranks);
+	struct subject s[2] = {0};
+	double mine = 0, *all = mem_zalloc(sizeof *all * (size_t)job->size);
+	enum status status = STATUS_OK;
+	for (unsigned k = 0; k < 2 && status == STATUS_OK; k++) {
+		status = run_plan(job, &p->run[k], &s[k].p);
+		if (status == STATUS_OK)
+			status = exec_open(job, s[k].p, p->run[k].labels, &options, &s[k].e);
+		if (status == STATUS_OK)
+			status = run_fill(job, &p->run[k], s[k].p, s[k].e, false);
+	}
+	if (status == STATUS_OK)
+		status = time_subjects(job, p, s, o->quick ? QUICK_SAMPLES : SAMPLES, &mine);
+	if (status == STATUS_OK)
+		status = rt_job_allgather(job, "a time", &mine, sizeof mine, all);
+	*out = 0;
+	for (int k = 0; k < job->size; k++)
+		*out += all[k] / job->size;
+	for (unsigned k = 0; k < 2; k++) {
+		exec_close(s[k].e);
+		plan_free(s[k].p);
+	}
+	free(all);
+	return status;
+}
+
+/* ---- collectives */
+
+/* A root does not wait for the others, or they not for it: a barrier keeps them together, and its time is
+ * taken off again. */
+static enum status time_size(struct bench_member *x, const struct bench_shape *s, double barrier,
+                             int64_t *out)
+{
+	double us = 0;
+	x->apart = rt_collective_is_rooted(s->kind) && s->kind != RT_SEND_RECV;
+	enum status status = bench_member_time(x, s, &us);
+	double ns = 1e3 * (x->apart ? us - barrier : us);
+	x->apart = false;
+	*out = ns < 1 ? 1 : (int64_t)(ns + 0.5);
+	return status;
+}
+
+static enum status time_kind(struct bench_member *x, enum cluster_collective kind, double barrier,
+                             struct bench_points *out)
+{
+	enum status status = STATUS_OK;
+	int64_t before = -1, most = x->c->most;
+	for (int64_t bytes = x->c->least; status == STATUS_OK; bytes *= FACTOR) {
+		struct bench_shape s = bench_member_shape(x, kind_of[kind], bytes < most ? bytes : most);
+		struct cluster_point point = {.size = s.count * (int64_t)x->data.size};
+		if (point.size > before) { /* else smaller than an element for each */
+			status = time_size(x, &s, barrier, &point.time);
+			vec_push(&out->point, point);
+			before = point.size;
+		}
+		if (bytes >= most || kind == CLUSTER_BARRIER)
+			break;
+	}
+	return status;
+}
+
+static enum status time_team(struct bench_member *x, const int *rank, int n, int64_t span,
+                             struct bench_measured *out)
+{
+	struct bench_team_points points = {.ranks = n, .span = span};
+	double barrier = 0;
+	bench_member_leave(x);
+	enum status status = bench_member_team(x, rank, n);
+	struct bench_shape meeting = bench_member_shape(x, RT_BARRIER, 0);
+	if (status == STATUS_OK)
+		status = bench_member_time(x, &meeting, &barrier);
+	for (unsigned k = 0; k < CLUSTER_COLLECTIVE_COUNT && status == STATUS_OK; k++)
+		status = time_kind(x, (enum cluster_collective)k, barrier, &points.of[k]);
+	vec_push(&out->team, points);
+	return status;
+}
+
+/* How many ranks each host has, if all have as many and in a row; else all. */
+static int ranks_of_host(const struct rt_job *job)
+{
+	const int *host = job->boot->hosts ? job->boot->hosts(job) : NULL;
+	int n = 0;
+	while (host && n < job->size && host[n] == host[0])
+		n++;
+	if (!host || job->size % n)
+		return job->size;
+	for (int r = n; r < job->size; r++)
+		if ((host[r] == host[r - 1]) != (r % n != 0))
+			return job->size;
+	return n;
+}
+
+/* Teams of 2, 4, … ranks of a host and all of its ranks; two neighbours on two hosts; 2, 4, … hosts and all.
+ */
+static enum status time_teams(struct bench_member *x, struct bench_measured *out)
+{
+	int size = x->job->size, inner = ranks_of_host(x->job),
+	    *rank = mem_alloc(sizeof *rank * (size_t)size);
+	enum status status = STATUS_OK;
+	out->inner = inner;
+	for (int k = 0; k < size; k++)
+		rank[k] = k;
+	for (int n = 2; inner > 1 && status == STATUS_OK; n *= 2) {
+		status = time_team(x, rank, n < inner ? n : inner, inner, out);
+		if (n >= inner)
+			break;
+	}
+	if (inner < size && inner > 1 && status == STATUS_OK)
+		status = time_team(x, (const int[]){0, inner}, 2, size, out);
+	for (int n = 2 * inner; inner < size && status == STATUS_OK; n *= 2) {
+		status = time_team(x, rank, n < size ? n : size, size, out);
+		if (n >= size)
+			break;
+	}
+	free(rank);
+	return status;
+}
+
+/* ---- all */
+
+static enum status measure(struct rt_job *job, struct bench_cluster *o, struct bench_measured *out)
+{
+	struct bench_member x = {.job = job, .c = &o->collectives};
+	enum status status = STATUS_OK;
+	for (uint32_t k = 0; k < o->probe.n && status == STATUS_OK; k++)
+		status = time_probe(job, o, &o->probe.at[k], &out->probe[k]);
+	if (status == STATUS_OK)
+		status = bench_member_open(&x);
+	if (status == STATUS_OK)
+		status = time_teams(&x, out);
+	if (status != STATUS_OK)
+		rt_job_fail(job, status);
+	bench_member_close(&x);
+	return status;
+}
+
+int bench_cluster_rank(struct rt_job *job, void *cluster)
+{
+	struct bench_cluster *o = cluster;
+	struct bench_measured x = {.ranks = job->size, .inner = job->size};
+	enum status status = bench_agree(job, o->collectives.b);
+	x.probe = mem_zalloc(sizeof *x.probe * o->probe.n);
+	if (status == STATUS_OK)
+		status = measure(job, o, &x);
+	if (status == STATUS_OK && job->rank == 0)
+		status = bench_cluster_file(job, o, &x);
+	if (status == STATUS_OK)
+		status = rt_job_barrier(job, "the end");
+	for (uint32_t t = 0; t < x.team.n; t++)
+		for (unsigned k = 0; k < CLUSTER_COLLECTIVE_COUNT; k++)
+			vec_free(&x.team.at[t].of[k].point);
+	vec_free(&x.team);
+	free(x.probe);
+	return status;
+}
