@@ -1,8 +1,9 @@
 /* cluster: the figures that come with hirc, writing, and the hash.
  *
- * cpu: a core of a server and its caches, as `hirc bench --collectives` finds them, rounded. h100: peaks of
- * NVIDIA's data sheet of the H100 SXM5 (dense); links of eight devices by NVLink 4 and of one 400 Gbit/s port
- * each between hosts; latencies are assumed. Both are starting points: measure where it matters. */
+ * cpu: one of two ranks on two threads of a server's core, as `hirc bench --collectives` found it, rounded.
+ * h100: peaks of NVIDIA's data sheet of the H100 SXM5 (dense); links of eight devices by NVLink 4, and
+ * between hosts of one port of 400 Gbit/s for each; latencies and the launch are assumed. Both are starting
+ * points: measure where it matters. */
 #include "cost/cluster.h"
 #include <stdlib.h>
 #include <string.h>
@@ -17,25 +18,25 @@ const char *const cluster_collective_name[CLUSTER_COLLECTIVE_COUNT] = {
 #define TERA (1000 * GIGA)
 #define GIBI ((int64_t)1 << 30)
 
-static const struct cluster_link cpu_link[] = {{256, 1500, 4 * GIGA}};
+static const struct cluster_link cpu_link[] = {{256, 2000, 3500000000}};
 static const struct cluster_link h100_link[] = {{8, 3000, 450 * GIGA}, {65536, 8000, 50 * GIGA}};
 
 static const struct cluster builtin[] = {
     {.name = "cpu",
-     .launch = 300,
+     .launch = 50,
      .memory = 4 * GIBI,
      .memory_rate = 10 * GIGA,
-     .flops_rate = {[DTYPE_F64] = 25 * GIGA,
-                    [DTYPE_F32] = 50 * GIGA,
-                    [DTYPE_BF16] = 50 * GIGA,
-                    [DTYPE_F16] = 10 * GIGA,
-                    [DTYPE_F8E4M3] = 5 * GIGA,
-                    [DTYPE_F8E5M2] = 5 * GIGA,
-                    [DTYPE_I64] = GIGA,
-                    [DTYPE_I32] = GIGA,
-                    [DTYPE_I8] = GIGA,
-                    [DTYPE_U8] = GIGA,
-                    [DTYPE_BOOL] = GIGA},
+     .flops_rate = {[DTYPE_F64] = 80 * GIGA,
+                    [DTYPE_F32] = 180 * GIGA,
+                    [DTYPE_BF16] = 1500 * GIGA,
+                    [DTYPE_F16] = 130 * GIGA,
+                    [DTYPE_F8E4M3] = 35 * GIGA,
+                    [DTYPE_F8E5M2] = 35 * GIGA,
+                    [DTYPE_I64] = 5 * GIGA,
+                    [DTYPE_I32] = 5 * GIGA,
+                    [DTYPE_I8] = 5 * GIGA,
+                    [DTYPE_U8] = 5 * GIGA,
+                    [DTYPE_BOOL] = 5 * GIGA},
      .compute_per_mille = 1000,
      .comm_per_mille = 1000,
      .link = cpu_link,
