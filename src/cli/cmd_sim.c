@@ -3,14 +3,24 @@
 #include "cli/commands.h"
 #include "cli/compile.h"
 #include "cli/output.h"
+#include "cli/params.h"
+#include "sim/devices.h"
+#include "sim/remark.h"
 #include "sim/sim.h"
 #include <errno.h>
 #include <string.h>
 
+struct sim_rank_option {
+	int64_t rank, number; /* ns; of slow per mille */
+	bool slow;
+};
+
 struct sim_command {
 	struct compile_options compile;
 	const char *schedule, *json, *trace, *svg;
-	int64_t limit;
+	const char *classes;
+	int64_t streams;
+	VEC(struct sim_rank_option) ranks;
 	struct timeline_print print;
 	struct diag *d;
 };
@@ -70,38 +80,156 @@ static bool report(struct sim_command *c, struct timeline *t)
 	return ok;
 }
 
+/* --memory-limit, which has been read; 0: none. */
+static int64_t limit_of(const struct sim_command *c)
+{
+	int64_t limit = 0;
+	return c->compile.memory_limit && str_parse_size(c->compile.memory_limit, &limit) ? limit : 0;
+}
+
+static bool sim_recorded(struct sim_command *c, struct module *m, const struct cost *cost)
+{
+	struct arena *a = arena_new();
+	struct sim s;
+	struct timeline t;
+	bool ok = sim_run(m, cost, c->d, a, &s);
+	if (c->ranks.n)
+		diag_warning(c->d, DIAG_NOWHERE, "--delay and --slow do nothing to recorded times");
+	if (ok) {
+		sim_recorded_timeline(&s, &t);
+		t.limit = limit_of(c);
+		ok = write_schedule(c, &s) & report(c, &t);
+		timeline_close(&t);
+	}
+	arena_free(a);
+	return ok;
+}
+
+/* What --delay and --slow say, by rank; false after reporting. */
+static bool find_ranks(struct sim_command *c, struct sim_program *p)
+{
+	int64_t *delay = arena_new_array(p->arena, int64_t, p->ranks);
+	int64_t *slow = arena_new_array(p->arena, int64_t, p->ranks);
+	for (int64_t r = 0; r < p->ranks; r++)
+		slow[r] = 1000;
+	for (uint32_t k = 0; k < c->ranks.n; k++) {
+		const struct sim_rank_option *o = &c->ranks.at[k];
+		if (o->rank >= p->ranks) {
+			diag_error(c->d, DIAG_NOWHERE, "%s: there is no rank %lld, the program has %lld",
+			           o->slow ? "--slow" : "--delay", (long long)o->rank, (long long)p->ranks);
+			return false;
+		}
+		if (o->slow)
+			slow[o->rank] = o->number;
+		else
+			delay[o->rank] = o->number;
+	}
+	p->delay = delay;
+	p->slow = slow;
+	return true;
+}
+
+static void remark(struct sim_program *p, const struct sim_events *e, bool each, struct timeline *t)
+{
+	sim_remarks(p, e, each, t);
+	for (uint32_t k = 0; k < t->remark.n; k++) {
+		const char *where = timeline_where(t, t->remark.at[k].op);
+		fprintf(stderr, "sim: %s%s%s%s\n", t->remark.at[k].text, *where ? " (" : "", where,
+		        *where ? ")" : "");
+	}
+}
+
+static bool sim_devices(struct sim_command *c, struct module *m, const struct cost *cost)
+{
+	bool each = !strcmp(c->classes, "no");
+	struct sim_program p;
+	struct sim_classes classes;
+	struct sim_events e;
+	struct timeline t;
+	if (c->schedule) {
+		diag_error(c->d, DIAG_NOWHERE,
+		           "--schedule is for graphs that were recorded; --dump=hir of `hirc compile` prints "
+		           "this program");
+		return false;
+	}
+	bool ok = sim_program_open(&p, m, cost, c->d) && find_ranks(c, &p);
+	p.streams = c->streams;
+	if (ok && sim_classes_find(&p, &classes)) {
+		ok = sim_events_run(&p, &classes, each, &e);
+		if (ok) {
+			sim_devices_timeline(&e, &classes, each, &t);
+			t.limit = limit_of(c);
+			if (c->compile.pipeline.remarks)
+				remark(&p, &e, each, &t);
+			ok = report(c, &t);
+			timeline_close(&t);
+		}
+		sim_events_free(&e);
+		sim_classes_free(&classes);
+	} else {
+		ok = false;
+	}
+	sim_program_close(&p);
+	return ok;
+}
+
+/* RANK:NUMBER, to the thousandth of one where that is what it is. */
+static bool add_rank(struct sim_command *c, const char *text, bool slow)
+{
+	char *end;
+	long long rank = strtoll(text, &end, 10), whole = 0, part = 0;
+	bool ok = end != text && *end == ':' && rank >= 0;
+	if (ok) {
+		const char *from = end + 1;
+		whole = strtoll(from, &end, 10);
+		ok = end != from && whole >= 0 && whole <= (slow ? 1000000 : CLUSTER_MAX_TIME);
+	}
+	if (ok && slow && *end == '.')
+		for (int k = 100; end++, *end >= '0' && *end <= '9'; k /= 10)
+			part += k * (*end - '0');
+	if (!ok || *end) {
+		fprintf(stderr,
+		        slow ? "hirc: error: --slow takes RANK:FACTOR, as in 3:1.5, not '%s'\n"
+		             : "hirc: error: --delay takes RANK:NS, as in 3:250000, not '%s'\n",
+		        text);
+		return false;
+	}
+	vec_push(&c->ranks, ((struct sim_rank_option){rank, slow ? whole * 1000 + part : whole, slow}));
+	return true;
+}
+
+static bool add_delay(void *to, const char *text)
+{
+	return add_rank(to, text, false);
+}
+
+static bool add_slow(void *to, const char *text)
+{
+	return add_rank(to, text, true);
+}
+
 static enum status sim(struct sim_command *c, const char *path)
 {
-	enum status status;
-	struct sim s;
+	enum status status = STATUS_OK;
 	if (!compile_options_finish(&c->compile, c->d))
 		return STATUS_USAGE;
 	struct module *m = compile_file(c->d, path, &c->compile, &status);
 	if (!m)
 		return status;
-	struct arena *a = arena_new();
 	struct source *outer = diag_set_source(c->d, m->source);
 	const struct cluster *cluster = compile_cluster(c->d, &c->compile, &status);
-	struct cost *cost = cluster ? cost_new(m, cluster, c->d) : NULL;
-	bool ok = cost && sim_run(m, cost, c->d, a, &s);
-	if (ok) {
-		struct timeline t;
-		sim_recorded_timeline(&s, &t);
-		t.limit = c->limit;
-		ok = write_schedule(c, &s) & report(c, &t);
-		timeline_close(&t);
-	}
+	struct cost *cost = cluster && params_check(m, c->d) ? cost_new(m, cluster, c->d) : NULL;
+	bool ok = cost && (sim_is_recorded(m) ? sim_recorded(c, m, cost) : sim_devices(c, m, cost));
 	cost_free(cost);
 	diag_set_source(c->d, outer);
-	arena_free(a);
 	compile_free(m);
 	compile_warn_unused(c->d, &c->compile);
-	return ok ? STATUS_OK : STATUS_DIAGNOSTICS;
+	return ok ? STATUS_OK : status == STATUS_OK ? STATUS_DIAGNOSTICS : status;
 }
 
 int cmd_sim(int argc, char **argv)
 {
-	struct sim_command c = {.print = {.classes = 4}};
+	struct sim_command c = {.print = {.classes = 4}, .classes = "yes", .streams = 4};
 	compile_options_init(&c.compile);
 	const struct option options[] = {
 	    {.name = "schedule",
@@ -132,13 +260,30 @@ int cmd_sim(int argc, char **argv)
 	     .min = 0,
 	     .max = 1 << 20,
 	     .help = "print the N largest storages that are live at the peak"},
-	    {.name = "memory-limit",
-	     .kind = OPTION_SIZE,
-	     .to = &c.limit,
-	     .value = "BYTES",
+	    {.name = "streams",
+	     .kind = OPTION_INT,
+	     .to = &c.streams,
+	     .value = "N",
 	     .min = 0,
-	     .max = INT64_MAX,
-	     .help = "what the peak is compared with; 0: none"},
+	     .max = SIM_MAX_STREAMS,
+	     .help = "stream indices are taken modulo N; 0: as they are"},
+	    {.name = "delay",
+	     .kind = OPTION_CALL,
+	     .to = &c,
+	     .call = add_delay,
+	     .value = "RANK:NS",
+	     .help = "a rank begins so much later"},
+	    {.name = "slow",
+	     .kind = OPTION_CALL,
+	     .to = &c,
+	     .call = add_slow,
+	     .value = "RANK:FACTOR",
+	     .help = "what a rank computes takes so many times as long"},
+	    {.name = "classes",
+	     .kind = OPTION_TEXT,
+	     .to = &c.classes,
+	     .value = "yes|no",
+	     .help = "simulate ranks that do alike once"},
 	    {.name = "ranks",
 	     .kind = OPTION_INT,
 	     .to = &c.print.classes,
@@ -167,6 +312,7 @@ int cmd_sim(int argc, char **argv)
 		diag_free(c.d);
 	}
 	options_free(&line);
+	vec_free(&c.ranks);
 	compile_options_free(&c.compile);
 	return status;
 }

@@ -100,6 +100,19 @@ static void put_ranks(const struct timeline_class *c, struct buf *out)
 	buf_putc(out, ']');
 }
 
+static void put_remarks(struct timeline *t, struct buf *out)
+{
+	buf_puts(out, ",\n  \"remarks\": [");
+	for (uint32_t k = 0; k < t->remark.n; k++) {
+		buf_puts(out, k ? ",\n    {" : "\n    {");
+		put_statement(t, t->remark.at[k].op, out);
+		buf_puts(out, ", ");
+		put_text(out, "text", t->remark.at[k].text);
+		buf_putc(out, '}');
+	}
+	buf_putc(out, ']');
+}
+
 static void put_class(struct timeline *t, const struct timeline_class *c, struct buf *out)
 {
 	buf_puts(out, "\n    {");
@@ -138,5 +151,7 @@ void timeline_json(struct timeline *t, struct buf *out)
 		buf_puts(out, k ? "," : "");
 		put_class(t, &t->class.at[k], out);
 	}
-	buf_puts(out, "]\n}\n");
+	buf_putc(out, ']');
+	put_remarks(t, out);
+	buf_puts(out, "\n}\n");
 }

@@ -1,6 +1,16 @@
 /* sim: see sim.h. */
 #include "sim/sim.h"
 
+bool sim_is_recorded(struct module *m)
+{
+	if (m->recording.name || m->recording.attrs)
+		return true;
+	region_each (m, op, m->body)
+		if (m->op.at[op].kind == OP_EXTERN && block_is_communication(m, op))
+			return true;
+	return false;
+}
+
 bool sim_run(struct module *m, const struct cost *cost, struct diag *d, struct arena *a, struct sim *out)
 {
 	*out = (struct sim){.m = m};

@@ -19,6 +19,8 @@ struct sim {
 	struct sched_bound bound; /* for any order and buckets of what is here */
 };
 
+/* Whether it is one of statements with recorded times, as imported graphs are: the host computes. */
+bool sim_is_recorded(struct module *m);
 /* Memory is from the arena. False after reporting what has no time. */
 bool sim_run(struct module *m, const struct cost *cost, struct diag *d, struct arena *a, struct sim *out);
 

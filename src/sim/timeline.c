@@ -23,6 +23,7 @@ void timeline_close(struct timeline *t)
 		vec_free(&c->critical);
 	}
 	vec_free(&t->class);
+	vec_free(&t->remark);
 	free(t->label);
 	free(t->where);
 	arena_free(t->arena);

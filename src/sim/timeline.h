@@ -65,10 +65,16 @@ struct timeline_class {
 	int64_t end, work, exposed, peak;
 };
 
+struct timeline_remark {
+	op_id op;
+	const char *text;
+};
+
 struct timeline {
 	struct module *m;
 	struct arena *arena; /* of texts */
 	VEC(struct timeline_class) class;
+	VEC(struct timeline_remark) remark;
 	const char **label, **where; /* by op; made when asked for */
 	const char *machine;         /* NULL: not stated */
 	bool numbered;

@@ -1,0 +1,418 @@
+/* devices: what events found, as timelines. */
+#include "sim/devices.h"
+#include "sim/causes.h"
+#include <string.h>
+
+struct moment { /* of a task, to be sorted */
+	int64_t at;
+	uint32_t task;
+};
+
+struct making {
+	struct sim_events *e;
+	struct timeline *t;
+	struct timeline_class *c;
+	uint32_t unit;
+	uint32_t *span;          /* by task: of communication; TIMELINE_NONE */
+	VEC(struct moment) work; /* tasks that take time, by begin */
+	uint32_t *lane_of_stream, *lane_of_place;
+};
+
+static const struct sim_unit *unit_of(const struct making *k)
+{
+	return &k->e->unit[k->unit];
+}
+
+/* ---- lanes */
+
+/* "(0 1 2 3 … 63)", with the backend if one is stated */
+static const char *team_name(const struct making *k, const struct sim_channel *ch)
+{
+	enum { MOST = 4 };
+	struct buf text = {0};
+	for (uint32_t i = 0; i < ch->n && i < MOST; i++)
+		buf_printf(&text, "%s%u", i ? " " : "(", ch->device[i]);
+	if (ch->n > MOST)
+		buf_printf(&text, "%s %u", ch->n > MOST + 1 ? " …" : "", ch->device[ch->n - 1]);
+	buf_putc(&text, ')');
+	if (ch->backend)
+		buf_printf(&text, " %s", names_text(k->t->m->names, ch->backend));
+	const char *name = arena_strndup(k->t->arena, text.at, text.n);
+	buf_free(&text);
+	return name;
+}
+
+static void add_lanes(struct making *k)
+{
+	const struct sim_rank *r = &unit_of(k)->r;
+	uint32_t messages = TIMELINE_NONE;
+	k->lane_of_stream = mem_alloc(sizeof *k->lane_of_stream * ((size_t)r->stream.n + 1));
+	k->lane_of_place = mem_zalloc(sizeof *k->lane_of_place * ((size_t)r->place.n + 1));
+	for (uint32_t i = 0; i < r->stream.n; i++) {
+		k->lane_of_stream[i] = k->c->lane.n;
+		vec_push(&k->c->lane,
+		         ((struct timeline_lane){.kind = LANE_STREAM,
+		                                 .name = r->stream.at[i] < 0
+		                                             ? "main"
+		                                             : arena_printf(k->t->arena, "stream %lld",
+		                                                            (long long)r->stream.at[i])}));
+	}
+	for (uint32_t i = 0; i < r->place.n; i++) {
+		const struct sim_channel *ch = &k->e->p->channel.at[r->place.at[i].channel];
+		if (ch->kind == SIM_CHANNEL_FENCE)
+			continue;
+		bool message = ch->kind == SIM_CHANNEL_MESSAGES;
+		if (message && messages != TIMELINE_NONE) {
+			k->lane_of_place[i] = messages;
+			continue;
+		}
+		k->lane_of_place[i] = k->c->lane.n;
+		messages = message ? k->c->lane.n : messages;
+		vec_push(&k->c->lane,
+		         ((struct timeline_lane){.kind = message ? LANE_MESSAGES : LANE_COMMUNICATOR,
+		                                 .name = message ? "messages" : team_name(k, ch)}));
+	}
+}
+
+/* ---- spans */
+
+static void add_spans(struct making *k)
+{
+	const struct sim_unit *u = unit_of(k);
+	for (uint32_t i = 0; i < u->r.task.n; i++) {
+		const struct sim_task *t = &u->r.task.at[i];
+		struct timeline_span s = {.begin = u->moment[i].begin,
+		                          .end = u->moment[i].end,
+		                          .op = t->op,
+		                          .bytes = t->bytes,
+		                          .iteration = t->iteration,
+		                          .comm = TIMELINE_NONE};
+		bool fence = t->kind == SIM_MEETING &&
+		             k->e->p->channel.at[u->r.place.at[t->channel].channel].kind == SIM_CHANNEL_FENCE;
+		k->span[i] = TIMELINE_NONE;
+		if (t->kind == SIM_WORK && s.end > s.begin) {
+			s.lane = k->lane_of_stream[t->stream];
+			vec_push(&k->work, ((struct moment){s.begin, i}));
+			vec_push(&k->c->span, s);
+		} else if (t->kind >= SIM_MEETING && !fence) {
+			s.kind = t->kind == SIM_MEETING ? TIMELINE_COLLECTIVE : TIMELINE_MESSAGE;
+			s.lane = k->lane_of_place[t->channel];
+			k->span[i] = k->c->span.n;
+			vec_push(&k->c->span, s);
+		}
+	}
+}
+
+/* Back from what made a task ready, over joins, to communication; SIM_NONE: it was something else. */
+static uint32_t communication_behind(const struct making *k, uint32_t task)
+{
+	const struct sim_unit *u = unit_of(k);
+	struct sim_cause x = {k->unit, task};
+	while (x.task != SIM_NONE && u->r.task.at[x.task].kind < SIM_MEETING) {
+		if (u->r.task.at[x.task].kind == SIM_WORK && x.task != task)
+			return SIM_NONE;
+		x = sim_cause_ready(k->e, x);
+	}
+	return x.task;
+}
+
+/* The device stands still from `from` to `to`, when `comm`, for which all waits, is over: as far back as that
+ * is or was waited for, and then for what made it ready. */
+static void add_stall(struct making *k, int64_t from, int64_t to, uint32_t comm, uint32_t lane, op_id op)
+{
+	const struct sim_unit *u = unit_of(k);
+	while (comm != SIM_NONE && to > from) {
+		struct sim_cause x = {k->unit, comm};
+		bool queued = sim_cause_is_channel(k->e, x);
+		int64_t since = queued ? u->moment[comm].begin : u->moment[comm].ready;
+		since = since > from ? since : from;
+		if (k->span[comm] != TIMELINE_NONE && since < to)
+			vec_push(&k->c->span, ((struct timeline_span){.begin = since,
+			                                              .end = to,
+			                                              .op = op,
+			                                              .lane = lane,
+			                                              .iteration = -1,
+			                                              .comm = k->span[comm],
+			                                              .kind = TIMELINE_WAIT}));
+		to = since;
+		comm = queued ? sim_cause_begin(k->e, x).task
+		              : communication_behind(k, sim_cause_ready(k->e, x).task);
+	}
+}
+
+static int by_begin(const void *a, const void *b)
+{
+	const struct timeline_span *x = *(const struct timeline_span *const *)a,
+	                           *y = *(const struct timeline_span *const *)b;
+	if (x->begin != y->begin)
+		return x->begin < y->begin ? -1 : 1;
+	return (x > y) - (x < y);
+}
+
+static void sort_spans(struct timeline_class *c)
+{
+	struct timeline_span *sorted = mem_alloc(sizeof *sorted * ((size_t)c->span.n + 1)), **order;
+	uint32_t *place = mem_alloc(sizeof *place * ((size_t)c->span.n + 1));
+	order = mem_alloc(sizeof *order * ((size_t)c->span.n + 1));
+	for (uint32_t i = 0; i < c->span.n; i++)
+		order[i] = &c->span.at[i];
+	qsort(order, c->span.n, sizeof *order, by_begin);
+	for (uint32_t i = 0; i < c->span.n; i++) {
+		sorted[i] = *order[i];
+		place[order[i] - c->span.at] = i;
+	}
+	for (uint32_t i = 0; i < c->span.n; i++)
+		if (sorted[i].comm != TIMELINE_NONE)
+			sorted[i].comm = place[sorted[i].comm];
+	if (c->span.n)
+		memcpy(c->span.at, sorted, sizeof *sorted * c->span.n);
+	free(sorted);
+	free(place);
+	free(order);
+}
+
+/* The task that ends last, of several the first. */
+static uint32_t last_task(const struct sim_unit *u)
+{
+	uint32_t last = SIM_NONE;
+	for (uint32_t i = 0; i < u->r.task.n; i++)
+		if (last == SIM_NONE || u->moment[i].end > u->moment[last].end)
+			last = i;
+	return last;
+}
+
+static int by_moment(const void *a, const void *b)
+{
+	const struct moment *x = a, *y = b;
+	if (x->at != y->at)
+		return x->at < y->at ? -1 : 1;
+	return (x->task > y->task) - (x->task < y->task);
+}
+
+/* What the device stands still for between two pieces of work, and at the end. */
+static void add_stalls(struct making *k)
+{
+	const struct sim_unit *u = unit_of(k);
+	int64_t idle = 0;
+	if (k->work.n)
+		qsort(k->work.at, k->work.n, sizeof *k->work.at, by_moment);
+	for (uint32_t i = 0; i < k->work.n; i++) {
+		uint32_t task = k->work.at[i].task;
+		if (u->moment[task].begin > idle && u->moment[task].device == SIM_NONE)
+			add_stall(k, idle, u->moment[task].begin, communication_behind(k, task),
+			          k->lane_of_stream[u->r.task.at[task].stream], u->r.task.at[task].op);
+		idle = u->moment[task].end;
+	}
+	uint32_t last = last_task(u);
+	if (last != SIM_NONE && u->end > idle)
+		add_stall(k, idle, u->end, communication_behind(k, last),
+		          k->lane_of_stream[u->r.task.at[last].stream], u->r.task.at[last].op);
+}
+
+/* Waits with nothing to wait for, so that every communication leads to its wait. */
+static void add_waits(struct making *k)
+{
+	const struct sim_unit *u = unit_of(k);
+	bool *stalled = mem_zalloc((size_t)k->c->span.n + 1);
+	for (uint32_t i = 0; i < k->c->span.n; i++)
+		if (k->c->span.at[i].comm != TIMELINE_NONE)
+			stalled[k->c->span.at[i].comm] = true;
+	for (uint32_t i = 0; i < u->r.task.n; i++) {
+		const struct sim_task *t = &u->r.task.at[i];
+		if (t->kind != SIM_JOIN || t->also == SIM_NONE || k->span[t->also] == TIMELINE_NONE ||
+		    stalled[k->span[t->also]])
+			continue;
+		vec_push(&k->c->span, ((struct timeline_span){.begin = u->moment[i].end,
+		                                              .end = u->moment[i].end,
+		                                              .op = t->op,
+		                                              .lane = k->lane_of_stream[t->stream],
+		                                              .iteration = t->iteration,
+		                                              .comm = k->span[t->also],
+		                                              .kind = TIMELINE_WAIT}));
+	}
+	free(stalled);
+}
+
+/* ---- memory */
+
+static int by_size(const void *a, const void *b)
+{
+	const struct timeline_held *x = a, *y = b;
+	int64_t m = x->bytes * x->count, n = y->bytes * y->count;
+	if (m != n)
+		return m < n ? 1 : -1;
+	return (x->value > y->value) - (x->value < y->value);
+}
+
+static void add_held(struct making *k, const uint32_t *live)
+{
+	const struct sim_program *p = k->e->p;
+	for (value_id v = 1; v < p->m->value.n; v++)
+		if (live[v] && p->held[v])
+			vec_push(&k->c->held, ((struct timeline_held){.value = v,
+			                                              .op = p->m->value.at[v].def,
+			                                              .bytes = p->held[v],
+			                                              .count = live[v]}));
+	if (k->c->held.n)
+		qsort(k->c->held.at, k->c->held.n, sizeof *k->c->held.at, by_size);
+}
+
+static void add_memory(struct making *k)
+{
+	const struct sim_unit *u = unit_of(k);
+	const struct sim_program *p = k->e->p;
+	uint32_t *live = mem_zalloc(sizeof *live * p->m->value.n), peak = 0;
+	VEC(struct moment) order = {0};
+	int64_t bytes = sim_program_inputs(p);
+	for (uint32_t i = 0; i < p->m->input.n; i++)
+		live[p->m->input.at[i].value] = 1;
+	for (uint32_t i = 0; i < u->r.task.n; i++)
+		if (u->r.task.at[i].kind == SIM_TAKE || u->r.task.at[i].kind == SIM_GIVE)
+			vec_push(&order, ((struct moment){u->moment[i].end, i}));
+	if (order.n)
+		qsort(order.at, order.n, sizeof *order.at, by_moment);
+	k->c->peak = bytes;
+	vec_push(&k->c->memory, ((struct timeline_level){0, bytes}));
+	for (uint32_t i = 0; i < order.n; i++) {
+		const struct sim_task *t = &u->r.task.at[order.at[i].task];
+		bytes += t->kind == SIM_TAKE ? t->bytes : -t->bytes;
+		vec_push(&k->c->memory, ((struct timeline_level){u->moment[order.at[i].task].end, bytes}));
+		if (bytes > k->c->peak) {
+			k->c->peak = bytes;
+			peak = i + 1;
+		}
+	}
+	for (uint32_t i = 0; i < peak; i++) {
+		const struct sim_task *t = &u->r.task.at[order.at[i].task];
+		live[t->value] += t->kind == SIM_TAKE ? 1u : UINT32_MAX;
+	}
+	add_held(k, live);
+	vec_free(&order);
+	free(live);
+}
+
+/* ---- the chain that ends with the unit */
+
+static void add_critical(struct making *k)
+{
+	const struct sim_events *e = k->e;
+	uint32_t *place = mem_zalloc(sizeof *place * k->t->m->op.n);
+	struct sim_cause at = {k->unit, last_task(unit_of(k))}, before;
+	VEC(struct timeline_step) chain = {0};
+	for (; at.task != SIM_NONE; at = before) {
+		const struct sim_task *t = &e->unit[at.unit].r.task.at[at.task];
+		const struct sim_moment *m = &e->unit[at.unit].moment[at.task];
+		before = sim_cause_begin(e, at);
+		bool again =
+		    before.unit != at.unit && before.task != SIM_NONE; /* the same, of another rank */
+		if (!again && m->end > m->begin)
+			vec_push(&chain, ((struct timeline_step){t->op, m->end - m->begin, 1}));
+	}
+	while (chain.n) {
+		struct timeline_step s = chain.at[--chain.n];
+		if (!place[s.op]) {
+			vec_push(&k->c->critical, s);
+			place[s.op] = k->c->critical.n;
+		} else {
+			k->c->critical.at[place[s.op] - 1].time += s.time;
+			k->c->critical.at[place[s.op] - 1].count++;
+		}
+	}
+	vec_free(&chain);
+	free(place);
+}
+
+/* ---- all of it */
+
+static void make_class(struct sim_events *e, uint32_t unit, struct timeline *t, struct timeline_class *c)
+{
+	struct making k = {.e = e, .t = t, .c = c, .unit = unit};
+	const struct sim_unit *u = &e->unit[unit];
+	k.span = mem_alloc(sizeof *k.span * ((size_t)u->r.task.n + 1));
+	c->end = u->end;
+	add_lanes(&k);
+	add_spans(&k);
+	add_stalls(&k);
+	add_waits(&k);
+	sort_spans(c);
+	add_memory(&k);
+	add_critical(&k);
+	free(k.span);
+	free(k.lane_of_stream);
+	free(k.lane_of_place);
+	vec_free(&k.work);
+}
+
+static bool same_moments(const struct sim_unit *a, const struct sim_unit *b)
+{
+	if (a->r.task.n != b->r.task.n)
+		return false;
+	for (uint32_t i = 0; i < a->r.task.n; i++)
+		if (a->moment[i].ready != b->moment[i].ready || a->moment[i].begin != b->moment[i].begin ||
+		    a->moment[i].end != b->moment[i].end)
+			return false;
+	return true;
+}
+
+static void add_rank(struct timeline_class *c, uint32_t rank)
+{
+	struct timeline_ranks *last = c->ranks.n ? &c->ranks.at[c->ranks.n - 1] : NULL;
+	c->count++;
+	if (last && last->last + 1 == rank)
+		last->last = rank;
+	else
+		vec_push(&c->ranks, ((struct timeline_ranks){rank, rank}));
+}
+
+/* What no order of these statements is faster than: the work of a device, the communication of a channel. */
+static void bound(const struct sim_events *e, struct timeline *t)
+{
+	t->binding = "work of a device";
+	for (uint32_t u = 0; u < e->n; u++) {
+		int64_t work = 0;
+		for (uint32_t k = 0; k < e->unit[u].r.task.n; k++)
+			work += e->unit[u].r.task.at[k].kind == SIM_WORK ? e->unit[u].r.task.at[k].time : 0;
+		t->bound.runtime = work > t->bound.runtime ? work : t->bound.runtime;
+	}
+	for (uint32_t i = 0; i < e->meeting.n; i++) {
+		const struct sim_meeting *q = &e->meeting.at[i];
+		int64_t time = 0;
+		for (uint32_t k = 0; k < q->instance_n && !q->messages; k++)
+			time += e->instance.at[q->instance + k].time;
+		if (time > t->bound.runtime) {
+			t->bound.runtime = time;
+			t->binding = "communication of one team";
+		}
+	}
+}
+
+/* Ranks of one class, and of the same moments, where ranks were simulated one by one. */
+void sim_devices_timeline(struct sim_events *e, const struct sim_classes *c, bool each, struct timeline *t)
+{
+	uint32_t *class_of = mem_alloc(sizeof *class_of * ((size_t)e->n + 1)); /* by unit: of the timeline */
+	uint32_t *unit = mem_alloc(sizeof *unit * ((size_t)e->n + 1)), n = 0;  /* by class of the timeline */
+	timeline_open(t, e->p->m);
+	t->machine = cost_cluster(e->p->cost)->name;
+	t->ranks = e->p->ranks;
+	t->runtime = e->runtime;
+	bound(e, t);
+	for (uint32_t u = 0; u < e->n; u++) {
+		uint32_t k = each ? 0 : n;
+		while (k < n && (c->of[e->unit[unit[k]].rank] != c->of[e->unit[u].rank] ||
+		                 !same_moments(&e->unit[unit[k]], &e->unit[u])))
+			k++;
+		if (k == n)
+			unit[n++] = u;
+		class_of[u] = k;
+	}
+	for (uint32_t k = 0; k < n; k++) {
+		vec_push(&t->class, ((struct timeline_class){0}));
+		make_class(e, unit[k], t, &t->class.at[k]);
+	}
+	for (uint32_t r = 0, u = 0; r < c->rank_n; r++)
+		if (c->of[r] != SIM_NONE)
+			add_rank(&t->class.at[class_of[each ? u++ : c->of[r]]], r);
+	timeline_finish(t);
+	free(class_of);
+	free(unit);
+}

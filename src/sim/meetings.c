@@ -1,0 +1,126 @@
+/* meetings: units, and whom they meet.
+ *
+ * A channel of a unit is one with that of another if ranks for which they stand are members of one channel of
+ * the program. By what classes are, that holds for all ranks of a class alike. */
+#include "sim/meetings.h"
+
+static bool make_units(struct sim_events *e, const struct sim_classes *c, bool each)
+{
+	int64_t tasks = 0;
+	e->n = 0;
+	e->unit = arena_new_array(e->arena, struct sim_unit, each ? c->rank_n : c->n);
+	for (uint32_t r = 0; r < c->rank_n; r++) {
+		if (c->of[r] == SIM_NONE || (!each && c->first[c->of[r]] != r))
+			continue;
+		struct sim_unit *u = &e->unit[e->n++];
+		u->rank = r;
+		if (!sim_rank_walk(e->p, r, &u->r))
+			return false;
+		tasks += u->r.task.n;
+		if (tasks > SIM_MAX_TASKS) {
+			diag_error(e->p->d, DIAG_NOWHERE,
+			           "there is too much to simulate: more than %d tasks of %u ranks that "
+			           "do not do alike",
+			           SIM_MAX_TASKS, each ? c->rank_n : c->n);
+			return false;
+		}
+	}
+	return true;
+}
+
+/* By unit and channel the tasks there. */
+static void make_slots(struct sim_events *e, struct sim_unit *u)
+{
+	uint32_t n = u->r.place.n;
+	uint32_t *count = arena_new_array(e->arena, uint32_t, n + 1);
+	u->moment = arena_new_array(e->arena, struct sim_moment, u->r.task.n + 1);
+	u->meeting = arena_new_array(e->arena, uint32_t, n + 1);
+	u->slot = arena_new_array(e->arena, uint32_t *, n + 1);
+	for (uint32_t k = 0; k < u->r.task.n; k++)
+		if (u->r.task.at[k].kind >= SIM_MEETING)
+			count[u->r.task.at[k].channel]++;
+	for (uint32_t k = 0; k < n; k++) {
+		u->slot[k] = arena_new_array(e->arena, uint32_t, count[k] + 1);
+		u->slot[k][count[k]] = SIM_NONE;
+		u->meeting[k] = SIM_NONE;
+	}
+	for (uint32_t k = 0; k < u->r.task.n; k++)
+		if (u->r.task.at[k].kind >= SIM_MEETING)
+			u->slot[u->r.task.at[k].channel][u->r.task.at[k].number] = k;
+}
+
+struct members {      /* of channels of the program: which ranks have it as which of theirs */
+	uint32_t *at; /* by channel: where its list begins */
+	struct sim_member *item;
+};
+
+static struct members members_of(const struct sim_program *p, const struct sim_classes *c)
+{
+	struct members m = {.at = mem_zalloc(sizeof *m.at * ((size_t)p->channel.n + 2))};
+	for (uint32_t r = 0; r < c->rank_n; r++)
+		for (uint32_t k = 0; k < c->place_n[r]; k++)
+			m.at[c->place[r][k].channel + 2]++;
+	for (uint32_t k = 2; k < p->channel.n + 2; k++)
+		m.at[k] += m.at[k - 1];
+	m.item = mem_alloc(sizeof *m.item * ((size_t)m.at[p->channel.n + 1] + 1));
+	for (uint32_t r = 0; r < c->rank_n; r++)
+		for (uint32_t k = 0; k < c->place_n[r]; k++)
+			m.item[m.at[c->place[r][k].channel + 1]++] = (struct sim_member){r, k};
+	return m;
+}
+
+static uint32_t instances_of(const struct sim_unit *u, uint32_t local)
+{
+	uint32_t n = 0;
+	while (u->slot[local][n] != SIM_NONE)
+		n++;
+	return n;
+}
+
+/* The meeting of a channel of the program. */
+static void make_meeting(struct sim_events *e, const struct members *all, const uint32_t *unit_of,
+                         uint32_t channel)
+{
+	const struct sim_channel *ch = &e->p->channel.at[channel];
+	uint32_t from = all->at[channel], to = all->at[channel + 1], number = e->meeting.n;
+	struct sim_meeting q = {.channel = channel,
+	                        .member = e->member.n,
+	                        .instance = e->instance.n,
+	                        .messages = ch->kind == SIM_CHANNEL_MESSAGES};
+	for (uint32_t k = from; k < to; k++) {
+		struct sim_member x = {unit_of[all->item[k].unit], all->item[k].local};
+		struct sim_unit *u = &e->unit[x.unit];
+		if (u->meeting[x.local] != SIM_NONE)
+			continue; /* another rank of its class */
+		u->meeting[x.local] = number;
+		vec_push(&e->member, x);
+		q.member_n++;
+		uint32_t n = instances_of(u, x.local);
+		q.instance_n = n > q.instance_n ? n : q.instance_n;
+	}
+	q.expected = q.member_n + (to - from < ch->n);
+	for (uint32_t k = 0; k < q.instance_n; k++)
+		vec_push(&e->instance, ((struct sim_instance){.begin = -1, .latest = -1}));
+	vec_push(&e->meeting, q);
+}
+
+bool sim_meetings_make(struct sim_events *e, const struct sim_classes *c, bool each)
+{
+	if (!make_units(e, c, each))
+		return false;
+	uint32_t *unit_of = mem_alloc(sizeof *unit_of * ((size_t)c->rank_n + 1));
+	struct members all = members_of(e->p, c);
+	for (uint32_t r = 0, n = 0; r < c->rank_n;
+	     r++) /* units are in the order of their ranks, as classes are */
+		unit_of[r] = each && c->of[r] != SIM_NONE ? n++ : c->of[r];
+	for (uint32_t k = 0; k < e->n; k++)
+		make_slots(e, &e->unit[k]);
+	for (uint32_t k = 0; k < e->n; k++)
+		for (uint32_t i = 0; i < e->unit[k].r.place.n; i++)
+			if (e->unit[k].meeting[i] == SIM_NONE)
+				make_meeting(e, &all, unit_of, e->unit[k].r.place.at[i].channel);
+	free(unit_of);
+	free(all.at);
+	free(all.item);
+	return true;
+}

@@ -1,0 +1,119 @@
+/* rank: what one rank does, statement by statement, as tasks that wait for one another.
+ *
+ *     set_stream(i)                   the host goes on; what follows is on stream i
+ *     synchronize(main)               a join: after the last task of stream i and the last of main
+ *     T <- linear(X, W)               work, after the last task of its stream
+ *     Y <- allreduce(T) as c          a collective, after the last task of its stream, which goes on
+ *     wait(c)                         a join: after the last task of its stream and c
+ *
+ * The host never waits: it issues one statement after the other, which takes `launch` of its time for each
+ * but loops, conditions and views. So what a rank issues, and when, follows from its text alone.
+ *
+ * Ranks meet on channels: a slice of a team with a backend, fences of a slice, messages from a rank to
+ * another with a backend. A rank numbers its channels in the order in which it comes to them. The k-th task
+ * of a member on a channel meets the k-th of every other. */
+#ifndef HIRC_SIM_RANK_H
+#define HIRC_SIM_RANK_H
+#include "base/vec.h"
+#include "cost/cost.h"
+
+#define SIM_NONE UINT32_MAX
+
+enum {
+	SIM_MAX_TASKS = 1 << 23,  /* of all ranks that are simulated */
+	SIM_MAX_STREAMS = 1 << 16 /* of a rank */
+};
+#define SIM_MAX_STEPS ((int64_t)1 << 32) /* statements of all ranks together */
+
+enum sim_task_kind {
+	SIM_WORK,    /* of the device, one at a time */
+	SIM_JOIN,    /* takes no time */
+	SIM_TAKE,    /* memory of a value; takes no time */
+	SIM_GIVE,    /* its end */
+	SIM_MEETING, /* a collective or fence: with all other members of its channel, one after the other */
+	SIM_MESSAGE  /* with its other end */
+};
+
+struct sim_task {
+	int64_t issue;     /* ns of the host */
+	int64_t time;      /* ns, beside nothing else */
+	int64_t bytes;     /* of communication; of memory */
+	int64_t iteration; /* of the innermost loop; -1: none */
+	op_id op;
+	value_id value;   /* of memory */
+	uint32_t before;  /* the last task of its stream before it; SIM_NONE */
+	uint32_t also;    /* another that it follows; SIM_NONE */
+	uint32_t stream;  /* of the rank */
+	uint32_t channel; /* of the rank; of meetings and messages */
+	uint32_t number;  /* on that channel */
+	uint8_t kind;     /* enum sim_task_kind */
+};
+typedef VEC(struct sim_task) sim_tasks;
+
+enum sim_channel_kind { SIM_CHANNEL_TEAM, SIM_CHANNEL_FENCE, SIM_CHANNEL_MESSAGES };
+
+struct sim_channel {
+	uint8_t kind;           /* enum sim_channel_kind */
+	uint32_t n;             /* members; of messages 2: sender, receiver */
+	const uint32_t *device; /* n of them */
+	uint32_t ends[2];       /* of messages: the devices; both may be one */
+	name_id backend;
+	uint32_t next; /* of its hash chain */
+};
+
+struct sim_place {        /* of a rank on a channel */
+	uint32_t channel; /* of the program */
+	bool receives;
+};
+
+/* What the statements of a program are on all ranks. */
+struct sim_program {
+	struct module *m;
+	const struct cost *cost;
+	struct diag *d;
+	struct arena *arena;
+	int64_t streams, ranks, launch;
+	int64_t *time, *moved; /* by op: cost_op_time, cost_op_bytes */
+	int64_t *held;         /* by value: bytes of its storage; 0: none of its own */
+	bool *posted;          /* by op: a message that a post issues */
+	uint32_t *dies;        /* by op: the values that are used last there, in `dying` + 1 */
+	VEC(struct sim_dying {
+		value_id value;
+		uint32_t next;
+	})
+	dying;
+	uint32_t **seat; /* by team, then rank: its slice + 1, 0: none; made when needed */
+	VEC(struct sim_channel) channel;
+	uint32_t *bucket; /* of channels, + 1 */
+	struct sim_seat { /* by channel, and whether it receives: the number that the rank has for it */
+		uint32_t walk, number;
+	} * local;
+	uint32_t local_n, walks;     /* walk: of which of the walks that is */
+	const int64_t *delay, *slow; /* by rank: ns before its first statement; per mille of time of work */
+	op_id ignored;               /* a synchronize that is left out; 0: none */
+	int64_t steps;               /* so far */
+	bool failed;
+};
+
+/* False after reporting. The diag is that of the program's source. */
+bool sim_program_open(struct sim_program *p, struct module *m, const struct cost *cost, struct diag *d);
+void sim_program_close(struct sim_program *p);
+bool sim_rank_takes_part(const struct sim_program *p, uint32_t rank);
+int64_t sim_program_inputs(const struct sim_program *p); /* bytes that live from the start */
+
+/* The number of a channel of the program. */
+uint32_t sim_channel_find(struct sim_program *p, const struct sim_channel *key);
+/* Of the slice of a team that holds a rank; SIM_NONE: none does. */
+uint32_t sim_channel_of_team(struct sim_program *p, team_id team, enum sim_channel_kind kind, name_id backend,
+                             uint32_t rank);
+
+struct sim_rank {
+	sim_tasks task;
+	VEC(struct sim_place) place; /* by the rank's number of a channel */
+	VEC(int64_t) stream;         /* its index; -1: the first, which is a handle */
+};
+/* Walks a rank; *out is emptied first. False after reporting. */
+bool sim_rank_walk(struct sim_program *p, uint32_t rank, struct sim_rank *out);
+void sim_rank_free(struct sim_rank *r);
+
+#endif
