@@ -103,40 +103,45 @@ static void add_spans(struct making *k)
 	}
 }
 
-/* Back from what made a task ready, over joins, to communication; SIM_NONE: it was something else. */
-static uint32_t communication_behind(const struct making *k, uint32_t task)
+/* Back from what made a task ready, over joins, to communication; SIM_NONE: it was something else. *wait is
+ * the statement that waits for it. */
+static uint32_t communication_behind(const struct making *k, uint32_t task, op_id *wait)
 {
 	const struct sim_unit *u = unit_of(k);
 	struct sim_cause x = {k->unit, task};
 	while (x.task != SIM_NONE && u->r.task.at[x.task].kind < SIM_MEETING) {
 		if (u->r.task.at[x.task].kind == SIM_WORK && x.task != task)
 			return SIM_NONE;
+		*wait = u->r.task.at[x.task].op;
 		x = sim_cause_ready(k->e, x);
 	}
 	return x.task;
 }
 
-/* The device stands still from `from` to `to`, when `comm`, for which all waits, is over: as far back as that
- * is or was waited for, and then for what made it ready. */
-static void add_stall(struct making *k, int64_t from, int64_t to, uint32_t comm, uint32_t lane, op_id op)
+/* The device stands still from `from` to `to`, when a task becomes ready: for the communication that makes it
+ * so, as far back as that is or was waited for, and then for what made that ready. */
+static void add_stall(struct making *k, int64_t from, int64_t to, uint32_t task)
 {
 	const struct sim_unit *u = unit_of(k);
+	uint32_t lane = k->lane_of_stream[u->r.task.at[task].stream];
+	op_id wait = u->r.task.at[task].op;
+	uint32_t comm = communication_behind(k, task, &wait);
 	while (comm != SIM_NONE && to > from) {
-		struct sim_cause x = {k->unit, comm};
+		struct sim_cause x = {k->unit, comm}, before;
 		bool queued = sim_cause_is_channel(k->e, x);
 		int64_t since = queued ? u->moment[comm].begin : u->moment[comm].ready;
 		since = since > from ? since : from;
 		if (k->span[comm] != TIMELINE_NONE && since < to)
 			vec_push(&k->c->span, ((struct timeline_span){.begin = since,
 			                                              .end = to,
-			                                              .op = op,
+			                                              .op = wait,
 			                                              .lane = lane,
 			                                              .iteration = -1,
 			                                              .comm = k->span[comm],
 			                                              .kind = TIMELINE_WAIT}));
 		to = since;
-		comm = queued ? sim_cause_begin(k->e, x).task
-		              : communication_behind(k, sim_cause_ready(k->e, x).task);
+		before = queued ? sim_cause_begin(k->e, x) : sim_cause_ready(k->e, x);
+		comm = queued ? before.task : communication_behind(k, before.task, &wait);
 	}
 }
 
@@ -199,14 +204,12 @@ static void add_stalls(struct making *k)
 	for (uint32_t i = 0; i < k->work.n; i++) {
 		uint32_t task = k->work.at[i].task;
 		if (u->moment[task].begin > idle && u->moment[task].device == SIM_NONE)
-			add_stall(k, idle, u->moment[task].begin, communication_behind(k, task),
-			          k->lane_of_stream[u->r.task.at[task].stream], u->r.task.at[task].op);
+			add_stall(k, idle, u->moment[task].begin, task);
 		idle = u->moment[task].end;
 	}
 	uint32_t last = last_task(u);
 	if (last != SIM_NONE && u->end > idle)
-		add_stall(k, idle, u->end, communication_behind(k, last),
-		          k->lane_of_stream[u->r.task.at[last].stream], u->r.task.at[last].op);
+		add_stall(k, idle, u->end, last);
 }
 
 /* Waits with nothing to wait for, so that every communication leads to its wait. */

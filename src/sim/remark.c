@@ -203,11 +203,12 @@ void sim_remarks(struct sim_program *p, const struct sim_events *e, bool each, s
 		if (time < 0 || time >= e->runtime)
 			continue;
 		struct timeline_remark r = {.op = x->op};
-		r.text = arena_printf(t->arena,
-		                      "`%s` serialises: `%s` waits through it for `%s`, of which it needs "
-		                      "nothing; without it the step takes %lld ns instead of %lld",
-		                      timeline_label(t, x->op), timeline_label(t, x->work),
-		                      timeline_label(t, x->comm), (long long)time, (long long)e->runtime);
+		r.text =
+		    arena_printf(t->arena,
+		                 "`%s` serialises: `%s` waits for `%s`, which it does not need; without it "
+		                 "%lld ns instead of %lld",
+		                 timeline_label(t, x->op), timeline_label(t, x->work),
+		                 timeline_label(t, x->comm), (long long)time, (long long)e->runtime);
 		vec_push(&t->remark, r);
 	}
 	vec_free(&s.suspect);
