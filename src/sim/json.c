@@ -122,6 +122,8 @@ static void put_class(struct timeline *t, const struct timeline_class *c, struct
 	put_int(out, "end_ns", c->end);
 	put_int(out, "work_ns", c->work);
 	put_int(out, "exposed_ns", c->exposed);
+	if (!t->recorded)
+		put_int(out, "host_ns", c->host);
 	put_int(out, "peak_bytes", c->peak);
 	put_lanes(t, c, out);
 	put_communication(t, c, out);

@@ -123,6 +123,9 @@ static void print_class(struct timeline *t, const struct timeline_class *c, int6
 	           percent(c->exposed, t->runtime));
 	buf_printf(out, "work         %12.3f %s   %.1f %%\n", in(u, c->work), u.name,
 	           percent(c->work, t->runtime));
+	if (!t->recorded)
+		buf_printf(out, "host         %12.3f %s   %.1f %%\n", in(u, c->host), u.name,
+		           percent(c->host, t->runtime));
 	buf_puts(out, "peak memory ");
 	put_bytes(out, c->peak);
 	if (t->limit)

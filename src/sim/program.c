@@ -6,7 +6,7 @@
 #include "sim/rank.h"
 #include <string.h>
 
-enum { BUCKETS = 1 << 16 };
+enum { BUCKETS = 1 << 10 }; /* at first */
 
 /* ---- where values die */
 
@@ -98,7 +98,7 @@ bool sim_program_open(struct sim_program *p, struct module *m, const struct cost
 	p->posted = arena_new_array(p->arena, bool, m->op.n);
 	p->dies = arena_new_array(p->arena, uint32_t, m->op.n);
 	p->seat = arena_new_array(p->arena, uint32_t *, m->team.n + 1);
-	p->bucket = arena_new_array(p->arena, uint32_t, BUCKETS);
+	p->known = arena_new_array(p->arena, uint32_t *, m->team.n + 1);
 	for (op_id op = ir_walk_first(m); op; op = ir_walk(m, op)) {
 		p->time[op] = cost_op_time(cost, op);
 		p->moved[op] = cost_op_bytes(cost, op);
@@ -121,6 +121,7 @@ void sim_program_close(struct sim_program *p)
 	vec_free(&p->dying);
 	vec_free(&p->channel);
 	free(p->local);
+	free(p->bucket);
 	arena_free(p->arena);
 }
 
@@ -165,9 +166,25 @@ static bool same(const struct sim_channel *a, const struct sim_channel *b)
 	                                       : !memcmp(a->device, b->device, sizeof *a->device * a->n);
 }
 
+/* As many buckets as channels, at least. */
+static void grow(struct sim_program *p)
+{
+	uint32_t n = p->bucket_n ? 2 * p->bucket_n : BUCKETS;
+	free(p->bucket);
+	p->bucket = mem_zalloc(sizeof *p->bucket * n);
+	p->bucket_n = n;
+	for (uint32_t k = 0; k < p->channel.n; k++) {
+		uint32_t *bucket = &p->bucket[hash(&p->channel.at[k]) & (n - 1)];
+		p->channel.at[k].next = *bucket;
+		*bucket = k + 1;
+	}
+}
+
 uint32_t sim_channel_find(struct sim_program *p, const struct sim_channel *key)
 {
-	uint32_t *bucket = &p->bucket[hash(key) % BUCKETS];
+	if (p->channel.n >= p->bucket_n)
+		grow(p);
+	uint32_t *bucket = &p->bucket[hash(key) & (p->bucket_n - 1)];
 	for (uint32_t k = *bucket; k; k = p->channel.at[k - 1].next)
 		if (same(&p->channel.at[k - 1], key))
 			return k - 1;
@@ -184,6 +201,7 @@ uint32_t sim_channel_of_team(struct sim_program *p, team_id team, enum sim_chann
 	uint32_t *seat = p->seat[team];
 	if (!seat) {
 		seat = p->seat[team] = arena_new_array(p->arena, uint32_t, p->ranks);
+		p->known[team] = arena_new_array(p->arena, uint32_t, t->slice_n);
 		for (uint32_t s = t->slice_n; s--;) /* a rank that several hold is in the first */
 			for (uint32_t k = t->start[s]; k < t->start[s + 1]; k++)
 				if (t->device[k] < p->ranks)
@@ -192,8 +210,12 @@ uint32_t sim_channel_of_team(struct sim_program *p, team_id team, enum sim_chann
 	if (!seat[rank])
 		return SIM_NONE;
 	uint32_t s = seat[rank] - 1;
-	return sim_channel_find(p, &(struct sim_channel){.kind = kind,
-	                                                 .backend = backend,
-	                                                 .n = t->start[s + 1] - t->start[s],
-	                                                 .device = t->device + t->start[s]});
+	struct sim_channel key = {.kind = kind,
+	                          .backend = backend,
+	                          .n = t->start[s + 1] - t->start[s],
+	                          .device = t->device + t->start[s]};
+	uint32_t *known = &p->known[team][s]; /* of the last one that was asked for */
+	if (!*known || p->channel.at[*known - 1].kind != kind || p->channel.at[*known - 1].backend != backend)
+		*known = sim_channel_find(p, &key) + 1;
+	return *known - 1;
 }

@@ -84,7 +84,9 @@ struct sim_program {
 	dying;
 	uint32_t **seat; /* by team, then rank: its slice + 1, 0: none; made when needed */
 	VEC(struct sim_channel) channel;
-	uint32_t *bucket; /* of channels, + 1 */
+	uint32_t **known; /* by team and slice: a channel + 1; 0: none yet */
+	uint32_t *bucket; /* of channels, + 1; bucket_n, a power of two */
+	uint32_t bucket_n;
 	struct sim_seat { /* by channel, and whether it receives: the number that the rank has for it */
 		uint32_t walk, number;
 	} * local;

@@ -18,6 +18,8 @@ enum {
 };
 
 struct picture {
+	const char *unit; /* of times: us or ms, by the length of the step */
+	double ns;        /* of such a unit */
 	struct timeline *t;
 	struct buf *out;
 	double scale; /* pixels a nanosecond */
@@ -78,8 +80,9 @@ static void put_run(struct picture *p, const struct run *r)
 	buf_puts(p->out, "><title>");
 	buf_puts(p->out, r->look == 'e' ? "exposed: " : "");
 	put_text(p->out, label, 200);
-	buf_printf(p->out, "%s%s\n%.3f ms at %.3f ms", *where ? "\n" : "", where,
-	           (double)(r->span->end - r->span->begin) / 1e6, (double)r->span->begin / 1e6);
+	buf_printf(p->out, "%s%s\n%.3f %s at %.3f %s", *where ? "\n" : "", where,
+	           (double)(r->span->end - r->span->begin) / p->ns, p->unit, (double)r->span->begin / p->ns,
+	           p->unit);
 	buf_puts(p->out, "</title></rect>\n");
 	if (width < 40)
 		return;
@@ -133,7 +136,8 @@ static void put_lane(struct picture *p, const struct timeline_class *c, uint32_t
 			const struct timeline_span *x = &c->span.at[of_lane[i]];
 			int64_t from = x->begin > s->begin ? x->begin : s->begin,
 			        to = x->end < s->end ? x->end : s->end;
-			if (to > from)
+			bool meant = x->kind != TIMELINE_MESSAGE || of_lane[i] == s->comm;
+			if (to > from && meant)
 				add_run(&above, &red, x, from, to, 'e');
 		}
 	}
@@ -143,6 +147,16 @@ static void put_lane(struct picture *p, const struct timeline_class *c, uint32_t
 }
 
 /* ---- memory */
+
+static void put_bytes(struct buf *out, int64_t bytes)
+{
+	static const char *const unit[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+	double n = (double)bytes;
+	unsigned k = 0;
+	for (; k < 4 && n >= 1024; k++)
+		n /= 1024;
+	buf_printf(out, k ? "%.3f %s" : "%.0f %s", n, unit[k]);
+}
 
 static void put_memory(struct picture *p, const struct timeline_class *c)
 {
@@ -159,8 +173,9 @@ static void put_memory(struct picture *p, const struct timeline_class *c)
 				high[i] = c->memory.at[k].bytes;
 	}
 	buf_printf(p->out, "<text class=\"n\" x=\"%d\" y=\"%d\">memory</text>\n", LEFT - 8, bottom - 6);
-	buf_printf(p->out, "<text class=\"n\" x=\"%d\" y=\"%d\">peak %.3f GiB</text>\n", LEFT - 8,
-	           bottom - 20, (double)c->peak / (1 << 30));
+	buf_printf(p->out, "<text class=\"n\" x=\"%d\" y=\"%d\">peak ", LEFT - 8, bottom - 20);
+	put_bytes(p->out, c->peak);
+	buf_puts(p->out, "</text>\n");
 	buf_printf(p->out, "<path class=\"y\" d=\"M%d %d", LEFT, bottom);
 	for (int i = 0; i <= WIDTH; i++)
 		if (!i || high[i] != high[i - 1])
@@ -170,8 +185,10 @@ static void put_memory(struct picture *p, const struct timeline_class *c)
 		double y = bottom - (double)limit / top * room;
 		buf_printf(p->out,
 		           "<path class=\"l\" d=\"M%d %.1fh%d\"/><text class=\"r\" x=\"%d\" "
-		           "y=\"%.1f\">limit %.3f GiB</text>\n",
-		           LEFT, y, WIDTH, LEFT + 4, y - 3, (double)limit / (1 << 30));
+		           "y=\"%.1f\">limit ",
+		           LEFT, y, WIDTH, LEFT + 4, y - 3);
+		put_bytes(p->out, limit);
+		buf_puts(p->out, "</text>\n");
 	}
 	p->y = bottom + GAP;
 }
@@ -219,9 +236,9 @@ static void put_head(struct picture *p, int height)
 	           LEFT + WIDTH + RIGHT, height, LEFT + WIDTH + RIGHT, height);
 	buf_printf(p->out, "<text class=\"h\" x=\"%d\" y=\"22\">", LEFT);
 	put_text(p->out, names_text(t->m->names, t->m->name), 80);
-	buf_printf(p->out, ": step time %.3f ms</text>\n", (double)t->runtime / 1e6);
-	buf_printf(p->out, "<text x=\"%d\" y=\"40\">no schedule takes less than %.3f ms, by ", LEFT,
-	           (double)t->bound.runtime / 1e6);
+	buf_printf(p->out, ": step time %.3f %s</text>\n", (double)t->runtime / p->ns, p->unit);
+	buf_printf(p->out, "<text x=\"%d\" y=\"40\">no order takes less than %.3f %s, by ", LEFT,
+	           (double)t->bound.runtime / p->ns, p->unit);
 	put_text(p->out, t->binding, 120);
 	buf_puts(p->out, "</text>\n");
 	for (unsigned k = 0; k < sizeof legend / sizeof *legend; k++, x += 100)
@@ -241,7 +258,7 @@ static void put_class(struct picture *p, const struct timeline_class *c)
 	p->y += 18;
 	buf_printf(p->out, "<text x=\"%d\" y=\"%d\">", LEFT, p->y - 5);
 	put_text(p->out, c->name, 80);
-	buf_printf(p->out, ": exposed %.3f ms</text>\n", (double)c->exposed / 1e6);
+	buf_printf(p->out, ": exposed %.3f %s</text>\n", (double)c->exposed / p->ns, p->unit);
 	for (uint32_t k = 0; k < lanes_of(c); k++)
 		put_lane(p, c, k);
 	put_memory(p, c);
@@ -249,7 +266,9 @@ static void put_class(struct picture *p, const struct timeline_class *c)
 
 void timeline_svg(struct timeline *t, struct buf *out)
 {
-	struct picture p = {.t = t, .out = out, .y = HEAD};
+	bool small = t->runtime < 10000000;
+	struct picture p = {
+	    .t = t, .out = out, .y = HEAD, .unit = small ? "us" : "ms", .ns = small ? 1e3 : 1e6};
 	uint32_t n = t->class.n > MOST_CLASSES ? MOST_CLASSES : t->class.n;
 	int height = HEAD + AXIS + (n < t->class.n ? 20 : 0);
 	for (uint32_t k = 0; k < n; k++)

@@ -1,6 +1,7 @@
 /* timeline: texts and sums. */
 #include "sim/timeline.h"
 #include "cost/block.h"
+#include "ir/number.h"
 #include "ir/print.h"
 #include <string.h>
 
@@ -9,6 +10,7 @@ void timeline_open(struct timeline *t, struct module *m)
 	*t = (struct timeline){.m = m, .arena = arena_new()};
 	t->label = mem_zalloc(sizeof *t->label * m->op.n);
 	t->where = mem_zalloc(sizeof *t->where * m->op.n);
+	ir_number(m); /* statements are printed one at a time */
 }
 
 void timeline_close(struct timeline *t)
@@ -83,16 +85,12 @@ const char *timeline_label(struct timeline *t, op_id op)
 		t->label[op] = block_name(t->m, op);
 	if (t->label[op])
 		return t->label[op];
-	if (t->numbered)
-		ir_print_statement_numbered(t->m, op, &text);
-	else
-		ir_print_statement(t->m, op, &text);
+	ir_print_statement_numbered(t->m, op, &text);
 	const char *from = text.at;
 	while (text.n && text.at[text.n - 1] == '\n')
 		text.n--;
 	text.at[text.n] = '\0';
 	from += strspn(from, " ");
-	t->numbered = true;
 	t->label[op] = arena_strndup(t->arena, from, strlen(from));
 	buf_free(&text);
 	return t->label[op];

@@ -63,6 +63,7 @@ struct timeline_class {
 	VEC(struct timeline_held) held;     /* largest first */
 	VEC(struct timeline_step) critical; /* by statement, in the order of the chain */
 	int64_t end, work, exposed, peak;
+	int64_t host; /* that it needs to issue all statements; of recorded programs 0 */
 };
 
 struct timeline_remark {
@@ -77,9 +78,8 @@ struct timeline {
 	VEC(struct timeline_remark) remark;
 	const char **label, **where; /* by op; made when asked for */
 	const char *machine;         /* NULL: not stated */
-	bool numbered;
-	bool recorded; /* statements go by their names; the host computes */
-	int64_t ranks; /* 0: not stated */
+	bool recorded;               /* statements go by their names; the host computes */
+	int64_t ranks;               /* 0: not stated */
 	int64_t runtime, limit /* of memory; 0: none */;
 	struct sched_bound bound;
 	const char *binding; /* what the bound is by */

@@ -32,14 +32,14 @@ for example in "$root"/examples/*.hir; do
 	name=$(basename "$example" .hir)
 	np=1
 	while [ $np -le "$most" ]; do
-		compare "$name --np=$np" "$example" --np=$np
-		np=$((np * 4))
+		compare "$name --np=$np" "$example" --np=$np --cluster=h100
+		np=$((np * 8))
 	done
 	compare "$name" "$example"
 	for pipeline in broadcast permute p2p p2p-put; do
 		compare "$name --pipeline=$pipeline" "$example" --np=8 --pipeline=$pipeline
 	done
-	for pass in parse propagate-shardings decompose-reshardings stream-loops lower-collectives allocate; do
+	for pass in parse stream-loops lower-collectives allocate; do
 		compare "$name --stop-after=$pass" "$example" --stop-after=$pass
 	done
 	compare "$name --zero-copy" "$example" --zero-copy
