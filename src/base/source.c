@@ -58,14 +58,19 @@ static size_t utf8_end(const char *text, size_t size)
 	return size;
 }
 
-/* Reads f to its end; on success *text is NUL-terminated and belongs to the caller. */
-static enum status read_all(struct diag *d, FILE *f, const char *name, char **text, size_t *size)
+/* Reads f to its end; on success *text is NUL-terminated and belongs to the caller. *bytes: whether its begin
+ * is what `accepts`, which may be NULL, looks for. */
+static enum status read_all(struct diag *d, FILE *f, const char *name, bool (*accepts)(const char *, size_t),
+                            char **text, size_t *size, bool *bytes)
 {
 	size_t n = 0, cap = READ_CHUNK;
+	*bytes = false;
 	char *at = mem_alloc(cap + 1);
 	for (;;) {
 		size_t got = fread(at + n, 1, cap - n, f);
-		const char *nul = memchr(at + n, '\0', got);
+		if (!n && accepts)
+			*bytes = accepts(at, got);
+		const char *nul = *bytes ? NULL : memchr(at + n, '\0', got);
 		if (nul) {
 			diag_error(d, DIAG_NOWHERE, "'%s' is not text: NUL byte at offset %zu", name,
 			           (size_t)(nul - at));
@@ -106,6 +111,12 @@ static struct source *source_new(const char *name, char *text, uint32_t size)
 
 enum status source_read(struct diag *d, const char *path, struct source **out)
 {
+	return source_read_bytes(d, path, NULL, out);
+}
+
+enum status source_read_bytes(struct diag *d, const char *path, bool (*accepts)(const char *data, size_t n),
+                              struct source **out)
+{
 	bool is_stdin = strcmp(path, "-") == 0;
 	const char *name = is_stdin ? "<stdin>" : path;
 	FILE *f = is_stdin ? stdin : fopen(path, "rb");
@@ -116,18 +127,19 @@ enum status source_read(struct diag *d, const char *path, struct source **out)
 
 	char *text = NULL;
 	size_t size = 0;
+	bool bytes = false;
 	struct stat info;
 	enum status status = STATUS_DIAGNOSTICS;
 	if (fstat(fileno(f), &info) == 0 && S_ISDIR(info.st_mode))
 		diag_error(d, DIAG_NOWHERE, "cannot read '%s': it is a directory", name);
 	else
-		status = read_all(d, f, name, &text, &size);
+		status = read_all(d, f, name, accepts, &text, &size, &bytes);
 	if (!is_stdin)
 		fclose(f);
 	if (status)
 		return status;
 
-	size_t end = utf8_end(text, size);
+	size_t end = bytes ? size : utf8_end(text, size);
 	if (end < size) {
 		diag_error(d, DIAG_NOWHERE, "'%s' is not text: invalid UTF-8 at offset %zu", name, end);
 		free(text);

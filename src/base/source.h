@@ -4,6 +4,8 @@
 #ifndef HIRC_BASE_SOURCE_H
 #define HIRC_BASE_SOURCE_H
 #include "base/status.h"
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum {
@@ -23,6 +25,9 @@ struct source {
 /* Reads a file ("-": standard input). Failures are reported to d: not found, a directory, too
  * large, or no text (holds a NUL byte or invalid UTF-8: named with its offset). */
 enum status source_read(struct diag *d, const char *path, struct source **out);
+/* The same, but whatever begins as `accepts` says may hold any bytes. */
+enum status source_read_bytes(struct diag *d, const char *path, bool (*accepts)(const char *data, size_t n),
+                              struct source **out);
 /* Copies text; name is what messages call it. */
 struct source *source_from_text(const char *name, const char *text, uint32_t size);
 void source_free(struct source *s);

@@ -1,5 +1,6 @@
 /* cmd_import: hirc import: graphs of other formats as programs. */
 #include "base/file.h"
+#include "base/vec.h"
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/output.h"
@@ -11,21 +12,24 @@
 struct import_command {
 	const char *output; /* NULL: standard output */
 	struct diag *d;
+	VEC(const char *) group;
 };
 
 static enum status import(struct import_command *c, const char *path, struct buf *text)
 {
 	struct source *s;
-	enum status status = source_read(c->d, path, &s);
+	enum status status = source_read_bytes(c->d, path, import_knows_bytes, &s);
 	if (status != STATUS_OK)
 		return status;
 	struct source *outer = diag_set_source(c->d, s);
 	struct module *m = NULL;
 	if (import_knows(s)) {
-		m = import_read(c->d, s);
+		m = import_read_groups(c->d, s, c->group.at, c->group.n);
 	} else {
 		diag_error(c->d, DIAG_NOWHERE, "'%s' is in no format that can be imported", s->name);
-		diag_note(c->d, DIAG_NOWHERE, "a graph begins with the line `hircgraph 1`");
+		diag_note(c->d, DIAG_NOWHERE,
+		          "a graph begins with the line `hircgraph 1`, an execution trace "
+		          "with its metadata");
 	}
 	if (m)
 		ir_print_hir(m, text);
@@ -46,17 +50,32 @@ static enum status put(struct import_command *c, const struct buf *text)
 	return STATUS_DIAGNOSTICS;
 }
 
+static bool add_group(void *to, const char *text)
+{
+	struct import_command *c = to;
+	vec_push(&c->group, text);
+	return true;
+}
+
 int cmd_import(int argc, char **argv)
 {
 	struct import_command c = {0};
 	const struct option options[] = {
 	    {.letter = 'o', .kind = OPTION_TEXT, .to = &c.output, .value = "FILE", .help = "print to a file"},
+	    {.name = "group",
+	     .kind = OPTION_CALL,
+	     .to = &c,
+	     .call = add_group,
+	     .value = "NAME:N",
+	     .help =
+	         "how many members a group has of which an execution trace does not say it; `world` is the "
+	         "one without a name"},
 	};
 	struct command_line line = {
 	    .command = argv[0],
-	    .usage = "[-o FILE] FILE",
-	    .about = "Prints a graph that another tool recorded as a program: a .graph file. `-` is standard "
-	             "input.\n"
+	    .usage = "[OPTION…] FILE",
+	    .about = "Prints a graph that another tool recorded as a program: a .graph file, or a Chakra "
+	             "execution trace, compressed by gzip or not. `-` is standard input.\n"
 	             "Exit code: 0, 1 after messages about the input, 2 for a wrong command line.",
 	    .table = {{.title = "Options", .at = options, .n = sizeof options / sizeof *options}},
 	    .table_n = 1,
@@ -75,5 +94,6 @@ int cmd_import(int argc, char **argv)
 		diag_free(c.d);
 	}
 	options_free(&line);
+	vec_free(&c.group);
 	return status;
 }

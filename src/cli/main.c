@@ -55,6 +55,12 @@ static void print_version(void)
 #ifdef HIRC_HAVE_CJSON
 	fputs(" cjson", stdout);
 #endif
+#ifdef HIRC_HAVE_PROTOBUF
+	fputs(" protobuf", stdout);
+#endif
+#ifdef HIRC_HAVE_ZLIB
+	fputs(" zlib", stdout);
+#endif
 	fputc('\n', stdout);
 }
 

@@ -1,0 +1,91 @@
+/* chakra: the nodes of a Chakra execution trace (see chakra.proto), as far as programs are made of them.
+ *
+ * What a field of a number says that is 0 there is that it is absent: the format does not tell the two apart.
+ */
+#ifndef HIRC_IMPORT_CHAKRA_H
+#define HIRC_IMPORT_CHAKRA_H
+#include "base/arena.h"
+#include "base/diag.h"
+#include "base/vec.h"
+
+enum chakra_kind { /* the schema's NodeType */
+	           CHAKRA_INVALID,
+	           CHAKRA_METADATA,
+	           CHAKRA_MEM_LOAD,
+	           CHAKRA_MEM_STORE,
+	           CHAKRA_COMP,
+	           CHAKRA_COMM_SEND,
+	           CHAKRA_COMM_RECV,
+	           CHAKRA_COMM_COLL,
+	           CHAKRA_STORAGE,
+	           CHAKRA_BATCH,
+	           CHAKRA_CHECKPOINT,
+};
+enum { CHAKRA_KINDS = CHAKRA_CHECKPOINT + 1 };
+
+/* The schema's CollectiveCommType, and hirc's name of each. */
+#define CHAKRA_COLLECTIVES(X)                                                                                \
+	X(0, "allreduce")                                                                                    \
+	X(1, "reduce")                                                                                       \
+	X(2, "allgather")                                                                                    \
+	X(3, "gather_to")                                                                                    \
+	X(4, "scatter_from")                                                                                 \
+	X(5, "broadcast_from")                                                                               \
+	X(6, "all_to_all")                                                                                   \
+	X(7, "reduce_scatter")                                                                               \
+	X(8, "reduce_scatter") /* REDUCE_SCATTER_BLOCK */                                                    \
+	X(9, "barrier")
+enum { CHAKRA_BARRIER = 9, CHAKRA_COLLECTIVE_COUNT };
+
+struct chakra_values { /* lists as Python prints them; NULL: absent */
+	const char *values, *shapes, *types;
+};
+
+struct chakra_node {
+	uint64_t id;
+	size_t at;             /* offset of its message in the file */
+	const char *name;      /* without what no name may hold */
+	enum chakra_kind kind; /* not CHAKRA_INVALID */
+	int64_t time;          /* ns; 0: not recorded */
+	uint32_t dep, dep_n;   /* in deps: nodes that it needs, by position once the trace is in order */
+	uint32_t data_n;       /* of them: data_deps, which come first */
+	int collective;        /* comm_type; -1: absent */
+	int64_t comm_size;     /* bytes; this and what follows: -1: absent */
+	int64_t tensor_size;   /* bytes */
+	int64_t operations;    /* num_ops */
+	int64_t from, to, tag; /* comm_src, comm_dst, comm_tag */
+	int on_host;           /* is_cpu_op */
+	const char *group;     /* pg_name, else involved_dim as dims_101; NULL: absent */
+	const char *schema;    /* op_schema; NULL: absent */
+	struct chakra_values in, out;
+};
+
+struct chakra_group {
+	const char *name;
+	int64_t size;
+	uint32_t member, member_n; /* in members; none: not listed */
+};
+
+struct chakra {
+	const char *file; /* its name, in messages */
+	struct arena *arena;
+	VEC(struct chakra_node) node; /* as in the file, after chakra_order: needed ones first */
+	VEC(uint64_t) deps;
+	VEC(struct chakra_group) group;
+	VEC(int64_t) members;
+};
+
+/* Whether bytes may begin such a file, compressed or not; what is text is none. */
+bool chakra_is(const char *data, size_t n);
+/* Reports to d with offset, node and field; false after an error. */
+bool chakra_read(struct diag *d, const struct source *s, struct chakra *out);
+/* Puts nodes in an order of their needs, by id where that is free, and makes positions of deps. */
+bool chakra_order(struct diag *d, struct chakra *t);
+void chakra_free(struct chakra *t);
+
+/* `'f.et', byte 12, node 3 (mm): field: message`; returns false. */
+bool chakra_refuse(struct diag *d, const struct chakra *t, const struct chakra_node *n, const char *field,
+                   const char *format, ...) __attribute__((format(printf, 5, 6)));
+bool chakra_has_group(const struct chakra *t, const char *name);
+
+#endif

@@ -1,0 +1,15 @@
+/* chakra_groups: the groups of ranks that a trace states. */
+#ifndef HIRC_IMPORT_CHAKRA_GROUPS_H
+#define HIRC_IMPORT_CHAKRA_GROUPS_H
+#include "import/chakra.h"
+
+/* Of the node `## process_group:init ##`, whose values are JSON in a Python string:
+ *
+ *     ['[{"pg_name": "1", "pg_desc": "mesh_dp", "ranks": [0, 2], "group_size": 2, …}, …]']
+ *
+ * ranks may be empty, then group_size says how many there are. A group that is there already stays. */
+bool chakra_groups(struct diag *d, struct chakra *t, const struct chakra_node *n);
+/* `NAME:N` of --group. */
+bool chakra_group_add(struct diag *d, struct chakra *t, const char *text);
+
+#endif

@@ -1,0 +1,254 @@
+/* chakra_tensors: see chakra_tensors.h. */
+#include "import/chakra_tensors.h"
+#include "base/checked.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TENSOR_NUMBERS = 5, MOST_BYTES_LOG = 50 };
+
+struct span {
+	const char *at, *end;
+};
+
+struct lists {
+	struct diag *d;
+	const struct chakra *t;
+	const struct chakra_node *n;
+	const char *field;
+	struct chakra_tensors *out;
+};
+
+/* ---- lists as Python prints them */
+
+static void skip_blanks(struct span *s)
+{
+	while (s->at < s->end && (*s->at == ' ' || *s->at == ','))
+		s->at++;
+}
+
+/* Within the brackets; false: it is no list. */
+static bool open(struct span *s)
+{
+	skip_blanks(s);
+	while (s->at < s->end && s->end[-1] == ' ')
+		s->end--;
+	if (s->end - s->at < 2 || !(*s->at == '[' || *s->at == '('))
+		return false;
+	s->at++;
+	s->end--;
+	return true;
+}
+
+/* The next item; false at the end, and where one has no end, which then stays. */
+static bool next(struct span *s, struct span *item)
+{
+	unsigned depth = 0;
+	char quote = 0;
+	skip_blanks(s);
+	if (s->at >= s->end)
+		return false;
+	item->at = s->at;
+	for (; s->at < s->end; s->at++) {
+		char c = *s->at;
+		if (quote) {
+			if (c == '\\' && s->at + 1 < s->end)
+				s->at++;
+			else if (c == quote)
+				quote = 0;
+		} else if (c == '"' || c == '\'') {
+			quote = c;
+		} else if (c == '[' || c == '(' || c == '{') {
+			depth++;
+		} else if (c == ']' || c == ')' || c == '}') {
+			depth -= depth > 0;
+		} else if (c == ',' && !depth) {
+			break;
+		}
+	}
+	item->end = s->at;
+	if (quote || depth)
+		s->at = item->at;
+	return !quote && !depth;
+}
+
+static bool number(struct span s, int64_t *out)
+{
+	char *stop;
+	errno = 0;
+	long long v = strtoll(s.at, &stop, 10);
+	while (stop < s.end && *stop == ' ')
+		stop++;
+	if (stop != s.end || stop == s.at || errno)
+		return false;
+	*out = v;
+	return true;
+}
+
+static bool begins(struct span s, const char *word)
+{
+	if (s.at < s.end && (*s.at == '\'' || *s.at == '"'))
+		s.at++;
+	return (size_t)(s.end - s.at) >= strlen(word) && !strncmp(s.at, word, strlen(word));
+}
+
+/* ---- tensors */
+
+static bool refuse(const struct lists *l, const char *part, const char *message)
+{
+	char field[32];
+	snprintf(field, sizeof field, "%s.%s", l->field, part);
+	return chakra_refuse(l->d, l->t, l->n, field, "%s", message);
+}
+
+/* The dtype that stands in `Tensor(…)`; false: it has none of so many bytes in hirc. */
+static bool read_dtype(struct span type, int64_t bytes, enum dtype *out)
+{
+	static const struct {
+		const char *name;
+		enum dtype dtype;
+	} names[] = {
+	    {"double", DTYPE_F64},
+	    {"float64", DTYPE_F64},
+	    {"float", DTYPE_F32},
+	    {"float32", DTYPE_F32},
+	    {"c10::BFloat16", DTYPE_BF16},
+	    {"bfloat16", DTYPE_BF16},
+	    {"c10::Half", DTYPE_F16},
+	    {"half", DTYPE_F16},
+	    {"float16", DTYPE_F16},
+	    {"c10::Float8_e4m3fn", DTYPE_F8E4M3},
+	    {"c10::Float8_e5m2", DTYPE_F8E5M2},
+	    {"long int", DTYPE_I64},
+	    {"long", DTYPE_I64},
+	    {"int64", DTYPE_I64},
+	    {"int", DTYPE_I32},
+	    {"int32", DTYPE_I32},
+	    {"signed char", DTYPE_I8},
+	    {"int8", DTYPE_I8},
+	    {"unsigned char", DTYPE_U8},
+	    {"uint8", DTYPE_U8},
+	    {"bool", DTYPE_BOOL},
+	};
+	const char *from = type.at;
+	while (from < type.end && *from != '(')
+		from++;
+	const char *name = from < type.end ? from + 1 : from, *to = name;
+	while (to < type.end && *to != ')')
+		to++;
+	for (unsigned k = 0; k < sizeof names / sizeof *names; k++)
+		if (strlen(names[k].name) == (size_t)(to - name) &&
+		    !strncmp(names[k].name, name, (size_t)(to - name)) &&
+		    dtype_bytes(names[k].dtype) == bytes) {
+			*out = names[k].dtype;
+			return true;
+		}
+	return false;
+}
+
+/* The shape, if it has so many elements, else one axis of them. */
+static void read_shape(struct span shape, int64_t elements, struct chakra_tensor *x)
+{
+	struct span item;
+	int64_t count = 1;
+	bool ok = elements && open(&shape);
+	while (ok && next(&shape, &item)) {
+		ok = x->rank < CHAKRA_MOST_DIMS && number(item, &x->dim[x->rank]) && x->dim[x->rank] > 0 &&
+		     checked_mul(count, x->dim[x->rank], &count);
+		x->rank += ok;
+	}
+	if (ok && count == elements && (x->rank || shape.end - shape.at == 0))
+		return;
+	x->rank = 1;
+	x->dim[0] = elements;
+}
+
+/* *is: whether the value is one. */
+static bool read_tensor(const struct lists *l, struct span value, struct span shape, struct span type,
+                        uint32_t argument, bool *is)
+{
+	struct chakra_tensor x = {.argument = argument, .dtype = DTYPE_U8};
+	struct span item;
+	int64_t v[TENSOR_NUMBERS];
+	unsigned n = 0;
+	*is = false;
+	if (!open(&value))
+		return true;
+	while (n < TENSOR_NUMBERS && next(&value, &item))
+		if (!number(item, &v[n++]))
+			return true;
+	if (n < TENSOR_NUMBERS)
+		return true;
+	*is = true;
+	if (next(&value, &item))
+		x.cpu = begins(item, "cpu");
+	if (v[3] < 0 || v[4] < 0 || v[4] > 1024 || !checked_mul(v[3], v[4], &x.bytes) ||
+	    x.bytes >> MOST_BYTES_LOG)
+		return refuse(l, "values", "a tensor has a negative size, or is too large");
+	x.storage = v[1] > 0 ? (uint64_t)v[1] : 0;
+	read_shape(shape, v[3], &x);
+	if (!read_dtype(type, v[4], &x.dtype) && v[4] != 1)
+		x.dim[x.rank++] = v[4];
+	vec_push(&l->out->list, x);
+	return true;
+}
+
+/* One argument: a tensor, a list of them, or something else. */
+static bool read_argument(const struct lists *l, struct span value, struct span shape, struct span type,
+                          uint32_t argument)
+{
+	struct span one, one_shape, one_type = {0};
+	bool is, list = begins(type, "GenericList[") || begins(type, "TensorList");
+	if (type.at && !begins(type, "Tensor") && !list)
+		return true;
+	if (!list && !read_tensor(l, value, shape, type, argument, &is))
+		return false;
+	if (!list && (is || type.at))
+		return true;
+	struct span types = type;
+	while (types.at < types.end && *types.at != '[')
+		types.at++;
+	types.end -= types.at < types.end; /* its quote */
+	if (!open(&value))
+		return true;
+	bool shaped = open(&shape), typed = open(&types);
+	while (next(&value, &one)) {
+		if (!shaped || !next(&shape, &one_shape))
+			one_shape = (struct span){0};
+		if (!typed || !next(&types, &one_type))
+			one_type = (struct span){0};
+		if (!read_tensor(l, one, one_shape, one_type, argument, &is))
+			return false;
+	}
+	return true;
+}
+
+static struct span all_of(const char *text)
+{
+	return text ? (struct span){text, text + strlen(text)} : (struct span){0};
+}
+
+bool chakra_tensors(struct diag *d, const struct chakra *t, const struct chakra_node *n, const char *field,
+                    const struct chakra_values *v, struct chakra_tensors *out)
+{
+	const struct lists l = {d, t, n, field, out};
+	struct span values = all_of(v->values), shapes = all_of(v->shapes), types = all_of(v->types), value,
+	            shape, type;
+	if (!v->values)
+		return true;
+	if (!open(&values))
+		return refuse(&l, "values", "this is no list");
+	if (v->shapes && !open(&shapes))
+		return refuse(&l, "shapes", "this is no list");
+	if (v->types && !open(&types))
+		return refuse(&l, "types", "this is no list");
+	for (uint32_t k = 0; next(&values, &value); k++) {
+		if (!next(&shapes, &shape))
+			shape = (struct span){0};
+		if (!next(&types, &type))
+			type = (struct span){0};
+		if (!read_argument(&l, value, shape, type, k))
+			return false;
+	}
+	return values.at >= values.end || refuse(&l, "values", "a list does not end");
+}
