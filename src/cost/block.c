@@ -288,13 +288,15 @@ static struct sched_family points_of(struct maker *k, op_id op, group_id group)
 {
 	enum op_kind collective = collective_of(k->m, op);
 	const struct attr *table = group ? table_of(k, group, collective) : NULL;
-	uint32_t n = table ? table->n / 2 : group ? 0 : LARGEST_POINT;
+	bool unknown = group && !table && cost_op_is_recorded(k->cost, op);
+	uint32_t n = table ? table->n / 2 : unknown ? 0 : LARGEST_POINT;
 	struct sched_point *point = arena_new_array(k->arena, struct sched_point, n);
 	for (uint32_t i = 0; i < n; i++) {
 		int64_t bytes = table ? table->u.ints[2 * i] : (int64_t)1 << i;
 		int64_t time =
-		    table ? table->u.ints[2 * i + 1]
-		          : cost_collective_operand_time(k->cost, collective, k->m->op.at[op].team, bytes);
+		    table   ? table->u.ints[2 * i + 1]
+		    : group ? cost_group_operand_time(k->cost, collective, group, bytes)
+		            : cost_collective_operand_time(k->cost, collective, k->m->op.at[op].team, bytes);
 		point[i] = (struct sched_point){(double)bytes, (double)time};
 	}
 	return (struct sched_family){.point = point, .n = n};
@@ -412,6 +414,10 @@ static bool keeps_its_place(const struct maker *k, op_id op)
 {
 	const struct op *o = &k->m->op.at[op];
 	const struct op_info *info = &op_info[o->kind];
+	if (o->kind == OP_EXTERN &&
+	    (name_is(k, op, k->key.kind, "send") || name_is(k, op, k->key.kind, "recv") ||
+	     name_is(k, op, k->key.kind, "barrier")))
+		return true;
 	if (o->kind == OP_DISPATCH || o->kind == OP_COMBINE || o->kind == OP_SYMMETRIC_VIEW ||
 	    info->traits & (TRAIT_P2P | TRAIT_ASYNC))
 		return true;

@@ -40,6 +40,8 @@ int64_t cost_collective_time(const struct cost *c, enum op_kind collective, team
 /* The same by the bytes of the operand. */
 int64_t cost_collective_operand_time(const struct cost *c, enum op_kind collective, team_id team,
                                      int64_t bytes);
+/* The same for a group; if its members are not listed they are devices 0, 1, …. */
+int64_t cost_group_operand_time(const struct cost *c, enum op_kind collective, group_id group, int64_t bytes);
 /* A message between two devices. */
 int64_t cost_message_time(const struct cost *c, uint32_t from, uint32_t to, int64_t bytes);
 /* What only reads and writes so many bytes, both counted: a pack reads and writes each. */

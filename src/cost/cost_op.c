@@ -300,8 +300,8 @@ static bool recorded(const struct cost *c, op_id op, const struct attr *a, int64
 	return true;
 }
 
-/* Of what hirc does not know: by kind=, else by bytes. */
-static bool extern_time(const struct cost *c, op_id op, int64_t *out)
+/* Of what hirc does not know: by kind= and what it states, else by bytes. */
+static bool extern_time(const struct cost *c, op_id op, int64_t *out, int64_t *communicated)
 {
 	static const char *const none[] = {"wait", "view", "input", "output", "attr", "host"};
 	const struct attr *kind = op_attr(c->m, op, "kind");
@@ -312,6 +312,19 @@ static bool extern_time(const struct cost *c, op_id op, int64_t *out)
 	for (unsigned k = 0; k < sizeof none / sizeof *none; k++)
 		if (!strcmp(name, none[k]))
 			return true;
+	switch (extern_stated(c, op, name, out, communicated)) {
+	case EXTERN_KNOWN:
+		return true;
+	case EXTERN_NO_GROUP:
+		return refuse(c, op, "what this takes is not known: it has no group, and no time= (ns)");
+	case EXTERN_NO_LINK:
+		return refuse_team(c, op);
+	case EXTERN_NO_RATE:
+		return refuse(c, op, "cluster '%s' states no flops_per_s, which this needs",
+		              c->cluster->name);
+	case EXTERN_NOT_STATED:
+		break;
+	}
 	if (strcmp(name, "compute"))
 		return refuse(c, op, "a communication that hirc does not know needs time= (ns)");
 	if (!moved_bytes(c, op, &bytes))
@@ -348,7 +361,7 @@ static bool find_time(const struct cost *c, op_id op, int64_t *time, int64_t *by
 		return true;
 	switch ((enum op_kind)o->kind) {
 	case OP_EXTERN:
-		return extern_time(c, op, time);
+		return extern_time(c, op, time, bytes);
 	case OP_ALLOCATE:
 		return allocate_time(c, op, time);
 	case OP_MATMUL:

@@ -18,6 +18,8 @@ struct cost {
 	struct cluster_points product[DTYPE_COUNT]; /* by operations of one product; n 0: none was measured */
 	struct links_team *team;                    /* by team id, team_n of them */
 	uint32_t team_n;
+	struct links_team *group; /* by group id, group_n of them; ranks 0: no link joins them */
+	uint32_t group_n;
 };
 
 /* ---- cost_collective.c */
@@ -39,6 +41,16 @@ void product_prepare(struct cost *c);
 /* batch products [m, k] x [k, n], which read and write so many bytes; the cluster knows the dtype. */
 int64_t product_time(const struct cost *c, enum dtype t, int64_t batch, int64_t m, int64_t n, int64_t k,
                      int64_t bytes);
+
+/* ---- cost_extern.c */
+
+enum extern_cost { EXTERN_NOT_STATED, EXTERN_KNOWN, EXTERN_NO_GROUP, EXTERN_NO_LINK, EXTERN_NO_RATE };
+
+/* Looks up the groups' links. */
+void extern_prepare(struct cost *c);
+/* Of a statement of a kind, without a time. */
+enum extern_cost extern_stated(const struct cost *c, op_id op, const char *kind, int64_t *time,
+                               int64_t *bytes);
 
 /* ---- cost_op.c */
 
