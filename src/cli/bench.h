@@ -4,7 +4,8 @@
  *     bench_clock.c          ranks that start at one moment; statistics of samples
  *     bench_sweep.c          -D m=1K,2K -D s=1,2: the points of a sweep
  *     bench_program.c        starting ranks for programs
- *     bench_program_rank.c   what a rank does: samples of programs, in turns
+ *     bench_program_rank.c   what a rank does
+ *     bench_rounds.c         samples of programs, in turns
  *     bench_program_print.c  rows as CSV or JSON
  *     bench_collective….c    see bench_collective.h */
 #ifndef HIRC_CLI_BENCH_H
@@ -43,6 +44,10 @@ struct bench_statistics {
 struct bench_statistics bench_statistics(const double *x, int64_t n);
 
 /* ---- bench_sweep.c */
+
+/* Of a list of values: the next one, NULL after the last; the text of the one at its start. */
+const char *bench_list_next(const char *at);
+void bench_list_value(const char *at, struct buf *out);
 
 /* One combination of the values that -D gives. */
 struct bench_point {

@@ -5,6 +5,7 @@
  * median over the samples of the time by that of the first program in the same turn. m, n and k are the
  * params of these names; option has what else -D gave. */
 #include "cli/bench.h"
+#include "cli/output.h"
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -113,18 +114,6 @@ static void fill(const struct bench_row *row, struct cells *c)
 	free(x);
 }
 
-static void put_csv(struct buf *out, const char *text)
-{
-	if (!text || !strpbrk(text, ",\"\n")) {
-		buf_puts(out, text ? text : "");
-		return;
-	}
-	buf_putc(out, '"');
-	for (; *text; text++)
-		buf_printf(out, *text == '"' ? "\"\"" : "%c", *text);
-	buf_putc(out, '"');
-}
-
 static void put_json(struct buf *out, const char *text)
 {
 	buf_putc(out, '"');
@@ -167,7 +156,7 @@ void bench_program_print(const struct bench *b, const struct bench_row *row, str
 		else if (json)
 			buf_puts(out, cell->text.n ? cell->text.at : "null");
 		else
-			put_csv(out, cell->text.at);
+			output_put_csv(out, cell->text.at);
 		buf_free(&cell->text);
 	}
 	buf_puts(out, json ? "}" : "\n");

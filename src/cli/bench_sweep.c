@@ -18,7 +18,7 @@ static size_t value_length(const char *at)
 	return n;
 }
 
-static const char *next_value(const char *at)
+const char *bench_list_next(const char *at)
 {
 	at += value_length(at);
 	return *at ? at + 1 : NULL;
@@ -27,22 +27,27 @@ static const char *next_value(const char *at)
 static int64_t count(const char *list)
 {
 	int64_t n = 0;
-	for (; list; list = next_value(list))
+	for (; list; list = bench_list_next(list))
 		n++;
 	return n;
+}
+
+void bench_list_value(const char *at, struct buf *out)
+{
+	int64_t size;
+	buf_putn(out, at, value_length(at));
+	if (!str_parse_size(out->at, &size))
+		return;
+	out->n = 0;
+	buf_printf(out, "%lld", (long long)size);
 }
 
 static char *value_text(const char *list, int64_t index)
 {
 	struct buf b = {0};
-	int64_t size;
 	for (; index > 0; index--)
-		list = next_value(list);
-	buf_putn(&b, list, value_length(list));
-	if (str_parse_size(b.at, &size)) {
-		b.n = 0;
-		buf_printf(&b, "%lld", (long long)size);
-	}
+		list = bench_list_next(list);
+	bench_list_value(list, &b);
 	return b.at;
 }
 

@@ -45,3 +45,15 @@ bool output_flush(void)
 		return fail(errno);
 	return ferror(stdout) ? fail(0) : true;
 }
+
+void output_put_csv(struct buf *out, const char *text)
+{
+	if (!text || !strpbrk(text, ",\"\n")) {
+		buf_puts(out, text ? text : "");
+		return;
+	}
+	buf_putc(out, '"');
+	for (; *text; text++)
+		buf_printf(out, *text == '"' ? "\"\"" : "%c", *text);
+	buf_putc(out, '"');
+}

@@ -10,5 +10,7 @@
 bool output_write(const struct buf *text);
 /* Writes out what printf has left; main does at the end of every command. */
 bool output_flush(void);
+/* A cell of CSV; NULL: an empty one. */
+void output_put_csv(struct buf *out, const char *text);
 
 #endif
