@@ -58,6 +58,9 @@ bool run_check_sizes(const struct run *r, struct diag *d, bool one_machine);
 bool run_check_plan(const struct run *r, struct diag *d, int ranks, struct plan *p);
 /* The reference evaluation; r->m and r->source are there. */
 enum status run_reference(struct run *r, struct diag *d, int64_t ranks);
+/* The results of another run's reference are right for this one's outputs, too, which are in the same order;
+ * that run outlives this one. False after reporting that their types differ. */
+bool run_reference_share(struct run *r, struct diag *d, const struct run *of);
 void run_reference_free(struct run *r);
 void run_free(struct run *r);
 

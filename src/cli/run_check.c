@@ -275,6 +275,24 @@ enum status run_reference(struct run *r, struct diag *d, int64_t ranks)
 	return status;
 }
 
+bool run_reference_share(struct run *r, struct diag *d, const struct run *of)
+{
+	bool ok = r->m->output.n == of->m->output.n;
+	if (!ok)
+		diag_error(d, DIAG_NOWHERE, "the program has %u outputs, not %u", r->m->output.n,
+		           of->m->output.n);
+	for (uint32_t k = 0; k < r->m->output.n && ok; k++)
+		ok = fits(d, r->m, r->m->output.at[k], of->m, of->m->output.at[k], "output", k);
+	if (!ok)
+		return false;
+	r->want = mem_zalloc(sizeof *r->want * (of->reference_n + 1));
+	for (unsigned k = 0; k < of->reference_n; k++) {
+		r->want[k] = of->want[k];
+		r->want[k].value = r->m->output.at[k];
+	}
+	return true;
+}
+
 void run_reference_free(struct run *r)
 {
 	for (unsigned k = 0; k < r->reference_n; k++)
