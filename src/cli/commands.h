@@ -6,6 +6,7 @@ int cmd_compile(int argc, char **argv);
 int cmd_run(int argc, char **argv);
 int cmd_check(int argc, char **argv);
 int cmd_fmt(int argc, char **argv);
+int cmd_tune(int argc, char **argv);
 int cmd_sim(int argc, char **argv);
 int cmd_import(int argc, char **argv);
 int cmd_bench(int argc, char **argv);

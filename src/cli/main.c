@@ -17,7 +17,7 @@ static const struct command {
     {"check", NULL, cmd_check, "prove that buffers, streams and Communications are in order"},
     {"fmt", NULL, cmd_fmt, "format a program; keeps comments and consts"},
     {"sim", NULL, cmd_sim, "predict times and memory, without running"},
-    {"tune", NULL, NULL, "search chunk counts and pipeline kinds"},
+    {"tune", NULL, cmd_tune, "search chunk counts, pipeline kinds and other options"},
     {"bench", NULL, cmd_bench, "sweep a collective or a program"},
     {"import", NULL, cmd_import, "make a program of a recorded graph"},
     {"reduce", NULL, NULL, "shrink a failing program"},

@@ -1,0 +1,284 @@
+/* cmd_tune: hirc tune: the chunk counts and options with which a program takes the least time. */
+#include "analysis/extents.h"
+#include "base/file.h"
+#include "cli/commands.h"
+#include "cli/output.h"
+#include "cli/params.h"
+#include "cli/tune.h"
+#include "import/import.h"
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { DEFAULT_MEASURE = 3, DEFAULT_LIMIT = 1000, DEFAULT_ROWS = 10 };
+
+/* ---- the source */
+
+static bool read_source(struct tune *t, enum status *status)
+{
+	*status = source_read(t->d, t->path, &t->source);
+	if (*status != STATUS_OK)
+		return false;
+	diag_set_source(t->d, t->source);
+	*status = STATUS_DIAGNOSTICS;
+	if (import_knows(t->source)) {
+		diag_error(t->d, DIAG_NOWHERE, "'%s' is a recorded graph, which has nothing to vary",
+		           t->path);
+		diag_note(t->d, DIAG_NOWHERE,
+		          "`hirc compile --passes=schedule-overlap` finds orders and buckets");
+		return false;
+	}
+	unsigned errors = diag_error_count(t->d);
+	t->ast = ast_parse(t->d, t->source);
+	return diag_error_count(t->d) == errors;
+}
+
+/* Whether the program as it stands, before any pass, is right and all its params have values. A list of
+ * values in -D is of consts, and read later. */
+static bool check_source(struct tune *t, enum status *status)
+{
+	struct compile_options o;
+	int64_t streams;
+	struct tune_candidate none = {0};
+	*status = STATUS_USAGE;
+	bool ok = tune_options_make(t, &none, t->d, &o, &streams);
+	if (ok) {
+		struct source *s = source_from_text(t->source->name, t->source->text, t->source->size);
+		struct module *m = compile_source(t->d, s, &o, false, status);
+		struct source *outer = diag_set_source(t->d, m ? m->source : t->source);
+		ok = m && params_check(m, t->d);
+		*status = ok ? STATUS_OK : STATUS_DIAGNOSTICS;
+		diag_set_source(t->d, outer);
+		compile_free(m);
+	}
+	tune_options_free(t, &o);
+	return ok;
+}
+
+/* ---- choosing */
+
+/* The least time that was measured, else predicted; the program as it stands where nothing is less. False
+ * after reporting that there is none. */
+static bool choose(struct tune *t)
+{
+	bool found = false, measured = false;
+	double least = 0;
+	const char *reason = NULL;
+	for (uint32_t k = 0; k < t->candidate.n; k++) {
+		const struct tune_candidate *c = &t->candidate.at[k];
+		bool ran = c->measured >= 0;
+		double time = ran ? c->measured : (double)c->predicted;
+		reason = reason ? reason : c->reason;
+		if (c->state != TUNE_GOOD || time < 0 || (measured && !ran))
+			continue;
+		if (found && ran == measured && time >= least)
+			continue;
+		t->chosen = k;
+		least = time;
+		found = true;
+		measured = ran;
+	}
+	if (found)
+		return true;
+	diag_error(t->d, DIAG_NOWHERE, "of %u candidates none %s", t->candidate.n,
+	           t->measure ? "runs" : "has a predicted time");
+	if (reason)
+		diag_note(t->d, DIAG_NOWHERE, "the first: %s", reason);
+	if (!t->measure)
+		diag_note(t->d, DIAG_NOWHERE, "--measure runs them");
+	return false;
+}
+
+/* ---- output */
+
+static bool write_program(struct tune *t)
+{
+	struct buf text = {0};
+	const struct tune_candidate *c = &t->candidate.at[t->chosen];
+	bool file = t->output && strcmp(t->output, "-") != 0;
+	tune_put_program(t, c, file ? t->output : t->path, &text);
+	bool ok =
+	    file ? file_replace(t->output, &(struct file_part){text.at, text.n}, 1) : output_write(&text);
+	if (file && !ok)
+		diag_error(t->d, DIAG_NOWHERE, "cannot write '%s': %s", t->output, strerror(errno));
+	buf_free(&text);
+	return ok;
+}
+
+/* The table, unless the program alone goes to standard output; the program, where CSV and JSON leave it room.
+ */
+static bool report(struct tune *t)
+{
+	struct buf text = {0};
+	bool alone = t->output && !strcmp(t->output, "-"), words = !t->csv && !t->json, ok = true;
+	if (t->json)
+		tune_print_json(t, &text);
+	else if (t->csv)
+		tune_print_csv(t, &text);
+	else
+		tune_print(t, &text);
+	if (words && !t->output)
+		buf_putc(&text, '\n');
+	if (!alone)
+		ok = output_write(&text);
+	buf_free(&text);
+	return (!t->output && !words) || (write_program(t) && ok);
+}
+
+/* ---- the command */
+
+static enum status tune(struct tune *t)
+{
+	enum status status;
+	if (!read_source(t, &status))
+		return status;
+	if (!tune_axes_find(t))
+		return STATUS_USAGE;
+	if (!check_source(t, &status))
+		return status;
+	t->cluster = compile_cluster(t->d, &t->compile, &status);
+	if (!t->cluster)
+		return status;
+	tune_search(t);
+	status = tune_measure(t);
+	if (status != STATUS_OK)
+		return status;
+	if (!choose(t) || !report(t))
+		return STATUS_DIAGNOSTICS;
+	compile_warn_unused(t->d, &t->compile);
+	return STATUS_OK;
+}
+
+static bool is_given(const struct command_line *line, const char *name)
+{
+	for (uint32_t k = 0; k < line->given.n; k++)
+		if (line->given.at[k]->name && !strcmp(line->given.at[k]->name, name))
+			return true;
+	return false;
+}
+
+static bool take_measure(struct tune *t, const char *text)
+{
+	char *end;
+	t->measure = is_given(t->line, "cluster") ? 0 : DEFAULT_MEASURE;
+	if (!text)
+		return true;
+	t->measure = TUNE_ALL;
+	if (!strcmp(text, "all"))
+		return true;
+	errno = 0;
+	long long k = strtoll(text, &end, 10);
+	if (errno || end == text || *end || k < 0 || k > TUNE_ALL) {
+		diag_error(t->d, DIAG_NOWHERE, "--measure takes a number of candidates or `all`, not '%s'",
+		           text);
+		return false;
+	}
+	t->measure = k;
+	return true;
+}
+
+/* Options that show or change what one compilation does. */
+static bool check_given(struct tune *t)
+{
+	static const char *const refused[] = {"print-after", "dump-dir", "timing", "stop-after"};
+	for (unsigned k = 0; k < sizeof refused / sizeof *refused; k++)
+		if (is_given(t->line, refused[k])) {
+			diag_error(t->d, DIAG_NOWHERE, "--%s is of one program, and many are looked at here",
+			           refused[k]);
+			diag_note(t->d, DIAG_NOWHERE, "`hirc compile` has it");
+			return false;
+		}
+	if (t->csv && t->json) {
+		diag_error(t->d, DIAG_NOWHERE, "--csv and --json: one of them");
+		return false;
+	}
+	if (t->measure && rt_boot_choose(rank_options_launch(&t->ranks).kind) == RT_BOOT_MPI) {
+		diag_error(t->d, DIAG_NOWHERE,
+		           "hirc tune starts its ranks itself, and so not under a launcher");
+		diag_note(t->d, DIAG_NOWHERE, "--np says how many; --measure=0 starts none");
+		return false;
+	}
+	return true;
+}
+
+int cmd_tune(int argc, char **argv)
+{
+	struct tune t = {.search = "all", .limit = DEFAULT_LIMIT, .rows = DEFAULT_ROWS, .check = true};
+	const char *measure = NULL;
+	rank_options_init(&t.ranks);
+	compile_options_init(&t.compile);
+	const struct option options[] = {
+	    {.name = "search",
+	     .kind = OPTION_TEXT,
+	     .to = &t.search,
+	     .value = "A,B",
+	     .help = "what is varied: chunks, pipeline, offset-streams, zero-copy, fuse, overlap, streams"},
+	    {.name = "measure",
+	     .kind = OPTION_MAYBE,
+	     .to = &measure,
+	     .value = "K",
+	     .otherwise = "all",
+	     .help = "run the K best, without `=K` all; by default 3, with --cluster 0"},
+	    {.name = "limit",
+	     .kind = OPTION_INT,
+	     .to = &t.limit,
+	     .value = "N",
+	     .min = 1,
+	     .max = 1 << 20,
+	     .help = "look at no more candidates"},
+	    {.name = "check",
+	     .kind = OPTION_SWITCH,
+	     .to = &t.check,
+	     .help = "compare what candidates compute with a reference evaluation, when they run"},
+	    {.name = "rows",
+	     .kind = OPTION_INT,
+	     .to = &t.rows,
+	     .value = "N",
+	     .min = 1,
+	     .max = 1 << 20,
+	     .help = "print the N best, and what ran"},
+	    {.name = "csv", .kind = OPTION_SWITCH, .to = &t.csv, .help = "print CSV"},
+	    {.name = "json", .kind = OPTION_SWITCH, .to = &t.json, .help = "print JSON"},
+	    {.letter = 'o',
+	     .kind = OPTION_TEXT,
+	     .to = &t.output,
+	     .value = "FILE",
+	     .help = "write the chosen program there; `-`: print it alone"},
+	};
+	struct command_line line = {
+	    .command = argv[0],
+	    .usage = "[OPTION…] FILE",
+	    .about =
+	        "Searches chunk counts, kinds of pipelines and other options for the program that takes the\n"
+	        "least time: each candidate is compiled and simulated, the best are run, and the program\n"
+	        "that is chosen is printed under the command line that runs it. `-` is standard input.\n"
+	        "`-D s=2,4` gives the numbers of chunks; options that are given are not varied.\n"
+	        "Exit code: 0, 1 after messages about the input, 2 for a wrong command line, 3 if a\n"
+	        "candidate computes something else.",
+	    .table = {{.title = "Options", .at = options, .n = sizeof options / sizeof *options},
+	              rank_options_table(&t.ranks),
+	              compile_options_table(&t.compile)},
+	    .table_n = 3,
+	    .min_files = 1,
+	    .max_files = 1,
+	};
+	enum status status;
+	t.line = &line;
+	if (options_parse(&line, argc, argv, &status)) {
+		t.d = compile_diag(&t.compile);
+		t.arena = arena_new();
+		t.path = line.file.at[0];
+		t.bar = isatty(STDERR_FILENO);
+		status = take_measure(&t, measure) && check_given(&t) ? tune(&t) : STATUS_USAGE;
+		ast_free(t.ast);
+		diag_finish(t.d);
+		diag_free(t.d);
+		source_free(t.source);
+		vec_free(&t.candidate);
+		vec_free(&t.remark);
+		arena_free(t.arena);
+	}
+	options_free(&line);
+	compile_options_free(&t.compile);
+	return status;
+}

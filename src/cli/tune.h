@@ -1,0 +1,144 @@
+/* tune: what the files of `hirc tune` share.
+ *
+ *     cmd_tune.c         the command line, and one thing after the other
+ *     tune_axes.c        what can be varied: chunk counts of the source, options of the compiler, streams
+ *     tune_candidate.c   a program with its choices: compiled, and predicted by the simulator
+ *     tune_search.c      which candidates are looked at
+ *     tune_measure.c     running the best of them
+ *     tune_print.c       tables, CSV, JSON
+ *     tune_text.c        choices as words, as a command line and in the source; progress
+ *
+ * A candidate is a value for each axis; value 0 is what the source and the command line say. */
+#ifndef HIRC_CLI_TUNE_H
+#define HIRC_CLI_TUNE_H
+#include "cli/run.h"
+#include "parse/ast.h"
+
+enum {
+	TUNE_VERSION = 1,   /* of what --csv and --json print */
+	TUNE_MAX_AXES = 24, /* const and options together */
+	TUNE_MAX_VALUES = 64,
+	TUNE_ALL = 1 << 30, /* of --measure */
+};
+
+enum tune_axis_kind {
+	TUNE_CHUNKS,
+	TUNE_PIPELINE,
+	TUNE_OFFSET_STREAMS,
+	TUNE_ZERO_COPY,
+	TUNE_FUSE,
+	TUNE_OVERLAP,
+	TUNE_STREAMS,
+	TUNE_KINDS
+};
+
+struct tune_axis {
+	uint8_t kind;                       /* enum tune_axis_kind */
+	const char *name;                   /* of the const, or the axis */
+	const char *value[TUNE_MAX_VALUES]; /* 0: NULL, what is there */
+	uint32_t n;                         /* values */
+};
+
+enum tune_state {
+	TUNE_GOOD,
+	TUNE_SAME,    /* does what another candidate does */
+	TUNE_REFUSED, /* does not compile, or did not run to its end */
+};
+
+struct tune_candidate {
+	uint8_t choice[TUNE_MAX_AXES]; /* a value of each axis */
+	uint8_t state;                 /* enum tune_state */
+	uint32_t same;                 /* SAME: as which */
+	uint64_t hash;                 /* of what it does */
+	uint64_t program;              /* of its text alone; 0: it does not compile */
+	int64_t turns;                 /* more streams than these it does not use */
+	const char *reason;            /* REFUSED: why; GOOD: why nothing is predicted */
+	int64_t predicted;             /* ns; -1: not */
+	double measured;               /* ns, the median; -1: not */
+	int64_t samples;               /* of that */
+};
+
+struct tune {
+	/* the command line */
+	struct compile_options compile; /* -D of axes left out */
+	struct rank_options ranks;
+	const char *path, *search, *output;
+	int64_t measure, limit, rows; /* candidates that are run, looked at, printed */
+	bool check, csv, json;
+	struct command_line *line;
+	struct diag *d;
+
+	struct arena *arena; /* of texts */
+	struct source *source;
+	struct ast *ast;
+	const struct cluster *cluster;
+	struct tune_axis axis[TUNE_MAX_AXES];
+	uint32_t axis_n;
+	VEC(struct tune_candidate)
+	candidate;                /* in the order in which they were looked at; the first is the
+	                             program as it stands */
+	VEC(const char *) remark; /* why what looks like an axis is none */
+	uint32_t chosen;
+	bool bar; /* progress is shown */
+};
+
+/* ---- tune_axes.c */
+
+extern const char *const tune_axis_name[TUNE_KINDS]; /* as --search has them */
+/* False after reporting: exit 2. Takes lists of values out of the -D of t->compile. */
+bool tune_axes_find(struct tune *t);
+
+/* ---- tune_candidate.c */
+
+/* The options of a candidate; free them with tune_options_free. False: refused, reported to d. */
+bool tune_options_make(struct tune *t, const struct tune_candidate *c, struct diag *d,
+                       struct compile_options *out, int64_t *streams);
+void tune_options_free(struct tune *t, struct compile_options *o);
+/* The program of a candidate; NULL with *status set after reporting to d. */
+struct module *tune_candidate_compile(struct tune *t, const struct tune_candidate *c, struct diag *d,
+                                      enum status *status);
+/* Compiles and predicts: sets all but choice, same and what is measured. */
+void tune_candidate_evaluate(struct tune *t, struct tune_candidate *c);
+/* Sets hash for a number of streams, by program and turns. */
+void tune_candidate_hash(struct tune_candidate *c, int64_t streams);
+/* Messages that are kept: the first line of what was reported is the reason. */
+struct tune_messages {
+	struct diag *d;
+	FILE *f;
+	char *text;
+	size_t n;
+};
+void tune_messages_open(struct tune *t, struct tune_messages *x);
+/* The first error without its place; NULL: there is none. */
+const char *tune_messages_close(struct tune *t, struct tune_messages *x);
+
+/* ---- tune_search.c */
+
+/* Fills t->candidate. */
+void tune_search(struct tune *t);
+/* Indices of the good candidates, by what is predicted; what is not comes last. */
+typedef VEC(uint32_t) tune_order;
+void tune_order_make(const struct tune *t, tune_order *out);
+
+/* ---- tune_measure.c */
+
+enum status tune_measure(struct tune *t);
+
+/* ---- tune_text.c */
+
+/* `s=4 pipeline=p2p`; the first candidate: `as it stands`. */
+void tune_put_choices(const struct tune *t, const struct tune_candidate *c, struct buf *out);
+/* ` --np=2 -D t=96 --pipeline=p2p`: what hirc run needs. consts: also those that the source has. */
+void tune_put_options(struct tune *t, const struct tune_candidate *c, bool consts, struct buf *out);
+/* The source with the consts of a candidate, under a comment with the command line. */
+void tune_put_program(struct tune *t, const struct tune_candidate *c, const char *path, struct buf *out);
+/* A bar on the last line of a terminal; done: 0 … 1, above: it is taken away. */
+void tune_progress(const char *what, double done);
+
+/* ---- tune_print.c */
+
+void tune_print(struct tune *t, struct buf *out);
+void tune_print_csv(struct tune *t, struct buf *out);
+void tune_print_json(struct tune *t, struct buf *out);
+
+#endif

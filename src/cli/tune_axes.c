@@ -1,0 +1,258 @@
+/* tune_axes: what can be varied.
+ *
+ *     const s = 3                          s: the chunks of a loop, a const that stands in @stream(s),
+ *     input X: f32[t@stream(s), k]         @serial(s) or `for i in 0..s parallel(stream)` and nowhere else
+ *
+ * A const that is also an extent, the size of a mesh or part of an index has a meaning of its own: with
+ * another value it would be another program. So has `np`. `-D s=2,4` says which values are tried. */
+#include "cli/bench.h"
+#include "cli/tune.h"
+#include <string.h>
+
+const char *const tune_axis_name[TUNE_KINDS] = {"chunks", "pipeline", "offset-streams", "zero-copy",
+                                                "fuse",   "overlap",  "streams"};
+
+/* ---- --search */
+
+static bool read_search(struct tune *t, bool *wanted)
+{
+	for (unsigned k = 0; k < TUNE_KINDS; k++)
+		wanted[k] = !strcmp(t->search, "all");
+	for (const char *s = t->search; *s && !wanted[0];) {
+		size_t n = strcspn(s, ",");
+		const char *word = arena_strndup(t->arena, s, n);
+		struct suggest near = suggest_start(word);
+		bool found = false;
+		for (unsigned k = 0; k < TUNE_KINDS; k++) {
+			bool is = !strcmp(word, tune_axis_name[k]);
+			wanted[k] |= is;
+			found |= is;
+			suggest_try(&near, tune_axis_name[k]);
+		}
+		if (!found) {
+			diag_error(t->d, DIAG_NOWHERE, "--search: '%s' is nothing that can be varied", word);
+			if (near.best)
+				diag_suggest(t->d, &near);
+			else
+				diag_note(t->d, DIAG_NOWHERE,
+				          "there are chunks, pipeline, offset-streams, zero-copy, fuse, "
+				          "overlap and streams, or all");
+			return false;
+		}
+		s += n;
+		s += *s == ',';
+		if (!*s)
+			return true;
+	}
+	return true;
+}
+
+/* ---- consts */
+
+enum use { USE_NONE, USE_COUNT, USE_OTHER };
+
+/* What stands for a number of chunks: the argument of a placement, the end of a loop. */
+static ast_id count_of(const struct ast *a, ast_id id)
+{
+	const struct ast_node *n = ast_at(a, id);
+	if (n->kind == AST_PLACE &&
+	    (!strcmp(ast_text(a, id), "stream") || !strcmp(ast_text(a, id), "serial")))
+		return n->first;
+	if (n->kind == AST_FOR && !(n->flags & AST_FOR_IN) && ast_child(a, id, 3))
+		return ast_child(a, id, 1);
+	return 0;
+}
+
+/* How a const is used; *at: where it is no number of chunks. */
+static enum use use_of(const struct ast *a, uint32_t name, uint32_t *at)
+{
+	enum use use = USE_NONE;
+	bool *counts = mem_zalloc(a->nodes.n);
+	for (ast_id id = 1; id < a->nodes.n; id++)
+		counts[count_of(a, id)] = true;
+	for (ast_id id = 1; id < a->nodes.n && use != USE_OTHER; id++) {
+		const struct ast_node *n = ast_at(a, id);
+		if (n->kind != AST_NAME || n->name != name)
+			continue;
+		use = counts[id] ? USE_COUNT : USE_OTHER;
+		*at = n->at;
+	}
+	free(counts);
+	return use;
+}
+
+/* Where a const counts chunks; 0: nowhere. */
+static bool counts_somewhere(const struct ast *a, uint32_t name)
+{
+	for (ast_id id = 1; id < a->nodes.n; id++) {
+		ast_id count = count_of(a, id);
+		if (count && ast_at(a, count)->kind == AST_NAME && ast_at(a, count)->name == name)
+			return true;
+	}
+	return false;
+}
+
+static void add_value(struct tune_axis *x, const char *value)
+{
+	for (uint32_t k = 1; k < x->n; k++)
+		if (!strcmp(x->value[k], value))
+			return;
+	if (x->n < TUNE_MAX_VALUES)
+		x->value[x->n++] = value;
+}
+
+static struct tune_axis *add_axis(struct tune *t, enum tune_axis_kind kind, const char *name)
+{
+	if (t->axis_n == TUNE_MAX_AXES)
+		return NULL;
+	struct tune_axis *x = &t->axis[t->axis_n++];
+	*x = (struct tune_axis){.kind = (uint8_t)kind, .name = name, .n = 1};
+	return x;
+}
+
+static struct sema_define *define_of(struct tune *t, const char *name)
+{
+	for (uint32_t k = 0; k < t->compile.define.n; k++)
+		if (!strcmp(t->compile.define.at[k].name, name))
+			return &t->compile.define.at[k];
+	return NULL;
+}
+
+static bool is_list(const char *text)
+{
+	return bench_list_next(text) != NULL;
+}
+
+/* The values of `-D s=2,4`, which is no -D of the program then. */
+static bool take_list(struct tune *t, struct tune_axis *x, struct sema_define *d)
+{
+	for (const char *s = d->text; s; s = bench_list_next(s)) {
+		struct buf value = {0};
+		bench_list_value(s, &value);
+		if (!value.n || x->n == TUNE_MAX_VALUES) {
+			diag_error(t->d, DIAG_NOWHERE,
+			           value.n ? "-D %s: more than %d values" : "-D %s: a value is empty",
+			           d->name, TUNE_MAX_VALUES - 1);
+			buf_free(&value);
+			return false;
+		}
+		add_value(x, arena_strndup(t->arena, value.at, value.n));
+		buf_free(&value);
+	}
+	*d = t->compile.define.at[--t->compile.define.n];
+	return true;
+}
+
+/* A const that is no axis although it counts chunks, or is to be one. */
+static void remark_other(struct tune *t, ast_id decl, uint32_t at)
+{
+	uint32_t line, column;
+	source_position(t->source, at, &line, &column);
+	vec_push(&t->remark,
+	         arena_printf(t->arena, "const '%s' is not varied: it has another meaning in line %u",
+	                      ast_text(t->ast, decl), line));
+}
+
+static bool find_const(struct tune *t, ast_id decl, bool wanted)
+{
+	static const char *const counts[] = {"1", "2", "3", "4", "6", "8", "12", "16"};
+	const struct ast *a = t->ast;
+	const char *name = ast_text(a, decl);
+	struct sema_define *given = define_of(t, name);
+	uint32_t at = 0;
+	if (!strcmp(name, "np") || !counts_somewhere(a, ast_at(a, decl)->name))
+		return true;
+	if (use_of(a, ast_at(a, decl)->name, &at) == USE_OTHER) {
+		remark_other(t, decl, at);
+		return true;
+	}
+	if (given ? !is_list(given->text) : !wanted)
+		return true;
+	struct tune_axis *x = add_axis(t, TUNE_CHUNKS, name);
+	if (!x) {
+		diag_error(t->d, ast_at(a, decl)->at, "more than %d things that can be varied",
+		           TUNE_MAX_AXES);
+		diag_note(t->d, DIAG_NOWHERE, "-D %s=N keeps one of them as it is", name);
+		return false;
+	}
+	if (given)
+		return take_list(t, x, given);
+	const struct ast_node *now = ast_at(a, ast_child(a, decl, 0));
+	for (unsigned k = 0; k < sizeof counts / sizeof *counts; k++)
+		if (now->kind != AST_INT || now->value.i != strtoll(counts[k], NULL, 10))
+			add_value(x, counts[k]);
+	return true;
+}
+
+/* Lists of what is no axis. */
+static bool check_lists(struct tune *t)
+{
+	for (uint32_t k = 0; k < t->compile.define.n; k++) {
+		const struct sema_define *d = &t->compile.define.at[k];
+		if (!is_list(d->text))
+			continue;
+		diag_error(t->d, DIAG_NOWHERE, "-D %s: only numbers of chunks are varied, '%s' is none",
+		           d->name, d->name);
+		diag_note(t->d, DIAG_NOWHERE,
+		          "they are consts that stand in @stream(…), @serial(…) or as the end of a "
+		          "stream-parallel loop, and nowhere else");
+		return false;
+	}
+	return true;
+}
+
+/* ---- options */
+
+static bool is_given(const struct tune *t, const char *option)
+{
+	for (uint32_t k = 0; k < t->line->given.n; k++)
+		if (t->line->given.at[k]->name && !strcmp(t->line->given.at[k]->name, option))
+			return true;
+	return false;
+}
+
+static void add_option(struct tune *t, enum tune_axis_kind kind, const char *const *value)
+{
+	struct tune_axis *x = add_axis(t, kind, tune_axis_name[kind]);
+	for (; x && *value; value++)
+		add_value(x, *value);
+}
+
+static void find_options(struct tune *t, const bool *wanted)
+{
+	static const char *const pipeline[] = {"broadcast", "permute", "collective", "p2p", "p2p-put", NULL},
+	                         *const yes[] = {"yes", NULL}, *const fuse[] = {"no", "all", NULL},
+	                         *const overlap[] = {"order", "buckets", NULL},
+	                         *const streams[] = {"1", "2", "8", NULL};
+	static const struct {
+		const char *option; /* fixes it */
+		const char *const *value;
+	} of[TUNE_KINDS] = {
+	    [TUNE_PIPELINE] = {"pipeline", pipeline}, [TUNE_OFFSET_STREAMS] = {"offset-streams", yes},
+	    [TUNE_ZERO_COPY] = {"zero-copy", yes},    [TUNE_FUSE] = {"fuse-pointwise", fuse},
+	    [TUNE_OVERLAP] = {"passes", overlap},     [TUNE_STREAMS] = {"streams", streams}};
+	for (unsigned k = TUNE_CHUNKS + 1; k < TUNE_KINDS; k++)
+		if (wanted[k] && !is_given(t, of[k].option))
+			add_option(t, (enum tune_axis_kind)k, of[k].value);
+}
+
+bool tune_axes_find(struct tune *t)
+{
+	bool wanted[TUNE_KINDS] = {0}, ok = read_search(t, wanted);
+	for (ast_id id = 1; id < t->ast->nodes.n && ok; id++)
+		if (ast_at(t->ast, id)->kind == AST_CONST)
+			ok = find_const(t, id, wanted[TUNE_CHUNKS]);
+	ok = ok && check_lists(t);
+	if (ok)
+		find_options(t, wanted);
+	if (ok && !t->axis_n) {
+		diag_error(t->d, DIAG_NOWHERE, "there is nothing to vary");
+		for (uint32_t k = 0; k < t->remark.n; k++)
+			diag_note(t->d, DIAG_NOWHERE, "%s", t->remark.at[k]);
+		diag_note(t->d, DIAG_NOWHERE,
+		          "chunks are `const s = 4` and `@stream(s)` in the source; options that are given "
+		          "stay as they are");
+		ok = false;
+	}
+	return ok;
+}

@@ -1,0 +1,232 @@
+/* tune_candidate: a program with its choices, compiled and predicted. */
+#include "cli/params.h"
+#include "cli/tune.h"
+#include "cost/cost.h"
+#include "ir/edit.h"
+#include "ir/expr.h"
+#include "ir/print.h"
+#include "sim/sim.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- messages */
+
+void tune_messages_open(struct tune *t, struct tune_messages *x)
+{
+	*x = (struct tune_messages){0};
+	x->f = open_memstream(&x->text, &x->n);
+	x->d = diag_new(x->f, DIAG_TEXT, 0);
+	diag_set_source(x->d, t->source);
+}
+
+const char *tune_messages_close(struct tune *t, struct tune_messages *x)
+{
+	static const char error[] = "error: ";
+	const char *reason = NULL;
+	diag_finish(x->d);
+	diag_free(x->d);
+	fclose(x->f);
+	const char *at = x->text ? strstr(x->text, error) : NULL;
+	if (at) {
+		at += strlen(error);
+		reason = arena_strndup(t->arena, at, strcspn(at, "\n"));
+	}
+	free(x->text);
+	return reason;
+}
+
+/* ---- options */
+
+static bool choose(const struct tune_axis *x, const char *value, struct diag *d, struct compile_options *o,
+                   int64_t *streams, const char **overlap)
+{
+	switch ((enum tune_axis_kind)x->kind) {
+	case TUNE_CHUNKS:
+		vec_push(&o->define, (struct sema_define){.name = x->name, .text = value});
+		break;
+	case TUNE_PIPELINE:
+		o->steps = value;
+		break;
+	case TUNE_OFFSET_STREAMS:
+		o->offset_streams = true;
+		break;
+	case TUNE_ZERO_COPY:
+		o->zero_copy = true;
+		break;
+	case TUNE_FUSE:
+		o->fuse_pointwise = !strcmp(value, "no") ? value : "0";
+		break;
+	case TUNE_OVERLAP:
+		*overlap = value;
+		break;
+	case TUNE_STREAMS:
+		if (!str_parse_size(value, streams)) {
+			diag_error(d, DIAG_NOWHERE, "'%s' streams", value);
+			return false;
+		}
+		break;
+	case TUNE_KINDS:
+		break;
+	}
+	return true;
+}
+
+bool tune_options_make(struct tune *t, const struct tune_candidate *c, struct diag *d,
+                       struct compile_options *out, int64_t *streams)
+{
+	const char *overlap = NULL;
+	bool ok = true;
+	*streams = t->ranks.streams;
+	*out = t->compile;
+	memset(&out->define, 0, sizeof out->define);
+	memset(&out->owned, 0, sizeof out->owned);
+	out->pipeline.remarks = false; /* --remarks is about candidates */
+	for (uint32_t k = 0; k < t->compile.define.n; k++)
+		vec_push(&out->define, t->compile.define.at[k]);
+	for (uint32_t k = 0; k < t->axis_n && ok; k++)
+		if (c->choice[k])
+			ok = choose(&t->axis[k], t->axis[k].value[c->choice[k]], d, out, streams, &overlap);
+	ok = ok && compile_options_finish(out, d);
+	bool fuses = false;
+	for (unsigned k = 0; k < out->run.n; k++)
+		fuses |= out->run.at[k].pass == PASS_FUSE_POINTWISE;
+	if (ok && overlap)
+		ok = pipeline_add_before(d, &out->run, PASS_SCHEDULE_OVERLAP,
+		                         fuses ? PASS_FUSE_POINTWISE : PASS_ALLOCATE) &&
+		     pipeline_set(d, &out->run, PASS_SCHEDULE_OVERLAP,
+		                  !strcmp(overlap, "order") ? "buckets=none" : "buckets=pack");
+	return ok;
+}
+
+void tune_options_free(struct tune *t, struct compile_options *o)
+{
+	for (uint32_t k = 0; k < t->compile.define.n; k++)
+		t->compile.define.at[k].used |= o->define.at[k].used;
+	vec_free(&o->define);
+}
+
+/* ---- compiling */
+
+static struct module *compile(struct tune *t, struct compile_options *o, struct diag *d, enum status *status)
+{
+	struct source *s = source_from_text(t->source->name, t->source->text, t->source->size);
+	struct module *m = compile_source(d, s, o, true, status);
+	struct source *outer = m ? diag_set_source(d, m->source) : NULL;
+	bool ok = m && params_check(m, d);
+	if (m)
+		diag_set_source(d, outer);
+	if (m && !ok) {
+		compile_free(m);
+		*status = STATUS_DIAGNOSTICS;
+	}
+	return ok ? m : NULL;
+}
+
+struct module *tune_candidate_compile(struct tune *t, const struct tune_candidate *c, struct diag *d,
+                                      enum status *status)
+{
+	struct compile_options o;
+	int64_t streams;
+	*status = STATUS_USAGE;
+	struct module *m = tune_options_make(t, c, d, &o, &streams) ? compile(t, &o, d, status) : NULL;
+	tune_options_free(t, &o);
+	return m;
+}
+
+/* ---- what it does */
+
+/* Iterations of the loops around a statement: its stream index is below. INT64_MAX: not known. */
+static int64_t turns_around(const struct module *m, op_id op)
+{
+	int64_t turns = 1, from, to;
+	for (region_id r = m->op.at[op].parent; r; r = m->op.at[m->region.at[r].owner].parent) {
+		op_id owner = m->region.at[r].owner;
+		if (!owner)
+			break;
+		if (m->op.at[owner].kind != OP_FOR)
+			continue;
+		if (!expr_is_const(m, op_scalar_expr(m, owner, 0), &from) ||
+		    !expr_is_const(m, op_scalar_expr(m, owner, 1), &to) || to - from > 1 << 20)
+			return INT64_MAX;
+		turns *= to > from ? to - from : 1;
+		if (turns > 1 << 20)
+			return INT64_MAX;
+	}
+	return turns;
+}
+
+/* The streams that a program uses, if there are as many. */
+static int64_t most_turns(struct module *m)
+{
+	int64_t most = 0;
+	for (op_id op = ir_walk_first(m); op; op = ir_walk(m, op)) {
+		if (m->op.at[op].kind != OP_SET_CURRENT_STREAM || !op_role_count(m, op, ROLE_SCALAR))
+			continue;
+		int64_t turns = turns_around(m, op);
+		most = turns > most ? turns : most;
+	}
+	return most;
+}
+
+static uint64_t hash_bytes(uint64_t h, const void *at, size_t n)
+{
+	const unsigned char *p = at;
+	for (size_t k = 0; k < n; k++)
+		h = (h ^ p[k]) * 0x100000001b3u; /* FNV-1a */
+	return h;
+}
+
+static uint64_t hash_text(struct module *m)
+{
+	struct buf text = {0};
+	ir_print_hir(m, &text);
+	uint64_t h = hash_bytes(0xcbf29ce484222325u, text.at, text.n);
+	buf_free(&text);
+	return h ? h : 1;
+}
+
+void tune_candidate_hash(struct tune_candidate *c, int64_t streams)
+{
+	int64_t used = streams && streams < c->turns ? streams : c->turns;
+	c->hash = hash_bytes(c->program, &used, sizeof used);
+}
+
+/* The step time of a program; -1 after reporting why there is none. */
+static int64_t predict(struct tune *t, struct module *m, int64_t streams, struct diag *d)
+{
+	struct arena *a = arena_new();
+	struct cost *cost = cost_new(m, t->cluster, d);
+	struct sim s;
+	(void)streams;
+	int64_t time = cost && sim_run(m, cost, d, a, &s) ? s.result.runtime : -1;
+	cost_free(cost);
+	arena_free(a);
+	return time;
+}
+
+void tune_candidate_evaluate(struct tune *t, struct tune_candidate *c)
+{
+	struct tune_messages x;
+	struct compile_options o;
+	enum status status;
+	int64_t streams;
+	tune_messages_open(t, &x);
+	c->state = TUNE_REFUSED;
+	c->predicted = -1;
+	c->measured = -1;
+	struct module *m = tune_options_make(t, c, x.d, &o, &streams) ? compile(t, &o, x.d, &status) : NULL;
+	if (m) {
+		struct source *outer = diag_set_source(x.d, m->source);
+		c->state = TUNE_GOOD;
+		c->program = hash_text(m);
+		c->turns = most_turns(m);
+		tune_candidate_hash(c, streams);
+		c->predicted = predict(t, m, streams, x.d);
+		diag_set_source(x.d, outer);
+	}
+	compile_free(m);
+	tune_options_free(t, &o);
+	c->reason = tune_messages_close(t, &x);
+	if (!c->reason && c->state == TUNE_REFUSED)
+		c->reason = "it does not compile";
+}

@@ -1,0 +1,248 @@
+/* tune_measure: runs the best candidates, as `hirc bench` does, and compares what they compute with the
+ * reference of the program as it stands.
+ *
+ * Up to BATCH of them are open in one job and run in turns. One in which nothing moves any more ends its job;
+ * the others are measured without it. One that computes something else ends the command. */
+#include "cli/bench.h"
+#include "cli/bench_rounds.h"
+#include "cli/tune.h"
+#include <string.h>
+#include <sys/mman.h>
+
+enum { BATCH = 16, WARMUP = 2, SLOW = 20 };
+#define BUDGET_NS 3e8 /* that samples of one candidate take */
+
+/* What ranks tell who has started them. */
+struct shared {
+	volatile uint32_t current; /* candidate of the batch */
+	double median[BATCH];      /* ns */
+	int64_t samples[BATCH];
+};
+
+struct batch {
+	struct tune *t;
+	struct shared *shared;
+	struct run run[BATCH];
+	uint32_t candidate[BATCH], n;
+	double done, part; /* of the progress: before it, of it */
+};
+
+static void before(void *to, const struct rt_job *job, uint32_t k, double done)
+{
+	struct batch *b = to;
+	if (job->rank)
+		return;
+	b->shared->current = k;
+	if (b->t->bar)
+		tune_progress("running", b->done + b->part * done);
+}
+
+static int rank(struct rt_job *job, void *batch)
+{
+	struct batch *b = batch;
+	const struct bench_rounds o = {.ranks = &b->t->ranks,
+	                               .run = b->run,
+	                               .n = b->n,
+	                               .warmup = WARMUP,
+	                               .budget = BUDGET_NS * b->n,
+	                               .slow = SLOW,
+	                               .check = b->t->check,
+	                               .before = before,
+	                               .to = b};
+	struct bench_samples s;
+	enum status status = bench_rounds(job, &o, &s);
+	for (uint32_t k = 0; k < b->n && status == STATUS_OK && job->rank == 0; k++) {
+		b->shared->samples[k] = s.of[k].samples;
+		b->shared->median[k] =
+		    1e6 * bench_statistics(s.ms + (size_t)k * (size_t)s.samples, s.of[k].samples).median;
+	}
+	bench_samples_free(&s);
+	return status;
+}
+
+/* ---- preparing */
+
+static enum status prepare(struct tune *t, uint32_t candidate, struct diag *d, struct run *r)
+{
+	struct tune_candidate *c = &t->candidate.at[candidate];
+	struct compile_options o;
+	enum status status = STATUS_USAGE;
+	*r = (struct run){.path = t->path,
+	                  .check = t->check ? "" : NULL,
+	                  .check_limit = REF_DEFAULT_LIMIT,
+	                  .ranks = t->ranks,
+	                  .repeat = 1};
+	if (tune_options_make(t, c, d, &o, &r->ranks.streams))
+		r->m = tune_candidate_compile(t, c, d, &status);
+	r->compile = o;
+	if (!r->m)
+		return status;
+	struct source *outer = diag_set_source(d, r->m->source);
+	status = run_prepare_compiled(r, d, true);
+	diag_set_source(d, outer);
+	return status;
+}
+
+static void release(struct tune *t, struct run *r)
+{
+	run_free(r);
+	tune_options_free(t, &r->compile);
+}
+
+/* Adds a candidate; where it cannot run it says why and is none any more. */
+static void add(struct batch *b, uint32_t candidate, const struct run *reference)
+{
+	struct tune *t = b->t;
+	struct tune_messages x;
+	struct run *r = &b->run[b->n];
+	tune_messages_open(t, &x);
+	enum status status = prepare(t, candidate, x.d, r);
+	if (status == STATUS_OK && t->check && !run_reference_share(r, x.d, reference))
+		status = STATUS_WRONG;
+	const char *reason = tune_messages_close(t, &x);
+	if (status == STATUS_OK) {
+		b->candidate[b->n++] = candidate;
+		return;
+	}
+	t->candidate.at[candidate].state = TUNE_REFUSED;
+	t->candidate.at[candidate].reason = reason ? reason : "it cannot run";
+	release(t, r);
+}
+
+/* ---- running */
+
+static void drop(struct batch *b, uint32_t k)
+{
+	release(b->t, &b->run[k]);
+	b->n--;
+	memmove(&b->run[k], &b->run[k + 1], sizeof *b->run * (b->n - k));
+	memmove(&b->candidate[k], &b->candidate[k + 1], sizeof *b->candidate * (b->n - k));
+}
+
+static enum status failed(struct batch *b, enum status status)
+{
+	struct tune *t = b->t;
+	uint32_t k = b->shared->current;
+	struct buf name = {0};
+	tune_put_choices(t, &t->candidate.at[b->candidate[k]], &name);
+	if (status == STATUS_STUCK) {
+		t->candidate.at[b->candidate[k]].state = TUNE_REFUSED;
+		t->candidate.at[b->candidate[k]].reason = "nothing moved for --timeout seconds when it ran";
+		drop(b, k);
+		status = STATUS_OK;
+	} else if (status == STATUS_WRONG) {
+		diag_error(t->d, DIAG_NOWHERE, "candidate '%s' computes something else", name.at);
+		diag_note(t->d, DIAG_NOWHERE, "`hirc run --check` with its options shows it:");
+		struct buf options = {0};
+		tune_put_options(t, &t->candidate.at[b->candidate[k]], true, &options);
+		diag_note(t->d, DIAG_NOWHERE, "hirc run --check %s%s", t->path, options.at ? options.at : "");
+		buf_free(&options);
+	} else {
+		diag_error(t->d, DIAG_NOWHERE, "candidate '%s' did not run to its end", name.at);
+	}
+	buf_free(&name);
+	return status;
+}
+
+static enum status run_batch(struct batch *b, int64_t ranks)
+{
+	struct rt_launch_options launch = rank_options_launch(&b->t->ranks);
+	enum status status = STATUS_OK;
+	launch.np = (int)ranks;
+	while (status == STATUS_OK && b->n) {
+		*b->shared = (struct shared){0};
+		fflush(NULL);
+		status = rt_launch(&launch, rank, b);
+		if (b->t->bar)
+			tune_progress("", 2);
+		if (status == STATUS_OK)
+			break;
+		status = failed(b, status);
+	}
+	for (uint32_t k = 0; k < b->n && status == STATUS_OK; k++) {
+		b->t->candidate.at[b->candidate[k]].measured = b->shared->median[k];
+		b->t->candidate.at[b->candidate[k]].samples = b->shared->samples[k];
+	}
+	while (b->n)
+		drop(b, b->n - 1);
+	return status;
+}
+
+/* ---- all */
+
+/* The program as it stands, and the best; their number. */
+static void choose(struct tune *t, tune_order *out)
+{
+	tune_order order = {0};
+	tune_order_make(t, &order);
+	out->n = 0;
+	if (t->candidate.at[0].state == TUNE_GOOD)
+		vec_push(out, 0);
+	for (uint32_t k = 0; k < order.n && (int64_t)k < t->measure; k++)
+		if (order.at[k])
+			vec_push(out, order.at[k]);
+	vec_free(&order);
+}
+
+static enum status measure(struct tune *t, const tune_order *order, const struct run *reference,
+                           int64_t ranks, struct shared *shared)
+{
+	enum status status = STATUS_OK;
+	uint32_t at = 0;
+	while (at < order->n && status == STATUS_OK) {
+		uint32_t end = at + BATCH < order->n ? at + BATCH : order->n;
+		struct batch b = {.t = t,
+		                  .shared = shared,
+		                  .done = (double)at / order->n,
+		                  .part = (double)(end - at) / order->n};
+		for (; at < end; at++)
+			add(&b, order->at[at], reference);
+		status = run_batch(&b, ranks);
+	}
+	return status;
+}
+
+static bool check_ranks(struct tune *t, int64_t needed, int64_t ranks)
+{
+	if (ranks < needed) {
+		diag_error(t->d, DIAG_NOWHERE, "the program needs %lld ranks, --np gives %lld",
+		           (long long)needed, (long long)ranks);
+		return false;
+	}
+	if (ranks <= RT_SHM_MAX_RANKS)
+		return true;
+	diag_error(t->d, DIAG_NOWHERE, "%lld ranks are more than can be started here (limit %d)",
+	           (long long)ranks, RT_SHM_MAX_RANKS);
+	diag_note(t->d, DIAG_NOWHERE, "--measure=0 only predicts");
+	return false;
+}
+
+enum status tune_measure(struct tune *t)
+{
+	tune_order order = {0};
+	struct run reference;
+	choose(t, &order);
+	if (!order.n || !t->measure) {
+		vec_free(&order);
+		return STATUS_OK;
+	}
+	struct shared *shared =
+	    mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (shared == MAP_FAILED) {
+		diag_error(t->d, DIAG_NOWHERE, "no memory to share with the ranks");
+		vec_free(&order);
+		return STATUS_INTERNAL;
+	}
+	enum status status = prepare(t, order.at[0], t->d, &reference);
+	int64_t ranks = t->compile.np > 0 ? t->compile.np : reference.needed;
+	if (status == STATUS_OK && !check_ranks(t, reference.needed, ranks))
+		status = STATUS_USAGE;
+	if (status == STATUS_OK && t->check)
+		status = run_reference(&reference, t->d, ranks);
+	if (status == STATUS_OK)
+		status = measure(t, &order, &reference, ranks, shared);
+	release(t, &reference);
+	munmap(shared, sizeof *shared);
+	vec_free(&order);
+	return status;
+}

@@ -1,0 +1,179 @@
+/* tune_search: which candidates are looked at.
+ *
+ * All combinations if there are no more than --limit. Else a walk: from the program as it stands, all values
+ * of two axes at a time, of each pair of axes; from the best of them again, until no pair makes it better.
+ * The order is that of the axes and their values, so that two runs look at the same candidates. */
+#include "cli/tune.h"
+#include <string.h>
+
+static uint32_t find(const struct tune *t, const uint8_t *choice)
+{
+	uint32_t k = 0;
+	while (k < t->candidate.n && memcmp(t->candidate.at[k].choice, choice, TUNE_MAX_AXES))
+		k++;
+	return k;
+}
+
+/* The number of streams of a candidate. */
+static int64_t streams_of(const struct tune *t, const struct tune_candidate *c, bool *stated)
+{
+	int64_t streams = t->ranks.streams;
+	*stated = false;
+	for (uint32_t k = 0; k < t->axis_n; k++)
+		if (t->axis[k].kind == TUNE_STREAMS && c->choice[k]) {
+			str_parse_size(t->axis[k].value[c->choice[k]], &streams);
+			*stated = true;
+		}
+	return streams;
+}
+
+/* Which candidate does the same; the number of candidates: none. */
+static uint32_t find_same(const struct tune *t, const struct tune_candidate *c)
+{
+	uint32_t k = 0;
+	while (k < t->candidate.n &&
+	       (t->candidate.at[k].state != TUNE_GOOD || t->candidate.at[k].hash != c->hash))
+		k++;
+	return k;
+}
+
+/* A number of streams changes nothing in the program. What is known of a candidate by that with the default
+ * number; false: it is to be compiled. */
+static bool infer(struct tune *t, struct tune_candidate *c)
+{
+	bool stated;
+	int64_t streams = streams_of(t, c, &stated);
+	uint8_t choice[TUNE_MAX_AXES];
+	memcpy(choice, c->choice, sizeof choice);
+	for (uint32_t k = 0; k < t->axis_n; k++)
+		if (t->axis[k].kind == TUNE_STREAMS)
+			choice[k] = 0;
+	uint32_t other = find(t, choice);
+	if (!stated || other == t->candidate.n)
+		return false;
+	*c = t->candidate.at[other];
+	if (c->state == TUNE_REFUSED)
+		return true;
+	tune_candidate_hash(c, streams);
+	return find_same(t, c) < t->candidate.n;
+}
+
+/* Looks at a candidate, unless that was done; its index. */
+static uint32_t look(struct tune *t, const uint8_t *choice, int64_t in_all)
+{
+	struct tune_candidate c = {0};
+	uint32_t k = find(t, choice);
+	if (k < t->candidate.n)
+		return k;
+	if (t->bar)
+		tune_progress("looking at candidates", (double)t->candidate.n / (double)in_all);
+	memcpy(c.choice, choice, sizeof c.choice);
+	bool inferred = infer(t, &c);
+	memcpy(c.choice, choice, sizeof c.choice);
+	if (!inferred)
+		tune_candidate_evaluate(t, &c);
+	c.same = c.state == TUNE_REFUSED ? k : find_same(t, &c);
+	if (c.same < k)
+		c.state = TUNE_SAME;
+	vec_push(&t->candidate, c);
+	return k;
+}
+
+/* Of the program that a candidate is; INT64_MAX: not known. */
+static int64_t time_of(const struct tune *t, uint32_t k)
+{
+	const struct tune_candidate *c = &t->candidate.at[k];
+	if (c->state == TUNE_SAME)
+		c = &t->candidate.at[c->same];
+	return c->state == TUNE_GOOD && c->predicted >= 0 ? c->predicted : INT64_MAX;
+}
+
+/* How many combinations there are, at most limit + 1. */
+static int64_t combinations(const struct tune *t)
+{
+	int64_t n = 1;
+	for (uint32_t k = 0; k < t->axis_n && n <= t->limit; k++)
+		n *= t->axis[k].n;
+	return n <= t->limit ? n : t->limit + 1;
+}
+
+static void look_at_all(struct tune *t, int64_t n)
+{
+	uint8_t choice[TUNE_MAX_AXES] = {0};
+	for (int64_t at = 0; at < n; at++) {
+		look(t, choice, n);
+		for (uint32_t k = t->axis_n; k-- > 0;) { /* the last one first */
+			if (++choice[k] < t->axis[k].n)
+				break;
+			choice[k] = 0;
+		}
+	}
+}
+
+/* All values of axes i and j beside what the best one has; the best of them. */
+static uint32_t look_at_pair(struct tune *t, uint32_t best, uint32_t i, uint32_t j)
+{
+	uint8_t choice[TUNE_MAX_AXES];
+	memcpy(choice, t->candidate.at[best].choice, sizeof choice);
+	for (uint32_t a = 0; a < t->axis[i].n; a++)
+		for (uint32_t b = 0; b < t->axis[j].n && t->candidate.n < t->limit; b++) {
+			choice[i] = (uint8_t)a;
+			choice[j] = (uint8_t)b;
+			uint32_t k = look(t, choice, t->limit);
+			if (time_of(t, k) < time_of(t, best))
+				best = k;
+		}
+	return best;
+}
+
+static void walk(struct tune *t)
+{
+	uint8_t choice[TUNE_MAX_AXES] = {0};
+	uint32_t best = look(t, choice, t->limit), before;
+	do {
+		before = best;
+		for (uint32_t i = 0; i < t->axis_n; i++)
+			for (uint32_t j = i + 1; j < t->axis_n; j++)
+				best = look_at_pair(t, best, i, j);
+	} while (best != before && t->candidate.n < t->limit);
+}
+
+void tune_search(struct tune *t)
+{
+	int64_t n = combinations(t);
+	if (n <= t->limit)
+		look_at_all(t, n);
+	else
+		walk(t);
+	if (t->bar)
+		tune_progress("", 2);
+}
+
+/* ---- the order of what is predicted */
+
+struct entry {
+	int64_t time;
+	uint32_t candidate;
+};
+
+static int by_time(const void *a, const void *b)
+{
+	const struct entry *x = a, *y = b;
+	if (x->time != y->time)
+		return x->time < y->time ? -1 : 1;
+	return x->candidate < y->candidate ? -1 : x->candidate > y->candidate;
+}
+
+void tune_order_make(const struct tune *t, tune_order *out)
+{
+	VEC(struct entry) entry = {0};
+	for (uint32_t k = 0; k < t->candidate.n; k++)
+		if (t->candidate.at[k].state == TUNE_GOOD)
+			vec_push(&entry, ((struct entry){time_of(t, k), k}));
+	if (entry.n)
+		qsort(entry.at, entry.n, sizeof *entry.at, by_time);
+	out->n = 0;
+	for (uint32_t k = 0; k < entry.n; k++)
+		vec_push(out, entry.at[k].candidate);
+	vec_free(&entry);
+}

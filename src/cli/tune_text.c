@@ -1,0 +1,213 @@
+/* tune_text: choices as words, as a command line and in the source; progress. */
+#include "cli/tune.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- words */
+
+void tune_put_choices(const struct tune *t, const struct tune_candidate *c, struct buf *out)
+{
+	size_t before = out->n;
+	for (uint32_t k = 0; k < t->axis_n; k++)
+		if (c->choice[k])
+			buf_printf(out, "%s%s=%s", out->n > before ? " " : "", t->axis[k].name,
+			           t->axis[k].value[c->choice[k]]);
+	if (out->n == before)
+		buf_puts(out, "as it stands");
+}
+
+/* ---- command lines */
+
+/* A word of the shell. */
+static void put_word(struct buf *out, const char *word)
+{
+	static const char plain[] =
+	    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-=+,./:@%";
+	if (*word && word[strspn(word, plain)] == '\0') {
+		buf_printf(out, " %s", word);
+		return;
+	}
+	buf_puts(out, " '");
+	for (; *word; word++)
+		buf_printf(out, *word == '\'' ? "'\\''" : "%c", *word);
+	buf_putc(out, '\'');
+}
+
+static void put_define(struct buf *out, const char *name, const char *text)
+{
+	struct buf word = {0};
+	buf_printf(&word, "%s=%s", name, text);
+	buf_puts(out, " -D");
+	put_word(out, word.at);
+	buf_free(&word);
+}
+
+/* An option as it was given, by what it has set. */
+static void put_given(struct tune *t, const struct option *o, struct buf *out)
+{
+	struct buf word = {0};
+	switch (o->kind) {
+	case OPTION_SWITCH:
+		buf_printf(&word, "--%s%s", *(const bool *)o->to ? "" : "no-", o->name);
+		break;
+	case OPTION_TEXT:
+	case OPTION_MAYBE:
+		buf_printf(&word, "--%s=%s", o->name, *(const char *const *)o->to);
+		break;
+	case OPTION_INT:
+	case OPTION_SIZE:
+		buf_printf(&word, "--%s=%lld", o->name, (long long)*(const int64_t *)o->to);
+		break;
+	case OPTION_CALL: /* -D */
+		for (uint32_t k = 0; k < t->compile.define.n; k++)
+			put_define(out, t->compile.define.at[k].name, t->compile.define.at[k].text);
+		return;
+	}
+	put_word(out, word.at);
+	buf_free(&word);
+}
+
+static bool is_in(const struct option *o, const struct option_table *table)
+{
+	return o >= table->at && o < table->at + table->n;
+}
+
+/* Options of the compiler and the ranks, once each; --remarks is of the search. */
+static void put_all_given(struct tune *t, struct buf *out)
+{
+	for (uint32_t k = 0; k < t->line->given.n; k++) {
+		const struct option *o = t->line->given.at[k];
+		bool again = o->name && !strcmp(o->name, "remarks"), known = false;
+		for (uint32_t i = 0; i < k; i++)
+			again |= t->line->given.at[i] == o;
+		for (unsigned i = 1; i < t->line->table_n; i++)
+			known |= is_in(o, &t->line->table[i]);
+		if (known && !again)
+			put_given(t, o, out);
+	}
+}
+
+/* The passes with schedule-overlap among them, which no other option adds. */
+static void put_passes(struct tune *t, const struct tune_candidate *c, const char *overlap, struct buf *out)
+{
+	struct compile_options o;
+	struct buf word = {0};
+	int64_t streams;
+	struct diag *d = diag_new(NULL, DIAG_TEXT, 0);
+	buf_puts(&word, "--passes=");
+	if (tune_options_make(t, c, d, &o, &streams))
+		for (unsigned k = 0; k < o.run.n; k++) {
+			bool is = o.run.at[k].pass == PASS_SCHEDULE_OVERLAP && !strcmp(overlap, "order");
+			buf_printf(&word, "%s%s%s", k ? "," : "", pass_info[o.run.at[k].pass].name,
+			           is ? "{buckets=none}" : "");
+		}
+	tune_options_free(t, &o);
+	diag_free(d);
+	put_word(out, word.at);
+	buf_free(&word);
+}
+
+static void put_choice(struct tune *t, const struct tune_candidate *c, uint32_t k, bool consts,
+                       struct buf *out)
+{
+	const struct tune_axis *x = &t->axis[k];
+	const char *value = x->value[c->choice[k]];
+	switch ((enum tune_axis_kind)x->kind) {
+	case TUNE_CHUNKS:
+		if (consts)
+			put_define(out, x->name, value);
+		break;
+	case TUNE_PIPELINE:
+		buf_printf(out, " --pipeline=%s", value);
+		break;
+	case TUNE_OFFSET_STREAMS:
+		buf_puts(out, " --offset-streams");
+		break;
+	case TUNE_ZERO_COPY:
+		buf_puts(out, " --zero-copy");
+		break;
+	case TUNE_FUSE:
+		buf_printf(out, " --fuse-pointwise%s", strcmp(value, "no") ? "" : "=no");
+		break;
+	case TUNE_OVERLAP:
+		put_passes(t, c, value, out);
+		break;
+	case TUNE_STREAMS:
+		buf_printf(out, " --streams=%s", value);
+		break;
+	case TUNE_KINDS:
+		break;
+	}
+}
+
+void tune_put_options(struct tune *t, const struct tune_candidate *c, bool consts, struct buf *out)
+{
+	put_all_given(t, out);
+	for (uint32_t k = 0; k < t->axis_n; k++)
+		if (c->choice[k])
+			put_choice(t, c, k, consts, out);
+}
+
+/* ---- programs */
+
+/* The value that a candidate gives to a const; NULL: what is there. */
+static const char *value_of(const struct tune *t, const struct tune_candidate *c, const char *name)
+{
+	for (uint32_t k = 0; k < t->axis_n; k++)
+		if (t->axis[k].kind == TUNE_CHUNKS && c->choice[k] && !strcmp(t->axis[k].name, name))
+			return t->axis[k].value[c->choice[k]];
+	return NULL;
+}
+
+struct replacement {
+	uint32_t from, to;
+	const char *text;
+};
+
+static int by_place(const void *a, const void *b)
+{
+	const struct replacement *x = a, *y = b;
+	return x->from < y->from ? -1 : x->from > y->from;
+}
+
+void tune_put_program(struct tune *t, const struct tune_candidate *c, const char *path, struct buf *out)
+{
+	VEC(struct replacement) change = {0};
+	uint32_t at = 0;
+	for (ast_id id = 1; id < t->ast->nodes.n; id++) {
+		const char *text =
+		    ast_at(t->ast, id)->kind == AST_CONST ? value_of(t, c, ast_text(t->ast, id)) : NULL;
+		const struct ast_node *now = text ? ast_at(t->ast, ast_child(t->ast, id, 0)) : NULL;
+		if (now)
+			vec_push(&change, ((struct replacement){now->at, now->end, text}));
+	}
+	if (change.n)
+		qsort(change.at, change.n, sizeof *change.at, by_place);
+	buf_puts(out, "# hirc run");
+	put_word(out, path);
+	tune_put_options(t, c, false, out);
+	buf_putc(out, '\n');
+	for (uint32_t k = 0; k < change.n; k++) {
+		buf_putn(out, t->source->text + at, change.at[k].from - at);
+		buf_puts(out, change.at[k].text);
+		at = change.at[k].to;
+	}
+	buf_putn(out, t->source->text + at, t->source->size - at);
+	vec_free(&change);
+}
+
+/* ---- progress */
+
+void tune_progress(const char *what, double done)
+{
+	enum { WIDTH = 30 };
+	char bar[WIDTH + 1];
+	if (done > 1) {
+		fputs("\r\033[K", stderr);
+		return;
+	}
+	for (int k = 0; k < WIDTH; k++)
+		bar[k] = k < (int)(done * WIDTH) ? '=' : ' ';
+	bar[WIDTH] = '\0';
+	fprintf(stderr, "\r\033[K[%s] %3d %% %s", bar, (int)(done * 100), what);
+}
