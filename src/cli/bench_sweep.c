@@ -35,7 +35,12 @@ static int64_t count(const char *list)
 void bench_list_value(const char *at, struct buf *out)
 {
 	int64_t size;
-	buf_putn(out, at, value_length(at));
+	size_t n = value_length(at);
+	for (; n && *at == ' '; n--)
+		at++;
+	while (n && at[n - 1] == ' ')
+		n--;
+	buf_putn(out, at, n);
 	if (!str_parse_size(out->at, &size))
 		return;
 	out->n = 0;

@@ -125,6 +125,15 @@ static bool report(struct tune *t)
 	return (!t->output && !words) || (write_program(t) && ok);
 }
 
+static void remark(const struct tune *t)
+{
+	struct buf text = {0};
+	tune_print_remarks(t, &text);
+	if (text.n)
+		fputs(text.at, stderr);
+	buf_free(&text);
+}
+
 /* ---- the command */
 
 static enum status tune(struct tune *t)
@@ -141,6 +150,8 @@ static enum status tune(struct tune *t)
 		return status;
 	tune_search(t);
 	status = tune_measure(t);
+	if (t->compile.pipeline.remarks)
+		remark(t);
 	if (status != STATUS_OK)
 		return status;
 	if (!choose(t) || !report(t))

@@ -51,7 +51,7 @@ struct tune_candidate {
 	uint32_t same;                 /* SAME: as which */
 	uint64_t hash;                 /* of what it does */
 	uint64_t program;              /* of its text alone; 0: it does not compile */
-	int64_t turns;                 /* more streams than these it does not use */
+	int64_t streams;               /* more than these it does not use */
 	const char *reason;            /* REFUSED: why; GOOD: why nothing is predicted */
 	int64_t predicted;             /* ns; -1: not */
 	double measured;               /* ns, the median; -1: not */
@@ -94,12 +94,9 @@ bool tune_axes_find(struct tune *t);
 bool tune_options_make(struct tune *t, const struct tune_candidate *c, struct diag *d,
                        struct compile_options *out, int64_t *streams);
 void tune_options_free(struct tune *t, struct compile_options *o);
-/* The program of a candidate; NULL with *status set after reporting to d. */
-struct module *tune_candidate_compile(struct tune *t, const struct tune_candidate *c, struct diag *d,
-                                      enum status *status);
 /* Compiles and predicts: sets all but choice, same and what is measured. */
 void tune_candidate_evaluate(struct tune *t, struct tune_candidate *c);
-/* Sets hash for a number of streams, by program and turns. */
+/* Sets hash for a number of streams, by program and streams. */
 void tune_candidate_hash(struct tune_candidate *c, int64_t streams);
 /* Messages that are kept: the first line of what was reported is the reason. */
 struct tune_messages {
@@ -138,6 +135,8 @@ void tune_progress(const char *what, double done);
 /* ---- tune_print.c */
 
 void tune_print(struct tune *t, struct buf *out);
+/* --remarks: why what looks like an axis is none, why candidates are refused. */
+void tune_print_remarks(const struct tune *t, struct buf *out);
 void tune_print_csv(struct tune *t, struct buf *out);
 void tune_print_json(struct tune *t, struct buf *out);
 

@@ -184,6 +184,21 @@ static bool find_const(struct tune *t, ast_id decl, bool wanted)
 	return true;
 }
 
+static bool check_twice(struct tune *t)
+{
+	const struct sema_define *d = t->compile.define.at;
+	for (uint32_t k = 0; k < t->compile.define.n; k++)
+		for (uint32_t before = 0; before < k; before++) {
+			if (strcmp(d[before].name, d[k].name) != 0)
+				continue;
+			diag_error(t->d, DIAG_NOWHERE, "-D gives '%s' values twice", d[k].name);
+			diag_note(t->d, DIAG_NOWHERE, "a list has all of them: -D %s=%s,%s", d[k].name,
+			          d[before].text, d[k].text);
+			return false;
+		}
+	return true;
+}
+
 /* Lists of what is no axis. */
 static bool check_lists(struct tune *t)
 {
@@ -230,15 +245,16 @@ static void find_options(struct tune *t, const bool *wanted)
 	} of[TUNE_KINDS] = {
 	    [TUNE_PIPELINE] = {"pipeline", pipeline}, [TUNE_OFFSET_STREAMS] = {"offset-streams", yes},
 	    [TUNE_ZERO_COPY] = {"zero-copy", yes},    [TUNE_FUSE] = {"fuse-pointwise", fuse},
-	    [TUNE_OVERLAP] = {"passes", overlap},     [TUNE_STREAMS] = {"streams", streams}};
+	    [TUNE_OVERLAP] = {"effort", overlap},     [TUNE_STREAMS] = {"streams", streams}};
+	bool fixed = is_given(t, "bucket-mode") || is_given(t, "memory-limit") || is_given(t, "passes");
 	for (unsigned k = TUNE_CHUNKS + 1; k < TUNE_KINDS; k++)
-		if (wanted[k] && !is_given(t, of[k].option))
+		if (wanted[k] && !is_given(t, of[k].option) && !(k == TUNE_OVERLAP && fixed))
 			add_option(t, (enum tune_axis_kind)k, of[k].value);
 }
 
 bool tune_axes_find(struct tune *t)
 {
-	bool wanted[TUNE_KINDS] = {0}, ok = read_search(t, wanted);
+	bool wanted[TUNE_KINDS] = {0}, ok = read_search(t, wanted) && check_twice(t);
 	for (ast_id id = 1; id < t->ast->nodes.n && ok; id++)
 		if (ast_at(t->ast, id)->kind == AST_CONST)
 			ok = find_const(t, id, wanted[TUNE_CHUNKS]);

@@ -5,6 +5,7 @@
 #include "ir/edit.h"
 #include "ir/expr.h"
 #include "ir/print.h"
+#include "sim/events.h"
 #include "sim/sim.h"
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +39,7 @@ const char *tune_messages_close(struct tune *t, struct tune_messages *x)
 /* ---- options */
 
 static bool choose(const struct tune_axis *x, const char *value, struct diag *d, struct compile_options *o,
-                   int64_t *streams, const char **overlap)
+                   int64_t *streams)
 {
 	switch ((enum tune_axis_kind)x->kind) {
 	case TUNE_CHUNKS:
@@ -57,7 +58,8 @@ static bool choose(const struct tune_axis *x, const char *value, struct diag *d,
 		o->fuse_pointwise = !strcmp(value, "no") ? value : "0";
 		break;
 	case TUNE_OVERLAP:
-		*overlap = value;
+		o->effort = "1";
+		o->bucket_mode = !strcmp(value, "order") ? "none" : "pack";
 		break;
 	case TUNE_STREAMS:
 		if (!str_parse_size(value, streams)) {
@@ -74,7 +76,6 @@ static bool choose(const struct tune_axis *x, const char *value, struct diag *d,
 bool tune_options_make(struct tune *t, const struct tune_candidate *c, struct diag *d,
                        struct compile_options *out, int64_t *streams)
 {
-	const char *overlap = NULL;
 	bool ok = true;
 	*streams = t->ranks.streams;
 	*out = t->compile;
@@ -85,17 +86,8 @@ bool tune_options_make(struct tune *t, const struct tune_candidate *c, struct di
 		vec_push(&out->define, t->compile.define.at[k]);
 	for (uint32_t k = 0; k < t->axis_n && ok; k++)
 		if (c->choice[k])
-			ok = choose(&t->axis[k], t->axis[k].value[c->choice[k]], d, out, streams, &overlap);
-	ok = ok && compile_options_finish(out, d);
-	bool fuses = false;
-	for (unsigned k = 0; k < out->run.n; k++)
-		fuses |= out->run.at[k].pass == PASS_FUSE_POINTWISE;
-	if (ok && overlap)
-		ok = pipeline_add_before(d, &out->run, PASS_SCHEDULE_OVERLAP,
-		                         fuses ? PASS_FUSE_POINTWISE : PASS_ALLOCATE) &&
-		     pipeline_set(d, &out->run, PASS_SCHEDULE_OVERLAP,
-		                  !strcmp(overlap, "order") ? "buckets=none" : "buckets=pack");
-	return ok;
+			ok = choose(&t->axis[k], t->axis[k].value[c->choice[k]], d, out, streams);
+	return ok && compile_options_finish(out, d);
 }
 
 void tune_options_free(struct tune *t, struct compile_options *o)
@@ -122,48 +114,40 @@ static struct module *compile(struct tune *t, struct compile_options *o, struct 
 	return ok ? m : NULL;
 }
 
-struct module *tune_candidate_compile(struct tune *t, const struct tune_candidate *c, struct diag *d,
-                                      enum status *status)
-{
-	struct compile_options o;
-	int64_t streams;
-	*status = STATUS_USAGE;
-	struct module *m = tune_options_make(t, c, d, &o, &streams) ? compile(t, &o, d, status) : NULL;
-	tune_options_free(t, &o);
-	return m;
-}
-
 /* ---- what it does */
 
-/* Iterations of the loops around a statement: its stream index is below. INT64_MAX: not known. */
-static int64_t turns_around(const struct module *m, op_id op)
+/* What a stream index of a statement stays below: a number, or the index of a loop around it. INT64_MAX: not
+ * known. */
+static int64_t streams_below(const struct module *m, op_id op)
 {
-	int64_t turns = 1, from, to;
+	const struct expr_env env = {.rank = -1};
+	expr_id e = op_scalar_expr(m, op, 0);
+	int64_t n;
+	if (expr_is_const(m, e, &n))
+		return n + 1;
 	for (region_id r = m->op.at[op].parent; r; r = m->op.at[m->region.at[r].owner].parent) {
 		op_id owner = m->region.at[r].owner;
 		if (!owner)
 			break;
-		if (m->op.at[owner].kind != OP_FOR)
-			continue;
-		if (!expr_is_const(m, op_scalar_expr(m, owner, 0), &from) ||
-		    !expr_is_const(m, op_scalar_expr(m, owner, 1), &to) || to - from > 1 << 20)
-			return INT64_MAX;
-		turns *= to > from ? to - from : 1;
-		if (turns > 1 << 20)
-			return INT64_MAX;
+		if (m->op.at[owner].kind == OP_FOR && m->expr.at[e].kind == EXPR_INDEX &&
+		    m->expr.at[e].k == m->region.at[r].index &&
+		    expr_eval(m, op_scalar_expr(m, owner, 1), &env, &n, NULL) == EXPR_OK)
+			return n;
 	}
-	return turns;
+	return INT64_MAX;
 }
 
 /* The streams that a program uses, if there are as many. */
-static int64_t most_turns(struct module *m)
+static int64_t most_streams(struct module *m)
 {
 	int64_t most = 0;
 	for (op_id op = ir_walk_first(m); op; op = ir_walk(m, op)) {
-		if (m->op.at[op].kind != OP_SET_CURRENT_STREAM || !op_role_count(m, op, ROLE_SCALAR))
+		enum op_kind kind = (enum op_kind)m->op.at[op].kind;
+		if ((kind != OP_SET_CURRENT_STREAM && kind != OP_SYNCHRONIZE) ||
+		    !op_role_count(m, op, ROLE_SCALAR))
 			continue;
-		int64_t turns = turns_around(m, op);
-		most = turns > most ? turns : most;
+		int64_t n = streams_below(m, op);
+		most = n > most ? n : most;
 	}
 	return most;
 }
@@ -187,8 +171,27 @@ static uint64_t hash_text(struct module *m)
 
 void tune_candidate_hash(struct tune_candidate *c, int64_t streams)
 {
-	int64_t used = streams && streams < c->turns ? streams : c->turns;
+	int64_t used = streams && streams < c->streams ? streams : c->streams;
 	c->hash = hash_bytes(c->program, &used, sizeof used);
+}
+
+/* On ranks, by their classes; -1 after reporting. */
+static int64_t time_on_devices(struct module *m, const struct cost *cost, int64_t streams, struct diag *d)
+{
+	struct sim_program p;
+	struct sim_classes classes;
+	struct sim_events e;
+	int64_t time = -1;
+	bool ok = sim_program_open(&p, m, cost, d);
+	p.streams = streams;
+	if (ok && sim_classes_find(&p, &classes)) {
+		if (sim_events_run(&p, &classes, false, &e))
+			time = e.runtime;
+		sim_events_free(&e);
+		sim_classes_free(&classes);
+	}
+	sim_program_close(&p);
+	return time;
 }
 
 /* The step time of a program; -1 after reporting why there is none. */
@@ -197,8 +200,11 @@ static int64_t predict(struct tune *t, struct module *m, int64_t streams, struct
 	struct arena *a = arena_new();
 	struct cost *cost = cost_new(m, t->cluster, d);
 	struct sim s;
-	(void)streams;
-	int64_t time = cost && sim_run(m, cost, d, a, &s) ? s.result.runtime : -1;
+	int64_t time = -1;
+	if (cost && sim_is_recorded(m))
+		time = sim_run(m, cost, d, a, &s) ? s.result.runtime : -1;
+	else if (cost)
+		time = time_on_devices(m, cost, streams, d);
 	cost_free(cost);
 	arena_free(a);
 	return time;
@@ -219,7 +225,7 @@ void tune_candidate_evaluate(struct tune *t, struct tune_candidate *c)
 		struct source *outer = diag_set_source(x.d, m->source);
 		c->state = TUNE_GOOD;
 		c->program = hash_text(m);
-		c->turns = most_turns(m);
+		c->streams = most_streams(m);
 		tune_candidate_hash(c, streams);
 		c->predicted = predict(t, m, streams, x.d);
 		diag_set_source(x.d, outer);

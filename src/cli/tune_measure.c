@@ -65,21 +65,16 @@ static int rank(struct rt_job *job, void *batch)
 static enum status prepare(struct tune *t, uint32_t candidate, struct diag *d, struct run *r)
 {
 	struct tune_candidate *c = &t->candidate.at[candidate];
-	struct compile_options o;
 	enum status status = STATUS_USAGE;
-	*r = (struct run){.path = t->path,
+	*r = (struct run){.path = t->source->name,
+	                  .text = t->source->text,
 	                  .check = t->check ? "" : NULL,
 	                  .check_limit = REF_DEFAULT_LIMIT,
 	                  .ranks = t->ranks,
 	                  .repeat = 1};
-	if (tune_options_make(t, c, d, &o, &r->ranks.streams))
-		r->m = tune_candidate_compile(t, c, d, &status);
-	r->compile = o;
-	if (!r->m)
-		return status;
-	struct source *outer = diag_set_source(d, r->m->source);
-	status = run_prepare_compiled(r, d, true);
-	diag_set_source(d, outer);
+	if (tune_options_make(t, c, d, &r->compile, &r->ranks.streams))
+		status = run_prepare(r, d, t->compile.np, true);
+	diag_set_source(d, t->source);
 	return status;
 }
 
@@ -132,10 +127,12 @@ static enum status failed(struct batch *b, enum status status)
 		status = STATUS_OK;
 	} else if (status == STATUS_WRONG) {
 		diag_error(t->d, DIAG_NOWHERE, "candidate '%s' computes something else", name.at);
-		diag_note(t->d, DIAG_NOWHERE, "`hirc run --check` with its options shows it:");
 		struct buf options = {0};
 		tune_put_options(t, &t->candidate.at[b->candidate[k]], true, &options);
-		diag_note(t->d, DIAG_NOWHERE, "hirc run --check %s%s", t->path, options.at ? options.at : "");
+		diag_note(t->d, DIAG_NOWHERE, "its options:%s", options.at ? options.at : " none");
+		diag_note(t->d, DIAG_NOWHERE,
+		          "--check compares with the program as it stands; what only counts chunks must not "
+		          "change what is computed");
 		buf_free(&options);
 	} else {
 		diag_error(t->d, DIAG_NOWHERE, "candidate '%s' did not run to its end", name.at);
@@ -170,17 +167,35 @@ static enum status run_batch(struct batch *b, int64_t ranks)
 
 /* ---- all */
 
-/* The program as it stands, and the best; their number. */
+static bool has_time(const struct tune *t, const tune_order *chosen, int64_t predicted)
+{
+	for (uint32_t k = 0; k < chosen->n; k++)
+		if (t->candidate.at[chosen->at[k]].predicted == predicted)
+			return true;
+	return false;
+}
+
+static bool has(const tune_order *chosen, uint32_t candidate)
+{
+	for (uint32_t k = 0; k < chosen->n; k++)
+		if (chosen->at[k] == candidate)
+			return true;
+	return false;
+}
+
+/* The best, those that differ in what is predicted first; and the program as it stands. */
 static void choose(struct tune *t, tune_order *out)
 {
 	tune_order order = {0};
 	tune_order_make(t, &order);
 	out->n = 0;
-	if (t->candidate.at[0].state == TUNE_GOOD)
+	for (unsigned again = 0; again < 2; again++)
+		for (uint32_t k = 0; k < order.n && out->n < t->measure; k++)
+			if (!has(out, order.at[k]) &&
+			    (again || !has_time(t, out, t->candidate.at[order.at[k]].predicted)))
+				vec_push(out, order.at[k]);
+	if (t->candidate.at[0].state == TUNE_GOOD && !has(out, 0))
 		vec_push(out, 0);
-	for (uint32_t k = 0; k < order.n && (int64_t)k < t->measure; k++)
-		if (order.at[k])
-			vec_push(out, order.at[k]);
 	vec_free(&order);
 }
 
@@ -233,7 +248,8 @@ enum status tune_measure(struct tune *t)
 		vec_free(&order);
 		return STATUS_INTERNAL;
 	}
-	enum status status = prepare(t, order.at[0], t->d, &reference);
+	bool stands = t->candidate.at[0].state == TUNE_GOOD;
+	enum status status = prepare(t, stands ? 0 : order.at[0], t->d, &reference);
 	int64_t ranks = t->compile.np > 0 ? t->compile.np : reference.needed;
 	if (status == STATUS_OK && !check_ranks(t, reference.needed, ranks))
 		status = STATUS_USAGE;

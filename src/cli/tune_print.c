@@ -147,7 +147,7 @@ static void put_summary(const struct tune *t, struct buf *out)
 	double median = 0;
 	const struct tune_candidate *c = &t->candidate.at[t->chosen], *first = &t->candidate.at[0];
 	count(t, of);
-	buf_printf(out, "%u candidates: %u differ, %u do what another does, %u are refused%s\n",
+	buf_printf(out, "%u candidates: %u different, %u do what another does, %u refused%s\n",
 	           t->candidate.n, of[TUNE_GOOD], of[TUNE_SAME], of[TUNE_REFUSED],
 	           of[TUNE_REFUSED] && !t->compile.pipeline.remarks ? " (--remarks says why)" : "");
 	if (judge(t, &median, &ran, &place))
@@ -173,7 +173,7 @@ static bool has_reason(const struct tune_candidate *c, const char *reason)
 }
 
 /* A line for each reason, with the first candidate that has it. */
-static void put_remarks(const struct tune *t, struct buf *out)
+void tune_print_remarks(const struct tune *t, struct buf *out)
 {
 	for (uint32_t k = 0; k < t->remark.n; k++)
 		buf_printf(out, "%s\n", t->remark.at[k]);
@@ -197,8 +197,6 @@ void tune_print(struct tune *t, struct buf *out)
 {
 	put_rows(t, out);
 	put_summary(t, out);
-	if (t->compile.pipeline.remarks)
-		put_remarks(t, out);
 }
 
 /* ---- CSV and JSON */

@@ -72,39 +72,32 @@ static bool is_in(const struct option *o, const struct option_table *table)
 	return o >= table->at && o < table->at + table->n;
 }
 
+/* Whether schedule-overlap runs, which asks what times are of. */
+static bool is_scheduled(const struct tune *t, const struct tune_candidate *c)
+{
+	const struct compile_options *o = &t->compile;
+	for (uint32_t k = 0; k < t->axis_n; k++)
+		if (t->axis[k].kind == TUNE_OVERLAP && c->choice[k])
+			return true;
+	return o->effort || o->bucket_mode || o->memory_limit || o->passes;
+}
+
 /* Options of the compiler and the ranks, once each; --remarks is of the search. */
-static void put_all_given(struct tune *t, struct buf *out)
+static void put_all_given(struct tune *t, const struct tune_candidate *c, struct buf *out)
 {
 	for (uint32_t k = 0; k < t->line->given.n; k++) {
 		const struct option *o = t->line->given.at[k];
-		bool again = o->name && !strcmp(o->name, "remarks"), known = false;
+		bool left_out = false, known = false;
+		if (o->name)
+			left_out = !strcmp(o->name, "remarks") ||
+			           (!strcmp(o->name, "cluster") && !is_scheduled(t, c));
 		for (uint32_t i = 0; i < k; i++)
-			again |= t->line->given.at[i] == o;
+			left_out |= t->line->given.at[i] == o;
 		for (unsigned i = 1; i < t->line->table_n; i++)
 			known |= is_in(o, &t->line->table[i]);
-		if (known && !again)
+		if (known && !left_out)
 			put_given(t, o, out);
 	}
-}
-
-/* The passes with schedule-overlap among them, which no other option adds. */
-static void put_passes(struct tune *t, const struct tune_candidate *c, const char *overlap, struct buf *out)
-{
-	struct compile_options o;
-	struct buf word = {0};
-	int64_t streams;
-	struct diag *d = diag_new(NULL, DIAG_TEXT, 0);
-	buf_puts(&word, "--passes=");
-	if (tune_options_make(t, c, d, &o, &streams))
-		for (unsigned k = 0; k < o.run.n; k++) {
-			bool is = o.run.at[k].pass == PASS_SCHEDULE_OVERLAP && !strcmp(overlap, "order");
-			buf_printf(&word, "%s%s%s", k ? "," : "", pass_info[o.run.at[k].pass].name,
-			           is ? "{buckets=none}" : "");
-		}
-	tune_options_free(t, &o);
-	diag_free(d);
-	put_word(out, word.at);
-	buf_free(&word);
 }
 
 static void put_choice(struct tune *t, const struct tune_candidate *c, uint32_t k, bool consts,
@@ -130,7 +123,7 @@ static void put_choice(struct tune *t, const struct tune_candidate *c, uint32_t 
 		buf_printf(out, " --fuse-pointwise%s", strcmp(value, "no") ? "" : "=no");
 		break;
 	case TUNE_OVERLAP:
-		put_passes(t, c, value, out);
+		buf_printf(out, " --effort=1 --bucket-mode=%s", strcmp(value, "order") ? "pack" : "none");
 		break;
 	case TUNE_STREAMS:
 		buf_printf(out, " --streams=%s", value);
@@ -142,7 +135,7 @@ static void put_choice(struct tune *t, const struct tune_candidate *c, uint32_t 
 
 void tune_put_options(struct tune *t, const struct tune_candidate *c, bool consts, struct buf *out)
 {
-	put_all_given(t, out);
+	put_all_given(t, c, out);
 	for (uint32_t k = 0; k < t->axis_n; k++)
 		if (c->choice[k])
 			put_choice(t, c, k, consts, out);
