@@ -316,7 +316,8 @@ static void regroup(struct scheduler *s, uint32_t trials)
 	struct sched_rows rows;
 	uint32_t *held = arena_new_array(s->arena, uint32_t, s->p->n), held_n = find_held(s, held);
 	sched_rows(s->p, s->role, &s->source, s->arena, &rows);
-	for (uint32_t k = 0; k < trials && rows.n; k++) {
+	trials = trials < 4 * rows.n ? trials : 4 * rows.n;
+	for (uint32_t k = 0; k < trials; k++) {
 		struct plan plan = s->best.plan;
 		struct trial t = trial_of(s, &plan);
 		uint32_t bucket_n = s->best.bucket_n;
@@ -413,10 +414,11 @@ static void find_sources(struct scheduler *s, const struct plan *plan)
 	arena_free(scratch);
 }
 
-/* A step looks at what follows on lanes: of a large problem there are fewer. */
+/* A step looks at what follows on lanes: of a large problem there are fewer. A small one needs fewer. */
 static void search(struct scheduler *s, uint64_t steps)
 {
-	uint64_t most = steps * 4000 / (1 + s->comm.n);
+	uint64_t most = steps * 4000 / (1 + s->comm.n), enough = (uint64_t)64 * s->p->n;
+	most = most < enough ? most : enough;
 	struct sched_search_options o = {
 	    .limit = s->o->limit, .steps = most < steps ? most : steps, .seed = 1, .enough = s->bound};
 	struct sched_schedule *best = &s->best.schedule;

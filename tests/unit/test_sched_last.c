@@ -6,7 +6,7 @@
 #include "sched/simulate.h"
 #include "test_sched.h"
 
-enum { PROBLEMS = 800, NODES = 7, MOST = 2 * NODES };
+enum { PROBLEMS = 500, NODES = 7, MOST = 2 * NODES };
 
 struct orders {
 	const struct sched_problem *p;

@@ -4,7 +4,7 @@
 #include "sched/schedule.h"
 #include "test_sched.h"
 
-enum { PROBLEMS = 200, NODES = 8 };
+enum { PROBLEMS = 100, NODES = 8 };
 
 /* The least peak of all orders. */
 static int64_t least(const struct sched_problem *p, uint32_t *order, uint32_t n, uint32_t done)
