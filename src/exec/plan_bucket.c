@@ -150,18 +150,13 @@ static bool copy_part(struct planner *b, op_id op, struct view *v, bool bytes, c
 	return true;
 }
 
-/* The view of an operand or of a result that is about to be written. */
-static struct view *value_of(struct planner *b, op_id op, bool reads, unsigned k)
-{
-	return reads ? view_of(b, op_read(b->m, op, k)) : view_of_result(b, op, k);
-}
-
 void plan_bucket(struct planner *b, op_id op)
 {
 	bool packs = b->m->op.at[op].kind == OP_PACK;
-	struct view *whole = value_of(b, op, !packs, 0);
+	struct view *whole = packs ? view_of_result(b, op, 0) : view_of(b, op_read(b->m, op, 0));
 	struct held packed;
 	int64_t before = 0;
+	unsigned n;
 	if (!whole || whole->absent)
 		return;
 	bool bytes = view_dtype(b, whole) == RT_U8;
@@ -172,8 +167,9 @@ void plan_bucket(struct planner *b, op_id op)
 		              value_text(b, whole->value));
 		return;
 	}
-	for (unsigned k = 0; ir_pack_part(b->m, op, k); k++) {
-		struct view *v = value_of(b, op, packs, k);
+	const struct operand *part = ir_pack_parts(b->m, op, &n);
+	for (unsigned k = 0; k < n; k++) {
+		struct view *v = packs ? view_of(b, part[k].id) : view_of_result(b, op, k);
 		if (!v || v->absent || !copy_part(b, op, v, bytes, &packed, &before))
 			return;
 	}

@@ -17,9 +17,12 @@ value_id ir_pack_packed(const struct module *m, op_id op)
 	return m->op.at[op].kind == OP_PACK ? op_result(m, op, 0) : op_read(m, op, 0);
 }
 
-value_id ir_pack_part(const struct module *m, op_id op, unsigned k)
+const struct operand *ir_pack_parts(const struct module *m, op_id op, unsigned *n)
 {
-	return m->op.at[op].kind == OP_PACK ? op_read(m, op, k) : op_result(m, op, k);
+	const struct op *o = &m->op.at[op];
+	bool after = o->kind == OP_PACK ? o->def_n != 0 : o->def_n == 0; /* the one of the packed value */
+	*n = o->operand_n ? o->operand_n - 1u : 0;
+	return &m->operand.at[o->operand + after];
 }
 
 static bool known(const struct module *m, expr_id e, int64_t *out)
@@ -109,9 +112,9 @@ static bool value_fault(const struct module *m, op_id op, int part, value_id v, 
 	return true;
 }
 
-static bool part_fault(const struct module *m, op_id op, int k, struct buf *out)
+static bool part_fault(const struct module *m, op_id op, int k, value_id v, struct buf *out)
 {
-	value_id packed = ir_pack_packed(m, op), v = ir_pack_part(m, op, (unsigned)k);
+	value_id packed = ir_pack_packed(m, op);
 	const struct type *a = value_type(m, v), *b = value_type(m, packed);
 	bool open = (m->value.at[v].flags | m->value.at[packed].flags) & VALUE_OPEN;
 	int64_t count, blocks = ir_pack_blocks(m, op);
@@ -153,8 +156,10 @@ static bool spread_fault(const struct module *m, op_id op, struct buf *out)
 	value_id packed = ir_pack_packed(m, op);
 	const struct mesh *mesh = ir_mesh(m, value_type(m, packed)->mesh);
 	unsigned have = spread(m, m->value.at[packed].type), want = 0, open = m->value.at[packed].flags;
-	for (unsigned k = 0; ir_pack_part(m, op, k); k++) {
-		value_id v = ir_pack_part(m, op, k);
+	unsigned n;
+	const struct operand *part = ir_pack_parts(m, op, &n);
+	for (unsigned k = 0; k < n; k++) {
+		value_id v = part[k].id;
 		want |= spread(m, m->value.at[v].type);
 		open |= m->value.at[v].flags;
 	}
@@ -177,8 +182,10 @@ static bool spread_fault(const struct module *m, op_id op, struct buf *out)
 static int64_t sum_of_parts(const struct module *m, op_id op, bool bytes)
 {
 	int64_t sum = 0, n;
-	for (unsigned k = 0; ir_pack_part(m, op, k); k++) {
-		value_id v = ir_pack_part(m, op, k);
+	unsigned parts;
+	const struct operand *part = ir_pack_parts(m, op, &parts);
+	for (unsigned k = 0; k < parts; k++) {
+		value_id v = part[k].id;
 		if (m->value.at[v].flags & VALUE_OPEN || !ir_pack_count(m, m->value.at[v].type, &n) ||
 		    (bytes && !checked_mul(n, dtype_bytes((enum dtype)value_type(m, v)->dtype), &n)) ||
 		    !checked_add(sum, n, &sum))
@@ -192,13 +199,15 @@ bool ir_pack_fault(const struct module *m, op_id op, struct buf *out)
 	value_id packed = ir_pack_packed(m, op);
 	bool bytes = value_type(m, packed)->dtype == DTYPE_U8;
 	int64_t have;
+	unsigned n;
 	buf_printf(out, "%s: ", op_info[m->op.at[op].kind].hir);
 	if (!ir_pack_blocks(m, op)) {
 		buf_puts(out, "blocks= is a number from 1 on");
 		return true;
 	}
-	for (unsigned k = 0; ir_pack_part(m, op, k); k++)
-		if (part_fault(m, op, (int)k, out))
+	const struct operand *part = ir_pack_parts(m, op, &n);
+	for (unsigned k = 0; k < n; k++)
+		if (part_fault(m, op, (int)k, part[k].id, out))
 			return true;
 	if (value_fault(m, op, -1, packed, out) || spread_fault(m, op, out))
 		return true;

@@ -15,8 +15,8 @@
 int64_t ir_pack_blocks(const struct module *m, op_id op);
 /* The packed value: a pack's result, an unpack's operand. */
 value_id ir_pack_packed(const struct module *m, op_id op);
-/* The k-th of the others, 0 after the last. */
-value_id ir_pack_part(const struct module *m, op_id op, unsigned k);
+/* The others, n of them, in order. */
+const struct operand *ir_pack_parts(const struct module *m, op_id op, unsigned *n);
 /* False: a split leaves a block short, `extent` in `parts`. */
 bool ir_pack_is_even(const struct module *m, type_id t, int64_t *extent, int64_t *parts);
 /* Elements that each rank holds of a type without short blocks; false when that is not known, or when loops
