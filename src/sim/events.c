@@ -273,7 +273,8 @@ static void settle(struct engine *g)
 			g->device[unit].listed = false;
 			begin_work(g, unit);
 		}
-		memmove(g->free.at, g->free.at + n, sizeof *g->free.at * (g->free.n - n));
+		if (n)
+			memmove(g->free.at, g->free.at + n, sizeof *g->free.at * (g->free.n - n));
 		g->free.n -= n;
 	}
 }

@@ -52,7 +52,21 @@ static struct row *row_of(rows *r, const char *kind, const char *lane)
 	return &r->at[r->n - 1];
 }
 
-static void print_communication(struct timeline *t, const struct timeline_class *c, struct buf *out)
+/* Of streams, or of the host, that work. */
+static void print_work(struct timeline *t, const struct timeline_class *c, struct buf *out)
+{
+	uint32_t *count = mem_zalloc(sizeof *count * ((size_t)c->lane.n + 1));
+	for (uint32_t k = 0; k < c->span.n; k++)
+		count[c->span.at[k].lane] += c->span.at[k].kind == TIMELINE_WORK;
+	for (uint32_t i = 0; i < c->lane.n; i++)
+		if (c->lane.at[i].kind <= LANE_STREAM && count[i])
+			buf_printf(out, "%-18s %-12s %7u %12s %12.3f %12s %6.1f%%\n", "work",
+			           c->lane.at[i].name, count[i], "", in(unit_of(t), c->lane.at[i].busy), "",
+			           percent(c->lane.at[i].busy, t->runtime));
+	free(count);
+}
+
+static void print_lanes(struct timeline *t, const struct timeline_class *c, struct buf *out)
 {
 	timeline_rows all = {0};
 	rows r = {0};
@@ -66,9 +80,10 @@ static void print_communication(struct timeline *t, const struct timeline_class 
 		to->time += x->time;
 		to->exposed += x->exposed;
 	}
-	if (r.n)
-		buf_printf(out, "\n%-18s %-12s %7s %12s %12s %12s %7s\n", "communication", "on", "count",
-		           "MiB", u.name, "exposed", "busy");
+	if (c->lane.n)
+		buf_printf(out, "\n%-18s %-12s %7s %12s %12s %12s %7s\n", "what", "on", "count", "MiB",
+		           u.name, "exposed", "busy");
+	print_work(t, c, out);
 	for (uint32_t i = 0; i < r.n; i++)
 		buf_printf(out, "%-18s %-12s %7u %12.3f %12.3f %12.3f %6.1f%%\n", r.at[i].kind, r.at[i].lane,
 		           r.at[i].count, mib(r.at[i].bytes), in(u, r.at[i].time), in(u, r.at[i].exposed),
@@ -131,7 +146,7 @@ static void print_class(struct timeline *t, const struct timeline_class *c, int6
 	if (t->limit)
 		buf_printf(out, "  %.1f %% of the limit", percent(c->peak, t->limit));
 	buf_putc(out, '\n');
-	print_communication(t, c, out);
+	print_lanes(t, c, out);
 	print_held(t, c, held, out);
 }
 

@@ -43,6 +43,7 @@ for example in "$root"/examples/*.hir; do
 		compare "$name --stop-after=$pass" "$example" --stop-after=$pass
 	done
 	compare "$name --zero-copy" "$example" --zero-copy
+	compare "$name, contention" "$example" --np=16 --slow=5:1.25 --cluster="$root/tests/sim/contended.json"
 	compare "$name --delay" "$example" --np=8 --pipeline=p2p --delay=0:5000 --cluster=h100
 	compare "$name --slow" "$example" --np=16 --slow=3:1.5 --cluster=h100
 done
