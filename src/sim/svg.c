@@ -229,7 +229,7 @@ static void put_head(struct picture *p, int height)
 	           "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d "
 	           "%d\">\n<style>text{font:11px sans-serif;fill:#222}.h{font-size:14px;font-weight:bold}"
 	           ".n{text-anchor:end}.a{text-anchor:middle;fill:#555}.i{fill:#fff;pointer-events:none}"
-	           ".r{fill:#c00}.w{fill:#4c78a8}.c{fill:#3f8f4f}.m{fill:#8e5fa8}.e{fill:#d62728}"
+	           ".r{fill:#c00}.w{fill:#4c78a8}.c{fill:#3f8f4f}.m{fill:#8e5fa8;fill-opacity:.7}.e{fill:#d62728}"
 	           ".y{fill:#f0c987;stroke:#b8862b}.l{stroke:#c00;stroke-dasharray:6 3}.b{fill:#f4f4f4}"
 	           ".t{stroke:#000;stroke-opacity:.12}</style>\n<rect width=\"100%%\" height=\"100%%\" "
 	           "fill=\"#fff\"/>\n",
