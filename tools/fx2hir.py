@@ -1,0 +1,415 @@
+#!/usr/bin/env python3
+"""fx2hir: writes a torch.fx.GraphModule as a program of `extern` statements, for hirc to schedule and to simulate.
+
+    import fx2hir
+    with open("step.hir", "w") as file:
+        fx2hir.write(graph_module, file, times={"mm": 81000}, groups={"dp": 8})
+
+    fx2hir.py GRAPH [-o FILE.hir] [--times FILE.json] [--group NAME:N]… [--name PROGRAM]
+
+GRAPH is a file of torch.export.save, or a pickled pair of a GraphModule and its example inputs, or a pickled GraphModule
+whose nodes have their shapes. (Reading a pickle runs code that is in it: only read what you trust.)
+
+What is written of a node: its name; its target; the tensors that it needs; shape and dtype of its tensors, from
+meta["val"] or meta["tensor_meta"]; which operands it writes, from the schema; which results share an operand's storage,
+from untyped_storage(), or from the schema where there are no fake tensors; of functional collectives the kind, the
+group, and how they reduce; waits, whose result is what the collective made. Tensors of the CPU take no memory in a graph
+that also has an accelerator's.
+
+times: nanoseconds by the name of a node, or a function of a node that gives them, or None where it does not know. A
+node without gets no time but what it computes and moves (flops=, touches=), and a collective its group: then the
+machine of `hirc … --cluster=` says what they take, by its roofline and its links.
+
+groups: of process groups by name, their sizes or their lists of ranks, where neither the graph nor an initialised
+torch.distributed says them.
+"""
+import argparse
+import json
+import operator
+import pickle
+import re
+import sys
+
+import torch
+from torch.utils import _pytree as pytree
+
+KEYWORDS = set("param const mesh group program on input output inout let for in parallel if else schedule extern as and "
+               "or not".split())
+DTYPES = {"float64": "f64", "float32": "f32", "bfloat16": "bf16", "float16": "f16", "float8_e4m3fn": "f8e4m3",
+          "float8_e5m2": "f8e5m2", "int64": "i64", "int32": "i32", "int8": "i8", "uint8": "u8", "bool": "bool"}
+BYTES = {"f64": 8, "f32": 4, "bf16": 2, "f16": 2, "f8e4m3": 1, "f8e5m2": 1, "i64": 8, "i32": 4, "i8": 1, "u8": 1, "bool": 1}
+COLLECTIVES = {"all_gather_into_tensor": "allgather", "reduce_scatter_tensor": "reduce_scatter",
+               "all_reduce": "allreduce", "all_to_all_single": "all_to_all", "broadcast": "broadcast_from"}
+REDUCTIONS = {"sum": "sum", "avg": "avg", "max": "max", "min": "min", "product": "prod", "prod": "prod"}
+SCALARS = (int, float, bool) + tuple(getattr(torch, n) for n in ("SymInt", "SymFloat", "SymBool") if hasattr(torch, n))
+
+
+class Unknown(ValueError):
+    """What the graph does not say, with the node that should."""
+
+
+def name_text(name):
+    plain = re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) and name not in KEYWORDS
+    return name if plain else "`" + re.sub(r"[`\x00-\x1f\x7f]", "_", name) + "`"
+
+
+def string_text(text):
+    return '"' + re.sub(r"[\x00-\x1f\x7f]", "_", text).replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def whole(node, n):
+    """A number, or the hint of a symbolic one."""
+    if not isinstance(n, int):
+        hint = getattr(getattr(n, "node", None), "hint", None)
+        if hint is None:
+            raise Unknown(f"{node.name}: the size {n} has no value")
+        n = hint
+    return int(n)
+
+
+def items(x):
+    """What is recorded of a node, as a list: tensors, or what has a shape, and numbers."""
+    if isinstance(x, dict):
+        x = list(x.values())
+    if isinstance(x, (list, tuple)) and not hasattr(x, "shape"):
+        return [i for part in x for i in items(part)]
+    return [x]
+
+
+class Value:
+    """A tensor of a node; without dtype a number that only says what comes first."""
+
+    def __init__(self, name, dtype=None, shape=(), storage=None, bytes=0, cpu=False):
+        self.name, self.dtype, self.shape = name, dtype, shape
+        self.storage, self.bytes, self.cpu = storage, bytes, cpu
+
+    def type(self):
+        return f"{self.dtype or 'i64'}[{', '.join(map(str, self.shape))}]"
+
+    def size(self):
+        size = BYTES[self.dtype or "i64"]
+        for extent in self.shape:
+            size *= extent
+        return size
+
+
+class Writer:
+    def __init__(self, graph_module, times, groups):
+        self.graph = graph_module.graph
+        self.times = times if callable(times) else (times or {}).get
+        self.given = dict(groups or {})
+        self.values = {}  # by node: its list of Value
+        self.latest = {}  # by storage: the value that has it last
+        self.same = {}    # storages of waits: those of what they wait for
+        self.groups = {}  # by what tells them apart: name, declaration
+        self.lines = []
+        devices = {x.device.type for n in self.graph.nodes for x in self.tensors(n)}
+        self.accelerated = bool(devices - {"cpu", "meta"})
+
+    # ---- what torch says of a node
+
+    @staticmethod
+    def recorded(node):
+        return node.meta["val"] if "val" in node.meta else node.meta.get("tensor_meta", node.meta.get("example_value"))
+
+    def tensors(self, node):
+        return [x for x in items(self.recorded(node)) if isinstance(x, torch.Tensor)]
+
+    def storage(self, tensor):
+        try:
+            key = tensor.untyped_storage()._cdata
+        except (AttributeError, NotImplementedError, RuntimeError):
+            return None
+        return self.same.get(key, key)
+
+    def value(self, node, x, name):
+        dtype, shape = DTYPES.get(str(x.dtype).rsplit(".", 1)[-1]), [whole(node, n) for n in x.shape]
+        if dtype is None and x.dtype.is_complex:
+            dtype = {8: "f32", 16: "f64"}.get(x.dtype.itemsize if hasattr(x.dtype, "itemsize") else x.element_size())
+            shape.append(2)
+        if dtype is None:
+            dtype = "u8"
+            shape.append(x.dtype.itemsize if hasattr(x.dtype, "itemsize") else x.element_size())
+        value = Value(name, dtype, shape)
+        value.bytes = value.size()
+        if isinstance(x, torch.Tensor):
+            value.cpu = self.accelerated and x.device.type == "cpu"
+            value.storage = self.storage(x)
+            if value.storage is not None:
+                value.bytes = whole(node, x.untyped_storage().nbytes())
+        return value
+
+    def results(self, node):
+        if node.op == "output":
+            return []
+        recorded = self.recorded(node)
+        if recorded is None and node.op in ("placeholder", "call_module", "call_method", "call_function") \
+                and "val" not in node.meta:
+            raise Unknown(f"{node.name}: no shape is known: it has neither meta['val'] nor meta['tensor_meta']; "
+                          "run torch.fx.passes.fake_tensor_prop.FakeTensorProp on the graph")
+        if node.op == "get_attr" and recorded is None:
+            recorded = operator.attrgetter(node.target)(self.graph.owning_module)
+        found = []
+        for x in items(recorded):
+            if hasattr(x, "shape") and hasattr(x, "dtype"):
+                found.append(self.value(node, x, node.name + (f".{len(found)}" if found else "")))
+        if not found and node.users:
+            found.append(Value(node.name))
+        return found
+
+    @staticmethod
+    def schema(node):
+        return getattr(node.target, "_schema", None)
+
+    def argument(self, node, *names):
+        """The value of an argument that the schema calls one of these names."""
+        schema = self.schema(node)
+        for k, a in enumerate(schema.arguments if schema else []):
+            if a.name in names:
+                return node.args[k] if k < len(node.args) else node.kwargs.get(a.name, a.default_value)
+        return None
+
+    def nodes_in(self, argument):
+        return [x for x in pytree.tree_flatten(argument)[0] if isinstance(x, torch.fx.Node)]
+
+    def marked(self, node, write):
+        """Nodes in arguments that the schema marks as written, or as shared with a result."""
+        schema = self.schema(node)
+        found = []
+        for k, a in enumerate(schema.arguments if schema else []):
+            if a.alias_info is not None and (a.alias_info.is_write or not write):
+                found += self.nodes_in(node.args[k] if k < len(node.args) else node.kwargs.get(a.name))
+        return found
+
+    def collective(self, node):
+        """(kind of collective, or `wait`, or None)"""
+        schema = self.schema(node)
+        space, _, name = schema.name.partition("::") if schema else ("", "", "")
+        if space not in ("_c10d_functional", "c10d_functional", "_c10d_functional_autograd"):
+            return None
+        name = re.sub(r"(_coalesced)?(_out)?_?$", "", name)
+        return "wait" if name in ("wait_tensor", "wait_tensors") else COLLECTIVES.get(name)
+
+    def group(self, node):
+        """The name in the program of a collective's group."""
+        name = self.argument(node, "group_name")
+        size, ranks = self.argument(node, "group_size"), self.argument(node, "ranks")
+        if ranks is not None:
+            ranks = [whole(node, r) for r in ranks]
+            size = whole(node, size)
+            key, ranks = (tuple(ranks), size), ranks if len(ranks) == size else None
+        else:
+            key, ranks = name, None
+            if name in self.given:
+                given = self.given[name]
+                size, ranks = (given, None) if isinstance(given, int) else (len(given), list(given))
+            else:
+                size, ranks = self.ask_torch(name, size)
+        if size is None:
+            raise Unknown(f"{node.name}: the size of the group '{name}' is not known: state it in groups")
+        if key not in self.groups:
+            text = f"g{len(self.groups)}" if name is None else name if re.match(r"[A-Za-z_]", str(name)) else f"g{name}"
+            listed = f" = {{{' '.join(map(str, ranks))}}}" if ranks else ""
+            self.groups[key] = name_text(text), f"group {name_text(text)}({whole(node, size)}){listed}"
+        return self.groups[key][0]
+
+    @staticmethod
+    def ask_torch(name, size):
+        try:
+            import torch.distributed as dist
+            from torch.distributed.distributed_c10d import _resolve_process_group
+
+            if dist.is_initialized():
+                ranks = dist.get_process_group_ranks(_resolve_process_group(name))
+                return len(ranks), ranks
+        except (ImportError, KeyError, RuntimeError, ValueError):
+            pass
+        return size, None
+
+    def flops(self, node):
+        """Operations of a product, by torch's own count; 0: it is none."""
+        from torch.utils import flop_counter
+
+        packet = getattr(node.target, "overloadpacket", None)
+        registry = getattr(flop_counter, "flop_registry", None)
+        count = (registry if registry is not None else flop_counter.flop_mapping).get(packet) if packet else None
+        if count is None:
+            return 0
+
+        def known(x):
+            if not isinstance(x, torch.fx.Node):
+                return x
+            sizes = [torch.empty([whole(x, n) for n in i.shape], dtype=i.dtype, device="meta") if hasattr(i, "shape")
+                     else i for i in items(self.recorded(x))]
+            return sizes if isinstance(self.recorded(x), (list, dict)) or len(sizes) > 1 else sizes[0]
+
+        args, kwargs, out = pytree.tree_map(known, (node.args, node.kwargs, node))
+        if registry is None:
+            shape = lambda x: x.shape if isinstance(x, torch.Tensor) else x
+            args, kwargs, out = pytree.tree_map(shape, (args, kwargs, out))
+            return whole(node, count(*args, **kwargs, out_shape=out))
+        return whole(node, count(*args, **kwargs, out_val=out))
+
+    # ---- statements
+
+    def operands(self, node):
+        """The values that a node needs, each once; of a node with several the one that getitem takes."""
+        if node.target is operator.getitem and isinstance(node.args[1], int):
+            there = self.values[node.args[0]]
+            return [there[node.args[1]]] if node.args[1] < len(there) else there
+        found = []
+        for n in node.all_input_nodes:
+            taken = self.values[n]
+            if self.collective(node) == "wait" and n.target is operator.getitem:
+                taken = self.operands(n)  # the collective's own result
+            found += [v for v in taken if v not in found]
+        return found
+
+    def views(self, node, operands, results, what):
+        """By result: the operand whose storage it has, or -1."""
+        shared = [v for n in self.marked(node, False) for v in self.values[n]]
+        found = []
+        for k, r in enumerate(results):
+            at = -1
+            if what == "wait" and k < len(operands):
+                at = k
+                if r.storage is not None and operands[k].storage is not None:
+                    self.same[r.storage] = r.storage = operands[k].storage
+            elif r.storage is not None:
+                at = next((i for i, v in enumerate(operands) if v.storage == r.storage), -1)
+                if at < 0 and r.storage in self.latest and node.op not in ("placeholder", "get_attr"):
+                    operands.append(self.latest[r.storage])
+                    at = len(operands) - 1
+            elif k < len(shared) and shared[k] in operands:
+                at = operands.index(shared[k])
+            elif node.target is operator.getitem:
+                at = 0
+            found.append(at)
+        return found
+
+    def kind(self, node, results, views, writes, what):
+        if node.op in ("placeholder", "get_attr", "output"):
+            return {"placeholder": "input", "get_attr": "attr", "output": "output"}[node.op]
+        if what:
+            return what
+        if results and all(r.dtype is None for r in results) and (
+                isinstance(self.recorded(node), SCALARS)):
+            return "host"
+        if results and min(views) >= 0 and not writes:
+            return "view"
+        return None
+
+    def statement(self, node):
+        results, operands, what = self.results(node), self.operands(node), self.collective(node)
+        views = self.views(node, operands, results, what)
+        written = [v for n in self.marked(node, True) for v in self.values[n]] if not what == "wait" else []
+        writes = sorted({operands.index(v) for v in written if v in operands})
+        kind = self.kind(node, results, views, writes, what)
+        attributes = [f"kind={kind}"] if kind else []
+        attributes += self.cost(node, kind, operands, results)
+        if what and what != "wait":
+            attributes.append(f"group={self.group(node)}")
+            how = self.argument(node, "reduceOp", "reduce_op")
+            if how is not None and what in ("allreduce", "reduce_scatter"):
+                if str(how).lower() not in REDUCTIONS:
+                    raise Unknown(f"{node.name}: hirc knows no reduction '{how}'")
+                attributes.append(f"op={REDUCTIONS[str(how).lower()]}")
+        if results and max(views) >= 0:
+            attributes.append(f"view=({', '.join(map(str, views))})")
+        sizes, own = [], set()
+        for r, view in zip(results, views):
+            none = r.dtype is None or r.cpu or r.storage in own or (view < 0 and r.storage in self.latest)
+            sizes.append(r.size() if view >= 0 else 0 if none else r.bytes)
+            own |= {r.storage} - {None}
+        if any(size != r.size() for size, r in zip(sizes, results)):
+            attributes.append(f"bytes=({', '.join(map(str, sizes))})")
+        if writes:
+            attributes.append(f"writes=({', '.join(map(str, writes))})")
+        if not results:
+            attributes.append(f"name={string_text(node.name)}")
+        for r in results:
+            if r.storage is not None:
+                self.latest[r.storage] = r
+        self.values[node] = results
+        left = ", ".join(f"{name_text(r.name)}: {r.type()}" for r in results)
+        target = "py.getitem" if node.target is operator.getitem else node.op if node.op in (
+            "placeholder", "get_attr", "output") else str(getattr(node.target, "__name__", node.target)
+                                                          if self.schema(node) is None else node.target)
+        right = f"extern {string_text(target)}({', '.join(name_text(v.name) for v in operands)})"
+        self.lines.append(f"  {left + ' = ' if left else ''}{right} {{{', '.join(attributes)}}}")
+
+    def cost(self, node, kind, operands, results):
+        time = self.times(node) if not isinstance(getattr(self.times, "__self__", None), dict) else self.times(node.name)
+        if time is not None:
+            if time < 0 or time != int(time):
+                raise Unknown(f"{node.name}: a time is a whole number of nanoseconds, not {time}")
+            return [f"time={int(time)}"]
+        if kind in ("input", "attr", "output", "view", "wait", "host"):
+            return ["time=0"]
+        if kind:
+            return []
+        flops, moved = self.flops(node), sum(v.size() for v in operands + results if v.dtype)
+        return ([f"flops={flops}"] if flops else []) + [f"touches={moved}"]
+
+    def program(self, name):
+        for node in self.graph.nodes:
+            self.statement(node)
+        head = [declaration for _, declaration in self.groups.values()]
+        return "\n".join(head + [f"program {name_text(name)} {{"] + self.lines + ["}"]) + "\n"
+
+
+def write(graph_module, file, *, times=None, groups=None, name=None):
+    """Writes the program of a GraphModule to a file that is open for text. Nothing is written if it raises Unknown."""
+    text = Writer(graph_module, times, groups).program(name or "graph")
+    file.write(text)
+
+
+def read_graph(path):
+    if path.endswith(".pt2"):
+        return torch.export.load(path).graph_module
+    with open(path, "rb") as file:
+        graph = pickle.load(file)
+    if isinstance(graph, torch.fx.GraphModule):
+        return graph
+    from torch._subclasses.fake_tensor import FakeTensorMode
+    from torch.fx.passes.fake_tensor_prop import FakeTensorProp
+
+    graph, inputs = graph
+    FakeTensorProp(graph, FakeTensorMode(allow_non_fake_inputs=True)).propagate(*inputs)
+    return graph
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0],
+                                     epilog=__doc__.split("\n\n", 2)[2],
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("graph", metavar="GRAPH")
+    parser.add_argument("-o", dest="output", metavar="FILE", help="write to a file instead of standard output")
+    parser.add_argument("--times", metavar="FILE.json", help="an object of nanoseconds by the names of nodes")
+    parser.add_argument("--group", metavar="NAME:N", action="append", default=[], help="the size of a process group")
+    parser.add_argument("--name", default="graph", help="of the program")
+    options = parser.parse_args()
+    groups = {}
+    for text in options.group:
+        group, _, size = text.rpartition(":")
+        if not group or not size.isdigit() or not int(size):
+            parser.error(f"--group={text}: a group is NAME:N")
+        groups[group] = int(size)
+    times = None
+    if options.times:
+        with open(options.times, encoding="utf-8") as file:
+            times = json.load(file)
+    try:
+        graph = read_graph(options.graph)
+        text = Writer(graph, times, groups).program(options.name)
+    except Unknown as error:
+        sys.exit(f"fx2hir: {error}")
+    if options.output:
+        with open(options.output, "w", encoding="utf-8") as file:
+            file.write(text)
+    else:
+        sys.stdout.write(text)
+
+
+if __name__ == "__main__":
+    main()
