@@ -7,14 +7,14 @@
 
     fx2hir.py GRAPH [-o FILE.hir] [--times FILE.json] [--group NAME:N]… [--name PROGRAM]
 
-GRAPH is a file of torch.export.save, or a pickled pair of a GraphModule and its example inputs, or a pickled GraphModule
-whose nodes have their shapes. (Reading a pickle runs code that is in it: only read what you trust.)
+GRAPH is a file of torch.export.save (.pt2), or a pickled pair of a GraphModule and its example inputs, or a pickled
+GraphModule whose nodes have their shapes. (Reading a pickle runs code that is in it: only read what you trust.)
 
 What is written of a node: its name; its target; the tensors that it needs; shape and dtype of its tensors, from
 meta["val"] or meta["tensor_meta"]; which operands it writes, from the schema; which results share an operand's storage,
 from untyped_storage(), or from the schema where there are no fake tensors; of functional collectives the kind, the
-group, and how they reduce; waits, whose result is what the collective made. Tensors of the CPU take no memory in a graph
-that also has an accelerator's.
+group, and how they reduce; waits, whose result is what the collective made. Tensors of the CPU take no memory in a
+graph that also has an accelerator's.
 
 times: nanoseconds by the name of a node, or a function of a node that gives them, or None where it does not know. A
 node without gets no time but what it computes and moves (flops=, touches=), and a collective its group: then the
@@ -33,11 +33,12 @@ import sys
 import torch
 from torch.utils import _pytree as pytree
 
-KEYWORDS = set("param const mesh group program on input output inout let for in parallel if else schedule extern as and "
-               "or not".split())
+KEYWORDS = set("param const mesh group program on input output inout let for in parallel if else schedule extern as "
+               "and or not".split())
 DTYPES = {"float64": "f64", "float32": "f32", "bfloat16": "bf16", "float16": "f16", "float8_e4m3fn": "f8e4m3",
           "float8_e5m2": "f8e5m2", "int64": "i64", "int32": "i32", "int8": "i8", "uint8": "u8", "bool": "bool"}
-BYTES = {"f64": 8, "f32": 4, "bf16": 2, "f16": 2, "f8e4m3": 1, "f8e5m2": 1, "i64": 8, "i32": 4, "i8": 1, "u8": 1, "bool": 1}
+BYTES = {"f64": 8, "f32": 4, "bf16": 2, "f16": 2, "f8e4m3": 1, "f8e5m2": 1, "i64": 8, "i32": 4, "i8": 1, "u8": 1,
+         "bool": 1}
 COLLECTIVES = {"all_gather_into_tensor": "allgather", "reduce_scatter_tensor": "reduce_scatter",
                "all_reduce": "allreduce", "all_to_all_single": "all_to_all", "broadcast": "broadcast_from"}
 REDUCTIONS = {"sum": "sum", "avg": "avg", "max": "max", "min": "min", "product": "prod", "prod": "prod"}
@@ -96,7 +97,7 @@ class Value:
 class Writer:
     def __init__(self, graph_module, times, groups):
         self.graph = graph_module.graph
-        self.times = times if callable(times) else (times or {}).get
+        self.times = times if callable(times) else lambda node: (times or {}).get(node.name)
         self.given = dict(groups or {})
         self.values = {}  # by node: its list of Value
         self.latest = {}  # by storage: the value that has it last
@@ -339,7 +340,7 @@ class Writer:
         self.lines.append(f"  {left + ' = ' if left else ''}{right} {{{', '.join(attributes)}}}")
 
     def cost(self, node, kind, operands, results):
-        time = self.times(node) if not isinstance(getattr(self.times, "__self__", None), dict) else self.times(node.name)
+        time = self.times(node)
         if time is not None:
             if time < 0 or time != int(time):
                 raise Unknown(f"{node.name}: a time is a whole number of nanoseconds, not {time}")

@@ -7,6 +7,7 @@
 #include "cli/compile.h"
 #include "cli/output.h"
 #include "cli/split.h"
+#include "import/import.h"
 #include "cost/cost.h"
 #include "ir/print.h"
 #include "parse/ast.h"
@@ -111,7 +112,7 @@ static enum status compile_part(void *command, struct source *s, bool first)
 static enum status compile_path(struct compile_command *c, const char *path)
 {
 	struct source *s;
-	enum status status = source_read(c->d, path, &s);
+	enum status status = source_read_bytes(c->d, path, import_knows_bytes, &s);
 	if (status != STATUS_OK)
 		return status;
 	if (!c->split)

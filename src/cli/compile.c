@@ -397,7 +397,7 @@ struct module *compile_source(struct diag *d, struct source *s, struct compile_o
 struct module *compile_file(struct diag *d, const char *path, struct compile_options *o, enum status *status)
 {
 	struct source *s;
-	*status = source_read(d, path, &s);
+	*status = source_read_bytes(d, path, import_knows_bytes, &s);
 	return *status == STATUS_OK ? compile_source(d, s, o, true, status) : NULL;
 }
 

@@ -148,7 +148,7 @@ static group_id group_of(struct builder *b, const struct chakra_node *n)
 	}
 	chakra_refuse(b->d, b->t, n, n->group ? "pg_name" : NULL,
 	              "the size of the group '%s' is not in the trace", name);
-	diag_note(b->d, DIAG_NOWHERE, "--group=%s:N states it", name);
+	diag_note(b->d, DIAG_NOWHERE, "`hirc import --group=%s:N` states it", name);
 	return 0;
 }
 

@@ -27,6 +27,8 @@ static struct module *read_trace(struct diag *d, struct source *s, const char *c
 		ok = chakra_group_add(d, &t, group[k]);
 	if (ok && chakra_order(d, &t))
 		m = chakra_build(d, &t);
+	if (m)
+		m->source = s;
 	chakra_free(&t);
 	return m;
 }

@@ -79,7 +79,8 @@ def message(content):
 def say(what, content):
     with open("x.et", "wb") as file:
         file.write(content)
-    done = subprocess.run(["hirc", "import", "--group=world:4", "x.et"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    done = subprocess.run(["hirc", "import", "--group=world:4", "x.et"], stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True)
     print(f"{what}:\n{done.stdout}", end="")
     if done.returncode != 1:
         print(f"exit code {done.returncode}")

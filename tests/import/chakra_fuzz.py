@@ -7,7 +7,8 @@ import random
 import subprocess
 import sys
 
-WORDS = [b"\xff", b"\x00", b"\x80", b"[", b"]", b"-1", b"'", b"99999999999999999999", b"Tensor(", b"\xff\xff\xff\xff\x0f"]
+WORDS = [b"\xff", b"\x00", b"\x80", b"[", b"]", b"-1", b"'", b"99999999999999999999", b"Tensor(",
+         b"\xff\xff\xff\xff\x0f"]
 
 
 def damage(r, content):
@@ -42,11 +43,12 @@ def main():
             made += 1
             again = subprocess.run(["hirc", "compile", "--stop-after=parse", "--verify-roundtrip", "-"],
                                    input=done.stdout, capture_output=True)
-        if done.returncode not in (0, 1) or (done.returncode == 1 and b"error:" not in done.stderr) or again.returncode > 1 \
-                or (done.returncode == 0 and again.returncode):
+        said = (done.stderr + again.stderr).decode(errors="replace")
+        good = done.returncode == again.returncode == 0
+        if not good and (done.returncode != 1 or "error:" not in said):
             with open("fuzz.et", "wb") as file:
                 file.write(bad)
-            sys.exit(f"fuzz.et: {done.returncode} {again.returncode}\n{(done.stderr + again.stderr).decode(errors='replace')}")
+            sys.exit(f"fuzz.et: {done.returncode}, then {again.returncode}\n{said}")
     print("ok" if made else "no damage was harmless")
 
 
