@@ -140,21 +140,34 @@ static enum status gather(struct rt_job *job, const struct moment *moment, int64
 	return status;
 }
 
+/* Samples k … of a program, those of one turn. */
+static enum status take_turn(struct rt_job *job, const struct bench_rounds *o, struct subject *s,
+                             bool one_clock, int64_t k, int64_t samples)
+{
+	int64_t burst = o->burst > 1 ? o->burst : 1;
+	bool again = k > 0 || o->warmup > 0 || !o->samples;
+	enum status status = STATUS_OK;
+	for (int64_t i = 0; i < o->lead && status == STATUS_OK; i++, again = true)
+		status = run_once(job, s, one_clock, again, &s->last);
+	for (int64_t i = k; i < k + burst && i < samples && status == STATUS_OK; i++, again = true)
+		status = run_once(job, s, one_clock, again, &s->moment[i]);
+	return status;
+}
+
 static enum status sample(struct rt_job *job, const struct bench_rounds *o, struct subject *s, bool one_clock,
                           const struct bench_samples *out)
 {
-	bool warm = o->warmup > 0 || !o->samples;
 	enum status status = STATUS_OK;
 	for (uint32_t f = 0; f < o->n; f++) {
 		s[f].moment = mem_zalloc(sizeof *s[f].moment * (size_t)out->samples);
 		s[f].moment[0] = s[f].last;
 	}
-	for (int64_t k = 0; k < out->samples; k++)
+	for (int64_t k = 0; k<out->samples; k += o->burst> 1 ? o->burst : 1)
 		for (uint32_t f = 0; f < o->n && status == STATUS_OK; f++) {
 			if (s[f].slow)
 				continue;
 			before(job, o, f, 0.1 + 0.8 * (double)k / (double)out->samples);
-			status = run_once(job, &s[f], one_clock, k > 0 || warm, &s[f].moment[k]);
+			status = take_turn(job, o, &s[f], one_clock, k, out->samples);
 		}
 	for (uint32_t f = 0; f < o->n && status == STATUS_OK; f++) {
 		out->of[f].samples = s[f].slow ? 1 : out->samples;

@@ -1,6 +1,7 @@
 /* bench_rounds: what a rank does to measure programs: samples of all of them, in turns.
  *
  *     A B C   A B C   A B C …
+ *     a a A A   b b B B   c c C C   a a A A …     lead 2, burst 2: small letters are no samples
  *
  * All programs are open at once, so that what disturbs the machine disturbs all of them. A sample is latest
  * finish - earliest start over the ranks, where they have one clock; else the longest time of a rank. Filling
@@ -15,6 +16,9 @@ struct bench_rounds {
 	uint32_t n;
 	int64_t warmup, samples; /* 0 samples: as many as take about `budget` in all */
 	double budget;           /* ns */
+	/* A turn is so many runs that are no samples, then so many that are (0: one): others have left
+	 * nothing of the program in the caches. */
+	int64_t lead, burst;
 	/* A program that takes so many times as long as the fastest is run once; 0: none is left out. */
 	double slow;
 	bool check; /* with the reference, afterwards */

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { BATCH = 16, WARMUP = 2, SLOW = 20 };
+enum { BATCH = 16, WARMUP = 2, LEAD = 8, BURST = 8, SLOW = 20 };
 #define BUDGET_NS 3e8 /* that samples of one candidate take */
 
 /* What ranks tell who has started them. */
@@ -46,6 +46,8 @@ static int rank(struct rt_job *job, void *batch)
 	                               .warmup = WARMUP,
 	                               .budget = BUDGET_NS * b->n,
 	                               .slow = SLOW,
+	                               .lead = LEAD,
+	                               .burst = BURST,
 	                               .check = b->t->check,
 	                               .before = before,
 	                               .to = b};
