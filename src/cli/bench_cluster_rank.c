@@ -95,7 +95,9 @@ static enum status time_size(struct bench_member *x, const struct bench_shape *s
 {
 	double us = 0;
 	x->apart = rt_collective_is_rooted(s->kind) && s->kind != RT_SEND_RECV;
+	x->fresh = s->kind != RT_BARRIER;
 	enum status status = bench_member_time(x, s, &us);
+	x->fresh = false;
 	double ns = 1e3 * (x->apart ? us - barrier : us);
 	x->apart = false;
 	*out = ns < 1 ? 1 : (int64_t)(ns + 0.5);

@@ -21,6 +21,9 @@ struct bench_member {
 	const int *rank;          /* of the team */
 	bool one_clock;
 	bool apart; /* a barrier follows each collective, and is in its time: none runs ahead of the others */
+	/* What a collective reads was written by its rank right before, as in a program; what writing alone
+	 * takes is not in the time. */
+	bool fresh;
 	char *in, *out;                                         /* room for the largest size */
 	int64_t *counts, *offsets, *send_counts, *send_offsets; /* all_to_allv; by member */
 	uint64_t rounds;                                        /* of the ring */
