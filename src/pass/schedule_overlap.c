@@ -65,8 +65,18 @@ static op_id op_of(const struct block *b, const struct sched_schedule *s, uint32
 	return b->op[s->b.origin[node].node];
 }
 
+struct unit { /* of times that are printed */
+	const char *name;
+	double ns;
+};
+
+static struct unit unit_of(int64_t step)
+{
+	return step < 1000000 ? (struct unit){"us", 1e3} : (struct unit){"ms", 1e6};
+}
+
 static void say_exposed(struct pass_context *cx, struct module *m, const struct block *b,
-                        const struct sched_schedule *s, int64_t limit, struct arena *a)
+                        const struct sched_schedule *s, int64_t limit, struct unit unit, struct arena *a)
 {
 	struct sched_exposures e;
 	sched_exposures(&s->b.p, s->order, limit, a, &e);
@@ -80,10 +90,10 @@ static void say_exposed(struct pass_context *cx, struct module *m, const struct 
 		const char *name = block_name(m, op);
 		bool bucket = s->b.origin[x->comm].bucket != SCHED_NONE;
 		if (x->exposed)
-			pass_remark(cx, m, m->op.at[op].at, "%s%s: %.3f of %.3f ms exposed: %s",
+			pass_remark(cx, m, m->op.at[op].at, "%s%s: %.3f of %.3f %s exposed: %s",
 			            name ? name : "a collective", bucket ? " and others" : "",
-			            (double)x->exposed / 1e6, (double)(x->end - x->begin) / 1e6,
-			            reason_of(x->reason));
+			            (double)x->exposed / unit.ns, (double)(x->end - x->begin) / unit.ns,
+			            unit.name, reason_of(x->reason));
 	}
 }
 
@@ -92,17 +102,18 @@ static void say(struct pass_context *cx, struct module *m, const struct block *b
 {
 	int64_t limit = limit_of(cx, before.peak);
 	struct sched_bound bound = sched_bound_within(&b->p, cx->option[BUCKETS] == BUCKETS_PACK, limit);
+	struct unit unit = unit_of(before.runtime);
 	uint32_t buckets = 0;
 	for (uint32_t k = 0; k < s->b.p.n; k++)
 		buckets += s->b.origin[k].step == SCHED_STEP_PACK;
 	pass_remark(
 	    cx, m, DIAG_NOWHERE,
-	    "%.3f ms instead of %.3f, %.3f of it exposed instead of %.3f; at most %lld bytes live instead of "
-	    "%lld; %u buckets; no schedule takes less than %.3f ms",
-	    (double)s->result.runtime / 1e6, (double)before.runtime / 1e6, (double)s->result.exposed / 1e6,
-	    (double)before.exposed / 1e6, (long long)s->result.peak, (long long)before.peak, buckets,
-	    (double)bound.runtime / 1e6);
-	say_exposed(cx, m, b, s, limit, a);
+	    "%.3f %s instead of %.3f, %.3f of it exposed instead of %.3f; at most %lld bytes live instead of "
+	    "%lld; %u buckets; no schedule takes less than %.3f %s",
+	    (double)s->result.runtime / unit.ns, unit.name, (double)before.runtime / unit.ns,
+	    (double)s->result.exposed / unit.ns, (double)before.exposed / unit.ns, (long long)s->result.peak,
+	    (long long)before.peak, buckets, (double)bound.runtime / unit.ns, unit.name);
+	say_exposed(cx, m, b, s, limit, unit, a);
 }
 
 static void refuse(struct pass_context *cx, int64_t limit, int64_t least)
