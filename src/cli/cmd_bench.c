@@ -170,6 +170,7 @@ static enum status bench(struct bench_collectives *c, struct bench_cluster *o)
 {
 	struct bench *b = c->b;
 	struct diag *d = compile_diag(&b->compile);
+	enum status status = STATUS_USAGE;
 	b->launch = rank_options_launch(&b->ranks);
 	if (o)
 		b->compile.fuse_pointwise = "no"; /* statements are measured one by one */
@@ -178,9 +179,13 @@ static enum status bench(struct bench_collectives *c, struct bench_cluster *o)
 		diag_error(d, DIAG_NOWHERE, "--bootstrap=mpi starts no ranks: no launcher has started hirc");
 		ok = false;
 	}
+	ok =
+	    ok && (c->kinds || compile_cluster(d, &b->compile, &status)); /* copies of the options share it */
 	diag_finish(d);
 	diag_free(d);
-	if (!ok || !check_collectives(c))
+	if (!ok)
+		return status;
+	if (!check_collectives(c))
 		return STATUS_USAGE;
 	if (o) {
 		o->collectives = *c;

@@ -210,8 +210,12 @@ static bool contraction_time(const struct cost *c, op_id op, int64_t *out)
 static bool refuse_team(const struct cost *c, op_id op)
 {
 	const struct cluster *x = c->cluster;
-	return refuse(c, op, "no link of cluster '%s' joins these ranks: its widest spans %lld devices",
-	              x->name, (long long)x->link[x->link_n - 1].span);
+	refuse(c, op, "no link of cluster '%s' joins these ranks: its widest spans %lld devices", x->name,
+	       (long long)x->link[x->link_n - 1].span);
+	if (c->d)
+		diag_note(c->d, DIAG_NOWHERE,
+		          "give its `links` one with a larger span, or measure more ranks");
+	return false;
 }
 
 static bool collective_op(const struct cost *c, op_id op, enum cluster_collective kind, int64_t *time,
