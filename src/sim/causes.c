@@ -27,6 +27,33 @@ bool sim_cause_is_channel(const struct sim_events *e, struct sim_cause of)
 	       sim_instance_of(e, of.unit, of.task)->latest < e->unit[of.unit].moment[of.task].begin;
 }
 
+static bool less(const struct sim_events *e, struct sim_member a, struct sim_member b)
+{
+	if (e->unit[a.unit].class != e->unit[b.unit].class)
+		return e->unit[a.unit].class < e->unit[b.unit].class;
+	return a.local != b.local ? a.local < b.local : a.unit < b.unit;
+}
+
+/* What a meeting waited for: what made this unit come to it if none came later, else that of the least member
+ * that did, by its class, so that it is the same whether or not ranks are simulated one by one. */
+static struct sim_cause last_to_come(const struct sim_events *e, struct sim_cause of)
+{
+	const struct sim_unit *u = &e->unit[of.unit];
+	const struct sim_task *t = task_of(e, of);
+	const struct sim_meeting *q = &e->meeting.at[u->meeting[t->channel]];
+	int64_t latest = sim_instance_of(e, of.unit, of.task)->latest;
+	const struct sim_member *least = NULL;
+	if (u->moment[of.task].ready == latest)
+		return sim_cause_ready(e, of);
+	for (uint32_t k = 0; k < q->member_n; k++) {
+		const struct sim_member *m = &e->member.at[q->member + k];
+		uint32_t task = e->unit[m->unit].slot[m->local][t->number];
+		if (e->unit[m->unit].moment[task].ready == latest && (!least || less(e, *m, *least)))
+			least = m;
+	}
+	return (struct sim_cause){least->unit, e->unit[least->unit].slot[least->local][t->number]};
+}
+
 struct sim_cause sim_cause_begin(const struct sim_events *e, struct sim_cause of)
 {
 	const struct sim_unit *u = &e->unit[of.unit];
@@ -37,15 +64,5 @@ struct sim_cause sim_cause_begin(const struct sim_events *e, struct sim_cause of
 		return sim_cause_ready(e, of);
 	if (sim_cause_is_channel(e, of))
 		return (struct sim_cause){of.unit, u->slot[t->channel][t->number - 1]};
-	const struct sim_instance *x = sim_instance_of(e, of.unit, of.task);
-	const struct sim_meeting *q = &e->meeting.at[u->meeting[t->channel]];
-	if (x->who == of.unit && u->moment[of.task].ready == x->latest)
-		return sim_cause_ready(e, of);
-	for (uint32_t k = 0; k < q->member_n; k++) {
-		struct sim_member m = e->member.at[q->member + k];
-		uint32_t task = e->unit[m.unit].slot[m.local][t->number];
-		if (m.unit == x->who && e->unit[m.unit].moment[task].ready == x->latest)
-			return (struct sim_cause){m.unit, task};
-	}
-	return sim_cause_ready(e, of);
+	return last_to_come(e, of);
 }

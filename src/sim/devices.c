@@ -296,6 +296,14 @@ static void add_memory(struct making *k)
 
 /* ---- the chain that ends with the unit */
 
+/* Two ends, or members, of one. */
+static bool is_same_meeting(const struct sim_events *e, struct sim_cause a, struct sim_cause b)
+{
+	return b.task != SIM_NONE && e->unit[a.unit].r.task.at[a.task].kind >= SIM_MEETING &&
+	       e->unit[b.unit].r.task.at[b.task].kind >= SIM_MEETING &&
+	       sim_instance_of(e, a.unit, a.task) == sim_instance_of(e, b.unit, b.task);
+}
+
 static void add_critical(struct making *k)
 {
 	const struct sim_events *e = k->e;
@@ -306,8 +314,7 @@ static void add_critical(struct making *k)
 		const struct sim_task *t = &e->unit[at.unit].r.task.at[at.task];
 		const struct sim_moment *m = &e->unit[at.unit].moment[at.task];
 		before = sim_cause_begin(e, at);
-		bool again =
-		    before.unit != at.unit && before.task != SIM_NONE; /* the same, of another rank */
+		bool again = is_same_meeting(e, at, before);
 		if (!again && m->end > m->begin)
 			vec_push(&chain, ((struct timeline_step){t->op, m->end - m->begin, 1}));
 	}

@@ -35,7 +35,7 @@ struct sim_meeting {               /* a channel, as it is between units */
 
 /* What is simulated: a rank that stands for its class. */
 struct sim_unit {
-	uint32_t rank;
+	uint32_t rank, class;
 	struct sim_rank r;
 	struct sim_moment *moment; /* by task */
 	uint32_t *meeting;         /* by channel of the rank */

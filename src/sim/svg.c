@@ -225,15 +225,16 @@ static void put_head(struct picture *p, int height)
 	    {'w', "work"}, {'c', "collective"}, {'m', "message"}, {'e', "exposed"}, {'y', "memory"}};
 	const struct timeline *t = p->t;
 	int x = LEFT;
-	buf_printf(p->out,
-	           "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d "
-	           "%d\">\n<style>text{font:11px sans-serif;fill:#222}.h{font-size:14px;font-weight:bold}"
-	           ".n{text-anchor:end}.a{text-anchor:middle;fill:#555}.i{fill:#fff;pointer-events:none}"
-	           ".r{fill:#c00}.w{fill:#4c78a8}.c{fill:#3f8f4f}.m{fill:#8e5fa8;fill-opacity:.7}.e{fill:#d62728}"
-	           ".y{fill:#f0c987;stroke:#b8862b}.l{stroke:#c00;stroke-dasharray:6 3}.b{fill:#f4f4f4}"
-	           ".t{stroke:#000;stroke-opacity:.12}</style>\n<rect width=\"100%%\" height=\"100%%\" "
-	           "fill=\"#fff\"/>\n",
-	           LEFT + WIDTH + RIGHT, height, LEFT + WIDTH + RIGHT, height);
+	buf_printf(
+	    p->out,
+	    "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d "
+	    "%d\">\n<style>text{font:11px sans-serif;fill:#222}.h{font-size:14px;font-weight:bold}"
+	    ".n{text-anchor:end}.a{text-anchor:middle;fill:#555}.i{fill:#fff;pointer-events:none}"
+	    ".r{fill:#c00}.w{fill:#4c78a8}.c{fill:#3f8f4f}.m{fill:#8e5fa8;fill-opacity:.7}.e{fill:#d62728}"
+	    ".y{fill:#f0c987;stroke:#b8862b}.l{stroke:#c00;stroke-dasharray:6 3}.b{fill:#f4f4f4}"
+	    ".t{stroke:#000;stroke-opacity:.12}</style>\n<rect width=\"100%%\" height=\"100%%\" "
+	    "fill=\"#fff\"/>\n",
+	    LEFT + WIDTH + RIGHT, height, LEFT + WIDTH + RIGHT, height);
 	buf_printf(p->out, "<text class=\"h\" x=\"%d\" y=\"22\">", LEFT);
 	put_text(p->out, names_text(t->m->names, t->m->name), 80);
 	buf_printf(p->out, ": step time %.3f %s</text>\n", (double)t->runtime / p->ns, p->unit);
