@@ -302,6 +302,25 @@ static struct sched_family points_of(struct maker *k, op_id op, group_id group)
 	return (struct sched_family){.point = point, .n = n};
 }
 
+/* Bytes of what it has as operands, or as results. */
+static int64_t bytes_of(const struct maker *k, op_id op, enum role role)
+{
+	const struct op *o = &k->m->op.at[op];
+	int64_t n = 0;
+	for (unsigned i = 0; i < o->operand_n; i++)
+		if (k->m->operand.at[o->operand + i].role == role)
+			n += local_bytes(k->m, k->m->operand.at[o->operand + i].id);
+	return n;
+}
+
+/* Whether a recorded collective has its data as its one operand, and makes a buffer of its own. */
+static bool has_own_buffers(const struct maker *k, op_id op)
+{
+	int64_t in = bytes_of(k, op, ROLE_READ);
+	return int_of(k, op, k->key.in_bytes, in) == in && !attr_of(k, op, k->key.writes) &&
+	       !ir_view_of(k->m, op, 0);
+}
+
 static uint32_t find_family(struct maker *k, op_id op, group_id group, uint32_t lane)
 {
 	enum op_kind collective = collective_of(k->m, op);
@@ -309,7 +328,8 @@ static uint32_t find_family(struct maker *k, op_id op, group_id group, uint32_t 
 	while (which < BUCKETED && bucketed[which] != collective)
 		which++;
 	if (which == BUCKETED || k->m->op.at[op].def_n != 1 || op_role_count(k->m, op, ROLE_READ) != 1 ||
-	    (group ? !only_waited_for(k, op) : k->waits[op] != 1 || ir_bucket_refusal(k->m, op)))
+	    (group ? !only_waited_for(k, op) || !has_own_buffers(k, op)
+	           : k->waits[op] != 1 || ir_bucket_refusal(k->m, op)))
 		return SCHED_NONE;
 	uint64_t key = family_key_of(k, op, lane), like = group ? 0 : ir_bucket_key(k->m, op);
 	for (uint32_t f = 0; f < k->family.n; f++)
@@ -354,17 +374,6 @@ static group_id find_group(struct maker *k, op_id op)
 	           op_info[collective_of(k->m, op)].hir);
 	k->failed = true;
 	return 0;
-}
-
-/* Bytes of what it has as operands, or as results. */
-static int64_t bytes_of(const struct maker *k, op_id op, enum role role)
-{
-	const struct op *o = &k->m->op.at[op];
-	int64_t n = 0;
-	for (unsigned i = 0; i < o->operand_n; i++)
-		if (k->m->operand.at[o->operand + i].role == role)
-			n += local_bytes(k->m, k->m->operand.at[o->operand + i].id);
-	return n;
 }
 
 static void make_communication(struct maker *k, op_id op, struct sched_node *n)

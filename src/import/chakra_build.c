@@ -103,7 +103,7 @@ static void add_results(struct builder *b, uint32_t k, const struct chakra_tenso
 			value_id old = b->storage[s].value;
 			bool known = old < b->seen.n && b->seen.at[old] == k + 1;
 			view = builder_operand(b, k, old);
-			if (!known)
+			if (!known || n->kind == CHAKRA_COMM_COLL)
 				add_write(b, (uint32_t)view);
 		}
 		name_id name = i ? builder_name(b, arena_printf(b->scratch, "%s.%u", n->name, i), n->id)

@@ -152,7 +152,8 @@ static void put_comm(struct applier *a, struct members *b, int64_t time)
 	b->result = add_flat(a, result_of(a, b->comm.at[0]), n, "bucket");
 	add_read(a, b->packed);
 	copy_attrs(a, a->b->op[b->comm.at[0]]);
-	add_int(a, "time", time);
+	if (op_attr(a->m, a->b->op[b->comm.at[0]], "time")) /* else the machine says it */
+		add_int(a, "time", time);
 	add_members(a, b->comm.at, b->comm.n);
 	put(a, OP_EXTERN, place_of(a, b->comm.at[0]));
 }
