@@ -28,6 +28,19 @@ static void put_product(struct buf *out, const struct bench_probe *p, int64_t co
 		buf_printf(out, "  output Y%lld = matmul(A, B)\n", (long long)k);
 }
 
+/* Reductions are of rows. */
+static void put_function(struct buf *out, const struct bench_probe *p, int64_t count)
+{
+	static const int64_t row = 256;
+	bool reduces = op_info[p->kind].traits & TRAIT_REDUCTION,
+	     two = p->kind == OP_ADD || p->kind == OP_MUL || p->kind == OP_DIV || p->kind == OP_POW;
+	buf_printf(out, "  input A: %s[np@x, %lld, %lld]\n", dtype_name(p->dtype), (long long)(p->n / row),
+	           (long long)row);
+	for (int64_t k = 0; k < count; k++)
+		buf_printf(out, "  output Y%lld = %s(A%s%s)\n", (long long)k, p->op, two ? ", A" : "",
+		           reduces ? ", axis=2" : "");
+}
+
 static int64_t clamp(int64_t n, int64_t least, int64_t most)
 {
 	return n < least ? least : n > most ? most : n;
@@ -42,7 +55,9 @@ static void add_probe(struct bench_cluster *o, struct bench_probe p)
 	for (unsigned k = 0; k < 2; k++) {
 		struct buf text = {0};
 		buf_puts(&text, "mesh m(x = np)\nprogram measured on m {\n");
-		if (p.k)
+		if (p.op)
+			put_function(&text, &p, p.count[k]);
+		else if (p.k)
 			put_product(&text, &p, p.count[k]);
 		else
 			put_touch(&text, &p, p.count[k]);
@@ -57,6 +72,20 @@ static void add_cube(struct bench_cluster *o, enum dtype t, int64_t n)
 	add_probe(o, (struct bench_probe){.dtype = t, .m = n, .n = n, .k = n});
 }
 
+static void add_functions(struct bench_cluster *o)
+{
+	static const enum op_kind of[] = {OP_ADD,  OP_MUL,   OP_DIV, OP_RELU, OP_EXP,  OP_LOG,
+	                                  OP_SQRT, OP_RSQRT, OP_SIN, OP_COS,  OP_TANH, OP_SIGMOID,
+	                                  OP_SILU, OP_GELU,  OP_POW, OP_SUM,  OP_MAX,  OP_SOFTMAX};
+	static const enum dtype types[] = {DTYPE_F32, DTYPE_BF16, DTYPE_F16, DTYPE_F64};
+	for (unsigned t = 0; t < (o->quick ? 1 : 4); t++)
+		for (unsigned k = 0; k < (o->quick ? 1 : sizeof of / sizeof *of); k++)
+			add_probe(o, (struct bench_probe){.op = op_info[of[k]].hir,
+			                                  .kind = of[k],
+			                                  .dtype = types[t],
+			                                  .n = o->quick ? 1 << 8 : 1 << 14});
+}
+
 /* Sizes of f32 that a cache holds and that none does; products by BLAS up to 1024, others as large as is
  * worth waiting for. */
 static void add_probes(struct bench_cluster *o)
@@ -68,6 +97,7 @@ static void add_probes(struct bench_cluster *o)
 	add_probe(o, (struct bench_probe){.dtype = DTYPE_F32, .n = 1});
 	for (int64_t n = 64; n <= most; n *= 4)
 		add_probe(o, (struct bench_probe){.dtype = DTYPE_F32, .n = n});
+	add_functions(o);
 	for (unsigned t = 0; t < sizeof fast / sizeof *fast; t++) {
 		for (int64_t n = 16; n <= (o->quick ? 64 : 1024); n *= 2)
 			add_cube(o, fast[t], n);

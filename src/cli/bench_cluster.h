@@ -13,8 +13,11 @@
 #include "cli/bench_member.h"
 #include "cost/cluster.h"
 
-/* A statement that is measured: k 0: a negation of n elements; else a product [m, k] x [k, n]. */
+/* A statement that is measured: `op` of n elements; else k 0: a negation of n elements; else a product
+ * [m, k] x [k, n]. */
 struct bench_probe {
+	const char *op; /* of the concise surface; NULL: none */
+	enum op_kind kind;
 	enum dtype dtype;
 	int64_t m, n, k;
 	int64_t count[2]; /* statements of the two programs; the first has fewer */

@@ -1,7 +1,8 @@
 /* bench_cluster_file: a cluster file of what was measured.
  *
  * A link's latency is what the smallest message of send_recv between two ranks takes, its rate that of the
- * largest; a rate of products or memory is the best that was seen. Contention is not measured: 1000. */
+ * largest; a rate of products or memory is the best that was seen. Contention is not
+ * measured: 2000 where a thread does both, else 1000. */
 #include "base/file.h"
 #include "cli/bench_cluster.h"
 #include "cli/output.h"
@@ -26,11 +27,17 @@ static void make_device(struct cluster *c, const struct bench_cluster *o, const 
 {
 	struct cluster_point *touch = arena_new_array(c->arena, struct cluster_point, o->probe.n);
 	struct cluster_product *product = arena_new_array(c->arena, struct cluster_product, o->probe.n);
+	struct cluster_function *function = arena_new_array(c->arena, struct cluster_function, o->probe.n);
 	c->memory = whole((double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE) / (double)x->inner);
 	c->launch = whole(x->probe[0]);
 	for (uint32_t k = 1; k < o->probe.n; k++) {
 		const struct bench_probe *p = &o->probe.at[k];
 		int64_t time = whole(x->probe[k] - x->probe[0]);
+		if (p->op) {
+			function[c->function_n++] = (struct cluster_function){
+			    p->kind, p->dtype, whole((double)p->n * 1e9 / (double)time)};
+			continue;
+		}
 		double work = p->k ? 2.0 * (double)p->m * (double)p->n * (double)p->k : 8.0 * (double)p->n;
 		int64_t rate = whole(work * 1e9 / (double)time),
 		        *best = p->k ? &c->flops_rate[p->dtype] : &c->memory_rate;
@@ -43,6 +50,7 @@ static void make_device(struct cluster *c, const struct bench_cluster *o, const 
 	}
 	c->touch.at = touch;
 	c->product = product;
+	c->function = function;
 }
 
 static struct cluster_link make_link(const struct bench_measured *x, int64_t span)

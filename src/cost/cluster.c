@@ -120,6 +120,12 @@ uint64_t cluster_hash(const struct cluster *c)
 		const struct cluster_product *p = &c->product[k];
 		h = add(add(add(add(add(h, p->dtype), p->m), p->n), p->k), p->time);
 	}
+	h = add(h, c->function_n);
+	for (uint32_t k = 0; k < c->function_n; k++) {
+		for (const char *s = op_info[c->function[k].op].hir; *s; s++)
+			h = add(h, *s);
+		h = add(add(h, c->function[k].dtype), c->function[k].rate);
+	}
 	for (uint32_t k = 0; k < c->link_n; k++)
 		h = add(add(add(h, c->link[k].span), c->link[k].alpha), c->link[k].rate);
 	for (uint32_t k = 0; k < c->table_n; k++) {
@@ -184,6 +190,13 @@ static void put_device(const struct cluster *c, struct buf *out)
 		put_number(out, ", ", "k", p->k);
 		put_number(out, ", ", "ns", p->time);
 		buf_puts(out, k + 1 < c->product_n ? "}" : "}\n    ]");
+	}
+	for (uint32_t k = 0; k < c->function_n; k++) {
+		const struct cluster_function *f = &c->function[k];
+		buf_printf(out, "%s\n      {\"op\": \"%s\", \"dtype\": \"%s\"",
+		           k ? "," : ",\n    \"functions\": [", op_info[f->op].hir, dtype_name(f->dtype));
+		put_number(out, ", ", "elements_per_s", f->rate);
+		buf_puts(out, k + 1 < c->function_n ? "}" : "}\n    ]");
 	}
 	buf_puts(out, "\n  },\n");
 }

@@ -6,7 +6,8 @@
  *         "memory_bytes": 8589934592, "memory_bytes_per_s": 10000000000,
  *         "flops_per_s": {"f32": 50000000000},
  *         "touch_bytes_ns": [[4096, 900], [1048576, 110000]],
- *         "products": [{"dtype": "f32", "m": 64, "n": 64, "k": 64, "ns": 21000}]
+ *         "products": [{"dtype": "f32", "m": 64, "n": 64, "k": 64, "ns": 21000}],
+ *         "functions": [{"op": "gelu", "dtype": "f32", "elements_per_s": 370000000}]
  *       },
  *       "links": [{"span": 2, "alpha_ns": 1000, "bytes_per_s": 4000000000}],
  *       "collectives": [
@@ -15,14 +16,15 @@
  *       "contention": {"compute_per_mille": 1000, "comm_per_mille": 1000}
  *     }
  *
- * touch_bytes_ns, products, collectives and contention may be left out. All numbers are whole; keys name
- * their unit, counts have none. The same figures give the same hash on every machine. */
+ * touch_bytes_ns, products, functions, collectives and contention may be left out. All numbers are whole;
+ * keys name their unit, counts have none. The same figures give the same hash on every machine. */
 #ifndef HIRC_COST_CLUSTER_H
 #define HIRC_COST_CLUSTER_H
 #include "base/arena.h"
 #include "base/diag.h"
 #include "base/str.h"
 #include "ir/dtype.h"
+#include "ir/ir.h"
 
 enum {
 	CLUSTER_VERSION = 1,
@@ -30,6 +32,7 @@ enum {
 	CLUSTER_MAX_TABLES = 4096,
 	CLUSTER_MAX_POINTS = 1024, /* of one table */
 	CLUSTER_MAX_PRODUCTS = 4096,
+	CLUSTER_MAX_FUNCTIONS = 4096,
 	CLUSTER_MAX_EXTENT = INT32_MAX, /* of a product */
 	CLUSTER_MAX_SPAN = 1 << 24,     /* devices */
 	CLUSTER_MAX_BYTES = 4 << 20,    /* of a file */
@@ -88,6 +91,13 @@ struct cluster_product { /* a matmul [m, k] x [k, n] */
 	int64_t time; /* ns */
 };
 
+/* What computes one result, or reads one operand, after the other. */
+struct cluster_function {
+	enum op_kind op;
+	enum dtype dtype; /* of the first operand */
+	int64_t rate;     /* elements a second, of data that caches hold */
+};
+
 struct cluster {
 	struct arena *arena;
 	const char *name;
@@ -99,9 +109,10 @@ struct cluster {
 	int64_t compute_per_mille;       /* time of compute while communication runs, of 1000 without */
 	int64_t comm_per_mille;          /* and the other way round */
 	const struct cluster_product *product;
+	const struct cluster_function *function;
 	const struct cluster_link *link; /* by span, ascending; each divides the next */
 	const struct cluster_table *table;
-	uint32_t product_n, link_n, table_n;
+	uint32_t product_n, function_n, link_n, table_n;
 };
 
 /* The figures of a file; NULL after reporting. */

@@ -92,6 +92,46 @@ static bool read_products(struct reader *r, const struct json_value *device)
 	return ok;
 }
 
+/* Statements that compute a value a time. */
+static bool find_function(const char *name, enum op_kind *out)
+{
+	for (unsigned k = 0; k < OP_KIND_COUNT; k++)
+		if (op_info[k].hir && !strcmp(op_info[k].hir, name) && op_info[k].form == FORM_CALL &&
+		    (op_info[k].traits & (TRAIT_POINTWISE | TRAIT_REDUCTION) || k == OP_SOFTMAX)) {
+			*out = (enum op_kind)k;
+			return true;
+		}
+	return false;
+}
+
+static bool read_functions(struct reader *r, const struct json_value *device)
+{
+	struct json_value list, v;
+	const struct json *j = &r->j;
+	const char *name;
+	if (!json_array(j, device, "functions", CLUSTER_MAX_FUNCTIONS, &list))
+		return false;
+	struct cluster_function *f = arena_new_array(r->c->arena, struct cluster_function, json_count(&list));
+	bool ok = true;
+	r->c->function = f;
+	r->c->function_n = json_count(&list);
+	for (bool go = json_first(&list, &v); go; go = json_next(&v), f++) {
+		if (!json_is_object(j, &v)) {
+			ok = false;
+			continue;
+		}
+		ok &= json_known(j, &v, "op dtype elements_per_s");
+		ok &= read_dtype(r, &v, &f->dtype);
+		ok &= json_int(j, &v, "elements_per_s", 1, CLUSTER_MAX_NUMBER, &f->rate);
+		if (!json_text(j, &v, "op", &name))
+			ok = false;
+		else if (!find_function(name, &f->op))
+			ok = json_refuse_member(j, &v, "op", "is no pointwise operation or reduction: '%s'",
+			                        name);
+	}
+	return ok;
+}
+
 static bool read_device(struct reader *r, const struct json_value *root)
 {
 	struct json_value device;
@@ -99,8 +139,8 @@ static bool read_device(struct reader *r, const struct json_value *root)
 	struct cluster *c = r->c;
 	if (!json_object(j, root, "device", &device))
 		return false;
-	bool ok =
-	    json_known(j, &device, "memory_bytes memory_bytes_per_s flops_per_s touch_bytes_ns products");
+	bool ok = json_known(j, &device,
+	                     "memory_bytes memory_bytes_per_s flops_per_s touch_bytes_ns products functions");
 	ok &= json_int(j, &device, "memory_bytes", 1, CLUSTER_MAX_NUMBER, &c->memory);
 	ok &= json_int(j, &device, "memory_bytes_per_s", 1, CLUSTER_MAX_NUMBER, &c->memory_rate);
 	ok &= read_rates(r, &device);
@@ -108,6 +148,8 @@ static bool read_device(struct reader *r, const struct json_value *root)
 		ok &= read_points(r, &device, "touch_bytes_ns", &c->touch);
 	if (json_has(&device, "products"))
 		ok &= read_products(r, &device);
+	if (json_has(&device, "functions"))
+		ok &= read_functions(r, &device);
 	return ok;
 }
 

@@ -148,6 +148,71 @@ static bool unit_bytes(const struct cost *c, op_id op, int64_t *out)
 	return ok;
 }
 
+/* ---- functions */
+
+/* Elements a second; 0: not stated. */
+static int64_t function_rate(const struct cost *c, enum op_kind op, enum dtype t)
+{
+	for (uint32_t k = 0; k < c->cluster->function_n; k++)
+		if (c->cluster->function[k].op == op && c->cluster->function[k].dtype == t)
+			return c->cluster->function[k].rate;
+	return 0;
+}
+
+/* What an operation takes more than reading and writing its data, which are in caches as they are when its
+ * rate is measured. */
+static bool function_excess(const struct cost *c, op_id op, int64_t *out)
+{
+	struct local_shape in, result;
+	int64_t rate, bytes;
+	*out = 0;
+	if (!op_role_count(c->m, op, ROLE_READ) || !op_result_count(c->m, op))
+		return true;
+	value_id v = op_read(c->m, op, 0);
+	rate = function_rate(c, (enum op_kind)c->m->op.at[op].kind, (enum dtype)value_type(c->m, v)->dtype);
+	if (!rate)
+		return true;
+	if (!shape_of(c, op, v, &in) || !shape_of(c, op, op_result(c->m, op, 0), &result) ||
+	    !moved_bytes(c, op, &bytes))
+		return false;
+	int64_t time = curve_rate_time(
+	            (cost_amount)(in.elements > result.elements ? in.elements : result.elements), 1, rate),
+	        touch = cost_touch_time(c, bytes);
+	*out = time > touch ? time - touch : 0;
+	return true;
+}
+
+/* The same of all that a kernel is made of. */
+static bool unit_excess(const struct cost *c, op_id unit, int64_t *out)
+{
+	int64_t one;
+	*out = 0;
+	region_each (c->m, op, c->m->op.at[unit].region) {
+		if (!function_excess(c, op, &one))
+			return false;
+		*out += one;
+	}
+	return true;
+}
+
+/* What adding up takes more than it does of as many bytes of f32, which tables are of: of n ranks each adds
+ * up 1 / n of the others' data. */
+static int64_t adding_excess(const struct cost *c, op_id op, enum cluster_collective kind, int64_t ranks,
+                             int64_t bytes)
+{
+	bool adds = kind == CLUSTER_ALLREDUCE || kind == CLUSTER_REDUCE_SCATTER || kind == CLUSTER_REDUCE;
+	if (!adds || !op_role_count(c->m, op, ROLE_READ))
+		return 0;
+	enum dtype t = (enum dtype)value_type(c->m, op_read(c->m, op, 0))->dtype;
+	int64_t rate = function_rate(c, OP_ADD, t), usual = function_rate(c, OP_ADD, DTYPE_F32),
+	        added = bytes / ranks * (ranks - 1);
+	if (!rate || !usual)
+		return 0;
+	int64_t time = curve_rate_time((cost_amount)added, dtype_bytes(t), rate),
+	        as_f32 = curve_rate_time((cost_amount)added, dtype_bytes(DTYPE_F32), usual);
+	return time > as_f32 ? time - as_f32 : 0;
+}
+
 /* ---- products */
 
 struct product {
@@ -232,7 +297,7 @@ static bool collective_op(const struct cost *c, op_id op, enum cluster_collectiv
 	if (!collective_team(c, c->m->op.at[op].team, &t))
 		return refuse_team(c, op);
 	*bytes = collective_bytes(kind, t.ranks, in.bytes, out.bytes);
-	*time = collective_time(c, kind, &t, *bytes);
+	*time = collective_time(c, kind, &t, *bytes) + adding_excess(c, op, kind, t.ranks, *bytes);
 	return true;
 }
 
@@ -380,9 +445,11 @@ static bool find_time(const struct cost *c, op_id op, int64_t *time, int64_t *by
 	}
 	if (!op_is_unit(c->m, op) && info->form != FORM_CALL)
 		return true;
-	if (!(op_is_unit(c->m, op) ? unit_bytes(c, op, &moved) : moved_bytes(c, op, &moved)))
+	bool unit = op_is_unit(c->m, op);
+	if (!(unit ? unit_bytes(c, op, &moved) : moved_bytes(c, op, &moved)) ||
+	    !(unit ? unit_excess(c, op, time) : function_excess(c, op, time)))
 		return false;
-	*time = cost_touch_time(c, moved);
+	*time += cost_touch_time(c, moved);
 	return true;
 }
 

@@ -140,6 +140,8 @@ static struct cluster everything(void)
 {
 	static const struct cluster_point touch[] = {{64, 10}, {4096, 500}}, points[] = {{8, 1}, {16, 2}};
 	static const struct cluster_product product[] = {{DTYPE_F32, 2, 3, 4, 5}, {DTYPE_I8, 6, 7, 8, 9}};
+	static const struct cluster_function function[] = {{OP_GELU, DTYPE_F32, 10},
+	                                                   {OP_SUM, DTYPE_BF16, 11}};
 	static const struct cluster_table table[] = {{CLUSTER_ALLREDUCE, 2, 2, {points, 2}},
 	                                             {CLUSTER_BARRIER, 4, 8, {points, 1}}};
 	struct cluster c = pod;
@@ -151,6 +153,8 @@ static struct cluster everything(void)
 	c.touch = (struct cluster_points){touch, 2};
 	c.product = product;
 	c.product_n = 2;
+	c.function = function;
+	c.function_n = 2;
 	c.table = table;
 	c.table_n = 2;
 	c.compute_per_mille = 1100;
@@ -194,6 +198,9 @@ static void test_hash(void)
 	c.touch.n--;
 	CHECK(cluster_hash(&c) != before);
 	c.touch.n++;
+	c.function_n--;
+	CHECK(cluster_hash(&c) != before);
+	c.function_n++;
 	c.table_n--;
 	CHECK(cluster_hash(&c) != before);
 }
