@@ -76,6 +76,12 @@ static void refine(const struct sim_program *p, struct sim_classes *c)
 	free(key);
 }
 
+void sim_classes_free(struct sim_classes *c)
+{
+	arena_free(c->arena);
+	c->arena = NULL;
+}
+
 bool sim_classes_find(struct sim_program *p, struct sim_classes *c)
 {
 	struct sim_rank r = {0};
@@ -108,10 +114,7 @@ bool sim_classes_find(struct sim_program *p, struct sim_classes *c)
 				c->count[c->of[k]]++;
 	}
 	free(key);
+	if (!ok)
+		sim_classes_free(c);
 	return ok;
-}
-
-void sim_classes_free(struct sim_classes *c)
-{
-	arena_free(c->arena);
 }

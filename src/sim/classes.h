@@ -18,7 +18,7 @@ struct sim_classes {
 	uint32_t *place_n;
 };
 
-/* False after reporting. */
+/* False after reporting; then there is nothing to free. */
 bool sim_classes_find(struct sim_program *p, struct sim_classes *out);
 void sim_classes_free(struct sim_classes *c);
 
