@@ -1,0 +1,60 @@
+/* block_maker: a block being made into a problem, for block.c and block_node.c. */
+#ifndef HIRC_COST_BLOCK_MAKER_H
+#define HIRC_COST_BLOCK_MAKER_H
+#include "base/vec.h"
+#include "cost/block.h"
+
+struct keys { /* of attributes */
+	name_id kind, time, group, bytes, in_bytes, scratch, storage, writes, op;
+};
+
+struct reader {              /* of a buffer, in a list */
+	uint32_t node, next; /* next: in `readers` + 1 */
+};
+
+struct maker {
+	struct module *m;
+	const struct cost *cost;
+	struct diag *d;
+	struct arena *arena, *scratch;
+	struct block *out;
+	struct keys key;
+	uint32_t *node;   /* by op: its node + 1, also of ops in loops; 0: not in the block */
+	value_id *root;   /* by value: whose storage it shares */
+	uint32_t *home;   /* by root: its storage + 1 */
+	bool *written;    /* by root */
+	uint8_t *waits;   /* by op: 1: waited for once, in the block; more: elsewhere, or more often */
+	uint32_t *last;   /* by root that is written: the last node that did + 1 */
+	uint32_t *since;  /* by such a root: the first of those that touched it since, in `readers` + 1 */
+	uint32_t barrier; /* the last node that keeps its place + 1 */
+	VEC(struct reader) readers;
+	VEC(struct sched_node) nodes;
+	VEC(op_id) op;
+	VEC(struct sched_storage) storage;
+	VEC(value_id) owner;
+	VEC(struct sched_family) family;
+	VEC(uint64_t) family_key, family_like; /* by family: what its members have in common */
+	VEC(struct sched_pair) edge, use;
+	VEC(uint64_t) lane; /* by lane: of which communicator */
+	int64_t launch;
+	double bytes_per_ns;
+	bool failed, copies; /* copies: as in struct sched_problem */
+};
+
+/* ---- block_kind.c: attributes, and what statements are */
+const struct attr *maker_attr(const struct maker *k, op_id op, name_id key);
+int64_t maker_int(const struct maker *k, op_id op, name_id key, int64_t otherwise);
+bool maker_name_is(const struct maker *k, op_id op, name_id key, const char *text);
+/* The collective that a statement is, also of an imported graph; OP_NONE: none. */
+enum op_kind block_collective(struct module *m, op_id op);
+bool block_is_wait(struct module *m, op_id op);
+
+/* ---- block_node.c: what statements take */
+/* Of a value, on the rank that has most of it. */
+int64_t block_bytes(const struct module *m, value_id v);
+/* Statements that act on streams, or on other ranks beside their data, and blocks that hold such. */
+bool maker_keeps_its_place(const struct maker *k, op_id op);
+/* Adds the node of a statement. */
+void maker_push_node(struct maker *k, op_id op);
+
+#endif
