@@ -170,6 +170,11 @@ static int64_t trips_of(const struct maker *k, op_id op)
 	return stop > start ? stop - start : 0;
 }
 
+static int64_t launch_of(const struct maker *k, op_id op)
+{
+	return cost_is_launched(k->m, op) ? k->launch : 0;
+}
+
 static int64_t time_of(const struct maker *k, op_id op)
 {
 	int64_t time = cost_op_time(k->cost, op);
@@ -181,7 +186,7 @@ static int64_t time_of(const struct maker *k, op_id op)
 	}
 	for (region_id r = k->m->op.at[op].region; r; r = k->m->region.at[r].sibling)
 		region_each (k->m, within, r)
-			time += (time_of(k, within) + k->launch) * trips_of(k, op);
+			time += (time_of(k, within) + launch_of(k, within)) * trips_of(k, op);
 	return time;
 }
 
@@ -208,7 +213,8 @@ bool maker_keeps_its_place(const struct maker *k, op_id op)
 
 void maker_push_node(struct maker *k, op_id op)
 {
-	struct sched_node n = {.time = time_of(k, op), .comm = SCHED_NONE, .family = SCHED_NONE};
+	struct sched_node n = {.comm = SCHED_NONE, .family = SCHED_NONE};
+	n.time = time_of(k, op) + launch_of(k, op) - k->launch;
 	if (block_is_communication(k->m, op)) {
 		make_communication(k, op, &n);
 	} else if (block_is_wait(k->m, op)) {

@@ -64,6 +64,26 @@ bool cost_op_is_recorded(const struct cost *c, op_id op)
 	return op_attr(c->m, op, "time") != NULL;
 }
 
+bool cost_is_launched(const struct module *m, op_id op)
+{
+	switch ((enum op_kind)m->op.at[op].kind) {
+	case OP_FOR:
+	case OP_IF:
+	case OP_GET_CURRENT_STREAM:
+	case OP_SET_CURRENT_STREAM:
+	case OP_SHARE_MEM_HANDLES:
+	case OP_START_COALESCING:
+	case OP_DEALLOCATE:
+		return false;
+	case OP_ALLOCATE:
+		return op_attr_is_true(m, op, "zero_init") || op_attr_is_true(m, op, "resets_to_zero");
+	case OP_SYMMETRIC_VIEW:
+		return true;
+	default:
+		return !(op_traits(m, op) & TRAIT_VIEW);
+	}
+}
+
 int64_t cost_touch_time(const struct cost *c, int64_t bytes)
 {
 	if (!bytes)

@@ -16,7 +16,7 @@ enum { SCHED_NONE = UINT32_MAX, SCHED_MAX_LANES = 64, SCHED_MAX_NODES = 1 << 28 
 enum sched_kind { SCHED_COMPUTE, SCHED_COMM, SCHED_WAIT };
 
 struct sched_node {
-	int64_t time;    /* without launch */
+	int64_t time;    /* without launch; -launch: it takes nothing */
 	int64_t in, out; /* of a comm: bytes of its operand and its result */
 	uint32_t comm;   /* of a wait: what it waits for, SCHED_NONE: nothing; of others SCHED_NONE */
 	uint32_t lane;   /* of a comm */

@@ -385,11 +385,6 @@ static void deallocate(struct walk *w, op_id op)
 	}
 }
 
-static bool is_view(const struct module *m, op_id op)
-{
-	return op_traits(m, op) & TRAIT_VIEW && m->op.at[op].kind != OP_SYMMETRIC_VIEW;
-}
-
 static bool walk_op(struct walk *w, op_id op)
 {
 	struct module *m = w->m;
@@ -412,9 +407,10 @@ static bool walk_op(struct walk *w, op_id op)
 	default:
 		break;
 	}
-	if (is_view(m, op))
+	if (op_traits(m, op) & TRAIT_VIEW && !cost_is_launched(m, op))
 		return true;
-	launch(w);
+	if (cost_is_launched(m, op))
+		launch(w);
 	switch ((enum op_kind)m->op.at[op].kind) {
 	case OP_SYNCHRONIZE:
 		if (!stream_named(w, op, &stream))
