@@ -1,7 +1,7 @@
 /* test_sched: small random problems. */
 #ifndef HIRC_TESTS_SCHED_H
 #define HIRC_TESTS_SCHED_H
-#include "sched/problem.h"
+#include "sched/simulate.h"
 #include <stdlib.h>
 
 struct test_random {
@@ -78,6 +78,26 @@ static inline uint32_t *test_original(struct arena *a, const struct sched_proble
 	for (uint32_t x = 0; x < p->n; x++)
 		order[x] = x;
 	return order;
+}
+
+/* The least of all orders, of their runtimes or their peaks. */
+static inline int64_t least_of_orders(const struct sched_problem *p, uint32_t *order, uint32_t n,
+                                      uint32_t done, int64_t (*of)(struct sched_result))
+{
+	int64_t best = INT64_MAX;
+	if (n == p->n)
+		return of(sched_simulate(p, order, NULL));
+	for (uint32_t x = 0; x < p->n; x++) {
+		bool ready = !(done >> x & 1);
+		for (uint32_t i = p->pred.at[x]; i < p->pred.at[x + 1]; i++)
+			ready &= done >> p->pred.item[i] & 1;
+		if (!ready)
+			continue;
+		order[n] = x;
+		int64_t t = least_of_orders(p, order, n + 1, done | 1u << x, of);
+		best = t < best ? t : best;
+	}
+	return best;
 }
 
 #endif
