@@ -33,6 +33,8 @@ bool block_make(struct module *m, region_id region, const struct cost *cost, str
 op_id block_waits_for(struct module *m, op_id op);
 /* Whether a statement is a collective on a lane of its own; for statements of imported graphs, too. */
 bool block_is_communication(struct module *m, op_id op);
+/* How many ranks its communicator has. */
+int64_t block_ranks(struct module *m, op_id op);
 /* What is printed for a statement: the name of its first result, or as {name="…"} says. NULL: it has none. */
 const char *block_name(struct module *m, op_id op);
 

@@ -66,3 +66,13 @@ const char *block_name(struct module *m, op_id op)
 		return names_text(m->names, a->u.name);
 	return v && m->value.at[v].name ? names_text(m->names, m->value.at[v].name) : NULL;
 }
+
+int64_t block_ranks(struct module *m, op_id op)
+{
+	const struct team *t = &m->team.at[m->op.at[op].team];
+	const struct attr *group = m->op.at[op].kind == OP_EXTERN ? op_attr(m, op, "group") : NULL;
+	for (group_id g = 1; group && group->kind == ATTR_NAME && g < m->group.n; g++)
+		if (m->group.at[g].name == group->u.name)
+			return m->group.at[g].size;
+	return t->slice_n ? t->device_n / t->slice_n : 0;
+}

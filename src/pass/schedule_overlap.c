@@ -23,7 +23,7 @@
 #include "sched/exposure.h"
 #include "sched/schedule.h"
 
-enum { EFFORT, BUCKETS, MEMORY, INCREASE, PERCENT };
+enum { EFFORT, BUCKETS, MEMORY, INCREASE, PERCENT, IN_FLIGHT, PREFETCH, BUCKET_RANKS };
 enum { BUCKETS_PACK, BUCKETS_NONE };
 
 static int64_t limit_of(const struct pass_context *cx, int64_t before)
@@ -144,7 +144,9 @@ static bool schedule(struct module *m, struct pass_context *cx, region_id region
 	struct sched_result before = as_it_is(&b->p, a);
 	struct sched_options o = {.limit = limit_of(cx, before.peak),
 	                          .effort = (int)cx->option[EFFORT],
-	                          .bucket = cx->option[BUCKETS] == BUCKETS_PACK};
+	                          .bucket = cx->option[BUCKETS] == BUCKETS_PACK,
+	                          .prefetch = cx->option[PREFETCH],
+	                          .in_flight = cx->option[IN_FLIGHT]};
 	struct sched_schedule s;
 	bool ok = sched_schedule(&b->p, &o, &s);
 	if (ok) {
@@ -160,6 +162,14 @@ static bool schedule(struct module *m, struct pass_context *cx, region_id region
 	return ok;
 }
 
+/* Collectives of communicators with fewer ranks go into no bucket. */
+static void leave_small(struct module *m, struct block *b, int64_t ranks)
+{
+	for (uint32_t x = 0; x < b->p.n; x++)
+		if (b->p.node[x].kind == SCHED_COMM && block_ranks(m, b->op[x]) < ranks)
+			b->p.node[x].family = SCHED_NONE;
+}
+
 bool pass_schedule_overlap(struct module *m, struct pass_context *cx)
 {
 	struct cost *cost = cost_new(m, cx->cluster, cx->d);
@@ -169,7 +179,10 @@ bool pass_schedule_overlap(struct module *m, struct pass_context *cx)
 	struct block b;
 	if (cx->option[BUCKETS] == BUCKETS_PACK)
 		buckets_unbind(m, m->body, cx->allocated.at, cx->allocated.n);
-	bool ok = block_make(m, m->body, cost, cx->d, a, &b) && (!b.p.n || schedule(m, cx, m->body, &b, a));
+	bool ok = block_make(m, m->body, cost, cx->d, a, &b);
+	if (ok)
+		leave_small(m, &b, cx->option[BUCKET_RANKS]);
+	ok = ok && (!b.p.n || schedule(m, cx, m->body, &b, a));
 	arena_free(a);
 	cost_free(cost);
 	return ok;

@@ -52,12 +52,14 @@ struct scheduler {
 static bool list_plan(const struct scheduler *s, const struct sched_problem *p, const uint8_t *role,
                       const struct plan *plan, int64_t below, uint32_t *order)
 {
-	struct sched_list_options o = {.limit = s->o->limit,
-	                               .window = plan->window,
-	                               .prefetch = plan->prefetch,
-	                               .urgent = plan->urgent,
-	                               .deep = plan->deep,
-	                               .below = below};
+	struct sched_list_options o = {
+	    .limit = s->o->limit,
+	    .window = plan->window,
+	    .prefetch = s->o->prefetch && s->o->prefetch < plan->prefetch ? s->o->prefetch : plan->prefetch,
+	    .in_flight = s->o->in_flight,
+	    .urgent = plan->urgent,
+	    .deep = plan->deep,
+	    .below = below};
 	return sched_list(p, role, &o, order);
 }
 
@@ -484,7 +486,7 @@ static void schedule_within(const struct sched_problem *p, const struct sched_op
 	try_plan(&s, &plan);
 	for (unsigned round = 0; s.comm.n && round < rounds[o->effort] && vary(&s, o->effort > 1); round++)
 		;
-	if (s.comm.n && steps[o->effort])
+	if (s.comm.n && steps[o->effort] && !o->prefetch && !o->in_flight)
 		improve(&s, trials[o->effort], steps[o->effort]);
 	vec_free(&s.comm);
 	vec_free(&s.tried);

@@ -14,6 +14,8 @@ struct sched_options {
 	int64_t limit; /* bytes */
 	int effort;    /* 0: one pass, no buckets; 1: a few plans; 2: more, and a search; 3: a long search */
 	bool bucket;
+	int64_t prefetch;  /* ns before its consumer that a source is issued at most; 0: any */
+	int64_t in_flight; /* as of sched_list_options; with either there is no search */
 };
 
 struct sched_schedule {
