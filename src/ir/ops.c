@@ -22,7 +22,7 @@ const struct op_info op_info[OP_KIND_COUNT] = {
 enum op_kind op_by_hir(const char *mnemonic)
 {
 	for (unsigned k = 1; k < OP_KIND_COUNT; k++)
-		if (!strcmp(op_info[k].hir, mnemonic))
+		if (op_info[k].hir[0] == mnemonic[0] && !strcmp(op_info[k].hir, mnemonic))
 			return (enum op_kind)k;
 	return OP_NONE;
 }
