@@ -26,21 +26,31 @@ static void apply(struct headroom *h, uint32_t from, int64_t sign)
 	}
 }
 
-/* From the leaves that are dirty up to the root. Neighbours of a level that share a parent come together. */
+/* Sets a node of the tree. False: that is what it was. */
+static bool set(struct headroom *h, uint32_t k, struct headroom_span span)
+{
+	bool changed = h->span[k].sum != span.sum || h->span[k].most != span.most;
+	h->span[k] = span;
+	return changed;
+}
+
+/* From the leaves that are dirty up as far as something changes: what moves from one position to another does
+ * not change the sum of both. Neighbours of a level that share a parent come together. */
 static void settle(struct headroom *h)
 {
 	for (uint32_t i = 0; i < h->dirty.n; i++) {
 		uint32_t leaf = h->dirty.at[i], x = leaf - h->leaves;
 		h->span[leaf].most = x < h->p->n && !h->issued[x] ? h->span[leaf].sum : ISSUED;
 	}
-	for (uint32_t level = h->leaves; level > 1; level /= 2) {
-		uint32_t n = 0;
+	while (h->dirty.n && h->dirty.at[0] > 1) {
+		uint32_t n = 0, last = 0;
 		for (uint32_t i = 0; i < h->dirty.n; i++) {
 			uint32_t k = h->dirty.at[i] / 2;
-			if (n && h->dirty.at[n - 1] == k)
+			if (k == last)
 				continue;
-			h->span[k] = joined(&h->span[2 * k], &h->span[2 * k + 1]);
-			h->dirty.at[n++] = k;
+			last = k;
+			if (set(h, k, joined(&h->span[2 * k], &h->span[2 * k + 1])))
+				h->dirty.at[n++] = k;
 		}
 		h->dirty.n = n;
 	}
