@@ -32,7 +32,7 @@ struct bounds {
 	int64_t *behind;      /* by comm: host time of what its waits lead to, and these */
 	uint32_t looks;       /* nodes that are looked at for a comm */
 	uint32_t *marked;     /* by node: the last round that marked it */
-	uint32_t round;
+	uint32_t round, ahead;
 	struct host_jobs *jobs;
 };
 
@@ -58,37 +58,53 @@ static bool follows_end(const struct sched_problem *p, uint32_t x, uint32_t y)
 
 enum { SLOTS = 4096 };
 
-/* Jobs of the host by key, the keys from `least` on in slots of a power of two. */
+/* Jobs of the host, none of which it begins before its key; the keys from `least` on in slots of a power of
+ * two. */
 struct host_jobs {
-	uint32_t *node, n;
+	struct host_job {
+		int64_t key, time;
+	} * at;
+	uint32_t n;
+	int64_t least, most; /* keys */
 	struct slot {
 		int64_t least, work;
 	} slot[SLOTS];
 };
 
-/* When the host has done its jobs at the earliest, none before its key: those of a slot and of the later ones
- * begin at their least key. */
-static int64_t done_by(struct host_jobs *j, const int64_t *key, const int64_t *host)
+static void jobs_clear(struct host_jobs *j)
 {
-	int64_t least = INT64_MAX, most = INT64_MIN, work = 0, done = 0;
+	j->n = 0;
+	j->least = INT64_MAX;
+	j->most = INT64_MIN;
+}
+
+static void jobs_add(struct host_jobs *j, int64_t key, int64_t time)
+{
+	j->least = key < j->least ? key : j->least;
+	j->most = key > j->most ? key : j->most;
+	j->at[j->n++] = (struct host_job){key, time};
+}
+
+/* When the host has done its jobs at the earliest: those of a slot and of the later ones begin at their least
+ * key. */
+static int64_t done_by(struct host_jobs *j)
+{
+	int64_t work = 0, done = 0;
 	unsigned shift = 0;
-	for (uint32_t i = 0; i < j->n; i++) {
-		least = key[j->node[i]] < least ? key[j->node[i]] : least;
-		most = key[j->node[i]] > most ? key[j->node[i]] : most;
-	}
 	if (!j->n)
 		return 0;
 	uint32_t slots = j->n < SLOTS / 4 ? 4 * j->n : SLOTS;
-	while ((most - least) >> shift >= slots)
+	while ((j->most - j->least) >> shift >= slots)
 		shift++;
-	for (uint32_t k = 0; k <= (most - least) >> shift; k++)
+	uint32_t last = (uint32_t)((j->most - j->least) >> shift);
+	for (uint32_t k = 0; k <= last; k++)
 		j->slot[k] = (struct slot){INT64_MAX, 0};
 	for (uint32_t i = 0; i < j->n; i++) {
-		struct slot *s = &j->slot[(key[j->node[i]] - least) >> shift];
-		s->least = key[j->node[i]] < s->least ? key[j->node[i]] : s->least;
-		s->work += host[j->node[i]];
+		struct slot *s = &j->slot[(j->at[i].key - j->least) >> shift];
+		s->least = j->at[i].key < s->least ? j->at[i].key : s->least;
+		s->work += j->at[i].time;
 	}
-	for (uint32_t k = (uint32_t)((most - least) >> shift) + 1; k-- > 0;) {
+	for (uint32_t k = last + 1; k-- > 0;) {
 		work += j->slot[k].work;
 		if (j->slot[k].work && j->slot[k].least + work > done)
 			done = j->slot[k].least + work;
@@ -96,8 +112,10 @@ static int64_t done_by(struct host_jobs *j, const int64_t *key, const int64_t *h
 	return done;
 }
 
+/* Marks x; how many nodes are marked and were not looked at stands in b->ahead. */
 static void meet(struct bounds *b, uint32_t x)
 {
+	b->ahead += b->marked[x] != b->round;
 	b->marked[x] = b->round;
 }
 
@@ -107,13 +125,15 @@ static void find_needed(struct bounds *b, uint32_t comm)
 	const struct sched_lists *pred = &b->p->pred;
 	uint32_t end = comm > b->looks ? comm - b->looks : 0;
 	b->round++;
-	b->jobs->n = 0;
+	b->ahead = 0;
+	jobs_clear(b->jobs);
 	meet(b, comm);
-	for (uint32_t x = comm + 1; x-- > end;) {
+	for (uint32_t x = comm + 1; b->ahead && x-- > end;) {
 		if (b->marked[x] != b->round)
 			continue;
+		b->ahead--;
 		if (x != comm && b->host[x])
-			b->jobs->node[b->jobs->n++] = x;
+			jobs_add(b->jobs, b->head[x], b->host[x]);
 		for (uint32_t i = pred->at[x]; i < pred->at[x + 1]; i++)
 			meet(b, pred->item[i]);
 	}
@@ -125,15 +145,19 @@ static void find_led_to(struct bounds *b, uint32_t comm)
 	const struct sched_lists *succ = &b->p->succ;
 	uint32_t end = b->p->n - comm > b->looks ? comm + b->looks : b->p->n;
 	b->round++;
-	b->jobs->n = 0;
+	b->ahead = 0;
+	jobs_clear(b->jobs);
 	for (uint32_t i = succ->at[comm]; i < succ->at[comm + 1]; i++)
 		if (follows_end(b->p, comm, succ->item[i]))
 			meet(b, succ->item[i]);
-	for (uint32_t x = comm + 1; x < end; x++) {
+	for (uint32_t x = comm + 1; b->ahead && x < end; x++) {
 		if (b->marked[x] != b->round)
 			continue;
-		if (b->host[x] && b->tail[x] >= 0)
-			b->jobs->node[b->jobs->n++] = x;
+		b->ahead--;
+		if (b->host[x] && b->tail[x] >= 0) {
+			jobs_add(b->jobs, b->tail[x], b->host[x]);
+			b->behind[comm] += b->host[x];
+		}
 		for (uint32_t i = succ->at[x]; i < succ->at[x + 1]; i++)
 			meet(b, succ->item[i]);
 	}
@@ -150,7 +174,7 @@ static void find_heads(struct bounds *b)
 		}
 		if (p->node[x].kind == SCHED_COMM && p->pred.at[x] < p->pred.at[x + 1]) {
 			find_needed(b, x);
-			int64_t t = done_by(b->jobs, b->head, b->host);
+			int64_t t = done_by(b->jobs);
 			b->head[x] = t > b->head[x] ? t : b->head[x];
 		}
 	}
@@ -172,9 +196,7 @@ static void find_tails(struct bounds *b)
 		b->tail[x] = tail;
 		if (tail >= 0 && p->node[x].kind == SCHED_COMM && p->succ.at[x] < p->succ.at[x + 1]) {
 			find_led_to(b, x);
-			for (uint32_t i = 0; i < b->jobs->n; i++)
-				b->behind[x] += b->host[b->jobs->node[i]];
-			int64_t t = done_by(b->jobs, b->tail, b->host);
+			int64_t t = done_by(b->jobs);
 			b->tail[x] = t > tail ? t : tail;
 		}
 	}
@@ -360,7 +382,7 @@ static struct sched_bound bound_with(const struct sched_problem *p, bool bucket,
 	b.behind = mem_zalloc(sizeof *b.behind * room);
 	b.marked = mem_zalloc(sizeof *b.marked * room);
 	b.jobs = mem_alloc(sizeof *b.jobs);
-	b.jobs->node = mem_alloc(sizeof *b.jobs->node * room);
+	b.jobs->at = mem_alloc(sizeof *b.jobs->at * room);
 	uint32_t *job = mem_alloc(sizeof *job * room), n = 0, comms = 1;
 	int64_t *time = mem_alloc(sizeof *time * room), work = 0;
 	for (uint32_t x = 0; x < p->n; x++) {
@@ -396,7 +418,7 @@ static struct sched_bound bound_with(const struct sched_problem *p, bool bucket,
 	free(b.host);
 	free(b.behind);
 	free(b.marked);
-	free(b.jobs->node);
+	free(b.jobs->at);
 	free(b.jobs);
 	free(job);
 	free(time);
