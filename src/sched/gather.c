@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_STATES = 12, MOST_OPEN = 48, MOST_MEMBERS = 64 };
+enum { MOST_STATES = 12, MOST_OPEN = 48, MOST_MEMBERS = 64, PARTS = 16 };
 
 struct state {
 	int64_t free, late;
@@ -34,7 +34,8 @@ struct gather {
 	uint32_t *small, small_n; /* indices of source; small[small_n] is the end */
 	struct stage *stage;      /* by small, and the end */
 	struct open *open;        /* the same, before it is closed */
-	int64_t most;             /* how late the host is at most: buckets of one size reach that */
+	int64_t *ahead;           /* by small, and the end: what is added to `free` in `late` at least */
+	int64_t most;             /* how late the host is at most */
 	VEC(struct state) state;
 };
 
@@ -166,6 +167,31 @@ static void add_bucket(const struct gather *g, const struct bucket *b, const str
 	s->free += b->between.time;
 }
 
+/* Of small ones the lane takes the least time for a byte, and all is done when the last is needed. */
+static void find_ahead(struct gather *g, uint32_t n)
+{
+	const struct sched_problem *p = g->p;
+	int64_t *bytes = mem_zalloc(sizeof *bytes * ((size_t)p->family_n + 1)), ahead = INT64_MIN / 2;
+	double *least = mem_alloc(sizeof *least * ((size_t)p->family_n + 1));
+	for (uint32_t k = 0; k < g->small_n; k++)
+		bytes[p->node[g->source[g->small[k]].comm].family] += p->node[g->source[g->small[k]].comm].in;
+	for (uint32_t f = 0; f < p->family_n; f++)
+		least[f] = bytes[f] ? sched_family_least(&p->family[f], bytes[f]) : 0;
+	g->ahead[g->small_n] = ahead;
+	for (uint32_t i = n, k = g->small_n; k > 0;) {
+		const struct sched_source *s = &g->source[--i];
+		const struct sched_node *c = &p->node[s->comm];
+		bool small = i == g->small[k - 1];
+		double time =
+		    small ? least[c->family] * (double)c->in - 1 : (double)(c->time + p->launch) - 1;
+		ahead = (int64_t)(time * g->o->inflate) + (ahead > -s->needed ? ahead : -s->needed);
+		if (small)
+			g->ahead[--k] = ahead;
+	}
+	free(bytes);
+	free(least);
+}
+
 static struct bucket no_members(uint32_t first)
 {
 	return (struct bucket){.first = first, .between = {0, INT64_MIN / 2}};
@@ -200,7 +226,7 @@ static void extend(struct gather *g, uint32_t k)
 			s.before = t->first + i;
 			s.members = b.members;
 			add_bucket(g, &b, &e, &s);
-			if (s.late <= g->most)
+			if (s.late <= g->most && s.free + g->ahead[k + b.members] <= g->most)
 				open_state(g, k + b.members, &s);
 			worth |= s.late - 2 * MOST_MEMBERS * g->p->launch <= g->most;
 		}
@@ -240,13 +266,18 @@ void sched_gather(const struct sched_problem *p, const struct sched_source *sour
 	g.small[g.small_n] = n;
 	g.stage = mem_zalloc(sizeof *g.stage * ((size_t)g.small_n + 1));
 	g.open = mem_zalloc(sizeof *g.open * ((size_t)g.small_n + 1));
-	g.most = late_with(&g, start, 1);
+	g.ahead = mem_alloc(sizeof *g.ahead * ((size_t)g.small_n + 1));
+	find_ahead(&g, n);
+	g.most = late_with(&g, start, 1); /* what buckets of one size reach */
 	for (uint32_t members = 2; members <= MOST_MEMBERS; members *= 2) {
 		int64_t late = late_with(&g, start, members);
 		g.most = late < g.most ? late : g.most;
 	}
-	/* of what reaches that, all may be among the states that were not kept */
-	for (; !g.stage[g.small_n].n; g.most = INT64_MAX / 2) {
+	/* from little above what is least on; of what reaches that, all may be among the states not kept */
+	int64_t most = g.most, least = start.late;
+	least = start.free + g.ahead[0] > least ? start.free + g.ahead[0] : least;
+	for (int64_t part = PARTS; !g.stage[g.small_n].n; part /= 4) {
+		g.most = !part ? INT64_MAX / 2 : most <= least ? most : least + (most - least) / part;
 		g.state.n = 0;
 		open_state(&g, 0, &start);
 		for (uint32_t k = 0; k <= g.small_n; k++) {
@@ -258,6 +289,7 @@ void sched_gather(const struct sched_problem *p, const struct sched_source *sour
 	take_buckets(&g, bucket, bucket_n);
 	free(g.small);
 	free(g.stage);
+	free(g.ahead);
 	free(g.open);
 	vec_free(&g.state);
 }

@@ -144,13 +144,18 @@ int64_t sched_family_time(const struct sched_family *f, int64_t bytes)
 	double size = (double)bytes, whole = floor(size / mebi) * mebi;
 	if (f->n == 1 || size <= p[0].bytes || (f->stepped && whole < mebi))
 		return llround(p[0].time);
-	for (unsigned i = 0; f->stepped && i < f->n; i++)
+	unsigned low = 1, high = f->n - 1; /* the first from 1 on that is not smaller, or the last */
+	while (low < high) {
+		unsigned mid = (low + high) / 2;
+		if (p[mid].bytes < size)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	for (unsigned i = low + 1; f->stepped && i-- > 0 && p[i].bytes >= whole;)
 		if (p[i].bytes == whole)
 			return llround(p[i].time);
-	unsigned i = 1;
-	while (i + 1 < f->n && size > p[i].bytes)
-		i++;
-	return llround(interpolated(&p[i - 1], &p[i], size));
+	return llround(interpolated(&p[low - 1], &p[low], size));
 }
 
 /* Between points the ratio has no minimum of its own, but times are rounded. A step goes up to the next whole
