@@ -1,176 +1,13 @@
 /* schedule: see schedule.h. */
 #include "sched/schedule.h"
-#include "base/vec.h"
 #include "sched/bound.h"
-#include "sched/gather.h"
-#include "sched/list.h"
 #include "sched/peak.h"
+#include "sched/plan.h"
 #include "sched/regroup.h"
 #include "sched/role.h"
-#include "sched/scatter.h"
 #include "sched/search.h"
 #include <stdlib.h>
 #include <string.h>
-
-struct plan {
-	int64_t gather; /* bytes up to which sources share a bucket; 0: none do */
-	double inflate;
-	int64_t scatter; /* the same for sinks */
-	int64_t span, window, prefetch, urgent;
-	bool deep;
-};
-
-struct trial { /* a plan and what became of it */
-	struct plan plan;
-	struct sched_schedule schedule;
-	uint32_t bucket_n;
-};
-
-struct sizes { /* distinct, ascending */
-	int64_t *at;
-	uint32_t n, cap;
-};
-
-struct scheduler {
-	const struct sched_problem *p;
-	const struct sched_options *o;
-	struct arena *arena;
-	const uint8_t *role;
-	struct sched_sources source;  /* by when they are needed if no source or sink takes time */
-	int64_t work;                 /* host time of all nodes */
-	int64_t timed;                /* of those that take time, without comms and waits */
-	int64_t inner;                /* ns of the longest inner comm */
-	int64_t bound;                /* ns that no schedule takes less than */
-	double inflate;               /* of sources, where the sinks of a lane take their time of all work */
-	struct sizes gather, scatter; /* of the operands of sources and sinks */
-	VEC(uint32_t) comm;           /* nodes */
-	VEC(uint64_t) tried;          /* what was tried, hashed */
-	struct trial best;
-	unsigned plans;
-};
-
-static bool list_plan(const struct scheduler *s, const struct sched_problem *p, const uint8_t *role,
-                      const struct plan *plan, int64_t below, uint32_t *order)
-{
-	struct sched_list_options o = {
-	    .limit = s->o->limit,
-	    .window = plan->window,
-	    .prefetch = s->o->prefetch && s->o->prefetch < plan->prefetch ? s->o->prefetch : plan->prefetch,
-	    .in_flight = s->o->in_flight,
-	    .urgent = plan->urgent,
-	    .deep = plan->deep,
-	    .below = below};
-	return sched_list(p, role, &o, order);
-}
-
-static uint32_t choose_buckets(const struct scheduler *s, const struct plan *plan, uint32_t *bucket)
-{
-	uint32_t n = 0;
-	memset(bucket, 0xff, sizeof *bucket * s->p->n);
-	for (uint32_t l = 0; plan->gather && l < s->p->lane_n; l++) {
-		struct sched_gather_options o = {plan->gather, plan->inflate};
-		sched_gather(s->p, s->source.at + s->source.first[l],
-		             s->source.first[l + 1] - s->source.first[l], &o, bucket, &n);
-	}
-	if (plan->scatter) {
-		struct sched_scatter_options o = {plan->scatter, plan->span};
-		sched_scatter(s->p, s->role, &o, bucket, &n);
-	}
-	return n;
-}
-
-static void hash(uint64_t *h, const void *data, size_t n)
-{
-	for (const uint8_t *b = data, *end = b + n; b < end; b++)
-		*h = (*h ^ *b) * 0x100000001b3u; /* FNV-1a */
-}
-
-/* Whether no plan before had the same buckets and moved work the same way. */
-static bool is_new(struct scheduler *s, const struct plan *plan, const uint32_t *bucket)
-{
-	uint64_t h = 0xcbf29ce484222325u;
-	for (uint32_t i = 0; i < s->comm.n; i++)
-		hash(&h, &bucket[s->comm.at[i]], sizeof *bucket);
-	int64_t moves[] = {plan->window, plan->prefetch, plan->urgent, plan->deep};
-	hash(&h, moves, sizeof moves);
-	for (uint32_t i = 0; i < s->tried.n; i++)
-		if (s->tried.at[i] == h)
-			return false;
-	vec_push(&s->tried, h);
-	return true;
-}
-
-/* What a schedule with these buckets takes at least: the work of the host with packing, and that of lanes. */
-static int64_t least_with(const struct scheduler *s, const uint32_t *bucket, uint32_t bucket_n)
-{
-	struct sum {
-		int64_t in, out;
-		const struct sched_node *first;
-	} *sum = mem_zalloc(sizeof *sum * ((size_t)bucket_n + 1));
-	const struct sched_problem *p = s->p;
-	int64_t host = s->timed, lane[SCHED_MAX_LANES] = {0}, most;
-	for (uint32_t i = 0; i < s->comm.n; i++) {
-		const struct sched_node *c = &p->node[s->comm.at[i]];
-		uint32_t k = bucket[s->comm.at[i]];
-		if (k == SCHED_NONE) {
-			lane[c->lane] += c->time > 0 ? c->time + p->launch : 0;
-			continue;
-		}
-		sum[k].in += c->in;
-		sum[k].out += c->out;
-		sum[k].first = sum[k].first ? sum[k].first : c;
-	}
-	for (uint32_t k = 0; k < bucket_n; k++) {
-		const struct sched_family *f = &p->family[sum[k].first->family];
-		lane[f->lane] += sched_family_time(f, sum[k].in) + p->launch;
-		host += sched_copy_time(p, sum[k].in) + p->launch;
-		if (f->collective == SCHED_ALLGATHER)
-			host += sched_copy_time(p, sum[k].out) + p->launch;
-	}
-	most = host;
-	for (uint32_t l = 0; l < p->lane_n; l++)
-		most = lane[l] > most ? lane[l] : most;
-	free(sum);
-	return most - p->launch;
-}
-
-/* The original order with these buckets may not fit; memory is then what list scheduling makes of it. */
-static bool try_buckets(struct scheduler *s, const struct plan *plan, struct trial *t, uint32_t bucket_n)
-{
-	struct sched_schedule *made = &t->schedule;
-	t->bucket_n = bucket_n;
-	int64_t below = s->best.schedule.arena ? s->best.schedule.result.runtime : INT64_MAX;
-	bool better = is_new(s, plan, made->bucket) && least_with(s, made->bucket, bucket_n) < below &&
-	              sched_bucket(s->p, made->bucket, bucket_n, made->arena, &made->b);
-	if (better) {
-		const uint8_t *role = sched_roles(&made->b.p, made->arena);
-		made->order = arena_new_array(made->arena, uint32_t, made->b.p.n);
-		s->plans++;
-		better = list_plan(s, &made->b.p, role, plan, below, made->order);
-	}
-	if (better) {
-		made->result = sched_simulate(&made->b.p, made->order, NULL);
-		better = made->result.peak <= s->o->limit && made->result.runtime < below;
-	}
-	sched_schedule_free(better ? &s->best.schedule : made);
-	if (better)
-		s->best = *t;
-	return better;
-}
-
-static struct trial trial_of(const struct scheduler *s, const struct plan *plan)
-{
-	struct trial t = {.plan = *plan, .schedule.arena = arena_new()};
-	t.schedule.bucket = arena_new_array(t.schedule.arena, uint32_t, s->p->n);
-	return t;
-}
-
-static void try_plan(struct scheduler *s, const struct plan *plan)
-{
-	struct trial t = trial_of(s, plan);
-	uint32_t bucket_n = choose_buckets(s, plan, t.schedule.bucket);
-	try_buckets(s, plan, &t, bucket_n);
-}
 
 /* ---- what is varied */
 
@@ -184,7 +21,7 @@ static void try_gather(struct scheduler *s, struct plan plan, double inflate)
 	plan.inflate = inflate;
 	for (uint32_t k = 0; k < s->gather.n; k++) {
 		plan.gather = s->gather.at[k];
-		try_plan(s, &plan);
+		plan_try(s, &plan);
 	}
 }
 
@@ -205,7 +42,7 @@ static void vary_scatter(struct scheduler *s, unsigned stride)
 		for (unsigned i = 0; i < COUNT(spans) - (stride > 1 ? 2 : 0); i += stride) {
 			plan.scatter = s->scatter.at[k];
 			plan.span = (int64_t)(spans[i] * (double)s->work);
-			try_plan(s, &plan);
+			plan_try(s, &plan);
 		}
 }
 
@@ -214,7 +51,7 @@ static void vary_window(struct scheduler *s)
 	struct plan plan = s->best.plan;
 	for (unsigned i = 0; i < COUNT(windows); i++) {
 		plan.window = (int64_t)(windows[i] * (double)s->work) + s->inner;
-		try_plan(s, &plan);
+		plan_try(s, &plan);
 	}
 }
 
@@ -224,12 +61,12 @@ static void vary_feeding(struct scheduler *s)
 	struct plan plan = s->best.plan;
 	for (unsigned i = 0; i < COUNT(parts); i++) {
 		plan.prefetch = (int64_t)(parts[i] * (double)s->work);
-		try_plan(s, &plan);
+		plan_try(s, &plan);
 	}
 	plan = s->best.plan;
 	for (unsigned i = 0; i < COUNT(parts); i++) {
 		plan.urgent = (int64_t)(parts[i] * (double)s->work);
-		try_plan(s, &plan);
+		plan_try(s, &plan);
 	}
 }
 
@@ -237,7 +74,7 @@ static void vary_depth(struct scheduler *s)
 {
 	struct plan plan = s->best.plan;
 	plan.deep = !plan.deep;
-	try_plan(s, &plan);
+	plan_try(s, &plan);
 }
 
 /* Whether a lane without buckets has more work than the host. */
@@ -321,7 +158,7 @@ static void regroup(struct scheduler *s, uint32_t trials)
 	trials = trials < 4 * rows.n ? trials : 4 * rows.n;
 	for (uint32_t k = 0; k < trials; k++) {
 		struct plan plan = s->best.plan;
-		struct trial t = trial_of(s, &plan);
+		struct trial t = plan_trial(s, &plan);
 		uint32_t bucket_n = s->best.bucket_n;
 		memcpy(t.schedule.bucket, s->best.schedule.bucket, sizeof *t.schedule.bucket * s->p->n);
 		if (!sched_draw(&r, 6))
@@ -330,7 +167,7 @@ static void regroup(struct scheduler *s, uint32_t trials)
 			sched_regroup(s->p, &rows, &r, draw_comm(s, &rows, &r, held, held_n),
 			              t.schedule.bucket, &bucket_n);
 		t.plan = plan;
-		if (try_buckets(s, &plan, &t, bucket_n))
+		if (plan_try_buckets(s, &plan, &t, bucket_n))
 			held_n = find_held(s, held);
 	}
 }
@@ -408,7 +245,7 @@ static void find_sources(struct scheduler *s, const struct plan *plan)
 	uint32_t *order = arena_new_array(scratch, uint32_t, s->p->n);
 	struct sched_moment *trace = arena_new_array(scratch, struct sched_moment, s->p->n);
 	int64_t *start = arena_new_array(scratch, int64_t, s->p->n);
-	list_plan(s, &idle, s->role, plan, INT64_MAX, order);
+	plan_list(s, &idle, s->role, plan, INT64_MAX, order);
 	sched_simulate(&idle, order, trace);
 	for (uint32_t k = 0; k < s->p->n; k++)
 		start[order[k]] = trace[k].start;
@@ -431,11 +268,11 @@ static void search(struct scheduler *s, uint64_t steps)
 /* The best as list scheduling left it. */
 static struct trial listed_again(struct scheduler *s)
 {
-	struct trial searched = s->best, t = trial_of(s, &searched.plan);
+	struct trial searched = s->best, t = plan_trial(s, &searched.plan);
 	memcpy(t.schedule.bucket, searched.schedule.bucket, sizeof *t.schedule.bucket * s->p->n);
 	s->best.schedule.arena = NULL;
 	s->tried.n = 0;
-	try_buckets(s, &searched.plan, &t, searched.bucket_n);
+	plan_try_buckets(s, &searched.plan, &t, searched.bucket_n);
 	return searched;
 }
 
@@ -483,13 +320,14 @@ static void schedule_within(const struct sched_problem *p, const struct sched_op
 	find_sizes(&s);
 	find_sources(&s, &plan);
 	s.inflate = inflated(&s);
-	try_plan(&s, &plan);
+	plan_try(&s, &plan);
 	for (unsigned round = 0; s.comm.n && round < rounds[o->effort] && vary(&s, o->effort > 1); round++)
 		;
 	if (s.comm.n && steps[o->effort] && !o->prefetch && !o->in_flight)
 		improve(&s, trials[o->effort], steps[o->effort]);
 	vec_free(&s.comm);
 	vec_free(&s.tried);
+	vec_free(&s.gathered);
 	vec_free(&s.gather);
 	vec_free(&s.scatter);
 	arena_free(s.arena);

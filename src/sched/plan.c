@@ -1,0 +1,156 @@
+/* plan: see plan.h. */
+#include "sched/plan.h"
+#include "sched/gather.h"
+#include "sched/role.h"
+#include "sched/scatter.h"
+#include <stdlib.h>
+#include <string.h>
+
+static int64_t prefetch_of(const struct scheduler *s, const struct plan *plan)
+{
+	return s->o->prefetch && s->o->prefetch < plan->prefetch ? s->o->prefetch : plan->prefetch;
+}
+
+bool plan_list(const struct scheduler *s, const struct sched_problem *p, const uint8_t *role,
+               const struct plan *plan, int64_t below, uint32_t *order)
+{
+	struct sched_list_options o = {.limit = s->o->limit,
+	                               .window = plan->window,
+	                               .prefetch = prefetch_of(s, plan),
+	                               .in_flight = s->o->in_flight,
+	                               .urgent = plan->urgent,
+	                               .deep = plan->deep,
+	                               .below = below};
+	return sched_list(p, role, &o, order);
+}
+
+/* Buckets of sources; a pair of sizes is asked for more than once. */
+static const struct gathered *gather(struct scheduler *s, const struct plan *plan)
+{
+	for (uint32_t i = 0; i < s->gathered.n; i++)
+		if (s->gathered.at[i].gather == plan->gather && s->gathered.at[i].inflate == plan->inflate)
+			return &s->gathered.at[i];
+	struct sched_gather_options o = {plan->gather, plan->inflate};
+	struct gathered g = {.gather = plan->gather, .inflate = plan->inflate};
+	uint32_t *bucket = mem_alloc(sizeof *bucket * ((size_t)s->p->n + 1));
+	g.bucket = arena_new_array(s->arena, uint32_t, s->comm.n);
+	memset(bucket, 0xff, sizeof *bucket * s->p->n);
+	for (uint32_t l = 0; l < s->p->lane_n; l++)
+		sched_gather(s->p, s->source.at + s->source.first[l],
+		             s->source.first[l + 1] - s->source.first[l], &o, bucket, &g.bucket_n);
+	for (uint32_t i = 0; i < s->comm.n; i++)
+		g.bucket[i] = bucket[s->comm.at[i]];
+	free(bucket);
+	vec_push(&s->gathered, g);
+	return &s->gathered.at[s->gathered.n - 1];
+}
+
+static uint32_t choose_buckets(struct scheduler *s, const struct plan *plan, uint32_t *bucket)
+{
+	uint32_t n = 0;
+	memset(bucket, 0xff, sizeof *bucket * s->p->n);
+	if (plan->gather) {
+		const struct gathered *g = gather(s, plan);
+		for (uint32_t i = 0; i < s->comm.n; i++)
+			bucket[s->comm.at[i]] = g->bucket[i];
+		n = g->bucket_n;
+	}
+	if (plan->scatter) {
+		struct sched_scatter_options o = {plan->scatter, plan->span};
+		sched_scatter(s->p, s->role, &o, bucket, &n);
+	}
+	return n;
+}
+
+static void hash(uint64_t *h, const void *data, size_t n)
+{
+	for (const uint8_t *b = data, *end = b + n; b < end; b++)
+		*h = (*h ^ *b) * 0x100000001b3u; /* FNV-1a */
+}
+
+/* Whether no plan before had the same buckets and moved work the same way. */
+static bool is_new(struct scheduler *s, const struct plan *plan, const uint32_t *bucket)
+{
+	uint64_t h = 0xcbf29ce484222325u;
+	for (uint32_t i = 0; i < s->comm.n; i++)
+		hash(&h, &bucket[s->comm.at[i]], sizeof *bucket);
+	int64_t moves[] = {plan->window, plan->prefetch, plan->urgent, plan->deep};
+	hash(&h, moves, sizeof moves);
+	for (uint32_t i = 0; i < s->tried.n; i++)
+		if (s->tried.at[i] == h)
+			return false;
+	vec_push(&s->tried, h);
+	return true;
+}
+
+/* What a schedule with these buckets takes at least: the work of the host with packing, and that of lanes. */
+static int64_t least_with(const struct scheduler *s, const uint32_t *bucket, uint32_t bucket_n)
+{
+	struct sum {
+		int64_t in, out;
+		const struct sched_node *first;
+	} *sum = mem_zalloc(sizeof *sum * ((size_t)bucket_n + 1));
+	const struct sched_problem *p = s->p;
+	int64_t host = s->timed, lane[SCHED_MAX_LANES] = {0}, most;
+	for (uint32_t i = 0; i < s->comm.n; i++) {
+		const struct sched_node *c = &p->node[s->comm.at[i]];
+		uint32_t k = bucket[s->comm.at[i]];
+		if (k == SCHED_NONE) {
+			lane[c->lane] += c->time > 0 ? c->time + p->launch : 0;
+			continue;
+		}
+		sum[k].in += c->in;
+		sum[k].out += c->out;
+		sum[k].first = sum[k].first ? sum[k].first : c;
+	}
+	for (uint32_t k = 0; k < bucket_n; k++) {
+		const struct sched_family *f = &p->family[sum[k].first->family];
+		lane[f->lane] += sched_family_time(f, sum[k].in) + p->launch;
+		host += sched_copy_time(p, sum[k].in) + p->launch;
+		if (f->collective == SCHED_ALLGATHER)
+			host += sched_copy_time(p, sum[k].out) + p->launch;
+	}
+	most = host;
+	for (uint32_t l = 0; l < p->lane_n; l++)
+		most = lane[l] > most ? lane[l] : most;
+	free(sum);
+	return most - p->launch;
+}
+
+/* The original order with these buckets may not fit; memory is then what list scheduling makes of it. */
+bool plan_try_buckets(struct scheduler *s, const struct plan *plan, struct trial *t, uint32_t bucket_n)
+{
+	struct sched_schedule *made = &t->schedule;
+	t->bucket_n = bucket_n;
+	int64_t below = s->best.schedule.arena ? s->best.schedule.result.runtime : INT64_MAX;
+	bool better = is_new(s, plan, made->bucket) && least_with(s, made->bucket, bucket_n) < below &&
+	              sched_bucket(s->p, made->bucket, bucket_n, made->arena, &made->b);
+	if (better) {
+		const uint8_t *role = sched_roles(&made->b.p, made->arena);
+		made->order = arena_new_array(made->arena, uint32_t, made->b.p.n);
+		s->plans++;
+		better = plan_list(s, &made->b.p, role, plan, below, made->order);
+	}
+	if (better) {
+		made->result = sched_simulate(&made->b.p, made->order, NULL);
+		better = made->result.peak <= s->o->limit && made->result.runtime < below;
+	}
+	sched_schedule_free(better ? &s->best.schedule : made);
+	if (better)
+		s->best = *t;
+	return better;
+}
+
+struct trial plan_trial(const struct scheduler *s, const struct plan *plan)
+{
+	struct trial t = {.plan = *plan, .schedule.arena = arena_new()};
+	t.schedule.bucket = arena_new_array(t.schedule.arena, uint32_t, s->p->n);
+	return t;
+}
+
+void plan_try(struct scheduler *s, const struct plan *plan)
+{
+	struct trial t = plan_trial(s, plan);
+	uint32_t bucket_n = choose_buckets(s, plan, t.schedule.bucket);
+	plan_try_buckets(s, plan, &t, bucket_n);
+}
