@@ -302,6 +302,7 @@ static struct rt_comm_item *next_item(struct rt_engine *e)
 static struct rt_ticket submit(struct rt_engine *e, struct rt_stream *current, struct rt_comm_item *item)
 {
 	item->id = ++e->traced;
+	item->follows = false;
 	item->ticket = (struct rt_ticket){0};
 	if (e->grouping)
 		return item->ticket;
@@ -375,7 +376,13 @@ struct rt_ticket rt_group_end(struct rt_engine *e, struct rt_stream *current, st
 		return (struct rt_ticket){0};
 	struct rt_ticket ticket = ticket_new(e, (uint32_t)e->members, e->member[0].id, at);
 	for (int i = 0; i < e->members; i++) {
+		const struct rt_comm_item *before = i ? &e->member[i - 1] : NULL;
 		e->member[i].ticket = ticket;
+		if (before && !before->message && !e->member[i].message &&
+		    before->c.team == e->member[i].c.team) {
+			e->member[i].follows = true;
+			e->member[i].id = before->id;
+		}
 		e->ops->communicate(e, current, &e->member[i], i + 1 < e->members);
 	}
 	return ticket;

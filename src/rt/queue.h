@@ -14,7 +14,8 @@
  *                      communicator (0 2) ─┼─> communication lane: starts what is ready, polls all
  *                      messages            ─┘
  *
- * Collectives of a team run one after the other in order of issue; messages any number at once. The host
+ * Collectives of a team run one after the other in order of issue, those of a group start together; messages
+ * any number at once. The host
  * blocks in rt_drain only, for moments in rt_submit_wait, and while it is far ahead: with 65536 items
  * outstanding as long as anything in the job moves. All functions are called by the rank's host thread.
  * Issuing never deadlocks: when nothing moves it goes on, to the limit of 4194304 items. After a failure
@@ -60,7 +61,8 @@ struct rt_ticket rt_submit_collective(struct rt_engine *e, struct rt_stream *cur
 struct rt_ticket rt_submit_p2p(struct rt_engine *e, struct rt_stream *current, const struct rt_p2p *p);
 /* Between begin and end submits of collectives and messages are held back (their tickets are zero; the
  * streams they name do not matter); end issues them in order, each starting after what current was given. The
- * ticket is done when all are. Groups do not nest. An empty group gives the zero ticket. */
+ * ticket is done when all are. Collectives of a team that stand together in a group all start before any is
+ * waited for, and are one to a tracer. Groups do not nest. An empty group gives the zero ticket. */
 void rt_group_begin(struct rt_engine *e);
 struct rt_ticket rt_group_end(struct rt_engine *e, struct rt_stream *current, struct rt_origin at);
 /* current waits until the ticket is done; the host goes on. */

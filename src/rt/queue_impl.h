@@ -26,6 +26,7 @@ struct rt_comm_item {
 	struct rt_ticket ticket; /* of its group if it has one */
 	uint64_t id;             /* tracer's */
 	bool message;            /* p, else c */
+	bool follows; /* a collective that starts once the one before it, of its group and team, has */
 	struct rt_collective c;
 	struct rt_p2p p;
 	int64_t *blocks; /* owned: what the lists of c point to; may be there without being used */
@@ -134,7 +135,7 @@ enum status rt_engine_start(struct rt_engine *e, struct rt_comm_item *item, stru
 static inline void rt_engine_trace_comm(struct rt_engine *e, const struct rt_comm_item *item, bool ends,
                                         const struct rt_board_line *lane)
 {
-	if (e->trace)
+	if (e->trace && (ends || !item->follows)) /* which are one with the first */
 		e->trace->event(e->trace, item->message ? RT_TRACE_MESSAGE : RT_TRACE_COLLECTIVE, ends,
 		                item->id, lane ? atomic_load_explicit(&lane->name, memory_order_relaxed) : 0,
 		                rt_comm_at(item));

@@ -48,7 +48,7 @@ struct comm {
 };
 
 struct team {
-	struct comm *head, *last;    /* the head runs, or waits for its stream */
+	struct comm *head, *last;    /* the head, with others of its group, runs or waits for its stream */
 	struct rt_board_line *board; /* NULL: none */
 	int line;
 	bool used; /* line and board are set */

@@ -52,7 +52,11 @@ static bool start(struct inline_engine *e, struct rt_comm_item *item, struct rt_
 static void end(struct inline_engine *e, struct rt_comm_item *item)
 {
 	struct rt_board_line *board = board_of(e, item);
-	rt_board_line_set(board, RT_LINE_IDLE, (struct rt_origin){.iteration = -1}, 0);
+	const struct comm *other = item->message ? NULL : inline_team_of(e, item->c.team)->head;
+	if (other && other->running) /* of its group */
+		rt_board_line_set(board, RT_LINE_WAITING, rt_comm_at(&other->item), 0);
+	else
+		rt_board_line_set(board, RT_LINE_IDLE, (struct rt_origin){.iteration = -1}, 0);
 	rt_engine_trace_comm(&e->base, item, true, board);
 	if (rt_engine_ticket_end(&e->base, item->ticket)) {
 		struct rt_slot *slot = rt_engine_slot(&e->base, item->ticket.slot);
@@ -102,6 +106,20 @@ static bool begin(struct inline_engine *e, struct comm *c)
 	return !c->running;
 }
 
+/* Takes c, which is the head or of a group with it, out of its team's queue. */
+static void take_out(struct team *t, struct comm *c)
+{
+	struct comm *before = NULL, *k = t->head;
+	while (k != c)
+		before = k, k = k->next;
+	if (before)
+		before->next = c->next;
+	else
+		t->head = c->next;
+	if (t->last == c)
+		t->last = before;
+}
+
 /* c is done. The next of its team is not started. */
 static void finish(struct inline_engine *e, struct comm *c)
 {
@@ -113,19 +131,28 @@ static void finish(struct inline_engine *e, struct comm *c)
 	if (c->item.message)
 		rt_engine_message_hide(&e->base, c->shown);
 	else
-		inline_team_of(e, c->item.c.team)->head = c->next;
+		take_out(inline_team_of(e, c->item.c.team), c);
 	end(e, &c->item);
 	c->next = e->free_comms;
 	e->free_comms = c;
 	e->outstanding--;
 }
 
-/* Starts the heads of a team's queue, up to one that takes time. */
+/* Starts the heads of a team's queue, up to one that takes time and what follows that in its group. */
 static void team_go(struct inline_engine *e, int id)
 {
 	struct team *t = inline_team_of(e, id);
-	while (t->head && t->head->free_to_start && !t->head->running && begin(e, t->head))
-		finish(e, t->head);
+	for (struct comm *c = t->head, *next; c; c = next) {
+		next = c->next;
+		if (c->running)
+			continue;
+		if (!c->free_to_start || (c != t->head && !c->item.follows))
+			return;
+		if (begin(e, c))
+			finish(e, c);
+		else if (!c->running)
+			return;
+	}
 }
 
 void inline_let_start(struct inline_engine *e, struct comm *c)

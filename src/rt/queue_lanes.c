@@ -266,6 +266,9 @@ static void lanes_stop(struct rt_engine *engine)
 		next = q->next;
 		rt_board_line_free(engine->job, q->line);
 		comm_fifo_free(&q->fifo);
+		for (uint32_t k = 0; k < q->running.n; k++)
+			free(q->running.at[k].comm.item.blocks);
+		vec_free(&q->running);
 		free(q);
 	}
 	messages_free(e->pending);

@@ -5,6 +5,7 @@
  * atomics and fifos are touched by two threads. */
 #ifndef HIRC_RT_QUEUE_LANES_H
 #define HIRC_RT_QUEUE_LANES_H
+#include "base/vec.h"
 #include "rt/bell.h"
 #include "rt/fifo.h"
 #include "rt/queue_impl.h"
@@ -41,13 +42,18 @@ struct lane_comm {
 	struct lane_dependency after;
 };
 
+struct lane_running { /* a collective under way */
+	struct lane_comm comm;
+	struct rt_request *request;
+};
+
 /* The in-order queue of one communicator. */
 struct lane_team {
 	struct lane_team *_Atomic next;
 	struct rt_fifo fifo;
 	int team, line;
 	struct rt_board_line *board;
-	struct rt_request *running; /* communication lane's: of the head */
+	VEC(struct lane_running) running; /* communication lane's: the head, with others of its group */
 };
 
 struct lane_message { /* communication lane's: a message that is not done */

@@ -143,33 +143,54 @@ static void comm_done(struct lane_engine *e, struct lane_comm *c, const struct r
 		rt_bell_nudge(&e->compute_bell);
 }
 
+/* Ends what is done of the head and of others of its group. */
+static enum status team_test(struct lane_engine *e, struct lane_team *q, bool *moved)
+{
+	struct rt_transport *t = e->base.transport;
+	uint32_t kept = 0;
+	enum status status = STATUS_OK;
+	for (uint32_t k = 0; k < q->running.n; k++) {
+		struct lane_running r = q->running.at[k];
+		bool done = false;
+		if (status == STATUS_OK)
+			status = t->ops->test(t, r.request, &done);
+		if (!done) {
+			q->running.at[kept++] = r;
+			continue;
+		}
+		if (!kept && k + 1 == q->running.n)
+			rt_board_line_set(q->board, RT_LINE_IDLE, nowhere, 0);
+		comm_done(e, &r.comm, q->board);
+		*moved = true;
+	}
+	q->running.n = kept;
+	return status;
+}
+
+/* Starts the heads that may: what comes behind one that takes time if it follows that in its group. */
 static enum status team_step(struct lane_engine *e, struct lane_team *q, bool *moved)
 {
-	struct lane_comm *c = rt_fifo_peek(&q->fifo);
-	struct rt_transport *t = e->base.transport;
-	bool done = false;
-	enum status status;
-	if (!c)
-		return STATUS_OK;
-	if (q->running) {
-		status = t->ops->test(t, q->running, &done);
-	} else if (lane_ready(e, &c->after)) {
+	enum status status = team_test(e, q, moved);
+	struct lane_comm *c;
+	while (status == STATUS_OK && (c = rt_fifo_peek(&q->fifo)) && (!q->running.n || c->item.follows) &&
+	       lane_ready(e, &c->after)) {
+		struct rt_request *request = NULL;
 		rt_board_line_set(q->board, RT_LINE_WAITING, c->item.c.at, 0);
 		rt_engine_trace_comm(&e->base, &c->item, false, q->board);
-		status = rt_engine_start(&e->base, &c->item, &q->running);
+		status = rt_engine_start(&e->base, &c->item, &request);
 		*moved = true;
-		done = status == STATUS_OK && !q->running;
-	} else {
-		return STATUS_OK;
+		if (status != STATUS_OK)
+			break;
+		if (request) {
+			vec_push(&q->running, ((struct lane_running){*c, request}));
+		} else {
+			if (!q->running.n)
+				rt_board_line_set(q->board, RT_LINE_IDLE, nowhere, 0);
+			comm_done(e, c, q->board);
+		}
+		rt_fifo_drop(&q->fifo);
 	}
-	if (!done)
-		return status;
-	q->running = NULL;
-	rt_board_line_set(q->board, RT_LINE_IDLE, nowhere, 0);
-	comm_done(e, c, q->board);
-	rt_fifo_drop(&q->fifo);
-	*moved = true;
-	return STATUS_OK;
+	return status;
 }
 
 static enum status message_step(struct lane_engine *e, struct lane_message *m, bool *moved, bool *done)

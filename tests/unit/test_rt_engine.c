@@ -272,6 +272,63 @@ static int group(struct rt_job *job, void *arg)
 	return rig_close(&g, ok);
 }
 
+/* Collectives of a group are all under way before any other rank has come to them; what is behind the group
+ * is not. */
+static int together(struct rt_job *job, void *arg)
+{
+	(void)arg;
+	enum { MEMBERS = 40 }; /* more than a team has slots */
+	struct rig g;
+	float mine[2] = {(float)job->rank, 1}, gathered[MEMBERS][64], total[3000];
+	float *large = calloc(3000, sizeof *large);
+	if (rig_open(&g, job) != STATUS_OK)
+		return rt_job_status(job);
+	bool ok = true;
+	if (job->rank > 0)
+		ok &= rt_job_barrier(job, "the first rank") == STATUS_OK;
+	rt_group_begin(g.engine);
+	for (int i = 0; i < MEMBERS; i++)
+		rt_submit_collective(g.engine, g.main,
+		                     &(struct rt_collective){.kind = RT_ALLGATHER,
+		                                             .dtype = RT_F32,
+		                                             .team = g.all,
+		                                             .in = &mine[i % 2],
+		                                             .out = gathered[i],
+		                                             .count = 1,
+		                                             .at = nowhere});
+	struct rt_collective sum = {.kind = RT_ALLREDUCE,
+	                            .dtype = RT_F32,
+	                            .op = RT_SUM,
+	                            .team = g.all,
+	                            .in = large,
+	                            .out = total,
+	                            .count = 3000,
+	                            .at = nowhere};
+	for (int i = 0; i < 3000; i++)
+		large[i] = (float)(i + job->rank);
+	rt_submit_collective(g.engine, g.main, &sum);
+	struct rt_ticket t = rt_group_end(g.engine, g.main, nowhere);
+	struct rt_ticket behind = rt_submit_collective(
+	    g.engine, g.main, &(struct rt_collective){.kind = RT_BARRIER, .team = g.all, .at = nowhere});
+	if (job->rank == 0 && !strcmp(engine, "inline") && job->size > 1) {
+		ok &= g.transport->counter[RT_ALLGATHER].operations == MEMBERS;
+		ok &= g.transport->counter[RT_ALLREDUCE].operations == 1;
+		ok &= g.transport->counter[RT_BARRIER].operations == 0;
+	}
+	if (job->rank == 0)
+		ok &= rt_job_barrier(job, "the first rank") == STATUS_OK;
+	rt_submit_wait(g.engine, g.main, t, nowhere);
+	rt_submit_wait(g.engine, g.main, behind, nowhere);
+	ok &= rt_drain(g.engine) == STATUS_OK;
+	for (int i = 0; i < MEMBERS; i++)
+		for (int r = 0; r < job->size; r++)
+			ok &= gathered[i][r] == (i % 2 ? 1 : (float)r);
+	for (int i = 0; i < 3000; i++)
+		ok &= total[i] == (float)(i * job->size + job->size * (job->size - 1) / 2);
+	free(large);
+	return rig_close(&g, ok);
+}
+
 static int not_member(struct rt_job *job, void *arg)
 {
 	(void)arg;
@@ -465,6 +522,7 @@ static void test_engine(const char *name)
 			CHECK_EQ(launch(kinds[k], np, 20000, ring, NULL), STATUS_OK);
 			CHECK_EQ(launch(kinds[k], np, 20000, loop, &few), STATUS_OK);
 			CHECK_EQ(launch(kinds[k], np, 20000, group, NULL), STATUS_OK);
+			CHECK_EQ(launch(kinds[k], np, 20000, together, NULL), STATUS_OK);
 		}
 		CHECK_EQ(launch(kinds[k], 1, 20000, loop, &many), STATUS_OK);
 		CHECK_EQ(launch(kinds[k], 2, 20000, far_ahead, NULL), STATUS_OK);
