@@ -210,6 +210,12 @@ struct message { /* a send or receive on its way to the statement that issues it
 	int64_t peer, elements;
 };
 
+struct start { /* of a Communication or message, with its accesses */
+	op_id op;
+	unsigned n;
+	struct access list[2];
+};
+
 struct loop {
 	op_id op;
 	int64_t start, stop, at;
@@ -233,7 +239,7 @@ struct walk {
 	VEC(struct transfer) transfer;
 	struct message *posted; /* by op_id; op 0: not come to yet */
 	bool in_group;
-	VEC(struct message) group;
+	VEC(struct start) group;
 	struct loop loop[IR_MAX_NESTING];
 	unsigned loop_n;
 	VEC(struct turn) turn;

@@ -5,6 +5,7 @@
  *     f.hir:9:5: note: relu writes it here (rank 0, i = 0)
  *     note: `synchronize(0)` before the linear orders them                                        */
 #include "check/checker.h"
+#include "ir/coalesce.h"
 #include "ir/number.h"
 #include "ir/print.h"
 
@@ -58,6 +59,12 @@ static void put_statement_name(struct checker *c, op_id op, struct buf *out)
 		buf_puts(out, names_text(c->m->names, o->name));
 	else
 		ir_put_default_name('c', o->number, out);
+}
+
+/* What a wait names: of a Communication of a group that group's end. */
+static op_id waited_for(const struct module *m, op_id op)
+{
+	return m->op.at[op].flags & OP_GROUPED ? ir_coalesce_end(m, op) : op;
 }
 
 /* The handle of a stream, or NULL. */
@@ -150,10 +157,12 @@ static void way_out(struct walk *w, op_id op, const struct record *before)
 	bool started = t->op && t->busy && t->step == before->step;
 	struct buf text = {0};
 	if (started)
-		put_statement_name(w->c, before->op, &text);
+		put_statement_name(w->c, waited_for(w->m, before->op), &text);
 	else
 		put_stream_name(w, t->stream, &text);
-	if (!started && t->stream == INITIAL_STREAM && !handle_of(w, INITIAL_STREAM))
+	if (started && op && waited_for(w->m, op) == waited_for(w->m, before->op))
+		diag_note(w->c->d, DIAG_NOWHERE, "both are of group %s, which starts them together", text.at);
+	else if (!started && t->stream == INITIAL_STREAM && !handle_of(w, INITIAL_STREAM))
 		diag_note(w->c->d, DIAG_NOWHERE,
 		          "`%s = get_current_stream()` before the %s, and `synchronize(%s)` before the %s",
 		          text.at, before->op ? op_info[w->m->op.at[before->op].kind].hir : "first statement",

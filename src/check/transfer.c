@@ -122,13 +122,18 @@ void transfer_collective(struct walk *w, op_id op)
 	const struct op *o = &w->m->op.at[op];
 	struct collective x = {
 	    .op = op, .in = op_read(w->m, op, 0), .out = op_result(w->m, op, 0), .root = -1};
-	struct access list[2];
+	struct access list[2] = {0};
 	unsigned n = 0;
 	if (o->def_n)
 		check_view_buffer(w, x.out);
 	bool here = team_seat(w, o->team, &x.seat);
 	if (here && match(w, &x))
 		n = accesses_of(w, &x, list);
+	if (o->flags & OP_GROUPED) {
+		if (here)
+			vec_push(&w->group, ((struct start){op, n, {list[0], list[1]}}));
+		return;
+	}
 	if (!(o->flags & OP_ASYNC)) {
 		uint32_t step = walk_step(w);
 		access_all(w, op, list, n, walk_clock(w), w->stream.at[w->current].thread, step);
@@ -142,11 +147,10 @@ void transfer_collective(struct walk *w, op_id op)
 
 /* ---- messages */
 
-static void start_message(struct walk *w, const struct message *x, struct transfer *to)
+static struct start start_of(const struct walk *w, const struct message *x)
 {
 	bool send = w->m->op.at[x->op].kind == OP_SEND;
-	struct access a = {x->view, send ? ACCESS_READ : ACCESS_WRITE};
-	start(w, x->op, &a, 1, to);
+	return (struct start){x->op, 1, {{x->view, send ? ACCESS_READ : ACCESS_WRITE}}};
 }
 
 /* Issues it: alone, or with the group that is open. */
@@ -161,12 +165,13 @@ static void issue(struct walk *w, const struct message *x)
 	} else {
 		match_message(w, x->op, 0, send, x->peer, x->elements);
 	}
+	struct start s = start_of(w, x);
 	if (w->in_group) {
-		vec_push(&w->group, *x);
+		vec_push(&w->group, s);
 		return;
 	}
 	struct transfer t = transfer_new(w, x->op, 1);
-	start_message(w, x, &t);
+	start(w, s.op, s.list, s.n, &t);
 	vec_push(&w->transfer, t);
 }
 
@@ -203,7 +208,7 @@ void transfer_end_group(struct walk *w, op_id op)
 {
 	struct transfer t = transfer_new(w, op, w->group.n);
 	for (uint32_t k = 0; k < w->group.n; k++)
-		start_message(w, &w->group.at[k], &t);
+		start(w, w->group.at[k].op, w->group.at[k].list, w->group.at[k].n, &t);
 	vec_push(&w->transfer, t);
 	w->group.n = 0;
 	w->in_group = false;

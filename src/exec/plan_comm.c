@@ -261,8 +261,7 @@ static enum rt_reduce_op reduce_of(const struct planner *b, op_id op, const stru
 	return (enum rt_reduce_op)to[r];
 }
 
-/* Whether a wait for the statement stands later in its block. */
-static bool waited_here(const struct planner *b, op_id op)
+bool waited_here(const struct planner *b, op_id op)
 {
 	for (op_id o = b->m->op.at[op].next; o; o = b->m->op.at[o].next)
 		for (unsigned k = 0;
@@ -278,6 +277,11 @@ static void issue(struct comm *s, struct plan_instruction i)
 {
 	struct planner *b = s->b;
 	bool async = b->m->op.at[s->op].flags & OP_ASYNC, unpacks = false;
+	if (b->m->op.at[s->op].flags & OP_GROUPED) { /* plan_coalescing does the rest */
+		i.b = PLAN_NO_QUEUE;
+		emit(b, i);
+		return;
+	}
 	emit_async(b, s->op, i);
 	for (uint32_t k = 0; k < b->unpack.n; k++)
 		unpacks |= b->unpack.at[k].op == s->op;

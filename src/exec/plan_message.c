@@ -3,6 +3,7 @@
  * A send or receive that a post names is put into the plan where it is posted, with the buffer and the peer
  * that it had where it stands. Each statement has a queue of tickets; a wait takes the oldest. */
 #include "exec/plan_exchange.h"
+#include "ir/coalesce.h"
 #include "ir/expr.h"
 
 static bool takes_part(const struct planner *b, op_id op)
@@ -104,13 +105,35 @@ void plan_post(struct planner *b, op_id op)
 	}
 }
 
+/* What the Communications of a group put into other places. */
+static bool unpack_group(struct planner *b, op_id end, bool now)
+{
+	bool any = false;
+	coalesce_each(b->m, op, end)
+	{
+		for (uint32_t k = 0; k < b->unpack.n; k++)
+			any |= b->unpack.at[k].op == op;
+		if (now)
+			unpack_after(b, op);
+	}
+	return any;
+}
+
+/* As a Communication that must be unpacked, a group is waited for where it ends, unless the wait stands in
+ * the same block. */
 void plan_coalescing(struct planner *b, op_id op)
 {
 	b->in_group = b->m->op.at[op].kind == OP_START_COALESCING;
-	if (b->in_group)
+	if (b->in_group) {
 		emit(b, (struct plan_instruction){.code = PLAN_GROUP});
-	else
-		emit(b, (struct plan_instruction){.code = PLAN_END_GROUP, .b = queue_of(b, op)});
+		return;
+	}
+	emit(b, (struct plan_instruction){.code = PLAN_END_GROUP, .b = queue_of(b, op)});
+	if (!unpack_group(b, op, false) || waited_here(b, op))
+		return;
+	emit(b, (struct plan_instruction){.code = PLAN_WAIT, .a = queue_of(b, op)});
+	b->settled[op] = true;
+	unpack_group(b, op, true);
 }
 
 void plan_wait(struct planner *b, op_id op)
@@ -121,5 +144,7 @@ void plan_wait(struct planner *b, op_id op)
 			continue;
 		emit(b, (struct plan_instruction){.code = PLAN_WAIT, .a = queue_of(b, of)});
 		unpack_after(b, of);
+		if (b->m->op.at[of].kind == OP_END_COALESCING)
+			unpack_group(b, of, true);
 	}
 }

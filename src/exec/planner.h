@@ -276,6 +276,8 @@ void plan_teams(struct planner *b);
 bool own_slice(const struct planner *b, op_id op, uint32_t *team, uint32_t *own);
 /* Emits what makes a ticket; one that no wait names is waited for at once. */
 void emit_async(struct planner *b, op_id op, struct plan_instruction i);
+/* Whether a wait for the statement stands later in its block. */
+bool waited_here(const struct planner *b, op_id op);
 
 /* ---- runs of memory (plan_run.c); n: what is moved of each axis */
 

@@ -226,6 +226,7 @@ enum {                     /* op flags */
        OP_ASYNC = 1,       /* a Communication: has a number, ended by a wait */
        OP_STREAM_LOOP = 2, /* FOR: stream-parallel */
        OP_DEAD = 4,        /* unlinked */
+       OP_GROUPED = 8,     /* a Communication of a coalescing group, which ends with that */
 };
 
 /* Operands stand in this order: DEF*, then the positional operands (READ, SCALAR, STATEMENT,

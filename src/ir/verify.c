@@ -3,6 +3,7 @@
  * What is reported here is a bug of the pass that ran last, or of a file that was printed by hand;
  * the semantic step reports what users get wrong, with better words. */
 #include "ir/verify.h"
+#include "ir/coalesce.h"
 #include "ir/domain.h"
 #include "ir/edit.h"
 #include "ir/infer.h"
@@ -236,6 +237,9 @@ bool ir_verify(struct module *m, struct diag *d)
 	}
 	check_region(&v, m->body, 0);
 	check_uses(&v);
+	struct ir_coalesce_fault f;
+	if (!v.errors && !ir_coalesce_check(m, &f))
+		fail(&v, f.op, f.rule);
 	for (uint32_t i = 0; i < m->output.n; i++)
 		if (!v.defined[m->output.at[i]])
 			fail(&v, m->value.at[m->output.at[i]].def, "an output is defined nowhere");

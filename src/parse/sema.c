@@ -3,6 +3,7 @@
  * Order: the declarations of the file, -D taking the place of defaults; then the program or the
  * container. `np` is predefined. */
 #include "parse/sema.h"
+#include "ir/coalesce.h"
 #include "parse/sema_internal.h"
 #include <stdio.h>
 #include <string.h>
@@ -124,6 +125,16 @@ static void build_file(struct sema *s)
 	}
 }
 
+static void mark_groups(struct sema *s)
+{
+	struct ir_coalesce_fault f;
+	if (ir_coalesce_mark(s->m, &f))
+		return;
+	diag_error(s->d, s->m->op.at[f.op].at, "%s", f.rule);
+	if (f.other)
+		diag_note(s->d, s->m->op.at[f.other].at, "%s", f.other_is);
+}
+
 struct module *sema_build(struct diag *d, struct ast *a, const struct sema_options *options)
 {
 	unsigned before = diag_error_count(d);
@@ -147,6 +158,8 @@ struct module *sema_build(struct diag *d, struct ast *a, const struct sema_optio
 	vec_free(&s.index_def);
 	vec_free(&s.defining);
 	vec_free(&s.measure);
+	if (diag_error_count(d) == before)
+		mark_groups(&s);
 	if (diag_error_count(d) > before) {
 		module_free(s.m);
 		return NULL;

@@ -75,10 +75,15 @@ bool ref_meet_collective(struct ref_host *h, struct ref_rank *r, op_id op)
 		struct ref_channel *ch = ref_channel_get(h, REF_COLLECTIVE, 0, op_backend(m, op), slice, n);
 		struct ref_event *event = ref_event_next(h, ch, member);
 		struct ref_entry *e = start_entry(h, op, event, member, &party);
-		ref_issue_push(r, e);
+		if (o->flags & OP_GROUPED)
+			vec_push(&r->group, e);
+		else
+			ref_issue_push(r, e);
 		t.event_n = 1;
 		t.event = e->event;
 	}
+	if (o->flags & OP_GROUPED)
+		return true;
 	if (o->flags & OP_ASYNC)
 		vec_push(&r->transfer, t);
 	else if (here)
