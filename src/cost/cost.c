@@ -66,6 +66,8 @@ bool cost_op_is_recorded(const struct cost *c, op_id op)
 
 bool cost_is_launched(const struct module *m, op_id op)
 {
+	if (m->op.at[op].flags & OP_GROUPED)
+		return false;
 	switch ((enum op_kind)m->op.at[op].kind) {
 	case OP_FOR:
 	case OP_IF:

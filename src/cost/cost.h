@@ -35,7 +35,7 @@ bool cost_op_is_recorded(const struct cost *c, op_id op);
 int64_t cost_op_bytes(const struct cost *c, op_id op);
 
 /* Whether the host takes a launch for a statement: not for loops and conditions, views, buffers that need no
- * zeros, and statements that only name a stream or begin a group. */
+ * zeros, Communications of a group, and statements that only name a stream or begin a group. */
 bool cost_is_launched(const struct module *m, op_id op);
 
 /* A collective of any team, by bytes of the larger buffer of a rank: an allgather's result, what a

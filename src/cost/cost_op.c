@@ -1,5 +1,6 @@
 /* cost_op: statements, by what they compute and move. */
 #include "cost/model.h"
+#include "ir/coalesce.h"
 #include "ir/edit.h"
 #include "ir/infer.h"
 #include "ir/unit.h"
@@ -283,21 +284,63 @@ static bool refuse_team(const struct cost *c, op_id op)
 	return false;
 }
 
-static bool collective_op(const struct cost *c, op_id op, enum cluster_collective kind, int64_t *time,
-                          int64_t *bytes)
+static bool collective_op(const struct cost *c, op_id op, enum cluster_collective kind, struct links_team *t,
+                          int64_t *bytes, int64_t *excess)
 {
 	struct local_shape in = {0}, out = {0};
-	struct links_team t;
 	if (op_role_count(c->m, op, ROLE_READ) && !shape_of(c, op, op_read(c->m, op, 0), &in))
 		return false;
 	if (op_result_count(c->m, op) && !shape_of(c, op, op_result(c->m, op, 0), &out))
 		return false;
 	if (!c->m->op.at[op].team)
 		return refuse(c, op, "what this takes is not known: it has no team");
-	if (!collective_team(c, c->m->op.at[op].team, &t))
+	if (!collective_team(c, c->m->op.at[op].team, t))
 		return refuse_team(c, op);
-	*bytes = collective_bytes(kind, t.ranks, in.bytes, out.bytes);
-	*time = collective_time(c, kind, &t, *bytes) + adding_excess(c, op, kind, t.ranks, *bytes);
+	*bytes = collective_bytes(kind, t->ranks, in.bytes, out.bytes);
+	*excess = adding_excess(c, op, kind, t->ranks, *bytes);
+	return true;
+}
+
+static bool collective_op_time(const struct cost *c, op_id op, enum cluster_collective kind, int64_t *time,
+                               int64_t *bytes)
+{
+	struct links_team t;
+	if (!collective_op(c, op, kind, &t, bytes, time))
+		return false;
+	if (c->m->op.at[op].flags & OP_GROUPED)
+		*time = 0; /* its group's is all */
+	else
+		*time += collective_time(c, kind, &t, *bytes);
+	return true;
+}
+
+/* Those of a kind take the time of one with all their bytes; several kinds pay for one start, the longest. */
+static bool group_time(const struct cost *c, op_id end, int64_t *time, int64_t *bytes)
+{
+	int64_t of[CLUSTER_BARRIER + 1] = {0}, start = 0;
+	bool has[CLUSTER_BARRIER + 1] = {0};
+	struct links_team t;
+	coalesce_each(c->m, op, end)
+	{
+		enum cluster_collective kind;
+		int64_t one, excess;
+		if (!collective_kind((enum op_kind)c->m->op.at[op].kind, &kind))
+			continue;
+		if (!collective_op(c, op, kind, &t, &one, &excess))
+			return false;
+		has[kind] = true;
+		of[kind] = limited((cost_amount)of[kind] + (cost_amount)one);
+		*bytes = limited((cost_amount)*bytes + (cost_amount)one);
+		*time += excess;
+	}
+	for (unsigned k = 0; k <= CLUSTER_BARRIER; k++) {
+		if (!has[k])
+			continue;
+		int64_t empty = collective_time(c, (enum cluster_collective)k, &t, 0);
+		*time += collective_time(c, (enum cluster_collective)k, &t, of[k]) - empty;
+		start = empty > start ? empty : start;
+	}
+	*time += start;
 	return true;
 }
 
@@ -421,7 +464,7 @@ static bool find_time(const struct cost *c, op_id op, int64_t *time, int64_t *by
 	enum cluster_collective kind;
 	int64_t moved;
 	if (collective_kind((enum op_kind)o->kind, &kind))
-		return collective_op(c, op, kind, time, bytes) && (!a || recorded(c, op, a, time));
+		return collective_op_time(c, op, kind, time, bytes) && (!a || recorded(c, op, a, time));
 	if (info->traits & TRAIT_P2P)
 		return message_op(c, op, time, bytes) && (!a || recorded(c, op, a, time));
 	if (a)
@@ -433,6 +476,8 @@ static bool find_time(const struct cost *c, op_id op, int64_t *time, int64_t *by
 		return extern_time(c, op, time, bytes);
 	case OP_ALLOCATE:
 		return allocate_time(c, op, time);
+	case OP_END_COALESCING:
+		return group_time(c, op, time, bytes);
 	case OP_MATMUL:
 	case OP_LINEAR:
 	case OP_SDPA:

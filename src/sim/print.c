@@ -1,4 +1,5 @@
 /* print: what a simulation found, for people. */
+#include "ir/coalesce.h"
 #include "ir/edit.h"
 #include "sim/timeline.h"
 #include <string.h>
@@ -37,6 +38,12 @@ typedef VEC(struct row) rows;
 
 static const char *kind_name(const struct timeline *t, op_id op)
 {
+	op_id first = t->m->op.at[op].kind == OP_END_COALESCING ? ir_coalesce_first(t->m, op) : 0;
+	if (first) {
+		coalesce_each(t->m, member,
+		              op) if (t->m->op.at[member].kind != t->m->op.at[first].kind) return "group";
+		op = first;
+	}
 	const struct attr *a = op_attr(t->m, op, "kind");
 	return t->m->op.at[op].kind == OP_EXTERN && a && a->kind == ATTR_NAME
 	           ? names_text(t->m->names, a->u.name)

@@ -36,6 +36,7 @@ struct walk {
 	bool *holds;            /* by value: memory was taken and not given back */
 	struct message *posted; /* by op */
 	bool in_group;
+	uint32_t channel; /* of the Communications of the group; SIM_NONE: it has none */
 	VEC(struct message) group;
 };
 
@@ -236,6 +237,10 @@ static void collective(struct walk *w, op_id op)
 	    o->team ? sim_channel_of_team(w->p, o->team, SIM_CHANNEL_TEAM, op_backend(w->m, op), w->rank)
 	            : SIM_NONE;
 	take_results(w, op);
+	if (o->flags & OP_GROUPED) { /* all are one, which end_group starts */
+		w->channel = channel;
+		return;
+	}
 	if (channel == SIM_NONE) {
 		if (!waits)
 			started(w, op, 0, 0);
@@ -314,10 +319,16 @@ static bool post(struct walk *w, op_id op)
 static void end_group(struct walk *w, op_id op)
 {
 	uint32_t first = w->out->task.n;
+	if (w->channel != SIM_NONE)
+		meet(w,
+		     (struct sim_task){
+		         .kind = SIM_MEETING, .op = op, .time = w->p->time[op], .bytes = w->p->moved[op]},
+		     w->channel, false);
 	for (uint32_t k = 0; k < w->group.n; k++)
 		start_message(w, &w->group.at[k]);
-	started(w, op, first, w->group.n);
+	started(w, op, first, w->out->task.n - first);
 	w->group.n = 0;
+	w->channel = SIM_NONE;
 	w->in_group = false;
 }
 
@@ -479,6 +490,7 @@ bool sim_rank_walk(struct sim_program *p, uint32_t rank, struct sim_rank *out)
 	w.end = arena_new_array(a, uint32_t, m->op.n);
 	w.holds = arena_new_array(a, bool, m->value.n);
 	w.posted = arena_new_array(a, struct message, m->op.n);
+	w.channel = SIM_NONE;
 	w.current = stream_numbered(&w, -1);
 	bool ok = walk_region(&w, m->body);
 	vec_free(&w.last);

@@ -15,6 +15,7 @@
  * another stream. Work has to do with communication if both touch one buffer, of the same iteration where the
  * buffer is made in it, and not each its own slice of it. */
 #include "sim/remark.h"
+#include "ir/coalesce.h"
 #include "ir/edit.h"
 #include "sim/causes.h"
 #include <string.h>
@@ -72,9 +73,10 @@ static bool is_tensor(const struct operand *x)
 	return x->role == ROLE_READ || x->role == ROLE_WRITE || x->role == ROLE_DEF;
 }
 
-static bool needs(const struct search *s, const struct sim_unit *u, uint32_t work, uint32_t comm)
+/* b: the communication, or one of those that a group is of. */
+static bool needs_one(const struct search *s, const struct sim_unit *u, uint32_t work, uint32_t comm, op_id b)
 {
-	op_id a = u->r.task.at[work].op, b = u->r.task.at[comm].op;
+	op_id a = u->r.task.at[work].op;
 	for (unsigned i = 0; i < s->m->op.at[a].operand_n; i++)
 		for (unsigned k = 0; k < s->m->op.at[b].operand_n; k++) {
 			const struct operand *x = ir_operand(s->m, a, i), *y = ir_operand(s->m, b, k);
@@ -83,6 +85,14 @@ static bool needs(const struct search *s, const struct sim_unit *u, uint32_t wor
 				return true;
 		}
 	return false;
+}
+
+static bool needs(const struct search *s, const struct sim_unit *u, uint32_t work, uint32_t comm)
+{
+	op_id op = u->r.task.at[comm].op;
+	if (s->m->op.at[op].kind == OP_END_COALESCING)
+		coalesce_each(s->m, member, op) if (needs_one(s, u, work, comm, member)) return true;
+	return needs_one(s, u, work, comm, op);
 }
 
 /* ---- who waited through what */

@@ -1,6 +1,7 @@
 /* timeline: texts and sums. */
 #include "sim/timeline.h"
 #include "cost/block.h"
+#include "ir/coalesce.h"
 #include "ir/number.h"
 #include "ir/print.h"
 #include <string.h>
@@ -85,11 +86,19 @@ const char *timeline_label(struct timeline *t, op_id op)
 		t->label[op] = block_name(t->m, op);
 	if (t->label[op])
 		return t->label[op];
-	ir_print_statement_numbered(t->m, op, &text);
+	op_id first = t->m->op.at[op].kind == OP_END_COALESCING ? ir_coalesce_first(t->m, op) : 0;
+	unsigned others = 0;
+	if (first)
+		coalesce_each(t->m, member, op) others += member != first;
+	ir_print_statement_numbered(t->m, first ? first : op, &text);
 	const char *from = text.at;
 	while (text.n && text.at[text.n - 1] == '\n')
 		text.n--;
 	text.at[text.n] = '\0';
+	if (others) {
+		buf_printf(&text, ", and %u more", others);
+		from = text.at;
+	}
 	from += strspn(from, " ");
 	t->label[op] = arena_strndup(t->arena, from, strlen(from));
 	buf_free(&text);
