@@ -320,8 +320,7 @@ static bool group_time(const struct cost *c, op_id end, int64_t *time, int64_t *
 	int64_t of[CLUSTER_BARRIER + 1] = {0}, start = 0;
 	bool has[CLUSTER_BARRIER + 1] = {0};
 	struct links_team t;
-	coalesce_each(c->m, op, end)
-	{
+	coalesce_each (c->m, op, end) {
 		enum cluster_collective kind;
 		int64_t one, excess;
 		if (!collective_kind((enum op_kind)c->m->op.at[op].kind, &kind))

@@ -109,8 +109,7 @@ void plan_post(struct planner *b, op_id op)
 static bool unpack_group(struct planner *b, op_id end, bool now)
 {
 	bool any = false;
-	coalesce_each(b->m, op, end)
-	{
+	coalesce_each (b->m, op, end) {
 		for (uint32_t k = 0; k < b->unpack.n; k++)
 			any |= b->unpack.at[k].op == op;
 		if (now)

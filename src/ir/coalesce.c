@@ -24,7 +24,8 @@ op_id ir_coalesce_start(const struct module *m, op_id end)
 
 op_id ir_coalesce_first(const struct module *m, op_id end)
 {
-	coalesce_each(m, op, end) return op;
+	coalesce_each (m, op, end)
+		return op;
 	return 0;
 }
 

@@ -40,8 +40,9 @@ static const char *kind_name(const struct timeline *t, op_id op)
 {
 	op_id first = t->m->op.at[op].kind == OP_END_COALESCING ? ir_coalesce_first(t->m, op) : 0;
 	if (first) {
-		coalesce_each(t->m, member,
-		              op) if (t->m->op.at[member].kind != t->m->op.at[first].kind) return "group";
+		coalesce_each (t->m, member, op)
+			if (t->m->op.at[member].kind != t->m->op.at[first].kind)
+				return "group";
 		op = first;
 	}
 	const struct attr *a = op_attr(t->m, op, "kind");

@@ -91,7 +91,9 @@ static bool needs(const struct search *s, const struct sim_unit *u, uint32_t wor
 {
 	op_id op = u->r.task.at[comm].op;
 	if (s->m->op.at[op].kind == OP_END_COALESCING)
-		coalesce_each(s->m, member, op) if (needs_one(s, u, work, comm, member)) return true;
+		coalesce_each (s->m, member, op)
+			if (needs_one(s, u, work, comm, member))
+				return true;
 	return needs_one(s, u, work, comm, op);
 }
 

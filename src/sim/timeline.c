@@ -89,7 +89,8 @@ const char *timeline_label(struct timeline *t, op_id op)
 	op_id first = t->m->op.at[op].kind == OP_END_COALESCING ? ir_coalesce_first(t->m, op) : 0;
 	unsigned others = 0;
 	if (first)
-		coalesce_each(t->m, member, op) others += member != first;
+		coalesce_each (t->m, member, op)
+			others += member != first;
 	ir_print_statement_numbered(t->m, first ? first : op, &text);
 	const char *from = text.at;
 	while (text.n && text.at[text.n - 1] == '\n')
