@@ -39,6 +39,7 @@ enum status bench_start(struct rt_job *job, bool one_clock);
 
 struct bench_statistics {
 	double mean, deviation, least, most, median;
+	double half; /* what the middle half of them covers: from a quarter of them to three quarters */
 };
 /* Of n >= 1 values. */
 struct bench_statistics bench_statistics(const double *x, int64_t n);

@@ -85,6 +85,7 @@ struct bench_statistics bench_statistics(const double *x, int64_t n)
 	s.least = sorted[0];
 	s.most = sorted[n - 1];
 	s.median = (sorted[n / 2] + sorted[(n - 1) / 2]) / 2;
+	s.half = sorted[n - 1 - n / 4] - sorted[n / 4];
 	free(sorted);
 	return s;
 }

@@ -19,6 +19,7 @@ enum {
 	TUNE_MAX_AXES = 24, /* const and options together */
 	TUNE_MAX_VALUES = 64,
 	TUNE_ALL = 1 << 30, /* of --measure */
+	TUNE_NOISE = 2,     /* percent by which candidates differ that count as equally fast */
 };
 
 enum tune_axis_kind {
@@ -55,6 +56,7 @@ struct tune_candidate {
 	const char *reason;            /* REFUSED: why; GOOD: why nothing is predicted */
 	int64_t predicted;             /* ns; -1: not */
 	double measured;               /* ns, the median; -1: not */
+	double spread;                 /* ns: half of the samples are within so much of each other */
 	int64_t samples;               /* of that */
 };
 

@@ -16,6 +16,7 @@ enum { BATCH = 16, WARMUP = 2, LEAD = 8, BURST = 8, SLOW = 20 };
 struct shared {
 	volatile uint32_t current; /* candidate of the batch */
 	double median[BATCH];      /* ns */
+	double half[BATCH];        /* ns, see struct bench_statistics */
 	int64_t samples[BATCH];
 };
 
@@ -55,8 +56,10 @@ static int rank(struct rt_job *job, void *batch)
 	enum status status = bench_rounds(job, &o, &s);
 	for (uint32_t k = 0; k < b->n && status == STATUS_OK && job->rank == 0; k++) {
 		b->shared->samples[k] = s.of[k].samples;
-		b->shared->median[k] =
-		    1e6 * bench_statistics(s.ms + (size_t)k * (size_t)s.samples, s.of[k].samples).median;
+		struct bench_statistics x =
+		    bench_statistics(s.ms + (size_t)k * (size_t)s.samples, s.of[k].samples);
+		b->shared->median[k] = 1e6 * x.median;
+		b->shared->half[k] = 1e6 * x.half;
 	}
 	bench_samples_free(&s);
 	return status;
@@ -160,6 +163,7 @@ static enum status run_batch(struct batch *b, int64_t ranks)
 	}
 	for (uint32_t k = 0; k < b->n && status == STATUS_OK; k++) {
 		b->t->candidate.at[b->candidate[k]].measured = b->shared->median[k];
+		b->t->candidate.at[b->candidate[k]].spread = b->shared->half[k];
 		b->t->candidate.at[b->candidate[k]].samples = b->shared->samples[k];
 	}
 	while (b->n)

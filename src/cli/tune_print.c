@@ -1,10 +1,11 @@
 /* tune_print: what was found, as a table, CSV or JSON.
  *
- *     candidate                    predicted_us  measured_us    error
- *     s=6 pipeline=p2p                   71.250       78.102   -8.8 %  chosen
- *     as it stands                       96.412
+ *     candidate                    predicted_us  measured_us  spread    error
+ *     s=6 pipeline=p2p                   71.250       78.102   1.2 %   -8.8 %  chosen
+ *     as it stands                       96.412            -       -        -
  *
- * Rows are in the order of what is predicted. */
+ * Rows are in the order of what is predicted. spread: half of the samples are within so much of each other.
+ */
 #include "base/chrome.h"
 #include "cli/output.h"
 #include "cli/tune.h"
@@ -27,6 +28,12 @@ static bool has_error(const struct tune_candidate *c)
 static double error_of(const struct tune_candidate *c)
 {
 	return 100 * ((double)c->predicted - c->measured) / c->measured;
+}
+
+/* In percent of the median. */
+static double spread_of(const struct tune_candidate *c)
+{
+	return c->measured > 0 ? 100 * c->spread / c->measured : 0;
 }
 
 /* ---- the table */
@@ -69,9 +76,9 @@ static void put_row(const struct tune *t, uint32_t candidate, size_t width, stru
 	else
 		buf_printf(out, "  %12s", "-");
 	if (is_measured(c))
-		buf_printf(out, "  %11.3f", c->measured / 1e3);
+		buf_printf(out, "  %11.3f  %5.1f %%", c->measured / 1e3, spread_of(c));
 	else
-		buf_printf(out, "  %11s", "-");
+		buf_printf(out, "  %11s  %7s", "-", "-");
 	if (has_error(c))
 		buf_printf(out, "  %+7.1f %%", error_of(c));
 	else
@@ -89,7 +96,7 @@ static void put_rows(const struct tune *t, struct buf *out)
 	uint32_t left = 0;
 	buf_puts(out, "candidate");
 	buf_pad(out, ' ', (unsigned)(width - strlen("candidate")));
-	buf_printf(out, "  %12s  %11s  %9s\n", "predicted_us", "measured_us", "error");
+	buf_printf(out, "  %12s  %11s  %7s  %9s\n", "predicted_us", "measured_us", "spread", "error");
 	for (uint32_t k = 0; k < order.n; k++)
 		if (is_shown(t, k, order.at[k]))
 			put_row(t, order.at[k], width, out);
@@ -106,33 +113,52 @@ static int by_size(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* How near the predictions were; false: none was run. */
-static bool judge(const struct tune *t, double *median, uint32_t *ran, uint32_t *place)
+/* How near the predictions were. Places begin with 1, of what ran in the order of what was predicted. */
+struct verdict {
+	double median; /* error, percent */
+	uint32_t ran;
+	uint32_t fastest;
+	uint32_t near; /* the first that is within TUNE_NOISE percent of the fastest */
+};
+
+/* False: none was run. */
+static bool judge(const struct tune *t, struct verdict *out)
 {
 	tune_order order = {0};
-	VEC(double) error = {0};
-	double least = -1;
+	VEC(double) error = {0}, time = {0};
+	struct verdict x = {0};
 	tune_order_make(t, &order);
-	*ran = *place = 0;
 	for (uint32_t k = 0; k < order.n; k++) {
 		const struct tune_candidate *c = &t->candidate.at[order.at[k]];
 		if (!has_error(c))
 			continue;
 		double e = error_of(c);
 		vec_push(&error, e < 0 ? -e : e);
-		++*ran;
-		if (least < 0 || c->measured < least) {
-			least = c->measured;
-			*place = *ran;
-		}
+		vec_push(&time, c->measured);
+		if (!x.fastest || c->measured < time.at[x.fastest - 1])
+			x.fastest = time.n;
 	}
-	if (error.n) {
+	x.ran = error.n;
+	if (x.ran) {
+		while (time.at[x.near] > time.at[x.fastest - 1] * (1 + TUNE_NOISE / 100.0))
+			x.near++;
+		x.near++;
 		qsort(error.at, error.n, sizeof *error.at, by_size);
-		*median = (error.at[error.n / 2] + error.at[(error.n - 1) / 2]) / 2;
+		x.median = (error.at[error.n / 2] + error.at[(error.n - 1) / 2]) / 2;
+		*out = x;
 	}
 	vec_free(&error);
+	vec_free(&time);
 	vec_free(&order);
-	return *ran > 0;
+	return x.ran > 0;
+}
+
+static void put_verdict(const struct verdict *x, struct buf *out)
+{
+	buf_printf(out, "of %u that ran the fastest is number %u as predicted", x->ran, x->fastest);
+	if (x->near < x->fastest)
+		buf_printf(out, ", number %u is within %d %% of it", x->near, TUNE_NOISE);
+	buf_printf(out, "; median error %.1f %%\n", x->median);
 }
 
 static void count(const struct tune *t, uint32_t *of)
@@ -143,17 +169,15 @@ static void count(const struct tune *t, uint32_t *of)
 
 static void put_summary(const struct tune *t, struct buf *out)
 {
-	uint32_t of[3] = {0}, ran, place;
-	double median = 0;
+	uint32_t of[3] = {0};
+	struct verdict x;
 	const struct tune_candidate *c = &t->candidate.at[t->chosen], *first = &t->candidate.at[0];
 	count(t, of);
 	buf_printf(out, "%u candidates: %u different, %u do what another does, %u refused%s\n",
 	           t->candidate.n, of[TUNE_GOOD], of[TUNE_SAME], of[TUNE_REFUSED],
 	           of[TUNE_REFUSED] && !t->compile.pipeline.remarks ? " (--remarks says why)" : "");
-	if (judge(t, &median, &ran, &place))
-		buf_printf(out,
-		           "of %u that ran the fastest is number %u as predicted; median error %.1f %%\n",
-		           ran, place, median);
+	if (judge(t, &x))
+		put_verdict(&x, out);
 	double ratio = 0;
 	if (is_measured(c) && is_measured(first))
 		ratio = c->measured / first->measured;
@@ -224,6 +248,9 @@ static void put_csv_row(struct tune *t, uint32_t candidate, struct buf *out)
 	buf_putc(out, ',');
 	if (has_error(c))
 		buf_printf(out, "%.2f", error_of(c));
+	buf_putc(out, ',');
+	if (is_measured(c))
+		buf_printf(out, "%.2f", spread_of(c));
 	buf_printf(out, ",%lld,%s,", (long long)c->samples, candidate == t->chosen ? "true" : "");
 	output_put_csv(out, c->reason);
 	buf_putc(out, '\n');
@@ -244,7 +271,8 @@ void tune_print_csv(struct tune *t, struct buf *out)
 {
 	tune_order order = {0};
 	all_rows(t, &order);
-	buf_puts(out, "candidate,options,predicted_us,measured_us,error_percent,samples,chosen,reason\n");
+	buf_puts(out, "candidate,options,predicted_us,measured_us,error_percent,spread_percent,samples,"
+	              "chosen,reason\n");
 	for (uint32_t k = 0; k < order.n; k++)
 		put_csv_row(t, order.at[k], out);
 	vec_free(&order);
@@ -270,8 +298,8 @@ static void put_json_row(struct tune *t, uint32_t candidate, struct buf *out)
 	if (c->state == TUNE_GOOD && c->predicted >= 0)
 		buf_printf(out, ", \"predicted_ns\": %lld", (long long)c->predicted);
 	if (is_measured(c))
-		buf_printf(out, ", \"measured_ns\": %.0f, \"samples\": %lld", c->measured,
-		           (long long)c->samples);
+		buf_printf(out, ", \"measured_ns\": %.0f, \"spread_percent\": %.2f, \"samples\": %lld",
+		           c->measured, spread_of(c), (long long)c->samples);
 	if (has_error(c))
 		buf_printf(out, ", \"error_percent\": %.2f", error_of(c));
 	if (candidate == t->chosen)
@@ -289,15 +317,17 @@ void tune_print_json(struct tune *t, struct buf *out)
 {
 	tune_order order = {0};
 	struct buf program = {0};
-	uint32_t of[3] = {0}, ran, place;
-	double median;
+	uint32_t of[3] = {0};
+	struct verdict x;
 	all_rows(t, &order);
 	count(t, of);
 	buf_printf(out, "{\"version\": %d, \"candidates\": %u, \"differ\": %u, \"same\": %u, \"refused\": %u",
 	           TUNE_VERSION, t->candidate.n, of[TUNE_GOOD], of[TUNE_SAME], of[TUNE_REFUSED]);
-	if (judge(t, &median, &ran, &place))
-		buf_printf(out, ", \"ran\": %u, \"fastest_is_predicted\": %u, \"median_error_percent\": %.2f",
-		           ran, place, median);
+	if (judge(t, &x))
+		buf_printf(out,
+		           ", \"ran\": %u, \"fastest_is_predicted\": %u, \"within_%d_percent\": %u, "
+		           "\"median_error_percent\": %.2f",
+		           x.ran, x.fastest, TUNE_NOISE, x.near, x.median);
 	buf_puts(out, ",\n\"rows\": [");
 	for (uint32_t k = 0; k < order.n; k++) {
 		buf_puts(out, k ? ",\n" : "\n");
