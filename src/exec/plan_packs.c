@@ -21,15 +21,20 @@ static bool is_fixed(const struct plan *p, const struct plan_view *v)
 	return !varies;
 }
 
-/* Extents and strides; no memory. */
+/* Extents and strides; no memory. Rows whose number varies are as many as there is memory for: the last block
+ * of a loop has fewer. */
 static bool shape_of(const struct plan *p, const struct plan_view *v, struct rt_view *out)
 {
-	*out = (struct rt_view){.dtype = (enum rt_dtype)p->buffer.at[v->buffer].dtype, .nd = v->nd};
+	const struct plan_buffer *b = &p->buffer.at[v->buffer];
+	*out = (struct rt_view){.dtype = (enum rt_dtype)b->dtype, .nd = v->nd};
 	for (unsigned k = 0; k < v->nd; k++) {
-		if (p->varies[v->n[k]] || p->reg.at[v->n[k]] <= 0)
-			return false;
-		out->n[k] = p->reg.at[v->n[k]];
+		bool varies = p->varies[v->n[k]];
 		out->stride[k] = v->stride[k];
+		out->n[k] = !varies                             ? p->reg.at[v->n[k]]
+		            : k + 1 < v->nd && v->stride[k] > 0 ? b->elements / v->stride[k]
+		                                                : 0;
+		if (out->n[k] <= 0)
+			return false;
 	}
 	return true;
 }
