@@ -345,6 +345,8 @@ static bool after_pass(void *to, struct module *m, const char *pass)
 
 const struct cluster *compile_cluster(struct diag *d, struct compile_options *o, enum status *status)
 {
+	if (o->cluster_of_first)
+		return o->cluster_of_first;
 	if (!o->cluster)
 		o->cluster = cluster_load(d, o->cluster_name, status);
 	return o->cluster;

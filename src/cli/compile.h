@@ -34,6 +34,8 @@ struct compile_options {
 	const char *diagnostics;                         /* text or json */
 	const char *cluster_name;
 	struct cluster *cluster; /* by compile_cluster; NULL until then */
+	struct cluster
+	    *cluster_of_first; /* rank 0's, which counts instead; its owner is the run; NULL: none */
 	bool verify_roundtrip;
 	struct pipeline_options pipeline;
 	struct pipeline run; /* what `passes` says, by compile_options_finish */

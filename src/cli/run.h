@@ -2,6 +2,7 @@
  *
  *     cmd_run.c       the command line, starting the ranks
  *     run_prepare.c   compiling, input files, hashes: once, before the ranks start (under mpirun: on each)
+ *     run_cluster.c   one cluster file for all ranks, under mpirun
  *     run_size.c      what is too large
  *     run_check.c     the reference evaluation and what outputs are compared with
  *     run_rank.c      what a rank does
@@ -52,6 +53,9 @@ struct run {
 /* Compiles for `ranks` ranks (0: as the file says), all on this machine or not, and makes everything ready.
  * Messages go to d; the source of later messages about the program is the module's. */
 enum status run_prepare(struct run *r, struct diag *d, int64_t ranks, bool one_machine);
+/* Collective: all ranks take rank 0's figures of the machine, before they compile. Warns on rank 0 where
+ * those of another differ. */
+enum status run_agree_on_cluster(struct rt_job *job, struct run *r, struct diag *d);
 /* Whether inputs and outputs can be held at all, or, whole, by this machine; a rank's buffers by this
  * machine, with packed operands or, if that is too much, without. Report what does not fit. */
 bool run_check_sizes(const struct run *r, struct diag *d, bool one_machine);

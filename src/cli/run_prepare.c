@@ -123,6 +123,7 @@ void run_free(struct run *r)
 	plan_labels_free(r->labels);
 	data_sources_close(r->source, r->m ? r->m->input.n : 0);
 	compile_free(r->m);
+	cluster_free(r->compile.cluster_of_first);
 	buf_free(&r->host_ir);
 	for (uint32_t i = 0; i < r->owned.n; i++)
 		free(r->owned.at[i]);

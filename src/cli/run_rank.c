@@ -105,7 +105,9 @@ static enum status prepare_here(struct rt_job *job, struct run *r)
 	struct messages x;
 	int64_t asked = r->compile.np;
 	messages_open(&x, r);
-	enum status status = run_prepare(r, x.d, job->size, false);
+	enum status status = run_agree_on_cluster(job, r, x.d);
+	if (status == STATUS_OK)
+		status = run_prepare(r, x.d, job->size, false);
 	if (status == STATUS_OK && r->needed > job->size) {
 		diag_error(x.d, DIAG_NOWHERE, "the program needs %lld ranks, the launcher started %d",
 		           (long long)r->needed, job->size);
