@@ -61,7 +61,7 @@ static void add_results(struct maker *k, op_id op, uint32_t node)
 		                                                              : block_bytes(m, v);
 		add_storage(k, v, (struct sched_storage){n, resident ? SCHED_NONE : node, resident});
 	}
-	int64_t scratch = maker_int(k, op, k->key.scratch, 0);
+	int64_t scratch = maker_int(k, op, k->key.scratch, k->inside ? k->inside[op] : 0);
 	if (scratch > 0) {
 		add_storage(k, 0, (struct sched_storage){scratch, node, false});
 		vec_push(&k->use, ((struct sched_pair){node, k->storage.n - 1}));
@@ -227,7 +227,7 @@ static void add_node(struct maker *k, op_id op)
 static void count_wait(struct maker *k, op_id wait, bool here)
 {
 	uint8_t *n = &k->waits[op_operand_id(k->m, wait, ROLE_STATEMENT, 0)];
-	*n = *n || !here ? 2 : 1;
+	*n = *n == MAKER_STARTED && here ? MAKER_WAITED : MAKER_OTHERWISE;
 }
 
 static void mark(struct maker *k, op_id op, bool here)
@@ -237,6 +237,8 @@ static void mark(struct maker *k, op_id op, bool here)
 		k->root[v] = of ? k->root[of] : v;
 	}
 	each_touched(k, op, 0, mark_written);
+	if (here && !k->waits[op])
+		k->waits[op] = MAKER_STARTED;
 	if (k->m->op.at[op].kind == OP_WAIT) {
 		mark_received(k, op);
 		count_wait(k, op, here);
@@ -266,8 +268,19 @@ static void finish(struct maker *k, struct arena *a)
 	sched_problem_finish(p, a, k->edge.at, k->edge.n, k->use.at, k->use.n);
 }
 
-bool block_make(struct module *m, region_id region, const struct cost *cost, struct diag *d, struct arena *a,
-                struct block *out)
+/* What is there all the time. */
+static void add_outside(struct maker *k, region_id region, const struct block_frame *frame)
+{
+	const struct module *m = k->m;
+	if (region != m->body && frame)
+		add_storage(k, 0, (struct sched_storage){frame->outside, SCHED_NONE, true});
+	for (uint32_t i = 0; i < m->input.n && region == m->body; i++)
+		add_storage(k, m->input.at[i].value,
+		            (struct sched_storage){block_bytes(m, m->input.at[i].value), SCHED_NONE, true});
+}
+
+bool block_make(struct module *m, region_id region, const struct block_frame *frame, const struct cost *cost,
+                struct diag *d, struct arena *a, struct block *out)
 {
 	const struct cluster *cluster = cost_cluster(cost);
 	struct maker k = {.m = m,
@@ -279,6 +292,7 @@ bool block_make(struct module *m, region_id region, const struct cost *cost, str
 	                  .key = keys_of(m->names)};
 	const struct attr *launch = attrs_find(m, m->recording.attrs, "launch"),
 	                  *rate = attrs_find(m, m->recording.attrs, "memory_rate");
+	k.inside = frame ? frame->inside : NULL;
 	k.launch = launch ? launch->u.i : cluster->launch;
 	k.bytes_per_ns = (double)(rate ? rate->u.i : cluster->memory_rate) / 1e9;
 	k.node = arena_new_array(k.scratch, uint32_t, m->op.n);
@@ -292,9 +306,7 @@ bool block_make(struct module *m, region_id region, const struct cost *cost, str
 		k.root[v] = ir_root(m, v);
 	region_each (m, op, region)
 		mark(&k, op, true);
-	for (uint32_t i = 0; i < m->input.n; i++)
-		add_storage(&k, m->input.at[i].value,
-		            (struct sched_storage){block_bytes(m, m->input.at[i].value), SCHED_NONE, true});
+	add_outside(&k, region, frame);
 	region_each (m, op, region)
 		if (!k.failed)
 			add_node(&k, op);

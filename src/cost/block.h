@@ -25,9 +25,15 @@ struct block {
 	value_id *storage; /* by storage: the value that owns it; 0: none, scratch of a statement */
 };
 
-/* Memory is from the arena. Reports to d what cannot be scheduled; false then. */
-bool block_make(struct module *m, region_id region, const struct cost *cost, struct diag *d, struct arena *a,
-                struct block *out);
+struct block_frame {           /* of a block in a loop or condition */
+	int64_t outside;       /* bytes that are live around it, inputs among them */
+	const int64_t *inside; /* by op: bytes that are live, at most, of what is made in it; NULL: 0 */
+};
+
+/* frame: NULL of the program's own block without loops. Memory is from the arena. Reports to d what cannot be
+ * scheduled; false then. */
+bool block_make(struct module *m, region_id region, const struct block_frame *frame, const struct cost *cost,
+                struct diag *d, struct arena *a, struct block *out);
 
 /* The Communication that a statement waits for, through waits for waits; 0: it waits for none. */
 op_id block_waits_for(struct module *m, op_id op);

@@ -8,6 +8,12 @@ struct keys { /* of attributes */
 	name_id kind, time, group, bytes, in_bytes, scratch, storage, writes, op;
 };
 
+enum maker_waits {
+	MAKER_STARTED = 1, /* it is in the block, and was not waited for yet */
+	MAKER_WAITED,      /* once, after it in the block */
+	MAKER_OTHERWISE    /* elsewhere, or more often */
+};
+
 struct reader {              /* of a buffer, in a list */
 	uint32_t node, next; /* next: in `readers` + 1 */
 };
@@ -23,7 +29,7 @@ struct maker {
 	value_id *root;   /* by value: whose storage it shares */
 	uint32_t *home;   /* by root: its storage + 1 */
 	bool *written;    /* by root */
-	uint8_t *waits;   /* by op: 1: waited for once, in the block; more: elsewhere, or more often */
+	uint8_t *waits;   /* by op: enum maker_waits */
 	uint32_t *last;   /* by root that is written: the last node that did + 1 */
 	uint32_t *since;  /* by such a root: the first of those that touched it since, in `readers` + 1 */
 	uint32_t barrier; /* the last node that keeps its place + 1 */
@@ -35,7 +41,8 @@ struct maker {
 	VEC(struct sched_family) family;
 	VEC(uint64_t) family_key, family_like; /* by family: what its members have in common */
 	VEC(struct sched_pair) edge, use;
-	VEC(uint64_t) lane; /* by lane: of which communicator */
+	VEC(uint64_t) lane;    /* by lane: of which communicator */
+	const int64_t *inside; /* as in struct block_frame */
 	int64_t launch;
 	double bytes_per_ns;
 	bool failed, copies; /* copies: as in struct sched_problem */

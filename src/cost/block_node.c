@@ -96,7 +96,7 @@ static uint32_t find_family(struct maker *k, op_id op, group_id group, uint32_t 
 		which++;
 	if (which == BUCKETED || k->m->op.at[op].def_n != 1 || op_role_count(k->m, op, ROLE_READ) != 1 ||
 	    (group ? !only_waited_for(k, op) || !has_own_buffers(k, op)
-	           : k->waits[op] != 1 || ir_bucket_refusal(k->m, op)))
+	           : k->waits[op] != MAKER_WAITED || ir_bucket_refusal(k->m, op)))
 		return SCHED_NONE;
 	uint64_t key = family_key_of(k, op, lane), like = group ? 0 : ir_bucket_key(k->m, op);
 	for (uint32_t f = 0; f < k->family.n; f++)
@@ -220,8 +220,8 @@ void maker_push_node(struct maker *k, op_id op)
 	} else if (block_is_wait(k->m, op)) {
 		op_id comm = block_waits_for(k->m, op);
 		n.kind = SCHED_WAIT;
-		if (comm && k->node[comm])
-			n.comm = k->node[comm] - 1;
+		if (comm && k->node[comm] && k->nodes.at[k->node[comm] - 1].kind == SCHED_COMM)
+			n.comm = k->node[comm] - 1; /* else it is in a loop or condition */
 	}
 	vec_push(&k->nodes, n);
 }

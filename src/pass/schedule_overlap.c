@@ -10,7 +10,8 @@
  *
  * Order and buckets of a block are one search (sched/schedule.h), by what statements take (cost/block.h). No
  * more memory is live at any moment than memory= says; without, than before by memory_increase= bytes, or by
- * memory_percent= of what it was if that is more.
+ * memory_percent= of what it was if that is more. Blocks of loops and conditions follow, each by itself
+ * (schedule_blocks.h).
  *
  * Requires: nothing. Establishes: nothing. Keeps what is sharded, lowered and looped: before allocate and
  * assign-streams. */
@@ -19,12 +20,19 @@
 #include "ir/bucket.h"
 #include "pass/buckets.h"
 #include "pass/pass.h"
+#include "pass/schedule_blocks.h"
 #include "sched/bound.h"
 #include "sched/exposure.h"
 #include "sched/schedule.h"
 
 enum { EFFORT, BUCKETS, MEMORY, INCREASE, PERCENT, IN_FLIGHT, PREFETCH, BUCKET_RANKS };
 enum { BUCKETS_PACK, BUCKETS_NONE };
+
+struct overlap {
+	struct module *m;
+	struct pass_context *cx;
+	int64_t limit; /* bytes; by the program's block, which comes first */
+};
 
 static int64_t limit_of(const struct pass_context *cx, int64_t before)
 {
@@ -76,12 +84,13 @@ static struct unit unit_of(int64_t step)
 }
 
 static void say_exposed(struct pass_context *cx, struct module *m, const struct block *b,
-                        const struct sched_schedule *s, int64_t limit, struct unit unit, struct arena *a)
+                        const struct sched_schedule *s, uint32_t at, int64_t limit, struct unit unit,
+                        struct arena *a)
 {
 	struct sched_exposures e;
 	sched_exposures(&s->b.p, s->order, limit, a, &e);
 	pass_remark(
-	    cx, m, DIAG_NOWHERE,
+	    cx, m, at,
 	    "%u of %u collectives are hidden; %u could be if each was alone, %u by twice as much work",
 	    e.hidden, e.n, sched_hideable(&s->b.p, 1), sched_hideable(&s->b.p, 2));
 	for (uint32_t i = 0; i < e.n; i++) {
@@ -97,23 +106,32 @@ static void say_exposed(struct pass_context *cx, struct module *m, const struct 
 	}
 }
 
-static void say(struct pass_context *cx, struct module *m, const struct block *b, struct sched_result before,
-                const struct sched_schedule *s, struct arena *a)
+static const char *kind_of(const struct module *m, const struct schedule_block *block)
 {
-	int64_t limit = limit_of(cx, before.peak);
+	return !block->owner                           ? ""
+	       : m->op.at[block->owner].kind == OP_FOR ? "an iteration of this loop: "
+	                                               : "a block of this condition: ";
+}
+
+static void say(struct pass_context *cx, struct module *m, const struct schedule_block *block,
+                struct sched_result before, const struct sched_schedule *s, int64_t limit, struct arena *a)
+{
+	const struct block *b = &block->b;
+	uint32_t at = block->owner ? m->op.at[block->owner].at : DIAG_NOWHERE;
 	struct sched_bound bound = sched_bound_within(&b->p, cx->option[BUCKETS] == BUCKETS_PACK, limit);
 	struct unit unit = unit_of(before.runtime);
 	uint32_t buckets = 0;
 	for (uint32_t k = 0; k < s->b.p.n; k++)
 		buckets += s->b.origin[k].step == SCHED_STEP_PACK;
-	pass_remark(
-	    cx, m, DIAG_NOWHERE,
-	    "%.3f %s instead of %.3f, %.3f of it exposed instead of %.3f; at most %lld bytes live instead of "
-	    "%lld; %u buckets; no schedule takes less than %.3f %s",
-	    (double)s->result.runtime / unit.ns, unit.name, (double)before.runtime / unit.ns,
-	    (double)s->result.exposed / unit.ns, (double)before.exposed / unit.ns, (long long)s->result.peak,
-	    (long long)before.peak, buckets, (double)bound.runtime / unit.ns, unit.name);
-	say_exposed(cx, m, b, s, limit, unit, a);
+	pass_remark(cx, m, at,
+	            "%s%.3f %s instead of %.3f, %.3f of it exposed instead of %.3f; at most %lld bytes live "
+	            "instead of "
+	            "%lld; %u buckets; no schedule takes less than %.3f %s",
+	            kind_of(m, block), (double)s->result.runtime / unit.ns, unit.name,
+	            (double)before.runtime / unit.ns, (double)s->result.exposed / unit.ns,
+	            (double)before.exposed / unit.ns, (long long)s->result.peak, (long long)before.peak,
+	            buckets, (double)bound.runtime / unit.ns, unit.name);
+	say_exposed(cx, m, b, s, at, limit, unit, a);
 }
 
 static void refuse(struct pass_context *cx, int64_t limit, int64_t least)
@@ -138,30 +156,6 @@ static void say_refused(struct pass_context *cx, struct module *m, const struct 
 	}
 }
 
-static bool schedule(struct module *m, struct pass_context *cx, region_id region, const struct block *b,
-                     struct arena *a)
-{
-	struct sched_result before = as_it_is(&b->p, a);
-	struct sched_options o = {.limit = limit_of(cx, before.peak),
-	                          .effort = (int)cx->option[EFFORT],
-	                          .bucket = cx->option[BUCKETS] == BUCKETS_PACK,
-	                          .prefetch = cx->option[PREFETCH],
-	                          .in_flight = cx->option[IN_FLIGHT]};
-	struct sched_schedule s;
-	bool ok = sched_schedule(&b->p, &o, &s);
-	if (ok) {
-		if (cx->remarks && o.bucket)
-			say_refused(cx, m, b);
-		if (cx->remarks)
-			say(cx, m, b, before, &s, a);
-		buckets_apply(m, region, b, &s);
-	} else {
-		refuse(cx, o.limit, s.result.peak);
-	}
-	sched_schedule_free(&s);
-	return ok;
-}
-
 /* Collectives of communicators with fewer ranks go into no bucket. */
 static void leave_small(struct module *m, struct block *b, int64_t ranks)
 {
@@ -170,20 +164,63 @@ static void leave_small(struct module *m, struct block *b, int64_t ranks)
 			b->p.node[x].family = SCHED_NONE;
 }
 
+static void find_live(const struct sched_schedule *s, struct arena *a, int64_t *live)
+{
+	struct sched_moment *moment = arena_new_array(a, struct sched_moment, s->b.p.n);
+	sched_simulate(&s->b.p, s->order, moment);
+	for (uint32_t k = 0; k < s->b.p.n; k++)
+		if (s->b.origin[s->order[k]].step == SCHED_STEP_NODE)
+			live[s->b.origin[s->order[k]].node] = moment[k].live;
+}
+
+static bool schedule(void *overlap, struct schedule_block *block, struct arena *a)
+{
+	struct overlap *k = overlap;
+	struct pass_context *cx = k->cx;
+	const struct block *b = &block->b;
+	leave_small(k->m, &block->b, cx->option[BUCKET_RANKS]);
+	struct sched_result before = as_it_is(&b->p, a);
+	if (!block->owner)
+		k->limit = limit_of(cx, before.peak);
+	struct sched_options o = {.limit = k->limit,
+	                          .effort = (int)cx->option[EFFORT],
+	                          .bucket = cx->option[BUCKETS] == BUCKETS_PACK,
+	                          .prefetch = cx->option[PREFETCH],
+	                          .in_flight = cx->option[IN_FLIGHT]};
+	struct sched_schedule s;
+	bool ok = sched_schedule(&b->p, &o, &s);
+	if (ok) {
+		if (cx->remarks && o.bucket)
+			say_refused(cx, k->m, b);
+		if (cx->remarks)
+			say(cx, k->m, block, before, &s, o.limit, a);
+		if (block->live)
+			find_live(&s, a, block->live);
+		buckets_apply(k->m, block->region, b, &s);
+	} else {
+		refuse(cx, o.limit, s.result.peak);
+	}
+	sched_schedule_free(&s);
+	return ok;
+}
+
+static void unbind(struct module *m, const struct pass_context *cx, region_id region)
+{
+	buckets_unbind(m, region, cx->allocated.at, cx->allocated.n);
+	region_each (m, op, region)
+		for (region_id r = schedule_blocks_of(m, op); r; r = m->region.at[r].sibling)
+			unbind(m, cx, r);
+}
+
 bool pass_schedule_overlap(struct module *m, struct pass_context *cx)
 {
 	struct cost *cost = cost_new(m, cx->cluster, cx->d);
 	if (!cost)
 		return false;
-	struct arena *a = arena_new();
-	struct block b;
+	struct overlap k = {.m = m, .cx = cx};
 	if (cx->option[BUCKETS] == BUCKETS_PACK)
-		buckets_unbind(m, m->body, cx->allocated.at, cx->allocated.n);
-	bool ok = block_make(m, m->body, cost, cx->d, a, &b);
-	if (ok)
-		leave_small(m, &b, cx->option[BUCKET_RANKS]);
-	ok = ok && (!b.p.n || schedule(m, cx, m->body, &b, a));
-	arena_free(a);
+		unbind(m, cx, m->body);
+	bool ok = schedule_blocks(m, cx, cost, schedule, &k);
 	cost_free(cost);
 	return ok;
 }

@@ -14,7 +14,7 @@ bool sim_is_recorded(struct module *m)
 bool sim_run(struct module *m, const struct cost *cost, struct diag *d, struct arena *a, struct sim *out)
 {
 	*out = (struct sim){.m = m};
-	if (!block_make(m, m->body, cost, d, a, &out->block))
+	if (!block_make(m, m->body, NULL, cost, d, a, &out->block))
 		return false;
 	uint32_t n = out->block.p.n;
 	out->order = arena_new_array(a, uint32_t, n);
