@@ -54,6 +54,17 @@ void cons_insert(struct cons_table *t, uint32_t hash, uint32_t id)
 	t->n++;
 }
 
+void cons_table_copy(struct cons_table *to, const struct cons_table *t)
+{
+	*to = *t;
+	if (!t->cap)
+		return;
+	to->id = mem_alloc(sizeof *to->id * t->cap);
+	to->hash = mem_alloc(sizeof *to->hash * t->cap);
+	memcpy(to->id, t->id, sizeof *to->id * t->cap);
+	memcpy(to->hash, t->hash, sizeof *to->hash * t->cap);
+}
+
 void cons_table_free(struct cons_table *t)
 {
 	free(t->id);

@@ -29,6 +29,7 @@ struct cons_probe {
 uint32_t cons_first(const struct cons_table *t, uint32_t hash, struct cons_probe *p);
 uint32_t cons_next(const struct cons_table *t, struct cons_probe *p);
 void cons_insert(struct cons_table *t, uint32_t hash, uint32_t id);
+void cons_table_copy(struct cons_table *to, const struct cons_table *t);
 void cons_table_free(struct cons_table *t);
 
 /* Multiply and shift over words, with a final mix; chain by passing the former result. */

@@ -304,7 +304,7 @@ struct cons; /* hash-cons tables, ir/module.c */
 
 struct module {
 	struct arena *arena;
-	struct names *names;   /* owned */
+	struct names *names;   /* owned, but by a copy */
 	struct source *source; /* not owned; NULL: none */
 	struct cons *cons;
 
@@ -329,6 +329,7 @@ struct module {
 	VEC(int32_t) axis_ids; /* explicit axis numbers of values from foreign dumps */
 
 	struct recording recording;
+	bool copied;          /* from another, which has the names */
 	bool names_meet;      /* a tensor has the name of a number; set by ir_number */
 	name_id name;         /* of the program */
 	mesh_id default_mesh; /* `on MESH`; 0: none */
@@ -336,6 +337,8 @@ struct module {
 };
 
 struct module *module_new(struct names *names);
+/* The same program with the same ids, to be changed on trial; m must outlive it. */
+struct module *module_copy(const struct module *m);
 void module_free(struct module *m);
 /* Bytes of all tables; what --stats and the benchmark report. */
 size_t module_bytes(const struct module *m);

@@ -3,6 +3,12 @@
 #include "ir/ir.h"
 #include <string.h>
 
+#define TABLES(each)                                                                                         \
+	each(expr) each(mesh) each(group) each(param) each(index) each(handle) each(domain) each(type)       \
+	    each(value) each(operand) each(scalar) each(op) each(region) each(attrs) each(team) each(input)  \
+	        each(output) each(assumption) each(axis_ids)
+#define CONS_TABLES(each) each(expr) each(domain) each(type) each(scalar) each(attrs) each(team)
+
 struct module *module_new(struct names *names)
 {
 	struct module *m = mem_zalloc(sizeof *m);
@@ -30,35 +36,41 @@ struct module *module_new(struct names *names)
 	return m;
 }
 
+struct module *module_copy(const struct module *m)
+{
+	struct module *n = mem_alloc(sizeof *n);
+	*n = *m;
+	n->arena = arena_new();
+	n->cons = mem_zalloc(sizeof *n->cons);
+	n->copied = true;
+#define COPY(table)                                                                                          \
+	n->table.at = NULL;                                                                                  \
+	n->table.n = n->table.cap = 0;                                                                       \
+	vec_reserve(&n->table, m->table.n);                                                                  \
+	if (m->table.n)                                                                                      \
+		memcpy(n->table.at, m->table.at, sizeof *m->table.at * m->table.n);                          \
+	n->table.n = m->table.n;
+	TABLES(COPY)
+#undef COPY
+#define COPY(table) cons_table_copy(&n->cons->table, &m->cons->table);
+	CONS_TABLES(COPY)
+#undef COPY
+	return n;
+}
+
 void module_free(struct module *m)
 {
 	if (!m)
 		return;
-	vec_free(&m->expr);
-	vec_free(&m->mesh);
-	vec_free(&m->group);
-	vec_free(&m->param);
-	vec_free(&m->index);
-	vec_free(&m->handle);
-	vec_free(&m->domain);
-	vec_free(&m->type);
-	vec_free(&m->value);
-	vec_free(&m->operand);
-	vec_free(&m->scalar);
-	vec_free(&m->op);
-	vec_free(&m->region);
-	vec_free(&m->attrs);
-	vec_free(&m->team);
-	vec_free(&m->input);
-	vec_free(&m->output);
-	vec_free(&m->assumption);
-	vec_free(&m->axis_ids);
-	struct cons_table *tables[] = {&m->cons->expr,   &m->cons->domain, &m->cons->type,
-	                               &m->cons->scalar, &m->cons->attrs,  &m->cons->team};
-	for (unsigned i = 0; i < sizeof tables / sizeof *tables; i++)
-		cons_table_free(tables[i]);
+#define FREE(table) vec_free(&m->table);
+	TABLES(FREE)
+#undef FREE
+#define FREE(table) cons_table_free(&m->cons->table);
+	CONS_TABLES(FREE)
+#undef FREE
 	free(m->cons);
-	names_free(m->names);
+	if (!m->copied)
+		names_free(m->names);
 	arena_free(m->arena);
 	free(m);
 }
@@ -66,16 +78,12 @@ void module_free(struct module *m)
 size_t module_bytes(const struct module *m)
 {
 	size_t n = arena_bytes(m->arena) + names_bytes(m->names);
-#define TABLE(t) n += sizeof *m->t.at * m->t.n
-	TABLE(expr), TABLE(mesh), TABLE(group), TABLE(param), TABLE(index), TABLE(handle), TABLE(domain),
-	    TABLE(type);
-	TABLE(value), TABLE(operand), TABLE(scalar), TABLE(op), TABLE(region), TABLE(attrs), TABLE(team);
-	TABLE(input), TABLE(output), TABLE(assumption), TABLE(axis_ids);
-#undef TABLE
-	const struct cons_table *tables[] = {&m->cons->expr,   &m->cons->domain, &m->cons->type,
-	                                     &m->cons->scalar, &m->cons->attrs,  &m->cons->team};
-	for (unsigned i = 0; i < sizeof tables / sizeof *tables; i++)
-		n += 2 * sizeof(uint32_t) * tables[i]->cap;
+#define ADD(table) n += sizeof *m->table.at * m->table.n;
+	TABLES(ADD)
+#undef ADD
+#define ADD(table) n += 2 * sizeof(uint32_t) * m->cons->table.cap;
+	CONS_TABLES(ADD)
+#undef ADD
 	return n;
 }
 
