@@ -106,6 +106,17 @@ static void say_exposed(struct pass_context *cx, struct module *m, const struct 
 	}
 }
 
+/* How far comms run ahead, where that is limited. */
+static void say_pace(struct pass_context *cx, struct module *m, const struct sched_schedule *s, uint32_t at)
+{
+	const struct sched_pace *is = &s->pace;
+	bool kept = (!cx->option[IN_FLIGHT] || is->in_flight <= cx->option[IN_FLIGHT]) &&
+	            (!cx->option[PREFETCH] || is->prefetch <= cx->option[PREFETCH]);
+	pass_remark(cx, m, at, "at most %lld bytes in flight; allgathers start at most %lld ns early%s",
+	            (long long)is->in_flight, (long long)is->prefetch,
+	            kept ? "" : "; no schedule was found that runs ahead no further than it may");
+}
+
 static const char *kind_of(const struct module *m, const struct schedule_block *block)
 {
 	return !block->owner                           ? ""
@@ -131,6 +142,8 @@ static void say(struct pass_context *cx, struct module *m, const struct schedule
 	            (double)before.runtime / unit.ns, (double)s->result.exposed / unit.ns,
 	            (double)before.exposed / unit.ns, (long long)s->result.peak, (long long)before.peak,
 	            buckets, (double)bound.runtime / unit.ns, unit.name);
+	if (cx->option[IN_FLIGHT] || cx->option[PREFETCH])
+		say_pace(cx, m, s, at);
 	say_exposed(cx, m, b, s, at, limit, unit, a);
 }
 
@@ -185,8 +198,7 @@ static bool schedule(void *overlap, struct schedule_block *block, struct arena *
 	struct sched_options o = {.limit = k->limit,
 	                          .effort = (int)cx->option[EFFORT],
 	                          .bucket = cx->option[BUCKETS] == BUCKETS_PACK,
-	                          .prefetch = cx->option[PREFETCH],
-	                          .in_flight = cx->option[IN_FLIGHT]};
+	                          .pace = {cx->option[IN_FLIGHT], cx->option[PREFETCH]}};
 	struct sched_schedule s;
 	bool ok = sched_schedule(&b->p, &o, &s);
 	if (ok) {

@@ -334,6 +334,17 @@ static uint32_t take_late(struct list *l, int64_t most)
 	return SCHED_NONE;
 }
 
+/* Of the waits for comms that run the one that is over first, if memory admits it: where the first node is a
+ * comm that may not fly. */
+static uint32_t take_arriving(struct list *l)
+{
+	if (l->p->node[l->first].kind != SCHED_COMM || may_fly(l, l->first))
+		return SCHED_NONE;
+	while (l->arriving.n && l->room.issued[l->arriving.at[0]])
+		heap_pop(&l->arriving);
+	return l->arriving.n && admit(l, l->arriving.at[0]) ? l->arriving.at[0] : SCHED_NONE;
+}
+
 /* The next node, admitted. */
 static uint32_t take(struct list *l, uint32_t wait, uint32_t near, int64_t gap)
 {
@@ -347,6 +358,8 @@ static uint32_t take(struct list *l, uint32_t wait, uint32_t near, int64_t gap)
 		x = wait;
 	if (x == SCHED_NONE && l->front == l->p->n)
 		x = take_late(l, INT64_MAX);
+	if (x == SCHED_NONE)
+		x = take_arriving(l);
 	if (x == SCHED_NONE) { /* memory admits nothing else */
 		x = l->first;
 		headroom_issue(&l->room, x);

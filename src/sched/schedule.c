@@ -258,11 +258,17 @@ static void search(struct scheduler *s, uint64_t steps)
 {
 	uint64_t most = steps * 4000 / (1 + s->comm.n), enough = (uint64_t)64 * s->p->n;
 	most = most < enough ? most : enough;
-	struct sched_search_options o = {
-	    .limit = s->o->limit, .steps = most < steps ? most : steps, .seed = 1, .enough = s->bound};
+	struct sched_search_options o = {.limit = s->o->limit,
+	                                 .pace = s->o->pace,
+	                                 .steps = most < steps ? most : steps,
+	                                 .seed = 1,
+	                                 .enough = s->bound};
 	struct sched_schedule *best = &s->best.schedule;
+	struct arena *scratch = arena_new();
+	o.role = sched_roles(&best->b.p, scratch);
 	sched_search(&best->b.p, &o, best->order);
-	best->result = sched_simulate(&best->b.p, best->order, NULL);
+	arena_free(scratch);
+	plan_look(s, best);
 }
 
 /* The best as list scheduling left it. */
@@ -288,7 +294,7 @@ static void improve(struct scheduler *s, uint32_t trials, uint64_t steps)
 	struct trial first = listed_again(s);
 	regroup(s, trials);
 	search(s, steps);
-	bool better = s->best.schedule.result.runtime < first.schedule.result.runtime;
+	bool better = plan_is_better(s, &s->best.schedule, &first.schedule);
 	sched_schedule_free(better ? &first.schedule : &s->best.schedule);
 	if (!better)
 		s->best = first;
@@ -321,9 +327,11 @@ static void schedule_within(const struct sched_problem *p, const struct sched_op
 	find_sources(&s, &plan);
 	s.inflate = inflated(&s);
 	plan_try(&s, &plan);
+	if (sched_pace_limits(&o->pace))
+		plan_try_original(&s, &plan);
 	for (unsigned round = 0; s.comm.n && round < rounds[o->effort] && vary(&s, o->effort > 1); round++)
 		;
-	if (s.comm.n && steps[o->effort] && !o->prefetch && !o->in_flight)
+	if (s.comm.n && steps[o->effort])
 		improve(&s, trials[o->effort], steps[o->effort]);
 	vec_free(&s.comm);
 	vec_free(&s.tried);

@@ -6,6 +6,7 @@
 #ifndef HIRC_SCHED_SCHEDULE_H
 #define HIRC_SCHED_SCHEDULE_H
 #include "sched/bucket.h"
+#include "sched/pace.h"
 #include "sched/simulate.h"
 
 enum { SCHED_MAX_EFFORT = 3 };
@@ -14,8 +15,8 @@ struct sched_options {
 	int64_t limit; /* bytes */
 	int effort;    /* 0: one pass, no buckets; 1: a few plans; 2: more, and a search; 3: a long search */
 	bool bucket;
-	int64_t prefetch;  /* ns before its consumer that a source is issued at most; 0: any */
-	int64_t in_flight; /* as of sched_list_options; with either there is no search */
+	/* Of schedules that are beyond it the one that is least, in bytes before ns, is taken. */
+	struct sched_pace pace;
 };
 
 struct sched_schedule {
@@ -24,7 +25,8 @@ struct sched_schedule {
 	uint32_t *bucket;        /* by node of the original problem: its bucket, or SCHED_NONE */
 	uint32_t *order;         /* of b.p */
 	struct sched_result result;
-	unsigned plans; /* tried */
+	struct sched_pace pace; /* what it needs; 0 where there is no limit */
+	unsigned plans;         /* tried */
 };
 
 /* False: no schedule within the limit was found; out is then, without buckets, the one that needs least of

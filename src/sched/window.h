@@ -4,11 +4,12 @@
  * work between them being the same. */
 #ifndef HIRC_SCHED_WINDOW_H
 #define HIRC_SCHED_WINDOW_H
-#include "sched/problem.h"
+#include "sched/pace.h"
 
 struct window {
 	const struct sched_problem *p;
 	int64_t limit;           /* bytes */
+	struct pace *pace;       /* NULL: nothing is limited but memory */
 	uint32_t *order, *place; /* of the schedule: by place, by node */
 	int64_t runtime;         /* until the host and all lanes are done */
 	uint32_t event_n;
@@ -29,6 +30,8 @@ struct window {
 
 /* order: a schedule of p within the limit; it is changed by window_accept. */
 void window_open(struct window *w, const struct sched_problem *p, int64_t limit, uint32_t *order);
+/* Limits how far comms run ahead as well; pace is the window's own from here on, and closed with it. */
+void window_pace(struct window *w, const uint8_t *role, struct sched_pace limit);
 void window_close(struct window *w);
 /* Looks at the whole order again, after it was set from outside. */
 void window_reset(struct window *w);
@@ -38,7 +41,7 @@ void window_reset(struct window *w);
 bool window_pull(struct window *w, uint32_t node, uint32_t to);
 /* Drafts places of node … `to`, with the node and what needs it of them last. */
 bool window_push(struct window *w, uint32_t node, uint32_t to);
-/* The runtime with places a … b - 1 as drafted; INT64_MAX where memory would be over the limit. */
+/* The runtime with places a … b - 1 as drafted; INT64_MAX where that is over a limit. */
 int64_t window_runtime(struct window *w, uint32_t a, uint32_t b);
 void window_accept(struct window *w, uint32_t a, uint32_t b);
 
