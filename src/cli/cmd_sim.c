@@ -54,8 +54,7 @@ static bool write_schedule(struct sim_command *c, const struct sim *s)
 	struct buf text = {0};
 	bool ok = true;
 	if (c->schedule) {
-		sim_write_schedule(s, &text);
-		ok = write_file(c, c->schedule, &text);
+		ok = sim_write_schedule(s, c->d, &text) && write_file(c, c->schedule, &text);
 	}
 	buf_free(&text);
 	return ok;

@@ -92,7 +92,7 @@ void compile_options_init(struct compile_options *o)
 	    {.name = "bucket-mode",
 	     .kind = OPTION_TEXT,
 	     .to = &o->bucket_mode,
-	     .value = "pack|none",
+	     .value = "pack|coalesced|none",
 	     .help = "run schedule-overlap; how it makes one of several collectives"},
 	    {.name = "memory-limit",
 	     .kind = OPTION_TEXT,

@@ -1,7 +1,7 @@
 /* block: see block.h. */
 #include "cost/block_maker.h"
 #include "cost/local.h"
-#include "ir/bucket.h"
+#include "ir/coalesce.h"
 #include "ir/edit.h"
 #include "ir/expr.h"
 #include <string.h>
@@ -156,9 +156,21 @@ static void use_packed(struct maker *k, op_id op, uint32_t node)
 			add_use(k, node, ir_operand(k->m, sent, i)->id);
 }
 
-static void mark_received(struct maker *k, op_id wait)
+/* Calls `each` with every Communication that a wait waits for: those of a group. */
+static void each_waited(struct maker *k, op_id wait, uint32_t node,
+                        void (*each)(struct maker *, uint32_t node, op_id comm))
 {
 	op_id comm = op_operand_id(k->m, wait, ROLE_STATEMENT, 0);
+	if (k->m->op.at[comm].kind != OP_END_COALESCING)
+		each(k, node, comm);
+	else
+		coalesce_each (k->m, member, comm)
+			each(k, node, member);
+}
+
+static void mark_received(struct maker *k, uint32_t node, op_id comm)
+{
+	(void)node;
 	for (unsigned i = 0; i < op_result_count(k->m, comm); i++)
 		k->written[k->root[op_result(k->m, comm, i)]] = true;
 }
@@ -176,9 +188,8 @@ static void keep_place(struct maker *k, op_id op, uint32_t node)
 }
 
 /* A wait is a use of its Communication's buffers; what comes after it sees the result. */
-static void use_communication(struct maker *k, op_id wait, uint32_t node)
+static void use_communication(struct maker *k, uint32_t node, op_id comm)
 {
-	op_id comm = op_operand_id(k->m, wait, ROLE_STATEMENT, 0);
 	const struct op *o = &k->m->op.at[comm];
 	if (!k->node[comm])
 		return;
@@ -198,7 +209,7 @@ static void add_needs(struct maker *k, op_id op, uint32_t node)
 	k->node[op] = node + 1;
 	each_touched(k, op, node, need);
 	if (k->m->op.at[op].kind == OP_WAIT)
-		use_communication(k, op, node);
+		each_waited(k, op, node, use_communication);
 	for (region_id r = k->m->op.at[op].region; r; r = k->m->region.at[r].sibling)
 		region_each (k->m, within, r)
 			add_needs(k, within, node);
@@ -240,7 +251,7 @@ static void mark(struct maker *k, op_id op, bool here)
 	if (here && !k->waits[op])
 		k->waits[op] = MAKER_STARTED;
 	if (k->m->op.at[op].kind == OP_WAIT) {
-		mark_received(k, op);
+		each_waited(k, op, 0, mark_received);
 		count_wait(k, op, here);
 	}
 	for (region_id r = k->m->op.at[op].region; r; r = k->m->region.at[r].sibling)
@@ -255,6 +266,7 @@ static void finish(struct maker *k, struct arena *a)
 	*p = (struct sched_problem){.launch = k->launch,
 	                            .bytes_per_ns = k->bytes_per_ns,
 	                            .copies = k->copies,
+	                            .grouped = k->grouped,
 	                            .n = k->nodes.n,
 	                            .storage_n = k->storage.n,
 	                            .family_n = k->family.n,
@@ -289,6 +301,7 @@ bool block_make(struct module *m, region_id region, const struct block_frame *fr
 	                  .arena = a,
 	                  .scratch = arena_new(),
 	                  .out = out,
+	                  .grouped = frame && frame->buckets == BLOCK_GROUPED,
 	                  .key = keys_of(m->names)};
 	const struct attr *launch = attrs_find(m, m->recording.attrs, "launch"),
 	                  *rate = attrs_find(m, m->recording.attrs, "memory_rate");

@@ -25,13 +25,20 @@ struct block {
 	value_id *storage; /* by storage: the value that owns it; 0: none, scratch of a statement */
 };
 
-struct block_frame {           /* of a block in a loop or condition */
-	int64_t outside;       /* bytes that are live around it, inputs among them */
-	const int64_t *inside; /* by op: bytes that are live, at most, of what is made in it; NULL: 0 */
+/* What a bucket of collectives is. */
+enum block_buckets {
+	BLOCK_PACKED,  /* one of a packed tensor: of one kind and reduction, of tensors that can be packed */
+	BLOCK_GROUPED, /* a group whose members start together: of one kind */
 };
 
-/* frame: NULL of the program's own block without loops. Memory is from the arena. Reports to d what cannot be
- * scheduled; false then. */
+struct block_frame {
+	int64_t outside; /* of a block in a loop or condition: bytes live around it, inputs among them */
+	const int64_t *inside; /* by op: bytes that are live, at most, of what is made in it; NULL: 0 */
+	enum block_buckets buckets;
+};
+
+/* frame: NULL of the program's own block without loops, packed. Memory is from the arena. Reports to d what
+ * cannot be scheduled; false then. */
 bool block_make(struct module *m, region_id region, const struct block_frame *frame, const struct cost *cost,
                 struct diag *d, struct arena *a, struct block *out);
 

@@ -1,5 +1,6 @@
 /* block_kind: what statements are, those of imported graphs by their attributes. */
 #include "cost/block_maker.h"
+#include "ir/coalesce.h"
 #include "ir/edit.h"
 #include <string.h>
 
@@ -24,8 +25,13 @@ bool maker_name_is(const struct maker *k, op_id op, name_id key, const char *tex
 	return a && a->kind == ATTR_NAME && !strcmp(names_text(k->m->names, a->u.name), text);
 }
 
+/* Of a group that of the first is that of all. */
 enum op_kind block_collective(struct module *m, op_id op)
 {
+	if (m->op.at[op].flags & OP_GROUPED)
+		return OP_NONE;
+	if (m->op.at[op].kind == OP_END_COALESCING && ir_coalesce_first(m, op))
+		op = ir_coalesce_first(m, op);
 	const struct attr *kind = m->op.at[op].kind == OP_EXTERN ? op_attr(m, op, "kind") : NULL;
 	enum op_kind found = kind && kind->kind == ATTR_NAME ? op_by_hir(names_text(m->names, kind->u.name))
 	                     : m->op.at[op].flags & OP_ASYNC ? (enum op_kind)m->op.at[op].kind
@@ -60,6 +66,8 @@ op_id block_waits_for(struct module *m, op_id op)
 
 const char *block_name(struct module *m, op_id op)
 {
+	if (m->op.at[op].kind == OP_END_COALESCING && ir_coalesce_first(m, op))
+		op = ir_coalesce_first(m, op);
 	const struct attr *a = op_attr(m, op, "name");
 	value_id v = op_result(m, op, 0);
 	if (a && a->kind == ATTR_STRING)
@@ -69,6 +77,8 @@ const char *block_name(struct module *m, op_id op)
 
 int64_t block_ranks(struct module *m, op_id op)
 {
+	if (m->op.at[op].kind == OP_END_COALESCING && ir_coalesce_first(m, op))
+		op = ir_coalesce_first(m, op);
 	const struct team *t = &m->team.at[m->op.at[op].team];
 	const struct attr *group = m->op.at[op].kind == OP_EXTERN ? op_attr(m, op, "group") : NULL;
 	for (group_id g = 1; group && group->kind == ATTR_NAME && g < m->group.n; g++)

@@ -45,7 +45,7 @@ struct maker {
 	const int64_t *inside; /* as in struct block_frame */
 	int64_t launch;
 	double bytes_per_ns;
-	bool failed, copies; /* copies: as in struct sched_problem */
+	bool failed, copies, grouped; /* the latter: as in struct sched_problem */
 };
 
 /* ---- block_kind.c: attributes, and what statements are */

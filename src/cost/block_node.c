@@ -2,6 +2,7 @@
 #include "cost/block_maker.h"
 #include "cost/local.h"
 #include "ir/bucket.h"
+#include "ir/coalesce.h"
 #include "ir/edit.h"
 #include "ir/expr.h"
 #include <string.h>
@@ -18,7 +19,9 @@ static uint64_t family_key_of(const struct maker *k, op_id op, uint32_t lane)
 	const struct attr *reduce = maker_attr(k, op, k->key.op);
 	value_id v = op_result(k->m, op, 0);
 	uint64_t how = reduce && reduce->kind == ATTR_NAME ? reduce->u.name : 0;
-	bool bytes = k->m->op.at[op].kind == OP_ALLGATHER; /* which are moved as bytes */
+	bool bytes = k->grouped || k->m->op.at[op].kind == OP_ALLGATHER; /* which are moved as bytes */
+	if (k->grouped && k->m->op.at[op].kind != OP_EXTERN)
+		how = 0; /* each keeps its own */
 	return ((((uint64_t)lane * OP_KIND_COUNT + (uint64_t)block_collective(k->m, op)) * DTYPE_COUNT +
 	         (bytes ? DTYPE_U8 : value_type(k->m, v)->dtype)) *
 	            ((uint64_t)names_count(k->m->names) + 1) +
@@ -94,11 +97,12 @@ static uint32_t find_family(struct maker *k, op_id op, group_id group, uint32_t 
 	unsigned which = 0;
 	while (which < BUCKETED && bucketed[which] != collective)
 		which++;
-	if (which == BUCKETED || k->m->op.at[op].def_n != 1 || op_role_count(k->m, op, ROLE_READ) != 1 ||
+	if (which == BUCKETED || k->m->op.at[op].kind == OP_END_COALESCING ||
+	    op_result_count(k->m, op) != 1 || op_role_count(k->m, op, ROLE_READ) != 1 ||
 	    (group ? !only_waited_for(k, op) || !has_own_buffers(k, op)
-	           : k->waits[op] != MAKER_WAITED || ir_bucket_refusal(k->m, op)))
+	           : k->waits[op] != MAKER_WAITED || (!k->grouped && ir_bucket_refusal(k->m, op))))
 		return SCHED_NONE;
-	uint64_t key = family_key_of(k, op, lane), like = group ? 0 : ir_bucket_key(k->m, op);
+	uint64_t key = family_key_of(k, op, lane), like = group || k->grouped ? 0 : ir_bucket_key(k->m, op);
 	for (uint32_t f = 0; f < k->family.n; f++)
 		if (k->family_key.at[f] == key && k->family_like.at[f] == like)
 			return f;
@@ -143,17 +147,30 @@ static group_id find_group(struct maker *k, op_id op)
 	return 0;
 }
 
+/* What a collective, or the members of a group, have as operands and results. */
+static void add_buffers(const struct maker *k, op_id op, struct sched_node *n)
+{
+	if (k->m->op.at[op].kind == OP_END_COALESCING) {
+		coalesce_each (k->m, member, op)
+			add_buffers(k, member, n);
+		return;
+	}
+	n->in += maker_int(k, op, k->key.in_bytes, bytes_of(k, op, ROLE_READ));
+	n->out += bytes_of(k, op, ROLE_DEF) + bytes_of(k, op, ROLE_WRITE);
+}
+
 static void make_communication(struct maker *k, op_id op, struct sched_node *n)
 {
+	bool group_end = k->m->op.at[op].kind == OP_END_COALESCING;
+	op_id one = group_end ? ir_coalesce_first(k->m, op) : op;
 	bool recorded = k->m->op.at[op].kind == OP_EXTERN;
 	group_id group = recorded ? find_group(k, op) : 0;
 	uint64_t communicator =
 	    recorded ? group
-	             : (uint64_t)1 << 63 | (uint64_t)op_backend(k->m, op) << 32 | k->m->op.at[op].team;
+	             : (uint64_t)1 << 63 | (uint64_t)op_backend(k->m, one) << 32 | k->m->op.at[one].team;
 	n->kind = SCHED_COMM;
 	n->lane = find_lane(k, op, communicator);
-	n->in = maker_int(k, op, k->key.in_bytes, bytes_of(k, op, ROLE_READ));
-	n->out = bytes_of(k, op, ROLE_DEF) + bytes_of(k, op, ROLE_WRITE);
+	add_buffers(k, op, n);
 	if (!k->failed)
 		n->family = find_family(k, op, group, n->lane);
 }

@@ -1,38 +1,21 @@
 /* buckets: see buckets.h. */
-#include "pass/buckets.h"
 #include "ir/bucket.h"
 #include "ir/domain.h"
 #include "ir/edit.h"
 #include "ir/expr.h"
 #include "ir/infer.h"
+#include "pass/buckets_applier.h"
 #include "pass/rewrite.h"
 #include <stdlib.h>
 
-struct members {                          /* of a bucket, in the original order */
-	VEC(uint32_t) comm, wait;         /* nodes */
-	value_id packed, result, arrived; /* what was made for all of them */
-	type_id type;                     /* of Communications: what the one that is made results in */
-	op_id made;                       /* that one */
-};
-
-struct applier {
-	struct module *m;
-	region_id region;
-	const struct block *b;
-	const struct sched_schedule *s;
-	struct members *bucket;
-	VEC(struct ir_use) use;
-	VEC(struct attr) attr;
-};
-
 /* ---- values and attributes */
 
-static name_id word(struct applier *a, const char *text)
+name_id buckets_word(struct applier *a, const char *text)
 {
 	return names_intern_z(a->m->names, text);
 }
 
-static void add_read(struct applier *a, value_id v)
+void buckets_add_read(struct applier *a, value_id v)
 {
 	vec_push(&a->use, ((struct ir_use){ROLE_READ, v}));
 }
@@ -76,38 +59,38 @@ static value_id add_flat(struct applier *a, value_id like, int64_t n, const char
 }
 
 /* The attributes of a statement but the facts of one member. */
-static void copy_attrs(struct applier *a, op_id op)
+void buckets_copy_attrs(struct applier *a, op_id op)
 {
 	static const char *const own[] = {"time", "bytes", "in_bytes", "view", "scratch"};
 	const struct attrs *l = &a->m->attrs.at[a->m->op.at[op].attrs];
 	a->attr.n = 0;
 	for (uint32_t i = 0; i < l->n; i++) {
 		unsigned k = 0;
-		while (k < 5 && l->at[i].key != word(a, own[k]))
+		while (k < 5 && l->at[i].key != buckets_word(a, own[k]))
 			k++;
 		if (k == 5)
 			vec_push(&a->attr, l->at[i]);
 	}
 }
 
-static void add_int(struct applier *a, const char *key, int64_t v)
+void buckets_add_int(struct applier *a, const char *key, int64_t v)
 {
-	vec_push(&a->attr, ((struct attr){.key = word(a, key), .kind = ATTR_INT, .u.i = v}));
+	vec_push(&a->attr, ((struct attr){.key = buckets_word(a, key), .kind = ATTR_INT, .u.i = v}));
 }
 
 /* members="a,b": what the statement was made of, by the names of their results. */
-static void add_members(struct applier *a, const uint32_t *node, uint32_t n)
+void buckets_add_members(struct applier *a, const uint32_t *node, uint32_t n)
 {
 	struct buf text = {0};
 	for (uint32_t i = 0; i < n; i++)
 		buf_printf(&text, "%s%s", i ? "," : "", block_name(a->m, a->b->op[node[i]]));
-	vec_push(&a->attr, ((struct attr){.key = word(a, "members"),
+	vec_push(&a->attr, ((struct attr){.key = buckets_word(a, "members"),
 	                                  .kind = ATTR_STRING,
 	                                  .u.name = names_intern(a->m->names, text.at, text.n)}));
 	buf_free(&text);
 }
 
-static op_id put(struct applier *a, enum op_kind kind, uint32_t at)
+op_id buckets_put(struct applier *a, enum op_kind kind, uint32_t at)
 {
 	op_id op = ir_op_new(a->m, kind, at, a->use.at, a->use.n);
 	a->m->op.at[op].attrs = ir_attrs(a->m, a->attr.at, a->attr.n);
@@ -128,7 +111,7 @@ static value_id result_of(const struct applier *a, uint32_t node)
 	return op_result(a->m, a->b->op[node], 0);
 }
 
-static uint32_t place_of(const struct applier *a, uint32_t node)
+uint32_t buckets_place(const struct applier *a, uint32_t node)
 {
 	return a->m->op.at[a->b->op[node]].at;
 }
@@ -140,8 +123,8 @@ static void put_pack(struct applier *a, struct members *b)
 		n += elements(a->m, operand_of(a, b->comm.at[i]));
 	b->packed = add_flat(a, result_of(a, b->comm.at[0]), n, "packed");
 	for (uint32_t i = 0; i < b->comm.n; i++)
-		add_read(a, operand_of(a, b->comm.at[i]));
-	put(a, OP_PACK, place_of(a, b->comm.at[0]));
+		buckets_add_read(a, operand_of(a, b->comm.at[i]));
+	buckets_put(a, OP_PACK, buckets_place(a, b->comm.at[0]));
 }
 
 static void put_comm(struct applier *a, struct members *b, int64_t time)
@@ -150,12 +133,12 @@ static void put_comm(struct applier *a, struct members *b, int64_t time)
 	for (uint32_t i = 0; i < b->comm.n; i++)
 		n += elements(a->m, result_of(a, b->comm.at[i]));
 	b->result = add_flat(a, result_of(a, b->comm.at[0]), n, "bucket");
-	add_read(a, b->packed);
-	copy_attrs(a, a->b->op[b->comm.at[0]]);
+	buckets_add_read(a, b->packed);
+	buckets_copy_attrs(a, a->b->op[b->comm.at[0]]);
 	if (op_attr(a->m, a->b->op[b->comm.at[0]], "time")) /* else the machine says it */
-		add_int(a, "time", time);
-	add_members(a, b->comm.at, b->comm.n);
-	put(a, OP_EXTERN, place_of(a, b->comm.at[0]));
+		buckets_add_int(a, "time", time);
+	buckets_add_members(a, b->comm.at, b->comm.n);
+	buckets_put(a, OP_EXTERN, buckets_place(a, b->comm.at[0]));
 }
 
 /* What waits made is made anew. */
@@ -177,14 +160,15 @@ static void put_wait(struct applier *a, struct members *b, bool unpacks)
 		b->arrived = add_flat(a, result_of(a, b->wait.at[0]), elements(a->m, b->result), "bucket");
 	else
 		add_results(a, b);
-	add_read(a, b->result);
-	copy_attrs(a, a->b->op[b->wait.at[0]]);
-	add_int(a, "time", time);
-	add_members(a, b->wait.at, b->wait.n);
+	buckets_add_read(a, b->result);
+	buckets_copy_attrs(a, a->b->op[b->wait.at[0]]);
+	buckets_add_int(a, "time", time);
+	buckets_add_members(a, b->wait.at, b->wait.n);
 	if (unpacks)
-		vec_push(&a->attr, ((struct attr){
-		                       .key = word(a, "view"), .kind = ATTR_INTS, .n = 1, .u.ints = &first}));
-	put(a, OP_EXTERN, place_of(a, b->wait.at[0]));
+		vec_push(&a->attr,
+		         ((struct attr){
+		             .key = buckets_word(a, "view"), .kind = ATTR_INTS, .n = 1, .u.ints = &first}));
+	buckets_put(a, OP_EXTERN, buckets_place(a, b->wait.at[0]));
 }
 
 /* Besides what is unpacked there are the results of the members for that moment. */
@@ -194,14 +178,14 @@ static void put_unpack(struct applier *a, const struct members *b)
 	for (uint32_t i = 0; i < b->comm.n; i++)
 		bytes += a->b->p.node[b->comm.at[i]].out;
 	add_results(a, b);
-	add_read(a, b->arrived);
-	add_int(a, "scratch", bytes);
-	put(a, OP_UNPACK, place_of(a, b->wait.at[0]));
+	buckets_add_read(a, b->arrived);
+	buckets_add_int(a, "scratch", bytes);
+	buckets_put(a, OP_UNPACK, buckets_place(a, b->wait.at[0]));
 }
 
 /* ---- of Communications */
 
-static bool is_typed(const struct applier *a, const struct members *b)
+bool buckets_is_typed(const struct applier *a, const struct members *b)
 {
 	return a->m->op.at[a->b->op[b->comm.at[0]]].kind != OP_EXTERN;
 }
@@ -210,7 +194,7 @@ static void add_blocks(struct applier *a, op_id comm, enum op_kind cut)
 {
 	int64_t n = ir_bucket_blocks(a->m, comm);
 	if (n > 1 && (enum op_kind)a->m->op.at[comm].kind == cut)
-		add_int(a, "blocks", n);
+		buckets_add_int(a, "blocks", n);
 }
 
 static void pack_typed(struct applier *a, struct members *b)
@@ -222,9 +206,9 @@ static void pack_typed(struct applier *a, struct members *b)
 	ir_bucket_types(a->m, comm, b->comm.n, &packed, &b->type);
 	b->packed = add_result(a, result_of(a, b->comm.at[0]), packed, "packed");
 	for (uint32_t i = 0; i < b->comm.n; i++)
-		add_read(a, operand_of(a, b->comm.at[i]));
+		buckets_add_read(a, operand_of(a, b->comm.at[i]));
 	add_blocks(a, first, OP_REDUCE_SCATTER);
-	put(a, OP_PACK, place_of(a, b->comm.at[0]));
+	buckets_put(a, OP_PACK, buckets_place(a, b->comm.at[0]));
 	free(comm);
 }
 
@@ -232,18 +216,18 @@ static void communicate_typed(struct applier *a, struct members *b)
 {
 	op_id first = a->b->op[b->comm.at[0]];
 	b->result = add_result(a, result_of(a, b->comm.at[0]), b->type, "bucket");
-	add_read(a, b->packed);
-	copy_attrs(a, first);
-	b->made = put(a, (enum op_kind)a->m->op.at[first].kind, place_of(a, b->comm.at[0]));
+	buckets_add_read(a, b->packed);
+	buckets_copy_attrs(a, first);
+	b->made = buckets_put(a, (enum op_kind)a->m->op.at[first].kind, buckets_place(a, b->comm.at[0]));
 	a->m->op.at[b->made].flags |= OP_ASYNC;
 	a->m->op.at[b->made].team = a->m->op.at[first].team;
 	a->m->value.at[b->result].type = infer_reduce_axes(a->m, b->made, b->type);
 }
 
-static void wait_typed(struct applier *a, struct members *b)
+void buckets_wait_typed(struct applier *a, struct members *b)
 {
 	vec_push(&a->use, ((struct ir_use){ROLE_STATEMENT, b->made}));
-	put(a, OP_WAIT, place_of(a, b->wait.at[0]));
+	buckets_put(a, OP_WAIT, buckets_place(a, b->wait.at[0]));
 	for (uint32_t i = 0; i < b->wait.n; i++)
 		ir_remove(a->m, a->b->op[b->wait.at[i]]);
 }
@@ -258,9 +242,9 @@ static void unpack_typed(struct applier *a, struct members *b)
 		a->m->value.at[v].type = rewrite_without_reduce(a->m, a->m->value.at[v].type);
 		vec_push(&a->use, ((struct ir_use){ROLE_DEF, v}));
 	}
-	add_read(a, b->result);
+	buckets_add_read(a, b->result);
 	add_blocks(a, first, OP_ALLGATHER);
-	put(a, OP_UNPACK, place_of(a, b->wait.at[0]));
+	buckets_put(a, OP_UNPACK, buckets_place(a, b->wait.at[0]));
 }
 
 static void put_step_typed(struct applier *a, struct members *b, enum sched_step step)
@@ -270,7 +254,7 @@ static void put_step_typed(struct applier *a, struct members *b, enum sched_step
 	else if (step == SCHED_STEP_COMM)
 		communicate_typed(a, b);
 	else if (step == SCHED_STEP_WAIT)
-		wait_typed(a, b);
+		buckets_wait_typed(a, b);
 	else
 		unpack_typed(a, b);
 }
@@ -291,7 +275,9 @@ static void put_step(struct applier *a, uint32_t x)
 		return;
 	}
 	struct members *b = &a->bucket[o.bucket];
-	if (is_typed(a, b))
+	if (a->b->p.grouped)
+		buckets_put_grouped(a, b, o.step, a->s->b.p.node[x].time);
+	else if (buckets_is_typed(a, b))
 		put_step_typed(a, b, o.step);
 	else if (o.step == SCHED_STEP_PACK)
 		put_pack(a, b);
@@ -361,7 +347,7 @@ void buckets_apply(struct module *m, region_id region, const struct block *b, co
 	for (uint32_t k = 0; k < s->b.p.n; k++)
 		put_step(&a, s->order[k]);
 	for (uint32_t k = 0; k < n; k++) {
-		for (uint32_t i = 0; i < a.bucket[k].comm.n; i++)
+		for (uint32_t i = 0; i < a.bucket[k].comm.n && !b->p.grouped; i++)
 			if (!(m->op.at[b->op[a.bucket[k].comm.at[i]]].flags & OP_DEAD))
 				ir_remove(m, b->op[a.bucket[k].comm.at[i]]);
 		vec_free(&a.bucket[k].comm);

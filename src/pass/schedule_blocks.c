@@ -9,6 +9,7 @@ struct walk {
 	struct module *m;
 	struct pass_context *cx;
 	const struct cost *cost;
+	enum block_buckets buckets;
 	bool (*schedule)(void *to, struct schedule_block *block, struct arena *a);
 	void *to;
 	int64_t *inside; /* by op: as in struct block_frame */
@@ -88,7 +89,7 @@ static int64_t peak_as_it_is(const struct sched_problem *p, struct arena *a, int
 
 static bool make(const struct walk *w, region_id r, int64_t outside, struct arena *a, struct block *out)
 {
-	const struct block_frame frame = {outside, w->inside};
+	const struct block_frame frame = {outside, w->inside, w->buckets};
 	return block_make(w->m, r, &frame, w->cost, w->cx->d, a, out);
 }
 
@@ -151,11 +152,13 @@ static bool walk_within(struct walk *w, op_id op, int64_t outside)
 }
 
 bool schedule_blocks(struct module *m, struct pass_context *cx, const struct cost *cost,
+                     enum block_buckets buckets,
                      bool (*schedule)(void *to, struct schedule_block *block, struct arena *a), void *to)
 {
 	struct walk w = {.m = m,
 	                 .cx = cx,
 	                 .cost = cost,
+	                 .buckets = buckets,
 	                 .schedule = schedule,
 	                 .to = to,
 	                 .inside = mem_zalloc(sizeof(int64_t) * m->op.n)};

@@ -26,6 +26,7 @@ struct schedule_block {
  * sends and receives, nor of what ranks do differently, nor those without Communications. False when that, or
  * making a block, failed. */
 bool schedule_blocks(struct module *m, struct pass_context *cx, const struct cost *cost,
+                     enum block_buckets buckets,
                      bool (*schedule)(void *to, struct schedule_block *block, struct arena *a), void *to);
 
 /* The blocks of a loop or condition that may have another order, to be followed by `sibling`; 0: none. */

@@ -26,7 +26,7 @@
 #include "sched/schedule.h"
 
 enum { EFFORT, BUCKETS, MEMORY, INCREASE, PERCENT, IN_FLIGHT, PREFETCH, BUCKET_RANKS };
-enum { BUCKETS_PACK, BUCKETS_NONE };
+enum { BUCKETS_PACK, BUCKETS_COALESCED, BUCKETS_NONE };
 
 struct overlap {
 	struct module *m;
@@ -129,11 +129,11 @@ static void say(struct pass_context *cx, struct module *m, const struct schedule
 {
 	const struct block *b = &block->b;
 	uint32_t at = block->owner ? m->op.at[block->owner].at : DIAG_NOWHERE;
-	struct sched_bound bound = sched_bound_within(&b->p, cx->option[BUCKETS] == BUCKETS_PACK, limit);
+	struct sched_bound bound = sched_bound_within(&b->p, cx->option[BUCKETS] != BUCKETS_NONE, limit);
 	struct unit unit = unit_of(before.runtime);
 	uint32_t buckets = 0;
 	for (uint32_t k = 0; k < s->b.p.n; k++)
-		buckets += s->b.origin[k].step == SCHED_STEP_PACK;
+		buckets += s->b.origin[k].step == SCHED_STEP_COMM && s->b.origin[k].bucket != SCHED_NONE;
 	pass_remark(cx, m, at,
 	            "%s%.3f %s instead of %.3f, %.3f of it exposed instead of %.3f; at most %lld bytes live "
 	            "instead of "
@@ -162,7 +162,9 @@ static void say_refused(struct pass_context *cx, struct module *m, const struct 
 		if (b->p.node[x].kind != SCHED_COMM || b->p.node[x].family != SCHED_NONE ||
 		    (kind != OP_ALLGATHER && kind != OP_REDUCE_SCATTER && kind != OP_ALLREDUCE))
 			continue;
-		const char *why = ir_bucket_refusal(m, b->op[x]), *name = block_name(m, b->op[x]);
+		bool packs = cx->option[BUCKETS] == BUCKETS_PACK;
+		const char *why = packs ? ir_bucket_refusal(m, b->op[x]) : NULL,
+		           *name = block_name(m, b->op[x]);
 		pass_remark(cx, m, m->op.at[b->op[x]].at, "%s%s%s in no bucket: %s", op_info[kind].hir,
 		            name ? " of " : "", name ? name : "",
 		            why ? why : "it is not waited for once, in its block");
@@ -197,7 +199,7 @@ static bool schedule(void *overlap, struct schedule_block *block, struct arena *
 		k->limit = limit_of(cx, before.peak);
 	struct sched_options o = {.limit = k->limit,
 	                          .effort = (int)cx->option[EFFORT],
-	                          .bucket = cx->option[BUCKETS] == BUCKETS_PACK,
+	                          .bucket = cx->option[BUCKETS] != BUCKETS_NONE,
 	                          .pace = {cx->option[IN_FLIGHT], cx->option[PREFETCH]}};
 	struct sched_schedule s;
 	bool ok = sched_schedule(&b->p, &o, &s);
@@ -230,9 +232,10 @@ bool pass_schedule_overlap(struct module *m, struct pass_context *cx)
 	if (!cost)
 		return false;
 	struct overlap k = {.m = m, .cx = cx};
-	if (cx->option[BUCKETS] == BUCKETS_PACK)
+	bool groups = cx->option[BUCKETS] == BUCKETS_COALESCED;
+	if (cx->option[BUCKETS] != BUCKETS_NONE)
 		unbind(m, cx, m->body);
-	bool ok = schedule_blocks(m, cx, cost, schedule, &k);
+	bool ok = schedule_blocks(m, cx, cost, groups ? BLOCK_GROUPED : BLOCK_PACKED, schedule, &k);
 	cost_free(cost);
 	return ok;
 }

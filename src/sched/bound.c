@@ -287,8 +287,8 @@ static double packing(const struct bounds *b, uint32_t lane, const struct base *
 		double least = sched_family_least(f, bytes[c->family]) * (double)c->in;
 		bool copied = p->copies || f->collective == SCHED_ALLGATHER;
 		double out = copied ? 2 * (double)c->out / p->bytes_per_ns : 0;
-		double packed = out + 2 * (double)c->in / p->bytes_per_ns;
-		if (base->unpacks)
+		double packed = p->grouped ? 0 : out + 2 * (double)c->in / p->bytes_per_ns;
+		if (base->unpacks && !p->grouped)
 			packed = !base->unpacks[x] ? 0 : base->behind && least < out ? least : out;
 		item[n++] = (struct item){(double)(c->time + p->launch) - least, packed};
 	}

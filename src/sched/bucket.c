@@ -69,7 +69,8 @@ static void gather_members(struct draft *d)
 		}
 		if (g->first == SCHED_NONE) {
 			g->first = x;
-			g->unpacks = p->copies || p->family[n->family].collective == SCHED_ALLGATHER;
+			g->unpacks =
+			    !p->grouped && (p->copies || p->family[n->family].collective == SCHED_ALLGATHER);
 		}
 		g->comms++;
 		g->in += n->in;
@@ -86,23 +87,28 @@ static uint32_t result_of(const struct draft *d, uint32_t x, uint32_t user)
 	return d->number[x];
 }
 
-static void draft_edges(struct draft *d)
+/* What one member needs of another is not there when they start together. False then. */
+static bool draft_edges(struct draft *d)
 {
 	const struct sched_problem *p = d->p;
 	for (uint32_t x = 0; x < p->n; x++) {
 		uint32_t to = d->number[x];
-		if (p->node[x].kind == SCHED_COMM && d->bucket[x] != SCHED_NONE)
+		bool member = p->node[x].kind == SCHED_COMM && d->bucket[x] != SCHED_NONE;
+		if (member && !p->grouped)
 			to = part(d, d->bucket[x], PACK);
 		for (uint32_t i = p->pred.at[x]; i < p->pred.at[x + 1]; i++) {
 			uint32_t from = result_of(d, p->pred.item[i], d->number[x]);
+			if (from == to && member)
+				return false;
 			if (from != to)
 				vec_push(&d->edge, (struct sched_pair){from, to});
 		}
 	}
 	for (uint32_t k = 0; k < d->bucket_n; k++)
-		for (enum part q = COMM;
+		for (enum part q = p->grouped ? WAIT : COMM;
 		     d->group[k].first != SCHED_NONE && q <= (d->group[k].unpacks ? UNPACK : WAIT); q++)
 			vec_push(&d->edge, (struct sched_pair){part(d, k, q - 1), part(d, k, q)});
+	return true;
 }
 
 /* Positions, by demand: the original order, each node after what it needs, a bucket at its last member.
@@ -214,13 +220,13 @@ static void place_storages(const struct draft *d, struct sched_bucketed *out, st
 			    k != SCHED_NONE && d->group[k].unpacks && def == d->place[part(d, k, UNPACK)];
 			pair[n++] = (struct sched_pair){waits ? def : user, storage};
 		}
-		if (p->node[x].comm != SCHED_NONE && k != SCHED_NONE)
+		if (p->node[x].comm != SCHED_NONE && k != SCHED_NONE && !p->grouped)
 			pair[n++] = (struct sched_pair){user, p->storage_n + 2 * k};
 	}
 	for (uint32_t k = 0; k < d->bucket_n; k++) {
 		struct sched_storage *s = &q->storage[p->storage_n + 2 * k];
 		s[0] = s[1] = (struct sched_storage){.def = SCHED_NONE};
-		if (d->group[k].first == SCHED_NONE)
+		if (d->group[k].first == SCHED_NONE || p->grouped)
 			continue;
 		s[0] = (struct sched_storage){d->group[k].in, d->place[part(d, k, PACK)], false};
 		if (!d->group[k].unpacks)
@@ -265,9 +271,9 @@ bool sched_bucket(const struct sched_problem *p, const uint32_t *bucket, uint32_
 	d.place = arena_new_array(scratch, uint32_t, d.total);
 	d.at = arena_new_array(scratch, uint32_t, d.total);
 	gather_members(&d);
-	draft_edges(&d);
+	bool ok = draft_edges(&d);
 	struct sched_lists needs = sched_lists_to(scratch, d.edge.at, d.edge.n, d.total);
-	bool ok = put_in_order(&d, &needs);
+	ok = ok && put_in_order(&d, &needs);
 	if (ok)
 		finish(&d, a, out);
 	vec_free(&d.edge);

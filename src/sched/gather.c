@@ -151,9 +151,9 @@ static struct effect effect_of(const struct gather *g, const struct bucket *b)
 	const struct sched_node *c = &p->node[first->comm];
 	if (b->members == 1)
 		return (struct effect){c->time, first->needed, 0};
-	/* a pack and an unpack more, members - 1 comms and waits less */
+	/* a pack and an unpack more, unless they are grouped, members - 1 comms and waits less */
 	int64_t host = sched_copy_time(p, b->in) + sched_copy_time(p, b->out) +
-	               2 * (2 - (int64_t)b->members) * p->launch;
+	               2 * ((p->grouped ? 1 : 2) - (int64_t)b->members) * p->launch;
 	return (struct effect){sched_family_time(&p->family[c->family], b->in), first->needed, host};
 }
 

@@ -166,6 +166,8 @@ static int64_t least_with(const struct scheduler *s, const uint32_t *bucket, uin
 	for (uint32_t k = 0; k < bucket_n; k++) {
 		const struct sched_family *f = &p->family[sum[k].first->family];
 		lane[f->lane] += sched_family_time(f, sum[k].in) + p->launch;
+		if (p->grouped)
+			continue;
 		int64_t pack = sched_copy_time(p, sum[k].in), unpack = sched_copy_time(p, sum[k].out);
 		host += pack ? pack + p->launch : 0;
 		if (f->collective == SCHED_ALLGATHER)

@@ -174,5 +174,5 @@ double sched_family_least(const struct sched_family *f, int64_t most)
 
 int64_t sched_copy_time(const struct sched_problem *p, int64_t bytes)
 {
-	return llround(2 * (double)bytes / p->bytes_per_ns);
+	return p->grouped ? 0 : llround(2 * (double)bytes / p->bytes_per_ns);
 }

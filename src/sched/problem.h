@@ -54,6 +54,7 @@ struct sched_problem {
 	int64_t launch;
 	double bytes_per_ns; /* of memory; a pack or unpack reads and writes each byte */
 	bool copies;         /* results of reductions are copied out of a bucket's, too */
+	bool grouped;        /* buckets are members that start together: nothing is packed */
 	uint32_t n, storage_n, family_n, lane_n;
 	struct sched_node *node;
 	struct sched_storage *storage;
@@ -88,7 +89,7 @@ struct sched_lists sched_lists_to(struct arena *a, const struct sched_pair *pair
 int64_t sched_family_time(const struct sched_family *f, int64_t bytes);
 /* ns for a byte that a comm with an operand of 1 … most bytes takes at least. */
 double sched_family_least(const struct sched_family *f, int64_t most);
-/* Of a pack or unpack. */
+/* Of a pack or unpack; 0 where nothing is packed. */
 int64_t sched_copy_time(const struct sched_problem *p, int64_t bytes);
 
 /* Host time of a node: what it takes of the host whether or not anything is waited for. */

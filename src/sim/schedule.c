@@ -21,11 +21,29 @@ static op_id collective_of(struct module *m, op_id op)
 	return op;
 }
 
-void sim_write_schedule(const struct sim *s, struct buf *out)
+/* Whether a collective was made of several that start together, each with its own buffers. */
+static bool is_grouped(struct module *m, op_id op)
+{
+	value_id v = op_read(m, op, 0);
+	op_id def = v ? m->value.at[v].def : 0;
+	return block_is_communication(m, op) && op_attr(m, op, "members") &&
+	       !(def && m->op.at[def].kind == OP_PACK);
+}
+
+static bool refuse_group(struct module *m, struct diag *d, op_id op)
+{
+	diag_error(d, m->op.at[op].at, "a schedule file has no collectives that start together");
+	diag_note(d, DIAG_NOWHERE, "--schedule is for programs of --bucket-mode=pack or none");
+	return false;
+}
+
+bool sim_write_schedule(const struct sim *s, struct diag *d, struct buf *out)
 {
 	struct module *m = s->m;
 	for (uint32_t k = 0; k < s->block.p.n; k++) {
 		op_id op = s->block.op[s->order[k]];
+		if (is_grouped(m, op))
+			return refuse_group(m, d, op);
 		enum sched_kind kind = (enum sched_kind)s->block.p.node[s->order[k]].kind;
 		const char *step = kind == SCHED_COMM ? "comm" : kind == SCHED_WAIT ? "wait" : "node";
 		if (m->op.at[op].kind == OP_PACK || m->op.at[op].kind == OP_UNPACK) {
@@ -35,4 +53,5 @@ void sim_write_schedule(const struct sim *s, struct buf *out)
 		const char *names = members_of(m, op);
 		buf_printf(out, "%s %s\n", step, names ? names : "?");
 	}
+	return true;
 }

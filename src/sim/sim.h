@@ -24,8 +24,9 @@ bool sim_is_recorded(struct module *m);
 /* Memory is from the arena. False after reporting what has no time. */
 bool sim_run(struct module *m, const struct cost *cost, struct diag *d, struct arena *a, struct sim *out);
 
-/* A line a statement, as the graphs' referee reads them: `node|pack|comm|wait|unpack NAME[,NAME…]`. */
-void sim_write_schedule(const struct sim *s, struct buf *out);
+/* A line a statement, as the graphs' referee reads them: `node|pack|comm|wait|unpack NAME[,NAME…]`. False after
+ * reporting what it has no line for. */
+bool sim_write_schedule(const struct sim *s, struct diag *d, struct buf *out);
 /* recorded.c: the same as a timeline; timeline_close it. */
 void sim_recorded_timeline(const struct sim *s, struct timeline *t);
 

@@ -123,6 +123,11 @@ static void buckets_keep_what_is_needed(const struct sched_problem *p, struct te
 		for (uint32_t k = 0; k < b.p.n; k++)
 			CHECK(b.p.node[k].comm == SCHED_NONE ||
 			      b.p.node[b.p.node[k].comm].kind == SCHED_COMM);
+		for (uint32_t k = 0; k < b.p.n && p->grouped; k++) /* nothing is packed, in no memory */
+			CHECK(b.origin[k].step != SCHED_STEP_PACK && b.origin[k].step != SCHED_STEP_UNPACK);
+		for (uint32_t i = 0; i < b.p.storage_n && p->grouped; i++)
+			CHECK(i < p->storage_n ? b.p.storage[i].bytes == p->storage[i].bytes
+			                       : b.p.storage[i].def == SCHED_NONE);
 	}
 	arena_free(a);
 }
@@ -349,6 +354,11 @@ int main(void)
 		lists_end_below(&p, &r);
 		if (seed < PROBLEMS / 10)
 			schedules_keep_to_the_limit(&p);
+		struct sched_problem grouped = p;
+		grouped.grouped = true;
+		buckets_keep_what_is_needed(&grouped, &r);
+		if (seed < PROBLEMS / 10)
+			schedules_keep_to_the_limit(&grouped);
 		bounds_are_below_all_orders(seed);
 		least_is_below_all_sizes(seed);
 		heaps_keep_their_order(seed);

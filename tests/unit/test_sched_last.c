@@ -78,6 +78,7 @@ static void bound_is_below(uint32_t seed, unsigned reached[2])
 	uint32_t comm;
 	test_problem(a, seed, NODES, &p);
 	p.bytes_per_ns = 1 << (10 + seed % 9);
+	p.grouped = seed % 5 == 4;
 	int64_t peak = sched_simulate(&p, test_original(a, &p), NULL).peak;
 	for (unsigned k = 0; k < 3; k++) {
 		int64_t limit = peak - ((int64_t)k << 19), want = least(&p, limit);

@@ -7,7 +7,8 @@
 
 A program has one to six operations on tensors of random shapes; each tensor has a random layout on a mesh of
 one to three axes (mesh axes, blocks, up to two loops, in loops), or none. Every third is run with another kind
-of pipeline, every third with zero-copy, and every third in the order of schedule-overlap. Each is run by
+of pipeline, every third with zero-copy, and every third in the order of schedule-overlap, with buckets that are packed
+or start together. Each is run by
 `hirc run --check` on threads, and `hirc check` proves that its accesses are ordered.
 
 Some programs have tensors large enough that devices keep copies of operands of products, most of them loops of
@@ -35,7 +36,8 @@ REFUSALS = re.compile("not executed yet|not contiguous in memory|are not made fr
 MOST_REFUSED = 0.03
 PASSES = ("--passes=propagate-shardings,decompose-reshardings,fuse-allgathers,stream-loops{pipeline=%s},"
           "%slower-collectives{p2p=%s},%sallocate,assign-streams")
-IN_PLACE, SCHEDULED = "zero-copy{rows=1},", "schedule-overlap,"
+IN_PLACE, SCHEDULED = "zero-copy{rows=1},", "schedule-overlap%s,"
+BUCKETS = ["", "", "{buckets=coalesced}"]
 
 
 class Program:
@@ -55,6 +57,7 @@ class Program:
         self.pipeline = r.choice(KINDS) if r.random() < 0.33 else None
         self.in_place = random.Random("zero-copy %d/%d" % (seed, number)).random() < 0.34
         self.scheduled = random.Random("schedule %d/%d" % (seed, number)).random() < 0.34
+        self.buckets = random.Random("buckets %d/%d" % (seed, number)).choice(BUCKETS)
         self.shape = {}
         self.lines = ["mesh m(%s)" % ", ".join("%s = %d" % x for x in zip(self.axes, sizes)), "program p on m {"]
         for _ in range(r.randint(1, 3)):
@@ -72,7 +75,7 @@ class Program:
         if self.in_place or self.scheduled:
             kind, _, order = (self.pipeline or "layout").partition("-")
             return [PASSES % (kind, IN_PLACE * self.in_place, {"p2p": order or "get"}.get(kind, "no"),
-                              SCHEDULED * self.scheduled)]
+                              SCHEDULED % self.buckets * self.scheduled)]
         return ["--pipeline=" + self.pipeline] if self.pipeline else []
 
     def type(self, shape):
