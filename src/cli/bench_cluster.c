@@ -19,13 +19,16 @@ static void put_touch(struct buf *out, const struct bench_probe *p, int64_t coun
 		           (long long)(k - 1));
 }
 
+/* All into the same memory: that caches do not hold it is no figure of the product. */
 static void put_product(struct buf *out, const struct bench_probe *p, int64_t count)
 {
 	const char *t = dtype_name(p->dtype);
 	buf_printf(out, "  input A: %s[np@x, %lld, %lld]\n", t, (long long)p->m, (long long)p->k);
 	buf_printf(out, "  input B: %s[%lld, %lld]\n", t, (long long)p->k, (long long)p->n);
+	buf_printf(out, "  output Y: %s[np@x, %lld, %lld] = allocate()\n", t, (long long)p->m,
+	           (long long)p->n);
 	for (int64_t k = 0; k < count; k++)
-		buf_printf(out, "  output Y%lld = matmul(A, B)\n", (long long)k);
+		buf_puts(out, "  Y <- matmul(A, B)\n");
 }
 
 /* Reductions are of rows. */
@@ -41,6 +44,30 @@ static void put_function(struct buf *out, const struct bench_probe *p, int64_t c
 		           reduces ? ", axis=2" : "");
 }
 
+/* Products, allreduces, or each allreduce beside a product: which of them, see BENCH_WORKS. */
+static void put_beside(struct buf *out, const struct bench_probe *p, unsigned which)
+{
+	enum { TIMES = 3 };
+	long long n = p->n, side = p->m;
+	buf_printf(out, "  input A: f32[np@x, %lld, %lld]\n  input B: f32[%lld, %lld]\n", side, side, side,
+	           side);
+	buf_printf(out, "  input X: f32[%lld] partial(x)\n", n);
+	for (unsigned k = 0; k < TIMES; k++) {
+		if (which != BENCH_WORKS)
+			buf_printf(out,
+			           "  output Z%u: f32[%lld] = allocate()\n"
+			           "  Z%u <- allreduce(X, axis=x) as c%u\n",
+			           k, n, k, k);
+		if (which != BENCH_SENDS)
+			buf_printf(out,
+			           "  output Y%u: f32[np@x, %lld, %lld] = allocate()\n"
+			           "  Y%u <- matmul(A, B)\n",
+			           k, side, side, k);
+		if (which != BENCH_WORKS)
+			buf_printf(out, "  wait(c%u)\n", k);
+	}
+}
+
 static int64_t clamp(int64_t n, int64_t least, int64_t most)
 {
 	return n < least ? least : n > most ? most : n;
@@ -52,10 +79,13 @@ static void add_probe(struct bench_cluster *o, struct bench_probe p)
 	                    : 8 * p.n / GUESS_RATE;
 	p.count[0] = p.k || p.n >= 1 << 20 ? 1 : 4;
 	p.count[1] = p.count[0] + clamp(PROBE_NS / (guess + 1), 2, p.k ? 32 : o->probe.n ? 128 : LAUNCHES);
-	for (unsigned k = 0; k < 2; k++) {
+	p.programs = p.beside ? 3 : 2;
+	for (unsigned k = 0; k < p.programs; k++) {
 		struct buf text = {0};
 		buf_puts(&text, "mesh m(x = np)\nprogram measured on m {\n");
-		if (p.op)
+		if (p.beside)
+			put_beside(&text, &p, k);
+		else if (p.op)
 			put_function(&text, &p, p.count[k]);
 		else if (p.k)
 			put_product(&text, &p, p.count[k]);
@@ -86,26 +116,41 @@ static void add_functions(struct bench_cluster *o)
 			                                  .n = o->quick ? 1 << 8 : 1 << 14});
 }
 
-/* Sizes of f32 that a cache holds and that none does; products by BLAS up to 1024, others as large as is
- * worth waiting for. */
+/* Extents double, since devices multiply small, flat and large matrices in different ways. */
+static void add_grids(struct bench_cluster *o)
+{
+	static const enum dtype of[] = {DTYPE_F32, DTYPE_F64, DTYPE_BF16};
+	static const int64_t all[] = {1, 16, 32, 64, 128, 256, 512, 1024}, some[] = {1, 16, 32};
+	struct bench_extents x = {.m = all, .n = all + 1, .m_n = 8, .n_n = 7};
+	if (o->quick)
+		x = (struct bench_extents){.m = some, .n = some + 1, .m_n = 3, .n_n = 2};
+	o->extents = x;
+	for (unsigned t = 0; t < sizeof of / sizeof *of; t++)
+		for (uint32_t m = 0; m < x.m_n; m++)
+			for (uint32_t n = 0; n < x.n_n; n++)
+				for (uint32_t k = 0; k < x.n_n; k++)
+					add_probe(o, (struct bench_probe){.dtype = of[t],
+					                                  .m = x.m[m],
+					                                  .n = x.n[n],
+					                                  .k = x.n[k],
+					                                  .in_grid = true});
+}
+
+/* Sizes of f32 that a cache holds and that none does, nearer to each other where one is full; products of
+ * dtypes without a grid as large as is worth waiting for. */
 static void add_probes(struct bench_cluster *o)
 {
-	static const enum dtype fast[] = {DTYPE_F32, DTYPE_F64, DTYPE_BF16},
-	                        slow[] = {DTYPE_F16, DTYPE_F8E4M3, DTYPE_F8E5M2, DTYPE_I64,
+	static const enum dtype slow[] = {DTYPE_F16, DTYPE_F8E4M3, DTYPE_F8E5M2, DTYPE_I64,
 	                                  DTYPE_I32, DTYPE_I8,     DTYPE_U8};
+	enum { CACHE_LEAST = 1 << 16, CACHE_MOST = 1 << 22 };
 	int64_t most = o->quick ? 1 << 14 : 1 << 24;
 	add_probe(o, (struct bench_probe){.dtype = DTYPE_F32, .n = 1});
-	for (int64_t n = 64; n <= most; n *= 4)
+	add_probe(o, (struct bench_probe){
+	                 .beside = true, .m = o->quick ? 32 : 256, .n = o->quick ? 1 << 10 : 1 << 18});
+	for (int64_t n = 64; n <= most; n *= n >= CACHE_LEAST && n < CACHE_MOST ? 2 : 4)
 		add_probe(o, (struct bench_probe){.dtype = DTYPE_F32, .n = n});
 	add_functions(o);
-	for (unsigned t = 0; t < sizeof fast / sizeof *fast; t++) {
-		for (int64_t n = 16; n <= (o->quick ? 64 : 1024); n *= 2)
-			add_cube(o, fast[t], n);
-		if (!o->quick) { /* few rows; few columns */
-			add_probe(o, (struct bench_probe){.dtype = fast[t], .m = 16, .n = 1024, .k = 1024});
-			add_probe(o, (struct bench_probe){.dtype = fast[t], .m = 1024, .n = 16, .k = 1024});
-		}
-	}
+	add_grids(o);
 	for (unsigned t = 0; t < sizeof slow / sizeof *slow; t++)
 		for (int64_t n = 16; n <= (o->quick ? 16 : 128); n *= 2)
 			add_cube(o, slow[t], n);
@@ -117,7 +162,7 @@ static enum status prepare(struct bench *b, struct bench_cluster *o, int64_t np,
 	struct diag *d = compile_diag(&b->compile);
 	enum status status = STATUS_OK;
 	for (uint32_t i = 0; i < o->probe.n; i++)
-		for (unsigned k = 0; k < 2 && status == STATUS_OK; k++) {
+		for (unsigned k = 0; k < o->probe.at[i].programs && status == STATUS_OK; k++) {
 			struct bench_probe *p = &o->probe.at[i];
 			p->run[k].compile = b->compile;
 			p->run[k].path = "<measured>";
@@ -135,7 +180,7 @@ static enum status prepare(struct bench *b, struct bench_cluster *o, int64_t np,
 static void free_probes(struct bench_cluster *o)
 {
 	for (uint32_t i = 0; i < o->probe.n; i++)
-		for (unsigned k = 0; k < 2; k++) {
+		for (unsigned k = 0; k < o->probe.at[i].programs; k++) {
 			run_free(&o->probe.at[i].run[k]);
 			free(o->probe.at[i].text[k]);
 		}

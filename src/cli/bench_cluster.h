@@ -6,29 +6,48 @@
  *
  * What a statement takes is the difference of two programs with different numbers of it, so that what a
  * program takes as a whole is not in it; that of a statement without work is the launch, which is taken off
- * all others. Collectives are timed as `hirc bench` times them, out of place. All ranks do the same at the
- * same time. */
+ * all others. Contention is what products and allreduces beside each other take more than the longer of both
+ * alone, by the shorter. Collectives are timed as `hirc bench` times them, out of place. All ranks do the
+ * same at the same time. */
 #ifndef HIRC_CLI_BENCH_CLUSTER_H
 #define HIRC_CLI_BENCH_CLUSTER_H
 #include "cli/bench_member.h"
 #include "cost/cluster.h"
 
+enum {
+	BENCH_PROGRAMS = 3, /* of a probe, at most */
+	BENCH_WORKS = 0,    /* of one that measures contention */
+	BENCH_SENDS = 1,
+	BENCH_BOTH = 2,
+};
+
 /* A statement that is measured: `op` of n elements; else k 0: a negation of n elements; else a product
- * [m, k] x [k, n]. */
+ * [m, k] x [k, n]. It is measured by programs with different numbers of it; contention by products,
+ * allreduces of n elements, and both beside each other. */
 struct bench_probe {
 	const char *op; /* of the concise surface; NULL: none */
 	enum op_kind kind;
 	enum dtype dtype;
 	int64_t m, n, k;
+	bool in_grid;     /* the products of a dtype are in the order of its grid */
+	bool beside;      /* contention: in 1000 of what each takes alone */
 	int64_t count[2]; /* statements of the two programs; the first has fewer */
-	char *text[2];
-	struct run run[2];
+	unsigned programs;
+	char *text[BENCH_PROGRAMS];
+	struct run run[BENCH_PROGRAMS];
+};
+
+/* Extents of the grids of products. */
+struct bench_extents {
+	const int64_t *m, *n; /* n: also of k */
+	uint32_t m_n, n_n;
 };
 
 struct bench_cluster {
 	struct bench_collectives collectives; /* least, most, dtype, …; no kinds and teams */
 	const char *output;                   /* file; `-`: standard output */
 	bool quick;
+	struct bench_extents extents;
 	VEC(struct bench_probe) probe; /* the first is that without work */
 };
 
@@ -44,7 +63,7 @@ struct bench_team_points {
 
 /* What was measured, on every rank. */
 struct bench_measured {
-	double *probe; /* ns of a statement, by probe; owned */
+	double *probe; /* by probe: ns of a statement, or per mille of contention; owned */
 	VEC(struct bench_team_points) team;
 	int64_t ranks;
 	int64_t inner; /* ranks of a host, if all have as many and in a row; else all */

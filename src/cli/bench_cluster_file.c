@@ -1,8 +1,7 @@
 /* bench_cluster_file: a cluster file of what was measured.
  *
  * A link's latency is what the smallest message of send_recv between two ranks takes, its rate that of the
- * largest; a rate of products or memory is the best that was seen. Contention is not
- * measured: 2000 where a thread does both, else 1000. */
+ * largest; a rate of products or memory is the best that was seen. */
 #include "base/file.h"
 #include "cli/bench_cluster.h"
 #include "cli/output.h"
@@ -15,6 +14,12 @@ static int64_t whole(double x)
 	return x < 1 ? 1 : x > (double)CLUSTER_MAX_TIME ? CLUSTER_MAX_TIME : (int64_t)(x + 0.5);
 }
 
+/* Of a rank alone nothing is sent. */
+static int64_t per_mille(double contention, int64_t ranks)
+{
+	return contention < 1000 || ranks == 1 ? 1000 : whole(contention < 1e6 ? contention : 1e6);
+}
+
 /* The file's name without folders and ending. */
 static const char *name_of(struct arena *a, const char *path)
 {
@@ -23,16 +28,38 @@ static const char *name_of(struct arena *a, const char *path)
 	return !strcmp(path, "-") || !n ? "measured" : arena_strndup(a, from, n);
 }
 
+/* A grid of each dtype that has products in one; they stand together. */
+static void make_grids(struct cluster *c, const struct bench_cluster *o, const int64_t *time)
+{
+	const struct bench_extents *x = &o->extents;
+	const struct cluster_grid empty = {.axis = {{x->m, x->m_n}, {x->n, x->n_n}, {x->n, x->n_n}}};
+	struct cluster_grid *grid = arena_new_array(c->arena, struct cluster_grid, DTYPE_COUNT);
+	c->grid = grid;
+	for (uint32_t k = 0; k < o->probe.n; k++) {
+		if (!o->probe.at[k].in_grid)
+			continue;
+		grid[c->grid_n] = empty;
+		grid[c->grid_n].dtype = o->probe.at[k].dtype;
+		grid[c->grid_n].time = time + k;
+		k += (uint32_t)cluster_grid_size(&grid[c->grid_n++]) - 1;
+	}
+}
+
 static void make_device(struct cluster *c, const struct bench_cluster *o, const struct bench_measured *x)
 {
 	struct cluster_point *touch = arena_new_array(c->arena, struct cluster_point, o->probe.n);
 	struct cluster_product *product = arena_new_array(c->arena, struct cluster_product, o->probe.n);
 	struct cluster_function *function = arena_new_array(c->arena, struct cluster_function, o->probe.n);
+	int64_t *times = arena_new_array(c->arena, int64_t, o->probe.n);
 	c->memory = whole((double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE) / (double)x->inner);
 	c->launch = whole(x->probe[0]);
 	for (uint32_t k = 1; k < o->probe.n; k++) {
 		const struct bench_probe *p = &o->probe.at[k];
-		int64_t time = whole(x->probe[k] - x->probe[0]);
+		if (p->beside) {
+			c->compute_per_mille = c->comm_per_mille = per_mille(x->probe[k], x->ranks);
+			continue;
+		}
+		int64_t time = times[k] = whole(x->probe[k] - x->probe[0]);
 		if (p->op) {
 			function[c->function_n++] = (struct cluster_function){
 			    p->kind, p->dtype, whole((double)p->n * 1e9 / (double)time)};
@@ -41,13 +68,14 @@ static void make_device(struct cluster *c, const struct bench_cluster *o, const 
 		double work = p->k ? 2.0 * (double)p->m * (double)p->n * (double)p->k : 8.0 * (double)p->n;
 		int64_t rate = whole(work * 1e9 / (double)time),
 		        *best = p->k ? &c->flops_rate[p->dtype] : &c->memory_rate;
-		if (p->k)
+		if (p->k && !p->in_grid)
 			product[c->product_n++] = (struct cluster_product){p->dtype, p->m, p->n, p->k, time};
-		else
+		else if (!p->k)
 			touch[c->touch.n++] = (struct cluster_point){(int64_t)work, time};
 		if (p->k ? rate > *best : true) /* of memory: the largest size, which no cache holds */
 			*best = rate;
 	}
+	make_grids(c, o, times);
 	c->touch.at = touch;
 	c->product = product;
 	c->function = function;
@@ -115,9 +143,7 @@ static bool put(const char *path, const struct buf *text, const struct cluster *
 enum status bench_cluster_file(struct rt_job *job, const struct bench_cluster *o,
                                const struct bench_measured *x)
 {
-	/* a rank whose own thread does both is half as fast at each: with lanes it is not known */
-	int64_t beside = !strcmp(o->collectives.b->ranks.engine, "lanes") ? 1000 : 2000;
-	struct cluster c = {.arena = arena_new(), .compute_per_mille = beside, .comm_per_mille = beside};
+	struct cluster c = {.arena = arena_new()};
 	struct buf text = {0};
 	c.name = name_of(c.arena, o->output);
 	make_device(&c, o, x);

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SAMPLES = 15, QUICK_SAMPLES = 3, FACTOR = 4 };
+enum { SAMPLES = 15, GRID_SAMPLES = 9, QUICK_SAMPLES = 3, FACTOR = 4 };
 #define LONG_NS 500000 /* of a statement: what a program takes as a whole is nothing beside it */
 
 static const enum rt_collective_kind kind_of[CLUSTER_COLLECTIVE_COUNT] = {
@@ -37,22 +37,45 @@ static enum status run_once(struct rt_job *job, struct subject *s, bool one_cloc
 	return status;
 }
 
-/* What the longer program takes more on this rank, for one statement; the least time of each counts, which is
- * that of a rank that nothing else has disturbed. */
+/* Where both run, each takes so many thousandths of its time alone: the shorter one is over then, and the
+ * rest of the longer one goes on alone. */
+static double contention(double *const *of, int64_t samples)
+{
+	double works = bench_statistics(of[BENCH_WORKS], samples).median,
+	       sends = bench_statistics(of[BENCH_SENDS], samples).median,
+	       both = bench_statistics(of[BENCH_BOTH], samples).median,
+	       longer = works > sends ? works : sends, shorter = works > sends ? sends : works;
+	return 1000 + 1000 * (both - longer) / (shorter > 1 ? shorter : 1);
+}
+
+/* What the longer program takes more on this rank, for one statement: the median, as predictions are
+ * compared with medians. Both run one after the other, so that both are disturbed alike. */
 static enum status time_subjects(struct rt_job *job, const struct bench_probe *p, struct subject *s,
                                  int64_t samples, double *out)
 {
-	double ns = 0, least[2] = {0};
+	double ns = 0, *of[BENCH_PROGRAMS], *more = mem_alloc(sizeof *more * (size_t)samples);
 	bool one_clock = false;
 	enum status status = bench_same_host(job, &one_clock);
-	for (int64_t i = 0; i <= samples && status == STATUS_OK; i++)
-		for (unsigned k = 0; k < 2 && status == STATUS_OK; k++) {
+	for (unsigned k = 0; k < BENCH_PROGRAMS; k++)
+		of[k] = mem_zalloc(sizeof *of[k] * (size_t)samples);
+	for (int64_t i = -1; i < samples && status == STATUS_OK; i++) { /* the first one warms up */
+		for (unsigned k = 0; k < p->programs && status == STATUS_OK; k++) {
 			status = run_once(job, &s[k], one_clock, &ns);
-			if (i == 1 || ns < least[k]) /* the first one warms up */
-				least[k] = ns;
+			of[k][i < 0 ? 0 : i] = ns;
 		}
-	double one = least[0] / (double)p->count[0];
-	*out = one > LONG_NS ? one : (least[1] - least[0]) / (double)(p->count[1] - p->count[0]);
+		if (i >= 0)
+			more[i] = of[1][i] - of[0][i];
+	}
+	if (p->beside) {
+		*out = contention(of, samples);
+	} else if (status == STATUS_OK) {
+		*out = bench_statistics(of[0], samples).median / (double)p->count[0];
+		if (*out <= LONG_NS)
+			*out = bench_statistics(more, samples).median / (double)(p->count[1] - p->count[0]);
+	}
+	for (unsigned k = 0; k < BENCH_PROGRAMS; k++)
+		free(of[k]);
+	free(more);
 	return status;
 }
 
@@ -61,10 +84,10 @@ static enum status time_probe(struct rt_job *job, const struct bench_cluster *o,
                               double *out)
 {
 	const struct exec_options options = rank_options_exec(&o->collectives.b->ranks);
-	struct subject s[2] = {0};
+	struct subject s[BENCH_PROGRAMS] = {0};
 	double mine = 0, *all = mem_zalloc(sizeof *all * (size_t)job->size);
 	enum status status = STATUS_OK;
-	for (unsigned k = 0; k < 2 && status == STATUS_OK; k++) {
+	for (unsigned k = 0; k < p->programs && status == STATUS_OK; k++) {
 		status = run_plan(job, &p->run[k], &s[k].p);
 		if (status == STATUS_OK)
 			status = exec_open(job, s[k].p, p->run[k].labels, &options, &s[k].e);
@@ -72,13 +95,17 @@ static enum status time_probe(struct rt_job *job, const struct bench_cluster *o,
 			status = run_fill(job, &p->run[k], s[k].p, s[k].e, false);
 	}
 	if (status == STATUS_OK)
-		status = time_subjects(job, p, s, o->quick ? QUICK_SAMPLES : SAMPLES, &mine);
+		status = time_subjects(job, p, s,
+		                       o->quick     ? QUICK_SAMPLES
+		                       : p->in_grid ? GRID_SAMPLES
+		                                    : SAMPLES,
+		                       &mine);
 	if (status == STATUS_OK)
 		status = rt_job_allgather(job, "a time", &mine, sizeof mine, all);
 	*out = 0;
 	for (int k = 0; k < job->size; k++)
 		*out += all[k] / job->size;
-	for (unsigned k = 0; k < 2; k++) {
+	for (unsigned k = 0; k < p->programs; k++) {
 		exec_close(s[k].e);
 		plan_free(s[k].p);
 	}

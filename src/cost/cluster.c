@@ -107,6 +107,24 @@ static uint64_t add_points(uint64_t h, const struct cluster_points *p)
 	return h;
 }
 
+size_t cluster_grid_size(const struct cluster_grid *g)
+{
+	return (size_t)g->axis[0].n * g->axis[1].n * g->axis[2].n;
+}
+
+static uint64_t add_grid(uint64_t h, const struct cluster_grid *g)
+{
+	h = add(h, g->dtype);
+	for (unsigned a = 0; a < 3; a++) {
+		h = add(h, g->axis[a].n);
+		for (uint32_t k = 0; k < g->axis[a].n; k++)
+			h = add(h, g->axis[a].at[k]);
+	}
+	for (size_t k = 0; k < cluster_grid_size(g); k++)
+		h = add(h, g->time[k]);
+	return h;
+}
+
 uint64_t cluster_hash(const struct cluster *c)
 {
 	uint64_t h = 0xcbf29ce484222325u;
@@ -120,6 +138,9 @@ uint64_t cluster_hash(const struct cluster *c)
 		const struct cluster_product *p = &c->product[k];
 		h = add(add(add(add(add(h, p->dtype), p->m), p->n), p->k), p->time);
 	}
+	h = add(h, c->grid_n);
+	for (uint32_t k = 0; k < c->grid_n; k++)
+		h = add_grid(h, &c->grid[k]);
 	h = add(h, c->function_n);
 	for (uint32_t k = 0; k < c->function_n; k++) {
 		for (const char *s = op_info[c->function[k].op].hir; *s; s++)
@@ -165,6 +186,28 @@ static void put_points(struct buf *out, const char *key, const struct cluster_po
 	buf_putc(out, ']');
 }
 
+static void put_list(struct buf *out, const char *key, const int64_t *at, size_t n)
+{
+	buf_printf(out, ", \"%s\": [", key);
+	for (size_t k = 0; k < n; k++)
+		buf_printf(out, "%s%lld", k ? ", " : "", (long long)at[k]);
+	buf_putc(out, ']');
+}
+
+static void put_grids(const struct cluster *c, struct buf *out)
+{
+	static const char *const key[] = {"m", "n", "k"};
+	for (uint32_t k = 0; k < c->grid_n; k++) {
+		const struct cluster_grid *g = &c->grid[k];
+		buf_printf(out, "%s\n      {\"dtype\": \"%s\"", k ? "," : ",\n    \"product_grids\": [",
+		           dtype_name(g->dtype));
+		for (unsigned a = 0; a < 3; a++)
+			put_list(out, key[a], g->axis[a].at, g->axis[a].n);
+		put_list(out, "ns", g->time, cluster_grid_size(g));
+		buf_puts(out, k + 1 < c->grid_n ? "}" : "}\n    ]");
+	}
+}
+
 static void put_device(const struct cluster *c, struct buf *out)
 {
 	const char *between = "";
@@ -191,6 +234,7 @@ static void put_device(const struct cluster *c, struct buf *out)
 		put_number(out, ", ", "ns", p->time);
 		buf_puts(out, k + 1 < c->product_n ? "}" : "}\n    ]");
 	}
+	put_grids(c, out);
 	for (uint32_t k = 0; k < c->function_n; k++) {
 		const struct cluster_function *f = &c->function[k];
 		buf_printf(out, "%s\n      {\"op\": \"%s\", \"dtype\": \"%s\"",

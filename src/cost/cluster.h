@@ -7,6 +7,9 @@
  *         "flops_per_s": {"f32": 50000000000},
  *         "touch_bytes_ns": [[4096, 900], [1048576, 110000]],
  *         "products": [{"dtype": "f32", "m": 64, "n": 64, "k": 64, "ns": 21000}],
+ *         "product_grids": [
+ *           {"dtype": "bf16", "m": [16, 64], "n": [64, 256], "k": [64], "ns": [700, 1500, 1900, 5000]}
+ *         ],
  *         "functions": [{"op": "gelu", "dtype": "f32", "elements_per_s": 370000000}]
  *       },
  *       "links": [{"span": 2, "alpha_ns": 1000, "bytes_per_s": 4000000000}],
@@ -16,8 +19,8 @@
  *       "contention": {"compute_per_mille": 1000, "comm_per_mille": 1000}
  *     }
  *
- * touch_bytes_ns, products, functions, collectives and contention may be left out. All numbers are whole;
- * keys name their unit, counts have none. The same figures give the same hash on every machine. */
+ * touch_bytes_ns, products, product_grids, functions, collectives and contention may be left out. All numbers
+ * are whole; keys name their unit, counts have none. The same figures give the same hash on every machine. */
 #ifndef HIRC_COST_CLUSTER_H
 #define HIRC_COST_CLUSTER_H
 #include "base/arena.h"
@@ -32,6 +35,8 @@ enum {
 	CLUSTER_MAX_TABLES = 4096,
 	CLUSTER_MAX_POINTS = 1024, /* of one table */
 	CLUSTER_MAX_PRODUCTS = 4096,
+	CLUSTER_MAX_GRIDS = 64,
+	CLUSTER_MAX_GRID = 16, /* extents of one axis */
 	CLUSTER_MAX_FUNCTIONS = 4096,
 	CLUSTER_MAX_EXTENT = INT32_MAX, /* of a product */
 	CLUSTER_MAX_SPAN = 1 << 24,     /* devices */
@@ -91,6 +96,16 @@ struct cluster_product { /* a matmul [m, k] x [k, n] */
 	int64_t time; /* ns */
 };
 
+/* Products of all combinations of extents. */
+struct cluster_grid {
+	enum dtype dtype; /* one grid each */
+	struct cluster_extents {
+		const int64_t *at; /* ascending */
+		uint32_t n;        /* 1 or more */
+	} axis[3];                 /* m, n, k */
+	const int64_t *time;       /* ns, by m, then n, then k */
+};
+
 /* What computes one result, or reads one operand, after the other. */
 struct cluster_function {
 	enum op_kind op;
@@ -109,10 +124,11 @@ struct cluster {
 	int64_t compute_per_mille;       /* time of compute while communication runs, of 1000 without */
 	int64_t comm_per_mille;          /* and the other way round */
 	const struct cluster_product *product;
+	const struct cluster_grid *grid;
 	const struct cluster_function *function;
 	const struct cluster_link *link; /* by span, ascending; each divides the next */
 	const struct cluster_table *table;
-	uint32_t product_n, function_n, link_n, table_n;
+	uint32_t product_n, grid_n, function_n, link_n, table_n;
 };
 
 /* The figures of a file; NULL after reporting. */
@@ -125,6 +141,9 @@ void cluster_free(struct cluster *c); /* NULL is allowed */
 void cluster_write(const struct cluster *c, struct buf *out);
 /* Of all figures, the name left out. */
 uint64_t cluster_hash(const struct cluster *c);
+
+/* Entries of its table. */
+size_t cluster_grid_size(const struct cluster_grid *g);
 
 bool cluster_collective_find(const char *name, enum cluster_collective *out);
 

@@ -92,6 +92,68 @@ static bool read_products(struct reader *r, const struct json_value *device)
 	return ok;
 }
 
+static bool read_list(struct reader *r, const struct json_value *in, const char *key, unsigned most,
+                      int64_t most_number, const int64_t **out, unsigned *n)
+{
+	struct json_value list, v;
+	if (!json_array(&r->j, in, key, most, &list))
+		return false;
+	int64_t *number = arena_new_array(r->c->arena, int64_t, json_count(&list));
+	bool ok = true;
+	*out = number;
+	*n = json_count(&list);
+	for (bool go = json_first(&list, &v); go; go = json_next(&v), number++)
+		ok &= json_as_int(&r->j, &v, 1, most_number, number);
+	return ok;
+}
+
+static bool read_extents(struct reader *r, const struct json_value *in, const char *key,
+                         struct cluster_extents *out)
+{
+	if (!read_list(r, in, key, CLUSTER_MAX_GRID, CLUSTER_MAX_EXTENT, &out->at, &out->n))
+		return false;
+	for (uint32_t k = 1; k < out->n; k++)
+		if (out->at[k] <= out->at[k - 1])
+			return json_refuse_member(&r->j, in, key, "is not ascending: %lld after %lld",
+			                          (long long)out->at[k], (long long)out->at[k - 1]);
+	return out->n || json_refuse_member(&r->j, in, key, "has no extents");
+}
+
+static bool read_grid(struct reader *r, const struct json_value *in, struct cluster_grid *g)
+{
+	static const char *const key[] = {"m", "n", "k"};
+	const struct json *j = &r->j;
+	enum { MOST = CLUSTER_MAX_GRID * CLUSTER_MAX_GRID * CLUSTER_MAX_GRID };
+	unsigned n;
+	bool ok =
+	    json_is_object(j, in) && json_known(j, in, "dtype m n k ns") && read_dtype(r, in, &g->dtype);
+	for (unsigned a = 0; a < 3 && ok; a++)
+		ok = read_extents(r, in, key[a], &g->axis[a]);
+	ok = ok && read_list(r, in, "ns", MOST, CLUSTER_MAX_TIME, &g->time, &n);
+	if (ok && n != cluster_grid_size(g))
+		return json_refuse_member(j, in, "ns", "has %u entries, of m by n by k there are %zu", n,
+		                          cluster_grid_size(g));
+	for (const struct cluster_grid *before = r->c->grid; before < g && ok; before++)
+		if (before->dtype == g->dtype)
+			ok = json_refuse_member(j, in, "dtype", "has a grid already: '%s'",
+			                        dtype_name(g->dtype));
+	return ok;
+}
+
+static bool read_grids(struct reader *r, const struct json_value *device)
+{
+	struct json_value list, v;
+	if (!json_array(&r->j, device, "product_grids", CLUSTER_MAX_GRIDS, &list))
+		return false;
+	struct cluster_grid *g = arena_new_array(r->c->arena, struct cluster_grid, json_count(&list));
+	bool ok = true;
+	r->c->grid = g;
+	r->c->grid_n = json_count(&list);
+	for (bool go = json_first(&list, &v); go; go = json_next(&v), g++)
+		ok &= read_grid(r, &v, g);
+	return ok;
+}
+
 /* Statements that compute a value a time. */
 static bool find_function(const char *name, enum op_kind *out)
 {
@@ -140,7 +202,8 @@ static bool read_device(struct reader *r, const struct json_value *root)
 	if (!json_object(j, root, "device", &device))
 		return false;
 	bool ok = json_known(j, &device,
-	                     "memory_bytes memory_bytes_per_s flops_per_s touch_bytes_ns products functions");
+	                     "memory_bytes memory_bytes_per_s flops_per_s touch_bytes_ns products "
+	                     "product_grids functions");
 	ok &= json_int(j, &device, "memory_bytes", 1, CLUSTER_MAX_NUMBER, &c->memory);
 	ok &= json_int(j, &device, "memory_bytes_per_s", 1, CLUSTER_MAX_NUMBER, &c->memory_rate);
 	ok &= read_rates(r, &device);
@@ -148,6 +211,8 @@ static bool read_device(struct reader *r, const struct json_value *root)
 		ok &= read_points(r, &device, "touch_bytes_ns", &c->touch);
 	if (json_has(&device, "products"))
 		ok &= read_products(r, &device);
+	if (json_has(&device, "product_grids"))
+		ok &= read_grids(r, &device);
 	if (json_has(&device, "functions"))
 		ok &= read_functions(r, &device);
 	return ok;

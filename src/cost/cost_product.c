@@ -1,9 +1,14 @@
 /* cost_product: products, by what was measured or by the peak rate.
  *
- * A product that was measured takes what it took. Others are between those of the dtype by the number of
- * their operations 2 m n k: in between linear, below the smallest and above the largest as efficient as
- * these. Of several with the same number the fastest counts. Where none was measured, it is the peak rate.
- * None of them takes less than reading and writing its bytes. */
+ * A product that was measured takes what it took. Where the dtype has a grid, others are between the eight
+ * products around them, linear in m, in n and in k: what grows with m n k, with the size of an operand, with
+ * an extent, and what is there once, is exact then. Below the least extent it is that of the least, above the
+ * largest the last slope goes on.
+ *
+ * Without a grid others are between those of the dtype by the number of their operations 2 m n k: in between
+ * linear, below the smallest and above the largest as efficient as these. Of several with the same number the
+ * fastest counts. Where none was measured, it is the peak rate. None of these takes less than reading and
+ * writing its bytes. */
 #include "cost/model.h"
 #include <stdlib.h>
 
@@ -73,6 +78,34 @@ static int64_t between(const struct cost *c, enum dtype t, int64_t m, int64_t n,
 	return curve_time(p, size);
 }
 
+static const struct cluster_grid *grid_of(const struct cost *c, enum dtype t)
+{
+	for (uint32_t k = 0; k < c->cluster->grid_n; k++)
+		if (c->cluster->grid[k].dtype == t)
+			return &c->cluster->grid[k];
+	return NULL;
+}
+
+/* Of the products from entry `at` on that have the first extents in common; axis: the first that is free. */
+static int64_t in_grid(const struct cluster_grid *g, unsigned axis, size_t at, const int64_t *extent)
+{
+	if (axis == 3)
+		return g->time[at];
+	const struct cluster_extents *x = &g->axis[axis];
+	size_t step = 1;
+	uint32_t high = 1;
+	for (unsigned a = axis + 1; a < 3; a++)
+		step *= g->axis[a].n;
+	while (high + 1 < x->n && x->at[high] < extent[axis])
+		high++;
+	int64_t low = in_grid(g, axis + 1, at + (high - 1) * step, extent);
+	if (x->n == 1 || extent[axis] <= x->at[high - 1])
+		return low;
+	return curve_line((struct cluster_point){x->at[high - 1], low},
+	                  (struct cluster_point){x->at[high], in_grid(g, axis + 1, at + high * step, extent)},
+	                  extent[axis]);
+}
+
 static int64_t repeated(int64_t time, int64_t batch)
 {
 	cost_amount all = (cost_amount)batch * (cost_amount)time;
@@ -85,6 +118,9 @@ int64_t product_time(const struct cost *c, enum dtype t, int64_t batch, int64_t 
 	int64_t time = measured(c, t, m, n, k), moved = cost_touch_time(c, bytes);
 	if (time)
 		return repeated(time, batch);
+	const struct cluster_grid *g = grid_of(c, t);
+	if (g)
+		return m && n && k ? repeated(in_grid(g, 0, 0, (const int64_t[]){m, n, k}), batch) : 0;
 	if (c->product[t].n)
 		time = repeated(between(c, t, m, n, k), batch);
 	else

@@ -8,9 +8,20 @@ static int64_t most(cost_amount t)
 	return t < CLUSTER_MAX_TIME ? (int64_t)t : CLUSTER_MAX_TIME;
 }
 
+int64_t curve_line(struct cluster_point a, struct cluster_point b, int64_t size)
+{
+	wide rise = b.time - a.time, run = b.size - a.size, x = size - a.size;
+	if (size <= a.size)
+		return a.time;
+	if (size > b.size && rise < 0)
+		return b.time;
+	/* a.time * run + rise * x is not negative between the points */
+	return most((cost_amount)((2 * (a.time * run + rise * x) + run) / (2 * run)));
+}
+
 int64_t curve_time(const struct cluster_points *p, int64_t size)
 {
-	if (p->n == 1 || size <= p->at[0].size)
+	if (p->n == 1)
 		return p->at[0].time;
 	uint32_t low = 0, high = p->n - 1; /* at[low] < size */
 	while (high - low > 1) {
@@ -20,12 +31,7 @@ int64_t curve_time(const struct cluster_points *p, int64_t size)
 		else
 			high = middle;
 	}
-	const struct cluster_point *a = &p->at[high - 1], *b = &p->at[high];
-	wide rise = b->time - a->time, run = b->size - a->size, x = size - a->size;
-	if (size > b->size && rise < 0)
-		return b->time;
-	/* a->time * run + rise * x is not negative between the points */
-	return most((cost_amount)((2 * (a->time * run + rise * x) + run) / (2 * run)));
+	return curve_line(p->at[high - 1], p->at[high], size);
 }
 
 int64_t curve_rate_time(cost_amount n, int64_t d, int64_t rate)

@@ -140,6 +140,10 @@ static struct cluster everything(void)
 {
 	static const struct cluster_point touch[] = {{64, 10}, {4096, 500}}, points[] = {{8, 1}, {16, 2}};
 	static const struct cluster_product product[] = {{DTYPE_F32, 2, 3, 4, 5}, {DTYPE_I8, 6, 7, 8, 9}};
+	static const int64_t extent[] = {1, 16, 64}, time[] = {9, 8, 7, 6, 5, 4};
+	static const struct cluster_grid grid[] = {
+	    {DTYPE_F32, {{extent, 2}, {extent, 1}, {extent, 3}}, time},
+	    {DTYPE_BF16, {{extent, 1}, {extent, 1}, {extent, 1}}, time}};
 	static const struct cluster_function function[] = {{OP_GELU, DTYPE_F32, 10},
 	                                                   {OP_SUM, DTYPE_BF16, 11}};
 	static const struct cluster_table table[] = {{CLUSTER_ALLREDUCE, 2, 2, {points, 2}},
@@ -153,6 +157,8 @@ static struct cluster everything(void)
 	c.touch = (struct cluster_points){touch, 2};
 	c.product = product;
 	c.product_n = 2;
+	c.grid = grid;
+	c.grid_n = 2;
 	c.function = function;
 	c.function_n = 2;
 	c.table = table;
@@ -198,6 +204,9 @@ static void test_hash(void)
 	c.touch.n--;
 	CHECK(cluster_hash(&c) != before);
 	c.touch.n++;
+	c.grid_n--;
+	CHECK(cluster_hash(&c) != before);
+	c.grid_n++;
 	c.function_n--;
 	CHECK(cluster_hash(&c) != before);
 	c.function_n++;
