@@ -15,6 +15,7 @@ struct cost *cost_new(struct module *m, const struct cluster *cluster, struct di
 	product_prepare(c);
 	collective_prepare(c);
 	extern_prepare(c);
+	reach_prepare(c);
 	for (op_id o = ir_walk_first(m); o; o = ir_walk(m, o))
 		ok &= op_time(c, o, &time, &bytes);
 	c->d = NULL;

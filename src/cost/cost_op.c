@@ -99,19 +99,21 @@ static bool takes_part(enum op_kind kind)
 }
 
 /* What a statement reads and writes. */
-static bool moved_bytes(const struct cost *c, op_id op, int64_t *out)
+static bool find_traffic(const struct cost *c, op_id op, struct traffic *out)
 {
 	const struct module *m = c->m;
 	struct infer_axes x;
 	struct local_shape s, result = {0};
-	cost_amount written = 0, read = 0;
+	cost_amount written = 0;
 	bool known = infer_axes(m, op, &x);
+	*out = (struct traffic){0};
 	for (unsigned k = 0; k < op_result_count(m, op); k++) {
 		if (!shape_of(c, op, op_result(m, op, k), &s))
 			return false;
 		if (!k)
 			result = s;
 		written += (cost_amount)s.bytes;
+		traffic_add(c, op, op_result(m, op, k), (cost_amount)s.bytes, out);
 	}
 	for (unsigned k = 0; k < op_role_count(m, op, ROLE_READ); k++) {
 		value_id v = op_read(m, op, k);
@@ -123,30 +125,46 @@ static bool moved_bytes(const struct cost *c, op_id op, int64_t *out)
 			        dtype_bytes((enum dtype)value_type(m, v)->dtype);
 		if (!k && takes_part((enum op_kind)m->op.at[op].kind) && bytes > written)
 			bytes = written;
-		read += bytes;
+		traffic_add(c, op, v, bytes, out);
 	}
 	if (op_attr_is_true(m, op, "accumulate"))
-		read += (cost_amount)result.bytes;
-	*out = limited(read + written);
+		out->bytes += (cost_amount)result.bytes; /* it was counted as written */
+	return true;
+}
+
+static bool moved_bytes(const struct cost *c, op_id op, int64_t *out)
+{
+	struct traffic t;
+	if (!find_traffic(c, op, &t))
+		return false;
+	*out = limited(t.bytes);
 	return true;
 }
 
 /* What a unit reads from outside and writes. */
-static bool unit_bytes(const struct cost *c, op_id op, int64_t *out)
+static bool find_unit_traffic(const struct cost *c, op_id op, struct traffic *out)
 {
 	struct ir_unit_operands x = {0};
 	struct local_shape s;
-	cost_amount bytes = 0;
 	bool ok = true;
+	*out = (struct traffic){0};
 	ir_unit_operands_find(c->m, op, &x);
 	for (uint32_t k = 0; k < x.in.n + x.out.n && ok; k++) {
-		ok = shape_of(c, op, k < x.in.n ? x.in.at[k] : x.out.at[k - x.in.n], &s);
-		bytes += ok ? (cost_amount)s.bytes : 0;
+		value_id v = k < x.in.n ? x.in.at[k] : x.out.at[k - x.in.n];
+		ok = shape_of(c, op, v, &s);
+		if (ok)
+			traffic_add(c, op, v, (cost_amount)s.bytes, out);
 	}
 	vec_free(&x.in);
 	vec_free(&x.out);
-	*out = limited(bytes);
 	return ok;
+}
+
+/* What reading and writing take. */
+static int64_t traffic_time(const struct cost *c, const struct traffic *t)
+{
+	int64_t bytes = limited(t->bytes);
+	return curve_add(cost_touch_time(c, bytes), traffic_excess(c, t, bytes));
 }
 
 /* ---- functions */
@@ -257,9 +275,9 @@ static bool contraction_time(const struct cost *c, op_id op, int64_t *out)
 	enum op_kind kind = (enum op_kind)m->op.at[op].kind;
 	enum dtype t = (enum dtype)value_type(m, op_read(m, op, 0))->dtype;
 	struct local_shape a, b, r;
-	int64_t bytes;
+	struct traffic traffic;
 	if (!shape_of(c, op, op_read(m, op, 0), &a) || !shape_of(c, op, op_read(m, op, 1), &b) ||
-	    !shape_of(c, op, op_result(m, op, 0), &r) || !moved_bytes(c, op, &bytes))
+	    !shape_of(c, op, op_result(m, op, 0), &r) || !find_traffic(c, op, &traffic))
 		return false;
 	if (!c->cluster->flops_rate[t])
 		return refuse(c, op, "cluster '%s' states no flops_per_s of %s, which this needs",
@@ -267,7 +285,9 @@ static bool contraction_time(const struct cost *c, op_id op, int64_t *out)
 	struct product p = product_of(kind, &a, &b, &r);
 	if (kind == OP_SDPA && op_attr_is_true(m, op, "causal"))
 		p.k = (p.k + 1) / 2;
-	*out = product_time(c, t, p.batch, p.m, p.n, p.k, bytes);
+	int64_t bytes = limited(traffic.bytes);
+	*out =
+	    curve_add(product_time(c, t, p.batch, p.m, p.n, p.k, bytes), traffic_excess(c, &traffic, bytes));
 	return true;
 }
 
@@ -461,7 +481,7 @@ static bool find_time(const struct cost *c, op_id op, int64_t *time, int64_t *by
 	const struct op_info *info = &op_info[o->kind];
 	const struct attr *a = op_attr(c->m, op, "time");
 	enum cluster_collective kind;
-	int64_t moved;
+	struct traffic moved;
 	if (collective_kind((enum op_kind)o->kind, &kind))
 		return collective_op_time(c, op, kind, time, bytes) && (!a || recorded(c, op, a, time));
 	if (info->traits & TRAIT_P2P)
@@ -490,10 +510,10 @@ static bool find_time(const struct cost *c, op_id op, int64_t *time, int64_t *by
 	if (!op_is_unit(c->m, op) && info->form != FORM_CALL)
 		return true;
 	bool unit = op_is_unit(c->m, op);
-	if (!(unit ? unit_bytes(c, op, &moved) : moved_bytes(c, op, &moved)) ||
+	if (!(unit ? find_unit_traffic(c, op, &moved) : find_traffic(c, op, &moved)) ||
 	    !(unit ? unit_excess(c, op, time) : function_excess(c, op, time)))
 		return false;
-	*time += cost_touch_time(c, moved);
+	*time = curve_add(*time, traffic_time(c, &moved));
 	return true;
 }
 

@@ -20,6 +20,8 @@ struct cost {
 	uint32_t team_n;
 	struct links_team *group; /* by group id, group_n of them; ranks 0: no link joins them */
 	uint32_t group_n;
+	int64_t *touched; /* by region, touched_n of them: bytes that it reads and writes; see cost_reach.c */
+	uint32_t touched_n;
 };
 
 /* ---- cost_collective.c */
@@ -41,6 +43,26 @@ void product_prepare(struct cost *c);
 /* batch products [m, k] x [k, n], which read and write so many bytes; the cluster knows the dtype. */
 int64_t product_time(const struct cost *c, enum dtype t, int64_t batch, int64_t m, int64_t n, int64_t k,
                      int64_t bytes);
+
+/* ---- cost_reach.c */
+
+enum { TRAFFIC_PARTS = 8 };
+
+/* What a statement reads and writes. */
+struct traffic {
+	cost_amount bytes;
+	struct {
+		cost_amount bytes;
+		int64_t reach; /* bytes that are touched from one use to the next; 0: not known */
+	} part[TRAFFIC_PARTS];
+	unsigned n;
+};
+
+/* Looks up what each region touches, where the cluster says what that means. */
+void reach_prepare(struct cost *c);
+void traffic_add(const struct cost *c, op_id op, value_id v, cost_amount bytes, struct traffic *t);
+/* What it takes more than if all came again within so many bytes, more than 0 of them. */
+int64_t traffic_excess(const struct cost *c, const struct traffic *t, int64_t bytes);
 
 /* ---- cost_extern.c */
 

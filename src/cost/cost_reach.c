@@ -1,0 +1,154 @@
+/* cost_reach: how much else is touched between two uses of what a statement reads or writes, which says
+ * whether caches still hold it.
+ *
+ *     input X: f32[t@stream(4), k]
+ *     for i in 0..4 parallel(stream)
+ *       x = shard_by_stream(X, i)       another part each time: all that the program touches comes between
+ *       T: f32[…] = allocate()          the same memory each time: what one iteration touches
+ *       T <- matmul(x, W)               W: the same
+ *
+ * A program runs again and again, so that its inputs are read from where the run before has left them. What
+ * a region touches is counted once, whatever the order; what nested loops take parts of counts whole. */
+#include "cost/model.h"
+#include "ir/edit.h"
+#include "ir/unit.h"
+
+/* The region that a value is made in. */
+static region_id region_of(const struct module *m, value_id v)
+{
+	op_id def = m->value.at[v].def;
+	return def ? m->op.at[def].parent : m->body;
+}
+
+/* What a view is a view of; 0: it is none. */
+static value_id viewed(const struct module *m, value_id v)
+{
+	op_id def = m->value.at[v].def;
+	bool view = def && (op_traits(m, def) & TRAIT_VIEW) && op_role_count(m, def, ROLE_READ);
+	return view ? op_read(m, def, 0) : 0;
+}
+
+/* ---- what a region touches */
+
+struct adding {
+	struct cost *c;
+	const uint32_t *depth; /* by region */
+	uint32_t *mark;        /* by value: the region that it was counted for */
+	region_id region;
+	cost_amount bytes;
+};
+
+/* Views that are made in nested regions are of what those take parts of. */
+static void add_value(struct adding *a, value_id v)
+{
+	const struct module *m = a->c->m;
+	struct local_shape s;
+	for (value_id u = viewed(m, v); u && a->depth[region_of(m, v)] > a->depth[a->region];
+	     u = viewed(m, v))
+		v = u;
+	if (a->mark[v] == a->region)
+		return;
+	a->mark[v] = a->region;
+	if (local_shape(m, v, &s) == EXPR_OK)
+		a->bytes += (cost_amount)s.bytes;
+}
+
+static void add_region(struct adding *a, region_id r)
+{
+	const struct module *m = a->c->m;
+	region_each (m, op, r) {
+		if (op_traits(m, op) & TRAIT_VIEW)
+			continue;
+		if (op_is_unit(m, op)) {
+			struct ir_unit_operands x = {0};
+			ir_unit_operands_find(m, op, &x);
+			for (uint32_t k = 0; k < x.in.n; k++)
+				add_value(a, x.in.at[k]);
+			for (uint32_t k = 0; k < x.out.n; k++)
+				add_value(a, x.out.at[k]);
+			vec_free(&x.in);
+			vec_free(&x.out);
+			continue;
+		}
+		for (unsigned k = 0; k < op_role_count(m, op, ROLE_READ); k++)
+			add_value(a, op_read(m, op, k));
+		for (unsigned k = 0; k < op_result_count(m, op); k++)
+			add_value(a, op_result(m, op, k));
+		for (region_id x = m->op.at[op].region; x; x = m->region.at[x].sibling)
+			add_region(a, x);
+	}
+}
+
+static uint32_t depth_of(const struct module *m, region_id r)
+{
+	uint32_t n = 0;
+	for (; m->region.at[r].owner; r = m->op.at[m->region.at[r].owner].parent)
+		n++;
+	return n;
+}
+
+void reach_prepare(struct cost *c)
+{
+	const struct module *m = c->m;
+	if (!c->cluster->touch.n)
+		return;
+	struct arena *scratch = arena_new();
+	uint32_t *depth = arena_new_array(scratch, uint32_t, m->region.n);
+	struct adding a = {.c = c, .depth = depth, .mark = arena_new_array(scratch, uint32_t, m->value.n)};
+	c->touched = arena_new_array(c->arena, int64_t, m->region.n);
+	c->touched_n = m->region.n;
+	for (region_id r = 1; r < m->region.n; r++)
+		depth[r] = depth_of(m, r);
+	for (region_id r = 1; r < m->region.n; r++) {
+		a.region = r;
+		a.bytes = 0;
+		add_region(&a, r);
+		c->touched[r] = a.bytes < LOCAL_MAX_BYTES ? (int64_t)a.bytes : LOCAL_MAX_BYTES;
+	}
+	arena_free(scratch);
+}
+
+/* ---- statements */
+
+static int64_t reach(const struct cost *c, op_id op, value_id v)
+{
+	const struct module *m = c->m;
+	region_id r = m->op.at[op].parent;
+	for (value_id u; region_of(m, v) == r && (u = viewed(m, v)); v = u)
+		if (region_of(m, u) != r && m->region.at[r].owner)
+			r = m->op.at[m->region.at[r].owner].parent;
+	return r < c->touched_n ? c->touched[r] : 0;
+}
+
+void traffic_add(const struct cost *c, op_id op, value_id v, cost_amount bytes, struct traffic *t)
+{
+	int64_t far = c->touched_n ? reach(c, op, v) : 0;
+	unsigned k = 0;
+	t->bytes += bytes;
+	while (k < t->n && t->part[k].reach != far)
+		k++;
+	if (k == TRAFFIC_PARTS)
+		k--;
+	else if (k == t->n)
+		t->part[t->n++].reach = far;
+	t->part[k].bytes += bytes;
+}
+
+/* What so many bytes take if they are part of so many that come again and again. */
+static cost_amount share(const struct cost *c, cost_amount bytes, int64_t of)
+{
+	return bytes * (cost_amount)cost_touch_time(c, of) / (cost_amount)of;
+}
+
+int64_t traffic_excess(const struct cost *c, const struct traffic *t, int64_t bytes)
+{
+	cost_amount excess = 0, most = LOCAL_MAX_BYTES;
+	for (unsigned k = 0; k < t->n && bytes; k++) {
+		cost_amount part = t->part[k].bytes < most ? t->part[k].bytes : most;
+		if (t->part[k].reach <= bytes)
+			continue;
+		cost_amount near = share(c, part, bytes), far = share(c, part, t->part[k].reach);
+		excess += far > near ? far - near : 0;
+	}
+	return excess < CLUSTER_MAX_TIME ? (int64_t)excess : CLUSTER_MAX_TIME;
+}
