@@ -1,7 +1,7 @@
 #!/bin/sh
-# examples.sh HIRC fork|thread|mpi|hosts|dumps|all: every example with its check, on 1, 2, 4 and 8 ranks, for
-# several chunk counts and for sizes that do not divide; or the fixed points of every dump. `all` takes an hour:
-# all of it on 1, 2, 3, 4 and 8 ranks, under each way to start them and each transport.
+# examples.sh HIRC fork|thread|mpi|mpi_pipelines|hosts|dumps|all: every example with its check, on 1, 2, 4 and
+# 8 ranks, for several chunk counts and for sizes that do not divide; or the fixed points of every dump. `all`
+# takes an hour: all of it on 1, 2, 3, 4 and 8 ranks, under each way to start them and each transport.
 set -u
 hirc=$1 part=$2
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -117,6 +117,11 @@ fixed_points() {
 	done
 }
 
+need_mpi() {
+	"$hirc" --version | grep -q 'features:.* mpi' || { echo "skipped: hirc was built without MPI"; exit 77; }
+	command -v mpirun >/dev/null || { echo "skipped: no mpirun"; exit 77; }
+}
+
 case $part in
 fork | thread)
 	for n in 1 2 4 8; do sizes "$hirc" run --np=$n --bootstrap=$part; done
@@ -125,8 +130,7 @@ fork | thread)
 	meshes "$hirc" run --bootstrap=$part
 	;;
 mpi)
-	"$hirc" --version | grep -q 'features:.* mpi' || { echo "skipped: hirc was built without MPI"; exit 77; }
-	command -v mpirun >/dev/null || { echo "skipped: no mpirun"; exit 77; }
+	need_mpi
 	for n in 1 2 4 8; do
 		for transport in mpi shm; do
 			for name in ag_matmul row_parallel_linear column_parallel_ring mlp_tensor_parallel \
@@ -135,6 +139,14 @@ mpi)
 			done
 		done
 	done
+	must_be_ok mpirun -np 4 "$hirc" run "$root/examples/pipeline_stages.hir" --check
+	must_be_ok mpirun -np 8 "$hirc" run "$root/examples/mesh_axes.hir" --check
+	must_be_ok mpirun -np 4 "$hirc" run "$root/examples/row_parallel_linear.hir" --check -D s=4 -D t=13
+	must_be_ok mpirun -np 3 "$hirc" run "$root/examples/ag_matmul.hir" --check -D t=1
+	must_be_ok mpirun -np 4 "$hirc" run "$root/examples/moe_layer.hir" --check -D t=13
+	;;
+mpi_pipelines)
+	need_mpi
 	for n in 1 4; do pipelines mpirun -np $n "$hirc" run; done
 	in_place mpirun -np 4 "$hirc" run --transport=shm
 	for axes in "1 1" "1 2" "2 2" "2 4"; do
@@ -143,15 +155,9 @@ mpi)
 			must_be_ok mpirun -np $((dp * tp)) "$hirc" run "$root/examples/$name.hir" -D dp=$dp -D tp=$tp --check
 		done
 	done
-	must_be_ok mpirun -np 4 "$hirc" run "$root/examples/pipeline_stages.hir" --check
-	must_be_ok mpirun -np 8 "$hirc" run "$root/examples/mesh_axes.hir" --check
-	must_be_ok mpirun -np 4 "$hirc" run "$root/examples/row_parallel_linear.hir" --check -D s=4 -D t=13
-	must_be_ok mpirun -np 3 "$hirc" run "$root/examples/ag_matmul.hir" --check -D t=1
-	must_be_ok mpirun -np 4 "$hirc" run "$root/examples/moe_layer.hir" --check -D t=13
 	;;
 hosts)
-	"$hirc" --version | grep -q 'features:.* mpi' || { echo "skipped: hirc was built without MPI"; exit 77; }
-	command -v mpirun >/dev/null || { echo "skipped: no mpirun"; exit 77; }
+	need_mpi
 	"$root/tests/host_agent.sh" --works || { echo "skipped: there are no name spaces for hosts"; exit 77; }
 	launch="mpirun --mca plm_rsh_agent $root/tests/host_agent.sh -np 4"
 	for name in ag_matmul ag_linear row_parallel_linear column_parallel_ring mlp_tensor_parallel \
@@ -194,7 +200,7 @@ dumps)
 	for name in zero_copy transformer_layer; do fixed_points "$root/examples/$name.hir" --zero-copy; done
 	;;
 *)
-	echo "usage: examples.sh HIRC fork|thread|mpi|hosts|dumps|all"
+	echo "usage: examples.sh HIRC fork|thread|mpi|mpi_pipelines|hosts|dumps|all"
 	exit 2
 	;;
 esac
