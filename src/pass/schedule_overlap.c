@@ -25,7 +25,18 @@
 #include "sched/exposure.h"
 #include "sched/schedule.h"
 
-enum { EFFORT, BUCKETS, MEMORY, INCREASE, PERCENT, IN_FLIGHT, PREFETCH, BUCKET_RANKS };
+enum {
+	EFFORT,
+	BUCKETS,
+	MEMORY,
+	INCREASE,
+	PERCENT,
+	IN_FLIGHT,
+	PREFETCH,
+	BUCKET_RANKS,
+	OVERLAP,
+	EXPOSED_FIRST
+};
 enum { BUCKETS_PACK, BUCKETS_COALESCED, BUCKETS_NONE };
 
 struct overlap {
@@ -87,12 +98,14 @@ static void say_exposed(struct pass_context *cx, struct module *m, const struct 
                         const struct sched_schedule *s, uint32_t at, int64_t limit, struct unit unit,
                         struct arena *a)
 {
+	unsigned percent = cx->option[OVERLAP] ? (unsigned)cx->option[OVERLAP] : 100;
 	struct sched_exposures e;
 	sched_exposures(&s->b.p, s->order, limit, a, &e);
 	pass_remark(
 	    cx, m, at,
 	    "%u of %u collectives are hidden; %u could be if each was alone, %u by twice as much work",
-	    e.hidden, e.n, sched_hideable(&s->b.p, 1), sched_hideable(&s->b.p, 2));
+	    e.hidden, e.n, sched_hideable(&s->b.p, percent),
+	    sched_hideable(&s->b.p, (percent + 1) / 2));
 	for (uint32_t i = 0; i < e.n; i++) {
 		const struct sched_exposure *x = &e.at[i];
 		op_id op = op_of(b, s, x->comm);
@@ -200,6 +213,8 @@ static bool schedule(void *overlap, struct schedule_block *block, struct arena *
 	struct sched_options o = {.limit = k->limit,
 	                          .effort = (int)cx->option[EFFORT],
 	                          .bucket = cx->option[BUCKETS] != BUCKETS_NONE,
+	                          .overlap = (unsigned)cx->option[OVERLAP],
+	                          .exposed_first = cx->option[EXPOSED_FIRST],
 	                          .pace = {cx->option[IN_FLIGHT], cx->option[PREFETCH]}};
 	struct sched_schedule s;
 	bool ok = sched_schedule(&b->p, &o, &s);

@@ -152,7 +152,7 @@ void sched_exposures(const struct sched_problem *p, const uint32_t *order, int64
 	free(of);
 }
 
-uint32_t sched_hideable(const struct sched_problem *p, unsigned multiple)
+uint32_t sched_hideable(const struct sched_problem *p, unsigned percent)
 {
 	uint32_t *same = mem_alloc(sizeof *same * ((size_t)p->n + 1)), n = 0;
 	struct looker l;
@@ -160,7 +160,8 @@ uint32_t sched_hideable(const struct sched_problem *p, unsigned multiple)
 		same[x] = x;
 	looker_open(&l, p, same, same);
 	for (uint32_t x = 0; x < p->n; x++) {
-		int64_t enough = p->node[x].time * multiple > 0 ? p->node[x].time * multiple : 1;
+		int64_t enough = percent ? (p->node[x].time * 100 + percent - 1) / percent : 1;
+		enough = enough > 0 ? enough : 1;
 		n += p->node[x].kind == SCHED_COMM && independent_work(&l, x, enough) == enough;
 	}
 	free(l.marked);

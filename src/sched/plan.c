@@ -96,7 +96,7 @@ static const struct gathered *gather(struct scheduler *s, const struct plan *pla
 	g.bucket = arena_new_array(s->arena, uint32_t, s->comm.n);
 	memset(bucket, 0xff, sizeof *bucket * s->p->n);
 	for (uint32_t l = 0; l < s->p->lane_n; l++)
-		sched_gather(s->p, s->source.at + s->source.first[l],
+		sched_gather(s->groups, s->source.at + s->source.first[l],
 		             s->source.first[l + 1] - s->source.first[l], &o, bucket, &g.bucket_n);
 	for (uint32_t i = 0; i < s->comm.n; i++)
 		g.bucket[i] = bucket[s->comm.at[i]];
@@ -117,7 +117,7 @@ static uint32_t choose_buckets(struct scheduler *s, const struct plan *plan, uin
 	}
 	if (plan->scatter) {
 		struct sched_scatter_options o = {plan->scatter, plan->span};
-		sched_scatter(s->p, s->role, &o, bucket, &n);
+		sched_scatter(s->groups, s->role, &o, bucket, &n);
 	}
 	return n;
 }

@@ -36,6 +36,7 @@ struct gathered { /* buckets of sources, by what a plan says of them */
 
 struct scheduler {
 	const struct sched_problem *p;
+	const struct sched_problem *groups; /* p, or with fewer comms that may share a bucket */
 	const struct sched_options *o;
 	struct arena *arena;
 	const uint8_t *role;

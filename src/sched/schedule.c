@@ -1,6 +1,7 @@
 /* schedule: see schedule.h. */
 #include "sched/schedule.h"
 #include "sched/bound.h"
+#include "sched/discount.h"
 #include "sched/peak.h"
 #include "sched/plan.h"
 #include "sched/regroup.h"
@@ -172,6 +173,27 @@ static void regroup(struct scheduler *s, uint32_t trials)
 	}
 }
 
+/* Plans in which only what holds the host now is put into buckets. */
+static void expose_first(struct scheduler *s, unsigned rounds, bool all)
+{
+	struct sched_problem exposed = *s->p;
+	uint32_t *held = mem_alloc(sizeof *held * ((size_t)s->p->n + 1)), held_n = find_held(s, held);
+	exposed.node = mem_alloc(sizeof *exposed.node * ((size_t)s->p->n + 1));
+	memcpy(exposed.node, s->p->node, sizeof *exposed.node * s->p->n);
+	for (uint32_t x = 0; x < s->p->n; x++)
+		exposed.node[x].family = SCHED_NONE;
+	for (uint32_t i = 0; i < held_n; i++)
+		exposed.node[held[i]].family = s->p->node[held[i]].family;
+	s->groups = &exposed;
+	s->gathered.n = 0;
+	for (unsigned round = 0; round < rounds && vary(s, all); round++)
+		;
+	s->groups = s->p;
+	s->gathered.n = 0;
+	free(held);
+	free(exposed.node);
+}
+
 /* ---- what is known before */
 
 static const uint32_t most_sizes[SCHED_MAX_EFFORT + 1] = {1, 8, 16, 16};
@@ -309,7 +331,7 @@ void sched_schedule_free(struct sched_schedule *s)
 static void schedule_within(const struct sched_problem *p, const struct sched_options *o,
                             struct sched_schedule *out)
 {
-	struct scheduler s = {.p = p, .o = o, .arena = arena_new()};
+	struct scheduler s = {.p = p, .groups = p, .o = o, .arena = arena_new()};
 	static const unsigned rounds[SCHED_MAX_EFFORT + 1] = {0, 1, 4, 4};
 	static const uint32_t trials[SCHED_MAX_EFFORT + 1] = {0, 0, 50, 500};
 	static const uint64_t steps[SCHED_MAX_EFFORT + 1] = {0, 0, 60000, 100000};
@@ -329,6 +351,8 @@ static void schedule_within(const struct sched_problem *p, const struct sched_op
 	plan_try(&s, &plan);
 	if (sched_pace_limits(&o->pace))
 		plan_try_original(&s, &plan);
+	if (o->exposed_first && o->bucket && s.comm.n)
+		expose_first(&s, rounds[o->effort], o->effort > 1);
 	for (unsigned round = 0; s.comm.n && round < rounds[o->effort] && vary(&s, o->effort > 1); round++)
 		;
 	if (s.comm.n && steps[o->effort])
@@ -371,7 +395,7 @@ static void keep_order(const struct sched_problem *p, struct sched_schedule *out
 	out->result = sched_simulate(&out->b.p, out->order, NULL);
 }
 
-bool sched_schedule(const struct sched_problem *p, const struct sched_options *o, struct sched_schedule *out)
+static bool schedule(const struct sched_problem *p, const struct sched_options *o, struct sched_schedule *out)
 {
 	struct arena *scratch = arena_new();
 	struct sched_problem lower;
@@ -390,6 +414,19 @@ bool sched_schedule(const struct sched_problem *p, const struct sched_options *o
 			keep_order(&lower, out);
 		tell_of_original(out, order, p->n);
 	}
+	arena_free(scratch);
+	return fits;
+}
+
+bool sched_schedule(const struct sched_problem *p, const struct sched_options *o, struct sched_schedule *out)
+{
+	if (!o->overlap || o->overlap == 100)
+		return schedule(p, o, out);
+	struct arena *scratch = arena_new();
+	struct sched_problem discounted;
+	sched_discount(p, o->overlap, scratch, &discounted);
+	bool fits = schedule(&discounted, o, out);
+	sched_discount_undo(p, out);
 	arena_free(scratch);
 	return fits;
 }

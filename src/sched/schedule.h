@@ -15,6 +15,8 @@ struct sched_options {
 	int64_t limit; /* bytes */
 	int effort;    /* 0: one pass, no buckets; 1: a few plans; 2: more, and a search; 3: a long search */
 	bool bucket;
+	bool exposed_first; /* what is exposed without buckets is put into buckets before all else is */
+	unsigned overlap;   /* percent of the time of work that hides comms; 0: all of it, 100 */
 	/* Of schedules that are beyond it the one that is least, in bytes before ns, is taken. */
 	struct sched_pace pace;
 };

@@ -96,7 +96,8 @@ static void sums_and_counts(uint32_t seed)
 	struct arena *a = arena_new();
 	struct sched_problem p;
 	struct sched_exposures e;
-	uint32_t comms = 0, hidden = 0, hideable[3] = {0};
+	static const unsigned percents[] = {0, 50, 100, 130};
+	uint32_t comms = 0, hidden = 0, hideable[4] = {0};
 	int64_t exposed = 0;
 	test_problem(a, seed, NODES, &p);
 	uint32_t *order = test_original(a, &p);
@@ -114,14 +115,15 @@ static void sums_and_counts(uint32_t seed)
 			CHECK(independent(&p, x) < p.node[x].time);
 		exposed += of->exposed;
 		hidden += of->reason == SCHED_HIDDEN;
-		for (unsigned k = 0; k < 3; k++)
-			hideable[k] += k ? independent(&p, x) >= k * p.node[x].time : independent(&p, x) > 0;
+		for (unsigned k = 0; k < 4; k++)
+			hideable[k] += percents[k] ? percents[k] * independent(&p, x) >= 100 * p.node[x].time
+			                           : independent(&p, x) > 0;
 	}
 	CHECK_EQ(comms, e.n);
 	CHECK_EQ(hidden, e.hidden);
 	CHECK_EQ(exposed, r.exposed);
-	for (unsigned k = 0; k < 3; k++)
-		CHECK_EQ(sched_hideable(&p, k), hideable[k]);
+	for (unsigned k = 0; k < 4; k++)
+		CHECK_EQ(sched_hideable(&p, percents[k]), hideable[k]);
 	arena_free(a);
 }
 
