@@ -126,6 +126,7 @@ enum status tune_measure(struct tune *t);
 /* ---- tune_text.c */
 
 /* `s=4 pipeline=p2p`; the first candidate: `as it stands`. */
+const char *tune_bucket_mode(const char *overlap);
 void tune_put_choices(const struct tune *t, const struct tune_candidate *c, struct buf *out);
 /* ` --np=2 -D t=96 --pipeline=p2p`: what hirc run needs. consts: also those that the source has. */
 void tune_put_options(struct tune *t, const struct tune_candidate *c, bool consts, struct buf *out);

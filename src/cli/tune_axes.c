@@ -237,7 +237,7 @@ static void find_options(struct tune *t, const bool *wanted)
 {
 	static const char *const pipeline[] = {"broadcast", "permute", "collective", "p2p", "p2p-put", NULL},
 	                         *const yes[] = {"yes", NULL}, *const fuse[] = {"no", "all", NULL},
-	                         *const overlap[] = {"order", "buckets", NULL},
+	                         *const overlap[] = {"order", "buckets", "coalesced", NULL},
 	                         *const streams[] = {"1", "2", "8", NULL};
 	static const struct {
 		const char *option; /* fixes it */

@@ -59,7 +59,7 @@ static bool choose(const struct tune_axis *x, const char *value, struct diag *d,
 		break;
 	case TUNE_OVERLAP:
 		o->effort = "1";
-		o->bucket_mode = !strcmp(value, "order") ? "none" : "pack";
+		o->bucket_mode = tune_bucket_mode(value);
 		break;
 	case TUNE_STREAMS:
 		if (!str_parse_size(value, streams)) {

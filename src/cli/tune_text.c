@@ -5,6 +5,11 @@
 
 /* ---- words */
 
+const char *tune_bucket_mode(const char *overlap)
+{
+	return !strcmp(overlap, "order") ? "none" : !strcmp(overlap, "buckets") ? "pack" : overlap;
+}
+
 void tune_put_choices(const struct tune *t, const struct tune_candidate *c, struct buf *out)
 {
 	size_t before = out->n;
@@ -123,7 +128,7 @@ static void put_choice(struct tune *t, const struct tune_candidate *c, uint32_t 
 		buf_printf(out, " --fuse-pointwise%s", strcmp(value, "no") ? "" : "=no");
 		break;
 	case TUNE_OVERLAP:
-		buf_printf(out, " --effort=1 --bucket-mode=%s", strcmp(value, "order") ? "pack" : "none");
+		buf_printf(out, " --effort=1 --bucket-mode=%s", tune_bucket_mode(value));
 		break;
 	case TUNE_STREAMS:
 		buf_printf(out, " --streams=%s", value);
