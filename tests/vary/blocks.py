@@ -26,7 +26,7 @@ class Program:
         self.r = r = random.Random("%d/%d" % (seed, number))
         self.ranks = r.choice([1, 2, 2, 4, 4, 8])
         self.tight = r.random() < 0.34
-        self.options = "effort=%d,buckets=%s%s" % (r.randint(0, 3), r.choice(["pack", "pack", "none"]),
+        self.options = "effort=%d,buckets=%s%s" % (r.randint(0, 3), r.choice(["pack", "coalesced", "none"]),
                                                   ",memory_increase=0,memory_percent=0" * self.tight)
         self.cluster = r.choice(CLUSTERS)
         self.next = 0
