@@ -18,18 +18,11 @@
  * establishes  nothing
  * keeps        layouts and values, but for those between the links, which go */
 #include "pass/decompose.h"
+#include "pass/moves.h"
 #include "pass/pass.h"
 #include "pass/reshard.h"
 #include "pass/rewrite.h"
 #include "pass/views.h"
-
-static const char *kind_name(enum reshard_kind kind)
-{
-	return kind == RESHARD_ALLGATHER        ? "allgather"
-	       : kind == RESHARD_ALLREDUCE      ? "allreduce"
-	       : kind == RESHARD_REDUCE_SCATTER ? "reduce_scatter"
-	                                        : NULL;
-}
 
 /* Whether a change of layout takes mesh axes away, and nothing else: what is left of each axis stands in
  * order. */
@@ -71,7 +64,7 @@ static enum reshard_kind link_kind(struct module *m, op_id op)
 	reshard_classify(m, from, to, &r);
 	if (r.kind == RESHARD_ALL_TO_ALLV && only_gathers(m, from, to))
 		return RESHARD_ALLGATHER;
-	return kind_name(r.kind) ? r.kind : RESHARD_NONE;
+	return r.kind != RESHARD_ALL_TO_ALL && move_name(r.kind) ? r.kind : RESHARD_NONE;
 }
 
 /* ---- two links and what stands between */
@@ -92,15 +85,6 @@ static bool has_other_use(const struct module *m, value_id v)
 	for (uint32_t u = m->value.at[v].first_use; u; u = m->operand.at[u].next_use)
 		reads += m->operand.at[u].role != ROLE_DEF;
 	return reads > 1 || m->value.at[v].flags & (VALUE_OUTPUT | VALUE_INPUT | VALUE_INOUT);
-}
-
-/* A pure collective whose team is given as devices that are no slices of the operand's mesh. */
-static bool has_foreign_group(struct module *m, op_id op)
-{
-	uint8_t axes[IR_MAX_MESH_AXES];
-	unsigned n;
-	team_id team = m->op.at[op].team;
-	return team && !ir_team_axes(m, team, value_type(m, op_read(m, op, 0))->mesh, axes, &n);
 }
 
 static void stay(struct pair *p, const char *reason, value_id culprit)
@@ -141,7 +125,7 @@ static void remark(struct module *m, struct pass_context *cx, const struct pair 
 		return;
 	pass_put_name(m, op_def(m, p->last, 0), &name);
 	if (!p->reason) {
-		buf_printf(&text, "%s by one %s: two were chained", name.at, kind_name(kind));
+		buf_printf(&text, "%s by one %s: two were chained", name.at, move_name(kind));
 	} else {
 		buf_printf(&text, "%s not fused: ", name.at);
 		if (p->culprit) {
@@ -160,10 +144,7 @@ static void remark(struct module *m, struct pass_context *cx, const struct pair 
 static void fuse(struct module *m, const struct pair *p)
 {
 	value_id from = op_read(m, p->first, 0), to = op_def(m, p->last, 0);
-	ir_op_set_operands(m, p->last, (struct ir_use[]){{ROLE_DEF, to}, {ROLE_READ, from}}, 2);
-	m->op.at[p->last].kind = OP_SET;
-	m->op.at[p->last].team = 0;
-	m->op.at[p->last].attrs = 0;
+	move_set(m, p->last, to, from);
 	for (unsigned k = 0; k < p->n; k++)
 		ir_remove(m, p->between[k]);
 	ir_remove(m, p->first);
@@ -179,7 +160,7 @@ static bool fuse_with_previous(struct module *m, struct pass_context *cx, op_id 
 		return false;
 	reshard_classify(m, m->value.at[op_read(m, p.first, 0)].type, m->value.at[op_def(m, last, 0)].type,
 	                 &whole);
-	if (has_foreign_group(m, last) || has_foreign_group(m, p.first))
+	if (move_is_foreign(m, last) || move_is_foreign(m, p.first))
 		stay(&p, "a group is no slice of the mesh", 0);
 	if (!views_are_identity(m, p.between, p.n))
 		stay(&p, "what stands between is no identity", 0);
