@@ -3,6 +3,7 @@
 #include "analysis/extents.h"
 #include "analysis/unwritten.h"
 #include "cli/cluster.h"
+#include "cli/predict.h"
 #include "import/import.h"
 #include "ir/print.h"
 #include "parse/ast.h"
@@ -99,6 +100,12 @@ void compile_options_init(struct compile_options *o)
 	     .to = &o->memory_limit,
 	     .value = "SIZE",
 	     .help = "run schedule-overlap; no more bytes are live at any moment"},
+	    {.name = "transform",
+	     .kind = OPTION_TEXT,
+	     .to = &o->transform,
+	     .value = "merge,split,chunk",
+	     .help = "try other collectives, and keep what is faster: make one of two, two halves of an "
+	             "allreduce, chunks; `all`, `no`"},
 	    {.name = "stop-after",
 	     .kind = OPTION_TEXT,
 	     .to = &o->pipeline.stop_after,
@@ -232,11 +239,57 @@ static bool set_schedule(struct compile_options *o, struct diag *d)
 	       (!o->memory_limit || set_scheduling(o, d, "memory", number));
 }
 
+/* Whether a list of words, or `all`, has one. */
+static bool has_word(const char *list, const char *word)
+{
+	size_t n = strlen(word);
+	for (const char *s = list; *s; s += strcspn(s, ","), s += *s == ',')
+		if (strcspn(s, ",") == n && !memcmp(s, word, n))
+			return true;
+	return !strcmp(list, "all");
+}
+
+/* --transform, as passes. */
+static bool set_transform(struct compile_options *o, struct diag *d)
+{
+	static const struct {
+		const char *word;
+		enum pass_id pass;
+	} all[] = {{"merge", PASS_MERGE_COLLECTIVES},
+	           {"split", PASS_SPLIT_ALLREDUCES},
+	           {"chunk", PASS_CHUNK_COLLECTIVES}};
+	enum { N = sizeof all / sizeof *all };
+	bool search = !o->passes && o->effort && (!strcmp(o->effort, "2") || !strcmp(o->effort, "3"));
+	const char *list = o->transform ? o->transform : search ? "all" : "no";
+	if (!strcmp(list, "no"))
+		return true;
+	for (const char *s = list; strcmp(list, "all"); s++) {
+		size_t n = strcspn(s, ",");
+		unsigned k = 0;
+		while (k < N && (strlen(all[k].word) != n || memcmp(s, all[k].word, n)))
+			k++;
+		if (k == N) {
+			diag_error(d, DIAG_NOWHERE,
+			           "--transform takes merge, split and chunk, or `all` or `no`, not '%.*s'",
+			           (int)n, s);
+			return false;
+		}
+		s += n;
+		if (!*s)
+			break;
+	}
+	for (unsigned k = 0; k < N; k++)
+		if (has_word(list, all[k].word) &&
+		    !pipeline_add_before(d, &o->run, all[k].pass, PASS_STREAM_LOOPS))
+			return false;
+	return true;
+}
+
 bool compile_options_finish(struct compile_options *o, struct diag *d)
 {
 	if (!pipeline_parse(d, o->passes, &o->run) ||
 	    (o->zero_copy && !pipeline_add_before(d, &o->run, PASS_ZERO_COPY, PASS_LOWER_COLLECTIVES)) ||
-	    (o->fuse_pointwise && !set_fusion(o, d)) || !set_schedule(o, d) ||
+	    (o->fuse_pointwise && !set_fusion(o, d)) || !set_schedule(o, d) || !set_transform(o, d) ||
 	    !pipeline_options_check(d, &o->run, &o->pipeline))
 		return false;
 	if (o->offset_streams && o->steps &&
@@ -379,6 +432,7 @@ struct module *compile_source(struct diag *d, struct source *s, struct compile_o
 		struct roundtrip r = {d, o};
 		struct pipeline_options p = o->pipeline;
 		p.cluster = compile_cluster(d, o, status);
+		p.predict = predict;
 		if (o->verify_roundtrip) {
 			p.after = after_pass;
 			p.after_to = &r;

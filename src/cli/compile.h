@@ -20,7 +20,7 @@
 #include "parse/sema.h"
 #include "pass/pipeline.h"
 
-enum { COMPILE_OPTIONS = 22 };
+enum { COMPILE_OPTIONS = 24 };
 
 struct compile_options {
 	VEC(struct sema_define) define; /* -D */
@@ -30,8 +30,9 @@ struct compile_options {
 	const char
 	    *fuse_pointwise; /* --fuse-pointwise: a number or `no`; NULL: as the pass does by default */
 	const char *effort, *bucket_mode, *memory_limit; /* of schedule-overlap; NULL: not given */
-	const char *passes;                              /* --passes; NULL: the default pipeline */
-	const char *diagnostics;                         /* text or json */
+	const char *transform;   /* --transform: `all`, `no` or a list; NULL: all from --effort=2 on */
+	const char *passes;      /* --passes; NULL: the default pipeline */
+	const char *diagnostics; /* text or json */
 	const char *cluster_name;
 	struct cluster *cluster; /* by compile_cluster; NULL until then */
 	struct cluster

@@ -18,6 +18,8 @@ enum pass_id {
 };
 
 struct pass_context;
+struct pipeline;
+struct pipeline_options;
 
 struct pass_info {
 	const char *name;
@@ -40,6 +42,9 @@ struct pass_context {
 	int64_t option[PASS_MAX_OPTIONS]; /* in the order of pass_info.options */
 	bool remarks;                     /* whether pass_remark prints */
 	const struct cluster *cluster;    /* what times are of; NULL: not known */
+	const struct pipeline *pipeline;  /* of which the pass is number `at` */
+	unsigned at;
+	const struct pipeline_options *options;
 	VEC(value_id)
 	allocated; /* buffers that passes of this run allocated: what `allocate` may free.
 	            * A buffer that the source allocates is the source's to free. */

@@ -433,6 +433,8 @@ static enum status run_pass(struct run *r, const struct pipeline *p, unsigned i)
 {
 	const struct pass_info *info = &pass_info[p->at[i].pass];
 	r->cx.pass = info;
+	r->cx.pipeline = p;
+	r->cx.at = i;
 	memcpy(r->cx.option, p->at[i].option, sizeof r->cx.option);
 	double start = now_ms();
 	bool ok = pass_check_requires(r->m, &r->cx) && info->run(r->m, &r->cx);
@@ -447,7 +449,7 @@ static enum status run_pass(struct run *r, const struct pipeline *p, unsigned i)
 enum status pipeline_run(struct module *m, struct diag *d, const struct pipeline *p,
                          const struct pipeline_options *o)
 {
-	struct run r = {.m = m, .d = d, .o = o, .cx = {.d = d, .remarks = o->remarks, .cluster = o->cluster}};
+	struct run r = {.m = m, .d = d, .o = o, .cx = {.d = d, .remarks = o->remarks, .cluster = o->cluster, .options = o}};
 	struct source *outer = diag_set_source(d, m->source);
 	enum status status = check(&r, NULL) ? STATUS_OK : STATUS_INTERNAL;
 	unsigned n = 0;

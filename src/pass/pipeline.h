@@ -31,6 +31,14 @@ bool pipeline_set(struct diag *d, struct pipeline *p, enum pass_id pass, const c
 /* Names, one line of help and the options of all passes. */
 void pipeline_list(struct buf *out);
 
+/* What a program takes that has been compiled. */
+struct prediction {
+	int64_t time, peak; /* ns; bytes of the rank that has most */
+	int64_t *exposed;   /* by statement: ns that the rank that is exposed most stands still for it */
+	op_id op_n;
+	bool runs; /* ranks can carry it out */
+};
+
 struct pipeline_options {
 	const char *print_after; /* a pass, `all` or `changed`: to standard error; NULL: none */
 	const char *stop_after;  /* a pass, or `parse` for none at all; NULL: run all */
@@ -42,6 +50,8 @@ struct pipeline_options {
 	/* Called after each pass and before the first (pass NULL); false: it reported a bug. NULL: none. */
 	bool (*after)(void *to, struct module *m, const char *pass);
 	void *after_to;
+	/* For passes that try changes. Reports what has no time; false then. NULL: nothing is predicted. */
+	bool (*predict)(struct module *m, const struct cluster *c, struct diag *d, struct prediction *out);
 };
 
 /* Whether print_after and stop_after name passes of the pipeline; reports, false then. */

@@ -1,0 +1,80 @@
+/* predict: see predict.h. */
+#include "cli/predict.h"
+#include "cli/params.h"
+#include "cost/cost.h"
+#include "exec/plan.h"
+#include "sim/devices.h"
+#include <stdlib.h>
+
+enum { STREAMS = 4 };
+
+/* What the ranks of one class stand still for, by statement. */
+static void add_class(const struct timeline_class *c, struct prediction *out)
+{
+	int64_t *exposed = mem_zalloc(sizeof *exposed * out->op_n);
+	for (uint32_t k = 0; k < c->span.n; k++)
+		exposed[c->span.at[k].op] += c->span.at[k].exposed;
+	for (op_id op = 0; op < out->op_n; op++)
+		if (exposed[op] > out->exposed[op])
+			out->exposed[op] = exposed[op];
+	if (c->peak > out->peak)
+		out->peak = c->peak;
+	free(exposed);
+}
+
+static void read_timeline(struct timeline *t, struct module *m, struct prediction *out)
+{
+	*out = (struct prediction){.time = t->runtime, .op_n = m->op.n};
+	out->exposed = mem_zalloc(sizeof *out->exposed * m->op.n);
+	for (uint32_t i = 0; i < t->class.n; i++)
+		add_class(&t->class.at[i], out);
+	for (op_id op = 0; op < m->op.n; op++)
+		if (!m->op.at[op].parent)
+			out->exposed[op] = -1;
+}
+
+/* Whether there are plans of the first and the last rank. */
+static bool runs(struct module *m)
+{
+	int64_t ranks = module_ranks(m), rank = 0;
+	struct diag *d = diag_new(NULL, DIAG_TEXT, 0);
+	struct plan *p = NULL;
+	bool ok = true;
+	diag_set_source(d, m->source);
+	for (; ok && rank < ranks; rank = rank ? ranks : ranks > 1 ? ranks - 1 : ranks) {
+		p = plan_build(m, d, rank, ranks, STREAMS);
+		ok = p != NULL;
+		plan_free(p);
+	}
+	diag_free(d);
+	return ok;
+}
+
+bool predict(struct module *m, const struct cluster *c, struct diag *d, struct prediction *out)
+{
+	struct sim_program p;
+	struct sim_classes classes;
+	struct sim_events e;
+	struct timeline t;
+	struct cost *cost = params_check(m, d) ? cost_new(m, c, d) : NULL;
+	if (!cost)
+		return false;
+	bool ok = sim_program_open(&p, m, cost, d);
+	p.streams = STREAMS;
+	if (ok && sim_classes_find(&p, &classes)) {
+		ok = sim_events_run(&p, &classes, false, &e);
+		if (ok) {
+			sim_devices_timeline(&e, &classes, false, &t);
+			read_timeline(&t, m, out);
+			out->runs = runs(m);
+			timeline_close(&t);
+		}
+		sim_events_free(&e);
+		sim_classes_free(&classes);
+	} else {
+		ok = false;
+	}
+	sim_program_close(&p);
+	cost_free(cost);
+	return ok;
+}

@@ -1,0 +1,233 @@
+/* chunks: see chunks.h. */
+#include "pass/chunks.h"
+#include "ir/domain.h"
+#include "ir/edit.h"
+#include "ir/expr.h"
+#include "pass/moves.h"
+#include "pass/place.h"
+#include "pass/rewrite.h"
+
+static bool is_product(const struct module *m, op_id op)
+{
+	return op_traits(m, op) & TRAIT_CONTRACTION && m->op.at[op].def_n == 1 &&
+	       !op_role_count(m, op, ROLE_WRITE);
+}
+
+/* The k-th statement that reads a value, in the order of the program; 0: there are fewer. */
+static op_id reader(const struct module *m, value_id v, unsigned k)
+{
+	op_id last = 0;
+	for (;;) {
+		op_id next = 0;
+		for (uint32_t u = m->value.at[v].first_use; u; u = m->operand.at[u].next_use) {
+			op_id op = m->operand.at[u].op;
+			if (m->operand.at[u].role != ROLE_DEF && op != last &&
+			    (!last || ir_before(m, last, op)) && (!next || ir_before(m, op, next)))
+				next = op;
+		}
+		if (!next || !k--)
+			return next;
+		last = next;
+	}
+}
+
+/* What is gathered, or reduced, and so has the chunks' axis in full. */
+static value_id whole_of(struct module *m, op_id op)
+{
+	return move_kind(m, op, NULL) == RESHARD_ALLGATHER ? op_def(m, op, 0) : op_read(m, op, 0);
+}
+
+bool chunks_possible(struct module *m, op_id op, unsigned *rank)
+{
+	struct sugar s;
+	enum reshard_kind kind = move_kind(m, op, NULL);
+	if ((kind != RESHARD_ALLGATHER && kind != RESHARD_ALLREDUCE && kind != RESHARD_REDUCE_SCATTER) ||
+	    m->op.at[op].parent != m->body)
+		return false;
+	value_id whole = whole_of(m, op);
+	if (!move_sugar(m, whole, &s) || !move_sugar(m, op_read(m, op, 0), &s) ||
+	    !move_sugar(m, op_def(m, op, 0), &s))
+		return false;
+	*rank = s.rank;
+	if (kind != RESHARD_ALLGATHER) {
+		op_id maker = m->value.at[whole].def;
+		return maker && is_product(m, maker) && move_reads(m, whole) == 1 &&
+		       m->op.at[maker].parent == m->body;
+	}
+	if (m->value.at[whole].flags & VALUE_OUTPUT || !move_reads(m, whole))
+		return false;
+	for (unsigned k = 0; reader(m, whole, k); k++) {
+		op_id r = reader(m, whole, k);
+		if (!is_product(m, r) || m->op.at[r].parent != m->body)
+			return false;
+	}
+	return true;
+}
+
+int64_t chunks_most(struct module *m, const struct chunks *c)
+{
+	const struct expr_env env = {.rank = -1};
+	struct reshard r;
+	struct sugar s;
+	int64_t extent, ranks = 1;
+	enum reshard_kind kind = move_kind(m, c->op, &r);
+	value_id whole = whole_of(m, c->op);
+	if (!move_sugar(m, whole, &s) || expr_eval(m, s.axis[c->axis].extent, &env, &extent, NULL) != EXPR_OK)
+		return 0;
+	for (unsigned k = 0; k < s.axis[c->axis].place_n; k++)
+		ranks *= m->mesh.at[r.mesh].size[s.axis[c->axis].place[k].mesh_axis];
+	for (unsigned k = 0; k < r.axis_n && kind == RESHARD_ALLGATHER && r.dim == (int)c->axis; k++)
+		ranks *= m->mesh.at[r.mesh].size[r.axis[k]];
+	return extent / ranks;
+}
+
+/* ---- layouts */
+
+struct cutter {
+	struct module *m;
+	const struct chunks *c;
+	struct reshard move;
+	enum reshard_kind kind;
+	struct sugar_place place[SUGAR_MAX_PLACES]; /* that follow those of the axis */
+	unsigned n;
+};
+
+static bool along(const struct cutter *k)
+{
+	return k->move.dim == (int)k->c->axis;
+}
+
+static expr_id size_of(struct cutter *k, unsigned i)
+{
+	return expr_const(k->m, k->m->mesh.at[k->move.mesh].size[k->move.axis[i]]);
+}
+
+/* What an axis gets. False: it cannot be cut so. */
+static bool find_places(struct cutter *k)
+{
+	const struct reshard *r = &k->move;
+	if (k->c->kind != CHUNKS_PARTS) {
+		if (!along(k) || r->axis_n != 1 || k->kind == RESHARD_ALLREDUCE)
+			return false;
+		k->place[k->n++] = k->c->kind == CHUNKS_RING
+		                       ? (struct sugar_place){.kind = SUGAR_SWIZZLE, .mesh_axis = r->axis[0]}
+		                       : (struct sugar_place){.kind = SUGAR_STREAM, .factor = size_of(k, 0)};
+		return true;
+	}
+	if (along(k) && k->kind == RESHARD_REDUCE_SCATTER)
+		return false;
+	for (unsigned i = 0; i < r->axis_n && along(k); i++)
+		k->place[k->n++] = (struct sugar_place){.kind = SUGAR_BLOCK, .factor = size_of(k, i)};
+	k->place[k->n++] = (struct sugar_place){.kind = SUGAR_STREAM, .factor = expr_const(k->m, k->c->n)};
+	return k->n < SUGAR_MAX_PLACES;
+}
+
+/* Adds the placements to an axis of a value. */
+static bool cut(struct cutter *k, value_id v, unsigned axis)
+{
+	struct sugar s;
+	const char *reason;
+	struct module *m = k->m;
+	if (!move_sugar(m, v, &s) || axis >= s.rank || s.axis[axis].place_n + k->n > SUGAR_MAX_PLACES)
+		return false;
+	for (unsigned i = 0; i < k->n; i++)
+		s.axis[axis].place[s.axis[axis].place_n++] = k->place[i];
+	bool output = m->value.at[v].flags & VALUE_OUTPUT;
+	type_id t = place_type(m, m->value.at[v].type, value_type(m, v)->mesh, &s, output, &reason);
+	if (t)
+		m->value.at[v].type = t;
+	return t != 0;
+}
+
+/* Cuts the result of a product along the dimension in which its operand number `operand` has an axis. */
+static bool cut_product(struct cutter *k, op_id op, value_id operand)
+{
+	struct op_layout l;
+	struct sugar whole;
+	if (!op_layout_read(k->m, op, &l) || !l.r_known || !move_sugar(k->m, operand, &whole))
+		return false;
+	int dim = -1;
+	for (unsigned i = 0; i < l.x.operand_n; i++)
+		if (l.operand[i] == operand && dim >= 0)
+			return false; /* it is both */
+		else if (l.operand[i] == operand)
+			dim = l.x.operand[i][k->c->axis];
+	int axis = dim < 0 || dim == INFER_NONE ? -1 : op_layout_result_axis(&l, (unsigned)dim);
+	return axis >= 0 && l.x.kind[dim] == DIM_PARALLEL &&
+	       place_same_footprint(&l.r.axis[axis], &whole.axis[k->c->axis]) &&
+	       cut(k, l.result, (unsigned)axis);
+}
+
+/* ---- statements */
+
+/* Whether all that a statement reads is there before another one. */
+static bool may_move(struct module *m, op_id op, op_id before)
+{
+	for (unsigned i = 0; i < op_role_count(m, op, ROLE_READ); i++) {
+		value_id v = op_read(m, op, i);
+		op_id def = m->value.at[v].def;
+		if (def && def != before && !ir_before(m, def, before))
+			return false;
+		if (ir_is_bound(m, ir_root(m, v)) && move_is_written_between(m, v, before, op))
+			return false;
+	}
+	return true;
+}
+
+/* The allgather comes to stand before the first product that reads it, the others right after that. */
+static bool gather_at_products(struct cutter *k, value_id whole)
+{
+	struct module *m = k->m;
+	op_id first = reader(m, whole, 0), last = first;
+	if (ir_is_bound(m, ir_root(m, op_read(m, k->c->op, 0))) &&
+	    move_is_written_between(m, op_read(m, k->c->op, 0), k->c->op, first))
+		return false;
+	for (unsigned i = 1; reader(m, whole, i); i++) {
+		op_id next = reader(m, whole, i), after = m->op.at[last].next;
+		if (next != after && !may_move(m, next, last))
+			return false;
+		if (next != after)
+			ir_move_before(m, after, next);
+		last = next;
+	}
+	for (unsigned i = 0; reader(m, whole, i); i++)
+		if (!cut_product(k, reader(m, whole, i), whole))
+			return false;
+	ir_move_before(m, first, k->c->op);
+	return cut(k, whole, k->c->axis);
+}
+
+/* The reduction comes to stand right after the product. */
+static bool reduce_at_product(struct cutter *k, value_id partial)
+{
+	struct module *m = k->m;
+	op_id product = m->value.at[partial].def, after = m->op.at[product].next;
+	struct op_layout l;
+	if (!op_layout_read(m, product, &l) || !l.r_known)
+		return false;
+	uint8_t dim = l.x.result[k->c->axis];
+	if (dim == INFER_NONE || l.x.kind[dim] != DIM_PARALLEL)
+		return false;
+	if (after != k->c->op)
+		ir_move_before(m, after, k->c->op);
+	bool steps = k->c->kind != CHUNKS_PARTS; /* which the operand has alone */
+	return cut(k, partial, k->c->axis) && (steps || cut(k, op_def(m, k->c->op, 0), k->c->axis));
+}
+
+bool chunks_make(struct module *m, const struct chunks *c)
+{
+	struct cutter k = {.m = m, .c = c};
+	struct rewrite_reduce reduce;
+	unsigned rank;
+	if (!chunks_possible(m, c->op, &rank) || c->axis >= rank)
+		return false;
+	k.kind = move_kind(m, c->op, &k.move);
+	value_id whole = whole_of(m, c->op), from = op_read(m, c->op, 0), to = op_def(m, c->op, 0);
+	if (!find_places(&k))
+		return false;
+	rewrite_reduce_begin(m, &reduce);
+	move_set(m, c->op, to, from);
+	bool ok = k.kind == RESHARD_ALLGATHER ? gather_at_products(&k, whole) : reduce_at_product(&k, whole);
+	rewrite_reduce_end(m, &reduce);
+	return ok;
+}
