@@ -7,12 +7,13 @@
 
 A program has one to six operations on tensors of random shapes; each tensor has a random layout on a mesh of
 one to three axes (mesh axes, blocks, up to two loops, in loops), or none. Every third is run with another kind
-of pipeline, every third with zero-copy, and every third in the order of schedule-overlap, with buckets that are packed
-or start together. Each is run by
+of pipeline, every third with zero-copy, every third in the order of schedule-overlap, with buckets that are packed
+or start together, and every third with its collectives merged, split and in chunks, in two of three of these wherever
+that is possible. Each is run by
 `hirc run --check` on threads, and `hirc check` proves that its accesses are ordered.
 
-Some programs have tensors large enough that devices keep copies of operands of products, most of them loops of
-products with a weight that is written now and then.
+Some are products and collectives as of training (transformed.py). Some programs have tensors large enough that devices
+keep copies of operands of products, most of them loops of products with a weight that is written now and then.
 
 No result may be wrong and nothing may crash or hang. A program may be refused for what hirc says that it does
 not do yet, in at most 3% of them.
@@ -24,20 +25,23 @@ import re
 import sys
 
 import drawn
+import transformed
 
 SHAPES = [(2,), (3,), (4,), (2, 2), (2, 3), (4, 2), (2, 2, 2), (1, 3)]
 EXTENTS = [1, 2, 3, 4, 5, 6, 8, 9, 12]
 LARGE = [64, 96, 128, 130, 160]
-PRODUCTS = 0.1  # of programs
+PRODUCTS, TRANSFORMS = 0.1, 0.12  # of programs
 MOST_LARGE = 0.03
 KINDS = ["permute", "collective", "p2p", "p2p-put", "broadcast"]
 REFUSALS = re.compile("not executed yet|not contiguous in memory|are not made from slices|in a step of the ring"
                       "|in different blocks|nested loops|no single|layout of this pipeline")
 MOST_REFUSED = 0.03
-PASSES = ("--passes=propagate-shardings,decompose-reshardings,fuse-allgathers,stream-loops{pipeline=%s},"
+PASSES = ("--passes=propagate-shardings,decompose-reshardings,fuse-allgathers,%sstream-loops{pipeline=%s},"
           "%slower-collectives{p2p=%s},%sallocate,assign-streams")
 IN_PLACE, SCHEDULED = "zero-copy{rows=1},", "schedule-overlap%s,"
 BUCKETS = ["", "", "{buckets=coalesced}"]
+TRANSFORMED = ["merge-collectives{always=%d},split-allreduces{always=%d;trials=20},"
+               "chunk-collectives{always=%d;trials=20;exposed=0}," % (k, k, k) for k in range(2)]
 
 
 class Program:
@@ -58,6 +62,9 @@ class Program:
         self.in_place = random.Random("zero-copy %d/%d" % (seed, number)).random() < 0.34
         self.scheduled = random.Random("schedule %d/%d" % (seed, number)).random() < 0.34
         self.buckets = random.Random("buckets %d/%d" % (seed, number)).choice(BUCKETS)
+        r = random.Random("transform %d/%d" % (seed, number))
+        self.transform = r.choice(TRANSFORMED[:1] + TRANSFORMED[1:] * 2) if r.random() < 0.34 else ""
+        r = self.r
         self.shape = {}
         self.lines = ["mesh m(%s)" % ", ".join("%s = %d" % x for x in zip(self.axes, sizes)), "program p on m {"]
         for _ in range(r.randint(1, 3)):
@@ -72,9 +79,9 @@ class Program:
         return self.text + "".join("# %s\n" % o for o in self.options())
 
     def options(self):
-        if self.in_place or self.scheduled:
+        if self.in_place or self.scheduled or self.transform:
             kind, _, order = (self.pipeline or "layout").partition("-")
-            return [PASSES % (kind, IN_PLACE * self.in_place, {"p2p": order or "get"}.get(kind, "no"),
+            return [PASSES % (self.transform, kind, IN_PLACE * self.in_place, {"p2p": order or "get"}.get(kind, "no"),
                               SCHEDULED % self.buckets * self.scheduled)]
         return ["--pipeline=" + self.pipeline] if self.pipeline else []
 
@@ -184,8 +191,8 @@ class Products:
 
 
 def draw(seed, number):
-    products = random.Random("kind %d/%d" % (seed, number)).random() < PRODUCTS
-    return (Products if products else Program)(seed, number)
+    kind = random.Random("kind %d/%d" % (seed, number)).random()
+    return (Products if kind < PRODUCTS else transformed.Transformed if kind > 1 - TRANSFORMS else Program)(seed, number)
 
 
 def command(hirc, verb, program):
