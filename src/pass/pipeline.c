@@ -449,7 +449,10 @@ static enum status run_pass(struct run *r, const struct pipeline *p, unsigned i)
 enum status pipeline_run(struct module *m, struct diag *d, const struct pipeline *p,
                          const struct pipeline_options *o)
 {
-	struct run r = {.m = m, .d = d, .o = o, .cx = {.d = d, .remarks = o->remarks, .cluster = o->cluster, .options = o}};
+	struct run r = {.m = m,
+	                .d = d,
+	                .o = o,
+	                .cx = {.d = d, .remarks = o->remarks, .cluster = o->cluster, .options = o}};
 	struct source *outer = diag_set_source(d, m->source);
 	enum status status = check(&r, NULL) ? STATUS_OK : STATUS_INTERNAL;
 	unsigned n = 0;

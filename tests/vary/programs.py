@@ -9,11 +9,11 @@ A program has one to six operations on tensors of random shapes; each tensor has
 one to three axes (mesh axes, blocks, up to two loops, in loops), or none. Every third is run with another kind
 of pipeline, every third with zero-copy, every third in the order of schedule-overlap, with buckets that are packed
 or start together, and every third with its collectives merged, split and in chunks, in two of three of these wherever
-that is possible. Each is run by
-`hirc run --check` on threads, and `hirc check` proves that its accesses are ordered.
+that is possible. Each is run by `hirc run --check` on threads, and `hirc check` proves that its accesses are
+ordered.
 
-Some are products and collectives as of training (transformed.py). Some programs have tensors large enough that devices
-keep copies of operands of products, most of them loops of products with a weight that is written now and then.
+Some are products and collectives as of training (transformed.py). Some have tensors large enough that devices keep
+copies of operands of products, most of them loops of products with a weight that is written now and then.
 
 No result may be wrong and nothing may crash or hang. A program may be refused for what hirc says that it does
 not do yet, in at most 3% of them.
@@ -192,7 +192,8 @@ class Products:
 
 def draw(seed, number):
     kind = random.Random("kind %d/%d" % (seed, number)).random()
-    return (Products if kind < PRODUCTS else transformed.Transformed if kind > 1 - TRANSFORMS else Program)(seed, number)
+    drawn_from = Products if kind < PRODUCTS else transformed.Transformed if kind > 1 - TRANSFORMS else Program
+    return drawn_from(seed, number)
 
 
 def command(hirc, verb, program):
