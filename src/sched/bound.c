@@ -12,8 +12,8 @@
  * host packs it. How much is worth packing is a linear program of one variable for each comm and two
  * constraints. */
 #include "sched/bound.h"
-#include "sched/heap.h"
 #include "sched/last.h"
+#include "sched/machine.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -204,44 +204,10 @@ static void find_tails(struct bounds *b)
 
 /* ---- machines */
 
-static int by_head(const void *a, const void *b)
-{
-	const int64_t *x = *(const int64_t *const *)a, *y = *(const int64_t *const *)b;
-	return *x != *y ? (*x > *y) - (*x < *y) : (x > y) - (x < y);
-}
-
-/* Jackson's preemptive schedule of n jobs. */
+/* Of n jobs, each of which takes time[job]. */
 static int64_t one_machine(const struct bounds *b, const uint32_t *job, uint32_t n, const int64_t *time)
 {
-	const int64_t **head = mem_alloc(sizeof *head * ((size_t)n + 1));
-	int64_t *left = mem_alloc(sizeof *left * ((size_t)b->p->n + 1)), now = 0, end = 0;
-	struct heap ready;
-	heap_open(&ready, b->tail, b->p->n);
-	for (uint32_t i = 0; i < n; i++) {
-		head[i] = &b->head[job[i]];
-		left[job[i]] = time[job[i]];
-	}
-	qsort(head, n, sizeof *head, by_head);
-	for (uint32_t i = 0; i < n || ready.n;) {
-		if (!ready.n && now < *head[i])
-			now = *head[i];
-		while (i < n && *head[i] <= now)
-			heap_push(&ready, (uint32_t)(head[i++] - b->head));
-		uint32_t x = heap_pop(&ready);
-		if (i < n && now + left[x] > *head[i]) {
-			left[x] -= *head[i] - now;
-			now = *head[i];
-			heap_push(&ready, x);
-			continue;
-		}
-		now += left[x];
-		if (now + b->tail[x] > end)
-			end = now + b->tail[x];
-	}
-	heap_close(&ready);
-	free(left);
-	free(head);
-	return end;
+	return sched_machine_end(b->head, b->tail, time, b->p->n, job, n);
 }
 
 struct item {                 /* a comm that may be in a bucket */

@@ -97,7 +97,7 @@ bool sim_classes_find(struct sim_program *p, struct sim_classes *c)
 		c->of[k] = SIM_NONE;
 		if (!sim_rank_takes_part(p, k))
 			continue;
-		ok = sim_rank_walk(p, k, &r);
+		ok = sim_rank_walk(p, k, false, &r);
 		c->of[k] = 0;
 		key[k] = hash_of(p, &r);
 		c->place_n[k] = r.place.n;

@@ -1,5 +1,6 @@
 /* devices: what events found, as timelines. */
 #include "sim/devices.h"
+#include "sim/bound.h"
 #include "sim/causes.h"
 #include <string.h>
 
@@ -334,20 +335,13 @@ static void add_critical(struct making *k)
 
 /* ---- all of it */
 
-/* What the host of a unit needs to issue all that it does. */
-static int64_t host_of(const struct sim_events *e, const struct sim_unit *u)
-{
-	int64_t delay = e->p->delay ? e->p->delay[u->rank] : 0;
-	return u->r.task.n ? u->r.task.at[u->r.task.n - 1].issue - delay : 0;
-}
-
 static void make_class(struct sim_events *e, uint32_t unit, struct timeline *t, struct timeline_class *c)
 {
 	struct making k = {.e = e, .t = t, .c = c, .unit = unit};
 	const struct sim_unit *u = &e->unit[unit];
 	k.span = mem_alloc(sizeof *k.span * ((size_t)u->r.task.n + 1));
 	c->end = u->end;
-	c->host = host_of(e, u);
+	c->host = sim_host_time(e, u);
 	add_lanes(&k);
 	add_spans(&k);
 	add_stalls(&k);
@@ -382,36 +376,6 @@ static void add_rank(struct timeline_class *c, uint32_t rank)
 		vec_push(&c->ranks, ((struct timeline_ranks){rank, rank}));
 }
 
-/* What no order of these statements is faster than: the work of a device, or of its host, the communication
- * of a channel. */
-static void bound(const struct sim_events *e, struct timeline *t)
-{
-	t->binding = "work of a device";
-	for (uint32_t u = 0; u < e->n; u++) {
-		int64_t work = 0, host = host_of(e, &e->unit[u]);
-		if (host > t->bound.runtime) {
-			t->bound.runtime = host;
-			t->binding = "statements that the host issues";
-		}
-		for (uint32_t k = 0; k < e->unit[u].r.task.n; k++)
-			work += e->unit[u].r.task.at[k].kind == SIM_WORK ? e->unit[u].r.task.at[k].time : 0;
-		if (work > t->bound.runtime) {
-			t->bound.runtime = work;
-			t->binding = "work of a device";
-		}
-	}
-	for (uint32_t i = 0; i < e->meeting.n; i++) {
-		const struct sim_meeting *q = &e->meeting.at[i];
-		int64_t time = 0;
-		for (uint32_t k = 0; k < q->instance_n && !q->messages; k++)
-			time += e->instance.at[q->instance + k].time;
-		if (time > t->bound.runtime) {
-			t->bound.runtime = time;
-			t->binding = "communication of one team";
-		}
-	}
-}
-
 /* Ranks of one class, and of the same moments, where ranks were simulated one by one. */
 void sim_devices_timeline(struct sim_events *e, const struct sim_classes *c, bool each, struct timeline *t)
 {
@@ -421,7 +385,9 @@ void sim_devices_timeline(struct sim_events *e, const struct sim_classes *c, boo
 	t->machine = cost_cluster(e->p->cost)->name;
 	t->ranks = e->p->ranks;
 	t->runtime = e->runtime;
-	bound(e, t);
+	struct sim_bound bound = sim_bound(e);
+	t->bound.runtime = bound.runtime;
+	t->binding = bound.by;
 	for (uint32_t u = 0; u < e->n; u++) {
 		uint32_t k = each ? 0 : n;
 		while (k < n && (c->of[e->unit[unit[k]].rank] != c->of[e->unit[u].rank] ||

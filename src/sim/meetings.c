@@ -15,7 +15,7 @@ static bool make_units(struct sim_events *e, const struct sim_classes *c, bool e
 		struct sim_unit *u = &e->unit[e->n++];
 		u->rank = r;
 		u->class = c->of[r];
-		if (!sim_rank_walk(e->p, r, &u->r))
+		if (!sim_rank_walk(e->p, r, true, &u->r))
 			return false;
 		tasks += u->r.task.n;
 		if (tasks > SIM_MAX_TASKS) {

@@ -4,6 +4,7 @@
 #include "ir/edit.h"
 #include "ir/expr.h"
 #include "ir/unit.h"
+#include "sim/needs.h"
 #include <string.h>
 
 struct instance { /* of a statement that is waited for */
@@ -33,8 +34,9 @@ struct walk {
 	uint32_t *first,
 	    *end; /* by op: the oldest and latest instance that was not waited for, in pending + 1 */
 	VEC(struct instance) pending;
-	bool *holds;            /* by value: memory was taken and not given back */
-	struct message *posted; /* by op */
+	bool *holds;               /* by value: memory was taken and not given back */
+	struct message *posted;    /* by op */
+	struct sim_makers *makers; /* NULL: needs are not asked for */
 	bool in_group;
 	uint32_t channel; /* of the Communications of the group; SIM_NONE: it has none */
 	VEC(struct message) group;
@@ -139,6 +141,13 @@ static void add_in_order(struct walk *w, struct sim_task task)
 {
 	uint32_t k = add_task(w, task); /* last may move */
 	w->last.at[w->current] = k;
+}
+
+/* The task carries out a statement. */
+static void carry_out(struct walk *w, op_id op, uint32_t task)
+{
+	if (w->makers)
+		sim_makers_task(w->makers, op, task, w->out);
 }
 
 static void launch(struct walk *w)
@@ -251,6 +260,7 @@ static void collective(struct walk *w, op_id op)
 	         (struct sim_task){
 	             .kind = SIM_MEETING, .op = op, .time = w->p->time[op], .bytes = w->p->moved[op]},
 	         channel, false);
+	carry_out(w, op, task);
 	if (waits)
 		join(w, op, task);
 	else
@@ -275,9 +285,11 @@ static uint32_t start_message(struct walk *w, const struct message *x)
 	int64_t time = cost_op_is_recorded(w->p->cost, x->op)
 	                   ? w->p->time[x->op]
 	                   : cost_message_time(w->p->cost, from, to, w->p->moved[x->op]);
-	return meet(
+	uint32_t task = meet(
 	    w, (struct sim_task){.kind = SIM_MESSAGE, .op = x->op, .time = time, .bytes = w->p->moved[x->op]},
 	    sim_channel_find(w->p, &key), !send);
+	carry_out(w, x->op, task);
+	return task;
 }
 
 static bool issue(struct walk *w, op_id by, const struct message *x)
@@ -382,6 +394,7 @@ static void work(struct walk *w, op_id op)
 	if (w->slow != 1000)
 		time = checked_mul(time, w->slow, &whole) ? (whole + 999) / 1000 : CLUSTER_MAX_TIME;
 	add_in_order(w, (struct sim_task){.kind = SIM_WORK, .op = op, .time = time, .also = SIM_NONE});
+	carry_out(w, op, w->out->task.n - 1);
 }
 
 static void deallocate(struct walk *w, op_id op)
@@ -394,6 +407,15 @@ static void deallocate(struct walk *w, op_id op)
 		else
 			give(w, op, ir_root(w->m, v));
 	}
+}
+
+static bool begin_view(struct walk *w, op_id op)
+{
+	int64_t index = 0;
+	if (op_role_count(w->m, op, ROLE_SCALAR) && !scalar(w, op, 0, &index))
+		return false;
+	sim_makers_view(w->makers, op, index);
+	return true;
 }
 
 static bool walk_op(struct walk *w, op_id op)
@@ -418,6 +440,8 @@ static bool walk_op(struct walk *w, op_id op)
 	default:
 		break;
 	}
+	if (w->makers && op_traits(m, op) & TRAIT_VIEW && !begin_view(w, op))
+		return false;
 	if (op_traits(m, op) & TRAIT_VIEW && !cost_is_launched(m, op))
 		return true;
 	if (cost_is_launched(m, op))
@@ -431,6 +455,8 @@ static bool walk_op(struct walk *w, op_id op)
 		return true;
 	case OP_ALLOCATE:
 		take_results(w, op);
+		if (w->makers)
+			sim_makers_allocate(w->makers, op);
 		if (w->p->time[op])
 			work(w, op);
 		return true;
@@ -475,13 +501,13 @@ static bool walk_region(struct walk *w, region_id r)
 	return true;
 }
 
-bool sim_rank_walk(struct sim_program *p, uint32_t rank, struct sim_rank *out)
+bool sim_rank_walk(struct sim_program *p, uint32_t rank, bool needs, struct sim_rank *out)
 {
 	struct module *m = p->m;
 	struct arena *a = arena_new();
 	struct walk w = {.p = p, .m = m, .out = out, .rank = rank, .iteration = -1};
 	p->walks++;
-	out->task.n = out->place.n = out->stream.n = 0;
+	out->task.n = out->place.n = out->stream.n = out->need.n = 0;
 	w.now = p->delay ? p->delay[rank] : 0;
 	w.slow = p->slow ? p->slow[rank] : 1000;
 	w.index = arena_new_array(a, int64_t, m->index.n + 1);
@@ -492,7 +518,10 @@ bool sim_rank_walk(struct sim_program *p, uint32_t rank, struct sim_rank *out)
 	w.posted = arena_new_array(a, struct message, m->op.n);
 	w.channel = SIM_NONE;
 	w.current = stream_numbered(&w, -1);
+	w.makers = needs ? sim_makers_new(m, a) : NULL;
 	bool ok = walk_region(&w, m->body);
+	if (needs)
+		sim_makers_free(w.makers);
 	vec_free(&w.last);
 	vec_free(&w.number);
 	vec_free(&w.pending);
@@ -504,6 +533,7 @@ bool sim_rank_walk(struct sim_program *p, uint32_t rank, struct sim_rank *out)
 void sim_rank_free(struct sim_rank *r)
 {
 	vec_free(&r->task);
+	vec_free(&r->need);
 	vec_free(&r->place);
 	vec_free(&r->stream);
 }

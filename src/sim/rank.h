@@ -109,13 +109,18 @@ uint32_t sim_channel_find(struct sim_program *p, const struct sim_channel *key);
 uint32_t sim_channel_of_team(struct sim_program *p, team_id team, enum sim_channel_kind kind, name_id backend,
                              uint32_t rank);
 
+struct sim_need { /* a task uses what another made, see needs.h */
+	uint32_t task, of;
+};
+
 struct sim_rank {
 	sim_tasks task;
+	VEC(struct sim_need) need;   /* by task, ascending; of is less */
 	VEC(struct sim_place) place; /* by the rank's number of a channel */
 	VEC(int64_t) stream;         /* its index; -1: the first, which is a handle */
 };
-/* Walks a rank; *out is emptied first. False after reporting. */
-bool sim_rank_walk(struct sim_program *p, uint32_t rank, struct sim_rank *out);
+/* Walks a rank; *out is emptied first. needs: whether these are found. False after reporting. */
+bool sim_rank_walk(struct sim_program *p, uint32_t rank, bool needs, struct sim_rank *out);
 void sim_rank_free(struct sim_rank *r);
 
 #endif
