@@ -267,9 +267,12 @@ static void add_memory(struct making *k)
 	const struct sim_program *p = k->e->p;
 	uint32_t *live = mem_zalloc(sizeof *live * p->m->value.n), peak = 0;
 	VEC(struct moment) order = {0};
-	int64_t bytes = sim_program_inputs(p);
-	for (uint32_t i = 0; i < p->m->input.n; i++)
-		live[p->m->input.at[i].value] = 1;
+	int64_t bytes = 0;
+	for (uint32_t i = 0; i < p->m->input.n; i++) {
+		int64_t n = sim_input_bytes(p, i, u->rank);
+		live[p->m->input.at[i].value] = n > 0;
+		bytes += n;
+	}
 	for (uint32_t i = 0; i < u->r.task.n; i++)
 		if (u->r.task.at[i].kind == SIM_TAKE || u->r.task.at[i].kind == SIM_GIVE)
 			vec_push(&order, ((struct moment){u->moment[i].end, i}));

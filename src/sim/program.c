@@ -125,19 +125,22 @@ void sim_program_close(struct sim_program *p)
 	arena_free(p->arena);
 }
 
-int64_t sim_program_inputs(const struct sim_program *p)
+bool sim_rank_is_on(const struct sim_program *p, mesh_id mesh, uint32_t rank)
 {
-	int64_t bytes = 0;
-	for (uint32_t k = 0; k < p->m->input.n; k++)
-		bytes += p->held[p->m->input.at[k].value];
-	return bytes;
+	uint32_t position;
+	return !mesh || mesh_position(&p->m->mesh.at[mesh], rank, &position);
+}
+
+int64_t sim_input_bytes(const struct sim_program *p, uint32_t input, uint32_t rank)
+{
+	value_id v = p->m->input.at[input].value;
+	return sim_rank_is_on(p, value_type(p->m, v)->mesh, rank) ? p->held[v] : 0;
 }
 
 bool sim_rank_takes_part(const struct sim_program *p, uint32_t rank)
 {
-	uint32_t position;
 	for (mesh_id k = 1; k < p->m->mesh.n; k++)
-		if (mesh_position(&p->m->mesh.at[k], rank, &position))
+		if (sim_rank_is_on(p, k, rank))
 			return true;
 	return p->m->mesh.n <= 1;
 }

@@ -35,6 +35,7 @@ struct walk {
 	    *end; /* by op: the oldest and latest instance that was not waited for, in pending + 1 */
 	VEC(struct instance) pending;
 	bool *holds;               /* by value: memory was taken and not given back */
+	bool *on;                  /* by mesh: the rank is in it; by 0, none, it is */
 	struct message *posted;    /* by op */
 	struct sim_makers *makers; /* NULL: needs are not asked for */
 	bool in_group;
@@ -167,10 +168,34 @@ static void give(struct walk *w, op_id op, value_id v)
 	                 .kind = SIM_GIVE, .op = op, .value = v, .bytes = w->p->held[v], .also = SIM_NONE});
 }
 
+static bool is_here(const struct walk *w, value_id v)
+{
+	return w->on[ir_type(w->m, w->m->value.at[v].type)->mesh];
+}
+
+/* What ranks of other meshes make is no work of this one. */
+static bool makes_here(const struct walk *w, op_id op)
+{
+	bool any = false;
+	for (unsigned k = 0; k < w->m->op.at[op].operand_n; k++) {
+		const struct operand *x = ir_operand(w->m, op, k);
+		if (x->role != ROLE_DEF && x->role != ROLE_WRITE)
+			continue;
+		if (is_here(w, x->id))
+			return true;
+		any = true;
+	}
+	if (op_is_unit(w->m, op))
+		region_each (w->m, o, w->m->op.at[op].region)
+			if (makes_here(w, o))
+				return true;
+	return !any && !op_is_unit(w->m, op);
+}
+
 /* A buffer that nobody gave back is the same in the next iteration. */
 static void take(struct walk *w, op_id op, value_id v)
 {
-	if (!w->p->held[v] || w->holds[v])
+	if (!w->p->held[v] || w->holds[v] || !is_here(w, v))
 		return;
 	w->holds[v] = true;
 	add_in_order(w,
@@ -387,6 +412,13 @@ static bool condition(struct walk *w, op_id op)
 	return !branch || walk_region(w, branch);
 }
 
+static bool meets(const struct walk *w, op_id op)
+{
+	const struct op *o = &w->m->op.at[op];
+	return (op_traits(w->m, op) & TRAIT_COLLECTIVE || o->kind == OP_DISPATCH || o->kind == OP_COMBINE) &&
+	       (o->team || o->flags & OP_ASYNC);
+}
+
 static void work(struct walk *w, op_id op)
 {
 	int64_t time = w->p->time[op], whole;
@@ -444,6 +476,10 @@ static bool walk_op(struct walk *w, op_id op)
 		return false;
 	if (op_traits(m, op) & TRAIT_VIEW && !cost_is_launched(m, op))
 		return true;
+	enum op_form form = op_info[m->op.at[op].kind].form;
+	bool makes = form == FORM_CALL || form == FORM_ALLOC || op_is_unit(m, op);
+	if (makes && !meets(w, op) && !makes_here(w, op))
+		return true;
 	if (cost_is_launched(m, op))
 		launch(w);
 	switch ((enum op_kind)m->op.at[op].kind) {
@@ -479,9 +515,7 @@ static bool walk_op(struct walk *w, op_id op)
 	default:
 		break;
 	}
-	bool meets = op_traits(m, op) & TRAIT_COLLECTIVE || m->op.at[op].kind == OP_DISPATCH ||
-	             m->op.at[op].kind == OP_COMBINE;
-	if (meets && (m->op.at[op].team || m->op.at[op].flags & OP_ASYNC))
+	if (meets(w, op))
 		collective(w, op);
 	else
 		work(w, op);
@@ -517,6 +551,9 @@ bool sim_rank_walk(struct sim_program *p, uint32_t rank, bool needs, struct sim_
 	w.holds = arena_new_array(a, bool, m->value.n);
 	w.posted = arena_new_array(a, struct message, m->op.n);
 	w.channel = SIM_NONE;
+	w.on = arena_new_array(a, bool, m->mesh.n + 1);
+	for (mesh_id k = 0; k < m->mesh.n; k++)
+		w.on[k] = sim_rank_is_on(p, k, rank);
 	w.current = stream_numbered(&w, -1);
 	w.makers = needs ? sim_makers_new(m, a) : NULL;
 	bool ok = walk_region(&w, m->body);

@@ -101,7 +101,10 @@ struct sim_program {
 bool sim_program_open(struct sim_program *p, struct module *m, const struct cost *cost, struct diag *d);
 void sim_program_close(struct sim_program *p);
 bool sim_rank_takes_part(const struct sim_program *p, uint32_t rank);
-int64_t sim_program_inputs(const struct sim_program *p); /* bytes that live from the start */
+/* Whether it is in a mesh; all are in 0, none. */
+bool sim_rank_is_on(const struct sim_program *p, mesh_id mesh, uint32_t rank);
+/* Bytes of a rank that an input takes from the start. */
+int64_t sim_input_bytes(const struct sim_program *p, uint32_t input, uint32_t rank);
 
 /* The number of a channel of the program. */
 uint32_t sim_channel_find(struct sim_program *p, const struct sim_channel *key);
