@@ -1,7 +1,8 @@
 #!/bin/sh
-# examples.sh HIRC fork|thread|mpi|mpi_pipelines|hosts|dumps|all: every example with its check, on 1, 2, 4 and
-# 8 ranks, for several chunk counts and for sizes that do not divide; or the fixed points of every dump. `all`
-# takes an hour: all of it on 1, 2, 3, 4 and 8 ranks, under each way to start them and each transport.
+# examples.sh HIRC PART: every example with its check, on 1, 2, 4 and 8 ranks, for several chunk counts and for sizes
+# that do not divide; or the fixed points of every dump. PART: fork, thread, mpi, each also with _pipelines for those
+# and for meshes of two axes; hosts; dumps; all, which takes an hour: all of it on 1, 2, 3, 4 and 8 ranks, under each
+# way to start them and each transport.
 set -u
 hirc=$1 part=$2
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -125,9 +126,11 @@ need_mpi() {
 case $part in
 fork | thread)
 	for n in 1 2 4 8; do sizes "$hirc" run --np=$n --bootstrap=$part; done
-	for n in 2 3 8; do pipelines "$hirc" run --np=$n --bootstrap=$part; done
 	for n in 1 2 3 8; do in_place "$hirc" run --np=$n --bootstrap=$part; done
-	meshes "$hirc" run --bootstrap=$part
+	;;
+fork_pipelines | thread_pipelines)
+	for n in 2 3 8; do pipelines "$hirc" run --np=$n --bootstrap=${part%_*}; done
+	meshes "$hirc" run --bootstrap=${part%_*}
 	;;
 mpi)
 	need_mpi
@@ -200,7 +203,7 @@ dumps)
 	for name in zero_copy transformer_layer; do fixed_points "$root/examples/$name.hir" --zero-copy; done
 	;;
 *)
-	echo "usage: examples.sh HIRC fork|thread|mpi|mpi_pipelines|hosts|dumps|all"
+	echo "usage: examples.sh HIRC fork|thread|mpi[_pipelines]|hosts|dumps|all"
 	exit 2
 	;;
 esac
