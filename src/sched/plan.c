@@ -115,6 +115,8 @@ static uint32_t choose_buckets(struct scheduler *s, const struct plan *plan, uin
 			bucket[s->comm.at[i]] = g->bucket[i];
 		n = g->bucket_n;
 	}
+	if (plan->inner)
+		sched_inner_buckets(s->groups, &s->inners, plan->inner, bucket, &n);
 	if (plan->scatter) {
 		struct sched_scatter_options o = {plan->scatter, plan->span};
 		sched_scatter(s->groups, s->role, &o, bucket, &n);

@@ -5,6 +5,7 @@
 #ifndef HIRC_SCHED_PLAN_H
 #define HIRC_SCHED_PLAN_H
 #include "base/vec.h"
+#include "sched/inner.h"
 #include "sched/list.h"
 #include "sched/schedule.h"
 #include "sched/source.h"
@@ -13,6 +14,7 @@ struct plan {
 	int64_t gather; /* bytes up to which sources share a bucket; 0: none do */
 	double inflate;
 	int64_t scatter; /* the same for sinks */
+	int64_t inner;   /* the same for inner comms of one family and way */
 	int64_t span, window, prefetch, urgent;
 	bool deep;
 };
@@ -46,7 +48,9 @@ struct scheduler {
 	int64_t inner;                /* ns of the longest inner comm */
 	int64_t bound;                /* ns that no schedule takes less than */
 	double inflate;               /* of sources, where the sinks of a lane take their time of all work */
+	struct sched_inners inners;   /* inner comms that may share buckets */
 	struct sizes gather, scatter; /* of the operands of sources and sinks */
+	struct sizes join;            /* of those of inners */
 	VEC(uint32_t) comm;           /* nodes */
 	VEC(struct gathered) gathered;
 	VEC(uint64_t) tried; /* what was tried, hashed */

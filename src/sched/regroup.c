@@ -5,37 +5,44 @@
 
 enum { NEAR = 4 }; /* a neighbour stands at most so far away */
 
+static void put(struct sched_rows *rows, const struct sched_problem *p, uint32_t *next, uint32_t comm)
+{
+	if (rows->at[comm] == SCHED_NONE)
+		return;
+	rows->at[comm] = next[p->node[comm].family]++;
+	rows->comm[rows->at[comm]] = comm;
+}
+
 void sched_rows(const struct sched_problem *p, const uint8_t *role, const struct sched_sources *source,
-                struct arena *a, struct sched_rows *out)
+                const struct sched_inners *inner, struct arena *a, struct sched_rows *out)
 {
 	uint32_t *next = mem_alloc(sizeof *next * ((size_t)p->family_n + 1));
 	*out = (struct sched_rows){.family = arena_new_array(a, uint32_t, p->family_n + 1),
 	                           .at = arena_new_array(a, uint32_t, p->n)};
-	for (uint32_t x = 0; x < p->n; x++) {
-		bool in =
-		    p->node[x].family != SCHED_NONE && (role[x] == SCHED_SOURCE || role[x] == SCHED_SINK);
-		out->at[x] = in ? 0 : SCHED_NONE;
-		if (in)
+	for (uint32_t x = 0; x < p->n; x++)
+		out->at[x] =
+		    p->node[x].family != SCHED_NONE && (role[x] == SCHED_SOURCE || role[x] == SCHED_SINK)
+		        ? 0
+		        : SCHED_NONE;
+	for (uint32_t i = 0; i < inner->n; i++)
+		out->at[inner->at[i].comm] = 0;
+	for (uint32_t x = 0; x < p->n; x++)
+		if (out->at[x] != SCHED_NONE) {
 			out->family[p->node[x].family + 1]++;
-		out->n += in;
-	}
+			out->n++;
+		}
 	out->comm = arena_new_array(a, uint32_t, out->n);
 	for (uint32_t f = 0; f < p->family_n; f++) {
 		out->family[f + 1] += out->family[f];
 		next[f] = out->family[f];
 	}
-	for (uint32_t i = 0; i < source->first[p->lane_n]; i++) {
-		uint32_t x = source->at[i].comm;
-		if (out->at[x] != SCHED_NONE) {
-			out->at[x] = next[p->node[x].family]++;
-			out->comm[out->at[x]] = x;
-		}
-	}
+	for (uint32_t i = 0; i < source->first[p->lane_n]; i++)
+		put(out, p, next, source->at[i].comm);
+	for (uint32_t i = 0; i < inner->n; i++)
+		put(out, p, next, inner->at[i].comm);
 	for (uint32_t x = 0; x < p->n; x++)
-		if (out->at[x] != SCHED_NONE && role[x] == SCHED_SINK) {
-			out->at[x] = next[p->node[x].family]++;
-			out->comm[out->at[x]] = x;
-		}
+		if (role[x] == SCHED_SINK)
+			put(out, p, next, x);
 	free(next);
 }
 

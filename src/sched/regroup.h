@@ -6,6 +6,7 @@
 #ifndef HIRC_SCHED_REGROUP_H
 #define HIRC_SCHED_REGROUP_H
 #include "base/arena.h"
+#include "sched/inner.h"
 #include "sched/random.h"
 #include "sched/source.h"
 
@@ -16,9 +17,9 @@ struct sched_rows {
 	uint32_t *at;     /* by node: its place in comm; SCHED_NONE: none */
 };
 
-/* Sources and sinks. source: of sched_sources. */
+/* Sources, inner comms that are alike, and sinks. source: of sched_sources. */
 void sched_rows(const struct sched_problem *p, const uint8_t *role, const struct sched_sources *source,
-                struct arena *a, struct sched_rows *out);
+                const struct sched_inners *inner, struct arena *a, struct sched_rows *out);
 
 /* Changes the bucket of comm, of a row, or of a neighbour. bucket: by node, numbers below *bucket_n, which
  * follows; no bucket has one member. */

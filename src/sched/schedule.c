@@ -15,6 +15,7 @@
 static const double inflates[] = {1, 1.3, 1.6, 2, 2.5, 3, 4, 6},
                     spans[] = {0.003, 0.01, 0.02, 0.05, 0.1, 0.3, 1},
                     windows[] = {0, 0.003, 0.01, 0.02, 0.03, 0.05}; /* of the work */
+enum { NEAR = 16 };                                                 /* launches that a span is, at least */
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
 static void try_gather(struct scheduler *s, struct plan plan, double inflate)
@@ -43,8 +44,18 @@ static void vary_scatter(struct scheduler *s, unsigned stride)
 		for (unsigned i = 0; i < COUNT(spans) - (stride > 1 ? 2 : 0); i += stride) {
 			plan.scatter = s->scatter.at[k];
 			plan.span = (int64_t)(spans[i] * (double)s->work);
+			plan.span = plan.span > NEAR * s->p->launch ? plan.span : NEAR * s->p->launch;
 			plan_try(s, &plan);
 		}
+}
+
+static void vary_inner(struct scheduler *s)
+{
+	struct plan plan = s->best.plan;
+	for (uint32_t k = s->join.n; k-- > 0;) {
+		plan.inner = s->join.at[k];
+		plan_try(s, &plan);
+	}
 }
 
 static void vary_window(struct scheduler *s)
@@ -101,6 +112,7 @@ static bool vary(struct scheduler *s, bool all)
 		vary_window(s);
 	if (s->o->bucket) {
 		vary_gather(s, all);
+		vary_inner(s);
 		vary_scatter(s, all ? 1 : 2);
 	}
 	if (last)
@@ -155,7 +167,7 @@ static void regroup(struct scheduler *s, uint32_t trials)
 	struct sched_random r = sched_random_from(1);
 	struct sched_rows rows;
 	uint32_t *held = arena_new_array(s->arena, uint32_t, s->p->n), held_n = find_held(s, held);
-	sched_rows(s->p, s->role, &s->source, s->arena, &rows);
+	sched_rows(s->p, s->role, &s->source, &s->inners, s->arena, &rows);
 	trials = trials < 4 * rows.n ? trials : 4 * rows.n;
 	for (uint32_t k = 0; k < trials; k++) {
 		struct plan plan = s->best.plan;
@@ -198,6 +210,8 @@ static void expose_first(struct scheduler *s, unsigned rounds, bool all)
 
 static const uint32_t most_sizes[SCHED_MAX_EFFORT + 1] = {1, 8, 16, 16};
 
+static const uint32_t most_joins[SCHED_MAX_EFFORT + 1] = {1, 1, 8, 8};
+
 static int by_size(const void *a, const void *b)
 {
 	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
@@ -228,6 +242,10 @@ static void find_sizes(struct scheduler *s)
 		else if (s->role[x] == SCHED_SINK)
 			vec_push(&s->scatter, s->p->node[x].in);
 	}
+	sched_inners(s->p, s->role, &s->inners);
+	for (uint32_t i = 0; i < s->inners.n; i++)
+		vec_push(&s->join, s->p->node[s->inners.at[i].comm].in);
+	sort_distinct(&s->join, most_joins[s->o->effort]);
 	sort_distinct(&s->gather, most_sizes[s->o->effort]);
 	sort_distinct(&s->scatter, most_sizes[s->o->effort]);
 }
@@ -362,6 +380,8 @@ static void schedule_within(const struct sched_problem *p, const struct sched_op
 	vec_free(&s.gathered);
 	vec_free(&s.gather);
 	vec_free(&s.scatter);
+	vec_free(&s.join);
+	vec_free(&s.inners);
 	arena_free(s.arena);
 	*out = s.best.schedule;
 	out->plans = s.plans;

@@ -22,12 +22,15 @@ static void are_buckets(const struct sched_problem *p, const struct sched_rows *
 		CHECK(members[k] > 1);
 }
 
-/* Rows have each comm of theirs once, sources as they are needed, then sinks. */
-static void are_rows(const struct sched_problem *p, const uint8_t *role, const struct sched_rows *rows)
+/* Rows have each comm of theirs once, sources as they are needed, inner ones, then sinks. */
+static void are_rows(const struct sched_problem *p, const uint8_t *role, const struct sched_inners *inner,
+                     const struct sched_rows *rows)
 {
 	uint32_t n = 0;
 	for (uint32_t x = 0; x < p->n; x++) {
 		bool in = role[x] == SCHED_SOURCE || role[x] == SCHED_SINK;
+		for (uint32_t i = 0; i < inner->n; i++)
+			in |= inner->at[i].comm == x;
 		CHECK_EQ(rows->at[x] != SCHED_NONE, in);
 		if (in) {
 			CHECK_EQ(rows->comm[rows->at[x]], x);
@@ -47,6 +50,7 @@ static unsigned change(uint32_t seed)
 	struct sched_problem p;
 	struct sched_sources source;
 	struct sched_rows rows;
+	struct sched_inners inner;
 	int64_t time[NODES];
 	uint32_t bucket[NODES], before[NODES], n = 0;
 	unsigned changed = 0;
@@ -55,8 +59,10 @@ static unsigned change(uint32_t seed)
 		time[x] = x;
 	const uint8_t *role = sched_roles(&p, a);
 	sched_sources(&p, role, time, a, &source);
-	sched_rows(&p, role, &source, a, &rows);
-	are_rows(&p, role, &rows);
+	sched_inners(&p, role, &inner);
+	sched_rows(&p, role, &source, &inner, a, &rows);
+	are_rows(&p, role, &inner, &rows);
+	vec_free(&inner);
 	memset(bucket, 0xff, sizeof bucket);
 	for (unsigned k = 0; k < CHANGES && rows.n; k++) {
 		memcpy(before, bucket, sizeof before);
