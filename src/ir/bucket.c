@@ -8,6 +8,7 @@
 #include "ir/bucket.h"
 #include "ir/build.h"
 #include "ir/domain.h"
+#include "ir/edit.h"
 #include "ir/expr.h"
 #include "ir/pack.h"
 #include <assert.h>
@@ -143,7 +144,7 @@ static bool team_axes(struct module *m, op_id comm, uint8_t *axes, unsigned *n)
 
 static const char *types_refusal(struct module *m, op_id comm)
 {
-	type_id from = m->value.at[op_read(m, comm, 0)].type, to = m->value.at[op_def(m, comm, 0)].type;
+	type_id from = m->value.at[op_read(m, comm, 0)].type, to = m->value.at[op_result(m, comm, 0)].type;
 	enum op_kind kind = (enum op_kind)m->op.at[comm].kind;
 	struct shape in, out;
 	uint8_t axes[IR_MAX_MESH_AXES];
@@ -170,10 +171,11 @@ static const char *types_refusal(struct module *m, op_id comm)
 	return NULL;
 }
 
-static bool is_view(const struct module *m, value_id v)
+/* Whether other ranks may see it. */
+static bool is_symmetric(const struct module *m, value_id v)
 {
-	op_id def = m->value.at[v].def;
-	return (def && op_traits(m, def) & TRAIT_VIEW) || value_type(m, v)->memory == MEMORY_SYMMETRIC;
+	return value_type(m, v)->memory == MEMORY_SYMMETRIC ||
+	       value_type(m, ir_root(m, v))->memory == MEMORY_SYMMETRIC;
 }
 
 const char *ir_bucket_refusal(struct module *m, op_id comm)
@@ -181,10 +183,8 @@ const char *ir_bucket_refusal(struct module *m, op_id comm)
 	const struct op *o = &m->op.at[comm];
 	if (o->kind != OP_ALLGATHER && o->kind != OP_REDUCE_SCATTER && o->kind != OP_ALLREDUCE)
 		return "its kind is another";
-	if (!o->def_n)
-		return "it writes into a buffer";
-	if (!op_read(m, comm, 0) || is_view(m, op_read(m, comm, 0)))
-		return "it sends a part of a buffer";
+	if (is_symmetric(m, op_read(m, comm, 0)) || is_symmetric(m, op_result(m, comm, 0)))
+		return "other ranks see its memory";
 	return types_refusal(m, comm);
 }
 
@@ -194,8 +194,10 @@ uint64_t ir_bucket_key(const struct module *m, op_id comm)
 	value_id v = op_read(m, comm, 0);
 	if (!shape_of(m, m->value.at[v].type, &in))
 		return 0;
-	return ((uint64_t)value_type(m, v)->mesh << IR_MAX_MESH_AXES | in.pending) * (REDUCE_AVG + 1) +
-	       in.reduce;
+	uint64_t key =
+	    ((uint64_t)value_type(m, v)->mesh << IR_MAX_MESH_AXES | in.pending) * (REDUCE_AVG + 1) +
+	    in.reduce;
+	return 2 * key + (m->op.at[comm].def_n == 0);
 }
 
 int64_t ir_bucket_blocks(const struct module *m, op_id comm)
@@ -285,7 +287,7 @@ void ir_bucket_types(struct module *m, const op_id *comm, unsigned n, type_id *p
 	for (unsigned k = 0; k < b.team_n; k++)
 		team |= 1u << b.team[k];
 	for (unsigned i = 0; i < n; i++) {
-		value_id part = gathers ? op_read(m, comm[i], 0) : op_def(m, comm[i], 0);
+		value_id part = gathers ? op_read(m, comm[i], 0) : op_result(m, comm[i], 0);
 		shape_of(m, m->value.at[op_read(m, comm[i], 0)].type, &one);
 		b.all.spread |= one.spread & ~team;
 		b.all.pending = one.pending;

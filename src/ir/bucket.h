@@ -6,7 +6,8 @@
  * A member is an allgather, reduce_scatter or allreduce along axes of a mesh, waited for once, in its block,
  * which is for the caller to see. What packing takes for granted is that the ranks' parts of its tensor stand
  * one after the other in memory: so it is of 16@x, and not of [4, 16@x] in row-major order. What is gathered
- * of several dtypes is u8. */
+ * of several dtypes is u8. Operands may be views; members that write into buffers share no bucket with those
+ * that make their results. */
 #ifndef HIRC_IR_BUCKET_H
 #define HIRC_IR_BUCKET_H
 #include "ir/ir.h"

@@ -232,17 +232,22 @@ void buckets_wait_typed(struct applier *a, struct members *b)
 		ir_remove(a->m, a->b->op[b->wait.at[i]]);
 }
 
-/* What the members made is made here. */
+/* What the members made, or wrote, is so here. */
 static void unpack_typed(struct applier *a, struct members *b)
 {
 	op_id first = a->b->op[b->comm.at[0]];
+	bool writes = a->m->op.at[first].def_n == 0;
 	for (uint32_t i = 0; i < b->comm.n; i++) {
 		ir_remove(a->m, a->b->op[b->comm.at[i]]);
 		value_id v = result_of(a, b->comm.at[i]);
+		if (writes)
+			continue;
 		a->m->value.at[v].type = rewrite_without_reduce(a->m, a->m->value.at[v].type);
 		vec_push(&a->use, ((struct ir_use){ROLE_DEF, v}));
 	}
 	buckets_add_read(a, b->result);
+	for (uint32_t i = 0; i < b->comm.n && writes; i++)
+		vec_push(&a->use, ((struct ir_use){ROLE_WRITE, result_of(a, b->comm.at[i])}));
 	add_blocks(a, first, OP_ALLGATHER);
 	buckets_put(a, OP_UNPACK, buckets_place(a, b->wait.at[0]));
 }
