@@ -73,18 +73,31 @@ static bool try_one(struct search *s, struct chunks c, int64_t *time)
 	return true;
 }
 
-static void try_axis(struct search *s, op_id op, unsigned axis)
+/* 2, 4, 8, … of them, as long as they help. */
+static void try_parts(struct search *s, struct chunks c)
 {
-	struct chunks c = {.op = op, .axis = axis, .kind = CHUNKS_PARTS};
 	int64_t most = chunks_most(s->t.m, &c), time, before = INT64_MAX;
 	most = most < s->t.cx->option[MOST] ? most : s->t.cx->option[MOST];
 	for (c.n = 2; c.n <= most; c.n *= 2) {
 		if (!try_one(s, c, &time) || time >= before)
-			break;
+			return;
 		before = time;
 	}
+}
+
+static void try_axis(struct search *s, op_id op, unsigned axis)
+{
+	struct chunks c = {.op = op, .axis = axis, .kind = CHUNKS_PARTS};
+	int64_t time;
+	for (unsigned chain = 0; chain < 2; chain++) {
+		c.chain = chain;
+		try_parts(s, c);
+	}
 	for (c.kind = CHUNKS_BLOCKS; c.kind <= CHUNKS_RING; c.kind++)
-		try_one(s, c, &time);
+		for (unsigned chain = 0; chain < 2; chain++) {
+			c.chain = chain;
+			try_one(s, c, &time);
+		}
 }
 
 /* `4 chunks along axis 0` */
@@ -97,7 +110,8 @@ static void put_best(struct search *s, struct buf *out)
 	struct reshard r;
 	move_kind(s->t.m, c->op, &r);
 	int64_t n = c->kind == CHUNKS_PARTS ? c->n : s->t.m->mesh.at[r.mesh].size[r.axis[0]];
-	buf_printf(out, "%lld %s along axis %u", (long long)n, how[c->kind], c->axis);
+	buf_printf(out, "%lld %s along axis %u%s", (long long)n, how[c->kind], c->axis,
+	           c->chain ? " with what is beside it" : "");
 }
 
 static void say(struct search *s, op_id op, int64_t before, bool better)

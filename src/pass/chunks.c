@@ -3,6 +3,7 @@
 #include "ir/domain.h"
 #include "ir/edit.h"
 #include "ir/expr.h"
+#include "pass/chunks_chain.h"
 #include "pass/moves.h"
 #include "pass/place.h"
 #include "pass/rewrite.h"
@@ -11,24 +12,6 @@ static bool is_product(const struct module *m, op_id op)
 {
 	return op_traits(m, op) & TRAIT_CONTRACTION && m->op.at[op].def_n == 1 &&
 	       !op_role_count(m, op, ROLE_WRITE);
-}
-
-/* The k-th statement that reads a value, in the order of the program; 0: there are fewer. */
-static op_id reader(const struct module *m, value_id v, unsigned k)
-{
-	op_id last = 0;
-	for (;;) {
-		op_id next = 0;
-		for (uint32_t u = m->value.at[v].first_use; u; u = m->operand.at[u].next_use) {
-			op_id op = m->operand.at[u].op;
-			if (m->operand.at[u].role != ROLE_DEF && op != last &&
-			    (!last || ir_before(m, last, op)) && (!next || ir_before(m, op, next)))
-				next = op;
-		}
-		if (!next || !k--)
-			return next;
-		last = next;
-	}
 }
 
 /* What is gathered, or reduced, and so has the chunks' axis in full. */
@@ -56,8 +39,8 @@ bool chunks_possible(struct module *m, op_id op, unsigned *rank)
 	}
 	if (m->value.at[whole].flags & VALUE_OUTPUT || !move_reads(m, whole))
 		return false;
-	for (unsigned k = 0; reader(m, whole, k); k++) {
-		op_id r = reader(m, whole, k);
+	for (unsigned k = 0; chunks_reader(m, whole, k); k++) {
+		op_id r = chunks_reader(m, whole, k);
 		if (!is_product(m, r) || m->op.at[r].parent != m->body)
 			return false;
 	}
@@ -122,21 +105,9 @@ static bool find_places(struct cutter *k)
 	return k->n < SUGAR_MAX_PLACES;
 }
 
-/* Adds the placements to an axis of a value. */
 static bool cut(struct cutter *k, value_id v, unsigned axis)
 {
-	struct sugar s;
-	const char *reason;
-	struct module *m = k->m;
-	if (!move_sugar(m, v, &s) || axis >= s.rank || s.axis[axis].place_n + k->n > SUGAR_MAX_PLACES)
-		return false;
-	for (unsigned i = 0; i < k->n; i++)
-		s.axis[axis].place[s.axis[axis].place_n++] = k->place[i];
-	bool output = m->value.at[v].flags & VALUE_OUTPUT;
-	type_id t = place_type(m, m->value.at[v].type, value_type(m, v)->mesh, &s, output, &reason);
-	if (t)
-		m->value.at[v].type = t;
-	return t != 0;
+	return chunks_cut(k->m, v, axis, k->place, k->n);
 }
 
 /* Cuts the result of a product along the dimension in which its operand number `operand` has an axis. */
@@ -160,41 +131,29 @@ static bool cut_product(struct cutter *k, op_id op, value_id operand)
 
 /* ---- statements */
 
-/* Whether all that a statement reads is there before another one. */
-static bool may_move(struct module *m, op_id op, op_id before)
-{
-	for (unsigned i = 0; i < op_role_count(m, op, ROLE_READ); i++) {
-		value_id v = op_read(m, op, i);
-		op_id def = m->value.at[v].def;
-		if (def && def != before && !ir_before(m, def, before))
-			return false;
-		if (ir_is_bound(m, ir_root(m, v)) && move_is_written_between(m, v, before, op))
-			return false;
-	}
-	return true;
-}
-
 /* The allgather comes to stand before the first product that reads it, the others right after that. */
 static bool gather_at_products(struct cutter *k, value_id whole)
 {
 	struct module *m = k->m;
-	op_id first = reader(m, whole, 0), last = first;
+	op_id first = chunks_reader(m, whole, 0), last = first;
 	if (ir_is_bound(m, ir_root(m, op_read(m, k->c->op, 0))) &&
 	    move_is_written_between(m, op_read(m, k->c->op, 0), k->c->op, first))
 		return false;
-	for (unsigned i = 1; reader(m, whole, i); i++) {
-		op_id next = reader(m, whole, i), after = m->op.at[last].next;
-		if (next != after && !may_move(m, next, last))
+	for (unsigned i = 1; chunks_reader(m, whole, i); i++) {
+		op_id next = chunks_reader(m, whole, i), after = m->op.at[last].next;
+		if (next != after && !chunks_may_move(m, next, last))
 			return false;
 		if (next != after)
 			ir_move_before(m, after, next);
 		last = next;
 	}
-	for (unsigned i = 0; reader(m, whole, i); i++)
-		if (!cut_product(k, reader(m, whole, i), whole))
+	for (unsigned i = 0; chunks_reader(m, whole, i); i++)
+		if (!cut_product(k, chunks_reader(m, whole, i), whole))
 			return false;
 	ir_move_before(m, first, k->c->op);
-	return cut(k, whole, k->c->axis);
+	if (!cut(k, whole, k->c->axis))
+		return false;
+	return !k->c->chain || (first == last && chunks_follow(m, last, k->place, k->n));
 }
 
 /* The reduction comes to stand right after the product. */
@@ -211,7 +170,12 @@ static bool reduce_at_product(struct cutter *k, value_id partial)
 	if (after != k->c->op)
 		ir_move_before(m, after, k->c->op);
 	bool steps = k->c->kind != CHUNKS_PARTS; /* which the operand has alone */
-	return cut(k, partial, k->c->axis) && (steps || cut(k, op_def(m, k->c->op, 0), k->c->axis));
+	if (!cut(k, partial, k->c->axis) || (!steps && !cut(k, op_def(m, k->c->op, 0), k->c->axis)))
+		return false;
+	if (!k->c->chain)
+		return true;
+	unsigned more = chunks_precede(m, product, k->place, k->n);
+	return more + (steps ? 0 : chunks_follow(m, k->c->op, k->place, k->n)) > 0;
 }
 
 bool chunks_make(struct module *m, const struct chunks *c)

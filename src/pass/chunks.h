@@ -24,6 +24,8 @@ struct chunks {
 	unsigned axis; /* of what is gathered, or reduced */
 	enum chunks_kind kind;
 	int64_t n; /* PARTS */
+	bool
+	    chain; /* with the statements before and behind that can be cut, too; false when there are none */
 };
 
 /* Whether it is an allgather, allreduce or reduce-scatter with products beside it that can be cut with it

@@ -52,6 +52,16 @@ bool move_sugar(struct module *m, value_id v, struct sugar *out)
 	return true;
 }
 
+bool move_is_work(const struct module *m, op_id op)
+{
+	const struct op *o = &m->op.at[op];
+	const struct op_info *info = &op_info[o->kind];
+	return o->def_n == 1 && info->form == FORM_CALL && !(o->flags & OP_ASYNC) &&
+	       !op_role_count(m, op, ROLE_WRITE) &&
+	       !(info->traits &
+	         (TRAIT_RESHARD | TRAIT_COLLECTIVE | TRAIT_VIEW | TRAIT_OPAQUE | TRAIT_MEMORY));
+}
+
 unsigned move_reads(const struct module *m, value_id v)
 {
 	unsigned reads = (m->value.at[v].flags & (VALUE_OUTPUT | VALUE_INOUT)) != 0;

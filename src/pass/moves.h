@@ -18,6 +18,9 @@ void move_set(struct module *m, op_id op, value_id to, value_id from);
 
 /* The layout of a value whose layout is one of placements, none of them loops or blocks. */
 bool move_sugar(struct module *m, value_id v, struct sugar *out);
+/* Whether it is none, but an operation of one result that writes nothing, on values that it does not share.
+ */
+bool move_is_work(const struct module *m, op_id op);
 /* How many statements read a value; an output is read by the caller too. */
 unsigned move_reads(const struct module *m, value_id v);
 /* Whether a buffer that a value is, or is a view of, is written by a statement between two of one block. */

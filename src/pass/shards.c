@@ -79,18 +79,6 @@ static bool is_cut_again(struct maker *k, op_id op)
 	return true;
 }
 
-/* Whether an operation is one that shards are worked on by: of the kind, with one result, that writes
- * nothing. */
-static bool works(const struct module *m, op_id op)
-{
-	const struct op *o = &m->op.at[op];
-	const struct op_info *info = &op_info[o->kind];
-	return o->def_n == 1 && info->form == FORM_CALL && !(o->flags & OP_ASYNC) &&
-	       !op_role_count(m, op, ROLE_WRITE) &&
-	       !(info->traits &
-	         (TRAIT_RESHARD | TRAIT_COLLECTIVE | TRAIT_VIEW | TRAIT_OPAQUE | TRAIT_MEMORY));
-}
-
 /* The dimension of the operation along which its operands are cut; -1: none, or several. */
 static int cut_dim(struct maker *k, const struct op_layout *l)
 {
@@ -137,7 +125,7 @@ static bool extend(struct maker *k, op_id op)
 	struct module *m = k->m;
 	struct op_layout l;
 	type_id types[PLACE_MAX_OPERANDS];
-	if (is_cut_again(k, op) || !works(m, op) || !op_layout_read(m, op, &l) || !l.r_known)
+	if (is_cut_again(k, op) || !move_is_work(m, op) || !op_layout_read(m, op, &l) || !l.r_known)
 		return true;
 	int dim = cut_dim(k, &l), axis = dim < 0 ? -1 : op_layout_result_axis(&l, (unsigned)dim);
 	if (axis < 0 || (k->s->reach == SHARDS_CHAIN && !is_chain(k, &l)))

@@ -123,9 +123,10 @@ bool trial_try(struct trial *t, trial_change *change, const void *what, struct p
 	*out = (struct prediction){0};
 	if (t->left <= 0)
 		return false;
-	t->left--;
 	struct module *copy = module_copy(t->m);
-	bool ok = change(copy, what) && predict(t, copy, out, NULL) && (out->runs || !t->now.runs);
+	bool ok = change(copy, what);
+	t->left -= ok;
+	ok = ok && predict(t, copy, out, NULL) && (out->runs || !t->now.runs);
 	if (!ok)
 		prediction_free(out);
 	module_free(copy);
