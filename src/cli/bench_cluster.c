@@ -31,6 +31,22 @@ static void put_product(struct buf *out, const struct bench_probe *p, int64_t co
 		buf_puts(out, "  Y <- matmul(A, B)\n");
 }
 
+/* The same, and each with an operand and a result of its own if `apart`. */
+static void put_far(struct buf *out, const struct bench_probe *p, bool apart)
+{
+	const char *t = dtype_name(p->dtype);
+	buf_printf(out, "  input B: %s[%lld, %lld]\n", t, (long long)p->k, (long long)p->n);
+	for (int64_t k = 0; k < (apart ? p->far : 1); k++)
+		buf_printf(out,
+		           "  input A%lld: %s[np@x, %lld, %lld]\n  output Y%lld: %s[np@x, %lld, %lld] = "
+		           "allocate()\n",
+		           (long long)k, t, (long long)p->m, (long long)p->k, (long long)k, t,
+		           (long long)p->m, (long long)p->n);
+	for (int64_t k = 0; k < p->far; k++)
+		buf_printf(out, "  Y%lld <- matmul(A%lld, B)\n", (long long)(apart ? k : 0),
+		           (long long)(apart ? k : 0));
+}
+
 /* Reductions are of rows. */
 static void put_function(struct buf *out, const struct bench_probe *p, int64_t count)
 {
@@ -85,6 +101,8 @@ static void add_probe(struct bench_cluster *o, struct bench_probe p)
 		buf_puts(&text, "mesh m(x = np)\nprogram measured on m {\n");
 		if (p.beside)
 			put_beside(&text, &p, k);
+		else if (p.far)
+			put_far(&text, &p, k == 1);
 		else if (p.op)
 			put_function(&text, &p, p.count[k]);
 		else if (p.k)
@@ -116,6 +134,16 @@ static void add_functions(struct bench_cluster *o)
 			                                  .n = o->quick ? 1 << 8 : 1 << 14});
 }
 
+/* So many bytes of operands and results. */
+static void add_far(struct bench_cluster *o, enum dtype t, int64_t bytes)
+{
+	int64_t side = o->quick ? 16 : 256, each = 3 * side * side * (int64_t)dtype_bytes(t);
+	add_probe(
+	    o,
+	    (struct bench_probe){
+	        .dtype = t, .m = side, .n = side, .k = 2 * side, .far = bytes / each > 1 ? bytes / each : 1});
+}
+
 /* Extents double, since devices multiply small, flat and large matrices in different ways. */
 static void add_grids(struct bench_cluster *o)
 {
@@ -125,7 +153,10 @@ static void add_grids(struct bench_cluster *o)
 	if (o->quick)
 		x = (struct bench_extents){.m = some, .n = some + 1, .m_n = 3, .n_n = 2};
 	o->extents = x;
-	for (unsigned t = 0; t < sizeof of / sizeof *of; t++)
+	for (unsigned t = 0; t < sizeof of / sizeof *of; t++) {
+		for (int64_t bytes = o->quick ? 1 << 14 : 1 << 20; bytes <= (o->quick ? 1 << 14 : 1 << 25);
+		     bytes *= 2)
+			add_far(o, of[t], bytes);
 		for (uint32_t m = 0; m < x.m_n; m++)
 			for (uint32_t n = 0; n < x.n_n; n++)
 				for (uint32_t k = 0; k < x.n_n; k++)
@@ -134,6 +165,7 @@ static void add_grids(struct bench_cluster *o)
 					                                  .n = x.n[n],
 					                                  .k = x.n[k],
 					                                  .in_grid = true});
+	}
 }
 
 /* Sizes of f32 that a cache holds and that none does, nearer to each other where one is full; products of

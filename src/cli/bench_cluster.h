@@ -7,8 +7,9 @@
  * What a statement takes is the difference of two programs with different numbers of it, so that what a
  * program takes as a whole is not in it; that of a statement without work is the launch, which is taken off
  * all others. Contention is what products and allreduces beside each other take more than the longer of both
- * alone, by the shorter. Collectives are timed as `hirc bench` times them, out of place. All ranks do the
- * same at the same time. */
+ * alone, by the shorter. Products that each have an operand and a result of their own, against as many that
+ * have the same, say what it takes that caches do not hold these. Collectives are timed as `hirc bench` times
+ * them, out of place. All ranks do the same at the same time. */
 #ifndef HIRC_CLI_BENCH_CLUSTER_H
 #define HIRC_CLI_BENCH_CLUSTER_H
 #include "cli/bench_member.h"
@@ -29,8 +30,9 @@ struct bench_probe {
 	enum op_kind kind;
 	enum dtype dtype;
 	int64_t m, n, k;
-	bool in_grid;     /* the products of a dtype are in the order of its grid */
-	bool beside;      /* contention: in 1000 of what each takes alone */
+	bool in_grid; /* the products of a dtype are in the order of its grid */
+	bool beside;  /* contention: in 1000 of what each takes alone */
+	int64_t far;  /* products with so many operands and results of their own; 0: it is no such probe */
 	int64_t count[2]; /* statements of the two programs; the first has fewer */
 	unsigned programs;
 	char *text[BENCH_PROGRAMS];
@@ -63,7 +65,7 @@ struct bench_team_points {
 
 /* What was measured, on every rank. */
 struct bench_measured {
-	double *probe; /* by probe: ns of a statement, or per mille of contention; owned */
+	double *probe; /* by probe: ns of a statement or of `far` operands, per mille of contention; owned */
 	VEC(struct bench_team_points) team;
 	int64_t ranks;
 	int64_t inner; /* ranks of a host, if all have as many and in a row; else all */

@@ -28,6 +28,20 @@ static const char *name_of(struct arena *a, const char *path)
 	return !strcmp(path, "-") || !n ? "measured" : arena_strndup(a, from, n);
 }
 
+static struct cluster_points find_far(struct cluster *c, const struct bench_cluster *o, enum dtype t,
+                                      const int64_t *time)
+{
+	struct cluster_point *point = arena_new_array(c->arena, struct cluster_point, o->probe.n);
+	uint32_t n = 0;
+	for (uint32_t k = 0; k < o->probe.n; k++) {
+		const struct bench_probe *p = &o->probe.at[k];
+		if (p->far > 1 && p->dtype == t)
+			point[n++] = (struct cluster_point){
+			    p->far * (p->m * p->k + p->m * p->n) * (int64_t)dtype_bytes(t), time[k]};
+	}
+	return (struct cluster_points){point, n};
+}
+
 /* A grid of each dtype that has products in one; they stand together. */
 static void make_grids(struct cluster *c, const struct bench_cluster *o, const int64_t *time)
 {
@@ -41,6 +55,7 @@ static void make_grids(struct cluster *c, const struct bench_cluster *o, const i
 		grid[c->grid_n] = empty;
 		grid[c->grid_n].dtype = o->probe.at[k].dtype;
 		grid[c->grid_n].time = time + k;
+		grid[c->grid_n].far = find_far(c, o, grid[c->grid_n].dtype, time);
 		k += (uint32_t)cluster_grid_size(&grid[c->grid_n++]) - 1;
 	}
 }
@@ -59,7 +74,9 @@ static void make_device(struct cluster *c, const struct bench_cluster *o, const 
 			c->compute_per_mille = c->comm_per_mille = per_mille(x->probe[k], x->ranks);
 			continue;
 		}
-		int64_t time = times[k] = whole(x->probe[k] - x->probe[0]);
+		int64_t time = times[k] = whole(p->far ? x->probe[k] : x->probe[k] - x->probe[0]);
+		if (p->far)
+			continue;
 		if (p->op) {
 			function[c->function_n++] = (struct cluster_function){
 			    p->kind, p->dtype, whole((double)p->n * 1e9 / (double)time)};

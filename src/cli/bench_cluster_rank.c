@@ -68,6 +68,8 @@ static enum status time_subjects(struct rt_job *job, const struct bench_probe *p
 	}
 	if (p->beside) {
 		*out = contention(of, samples);
+	} else if (p->far) {
+		*out = bench_statistics(more, samples).median;
 	} else if (status == STATUS_OK) {
 		*out = bench_statistics(of[0], samples).median / (double)p->count[0];
 		if (*out <= LONG_NS)

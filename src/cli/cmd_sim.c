@@ -218,6 +218,8 @@ static enum status sim(struct sim_command *c, const char *path)
 	struct source *outer = diag_set_source(c->d, m->source);
 	const struct cluster *cluster = compile_cluster(c->d, &c->compile, &status);
 	struct cost *cost = cluster && params_check(m, c->d) ? cost_new(m, cluster, c->d) : NULL;
+	if (cost)
+		cost_set_streams(cost, c->streams);
 	bool ok = cost && (sim_is_recorded(m) ? sim_recorded(c, m, cost) : sim_devices(c, m, cost));
 	cost_free(cost);
 	diag_set_source(c->d, outer);

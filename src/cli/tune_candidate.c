@@ -201,6 +201,8 @@ static int64_t predict(struct tune *t, struct module *m, int64_t streams, struct
 	struct cost *cost = cost_new(m, t->cluster, d);
 	struct sim s;
 	int64_t time = -1;
+	if (cost)
+		cost_set_streams(cost, streams);
 	if (cost && sim_is_recorded(m))
 		time = sim_run(m, cost, d, a, &s) ? s.result.runtime : -1;
 	else if (cost)

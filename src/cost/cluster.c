@@ -122,7 +122,7 @@ static uint64_t add_grid(uint64_t h, const struct cluster_grid *g)
 	}
 	for (size_t k = 0; k < cluster_grid_size(g); k++)
 		h = add(h, g->time[k]);
-	return h;
+	return add_points(h, &g->far);
 }
 
 uint64_t cluster_hash(const struct cluster *c)
@@ -204,6 +204,10 @@ static void put_grids(const struct cluster *c, struct buf *out)
 		for (unsigned a = 0; a < 3; a++)
 			put_list(out, key[a], g->axis[a].at, g->axis[a].n);
 		put_list(out, "ns", g->time, cluster_grid_size(g));
+		if (g->far.n) {
+			buf_puts(out, ",\n       ");
+			put_points(out, "far_bytes_ns", &g->far);
+		}
 		buf_puts(out, k + 1 < c->grid_n ? "}" : "}\n    ]");
 	}
 }

@@ -8,7 +8,8 @@
  *         "touch_bytes_ns": [[4096, 900], [1048576, 110000]],
  *         "products": [{"dtype": "f32", "m": 64, "n": 64, "k": 64, "ns": 21000}],
  *         "product_grids": [
- *           {"dtype": "bf16", "m": [16, 64], "n": [64, 256], "k": [64], "ns": [700, 1500, 1900, 5000]}
+ *           {"dtype": "bf16", "m": [16, 64], "n": [64, 256], "k": [64], "ns": [700, 1500, 1900, 5000],
+ *            "far_bytes_ns": [[1048576, 0], [4194304, 200000]]}
  *         ],
  *         "functions": [{"op": "gelu", "dtype": "f32", "elements_per_s": 370000000}]
  *       },
@@ -104,6 +105,9 @@ struct cluster_grid {
 		uint32_t n;        /* 1 or more */
 	} axis[3];                 /* m, n, k */
 	const int64_t *time;       /* ns, by m, then n, then k */
+	/* What reading and writing so many bytes takes products more, if all of them are touched before the
+	 * first comes again; n 0: as touch says. */
+	struct cluster_points far;
 };
 
 /* What computes one result, or reads one operand, after the other. */

@@ -125,14 +125,16 @@ static bool read_grid(struct reader *r, const struct json_value *in, struct clus
 	const struct json *j = &r->j;
 	enum { MOST = CLUSTER_MAX_GRID * CLUSTER_MAX_GRID * CLUSTER_MAX_GRID };
 	unsigned n;
-	bool ok =
-	    json_is_object(j, in) && json_known(j, in, "dtype m n k ns") && read_dtype(r, in, &g->dtype);
+	bool ok = json_is_object(j, in) && json_known(j, in, "dtype m n k ns far_bytes_ns") &&
+	          read_dtype(r, in, &g->dtype);
 	for (unsigned a = 0; a < 3 && ok; a++)
 		ok = read_extents(r, in, key[a], &g->axis[a]);
 	ok = ok && read_list(r, in, "ns", MOST, CLUSTER_MAX_TIME, &g->time, &n);
 	if (ok && n != cluster_grid_size(g))
 		return json_refuse_member(j, in, "ns", "has %u entries, of m by n by k there are %zu", n,
 		                          cluster_grid_size(g));
+	if (ok && json_has(in, "far_bytes_ns"))
+		ok = read_points(r, in, "far_bytes_ns", &g->far);
 	for (const struct cluster_grid *before = r->c->grid; before < g && ok; before++)
 		if (before->dtype == g->dtype)
 			ok = json_refuse_member(j, in, "dtype", "has a grid already: '%s'",

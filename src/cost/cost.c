@@ -5,12 +5,15 @@
 #include <assert.h>
 #include <stdlib.h>
 
+enum { DEFAULT_STREAMS = 4 };
+
 struct cost *cost_new(struct module *m, const struct cluster *cluster, struct diag *d)
 {
 	struct cost *c = mem_zalloc(sizeof *c);
 	int64_t time, bytes;
 	bool ok = true;
-	*c = (struct cost){.m = m, .cluster = cluster, .arena = arena_new(), .d = d};
+	*c = (struct cost){
+	    .m = m, .cluster = cluster, .arena = arena_new(), .d = d, .streams = DEFAULT_STREAMS};
 	c->reported = arena_new_array(c->arena, bool, m->param.n);
 	product_prepare(c);
 	collective_prepare(c);
@@ -30,6 +33,11 @@ void cost_free(struct cost *c)
 	if (c)
 		arena_free(c->arena);
 	free(c);
+}
+
+void cost_set_streams(struct cost *c, int64_t streams)
+{
+	c->streams = streams;
 }
 
 const struct cluster *cost_cluster(const struct cost *c)

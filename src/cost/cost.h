@@ -24,6 +24,8 @@ struct cost;
  * model. */
 struct cost *cost_new(struct module *m, const struct cluster *c, struct diag *d);
 void cost_free(struct cost *c); /* NULL is allowed */
+/* How many streams a rank has, which iterations of a loop use in turns: 4, unless it is said; 0: no limit. */
+void cost_set_streams(struct cost *c, int64_t streams);
 const struct cluster *cost_cluster(const struct cost *c);
 /* Of the cluster's figures: ranks that schedule must have the same. */
 uint64_t cost_hash(const struct cost *c);

@@ -164,7 +164,7 @@ static bool find_unit_traffic(const struct cost *c, op_id op, struct traffic *ou
 static int64_t traffic_time(const struct cost *c, const struct traffic *t)
 {
 	int64_t bytes = limited(t->bytes);
-	return curve_add(cost_touch_time(c, bytes), traffic_excess(c, t, bytes));
+	return curve_add(cost_touch_time(c, bytes), traffic_excess(c, t, NULL, bytes));
 }
 
 /* ---- functions */
@@ -285,9 +285,13 @@ static bool contraction_time(const struct cost *c, op_id op, int64_t *out)
 	struct product p = product_of(kind, &a, &b, &r);
 	if (kind == OP_SDPA && op_attr_is_true(m, op, "causal"))
 		p.k = (p.k + 1) / 2;
-	int64_t bytes = limited(traffic.bytes);
-	*out =
-	    curve_add(product_time(c, t, p.batch, p.m, p.n, p.k, bytes), traffic_excess(c, &traffic, bytes));
+	const struct cluster_grid *grid = product_grid(c, t);
+	*out = curve_add(product_time(c, t, p.batch, p.m, p.n, p.k, limited(traffic.bytes)),
+	                 traffic_excess(c, &traffic, grid ? &grid->far : NULL,
+	                                product_measured_bytes(c, t, p.m, p.n, p.k)));
+	if (kind == OP_LINEAR &&
+	    op_role_count(m, op, ROLE_READ) > 2) /* written, read and written once more */
+		*out = curve_add(*out, cost_touch_time(c, limited(3 * (cost_amount)r.bytes)));
 	return true;
 }
 
@@ -304,6 +308,18 @@ static bool refuse_team(const struct cost *c, op_id op)
 	return false;
 }
 
+/* What it takes more that the caches hold other than the buffers, which were the same ones again and again
+ * when the collective was measured. */
+static int64_t buffers_excess(const struct cost *c, op_id op, int64_t in, int64_t out)
+{
+	struct traffic t = {0};
+	if (op_role_count(c->m, op, ROLE_READ))
+		traffic_add(c, op, op_read(c->m, op, 0), (cost_amount)in, &t);
+	if (op_result_count(c->m, op))
+		traffic_add(c, op, op_result(c->m, op, 0), (cost_amount)out, &t);
+	return traffic_excess(c, &t, NULL, limited(t.bytes));
+}
+
 static bool collective_op(const struct cost *c, op_id op, enum cluster_collective kind, struct links_team *t,
                           int64_t *bytes, int64_t *excess)
 {
@@ -317,7 +333,8 @@ static bool collective_op(const struct cost *c, op_id op, enum cluster_collectiv
 	if (!collective_team(c, c->m->op.at[op].team, t))
 		return refuse_team(c, op);
 	*bytes = collective_bytes(kind, t->ranks, in.bytes, out.bytes);
-	*excess = adding_excess(c, op, kind, t->ranks, *bytes);
+	*excess = curve_add(adding_excess(c, op, kind, t->ranks, *bytes),
+	                    buffers_excess(c, op, in.bytes, out.bytes));
 	return true;
 }
 

@@ -78,7 +78,7 @@ static int64_t between(const struct cost *c, enum dtype t, int64_t m, int64_t n,
 	return curve_time(p, size);
 }
 
-static const struct cluster_grid *grid_of(const struct cost *c, enum dtype t)
+const struct cluster_grid *product_grid(const struct cost *c, enum dtype t)
 {
 	for (uint32_t k = 0; k < c->cluster->grid_n; k++)
 		if (c->cluster->grid[k].dtype == t)
@@ -106,6 +106,21 @@ static int64_t in_grid(const struct cluster_grid *g, unsigned axis, size_t at, c
 	                  extent[axis]);
 }
 
+int64_t product_measured_bytes(const struct cost *c, enum dtype t, int64_t m, int64_t n, int64_t k)
+{
+	const struct cluster_grid *g = product_grid(c, t);
+	int64_t extent[] = {m, n, k};
+	for (unsigned a = 0; a < 3 && g; a++) {
+		int64_t last = g->axis[a].at[g->axis[a].n - 1];
+		extent[a] = extent[a] < last ? extent[a] : last;
+	}
+	cost_amount bytes = (cost_amount)extent[0] * (cost_amount)extent[1] +
+	                    (cost_amount)extent[1] * (cost_amount)extent[2] +
+	                    (cost_amount)extent[0] * (cost_amount)extent[2];
+	bytes *= dtype_bytes(t);
+	return g && bytes < LOCAL_MAX_BYTES ? (int64_t)bytes : LOCAL_MAX_BYTES;
+}
+
 static int64_t repeated(int64_t time, int64_t batch)
 {
 	cost_amount all = (cost_amount)batch * (cost_amount)time;
@@ -118,7 +133,7 @@ int64_t product_time(const struct cost *c, enum dtype t, int64_t batch, int64_t 
 	int64_t time = measured(c, t, m, n, k), moved = cost_touch_time(c, bytes);
 	if (time)
 		return repeated(time, batch);
-	const struct cluster_grid *g = grid_of(c, t);
+	const struct cluster_grid *g = product_grid(c, t);
 	if (g)
 		return m && n && k ? repeated(in_grid(g, 0, 0, (const int64_t[]){m, n, k}), batch) : 0;
 	if (c->product[t].n)

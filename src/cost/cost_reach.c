@@ -4,13 +4,14 @@
  *     input X: f32[t@stream(4), k]
  *     for i in 0..4 parallel(stream)
  *       x = shard_by_stream(X, i)       another part each time: all that the program touches comes between
- *       T: f32[…] = allocate()          the same memory each time: what one iteration touches
- *       T <- matmul(x, W)               W: the same
+ *       T: f32[…] = allocate()          its own memory on each stream: what as many iterations touch
+ *       T <- matmul(x, W)               W: what one iteration touches
  *
  * A program runs again and again, so that its inputs are read from where the run before has left them. What
  * a region touches is counted once, whatever the order; what nested loops take parts of counts whole. */
 #include "cost/model.h"
 #include "ir/edit.h"
+#include "ir/expr.h"
 #include "ir/unit.h"
 
 /* The region that a value is made in. */
@@ -35,7 +36,7 @@ struct adding {
 	const uint32_t *depth; /* by region */
 	uint32_t *mark;        /* by value: the region that it was counted for */
 	region_id region;
-	cost_amount bytes;
+	cost_amount near, own; /* bytes of values from outside; that an iteration makes or takes a part of */
 };
 
 /* Views that are made in nested regions are of what those take parts of. */
@@ -50,7 +51,7 @@ static void add_value(struct adding *a, value_id v)
 		return;
 	a->mark[v] = a->region;
 	if (local_shape(m, v, &s) == EXPR_OK)
-		a->bytes += (cost_amount)s.bytes;
+		*(region_of(m, v) == a->region ? &a->own : &a->near) += (cost_amount)s.bytes;
 }
 
 static void add_region(struct adding *a, region_id r)
@@ -87,6 +88,25 @@ static uint32_t depth_of(const struct module *m, region_id r)
 	return n;
 }
 
+static int64_t limited(cost_amount bytes)
+{
+	return bytes < LOCAL_MAX_BYTES ? (int64_t)bytes : LOCAL_MAX_BYTES;
+}
+
+/* Iterations of a loop that have memory of their own. */
+static int64_t slots_of(const struct cost *c, region_id r)
+{
+	const struct module *m = c->m;
+	const struct expr_env env = {.rank = -1};
+	op_id loop = m->region.at[r].owner;
+	int64_t n;
+	if (!loop || m->op.at[loop].kind != OP_FOR || !(m->op.at[loop].flags & OP_STREAM_LOOP))
+		return 1;
+	if (expr_eval(m, op_scalar_expr(m, loop, 1), &env, &n, NULL) != EXPR_OK || n < 1)
+		n = INT32_MAX;
+	return c->streams && c->streams < n ? c->streams : n;
+}
+
 void reach_prepare(struct cost *c)
 {
 	const struct module *m = c->m;
@@ -95,15 +115,15 @@ void reach_prepare(struct cost *c)
 	struct arena *scratch = arena_new();
 	uint32_t *depth = arena_new_array(scratch, uint32_t, m->region.n);
 	struct adding a = {.c = c, .depth = depth, .mark = arena_new_array(scratch, uint32_t, m->value.n)};
-	c->touched = arena_new_array(c->arena, int64_t, m->region.n);
+	c->touched = arena_new_array(c->arena, struct touched, m->region.n);
 	c->touched_n = m->region.n;
 	for (region_id r = 1; r < m->region.n; r++)
 		depth[r] = depth_of(m, r);
 	for (region_id r = 1; r < m->region.n; r++) {
 		a.region = r;
-		a.bytes = 0;
+		a.near = a.own = 0;
 		add_region(&a, r);
-		c->touched[r] = a.bytes < LOCAL_MAX_BYTES ? (int64_t)a.bytes : LOCAL_MAX_BYTES;
+		c->touched[r] = (struct touched){limited(a.near), limited(a.own)};
 	}
 	arena_free(scratch);
 }
@@ -117,7 +137,11 @@ static int64_t reach(const struct cost *c, op_id op, value_id v)
 	for (value_id u; region_of(m, v) == r && (u = viewed(m, v)); v = u)
 		if (region_of(m, u) != r && m->region.at[r].owner)
 			r = m->op.at[m->region.at[r].owner].parent;
-	return r < c->touched_n ? c->touched[r] : 0;
+	if (r >= c->touched_n)
+		return 0;
+	const struct touched *t = &c->touched[r];
+	int64_t slots = region_of(m, v) == r ? slots_of(c, r) : 1;
+	return limited((cost_amount)t->near + (cost_amount)t->own * (cost_amount)slots);
 }
 
 void traffic_add(const struct cost *c, op_id op, value_id v, cost_amount bytes, struct traffic *t)
@@ -135,20 +159,23 @@ void traffic_add(const struct cost *c, op_id op, value_id v, cost_amount bytes, 
 }
 
 /* What so many bytes take if they are part of so many that come again and again. */
-static cost_amount share(const struct cost *c, cost_amount bytes, int64_t of)
+static cost_amount share(const struct cluster_points *p, cost_amount bytes, int64_t of)
 {
-	return bytes * (cost_amount)cost_touch_time(c, of) / (cost_amount)of;
+	return of < p->at[0].size ? 0 : bytes * (cost_amount)curve_time(p, of) / (cost_amount)of;
 }
 
-int64_t traffic_excess(const struct cost *c, const struct traffic *t, int64_t bytes)
+int64_t traffic_excess(const struct cost *c, const struct traffic *t, const struct cluster_points *far,
+                       int64_t measured)
 {
+	const struct cluster_points *p = far && far->n ? far : &c->cluster->touch;
 	cost_amount excess = 0, most = LOCAL_MAX_BYTES;
+	int64_t bytes = t->bytes < (cost_amount)measured ? (int64_t)t->bytes : measured;
 	for (unsigned k = 0; k < t->n && bytes; k++) {
 		cost_amount part = t->part[k].bytes < most ? t->part[k].bytes : most;
 		if (t->part[k].reach <= bytes)
 			continue;
-		cost_amount near = share(c, part, bytes), far = share(c, part, t->part[k].reach);
-		excess += far > near ? far - near : 0;
+		cost_amount near = share(p, part, bytes), all = share(p, part, t->part[k].reach);
+		excess += all > near ? all - near : 0;
 	}
 	return excess < CLUSTER_MAX_TIME ? (int64_t)excess : CLUSTER_MAX_TIME;
 }

@@ -20,7 +20,11 @@ struct cost {
 	uint32_t team_n;
 	struct links_team *group; /* by group id, group_n of them; ranks 0: no link joins them */
 	uint32_t group_n;
-	int64_t *touched; /* by region, touched_n of them: bytes that it reads and writes; see cost_reach.c */
+	int64_t streams;      /* of each rank; 0: no limit */
+	struct touched {      /* what an iteration reads and writes; see cost_reach.c */
+		int64_t near; /* bytes of what is there in each */
+		int64_t own;  /* of what it makes or takes a part of */
+	} * touched;          /* by region, touched_n of them */
 	uint32_t touched_n;
 };
 
@@ -40,6 +44,11 @@ int64_t collective_bytes(enum cluster_collective kind, int64_t ranks, int64_t in
 /* ---- cost_product.c */
 
 void product_prepare(struct cost *c);
+/* NULL: the dtype has no grid. */
+const struct cluster_grid *product_grid(const struct cost *c, enum dtype t);
+/* Bytes of the product that a time comes from: no extent is larger than the grid's. LOCAL_MAX_BYTES: there is
+ * no grid. */
+int64_t product_measured_bytes(const struct cost *c, enum dtype t, int64_t m, int64_t n, int64_t k);
 /* batch products [m, k] x [k, n], which read and write so many bytes; the cluster knows the dtype. */
 int64_t product_time(const struct cost *c, enum dtype t, int64_t batch, int64_t m, int64_t n, int64_t k,
                      int64_t bytes);
@@ -61,8 +70,10 @@ struct traffic {
 /* Looks up what each region touches, where the cluster says what that means. */
 void reach_prepare(struct cost *c);
 void traffic_add(const struct cost *c, op_id op, value_id v, cost_amount bytes, struct traffic *t);
-/* What it takes more than if all came again within so many bytes, more than 0 of them. */
-int64_t traffic_excess(const struct cost *c, const struct traffic *t, int64_t bytes);
+/* What it takes more than if nothing else was touched in between, as when it was measured, or a part of it of
+ * so many bytes; far: see struct cluster_grid, NULL: the cluster's touch. */
+int64_t traffic_excess(const struct cost *c, const struct traffic *t, const struct cluster_points *far,
+                       int64_t measured);
 
 /* ---- cost_extern.c */
 

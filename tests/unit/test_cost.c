@@ -142,8 +142,8 @@ static struct cluster everything(void)
 	static const struct cluster_product product[] = {{DTYPE_F32, 2, 3, 4, 5}, {DTYPE_I8, 6, 7, 8, 9}};
 	static const int64_t extent[] = {1, 16, 64}, time[] = {9, 8, 7, 6, 5, 4};
 	static const struct cluster_grid grid[] = {
-	    {DTYPE_F32, {{extent, 2}, {extent, 1}, {extent, 3}}, time},
-	    {DTYPE_BF16, {{extent, 1}, {extent, 1}, {extent, 1}}, time}};
+	    {DTYPE_F32, {{extent, 2}, {extent, 1}, {extent, 3}}, time, {touch, 2}},
+	    {DTYPE_BF16, {{extent, 1}, {extent, 1}, {extent, 1}}, time, {NULL, 0}}};
 	static const struct cluster_function function[] = {{OP_GELU, DTYPE_F32, 10},
 	                                                   {OP_SUM, DTYPE_BF16, 11}};
 	static const struct cluster_table table[] = {{CLUSTER_ALLREDUCE, 2, 2, {points, 2}},
