@@ -2,6 +2,7 @@
 #include "sim/devices.h"
 #include "sim/bound.h"
 #include "sim/causes.h"
+#include "sim/reserve.h"
 #include <string.h>
 
 struct moment { /* of a task, to be sorted */
@@ -278,14 +279,14 @@ static void add_memory(struct making *k)
 			vec_push(&order, ((struct moment){u->moment[i].end, i}));
 	if (order.n)
 		qsort(order.at, order.n, sizeof *order.at, by_moment);
-	k->c->peak = bytes;
+	k->c->live = bytes;
 	vec_push(&k->c->memory, ((struct timeline_level){0, bytes}));
 	for (uint32_t i = 0; i < order.n; i++) {
 		const struct sim_task *t = &u->r.task.at[order.at[i].task];
 		bytes += t->kind == SIM_TAKE ? t->bytes : -t->bytes;
 		vec_push(&k->c->memory, ((struct timeline_level){u->moment[order.at[i].task].end, bytes}));
-		if (bytes > k->c->peak) {
-			k->c->peak = bytes;
+		if (bytes > k->c->live) {
+			k->c->live = bytes;
 			peak = i + 1;
 		}
 	}
@@ -407,6 +408,11 @@ void sim_devices_timeline(struct sim_events *e, const struct sim_classes *c, boo
 	for (uint32_t r = 0, u = 0; r < c->rank_n; r++)
 		if (c->of[r] != SIM_NONE)
 			add_rank(&t->class.at[class_of[each ? u++ : c->of[r]]], r);
+	for (uint32_t k = 0; k < n; k++) {
+		struct timeline_class *x = &t->class.at[k];
+		int64_t reserved = sim_reserve(t->m, x, e->unit[unit[k]].r.task.n, t->ranks, e->p->streams);
+		x->peak = reserved >= 0 ? reserved : x->live;
+	}
 	timeline_finish(t);
 	free(class_of);
 	free(unit);

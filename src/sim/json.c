@@ -125,6 +125,7 @@ static void put_class(struct timeline *t, const struct timeline_class *c, struct
 	if (!t->recorded)
 		put_int(out, "host_ns", c->host);
 	put_int(out, "peak_bytes", c->peak);
+	put_int(out, "live_bytes", c->live);
 	put_lanes(t, c, out);
 	put_communication(t, c, out);
 	put_critical(t, c, out);

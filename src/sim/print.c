@@ -151,6 +151,10 @@ static void print_class(struct timeline *t, const struct timeline_class *c, int6
 		           percent(c->host, t->runtime));
 	buf_puts(out, "peak memory ");
 	put_bytes(out, c->peak);
+	if (c->live != c->peak) {
+		buf_puts(out, ", live ");
+		put_bytes(out, c->live);
+	}
 	if (t->limit)
 		buf_printf(out, "  %.1f %% of the limit", percent(c->peak, t->limit));
 	buf_putc(out, '\n');

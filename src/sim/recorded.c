@@ -200,9 +200,11 @@ void sim_recorded_timeline(const struct sim *s, struct timeline *t)
 	t->machine = m->recording.name ? names_text(m->names, m->recording.name) : NULL;
 	t->runtime = s->result.runtime;
 	t->bound = s->bound;
-	vec_push(&t->class,
-	         ((struct timeline_class){
-	             .name = "ranks", .count = 1, .end = s->result.runtime, .peak = s->result.peak}));
+	vec_push(&t->class, ((struct timeline_class){.name = "ranks",
+	                                             .count = 1,
+	                                             .end = s->result.runtime,
+	                                             .live = s->result.peak,
+	                                             .peak = s->result.peak}));
 	struct timeline_class *c = &t->class.at[0];
 	add_lanes(s, c);
 	add_spans(s, c);

@@ -160,7 +160,7 @@ static void put_bytes(struct buf *out, int64_t bytes)
 
 static void put_memory(struct picture *p, const struct timeline_class *c)
 {
-	int64_t limit = p->t->limit, most = c->peak > 0 ? c->peak : 1;
+	int64_t limit = p->t->limit, most = c->live > 0 ? c->live : 1;
 	bool shown = limit && limit <= 2 * most;
 	double top = shown && limit > most ? (double)limit : (double)most, room = MEMORY - 12;
 	int bottom = p->y + MEMORY;
@@ -173,8 +173,8 @@ static void put_memory(struct picture *p, const struct timeline_class *c)
 				high[i] = c->memory.at[k].bytes;
 	}
 	buf_printf(p->out, "<text class=\"n\" x=\"%d\" y=\"%d\">memory</text>\n", LEFT - 8, bottom - 6);
-	buf_printf(p->out, "<text class=\"n\" x=\"%d\" y=\"%d\">peak ", LEFT - 8, bottom - 20);
-	put_bytes(p->out, c->peak);
+	buf_printf(p->out, "<text class=\"n\" x=\"%d\" y=\"%d\">live ", LEFT - 8, bottom - 20);
+	put_bytes(p->out, c->live);
 	buf_puts(p->out, "</text>\n");
 	buf_printf(p->out, "<path class=\"y\" d=\"M%d %d", LEFT, bottom);
 	for (int i = 0; i <= WIDTH; i++)

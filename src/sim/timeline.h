@@ -62,7 +62,9 @@ struct timeline_class {
 	VEC(struct timeline_level) memory;
 	VEC(struct timeline_held) held;     /* largest first */
 	VEC(struct timeline_step) critical; /* by statement, in the order of the chain */
-	int64_t end, work, exposed, peak;
+	int64_t end, work, exposed;
+	int64_t live; /* bytes, at most */
+	int64_t peak; /* that a run reserves; of what has no plan those that are live */
 	int64_t host; /* that it needs to issue all statements; of recorded programs 0 */
 };
 

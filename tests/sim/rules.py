@@ -59,8 +59,8 @@ def broken_rules(figures, trace, contended):
             yield "the chain is no longer than the step"
         if any(x["exposed_ns"] and not x["time_ns"] for x in c["communication"]):
             yield "what is exposed takes time"
-        if not contended and c["peak_bytes"] != sum(x["bytes"] * x["count"] for x in c["live_at_peak"]):
-            yield "the peak is what is live at it"
+        if not contended and c["live_bytes"] != sum(x["bytes"] * x["count"] for x in c["live_at_peak"]):
+            yield "what is live at most is what is live then"
 
 
 def simulate(hirc, program, options, folder):

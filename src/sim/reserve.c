@@ -1,0 +1,32 @@
+/* reserve: see reserve.h. */
+#include "sim/reserve.h"
+#include "exec/plan.h"
+
+/* The k-th rank of a class. */
+static uint32_t rank_of(const struct timeline_class *c, uint32_t k)
+{
+	const struct timeline_ranks *r = c->ranks.at;
+	while (k > r->last - r->first) {
+		k -= r->last - r->first + 1;
+		r++;
+	}
+	return r->first + k;
+}
+
+int64_t sim_reserve(const struct module *m, const struct timeline_class *c, uint32_t tasks, int64_t ranks,
+                    int64_t streams)
+{
+	if (ranks > SIM_RESERVE_RANKS || tasks > SIM_RESERVE_TASKS)
+		return -1;
+	struct diag *unheard = diag_new(NULL, DIAG_TEXT, 0);
+	int64_t most = 0;
+	for (uint32_t k = 0; k < c->count && most >= 0; k++) {
+		if (k == SIM_RESERVES / 2 && c->count > SIM_RESERVES)
+			k = c->count - SIM_RESERVES / 2;
+		struct plan *p = plan_build(m, unheard, rank_of(c, k), ranks, streams);
+		most = !p ? -1 : p->bytes > most ? p->bytes : most;
+		plan_free(p);
+	}
+	diag_free(unheard);
+	return most;
+}
