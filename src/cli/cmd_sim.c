@@ -86,14 +86,40 @@ static int64_t limit_of(const struct sim_command *c)
 	return c->compile.memory_limit && str_parse_size(c->compile.memory_limit, &limit) ? limit : 0;
 }
 
+/* Of a recorded graph: one rank, no faster than the others. False after reporting. */
+static bool find_straggler(struct sim_command *c, const struct module *m, struct sim_straggler *out)
+{
+	int64_t ranks = 0;
+	for (group_id g = 1; g < m->group.n; g++)
+		ranks = m->group.at[g].size > ranks ? m->group.at[g].size : ranks;
+	*out = (struct sim_straggler){.rank = c->ranks.at[0].rank, .slow = 1000};
+	for (uint32_t k = 0; k < c->ranks.n; k++) {
+		const struct sim_rank_option *o = &c->ranks.at[k];
+		const char *wrong = o->rank != out->rank ? "one rank of a recorded graph can be late or slow"
+		                    : o->rank >= ranks   ? "no group of the graph has so many ranks"
+		                    : o->slow && o->number < 1000
+		                        ? "the others wait for no faster rank: the factor is 1 or more"
+		                        : NULL;
+		if (wrong) {
+			diag_error(c->d, DIAG_NOWHERE, "%s: %s", o->slow ? "--slow" : "--delay", wrong);
+			return false;
+		}
+		if (o->slow)
+			out->slow = o->number;
+		else
+			out->delay = o->number;
+	}
+	return true;
+}
+
 static bool sim_recorded(struct sim_command *c, struct module *m, const struct cost *cost)
 {
 	struct arena *a = arena_new();
 	struct sim s;
+	struct sim_straggler straggler;
 	struct timeline t;
-	bool ok = sim_run(m, cost, c->d, a, &s);
-	if (c->ranks.n)
-		diag_warning(c->d, DIAG_NOWHERE, "--delay and --slow do nothing to recorded times");
+	bool ok = !c->ranks.n || find_straggler(c, m, &straggler);
+	ok = ok && sim_run(m, cost, c->ranks.n ? &straggler : NULL, c->d, a, &s);
 	if (ok) {
 		sim_recorded_timeline(&s, &t);
 		t.limit = limit_of(c);

@@ -204,7 +204,7 @@ static int64_t predict(struct tune *t, struct module *m, int64_t streams, struct
 	if (cost)
 		cost_set_streams(cost, streams);
 	if (cost && sim_is_recorded(m))
-		time = sim_run(m, cost, d, a, &s) ? s.result.runtime : -1;
+		time = sim_run(m, cost, NULL, d, a, &s) ? s.result.runtime : -1;
 	else if (cost)
 		time = time_on_devices(m, cost, streams, d);
 	cost_free(cost);

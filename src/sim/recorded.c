@@ -200,7 +200,9 @@ void sim_recorded_timeline(const struct sim *s, struct timeline *t)
 	t->machine = m->recording.name ? names_text(m->names, m->recording.name) : NULL;
 	t->runtime = s->result.runtime;
 	t->bound = s->bound;
-	vec_push(&t->class, ((struct timeline_class){.name = "ranks",
+	const char *name =
+	    s->straggler ? arena_printf(t->arena, "rank %lld", (long long)s->straggler->rank) : "ranks";
+	vec_push(&t->class, ((struct timeline_class){.name = name,
 	                                             .count = 1,
 	                                             .end = s->result.runtime,
 	                                             .live = s->result.peak,

@@ -1,5 +1,6 @@
 /* sim: see sim.h. */
 #include "sim/sim.h"
+#include "base/checked.h"
 
 bool sim_is_recorded(struct module *m)
 {
@@ -11,10 +12,41 @@ bool sim_is_recorded(struct module *m)
 	return false;
 }
 
-bool sim_run(struct module *m, const struct cost *cost, struct diag *d, struct arena *a, struct sim *out)
+/* Times of what computes. */
+static bool slow_down(struct sched_problem *p, int64_t per_mille, struct diag *d)
 {
-	*out = (struct sim){.m = m};
+	int64_t whole, all = 0;
+	for (uint32_t x = 0; x < p->n; x++) {
+		struct sched_node *n = &p->node[x];
+		if (n->kind == SCHED_COMM || n->time <= 0)
+			continue;
+		if (!checked_mul(n->time, per_mille, &whole) || !checked_add(all, whole, &all)) {
+			diag_error(d, DIAG_NOWHERE, "--slow: the times of so slow a rank are no number");
+			return false;
+		}
+		n->time = (whole + 999) / 1000;
+	}
+	return true;
+}
+
+static void begin_later(struct sim *s, int64_t delay)
+{
+	for (uint32_t k = 0; k < s->block.p.n; k++) {
+		s->moment[k].start += delay;
+		s->moment[k].begin += delay;
+		s->moment[k].end += delay;
+	}
+	s->result.runtime += delay;
+	s->bound.runtime += delay;
+}
+
+bool sim_run(struct module *m, const struct cost *cost, const struct sim_straggler *straggler, struct diag *d,
+             struct arena *a, struct sim *out)
+{
+	*out = (struct sim){.m = m, .straggler = straggler};
 	if (!block_make(m, m->body, NULL, cost, d, a, &out->block))
+		return false;
+	if (straggler && !slow_down(&out->block.p, straggler->slow, d))
 		return false;
 	uint32_t n = out->block.p.n;
 	out->order = arena_new_array(a, uint32_t, n);
@@ -23,5 +55,7 @@ bool sim_run(struct module *m, const struct cost *cost, struct diag *d, struct a
 		out->order[x] = x;
 	out->result = sched_simulate(&out->block.p, out->order, out->moment);
 	out->bound = sched_bound(&out->block.p, true);
+	if (straggler)
+		begin_later(out, straggler->delay);
 	return true;
 }

@@ -10,8 +10,16 @@
 #include "sched/simulate.h"
 #include "sim/timeline.h"
 
+/* The rank of a recorded graph for which the others, that all do the same, wait. */
+struct sim_straggler {
+	int64_t rank;
+	int64_t delay; /* ns before its first statement */
+	int64_t slow;  /* per mille of the times of what it computes; at least 1000 */
+};
+
 struct sim {
 	struct module *m;
+	const struct sim_straggler *straggler; /* NULL: none; what follows is of it */
 	struct block block;
 	uint32_t *order;             /* of its nodes */
 	struct sched_moment *moment; /* by place in the order */
@@ -21,8 +29,10 @@ struct sim {
 
 /* Whether it is one of statements with recorded times, as imported graphs are: the host computes. */
 bool sim_is_recorded(struct module *m);
-/* Memory is from the arena. False after reporting what has no time. */
-bool sim_run(struct module *m, const struct cost *cost, struct diag *d, struct arena *a, struct sim *out);
+/* straggler: NULL, or one that outlives out. Memory is from the arena. False after reporting what has no
+ * time, or takes too long. */
+bool sim_run(struct module *m, const struct cost *cost, const struct sim_straggler *straggler, struct diag *d,
+             struct arena *a, struct sim *out);
 
 /* A line a statement, as the graphs' referee reads them: `node|pack|comm|wait|unpack NAME[,NAME…]`. False after
  * reporting what it has no line for. */
