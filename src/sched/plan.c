@@ -211,11 +211,11 @@ struct trial plan_trial(const struct scheduler *s, const struct plan *plan)
 	return t;
 }
 
-void plan_try(struct scheduler *s, const struct plan *plan)
+bool plan_try(struct scheduler *s, const struct plan *plan)
 {
 	struct trial t = plan_trial(s, plan);
 	uint32_t bucket_n = choose_buckets(s, plan, t.schedule.bucket);
-	plan_try_buckets(s, plan, &t, bucket_n);
+	return plan_try_buckets(s, plan, &t, bucket_n);
 }
 
 void plan_try_original(struct scheduler *s, const struct plan *plan)

@@ -70,7 +70,8 @@ bool plan_is_better(const struct scheduler *s, const struct sched_schedule *a,
 struct trial plan_trial(const struct scheduler *s, const struct plan *plan);
 /* The buckets of t, whatever the plan says of buckets; frees t, or the best before if t is better. */
 bool plan_try_buckets(struct scheduler *s, const struct plan *plan, struct trial *t, uint32_t bucket_n);
-void plan_try(struct scheduler *s, const struct plan *plan);
+/* Whether it is the best. */
+bool plan_try(struct scheduler *s, const struct plan *plan);
 /* The original order, without buckets. */
 void plan_try_original(struct scheduler *s, const struct plan *plan);
 

@@ -37,16 +37,20 @@ static void vary_gather(struct scheduler *s, bool all)
 		try_gather(s, plan, inflates[i]);
 }
 
-static void vary_scatter(struct scheduler *s, unsigned stride)
+/* A size that brings nothing is the last, unless all are tried. */
+static void vary_scatter(struct scheduler *s, bool all)
 {
 	struct plan plan = s->best.plan;
-	for (uint32_t k = 0; k < s->scatter.n; k++)
-		for (unsigned i = 0; i < COUNT(spans) - (stride > 1 ? 2 : 0); i += stride) {
+	bool better = true;
+	for (uint32_t k = 0; k < s->scatter.n && (better || all); k++) {
+		better = false;
+		for (unsigned i = 0; i < COUNT(spans) - (all ? 0 : 2); i += all ? 1 : 2) {
 			plan.scatter = s->scatter.at[k];
 			plan.span = (int64_t)(spans[i] * (double)s->work);
 			plan.span = plan.span > NEAR * s->p->launch ? plan.span : NEAR * s->p->launch;
-			plan_try(s, &plan);
+			better |= plan_try(s, &plan);
 		}
+	}
 }
 
 static void vary_inner(struct scheduler *s)
@@ -58,12 +62,15 @@ static void vary_inner(struct scheduler *s)
 	}
 }
 
-static void vary_window(struct scheduler *s)
+/* Only longer ones than now, unless all are tried. */
+static void vary_window(struct scheduler *s, bool all)
 {
 	struct plan plan = s->best.plan;
+	int64_t now = plan.window;
 	for (unsigned i = 0; i < COUNT(windows); i++) {
 		plan.window = (int64_t)(windows[i] * (double)s->work) + s->inner;
-		plan_try(s, &plan);
+		if (plan.window > now || all)
+			plan_try(s, &plan);
 	}
 }
 
@@ -109,14 +116,14 @@ static bool vary(struct scheduler *s, bool all)
 	int64_t before = s->best.schedule.result.runtime;
 	bool last = s->o->bucket && is_lane_bound(s);
 	if (!last)
-		vary_window(s);
+		vary_window(s, all);
 	if (s->o->bucket) {
 		vary_gather(s, all);
 		vary_inner(s);
-		vary_scatter(s, all ? 1 : 2);
+		vary_scatter(s, all);
 	}
 	if (last)
-		vary_window(s);
+		vary_window(s, all);
 	vary_depth(s);
 	if (all)
 		vary_feeding(s);
