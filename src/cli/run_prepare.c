@@ -97,6 +97,7 @@ enum status run_prepare(struct run *r, struct diag *d, int64_t ranks, bool one_m
 	enum status status;
 	uint32_t line, column;
 	r->compile.np = ranks;
+	r->compile.pipeline.remarks &= rt_env_rank() <= 0;
 	r->m = r->text ? compile_source(d, source_from_text(r->path, r->text, (uint32_t)strlen(r->text)),
 	                                &r->compile, true, &status)
 	               : compile_file(d, r->path, &r->compile, &status);
