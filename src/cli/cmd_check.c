@@ -8,6 +8,7 @@
 #include "cli/output.h"
 #include "cli/params.h"
 #include "cli/split.h"
+#include "import/import.h"
 #include <stdio.h>
 
 enum { MAX_STREAMS = 4096 };
@@ -82,7 +83,7 @@ static enum status check(struct check_command *c)
 	enum status status = STATUS_USAGE;
 	c->d = compile_diag(&c->compile);
 	if (compile_options_finish(&c->compile, c->d))
-		status = source_read(c->d, c->path, &s);
+		status = source_read_bytes(c->d, c->path, import_knows_bytes, &s);
 	if (status == STATUS_OK) {
 		status = c->split ? split_each(s, check_source, c) : check_source(c, s, true);
 		if (c->split)

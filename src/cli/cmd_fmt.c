@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "import/import.h"
 #include "parse/ast.h"
 #include <errno.h>
 #include <string.h>
@@ -28,9 +29,15 @@ static enum status format(struct fmt_command *c, const char *path)
 {
 	struct source *s;
 	struct buf text = {0};
-	enum status status = source_read(c->d, path, &s);
+	enum status status = source_read_bytes(c->d, path, import_knows_bytes, &s);
 	if (status != STATUS_OK)
 		return status;
+	if (import_knows(s)) {
+		diag_error(c->d, DIAG_NOWHERE, "'%s' is a recorded graph; fmt formats programs", path);
+		diag_note(c->d, DIAG_NOWHERE, "`hirc import %s` makes one of it", path);
+		source_free(s);
+		return STATUS_DIAGNOSTICS;
+	}
 	struct source *outer = diag_set_source(c->d, s);
 	unsigned errors = diag_error_count(c->d);
 	struct ast *a = ast_parse(c->d, s);

@@ -16,7 +16,7 @@ enum { DEFAULT_MEASURE = 3, DEFAULT_LIMIT = 1000, DEFAULT_ROWS = 10 };
 
 static bool read_source(struct tune *t, enum status *status)
 {
-	*status = source_read(t->d, t->path, &t->source);
+	*status = source_read_bytes(t->d, t->path, import_knows_bytes, &t->source);
 	if (*status != STATUS_OK)
 		return false;
 	diag_set_source(t->d, t->source);
