@@ -37,7 +37,7 @@ static int64_t slot_now(struct walk *w)
 	for (unsigned k = w->loop_n; k-- > 0 && slot == INITIAL_STREAM;)
 		if (w->m->op.at[w->loop[k].op].flags & OP_STREAM_LOOP)
 			slot = w->loop[k].at;
-	return streams > 0 ? (slot % streams + streams) % streams : slot;
+	return expr_stream(slot, streams);
 }
 
 static uint32_t storage_get(struct walk *w, value_id v, int64_t slot)

@@ -64,16 +64,15 @@ static uint32_t stream_numbered(struct walk *w, int64_t number)
 /* The stream that set_stream or synchronize names: a handle or an index. */
 static bool stream_named(struct walk *w, op_id op, uint32_t *out)
 {
-	int64_t index, streams = w->c->o->streams;
+	int64_t index;
 	if (op_role_count(w->m, op, ROLE_HANDLE)) {
 		*out = w->handle[op_operand_id(w->m, op, ROLE_HANDLE, 0)];
 		return true;
 	}
 	if (!walk_scalar(w, op, 0, &index))
 		return false;
-	if (streams > 0)
-		index = (index % streams + streams) % streams;
-	else if (index < 0)
+	index = expr_stream(index, w->c->o->streams);
+	if (index < 0)
 		return check_unknown(w->c, w->m->op.at[op].at, "the index of the stream is negative");
 	*out = stream_numbered(w, index);
 	return check_spend(w->c, *out);

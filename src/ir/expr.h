@@ -52,6 +52,12 @@ struct expr_env {
 	const int64_t *index; /* by index_id; NULL: none known */
 };
 enum expr_status { EXPR_OK, EXPR_UNDEFINED_PARAM, EXPR_OVERFLOW, EXPR_INDIVISIBLE, EXPR_UNKNOWN };
+/* Streams are numbered modulo `streams`; 0: as they are. */
+static inline int64_t expr_stream(int64_t index, int64_t streams)
+{
+	return streams > 0 ? (index % streams + streams) % streams : index;
+}
+
 /* Exact value. On failure *culprit (may be NULL) is the sub-expression at fault: the param without
  * a value, the division that does not divide, or what is not known here (an index, the rank, a
  * rank outside the mesh). */

@@ -10,6 +10,7 @@
  *     wait(c)                  WAIT for it
  *     synchronize(main)        SYNCHRONIZE with what main has by now                             */
 #include "ref/ref_issue.h"
+#include "ir/expr.h"
 
 static bool issue_region(struct ref_host *h, struct ref_rank *r, region_id region);
 
@@ -53,11 +54,10 @@ static bool stream_operand(struct ref_host *h, struct ref_rank *r, op_id op, uin
 		*out = r->handle[op_operand_id(h->c->m, op, ROLE_HANDLE, 0)];
 		return true;
 	}
-	int64_t index, streams = h->c->o->streams;
+	int64_t index;
 	if (!ref_issue_scalar(h, r, op, 0, &index))
 		return false;
-	if (streams > 0)
-		index = (index % streams + streams) % streams;
+	index = expr_stream(index, h->c->o->streams);
 	*out = stream_slot(r, index < 0 ? -index : index);
 	return true;
 }
