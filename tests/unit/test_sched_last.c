@@ -8,37 +8,19 @@
 
 enum { PROBLEMS = 500, NODES = 7, MOST = 2 * NODES };
 
-struct orders {
-	const struct sched_problem *p;
-	int64_t limit, least; /* runtime, INT64_MAX: no order keeps to the limit */
-	uint32_t order[MOST];
-};
+static int64_t limit_of_orders; /* bytes */
 
-static void try_all(struct orders *o, uint32_t n, uint32_t done)
+static int64_t runtime_within(struct sched_result r)
 {
-	const struct sched_problem *p = o->p;
-	if (n == p->n) {
-		struct sched_result r = sched_simulate(p, o->order, NULL);
-		if (r.peak <= o->limit && r.runtime < o->least)
-			o->least = r.runtime;
-		return;
-	}
-	for (uint32_t x = 0; x < p->n; x++) {
-		bool ready = !(done >> x & 1);
-		for (uint32_t i = p->pred.at[x]; i < p->pred.at[x + 1]; i++)
-			ready &= done >> p->pred.item[i] & 1;
-		if (!ready)
-			continue;
-		o->order[n] = x;
-		try_all(o, n + 1, done | 1u << x);
-	}
+	return r.peak <= limit_of_orders ? r.runtime : INT64_MAX;
 }
 
+/* INT64_MAX: no order keeps to the limit. */
 static int64_t least(const struct sched_problem *p, int64_t limit)
 {
-	struct orders o = {.p = p, .limit = limit, .least = INT64_MAX};
-	try_all(&o, 0, 0);
-	return o.least;
+	uint32_t order[MOST];
+	limit_of_orders = limit;
+	return least_of_orders(p, order, 0, 0, runtime_within);
 }
 
 /* Of all sets of comms of a family in one bucket, one for each of the two families. */
