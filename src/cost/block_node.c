@@ -99,7 +99,7 @@ static uint32_t find_family(struct maker *k, op_id op, group_id group, uint32_t 
 		which++;
 	if (which == BUCKETED || k->m->op.at[op].kind == OP_END_COALESCING ||
 	    op_result_count(k->m, op) != 1 || op_role_count(k->m, op, ROLE_READ) != 1 ||
-	    (group ? !only_waited_for(k, op) || !has_own_buffers(k, op)
+	    (group ? !only_waited_for(k, op) || (!k->grouped && !has_own_buffers(k, op))
 	           : k->waits[op] != MAKER_WAITED || (!k->grouped && ir_bucket_refusal(k->m, op))))
 		return SCHED_NONE;
 	uint64_t key = family_key_of(k, op, lane), like = group || k->grouped ? 0 : ir_bucket_key(k->m, op);

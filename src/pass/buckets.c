@@ -61,14 +61,15 @@ static value_id add_flat(struct applier *a, value_id like, int64_t n, const char
 /* The attributes of a statement but the facts of one member. */
 void buckets_copy_attrs(struct applier *a, op_id op)
 {
-	static const char *const own[] = {"time", "bytes", "in_bytes", "view", "scratch"};
+	static const char *const own[] = {"time", "bytes", "in_bytes", "view", "writes", "scratch"};
+	enum { OWN = sizeof own / sizeof *own };
 	const struct attrs *l = &a->m->attrs.at[a->m->op.at[op].attrs];
 	a->attr.n = 0;
 	for (uint32_t i = 0; i < l->n; i++) {
 		unsigned k = 0;
-		while (k < 5 && l->at[i].key != buckets_word(a, own[k]))
+		while (k < OWN && l->at[i].key != buckets_word(a, own[k]))
 			k++;
-		if (k == 5)
+		if (k == OWN)
 			vec_push(&a->attr, l->at[i]);
 	}
 }

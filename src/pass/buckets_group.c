@@ -36,6 +36,7 @@ static void group_typed(struct applier *a, struct members *b)
 /* What several recorded statements have together. */
 struct joined {
 	VEC(int64_t) view, bytes; /* by result: the operand that it is a view of, or -1; what it takes */
+	VEC(int64_t) writes;      /* operands */
 	unsigned reads;
 	int64_t in_bytes;
 	bool views, sized, in_sized; /* some member states it */
@@ -63,6 +64,15 @@ static void add_bytes(const struct module *m, struct joined *j, op_id op, unsign
 	j->sized |= stated != NULL;
 }
 
+static void add_writes(const struct module *m, struct joined *j, op_id op)
+{
+	const struct attr *writes = op_attr(m, op, "writes");
+	if (writes && writes->kind == ATTR_INT)
+		vec_push(&j->writes, j->reads + writes->u.i);
+	for (uint32_t i = 0; writes && writes->kind == ATTR_INTS && i < writes->n; i++)
+		vec_push(&j->writes, j->reads + writes->u.ints[i]);
+}
+
 /* Takes a statement out; its results are those of the one that is made. */
 static void join(struct applier *a, struct joined *j, uint32_t node)
 {
@@ -74,6 +84,7 @@ static void join(struct applier *a, struct joined *j, uint32_t node)
 		add_bytes(m, j, op, k);
 		vec_push(&a->use, ((struct ir_use){ROLE_DEF, op_def(m, op, k)}));
 	}
+	add_writes(m, j, op);
 	j->reads += op_role_count(m, op, ROLE_READ);
 	j->in_sized |= op_attr(m, op, "in_bytes") != NULL;
 	j->in_bytes += a->b->p.node[node].in;
@@ -97,9 +108,12 @@ static void put_joined(struct applier *a, const uint32_t *node, uint32_t n, int6
 		add_ints(a, "bytes", j.bytes.at, j.bytes.n);
 	if (j.views)
 		add_ints(a, "view", j.view.at, j.view.n);
+	if (j.writes.n)
+		add_ints(a, "writes", j.writes.at, j.writes.n);
 	buckets_add_members(a, node, n);
 	buckets_put(a, OP_EXTERN, buckets_place(a, node[0]));
 	vec_free(&j.view);
+	vec_free(&j.writes);
 	vec_free(&j.bytes);
 }
 
