@@ -102,7 +102,8 @@ static void make_room(struct lander *l, uint32_t comm, int64_t in_flight)
 		if (wait == SCHED_NONE || (!l->placed[wait] && !put_wait(l, wait)))
 			l->flying.at[kept++] = c;
 	}
-	memmove(l->flying.at + kept, l->flying.at + i, sizeof *l->flying.at * (l->flying.n - i));
+	if (kept < i)
+		memmove(l->flying.at + kept, l->flying.at + i, sizeof *l->flying.at * (l->flying.n - i));
 	l->flying.n -= i - kept;
 }
 
