@@ -1,6 +1,5 @@
 /* cost_op: statements, by what they compute and move. */
 #include "cost/model.h"
-#include "ir/coalesce.h"
 #include "ir/edit.h"
 #include "ir/infer.h"
 #include "ir/unit.h"
@@ -320,8 +319,8 @@ static int64_t buffers_excess(const struct cost *c, op_id op, int64_t in, int64_
 	return traffic_excess(c, &t, NULL, limited(t.bytes));
 }
 
-static bool collective_op(const struct cost *c, op_id op, enum cluster_collective kind, struct links_team *t,
-                          int64_t *bytes, int64_t *excess)
+bool collective_parts(const struct cost *c, op_id op, enum cluster_collective kind, struct links_team *t,
+                      int64_t *bytes, int64_t *excess)
 {
 	struct local_shape in = {0}, out = {0};
 	if (op_role_count(c->m, op, ROLE_READ) && !shape_of(c, op, op_read(c->m, op, 0), &in))
@@ -342,41 +341,12 @@ static bool collective_op_time(const struct cost *c, op_id op, enum cluster_coll
                                int64_t *bytes)
 {
 	struct links_team t;
-	if (!collective_op(c, op, kind, &t, bytes, time))
+	if (!collective_parts(c, op, kind, &t, bytes, time))
 		return false;
 	if (c->m->op.at[op].flags & OP_GROUPED)
 		*time = 0; /* its group's is all */
 	else
 		*time += collective_time(c, kind, &t, *bytes);
-	return true;
-}
-
-/* Those of a kind take the time of one with all their bytes; several kinds pay for one start, the longest. */
-static bool group_time(const struct cost *c, op_id end, int64_t *time, int64_t *bytes)
-{
-	int64_t of[CLUSTER_BARRIER + 1] = {0}, start = 0;
-	bool has[CLUSTER_BARRIER + 1] = {0};
-	struct links_team t;
-	coalesce_each (c->m, op, end) {
-		enum cluster_collective kind;
-		int64_t one, excess;
-		if (!collective_kind((enum op_kind)c->m->op.at[op].kind, &kind))
-			continue;
-		if (!collective_op(c, op, kind, &t, &one, &excess))
-			return false;
-		has[kind] = true;
-		of[kind] = limited((cost_amount)of[kind] + (cost_amount)one);
-		*bytes = limited((cost_amount)*bytes + (cost_amount)one);
-		*time += excess;
-	}
-	for (unsigned k = 0; k <= CLUSTER_BARRIER; k++) {
-		if (!has[k])
-			continue;
-		int64_t empty = collective_time(c, (enum cluster_collective)k, &t, 0);
-		*time += collective_time(c, (enum cluster_collective)k, &t, of[k]) - empty;
-		start = empty > start ? empty : start;
-	}
-	*time += start;
 	return true;
 }
 

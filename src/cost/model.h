@@ -87,7 +87,16 @@ enum extern_cost extern_stated(const struct cost *c, op_id op, const char *kind,
 
 /* ---- cost_op.c */
 
+/* Of a collective: its team, its bytes as of cost_op_bytes, and what adding up takes beyond what tables say.
+ */
+bool collective_parts(const struct cost *c, op_id op, enum cluster_collective kind, struct links_team *t,
+                      int64_t *bytes, int64_t *excess);
 /* False: it has no time, which is reported. bytes: see cost_op_bytes. */
 bool op_time(const struct cost *c, op_id op, int64_t *time, int64_t *bytes);
+
+/* ---- cost_group.c */
+
+/* Of an end_coalescing; 0 of messages. */
+bool group_time(const struct cost *c, op_id end, int64_t *time, int64_t *bytes);
 
 #endif

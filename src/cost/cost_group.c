@@ -1,0 +1,42 @@
+/* cost_group: Communications that start together.
+ *
+ *     A1 = allgather(A)  4096 bytes        0 ns
+ *     B1 = allgather(B)  1024 bytes        0 ns
+ *     end_coalescing()                     an allgather of 5120 bytes
+ *
+ * Those of a kind take the time of one with all their bytes; several kinds pay for one start, the longest. */
+#include "cost/model.h"
+#include "ir/coalesce.h"
+
+static int64_t sum(int64_t a, int64_t b)
+{
+	return a < LOCAL_MAX_BYTES - b ? a + b : LOCAL_MAX_BYTES;
+}
+
+bool group_time(const struct cost *c, op_id end, int64_t *time, int64_t *bytes)
+{
+	int64_t of[CLUSTER_BARRIER + 1] = {0}, start = 0;
+	bool has[CLUSTER_BARRIER + 1] = {0};
+	struct links_team t;
+	coalesce_each (c->m, op, end) {
+		enum cluster_collective kind;
+		int64_t one, excess;
+		if (!collective_kind((enum op_kind)c->m->op.at[op].kind, &kind))
+			continue;
+		if (!collective_parts(c, op, kind, &t, &one, &excess))
+			return false;
+		has[kind] = true;
+		of[kind] = sum(of[kind], one);
+		*bytes = sum(*bytes, one);
+		*time += excess;
+	}
+	for (unsigned k = 0; k <= CLUSTER_BARRIER; k++) {
+		if (!has[k])
+			continue;
+		int64_t empty = collective_time(c, (enum cluster_collective)k, &t, 0);
+		*time += collective_time(c, (enum cluster_collective)k, &t, of[k]) - empty;
+		start = empty > start ? empty : start;
+	}
+	*time += start;
+	return true;
+}
