@@ -153,6 +153,17 @@ static attrs_id braced_attrs(struct sema *s, ast_id attrs)
 	return ir_attrs(s->m, list, n);
 }
 
+/* Inputs that are outputs, too, are the first outputs, wherever they stand: all inputs are printed first. */
+static void add_inout(struct module *m, value_id v)
+{
+	uint32_t n = 0;
+	while (n < m->output.n && m->value.at[m->output.at[n]].flags & VALUE_INOUT)
+		n++;
+	vec_push(&m->output, v);
+	memmove(&m->output.at[n + 1], &m->output.at[n], sizeof *m->output.at * (m->output.n - 1 - n));
+	m->output.at[n] = v;
+}
+
 static void input(struct sema *s, ast_id stmt)
 {
 	const struct ast_node *n = ast_at(s->a, stmt);
@@ -183,7 +194,7 @@ static void input(struct sema *s, ast_id stmt)
 		in.attrs = braced_attrs(s, attrs);
 	vec_push(&s->m->input, in);
 	if (n->flags & AST_INOUT)
-		vec_push(&s->m->output, v);
+		add_inout(s->m, v);
 }
 
 static void define_handle(struct sema *s, ast_id stmt, ast_id result)
