@@ -1,6 +1,7 @@
 /* cluster: the figures that come with hirc, writing, and the hash.
  *
- * cpu: one of two ranks on two threads of a server's core, as `hirc bench --collectives` found it, rounded.
+ * cpu: one of two ranks on two cores of a server with AVX-512 and AMX, as `hirc bench --collectives` found it,
+ * rounded; its link is slower than shared memory, as between many ranks.
  * h100: peaks of NVIDIA's data sheet of the H100 SXM5 (dense); links of eight devices by NVLink 4, and
  * between hosts of one port of 400 Gbit/s for each; latencies and the launch are assumed. Both are starting
  * points: measure where it matters. */
@@ -16,9 +17,30 @@ const char *const cluster_collective_name[CLUSTER_COLLECTIVE_COUNT] = {
 
 #define GIGA ((int64_t)1000000000)
 #define TERA (1000 * GIGA)
+#define MEGA ((int64_t)1000000)
 #define GIBI ((int64_t)1 << 30)
 
 static const struct cluster_link cpu_link[] = {{256, 2000, 3500000000}};
+static const struct cluster_function cpu_function[] = {
+    {OP_ADD, DTYPE_F32, 7000 * MEGA},    {OP_ADD, DTYPE_BF16, 3200 * MEGA},
+    {OP_MUL, DTYPE_F32, 7000 * MEGA},    {OP_MUL, DTYPE_BF16, 3200 * MEGA},
+    {OP_DIV, DTYPE_F32, 5200 * MEGA},    {OP_DIV, DTYPE_BF16, 2700 * MEGA},
+    {OP_RELU, DTYPE_F32, 7700 * MEGA},   {OP_RELU, DTYPE_BF16, 3800 * MEGA},
+    {OP_EXP, DTYPE_F32, 950 * MEGA},     {OP_EXP, DTYPE_BF16, 800 * MEGA},
+    {OP_LOG, DTYPE_F32, 870 * MEGA},     {OP_LOG, DTYPE_BF16, 750 * MEGA},
+    {OP_SQRT, DTYPE_F32, 4500 * MEGA},   {OP_SQRT, DTYPE_BF16, 3000 * MEGA},
+    {OP_RSQRT, DTYPE_F32, 2500 * MEGA},  {OP_RSQRT, DTYPE_BF16, 2000 * MEGA},
+    {OP_SIN, DTYPE_F32, 650 * MEGA},     {OP_SIN, DTYPE_BF16, 590 * MEGA},
+    {OP_COS, DTYPE_F32, 650 * MEGA},     {OP_COS, DTYPE_BF16, 590 * MEGA},
+    {OP_TANH, DTYPE_F32, 600 * MEGA},    {OP_TANH, DTYPE_BF16, 530 * MEGA},
+    {OP_SIGMOID, DTYPE_F32, 740 * MEGA}, {OP_SIGMOID, DTYPE_BF16, 660 * MEGA},
+    {OP_SILU, DTYPE_F32, 680 * MEGA},    {OP_SILU, DTYPE_BF16, 610 * MEGA},
+    {OP_GELU, DTYPE_F32, 450 * MEGA},    {OP_GELU, DTYPE_BF16, 400 * MEGA},
+    {OP_POW, DTYPE_F32, 290 * MEGA},     {OP_POW, DTYPE_BF16, 260 * MEGA},
+    {OP_SUM, DTYPE_F32, 3000 * MEGA},    {OP_SUM, DTYPE_BF16, 2800 * MEGA},
+    {OP_MAX, DTYPE_F32, 1900 * MEGA},    {OP_MAX, DTYPE_BF16, 1800 * MEGA},
+    {OP_SOFTMAX, DTYPE_F32, 520 * MEGA}, {OP_SOFTMAX, DTYPE_BF16, 500 * MEGA},
+};
 static const struct cluster_link h100_link[] = {{8, 3000, 450 * GIGA}, {65536, 8000, 50 * GIGA}};
 
 static const struct cluster builtin[] = {
@@ -37,8 +59,10 @@ static const struct cluster builtin[] = {
                     [DTYPE_I8] = 5 * GIGA,
                     [DTYPE_U8] = 5 * GIGA,
                     [DTYPE_BOOL] = 5 * GIGA},
-     .compute_per_mille = 1000,
-     .comm_per_mille = 1000,
+     .compute_per_mille = 2000,
+     .comm_per_mille = 2000,
+     .function = cpu_function,
+     .function_n = sizeof cpu_function / sizeof *cpu_function,
      .link = cpu_link,
      .link_n = sizeof cpu_link / sizeof *cpu_link},
     {.name = "h100",
