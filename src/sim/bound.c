@@ -337,8 +337,6 @@ struct sim_bound sim_bound(const struct sim_events *e)
 	for (uint32_t i = 0; i < e->meeting.n; i++)
 		if (!e->meeting.at[i].messages)
 			raise_meeting(&b, &e->meeting.at[i]);
-	if (b.best.runtime > e->runtime) /* with races */
-		b.best.runtime = e->runtime;
 	vec_free(&b.order);
 	vec_free(&b.ready);
 	free(b.pair);

@@ -14,7 +14,7 @@ struct sim_bound {
 	const char *by;
 };
 
-/* Of what was simulated. */
+/* Of what was simulated; more than that took if the program has races. */
 struct sim_bound sim_bound(const struct sim_events *e);
 /* What the host of a unit needs to issue all that it does. */
 int64_t sim_host_time(const struct sim_events *e, const struct sim_unit *u);

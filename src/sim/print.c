@@ -166,8 +166,12 @@ void timeline_print(struct timeline *t, const struct timeline_print *o, struct b
 {
 	struct unit u = unit_of(t);
 	buf_printf(out, "step time    %12.3f %s\n", in(u, t->runtime), u.name);
-	buf_printf(out, "lower bound  %12.3f %s   %.2f %% below, by %s\n", in(u, t->bound.runtime), u.name,
-	           percent(t->runtime - t->bound.runtime, t->runtime), t->binding);
+	buf_printf(out, "lower bound  %12.3f %s   ", in(u, t->bound.runtime), u.name);
+	if (t->bound.runtime <= t->runtime)
+		buf_printf(out, "%.2f %% below, by %s\n", percent(t->runtime - t->bound.runtime, t->runtime),
+		           t->binding);
+	else /* a statement began before what it needs was over */
+		buf_puts(out, "if nothing is used before it is made: `hirc check` says where\n");
 	for (uint32_t k = 0; k < t->class.n; k++) {
 		const struct timeline_class *c = &t->class.at[k];
 		if (k >= o->classes) {

@@ -83,8 +83,8 @@ struct timeline {
 	bool recorded;               /* statements go by their names; the host computes */
 	int64_t ranks;               /* 0: not stated */
 	int64_t runtime, limit /* of memory; 0: none */;
-	struct sched_bound bound;
-	const char *binding; /* what the bound is by */
+	struct sched_bound bound; /* more than the runtime of programs with races */
+	const char *binding;      /* what the bound is by */
 };
 
 void timeline_open(struct timeline *t, struct module *m);
