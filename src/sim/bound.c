@@ -228,7 +228,7 @@ static void sweep(struct bounds *b, bool back)
 {
 	for (uint32_t i = 0; i < b->order.n; i++) {
 		struct member x = b->order.at[back ? i : b->order.n - 1 - i];
-		uint32_t number, n = 1;
+		uint32_t number = 0, n = 1;
 		const struct sim_meeting *q = NULL;
 		int64_t least = 0;
 		if (meets(&b->unit[x.unit].u->r.task.at[x.task])) {
