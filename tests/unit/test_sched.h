@@ -85,7 +85,7 @@ static inline int64_t least_of_orders(const struct sched_problem *p, uint32_t *o
                                       uint32_t done, int64_t (*of)(struct sched_result))
 {
 	int64_t best = INT64_MAX;
-	if (n >= p->n)
+	if (n == p->n)
 		return of(sched_simulate(p, order, NULL));
 	for (uint32_t x = 0; x < p->n; x++) {
 		bool ready = !(done >> x & 1);
