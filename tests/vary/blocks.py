@@ -152,12 +152,8 @@ def wrong(hirc, program, gained):
 
 def main():
     o = drawn.options(__doc__, 60, lambda seed, number: Program(seed, number).text)
-    failed, gained = 0, [0, 0]
-    for number in o.numbers:
-        why = wrong(o.hirc, Program(o.seed, number), gained)
-        if why:
-            failed += 1
-            print("program %d (--show %d): %s" % (number, number, why))
+    gained = [0, 0]
+    failed = drawn.take(o, Program, lambda hirc, program: wrong(hirc, program, gained))
     print("%d programs, %d wrong; within them %d blocks are faster, with %d buckets" % (o.count, failed, *gained))
     if o.only is None and not failed and (gained[0] < o.count / 2 or gained[1] < o.count / 10):
         print("wrong: too little is gained")

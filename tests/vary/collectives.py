@@ -115,12 +115,8 @@ def wrong(hirc, program, found):
 
 def main():
     o = drawn.options(__doc__, 60, lambda seed, number: Program(seed, number).text)
-    failed, found = 0, [0, 0]
-    for number in o.numbers:
-        why = wrong(o.hirc, Program(o.seed, number), found)
-        if why:
-            failed += 1
-            print("program %d (--show %d): %s" % (number, number, why))
+    found = [0, 0]
+    failed = drawn.take(o, Program, lambda hirc, program: wrong(hirc, program, found))
     print("%d programs, %d wrong; %d packed buckets, %d groups" % (len(o.numbers), failed, *found))
     if o.only is None and not failed and min(found) < o.count / 20:
         print("wrong: too few buckets")

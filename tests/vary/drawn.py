@@ -25,6 +25,17 @@ def options(doc, count, show, *flags):
     return o
 
 
+def take(o, program, wrong):
+    """How many of the programs are wrong; wrong(hirc, program(seed, number)) says why one is, or None."""
+    failed = 0
+    for number in o.numbers:
+        why = wrong(o.hirc, program(o.seed, number))
+        if why:
+            failed += 1
+            print("program %d (--show %d): %s" % (number, number, why))
+    return failed
+
+
 def call(command, text):
     """Exit code (124: it did not end), standard output, standard error of a command that reads the text."""
     try:
