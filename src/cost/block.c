@@ -157,15 +157,28 @@ static void use_packed(struct maker *k, op_id op, uint32_t node)
 }
 
 /* Calls `each` with every Communication that a wait waits for: those of a group. */
+/* What a group started: Communications, sends and receives, and those that post takes. */
+static void each_of_group(struct maker *k, op_id end, uint32_t node,
+                          void (*each)(struct maker *, uint32_t node, op_id comm))
+{
+	const struct module *m = k->m;
+	for (op_id op = ir_coalesce_start(m, end); op && op != end; op = m->op.at[op].next) {
+		if (m->op.at[op].flags & OP_GROUPED || op_traits(m, op) & TRAIT_P2P)
+			each(k, node, op);
+		for (unsigned i = 0; m->op.at[op].kind == OP_POST && i < op_role_count(m, op, ROLE_STATEMENT);
+		     i++)
+			each(k, node, op_operand_id(m, op, ROLE_STATEMENT, i));
+	}
+}
+
 static void each_waited(struct maker *k, op_id wait, uint32_t node,
                         void (*each)(struct maker *, uint32_t node, op_id comm))
 {
 	op_id comm = op_operand_id(k->m, wait, ROLE_STATEMENT, 0);
-	if (k->m->op.at[comm].kind != OP_END_COALESCING)
-		each(k, node, comm);
+	if (k->m->op.at[comm].kind == OP_END_COALESCING)
+		each_of_group(k, comm, node, each);
 	else
-		coalesce_each (k->m, member, comm)
-			each(k, node, member);
+		each(k, node, comm);
 }
 
 static void mark_received(struct maker *k, uint32_t node, op_id comm)

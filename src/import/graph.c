@@ -82,6 +82,19 @@ static bool read_number(struct reader *r, struct graph_text t, double most, doub
 	return true;
 }
 
+/* A name has to stand between backquotes in a program. */
+static bool read_name(struct reader *r, struct graph_text record, const char *missing, struct graph_text *out)
+{
+	if (!next_word(r, out) || !out->n)
+		return refuse(r, record, missing);
+	for (uint32_t k = 0; k < out->n; k++) {
+		unsigned char c = (unsigned char)r->text[out->at + k];
+		if (c == '`' || c < ' ' || c == 0x7f)
+			return refuse(r, *out, "a name has no backquotes and no control characters");
+	}
+	return true;
+}
+
 /* Times in units of so many ns. */
 static bool read_time(struct reader *r, struct graph_text t, double unit, int64_t *out)
 {
@@ -149,8 +162,8 @@ static bool read_group(struct reader *r, struct graph_text record)
 {
 	struct graph_group group = {.size = 1};
 	struct field f;
-	if (!next_word(r, &group.name))
-		return refuse(r, record, "a group should have a name");
+	if (!read_name(r, record, "a group should have a name", &group.name))
+		return false;
 	while (next_field(r, &f))
 		if (same(r, f.key, "size") && !read_int(r, f.value, UINT32_MAX, &group.size))
 			return false;
@@ -265,8 +278,8 @@ static bool read_node_field(struct reader *r, const struct field *f, struct grap
 {
 	const struct graph *g = r->g;
 	if (same(r, f->key, "in"))
-		return read_ids(r, f->value, g->node.n, "a node needs only nodes before it: a graph has no cycle", &n->in,
-		                &n->in_n);
+		return read_ids(r, f->value, g->node.n,
+		                "a node needs only nodes before it: a graph has no cycle", &n->in, &n->in_n);
 	if (same(r, f->key, "st"))
 		return read_ids(r, f->value, g->storage.n, "there is no such storage", &n->storage,
 		                &n->storage_n);
@@ -299,7 +312,9 @@ static bool read_node(struct reader *r, struct graph_text record)
 	int64_t time = -1, real_time = -1;
 	if (!read_position(r, record, r->g->node.n))
 		return false;
-	if (!next_word(r, &n.name) || !next_word(r, &n.target))
+	if (!read_name(r, record, "a node should have a name and a target", &n.name))
+		return false;
+	if (!next_word(r, &n.target))
 		return refuse(r, record, "a node should have a name and a target");
 	while (next_field(r, &f))
 		if (!read_node_field(r, &f, &n, &time, &real_time))
@@ -320,7 +335,7 @@ static bool read_head(struct reader *r, struct graph_text record)
 	struct graph_text t;
 	struct field f;
 	if (same(r, record, "graph"))
-		return next_word(r, &r->g->name) || refuse(r, record, "a graph should have a name");
+		return read_name(r, record, "a graph should have a name", &r->g->name);
 	if (same(r, record, "launch_us"))
 		return next_word(r, &t) ? read_time(r, t, 1e3, &r->g->launch)
 		                        : refuse(r, record, "a time in microseconds should follow");

@@ -104,8 +104,7 @@ static void say_exposed(struct pass_context *cx, struct module *m, const struct 
 	pass_remark(
 	    cx, m, at,
 	    "%u of %u collectives are hidden; %u could be if each was alone, %u by twice as much work",
-	    e.hidden, e.n, sched_hideable(&s->b.p, percent),
-	    sched_hideable(&s->b.p, (percent + 1) / 2));
+	    e.hidden, e.n, sched_hideable(&s->b.p, percent), sched_hideable(&s->b.p, (percent + 1) / 2));
 	for (uint32_t i = 0; i < e.n; i++) {
 		const struct sched_exposure *x = &e.at[i];
 		op_id op = op_of(b, s, x->comm);
@@ -176,7 +175,10 @@ static void say_refused(struct pass_context *cx, struct module *m, const struct 
 		    (kind != OP_ALLGATHER && kind != OP_REDUCE_SCATTER && kind != OP_ALLREDUCE))
 			continue;
 		bool packs = cx->option[BUCKETS] == BUCKETS_PACK;
-		const char *why = packs ? ir_bucket_refusal(m, b->op[x]) : NULL,
+		const char *why = block_ranks(m, b->op[x]) < cx->option[BUCKET_RANKS]
+		                      ? "its communicator has fewer ranks than bucket_ranks="
+		                  : packs ? ir_bucket_refusal(m, b->op[x])
+		                          : NULL,
 		           *name = block_name(m, b->op[x]);
 		pass_remark(cx, m, m->op.at[b->op[x]].at, "%s%s%s in no bucket: %s", op_info[kind].hir,
 		            name ? " of " : "", name ? name : "",

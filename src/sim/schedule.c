@@ -21,13 +21,11 @@ static op_id collective_of(struct module *m, op_id op)
 	return op;
 }
 
-/* Whether a collective was made of several that start together, each with its own buffers. */
+/* Whether a collective was made of several that start together, each with its own operand. */
 static bool is_grouped(struct module *m, op_id op)
 {
-	value_id v = op_read(m, op, 0);
-	op_id def = v ? m->value.at[v].def : 0;
 	return block_is_communication(m, op) && op_attr(m, op, "members") &&
-	       !(def && m->op.at[def].kind == OP_PACK);
+	       op_role_count(m, op, ROLE_READ) > 1;
 }
 
 static bool refuse_group(struct module *m, struct diag *d, op_id op)
@@ -42,6 +40,8 @@ bool sim_write_schedule(const struct sim *s, struct diag *d, struct buf *out)
 	struct module *m = s->m;
 	for (uint32_t k = 0; k < s->block.p.n; k++) {
 		op_id op = s->block.op[s->order[k]];
+		if (m->op.at[op].kind == OP_ALLOCATE || m->op.at[op].kind == OP_DEALLOCATE)
+			continue;
 		if (is_grouped(m, op))
 			return refuse_group(m, d, op);
 		enum sched_kind kind = (enum sched_kind)s->block.p.node[s->order[k]].kind;
