@@ -107,6 +107,18 @@ static const char *collective_name(const struct builder *b, struct graph_text t,
 	return room;
 }
 
+/* Its name in the language, in *name; room: for it. False after reporting. */
+static bool read_collective(struct builder *b, struct graph_text t, char *room, size_t size,
+                            const char **name)
+{
+	*name = collective_name(b, t, room, size);
+	enum op_kind kind = op_by_hir(*name);
+	if (kind != OP_NONE && op_info[kind].traits & TRAIT_COLLECTIVE)
+		return true;
+	diag_error_span(b->d, t.at, t.n, "this is no collective that hirc knows");
+	return false;
+}
+
 static bool declare(struct builder *b)
 {
 	const struct graph *g = b->g;
@@ -132,16 +144,12 @@ static bool declare(struct builder *b)
 		for (uint32_t i = 0; i < g->table.n; i++) {
 			const struct graph_table *t = &g->table.at[i];
 			const struct graph_point *at = g->point.at + t->point;
-			const char *name = collective_name(b, t->collective, room, sizeof room);
-			enum op_kind kind = op_by_hir(name);
+			const char *name;
 			uint32_t from = b->number.n;
 			if (t->group != group)
 				continue;
-			if (kind == OP_NONE || !(op_info[kind].traits & TRAIT_COLLECTIVE)) {
-				diag_error_span(b->d, t->collective.at, t->collective.n,
-				                "this is no collective that hirc knows");
+			if (!read_collective(b, t->collective, room, sizeof room, &name))
 				return false;
-			}
 			if (t->stepped)
 				add_steps(b, at, t->point_n);
 			else
@@ -293,21 +301,24 @@ static bool find_views(struct builder *b, uint32_t node, struct result *r, uint3
 	return true;
 }
 
-static void add_kind(struct builder *b, const struct graph_node *n)
+static bool add_kind(struct builder *b, const struct graph_node *n)
 {
 	char room[64];
+	const char *name;
 	if (n->kind != GRAPH_COMM) {
 		if (n->kind != GRAPH_COMPUTE)
 			add_name(b, "kind", ATTR_NAME, word(b, graph_kind_name[n->kind]));
 		add_int(b, "time", n->time);
-		return;
+		return true;
 	}
-	add_name(b, "kind", ATTR_NAME, word(b, collective_name(b, n->collective, room, sizeof room)));
+	if (!read_collective(b, n->collective, room, sizeof room, &name))
+		return false;
+	add_name(b, "kind", ATTR_NAME, word(b, name));
 	add_int(b, "time", n->time);
 	add_name(b, "group", ATTR_NAME, b->m->group.at[n->group + 1].name);
-	if (n->reduce.n &&
-	    op_info[op_by_hir(names_text(b->m->names, b->attr.at[1].u.name))].traits & TRAIT_REDUCES)
+	if (n->reduce.n && op_info[op_by_hir(name)].traits & TRAIT_REDUCES)
 		add_name(b, "op", ATTR_NAME, name_of(b, n->reduce));
+	return true;
 }
 
 static void add_storages(struct builder *b, const struct graph_node *x, const struct result *r, uint32_t n,
@@ -418,7 +429,8 @@ static bool add_node(struct builder *b, uint32_t node)
 		return false;
 	}
 	add_name(b, "callee", ATTR_STRING, name_of(b, x->target));
-	add_kind(b, x);
+	if (!add_kind(b, x))
+		return false;
 	add_storages(b, x, result, n, in_bytes);
 	if (!add_writes(b, x))
 		return false;
