@@ -156,7 +156,6 @@ static void use_packed(struct maker *k, op_id op, uint32_t node)
 			add_use(k, node, ir_operand(k->m, sent, i)->id);
 }
 
-/* Calls `each` with every Communication that a wait waits for: those of a group. */
 /* What a group started: Communications, sends and receives, and those that post takes. */
 static void each_of_group(struct maker *k, op_id end, uint32_t node,
                           void (*each)(struct maker *, uint32_t node, op_id comm))
@@ -171,6 +170,7 @@ static void each_of_group(struct maker *k, op_id end, uint32_t node,
 	}
 }
 
+/* Calls `each` with what a wait waits for: of a group all that it started. */
 static void each_waited(struct maker *k, op_id wait, uint32_t node,
                         void (*each)(struct maker *, uint32_t node, op_id comm))
 {

@@ -82,15 +82,9 @@ static bool check_group(struct checker *c, op_id start, op_id end)
 {
 	struct module *m = c->m;
 	op_id first = 0;
-	for (op_id op = m->op.at[start].next; op != end && !first; op = m->op.at[op].next) {
-		if (m->op.at[op].kind == OP_SET)
-			return fail(
-			    c, op,
-			    "a set stands in no group: write the Communication that it is, or set before it",
-			    start, "the group");
+	for (op_id op = m->op.at[start].next; op != end && !first; op = m->op.at[op].next)
 		if (communicates(m, op))
 			first = op;
-	}
 	for (op_id op = m->op.at[start].next; first && op != end; op = m->op.at[op].next)
 		if (!check_member(c, op, first))
 			return false;

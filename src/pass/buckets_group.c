@@ -1,8 +1,10 @@
 /* buckets_group: buckets whose members start together.
  *
- *     a = extern "all_gather"(x) {kind=allgather, …}     a, b = extern "all_gather"(x, y) {…, members="a,b"}
- *     b = extern "all_gather"(y) {kind=allgather, …}  →  c, d = extern "wait"(a, b) {kind=wait,
- * members="c,d"} c = extern "wait"(a) {kind=wait} d = extern "wait"(b) {kind=wait}
+ *     a = extern "all_gather"(x) {kind=allgather}      a, b = extern "all_gather"(x, y) {kind=allgather}
+ *     b = extern "all_gather"(y) {kind=allgather}      …
+ *     …                                            →   c, d = extern "wait"(a, b) {kind=wait}
+ *     c = extern "wait"(a) {kind=wait}
+ *     d = extern "wait"(b) {kind=wait}
  *
  * Communications stand between start_coalescing and end_coalescing, and one wait names the latter. */
 #include "cost/local.h"

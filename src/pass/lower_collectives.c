@@ -265,6 +265,15 @@ static void copy_through(struct module *m, op_id op, const struct reshard *r)
 		rewrite_set_after(m, op, after);
 }
 
+static bool stands_in_group(const struct module *m, op_id op)
+{
+	op_id before = op;
+	while (before && m->op.at[before].kind != OP_START_COALESCING &&
+	       m->op.at[before].kind != OP_END_COALESCING)
+		before = m->op.at[before].prev;
+	return before && m->op.at[before].kind == OP_START_COALESCING;
+}
+
 static bool lower_set(struct module *m, struct pass_context *cx, op_id op)
 {
 	value_id from = op_read(m, op, 0), to = op_result(m, op, 0);
@@ -278,6 +287,13 @@ static bool lower_set(struct module *m, struct pass_context *cx, op_id op)
 			diag_note(cx->d, DIAG_NOWHERE,
 			          "cut the axis by @stream, not @swizzle1d; if the program does, "
 			          "leave --pipeline= and --offset-streams away");
+		return false;
+	}
+	if (stands_in_group(m, op)) {
+		diag_error(cx->d, m->op.at[op].at,
+		           "this set communicates, and would be waited for within its group");
+		diag_note(cx->d, DIAG_NOWHERE,
+		          "write the Communication that it is, or move it out of the group");
 		return false;
 	}
 	remark(m, cx, op, &r);

@@ -148,8 +148,7 @@ static void say(struct pass_context *cx, struct module *m, const struct schedule
 		buckets += s->b.origin[k].step == SCHED_STEP_COMM && s->b.origin[k].bucket != SCHED_NONE;
 	pass_remark(cx, m, at,
 	            "%s%.3f %s instead of %.3f, %.3f of it exposed instead of %.3f; at most %lld bytes live "
-	            "instead of "
-	            "%lld; %u buckets; no schedule takes less than %.3f %s",
+	            "instead of %lld; %u buckets; no schedule takes less than %.3f %s",
 	            kind_of(m, block), (double)s->result.runtime / unit.ns, unit.name,
 	            (double)before.runtime / unit.ns, (double)s->result.exposed / unit.ns,
 	            (double)before.exposed / unit.ns, (long long)s->result.peak, (long long)before.peak,
@@ -162,8 +161,9 @@ static void say(struct pass_context *cx, struct module *m, const struct schedule
 static void refuse(struct pass_context *cx, int64_t limit, int64_t least)
 {
 	diag_error(cx->d, DIAG_NOWHERE, "no order was found that needs at most %lld bytes", (long long)limit);
-	diag_note(cx->d, DIAG_NOWHERE, "the least that was found is %lld: --memory-limit=%lld, or {memory=%lld}",
-	          (long long)least, (long long)least, (long long)least);
+	diag_note(cx->d, DIAG_NOWHERE,
+	          "the least that was found is %lld: --memory-limit=%lld, or {memory=%lld}", (long long)least,
+	          (long long)least, (long long)least);
 }
 
 /* The collectives that could not be put into buckets, and why. */
