@@ -6,6 +6,7 @@
 #include "cli/params.h"
 #include "sim/devices.h"
 #include "sim/remark.h"
+#include "sim/run.h"
 #include "sim/sim.h"
 #include <errno.h>
 #include <string.h>
@@ -168,8 +169,7 @@ static bool sim_devices(struct sim_command *c, struct module *m, const struct co
 {
 	bool each = !strcmp(c->classes, "no");
 	struct sim_program p;
-	struct sim_classes classes;
-	struct sim_events e;
+	struct sim_run run;
 	struct timeline t;
 	if (c->schedule) {
 		diag_error(c->d, DIAG_NOWHERE,
@@ -179,20 +179,15 @@ static bool sim_devices(struct sim_command *c, struct module *m, const struct co
 	}
 	bool ok = sim_program_open(&p, m, cost, c->d) && find_ranks(c, &p);
 	p.streams = c->streams;
-	if (ok && sim_classes_find(&p, &classes)) {
-		ok = sim_events_run(&p, &classes, each, &e);
-		if (ok) {
-			sim_devices_timeline(&e, &classes, each, &t);
-			t.limit = limit_of(c);
-			if (c->compile.pipeline.remarks)
-				remark(&p, &e, each, &t);
-			ok = report(c, &t);
-			timeline_close(&t);
-		}
-		sim_events_free(&e);
-		sim_classes_free(&classes);
-	} else {
-		ok = false;
+	ok = ok && sim_run_open(&p, each, &run);
+	if (ok) {
+		sim_devices_timeline(&run.events, &run.classes, each, &t);
+		t.limit = limit_of(c);
+		if (c->compile.pipeline.remarks)
+			remark(&p, &run.events, each, &t);
+		ok = report(c, &t);
+		timeline_close(&t);
+		sim_run_close(&run);
 	}
 	sim_program_close(&p);
 	return ok;

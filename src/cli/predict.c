@@ -4,6 +4,7 @@
 #include "cost/cost.h"
 #include "exec/plan.h"
 #include "sim/devices.h"
+#include "sim/run.h"
 #include <stdlib.h>
 
 enum { STREAMS = 4 };
@@ -53,26 +54,20 @@ static bool runs(struct module *m)
 bool predict(struct module *m, const struct cluster *c, struct diag *d, struct prediction *out)
 {
 	struct sim_program p;
-	struct sim_classes classes;
-	struct sim_events e;
+	struct sim_run run;
 	struct timeline t;
 	struct cost *cost = params_check(m, d) ? cost_new(m, c, d) : NULL;
 	if (!cost)
 		return false;
 	bool ok = sim_program_open(&p, m, cost, d);
 	p.streams = STREAMS;
-	if (ok && sim_classes_find(&p, &classes)) {
-		ok = sim_events_run(&p, &classes, false, &e);
-		if (ok) {
-			sim_devices_timeline(&e, &classes, false, &t);
-			read_timeline(&t, m, out);
-			out->runs = runs(m);
-			timeline_close(&t);
-		}
-		sim_events_free(&e);
-		sim_classes_free(&classes);
-	} else {
-		ok = false;
+	ok = ok && sim_run_open(&p, false, &run);
+	if (ok) {
+		sim_devices_timeline(&run.events, &run.classes, false, &t);
+		read_timeline(&t, m, out);
+		out->runs = runs(m);
+		timeline_close(&t);
+		sim_run_close(&run);
 	}
 	sim_program_close(&p);
 	cost_free(cost);

@@ -5,7 +5,7 @@
 #include "ir/edit.h"
 #include "ir/expr.h"
 #include "ir/print.h"
-#include "sim/events.h"
+#include "sim/run.h"
 #include "sim/sim.h"
 #include <stdlib.h>
 #include <string.h>
@@ -179,16 +179,13 @@ void tune_candidate_hash(struct tune_candidate *c, int64_t streams)
 static int64_t time_on_devices(struct module *m, const struct cost *cost, int64_t streams, struct diag *d)
 {
 	struct sim_program p;
-	struct sim_classes classes;
-	struct sim_events e;
+	struct sim_run run;
 	int64_t time = -1;
 	bool ok = sim_program_open(&p, m, cost, d);
 	p.streams = streams;
-	if (ok && sim_classes_find(&p, &classes)) {
-		if (sim_events_run(&p, &classes, false, &e))
-			time = e.runtime;
-		sim_events_free(&e);
-		sim_classes_free(&classes);
+	if (ok && sim_run_open(&p, false, &run)) {
+		time = run.events.runtime;
+		sim_run_close(&run);
 	}
 	sim_program_close(&p);
 	return time;

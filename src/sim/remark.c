@@ -18,6 +18,7 @@
 #include "ir/coalesce.h"
 #include "ir/edit.h"
 #include "sim/causes.h"
+#include "sim/run.h"
 #include <string.h>
 
 enum { MOST = 8 }; /* that are tried */
@@ -184,17 +185,14 @@ static int by_time(const void *a, const void *b)
 static int64_t without(struct sim_program *p, op_id op, bool each)
 {
 	struct diag *told = p->d;
-	struct sim_classes c;
-	struct sim_events e;
+	struct sim_run run;
 	int64_t runtime = -1;
 	p->d = diag_new(NULL, DIAG_TEXT, 0);
 	p->ignored = op;
-	if (sim_classes_find(p, &c)) {
-		if (sim_events_run(p, &c, each, &e))
-			runtime = e.runtime;
-		sim_events_free(&e);
+	if (sim_run_open(p, each, &run)) {
+		runtime = run.events.runtime;
+		sim_run_close(&run);
 	}
-	sim_classes_free(&c);
 	diag_free(p->d);
 	p->d = told;
 	p->ignored = 0;
