@@ -71,6 +71,7 @@ enum status exec_open(struct rt_job *job, const struct plan *p, const struct pla
 	e->reg = mem_zalloc(sizeof *e->reg * p->reg.n);
 	memcpy(e->reg, p->reg.at, sizeof *e->reg * p->reg.n);
 	e->touched = mem_zalloc(p->slot.n + 1);
+	e->packs = mem_zalloc(p->pack.n + 1);
 	e->slot = mem_zalloc(sizeof *e->slot * (p->slot.n + 1));
 	e->team = mem_zalloc(sizeof *e->team * (p->team.n + 1));
 	e->handle = mem_zalloc(sizeof *e->handle * (p->handles + 1));
@@ -113,6 +114,7 @@ void exec_close(struct exec *e)
 		free(e->queue[i].at);
 	free(e->reg);
 	free(e->touched);
+	free(e->packs);
 	free(e->slot);
 	exec_records_free(e);
 	free(e->team);
@@ -153,7 +155,7 @@ static int64_t bytes_used(const struct exec *e)
 				most = e->p->slot.at[s] + b->slot_bytes;
 	}
 	for (uint32_t k = 0; k < e->p->pack.n; k++)
-		if (e->pack[k].have)
+		if (e->packs[k]) /* whether the device makes use of it is its own affair */
 			most = e->p->pack.at[k].at + e->p->pack.at[k].bytes;
 	return most;
 }

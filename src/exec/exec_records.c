@@ -125,6 +125,8 @@ static void make_task(const struct exec *e, const struct plan_task *t, struct ta
 static bool build_task(struct exec *e, struct task_record *r, struct rt_task *task)
 {
 	const struct plan_task *t = r->t;
+	if (t->pack)
+		e->packs[t->pack - 1] = true;
 	if (!build_view(e, &r->out, &task->out))
 		return false;
 	for (unsigned k = 0; k < 3; k++) {

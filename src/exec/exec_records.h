@@ -63,6 +63,7 @@ struct exec {
 	char *memory;  /* of all buffers */
 	char **slot;   /* by slot: where it is */
 	bool *touched; /* by slot: the run uses it */
+	bool *packs;   /* by pack: a product that may use it was issued */
 	struct task_record *task, *step;
 	struct collective_record *collective;
 	struct message_record *message;
