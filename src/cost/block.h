@@ -44,10 +44,14 @@ bool block_make(struct module *m, region_id region, const struct block_frame *fr
 
 /* The Communication that a statement waits for, through waits for waits; 0: it waits for none. */
 op_id block_waits_for(struct module *m, op_id op);
-/* Whether a statement is a collective on a lane of its own; for statements of imported graphs, too. */
+/* The collective on a lane of its own that a statement is, also of an imported graph; OP_NONE: none. */
+enum op_kind block_collective(struct module *m, op_id op);
 bool block_is_communication(struct module *m, op_id op);
 /* How many ranks its communicator has. */
 int64_t block_ranks(struct module *m, op_id op);
+/* Whether its communicator, or any of those that a mesh axis makes, joins devices of different nodes of so
+ * many. Of a recorded graph's group that lists no members: whether it has more than fit into one. */
+bool block_joins_nodes(struct module *m, op_id op, int64_t node_devices);
 /* What is printed for a statement: the name of its first result, or as {name="…"} says. NULL: it has none. */
 const char *block_name(struct module *m, op_id op);
 

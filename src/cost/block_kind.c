@@ -25,13 +25,18 @@ bool maker_name_is(const struct maker *k, op_id op, name_id key, const char *tex
 	return a && a->kind == ATTR_NAME && !strcmp(names_text(k->m->names, a->u.name), text);
 }
 
-/* Of a group that of the first is that of all. */
+/* Of those that start together the first, which says what holds for all. */
+static op_id first_of(struct module *m, op_id op)
+{
+	op_id first = m->op.at[op].kind == OP_END_COALESCING ? ir_coalesce_first(m, op) : 0;
+	return first ? first : op;
+}
+
 enum op_kind block_collective(struct module *m, op_id op)
 {
 	if (m->op.at[op].flags & OP_GROUPED)
 		return OP_NONE;
-	if (m->op.at[op].kind == OP_END_COALESCING && ir_coalesce_first(m, op))
-		op = ir_coalesce_first(m, op);
+	op = first_of(m, op);
 	const struct attr *kind = m->op.at[op].kind == OP_EXTERN ? op_attr(m, op, "kind") : NULL;
 	enum op_kind found = kind && kind->kind == ATTR_NAME ? op_by_hir(names_text(m->names, kind->u.name))
 	                     : m->op.at[op].flags & OP_ASYNC ? (enum op_kind)m->op.at[op].kind
@@ -66,8 +71,7 @@ op_id block_waits_for(struct module *m, op_id op)
 
 const char *block_name(struct module *m, op_id op)
 {
-	if (m->op.at[op].kind == OP_END_COALESCING && ir_coalesce_first(m, op))
-		op = ir_coalesce_first(m, op);
+	op = first_of(m, op);
 	const struct attr *a = op_attr(m, op, "name");
 	value_id v = op_result(m, op, 0);
 	if (a && a->kind == ATTR_STRING)
@@ -75,14 +79,36 @@ const char *block_name(struct module *m, op_id op)
 	return v && m->value.at[v].name ? names_text(m->names, m->value.at[v].name) : NULL;
 }
 
-int64_t block_ranks(struct module *m, op_id op)
+/* NULL: it is not of a recorded graph. */
+static const struct group *group_of(struct module *m, op_id op)
 {
-	if (m->op.at[op].kind == OP_END_COALESCING && ir_coalesce_first(m, op))
-		op = ir_coalesce_first(m, op);
-	const struct team *t = &m->team.at[m->op.at[op].team];
+	op = first_of(m, op);
 	const struct attr *group = m->op.at[op].kind == OP_EXTERN ? op_attr(m, op, "group") : NULL;
 	for (group_id g = 1; group && group->kind == ATTR_NAME && g < m->group.n; g++)
 		if (m->group.at[g].name == group->u.name)
-			return m->group.at[g].size;
-	return t->slice_n ? t->device_n / t->slice_n : 0;
+			return &m->group.at[g];
+	return NULL;
+}
+
+static const struct team *team_of(struct module *m, op_id op)
+{
+	const struct group *g = group_of(m, op);
+	return &m->team.at[g ? g->members : m->op.at[first_of(m, op)].team];
+}
+
+int64_t block_ranks(struct module *m, op_id op)
+{
+	const struct group *g = group_of(m, op);
+	const struct team *t = team_of(m, op);
+	return g ? g->size : t->slice_n ? t->device_n / t->slice_n : 0;
+}
+
+bool block_joins_nodes(struct module *m, op_id op, int64_t node_devices)
+{
+	const struct team *t = team_of(m, op);
+	for (uint32_t s = 0; s < t->slice_n; s++)
+		for (uint32_t k = t->start[s] + 1; k < t->start[s + 1]; k++)
+			if (t->device[k] / node_devices != t->device[t->start[s]] / node_devices)
+				return true;
+	return !t->slice_n && block_ranks(m, op) > node_devices;
 }

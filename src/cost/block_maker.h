@@ -52,8 +52,6 @@ struct maker {
 const struct attr *maker_attr(const struct maker *k, op_id op, name_id key);
 int64_t maker_int(const struct maker *k, op_id op, name_id key, int64_t otherwise);
 bool maker_name_is(const struct maker *k, op_id op, name_id key, const char *text);
-/* The collective that a statement is, also of an imported graph; OP_NONE: none. */
-enum op_kind block_collective(struct module *m, op_id op);
 bool block_is_wait(struct module *m, op_id op);
 
 /* ---- block_node.c: what statements take */

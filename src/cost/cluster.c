@@ -67,6 +67,7 @@ static const struct cluster builtin[] = {
      .link_n = sizeof cpu_link / sizeof *cpu_link},
     {.name = "h100",
      .launch = 2000,
+     .node_devices = 8,
      .memory = 80 * GIBI,
      .memory_rate = 3350 * GIGA,
      .flops_rate = {[DTYPE_F64] = 67 * TERA,
@@ -102,6 +103,11 @@ void cluster_free(struct cluster *c)
 	if (c)
 		arena_free(c->arena);
 	free(c);
+}
+
+int64_t cluster_node_devices(const struct cluster *c)
+{
+	return c->node_devices ? c->node_devices : c->link[0].span;
 }
 
 bool cluster_collective_find(const char *name, enum cluster_collective *out)
@@ -177,6 +183,8 @@ uint64_t cluster_hash(const struct cluster *c)
 		const struct cluster_table *t = &c->table[k];
 		h = add_points(add(add(add(h, t->collective), t->ranks), t->span), &t->points);
 	}
+	if (c->node_devices && c->node_devices != c->link[0].span)
+		h = add(h, c->node_devices);
 	return h;
 }
 
@@ -279,6 +287,8 @@ void cluster_write(const struct cluster *c, struct buf *out)
 	buf_puts(out, ",\n  \"name\": ");
 	put_text(out, c->name);
 	put_number(out, ",\n  ", "launch_ns", c->launch);
+	if (c->node_devices)
+		put_number(out, ",\n  ", "node_devices", c->node_devices);
 	buf_puts(out, ",\n");
 	put_device(c, out);
 	buf_puts(out, "  \"links\": [");

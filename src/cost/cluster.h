@@ -1,7 +1,7 @@
 /* cluster: the figures of a machine, which the cost model turns into times.
  *
  *     {
- *       "version": 1, "name": "two", "launch_ns": 500,
+ *       "version": 1, "name": "two", "launch_ns": 500, "node_devices": 2,
  *       "device": {
  *         "memory_bytes": 8589934592, "memory_bytes_per_s": 10000000000,
  *         "flops_per_s": {"f32": 50000000000},
@@ -20,8 +20,9 @@
  *       "contention": {"compute_per_mille": 1000, "comm_per_mille": 1000}
  *     }
  *
- * touch_bytes_ns, products, product_grids, functions, collectives and contention may be left out. All numbers
- * are whole; keys name their unit, counts have none. The same figures give the same hash on every machine. */
+ * node_devices, touch_bytes_ns, products, product_grids, functions, collectives and contention may be left
+ * out. All numbers are whole; keys name their unit, counts have none. The same figures give the same hash on
+ * every machine. */
 #ifndef HIRC_COST_CLUSTER_H
 #define HIRC_COST_CLUSTER_H
 #include "base/arena.h"
@@ -121,6 +122,7 @@ struct cluster {
 	struct arena *arena;
 	const char *name;
 	int64_t launch;                  /* ns that the host takes to issue a statement */
+	int64_t node_devices;            /* of one node; 0: not stated, see cluster_node_devices */
 	int64_t memory;                  /* bytes of a device */
 	int64_t memory_rate;             /* bytes a second, read or written */
 	int64_t flops_rate[DTYPE_COUNT]; /* a second, of products; 0: not stated */
@@ -143,7 +145,11 @@ struct cluster *cluster_builtin(const char *name);
 void cluster_free(struct cluster *c); /* NULL is allowed */
 /* As cluster_read reads it. */
 void cluster_write(const struct cluster *c, struct buf *out);
-/* Of all figures, the name left out. */
+/* How many devices a node has: where it is not stated those that share the innermost link. Devices d and e
+ * are of one node if d / n == e / n. */
+int64_t cluster_node_devices(const struct cluster *c);
+/* Of all figures, the name left out. A node that is stated to have as many devices as it has anyway changes
+ * nothing. */
 uint64_t cluster_hash(const struct cluster *c);
 
 /* Entries of its table. */

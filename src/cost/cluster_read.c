@@ -329,10 +329,13 @@ static bool read_all(struct reader *r)
 		return json_refuse_member(j, &root, "version",
 		                          "%lld is not known; this hirc reads version %d", (long long)version,
 		                          CLUSTER_VERSION);
-	bool ok = json_known(j, &root, "version name launch_ns device links collectives contention");
+	bool ok =
+	    json_known(j, &root, "version name launch_ns node_devices device links collectives contention");
 	ok &= json_text(j, &root, "name", &name);
 	c->name = arena_strndup(c->arena, name, strlen(name));
 	ok &= json_int(j, &root, "launch_ns", 0, CLUSTER_MAX_TIME, &c->launch);
+	if (json_has(&root, "node_devices"))
+		ok &= json_int(j, &root, "node_devices", 1, CLUSTER_MAX_SPAN, &c->node_devices);
 	ok &= read_device(r, &root);
 	bool links = read_links(r, &root);
 	if (links && json_has(&root, "collectives"))

@@ -34,6 +34,7 @@ enum {
 	IN_FLIGHT,
 	PREFETCH,
 	BUCKET_RANKS,
+	INTER_NODE,
 	OVERLAP,
 	EXPOSED_FIRST
 };
@@ -166,31 +167,64 @@ static void refuse(struct pass_context *cx, int64_t limit, int64_t least)
 	          (long long)least, (long long)least);
 }
 
+static bool has_few_ranks(const struct pass_context *cx, struct module *m, op_id op)
+{
+	return block_ranks(m, op) < cx->option[BUCKET_RANKS];
+}
+
+static bool stays_in_node(const struct pass_context *cx, struct module *m, op_id op)
+{
+	return cx->option[INTER_NODE] && !block_joins_nodes(m, op, cluster_node_devices(cx->cluster));
+}
+
+/* Why a collective that others would share a bucket with is in none. */
+static void why_refused(const struct pass_context *cx, struct module *m, op_id op, struct buf *out)
+{
+	const char *why = cx->option[BUCKETS] == BUCKETS_PACK ? ir_bucket_refusal(m, op) : NULL;
+	if (has_few_ranks(cx, m, op))
+		buf_puts(out, "its communicator has fewer ranks than bucket_ranks=");
+	else if (stays_in_node(cx, m, op))
+		buf_printf(out, "its communicator stays in a node of %lld devices (inter_node=1)",
+		           (long long)cluster_node_devices(cx->cluster));
+	else
+		buf_puts(out, why ? why : "it is not waited for once, in its block");
+}
+
+/* Whether that is of interest: of recorded graphs only what the options keep out. */
+static bool could_be_bucketed(const struct pass_context *cx, struct module *m, op_id op)
+{
+	enum op_kind kind = block_collective(m, op);
+	if (m->op.at[op].kind == OP_EXTERN && !has_few_ranks(cx, m, op) && !stays_in_node(cx, m, op))
+		return false;
+	return m->op.at[op].kind != OP_END_COALESCING &&
+	       (kind == OP_ALLGATHER || kind == OP_REDUCE_SCATTER || kind == OP_ALLREDUCE);
+}
+
 /* The collectives that could not be put into buckets, and why. */
 static void say_refused(struct pass_context *cx, struct module *m, const struct block *b)
 {
+	struct buf why = {0};
 	for (uint32_t x = 0; x < b->p.n; x++) {
-		enum op_kind kind = (enum op_kind)m->op.at[b->op[x]].kind;
+		op_id op = b->op[x];
 		if (b->p.node[x].kind != SCHED_COMM || b->p.node[x].family != SCHED_NONE ||
-		    (kind != OP_ALLGATHER && kind != OP_REDUCE_SCATTER && kind != OP_ALLREDUCE))
+		    !could_be_bucketed(cx, m, op))
 			continue;
-		bool packs = cx->option[BUCKETS] == BUCKETS_PACK;
-		const char *why = block_ranks(m, b->op[x]) < cx->option[BUCKET_RANKS]
-		                      ? "its communicator has fewer ranks than bucket_ranks="
-		                  : packs ? ir_bucket_refusal(m, b->op[x])
-		                          : NULL,
-		           *name = block_name(m, b->op[x]);
-		pass_remark(cx, m, m->op.at[b->op[x]].at, "%s%s%s in no bucket: %s", op_info[kind].hir,
-		            name ? " of " : "", name ? name : "",
-		            why ? why : "it is not waited for once, in its block");
+		const char *name = block_name(m, op);
+		why.n = 0;
+		why_refused(cx, m, op, &why);
+		pass_remark(cx, m, m->op.at[op].at, "%s%s%s in no bucket: %s",
+		            op_info[block_collective(m, op)].hir, name ? " of " : "", name ? name : "",
+		            why.at);
 	}
+	buf_free(&why);
 }
 
-/* Collectives of communicators with fewer ranks go into no bucket. */
-static void leave_small(struct module *m, struct block *b, int64_t ranks)
+/* What bucket_ranks= and inter_node= keep out goes into no bucket. */
+static void leave_out(const struct pass_context *cx, struct module *m, struct block *b)
 {
 	for (uint32_t x = 0; x < b->p.n; x++)
-		if (b->p.node[x].kind == SCHED_COMM && block_ranks(m, b->op[x]) < ranks)
+		if (b->p.node[x].kind == SCHED_COMM &&
+		    (has_few_ranks(cx, m, b->op[x]) || stays_in_node(cx, m, b->op[x])))
 			b->p.node[x].family = SCHED_NONE;
 }
 
@@ -208,7 +242,7 @@ static bool schedule(void *overlap, struct schedule_block *block, struct arena *
 	struct overlap *k = overlap;
 	struct pass_context *cx = k->cx;
 	const struct block *b = &block->b;
-	leave_small(k->m, &block->b, cx->option[BUCKET_RANKS]);
+	leave_out(cx, k->m, &block->b);
 	struct sched_result before = as_it_is(&b->p, a);
 	if (!block->owner)
 		k->limit = limit_of(cx, before.peak);
