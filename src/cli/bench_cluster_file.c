@@ -121,6 +121,8 @@ static void make_links(struct cluster *c, const struct bench_measured *x)
 	if (x->inner > 1 || x->ranks == 1)
 		link[c->link_n++] = make_link(x, x->inner);
 	if (x->ranks > x->inner)
+		c->node_devices = x->inner;
+	if (x->ranks > x->inner)
 		link[c->link_n++] = make_link(x, x->ranks);
 	c->link = link;
 }
