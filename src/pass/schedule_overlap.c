@@ -85,6 +85,15 @@ static op_id op_of(const struct block *b, const struct sched_schedule *s, uint32
 	return b->op[s->b.origin[node].node];
 }
 
+/* What remarks call a comm. */
+static void put_collective(struct module *m, const struct block *b, const struct sched_schedule *s,
+                           uint32_t node, struct buf *out)
+{
+	const char *name = block_name(m, op_of(b, s, node));
+	bool bucket = s->b.origin[node].bucket != SCHED_NONE;
+	buf_printf(out, "%s%s", name ? name : "a collective", bucket ? " and others" : "");
+}
+
 struct unit { /* of times that are printed */
 	const char *name;
 	double ns;
@@ -108,14 +117,20 @@ static void say_exposed(struct pass_context *cx, struct module *m, const struct 
 	    e.hidden, e.n, sched_hideable(&s->b.p, percent), sched_hideable(&s->b.p, (percent + 1) / 2));
 	for (uint32_t i = 0; i < e.n; i++) {
 		const struct sched_exposure *x = &e.at[i];
-		op_id op = op_of(b, s, x->comm);
-		const char *name = block_name(m, op);
-		bool bucket = s->b.origin[x->comm].bucket != SCHED_NONE;
-		if (x->exposed)
-			pass_remark(cx, m, m->op.at[op].at, "%s%s: %.3f of %.3f %s exposed: %s",
-			            name ? name : "a collective", bucket ? " and others" : "",
-			            (double)x->exposed / unit.ns, (double)(x->end - x->begin) / unit.ns,
-			            unit.name, reason_of(x->reason));
+		struct buf text = {0};
+		if (x->reason == SCHED_HIDDEN)
+			continue;
+		put_collective(m, b, s, x->comm, &text);
+		buf_printf(&text, ": %.3f of %.3f %s exposed", (double)x->exposed / unit.ns,
+		           (double)(x->end - x->begin) / unit.ns, unit.name);
+		if (x->behind) {
+			buf_printf(&text, ", and %.3f behind ", (double)x->behind / unit.ns);
+			put_collective(m, b, s, x->front, &text);
+			buf_puts(&text, x->behind_others ? " and what is before it" : "");
+		}
+		pass_remark(cx, m, m->op.at[op_of(b, s, x->comm)].at, "%s: %s", text.at,
+		            reason_of(x->reason));
+		buf_free(&text);
 	}
 }
 

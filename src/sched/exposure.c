@@ -89,14 +89,26 @@ static bool is_for_memory(struct looker *l, struct window *w, uint32_t comm, uin
 
 static enum sched_reason reason_of(struct looker *l, struct window *w, const struct sched_exposure *e)
 {
-	int64_t time = l->p->node[e->comm].time, queued = e->begin - e->issue;
-	if (!e->exposed)
+	int64_t time = l->p->node[e->comm].time, queued = e->begin - e->issue,
+	        waited = e->exposed + e->behind;
+	if (!waited)
 		return SCHED_HIDDEN;
-	if (2 * queued >= e->exposed)
+	if (2 * queued >= waited)
 		return SCHED_LANE;
 	if (independent_work(l, e->comm, time) < time)
 		return SCHED_CHAIN;
 	return is_for_memory(l, w, e->comm, e->wait) ? SCHED_MEMORY : SCHED_WORK;
+}
+
+/* A wait for a comm holds the host from `from` on. */
+static void add_stall(struct sched_exposure *e, const struct sched_exposure *all, const uint32_t *of,
+                      int64_t from, int64_t stall)
+{
+	int64_t own = stall < e->hidden ? stall : e->hidden;
+	e->exposed += own;
+	e->hidden -= own;
+	e->behind += stall - own;
+	e->behind_others |= stall > own && all[of[e->front]].begin > from;
 }
 
 void sched_exposures(const struct sched_problem *p, const uint32_t *order, int64_t limit, struct arena *a,
@@ -105,10 +117,13 @@ void sched_exposures(const struct sched_problem *p, const uint32_t *order, int64
 	struct sched_moment *trace = mem_alloc(sizeof *trace * ((size_t)p->n + 1));
 	uint32_t *of = mem_alloc(sizeof *of * ((size_t)p->n + 1)); /* by comm: its number in out */
 	uint32_t *own = mem_alloc(sizeof *own * ((size_t)p->n + 1));
+	uint32_t last[SCHED_MAX_LANES]; /* by lane: the comm that was issued last */
 	int64_t *longest;
 	struct window w;
 	struct looker l;
 	*out = (struct sched_exposures){0};
+	for (unsigned lane = 0; lane < SCHED_MAX_LANES; lane++)
+		last[lane] = SCHED_NONE;
 	for (uint32_t k = 0; k < p->n; k++) {
 		out->n += p->node[order[k]].kind == SCHED_COMM;
 		own[k] = order[k];
@@ -125,7 +140,9 @@ void sched_exposures(const struct sched_problem *p, const uint32_t *order, int64
 			                                     .issue = trace[k].start,
 			                                     .begin = trace[k].begin,
 			                                     .end = trace[k].end,
-			                                     .hidden = node->time};
+			                                     .hidden = node->time,
+			                                     .front = last[node->lane]};
+			last[node->lane] = x;
 			of[x] = n++;
 		} else if (node->comm != SCHED_NONE) {
 			struct sched_exposure *e = &out->at[of[node->comm]];
@@ -133,9 +150,7 @@ void sched_exposures(const struct sched_problem *p, const uint32_t *order, int64
 				e->wait = x;
 				longest[of[node->comm]] = trace[k].stall;
 			}
-			e->exposed += trace[k].stall;
-			e->hidden =
-			    e->exposed < p->node[e->comm].time ? p->node[e->comm].time - e->exposed : 0;
+			add_stall(e, out->at, of, trace[k].start, trace[k].stall);
 		}
 	}
 	window_open(&w, p, limit, own);

@@ -4,7 +4,7 @@
 #include "sched/simulate.h"
 
 enum sched_reason {
-	SCHED_HIDDEN, /* the host never waits for it */
+	SCHED_HIDDEN, /* its waits never hold the host */
 	SCHED_LANE,   /* most of the wait is for comms before it on its lane */
 	SCHED_CHAIN,  /* all work that neither needs it nor is needed by it takes less time than it does */
 	SCHED_MEMORY, /* there is work for later that could go before the wait, but for the limit */
@@ -17,7 +17,13 @@ struct sched_exposure {
 	                        none */
 	int64_t issue;       /* the host issues the comm */
 	int64_t begin, end;  /* on its lane */
-	int64_t exposed, hidden; /* ns that its waits hold the host, and the rest of what it takes */
+	/* ns that its waits hold the host for what it takes itself, and the rest of that */
+	int64_t exposed, hidden;
+	/* ns that its waits hold the host beyond that, for those before it on its lane; the exposed and
+	 * behind of all comms are what the host waits */
+	int64_t behind;
+	uint32_t front;     /* the comm before it on its lane; SCHED_NONE: it is the first */
+	bool behind_others; /* than front, too: front began when the host was waiting already */
 	enum sched_reason reason;
 };
 

@@ -53,10 +53,17 @@ static void each_reason(void)
 	struct sched_node queued[] = {comm(100), comm(50), wait_for(1), work(10), wait_for(0)};
 	e = exposure(queued, 5, two, 4, FREE, 1);
 	CHECK_EQ(e.reason, SCHED_LANE);
-	CHECK(e.exposed == 150 && e.hidden == 0 && e.begin == 100);
+	CHECK(e.exposed == 50 && e.hidden == 0 && e.begin == 100);
+	CHECK(e.behind == 100 && e.front == 0 && !e.behind_others);
 	e = exposure(queued, 5, two, 4, FREE, 0);
 	CHECK_EQ(e.reason, SCHED_HIDDEN);
 	CHECK(e.exposed == 0 && e.hidden == 100 && e.wait == 4);
+	CHECK(e.behind == 0 && e.front == SCHED_NONE);
+
+	static const struct sched_pair third[] = {{0, 5}, {1, 5}, {2, 3}, {3, 4}, {4, 5}};
+	struct sched_node behind_two[] = {comm(100), comm(20), comm(50), wait_for(2), work(10), work(10)};
+	e = exposure(behind_two, 6, third, 5, FREE, 2);
+	CHECK(e.exposed == 50 && e.behind == 120 && e.front == 1 && e.behind_others);
 
 	static const struct sched_pair between[] = {{1, 3}, {3, 4}, {0, 4}};
 	struct sched_node spent[] = {work(80), comm(100), work(30), wait_for(1), work(10), work(0)};
@@ -109,11 +116,13 @@ static void sums_and_counts(uint32_t seed)
 		const struct sched_exposure *of = &e.at[comms++];
 		CHECK_EQ(of->comm, x);
 		CHECK(of->wait == SCHED_NONE || p.node[of->wait].comm == x);
-		CHECK_EQ(of->exposed > 0, of->reason != SCHED_HIDDEN);
+		CHECK_EQ(of->exposed + of->behind > 0, of->reason != SCHED_HIDDEN);
+		CHECK_EQ(of->exposed + of->hidden, p.node[x].time);
+		CHECK(!of->behind || (of->front != SCHED_NONE && p.node[of->front].lane == p.node[x].lane));
 		CHECK_EQ(of->end - of->begin, p.node[x].time);
 		if (of->reason == SCHED_CHAIN)
 			CHECK(independent(&p, x) < p.node[x].time);
-		exposed += of->exposed;
+		exposed += of->exposed + of->behind;
 		hidden += of->reason == SCHED_HIDDEN;
 		for (unsigned k = 0; k < 4; k++)
 			hideable[k] += percents[k] ? percents[k] * independent(&p, x) >= 100 * p.node[x].time
