@@ -387,9 +387,10 @@ static void step(struct list *l)
 	take_arrived(l);
 	uint32_t wait = wanted_wait(l), near = best_near(l);
 	int64_t gap = wait == SCHED_NONE ? p->launch : l->over[p->node[wait].comm] - l->now;
+	uint32_t before = l->n;
 	feed(l, l->front == p->n ? INT64_MAX : near == SCHED_NONE ? gap : p->node[near].time);
-	if (l->n == p->n)
-		return;
+	if (l->n == p->n || (l->n > before && wait == SCHED_NONE && near == SCHED_NONE))
+		return; /* what the feed issued may have brought some into the window */
 	if (l->front < p->n && l->role[l->front] == SCHED_SOURCE && issue_source(l, l->front))
 		return;
 	issue(l, take(l, wait, near, gap));
