@@ -3,8 +3,12 @@
 
 static const double inflates[] = {1, 1.3, 1.6, 2, 2.5, 3, 4, 6},
                     spans[] = {0.003, 0.01, 0.02, 0.05, 0.1, 0.3, 1},
-                    windows[] = {0, 0.003, 0.01, 0.02, 0.03, 0.05}; /* of the work */
-enum { NEAR = 16 };                                                 /* launches that a span is, at least */
+                    windows[] = {0, 0.003, 0.01, 0.02, 0.03, 0.05, 0.2, 1}; /* of the work */
+enum {
+	NEAR = 16, /* launches that a span is, at least */
+	FEW = 256, /* nodes of which a small part of the work is hardly one */
+	WIDE = 2,  /* windows for so few, the last ones */
+};
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
 static void try_gather(struct scheduler *s, struct plan plan, double inflate)
@@ -56,7 +60,7 @@ static void vary_window(struct scheduler *s, bool all)
 {
 	struct plan plan = s->best.plan;
 	int64_t now = plan.window;
-	for (unsigned i = 0; i < COUNT(windows); i++) {
+	for (unsigned i = 0; i < COUNT(windows) - (s->p->n <= FEW ? 0 : WIDE); i++) {
 		plan.window = (int64_t)(windows[i] * (double)s->work) + s->inner;
 		if (plan.window > now || all)
 			plan_try(s, &plan);
