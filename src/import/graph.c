@@ -380,9 +380,20 @@ static bool read_record(struct reader *r)
 
 bool graph_is(const struct source *s)
 {
-	static const char head[] = "hircgraph 1";
-	return s->size > sizeof head && !memcmp(s->text, head, sizeof head - 1) &&
-	       s->text[sizeof head - 1] == '\n';
+	static const char head[] = "hircgraph ";
+	return s->size >= sizeof head && !memcmp(s->text, head, sizeof head - 1);
+}
+
+/* The first line, of which graph_is has seen the first word. */
+static bool read_version(struct reader *r)
+{
+	struct graph_text word = {0}, version, more;
+	next_word(r, &word);
+	version = word;
+	if (!next_word(r, &version) || !same(r, version, "1"))
+		return refuse(r, version,
+		              "this version of the format is not known; this hirc reads version 1");
+	return !next_word(r, &more) || refuse(r, more, "nothing should follow the version");
 }
 
 /* Storages name nodes that stand after them. */
@@ -404,7 +415,7 @@ bool graph_read(struct diag *d, struct source *s, struct graph *out)
 		const char *stop = memchr(s->text + at, '\n', s->size - at);
 		r.at = at;
 		r.end = stop ? (uint32_t)(stop - s->text) : s->size;
-		ok = read_record(&r);
+		ok = at ? read_record(&r) : read_version(&r);
 	}
 	if (ok && !r.ended) {
 		diag_error(d, s->size, "the file ends without `end`: it is not whole");
