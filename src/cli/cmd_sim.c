@@ -132,17 +132,19 @@ static bool sim_recorded(struct sim_command *c, struct module *m, const struct c
 }
 
 /* What --delay and --slow say, by rank; false after reporting. */
-static bool find_ranks(struct sim_command *c, struct sim_program *p)
+static bool find_ranks(struct sim_command *c, const struct module *m, struct arena *a,
+                       struct sim_settings *out)
 {
-	int64_t *delay = arena_new_array(p->arena, int64_t, p->ranks);
-	int64_t *slow = arena_new_array(p->arena, int64_t, p->ranks);
-	for (int64_t r = 0; r < p->ranks; r++)
+	int64_t ranks = module_ranks(m);
+	int64_t *delay = arena_new_array(a, int64_t, ranks);
+	int64_t *slow = arena_new_array(a, int64_t, ranks);
+	for (int64_t r = 0; r < ranks; r++)
 		slow[r] = 1000;
 	for (uint32_t k = 0; k < c->ranks.n; k++) {
 		const struct sim_rank_option *o = &c->ranks.at[k];
-		if (o->rank >= p->ranks) {
+		if (o->rank >= ranks) {
 			diag_error(c->d, DIAG_NOWHERE, "%s: there is no rank %lld, the program has %lld",
-			           o->slow ? "--slow" : "--delay", (long long)o->rank, (long long)p->ranks);
+			           o->slow ? "--slow" : "--delay", (long long)o->rank, (long long)ranks);
 			return false;
 		}
 		if (o->slow)
@@ -150,8 +152,8 @@ static bool find_ranks(struct sim_command *c, struct sim_program *p)
 		else
 			delay[o->rank] = o->number;
 	}
-	p->delay = delay;
-	p->slow = slow;
+	out->delay = delay;
+	out->slow = slow;
 	return true;
 }
 
@@ -168,8 +170,8 @@ static void remark(struct sim_program *p, const struct sim_events *e, bool each,
 static bool sim_devices(struct sim_command *c, struct module *m, const struct cost *cost)
 {
 	bool each = !strcmp(c->classes, "no");
-	struct sim_program p;
-	struct sim_run run;
+	struct sim_settings o = {.streams = c->streams, .each = each};
+	struct sim_simulation s;
 	struct timeline t;
 	if (c->schedule) {
 		diag_error(c->d, DIAG_NOWHERE,
@@ -177,19 +179,18 @@ static bool sim_devices(struct sim_command *c, struct module *m, const struct co
 		           "this program");
 		return false;
 	}
-	bool ok = sim_program_open(&p, m, cost, c->d) && find_ranks(c, &p);
-	p.streams = c->streams;
-	ok = ok && sim_run_open(&p, each, &run);
+	struct arena *a = arena_new();
+	bool ok = find_ranks(c, m, a, &o) && sim_simulation_open(&s, m, cost, &o, c->d);
 	if (ok) {
-		sim_devices_timeline(&run.events, &run.classes, each, &t);
+		sim_devices_timeline(&s.run.events, &s.run.classes, each, &t);
 		t.limit = limit_of(c);
 		if (c->compile.pipeline.remarks)
-			remark(&p, &run.events, each, &t);
+			remark(&s.program, &s.run.events, each, &t);
 		ok = report(c, &t);
 		timeline_close(&t);
-		sim_run_close(&run);
+		sim_simulation_close(&s);
 	}
-	sim_program_close(&p);
+	arena_free(a);
 	return ok;
 }
 

@@ -53,23 +53,19 @@ static bool runs(struct module *m)
 
 bool predict(struct module *m, const struct cluster *c, struct diag *d, struct prediction *out)
 {
-	struct sim_program p;
-	struct sim_run run;
+	struct sim_simulation s;
 	struct timeline t;
 	struct cost *cost = params_check(m, d) ? cost_new(m, c, d) : NULL;
 	if (!cost)
 		return false;
-	bool ok = sim_program_open(&p, m, cost, d);
-	p.streams = STREAMS;
-	ok = ok && sim_run_open(&p, false, &run);
+	bool ok = sim_simulation_open(&s, m, cost, &(struct sim_settings){.streams = STREAMS}, d);
 	if (ok) {
-		sim_devices_timeline(&run.events, &run.classes, false, &t);
+		sim_devices_timeline(&s.run.events, &s.run.classes, false, &t);
 		read_timeline(&t, m, out);
 		out->runs = runs(m);
 		timeline_close(&t);
-		sim_run_close(&run);
+		sim_simulation_close(&s);
 	}
-	sim_program_close(&p);
 	cost_free(cost);
 	return ok;
 }
