@@ -140,12 +140,9 @@ static void moves_are_what_they_say(const struct sched_problem *p, struct test_r
 	int64_t limit = sched_simulate(p, order, NULL).peak + (1 << 19);
 	window_open(&w, p, limit, order);
 	for (unsigned m = 0; m < MOVES; m++) {
-		uint32_t x = test_draw(r, p->n), to = test_draw(r, p->n), at = w.place[x];
-		if (to == at || !(to < at ? window_pull(&w, x, to) : window_push(&w, x, to)))
+		uint32_t from, end;
+		if (!test_move(&w, r, other, &from, &end))
 			continue;
-		uint32_t from = to < at ? to : at, end = (to < at ? at : to) + 1;
-		memcpy(other, order, sizeof *other * p->n);
-		memcpy(other + from, w.draft, sizeof *other * (end - from));
 		CHECK(sched_is_schedule(p, other));
 		struct sched_result want = sched_simulate(p, other, NULL);
 		int64_t got = window_runtime(&w, from, end);

@@ -2,7 +2,9 @@
 #ifndef HIRC_TESTS_SCHED_H
 #define HIRC_TESTS_SCHED_H
 #include "sched/simulate.h"
+#include "sched/window.h"
 #include <stdlib.h>
+#include <string.h>
 
 struct test_random {
 	uint64_t state;
@@ -78,6 +80,21 @@ static inline uint32_t *test_original(struct arena *a, const struct sched_proble
 	for (uint32_t x = 0; x < p->n; x++)
 		order[x] = x;
 	return order;
+}
+
+/* Draws a move of a node in the order of a window. False: the node cannot go there. Else what becomes of the
+ * order, which the window does not have yet, and the stretch of it that changes. */
+static inline bool test_move(struct window *w, struct test_random *r, uint32_t *other, uint32_t *from,
+                             uint32_t *end)
+{
+	uint32_t n = w->p->n, x = test_draw(r, n), to = test_draw(r, n), at = w->place[x];
+	if (to == at || !(to < at ? window_pull(w, x, to) : window_push(w, x, to)))
+		return false;
+	*from = to < at ? to : at;
+	*end = (to < at ? at : to) + 1;
+	memcpy(other, w->order, sizeof *other * n);
+	memcpy(other + *from, w->draft, sizeof *other * (*end - *from));
+	return true;
 }
 
 /* The least of all orders, of their runtimes or their peaks. */

@@ -52,12 +52,9 @@ static unsigned stretches(const struct sched_problem *p, const uint8_t *role, st
 	window_open(&w, p, INT64_MAX / 2, order);
 	window_pace(&w, role, limit);
 	for (unsigned m = 0; m < MOVES; m++) {
-		uint32_t x = test_draw(r, p->n), to = test_draw(r, p->n), at = w.place[x];
-		if (to == at || !(to < at ? window_pull(&w, x, to) : window_push(&w, x, to)))
+		uint32_t from, end;
+		if (!test_move(&w, r, other, &from, &end))
 			continue;
-		uint32_t from = to < at ? to : at, end = (to < at ? at : to) + 1;
-		memcpy(other, order, sizeof *other * p->n);
-		memcpy(other + from, w.draft, sizeof *other * (end - from));
 		struct sched_pace want = by_words(p, role, other), got = sched_pace_of(p, role, other);
 		CHECK_EQ(want.in_flight, got.in_flight);
 		CHECK_EQ(want.prefetch, got.prefetch);
