@@ -32,7 +32,7 @@ static void ok(const struct rt_task *t)
 static struct rt_view random_view(enum rt_dtype t, int nd, const int64_t *n, bool negative)
 {
 	struct rt_view v = {.dtype = t, .nd = nd};
-	int order[RT_MAX_DIMS];
+	int order[RT_MAX_DIMS] = {0};
 	for (int i = 0; i < nd; i++) {
 		int j = (int)(next() % (uint32_t)(i + 1));
 		order[i] = order[j];
@@ -351,7 +351,7 @@ static void test_reduce(void)
 					sub.n[d] = axes >> d & 1 ? n[d] : 1;
 				memset(inner, 0, sizeof inner);
 				do {
-					int64_t full[RT_MAX_DIMS];
+					int64_t full[RT_MAX_DIMS] = {0};
 					for (int d = 0; d < nd; d++)
 						full[d] = inner[d] + index[d];
 					double x = get(&in, full);

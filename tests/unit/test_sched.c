@@ -242,9 +242,8 @@ static void bounds_are_below_all_orders(uint32_t seed)
 {
 	struct arena *a = arena_new();
 	struct sched_problem p;
-	uint32_t order[SMALL];
 	test_problem(a, seed, SMALL, &p);
-	int64_t best = least_of_orders(&p, order, 0, 0, runtime_of);
+	int64_t best = least_of_orders(&p, runtime_of);
 	struct sched_bound alone = sched_bound(&p, false), bucketed = sched_bound(&p, true);
 	CHECK(alone.runtime <= best);
 	CHECK(bucketed.runtime <= alone.runtime);

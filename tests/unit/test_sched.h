@@ -97,9 +97,9 @@ static inline bool test_move(struct window *w, struct test_random *r, uint32_t *
 	return true;
 }
 
-/* The least of all orders, of their runtimes or their peaks. */
-static inline int64_t least_of_orders(const struct sched_problem *p, uint32_t *order, uint32_t n,
-                                      uint32_t done, int64_t (*of)(struct sched_result))
+/* The least of all orders that begin with the n nodes of `done`. */
+static inline int64_t least_from(const struct sched_problem *p, uint32_t *order, uint32_t n, uint32_t done,
+                                 int64_t (*of)(struct sched_result))
 {
 	int64_t best = INT64_MAX;
 	if (n == p->n)
@@ -111,10 +111,19 @@ static inline int64_t least_of_orders(const struct sched_problem *p, uint32_t *o
 		if (!ready)
 			continue;
 		order[n] = x;
-		int64_t t = least_of_orders(p, order, n + 1, done | 1u << x, of);
+		int64_t t = least_from(p, order, n + 1, done | 1u << x, of);
 		best = t < best ? t : best;
 	}
 	return best;
+}
+
+/* The least of all orders, of their runtimes or their peaks. */
+static inline int64_t least_of_orders(const struct sched_problem *p, int64_t (*of)(struct sched_result))
+{
+	uint32_t *order = mem_alloc(sizeof *order * ((size_t)p->n + 1));
+	int64_t least = least_from(p, order, 0, 0, of);
+	free(order);
+	return least;
 }
 
 #endif

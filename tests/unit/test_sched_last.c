@@ -18,9 +18,8 @@ static int64_t runtime_within(struct sched_result r)
 /* INT64_MAX: no order keeps to the limit. */
 static int64_t least(const struct sched_problem *p, int64_t limit)
 {
-	uint32_t order[MOST];
 	limit_of_orders = limit;
-	return least_of_orders(p, order, 0, 0, runtime_within);
+	return least_of_orders(p, runtime_within);
 }
 
 /* Of all sets of comms of a family in one bucket, one for each of the two families. */

@@ -44,9 +44,9 @@ static unsigned lower(uint32_t seed)
 {
 	struct arena *a = arena_new();
 	struct sched_problem p, q;
-	uint32_t order[NODES], scratch[NODES];
+	uint32_t order[NODES];
 	test_problem(a, seed, NODES, &p);
-	int64_t best = least_of_orders(&p, scratch, 0, 0, peak_of),
+	int64_t best = least_of_orders(&p, peak_of),
 	        original = sched_simulate(&p, test_original(a, &p), NULL).peak;
 	int64_t found = sched_lower_peak(&p, 0, order);
 	CHECK(sched_is_schedule(&p, order));
