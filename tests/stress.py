@@ -48,6 +48,18 @@ def launches(hirc, ranks, hosts):
         yield "hosts mixed", [*mpirun, *on, hirc, "run", "--transport=mixed"]
 
 
+def must_start():
+    """Ends where mpirun starts nothing at all: that is no failure of a program."""
+    done = subprocess.run(["mpirun", "-np", "1", "true"], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    if not done.returncode:
+        return
+    said = "\n".join(line for line in done.stdout.splitlines() if line.strip("- "))
+    root = "run as root" in done.stdout
+    sys.exit("stress.py: mpirun refuses to run as root; OMPI_ALLOW_RUN_AS_ROOT=1 and OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 "
+             "in the environment allow it, --launch='fork|thread' does without mpirun" if root else
+             f"stress.py: mpirun starts no process, exit code {done.returncode}:\n{said}")
+
+
 def run(command, environment, seconds):
     """What went wrong, or None."""
     try:
@@ -77,6 +89,7 @@ def main():
     files = sorted(glob.glob(f"{ROOT}/examples/*.hir") + glob.glob(f"{ROOT}/tests/stress/*.hir"))
     busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(o.busy)]
     failed = count = 0
+    started = False
     try:
         for file in files:
             name = os.path.basename(file)[:-4]
@@ -87,6 +100,9 @@ def main():
             for way, command in launches(o.hirc, ranks, hosts):
                 if not re.search(o.launch, way):
                     continue
+                if command[0] == "mpirun" and not started:
+                    must_start()
+                    started = True
                 for options in [[], *OPTIONS.get(name, [])]:
                     if SYMMETRIC in options and way.startswith("hosts"):
                         continue
