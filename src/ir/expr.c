@@ -279,6 +279,11 @@ enum expr_status expr_eval(const struct module *m, expr_id e, const struct expr_
 
 bool mesh_position(const struct mesh *mesh, uint32_t device, uint32_t *out)
 {
+	uint32_t guess = mesh->device_count ? device - mesh->device[0] : 0; /* of devices without a gap */
+	if (guess < mesh->device_count && mesh->device[guess] == device) {
+		*out = guess;
+		return true;
+	}
 	for (uint32_t p = 0; p < mesh->device_count; p++)
 		if (mesh->device[p] == device) {
 			*out = p;
