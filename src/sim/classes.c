@@ -1,5 +1,7 @@
 /* classes: by hashes of 64 bits of what ranks do and whom they meet. */
 #include "sim/classes.h"
+#include "sim/symmetry.h"
+#include "sim/twins.h"
 #include <string.h>
 
 static uint64_t mix(uint64_t h, uint64_t x)
@@ -26,6 +28,12 @@ static uint64_t hash_of(const struct sim_program *p, const struct sim_rank *r)
 	for (uint32_t k = 0; k < r->place.n; k++)
 		h = mix(h, p->channel.at[r->place.at[k].channel].kind * 2u + r->place.at[k].receives);
 	return h;
+}
+
+/* The rank that is walked for it. */
+static uint32_t least_of(const struct sim_program *p, uint32_t rank)
+{
+	return p->symmetry ? p->symmetry->least[rank] : rank;
 }
 
 /* Numbers ranks by their keys, in the order of the ranks. Returns how many classes there are. */
@@ -63,11 +71,16 @@ static void refine(const struct sim_program *p, struct sim_classes *c)
 		memset(met, 0, sizeof *met * p->channel.n);
 		for (uint32_t r = 0; r < c->rank_n; r++)
 			for (uint32_t k = 0; k < c->place_n[r]; k++)
-				met[c->place[r][k].channel] += mix(mix(1, c->of[r]), k);
+				met[c->place[r][k].joint] +=
+				    mix(mix(1, c->of[r]), k) * c->place[r][k].members;
 		for (uint32_t r = 0; r < c->rank_n; r++) {
+			if (least_of(p, r) != r) {
+				key[r] = key[least_of(p, r)];
+				continue;
+			}
 			key[r] = mix(2, c->of[r]);
 			for (uint32_t k = 0; k < c->place_n[r]; k++)
-				key[r] = mix(mix(key[r], met[c->place[r][k].channel]),
+				key[r] = mix(mix(key[r], met[c->place[r][k].joint]),
 				             p->channel.at[c->place[r][k].channel].n);
 		}
 		c->n = renumber(c, key);
@@ -82,38 +95,112 @@ void sim_classes_free(struct sim_classes *c)
 	c->arena = NULL;
 }
 
-bool sim_classes_find(struct sim_program *p, struct sim_classes *c)
+/* ---- walks */
+
+struct walks {
+	struct sim_program *p;
+	struct sim_classes *c;
+	uint64_t *key; /* by rank */
+	struct sim_rank r;
+	struct sim_twins twins;
+	bool each;           /* each rank is walked */
+	bool knows_symmetry; /* it was looked for */
+};
+
+static bool walk(struct walks *w, uint32_t rank)
 {
-	struct sim_rank r = {0};
-	bool ok = true;
+	struct sim_classes *c = w->c;
+	if (!sim_rank_walk(w->p, rank, false, &w->r))
+		return false;
+	w->key[rank] = hash_of(w->p, &w->r);
+	c->place_n[rank] = w->r.place.n;
+	c->place[rank] = arena_new_array(c->arena, struct sim_place, w->r.place.n);
+	if (w->r.place.n)
+		memcpy(c->place[rank], w->r.place.at, sizeof *w->r.place.at * w->r.place.n);
+	return true;
+}
+
+static bool find_twin(struct walks *w, uint32_t rank)
+{
+	const struct sim_twin *x = sim_twins_find(&w->twins, rank, &w->c->place[rank]);
+	if (!x)
+		return false;
+	w->key[rank] = w->key[x->rank];
+	w->c->place_n[rank] = x->place_n;
+	return true;
+}
+
+/* False: a rank cannot be walked, or all have to be with another symmetry. */
+static bool walk_all(struct walks *w)
+{
+	struct sim_program *p = w->p;
+	struct sim_classes *c = w->c;
+	w->twins.twin.n = 0;
+	for (uint32_t k = 0; k < c->rank_n; k++) {
+		uint32_t least = least_of(p, k);
+		c->of[k] = SIM_NONE;
+		c->place_n[k] = 0;
+		if (!sim_rank_takes_part(p, k))
+			continue;
+		c->of[k] = 0;
+		if (least != k) {
+			w->key[k] = w->key[least];
+			continue;
+		}
+		if (find_twin(w, k))
+			continue;
+		if (!walk(w, k))
+			return false;
+		if (w->each)
+			continue;
+		if (!w->r.by_rank) {
+			sim_twins_add(&w->twins, k, &w->r);
+		} else if (!w->knows_symmetry) {
+			w->knows_symmetry = true;
+			if ((p->symmetry = sim_symmetry_find(p)))
+				return false;
+		}
+	}
+	return true;
+}
+
+static bool walk_until_known(struct walks *w)
+{
+	struct sim_program *p = w->p;
+	while (!walk_all(w)) {
+		if (p->failed)
+			return false;
+		if (p->symmetry->broken >= 0 && !sim_symmetry_give_up(p->symmetry))
+			p->symmetry = NULL;
+	}
+	return true;
+}
+
+bool sim_classes_find(struct sim_program *p, bool each, struct sim_classes *c)
+{
 	*c = (struct sim_classes){.arena = arena_new(), .rank_n = (uint32_t)p->ranks};
-	uint64_t *key = mem_zalloc(sizeof *key * ((size_t)c->rank_n + 1));
+	struct walks w = {.p = p,
+	                  .c = c,
+	                  .key = mem_zalloc(sizeof *w.key * ((size_t)c->rank_n + 1)),
+	                  .twins = {.p = p, .arena = c->arena},
+	                  .each = each};
 	c->of = arena_new_array(c->arena, uint32_t, c->rank_n);
 	c->first = arena_new_array(c->arena, uint32_t, c->rank_n);
 	c->count = arena_new_array(c->arena, uint32_t, c->rank_n);
 	c->place = arena_new_array(c->arena, struct sim_place *, c->rank_n);
 	c->place_n = arena_new_array(c->arena, uint32_t, c->rank_n);
-	for (uint32_t k = 0; k < c->rank_n && ok; k++) {
-		c->of[k] = SIM_NONE;
-		if (!sim_rank_takes_part(p, k))
-			continue;
-		ok = sim_rank_walk(p, k, false, &r);
-		c->of[k] = 0;
-		key[k] = hash_of(p, &r);
-		c->place_n[k] = r.place.n;
-		c->place[k] = arena_new_array(c->arena, struct sim_place, r.place.n);
-		if (r.place.n)
-			memcpy(c->place[k], r.place.at, sizeof *r.place.at * r.place.n);
-	}
-	sim_rank_free(&r);
+	p->symmetry = NULL;
+	bool ok = walk_until_known(&w);
+	sim_rank_free(&w.r);
+	vec_free(&w.twins.twin);
 	if (ok) {
-		c->n = renumber(c, key);
+		c->n = renumber(c, w.key);
 		refine(p, c);
 		for (uint32_t k = 0; k < c->rank_n; k++)
 			if (c->of[k] != SIM_NONE)
 				c->count[c->of[k]]++;
 	}
-	free(key);
+	free(w.key);
 	if (!ok)
 		sim_classes_free(c);
 	return ok;

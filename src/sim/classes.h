@@ -15,11 +15,13 @@ struct sim_classes {
 	uint32_t *first;          /* by class: its least rank */
 	uint32_t *count;          /* by class */
 	struct sim_place **place; /* by rank: its places on channels, place_n of them */
-	uint32_t *place_n;
+	uint32_t *place_n;        /* 0 of ranks that are not the least of their orbit */
 };
 
-/* False after reporting; then there is nothing to free. */
-bool sim_classes_find(struct sim_program *p, struct sim_classes *out);
+/* each: every rank is walked; otherwise ranks are left out that are known to do what one does that was
+ * walked: twins (twins.h), and orbits of the symmetry that is put in the program. The classes are the same.
+ * False after reporting; then there is nothing to free. */
+bool sim_classes_find(struct sim_program *p, bool each, struct sim_classes *out);
 void sim_classes_free(struct sim_classes *c);
 
 #endif

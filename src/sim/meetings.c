@@ -1,7 +1,8 @@
 /* meetings: units, and whom they meet.
  *
  * A channel of a unit is one with that of another if ranks for which they stand are members of one channel of
- * the program. By what classes are, that holds for all ranks of a class alike. */
+ * the program, or of what a symmetry makes one of it. By what classes are, that holds for all ranks of a
+ * class alike. */
 #include "sim/meetings.h"
 
 static bool make_units(struct sim_events *e, const struct sim_classes *c, bool each)
@@ -50,7 +51,7 @@ static void make_slots(struct sim_events *e, struct sim_unit *u)
 			u->slot[u->r.task.at[k].channel][u->r.task.at[k].number] = k;
 }
 
-struct members {      /* of channels of the program: which ranks have it as which of theirs */
+struct members {      /* of joints: which ranks that were walked have it as which of their channels */
 	uint32_t *at; /* by channel: where its list begins */
 	struct sim_member *item;
 };
@@ -60,13 +61,13 @@ static struct members members_of(const struct sim_program *p, const struct sim_c
 	struct members m = {.at = mem_zalloc(sizeof *m.at * ((size_t)p->channel.n + 2))};
 	for (uint32_t r = 0; r < c->rank_n; r++)
 		for (uint32_t k = 0; k < c->place_n[r]; k++)
-			m.at[c->place[r][k].channel + 2]++;
+			m.at[c->place[r][k].joint + 2]++;
 	for (uint32_t k = 2; k < p->channel.n + 2; k++)
 		m.at[k] += m.at[k - 1];
 	m.item = mem_alloc(sizeof *m.item * ((size_t)m.at[p->channel.n + 1] + 1));
 	for (uint32_t r = 0; r < c->rank_n; r++)
 		for (uint32_t k = 0; k < c->place_n[r]; k++)
-			m.item[m.at[c->place[r][k].channel + 1]++] = (struct sim_member){r, k};
+			m.item[m.at[c->place[r][k].joint + 1]++] = (struct sim_member){r, k};
 	return m;
 }
 
@@ -79,16 +80,17 @@ static uint32_t instances_of(const struct sim_unit *u, uint32_t local)
 }
 
 /* The meeting of a channel of the program. */
-static void make_meeting(struct sim_events *e, const struct members *all, const uint32_t *unit_of,
-                         uint32_t channel)
+static void make_meeting(struct sim_events *e, const struct sim_classes *c, const struct members *all,
+                         const uint32_t *unit_of, uint32_t channel)
 {
 	const struct sim_channel *ch = &e->p->channel.at[channel];
-	uint32_t from = all->at[channel], to = all->at[channel + 1], number = e->meeting.n;
+	uint32_t from = all->at[channel], to = all->at[channel + 1], number = e->meeting.n, come = 0;
 	struct sim_meeting q = {.channel = channel,
 	                        .member = e->member.n,
 	                        .instance = e->instance.n,
 	                        .messages = ch->kind == SIM_CHANNEL_MESSAGES};
 	for (uint32_t k = from; k < to; k++) {
+		come += c->place[all->item[k].unit][all->item[k].local].members;
 		struct sim_member x = {unit_of[all->item[k].unit], all->item[k].local};
 		struct sim_unit *u = &e->unit[x.unit];
 		if (u->meeting[x.local] != SIM_NONE)
@@ -99,7 +101,7 @@ static void make_meeting(struct sim_events *e, const struct members *all, const 
 		uint32_t n = instances_of(u, x.local);
 		q.instance_n = n > q.instance_n ? n : q.instance_n;
 	}
-	q.expected = q.member_n + (to - from < ch->n);
+	q.expected = q.member_n + (come < ch->n);
 	for (uint32_t k = 0; k < q.instance_n; k++)
 		vec_push(&e->instance, ((struct sim_instance){.begin = -1, .latest = -1}));
 	vec_push(&e->meeting, q);
@@ -119,7 +121,7 @@ bool sim_meetings_make(struct sim_events *e, const struct sim_classes *c, bool e
 	for (uint32_t k = 0; k < e->n; k++)
 		for (uint32_t i = 0; i < e->unit[k].r.place.n; i++)
 			if (e->unit[k].meeting[i] == SIM_NONE)
-				make_meeting(e, &all, unit_of, e->unit[k].r.place.at[i].channel);
+				make_meeting(e, c, &all, unit_of, e->unit[k].r.place.at[i].joint);
 	free(unit_of);
 	free(all.at);
 	free(all.item);

@@ -3,6 +3,7 @@
 #include "ir/edit.h"
 #include "ir/expr.h"
 #include "ir/unit.h"
+#include "sim/moves.h"
 #include "sim/rank_walk.h"
 #include <string.h>
 
@@ -25,10 +26,15 @@ bool rank_fail(struct rank_walk *w, op_id op, const char *format, ...)
 
 /* ---- scalars */
 
+static struct expr_env env_of(const struct rank_walk *w)
+{
+	return (struct expr_env){
+	    .rank = w->rank, .streams = w->p->streams ? w->p->streams : INT32_MAX, .index = w->index};
+}
+
 static bool value_of(struct rank_walk *w, op_id op, expr_id e, int64_t *out)
 {
-	const struct expr_env env = {
-	    .rank = w->rank, .streams = w->p->streams ? w->p->streams : INT32_MAX, .index = w->index};
+	const struct expr_env env = env_of(w);
 	static const char *const why[] = {[EXPR_UNDEFINED_PARAM] = "has no value",
 	                                  [EXPR_OVERFLOW] = "has no value in 64 bits",
 	                                  [EXPR_INDIVISIBLE] = "does not divide",
@@ -44,7 +50,7 @@ static bool value_of(struct rank_walk *w, op_id op, expr_id e, int64_t *out)
 	return false;
 }
 
-bool rank_scalar(struct rank_walk *w, op_id op, unsigned k, int64_t *out)
+static bool scalar(struct rank_walk *w, op_id op, unsigned k, int64_t *out)
 {
 	if (op_role_count(w->m, op, ROLE_SCALAR) <= k)
 		return rank_fail(w, op, "the statement lacks an operand");
@@ -53,6 +59,32 @@ bool rank_scalar(struct rank_walk *w, op_id op, unsigned k, int64_t *out)
 		return value_of(w, op, s->expr, out);
 	*out = (int64_t)s->literal;
 	return true;
+}
+
+/* Whether ranks of an orbit find the same, or, as peers, what turns as they do. */
+static bool follows(struct rank_walk *w, expr_id e, bool peer)
+{
+	const struct expr_env env = env_of(w);
+	struct sim_symmetry *s = w->p->symmetry;
+	if (!peer && (!e || !sim_moves_by_rank(w->m, e)))
+		return true;
+	w->out->by_rank = true;
+	for (unsigned k = 0; s && k < s->n; k++)
+		if (!(peer ? sim_moves_as_rank : sim_moves_not)(s, &s->turn[k], e, &env)) {
+			s->broken = (int)k;
+			return false;
+		}
+	return true;
+}
+
+bool rank_scalar(struct rank_walk *w, op_id op, unsigned k, int64_t *out)
+{
+	return scalar(w, op, k, out) && follows(w, op_scalar_expr(w->m, op, k), false);
+}
+
+bool rank_peer(struct rank_walk *w, op_id op, int64_t *out)
+{
+	return scalar(w, op, 0, out) && follows(w, op_scalar_expr(w->m, op, 0), true);
 }
 
 /* ---- streams and tasks */
@@ -241,7 +273,7 @@ static void deallocate(struct rank_walk *w, op_id op)
 static bool begin_view(struct rank_walk *w, op_id op)
 {
 	int64_t index = 0;
-	if (op_role_count(w->m, op, ROLE_SCALAR) && !rank_scalar(w, op, 0, &index))
+	if (op_role_count(w->m, op, ROLE_SCALAR) && !scalar(w, op, 0, &index))
 		return false;
 	sim_makers_view(w->makers, op, index);
 	return true;
@@ -339,7 +371,8 @@ bool sim_rank_walk(struct sim_program *p, uint32_t rank, bool needs, struct sim_
 	struct arena *a = arena_new();
 	struct rank_walk w = {.p = p, .m = m, .out = out, .rank = rank, .iteration = -1};
 	p->walks++;
-	out->task.n = out->place.n = out->stream.n = out->need.n = 0;
+	out->task.n = out->place.n = out->stream.n = out->need.n = out->asked.n = 0;
+	out->by_rank = false;
 	w.now = p->delay ? p->delay[rank] : 0;
 	w.slow = p->slow ? p->slow[rank] : 1000;
 	w.index = arena_new_array(a, int64_t, m->index.n + 1);
@@ -348,7 +381,8 @@ bool sim_rank_walk(struct sim_program *p, uint32_t rank, bool needs, struct sim_
 	w.end = arena_new_array(a, uint32_t, m->op.n);
 	w.holds = arena_new_array(a, bool, m->value.n);
 	w.posted = arena_new_array(a, struct rank_message, m->op.n);
-	w.channel = SIM_NONE;
+	w.asked = arena_new_array(a, uint32_t, m->team.n + 1);
+	w.group_asked = SIM_NONE;
 	w.on = arena_new_array(a, bool, m->mesh.n + 1);
 	for (mesh_id k = 0; k < m->mesh.n; k++)
 		w.on[k] = sim_rank_is_on(p, k, rank);
@@ -372,4 +406,5 @@ void sim_rank_free(struct sim_rank *r)
 	vec_free(&r->need);
 	vec_free(&r->place);
 	vec_free(&r->stream);
+	vec_free(&r->asked);
 }

@@ -23,7 +23,7 @@ enum {
 	SIM_MAX_TASKS = 1 << 23,  /* of all ranks that are simulated */
 	SIM_MAX_STREAMS = 1 << 16 /* of a rank */
 };
-#define SIM_MAX_STEPS ((int64_t)1 << 32) /* statements of all ranks together */
+#define SIM_MAX_STEPS ((int64_t)1 << 32) /* statements of all ranks that are walked together */
 
 enum sim_task_kind {
 	SIM_WORK,    /* of the device, one at a time */
@@ -63,7 +63,18 @@ struct sim_channel {
 
 struct sim_place {        /* of a rank on a channel */
 	uint32_t channel; /* of the program */
+	uint32_t joint;   /* the channel that stands for it, see symmetry.h; itself where there is none */
+	uint32_t members; /* of the channel that this rank stands for, itself included */
 	bool receives;
+};
+
+struct sim_asked { /* a rank asks for its channel of a team */
+	team_id team;
+	uint8_t kind; /* enum sim_channel_kind */
+	name_id backend;
+	uint32_t channel; /* of the program; SIM_NONE: no slice holds the rank */
+	uint32_t place;   /* of the rank; SIM_NONE: it meets nobody there */
+	uint32_t next;    /* of the same team, in `asked` + 1 */
 };
 
 /* What the statements of a program are on all ranks. */
@@ -90,10 +101,11 @@ struct sim_program {
 	struct sim_seat { /* by channel, and whether it receives: the number that the rank has for it */
 		uint32_t walk, number;
 	} * local;
-	uint32_t local_n, walks;     /* walk: of which of the walks that is */
-	const int64_t *delay, *slow; /* by rank: ns before its first statement; per mille of time of work */
-	op_id ignored;               /* a synchronize that is left out; 0: none */
-	int64_t steps;               /* so far */
+	uint32_t local_n, walks;       /* walk: of which of the walks that is */
+	const int64_t *delay, *slow;   /* by rank: ns before its first statement; per mille of time of work */
+	struct sim_symmetry *symmetry; /* NULL: each rank stands for itself */
+	op_id ignored;                 /* a synchronize that is left out; 0: none */
+	int64_t steps;                 /* so far */
 	bool failed;
 };
 
@@ -121,9 +133,16 @@ struct sim_rank {
 	VEC(struct sim_need) need;   /* by task, ascending; of is less */
 	VEC(struct sim_place) place; /* by the rank's number of a channel */
 	VEC(int64_t) stream;         /* its index; -1: the first, which is a handle */
+	VEC(struct sim_asked) asked;
+	bool by_rank; /* what it does has to do with its number, not with meshes, teams and times alone */
 };
-/* Walks a rank; *out is emptied first. needs: whether these are found. False after reporting. */
+/* Walks a rank; *out is emptied first. needs: whether these are found. False after reporting, or where the
+ * walk does not follow a turn of the symmetry, which is then broken. */
 bool sim_rank_walk(struct sim_program *p, uint32_t rank, bool needs, struct sim_rank *out);
+/* The places of a rank that does what one does that asked for n channels, and is not by_rank. False: it does
+ * not meet on as many. place: place_n of them. */
+bool sim_rank_meets_alike(struct sim_program *p, uint32_t rank, const struct sim_asked *asked, uint32_t n,
+                          struct sim_place *place, uint32_t place_n);
 void sim_rank_free(struct sim_rank *r);
 
 #endif

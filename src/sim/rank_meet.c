@@ -1,35 +1,123 @@
 /* rank_meet: where a rank meets others: collectives, fences, messages, and waits for them. */
 #include "ir/edit.h"
 #include "sim/rank_walk.h"
+#include "sim/symmetry.h"
 #include <string.h>
 
 /* ---- channels */
 
-static uint32_t local_of(struct rank_walk *w, uint32_t channel, bool receives)
+static struct sim_seat *seat_of(struct sim_program *p, uint32_t channel, bool receives)
 {
-	struct sim_program *p = w->p;
 	if (channel >= p->local_n) {
 		p->local = mem_realloc(p->local, sizeof *p->local * 2 * p->channel.cap);
 		memset(p->local + 2 * (size_t)p->local_n, 0,
 		       sizeof *p->local * 2 * (p->channel.cap - p->local_n));
 		p->local_n = p->channel.cap;
 	}
-	struct sim_seat *seat = &p->local[2 * (size_t)channel + receives];
-	if (seat->walk != p->walks) {
-		*seat = (struct sim_seat){p->walks, w->out->place.n};
-		vec_push(&w->out->place, ((struct sim_place){channel, receives}));
-		vec_push(&w->number, 0);
+	return &p->local[2 * (size_t)channel + receives];
+}
+
+/* Of a slice: that of its least rank that is the least of an orbit. by: as what it is asked for. */
+static void join_slice(struct sim_program *p, const struct sim_asked *by, uint32_t rank, struct sim_place *x)
+{
+	const struct sim_channel *ch = &p->channel.at[x->channel];
+	uint32_t least = SIM_NONE;
+	x->members = 0;
+	for (uint32_t k = 0; k < ch->n; k++) {
+		uint32_t of = p->symmetry->least[ch->device[k]];
+		least = of < least ? of : least;
+		x->members += of == rank;
 	}
-	return seat->number;
+	x->joint = sim_channel_of_team(p, by->team, (enum sim_channel_kind)by->kind, by->backend, least);
+}
+
+/* Of messages: that whose sender is the least of its orbit. */
+static void join_messages(struct sim_program *p, struct sim_place *x)
+{
+	struct sim_channel key = p->channel.at[x->channel];
+	key.ends[1] = sim_symmetry_back(p->symmetry, key.ends[1], key.ends[0]);
+	key.ends[0] = p->symmetry->least[key.ends[0]];
+	x->joint = sim_channel_find(p, &key);
+}
+
+/* by: NULL: of messages. */
+static uint32_t local_of(struct rank_walk *w, const struct sim_asked *by, uint32_t channel, bool receives)
+{
+	struct sim_program *p = w->p;
+	struct sim_seat *seat = seat_of(p, channel, receives);
+	if (seat->walk == p->walks)
+		return seat->number;
+	struct sim_place x = {.channel = channel, .joint = channel, .members = 1, .receives = receives};
+	*seat = (struct sim_seat){p->walks, w->out->place.n};
+	if (p->symmetry && by)
+		join_slice(p, by, w->rank, &x);
+	else if (p->symmetry)
+		join_messages(p, &x);
+	vec_push(&w->out->place, x);
+	vec_push(&w->number, 0);
+	return w->out->place.n - 1;
 }
 
 /* A task on a channel; the stream goes on without it. */
-static uint32_t meet(struct rank_walk *w, struct sim_task task, uint32_t channel, bool receives)
+static uint32_t meet(struct rank_walk *w, struct sim_task task, uint32_t local)
 {
-	task.channel = local_of(w, channel, receives);
+	task.channel = local;
 	task.number = w->number.at[task.channel]++;
 	task.also = SIM_NONE;
 	return rank_add_task(w, task);
+}
+
+/* The rank's channel of a team, in `asked`; SIM_NONE: no slice of it holds the rank. */
+static uint32_t ask(struct rank_walk *w, team_id team, enum sim_channel_kind kind, name_id backend)
+{
+	if (!team)
+		return SIM_NONE;
+	uint32_t k = w->asked[team];
+	while (k && (w->out->asked.at[k - 1].kind != kind || w->out->asked.at[k - 1].backend != backend))
+		k = w->out->asked.at[k - 1].next;
+	if (!k) {
+		struct sim_asked x = {.team = team,
+		                      .kind = (uint8_t)kind,
+		                      .backend = backend,
+		                      .channel = sim_channel_of_team(w->p, team, kind, backend, w->rank),
+		                      .place = SIM_NONE,
+		                      .next = w->asked[team]};
+		vec_push(&w->out->asked, x);
+		k = w->asked[team] = w->out->asked.n;
+	}
+	return w->out->asked.at[k - 1].channel == SIM_NONE ? SIM_NONE : k - 1;
+}
+
+static uint32_t meet_asked(struct rank_walk *w, struct sim_task task, uint32_t asked)
+{
+	struct sim_asked *x = &w->out->asked.at[asked];
+	x->place = local_of(w, x, x->channel, false);
+	return meet(w, task, x->place);
+}
+
+bool sim_rank_meets_alike(struct sim_program *p, uint32_t rank, const struct sim_asked *asked, uint32_t n,
+                          struct sim_place *place, uint32_t place_n)
+{
+	p->walks++;
+	for (uint32_t k = 0; k < place_n; k++)
+		place[k].channel = SIM_NONE;
+	for (uint32_t k = 0; k < n; k++) {
+		const struct sim_asked *x = &asked[k];
+		uint32_t channel =
+		    sim_channel_of_team(p, x->team, (enum sim_channel_kind)x->kind, x->backend, rank);
+		if ((channel == SIM_NONE) != (x->channel == SIM_NONE))
+			return false;
+		if (x->place == SIM_NONE)
+			continue;
+		struct sim_seat *seat = seat_of(p, channel, false);
+		if (seat->walk == p->walks ? seat->number != x->place : place[x->place].channel != SIM_NONE)
+			return false;
+		*seat = (struct sim_seat){p->walks, x->place};
+		place[x->place] = (struct sim_place){.channel = channel, .joint = channel, .members = 1};
+		if (p->symmetry)
+			join_slice(p, x, rank, &place[x->place]);
+	}
+	return true;
 }
 
 void rank_join(struct rank_walk *w, op_id op, uint32_t also)
@@ -52,25 +140,23 @@ void rank_collective(struct rank_walk *w, op_id op)
 {
 	const struct op *o = &w->m->op.at[op];
 	bool waits = !(o->flags & OP_ASYNC);
-	uint32_t channel =
-	    o->team ? sim_channel_of_team(w->p, o->team, SIM_CHANNEL_TEAM, op_backend(w->m, op), w->rank)
-	            : SIM_NONE;
+	uint32_t asked = ask(w, o->team, SIM_CHANNEL_TEAM, op_backend(w->m, op));
 	rank_take_results(w, op);
 	if (o->flags & OP_GROUPED) { /* all are one, which end_group starts */
-		w->channel = channel;
+		w->group_asked = asked;
 		vec_push(&w->grouped, op);
 		return;
 	}
-	if (channel == SIM_NONE) {
+	if (asked == SIM_NONE) {
 		if (!waits)
 			started(w, op, 0, 0);
 		return;
 	}
 	uint32_t task =
-	    meet(w,
-	         (struct sim_task){
-	             .kind = SIM_MEETING, .op = op, .time = w->p->time[op], .bytes = w->p->moved[op]},
-	         channel, false);
+	    meet_asked(w,
+	               (struct sim_task){
+	                   .kind = SIM_MEETING, .op = op, .time = w->p->time[op], .bytes = w->p->moved[op]},
+	               asked);
 	rank_carry_out(w, op, task);
 	if (waits)
 		rank_join(w, op, task);
@@ -80,9 +166,9 @@ void rank_collective(struct rank_walk *w, op_id op)
 
 void rank_fence(struct rank_walk *w, op_id op, team_id team)
 {
-	uint32_t channel = team ? sim_channel_of_team(w->p, team, SIM_CHANNEL_FENCE, 0, w->rank) : SIM_NONE;
-	if (channel != SIM_NONE)
-		rank_join(w, op, meet(w, (struct sim_task){.kind = SIM_MEETING, .op = op}, channel, false));
+	uint32_t asked = ask(w, team, SIM_CHANNEL_FENCE, 0);
+	if (asked != SIM_NONE)
+		rank_join(w, op, meet_asked(w, (struct sim_task){.kind = SIM_MEETING, .op = op}, asked));
 }
 
 /* ---- messages */
@@ -98,7 +184,7 @@ static uint32_t start_message(struct rank_walk *w, const struct rank_message *x)
 	                   : cost_message_time(w->p->cost, from, to, w->p->moved[x->op]);
 	uint32_t task = meet(
 	    w, (struct sim_task){.kind = SIM_MESSAGE, .op = x->op, .time = time, .bytes = w->p->moved[x->op]},
-	    sim_channel_find(w->p, &key), !send);
+	    local_of(w, NULL, sim_channel_find(w->p, &key), !send));
 	rank_carry_out(w, x->op, task);
 	return task;
 }
@@ -118,7 +204,7 @@ static bool issue(struct rank_walk *w, op_id by, const struct rank_message *x)
 bool rank_message_issue(struct rank_walk *w, op_id op)
 {
 	struct rank_message x = {.op = op};
-	if (!rank_scalar(w, op, 0, &x.peer))
+	if (!rank_peer(w, op, &x.peer))
 		return false;
 	rank_take_results(w, op);
 	if (!w->p->posted[op])
@@ -142,18 +228,19 @@ bool rank_post(struct rank_walk *w, op_id op)
 void rank_end_group(struct rank_walk *w, op_id op)
 {
 	uint32_t first = w->out->task.n;
-	if (w->channel != SIM_NONE)
-		meet(w,
-		     (struct sim_task){
-		         .kind = SIM_MEETING, .op = op, .time = w->p->time[op], .bytes = w->p->moved[op]},
-		     w->channel, false);
-	for (uint32_t k = 0; w->channel != SIM_NONE && k < w->grouped.n; k++)
+	if (w->group_asked != SIM_NONE)
+		meet_asked(
+		    w,
+		    (struct sim_task){
+		        .kind = SIM_MEETING, .op = op, .time = w->p->time[op], .bytes = w->p->moved[op]},
+		    w->group_asked);
+	for (uint32_t k = 0; w->group_asked != SIM_NONE && k < w->grouped.n; k++)
 		rank_carry_out(w, w->grouped.at[k], first);
 	for (uint32_t k = 0; k < w->group.n; k++)
 		start_message(w, &w->group.at[k]);
 	started(w, op, first, w->out->task.n - first);
 	w->group.n = w->grouped.n = 0;
-	w->channel = SIM_NONE;
+	w->group_asked = SIM_NONE;
 	w->in_group = false;
 }
 

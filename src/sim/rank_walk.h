@@ -36,16 +36,20 @@ struct rank_walk {
 	struct rank_message *posted; /* by op */
 	struct sim_makers *makers;   /* NULL: needs are not asked for */
 	bool in_group;
-	uint32_t channel;   /* of the Communications of the group; SIM_NONE: it has none */
-	VEC(op_id) grouped; /* its Communications */
+	uint32_t *asked;      /* by team: in `asked` of the rank, + 1 */
+	uint32_t group_asked; /* of the Communications of the group, in `asked`; SIM_NONE: it has none */
+	VEC(op_id) grouped;   /* its Communications */
 	VEC(struct rank_message) group;
 };
 
 /* ---- rank.c */
 /* Reports, once. Returns false. */
 bool rank_fail(struct rank_walk *w, op_id op, const char *format, ...) __attribute__((format(printf, 3, 4)));
-/* The k-th scalar of a statement, here. */
+/* The k-th scalar of a statement, here, on which it depends what the rank does. False after reporting, or
+ * where ranks of an orbit find different ones. */
 bool rank_scalar(struct rank_walk *w, op_id op, unsigned k, int64_t *out);
+/* The peer of a message, likewise. */
+bool rank_peer(struct rank_walk *w, op_id op, int64_t *out);
 /* Adds a task after what the current stream has been given, and `also`. Returns its number. */
 uint32_t rank_add_task(struct rank_walk *w, struct sim_task task);
 /* The same, and the stream goes on after it. */

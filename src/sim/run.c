@@ -3,7 +3,7 @@
 
 bool sim_run_open(struct sim_program *p, bool each, struct sim_run *out)
 {
-	if (!sim_classes_find(p, &out->classes))
+	if (!sim_classes_find(p, each, &out->classes))
 		return false;
 	if (sim_events_run(p, &out->classes, each, &out->events))
 		return true;

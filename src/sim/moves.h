@@ -1,0 +1,24 @@
+/* moves: how the value of an expression differs on ranks that a turn (symmetry.h) makes of one another.
+ *
+ *     axis_index(x)                     moves by the step, modulo the size of x
+ *     (axis_index(x) + i) % 8           likewise, if 8 is the size of x or divides it
+ *     (axis_index(x) + i) % 8 == 0      nothing is known
+ *     axis_index(x) % 2                 stays, if the step is even
+ *     device(x, (axis_index(x) + 1) % 8)    is the device that the rank's turns into
+ *
+ * Only what is certain on all ranks is said, from the value on one. */
+#ifndef HIRC_SIM_MOVES_H
+#define HIRC_SIM_MOVES_H
+#include "ir/expr.h"
+#include "sim/symmetry.h"
+
+/* Whether a rank may find another value than its neighbours. */
+bool sim_moves_by_rank(const struct module *m, expr_id e);
+/* env has the least rank of an orbit, where the expression has a value. Whether it has the same on all. */
+bool sim_moves_not(const struct sim_symmetry *s, const struct sim_turn *t, expr_id e,
+                   const struct expr_env *env);
+/* Whether it is a rank that turns as those do that find it. */
+bool sim_moves_as_rank(const struct sim_symmetry *s, const struct sim_turn *t, expr_id e,
+                       const struct expr_env *env);
+
+#endif
