@@ -44,6 +44,19 @@ static bool blas_order(const struct rt_view *v, int64_t *row, int64_t *col)
 	return *row == 1 && *col >= (m > 1 ? m : 1) && *col <= INT_MAX;
 }
 
+/* Whether a matrix whose columns lie in a row is packed so too: a copy that transposes takes several times as
+ * long, and BLAS reads either order. The loops here read rows. */
+static bool stays_transposed(const struct gemm *g, const struct rt_view *v)
+{
+#ifdef HIRC_HAVE_BLAS
+	return g->wide != RT_I64 && v->stride[0] == 1 && v->stride[1] >= v->n[0] && v->n[0] > 1 &&
+	       v->n[1] > 1;
+#else
+	(void)g, (void)v;
+	return false;
+#endif
+}
+
 static bool prepare(struct gemm *g, int which, const struct rt_view *v, struct cpu_matrix *out)
 {
 	out->data = v->data;
@@ -54,10 +67,14 @@ static bool prepare(struct gemm *g, int which, const struct rt_view *v, struct c
 	if (!scratch)
 		return false;
 	struct rt_view packed = rt_view_dense(scratch, g->operand, 2, v->n);
+	*out = (struct cpu_matrix){.data = scratch, .row = v->n[1] > 0 ? v->n[1] : 1, .col = 1};
+	if (stays_transposed(g, v)) {
+		packed.stride[0] = out->row = 1;
+		packed.stride[1] = out->col = v->n[0];
+	}
 	if (g->packed[which] != v->data && !g->ahead)
 		cpu_copy(&packed, v);
 	g->packed[which] = v->data;
-	*out = (struct cpu_matrix){.data = scratch, .row = v->n[1] > 0 ? v->n[1] : 1, .col = 1};
 	return true;
 }
 
