@@ -236,7 +236,7 @@ int cmd_tune(int argc, char **argv)
 	     .value = "N",
 	     .min = 1,
 	     .max = 1 << 20,
-	     .help = "look at no more candidates"},
+	     .help = "look for no more candidates that differ"},
 	    {.name = "check",
 	     .kind = OPTION_SWITCH,
 	     .to = &t.check,

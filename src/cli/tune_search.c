@@ -1,8 +1,9 @@
 /* tune_search: which candidates are looked at.
  *
  * All combinations if there are no more than --limit. Else a walk: from the program as it stands, all values
- * of two axes at a time, of each pair of axes; from the best of them again, until no pair makes it better.
- * The order is that of the axes and their values, so that two runs look at the same candidates. */
+ * of two axes at a time, of each pair of axes; from the best of them again, until no pair makes it better or
+ * as many programs as --limit says are found that differ. The order is that of the axes and their values, so
+ * that two runs look at the same candidates. */
 #include "cli/tune.h"
 #include <string.h>
 
@@ -66,7 +67,8 @@ static uint32_t look(struct tune *t, const uint8_t *choice, int64_t in_all)
 	if (k < t->candidate.n)
 		return k;
 	if (t->bar)
-		tune_progress("looking at candidates", (double)t->candidate.n / (double)in_all);
+		tune_progress("looking at candidates",
+		              t->candidate.n < in_all ? (double)t->candidate.n / (double)in_all : 1);
 	memcpy(c.choice, choice, sizeof c.choice);
 	bool inferred = infer(t, &c);
 	memcpy(c.choice, choice, sizeof c.choice);
@@ -86,6 +88,15 @@ static int64_t time_of(const struct tune *t, uint32_t k)
 	if (c->state == TUNE_SAME)
 		c = &t->candidate.at[c->same];
 	return c->state == TUNE_GOOD && c->predicted >= 0 ? c->predicted : INT64_MAX;
+}
+
+/* How many programs differ of those that were looked at. */
+static int64_t differing(const struct tune *t)
+{
+	int64_t n = 0;
+	for (uint32_t k = 0; k < t->candidate.n; k++)
+		n += t->candidate.at[k].state == TUNE_GOOD;
+	return n;
 }
 
 /* How many combinations there are, at most limit + 1. */
@@ -110,13 +121,13 @@ static void look_at_all(struct tune *t, int64_t n)
 	}
 }
 
-/* All values of axes i and j beside what the best one has; the best of them. */
+/* All values of axes i and j, which may be the same, beside what the best one has; the best of them. */
 static uint32_t look_at_pair(struct tune *t, uint32_t best, uint32_t i, uint32_t j)
 {
 	uint8_t choice[TUNE_MAX_AXES];
 	memcpy(choice, t->candidate.at[best].choice, sizeof choice);
 	for (uint32_t a = 0; a < t->axis[i].n; a++)
-		for (uint32_t b = 0; b < t->axis[j].n && t->candidate.n < t->limit; b++) {
+		for (uint32_t b = 0; b < t->axis[j].n && differing(t) < t->limit; b++) {
 			choice[i] = (uint8_t)a;
 			choice[j] = (uint8_t)b;
 			uint32_t k = look(t, choice, t->limit);
@@ -133,9 +144,9 @@ static void walk(struct tune *t)
 	do {
 		before = best;
 		for (uint32_t i = 0; i < t->axis_n; i++)
-			for (uint32_t j = i + 1; j < t->axis_n; j++)
+			for (uint32_t j = t->axis_n > 1 ? i + 1 : i; j < t->axis_n; j++)
 				best = look_at_pair(t, best, i, j);
-	} while (best != before && t->candidate.n < t->limit);
+	} while (best != before && differing(t) < t->limit);
 }
 
 void tune_search(struct tune *t)
