@@ -148,6 +148,8 @@ static enum status tune(struct tune *t)
 	t->cluster = compile_cluster(t->d, &t->compile, &status);
 	if (!t->cluster)
 		return status;
+	if (!tune_axes_end(t))
+		return STATUS_USAGE;
 	tune_search(t);
 	status = tune_measure(t);
 	if (t->compile.pipeline.remarks)
@@ -223,7 +225,8 @@ int cmd_tune(int argc, char **argv)
 	     .kind = OPTION_TEXT,
 	     .to = &t.search,
 	     .value = "A,B",
-	     .help = "what is varied: chunks, pipeline, offset-streams, zero-copy, fuse, overlap, streams"},
+	     .help = "what is varied: chunks, pipeline, offset-streams, zero-copy, fuse, overlap, streams, "
+	             "transform"},
 	    {.name = "measure",
 	     .kind = OPTION_MAYBE,
 	     .to = &measure,

@@ -249,18 +249,21 @@ static bool has_word(const char *list, const char *word)
 	return !strcmp(list, "all");
 }
 
+const struct compile_transform compile_transform[COMPILE_TRANSFORMS] = {
+    {"merge", PASS_MERGE_COLLECTIVES}, {"split", PASS_SPLIT_ALLREDUCES}, {"chunk", PASS_CHUNK_COLLECTIVES}};
+
+const char *compile_transform_list(const struct compile_options *o)
+{
+	bool search = !o->passes && o->effort && (!strcmp(o->effort, "2") || !strcmp(o->effort, "3"));
+	return o->transform ? o->transform : search ? "all" : "no";
+}
+
 /* --transform, as passes. */
 static bool set_transform(struct compile_options *o, struct diag *d)
 {
-	static const struct {
-		const char *word;
-		enum pass_id pass;
-	} all[] = {{"merge", PASS_MERGE_COLLECTIVES},
-	           {"split", PASS_SPLIT_ALLREDUCES},
-	           {"chunk", PASS_CHUNK_COLLECTIVES}};
-	enum { N = sizeof all / sizeof *all };
-	bool search = !o->passes && o->effort && (!strcmp(o->effort, "2") || !strcmp(o->effort, "3"));
-	const char *list = o->transform ? o->transform : search ? "all" : "no";
+	enum { N = COMPILE_TRANSFORMS };
+	const struct compile_transform *all = compile_transform;
+	const char *list = compile_transform_list(o);
 	if (!strcmp(list, "no"))
 		return true;
 	for (const char *s = list; strcmp(list, "all"); s++) {

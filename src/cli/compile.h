@@ -20,7 +20,14 @@
 #include "parse/sema.h"
 #include "pass/pipeline.h"
 
-enum { COMPILE_OPTIONS = 24 };
+enum { COMPILE_OPTIONS = 24, COMPILE_TRANSFORMS = 3 };
+
+/* What --transform names. */
+struct compile_transform {
+	const char *word;
+	enum pass_id pass;
+};
+extern const struct compile_transform compile_transform[COMPILE_TRANSFORMS];
 
 struct compile_options {
 	VEC(struct sema_define) define; /* -D */
@@ -49,6 +56,8 @@ void compile_options_free(struct compile_options *o);
 struct option_table compile_options_table(struct compile_options *o);
 /* Reads what the options say about passes; false after reporting: exit STATUS_USAGE. */
 bool compile_options_finish(struct compile_options *o, struct diag *d);
+/* What --transform says or is by default: `all`, `no` or a list. */
+const char *compile_transform_list(const struct compile_options *o);
 /* Messages to standard error as --diagnostic-format says. */
 struct diag *compile_diag(const struct compile_options *o);
 

@@ -2,6 +2,7 @@
  *
  *     cmd_tune.c         the command line, and one thing after the other
  *     tune_axes.c        what can be varied: chunk counts of the source, options of the compiler, streams
+ *     tune_transform.c   which transformations of collectives a program has something for
  *     tune_candidate.c   a program with its choices: compiled, and predicted by the simulator
  *     tune_search.c      which candidates are looked at
  *     tune_measure.c     running the best of them
@@ -30,6 +31,7 @@ enum tune_axis_kind {
 	TUNE_FUSE,
 	TUNE_OVERLAP,
 	TUNE_STREAMS,
+	TUNE_TRANSFORM,
 	TUNE_KINDS
 };
 
@@ -72,10 +74,11 @@ struct tune {
 
 	struct arena *arena; /* of texts */
 	struct source *source;
-	struct ast *ast;
+	struct ast *ast; /* NULL: of a recorded graph */
 	const struct cluster *cluster;
 	struct tune_axis axis[TUNE_MAX_AXES];
 	uint32_t axis_n;
+	bool transforms; /* --transform is to be varied, where there is something for it */
 	VEC(struct tune_candidate)
 	candidate;                /* in the order in which they were looked at; the first is the
 	                             program as it stands */
@@ -89,6 +92,13 @@ struct tune {
 extern const char *const tune_axis_name[TUNE_KINDS]; /* as --search has them */
 /* False after reporting: exit 2. Takes lists of values out of the -D of t->compile. */
 bool tune_axes_find(struct tune *t);
+/* Adds --transform, for a program that is right; then false after reporting that there is no axis. */
+bool tune_axes_end(struct tune *t);
+
+/* ---- tune_transform.c */
+
+/* Sets for each of compile_transform whether the program as it stands has something for it. */
+void tune_transforms_find(struct tune *t, bool *possible);
 
 /* ---- tune_candidate.c */
 
@@ -96,6 +106,8 @@ bool tune_axes_find(struct tune *t);
 bool tune_options_make(struct tune *t, const struct tune_candidate *c, struct diag *d,
                        struct compile_options *out, int64_t *streams);
 void tune_options_free(struct tune *t, struct compile_options *o);
+/* Of the program that these options make; 0: it does not compile, which is reported to d. */
+uint64_t tune_program_hash(struct tune *t, struct compile_options *o, struct diag *d);
 /* Compiles and predicts: sets all but choice, same and what is measured. */
 void tune_candidate_evaluate(struct tune *t, struct tune_candidate *c);
 /* Sets hash for a number of streams, by program and streams. */
@@ -130,7 +142,8 @@ const char *tune_bucket_mode(const char *overlap);
 void tune_put_choices(const struct tune *t, const struct tune_candidate *c, struct buf *out);
 /* ` --np=2 -D t=96 --pipeline=p2p`: what hirc run needs. consts: also those that the source has. */
 void tune_put_options(struct tune *t, const struct tune_candidate *c, bool consts, struct buf *out);
-/* The source with the consts of a candidate, under a comment with the command line. */
+/* The source with the consts of a candidate, or the program of a recorded graph, under a comment with the
+ * command line. */
 void tune_put_program(struct tune *t, const struct tune_candidate *c, const char *path, struct buf *out);
 /* A bar on the last line of a terminal; done: 0 … 1, above: it is taken away. */
 void tune_progress(const char *what, double done);

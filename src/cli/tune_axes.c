@@ -3,6 +3,9 @@
  *     const s = 3                          s: the chunks of a loop, a const that stands in @stream(s),
  *     input X: f32[t@stream(s), k]         @serial(s) or `for i in 0..s parallel(stream)` and nowhere else
  *
+ * Collectives can be merged, split and cut in chunks where passes find some; so this axis comes last, once
+ * the program is known to be right. Of a recorded graph the order and buckets can be varied.
+ *
  * A const that is also an extent, the size of a mesh or part of an index has a meaning of its own: with
  * another value it would be another program. So has `np`. `-D s=2,4` says which values are tried. */
 #include "cli/bench.h"
@@ -10,7 +13,7 @@
 #include <string.h>
 
 const char *const tune_axis_name[TUNE_KINDS] = {"chunks", "pipeline", "offset-streams", "zero-copy",
-                                                "fuse",   "overlap",  "streams"};
+                                                "fuse",   "overlap",  "streams",        "transform"};
 
 /* ---- --search */
 
@@ -36,7 +39,7 @@ static bool read_search(struct tune *t, bool *wanted)
 			else
 				diag_note(t->d, DIAG_NOWHERE,
 				          "there are chunks, pipeline, offset-streams, zero-copy, fuse, "
-				          "overlap and streams, or all");
+				          "overlap, streams and transform, or all");
 			return false;
 		}
 		s += n;
@@ -247,28 +250,65 @@ static void find_options(struct tune *t, const bool *wanted)
 	    [TUNE_ZERO_COPY] = {"zero-copy", yes},    [TUNE_FUSE] = {"fuse-pointwise", fuse},
 	    [TUNE_OVERLAP] = {"effort", overlap},     [TUNE_STREAMS] = {"streams", streams}};
 	bool fixed = is_given(t, "bucket-mode") || is_given(t, "memory-limit") || is_given(t, "passes");
-	for (unsigned k = TUNE_CHUNKS + 1; k < TUNE_KINDS; k++)
-		if (wanted[k] && !is_given(t, of[k].option) && !(k == TUNE_OVERLAP && fixed))
+	for (unsigned k = TUNE_CHUNKS + 1; k < TUNE_TRANSFORM; k++)
+		if (wanted[k] && (t->ast || k == TUNE_OVERLAP) && !is_given(t, of[k].option) &&
+		    !(k == TUNE_OVERLAP && fixed))
 			add_option(t, (enum tune_axis_kind)k, of[k].value);
+}
+
+/* False after reporting that there is no axis. */
+static bool check_any(struct tune *t)
+{
+	if (t->axis_n)
+		return true;
+	diag_error(t->d, DIAG_NOWHERE, "there is nothing to vary");
+	for (uint32_t k = 0; k < t->remark.n; k++)
+		diag_note(t->d, DIAG_NOWHERE, "%s", t->remark.at[k]);
+	if (t->transforms)
+		diag_note(t->d, DIAG_NOWHERE, "no collective can be merged, split or cut in chunks");
+	diag_note(t->d, DIAG_NOWHERE,
+	          t->ast
+	              ? "chunks are `const s = 4` and `@stream(s)` in the source; options that are given "
+	                "stay as they are"
+	              : "of a recorded graph only `overlap` is varied; options that are given stay as they "
+	                "are");
+	return false;
 }
 
 bool tune_axes_find(struct tune *t)
 {
 	bool wanted[TUNE_KINDS] = {0}, ok = read_search(t, wanted) && check_twice(t);
-	for (ast_id id = 1; id < t->ast->nodes.n && ok; id++)
+	for (ast_id id = 1; t->ast && id < t->ast->nodes.n && ok; id++)
 		if (ast_at(t->ast, id)->kind == AST_CONST)
 			ok = find_const(t, id, wanted[TUNE_CHUNKS]);
 	ok = ok && check_lists(t);
-	if (ok)
-		find_options(t, wanted);
-	if (ok && !t->axis_n) {
-		diag_error(t->d, DIAG_NOWHERE, "there is nothing to vary");
-		for (uint32_t k = 0; k < t->remark.n; k++)
-			diag_note(t->d, DIAG_NOWHERE, "%s", t->remark.at[k]);
-		diag_note(t->d, DIAG_NOWHERE,
-		          "chunks are `const s = 4` and `@stream(s)` in the source; options that are given "
-		          "stay as they are");
-		ok = false;
+	if (!ok)
+		return false;
+	find_options(t, wanted);
+	t->transforms =
+	    t->ast && wanted[TUNE_TRANSFORM] && !is_given(t, "transform") && !is_given(t, "passes");
+	return (t->transforms && !strcmp(t->search, tune_axis_name[TUNE_TRANSFORM])) || check_any(t);
+}
+
+bool tune_axes_end(struct tune *t)
+{
+	bool possible[COMPILE_TRANSFORMS],
+	    by_default = strcmp(compile_transform_list(&t->compile), "no") != 0;
+	const char *value[COMPILE_TRANSFORMS + 2] = {NULL};
+	unsigned n = 0, found = 0;
+	if (t->transforms) {
+		tune_transforms_find(t, possible);
+		for (unsigned k = 0; k < COMPILE_TRANSFORMS; k++)
+			found += possible[k];
 	}
-	return ok;
+	if (found && by_default)
+		value[n++] = "no";
+	else if (found > 1)
+		value[n++] = "all";
+	for (unsigned k = 0; found && k < COMPILE_TRANSFORMS; k++)
+		if (possible[k] && (found > 1 || !by_default))
+			value[n++] = compile_transform[k].word;
+	if (n)
+		add_option(t, TUNE_TRANSFORM, value);
+	return check_any(t);
 }

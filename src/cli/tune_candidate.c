@@ -67,6 +67,9 @@ static bool choose(const struct tune_axis *x, const char *value, struct diag *d,
 			return false;
 		}
 		break;
+	case TUNE_TRANSFORM:
+		o->transform = value;
+		break;
 	case TUNE_KINDS:
 		break;
 	}
@@ -167,6 +170,15 @@ static uint64_t hash_text(struct module *m)
 	uint64_t h = hash_bytes(0xcbf29ce484222325u, text.at, text.n);
 	buf_free(&text);
 	return h ? h : 1;
+}
+
+uint64_t tune_program_hash(struct tune *t, struct compile_options *o, struct diag *d)
+{
+	enum status status;
+	struct module *m = compile(t, o, d, &status);
+	uint64_t h = m ? hash_text(m) : 0;
+	compile_free(m);
+	return h;
 }
 
 void tune_candidate_hash(struct tune_candidate *c, int64_t streams)

@@ -77,14 +77,17 @@ static bool is_in(const struct option *o, const struct option_table *table)
 	return o >= table->at && o < table->at + table->n;
 }
 
-/* Whether schedule-overlap runs, which asks what times are of. */
-static bool is_scheduled(const struct tune *t, const struct tune_candidate *c)
+/* Whether passes run that ask what times are of. */
+static bool needs_cluster(const struct tune *t, const struct tune_candidate *c)
 {
 	const struct compile_options *o = &t->compile;
 	for (uint32_t k = 0; k < t->axis_n; k++)
-		if (t->axis[k].kind == TUNE_OVERLAP && c->choice[k])
+		if (c->choice[k] &&
+		    (t->axis[k].kind == TUNE_OVERLAP ||
+		     (t->axis[k].kind == TUNE_TRANSFORM && strcmp(t->axis[k].value[c->choice[k]], "no"))))
 			return true;
-	return o->effort || o->bucket_mode || o->memory_limit || o->passes;
+	return strcmp(compile_transform_list(o), "no") || o->effort || o->bucket_mode || o->memory_limit ||
+	       o->passes;
 }
 
 /* Options of the compiler and the ranks, once each; --remarks is of the search. */
@@ -95,7 +98,7 @@ static void put_all_given(struct tune *t, const struct tune_candidate *c, struct
 		bool left_out = false, known = false;
 		if (o->name)
 			left_out = !strcmp(o->name, "remarks") ||
-			           (!strcmp(o->name, "cluster") && !is_scheduled(t, c));
+			           (!strcmp(o->name, "cluster") && !needs_cluster(t, c));
 		for (uint32_t i = 0; i < k; i++)
 			left_out |= t->line->given.at[i] == o;
 		for (unsigned i = 1; i < t->line->table_n; i++)
@@ -132,6 +135,9 @@ static void put_choice(struct tune *t, const struct tune_candidate *c, uint32_t 
 		break;
 	case TUNE_STREAMS:
 		buf_printf(out, " --streams=%s", value);
+		break;
+	case TUNE_TRANSFORM:
+		buf_printf(out, " --transform=%s", value);
 		break;
 	case TUNE_KINDS:
 		break;
