@@ -14,20 +14,37 @@ enum { DEFAULT_MEASURE = 3, DEFAULT_LIMIT = 1000, DEFAULT_ROWS = 10 };
 
 /* ---- the source */
 
+static bool is_given(const struct command_line *line, const char *name)
+{
+	for (uint32_t k = 0; k < line->given.n; k++)
+		if (line->given.at[k]->name && !strcmp(line->given.at[k]->name, name))
+			return true;
+	return false;
+}
+
+/* What was recorded is simulated, not run. */
+static bool check_recorded(struct tune *t, enum status *status)
+{
+	if (t->measure && is_given(t->line, "measure")) {
+		diag_error(t->d, DIAG_NOWHERE, "--measure: '%s' is a recorded graph, which cannot run",
+		           t->path);
+		diag_note(t->d, DIAG_NOWHERE, "without it candidates are simulated");
+		*status = STATUS_USAGE;
+		return false;
+	}
+	t->measure = 0;
+	return true;
+}
+
 static bool read_source(struct tune *t, enum status *status)
 {
 	*status = source_read_bytes(t->d, t->path, import_knows_bytes, &t->source);
 	if (*status != STATUS_OK)
 		return false;
 	diag_set_source(t->d, t->source);
+	if (import_knows(t->source))
+		return check_recorded(t, status);
 	*status = STATUS_DIAGNOSTICS;
-	if (import_knows(t->source)) {
-		diag_error(t->d, DIAG_NOWHERE, "'%s' is a recorded graph, which has nothing to vary",
-		           t->path);
-		diag_note(t->d, DIAG_NOWHERE,
-		          "`hirc compile --passes=schedule-overlap` finds orders and buckets");
-		return false;
-	}
 	unsigned errors = diag_error_count(t->d);
 	t->ast = ast_parse(t->d, t->source);
 	return diag_error_count(t->d) == errors;
@@ -84,7 +101,7 @@ static bool choose(struct tune *t)
 	           t->measure ? "runs" : "has a predicted time");
 	if (reason)
 		diag_note(t->d, DIAG_NOWHERE, "the first: %s", reason);
-	if (!t->measure)
+	if (!t->measure && t->ast)
 		diag_note(t->d, DIAG_NOWHERE, "--measure runs them");
 	return false;
 }
@@ -160,14 +177,6 @@ static enum status tune(struct tune *t)
 		return STATUS_DIAGNOSTICS;
 	compile_warn_unused(t->d, &t->compile);
 	return STATUS_OK;
-}
-
-static bool is_given(const struct command_line *line, const char *name)
-{
-	for (uint32_t k = 0; k < line->given.n; k++)
-		if (line->given.at[k]->name && !strcmp(line->given.at[k]->name, name))
-			return true;
-	return false;
 }
 
 static bool take_measure(struct tune *t, const char *text)

@@ -1,5 +1,7 @@
 /* tune_text: choices as words, as a command line and in the source; progress. */
 #include "cli/tune.h"
+#include "import/import.h"
+#include "ir/print.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -174,7 +176,7 @@ static int by_place(const void *a, const void *b)
 	return x->from < y->from ? -1 : x->from > y->from;
 }
 
-void tune_put_program(struct tune *t, const struct tune_candidate *c, const char *path, struct buf *out)
+static void put_source(const struct tune *t, const struct tune_candidate *c, struct buf *out)
 {
 	VEC(struct replacement) change = {0};
 	uint32_t at = 0;
@@ -187,10 +189,6 @@ void tune_put_program(struct tune *t, const struct tune_candidate *c, const char
 	}
 	if (change.n)
 		qsort(change.at, change.n, sizeof *change.at, by_place);
-	buf_puts(out, "# hirc run");
-	put_word(out, path);
-	tune_put_options(t, c, false, out);
-	buf_putc(out, '\n');
 	for (uint32_t k = 0; k < change.n; k++) {
 		buf_putn(out, t->source->text + at, change.at[k].from - at);
 		buf_puts(out, change.at[k].text);
@@ -198,6 +196,30 @@ void tune_put_program(struct tune *t, const struct tune_candidate *c, const char
 	}
 	buf_putn(out, t->source->text + at, t->source->size - at);
 	vec_free(&change);
+}
+
+static void put_recorded(struct tune *t, struct buf *out)
+{
+	struct source *s = source_from_text(t->source->name, t->source->text, t->source->size);
+	struct source *outer = diag_set_source(t->d, s);
+	struct module *m = import_read(t->d, s);
+	if (m)
+		ir_print_hir(m, out);
+	diag_set_source(t->d, outer);
+	module_free(m);
+	source_free(s);
+}
+
+void tune_put_program(struct tune *t, const struct tune_candidate *c, const char *path, struct buf *out)
+{
+	buf_puts(out, t->ast ? "# hirc run" : "# hirc sim");
+	put_word(out, path);
+	tune_put_options(t, c, false, out);
+	buf_putc(out, '\n');
+	if (t->ast)
+		put_source(t, c, out);
+	else
+		put_recorded(t, out);
 }
 
 /* ---- progress */
