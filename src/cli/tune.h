@@ -57,8 +57,8 @@ struct tune_candidate {
 	int64_t streams;               /* more than these it does not use */
 	const char *reason;            /* REFUSED: why; GOOD: why nothing is predicted */
 	int64_t predicted;             /* ns; -1: not */
-	double measured;               /* ns, the median; -1: not */
-	double spread;                 /* ns: half of the samples are within so much of each other */
+	double measured;               /* ns, the median of the faster pass; -1: not */
+	double spread;                 /* ns: half of its samples are within so much of each other */
 	int64_t samples;               /* of that */
 };
 

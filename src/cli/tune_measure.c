@@ -1,16 +1,18 @@
 /* tune_measure: runs the best candidates, as `hirc bench` does, and compares what they compute with the
  * reference of the program as it stands.
  *
- * Up to BATCH of them are open in one job and run in turns. One in which nothing moves any more ends its job;
- * the others are measured without it. One that computes something else ends the command. */
+ * Up to BATCH of them are open in one job and run in turns; all batches are measured PASSES times, one after
+ * the other, and the least median of a candidate counts: what disturbs a machine lasts for seconds, and would
+ * make one batch slower than another. One in which nothing moves any more ends its job; the others are
+ * measured without it. One that computes something else ends the command. */
 #include "cli/bench.h"
 #include "cli/bench_rounds.h"
 #include "cli/tune.h"
 #include <string.h>
 #include <sys/mman.h>
 
-enum { BATCH = 16, WARMUP = 2, LEAD = 8, BURST = 8, SLOW = 20 };
-#define BUDGET_NS 3e8 /* that samples of one candidate take */
+enum { PASSES = 2, BATCH = 16, WARMUP = 2, LEAD = 8, BURST = 8, SLOW = 20 };
+#define BUDGET_NS 1.5e8 /* that samples of one candidate take in a pass */
 
 /* What ranks tell who has started them. */
 struct shared {
@@ -162,9 +164,12 @@ static enum status run_batch(struct batch *b, int64_t ranks)
 		status = failed(b, status);
 	}
 	for (uint32_t k = 0; k < b->n && status == STATUS_OK; k++) {
-		b->t->candidate.at[b->candidate[k]].measured = b->shared->median[k];
-		b->t->candidate.at[b->candidate[k]].spread = b->shared->half[k];
-		b->t->candidate.at[b->candidate[k]].samples = b->shared->samples[k];
+		struct tune_candidate *c = &b->t->candidate.at[b->candidate[k]];
+		if (c->measured >= 0 && c->measured <= b->shared->median[k])
+			continue;
+		c->measured = b->shared->median[k];
+		c->spread = b->shared->half[k];
+		c->samples = b->shared->samples[k];
 	}
 	while (b->n)
 		drop(b, b->n - 1);
@@ -209,15 +214,15 @@ static enum status measure(struct tune *t, const tune_order *order, const struct
                            int64_t ranks, struct shared *shared)
 {
 	enum status status = STATUS_OK;
-	uint32_t at = 0;
-	while (at < order->n && status == STATUS_OK) {
-		uint32_t end = at + BATCH < order->n ? at + BATCH : order->n;
-		struct batch b = {.t = t,
-		                  .shared = shared,
-		                  .done = (double)at / order->n,
-		                  .part = (double)(end - at) / order->n};
-		for (; at < end; at++)
-			add(&b, order->at[at], reference);
+	uint32_t all = PASSES * order->n;
+	for (uint32_t done = 0, at, end; done < all && status == STATUS_OK; done += end - at) {
+		at = done % order->n;
+		end = at + BATCH < order->n ? at + BATCH : order->n;
+		struct batch b = {
+		    .t = t, .shared = shared, .done = (double)done / all, .part = (double)(end - at) / all};
+		for (uint32_t k = at; k < end; k++)
+			if (t->candidate.at[order->at[k]].state == TUNE_GOOD)
+				add(&b, order->at[k], reference);
 		status = run_batch(&b, ranks);
 	}
 	return status;
