@@ -105,6 +105,7 @@ struct walks {
 	struct sim_twins twins;
 	bool each;           /* each rank is walked */
 	bool knows_symmetry; /* it was looked for */
+	uint64_t places;     /* of the ranks that were walked */
 };
 
 static bool walk(struct walks *w, uint32_t rank)
@@ -112,6 +113,16 @@ static bool walk(struct walks *w, uint32_t rank)
 	struct sim_classes *c = w->c;
 	if (!sim_rank_walk(w->p, rank, false, &w->r))
 		return false;
+	w->places += w->r.place.n;
+	if (w->places > SIM_MAX_PLACES) {
+		diag_error(w->p->d, DIAG_NOWHERE,
+		           "ranks 0 to %u meet others at more than %d places, as no two of them do alike",
+		           rank, SIM_MAX_PLACES);
+		diag_note(w->p->d, DIAG_NOWHERE,
+		          "fewer ranks, or all of them on time (without --delay and --slow), need less");
+		w->p->failed = true;
+		return false;
+	}
 	w->key[rank] = hash_of(w->p, &w->r);
 	c->place_n[rank] = w->r.place.n;
 	c->place[rank] = arena_new_array(c->arena, struct sim_place, w->r.place.n);
@@ -136,6 +147,7 @@ static bool walk_all(struct walks *w)
 	struct sim_program *p = w->p;
 	struct sim_classes *c = w->c;
 	w->twins.twin.n = 0;
+	w->places = 0;
 	for (uint32_t k = 0; k < c->rank_n; k++) {
 		uint32_t least = least_of(p, k);
 		c->of[k] = SIM_NONE;
