@@ -147,8 +147,35 @@ struct rt_unit {
 	struct rt_step step[];
 };
 
+/* Of a device that works on its own while the host goes on. Streams and events are the device's. One thread of a
+ * rank calls these; at: the statement, for messages. What fails has reported, and failed the job. */
+struct rt_async_ops {
+	enum status (*stream_new)(struct rt_device *d, void **out);
+	void (*stream_free)(struct rt_device *d, void *stream);
+	/* Runs a task after all that the stream was given. On failure as run of struct rt_device_ops. */
+	enum status (*launch)(struct rt_device *d, void *stream, const struct rt_task *task,
+	                      struct rt_origin at, char *why);
+	/* An event that is over once the stream has done what it was given so far. */
+	enum status (*record)(struct rt_device *d, void *stream, struct rt_origin at, void **event);
+	/* What the stream is given from now on runs after the event. */
+	enum status (*await)(struct rt_device *d, void *stream, void *event, struct rt_origin at);
+	enum status (*is_over)(struct rt_device *d, void *event, bool *over);
+	/* The event is the device's again; streams that were told to wait for it still do. */
+	void (*release)(struct rt_device *d, void *event);
+	/* Whether all streams have done what they were given, without an error of a kernel. */
+	enum status (*is_idle)(struct rt_device *d, bool *idle);
+	/* Bytes between the device's memory and the host's, and 0xFF in all of them; done on return. */
+	enum status (*upload)(struct rt_device *d, void *to, const void *from, size_t bytes);
+	enum status (*download)(struct rt_device *d, void *to, const void *from, size_t bytes);
+	enum status (*poison)(struct rt_device *d, void *at, size_t bytes);
+	/* Memory of the host from which such copies are fast. */
+	enum status (*staging_new)(struct rt_device *d, size_t bytes, const char *what, void **out);
+	void (*staging_free)(struct rt_device *d, void *at);
+};
+
 struct rt_device_ops {
-	const char *name; /* "cpu" */
+	const char *name; /* "cpu", "cuda" */
+	const struct rt_async_ops *async; /* NULL: run does the work, and all memory is the host's */
 	/* Aligned to 64 bytes or more; every byte is 0xFF at first, NaN in all float types, so that reads
 	 * of what was never written show. bytes == 0 gives a valid pointer. STATUS_DIAGNOSTICS with
 	 * a message if there is no memory; what: it is for, `'X' (f.hir:4)`. */
@@ -159,7 +186,8 @@ struct rt_device_ops {
 	void (*prepare)(struct rt_device *d, int lane, const struct rt_task *task);
 	/* Runs a task to its end. On failure why (RT_WHY_BYTES) says what, for the caller to print; why is ""
 	 * if it was printed already. One thread at a time calls this with a given lane. */
-	enum status (*run)(struct rt_device *d, int lane, const struct rt_task *task, char *why);
+	enum status (*run)(struct rt_device *d, int lane, const struct rt_task *task,
+	                   char *why); /* NULL if async is there */
 	void (*close)(struct rt_device *d);
 };
 

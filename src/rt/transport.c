@@ -267,7 +267,7 @@ enum status rt_transport_start(struct rt_transport *t, const struct rt_collectiv
 		rt_job_error_at(t->job, c->at, "SendRecv in a team of %d: it takes two", team->n);
 		return rt_job_fail(t->job, STATUS_DIAGNOSTICS);
 	}
-	if (team->n == 1) {
+	if (team->n == 1 && !t->ops->issued) {
 		local(c);
 		*out = NULL;
 		return STATUS_OK;

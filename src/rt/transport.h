@@ -67,6 +67,7 @@ struct rt_collective {
 	 * what it was given. */
 	const int64_t *late_counts, *late_send_counts; /* NULL: counts are known */
 	int64_t late_unit, late_room, late_send_room;
+	void *after; /* of an asynchronous transport: the device's event that it starts after */
 	struct rt_origin at;
 };
 
@@ -86,6 +87,7 @@ struct rt_p2p {
 	enum rt_dtype dtype;
 	int64_t count; /* elements; must be the same on both sides */
 	void *data;    /* contiguous; not written by a send */
+	void *after;   /* as in struct rt_collective */
 	struct rt_origin at;
 };
 
@@ -109,6 +111,13 @@ struct rt_transport_ops {
 	enum status (*progress)(struct rt_transport *t, bool *moved);
 	/* Whether it is done; then the request is gone. Also gone on failure. */
 	enum status (*test)(struct rt_transport *t, struct rt_request *r, bool *done);
+	/* Of asynchronous transports, in place of test: whether the device has been given the request. Then the
+	 * request is gone, and *event, which is the caller's, is over when it is done; before that *event is
+	 * NULL. start always gives a request. NULL: the host moves the data. */
+	enum status (*issued)(struct rt_transport *t, struct rt_request *r, void **event);
+	/* Between these starts belong together: those of a group. NULL: nothing is done for groups. */
+	enum status (*group_begin)(struct rt_transport *t);
+	enum status (*group_end)(struct rt_transport *t, struct rt_origin at);
 	/* A rank that has not received all that sends are done of, and how many messages that is; -1: there
 	 * is none. Any thread may ask while nothing is under way. NULL: sends wait for their receives. */
 	int (*unreceived)(struct rt_transport *t, uint32_t *messages);

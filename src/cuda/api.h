@@ -1,0 +1,117 @@
+/* api: the entry points of NVIDIA's libraries, which are opened at run time.
+ *
+ * One binary serves machines with and without a GPU: nothing is linked, headers are needed to build only. A
+ * library is opened when it is first asked for and stays open; all ranks of a process share it.
+ *
+ *     libcuda.so.1        the driver      CUDA_DRIVER_CALLS
+ *     libcublasLt.so.13   contractions    CUDA_BLAS_CALLS
+ *     libnvrtc.so.13      the compiler    CUDA_NVRTC_CALLS
+ *     libnccl.so.2        collectives     CUDA_NCCL_CALLS */
+#ifndef HIRC_CUDA_API_H
+#define HIRC_CUDA_API_H
+#include "base/status.h"
+#include <cublasLt.h>
+#include <cuda.h>
+#include <nccl.h>
+#include <nvrtc.h>
+
+struct rt_job;
+
+#define CUDA_DRIVER_CALLS(X)                                                                                 \
+	X(cuInit)                                                                                            \
+	X(cuGetErrorName)                                                                                    \
+	X(cuGetErrorString)                                                                                  \
+	X(cuDeviceGetCount)                                                                                  \
+	X(cuDeviceGet)                                                                                       \
+	X(cuDeviceGetName)                                                                                   \
+	X(cuDeviceGetAttribute)                                                                              \
+	X(cuDevicePrimaryCtxRetain)                                                                          \
+	X(cuDevicePrimaryCtxRelease)                                                                         \
+	X(cuCtxSetCurrent)                                                                                   \
+	X(cuMemAlloc)                                                                                        \
+	X(cuMemFree)                                                                                         \
+	X(cuMemHostAlloc)                                                                                    \
+	X(cuMemFreeHost)                                                                                     \
+	X(cuMemHostGetDevicePointer)                                                                         \
+	X(cuMemcpyHtoDAsync)                                                                                 \
+	X(cuMemcpyDtoHAsync)                                                                                 \
+	X(cuMemcpyDtoDAsync)                                                                                 \
+	X(cuMemsetD8Async)                                                                                   \
+	X(cuStreamCreate)                                                                                    \
+	X(cuStreamDestroy)                                                                                   \
+	X(cuStreamQuery)                                                                                     \
+	X(cuStreamSynchronize)                                                                               \
+	X(cuStreamWaitEvent)                                                                                 \
+	X(cuEventCreate)                                                                                     \
+	X(cuEventDestroy)                                                                                    \
+	X(cuEventRecord)                                                                                     \
+	X(cuEventQuery)                                                                                      \
+	X(cuModuleLoadData)                                                                                  \
+	X(cuModuleUnload)                                                                                    \
+	X(cuModuleGetFunction)                                                                               \
+	X(cuLaunchKernel)
+
+#define CUDA_BLAS_CALLS(X)                                                                                   \
+	X(cublasLtCreate)                                                                                    \
+	X(cublasLtDestroy)                                                                                   \
+	X(cublasLtGetStatusString)                                                                           \
+	X(cublasLtMatmulDescCreate)                                                                          \
+	X(cublasLtMatmulDescDestroy)                                                                         \
+	X(cublasLtMatmulDescSetAttribute)                                                                    \
+	X(cublasLtMatrixLayoutCreate)                                                                        \
+	X(cublasLtMatrixLayoutDestroy)                                                                       \
+	X(cublasLtMatrixLayoutSetAttribute)                                                                  \
+	X(cublasLtMatmulPreferenceCreate)                                                                    \
+	X(cublasLtMatmulPreferenceDestroy)                                                                   \
+	X(cublasLtMatmulPreferenceSetAttribute)                                                              \
+	X(cublasLtMatmulAlgoGetHeuristic)                                                                    \
+	X(cublasLtMatmul)
+
+#define CUDA_NVRTC_CALLS(X)                                                                                  \
+	X(nvrtcVersion)                                                                                      \
+	X(nvrtcGetErrorString)                                                                               \
+	X(nvrtcCreateProgram)                                                                                \
+	X(nvrtcDestroyProgram)                                                                               \
+	X(nvrtcCompileProgram)                                                                               \
+	X(nvrtcGetProgramLogSize)                                                                            \
+	X(nvrtcGetProgramLog)                                                                                \
+	X(nvrtcGetCUBINSize)                                                                                 \
+	X(nvrtcGetCUBIN)
+
+#define CUDA_NCCL_CALLS(X)                                                                                   \
+	X(ncclGetErrorString)                                                                                \
+	X(ncclGetLastError)                                                                                  \
+	X(ncclGetUniqueId)                                                                                   \
+	X(ncclCommInitRankConfig)                                                                            \
+	X(ncclCommFinalize)                                                                                  \
+	X(ncclCommDestroy)                                                                                   \
+	X(ncclCommAbort)                                                                                     \
+	X(ncclCommGetAsyncError)                                                                             \
+	X(ncclGroupStart)                                                                                    \
+	X(ncclGroupEnd)                                                                                      \
+	X(ncclAllGather)                                                                                     \
+	X(ncclAllReduce)                                                                                     \
+	X(ncclReduceScatter)                                                                                 \
+	X(ncclBroadcast)                                                                                     \
+	X(ncclReduce)                                                                                        \
+	X(ncclSend)                                                                                          \
+	X(ncclRecv)
+
+/* The headers' macros choose versions (cuMemAlloc is cuMemAlloc_v2), here as in the names looked up. */
+struct cuda_api {
+#define CUDA_API_MEMBER(name) __typeof__(&name) name;
+	CUDA_DRIVER_CALLS(CUDA_API_MEMBER)
+	CUDA_BLAS_CALLS(CUDA_API_MEMBER)
+	CUDA_NVRTC_CALLS(CUDA_API_MEMBER)
+	CUDA_NCCL_CALLS(CUDA_API_MEMBER)
+#undef CUDA_API_MEMBER
+};
+
+enum cuda_library { CUDA_DRIVER, CUDA_BLAS, CUDA_NVRTC, CUDA_NCCL, CUDA_LIBRARIES };
+
+/* Opens a library, once a process; its calls are then in cuda_api(). Any thread. STATUS_ABSENT with a message
+ * that names the library and what it is for. */
+enum status cuda_api_open(struct rt_job *job, enum cuda_library library);
+const struct cuda_api *cuda_api(void);
+
+#endif

@@ -1,0 +1,78 @@
+/* cuda: the GPU of one rank, and what the files of this folder share.
+ *
+ *     api.c         the libraries' entry points
+ *     device.c      the device "cuda": context, memory, streams, events
+ *     kernel.c      a task as a launch: kernel_*.c write its source, compile.c makes a cubin of it
+ *     gemm.c        contractions, by cuBLASLt
+ *     nccl.c        the transport "nccl"
+ *     peers.c       the transport "peers": ranks that are threads of one process
+ *
+ * Ranks that are threads share the primary context of a GPU. */
+#ifndef HIRC_CUDA_CUDA_H
+#define HIRC_CUDA_CUDA_H
+#include "cuda/api.h"
+#include "rt/device.h"
+#include "rt/job.h"
+#include "rt/transport.h"
+
+struct cuda_kernels; /* see kernel.h */
+struct cuda_gemms;   /* see gemm.h */
+
+/* What a kernel found wrong, in memory that both sides see: the first one counts. */
+struct cuda_fault {
+	uint32_t kind;  /* enum cuda_fault_kind; 0: none */
+	uint32_t label; /* of the statement */
+	int64_t value;  /* an index, … */
+	int64_t iteration, limit;
+};
+enum cuda_fault_kind {
+	CUDA_FAULT_NONE,
+	CUDA_FAULT_DIVISION, /* of integers by zero */
+	CUDA_FAULT_POWER,    /* 0 to a negative integer */
+	CUDA_FAULT_INDEX,    /* value is not in [0, limit) */
+	CUDA_FAULT_EMPTY,    /* the mean of no integers */
+};
+
+struct cuda {
+	struct rt_device base;
+	const struct cuda_api *api;
+	int ordinal; /* of the GPU, among those that are visible */
+	CUdevice device;
+	CUcontext context;
+	int major, minor, processors; /* compute capability; multiprocessors */
+	struct rt_origin at;          /* the statement that is being issued, for messages */
+	struct cuda_fault *fault;     /* pinned, mapped */
+	CUdeviceptr fault_at;         /* where kernels see it */
+	struct cuda_kernels *kernels;
+	struct cuda_gemms *gemms;
+	struct cuda_streams *streams; /* device.c's */
+};
+
+/* Collective: all ranks of the job open one. The GPU is the local rank modulo those that are visible.
+ * STATUS_ABSENT with a message where there is no driver or GPU. */
+enum status cuda_open(struct rt_job *job, struct rt_device **out);
+
+/* Calls of the libraries, checked: false after a message with the statement, the call and the library's own
+ * text, and failing the job.
+ *     if (!cuda_call(c, cuMemAlloc, &at, bytes)) return rt_job_status(c->base.job);                    */
+#define cuda_call(c, name, ...) cuda_check((c), (c)->api->name(__VA_ARGS__), #name)
+#define cuda_call_blas(c, name, ...) cuda_check_blas((c), (c)->api->name(__VA_ARGS__), #name)
+#define cuda_call_nvrtc(c, name, ...) cuda_check_nvrtc((c), (c)->api->name(__VA_ARGS__), #name)
+#define cuda_call_nccl(c, name, ...) cuda_check_nccl((c), (c)->api->name(__VA_ARGS__), #name)
+bool cuda_check(struct cuda *c, CUresult r, const char *call);
+bool cuda_check_blas(struct cuda *c, cublasStatus_t r, const char *call);
+bool cuda_check_nvrtc(struct cuda *c, nvrtcResult r, const char *call);
+bool cuda_check_nccl(struct cuda *c, ncclResult_t r, const char *call);
+
+/* The device's, for transports: as in struct rt_async_ops. */
+enum status cuda_stream_new(struct cuda *c, CUstream *out);
+enum status cuda_event_record(struct cuda *c, CUstream s, CUevent *out);
+void cuda_event_release(struct cuda *c, CUevent e);
+
+/* Transports of ranks with such devices: collective. name: "nccl", "peers", "auto" (peers if ranks are threads
+ * of one process, else nccl). */
+enum status cuda_transport_open(struct rt_job *job, const char *name, struct cuda *c, struct rt_transport **out);
+enum status cuda_nccl_open(struct rt_job *job, struct cuda *c, struct rt_transport **out);
+enum status cuda_peers_open(struct rt_job *job, struct cuda *c, struct rt_transport **out);
+
+#endif

@@ -1,0 +1,413 @@
+/* device: the device "cuda". Memory, streams and events are the driver's; tasks go to kernel.c and gemm.c. */
+#include "base/vec.h"
+#include "cuda/cuda.h"
+#include "cuda/gemm.h"
+#include "cuda/kernel.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* All of a rank. */
+struct cuda_streams {
+	VEC(CUstream) stream;
+	VEC(CUevent) unused; /* events that nobody has */
+	CUstream copies;     /* of upload, download and poison */
+	VEC(struct cuda_memory {
+		CUdeviceptr at;
+		size_t bytes;
+	})
+	memory;
+};
+
+static struct cuda *cuda_of(struct rt_device *d)
+{
+	return (struct cuda *)d;
+}
+
+/* ---- checked calls */
+
+static bool failed(struct cuda *c, const char *call, const char *name, const char *text)
+{
+	rt_job_error_at(c->base.job, c->at, "%s: %s: %s", call, name, text);
+	rt_job_fail(c->base.job, STATUS_DIAGNOSTICS);
+	return false;
+}
+
+bool cuda_check(struct cuda *c, CUresult r, const char *call)
+{
+	const char *name = NULL, *text = NULL;
+	if (r == CUDA_SUCCESS)
+		return true;
+	c->api->cuGetErrorName(r, &name);
+	c->api->cuGetErrorString(r, &text);
+	return failed(c, call, name ? name : "unknown error", text ? text : "");
+}
+
+bool cuda_check_blas(struct cuda *c, cublasStatus_t r, const char *call)
+{
+	return r == CUBLAS_STATUS_SUCCESS || failed(c, call, "cuBLASLt", c->api->cublasLtGetStatusString(r));
+}
+
+bool cuda_check_nvrtc(struct cuda *c, nvrtcResult r, const char *call)
+{
+	return r == NVRTC_SUCCESS || failed(c, call, "NVRTC", c->api->nvrtcGetErrorString(r));
+}
+
+bool cuda_check_nccl(struct cuda *c, ncclResult_t r, const char *call)
+{
+	if (r == ncclSuccess)
+		return true;
+	const char *last = c->api->ncclGetLastError(NULL);
+	return failed(c, call, c->api->ncclGetErrorString(r), last ? last : "");
+}
+
+static enum status failure(const struct cuda *c)
+{
+	return rt_job_status(c->base.job);
+}
+
+/* ---- memory */
+
+static enum status no_memory(struct cuda *c, size_t bytes, const char *what)
+{
+	rt_job_error(c->base.job, "GPU %d has no memory for the %zu bytes of %s", c->ordinal, bytes, what);
+	return rt_job_fail(c->base.job, STATUS_DIAGNOSTICS);
+}
+
+static enum status copies_done(struct cuda *c)
+{
+	return cuda_call(c, cuStreamSynchronize, c->streams->copies) ? STATUS_OK : failure(c);
+}
+
+static enum status device_poison(struct rt_device *d, void *at, size_t bytes)
+{
+	struct cuda *c = cuda_of(d);
+	if (bytes && !cuda_call(c, cuMemsetD8Async, (CUdeviceptr)at, 0xff, bytes, c->streams->copies))
+		return failure(c);
+	return copies_done(c);
+}
+
+static enum status device_alloc(struct rt_device *d, size_t bytes, const char *what, void **out)
+{
+	struct cuda *c = cuda_of(d);
+	CUdeviceptr at = 0;
+	CUresult r = c->api->cuMemAlloc(&at, bytes ? bytes : 1);
+	if (r == CUDA_ERROR_OUT_OF_MEMORY)
+		return no_memory(c, bytes, what);
+	if (!cuda_check(c, r, "cuMemAlloc"))
+		return failure(c);
+	vec_push(&c->streams->memory, (struct cuda_memory){at, bytes});
+	rt_device_count(d, (int64_t)bytes);
+	*out = (void *)at;
+	return device_poison(d, *out, bytes);
+}
+
+static void device_free(struct rt_device *d, void *at)
+{
+	struct cuda *c = cuda_of(d);
+	struct cuda_streams *s = c->streams;
+	uint32_t k = 0;
+	while (s->memory.at[k].at != (CUdeviceptr)at)
+		k++;
+	rt_device_count(d, -(int64_t)s->memory.at[k].bytes);
+	s->memory.at[k] = s->memory.at[--s->memory.n];
+	cuda_call(c, cuMemFree, (CUdeviceptr)at);
+}
+
+static enum status device_upload(struct rt_device *d, void *to, const void *from, size_t bytes)
+{
+	struct cuda *c = cuda_of(d);
+	if (bytes && !cuda_call(c, cuMemcpyHtoDAsync, (CUdeviceptr)to, from, bytes, c->streams->copies))
+		return failure(c);
+	return copies_done(c);
+}
+
+static enum status device_download(struct rt_device *d, void *to, const void *from, size_t bytes)
+{
+	struct cuda *c = cuda_of(d);
+	if (bytes && !cuda_call(c, cuMemcpyDtoHAsync, to, (CUdeviceptr)from, bytes, c->streams->copies))
+		return failure(c);
+	return copies_done(c);
+}
+
+static enum status device_staging_new(struct rt_device *d, size_t bytes, const char *what, void **out)
+{
+	struct cuda *c = cuda_of(d);
+	CUresult r = c->api->cuMemHostAlloc(out, bytes ? bytes : 1, 0);
+	if (r == CUDA_ERROR_OUT_OF_MEMORY) {
+		rt_job_error(d->job, "no pinned memory for the %zu bytes of %s", bytes, what);
+		return rt_job_fail(d->job, STATUS_DIAGNOSTICS);
+	}
+	if (!cuda_check(c, r, "cuMemHostAlloc"))
+		return failure(c);
+	memset(*out, 0xff, bytes);
+	return STATUS_OK;
+}
+
+static void device_staging_free(struct rt_device *d, void *at)
+{
+	cuda_call(cuda_of(d), cuMemFreeHost, at);
+}
+
+/* ---- streams and events */
+
+enum status cuda_stream_new(struct cuda *c, CUstream *out)
+{
+	if (!cuda_call(c, cuStreamCreate, out, CU_STREAM_NON_BLOCKING))
+		return failure(c);
+	vec_push(&c->streams->stream, *out);
+	return STATUS_OK;
+}
+
+static enum status device_stream_new(struct rt_device *d, void **out)
+{
+	CUstream s;
+	enum status status = cuda_stream_new(cuda_of(d), &s);
+	if (status == STATUS_OK)
+		*out = s;
+	return status;
+}
+
+enum status cuda_event_record(struct cuda *c, CUstream s, CUevent *out)
+{
+	CUevent e;
+	if (c->streams->unused.n)
+		e = c->streams->unused.at[--c->streams->unused.n];
+	else if (!cuda_call(c, cuEventCreate, &e, CU_EVENT_DISABLE_TIMING))
+		return failure(c);
+	*out = e;
+	return cuda_call(c, cuEventRecord, e, s) ? STATUS_OK : failure(c);
+}
+
+void cuda_event_release(struct cuda *c, CUevent e)
+{
+	vec_push(&c->streams->unused, e);
+}
+
+static enum status device_record(struct rt_device *d, void *stream, struct rt_origin at, void **event)
+{
+	struct cuda *c = cuda_of(d);
+	CUevent e;
+	c->at = at;
+	enum status status = cuda_event_record(c, stream, &e);
+	if (status == STATUS_OK)
+		*event = e;
+	return status;
+}
+
+static enum status device_await(struct rt_device *d, void *stream, void *event, struct rt_origin at)
+{
+	struct cuda *c = cuda_of(d);
+	c->at = at;
+	return cuda_call(c, cuStreamWaitEvent, stream, event, 0) ? STATUS_OK : failure(c);
+}
+
+static enum status device_is_over(struct rt_device *d, void *event, bool *over)
+{
+	struct cuda *c = cuda_of(d);
+	CUresult r = c->api->cuEventQuery(event);
+	*over = r == CUDA_SUCCESS;
+	return r == CUDA_ERROR_NOT_READY || cuda_check(c, r, "cuEventQuery") ? STATUS_OK : failure(c);
+}
+
+static void device_release(struct rt_device *d, void *event)
+{
+	cuda_event_release(cuda_of(d), event);
+}
+
+/* ---- faults of kernels */
+
+static enum status look_for_fault(struct cuda *c)
+{
+	static const char *const text[] = {
+	    [CUDA_FAULT_DIVISION] = "an integer is divided by zero",
+	    [CUDA_FAULT_POWER] = "0 to a negative integer power",
+	    [CUDA_FAULT_EMPTY] = "the mean of no integers",
+	};
+	struct cuda_fault *f = c->fault;
+	struct rt_origin at = {.label = f->label, .iteration = f->iteration};
+	if (!f->kind)
+		return STATUS_OK;
+	if (f->kind == CUDA_FAULT_INDEX)
+		rt_job_error_at(c->base.job, at, "index %lld is outside of the axis, which has extent %lld",
+		                (long long)f->value, (long long)f->limit);
+	else
+		rt_job_error_at(c->base.job, at, "%s", text[f->kind]);
+	return rt_job_fail(c->base.job, STATUS_DIAGNOSTICS);
+}
+
+static enum status device_is_idle(struct rt_device *d, bool *idle)
+{
+	struct cuda *c = cuda_of(d);
+	*idle = false;
+	for (uint32_t k = 0; k < c->streams->stream.n; k++) {
+		CUresult r = c->api->cuStreamQuery(c->streams->stream.at[k]);
+		if (r == CUDA_ERROR_NOT_READY)
+			return STATUS_OK;
+		c->at = (struct rt_origin){.iteration = -1};
+		if (!cuda_check(c, r, "cuStreamQuery"))
+			return failure(c);
+	}
+	*idle = true;
+	return look_for_fault(c);
+}
+
+/* ---- tasks */
+
+static enum status device_launch(struct rt_device *d, void *stream, const struct rt_task *task,
+                                 struct rt_origin at, char *why)
+{
+	struct cuda *c = cuda_of(d);
+	struct cuda_launch launch;
+	bool taken = false;
+	why[0] = 0;
+	c->at = at;
+	if (task->kernel == RT_TASK_CALL) {
+		snprintf(why, RT_WHY_BYTES, "the GPU calls no function of the host");
+		return STATUS_INTERNAL;
+	}
+	if (task->kernel == RT_TASK_GEMM) {
+		enum status status = cuda_gemm_launch(c, stream, task, &taken);
+		if (taken || status != STATUS_OK)
+			return status;
+	}
+	enum status status = cuda_kernel_make(c, task, &launch, why);
+	if (status == STATUS_OK && launch.grid)
+		status = cuda_kernel_launch(c, stream, &launch);
+	return status;
+}
+
+/* ---- beginning and end */
+
+static void device_stream_free(struct rt_device *d, void *stream)
+{
+	struct cuda *c = cuda_of(d);
+	struct cuda_streams *s = c->streams;
+	for (uint32_t k = 0; k < s->stream.n; k++)
+		if (s->stream.at[k] == stream) {
+			s->stream.at[k] = s->stream.at[--s->stream.n];
+			cuda_call(c, cuStreamDestroy, stream);
+			return;
+		}
+}
+
+static void device_prepare(struct rt_device *d, int lane, const struct rt_task *task)
+{
+	(void)d;
+	(void)lane;
+	(void)task;
+}
+
+static void device_close(struct rt_device *d)
+{
+	struct cuda *c = cuda_of(d);
+	struct cuda_streams *s = c->streams;
+	cuda_kernels_close(c);
+	cuda_gemms_close(c);
+	while (s->stream.n)
+		cuda_call(c, cuStreamDestroy, s->stream.at[--s->stream.n]);
+	for (uint32_t k = 0; k < s->unused.n; k++)
+		cuda_call(c, cuEventDestroy, s->unused.at[k]);
+	if (c->fault)
+		cuda_call(c, cuMemFreeHost, c->fault);
+	if (c->context)
+		cuda_call(c, cuDevicePrimaryCtxRelease, c->device);
+	vec_free(&s->stream);
+	vec_free(&s->unused);
+	vec_free(&s->memory);
+	free(s);
+	free(c);
+}
+
+static const struct rt_async_ops cuda_async_ops = {
+    .stream_new = device_stream_new,
+    .stream_free = device_stream_free,
+    .launch = device_launch,
+    .record = device_record,
+    .await = device_await,
+    .is_over = device_is_over,
+    .release = device_release,
+    .is_idle = device_is_idle,
+    .upload = device_upload,
+    .download = device_download,
+    .poison = device_poison,
+    .staging_new = device_staging_new,
+    .staging_free = device_staging_free,
+};
+
+static const struct rt_device_ops cuda_ops = {
+    .name = "cuda",
+    .async = &cuda_async_ops,
+    .alloc = device_alloc,
+    .free = device_free,
+    .prepare = device_prepare,
+    .close = device_close,
+};
+
+/* How many ranks of the same host come before this one. */
+static int local_rank(const struct rt_job *job)
+{
+	const int *host = job->boot->hosts ? job->boot->hosts(job) : NULL;
+	int before = 0;
+	for (int r = 0; r < job->rank; r++)
+		before += !host || host[r] == host[job->rank];
+	return before;
+}
+
+static enum status open_context(struct cuda *c)
+{
+	struct rt_job *job = c->base.job;
+	int count = 0;
+	CUresult r = c->api->cuInit(0);
+	if (r == CUDA_SUCCESS)
+		r = c->api->cuDeviceGetCount(&count);
+	if (r == CUDA_ERROR_NO_DEVICE || (r == CUDA_SUCCESS && !count)) {
+		rt_job_error(job, "--target=cuda needs a GPU: the driver shows none");
+		return rt_job_fail(job, STATUS_ABSENT);
+	}
+	if (!cuda_check(c, r, "cuInit"))
+		return failure(c);
+	c->ordinal = local_rank(job) % count;
+	CUcontext context;
+	if (!cuda_call(c, cuDeviceGet, &c->device, c->ordinal) ||
+	    !cuda_call(c, cuDevicePrimaryCtxRetain, &context, c->device))
+		return failure(c);
+	c->context = context;
+	void *fault;
+	if (!cuda_call(c, cuCtxSetCurrent, context) ||
+	    !cuda_call(c, cuDeviceGetAttribute, &c->major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR,
+	               c->device) ||
+	    !cuda_call(c, cuDeviceGetAttribute, &c->minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR,
+	               c->device) ||
+	    !cuda_call(c, cuDeviceGetAttribute, &c->processors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT,
+	               c->device) ||
+	    !cuda_call(c, cuMemHostAlloc, &fault, sizeof *c->fault, CU_MEMHOSTALLOC_DEVICEMAP))
+		return failure(c);
+	c->fault = memset(fault, 0, sizeof *c->fault);
+	if (!cuda_call(c, cuMemHostGetDevicePointer, &c->fault_at, fault, 0))
+		return failure(c);
+	return cuda_stream_new(c, &c->streams->copies);
+}
+
+enum status cuda_open(struct rt_job *job, struct rt_device **out)
+{
+	enum status status = cuda_api_open(job, CUDA_DRIVER);
+	if (status != STATUS_OK)
+		return status;
+	struct cuda *c = mem_zalloc(sizeof *c);
+	c->base.ops = &cuda_ops;
+	c->base.job = job;
+	c->api = cuda_api();
+	c->at.iteration = -1;
+	c->streams = mem_zalloc(sizeof *c->streams);
+	status = open_context(c);
+	if (status == STATUS_OK)
+		status = cuda_kernels_open(c);
+	if (status == STATUS_OK)
+		status = cuda_gemms_open(c);
+	if (status == STATUS_OK)
+		*out = &c->base;
+	else
+		device_close(&c->base);
+	return status;
+}

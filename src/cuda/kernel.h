@@ -1,0 +1,42 @@
+/* kernel: tasks as launches of kernels that are written for them.
+ *
+ * The views of a task are brought to their least form (axes of extent 1 go, axes that lie one after the other in
+ * all views become one); what is left (kernel, operations, element types, number of axes, which views are dense)
+ * decides the source text, everything else is an argument. A source is compiled once a process and architecture,
+ * and kept on disk:
+ *
+ *     task ──shape──> source ──hash──> $XDG_CACHE_HOME/hirc/<hash>.cubin ──> module ──> launch with arguments */
+#ifndef HIRC_CUDA_KERNEL_H
+#define HIRC_CUDA_KERNEL_H
+#include "cuda/cuda.h"
+
+enum { CUDA_ARGUMENT_BYTES = 4096 /* what a kernel may have */ };
+
+/* A task, ready to be launched any number of times. */
+struct cuda_launch {
+	CUfunction function;
+	unsigned grid, block; /* one-dimensional */
+	unsigned shared;      /* bytes of a block */
+	size_t bytes;         /* of arguments, one structure */
+	_Alignas(16) char argument[CUDA_ARGUMENT_BYTES];
+};
+
+enum status cuda_kernels_open(struct cuda *c);
+void cuda_kernels_close(struct cuda *c); /* not opened is allowed */
+
+/* All tasks but CALL, and GEMM only for what cuBLASLt does not take. A grid of 0: there is nothing to do. On
+ * failure why (RT_WHY_BYTES) says what, "" if it was printed. */
+enum status cuda_kernel_make(struct cuda *c, const struct rt_task *t, struct cuda_launch *out, char *why);
+/* For the statement c->at, which faults name. */
+enum status cuda_kernel_launch(struct cuda *c, CUstream s, struct cuda_launch *l);
+
+/* The sum, product, … of n arrays of `count` elements into out, which may be one of them; as rt_reduce_arrays. */
+enum { CUDA_REDUCE_ARRAYS = 64 };
+enum status cuda_reduce_arrays(struct cuda *c, CUstream s, enum rt_reduce_op op, enum rt_dtype t, void *out,
+                               const void *const *in, int n, int64_t count);
+
+/* The source of a task's kernel, whatever the machine: what tests compile and `--dump-kernels` shows. False: why
+ * says what is in the way. */
+bool cuda_kernel_source(const struct rt_task *t, struct buf *out, char *why);
+
+#endif
