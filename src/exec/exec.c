@@ -73,6 +73,7 @@ enum status exec_open(struct rt_job *job, const struct plan *p, const struct pla
 	e->touched = mem_zalloc(p->slot.n + 1);
 	e->packs = mem_zalloc(p->pack.n + 1);
 	e->slot = mem_zalloc(sizeof *e->slot * (p->slot.n + 1));
+	e->staging = mem_zalloc(sizeof *e->staging * (p->buffer.n + 1));
 	e->team = mem_zalloc(sizeof *e->team * (p->team.n + 1));
 	e->handle = mem_zalloc(sizeof *e->handle * (p->handles + 1));
 	e->queue = mem_zalloc(sizeof *e->queue * (p->queues + 1));
@@ -129,19 +130,50 @@ void exec_trace(struct exec *e, struct rt_tracer *t)
 	rt_engine_trace(e->engine, t);
 }
 
-void *exec_memory(struct exec *e, uint32_t buffer)
+/* ---- memory, as the host sees it */
+
+static size_t slot_bytes(const struct exec *e, uint32_t buffer)
 {
-	uint32_t slot = e->p->buffer.at[buffer].first_slot;
-	e->touched[slot] = true;
-	e->contents[e->p->buffer.at[buffer].contents]++; /* the caller may write it */
-	return e->slot[slot];
+	return (size_t)e->p->buffer.at[buffer].slot_bytes;
 }
 
-void exec_poison(struct exec *e)
+void *exec_memory(struct exec *e, uint32_t buffer)
 {
-	memset(e->memory, 0xff, (size_t)e->p->bytes);
+	const struct plan_buffer *b = &e->p->buffer.at[buffer];
+	const struct rt_async_ops *own = e->device->ops->async;
+	e->touched[b->first_slot] = true;
+	e->contents[b->contents]++; /* the caller may write it */
+	if (!own)
+		return e->slot[b->first_slot];
+	if (!e->staging[buffer] &&
+	    own->staging_new(e->device, slot_bytes(e, buffer), b->what, &e->staging[buffer]) != STATUS_OK)
+		return NULL;
+	return e->staging[buffer];
+}
+
+enum status exec_upload(struct exec *e, uint32_t buffer)
+{
+	const struct rt_async_ops *own = e->device->ops->async;
+	char *at = e->slot[e->p->buffer.at[buffer].first_slot];
+	return own ? own->upload(e->device, at, e->staging[buffer], slot_bytes(e, buffer)) : STATUS_OK;
+}
+
+enum status exec_download(struct exec *e, uint32_t buffer)
+{
+	const struct rt_async_ops *own = e->device->ops->async;
+	const char *at = e->slot[e->p->buffer.at[buffer].first_slot];
+	return own ? own->download(e->device, e->staging[buffer], at, slot_bytes(e, buffer)) : STATUS_OK;
+}
+
+enum status exec_poison(struct exec *e)
+{
+	const struct rt_async_ops *own = e->device->ops->async;
 	for (uint32_t k = 0; k < e->p->pack.n; k++)
 		e->pack[k].have = 0;
+	if (own)
+		return own->poison(e->device, e->memory, (size_t)e->p->bytes);
+	memset(e->memory, 0xff, (size_t)e->p->bytes);
+	return STATUS_OK;
 }
 
 /* The end of the memory that was used. */

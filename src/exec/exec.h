@@ -14,9 +14,9 @@ struct exec;
 struct rt_tracer;
 
 struct exec_options {
-	const char *transport; /* "auto", "shm", "mpi" */
-	const char *device;    /* "cpu" */
-	const char *engine;    /* "auto", "inline", "lanes" */
+	const char *transport; /* "auto", "shm", "mpi", "mixed"; of cuda "auto", "nccl", "peers" */
+	const char *device;    /* "cpu", "cuda" */
+	const char *engine;    /* "auto", "inline", "lanes", "issue" */
 };
 
 /* What a rank did, for --stats. */
@@ -35,10 +35,14 @@ struct exec_stats {
 /* Collective: all ranks of the job call it. On failure a message was printed and the job has failed. */
 enum status exec_open(struct rt_job *job, const struct plan *p, const struct plan_labels *labels,
                       const struct exec_options *o, struct exec **out);
-/* Memory of a buffer's first slot. */
+/* A buffer's first slot for the host to write before a run and to read after one: always at the same place.
+ * Where the device has memory of its own, what was written is sent by exec_upload, and what is to be read comes with
+ * exec_download. NULL after reporting. */
 void *exec_memory(struct exec *e, uint32_t buffer);
+enum status exec_upload(struct exec *e, uint32_t buffer);
+enum status exec_download(struct exec *e, uint32_t buffer);
 /* Forgets all values, as before the first run. No rank runs, or uses another's memory. */
-void exec_poison(struct exec *e);
+enum status exec_poison(struct exec *e);
 /* One execution of the program. */
 enum status exec_run(struct exec *e);
 /* Before the first run: who is told of what it does. */

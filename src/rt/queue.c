@@ -435,15 +435,17 @@ void rt_engine_trace(struct rt_engine *e, struct rt_tracer *t)
 enum status rt_engine_new(struct rt_job *job, const char *name, struct rt_device *device,
                           struct rt_transport *transport, struct rt_engine **out)
 {
-	const struct rt_engine_ops *ops = strcmp(name, "lanes") == 0 ? &rt_lanes_ops
-	                                  : strcmp(name, "inline") == 0 || strcmp(name, "auto") == 0
-	                                      ? &rt_inline_ops
-	                                      : NULL;
-	if (!ops) {
-		rt_job_error(job, "this hirc has no engine '%s'", name);
+	bool issues = device && device->ops->async, any = strcmp(name, "auto") == 0;
+	const struct rt_engine_ops *ops = issues && (any || strcmp(name, "issue") == 0) ? &rt_issue_ops
+	                                  : strcmp(name, "lanes") == 0                  ? &rt_lanes_ops
+	                                  : any || strcmp(name, "inline") == 0          ? &rt_inline_ops
+	                                                                                : NULL;
+	if (!ops || issues != (ops == &rt_issue_ops)) {
+		rt_job_error(job, "there is no engine '%s' for the device %s", name,
+		             device ? device->ops->name : "none");
 		return rt_job_fail(job, STATUS_ABSENT);
 	}
-	if (device)
+	if (device && !issues)
 		rt_cores_warn(job, device->threads + (ops == &rt_lanes_ops));
 	struct rt_engine *e = mem_zalloc(ops->bytes);
 	e->ops = ops;

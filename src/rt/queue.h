@@ -1,6 +1,6 @@
 /* queue: the stream engine of one rank.
  *
- * The host thread issues work to in-order streams; every wait is inside a stream. Two engines do the work:
+ * The host thread issues work to in-order streams; every wait is inside a stream. Three engines do the work:
  *
  *   inline  the host thread itself. What can run runs in the submit. A stream that waits for something that
  *           is not done is blocked: its later work is queued, and the host goes on to other streams. Queues
@@ -13,6 +13,9 @@
  *                      communicator (0 1) ─┐
  *                      communicator (0 2) ─┼─> communication lane: starts what is ready, polls all
  *                      messages            ─┘
+ *
+ *   issue   that of devices that work on their own (struct rt_async_ops): what is submitted is given to the
+ *           device at once, where its streams and events keep the order.
  *
  * Collectives of a team run one after the other in order of issue, those of a group start together; messages
  * any number at once. The host
@@ -35,7 +38,7 @@ struct rt_ticket {
 	uint32_t id; /* tracer's, of the communication or of the first of a group */
 };
 
-/* name: "inline", "lanes", or "auto" (inline). The transport belongs to the engine until rt_engine_free; it
+/* name: "inline", "lanes", "issue", or "auto" (issue if the device works on its own, else inline). The transport belongs to the engine until rt_engine_free; it
  * may be NULL in programs without communication. */
 enum status rt_engine_new(struct rt_job *job, const char *name, struct rt_device *device,
                           struct rt_transport *transport, struct rt_engine **out);

@@ -67,7 +67,9 @@ struct rt_collective {
 	 * what it was given. */
 	const int64_t *late_counts, *late_send_counts; /* NULL: counts are known */
 	int64_t late_unit, late_room, late_send_room;
-	void *after; /* of an asynchronous transport: the device's event that it starts after */
+	/* Of an asynchronous transport: the device's event that it starts after. It is the caller's again when
+	 * start returns. */
+	void *after;
 	struct rt_origin at;
 };
 
