@@ -7,8 +7,8 @@
 #include "cli/compile.h"
 #include "cli/output.h"
 #include "cli/split.h"
-#include "import/import.h"
 #include "cost/cost.h"
+#include "import/import.h"
 #include "ir/print.h"
 #include "parse/ast.h"
 #include <errno.h>

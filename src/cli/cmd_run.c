@@ -88,12 +88,21 @@ static bool check_launcher(const struct run *r, struct diag *d, enum rt_boot_kin
 	return false;
 }
 
+static bool check_target(const struct run *r, struct diag *d)
+{
+	if (strcmp(r->ranks.target, "cuda") != 0 || (!r->trace && !r->profile))
+		return true;
+	diag_error(d, DIAG_NOWHERE, "--%s is of --target=cpu: when a GPU works is not known to the host",
+	           r->trace ? "trace" : "profile");
+	return false;
+}
+
 static enum status run(struct run *r)
 {
 	struct diag *d = compile_diag(&r->compile);
 	struct rt_launch_options o = rank_options_launch(&r->ranks);
 	enum status status = STATUS_USAGE;
-	if (compile_options_finish(&r->compile, d) && check_launcher(r, d, o.kind)) {
+	if (compile_options_finish(&r->compile, d) && check_launcher(r, d, o.kind) && check_target(r, d)) {
 		if (o.kind == RT_BOOT_MPI) /* compiles once the number of ranks is known */
 			status = rt_launch(&o, run_rank, r);
 		else
@@ -113,6 +122,11 @@ int cmd_run(int argc, char **argv)
 	rank_options_init(&r.ranks);
 	compile_options_init(&r.compile);
 	const struct option options[] = {
+	    {.name = "target",
+	     .kind = OPTION_TEXT,
+	     .to = &r.ranks.target,
+	     .value = "cpu|cuda",
+	     .help = "the device of a rank: cores of its host, or a GPU"},
 	    {.name = "check",
 	     .kind = OPTION_MAYBE,
 	     .to = &r.check,

@@ -52,6 +52,9 @@ static void print_version(void)
 #ifdef HIRC_HAVE_ONEDNN
 	fputs(" onednn", stdout);
 #endif
+#ifdef HIRC_HAVE_CUDA
+	fputs(" cuda", stdout);
+#endif
 #ifdef HIRC_HAVE_CJSON
 	fputs(" cjson", stdout);
 #endif

@@ -7,7 +7,8 @@ enum { DEFAULT_STREAMS = 4, MAX_STREAMS = 4096, DEFAULT_TIMEOUT = 30, MAX_TIMEOU
 
 void rank_options_init(struct rank_options *o)
 {
-	*o = (struct rank_options){.bootstrap = "auto",
+	*o = (struct rank_options){.target = "cpu",
+	                           .bootstrap = "auto",
 	                           .transport = "auto",
 	                           .engine = "auto",
 	                           .streams = DEFAULT_STREAMS,
@@ -25,7 +26,7 @@ struct option_table rank_options_table(struct rank_options *o)
 	    {.name = "transport",
 	     .kind = OPTION_TEXT,
 	     .to = &o->transport,
-	     .value = "auto|shm|mpi|mixed",
+	     .value = "auto|shm|mpi|mixed|nccl|peers",
 	     .help = "what moves data between ranks"},
 	    {.name = "engine",
 	     .kind = OPTION_TEXT,
@@ -63,5 +64,5 @@ struct rt_launch_options rank_options_launch(const struct rank_options *o)
 
 struct exec_options rank_options_exec(const struct rank_options *o)
 {
-	return (struct exec_options){.transport = o->transport, .device = "cpu", .engine = o->engine};
+	return (struct exec_options){.transport = o->transport, .device = o->target, .engine = o->engine};
 }

@@ -8,6 +8,7 @@
 enum { RANK_OPTIONS = 5 };
 
 struct rank_options {
+	const char *target; /* "cpu", "cuda": an option of some commands, not of the table */
 	const char *bootstrap, *transport, *engine;
 	int64_t streams, timeout; /* timeout in seconds */
 	struct option option[RANK_OPTIONS];

@@ -181,9 +181,12 @@ enum status run_fill(struct rt_job *job, const struct run *r, const struct plan 
 		struct data_map map;
 		if (p->input_buffer[k] == UINT32_MAX || (again && !p->buffer.at[p->input_buffer[k]].written))
 			continue;
-		bool ok = data_map_make(r->m, r->m->value.at[v].type, job->rank, &map) &&
-		          data_fill(&r->source[k], (enum rt_dtype)value_type(r->m, v)->dtype, &map,
-		                    exec_memory(e, p->input_buffer[k]), &why);
+		void *memory = exec_memory(e, p->input_buffer[k]);
+		if (!memory)
+			return rt_job_status(job);
+		bool ok =
+		    data_map_make(r->m, r->m->value.at[v].type, job->rank, &map) &&
+		    data_fill(&r->source[k], (enum rt_dtype)value_type(r->m, v)->dtype, &map, memory, &why);
 		data_map_free(&map);
 		rt_job_progress(job);
 		if (!ok) {
@@ -191,8 +194,21 @@ enum status run_fill(struct rt_job *job, const struct run *r, const struct plan 
 			buf_free(&why);
 			return rt_job_fail(job, STATUS_DIAGNOSTICS);
 		}
+		enum status status = exec_upload(e, p->input_buffer[k]);
+		if (status != STATUS_OK)
+			return status;
 	}
 	return STATUS_OK;
+}
+
+/* Brings the outputs to where output_memory shows them. */
+static enum status download_outputs(struct exec *e, const struct plan *p)
+{
+	enum status status = STATUS_OK;
+	for (uint32_t k = 0; k < p->output.n && status == STATUS_OK; k++)
+		if (p->output.at[k].buffer != UINT32_MAX && exec_memory(e, p->output.at[k].buffer))
+			status = exec_download(e, p->output.at[k].buffer);
+	return status;
 }
 
 static const void *output_memory(struct exec *e, const struct plan *p, uint32_t k)
@@ -211,8 +227,11 @@ static struct check_output *outputs_to_check(const struct run *r, const struct p
 enum status run_check(struct rt_job *job, const struct run *r, const struct plan *p, struct exec *e,
                       struct buf *to)
 {
+	enum status status = download_outputs(e, p);
+	if (status != STATUS_OK)
+		return rt_job_fail(job, status);
 	struct check_output *out = outputs_to_check(r, p, e);
-	enum status status = check_outputs(job, r->m, out, p->output.n, job->size, to);
+	status = check_outputs(job, r->m, out, p->output.n, job->size, to);
 	if (status == STATUS_OK && job->rank == 0 && !p->output.n && to)
 		buf_printf(to, "ok: %d rank%s, largest error 0 (no outputs)\n", job->size,
 		           job->size == 1 ? "" : "s");
@@ -251,7 +270,7 @@ static enum status write_output(struct rt_job *job, const struct run *r, const s
 static enum status write_outputs(struct rt_job *job, const struct run *r, const struct plan *p,
                                  struct exec *e)
 {
-	enum status status = STATUS_OK;
+	enum status status = r->output.n ? download_outputs(e, p) : STATUS_OK;
 	for (uint32_t f = 0; f < r->output.n; f++)
 		for (uint32_t k = 0; k < p->output.n && status == STATUS_OK; k++)
 			if (data_is_named(r->m, p->output.at[k].value, r->output.at[f].name))
@@ -360,7 +379,7 @@ static enum status start_run(struct rt_job *job, const struct run *r, const stru
 	if (k > 0 && r->check) {
 		status = rt_job_barrier(job, "the end of a run");
 		if (status == STATUS_OK)
-			exec_poison(e);
+			status = exec_poison(e);
 	}
 	if (status == STATUS_OK)
 		status = run_fill(job, r, p, e, k > 0 && !r->check);
@@ -407,6 +426,8 @@ static enum status execute(struct rt_job *job, const struct run *r, const struct
 			status = exec_run(e);
 		int64_t took = rt_clock_us() - start;
 		fastest = took < fastest ? took : fastest;
+		if (status == STATUS_OK && same)
+			status = download_outputs(e, p);
 		if (status == STATUS_OK)
 			status = same_outputs_compare(same, k);
 	}

@@ -3,6 +3,7 @@
 #include "base/page.h"
 #include "cli/run.h"
 #include "exec/plan_packs.h"
+#include <string.h>
 #include "exec/trace.h"
 #include "ir/expr.h"
 #include "rt/dtype.h"
@@ -72,6 +73,10 @@ bool run_check_plan(const struct run *r, struct diag *d, int ranks, struct plan 
 	int64_t limit = machine_bytes();
 	const struct plan_buffer *most = NULL;
 	char name[DATA_NAME_BYTES];
+	if (strcmp(r->ranks.target, "cuda") == 0) { /* which says itself what it has no memory for */
+		plan_packs_drop(p);
+		return true;
+	}
 	if (limit && p->bytes > limit / ranks) /* all may be on this machine */
 		plan_packs_drop(p);
 	if (!limit || p->bytes <= limit)

@@ -11,9 +11,8 @@
 #ifndef HIRC_CUDA_CUDA_H
 #define HIRC_CUDA_CUDA_H
 #include "cuda/api.h"
+#include "cuda/open.h"
 #include "rt/device.h"
-#include "rt/job.h"
-#include "rt/transport.h"
 
 struct cuda_kernels; /* see kernel.h */
 struct cuda_gemms;   /* see gemm.h */
@@ -48,10 +47,6 @@ struct cuda {
 	struct cuda_streams *streams; /* device.c's */
 };
 
-/* Collective: all ranks of the job open one. The GPU is the local rank modulo those that are visible.
- * STATUS_ABSENT with a message where there is no driver or GPU. */
-enum status cuda_open(struct rt_job *job, struct rt_device **out);
-
 /* Calls of the libraries, checked: false after a message with the statement, the call and the library's own
  * text, and failing the job.
  *     if (!cuda_call(c, cuMemAlloc, &at, bytes)) return rt_job_status(c->base.job);                    */
@@ -69,9 +64,6 @@ enum status cuda_stream_new(struct cuda *c, CUstream *out);
 enum status cuda_event_record(struct cuda *c, CUstream s, CUevent *out);
 void cuda_event_release(struct cuda *c, CUevent e);
 
-/* Transports of ranks with such devices: collective. name: "nccl", "peers", "auto" (peers if ranks are threads
- * of one process, else nccl). */
-enum status cuda_transport_open(struct rt_job *job, const char *name, struct cuda *c, struct rt_transport **out);
 enum status cuda_nccl_open(struct rt_job *job, struct cuda *c, struct rt_transport **out);
 enum status cuda_peers_open(struct rt_job *job, struct cuda *c, struct rt_transport **out);
 

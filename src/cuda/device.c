@@ -272,6 +272,8 @@ static enum status device_launch(struct rt_device *d, void *stream, const struct
 			return status;
 	}
 	enum status status = cuda_kernel_make(c, task, &launch, why);
+	if (task->kernel == RT_TASK_UNIT) /* its record is not needed any more */
+		atomic_store_explicit(&task->unit->busy, false, memory_order_release);
 	if (status == STATUS_OK && launch.grid)
 		status = cuda_kernel_launch(c, stream, &launch);
 	return status;

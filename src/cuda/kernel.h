@@ -1,11 +1,12 @@
 /* kernel: tasks as launches of kernels that are written for them.
  *
- * The views of a task are brought to their least form (axes of extent 1 go, axes that lie one after the other in
- * all views become one); what is left (kernel, operations, element types, number of axes, which views are dense)
- * decides the source text, everything else is an argument. A source is compiled once a process and architecture,
- * and kept on disk:
+ * The views of a task are brought to their least form (axes of extent 1 go, axes that lie one after the other
+ * in all views become one); what is left (kernel, operations, element types, number of axes, which views are
+ * dense) decides the source text, everything else is an argument. A source is compiled once a process and
+ * architecture, and kept on disk:
  *
- *     task ──shape──> source ──hash──> $XDG_CACHE_HOME/hirc/<hash>.cubin ──> module ──> launch with arguments */
+ *     task ──shape──> source ──hash──> $XDG_CACHE_HOME/hirc/<hash>.cubin ──> module ──> launch with arguments
+ */
 #ifndef HIRC_CUDA_KERNEL_H
 #define HIRC_CUDA_KERNEL_H
 #include "cuda/cuda.h"
@@ -30,13 +31,14 @@ enum status cuda_kernel_make(struct cuda *c, const struct rt_task *t, struct cud
 /* For the statement c->at, which faults name. */
 enum status cuda_kernel_launch(struct cuda *c, CUstream s, struct cuda_launch *l);
 
-/* The sum, product, … of n arrays of `count` elements into out, which may be one of them; as rt_reduce_arrays. */
+/* The sum, product, … of n arrays of `count` elements into out, which may be one of them; as
+ * rt_reduce_arrays. */
 enum { CUDA_REDUCE_ARRAYS = 64 };
 enum status cuda_reduce_arrays(struct cuda *c, CUstream s, enum rt_reduce_op op, enum rt_dtype t, void *out,
                                const void *const *in, int n, int64_t count);
 
-/* The source of a task's kernel, whatever the machine: what tests compile and `--dump-kernels` shows. False: why
- * says what is in the way. */
+/* The source of a task's kernel, whatever the machine: what tests compile and `--dump-kernels` shows. False:
+ * why says what is in the way. */
 bool cuda_kernel_source(const struct rt_task *t, struct buf *out, char *why);
 
 #endif

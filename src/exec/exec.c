@@ -1,5 +1,6 @@
 /* exec: the walk over a plan's instructions. */
 #include "base/arena.h"
+#include "cuda/open.h"
 #include "exec/exec_records.h"
 #include "exec/scalar_op.h"
 #include <assert.h>
@@ -62,6 +63,24 @@ static enum status find_slots(struct exec *e)
 	return STATUS_OK;
 }
 
+/* The device and what moves data between those of all ranks. */
+static enum status open_device(struct exec *e, const struct exec_options *o)
+{
+	enum status status;
+	if (strcmp(o->device, "cuda") != 0) {
+		status = rt_device_open(e->job, o->device, &e->device);
+		return status == STATUS_OK ? rt_transport_open(e->job, o->transport, &e->transport) : status;
+	}
+#ifdef HIRC_HAVE_CUDA
+	status = cuda_open(e->job, &e->device);
+	return status == STATUS_OK ? cuda_transport_open(e->job, o->transport, e->device, &e->transport)
+	                           : status;
+#else
+	rt_job_error(e->job, "this hirc was built without CUDA's headers: it has no --target=cuda");
+	return rt_job_fail(e->job, STATUS_ABSENT);
+#endif
+}
+
 enum status exec_open(struct rt_job *job, const struct plan *p, const struct plan_labels *labels,
                       const struct exec_options *o, struct exec **out)
 {
@@ -78,9 +97,7 @@ enum status exec_open(struct rt_job *job, const struct plan *p, const struct pla
 	e->handle = mem_zalloc(sizeof *e->handle * (p->handles + 1));
 	e->queue = mem_zalloc(sizeof *e->queue * (p->queues + 1));
 	e->label = make_labels(job, labels);
-	e->status = rt_device_open(job, o->device, &e->device);
-	if (e->status == STATUS_OK)
-		e->status = rt_transport_open(job, o->transport, &e->transport);
+	e->status = open_device(e, o);
 	if (e->status == STATUS_OK)
 		e->status = open_teams(e);
 	if (e->status == STATUS_OK)
@@ -105,6 +122,9 @@ void exec_close(struct exec *e)
 	if (!e)
 		return;
 	rt_engine_free(e->engine);
+	for (uint32_t k = 0; k < e->p->buffer.n; k++)
+		if (e->staging[k])
+			e->device->ops->async->staging_free(e->device, e->staging[k]);
 	if (e->device) {
 		rt_transport_free(e->transport, e->device, e->memory);
 		assert(e->device->bytes_now == 0);
@@ -117,6 +137,7 @@ void exec_close(struct exec *e)
 	free(e->touched);
 	free(e->packs);
 	free(e->slot);
+	free(e->staging);
 	exec_records_free(e);
 	free(e->team);
 	free(e->handle);
@@ -196,7 +217,7 @@ void exec_stats(struct exec *e, struct exec_stats *out)
 {
 	for (uint32_t k = 0; k < e->p->output.n; k++) /* held, though there may be no element of it */
 		if (e->p->output.at[k].buffer != UINT32_MAX)
-			exec_memory(e, e->p->output.at[k].buffer);
+			e->touched[e->p->buffer.at[e->p->output.at[k].buffer].first_slot] = true;
 	*out = e->stats;
 	for (unsigned i = 0; e->transport && i < RT_COUNTERS; i++) {
 		out->bytes_sent += e->transport->counter[i].bytes_sent;

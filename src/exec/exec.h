@@ -36,8 +36,8 @@ struct exec_stats {
 enum status exec_open(struct rt_job *job, const struct plan *p, const struct plan_labels *labels,
                       const struct exec_options *o, struct exec **out);
 /* A buffer's first slot for the host to write before a run and to read after one: always at the same place.
- * Where the device has memory of its own, what was written is sent by exec_upload, and what is to be read comes with
- * exec_download. NULL after reporting. */
+ * Where the device has memory of its own, what was written is sent by exec_upload, and what is to be read
+ * comes with exec_download. NULL after reporting. */
 void *exec_memory(struct exec *e, uint32_t buffer);
 enum status exec_upload(struct exec *e, uint32_t buffer);
 enum status exec_download(struct exec *e, uint32_t buffer);

@@ -60,11 +60,11 @@ struct exec {
 	struct rt_transport *transport; /* NULL: one rank, nothing to move */
 	struct rt_engine *engine;
 	int64_t *reg;
-	char *memory;  /* of all buffers */
-	char **slot;   /* by slot: where it is */
+	char *memory;   /* of all buffers */
+	char **slot;    /* by slot: where it is */
 	void **staging; /* by buffer: the host's copy, of a device with memory of its own; NULL: none yet */
-	bool *touched; /* by slot: the run uses it */
-	bool *packs;   /* by pack: a product that may use it was issued */
+	bool *touched;  /* by slot: the run uses it */
+	bool *packs;    /* by pack: a product that may use it was issued */
 	struct task_record *task, *step;
 	struct collective_record *collective;
 	struct message_record *message;

@@ -147,8 +147,8 @@ struct rt_unit {
 	struct rt_step step[];
 };
 
-/* Of a device that works on its own while the host goes on. Streams and events are the device's. One thread of a
- * rank calls these; at: the statement, for messages. What fails has reported, and failed the job. */
+/* Of a device that works on its own while the host goes on. Streams and events are the device's. One thread
+ * of a rank calls these; at: the statement, for messages. What fails has reported, and failed the job. */
 struct rt_async_ops {
 	enum status (*stream_new)(struct rt_device *d, void **out);
 	void (*stream_free)(struct rt_device *d, void *stream);
@@ -174,7 +174,7 @@ struct rt_async_ops {
 };
 
 struct rt_device_ops {
-	const char *name; /* "cpu", "cuda" */
+	const char *name;                 /* "cpu", "cuda" */
 	const struct rt_async_ops *async; /* NULL: run does the work, and all memory is the host's */
 	/* Aligned to 64 bytes or more; every byte is 0xFF at first, NaN in all float types, so that reads
 	 * of what was never written show. bytes == 0 gives a valid pointer. STATUS_DIAGNOSTICS with

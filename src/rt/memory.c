@@ -3,7 +3,7 @@
  *     region   | rank 0's memory | rank 1's memory | …      mapped once by each rank
  *     a view   | piece of 1 | piece of 0 | piece of 3 |    the same pages again, at consecutive addresses
  *
- * Without shared memory each rank has memory of its device. */
+ * Without shared memory, and where the device has memory of its own, each rank has memory of its device. */
 #include "rt/memory.h"
 #include "base/arena.h"
 #include "base/page.h"
@@ -117,7 +117,7 @@ enum status rt_transport_alloc(struct rt_transport *t, struct rt_device *d, size
 	assert(!t->memory);
 	struct rt_job *job = t->job;
 	struct rt_memory *m = mem_zalloc(sizeof *m);
-	m->shared = job->boot->shares(job);
+	m->shared = job->boot->shares(job) && !d->ops->async;
 	enum status status =
 	    m->shared ? share(job, m, bytes, what) : rt_device_alloc(d, bytes, what, &m->own);
 	if (status != STATUS_OK) {
@@ -199,7 +199,7 @@ enum status rt_transport_side_by_side(struct rt_transport *t, const int *ranks, 
 	struct rt_memory *m = t->memory;
 	assert(m && n > 0 && block_bytes > 0 && (offset | block_bytes) % rt_page_bytes() == 0);
 	if (!m->shared) {
-		rt_job_error(t->job, "memory side by side needs all ranks on one host");
+		rt_job_error(t->job, "memory side by side needs all ranks on one host, and --target=cpu");
 		return rt_job_fail(t->job, STATUS_ABSENT);
 	}
 	size_t rank_bytes = (size_t)n * sizeof *ranks;

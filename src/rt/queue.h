@@ -38,8 +38,8 @@ struct rt_ticket {
 	uint32_t id; /* tracer's, of the communication or of the first of a group */
 };
 
-/* name: "inline", "lanes", "issue", or "auto" (issue if the device works on its own, else inline). The transport belongs to the engine until rt_engine_free; it
- * may be NULL in programs without communication. */
+/* name: "inline", "lanes", "issue", or "auto" (issue if the device works on its own, else inline). The
+ * transport belongs to the engine until rt_engine_free; it may be NULL in programs without communication. */
 enum status rt_engine_new(struct rt_job *job, const char *name, struct rt_device *device,
                           struct rt_transport *transport, struct rt_engine **out);
 /* Ends what runs (work that is not done is dropped) and frees. Device and transport stay. */

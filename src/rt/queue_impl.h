@@ -1,8 +1,8 @@
 /* queue_impl: what the engines share; for src/rt only.
  *
  * queue.c checks what is submitted and keeps tickets, groups and message numbers; an engine (queue_inline.c,
- * queue_lanes.c, queue_issue.c) embeds struct rt_engine and does the work. The host thread alone touches struct rt_engine,
- * but for the slots of tickets, which whoever ends a communication releases. */
+ * queue_lanes.c, queue_issue.c) embeds struct rt_engine and does the work. The host thread alone touches
+ * struct rt_engine, but for the slots of tickets, which whoever ends a communication releases. */
 #ifndef HIRC_RT_QUEUE_IMPL_H
 #define HIRC_RT_QUEUE_IMPL_H
 #include "rt/queue.h"

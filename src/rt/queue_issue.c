@@ -1,15 +1,17 @@
-/* queue_issue: the engine of a device that works on its own: the host issues to it, and waits in rt_drain alone.
+/* queue_issue: the engine of a device that works on its own: the host issues to it, and waits in rt_drain
+ * alone.
  *
- * A stream of the program is one of the device. A task is launched on it; a Synchronize is an event of the other
- * stream that this one waits for; a communication starts after an event of its stream, and a Wait is for its own
- * event. That event is there once the transport has given the communication to the device, for which other
- * members may have to come first. Until then what its stream is given stands in a queue on the host:
+ * A stream of the program is one of the device. A task is launched on it; a Synchronize is an event of the
+ * other stream that this one waits for; a communication starts after an event of its stream, and a Wait is
+ * for its own event. That event is there once the transport has given the communication to the device, for
+ * which other members may have to come first. Until then what its stream is given stands in a queue on the
+ * host:
  *
  *     stream 0   wait c0 · task · mark: start allreduce c1 · wait c1            c0 was not issued yet
  *     main       join with stream 0 · task                                   the join is let go by the mark
  *
- * A ticket is done once the device is done with it, as far as the host has looked; streams wait for its events
- * up to then. */
+ * A ticket is done once the device is done with it, as far as the host has looked; streams wait for its
+ * events up to then. */
 #include "base/vec.h"
 #include "rt/bell.h"
 #include "rt/queue_impl.h"
@@ -69,10 +71,10 @@ struct issue_engine {
 	struct item *free_items;
 	VEC(struct item *) made;
 	VEC(struct awaited) awaited;
-	VEC(struct comm *) unissued;       /* with the transport */
-	VEC(struct comm *) free_comms;     /* their blocks are kept */
-	VEC(struct rt_ticket) issued;      /* not known to be done; oldest first from `oldest` on */
-	VEC(void *) beat;                  /* events of launches, oldest first from `beaten` on */
+	VEC(struct comm *) unissued;   /* with the transport */
+	VEC(struct comm *) free_comms; /* their blocks are kept */
+	VEC(struct rt_ticket) issued;  /* not known to be done; oldest first from `oldest` on */
+	VEC(void *) beat;              /* events of launches, oldest first from `beaten` on */
 	uint32_t oldest, beaten;
 	struct stream *ready, *last_ready; /* unblocked, with items */
 	int64_t queued;                    /* items in queues */
@@ -234,7 +236,8 @@ static void poll(struct issue_engine *e, bool *moved)
 		rt_job_progress(e->base.job);
 }
 
-/* The lists of counts that stand in the device's memory, which the host has to wait for. They are the caller's. */
+/* The lists of counts that stand in the device's memory, which the host has to wait for. They are the
+ * caller's. */
 static int64_t *late_counts(struct issue_engine *e, struct rt_collective *c)
 {
 	struct rt_device *d = e->base.device;

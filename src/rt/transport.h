@@ -67,8 +67,8 @@ struct rt_collective {
 	 * what it was given. */
 	const int64_t *late_counts, *late_send_counts; /* NULL: counts are known */
 	int64_t late_unit, late_room, late_send_room;
-	/* Of an asynchronous transport: the device's event that it starts after. It is the caller's again when
-	 * start returns. */
+	/* Of an asynchronous transport: the device's event that it starts after. It is the caller's again
+	 * when start returns. */
 	void *after;
 	struct rt_origin at;
 };
@@ -113,9 +113,9 @@ struct rt_transport_ops {
 	enum status (*progress)(struct rt_transport *t, bool *moved);
 	/* Whether it is done; then the request is gone. Also gone on failure. */
 	enum status (*test)(struct rt_transport *t, struct rt_request *r, bool *done);
-	/* Of asynchronous transports, in place of test: whether the device has been given the request. Then the
-	 * request is gone, and *event, which is the caller's, is over when it is done; before that *event is
-	 * NULL. start always gives a request. NULL: the host moves the data. */
+	/* Of asynchronous transports, in place of test: whether the device has been given the request. Then
+	 * the request is gone, and *event, which is the caller's, is over when it is done; before that *event
+	 * is NULL. start always gives a request. NULL: the host moves the data. */
 	enum status (*issued)(struct rt_transport *t, struct rt_request *r, void **event);
 	/* Between these starts belong together: those of a group. NULL: nothing is done for groups. */
 	enum status (*group_begin)(struct rt_transport *t);

@@ -1,0 +1,18 @@
+/* open: what others see of this folder: the device "cuda" and its transports. No header of NVIDIA's is
+ * needed. */
+#ifndef HIRC_CUDA_OPEN_H
+#define HIRC_CUDA_OPEN_H
+#include "rt/device.h"
+#include "rt/job.h"
+#include "rt/transport.h"
+
+/* Collective: all ranks of the job open one. The GPU is the local rank modulo those that are visible.
+ * STATUS_ABSENT with a message where there is no driver or GPU. */
+enum status cuda_open(struct rt_job *job, struct rt_device **out);
+
+/* Transports of ranks with such devices: collective. name: "nccl", "peers", "auto" (peers if ranks are
+ * threads of one process, else nccl). */
+enum status cuda_transport_open(struct rt_job *job, const char *name, struct rt_device *d,
+                                struct rt_transport **out);
+
+#endif
