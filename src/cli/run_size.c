@@ -3,10 +3,10 @@
 #include "base/page.h"
 #include "cli/run.h"
 #include "exec/plan_packs.h"
-#include <string.h>
 #include "exec/trace.h"
 #include "ir/expr.h"
 #include "rt/dtype.h"
+#include <string.h>
 
 /* Elements of the whole tensor; -1: more than 64 bits hold. What has no value yet counts as 1. */
 static int64_t elements(const struct module *m, value_id v)

@@ -35,7 +35,8 @@ enum cuda_fault_kind {
 struct cuda {
 	struct rt_device base;
 	const struct cuda_api *api;
-	int ordinal; /* of the GPU, among those that are visible */
+	struct cuda_record *record; /* NULL: api is the libraries' */
+	int ordinal;                /* of the GPU, among those that are visible */
 	CUdevice device;
 	CUcontext context;
 	int major, minor, processors; /* compute capability; multiprocessors */
@@ -46,6 +47,9 @@ struct cuda {
 	struct cuda_gemms *gemms;
 	struct cuda_streams *streams; /* device.c's */
 };
+
+/* Opens a library, unless calls are recorded only. As cuda_api_open. */
+enum status cuda_need(struct cuda *c, enum cuda_library library);
 
 /* Calls of the libraries, checked: false after a message with the statement, the call and the library's own
  * text, and failing the job.

@@ -3,6 +3,7 @@
 #include "cuda/cuda.h"
 #include "cuda/gemm.h"
 #include "cuda/kernel.h"
+#include "cuda/record.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -314,6 +315,8 @@ static void device_close(struct rt_device *d)
 		cuda_call(c, cuMemFreeHost, c->fault);
 	if (c->context)
 		cuda_call(c, cuDevicePrimaryCtxRelease, c->device);
+	if (c->record)
+		cuda_record_end(c->record);
 	vec_free(&s->stream);
 	vec_free(&s->unused);
 	vec_free(&s->memory);
@@ -391,18 +394,23 @@ static enum status open_context(struct cuda *c)
 	return cuda_stream_new(c, &c->streams->copies);
 }
 
-enum status cuda_open(struct rt_job *job, struct rt_device **out)
+enum status cuda_need(struct cuda *c, enum cuda_library library)
 {
-	enum status status = cuda_api_open(job, CUDA_DRIVER);
-	if (status != STATUS_OK)
-		return status;
+	return c->record ? STATUS_OK : cuda_api_open(c->base.job, library);
+}
+
+static enum status open_device(struct rt_job *job, struct buf *calls, struct rt_device **out)
+{
 	struct cuda *c = mem_zalloc(sizeof *c);
 	c->base.ops = &cuda_ops;
 	c->base.job = job;
-	c->api = cuda_api();
+	c->api = calls ? cuda_record_api() : cuda_api();
+	c->record = calls ? cuda_record_begin(calls) : NULL;
 	c->at.iteration = -1;
 	c->streams = mem_zalloc(sizeof *c->streams);
-	status = open_context(c);
+	enum status status = cuda_need(c, CUDA_DRIVER);
+	if (status == STATUS_OK)
+		status = open_context(c);
 	if (status == STATUS_OK)
 		status = cuda_kernels_open(c);
 	if (status == STATUS_OK)
@@ -412,4 +420,14 @@ enum status cuda_open(struct rt_job *job, struct rt_device **out)
 	else
 		device_close(&c->base);
 	return status;
+}
+
+enum status cuda_open(struct rt_job *job, struct rt_device **out)
+{
+	return open_device(job, NULL, out);
+}
+
+enum status cuda_open_recorded(struct rt_job *job, struct buf *calls, struct rt_device **out)
+{
+	return open_device(job, calls, out);
 }

@@ -2,6 +2,7 @@
  * needed. */
 #ifndef HIRC_CUDA_OPEN_H
 #define HIRC_CUDA_OPEN_H
+#include "base/str.h"
 #include "rt/device.h"
 #include "rt/job.h"
 #include "rt/transport.h"
@@ -9,6 +10,9 @@
 /* Collective: all ranks of the job open one. The GPU is the local rank modulo those that are visible.
  * STATUS_ABSENT with a message where there is no driver or GPU. */
 enum status cuda_open(struct rt_job *job, struct rt_device **out);
+
+/* The same without a GPU: what the device and its transports call goes to `calls` as text, see record.h. */
+enum status cuda_open_recorded(struct rt_job *job, struct buf *calls, struct rt_device **out);
 
 /* Transports of ranks with such devices: collective. name: "nccl", "peers", "auto" (peers if ranks are
  * threads of one process, else nccl). */
