@@ -1,13 +1,16 @@
 /* cmd_compile: hirc compile (opt): parse, run passes, print.
  *
- * Without --dump and -o only messages and remarks come out. With --split-input-file the programs
+ * Without --dump, --dump-plan and -o only messages and remarks come out. With --split-input-file the programs
  * between lines `# -----` are compiled one by one; each keeps the line numbers of the file. */
 #include "base/source.h"
 #include "cli/commands.h"
 #include "cli/compile.h"
 #include "cli/output.h"
+#include "cli/ranks.h"
 #include "cli/split.h"
 #include "cost/cost.h"
+#include "exec/exec_calls.h"
+#include "exec/plan_packs.h"
 #include "import/import.h"
 #include "ir/print.h"
 #include "parse/ast.h"
@@ -21,6 +24,9 @@ struct compile_command {
 	struct compile_options compile;
 	const char *dump; /* nvfuser, hir, ast or cost; NULL: none */
 	const char *output, *reproducer;
+	const char *target; /* of --dump-plan */
+	int64_t rank;       /* of --dump-plan */
+	bool plan;
 	bool split, list, stats;
 	struct diag *d;
 	struct buf text; /* what is printed; goes to its file as it grows */
@@ -77,6 +83,33 @@ static enum status dump_cost(struct compile_command *c, struct module *m)
 	return status;
 }
 
+/* The plan of a rank; for a GPU the calls that it makes. */
+static enum status dump_plan(struct compile_command *c, struct module *m)
+{
+	int64_t ranks = module_ranks(m);
+	ranks = c->compile.np > ranks ? c->compile.np : ranks;
+	if (c->rank >= ranks) {
+		diag_error(c->d, DIAG_NOWHERE, "--rank=%lld: the program has ranks 0 to %lld",
+		           (long long)c->rank, (long long)ranks - 1);
+		return STATUS_USAGE;
+	}
+	struct source *outer = diag_set_source(c->d, m->source);
+	struct plan *p = plan_build(m, c->d, c->rank, ranks, RANK_DEFAULT_STREAMS);
+	diag_set_source(c->d, outer);
+	enum status status = p ? STATUS_OK : STATUS_DIAGNOSTICS;
+	if (p && strcmp(c->target, "cuda") == 0) {
+		struct plan_labels *labels = plan_labels_new(m);
+		plan_packs_drop(p);
+		status = exec_calls_print(p, labels, &c->text);
+		plan_labels_free(labels);
+	} else if (p) {
+		plan_print(p, m, &c->text);
+	}
+	if (p)
+		plan_free(p);
+	return status;
+}
+
 /* One program; takes the source over. */
 static enum status compile_one(struct compile_command *c, struct source *s)
 {
@@ -86,7 +119,7 @@ static enum status compile_one(struct compile_command *c, struct source *s)
 	struct module *m = compile_source(c->d, s, &c->compile, true, &status);
 	if (!m)
 		return status;
-	if (c->dump)
+	if (c->dump || c->plan)
 		open_output(c);
 	if (c->dump && !strcmp(c->dump, "hir"))
 		ir_print_hir(m, &c->text);
@@ -94,6 +127,8 @@ static enum status compile_one(struct compile_command *c, struct source *s)
 		status = dump_cost(c, m);
 	else if (c->dump)
 		ir_print_nvfuser(m, &c->text);
+	if (c->plan && status == STATUS_OK)
+		status = dump_plan(c, m);
 	if (c->stats)
 		print_stats(m);
 	compile_free(m);
@@ -104,7 +139,7 @@ static enum status compile_one(struct compile_command *c, struct source *s)
 static enum status compile_part(void *command, struct source *s, bool first)
 {
 	struct compile_command *c = command;
-	if (!first && c->dump)
+	if (!first && (c->dump || c->plan))
 		buf_printf(&c->text, "%s\n", SPLIT_LINE);
 	return compile_one(c, s);
 }
@@ -174,7 +209,7 @@ static enum status run(struct compile_command *c, struct command_line *line)
 			break;
 	}
 	compile_warn_unused(c->d, &c->compile);
-	if (c->dump && (worst == STATUS_OK || c->text.file || c->text.n)) {
+	if ((c->dump || c->plan) && (worst == STATUS_OK || c->text.file || c->text.n)) {
 		enum status status = close_output(c);
 		worst = status > worst ? status : worst;
 	}
@@ -183,7 +218,7 @@ static enum status run(struct compile_command *c, struct command_line *line)
 
 int cmd_compile(int argc, char **argv)
 {
-	struct compile_command c = {.argc = argc, .argv = argv};
+	struct compile_command c = {.argc = argc, .argv = argv, .target = "cpu"};
 	compile_options_init(&c.compile);
 	const char *usual = getenv("HIRC_DUMP");
 	if (usual && !strcmp(usual, "host_ir")) /* as NVFUSER_DUMP has it */
@@ -197,6 +232,21 @@ int cmd_compile(int argc, char **argv)
 	     .value = "nvfuser|hir|ast|cost",
 	     .otherwise = "nvfuser",
 	     .help = "print the program; cost: what each statement takes on a cluster"},
+	    {.name = "dump-plan",
+	     .kind = OPTION_SWITCH,
+	     .to = &c.plan,
+	     .help = "print what a rank executes: its plan, or the calls to its GPU"},
+	    {.name = "rank",
+	     .kind = OPTION_INT,
+	     .to = &c.rank,
+	     .value = "N",
+	     .max = INT32_MAX,
+	     .help = "whose plan that is"},
+	    {.name = "target",
+	     .kind = OPTION_TEXT,
+	     .to = &c.target,
+	     .value = "cpu|cuda",
+	     .help = "the device that --dump-plan is for"},
 	    {.letter = 'o',
 	     .kind = OPTION_TEXT,
 	     .to = &c.output,
@@ -239,7 +289,7 @@ int cmd_compile(int argc, char **argv)
 		fprintf(stderr, "hirc %s: error: no input file ('-' is standard input)\n", argv[0]);
 		status = STATUS_USAGE;
 	} else if (go) {
-		if (c.output && !c.dump)
+		if (c.output && !c.dump && !c.plan)
 			c.dump = "nvfuser";
 		c.compile.pipeline.nvfuser = !c.dump || strcmp(c.dump, "hir");
 		c.d = compile_diag(&c.compile);

@@ -118,7 +118,8 @@ int cmd_run(int argc, char **argv)
 	struct run r = {.repeat = 1,
 	                .check_limit = REF_DEFAULT_LIMIT,
 	                .limit_way_out = "or a larger limit with --check-limit",
-	                .trace_events = 1 << 18};
+	                .trace_events = 1 << 18,
+	                .replay = true};
 	rank_options_init(&r.ranks);
 	compile_options_init(&r.compile);
 	const struct option options[] = {
@@ -159,6 +160,10 @@ int cmd_run(int argc, char **argv)
 	     .min = 1,
 	     .max = INT32_MAX,
 	     .help = "run the program N times"},
+	    {.name = "replay",
+	     .kind = OPTION_SWITCH,
+	     .to = &r.replay,
+	     .help = "of --target=cuda: runs after the first are replays of a graph, where that can be made"},
 	    {.name = "trace",
 	     .kind = OPTION_TEXT,
 	     .to = &r.trace,

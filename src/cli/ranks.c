@@ -3,7 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
-enum { DEFAULT_STREAMS = 4, MAX_STREAMS = 4096, DEFAULT_TIMEOUT = 30, MAX_TIMEOUT = 1000000 };
+enum { MAX_STREAMS = 4096, DEFAULT_TIMEOUT = 30, MAX_TIMEOUT = 1000000 };
 
 void rank_options_init(struct rank_options *o)
 {
@@ -11,7 +11,7 @@ void rank_options_init(struct rank_options *o)
 	                           .bootstrap = "auto",
 	                           .transport = "auto",
 	                           .engine = "auto",
-	                           .streams = DEFAULT_STREAMS,
+	                           .streams = RANK_DEFAULT_STREAMS,
 	                           .timeout = DEFAULT_TIMEOUT};
 }
 

@@ -5,7 +5,7 @@
 #include "exec/exec.h"
 #include "rt/bootstrap.h"
 
-enum { RANK_OPTIONS = 5 };
+enum { RANK_OPTIONS = 5, RANK_DEFAULT_STREAMS = 4 };
 
 struct rank_options {
 	const char *target; /* "cpu", "cuda": an option of some commands, not of the table */

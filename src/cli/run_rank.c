@@ -420,7 +420,10 @@ static enum status execute(struct rt_job *job, const struct run *r, const struct
 		free(out);
 	}
 	for (int64_t k = 0; k < r->repeat && status == STATUS_OK; k++) {
-		status = start_run(job, r, p, e, k);
+		if (k == 1 && r->replay && exec_can_replay(e, &(op_id){0}))
+			status = exec_capture(e);
+		if (status == STATUS_OK)
+			status = start_run(job, r, p, e, k);
 		int64_t start = rt_clock_us();
 		if (status == STATUS_OK)
 			status = exec_run(e);

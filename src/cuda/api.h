@@ -49,7 +49,13 @@ struct rt_job;
 	X(cuModuleLoadData)                                                                                  \
 	X(cuModuleUnload)                                                                                    \
 	X(cuModuleGetFunction)                                                                               \
-	X(cuLaunchKernel)
+	X(cuLaunchKernel)                                                                                    \
+	X(cuStreamBeginCapture)                                                                              \
+	X(cuStreamEndCapture)                                                                                \
+	X(cuGraphInstantiate)                                                                                \
+	X(cuGraphLaunch)                                                                                     \
+	X(cuGraphDestroy)                                                                                    \
+	X(cuGraphExecDestroy)
 
 #define CUDA_BLAS_CALLS(X)                                                                                   \
 	X(cublasLtCreate)                                                                                    \

@@ -216,6 +216,41 @@ static void device_release(struct rt_device *d, void *event)
 	cuda_event_release(cuda_of(d), event);
 }
 
+/* ---- graphs */
+
+static enum status device_capture_begin(struct rt_device *d, void *stream)
+{
+	struct cuda *c = cuda_of(d);
+	return cuda_call(c, cuStreamBeginCapture, stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL) ? STATUS_OK
+	                                                                                       : failure(c);
+}
+
+static enum status device_capture_end(struct rt_device *d, void *stream, void **out)
+{
+	struct cuda *c = cuda_of(d);
+	CUgraph graph;
+	CUgraphExec executable;
+	c->at = (struct rt_origin){.iteration = -1};
+	if (!cuda_call(c, cuStreamEndCapture, stream, &graph))
+		return failure(c);
+	bool ok = cuda_call(c, cuGraphInstantiate, &executable, graph, 0);
+	cuda_call(c, cuGraphDestroy, graph);
+	if (ok)
+		*out = executable;
+	return ok ? STATUS_OK : failure(c);
+}
+
+static enum status device_replay(struct rt_device *d, void *stream, void *graph)
+{
+	struct cuda *c = cuda_of(d);
+	return cuda_call(c, cuGraphLaunch, graph, stream) ? STATUS_OK : failure(c);
+}
+
+static void device_graph_free(struct rt_device *d, void *graph)
+{
+	cuda_call(cuda_of(d), cuGraphExecDestroy, graph);
+}
+
 /* ---- faults of kernels */
 
 static enum status look_for_fault(struct cuda *c)
@@ -333,6 +368,10 @@ static const struct rt_async_ops cuda_async_ops = {
     .is_over = device_is_over,
     .release = device_release,
     .is_idle = device_is_idle,
+    .capture_begin = device_capture_begin,
+    .capture_end = device_capture_end,
+    .replay = device_replay,
+    .graph_free = device_graph_free,
     .upload = device_upload,
     .download = device_download,
     .poison = device_poison,

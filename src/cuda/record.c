@@ -305,6 +305,48 @@ static CUresult record_launch(CUfunction f, unsigned x, unsigned y, unsigned z, 
 	return CUDA_SUCCESS;
 }
 
+/* ---- graphs */
+
+static CUresult record_capture_begin(CUstream s, CUstreamCaptureMode mode)
+{
+	(void)mode;
+	SAY("cuStreamBeginCapture stream %d\n", number(s));
+	return CUDA_SUCCESS;
+}
+
+static CUresult record_capture_end(CUstream s, CUgraph *graph)
+{
+	SAY("cuStreamEndCapture stream %d\n", number(s));
+	*graph = (CUgraph)handle_new(0);
+	return CUDA_SUCCESS;
+}
+
+static CUresult record_instantiate(CUgraphExec *executable, CUgraph graph, unsigned long long flags)
+{
+	(void)flags;
+	*executable = (CUgraphExec)graph;
+	return CUDA_SUCCESS;
+}
+
+static CUresult record_graph_launch(CUgraphExec executable, CUstream s)
+{
+	(void)executable;
+	SAY("cuGraphLaunch on stream %d\n", number(s));
+	return CUDA_SUCCESS;
+}
+
+static CUresult record_graph_free(CUgraph graph)
+{
+	(void)graph;
+	return CUDA_SUCCESS;
+}
+
+static CUresult record_executable_free(CUgraphExec executable)
+{
+	(void)executable;
+	return CUDA_SUCCESS;
+}
+
 /* ---- cuBLASLt */
 
 static cublasStatus_t record_blas_new(cublasLtHandle_t *h)
@@ -623,6 +665,12 @@ const struct cuda_api *cuda_record_api(void)
 	    .cuModuleUnload = record_module_free,
 	    .cuModuleGetFunction = record_function,
 	    .cuLaunchKernel = record_launch,
+	    .cuStreamBeginCapture = record_capture_begin,
+	    .cuStreamEndCapture = record_capture_end,
+	    .cuGraphInstantiate = record_instantiate,
+	    .cuGraphLaunch = record_graph_launch,
+	    .cuGraphDestroy = record_graph_free,
+	    .cuGraphExecDestroy = record_executable_free,
 	    .cublasLtCreate = record_blas_new,
 	    .cublasLtDestroy = record_blas_free,
 	    .cublasLtGetStatusString = record_blas_error,

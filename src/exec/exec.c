@@ -72,7 +72,7 @@ static enum status open_device(struct exec *e, const struct exec_options *o)
 		return status == STATUS_OK ? rt_transport_open(e->job, o->transport, &e->transport) : status;
 	}
 #ifdef HIRC_HAVE_CUDA
-	status = cuda_open(e->job, &e->device);
+	status = o->calls ? cuda_open_recorded(e->job, o->calls, &e->device) : cuda_open(e->job, &e->device);
 	return status == STATUS_OK ? cuda_transport_open(e->job, o->transport, e->device, &e->transport)
 	                           : status;
 #else
@@ -121,7 +121,10 @@ void exec_close(struct exec *e)
 {
 	if (!e)
 		return;
+	if (e->graph)
+		rt_graph_free(e->engine, e->graph);
 	rt_engine_free(e->engine);
+	free(e->counted);
 	for (uint32_t k = 0; k < e->p->buffer.n; k++)
 		if (e->staging[k])
 			e->device->ops->async->staging_free(e->device, e->staging[k]);
@@ -353,7 +356,8 @@ static void start_run(struct exec *e)
 		e->queue[k].n = 0;
 }
 
-enum status exec_run(struct exec *e)
+/* Submits the program. The current stream is the first again. */
+static enum status walk(struct exec *e)
 {
 	const struct plan *p = e->p;
 	int64_t *r = e->reg;
@@ -427,13 +431,70 @@ enum status exec_run(struct exec *e)
 			break;
 		case PLAN_END:
 			e->current = main;
-			return e->status = rt_drain(e->engine);
+			return STATUS_OK;
 		default:
 			ok = false;
 		}
-		if (!ok) {
-			enum status status = rt_drain(e->engine);
-			return e->status = status != STATUS_OK ? status : rt_job_status(e->job);
+		if (!ok)
+			return rt_job_status(e->job);
+	}
+}
+
+/* What a replay moves is what the transport was given while the graph was made. */
+static void count_replay(struct exec *e, int sign)
+{
+	struct rt_counter *to = e->transport->counter;
+	for (unsigned k = 0; k < RT_COUNTERS; k++) {
+		to[k].operations += sign * e->counted[k].operations;
+		to[k].bytes_sent += sign * e->counted[k].bytes_sent;
+		to[k].bytes_received += sign * e->counted[k].bytes_received;
+	}
+}
+
+enum status exec_run(struct exec *e)
+{
+	enum status status;
+	if (e->graph) {
+		status = rt_replay(e->engine, e->current, e->graph);
+		count_replay(e, 1);
+	} else {
+		status = walk(e);
+	}
+	enum status drained = rt_drain(e->engine);
+	return e->status = drained != STATUS_OK ? drained : status;
+}
+
+bool exec_can_replay(const struct exec *e, op_id *statement)
+{
+	*statement = 0;
+	if (!rt_engine_captures(e->engine))
+		return false;
+	for (uint32_t k = 0; k < e->p->code.n; k++) {
+		const struct plan_instruction *i = &e->p->code.at[k];
+		if (i->code == PLAN_COLLECTIVE && e->p->collective.at[i->a].is_late) {
+			*statement = i->statement; /* the host reads the counts */
+			return false;
 		}
 	}
+	return true;
+}
+
+enum status exec_capture(struct exec *e)
+{
+	struct rt_counter before[RT_COUNTERS];
+	memcpy(before, e->transport->counter, sizeof before);
+	enum status status = rt_capture_begin(e->engine, e->current);
+	if (status == STATUS_OK)
+		status = walk(e);
+	if (status == STATUS_OK)
+		status = rt_capture_end(e->engine, e->current, &e->graph);
+	e->counted = mem_zalloc(sizeof before);
+	for (unsigned k = 0; k < RT_COUNTERS; k++) {
+		const struct rt_counter *now = &e->transport->counter[k];
+		e->counted[k] = (struct rt_counter){now->operations - before[k].operations,
+		                                    now->bytes_sent - before[k].bytes_sent,
+		                                    now->bytes_received - before[k].bytes_received};
+	}
+	count_replay(e, -1);
+	return e->status = status;
 }

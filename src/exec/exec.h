@@ -17,6 +17,7 @@ struct exec_options {
 	const char *transport; /* "auto", "shm", "mpi", "mixed"; of cuda "auto", "nccl", "peers" */
 	const char *device;    /* "cpu", "cuda" */
 	const char *engine;    /* "auto", "inline", "lanes", "issue" */
+	struct buf *calls; /* of cuda: where its calls go as text, instead of to a GPU; NULL: they are made */
 };
 
 /* What a rank did, for --stats. */
@@ -45,6 +46,11 @@ enum status exec_download(struct exec *e, uint32_t buffer);
 enum status exec_poison(struct exec *e);
 /* One execution of the program. */
 enum status exec_run(struct exec *e);
+/* After a run: makes a graph of a run, which all later ones replay, where device, transport and plan allow
+ * it. Whether they do is exec_can_replay; *statement is what is in the way, 0: the device or the transport.
+ */
+bool exec_can_replay(const struct exec *e, op_id *statement);
+enum status exec_capture(struct exec *e);
 /* Before the first run: who is told of what it does. */
 void exec_trace(struct exec *e, struct rt_tracer *t);
 void exec_stats(struct exec *e, struct exec_stats *out);

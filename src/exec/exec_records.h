@@ -75,6 +75,8 @@ struct exec {
 	struct rt_stream **handle; /* by handle_id */
 	struct rt_stream *current;
 	struct ticket_queue *queue;
+	void *graph;                /* of a run; NULL: none was made */
+	struct rt_counter *counted; /* by what a replay moves, RT_COUNTERS of them */
 	struct exec_stats stats;
 	enum status status;
 };

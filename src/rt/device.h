@@ -164,6 +164,12 @@ struct rt_async_ops {
 	void (*release)(struct rt_device *d, void *event);
 	/* Whether all streams have done what they were given, without an error of a kernel. */
 	enum status (*is_idle)(struct rt_device *d, bool *idle);
+	/* What streams are given between begin and end becomes a graph instead of being done; it begins and
+	 * ends in `stream`, and another stream is part of it once it waits for an event of one that is. */
+	enum status (*capture_begin)(struct rt_device *d, void *stream);
+	enum status (*capture_end)(struct rt_device *d, void *stream, void **graph);
+	enum status (*replay)(struct rt_device *d, void *stream, void *graph);
+	void (*graph_free)(struct rt_device *d, void *graph);
 	/* Bytes between the device's memory and the host's, and 0xFF in all of them; done on return. */
 	enum status (*upload)(struct rt_device *d, void *to, const void *from, size_t bytes);
 	enum status (*download)(struct rt_device *d, void *to, const void *from, size_t bytes);

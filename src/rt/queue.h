@@ -84,6 +84,16 @@ struct rt_tracer {
 /* Before the first submit; NULL: none. The tracer outlives the engine. */
 void rt_engine_trace(struct rt_engine *e, struct rt_tracer *t);
 
+/* Of the engine issue. What is submitted from begin to end, after an rt_drain, becomes a graph that begins
+ * and ends in `main`, instead of being done. rt_replay does it, as often as it is called; rt_drain waits for
+ * it. The graph is to be freed before the engine. */
+enum status rt_capture_begin(struct rt_engine *e, struct rt_stream *main);
+enum status rt_capture_end(struct rt_engine *e, struct rt_stream *main, void **graph);
+enum status rt_replay(struct rt_engine *e, struct rt_stream *main, void *graph);
+void rt_graph_free(struct rt_engine *e, void *graph); /* NULL is allowed */
+/* Whether there are graphs: of this device, with what this transport does. */
+bool rt_engine_captures(const struct rt_engine *e);
+
 /* Blocks until everything issued is done, the job has failed, or nothing has moved for job->timeout_ms
  * (prints what each rank and stream stands in; STATUS_STUCK). The engine can be used again after STATUS_OK.
  */

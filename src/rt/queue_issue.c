@@ -15,6 +15,7 @@
 #include "base/vec.h"
 #include "rt/bell.h"
 #include "rt/queue_impl.h"
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,6 +51,7 @@ struct stream {
 	struct item *head, *last; /* NULL: what comes is issued at once */
 	struct stream *next;      /* ready ones, or those blocked by one ticket */
 	unsigned launched;        /* since the last beat */
+	bool captured;            /* it is part of the graph that is being made */
 };
 
 /* A communication that the transport has, and the device has not. */
@@ -79,6 +81,7 @@ struct issue_engine {
 	struct stream *ready, *last_ready; /* unblocked, with items */
 	int64_t queued;                    /* items in queues */
 	bool in_group;
+	void *fork; /* where the graph that is being made begins: an event; NULL: none is */
 };
 
 static bool failed(struct issue_engine *e, enum status status)
@@ -140,26 +143,38 @@ static void beat(struct issue_engine *e, struct stream *s, struct rt_origin at)
 		vec_push(&e->beat, event);
 }
 
+/* A stream that is used for the first time while a graph is made is part of it from then on. */
+static void enter_graph(struct issue_engine *e, struct stream *s, struct rt_origin at)
+{
+	if (!e->fork || s->captured)
+		return;
+	s->captured = true;
+	failed(e, e->device->await(e->base.device, s->device, e->fork, at));
+}
+
 static void launch(struct issue_engine *e, struct stream *s, const struct rt_task *task, struct rt_origin at)
 {
 	char why[RT_WHY_BYTES];
 	why[0] = 0;
+	enter_graph(e, s, at);
 	rt_board_line_set(s->base.board, RT_LINE_RUNNING, at, 0);
 	enum status status = e->device->launch(e->base.device, s->device, task, at, why);
 	if (status != STATUS_OK && why[0])
 		rt_job_error_at(e->base.job, at, "%s", why);
-	if (!failed(e, status) && ++s->launched == TASKS_A_BEAT)
+	if (!failed(e, status) && ++s->launched >= TASKS_A_BEAT && !e->fork)
 		beat(e, s, at);
 }
 
 static void *record(struct issue_engine *e, struct stream *s, struct rt_origin at)
 {
 	void *event = NULL;
+	enter_graph(e, s, at);
 	return failed(e, e->device->record(e->base.device, s->device, at, &event)) ? NULL : event;
 }
 
 static void await_and_release(struct issue_engine *e, struct stream *s, void *event, struct rt_origin at)
 {
+	enter_graph(e, s, at);
 	failed(e, e->device->await(e->base.device, s->device, event, at));
 	e->device->release(e->base.device, event);
 }
@@ -174,6 +189,7 @@ static struct awaited *awaited_by(struct issue_engine *e, struct rt_ticket t)
 static void await_ticket(struct issue_engine *e, struct stream *s, struct rt_ticket t, struct rt_origin at)
 {
 	const struct awaited *a = awaited_by(e, t);
+	enter_graph(e, s, at);
 	for (uint32_t k = 0; k < a->event.n; k++)
 		failed(e, e->device->await(e->base.device, s->device, a->event.at[k], at));
 }
@@ -279,13 +295,26 @@ static void start(struct issue_engine *e, struct stream *s, struct comm *c)
 	e->device->release(e->base.device, after);
 }
 
+/* The ticket is done; its events may be used again. */
+static void end_ticket(struct issue_engine *e, struct rt_ticket t)
+{
+	struct awaited *a = awaited_by(e, t);
+	struct rt_slot *slot = rt_engine_slot(&e->base, t.slot);
+	while (a->event.n)
+		e->device->release(e->base.device, a->event.at[--a->event.n]);
+	while (!rt_engine_ticket_end(&e->base, t))
+		;
+	slot->next = e->base.free_slots;
+	e->base.free_slots = t.slot + 1;
+	rt_job_progress(e->base.job);
+}
+
 /* Gives back the tickets that the device is done with. */
 static void retire(struct issue_engine *e)
 {
 	while (e->oldest < e->issued.n && !rt_engine_failed(&e->base)) {
 		struct rt_ticket t = e->issued.at[e->oldest];
 		struct awaited *a = awaited_by(e, t);
-		struct rt_slot *slot = rt_engine_slot(&e->base, t.slot);
 		bool over = true;
 		while (a->event.n && over) {
 			void *last = a->event.at[a->event.n - 1];
@@ -296,12 +325,8 @@ static void retire(struct issue_engine *e)
 		}
 		if (a->event.n)
 			break;
-		while (!rt_engine_ticket_end(&e->base, t))
-			;
-		slot->next = e->base.free_slots;
-		e->base.free_slots = t.slot + 1;
+		end_ticket(e, t);
 		e->oldest++;
-		rt_job_progress(e->base.job);
 	}
 	if (e->oldest == e->issued.n)
 		e->oldest = e->issued.n = 0;
@@ -366,7 +391,7 @@ static void advance(struct issue_engine *e, bool *moved)
 		*moved = true;
 		issue_queue(e, s);
 	}
-	if (e->issued.n - e->oldest >= RETIRE_TICKETS)
+	if (e->issued.n - e->oldest >= RETIRE_TICKETS && !e->fork)
 		retire(e);
 }
 
@@ -391,6 +416,8 @@ static void issue_sync(struct rt_engine *engine, struct rt_stream *current, stru
 {
 	struct issue_engine *e = (struct issue_engine *)engine;
 	struct stream *s = (struct stream *)current, *o = (struct stream *)other;
+	if (e->fork && !o->captured && !o->head)
+		return; /* it was given nothing since the last drain */
 	void *event = o->head ? NULL : record(e, o, at);
 	if (!s->head && event) {
 		await_and_release(e, s, event, at);
@@ -487,6 +514,71 @@ static void issue_drain(struct rt_engine *engine)
 	listen_to_beats(e);
 	for (struct rt_stream *s = engine->streams; s && !rt_engine_failed(engine); s = s->next)
 		rt_board_line_set(s->board, RT_LINE_IDLE, (struct rt_origin){.iteration = -1}, 0);
+}
+
+/* ---- graphs */
+
+bool rt_engine_captures(const struct rt_engine *e)
+{
+	return e->ops == &rt_issue_ops && e->device->ops->async->capture_begin &&
+	       (!e->transport || e->transport->captures);
+}
+
+enum status rt_capture_begin(struct rt_engine *engine, struct rt_stream *main)
+{
+	struct issue_engine *e = (struct issue_engine *)engine;
+	struct stream *s = (struct stream *)main;
+	const struct rt_origin nowhere = {.iteration = -1};
+	for (struct rt_stream *k = engine->streams; k; k = k->next)
+		((struct stream *)k)->captured = k == main;
+	if (!failed(e, e->device->capture_begin(engine->device, s->device)))
+		e->fork = record(e, s, nowhere);
+	return rt_job_status(engine->job);
+}
+
+/* All that was captured ends in main. */
+static void join_graph(struct issue_engine *e, struct stream *main)
+{
+	const struct rt_origin nowhere = {.iteration = -1};
+	for (struct rt_stream *k = e->base.streams; k && !rt_engine_failed(&e->base); k = k->next) {
+		struct stream *s = (struct stream *)k;
+		void *event = s != main && s->captured ? record(e, s, nowhere) : NULL;
+		if (event)
+			await_and_release(e, main, event, nowhere);
+	}
+	for (; e->oldest < e->issued.n; e->oldest++) {
+		struct rt_ticket t = e->issued.at[e->oldest];
+		await_ticket(e, main, t, nowhere);
+		end_ticket(e, t);
+	}
+	e->oldest = e->issued.n = 0;
+}
+
+enum status rt_capture_end(struct rt_engine *engine, struct rt_stream *main, void **graph)
+{
+	struct issue_engine *e = (struct issue_engine *)engine;
+	struct stream *s = (struct stream *)main;
+	assert(!e->queued && !e->unissued.n); /* transports that capture issue at once */
+	join_graph(e, s);
+	if (e->fork)
+		e->device->release(engine->device, e->fork);
+	e->fork = NULL;
+	if (!rt_engine_failed(engine))
+		failed(e, e->device->capture_end(engine->device, s->device, graph));
+	return rt_job_status(engine->job);
+}
+
+enum status rt_replay(struct rt_engine *engine, struct rt_stream *main, void *graph)
+{
+	struct issue_engine *e = (struct issue_engine *)engine;
+	failed(e, e->device->replay(engine->device, ((struct stream *)main)->device, graph));
+	return rt_job_status(engine->job);
+}
+
+void rt_graph_free(struct rt_engine *engine, void *graph)
+{
+	if (graph)
+		engine->device->ops->async->graph_free(engine->device, graph);
 }
 
 /* ---- beginning and end */
