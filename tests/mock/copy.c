@@ -1,0 +1,75 @@
+/* copy: what moves and fills memory, in the order of a stream. */
+#include "driver.h"
+#include <stdlib.h>
+#include <string.h>
+
+struct copy {
+	void *to;
+	const void *from; /* NULL: fill */
+	size_t bytes;
+	int fill;
+	char staged[]; /* what is copied from memory that may change */
+};
+
+static void run(void *data)
+{
+	struct copy *c = data;
+	if (c->from)
+		memmove(c->to, c->from, c->bytes);
+	else
+		memset(c->to, c->fill, c->bytes);
+	free(c);
+}
+
+static void push(CUstream s, void *to, const void *from, size_t bytes, int fill, bool stage)
+{
+	struct copy *c = malloc(sizeof *c + (stage ? bytes : 0));
+	if (!c)
+		mock_abort("copy", "the host has no memory");
+	*c = (struct copy){to, from, bytes, fill};
+	if (stage)
+		c->from = memcpy(c->staged, from, bytes);
+	mock_stream_push(s, run, c);
+}
+
+/* Pinned memory is read when the stream comes to it, other memory at once. */
+CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void *from, size_t bytes, CUstream s)
+{
+	DRIVER_ENTER(CUDA_ERROR_INVALID_VALUE, "%zu stream %u", bytes, STREAM_NUMBER(s));
+	mock_memory_check(__func__, (void *)to, bytes);
+	if (bytes)
+		push(s, (void *)to, from, bytes, 0, memory_kind(__func__, from, bytes) == MEMORY_PAGEABLE);
+	return CUDA_SUCCESS;
+}
+
+/* To memory that is not pinned it is done when the call returns. */
+CUresult cuMemcpyDtoHAsync(void *to, CUdeviceptr from, size_t bytes, CUstream s)
+{
+	DRIVER_ENTER(CUDA_ERROR_INVALID_VALUE, "%zu stream %u", bytes, STREAM_NUMBER(s));
+	mock_memory_check(__func__, (void *)from, bytes);
+	if (!bytes)
+		return CUDA_SUCCESS;
+	push(s, to, (void *)from, bytes, 0, false);
+	if (memory_kind(__func__, to, bytes) == MEMORY_PAGEABLE)
+		stream_wait_idle(s);
+	return driver_state();
+}
+
+CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream s)
+{
+	DRIVER_ENTER(CUDA_ERROR_INVALID_VALUE, "%zu stream %u", bytes, STREAM_NUMBER(s));
+	mock_memory_check(__func__, (void *)to, bytes);
+	mock_memory_check(__func__, (void *)from, bytes);
+	if (bytes)
+		push(s, (void *)to, (void *)from, bytes, 0, false);
+	return CUDA_SUCCESS;
+}
+
+CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char fill, size_t bytes, CUstream s)
+{
+	DRIVER_ENTER(CUDA_ERROR_INVALID_VALUE, "%zu stream %u", bytes, STREAM_NUMBER(s));
+	mock_memory_check(__func__, (void *)to, bytes);
+	if (bytes)
+		push(s, (void *)to, NULL, bytes, fill, false);
+	return CUDA_SUCCESS;
+}

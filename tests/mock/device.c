@@ -1,0 +1,232 @@
+/* device: GPUs of the mock driver, their primary contexts, and the names of errors. */
+#include "driver.h"
+#include <pthread.h>
+#include <stdlib.h>
+
+static struct CUctx_st *primary[64]; /* of each device; NULL: nobody has retained it */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static bool is_initialised;
+static CUresult broken = CUDA_SUCCESS;
+static _Thread_local CUcontext current;
+
+/* ---- errors */
+
+#define ERRORS(X)                                                                                            \
+	X(CUDA_SUCCESS, "no error")                                                                          \
+	X(CUDA_ERROR_INVALID_VALUE, "invalid argument")                                                      \
+	X(CUDA_ERROR_OUT_OF_MEMORY, "out of memory")                                                         \
+	X(CUDA_ERROR_NOT_INITIALIZED, "initialization error")                                                \
+	X(CUDA_ERROR_NO_DEVICE, "no CUDA-capable device is detected")                                        \
+	X(CUDA_ERROR_INVALID_DEVICE, "invalid device ordinal")                                               \
+	X(CUDA_ERROR_INVALID_IMAGE, "device kernel image is invalid")                                        \
+	X(CUDA_ERROR_INVALID_CONTEXT, "invalid device context")                                              \
+	X(CUDA_ERROR_OPERATING_SYSTEM, "OS call failed or operation not supported on this OS")               \
+	X(CUDA_ERROR_INVALID_HANDLE, "invalid resource handle")                                              \
+	X(CUDA_ERROR_NOT_FOUND, "named symbol not found")                                                    \
+	X(CUDA_ERROR_NOT_READY, "device not ready")                                                          \
+	X(CUDA_ERROR_ILLEGAL_ADDRESS, "an illegal memory access was encountered")                            \
+	X(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, "too many resources requested for launch")                     \
+	X(CUDA_ERROR_LAUNCH_FAILED, "unspecified launch failure")                                            \
+	X(CUDA_ERROR_NOT_SUPPORTED, "operation not supported")                                               \
+	X(CUDA_ERROR_UNKNOWN, "unknown error")
+
+static const struct {
+	CUresult code;
+	const char *name, *text;
+} error[] = {
+#define ROW(code, text) {code, #code, text},
+    ERRORS(ROW)
+#undef ROW
+};
+
+CUresult cuGetErrorName(CUresult code, const char **out)
+{
+	for (size_t k = 0; k < sizeof error / sizeof *error; k++)
+		if (error[k].code == code) {
+			*out = error[k].name;
+			return CUDA_SUCCESS;
+		}
+	*out = NULL;
+	return CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuGetErrorString(CUresult code, const char **out)
+{
+	for (size_t k = 0; k < sizeof error / sizeof *error; k++)
+		if (error[k].code == code) {
+			*out = error[k].text;
+			return CUDA_SUCCESS;
+		}
+	*out = NULL;
+	return CUDA_ERROR_INVALID_VALUE;
+}
+
+/* ---- state */
+
+CUcontext driver_context(void)
+{
+	return current;
+}
+
+int mock_device_current(void)
+{
+	return current ? current->device : -1;
+}
+
+static CUresult state_of_driver(void)
+{
+	pthread_mutex_lock(&lock);
+	CUresult r = is_initialised ? broken : CUDA_ERROR_NOT_INITIALIZED;
+	pthread_mutex_unlock(&lock);
+	return r;
+}
+
+CUresult driver_state(void)
+{
+	CUresult r = state_of_driver();
+	return r == CUDA_SUCCESS && !current ? CUDA_ERROR_INVALID_CONTEXT : r;
+}
+
+void driver_break(CUresult code)
+{
+	pthread_mutex_lock(&lock);
+	broken = code;
+	pthread_mutex_unlock(&lock);
+}
+
+/* ---- devices */
+
+static bool is_device(CUdevice device)
+{
+	return device >= 0 && device < mock_settings()->devices;
+}
+
+CUresult cuInit(unsigned flags)
+{
+	MOCK_ENTER(CUDA_ERROR_UNKNOWN, NULL);
+	if (flags)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (mock_settings()->devices > (int)(sizeof primary / sizeof *primary))
+		mock_abort(__func__, "HIRC_MOCK_DEVICES=%d: too many", mock_settings()->devices);
+	if (mock_settings()->devices == 0)
+		return CUDA_ERROR_NO_DEVICE;
+	pthread_mutex_lock(&lock);
+	is_initialised = true;
+	pthread_mutex_unlock(&lock);
+	return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetCount(int *out)
+{
+	MOCK_ENTER(CUDA_ERROR_UNKNOWN, NULL);
+	CUresult r = state_of_driver();
+	if (r == CUDA_SUCCESS)
+		*out = mock_settings()->devices;
+	return r;
+}
+
+CUresult cuDeviceGet(CUdevice *out, int ordinal)
+{
+	MOCK_ENTER(CUDA_ERROR_INVALID_DEVICE, "%d", ordinal);
+	CUresult r = state_of_driver();
+	if (r == CUDA_SUCCESS && !is_device(ordinal))
+		r = CUDA_ERROR_INVALID_DEVICE;
+	if (r == CUDA_SUCCESS)
+		*out = ordinal;
+	return r;
+}
+
+CUresult cuDeviceGetName(char *out, int bytes, CUdevice device)
+{
+	static const char name[] = "mock GPU";
+	MOCK_ENTER(CUDA_ERROR_INVALID_DEVICE, "%d", device);
+	if (!is_device(device) || bytes <= 0)
+		return CUDA_ERROR_INVALID_VALUE;
+	int n = 0;
+	for (; n < bytes - 1 && name[n]; n++)
+		out[n] = name[n];
+	out[n] = 0;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetAttribute(int *out, CUdevice_attribute attribute, CUdevice device)
+{
+	static const struct {
+		CUdevice_attribute attribute;
+		int value;
+	} row[] = {
+	    {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 9},
+	    {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 0},
+	    {CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 4},
+	    {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 1024},
+	    {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, 2048},
+	    {CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X, 0x7fffffff},
+	    {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK, 48 << 10},
+	    {CU_DEVICE_ATTRIBUTE_WARP_SIZE, 32},
+	    {CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING, 1},
+	    {CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY, 1},
+	};
+	MOCK_ENTER(CUDA_ERROR_INVALID_VALUE, "%d of %d", (int)attribute, device);
+	if (!is_device(device))
+		return CUDA_ERROR_INVALID_DEVICE;
+	for (size_t k = 0; k < sizeof row / sizeof *row; k++)
+		if (row[k].attribute == attribute) {
+			*out = row[k].value;
+			return CUDA_SUCCESS;
+		}
+	return CUDA_ERROR_INVALID_VALUE;
+}
+
+/* ---- contexts */
+
+CUresult cuDevicePrimaryCtxRetain(CUcontext *out, CUdevice device)
+{
+	MOCK_ENTER(CUDA_ERROR_OUT_OF_MEMORY, "%d", device);
+	CUresult r = state_of_driver();
+	if (r != CUDA_SUCCESS)
+		return r;
+	if (!is_device(device))
+		return CUDA_ERROR_INVALID_DEVICE;
+	pthread_mutex_lock(&lock);
+	struct CUctx_st **c = &primary[device];
+	if (!*c) {
+		*c = calloc(1, sizeof **c);
+		if (!*c)
+			mock_abort(__func__, "the host has no memory");
+		(*c)->device = device;
+		mock_object_add(&(*c)->object, MOCK_CONTEXT);
+	}
+	(*c)->users++;
+	*out = *c;
+	pthread_mutex_unlock(&lock);
+	return CUDA_SUCCESS;
+}
+
+/* With the last user of the last context all that is left goes; the log says what that is. */
+CUresult cuDevicePrimaryCtxRelease(CUdevice device)
+{
+	MOCK_ENTER(CUDA_ERROR_UNKNOWN, "%d", device);
+	if (!is_device(device))
+		return CUDA_ERROR_INVALID_DEVICE;
+	pthread_mutex_lock(&lock);
+	struct CUctx_st *c = primary[device];
+	bool last = c && --c->users == 0;
+	if (last) {
+		primary[device] = NULL;
+		mock_object_end(__func__, MOCK_CONTEXT, c);
+	}
+	pthread_mutex_unlock(&lock);
+	if (last && !mock_object_count(MOCK_CONTEXT))
+		mock_log("left: %u allocations, %u streams, %u events, %u modules", memory_count(),
+		         mock_object_count(MOCK_STREAM), mock_object_count(MOCK_EVENT),
+		         mock_object_count(MOCK_MODULE));
+	return c ? state_of_driver() : CUDA_ERROR_INVALID_CONTEXT;
+}
+
+CUresult cuCtxSetCurrent(CUcontext context)
+{
+	MOCK_ENTER(CUDA_ERROR_INVALID_CONTEXT, "context %u",
+	           context ? mock_object_number(__func__, MOCK_CONTEXT, context) : 0);
+	current = context;
+	return state_of_driver();
+}

@@ -1,0 +1,168 @@
+/* event: marks in the work of streams. An event is the mark that it was recorded as last; who waits for it
+ * waits for the mark that it was at the call, whatever it is recorded as later. */
+#include "driver.h"
+#include <pthread.h>
+#include <stdlib.h>
+
+struct mock_mark {
+	unsigned references;
+	bool is_over;
+};
+
+struct CUevent_st {
+	struct mock_object object;
+	CUcontext context;
+	struct mock_mark *mark; /* NULL: never recorded */
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all marks and events */
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+
+/* ---- marks */
+
+struct mock_mark *mock_mark_new(void)
+{
+	struct mock_mark *m = malloc(sizeof *m);
+	if (!m)
+		mock_abort("mark", "the host has no memory");
+	*m = (struct mock_mark){.references = 1};
+	return m;
+}
+
+static void keep(struct mock_mark *m)
+{
+	pthread_mutex_lock(&lock);
+	m->references++;
+	pthread_mutex_unlock(&lock);
+}
+
+void mock_mark_release(struct mock_mark *m)
+{
+	pthread_mutex_lock(&lock);
+	bool last = --m->references == 0;
+	pthread_mutex_unlock(&lock);
+	if (last)
+		free(m);
+}
+
+static void come(void *data)
+{
+	struct mock_mark *m = data;
+	pthread_mutex_lock(&lock);
+	m->is_over = true;
+	pthread_cond_broadcast(&changed);
+	pthread_mutex_unlock(&lock);
+	mock_mark_release(m);
+}
+
+void mock_mark_wait(struct mock_mark *m)
+{
+	pthread_mutex_lock(&lock);
+	while (!m->is_over)
+		pthread_cond_wait(&changed, &lock);
+	pthread_mutex_unlock(&lock);
+}
+
+static void await(void *data)
+{
+	mock_mark_wait(data);
+	mock_mark_release(data);
+}
+
+bool mock_mark_is_over(struct mock_mark *m)
+{
+	pthread_mutex_lock(&lock);
+	bool over = m->is_over;
+	pthread_mutex_unlock(&lock);
+	return over;
+}
+
+void mock_stream_signal(CUstream s, struct mock_mark *m)
+{
+	keep(m);
+	mock_stream_push(s, come, m);
+}
+
+void mock_stream_wait(CUstream s, struct mock_mark *m)
+{
+	keep(m);
+	mock_stream_push(s, await, m);
+}
+
+/* ---- entry points */
+
+CUresult cuEventCreate(CUevent *out, unsigned flags)
+{
+	DRIVER_ENTER(CUDA_ERROR_OUT_OF_MEMORY, "flags %u", flags);
+	CUevent e = calloc(1, sizeof *e);
+	if (!e)
+		mock_abort(__func__, "the host has no memory");
+	e->context = driver_context();
+	mock_object_add(&e->object, MOCK_EVENT);
+	*out = e;
+	return CUDA_SUCCESS;
+}
+
+/* The event's mark, which is the caller's to release; NULL: none. */
+static struct mock_mark *mark_of(CUevent e)
+{
+	pthread_mutex_lock(&lock);
+	struct mock_mark *m = e->mark;
+	if (m)
+		m->references++;
+	pthread_mutex_unlock(&lock);
+	return m;
+}
+
+static void set_mark(CUevent e, struct mock_mark *m)
+{
+	pthread_mutex_lock(&lock);
+	struct mock_mark *before = e->mark;
+	e->mark = m;
+	pthread_mutex_unlock(&lock);
+	if (before)
+		mock_mark_release(before);
+}
+
+CUresult cuEventDestroy(CUevent e)
+{
+	DRIVER_ENTER(CUDA_ERROR_INVALID_HANDLE, "event %u", EVENT_NUMBER(e));
+	mock_object_end(__func__, MOCK_EVENT, e);
+	set_mark(e, NULL);
+	return CUDA_SUCCESS;
+}
+
+CUresult cuEventRecord(CUevent e, CUstream s)
+{
+	DRIVER_ENTER(CUDA_ERROR_INVALID_HANDLE, "event %u stream %u", EVENT_NUMBER(e), STREAM_NUMBER(s));
+	if (e->context != stream_context(s))
+		return CUDA_ERROR_INVALID_HANDLE;
+	struct mock_mark *m = mock_mark_new();
+	mock_stream_signal(s, m);
+	set_mark(e, m);
+	return CUDA_SUCCESS;
+}
+
+CUresult cuEventQuery(CUevent e)
+{
+	DRIVER_ENTER(CUDA_ERROR_LAUNCH_FAILED, "event %u", EVENT_NUMBER(e));
+	struct mock_mark *m = mark_of(e);
+	if (!m)
+		return CUDA_SUCCESS;
+	bool over = mock_mark_is_over(m);
+	mock_mark_release(m);
+	return over ? driver_state() : CUDA_ERROR_NOT_READY;
+}
+
+CUresult cuStreamWaitEvent(CUstream s, CUevent e, unsigned flags)
+{
+	DRIVER_ENTER(CUDA_ERROR_INVALID_HANDLE, "stream %u event %u", STREAM_NUMBER(s), EVENT_NUMBER(e));
+	if (flags)
+		return CUDA_ERROR_INVALID_VALUE;
+	struct mock_mark *m = mark_of(e);
+	if (m) {
+		mock_stream_wait(s, m);
+		mock_mark_release(m);
+	}
+	return CUDA_SUCCESS;
+}

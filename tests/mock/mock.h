@@ -1,0 +1,93 @@
+/* mock: libraries with the entry points of NVIDIA's, which execute on the host.
+ *
+ *     libcuda.so.1        device.c memory.c copy.c stream.c event.c module.c, and what all share: mock.c
+ *     libnvrtc.so.13      nvrtc.c    the source compiled by cc; the cubin is a shared object
+ *     libcublasLt.so.13   blas.c matmul.c
+ *     libnccl.so.2        nccl.c group.c flow.c pipe.c    ranks are threads or processes of one host
+ *
+ * Environment, read at the first call:
+ *
+ *     HIRC_MOCK_DEVICES=N      GPUs (1)
+ *     HIRC_MOCK_MEMORY=BYTES   of each (4 GiB)
+ *     HIRC_MOCK_SHARED_GPU=1   communicators may have two ranks on one GPU
+ *     HIRC_MOCK_DELAY_US=N     each item of a stream waits for 0 to N us before it runs (0)
+ *     HIRC_MOCK_SEED=N         of these times
+ *     HIRC_MOCK_LOG=FILE       a line a call is appended
+ *     HIRC_MOCK_FAIL=CALL      all calls of that name fail; CALL:3 the third one; several with commas.
+ *                              kernel:2 is the second kernel that runs: it does an illegal access.
+ *                              nccl:2 is the second collective or group that runs: it never ends, and
+ *                              ncclCommGetAsyncError shows an error
+ *
+ * What no correct caller does (a handle that was destroyed or never made, memory outside of every allocation)
+ * ends the process with a message. */
+#ifndef HIRC_MOCK_H
+#define HIRC_MOCK_H
+#include <cuda.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct mock_settings {
+	int devices;
+	size_t memory; /* bytes of a device */
+	bool shared_gpu;
+	unsigned delay_us; /* at most */
+	uint64_t seed;
+};
+const struct mock_settings *mock_settings(void);
+
+/* ---- calls */
+
+/* Logs a call; the arguments as printf takes them, format NULL: none. Whether it is to fail. */
+bool mock_enter(const char *call, const char *format, ...);
+/* Whether this call of that name, or item of that kind, is to fail. */
+bool mock_fails(const char *name);
+void mock_log(const char *format, ...) __attribute__((format(printf, 1, 2)));
+_Noreturn void mock_abort(const char *call, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* At the head of every entry point. */
+#define MOCK_ENTER(failure, ...)                                                                             \
+	do {                                                                                                 \
+		if (mock_enter(__func__, __VA_ARGS__))                                                       \
+			return (failure);                                                                    \
+	} while (0)
+
+/* ---- handles */
+
+enum mock_kind { MOCK_CONTEXT, MOCK_STREAM, MOCK_EVENT, MOCK_MODULE, MOCK_FUNCTION, MOCK_OTHER, MOCK_KINDS };
+
+/* The first member of what a handle points to. Never freed, so that no address is used twice. */
+struct mock_object {
+	enum mock_kind kind;
+	bool alive;
+	unsigned number;          /* of its kind in this process, from 1 on: what logs say */
+	struct mock_object *next; /* of its bucket */
+};
+
+void mock_object_add(struct mock_object *o, enum mock_kind kind);
+void mock_object_end(const char *call, enum mock_kind kind, void *handle);
+/* What the handle points to; aborts where that is no living object of the kind. */
+void *mock_object_get(const char *call, enum mock_kind kind, void *handle);
+unsigned mock_object_number(const char *call, enum mock_kind kind, void *handle);
+/* How many are alive. */
+unsigned mock_object_count(enum mock_kind kind);
+
+/* ---- what the other libraries need of the driver */
+
+/* Of the thread's context; -1: it has none. */
+int mock_device_current(void);
+/* Runs run(data) in the stream, which is alive; data is run's to free. */
+void mock_stream_push(CUstream s, void (*run)(void *data), void *data);
+/* Aborts unless bytes from at on lie in one allocation of a device, or pinned. */
+void mock_memory_check(const char *call, const void *at, size_t bytes);
+
+/* A point in the work of a stream, which others wait for. One reference is the maker's. */
+struct mock_mark;
+struct mock_mark *mock_mark_new(void);
+void mock_mark_release(struct mock_mark *m);
+void mock_stream_signal(CUstream s, struct mock_mark *m); /* when the stream has come here */
+void mock_stream_wait(CUstream s, struct mock_mark *m);
+bool mock_mark_is_over(struct mock_mark *m);
+void mock_mark_wait(struct mock_mark *m); /* the calling thread */
+
+#endif

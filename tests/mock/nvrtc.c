@@ -1,0 +1,272 @@
+/* nvrtc: the mock compiler of kernels. A source is compiled as C by the host's compiler, with -DHIRC_HOST;
+ * the shared object is the cubin. What was compiled once is kept as long as the process. */
+#include "mock.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <nvrtc.h>
+#include <pthread.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#ifndef MOCK_CC
+#define MOCK_CC "cc"
+#endif
+
+extern char **environ;
+
+struct compiled {
+	char *source;
+	char *image, *log; /* image NULL: it does not compile; log ends with a NUL */
+	size_t bytes;      /* of the image */
+	struct compiled *next;
+};
+
+struct _nvrtcProgram {
+	struct mock_object object;
+	char *source;
+	const struct compiled *result; /* NULL: not compiled yet */
+};
+
+static struct compiled *all;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all, and held while one compiles */
+
+static void *must(void *at)
+{
+	if (!at)
+		mock_abort("nvrtc", "the host has no memory");
+	return at;
+}
+
+/* ---- compilation */
+
+struct folder {
+	char path[32], source[48], object[48], log[48];
+};
+
+static void folder_make(struct folder *f)
+{
+	snprintf(f->path, sizeof f->path, "/tmp/hirc-mock-XXXXXX");
+	if (!mkdtemp(f->path))
+		mock_abort("nvrtcCompileProgram", "%s: %s", f->path, strerror(errno));
+	snprintf(f->source, sizeof f->source, "%s/kernel.c", f->path);
+	snprintf(f->object, sizeof f->object, "%s/kernel.so", f->path);
+	snprintf(f->log, sizeof f->log, "%s/log", f->path);
+}
+
+static void folder_remove(const struct folder *f)
+{
+	unlink(f->source);
+	unlink(f->object);
+	unlink(f->log);
+	rmdir(f->path);
+}
+
+static void write_file(const char *path, const char *text)
+{
+	FILE *file = fopen(path, "we");
+	if (!file || fputs(text, file) < 0 || fclose(file) != 0)
+		mock_abort("nvrtcCompileProgram", "%s: %s", path, strerror(errno));
+}
+
+/* The bytes of a file and a NUL. */
+static char *read_file(const char *path, size_t *bytes)
+{
+	struct stat about;
+	FILE *file = fopen(path, "re");
+	if (!file || fstat(fileno(file), &about) != 0)
+		mock_abort("nvrtcCompileProgram", "%s: %s", path, strerror(errno));
+	*bytes = (size_t)about.st_size;
+	char *text = must(calloc(1, *bytes + 1));
+	if (fread(text, 1, *bytes, file) != *bytes)
+		mock_abort("nvrtcCompileProgram", "%s is short", path);
+	fclose(file);
+	return text;
+}
+
+static bool run_compiler(struct folder *f)
+{
+	char *argument[] = {MOCK_CC, "-shared", "-fPIC", "-O1",       "-w",      "-x",  "c",
+	                    "-o",    f->object, "-D",    "HIRC_HOST", f->source, "-lm", NULL};
+	posix_spawn_file_actions_t files;
+	pid_t child;
+	int status;
+	posix_spawn_file_actions_init(&files);
+	posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
+	posix_spawn_file_actions_addopen(&files, 1, f->log, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	posix_spawn_file_actions_adddup2(&files, 1, 2);
+	int failure = posix_spawnp(&child, MOCK_CC, &files, NULL, argument, environ);
+	if (failure)
+		mock_abort("nvrtcCompileProgram", "%s: %s", MOCK_CC, strerror(failure));
+	posix_spawn_file_actions_destroy(&files);
+	while (waitpid(child, &status, 0) < 0)
+		if (errno != EINTR)
+			mock_abort("nvrtcCompileProgram", "waitpid: %s", strerror(errno));
+	return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+/* Under the lock. */
+static const struct compiled *compile(const char *source)
+{
+	struct folder f;
+	size_t n;
+	for (struct compiled *c = all; c; c = c->next)
+		if (strcmp(c->source, source) == 0)
+			return c;
+	struct compiled *c = must(calloc(1, sizeof *c));
+	folder_make(&f);
+	write_file(f.source, source);
+	if (run_compiler(&f))
+		c->image = read_file(f.object, &c->bytes);
+	c->log = read_file(f.log, &n);
+	folder_remove(&f);
+	c->source = must(strdup(source));
+	c->next = all;
+	all = c;
+	return c;
+}
+
+/* ---- entry points */
+
+static struct _nvrtcProgram *get(const char *call, nvrtcProgram p)
+{
+	return mock_object_get(call, MOCK_OTHER, p);
+}
+
+const char *nvrtcGetErrorString(nvrtcResult r)
+{
+	static const char *const text[] = {
+	    [NVRTC_SUCCESS] = "NVRTC_SUCCESS",
+	    [NVRTC_ERROR_OUT_OF_MEMORY] = "NVRTC_ERROR_OUT_OF_MEMORY",
+	    [NVRTC_ERROR_INVALID_INPUT] = "NVRTC_ERROR_INVALID_INPUT",
+	    [NVRTC_ERROR_INVALID_PROGRAM] = "NVRTC_ERROR_INVALID_PROGRAM",
+	    [NVRTC_ERROR_INVALID_OPTION] = "NVRTC_ERROR_INVALID_OPTION",
+	    [NVRTC_ERROR_COMPILATION] = "NVRTC_ERROR_COMPILATION",
+	};
+	return (size_t)r < sizeof text / sizeof *text && text[r] ? text[r] : "NVRTC_ERROR unknown";
+}
+
+nvrtcResult nvrtcVersion(int *major, int *minor)
+{
+	MOCK_ENTER(NVRTC_ERROR_INVALID_INPUT, NULL);
+	*major = 13;
+	*minor = 0;
+	return NVRTC_SUCCESS;
+}
+
+nvrtcResult nvrtcCreateProgram(nvrtcProgram *out, const char *source, const char *name, int headers,
+                               const char *const *header, const char *const *include)
+{
+	(void)header;
+	(void)include;
+	MOCK_ENTER(NVRTC_ERROR_OUT_OF_MEMORY, "%s", name ? name : "default_program");
+	if (!source || headers)
+		return NVRTC_ERROR_INVALID_INPUT;
+	struct _nvrtcProgram *p = must(calloc(1, sizeof *p));
+	p->source = must(strdup(source));
+	mock_object_add(&p->object, MOCK_OTHER);
+	*out = p;
+	return NVRTC_SUCCESS;
+}
+
+nvrtcResult nvrtcDestroyProgram(nvrtcProgram *p)
+{
+	MOCK_ENTER(NVRTC_ERROR_INVALID_PROGRAM, NULL);
+	struct _nvrtcProgram *program = get(__func__, *p);
+	mock_object_end(__func__, MOCK_OTHER, program);
+	free(program->source);
+	program->source = NULL;
+	*p = NULL;
+	return NVRTC_SUCCESS;
+}
+
+/* Options that a kernel may be compiled with; those with a value end with '='. */
+static bool is_option(const char *text)
+{
+	static const char *const known[] = {
+	    "--gpu-architecture=sm_",
+	    "-arch=sm_",
+	    "--std=",
+	    "-std=",
+	    "--fmad=",
+	    "-fmad=",
+	    "--ftz=",
+	    "--prec-div=",
+	    "--prec-sqrt=",
+	    "--maxrregcount=",
+	    "--define-macro=",
+	    "-D",
+	    "--device-int128",
+	    "--device-as-default-execution-space",
+	    "-default-device",
+	    "--restrict",
+	    "--extra-device-vectorization",
+	    "--generate-line-info",
+	    "-lineinfo",
+	    "--disable-warnings",
+	    "-w",
+	};
+	for (size_t k = 0; k < sizeof known / sizeof *known; k++)
+		if (strncmp(text, known[k], strlen(known[k])) == 0)
+			return true;
+	return false;
+}
+
+nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int options, const char *const *option)
+{
+	bool has_architecture = false;
+	MOCK_ENTER(NVRTC_ERROR_COMPILATION, "%s", options ? option[0] : "");
+	struct _nvrtcProgram *p = get(__func__, program);
+	for (int k = 0; k < options; k++) {
+		if (!is_option(option[k]))
+			return NVRTC_ERROR_INVALID_OPTION;
+		has_architecture |= strstr(option[k], "=sm_") != NULL;
+	}
+	if (!has_architecture)
+		mock_abort(__func__, "no --gpu-architecture=sm_NN: there would be no cubin");
+	pthread_mutex_lock(&lock);
+	p->result = compile(p->source);
+	pthread_mutex_unlock(&lock);
+	return p->result->image ? NVRTC_SUCCESS : NVRTC_ERROR_COMPILATION;
+}
+
+/* With its NUL, as that of the real one. */
+nvrtcResult nvrtcGetProgramLogSize(nvrtcProgram program, size_t *out)
+{
+	MOCK_ENTER(NVRTC_ERROR_INVALID_PROGRAM, NULL);
+	struct _nvrtcProgram *p = get(__func__, program);
+	*out = (p->result ? strlen(p->result->log) : 0) + 1;
+	return NVRTC_SUCCESS;
+}
+
+nvrtcResult nvrtcGetProgramLog(nvrtcProgram program, char *out)
+{
+	MOCK_ENTER(NVRTC_ERROR_INVALID_PROGRAM, NULL);
+	struct _nvrtcProgram *p = get(__func__, program);
+	strcpy(out, p->result ? p->result->log : "");
+	return NVRTC_SUCCESS;
+}
+
+nvrtcResult nvrtcGetCUBINSize(nvrtcProgram program, size_t *out)
+{
+	MOCK_ENTER(NVRTC_ERROR_INVALID_PROGRAM, NULL);
+	struct _nvrtcProgram *p = get(__func__, program);
+	if (!p->result || !p->result->image)
+		return NVRTC_ERROR_INVALID_PROGRAM;
+	*out = p->result->bytes;
+	return NVRTC_SUCCESS;
+}
+
+nvrtcResult nvrtcGetCUBIN(nvrtcProgram program, char *out)
+{
+	MOCK_ENTER(NVRTC_ERROR_INVALID_PROGRAM, NULL);
+	struct _nvrtcProgram *p = get(__func__, program);
+	if (!p->result || !p->result->image)
+		return NVRTC_ERROR_INVALID_PROGRAM;
+	memcpy(out, p->result->image, p->result->bytes);
+	return NVRTC_SUCCESS;
+}

@@ -1,0 +1,162 @@
+/* stream: a thread with a queue, started with its first item. */
+#include "driver.h"
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+struct item {
+	void (*run)(void *data);
+	void *data;
+	struct item *next;
+};
+
+struct CUstream_st {
+	struct mock_object object;
+	CUcontext context;
+	struct CUstream_st *next; /* of all that were ever made */
+	pthread_mutex_t lock;     /* of what follows */
+	pthread_cond_t changed;
+	struct item *first, **end;
+	unsigned pending; /* items, with the one that runs */
+	bool is_started, is_ending;
+	uint64_t random;
+};
+
+static struct CUstream_st *all;
+static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* ---- the thread */
+
+static void delay(CUstream s)
+{
+	unsigned most = mock_settings()->delay_us;
+	if (!most)
+		return;
+	s->random = s->random * 6364136223846793005u + 1442695040888963407u;
+	usleep((unsigned)((s->random >> 33) % (most + 1)));
+}
+
+static void *work(void *argument)
+{
+	CUstream s = argument;
+	pthread_mutex_lock(&s->lock);
+	for (;;) {
+		while (!s->first && !s->is_ending)
+			pthread_cond_wait(&s->changed, &s->lock);
+		struct item *i = s->first;
+		if (!i)
+			break;
+		s->first = i->next;
+		if (!s->first)
+			s->end = &s->first;
+		pthread_mutex_unlock(&s->lock);
+		delay(s);
+		i->run(i->data);
+		free(i);
+		pthread_mutex_lock(&s->lock);
+		s->pending--;
+		pthread_cond_broadcast(&s->changed);
+	}
+	pthread_mutex_unlock(&s->lock);
+	return NULL;
+}
+
+static void start(CUstream s)
+{
+	pthread_t thread;
+	if (pthread_create(&thread, NULL, work, s) != 0)
+		mock_abort("stream", "the host has no thread for stream %u", s->object.number);
+	pthread_detach(thread);
+	s->is_started = true;
+}
+
+void mock_stream_push(CUstream s, void (*run)(void *data), void *data)
+{
+	struct item *i = malloc(sizeof *i);
+	if (!i)
+		mock_abort("stream", "the host has no memory");
+	*i = (struct item){run, data, NULL};
+	pthread_mutex_lock(&s->lock);
+	*s->end = i;
+	s->end = &i->next;
+	s->pending++;
+	if (!s->is_started)
+		start(s);
+	pthread_cond_broadcast(&s->changed);
+	pthread_mutex_unlock(&s->lock);
+}
+
+void stream_wait_idle(CUstream s)
+{
+	pthread_mutex_lock(&s->lock);
+	while (s->pending)
+		pthread_cond_wait(&s->changed, &s->lock);
+	pthread_mutex_unlock(&s->lock);
+}
+
+void streams_wait(int device)
+{
+	pthread_mutex_lock(&all_lock);
+	struct CUstream_st *s = all;
+	pthread_mutex_unlock(&all_lock);
+	for (; s; s = s->next)
+		if (s->context->device == device)
+			stream_wait_idle(s);
+}
+
+CUcontext stream_context(CUstream s)
+{
+	return s->context;
+}
+
+/* ---- entry points */
+
+CUresult cuStreamCreate(CUstream *out, unsigned flags)
+{
+	DRIVER_ENTER(CUDA_ERROR_OUT_OF_MEMORY, "flags %u", flags);
+	if (flags != CU_STREAM_NON_BLOCKING && flags != CU_STREAM_DEFAULT)
+		return CUDA_ERROR_INVALID_VALUE;
+	CUstream s = calloc(1, sizeof *s);
+	if (!s)
+		mock_abort(__func__, "the host has no memory");
+	s->context = driver_context();
+	s->end = &s->first;
+	pthread_mutex_init(&s->lock, NULL);
+	pthread_cond_init(&s->changed, NULL);
+	mock_object_add(&s->object, MOCK_STREAM);
+	s->random = mock_settings()->seed * 0x9e3779b97f4a7c15u + s->object.number;
+	pthread_mutex_lock(&all_lock);
+	s->next = all;
+	all = s;
+	pthread_mutex_unlock(&all_lock);
+	*out = s;
+	return CUDA_SUCCESS;
+}
+
+/* What the stream has is still done. */
+CUresult cuStreamDestroy(CUstream s)
+{
+	DRIVER_ENTER(CUDA_ERROR_INVALID_HANDLE, "stream %u", STREAM_NUMBER(s));
+	mock_object_end(__func__, MOCK_STREAM, s);
+	pthread_mutex_lock(&s->lock);
+	s->is_ending = true;
+	pthread_cond_broadcast(&s->changed);
+	pthread_mutex_unlock(&s->lock);
+	return CUDA_SUCCESS;
+}
+
+CUresult cuStreamQuery(CUstream s)
+{
+	DRIVER_ENTER(CUDA_ERROR_LAUNCH_FAILED, "stream %u", STREAM_NUMBER(s));
+	pthread_mutex_lock(&s->lock);
+	bool is_idle = !s->pending;
+	pthread_mutex_unlock(&s->lock);
+	return is_idle ? driver_state() : CUDA_ERROR_NOT_READY;
+}
+
+CUresult cuStreamSynchronize(CUstream s)
+{
+	DRIVER_ENTER(CUDA_ERROR_LAUNCH_FAILED, "stream %u", STREAM_NUMBER(s));
+	stream_wait_idle(s);
+	return driver_state();
+}

@@ -1,0 +1,401 @@
+/* The mock driver and compiler: streams really are asynchronous, an event that is waited for is what it was
+ * at the call, kernels run, and failures come when they are asked for. LABELS: tsan */
+#include "test_mock.h"
+#include <signal.h>
+#include <stdint.h>
+
+/* ---- a kernel that waits at a gate, then adds */
+
+static const char source[] =
+    "#include <unistd.h>\n"
+    "struct arguments { volatile int *gate; int *sum; int value; };\n"
+    "const unsigned long hirc_kernel_argument_bytes = sizeof(struct arguments);\n"
+    "void hirc_kernel_run(unsigned grid, unsigned block, unsigned shared, const void *at)\n"
+    "{\n"
+    "	const struct arguments *a = at;\n"
+    "	while (a->gate && !__atomic_load_n(a->gate, __ATOMIC_ACQUIRE))\n"
+    "		usleep(100);\n"
+    "	*a->sum = *a->sum * 10 + a->value * (int)(grid * block);\n"
+    "}\n";
+
+struct arguments {
+	int *gate; /* NULL: none */
+	int *sum;
+	int value;
+};
+
+static CUmodule module;
+static CUfunction function;
+static int *gate; /* pinned; closed */
+
+static void make_kernel(void)
+{
+	static const char *const option[] = {"--gpu-architecture=sm_90"};
+	nvrtcProgram program;
+	size_t bytes;
+	MOCK_OPEN("libnvrtc.so.13", CUDA_NVRTC_CALLS);
+	CHECK_EQ(api.nvrtcCreateProgram(&program, source, "gate", 0, NULL, NULL), NVRTC_SUCCESS);
+	CHECK_EQ(api.nvrtcCompileProgram(program, 1, option), NVRTC_SUCCESS);
+	CHECK_EQ(api.nvrtcGetCUBINSize(program, &bytes), NVRTC_SUCCESS);
+	char *image = malloc(bytes);
+	CHECK_EQ(api.nvrtcGetCUBIN(program, image), NVRTC_SUCCESS);
+	CHECK_EQ(api.nvrtcDestroyProgram(&program), NVRTC_SUCCESS);
+	CHECK_EQ(api.cuModuleLoadData(&module, image), CUDA_SUCCESS);
+	CHECK_EQ(api.cuModuleGetFunction(&function, module, "hirc_kernel"), CUDA_SUCCESS);
+	CUfunction none;
+	CHECK_EQ(api.cuModuleGetFunction(&none, module, "other"), CUDA_ERROR_NOT_FOUND);
+	memset(image, 0, bytes);
+	CUmodule damaged;
+	CHECK_EQ(api.cuModuleLoadData(&damaged, image), CUDA_ERROR_INVALID_IMAGE);
+	free(image);
+	CHECK_EQ(api.cuMemHostAlloc((void **)&gate, 2 * sizeof *gate, CU_MEMHOSTALLOC_DEVICEMAP),
+	         CUDA_SUCCESS);
+	gate[0] = gate[1] = 0;
+}
+
+static CUresult launch(CUstream s, int *at_gate, int *sum, int value)
+{
+	struct arguments a = {at_gate, sum, value};
+	void *parameter[] = {&a};
+	CUresult r = api.cuLaunchKernel(function, 2, 1, 1, 3, 1, 1, 0, s, parameter, NULL);
+	memset(&a, 0xff, sizeof a);
+	return r;
+}
+
+static void open_gate(int k)
+{
+	__atomic_store_n(&gate[k], 1, __ATOMIC_RELEASE);
+}
+
+static int *zero(CUstream s)
+{
+	int *at = mock_memory(sizeof *at);
+	CHECK_EQ(api.cuMemsetD8Async((CUdeviceptr)at, 0, sizeof *at, s), CUDA_SUCCESS);
+	return at;
+}
+
+static int value_of(const int *at, CUstream s)
+{
+	int value;
+	mock_read(&value, at, sizeof value, s);
+	return value;
+}
+
+/* ---- streams and events */
+
+static void stream_is_asynchronous(void)
+{
+	mock_begin();
+	make_kernel();
+	CUstream s = mock_stream(), other = mock_stream();
+	int *sum = zero(s);
+	CHECK_EQ(launch(s, gate, sum, 1), CUDA_SUCCESS);
+	CHECK_EQ(launch(s, NULL, sum, 2), CUDA_SUCCESS);
+	CHECK_EQ(api.cuStreamQuery(s), CUDA_ERROR_NOT_READY);
+	CHECK_EQ(api.cuStreamSynchronize(other), CUDA_SUCCESS);
+	int *own = zero(other);
+	CHECK_EQ(launch(other, NULL, own, 1), CUDA_SUCCESS);
+	CHECK_EQ(value_of(own, other), 6);
+	CHECK_EQ(api.cuStreamQuery(s), CUDA_ERROR_NOT_READY);
+	open_gate(0);
+	CHECK_EQ(api.cuStreamSynchronize(s), CUDA_SUCCESS);
+	CHECK_EQ(api.cuStreamQuery(s), CUDA_SUCCESS);
+	CHECK_EQ(value_of(sum, s), 6 * 10 + 12);
+	CHECK_EQ(api.cuStreamDestroy(other), CUDA_SUCCESS);
+}
+
+/* The stream that waits goes on when the first record is over, though the event was recorded again. */
+static void wait_is_for_the_record_at_the_call(void)
+{
+	mock_begin();
+	make_kernel();
+	CUstream a = mock_stream(), b = mock_stream();
+	int *sum = zero(a);
+	CUevent e;
+	CHECK_EQ(api.cuEventCreate(&e, CU_EVENT_DISABLE_TIMING), CUDA_SUCCESS);
+	CHECK_EQ(api.cuEventQuery(e), CUDA_SUCCESS);
+	CHECK_EQ(api.cuStreamWaitEvent(b, e, 0), CUDA_SUCCESS); /* never recorded: no wait */
+	CHECK_EQ(api.cuStreamSynchronize(b), CUDA_SUCCESS);
+	launch(a, &gate[0], sum, 1);
+	CHECK_EQ(api.cuEventRecord(e, a), CUDA_SUCCESS);
+	CHECK_EQ(api.cuStreamWaitEvent(b, e, 0), CUDA_SUCCESS);
+	launch(a, &gate[1], sum, 2);
+	CHECK_EQ(api.cuEventRecord(e, a), CUDA_SUCCESS);
+	usleep(5000);
+	CHECK_EQ(api.cuStreamQuery(b), CUDA_ERROR_NOT_READY);
+	open_gate(0);
+	CHECK_EQ(api.cuStreamSynchronize(b), CUDA_SUCCESS);
+	CHECK_EQ(api.cuEventQuery(e), CUDA_ERROR_NOT_READY);
+	CHECK_EQ(api.cuStreamWaitEvent(b, e, 0), CUDA_SUCCESS);
+	CHECK_EQ(api.cuEventDestroy(e), CUDA_SUCCESS); /* who waits for it still does */
+	usleep(5000);
+	CHECK_EQ(api.cuStreamQuery(b), CUDA_ERROR_NOT_READY);
+	open_gate(1);
+	CHECK_EQ(api.cuStreamSynchronize(b), CUDA_SUCCESS);
+	CHECK_EQ(value_of(sum, b), 6 * 10 + 12);
+}
+
+/* An event of one stream orders what another one does, whatever the delays. */
+static void events_order(void)
+{
+	mock_begin();
+	make_kernel();
+	CUstream s[2] = {mock_stream(), mock_stream()};
+	int *sum = zero(s[0]);
+	CUevent e;
+	CHECK_EQ(api.cuEventCreate(&e, CU_EVENT_DISABLE_TIMING), CUDA_SUCCESS);
+	long want = 0;
+	for (int k = 0; k < 8; k++) {
+		want = want * 10 + (k % 2 + 1) * 6;
+		launch(s[k % 2], NULL, sum, k % 2 + 1);
+		CHECK_EQ(api.cuEventRecord(e, s[k % 2]), CUDA_SUCCESS);
+		CHECK_EQ(api.cuStreamWaitEvent(s[(k + 1) % 2], e, 0), CUDA_SUCCESS);
+	}
+	CHECK_EQ(value_of(sum, s[0]), want);
+}
+
+/* ---- memory */
+
+static void copies(void)
+{
+	mock_begin();
+	make_kernel();
+	CUstream s = mock_stream();
+	int *pinned, pageable = 5, *sum = zero(s), *at = mock_memory(2 * sizeof *at), fresh[2];
+	CHECK_EQ(api.cuMemHostAlloc((void **)&pinned, sizeof *pinned, 0), CUDA_SUCCESS);
+	mock_read(fresh, at, sizeof fresh, s);
+	CHECK(fresh[0] != 0 && fresh[1] != 0);
+	*pinned = 6;
+	launch(s, gate, sum, 1);
+	mock_write(at, &pageable, sizeof *at, s);
+	mock_write(at + 1, pinned, sizeof *at, s);
+	CHECK_EQ(api.cuMemcpyDtoDAsync((CUdeviceptr)sum, (CUdeviceptr)(at + 1), sizeof *at, s), CUDA_SUCCESS);
+	pageable = 50; /* was read at the call */
+	*pinned = 60;  /* is read when the stream comes to it */
+	open_gate(0);
+	CHECK_EQ(value_of(at, s), 5);
+	CHECK_EQ(value_of(at + 1, s), 60);
+	CHECK_EQ(value_of(sum, s), 60);
+	CHECK_EQ(api.cuMemFreeHost(pinned), CUDA_SUCCESS);
+	CHECK_EQ(api.cuMemFree((CUdeviceptr)at), CUDA_SUCCESS);
+}
+
+static void memory_ends(void)
+{
+	CUdeviceptr at, more;
+	mock_begin();
+	CHECK_EQ(api.cuMemAlloc(&at, 600), CUDA_SUCCESS);
+	CHECK_EQ(api.cuMemAlloc(&more, 401), CUDA_ERROR_OUT_OF_MEMORY);
+	CHECK_EQ(api.cuMemAlloc(&more, 400), CUDA_SUCCESS);
+	CHECK_EQ(api.cuMemFree(at), CUDA_SUCCESS);
+	CHECK_EQ(api.cuMemAlloc(&at, 600), CUDA_SUCCESS);
+	CHECK_EQ(api.cuMemAlloc(&at, 0), CUDA_ERROR_INVALID_VALUE);
+}
+
+/* ---- mistakes of the caller */
+
+static void use_destroyed_stream(void)
+{
+	mock_begin();
+	CUstream s = mock_stream();
+	api.cuStreamDestroy(s);
+	api.cuStreamQuery(s);
+}
+
+static void use_other_handle(void)
+{
+	CUevent e;
+	mock_begin();
+	api.cuEventCreate(&e, 0);
+	api.cuStreamQuery((CUstream)e);
+}
+
+static void copy_too_much(void)
+{
+	static char from[65];
+	mock_begin();
+	mock_write(mock_memory(64), from, 65, mock_stream());
+}
+
+static void free_twice(void)
+{
+	mock_begin();
+	void *at = mock_memory(64);
+	api.cuMemFree((CUdeviceptr)at);
+	api.cuMemFree((CUdeviceptr)at);
+}
+
+static void no_context(void)
+{
+	CUstream s;
+	mock_begin();
+	CHECK_EQ(api.cuCtxSetCurrent(NULL), CUDA_SUCCESS);
+	CHECK_EQ(api.cuStreamCreate(&s, CU_STREAM_NON_BLOCKING), CUDA_ERROR_INVALID_CONTEXT);
+}
+
+static void bad_launches(void)
+{
+	struct arguments a = {0};
+	void *parameter[] = {&a};
+	mock_begin();
+	make_kernel();
+	CUstream s = mock_stream();
+	CHECK_EQ(api.cuLaunchKernel(function, 0, 1, 1, 32, 1, 1, 0, s, parameter, NULL),
+	         CUDA_ERROR_INVALID_VALUE);
+	CHECK_EQ(api.cuLaunchKernel(function, 1, 1, 1, 1025, 1, 1, 0, s, parameter, NULL),
+	         CUDA_ERROR_INVALID_VALUE);
+	CHECK_EQ(api.cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 49153, s, parameter, NULL),
+	         CUDA_ERROR_INVALID_VALUE);
+}
+
+/* ---- failures on request */
+
+static void third_allocation_fails(void)
+{
+	CUdeviceptr at;
+	mock_begin();
+	for (int k = 1; k <= 4; k++)
+		CHECK_EQ(api.cuMemAlloc(&at, 8), k == 3 ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS);
+}
+
+static void calls_fail(void)
+{
+	CUevent e;
+	mock_begin();
+	CUstream s = mock_stream();
+	for (int k = 0; k < 2; k++)
+		CHECK_EQ(api.cuEventCreate(&e, 0), CUDA_ERROR_OUT_OF_MEMORY);
+	CHECK_EQ(api.cuStreamSynchronize(s), CUDA_ERROR_LAUNCH_FAILED);
+	CHECK_EQ(api.cuStreamSynchronize(s), CUDA_SUCCESS);
+}
+
+/* A kernel's fault shows in later calls, and stays. */
+static void kernel_fails(void)
+{
+	CUdeviceptr at;
+	mock_begin();
+	make_kernel();
+	CUstream s = mock_stream();
+	int *sum = zero(s);
+	CHECK_EQ(launch(s, NULL, sum, 1), CUDA_SUCCESS);
+	CHECK_EQ(api.cuStreamSynchronize(s), CUDA_SUCCESS);
+	CHECK_EQ(launch(s, NULL, sum, 1), CUDA_SUCCESS);
+	CHECK_EQ(api.cuStreamSynchronize(s), CUDA_ERROR_ILLEGAL_ADDRESS);
+	CHECK_EQ(api.cuMemAlloc(&at, 8), CUDA_ERROR_ILLEGAL_ADDRESS);
+}
+
+static void no_devices(void)
+{
+	MOCK_OPEN("libcuda.so.1", CUDA_DRIVER_CALLS);
+	CHECK_EQ(api.cuInit(0), CUDA_ERROR_NO_DEVICE);
+}
+
+static void several_devices(void)
+{
+	CUcontext context;
+	CUstream s;
+	CUevent e;
+	int count, major;
+	mock_begin();
+	CHECK_EQ(api.cuEventCreate(&e, 0), CUDA_SUCCESS);
+	CHECK_EQ(api.cuDeviceGetCount(&count), CUDA_SUCCESS);
+	CHECK_EQ(count, 3);
+	CHECK_EQ(api.cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 2),
+	         CUDA_SUCCESS);
+	CHECK_EQ(major, 9);
+	CHECK_EQ(api.cuDevicePrimaryCtxRetain(&context, 3), CUDA_ERROR_INVALID_DEVICE);
+	CHECK_EQ(api.cuDevicePrimaryCtxRetain(&context, 2), CUDA_SUCCESS);
+	CHECK_EQ(api.cuCtxSetCurrent(context), CUDA_SUCCESS);
+	CHECK_EQ(api.cuStreamCreate(&s, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+	CHECK_EQ(api.cuEventRecord(e, s), CUDA_ERROR_INVALID_HANDLE); /* of another context */
+	CHECK_EQ(api.cuStreamWaitEvent(s, e, 0), CUDA_SUCCESS);
+}
+
+/* ---- the compiler, and the log */
+
+static void compiler_complains(void)
+{
+	static const char *const option[] = {"--gpu-architecture=sm_80", "--no-such-option"};
+	nvrtcProgram program;
+	size_t bytes;
+	MOCK_OPEN("libnvrtc.so.13", CUDA_NVRTC_CALLS);
+	CHECK_EQ(api.nvrtcCreateProgram(&program, "int f(void) { return nowhere; }", "k", 0, NULL, NULL),
+	         NVRTC_SUCCESS);
+	CHECK_EQ(api.nvrtcCompileProgram(program, 2, option), NVRTC_ERROR_INVALID_OPTION);
+	CHECK_EQ(api.nvrtcCompileProgram(program, 1, option), NVRTC_ERROR_COMPILATION);
+	CHECK_EQ(api.nvrtcGetProgramLogSize(program, &bytes), NVRTC_SUCCESS);
+	char *log = malloc(bytes);
+	CHECK_EQ(api.nvrtcGetProgramLog(program, log), NVRTC_SUCCESS);
+	CHECK_EQ(strlen(log) + 1, bytes);
+	CHECK(strstr(log, "nowhere") != NULL);
+	CHECK_EQ(api.nvrtcGetCUBINSize(program, &bytes), NVRTC_ERROR_INVALID_PROGRAM);
+	free(log);
+}
+
+static char log_path[] = "/tmp/hirc-test-mock-XXXXXX";
+
+static void write_log(void)
+{
+	CUevent e;
+	mock_begin();
+	make_kernel();
+	CUstream s = mock_stream();
+	launch(s, NULL, zero(s), 1);
+	api.cuEventCreate(&e, 0);
+	api.cuEventRecord(e, s);
+	api.cuStreamSynchronize(s);
+	api.cuModuleUnload(module);
+	api.cuDevicePrimaryCtxRelease(0);
+}
+
+static void log_is_written(void)
+{
+	static const char want[] = "cuStreamCreate flags 1\n"
+	                           "cuMemAlloc 4\n"
+	                           "cuMemsetD8Async 4 stream 1\n"
+	                           "cuLaunchKernel hirc_kernel grid 2 block 3 shared 0 stream 1\n"
+	                           "cuEventCreate flags 0\n"
+	                           "cuEventRecord event 1 stream 1\n"
+	                           "cuStreamSynchronize stream 1\n"
+	                           "cuModuleUnload module 1\n"
+	                           "cuDevicePrimaryCtxRelease 0\n"
+	                           "left: 2 allocations, 1 streams, 1 events, 0 modules\n";
+	char environment[128], text[4096];
+	int file = mkstemp(log_path);
+	snprintf(environment, sizeof environment, "HIRC_MOCK_LOG=%s", log_path);
+	MOCK_CASE(write_log, environment);
+	ssize_t n = read(file, text, sizeof text - 1);
+	text[n > 0 ? n : 0] = 0;
+	const char *from = strstr(text, "cuStreamCreate");
+	CHECK_STR(from ? from : text, want);
+	close(file);
+	unlink(log_path);
+}
+
+int main(void)
+{
+	MOCK_CASE(stream_is_asynchronous, "");
+	MOCK_CASE(wait_is_for_the_record_at_the_call, "");
+	for (int seed = 1; seed <= 4; seed++) {
+		char environment[64];
+		snprintf(environment, sizeof environment, "HIRC_MOCK_DELAY_US=2000 HIRC_MOCK_SEED=%d", seed);
+		MOCK_CASE(events_order, environment);
+	}
+	MOCK_CASE(copies, "");
+	MOCK_CASE(memory_ends, "HIRC_MOCK_MEMORY=1000");
+	printf("the next four abort\n");
+	CHECK_EQ(mock_status(use_destroyed_stream, ""), -SIGABRT);
+	CHECK_EQ(mock_status(use_other_handle, ""), -SIGABRT);
+	CHECK_EQ(mock_status(copy_too_much, ""), -SIGABRT);
+	CHECK_EQ(mock_status(free_twice, ""), -SIGABRT);
+	MOCK_CASE(no_context, "");
+	MOCK_CASE(bad_launches, "");
+	MOCK_CASE(third_allocation_fails, "HIRC_MOCK_FAIL=cuMemAlloc:3");
+	MOCK_CASE(calls_fail, "HIRC_MOCK_FAIL=cuEventCreate,cuStreamSynchronize:1");
+	MOCK_CASE(kernel_fails, "HIRC_MOCK_FAIL=kernel:2");
+	MOCK_CASE(no_devices, "HIRC_MOCK_DEVICES=0");
+	MOCK_CASE(several_devices, "HIRC_MOCK_DEVICES=3");
+	MOCK_CASE(compiler_complains, "");
+	log_is_written();
+	return check_result();
+}
