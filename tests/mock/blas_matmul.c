@@ -1,0 +1,118 @@
+/* blas_matmul: the arithmetic of the mock cuBLASLt. Sums of f64 are f64, of the other floats f32, in the
+ * order of k; what is stored is rounded once. */
+#include "blas.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct job {
+	struct blas_operation operation;
+	struct blas_layout layout_a, layout_b, layout_c, layout_d;
+	cudaDataType bias_type;
+	double alpha, beta;
+	const void *a, *b, *c;
+	void *d;
+};
+
+static size_t place(const struct blas_layout *l, size_t batch, size_t row, size_t column)
+{
+	size_t leading = (size_t)l->leading;
+	return batch * (size_t)l->stride +
+	       (l->order == CUBLASLT_ORDER_COL ? column * leading + row : row * leading + column);
+}
+
+/* Lines of op(X), each contiguous: rows of op(A), columns of op(B). */
+static double *lines_of(const struct blas_layout *l, const void *at, size_t batch, bool across)
+{
+	size_t lines = across ? l->columns : l->rows, n = across ? l->rows : l->columns;
+	enum element t = blas_element(l->type);
+	double *out = malloc(lines * n * sizeof *out);
+	if (!out)
+		mock_abort("cublasLtMatmul", "the host has no memory");
+	for (size_t i = 0; i < lines; i++)
+		for (size_t k = 0; k < n; k++)
+			out[i * n + k] =
+			    element_load(t, at, across ? place(l, batch, k, i) : place(l, batch, i, k));
+	return out;
+}
+
+static double dot(const double *x, const double *y, size_t n, bool wide)
+{
+	double sum = 0;
+	float narrow = 0;
+	if (wide) {
+		for (size_t k = 0; k < n; k++)
+			sum += x[k] * y[k];
+		return sum;
+	}
+	for (size_t k = 0; k < n; k++)
+		narrow += (float)x[k] * (float)y[k];
+	return narrow;
+}
+
+/* The epilogue of element (row, column); x is the scaled sum. */
+static double finish(const struct job *j, size_t batch, size_t row, double x)
+{
+	cublasLtEpilogue_t e = j->operation.epilogue;
+	if (e & CUBLASLT_EPILOGUE_BIAS)
+		x += element_load(blas_element(j->bias_type), j->operation.bias,
+		                  batch * (size_t)j->operation.bias_stride + row);
+	if (e & CUBLASLT_EPILOGUE_RELU)
+		return x > 0 || isnan(x) ? x : 0;
+	if (e & CUBLASLT_EPILOGUE_GELU) /* cuBLASLt has the form of tanh */
+		return 0.5 * x * (1 + tanh(0.79788456080286535588 * (x + 0.044715 * x * x * x)));
+	return x;
+}
+
+static double scale_of(const void *at)
+{
+	return at ? *(const float *)at : 1;
+}
+
+static void compute(const struct job *j, size_t batch)
+{
+	const struct blas_layout *ld = &j->layout_d;
+	const struct blas_operation *o = &j->operation;
+	bool at = o->transpose_a != CUBLAS_OP_N, bt = o->transpose_b != CUBLAS_OP_N;
+	bool wide = o->compute == CUBLAS_COMPUTE_64F || o->compute == CUBLAS_COMPUTE_32I;
+	size_t n = at ? j->layout_a.rows : j->layout_a.columns;
+	double *a = lines_of(&j->layout_a, j->a, batch, at), *b = lines_of(&j->layout_b, j->b, batch, !bt);
+	double alpha = j->alpha * scale_of(o->scale_a) * scale_of(o->scale_b);
+	double beta = j->beta * scale_of(o->scale_c), scale_d = scale_of(o->scale_d);
+	for (size_t column = 0; column < ld->columns; column++)
+		for (size_t row = 0; row < ld->rows; row++) {
+			double x = alpha * dot(a + row * n, b + column * n, n, wide);
+			if (j->beta != 0)
+				x += beta * element_load(blas_element(j->layout_c.type), j->c,
+				                         place(&j->layout_c, batch, row, column));
+			element_store(blas_element(ld->type), j->d, place(ld, batch, row, column),
+			              finish(j, batch, row, x) * scale_d);
+		}
+	free(a);
+	free(b);
+}
+
+static void run(void *data)
+{
+	struct job *j = data;
+	for (int32_t batch = 0; batch < j->layout_d.batch; batch++)
+		compute(j, (size_t)batch);
+	free(j);
+}
+
+void blas_push(const struct blas_problem *p, const void *alpha, const void *a, const void *b,
+               const void *beta, const void *c, void *d, CUstream s)
+{
+	struct job *j = malloc(sizeof *j);
+	if (!j)
+		mock_abort("cublasLtMatmul", "the host has no memory");
+	*j = (struct job){*p->operation, *p->a, *p->b, *p->c, *p->d, blas_bias_type(p), 0, 0, a, b, c, d};
+	j->alpha = element_load(blas_element(p->operation->scale), alpha, 0);
+	j->beta = element_load(blas_element(p->operation->scale), beta, 0);
+	if (p->operation->epilogue & CUBLASLT_EPILOGUE_BIAS) {
+		size_t reach = (size_t)(p->d->batch - 1) * (size_t)p->operation->bias_stride + p->d->rows;
+		mock_memory_check("cublasLtMatmul", p->operation->bias,
+		                  reach * element_bytes(blas_element(j->bias_type)));
+	}
+	mock_stream_push(s, run, j);
+}
