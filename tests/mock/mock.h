@@ -2,8 +2,9 @@
  *
  *     libcuda.so.1        device.c memory.c copy.c stream.c event.c module.c, and what all share: mock.c
  *     libnvrtc.so.13      nvrtc.c    the source compiled by cc; the cubin is a shared object
- *     libcublasLt.so.13   blas.c matmul.c
- *     libnccl.so.2        nccl.c group.c flow.c pipe.c    ranks are threads or processes of one host
+ *     libcublasLt.so.13   blas.c blas_check.c blas_matmul.c
+ *     libnccl.so.2        comm.c comm_call.c comm_run.c flow.c pipe.c    ranks are threads or processes of
+ * one host
  *
  * Environment, read at the first call:
  *

@@ -1,0 +1,173 @@
+/* comm: communicators of the mock NCCL. Making and ending one is collective. */
+#include "comm.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static _Thread_local char last_error[256];
+
+ncclResult_t comm_fail(ncclResult_t r, const char *format, ...)
+{
+	va_list arguments;
+	va_start(arguments, format);
+	vsnprintf(last_error, sizeof last_error, format, arguments);
+	va_end(arguments);
+	return r;
+}
+
+#define ENTER(...)                                                                                           \
+	do {                                                                                                 \
+		if (mock_enter(__func__, __VA_ARGS__))                                                       \
+			return comm_fail(ncclSystemError, "%s fails as asked for", __func__);                \
+	} while (0)
+#define NUMBER(comm) mock_object_number(__func__, MOCK_OTHER, (comm))
+
+const char *ncclGetErrorString(ncclResult_t r)
+{
+	static const char *const text[] = {
+	    [ncclSuccess] = "no error",
+	    [ncclUnhandledCudaError] = "unhandled cuda error",
+	    [ncclSystemError] = "unhandled system error",
+	    [ncclInternalError] = "internal error",
+	    [ncclInvalidArgument] = "invalid argument",
+	    [ncclInvalidUsage] = "invalid usage",
+	    [ncclRemoteError] = "remote process exited or there was a network error",
+	    [ncclInProgress] = "NCCL operation in progress",
+	};
+	return (unsigned)r < ncclNumResults ? text[r] : "unknown result code";
+}
+
+const char *ncclGetLastError(ncclComm_t comm)
+{
+	(void)comm;
+	return last_error;
+}
+
+ncclResult_t ncclGetUniqueId(ncclUniqueId *out)
+{
+	ENTER(NULL);
+	return segment_id(out) ? ncclSuccess : comm_fail(ncclSystemError, "no file for an id");
+}
+
+/* ---- beginning */
+
+/* Two members on one GPU, which the real one refuses. */
+static bool shares_device(const struct segment *s, int *first, int *second)
+{
+	for (*second = 1; *second < s->n; (*second)++)
+		for (*first = 0; *first < *second; (*first)++)
+			if (s->member[*first].device == s->member[*second].device)
+				return true;
+	return false;
+}
+
+static bool is_config(const ncclConfig_t *c)
+{
+	return c->magic == 0xcafebeef && c->size == sizeof *c;
+}
+
+ncclResult_t ncclCommInitRankConfig(ncclComm_t *out, int n, ncclUniqueId id, int rank, ncclConfig_t *config)
+{
+	const char *why;
+	int first, second;
+	ENTER("rank %d of %d", rank, n);
+	*out = NULL;
+	if (n < 1 || rank < 0 || rank >= n)
+		return comm_fail(ncclInvalidArgument, "rank %d of %d", rank, n);
+	if (config && !is_config(config))
+		return comm_fail(ncclInvalidArgument, "the configuration was not initialised");
+	if (config && config->blocking == 0)
+		return comm_fail(ncclInvalidUsage, "the mock has blocking communicators only");
+	int device = mock_device_current();
+	if (device < 0)
+		return comm_fail(ncclUnhandledCudaError, "the thread has no context");
+	struct segment *s = segment_join(&id, n, rank, device, &why);
+	if (!s)
+		return comm_fail(ncclInvalidUsage, "rank %d of %d: %s", rank, n, why);
+	if (!mock_settings()->shared_gpu && shares_device(s, &first, &second)) {
+		comm_fail(ncclInvalidUsage,
+		          "Duplicate GPU detected : rank %d and rank %d both on CUDA device %d", first,
+		          second, s->member[first].device);
+		segment_leave(s);
+		return ncclInvalidUsage;
+	}
+	struct ncclComm *c = calloc(1, sizeof *c);
+	if (!c)
+		mock_abort(__func__, "the host has no memory");
+	c->segment = s;
+	c->n = n;
+	c->rank = rank;
+	c->device = device;
+	pthread_mutex_init(&c->lock, NULL);
+	pthread_cond_init(&c->changed, NULL);
+	mock_object_add(&c->object, MOCK_OTHER);
+	*out = c;
+	return ncclSuccess;
+}
+
+/* ---- end */
+
+/* Until the own work is done and all members are here, or have aborted. */
+static void finish(struct ncclComm *c)
+{
+	pthread_mutex_lock(&c->lock);
+	while (c->done < c->issued)
+		pthread_cond_wait(&c->changed, &c->lock);
+	bool first = !c->is_finished;
+	c->is_finished = true;
+	pthread_mutex_unlock(&c->lock);
+	if (!first)
+		return;
+	segment_finish(c->segment);
+	for (;;) {
+		uint32_t seen = atomic_load(&c->segment->member[c->rank].bell);
+		if (atomic_load(&c->segment->finished) >= c->n)
+			return;
+		segment_sleep(c->segment, c->rank, seen);
+	}
+}
+
+ncclResult_t ncclCommFinalize(ncclComm_t comm)
+{
+	ENTER("rank %d of %d", comm->rank, comm->n);
+	NUMBER(comm);
+	finish(comm);
+	return ncclSuccess;
+}
+
+ncclResult_t ncclCommDestroy(ncclComm_t comm)
+{
+	ENTER("rank %d of %d", comm->rank, comm->n);
+	NUMBER(comm);
+	finish(comm);
+	mock_object_end(__func__, MOCK_OTHER, comm);
+	segment_leave(comm->segment);
+	return ncclSuccess;
+}
+
+/* What runs ends, what waits does nothing: so the streams come to their ends. */
+ncclResult_t ncclCommAbort(ncclComm_t comm)
+{
+	ENTER("rank %d of %d", comm->rank, comm->n);
+	mock_object_end(__func__, MOCK_OTHER, comm);
+	pthread_mutex_lock(&comm->lock);
+	atomic_store(&comm->is_aborted, true);
+	pthread_cond_broadcast(&comm->changed);
+	bool first = !comm->is_finished;
+	comm->is_finished = true;
+	pthread_mutex_unlock(&comm->lock);
+	if (first)
+		segment_finish(comm->segment);
+	segment_ring(comm->segment, comm->rank);
+	return ncclSuccess;
+}
+
+ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *out)
+{
+	ENTER(NULL);
+	NUMBER(comm);
+	pthread_mutex_lock(&comm->lock);
+	*out = comm->error;
+	pthread_mutex_unlock(&comm->lock);
+	return ncclSuccess;
+}
