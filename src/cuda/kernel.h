@@ -18,6 +18,7 @@ struct cuda_launch {
 	CUfunction function;
 	unsigned grid, block; /* one-dimensional */
 	unsigned shared;      /* bytes of a block */
+	bool scratch;         /* it uses scratch memory of its stream */
 	size_t bytes;         /* of arguments, one structure */
 	_Alignas(16) char argument[CUDA_ARGUMENT_BYTES];
 };

@@ -1,0 +1,330 @@
+/* kernel: see kernel.h. */
+#include "cuda/kernel.h"
+#include "base/vec.h"
+#include "cuda/compile.h"
+#include "cuda/kernel_write.h"
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct kernel_entry {
+	uint64_t hash;
+	size_t bytes;
+	unsigned char *key; /* owned */
+	CUmodule module;
+	CUfunction function;
+};
+
+struct kernel_scratch {
+	CUstream stream;
+	CUdeviceptr at;
+};
+
+/* Of a rank. */
+struct cuda_kernels {
+	VEC(struct kernel_entry) made;
+	VEC(struct kernel_scratch) scratch;
+	struct kernel_writer writer; /* its texts keep their memory */
+};
+
+enum status cuda_kernels_open(struct cuda *c)
+{
+	enum status status = cuda_need(c, CUDA_NVRTC);
+	if (status == STATUS_OK)
+		c->kernels = mem_zalloc(sizeof *c->kernels);
+	return status;
+}
+
+void cuda_kernels_close(struct cuda *c)
+{
+	struct cuda_kernels *k = c->kernels;
+	if (!k)
+		return;
+	for (uint32_t i = 0; i < k->made.n; i++) {
+		cuda_call(c, cuModuleUnload, k->made.at[i].module);
+		free(k->made.at[i].key);
+	}
+	for (uint32_t i = 0; i < k->scratch.n; i++)
+		cuda_call(c, cuMemFree, k->scratch.at[i].at);
+	vec_free(&k->made);
+	vec_free(&k->scratch);
+	buf_free(&k->writer.text);
+	buf_free(&k->writer.fields);
+	free(k);
+	c->kernels = NULL;
+}
+
+/* ---- writing */
+
+static void start(struct kernel_writer *w, bool wants_text, struct cuda_launch *launch, char *why)
+{
+	w->wants_text = wants_text;
+	w->text.n = w->fields.n = 0;
+	w->arguments = 0;
+	w->key_bytes = 0;
+	w->too_large = false;
+	w->launch = launch;
+	w->why = why;
+	why[0] = 0;
+	launch->function = NULL;
+	launch->grid = 0;
+	launch->block = KERNEL_THREADS;
+	launch->shared = 0;
+	launch->scratch = false;
+	launch->bytes = sizeof(struct kernel_head);
+	memset(launch->argument, 0, sizeof(struct kernel_head));
+}
+
+static bool has_reduction(const struct rt_unit *u)
+{
+	for (unsigned k = 0; k < u->steps; k++)
+		if (u->step[k].task.kernel == RT_TASK_REDUCE)
+			return true;
+	return false;
+}
+
+static bool write_task(struct kernel_writer *w, const struct rt_task *t)
+{
+	switch (t->kernel) {
+	case RT_TASK_COPY:
+	case RT_TASK_FILL:
+	case RT_TASK_IOTA:
+	case RT_TASK_POINTWISE:
+	case RT_TASK_BITCAST:
+		return kernel_write_chain(w, t);
+	case RT_TASK_UNIT:
+		return has_reduction(t->unit) ? kernel_write_reduce(w, t) : kernel_write_chain(w, t);
+	case RT_TASK_REDUCE:
+		return kernel_write_reduce(w, t);
+	case RT_TASK_SOFTMAX:
+		return kernel_write_softmax(w, t);
+	case RT_TASK_GATHER:
+		return kernel_write_gather(w, t);
+	case RT_TASK_TOPK:
+		return kernel_write_topk(w, t);
+	case RT_TASK_ROUTE:
+	case RT_TASK_COUNT:
+		return kernel_write_buckets(w, t);
+	case RT_TASK_SCATTER:
+		return kernel_write_scatter(w, t);
+	case RT_TASK_GEMM:
+		return kernel_write_gemm(w, t);
+	case RT_TASK_CALL:
+		break;
+	}
+	snprintf(w->why, RT_WHY_BYTES, "kernel %d is unknown to the GPU", (int)t->kernel);
+	return false;
+}
+
+/* What is written: a task, or a reduction of arrays. */
+struct subject {
+	const struct rt_task *task;
+	enum rt_reduce_op op;
+	enum rt_dtype type;
+	void *out;
+	const void *const *in;
+	int n;
+	int64_t count;
+};
+
+static bool write_subject(struct kernel_writer *w, const struct subject *s)
+{
+	kernel_key(w, s->task ? s->task->kernel : RT_TASK_CALL);
+	bool ok = s->task ? write_task(w, s->task)
+	                  : kernel_write_arrays(w, s->op, s->type, s->out, s->in, s->n, s->count);
+	if (ok && w->too_large)
+		snprintf(w->why, RT_WHY_BYTES,
+		         "too many operands for one kernel: let fewer operations be a unit");
+	return ok && !w->too_large;
+}
+
+/* What the kernel does, in words, as far as the text depends on it. */
+static void put_title(const struct rt_task *t, struct buf *out)
+{
+	static const char *const name[] = {
+	    [RT_TASK_COPY] = "copy",       [RT_TASK_FILL] = "fill",       [RT_TASK_IOTA] = "iota",
+	    [RT_TASK_SOFTMAX] = "softmax", [RT_TASK_BITCAST] = "bitcast", [RT_TASK_GATHER] = "gather",
+	    [RT_TASK_TOPK] = "topk",       [RT_TASK_ROUTE] = "route",     [RT_TASK_COUNT] = "count",
+	    [RT_TASK_SCATTER] = "scatter", [RT_TASK_GEMM] = "gemm",
+	};
+	static const int operands[] = {
+	    [RT_TASK_COPY] = 1,    [RT_TASK_REDUCE] = 1, [RT_TASK_SOFTMAX] = 1, [RT_TASK_BITCAST] = 1,
+	    [RT_TASK_GATHER] = 2,  [RT_TASK_TOPK] = 1,   [RT_TASK_ROUTE] = 1,   [RT_TASK_COUNT] = 1,
+	    [RT_TASK_SCATTER] = 3, [RT_TASK_GEMM] = 2,   [RT_TASK_CALL] = 0};
+	if (t->kernel == RT_TASK_UNIT) {
+		for (unsigned k = 0; k < t->unit->steps; k++) {
+			buf_puts(out, k ? ", " : "");
+			put_title(&t->unit->step[k].task, out);
+		}
+		return;
+	}
+	bool pointwise = t->kernel == RT_TASK_POINTWISE;
+	buf_puts(out, pointwise                     ? rt_pointwise_name(t->op)
+	              : t->kernel == RT_TASK_REDUCE ? rt_reduce_op_name(t->reduce)
+	                                            : name[t->kernel]);
+	for (int k = 0; k < (pointwise ? rt_pointwise_operands(t->op) : operands[t->kernel]); k++)
+		buf_printf(out, " %s",
+		           pointwise && t->scalars >> k & 1 ? "scalar" : rt_dtype_name(t->in[k].dtype));
+	buf_printf(out, " to %s", rt_dtype_name(t->out.dtype));
+}
+
+static void join(const struct kernel_writer *w, const struct subject *s, struct buf *out)
+{
+	buf_puts(out, "// ");
+	if (s->task)
+		put_title(s->task, out);
+	else
+		buf_printf(out, "%s of %d arrays of %s", rt_reduce_op_name(s->op), s->n,
+		           rt_dtype_name(s->type));
+	buf_puts(out, "\n");
+	for (int k = 0; k < KERNEL_PRELUDE; k++)
+		buf_puts(out, kernel_prelude[k]);
+	buf_puts(out, "struct arguments {\n\tstruct head head;\n");
+	buf_putn(out, w->fields.at ? w->fields.at : "", w->fields.n);
+	buf_puts(out, "};\n");
+	buf_putn(out, w->text.at ? w->text.at : "", w->text.n);
+}
+
+static bool source_of(const struct subject *s, struct buf *source, struct cuda_launch *launch, char *why)
+{
+	struct kernel_writer *w = mem_zalloc(sizeof *w);
+	start(w, true, launch, why);
+	bool ok = write_subject(w, s);
+	if (ok && launch->grid)
+		join(w, s, source);
+	buf_free(&w->text);
+	buf_free(&w->fields);
+	free(w);
+	return ok;
+}
+
+bool kernel_source(const struct rt_task *t, struct buf *source, struct cuda_launch *launch, char *why)
+{
+	return source_of(&(struct subject){.task = t}, source, launch, why);
+}
+
+bool kernel_source_arrays(enum rt_reduce_op op, enum rt_dtype t, void *out, const void *const *in, int n,
+                          int64_t count, struct buf *source, struct cuda_launch *launch, char *why)
+{
+	return source_of(&(struct subject){.op = op, .type = t, .out = out, .in = in, .n = n, .count = count},
+	                 source, launch, why);
+}
+
+bool cuda_kernel_source(const struct rt_task *t, struct buf *out, char *why)
+{
+	struct cuda_launch *launch = mem_alloc(sizeof *launch);
+	bool ok = kernel_source(t, out, launch, why);
+	free(launch);
+	return ok;
+}
+
+/* ---- making */
+
+static uint64_t hash_key(const struct kernel_writer *w)
+{
+	uint64_t h = 0xcbf29ce484222325;
+	for (size_t k = 0; k < w->key_bytes; k++)
+		h = (h ^ w->key[k]) * 0x100000001b3;
+	return h;
+}
+
+static const struct kernel_entry *find(const struct cuda_kernels *k, uint64_t hash)
+{
+	for (uint32_t i = 0; i < k->made.n; i++) {
+		const struct kernel_entry *e = &k->made.at[i];
+		if (e->hash == hash && e->bytes == k->writer.key_bytes &&
+		    !memcmp(e->key, k->writer.key, e->bytes))
+			return e;
+	}
+	return NULL;
+}
+
+static enum status load(struct cuda *c, const struct subject *s, struct kernel_entry *e)
+{
+	struct buf source = {0};
+	struct cuda_cubin cubin;
+	join(&c->kernels->writer, s, &source);
+	enum status status = cuda_compile(c, source.at, &cubin);
+	buf_free(&source);
+	if (status != STATUS_OK)
+		return status;
+	if (!cuda_call(c, cuModuleLoadData, &e->module, cubin.at) ||
+	    !cuda_call(c, cuModuleGetFunction, &e->function, e->module, "hirc_kernel"))
+		return rt_job_status(c->base.job);
+	return STATUS_OK;
+}
+
+static enum status make(struct cuda *c, const struct subject *s, struct cuda_launch *out, char *why)
+{
+	struct cuda_kernels *k = c->kernels;
+	struct kernel_writer *w = &k->writer;
+	start(w, false, out, why);
+	if (!write_subject(w, s))
+		return STATUS_DIAGNOSTICS;
+	if (!out->grid)
+		return STATUS_OK;
+	uint64_t hash = hash_key(w);
+	const struct kernel_entry *known = find(k, hash);
+	if (!known) {
+		struct kernel_entry made = {.hash = hash};
+		start(w, true, out, why);
+		if (!write_subject(w, s))
+			return STATUS_DIAGNOSTICS;
+		enum status status = load(c, s, &made);
+		if (status != STATUS_OK)
+			return status;
+		made.bytes = w->key_bytes;
+		made.key = memcpy(mem_alloc(made.bytes + 1), w->key, made.bytes);
+		vec_push(&k->made, made);
+		known = &k->made.at[k->made.n - 1];
+	}
+	out->function = known->function;
+	return STATUS_OK;
+}
+
+enum status cuda_kernel_make(struct cuda *c, const struct rt_task *t, struct cuda_launch *out, char *why)
+{
+	return make(c, &(struct subject){.task = t}, out, why);
+}
+
+/* ---- launching */
+
+/* Of the stream, zeroed; 0 after a message. */
+static CUdeviceptr scratch_of(struct cuda *c, CUstream s)
+{
+	struct cuda_kernels *k = c->kernels;
+	for (uint32_t i = 0; i < k->scratch.n; i++)
+		if (k->scratch.at[i].stream == s)
+			return k->scratch.at[i].at;
+	struct kernel_scratch made = {.stream = s};
+	if (!cuda_call(c, cuMemAlloc, &made.at, KERNEL_SCRATCH_BYTES))
+		return 0;
+	vec_push(&k->scratch, made);
+	return cuda_call(c, cuMemsetD8Async, made.at, 0, KERNEL_SCRATCH_BYTES, s) ? made.at : 0;
+}
+
+enum status cuda_kernel_launch(struct cuda *c, CUstream s, struct cuda_launch *l)
+{
+	struct kernel_head *head = (struct kernel_head *)l->argument;
+	void *arguments[] = {l->argument};
+	*head = (struct kernel_head){.fault = c->fault_at,
+	                             .scratch = l->scratch ? scratch_of(c, s) : 0,
+	                             .label = c->at.label,
+	                             .iteration = c->at.iteration};
+	if ((l->scratch && !head->scratch) || !cuda_call(c, cuLaunchKernel, l->function, l->grid, 1, 1,
+	                                                 l->block, 1, 1, l->shared, s, arguments, NULL))
+		return rt_job_status(c->base.job);
+	return STATUS_OK;
+}
+
+enum status cuda_reduce_arrays(struct cuda *c, CUstream s, enum rt_reduce_op op, enum rt_dtype t, void *out,
+                               const void *const *in, int n, int64_t count)
+{
+	struct cuda_launch launch;
+	char why[RT_WHY_BYTES];
+	assert(n >= 1 && n <= CUDA_REDUCE_ARRAYS);
+	enum status status =
+	    make(c, &(struct subject){.op = op, .type = t, .out = out, .in = in, .n = n, .count = count},
+	         &launch, why);
+	return status == STATUS_OK && launch.grid ? cuda_kernel_launch(c, s, &launch) : status;
+}

@@ -1,0 +1,58 @@
+/* kernel_arrays: several arrays, element by element, to one; as rt_reduce_arrays. */
+#include "cuda/kernel_write.h"
+#include <stdint.h>
+
+static void write_fold(struct kernel_writer *w, enum rt_reduce_op op, const char *wide, const char *from)
+{
+	if (op == RT_MIN || op == RT_MAX)
+		kernel_text(w, "{ %s from = %s; sum = sum %s from || sum != sum ? sum : from; }\n", wide,
+		            from, op == RT_MIN ? "<" : ">");
+	else
+		kernel_text(w, "sum = %s_%s(sum, %s);\n", op == RT_PROD ? "mul" : "add", wide, from);
+}
+
+bool kernel_write_arrays(struct kernel_writer *w, enum rt_reduce_op op, enum rt_dtype t, void *out,
+                         const void *const *in, int n, int64_t count)
+{
+	const char *name = rt_dtype_name(t), *wide = rt_dtype_name(rt_dtype_wide(t));
+	int per = 16 / (int)rt_dtype_size(t);
+	bool aligned = (uintptr_t)out % 16 == 0;
+	for (int k = 0; k < n; k++)
+		aligned &= (uintptr_t)in[k] % 16 == 0;
+	per = aligned ? per : 1;
+	int64_t vectors = (count + per - 1) / per, blocks = (vectors + KERNEL_THREADS - 1) / KERNEL_THREADS;
+	kernel_key(w, (unsigned)op);
+	kernel_key(w, t);
+	kernel_key(w, (unsigned)n);
+	kernel_key(w, (unsigned)per);
+	kernel_pointer(w, out, t); /* x0 */
+	for (int k = 0; k < n; k++)
+		kernel_pointer(w, in[k], t); /* x1 … */
+	unsigned all = kernel_i64(w, count);
+	kernel_grid(w, blocks < 1 << 16 ? blocks : 1 << 16);
+	kernel_text(
+	    w,
+	    "KERNEL\n{\nEACH_THREAD {\n"
+	    "for (i64 v = (i64)BLOCK * THREADS + thread; v * %d < arg.x%u; v += (i64)BLOCKS * THREADS) {\n"
+	    "i64 o = v * %d, left = arg.x%u - o;\nALIGNED %s out[%d];\n",
+	    per, all, per, all, kernel_bits(t), per);
+	for (int k = 0; k < n; k++)
+		kernel_text(w,
+		            "ALIGNED %s in%d[%d];\nif (left >= %d) MOVE(%d, in%d, arg.x%d + o);\n"
+		            "else LOOP (e, %d) in%d[e] = arg.x%d[o + (e < left ? e : left - 1)];\n",
+		            kernel_bits(t), k, per, per, per * (int)rt_dtype_size(t), k, k + 1, per, k,
+		            k + 1);
+	kernel_text(w, "LOOP (e, %d) {\n%s sum = load_%s_%s(in0[e]);\n", per, wide, name, wide);
+	for (int k = 1; k < n; k++) {
+		char from[64];
+		snprintf(from, sizeof from, "load_%s_%s(in%d[e])", name, wide, k);
+		write_fold(w, op, wide, from);
+	}
+	if (op == RT_AVG && t != RT_BOOL)
+		kernel_text(w, "sum = sum / %d;\n", n);
+	kernel_text(w,
+	            "out[e] = store_%s_%s(sum);\n}\nif (left >= %d) MOVE(%d, arg.x0 + o, out);\n"
+	            "else LOOP (e, %d) if (e < left) arg.x0[o + e] = out[e];\n}\n}\n}\n",
+	            name, wide, per, per * (int)rt_dtype_size(t), per);
+	return true;
+}

@@ -1,0 +1,135 @@
+/* kernel_axes: axes that views share, and the text that finds elements along them; see kernel_write.h.
+ *
+ *     out[4, 8, 16; 128, 16, 1]   a[4, 8, 16; 128, 16, 1]   b[4, 8, 16; 0, 0, 1]
+ *         axes n = 32, 16; strides 16 1, 16 1, 0 1: the first two axes are one in all views             */
+#include "cuda/kernel_write.h"
+#include <stdlib.h>
+
+static int64_t stride_of(const struct rt_view *v, int d)
+{
+	return v ? v->stride[d] : 0;
+}
+
+/* Axes of the view in the order of its strides, the largest first; those of one stride stay in order. */
+static int order_axes(const struct rt_view *space, const struct rt_view *by, unsigned mask, int *axis)
+{
+	int nd = 0;
+	for (int d = 0; d < space->nd; d++) {
+		if (!(mask >> d & 1) || space->n[d] == 1)
+			continue;
+		int at = nd++;
+		for (; at > 0 && llabs(stride_of(by, axis[at - 1])) < llabs(stride_of(by, d)); at--)
+			axis[at] = axis[at - 1];
+		axis[at] = d;
+	}
+	return nd;
+}
+
+static bool is_one_axis(const struct kernel_axes *x, const struct rt_view *const *view, int d, int64_t n)
+{
+	for (int v = 0; v < x->views; v++)
+		if (x->stride[v][x->nd - 1] != stride_of(view[v], d) * n)
+			return false;
+	return x->nd > 0;
+}
+
+void kernel_axes_make(struct kernel_axes *x, const struct rt_view *const *view, int views, unsigned mask,
+                      int first)
+{
+	int axis[RT_MAX_DIMS], nd = order_axes(view[0], view[first], mask, axis);
+	x->nd = 0;
+	x->views = views;
+	for (int k = 0; k < nd; k++) {
+		int d = axis[k];
+		int64_t n = view[0]->n[d];
+		bool one = x->nd > 0 && is_one_axis(x, view, d, n);
+		x->nd += !one;
+		x->n[x->nd - 1] = one ? x->n[x->nd - 1] * n : n;
+		for (int v = 0; v < views; v++)
+			x->stride[v][x->nd - 1] = stride_of(view[v], d);
+	}
+}
+
+int64_t kernel_axes_count(const struct kernel_axes *x)
+{
+	int64_t n = 1;
+	for (int d = 0; d < x->nd; d++)
+		n *= x->n[d];
+	return n;
+}
+
+int64_t kernel_axes_inner(const struct kernel_axes *x, int view)
+{
+	return x->nd ? x->stride[view][x->nd - 1] : 0;
+}
+
+bool kernel_axes_is_narrow(const struct kernel_axes *x)
+{
+	const int64_t most = INT32_MAX / 2;
+	if (kernel_axes_count(x) > most)
+		return false;
+	for (int v = 0; v < x->views; v++) {
+		int64_t reach = 0;
+		for (int d = 0; d < x->nd; d++) {
+			if (x->n[d] > 1 && llabs(x->stride[v][d]) > most / (x->n[d] - 1))
+				return false;
+			reach += llabs(x->stride[v][d]) * (x->n[d] - 1);
+		}
+		if (reach > most)
+			return false;
+	}
+	return true;
+}
+
+bool kernel_axes_take_vectors(const struct kernel_axes *x, int view, const struct rt_view *v, int per)
+{
+	int64_t bytes = per * (int64_t)rt_dtype_size(v->dtype), inner = kernel_axes_inner(x, view);
+	bytes = bytes < 16 ? bytes : 16;
+	if (inner == 0 || !v->data) /* no memory: a number */
+		return inner <= 1;
+	if (inner != 1 || (uintptr_t)v->data % (uintptr_t)bytes)
+		return false;
+	for (int d = 0; d < x->nd - 1; d++)
+		if (x->stride[view][d] * (int64_t)rt_dtype_size(v->dtype) % bytes)
+			return false;
+	return true;
+}
+
+void kernel_place(struct kernel_writer *w, const struct kernel_axes *x, int per, const char *name,
+                  bool narrow)
+{
+	kernel_key(w, (unsigned)x->nd);
+	kernel_text(w, "#define PLACE_%s(number)", name);
+	if (x->nd)
+		kernel_text(w, " index %s0 = (number);", name);
+	for (int d = x->nd - 1; d > 0; d--) {
+		int64_t n = d == x->nd - 1 ? x->n[d] / per : x->n[d];
+		unsigned by = narrow ? kernel_divisor(w, n) : kernel_i64(w, n);
+		if (narrow)
+			kernel_text(w,
+			            " \\\n\tindex %s%d = %s0; %s0 = (index)quotient((u32)%s0, arg.x%u);"
+			            " %s%d -= %s0 * (index)arg.x%u.by;",
+			            name, d, name, name, name, by, name, d, name, by);
+		else
+			kernel_text(w, " \\\n\tindex %s%d = %s0 %% arg.x%u; %s0 /= arg.x%u;", name, d, name,
+			            by, name, by);
+	}
+	kernel_text(w, "\n");
+}
+
+void kernel_offset(struct kernel_writer *w, const struct kernel_axes *x, int per, const char *name, int view)
+{
+	kernel_text(w, "#define AT_%s%d (0", name, view);
+	for (int d = 0; d < x->nd; d++) {
+		int64_t stride = x->stride[view][d];
+		int step = d == x->nd - 1 ? per : 1;
+		kernel_key(w, stride == 0 ? 0 : stride == 1 ? 1 : 2);
+		if (stride == 0)
+			continue;
+		if (stride == 1)
+			kernel_text(w, " + %s%d * %d", name, d, step);
+		else
+			kernel_text(w, " + %s%d * (index)arg.x%u", name, d, kernel_i64(w, stride * step));
+	}
+	kernel_text(w, ")\n");
+}

@@ -1,0 +1,155 @@
+/* kernel_softmax: out = exp(x - max) / sum of exp(x - max) along an axis, x = scale * in.
+ *
+ *     [4096, 1000]: 256 threads are 1 row x 256; x of a row is in shared memory from the first pass on where
+ * there is room for it, else it is read again
+ *
+ * All is in f32 (f64 for f64) and the sum in f64, as the CPU's. Threads' sums are added in an order that
+ * depends on the shape alone. */
+#include "cuda/kernel_write.h"
+#include <stdlib.h>
+
+enum { KEPT_BYTES = 32 << 10 }; /* of x, a block */
+
+struct softmax {
+	enum rt_dtype wide;
+	bool scaled, causal, rows_inside, kept;
+	unsigned threads, rows; /* of a row; rows of a block */
+	int64_t length;
+};
+
+static unsigned power_from(int64_t n, unsigned most)
+{
+	unsigned p = 1;
+	while (p < n && p < most)
+		p *= 2;
+	return p;
+}
+
+static void write_tree(struct kernel_writer *w, const struct softmax *s, const char *type, const char *array,
+                       const char *fold)
+{
+	if (s->threads > 1)
+		kernel_text(w,
+		            "for (u32 half = %u; half > 0; half /= 2) EACH_THREAD { if (ALONG < half) {\n"
+		            "%s to = %s[thread], from = %s[thread + half * %u];\n%s[thread] = %s;\n} }\n",
+		            s->threads / 2, type, array, array, s->rows_inside ? s->rows : 1, array, fold);
+}
+
+/* The element `i` of the thread's row; `x` is declared. */
+static void write_element(struct kernel_writer *w, const struct softmax *s, const struct rt_view *in,
+                          bool first)
+{
+	const char *wide = rt_dtype_name(s->wide);
+	if (s->kept && !first) {
+		kernel_text(w, "%s x = KEPT(i);\n", wide);
+		return;
+	}
+	kernel_text(w, "%s x = load_%s_%s(arg.x1[AT_q1 + i * arg.x7]);\n", wide, rt_dtype_name(in->dtype),
+	            wide);
+	if (s->scaled)
+		kernel_text(w, "x = x * (%s)arg.x4;\n", wide);
+}
+
+static void write_row_start(struct kernel_writer *w, const struct softmax *s)
+{
+	kernel_text(w, "EACH_THREAD {\nindex q = (index)(group * %u + APART);\n", s->rows);
+	kernel_text(w, "if (q < (index)arg.x3) {\nPLACE_q(q)\ni64 live = arg.x2;\n");
+	if (s->causal)
+		kernel_text(w, "{ i64 last = arg.x5 + AT_q2 + 1; live = last < live ? last : live; }\n");
+}
+
+static void write_text(struct kernel_writer *w, const struct softmax *s, const struct rt_task *t)
+{
+	const char *wide = rt_dtype_name(s->wide), *infinite = s->wide == RT_F64 ? "INF_F64" : "INF_F32";
+	if (s->rows_inside)
+		kernel_text(w,
+		            "#define APART (thread %% %u)\n#define ALONG (thread / %u)\n"
+		            "#define KEPT(i) row[(u32)(i) * %u + APART]\n",
+		            s->rows, s->rows, s->rows);
+	else
+		kernel_text(w,
+		            "#define ALONG (thread %% %u)\n#define APART (thread / %u)\n"
+		            "#define KEPT(i) row[APART * (u32)arg.x2 + (u32)(i)]\n",
+		            s->threads, s->threads);
+	kernel_text(w, "KERNEL\n{\nSHARED %s most[THREADS];\nSHARED f64 sum[THREADS];\n", wide);
+	if (s->kept)
+		kernel_text(w, "SHARED %s row[%u];\n", wide, (unsigned)(KEPT_BYTES / rt_dtype_size(s->wide)));
+	kernel_text(w, "for (i64 group = BLOCK; group < arg.x6; group += BLOCKS) {\n");
+	write_row_start(w, s);
+	kernel_text(w, "%s best = -%s;\nfor (i64 i = ALONG; i < live; i += %u) {\n", wide, infinite,
+	            s->threads);
+	write_element(w, s, &t->in[0], true);
+	if (s->kept)
+		kernel_text(w, "KEPT(i) = x;\n");
+	kernel_text(w, "best = x > best ? x : best;\n}\nmost[thread] = best;\n} else most[thread] = 0;\n}\n");
+	write_tree(w, s, wide, "most", "from > to ? from : to");
+	write_row_start(w, s);
+	kernel_text(w, "%s best = most[ROW];\nf64 total = 0;\nfor (i64 i = ALONG; i < live; i += %u) {\n",
+	            wide, s->threads);
+	write_element(w, s, &t->in[0], false);
+	kernel_text(w, "x = exp_%s(x - best);\n", wide);
+	if (s->kept)
+		kernel_text(w, "KEPT(i) = x;\n");
+	kernel_text(w, "total += (f64)x;\n}\nsum[thread] = total;\n} else sum[thread] = 0;\n}\n");
+	write_tree(w, s, "f64", "sum", "to + from");
+	write_row_start(w, s);
+	kernel_text(w,
+	            "%s best = most[ROW], rest = exp_%s(-%s - best);\n"
+	            "%s by = (%s)(sum[ROW] + (live < arg.x2 ? (f64)rest : 0));\n"
+	            "for (i64 i = ALONG; i < arg.x2; i += %u) {\n%s y = rest;\nif (i < live) {\n",
+	            wide, wide, infinite, wide, wide, s->threads, wide);
+	write_element(w, s, &t->in[0], false);
+	kernel_text(w, s->kept ? "y = x;\n" : "y = exp_%s(x - best);\n", wide);
+	kernel_text(w, "}\narg.x0[AT_q0 + i * arg.x8] = store_%s_%s(y / by);\n}\n}\n}\n}\n}\n",
+	            rt_dtype_name(t->out.dtype), wide);
+}
+
+bool kernel_write_softmax(struct kernel_writer *w, const struct rt_task *t)
+{
+	int axis = (int)t->axes;
+	struct softmax s = {.wide = rt_dtype_wide(t->in[0].dtype),
+	                    .scaled = t->scalars & 2,
+	                    .causal = t->scalars & 4,
+	                    .length = t->out.n[axis]};
+	struct rt_view row = t->out; /* its number along the axis before the last */
+	for (int d = 0; d < row.nd; d++)
+		row.stride[d] = s.causal && d == row.nd - 2;
+	if (rt_view_count(&t->out) == 0) {
+		kernel_grid(w, 0);
+		return true;
+	}
+	int64_t stride[3][RT_MAX_DIMS];
+	struct kernel_axes x = {.stride = stride};
+	kernel_axes_make(&x, (const struct rt_view *const[]){&t->out, &t->in[0], &row}, 3, ~(1u << axis), 0);
+	int64_t rows = kernel_axes_count(&x);
+	bool narrow = kernel_axes_is_narrow(&x);
+	for (int d = 0; d < t->in[0].nd; d++)
+		s.rows_inside |= d != axis && t->in[0].n[d] > 1 && t->in[0].stride[d] &&
+		                 llabs(t->in[0].stride[d]) < llabs(t->in[0].stride[axis]);
+	s.threads = s.rows_inside ? KERNEL_THREADS / power_from(rows, 32)
+	                          : power_from((s.length + 3) / 4, KERNEL_THREADS);
+	s.rows = KERNEL_THREADS / s.threads;
+	s.kept = s.length * (int64_t)s.rows * (int64_t)rt_dtype_size(s.wide) <= KEPT_BYTES;
+	kernel_key(w, t->in[0].dtype);
+	kernel_key(w, t->out.dtype);
+	kernel_key(w, s.scaled * 16u + s.causal * 8u + s.rows_inside * 4u + s.kept * 2u + narrow);
+	kernel_key(w, s.threads / 2);
+	kernel_pointer(w, t->out.data, t->out.dtype);     /* x0 */
+	kernel_pointer(w, t->in[0].data, t->in[0].dtype); /* x1 */
+	kernel_i64(w, s.length);                          /* x2 */
+	kernel_i64(w, rows);                              /* x3 */
+	kernel_f64(w, s.scaled ? t->scalar[1].f : 1);     /* x4 */
+	kernel_i64(w, s.causal ? t->scalar[2].i : 0);     /* x5 */
+	int64_t groups = (rows + s.rows - 1) / s.rows;
+	kernel_i64(w, groups);                /* x6 */
+	kernel_i64(w, t->in[0].stride[axis]); /* x7 */
+	kernel_i64(w, t->out.stride[axis]);   /* x8 */
+	kernel_grid(w, groups < 1 << 20 ? groups : 1 << 20);
+	kernel_text(w, "typedef %s index;\n", narrow ? "i32" : "i64");
+	kernel_text(w, "#define ROW (thread - ALONG * %u)\n", s.rows_inside ? s.rows : 1);
+	kernel_place(w, &x, 1, "q", narrow);
+	for (int k = 0; k < 3; k++)
+		kernel_offset(w, &x, 1, "q", k);
+	write_text(w, &s, t);
+	return true;
+}

@@ -1,0 +1,82 @@
+/* kernel_write: key, text and arguments of a kernel; see kernel_write.h. */
+#include "cuda/kernel_write.h"
+#include <assert.h>
+
+void kernel_key(struct kernel_writer *w, unsigned fact)
+{
+	assert(fact < 256);
+	if (w->key_bytes == KERNEL_KEY_BYTES)
+		w->too_large = true;
+	else
+		w->key[w->key_bytes++] = (unsigned char)fact;
+}
+
+void kernel_text(struct kernel_writer *w, const char *format, ...)
+{
+	va_list args;
+	if (!w->wants_text)
+		return;
+	va_start(args, format);
+	buf_vprintf(&w->text, format, args);
+	va_end(args);
+}
+
+static unsigned argument(struct kernel_writer *w, const char *type, const void *value, size_t bytes)
+{
+	struct cuda_launch *l = w->launch;
+	if (w->wants_text)
+		buf_printf(&w->fields, "\t%s x%u;\n", type, w->arguments);
+	if (l->bytes + bytes > sizeof l->argument)
+		w->too_large = true;
+	else
+		memcpy(l->argument + l->bytes, value, bytes), l->bytes += bytes;
+	return w->arguments++;
+}
+
+unsigned kernel_pointer(struct kernel_writer *w, const void *at, enum rt_dtype t)
+{
+	static const char *const type[] = {[1] = "u8 *", [2] = "u16 *", [4] = "u32 *", [8] = "u64 *"};
+	return argument(w, type[rt_dtype_size(t)], &at, sizeof at);
+}
+
+unsigned kernel_i64(struct kernel_writer *w, int64_t value)
+{
+	return argument(w, "i64", &value, sizeof value);
+}
+
+unsigned kernel_f64(struct kernel_writer *w, double value)
+{
+	return argument(w, "f64", &value, sizeof value);
+}
+
+/* As Granlund and Montgomery: q = (n * multiplier / 2^32 + n) / 2^shift, 2^(shift - 1) < by <= 2^shift. */
+unsigned kernel_divisor(struct kernel_writer *w, int64_t by)
+{
+	uint32_t d[4] = {(uint32_t)by};
+	assert(by > 0 && by <= INT32_MAX);
+	while (((uint64_t)1 << d[2]) < (uint64_t)by)
+		d[2]++;
+	d[1] = (uint32_t)((((uint64_t)1 << 32) * (((uint64_t)1 << d[2]) - (uint64_t)by)) / (uint64_t)by + 1);
+	return argument(w, "struct divisor", d, sizeof d);
+}
+
+void kernel_grid(struct kernel_writer *w, int64_t blocks)
+{
+	w->launch->grid = blocks < INT32_MAX ? (unsigned)blocks : INT32_MAX;
+	w->launch->block = KERNEL_THREADS;
+	w->launch->shared = 0;
+}
+
+const char *kernel_bits(enum rt_dtype t)
+{
+	static const char *const type[] = {[1] = "u8", [2] = "u16", [4] = "u32", [8] = "u64"};
+	return type[rt_dtype_size(t)];
+}
+
+char kernel_class(enum rt_pointwise op)
+{
+#define CLASS(id, name, operands, class) [id] = #class[0],
+	static const char class[] = {RT_POINTWISE_OPS(CLASS)};
+#undef CLASS
+	return class[op];
+}
