@@ -1,0 +1,468 @@
+/* test_cuda_cases: one task of every kind, with all types and layouts that change its kernel. */
+#ifndef HIRC_TESTS_TEST_CUDA_CASES_H
+#define HIRC_TESTS_TEST_CUDA_CASES_H
+#include "test_cuda_scene.h"
+
+static const int64_t shape[][3] = {{5, 7, 8}, {4, 6, 16}, {3, 0, 4}, {1, 1, 1}, {2, 3, 37}};
+
+static inline struct rt_unit *unit_new(struct scene *s, unsigned steps, unsigned locals)
+{
+	struct rt_unit *u = mem_zalloc(sizeof *u + steps * sizeof *u->step);
+	u->steps = steps;
+	u->locals = locals;
+	s->task = (struct rt_task){.kernel = RT_TASK_UNIT, .unit = u};
+	return u;
+}
+
+static inline void cases_copy(void)
+{
+	for (int from = 0; from < RT_DTYPE_COUNT; from++) {
+		struct scene *s = scene_new("copy");
+		struct rt_unit *u = unit_new(s, RT_DTYPE_COUNT, 0);
+		const int64_t n[] = {301};
+		struct rt_view in = scene_view(s, (enum rt_dtype)from, 1, n, DENSE, true);
+		for (int to = 0; to < RT_DTYPE_COUNT; to++) {
+			u->step[to].task = (struct rt_task){.kernel = RT_TASK_COPY, .in = {in}};
+			u->step[to].task.out = scene_view(s, (enum rt_dtype)to, 1, n, DENSE, false);
+		}
+	}
+	for (int in = 0; in < LAYOUTS; in++)
+		for (int out = 0; out < LAYOUTS; out++)
+			for (int k = 0; k < 5 && out != INNER_ONE && out != OUTER_ONE; k++) {
+				struct scene *s = scene_new("copy, strided");
+				enum rt_dtype t = k & 1 ? RT_BF16 : RT_F32;
+				s->task = (struct rt_task){.kernel = k & 2 ? RT_TASK_BITCAST : RT_TASK_COPY};
+				s->task.in[0] = scene_view(s, t, 3, shape[k], (enum layout)in, true);
+				s->task.out = scene_view(s, k & 2 && k & 1 ? RT_F16 : t, 3, shape[k],
+				                         (enum layout)out, false);
+			}
+	struct scene *s = scene_new("copy, many"); /* several vectors a thread, many tiles */
+	const int64_t many[] = {2500, 1000}, eight[] = {2, 3, 2, 3, 2, 3, 2, 5};
+	s->task = (struct rt_task){.kernel = RT_TASK_COPY};
+	s->task.in[0] = scene_view(s, RT_U8, 2, many, DENSE, false);
+	s->task.out = scene_view(s, RT_U8, 2, many, GAPS, false);
+	s = scene_new("copy, eight axes");
+	s->task = (struct rt_task){.kernel = RT_TASK_COPY};
+	s->task.in[0] = scene_view(s, RT_F64, 8, eight, TURNED, false);
+	s->task.out = scene_view(s, RT_I32, 8, eight, GAPS, false);
+	s = scene_new("copy, backwards");
+	s->task = (struct rt_task){.kernel = RT_TASK_COPY};
+	s->task.in[0] = scene_view(s, RT_F32, 1, (const int64_t[]){100}, DENSE, false);
+	s->task.out = scene_view(s, RT_F32, 1, (const int64_t[]){100}, DENSE, false);
+	s->task.in[0].data = (float *)s->task.in[0].data + 99;
+	s->task.in[0].stride[0] = -1;
+}
+
+static inline void cases_fill(void)
+{
+	for (int t = 0; t < RT_DTYPE_COUNT; t++)
+		for (int l = 0; l < 3; l++) {
+			struct scene *s = scene_new("fill");
+			s->task =
+			    (struct rt_task){.kernel = RT_TASK_FILL, .scalar = {{2.3, -7}}, .scalars = 1};
+			s->task.out = scene_view(s, (enum rt_dtype)t, 3, shape[l], l ? GAPS : DENSE, false);
+			for (unsigned axis = 0; axis < 3; axis++) {
+				s = scene_new("iota");
+				s->task = (struct rt_task){.kernel = RT_TASK_IOTA,
+				                           .axes = axis,
+				                           .scalar = {{0.1, 3}, {1.7, -2}},
+				                           .scalars = 3};
+				s->task.out =
+				    scene_view(s, (enum rt_dtype)t, 3, shape[l], (enum layout)l, false);
+			}
+		}
+}
+
+/* Units in the last place that a function may be off: both sides round, from libm or NVIDIA's and hirc's own.
+ */
+static inline double ulps_of(enum rt_pointwise op)
+{
+	switch (op) {
+	case RT_EXP:
+	case RT_LOG:
+	case RT_SIN:
+	case RT_COS:
+		return 2;
+	case RT_TANH:
+	case RT_POW:
+	case RT_SIGMOID:
+	case RT_SILU:
+		return 5;
+	case RT_GELU:
+		return 40; /* erfc of f64 at a rounded argument, far in the tail */
+	default:
+		return 0;
+	}
+}
+
+static inline struct scene *pointwise(enum rt_pointwise op, const enum rt_dtype *type, const int64_t *n,
+                                      const enum layout *l, unsigned scalars)
+{
+	struct scene *s = scene_new(rt_pointwise_name(op));
+	bool divides = op == RT_DIV || op == RT_MOD || op == RT_POW;
+	s->task = (struct rt_task){.kernel = RT_TASK_POINTWISE, .op = op, .scalars = scalars};
+	s->ulps = ulps_of(op);
+	for (int k = 0; k < rt_pointwise_operands(op); k++) {
+		s->task.scalar[k] = (struct rt_scalar){k ? 1.5 : -0.5, k ? 3 : -2};
+		if (scalars >> k & 1)
+			continue;
+		struct rt_view *v = &s->task.in[k];
+		*v = scene_view(s, type[k + 1], 3, n, l[k + 1], !ulps_of(op));
+		for (char *at = v->data; divides && k == 1 && at < s->base + s->used;
+		     at += rt_dtype_size(v->dtype))
+			if (!rt_dtype_is_float(v->dtype) && rt_load_i64(v->dtype, at) <= 0)
+				rt_store_i64(v->dtype, at, 3);
+	}
+	s->task.out = scene_view(s, type[0], 3, n, l[0], false);
+	return s;
+}
+
+/* All operations as one unit, of three operands; integer divisors are positive. */
+static inline void pointwise_all(const enum rt_dtype *type, const int64_t *n, const enum layout *l,
+                                 unsigned scalars)
+{
+	struct scene *s = scene_new("pointwise");
+	struct rt_unit *u = unit_new(s, RT_POINTWISE_COUNT, 0);
+	struct rt_view in[3];
+	for (int k = 0; k < 3; k++) {
+		in[k] = scene_view(s, type[k + 1], 3, n, l[k + 1], false);
+		for (char *at = in[k].data; k == 1 && at < s->base + s->used;
+		     at += rt_dtype_size(in[k].dtype))
+			if (!rt_dtype_is_float(in[k].dtype) && rt_load_i64(in[k].dtype, at) <= 0)
+				rt_store_i64(in[k].dtype, at, 3);
+	}
+	for (int op = 0; op < RT_POINTWISE_COUNT; op++) {
+		struct rt_task *t = &u->step[op].task;
+		*t = (struct rt_task){
+		    .kernel = RT_TASK_POINTWISE, .op = (enum rt_pointwise)op, .scalars = scalars};
+		for (int k = 0; k < 3; k++) {
+			t->in[k] = in[k];
+			t->scalar[k] = (struct rt_scalar){k ? 1.5 : -0.5, k ? 3 : -2};
+		}
+		t->out = scene_view(s, type[0], 3, n, l[0], false);
+	}
+}
+
+static inline void cases_pointwise(void)
+{
+	static const enum layout dense[4], mixed[4] = {GAPS, TURNED, INNER_ONE, OUTER_ONE},
+	                                   rows[4] = {DENSE, DENSE, OUTER_ONE, INNER_ONE};
+	static const enum rt_dtype of[][4] = {
+	    {RT_F32, RT_F32, RT_F32, RT_F32},        {RT_F64, RT_F64, RT_F64, RT_F64},
+	    {RT_I32, RT_I32, RT_I32, RT_I32},        {RT_BF16, RT_BF16, RT_BF16, RT_BF16},
+	    {RT_F16, RT_I8, RT_F32, RT_BOOL},        {RT_BOOL, RT_BOOL, RT_U8, RT_I64},
+	    {RT_F8E4M3, RT_F8E5M2, RT_F16, RT_BF16}, {RT_I64, RT_I64, RT_I64, RT_I64}};
+	for (int op = 0; op < RT_POINTWISE_COUNT; op++)
+		pointwise((enum rt_pointwise)op, of[0], shape[4], dense, 0);
+	for (int k = 0; k < 8; k++) {
+		pointwise_all(of[k], shape[4], dense, 0);
+		pointwise_all(of[k], shape[0], mixed, 0);
+		pointwise_all(of[k], shape[1], rows, 0);
+		pointwise_all(of[k], shape[k % 5], dense, 2);
+		pointwise_all(of[k], shape[2], rows, 5);
+	}
+	struct scene *s =
+	    pointwise(RT_ADD, (enum rt_dtype[]){RT_F32, RT_F32, RT_F32, RT_F32}, shape[1], dense, 0);
+	s->name = "add in place";
+	s->task.out = s->task.in[0];
+}
+
+static inline void cases_faults(void)
+{
+	static const enum layout dense[4];
+	static const struct {
+		enum rt_pointwise op;
+		unsigned fault;
+		int64_t a, b;
+	} of[] = {{RT_DIV, CUDA_FAULT_DIVISION, 7, 0},
+	          {RT_MOD, CUDA_FAULT_DIVISION, 7, 0},
+	          {RT_POW, CUDA_FAULT_POWER, 0, -1}};
+	for (int k = 0; k < 3; k++) {
+		struct scene *s =
+		    pointwise(of[k].op, (enum rt_dtype[]){RT_I32, RT_I32, RT_I32}, shape[4], dense, 0);
+		rt_store_i64(RT_I32, (int32_t *)s->task.in[0].data + 200, of[k].a);
+		rt_store_i64(RT_I32, (int32_t *)s->task.in[1].data + 200, of[k].b);
+		s->fault = of[k].fault;
+	}
+}
+
+/* ---- units */
+
+/* b1 = a * 0.5 + y; memory m = gelu or relu of b1; sums of m and m * m, along axes, if any; m is read again.
+ */
+static inline void chain(enum rt_dtype t, const int64_t *n, enum layout in, enum layout out, unsigned axes,
+                         enum rt_reduce_op op)
+{
+	struct scene *s = scene_new(axes ? "unit with sums" : "unit");
+	struct rt_unit *u = unit_new(s, axes ? 6 : 4, 2);
+	struct rt_view a = scene_view(s, t, 3, n, in, false), y = scene_view(s, t, 3, n, OUTER_ONE, false);
+	struct rt_view m = scene_view(s, t, 3, n, out, false), block = m;
+	s->ulps = axes ? 1 : 0;
+	block.data = NULL;
+	memset(block.stride, 0, sizeof block.stride);
+	struct rt_step *p = u->step;
+	p[0].task = (struct rt_task){
+	    .kernel = RT_TASK_POINTWISE, .op = RT_MUL, .in = {a}, .out = block, .scalars = 2};
+	p[0].task.scalar[1] = (struct rt_scalar){0.5, 3};
+	p[0].local[0] = 1;
+	p[1].task =
+	    (struct rt_task){.kernel = RT_TASK_POINTWISE, .op = RT_ADD, .in = {block, y}, .out = block};
+	p[1].local[0] = 2, p[1].local[1] = 1;
+	p[2].task = (struct rt_task){.kernel = RT_TASK_POINTWISE, .op = RT_RELU, .in = {block}, .out = m};
+	p[2].local[1] = 2;
+	p[3].task = (struct rt_task){.kernel = RT_TASK_POINTWISE, .op = RT_MUL, .in = {m, m}, .out = block};
+	p[3].local[0] = 1;
+	if (!axes) {
+		p[3].task.out = scene_view(s, t, 3, n, DENSE, false);
+		p[3].local[0] = 0;
+		return;
+	}
+	int64_t one[3];
+	for (int d = 0; d < 3; d++)
+		one[d] = axes >> d & 1 ? 1 : n[d];
+	for (int k = 4; k < 6; k++) {
+		p[k].task =
+		    (struct rt_task){.kernel = RT_TASK_REDUCE, .reduce = k == 4 ? RT_SUM : op, .axes = axes};
+		p[k].task.in[0] = k == 4 ? m : block;
+		p[k].local[1] = k == 4 ? 0 : 1;
+		p[k].task.out = scene_view(s, k == 4 ? t : RT_F32, 3, one, k == 4 ? DENSE : GAPS, false);
+	}
+}
+
+static inline void cases_units(void)
+{
+	for (int k = 0; k < 5; k++) {
+		chain(RT_F32, shape[k], DENSE, DENSE, 0, RT_SUM);
+		chain(RT_BF16, shape[k], TURNED, GAPS, 0, RT_SUM);
+		chain(RT_I32, shape[k], DENSE, OFF, 0, RT_SUM);
+		for (unsigned axes = 1; axes < 8; axes += 1 + (k > 0)) {
+			chain(RT_F32, shape[k], DENSE, DENSE, axes, RT_MAX);
+			chain(RT_BF16, shape[k], GAPS, TURNED, axes, RT_SUM);
+		}
+	}
+	chain(RT_F32, (const int64_t[]){80, 100, 64}, DENSE, DENSE, 7, RT_SUM);
+	chain(RT_BF16, (const int64_t[]){80, 100, 64}, DENSE, DENSE, 3, RT_SUM);
+}
+
+/* ---- reductions */
+
+static inline void reduce(enum rt_reduce_op op, enum rt_dtype t, enum rt_dtype to, const int64_t *n,
+                          enum layout in, unsigned axes)
+{
+	struct scene *s = scene_new(rt_reduce_op_name(op));
+	int64_t one[3];
+	for (int d = 0; d < 3; d++)
+		one[d] = axes >> d & 1 ? 1 : n[d];
+	s->task = (struct rt_task){.kernel = RT_TASK_REDUCE, .reduce = op, .axes = axes};
+	s->task.in[0] = scene_view(s, t, 3, n, in, op == RT_MIN || op == RT_MAX);
+	s->task.out = scene_view(s, to, 3, one, in == GAPS ? GAPS : DENSE, false);
+	s->ulps =
+	    op == RT_SUM || op == RT_AVG || op == RT_PROD ? 1 : 0; /* f64 in another order, rounded once */
+	if (to == RT_F64)
+		s->ulps = 256;
+	if (op == RT_AVG && !rt_dtype_is_float(t) && rt_view_count(&s->task.out) &&
+	    !rt_view_count(&s->task.in[0]))
+		s->task.reduce = RT_SUM;
+}
+
+static inline void cases_reduce(void)
+{
+	for (int op = 0; op < RT_REDUCE_OP_COUNT; op++) {
+		enum rt_reduce_op o = (enum rt_reduce_op)op;
+		for (int t = 0; t < RT_DTYPE_COUNT; t++)
+			reduce(o, (enum rt_dtype)t, (enum rt_dtype)t, shape[1], DENSE, 4);
+		for (int k = 0; k < 5; k++)
+			for (unsigned axes = 1; axes < 8; axes += 1 + (op > 0)) {
+				reduce(o, RT_F32, RT_F32, shape[k], k & 1 ? GAPS : DENSE, axes);
+				reduce(o, RT_I32, RT_I64, shape[k], k & 1 ? TURNED : INNER_ONE, axes);
+			}
+	}
+	const int64_t large[][3] = {{1, 1, 300007}, {1, 1, 400000}, {3, 5000, 8},
+	                            {2000, 3, 33},  {1, 20, 9000},  {3000, 1, 48}};
+	for (int k = 0; k < 6; k++)
+		for (unsigned axes = 1; axes < 8; axes++) {
+			if (axes != 4 && axes != 7 && axes != 1 && axes != 3)
+				continue;
+			reduce(RT_SUM, k & 1 ? RT_BF16 : RT_F32, RT_F32, large[k], DENSE, axes);
+			reduce(RT_MAX, RT_F32, RT_F32, large[k], k & 1 ? TURNED : DENSE, axes);
+		}
+}
+
+static inline void cases_arrays(void)
+{
+	for (int op = 0; op < RT_REDUCE_OP_COUNT; op++)
+		for (int t = 0; t < RT_DTYPE_COUNT; t++) {
+			struct scene *s = scene_new("arrays");
+			s->arrays = 1 + (t + op) % 4;
+			s->op = (enum rt_reduce_op)op;
+			s->type = (enum rt_dtype)t;
+			s->count = 1000 + t;
+			for (int k = 0; k < s->arrays; k++)
+				s->in[k] =
+				    scene_view(s, s->type, 1, &s->count, t == 3 ? OFF : DENSE, op != RT_PROD)
+				        .data;
+			s->out = t & 1 ? (void *)s->in[0]
+			               : scene_view(s, s->type, 1, &s->count, DENSE, false).data;
+		}
+}
+
+/* ---- the others */
+
+static inline void softmax(enum rt_dtype t, const int64_t *n, enum layout in, unsigned axis, bool scaled,
+                           bool causal, int64_t first)
+{
+	struct scene *s = scene_new("softmax");
+	s->task =
+	    (struct rt_task){.kernel = RT_TASK_SOFTMAX, .axes = axis, .scalars = scaled * 2u + causal * 4u};
+	s->task.in[0] = scene_view(s, t, 3, n, in, false);
+	s->task.out = scene_view(s, t == RT_F64 ? RT_F64 : t == RT_F32 ? RT_F32 : RT_F32, 3, n, DENSE, false);
+	s->task.scalar[1].f = 0.3;
+	s->task.scalar[2].i = first;
+	s->ulps = 16;
+}
+
+static inline void cases_softmax(void)
+{
+	for (int k = 0; k < 5; k++)
+		for (unsigned axis = 0; axis < 3; axis++) {
+			softmax(RT_F32, shape[k], DENSE, axis, k & 1, false, 0);
+			softmax(k & 1 ? RT_F64 : RT_BF16, shape[k], k & 1 ? GAPS : TURNED, axis, false, false,
+			        0);
+		}
+	for (int k = 0; k < 2; k++) {
+		softmax(RT_F32, shape[k], DENSE, 2, true, true, 2);
+		softmax(RT_BF16, shape[k], TURNED, 2, true, true, 0);
+	}
+	softmax(RT_F32, (const int64_t[]){2, 3, 10000}, DENSE, 2, true, false, 0);
+	softmax(RT_F32, (const int64_t[]){1, 300, 300}, DENSE, 2, true, true, 0);
+	softmax(RT_BF16, (const int64_t[]){2, 700, 40}, DENSE, 1, false, false, 0);
+}
+
+static inline struct scene *gather(enum rt_dtype t, enum rt_dtype index, bool rows, int64_t first)
+{
+	struct scene *s = scene_new("gather");
+	const int64_t n[] = {6, 9, 16}, table[] = {6, 9, 16, 5};
+	s->task = (struct rt_task){.kernel = RT_TASK_GATHER};
+	s->task.in[1] = scene_view(s, index, 3, n, rows ? INNER_ONE : DENSE, false);
+	for (char *at = s->task.in[1].data; at < s->base + s->used - SCENE_GAP; at += rt_dtype_size(index))
+		rt_store_i64(index, at, next() % 5);
+	s->task.in[0] = scene_view(s, t, 4, table, DENSE, true);
+	if (rows) /* a table of rows, which are the same for all tokens */
+		for (int d = 0; d < 4; d++)
+			s->task.in[0].stride[d] = d == 2 ? 1 : d == 3 ? 16 : 0;
+	if (first) {
+		s->task.scalars = 4;
+		s->task.scalar[2].i = first;
+		s->task.axes = 5;
+		s->task.in[0].n[3] = 2;
+	}
+	s->task.out = scene_view(s, t, 3, n, DENSE, false);
+	return s;
+}
+
+static inline void cases_index(void)
+{
+	for (int t = 0; t < RT_DTYPE_COUNT; t++) {
+		gather((enum rt_dtype)t, RT_I64, false, 0);
+		gather((enum rt_dtype)t, RT_I32, true, t % 3);
+		for (int l = 0; l < 3; l++) {
+			struct scene *s = scene_new("topk");
+			unsigned axis = (unsigned)(t + l) % 3;
+			int64_t n[] = {5, 6, 70}, k[3];
+			memcpy(k, n, sizeof k);
+			k[axis] = 1 + t % 5;
+			s->task = (struct rt_task){.kernel = RT_TASK_TOPK, .axes = axis};
+			s->task.in[0] = scene_view(s, (enum rt_dtype)t, 3, n, (enum layout)l, true);
+			s->task.out = scene_view(s, t & 1 ? RT_I32 : RT_I64, 3, k, l ? GAPS : DENSE, false);
+		}
+	}
+	struct scene *s = gather(RT_F32, RT_I32, false, 0);
+	rt_store_i64(RT_I32, s->task.in[1].data, 5);
+	s->fault = CUDA_FAULT_INDEX;
+}
+
+static inline void cases_experts(void)
+{
+	for (int64_t n = 0; n < 2000; n = n * 3 + 1)
+		for (int kind = 0; kind < 4; kind++) {
+			bool routes = kind & 1;
+			int64_t each = kind & 2 ? 4 : 1, buckets = 24 / each;
+			struct scene *s = scene_new(routes ? "route" : "count");
+			s->task = (struct rt_task){.kernel = routes ? RT_TASK_ROUTE : RT_TASK_COUNT};
+			s->task.scalar[1].i = each;
+			s->task.scalar[2].i = 24;
+			s->task.in[0] = scene_view(s, kind & 2 ? RT_I64 : RT_I32, 1, &n, GAPS, false);
+			for (int64_t i = 0; i < n; i++)
+				rt_store_i64(s->task.in[0].dtype,
+				             (char *)s->task.in[0].data +
+				                 (size_t)i * rt_dtype_size(s->task.in[0].dtype),
+				             next() % 24);
+			s->task.out = scene_view(s, RT_I32, 1, routes ? &n : &buckets, DENSE, false);
+		}
+	for (int k = 0; k < 4; k++) {
+		struct scene *s = scene_new("scatter");
+		const int64_t out[] = {30, 3, 20}, rows = k & 1 ? 1500 : 40, in[] = {rows, 3, 20};
+		s->task = (struct rt_task){.kernel = RT_TASK_SCATTER};
+		s->task.out = scene_view(s, k & 1 ? RT_F64 : RT_F32, 3, out, k & 2 ? GAPS : DENSE, false);
+		s->task.in[0] = scene_view(s, k & 2 ? RT_BF16 : RT_F32, 3, in, k & 2 ? TURNED : DENSE, false);
+		s->task.in[1] = scene_view(s, RT_F32, 1, &rows, DENSE, false);
+		s->task.in[2] = scene_view(s, RT_I32, 1, &rows, DENSE, false);
+		for (int64_t i = 0; i < rows; i++)
+			((int32_t *)s->task.in[2].data)[i] = (int32_t)(next() % 31) - 1;
+	}
+	struct scene *s = scene_new("count of a wrong expert");
+	s->task = (struct rt_task){.kernel = RT_TASK_COUNT, .scalar = {{0}, {0, 1}, {0, 4}}};
+	s->task.in[0] = scene_view(s, RT_I32, 1, (const int64_t[]){9}, DENSE, false);
+	memset(s->task.in[0].data, 0, 9 * sizeof(int32_t));
+	((int32_t *)s->task.in[0].data)[7] = 4;
+	s->task.out = scene_view(s, RT_I32, 1, (const int64_t[]){4}, DENSE, false);
+	s->fault = CUDA_FAULT_INDEX;
+}
+
+static inline void gemm(const enum rt_dtype *type, int64_t m, int64_t n, int64_t k, enum layout l, int more)
+{
+	struct scene *s = scene_new("gemm");
+	const int64_t a[] = {3, m, k}, b[] = {3, k, n}, c[] = {3, m, n};
+	s->task = (struct rt_task){.kernel = RT_TASK_GEMM, .has_bias = more == 1, .accumulate = more == 2};
+	s->task.in[0] = scene_view(s, type[1], 3, a, l, false);
+	s->task.in[1] = scene_view(s, type[2], 3, b, l == DENSE ? TURNED : OUTER_ONE, false);
+	if (more == 1)
+		s->task.in[2] = scene_view(s, type[3], 3, c, INNER_ONE, false);
+	s->task.out = scene_view(s, type[0], 3, c, l == TURNED ? GAPS : DENSE, false);
+	s->ulps =
+	    type[0] == RT_F64 ? 64 : 4; /* the order, and fused additions; products of eighths are exact */
+}
+
+static inline void cases_gemm(void)
+{
+	static const enum rt_dtype type[][4] = {
+	    {RT_F32, RT_F32, RT_F32, RT_F32},    {RT_F64, RT_F64, RT_F32, RT_F32},
+	    {RT_I64, RT_I32, RT_I8, RT_I32},     {RT_BF16, RT_BF16, RT_BF16, RT_F32},
+	    {RT_F32, RT_F16, RT_F8E4M3, RT_F16}, {RT_F64, RT_F32, RT_F32, RT_F32},
+	    {RT_I32, RT_I32, RT_I32, RT_I64},    {RT_F32, RT_F32, RT_I32, RT_I32}};
+	for (int k = 0; k < 8; k++)
+		for (int more = 0; more < 3; more++) {
+			gemm(type[k], 70, 65, 37, more == 1 ? TURNED : DENSE, more);
+			gemm(type[k], 3, 130, 5, GAPS, more);
+			gemm(type[k], 4, 5, 0, DENSE, more);
+		}
+}
+
+static inline void all_cases(void)
+{
+	cases_copy();
+	cases_fill();
+	cases_pointwise();
+	cases_faults();
+	cases_units();
+	cases_reduce();
+	cases_arrays();
+	cases_softmax();
+	cases_index();
+	cases_experts();
+	cases_gemm();
+	for (uint32_t k = 0; k < scenes.n; k++)
+		scene_write(scenes.at[k]);
+}
+
+#endif
