@@ -421,8 +421,9 @@ static int finish(struct rt_transport *t, struct rt_request *r)
 	return !done;
 }
 
-/* All send to the right before they receive; then two messages that start in the wrong order. */
-static int message_suite(struct rt_transport *t, int64_t n, uint32_t channel)
+/* All send to the right before they receive; then two messages that start in the wrong order. first: sequence
+ * of the first one. */
+static int message_suite(struct rt_transport *t, int64_t n, uint32_t channel, uint64_t first)
 {
 	struct rt_job *job = t->job;
 	int right = (job->rank + 1) % job->size, left = (job->rank + job->size - 1) % job->size, wrong = 0;
@@ -431,7 +432,6 @@ static int message_suite(struct rt_transport *t, int64_t n, uint32_t channel)
 		out[k] = filled(RT_F32, job->rank + k, n);
 		in[k] = buffer_new((size_t)n * 4 + 1);
 	}
-	uint64_t first = (uint64_t)n * 2;
 	struct rt_request *sent[2], *received[2];
 	for (int k = 0; k < 2; k++)
 		wrong |= rt_transport_start_p2p(t,
@@ -463,18 +463,11 @@ static int message_suite(struct rt_transport *t, int64_t n, uint32_t channel)
 	return wrong;
 }
 
-/* Everything on every team of interest. arg: name of the transport. */
-static int transport_main(struct rt_job *job, void *arg)
+/* Everything on every team of interest, with memory of ROOM_BYTES that peers may see. */
+static int all_suites(struct rt_transport *t, void *memory)
 {
-	struct rt_transport *t;
-	struct rt_device *device;
-	void *at;
-	int host[TEST_MOST_RANKS];
-	if (test_transport_open(job, arg, host, &t) != STATUS_OK ||
-	    rt_device_open(job, "cpu", &device) != STATUS_OK ||
-	    rt_transport_alloc(t, device, ROOM_BYTES, "buffers", &at) != STATUS_OK)
-		return rt_job_status(job);
-	room = (struct room){.at = at, .rank = job->rank};
+	struct rt_job *job = t->job;
+	room = (struct room){.at = memory, .rank = job->rank};
 	static const int teams[][9] = {{8, 0, 1, 2, 3, 4, 5, 6, 7},
 	                               {8, 0, 4, 1, 5, 2, 6, 3, 7},
 	                               {4, 3, 1, 0, 2},
@@ -505,7 +498,22 @@ static int transport_main(struct rt_job *job, void *arg)
 	static const int64_t sizes[] = {0, 1, 5000, 300000};
 	for (room.use = 0; room.use < ROOM_USES; room.use++)
 		for (int i = 0; i < 4; i++)
-			wrong += message_suite(t, sizes[i], (uint32_t)room.use);
+			wrong += message_suite(t, sizes[i], (uint32_t)room.use, 2 * (uint64_t)i);
+	return wrong;
+}
+
+/* arg: name of the transport. */
+static int transport_main(struct rt_job *job, void *arg)
+{
+	struct rt_transport *t;
+	struct rt_device *device;
+	void *at;
+	int host[TEST_MOST_RANKS];
+	if (test_transport_open(job, arg, host, &t) != STATUS_OK ||
+	    rt_device_open(job, "cpu", &device) != STATUS_OK ||
+	    rt_transport_alloc(t, device, ROOM_BYTES, "buffers", &at) != STATUS_OK)
+		return rt_job_status(job);
+	int wrong = all_suites(t, at);
 	rt_job_barrier(job, "the end");
 	rt_transport_free(t, device, at);
 	rt_transport_close(t);
