@@ -1,0 +1,68 @@
+/* nccl: the parts of the transport of ranks that have a GPU each.
+ *
+ *   nccl.c             the transport: starts, groups, failures
+ *   nccl_link.c        communicators, of teams and of pairs of ranks that exchange messages
+ *   nccl_collective.c  a collective as steps of NCCL and of this GPU
+ *
+ * Communicators are made before anything runs, in one order on all ranks: those of teams by
+ * rt_transport_team, those of messages by cuda_nccl_pairs. */
+#ifndef HIRC_CUDA_NCCL_H
+#define HIRC_CUDA_NCCL_H
+#include "cuda/transport.h"
+
+/* Messages that a rank sends or receives. */
+struct cuda_pair {
+	int sender, receiver; /* ranks */
+	uint32_t channel;
+};
+
+/* Collective, once, before the first message: the pairs that this rank takes part in, in any order, also more
+ * than once. A pair is there if one side names it. Nothing for other transports. */
+enum status cuda_nccl_pairs(struct rt_transport *t, const struct cuda_pair *pairs, int n);
+
+/* ---- for nccl*.c */
+
+/* A communicator with its stream: all that it does is done in the order in which it was started. */
+struct nccl_link {
+	ncclComm_t comm; /* NULL: of a team of one, or that this rank is no member of */
+	CUstream stream;
+	void *scratch; /* device memory that nothing later on the stream needs */
+	size_t scratch_bytes;
+	size_t scratch_used;     /* of what is being issued */
+	struct cuda_pair pair;   /* of messages */
+	uint64_t next;           /* of messages: sequence of the one to be issued */
+	struct rt_request *held; /* of messages: those that came before their turn */
+};
+
+struct nccl {
+	struct cuda_transport base;
+	struct rt_bell bell;
+	struct nccl_link *team; /* by id */
+	struct nccl_link *pair; /* sorted */
+	int pairs;
+	VEC(void *) outgrown;     /* scratch memory that streams may still use */
+	bool grouping;            /* starts are kept until the group ends */
+	struct rt_request *group; /* those, in order */
+	struct rt_request **group_end;
+	bool aborted;
+};
+
+/* The communicator of a team, and its stream; members alone have them. */
+enum status nccl_team_open(struct nccl *n, int id);
+/* That of messages; NULL: none was made. */
+struct nccl_link *nccl_pair_find(const struct nccl *n, struct cuda_pair pair);
+/* At least so many bytes of scratch memory. */
+enum status nccl_scratch(struct nccl *n, struct nccl_link *l, size_t bytes, const char *what);
+/* Ends all communicators; abort: at once, with what they are doing. */
+void nccl_links_close(struct nccl *n, bool abort);
+/* Whether NCCL has found something wrong since: then the job has failed. */
+enum status nccl_links_look(struct nccl *n);
+
+/* A collective is a few steps. Those with odd numbers are calls of NCCL alone, and stand in a group of
+ * NCCL's, with the same step of others; in those with even ones this GPU works by itself. */
+enum { NCCL_STEPS = 4 };
+/* Bytes of scratch memory, of which r->scratch says where they begin. */
+enum status nccl_collective_scratch(struct nccl *n, const struct rt_request *r, size_t *out);
+enum status nccl_collective_step(struct nccl *n, const struct rt_request *r, int step);
+
+#endif

@@ -1,0 +1,476 @@
+/* nccl_collective: a collective as steps.
+ *
+ *     step 0  this GPU   what a member gives to itself; what a root without operand starts from
+ *     step 1  NCCL       the collective of the same name, or sends and receives of blocks
+ *     step 2  this GPU   a mean's division; the reduction of blocks that came apart
+ *     step 3  NCCL       an Allreduce of blocks that came apart: to all members
+ *
+ * NCCL reduces in the type of its elements and rounds at each step: that is for types that are as wide as
+ * what hirc sums them in, and for integers, of which the low bits are the same. Its minimum and maximum of
+ * floats lose NaN. All else is sent in blocks, each to the member that reduces it, in team order and in the
+ * wide type, with one rounding; that sends as many bytes as a ring does. */
+#include "cuda/kernel.h"
+#include "cuda/nccl.h"
+#include <math.h>
+#include <string.h>
+
+enum {
+	ALL_BYTES = 32 << 10, /* an Allreduce, up to which each member reduces the whole */
+	ALIGN = 256,          /* of what arrives in scratch memory */
+};
+
+static enum status failure(const struct nccl *n)
+{
+	return rt_job_status(n->base.base.job);
+}
+
+/* ---- what NCCL does itself */
+
+static bool is_native(const struct rt_collective *c)
+{
+	if (rt_dtype_is_float(c->dtype))
+		return (c->dtype == RT_F32 || c->dtype == RT_F64) && c->op != RT_MIN && c->op != RT_MAX;
+	return c->op != RT_AVG || c->dtype == RT_I64 || c->dtype == RT_BOOL;
+}
+
+static ncclDataType_t type_of(enum rt_dtype t)
+{
+	switch (t) {
+	case RT_F64:
+		return ncclFloat64;
+	case RT_F32:
+		return ncclFloat32;
+	case RT_I64:
+		return ncclInt64;
+	case RT_I32:
+		return ncclInt32;
+	case RT_I8:
+		return ncclInt8;
+	default:
+		return ncclUint8; /* U8, and BOOL, which is 0 or 1 */
+	}
+}
+
+static ncclRedOp_t op_of(const struct rt_collective *c)
+{
+	if (c->dtype == RT_BOOL) /* or, and */
+		return c->op == RT_PROD || c->op == RT_MIN ? ncclMin : ncclMax;
+	return c->op == RT_PROD ? ncclProd : c->op == RT_MIN ? ncclMin : c->op == RT_MAX ? ncclMax : ncclSum;
+}
+
+/* ---- what a member has */
+
+struct view {
+	struct nccl *n;
+	const struct rt_collective *c;
+	const struct rt_team *team;
+	const struct nccl_link *link;
+	int own;      /* index */
+	int64_t size; /* bytes of an element */
+	char *scratch, *out;
+	const char *in;
+	bool is_root;
+};
+
+static struct view view_of(struct nccl *n, const struct rt_request *r)
+{
+	const struct rt_collective *c = &r->c;
+	const struct rt_team *team = &n->base.base.team[c->team];
+	const struct nccl_link *l = &n->team[c->team];
+	return (struct view){.n = n,
+	                     .c = c,
+	                     .team = team,
+	                     .link = l,
+	                     .own = team->index,
+	                     .size = (int64_t)rt_dtype_size(c->dtype),
+	                     .scratch = l->scratch ? (char *)l->scratch + r->scratch : NULL,
+	                     .out = c->out,
+	                     .in = c->in,
+	                     .is_root = team->index == c->root};
+}
+
+/* Whether all blocks have one size, which all members see alike. */
+static bool are_even(const struct view *v)
+{
+	for (int k = 1; v->c->counts && k < v->team->n; k++)
+		if (v->c->counts[k] != v->c->counts[0])
+			return false;
+	return true;
+}
+
+/* Whether they stand one after the other, which is up to each member. */
+static bool are_in_order(const struct view *v)
+{
+	int64_t next = 0;
+	for (int k = 0; k < v->team->n; k++) {
+		struct rt_block b = rt_collective_block(v->c, k);
+		if (b.offset != next)
+			return false;
+		next += b.count;
+	}
+	return true;
+}
+
+/* An Allreduce whose blocks come apart: block `index`. */
+static struct rt_block part(const struct view *v, int index)
+{
+	return rt_even_block(v->c->count, v->team->n, index);
+}
+
+static bool reduces_all(const struct view *v)
+{
+	return v->c->count * v->size <= ALL_BYTES;
+}
+
+/* ---- elements that come apart: each member's in scratch memory, at a multiple of this */
+
+static size_t apart_bytes(const struct view *v)
+{
+	int64_t count = v->c->count;
+	if (v->c->kind == RT_REDUCE_SCATTER)
+		count = rt_collective_block(v->c, v->own).count;
+	else if (v->c->kind == RT_ALLREDUCE && !reduces_all(v))
+		count = part(v, v->own).count;
+	return ((size_t)(count * v->size) + ALIGN - 1) / ALIGN * ALIGN;
+}
+
+static char *apart(const struct view *v, int member)
+{
+	return v->scratch + (size_t)member * apart_bytes(v);
+}
+
+enum status nccl_collective_scratch(struct nccl *n, const struct rt_request *r, size_t *out)
+{
+	struct view v = view_of(n, r);
+	const struct rt_collective *c = &r->c;
+	*out = 0;
+	if (v.team->n == 1)
+		return STATUS_OK;
+	if (c->kind == RT_BARRIER)
+		*out = ALIGN;
+	bool native = !rt_collective_reduces(c->kind) || is_native(c);
+	if ((c->kind == RT_ALLGATHER || (c->kind == RT_REDUCE_SCATTER && native)) && are_even(&v) &&
+	    !are_in_order(&v))
+		*out = (size_t)(rt_collective_total(c, v.team->n) * v.size);
+	if (!native && (c->kind != RT_REDUCE || v.is_root))
+		*out = (size_t)v.team->n * apart_bytes(&v);
+	*out = (*out + ALIGN - 1) / ALIGN * ALIGN;
+	return native ? STATUS_OK : cuda_reduces(&n->base.base, c);
+}
+
+/* ---- calls */
+
+static bool send(const struct view *v, int to, const void *at, int64_t count)
+{
+	return !count || cuda_call_nccl(v->n->base.c, ncclSend, at, (size_t)(count * v->size), ncclUint8, to,
+	                                v->link->comm, v->link->stream);
+}
+
+static bool receive(const struct view *v, int from, void *at, int64_t count)
+{
+	return !count || cuda_call_nccl(v->n->base.c, ncclRecv, at, (size_t)(count * v->size), ncclUint8,
+	                                from, v->link->comm, v->link->stream);
+}
+
+static bool copy(const struct view *v, void *to, const void *from, int64_t count)
+{
+	return cuda_copy(v->n->base.c, v->link->stream, to, from, count * v->size) == STATUS_OK;
+}
+
+static bool run(const struct view *v, const struct rt_task *task)
+{
+	char why[RT_WHY_BYTES] = "";
+	struct cuda_launch launch;
+	enum status status = cuda_kernel_make(v->n->base.c, task, &launch, why);
+	if (status == STATUS_OK && launch.grid)
+		status = cuda_kernel_launch(v->n->base.c, v->link->stream, &launch);
+	if (status != STATUS_OK && why[0])
+		rt_job_error_at(v->n->base.base.job, v->c->at, "%s", why);
+	if (status != STATUS_OK)
+		rt_job_fail(v->n->base.base.job, status);
+	return status == STATUS_OK;
+}
+
+/* ---- step 0 */
+
+static bool fill(const struct view *v, double x, int64_t i)
+{
+	struct rt_task task = {.kernel = RT_TASK_FILL,
+	                       .out = rt_view_dense(v->out, v->c->dtype, 1, &v->c->count),
+	                       .scalar[0] = {.f = x, .i = i},
+	                       .scalars = 1};
+	return !v->c->count || run(v, &task);
+}
+
+/* What changes no reduction, of what NCCL reduces. */
+static bool fill_neutral(const struct view *v)
+{
+	static const int64_t least[] =
+	    {[RT_I64] = INT64_MIN, [RT_I32] = INT32_MIN, [RT_I8] = INT8_MIN, [RT_U8] = 0, [RT_BOOL] = 0},
+	                     greatest[] = {[RT_I64] = INT64_MAX,
+	                                   [RT_I32] = INT32_MAX,
+	                                   [RT_I8] = INT8_MAX,
+	                                   [RT_U8] = UINT8_MAX,
+	                                   [RT_BOOL] = 1};
+	bool is_float = rt_dtype_is_float(v->c->dtype);
+	if (v->c->op == RT_PROD)
+		return fill(v, 1, 1);
+	if (v->c->op == RT_MIN && !is_float)
+		return fill(v, 0, greatest[v->c->dtype]);
+	if (v->c->op == RT_MAX && !is_float)
+		return fill(v, 0, least[v->c->dtype]);
+	return fill(v, 0, 0);
+}
+
+static bool prepare(const struct view *v)
+{
+	const struct rt_collective *c = v->c;
+	struct rt_block own = {0}, given = {0};
+	if (rt_collective_has_blocks(c->kind))
+		own = rt_collective_block(c, v->own);
+	switch (c->kind) {
+	case RT_GATHER:
+		return !v->is_root || copy(v, v->out + own.offset * v->size, v->in, own.count);
+	case RT_SCATTER:
+		return !v->is_root || copy(v, v->out, v->in + own.offset * v->size, own.count);
+	case RT_ALL_TO_ALL:
+	case RT_ALL_TO_ALLV:
+		given = rt_collective_send_block(c, v->own);
+		return copy(v, v->out + own.offset * v->size, v->in + given.offset * v->size, own.count);
+	case RT_REDUCE:
+		return !v->is_root || v->in || !is_native(c) || fill_neutral(v);
+	case RT_REDUCE_SCATTER:
+		if (!is_native(c) || !are_even(v) || are_in_order(v))
+			return true;
+		for (int k = 0; k < v->team->n; k++)
+			if (!copy(v, v->scratch + k * own.count * v->size,
+			          v->in + rt_collective_block(c, k).offset * v->size, own.count))
+				return false;
+		return true;
+	default:
+		return true;
+	}
+}
+
+/* ---- step 1 */
+
+static bool allgather(const struct view *v)
+{
+	struct cuda *c = v->n->base.c;
+	struct rt_block own = rt_collective_block(v->c, v->own);
+	if (are_even(v))
+		return !own.count ||
+		       cuda_call_nccl(c, ncclAllGather, v->in, are_in_order(v) ? v->out : v->scratch,
+		                      (size_t)(own.count * v->size), ncclUint8, v->link->comm,
+		                      v->link->stream);
+	for (int k = 0; k < v->team->n; k++) {
+		struct rt_block b = rt_collective_block(v->c, k);
+		char *to = v->out + b.offset * v->size;
+		if (b.count && !cuda_call_nccl(c, ncclBroadcast, k == v->own ? v->in : to, to,
+		                               (size_t)(b.count * v->size), ncclUint8, k, v->link->comm,
+		                               v->link->stream))
+			return false;
+	}
+	return true;
+}
+
+static bool reduce_scatter(const struct view *v)
+{
+	struct cuda *c = v->n->base.c;
+	ncclDataType_t type = type_of(v->c->dtype);
+	struct rt_block own = rt_collective_block(v->c, v->own);
+	if (are_even(v))
+		return !own.count ||
+		       cuda_call_nccl(c, ncclReduceScatter, are_in_order(v) ? v->in : v->scratch, v->out,
+		                      (size_t)own.count, type, op_of(v->c), v->link->comm, v->link->stream);
+	for (int k = 0; k < v->team->n; k++) {
+		struct rt_block b = rt_collective_block(v->c, k);
+		if (b.count &&
+		    !cuda_call_nccl(c, ncclReduce, v->in + b.offset * v->size, v->out, (size_t)b.count, type,
+		                    op_of(v->c), k, v->link->comm, v->link->stream))
+			return false;
+	}
+	return true;
+}
+
+static bool reduce_natively(const struct view *v)
+{
+	struct cuda *c = v->n->base.c;
+	ncclDataType_t type = type_of(v->c->dtype);
+	size_t count = (size_t)v->c->count;
+	if (v->c->kind == RT_REDUCE_SCATTER)
+		return reduce_scatter(v);
+	if (!count)
+		return true;
+	if (v->c->kind == RT_ALLREDUCE)
+		return cuda_call_nccl(c, ncclAllReduce, v->in, v->out, count, type, op_of(v->c),
+		                      v->link->comm, v->link->stream);
+	return cuda_call_nccl(c, ncclReduce, v->in ? v->in : v->out, v->out, count, type, op_of(v->c),
+	                      v->c->root, v->link->comm, v->link->stream);
+}
+
+/* Elements that member k reduces, in `in`. */
+static struct rt_block reduced_by(const struct view *v, int k)
+{
+	if (v->c->kind == RT_REDUCE_SCATTER)
+		return rt_collective_block(v->c, k);
+	if (v->c->kind == RT_ALLREDUCE && !reduces_all(v))
+		return part(v, k);
+	return (struct rt_block){.count = v->c->kind == RT_ALLREDUCE || k == v->c->root ? v->c->count : 0};
+}
+
+static bool send_apart(const struct view *v)
+{
+	int64_t own = reduced_by(v, v->own).count;
+	bool silent = v->c->kind == RT_REDUCE && v->is_root; /* sends to nobody */
+	for (int k = 0; k < v->team->n; k++) {
+		struct rt_block b = reduced_by(v, k);
+		if (k == v->own)
+			continue;
+		if (!silent && !send(v, k, v->in + b.offset * v->size, b.count))
+			return false;
+		if (own && !receive(v, k, apart(v, k), own))
+			return false;
+	}
+	return true;
+}
+
+static bool exchange(const struct view *v)
+{
+	const struct rt_collective *c = v->c;
+	bool all = rt_collective_exchanges(c->kind), gathers = c->kind == RT_GATHER;
+	for (int k = 0; k < v->team->n; k++) {
+		struct rt_block to = rt_collective_block(c, k),
+		                from = all ? rt_collective_send_block(c, k) : to;
+		if (k == v->own)
+			continue;
+		if ((all || (v->is_root && !gathers)) &&
+		    !send(v, k, v->in + from.offset * v->size, from.count))
+			return false;
+		if ((all || (v->is_root && gathers)) &&
+		    !receive(v, k, v->out + to.offset * v->size, to.count))
+			return false;
+	}
+	int64_t own = rt_collective_block(c, v->own).count;
+	if (all || v->is_root)
+		return true;
+	return gathers ? send(v, c->root, v->in, own) : receive(v, c->root, v->out, own);
+}
+
+static bool communicate(const struct view *v)
+{
+	struct cuda *c = v->n->base.c;
+	switch (v->c->kind) {
+	case RT_ALLGATHER:
+		return allgather(v);
+	case RT_ALLREDUCE:
+	case RT_REDUCE_SCATTER:
+	case RT_REDUCE:
+		return is_native(v->c) ? reduce_natively(v) : send_apart(v);
+	case RT_BROADCAST:
+		return !v->c->count || cuda_call_nccl(c, ncclBroadcast, v->is_root ? v->in : v->out, v->out,
+		                                      (size_t)(v->c->count * v->size), ncclUint8, v->c->root,
+		                                      v->link->comm, v->link->stream);
+	case RT_SEND_RECV:
+		return v->is_root ? send(v, 1 - v->own, v->in, v->c->count)
+		                  : receive(v, v->c->root, v->out, v->c->count);
+	case RT_GATHER:
+	case RT_SCATTER:
+	case RT_ALL_TO_ALL:
+	case RT_ALL_TO_ALLV:
+		return exchange(v);
+	case RT_BARRIER:
+		return cuda_call_nccl(c, ncclAllReduce, v->scratch, v->scratch, 1, ncclUint8, ncclMax,
+		                      v->link->comm, v->link->stream);
+	case RT_COLLECTIVE_COUNT:
+		break;
+	}
+	return true;
+}
+
+/* ---- step 2 */
+
+/* The sum of so many members becomes their mean. */
+static bool divide(const struct view *v, int64_t count, int members)
+{
+	struct rt_view out = rt_view_dense(v->out, v->c->dtype, 1, &count);
+	struct rt_task task = {.kernel = RT_TASK_POINTWISE,
+	                       .op = RT_DIV,
+	                       .out = out,
+	                       .in[0] = out,
+	                       .scalar[1] = {.f = members, .i = members},
+	                       .scalars = 1u << 1};
+	return !count || run(v, &task);
+}
+
+/* What came apart, in team order. */
+static bool reduce(const struct view *v)
+{
+	const void *in[CUDA_REDUCE_ARRAYS];
+	struct rt_block own = reduced_by(v, v->own);
+	char *out = v->out + (v->c->kind == RT_ALLREDUCE ? own.offset * v->size : 0);
+	int terms = 0;
+	if (!own.count)
+		return true;
+	for (int k = 0; k < v->team->n; k++) {
+		if (k != v->own)
+			in[terms++] = apart(v, k);
+		else if (v->in)
+			in[terms++] = v->in + own.offset * v->size;
+	}
+	return cuda_reduce_arrays(v->n->base.c, v->link->stream, v->c->op, v->c->dtype, out, in, terms,
+	                          own.count) == STATUS_OK;
+}
+
+static bool finish(const struct view *v)
+{
+	const struct rt_collective *c = v->c;
+	if (c->kind == RT_ALLGATHER && are_even(v) && !are_in_order(v))
+		for (int k = 0; k < v->team->n; k++) {
+			struct rt_block b = rt_collective_block(c, k);
+			if (!copy(v, v->out + b.offset * v->size, v->scratch + k * b.count * v->size,
+			          b.count))
+				return false;
+		}
+	if (!rt_collective_reduces(c->kind))
+		return true;
+	if (!is_native(c))
+		return reduce(v);
+	if (c->op != RT_AVG || c->dtype == RT_BOOL || (c->kind == RT_REDUCE && !v->is_root))
+		return true;
+	return divide(v, c->kind == RT_REDUCE_SCATTER ? rt_collective_block(c, v->own).count : c->count,
+	              v->team->n - !v->in);
+}
+
+/* ---- step 3 */
+
+static bool spread(const struct view *v)
+{
+	struct rt_block own = {0};
+	if (v->c->kind != RT_ALLREDUCE || is_native(v->c) || reduces_all(v))
+		return true;
+	own = part(v, v->own);
+	if (v->c->count % v->team->n == 0)
+		return cuda_call_nccl(v->n->base.c, ncclAllGather, v->out + own.offset * v->size, v->out,
+		                      (size_t)(own.count * v->size), ncclUint8, v->link->comm,
+		                      v->link->stream);
+	for (int k = 0; k < v->team->n; k++) {
+		struct rt_block b = part(v, k);
+		if (k == v->own)
+			continue;
+		if (!send(v, k, v->out + own.offset * v->size, own.count) ||
+		    !receive(v, k, v->out + b.offset * v->size, b.count))
+			return false;
+	}
+	return true;
+}
+
+enum status nccl_collective_step(struct nccl *n, const struct rt_request *r, int step)
+{
+	static bool (*const of[NCCL_STEPS])(const struct view *) = {prepare, communicate, finish, spread};
+	struct view v = view_of(n, r);
+	n->base.c->at = r->c.at;
+	if (v.team->n == 1)
+		return step ? STATUS_OK : cuda_collective_alone(n->base.c, v.link->stream, &r->c);
+	return of[step](&v) ? STATUS_OK : failure(n);
+}

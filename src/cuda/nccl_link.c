@@ -1,0 +1,266 @@
+/* nccl_link: communicators.
+ *
+ * To make one is collective: all its members are in the call at once. A team's is made when the team is
+ * declared, which all ranks do in one order. Messages have a communicator for each sender, receiver and
+ * channel, so that no message waits for one of another pair: the pairs of all ranks are put into one order
+ * first. NCCL connects two ranks when they first talk, and the host waits for that; in a ring in which all
+ * send first nobody would come to receive, so each pair talks once, in that order, when it is made. */
+#include "cuda/nccl.h"
+#include <stdio.h>
+#include <string.h>
+
+enum {
+	PROCESSORS_OF_MESSAGES = 64, /* of a GPU, that kernels of all pairs of a rank take together at most */
+	MOST_OF_PAIR = 32,           /* of one pair */
+	SCRATCH_UNIT = 256,
+};
+
+static enum status failure(const struct nccl *n)
+{
+	return rt_job_status(n->base.base.job);
+}
+
+/* Index of members; most: processors that its kernels take, 0: as NCCL likes. */
+static enum status link_open(struct nccl *n, struct nccl_link *l, int members, int index, int most,
+                             const ncclUniqueId *id)
+{
+	ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+	enum status status = cuda_stream_new(n->base.c, &l->stream);
+	config.blocking = 1;
+	if (most)
+		config.maxCTAs = most;
+	if (status == STATUS_OK &&
+	    !cuda_call_nccl(n->base.c, ncclCommInitRankConfig, &l->comm, members, *id, index, &config)) {
+		l->comm = NULL;
+		status = failure(n);
+	}
+	rt_job_progress(n->base.base.job);
+	return status;
+}
+
+enum status nccl_team_open(struct nccl *n, int id)
+{
+	struct rt_job *job = n->base.base.job;
+	const struct rt_team *team = &n->base.base.team[id];
+	struct nccl_link *l = &n->team[id];
+	ncclUniqueId own = {{0}}, *all;
+	if (team->n == 1)
+		return team->index < 0 ? STATUS_OK : cuda_stream_new(n->base.c, &l->stream);
+	if (team->index == 0 && !cuda_call_nccl(n->base.c, ncclGetUniqueId, &own))
+		return failure(n);
+	all = mem_alloc((size_t)job->size * sizeof *all);
+	enum status status = rt_job_allgather(job, "a communicator", &own, sizeof own, all);
+	if (status == STATUS_OK && team->index >= 0)
+		status = link_open(n, l, team->n, team->index, 0, &all[team->rank[0]]);
+	free(all);
+	return status;
+}
+
+enum status nccl_scratch(struct nccl *n, struct nccl_link *l, size_t bytes, const char *what)
+{
+	char text[64];
+	void *at;
+	if (bytes <= l->scratch_bytes)
+		return STATUS_OK;
+	if (bytes < 2 * l->scratch_bytes)
+		bytes = 2 * l->scratch_bytes;
+	bytes = (bytes + SCRATCH_UNIT - 1) / SCRATCH_UNIT * SCRATCH_UNIT;
+	snprintf(text, sizeof text, "what %s receives", what);
+	enum status status = rt_device_alloc(&n->base.c->base, bytes, text, &at);
+	if (status != STATUS_OK)
+		return status;
+	if (l->scratch)
+		vec_push(&n->outgrown, l->scratch);
+	l->scratch = at;
+	l->scratch_bytes = bytes;
+	return STATUS_OK;
+}
+
+/* ---- pairs */
+
+static int compare_pairs(const void *a, const void *b)
+{
+	const struct cuda_pair *x = a, *y = b;
+	if (x->sender != y->sender)
+		return x->sender < y->sender ? -1 : 1;
+	if (x->receiver != y->receiver)
+		return x->receiver < y->receiver ? -1 : 1;
+	return x->channel == y->channel ? 0 : x->channel < y->channel ? -1 : 1;
+}
+
+/* Sorts, and leaves each but once, without those of a rank to itself. */
+static int sort_pairs(struct cuda_pair *pair, int n)
+{
+	int left = 0;
+	qsort(pair, (size_t)n, sizeof *pair, compare_pairs);
+	for (int k = 0; k < n; k++)
+		if (pair[k].sender != pair[k].receiver &&
+		    (!left || compare_pairs(&pair[left - 1], &pair[k]) != 0))
+			pair[left++] = pair[k];
+	return left;
+}
+
+/* Lists of all ranks, one after the other; *total: entries. The caller's. NULL after a failure. */
+static void *gather_lists(struct rt_job *job, const char *what, const void *own, int n, size_t bytes,
+                          int *total, enum status *status)
+{
+	int *count = mem_alloc((size_t)job->size * sizeof *count), most = 0;
+	char *all = NULL, *mine = NULL;
+	*status = rt_job_allgather(job, what, &n, sizeof n, count);
+	*total = 0;
+	for (int r = 0; r < job->size && *status == STATUS_OK; r++)
+		most = count[r] > most ? count[r] : most;
+	if (*status == STATUS_OK) {
+		all = mem_alloc((size_t)job->size * (size_t)most * bytes + 1);
+		mine = mem_zalloc((size_t)most * bytes + 1);
+		if (n)
+			memcpy(mine, own, (size_t)n * bytes);
+		if (most)
+			*status = rt_job_allgather(job, what, mine, (size_t)most * bytes, all);
+	}
+	for (int r = 0; r < job->size && *status == STATUS_OK; r++) {
+		memmove(all + (size_t)*total * bytes, all + (size_t)r * (size_t)most * bytes,
+		        (size_t)count[r] * bytes);
+		*total += count[r];
+	}
+	if (*status != STATUS_OK) {
+		free(all);
+		all = NULL;
+	}
+	free(mine);
+	free(count);
+	return all;
+}
+
+/* Pairs of the rank that has most of them. */
+static int most_of_rank(const struct cuda_pair *pair, int n, int ranks)
+{
+	int *count = mem_zalloc((size_t)ranks * sizeof *count), most = 1;
+	for (int k = 0; k < n; k++) {
+		count[pair[k].sender]++;
+		count[pair[k].receiver]++;
+	}
+	for (int r = 0; r < ranks; r++)
+		most = count[r] > most ? count[r] : most;
+	free(count);
+	return most;
+}
+
+/* The first message of a pair, of a byte: NCCL connects both sides. */
+static enum status connect_pair(struct nccl *n, struct nccl_link *l, bool sends)
+{
+	enum status status = nccl_scratch(n, l, 1, "the first message");
+	if (status != STATUS_OK)
+		return status;
+	bool ok = sends
+	              ? cuda_call_nccl(n->base.c, ncclSend, l->scratch, 1, ncclUint8, 1, l->comm, l->stream)
+	              : cuda_call_nccl(n->base.c, ncclRecv, l->scratch, 1, ncclUint8, 0, l->comm, l->stream);
+	return ok ? STATUS_OK : failure(n);
+}
+
+/* ids: of each pair. */
+static enum status open_pairs(struct nccl *n, const struct cuda_pair *pair, int pairs,
+                              const ncclUniqueId *ids)
+{
+	int rank = n->base.base.job->rank;
+	int most = PROCESSORS_OF_MESSAGES / most_of_rank(pair, pairs, n->base.base.job->size);
+	enum status status = STATUS_OK;
+	n->pair = mem_zalloc((size_t)pairs * sizeof *n->pair + 1);
+	for (int k = 0; k < pairs && status == STATUS_OK; k++) {
+		if (pair[k].sender != rank && pair[k].receiver != rank)
+			continue;
+		struct nccl_link *l = &n->pair[n->pairs++];
+		l->pair = pair[k];
+		status = link_open(n, l, 2, pair[k].receiver == rank,
+		                   most < 1              ? 1
+		                   : most > MOST_OF_PAIR ? MOST_OF_PAIR
+		                                         : most,
+		                   &ids[k]);
+		if (status == STATUS_OK)
+			status = connect_pair(n, l, pair[k].sender == rank);
+	}
+	return status;
+}
+
+enum status cuda_nccl_pairs(struct rt_transport *t, const struct cuda_pair *pairs, int n)
+{
+	struct nccl *own = (struct nccl *)t;
+	struct rt_job *job = t->job;
+	enum status status;
+	int total, made = 0, ids = 0;
+	if (strcmp(t->ops->name, "nccl") != 0)
+		return STATUS_OK;
+	struct cuda_pair *all = gather_lists(job, "the messages", pairs, n, sizeof *pairs, &total, &status);
+	if (!all)
+		return status;
+	total = sort_pairs(all, total);
+	ncclUniqueId *mine = mem_zalloc((size_t)total * sizeof *mine + 1), *id = NULL;
+	for (int k = 0; k < total && status == STATUS_OK; k++) /* the sender's, in the order of all */
+		if (all[k].sender == job->rank &&
+		    !cuda_call_nccl(own->base.c, ncclGetUniqueId, &mine[made++]))
+			status = failure(own);
+	if (status == STATUS_OK)
+		id = gather_lists(job, "the communicators of messages", mine, made, sizeof *mine, &ids,
+		                  &status);
+	if (id)
+		status = open_pairs(own, all, total, id);
+	free(id);
+	free(mine);
+	free(all);
+	return status;
+}
+
+struct nccl_link *nccl_pair_find(const struct nccl *n, struct cuda_pair pair)
+{
+	int low = 0, high = n->pairs;
+	while (low < high) {
+		int middle = (low + high) / 2;
+		int order = compare_pairs(&n->pair[middle].pair, &pair);
+		if (order == 0)
+			return &n->pair[middle];
+		if (order < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return NULL;
+}
+
+/* ---- all of them */
+
+static struct nccl_link *link_at(struct nccl *n, int k)
+{
+	int teams = n->team ? n->base.base.teams : 0;
+	return k < teams ? &n->team[k] : k - teams < n->pairs ? &n->pair[k - teams] : NULL;
+}
+
+enum status nccl_links_look(struct nccl *n)
+{
+	struct cuda *c = n->base.c;
+	struct nccl_link *l;
+	for (int k = 0; !n->aborted && (l = link_at(n, k)); k++) {
+		ncclResult_t found = ncclSuccess;
+		if (!l->comm)
+			continue;
+		ncclResult_t r = c->api->ncclCommGetAsyncError(l->comm, &found);
+		if (r == ncclSuccess && (found == ncclSuccess || found == ncclInProgress))
+			continue;
+		cuda_check_nccl(c, r == ncclSuccess ? found : r, "ncclCommGetAsyncError");
+		return failure(n);
+	}
+	return STATUS_OK;
+}
+
+void nccl_links_close(struct nccl *n, bool abort)
+{
+	struct cuda *c = n->base.c;
+	struct nccl_link *l;
+	for (int k = 0; (l = link_at(n, k)); k++) {
+		if (l->comm && abort)
+			c->api->ncclCommAbort(l->comm); /* the job has failed: no news */
+		else if (l->comm && cuda_call_nccl(c, ncclCommFinalize, l->comm))
+			cuda_call_nccl(c, ncclCommDestroy, l->comm);
+		l->comm = NULL;
+	}
+	n->aborted = abort;
+}

@@ -1,0 +1,362 @@
+/* peers: the transport between ranks that are threads of one process and share a GPU.
+ *
+ * Memory of a rank is memory of all, and so are streams and events. A member of a team posts what it has,
+ * with an event that it is ready, and goes on; the last one to come gives the whole to its stream of the
+ * team:
+ *
+ *     rank 0   posts ────────────────────────────────> issued: its event
+ *     rank 1        posts ────────────────────────────> issued: its event
+ *     rank 2             comes last: its stream waits for the events of all, copies, reduces,
+ *                        records an event for each
+ *
+ * Members match by how many collectives of the team they have started. No stream waits for what nobody has
+ * issued, so streams cannot end in a circle, whatever their order. A meeting is under the lock of its team,
+ * also while it is issued: who closes the transport then knows that nobody is about to use its memory. */
+#include "cuda/peers.h"
+#include <pthread.h>
+
+enum { SPARE_STREAMS = 8 /* of messages */ };
+
+/* A collective that some members have come to. */
+struct meeting {
+	struct meeting *next;
+	uint64_t sequence;
+	int posted;
+	struct rt_request *member[]; /* by index; NULL: has not come */
+};
+
+/* Of a team, to all its members. */
+struct place {
+	pthread_mutex_t lock;
+	struct meeting *meeting, *last; /* those that are not complete, by sequence */
+	bool closed;                    /* a member has gone: nothing is issued any more */
+};
+
+/* Of all ranks; rank 0 makes it, the last one to go frees it. */
+struct shared {
+	_Atomic int users;
+	struct cuda_messages *messages;
+	pthread_mutex_t lock;
+	VEC(struct place *) place; /* owned; under the lock */
+	struct rt_bell bell[];     /* by rank */
+};
+
+struct peers_team {
+	struct place *place; /* NULL: not a member, or alone */
+	CUstream stream;
+	uint64_t next; /* collective to start */
+};
+
+struct peers {
+	struct cuda_transport base;
+	struct shared *shared;
+	struct peers_team *team; /* by id */
+};
+
+static void wake(struct peers *p, int rank)
+{
+	if (rank != p->base.base.job->rank)
+		rt_bell_ring(&p->shared->bell[rank]);
+}
+
+/* ---- meetings: under the lock of the place */
+
+static struct meeting *meeting_of(struct place *l, uint64_t sequence, int n)
+{
+	struct meeting *m = l->last && l->last->sequence < sequence ? NULL : l->meeting;
+	while (m && m->sequence != sequence)
+		m = m->next;
+	if (!m) {
+		m = mem_zalloc(sizeof *m + (size_t)n * sizeof(struct rt_request *));
+		m->sequence = sequence;
+		*(l->last ? &l->last->next : &l->meeting) = m;
+		l->last = m;
+	}
+	return m;
+}
+
+static void meeting_end(struct place *l, struct meeting *m)
+{
+	struct meeting *before = NULL;
+	for (struct meeting *k = l->meeting; k != m; k = k->next)
+		before = k;
+	*(before ? &before->next : &l->meeting) = m->next;
+	if (l->last == m)
+		l->last = before;
+	free(m);
+}
+
+/* All have come, this rank as the last: gives the collective to its stream. */
+static enum status issue(struct peers *p, const struct rt_team *team, CUstream s, struct meeting *m)
+{
+	struct cuda *c = p->base.c;
+	struct peers_part *part = mem_alloc((size_t)team->n * sizeof *part);
+	enum status status = STATUS_OK;
+	for (int k = 0; k < team->n; k++) {
+		part[k] = (struct peers_part){.rank = team->rank[k], .c = m->member[k]->c};
+		if (status == STATUS_OK)
+			status = cuda_await(c, s, m->member[k]->ready);
+	}
+	if (status == STATUS_OK)
+		status = peers_issue(c, s, part, team->n);
+	free(part);
+	CUevent *event = mem_zalloc((size_t)team->n * sizeof *event);
+	for (int k = 0; k < team->n && status == STATUS_OK; k++)
+		status = cuda_event_record(c, s, &event[k]);
+	for (int k = 0; k < team->n && status == STATUS_OK; k++) {
+		m->member[k]->place = NULL;
+		m->member[k]->given = event[k];
+		wake(p, team->rank[k]);
+	}
+	free(event);
+	return status;
+}
+
+/* This rank comes to a meeting. */
+static enum status come(struct peers *p, struct rt_request *r)
+{
+	struct peers_team *t = &p->team[r->c.team];
+	const struct rt_team *team = &p->base.base.team[r->c.team];
+	struct meeting *m = meeting_of(t->place, t->next++, team->n);
+	struct peers_part own = {.rank = p->base.base.job->rank, .c = r->c};
+	for (int k = 0; k < team->n; k++)
+		if (m->member[k]) {
+			struct peers_part other = {.rank = team->rank[k], .c = m->member[k]->c};
+			enum status status = peers_compare(p->base.base.job, &own, &other, team->n);
+			if (status != STATUS_OK)
+				return status;
+			break; /* which has been compared with the rest */
+		}
+	m->member[team->index] = r;
+	r->place = m;
+	if (++m->posted < team->n)
+		return STATUS_OK;
+	enum status status = issue(p, team, t->stream, m);
+	if (status == STATUS_OK)
+		meeting_end(t->place, m);
+	return status;
+}
+
+/* ---- starts */
+
+static enum status start_collective(struct peers *p, struct rt_request *r)
+{
+	struct rt_transport *base = &p->base.base;
+	struct peers_team *t = &p->team[r->c.team];
+	struct cuda *c = p->base.c;
+	c->at = r->c.at;
+	enum status status = cuda_await(c, t->stream, r->c.after);
+	if (status == STATUS_OK && !t->place) {
+		status = cuda_collective_alone(c, t->stream, &r->c);
+		return status == STATUS_OK ? cuda_event_record(c, t->stream, &r->event) : status;
+	}
+	if (status == STATUS_OK && rt_collective_reduces(r->c.kind))
+		status = cuda_reduces(base, &r->c);
+	if (status == STATUS_OK)
+		status = cuda_event_record(c, t->stream, &r->ready);
+	if (status != STATUS_OK)
+		return status;
+	rt_transport_count(base, &r->c);
+	pthread_mutex_lock(&t->place->lock);
+	if (!t->place->closed)
+		status = come(p, r);
+	pthread_mutex_unlock(&t->place->lock);
+	return status;
+}
+
+/* Nobody will use what this rank has posted, nor its memory. */
+static void withdraw(struct peers *p, struct rt_request *r)
+{
+	if (cuda_is_message(r)) {
+		cuda_messages_withdraw(p->shared->messages, p->base.c, &r->message);
+		r->given = r->message.done;
+		return;
+	}
+	const struct rt_team *team = &p->base.base.team[r->c.team];
+	struct place *l = p->team[r->c.team].place;
+	if (!l)
+		return;
+	pthread_mutex_lock(&l->lock);
+	l->closed = true;
+	struct meeting *m = r->place;
+	if (m) {
+		m->member[team->index] = NULL;
+		if (--m->posted == 0)
+			meeting_end(l, m);
+	}
+	pthread_mutex_unlock(&l->lock);
+}
+
+/* Gives a request up, after what the GPU was given of it. */
+static void drop(struct peers *p, struct rt_request *r)
+{
+	withdraw(p, r);
+	if (!r->event && r->given)
+		cuda_spare_follow(p->base.c, &p->base.spare, r->event = r->given);
+	if (r->event)
+		cuda_event_release(p->base.c, r->event);
+	cuda_request_free(&p->base, r);
+}
+
+static enum status started(struct peers *p, struct rt_request *r, enum status status, struct rt_request **out)
+{
+	if (status == STATUS_OK) {
+		*out = r;
+		return STATUS_OK;
+	}
+	drop(p, r);
+	return rt_job_fail(p->base.base.job, status);
+}
+
+static enum status peers_start(struct rt_transport *t, const struct rt_collective *c, struct rt_request **out)
+{
+	struct peers *p = (struct peers *)t;
+	struct rt_request *r = cuda_request_new(&p->base);
+	r->c = *c;
+	return started(p, r, start_collective(p, r), out);
+}
+
+static enum status peers_start_p2p(struct rt_transport *t, const struct rt_p2p *x, struct rt_request **out)
+{
+	struct peers *p = (struct peers *)t;
+	struct rt_request *r = cuda_request_new(&p->base);
+	int woken;
+	r->message.p = *x;
+	r->message.rank = t->job->rank;
+	p->base.c->at = x->at;
+	cuda_count_message(t, x);
+	enum status status =
+	    cuda_messages_post(p->shared->messages, p->base.c, &p->base.spare, &r->message, &woken);
+	if (woken >= 0)
+		wake(p, woken);
+	return started(p, r, status, out);
+}
+
+static enum status look(struct cuda_transport *t, struct rt_request *r)
+{
+	struct peers *p = (struct peers *)t;
+	if (cuda_is_message(r)) {
+		r->event = cuda_messages_issued(p->shared->messages, t->c, &r->message);
+		return r->event ? cuda_spare_follow(t->c, &t->spare, r->event) : STATUS_OK;
+	}
+	struct peers_team *team = &p->team[r->c.team];
+	if (pthread_mutex_trylock(&team->place->lock) != 0) /* somebody comes */
+		return STATUS_OK;
+	r->event = r->given;
+	pthread_mutex_unlock(&team->place->lock);
+	return cuda_await(t->c, team->stream, r->event); /* the device is idle only after it */
+}
+
+static enum status peers_progress(struct rt_transport *t, bool *moved)
+{
+	(void)t, (void)moved; /* whoever comes last does it */
+	return STATUS_OK;
+}
+
+/* ---- teams */
+
+static struct place *place_new(void)
+{
+	struct place *l = mem_zalloc(sizeof *l);
+	pthread_mutex_init(&l->lock, NULL);
+	return l;
+}
+
+/* Whoever comes first makes the place. */
+static struct place *place_of(struct shared *all, int id)
+{
+	pthread_mutex_lock(&all->lock);
+	while (all->place.n <= (uint32_t)id)
+		vec_push(&all->place, place_new());
+	struct place *l = all->place.at[id];
+	pthread_mutex_unlock(&all->lock);
+	return l;
+}
+
+static enum status peers_team(struct rt_transport *t, int id, const int *ranks, int n)
+{
+	struct peers *p = (struct peers *)t;
+	(void)ranks;
+	p->team = mem_realloc(p->team, (size_t)(id + 1) * sizeof *p->team);
+	p->team[id] = (struct peers_team){0};
+	if (t->team[id].index < 0)
+		return STATUS_OK;
+	if (n > 1)
+		p->team[id].place = place_of(p->shared, id);
+	return cuda_stream_new(p->base.c, &p->team[id].stream);
+}
+
+/* ---- beginning and end */
+
+static struct shared *shared_new(int ranks)
+{
+	struct shared *all = mem_zalloc(sizeof *all + (size_t)ranks * sizeof *all->bell);
+	atomic_init(&all->users, ranks);
+	pthread_mutex_init(&all->lock, NULL);
+	all->messages = cuda_messages_new();
+	return all;
+}
+
+static void shared_leave(struct shared *all)
+{
+	if (atomic_fetch_sub(&all->users, 1) != 1)
+		return;
+	for (uint32_t k = 0; k < all->place.n; k++) {
+		pthread_mutex_destroy(&all->place.at[k]->lock);
+		free(all->place.at[k]);
+	}
+	vec_free(&all->place);
+	pthread_mutex_destroy(&all->lock);
+	cuda_messages_free(all->messages);
+	free(all);
+}
+
+/* What the GPU was given may use memory of this rank until it is done, whoever has issued it. */
+static void peers_close(struct rt_transport *t)
+{
+	struct peers *p = (struct peers *)t;
+	while (p->base.first)
+		drop(p, p->base.first);
+	for (int k = 0; k < t->teams; k++)
+		if (p->team && p->team[k].stream)
+			cuda_call(p->base.c, cuStreamSynchronize, p->team[k].stream);
+	cuda_spare_end(p->base.c, &p->base.spare);
+	shared_leave(p->shared);
+	free(p->team);
+	free(p);
+}
+
+static const struct rt_transport_ops peers_ops = {
+    .name = "peers",
+    .team = peers_team,
+    .start = peers_start,
+    .start_p2p = peers_start_p2p,
+    .progress = peers_progress,
+    .test = cuda_transport_test,
+    .issued = cuda_transport_issued,
+    .read = cuda_transport_read,
+    .wait = cuda_transport_wait,
+    .wake = cuda_transport_wake,
+    .close = peers_close,
+};
+
+enum status cuda_peers_open(struct rt_job *job, struct cuda *c, struct rt_transport **out)
+{
+	struct shared *own = job->rank == 0 ? shared_new(job->size) : NULL,
+	              **all = mem_alloc((size_t)job->size * sizeof(struct shared *));
+	enum status status = rt_job_allgather(job, "the transport", &own, sizeof(struct shared *), all);
+	if (status == STATUS_OK) { /* else it stays: others may have it */
+		struct peers *p = mem_zalloc(sizeof *p);
+		p->base.base.ops = &peers_ops;
+		p->base.base.job = job;
+		p->base.c = c;
+		p->base.look = look;
+		p->base.spare.most = SPARE_STREAMS;
+		p->shared = all[0];
+		p->base.messages = p->shared->messages;
+		p->base.bell = &p->shared->bell[job->rank];
+		*out = &p->base.base;
+	}
+	free(all);
+	return status;
+}

@@ -1,0 +1,174 @@
+/* peers_collective: collectives of ranks whose buffers are in one address space.
+ *
+ *     Allgather, Broadcast, SendRecv, Gather, Scatter, AllToAll, AllToAllv
+ *                    blocks are copied from where they are to where they belong
+ *     Allreduce      reduced once, and copied to the other members: all have the same bits
+ *     ReduceScatter  the block of each member is reduced
+ *     Reduce         as Allreduce, of members that have something
+ *
+ * Operands are combined in team order. */
+#include "cuda/kernel.h"
+#include "cuda/peers.h"
+
+/* ---- what members say, compared */
+
+/* Elements of the whole, where all members know it. */
+static int64_t common_count(const struct rt_collective *c, int n)
+{
+	bool known = c->kind != RT_GATHER && c->kind != RT_SCATTER && !rt_collective_exchanges(c->kind);
+	return known ? rt_collective_total(c, n) : 0;
+}
+
+/* As in shm_sign.c. */
+static void describe(const struct rt_job *job, const struct peers_part *p, int n, struct buf *out)
+{
+	const struct rt_collective *c = &p->c;
+	const char *type = rt_dtype_name(c->dtype);
+	buf_puts(out, rt_collective_name(c->kind));
+	if (rt_collective_reduces(c->kind))
+		buf_printf(out, " (%s)", rt_reduce_op_name(c->op));
+	if (rt_collective_is_rooted(c->kind))
+		buf_printf(out, " %s root %d", c->kind == RT_REDUCE || c->kind == RT_GATHER ? "to" : "from",
+		           c->root);
+	if (common_count(c, n))
+		buf_printf(out, " of %lld %s", (long long)common_count(c, n), type);
+	else
+		buf_printf(out, " of %s", type);
+	cuda_describe_label(job, p->rank, c->at.label, out);
+}
+
+enum status peers_compare(struct rt_job *job, const struct peers_part *own, const struct peers_part *other,
+                          int n)
+{
+	const struct rt_collective *a = &own->c, *b = &other->c;
+	if (a->kind == b->kind && a->dtype == b->dtype &&
+	    (!rt_collective_reduces(a->kind) || a->op == b->op) &&
+	    (!rt_collective_is_rooted(a->kind) || a->root == b->root) &&
+	    common_count(a, n) == common_count(b, n))
+		return STATUS_OK;
+	struct buf here = {0}, there = {0};
+	describe(job, own, n, &here);
+	describe(job, other, n, &there);
+	enum status status = cuda_disagree(job, own->rank, here.at, other->rank, there.at);
+	buf_free(&here);
+	buf_free(&there);
+	return status;
+}
+
+static enum status blocks_differ(struct rt_job *job, const struct peers_part *from, int64_t given,
+                                 const struct peers_part *to, int64_t taken, int n)
+{
+	struct buf here = {0}, there = {0};
+	describe(job, from, n, &here);
+	buf_printf(&here, " (a block of %lld bytes)", (long long)given);
+	describe(job, to, n, &there);
+	buf_printf(&there, " (a block of %lld bytes)", (long long)taken);
+	enum status status = cuda_disagree(job, from->rank, here.at, to->rank, there.at);
+	buf_free(&here);
+	buf_free(&there);
+	return status;
+}
+
+/* ---- moves */
+
+/* A block of what member `from` gives to where member `to` takes it; both as they see it. */
+static enum status move(struct cuda *c, CUstream s, const struct peers_part *part, int n, int from,
+                        struct rt_block given, int to, struct rt_block taken)
+{
+	int64_t size = (int64_t)rt_dtype_size(part[to].c.dtype);
+	if (given.count != taken.count)
+		return blocks_differ(c->base.job, &part[from], given.count * size, &part[to],
+		                     taken.count * size, n);
+	return cuda_copy(c, s, (char *)part[to].c.out + taken.offset * size,
+	                 (const char *)part[from].c.in + given.offset * size, taken.count * size);
+}
+
+/* What member `from` gives to member `to`: whether there is such a block, and which it is to both. */
+static bool moves(const struct peers_part *part, int from, int to, struct rt_block *given,
+                  struct rt_block *taken)
+{
+	const struct rt_collective *f = &part[from].c, *t = &part[to].c;
+	switch (f->kind) {
+	case RT_ALLGATHER:
+	case RT_GATHER:
+		*given = (struct rt_block){.count = rt_collective_block(f, from).count};
+		*taken = rt_collective_block(t, from);
+		return f->kind == RT_ALLGATHER || to == t->root;
+	case RT_SCATTER:
+		*given = rt_collective_block(f, to);
+		*taken = (struct rt_block){.count = rt_collective_block(t, to).count};
+		return from == f->root;
+	case RT_ALL_TO_ALL:
+	case RT_ALL_TO_ALLV:
+		*given = rt_collective_send_block(f, to);
+		*taken = rt_collective_block(t, from);
+		return true;
+	case RT_BROADCAST:
+	case RT_SEND_RECV:
+		*given = *taken = (struct rt_block){.count = f->count};
+		return from == f->root && (f->kind == RT_BROADCAST || to != from);
+	default:
+		return false;
+	}
+}
+
+static enum status move_all(struct cuda *c, CUstream s, const struct peers_part *part, int n)
+{
+	enum status status = STATUS_OK;
+	struct rt_block given = {0}, taken = {0};
+	bool from_root = rt_collective_is_rooted(part[0].c.kind) && part[0].c.kind != RT_GATHER;
+	for (int from = 0; from < n; from++)
+		for (int to = 0; to < n && status == STATUS_OK && (!from_root || from == part[0].c.root);
+		     to++)
+			if (moves(part, from, to, &given, &taken))
+				status = move(c, s, part, n, from, given, to, taken);
+	return status;
+}
+
+/* ---- reductions */
+
+/* Elements of all members from `offset` on, reduced. */
+static enum status reduce(struct cuda *c, CUstream s, const struct peers_part *part, int n, void *out,
+                          int64_t offset, int64_t count)
+{
+	const void *in[CUDA_REDUCE_ARRAYS];
+	const struct rt_collective *x = &part[0].c;
+	int terms = 0;
+	for (int k = 0; k < n; k++)
+		if (part[k].c.in)
+			in[terms++] = (const char *)part[k].c.in + offset * (int64_t)rt_dtype_size(x->dtype);
+	return count && terms ? cuda_reduce_arrays(c, s, x->op, x->dtype, out, in, terms, count) : STATUS_OK;
+}
+
+static enum status reduce_all(struct cuda *c, CUstream s, const struct peers_part *part, int n)
+{
+	const struct rt_collective *x = &part[0].c;
+	enum status status = STATUS_OK;
+	if (x->kind == RT_REDUCE)
+		return reduce(c, s, part, n, part[x->root].c.out, 0, x->count);
+	if (x->kind == RT_ALLREDUCE) {
+		status = reduce(c, s, part, n, x->out, 0, x->count);
+		for (int k = 1; k < n && status == STATUS_OK; k++)
+			status = cuda_copy(c, s, part[k].c.out, x->out,
+			                   x->count * (int64_t)rt_dtype_size(x->dtype));
+		return status;
+	}
+	for (int k = 0; k < n && status == STATUS_OK; k++) {
+		struct rt_block own = rt_collective_block(&part[k].c, k);
+		for (int m = 0; m < n && status == STATUS_OK; m++) {
+			struct rt_block b = rt_collective_block(&part[m].c, k);
+			int64_t size = (int64_t)rt_dtype_size(x->dtype);
+			if (b.count != own.count)
+				status = blocks_differ(c->base.job, &part[m], b.count * size, &part[k],
+				                       own.count * size, n);
+		}
+		if (status == STATUS_OK)
+			status = reduce(c, s, part, n, part[k].c.out, own.offset, own.count);
+	}
+	return status;
+}
+
+enum status peers_issue(struct cuda *c, CUstream s, const struct peers_part *part, int n)
+{
+	return rt_collective_reduces(part[0].c.kind) ? reduce_all(c, s, part, n) : move_all(c, s, part, n);
+}

@@ -1,0 +1,50 @@
+/* spare: see spare.h. */
+#include "cuda/spare.h"
+
+enum status cuda_spare_stream(struct cuda *c, struct cuda_spare *s, CUstream *out)
+{
+	for (uint32_t k = 0; k < s->stream.n; k++) {
+		CUresult r = c->api->cuStreamQuery(s->stream.at[k]);
+		if (r == CUDA_SUCCESS) {
+			*out = s->stream.at[k];
+			return STATUS_OK;
+		}
+		if (r != CUDA_ERROR_NOT_READY) {
+			cuda_check(c, r, "cuStreamQuery");
+			return rt_job_status(c->base.job);
+		}
+	}
+	if (s->most && s->stream.n == s->most) {
+		*out = s->stream.at[s->turn++ % s->most];
+		return STATUS_OK;
+	}
+	enum status status = cuda_stream_new(c, out);
+	if (status == STATUS_OK)
+		vec_push(&s->stream, *out);
+	return status;
+}
+
+enum status cuda_spare_follow(struct cuda *c, struct cuda_spare *s, CUevent event)
+{
+	CUstream stream;
+	enum status status = cuda_spare_stream(c, s, &stream);
+	if (status == STATUS_OK && !cuda_call(c, cuStreamWaitEvent, stream, event, 0))
+		status = rt_job_status(c->base.job);
+	return status;
+}
+
+enum status cuda_spare_event(struct cuda *c, struct cuda_spare *s, CUevent after, CUevent *out)
+{
+	CUstream stream;
+	enum status status = cuda_spare_stream(c, s, &stream);
+	if (status == STATUS_OK && after && !cuda_call(c, cuStreamWaitEvent, stream, after, 0))
+		status = rt_job_status(c->base.job);
+	return status == STATUS_OK ? cuda_event_record(c, stream, out) : status;
+}
+
+void cuda_spare_end(struct cuda *c, struct cuda_spare *s)
+{
+	for (uint32_t k = 0; k < s->stream.n; k++)
+		cuda_call(c, cuStreamSynchronize, s->stream.at[k]);
+	vec_free(&s->stream);
+}

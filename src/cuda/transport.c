@@ -1,0 +1,192 @@
+/* transport: see transport.h; the choice between the transports. */
+#include "cuda/transport.h"
+#include "cuda/kernel.h"
+#include <string.h>
+
+enum {
+	FIRST_SLEEP_US = 5, /* between looks at what is under way */
+	LONGEST_SLEEP_US = 200,
+};
+
+/* ---- requests */
+
+struct rt_request *cuda_request_new(struct cuda_transport *t)
+{
+	struct rt_request *r = mem_zalloc(sizeof *r);
+	r->c.kind = RT_COLLECTIVE_COUNT;
+	r->next = t->first;
+	r->link = &t->first;
+	if (r->next)
+		r->next->link = &r->next;
+	t->first = r;
+	t->sleep_us = FIRST_SLEEP_US;
+	return r;
+}
+
+void cuda_request_free(struct cuda_transport *t, struct rt_request *r)
+{
+	if (r->ready)
+		cuda_event_release(t->c, r->ready);
+	*r->link = r->next;
+	if (r->next)
+		r->next->link = r->link;
+	free(r);
+}
+
+enum status cuda_transport_issued(struct rt_transport *base, struct rt_request *r, void **event)
+{
+	struct cuda_transport *t = (struct cuda_transport *)base;
+	enum status status = r->event ? STATUS_OK : t->look(t, r);
+	if (status == STATUS_OK && r->event) {
+		*event = r->event;
+		cuda_request_free(t, r);
+	}
+	return status;
+}
+
+enum status cuda_transport_test(struct rt_transport *base, struct rt_request *r, bool *done)
+{
+	struct cuda_transport *t = (struct cuda_transport *)base;
+	enum status status = r->event ? STATUS_OK : t->look(t, r);
+	*done = false;
+	if (status != STATUS_OK || !r->event)
+		return status;
+	CUresult result = t->c->api->cuEventQuery(r->event);
+	if (result == CUDA_ERROR_NOT_READY)
+		return STATUS_OK;
+	if (!cuda_check(t->c, result, "cuEventQuery"))
+		return rt_job_status(base->job);
+	*done = true;
+	cuda_event_release(t->c, r->event);
+	cuda_request_free(t, r);
+	return STATUS_OK;
+}
+
+/* ---- waiting */
+
+uint32_t cuda_transport_read(struct rt_transport *t)
+{
+	return rt_bell_read(((struct cuda_transport *)t)->bell);
+}
+
+/* The GPU rings no bell: while something is under way, sleeps are short. */
+void cuda_transport_wait(struct rt_transport *base, uint32_t seen, int64_t microseconds)
+{
+	struct cuda_transport *t = (struct cuda_transport *)base;
+	if (t->first) {
+		if (microseconds < 0 || microseconds > t->sleep_us)
+			microseconds = t->sleep_us;
+		t->sleep_us = 2 * t->sleep_us < LONGEST_SLEEP_US ? 2 * t->sleep_us : LONGEST_SLEEP_US;
+	}
+	rt_bell_wait(t->bell, seen, microseconds);
+}
+
+void cuda_transport_wake(struct rt_transport *t)
+{
+	rt_bell_ring(((struct cuda_transport *)t)->bell);
+}
+
+/* ---- what streams are given */
+
+enum status cuda_await(struct cuda *c, CUstream s, CUevent event)
+{
+	if (event && !cuda_call(c, cuStreamWaitEvent, s, event, 0))
+		return rt_job_status(c->base.job);
+	return STATUS_OK;
+}
+
+enum status cuda_copy(struct cuda *c, CUstream s, void *to, const void *from, int64_t bytes)
+{
+	if (to != from && bytes > 0 &&
+	    !cuda_call(c, cuMemcpyDtoDAsync, (CUdeviceptr)to, (CUdeviceptr)from, (size_t)bytes, s))
+		return rt_job_status(c->base.job);
+	return STATUS_OK;
+}
+
+enum status cuda_collective_alone(struct cuda *c, CUstream s, const struct rt_collective *x)
+{
+	int64_t size = (int64_t)rt_dtype_size(x->dtype);
+	struct rt_block b = rt_collective_block(x, 0), given = rt_collective_send_block(x, 0);
+	char *out = x->out;
+	const char *in = x->in;
+	if (rt_collective_exchanges(x->kind))
+		return cuda_copy(c, s, out + b.offset * size, in + given.offset * size, b.count * size);
+	if (x->kind == RT_ALLGATHER || x->kind == RT_GATHER)
+		return cuda_copy(c, s, out + b.offset * size, in, b.count * size);
+	if (x->kind == RT_REDUCE_SCATTER || x->kind == RT_SCATTER)
+		return cuda_copy(c, s, out, in + b.offset * size, b.count * size);
+	return in ? cuda_copy(c, s, out, in, x->count * size) : STATUS_OK;
+}
+
+void cuda_count_message(struct rt_transport *t, const struct rt_p2p *p)
+{
+	int64_t bytes = p->count * (int64_t)rt_dtype_size(p->dtype);
+	struct rt_counter *n = &t->counter[RT_COUNTER_P2P];
+	if (p->peer != t->job->rank)
+		*(p->send ? &n->bytes_sent : &n->bytes_received) += bytes;
+}
+
+enum status cuda_reduces(struct rt_transport *t, const struct rt_collective *x)
+{
+	if (t->team[x->team].n <= CUDA_REDUCE_ARRAYS)
+		return STATUS_OK;
+	rt_job_error_at(t->job, x->at,
+	                "%s (%s) of %s in a team of %d: the GPU reduces those of up to %d members",
+	                rt_collective_name(x->kind), rt_reduce_op_name(x->op), rt_dtype_name(x->dtype),
+	                t->team[x->team].n, CUDA_REDUCE_ARRAYS);
+	return rt_job_fail(t->job, STATUS_DIAGNOSTICS);
+}
+
+/* ---- disagreements */
+
+enum status cuda_disagree(struct rt_job *job, int rank, const char *own, int peer, const char *other)
+{
+	rt_job_error(job, "ranks disagree: rank %d has  %s, but rank %d has  %s", rank, own, peer, other);
+	return rt_job_fail(job, STATUS_DIAGNOSTICS);
+}
+
+void cuda_describe_label(const struct rt_job *job, int rank, uint32_t label, struct buf *out)
+{
+	struct buf text = {0};
+	rt_board_label(job->board, rank, label, &text);
+	if (text.n)
+		buf_printf(out, " in  %s", text.at);
+	buf_free(&text);
+}
+
+/* ---- the choice */
+
+/* Whether the ranks are threads of this process on one GPU. */
+static enum status on_one_gpu(struct rt_job *job, const struct cuda *c, bool *out)
+{
+	int *gpu = mem_alloc((size_t)job->size * sizeof *gpu);
+	enum status status = rt_job_allgather(job, "the GPUs", &c->ordinal, sizeof *gpu, gpu);
+	*out = strcmp(job->boot->name, "thread") == 0;
+	for (int r = 0; r < job->size && status == STATUS_OK; r++)
+		*out = *out && gpu[r] == c->ordinal;
+	free(gpu);
+	return status;
+}
+
+enum status cuda_transport_open(struct rt_job *job, const char *name, struct rt_device *d,
+                                struct rt_transport **out)
+{
+	struct cuda *c = (struct cuda *)d;
+	bool share = false, any = strcmp(name, "auto") == 0, peers = strcmp(name, "peers") == 0;
+	if (!any && !peers && strcmp(name, "nccl") != 0) {
+		rt_job_error(job, "the device cuda has no transport '%s': it has nccl and peers", name);
+		return rt_job_fail(job, STATUS_ABSENT);
+	}
+	if (!any && !peers)
+		return cuda_nccl_open(job, c, out);
+	enum status status = on_one_gpu(job, c, &share);
+	if (status != STATUS_OK)
+		return status;
+	if (share)
+		return cuda_peers_open(job, c, out);
+	if (any)
+		return cuda_nccl_open(job, c, out);
+	rt_job_error(job, "transport peers needs ranks that are threads of one process and share a GPU; "
+	                  "transport nccl takes ranks that have a GPU each");
+	return rt_job_fail(job, STATUS_ABSENT);
+}

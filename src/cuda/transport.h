@@ -1,0 +1,67 @@
+/* transport: what the transports between GPUs have in common.
+ *
+ * A start makes a request and returns; the transport gives the work to streams of the device, now or when the
+ * other ranks have come, and `issued` hands over an event that is over when it is done. `test`, for start-up
+ * and tests, waits for that event as well. */
+#ifndef HIRC_CUDA_TRANSPORT_H
+#define HIRC_CUDA_TRANSPORT_H
+#include "base/str.h"
+#include "cuda/messages.h"
+#include "rt/bell.h"
+
+struct cuda_transport {
+	struct rt_transport base;
+	struct cuda *c;
+	struct rt_bell *bell; /* whoever has news for this rank rings it */
+	struct cuda_spare spare;
+	struct cuda_messages *messages; /* those that are copies on this GPU; of all ranks that share it */
+	struct rt_request *first;       /* under way */
+	int64_t sleep_us;               /* next time */
+	/* Sets r->event if the device was given the request. */
+	enum status (*look)(struct cuda_transport *t, struct rt_request *r);
+};
+
+struct rt_request {
+	struct rt_request *next, **link; /* in the transport's list */
+	struct rt_collective c;          /* kind RT_COLLECTIVE_COUNT: a message */
+	struct cuda_message message;
+	CUevent event; /* over when it is done; NULL: not known to be issued */
+	CUevent ready; /* over when its data are; NULL: nobody else needs to know */
+	CUevent given; /* peers: what event will be; another rank sets it, under the team's lock */
+	void *place;   /* of the implementation: where it belongs */
+	struct rt_request *behind; /* of the implementation: the next one there */
+	size_t scratch;            /* nccl: where its scratch memory begins in that of its communicator */
+};
+
+static inline bool cuda_is_message(const struct rt_request *r)
+{
+	return r->c.kind == RT_COLLECTIVE_COUNT;
+}
+
+struct rt_request *cuda_request_new(struct cuda_transport *t);
+void cuda_request_free(struct cuda_transport *t, struct rt_request *r);
+
+/* Of struct rt_transport_ops. */
+enum status cuda_transport_issued(struct rt_transport *t, struct rt_request *r, void **event);
+enum status cuda_transport_test(struct rt_transport *t, struct rt_request *r, bool *done);
+uint32_t cuda_transport_read(struct rt_transport *t);
+void cuda_transport_wait(struct rt_transport *t, uint32_t seen, int64_t microseconds);
+void cuda_transport_wake(struct rt_transport *t);
+
+/* A stream waits for an event; NULL: for none. */
+enum status cuda_await(struct cuda *c, CUstream s, CUevent event);
+/* Copies, unless both are the same place. */
+enum status cuda_copy(struct cuda *c, CUstream s, void *to, const void *from, int64_t bytes);
+/* A collective of a team of one. */
+enum status cuda_collective_alone(struct cuda *c, CUstream s, const struct rt_collective *x);
+/* What this rank sends to itself is no traffic. */
+void cuda_count_message(struct rt_transport *t, const struct rt_p2p *p);
+/* Whether a team is small enough for cuda_reduce_arrays; else fails the job. */
+enum status cuda_reduces(struct rt_transport *t, const struct rt_collective *x);
+
+/* Fails the job: two ranks have different things, which the texts name. */
+enum status cuda_disagree(struct rt_job *job, int rank, const char *own, int peer, const char *other);
+/* Appends ` in  Y = f(X)  (f.hir:7)`, if the label is there. */
+void cuda_describe_label(const struct rt_job *job, int rank, uint32_t label, struct buf *out);
+
+#endif

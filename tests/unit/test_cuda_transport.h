@@ -1,0 +1,434 @@
+/* test_cuda_transport: the suites of test_rt_transport.h on transports between GPUs.
+ *
+ * A transport stands around the one that is tested: buffers of the host are copied to the GPU, the collective
+ * runs there, and its result comes back. What a member has no use for is NULL to the transport, and nothing
+ * is allocated beyond what a collective may touch. */
+#ifndef HIRC_TESTS_TEST_CUDA_TRANSPORT_H
+#define HIRC_TESTS_TEST_CUDA_TRANSPORT_H
+#include "cuda/nccl.h"
+#include "cuda/open.h"
+#include "test_rt_transport.h"
+
+struct staged {
+	struct rt_transport base;
+	struct rt_transport *inner;
+	struct rt_device *device;
+};
+
+/* Memory of the host and of the GPU. */
+struct stage {
+	char *host, *device;
+	size_t bytes;
+};
+
+/* What the transport around hands out. */
+struct ticket {
+	struct rt_request *inner;
+	struct stage all[2]; /* what was allocated: one if in and out overlap */
+	struct stage out;    /* what comes back */
+};
+
+static struct staged *staged_of(struct rt_transport *t)
+{
+	return (struct staged *)t;
+}
+
+static struct stage stage_of(const void *host, int64_t elements, enum rt_dtype t)
+{
+	return (struct stage){.host = (char *)host, .bytes = (size_t)elements * rt_dtype_size(t)};
+}
+
+static int64_t end_of_blocks(const struct rt_collective *c, int n, bool sent)
+{
+	int64_t end = 0;
+	for (int k = 0; k < n; k++) {
+		struct rt_block b = sent ? rt_collective_send_block(c, k) : rt_collective_block(c, k);
+		end = b.offset + b.count > end ? b.offset + b.count : end;
+	}
+	return end;
+}
+
+/* What a member reads and writes. */
+static void touched(const struct rt_team *team, const struct rt_collective *c, struct stage *in,
+                    struct stage *out)
+{
+	bool root = team->index == c->root;
+	int64_t own = rt_collective_has_blocks(c->kind) ? rt_collective_block(c, team->index).count : 0,
+	        all = rt_collective_has_blocks(c->kind) ? end_of_blocks(c, team->n, false) : 0, takes = 0,
+	        gives = 0;
+	switch (c->kind) {
+	case RT_ALLGATHER:
+	case RT_GATHER:
+		gives = own;
+		takes = c->kind == RT_ALLGATHER || root ? all : 0;
+		break;
+	case RT_REDUCE_SCATTER:
+	case RT_SCATTER:
+		gives = c->kind == RT_REDUCE_SCATTER || root ? all : 0;
+		takes = own;
+		break;
+	case RT_ALLREDUCE:
+		gives = takes = c->count;
+		break;
+	case RT_REDUCE:
+		gives = c->in ? c->count : 0;
+		takes = root ? c->count : 0;
+		break;
+	case RT_BROADCAST:
+		gives = root ? c->count : 0;
+		takes = c->count;
+		break;
+	case RT_SEND_RECV:
+		gives = root ? c->count : 0;
+		takes = !root || team->n == 1 ? c->count : 0;
+		break;
+	case RT_ALL_TO_ALL:
+	case RT_ALL_TO_ALLV:
+		gives = end_of_blocks(c, team->n, true);
+		takes = all;
+		break;
+	default:
+		break;
+	}
+	*in = stage_of(gives ? c->in : NULL, gives, c->dtype);
+	*out = stage_of(takes ? c->out : NULL, takes, c->dtype);
+}
+
+static void stage_up(struct rt_device *d, struct stage *s)
+{
+	void *at = NULL;
+	if (!s->bytes)
+		return;
+	rt_device_alloc(d, s->bytes, "a test's buffer", &at);
+	d->ops->async->upload(d, at, s->host, s->bytes);
+	s->device = at;
+}
+
+/* Both to the GPU, at the same distance if they overlap. */
+static void both_up(struct rt_device *d, struct ticket *k, struct stage *in, struct stage *out)
+{
+	bool overlap =
+	    in->bytes && out->bytes && in->host < out->host + out->bytes && out->host < in->host + in->bytes;
+	k->all[0] = *in;
+	k->all[1] = *out;
+	if (overlap) {
+		char *from = in->host < out->host ? in->host : out->host, *a = in->host + in->bytes,
+		     *b = out->host + out->bytes;
+		k->all[0] = (struct stage){.host = from, .bytes = (size_t)((a > b ? a : b) - from)};
+		k->all[1] = (struct stage){0};
+	}
+	stage_up(d, &k->all[0]);
+	stage_up(d, &k->all[1]);
+	struct stage *other = overlap ? &k->all[0] : &k->all[1];
+	if (in->bytes)
+		in->device = k->all[0].device + (in->host - k->all[0].host);
+	if (out->bytes)
+		out->device = other->device + (out->host - other->host);
+	k->out = *out;
+}
+
+static enum status staged_started(struct staged *s, struct ticket *k, enum status status,
+                                  struct rt_request **out)
+{
+	memcpy(s->base.counter, s->inner->counter, sizeof s->base.counter);
+	s->base.copies = s->inner->copies;
+	*out = (struct rt_request *)k;
+	return status;
+}
+
+static enum status staged_start(struct rt_transport *t, const struct rt_collective *c,
+                                struct rt_request **out)
+{
+	struct staged *s = staged_of(t);
+	struct ticket *k = calloc(1, sizeof *k);
+	struct stage in, to;
+	touched(&t->team[c->team], c, &in, &to);
+	both_up(s->device, k, &in, &to);
+	struct rt_collective x = *c;
+	x.in = in.device;
+	x.out = to.device;
+	return staged_started(s, k, rt_transport_start(s->inner, &x, &k->inner), out);
+}
+
+static enum status staged_start_p2p(struct rt_transport *t, const struct rt_p2p *p, struct rt_request **out)
+{
+	struct staged *s = staged_of(t);
+	struct ticket *k = calloc(1, sizeof *k);
+	struct stage data = stage_of(p->data, p->count, p->dtype), none = {0};
+	both_up(s->device, k, p->send ? &data : &none, p->send ? &none : &data);
+	struct rt_p2p x = *p;
+	x.data = data.device;
+	return staged_started(s, k, rt_transport_start_p2p(s->inner, &x, &k->inner), out);
+}
+
+static enum status staged_test(struct rt_transport *t, struct rt_request *r, bool *done)
+{
+	struct staged *s = staged_of(t);
+	struct ticket *k = (struct ticket *)r;
+	enum status status = s->inner->ops->test(s->inner, k->inner, done);
+	if (status != STATUS_OK || !*done)
+		return status;
+	if (k->out.bytes)
+		status = s->device->ops->async->download(s->device, k->out.host, k->out.device, k->out.bytes);
+	rt_device_free(s->device, k->all[0].device);
+	rt_device_free(s->device, k->all[1].device);
+	free(k);
+	return status;
+}
+
+/* It is there so that collectives of one member reach the transport. */
+static enum status staged_issued(struct rt_transport *t, struct rt_request *r, void **event)
+{
+	(void)t, (void)r, (void)event;
+	abort();
+}
+
+static enum status staged_team(struct rt_transport *t, int id, const int *ranks, int n)
+{
+	int same;
+	(void)id;
+	return rt_transport_team(staged_of(t)->inner, ranks, n, &same);
+}
+
+static enum status staged_progress(struct rt_transport *t, bool *moved)
+{
+	return staged_of(t)->inner->ops->progress(staged_of(t)->inner, moved);
+}
+
+static uint32_t staged_read(struct rt_transport *t)
+{
+	return staged_of(t)->inner->ops->read(staged_of(t)->inner);
+}
+
+static void staged_wait(struct rt_transport *t, uint32_t seen, int64_t microseconds)
+{
+	staged_of(t)->inner->ops->wait(staged_of(t)->inner, seen, microseconds);
+}
+
+static void staged_close(struct rt_transport *t)
+{
+	struct staged *s = staged_of(t);
+	rt_transport_close(s->inner);
+	rt_device_close(s->device);
+	free(s);
+}
+
+static const struct rt_transport_ops staged_ops = {
+    .name = "staged",
+    .team = staged_team,
+    .start = staged_start,
+    .start_p2p = staged_start_p2p,
+    .progress = staged_progress,
+    .test = staged_test,
+    .issued = staged_issued,
+    .read = staged_read,
+    .wait = staged_wait,
+    .close = staged_close,
+};
+
+/* All messages to the right, and of a rank to itself, on so many channels. */
+static enum status open_pairs(struct rt_transport *t, int channels)
+{
+	struct cuda_pair pair[64];
+	int n = 0, rank = t->job->rank, size = t->job->size;
+	for (int c = channels - 1; c >= 0; c--) {
+		pair[n++] = (struct cuda_pair){rank, (rank + 1) % size, (uint32_t)c};
+		pair[n++] = (struct cuda_pair){(rank + size - 1) % size, rank, (uint32_t)c};
+	}
+	return cuda_nccl_pairs(t, pair, n);
+}
+
+static enum status staged_open(struct rt_job *job, const char *name, struct rt_transport **out)
+{
+	struct staged *s = calloc(1, sizeof *s);
+	s->base.ops = &staged_ops;
+	s->base.job = job;
+	enum status status = cuda_open(job, &s->device);
+	if (status == STATUS_OK)
+		status = cuda_transport_open(job, name, s->device, &s->inner);
+	if (status == STATUS_OK)
+		status = open_pairs(s->inner, ROOM_USES);
+	*out = &s->base;
+	return status;
+}
+
+/* All suites. arg: name of the transport. */
+static int cuda_transport_main(struct rt_job *job, void *arg)
+{
+	struct rt_transport *t;
+	if (staged_open(job, arg, &t) != STATUS_OK)
+		return rt_job_status(job);
+	char *memory = calloc(1, ROOM_BYTES);
+	int wrong = all_suites(t, memory);
+	rt_job_barrier(job, "the end");
+	rt_transport_close(t);
+	free(memory);
+	return wrong ? STATUS_WRONG : STATUS_OK;
+}
+
+/* ---- without a host that waits: streams and events alone */
+
+enum { CHAIN_RANKS = 4, CHAIN_STEPS = 8, CHAIN_ELEMENTS = 5000, CHAIN_SLOW = 1 << 21 };
+
+struct chain {
+	struct rt_device *device;
+	struct rt_transport *t;
+	const struct rt_async_ops *async;
+	void *stream;
+	bool ok;
+};
+
+/* An event of what the stream was given so far. */
+static void *chain_event(struct chain *h)
+{
+	void *event = NULL;
+	h->ok &=
+	    h->async->record(h->device, h->stream, (struct rt_origin){.iteration = -1}, &event) == STATUS_OK;
+	return event;
+}
+
+/* The stream goes on after the requests; they are issued when all ranks have come. */
+static void chain_await(struct chain *h, struct rt_request **r, int n)
+{
+	for (int k = 0; k < n && h->ok; k++) {
+		void *event = NULL;
+		bool moved;
+		while (h->ok && !event)
+			h->ok = h->t->ops->progress(h->t, &moved) == STATUS_OK &&
+			        h->t->ops->issued(h->t, r[k], &event) == STATUS_OK &&
+			        rt_job_status(h->t->job) == STATUS_OK;
+		if (!event)
+			return;
+		h->ok &= h->async->await(h->device, h->stream, event, (struct rt_origin){.iteration = -1}) ==
+		         STATUS_OK;
+		h->async->release(h->device, event);
+	}
+}
+
+/* x = x op y, or op a scalar without y. */
+static void chain_compute(struct chain *h, enum rt_pointwise op, void *x, void *y, double scalar, int64_t n)
+{
+	char why[RT_WHY_BYTES] = "";
+	struct rt_task task = {
+	    .kernel = RT_TASK_POINTWISE,
+	    .op = op,
+	    .out = rt_view_dense(x, RT_F32, 1, &n),
+	    .in = {rt_view_dense(x, RT_F32, 1, &n), rt_view_dense(y ? y : x, RT_F32, 1, &n)},
+	    .scalar[1] = {.f = scalar, .i = (int64_t)scalar},
+	    .scalars = y ? 0 : 1u << 1};
+	h->ok &= h->async->launch(h->device, h->stream, &task, (struct rt_origin){.iteration = -1}, why) ==
+	         STATUS_OK;
+}
+
+/* One rank's stream is late. */
+static void chain_slow(struct chain *h, int rank, void *slow)
+{
+	if (h->t->job->rank == rank)
+		chain_compute(h, RT_MUL, slow, NULL, 1, CHAIN_SLOW);
+}
+
+static void chain_allreduce(struct chain *h, int team, void *x)
+{
+	void *after = chain_event(h);
+	struct rt_collective c = {.kind = RT_ALLREDUCE,
+	                          .dtype = RT_F32,
+	                          .team = team,
+	                          .in = x,
+	                          .out = x,
+	                          .count = CHAIN_ELEMENTS,
+	                          .after = after};
+	struct rt_request *r;
+	h->ok &= rt_transport_start(h->t, &c, &r) == STATUS_OK;
+	h->async->release(h->device, after);
+	chain_await(h, &r, 1);
+}
+
+/* x goes to the right, and z comes from the left. */
+static void chain_messages(struct chain *h, void *x, void *z, uint64_t sequence)
+{
+	int rank = h->t->job->rank, size = h->t->job->size;
+	struct rt_request *r[2];
+	void *after = chain_event(h);
+	if (h->t->ops->group_begin)
+		h->t->ops->group_begin(h->t);
+	for (int k = 0; k < 2; k++) {
+		struct rt_p2p p = {.send = k == 0,
+		                   .peer = (rank + (k == 0 ? 1 : size - 1)) % size,
+		                   .sequence = sequence,
+		                   .dtype = RT_F32,
+		                   .count = CHAIN_ELEMENTS,
+		                   .data = k == 0 ? x : z,
+		                   .after = after};
+		h->ok &= rt_transport_start_p2p(h->t, &p, &r[k]) == STATUS_OK;
+	}
+	if (h->t->ops->group_end)
+		h->ok &= h->t->ops->group_end(h->t, (struct rt_origin){.iteration = -1}) == STATUS_OK;
+	h->async->release(h->device, after);
+	chain_await(h, r, 2);
+}
+
+/* Each step: the mean of all, plus the own rank; then what the left one has is added. */
+static double chain_expected(int rank)
+{
+	double v[CHAIN_RANKS];
+	for (int r = 0; r < CHAIN_RANKS; r++)
+		v[r] = r;
+	for (int k = 0; k < CHAIN_STEPS; k++) {
+		double sum = 0, next[CHAIN_RANKS];
+		for (int r = 0; r < CHAIN_RANKS; r++)
+			sum += v[r];
+		for (int r = 0; r < CHAIN_RANKS; r++)
+			next[r] = 2 * sum / CHAIN_RANKS + r + (r + CHAIN_RANKS - 1) % CHAIN_RANKS;
+		memcpy(v, next, sizeof v);
+	}
+	return v[rank];
+}
+
+/* arg: name of the transport. */
+static int chain_main(struct rt_job *job, void *arg)
+{
+	static const int all[CHAIN_RANKS] = {0, 1, 2, 3};
+	struct chain h = {.ok = true};
+	int team, wrong = 0;
+	void *x, *z, *slow;
+	float *host = calloc(CHAIN_ELEMENTS, sizeof *host);
+	for (int i = 0; i < CHAIN_ELEMENTS; i++)
+		host[i] = (float)job->rank;
+	if (cuda_open(job, &h.device) != STATUS_OK ||
+	    cuda_transport_open(job, arg, h.device, &h.t) != STATUS_OK || open_pairs(h.t, 1) != STATUS_OK ||
+	    rt_transport_team(h.t, all, CHAIN_RANKS, &team) != STATUS_OK)
+		return rt_job_status(job);
+	h.async = h.device->ops->async;
+	h.async->stream_new(h.device, &h.stream);
+	rt_device_alloc(h.device, CHAIN_ELEMENTS * sizeof(float), "x", &x);
+	rt_device_alloc(h.device, CHAIN_ELEMENTS * sizeof(float), "z", &z);
+	rt_device_alloc(h.device, CHAIN_SLOW * sizeof(float), "what takes time", &slow);
+	h.async->upload(h.device, x, host, CHAIN_ELEMENTS * sizeof(float));
+	for (int k = 0; k < CHAIN_STEPS && h.ok; k++) {
+		chain_slow(&h, k % CHAIN_RANKS, slow);
+		chain_allreduce(&h, team, x);
+		chain_compute(&h, RT_MUL, x, NULL, 1.0 / CHAIN_RANKS, CHAIN_ELEMENTS);
+		chain_compute(&h, RT_ADD, x, NULL, job->rank, CHAIN_ELEMENTS);
+		chain_slow(&h, (k + 2) % CHAIN_RANKS, slow);
+		chain_messages(&h, x, z, (uint64_t)k);
+		chain_compute(&h, RT_ADD, x, z, 0, CHAIN_ELEMENTS);
+	}
+	for (bool idle = false; h.ok && !idle;)
+		h.ok = h.async->is_idle(h.device, &idle) == STATUS_OK;
+	h.async->download(h.device, host, x, CHAIN_ELEMENTS * sizeof(float));
+	for (int i = 0; i < CHAIN_ELEMENTS; i++)
+		wrong += host[i] != (float)chain_expected(job->rank);
+	if (wrong)
+		printf("rank %d: got %g, want %g, in %d of %d elements\n", job->rank, host[0],
+		       chain_expected(job->rank), wrong, CHAIN_ELEMENTS);
+	rt_job_barrier(job, "the end");
+	rt_device_free(h.device, x);
+	rt_device_free(h.device, z);
+	rt_device_free(h.device, slow);
+	rt_transport_close(h.t);
+	rt_device_close(h.device);
+	free(host);
+	return !h.ok ? STATUS_INTERNAL : wrong ? STATUS_WRONG : STATUS_OK;
+}
+
+#endif
