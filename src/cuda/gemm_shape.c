@@ -1,0 +1,295 @@
+/* gemm_shape: see gemm_shape.h. */
+#include "cuda/gemm_shape.h"
+#include <assert.h>
+#include <limits.h>
+#include <string.h>
+
+/* The operands of the task. */
+enum { LEFT, RIGHT, OUT, BIAS, OPERANDS };
+
+/* An axis of the problem: m, n, k or one of the batch. */
+struct axis {
+	int64_t n;
+	int64_t stride[OPERANDS]; /* elements; 0 for an operand that does not have the axis */
+};
+
+struct problem {
+	struct axis m, n, k;
+	struct axis batch[RT_MAX_DIMS];
+	int batches;
+};
+
+/* By in[0], in[1] and out, the type that cuBLASLt wants a bias in. Not here, and so for a kernel: integers,
+ * and results of 8 bits, which cuBLASLt clamps to the largest number where hirc gives inf or NaN. It has no
+ * products of two f8e5m2. */
+static const struct {
+	enum rt_dtype left, right, out, bias;
+} known[] = {
+    {RT_F64, RT_F64, RT_F64, RT_F64},         {RT_F32, RT_F32, RT_F32, RT_F32},
+    {RT_BF16, RT_BF16, RT_BF16, RT_BF16},     {RT_BF16, RT_BF16, RT_F32, RT_F32},
+    {RT_F16, RT_F16, RT_F16, RT_F16},         {RT_F16, RT_F16, RT_F32, RT_F32},
+    {RT_F8E4M3, RT_F8E4M3, RT_F32, RT_BF16},  {RT_F8E4M3, RT_F8E5M2, RT_F32, RT_BF16},
+    {RT_F8E5M2, RT_F8E4M3, RT_F32, RT_BF16},  {RT_F8E4M3, RT_F8E4M3, RT_BF16, RT_BF16},
+    {RT_F8E4M3, RT_F8E5M2, RT_BF16, RT_BF16}, {RT_F8E5M2, RT_F8E4M3, RT_BF16, RT_BF16},
+    {RT_F8E4M3, RT_F8E4M3, RT_F16, RT_F16},   {RT_F8E4M3, RT_F8E5M2, RT_F16, RT_F16},
+    {RT_F8E5M2, RT_F8E4M3, RT_F16, RT_F16},
+};
+
+static bool has_types(const struct rt_task *t)
+{
+	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+		if (known[i].left == t->in[0].dtype && known[i].right == t->in[1].dtype &&
+		    known[i].out == t->out.dtype)
+			return !t->has_bias || known[i].bias == t->in[2].dtype;
+	return false;
+}
+
+/* ---- axes */
+
+static void add_operand(struct axis *a, int operand, const struct rt_view *v, int axis)
+{
+	assert(v->n[axis] == a->n);
+	a->stride[operand] = a->n == 1 ? 0 : v->stride[axis];
+}
+
+static struct problem problem_of(const struct rt_task *t)
+{
+	const struct rt_view *left = &t->in[0], *right = &t->in[1], *bias = t->has_bias ? &t->in[2] : NULL;
+	int batches = t->out.nd - 2;
+	assert(batches >= 0 && left->nd == t->out.nd && right->nd == t->out.nd);
+	struct problem p = {
+	    .m.n = t->out.n[batches], .n.n = t->out.n[batches + 1], .k.n = left->n[batches + 1]};
+	add_operand(&p.m, LEFT, left, batches);
+	add_operand(&p.k, LEFT, left, batches + 1);
+	add_operand(&p.k, RIGHT, right, batches);
+	add_operand(&p.n, RIGHT, right, batches + 1);
+	add_operand(&p.m, OUT, &t->out, batches);
+	add_operand(&p.n, OUT, &t->out, batches + 1);
+	if (bias) {
+		add_operand(&p.m, BIAS, bias, batches);
+		add_operand(&p.n, BIAS, bias, batches + 1);
+	}
+	for (int d = 0; d < batches; d++) {
+		struct axis *a = &p.batch[p.batches];
+		if (t->out.n[d] == 1)
+			continue;
+		*a = (struct axis){.n = t->out.n[d]};
+		add_operand(a, LEFT, left, d);
+		add_operand(a, RIGHT, right, d);
+		add_operand(a, OUT, &t->out, d);
+		if (bias)
+			add_operand(a, BIAS, bias, d);
+		p.batches++;
+	}
+	return p;
+}
+
+/* Whether a step of `outer` is as far as all of `inner`, in every operand. */
+static bool encloses(const struct axis *outer, const struct axis *inner)
+{
+	for (int o = 0; o < OPERANDS; o++)
+		if (outer->stride[o] != inner->stride[o] * inner->n)
+			return false;
+	return true;
+}
+
+/* Makes one axis of both. The order of elements along it is of no account, as it is the same in all operands.
+ */
+static bool join(struct axis *into, const struct axis *from)
+{
+	int64_t n = into->n * from->n;
+	if (into->n == 1 || encloses(into, from))
+		*into = *from;
+	else if (!encloses(from, into))
+		return false;
+	into->n = n;
+	return true;
+}
+
+/* Joins batch axis i to m, n or another of the batch. */
+static bool join_any(struct problem *p, int i)
+{
+	const struct axis *from = &p->batch[i];
+	if ((from->stride[RIGHT] == 0 && join(&p->m, from)) || (from->stride[LEFT] == 0 && join(&p->n, from)))
+		return true;
+	for (int j = 0; j < p->batches; j++)
+		if (j != i && join(&p->batch[j], from))
+			return true;
+	return false;
+}
+
+static void join_all(struct problem *p)
+{
+	for (int i = 0; i < p->batches;)
+		if (join_any(p, i)) {
+			p->batch[i] = p->batch[--p->batches];
+			i = 0;
+		} else
+			i++;
+}
+
+/* ---- matrices */
+
+/* Whether an operand is a matrix with dense columns along one axis, one column after the other along the
+ * other. */
+static bool lies(const struct axis *down, const struct axis *across, int operand, int64_t *lead)
+{
+	if (down->n > 1 && down->stride[operand] != 1)
+		return false;
+	*lead = across->n > 1 ? across->stride[operand] : down->n;
+	return *lead >= down->n;
+}
+
+/* Of an input: columns along the axis that goes, or else along the one that stays. */
+static bool lies_either_way(const struct axis *inner, const struct axis *stays, int operand,
+                            bool *along_inner, int64_t *lead)
+{
+	*along_inner = inner->n > 1 || stays->n == 1;
+	if (*along_inner ? lies(inner, stays, operand, lead) : lies(stays, inner, operand, lead))
+		return true;
+	*along_inner = !*along_inner;
+	return *along_inner ? lies(inner, stays, operand, lead) : lies(stays, inner, operand, lead);
+}
+
+/* The problem with d's columns along `row`: a is the operand that has it. */
+static bool set_matrices(const struct axis *row, const struct axis *col, const struct axis *inner, int a,
+                         int b, bool has_bias, struct cuda_gemm_key *key)
+{
+	bool along_inner;
+	if (!lies(row, col, OUT, &key->lead[CUDA_GEMM_D]))
+		return false;
+	if (has_bias && (col->stride[BIAS] != 0 || (row->n > 1 && row->stride[BIAS] != 1)))
+		return false;
+	if (!lies_either_way(inner, row, a, &along_inner, &key->lead[CUDA_GEMM_A]))
+		return false;
+	key->transposed[CUDA_GEMM_A] = along_inner;
+	if (!lies_either_way(inner, col, b, &along_inner, &key->lead[CUDA_GEMM_B]))
+		return false;
+	key->transposed[CUDA_GEMM_B] = !along_inner;
+	key->rows = row->n;
+	key->cols = col->n;
+	key->inner = inner->n;
+	return true;
+}
+
+/* Sets which operand of the task each of cuBLASLt's is. */
+static bool orient(const struct problem *p, bool has_bias, struct cuda_gemm_key *key, int from[])
+{
+	/* A vector is one column rather than many of one row. */
+	bool columns_first = p->n.n == 1 && p->m.n > 1;
+	from[CUDA_GEMM_D] = OUT;
+	from[CUDA_GEMM_BIAS] = BIAS;
+	for (int i = 0; i < 2; i++) {
+		bool columns = (i == 0) == columns_first;
+		from[CUDA_GEMM_A] = columns ? LEFT : RIGHT;
+		from[CUDA_GEMM_B] = columns ? RIGHT : LEFT;
+		if (set_matrices(columns ? &p->m : &p->n, columns ? &p->n : &p->m, &p->k, from[CUDA_GEMM_A],
+		                 from[CUDA_GEMM_B], has_bias, key))
+			return true;
+	}
+	return false;
+}
+
+/* ---- the batch, the launches, addresses */
+
+/* The longest axis that goes forwards; -1: none. */
+static int longest(const struct problem *p)
+{
+	int best = -1;
+	for (int i = 0; i < p->batches; i++) {
+		const struct axis *a = &p->batch[i];
+		bool forwards = a->n <= INT_MAX;
+		for (int o = 0; o < OPERANDS; o++)
+			forwards &= a->stride[o] >= 0;
+		if (forwards && (best < 0 || a->n > p->batch[best].n))
+			best = i;
+	}
+	return best;
+}
+
+static bool set_batch(const struct problem *p, const int from[], struct cuda_gemm_shape *s)
+{
+	int batch = longest(p);
+	s->key.batch = s->launches = 1;
+	for (int i = 0; i < p->batches; i++) {
+		const struct axis *a = &p->batch[i];
+		if (i == batch) {
+			s->key.batch = a->n;
+			for (int o = 0; o < CUDA_GEMM_OPERANDS; o++)
+				s->key.batch_stride[o] = a->stride[from[o]];
+			continue;
+		}
+		if (a->n > CUDA_GEMM_LAUNCHES / s->launches)
+			return false;
+		s->launches *= a->n;
+		s->axis[s->axes].n = a->n;
+		for (int o = 0; o < CUDA_GEMM_OPERANDS; o++)
+			s->axis[s->axes].stride[o] =
+			    a->stride[from[o]] * (int64_t)rt_dtype_size(s->key.dtype[o]);
+		s->axes++;
+	}
+	return true;
+}
+
+static uint16_t alignment(const struct cuda_gemm_shape *s, int operand)
+{
+	uint64_t all = 256 | (uint64_t)(uintptr_t)s->at[operand];
+	for (int i = 0; i < s->axes; i++)
+		all |= (uint64_t)s->axis[i].stride[operand];
+	return (uint16_t)(all & -all);
+}
+
+/* A bias is read by vectors of 16 bytes, whatever its alignment. */
+static bool bias_is_aligned(const struct cuda_gemm_key *key)
+{
+	int64_t step = key->batch_stride[CUDA_GEMM_BIAS] * (int64_t)rt_dtype_size(key->dtype[CUDA_GEMM_BIAS]);
+	return key->aligned[CUDA_GEMM_BIAS] >= 16 && step % 16 == 0;
+}
+
+static const struct rt_view *view_of(const struct rt_task *t, int operand)
+{
+	return operand == OUT ? &t->out : &t->in[operand == BIAS ? 2 : operand];
+}
+
+_Static_assert(sizeof(struct cuda_gemm_key) ==
+                   11 * sizeof(int64_t) + 4 * sizeof(uint16_t) + 16 * sizeof(uint8_t),
+               "a key has no padding");
+
+bool cuda_gemm_shape(const struct rt_task *t, struct cuda_gemm_shape *out)
+{
+	struct cuda_gemm_shape s;
+	int from[CUDA_GEMM_OPERANDS];
+	if (!has_types(t) || rt_view_count(&t->out) == 0 || t->in[0].n[t->out.nd - 1] == 0)
+		return false;
+	struct problem p = problem_of(t);
+	join_all(&p);
+	memset(&s, 0, sizeof s);
+	if (p.m.n > INT_MAX || p.n.n > INT_MAX || p.k.n > INT_MAX || !orient(&p, t->has_bias, &s.key, from))
+		return false;
+	for (int o = 0; o < CUDA_GEMM_OPERANDS; o++)
+		if (o != CUDA_GEMM_BIAS || t->has_bias) {
+			s.key.dtype[o] = (uint8_t)view_of(t, from[o])->dtype;
+			s.at[o] = view_of(t, from[o])->data;
+		}
+	if (!set_batch(&p, from, &s))
+		return false;
+	for (int o = 0; o < CUDA_GEMM_OPERANDS; o++)
+		s.key.aligned[o] = alignment(&s, o);
+	s.key.accumulate = t->accumulate;
+	s.key.epilogue = t->has_bias ? CUDA_GEMM_ADD_BIAS : CUDA_GEMM_PLAIN;
+	if (t->has_bias && !bias_is_aligned(&s.key))
+		return false;
+	*out = s;
+	return true;
+}
+
+void cuda_gemm_operands(const struct cuda_gemm_shape *s, int64_t launch, char *at[CUDA_GEMM_OPERANDS])
+{
+	memcpy(at, s->at, sizeof s->at);
+	for (int i = 0; i < s->axes; i++) {
+		for (int o = 0; o < CUDA_GEMM_OPERANDS; o++)
+			if (at[o])
+				at[o] += launch % s->axis[i].n * s->axis[i].stride[o];
+		launch /= s->axis[i].n;
+	}
+}
