@@ -1,13 +1,23 @@
-/* gemm: contractions by cuBLASLt. */
+/* gemm: contractions by cuBLASLt.
+ *
+ *     task ──gemm_shape──> key ──cublasLtMatmulAlgoGetHeuristic, once a key──> plan ──> cublasLtMatmul
+ *
+ * cuBLASLt is opened at the first contraction that it can be asked for. */
 #ifndef HIRC_CUDA_GEMM_H
 #define HIRC_CUDA_GEMM_H
 #include "cuda/cuda.h"
 
+enum { CUDA_GEMM_WORKSPACE = 32 << 20 /* bytes of a stream, from the first product on that needs some */ };
+
 enum status cuda_gemms_open(struct cuda *c);
 void cuda_gemms_close(struct cuda *c); /* not opened is allowed */
 
+/* Whether products of f32 may round their operands to tf32 (10 bits); at first they may not. */
+void cuda_gemms_allow_tf32(struct cuda *c, bool allowed);
+
 /* Computes a GEMM task on a stream. *taken is false, with STATUS_OK and nothing done, for what cuBLASLt has
- * no way for: types, strides, a bias that it cannot add; a kernel does that. */
+ * no way for: types, strides, a bias that it cannot add; a kernel does that. STATUS_ABSENT with a message
+ * where there is no cuBLASLt. */
 enum status cuda_gemm_launch(struct cuda *c, CUstream s, const struct rt_task *t, bool *taken);
 
 #endif

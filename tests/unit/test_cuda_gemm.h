@@ -81,13 +81,13 @@ static inline struct product product_new(const enum rt_dtype type[TEST_OPERANDS]
 	int batch = (int)(next() % 4), nd = batch + 2;
 	int64_t n[TEST_OPERANDS][RT_MAX_DIMS], m[3];
 	for (int i = 0; i < 3; i++)
-		m[i] = unit * (one_in(5) ? 1 : 1 + next() % 7);
+		m[i] = unit * (one_in(5) ? 1 : 1 + next() % (unit > 1 ? 2 : 7));
 	for (int o = 0; o < TEST_OPERANDS; o++) {
 		n[o][batch] = o == 1 ? m[2] : m[0];
 		n[o][batch + 1] = o == 0 ? m[2] : m[1];
 	}
 	for (int d = 0; d < batch; d++) {
-		int64_t extent = 1 + next() % 4;
+		int64_t extent = 1 + next() % (unit > 1 ? 3 : 4);
 		for (int o = 0; o < TEST_OPERANDS; o++)
 			n[o][d] = extent;
 	}

@@ -1,0 +1,312 @@
+/* gemm: see gemm.h. */
+#include "cuda/gemm.h"
+#include "base/vec.h"
+#include "cuda/gemm_shape.h"
+#include "rt/job.h"
+#include <string.h>
+
+enum { ANSWERS = 4 /* algorithms asked for: the first may be one that does not run here */ };
+
+/* What a key is computed by. */
+struct plan {
+	struct cuda_gemm_key key;
+	bool exists; /* cuBLASLt has an algorithm */
+	cublasLtMatmulDesc_t desc;
+	cublasLtMatrixLayout_t layout[CUDA_GEMM_BIAS]; /* of a, b, d */
+	cublasLtMatmulAlgo_t algorithm;
+	size_t workspace; /* bytes that it needs */
+};
+
+struct cuda_gemms {
+	bool tf32;
+	cublasLtHandle_t handle; /* NULL: no contraction yet */
+	cublasLtMatmulPreference_t preference;
+	/* By key, open addressing; at most half full. */
+	struct plan **slot;
+	uint32_t slots, plans; /* slots: a power of two, or 0 */
+	VEC(struct workspace {
+		CUstream stream;
+		void *at;
+	})
+	workspace;
+};
+
+static enum status failure(const struct cuda *c)
+{
+	return rt_job_status(c->base.job);
+}
+
+/* ---- types */
+
+static cudaDataType_t type_of(uint8_t dtype)
+{
+	static const cudaDataType_t type[RT_DTYPE_COUNT] = {
+	    [RT_F64] = CUDA_R_64F, [RT_F32] = CUDA_R_32F,        [RT_BF16] = CUDA_R_16BF,
+	    [RT_F16] = CUDA_R_16F, [RT_F8E4M3] = CUDA_R_8F_E4M3, [RT_F8E5M2] = CUDA_R_8F_E5M2,
+	};
+	return type[dtype];
+}
+
+static cublasComputeType_t compute_type(const struct cuda_gemm_key *k)
+{
+	if (k->dtype[CUDA_GEMM_D] == RT_F64)
+		return CUBLAS_COMPUTE_64F;
+	return k->tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
+}
+
+static cublasLtEpilogue_t epilogue_of(const struct cuda_gemm_key *k)
+{
+	static const cublasLtEpilogue_t epilogue[] = {
+	    [CUDA_GEMM_PLAIN] = CUBLASLT_EPILOGUE_DEFAULT,
+	    [CUDA_GEMM_ADD_BIAS] = CUBLASLT_EPILOGUE_BIAS,
+	};
+	return epilogue[k->epilogue];
+}
+
+/* ---- plans */
+
+#define set_desc(c, p, name, ...)                                                                            \
+	cuda_call_blas(c, cublasLtMatmulDescSetAttribute, (p)->desc, CUBLASLT_MATMUL_DESC_##name,            \
+	               &(__VA_ARGS__), sizeof(__VA_ARGS__))
+#define set_layout(c, layout, name, ...)                                                                     \
+	cuda_call_blas(c, cublasLtMatrixLayoutSetAttribute, layout, CUBLASLT_MATRIX_LAYOUT_##name,           \
+	               &(__VA_ARGS__), sizeof(__VA_ARGS__))
+#define set_preference(c, name, ...)                                                                         \
+	cuda_call_blas(c, cublasLtMatmulPreferenceSetAttribute, (c)->gemms->preference,                      \
+	               CUBLASLT_MATMUL_PREF_##name, &(__VA_ARGS__), sizeof(__VA_ARGS__))
+
+/* The address decides, by its alignment, which algorithms there are. */
+static bool set_bias(struct cuda *c, struct plan *p, const void *bias)
+{
+	return p->key.epilogue != CUDA_GEMM_ADD_BIAS || set_desc(c, p, BIAS_POINTER, bias);
+}
+
+static bool make_desc(struct cuda *c, struct plan *p)
+{
+	const struct cuda_gemm_key *k = &p->key;
+	cublasLtEpilogue_t epilogue = epilogue_of(k);
+	if (!cuda_call_blas(c, cublasLtMatmulDescCreate, &p->desc, compute_type(k),
+	                    k->dtype[CUDA_GEMM_D] == RT_F64 ? CUDA_R_64F : CUDA_R_32F))
+		return false;
+	int32_t a = k->transposed[CUDA_GEMM_A] ? CUBLAS_OP_T : CUBLAS_OP_N;
+	int32_t b = k->transposed[CUDA_GEMM_B] ? CUBLAS_OP_T : CUBLAS_OP_N;
+	if (!set_desc(c, p, TRANSA, a) || !set_desc(c, p, TRANSB, b) || !set_desc(c, p, EPILOGUE, epilogue))
+		return false;
+	if (k->epilogue != CUDA_GEMM_ADD_BIAS)
+		return true;
+	int32_t type = (int32_t)type_of(k->dtype[CUDA_GEMM_BIAS]);
+	return set_desc(c, p, BIAS_DATA_TYPE, type) &&
+	       set_desc(c, p, BIAS_BATCH_STRIDE, k->batch_stride[CUDA_GEMM_BIAS]);
+}
+
+static bool make_layout(struct cuda *c, struct plan *p, int o)
+{
+	const struct cuda_gemm_key *k = &p->key;
+	int64_t rows = o == CUDA_GEMM_B ? k->inner : k->rows, cols = o == CUDA_GEMM_A ? k->inner : k->cols;
+	bool transposed = o != CUDA_GEMM_D && k->transposed[o];
+	int32_t batch = (int32_t)k->batch;
+	return cuda_call_blas(c, cublasLtMatrixLayoutCreate, &p->layout[o], type_of(k->dtype[o]),
+	                      (uint64_t)(transposed ? cols : rows), (uint64_t)(transposed ? rows : cols),
+	                      k->lead[o]) &&
+	       set_layout(c, p->layout[o], BATCH_COUNT, batch) &&
+	       set_layout(c, p->layout[o], STRIDED_BATCH_OFFSET, k->batch_stride[o]);
+}
+
+/* A sum in parts is added up in f32 before it is rounded to less. */
+static uint32_t reduction_schemes(const struct cuda_gemm_key *k)
+{
+	return k->dtype[CUDA_GEMM_D] <= RT_F32 ? CUBLASLT_REDUCTION_SCHEME_MASK
+	                                       : CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
+}
+
+static bool choose(struct cuda *c, struct plan *p)
+{
+	struct cuda_gemms *g = c->gemms;
+	cublasLtMatmulHeuristicResult_t answer[ANSWERS];
+	uint32_t aligned[CUDA_GEMM_BIAS], schemes = reduction_schemes(&p->key);
+	int answers = 0;
+	for (int o = 0; o < CUDA_GEMM_BIAS; o++)
+		aligned[o] = p->key.aligned[o];
+	if (!set_preference(c, REDUCTION_SCHEME_MASK, schemes) ||
+	    !set_preference(c, MIN_ALIGNMENT_A_BYTES, aligned[CUDA_GEMM_A]) ||
+	    !set_preference(c, MIN_ALIGNMENT_B_BYTES, aligned[CUDA_GEMM_B]) ||
+	    !set_preference(c, MIN_ALIGNMENT_C_BYTES, aligned[CUDA_GEMM_D]) ||
+	    !set_preference(c, MIN_ALIGNMENT_D_BYTES, aligned[CUDA_GEMM_D]))
+		return false;
+	cublasStatus_t r = c->api->cublasLtMatmulAlgoGetHeuristic(
+	    g->handle, p->desc, p->layout[CUDA_GEMM_A], p->layout[CUDA_GEMM_B], p->layout[CUDA_GEMM_D],
+	    p->layout[CUDA_GEMM_D], g->preference, ANSWERS, answer, &answers);
+	if (r == CUBLAS_STATUS_NOT_SUPPORTED || r == CUBLAS_STATUS_ARCH_MISMATCH)
+		return true;
+	if (!cuda_check_blas(c, r, "cublasLtMatmulAlgoGetHeuristic"))
+		return false;
+	for (int i = 0; i < answers && !p->exists; i++)
+		if (answer[i].state == CUBLAS_STATUS_SUCCESS) {
+			p->exists = true;
+			p->algorithm = answer[i].algo;
+			p->workspace = answer[i].workspaceSize;
+		}
+	return true;
+}
+
+static void free_plan(struct cuda *c, struct plan *p)
+{
+	for (int o = 0; o < CUDA_GEMM_BIAS; o++)
+		if (p->layout[o])
+			cuda_call_blas(c, cublasLtMatrixLayoutDestroy, p->layout[o]);
+	if (p->desc)
+		cuda_call_blas(c, cublasLtMatmulDescDestroy, p->desc);
+	free(p);
+}
+
+/* bias: of the first launch. */
+static struct plan *make_plan(struct cuda *c, const struct cuda_gemm_key *key, const void *bias)
+{
+	struct plan *p = mem_zalloc(sizeof *p);
+	p->key = *key;
+	if (make_desc(c, p) && set_bias(c, p, bias) && make_layout(c, p, CUDA_GEMM_A) &&
+	    make_layout(c, p, CUDA_GEMM_B) && make_layout(c, p, CUDA_GEMM_D) && choose(c, p))
+		return p;
+	free_plan(c, p);
+	return NULL;
+}
+
+/* ---- the table of plans */
+
+static struct plan **slot_of(const struct cuda_gemms *g, const struct cuda_gemm_key *key)
+{
+	const unsigned char *byte = (const unsigned char *)key;
+	uint64_t hash = 14695981039346656037u;
+	for (size_t i = 0; i < sizeof *key; i++)
+		hash = (hash ^ byte[i]) * 1099511628211u;
+	for (uint32_t i = (uint32_t)(hash >> 32) & (g->slots - 1);; i = (i + 1) & (g->slots - 1))
+		if (!g->slot[i] || memcmp(&g->slot[i]->key, key, sizeof *key) == 0)
+			return &g->slot[i];
+}
+
+static void grow(struct cuda_gemms *g)
+{
+	struct plan **old = g->slot;
+	uint32_t slots = g->slots;
+	g->slots = slots ? 2 * slots : 32;
+	g->slot = mem_zalloc(g->slots * sizeof *g->slot);
+	for (uint32_t i = 0; i < slots; i++)
+		if (old[i])
+			*slot_of(g, &old[i]->key) = old[i];
+	free(old);
+}
+
+/* NULL after a message. */
+static struct plan *plan_of(struct cuda *c, const struct cuda_gemm_key *key, const void *bias)
+{
+	struct cuda_gemms *g = c->gemms;
+	if (2 * (g->plans + 1) > g->slots)
+		grow(g);
+	struct plan **slot = slot_of(g, key);
+	if (!*slot && (*slot = make_plan(c, key, bias)))
+		g->plans++;
+	return *slot;
+}
+
+/* ---- launches */
+
+static bool begin(struct cuda *c)
+{
+	struct cuda_gemms *g = c->gemms;
+	uint64_t most = CUDA_GEMM_WORKSPACE;
+	return g->handle ||
+	       (cuda_need(c, CUDA_BLAS) == STATUS_OK && cuda_call_blas(c, cublasLtCreate, &g->handle) &&
+	        cuda_call_blas(c, cublasLtMatmulPreferenceCreate, &g->preference) &&
+	        set_preference(c, MAX_WORKSPACE_BYTES, most));
+}
+
+/* Products of a stream run one after the other and share one. */
+static bool workspace_of(struct cuda *c, CUstream s, void **out)
+{
+	struct cuda_gemms *g = c->gemms;
+	for (uint32_t i = 0; i < g->workspace.n; i++)
+		if (g->workspace.at[i].stream == s) {
+			*out = g->workspace.at[i].at;
+			return true;
+		}
+	if (rt_device_alloc(&c->base, CUDA_GEMM_WORKSPACE, "the workspace of cuBLASLt", out) != STATUS_OK)
+		return false;
+	vec_push(&g->workspace, (struct workspace){s, *out});
+	return true;
+}
+
+static bool multiply(struct cuda *c, CUstream s, struct plan *p, char *const at[])
+{
+	union {
+		float f32;
+		double f64;
+	} one = {.f32 = 1}, zero = {.f32 = 0};
+	void *workspace = NULL;
+	if (p->key.dtype[CUDA_GEMM_D] == RT_F64)
+		one.f64 = 1, zero.f64 = 0;
+	if (p->workspace && !workspace_of(c, s, &workspace))
+		return false;
+	return set_bias(c, p, at[CUDA_GEMM_BIAS]) &&
+	       cuda_call_blas(c, cublasLtMatmul, c->gemms->handle, p->desc, &one, at[CUDA_GEMM_A],
+	                      p->layout[CUDA_GEMM_A], at[CUDA_GEMM_B], p->layout[CUDA_GEMM_B],
+	                      p->key.accumulate ? &one : &zero, at[CUDA_GEMM_D], p->layout[CUDA_GEMM_D],
+	                      at[CUDA_GEMM_D], p->layout[CUDA_GEMM_D], &p->algorithm, workspace, p->workspace,
+	                      s);
+}
+
+enum status cuda_gemm_launch(struct cuda *c, CUstream s, const struct rt_task *t, bool *taken)
+{
+	struct cuda_gemm_shape shape;
+	char *at[CUDA_GEMM_OPERANDS];
+	*taken = false;
+	if (!cuda_gemm_shape(t, &shape))
+		return STATUS_OK;
+	shape.key.tf32 = c->gemms->tf32 && t->in[0].dtype == RT_F32;
+	if (!begin(c))
+		return failure(c);
+	struct plan *plan = plan_of(c, &shape.key, shape.at[CUDA_GEMM_BIAS]);
+	if (!plan)
+		return failure(c);
+	if (!plan->exists)
+		return STATUS_OK;
+	for (int64_t i = 0; i < shape.launches; i++) {
+		cuda_gemm_operands(&shape, i, at);
+		if (!multiply(c, s, plan, at))
+			return failure(c);
+	}
+	*taken = true;
+	return STATUS_OK;
+}
+
+/* ---- beginning and end */
+
+enum status cuda_gemms_open(struct cuda *c)
+{
+	c->gemms = mem_zalloc(sizeof *c->gemms);
+	return STATUS_OK;
+}
+
+void cuda_gemms_allow_tf32(struct cuda *c, bool allowed)
+{
+	c->gemms->tf32 = allowed;
+}
+
+void cuda_gemms_close(struct cuda *c)
+{
+	struct cuda_gemms *g = c->gemms;
+	if (!g)
+		return;
+	for (uint32_t i = 0; i < g->slots; i++)
+		if (g->slot[i])
+			free_plan(c, g->slot[i]);
+	for (uint32_t i = 0; i < g->workspace.n; i++)
+		rt_device_free(&c->base, g->workspace.at[i].at);
+	if (g->preference)
+		cuda_call_blas(c, cublasLtMatmulPreferenceDestroy, g->preference);
+	if (g->handle)
+		cuda_call_blas(c, cublasLtDestroy, g->handle);
+	vec_free(&g->workspace);
+	free(g->slot);
+	free(g);
+	c->gemms = NULL;
+}
