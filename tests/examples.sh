@@ -132,6 +132,13 @@ fork_pipelines | thread_pipelines)
 	for n in 2 3 8; do pipelines "$hirc" run --np=$n --bootstrap=${part%_*}; done
 	meshes "$hirc" run --bootstrap=${part%_*}
 	;;
+cuda)
+	for n in 1 2 4 8; do sizes "$hirc" run --target=cuda --np=$n --bootstrap=thread; done
+	;;
+cuda_pipelines)
+	for n in 2 3; do pipelines "$hirc" run --target=cuda --np=$n --bootstrap=thread; done
+	meshes "$hirc" run --target=cuda --bootstrap=thread
+	;;
 mpi)
 	need_mpi
 	for n in 1 2 4 8; do

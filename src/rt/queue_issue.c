@@ -437,9 +437,9 @@ static void issue_wait(struct rt_engine *engine, struct rt_stream *current, stru
 {
 	struct issue_engine *e = (struct issue_engine *)engine;
 	struct stream *s = (struct stream *)current;
-	bool idle = !s->head;
 	if (e->unissued.n)
 		advance(e, &(bool){false});
+	bool idle = !s->head;
 	if (idle && !awaited_by(e, ticket)->unissued) {
 		await_ticket(e, s, ticket, at);
 		return;
