@@ -92,12 +92,12 @@ static void compute(const struct job *j, size_t batch)
 	free(b);
 }
 
-static void run(void *data)
+static void run(void *data, uint64_t number)
 {
 	struct job *j = data;
+	(void)number;
 	for (int32_t batch = 0; batch < j->layout_d.batch; batch++)
 		compute(j, (size_t)batch);
-	free(j);
 }
 
 void blas_push(const struct blas_problem *p, const void *alpha, const void *a, const void *b,
@@ -114,5 +114,5 @@ void blas_push(const struct blas_problem *p, const void *alpha, const void *a, c
 		mock_memory_check("cublasLtMatmul", p->operation->bias,
 		                  reach * element_bytes(blas_element(j->bias_type)));
 	}
-	mock_stream_push(s, run, j);
+	mock_stream_push(s, (struct mock_work){run, free, NULL, j});
 }

@@ -44,11 +44,12 @@ struct comm_call {
 /* Calls of one communicator that go together. */
 struct comm_launch {
 	struct ncclComm *comm;
-	uint64_t number; /* of the communicator's launches, from 0 on */
 	int n;
 	struct comm_call call[];
 };
-void comm_run(void *launch); /* a stream's item; frees it */
+/* As a stream's work. number: of the communicator's launches, from 0 on. */
+uint64_t comm_issue(void *launch);
+void comm_run(void *launch, uint64_t number);
 
 size_t comm_type_bytes(ncclDataType_t t); /* 0: unknown */
 

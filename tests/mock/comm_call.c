@@ -38,7 +38,6 @@ static void join_streams(const struct comm_launch *l, CUstream first)
 
 static void launch(struct comm_launch *l)
 {
-	struct ncclComm *c = l->comm;
 	CUstream first = l->call[0].stream;
 	struct mock_mark *over = mock_mark_new();
 	int n = l->n;
@@ -47,11 +46,8 @@ static void launch(struct comm_launch *l)
 		mock_abort("nccl", "the host has no memory");
 	for (int k = 0; k < n; k++)
 		stream[k] = l->call[k].stream;
-	pthread_mutex_lock(&c->lock);
-	l->number = c->issued++;
-	pthread_mutex_unlock(&c->lock);
 	join_streams(l, first);
-	mock_stream_push(first, comm_run, l);
+	mock_stream_push(first, (struct mock_work){comm_run, free, comm_issue, l});
 	mock_stream_signal(first, over);
 	for (int k = 1; k < n; k++)
 		if (stream[k] != first)

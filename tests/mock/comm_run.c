@@ -219,19 +219,27 @@ static void run_calls(struct comm_launch *l)
 	free(running);
 }
 
-void comm_run(void *data)
+uint64_t comm_issue(void *data)
+{
+	struct ncclComm *c = ((struct comm_launch *)data)->comm;
+	pthread_mutex_lock(&c->lock);
+	uint64_t number = c->issued++;
+	pthread_mutex_unlock(&c->lock);
+	return number;
+}
+
+void comm_run(void *data, uint64_t number)
 {
 	struct comm_launch *l = data;
 	struct ncclComm *c = l->comm;
-	if (wait_for_turn(c, l->number)) {
+	if (wait_for_turn(c, number)) {
 		if (mock_fails("nccl"))
 			break_down(c);
 		else
 			run_calls(l);
 	}
 	pthread_mutex_lock(&c->lock);
-	c->done = c->done == l->number ? l->number + 1 : c->done;
+	c->done = c->done == number ? number + 1 : c->done;
 	pthread_cond_broadcast(&c->changed);
 	pthread_mutex_unlock(&c->lock);
-	free(l);
 }

@@ -11,14 +11,14 @@ struct copy {
 	char staged[]; /* what is copied from memory that may change */
 };
 
-static void run(void *data)
+static void run(void *data, uint64_t number)
 {
 	struct copy *c = data;
+	(void)number;
 	if (c->from)
 		memmove(c->to, c->from, c->bytes);
 	else
 		memset(c->to, c->fill, c->bytes);
-	free(c);
 }
 
 static void push(CUstream s, void *to, const void *from, size_t bytes, int fill, bool stage)
@@ -29,7 +29,7 @@ static void push(CUstream s, void *to, const void *from, size_t bytes, int fill,
 	*c = (struct copy){to, from, bytes, fill};
 	if (stage)
 		c->from = memcpy(c->staged, from, bytes);
-	mock_stream_push(s, run, c);
+	mock_stream_push(s, (struct mock_work){run, free, NULL, c});
 }
 
 /* Pinned memory is read when the stream comes to it, other memory at once. */
@@ -37,8 +37,9 @@ CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void *from, size_t bytes, CUstr
 {
 	DRIVER_ENTER(CUDA_ERROR_INVALID_VALUE, "%zu stream %u", bytes, STREAM_NUMBER(s));
 	mock_memory_check(__func__, (void *)to, bytes);
+	bool stage = memory_kind(__func__, from, bytes) == MEMORY_PAGEABLE && !mock_stream_is_captured(s);
 	if (bytes)
-		push(s, (void *)to, from, bytes, 0, memory_kind(__func__, from, bytes) == MEMORY_PAGEABLE);
+		push(s, (void *)to, from, bytes, 0, stage);
 	return CUDA_SUCCESS;
 }
 
@@ -50,7 +51,7 @@ CUresult cuMemcpyDtoHAsync(void *to, CUdeviceptr from, size_t bytes, CUstream s)
 	if (!bytes)
 		return CUDA_SUCCESS;
 	push(s, to, (void *)from, bytes, 0, false);
-	if (memory_kind(__func__, to, bytes) == MEMORY_PAGEABLE)
+	if (memory_kind(__func__, to, bytes) == MEMORY_PAGEABLE && !mock_stream_is_captured(s))
 		stream_wait_idle(s);
 	return driver_state();
 }

@@ -2,6 +2,7 @@
 #ifndef HIRC_MOCK_DRIVER_H
 #define HIRC_MOCK_DRIVER_H
 #include "mock.h"
+#include <pthread.h>
 
 struct CUctx_st {
 	struct mock_object object;
@@ -23,15 +24,62 @@ void driver_break(CUresult error); /* from now on driver_state is this */
 			return state;                                                                        \
 	} while (0)
 
+/* For calls that wait or allocate. */
+#define DRIVER_ENTER_ALONE(failure, ...)                                                                     \
+	DRIVER_ENTER(failure, __VA_ARGS__);                                                                  \
+	do {                                                                                                 \
+		CUresult forbidden = graph_forbids();                                                        \
+		if (forbidden != CUDA_SUCCESS)                                                               \
+			return forbidden;                                                                    \
+	} while (0)
+
 /* Number of a handle, for logs; aborts if it is none. */
 #define STREAM_NUMBER(s) mock_object_number(__func__, MOCK_STREAM, (s))
 #define EVENT_NUMBER(e) mock_object_number(__func__, MOCK_EVENT, (e))
 
-CUcontext stream_context(CUstream s);
+struct stream_item;
+struct CUstream_st {
+	struct mock_object object;
+	CUcontext context;
+	CUgraph graph;            /* that takes what it is given; NULL: none. graph.c's, as lane */
+	int lane;                 /* of the graph */
+	struct CUstream_st *next; /* of all that were ever made */
+	pthread_mutex_t lock;     /* of what follows */
+	pthread_cond_t changed;
+	struct stream_item *first, **end;
+	unsigned pending; /* items, with the one that runs */
+	bool is_started, is_ending;
+	uint64_t random;
+};
+
+struct mock_mark {
+	unsigned references;
+	bool is_over;
+	CUgraph graph;  /* in which it was captured; NULL: in none */
+	unsigned index; /* of the graph's marks */
+};
+
+/* A stream that is no handle: of a graph. stream_end: it goes when it has done what it has. */
+CUstream stream_make(CUcontext context, uint64_t seed);
+void stream_end(CUstream s);
+/* Past any capture. free may be NULL. */
+void stream_enqueue(CUstream s, void (*run)(void *, uint64_t), void *data, void (*free)(void *),
+                    uint64_t number);
 /* Until the streams of all contexts of a device are empty. */
 void streams_wait(int device);
 /* Until the stream has done what it has. */
 void stream_wait_idle(CUstream s);
+
+/* If the stream is captured, the graph takes what is given, and these are true. */
+bool graph_takes_work(CUstream s, const struct mock_work *work);
+bool graph_takes_signal(CUstream s, struct mock_mark *m);
+/* May begin to capture s, whose wait for a captured mark that is. An error: the capture is broken. */
+bool graph_takes_wait(CUstream s, struct mock_mark *m, CUresult *error);
+/* An error for calls that a thread may not do while it captures. */
+CUresult graph_forbids(void);
+/* An error for calls about a stream that is captured. */
+CUresult graph_forbids_stream(CUstream s);
+CUresult mark_wait_in_stream(CUstream s, struct mock_mark *m);
 
 enum memory_kind { MEMORY_PAGEABLE, MEMORY_DEVICE, MEMORY_PINNED };
 /* Of bytes from at on; where they begin in an allocation and do not end in it: aborts. */

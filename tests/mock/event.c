@@ -4,11 +4,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-struct mock_mark {
-	unsigned references;
-	bool is_over;
-};
-
 struct CUevent_st {
 	struct mock_object object;
 	CUcontext context;
@@ -45,14 +40,14 @@ void mock_mark_release(struct mock_mark *m)
 		free(m);
 }
 
-static void come(void *data)
+static void come(void *data, uint64_t number)
 {
+	(void)number;
 	struct mock_mark *m = data;
 	pthread_mutex_lock(&lock);
 	m->is_over = true;
 	pthread_cond_broadcast(&changed);
 	pthread_mutex_unlock(&lock);
-	mock_mark_release(m);
 }
 
 void mock_mark_wait(struct mock_mark *m)
@@ -63,9 +58,14 @@ void mock_mark_wait(struct mock_mark *m)
 	pthread_mutex_unlock(&lock);
 }
 
-static void await(void *data)
+static void await(void *data, uint64_t number)
 {
+	(void)number;
 	mock_mark_wait(data);
+}
+
+static void release(void *data)
+{
 	mock_mark_release(data);
 }
 
@@ -79,14 +79,26 @@ bool mock_mark_is_over(struct mock_mark *m)
 
 void mock_stream_signal(CUstream s, struct mock_mark *m)
 {
+	if (graph_takes_signal(s, m))
+		return;
 	keep(m);
-	mock_stream_push(s, come, m);
+	stream_enqueue(s, come, m, release, 0);
+}
+
+CUresult mark_wait_in_stream(CUstream s, struct mock_mark *m)
+{
+	CUresult error = CUDA_SUCCESS;
+	if (graph_takes_wait(s, m, &error))
+		return error;
+	keep(m);
+	stream_enqueue(s, await, m, release, 0);
+	return CUDA_SUCCESS;
 }
 
 void mock_stream_wait(CUstream s, struct mock_mark *m)
 {
-	keep(m);
-	mock_stream_push(s, await, m);
+	if (mark_wait_in_stream(s, m) != CUDA_SUCCESS)
+		mock_abort("stream", "a wait across the border of a capture");
 }
 
 /* ---- entry points */
@@ -135,7 +147,7 @@ CUresult cuEventDestroy(CUevent e)
 CUresult cuEventRecord(CUevent e, CUstream s)
 {
 	DRIVER_ENTER(CUDA_ERROR_INVALID_HANDLE, "event %u stream %u", EVENT_NUMBER(e), STREAM_NUMBER(s));
-	if (e->context != stream_context(s))
+	if (e->context != s->context)
 		return CUDA_ERROR_INVALID_HANDLE;
 	struct mock_mark *m = mock_mark_new();
 	mock_stream_signal(s, m);
@@ -145,10 +157,14 @@ CUresult cuEventRecord(CUevent e, CUstream s)
 
 CUresult cuEventQuery(CUevent e)
 {
-	DRIVER_ENTER(CUDA_ERROR_LAUNCH_FAILED, "event %u", EVENT_NUMBER(e));
+	DRIVER_ENTER_ALONE(CUDA_ERROR_LAUNCH_FAILED, "event %u", EVENT_NUMBER(e));
 	struct mock_mark *m = mark_of(e);
 	if (!m)
 		return CUDA_SUCCESS;
+	if (m->graph) {
+		mock_mark_release(m);
+		return CUDA_ERROR_CAPTURED_EVENT;
+	}
 	bool over = mock_mark_is_over(m);
 	mock_mark_release(m);
 	return over ? driver_state() : CUDA_ERROR_NOT_READY;
@@ -160,9 +176,9 @@ CUresult cuStreamWaitEvent(CUstream s, CUevent e, unsigned flags)
 	if (flags)
 		return CUDA_ERROR_INVALID_VALUE;
 	struct mock_mark *m = mark_of(e);
-	if (m) {
-		mock_stream_wait(s, m);
-		mock_mark_release(m);
-	}
-	return CUDA_SUCCESS;
+	if (!m)
+		return CUDA_SUCCESS;
+	CUresult r = mark_wait_in_stream(s, m);
+	mock_mark_release(m);
+	return r;
 }

@@ -98,7 +98,7 @@ unsigned memory_count(void)
 CUresult cuMemAlloc(CUdeviceptr *out, size_t bytes)
 {
 	void *at;
-	DRIVER_ENTER(CUDA_ERROR_OUT_OF_MEMORY, "%zu", bytes);
+	DRIVER_ENTER_ALONE(CUDA_ERROR_OUT_OF_MEMORY, "%zu", bytes);
 	CUresult r = allocate(MEMORY_DEVICE, bytes, &at);
 	if (r == CUDA_SUCCESS)
 		*out = (CUdeviceptr)at;
@@ -107,7 +107,7 @@ CUresult cuMemAlloc(CUdeviceptr *out, size_t bytes)
 
 CUresult cuMemFree(CUdeviceptr at)
 {
-	DRIVER_ENTER(CUDA_ERROR_INVALID_VALUE, NULL);
+	DRIVER_ENTER_ALONE(CUDA_ERROR_INVALID_VALUE, NULL);
 	streams_wait(mock_device_current());
 	if (at)
 		release(__func__, MEMORY_DEVICE, (void *)at);
@@ -116,13 +116,13 @@ CUresult cuMemFree(CUdeviceptr at)
 
 CUresult cuMemHostAlloc(void **out, size_t bytes, unsigned flags)
 {
-	DRIVER_ENTER(CUDA_ERROR_OUT_OF_MEMORY, "%zu flags %u", bytes, flags);
+	DRIVER_ENTER_ALONE(CUDA_ERROR_OUT_OF_MEMORY, "%zu flags %u", bytes, flags);
 	return allocate(MEMORY_PINNED, bytes, out);
 }
 
 CUresult cuMemFreeHost(void *at)
 {
-	DRIVER_ENTER(CUDA_ERROR_INVALID_VALUE, NULL);
+	DRIVER_ENTER_ALONE(CUDA_ERROR_INVALID_VALUE, NULL);
 	streams_wait(mock_device_current());
 	release(__func__, MEMORY_PINNED, at);
 	return driver_state();

@@ -164,7 +164,8 @@ void mock_abort(const char *call, const char *format, ...)
 enum { BUCKETS = 4096 };
 static struct mock_object *bucket[BUCKETS];
 static unsigned made[MOCK_KINDS], alive[MOCK_KINDS];
-static const char *const kind_name[] = {"context", "stream", "event", "module", "function", "object"};
+static const char *const kind_name[] = {"context",  "stream", "event", "module",
+                                        "function", "graph",  "object"};
 
 static struct mock_object **bucket_of(const void *handle)
 {

@@ -1,7 +1,7 @@
 /* mock: libraries with the entry points of NVIDIA's, which execute on the host.
  *
- *     libcuda.so.1        device.c memory.c copy.c stream.c event.c module.c, and what all share: mock.c
- *     libnvrtc.so.13      nvrtc.c    the source compiled by cc; the cubin is a shared object
+ *     libcuda.so.1        device.c memory.c copy.c stream.c event.c graph.c module.c, and what all share:
+ * mock.c libnvrtc.so.13      nvrtc.c    the source compiled by cc; the cubin is a shared object
  *     libcublasLt.so.13   blas.c blas_check.c blas_matmul.c
  *     libnccl.so.2        comm.c comm_call.c comm_run.c flow.c pipe.c    ranks are threads or processes of
  * one host
@@ -55,7 +55,16 @@ _Noreturn void mock_abort(const char *call, const char *format, ...) __attribute
 
 /* ---- handles */
 
-enum mock_kind { MOCK_CONTEXT, MOCK_STREAM, MOCK_EVENT, MOCK_MODULE, MOCK_FUNCTION, MOCK_OTHER, MOCK_KINDS };
+enum mock_kind {
+	MOCK_CONTEXT,
+	MOCK_STREAM,
+	MOCK_EVENT,
+	MOCK_MODULE,
+	MOCK_FUNCTION,
+	MOCK_GRAPH,
+	MOCK_OTHER,
+	MOCK_KINDS
+};
 
 /* The first member of what a handle points to. Never freed, so that no address is used twice. */
 struct mock_object {
@@ -77,8 +86,16 @@ unsigned mock_object_count(enum mock_kind kind);
 
 /* Of the thread's context; -1: it has none. */
 int mock_device_current(void);
-/* Runs run(data) in the stream, which is alive; data is run's to free. */
-void mock_stream_push(CUstream s, void (*run)(void *data), void *data);
+/* What a stream does when it comes to it. A stream that is captured does not: a graph keeps the work, and
+ * does it each time that it is launched. */
+struct mock_work {
+	void (*run)(void *data, uint64_t number);
+	void (*free)(void *data);      /* when it is done for the last time */
+	uint64_t (*issue)(void *data); /* at the call or launch: the number that run gets; NULL: 0 */
+	void *data;
+};
+void mock_stream_push(CUstream s, struct mock_work work); /* s is alive */
+bool mock_stream_is_captured(CUstream s);
 /* Aborts unless bytes from at on lie in one allocation of a device, or pinned. */
 void mock_memory_check(const char *call, const void *at, size_t bytes);
 

@@ -85,7 +85,8 @@ CUresult cuModuleLoadData(CUmodule *out, const void *image)
 
 CUresult cuModuleUnload(CUmodule m)
 {
-	DRIVER_ENTER(CUDA_ERROR_INVALID_HANDLE, "module %u", mock_object_number(__func__, MOCK_MODULE, m));
+	DRIVER_ENTER_ALONE(CUDA_ERROR_INVALID_HANDLE, "module %u",
+	                   mock_object_number(__func__, MOCK_MODULE, m));
 	streams_wait(mock_device_current());
 	mock_object_end(__func__, MOCK_MODULE, m);
 	dlclose(m->library);
@@ -122,14 +123,14 @@ struct launch {
 	_Alignas(64) char argument[MAX_ARGUMENTS];
 };
 
-static void run(void *data)
+static void run(void *data, uint64_t number)
 {
 	struct launch *l = data;
+	(void)number;
 	if (mock_fails("kernel"))
 		driver_break(CUDA_ERROR_ILLEGAL_ADDRESS);
 	else
 		l->run(l->grid, l->block, l->shared, l->argument);
-	free(l);
 }
 
 /* The one argument structure of a launch; NULL: there is none. */
@@ -178,6 +179,6 @@ CUresult cuLaunchKernel(CUfunction f, unsigned grid, unsigned grid_y, unsigned g
 	l->block = block;
 	l->shared = shared;
 	memcpy(l->argument, argument, bytes);
-	mock_stream_push(s, run, l);
+	mock_stream_push(s, (struct mock_work){run, free, NULL, l});
 	return CUDA_SUCCESS;
 }

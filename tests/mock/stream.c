@@ -4,22 +4,12 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-struct item {
-	void (*run)(void *data);
+struct stream_item {
+	void (*run)(void *data, uint64_t number);
 	void *data;
-	struct item *next;
-};
-
-struct CUstream_st {
-	struct mock_object object;
-	CUcontext context;
-	struct CUstream_st *next; /* of all that were ever made */
-	pthread_mutex_t lock;     /* of what follows */
-	pthread_cond_t changed;
-	struct item *first, **end;
-	unsigned pending; /* items, with the one that runs */
-	bool is_started, is_ending;
-	uint64_t random;
+	void (*free)(void *data); /* NULL: data belong to others */
+	uint64_t number;
+	struct stream_item *next;
 };
 
 static struct CUstream_st *all;
@@ -43,7 +33,7 @@ static void *work(void *argument)
 	for (;;) {
 		while (!s->first && !s->is_ending)
 			pthread_cond_wait(&s->changed, &s->lock);
-		struct item *i = s->first;
+		struct stream_item *i = s->first;
 		if (!i)
 			break;
 		s->first = i->next;
@@ -51,7 +41,9 @@ static void *work(void *argument)
 			s->end = &s->first;
 		pthread_mutex_unlock(&s->lock);
 		delay(s);
-		i->run(i->data);
+		i->run(i->data, i->number);
+		if (i->free)
+			i->free(i->data);
 		free(i);
 		pthread_mutex_lock(&s->lock);
 		s->pending--;
@@ -65,17 +57,24 @@ static void start(CUstream s)
 {
 	pthread_t thread;
 	if (pthread_create(&thread, NULL, work, s) != 0)
-		mock_abort("stream", "the host has no thread for stream %u", s->object.number);
+		mock_abort("stream", "the host has no thread");
 	pthread_detach(thread);
 	s->is_started = true;
 }
 
-void mock_stream_push(CUstream s, void (*run)(void *data), void *data)
+void mock_stream_push(CUstream s, struct mock_work w)
 {
-	struct item *i = malloc(sizeof *i);
+	if (!graph_takes_work(s, &w))
+		stream_enqueue(s, w.run, w.data, w.free, w.issue ? w.issue(w.data) : 0);
+}
+
+void stream_enqueue(CUstream s, void (*run)(void *, uint64_t), void *data, void (*release)(void *),
+                    uint64_t number)
+{
+	struct stream_item *i = malloc(sizeof *i);
 	if (!i)
 		mock_abort("stream", "the host has no memory");
-	*i = (struct item){run, data, NULL};
+	*i = (struct stream_item){run, data, release, number, NULL};
 	pthread_mutex_lock(&s->lock);
 	*s->end = i;
 	s->end = &i->next;
@@ -104,9 +103,29 @@ void streams_wait(int device)
 			stream_wait_idle(s);
 }
 
-CUcontext stream_context(CUstream s)
+CUstream stream_make(CUcontext context, uint64_t seed)
 {
-	return s->context;
+	CUstream s = calloc(1, sizeof *s);
+	if (!s)
+		mock_abort("stream", "the host has no memory");
+	s->context = context;
+	s->end = &s->first;
+	pthread_mutex_init(&s->lock, NULL);
+	pthread_cond_init(&s->changed, NULL);
+	s->random = (mock_settings()->seed + seed) * 0x9e3779b97f4a7c15u;
+	pthread_mutex_lock(&all_lock);
+	s->next = all;
+	all = s;
+	pthread_mutex_unlock(&all_lock);
+	return s;
+}
+
+void stream_end(CUstream s)
+{
+	pthread_mutex_lock(&s->lock);
+	s->is_ending = true;
+	pthread_cond_broadcast(&s->changed);
+	pthread_mutex_unlock(&s->lock);
 }
 
 /* ---- entry points */
@@ -116,19 +135,8 @@ CUresult cuStreamCreate(CUstream *out, unsigned flags)
 	DRIVER_ENTER(CUDA_ERROR_OUT_OF_MEMORY, "flags %u", flags);
 	if (flags != CU_STREAM_NON_BLOCKING && flags != CU_STREAM_DEFAULT)
 		return CUDA_ERROR_INVALID_VALUE;
-	CUstream s = calloc(1, sizeof *s);
-	if (!s)
-		mock_abort(__func__, "the host has no memory");
-	s->context = driver_context();
-	s->end = &s->first;
-	pthread_mutex_init(&s->lock, NULL);
-	pthread_cond_init(&s->changed, NULL);
+	CUstream s = stream_make(driver_context(), mock_object_count(MOCK_STREAM));
 	mock_object_add(&s->object, MOCK_STREAM);
-	s->random = mock_settings()->seed * 0x9e3779b97f4a7c15u + s->object.number;
-	pthread_mutex_lock(&all_lock);
-	s->next = all;
-	all = s;
-	pthread_mutex_unlock(&all_lock);
 	*out = s;
 	return CUDA_SUCCESS;
 }
@@ -137,17 +145,19 @@ CUresult cuStreamCreate(CUstream *out, unsigned flags)
 CUresult cuStreamDestroy(CUstream s)
 {
 	DRIVER_ENTER(CUDA_ERROR_INVALID_HANDLE, "stream %u", STREAM_NUMBER(s));
+	if (mock_stream_is_captured(s))
+		mock_abort(__func__, "stream %u is captured", s->object.number);
 	mock_object_end(__func__, MOCK_STREAM, s);
-	pthread_mutex_lock(&s->lock);
-	s->is_ending = true;
-	pthread_cond_broadcast(&s->changed);
-	pthread_mutex_unlock(&s->lock);
+	stream_end(s);
 	return CUDA_SUCCESS;
 }
 
 CUresult cuStreamQuery(CUstream s)
 {
 	DRIVER_ENTER(CUDA_ERROR_LAUNCH_FAILED, "stream %u", STREAM_NUMBER(s));
+	CUresult forbidden = graph_forbids_stream(s);
+	if (forbidden != CUDA_SUCCESS)
+		return forbidden;
 	pthread_mutex_lock(&s->lock);
 	bool is_idle = !s->pending;
 	pthread_mutex_unlock(&s->lock);
@@ -157,6 +167,9 @@ CUresult cuStreamQuery(CUstream s)
 CUresult cuStreamSynchronize(CUstream s)
 {
 	DRIVER_ENTER(CUDA_ERROR_LAUNCH_FAILED, "stream %u", STREAM_NUMBER(s));
+	CUresult forbidden = graph_forbids_stream(s);
+	if (forbidden != CUDA_SUCCESS)
+		return forbidden;
 	stream_wait_idle(s);
 	return driver_state();
 }

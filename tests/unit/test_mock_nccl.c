@@ -201,6 +201,28 @@ static void independent(struct rank *r)
 	}
 }
 
+/* A graph of two sums that is launched twice, with others before and between. */
+static void in_graphs(struct rank *r)
+{
+	ncclComm_t c = make(r, 0);
+	CUgraph graph;
+	CUgraphExec executable;
+	float *at = numbers(r, COUNT);
+	CHECK_EQ(api.cuStreamSynchronize(r->stream), CUDA_SUCCESS);
+	CHECK_EQ(api.cuStreamBeginCapture(r->stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL), CUDA_SUCCESS);
+	for (int k = 0; k < 2; k++)
+		CHECK_EQ(api.ncclAllReduce(at, at, COUNT, ncclFloat32, ncclSum, c, r->stream), ncclSuccess);
+	CHECK_EQ(api.cuStreamEndCapture(r->stream, &graph), CUDA_SUCCESS);
+	CHECK_EQ(api.cuGraphInstantiate(&executable, graph, 0), CUDA_SUCCESS);
+	for (int k = 0; k < 2; k++) {
+		CHECK_EQ(api.ncclAllReduce(at, at, COUNT, ncclFloat32, ncclSum, c, r->stream), ncclSuccess);
+		CHECK_EQ(api.cuGraphLaunch(executable, r->stream), CUDA_SUCCESS);
+	}
+	SAME(at, COUNT, 32 * sum_of(r->n, i)); /* six sums of two ranks */
+	CHECK_EQ(api.cuGraphExecDestroy(executable), CUDA_SUCCESS);
+	finish(r, c);
+}
+
 /* bf16: each step rounds; averages multiply first; NaN is passed by in max. */
 static void roundings(struct rank *r)
 {
@@ -301,6 +323,7 @@ CASE(collectives, RANKS, processes)
 CASE(groups, RANKS, threads)
 CASE(groups, RANKS, processes)
 CASE(independent, 2, threads)
+CASE(in_graphs, 2, threads)
 CASE(roundings, 2, threads)
 CASE(mismatch, 2, threads)
 CASE(mismatch, 2, processes)
@@ -317,6 +340,7 @@ int main(void)
 	MOCK_CASE(groups_threads, "HIRC_MOCK_DEVICES=3");
 	MOCK_CASE(groups_processes, "HIRC_MOCK_DEVICES=3");
 	MOCK_CASE(independent_threads, "HIRC_MOCK_DEVICES=2");
+	MOCK_CASE(in_graphs_threads, "HIRC_MOCK_DEVICES=2");
 	MOCK_CASE(roundings_threads, "HIRC_MOCK_DEVICES=2");
 	MOCK_CASE(mismatch_threads, "HIRC_MOCK_DEVICES=2");
 	MOCK_CASE(mismatch_processes, "HIRC_MOCK_DEVICES=2");
