@@ -5,7 +5,7 @@
  * dense) decides the source text, everything else is an argument. A source is compiled once a process and
  * architecture, and kept on disk:
  *
- *     task ──shape──> source ──hash──> $XDG_CACHE_HOME/hirc/<hash>.cubin ──> module ──> launch with arguments
+ *     task ──shape──> source ──hash──> …/hirc/kernels/<hash>.cubin ──> module ──> launch with arguments
  */
 #ifndef HIRC_CUDA_KERNEL_H
 #define HIRC_CUDA_KERNEL_H

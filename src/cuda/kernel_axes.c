@@ -101,17 +101,17 @@ void kernel_place(struct kernel_writer *w, const struct kernel_axes *x, int per,
 	kernel_key(w, (unsigned)x->nd);
 	kernel_text(w, "#define PLACE_%s(number)", name);
 	if (x->nd)
-		kernel_text(w, " index %s0 = (number);", name);
+		kernel_text(w, " offset %s0 = (number);", name);
 	for (int d = x->nd - 1; d > 0; d--) {
 		int64_t n = d == x->nd - 1 ? x->n[d] / per : x->n[d];
 		unsigned by = narrow ? kernel_divisor(w, n) : kernel_i64(w, n);
 		if (narrow)
 			kernel_text(w,
-			            " \\\n\tindex %s%d = %s0; %s0 = (index)quotient((u32)%s0, arg.x%u);"
-			            " %s%d -= %s0 * (index)arg.x%u.by;",
+			            " \\\n\toffset %s%d = %s0; %s0 = (offset)quotient((u32)%s0, arg.x%u);"
+			            " %s%d -= %s0 * (offset)arg.x%u.by;",
 			            name, d, name, name, name, by, name, d, name, by);
 		else
-			kernel_text(w, " \\\n\tindex %s%d = %s0 %% arg.x%u; %s0 /= arg.x%u;", name, d, name,
+			kernel_text(w, " \\\n\toffset %s%d = %s0 %% arg.x%u; %s0 /= arg.x%u;", name, d, name,
 			            by, name, by);
 	}
 	kernel_text(w, "\n");
@@ -129,7 +129,7 @@ void kernel_offset(struct kernel_writer *w, const struct kernel_axes *x, int per
 		if (stride == 1)
 			kernel_text(w, " + %s%d * %d", name, d, step);
 		else
-			kernel_text(w, " + %s%d * (index)arg.x%u", name, d, kernel_i64(w, stride * step));
+			kernel_text(w, " + %s%d * (offset)arg.x%u", name, d, kernel_i64(w, stride * step));
 	}
 	kernel_text(w, ")\n");
 }

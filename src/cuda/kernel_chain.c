@@ -41,23 +41,23 @@ static void write_chain(struct kernel_writer *w, struct kernel_steps *s, const s
 	kernel_key(w, narrow * 2u + tail);
 	unsigned n = kernel_i64(w, tail ? count : vectors), all = kernel_i64(w, tiles);
 	kernel_grid(w, tiles < MOST_BLOCKS ? tiles : MOST_BLOCKS);
-	kernel_text(w, "typedef %s index;\n", narrow ? "i32" : "i64");
+	kernel_text(w, "typedef %s offset;\n", narrow ? "i32" : "i64");
 	kernel_place(w, x, per, "c", narrow);
 	for (int k = 0; k < s->views; k++)
 		kernel_offset(w, x, per, "c", k);
 	kernel_text(
 	    w,
-	    "KERNEL\n{\nEACH_THREAD {\nfor (index tile = BLOCK; tile < (index)arg.x%u; tile += BLOCKS) {\n",
+	    "KERNEL\n{\nEACH_THREAD {\nfor (offset tile = BLOCK; tile < (offset)arg.x%u; tile += BLOCKS) {\n",
 	    all);
 	kernel_steps_declare(w, s, per, unroll);
 	for (int pass = 0; pass < 2; pass++) {
-		kernel_text(w, "LOOP (u, %d) {\nindex number = tile * %d + u * %d + (index)thread;\n", unroll,
-		            (int)tile, KERNEL_THREADS);
+		kernel_text(w, "LOOP (u, %d) {\noffset number = tile * %d + u * %d + (offset)thread;\n",
+		            unroll, (int)tile, KERNEL_THREADS);
 		if (tail)
-			kernel_text(w, "index left = (index)arg.x%u - number * %d;\nif (left > 0) {\n", n,
+			kernel_text(w, "offset left = (offset)arg.x%u - number * %d;\nif (left > 0) {\n", n,
 			            per);
 		else
-			kernel_text(w, "if (number < (index)arg.x%u) {\n", n);
+			kernel_text(w, "if (number < (offset)arg.x%u) {\n", n);
 		kernel_text(w, "PLACE_c(number)\n");
 		if (pass == 0) {
 			kernel_steps_load(w, s, per, "c", NULL, tail);

@@ -106,7 +106,7 @@ static const char scatter_text[] =
     "}\n"
     "if (any[0]) EACH_THREAD {\n"
     "\tfor (i64 c = thread; c < arg.x6; c += THREADS) {\n"
-    "\t\tPLACE_c((index)c)\n"
+    "\t\tPLACE_c((offset)c)\n"
     "\t\twide sum = SUM(arg.x0[row * arg.x9 + AT_c0]);\n"
     "\t\tfor (int k = 0; k < THREADS; k++) {\n"
     "\t\t\tu32 bits = found[k];\n"
@@ -156,7 +156,7 @@ bool kernel_write_scatter(struct kernel_writer *w, const struct rt_task *t)
 	kernel_i64(w, out.stride[0]);                     /* x9 */
 	kernel_i64(w, t->in[0].stride[0]);                /* x10 */
 	kernel_grid(w, out.n[0] < 1 << 20 ? out.n[0] : 1 << 20);
-	kernel_text(w, "typedef %s index;\ntypedef %s wide;\n", narrow ? "i32" : "i64", wide);
+	kernel_text(w, "typedef %s offset;\ntypedef %s wide;\n", narrow ? "i32" : "i64", wide);
 	kernel_text(w, "#define TO(x) load_%s_i64(x)\n#define WEIGHT(x) load_%s_f64(x)\n",
 	            rt_dtype_name(t->in[2].dtype), rt_dtype_name(t->in[1].dtype));
 	kernel_text(

@@ -20,7 +20,7 @@ static const char gemm_text[] =
     "EACH_THREAD { LOOP (i, 16) OWN(sum)[i] = 0; }\n"
     "for (i64 depth = 0; depth < arg.x8; depth += DEPTH) {\n"
     "EACH_THREAD {\n"
-    "\tPLACE_q((index)batch)\n"
+    "\tPLACE_q((offset)batch)\n"
     "\tLOOP (i, TILE * DEPTH / THREADS) {\n"
     "\t\tint at = i * THREADS + (int)thread, l = A_DOWN ? at / TILE : at % DEPTH;\n"
     "\t\tint r = A_DOWN ? at % TILE : at / DEPTH;\n"
@@ -42,7 +42,7 @@ static const char gemm_text[] =
     "}\n"
     "}\n"
     "EACH_THREAD {\n"
-    "\tPLACE_q((index)batch)\n"
+    "\tPLACE_q((offset)batch)\n"
     "\tLOOP (i, 4) LOOP (j, 4) {\n"
     "\t\ti64 m = row + (int)(thread / 16) + i * 16, n = column + (int)(thread % 16) + j * 16;\n"
     "\t\tif (m < arg.x6 && n < arg.x7) {\n"
@@ -107,7 +107,7 @@ bool kernel_write_gemm(struct kernel_writer *w, const struct rt_task *t)
 	kernel_i64(w, out->stride[batch]);        /* x13 */
 	kernel_i64(w, out->stride[batch + 1]);    /* x14 */
 	kernel_grid(w, blocks < 1 << 20 ? blocks : 1 << 20);
-	kernel_text(w, "typedef %s index;\ntypedef %s wide;\n", narrow ? "i32" : "i64", type);
+	kernel_text(w, "typedef %s offset;\ntypedef %s wide;\n", narrow ? "i32" : "i64", type);
 	kernel_text(w, "#define A_DOWN %d\n#define B_DOWN %d\n", a_down, b_down);
 	kernel_text(
 	    w, "#define A(x) load_%s_%s(x)\n#define B(x) load_%s_%s(x)\n#define STORE(x) store_%s_%s(x)\n",

@@ -45,14 +45,14 @@ bool kernel_write_gather(struct kernel_writer *w, const struct rt_task *t)
 	kernel_i64(w, t->scalars & 4 ? (int64_t)t->axes : n); /* x7: of all */
 	int64_t blocks = (vectors + KERNEL_THREADS - 1) / KERNEL_THREADS;
 	kernel_grid(w, blocks < 1 << 20 ? blocks : 1 << 20);
-	kernel_text(w, "typedef %s index;\n", narrow ? "i32" : "i64");
+	kernel_text(w, "typedef %s offset;\n", narrow ? "i32" : "i64");
 	kernel_place(w, &x, per, "c", narrow);
 	for (int k = 0; k < 3; k++)
 		kernel_offset(w, &x, per, "c", k);
 	kernel_text(w,
 	            "KERNEL\n{\nEACH_THREAD {\n"
 	            "for (i64 v = (i64)BLOCK * THREADS + thread; v < arg.x3; v += (i64)BLOCKS * THREADS) {\n"
-	            "index number = (index)v;\nPLACE_c(number)\n"
+	            "offset number = (offset)v;\nPLACE_c(number)\n"
 	            "i64 k = load_%s_i64(arg.x2[AT_c2]);\nALIGNED %s x[%d];\nLOOP (e, %d) x[e] = 0;\n"
 	            "if (k < 0 || k >= arg.x7) fault(&arg.head, FAULT_INDEX, k, arg.x7);\n"
 	            "else if (k >= arg.x5 && k - arg.x5 < arg.x6)\n"
@@ -65,8 +65,9 @@ bool kernel_write_gather(struct kernel_writer *w, const struct rt_task *t)
 /* ---- topk */
 
 static const char topk_text[] =
-    "typedef struct { i64 key, index; } entry;\n"
-    "DEVICE int before(entry a, entry b) { return a.key > b.key || (a.key == b.key && a.index < b.index); }\n"
+    "typedef struct { i64 key, offset; } entry;\n"
+    "DEVICE int before(entry a, entry b) { return a.key > b.key || (a.key == b.key && a.offset < b.offset); "
+    "}\n"
     "DEVICE i64 key_of(f64 x)\n"
     "{\n"
     "\ti64 bits = (i64)bits_f64(x);\n"
@@ -77,12 +78,12 @@ static const char topk_text[] =
     "SHARED entry best[THREADS];\n"
     "SHARED entry taken[ROWS];\n"
     "for (i64 group = BLOCK; group < arg.x6; group += BLOCKS) {\n"
-    "EACH_THREAD { if (thread < ROWS) { taken[thread].key = I64_MAX; taken[thread].index = -1; } }\n"
+    "EACH_THREAD { if (thread < ROWS) { taken[thread].key = I64_MAX; taken[thread].offset = -1; } }\n"
     "for (i64 k = 0; k < arg.x3; k++) {\n"
     "EACH_THREAD {\n"
-    "\tindex q = (index)(group * ROWS + thread / ALONG);\n"
+    "\toffset q = (offset)(group * ROWS + thread / ALONG);\n"
     "\tentry found = {I64_MIN, I64_MAX}, last = taken[thread / ALONG];\n"
-    "\tif (q < (index)arg.x5) {\n"
+    "\tif (q < (offset)arg.x5) {\n"
     "\t\tPLACE_q(q)\n"
     "\t\tfor (i64 i = thread % ALONG; i < arg.x2; i += ALONG) {\n"
     "\t\t\tentry x = {KEY(arg.x1[AT_q1 + i * arg.x4]), i};\n"
@@ -96,11 +97,11 @@ static const char topk_text[] =
     "\t\tbest[thread] = best[thread + half];\n"
     "}\n"
     "EACH_THREAD {\n"
-    "\tindex q = (index)(group * ROWS + thread / ALONG);\n"
+    "\toffset q = (offset)(group * ROWS + thread / ALONG);\n"
     "\tif (thread % ALONG == 0) taken[thread / ALONG] = best[thread];\n"
-    "\tif (thread % ALONG == 0 && q < (index)arg.x5) {\n"
+    "\tif (thread % ALONG == 0 && q < (offset)arg.x5) {\n"
     "\t\tPLACE_q(q)\n"
-    "\t\targ.x0[AT_q0 + k * arg.x7] = STORE(best[thread].index);\n"
+    "\t\targ.x0[AT_q0 + k * arg.x7] = STORE(best[thread].offset);\n"
     "\t}\n"
     "}\n"
     "}\n"
@@ -136,7 +137,7 @@ bool kernel_write_topk(struct kernel_writer *w, const struct rt_task *t)
 	kernel_i64(w, groups);                            /* x6 */
 	kernel_i64(w, t->out.stride[axis]);               /* x7 */
 	kernel_grid(w, groups < 1 << 20 ? groups : 1 << 20);
-	kernel_text(w, "typedef %s index;\n#define ALONG %u\n#define ROWS %u\n", narrow ? "i32" : "i64",
+	kernel_text(w, "typedef %s offset;\n#define ALONG %u\n#define ROWS %u\n", narrow ? "i32" : "i64",
 	            along, (unsigned)each);
 	bool real = rt_dtype_is_float(t->in[0].dtype);
 	kernel_text(w, real ? "#define KEY(x) key_of(load_%s_f64(x))\n" : "#define KEY(x) load_%s_i64(x)\n",

@@ -162,13 +162,13 @@ static void write_result(struct kernel_writer *w, const struct reduction *r, uns
 	int view = r->s->views + (int)k;
 	bool mean = t->reduce == RT_AVG && t->out.dtype != RT_BOOL;
 	kernel_text(
-	    w, "EACH_THREAD { index q = FIRST_APART; if (ALONG == 0 && q < (index)arg.x%u) {\nPLACE_q(q)\n",
+	    w, "EACH_THREAD { offset q = FIRST_APART; if (ALONG == 0 && q < (offset)arg.x%u) {\nPLACE_q(q)\n",
 	    r->results);
 	kernel_text(w, "LOOP (e, %d) {\n%s sum = %s(part[e * THREADS + thread]);\n", sums(r), wide_of(r, k),
 	            value_of(r, k));
 	if (mean)
 		kernel_text(w, "sum = sum / (%s)arg.x%u;\n", wide_of(r, k), r->counted);
-	kernel_text(w, "arg.x%u[AT_q%d + e * (index)arg.x%u] = store_%s_%s(sum);\n} } }\n",
+	kernel_text(w, "arg.x%u[AT_q%d + e * (offset)arg.x%u] = store_%s_%s(sum);\n} } }\n",
 	            r->first_out + 2 * k, view, r->first_out + 2 * k + 1, rt_dtype_name(t->out.dtype),
 	            wide_of(r, k));
 }
@@ -228,20 +228,20 @@ static void write_loop(struct kernel_writer *w, const struct reduction *r)
 	kernel_text(w, "EACH_THREAD {\n");
 	for (unsigned k = 0; k < s->reductions; k++)
 		kernel_text(w, "LOOP (e, %d) OWN(sum%u)[e] = %s;\n", r->per, k, initial(r, k));
-	kernel_text(w, "index q = FIRST_APART;\nif (q < (index)arg.x%u) {\nPLACE_q(q)\n", r->results);
+	kernel_text(w, "offset q = FIRST_APART;\nif (q < (offset)arg.x%u) {\nPLACE_q(q)\n", r->results);
 	kernel_text(
 	    w,
-	    "index end = (index)arg.x%u < (split + 1) * (index)arg.x%u ? (index)arg.x%u : (split + 1) * "
-	    "(index)arg.x%u;\n",
+	    "offset end = (offset)arg.x%u < (split + 1) * (offset)arg.x%u ? (offset)arg.x%u : (split + 1) * "
+	    "(offset)arg.x%u;\n",
 	    r->length, r->each, r->length, r->each);
-	kernel_text(w,
-	            "for (index first = split * (index)arg.x%u + (index)ALONG; first < end; first += %u) {\n",
-	            r->each, r->threads_along * r->unroll);
+	kernel_text(
+	    w, "for (offset first = split * (offset)arg.x%u + (offset)ALONG; first < end; first += %u) {\n",
+	    r->each, r->threads_along * r->unroll);
 	kernel_steps_declare(w, s, r->per, (int)r->unroll);
 	for (int pass = 0; pass < 2; pass++) {
 		kernel_text(
 		    w,
-		    "LOOP (u, %u) {\nindex number = first + u * %u;\nif (number < end) {\nPLACE_p(number)\n",
+		    "LOOP (u, %u) {\noffset number = first + u * %u;\nif (number < end) {\nPLACE_p(number)\n",
 		    r->unroll, r->threads_along);
 		if (pass == 0) {
 			kernel_steps_load(w, s, r->per, "q", "p", false);
@@ -275,7 +275,7 @@ static void write_loop(struct kernel_writer *w, const struct reduction *r)
 static void write_text(struct kernel_writer *w, const struct reduction *r, bool narrow)
 {
 	const struct kernel_steps *s = r->s;
-	kernel_text(w, "typedef %s index;\n", narrow ? "i32" : "i64");
+	kernel_text(w, "typedef %s offset;\n", narrow ? "i32" : "i64");
 	kernel_place(w, &r->apart, r->apart_inside ? r->per : 1, "q", narrow);
 	kernel_place(w, &r->along, r->apart_inside ? 1 : r->per, "p", narrow);
 	for (int k = 0; k < r->views; k++)
@@ -288,18 +288,18 @@ static void write_text(struct kernel_writer *w, const struct reduction *r, bool 
 	else
 		kernel_text(w, "#define ALONG (thread %% %u)\n#define APART (thread / %u)\n",
 		            r->threads_along, r->threads_along);
-	kernel_text(w, "#define FIRST_APART (group * %u + (index)APART)\n", r->threads_apart);
+	kernel_text(w, "#define FIRST_APART (group * %u + (offset)APART)\n", r->threads_apart);
 	kernel_text(w, "KERNEL\n{\nSHARED u64 part[%d * THREADS];\n", sums(r));
 	for (unsigned k = 0; k < s->reductions; k++)
 		kernel_text(w, "PRIVATE(%s, sum%u, %d);\n", wide_of(r, k), k, r->per);
 	if (r->splits > 1)
 		kernel_text(w,
-		            "SHARED u32 last[1];\nindex group = BLOCK / (u32)arg.x%u, split = BLOCK %% "
+		            "SHARED u32 last[1];\noffset group = BLOCK / (u32)arg.x%u, split = BLOCK %% "
 		            "(u32)arg.x%u;\n",
 		            r->splits_at, r->splits_at);
 	else
 		kernel_text(
-		    w, "for (index group = BLOCK, split = 0; group < (index)arg.x%u; group += BLOCKS) {\n",
+		    w, "for (offset group = BLOCK, split = 0; group < (offset)arg.x%u; group += BLOCKS) {\n",
 		    r->groups_at);
 	write_loop(w, r);
 	write_ends(w, r);

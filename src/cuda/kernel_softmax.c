@@ -52,8 +52,8 @@ static void write_element(struct kernel_writer *w, const struct softmax *s, cons
 
 static void write_row_start(struct kernel_writer *w, const struct softmax *s)
 {
-	kernel_text(w, "EACH_THREAD {\nindex q = (index)(group * %u + APART);\n", s->rows);
-	kernel_text(w, "if (q < (index)arg.x3) {\nPLACE_q(q)\ni64 live = arg.x2;\n");
+	kernel_text(w, "EACH_THREAD {\noffset q = (offset)(group * %u + APART);\n", s->rows);
+	kernel_text(w, "if (q < (offset)arg.x3) {\nPLACE_q(q)\ni64 live = arg.x2;\n");
 	if (s->causal)
 		kernel_text(w, "{ i64 last = arg.x5 + AT_q2 + 1; live = last < live ? last : live; }\n");
 }
@@ -145,7 +145,7 @@ bool kernel_write_softmax(struct kernel_writer *w, const struct rt_task *t)
 	kernel_i64(w, t->in[0].stride[axis]); /* x7 */
 	kernel_i64(w, t->out.stride[axis]);   /* x8 */
 	kernel_grid(w, groups < 1 << 20 ? groups : 1 << 20);
-	kernel_text(w, "typedef %s index;\n", narrow ? "i32" : "i64");
+	kernel_text(w, "typedef %s offset;\n", narrow ? "i32" : "i64");
 	kernel_text(w, "#define ROW (thread - ALONG * %u)\n", s.rows_inside ? s.rows : 1);
 	kernel_place(w, &x, 1, "q", narrow);
 	for (int k = 0; k < 3; k++)

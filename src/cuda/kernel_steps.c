@@ -231,7 +231,7 @@ void kernel_steps_load(struct kernel_writer *w, const struct kernel_steps *s, in
 	for (int k = 0; k < s->views; k++) {
 		if (!s->loads[k])
 			continue;
-		kernel_text(w, "{ index o = AT_%s%d", name, k);
+		kernel_text(w, "{ offset o = AT_%s%d", name, k);
 		if (more)
 			kernel_text(w, " + AT_%s%d", more, k);
 		kernel_text(w, ";\n");
@@ -396,7 +396,7 @@ void kernel_steps_store(struct kernel_writer *w, const struct kernel_steps *s, i
 		if (last_writer(s, k) < 0)
 			continue;
 		int bytes = per * (int)rt_dtype_size(s->view[k]->dtype);
-		kernel_text(w, "{ index o = AT_%s%d", name, k);
+		kernel_text(w, "{ offset o = AT_%s%d", name, k);
 		if (more)
 			kernel_text(w, " + AT_%s%d", more, k);
 		kernel_text(w, ";\n");

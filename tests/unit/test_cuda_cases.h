@@ -121,7 +121,7 @@ static inline struct scene *pointwise(enum rt_pointwise op, const enum rt_dtype 
 static inline void pointwise_all(const enum rt_dtype *type, const int64_t *n, const enum layout *l,
                                  unsigned scalars)
 {
-	struct scene *s = scene_new("pointwise");
+	struct scene *s = scene_new(l[0] == GAPS ? "pointwise, strided" : "pointwise");
 	struct rt_unit *u = unit_new(s, RT_POINTWISE_COUNT, 0);
 	struct rt_view in[3];
 	for (int k = 0; k < 3; k++) {

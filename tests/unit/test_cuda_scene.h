@@ -127,7 +127,7 @@ static inline void scene_write(struct scene *s)
 /* Sources first … end-1 as one. */
 static inline void scene_join(struct buf *out, uint32_t first, uint32_t end)
 {
-	static const char *const name[] = {"arguments",       "index",
+	static const char *const name[] = {"arguments",       "offset",
 	                                   "kernel",          "wide",
 	                                   "entry",           "before",
 	                                   "key_of",          "hirc_kernel",

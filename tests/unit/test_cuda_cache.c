@@ -1,0 +1,172 @@
+/* Cubins of the device "cuda" on disk, made by functions that stand where NVRTC's would. */
+#ifndef HIRC_HAVE_CUDA
+#include <stdio.h>
+
+int main(void)
+{
+	printf("CUDA's headers were not found when this was built\n");
+	return 77;
+}
+#else
+#include "cuda/compile.h"
+#include "test_rt.h"
+#include <glob.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+static int compiled;   /* programs, of this process */
+static bool refuses;   /* the next one */
+static int major = 13; /* of NVRTC */
+
+static nvrtcResult version(int *a, int *b)
+{
+	*a = major, *b = 1;
+	return NVRTC_SUCCESS;
+}
+
+static nvrtcResult create(nvrtcProgram *p, const char *source, const char *name, int headers,
+                          const char *const *header, const char *const *include)
+{
+	(void)name, (void)headers, (void)header, (void)include;
+	*p = (nvrtcProgram)strdup(source);
+	return NVRTC_SUCCESS;
+}
+
+static nvrtcResult destroy(nvrtcProgram *p)
+{
+	free(*p);
+	return NVRTC_SUCCESS;
+}
+
+static nvrtcResult compile_program(nvrtcProgram p, int options, const char *const *option)
+{
+	(void)p;
+	CHECK(options > 0 && !strcmp(option[0], "--gpu-architecture=sm_90"));
+	compiled++;
+	return refuses ? NVRTC_ERROR_COMPILATION : NVRTC_SUCCESS;
+}
+
+static nvrtcResult size_of(nvrtcProgram p, size_t *bytes)
+{
+	*bytes = strlen((const char *)p) + 1;
+	return NVRTC_SUCCESS;
+}
+
+static nvrtcResult text_of(nvrtcProgram p, char *out)
+{
+	strcpy(out, (const char *)p);
+	return NVRTC_SUCCESS;
+}
+
+static const char *error_text(nvrtcResult r)
+{
+	(void)r;
+	return "NVRTC_ERROR_COMPILATION";
+}
+
+static const struct cuda_api api = {.nvrtcVersion = version,
+                                    .nvrtcGetErrorString = error_text,
+                                    .nvrtcCreateProgram = create,
+                                    .nvrtcDestroyProgram = destroy,
+                                    .nvrtcCompileProgram = compile_program,
+                                    .nvrtcGetProgramLogSize = size_of,
+                                    .nvrtcGetProgramLog = text_of,
+                                    .nvrtcGetCUBINSize = size_of,
+                                    .nvrtcGetCUBIN = text_of};
+
+/* Asks for two cubins, one of them twice; the result is how many were compiled. */
+static int ask(struct rt_job *job, void *arg)
+{
+	struct cuda c = {.api = &api, .major = 9, .at = {.iteration = -1}};
+	struct cuda_cubin cubin = {0};
+	const char *const source[] = {"one", "the other", "one"};
+	(void)arg;
+	c.base.job = job;
+	for (int k = 0; k < 3; k++) {
+		if (cuda_compile(&c, source[k], &cubin) != STATUS_OK)
+			return rt_job_status(job);
+		CHECK_EQ(cubin.bytes, strlen(source[k]) + 1);
+		CHECK_STR(cubin.at, source[k]);
+	}
+	return STATUS_OK;
+}
+
+/* The same in a process of its own, which has nothing in memory. */
+static int compiled_anew(void)
+{
+	int status;
+	fflush(stdout);
+	pid_t child = fork();
+	if (child == 0) {
+		CHECK_EQ(launch(RT_BOOT_THREAD, 1, 0, ask, NULL), STATUS_OK);
+		fflush(stdout);
+		_exit(check_failures ? 99 : compiled);
+	}
+	waitpid(child, &status, 0);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* Files of the cache; each is then cut to `bytes`, or one of its bytes changed. */
+static size_t damage(const char *folder, long bytes, long change)
+{
+	char pattern[256];
+	glob_t found;
+	snprintf(pattern, sizeof pattern, "%s/hirc/kernels/*", folder);
+	if (glob(pattern, 0, NULL, &found))
+		return 0;
+	for (size_t k = 0; k < found.gl_pathc; k++) {
+		FILE *f = fopen(found.gl_pathv[k], "r+");
+		if (bytes >= 0)
+			CHECK_EQ(ftruncate(fileno(f), bytes), 0);
+		if (change) {
+			fseek(f, -change, SEEK_END);
+			fputc('?', f);
+		}
+		fclose(f);
+	}
+	size_t n = found.gl_pathc;
+	globfree(&found);
+	return n;
+}
+
+int main(void)
+{
+	char folder[] = "/tmp/hirc_cache_XXXXXX", command[64];
+	CHECK(mkdtemp(folder) != NULL);
+	setenv("XDG_CACHE_HOME", folder, 1);
+	setenv("HIRC_CACHE", "off", 1);
+	CHECK_EQ(compiled_anew(), 2);
+	CHECK_EQ(damage(folder, -1, 0), 0);
+	unsetenv("HIRC_CACHE");
+	CHECK_EQ(compiled_anew(), 2);
+	CHECK_EQ(damage(folder, -1, 0), 2); /* two files, as they are */
+	CHECK_EQ(compiled_anew(), 0);
+	damage(folder, -1, 2); /* of the cubin */
+	CHECK_EQ(compiled_anew(), 2);
+	CHECK_EQ(compiled_anew(), 0);
+	damage(folder, 20, 0);
+	CHECK_EQ(compiled_anew(), 2);
+	damage(folder, 0, 0);
+	CHECK_EQ(compiled_anew(), 2);
+	CHECK_EQ(compiled_anew(), 0);
+	major = 12; /* another NVRTC, other files */
+	CHECK_EQ(compiled_anew(), 2);
+	CHECK_EQ(damage(folder, -1, 0), 4);
+	setenv("XDG_CACHE_HOME", "/dev/null", 1); /* where no file can be */
+	CHECK_EQ(compiled_anew(), 2);
+	unsetenv("XDG_CACHE_HOME");
+	setenv("HOME", folder, 1);
+	CHECK_EQ(compiled_anew(), 2);
+	strcat(strcpy(command, folder), "/.cache");
+	CHECK_EQ(damage(command, -1, 0), 2);
+	struct captured out;
+	setenv("HIRC_CACHE", "off", 1);
+	refuses = true;
+	launch_captured(RT_BOOT_THREAD, 1, 0, ask, NULL, &out);
+	CHECK_EQ(out.status, STATUS_DIAGNOSTICS);
+	CHECK(has(out.text, "nvrtcCompileProgram refuses a kernel of hirc: one"));
+	snprintf(command, sizeof command, "rm -r %s", folder);
+	CHECK_EQ(system(command), 0);
+	return check_result();
+}
+#endif
