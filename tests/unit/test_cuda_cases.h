@@ -229,8 +229,30 @@ static inline void chain(enum rt_dtype t, const int64_t *n, enum layout in, enum
 	}
 }
 
+/* As many steps as a unit can have; each reads what the one before it left. */
+static inline void long_chain(void)
+{
+	enum { STEPS = 255 };
+	struct scene *s = scene_new("unit of 255 steps");
+	struct rt_unit *u = unit_new(s, STEPS, 2);
+	const int64_t n[] = {100};
+	struct rt_view in = scene_view(s, RT_F32, 1, n, DENSE, false), block = in;
+	block.data = NULL;
+	block.stride[0] = 0;
+	for (int k = 0; k < STEPS; k++) {
+		u->step[k].task = (struct rt_task){.kernel = RT_TASK_POINTWISE,
+		                                   .op = k & 1 ? RT_NEG : RT_RELU,
+		                                   .in = {k ? block : in},
+		                                   .out = block};
+		u->step[k].local[0] = (uint8_t)(k == STEPS - 1 ? 0 : 1 + k % 2);
+		u->step[k].local[1] = (uint8_t)(k ? 2 - k % 2 : 0);
+	}
+	u->step[STEPS - 1].task.out = scene_view(s, RT_F32, 1, n, DENSE, false);
+}
+
 static inline void cases_units(void)
 {
+	long_chain();
 	for (int k = 0; k < 5; k++) {
 		chain(RT_F32, shape[k], DENSE, DENSE, 0, RT_SUM);
 		chain(RT_BF16, shape[k], TURNED, GAPS, 0, RT_SUM);

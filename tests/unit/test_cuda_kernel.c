@@ -179,8 +179,32 @@ static void test_keys(void)
 			CHECK(strcmp(sources.at[i], sources.at[k]) != 0);
 }
 
+/* More windows than a kernel has arguments for. */
+static void test_too_many(void)
+{
+	enum { STEPS = 200 };
+	static float memory[2 * STEPS];
+	struct rt_unit *u = mem_zalloc(sizeof *u + STEPS * sizeof *u->step);
+	struct rt_task t = {.kernel = RT_TASK_UNIT, .unit = u};
+	struct buf source = {0};
+	char why[RT_WHY_BYTES];
+	for (u->steps = 0; u->steps < STEPS; u->steps++)
+		u->step[u->steps].task = (struct rt_task){
+		    .kernel = RT_TASK_COPY,
+		    .in = {rt_view_dense(&memory[2 * u->steps], RT_F32, 1, (const int64_t[]){1})},
+		    .out = rt_view_dense(&memory[2 * u->steps + 1], RT_F32, 1, (const int64_t[]){1})};
+	CHECK(!cuda_kernel_source(&t, &source, why));
+	CHECK_STR(why, "too many operands for one kernel: let fewer operations be a unit");
+	u->steps = 50;
+	CHECK(cuda_kernel_source(&t, &source, why));
+	CHECK(has(source.at, "// copy f32 to f32, copy f32 to f32"));
+	buf_free(&source);
+	free(u);
+}
+
 int main(void)
 {
+	test_too_many();
 	all_cases();
 	test_keys();
 	printf("%u tasks, %u kernels\n", scenes.n, sources.n);

@@ -68,7 +68,7 @@ static inline void put_random(enum rt_dtype t, void *at, bool special)
 	else if (rt_dtype_is_float(t))
 		rt_store_f64(t, at, ((double)(next() % 65) - 32) / 8);
 	else if (special && next() % 8 == 0)
-		rt_store_i64(t, at, (int64_t)next() << 40 ^ next());
+		rt_store_i64(t, at, (int64_t)((uint64_t)next() << 40 ^ next()));
 	else
 		rt_store_i64(t, at, t == RT_U8 ? next() % 20 : (int64_t)(next() % 19) - 9);
 }
