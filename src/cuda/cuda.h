@@ -4,8 +4,9 @@
  *     device.c      the device "cuda": context, memory, streams, events
  *     kernel.c      a task as a launch: kernel_*.c write its source, compile.c makes a cubin of it
  *     gemm.c        contractions, by cuBLASLt
- *     nccl.c        the transport "nccl"
- *     peers.c       the transport "peers": ranks that are threads of one process
+ *     transport.c   the choice between transports, and what they share; spare.c, messages.c
+ *     nccl.c        the transport "nccl": nccl_*.c
+ *     peers.c       the transport "peers": ranks that are threads of one process; peers_collective.c
  *
  * Ranks that are threads share the primary context of a GPU. */
 #ifndef HIRC_CUDA_CUDA_H

@@ -150,7 +150,7 @@ static struct rt_request *take_held(struct nccl_link *l)
 static enum status to_itself(struct nccl *n, struct rt_request *r)
 {
 	int woken;
-	return cuda_messages_post(n->base.messages, n->base.c, &n->base.spare, &r->message, &woken);
+	return cuda_messages_post(n->base.messages, n->base.c, &n->itself, &r->message, &woken);
 }
 
 static enum status start_message(struct nccl *n, struct rt_request *r)
@@ -261,6 +261,7 @@ static void nccl_close(struct rt_transport *t)
 		cuda_request_free(&n->base, r);
 	}
 	cuda_spare_end(n->base.c, &n->base.spare);
+	cuda_spare_end(n->base.c, &n->itself);
 	free_scratch(n);
 	cuda_messages_free(n->base.messages);
 	free(n->team);
@@ -294,7 +295,9 @@ enum status cuda_nccl_open(struct rt_job *job, struct cuda *c, struct rt_transpo
 	n->base.base.job = job;
 	n->base.c = c;
 	n->base.bell = &n->bell;
+	n->base.base.captures = true;
 	n->base.messages = cuda_messages_new();
+	n->itself.most = 1;
 	n->base.look = look;
 	*out = &n->base.base;
 	return STATUS_OK;

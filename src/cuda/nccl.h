@@ -10,18 +10,6 @@
 #define HIRC_CUDA_NCCL_H
 #include "cuda/transport.h"
 
-/* Messages that a rank sends or receives. */
-struct cuda_pair {
-	int sender, receiver; /* ranks */
-	uint32_t channel;
-};
-
-/* Collective, once, before the first message: the pairs that this rank takes part in, in any order, also more
- * than once. A pair is there if one side names it. Nothing for other transports. */
-enum status cuda_nccl_pairs(struct rt_transport *t, const struct cuda_pair *pairs, int n);
-
-/* ---- for nccl*.c */
-
 /* A communicator with its stream: all that it does is done in the order in which it was started. */
 struct nccl_link {
 	ncclComm_t comm; /* NULL: of a team of one, or that this rank is no member of */
@@ -40,6 +28,7 @@ struct nccl {
 	struct nccl_link *team; /* by id */
 	struct nccl_link *pair; /* sorted */
 	int pairs;
+	struct cuda_spare itself; /* the stream of messages of a rank to itself */
 	VEC(void *) outgrown;     /* scratch memory that streams may still use */
 	bool grouping;            /* starts are kept until the group ends */
 	struct rt_request *group; /* those, in order */

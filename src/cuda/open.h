@@ -19,4 +19,14 @@ enum status cuda_open_recorded(struct rt_job *job, struct buf *calls, struct rt_
 enum status cuda_transport_open(struct rt_job *job, const char *name, struct rt_device *d,
                                 struct rt_transport **out);
 
+/* Messages that a rank sends or receives. */
+struct cuda_pair {
+	int sender, receiver; /* ranks */
+	uint32_t channel;
+};
+
+/* Collective, once, before the first message: the pairs that this rank takes part in, in any order, also more
+ * than once. A pair is there if one side names it. Nothing for other transports. */
+enum status cuda_nccl_pairs(struct rt_transport *t, const struct cuda_pair *pairs, int n);
+
 #endif

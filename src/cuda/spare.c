@@ -3,6 +3,10 @@
 
 enum status cuda_spare_stream(struct cuda *c, struct cuda_spare *s, CUstream *out)
 {
+	if (s->most == 1 && s->stream.n) { /* it may be part of a graph, and not be asked */
+		*out = s->stream.at[0];
+		return STATUS_OK;
+	}
 	for (uint32_t k = 0; k < s->stream.n; k++) {
 		CUresult r = c->api->cuStreamQuery(s->stream.at[k]);
 		if (r == CUDA_SUCCESS) {
