@@ -1,7 +1,7 @@
 #!/bin/sh
 # examples.sh HIRC PART: every example with its check, on 1, 2, 4 and 8 ranks, for several chunk counts and for sizes
-# that do not divide; or the fixed points of every dump. PART: fork, thread, mpi, each also with _pipelines for those
-# and for meshes of two axes; hosts; dumps; all, which takes an hour: all of it on 1, 2, 3, 4 and 8 ranks, under each
+# that do not divide; or the fixed points of every dump. PART: fork, thread, mpi, cuda (on whatever GPU the libraries
+# found show), each also with _pipelines for those and for meshes of two axes; hosts; dumps; all, which takes an hour: all of it on 1, 2, 3, 4 and 8 ranks, under each
 # way to start them and each transport.
 set -u
 hirc=$1 part=$2
@@ -79,7 +79,6 @@ meshes() {
 		dp=${axes% *} tp=${axes#* }
 		for name in fsdp_mlp_backward fsdp_transformer_backward transformer_layer; do
 			must_be_ok "$@" "$root/examples/$name.hir" --check --np=$((dp * tp)) -D dp=$dp -D tp=$tp
-			must_be_ok "$@" "$root/examples/$name.hir" --check --np=$((dp * tp)) -D dp=$dp -D tp=$tp --zero-copy
 		done
 		must_be_ok "$@" "$root/examples/fsdp_mlp_backward.hir" --check --np=$((dp * tp)) -D dp=$dp -D tp=$tp \
 			-D t=11 -D h=7 -D f=5
@@ -89,6 +88,15 @@ meshes() {
 	done
 	must_be_ok "$@" "$root/examples/mesh_axes.hir" --check
 	must_be_ok "$@" "$root/examples/mesh_axes.hir" --check -D n=5
+}
+
+meshes_in_place() {
+	for axes in "1 1" "1 2" "2 1" "2 2" "1 4" "2 4" "4 2"; do
+		dp=${axes% *} tp=${axes#* }
+		for name in fsdp_mlp_backward fsdp_transformer_backward transformer_layer; do
+			must_be_ok "$@" "$root/examples/$name.hir" --check --np=$((dp * tp)) -D dp=$dp -D tp=$tp --zero-copy
+		done
+	done
 }
 
 same() {
@@ -131,13 +139,29 @@ fork | thread)
 fork_pipelines | thread_pipelines)
 	for n in 2 3 8; do pipelines "$hirc" run --np=$n --bootstrap=${part%_*}; done
 	meshes "$hirc" run --bootstrap=${part%_*}
+	meshes_in_place "$hirc" run --bootstrap=${part%_*}
 	;;
 cuda)
 	for n in 1 2 4 8; do sizes "$hirc" run --target=cuda --np=$n --bootstrap=thread; done
+	must_be_ok "$hirc" run --target=cuda --np=2 --bootstrap=thread "$root/examples/zero_copy.hir" --check
 	;;
 cuda_pipelines)
-	for n in 2 3; do pipelines "$hirc" run --target=cuda --np=$n --bootstrap=thread; done
+	for n in 2 3 8; do pipelines "$hirc" run --target=cuda --np=$n --bootstrap=thread; done
 	meshes "$hirc" run --target=cuda --bootstrap=thread
+	;;
+cuda_nccl)
+	for n in 1 2 4; do
+		for name in ag_matmul row_parallel_linear column_parallel_ring mlp_tensor_parallel matmul_reduce_scatter \
+			ag_matmul_chunks moe_layer; do
+			must_be_ok "$hirc" run --target=cuda --np=$n "$root/examples/$name.hir" --check
+			must_be_ok "$hirc" run --target=cuda --np=$n "$root/examples/$name.hir" --check --repeat=3
+		done
+	done
+	must_be_ok "$hirc" run --target=cuda "$root/examples/pipeline_stages.hir" --check
+	must_be_ok "$hirc" run --target=cuda "$root/examples/mesh_axes.hir" --check
+	for name in fsdp_mlp_backward fsdp_transformer_backward transformer_layer; do
+		must_be_ok "$hirc" run --target=cuda --np=4 "$root/examples/$name.hir" -D dp=2 -D tp=2 --check
+	done
 	;;
 mpi)
 	need_mpi
@@ -199,6 +223,7 @@ all)
 		pipelines $launch "$hirc" run --transport=mixed
 	done
 	meshes "$hirc" run
+	meshes_in_place "$hirc" run
 	;;
 dumps)
 	for file in "$root"/examples/*.hir; do
@@ -210,7 +235,7 @@ dumps)
 	for name in zero_copy transformer_layer; do fixed_points "$root/examples/$name.hir" --zero-copy; done
 	;;
 *)
-	echo "usage: examples.sh HIRC fork|thread|mpi[_pipelines]|hosts|dumps|all"
+	echo "usage: examples.sh HIRC fork|thread|mpi|cuda[_pipelines]|cuda_nccl|hosts|dumps|all"
 	exit 2
 	;;
 esac

@@ -90,8 +90,13 @@ static bool check_launcher(const struct run *r, struct diag *d, enum rt_boot_kin
 
 static bool check_target(const struct run *r, struct diag *d)
 {
-	if (strcmp(r->ranks.target, "cuda") != 0 || (!r->trace && !r->profile))
+	if (strcmp(r->ranks.target, "cuda") != 0)
 		return true;
+	if (r->compile.zero_copy)
+		diag_error(d, DIAG_NOWHERE,
+		           "--zero-copy is of --target=cpu: ranks do not see the memory of each other's GPU");
+	if (!r->trace && !r->profile)
+		return !r->compile.zero_copy;
 	diag_error(d, DIAG_NOWHERE, "--%s is of --target=cpu: when a GPU works is not known to the host",
 	           r->trace ? "trace" : "profile");
 	return false;
