@@ -2,6 +2,7 @@
 #include "base/arena.h"
 #include "cuda/open.h"
 #include "exec/exec_records.h"
+#include "exec/plan_pairs.h"
 #include "exec/scalar_op.h"
 #include <assert.h>
 #include <stdlib.h>
@@ -28,6 +29,25 @@ static enum status open_teams(struct exec *e)
 			return status;
 	}
 	return STATUS_OK;
+}
+
+/* NCCL makes what carries messages before the first of them. */
+static enum status open_pairs(struct exec *e)
+{
+	enum status status = STATUS_OK;
+#ifdef HIRC_HAVE_CUDA
+	plan_pairs found = {0};
+	plan_pairs_find(e->p, &found);
+	struct cuda_pair *pair = mem_zalloc(sizeof *pair * (found.n + 1));
+	for (uint32_t k = 0; k < found.n; k++)
+		pair[k] = (struct cuda_pair){found.at[k].sender, found.at[k].receiver, found.at[k].channel};
+	status = cuda_nccl_pairs(e->transport, pair, (int)found.n);
+	free(pair);
+	vec_free(&found);
+#else
+	(void)e;
+#endif
+	return status;
 }
 
 static enum status allocate(struct exec *e)
@@ -100,6 +120,8 @@ enum status exec_open(struct rt_job *job, const struct plan *p, const struct pla
 	e->status = open_device(e, o);
 	if (e->status == STATUS_OK)
 		e->status = open_teams(e);
+	if (e->status == STATUS_OK && strcmp(o->device, "cuda") == 0)
+		e->status = open_pairs(e);
 	if (e->status == STATUS_OK)
 		e->status = allocate(e);
 	if (e->status == STATUS_OK)

@@ -54,11 +54,19 @@ struct stream {
 	bool captured;            /* it is part of the graph that is being made */
 };
 
-/* A communication that the transport has, and the device has not. */
+/* A communication that the device does not have yet. */
 struct comm {
 	struct rt_comm_item item;
-	struct rt_request *request;
-	bool opens, closes; /* a group */
+	struct rt_request *request; /* NULL: the transport does not have it either */
+	bool opens, closes;         /* a group */
+	uint32_t turn;              /* of a collective, among those of its team */
+	void *after;                /* while it waits for its turn: the event that it starts after */
+};
+
+/* Collectives of a team start in the order in which they were submitted, whichever streams they are of. */
+struct team {
+	uint32_t given, started;  /* turns */
+	VEC(struct comm *) early; /* whose turn has not come */
 };
 
 /* What streams wait for, by slot of a ticket. */
@@ -75,6 +83,7 @@ struct issue_engine {
 	VEC(struct awaited) awaited;
 	VEC(struct comm *) unissued;   /* with the transport */
 	VEC(struct comm *) free_comms; /* their blocks are kept */
+	VEC(struct team) team;         /* by id */
 	VEC(struct rt_ticket) issued;  /* not known to be done; oldest first from `oldest` on */
 	VEC(void *) beat;              /* events of launches, oldest first from `beaten` on */
 	uint32_t oldest, beaten;
@@ -272,14 +281,12 @@ static int64_t *late_counts(struct issue_engine *e, struct rt_collective *c)
 	return list;
 }
 
-static void start(struct issue_engine *e, struct stream *s, struct comm *c)
+/* Gives a communication to the transport. */
+static void begin(struct issue_engine *e, struct comm *c, void *after)
 {
 	struct rt_transport *t = e->base.transport;
 	struct rt_origin at = rt_comm_at(&c->item);
-	void *after = record(e, s, at);
 	int64_t *late = NULL;
-	if (!after)
-		return;
 	*(c->item.message ? &c->item.p.after : &c->item.c.after) = after;
 	if (c->opens && t->ops->group_begin)
 		failed(e, t->ops->group_begin(t));
@@ -293,6 +300,45 @@ static void start(struct issue_engine *e, struct stream *s, struct comm *c)
 		failed(e, t->ops->group_end(t, at));
 	free(late);
 	e->device->release(e->base.device, after);
+}
+
+static struct team *team_of(struct issue_engine *e, int id)
+{
+	while (e->team.n <= (uint32_t)id)
+		vec_push(&e->team, (struct team){0});
+	return &e->team.at[id];
+}
+
+/* Begins the collectives of a team whose turn has come. */
+static void take_turns(struct issue_engine *e, int id)
+{
+	struct team *t = team_of(e, id);
+	for (uint32_t k = 0; k < t->early.n && !rt_engine_failed(&e->base);) {
+		struct comm *c = t->early.at[k];
+		if (c->turn != t->started) {
+			k++;
+			continue;
+		}
+		t->early.at[k] = t->early.at[--t->early.n];
+		t->started++;
+		begin(e, c, c->after);
+		k = 0;
+	}
+}
+
+/* The stream has come to the communication. */
+static void start(struct issue_engine *e, struct stream *s, struct comm *c)
+{
+	void *after = record(e, s, rt_comm_at(&c->item));
+	if (!after) {
+		vec_push(&e->free_comms, c);
+	} else if (c->item.message) {
+		begin(e, c, after);
+	} else {
+		c->after = after;
+		vec_push(&team_of(e, c->item.c.team)->early, c);
+		take_turns(e, c->item.c.team);
+	}
 }
 
 /* The ticket is done; its events may be used again. */
@@ -460,6 +506,7 @@ static void issue_communicate(struct rt_engine *engine, struct rt_stream *curren
 	c->opens = more && !e->in_group;
 	c->closes = !more && e->in_group;
 	e->in_group = more;
+	c->turn = c->item.message ? 0 : team_of(e, c->item.c.team)->given++;
 	if (s->head)
 		put(e, s, ITEM_COMM, at)->comm = c;
 	else
@@ -617,6 +664,14 @@ static void issue_stop(struct rt_engine *engine)
 	}
 	for (uint32_t k = 0; k < e->unissued.n; k++)
 		free_comm(e->unissued.at[k]);
+	for (uint32_t k = 0; k < e->team.n; k++) {
+		for (uint32_t i = 0; i < e->team.at[k].early.n; i++) {
+			e->device->release(engine->device, e->team.at[k].early.at[i]->after);
+			free_comm(e->team.at[k].early.at[i]);
+		}
+		vec_free(&e->team.at[k].early);
+	}
+	vec_free(&e->team);
 	for (uint32_t k = 0; k < e->free_comms.n; k++)
 		free_comm(e->free_comms.at[k]);
 	for (uint32_t k = 0; k < e->awaited.n; k++) {

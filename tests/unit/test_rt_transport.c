@@ -381,7 +381,10 @@ int main(void)
 		CHECK(has(c.text, "a team names device 9, but the job has 2 ranks"));
 		launch_captured(kinds[k], 2, 30000, no_such, "nccl", &c);
 		CHECK_EQ(c.status, STATUS_ABSENT);
-		CHECK(has(c.text, "this hirc has no transport 'nccl'\n"));
+		CHECK(has(c.text, "transport nccl moves data between GPUs: it is of --target=cuda\n"));
+		launch_captured(kinds[k], 2, 30000, no_such, "ncll", &c);
+		CHECK_EQ(c.status, STATUS_ABSENT);
+		CHECK(has(c.text, "this hirc has no transport 'ncll'\n"));
 		launch_captured(kinds[k], 2, 30000, no_such, "mpi", &c);
 		CHECK_EQ(c.status, STATUS_ABSENT);
 	}
