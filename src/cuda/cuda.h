@@ -4,6 +4,7 @@
  *     device.c      the device "cuda": context, memory, streams, events
  *     kernel.c      a task as a launch: kernel_*.c write its source, compile.c makes a cubin of it
  *     gemm.c        contractions, by cuBLASLt
+ *     lasting.c     what tasks that come again were made into
  *     transport.c   the choice between transports, and what they share; spare.c, messages.c
  *     nccl.c        the transport "nccl": nccl_*.c
  *     peers.c       the transport "peers": ranks that are threads of one process; peers_collective.c
@@ -17,6 +18,7 @@
 
 struct cuda_kernels; /* see kernel.h */
 struct cuda_gemms;   /* see gemm.h */
+struct cuda_lasting; /* see lasting.h */
 
 /* What a kernel found wrong, in memory that both sides see: the first one counts. */
 struct cuda_fault {
@@ -46,6 +48,7 @@ struct cuda {
 	CUdeviceptr fault_at;         /* where kernels see it */
 	struct cuda_kernels *kernels;
 	struct cuda_gemms *gemms;
+	struct cuda_lasting *lasting;
 	struct cuda_streams *streams; /* device.c's */
 };
 

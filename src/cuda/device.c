@@ -1,8 +1,7 @@
 /* device: the device "cuda". Memory, streams and events are the driver's; tasks go to kernel.c and gemm.c. */
 #include "base/vec.h"
 #include "cuda/cuda.h"
-#include "cuda/gemm.h"
-#include "cuda/kernel.h"
+#include "cuda/lasting.h"
 #include "cuda/record.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -290,28 +289,48 @@ static enum status device_is_idle(struct rt_device *d, bool *idle)
 
 /* ---- tasks */
 
+/* What a record says is made of it, and kept if it lasts. */
+static enum status make_and_launch(struct cuda *c, CUstream s, const struct rt_task *t, char *why)
+{
+	if (t->kernel == RT_TASK_GEMM) {
+		struct cuda_gemm_call product;
+		bool taken;
+		enum status status = cuda_gemm_make(c, t, &product, &taken);
+		if (taken && t->lasting)
+			cuda_lasting_keep_product(c->lasting, t, &product);
+		if (taken || status != STATUS_OK)
+			return taken ? cuda_gemm_run(c, s, &product) : status;
+	}
+	struct cuda_launch launch;
+	enum status status = cuda_kernel_make(c, t, &launch, why);
+	if (status == STATUS_OK && t->lasting)
+		cuda_lasting_keep_launch(c->lasting, t, &launch);
+	return status == STATUS_OK && launch.grid ? cuda_kernel_launch(c, s, &launch) : status;
+}
+
+static enum status launch_again(struct cuda *c, CUstream s, const struct cuda_made *m)
+{
+	if (m->product)
+		return cuda_gemm_run(c, s, m->product);
+	return m->launch->grid ? cuda_kernel_launch(c, s, m->launch) : STATUS_OK;
+}
+
 static enum status device_launch(struct rt_device *d, void *stream, const struct rt_task *task,
                                  struct rt_origin at, char *why)
 {
 	struct cuda *c = cuda_of(d);
-	struct cuda_launch launch;
-	bool taken = false;
+	const struct cuda_made *made = task->lasting ? cuda_lasting_find(c->lasting, task) : NULL;
 	why[0] = 0;
 	c->at = at;
+	if (made)
+		return launch_again(c, stream, made);
 	if (task->kernel == RT_TASK_CALL) {
 		snprintf(why, RT_WHY_BYTES, "the GPU calls no function of the host");
 		return STATUS_INTERNAL;
 	}
-	if (task->kernel == RT_TASK_GEMM) {
-		enum status status = cuda_gemm_launch(c, stream, task, &taken);
-		if (taken || status != STATUS_OK)
-			return status;
-	}
-	enum status status = cuda_kernel_make(c, task, &launch, why);
+	enum status status = make_and_launch(c, stream, task, why);
 	if (task->kernel == RT_TASK_UNIT) /* its record is not needed any more */
 		atomic_store_explicit(&task->unit->busy, false, memory_order_release);
-	if (status == STATUS_OK && launch.grid)
-		status = cuda_kernel_launch(c, stream, &launch);
 	return status;
 }
 
@@ -321,6 +340,7 @@ static void device_stream_free(struct rt_device *d, void *stream)
 {
 	struct cuda *c = cuda_of(d);
 	struct cuda_streams *s = c->streams;
+	cuda_lasting_forget(c->lasting); /* their engine ends */
 	for (uint32_t k = 0; k < s->stream.n; k++)
 		if (s->stream.at[k] == stream) {
 			s->stream.at[k] = s->stream.at[--s->stream.n];
@@ -340,6 +360,7 @@ static void device_close(struct rt_device *d)
 {
 	struct cuda *c = cuda_of(d);
 	struct cuda_streams *s = c->streams;
+	cuda_lasting_free(c->lasting);
 	cuda_kernels_close(c);
 	cuda_gemms_close(c);
 	while (s->stream.n)
@@ -447,6 +468,7 @@ static enum status open_device(struct rt_job *job, struct buf *calls, struct rt_
 	c->record = calls ? cuda_record_begin(calls) : NULL;
 	c->at.iteration = -1;
 	c->streams = mem_zalloc(sizeof *c->streams);
+	c->lasting = cuda_lasting_new();
 	enum status status = cuda_need(c, CUDA_DRIVER);
 	if (status == STATUS_OK)
 		status = open_context(c);

@@ -1,14 +1,13 @@
 /* gemm: see gemm.h. */
 #include "cuda/gemm.h"
 #include "base/vec.h"
-#include "cuda/gemm_shape.h"
 #include "rt/job.h"
 #include <string.h>
 
 enum { ANSWERS = 4 /* algorithms asked for: the first may be one that does not run here */ };
 
 /* What a key is computed by. */
-struct plan {
+struct cuda_gemm_plan {
 	struct cuda_gemm_key key;
 	bool exists; /* cuBLASLt has an algorithm */
 	cublasLtMatmulDesc_t desc;
@@ -22,7 +21,7 @@ struct cuda_gemms {
 	cublasLtHandle_t handle; /* NULL: no contraction yet */
 	cublasLtMatmulPreference_t preference;
 	/* By key, open addressing; at most half full. */
-	struct plan **slot;
+	struct cuda_gemm_plan **slot;
 	uint32_t slots, plans; /* slots: a power of two, or 0 */
 	VEC(struct workspace {
 		CUstream stream;
@@ -76,12 +75,12 @@ static cublasLtEpilogue_t epilogue_of(const struct cuda_gemm_key *k)
 	               CUBLASLT_MATMUL_PREF_##name, &(__VA_ARGS__), sizeof(__VA_ARGS__))
 
 /* The address decides, by its alignment, which algorithms there are. */
-static bool set_bias(struct cuda *c, struct plan *p, const void *bias)
+static bool set_bias(struct cuda *c, struct cuda_gemm_plan *p, const void *bias)
 {
 	return p->key.epilogue != CUDA_GEMM_ADD_BIAS || set_desc(c, p, BIAS_POINTER, bias);
 }
 
-static bool make_desc(struct cuda *c, struct plan *p)
+static bool make_desc(struct cuda *c, struct cuda_gemm_plan *p)
 {
 	const struct cuda_gemm_key *k = &p->key;
 	cublasLtEpilogue_t epilogue = epilogue_of(k);
@@ -99,7 +98,7 @@ static bool make_desc(struct cuda *c, struct plan *p)
 	       set_desc(c, p, BIAS_BATCH_STRIDE, k->batch_stride[CUDA_GEMM_BIAS]);
 }
 
-static bool make_layout(struct cuda *c, struct plan *p, int o)
+static bool make_layout(struct cuda *c, struct cuda_gemm_plan *p, int o)
 {
 	const struct cuda_gemm_key *k = &p->key;
 	int64_t rows = o == CUDA_GEMM_B ? k->inner : k->rows, cols = o == CUDA_GEMM_A ? k->inner : k->cols;
@@ -119,7 +118,7 @@ static uint32_t reduction_schemes(const struct cuda_gemm_key *k)
 	                                       : CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
 }
 
-static bool choose(struct cuda *c, struct plan *p)
+static bool choose(struct cuda *c, struct cuda_gemm_plan *p)
 {
 	struct cuda_gemms *g = c->gemms;
 	cublasLtMatmulHeuristicResult_t answer[ANSWERS];
@@ -149,7 +148,7 @@ static bool choose(struct cuda *c, struct plan *p)
 	return true;
 }
 
-static void free_plan(struct cuda *c, struct plan *p)
+static void free_plan(struct cuda *c, struct cuda_gemm_plan *p)
 {
 	for (int o = 0; o < CUDA_GEMM_BIAS; o++)
 		if (p->layout[o])
@@ -160,9 +159,9 @@ static void free_plan(struct cuda *c, struct plan *p)
 }
 
 /* bias: of the first launch. */
-static struct plan *make_plan(struct cuda *c, const struct cuda_gemm_key *key, const void *bias)
+static struct cuda_gemm_plan *make_plan(struct cuda *c, const struct cuda_gemm_key *key, const void *bias)
 {
-	struct plan *p = mem_zalloc(sizeof *p);
+	struct cuda_gemm_plan *p = mem_zalloc(sizeof *p);
 	p->key = *key;
 	if (make_desc(c, p) && set_bias(c, p, bias) && make_layout(c, p, CUDA_GEMM_A) &&
 	    make_layout(c, p, CUDA_GEMM_B) && make_layout(c, p, CUDA_GEMM_D) && choose(c, p))
@@ -173,7 +172,7 @@ static struct plan *make_plan(struct cuda *c, const struct cuda_gemm_key *key, c
 
 /* ---- the table of plans */
 
-static struct plan **slot_of(const struct cuda_gemms *g, const struct cuda_gemm_key *key)
+static struct cuda_gemm_plan **slot_of(const struct cuda_gemms *g, const struct cuda_gemm_key *key)
 {
 	const unsigned char *byte = (const unsigned char *)key;
 	uint64_t hash = 14695981039346656037u;
@@ -186,7 +185,7 @@ static struct plan **slot_of(const struct cuda_gemms *g, const struct cuda_gemm_
 
 static void grow(struct cuda_gemms *g)
 {
-	struct plan **old = g->slot;
+	struct cuda_gemm_plan **old = g->slot;
 	uint32_t slots = g->slots;
 	g->slots = slots ? 2 * slots : 32;
 	g->slot = mem_zalloc(g->slots * sizeof *g->slot);
@@ -197,12 +196,12 @@ static void grow(struct cuda_gemms *g)
 }
 
 /* NULL after a message. */
-static struct plan *plan_of(struct cuda *c, const struct cuda_gemm_key *key, const void *bias)
+static struct cuda_gemm_plan *plan_of(struct cuda *c, const struct cuda_gemm_key *key, const void *bias)
 {
 	struct cuda_gemms *g = c->gemms;
 	if (2 * (g->plans + 1) > g->slots)
 		grow(g);
-	struct plan **slot = slot_of(g, key);
+	struct cuda_gemm_plan **slot = slot_of(g, key);
 	if (!*slot && (*slot = make_plan(c, key, bias)))
 		g->plans++;
 	return *slot;
@@ -235,7 +234,7 @@ static bool workspace_of(struct cuda *c, CUstream s, void **out)
 	return true;
 }
 
-static bool multiply(struct cuda *c, CUstream s, struct plan *p, char *const at[])
+static bool multiply(struct cuda *c, CUstream s, struct cuda_gemm_plan *p, char *const at[])
 {
 	union {
 		float f32;
@@ -254,28 +253,41 @@ static bool multiply(struct cuda *c, CUstream s, struct plan *p, char *const at[
 	                      s);
 }
 
-enum status cuda_gemm_launch(struct cuda *c, CUstream s, const struct rt_task *t, bool *taken)
+enum status cuda_gemm_make(struct cuda *c, const struct rt_task *t, struct cuda_gemm_call *out, bool *taken)
 {
-	struct cuda_gemm_shape shape;
-	char *at[CUDA_GEMM_OPERANDS];
+	struct cuda_gemm_shape *shape = &out->shape;
 	*taken = false;
-	if (!cuda_gemm_shape(t, &shape))
+	if (!cuda_gemm_shape(t, shape))
 		return STATUS_OK;
-	shape.key.tf32 = c->gemms->tf32 && t->in[0].dtype == RT_F32;
+	shape->key.tf32 = c->gemms->tf32 && t->in[0].dtype == RT_F32;
 	if (!begin(c))
 		return failure(c);
-	struct plan *plan = plan_of(c, &shape.key, shape.at[CUDA_GEMM_BIAS]);
-	if (!plan)
+	out->plan = plan_of(c, &shape->key, shape->at[CUDA_GEMM_BIAS]);
+	if (!out->plan)
 		return failure(c);
-	if (!plan->exists)
-		return STATUS_OK;
-	for (int64_t i = 0; i < shape.launches; i++) {
-		cuda_gemm_operands(&shape, i, at);
-		if (!multiply(c, s, plan, at))
+	*taken = out->plan->exists;
+	return STATUS_OK;
+}
+
+enum status cuda_gemm_run(struct cuda *c, CUstream s, const struct cuda_gemm_call *call)
+{
+	char *at[CUDA_GEMM_OPERANDS];
+	for (int64_t i = 0; i < call->shape.launches; i++) {
+		cuda_gemm_operands(&call->shape, i, at);
+		if (!multiply(c, s, call->plan, at))
 			return failure(c);
 	}
-	*taken = true;
 	return STATUS_OK;
+}
+
+enum status cuda_gemm_launch(struct cuda *c, CUstream s, const struct rt_task *t, bool *taken)
+{
+	struct cuda_gemm_call call;
+	enum status status = cuda_gemm_make(c, t, &call, taken);
+	if (*taken)
+		status = cuda_gemm_run(c, s, &call);
+	*taken = *taken && status == STATUS_OK;
+	return status;
 }
 
 /* ---- beginning and end */

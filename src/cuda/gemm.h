@@ -6,6 +6,7 @@
 #ifndef HIRC_CUDA_GEMM_H
 #define HIRC_CUDA_GEMM_H
 #include "cuda/cuda.h"
+#include "cuda/gemm_shape.h"
 
 enum { CUDA_GEMM_WORKSPACE = 32 << 20 /* bytes of a stream, from the first product on that needs some */ };
 
@@ -15,9 +16,17 @@ void cuda_gemms_close(struct cuda *c); /* not opened is allowed */
 /* Whether products of f32 may round their operands to tf32 (10 bits); at first they may not. */
 void cuda_gemms_allow_tf32(struct cuda *c, bool allowed);
 
-/* Computes a GEMM task on a stream. *taken is false, with STATUS_OK and nothing done, for what cuBLASLt has
- * no way for: types, strides, a bias that it cannot add; a kernel does that. STATUS_ABSENT with a message
- * where there is no cuBLASLt. */
+/* A GEMM task, ready to be computed any number of times until cuda_gemms_close. */
+struct cuda_gemm_call {
+	struct cuda_gemm_plan *plan;
+	struct cuda_gemm_shape shape;
+};
+
+/* *taken is false, with STATUS_OK, for what cuBLASLt has no way for: types, strides, a bias that it cannot
+ * add; a kernel does that. STATUS_ABSENT with a message where there is no cuBLASLt. */
+enum status cuda_gemm_make(struct cuda *c, const struct rt_task *t, struct cuda_gemm_call *out, bool *taken);
+enum status cuda_gemm_run(struct cuda *c, CUstream s, const struct cuda_gemm_call *call);
+/* Both; nothing is done if *taken is false. */
 enum status cuda_gemm_launch(struct cuda *c, CUstream s, const struct rt_task *t, bool *taken);
 
 #endif

@@ -152,7 +152,8 @@ struct rt_unit {
 struct rt_async_ops {
 	enum status (*stream_new)(struct rt_device *d, void **out);
 	void (*stream_free)(struct rt_device *d, void *stream);
-	/* Runs a task after all that the stream was given. On failure as run of struct rt_device_ops. */
+	/* Runs a task after all that the stream was given. On failure as run of struct rt_device_ops. A
+	 * lasting record is the same task at every launch until a stream is freed. */
 	enum status (*launch)(struct rt_device *d, void *stream, const struct rt_task *task,
 	                      struct rt_origin at, char *why);
 	/* An event that is over once the stream has done what it was given so far. */

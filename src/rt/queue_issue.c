@@ -34,11 +34,11 @@ struct item {
 	enum item_kind kind;
 	struct rt_origin at;
 	union {
-		struct rt_task *task;    /* TASK: a copy; owned */
-		void *event;             /* JOIN: NULL until its mark was reached */
-		struct rt_ticket ticket; /* WAIT */
-		struct comm *comm;       /* COMM */
-		struct {                 /* MARK: gives the join an event of its stream */
+		const struct rt_task *task; /* TASK: lasting, or a copy that is owned */
+		void *event;                /* JOIN: NULL until its mark was reached */
+		struct rt_ticket ticket;    /* WAIT */
+		struct comm *comm;          /* COMM */
+		struct {                    /* MARK: gives the join an event of its stream */
 			struct item *join;
 			struct stream *stream;
 		};
@@ -125,8 +125,8 @@ static struct item *put(struct issue_engine *e, struct stream *s, enum item_kind
 static void take_first(struct issue_engine *e, struct stream *s)
 {
 	struct item *i = s->head;
-	if (i->kind == ITEM_TASK)
-		free(i->task);
+	if (i->kind == ITEM_TASK && !i->task->lasting)
+		free((struct rt_task *)i->task);
 	s->head = i->next;
 	i->next = e->free_items;
 	e->free_items = i;
@@ -451,9 +451,8 @@ static void issue_task(struct rt_engine *engine, struct rt_stream *stream, const
 	if (!s->head) {
 		launch(e, s, task, at);
 	} else {
-		struct rt_task *copy = mem_alloc(sizeof *copy);
-		*copy = *task;
-		put(e, s, ITEM_TASK, at)->task = copy;
+		struct item *item = put(e, s, ITEM_TASK, at);
+		item->task = task->lasting ? task : memcpy(mem_alloc(sizeof *task), task, sizeof *task);
 	}
 }
 

@@ -1,0 +1,31 @@
+/* lasting: what the lasting tasks of a rank were made into, by the addresses of their records, so that they
+ * are launched again without being made again.
+ *
+ *     record of a task ──first launch──> made ──each launch──> cuLaunchKernel, cublasLtMatmul
+ *
+ * Records last as long as an engine, which frees its streams when it ends: then all is forgotten. */
+#ifndef HIRC_CUDA_LASTING_H
+#define HIRC_CUDA_LASTING_H
+#include "cuda/gemm.h"
+#include "cuda/kernel.h"
+
+/* One of the two is there; both are owned. */
+struct cuda_made {
+	const struct rt_task *task; /* the record; NULL: an unused entry of the table */
+	struct cuda_launch *launch; /* its arguments end with `bytes` */
+	struct cuda_gemm_call *product;
+};
+
+struct cuda_lasting *cuda_lasting_new(void);
+void cuda_lasting_free(struct cuda_lasting *l); /* NULL is allowed */
+
+/* NULL: it was not kept. */
+const struct cuda_made *cuda_lasting_find(const struct cuda_lasting *l, const struct rt_task *t);
+/* Copies of what a lasting task was made into, which is not there yet. */
+void cuda_lasting_keep_launch(struct cuda_lasting *l, const struct rt_task *t,
+                              const struct cuda_launch *launch);
+void cuda_lasting_keep_product(struct cuda_lasting *l, const struct rt_task *t,
+                               const struct cuda_gemm_call *product);
+void cuda_lasting_forget(struct cuda_lasting *l);
+
+#endif
