@@ -142,11 +142,13 @@ CUevent cuda_messages_issued(struct cuda_messages *all, struct cuda *c, struct c
 void cuda_messages_withdraw(struct cuda_messages *all, struct cuda *c, struct cuda_message *m)
 {
 	pthread_mutex_lock(&all->lock);
-	for (struct cuda_message **at = chain_of(all, m); m->posted; at = &(*at)->next)
-		if (*at == m) {
-			*at = m->next;
-			m->posted = false;
-		}
+	if (m->posted) {
+		struct cuda_message **at = chain_of(all, m);
+		while (*at != m)
+			at = &(*at)->next;
+		*at = m->next;
+		m->posted = false;
+	}
 	pthread_mutex_unlock(&all->lock);
 	if (m->ready)
 		cuda_event_release(c, m->ready);
