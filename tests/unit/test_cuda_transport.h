@@ -13,6 +13,7 @@ struct staged {
 	struct rt_transport base;
 	struct rt_transport *inner;
 	struct rt_device *device;
+	struct ticket *first; /* not done; owned */
 };
 
 /* Memory of the host and of the GPU. */
@@ -23,6 +24,7 @@ struct stage {
 
 /* What the transport around hands out. */
 struct ticket {
+	struct ticket *next, **link; /* in the list of those that are not done */
 	struct rt_request *inner;
 	struct stage all[2]; /* what was allocated: one if in and out overlap */
 	struct stage out;    /* what comes back */
@@ -127,6 +129,26 @@ static void both_up(struct rt_device *d, struct ticket *k, struct stage *in, str
 	k->out = *out;
 }
 
+static struct ticket *ticket_new(struct staged *s)
+{
+	struct ticket *k = calloc(1, sizeof *k);
+	k->next = s->first;
+	k->link = &s->first;
+	if (k->next)
+		k->next->link = &k->next;
+	return s->first = k;
+}
+
+static void ticket_free(struct staged *s, struct ticket *k)
+{
+	rt_device_free(s->device, k->all[0].device);
+	rt_device_free(s->device, k->all[1].device);
+	*k->link = k->next;
+	if (k->next)
+		k->next->link = k->link;
+	free(k);
+}
+
 static enum status staged_started(struct staged *s, struct ticket *k, enum status status,
                                   struct rt_request **out)
 {
@@ -140,7 +162,7 @@ static enum status staged_start(struct rt_transport *t, const struct rt_collecti
                                 struct rt_request **out)
 {
 	struct staged *s = staged_of(t);
-	struct ticket *k = calloc(1, sizeof *k);
+	struct ticket *k = ticket_new(s);
 	struct stage in, to;
 	touched(&t->team[c->team], c, &in, &to);
 	both_up(s->device, k, &in, &to);
@@ -153,7 +175,7 @@ static enum status staged_start(struct rt_transport *t, const struct rt_collecti
 static enum status staged_start_p2p(struct rt_transport *t, const struct rt_p2p *p, struct rt_request **out)
 {
 	struct staged *s = staged_of(t);
-	struct ticket *k = calloc(1, sizeof *k);
+	struct ticket *k = ticket_new(s);
 	struct stage data = stage_of(p->data, p->count, p->dtype), none = {0};
 	both_up(s->device, k, p->send ? &data : &none, p->send ? &none : &data);
 	struct rt_p2p x = *p;
@@ -170,9 +192,7 @@ static enum status staged_test(struct rt_transport *t, struct rt_request *r, boo
 		return status;
 	if (k->out.bytes)
 		status = s->device->ops->async->download(s->device, k->out.host, k->out.device, k->out.bytes);
-	rt_device_free(s->device, k->all[0].device);
-	rt_device_free(s->device, k->all[1].device);
-	free(k);
+	ticket_free(s, k);
 	return status;
 }
 
@@ -209,6 +229,8 @@ static void staged_close(struct rt_transport *t)
 {
 	struct staged *s = staged_of(t);
 	rt_transport_close(s->inner);
+	while (s->first) /* of a job that failed */
+		ticket_free(s, s->first);
 	rt_device_close(s->device);
 	free(s);
 }
