@@ -55,8 +55,9 @@ struct CUstream_st {
 struct mock_mark {
 	unsigned references;
 	bool is_over;
-	CUgraph graph;  /* in which it was captured; NULL: in none */
-	unsigned index; /* of the graph's marks */
+	pthread_cond_t over; /* it has come to be */
+	CUgraph graph;       /* in which it was captured; NULL: in none */
+	unsigned index;      /* of the graph's marks */
 };
 
 /* A stream that is no handle: of a graph. stream_end: it goes when it has done what it has. */

@@ -11,7 +11,6 @@ struct CUevent_st {
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all marks and events */
-static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 
 /* ---- marks */
 
@@ -21,6 +20,7 @@ struct mock_mark *mock_mark_new(void)
 	if (!m)
 		mock_abort("mark", "the host has no memory");
 	*m = (struct mock_mark){.references = 1};
+	pthread_cond_init(&m->over, NULL);
 	return m;
 }
 
@@ -36,8 +36,10 @@ void mock_mark_release(struct mock_mark *m)
 	pthread_mutex_lock(&lock);
 	bool last = --m->references == 0;
 	pthread_mutex_unlock(&lock);
-	if (last)
-		free(m);
+	if (!last)
+		return;
+	pthread_cond_destroy(&m->over);
+	free(m);
 }
 
 static void come(void *data, uint64_t number)
@@ -46,7 +48,7 @@ static void come(void *data, uint64_t number)
 	struct mock_mark *m = data;
 	pthread_mutex_lock(&lock);
 	m->is_over = true;
-	pthread_cond_broadcast(&changed);
+	pthread_cond_broadcast(&m->over);
 	pthread_mutex_unlock(&lock);
 }
 
@@ -54,7 +56,7 @@ void mock_mark_wait(struct mock_mark *m)
 {
 	pthread_mutex_lock(&lock);
 	while (!m->is_over)
-		pthread_cond_wait(&changed, &lock);
+		pthread_cond_wait(&m->over, &lock);
 	pthread_mutex_unlock(&lock);
 }
 
