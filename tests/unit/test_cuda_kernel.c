@@ -30,7 +30,9 @@ static bool compile(void)
 	for (uint32_t first = 0; first < sources.n; first += SOURCES_A_FILE) {
 		uint32_t end = first + SOURCES_A_FILE < sources.n ? first + SOURCES_A_FILE : sources.n;
 		struct buf all = {0};
-		scene_join(&all, first, end);
+		scene_put_prelude(&all);
+		for (uint32_t k = first; k < end; k++)
+			scene_put_source(&all, k);
 		snprintf(path, sizeof path, "%s/%u.c", folder, first);
 		FILE *f = fopen(path, "w");
 		fwrite(all.at, 1, all.n, f);

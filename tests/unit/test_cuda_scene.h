@@ -124,24 +124,26 @@ static inline void scene_write(struct scene *s)
 	buf_free(&source);
 }
 
-/* Sources first … end-1 as one. */
-static inline void scene_join(struct buf *out, uint32_t first, uint32_t end)
+/* A file has the prelude and then sources, each of which is numbered as it is. */
+static inline void scene_put_prelude(struct buf *out)
+{
+	for (int k = 0; k < KERNEL_PRELUDE; k++)
+		buf_puts(out, kernel_prelude[k]);
+}
+
+static inline void scene_put_source(struct buf *out, uint32_t k)
 {
 	static const char *const name[] = {"arguments",       "offset",
 	                                   "kernel",          "wide",
 	                                   "entry",           "before",
 	                                   "key_of",          "hirc_kernel",
 	                                   "hirc_kernel_run", "hirc_kernel_argument_bytes"};
-	for (int k = 0; k < KERNEL_PRELUDE; k++)
-		buf_puts(out, kernel_prelude[k]);
-	for (uint32_t k = first; k < end; k++) {
-		for (size_t i = 0; i < sizeof name / sizeof *name; i++)
-			buf_printf(out, "#undef %s\n#define %s %s_%u\n", name[i], name[i], name[i], k);
-		/* Macros of the source before; those that it does not define again are not its own. */
-		buf_puts(out, sources.at[k]);
-		for (const char *line = sources.at[k]; (line = strstr(line, "#define ")); line++)
-			buf_printf(out, "#undef %.*s\n", (int)strcspn(line + 8, " (\n"), line + 8);
-	}
+	for (size_t i = 0; i < sizeof name / sizeof *name; i++)
+		buf_printf(out, "#undef %s\n#define %s %s_%u\n", name[i], name[i], name[i], k);
+	/* Macros of the source before; those that it does not define again are not its own. */
+	buf_puts(out, sources.at[k]);
+	for (const char *line = sources.at[k]; (line = strstr(line, "#define ")); line++)
+		buf_printf(out, "#undef %.*s\n", (int)strcspn(line + 8, " (\n"), line + 8);
 }
 
 #endif
