@@ -1,14 +1,17 @@
 #!/bin/sh
 # examples.sh HIRC PART: every example with its check, on 1, 2, 4 and 8 ranks, for several chunk counts and for sizes
 # that do not divide; or the fixed points of every dump. PART: fork, thread, mpi, cuda (on whatever GPU the libraries
-# found show), each also with _pipelines for those and for meshes of two axes; hosts; dumps; all, which takes an hour: all of it on 1, 2, 3, 4 and 8 ranks, under each
-# way to start them and each transport.
+# found show), each also with _pipelines for those and for meshes of two axes; cuda_nccl, for ranks that have a GPU
+# each; cuda_few, some of cuda and cuda_pipelines; hosts; dumps; all, which takes an hour: all of it on 1, 2, 3, 4 and 8
+# ranks, under each way to start them and each transport.
 set -u
 hirc=$1 part=$2
 root=$(cd "$(dirname "$0")/.." && pwd)
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 failed=0 count=0
+unset HIRC_CACHE
+export XDG_CACHE_HOME="$scratch" # kernels of a GPU are compiled once
 
 # Each line of --stats says that the rank used the memory that its plan has.
 memory_is_as_planned() {
@@ -149,6 +152,22 @@ cuda_pipelines)
 	for n in 2 3 8; do pipelines "$hirc" run --target=cuda --np=$n --bootstrap=thread; done
 	meshes "$hirc" run --target=cuda --bootstrap=thread
 	;;
+cuda_few)
+	for n in 2 3; do
+		for name in ag_matmul row_parallel_linear column_parallel_ring mlp_tensor_parallel matmul_reduce_scatter \
+			ag_matmul_chunks moe_layer; do
+			must_be_ok "$hirc" run --target=cuda --np=$n --bootstrap=thread "$root/examples/$name.hir" --check
+		done
+		for kind in broadcast permute collective p2p p2p-put; do
+			must_be_ok "$hirc" run --target=cuda --np=$n --bootstrap=thread "$root/examples/ag_matmul.hir" --check \
+				--pipeline=$kind -D t=13 --repeat=3
+		done
+	done
+	for name in fsdp_mlp_backward fsdp_transformer_backward transformer_layer; do
+		must_be_ok "$hirc" run --target=cuda --bootstrap=thread "$root/examples/$name.hir" --check --np=4 -D dp=2 -D tp=2
+	done
+	must_be_ok "$hirc" run --target=cuda --bootstrap=thread "$root/examples/pipeline_stages.hir" --check -D s=3 -D t=50
+	;;
 cuda_nccl)
 	for n in 1 2 4; do
 		for name in ag_matmul row_parallel_linear column_parallel_ring mlp_tensor_parallel matmul_reduce_scatter \
@@ -235,7 +254,7 @@ dumps)
 	for name in zero_copy transformer_layer; do fixed_points "$root/examples/$name.hir" --zero-copy; done
 	;;
 *)
-	echo "usage: examples.sh HIRC fork|thread|mpi|cuda[_pipelines]|cuda_nccl|hosts|dumps|all"
+	echo "usage: examples.sh HIRC fork|thread|mpi|cuda[_pipelines]|cuda_few|cuda_nccl|hosts|dumps|all"
 	exit 2
 	;;
 esac

@@ -4,6 +4,7 @@
     programs.py --hirc build/dev/hirc --count 300          programs 0 … 299 of seed 1
     programs.py --hirc build/dev/hirc --show 17            prints program 17
     programs.py --hirc build/dev/hirc --only 17            runs it alone
+    programs.py --hirc build/dev/hirc --cuda               on a GPU, which has no zero-copy and one engine
 
 A program has one to six operations on tensors of random shapes; each tensor has a random layout on a mesh of
 one to three axes (mesh axes, blocks, up to two loops, in loops), or none. Every third is run with another kind
@@ -45,10 +46,10 @@ TRANSFORMED = ["merge-collectives{always=%d},split-allreduces{always=%d;trials=2
 
 
 class Program:
-    def __init__(self, seed, number):
+    def __init__(self, seed, number, cuda=False):
         self.r = r = random.Random("%d/%d" % (seed, number))
         self.number = number
-        self.flags = []
+        self.flags = ["--target=cuda"] * cuda
         large = random.Random("large %d/%d" % (seed, number)).random() < MOST_LARGE
         self.extents, ranks = (LARGE, [1, 2, 2]) if large else (EXTENTS, [1, 2, 2, 3])
         sizes = r.choice([(1,), (2,)] if large else SHAPES)
@@ -59,7 +60,7 @@ class Program:
         self.dtype = r.choice(["f32", "f64", "bf16", "i32"])
         self.loops = [r.choice([2, 3, self.ranks]) for _ in range(r.choice([0, 1, 1, 2]))]
         self.pipeline = r.choice(KINDS) if r.random() < 0.33 else None
-        self.in_place = random.Random("zero-copy %d/%d" % (seed, number)).random() < 0.34
+        self.in_place = random.Random("zero-copy %d/%d" % (seed, number)).random() < 0.34 and not cuda
         self.scheduled = random.Random("schedule %d/%d" % (seed, number)).random() < 0.34
         self.buckets = random.Random("buckets %d/%d" % (seed, number)).choice(BUCKETS)
         r = random.Random("transform %d/%d" % (seed, number))
@@ -148,7 +149,7 @@ class Program:
 class Products:
     """A loop of products with slices of X; the weight B, or W, is written between some of them."""
 
-    def __init__(self, seed, number):
+    def __init__(self, seed, number, cuda=False):
         self.r = r = random.Random("products %d/%d" % (seed, number))
         self.number = number
         linear, dtype, ranks = r.random() < 0.5, r.choice(["bf16", "f32", "f32"]), r.choice([1, 2])
@@ -176,6 +177,8 @@ class Products:
             self.lines.append("  W <- add(W, D)")
         self.text = "\n".join(self.lines) + "\n}\n"
         self.flags = ["--repeat=%d" % r.choice([1, 2, 3]), "--engine=" + r.choice(["inline", "lanes"])]
+        if cuda:
+            self.flags[1] = "--target=cuda"
 
     def slices(self, indent, index):
         self.lines += ["%s%s = select(%s, axis=0, index=%s)" % (indent, to, of, index) for to, of in ("AX", "CY")]
@@ -190,10 +193,10 @@ class Products:
         return []
 
 
-def draw(seed, number):
+def draw(seed, number, cuda=False):
     kind = random.Random("kind %d/%d" % (seed, number)).random()
     drawn_from = Products if kind < PRODUCTS else transformed.Transformed if kind > 1 - TRANSFORMS else Program
-    return drawn_from(seed, number)
+    return drawn_from(seed, number, cuda)
 
 
 def command(hirc, verb, program):
@@ -218,8 +221,9 @@ def run(hirc, program):
 
 
 def main():
-    args = drawn.options(__doc__, 300, lambda seed, number: draw(seed, number).shown())
-    programs = [draw(args.seed, k) for k in args.numbers]
+    args = drawn.options(__doc__, 300, lambda seed, number: draw(seed, number).shown(),
+                         ("--cuda", "run them on a GPU"))
+    programs = [draw(args.seed, k, args.cuda) for k in args.numbers]
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         results = list(pool.map(lambda p: run(args.hirc, p), programs))
     counts = collections.Counter(kind for kind, _ in results)

@@ -11,10 +11,10 @@ KINDS = ["layout"] * 4 + ["permute", "collective", "p2p", "p2p-put", "broadcast"
 
 
 class Transformed:
-    def __init__(self, seed, number):
+    def __init__(self, seed, number, cuda=False):
         self.r = r = random.Random("transformed %d/%d" % (seed, number))
         self.number = number
-        self.flags = []
+        self.flags = ["--target=cuda"] * cuda
         self.dtype = r.choice(["f32", "f32", "bf16", "f64"])
         self.shape, self.spread = {}, {}  # of values; spread: which axis is spread over x
         self.lines, self.last = [], []
@@ -31,6 +31,7 @@ class Transformed:
         always = r.choice([0, 1, 1])
         kind, _, order = r.choice(KINDS).partition("-")
         in_place, scheduled = r.choice(["", "", "zero-copy{rows=1},"]), r.choice(["", "schedule-overlap,"])
+        in_place = "" if cuda else in_place
         self.chosen = [PASSES % (always, always, r.choice([0, 24, 24]), always, kind, in_place,
                                  {"p2p": order or "get"}.get(kind, "no"), scheduled)]
 
