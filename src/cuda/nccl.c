@@ -22,13 +22,12 @@ static enum status message_step(struct nccl *n, const struct rt_request *r, int 
 {
 	const struct rt_p2p *p = &r->message.p;
 	const struct nccl_link *l = r->place;
-	struct cuda *c = n->base.c;
 	size_t bytes = (size_t)p->count * rt_dtype_size(p->dtype);
-	c->at = p->at;
+	n->base.c->at = p->at;
 	if (step != 1 || !bytes)
 		return STATUS_OK;
-	bool ok = p->send ? cuda_call_nccl(c, ncclSend, p->data, bytes, ncclUint8, 1, l->comm, l->stream)
-	                  : cuda_call_nccl(c, ncclRecv, p->data, bytes, ncclUint8, 0, l->comm, l->stream);
+	bool ok = p->send ? nccl_call(n, ncclSend, p->data, bytes, ncclUint8, 1, l->comm, l->stream)
+	                  : nccl_call(n, ncclRecv, p->data, bytes, ncclUint8, 0, l->comm, l->stream);
 	return ok ? STATUS_OK : failure(n);
 }
 
@@ -40,18 +39,25 @@ static enum status one_step(struct nccl *n, struct rt_request *first, int step)
 	return status;
 }
 
-/* A step of NCCL, of all requests. */
+bool nccl_group_opened(struct nccl *n)
+{
+	if (!n->step_grouped)
+		n->step_grouped = cuda_call_nccl(n->base.c, ncclGroupStart);
+	return n->step_grouped;
+}
+
+/* A step of NCCL, of all requests: a group, where any of them has something to call. */
 static enum status grouped_step(struct nccl *n, struct rt_request *first, int step)
 {
-	struct cuda *c = n->base.c;
-	if (!cuda_call_nccl(c, ncclGroupStart))
-		return failure(n);
 	enum status status = one_step(n, first, step);
+	if (!n->step_grouped)
+		return status;
+	n->step_grouped = false;
 	if (status != STATUS_OK) {
-		c->api->ncclGroupEnd(); /* it has been reported */
+		n->base.c->api->ncclGroupEnd(); /* it has been reported */
 		return status;
 	}
-	return cuda_call_nccl(c, ncclGroupEnd) ? STATUS_OK : failure(n);
+	return cuda_call_nccl(n->base.c, ncclGroupEnd) ? STATUS_OK : failure(n);
 }
 
 /* Scratch memory of all collectives that are issued together. */

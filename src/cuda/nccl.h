@@ -31,6 +31,7 @@ struct nccl {
 	struct cuda_spare itself; /* the stream of messages of a rank to itself */
 	VEC(void *) outgrown;     /* scratch memory that streams may still use */
 	bool grouping;            /* starts are kept until the group ends */
+	bool step_grouped;        /* NCCL's group of the step that is being issued is open */
 	struct rt_request *group; /* those, in order */
 	struct rt_request **group_end;
 	bool aborted;
@@ -50,6 +51,9 @@ enum status nccl_links_look(struct nccl *n);
 /* A collective is a few steps. Those with odd numbers are calls of NCCL alone, and stand in a group of
  * NCCL's, with the same step of others; in those with even ones this GPU works by itself. */
 enum { NCCL_STEPS = 4 };
+/* A call in such a step, of which the first opens the group. As cuda_call_nccl. */
+#define nccl_call(n, name, ...) (nccl_group_opened(n) && cuda_call_nccl((n)->base.c, name, __VA_ARGS__))
+bool nccl_group_opened(struct nccl *n);
 /* Bytes of scratch memory, of which r->scratch says where they begin. */
 enum status nccl_collective_scratch(struct nccl *n, const struct rt_request *r, size_t *out);
 enum status nccl_collective_step(struct nccl *n, const struct rt_request *r, int step);

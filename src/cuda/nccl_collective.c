@@ -162,14 +162,14 @@ enum status nccl_collective_scratch(struct nccl *n, const struct rt_request *r, 
 
 static bool send(const struct view *v, int to, const void *at, int64_t count)
 {
-	return !count || cuda_call_nccl(v->n->base.c, ncclSend, at, (size_t)(count * v->size), ncclUint8, to,
-	                                v->link->comm, v->link->stream);
+	return !count || nccl_call(v->n, ncclSend, at, (size_t)(count * v->size), ncclUint8, to,
+	                           v->link->comm, v->link->stream);
 }
 
 static bool receive(const struct view *v, int from, void *at, int64_t count)
 {
-	return !count || cuda_call_nccl(v->n->base.c, ncclRecv, at, (size_t)(count * v->size), ncclUint8,
-	                                from, v->link->comm, v->link->stream);
+	return !count || nccl_call(v->n, ncclRecv, at, (size_t)(count * v->size), ncclUint8, from,
+	                           v->link->comm, v->link->stream);
 }
 
 static bool copy(const struct view *v, void *to, const void *from, int64_t count)
@@ -256,19 +256,17 @@ static bool prepare(const struct view *v)
 
 static bool allgather(const struct view *v)
 {
-	struct cuda *c = v->n->base.c;
 	struct rt_block own = rt_collective_block(v->c, v->own);
 	if (are_even(v))
 		return !own.count ||
-		       cuda_call_nccl(c, ncclAllGather, v->in, are_in_order(v) ? v->out : v->scratch,
-		                      (size_t)(own.count * v->size), ncclUint8, v->link->comm,
-		                      v->link->stream);
+		       nccl_call(v->n, ncclAllGather, v->in, are_in_order(v) ? v->out : v->scratch,
+		                 (size_t)(own.count * v->size), ncclUint8, v->link->comm, v->link->stream);
 	for (int k = 0; k < v->team->n; k++) {
 		struct rt_block b = rt_collective_block(v->c, k);
 		char *to = v->out + b.offset * v->size;
-		if (b.count && !cuda_call_nccl(c, ncclBroadcast, k == v->own ? v->in : to, to,
-		                               (size_t)(b.count * v->size), ncclUint8, k, v->link->comm,
-		                               v->link->stream))
+		if (b.count &&
+		    !nccl_call(v->n, ncclBroadcast, k == v->own ? v->in : to, to, (size_t)(b.count * v->size),
+		               ncclUint8, k, v->link->comm, v->link->stream))
 			return false;
 	}
 	return true;
@@ -276,18 +274,17 @@ static bool allgather(const struct view *v)
 
 static bool reduce_scatter(const struct view *v)
 {
-	struct cuda *c = v->n->base.c;
 	ncclDataType_t type = type_of(v->c->dtype);
 	struct rt_block own = rt_collective_block(v->c, v->own);
 	if (are_even(v))
 		return !own.count ||
-		       cuda_call_nccl(c, ncclReduceScatter, are_in_order(v) ? v->in : v->scratch, v->out,
-		                      (size_t)own.count, type, op_of(v->c), v->link->comm, v->link->stream);
+		       nccl_call(v->n, ncclReduceScatter, are_in_order(v) ? v->in : v->scratch, v->out,
+		                 (size_t)own.count, type, op_of(v->c), v->link->comm, v->link->stream);
 	for (int k = 0; k < v->team->n; k++) {
 		struct rt_block b = rt_collective_block(v->c, k);
 		if (b.count &&
-		    !cuda_call_nccl(c, ncclReduce, v->in + b.offset * v->size, v->out, (size_t)b.count, type,
-		                    op_of(v->c), k, v->link->comm, v->link->stream))
+		    !nccl_call(v->n, ncclReduce, v->in + b.offset * v->size, v->out, (size_t)b.count, type,
+		               op_of(v->c), k, v->link->comm, v->link->stream))
 			return false;
 	}
 	return true;
@@ -295,7 +292,6 @@ static bool reduce_scatter(const struct view *v)
 
 static bool reduce_natively(const struct view *v)
 {
-	struct cuda *c = v->n->base.c;
 	ncclDataType_t type = type_of(v->c->dtype);
 	size_t count = (size_t)v->c->count;
 	if (v->c->kind == RT_REDUCE_SCATTER)
@@ -303,10 +299,10 @@ static bool reduce_natively(const struct view *v)
 	if (!count)
 		return true;
 	if (v->c->kind == RT_ALLREDUCE)
-		return cuda_call_nccl(c, ncclAllReduce, v->in, v->out, count, type, op_of(v->c),
-		                      v->link->comm, v->link->stream);
-	return cuda_call_nccl(c, ncclReduce, v->in ? v->in : v->out, v->out, count, type, op_of(v->c),
-	                      v->c->root, v->link->comm, v->link->stream);
+		return nccl_call(v->n, ncclAllReduce, v->in, v->out, count, type, op_of(v->c), v->link->comm,
+		                 v->link->stream);
+	return nccl_call(v->n, ncclReduce, v->in ? v->in : v->out, v->out, count, type, op_of(v->c),
+	                 v->c->root, v->link->comm, v->link->stream);
 }
 
 /* Elements that member k reduces, in `in`. */
@@ -359,7 +355,6 @@ static bool exchange(const struct view *v)
 
 static bool communicate(const struct view *v)
 {
-	struct cuda *c = v->n->base.c;
 	switch (v->c->kind) {
 	case RT_ALLGATHER:
 		return allgather(v);
@@ -368,9 +363,9 @@ static bool communicate(const struct view *v)
 	case RT_REDUCE:
 		return is_native(v->c) ? reduce_natively(v) : send_apart(v);
 	case RT_BROADCAST:
-		return !v->c->count || cuda_call_nccl(c, ncclBroadcast, v->is_root ? v->in : v->out, v->out,
-		                                      (size_t)(v->c->count * v->size), ncclUint8, v->c->root,
-		                                      v->link->comm, v->link->stream);
+		return !v->c->count || nccl_call(v->n, ncclBroadcast, v->is_root ? v->in : v->out, v->out,
+		                                 (size_t)(v->c->count * v->size), ncclUint8, v->c->root,
+		                                 v->link->comm, v->link->stream);
 	case RT_SEND_RECV:
 		return v->is_root ? send(v, 1 - v->own, v->in, v->c->count)
 		                  : receive(v, v->c->root, v->out, v->c->count);
@@ -380,8 +375,8 @@ static bool communicate(const struct view *v)
 	case RT_ALL_TO_ALLV:
 		return exchange(v);
 	case RT_BARRIER:
-		return cuda_call_nccl(c, ncclAllReduce, v->scratch, v->scratch, 1, ncclUint8, ncclMax,
-		                      v->link->comm, v->link->stream);
+		return nccl_call(v->n, ncclAllReduce, v->scratch, v->scratch, 1, ncclUint8, ncclMax,
+		                 v->link->comm, v->link->stream);
 	case RT_COLLECTIVE_COUNT:
 		break;
 	}
@@ -451,9 +446,8 @@ static bool spread(const struct view *v)
 		return true;
 	own = part(v, v->own);
 	if (v->c->count % v->team->n == 0)
-		return cuda_call_nccl(v->n->base.c, ncclAllGather, v->out + own.offset * v->size, v->out,
-		                      (size_t)(own.count * v->size), ncclUint8, v->link->comm,
-		                      v->link->stream);
+		return nccl_call(v->n, ncclAllGather, v->out + own.offset * v->size, v->out,
+		                 (size_t)(own.count * v->size), ncclUint8, v->link->comm, v->link->stream);
 	for (int k = 0; k < v->team->n; k++) {
 		struct rt_block b = part(v, k);
 		if (k == v->own)
