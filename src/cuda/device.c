@@ -465,7 +465,7 @@ static enum status open_device(struct rt_job *job, struct buf *calls, struct rt_
 	c->base.ops = &cuda_ops;
 	c->base.job = job;
 	c->api = calls ? cuda_record_api() : cuda_api();
-	c->record = calls ? cuda_record_begin(calls) : NULL;
+	c->record = calls ? cuda_record_begin(c, calls) : NULL;
 	c->at.iteration = -1;
 	c->streams = mem_zalloc(sizeof *c->streams);
 	c->lasting = cuda_lasting_new();

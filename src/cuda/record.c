@@ -1,6 +1,7 @@
 /* record: functions with the libraries' types that print their calls. */
 #include "cuda/record.h"
 #include "base/vec.h"
+#include "cuda/cuda.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +22,8 @@ struct handle {
 
 struct cuda_record {
 	struct buf *out;
+	const struct cuda *device;
+	struct rt_origin at; /* of the last line */
 	VEC(struct handle *) made;
 	int streams, events, communicators;
 	CUdeviceptr next; /* where memory is pretended to be */
@@ -41,7 +44,25 @@ static int number(const void *handle)
 	return handle ? ((const struct handle *)handle)->number : -1;
 }
 
-#define SAY(...) buf_printf(record->out, __VA_ARGS__)
+/* Names the statement, where it is another than that of the last call. */
+static void say_statement(void)
+{
+	struct rt_origin at = record->device->at;
+	if (at.label == record->at.label && at.iteration == record->at.iteration)
+		return;
+	record->at = at;
+	if (!at.label)
+		return;
+	buf_puts(record->out, "# ");
+	rt_board_label(record->device->base.job->board, record->device->base.job->rank, at.label,
+	               record->out);
+	if (at.iteration >= 0)
+		buf_printf(record->out, " iteration %lld", (long long)at.iteration);
+	buf_putc(record->out, '\n');
+}
+
+#define SAY_MORE(...) buf_printf(record->out, __VA_ARGS__)
+#define SAY(...) (say_statement(), SAY_MORE(__VA_ARGS__))
 
 /* ---- the driver */
 
@@ -478,10 +499,10 @@ static const char *type_name(int type)
 static void say_layout(const char *name, cublasLtMatrixLayout_t l)
 {
 	const struct handle *h = (const struct handle *)l;
-	SAY("%s %s %lldx%lld/%lld", name, type_name(h->number), (long long)h->a, (long long)h->b,
-	    (long long)h->c);
+	SAY_MORE("%s %s %lldx%lld/%lld", name, type_name(h->number), (long long)h->a, (long long)h->b,
+	         (long long)h->c);
 	if (h->batch > 1)
-		SAY("*%lld", (long long)h->batch);
+		SAY_MORE("*%lld", (long long)h->batch);
 }
 
 /* Matrices by columns, as cuBLASLt has them: type, rows x columns / leading dimension * batch. */
@@ -499,7 +520,7 @@ static cublasStatus_t record_matmul(cublasLtHandle_t h, cublasLtMatmulDesc_t d, 
 	say_layout(m->a == CUBLAS_OP_T ? " a^T" : " a", la);
 	say_layout(m->b == CUBLAS_OP_T ? ", b^T" : ", b", lb);
 	say_layout(", out", ld);
-	SAY("%s\n", m->c & CUBLASLT_EPILOGUE_BIAS ? ", bias" : "");
+	SAY_MORE("%s\n", m->c & CUBLASLT_EPILOGUE_BIAS ? ", bias" : "");
 	return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -570,7 +591,7 @@ static ncclResult_t record_allgather(const void *in, void *out, size_t count, nc
 {
 	(void)in, (void)out;
 	say_collective("ncclAllGather", count, t, c, s);
-	SAY("\n");
+	SAY_MORE("\n");
 	return ncclSuccess;
 }
 
@@ -579,7 +600,7 @@ static ncclResult_t record_allreduce(const void *in, void *out, size_t count, nc
 {
 	(void)in, (void)out;
 	say_collective("ncclAllReduce", count, t, c, s);
-	SAY(", %s\n", nccl_op[op]);
+	SAY_MORE(", %s\n", nccl_op[op]);
 	return ncclSuccess;
 }
 
@@ -588,7 +609,7 @@ static ncclResult_t record_reduce_scatter(const void *in, void *out, size_t coun
 {
 	(void)in, (void)out;
 	say_collective("ncclReduceScatter", count, t, c, s);
-	SAY(", %s\n", nccl_op[op]);
+	SAY_MORE(", %s\n", nccl_op[op]);
 	return ncclSuccess;
 }
 
@@ -597,7 +618,7 @@ static ncclResult_t record_broadcast(const void *in, void *out, size_t count, nc
 {
 	(void)in, (void)out;
 	say_collective("ncclBroadcast", count, t, c, s);
-	SAY(", root %d\n", root);
+	SAY_MORE(", root %d\n", root);
 	return ncclSuccess;
 }
 
@@ -606,7 +627,7 @@ static ncclResult_t record_reduce(const void *in, void *out, size_t count, ncclD
 {
 	(void)in, (void)out;
 	say_collective("ncclReduce", count, t, c, s);
-	SAY(", %s, root %d\n", nccl_op[op], root);
+	SAY_MORE(", %s, root %d\n", nccl_op[op], root);
 	return ncclSuccess;
 }
 
@@ -615,7 +636,7 @@ static ncclResult_t record_send(const void *from, size_t count, ncclDataType_t t
 {
 	(void)from;
 	say_collective("ncclSend", count, t, c, s);
-	SAY(", to %d\n", peer);
+	SAY_MORE(", to %d\n", peer);
 	return ncclSuccess;
 }
 
@@ -624,7 +645,7 @@ static ncclResult_t record_receive(void *to, size_t count, ncclDataType_t t, int
 {
 	(void)to;
 	say_collective("ncclRecv", count, t, c, s);
-	SAY(", from %d\n", peer);
+	SAY_MORE(", from %d\n", peer);
 	return ncclSuccess;
 }
 
@@ -715,10 +736,12 @@ const struct cuda_api *cuda_record_api(void)
 	return &api;
 }
 
-struct cuda_record *cuda_record_begin(struct buf *out)
+struct cuda_record *cuda_record_begin(const struct cuda *c, struct buf *out)
 {
 	record = mem_zalloc(sizeof *record);
 	record->out = out;
+	record->device = c;
+	record->at.iteration = -1;
 	record->next = 1u << 30;
 	return record;
 }

@@ -1,23 +1,27 @@
 /* record: the calls of a rank as text, without a GPU, driver or library.
  *
  *     cuMemAlloc 61440 bytes
+ *     # Y = add(X, B)  (f.hir:7) iteration 2
  *     cuEventRecord event 0 on stream 1
  *     cuStreamWaitEvent stream 2 for event 0
- *     cuLaunchKernel on stream 2, 12 x 256 threads: add f32 f32
- *     ncclAllReduce of 1024 f32, sum, communicator 0 on stream 3
+ *     cuLaunchKernel on stream 2, 12 x 256 threads: add f32 f32 to f32
+ *     # Z = allreduce(Y)  (f.hir:8) iteration 2
+ *     ncclAllReduce of 1024 f32, communicator 0 on stream 3, sum
  *
- * The functions stand where the libraries' would (struct cuda_api), so that what is printed is what runs.
- * Streams, events (one a record) and communicators are numbered in the order in which they are made. All work
- * is over at once; nothing is computed. */
+ * A line with # is the statement that the calls below it are for. The functions stand where the libraries'
+ * would (struct cuda_api), so that what is printed is what runs. Streams, events (one a record) and
+ * communicators are numbered in the order in which they are made. All work is over at once; nothing is
+ * computed, and what is read from the GPU is 0. */
 #ifndef HIRC_CUDA_RECORD_H
 #define HIRC_CUDA_RECORD_H
 #include "base/str.h"
 #include "cuda/api.h"
 
+struct cuda;
 struct cuda_record;
 
-/* Calls of this thread go to out from now on, until cuda_record_end. */
-struct cuda_record *cuda_record_begin(struct buf *out);
+/* Calls of this thread go to out from now on, until cuda_record_end. c->at is the statement. */
+struct cuda_record *cuda_record_begin(const struct cuda *c, struct buf *out);
 const struct cuda_api *cuda_record_api(void);
 void cuda_record_end(struct cuda_record *r);
 
