@@ -1,6 +1,7 @@
 /* run_rank: what one rank does: agree, plan, run, check, write. */
 #include "cli/output.h"
 #include "cli/run.h"
+#include "cli/run_times.h"
 #include "exec/exec.h"
 #include "exec/gather.h"
 #include "exec/same_outputs.h"
@@ -280,7 +281,7 @@ static enum status write_outputs(struct rt_job *job, const struct run *r, const 
 
 struct rank_stats {
 	struct exec_stats exec;
-	int64_t microseconds; /* of the fastest run */
+	int64_t fastest, median, issue; /* us, of the runs of --repeat */
 };
 
 /* `7`, or `0-7` where ranks differ. */
@@ -340,9 +341,12 @@ static void put_kinds(struct buf *out, const struct rank_stats *all, int n)
 	buf_free(&b);
 }
 
-static enum status print_stats(struct rt_job *job, const struct run *r, struct exec *e, int64_t microseconds)
+static enum status print_stats(struct rt_job *job, const struct run *r, struct exec *e,
+                               const struct run_times *times)
 {
-	struct rank_stats mine = {.microseconds = microseconds},
+	struct rank_stats mine = {.fastest = times->fastest,
+	                          .median = run_times_median(times),
+	                          .issue = run_times_median_issue(times)},
 	                  *all = mem_zalloc(sizeof *all * (size_t)job->size);
 	struct buf out = {0};
 	exec_stats(e, &mine.exec);
@@ -351,7 +355,7 @@ static enum status print_stats(struct rt_job *job, const struct run *r, struct e
 		buf_printf(&out,
 		           "rank     tasks collectives messages    bytes_sent bytes_received planned_memory  "
 		           "peak_memory%s\n",
-		           r->repeat > 1 ? "      time_us" : "");
+		           r->repeat > 1 ? "      time_us    median_us     issue_us" : "");
 		for (int k = 0; k < job->size; k++) {
 			const struct exec_stats *s = &all[k].exec;
 			buf_printf(&out, "%4d %9lld %11lld %8lld %13lld %14lld %14lld %12lld", k,
@@ -359,7 +363,8 @@ static enum status print_stats(struct rt_job *job, const struct run *r, struct e
 			           (long long)s->bytes_sent, (long long)s->bytes_received,
 			           (long long)s->bytes_planned, (long long)s->bytes_peak);
 			if (r->repeat > 1)
-				buf_printf(&out, " %12lld", (long long)all[k].microseconds);
+				buf_printf(&out, " %12lld %12lld %12lld", (long long)all[k].fastest,
+				           (long long)all[k].median, (long long)all[k].issue);
 			buf_putc(&out, '\n');
 		}
 		put_kinds(&out, all, job->size);
@@ -405,10 +410,12 @@ static enum status execute(struct rt_job *job, const struct run *r, const struct
 	struct buf checked = {0};
 	struct same_outputs *same = NULL;
 	const struct exec_options o = rank_options_exec(&r->ranks);
-	int64_t fastest = INT64_MAX;
+	struct run_times *times = mem_zalloc(sizeof *times);
 	enum status status = exec_open(job, p, r->labels, &o, &e);
-	if (status != STATUS_OK)
+	if (status != STATUS_OK) {
+		free(times);
 		return status;
+	}
 	struct trace *t = NULL;
 	status = open_trace(job, r, &t);
 	if (t)
@@ -427,8 +434,8 @@ static enum status execute(struct rt_job *job, const struct run *r, const struct
 		int64_t start = rt_clock_us();
 		if (status == STATUS_OK)
 			status = exec_run(e);
-		int64_t took = rt_clock_us() - start;
-		fastest = took < fastest ? took : fastest;
+		if (status == STATUS_OK)
+			run_times_add(times, rt_clock_us() - start, exec_issued_us(e) - start);
 		if (status == STATUS_OK && same)
 			status = download_outputs(e, p);
 		if (status == STATUS_OK)
@@ -439,7 +446,7 @@ static enum status execute(struct rt_job *job, const struct run *r, const struct
 	if (status == STATUS_OK)
 		status = write_outputs(job, r, p, e);
 	if (status == STATUS_OK && r->stats)
-		status = print_stats(job, r, e, fastest);
+		status = print_stats(job, r, e, times);
 	if (status == STATUS_OK && r->check)
 		status = run_check(job, r, p, e, &checked);
 	if (status == STATUS_OK)
@@ -450,6 +457,7 @@ static enum status execute(struct rt_job *job, const struct run *r, const struct
 	same_outputs_free(same);
 	exec_close(e);
 	trace_free(t);
+	free(times);
 	return status;
 }
 

@@ -480,8 +480,14 @@ enum status exec_run(struct exec *e)
 	} else {
 		status = walk(e);
 	}
+	e->issued_us = rt_clock_us();
 	enum status drained = rt_drain(e->engine);
 	return e->status = drained != STATUS_OK ? drained : status;
+}
+
+int64_t exec_issued_us(const struct exec *e)
+{
+	return e->issued_us;
 }
 
 bool exec_can_replay(const struct exec *e, op_id *statement)

@@ -46,6 +46,8 @@ enum status exec_download(struct exec *e, uint32_t buffer);
 enum status exec_poison(struct exec *e);
 /* One execution of the program. */
 enum status exec_run(struct exec *e);
+/* When the host had issued all of the last run, before it waited: rt_clock_us. */
+int64_t exec_issued_us(const struct exec *e);
 /* After a run: makes a graph of a run, which all later ones replay, where device, transport and plan allow
  * it. Whether they do is exec_can_replay; *statement is what is in the way, 0: the device or the transport.
  */
