@@ -4,6 +4,7 @@
 #include "exec/exec_records.h"
 #include "exec/plan_pairs.h"
 #include "exec/scalar_op.h"
+#include "rt/bell.h"
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
