@@ -30,6 +30,17 @@ must_be_ok() {
 	tail -n 8 "$scratch/out"
 }
 
+# must_end TEXT COMMAND...: an error that has the text, within 20 s.
+must_end() {
+	count=$((count + 1)) text=$1
+	shift
+	timeout -s KILL 20 "$@" >"$scratch/out" 2>&1
+	[ $? = 1 ] && grep -q "$text" "$scratch/out" && return
+	failed=$((failed + 1))
+	echo "failed: $*"
+	tail -n 8 "$scratch/out"
+}
+
 # The chunk counts and sizes of one launcher, given as a command prefix.
 sizes() {
 	must_be_ok "$@" "$root/examples/ag_matmul.hir" --check
@@ -175,6 +186,10 @@ cuda_nccl)
 			must_be_ok "$hirc" run --target=cuda --np=$n "$root/examples/$name.hir" --check
 			must_be_ok "$hirc" run --target=cuda --np=$n "$root/examples/$name.hir" --check --repeat=3
 		done
+	done
+	for k in 1 2 3; do # collectives that never end, also while the host waits for counts
+		must_end ncclCommGetAsyncError env HIRC_MOCK_FAIL=nccl:$k "$hirc" run --target=cuda --np=2 --timeout=5 \
+			"$root/examples/moe_layer.hir"
 	done
 	must_be_ok "$hirc" run --target=cuda "$root/examples/pipeline_stages.hir" --check
 	must_be_ok "$hirc" run --target=cuda "$root/examples/mesh_axes.hir" --check

@@ -266,10 +266,18 @@ static void poll(struct issue_engine *e, bool *moved)
 static int64_t *late_counts(struct issue_engine *e, struct rt_collective *c)
 {
 	struct rt_device *d = e->base.device;
-	size_t n = (size_t)e->base.transport->team[c->team].n;
+	struct rt_transport *t = e->base.transport;
+	size_t n = (size_t)t->team[c->team].n;
 	int64_t *list = mem_alloc(2 * n * sizeof *list);
-	for (bool over = false; !over && !rt_engine_failed(&e->base);)
-		failed(e, e->device->is_over(d, c->after, &over));
+	struct rt_watch watch = {0};
+	for (bool over = false, moved = false; !over && !rt_engine_failed(&e->base);) {
+		if (failed(e, t->ops->progress(t, &moved)) ||
+		    failed(e, e->device->is_over(d, c->after, &over)) || over)
+			break;
+		if (rt_watch_expired(&watch, e->base.job))
+			rt_engine_stuck(&e->base);
+		rt_pause();
+	}
 	if (rt_engine_failed(&e->base) ||
 	    failed(e, e->device->download(d, list, c->late_counts, n * sizeof *list)) ||
 	    failed(e, e->device->download(d, list + n, c->late_send_counts, n * sizeof *list))) {
@@ -288,10 +296,10 @@ static void begin(struct issue_engine *e, struct comm *c, void *after)
 	struct rt_origin at = rt_comm_at(&c->item);
 	int64_t *late = NULL;
 	*(c->item.message ? &c->item.p.after : &c->item.c.after) = after;
-	if (c->opens && t->ops->group_begin)
-		failed(e, t->ops->group_begin(t));
 	if (!c->item.message && c->item.c.late_counts)
 		late = late_counts(e, &c->item.c);
+	if (c->opens && t->ops->group_begin)
+		failed(e, t->ops->group_begin(t));
 	if (!rt_engine_failed(&e->base) && !failed(e, rt_engine_start(&e->base, &c->item, &c->request)))
 		vec_push(&e->unissued, c);
 	else
