@@ -151,8 +151,10 @@ void exec_close(struct exec *e)
 	for (uint32_t k = 0; k < e->p->buffer.n; k++)
 		if (e->staging[k])
 			e->device->ops->async->staging_free(e->device, e->staging[k]);
-	if (e->device)
+	if (e->device) {
 		rt_transport_free(e->transport, e->device, e->memory);
+		assert(e->device->ops->async || e->device->bytes_now == 0); /* libraries may have some */
+	}
 	rt_transport_close(e->transport);
 	rt_device_close(e->device);
 	for (uint32_t i = 0; i < e->p->queues; i++)

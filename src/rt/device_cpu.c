@@ -115,7 +115,6 @@ static void cpu_prepare(struct rt_device *d, int lane, const struct rt_task *t)
 static void cpu_close(struct rt_device *d)
 {
 	struct cpu_device *c = (struct cpu_device *)d;
-	assert(d->bytes_now == 0);
 	for (int l = 0; l < RT_MAX_LANES; l++) {
 		cpu_onednn_free(&c->lane[l]);
 		for (int i = 0; i < CPU_SCRATCH; i++)
