@@ -239,6 +239,14 @@ static enum status device_capture_end(struct rt_device *d, void *stream, void **
 	return ok ? STATUS_OK : failure(c);
 }
 
+static void device_capture_drop(struct rt_device *d, void *stream)
+{
+	struct cuda *c = cuda_of(d);
+	CUgraph graph = NULL;
+	if (c->api->cuStreamEndCapture(stream, &graph) == CUDA_SUCCESS && graph)
+		c->api->cuGraphDestroy(graph);
+}
+
 static enum status device_replay(struct rt_device *d, void *stream, void *graph)
 {
 	struct cuda *c = cuda_of(d);
@@ -391,6 +399,7 @@ static const struct rt_async_ops cuda_async_ops = {
     .is_idle = device_is_idle,
     .capture_begin = device_capture_begin,
     .capture_end = device_capture_end,
+    .capture_drop = device_capture_drop,
     .replay = device_replay,
     .graph_free = device_graph_free,
     .upload = device_upload,
@@ -424,14 +433,13 @@ static enum status open_context(struct cuda *c)
 	struct rt_job *job = c->base.job;
 	int count = 0;
 	CUresult r = c->api->cuInit(0);
-	if (r == CUDA_SUCCESS)
-		r = c->api->cuDeviceGetCount(&count);
-	if (r == CUDA_ERROR_NO_DEVICE || (r == CUDA_SUCCESS && !count)) {
+	bool none = r == CUDA_ERROR_NO_DEVICE;
+	if (!none && (!cuda_check(c, r, "cuInit") || !cuda_call(c, cuDeviceGetCount, &count)))
+		return failure(c);
+	if (none || !count) {
 		rt_job_error(job, "--target=cuda needs a GPU: the driver shows none");
 		return rt_job_fail(job, STATUS_ABSENT);
 	}
-	if (!cuda_check(c, r, "cuInit"))
-		return failure(c);
 	c->ordinal = local_rank(job) % count;
 	CUcontext context;
 	if (!cuda_call(c, cuDeviceGet, &c->device, c->ordinal) ||

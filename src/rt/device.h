@@ -169,6 +169,8 @@ struct rt_async_ops {
 	 * ends in `stream`, and another stream is part of it once it waits for an event of one that is. */
 	enum status (*capture_begin)(struct rt_device *d, void *stream);
 	enum status (*capture_end)(struct rt_device *d, void *stream, void **graph);
+	/* Instead of capture_end after a failure, or after that of capture_end; silent. */
+	void (*capture_drop)(struct rt_device *d, void *stream);
 	enum status (*replay)(struct rt_device *d, void *stream, void *graph);
 	void (*graph_free)(struct rt_device *d, void *graph);
 	/* Bytes between the device's memory and the host's, and 0xFF in all of them; done on return. */

@@ -90,7 +90,8 @@ struct issue_engine {
 	struct stream *ready, *last_ready; /* unblocked, with items */
 	int64_t queued;                    /* items in queues */
 	bool in_group;
-	void *fork; /* where the graph that is being made begins: an event; NULL: none is */
+	struct stream *capturing; /* the stream of the graph that is being made; NULL: none is */
+	void *fork;               /* where the graph that is being made begins: an event; NULL: none is */
 };
 
 static bool failed(struct issue_engine *e, enum status status)
@@ -585,8 +586,10 @@ enum status rt_capture_begin(struct rt_engine *engine, struct rt_stream *main)
 	const struct rt_origin nowhere = {.iteration = -1};
 	for (struct rt_stream *k = engine->streams; k; k = k->next)
 		((struct stream *)k)->captured = k == main;
-	if (!failed(e, e->device->capture_begin(engine->device, s->device)))
+	if (!failed(e, e->device->capture_begin(engine->device, s->device))) {
+		e->capturing = s;
 		e->fork = record(e, s, nowhere);
+	}
 	return rt_job_status(engine->job);
 }
 
@@ -617,8 +620,8 @@ enum status rt_capture_end(struct rt_engine *engine, struct rt_stream *main, voi
 	if (e->fork)
 		e->device->release(engine->device, e->fork);
 	e->fork = NULL;
-	if (!rt_engine_failed(engine))
-		failed(e, e->device->capture_end(engine->device, s->device, graph));
+	if (!rt_engine_failed(engine) && !failed(e, e->device->capture_end(engine->device, s->device, graph)))
+		e->capturing = NULL;
 	return rt_job_status(engine->job);
 }
 
@@ -659,6 +662,10 @@ static void free_comm(struct comm *c)
 static void issue_stop(struct rt_engine *engine)
 {
 	struct issue_engine *e = (struct issue_engine *)engine;
+	if (e->capturing)
+		e->device->capture_drop(engine->device, e->capturing->device);
+	if (e->fork)
+		e->device->release(engine->device, e->fork);
 	for (struct rt_stream *base = engine->streams; base; base = base->next) {
 		struct stream *s = (struct stream *)base;
 		while (s->head) {

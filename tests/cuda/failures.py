@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+"""Each call that a run makes of NVIDIA's libraries fails, once the first and once the last of its name, or with two
+ranks that of the middle: the run ends with an exit code and a message that names the call and has the library's own
+text. Then: libraries that are absent.
+
+    failures.py HIRC MOCK [PART...]     MOCK: the folder of the libraries of tests/mock; PART: a way, or libraries
+"""
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+PROGRAM = """\
+const np = 2
+mesh line(x = np)
+program failures on line {
+  input X: f32[2@x, 8]
+  input Y: f32[2@x, 8]
+  input B: bf16[8, 8@x]
+  input V: f32[8, 8]
+  M: f32[2@x, 8] = matmul(X, V)
+  output P: f32[2@x, 8] = relu(M)
+  output R: bf16[8] = sum(B, axis=1)
+  output G: f32[2, 8] = set(X)
+  output Q: f32[2@x, 8] = allocate()
+  send(Y, peer=device(x, (axis_index(x) + 1) % np)) as s
+  recv(Q, peer=device(x, (axis_index(x) + np - 1) % np)) as r
+  wait(s)
+  wait(r)
+}
+"""
+WAYS = {  # name: options, environment
+    "alone": (["--np=1", "--bootstrap=thread"], {}),
+    "peers": (["--np=2", "--bootstrap=thread"], {}),
+    "nccl": (["--np=2", "--bootstrap=fork", "--transport=nccl"], {"HIRC_MOCK_DEVICES": "2"}),
+    "nccl, threads": (["--np=2", "--bootstrap=thread", "--transport=nccl"], {"HIRC_MOCK_DEVICES": "2"}),
+}
+CALL = re.compile(r"(cublasLt|nvrtc|nccl|cu)[A-Z]\w+")
+# What the libraries say of a failure; the mock's.
+TEXT = {"cu": "CUDA_ERROR_", "cublasLt": "cuBLASLt: ", "nvrtc": "NVRTC: NVRTC_ERROR_", "nccl": ": "}
+# Statements that messages name where the last call of that name is one of the run.
+STATEMENT = {"cublasLtMatmul": "(in  M <- matmul(X, V)  (", "cuLaunchKernel": "(in  ", "ncclSend": "(in  ", "ncclRecv": "(in  "}
+# Calls that fail for want of memory, as the message says.
+MEMORY = {"cuMemAlloc": " has no memory for the ", "cuMemHostAlloc": "no pinned memory for the "}
+# A product that cuBLASLt does not compute is a kernel's.
+HELPED = {"cublasLtMatmulAlgoGetHeuristic"}
+# A name that headers give another one in the library.
+NAME = {"cuGraphInstantiateWithFlags": "cuGraphInstantiate"}
+LIBRARIES = ["libcuda.so.1", "libcublasLt.so.13", "libnvrtc.so.13", "libnccl.so.2"]
+
+
+class Tests:
+    def __init__(self, hirc, mock, folder):
+        self.hirc, self.mock, self.folder = hirc, mock, folder
+        self.program = folder / "failures.hir"
+        self.program.write_text(PROGRAM)
+        self.wrong, self.runs = 0, 0
+
+    def run(self, way, mock=None, **more):
+        """Exit code, standard error, and None or why the run is wrong whatever it was to do."""
+        options, environment = WAYS[way]
+        environment = dict(os.environ, **environment, LD_LIBRARY_PATH=str(mock or self.mock), HIRC_CACHE="off", **more)
+        self.runs += 1
+        command = [self.hirc, "run", self.program, "--target=cuda", "--repeat=3", f"--output=P={self.folder}/P.npy", *options]
+        try:
+            result = subprocess.run(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                                    text=True, timeout=60, check=False)
+        except subprocess.TimeoutExpired:
+            return None, "", "no end after 60 s"
+        why = None
+        if result.returncode < 0 or result.returncode >= 70:
+            why = f"exit code {result.returncode}"
+        elif "Sanitizer" in result.stderr or "runtime error:" in result.stderr:
+            why = "a sanitizer's message"
+        elif "mock: " in result.stderr:
+            why = "a call that no correct caller makes"
+        return result.returncode, result.stderr, why
+
+    def say(self, what, why, text):
+        self.wrong += 1
+        print(f"{what}: {why}\n{text}", flush=True)
+
+    def calls(self, way):
+        """Names of the calls, with how often each was made."""
+        log = self.folder / "log"
+        log.unlink(missing_ok=True)
+        code, text, why = self.run(way, HIRC_MOCK_LOG=str(log))
+        if why or code:
+            self.say(way, why or f"exit code {code}", text)
+        count = {}
+        for line in log.read_text().splitlines():
+            if match := CALL.match(line):
+                count[match[0]] = count.get(match[0], 0) + 1
+        return count
+
+    def fails(self, way, call, which):
+        name = NAME.get(call, call)
+        code, text, why = self.run(way, HIRC_MOCK_FAIL=f"{call}:{which}" if which else call)
+        line = next((l for l in text.splitlines() if l.startswith("hirc: ") and f" {name}: " in l), "")
+        polled = call.endswith("Query") or call == "ncclCommGetAsyncError"
+        if not why and code == 0 and (call in HELPED or (polled and which > 1)):
+            return  # how often a call is polled differs from run to run
+        if not why and code == 1 and MEMORY.get(call, "hirc: none") in text:
+            return
+        if not why and code != 1:
+            why = f"exit code {code}"
+        elif not why and (not line or TEXT[CALL.match(call)[1]] not in line):
+            why = "no message that names the call and the failure"
+        elif not why and which > 1 and STATEMENT.get(call, "") not in line:
+            why = "no statement"
+        if why:
+            self.say(f"{way}, HIRC_MOCK_FAIL={call}:{which}", why, text)
+
+    def absent(self, way, library):
+        """What is found under the library's name is none, or lacks its calls."""
+        folder = self.folder / library
+        folder.mkdir()
+        for other in LIBRARIES:
+            (folder / other).symlink_to(self.mock / other)
+        (folder / library).unlink()
+        (folder / library).write_text("no library")
+        self.needs(way, folder, library, "")
+        (folder / library).unlink()
+        (folder / library).symlink_to(self.mock / ("libnccl.so.2" if library != "libnccl.so.2" else "libnvrtc.so.13"))
+        self.needs(way, folder, library, "undefined symbol")
+
+    def needs(self, way, folder, library, why_not):
+        code, text, why = self.run(way, mock=folder)
+        line = next((l for l in text.splitlines() if f"--target=cuda needs {library}, " in l), "")
+        if why or code != 5 or not line or why_not not in line:
+            self.say(f"{way}, without {library}", why or f"exit code {code}", text)
+
+
+def main():
+    hirc, mock = (pathlib.Path(a).resolve() for a in sys.argv[1:3])
+    only = sys.argv[3:]
+    with tempfile.TemporaryDirectory() as folder:
+        t = Tests(hirc, mock, pathlib.Path(folder))
+        for way in WAYS:
+            if only and way not in only:
+                continue
+            for call, count in sorted(t.calls(way).items()):
+                for which in {1, count if way == "alone" else max(1, count // 2)}:
+                    t.fails(way, call, which)
+        for library in LIBRARIES if not only or "libraries" in only else []:
+            t.absent("nccl" if library == "libnccl.so.2" else "alone", library)
+        print(f"{t.runs} runs, {t.wrong} wrong")
+        return 1 if t.wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
