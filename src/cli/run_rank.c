@@ -404,6 +404,24 @@ static enum status open_trace(struct rt_job *job, const struct run *r, struct tr
 	return rt_job_fail(job, STATUS_DIAGNOSTICS);
 }
 
+/* Makes a graph of the run where that can be; --remarks of rank 0 says what keeps it from being one. */
+static enum status make_graph(struct rt_job *job, const struct run *r, struct exec *e)
+{
+	op_id statement;
+	if (exec_can_replay(e, &statement))
+		return exec_capture(e);
+	if (!r->compile.pipeline.remarks || job->rank != 0 || strcmp(r->ranks.target, "cuda") != 0)
+		return STATUS_OK;
+	if (!statement) {
+		fputs("run: no graph: ranks that share a GPU wait for each other's calls\n", stderr);
+		return STATUS_OK;
+	}
+	const struct plan_label *l = &r->labels->at[statement];
+	fprintf(stderr, "run: no graph: the host needs counts that the GPU computes: %s%s%s%s\n",
+	        l->statement, *l->where ? "  (" : "", l->where, *l->where ? ")" : "");
+	return STATUS_OK;
+}
+
 static enum status execute(struct rt_job *job, const struct run *r, const struct plan *p)
 {
 	struct exec *e;
@@ -427,8 +445,8 @@ static enum status execute(struct rt_job *job, const struct run *r, const struct
 		free(out);
 	}
 	for (int64_t k = 0; k < r->repeat && status == STATUS_OK; k++) {
-		if (k == 1 && r->replay && exec_can_replay(e, &(op_id){0}))
-			status = exec_capture(e);
+		if (k == 1 && r->replay)
+			status = make_graph(job, r, e);
 		if (status == STATUS_OK)
 			status = start_run(job, r, p, e, k);
 		int64_t start = rt_clock_us();
