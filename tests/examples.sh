@@ -41,6 +41,19 @@ must_end() {
 	tail -n 8 "$scratch/out"
 }
 
+# Each product of a chain is a sign of life: an event that the device comes to.
+signs_of_life() {
+	count=$((count + 1))
+	printf '%s\n' "mesh m(x = 1)" "program p on m {" "  input X: f32[200, 200]" "  A = matmul(X, X)" \
+		"  B = matmul(A, X)" "  output Y = matmul(B, X)" "}" >"$scratch/chain.hir"
+	HIRC_MOCK_LOG="$scratch/log" "$hirc" run --target=cuda --bootstrap=thread "$scratch/chain.hir" &&
+		[ "$(awk '/^cublasLtMatmul /{ n++ } /^cuEventRecord/ && n { e++ } END { print e + 0 }' \
+			"$scratch/log")" -ge 3 ] && return
+	failed=$((failed + 1))
+	echo "failed: three products without three events"
+	tail -n 20 "$scratch/log"
+}
+
 # The chunk counts and sizes of one launcher, given as a command prefix.
 sizes() {
 	must_be_ok "$@" "$root/examples/ag_matmul.hir" --check
@@ -156,6 +169,7 @@ fork_pipelines | thread_pipelines)
 	meshes_in_place "$hirc" run --bootstrap=${part%_*}
 	;;
 cuda)
+	signs_of_life
 	for n in 1 2 4 8; do sizes "$hirc" run --target=cuda --np=$n --bootstrap=thread; done
 	must_be_ok "$hirc" run --target=cuda --np=2 --bootstrap=thread "$root/examples/zero_copy.hir" --check
 	;;
@@ -164,6 +178,7 @@ cuda_pipelines)
 	meshes "$hirc" run --target=cuda --bootstrap=thread
 	;;
 cuda_few)
+	signs_of_life
 	for n in 2 3; do
 		for name in ag_matmul row_parallel_linear column_parallel_ring mlp_tensor_parallel matmul_reduce_scatter \
 			ag_matmul_chunks moe_layer; do

@@ -20,11 +20,12 @@
 #include <string.h>
 
 enum {
-	POOL_CHUNK = 256,    /* items made at once */
-	TASKS_A_BEAT = 256,  /* launches of a stream from one sign of life to the next */
-	RETIRE_TICKETS = 64, /* so many issued ones, before the host looks which are done */
-	SPINS = 1000,        /* looks of rt_drain, before it sleeps between them, */
-	SLEEP_US = 20,       /* for so long */
+	POOL_CHUNK = 256,      /* items made at once */
+	TASKS_A_BEAT = 256,    /* launches of a stream from one sign of life to the next, or */
+	WORK_A_BEAT = 1 << 22, /* elements, and multiplications of products, if that is less */
+	RETIRE_TICKETS = 64,   /* so many issued ones, before the host looks which are done */
+	SPINS = 1000,          /* looks of rt_drain, before it sleeps between them, */
+	SLEEP_US = 20,         /* for so long */
 };
 
 enum item_kind { ITEM_TASK, ITEM_JOIN, ITEM_WAIT, ITEM_COMM, ITEM_MARK };
@@ -51,6 +52,7 @@ struct stream {
 	struct item *head, *last; /* NULL: what comes is issued at once */
 	struct stream *next;      /* ready ones, or those blocked by one ticket */
 	unsigned launched;        /* since the last beat */
+	int64_t work;             /* of these */
 	bool captured;            /* it is part of the graph that is being made */
 };
 
@@ -149,6 +151,7 @@ static void beat(struct issue_engine *e, struct stream *s, struct rt_origin at)
 {
 	void *event;
 	s->launched = 0;
+	s->work = 0;
 	if (!failed(e, e->device->record(e->base.device, s->device, at, &event)))
 		vec_push(&e->beat, event);
 }
@@ -162,16 +165,31 @@ static void enter_graph(struct issue_engine *e, struct stream *s, struct rt_orig
 	failed(e, e->device->await(e->base.device, s->device, e->fork, at));
 }
 
+/* Roughly: elements, or multiplications. */
+static int64_t work_of(const struct rt_task *t)
+{
+	if (t->kernel == RT_TASK_UNIT)
+		return t->unit->steps ? t->unit->steps * work_of(&t->unit->step[0].task) : 0;
+	int64_t n = rt_view_count(&t->out);
+	if (t->kernel == RT_TASK_REDUCE)
+		return rt_view_count(&t->in[0]);
+	return t->kernel == RT_TASK_GEMM && t->in[0].nd ? n * t->in[0].n[t->in[0].nd - 1] : n;
+}
+
 static void launch(struct issue_engine *e, struct stream *s, const struct rt_task *task, struct rt_origin at)
 {
 	char why[RT_WHY_BYTES];
 	why[0] = 0;
 	enter_graph(e, s, at);
 	rt_board_line_set(s->base.board, RT_LINE_RUNNING, at, 0);
+	int64_t work = work_of(task); /* a unit may be another one afterwards */
 	enum status status = e->device->launch(e->base.device, s->device, task, at, why);
 	if (status != STATUS_OK && why[0])
 		rt_job_error_at(e->base.job, at, "%s", why);
-	if (!failed(e, status) && ++s->launched >= TASKS_A_BEAT && !e->fork)
+	if (failed(e, status) || e->fork)
+		return;
+	s->work += work;
+	if (++s->launched >= TASKS_A_BEAT || s->work >= WORK_A_BEAT)
 		beat(e, s, at);
 }
 
