@@ -1,0 +1,24 @@
+#!/bin/sh
+# delays.sh HIRC: streams of the GPU that come late at random: what waits too little, or for the wrong thing, is seen.
+set -u
+hirc=$1 root=$(cd "$(dirname "$0")/../.." && pwd) failed=0
+once() {
+	timeout 60 "$@" >/dev/null 2>&1 && return
+	failed=$((failed + 1))
+	echo "failed: HIRC_MOCK_SEED=$HIRC_MOCK_SEED $*"
+}
+export HIRC_MOCK_DELAY_US=2000 HIRC_MOCK_SEED
+for HIRC_MOCK_SEED in 1 2 3; do
+	for options in "row_parallel_linear.hir -D t=12" "ag_matmul.hir --pipeline=p2p -D t=8" "pipeline_stages.hir -D t=8" \
+		"moe_layer.hir -D t=8" "../tests/cuda/late.txt"; do
+		# shellcheck disable=SC2086
+		set -- $options
+		program=$root/examples/$1
+		shift
+		ranks=--np=2
+		test "${program##*/}" = pipeline_stages.hir && ranks=
+		HIRC_MOCK_DEVICES=4 once "$hirc" run "$program" "$@" $ranks --target=cuda --transport=nccl --check --repeat=3
+		once "$hirc" run "$program" "$@" $ranks --target=cuda --bootstrap=thread --check --repeat=3
+	done
+done
+test $failed = 0
