@@ -210,10 +210,16 @@ static void graph_release(CUgraph g)
 
 CUresult cuStreamEndCapture(CUstream s, CUgraph *out)
 {
-	DRIVER_ENTER(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, "stream %u", STREAM_NUMBER(s));
+	bool fails =
+	    mock_enter(__func__, "stream %u", STREAM_NUMBER(s)); /* and ends the capture all the same */
+	CUresult state = driver_state();
+	if (state != CUDA_SUCCESS)
+		return state;
 	*out = NULL;
 	pthread_mutex_lock(&lock);
 	CUgraph g = s->graph;
+	if (g && fails)
+		g->is_broken = true;
 	CUresult r = !g                                          ? CUDA_ERROR_INVALID_VALUE
 	             : !pthread_equal(g->thread, pthread_self()) ? CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD
 	                                                         : find_fault(g, s);
