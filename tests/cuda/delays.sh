@@ -10,7 +10,7 @@ once() {
 export HIRC_MOCK_DELAY_US=2000 HIRC_MOCK_SEED
 for HIRC_MOCK_SEED in 1 2 3; do
 	for options in "row_parallel_linear.hir -D t=12" "ag_matmul.hir --pipeline=p2p -D t=8" "pipeline_stages.hir -D t=8" \
-		"moe_layer.hir -D t=8" "../tests/cuda/late.txt"; do
+		"moe_layer.hir -D t=8"; do
 		# shellcheck disable=SC2086
 		set -- $options
 		program=$root/examples/$1
@@ -19,6 +19,13 @@ for HIRC_MOCK_SEED in 1 2 3; do
 		test "${program##*/}" = pipeline_stages.hir && ranks=
 		HIRC_MOCK_DEVICES=4 once "$hirc" run "$program" "$@" $ranks --target=cuda --transport=nccl --check --repeat=3
 		once "$hirc" run "$program" "$@" $ranks --target=cuda --bootstrap=thread --check --repeat=3
+	done
+done
+for HIRC_MOCK_SEED in 1 2 3 4 5 6 7 8 9 10; do
+	for HIRC_MOCK_DELAY_US in 500 3000; do
+		late=$root/tests/cuda/late.txt
+		HIRC_MOCK_DEVICES=2 once "$hirc" run "$late" --np=2 --target=cuda --transport=nccl --check --repeat=2
+		once "$hirc" run "$late" --np=2 --target=cuda --bootstrap=thread --check --repeat=2
 	done
 done
 test $failed = 0

@@ -50,6 +50,7 @@ struct CUstream_st {
 	unsigned pending; /* items, with the one that runs */
 	bool is_started, is_ending;
 	uint64_t random;
+	bool is_late; /* its items are delayed */
 };
 
 struct mock_mark {

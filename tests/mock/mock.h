@@ -11,7 +11,7 @@
  *     HIRC_MOCK_DEVICES=N      GPUs (1)
  *     HIRC_MOCK_MEMORY=BYTES   of each (4 GiB)
  *     HIRC_MOCK_SHARED_GPU=1   communicators may have two ranks on one GPU
- *     HIRC_MOCK_DELAY_US=N     each item of a stream waits for 0 to N us before it runs (0)
+ *     HIRC_MOCK_DELAY_US=N     each item of half of the streams waits for 0 to N us before it runs (0)
  *     HIRC_MOCK_SEED=N         of these times
  *     HIRC_MOCK_LOG=FILE       a line a call is appended
  *     HIRC_MOCK_FAIL=CALL      all calls of that name fail; CALL:3 the third one; several with commas.
