@@ -12,6 +12,7 @@
 #include "exec/exec_calls.h"
 #include "exec/plan_packs.h"
 #include "import/import.h"
+#include "ir/number.h"
 #include "ir/print.h"
 #include "parse/ast.h"
 #include <errno.h>
@@ -98,6 +99,7 @@ static enum status dump_plan(struct compile_command *c, struct module *m)
 	diag_set_source(c->d, outer);
 	enum status status = p ? STATUS_OK : STATUS_DIAGNOSTICS;
 	if (p && strcmp(c->target, "cuda") == 0) {
+		ir_number(m); /* for what has no name */
 		struct plan_labels *labels = plan_labels_new(m);
 		plan_packs_drop(p);
 		status = exec_calls_print(p, labels, &c->text);
