@@ -153,10 +153,16 @@ static bool run_nvrtc(struct cuda *c, nvrtcProgram program, const char *architec
 static bool compile(struct cuda *c, const char *source, const char *architecture, struct cuda_cubin *out)
 {
 	nvrtcProgram program;
+	struct cuda_cubin made = {0};
 	if (!cuda_call_nvrtc(c, nvrtcCreateProgram, &program, source, "kernel.cu", 0, NULL, NULL))
 		return false;
-	bool ok = run_nvrtc(c, program, architecture, out);
-	return cuda_call_nvrtc(c, nvrtcDestroyProgram, &program) && ok;
+	bool ok = run_nvrtc(c, program, architecture, &made);
+	ok = cuda_call_nvrtc(c, nvrtcDestroyProgram, &program) && ok;
+	if (ok)
+		*out = made;
+	else
+		free((void *)made.at);
+	return ok;
 }
 
 static bool find_or_make(struct cuda *c, const char *source, const char *architecture, struct hash h,
