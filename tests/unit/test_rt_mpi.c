@@ -76,7 +76,8 @@ static int short_main(struct rt_job *job, void *arg)
 	return status;
 }
 
-/* What MPI refuses: a rank that is not there. */
+/* What MPI refuses: a rank that is not there. Rank 0 alone does it, as ranks that find that another has
+ * failed say nothing. */
 static int broken_main(struct rt_job *job, void *arg)
 {
 	struct rt_transport *t;
@@ -85,7 +86,8 @@ static int broken_main(struct rt_job *job, void *arg)
 	if (rt_transport_open(job, arg, &t) != STATUS_OK)
 		return STATUS_INTERNAL;
 	struct rt_p2p p = {.send = true, .peer = job->size, .dtype = RT_U8, .count = 1, .data = &x};
-	enum status status = t->ops->start_p2p(t, &p, &r); /* not checked by us */
+	enum status status =
+	    job->rank == 0 ? t->ops->start_p2p(t, &p, &r) /* not checked by us */ : STATUS_OK;
 	rt_transport_close(t);
 	return status;
 }
