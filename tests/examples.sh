@@ -3,7 +3,7 @@
 # that do not divide; or the fixed points of every dump. PART: fork, thread, mpi, cuda (on whatever GPU the libraries
 # found show), each also with _pipelines for those and for meshes of two axes; cuda_nccl, for ranks that have a GPU
 # each; cuda_few, some of cuda and cuda_pipelines; hosts; dumps; all, which takes an hour: all of it on 1, 2, 3, 4 and 8
-# ranks, under each way to start them and each transport.
+# ranks, under each way to start them and each transport. HIRC_FEW=1: fewer numbers of ranks, for slow builds.
 set -u
 hirc=$1 part=$2
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -12,6 +12,13 @@ trap 'rm -rf "$scratch"' EXIT
 failed=0 count=0
 unset HIRC_CACHE
 export XDG_CACHE_HOME="$scratch" # kernels of a GPU are compiled once
+
+# few THESE OTHERS...: the others, or with HIRC_FEW these.
+few() {
+	these=$1
+	shift
+	if [ "${HIRC_FEW:-}" ]; then echo "$these"; else echo "$@"; fi
+}
 
 # Each line of --stats says that the rank used the memory that its plan has.
 memory_is_as_planned() {
@@ -160,11 +167,11 @@ need_mpi() {
 
 case $part in
 fork | thread)
-	for n in 1 2 4 8; do sizes "$hirc" run --np=$n --bootstrap=$part; done
-	for n in 1 2 3 8; do in_place "$hirc" run --np=$n --bootstrap=$part; done
+	for n in $(few 4 1 2 4 8); do sizes "$hirc" run --np=$n --bootstrap=$part; done
+	for n in $(few 3 1 2 3 8); do in_place "$hirc" run --np=$n --bootstrap=$part; done
 	;;
 fork_pipelines | thread_pipelines)
-	for n in 2 3 8; do pipelines "$hirc" run --np=$n --bootstrap=${part%_*}; done
+	for n in $(few 3 2 3 8); do pipelines "$hirc" run --np=$n --bootstrap=${part%_*}; done
 	meshes "$hirc" run --bootstrap=${part%_*}
 	meshes_in_place "$hirc" run --bootstrap=${part%_*}
 	;;
@@ -195,7 +202,7 @@ cuda_few)
 	must_be_ok "$hirc" run --target=cuda --bootstrap=thread "$root/examples/pipeline_stages.hir" --check -D s=3 -D t=50
 	;;
 cuda_nccl)
-	for n in 1 2 4; do
+	for n in $(few 3 1 2 4); do
 		for name in ag_matmul row_parallel_linear column_parallel_ring mlp_tensor_parallel matmul_reduce_scatter \
 			ag_matmul_chunks moe_layer; do
 			must_be_ok "$hirc" run --target=cuda --np=$n "$root/examples/$name.hir" --check
@@ -214,7 +221,7 @@ cuda_nccl)
 	;;
 mpi)
 	need_mpi
-	for n in 1 2 4 8; do
+	for n in $(few 3 1 2 4 8); do
 		for transport in mpi shm; do
 			for name in ag_matmul row_parallel_linear column_parallel_ring mlp_tensor_parallel \
 				matmul_reduce_scatter ag_matmul_chunks moe_layer; do
@@ -230,10 +237,10 @@ mpi)
 	;;
 mpi_pipelines)
 	need_mpi
-	for n in 1 4; do pipelines mpirun -np $n "$hirc" run; done
+	for n in $(few 3 1 4); do pipelines mpirun -np $n "$hirc" run; done
 	in_place mpirun -np 4 "$hirc" run --transport=shm
-	for axes in "1 1" "1 2" "2 2" "2 4"; do
-		dp=${axes% *} tp=${axes#* }
+	for axes in $(few 2x2 1x1 1x2 2x2 2x4); do
+		dp=${axes%x*} tp=${axes#*x}
 		for name in fsdp_mlp_backward fsdp_transformer_backward transformer_layer; do
 			must_be_ok mpirun -np $((dp * tp)) "$hirc" run "$root/examples/$name.hir" -D dp=$dp -D tp=$tp --check
 		done
