@@ -4,6 +4,7 @@
  *     device.c      the device "cuda": context, memory, streams, events
  *     kernel.c      a task as a launch: kernel_*.c write its source, compile.c makes a cubin of it
  *     gemm.c        contractions, by cuBLASLt
+ *     record.c      the calls as text, without a GPU: record_*.c are those of a library
  *     lasting.c     what tasks that come again were made into
  *     transport.c   the choice between transports, and what they share; spare.c, messages.c
  *     nccl.c        the transport "nccl": nccl_*.c

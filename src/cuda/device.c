@@ -472,8 +472,8 @@ static enum status open_device(struct rt_job *job, struct buf *calls, struct rt_
 	struct cuda *c = mem_zalloc(sizeof *c);
 	c->base.ops = &cuda_ops;
 	c->base.job = job;
-	c->api = calls ? cuda_record_api() : cuda_api();
 	c->record = calls ? cuda_record_begin(c, calls) : NULL;
+	c->api = calls ? cuda_record_api(c->record) : cuda_api();
 	c->at.iteration = -1;
 	c->streams = mem_zalloc(sizeof *c->streams);
 	c->lasting = cuda_lasting_new();

@@ -22,7 +22,7 @@ struct cuda_record;
 
 /* Calls of this thread go to out from now on, until cuda_record_end. c->at is the statement. */
 struct cuda_record *cuda_record_begin(const struct cuda *c, struct buf *out);
-const struct cuda_api *cuda_record_api(void);
+const struct cuda_api *cuda_record_api(const struct cuda_record *r);
 void cuda_record_end(struct cuda_record *r);
 
 #endif

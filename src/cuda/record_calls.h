@@ -1,0 +1,47 @@
+/* record_calls: what the functions that stand for the libraries' share; for record*.c only.
+ *
+ * The function for a call is static and named after it, record_cuMemAlloc, with the call's parameters; a file
+ * puts those of its library into a struct cuda_api. Which call needs one is listed in api.h. */
+#ifndef HIRC_CUDA_RECORD_CALLS_H
+#define HIRC_CUDA_RECORD_CALLS_H
+#include "cuda/api.h"
+#include <stdint.h>
+
+/* Parameters are the libraries'; a line says some of them. */
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
+enum { RECORD_TITLE_BYTES = 160 };
+
+/* What a handle of a library points to. */
+struct record_handle {
+	int number;                     /* that lines name it by; of matrices: their cudaDataType */
+	int64_t rows, columns, leading; /* of matrices; leading: elements from one column to the next */
+	int32_t batch;                  /* of matrices: how many there are */
+	int32_t transpose_a, transpose_b, epilogue; /* of products */
+	char title[RECORD_TITLE_BYTES];             /* of kernels: the first line of their source */
+};
+
+/* A new handle, freed by cuda_record_end. */
+void *record_handle_new(int number);
+/* That of a handle; NULL is stream 0 of the libraries: -1. */
+int record_number(const void *handle);
+
+/* What is numbered by itself, from 0. */
+enum record_count { RECORD_STREAMS, RECORD_EVENTS, RECORD_COMMUNICATORS, RECORD_COUNTS };
+int record_next(enum record_count what);
+
+/* Where memory of so many bytes is pretended to be. */
+CUdeviceptr record_memory(size_t bytes);
+
+/* Begins a line, after that of its statement if that is another than the last line's; the rest of a line. */
+void record_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void record_more(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Put the functions of a library into an api. */
+void record_driver(struct cuda_api *api);
+void record_nvrtc(struct cuda_api *api);
+void record_blas(struct cuda_api *api);
+void record_nccl(struct cuda_api *api);
+#define RECORD_ENTRY(name) api->name = record_##name;
+
+#endif

@@ -1,0 +1,227 @@
+/* record_driver: calls of the driver. */
+#include "base/arena.h"
+#include "cuda/record_calls.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	PROCESSORS = 132, /* of the GPU that is pretended: an H100 */
+	MAJOR = 9,
+};
+
+/* A call that nothing is said of. */
+#define SILENT(name, ...)                                                                                    \
+	static CUresult record_##name(__VA_ARGS__)                                                           \
+	{                                                                                                    \
+		return CUDA_SUCCESS;                                                                         \
+	}
+
+/* ---- the GPU */
+
+SILENT(cuInit, unsigned flags)
+SILENT(cuDevicePrimaryCtxRelease, CUdevice device)
+SILENT(cuCtxSetCurrent, CUcontext context)
+
+static CUresult record_cuGetErrorName(CUresult r, const char **text)
+{
+	*text = "";
+	return CUDA_SUCCESS;
+}
+
+static CUresult record_cuGetErrorString(CUresult r, const char **text)
+{
+	return record_cuGetErrorName(r, text);
+}
+
+static CUresult record_cuDeviceGetCount(int *count)
+{
+	*count = 1;
+	return CUDA_SUCCESS;
+}
+
+static CUresult record_cuDeviceGet(CUdevice *device, int ordinal)
+{
+	*device = ordinal;
+	return CUDA_SUCCESS;
+}
+
+static CUresult record_cuDeviceGetName(char *name, int n, CUdevice device)
+{
+	snprintf(name, (size_t)n, "a GPU");
+	return CUDA_SUCCESS;
+}
+
+static CUresult record_cuDeviceGetAttribute(int *value, CUdevice_attribute which, CUdevice device)
+{
+	*value = which == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR ? MAJOR
+	         : which == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT   ? PROCESSORS
+	                                                               : 0;
+	return CUDA_SUCCESS;
+}
+
+static CUresult record_cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
+{
+	*context = record_handle_new(0);
+	return CUDA_SUCCESS;
+}
+
+/* ---- memory */
+
+SILENT(cuMemFree, CUdeviceptr at)
+
+static CUresult record_cuMemAlloc(CUdeviceptr *at, size_t bytes)
+{
+	record_say("cuMemAlloc %zu bytes\n", bytes);
+	*at = record_memory(bytes);
+	return CUDA_SUCCESS;
+}
+
+static CUresult record_cuMemHostAlloc(void **at, size_t bytes, unsigned flags)
+{
+	*at = mem_zalloc(bytes);
+	return CUDA_SUCCESS;
+}
+
+static CUresult record_cuMemFreeHost(void *at)
+{
+	free(at);
+	return CUDA_SUCCESS;
+}
+
+static CUresult record_cuMemHostGetDevicePointer(CUdeviceptr *at, void *host, unsigned flags)
+{
+	*at = (CUdeviceptr)host;
+	return CUDA_SUCCESS;
+}
+
+static CUresult say_copy(const char *call, size_t bytes, CUstream s)
+{
+	record_say("%s %zu bytes on stream %d\n", call, bytes, record_number(s));
+	return CUDA_SUCCESS;
+}
+
+static CUresult record_cuMemcpyHtoDAsync(CUdeviceptr to, const void *from, size_t bytes, CUstream s)
+{
+	return say_copy("cuMemcpyHtoDAsync", bytes, s);
+}
+
+static CUresult record_cuMemcpyDtoHAsync(void *to, CUdeviceptr from, size_t bytes, CUstream s)
+{
+	memset(to, 0, bytes);
+	return say_copy("cuMemcpyDtoHAsync", bytes, s);
+}
+
+static CUresult record_cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream s)
+{
+	return say_copy("cuMemcpyDtoDAsync", bytes, s);
+}
+
+static CUresult record_cuMemsetD8Async(CUdeviceptr at, unsigned char value, size_t bytes, CUstream s)
+{
+	record_say("cuMemsetD8Async %zu bytes to 0x%02x on stream %d\n", bytes, (unsigned)value,
+	           record_number(s));
+	return CUDA_SUCCESS;
+}
+
+/* ---- streams and events: all that they were given is over */
+
+SILENT(cuStreamDestroy, CUstream s)
+SILENT(cuStreamQuery, CUstream s)
+SILENT(cuEventDestroy, CUevent e)
+SILENT(cuEventQuery, CUevent e)
+
+static CUresult record_cuStreamCreate(CUstream *s, unsigned flags)
+{
+	*s = record_handle_new(record_next(RECORD_STREAMS));
+	record_say("cuStreamCreate stream %d\n", record_number(*s));
+	return CUDA_SUCCESS;
+}
+
+static CUresult record_cuStreamSynchronize(CUstream s)
+{
+	record_say("cuStreamSynchronize stream %d\n", record_number(s));
+	return CUDA_SUCCESS;
+}
+
+static CUresult record_cuStreamWaitEvent(CUstream s, CUevent e, unsigned flags)
+{
+	record_say("cuStreamWaitEvent stream %d for event %d\n", record_number(s), record_number(e));
+	return CUDA_SUCCESS;
+}
+
+static CUresult record_cuEventCreate(CUevent *e, unsigned flags)
+{
+	*e = record_handle_new(-1);
+	return CUDA_SUCCESS;
+}
+
+static CUresult record_cuEventRecord(CUevent e, CUstream s)
+{
+	((struct record_handle *)e)->number = record_next(RECORD_EVENTS);
+	record_say("cuEventRecord event %d on stream %d\n", record_number(e), record_number(s));
+	return CUDA_SUCCESS;
+}
+
+/* ---- kernels: the image is their title (record_nvrtc.c), the function is the module */
+
+SILENT(cuModuleUnload, CUmodule m)
+
+static CUresult record_cuModuleLoadData(CUmodule *m, const void *image)
+{
+	struct record_handle *h = record_handle_new(0);
+	memcpy(h->title, image, RECORD_TITLE_BYTES);
+	*m = (CUmodule)h;
+	return CUDA_SUCCESS;
+}
+
+static CUresult record_cuModuleGetFunction(CUfunction *f, CUmodule m, const char *name)
+{
+	*f = (CUfunction)m;
+	return CUDA_SUCCESS;
+}
+
+static CUresult record_cuLaunchKernel(CUfunction f, unsigned x, unsigned y, unsigned z, unsigned threads,
+                                      unsigned ty, unsigned tz, unsigned shared, CUstream s, void **parameter,
+                                      void **extra)
+{
+	const char *title = ((struct record_handle *)f)->title;
+	title += strspn(title, "/ ");
+	record_say("cuLaunchKernel on stream %d, %u x %u threads: %s\n", record_number(s), x, threads, title);
+	return CUDA_SUCCESS;
+}
+
+/* ---- graphs: what can be launched is the graph */
+
+SILENT(cuGraphDestroy, CUgraph graph)
+SILENT(cuGraphExecDestroy, CUgraphExec executable)
+
+static CUresult record_cuStreamBeginCapture(CUstream s, CUstreamCaptureMode mode)
+{
+	record_say("cuStreamBeginCapture stream %d\n", record_number(s));
+	return CUDA_SUCCESS;
+}
+
+static CUresult record_cuStreamEndCapture(CUstream s, CUgraph *graph)
+{
+	record_say("cuStreamEndCapture stream %d\n", record_number(s));
+	*graph = record_handle_new(0);
+	return CUDA_SUCCESS;
+}
+
+static CUresult record_cuGraphInstantiate(CUgraphExec *executable, CUgraph graph, unsigned long long flags)
+{
+	*executable = (CUgraphExec)graph;
+	return CUDA_SUCCESS;
+}
+
+static CUresult record_cuGraphLaunch(CUgraphExec executable, CUstream s)
+{
+	record_say("cuGraphLaunch on stream %d\n", record_number(s));
+	return CUDA_SUCCESS;
+}
+
+void record_driver(struct cuda_api *api)
+{
+	CUDA_DRIVER_CALLS(RECORD_ENTRY)
+}

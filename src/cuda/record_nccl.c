@@ -1,0 +1,119 @@
+/* record_nccl: calls of NCCL. */
+#include "cuda/record_calls.h"
+#include <string.h>
+
+static const char *const type_name[] = {"i8",  "u8",  "i32", "u32",  "i64",    "u64",
+                                        "f16", "f32", "f64", "bf16", "f8e4m3", "f8e5m2"};
+static const char *const op_name[] = {"sum", "prod", "max", "min", "avg"};
+
+/* ---- communicators */
+
+/* A call that nothing is said of. */
+#define SILENT(name, ...)                                                                                    \
+	static ncclResult_t record_##name(__VA_ARGS__)                                                       \
+	{                                                                                                    \
+		return ncclSuccess;                                                                          \
+	}
+SILENT(ncclCommFinalize, ncclComm_t c)
+SILENT(ncclCommDestroy, ncclComm_t c)
+SILENT(ncclCommAbort, ncclComm_t c)
+
+static const char *record_ncclGetErrorString(ncclResult_t r)
+{
+	return "";
+}
+
+static const char *record_ncclGetLastError(ncclComm_t c)
+{
+	return "";
+}
+
+static ncclResult_t record_ncclGetUniqueId(ncclUniqueId *id)
+{
+	memset(id, 0, sizeof *id);
+	return ncclSuccess;
+}
+
+static ncclResult_t record_ncclCommInitRankConfig(ncclComm_t *c, int n, ncclUniqueId id, int rank,
+                                                  ncclConfig_t *config)
+{
+	*c = record_handle_new(record_next(RECORD_COMMUNICATORS));
+	record_say("ncclCommInitRankConfig communicator %d, rank %d of %d\n", record_number(*c), rank, n);
+	return ncclSuccess;
+}
+
+static ncclResult_t record_ncclCommGetAsyncError(ncclComm_t c, ncclResult_t *error)
+{
+	*error = ncclSuccess;
+	return ncclSuccess;
+}
+
+static ncclResult_t record_ncclGroupStart(void)
+{
+	record_say("ncclGroupStart\n");
+	return ncclSuccess;
+}
+
+static ncclResult_t record_ncclGroupEnd(void)
+{
+	record_say("ncclGroupEnd\n");
+	return ncclSuccess;
+}
+
+/* ---- communications */
+
+static void say_call(const char *call, size_t count, ncclDataType_t t, ncclComm_t c, cudaStream_t s)
+{
+	record_say("%s of %zu %s, communicator %d on stream %d", call, count, type_name[t], record_number(c),
+	           record_number(s));
+}
+
+/* After s: the rest of the line. */
+#define say(call, count, t, c, s, ...) (say_call(call, count, t, c, s), record_more(__VA_ARGS__), ncclSuccess)
+
+static ncclResult_t record_ncclAllGather(const void *in, void *out, size_t count, ncclDataType_t t,
+                                         ncclComm_t c, cudaStream_t s)
+{
+	return say("ncclAllGather", count, t, c, s, "\n");
+}
+
+static ncclResult_t record_ncclAllReduce(const void *in, void *out, size_t count, ncclDataType_t t,
+                                         ncclRedOp_t op, ncclComm_t c, cudaStream_t s)
+{
+	return say("ncclAllReduce", count, t, c, s, ", %s\n", op_name[op]);
+}
+
+static ncclResult_t record_ncclReduceScatter(const void *in, void *out, size_t count, ncclDataType_t t,
+                                             ncclRedOp_t op, ncclComm_t c, cudaStream_t s)
+{
+	return say("ncclReduceScatter", count, t, c, s, ", %s\n", op_name[op]);
+}
+
+static ncclResult_t record_ncclBroadcast(const void *in, void *out, size_t count, ncclDataType_t t, int root,
+                                         ncclComm_t c, cudaStream_t s)
+{
+	return say("ncclBroadcast", count, t, c, s, ", root %d\n", root);
+}
+
+static ncclResult_t record_ncclReduce(const void *in, void *out, size_t count, ncclDataType_t t,
+                                      ncclRedOp_t op, int root, ncclComm_t c, cudaStream_t s)
+{
+	return say("ncclReduce", count, t, c, s, ", %s, root %d\n", op_name[op], root);
+}
+
+static ncclResult_t record_ncclSend(const void *from, size_t count, ncclDataType_t t, int peer, ncclComm_t c,
+                                    cudaStream_t s)
+{
+	return say("ncclSend", count, t, c, s, ", to %d\n", peer);
+}
+
+static ncclResult_t record_ncclRecv(void *to, size_t count, ncclDataType_t t, int peer, ncclComm_t c,
+                                    cudaStream_t s)
+{
+	return say("ncclRecv", count, t, c, s, ", from %d\n", peer);
+}
+
+void record_nccl(struct cuda_api *api)
+{
+	CUDA_NCCL_CALLS(RECORD_ENTRY)
+}
