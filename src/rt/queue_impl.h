@@ -82,6 +82,15 @@ struct rt_engine_ops {
 	void (*stop)(struct rt_engine *e);
 };
 
+/* The table of an engine whose functions are named <engine>_task and so on, here and in its file. */
+#define RT_ENGINE_OPS(engine, engine_type, stream_type)                                                      \
+	{                                                                                                    \
+		.name = #engine, .bytes = sizeof(engine_type), .stream_bytes = sizeof(stream_type),          \
+		.start = engine##_start, .stream_start = engine##_stream_start, .task = engine##_task,       \
+		.sync = engine##_sync, .wait = engine##_wait, .communicate = engine##_communicate,           \
+		.drain = engine##_drain, .stop = engine##_stop,                                              \
+	}
+
 struct rt_engine {
 	const struct rt_engine_ops *ops;
 	struct rt_job *job;
@@ -128,6 +137,13 @@ static inline bool rt_engine_ticket_done(struct rt_engine *e, struct rt_ticket t
 
 /* One communication of the ticket is done. True with the last; the slot is then still to be given back. */
 bool rt_engine_ticket_end(struct rt_engine *e, struct rt_ticket t);
+/* Gives back a slot whose ticket is done. The host thread's. */
+static inline void rt_engine_slot_free(struct rt_engine *e, uint32_t slot)
+{
+	rt_engine_slot(e, slot)->next = e->free_slots;
+	e->free_slots = slot + 1;
+}
+
 /* Runs a task, with what the board shows of it. False: it has failed, and so has the job. */
 bool rt_engine_run(struct rt_engine *e, struct rt_stream *s, const struct rt_task *task, struct rt_origin at);
 /* Starts a communication on the transport. */
@@ -149,6 +165,14 @@ static inline void rt_engine_trace_wait(struct rt_engine *e, const struct rt_str
 /* Shows a message on the board: where, -1 if there is no place. */
 int rt_engine_message_show(struct rt_engine *e, struct rt_origin at);
 void rt_engine_message_hide(struct rt_engine *e, int place);
+/* Takes over what was submitted, and leaves the blocks that `to` had, to be used again. */
+static inline void rt_comm_take(struct rt_comm_item *to, struct rt_comm_item *submitted)
+{
+	struct rt_comm_item old = *to;
+	*to = *submitted;
+	submitted->blocks = old.blocks;
+	submitted->room = old.room;
+}
 /* Room for n entries in item->blocks. */
 void rt_comm_blocks(struct rt_comm_item *item, size_t n);
 void rt_engine_too_many(struct rt_engine *e, struct rt_origin at);

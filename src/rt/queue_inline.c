@@ -329,10 +329,7 @@ static void inline_wait(struct rt_engine *engine, struct rt_stream *current, str
 static struct comm *make_comm(struct inline_engine *e, struct rt_comm_item *item)
 {
 	struct comm *c = inline_comm_new(e);
-	struct rt_comm_item old = c->item;
-	c->item = *item;
-	item->blocks = old.blocks; /* to be used again */
-	item->room = old.room;
+	rt_comm_take(&c->item, item);
 	c->running = NULL;
 	c->next = NULL;
 	c->free_to_start = false;
@@ -406,16 +403,4 @@ static void inline_stop(struct rt_engine *engine)
 	vec_free(&e->team);
 }
 
-const struct rt_engine_ops rt_inline_ops = {
-    .name = "inline",
-    .bytes = sizeof(struct inline_engine),
-    .stream_bytes = sizeof(struct stream),
-    .start = inline_start,
-    .stream_start = inline_stream_start,
-    .task = inline_task,
-    .sync = inline_sync,
-    .wait = inline_wait,
-    .communicate = inline_communicate,
-    .drain = inline_drain,
-    .stop = inline_stop,
-};
+const struct rt_engine_ops rt_inline_ops = RT_ENGINE_OPS(inline, struct inline_engine, struct stream);

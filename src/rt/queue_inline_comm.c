@@ -64,8 +64,7 @@ static void end(struct inline_engine *e, struct rt_comm_item *item)
 			next = s->next;
 			inline_unblock(e, s);
 		}
-		slot->next = e->base.free_slots;
-		e->base.free_slots = item->ticket.slot + 1;
+		rt_engine_slot_free(&e->base, item->ticket.slot);
 	}
 	rt_job_progress(e->base.job);
 }

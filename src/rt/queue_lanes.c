@@ -277,16 +277,4 @@ static void lanes_stop(struct rt_engine *engine)
 	blocks_free(&e->blocks);
 }
 
-const struct rt_engine_ops rt_lanes_ops = {
-    .name = "lanes",
-    .bytes = sizeof(struct lane_engine),
-    .stream_bytes = sizeof(struct lane_stream),
-    .start = lanes_start,
-    .stream_start = lanes_stream_start,
-    .task = lanes_task,
-    .sync = lanes_sync,
-    .wait = lanes_wait,
-    .communicate = lanes_communicate,
-    .drain = lanes_drain,
-    .stop = lanes_stop,
-};
+const struct rt_engine_ops rt_lanes_ops = RT_ENGINE_OPS(lanes, struct lane_engine, struct lane_stream);
