@@ -15,9 +15,9 @@ import subprocess
 import sys
 import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+from simulated import CONTENDED, ROOT, simulate
+
 KINDS = ["permute", "collective", "p2p", "p2p-put", "broadcast"]
-CONTENDED = str(ROOT / "tests/sim/contended.json")
 
 
 def ns(us):
@@ -63,16 +63,6 @@ def broken_rules(figures, trace, contended):
             yield "what is live at most is what is live then"
 
 
-def simulate(hirc, program, options, folder):
-    """Figures and trace as text; None: it was refused."""
-    figures, trace = folder / "figures", folder / "trace"
-    done = subprocess.run([hirc, "sim", program, *options, f"--json={figures}", f"--trace={trace}", "--remarks"],
-                          capture_output=True, text=True)
-    if done.returncode not in (0, 1):
-        sys.exit(f"{program} {options}: exit code {done.returncode}\n{done.stderr[-2000:]}")
-    return (figures.read_text(), trace.read_text()) if done.returncode == 0 else None
-
-
 def options_of(k):
     yield f"--pipeline={KINDS[k % 5]}"
     yield f"--cluster={CONTENDED}" if k % 2 else "--cluster=h100"
@@ -101,11 +91,11 @@ def check(hirc, count, folder):
     bad = refused = 0
     for k, program in enumerate(programs):
         options = list(options_of(k))
-        once = simulate(hirc, program, options, folder)
+        once, _ = simulate(hirc, program, options, folder)
         if once is None:
             refused += 1
             continue
-        if once != simulate(hirc, program, [*options, "--classes=no"], folder):
+        if once != simulate(hirc, program, [*options, "--classes=no"], folder)[0]:
             print(f"{program.name} {' '.join(options)}: ranks one by one take another time")
             bad += 1
         for rule in sorted(set(broken_rules(*map(json.loads, once), CONTENDED in options[1]))):

@@ -14,11 +14,11 @@ Of every program figures and traces are compared with those of ranks one by one,
 import collections
 import pathlib
 import random
-import subprocess
 import sys
 import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+from simulated import CONTENDED, simulate
+
 RING = "send(X, peer=device(%s, %s)) as s\nrecv(B, peer=device(%s, %s)) as r\nwait(r)\nwait(s)\n"
 # In each of these something only seems to be the same on all ranks, seen from rank 0.
 WRITTEN = {
@@ -196,7 +196,7 @@ class Program:
 
     def options(self):
         r = self.r
-        out = ["--passes=", "--cluster=" + r.choice(["h100", str(ROOT / "tests/sim/contended.json")])]
+        out = ["--passes=", "--cluster=" + r.choice(["h100", CONTENDED])]
         if r.random() < (0.04 if self.regular else 0.2):
             out.append(f"--delay={r.randrange(self.ranks)}:3000")
         if r.random() < (0.04 if self.regular else 0.2):
@@ -204,15 +204,6 @@ class Program:
         if r.random() < 0.2:
             out.append("--streams=" + r.choice(["0", "1"]))
         return out
-
-
-def simulate(hirc, program, options, folder):
-    figures, trace = folder / "figures", folder / "trace"
-    done = subprocess.run([hirc, "sim", program, *options, f"--json={figures}", f"--trace={trace}", "--remarks"],
-                          capture_output=True, text=True)
-    if done.returncode not in (0, 1):
-        sys.exit(f"{program} {options}: exit code {done.returncode}\n{done.stderr[-2000:]}")
-    return (figures.read_text(), trace.read_text()) if done.returncode == 0 else None, done.stderr
 
 
 def reason(error):
@@ -252,7 +243,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         for name in WRITTEN:
-            for cluster in ["h100", str(ROOT / "tests/sim/contended.json")]:
+            for cluster in ["h100", CONTENDED]:
                 bad += differs(hirc, written(name), ["--passes=", f"--cluster={cluster}"], folder, never)
         for k in range(first, first + count):
             program = Program(k)
