@@ -46,12 +46,18 @@ cublasStatus_t cublasLtCreate(cublasLtHandle_t *out)
 	return CUBLAS_STATUS_SUCCESS;
 }
 
-cublasStatus_t cublasLtDestroy(cublasLtHandle_t handle)
-{
-	MOCK_ENTER(CUBLAS_STATUS_NOT_INITIALIZED, NULL);
-	mock_object_end(__func__, MOCK_OTHER, handle);
-	return CUBLAS_STATUS_SUCCESS;
-}
+/* The end of a handle of any kind. */
+#define DESTROY(name, type, status)                                                                          \
+	cublasStatus_t name(type handle)                                                                     \
+	{                                                                                                    \
+		MOCK_ENTER(status, NULL);                                                                    \
+		mock_object_end(__func__, MOCK_OTHER, handle);                                               \
+		return CUBLAS_STATUS_SUCCESS;                                                                \
+	}
+DESTROY(cublasLtDestroy, cublasLtHandle_t, CUBLAS_STATUS_NOT_INITIALIZED)
+DESTROY(cublasLtMatmulDescDestroy, cublasLtMatmulDesc_t, CUBLAS_STATUS_INVALID_VALUE)
+DESTROY(cublasLtMatrixLayoutDestroy, cublasLtMatrixLayout_t, CUBLAS_STATUS_INVALID_VALUE)
+DESTROY(cublasLtMatmulPreferenceDestroy, cublasLtMatmulPreference_t, CUBLAS_STATUS_INVALID_VALUE)
 
 /* ---- attributes */
 
@@ -93,13 +99,6 @@ cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t *out, cublasCompute
 	o->epilogue = CUBLASLT_EPILOGUE_DEFAULT;
 	o->bias_type = -1;
 	*out = (cublasLtMatmulDesc_t)o;
-	return CUBLAS_STATUS_SUCCESS;
-}
-
-cublasStatus_t cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t operation)
-{
-	MOCK_ENTER(CUBLAS_STATUS_INVALID_VALUE, NULL);
-	mock_object_end(__func__, MOCK_OTHER, operation);
 	return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -149,13 +148,6 @@ cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t *out, cudaDataT
 	return CUBLAS_STATUS_SUCCESS;
 }
 
-cublasStatus_t cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t layout)
-{
-	MOCK_ENTER(CUBLAS_STATUS_INVALID_VALUE, NULL);
-	mock_object_end(__func__, MOCK_OTHER, layout);
-	return CUBLAS_STATUS_SUCCESS;
-}
-
 cublasStatus_t cublasLtMatrixLayoutSetAttribute(cublasLtMatrixLayout_t layout,
                                                 cublasLtMatrixLayoutAttribute_t attribute, const void *from,
                                                 size_t bytes)
@@ -182,13 +174,6 @@ cublasStatus_t cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t *out)
 	for (int k = 0; k < 4; k++)
 		p->alignment[k] = 256;
 	*out = (cublasLtMatmulPreference_t)p;
-	return CUBLAS_STATUS_SUCCESS;
-}
-
-cublasStatus_t cublasLtMatmulPreferenceDestroy(cublasLtMatmulPreference_t preference)
-{
-	MOCK_ENTER(CUBLAS_STATUS_INVALID_VALUE, NULL);
-	mock_object_end(__func__, MOCK_OTHER, preference);
 	return CUBLAS_STATUS_SUCCESS;
 }
 

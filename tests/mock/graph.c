@@ -55,6 +55,22 @@ static void *must(void *at)
 	return at;
 }
 
+static void hold(unsigned *references)
+{
+	pthread_mutex_lock(&lock);
+	++*references;
+	pthread_mutex_unlock(&lock);
+}
+
+/* Gives a reference back. True: there is none left. */
+static bool let_go(unsigned *references)
+{
+	pthread_mutex_lock(&lock);
+	bool last = --*references == 0;
+	pthread_mutex_unlock(&lock);
+	return last;
+}
+
 /* ---- capture; all under the lock */
 
 static struct step *add(CUgraph g, int kind, int lane)
@@ -140,24 +156,25 @@ bool graph_takes_wait(CUstream s, struct mock_mark *m, CUresult *error)
 	return takes;
 }
 
-CUresult graph_forbids(void)
+/* A call that no graph may be captured for, of which there may be one here. */
+static CUresult forbid(const CUgraph *captured)
 {
 	pthread_mutex_lock(&lock);
-	bool forbidden = own != NULL;
-	if (forbidden)
-		own->is_broken = true;
-	pthread_mutex_unlock(&lock);
-	return forbidden ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : CUDA_SUCCESS;
-}
-
-CUresult graph_forbids_stream(CUstream s)
-{
-	pthread_mutex_lock(&lock);
-	CUgraph g = s->graph;
+	CUgraph g = *captured;
 	if (g)
 		g->is_broken = true;
 	pthread_mutex_unlock(&lock);
 	return g ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : CUDA_SUCCESS;
+}
+
+CUresult graph_forbids(void)
+{
+	return forbid(&own);
+}
+
+CUresult graph_forbids_stream(CUstream s)
+{
+	return forbid(&s->graph);
 }
 
 CUresult cuStreamBeginCapture(CUstream s, CUstreamCaptureMode mode)
@@ -195,10 +212,7 @@ static CUresult find_fault(CUgraph g, CUstream s)
 
 static void graph_release(CUgraph g)
 {
-	pthread_mutex_lock(&lock);
-	bool last = --g->references == 0;
-	pthread_mutex_unlock(&lock);
-	if (!last)
+	if (!let_go(&g->references))
 		return;
 	for (unsigned k = 0; k < g->steps; k++)
 		if (g->step[k].kind == WORK)
@@ -261,9 +275,7 @@ CUresult cuGraphInstantiate(CUgraphExec *out, CUgraph g, unsigned long long flag
 	e->graph = g;
 	for (int k = 0; k < g->lanes; k++)
 		e->stream[k] = stream_make(g->context, 1000 + (uint64_t)k);
-	pthread_mutex_lock(&lock);
-	g->references++;
-	pthread_mutex_unlock(&lock);
+	hold(&g->references);
 	mock_object_add(&e->object, MOCK_GRAPH);
 	*out = e;
 	return CUDA_SUCCESS;
@@ -272,10 +284,7 @@ CUresult cuGraphInstantiate(CUgraphExec *out, CUgraph g, unsigned long long flag
 static void executable_release(void *data)
 {
 	CUgraphExec e = data;
-	pthread_mutex_lock(&lock);
-	bool last = --e->references == 0;
-	pthread_mutex_unlock(&lock);
-	if (!last)
+	if (!let_go(&e->references))
 		return;
 	for (int k = 0; k < e->graph->lanes; k++)
 		stream_end(e->stream[k]);
@@ -307,9 +316,7 @@ CUresult cuGraphLaunch(CUgraphExec e, CUstream s)
 	struct mock_mark **mark = must(calloc(g->marks + 1, sizeof *mark));
 	for (unsigned k = 0; k < g->marks; k++)
 		mark[k] = mock_mark_new();
-	pthread_mutex_lock(&lock);
-	e->references++;
-	pthread_mutex_unlock(&lock);
+	hold(&e->references);
 	for (int k = 0; k < g->lanes; k++)
 		order(s, e->stream[k]);
 	for (unsigned k = 0; k < g->steps; k++) {

@@ -157,40 +157,59 @@ static void small_types(void)
 		CHECK(got[k] == 9);
 }
 
-/* ---- refusals */
-
-static cublasStatus_t found(cudaDataType a, cudaDataType d, cublasComputeType_t compute, cudaDataType scale,
-                            cublasOperation_t ta, int n)
+/* Of 2 x 2 matrices of f32, with its algorithm. */
+static struct problem found_problem(void)
 {
-	struct problem p = problem_of(a, d, compute, scale, ta, CUBLAS_OP_N, n, n, n);
-	return find(&p);
+	struct problem p = problem_of(CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F, CUDA_R_32F, CUBLAS_OP_N,
+	                              CUBLAS_OP_N, 2, 2, 2);
+	CHECK_EQ(find(&p), CUBLAS_STATUS_SUCCESS);
+	return p;
 }
 
+/* ---- refusals */
+
+/* What there is an algorithm for: n x n matrices, A of op a. */
 static void refusals(void)
 {
+	static const struct {
+		cudaDataType ab, d;
+		cublasComputeType_t compute;
+		cudaDataType scale;
+		cublasOperation_t a;
+		int n;
+		cublasStatus_t status;
+	} cases[] = {
+	    {CUDA_R_64F, CUDA_R_64F, CUBLAS_COMPUTE_64F, CUDA_R_64F, CUBLAS_OP_N, 5, CUBLAS_STATUS_SUCCESS},
+	    {CUDA_R_64F, CUDA_R_64F, CUBLAS_COMPUTE_32F, CUDA_R_32F, CUBLAS_OP_N, 5,
+	     CUBLAS_STATUS_NOT_SUPPORTED},
+	    {CUDA_R_16F, CUDA_R_16BF, CUBLAS_COMPUTE_32F, CUDA_R_32F, CUBLAS_OP_N, 5,
+	     CUBLAS_STATUS_NOT_SUPPORTED},
+	    {CUDA_R_8I, CUDA_R_8I, CUBLAS_COMPUTE_32I, CUDA_R_32I, CUBLAS_OP_T, 16,
+	     CUBLAS_STATUS_NOT_SUPPORTED},
+	    {CUDA_R_8I, CUDA_R_32I, CUBLAS_COMPUTE_32I, CUDA_R_32I, CUBLAS_OP_T, 16, CUBLAS_STATUS_SUCCESS},
+	    {CUDA_R_64I, CUDA_R_64I, CUBLAS_COMPUTE_32I, CUDA_R_32I, CUBLAS_OP_T, 16,
+	     CUBLAS_STATUS_NOT_SUPPORTED},
+	    {CUDA_R_8F_E4M3, CUDA_R_16BF, CUBLAS_COMPUTE_32F, CUDA_R_32F, CUBLAS_OP_T, 16,
+	     CUBLAS_STATUS_SUCCESS},
+	    {CUDA_R_8F_E4M3, CUDA_R_16BF, CUBLAS_COMPUTE_32F, CUDA_R_32F, CUBLAS_OP_N, 16,
+	     CUBLAS_STATUS_NOT_SUPPORTED},
+	    {CUDA_R_8F_E4M3, CUDA_R_16BF, CUBLAS_COMPUTE_32F, CUDA_R_32F, CUBLAS_OP_T, 8,
+	     CUBLAS_STATUS_NOT_SUPPORTED},
+	    {CUDA_R_8F_E5M2, CUDA_R_16BF, CUBLAS_COMPUTE_32F, CUDA_R_32F, CUBLAS_OP_T, 16,
+	     CUBLAS_STATUS_NOT_SUPPORTED},
+	    {CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F, CUDA_R_32F, CUBLAS_OP_N, 0,
+	     CUBLAS_STATUS_INVALID_VALUE},
+	};
 	begin();
-	CHECK_EQ(found(CUDA_R_64F, CUDA_R_64F, CUBLAS_COMPUTE_64F, CUDA_R_64F, CUBLAS_OP_N, 5),
-	         CUBLAS_STATUS_SUCCESS);
-	CHECK_EQ(found(CUDA_R_64F, CUDA_R_64F, CUBLAS_COMPUTE_32F, CUDA_R_32F, CUBLAS_OP_N, 5),
-	         CUBLAS_STATUS_NOT_SUPPORTED);
-	CHECK_EQ(found(CUDA_R_16F, CUDA_R_16BF, CUBLAS_COMPUTE_32F, CUDA_R_32F, CUBLAS_OP_N, 5),
-	         CUBLAS_STATUS_NOT_SUPPORTED);
-	CHECK_EQ(found(CUDA_R_8I, CUDA_R_8I, CUBLAS_COMPUTE_32I, CUDA_R_32I, CUBLAS_OP_T, 16),
-	         CUBLAS_STATUS_NOT_SUPPORTED);
-	CHECK_EQ(found(CUDA_R_8I, CUDA_R_32I, CUBLAS_COMPUTE_32I, CUDA_R_32I, CUBLAS_OP_T, 16),
-	         CUBLAS_STATUS_SUCCESS);
-	CHECK_EQ(found(CUDA_R_64I, CUDA_R_64I, CUBLAS_COMPUTE_32I, CUDA_R_32I, CUBLAS_OP_T, 16),
-	         CUBLAS_STATUS_NOT_SUPPORTED);
-	CHECK_EQ(found(CUDA_R_8F_E4M3, CUDA_R_16BF, CUBLAS_COMPUTE_32F, CUDA_R_32F, CUBLAS_OP_T, 16),
-	         CUBLAS_STATUS_SUCCESS);
-	CHECK_EQ(found(CUDA_R_8F_E4M3, CUDA_R_16BF, CUBLAS_COMPUTE_32F, CUDA_R_32F, CUBLAS_OP_N, 16),
-	         CUBLAS_STATUS_NOT_SUPPORTED);
-	CHECK_EQ(found(CUDA_R_8F_E4M3, CUDA_R_16BF, CUBLAS_COMPUTE_32F, CUDA_R_32F, CUBLAS_OP_T, 8),
-	         CUBLAS_STATUS_NOT_SUPPORTED);
-	CHECK_EQ(found(CUDA_R_8F_E5M2, CUDA_R_16BF, CUBLAS_COMPUTE_32F, CUDA_R_32F, CUBLAS_OP_T, 16),
-	         CUBLAS_STATUS_NOT_SUPPORTED);
-	CHECK_EQ(found(CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F, CUDA_R_32F, CUBLAS_OP_N, 0),
-	         CUBLAS_STATUS_INVALID_VALUE);
+	for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+		int n = cases[k].n;
+		struct problem p = problem_of(cases[k].ab, cases[k].d, cases[k].compute, cases[k].scale,
+		                              cases[k].a, CUBLAS_OP_N, n, n, n);
+		cublasStatus_t status = find(&p);
+		if (status != cases[k].status)
+			printf("case %zu:\n", k);
+		CHECK_EQ(status, cases[k].status);
+	}
 }
 
 /* An algorithm is for its problem, its workspace and its alignment. */
@@ -199,9 +218,7 @@ static void algorithms(void)
 	float x[16] = {0};
 	begin();
 	float *at = on_device(x, 16), *d = on_device(x, 16);
-	struct problem p = problem_of(CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F, CUDA_R_32F, CUBLAS_OP_N,
-	                              CUBLAS_OP_N, 2, 2, 2);
-	CHECK_EQ(find(&p), CUBLAS_STATUS_SUCCESS);
+	struct problem p = found_problem();
 	CHECK_EQ(multiply(&p, 1, at, at, 0, d, p.found.workspaceSize - 1), CUBLAS_STATUS_INVALID_VALUE);
 	CHECK_EQ(multiply(&p, 1, at + 1, at, 0, d, p.found.workspaceSize), CUBLAS_STATUS_INVALID_VALUE);
 	int64_t leading = 3;
@@ -216,9 +233,7 @@ static void call_fails(void)
 {
 	float x[16] = {0};
 	begin();
-	struct problem p = problem_of(CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F, CUDA_R_32F, CUBLAS_OP_N,
-	                              CUBLAS_OP_N, 2, 2, 2);
-	CHECK_EQ(find(&p), CUBLAS_STATUS_SUCCESS);
+	struct problem p = found_problem();
 	CHECK_EQ(multiply(&p, 1, on_device(x, 16), on_device(x, 16), 0, on_device(x, 16), 1 << 16),
 	         CUBLAS_STATUS_EXECUTION_FAILED);
 }
