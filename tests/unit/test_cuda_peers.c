@@ -2,55 +2,6 @@
  * The transport between ranks that are threads and share a GPU. */
 #include "test_cuda_transport.h"
 
-struct disagreement {
-	struct rt_collective other; /* what rank 1 has; rank 0 has an Allgather of 4 f32 a rank */
-	const char *message;
-};
-
-static int disagree(struct rt_job *job, void *arg)
-{
-	struct disagreement *d = arg;
-	struct rt_transport *t;
-	int both[2] = {0, 1}, team;
-	char in[64] = {0}, out[64];
-	if (staged_open(job, "peers", &t) != STATUS_OK || rt_transport_team(t, both, 2, &team) != STATUS_OK)
-		return STATUS_INTERNAL;
-	struct rt_collective c = {.kind = RT_ALLGATHER, .dtype = RT_F32, .count = 4};
-	c.at.label = rt_label_add(job, "c = allgather(X)", "a.hir:7");
-	if (job->rank == 1) {
-		c = d->other;
-		c.at.label = rt_label_add(job, "d = other(X)", "a.hir:9");
-	}
-	c.team = team;
-	c.in = in;
-	c.out = out;
-	enum status status = rt_transport_run(t, &c);
-	rt_transport_close(t);
-	return status;
-}
-
-static void test_disagreements(void)
-{
-	static const int64_t uneven[] = {3, 5};
-	struct disagreement cases[] = {
-	    {{.kind = RT_ALLGATHER, .dtype = RT_F32, .count = 3},
-	     "Allgather of 6 f32 in  d = other(X)  (a.hir:9)"},
-	    {{.kind = RT_ALLGATHER, .dtype = RT_I32, .count = 4}, "Allgather of 8 i32"},
-	    {{.kind = RT_ALLREDUCE, .dtype = RT_F32, .count = 8}, "Allreduce (sum) of 8 f32"},
-	    {{.kind = RT_BROADCAST, .dtype = RT_F32, .count = 8, .root = 1},
-	     "Broadcast from root 1 of 8 f32"},
-	    {{.kind = RT_ALLGATHER, .dtype = RT_F32, .counts = uneven}, "(a block of 12 bytes)"},
-	};
-	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		struct captured c;
-		launch_captured(RT_BOOT_THREAD, 2, 5000, disagree, &cases[i], &c);
-		CHECK_EQ(c.status, STATUS_DIAGNOSTICS);
-		CHECK(has(c.text, "ranks disagree: rank "));
-		CHECK(has(c.text, "Allgather of 8 f32 in  c = allgather(X)  (a.hir:7)"));
-		CHECK(has(c.text, cases[i].message));
-	}
-}
-
 /* Rank 0 sends 4 elements, rank 1 receives 5. */
 static int uneven_message(struct rt_job *job, void *arg)
 {
@@ -153,7 +104,7 @@ int main(void)
 	CHECK_EQ(launch(RT_BOOT_THREAD, CHAIN_RANKS, 30000, chain_main, "peers"), STATUS_OK);
 	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
 		CHECK_EQ(launch(RT_BOOT_THREAD, sizes[i], 30000, cuda_transport_main, "peers"), STATUS_OK);
-	test_disagreements();
+	disagreement_suite(RT_BOOT_THREAD, staged_open, "peers");
 	launch_captured(RT_BOOT_THREAD, 2, 5000, uneven_message, NULL, &c);
 	CHECK_EQ(c.status, STATUS_DIAGNOSTICS);
 	CHECK(has(c.text, "send of 4 f32"));

@@ -2,59 +2,6 @@
  * The shared-memory transport with ranks as threads and as processes. */
 #include "test_rt_transport.h"
 
-struct disagreement {
-	struct rt_collective other; /* what rank 1 has; rank 0 has an Allgather of 4 f32 a rank */
-	const char *message;
-};
-
-static int disagree(struct rt_job *job, void *arg)
-{
-	struct disagreement *d = arg;
-	struct rt_transport *t;
-	int both[2] = {0, 1}, team;
-	char in[64] = {0}, out[64];
-	if (rt_transport_open(job, "shm", &t) != STATUS_OK ||
-	    rt_transport_team(t, both, 2, &team) != STATUS_OK)
-		return STATUS_INTERNAL;
-	struct rt_collective c = {.kind = RT_ALLGATHER, .dtype = RT_F32, .count = 4};
-	c.at.label = rt_label_add(job, "c = allgather(X)", "a.hir:7");
-	if (job->rank == 1) {
-		c = d->other;
-		c.at.label = rt_label_add(job, "d = other(X)", "a.hir:9");
-	}
-	c.team = team;
-	c.in = in;
-	c.out = out;
-	enum status status = rt_transport_run(t, &c);
-	while (status == STATUS_OK) /* this rank may be done before the other sees it */
-		status = rt_job_status(job);
-	rt_transport_close(t);
-	return status;
-}
-
-static void test_disagreements(enum rt_boot_kind kind)
-{
-	static const int64_t uneven[] = {3, 5};
-	struct disagreement cases[] = {
-	    {{.kind = RT_ALLGATHER, .dtype = RT_F32, .count = 3},
-	     "Allgather of 6 f32 in  d = other(X)  (a.hir:9)"},
-	    {{.kind = RT_ALLGATHER, .dtype = RT_I32, .count = 4}, "Allgather of 8 i32"},
-	    {{.kind = RT_ALLREDUCE, .dtype = RT_F32, .count = 8}, "Allreduce (sum) of 8 f32"},
-	    {{.kind = RT_BROADCAST, .dtype = RT_F32, .count = 8, .root = 1},
-	     "Broadcast from root 1 of 8 f32"},
-	    {{.kind = RT_ALLGATHER, .dtype = RT_F32, .counts = uneven}, "Allgather of 8 f32"},
-	};
-	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		struct captured c;
-		launch_captured(kind, 2, 5000, disagree, &cases[i], &c);
-		CHECK_EQ(c.status, STATUS_DIAGNOSTICS);
-		CHECK(has(c.text, "ranks disagree: rank "));
-		CHECK(has(c.text, "Allgather of 8 f32 in  c = allgather(X)  (a.hir:7)"));
-		CHECK(has(c.text, cases[i].message));
-		CHECK_EQ(strstr(c.text, "(a block of ") != NULL, cases[i].other.counts != NULL);
-	}
-}
-
 /* Each rank believes that it is the root: nobody waits for anybody, but the second to come sees it. */
 static int both_roots(struct rt_job *job, void *arg)
 {
@@ -362,7 +309,7 @@ int main(void)
 		CHECK_EQ(launch(kinds[k], 4, 30000, several_main, "shm"), STATUS_OK);
 		CHECK_EQ(launch(kinds[k], 4, 30000, several_main, "mixed-rows"), STATUS_OK);
 		CHECK_EQ(launch(kinds[k], 4, 30000, sleeps_main, "shm"), STATUS_OK);
-		test_disagreements(kinds[k]);
+		disagreement_suite(kinds[k], rt_transport_open, "shm");
 		CHECK_EQ(launch(kinds[k], 2, 30000, lonely_send, NULL), STATUS_OK);
 		for (int n = 2; n <= 4; n++)
 			CHECK_EQ(launch(kinds[k], n, 30000, run_ahead, NULL), STATUS_OK);

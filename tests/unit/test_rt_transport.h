@@ -521,4 +521,65 @@ static int transport_main(struct rt_job *job, void *arg)
 	return wrong ? STATUS_WRONG : STATUS_OK;
 }
 
+/* Ranks that disagree: both say so, and what each has. */
+struct disagreement {
+	enum status (*open)(struct rt_job *job, const char *name, struct rt_transport **out);
+	const char *transport;
+	struct rt_collective other; /* what rank 1 has; rank 0 has an Allgather of 4 f32 a rank */
+};
+
+static inline int disagree(struct rt_job *job, void *arg)
+{
+	const struct disagreement *d = arg;
+	struct rt_transport *t;
+	int both[2] = {0, 1}, team;
+	char in[64] = {0}, out[64];
+	if (d->open(job, d->transport, &t) != STATUS_OK || rt_transport_team(t, both, 2, &team) != STATUS_OK)
+		return STATUS_INTERNAL;
+	struct rt_collective c = {.kind = RT_ALLGATHER, .dtype = RT_F32, .count = 4};
+	c.at.label = rt_label_add(job, "c = allgather(X)", "a.hir:7");
+	if (job->rank == 1) {
+		c = d->other;
+		c.at.label = rt_label_add(job, "d = other(X)", "a.hir:9");
+	}
+	c.team = team;
+	c.in = in;
+	c.out = out;
+	enum status status = rt_transport_run(t, &c);
+	while (status == STATUS_OK) /* this rank may be done before the other sees it */
+		status = rt_job_status(job);
+	rt_transport_close(t);
+	return status;
+}
+
+static inline void disagreement_suite(enum rt_boot_kind kind,
+                                      enum status (*open)(struct rt_job *, const char *,
+                                                          struct rt_transport **),
+                                      const char *transport)
+{
+	static const int64_t uneven[] = {3, 5};
+	static const struct {
+		struct rt_collective other;
+		const char *message;
+	} cases[] = {
+	    {{.kind = RT_ALLGATHER, .dtype = RT_F32, .count = 3},
+	     "Allgather of 6 f32 in  d = other(X)  (a.hir:9)"},
+	    {{.kind = RT_ALLGATHER, .dtype = RT_I32, .count = 4}, "Allgather of 8 i32"},
+	    {{.kind = RT_ALLREDUCE, .dtype = RT_F32, .count = 8}, "Allreduce (sum) of 8 f32"},
+	    {{.kind = RT_BROADCAST, .dtype = RT_F32, .count = 8, .root = 1},
+	     "Broadcast from root 1 of 8 f32"},
+	    {{.kind = RT_ALLGATHER, .dtype = RT_F32, .counts = uneven}, "(a block of 12 bytes)"},
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct disagreement d = {open, transport, cases[i].other};
+		struct captured c;
+		launch_captured(kind, 2, 5000, disagree, &d, &c);
+		CHECK_EQ(c.status, STATUS_DIAGNOSTICS);
+		CHECK(has(c.text, "ranks disagree: rank "));
+		CHECK(has(c.text, "Allgather of 8 f32 in  c = allgather(X)  (a.hir:7)"));
+		CHECK(has(c.text, cases[i].message));
+		CHECK_EQ(strstr(c.text, "(a block of ") != NULL, cases[i].other.counts != NULL);
+	}
+}
+
 #endif
