@@ -1,7 +1,6 @@
 /* Contractions by cuBLASLt on the device "cuda" against the device "cpu". With the mock of the libraries
  * also: what is asked once, what fails, and a library that is not there. LABELS: cuda */
 #include "test_cuda_gemm.h"
-#ifdef HIRC_HAVE_CUDA
 #include "cuda/gemm.h"
 #include "cuda/gemm_shape.h"
 #include <limits.h>
@@ -360,10 +359,3 @@ int main(int argc, char **argv)
 	printf("%s", c.text);
 	return check_result();
 }
-#else
-int main(void)
-{
-	printf("built without CUDA's headers\n");
-	return 77;
-}
-#endif

@@ -1,8 +1,7 @@
 /* Contractions as column-major products: computed by loops over what cuda_gemm_shape says, against the device
  * "cpu"; and what is said of the shapes that programs have. */
-#include "test_cuda_gemm.h"
-#ifdef HIRC_HAVE_CUDA
 #include "cuda/gemm_shape.h"
+#include "test_cuda_gemm.h"
 #include <stdarg.h>
 
 static double element(enum rt_dtype type, const char *at, int64_t i)
@@ -296,10 +295,3 @@ int main(void)
 	CHECK_EQ(launch(RT_BOOT_THREAD, 1, 0, rank_main, NULL), STATUS_OK);
 	return check_result();
 }
-#else
-int main(void)
-{
-	printf("built without CUDA's headers\n");
-	return 77;
-}
-#endif
