@@ -19,6 +19,7 @@ struct rt_job;
 
 #define CUDA_DRIVER_CALLS(X)                                                                                 \
 	X(cuInit)                                                                                            \
+	X(cuDriverGetVersion)                                                                                \
 	X(cuGetErrorName)                                                                                    \
 	X(cuGetErrorString)                                                                                  \
 	X(cuDeviceGetCount)                                                                                  \
@@ -30,6 +31,10 @@ struct rt_job;
 	X(cuCtxSetCurrent)                                                                                   \
 	X(cuMemAlloc)                                                                                        \
 	X(cuMemFree)                                                                                         \
+	X(cuMemGetAddressRange)                                                                              \
+	X(cuIpcGetMemHandle)                                                                                 \
+	X(cuIpcOpenMemHandle)                                                                                \
+	X(cuIpcCloseMemHandle)                                                                               \
 	X(cuMemHostAlloc)                                                                                    \
 	X(cuMemFreeHost)                                                                                     \
 	X(cuMemHostGetDevicePointer)                                                                         \
@@ -42,10 +47,13 @@ struct rt_job;
 	X(cuStreamQuery)                                                                                     \
 	X(cuStreamSynchronize)                                                                               \
 	X(cuStreamWaitEvent)                                                                                 \
+	X(cuStreamWaitValue32)                                                                               \
+	X(cuStreamWriteValue32)                                                                              \
 	X(cuEventCreate)                                                                                     \
 	X(cuEventDestroy)                                                                                    \
 	X(cuEventRecord)                                                                                     \
 	X(cuEventQuery)                                                                                      \
+	X(cuEventElapsedTime)                                                                                \
 	X(cuModuleLoadData)                                                                                  \
 	X(cuModuleUnload)                                                                                    \
 	X(cuModuleGetFunction)                                                                               \

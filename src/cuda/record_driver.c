@@ -34,6 +34,12 @@ static CUresult record_cuGetErrorString(CUresult r, const char **text)
 	return record_cuGetErrorName(r, text);
 }
 
+static CUresult record_cuDriverGetVersion(int *version)
+{
+	*version = CUDA_VERSION;
+	return CUDA_SUCCESS;
+}
+
 static CUresult record_cuDeviceGetCount(int *count)
 {
 	*count = 1;
@@ -69,11 +75,31 @@ static CUresult record_cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice dev
 /* ---- memory */
 
 SILENT(cuMemFree, CUdeviceptr at)
+SILENT(cuIpcCloseMemHandle, CUdeviceptr at)
 
 static CUresult record_cuMemAlloc(CUdeviceptr *at, size_t bytes)
 {
 	record_say("cuMemAlloc %zu bytes\n", bytes);
 	*at = record_memory(bytes);
+	return CUDA_SUCCESS;
+}
+
+static CUresult record_cuMemGetAddressRange(CUdeviceptr *from, size_t *bytes, CUdeviceptr at)
+{
+	*from = at;
+	*bytes = 0;
+	return CUDA_SUCCESS;
+}
+
+static CUresult record_cuIpcGetMemHandle(CUipcMemHandle *handle, CUdeviceptr at)
+{
+	memset(handle, 0, sizeof *handle);
+	return CUDA_SUCCESS;
+}
+
+static CUresult record_cuIpcOpenMemHandle(CUdeviceptr *at, CUipcMemHandle handle, unsigned flags)
+{
+	*at = record_memory(0);
 	return CUDA_SUCCESS;
 }
 
@@ -150,6 +176,19 @@ static CUresult record_cuStreamWaitEvent(CUstream s, CUevent e, unsigned flags)
 	return CUDA_SUCCESS;
 }
 
+static CUresult record_cuStreamWaitValue32(CUstream s, CUdeviceptr at, cuuint32_t value, unsigned flags)
+{
+	record_say("cuStreamWaitValue32 stream %d for %s %u\n", record_number(s),
+	           flags == CU_STREAM_WAIT_VALUE_EQ ? "==" : ">=", value);
+	return CUDA_SUCCESS;
+}
+
+static CUresult record_cuStreamWriteValue32(CUstream s, CUdeviceptr at, cuuint32_t value, unsigned flags)
+{
+	record_say("cuStreamWriteValue32 stream %d: %u\n", record_number(s), value);
+	return CUDA_SUCCESS;
+}
+
 static CUresult record_cuEventCreate(CUevent *e, unsigned flags)
 {
 	*e = record_handle_new(-1);
@@ -160,6 +199,12 @@ static CUresult record_cuEventRecord(CUevent e, CUstream s)
 {
 	((struct record_handle *)e)->number = record_next(RECORD_EVENTS);
 	record_say("cuEventRecord event %d on stream %d\n", record_number(e), record_number(s));
+	return CUDA_SUCCESS;
+}
+
+static CUresult record_cuEventElapsedTime(float *milliseconds, CUevent from, CUevent to)
+{
+	*milliseconds = 0;
 	return CUDA_SUCCESS;
 }
 

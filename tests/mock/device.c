@@ -103,6 +103,14 @@ void driver_break(CUresult code)
 	pthread_mutex_unlock(&lock);
 }
 
+bool driver_is_broken(void)
+{
+	pthread_mutex_lock(&lock);
+	bool is = broken != CUDA_SUCCESS;
+	pthread_mutex_unlock(&lock);
+	return is;
+}
+
 /* ---- devices */
 
 static bool is_device(CUdevice device)
@@ -122,6 +130,14 @@ CUresult cuInit(unsigned flags)
 	pthread_mutex_lock(&lock);
 	is_initialised = true;
 	pthread_mutex_unlock(&lock);
+	return CUDA_SUCCESS;
+}
+
+/* Of the headers that hirc is built with. */
+CUresult cuDriverGetVersion(int *out)
+{
+	MOCK_ENTER(CUDA_ERROR_INVALID_VALUE, NULL);
+	*out = CUDA_VERSION;
 	return CUDA_SUCCESS;
 }
 
@@ -173,6 +189,11 @@ CUresult cuDeviceGetAttribute(int *out, CUdevice_attribute attribute, CUdevice d
 	    {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK, 48 << 10},
 	    {CU_DEVICE_ATTRIBUTE_WARP_SIZE, 32},
 	    {CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING, 1},
+	    {CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT, 3},
+	    {CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED, 1}, /* and with it handles of memory */
+	    {CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS, 0},
+	    {CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_WAIT_VALUE_NOR, 0},
+	    {CU_DEVICE_ATTRIBUTE_CAN_FLUSH_REMOTE_WRITES, 0},
 	    {CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY, 1},
 	};
 	MOCK_ENTER(CUDA_ERROR_INVALID_VALUE, "%d of %d", (int)attribute, device);
@@ -229,6 +250,8 @@ CUresult cuDevicePrimaryCtxRelease(CUdevice device)
 		mock_log("left: %u allocations, %u streams, %u events, %u modules", memory_count(),
 		         mock_object_count(MOCK_STREAM), mock_object_count(MOCK_EVENT),
 		         mock_object_count(MOCK_MODULE));
+	if (last && !mock_object_count(MOCK_CONTEXT) && memory_count_opened())
+		mock_log("left: %u allocations of other processes", memory_count_opened());
 	return c ? state_of_driver() : CUDA_ERROR_INVALID_CONTEXT;
 }
 

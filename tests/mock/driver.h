@@ -15,6 +15,7 @@ CUcontext driver_context(void);
 /* What every call but the first few returns early: an error that a kernel made, or no context. */
 CUresult driver_state(void);
 void driver_break(CUresult error); /* from now on driver_state is this */
+bool driver_is_broken(void);
 
 #define DRIVER_ENTER(failure, ...)                                                                           \
 	do {                                                                                                 \
@@ -56,6 +57,7 @@ struct CUstream_st {
 struct mock_mark {
 	unsigned references;
 	bool is_over;
+	int64_t at;          /* when it has come to be: ns of the device's clock */
 	pthread_cond_t over; /* it has come to be */
 	CUgraph graph;       /* in which it was captured; NULL: in none */
 	unsigned index;      /* of the graph's marks */
@@ -83,9 +85,22 @@ CUresult graph_forbids(void);
 CUresult graph_forbids_stream(CUstream s);
 CUresult mark_wait_in_stream(CUstream s, struct mock_mark *m);
 
-enum memory_kind { MEMORY_PAGEABLE, MEMORY_DEVICE, MEMORY_PINNED };
+enum memory_kind {
+	MEMORY_PAGEABLE,
+	MEMORY_DEVICE, /* this process has made it */
+	MEMORY_OPENED, /* of a device, made by another process */
+	MEMORY_PINNED,
+};
 /* Of bytes from at on; where they begin in an allocation and do not end in it: aborts. */
 enum memory_kind memory_kind(const char *call, const void *at, size_t bytes);
-unsigned memory_count(void); /* allocations */
+unsigned memory_count(void); /* allocations of this process */
+unsigned memory_count_opened(void);
+
+struct block_id;
+/* Of the device's allocation that begins at `at`. False: there is none. */
+bool memory_id(CUdeviceptr at, struct block_id *out);
+/* As cuIpcOpenMemHandle: the same address each time. False: there is no such memory any more. */
+bool memory_open(const struct block_id *id, CUdeviceptr *out);
+bool memory_close(CUdeviceptr at); /* false: that is nothing that was opened */
 
 #endif

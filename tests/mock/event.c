@@ -3,10 +3,12 @@
 #include "driver.h"
 #include <pthread.h>
 #include <stdlib.h>
+#include <time.h>
 
 struct CUevent_st {
 	struct mock_object object;
 	CUcontext context;
+	bool has_time;
 	struct mock_mark *mark; /* NULL: never recorded */
 };
 
@@ -42,12 +44,22 @@ void mock_mark_release(struct mock_mark *m)
 	free(m);
 }
 
+/* The device's clock ticks every 500 ns, and is not the host's. */
+static int64_t now(void)
+{
+	enum { TICK = 500, AHEAD = 3600 /* s */ };
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return ((int64_t)t.tv_sec + AHEAD) * 1000000000 + t.tv_nsec / TICK * TICK;
+}
+
 static void come(void *data, uint64_t number)
 {
 	(void)number;
 	struct mock_mark *m = data;
 	pthread_mutex_lock(&lock);
 	m->is_over = true;
+	m->at = now();
 	pthread_cond_broadcast(&m->over);
 	pthread_mutex_unlock(&lock);
 }
@@ -112,6 +124,7 @@ CUresult cuEventCreate(CUevent *out, unsigned flags)
 	if (!e)
 		mock_abort(__func__, "the host has no memory");
 	e->context = driver_context();
+	e->has_time = !(flags & CU_EVENT_DISABLE_TIMING);
 	mock_object_add(&e->object, MOCK_EVENT);
 	*out = e;
 	return CUDA_SUCCESS;
@@ -182,5 +195,38 @@ CUresult cuStreamWaitEvent(CUstream s, CUevent e, unsigned flags)
 		return CUDA_SUCCESS;
 	CUresult r = mark_wait_in_stream(s, m);
 	mock_mark_release(m);
+	return r;
+}
+
+/* When a mark came to be. An error: it did not. */
+static CUresult time_of(struct mock_mark *m, int64_t *out)
+{
+	CUresult r = CUDA_ERROR_NOT_READY;
+	pthread_mutex_lock(&lock);
+	if (m->graph)
+		r = CUDA_ERROR_CAPTURED_EVENT;
+	else if (m->is_over)
+		r = CUDA_SUCCESS;
+	*out = m->at;
+	pthread_mutex_unlock(&lock);
+	return r;
+}
+
+CUresult cuEventElapsedTime(float *milliseconds, CUevent from, CUevent to)
+{
+	int64_t begin = 0, end = 0;
+	DRIVER_ENTER_ALONE(CUDA_ERROR_UNKNOWN, "event %u event %u", EVENT_NUMBER(from), EVENT_NUMBER(to));
+	if (!from->has_time || !to->has_time || from->context != to->context)
+		return CUDA_ERROR_INVALID_HANDLE;
+	struct mock_mark *a = mark_of(from), *b = mark_of(to);
+	CUresult r = a && b ? time_of(a, &begin) : CUDA_ERROR_INVALID_HANDLE;
+	if (r == CUDA_SUCCESS)
+		r = time_of(b, &end);
+	if (a)
+		mock_mark_release(a);
+	if (b)
+		mock_mark_release(b);
+	if (r == CUDA_SUCCESS)
+		*milliseconds = (float)((double)(end - begin) * 1e-6);
 	return r;
 }

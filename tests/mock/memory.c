@@ -1,4 +1,6 @@
-/* memory: allocations of the mock driver. Each is a block of malloc, so that what runs over its end shows. */
+/* memory: allocations of the mock driver. Pinned ones are blocks of malloc, those of a device can be mapped
+ * by other processes. What runs over the end of either shows. */
+#include "block.h"
 #include "driver.h"
 #include <pthread.h>
 #include <stdlib.h>
@@ -11,69 +13,107 @@ struct allocation {
 	size_t bytes;
 	enum memory_kind kind;
 	int device;
+	struct block block; /* of MEMORY_DEVICE and MEMORY_OPENED */
+	struct block_id id; /* MEMORY_OPENED: what it is */
+	unsigned users;     /* MEMORY_OPENED: how often it was opened */
 	struct allocation *next;
 };
 static struct allocation *all;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the list and used */
 static size_t used[64];                                  /* bytes of each device */
 
+/* Under the lock. */
+static struct allocation *add(struct allocation a)
+{
+	struct allocation *new = malloc(sizeof *new);
+	if (!new)
+		mock_abort("memory", "the host has no memory");
+	a.next = all;
+	*new = a;
+	return all = new;
+}
+
+static bool get(enum memory_kind kind, size_t bytes, struct allocation *out)
+{
+	void *at = NULL;
+	if (kind == MEMORY_PINNED && posix_memalign(&at, ALIGNMENT, bytes) != 0)
+		return false;
+	if (kind == MEMORY_DEVICE && !block_new(bytes, &out->block))
+		return false;
+	out->at = at ? at : out->block.at;
+	return true;
+}
+
+static void give_back(struct allocation *a)
+{
+	if (a->kind == MEMORY_PINNED)
+		free(a->at);
+	else
+		block_free(&a->block);
+	free(a);
+}
+
 static CUresult allocate(enum memory_kind kind, size_t bytes, void **out)
 {
 	int device = mock_device_current();
 	bool counts = kind == MEMORY_DEVICE;
-	void *at = NULL;
+	struct allocation a = {.bytes = bytes, .kind = kind, .device = device};
 	if (!bytes)
 		return CUDA_ERROR_INVALID_VALUE;
 	pthread_mutex_lock(&lock);
-	if (!counts || bytes <= mock_settings()->memory - used[device]) {
-		struct allocation *a = malloc(sizeof *a);
-		if (a && posix_memalign(&at, ALIGNMENT, bytes) == 0) {
-			memset(at, FRESH, bytes);
-			*a = (struct allocation){at, bytes, kind, device, all};
-			all = a;
-			used[device] += counts ? bytes : 0;
-		} else {
-			free(a);
-			at = NULL;
-		}
+	bool done = (!counts || bytes <= mock_settings()->memory - used[device]) && get(kind, bytes, &a);
+	if (done) {
+		memset(a.at, FRESH, bytes);
+		add(a);
+		used[device] += counts ? bytes : 0;
+		*out = a.at;
 	}
 	pthread_mutex_unlock(&lock);
-	if (!at)
-		return CUDA_ERROR_OUT_OF_MEMORY;
-	*out = at;
-	return CUDA_SUCCESS;
+	return done ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+/* Where the list has the allocation that begins at `at`; under the lock. *it is NULL: there is none. */
+static struct allocation **find(enum memory_kind kind, const void *at)
+{
+	struct allocation **a = &all;
+	while (*a && ((*a)->at != at || (*a)->kind != kind))
+		a = &(*a)->next;
+	return a;
 }
 
 static void release(const char *call, enum memory_kind kind, void *at)
 {
 	pthread_mutex_lock(&lock);
-	struct allocation **a = &all;
-	while (*a && (*a)->at != at)
-		a = &(*a)->next;
-	if (!*a || (*a)->kind != kind)
+	struct allocation **a = find(kind, at), *gone = *a;
+	if (!gone)
 		mock_abort(call, "%p is not where an allocation begins", at);
-	struct allocation *gone = *a;
 	*a = gone->next;
 	used[gone->device] -= kind == MEMORY_DEVICE ? gone->bytes : 0;
 	pthread_mutex_unlock(&lock);
-	free(gone->at);
-	free(gone);
+	give_back(gone);
+}
+
+/* The allocation in which a byte lies; under the lock. NULL: in none. */
+static const struct allocation *around(const void *at)
+{
+	uintptr_t from = (uintptr_t)at;
+	for (const struct allocation *a = all; a; a = a->next)
+		if (from >= (uintptr_t)a->at && from - (uintptr_t)a->at < a->bytes)
+			return a;
+	return NULL;
 }
 
 enum memory_kind memory_kind(const char *call, const void *at, size_t bytes)
 {
 	enum memory_kind kind = MEMORY_PAGEABLE;
-	uintptr_t from = (uintptr_t)at;
 	pthread_mutex_lock(&lock);
-	for (const struct allocation *a = all; a; a = a->next) {
-		uintptr_t begin = (uintptr_t)a->at;
-		if (from < begin || from - begin >= a->bytes)
-			continue;
-		if (bytes > a->bytes - (from - begin))
-			mock_abort(call, "%zu bytes from byte %zu of an allocation of %zu", bytes,
-			           (size_t)(from - begin), a->bytes);
+	const struct allocation *a = around(at);
+	if (a) {
+		size_t offset = (size_t)((const char *)at - a->at);
+		if (bytes > a->bytes - offset)
+			mock_abort(call, "%zu bytes from byte %zu of an allocation of %zu", bytes, offset,
+			           a->bytes);
 		kind = a->kind;
-		break;
 	}
 	pthread_mutex_unlock(&lock);
 	return kind;
@@ -85,15 +125,75 @@ void mock_memory_check(const char *call, const void *at, size_t bytes)
 		mock_abort(call, "%p, %zu bytes: no allocation", at, bytes);
 }
 
-unsigned memory_count(void)
+static unsigned count(bool opened)
 {
 	unsigned n = 0;
 	pthread_mutex_lock(&lock);
 	for (const struct allocation *a = all; a; a = a->next)
-		n++;
+		n += (a->kind == MEMORY_OPENED) == opened;
 	pthread_mutex_unlock(&lock);
 	return n;
 }
+
+unsigned memory_count(void)
+{
+	return count(false);
+}
+
+unsigned memory_count_opened(void)
+{
+	return count(true);
+}
+
+/* ---- memory of other processes */
+
+bool memory_id(CUdeviceptr at, struct block_id *out)
+{
+	pthread_mutex_lock(&lock);
+	const struct allocation *a = *find(MEMORY_DEVICE, (void *)at);
+	if (a)
+		*out = block_id(&a->block);
+	pthread_mutex_unlock(&lock);
+	return a != NULL;
+}
+
+bool memory_open(const struct block_id *id, CUdeviceptr *out)
+{
+	struct allocation a = {.kind = MEMORY_OPENED, .device = mock_device_current(), .id = *id, .users = 1};
+	if (!block_open(id, &a.block))
+		return false;
+	a.at = a.block.at;
+	a.bytes = a.block.bytes;
+	pthread_mutex_lock(&lock);
+	struct allocation *before = all;
+	while (before && (before->kind != MEMORY_OPENED || before->device != a.device ||
+	                  before->id.process != id->process || before->id.inode != id->inode))
+		before = before->next;
+	if (before) {
+		before->users++;
+		block_free(&a.block);
+	} else {
+		before = add(a);
+	}
+	*out = (CUdeviceptr)before->at;
+	pthread_mutex_unlock(&lock);
+	return true;
+}
+
+bool memory_close(CUdeviceptr at)
+{
+	pthread_mutex_lock(&lock);
+	struct allocation **a = find(MEMORY_OPENED, (void *)at), *o = *a;
+	bool last = o && --o->users == 0;
+	if (last)
+		*a = o->next;
+	pthread_mutex_unlock(&lock);
+	if (last)
+		give_back(o);
+	return o != NULL;
+}
+
+/* ---- entry points */
 
 CUresult cuMemAlloc(CUdeviceptr *out, size_t bytes)
 {
@@ -135,4 +235,18 @@ CUresult cuMemHostGetDevicePointer(CUdeviceptr *out, void *at, unsigned flags)
 		return CUDA_ERROR_INVALID_VALUE;
 	*out = (CUdeviceptr)at;
 	return CUDA_SUCCESS;
+}
+
+CUresult cuMemGetAddressRange(CUdeviceptr *from, size_t *bytes, CUdeviceptr at)
+{
+	DRIVER_ENTER(CUDA_ERROR_NOT_FOUND, NULL);
+	pthread_mutex_lock(&lock);
+	const struct allocation *a = around((void *)at);
+	bool found = a && a->kind != MEMORY_PINNED;
+	if (found && from)
+		*from = (CUdeviceptr)a->at;
+	if (found && bytes)
+		*bytes = a->bytes;
+	pthread_mutex_unlock(&lock);
+	return found ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
 }

@@ -1,10 +1,11 @@
 /* mock: libraries with the entry points of NVIDIA's, which execute on the host.
  *
- *     libcuda.so.1        device.c memory.c copy.c stream.c event.c graph.c module.c, and what all share:
- * mock.c libnvrtc.so.13      nvrtc.c    the source compiled by cc; the cubin is a shared object
+ *     libcuda.so.1        device.c memory.c block.c ipc.c copy.c value.c stream.c event.c graph.c module.c,
+ *                         and what all share: mock.c
+ *     libnvrtc.so.13      nvrtc.c    the source compiled by cc; the cubin is a shared object
  *     libcublasLt.so.13   blas.c blas_check.c blas_matmul.c
  *     libnccl.so.2        comm.c comm_call.c comm_run.c flow.c pipe.c    ranks are threads or processes of
- * one host
+ *                         one host
  *
  * Environment, read at the first call:
  *

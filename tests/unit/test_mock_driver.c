@@ -76,6 +76,42 @@ static void events_order(void)
 	CHECK_EQ(value_of(sum, s[0]), want);
 }
 
+static float elapsed(CUevent from, CUevent to)
+{
+	float ms = -1;
+	CHECK_EQ(api.cuEventElapsedTime(&ms, from, to), CUDA_SUCCESS);
+	return ms;
+}
+
+/* An event's time is when its stream came to it, not when it was recorded. */
+static void events_have_times(void)
+{
+	CUevent e[3], without, never;
+	float ms;
+	mock_begin();
+	make_kernel();
+	CUstream s = mock_stream();
+	int *sum = zero(s);
+	for (int k = 0; k < 3; k++)
+		CHECK_EQ(api.cuEventCreate(&e[k], CU_EVENT_DEFAULT), CUDA_SUCCESS);
+	CHECK_EQ(api.cuEventCreate(&never, CU_EVENT_DEFAULT), CUDA_SUCCESS);
+	CHECK_EQ(api.cuEventCreate(&without, CU_EVENT_DISABLE_TIMING), CUDA_SUCCESS);
+	CHECK_EQ(api.cuEventRecord(e[0], s), CUDA_SUCCESS);
+	CHECK_EQ(api.cuEventRecord(without, s), CUDA_SUCCESS);
+	launch(s, gate, sum, 1);
+	CHECK_EQ(api.cuEventRecord(e[1], s), CUDA_SUCCESS);
+	CHECK_EQ(api.cuEventRecord(e[2], s), CUDA_SUCCESS);
+	usleep(20000);
+	CHECK_EQ(api.cuEventElapsedTime(&ms, e[0], e[1]), CUDA_ERROR_NOT_READY);
+	open_gate(0);
+	CHECK_EQ(api.cuStreamSynchronize(s), CUDA_SUCCESS);
+	CHECK(elapsed(e[0], e[1]) > 15);
+	CHECK(elapsed(e[1], e[2]) >= 0);
+	CHECK(elapsed(e[1], e[0]) == -elapsed(e[0], e[1]));
+	CHECK_EQ(api.cuEventElapsedTime(&ms, e[0], without), CUDA_ERROR_INVALID_HANDLE);
+	CHECK_EQ(api.cuEventElapsedTime(&ms, never, e[0]), CUDA_ERROR_INVALID_HANDLE);
+}
+
 /* ---- memory */
 
 static void copies(void)
@@ -189,6 +225,15 @@ static void calls_fail(void)
 		CHECK_EQ(api.cuEventCreate(&e, 0), CUDA_ERROR_OUT_OF_MEMORY);
 	CHECK_EQ(api.cuStreamSynchronize(s), CUDA_ERROR_LAUNCH_FAILED);
 	CHECK_EQ(api.cuStreamSynchronize(s), CUDA_SUCCESS);
+	CUevent from, to;
+	float ms;
+	api.cuEventCreate(&from, 0);
+	api.cuEventCreate(&to, 0);
+	api.cuEventRecord(from, s);
+	api.cuEventRecord(to, s);
+	api.cuStreamSynchronize(s);
+	CHECK_EQ(api.cuEventElapsedTime(&ms, from, to), CUDA_ERROR_UNKNOWN);
+	CHECK_EQ(api.cuEventElapsedTime(&ms, from, to), CUDA_SUCCESS);
 }
 
 /* A kernel's fault shows in later calls, and stays. */
@@ -303,6 +348,7 @@ int main(void)
 		snprintf(environment, sizeof environment, "HIRC_MOCK_DELAY_US=2000 HIRC_MOCK_SEED=%d", seed);
 		MOCK_CASE(events_order, environment);
 	}
+	MOCK_CASE(events_have_times, "");
 	MOCK_CASE(copies, "");
 	MOCK_CASE(memory_ends, "HIRC_MOCK_MEMORY=1000");
 	printf("the next four abort\n");
@@ -313,7 +359,9 @@ int main(void)
 	MOCK_CASE(no_context, "");
 	MOCK_CASE(bad_launches, "");
 	MOCK_CASE(third_allocation_fails, "HIRC_MOCK_FAIL=cuMemAlloc:3");
-	MOCK_CASE(calls_fail, "HIRC_MOCK_FAIL=cuEventCreate,cuStreamSynchronize:1");
+	MOCK_CASE(
+	    calls_fail,
+	    "HIRC_MOCK_FAIL=cuEventCreate:1,cuEventCreate:2,cuStreamSynchronize:1,cuEventElapsedTime:1");
 	MOCK_CASE(kernel_fails, "HIRC_MOCK_FAIL=kernel:2");
 	MOCK_CASE(no_devices, "HIRC_MOCK_DEVICES=0");
 	MOCK_CASE(several_devices, "HIRC_MOCK_DEVICES=3");

@@ -1,0 +1,47 @@
+/* ipc: handles by which other processes map memory of a device. */
+#include "block.h"
+#include "driver.h"
+#include <string.h>
+#include <unistd.h>
+
+struct handle {
+	char magic[8];
+	struct block_id block;
+};
+static const char magic[8] = "hircipc";
+_Static_assert(sizeof(struct handle) <= sizeof(CUipcMemHandle), "a handle fits");
+
+/* Of where an allocation begins. */
+CUresult cuIpcGetMemHandle(CUipcMemHandle *out, CUdeviceptr at)
+{
+	struct handle h;
+	DRIVER_ENTER(CUDA_ERROR_INVALID_VALUE, NULL);
+	memset(&h, 0, sizeof h);
+	if (!memory_id(at, &h.block))
+		return CUDA_ERROR_INVALID_VALUE;
+	memcpy(h.magic, magic, sizeof magic);
+	memset(out, 0, sizeof *out);
+	memcpy(out, &h, sizeof h);
+	return CUDA_SUCCESS;
+}
+
+CUresult cuIpcOpenMemHandle(CUdeviceptr *out, CUipcMemHandle handle, unsigned flags)
+{
+	struct handle h;
+	DRIVER_ENTER_ALONE(CUDA_ERROR_INVALID_HANDLE, "flags %u", flags);
+	if (flags != CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS)
+		return CUDA_ERROR_INVALID_VALUE;
+	memcpy(&h, &handle, sizeof h);
+	if (memcmp(h.magic, magic, sizeof magic) != 0)
+		return CUDA_ERROR_INVALID_HANDLE;
+	if (h.block.process == getpid()) /* there it is a pointer anyway */
+		return CUDA_ERROR_INVALID_CONTEXT;
+	return memory_open(&h.block, out) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+/* A stream that still uses the memory faults. */
+CUresult cuIpcCloseMemHandle(CUdeviceptr at)
+{
+	DRIVER_ENTER_ALONE(CUDA_ERROR_INVALID_VALUE, NULL);
+	return memory_close(at) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
