@@ -68,6 +68,7 @@ struct bench_measured {
 	double *probe; /* by probe: ns of a statement or of `far` operands, per mille of contention; owned */
 	VEC(struct bench_team_points) team;
 	int64_t ranks;
+	int64_t memory; /* bytes of rank 0's device */
 	int64_t inner; /* ranks of a host, if all have as many and in a row; else all */
 };
 

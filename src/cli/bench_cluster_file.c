@@ -7,7 +7,6 @@
 #include "cli/output.h"
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 static int64_t whole(double x)
 {
@@ -66,7 +65,7 @@ static void make_device(struct cluster *c, const struct bench_cluster *o, const 
 	struct cluster_product *product = arena_new_array(c->arena, struct cluster_product, o->probe.n);
 	struct cluster_function *function = arena_new_array(c->arena, struct cluster_function, o->probe.n);
 	int64_t *times = arena_new_array(c->arena, int64_t, o->probe.n);
-	c->memory = whole((double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE) / (double)x->inner);
+	c->memory = x->memory;
 	c->launch = whole(x->probe[0]);
 	for (uint32_t k = 1; k < o->probe.n; k++) {
 		const struct bench_probe *p = &o->probe.at[k];

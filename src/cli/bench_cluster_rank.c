@@ -2,6 +2,7 @@
 #include "cli/bench_cluster.h"
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { PASSES = 2, SAMPLES = 9, GRID_SAMPLES = 5, QUICK_SAMPLES = 3, FACTOR = 4 };
 #define LONG_NS 500000 /* of a statement: what a program takes as a whole is nothing beside it */
@@ -159,6 +160,8 @@ static enum status time_team(struct bench_member *x, const int *rank, int n, int
 	struct bench_team_points points = {.ranks = n, .span = span};
 	bench_member_leave(x);
 	enum status status = bench_member_team(x, rank, n);
+	if (status == STATUS_OK)
+		status = bench_member_ready(x);
 	for (unsigned k = 0; k < CLUSTER_COLLECTIVE_COUNT && status == STATUS_OK; k++)
 		status = time_kind(x, (enum cluster_collective)k, &points.of[k]);
 	vec_push(&out->team, points);
@@ -239,6 +242,12 @@ static void take_barriers_off(struct bench_measured *x)
 		}
 }
 
+/* Of the device, or of this host by its ranks. */
+static int64_t memory_of(const struct rt_device *d, int64_t ranks)
+{
+	return d->memory ? d->memory : (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE) / ranks;
+}
+
 static enum status time_collectives(struct rt_job *job, struct bench_cluster *o, struct bench_measured *out)
 {
 	struct bench_member x = {.job = job, .c = &o->collectives};
@@ -246,12 +255,15 @@ static enum status time_collectives(struct rt_job *job, struct bench_cluster *o,
 	enum status status = bench_member_open(&x);
 	if (status == STATUS_OK)
 		status = time_teams(&x, &now);
+	if (status == STATUS_OK)
+		now.memory = memory_of(x.device, now.inner);
 	bench_member_close(&x);
 	if (status == STATUS_OK && out->team.n) {
 		take_lesser(out, &now);
 	} else if (status == STATUS_OK) {
 		out->team.at = now.team.at, out->team.n = now.team.n, out->team.cap = now.team.cap;
 		out->inner = now.inner;
+		out->memory = now.memory;
 		return status;
 	}
 	free_teams(&now);

@@ -1,7 +1,7 @@
 /* bench_collective: how long collectives take, in the columns of nccl-tests.
  *
  *     bench_collective.c         the kinds, their buffers, starting the ranks
- *     bench_collective_rank.c    what a rank does, by bench_member.c: timing, then checking
+ *     bench_collective_rank.c    what a rank does, by bench_member….c: timing, then checking
  *     bench_collective_print.c   the table, CSV, JSON
  *     bench_data.c               what goes in, and what must come out */
 #ifndef HIRC_CLI_BENCH_COLLECTIVE_H

@@ -100,6 +100,8 @@ static enum status open_member(struct bench_member *x)
 	enum status status = bench_member_open(x);
 	if (status == STATUS_OK)
 		status = open_teams(x);
+	if (status == STATUS_OK)
+		status = bench_member_ready(x);
 	if (status != STATUS_OK || c->root < x->members)
 		return status;
 	if (x->job->rank != 0)

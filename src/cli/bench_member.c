@@ -1,7 +1,6 @@
 /* bench_member: timing and checking collectives, see bench_member.h. */
 #include "cli/bench_member.h"
-#include "rt/bell.h"
-#include "rt/device.h"
+#include "exec/exec_device.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +8,6 @@ enum {
 	BATCHES = 5,
 	MIN_TIMES = 3,
 	MAX_TIMES = 10000,
-	LOOK_US = 20000, /* how often a waiting rank looks whether the job has failed */
 };
 #define BATCH_NS 4e6 /* of a batch whose length is chosen here */
 
@@ -48,6 +46,33 @@ struct bench_shape bench_member_shape(const struct bench_member *x, enum rt_coll
 static size_t room(const struct bench_member *x, int64_t count)
 {
 	return ((size_t)(count + x->job->size) * rt_dtype_size(x->c->dtype) * 2 + 63) & ~(size_t)63;
+}
+
+/* What the host reads and writes in place of a buffer. */
+static char *host_of(const struct bench_member *x, const void *at)
+{
+	return x->host && at ? x->host + ((const char *)at - x->in) : (char *)at;
+}
+
+/* The first elements of both buffers, those that a collective of this size uses, to the device or from it. */
+static enum status send_buffers(struct bench_member *x, const struct bench_shape *s)
+{
+	size_t bytes = room(x, s->count);
+	enum status status = STATUS_OK;
+	for (int k = 0; k < 2 && x->host && status == STATUS_OK; k++)
+		status = x->device->ops->async->upload(x->device, k ? x->out : x->in,
+		                                       host_of(x, k ? x->out : x->in), bytes);
+	return status;
+}
+
+static enum status fetch_buffers(struct bench_member *x, const struct bench_shape *s)
+{
+	size_t bytes = room(x, s->count);
+	enum status status = STATUS_OK;
+	for (int k = 0; k < 2 && x->host && status == STATUS_OK; k++)
+		status = x->device->ops->async->download(x->device, host_of(x, k ? x->out : x->in),
+		                                         k ? x->out : x->in, bytes);
+	return status;
 }
 
 static char *own_block(const struct bench_member *x, const struct bench_shape *s, char *whole)
@@ -92,8 +117,7 @@ static struct rt_collective collective(struct bench_member *x, const struct benc
 
 /* ---- data */
 
-/* Elements of a member's input. */
-static int64_t input_elements(const struct bench_member *x, const struct bench_shape *s)
+int64_t bench_member_input(const struct bench_member *x, const struct bench_shape *s)
 {
 	if (s->kind == RT_REDUCE_SCATTER || s->kind == RT_SCATTER || rt_collective_exchanges(s->kind))
 		return given_before(s, x->index, x->members);
@@ -103,9 +127,9 @@ static int64_t input_elements(const struct bench_member *x, const struct bench_s
 /* Puts this rank's input where the collective reads it. */
 static void fill(const struct bench_member *x, const struct bench_shape *s, const struct rt_collective *c)
 {
-	int64_t n = input_elements(x, s);
-	memset(x->out, 0xff, room(x, s->count));
-	bench_data_fill(&x->data, x->index, 0, n, (char *)c->in);
+	int64_t n = bench_member_input(x, s);
+	memset(host_of(x, x->out), 0xff, room(x, s->count));
+	bench_data_fill(&x->data, x->index, 0, n, host_of(x, c->in));
 }
 
 /* What this rank's result has wrong. */
@@ -116,23 +140,23 @@ static int64_t wrong(const struct bench_member *x, const struct bench_shape *s, 
 	int64_t n = s->block, bad = 0;
 	switch (s->kind) {
 	case RT_REDUCE:
-		return me == root ? bench_data_wrong(d, BENCH_REDUCED, 0, n, c->out) : 0;
+		return me == root ? bench_data_wrong(d, BENCH_REDUCED, 0, n, host_of(x, c->out)) : 0;
 	case RT_ALLREDUCE:
-		return bench_data_wrong(d, BENCH_REDUCED, 0, n, c->out);
+		return bench_data_wrong(d, BENCH_REDUCED, 0, n, host_of(x, c->out));
 	case RT_REDUCE_SCATTER:
-		return bench_data_wrong(d, BENCH_REDUCED, me * n, n, c->out);
+		return bench_data_wrong(d, BENCH_REDUCED, me * n, n, host_of(x, c->out));
 	case RT_BROADCAST:
-		return bench_data_wrong(d, root, 0, n, c->out);
+		return bench_data_wrong(d, root, 0, n, host_of(x, c->out));
 	case RT_SCATTER:
-		return bench_data_wrong(d, root, me * n, n, c->out);
+		return bench_data_wrong(d, root, me * n, n, host_of(x, c->out));
 	case RT_BARRIER:
 		return 0;
 	case RT_SEND_RECV:
-		return bench_data_wrong(d, (me + x->members - 1) % x->members, 0, n, c->out);
+		return bench_data_wrong(d, (me + x->members - 1) % x->members, 0, n, host_of(x, c->out));
 	default: /* a block of each member */
 		if (s->kind == RT_GATHER && me != root)
 			return 0;
-		const char *at = c->out;
+		const char *at = host_of(x, c->out);
 		for (int k = 0; k < x->members; k++) {
 			bool exchanged = rt_collective_exchanges(s->kind);
 			int64_t first = exchanged ? given_before(s, k, me) : 0,
@@ -144,71 +168,7 @@ static int64_t wrong(const struct bench_member *x, const struct bench_shape *s, 
 	}
 }
 
-/* ---- running */
-
-/* A message to the right and one from the left. */
-static enum status run_ring(struct bench_member *x, const struct bench_shape *s)
-{
-	struct rt_watch watch = {0};
-	struct rt_request *r[2] = {NULL, NULL};
-	enum status status = STATUS_OK;
-	for (int k = 0; k < 2 && status == STATUS_OK; k++) {
-		int other = x->rank[(x->index + (k ? x->members - 1 : 1)) % x->members];
-		const struct rt_p2p p = {.send = !k,
-		                         .peer = other,
-		                         .channel = (uint32_t)x->team,
-		                         .sequence = x->rounds,
-		                         .dtype = x->c->dtype,
-		                         .count = s->block,
-		                         .data = k ? x->out : x->in};
-		status = rt_transport_start_p2p(x->t, &p, &r[k]);
-	}
-	x->rounds++;
-	while (status == STATUS_OK && (r[0] || r[1])) {
-		uint32_t seen = x->t->ops->read(x->t);
-		bool moved = false, done = false;
-		status = x->t->ops->progress(x->t, &moved);
-		for (int k = 0; k < 2 && status == STATUS_OK; k++) {
-			if (!r[k])
-				continue;
-			status = x->t->ops->test(x->t, r[k], &done);
-			r[k] = done ? NULL : r[k];
-			moved |= done;
-		}
-		if (status != STATUS_OK || moved)
-			continue;
-		status = rt_job_status(x->job);
-		if (status == STATUS_OK && rt_watch_expired(&watch, x->job))
-			status = rt_job_stuck(x->job, "a message does not end");
-		x->t->ops->wait(x->t, seen, LOOK_US);
-	}
-	return status;
-}
-
-/* By plain stores, which leave the data in the caches of this processor; zeros, see bench_member_time. */
-static void write_input(const struct bench_member *x, const struct bench_shape *s,
-                        const struct rt_collective *c)
-{
-	static const volatile int64_t zero = 0;
-	int64_t *at = (int64_t *)c->in, n = input_elements(x, s) * (int64_t)x->data.size, value = zero;
-	for (int64_t k = 0; at && k < n / 8; k++)
-		at[k] = value;
-}
-
-static enum status repeat(struct bench_member *x, const struct bench_shape *s, const struct rt_collective *c,
-                          int64_t times)
-{
-	const struct rt_collective barrier = {.kind = RT_BARRIER, .team = x->team};
-	enum status status = STATUS_OK;
-	for (int64_t k = 0; k < times && status == STATUS_OK && x->index >= 0; k++) {
-		if (x->fresh)
-			write_input(x, s, c);
-		status = s->kind == RT_SEND_RECV ? run_ring(x, s) : rt_transport_run(x->t, c);
-		if (status == STATUS_OK && x->apart)
-			status = rt_transport_run(x->t, &barrier);
-	}
-	return status;
-}
+/* ---- timing */
 
 /* One number of the job from one of each rank in a team, as --average says. */
 static double combine(const struct bench_member *x, const double *all)
@@ -236,7 +196,7 @@ static enum status time_batch(struct bench_member *x, const struct bench_shape *
 	enum status status = bench_start(x->job, x->one_clock);
 	int64_t start = bench_now_ns();
 	if (status == STATUS_OK)
-		status = repeat(x, s, c, times);
+		status = bench_member_run(x, s, c, times);
 	mine = x->index < 0 ? -1 : (double)(bench_now_ns() - start) / (double)times;
 	if (status == STATUS_OK)
 		status = rt_job_allgather(x->job, "a time", &mine, sizeof mine, all);
@@ -246,24 +206,17 @@ static enum status time_batch(struct bench_member *x, const struct bench_shape *
 	return status;
 }
 
-/* Nanoseconds that writing the input takes this rank. */
-static double time_writing(const struct bench_member *x, const struct bench_shape *s,
-                           const struct rt_collective *c, int64_t times)
-{
-	int64_t start = bench_now_ns();
-	for (int64_t k = 0; k < times; k++)
-		write_input(x, s, c);
-	return (double)(bench_now_ns() - start) / (double)times;
-}
-
 enum status bench_member_time(struct bench_member *x, const struct bench_shape *s, double *us)
 {
 	const struct bench *b = x->c->b;
 	struct rt_collective c = collective(x, s);
 	double once = 0, batch[BATCHES];
-	memset(x->in, 0, room(x, s->count)); /* zeros stay zeros, however often they are reduced */
-	memset(x->out, 0, room(x, s->count));
-	enum status status = repeat(x, s, &c, b->warmup);
+	memset(host_of(x, x->in), 0,
+	       room(x, s->count)); /* zeros stay zeros, however often they are reduced */
+	memset(host_of(x, x->out), 0, room(x, s->count));
+	enum status status = send_buffers(x, s);
+	if (status == STATUS_OK)
+		status = bench_member_run(x, s, &c, b->warmup);
 	if (status == STATUS_OK)
 		status = time_batch(x, s, &c, 1, &once);
 	double fit = BATCH_NS / (once > 1 ? once : 1);
@@ -273,8 +226,8 @@ enum status bench_member_time(struct bench_member *x, const struct bench_shape *
 	                                  : (int64_t)fit;
 	for (int k = 0; k < BATCHES && status == STATUS_OK; k++)
 		status = time_batch(x, s, &c, times, &batch[k]);
-	for (int k = 0; k < BATCHES && x->fresh; k++)
-		batch[k] -= time_writing(x, s, &c, times);
+	for (int k = 0; k < BATCHES && x->fresh && !x->engine; k++)
+		batch[k] -= bench_member_time_writing(x, s, &c, times);
 	if (status == STATUS_OK)
 		*us = bench_statistics(batch, BATCHES).median / 1e3;
 	return status;
@@ -286,9 +239,13 @@ enum status bench_member_check(struct bench_member *x, const struct bench_shape 
 	int64_t mine = 0, *all = mem_zalloc(sizeof *all * (size_t)x->job->size);
 	if (x->index >= 0 && s->count)
 		fill(x, s, &c);
-	enum status status = repeat(x, s, &c, 1);
+	enum status status = send_buffers(x, s);
+	if (status == STATUS_OK)
+		status = bench_member_run(x, s, &c, 1);
+	if (status == STATUS_OK)
+		status = fetch_buffers(x, s);
 	if (x->c->plant >= 0 && x->job->rank == 0 && s->count)
-		((char *)c.out)[x->c->plant % (s->block * (int64_t)x->data.size)] ^= 1;
+		host_of(x, c.out)[x->c->plant % (s->block * (int64_t)x->data.size)] ^= 1;
 	if (status == STATUS_OK && x->index >= 0)
 		mine = wrong(x, s, &c);
 	if (status == STATUS_OK)
@@ -306,11 +263,10 @@ enum status bench_member_open(struct bench_member *x)
 {
 	const struct bench_collectives *c = x->c;
 	size_t ranks = (size_t)x->job->size;
+	const struct exec_options options = rank_options_exec(&c->b->ranks);
 	enum status status = bench_same_host(x->job, &x->one_clock);
 	if (status == STATUS_OK)
-		status = rt_device_open(x->job, "cpu", &x->device);
-	if (status == STATUS_OK)
-		status = rt_transport_open(x->job, c->b->ranks.transport, &x->t);
+		status = exec_device_open(x->job, &options, &x->device, &x->t);
 	if (status != STATUS_OK)
 		return status;
 	int64_t **lists[] = {&x->counts, &x->offsets, &x->send_counts, &x->send_offsets};
@@ -321,12 +277,18 @@ enum status bench_member_open(struct bench_member *x)
 	status = rt_transport_alloc(x->t, x->device, bytes * 2, "buffers", &at);
 	x->in = at;
 	x->out = status == STATUS_OK ? x->in + bytes : NULL;
+	if (status == STATUS_OK && x->device->ops->async) {
+		status = x->device->ops->async->staging_new(x->device, bytes * 2, "buffers", &at);
+		x->host = status == STATUS_OK ? at : NULL;
+	}
 	bench_member_leave(x);
 	return status;
 }
 
 void bench_member_leave(struct bench_member *x)
 {
+	rt_engine_free(x->engine);
+	x->engine = NULL;
 	bench_data_free(&x->data);
 	x->data = (struct bench_data){0};
 	x->index = -1;
@@ -353,6 +315,9 @@ enum status bench_member_team(struct bench_member *x, const int *rank, int n)
 
 void bench_member_close(struct bench_member *x)
 {
+	rt_engine_free(x->engine);
+	if (x->host)
+		x->device->ops->async->staging_free(x->device, x->host);
 	if (x->in)
 		rt_transport_free(x->t, x->device, x->in);
 	rt_transport_close(x->t);

@@ -85,6 +85,17 @@ static bool is_slow(const struct bench_rounds *o, const int64_t *took, uint32_t 
 	return o->slow > 0 && (double)took[f] > o->slow * (double)least;
 }
 
+/* After the first round, as `hirc run --repeat` does. */
+static enum status make_graphs(const struct bench_rounds *o, struct subject *s)
+{
+	enum status status = STATUS_OK;
+	op_id statement;
+	for (uint32_t f = 0; f < o->n && o->ranks->replay && status == STATUS_OK; f++)
+		if (exec_can_replay(s[f].e, &statement))
+			status = exec_capture(s[f].e);
+	return status;
+}
+
 /* Runs what seems slow once more: something else may have run. */
 static enum status run_slow_again(struct rt_job *job, const struct bench_rounds *o, struct subject *s,
                                   bool one_clock, int64_t *took)
@@ -125,6 +136,8 @@ static enum status warm_up(struct rt_job *job, const struct bench_rounds *o, str
 			before(job, o, f, 0.1 * (double)(k * o->n + f) / (double)(rounds * o->n));
 			status = run_once(job, &s[f], one_clock, k > 0, &s[f].last);
 		}
+		if (status == STATUS_OK && k == 0)
+			status = make_graphs(o, s);
 		if (status == STATUS_OK && (k == 0 || k == rounds - 1))
 			status = longest(job, s, o->n, took);
 		if (status == STATUS_OK && k == 0 && o->slow > 0)

@@ -62,7 +62,7 @@ static bool check_given(const struct bench_collectives *c, const struct command_
 		if (c->kinds && is_in(&line->table[OF_COMPILING], o))
 			fits = is_one_of(o, "np diagnostic-format");
 		else if (c->kinds)
-			fits = !is_one_of(o, "check engine streams");
+			fits = !is_one_of(o, "check engine streams replay");
 		if (!fits)
 			option_spelling(o, &spelling);
 	}
@@ -179,6 +179,7 @@ static enum status bench(struct bench_collectives *c, struct bench_cluster *o)
 		diag_error(d, DIAG_NOWHERE, "--bootstrap=mpi starts no ranks: no launcher has started hirc");
 		ok = false;
 	}
+	ok = ok && rank_options_check(&b->ranks, b->compile.zero_copy, d);
 	ok =
 	    ok && (c->kinds || compile_cluster(d, &b->compile, &status)); /* copies of the options share it */
 	diag_finish(d);

@@ -90,13 +90,9 @@ static bool check_launcher(const struct run *r, struct diag *d, enum rt_boot_kin
 
 static bool check_target(const struct run *r, struct diag *d)
 {
-	if (strcmp(r->ranks.target, "cuda") != 0)
-		return true;
-	if (r->compile.zero_copy)
-		diag_error(d, DIAG_NOWHERE,
-		           "--zero-copy is of --target=cpu: ranks do not see the memory of each other's GPU");
-	if (!r->trace && !r->profile)
-		return !r->compile.zero_copy;
+	bool ok = rank_options_check(&r->ranks, r->compile.zero_copy, d);
+	if (!rank_options_are_cuda(&r->ranks) || (!r->trace && !r->profile))
+		return ok;
 	diag_error(d, DIAG_NOWHERE, "--%s is of --target=cpu: when a GPU works is not known to the host",
 	           r->trace ? "trace" : "profile");
 	return false;
@@ -123,16 +119,10 @@ int cmd_run(int argc, char **argv)
 	struct run r = {.repeat = 1,
 	                .check_limit = REF_DEFAULT_LIMIT,
 	                .limit_way_out = "or a larger limit with --check-limit",
-	                .trace_events = 1 << 18,
-	                .replay = true};
+	                .trace_events = 1 << 18};
 	rank_options_init(&r.ranks);
 	compile_options_init(&r.compile);
 	const struct option options[] = {
-	    {.name = "target",
-	     .kind = OPTION_TEXT,
-	     .to = &r.ranks.target,
-	     .value = "cpu|cuda",
-	     .help = "the device of a rank: cores of its host, or a GPU"},
 	    {.name = "check",
 	     .kind = OPTION_MAYBE,
 	     .to = &r.check,
@@ -165,10 +155,6 @@ int cmd_run(int argc, char **argv)
 	     .min = 1,
 	     .max = INT32_MAX,
 	     .help = "run the program N times"},
-	    {.name = "replay",
-	     .kind = OPTION_SWITCH,
-	     .to = &r.replay,
-	     .help = "of --target=cuda: runs after the first are replays of a graph, where that can be made"},
 	    {.name = "trace",
 	     .kind = OPTION_TEXT,
 	     .to = &r.trace,

@@ -210,6 +210,8 @@ static bool check_given(struct tune *t)
 			diag_note(t->d, DIAG_NOWHERE, "`hirc compile` has it");
 			return false;
 		}
+	if (!rank_options_check(&t->ranks, t->compile.zero_copy, t->d))
+		return false;
 	if (t->csv && t->json) {
 		diag_error(t->d, DIAG_NOWHERE, "--csv and --json: one of them");
 		return false;

@@ -1,4 +1,4 @@
-/* ranks: --bootstrap, --transport, --engine, --streams, --timeout. */
+/* ranks: --target, --replay, --bootstrap, --transport, --engine, --streams, --timeout. */
 #include "cli/ranks.h"
 #include <assert.h>
 #include <string.h>
@@ -8,6 +8,7 @@ enum { MAX_STREAMS = 4096, DEFAULT_TIMEOUT = 30, MAX_TIMEOUT = 1000000 };
 void rank_options_init(struct rank_options *o)
 {
 	*o = (struct rank_options){.target = "cpu",
+	                           .replay = true,
 	                           .bootstrap = "auto",
 	                           .transport = "auto",
 	                           .engine = "auto",
@@ -18,6 +19,15 @@ void rank_options_init(struct rank_options *o)
 struct option_table rank_options_table(struct rank_options *o)
 {
 	const struct option options[] = {
+	    {.name = "target",
+	     .kind = OPTION_TEXT,
+	     .to = &o->target,
+	     .value = "cpu|cuda",
+	     .help = "the device of a rank: cores of its host, or a GPU"},
+	    {.name = "replay",
+	     .kind = OPTION_SWITCH,
+	     .to = &o->replay,
+	     .help = "of --target=cuda: runs after the first are replays of a graph, where that can be made"},
 	    {.name = "bootstrap",
 	     .kind = OPTION_TEXT,
 	     .to = &o->bootstrap,
@@ -60,6 +70,20 @@ struct rt_launch_options rank_options_launch(const struct rank_options *o)
 	(void)known;
 	launch.kind = rt_boot_choose(launch.kind);
 	return launch;
+}
+
+bool rank_options_are_cuda(const struct rank_options *o)
+{
+	return strcmp(o->target, "cuda") == 0;
+}
+
+bool rank_options_check(const struct rank_options *o, bool zero_copy, struct diag *d)
+{
+	if (!zero_copy || !rank_options_are_cuda(o))
+		return true;
+	diag_error(d, DIAG_NOWHERE,
+	           "--zero-copy is of --target=cpu: ranks do not see the memory of each other's GPU");
+	return false;
 }
 
 struct exec_options rank_options_exec(const struct rank_options *o)

@@ -5,10 +5,11 @@
 #include "exec/exec.h"
 #include "rt/bootstrap.h"
 
-enum { RANK_OPTIONS = 5, RANK_DEFAULT_STREAMS = 4 };
+enum { RANK_OPTIONS = 7, RANK_DEFAULT_STREAMS = 4 };
 
 struct rank_options {
-	const char *target; /* "cpu", "cuda": an option of some commands, not of the table */
+	const char *target; /* "cpu", "cuda" */
+	bool replay;        /* of cuda: runs after the first as a graph, where that can be made */
 	const char *bootstrap, *transport, *engine;
 	int64_t streams, timeout; /* timeout in seconds */
 	struct option option[RANK_OPTIONS];
@@ -20,5 +21,8 @@ struct option_table rank_options_table(struct rank_options *o);
 /* How ranks are to be started; how many is left to the caller. */
 struct rt_launch_options rank_options_launch(const struct rank_options *o);
 struct exec_options rank_options_exec(const struct rank_options *o);
+bool rank_options_are_cuda(const struct rank_options *o);
+/* False after reporting what the target does not have. */
+bool rank_options_check(const struct rank_options *o, bool zero_copy, struct diag *d);
 
 #endif

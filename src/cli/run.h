@@ -32,7 +32,6 @@ struct run {
 	const char *trace;         /* file; NULL: none */
 	int64_t trace_events;      /* that a rank keeps */
 	bool stats, dump_plan, all_ranks, profile;
-	bool replay; /* of --repeat: runs after the first as a graph, where the target has graphs */
 	VEC(struct data_file) input, output;
 	VEC(char *) owned; /* names of --input and --output */
 

@@ -410,7 +410,7 @@ static enum status make_graph(struct rt_job *job, const struct run *r, struct ex
 	op_id statement;
 	if (exec_can_replay(e, &statement))
 		return exec_capture(e);
-	if (!r->compile.pipeline.remarks || job->rank != 0 || strcmp(r->ranks.target, "cuda") != 0)
+	if (!r->compile.pipeline.remarks || job->rank != 0 || !rank_options_are_cuda(&r->ranks))
 		return STATUS_OK;
 	if (!statement) {
 		fputs("run: no graph: ranks that share a GPU wait for each other's calls\n", stderr);
@@ -445,7 +445,7 @@ static enum status execute(struct rt_job *job, const struct run *r, const struct
 		free(out);
 	}
 	for (int64_t k = 0; k < r->repeat && status == STATUS_OK; k++) {
-		if (k == 1 && r->replay)
+		if (k == 1 && r->ranks.replay)
 			status = make_graph(job, r, e);
 		if (status == STATUS_OK)
 			status = start_run(job, r, p, e, k);

@@ -250,9 +250,12 @@ static void find_options(struct tune *t, const bool *wanted)
 	    [TUNE_ZERO_COPY] = {"zero-copy", yes},    [TUNE_FUSE] = {"fuse-pointwise", fuse},
 	    [TUNE_OVERLAP] = {"effort", overlap},     [TUNE_STREAMS] = {"streams", streams}};
 	bool fixed = is_given(t, "bucket-mode") || is_given(t, "memory-limit") || is_given(t, "passes");
+	bool reads_peers = !rank_options_are_cuda(&t->ranks);
+	if (wanted[TUNE_ZERO_COPY] && t->ast && !reads_peers)
+		vec_push(&t->remark, "zero-copy is of --target=cpu");
 	for (unsigned k = TUNE_CHUNKS + 1; k < TUNE_TRANSFORM; k++)
-		if (wanted[k] && (t->ast || k == TUNE_OVERLAP) && !is_given(t, of[k].option) &&
-		    !(k == TUNE_OVERLAP && fixed))
+		if (wanted[k] && (k != TUNE_ZERO_COPY || reads_peers) && (t->ast || k == TUNE_OVERLAP) &&
+		    !is_given(t, of[k].option) && !(k == TUNE_OVERLAP && fixed))
 			add_option(t, (enum tune_axis_kind)k, of[k].value);
 }
 

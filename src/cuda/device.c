@@ -418,14 +418,14 @@ static const struct rt_device_ops cuda_ops = {
     .close = device_close,
 };
 
-/* How many ranks of the same host come before this one. */
-static int local_rank(const struct rt_job *job)
+/* How many ranks before `end` are on the host of this one. */
+static int ranks_of_host(const struct rt_job *job, int end)
 {
 	const int *host = job->boot->hosts ? job->boot->hosts(job) : NULL;
-	int before = 0;
-	for (int r = 0; r < job->rank; r++)
-		before += !host || host[r] == host[job->rank];
-	return before;
+	int n = 0;
+	for (int r = 0; r < end; r++)
+		n += !host || host[r] == host[job->rank];
+	return n;
 }
 
 static enum status open_context(struct cuda *c)
@@ -440,12 +440,16 @@ static enum status open_context(struct cuda *c)
 		rt_job_error(job, "--target=cuda needs a GPU: the driver shows none");
 		return rt_job_fail(job, STATUS_ABSENT);
 	}
-	c->ordinal = local_rank(job) % count;
+	c->ordinal = ranks_of_host(job, job->rank) % count;
 	CUcontext context;
+	size_t bytes;
 	if (!cuda_call(c, cuDeviceGet, &c->device, c->ordinal) ||
+	    !cuda_call(c, cuDeviceTotalMem, &bytes, c->device) ||
 	    !cuda_call(c, cuDevicePrimaryCtxRetain, &context, c->device))
 		return failure(c);
 	c->context = context;
+	int others = (ranks_of_host(job, job->size) - 1 - c->ordinal) / count; /* that have this GPU */
+	c->base.memory = (int64_t)(bytes / (size_t)(1 + others));
 	void *fault;
 	if (!cuda_call(c, cuCtxSetCurrent, context) ||
 	    !cuda_call(c, cuDeviceGetAttribute, &c->major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR,

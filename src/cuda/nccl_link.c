@@ -88,6 +88,12 @@ static int compare_pairs(const void *a, const void *b)
 	return x->channel == y->channel ? 0 : x->channel < y->channel ? -1 : 1;
 }
 
+static int compare_links(const void *a, const void *b)
+{
+	const struct nccl_link *x = a, *y = b;
+	return compare_pairs(&x->pair, &y->pair);
+}
+
 /* Sorts, and leaves each but once, without those of a rank to itself. */
 static int sort_pairs(struct cuda_pair *pair, int n)
 {
@@ -158,14 +164,18 @@ static enum status connect_pair(struct nccl *n, struct nccl_link *l, bool sends)
 	return ok ? STATUS_OK : failure(n);
 }
 
-/* ids: of each pair. */
+/* Adds pairs; ids: of each. Nothing is under way. */
 static enum status open_pairs(struct nccl *n, const struct cuda_pair *pair, int pairs,
                               const ncclUniqueId *ids)
 {
 	int rank = n->base.base.job->rank;
 	int most = PROCESSORS_OF_MESSAGES / most_of_rank(pair, pairs, n->base.base.job->size);
 	enum status status = STATUS_OK;
-	n->pair = mem_zalloc((size_t)pairs * sizeof *n->pair + 1);
+	struct nccl_link *all = mem_zalloc((size_t)(n->pairs + pairs) * sizeof *all + 1);
+	if (n->pairs)
+		memcpy(all, n->pair, (size_t)n->pairs * sizeof *all);
+	free(n->pair);
+	n->pair = all;
 	for (int k = 0; k < pairs && status == STATUS_OK; k++) {
 		if (pair[k].sender != rank && pair[k].receiver != rank)
 			continue;
@@ -179,6 +189,8 @@ static enum status open_pairs(struct nccl *n, const struct cuda_pair *pair, int 
 		if (status == STATUS_OK)
 			status = connect_pair(n, l, pair[k].sender == rank);
 	}
+	if (n->pairs)
+		qsort(n->pair, (size_t)n->pairs, sizeof *n->pair, compare_links);
 	return status;
 }
 

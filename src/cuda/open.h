@@ -25,8 +25,9 @@ struct cuda_pair {
 	uint32_t channel;
 };
 
-/* Collective, once, before the first message: the pairs that this rank takes part in, in any order, also more
- * than once. A pair is there if one side names it. Nothing for other transports. */
+/* Collective, before the first message: the pairs that this rank takes part in, in any order, also more than
+ * once. A pair is there if one side names it. A later call, while nothing is under way, names other pairs.
+ * Nothing for other transports. */
 enum status cuda_nccl_pairs(struct rt_transport *t, const struct cuda_pair *pairs, int n);
 
 #endif

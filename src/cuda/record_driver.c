@@ -58,6 +58,12 @@ static CUresult record_cuDeviceGetName(char *name, int n, CUdevice device)
 	return CUDA_SUCCESS;
 }
 
+static CUresult record_cuDeviceTotalMem(size_t *bytes, CUdevice device)
+{
+	*bytes = 0;
+	return CUDA_SUCCESS;
+}
+
 static CUresult record_cuDeviceGetAttribute(int *value, CUdevice_attribute which, CUdevice device)
 {
 	*value = which == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR ? MAJOR

@@ -1,8 +1,7 @@
 /* exec: the walk over a plan's instructions. */
 #include "base/arena.h"
-#include "cuda/open.h"
+#include "exec/exec_device.h"
 #include "exec/exec_records.h"
-#include "exec/plan_pairs.h"
 #include "exec/scalar_op.h"
 #include "rt/bell.h"
 #include <assert.h>
@@ -32,22 +31,12 @@ static enum status open_teams(struct exec *e)
 	return STATUS_OK;
 }
 
-/* NCCL makes what carries messages before the first of them. */
 static enum status open_pairs(struct exec *e)
 {
-	enum status status = STATUS_OK;
-#ifdef HIRC_HAVE_CUDA
 	plan_pairs found = {0};
 	plan_pairs_find(e->p, &found);
-	struct cuda_pair *pair = mem_zalloc(sizeof *pair * (found.n + 1));
-	for (uint32_t k = 0; k < found.n; k++)
-		pair[k] = (struct cuda_pair){found.at[k].sender, found.at[k].receiver, found.at[k].channel};
-	status = cuda_nccl_pairs(e->transport, pair, (int)found.n);
-	free(pair);
+	enum status status = exec_device_pairs(e->transport, &found);
 	vec_free(&found);
-#else
-	(void)e;
-#endif
 	return status;
 }
 
@@ -84,24 +73,6 @@ static enum status find_slots(struct exec *e)
 	return STATUS_OK;
 }
 
-/* The device and what moves data between those of all ranks. */
-static enum status open_device(struct exec *e, const struct exec_options *o)
-{
-	enum status status;
-	if (strcmp(o->device, "cuda") != 0) {
-		status = rt_device_open(e->job, o->device, &e->device);
-		return status == STATUS_OK ? rt_transport_open(e->job, o->transport, &e->transport) : status;
-	}
-#ifdef HIRC_HAVE_CUDA
-	status = o->calls ? cuda_open_recorded(e->job, o->calls, &e->device) : cuda_open(e->job, &e->device);
-	return status == STATUS_OK ? cuda_transport_open(e->job, o->transport, e->device, &e->transport)
-	                           : status;
-#else
-	rt_job_error(e->job, "this hirc was built without CUDA's headers: it has no --target=cuda");
-	return rt_job_fail(e->job, STATUS_ABSENT);
-#endif
-}
-
 enum status exec_open(struct rt_job *job, const struct plan *p, const struct plan_labels *labels,
                       const struct exec_options *o, struct exec **out)
 {
@@ -118,7 +89,7 @@ enum status exec_open(struct rt_job *job, const struct plan *p, const struct pla
 	e->handle = mem_zalloc(sizeof *e->handle * (p->handles + 1));
 	e->queue = mem_zalloc(sizeof *e->queue * (p->queues + 1));
 	e->label = make_labels(job, labels);
-	e->status = open_device(e, o);
+	e->status = exec_device_open(job, o, &e->device, &e->transport);
 	if (e->status == STATUS_OK)
 		e->status = open_teams(e);
 	if (e->status == STATUS_OK && strcmp(o->device, "cuda") == 0)

@@ -174,6 +174,15 @@ CUresult cuDeviceGetName(char *out, int bytes, CUdevice device)
 	return CUDA_SUCCESS;
 }
 
+CUresult cuDeviceTotalMem(size_t *out, CUdevice device)
+{
+	MOCK_ENTER(CUDA_ERROR_INVALID_DEVICE, "%d", device);
+	if (!is_device(device))
+		return CUDA_ERROR_INVALID_DEVICE;
+	*out = (size_t)64 << 30;
+	return CUDA_SUCCESS;
+}
+
 CUresult cuDeviceGetAttribute(int *out, CUdevice_attribute attribute, CUdevice device)
 {
 	static const struct {

@@ -1,0 +1,40 @@
+/* exec_device: see exec_device.h. */
+#include "exec/exec_device.h"
+#include "cuda/open.h"
+#include "rt/job.h"
+#include <string.h>
+
+enum status exec_device_open(struct rt_job *job, const struct exec_options *o, struct rt_device **device,
+                             struct rt_transport **transport)
+{
+	enum status status;
+	if (strcmp(o->device, "cuda") != 0) {
+		status = rt_device_open(job, o->device, device);
+		return status == STATUS_OK ? rt_transport_open(job, o->transport, transport) : status;
+	}
+#ifdef HIRC_HAVE_CUDA
+	status = o->calls ? cuda_open_recorded(job, o->calls, device) : cuda_open(job, device);
+	return status == STATUS_OK ? cuda_transport_open(job, o->transport, *device, transport) : status;
+#else
+	rt_job_error(job, "this hirc was built without CUDA's headers: it has no --target=cuda");
+	return rt_job_fail(job, STATUS_ABSENT);
+#endif
+}
+
+/* NCCL makes what carries messages before the first of them. */
+enum status exec_device_pairs(struct rt_transport *t, const plan_pairs *pairs)
+{
+	enum status status = STATUS_OK;
+#ifdef HIRC_HAVE_CUDA
+	struct cuda_pair *pair = mem_zalloc(sizeof *pair * (pairs->n + 1));
+	for (uint32_t k = 0; k < pairs->n; k++)
+		pair[k] =
+		    (struct cuda_pair){pairs->at[k].sender, pairs->at[k].receiver, pairs->at[k].channel};
+	status = cuda_nccl_pairs(t, pair, (int)pairs->n);
+	free(pair);
+#else
+	(void)t;
+	(void)pairs;
+#endif
+	return status;
+}

@@ -1,0 +1,16 @@
+/* exec_device: the device of a rank with what moves data between those of all ranks. */
+#ifndef HIRC_EXEC_EXEC_DEVICE_H
+#define HIRC_EXEC_EXEC_DEVICE_H
+#include "exec/exec.h"
+#include "exec/plan_pairs.h"
+#include "rt/device.h"
+#include "rt/transport.h"
+
+/* Collective. On failure a message was printed; what is open then is the caller's. */
+enum status exec_device_open(struct rt_job *job, const struct exec_options *o, struct rt_device **device,
+                             struct rt_transport **transport);
+/* Collective: the messages that are to come, of this rank, before the first of them. A later call, while
+ * nothing is under way, names others. */
+enum status exec_device_pairs(struct rt_transport *t, const plan_pairs *pairs);
+
+#endif
