@@ -16,7 +16,8 @@ enum status exec_device_open(struct rt_job *job, const struct exec_options *o, s
 	status = o->calls ? cuda_open_recorded(job, o->calls, device) : cuda_open(job, device);
 	return status == STATUS_OK ? cuda_transport_open(job, o->transport, *device, transport) : status;
 #else
-	rt_job_error(job, "this hirc was built without CUDA's headers: it has no --target=cuda");
+	rt_job_error(job, "this hirc was built without CUDA's headers: --target=cuda needs one that CMake "
+	                  "found them for");
 	return rt_job_fail(job, STATUS_ABSENT);
 #endif
 }
