@@ -222,7 +222,7 @@ static const uint8_t pointwise[OP_KIND_COUNT] = {
     [OP_SQRT] = RT_SQRT + 1,       [OP_RSQRT] = RT_RSQRT + 1,     [OP_SIN] = RT_SIN + 1,
     [OP_COS] = RT_COS + 1,         [OP_TANH] = RT_TANH + 1,       [OP_RELU] = RT_RELU + 1,
     [OP_GELU] = RT_GELU + 1,       [OP_SILU] = RT_SILU + 1,       [OP_SIGMOID] = RT_SIGMOID + 1,
-    [OP_WHERE] = RT_WHERE + 1,
+    [OP_WHERE] = RT_WHERE + 1,     [OP_GELU_TANH] = RT_GELU_TANH + 1,
 };
 
 /* Copies and fills are pointwise tasks too. */

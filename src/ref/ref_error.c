@@ -165,6 +165,7 @@ double ref_pointwise_error(enum op_kind kind, const double *x, const double *e)
 	case OP_SIGMOID:
 		return corners(sigmoid_of, x, e);
 	case OP_GELU: /* their slopes are below 1.13 */
+	case OP_GELU_TANH:
 	case OP_SILU:
 		return 1.13 * e[0];
 	default: /* neg, abs, relu, cast, broadcast, full */
@@ -176,6 +177,7 @@ double ref_function_error(enum op_kind kind, enum dtype t, const double *x, doub
 {
 	switch (kind) {
 	case OP_GELU: /* 1 + erf(x) cancels where x is below zero */
+	case OP_GELU_TANH:
 		return FUNCTION_ULPS * ref_unit(t) * fabs(x[0]);
 	case OP_SIN:
 	case OP_COS:

@@ -48,6 +48,9 @@ static double transcendental(enum op_kind kind, double a)
 		return tanh(a);
 	case OP_GELU:
 		return isinf(a) && a < 0 ? -0.0 : a * 0.5 * erfc(-a * M_SQRT1_2);
+	case OP_GELU_TANH:
+		return isinf(a) && a < 0 ? -0.0
+		                         : 0.5 * a * (1 + tanh(sqrt(M_2_PI) * (a + 0.044715 * pow(a, 3))));
 	case OP_SILU:
 		return isinf(a) && a < 0 ? -0.0 : a / (1 + exp(-a));
 	default:

@@ -55,8 +55,8 @@ struct pointwise {
 	_Pragma("GCC ivdep") for (size_t i = 0; i < n; i++) r[i] = (expr);                                   \
 	break
 
-#define DEFINE_REAL(type, name, exp_of, tanh_of, gelu_of, silu_of, sigmoid_of, log_of, sin_of, cos_of,       \
-                    pow_of)                                                                                  \
+#define DEFINE_REAL(type, name, exp_of, tanh_of, gelu_of, gelu_tanh_of, silu_of, sigmoid_of, log_of, sin_of, \
+                    cos_of, pow_of)                                                                          \
 	RT_CLONES static void real_##name(enum rt_pointwise op, type *r, const type *a, const type *b,       \
 	                                  size_t n)                                                          \
 	{                                                                                                    \
@@ -97,6 +97,8 @@ struct pointwise {
 			EACH(a[i] > 0 || a[i] != a[i] ? a[i] : 0);                                           \
 		case RT_GELU:                                                                                \
 			EACH(gelu_of(a[i]));                                                                 \
+		case RT_GELU_TANH:                                                                           \
+			EACH(gelu_tanh_of(a[i]));                                                            \
 		case RT_SILU:                                                                                \
 			EACH(silu_of(a[i]));                                                                 \
 		case RT_SIGMOID:                                                                             \
@@ -112,10 +114,11 @@ struct pointwise {
 		}                                                                                            \
 	}
 
-DEFINE_REAL(double, f64, elementary_exp_f64, elementary_tanh_f64, elementary_gelu_f64, elementary_silu_f64,
-            elementary_sigmoid_f64, log, sin, cos, pow)
-DEFINE_REAL(float, f32, elementary_expf, elementary_tanhf, elementary_geluf, elementary_siluf,
-            elementary_sigmoidf, elementary_logf, elementary_sinf, elementary_cosf, elementary_powf)
+DEFINE_REAL(double, f64, elementary_exp_f64, elementary_tanh_f64, elementary_gelu_f64,
+            elementary_gelu_tanh_f64, elementary_silu_f64, elementary_sigmoid_f64, log, sin, cos, pow)
+DEFINE_REAL(float, f32, elementary_expf, elementary_tanhf, elementary_geluf, elementary_gelu_tanhf,
+            elementary_siluf, elementary_sigmoidf, elementary_logf, elementary_sinf, elementary_cosf,
+            elementary_powf)
 
 /* The rows of sin and cos that hold a large angle; an element is the same in any row. */
 static bool far_angles(enum rt_pointwise op, float *r, const float *a, size_t n)

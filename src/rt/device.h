@@ -17,7 +17,8 @@ struct rt_device;
  * result is rounded once to the type of out. Operands may have different types. Integers wrap; integer
  * div truncates, mod has the sign of the divisor (as floats' mod has); division and mod by an
  * integer zero, and pow of 0 to a negative integer, are errors. maximum and minimum give NaN if an operand is
- * NaN. where(c, a, b): c is read as bool, a and b decide the arithmetic. gelu is the erf form. */
+ * NaN. where(c, a, b): c is read as bool, a and b decide the arithmetic. gelu is the erf form, gelu_tanh is
+ * a / 2 * (1 + tanh(sqrt(2 / pi) * (a + 0.044715 * a^3))). */
 #define RT_POINTWISE_OPS(X)                                                                                  \
 	X(RT_ADD, add, 2, A)                                                                                 \
 	X(RT_SUB, sub, 2, A)                                                                                 \
@@ -35,6 +36,7 @@ struct rt_device;
 	X(RT_TANH, tanh, 1, F)                                                                               \
 	X(RT_RELU, relu, 1, A)                                                                               \
 	X(RT_GELU, gelu, 1, F)                                                                               \
+	X(RT_GELU_TANH, gelu_tanh, 1, F)                                                                     \
 	X(RT_SILU, silu, 1, F)                                                                               \
 	X(RT_SIGMOID, sigmoid, 1, F)                                                                         \
 	X(RT_POW, pow, 2, A)                                                                                 \

@@ -95,6 +95,13 @@ ALWAYS_INLINE float elementary_geluf(float x)
 	return (float)(x * (x < 0 ? tail : 1 - tail));
 }
 
+/* x * sigmoid(2 y), which is x / 2 * (1 + tanh(y)), of y = sqrt(2 / pi) * (x + 0.044715 * x^3). */
+ALWAYS_INLINE float elementary_gelu_tanhf(float x)
+{
+	double a = x;
+	return (float)(a / (1 + elementary_exp(-1.59576912160573071176 * (a + 0.044715 * a * a * a))));
+}
+
 /* ln(x) of f32's normal and subnormal values: x = m * 2^e, m in 0.707 ... 1.414, and ln(m) = 2 atanh(s) of
  * s = (m - 1) / (m + 1) by the series. Errors are below 1e-15 of the value. */
 ALWAYS_INLINE double elementary_log_near(double x)

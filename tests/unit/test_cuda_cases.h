@@ -88,6 +88,8 @@ static inline double ulps_of(enum rt_pointwise op)
 	case RT_SIGMOID:
 	case RT_SILU:
 		return 5;
+	case RT_GELU_TANH:
+		return 12; /* e to the power of a rounded argument */
 	case RT_GELU:
 		return 40; /* erfc of f64 at a rounded argument, far in the tail */
 	default:

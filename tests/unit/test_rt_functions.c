@@ -33,6 +33,8 @@ static long double function(enum rt_pointwise op, long double x)
 	       : op == RT_COS  ? cosl(x)
 	       : op == RT_TANH ? tanhl(x)
 	       : op == RT_GELU ? 0.5L * x * erfcl(-x * sqrtl(0.5L))
+	       : op == RT_GELU_TANH
+	           ? x / (1 + expl(-2 * sqrtl(2 / 3.14159265358979323846L) * (x + 0.044715L * x * x * x)))
 	       : op == RT_SILU ? x / (1 + expl(-x))
 	                       : 1 / (1 + expl(-x));
 }
@@ -61,7 +63,8 @@ static void test_functions(void)
 	} of[] = {{RT_LOG, RT_F32, -149, 128, 0.501}, {RT_SIN, RT_F32, -149, 128, 0.501},
 	          {RT_COS, RT_F32, -149, 128, 0.501}, {RT_EXP, RT_F32, -60, 8, 0.501},
 	          {RT_TANH, RT_F32, -60, 8, 0.501},   {RT_SILU, RT_F32, -60, 6, 0.501},
-	          {RT_GELU, RT_F32, -60, 2, 0.501},   {RT_EXP, RT_F64, -80, 11, 1.5},
+	          {RT_GELU, RT_F32, -60, 2, 0.501},   {RT_GELU_TANH, RT_F32, -60, 2, 0.501},
+	          {RT_GELU_TANH, RT_F64, -80, 2, 60}, {RT_EXP, RT_F64, -80, 11, 1.5},
 	          {RT_TANH, RT_F64, -80, 11, 3},      {RT_SILU, RT_F64, -80, 9, 3},
 	          {RT_SIGMOID, RT_F64, -80, 9, 3},    {RT_GELU, RT_F64, -80, 5, 7}};
 	static union {

@@ -165,6 +165,8 @@ static double reference(enum rt_pointwise op, double a, double b, double c)
 		return a > 0 ? a : 0;
 	case RT_GELU:
 		return a * 0.5 * (1 + erf(a / sqrt(2)));
+	case RT_GELU_TANH:
+		return 0.5 * a * (1 + tanh(sqrt(M_2_PI) * (a + 0.044715 * a * a * a)));
 	case RT_SILU:
 		return a / (1 + exp(-a));
 	case RT_SIGMOID:
@@ -659,27 +661,28 @@ static void test_warm(void)
 
 static double function(enum rt_pointwise op, double x)
 {
-	return op == RT_EXP       ? exp(x)
-	       : op == RT_LOG     ? log(x)
-	       : op == RT_SIN     ? sin(x)
-	       : op == RT_COS     ? cos(x)
-	       : op == RT_TANH    ? tanh(x)
-	       : op == RT_GELU    ? 0.5 * x * (1 + erf(x * sqrt(0.5)))
-	       : op == RT_SILU    ? x / (1 + exp(-x))
-	       : op == RT_SIGMOID ? 1 / (1 + exp(-x))
-	       : op == RT_SQRT    ? sqrt(x)
-	                          : 1 / sqrt(x);
+	return op == RT_EXP         ? exp(x)
+	       : op == RT_LOG       ? log(x)
+	       : op == RT_SIN       ? sin(x)
+	       : op == RT_COS       ? cos(x)
+	       : op == RT_TANH      ? tanh(x)
+	       : op == RT_GELU      ? 0.5 * x * (1 + erf(x * sqrt(0.5)))
+	       : op == RT_GELU_TANH ? 0.5 * x * (1 + tanh(sqrt(M_2_PI) * (x + 0.044715 * x * x * x)))
+	       : op == RT_SILU      ? x / (1 + exp(-x))
+	       : op == RT_SIGMOID   ? 1 / (1 + exp(-x))
+	       : op == RT_SQRT      ? sqrt(x)
+	                            : 1 / sqrt(x);
 }
 
 /* Functions of special and other values: they are right, and the same wherever in a row they stand. */
 static void test_functions(void)
 {
-	static const enum rt_pointwise ops[] = {RT_EXP,  RT_LOG,  RT_SIN,     RT_COS,  RT_TANH,
-	                                        RT_GELU, RT_SILU, RT_SIGMOID, RT_SQRT, RT_RSQRT};
+	static const enum rt_pointwise ops[] = {RT_EXP,  RT_LOG,     RT_SIN,  RT_COS,   RT_TANH,     RT_GELU,
+	                                        RT_SILU, RT_SIGMOID, RT_SQRT, RT_RSQRT, RT_GELU_TANH};
 	static const double special[] = {0, -0.0, INFINITY, -INFINITY, NAN, 1, -1, 88.5, -80, 1e-30, 3e4};
 	enum { SPECIAL = sizeof special / sizeof *special, MOST = 300 };
 	for (int round = 0; round < 200; round++) {
-		enum rt_pointwise op = ops[round % 10];
+		enum rt_pointwise op = ops[round % 11];
 		enum rt_dtype t = round % 3 == 0 ? RT_F64 : RT_F32;
 		int64_t n = round < 100 ? 1 + round % 40 : 1 + (int64_t)(next() % MOST);
 		struct rt_view in = random_view(t, 1, &n, false), out = random_view(t, 1, &n, false);
@@ -691,9 +694,9 @@ static void test_functions(void)
 		for (int64_t i = 0; i < n; i++) {
 			double x = get(&in, &i), want = function(op, x), got = get(&out, &i);
 			double most = 8 * (t == RT_F64 ? 0x1p-53 : 0x1p-24) *
-			              (op == RT_GELU                  ? fabs(x)
-			               : op == RT_SIN || op == RT_COS ? 1
-			                                              : fabs(want));
+			              (op == RT_GELU || op == RT_GELU_TANH ? fabs(x)
+			               : op == RT_SIN || op == RT_COS      ? 1
+			                                                   : fabs(want));
 			CHECK(isnan(want)
 			          ? isnan(got)
 			          : got == want || fabs(got - want) <= most + (t == RT_F64 ? 0 : 1e-44));

@@ -19,7 +19,7 @@ import drawn
 FLOATS = ["f32", "bf16", "f16", "f64"]
 INTEGERS = ["i32", "i64", "i8", "u8"]
 ANY_UNARY = ["neg", "abs", "relu"]
-FLOAT_UNARY = ["exp", "gelu", "sin", "sigmoid", "tanh"]
+FLOAT_UNARY = ["exp", "gelu", "gelu_tanh", "sin", "sigmoid", "tanh"]
 
 
 class Program:
