@@ -5,6 +5,7 @@
 #include "base/source.h"
 #include "cli/commands.h"
 #include "cli/compile.h"
+#include "cli/gpu.h"
 #include "cli/output.h"
 #include "cli/ranks.h"
 #include "cli/split.h"
@@ -26,7 +27,8 @@ struct compile_command {
 	const char *dump; /* nvfuser, hir, ast or cost; NULL: none */
 	const char *output, *reproducer;
 	const char *target; /* of --dump-plan */
-	int64_t rank;       /* of --dump-plan */
+	struct gpu_options gpu;
+	int64_t rank; /* of --dump-plan */
 	bool plan;
 	bool split, list, stats;
 	struct diag *d;
@@ -95,7 +97,8 @@ static enum status dump_plan(struct compile_command *c, struct module *m)
 		return STATUS_USAGE;
 	}
 	struct source *outer = diag_set_source(c->d, m->source);
-	struct plan *p = plan_build(m, c->d, c->rank, ranks, RANK_DEFAULT_STREAMS);
+	struct plan_target target = gpu_options_plan(&c->gpu, c->target, RANK_DEFAULT_STREAMS);
+	struct plan *p = plan_build(m, c->d, c->rank, ranks, &target);
 	diag_set_source(c->d, outer);
 	enum status status = p ? STATUS_OK : STATUS_DIAGNOSTICS;
 	if (p && strcmp(c->target, "cuda") == 0) {
@@ -198,7 +201,7 @@ static void write_reproducer(struct compile_command *c, const char *path)
 static enum status run(struct compile_command *c, struct command_line *line)
 {
 	enum status worst = STATUS_OK;
-	if (!compile_options_finish(&c->compile, c->d))
+	if (!compile_options_finish(&c->compile, c->d) || !gpu_options_check(&c->gpu, c->target, c->d))
 		return STATUS_USAGE;
 	for (uint32_t i = 0; i < line->file.n; i++) {
 		if (c->reproducer)
@@ -277,8 +280,9 @@ int cmd_compile(int argc, char **argv)
 	             "Exit code: 0, 1 after messages about the input, 2 for a wrong command line, 70 for a "
 	             "bug in hirc.",
 	    .table = {{.title = "Options", .at = options, .n = sizeof options / sizeof *options},
+	              gpu_options_table(&c.gpu),
 	              compile_options_table(&c.compile)},
-	    .table_n = 2,
+	    .table_n = 3,
 	};
 	enum status status;
 	bool go = options_parse(&line, argc, argv, &status);

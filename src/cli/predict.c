@@ -43,7 +43,7 @@ static bool runs(struct module *m)
 	bool ok = true;
 	diag_set_source(d, m->source);
 	for (; ok && rank < ranks; rank = rank ? ranks : ranks > 1 ? ranks - 1 : ranks) {
-		p = plan_build(m, d, rank, ranks, STREAMS);
+		p = plan_build(m, d, rank, ranks, &(struct plan_target){.streams = STREAMS});
 		ok = p != NULL;
 		plan_free(p);
 	}

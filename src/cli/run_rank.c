@@ -132,8 +132,9 @@ static enum status make_plan(struct rt_job *job, const struct run *r, struct pla
 {
 	struct messages x;
 	messages_open(&x, r);
+	struct plan_target target = gpu_options_plan(&r->gpu, r->ranks.target, r->ranks.streams);
 	pthread_mutex_lock(&planning);
-	*out = plan_build(r->m, x.d, job->rank, job->size, r->ranks.streams);
+	*out = plan_build(r->m, x.d, job->rank, job->size, &target);
 	pthread_mutex_unlock(&planning);
 	if (*out && !run_check_plan(r, x.d, job->size, *out)) {
 		plan_free(*out);

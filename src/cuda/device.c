@@ -297,30 +297,51 @@ static enum status device_is_idle(struct rt_device *d, bool *idle)
 
 /* ---- tasks */
 
+static enum status launch_kernel(struct cuda *c, CUstream s, struct cuda_launch *launch)
+{
+	return launch->grid ? cuda_kernel_launch(c, s, launch) : STATUS_OK;
+}
+
+static enum status launch_made(struct cuda *c, CUstream s, const struct cuda_made *m)
+{
+	enum status status = m->product ? cuda_gemm_run(c, s, m->product) : launch_kernel(c, s, m->launch);
+	return status == STATUS_OK && m->function ? launch_kernel(c, s, m->function) : status;
+}
+
+/* The function of a product, of what stands in memory. */
+static enum status make_function(struct cuda *c, const struct rt_task *t, struct cuda_launch *out, char *why)
+{
+	struct rt_task function = {.kernel = RT_TASK_POINTWISE,
+	                           .op = (enum rt_pointwise)(t->function - 1),
+	                           .out = t->out,
+	                           .in = {t->out}};
+	return cuda_kernel_make(c, &function, out, why);
+}
+
 /* What a record says is made of it, and kept if it lasts. */
 static enum status make_and_launch(struct cuda *c, CUstream s, const struct rt_task *t, char *why)
 {
-	if (t->kernel == RT_TASK_GEMM) {
-		struct cuda_gemm_call product;
-		bool taken;
-		enum status status = cuda_gemm_make(c, t, &product, &taken);
-		if (taken && t->lasting)
-			cuda_lasting_keep_product(c->lasting, t, &product);
-		if (taken || status != STATUS_OK)
-			return taken ? cuda_gemm_run(c, s, &product) : status;
+	struct cuda_made made = {.task = t};
+	struct cuda_gemm_call product;
+	struct cuda_launch launch, function;
+	enum status status = STATUS_OK;
+	bool taken = false;
+	if (t->kernel == RT_TASK_GEMM)
+		status = cuda_gemm_make(c, t, &product, &taken);
+	if (taken)
+		made.product = &product;
+	else if (status == STATUS_OK) {
+		made.launch = &launch;
+		status = cuda_kernel_make(c, t, &launch, why);
 	}
-	struct cuda_launch launch;
-	enum status status = cuda_kernel_make(c, t, &launch, why);
+	if (status == STATUS_OK && t->kernel == RT_TASK_GEMM && t->function &&
+	    (!taken || product.lacks_function)) {
+		made.function = &function;
+		status = make_function(c, t, &function, why);
+	}
 	if (status == STATUS_OK && t->lasting)
-		cuda_lasting_keep_launch(c->lasting, t, &launch);
-	return status == STATUS_OK && launch.grid ? cuda_kernel_launch(c, s, &launch) : status;
-}
-
-static enum status launch_again(struct cuda *c, CUstream s, const struct cuda_made *m)
-{
-	if (m->product)
-		return cuda_gemm_run(c, s, m->product);
-	return m->launch->grid ? cuda_kernel_launch(c, s, m->launch) : STATUS_OK;
+		cuda_lasting_keep(c->lasting, &made);
+	return status == STATUS_OK ? launch_made(c, s, &made) : status;
 }
 
 static enum status device_launch(struct rt_device *d, void *stream, const struct rt_task *task,
@@ -331,7 +352,7 @@ static enum status device_launch(struct rt_device *d, void *stream, const struct
 	why[0] = 0;
 	c->at = at;
 	if (made)
-		return launch_again(c, stream, made);
+		return launch_made(c, stream, made);
 	if (task->kernel == RT_TASK_CALL) {
 		snprintf(why, RT_WHY_BYTES, "the GPU calls no function of the host");
 		return STATUS_INTERNAL;

@@ -55,11 +55,12 @@ static cublasComputeType_t compute_type(const struct cuda_gemm_key *k)
 
 static cublasLtEpilogue_t epilogue_of(const struct cuda_gemm_key *k)
 {
-	static const cublasLtEpilogue_t epilogue[] = {
-	    [CUDA_GEMM_PLAIN] = CUBLASLT_EPILOGUE_DEFAULT,
-	    [CUDA_GEMM_ADD_BIAS] = CUBLASLT_EPILOGUE_BIAS,
+	static const cublasLtEpilogue_t epilogue[][2] = {
+	    [CUDA_GEMM_NO_FUNCTION] = {CUBLASLT_EPILOGUE_DEFAULT, CUBLASLT_EPILOGUE_BIAS},
+	    [CUDA_GEMM_RELU] = {CUBLASLT_EPILOGUE_RELU, CUBLASLT_EPILOGUE_RELU_BIAS},
+	    [CUDA_GEMM_GELU] = {CUBLASLT_EPILOGUE_GELU, CUBLASLT_EPILOGUE_GELU_BIAS},
 	};
-	return epilogue[k->epilogue];
+	return epilogue[k->function][k->bias];
 }
 
 /* ---- plans */
@@ -77,7 +78,7 @@ static cublasLtEpilogue_t epilogue_of(const struct cuda_gemm_key *k)
 /* The address decides, by its alignment, which algorithms there are. */
 static bool set_bias(struct cuda *c, struct cuda_gemm_plan *p, const void *bias)
 {
-	return p->key.epilogue != CUDA_GEMM_ADD_BIAS || set_desc(c, p, BIAS_POINTER, bias);
+	return !p->key.bias || set_desc(c, p, BIAS_POINTER, bias);
 }
 
 static bool make_desc(struct cuda *c, struct cuda_gemm_plan *p)
@@ -91,7 +92,7 @@ static bool make_desc(struct cuda *c, struct cuda_gemm_plan *p)
 	int32_t b = k->transposed[CUDA_GEMM_B] ? CUBLAS_OP_T : CUBLAS_OP_N;
 	if (!set_desc(c, p, TRANSA, a) || !set_desc(c, p, TRANSB, b) || !set_desc(c, p, EPILOGUE, epilogue))
 		return false;
-	if (k->epilogue != CUDA_GEMM_ADD_BIAS)
+	if (!k->bias)
 		return true;
 	int32_t type = (int32_t)type_of(k->dtype[CUDA_GEMM_BIAS]);
 	return set_desc(c, p, BIAS_DATA_TYPE, type) &&
@@ -263,8 +264,13 @@ enum status cuda_gemm_make(struct cuda *c, const struct rt_task *t, struct cuda_
 	if (!begin(c))
 		return failure(c);
 	out->plan = plan_of(c, &shape->key, shape->at[CUDA_GEMM_BIAS]);
+	if (out->plan && !out->plan->exists && shape->key.function) {
+		shape->key.function = CUDA_GEMM_NO_FUNCTION;
+		out->plan = plan_of(c, &shape->key, shape->at[CUDA_GEMM_BIAS]);
+	}
 	if (!out->plan)
 		return failure(c);
+	out->lacks_function = t->function && !shape->key.function;
 	*taken = out->plan->exists;
 	return STATUS_OK;
 }

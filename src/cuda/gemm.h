@@ -20,6 +20,7 @@ void cuda_gemms_allow_tf32(struct cuda *c, bool allowed);
 struct cuda_gemm_call {
 	struct cuda_gemm_plan *plan;
 	struct cuda_gemm_shape shape;
+	bool lacks_function; /* the task's function is left to be computed, of out where it lies */
 };
 
 /* *taken is false, with STATUS_OK, for what cuBLASLt has no way for: types, strides, a bias that it cannot

@@ -251,6 +251,16 @@ static const struct rt_view *view_of(const struct rt_task *t, int operand)
 	return operand == OUT ? &t->out : &t->in[operand == BIAS ? 2 : operand];
 }
 
+/* cuBLASLt's gelu is by tanh. How well it approximates that it does not say: well enough for results of 16
+ * bits. */
+static enum cuda_gemm_function function_of(const struct rt_task *t)
+{
+	bool narrow = t->out.dtype == RT_BF16 || t->out.dtype == RT_F16;
+	if (t->function == RT_RELU + 1)
+		return CUDA_GEMM_RELU;
+	return t->function == RT_GELU_TANH + 1 && narrow ? CUDA_GEMM_GELU : CUDA_GEMM_NO_FUNCTION;
+}
+
 _Static_assert(sizeof(struct cuda_gemm_key) ==
                    11 * sizeof(int64_t) + 4 * sizeof(uint16_t) + 16 * sizeof(uint8_t),
                "a key has no padding");
@@ -276,7 +286,8 @@ bool cuda_gemm_shape(const struct rt_task *t, struct cuda_gemm_shape *out)
 	for (int o = 0; o < CUDA_GEMM_OPERANDS; o++)
 		s.key.aligned[o] = alignment(&s, o);
 	s.key.accumulate = t->accumulate;
-	s.key.epilogue = t->has_bias ? CUDA_GEMM_ADD_BIAS : CUDA_GEMM_PLAIN;
+	s.key.bias = t->has_bias;
+	s.key.function = (uint8_t)function_of(t);
 	if (t->has_bias && !bias_is_aligned(&s.key))
 		return false;
 	*out = s;

@@ -1,6 +1,6 @@
 /* gemm_shape: a contraction as cuBLASLt computes it.
  *
- *     d[rows, cols] = op(a)[rows, inner] op(b)[inner, cols]  (+ bias[rows], or + d)
+ *     d[rows, cols] = function(op(a)[rows, inner] op(b)[inner, cols] + bias[rows])    or + d
  *
  * Matrices are column-major with a leading dimension, a batch of them a count and strides. What hirc writes
  * row by row is read as its transpose, so that nothing is copied:
@@ -17,8 +17,8 @@
 enum cuda_gemm_operand { CUDA_GEMM_A, CUDA_GEMM_B, CUDA_GEMM_D, CUDA_GEMM_BIAS, CUDA_GEMM_OPERANDS };
 enum { CUDA_GEMM_LAUNCHES = 32 /* that a task may take */ };
 
-/* What is done to the sum before it is rounded. */
-enum cuda_gemm_epilogue { CUDA_GEMM_PLAIN, CUDA_GEMM_ADD_BIAS };
+/* What is done to the sum before it is rounded: the bias is added, then the function computed. */
+enum cuda_gemm_function { CUDA_GEMM_NO_FUNCTION, CUDA_GEMM_RELU, CUDA_GEMM_GELU };
 
 /* What an algorithm is chosen by. Compared as bytes: no padding. */
 struct cuda_gemm_key {
@@ -30,9 +30,10 @@ struct cuda_gemm_key {
 	uint8_t dtype[CUDA_GEMM_OPERANDS];        /* enum rt_dtype */
 	bool transposed[CUDA_GEMM_D];             /* op of a, b */
 	bool accumulate;                          /* d is added to */
-	uint8_t epilogue;                         /* enum cuda_gemm_epilogue */
+	bool bias;                                /* is added */
+	uint8_t function;                         /* enum cuda_gemm_function */
 	uint8_t tf32;                             /* f32 may be multiplied as tf32 */
-	uint8_t unused[7];                        /* 0 */
+	uint8_t unused[6];                        /* 0 */
 };
 
 struct cuda_gemm_shape {

@@ -26,8 +26,8 @@ struct cuda_launch {
 enum status cuda_kernels_open(struct cuda *c);
 void cuda_kernels_close(struct cuda *c); /* not opened is allowed */
 
-/* All tasks but CALL, and GEMM only for what cuBLASLt does not take. A grid of 0: there is nothing to do. On
- * failure why (RT_WHY_BYTES) says what, "" if it was printed. */
+/* All tasks but CALL, and GEMM only for what cuBLASLt does not take, and without its function. A grid of 0:
+ * there is nothing to do. On failure why (RT_WHY_BYTES) says what, "" if it was printed. */
 enum status cuda_kernel_make(struct cuda *c, const struct rt_task *t, struct cuda_launch *out, char *why);
 /* For the statement c->at, which faults name. */
 enum status cuda_kernel_launch(struct cuda *c, CUstream s, struct cuda_launch *l);

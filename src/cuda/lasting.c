@@ -26,6 +26,7 @@ void cuda_lasting_forget(struct cuda_lasting *l)
 	for (uint32_t i = 0; l->used && i < l->slots; i++) {
 		free(l->slot[i].launch);
 		free(l->slot[i].product);
+		free(l->slot[i].function);
 		l->slot[i] = (struct cuda_made){0};
 	}
 	l->used = 0;
@@ -55,34 +56,36 @@ const struct cuda_made *cuda_lasting_find(const struct cuda_lasting *l, const st
 	return m->task ? m : NULL;
 }
 
-static struct cuda_made *add(struct cuda_lasting *l, const struct rt_task *t)
+static void grow(struct cuda_lasting *l)
 {
-	if (2 * (l->used + 1) > l->slots) {
-		struct cuda_made *old = l->slot;
-		uint32_t slots = l->slots;
-		l->slots *= 2;
-		l->slot = mem_zalloc(l->slots * sizeof *l->slot);
-		for (uint32_t i = 0; i < slots; i++)
-			if (old[i].task)
-				*slot_of(l, old[i].task) = old[i];
-		free(old);
-	}
-	struct cuda_made *m = slot_of(l, t);
-	assert(!m->task);
-	m->task = t;
-	l->used++;
-	return m;
+	struct cuda_made *old = l->slot;
+	uint32_t slots = l->slots;
+	l->slots *= 2;
+	l->slot = mem_zalloc(l->slots * sizeof *l->slot);
+	for (uint32_t i = 0; i < slots; i++)
+		if (old[i].task)
+			*slot_of(l, old[i].task) = old[i];
+	free(old);
 }
 
-void cuda_lasting_keep_launch(struct cuda_lasting *l, const struct rt_task *t,
-                              const struct cuda_launch *launch)
+static struct cuda_launch *copy_launch(const struct cuda_launch *launch)
 {
 	size_t bytes = offsetof(struct cuda_launch, argument) + launch->bytes;
-	add(l, t)->launch = memcpy(mem_alloc(bytes), launch, bytes);
+	return memcpy(mem_alloc(bytes), launch, bytes);
 }
 
-void cuda_lasting_keep_product(struct cuda_lasting *l, const struct rt_task *t,
-                               const struct cuda_gemm_call *product)
+void cuda_lasting_keep(struct cuda_lasting *l, const struct cuda_made *made)
 {
-	add(l, t)->product = memcpy(mem_alloc(sizeof *product), product, sizeof *product);
+	if (2 * (l->used + 1) > l->slots)
+		grow(l);
+	struct cuda_made *m = slot_of(l, made->task);
+	assert(!m->task);
+	m->task = made->task;
+	l->used++;
+	if (made->launch)
+		m->launch = copy_launch(made->launch);
+	if (made->product)
+		m->product = memcpy(mem_alloc(sizeof *m->product), made->product, sizeof *m->product);
+	if (made->function)
+		m->function = copy_launch(made->function);
 }

@@ -9,11 +9,12 @@
 #include "cuda/gemm.h"
 #include "cuda/kernel.h"
 
-/* One of the two is there; both are owned. */
+/* A launch or a product is there; all are owned. */
 struct cuda_made {
 	const struct rt_task *task; /* the record; NULL: an unused entry of the table */
 	struct cuda_launch *launch; /* its arguments end with `bytes` */
 	struct cuda_gemm_call *product;
+	struct cuda_launch *function; /* after a product, or the launch of one; NULL: there is none */
 };
 
 struct cuda_lasting *cuda_lasting_new(void);
@@ -21,11 +22,8 @@ void cuda_lasting_free(struct cuda_lasting *l); /* NULL is allowed */
 
 /* NULL: it was not kept. */
 const struct cuda_made *cuda_lasting_find(const struct cuda_lasting *l, const struct rt_task *t);
-/* Copies of what a lasting task was made into, which is not there yet. */
-void cuda_lasting_keep_launch(struct cuda_lasting *l, const struct rt_task *t,
-                              const struct cuda_launch *launch);
-void cuda_lasting_keep_product(struct cuda_lasting *l, const struct rt_task *t,
-                               const struct cuda_gemm_call *product);
+/* Keeps copies of what a lasting task was made into, which is not there yet. */
+void cuda_lasting_keep(struct cuda_lasting *l, const struct cuda_made *made);
 void cuda_lasting_forget(struct cuda_lasting *l);
 
 #endif

@@ -135,7 +135,9 @@ static cublasStatus_t record_cublasLtMatmul(cublasLtHandle_t h, cublasLtMatmulDe
 	say_matrix(m->transpose_a == CUBLAS_OP_T ? " a^T" : " a", la);
 	say_matrix(m->transpose_b == CUBLAS_OP_T ? ", b^T" : ", b", lb);
 	say_matrix(", out", ld);
-	record_more("%s\n", m->epilogue & CUBLASLT_EPILOGUE_BIAS ? ", bias" : "");
+	record_more("%s%s%s\n", m->epilogue & CUBLASLT_EPILOGUE_BIAS ? ", bias" : "",
+	            m->epilogue & CUBLASLT_EPILOGUE_RELU ? ", relu" : "",
+	            m->epilogue & CUBLASLT_EPILOGUE_GELU ? ", gelu" : "");
 	return CUBLAS_STATUS_SUCCESS;
 }
 

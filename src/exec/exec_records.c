@@ -103,7 +103,7 @@ static void make_task(const struct exec *e, const struct plan_task *t, struct ta
 	else if (task->kernel == RT_TASK_REDUCE)
 		task->reduce = (enum rt_reduce_op)t->op;
 	else if (task->kernel == RT_TASK_GEMM)
-		task->has_bias = t->has_bias, task->accumulate = t->accumulate;
+		task->has_bias = t->has_bias, task->accumulate = t->accumulate, task->function = t->function;
 	r->contents = e->contents;
 	if (task->kernel == RT_TASK_UNIT)
 		return;

@@ -2,6 +2,7 @@
  *
  * Control, streams and memory are here; operations and communications in plan_op.c and plan_comm.c. */
 #include "exec/plan_boxes.h"
+#include "exec/plan_epilogues.h"
 #include "exec/plan_hoist.h"
 #include "exec/plan_memory.h"
 #include "exec/plan_packs.h"
@@ -404,13 +405,18 @@ static bool task_varies(const bool *changes, const struct plan_task *t)
 	return varies;
 }
 
-/* Marks the registers that change, and the tasks in which none does: they are built once. */
-static void mark_fixed(struct plan *p)
+static void mark_varying(struct plan *p)
 {
-	bool *changes = p->varies = arena_new_array(p->arena, bool, p->reg.n);
+	p->varies = arena_new_array(p->arena, bool, p->reg.n);
 	for (uint32_t k = 0; k < p->code.n; k++)
 		if (p->code.at[k].code == PLAN_LET || p->code.at[k].code == PLAN_FOR)
-			changes[p->code.at[k].a] = true;
+			p->varies[p->code.at[k].a] = true;
+}
+
+/* Marks the tasks of which no register changes: they are built once. */
+static void mark_fixed(struct plan *p)
+{
+	const bool *changes = p->varies;
 	for (uint32_t k = 0; k < p->task.n; k++) {
 		struct plan_task *t = &p->task.at[k];
 		bool varies = t->kernel != RT_TASK_UNIT && task_varies(changes, t);
@@ -422,12 +428,12 @@ static void mark_fixed(struct plan *p)
 
 /* The plan, but for where its buffers lie; with copies[value] copies of a value's buffers for each stream. */
 static struct plan *build(const struct module *m, struct diag *d, int64_t rank, int64_t ranks,
-                          int64_t streams, const uint8_t *copies)
+                          const struct plan_target *target, const uint8_t *copies)
 {
 	struct plan *p = mem_zalloc(sizeof *p);
 	struct planner b = {.p = p, .copies = copies};
 	p->arena = arena_new();
-	p->rank = rank, p->ranks = ranks, p->streams = streams;
+	p->rank = rank, p->ranks = ranks, p->streams = target->streams;
 	p->handles = m->handle.n;
 	p->idle = is_idle(m, rank);
 	p->input_buffer = arena_new_array(p->arena, uint32_t, m->input.n);
@@ -453,6 +459,9 @@ static struct plan *build(const struct module *m, struct diag *d, int64_t rank, 
 	emit(&b, (struct plan_instruction){.code = PLAN_END});
 	if (!b.failed)
 		plan_hoist(p);
+	mark_varying(p);
+	if (!b.failed)
+		plan_epilogues(p, target->epilogues);
 	mark_fixed(p);
 	if (!b.failed)
 		plan_packs(p);
@@ -474,16 +483,17 @@ static void report_late(const struct module *m, struct diag *d, const struct pla
 	diag_note(d, DIAG_NOWHERE, "wait for its Communication in the loop, or allocate it before the loop");
 }
 
-struct plan *plan_build(const struct module *m, struct diag *d, int64_t rank, int64_t ranks, int64_t streams)
+struct plan *plan_build(const struct module *m, struct diag *d, int64_t rank, int64_t ranks,
+                        const struct plan_target *target)
 {
 	uint8_t *copies = mem_zalloc(m->value.n);
 	uint32_t late = UINT32_MAX;
-	struct plan *p = build(m, d, rank, ranks, streams, copies);
+	struct plan *p = build(m, d, rank, ranks, target, copies);
 	while (p && !plan_memory(p, copies, &late)) {
 		if (late != UINT32_MAX)
 			report_late(m, d, &p->buffer.at[late]);
 		plan_free(p);
-		p = late == UINT32_MAX ? build(m, d, rank, ranks, streams, copies) : NULL;
+		p = late == UINT32_MAX ? build(m, d, rank, ranks, target, copies) : NULL;
 	}
 	free(copies);
 	if (p)

@@ -118,6 +118,7 @@ struct plan_task {
 	uint8_t op;     /* enum rt_pointwise or rt_reduce_op */
 	uint8_t has_bias;
 	uint8_t accumulate;    /* as in struct rt_task */
+	uint8_t function;      /* as in struct rt_task */
 	uint8_t scalars;       /* mask of the operands that are scalars */
 	uint8_t fixed;         /* nothing in it depends on a loop */
 	uint32_t axes;         /* as in struct rt_task */
@@ -204,9 +205,16 @@ struct plan {
 	uint32_t members;               /* of the largest team */
 };
 
+/* What a plan is made for. */
+struct plan_target {
+	int64_t streams;    /* numberOfStreams; 0: unbounded */
+	uint64_t epilogues; /* mask of enum rt_pointwise: what products may be followed by in their task */
+};
+
 /* The plan of one rank, or NULL after reporting to d why the program cannot be executed. Reads the
  * module only, so that ranks that are threads can share it. */
-struct plan *plan_build(const struct module *m, struct diag *d, int64_t rank, int64_t ranks, int64_t streams);
+struct plan *plan_build(const struct module *m, struct diag *d, int64_t rank, int64_t ranks,
+                        const struct plan_target *target);
 void plan_free(struct plan *p);
 
 /* The plan as text (--dump-plan); no addresses, no times. */

@@ -111,7 +111,10 @@ static void put_task(struct printer *x, const struct plan_task *t)
 		return;
 	}
 	put_view(x, &t->out);
-	buf_printf(x->out, " = %s", task_name(t));
+	buf_puts(x->out, " = ");
+	if (t->kernel == RT_TASK_GEMM && t->function)
+		buf_printf(x->out, "%s of ", rt_pointwise_name((enum rt_pointwise)(t->function - 1)));
+	buf_puts(x->out, task_name(t));
 	if (t->kernel == RT_TASK_REDUCE) {
 		buf_puts(x->out, " over");
 		for (unsigned k = 0; k < 32; k++)

@@ -113,6 +113,8 @@ struct rt_task {
 		struct {                  /* GEMM */
 			bool has_bias;    /* in[2] is there, broadcast by stride 0 */
 			bool accumulate;  /* the sum is added to out; without a bias */
+			uint8_t function; /* 1 + enum rt_pointwise, of one operand: out is that of the sum,
+			                   * before or after it is rounded; 0: none. Not accumulated. */
 		};
 	};
 	unsigned axes; /* REDUCE: mask of the axes of in[0] that go; out has the same nd, with extent 1 there.

@@ -65,6 +65,18 @@ void *cpu_scratch(struct cpu_lane *lane, int which, size_t bytes, char *why)
 	return lane->at[which];
 }
 
+static enum status run_product(struct cpu_lane *lane, const struct rt_task *t, char *why)
+{
+	enum status status = cpu_gemm(lane, t, why);
+	if (status != STATUS_OK || !t->function)
+		return status;
+	struct rt_task function = {.kernel = RT_TASK_POINTWISE,
+	                           .op = (enum rt_pointwise)(t->function - 1),
+	                           .out = t->out,
+	                           .in = {t->out}};
+	return cpu_pointwise(&function, why);
+}
+
 static enum status cpu_run(struct rt_device *d, int lane, const struct rt_task *t, char *why)
 {
 	struct cpu_device *c = (struct cpu_device *)d;
@@ -96,7 +108,7 @@ static enum status cpu_run(struct rt_device *d, int lane, const struct rt_task *
 	case RT_TASK_SCATTER:
 		return cpu_scatter(t, why);
 	case RT_TASK_GEMM:
-		return cpu_gemm(&c->lane[lane], t, why);
+		return run_product(&c->lane[lane], t, why);
 	case RT_TASK_UNIT:
 		return cpu_unit(&c->lane[lane], t->unit, why);
 	case RT_TASK_CALL:

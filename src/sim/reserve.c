@@ -23,7 +23,8 @@ int64_t sim_reserve(const struct module *m, const struct timeline_class *c, uint
 	for (uint32_t k = 0; k < c->count && most >= 0; k++) {
 		if (k == SIM_RESERVES / 2 && c->count > SIM_RESERVES)
 			k = c->count - SIM_RESERVES / 2;
-		struct plan *p = plan_build(m, unheard, rank_of(c, k), ranks, streams);
+		struct plan *p =
+		    plan_build(m, unheard, rank_of(c, k), ranks, &(struct plan_target){.streams = streams});
 		most = !p ? -1 : p->bytes > most ? p->bytes : most;
 		plan_free(p);
 	}

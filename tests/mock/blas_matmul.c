@@ -57,8 +57,8 @@ static double finish(const struct job *j, size_t batch, size_t row, double x)
 	if (e & CUBLASLT_EPILOGUE_BIAS)
 		x += element_load(blas_element(j->bias_type), j->operation.bias,
 		                  batch * (size_t)j->operation.bias_stride + row);
-	if (e & CUBLASLT_EPILOGUE_RELU)
-		return x > 0 || isnan(x) ? x : 0;
+	if (e & CUBLASLT_EPILOGUE_RELU) /* cuBLASLt makes 0 of NaN */
+		return x > 0 ? x : 0;
 	if (e & CUBLASLT_EPILOGUE_GELU) /* cuBLASLt has the form of tanh */
 		return 0.5 * x * (1 + tanh(0.79788456080286535588 * (x + 0.044715 * x * x * x)));
 	return x;

@@ -81,6 +81,42 @@ static bool taken_by(void *stream, const struct rt_task *t)
 	return taken;
 }
 
+/* A function of the product, which cuBLASLt computes: the CPU does it of what was rounded. */
+static void test_functions(void)
+{
+	static const enum rt_dtype types[][TEST_OPERANDS] = {{RT_F32, RT_F32, RT_F32, RT_F32},
+	                                                     {RT_F64, RT_F64, RT_F64, RT_F64},
+	                                                     {RT_BF16, RT_BF16, RT_BF16, RT_BF16},
+	                                                     {RT_F16, RT_F16, RT_F32, RT_F32}};
+	void *stream = stream_new();
+	int taken = 0;
+	for (int r = 0; r < 200; r++) {
+		struct product p = product_new(types[r % 4], 1, (int)(next() % 2));
+		struct cuda_gemm_call call;
+		bool is = false;
+		p.task.function = RT_RELU + 1;
+		struct on_gpu g = upload(&p);
+		product_compute(&p, cpu);
+		CHECK_EQ(cuda_gemm_make(cuda(), &g.task, &call, &is), STATUS_OK);
+		if (is) {
+			CHECK(!call.lacks_function);
+			CHECK_EQ(cuda_gemm_run(cuda(), stream, &call), STATUS_OK);
+			wait_for(stream);
+			CHECK(is_right(&p, &g));
+			g.task.function = RT_GELU_TANH + 1;
+			CHECK_EQ(cuda_gemm_make(cuda(), &g.task, &call, &is), STATUS_OK);
+			CHECK_EQ(call.lacks_function, p.task.out.dtype != RT_BF16);
+			g.task.function = RT_GELU + 1;
+			CHECK_EQ(cuda_gemm_make(cuda(), &g.task, &call, &is), STATUS_OK);
+			CHECK(call.lacks_function);
+		}
+		taken += is;
+		release(&g);
+		product_free(&p);
+	}
+	CHECK(taken > 60);
+}
+
 /* Whether it was for cuBLASLt. */
 static bool try(void *stream, const enum rt_dtype type[], int unit)
 {
@@ -251,6 +287,7 @@ static int right_main(struct rt_job *job, void *arg)
 		return status;
 	test_asked_once();
 	test_random();
+	test_functions();
 	test_order();
 	close_both();
 	return check_failures ? STATUS_WRONG : STATUS_OK;

@@ -32,7 +32,7 @@ static void multiply(const struct cuda_gemm_key *k, char *const at[], int64_t ba
 				    element(k->dtype[CUDA_GEMM_B], at[CUDA_GEMM_B],
 				            first[CUDA_GEMM_B] + offset(k->lead[CUDA_GEMM_B],
 				                                        k->transposed[CUDA_GEMM_B], i, col));
-			if (k->epilogue == CUDA_GEMM_ADD_BIAS)
+			if (k->bias)
 				sum += element(k->dtype[CUDA_GEMM_BIAS], at[CUDA_GEMM_BIAS],
 				               first[CUDA_GEMM_BIAS] + row);
 			rt_store_f64(k->dtype[CUDA_GEMM_D],
@@ -134,7 +134,7 @@ static void test_linear(void)
 	CHECK_EQ(s.key.inner, 64);
 	CHECK_EQ(s.key.batch, 1);
 	CHECK(s.key.transposed[CUDA_GEMM_A] && !s.key.transposed[CUDA_GEMM_B]);
-	CHECK(s.key.epilogue == CUDA_GEMM_ADD_BIAS);
+	CHECK(s.key.bias);
 	CHECK_EQ(s.key.lead[CUDA_GEMM_D], 128);
 	CHECK_EQ(s.key.aligned[CUDA_GEMM_A], 256);
 	/* a bias of another type, in steps, or not at 16 bytes */

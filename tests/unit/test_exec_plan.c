@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 /* The plan of a rank of a program without passes, or what was reported. */
-static char *plan_text_of(const char *text, int64_t rank, int64_t streams, bool packs)
+static char *plan_text_for(const char *text, int64_t rank, const struct plan_target *target, bool packs)
 {
 	char *report = NULL;
 	size_t n = 0;
@@ -21,7 +21,7 @@ static char *plan_text_of(const char *text, int64_t rank, int64_t streams, bool 
 	struct module *m = diag_error_count(d) ? NULL : sema_build(d, a, &options);
 	if (m) {
 		ir_number(m);
-		struct plan *p = plan_build(m, d, rank, module_ranks(m), streams);
+		struct plan *p = plan_build(m, d, rank, module_ranks(m), target);
 		if (p && !packs)
 			plan_packs_drop(p);
 		if (p)
@@ -36,6 +36,11 @@ static char *plan_text_of(const char *text, int64_t rank, int64_t streams, bool 
 	buf_puts(&out, report);
 	free(report);
 	return out.at;
+}
+
+static char *plan_text_of(const char *text, int64_t rank, int64_t streams, bool packs)
+{
+	return plan_text_for(text, rank, &(struct plan_target){.streams = streams}, packs);
 }
 
 static char *plan_text(const char *text, int64_t rank, int64_t streams)
@@ -130,6 +135,57 @@ static void test_packs(void)
 	CHECK(!strstr(without, "pack") && strstr(without, "memory: 32768 bytes"));
 	free(with);
 	free(without);
+}
+
+/* With relu as a part of products. */
+static void check_fused(const char *text, const char *want)
+{
+	const struct plan_target target = {.streams = 4, .epilogues = UINT64_C(1) << RT_RELU};
+	char *got = plan_text_for(text, 0, &target, false);
+	CHECK(strstr(got, want));
+	if (!strstr(got, want))
+		printf("--- got:\n%s--- want a line with:\n%s\n", got, want);
+	free(got);
+}
+
+static void test_epilogues(void)
+{
+	/* the product has no memory */
+	check_fused(MESH "input X: f32[3, 4]\ninput W: f32[4, 5]\noutput H = relu(matmul(X, W))\n}\n",
+	            "plan of rank 0 of 2\n"
+	            "  buffer X: 12 of f32, input, at 128\n"
+	            "  buffer W: 20 of f32, input, at 0\n"
+	            "  buffer H: 15 of f32, at 192\n"
+	            "  memory: 256 bytes\n");
+#define PRODUCT MESH "input X: f32[3, 4]\ninput W: f32[5, 4]\ninput B: f32[5]\nT = linear(X, W, B)\n"
+	check_fused(PRODUCT "output H = relu(T)\n}\n",
+	            "   0  task H[0; 3:5 5:1] = relu of gemm(X[0; 3:4 4:1], W[0; 4:1 5:4], B[0; 3:0 5:1])\n"
+	            "   1  end\n");
+	/* others see the product, or it is another function */
+	check_fused(PRODUCT "output H = relu(T)\noutput S = neg(T)\n}\n", "= relu(T[0; 3:5 5:1])");
+	check_fused(PRODUCT "output H = relu(T)\noutput T\n}\n", "= relu(T[0; 3:5 5:1])");
+	check_fused(PRODUCT "output H = gelu_tanh(T)\n}\n", "= gelu_tanh(T[0; 3:5 5:1])");
+	/* other elements of it, or another order */
+	check_fused(PRODUCT "output H = relu(permute(T, (1, 0)))\n}\n", "= relu(T");
+	check_fused(PRODUCT "output H = relu(slice(T, axis=1, start=1, stop=3))\n}\n", "= relu(");
+	/* what the function writes is read by the product */
+	check_fused(MESH "inout X: f32[4, 4]\ninput W: f32[4, 4]\nT = matmul(X, W)\nX <- relu(T)\n}\n",
+	            "X[0; 4:4 4:1] = relu(T");
+	/* something stands between them */
+	check_fused(PRODUCT "S = neg(X)\noutput H = relu(T)\noutput S\n}\n", "= relu(T[0; 3:5 5:1])");
+	/* axes of one element; loops, with their jumps and scalars */
+	check_fused(MESH "input X: f32[1, 4]\ninput W: f32[4, 5]\noutput H = relu(matmul(X, W))\n}\n",
+	            "task H[0; 1:0 5:1] = relu of gemm(X[0; 1:");
+	check_fused(MESH "input X: f32[8, 4]\ninput W: f32[4, 5]\noutput H: f32[8, 5] = allocate()\n"
+	                 "for i in 0..4 {\nx: f32[8@stream(4), 4] = shard_by_stream(X, stream_index=i)\n"
+	                 "t: f32[8@stream(4), 5] = allocate()\nt <- matmul(x, W)\n"
+	                 "h: f32[8@stream(4), 5] = shard_by_stream(H, stream_index=i)\nh <- relu(t)\n}\n}\n",
+	            "   0  for r2 = 0 .. 4, else 5\n"
+	            "   1    let r5 = r2 * 8\n"
+	            "   2    let r8 = r2 * 10\n"
+	            "   3    task H[r8; 2:5 5:1] = relu of gemm(X[r5; 2:4 4:1], W[0; 4:5 5:1])\n"
+	            "   4  next r2, back to 1\n"
+	            "   5  end\n");
 }
 
 static void test_slots(void)
@@ -228,6 +284,7 @@ int main(void)
 	test_windows();
 	test_views();
 	test_packs();
+	test_epilogues();
 	test_slots();
 	test_control();
 	test_communication();

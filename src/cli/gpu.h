@@ -1,0 +1,22 @@
+/* gpu: the options of how a GPU computes, where it may do so less exactly. */
+#ifndef HIRC_CLI_GPU_H
+#define HIRC_CLI_GPU_H
+#include "base/diag.h"
+#include "cli/options.h"
+#include "exec/plan.h"
+
+enum { GPU_OPTIONS = 1 };
+
+struct gpu_options {
+	bool fuse_relu;
+	struct option option[GPU_OPTIONS];
+};
+
+/* Points into o, which stays where it is while the command line is read. */
+struct option_table gpu_options_table(struct gpu_options *o);
+/* False after reporting that one of them was given for another target. */
+bool gpu_options_check(const struct gpu_options *o, const char *target, struct diag *d);
+/* What a plan for this target is made for. */
+struct plan_target gpu_options_plan(const struct gpu_options *o, const char *target, int64_t streams);
+
+#endif
