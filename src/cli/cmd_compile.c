@@ -105,7 +105,7 @@ static enum status dump_plan(struct compile_command *c, struct module *m)
 		ir_number(m); /* for what has no name */
 		struct plan_labels *labels = plan_labels_new(m);
 		plan_packs_drop(p);
-		status = exec_calls_print(p, labels, &c->text);
+		status = exec_calls_print(p, labels, c->gpu.allow_tf32, &c->text);
 		plan_labels_free(labels);
 	} else if (p) {
 		plan_print(p, m, &c->text);

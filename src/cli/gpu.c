@@ -1,4 +1,4 @@
-/* gpu: --fuse-relu. */
+/* gpu: --allow-tf32, --fuse-relu. */
 #include "cli/gpu.h"
 #include <assert.h>
 #include <string.h>
@@ -6,6 +6,10 @@
 struct option_table gpu_options_table(struct gpu_options *o)
 {
 	const struct option options[] = {
+	    {.name = "allow-tf32",
+	     .kind = OPTION_SWITCH,
+	     .to = &o->allow_tf32,
+	     .help = "of --target=cuda: products of f32 round their operands to tf32, of 11 bits"},
 	    {.name = "fuse-relu",
 	     .kind = OPTION_SWITCH,
 	     .to = &o->fuse_relu,
@@ -23,9 +27,14 @@ static bool is_cuda(const char *target)
 
 bool gpu_options_check(const struct gpu_options *o, const char *target, struct diag *d)
 {
-	if (!is_cuda(target) && o->fuse_relu)
+	if (is_cuda(target))
+		return true;
+	if (o->allow_tf32)
+		diag_error(d, DIAG_NOWHERE,
+		           "--allow-tf32 is of --target=cuda: on the cpu products of f32 round nothing");
+	if (o->fuse_relu)
 		diag_error(d, DIAG_NOWHERE, "--fuse-relu is of --target=cuda: on the cpu relu keeps NaN");
-	return is_cuda(target) || !o->fuse_relu;
+	return !o->allow_tf32 && !o->fuse_relu;
 }
 
 struct plan_target gpu_options_plan(const struct gpu_options *o, const char *target, int64_t streams)

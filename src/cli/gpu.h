@@ -5,10 +5,10 @@
 #include "cli/options.h"
 #include "exec/plan.h"
 
-enum { GPU_OPTIONS = 1 };
+enum { GPU_OPTIONS = 2 };
 
 struct gpu_options {
-	bool fuse_relu;
+	bool allow_tf32, fuse_relu;
 	struct option option[GPU_OPTIONS];
 };
 

@@ -247,6 +247,7 @@ enum status run_reference(struct run *r, struct diag *d, int64_t ranks)
 	                        .streams = r->ranks.streams,
 	                        .inputs = in,
 	                        .input_n = r->m->input.n,
+	                        .tf32 = r->gpu.allow_tf32,
 	                        .limit = r->check_limit,
 	                        .way_out = r->limit_way_out};
 	struct ref_sample *sample = NULL;

@@ -79,6 +79,7 @@ static void make_hashes(struct run *r)
 		    hash_bytes(r->hash.parameters, &r->m->param.at[p].value, sizeof(int64_t));
 	r->hash.options = hash_bytes(start, &r->ranks.streams, sizeof r->ranks.streams);
 	r->hash.options = hash_bytes(r->hash.options, &r->repeat, sizeof r->repeat);
+	r->hash.options = hash_bytes(r->hash.options, &r->gpu.allow_tf32, sizeof r->gpu.allow_tf32);
 	r->hash.options = hash_bytes(r->hash.options, &r->gpu.fuse_relu, sizeof r->gpu.fuse_relu);
 	r->hash.options = hash_text(r->hash.options, r->ranks.transport);
 	r->hash.options = hash_text(r->hash.options, r->ranks.engine);

@@ -304,9 +304,9 @@ enum status cuda_gemms_open(struct cuda *c)
 	return STATUS_OK;
 }
 
-void cuda_gemms_allow_tf32(struct cuda *c, bool allowed)
+void cuda_allow_tf32(struct rt_device *d, bool allowed)
 {
-	c->gemms->tf32 = allowed;
+	((struct cuda *)d)->gemms->tf32 = allowed;
 }
 
 void cuda_gemms_close(struct cuda *c)

@@ -13,9 +13,6 @@ enum { CUDA_GEMM_WORKSPACE = 32 << 20 /* bytes of a stream, from the first produ
 enum status cuda_gemms_open(struct cuda *c);
 void cuda_gemms_close(struct cuda *c); /* not opened is allowed */
 
-/* Whether products of f32 may round their operands to tf32 (10 bits); at first they may not. */
-void cuda_gemms_allow_tf32(struct cuda *c, bool allowed);
-
 /* A GEMM task, ready to be computed any number of times until cuda_gemms_close. */
 struct cuda_gemm_call {
 	struct cuda_gemm_plan *plan;

@@ -14,6 +14,10 @@ enum status cuda_open(struct rt_job *job, struct rt_device **out);
 /* The same without a GPU: what the device and its transports call goes to `calls` as text, see record.h. */
 enum status cuda_open_recorded(struct rt_job *job, struct buf *calls, struct rt_device **out);
 
+/* Whether products of f32 may round their operands to tf32, which has 11 significant bits; at first they may
+ * not. */
+void cuda_allow_tf32(struct rt_device *d, bool allowed);
+
 /* Transports of ranks with such devices: collective. name: "nccl", "peers", "auto" (peers if ranks are
  * threads of one process, else nccl). */
 enum status cuda_transport_open(struct rt_job *job, const char *name, struct rt_device *d,

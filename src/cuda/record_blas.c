@@ -36,7 +36,7 @@ static cublasStatus_t record_cublasLtMatmulPreferenceCreate(cublasLtMatmulPrefer
 static cublasStatus_t record_cublasLtMatmulDescCreate(cublasLtMatmulDesc_t *d, cublasComputeType_t compute,
                                                       cudaDataType_t scale)
 {
-	*d = record_handle_new(0);
+	*d = record_handle_new((int)compute);
 	return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -135,7 +135,8 @@ static cublasStatus_t record_cublasLtMatmul(cublasLtHandle_t h, cublasLtMatmulDe
 	say_matrix(m->transpose_a == CUBLAS_OP_T ? " a^T" : " a", la);
 	say_matrix(m->transpose_b == CUBLAS_OP_T ? ", b^T" : ", b", lb);
 	say_matrix(", out", ld);
-	record_more("%s%s%s\n", m->epilogue & CUBLASLT_EPILOGUE_BIAS ? ", bias" : "",
+	record_more("%s%s%s%s\n", m->number == CUBLAS_COMPUTE_32F_FAST_TF32 ? ", tf32" : "",
+	            m->epilogue & CUBLASLT_EPILOGUE_BIAS ? ", bias" : "",
 	            m->epilogue & CUBLASLT_EPILOGUE_RELU ? ", relu" : "",
 	            m->epilogue & CUBLASLT_EPILOGUE_GELU ? ", gelu" : "");
 	return CUBLAS_STATUS_SUCCESS;

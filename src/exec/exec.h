@@ -17,6 +17,7 @@ struct exec_options {
 	const char *transport; /* "auto", "shm", "mpi", "mixed"; of cuda "auto", "nccl", "peers" */
 	const char *device;    /* "cpu", "cuda" */
 	const char *engine;    /* "auto", "inline", "lanes", "issue" */
+	bool tf32;             /* of cuda: products of f32 may round their operands to tf32 */
 	struct buf *calls; /* of cuda: where its calls go as text, instead of to a GPU; NULL: they are made */
 };
 

@@ -47,6 +47,7 @@ struct ref_options {
 	 * its mesh axes, row-major. */
 	const struct ref_array *inputs;
 	unsigned input_n;
+	bool tf32;           /* what is checked may have rounded the operands of products of f32 to tf32 */
 	int64_t limit;       /* multiplications in all contractions; larger programs are refused */
 	const char *way_out; /* what else a user can do then, besides smaller parameters; NULL: nothing */
 };

@@ -21,6 +21,8 @@ struct contraction {
 	int bits;
 	uint8_t *held; /* of a pending sum: whether this rank has terms k; NULL: all count */
 	bool narrow;   /* parts of the sum may be stored in the result's dtype */
+	double
+	    tf32; /* what the rounding of the operands makes of the sum, relative to magnitudes; 0: exact */
 };
 struct sum {
 	double value, magnitude, error;
@@ -115,6 +117,19 @@ static bool has_errors(const struct ref_array *a)
 	return false;
 }
 
+/* Whether rounding to tf32 changes a defined element, or may: those with an error are others in a run. */
+static bool rounds_to_tf32(const struct ref_array *a)
+{
+	int64_t count = ref_array_count(a);
+	for (int64_t i = 0; i < count; i++) {
+		int exponent;
+		double units = 0x1p11 * frexp(a->data[i], &exponent);
+		if (a->error[i] > 0 || (a->state[i] == REF_DEFINED && units != trunc(units)))
+			return true;
+	}
+	return false;
+}
+
 /* The last two dimensions swapped. */
 static bool transpose(struct ref_context *c, const struct ref_array *b, struct ref_array *out, uint32_t at)
 {
@@ -194,8 +209,8 @@ static void store(const struct contraction *x, struct sum s, int64_t column, str
 		ref_set_error(out, r, out->data[r], s.error, 0);
 		return;
 	}
-	bool sure = ref_sum_is_exact(x->bits, s.magnitude, x->grid);
-	double computed = sure ? 0 : ref_sum_error(x->a->dtype, x->k + 1) * s.magnitude;
+	bool sure = ref_sum_is_exact(x->bits, s.magnitude, x->grid) && x->tf32 == 0;
+	double computed = sure ? 0 : (ref_sum_error(x->a->dtype, x->k + 1) + x->tf32) * s.magnitude;
 	if (x->narrow)
 		computed += ref_parts_error(out->dtype) * s.magnitude;
 	out->exact = out->exact && sure;
@@ -279,6 +294,9 @@ bool ref_contract(struct ref_context *c, const struct ref_call *call, const stru
 		x.bits = ref_precision(out->dtype);
 	x.held = call->partial ? held_terms(x.a, x.b, x.k) : NULL;
 	x.errs = has_errors(x.a) || has_errors(x.b);
+	x.tf32 = ref_tf32_error(c, x.a->dtype);
+	if (x.tf32 > 0 && !rounds_to_tf32(x.a) && !rounds_to_tf32(x.b))
+		x.tf32 = 0;
 	contract(&x, out);
 	for (unsigned k = 0; k < call->n; k++)
 		ref_inherit(out, in[k]);

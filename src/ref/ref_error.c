@@ -18,6 +18,8 @@ enum {
 	PART_ULPS = 2, /* roundings of the parts of a sum: made, reduced over one mesh axis after another */
 };
 
+#define TF32_ERROR 0x1p-10 /* relative, of cutting f32 off to 11 significant bits */
+
 double ref_unit(enum dtype t)
 {
 	return t == DTYPE_F64 ? 0x1p-53 : 0x1p-24;
@@ -27,6 +29,11 @@ double ref_sum_error(enum dtype t, int64_t n)
 {
 	double k = (double)n + 1, statistical = 16 + 8 * sqrt((double)n);
 	return ref_unit(t) * (k < statistical ? k : statistical);
+}
+
+double ref_tf32_error(const struct ref_context *c, enum dtype t)
+{
+	return c->o->tf32 && t == DTYPE_F32 ? 2 * TF32_ERROR + TF32_ERROR * TF32_ERROR : 0;
 }
 
 double ref_parts_error(enum dtype t)

@@ -79,6 +79,8 @@ const char *ref_name(const struct module *m, value_id v, char *text, size_t size
 void ref_set_error(struct ref_array *a, int64_t i, double value, double passed, double computed);
 /* Of a sum of n terms in an accumulator of a dtype, relative to the sum of their magnitudes. */
 double ref_sum_error(enum dtype t, int64_t n);
+/* Of a sum of products whose operands may be rounded to tf32, relative to the same; 0: they may not. */
+double ref_tf32_error(const struct ref_context *c, enum dtype t);
 /* Of parts of a sum that are stored in a dtype before they are added, relative to the same. */
 double ref_parts_error(enum dtype t);
 /* Unit roundoff of the accumulators and functions of a dtype: f32's or f64's. */

@@ -101,8 +101,9 @@ bool ref_softmax(struct ref_context *c, const struct ref_call *call, const struc
 	return true;
 }
 
-/* Of scale times the product of a query row and a key. */
-static double score_error(const struct ref_array *const *in, int64_t q, int64_t k, int64_t n, double scale)
+/* Of scale times the product of a query row and a key. tf32: see ref_tf32_error. */
+static double score_error(const struct ref_array *const *in, int64_t q, int64_t k, int64_t n, double scale,
+                          double tf32)
 {
 	double magnitude = 0, passed = 0;
 	for (int64_t i = 0; i < n; i++) {
@@ -110,13 +111,13 @@ static double score_error(const struct ref_array *const *in, int64_t q, int64_t 
 		magnitude += a * b;
 		passed += a * in[1]->error[k + i] + in[0]->error[q + i] * (b + in[1]->error[k + i]);
 	}
-	return scale * (passed + magnitude * ref_sum_error(in[0]->dtype, n + 2));
+	return scale * (passed + magnitude * (ref_sum_error(in[0]->dtype, n + 2) + tf32));
 }
 
 /* Attention of one query row over the first n keys of its head: out[e] = sum over s of p[s] * v[s, e].
  * q, k, v: where the row and the head's keys and values start. */
 static void attend(const struct ref_array *const *in, int64_t q, int64_t k, int64_t v, int64_t n,
-                   double scale, double *p, struct ref_array *out, int64_t at)
+                   double scale, double tf32, double *p, struct ref_array *out, int64_t at)
 {
 	int64_t e = in[0]->n[in[0]->nd - 1], ev = in[2]->n[in[2]->nd - 1];
 	double max = -INFINITY, min = INFINITY, sum = 0, error = 0;
@@ -127,7 +128,7 @@ static void attend(const struct ref_array *const *in, int64_t q, int64_t k, int6
 		p[s] *= scale;
 		max = fmax(max, p[s]);
 		min = fmin(min, p[s]);
-		error = fmax(error, score_error(in, q, k + s * e, e, fabs(scale)));
+		error = fmax(error, score_error(in, q, k + s * e, e, fabs(scale), tf32));
 	}
 	for (int64_t s = 0; s < n; s++)
 		sum += p[s] = exp(p[s] - max);
@@ -143,10 +144,10 @@ static void attend(const struct ref_array *const *in, int64_t q, int64_t k, int6
 			low = fmin(low, x), high = fmax(high, x), worst = fmax(worst, x_error);
 		}
 		/* whatever the weights are, the result lies between the values */
-		double sums = exp_sum_error(in[0]->dtype, n, 0) * fmax(fabs(low), fabs(high));
+		double sums = (exp_sum_error(in[0]->dtype, n, 0) + tf32) * fmax(fabs(low), fabs(high));
 		ref_store(out, at + i, value);
 		ref_set_error(out, at + i, value, 0,
-		              fmin(passed + magnitude * (relative + ref_sum_error(in[0]->dtype, n)),
+		              fmin(passed + magnitude * (relative + ref_sum_error(in[0]->dtype, n) + tf32),
 		                   high - low + worst + sums));
 	}
 }
@@ -180,7 +181,8 @@ bool ref_sdpa(struct ref_context *c, const struct ref_call *call, const struct r
 		state = states[2] < state ? states[2] : state;
 		set_row(out, row * ev, ev, 1, state);
 		if (state == REF_DEFINED)
-			attend(in, row * e, head * keys * e, head * keys * ev, n, scale, p, out, row * ev);
+			attend(in, row * e, head * keys * e, head * keys * ev, n, scale,
+			       ref_tf32_error(c, q->dtype), p, out, row * ev);
 	}
 	free(p);
 	finish(out, call, in);

@@ -21,8 +21,19 @@ static size_t place(const struct blas_layout *l, size_t batch, size_t row, size_
 	       (l->order == CUBLASLT_ORDER_COL ? column * leading + row : row * leading + column);
 }
 
+/* Of f32, cut off to the 11 significant bits that tensor cores look at. */
+static double as_tf32(double x)
+{
+	float f = (float)x;
+	uint32_t bits;
+	memcpy(&bits, &f, sizeof bits);
+	bits &= ~UINT32_C(0x1fff);
+	memcpy(&f, &bits, sizeof f);
+	return f;
+}
+
 /* Lines of op(X), each contiguous: rows of op(A), columns of op(B). */
-static double *lines_of(const struct blas_layout *l, const void *at, size_t batch, bool across)
+static double *lines_of(const struct blas_layout *l, const void *at, size_t batch, bool across, bool tf32)
 {
 	size_t lines = across ? l->columns : l->rows, n = across ? l->rows : l->columns;
 	enum element t = blas_element(l->type);
@@ -30,9 +41,11 @@ static double *lines_of(const struct blas_layout *l, const void *at, size_t batc
 	if (!out)
 		mock_abort("cublasLtMatmul", "the host has no memory");
 	for (size_t i = 0; i < lines; i++)
-		for (size_t k = 0; k < n; k++)
-			out[i * n + k] =
+		for (size_t k = 0; k < n; k++) {
+			double x =
 			    element_load(t, at, across ? place(l, batch, k, i) : place(l, batch, i, k));
+			out[i * n + k] = tf32 ? as_tf32(x) : x;
+		}
 	return out;
 }
 
@@ -76,7 +89,9 @@ static void compute(const struct job *j, size_t batch)
 	bool at = o->transpose_a != CUBLAS_OP_N, bt = o->transpose_b != CUBLAS_OP_N;
 	bool wide = o->compute == CUBLAS_COMPUTE_64F || o->compute == CUBLAS_COMPUTE_32I;
 	size_t n = at ? j->layout_a.rows : j->layout_a.columns;
-	double *a = lines_of(&j->layout_a, j->a, batch, at), *b = lines_of(&j->layout_b, j->b, batch, !bt);
+	bool tf32 = o->compute == CUBLAS_COMPUTE_32F_FAST_TF32;
+	double *a = lines_of(&j->layout_a, j->a, batch, at, tf32),
+	       *b = lines_of(&j->layout_b, j->b, batch, !bt, tf32);
 	double alpha = j->alpha * scale_of(o->scale_a) * scale_of(o->scale_b);
 	double beta = j->beta * scale_of(o->scale_c), scale_d = scale_of(o->scale_d);
 	for (size_t column = 0; column < ld->columns; column++)

@@ -241,11 +241,11 @@ static void test_asked_once(void)
 	t.out.data = (char *)memory + 4096 + 4;
 	CHECK(taken_by(stream, &t));
 	CHECK_EQ(logged("cublasLtMatmulAlgoGetHeuristic"), 2);
-	cuda_gemms_allow_tf32(cuda(), true);
+	cuda_allow_tf32(gpu, true);
 	for (int i = 0; i < 3; i++)
 		CHECK(taken_by(stream, &t));
 	CHECK_EQ(logged("cublasLtMatmulAlgoGetHeuristic"), 3);
-	cuda_gemms_allow_tf32(cuda(), false);
+	cuda_allow_tf32(gpu, false);
 	CHECK(taken_by(stream, &t));
 	CHECK_EQ(logged("cublasLtMatmulAlgoGetHeuristic"), 3);
 	CHECK_EQ(logged("cublasLtMatmul"), 9);
