@@ -122,10 +122,9 @@ static void add_cube(struct bench_cluster *o, enum dtype t, int64_t n)
 
 static void add_functions(struct bench_cluster *o)
 {
-	static const enum op_kind of[] = {OP_ADD,  OP_MUL,   OP_DIV, OP_RELU, OP_EXP,  OP_LOG,
-	                                  OP_SQRT, OP_RSQRT, OP_SIN, OP_COS,  OP_TANH, OP_SIGMOID,
-	                                  OP_SILU, OP_GELU,  OP_POW, OP_SUM,  OP_MAX,  OP_SOFTMAX,
-	                                  OP_GELU_TANH};
+	static const enum op_kind of[] = {OP_ADD,   OP_MUL, OP_DIV, OP_RELU,    OP_EXP,      OP_LOG,  OP_SQRT,
+	                                  OP_RSQRT, OP_SIN, OP_COS, OP_TANH,    OP_SIGMOID,  OP_SILU, OP_GELU,
+	                                  OP_POW,   OP_SUM, OP_MAX, OP_SOFTMAX, OP_GELU_TANH};
 	static const enum dtype types[] = {DTYPE_F32, DTYPE_BF16, DTYPE_F16, DTYPE_F64};
 	for (unsigned t = 0; t < (o->quick ? 1 : 4); t++)
 		for (unsigned k = 0; k < (o->quick ? 1 : sizeof of / sizeof *of); k++)

@@ -69,7 +69,7 @@ struct bench_measured {
 	VEC(struct bench_team_points) team;
 	int64_t ranks;
 	int64_t memory; /* bytes of rank 0's device */
-	int64_t inner; /* ranks of a host, if all have as many and in a row; else all */
+	int64_t inner;  /* ranks of a host, if all have as many and in a row; else all */
 };
 
 /* What the command line says is in b and o; kinds and files are none. */

@@ -105,7 +105,8 @@ static enum status dump_plan(struct compile_command *c, struct module *m)
 		ir_number(m); /* for what has no name */
 		struct plan_labels *labels = plan_labels_new(m);
 		plan_packs_drop(p);
-		status = exec_calls_print(p, labels, c->gpu.allow_tf32, &c->text);
+		const struct exec_options o = gpu_options_exec(&c->gpu);
+		status = exec_calls_print(p, labels, &o, &c->text);
 		plan_labels_free(labels);
 	} else if (p) {
 		plan_print(p, m, &c->text);

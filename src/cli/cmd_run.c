@@ -90,8 +90,6 @@ static bool check_launcher(const struct run *r, struct diag *d, enum rt_boot_kin
 
 static bool check_target(const struct run *r, struct diag *d)
 {
-	if (!gpu_options_check(&r->gpu, r->ranks.target, d))
-		return false;
 	bool ok = rank_options_check(&r->ranks, r->compile.zero_copy, d);
 	if (!rank_options_are_cuda(&r->ranks) || (!r->trace && !r->profile))
 		return ok;
@@ -196,7 +194,7 @@ int cmd_run(int argc, char **argv)
 	             "4 deadlock or timeout; 5 a backend is absent; 70 a bug in hirc.",
 	    .table = {{.title = "Options", .at = options, .n = sizeof options / sizeof *options},
 	              rank_options_table(&r.ranks),
-	              gpu_options_table(&r.gpu),
+	              gpu_options_table(&r.ranks.gpu),
 	              compile_options_table(&r.compile)},
 	    .table_n = 4,
 	    .min_files = 1,

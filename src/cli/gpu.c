@@ -1,4 +1,4 @@
-/* gpu: --allow-tf32, --fuse-relu. */
+/* gpu: --allow-tf32, --exact-reductions, --fuse-relu. */
 #include "cli/gpu.h"
 #include <assert.h>
 #include <string.h>
@@ -10,6 +10,11 @@ struct option_table gpu_options_table(struct gpu_options *o)
 	     .kind = OPTION_SWITCH,
 	     .to = &o->allow_tf32,
 	     .help = "of --target=cuda: products of f32 round their operands to tf32, of 11 bits"},
+	    {.name = "exact-reductions",
+	     .kind = OPTION_SWITCH,
+	     .to = &o->exact_reductions,
+	     .help =
+	         "reduce floats in f32 or f64, in order, and round once; only NCCL does not do so anyway"},
 	    {.name = "fuse-relu",
 	     .kind = OPTION_SWITCH,
 	     .to = &o->fuse_relu,
@@ -35,6 +40,11 @@ bool gpu_options_check(const struct gpu_options *o, const char *target, struct d
 	if (o->fuse_relu)
 		diag_error(d, DIAG_NOWHERE, "--fuse-relu is of --target=cuda: on the cpu relu keeps NaN");
 	return !o->allow_tf32 && !o->fuse_relu;
+}
+
+struct exec_options gpu_options_exec(const struct gpu_options *o)
+{
+	return (struct exec_options){.tf32 = o->allow_tf32, .exact_reductions = o->exact_reductions};
 }
 
 struct plan_target gpu_options_plan(const struct gpu_options *o, const char *target, int64_t streams)

@@ -3,12 +3,12 @@
 #define HIRC_CLI_GPU_H
 #include "base/diag.h"
 #include "cli/options.h"
-#include "exec/plan.h"
+#include "exec/exec.h"
 
-enum { GPU_OPTIONS = 2 };
+enum { GPU_OPTIONS = 3 };
 
 struct gpu_options {
-	bool allow_tf32, fuse_relu;
+	bool allow_tf32, exact_reductions, fuse_relu;
 	struct option option[GPU_OPTIONS];
 };
 
@@ -16,6 +16,8 @@ struct gpu_options {
 struct option_table gpu_options_table(struct gpu_options *o);
 /* False after reporting that one of them was given for another target. */
 bool gpu_options_check(const struct gpu_options *o, const char *target, struct diag *d);
+/* How its device computes; no other member is set. */
+struct exec_options gpu_options_exec(const struct gpu_options *o);
 /* What a plan for this target is made for. */
 struct plan_target gpu_options_plan(const struct gpu_options *o, const char *target, int64_t streams);
 

@@ -79,6 +79,8 @@ bool rank_options_are_cuda(const struct rank_options *o)
 
 bool rank_options_check(const struct rank_options *o, bool zero_copy, struct diag *d)
 {
+	if (!gpu_options_check(&o->gpu, o->target, d))
+		return false;
 	if (!zero_copy || !rank_options_are_cuda(o))
 		return true;
 	diag_error(d, DIAG_NOWHERE,
@@ -88,5 +90,9 @@ bool rank_options_check(const struct rank_options *o, bool zero_copy, struct dia
 
 struct exec_options rank_options_exec(const struct rank_options *o)
 {
-	return (struct exec_options){.transport = o->transport, .device = o->target, .engine = o->engine};
+	struct exec_options e = gpu_options_exec(&o->gpu);
+	e.transport = o->transport;
+	e.device = o->target;
+	e.engine = o->engine;
+	return e;
 }

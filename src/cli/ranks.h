@@ -1,15 +1,15 @@
 /* ranks: the options of the commands that start ranks. */
 #ifndef HIRC_CLI_RANKS_H
 #define HIRC_CLI_RANKS_H
-#include "cli/options.h"
-#include "exec/exec.h"
+#include "cli/gpu.h"
 #include "rt/bootstrap.h"
 
 enum { RANK_OPTIONS = 7, RANK_DEFAULT_STREAMS = 4 };
 
 struct rank_options {
-	const char *target; /* "cpu", "cuda" */
-	bool replay;        /* of cuda: runs after the first as a graph, where that can be made */
+	const char *target;     /* "cpu", "cuda" */
+	bool replay;            /* of cuda: runs after the first as a graph, where that can be made */
+	struct gpu_options gpu; /* a table of its own */
 	const char *bootstrap, *transport, *engine;
 	int64_t streams, timeout; /* timeout in seconds */
 	struct option option[RANK_OPTIONS];

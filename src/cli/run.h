@@ -10,7 +10,6 @@
 #ifndef HIRC_CLI_RUN_H
 #define HIRC_CLI_RUN_H
 #include "cli/compile.h"
-#include "cli/gpu.h"
 #include "cli/ranks.h"
 #include "exec/check_outputs.h"
 #include "exec/data.h"
@@ -27,7 +26,6 @@ struct run {
 	const char *text;  /* the program itself, which messages call by path; NULL: that of the file */
 	const char *check; /* NULL: no check; "": against the program itself; else another program's file */
 	struct rank_options ranks;
-	struct gpu_options gpu;
 	int64_t repeat;
 	int64_t check_limit;       /* multiplications of the reference; above it checks a sample */
 	const char *limit_way_out; /* see struct ref_options */

@@ -236,6 +236,14 @@ static void make_wants(struct run *r, struct diag *d)
 	}
 }
 
+/* Whether NCCL reduces; what `auto` means is not known before the ranks are there. */
+static bool rounds_steps(const struct run *r)
+{
+	const char *t = r->ranks.transport;
+	return rank_options_are_cuda(&r->ranks) && !r->ranks.gpu.exact_reductions &&
+	       (!strcmp(t, "nccl") || !strcmp(t, "auto"));
+}
+
 enum status run_reference(struct run *r, struct diag *d, int64_t ranks)
 {
 	enum status status = STATUS_DIAGNOSTICS;
@@ -247,8 +255,9 @@ enum status run_reference(struct run *r, struct diag *d, int64_t ranks)
 	                        .streams = r->ranks.streams,
 	                        .inputs = in,
 	                        .input_n = r->m->input.n,
-	                        .tf32 = r->gpu.allow_tf32,
+	                        .tf32 = r->ranks.gpu.allow_tf32,
 	                        .limit = r->check_limit,
+	                        .rounds_steps = rounds_steps(r),
 	                        .way_out = r->limit_way_out};
 	struct ref_sample *sample = NULL;
 	status = STATUS_DIAGNOSTICS;

@@ -79,14 +79,20 @@ static void make_hashes(struct run *r)
 		    hash_bytes(r->hash.parameters, &r->m->param.at[p].value, sizeof(int64_t));
 	r->hash.options = hash_bytes(start, &r->ranks.streams, sizeof r->ranks.streams);
 	r->hash.options = hash_bytes(r->hash.options, &r->repeat, sizeof r->repeat);
-	r->hash.options = hash_bytes(r->hash.options, &r->gpu.allow_tf32, sizeof r->gpu.allow_tf32);
-	r->hash.options = hash_bytes(r->hash.options, &r->gpu.fuse_relu, sizeof r->gpu.fuse_relu);
+	r->hash.options = hash_text(r->hash.options, r->ranks.target);
 	r->hash.options = hash_text(r->hash.options, r->ranks.transport);
 	r->hash.options = hash_text(r->hash.options, r->ranks.engine);
 	r->hash.options = hash_text(r->hash.options, r->check ? r->check : "no");
 	r->hash.options = hash_bytes(r->hash.options, &r->output.n, sizeof r->output.n);
-	r->hash.options = hash_bytes(r->hash.options,
-	                             (bool[]){r->stats, r->dump_plan, r->all_ranks, r->profile, r->trace}, 5);
+	const bool switches[] = {r->stats,
+	                         r->dump_plan,
+	                         r->all_ranks,
+	                         r->profile,
+	                         r->trace,
+	                         r->ranks.gpu.allow_tf32,
+	                         r->ranks.gpu.exact_reductions,
+	                         r->ranks.gpu.fuse_relu};
+	r->hash.options = hash_bytes(r->hash.options, switches, sizeof switches);
 	const char *dump = getenv("HIRC_DUMP");
 	if (dump && !strcmp(dump, "host_ir"))
 		r->host_ir = text;

@@ -73,7 +73,7 @@ enum status cuda_stream_new(struct cuda *c, CUstream *out);
 enum status cuda_event_record(struct cuda *c, CUstream s, CUevent *out);
 void cuda_event_release(struct cuda *c, CUevent e);
 
-enum status cuda_nccl_open(struct rt_job *job, struct cuda *c, struct rt_transport **out);
+enum status cuda_nccl_open(struct rt_job *job, struct cuda *c, bool exact, struct rt_transport **out);
 enum status cuda_peers_open(struct rt_job *job, struct cuda *c, struct rt_transport **out);
 
 #endif

@@ -291,7 +291,7 @@ static const struct rt_transport_ops nccl_ops = {
     .close = nccl_close,
 };
 
-enum status cuda_nccl_open(struct rt_job *job, struct cuda *c, struct rt_transport **out)
+enum status cuda_nccl_open(struct rt_job *job, struct cuda *c, bool exact, struct rt_transport **out)
 {
 	enum status status = cuda_need(c, CUDA_NCCL);
 	if (status != STATUS_OK)
@@ -302,6 +302,8 @@ enum status cuda_nccl_open(struct rt_job *job, struct cuda *c, struct rt_transpo
 	n->base.c = c;
 	n->base.bell = &n->bell;
 	n->base.base.captures = true;
+	n->base.base.reorders = !exact;
+	n->exact = exact;
 	n->base.messages = cuda_messages_new();
 	n->itself.most = 1;
 	n->base.look = look;

@@ -34,6 +34,7 @@ struct nccl {
 	bool step_grouped;        /* NCCL's group of the step that is being issued is open */
 	struct rt_request *group; /* those, in order */
 	struct rt_request **group_end;
+	bool exact; /* floats are reduced in the wide type, in team order, and rounded once */
 	bool aborted;
 };
 

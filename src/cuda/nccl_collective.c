@@ -5,10 +5,15 @@
  *     step 2  this GPU   a mean's division; the reduction of blocks that came apart
  *     step 3  NCCL       an Allreduce of blocks that came apart: to all members
  *
- * NCCL reduces in the type of its elements and rounds at each step: that is for types that are as wide as
- * what hirc sums them in, and for integers, of which the low bits are the same. Its minimum and maximum of
- * floats lose NaN. All else is sent in blocks, each to the member that reduces it, in team order and in the
- * wide type, with one rounding; that sends as many bytes as a ring does. */
+ * NCCL reduces in the type of its elements, rounds at each step, and takes members in an order of its own. A
+ * mean is a sum, then a division: ncclAvg multiplies each term by 1 / members instead, which rounds it where
+ * that is no power of two, and is none of the reductions that switches do.
+ *
+ * What NCCL does not do as hirc does is sent in blocks, each to the member that reduces it, in team order and
+ * in the wide type, with one rounding; that sends as many bytes as a ring does. These are minimum and maximum
+ * of floats, of which NCCL loses NaN; floats of 8 bits, whose sums it clamps to the largest number where
+ * hirc's are inf or NaN; means of f16, whose sum may be beyond the type; means of integers, which are of the
+ * sum in 64 bits. With exact reductions it is all that reduces floats. */
 #include "cuda/kernel.h"
 #include "cuda/nccl.h"
 #include <math.h>
@@ -26,10 +31,11 @@ static enum status failure(const struct nccl *n)
 
 /* ---- what NCCL does itself */
 
-static bool is_native(const struct rt_collective *c)
+static bool is_native(const struct nccl *n, const struct rt_collective *c)
 {
 	if (rt_dtype_is_float(c->dtype))
-		return (c->dtype == RT_F32 || c->dtype == RT_F64) && c->op != RT_MIN && c->op != RT_MAX;
+		return !n->exact && rt_dtype_size(c->dtype) > 1 && c->op != RT_MIN && c->op != RT_MAX &&
+		       (c->op != RT_AVG || c->dtype != RT_F16);
 	return c->op != RT_AVG || c->dtype == RT_I64 || c->dtype == RT_BOOL;
 }
 
@@ -40,6 +46,10 @@ static ncclDataType_t type_of(enum rt_dtype t)
 		return ncclFloat64;
 	case RT_F32:
 		return ncclFloat32;
+	case RT_BF16:
+		return ncclBfloat16;
+	case RT_F16:
+		return ncclFloat16;
 	case RT_I64:
 		return ncclInt64;
 	case RT_I32:
@@ -148,7 +158,7 @@ enum status nccl_collective_scratch(struct nccl *n, const struct rt_request *r, 
 		return STATUS_OK;
 	if (c->kind == RT_BARRIER)
 		*out = ALIGN;
-	bool native = !rt_collective_reduces(c->kind) || is_native(c);
+	bool native = !rt_collective_reduces(c->kind) || is_native(n, c);
 	if ((c->kind == RT_ALLGATHER || (c->kind == RT_REDUCE_SCATTER && native)) && are_even(&v) &&
 	    !are_in_order(&v))
 		*out = (size_t)(rt_collective_total(c, v.team->n) * v.size);
@@ -238,9 +248,9 @@ static bool prepare(const struct view *v)
 		given = rt_collective_send_block(c, v->own);
 		return copy(v, v->out + own.offset * v->size, v->in + given.offset * v->size, own.count);
 	case RT_REDUCE:
-		return !v->is_root || v->in || !is_native(c) || fill_neutral(v);
+		return !v->is_root || v->in || !is_native(v->n, c) || fill_neutral(v);
 	case RT_REDUCE_SCATTER:
-		if (!is_native(c) || !are_even(v) || are_in_order(v))
+		if (!is_native(v->n, c) || !are_even(v) || are_in_order(v))
 			return true;
 		for (int k = 0; k < v->team->n; k++)
 			if (!copy(v, v->scratch + k * own.count * v->size,
@@ -361,7 +371,7 @@ static bool communicate(const struct view *v)
 	case RT_ALLREDUCE:
 	case RT_REDUCE_SCATTER:
 	case RT_REDUCE:
-		return is_native(v->c) ? reduce_natively(v) : send_apart(v);
+		return is_native(v->n, v->c) ? reduce_natively(v) : send_apart(v);
 	case RT_BROADCAST:
 		return !v->c->count || nccl_call(v->n, ncclBroadcast, v->is_root ? v->in : v->out, v->out,
 		                                 (size_t)(v->c->count * v->size), ncclUint8, v->c->root,
@@ -429,7 +439,7 @@ static bool finish(const struct view *v)
 		}
 	if (!rt_collective_reduces(c->kind))
 		return true;
-	if (!is_native(c))
+	if (!is_native(v->n, c))
 		return reduce(v);
 	if (c->op != RT_AVG || c->dtype == RT_BOOL || (c->kind == RT_REDUCE && !v->is_root))
 		return true;
@@ -442,7 +452,7 @@ static bool finish(const struct view *v)
 static bool spread(const struct view *v)
 {
 	struct rt_block own = {0};
-	if (v->c->kind != RT_ALLREDUCE || is_native(v->c) || reduces_all(v))
+	if (v->c->kind != RT_ALLREDUCE || is_native(v->n, v->c) || reduces_all(v))
 		return true;
 	own = part(v, v->own);
 	if (v->c->count % v->team->n == 0)

@@ -168,7 +168,7 @@ static enum status on_one_gpu(struct rt_job *job, const struct cuda *c, bool *ou
 	return status;
 }
 
-enum status cuda_transport_open(struct rt_job *job, const char *name, struct rt_device *d,
+enum status cuda_transport_open(struct rt_job *job, const char *name, bool exact, struct rt_device *d,
                                 struct rt_transport **out)
 {
 	struct cuda *c = (struct cuda *)d;
@@ -178,14 +178,14 @@ enum status cuda_transport_open(struct rt_job *job, const char *name, struct rt_
 		return rt_job_fail(job, STATUS_ABSENT);
 	}
 	if (!any && !peers)
-		return cuda_nccl_open(job, c, out);
+		return cuda_nccl_open(job, c, exact, out);
 	enum status status = on_one_gpu(job, c, &share);
 	if (status != STATUS_OK)
 		return status;
 	if (share)
 		return cuda_peers_open(job, c, out);
 	if (any)
-		return cuda_nccl_open(job, c, out);
+		return cuda_nccl_open(job, c, exact, out);
 	rt_job_error(job, "transport peers needs ranks that are threads of one process and share a GPU; "
 	                  "transport nccl takes ranks that have a GPU each");
 	return rt_job_fail(job, STATUS_ABSENT);

@@ -464,6 +464,19 @@ int64_t exec_issued_us(const struct exec *e)
 	return e->issued_us;
 }
 
+bool exec_reorders(const struct exec *e)
+{
+	if (!e->transport->reorders)
+		return false;
+	for (uint32_t k = 0; k < e->p->collective.n; k++) {
+		const struct plan_collective *c = &e->p->collective.at[k];
+		if (rt_collective_reduces((enum rt_collective_kind)c->kind) &&
+		    rt_dtype_is_float((enum rt_dtype)c->dtype) && e->p->team.at[c->team].n > 1)
+			return true;
+	}
+	return false;
+}
+
 bool exec_can_replay(const struct exec *e, op_id *statement)
 {
 	*statement = 0;

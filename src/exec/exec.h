@@ -18,6 +18,8 @@ struct exec_options {
 	const char *device;    /* "cpu", "cuda" */
 	const char *engine;    /* "auto", "inline", "lanes", "issue" */
 	bool tf32;             /* of cuda: products of f32 may round their operands to tf32 */
+	bool
+	    exact_reductions; /* of cuda, nccl: floats as all other transports reduce them, see cuda/open.h */
 	struct buf *calls; /* of cuda: where its calls go as text, instead of to a GPU; NULL: they are made */
 };
 
@@ -49,6 +51,9 @@ enum status exec_poison(struct exec *e);
 enum status exec_run(struct exec *e);
 /* When the host had issued all of the last run, before it waited: rt_clock_us. */
 int64_t exec_issued_us(const struct exec *e);
+/* Whether runs may give other bits: this rank and others reduce floats in an order that the transport does
+ * not promise to keep. */
+bool exec_reorders(const struct exec *e);
 /* After a run: makes a graph of a run, which all later ones replay, where device, transport and plan allow
  * it. Whether they do is exec_can_replay; *statement is what is in the way, 0: the device or the transport.
  */

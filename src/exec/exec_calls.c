@@ -20,14 +20,18 @@ static bool shares_nothing(const struct rt_job *job)
 	return false;
 }
 
-enum status exec_calls_print(const struct plan *p, const struct plan_labels *labels, bool tf32,
-                             struct buf *out)
+enum status exec_calls_print(const struct plan *p, const struct plan_labels *labels,
+                             const struct exec_options *how, struct buf *out)
 {
 	static const struct rt_bootstrap alone = {
 	    .name = "alone", .allgather = allgather_of_one, .shares = shares_nothing};
 	struct rt_job job = {.rank = (int)p->rank, .size = (int)p->ranks, .boot = &alone, .host = "here"};
-	const struct exec_options o = {
-	    .device = "cuda", .transport = "nccl", .engine = "auto", .tf32 = tf32, .calls = out};
+	const struct exec_options o = {.device = "cuda",
+	                               .transport = "nccl",
+	                               .engine = "auto",
+	                               .tf32 = how->tf32,
+	                               .exact_reductions = how->exact_reductions,
+	                               .calls = out};
 	struct exec *e;
 	job.board = mem_zalloc(rt_board_bytes(1));
 	rt_board_start(job.board, 1, job.rank);

@@ -3,9 +3,10 @@
 #define HIRC_EXEC_EXEC_CALLS_H
 #include "exec/exec.h"
 
-/* Of one run, from the memory's allocation on; tf32: see struct exec_options. STATUS_ABSENT after a message
- * where hirc was built without CUDA. */
-enum status exec_calls_print(const struct plan *p, const struct plan_labels *labels, bool tf32,
-                             struct buf *out);
+/* Of one run over NCCL, from the memory's allocation on;
+ * how: it computes, no other member is looked at.
+ * STATUS_ABSENT after a message where hirc was built without CUDA. */
+enum status exec_calls_print(const struct plan *p, const struct plan_labels *labels,
+                             const struct exec_options *how, struct buf *out);
 
 #endif

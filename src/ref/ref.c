@@ -142,6 +142,7 @@ static bool load_input(struct ref_context *c, unsigned k, struct ref_array *out)
 	for (int64_t i = 0; i < count; i++) {
 		struct ref_fold s;
 		ref_fold_start(&s, fold, out->dtype);
+		s.steps = ref_steps(c, fold, out->dtype, n);
 		for (int64_t p = 0; p < n; p++)
 			ref_take_input(&parts, p, given, i * n + p);
 		double grid = n > 1 ? ref_grid(&parts) : 0;
@@ -149,7 +150,7 @@ static bool load_input(struct ref_context *c, unsigned k, struct ref_array *out)
 			ref_fold_add(&s, &parts, p);
 		if (n > 1) {
 			ref_fold_end(&s, out, i, grid, ref_precision(out->dtype));
-			out->error[i] += ref_parts_error(out->dtype) * s.magnitude;
+			out->error[i] += ref_parts_error(out->dtype, 0, s.magnitude);
 		} else {
 			ref_copy(out, i, &parts, 0);
 		}
@@ -182,20 +183,38 @@ static unsigned summed_axes(const struct module *m, op_id op, unsigned k)
 	}
 }
 
-/* Whether the run may store parts of a sum, rounded, before it adds them up: an axis that is summed
- * is spread over a mesh, or may be, for its layout is still to be chosen, or an operand is pending. */
-static bool is_narrow(const struct module *m, op_id op)
+static int64_t all_ranks(const struct ref_context *c)
 {
+	int64_t n = c->o->ranks;
+	for (mesh_id k = 1; k < c->m->mesh.n; k++)
+		n = ir_mesh(c->m, k)->device_count > n ? ir_mesh(c->m, k)->device_count : n;
+	return n;
+}
+
+/* How many ranks may store parts of a sum, rounded, before these are added up; 0: none does. They do where an
+ * axis that is summed is spread over a mesh, or may be, for its layout is still to be chosen, or where an
+ * operand is pending. */
+static int64_t ranks_of_parts(const struct ref_context *c, op_id op)
+{
+	const struct module *m = c->m;
+	int64_t most = 0;
 	for (unsigned k = 0; k < op_role_count(m, op, ROLE_READ); k++) {
 		value_id v = op_read(m, op, k);
-		unsigned mask = summed_axes(m, op, k);
-		if (mask && (m->value.at[v].flags & VALUE_OPEN || ref_partial_axes(value_domain(m, v), NULL)))
-			return true;
+		unsigned mask = summed_axes(m, op, k), over = 0;
+		bool pending = ref_partial_axes(value_domain(m, v), NULL);
+		int64_t ranks = pending ? ref_pending_parts(m, v) : 1;
+		if (!mask)
+			continue;
+		if (m->value.at[v].flags & VALUE_OPEN)
+			return all_ranks(c);
 		for (unsigned a = 0; mask >> a; a++)
-			if (mask >> a & 1 && layout_mesh_axes(m, m->value.at[v].type, a))
-				return true;
+			over |= mask >> a & 1 ? layout_mesh_axes(m, m->value.at[v].type, a) : 0;
+		for (unsigned a = 0; over >> a; a++)
+			ranks *= over >> a & 1 ? ir_mesh(m, value_type(m, v)->mesh)->size[a] : 1;
+		if ((pending || over) && ranks > most)
+			most = ranks;
 	}
-	return false;
+	return most;
 }
 
 /* How many equal tensors a functional collective reduces: a partial operand's value is its reduction
@@ -249,6 +268,7 @@ static bool collective(struct ref_context *c, op_id op, const struct ref_array *
 			continue;
 		}
 		ref_fold_start(&s, fold, in->dtype);
+		s.steps = ref_steps(c, fold, out->dtype, copies);
 		for (int64_t k = 0; k < copies; k++)
 			ref_fold_add(&s, in, i);
 		ref_fold_end(&s, out, i, grid, ref_precision(out->dtype));
@@ -287,7 +307,7 @@ static bool evaluate(struct ref_context *c, op_id op, struct ref_array *of)
 {
 	const struct op *o = ir_op(c->m, op);
 	struct ref_operand *in = mem_zalloc(sizeof *in * (o->operand_n + 1u));
-	struct ref_call call = {.op = op, .in = in, .narrow = is_narrow(c->m, op)};
+	struct ref_call call = {.op = op, .in = in, .ranks = ranks_of_parts(c, op)};
 	const struct expr_env env = {.rank = -1, .streams = c->o->streams};
 	unsigned results = op_result_count(c->m, op);
 	struct ref_array *out = mem_zalloc(sizeof *out * (results + 1));

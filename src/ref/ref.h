@@ -47,8 +47,12 @@ struct ref_options {
 	 * its mesh axes, row-major. */
 	const struct ref_array *inputs;
 	unsigned input_n;
-	bool tf32;           /* what is checked may have rounded the operands of products of f32 to tf32 */
-	int64_t limit;       /* multiplications in all contractions; larger programs are refused */
+	bool tf32;     /* what is checked may have rounded the operands of products of f32 to tf32 */
+	int64_t limit; /* multiplications in all contractions; larger programs are refused */
+	/* Collectives round each step of a reduction of bf16 or f16 to that, and take members in any order,
+	 * as NCCL does; means of bf16 are sums that are then divided. Else they reduce in f32 and round once.
+	 */
+	bool rounds_steps;
 	const char *way_out; /* what else a user can do then, besides smaller parameters; NULL: nothing */
 };
 
@@ -68,5 +72,8 @@ void ref_array_free(struct ref_array *a); /* data, ints, state and error */
 double ref_round(enum dtype t, double x);
 /* Significant bits of a float dtype: 53 24 8 11 4 3. */
 int ref_precision(enum dtype t);
+/* Its largest number, and the smallest with all these bits. */
+double ref_largest(enum dtype t);
+double ref_smallest(enum dtype t);
 
 #endif

@@ -165,6 +165,7 @@ static void reduce(const struct exchange *x, enum reduce_op op, int64_t start, s
 		struct ref_fold s;
 		uint8_t state = REF_DEFINED;
 		ref_fold_start(&s, op, out->dtype);
+		s.steps = ref_steps(x->h->c, op, out->dtype, x->n);
 		for (unsigned k = 0; k < x->n; k++) {
 			if (!x->in[k].data)
 				continue; /* a root that only takes */

@@ -23,6 +23,7 @@ struct contraction {
 	bool narrow;   /* parts of the sum may be stored in the result's dtype */
 	double
 	    tf32; /* what the rounding of the operands makes of the sum, relative to magnitudes; 0: exact */
+	int64_t steps; /* of ref_steps, that many */
 };
 struct sum {
 	double value, magnitude, error;
@@ -212,7 +213,7 @@ static void store(const struct contraction *x, struct sum s, int64_t column, str
 	bool sure = ref_sum_is_exact(x->bits, s.magnitude, x->grid) && x->tf32 == 0;
 	double computed = sure ? 0 : (ref_sum_error(x->a->dtype, x->k + 1) + x->tf32) * s.magnitude;
 	if (x->narrow)
-		computed += ref_parts_error(out->dtype) * s.magnitude;
+		computed += ref_parts_error(out->dtype, x->steps, s.magnitude);
 	out->exact = out->exact && sure;
 	ref_store(out, r, s.value);
 	ref_set_error(out, r, s.value, s.error, computed);
@@ -289,7 +290,8 @@ bool ref_contract(struct ref_context *c, const struct ref_call *call, const stru
 	if (call->before)
 		x.grid = fmin(x.grid, ref_grid(call->before));
 	x.bits = ref_accumulator_bits(x.a->dtype);
-	x.narrow = call->narrow && !out->ints;
+	x.narrow = call->ranks && !out->ints;
+	x.steps = ref_steps(c, REDUCE_SUM, out->dtype, call->ranks);
 	if (x.narrow && ref_precision(out->dtype) < x.bits)
 		x.bits = ref_precision(out->dtype);
 	x.held = call->partial ? held_terms(x.a, x.b, x.k) : NULL;

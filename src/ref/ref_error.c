@@ -36,9 +36,31 @@ double ref_tf32_error(const struct ref_context *c, enum dtype t)
 	return c->o->tf32 && t == DTYPE_F32 ? 2 * TF32_ERROR + TF32_ERROR * TF32_ERROR : 0;
 }
 
-double ref_parts_error(enum dtype t)
+double ref_parts_error(enum dtype t, int64_t steps, double magnitude)
 {
-	return dtype_is_float(t) ? PART_ULPS * ldexp(1, -ref_precision(t)) : 0;
+	if (!dtype_is_float(t))
+		return 0;
+	double relative = (PART_ULPS + (double)steps) * ldexp(1, -ref_precision(t));
+	double error = (steps ? expm1(relative) : relative) * magnitude;
+	return steps && magnitude + error > ref_largest(t) ? INFINITY : error;
+}
+
+double ref_factors_error(enum dtype t, int64_t steps, double magnitude, double value)
+{
+	if (!steps)
+		return 0;
+	double relative = expm1((double)steps * ldexp(1, -ref_precision(t)));
+	bool leaves = magnitude * (1 + relative) > ref_largest(t) ||
+	              (value != 0 && fabs(value) < magnitude * ref_smallest(t));
+	return leaves ? INFINITY : relative * fabs(value);
+}
+
+int64_t ref_steps(const struct ref_context *c, enum reduce_op op, enum dtype t, int64_t ranks)
+{
+	bool adds = op == REDUCE_SUM || op == REDUCE_PROD || (op == REDUCE_AVG && t == DTYPE_BF16);
+	if (!c->o->rounds_steps || ranks < 2 || (t != DTYPE_BF16 && t != DTYPE_F16) || !adds)
+		return 0;
+	return op == REDUCE_AVG ? ranks - 1 : ranks - 2;
 }
 
 void ref_set_error(struct ref_array *a, int64_t i, double value, double passed, double computed)

@@ -81,8 +81,14 @@ void ref_set_error(struct ref_array *a, int64_t i, double value, double passed, 
 double ref_sum_error(enum dtype t, int64_t n);
 /* Of a sum of products whose operands may be rounded to tf32, relative to the same; 0: they may not. */
 double ref_tf32_error(const struct ref_context *c, enum dtype t);
-/* Of parts of a sum that are stored in a dtype before they are added, relative to the same. */
-double ref_parts_error(enum dtype t);
+/* Of parts of a sum that are stored in a dtype before they are added, in a sum of terms with these
+ * magnitudes. steps: more roundings on the way, see ref_steps. INFINITY where one of them may overflow. */
+double ref_parts_error(enum dtype t, int64_t steps, double magnitude);
+/* Of a product, whose factors above 1 make this magnitude; also INFINITY where a step may underflow. */
+double ref_factors_error(enum dtype t, int64_t steps, double magnitude, double value);
+/* Roundings of a reduction by collectives over so many ranks, beyond those of making the parts and of storing
+ * the result: 0 where it is done in f32. */
+int64_t ref_steps(const struct ref_context *c, enum reduce_op op, enum dtype t, int64_t ranks);
 /* Unit roundoff of the accumulators and functions of a dtype: f32's or f64's. */
 double ref_unit(enum dtype t);
 /* What errors of the operands, x[k] ± e[k], do to a pointwise function of them. */
@@ -103,9 +109,9 @@ struct ref_call {
 	const struct ref_operand *in;
 	const struct ref_array *before; /* accumulate=true: what the result holds; else NULL */
 	const uint8_t *want;            /* result elements that are needed; NULL: all */
-	bool partial; /* the result is pending: sum what is held, absent terms are other ranks' */
-	bool narrow;  /* other ranks may hold parts of the sum, stored in the result's dtype */
-	double parts; /* partial: of an average, how many are pending; else 1 */
+	bool partial;  /* the result is pending: sum what is held, absent terms are other ranks' */
+	int64_t ranks; /* that may hold parts of the sum, stored in the result's dtype; 0: none does */
+	double parts;  /* partial: of an average, how many are pending; else 1 */
 };
 /* out was made from the result's type; every wanted element gets a value and a state. False after
  * reporting. */
@@ -153,7 +159,8 @@ struct ref_fold {
 	double error; /* of the terms, summed; of extremes the largest; of products relative */
 	int64_t i;
 	int64_t count;
-	bool exact; /* products: no step was rounded */
+	bool exact;    /* products: no step was rounded */
+	int64_t steps; /* of ref_steps, which is set after the start */
 };
 void ref_fold_start(struct ref_fold *s, enum reduce_op op, enum dtype t);
 void ref_fold_add(struct ref_fold *s, const struct ref_array *a, int64_t i);

@@ -88,9 +88,10 @@ static bool compute(struct ref_host *h, const struct ref_rank *r, const struct r
 	if (ok && absent) {
 		diag_error(h->c->d, at, "rank %lld does not hold all that its part of the result of %s needs",
 		           (long long)r->device, op_info[ir_op(m, e->op)->kind].hir);
-		diag_note(h->c->d, DIAG_NOWHERE,
-		          "a program with buffers is evaluated rank by rank, as it stands: write the `set` that "
-		          "gathers, or check what --stop-after=decompose-reshardings --dump=hir prints");
+		diag_note(
+		    h->c->d, DIAG_NOWHERE,
+		    "a program with buffers is evaluated rank by rank, as it stands: write the `set` that "
+		    "gathers, or check what --stop-after=decompose-reshardings --dump=hir prints");
 		ok = false;
 	}
 	free(want);

@@ -66,10 +66,11 @@ static void fold_error(const struct ref_fold *s, struct ref_array *out, int64_t 
 	double divisor = s->op == REDUCE_AVG && s->count ? (double)s->count : 1, computed = 0;
 	double passed = s->op == REDUCE_PROD ? s->error * fabs(s->f) : s->error / divisor;
 	if (s->op == REDUCE_PROD && !sure)
-		computed = ref_sum_error(out->dtype, s->count) * fabs(s->f);
+		computed = ref_sum_error(out->dtype, s->count) * fabs(s->f) +
+		           ref_factors_error(out->dtype, s->steps, s->magnitude, s->f);
 	else if (s->op == REDUCE_SUM || s->op == REDUCE_AVG)
 		computed = (sure ? 0 : ref_sum_error(out->dtype, s->count) * s->magnitude / divisor) +
-		           (parts ? ref_parts_error(out->dtype) * s->magnitude / divisor : 0);
+		           (parts ? ref_parts_error(out->dtype, s->steps, s->magnitude) / divisor : 0);
 	ref_set_error(out, i, value, passed, out->ints ? 0 : computed);
 }
 
@@ -151,6 +152,7 @@ bool ref_reduce(struct ref_context *c, const struct ref_call *call, const struct
 {
 	const struct op *op = ir_op(c->m, call->op);
 	enum reduce_op fold = reduce_op_of((enum op_kind)op->kind);
+	enum reduce_op added = fold == REDUCE_AVG ? REDUCE_SUM : fold; /* by ranks, which then divide */
 	int64_t stride[IR_MAX_LOGICAL], index[IR_MAX_LOGICAL] = {0}, i = 0, length = 1;
 	int64_t count = ref_array_count(out);
 	unsigned mask;
@@ -161,8 +163,10 @@ bool ref_reduce(struct ref_context *c, const struct ref_call *call, const struct
 	for (int k = 0; k < in->nd; k++)
 		length *= mask >> k & 1 ? in->n[k] : 1;
 	struct ref_fold *acc = mem_alloc(sizeof *acc * (size_t)count);
-	for (int64_t r = 0; r < count; r++)
+	for (int64_t r = 0; r < count; r++) {
 		ref_fold_start(&acc[r], fold, in->dtype);
+		acc[r].steps = ref_steps(c, added, out->dtype, call->ranks);
+	}
 	memset(out->state, REF_DEFINED, (size_t)count);
 	if (ref_array_count(in))
 		do {
@@ -179,9 +183,9 @@ bool ref_reduce(struct ref_context *c, const struct ref_call *call, const struct
 	ref_inherit(out, in);
 	double grid = ref_grid(in);
 	int bits = ref_accumulator_bits(in->dtype);
-	if (call->narrow && !out->ints && ref_precision(out->dtype) < bits)
+	if (call->ranks && !out->ints && ref_precision(out->dtype) < bits)
 		bits = ref_precision(out->dtype);
-	if (call->narrow && !out->ints && fold == REDUCE_AVG)
+	if (call->ranks && !out->ints && fold == REDUCE_AVG)
 		bits = 0; /* a part's mean is rounded before the average is */
 	bool ok = true;
 	for (int64_t r = 0; r < count && ok; r++) {

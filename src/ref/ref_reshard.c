@@ -56,6 +56,7 @@ void ref_assemble(struct ref_host *h, type_id t, unsigned n, const uint32_t *dev
 		struct ref_fold s;
 		uint8_t state = REF_DEFINED;
 		ref_fold_start(&s, op, out->dtype);
+		s.steps = ref_steps(h->c, op, out->dtype, parts);
 		for (int64_t p = 0; p < parts; p++) {
 			unsigned k = 0;
 			while (k < n && (part[k] != p || in[k].state[i] == REF_ABSENT))

@@ -32,6 +32,16 @@ int ref_precision(enum dtype t)
 	return t == DTYPE_F64 ? 53 : format[t].precision;
 }
 
+double ref_largest(enum dtype t)
+{
+	return format[t].max;
+}
+
+double ref_smallest(enum dtype t)
+{
+	return ldexp(1, format[t].min_exponent);
+}
+
 int ref_accumulator_bits(enum dtype t)
 {
 	return t == DTYPE_F64 ? 53 : 24;

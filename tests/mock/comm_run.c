@@ -1,7 +1,9 @@
 /* comm_run: what calls of NCCL do when their stream comes to them. Every member sends what others need of it
- * to each of them; reductions take all parts and add them up in the order of ranks, as NCCL does: after each
- * step the sum is rounded to the type, averages of floats multiply by 1/n first, and max and min pass NaN by.
- */
+ * to each of them; reductions take all parts and add them up around a ring, as NCCL does: what ends at a rank
+ * begins at the next one, and of an allreduce each rank is the end of a block. The ring turns from launch to
+ * launch, for where switches reduce the order is another in each call. After each step the sum is rounded to
+ * the type, averages of floats multiply by 1/n first, floats of 8 bits stay finite, and max and min pass NaN
+ * by. */
 #include "comm.h"
 #include "element.h"
 #include "flow.h"
@@ -47,28 +49,36 @@ static int64_t combine_whole(ncclRedOp_t op, enum element t, int64_t a, int64_t 
 static double combine(ncclRedOp_t op, enum element t, double a, double b)
 {
 	double x = op == ncclProd ? a * b : op == ncclMin ? fmin(a, b) : op == ncclMax ? fmax(a, b) : a + b;
+	double largest = t == ELEMENT_F8E4M3 ? 448 : t == ELEMENT_F8E5M2 ? 57344 : INFINITY;
 	char rounded[8];
+	x = x > largest ? largest : x < -largest ? -largest : x;
 	element_store(t, rounded, 0, x);
 	return element_load(t, rounded, 0);
 }
 
-/* part[k] holds what rank k has; out may be one of them. */
-static void reduce(ncclRedOp_t op, enum element t, size_t count, int n, const char *const *part, char *out)
+/* part[k] holds what rank k has; out may be one of them. last: where the ring ends, modulo n; spread: of each
+ * of n blocks one rank later. */
+static void reduce(ncclRedOp_t op, enum element t, size_t count, int n, const char *const *part,
+                   uint64_t last, bool spread, char *out)
 {
 	double share = op == ncclAvg ? combine(ncclSum, t, 1.0 / n, 0) : 1;
-	for (size_t i = 0; i < count; i++)
+	size_t block = (count + (size_t)n - 1) / (size_t)n;
+	for (size_t i = 0; i < count; i++) {
+		int first = (int)((last + 1 + (spread ? i / block : 0)) % (uint64_t)n);
 		if (element_is_whole(t)) {
-			int64_t x = element_load_whole(t, part[0], i);
+			int64_t x = element_load_whole(t, part[first], i);
 			for (int k = 1; k < n; k++)
-				x = combine_whole(op, t, x, element_load_whole(t, part[k], i));
+				x = combine_whole(op, t, x, element_load_whole(t, part[(first + k) % n], i));
 			element_store_whole(t, out, i, op == ncclAvg ? x / n : x);
 		} else {
-			double x = combine(ncclProd, t, element_load(t, part[0], i), share);
+			double x = combine(ncclProd, t, element_load(t, part[first], i), share);
 			for (int k = 1; k < n; k++)
-				x = combine(op, t, x,
-				            combine(ncclProd, t, element_load(t, part[k], i), share));
+				x = combine(
+				    op, t, x,
+				    combine(ncclProd, t, element_load(t, part[(first + k) % n], i), share));
 			element_store(t, out, i, x);
 		}
+	}
 }
 
 /* ---- a call as flows */
@@ -77,8 +87,9 @@ struct running {
 	const struct comm_call *call;
 	struct ncclComm *comm;
 	struct flows *flows;
-	size_t block; /* bytes of `count` elements */
-	char *parts;  /* of a reduction, those of all ranks; NULL: this rank has no result */
+	size_t block;    /* bytes of `count` elements */
+	char *parts;     /* of a reduction, those of all ranks; NULL: this rank has no result */
+	uint64_t launch; /* its number */
 };
 
 static void send_to(const struct running *r, int to, const char *data)
@@ -156,9 +167,12 @@ static void end(const struct running *r)
 	const char **part = malloc((size_t)r->comm->n * sizeof *part);
 	if (!part)
 		mock_abort("nccl", "the host has no memory");
+	const struct comm_call *c = r->call;
+	int last = c->kind == COMM_REDUCE ? c->root : c->kind == COMM_REDUCE_SCATTER ? r->comm->rank : 0;
 	for (int k = 0; k < r->comm->n; k++)
 		part[k] = r->parts + (size_t)k * r->block;
-	reduce(r->call->reduction, element_of(r->call->type), r->call->count, r->comm->n, part, r->call->out);
+	reduce(c->reduction, element_of(c->type), c->count, r->comm->n, part, r->launch + (uint64_t)last,
+	       c->kind == COMM_ALLREDUCE, c->out);
 	free(part);
 }
 
@@ -198,7 +212,7 @@ static bool move_all(struct ncclComm *c, struct flows *flows)
 	}
 }
 
-static void run_calls(struct comm_launch *l)
+static void run_calls(struct comm_launch *l, uint64_t number)
 {
 	struct flows flows = {0};
 	struct running *running = calloc((size_t)l->n, sizeof *running);
@@ -206,7 +220,7 @@ static void run_calls(struct comm_launch *l)
 		mock_abort("nccl", "the host has no memory");
 	for (int k = 0; k < l->n; k++) {
 		size_t block = l->call[k].count * comm_type_bytes(l->call[k].type);
-		running[k] = (struct running){&l->call[k], l->comm, &flows, block, NULL};
+		running[k] = (struct running){&l->call[k], l->comm, &flows, block, NULL, number};
 		begin(&running[k]);
 	}
 	bool whole = move_all(l->comm, &flows);
@@ -236,7 +250,7 @@ void comm_run(void *data, uint64_t number)
 		if (mock_fails("nccl"))
 			break_down(c);
 		else
-			run_calls(l);
+			run_calls(l, number);
 	}
 	pthread_mutex_lock(&c->lock);
 	c->done = c->done == number ? number + 1 : c->done;

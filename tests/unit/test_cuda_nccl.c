@@ -3,7 +3,7 @@
 #include "test_cuda_transport.h"
 #include <math.h>
 
-/* ---- what NCCL does not do itself */
+/* ---- reductions */
 
 static enum status run_allreduce(struct rt_transport *t, int team, enum rt_dtype type, enum rt_reduce_op op,
                                  void *x, int64_t n)
@@ -13,16 +13,37 @@ static enum status run_allreduce(struct rt_transport *t, int team, enum rt_dtype
 	return rt_transport_run(t, &c);
 }
 
-/* NaN stays; bool is or and and; a sum of bf16 is rounded once; means of integers are of the sum in 64 bits.
- */
+/* Of 0.625, 0.625 and x, in bf16, where x is a multiple of 2 and above 256. NCCL rounds at each step, so that
+ * 0.625 is lost where it is added to x, as it is in two of a ring's three blocks. */
+static int sum_of_bf16(struct rt_transport *t, int team, bool exact)
+{
+	enum { LARGE = 40000 }; /* blocks come apart; the last is shorter */
+	bool last = t->job->rank == 2;
+	uint16_t *h = calloc(LARGE, sizeof *h);
+	int wrong = 0, stepwise = 0;
+	for (int k = 0; k < LARGE; k++)
+		h[k] = rt_f32_to_bf16(last ? 256 + (float)(k % 100) * 2 : 0.625f);
+	wrong |= run_allreduce(t, team, RT_BF16, RT_SUM, h, LARGE) != STATUS_OK;
+	for (int k = 0; k < LARGE; k++) {
+		float x = 256 + (float)(k % 100) * 2;
+		stepwise += h[k] == rt_f32_to_bf16(x);
+		wrong |= h[k] != rt_f32_to_bf16(x + 1.25f) && h[k] != rt_f32_to_bf16(x);
+	}
+	free(h);
+	return wrong || (stepwise > 0) == exact;
+}
+
+/* NaN stays; bool is or and and; means of integers are of the sum in 64 bits, those of f16 may have one that
+ * is beyond the type; sums of 8 bits are NaN there. arg: "nccl", or "exact", with which sums of floats are in
+ * team order and rounded once. */
 static int rules_main(struct rt_job *job, void *arg)
 {
-	(void)arg;
-	enum { LARGE = 40000 };
 	static const int all[] = {0, 1, 2};
+	static const float cancels[] = {1e8f, -1e8f, 1};
+	bool exact = strcmp(arg, "exact") == 0;
 	struct rt_transport *t;
 	int team, wrong = 0, last = job->rank == 2;
-	if (staged_open(job, "nccl", &t) != STATUS_OK || rt_transport_team(t, all, 3, &team) != STATUS_OK)
+	if (staged_open(job, arg, &t) != STATUS_OK || rt_transport_team(t, all, 3, &team) != STATUS_OK)
 		return rt_job_status(job);
 	float f[2] = {job->rank == 1 ? NAN : 1, (float)job->rank};
 	wrong |= run_allreduce(t, team, RT_F32, RT_MAX, f, 2) != STATUS_OK || !isnan(f[0]) || f[1] != 2;
@@ -34,13 +55,20 @@ static int rules_main(struct rt_job *job, void *arg)
 	wrong |= run_allreduce(t, team, RT_BOOL, RT_PROD, b, 3) != STATUS_OK || b[0] || !b[1] || b[2];
 	int8_t i = 100;
 	wrong |= run_allreduce(t, team, RT_I8, RT_AVG, &i, 1) != STATUS_OK || i != 100;
-	uint16_t *h = calloc(LARGE, sizeof *h); /* blocks come apart; the last is shorter */
-	for (int k = 0; k < LARGE; k++)
-		h[k] = rt_f32_to_bf16(last ? 256 + (float)(k % 100) * 2 : 0.625f);
-	wrong |= run_allreduce(t, team, RT_BF16, RT_SUM, h, LARGE) != STATUS_OK;
-	for (int k = 0; k < LARGE; k++) /* added one after the other in bf16 0.625 would be lost twice */
-		wrong |= h[k] != rt_f32_to_bf16(256 + (float)(k % 100) * 2 + 1.25f);
-	free(h);
+	uint8_t e = 0x79; /* 288 */
+	wrong |= run_allreduce(t, team, RT_F8E4M3, RT_SUM, &e, 1) != STATUS_OK ||
+	         !isnan(rt_load_f64(RT_F8E4M3, &e));
+	f[0] = cancels[job->rank];
+	wrong |= run_allreduce(t, team, RT_F32, RT_SUM, f, 1) != STATUS_OK || (exact && f[0] != 1);
+	f[0] = job->rank ? 3 : 1.5f;
+	wrong |= run_allreduce(t, team, RT_F32, RT_AVG, f, 1) != STATUS_OK || f[0] != 2.5f;
+	uint16_t h = rt_f32_to_bf16(job->rank ? 3 : 1.5f);
+	wrong |= run_allreduce(t, team, RT_BF16, RT_AVG, &h, 1) != STATUS_OK || h != rt_f32_to_bf16(2.5f);
+	h = rt_f32_to_f16(job->rank ? 3 : 1.5f);
+	wrong |= run_allreduce(t, team, RT_F16, RT_PROD, &h, 1) != STATUS_OK || h != rt_f32_to_f16(13.5f);
+	h = rt_f32_to_f16(60000);
+	wrong |= run_allreduce(t, team, RT_F16, RT_AVG, &h, 1) != STATUS_OK || h != rt_f32_to_f16(60000);
+	wrong |= sum_of_bf16(t, team, exact);
 	rt_job_barrier(job, "the end");
 	rt_transport_close(t);
 	return wrong ? STATUS_WRONG : STATUS_OK;
@@ -175,7 +203,8 @@ int main(void)
 		test_failures();
 		CHECK_EQ(launch(RT_BOOT_FORK, 2, 30000, cuda_transport_main, "auto"), STATUS_OK);
 	}
-	CHECK_EQ(launch(RT_BOOT_THREAD, 3, 30000, rules_main, NULL), STATUS_OK);
+	CHECK_EQ(launch(RT_BOOT_THREAD, 3, 30000, rules_main, "nccl"), STATUS_OK);
+	CHECK_EQ(launch(RT_BOOT_THREAD, 3, 30000, rules_main, "exact"), STATUS_OK);
 	CHECK_EQ(launch(RT_BOOT_THREAD, 3, 30000, group_main, NULL), STATUS_OK);
 	CHECK_EQ(launch(RT_BOOT_THREAD, CHAIN_RANKS, 30000, chain_main, "nccl"), STATUS_OK);
 	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)

@@ -81,7 +81,7 @@ static int named(struct rt_job *job, void *name)
 	enum status status = cuda_open(job, &d);
 	if (status != STATUS_OK)
 		return status;
-	status = cuda_transport_open(job, name, d, &t);
+	status = cuda_transport_open(job, name, false, d, &t);
 	if (status == STATUS_OK) {
 		status = strcmp(t->ops->name, "peers") == 0 ? STATUS_OK : STATUS_WRONG;
 		rt_transport_close(t);

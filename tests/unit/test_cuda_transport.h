@@ -260,14 +260,16 @@ static enum status open_pairs(struct rt_transport *t, int channels)
 	return cuda_nccl_pairs(t, pair, n);
 }
 
+/* name: as of cuda_transport_open, or "exact": nccl with exact reductions. */
 static enum status staged_open(struct rt_job *job, const char *name, struct rt_transport **out)
 {
+	bool exact = strcmp(name, "exact") == 0;
 	struct staged *s = calloc(1, sizeof *s);
 	s->base.ops = &staged_ops;
 	s->base.job = job;
 	enum status status = cuda_open(job, &s->device);
 	if (status == STATUS_OK)
-		status = cuda_transport_open(job, name, s->device, &s->inner);
+		status = cuda_transport_open(job, exact ? "nccl" : name, exact, s->device, &s->inner);
 	if (status == STATUS_OK)
 		status = open_pairs(s->inner, ROOM_USES);
 	*out = &s->base;
@@ -417,8 +419,8 @@ static int chain_main(struct rt_job *job, void *arg)
 	for (int i = 0; i < CHAIN_ELEMENTS; i++)
 		host[i] = (float)job->rank;
 	if (cuda_open(job, &h.device) != STATUS_OK ||
-	    cuda_transport_open(job, arg, h.device, &h.t) != STATUS_OK || open_pairs(h.t, 1) != STATUS_OK ||
-	    rt_transport_team(h.t, all, CHAIN_RANKS, &team) != STATUS_OK)
+	    cuda_transport_open(job, arg, false, h.device, &h.t) != STATUS_OK ||
+	    open_pairs(h.t, 1) != STATUS_OK || rt_transport_team(h.t, all, CHAIN_RANKS, &team) != STATUS_OK)
 		return rt_job_status(job);
 	h.async = h.device->ops->async;
 	h.async->stream_new(h.device, &h.stream);
