@@ -10,6 +10,7 @@
 /* All of a rank. */
 struct cuda_streams {
 	VEC(CUstream) stream;
+	uint32_t busy;       /* the one that was not idle at the last look, which is asked first */
 	VEC(CUevent) unused; /* events that nobody has */
 	CUstream copies;     /* of upload, download and poison */
 	VEC(struct cuda_memory {
@@ -283,10 +284,14 @@ static enum status device_is_idle(struct rt_device *d, bool *idle)
 {
 	struct cuda *c = cuda_of(d);
 	*idle = false;
-	for (uint32_t k = 0; k < c->streams->stream.n; k++) {
-		CUresult r = c->api->cuStreamQuery(c->streams->stream.at[k]);
-		if (r == CUDA_ERROR_NOT_READY)
+	struct cuda_streams *s = c->streams;
+	for (uint32_t k = 0; k < s->stream.n; k++) {
+		uint32_t at = (s->busy + k) % s->stream.n;
+		CUresult r = c->api->cuStreamQuery(s->stream.at[at]);
+		if (r == CUDA_ERROR_NOT_READY) {
+			s->busy = at;
 			return STATUS_OK;
+		}
 		c->at = (struct rt_origin){.iteration = -1};
 		if (!cuda_check(c, r, "cuStreamQuery"))
 			return failure(c);

@@ -15,16 +15,19 @@
 #include "rt/queue_issue.h"
 #include "base/arena.h"
 #include "rt/bell.h"
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum {
 	POOL_CHUNK = 256,      /* items made at once */
 	TASKS_A_BEAT = 256,    /* launches of a stream from one sign of life to the next, or */
 	WORK_A_BEAT = 1 << 22, /* elements, and multiplications of products, if that is less */
 	RETIRE_TICKETS = 64,   /* so many issued ones, before the host looks which are done */
-	SPINS = 1000,          /* looks of rt_drain, before it sleeps between them, */
-	SLEEP_US = 20,         /* for so long */
+	PAUSE_SHARE = 128, /* a pause between looks is this part of the time in which nothing has moved, */
+	PAUSE_US = 200,    /* at most so long, */
+	SLEEP_US = 50,     /* and spent awake if it is shorter: sleeps last about so much longer */
 };
 
 /* ---- items */
@@ -77,7 +80,7 @@ static void beat(struct issue_engine *e, struct stream *s, struct rt_origin at)
 	s->launched = 0;
 	s->work = 0;
 	if (!issue_failed(e, e->device->record(e->base.device, s->device, at, &event)))
-		vec_push(&e->beat, event);
+		vec_push(&s->beat, event);
 }
 
 /* Roughly: elements, or multiplications. */
@@ -250,27 +253,55 @@ static void issue_communicate(struct rt_engine *engine, struct rt_stream *curren
 
 /* ---- the end of a run */
 
-static void listen_to_beats(struct issue_engine *e)
+/* Those of a stream come one after the other. */
+static void listen_to_stream(struct issue_engine *e, struct stream *s)
 {
-	bool over = true;
-	while (e->beaten < e->beat.n && over) {
-		if (issue_failed(e, e->device->is_over(e->base.device, e->beat.at[e->beaten], &over)))
+	while (s->beaten < s->beat.n) {
+		bool over = false;
+		if (issue_failed(e, e->device->is_over(e->base.device, s->beat.at[s->beaten], &over)) ||
+		    !over)
 			return;
-		if (!over)
-			return;
-		e->device->release(e->base.device, e->beat.at[e->beaten++]);
+		e->device->release(e->base.device, s->beat.at[s->beaten++]);
 		rt_job_progress(e->base.job);
 	}
-	e->beaten = e->beat.n = 0;
+	s->beaten = s->beat.n = 0;
+}
+
+static void listen_to_beats(struct issue_engine *e)
+{
+	for (struct rt_stream *s = e->base.streams; s && !rt_engine_failed(&e->base); s = s->next)
+		listen_to_stream(e, (struct stream *)s);
+}
+
+uint32_t issue_seen(const struct issue_engine *e)
+{
+	return e->base.transport ? e->base.transport->ops->read(e->base.transport) : 0;
+}
+
+void issue_pause(struct issue_engine *e, int64_t waited, uint32_t seen)
+{
+	struct rt_transport *t = e->base.transport;
+	int64_t pause = waited / PAUSE_SHARE < PAUSE_US ? waited / PAUSE_SHARE : PAUSE_US;
+	if (pause >= SLEEP_US) {
+		if (t)
+			t->ops->wait(t, seen, pause);
+		else
+			nanosleep(&(struct timespec){.tv_nsec = (long)pause * 1000}, NULL);
+		return;
+	}
+	rt_pause();
+	for (int64_t end = rt_clock_us() + pause; rt_clock_us() < end && issue_seen(e) == seen; rt_pause())
+		sched_yield();
 }
 
 static void issue_drain(struct rt_engine *engine)
 {
 	struct issue_engine *e = (struct issue_engine *)engine;
 	struct rt_watch watch = {0};
-	for (int looks = 0; !rt_engine_failed(engine); looks++) {
+	int64_t since = rt_clock_us();
+	while (!rt_engine_failed(engine)) {
 		bool moved = false, idle = false;
-		uint32_t seen = engine->transport ? engine->transport->ops->read(engine->transport) : 0;
+		uint32_t seen = issue_seen(e);
 		advance(e, &moved);
 		issue_retire(e);
 		listen_to_beats(e);
@@ -278,17 +309,14 @@ static void issue_drain(struct rt_engine *engine)
 		    (issue_failed(e, e->device->is_idle(engine->device, &idle)) || idle))
 			break;
 		if (moved) {
-			looks = 0;
+			since = rt_clock_us();
 			continue;
 		}
 		if (rt_watch_expired(&watch, engine->job)) {
 			rt_engine_stuck(engine);
 			break;
 		}
-		if (looks < SPINS)
-			rt_pause();
-		else if (engine->transport)
-			engine->transport->ops->wait(engine->transport, seen, SLEEP_US);
+		issue_pause(e, rt_clock_us() - since, seen);
 	}
 	issue_retire(e);
 	listen_to_beats(e);
@@ -321,16 +349,16 @@ static void issue_stop(struct rt_engine *engine)
 				issue_comm_free(s->head->comm);
 			take_first(e, s);
 		}
+		while (s->beaten < s->beat.n)
+			e->device->release(engine->device, s->beat.at[s->beaten++]);
+		vec_free(&s->beat);
 		if (s->device)
 			e->device->stream_free(engine->device, s->device);
 	}
 	issue_comms_free(e);
-	while (e->beaten < e->beat.n)
-		e->device->release(engine->device, e->beat.at[e->beaten++]);
 	for (uint32_t k = 0; k < e->made.n; k++)
 		free(e->made.at[k]);
 	vec_free(&e->made);
-	vec_free(&e->beat);
 }
 
 const struct rt_engine_ops rt_issue_ops = RT_ENGINE_OPS(issue, struct issue_engine, struct stream);

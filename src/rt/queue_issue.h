@@ -35,6 +35,8 @@ struct stream {
 	unsigned launched;        /* since the last beat */
 	int64_t work;             /* of these */
 	bool captured;            /* it is part of the graph that is being made */
+	VEC(void *) beat;         /* events of launches, oldest first from `beaten` on */
+	uint32_t beaten;
 };
 
 /* A communication that the device does not have yet. */
@@ -68,8 +70,7 @@ struct issue_engine {
 	VEC(struct comm *) free_comms; /* their blocks are kept */
 	VEC(struct team) team;         /* by id */
 	VEC(struct rt_ticket) issued;  /* not known to be done; oldest first from `oldest` on */
-	VEC(void *) beat;              /* events of launches, oldest first from `beaten` on */
-	uint32_t oldest, beaten;
+	uint32_t oldest;
 	struct stream *ready, *last_ready; /* unblocked, with items */
 	int64_t queued;                    /* items in queues */
 	bool in_group;
@@ -91,6 +92,12 @@ void issue_unblock(struct issue_engine *e, struct stream *s);
 void *issue_record(struct issue_engine *e, struct stream *s, struct rt_origin at);
 /* The device's stream waits for an event, which is the device's again. */
 void issue_await(struct issue_engine *e, struct stream *s, void *event, struct rt_origin at);
+
+/* Between looks at the device. waited: us in which nothing has moved; seen: what the transport's read gave
+ * before the look, whose change ends the pause. */
+void issue_pause(struct issue_engine *e, int64_t waited, uint32_t seen);
+/* read of the transport; 0 without one. */
+uint32_t issue_seen(const struct issue_engine *e);
 
 /* Of communications: queue_issue_comm.c */
 

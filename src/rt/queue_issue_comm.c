@@ -95,13 +95,15 @@ static int64_t *late_counts(struct issue_engine *e, struct rt_collective *c)
 	size_t n = (size_t)t->team[c->team].n;
 	int64_t *list = mem_alloc(2 * n * sizeof *list);
 	struct rt_watch watch = {0};
+	int64_t since = rt_clock_us();
 	for (bool over = false, moved = false; !over && !rt_engine_failed(&e->base);) {
+		uint32_t seen = issue_seen(e);
 		if (issue_failed(e, t->ops->progress(t, &moved)) ||
 		    issue_failed(e, e->device->is_over(d, c->after, &over)) || over)
 			break;
 		if (rt_watch_expired(&watch, e->base.job))
 			rt_engine_stuck(&e->base);
-		rt_pause();
+		issue_pause(e, rt_clock_us() - since, seen);
 	}
 	if (rt_engine_failed(&e->base) ||
 	    issue_failed(e, e->device->download(d, list, c->late_counts, n * sizeof *list)) ||
