@@ -23,17 +23,9 @@ struct cuda_lasting; /* see lasting.h */
 
 /* What a kernel found wrong, in memory that both sides see: the first one counts. */
 struct cuda_fault {
-	uint32_t kind;  /* enum cuda_fault_kind; 0: none */
+	uint32_t kind;  /* enum rt_fault; 0: none */
 	uint32_t label; /* of the statement */
-	int64_t value;  /* an index, … */
-	int64_t iteration, limit;
-};
-enum cuda_fault_kind {
-	CUDA_FAULT_NONE,
-	CUDA_FAULT_DIVISION, /* of integers by zero */
-	CUDA_FAULT_POWER,    /* 0 to a negative integer */
-	CUDA_FAULT_INDEX,    /* value is not in [0, limit) */
-	CUDA_FAULT_EMPTY,    /* the mean of no integers */
+	int64_t value, iteration, limit;
 };
 
 struct cuda {

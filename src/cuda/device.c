@@ -3,6 +3,7 @@
 #include "cuda/cuda.h"
 #include "cuda/lasting.h"
 #include "cuda/record.h"
+#include "rt/fault.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -263,20 +264,13 @@ static void device_graph_free(struct rt_device *d, void *graph)
 
 static enum status look_for_fault(struct cuda *c)
 {
-	static const char *const text[] = {
-	    [CUDA_FAULT_DIVISION] = "an integer is divided by zero",
-	    [CUDA_FAULT_POWER] = "0 to a negative integer power",
-	    [CUDA_FAULT_EMPTY] = "the mean of no integers",
-	};
 	struct cuda_fault *f = c->fault;
 	struct rt_origin at = {.label = f->label, .iteration = f->iteration};
+	char why[RT_WHY_BYTES];
 	if (!f->kind)
 		return STATUS_OK;
-	if (f->kind == CUDA_FAULT_INDEX)
-		rt_job_error_at(c->base.job, at, "index %lld is outside of the axis, which has extent %lld",
-		                (long long)f->value, (long long)f->limit);
-	else
-		rt_job_error_at(c->base.job, at, "%s", text[f->kind]);
+	rt_fault_text((enum rt_fault)f->kind, f->value, f->limit, why);
+	rt_job_error_at(c->base.job, at, "%s", why);
 	return rt_job_fail(c->base.job, STATUS_DIAGNOSTICS);
 }
 

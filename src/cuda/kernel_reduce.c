@@ -9,6 +9,7 @@
  * the same numbers every time. Blocks that share a result leave theirs in scratch memory, and the last one to
  * end adds them up. */
 #include "cuda/kernel_steps.h"
+#include "rt/fault.h"
 #include <stdlib.h>
 
 enum { BLOCKS_WANTED = 1024, FEW_GROUPS = 256, RESULTS_WIDE = 32 };
@@ -403,7 +404,7 @@ bool kernel_write_reduce(struct kernel_writer *w, const struct rt_task *t)
 		s->view[s->views++] = space, s->loads[0] = false, r.views++;
 	int64_t kept = count_of(space, ~s->removed), along = count_of(space, s->removed);
 	if (kept && is_mean_of_none(s, along)) {
-		snprintf(w->why, RT_WHY_BYTES, "mean of no integers");
+		rt_fault_text(RT_FAULT_EMPTY, 0, 0, w->why);
 		ok = false;
 	} else if (kept) {
 		memcpy(view, s->view, sizeof *view * (size_t)s->views);

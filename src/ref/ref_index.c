@@ -36,7 +36,7 @@ bool ref_take(struct ref_context *c, const struct ref_call *call, const struct r
 			continue;
 		if (k < 0 || k >= n) {
 			diag_error(c->d, op->at,
-			           "gather: index %lld is not below %lld, the extent of the axis",
+			           "gather: index %lld is outside of the axis, which has extent %lld",
 			           (long long)k, (long long)n);
 			return false;
 		}

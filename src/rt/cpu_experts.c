@@ -4,9 +4,9 @@
  *                                     route  1 2 0 3       places 1 and 2 go to rank 0, in their order
  *     scatter                         each row, times its weight, is added to that of its token      */
 #include "rt/cpu.h"
+#include "rt/fault.h"
 #include "rt/rows.h"
 #include <assert.h>
-#include <stdio.h>
 #include <string.h>
 
 /* The bucket of element i, or -1. */
@@ -17,8 +17,7 @@ static int64_t bucket_of(const struct rt_task *t, int64_t i, char *why)
 	int64_t expert = rt_load_i64(v->dtype, at);
 	if (expert >= 0 && expert < t->scalar[2].i)
 		return expert / t->scalar[1].i;
-	snprintf(why, RT_WHY_BYTES, "expert %lld is not below %lld, the number of experts", (long long)expert,
-	         (long long)t->scalar[2].i);
+	rt_fault_text(RT_FAULT_EXPERT, expert, t->scalar[2].i, why);
 	return -1;
 }
 
@@ -111,8 +110,7 @@ enum status cpu_scatter(const struct rt_task *t, char *why)
 		if (k < 0)
 			continue;
 		if (k >= t->out.n[0]) {
-			snprintf(why, RT_WHY_BYTES, "row %lld is of token %lld of this rank, which has %lld",
-			         (long long)j, (long long)k, (long long)t->out.n[0]);
+			rt_fault_text(RT_FAULT_TOKEN, k, t->out.n[0], why);
 			return STATUS_DIAGNOSTICS;
 		}
 		s.weight = rt_load_f64(weight->dtype,

@@ -3,9 +3,9 @@
  *     gather   out[i] = in[0][i, in[1][i]]    a row of a table where the index is the same along the row
  *     topk     a list of the k largest so far, to which each element is compared */
 #include "rt/cpu.h"
+#include "rt/fault.h"
 #include "rt/rows.h"
 #include <assert.h>
-#include <stdio.h>
 #include <string.h>
 
 struct gather {
@@ -24,8 +24,7 @@ static enum status gather_row(void *arg, char *const *at, size_t n, const int64_
 	for (size_t i = 0; i < n; i += run) {
 		int64_t k = rt_load_i64(g->index, at[2] + (int64_t)i * stride[2]);
 		if (k < 0 || k >= g->extent) {
-			snprintf(g->why, RT_WHY_BYTES, "index %lld is not below %lld, the extent of the axis",
-			         (long long)k, (long long)g->extent);
+			rt_fault_text(RT_FAULT_INDEX, k, g->extent, g->why);
 			return STATUS_DIAGNOSTICS;
 		}
 		static const uint64_t zero;

@@ -5,9 +5,9 @@
 #include "rt/clones.h"
 #include "rt/cpu.h"
 #include "rt/elementary_f64.h"
+#include "rt/fault.h"
 #include "rt/rows.h"
 #include <assert.h>
-#include <stdio.h>
 #include <string.h>
 #include <tgmath.h>
 
@@ -342,8 +342,7 @@ static enum status pointwise_row(void *arg, char *const *at, size_t n, const int
 	}
 	bool direct = in_place(t->out.dtype, p->result, stride[0]);
 	if (!compute(p, direct ? at[0] : (void *)&p->out, in, n)) {
-		snprintf(p->why, RT_WHY_BYTES, "%s",
-		         t->op == RT_POW ? "zero to a negative integer power" : "integer division by zero");
+		rt_fault_text(t->op == RT_POW ? RT_FAULT_POWER : RT_FAULT_DIVISION, 0, 0, p->why);
 		return STATUS_DIAGNOSTICS;
 	}
 	int64_t out_stride = stride[0] / (int64_t)rt_dtype_size(t->out.dtype);

@@ -6,10 +6,10 @@
  *     sum over axis 0 of in[a, b]:  acc[0..b) += in[i, 0..b)   for i in 0..a                       */
 #include "rt/clones.h"
 #include "rt/cpu.h"
+#include "rt/fault.h"
 #include "rt/rows.h"
 #include <assert.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -327,7 +327,7 @@ enum status cpu_reduce(const struct rt_task *t, char *why)
 		kept.n[d] = 1;
 	}
 	if (r.removed == 0 && t->reduce == RT_AVG && !r.real && rt_view_count(&t->out) > 0) {
-		snprintf(why, RT_WHY_BYTES, "mean of no integers");
+		rt_fault_text(RT_FAULT_EMPTY, 0, 0, why);
 		return STATUS_DIAGNOSTICS;
 	}
 	r.along_rows = least_stride(&t->in[0], ~t->axes) < least_stride(&t->in[0], t->axes);

@@ -10,8 +10,8 @@
  * kept axes are, and a row of results gets a row of elements at once. Every step rounds to the type of its
  * result. */
 #include "rt/cpu.h"
+#include "rt/fault.h"
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 enum {
@@ -249,7 +249,7 @@ static enum status store_sums(const struct walk *w)
 		if (!reduces(&w->unit->step[k]))
 			continue;
 		if (t->reduce == RT_AVG && !w->removed_count && !rt_dtype_is_float(t->in[0].dtype)) {
-			snprintf(w->why, RT_WHY_BYTES, "mean of no integers");
+			rt_fault_text(RT_FAULT_EMPTY, 0, 0, w->why);
 			return STATUS_DIAGNOSTICS;
 		}
 		int64_t index[RT_MAX_DIMS] = {0}, size = (int64_t)rt_dtype_size(t->out.dtype), i = 0;

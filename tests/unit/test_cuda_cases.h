@@ -176,9 +176,9 @@ static inline void cases_faults(void)
 		enum rt_pointwise op;
 		unsigned fault;
 		int64_t a, b;
-	} of[] = {{RT_DIV, CUDA_FAULT_DIVISION, 7, 0},
-	          {RT_MOD, CUDA_FAULT_DIVISION, 7, 0},
-	          {RT_POW, CUDA_FAULT_POWER, 0, -1}};
+	} of[] = {{RT_DIV, RT_FAULT_DIVISION, 7, 0},
+	          {RT_MOD, RT_FAULT_DIVISION, 7, 0},
+	          {RT_POW, RT_FAULT_POWER, 0, -1}};
 	for (int k = 0; k < 3; k++) {
 		struct scene *s =
 		    pointwise(of[k].op, (enum rt_dtype[]){RT_I32, RT_I32, RT_I32}, shape[4], dense, 0);
@@ -402,7 +402,7 @@ static inline void cases_index(void)
 	}
 	struct scene *s = gather(RT_F32, RT_I32, false, 0);
 	rt_store_i64(RT_I32, s->task.in[1].data, 5);
-	s->fault = CUDA_FAULT_INDEX;
+	s->fault = RT_FAULT_INDEX;
 }
 
 static inline void cases_experts(void)
@@ -440,7 +440,7 @@ static inline void cases_experts(void)
 	memset(s->task.in[0].data, 0, 9 * sizeof(int32_t));
 	((int32_t *)s->task.in[0].data)[7] = 4;
 	s->task.out = scene_view(s, RT_I32, 1, (const int64_t[]){4}, DENSE, false);
-	s->fault = CUDA_FAULT_INDEX;
+	s->fault = RT_FAULT_EXPERT;
 }
 
 static inline void gemm(const enum rt_dtype *type, int64_t m, int64_t n, int64_t k, enum layout l, int more)

@@ -5,6 +5,7 @@
 #define HIRC_TESTS_TEST_CUDA_SCENE_H
 #include "base/vec.h"
 #include "cuda/kernel_write.h"
+#include "rt/fault.h"
 #include "test_rt.h"
 #include <math.h>
 #include <sys/mman.h>

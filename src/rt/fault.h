@@ -1,0 +1,24 @@
+/* fault: what a task may find wrong with the data it reads, and the words for it, which are those of all
+ * devices.
+ */
+#ifndef HIRC_RT_FAULT_H
+#define HIRC_RT_FAULT_H
+#include <stdint.h>
+
+/* name, number (kernels of a GPU leave it where the host sees it; 0: none), text of value and limit */
+#define RT_FAULTS(X)                                                                                         \
+	X(DIVISION, 1, "integer division by zero")                                                           \
+	X(POWER, 2, "zero to a negative integer power")                                                      \
+	X(INDEX, 3, "index %lld is outside of the axis, which has extent %lld")                              \
+	X(EXPERT, 4, "expert %lld is not below %lld, the number of experts")                                 \
+	X(TOKEN, 5, "a row is of token %lld of this rank, which has %lld")                                   \
+	X(EMPTY, 6, "mean of no integers")
+
+#define RT_FAULT_ENUM(name, number, text) RT_FAULT_##name = number,
+enum rt_fault { RT_FAULTS(RT_FAULT_ENUM) };
+#undef RT_FAULT_ENUM
+
+/* Into why, of RT_WHY_BYTES. value, limit: 0 where the text has none. */
+void rt_fault_text(enum rt_fault fault, int64_t value, int64_t limit, char *why);
+
+#endif
