@@ -13,7 +13,7 @@
 #define MAX_SIZE ((int64_t)1 << 40)
 
 /* Tables of the command line, in the order of --help. */
-enum { OF_ALL, OF_COLLECTIVES, OF_CLUSTER, OF_RANKS, OF_COMPILING, TABLES };
+enum { OF_ALL, OF_COLLECTIVES, OF_CLUSTER, OF_RANKS, OF_GPU, OF_COMPILING, TABLES };
 
 static bool is_one_of(const struct option *o, const char *names)
 {
@@ -36,7 +36,8 @@ static bool check_cluster_given(const struct command_line *line, bool measures_c
 	struct buf spelling = {0};
 	for (uint32_t k = 0; k < line->given.n && !spelling.n; k++) {
 		const struct option *o = line->given.at[k];
-		bool shared = is_in(&line->table[OF_RANKS], o) || o->letter == 'b' || o->letter == 'e' ||
+		bool shared = is_in(&line->table[OF_RANKS], o) || is_in(&line->table[OF_GPU], o) ||
+		              o->letter == 'b' || o->letter == 'e' ||
 		              is_one_of(o, "samples warmup np diagnostic-format");
 		if (!shared && is_in(&line->table[OF_CLUSTER], o) != measures_cluster)
 			option_spelling(o, &spelling);
@@ -62,7 +63,7 @@ static bool check_given(const struct bench_collectives *c, const struct command_
 		if (c->kinds && is_in(&line->table[OF_COMPILING], o))
 			fits = is_one_of(o, "np diagnostic-format");
 		else if (c->kinds)
-			fits = !is_one_of(o, "check engine streams replay");
+			fits = !is_one_of(o, "check engine streams replay allow-tf32 fuse-relu");
 		if (!fits)
 			option_spelling(o, &spelling);
 	}
@@ -343,6 +344,7 @@ int cmd_bench(int argc, char **argv)
 	                              .at = of_cluster,
 	                              .n = sizeof of_cluster / sizeof *of_cluster},
 	              [OF_RANKS] = rank_options_table(&b.ranks),
+	              [OF_GPU] = gpu_options_table(&b.ranks.gpu),
 	              [OF_COMPILING] = compile_options_table(&b.compile)},
 	    .table_n = TABLES,
 	};

@@ -282,8 +282,9 @@ int cmd_tune(int argc, char **argv)
 	        "candidate computes something else.",
 	    .table = {{.title = "Options", .at = options, .n = sizeof options / sizeof *options},
 	              rank_options_table(&t.ranks),
+	              gpu_options_table(&t.ranks.gpu),
 	              compile_options_table(&t.compile)},
-	    .table_n = 3,
+	    .table_n = 4,
 	    .min_files = 1,
 	    .max_files = 1,
 	};
