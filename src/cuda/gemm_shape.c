@@ -246,6 +246,28 @@ static bool bias_is_aligned(const struct cuda_gemm_key *key)
 	return key->aligned[CUDA_GEMM_BIAS] >= 16 && step % 16 == 0;
 }
 
+static bool is_f8(uint8_t dtype)
+{
+	return dtype == RT_F8E4M3 || dtype == RT_F8E5M2;
+}
+
+/* Tensor cores alone multiply f8: along columns of both operands, in steps of 16 bytes of everything but the
+ * columns of b and d, of which there may be any number. */
+static bool has_f8_path(const struct cuda_gemm_key *key)
+{
+	int64_t size_d = (int64_t)rt_dtype_size(key->dtype[CUDA_GEMM_D]);
+	if (!key->transposed[CUDA_GEMM_A] || key->transposed[CUDA_GEMM_B] || key->inner % 16 != 0 ||
+	    key->rows * size_d % 16 != 0)
+		return false;
+	for (int o = 0; o < CUDA_GEMM_BIAS; o++) {
+		int64_t size = (int64_t)rt_dtype_size(key->dtype[o]);
+		if (key->aligned[o] < 16 || key->lead[o] * size % 16 != 0 ||
+		    key->batch_stride[o] * size % 16 != 0)
+			return false;
+	}
+	return true;
+}
+
 static const struct rt_view *view_of(const struct rt_task *t, int operand)
 {
 	return operand == OUT ? &t->out : &t->in[operand == BIAS ? 2 : operand];
@@ -288,7 +310,8 @@ bool cuda_gemm_shape(const struct rt_task *t, struct cuda_gemm_shape *out)
 	s.key.accumulate = t->accumulate;
 	s.key.bias = t->has_bias;
 	s.key.function = (uint8_t)function_of(t);
-	if (t->has_bias && !bias_is_aligned(&s.key))
+	if ((t->has_bias && !bias_is_aligned(&s.key)) ||
+	    (is_f8(s.key.dtype[CUDA_GEMM_A]) && !has_f8_path(&s.key)))
 		return false;
 	*out = s;
 	return true;

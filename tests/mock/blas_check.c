@@ -151,8 +151,9 @@ static bool has_path(const struct blas_problem *p, const uint32_t *alignment)
 		return !o->scale_a && !o->scale_b && !o->scale_c && !o->scale_d;
 	return o->transpose_a == CUBLAS_OP_T && o->transpose_b == CUBLAS_OP_N &&
 	       p->a->order == CUBLASLT_ORDER_COL && p->b->order == CUBLASLT_ORDER_COL &&
-	       p->d->order == CUBLASLT_ORDER_COL && p->a->rows % 16 == 0 && p->d->rows % 16 == 0 &&
-	       p->d->columns % 16 == 0 && is_aligned(p->a, alignment[0]) && is_aligned(p->b, alignment[1]) &&
+	       p->d->order == CUBLASLT_ORDER_COL && p->a->rows % 16 == 0 &&
+	       p->d->rows * element_bytes(blas_element(p->d->type)) % 16 == 0 &&
+	       is_aligned(p->a, alignment[0]) && is_aligned(p->b, alignment[1]) &&
 	       is_aligned(p->c, alignment[2]) && is_aligned(p->d, alignment[3]);
 }
 
