@@ -83,14 +83,25 @@ static bool has_reduction(const struct rt_unit *u)
 	return false;
 }
 
+static bool write_copy(struct kernel_writer *w, const struct rt_task *t)
+{
+	bool turns = kernel_is_transpose(t);
+	kernel_key(w, turns);
+	if (!turns)
+		return kernel_write_chain(w, t);
+	kernel_write_transpose(w, t);
+	return true;
+}
+
 static bool write_task(struct kernel_writer *w, const struct rt_task *t)
 {
 	switch (t->kernel) {
 	case RT_TASK_COPY:
+	case RT_TASK_BITCAST:
+		return write_copy(w, t);
 	case RT_TASK_FILL:
 	case RT_TASK_IOTA:
 	case RT_TASK_POINTWISE:
-	case RT_TASK_BITCAST:
 		return kernel_write_chain(w, t);
 	case RT_TASK_UNIT:
 		return has_reduction(t->unit) ? kernel_write_reduce(w, t) : kernel_write_chain(w, t);

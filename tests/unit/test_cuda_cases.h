@@ -53,6 +53,27 @@ static inline void cases_copy(void)
 	s->task.in[0].stride[0] = -1;
 }
 
+/* out[i, j, k] = in[i, j, k], which lies as [i, k, j]; or with all axes turned. Copies through tiles. */
+static inline void cases_transpose(void)
+{
+	static const enum rt_dtype type[][2] = {{RT_F32, RT_F32}, {RT_BF16, RT_BF16}, {RT_U8, RT_U8},
+	                                        {RT_F64, RT_F64}, {RT_F32, RT_BF16},  {RT_BF16, RT_F64},
+	                                        {RT_I8, RT_I64},  {RT_F16, RT_BF16}};
+	static const int64_t extents[][3] = {{1, 64, 64}, {3, 100, 70}, {2, 16, 130}, {2, 65, 33}};
+	for (int k = 0; k < 32; k++) {
+		const enum rt_dtype *t = type[k % 8];
+		const int64_t *n = extents[k / 8], swapped[] = {n[0], n[2], n[1]};
+		struct scene *s = scene_new("copy, tiles");
+		s->task = (struct rt_task){.kernel = k % 8 == 7 ? RT_TASK_BITCAST : RT_TASK_COPY};
+		s->task.in[0] = rt_view_swap(scene_view(s, t[0], 3, swapped, k & 8 ? OFF : GAPS, true), 1, 2);
+		s->task.out = scene_view(s, t[1], 3, n, k & 1 ? GAPS : DENSE, false);
+	}
+	struct scene *s = scene_new("copy, tiles");
+	s->task = (struct rt_task){.kernel = RT_TASK_COPY};
+	s->task.in[0] = scene_view(s, RT_BF16, 3, (const int64_t[]){80, 3, 90}, TURNED, true);
+	s->task.out = scene_view(s, RT_F32, 3, (const int64_t[]){80, 3, 90}, DENSE, false);
+}
+
 static inline void cases_fill(void)
 {
 	for (int t = 0; t < RT_DTYPE_COUNT; t++)
@@ -475,6 +496,7 @@ static inline void cases_gemm(void)
 static inline void all_cases(void)
 {
 	cases_copy();
+	cases_transpose();
 	cases_fill();
 	cases_pointwise();
 	cases_faults();
@@ -485,8 +507,12 @@ static inline void all_cases(void)
 	cases_index();
 	cases_experts();
 	cases_gemm();
-	for (uint32_t k = 0; k < scenes.n; k++)
+	for (uint32_t k = 0; k < scenes.n; k++) {
+		const struct scene *s = scenes.at[k];
 		scene_write(scenes.at[k]);
+		CHECK_EQ(s->kernel >= 0 && strstr(sources.at[s->kernel], "tile[") != NULL,
+		         strcmp(s->name, "copy, tiles") == 0);
+	}
 }
 
 #endif

@@ -134,11 +134,17 @@ static inline void scene_put_prelude(struct buf *out)
 
 static inline void scene_put_source(struct buf *out, uint32_t k)
 {
-	static const char *const name[] = {"arguments",       "offset",
-	                                   "kernel",          "wide",
-	                                   "entry",           "before",
-	                                   "key_of",          "hirc_kernel",
-	                                   "hirc_kernel_run", "hirc_kernel_argument_bytes"};
+	static const char *const name[] = {"arguments",
+	                                   "offset",
+	                                   "kernel",
+	                                   "wide",
+	                                   "bits",
+	                                   "entry",
+	                                   "before",
+	                                   "key_of",
+	                                   "hirc_kernel",
+	                                   "hirc_kernel_run",
+	                                   "hirc_kernel_argument_bytes"};
 	for (size_t i = 0; i < sizeof name / sizeof *name; i++)
 		buf_printf(out, "#undef %s\n#define %s %s_%u\n", name[i], name[i], name[i], k);
 	/* Macros of the source before; those that it does not define again are not its own. */

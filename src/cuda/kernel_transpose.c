@@ -1,0 +1,122 @@
+/* kernel_transpose: copies between views whose inner axes are different ones.
+ *
+ *     out[100, 70; 70, 1] = in[100, 70; 1, 100]
+ *         a block reads 32 x 32 elements along in's inner axis, writes them along out's, through shared
+ * memory
+ *
+ * Both sides then go over lines of memory. The rows of a tile lie an odd number of words apart, so that
+ * neither goes to the same bank twice. */
+#include "cuda/kernel_write.h"
+#include <string.h>
+
+enum { LEAST = 16 /* elements along both axes; fewer would leave most of a tile empty */ };
+
+static const char transpose_text[] =
+    "KERNEL\n"
+    "{\n"
+    "SHARED bits tile[TILE][TILE + PAD];\n"
+    "for (i64 block = BLOCK; block < arg.x2; block += BLOCKS) {\n"
+    "offset number = (offset)(block % arg.x3), outer = (offset)(block / arg.x3);\n"
+    "offset down = number / (offset)arg.x4 * TILE, right = number % (offset)arg.x4 * TILE;\n"
+    "EACH_THREAD {\n"
+    "\tPLACE_q(outer)\n"
+    "\tLOOP (i, TILE * TILE / THREADS) {\n"
+    "\t\tint at = i * THREADS + (int)thread, r = at % TILE, c = at / TILE;\n"
+    "\t\tif (down + r < (offset)arg.x5 && right + c < (offset)arg.x6)\n"
+    "\t\t\ttile[r][c] = CAST(arg.x1[AT_q1 + down + r + (right + c) * (offset)arg.x7]);\n"
+    "\t}\n"
+    "}\n"
+    "EACH_THREAD {\n"
+    "\tPLACE_q(outer)\n"
+    "\tLOOP (i, TILE * TILE / THREADS) {\n"
+    "\t\tint at = i * THREADS + (int)thread, c = at % TILE, r = at / TILE;\n"
+    "\t\tif (down + r < (offset)arg.x5 && right + c < (offset)arg.x6)\n"
+    "\t\t\targ.x0[AT_q0 + (down + r) * (offset)arg.x8 + right + c] = tile[r][c];\n"
+    "\t}\n"
+    "}\n"
+    "}\n"
+    "}\n";
+
+/* The axes of both views, and which of them is the inner one of the operand; the last is that of the result.
+ */
+struct transpose {
+	int64_t stride[2][RT_MAX_DIMS];
+	struct kernel_axes x;
+	int inner;
+};
+
+static bool find(const struct rt_task *t, struct transpose *p)
+{
+	p->x.stride = p->stride;
+	kernel_axes_make(&p->x, (const struct rt_view *const[]){&t->out, &t->in[0]}, 2, ~0u, 0);
+	int last = p->x.nd - 1;
+	if (rt_view_count(&t->out) == 0 || last < 1 || p->stride[0][last] != 1)
+		return false;
+	if (p->stride[1][last] == 0 || p->stride[1][last] == 1) /* threads read one element, or one line */
+		return false;
+	for (p->inner = 0; p->inner < last; p->inner++)
+		if (p->stride[1][p->inner] == 1)
+			return p->x.n[p->inner] >= LEAST && p->x.n[last] >= LEAST;
+	return false;
+}
+
+bool kernel_is_transpose(const struct rt_task *t)
+{
+	struct transpose p;
+	return (t->kernel == RT_TASK_COPY || t->kernel == RT_TASK_BITCAST) && find(t, &p);
+}
+
+/* The axes but for the two. */
+static void take_out(struct kernel_axes *x, int inner)
+{
+	int after = --x->nd - inner;
+	x->nd--;
+	after--;
+	memmove(x->n + inner, x->n + inner + 1, (size_t)after * sizeof *x->n);
+	for (int v = 0; v < x->views; v++)
+		memmove(x->stride[v] + inner, x->stride[v] + inner + 1, (size_t)after * sizeof *x->n);
+}
+
+void kernel_write_transpose(struct kernel_writer *w, const struct rt_task *t)
+{
+	struct transpose p;
+	find(t, &p);
+	struct kernel_axes *x = &p.x;
+	int last = x->nd - 1, size = (int)rt_dtype_size(t->out.dtype);
+	bool narrow = kernel_axes_is_narrow(x),
+	     cast = t->kernel == RT_TASK_COPY && t->in[0].dtype != t->out.dtype;
+	int64_t rows = x->n[p.inner], columns = x->n[last], from = p.stride[1][last],
+	        to = p.stride[0][p.inner];
+	int tile = size <= 2 && rows >= 64 && columns >= 64 ? 64 : 32;
+	int64_t across = (columns + tile - 1) / tile, tiles = (rows + tile - 1) / tile * across;
+	take_out(x, p.inner);
+	int64_t blocks = tiles * kernel_axes_count(x);
+	kernel_key(w, t->out.dtype);
+	kernel_key(w, t->in[0].dtype);
+	kernel_key(w, narrow * 2u + (tile == 64));
+	kernel_pointer(w, t->out.data, t->out.dtype);     /* x0 */
+	kernel_pointer(w, t->in[0].data, t->in[0].dtype); /* x1 */
+	kernel_i64(w, blocks);                            /* x2 */
+	kernel_i64(w, tiles);                             /* x3 */
+	kernel_i64(w, across);                            /* x4 */
+	kernel_i64(w, rows);                              /* x5: along the operand's inner axis, */
+	kernel_i64(w, columns);                           /* x6: along the result's */
+	kernel_i64(w, from);                              /* x7 */
+	kernel_i64(w, to);                                /* x8 */
+	kernel_grid(w, blocks < 1 << 20 ? blocks : 1 << 20);
+	kernel_text(w, "typedef %s offset;\ntypedef %s bits;\n", narrow ? "i32" : "i64",
+	            kernel_bits(t->out.dtype));
+	kernel_text(w, "#define TILE %d\n#define PAD %d\n", tile, size < 4 ? 4 / size : 1);
+	if (cast) {
+		const char *in = rt_dtype_name(t->in[0].dtype),
+		           *wide = rt_dtype_name(rt_dtype_wide(t->in[0].dtype));
+		kernel_text(w, "#define CAST(x) store_%s_%s(load_%s_%s(x))\n", rt_dtype_name(t->out.dtype),
+		            wide, in, wide);
+	} else {
+		kernel_text(w, "#define CAST(x) (x)\n");
+	}
+	kernel_place(w, x, 1, "q", narrow);
+	kernel_offset(w, x, 1, "q", 0);
+	kernel_offset(w, x, 1, "q", 1);
+	kernel_text(w, "%s", transpose_text);
+}
