@@ -119,11 +119,11 @@ void exec_close(struct exec *e)
 		rt_graph_free(e->engine, e->graph);
 	rt_engine_free(e->engine);
 	free(e->counted);
-	for (uint32_t k = 0; k < e->p->buffer.n; k++)
-		if (e->staging[k])
-			e->device->ops->async->staging_free(e->device, e->staging[k]);
 	if (e->device) {
-		rt_transport_free(e->transport, e->device, e->memory);
+		rt_transport_free(e->transport, e->device, e->memory); /* what waits for others goes on */
+		for (uint32_t k = 0; k < e->p->buffer.n; k++)
+			if (e->staging[k])
+				e->device->ops->async->staging_free(e->device, e->staging[k]);
 		assert(e->device->ops->async || e->device->bytes_now == 0); /* libraries may have some */
 	}
 	rt_transport_close(e->transport);
