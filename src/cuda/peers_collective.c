@@ -71,9 +71,8 @@ static enum status blocks_differ(struct rt_job *job, const struct peers_part *fr
 
 /* ---- moves */
 
-/* A block of what member `from` gives to where member `to` takes it; both as they see it. */
-static enum status move(struct cuda *c, CUstream s, const struct peers_part *part, int n, int from,
-                        struct rt_block given, int to, struct rt_block taken)
+enum status peers_move(struct cuda *c, CUstream s, const struct peers_part *part, int n, int from,
+                       struct rt_block given, int to, struct rt_block taken)
 {
 	int64_t size = (int64_t)rt_dtype_size(part[to].c.dtype);
 	if (given.count != taken.count)
@@ -83,9 +82,8 @@ static enum status move(struct cuda *c, CUstream s, const struct peers_part *par
 	                 (const char *)part[from].c.in + given.offset * size, taken.count * size);
 }
 
-/* What member `from` gives to member `to`: whether there is such a block, and which it is to both. */
-static bool moves(const struct peers_part *part, int from, int to, struct rt_block *given,
-                  struct rt_block *taken)
+bool peers_moves(const struct peers_part *part, int from, int to, struct rt_block *given,
+                 struct rt_block *taken)
 {
 	const struct rt_collective *f = &part[from].c, *t = &part[to].c;
 	switch (f->kind) {
@@ -112,6 +110,21 @@ static bool moves(const struct peers_part *part, int from, int to, struct rt_blo
 	}
 }
 
+enum status peers_same_blocks(struct rt_job *job, const struct peers_part *part, int n, int index)
+{
+	int64_t size = (int64_t)rt_dtype_size(part[index].c.dtype);
+	enum status status = STATUS_OK;
+	for (int from = 0; from < n; from++)
+		for (int to = 0; to < n && status == STATUS_OK; to++) {
+			struct rt_block given, taken;
+			if ((from == index || to == index) && peers_moves(part, from, to, &given, &taken) &&
+			    given.count != taken.count)
+				status = blocks_differ(job, &part[from], given.count * size, &part[to],
+				                       taken.count * size, n);
+		}
+	return status;
+}
+
 static enum status move_all(struct cuda *c, CUstream s, const struct peers_part *part, int n)
 {
 	enum status status = STATUS_OK;
@@ -120,16 +133,15 @@ static enum status move_all(struct cuda *c, CUstream s, const struct peers_part 
 	for (int from = 0; from < n; from++)
 		for (int to = 0; to < n && status == STATUS_OK && (!from_root || from == part[0].c.root);
 		     to++)
-			if (moves(part, from, to, &given, &taken))
-				status = move(c, s, part, n, from, given, to, taken);
+			if (peers_moves(part, from, to, &given, &taken))
+				status = peers_move(c, s, part, n, from, given, to, taken);
 	return status;
 }
 
 /* ---- reductions */
 
-/* Elements of all members from `offset` on, reduced. */
-static enum status reduce(struct cuda *c, CUstream s, const struct peers_part *part, int n, void *out,
-                          int64_t offset, int64_t count)
+enum status peers_reduce(struct cuda *c, CUstream s, const struct peers_part *part, int n, void *out,
+                         int64_t offset, int64_t count)
 {
 	const void *in[CUDA_REDUCE_ARRAYS];
 	const struct rt_collective *x = &part[0].c;
@@ -140,14 +152,26 @@ static enum status reduce(struct cuda *c, CUstream s, const struct peers_part *p
 	return count && terms ? cuda_reduce_arrays(c, s, x->op, x->dtype, out, in, terms, count) : STATUS_OK;
 }
 
+enum status peers_same_block(struct rt_job *job, const struct peers_part *part, int n, int to)
+{
+	int64_t size = (int64_t)rt_dtype_size(part[to].c.dtype);
+	struct rt_block own = rt_collective_block(&part[to].c, to);
+	for (int m = 0; m < n; m++) {
+		struct rt_block b = rt_collective_block(&part[m].c, to);
+		if (b.count != own.count)
+			return blocks_differ(job, &part[m], b.count * size, &part[to], own.count * size, n);
+	}
+	return STATUS_OK;
+}
+
 static enum status reduce_all(struct cuda *c, CUstream s, const struct peers_part *part, int n)
 {
 	const struct rt_collective *x = &part[0].c;
 	enum status status = STATUS_OK;
 	if (x->kind == RT_REDUCE)
-		return reduce(c, s, part, n, part[x->root].c.out, 0, x->count);
+		return peers_reduce(c, s, part, n, part[x->root].c.out, 0, x->count);
 	if (x->kind == RT_ALLREDUCE) {
-		status = reduce(c, s, part, n, x->out, 0, x->count);
+		status = peers_reduce(c, s, part, n, x->out, 0, x->count);
 		for (int k = 1; k < n && status == STATUS_OK; k++)
 			status = cuda_copy(c, s, part[k].c.out, x->out,
 			                   x->count * (int64_t)rt_dtype_size(x->dtype));
@@ -155,15 +179,9 @@ static enum status reduce_all(struct cuda *c, CUstream s, const struct peers_par
 	}
 	for (int k = 0; k < n && status == STATUS_OK; k++) {
 		struct rt_block own = rt_collective_block(&part[k].c, k);
-		for (int m = 0; m < n && status == STATUS_OK; m++) {
-			struct rt_block b = rt_collective_block(&part[m].c, k);
-			int64_t size = (int64_t)rt_dtype_size(x->dtype);
-			if (b.count != own.count)
-				status = blocks_differ(c->base.job, &part[m], b.count * size, &part[k],
-				                       own.count * size, n);
-		}
+		status = peers_same_block(c->base.job, part, n, k);
 		if (status == STATUS_OK)
-			status = reduce(c, s, part, n, part[k].c.out, own.offset, own.count);
+			status = peers_reduce(c, s, part, n, part[k].c.out, own.offset, own.count);
 	}
 	return status;
 }
