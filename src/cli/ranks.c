@@ -36,7 +36,7 @@ struct option_table rank_options_table(struct rank_options *o)
 	    {.name = "transport",
 	     .kind = OPTION_TEXT,
 	     .to = &o->transport,
-	     .value = "auto|shm|mpi|mixed|nccl|peers",
+	     .value = "auto|shm|mpi|mixed|nccl|peers|cuda-ipc",
 	     .help = "what moves data between ranks"},
 	    {.name = "engine",
 	     .kind = OPTION_TEXT,

@@ -25,6 +25,7 @@ struct rt_job;
 	X(cuDeviceGetCount)                                                                                  \
 	X(cuDeviceGet)                                                                                       \
 	X(cuDeviceGetName)                                                                                   \
+	X(cuDeviceGetUuid)                                                                                   \
 	X(cuDeviceTotalMem)                                                                                  \
 	X(cuDeviceGetAttribute)                                                                              \
 	X(cuDevicePrimaryCtxRetain)                                                                          \

@@ -9,6 +9,7 @@
  *     transport.c   the choice between transports, and what they share; spare.c, messages.c
  *     nccl.c        the transport "nccl": nccl_*.c
  *     peers.c       the transport "peers": ranks that are threads of one process; peers_collective.c
+ *     ipc.c         the transport "cuda-ipc": ranks that are processes of one host; ipc_*.c
  *
  * Ranks that are threads share the primary context of a GPU. */
 #ifndef HIRC_CUDA_CUDA_H
@@ -45,6 +46,15 @@ struct cuda {
 	struct cuda_streams *streams; /* device.c's */
 };
 
+/* Memory that the device has allocated. */
+struct cuda_memory {
+	CUdeviceptr at;
+	size_t bytes;
+	uint64_t number; /* from 1 on; no other memory of this device has had it */
+};
+/* That in which bytes from `at` on lie, until the next allocation; NULL: in none. */
+const struct cuda_memory *cuda_memory_find(const struct cuda *c, const void *at, size_t bytes);
+
 /* Opens a library, unless calls are recorded only. As cuda_api_open. */
 enum status cuda_need(struct cuda *c, enum cuda_library library);
 
@@ -67,5 +77,6 @@ void cuda_event_release(struct cuda *c, CUevent e);
 
 enum status cuda_nccl_open(struct rt_job *job, struct cuda *c, bool exact, struct rt_transport **out);
 enum status cuda_peers_open(struct rt_job *job, struct cuda *c, struct rt_transport **out);
+enum status cuda_ipc_open(struct rt_job *job, struct cuda *c, struct rt_transport **out);
 
 #endif

@@ -14,11 +14,8 @@ struct cuda_streams {
 	uint32_t busy;       /* the one that was not idle at the last look, which is asked first */
 	VEC(CUevent) unused; /* events that nobody has */
 	CUstream copies;     /* of upload, download and poison */
-	VEC(struct cuda_memory {
-		CUdeviceptr at;
-		size_t bytes;
-	})
-	memory;
+	VEC(struct cuda_memory) memory;
+	uint64_t allocations; /* that were ever made */
 };
 
 static struct cuda *cuda_of(struct rt_device *d)
@@ -98,7 +95,7 @@ static enum status device_alloc(struct rt_device *d, size_t bytes, const char *w
 		return no_memory(c, bytes, what);
 	if (!cuda_check(c, r, "cuMemAlloc"))
 		return failure(c);
-	vec_push(&c->streams->memory, (struct cuda_memory){at, bytes});
+	vec_push(&c->streams->memory, (struct cuda_memory){at, bytes, ++c->streams->allocations});
 	rt_device_count(d, (int64_t)bytes);
 	*out = (void *)at;
 	return device_poison(d, *out, bytes);
@@ -114,6 +111,18 @@ static void device_free(struct rt_device *d, void *at)
 	rt_device_count(d, -(int64_t)s->memory.at[k].bytes);
 	s->memory.at[k] = s->memory.at[--s->memory.n];
 	cuda_call(c, cuMemFree, (CUdeviceptr)at);
+}
+
+const struct cuda_memory *cuda_memory_find(const struct cuda *c, const void *at, size_t bytes)
+{
+	const struct cuda_streams *s = c->streams;
+	for (uint32_t k = s->memory.n; k-- > 0;) {
+		const struct cuda_memory *m = &s->memory.at[k];
+		size_t offset = (size_t)((CUdeviceptr)at - m->at); /* of addresses before it: large */
+		if (offset <= m->bytes && bytes <= m->bytes - offset)
+			return m;
+	}
+	return NULL;
 }
 
 static enum status device_upload(struct rt_device *d, void *to, const void *from, size_t bytes)

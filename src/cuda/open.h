@@ -18,9 +18,10 @@ enum status cuda_open_recorded(struct rt_job *job, struct buf *calls, struct rt_
  * not. */
 void cuda_allow_tf32(struct rt_device *d, bool allowed);
 
-/* Transports of ranks with such devices: collective. name: "nccl", "peers", "auto" (peers if ranks are
- * threads of one process, else nccl). exact: floats are reduced in the wide type (f32; f64 of f64), in team
- * order, and rounded once, which peers does always; else NCCL reduces those of 16 bits and more itself. */
+/* Transports of ranks with such devices: collective. name: "nccl", "peers", "cuda-ipc", "auto": nccl if no
+ * two ranks share a GPU, else peers if they are threads that all do, or cuda-ipc if they are processes of one
+ * host. exact: floats are reduced in the wide type (f32; f64 of f64), in team order, and rounded once, which
+ * peers and cuda-ipc always do; else NCCL reduces those of 16 bits and more itself. */
 enum status cuda_transport_open(struct rt_job *job, const char *name, bool exact, struct rt_device *d,
                                 struct rt_transport **out);
 

@@ -64,6 +64,12 @@ static CUresult record_cuDeviceTotalMem(size_t *bytes, CUdevice device)
 	return CUDA_SUCCESS;
 }
 
+static CUresult record_cuDeviceGetUuid(CUuuid *id, CUdevice device)
+{
+	memset(id, 0, sizeof *id);
+	return CUDA_SUCCESS;
+}
+
 static CUresult record_cuDeviceGetAttribute(int *value, CUdevice_attribute which, CUdevice device)
 {
 	*value = which == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR ? MAJOR

@@ -156,37 +156,87 @@ void cuda_describe_label(const struct rt_job *job, int rank, uint32_t label, str
 
 /* ---- the choice */
 
-/* Whether the ranks are threads of this process on one GPU. */
-static enum status on_one_gpu(struct rt_job *job, const struct cuda *c, bool *out)
+/* Where a rank works. */
+struct seat {
+	int32_t host; /* its number */
+	CUuuid gpu;
+};
+
+/* Ranks on one GPU: whether there are any, and whether all are. */
+static enum status look_at_gpus(struct rt_job *job, struct cuda *c, bool *some, bool *all)
 {
-	int *gpu = mem_alloc((size_t)job->size * sizeof *gpu);
-	enum status status = rt_job_allgather(job, "the GPUs", &c->ordinal, sizeof *gpu, gpu);
-	*out = strcmp(job->boot->name, "thread") == 0;
-	for (int r = 0; r < job->size && status == STATUS_OK; r++)
-		*out = *out && gpu[r] == c->ordinal;
-	free(gpu);
+	const int *host = job->boot->hosts ? job->boot->hosts(job) : NULL;
+	struct seat own = {.host = host ? host[job->rank] : 0},
+	            *seat = mem_alloc((size_t)job->size * sizeof *seat);
+	enum status status =
+	    cuda_call(c, cuDeviceGetUuid, &own.gpu, c->device) ? STATUS_OK : rt_job_status(job);
+	if (status == STATUS_OK)
+		status = rt_job_allgather(job, "the GPUs", &own, sizeof own, seat);
+	*some = false;
+	*all = true;
+	for (int r = 0; r < job->size && status == STATUS_OK; r++) {
+		*all = *all && memcmp(&seat[r], &seat[0], sizeof own) == 0;
+		for (int k = 0; k < r; k++)
+			*some = *some || memcmp(&seat[r], &seat[k], sizeof own) == 0;
+	}
+	free(seat);
 	return status;
+}
+
+static enum status absent(struct rt_job *job, const char *why)
+{
+	rt_job_error(job, "%s", why);
+	return rt_job_fail(job, STATUS_ABSENT);
+}
+
+/* By where the ranks are: NULL after a failure. */
+static const char *choose(struct rt_job *job, const char *name, struct cuda *c, enum status *status)
+{
+	bool any = strcmp(name, "auto") == 0, threads = strcmp(job->boot->name, "thread") == 0, some, all;
+	*status = STATUS_OK;
+	if (!any && strcmp(name, "peers") != 0)
+		return name;
+	*status = look_at_gpus(job, c, &some, &all);
+	if (*status != STATUS_OK)
+		return NULL;
+	if (threads && all)
+		return "peers";
+	if (any && !some)
+		return "nccl";
+	if (any && !threads && job->boot->shares(job))
+		return "cuda-ipc";
+	if (!any)
+		*status = absent(
+		    job, "transport peers needs ranks that are threads of one process and share a GPU; "
+		         "transport cuda-ipc takes ranks that are processes, nccl those that have a "
+		         "GPU each");
+	else if (threads)
+		*status = absent(job, "some ranks share a GPU, not all: ranks that are processes can, with "
+		                      "--bootstrap=fork");
+	else
+		*status =
+		    absent(job, "ranks on several hosts share a GPU: start as many on each host as it has "
+		                "GPUs");
+	return NULL;
 }
 
 enum status cuda_transport_open(struct rt_job *job, const char *name, bool exact, struct rt_device *d,
                                 struct rt_transport **out)
 {
+	static const struct {
+		const char *name;
+		enum status (*open)(struct rt_job *job, struct cuda *c, struct rt_transport **out);
+	} transport[] = {{"peers", cuda_peers_open}, {"cuda-ipc", cuda_ipc_open}};
 	struct cuda *c = (struct cuda *)d;
-	bool share = false, any = strcmp(name, "auto") == 0, peers = strcmp(name, "peers") == 0;
-	if (!any && !peers && strcmp(name, "nccl") != 0) {
-		rt_job_error(job, "the device cuda has no transport '%s': it has nccl and peers", name);
-		return rt_job_fail(job, STATUS_ABSENT);
-	}
-	if (!any && !peers)
-		return cuda_nccl_open(job, c, exact, out);
-	enum status status = on_one_gpu(job, c, &share);
-	if (status != STATUS_OK)
+	enum status status;
+	name = choose(job, name, c, &status);
+	if (!name)
 		return status;
-	if (share)
-		return cuda_peers_open(job, c, out);
-	if (any)
+	if (strcmp(name, "nccl") == 0)
 		return cuda_nccl_open(job, c, exact, out);
-	rt_job_error(job, "transport peers needs ranks that are threads of one process and share a GPU; "
-	                  "transport nccl takes ranks that have a GPU each");
+	for (size_t k = 0; k < sizeof transport / sizeof *transport; k++)
+		if (strcmp(name, transport[k].name) == 0)
+			return transport[k].open(job, c, out);
+	rt_job_error(job, "the device cuda has no transport '%s': it has nccl, peers and cuda-ipc", name);
 	return rt_job_fail(job, STATUS_ABSENT);
 }

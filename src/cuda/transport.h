@@ -31,6 +31,9 @@ struct rt_request {
 	void *place;   /* of the implementation: where it belongs */
 	struct rt_request *behind; /* of the implementation: the next one there */
 	size_t scratch;            /* nccl: where its scratch memory begins in that of its communicator */
+	uint32_t turn;             /* cuda-ipc: of its slot, or among the collectives of its team */
+	int slot;                  /* cuda-ipc: of a message that was offered */
+	int step;                  /* cuda-ipc: of a collective */
 };
 
 static inline bool cuda_is_message(const struct rt_request *r)

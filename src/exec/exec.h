@@ -14,7 +14,7 @@ struct exec;
 struct rt_tracer;
 
 struct exec_options {
-	const char *transport; /* "auto", "shm", "mpi", "mixed"; of cuda "auto", "nccl", "peers" */
+	const char *transport; /* "auto", "shm", "mpi", "mixed"; of cuda as in cuda/open.h */
 	const char *device;    /* "cpu", "cuda" */
 	const char *engine;    /* "auto", "inline", "lanes", "issue" */
 	bool tf32;             /* of cuda: products of f32 may round their operands to tf32 */

@@ -80,7 +80,7 @@ enum status rt_transport_open(struct rt_job *job, const char *name, struct rt_tr
 #endif
 		return rt_job_fail(job, STATUS_ABSENT);
 	}
-	if (strcmp(name, "nccl") == 0 || strcmp(name, "peers") == 0)
+	if (strcmp(name, "nccl") == 0 || strcmp(name, "peers") == 0 || strcmp(name, "cuda-ipc") == 0)
 		rt_job_error(job, "transport %s moves data between GPUs: it is of --target=cuda", name);
 	else
 		rt_job_error(job, "this hirc has no transport '%s'", name);

@@ -183,6 +183,16 @@ CUresult cuDeviceTotalMem(size_t *out, CUdevice device)
 	return CUDA_SUCCESS;
 }
 
+/* The same to all processes. */
+CUresult cuDeviceGetUuid(CUuuid *out, CUdevice device)
+{
+	MOCK_ENTER(CUDA_ERROR_INVALID_VALUE, "%d", device);
+	if (!is_device(device))
+		return CUDA_ERROR_INVALID_DEVICE;
+	*out = (CUuuid){.bytes = {'m', 'o', 'c', 'k', (char)device}};
+	return CUDA_SUCCESS;
+}
+
 CUresult cuDeviceGetAttribute(int *out, CUdevice_attribute attribute, CUdevice device)
 {
 	static const struct {

@@ -5,6 +5,7 @@
  * is allocated beyond what a collective may touch. */
 #ifndef HIRC_TESTS_TEST_CUDA_TRANSPORT_H
 #define HIRC_TESTS_TEST_CUDA_TRANSPORT_H
+#include "cuda/ipc.h"
 #include "cuda/nccl.h"
 #include "cuda/open.h"
 #include "test_rt_transport.h"
@@ -288,6 +289,99 @@ static int cuda_transport_main(struct rt_job *job, void *arg)
 	rt_transport_close(t);
 	free(memory);
 	return wrong ? STATUS_WRONG : STATUS_OK;
+}
+
+/* ---- what goes wrong, and what does not */
+
+/* Rank 0 sends 4 elements, rank 1 receives 5. arg: name of the transport, as of all that follow. */
+static inline int uneven_message(struct rt_job *job, void *arg)
+{
+	struct rt_transport *t;
+	struct rt_request *r;
+	float x[8] = {0};
+	if (staged_open(job, arg, &t) != STATUS_OK)
+		return STATUS_INTERNAL;
+	struct rt_p2p p = {.send = job->rank == 0,
+	                   .peer = 1 - job->rank,
+	                   .dtype = RT_F32,
+	                   .count = 4 + job->rank,
+	                   .data = x};
+	if (rt_transport_start_p2p(t, &p, &r) == STATUS_OK)
+		finish(t, r);
+	rt_transport_close(t);
+	return rt_job_status(job);
+}
+
+/* What the answer to message 1 is for, message 0 waits for: their order of starts is not that of their
+ * numbers. */
+static inline int crossed(struct rt_job *job, void *arg)
+{
+	struct rt_transport *t;
+	struct rt_request *r[3];
+	float x[3] = {1, 2, 3};
+	int wrong = 0, first = job->rank == 0;
+	if (staged_open(job, arg, &t) != STATUS_OK)
+		return STATUS_INTERNAL;
+	struct rt_p2p p = {.send = first, .peer = 1 - job->rank, .dtype = RT_F32, .count = 1};
+	for (int k = 0; k < 3; k++) { /* message 1, the answer, message 0 */
+		p.send = k == 1 ? !first : first;
+		p.sequence = k == 0;
+		p.data = &x[k];
+		if (!first)
+			x[k] = k == 1 ? 20 : 0;
+		wrong |= rt_transport_start_p2p(t, &p, &r[k]) != STATUS_OK || finish(t, r[k]);
+	}
+	wrong |= first ? x[1] != 20 : x[0] != 1 || x[2] != 3;
+	rt_job_barrier(job, "the end");
+	rt_transport_close(t);
+	return wrong ? STATUS_WRONG : STATUS_OK;
+}
+
+/* All but the last have posted when the last one fails. */
+static inline int one_fails(struct rt_job *job, void *arg)
+{
+	static const int all[] = {0, 1, 2};
+	struct rt_transport *t;
+	struct rt_request *r[2];
+	float x[4] = {0};
+	int team, last = job->rank == 2;
+	if (staged_open(job, arg, &t) != STATUS_OK || rt_transport_team(t, all, 3, &team) != STATUS_OK)
+		return STATUS_INTERNAL;
+	struct rt_collective c = {
+	    .kind = RT_BROADCAST, .dtype = RT_F32, .team = team, .in = x, .out = x, .count = 4};
+	struct rt_p2p p = {.send = true, .peer = 2, .dtype = RT_F32, .count = 4, .data = x};
+	if (!last && (rt_transport_start(t, &c, &r[0]) != STATUS_OK ||
+	              rt_transport_start_p2p(t, &p, &r[1]) != STATUS_OK))
+		return STATUS_INTERNAL;
+	rt_job_barrier(job, "the others");
+	if (last)
+		rt_job_fail(job, STATUS_WRONG);
+	else
+		finish(t, r[0]);
+	rt_transport_close(t);
+	return rt_job_status(job);
+}
+
+/* Whether a name stands for a transport. */
+struct named {
+	const char *name, *transport;
+};
+
+static inline int named(struct rt_job *job, void *arg)
+{
+	const struct named *want = arg;
+	struct rt_device *d;
+	struct rt_transport *t;
+	enum status status = cuda_open(job, &d);
+	if (status != STATUS_OK)
+		return status;
+	status = cuda_transport_open(job, want->name, false, d, &t);
+	if (status == STATUS_OK) {
+		status = strcmp(t->ops->name, want->transport) == 0 ? STATUS_OK : STATUS_WRONG;
+		rt_transport_close(t);
+	}
+	rt_device_close(d);
+	return status;
 }
 
 /* ---- without a host that waits: streams and events alone */

@@ -1,0 +1,313 @@
+/* ipc: the transport "cuda-ipc"; see ipc.h. */
+#include "cuda/ipc.h"
+#include <string.h>
+
+enum {
+	STREAMS = 8,            /* of messages, and as many that wait for others */
+	RESCUED = 0x3f,         /* each byte of semaphores that no turn is beyond */
+	CHUNK_BYTES = 16 << 20, /* of shared memory at once; pages come with their first use */
+	LINE = 64,
+};
+
+static struct rt_bell *bell_of(struct ipc *t, int rank)
+{
+	return (struct rt_bell *)t->region.at + rank;
+}
+
+void ipc_wake(struct ipc *t, int rank)
+{
+	rt_bell_ring(bell_of(t, rank));
+}
+
+enum status ipc_share(struct ipc *t, size_t bytes, void *out)
+{
+	struct rt_job *job = t->base.base.job;
+	bytes = (bytes + LINE - 1) / LINE * LINE;
+	if (!t->more.n || t->more_used + bytes > t->more.at[t->more.n - 1].bytes) {
+		struct rt_region region;
+		enum status status = job->boot->share(job, "the transport's teams",
+		                                      bytes > CHUNK_BYTES ? bytes : CHUNK_BYTES, &region);
+		if (status != STATUS_OK)
+			return status;
+		vec_push(&t->more, region);
+		t->more_used = 0;
+	}
+	*(char **)out = (char *)t->more.at[t->more.n - 1].at + t->more_used;
+	t->more_used += bytes;
+	return STATUS_OK;
+}
+
+/* ---- semaphores */
+
+enum status ipc_await(struct ipc *t, CUstream s, uint32_t semaphore, uint32_t value)
+{
+	return cuda_call(t->base.c, cuStreamWaitValue32, s, t->semaphores + semaphore * sizeof(uint32_t),
+	                 value, CU_STREAM_WAIT_VALUE_GEQ)
+	           ? STATUS_OK
+	           : ipc_failure(t);
+}
+
+enum status ipc_signal(struct ipc *t, CUstream s, int rank, uint32_t semaphore, uint32_t value)
+{
+	CUdeviceptr at = t->peer[rank].semaphores + semaphore * sizeof(uint32_t);
+	/* By default what the stream did before is seen by whoever sees the value. */
+	return cuda_call(t->base.c, cuStreamWriteValue32, s, at, value, CU_STREAM_WRITE_VALUE_DEFAULT)
+	           ? STATUS_OK
+	           : ipc_failure(t);
+}
+
+/* ---- starts */
+
+static enum status start_message(struct ipc *t, struct rt_request *r)
+{
+	const struct rt_p2p *p = &r->message.p;
+	int woken;
+	t->base.c->at = p->at;
+	if (p->peer == t->base.base.job->rank)
+		return cuda_messages_post(t->base.messages, t->base.c, &t->itself, &r->message, &woken);
+	return ipc_message_start(t, r);
+}
+
+static enum status start_collective(struct ipc *t, struct rt_request *r)
+{
+	struct cuda *c = t->base.c;
+	CUstream s = t->team[r->c.team].moves;
+	c->at = r->c.at;
+	if (t->base.base.team[r->c.team].n > 1)
+		return ipc_team_start(t, r);
+	enum status status = cuda_await(c, s, r->c.after);
+	if (status == STATUS_OK)
+		status = cuda_collective_alone(c, s, &r->c);
+	return status == STATUS_OK ? cuda_event_record(c, s, &r->event) : status;
+}
+
+/* A request that fails is dropped with the transport. */
+static enum status started(struct ipc *t, struct rt_request *r, enum status status, struct rt_request **out)
+{
+	if (status != STATUS_OK)
+		return rt_job_fail(t->base.base.job, status);
+	*out = r;
+	return STATUS_OK;
+}
+
+static enum status ipc_start(struct rt_transport *base, const struct rt_collective *c,
+                             struct rt_request **out)
+{
+	struct ipc *t = (struct ipc *)base;
+	struct rt_request *r = cuda_request_new(&t->base);
+	r->c = *c;
+	return started(t, r, start_collective(t, r), out);
+}
+
+static enum status ipc_start_p2p(struct rt_transport *base, const struct rt_p2p *p, struct rt_request **out)
+{
+	struct ipc *t = (struct ipc *)base;
+	struct rt_request *r = cuda_request_new(&t->base);
+	r->message.p = *p;
+	r->message.rank = base->job->rank;
+	cuda_count_message(base, p);
+	return started(t, r, start_message(t, r), out);
+}
+
+/* ---- progress */
+
+static bool is_to_itself(const struct ipc *t, const struct rt_request *r)
+{
+	return cuda_is_message(r) && r->message.p.peer == t->base.base.job->rank;
+}
+
+static enum status ipc_progress(struct rt_transport *base, bool *moved)
+{
+	struct ipc *t = (struct ipc *)base;
+	enum status status = ipc_messages_advance(t, moved);
+	for (int id = 0; id < base->teams && status == STATUS_OK; id++)
+		if (t->team[id].first || t->team[id].moved)
+			status = ipc_team_advance(t, id, moved);
+	return status == STATUS_OK ? status : rt_job_fail(base->job, status);
+}
+
+static enum status look(struct cuda_transport *base, struct rt_request *r)
+{
+	struct ipc *t = (struct ipc *)base;
+	if (is_to_itself(t, r))
+		r->event = cuda_messages_issued(base->messages, base->c, &r->message);
+	return STATUS_OK;
+}
+
+static enum status ipc_team(struct rt_transport *base, int id, const int *ranks, int n)
+{
+	(void)ranks, (void)n;
+	return ipc_team_open((struct ipc *)base, id);
+}
+
+/* ---- beginning and end */
+
+/* Streams that wait for a process which has ended go on. */
+static void rescue(struct ipc *t)
+{
+	if (t->semaphores)
+		t->base.c->api->cuMemsetD8Async(t->semaphores, RESCUED, IPC_SEMAPHORES * sizeof(uint32_t),
+		                                t->rescue);
+}
+
+/* A rank's memory is freed when nobody maps it any more. After a failure nobody waits for anything, and what
+ * is mapped goes with the process. */
+static void ipc_unmap(struct rt_transport *base)
+{
+	struct ipc *t = (struct ipc *)base;
+	bool failed = ipc_failure(t) != STATUS_OK;
+	if (t->unmapped)
+		return;
+	t->unmapped = true;
+	if (failed) {
+		rescue(t);
+		return;
+	}
+	for (int id = 0; id < base->teams; id++)
+		if (t->team[id].moves)
+			cuda_call(t->base.c, cuStreamSynchronize, t->team[id].moves);
+	for (uint32_t k = 0; k < t->moves.stream.n; k++)
+		cuda_call(t->base.c, cuStreamSynchronize, t->moves.stream.at[k]);
+	ipc_close_peers(t);
+	rt_job_barrier(base->job, "the end of the memory of all GPUs");
+}
+
+static void drop_requests(struct ipc *t)
+{
+	while (t->base.first) {
+		struct rt_request *r = t->base.first;
+		if (is_to_itself(t, r)) {
+			cuda_messages_withdraw(t->base.messages, t->base.c, &r->message);
+			r->event = r->event ? r->event : r->message.done;
+		}
+		if (r->event)
+			cuda_event_release(t->base.c, r->event);
+		cuda_request_free(&t->base, r);
+	}
+}
+
+static void ipc_close(struct rt_transport *base)
+{
+	struct ipc *t = (struct ipc *)base;
+	struct rt_job *job = base->job;
+	ipc_unmap(base);
+	drop_requests(t);
+	ipc_messages_close(t);
+	if (t->semaphores && ipc_failure(t) == STATUS_OK)
+		rt_device_free(&t->base.c->base, (void *)t->semaphores);
+	vec_free(&t->offers.stream);
+	vec_free(&t->moves.stream);
+	vec_free(&t->ends.stream);
+	vec_free(&t->itself.stream);
+	vec_free(&t->base.spare.stream);
+	for (int r = 0; r < job->size; r++)
+		vec_free(&t->peer[r].opened);
+	vec_free(&t->exported);
+	for (uint32_t k = 0; k < t->more.n; k++)
+		job->boot->unshare(job, &t->more.at[k]);
+	vec_free(&t->more);
+	if (t->region.at)
+		job->boot->unshare(job, &t->region);
+	cuda_messages_free(t->base.messages);
+	free(t->peer);
+	free(t->team);
+	free(t);
+}
+
+static const struct rt_transport_ops ipc_ops = {
+    .name = "cuda-ipc",
+    .team = ipc_team,
+    .start = ipc_start,
+    .start_p2p = ipc_start_p2p,
+    .progress = ipc_progress,
+    .test = cuda_transport_test,
+    .issued = cuda_transport_issued,
+    .read = cuda_transport_read,
+    .wait = cuda_transport_wait,
+    .wake = cuda_transport_wake,
+    .unmap = ipc_unmap,
+    .close = ipc_close,
+};
+
+/* Whether this job and this GPU can. */
+static enum status check(struct rt_job *job, struct cuda *c)
+{
+	int handles = 0;
+	const char *why = NULL;
+	if (strcmp(job->boot->name, "thread") == 0)
+		why = "needs ranks that are processes; those that are threads of one process have "
+		      "--transport=peers";
+	else if (!job->boot->shares(job))
+		why = "needs all ranks on one host; --transport=nccl takes several, with a GPU for each rank";
+	else if (job->size > RT_SHM_MAX_RANKS)
+		why = "takes up to 256 ranks";
+	else if (!cuda_call(c, cuDeviceGetAttribute, &handles, CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED,
+	                    c->device))
+		return rt_job_status(job);
+	else if (!handles)
+		why = "needs a GPU whose memory other processes can open; --bootstrap=thread with "
+		      "--transport=peers needs none";
+	if (!why)
+		return STATUS_OK;
+	rt_job_error(job, "transport cuda-ipc %s", why);
+	return rt_job_fail(job, STATUS_ABSENT);
+}
+
+/* Of all ranks, zeroed before anybody sees them. */
+static enum status open_semaphores(struct ipc *t)
+{
+	struct rt_job *job = t->base.base.job;
+	struct cuda *c = t->base.c;
+	size_t bytes = IPC_SEMAPHORES * sizeof(uint32_t);
+	void *own;
+	CUipcMemHandle handle, *all;
+	enum status status = rt_device_alloc(&c->base, bytes, "semaphores", &own);
+	if (status != STATUS_OK)
+		return status;
+	t->semaphores = (CUdeviceptr)own;
+	if (!cuda_call(c, cuMemsetD8Async, t->semaphores, 0, bytes, t->rescue) ||
+	    !cuda_call(c, cuStreamSynchronize, t->rescue) ||
+	    !cuda_call(c, cuIpcGetMemHandle, &handle, t->semaphores))
+		return ipc_failure(t);
+	all = mem_alloc((size_t)job->size * sizeof *all);
+	status = rt_job_allgather(job, "the semaphores", &handle, sizeof handle, all);
+	for (int r = 0; r < job->size && status == STATUS_OK; r++)
+		if (r == job->rank)
+			t->peer[r].semaphores = t->semaphores;
+		else
+			status = ipc_open(t, &all[r], &t->peer[r].semaphores);
+	free(all);
+	return status;
+}
+
+enum status cuda_ipc_open(struct rt_job *job, struct cuda *c, struct rt_transport **out)
+{
+	enum status status = check(job, c);
+	if (status != STATUS_OK)
+		return status;
+	struct ipc *t = mem_zalloc(sizeof *t);
+	t->base.base.ops = &ipc_ops;
+	t->base.base.job = job;
+	t->base.c = c;
+	t->base.messages = cuda_messages_new();
+	t->base.look = look;
+	t->base.spare.most = t->offers.most = t->moves.most = t->ends.most = STREAMS;
+	t->itself.most = 1;
+	t->peer = mem_zalloc((size_t)job->size * sizeof *t->peer);
+	t->semaphores_used = ipc_message_semaphores(job->size);
+	status = job->boot->share(job, "the transport",
+	                          (size_t)job->size * sizeof(struct rt_bell) + ipc_boxes_bytes(job->size),
+	                          &t->region);
+	if (status == STATUS_OK)
+		status = cuda_stream_new(c, &t->rescue);
+	if (status == STATUS_OK)
+		status = open_semaphores(t);
+	if (status != STATUS_OK) {
+		rt_job_fail(job, status);
+		ipc_close(&t->base.base);
+		return status;
+	}
+	t->base.bell = bell_of(t, job->rank);
+	*out = &t->base.base;
+	return STATUS_OK;
+}

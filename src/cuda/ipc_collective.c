@@ -1,0 +1,175 @@
+/* ipc_collective: what a member gives to its GPU of a collective.
+ *
+ *     Allgather, Broadcast, SendRecv, Gather, Scatter, AllToAll, AllToAllv
+ *                    copies what it takes from where the others have it
+ *     ReduceScatter, Reduce
+ *                    reduces what it takes, reading the others' parts where they are
+ *     Allreduce      first reduces a block of its own, then, when the others have reduced theirs, copies
+ * these: all have the same bits
+ *
+ * Operands are combined in team order and rounded once. A member writes to its own memory alone. What it
+ * writes where others may still read is its own block of an Allreduce in place, which nobody else reads, and
+ * the other blocks, each after the member has reduced it that reads it: so no buffer is kept. */
+#include "cuda/ipc.h"
+
+enum { BLOCK_UNIT = 128 /* bytes: blocks of an Allreduce begin at multiples of it */ };
+
+bool ipc_reads(const struct rt_collective *c, int to, int from)
+{
+	if (!rt_collective_is_rooted(c->kind))
+		return true;
+	return c->kind == RT_REDUCE || c->kind == RT_GATHER ? to == c->root : from == c->root;
+}
+
+static int64_t end_of_blocks(const struct rt_collective *c, int n, bool sent)
+{
+	int64_t end = 0;
+	for (int k = 0; k < n; k++) {
+		struct rt_block b = sent ? rt_collective_send_block(c, k) : rt_collective_block(c, k);
+		if (b.count)
+			end = b.offset + b.count > end ? b.offset + b.count : end;
+	}
+	return end;
+}
+
+int64_t ipc_bytes_given(const struct rt_collective *c, int n, int index)
+{
+	int64_t size = (int64_t)rt_dtype_size(c->dtype);
+	switch (c->kind) {
+	case RT_ALLGATHER:
+	case RT_GATHER:
+		return rt_collective_block(c, index).count * size;
+	case RT_REDUCE_SCATTER:
+		return end_of_blocks(c, n, false) * size;
+	case RT_SCATTER:
+		return index == c->root ? end_of_blocks(c, n, false) * size : 0;
+	case RT_ALL_TO_ALL:
+	case RT_ALL_TO_ALLV:
+		return end_of_blocks(c, n, true) * size;
+	case RT_BROADCAST:
+	case RT_SEND_RECV:
+		return index == c->root ? c->count * size : 0;
+	case RT_REDUCE:
+		return c->in ? c->count * size : 0;
+	case RT_ALLREDUCE:
+		return c->count * size;
+	default:
+		return 0;
+	}
+}
+
+static struct rt_block block_of_allreduce(const struct rt_collective *c, int n, int index)
+{
+	int64_t unit = BLOCK_UNIT / (int64_t)rt_dtype_size(c->dtype), most = (c->count + n - 1) / n;
+	int64_t each = (most + unit - 1) / unit * unit,
+	        from = each * index < c->count ? each * index : c->count;
+	return (struct rt_block){.offset = from, .count = c->count - from < each ? c->count - from : each};
+}
+
+/* The n members but this one, beginning with the next. */
+static int other(int index, int k, int n)
+{
+	return (index + 1 + k) % n;
+}
+
+/* Waits for all, and afterwards tells all. */
+static enum status await_all(struct ipc *t, int id, const struct rt_collective *c, enum ipc_signal which,
+                             uint32_t turn)
+{
+	const struct rt_team *team = &t->base.base.team[id];
+	enum status status = STATUS_OK;
+	for (int k = 0; k < team->n - 1 && status == STATUS_OK; k++) {
+		int from = other(team->index, k, team->n);
+		if (ipc_reads(c, team->index, from))
+			status = ipc_team_await(t, id, t->team[id].moves, from, which, turn);
+	}
+	return status;
+}
+
+static enum status signal_all(struct ipc *t, int id, const struct rt_collective *c, enum ipc_signal which,
+                              uint32_t turn)
+{
+	const struct rt_team *team = &t->base.base.team[id];
+	enum status status = STATUS_OK;
+	for (int k = 0; k < team->n - 1 && status == STATUS_OK; k++) {
+		int from = other(team->index, k, team->n);
+		if (ipc_reads(c, team->index, from))
+			status = ipc_team_signal(t, id, t->team[id].moves, from, which, turn);
+	}
+	return status;
+}
+
+static enum status reduce(struct ipc *t, int id, const struct peers_part *part, uint32_t turn)
+{
+	const struct rt_team *team = &t->base.base.team[id];
+	const struct rt_collective *own = &part[team->index].c;
+	struct rt_block b = {.count = own->count};
+	void *out = own->out;
+	enum status status = STATUS_OK;
+	if (own->kind == RT_REDUCE && team->index != own->root)
+		return STATUS_OK;
+	if (own->kind == RT_REDUCE_SCATTER) {
+		status = peers_same_block(t->base.base.job, part, team->n, team->index);
+		b = rt_collective_block(own, team->index);
+	}
+	if (own->kind == RT_ALLREDUCE) {
+		b = block_of_allreduce(own, team->n, team->index);
+		out = (char *)out + b.offset * (int64_t)rt_dtype_size(own->dtype);
+	}
+	if (status == STATUS_OK)
+		status = await_all(t, id, own, IPC_READY, turn);
+	if (status == STATUS_OK)
+		status = peers_reduce(t->base.c, t->team[id].moves, part, team->n, out, b.offset, b.count);
+	return status;
+}
+
+/* What comes from the own memory waits for nobody. */
+static enum status take_all(struct ipc *t, int id, const struct peers_part *part, uint32_t turn)
+{
+	const struct rt_team *team = &t->base.base.team[id];
+	enum status status = STATUS_OK;
+	for (int k = -1; k < team->n - 1 && status == STATUS_OK; k++) {
+		struct rt_block given, taken;
+		int to = team->index, from = other(to, k, team->n);
+		if (from != to && !ipc_reads(&part[to].c, to, from))
+			continue;
+		if (from != to)
+			status = ipc_team_await(t, id, t->team[id].moves, from, IPC_READY, turn);
+		if (status == STATUS_OK && peers_moves(part, from, to, &given, &taken))
+			status =
+			    peers_move(t->base.c, t->team[id].moves, part, team->n, from, given, to, taken);
+		if (status == STATUS_OK && from != to)
+			status = ipc_team_signal(t, id, t->team[id].moves, from, IPC_OVER, turn);
+	}
+	return status;
+}
+
+enum status ipc_collective_first(struct ipc *t, int id, const struct peers_part *part, uint32_t turn)
+{
+	const struct rt_collective *own = &part[t->base.base.team[id].index].c;
+	if (!rt_collective_reduces(own->kind))
+		return take_all(t, id, part, turn);
+	enum status status = reduce(t, id, part, turn);
+	if (status != STATUS_OK)
+		return status;
+	return signal_all(t, id, own, own->kind == RT_ALLREDUCE ? IPC_HALF : IPC_OVER, turn);
+}
+
+enum status ipc_collective_second(struct ipc *t, int id, const struct peers_part *part, uint32_t turn)
+{
+	const struct rt_team *team = &t->base.base.team[id];
+	const struct rt_collective *own = &part[team->index].c;
+	int64_t size = (int64_t)rt_dtype_size(own->dtype);
+	enum status status = STATUS_OK;
+	for (int k = 0; k < team->n - 1 && status == STATUS_OK; k++) {
+		int from = other(team->index, k, team->n);
+		struct rt_block b = block_of_allreduce(own, team->n, from);
+		status = ipc_team_await(t, id, t->team[id].moves, from, IPC_HALF, turn);
+		if (status == STATUS_OK)
+			status = cuda_copy(t->base.c, t->team[id].moves, (char *)own->out + b.offset * size,
+			                   (const char *)part[from].c.out + b.offset * size, b.count * size);
+		if (status == STATUS_OK)
+			status = ipc_team_signal(t, id, t->team[id].moves, from, IPC_OVER, turn);
+	}
+	return status;
+}

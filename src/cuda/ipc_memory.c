@@ -1,0 +1,102 @@
+/* ipc_memory: a rank's memory, as others map it.
+ *
+ * An allocation is exported when a buffer in it is first named, and each other rank opens it when it first
+ * reads such a name: there is no round of all ranks, and nothing to do where all is known. Its name is its
+ * number among all allocations of its rank, so that memory which was freed and allocated again, also at the
+ * same address, is another one. */
+#include "cuda/ipc.h"
+#include <unistd.h>
+
+enum { NEWS_US = 300000, LOOK_US = 1000 };
+
+enum status ipc_export(struct ipc *t, const void *at, int64_t bytes, struct ipc_place *out)
+{
+	struct cuda *c = t->base.c;
+	out->number = 0;
+	if (bytes <= 0)
+		return STATUS_OK;
+	const struct cuda_memory *m = cuda_memory_find(c, at, (size_t)bytes);
+	if (!m) {
+		rt_job_error_at(c->base.job, c->at, "%p, %lld bytes: not in memory of the device", at,
+		                (long long)bytes);
+		return STATUS_INTERNAL;
+	}
+	uint32_t k = t->exported.n;
+	while (k > 0 && t->exported.at[k - 1].number != m->number)
+		k--;
+	if (!k) {
+		struct ipc_exported e = {.number = m->number};
+		if (!cuda_call(c, cuIpcGetMemHandle, &e.handle, m->at))
+			return ipc_failure(t);
+		vec_push(&t->exported, e);
+		k = t->exported.n;
+	}
+	*out = (struct ipc_place){.number = m->number,
+	                          .at = m->at,
+	                          .bytes = m->bytes,
+	                          .offset = (uint64_t)((CUdeviceptr)at - m->at),
+	                          .handle = t->exported.at[k - 1].handle};
+	return STATUS_OK;
+}
+
+/* Memory of which that of the place now has a part is gone there. */
+static enum status close_replaced(struct ipc *t, struct ipc_peer *peer, const struct ipc_place *p)
+{
+	for (uint32_t k = 0; k < peer->opened.n;) {
+		const struct ipc_opened *o = &peer->opened.at[k];
+		if (o->there >= p->at + p->bytes || p->at >= o->there + o->bytes) {
+			k++;
+			continue;
+		}
+		if (!cuda_call(t->base.c, cuIpcCloseMemHandle, o->at))
+			return ipc_failure(t);
+		peer->opened.at[k] = peer->opened.at[--peer->opened.n];
+	}
+	return STATUS_OK;
+}
+
+enum status ipc_open(struct ipc *t, const CUipcMemHandle *handle, CUdeviceptr *out)
+{
+	struct cuda *c = t->base.c;
+	CUresult r = c->api->cuIpcOpenMemHandle(out, *handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
+	for (int us = 0; r != CUDA_SUCCESS && us < NEWS_US && ipc_failure(t) == STATUS_OK; us += LOOK_US)
+		usleep(LOOK_US); /* its owner may have ended, which is about to be said */
+	return cuda_check(c, r, "cuIpcOpenMemHandle") ? STATUS_OK : ipc_failure(t);
+}
+
+enum status ipc_import(struct ipc *t, int rank, const struct ipc_place *p, void *out)
+{
+	struct ipc_peer *peer = &t->peer[rank];
+	uint32_t k = peer->opened.n;
+	*(void **)out = NULL;
+	if (!p->number)
+		return STATUS_OK;
+	while (k > 0 && peer->opened.at[k - 1].number != p->number)
+		k--;
+	if (!k) {
+		struct ipc_opened o = {.number = p->number, .there = p->at, .bytes = p->bytes};
+		enum status status = close_replaced(t, peer, p);
+		if (status != STATUS_OK)
+			return status;
+		status = ipc_open(t, &p->handle, &o.at);
+		if (status != STATUS_OK)
+			return status;
+		vec_push(&peer->opened, o);
+		k = peer->opened.n;
+	}
+	*(void **)out = (void *)(peer->opened.at[k - 1].at + p->offset);
+	return STATUS_OK;
+}
+
+void ipc_close_peers(struct ipc *t)
+{
+	struct cuda *c = t->base.c;
+	for (int r = 0; r < t->base.base.job->size; r++) {
+		struct ipc_peer *peer = &t->peer[r];
+		while (peer->opened.n)
+			cuda_call(c, cuIpcCloseMemHandle, peer->opened.at[--peer->opened.n].at);
+		if (peer->semaphores && r != t->base.base.job->rank)
+			cuda_call(c, cuIpcCloseMemHandle, peer->semaphores);
+		peer->semaphores = 0;
+	}
+}

@@ -1,0 +1,366 @@
+/* ipc_team: collectives of a team: when a member may do what.
+ *
+ * Each member posts what it has for the collective of a turn, in order. When all have posted, each moves what
+ * it takes to its own memory, on its own stream:
+ *
+ *     ROOM     a member is IPC_TURNS ahead of another: its post would overwrite one that is read
+ *     POSTED   not all have posted
+ *     HALF     Allreduce: not all have issued the first half
+ *     MOVED    who reads from this member has not issued that yet
+ *
+ * In seat[m] stands how many turns member m has posted, and issued the half and the whole of. */
+#include "cuda/ipc.h"
+
+enum { STEP_ROOM, STEP_POSTED, STEP_HALF, STEP_MOVED, LINE = 64 };
+
+struct ipc_seat {
+	_Alignas(LINE) _Atomic uint32_t posted;
+	_Atomic uint32_t half, moved;
+};
+
+/* What a member has; the lists have an entry a member. */
+struct post {
+	enum rt_collective_kind kind;
+	enum rt_dtype dtype;
+	enum rt_reduce_op op;
+	int root;
+	uint32_t label;
+	int64_t count;
+	struct ipc_place in, out;
+	int64_t list[]; /* counts, offsets, and those of what is sent */
+};
+
+static size_t post_bytes(int n)
+{
+	return (sizeof(struct post) + 4 * (size_t)n * sizeof(int64_t) + LINE - 1) / LINE * LINE;
+}
+
+enum status ipc_team_open(struct ipc *t, int id)
+{
+	const struct rt_team *team = &t->base.base.team[id];
+	size_t n = (size_t)team->n, seats = n * sizeof(struct ipc_seat);
+	char *memory = NULL;
+	enum status status = STATUS_OK;
+	t->team = mem_realloc(t->team, (size_t)(id + 1) * sizeof *t->team);
+	struct ipc_team *own = &t->team[id];
+	*own = (struct ipc_team){.semaphores = t->semaphores_used};
+	t->semaphores_used += n > 1 ? (uint32_t)n * IPC_SIGNALS : 0;
+	if (t->semaphores_used > IPC_SEMAPHORES) {
+		rt_job_error(t->base.base.job,
+		             "transport cuda-ipc has semaphores for %d members of all teams together; "
+		             "--transport=nccl takes any number of teams",
+		             (int)(IPC_SEMAPHORES - ipc_message_semaphores(t->base.base.job->size)) /
+		                 IPC_SIGNALS);
+		return rt_job_fail(t->base.base.job, STATUS_ABSENT);
+	}
+	if (n > 1)
+		status = ipc_share(t, seats + IPC_TURNS * n * post_bytes(team->n), &memory);
+	if (status != STATUS_OK || team->index < 0)
+		return status;
+	if (n > 1) {
+		own->seat = (struct ipc_seat *)memory;
+		own->posts = memory + seats;
+		status = cuda_stream_new(t->base.c, &own->offers);
+	}
+	return status == STATUS_OK ? cuda_stream_new(t->base.c, &own->moves) : status;
+}
+
+static struct post *post_of(const struct ipc_team *own, int n, int member, uint32_t turn)
+{
+	return (struct post *)(own->posts +
+	                       ((size_t)(turn % IPC_TURNS) * (size_t)n + (size_t)member) * post_bytes(n));
+}
+
+/* ---- semaphores */
+
+static uint32_t semaphore(const struct ipc *t, int id, int other, enum ipc_signal which)
+{
+	return t->team[id].semaphores + (uint32_t)other * IPC_SIGNALS + which;
+}
+
+enum status ipc_team_await(struct ipc *t, int id, CUstream s, int other, enum ipc_signal which, uint32_t turn)
+{
+	return ipc_await(t, s, semaphore(t, id, other, which), turn + 1);
+}
+
+enum status ipc_team_signal(struct ipc *t, int id, CUstream s, int other, enum ipc_signal which,
+                            uint32_t turn)
+{
+	const struct rt_team *team = &t->base.base.team[id];
+	return ipc_signal(t, s, team->rank[other], semaphore(t, id, team->index, which), turn + 1);
+}
+
+/* ---- what all have come to */
+
+static bool has_come(const _Atomic uint32_t *count, uint32_t turns)
+{
+	return (int32_t)(atomic_load_explicit(count, memory_order_acquire) - turns) >= 0;
+}
+
+static bool there_is_room(const struct ipc_team *own, int n, uint32_t turn)
+{
+	bool room = true;
+	for (int m = 0; m < n; m++)
+		room = room && has_come(&own->seat[m].moved, turn + 1 - IPC_TURNS);
+	return room;
+}
+
+static bool all_posted(const struct ipc_team *own, int n, uint32_t turn)
+{
+	bool all = true;
+	for (int m = 0; m < n; m++)
+		all = all && has_come(&own->seat[m].posted, turn + 1);
+	return all;
+}
+
+static bool all_have_half(const struct ipc_team *own, int n, uint32_t turn)
+{
+	bool all = true;
+	for (int m = 0; m < n; m++)
+		all = all && has_come(&own->seat[m].half, turn + 1);
+	return all;
+}
+
+static bool all_have_read(const struct ipc_team *own, const struct rt_team *team, const struct rt_request *r)
+{
+	bool all = true;
+	for (int m = 0; m < team->n; m++)
+		if (m != team->index && ipc_reads(&r->c, m, team->index))
+			all = all && has_come(&own->seat[m].moved, r->turn + 1);
+	return all;
+}
+
+static void wake_all(struct ipc *t, const struct rt_team *team)
+{
+	for (int m = 0; m < team->n; m++)
+		if (m != team->index)
+			ipc_wake(t, team->rank[m]);
+}
+
+static void come(struct ipc *t, const struct rt_team *team, _Atomic uint32_t *count, uint32_t turn)
+{
+	atomic_store_explicit(count, turn + 1, memory_order_release);
+	wake_all(t, team);
+}
+
+/* ---- posts */
+
+static void put_lists(const struct rt_collective *c, int n, int64_t *list)
+{
+	if (!rt_collective_has_blocks(c->kind))
+		return;
+	for (int k = 0; k < n; k++) {
+		struct rt_block b = rt_collective_block(c, k), sent = rt_collective_send_block(c, k);
+		list[k] = b.count;
+		list[n + k] = b.offset;
+		list[2 * n + k] = sent.count;
+		list[3 * n + k] = sent.offset;
+	}
+}
+
+/* This member's buffers may be read once its stream has come here. */
+static enum status post(struct ipc *t, struct rt_request *r)
+{
+	const struct rt_team *team = &t->base.base.team[r->c.team];
+	struct ipc_team *own = &t->team[r->c.team];
+	const struct rt_collective *c = &r->c;
+	struct post *p = post_of(own, team->n, team->index, r->turn);
+	*p = (struct post){.kind = c->kind,
+	                   .dtype = c->dtype,
+	                   .op = c->op,
+	                   .root = c->root,
+	                   .label = c->at.label,
+	                   .count = c->count};
+	put_lists(c, team->n, p->list);
+	int64_t both = c->kind == RT_ALLREDUCE ? c->count * (int64_t)rt_dtype_size(c->dtype) : 0;
+	enum status status = ipc_export(t, c->in, ipc_bytes_given(c, team->n, team->index), &p->in);
+	if (status == STATUS_OK)
+		status = ipc_export(t, c->out, both, &p->out);
+	if (status == STATUS_OK)
+		status = cuda_await(t->base.c, own->offers, r->ready ? r->ready : c->after);
+	if (status == STATUS_OK && !r->ready)
+		status = cuda_event_record(t->base.c, own->offers, &r->ready);
+	for (int m = 0; m < team->n && status == STATUS_OK; m++)
+		if (m != team->index && ipc_reads(c, m, team->index))
+			status = ipc_team_signal(t, c->team, own->offers, m, IPC_READY, r->turn);
+	if (status != STATUS_OK)
+		return status;
+	r->step = STEP_POSTED;
+	come(t, team, &own->seat[team->index].posted, r->turn);
+	return STATUS_OK;
+}
+
+/* What all members have; the caller's. Compares it, if that is asked for. NULL after a failure. */
+static struct peers_part *parts_of(struct ipc *t, const struct rt_request *r, bool compares,
+                                   enum status *status)
+{
+	const struct rt_team *team = &t->base.base.team[r->c.team];
+	const struct ipc_team *own = &t->team[r->c.team];
+	int n = team->n, index = team->index;
+	struct peers_part *part = mem_zalloc((size_t)n * sizeof *part);
+	part[index] = (struct peers_part){.rank = team->rank[index], .c = r->c};
+	*status = STATUS_OK;
+	for (int m = 0; m < n && *status == STATUS_OK; m++) {
+		const struct post *p = post_of(own, n, m, r->turn);
+		if (m == index)
+			continue;
+		part[m] = (struct peers_part){.rank = team->rank[m],
+		                              .c = {.kind = p->kind,
+		                                    .dtype = p->dtype,
+		                                    .op = p->op,
+		                                    .team = r->c.team,
+		                                    .root = p->root,
+		                                    .count = p->count,
+		                                    .counts = p->list,
+		                                    .offsets = p->list + n,
+		                                    .send_counts = p->list + 2 * n,
+		                                    .send_offsets = p->list + 3 * n,
+		                                    .at = {.label = p->label, .iteration = -1}}};
+		if (compares)
+			*status = peers_compare(t->base.base.job, &part[index], &part[m], n);
+		if (*status != STATUS_OK || !ipc_reads(&r->c, index, m))
+			continue;
+		*status = ipc_import(t, part[m].rank, &p->in, &part[m].c.in);
+		if (*status == STATUS_OK)
+			*status = ipc_import(t, part[m].rank, &p->out, &part[m].c.out);
+	}
+	if (*status == STATUS_OK)
+		return part;
+	free(part);
+	return NULL;
+}
+
+/* ---- steps */
+
+/* All have posted: the whole, or the first half. */
+static enum status issue_first(struct ipc *t, struct rt_request *r)
+{
+	const struct rt_team *team = &t->base.base.team[r->c.team];
+	struct ipc_team *own = &t->team[r->c.team];
+	enum status status;
+	struct peers_part *part = parts_of(t, r, true, &status);
+	if (part)
+		status = peers_same_blocks(t->base.base.job, part, team->n, team->index);
+	if (status == STATUS_OK)
+		status = cuda_await(t->base.c, own->moves, r->ready);
+	if (status == STATUS_OK)
+		status = ipc_collective_first(t, r->c.team, part, r->turn);
+	free(part);
+	if (status != STATUS_OK)
+		return status;
+	r->step = r->c.kind == RT_ALLREDUCE ? STEP_HALF : STEP_MOVED;
+	come(t, team, &own->seat[team->index].half, r->turn);
+	return STATUS_OK;
+}
+
+static enum status issue_second(struct ipc *t, struct rt_request *r)
+{
+	enum status status;
+	struct peers_part *part = parts_of(t, r, false, &status);
+	if (part)
+		status = ipc_collective_second(t, r->c.team, part, r->turn);
+	free(part);
+	if (status == STATUS_OK)
+		r->step = STEP_MOVED;
+	return status;
+}
+
+/* The event of what this member has moved, where nobody reads from it; else it is that stream's that waits
+ * for them, afterwards. */
+static enum status has_moved(struct ipc *t, struct rt_request *r)
+{
+	const struct rt_team *team = &t->base.base.team[r->c.team];
+	struct ipc_team *own = &t->team[r->c.team];
+	bool is_read = false;
+	for (int m = 0; m < team->n; m++)
+		is_read = is_read || (m != team->index && ipc_reads(&r->c, m, team->index));
+	own->first = r->behind;
+	if (!own->first)
+		own->last = &own->first;
+	cuda_event_release(t->base.c, r->ready);
+	r->ready = NULL;
+	enum status status = cuda_event_record(t->base.c, own->moves, is_read ? &r->ready : &r->event);
+	if (status == STATUS_OK && is_read) {
+		r->behind = NULL;
+		*(own->moved ? own->end : &own->moved) = r;
+		own->end = &r->behind;
+	}
+	come(t, team, &own->seat[team->index].moved, r->turn);
+	return status;
+}
+
+static enum status end(struct ipc *t, struct rt_request *r)
+{
+	const struct rt_team *team = &t->base.base.team[r->c.team];
+	CUstream s;
+	enum status status = cuda_spare_stream(t->base.c, &t->ends, &s);
+	if (status == STATUS_OK)
+		status = cuda_await(t->base.c, s, r->ready);
+	for (int m = 0; m < team->n && status == STATUS_OK; m++)
+		if (m != team->index && ipc_reads(&r->c, m, team->index))
+			status = ipc_team_await(t, r->c.team, s, m, IPC_OVER, r->turn);
+	return status == STATUS_OK ? cuda_event_record(t->base.c, s, &r->event) : status;
+}
+
+/* The first of those that have not moved. */
+static enum status advance_first(struct ipc *t, const struct rt_team *team, struct ipc_team *own, bool *goes)
+{
+	struct rt_request *r = own->first;
+	enum status status = STATUS_OK;
+	*goes = false;
+	t->base.c->at = r->c.at;
+	if (r->step == STEP_POSTED && all_posted(own, team->n, r->turn)) {
+		*goes = true;
+		status = issue_first(t, r);
+	}
+	if (status == STATUS_OK && r->step == STEP_HALF && all_have_half(own, team->n, r->turn)) {
+		*goes = true;
+		status = issue_second(t, r);
+	}
+	return status == STATUS_OK && r->step == STEP_MOVED ? has_moved(t, r) : status;
+}
+
+enum status ipc_team_advance(struct ipc *t, int id, bool *moved)
+{
+	const struct rt_team *team = &t->base.base.team[id];
+	struct ipc_team *own = &t->team[id];
+	enum status status = STATUS_OK;
+	for (struct rt_request *r = own->first; r && status == STATUS_OK; r = r->behind) {
+		if (r->step != STEP_ROOM)
+			continue;
+		if (!there_is_room(own, team->n, r->turn))
+			break;
+		t->base.c->at = r->c.at;
+		status = post(t, r);
+		*moved = true;
+	}
+	for (bool goes = true; own->first && goes && status == STATUS_OK; *moved |= goes)
+		status = advance_first(t, team, own, &goes);
+	while (own->moved && status == STATUS_OK && all_have_read(own, team, own->moved)) {
+		struct rt_request *r = own->moved;
+		own->moved = r->behind;
+		status = end(t, r);
+		*moved = true;
+	}
+	return status;
+}
+
+enum status ipc_team_start(struct ipc *t, struct rt_request *r)
+{
+	struct ipc_team *own = &t->team[r->c.team];
+	bool moved = false;
+	enum status status = STATUS_OK;
+	if (rt_collective_reduces(r->c.kind))
+		status = cuda_reduces(&t->base.base, &r->c);
+	if (status != STATUS_OK)
+		return status;
+	rt_transport_count(&t->base.base, &r->c);
+	r->turn = own->started++;
+	r->step = STEP_ROOM;
+	*(own->first ? own->last : &own->first) = r;
+	own->last = &r->behind;
+	status = ipc_team_advance(t, r->c.team, &moved);
+	if (status == STATUS_OK && r->step == STEP_ROOM) /* what it starts after is the caller's again */
+		status = cuda_spare_event(t->base.c, &t->base.spare, r->c.after, &r->ready);
+	return status;
+}
