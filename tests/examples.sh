@@ -2,8 +2,9 @@
 # examples.sh HIRC PART: every example with its check, on 1, 2, 4 and 8 ranks, for several chunk counts and for sizes
 # that do not divide; or the fixed points of every dump. PART: fork, thread, mpi, cuda (on whatever GPU the libraries
 # found show), each also with _pipelines for those and for meshes of two axes; cuda_nccl, for ranks that have a GPU
-# each; cuda_few, some of cuda and cuda_pipelines; hosts; dumps; all, which takes an hour: all of it on 1, 2, 3, 4 and 8
-# ranks, under each way to start them and each transport. HIRC_FEW=1: fewer numbers of ranks, for slow builds.
+# each; cuda_ipc, for ranks that are processes and share one; cuda_few, some of cuda and cuda_pipelines; hosts; dumps;
+# all, which takes an hour: all of it on 1, 2, 3, 4 and 8 ranks, under each way to start them and each transport.
+# HIRC_FEW=1: fewer numbers of ranks, for slow builds.
 set -u
 hirc=$1 part=$2
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -219,6 +220,23 @@ cuda_nccl)
 		must_be_ok "$hirc" run --target=cuda --np=4 "$root/examples/$name.hir" -D dp=2 -D tp=2 --check
 	done
 	;;
+cuda_ipc)
+	for n in $(few 3 2 4); do
+		for name in ag_matmul row_parallel_linear column_parallel_ring mlp_tensor_parallel matmul_reduce_scatter \
+			ag_matmul_chunks moe_layer; do
+			must_be_ok "$hirc" run --target=cuda --np=$n "$root/examples/$name.hir" --check --repeat=3
+		done
+	done
+	for kind in broadcast permute collective p2p p2p-put; do
+		must_be_ok "$hirc" run --target=cuda --np=3 "$root/examples/ag_matmul.hir" --check --pipeline=$kind -D t=13 \
+			--repeat=3
+	done
+	must_be_ok "$hirc" run --target=cuda "$root/examples/pipeline_stages.hir" --check -D s=3 -D t=50
+	must_be_ok "$hirc" run --target=cuda "$root/examples/mesh_axes.hir" --check
+	for name in fsdp_mlp_backward fsdp_transformer_backward transformer_layer; do
+		must_be_ok "$hirc" run --target=cuda --np=4 "$root/examples/$name.hir" -D dp=2 -D tp=2 --check --repeat=3
+	done
+	;;
 mpi)
 	need_mpi
 	for n in $(few 3 1 2 4 8); do
@@ -291,7 +309,7 @@ dumps)
 	for name in zero_copy transformer_layer; do fixed_points "$root/examples/$name.hir" --zero-copy; done
 	;;
 *)
-	echo "usage: examples.sh HIRC fork|thread|mpi|cuda[_pipelines]|cuda_few|cuda_nccl|hosts|dumps|all"
+	echo "usage: examples.sh HIRC fork|thread|mpi|cuda[_pipelines]|cuda_few|cuda_nccl|cuda_ipc|hosts|dumps|all"
 	exit 2
 	;;
 esac

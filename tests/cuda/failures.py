@@ -35,6 +35,7 @@ WAYS = {  # name: options, environment
     "alone": (["--np=1", "--bootstrap=thread"], {}),
     "peers": (["--np=2", "--bootstrap=thread"], {}),
     "nccl": (["--np=2", "--bootstrap=fork", "--transport=nccl"], {"HIRC_MOCK_DEVICES": "2"}),
+    "ipc": (["--np=2", "--bootstrap=fork", "--transport=cuda-ipc"], {}),
     "nccl, threads": (["--np=2", "--bootstrap=thread", "--transport=nccl"], {"HIRC_MOCK_DEVICES": "2"}),
 }
 CALL = re.compile(r"(cublasLt|nvrtc|nccl|cu)[A-Z]\w+")
@@ -42,6 +43,8 @@ CALL = re.compile(r"(cublasLt|nvrtc|nccl|cu)[A-Z]\w+")
 TEXT = {"cu": "CUDA_ERROR_", "cublasLt": "cuBLASLt: ", "nvrtc": "NVRTC: NVRTC_ERROR_", "nccl": ": "}
 # Statements that messages name where the last call of that name is one of the run.
 STATEMENT = {"cublasLtMatmul": "(in  M <- matmul(X, V)  (", "cuLaunchKernel": "(in  ", "ncclSend": "(in  ", "ncclRecv": "(in  "}
+# Of a way that has most of its calls in common with others: what is its own.
+ONLY = {"ipc": re.compile(r"cuIpc|cuStream(Wait|Write)Value|cuDeviceGet|cuMemsetD8|cuStreamSynchronize|cuMem(Alloc|cpyDtoD)$")}
 # Calls that fail for want of memory, as the message says.
 MEMORY = {"cuMemAlloc": " has no memory for the ", "cuMemHostAlloc": "no pinned memory for the "}
 # A product that cuBLASLt does not compute is a kernel's.
@@ -103,7 +106,7 @@ class Tests:
         name = NAME.get(call, call)
         code, text, why, count = self.run_and_count(way, HIRC_MOCK_FAIL=f"{call}:{which}")
         line = next((l for l in text.splitlines() if l.startswith("hirc: ") and f" {name}: " in l), "")
-        processes = 2 if way == "nccl" else 1  # which each count their own calls
+        processes = 2 if way in ("nccl", "ipc") else 1  # which each count their own calls
         if not why and code == 0 and (call in HELPED or count.get(call, 0) < which * processes):
             return  # how often a call is made may differ from run to run
         if not why and code == 1 and MEMORY.get(call, "hirc: none") in text:
@@ -146,6 +149,8 @@ def main():
             if only and way not in only:
                 continue
             for call, count in sorted(t.calls(way).items()):
+                if not ONLY.get(way, CALL).match(call):
+                    continue
                 for which in {1, count if way == "alone" else max(1, count // 2)}:
                     t.fails(way, call, which)
         for library in LIBRARIES if not only or "libraries" in only else []:
