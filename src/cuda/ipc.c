@@ -155,11 +155,7 @@ static void rescue(struct ipc *t)
 static void ipc_unmap(struct rt_transport *base)
 {
 	struct ipc *t = (struct ipc *)base;
-	bool failed = ipc_failure(t) != STATUS_OK;
-	if (t->unmapped)
-		return;
-	t->unmapped = true;
-	if (failed) {
+	if (ipc_failure(t) != STATUS_OK) {
 		rescue(t);
 		return;
 	}
@@ -168,8 +164,19 @@ static void ipc_unmap(struct rt_transport *base)
 			cuda_call(t->base.c, cuStreamSynchronize, t->team[id].moves);
 	for (uint32_t k = 0; k < t->moves.stream.n; k++)
 		cuda_call(t->base.c, cuStreamSynchronize, t->moves.stream.at[k]);
-	ipc_close_peers(t);
+	ipc_close_memory(t);
 	rt_job_barrier(base->job, "the end of the memory of all GPUs");
+}
+
+/* The same of the semaphores. */
+static void free_semaphores(struct ipc *t)
+{
+	struct rt_job *job = t->base.base.job;
+	for (int r = 0; r < job->size && ipc_failure(t) == STATUS_OK; r++)
+		if (r != job->rank)
+			cuda_call(t->base.c, cuIpcCloseMemHandle, t->peer[r].semaphores);
+	if (rt_job_barrier(job, "the end of the semaphores") == STATUS_OK)
+		rt_device_free(&t->base.c->base, (void *)t->semaphores);
 }
 
 static void drop_requests(struct ipc *t)
@@ -193,8 +200,8 @@ static void ipc_close(struct rt_transport *base)
 	ipc_unmap(base);
 	drop_requests(t);
 	ipc_messages_close(t);
-	if (t->semaphores && ipc_failure(t) == STATUS_OK)
-		rt_device_free(&t->base.c->base, (void *)t->semaphores);
+	if (ipc_failure(t) == STATUS_OK)
+		free_semaphores(t);
 	vec_free(&t->offers.stream);
 	vec_free(&t->moves.stream);
 	vec_free(&t->ends.stream);

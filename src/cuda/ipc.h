@@ -77,7 +77,6 @@ struct ipc {
 	CUstream rescue; /* has nothing to do until the job fails */
 	bool put;        /* the receiver offers its memory, and the sender copies */
 	bool by_kernel;  /* messages are copied by kernels */
-	bool unmapped;
 };
 
 static inline enum status ipc_failure(const struct ipc *t)
@@ -102,8 +101,8 @@ enum status ipc_export(struct ipc *t, const void *at, int64_t bytes, struct ipc_
 enum status ipc_import(struct ipc *t, int rank, const struct ipc_place *p, void *out);
 /* Maps what another rank has exported. */
 enum status ipc_open(struct ipc *t, const CUipcMemHandle *handle, CUdeviceptr *out);
-/* Closes all that was opened. */
-void ipc_close_peers(struct ipc *t);
+/* Closes all that was opened for reading. */
+void ipc_close_memory(struct ipc *t);
 
 /* ---- ipc_message.c */
 

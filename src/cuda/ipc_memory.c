@@ -88,15 +88,11 @@ enum status ipc_import(struct ipc *t, int rank, const struct ipc_place *p, void 
 	return STATUS_OK;
 }
 
-void ipc_close_peers(struct ipc *t)
+void ipc_close_memory(struct ipc *t)
 {
-	struct cuda *c = t->base.c;
 	for (int r = 0; r < t->base.base.job->size; r++) {
 		struct ipc_peer *peer = &t->peer[r];
 		while (peer->opened.n)
-			cuda_call(c, cuIpcCloseMemHandle, peer->opened.at[--peer->opened.n].at);
-		if (peer->semaphores && r != t->base.base.job->rank)
-			cuda_call(c, cuIpcCloseMemHandle, peer->semaphores);
-		peer->semaphores = 0;
+			cuda_call(t->base.c, cuIpcCloseMemHandle, peer->opened.at[--peer->opened.n].at);
 	}
 }
