@@ -86,7 +86,7 @@ static enum status time_subjects(struct rt_job *job, const struct bench_probe *p
 static enum status time_probe(struct rt_job *job, const struct bench_cluster *o, struct bench_probe *p,
                               double *out)
 {
-	const struct exec_options options = rank_options_exec(&o->collectives.b->ranks);
+	const struct exec_options options = rank_options_exec(&o->collectives.b->ranks, NULL);
 	struct subject s[BENCH_PROGRAMS] = {0};
 	double mine = 0, *all = mem_zalloc(sizeof *all * (size_t)job->size);
 	enum status status = STATUS_OK;

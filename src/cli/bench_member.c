@@ -263,7 +263,7 @@ enum status bench_member_open(struct bench_member *x)
 {
 	const struct bench_collectives *c = x->c;
 	size_t ranks = (size_t)x->job->size;
-	const struct exec_options options = rank_options_exec(&c->b->ranks);
+	const struct exec_options options = rank_options_exec(&c->b->ranks, NULL);
 	enum status status = bench_same_host(x->job, &x->one_clock);
 	if (status == STATUS_OK)
 		status = exec_device_open(x->job, &options, &x->device, &x->t);

@@ -1,4 +1,5 @@
-/* ranks: --target, --replay, --bootstrap, --transport, --engine, --streams, --timeout. */
+/* ranks: --target, --replay, --bootstrap, --transport, --p2p-protocol, --p2p-transport,
+ * --engine, --streams, --timeout. */
 #include "cli/ranks.h"
 #include <assert.h>
 #include <string.h>
@@ -11,6 +12,8 @@ void rank_options_init(struct rank_options *o)
 	                           .replay = true,
 	                           .bootstrap = "auto",
 	                           .transport = "auto",
+	                           .p2p_protocol = "auto",
+	                           .p2p_transport = "auto",
 	                           .engine = "auto",
 	                           .streams = RANK_DEFAULT_STREAMS,
 	                           .timeout = DEFAULT_TIMEOUT};
@@ -38,6 +41,17 @@ struct option_table rank_options_table(struct rank_options *o)
 	     .to = &o->transport,
 	     .value = "auto|shm|mpi|mixed|nccl|peers|cuda-ipc",
 	     .help = "what moves data between ranks"},
+	    {.name = "p2p-protocol",
+	     .kind = OPTION_TEXT,
+	     .to = &o->p2p_protocol,
+	     .value = "auto|get|put",
+	     .help = "of cuda-ipc: who copies a message, the receiver or the sender; auto: put with "
+	             "--pipeline=p2p-put, else get"},
+	    {.name = "p2p-transport",
+	     .kind = OPTION_TEXT,
+	     .to = &o->p2p_transport,
+	     .value = "auto|copy-engine|kernel",
+	     .help = "of cuda-ipc: what copies a message; auto: copy-engine"},
 	    {.name = "engine",
 	     .kind = OPTION_TEXT,
 	     .to = &o->engine,
@@ -77,10 +91,21 @@ bool rank_options_are_cuda(const struct rank_options *o)
 	return strcmp(o->target, "cuda") == 0;
 }
 
+static bool is_auto(const char *value)
+{
+	return strcmp(value, "auto") == 0;
+}
+
 bool rank_options_check(const struct rank_options *o, bool zero_copy, struct diag *d)
 {
 	if (!gpu_options_check(&o->gpu, o->target, d))
 		return false;
+	bool ipc = rank_options_are_cuda(o) && (is_auto(o->transport) || !strcmp(o->transport, "cuda-ipc"));
+	if (!ipc && (!is_auto(o->p2p_protocol) || !is_auto(o->p2p_transport))) {
+		diag_error(d, DIAG_NOWHERE, "--p2p-%s is of --target=cuda with --transport=cuda-ipc",
+		           is_auto(o->p2p_protocol) ? "transport" : "protocol");
+		return false;
+	}
 	if (!zero_copy || !rank_options_are_cuda(o))
 		return true;
 	diag_error(d, DIAG_NOWHERE,
@@ -88,11 +113,15 @@ bool rank_options_check(const struct rank_options *o, bool zero_copy, struct dia
 	return false;
 }
 
-struct exec_options rank_options_exec(const struct rank_options *o)
+struct exec_options rank_options_exec(const struct rank_options *o, const char *pipeline)
 {
 	struct exec_options e = gpu_options_exec(&o->gpu);
 	e.transport = o->transport;
 	e.device = o->target;
 	e.engine = o->engine;
+	e.p2p_put = is_auto(o->p2p_protocol) ? pipeline && !strcmp(pipeline, "p2p-put")
+	                                     : !strcmp(o->p2p_protocol, "put");
+	e.p2p_by_kernel = !strcmp(o->p2p_transport, "kernel");
+	e.p2p_asked = !is_auto(o->p2p_protocol) || !is_auto(o->p2p_transport);
 	return e;
 }

@@ -4,14 +4,15 @@
 #include "cli/gpu.h"
 #include "rt/bootstrap.h"
 
-enum { RANK_OPTIONS = 7, RANK_DEFAULT_STREAMS = 4 };
+enum { RANK_OPTIONS = 9, RANK_DEFAULT_STREAMS = 4 };
 
 struct rank_options {
 	const char *target;     /* "cpu", "cuda" */
 	bool replay;            /* of cuda: runs after the first as a graph, where that can be made */
 	struct gpu_options gpu; /* a table of its own */
 	const char *bootstrap, *transport, *engine;
-	int64_t streams, timeout; /* timeout in seconds */
+	const char *p2p_protocol, *p2p_transport; /* "auto": not asked for */
+	int64_t streams, timeout;                 /* timeout in seconds */
 	struct option option[RANK_OPTIONS];
 };
 
@@ -20,7 +21,8 @@ void rank_options_init(struct rank_options *o);
 struct option_table rank_options_table(struct rank_options *o);
 /* How ranks are to be started; how many is left to the caller. */
 struct rt_launch_options rank_options_launch(const struct rank_options *o);
-struct exec_options rank_options_exec(const struct rank_options *o);
+/* pipeline: the program's --pipeline; NULL: none. */
+struct exec_options rank_options_exec(const struct rank_options *o, const char *pipeline);
 bool rank_options_are_cuda(const struct rank_options *o);
 /* False after reporting what the target does not have. */
 bool rank_options_check(const struct rank_options *o, bool zero_copy, struct diag *d);

@@ -81,6 +81,8 @@ static void make_hashes(struct run *r)
 	r->hash.options = hash_bytes(r->hash.options, &r->repeat, sizeof r->repeat);
 	r->hash.options = hash_text(r->hash.options, r->ranks.target);
 	r->hash.options = hash_text(r->hash.options, r->ranks.transport);
+	r->hash.options = hash_text(r->hash.options, r->ranks.p2p_protocol);
+	r->hash.options = hash_text(r->hash.options, r->ranks.p2p_transport);
 	r->hash.options = hash_text(r->hash.options, r->ranks.engine);
 	r->hash.options = hash_text(r->hash.options, r->check ? r->check : "no");
 	r->hash.options = hash_bytes(r->hash.options, &r->output.n, sizeof r->output.n);

@@ -134,6 +134,21 @@ static enum status look(struct cuda_transport *base, struct rt_request *r)
 	return STATUS_OK;
 }
 
+enum status cuda_ipc_p2p(struct rt_transport *base, const struct cuda_p2p *how)
+{
+	struct ipc *t = (struct ipc *)base;
+	if (strcmp(base->ops->name, "cuda-ipc") == 0) {
+		t->p2p = *how;
+		return STATUS_OK;
+	}
+	if (!how->asked)
+		return STATUS_OK;
+	return cuda_refuse(
+	    base->job, STATUS_USAGE,
+	    "--p2p-protocol and --p2p-transport are of --transport=cuda-ipc; the transport is %s",
+	    base->ops->name);
+}
+
 static enum status ipc_team(struct rt_transport *base, int id, const int *ranks, int n)
 {
 	(void)ranks, (void)n;
@@ -248,15 +263,16 @@ static enum status check(struct rt_job *job, struct cuda *c)
 		why = "needs all ranks on one host; --transport=nccl takes several, with a GPU for each rank";
 	else if (job->size > RT_SHM_MAX_RANKS)
 		why = "takes up to 256 ranks";
-	else if (!cuda_call(c, cuDeviceGetAttribute, &handles, CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED,
-	                    c->device))
+	if (why)
+		return cuda_refuse(job, STATUS_ABSENT, "transport cuda-ipc %s", why);
+	if (!cuda_call(c, cuDeviceGetAttribute, &handles, CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED, c->device))
 		return rt_job_status(job);
-	else if (!handles)
-		why = "needs a GPU whose memory other processes can open; --bootstrap=thread with "
-		      "--transport=peers needs none";
-	if (!why)
+	if (handles)
 		return STATUS_OK;
-	rt_job_error(job, "transport cuda-ipc %s", why);
+	rt_job_error(job,
+	             "transport cuda-ipc needs GPUs whose memory other processes can open, which GPU %d has "
+	             "not; --bootstrap=thread with --transport=peers needs none",
+	             c->ordinal);
 	return rt_job_fail(job, STATUS_ABSENT);
 }
 

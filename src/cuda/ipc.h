@@ -75,8 +75,7 @@ struct ipc {
 	struct rt_request *messages, **end; /* not issued, in the order in which they were started */
 	struct cuda_spare offers, moves, ends, itself;
 	CUstream rescue; /* has nothing to do until the job fails */
-	bool put;        /* the receiver offers its memory, and the sender copies */
-	bool by_kernel;  /* messages are copied by kernels */
+	struct cuda_p2p p2p;
 };
 
 static inline enum status ipc_failure(const struct ipc *t)

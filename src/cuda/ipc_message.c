@@ -195,12 +195,34 @@ static enum status compare(struct ipc *t, const struct rt_p2p *p, const struct o
 	return status;
 }
 
+/* As wide elements as both places allow. */
+static enum status copy_by_kernel(struct cuda *c, CUstream s, void *to, const void *from, int64_t bytes)
+{
+	static const enum rt_dtype type[] = {RT_I64, RT_I32, RT_I8};
+	struct cuda_launch launch;
+	char why[RT_WHY_BYTES] = "";
+	int k = 0;
+	while (((uintptr_t)to | (uintptr_t)from | (uintptr_t)bytes) % rt_dtype_size(type[k]))
+		k++;
+	int64_t n = bytes / (int64_t)rt_dtype_size(type[k]);
+	const struct rt_task task = {.kernel = RT_TASK_COPY,
+	                             .out = rt_view_dense(to, type[k], 1, &n),
+	                             .in = {rt_view_dense((void *)from, type[k], 1, &n)}};
+	enum status status = cuda_kernel_make(c, &task, &launch, why);
+	if (status == STATUS_OK && launch.grid)
+		return cuda_kernel_launch(c, s, &launch);
+	if (status != STATUS_OK && why[0])
+		rt_job_error_at(c->base.job, c->at, "%s", why);
+	return status;
+}
+
 static enum status copy(struct ipc *t, CUstream s, const struct rt_p2p *p, void *there)
 {
 	int64_t bytes = p->count * (int64_t)rt_dtype_size(p->dtype);
 	void *to = p->send ? there : p->data;
 	const void *from = p->send ? p->data : there;
-	return cuda_copy(t->base.c, s, to, from, bytes);
+	return t->p2p.by_kernel ? copy_by_kernel(t->base.c, s, to, from, bytes)
+	                        : cuda_copy(t->base.c, s, to, from, bytes);
 }
 
 static enum status move(struct ipc *t, struct rt_request *r, bool *moved)
@@ -242,7 +264,7 @@ static enum status move(struct ipc *t, struct rt_request *r, bool *moved)
 static enum status advance(struct ipc *t, struct rt_request *r, bool *moved)
 {
 	t->base.c->at = r->message.p.at;
-	if (r->message.p.send == t->put)
+	if (r->message.p.send == t->p2p.put)
 		return move(t, r, moved);
 	enum status status = r->slot < 0 ? offer(t, r, moved) : STATUS_OK;
 	return status == STATUS_OK && r->slot >= 0 ? end_offer(t, r, moved) : status;

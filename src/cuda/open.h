@@ -25,6 +25,16 @@ void cuda_allow_tf32(struct rt_device *d, bool allowed);
 enum status cuda_transport_open(struct rt_job *job, const char *name, bool exact, struct rt_device *d,
                                 struct rt_transport **out);
 
+/* How cuda-ipc moves messages between ranks. */
+struct cuda_p2p {
+	bool put; /* the sender copies, into the receiver's memory; else the receiver, out of the sender's */
+	bool by_kernel; /* kernels copy; else the driver, which takes copy engines where it can */
+	bool asked;     /* else nothing is wrong where another transport is in use */
+};
+/* Before the first message, the same on all ranks. STATUS_USAGE with a message for a transport that does not
+ * do what is asked for. */
+enum status cuda_ipc_p2p(struct rt_transport *t, const struct cuda_p2p *how);
+
 /* Messages that a rank sends or receives. */
 struct cuda_pair {
 	int sender, receiver; /* ranks */

@@ -1,6 +1,7 @@
 /* transport: see transport.h; the choice between the transports. */
 #include "cuda/transport.h"
 #include "cuda/kernel.h"
+#include <stdarg.h>
 #include <string.h>
 
 enum {
@@ -183,10 +184,18 @@ static enum status look_at_gpus(struct rt_job *job, struct cuda *c, bool *some, 
 	return status;
 }
 
-static enum status absent(struct rt_job *job, const char *why)
+enum status cuda_refuse(struct rt_job *job, enum status status, const char *format, ...)
 {
-	rt_job_error(job, "%s", why);
-	return rt_job_fail(job, STATUS_ABSENT);
+	struct buf why = {0};
+	va_list args;
+	va_start(args, format);
+	buf_vprintf(&why, format, args);
+	va_end(args);
+	if (job->rank == 0)
+		rt_job_error(job, "%s", why.at);
+	buf_free(&why);
+	rt_job_barrier(job, "printing messages");
+	return rt_job_fail(job, status);
 }
 
 /* By where the ranks are: NULL after a failure. */
@@ -206,16 +215,19 @@ static const char *choose(struct rt_job *job, const char *name, struct cuda *c, 
 	if (any && !threads && job->boot->shares(job))
 		return "cuda-ipc";
 	if (!any)
-		*status = absent(
-		    job, "transport peers needs ranks that are threads of one process and share a GPU; "
-		         "transport cuda-ipc takes ranks that are processes, nccl those that have a "
-		         "GPU each");
+		*status = cuda_refuse(
+		    job, STATUS_ABSENT,
+		    "transport peers needs ranks that are threads of one process and share a GPU; "
+		    "transport cuda-ipc takes ranks that are processes, nccl those that have a "
+		    "GPU each");
 	else if (threads)
-		*status = absent(job, "some ranks share a GPU, not all: ranks that are processes can, with "
+		*status = cuda_refuse(job, STATUS_ABSENT,
+		                      "some ranks share a GPU, not all: ranks that are processes can, with "
 		                      "--bootstrap=fork");
 	else
 		*status =
-		    absent(job, "ranks on several hosts share a GPU: start as many on each host as it has "
+		    cuda_refuse(job, STATUS_ABSENT,
+		                "ranks on several hosts share a GPU: start as many on each host as it has "
 		                "GPUs");
 	return NULL;
 }
@@ -237,6 +249,6 @@ enum status cuda_transport_open(struct rt_job *job, const char *name, bool exact
 	for (size_t k = 0; k < sizeof transport / sizeof *transport; k++)
 		if (strcmp(name, transport[k].name) == 0)
 			return transport[k].open(job, c, out);
-	rt_job_error(job, "the device cuda has no transport '%s': it has nccl, peers and cuda-ipc", name);
-	return rt_job_fail(job, STATUS_ABSENT);
+	return cuda_refuse(job, STATUS_ABSENT,
+	                   "the device cuda has no transport '%s': it has nccl, peers and cuda-ipc", name);
 }

@@ -62,6 +62,9 @@ void cuda_count_message(struct rt_transport *t, const struct rt_p2p *p);
 /* Whether a team is small enough for cuda_reduce_arrays; else fails the job. */
 enum status cuda_reduces(struct rt_transport *t, const struct rt_collective *x);
 
+/* Fails the job with what all ranks find alike: rank 0 says it. Collective. */
+enum status cuda_refuse(struct rt_job *job, enum status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 /* Fails the job: two ranks have different things, which the texts name. */
 enum status cuda_disagree(struct rt_job *job, int rank, const char *own, int peer, const char *other);
 /* Appends ` in  Y = f(X)  (f.hir:7)`, if the label is there. */

@@ -18,8 +18,9 @@ struct exec_options {
 	const char *device;    /* "cpu", "cuda" */
 	const char *engine;    /* "auto", "inline", "lanes", "issue" */
 	bool tf32;             /* of cuda: products of f32 may round their operands to tf32 */
-	bool
-	    exact_reductions; /* of cuda, nccl: floats as all other transports reduce them, see cuda/open.h */
+	bool exact_reductions; /* of nccl: floats as all other transports reduce them, see cuda/open.h */
+	/* of cuda-ipc, as in struct cuda_p2p; p2p_asked: its options were given */
+	bool p2p_put, p2p_by_kernel, p2p_asked;
 	struct buf *calls; /* of cuda: where its calls go as text, instead of to a GPU; NULL: they are made */
 };
 

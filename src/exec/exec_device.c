@@ -16,9 +16,10 @@ enum status exec_device_open(struct rt_job *job, const struct exec_options *o, s
 	status = o->calls ? cuda_open_recorded(job, o->calls, device) : cuda_open(job, device);
 	if (status == STATUS_OK)
 		cuda_allow_tf32(*device, o->tf32);
-	return status == STATUS_OK
-	           ? cuda_transport_open(job, o->transport, o->exact_reductions, *device, transport)
-	           : status;
+	if (status == STATUS_OK)
+		status = cuda_transport_open(job, o->transport, o->exact_reductions, *device, transport);
+	const struct cuda_p2p p2p = {o->p2p_put, o->p2p_by_kernel, o->p2p_asked};
+	return status == STATUS_OK ? cuda_ipc_p2p(*transport, &p2p) : status;
 #else
 	rt_job_error(job, "this hirc was built without CUDA's headers: --target=cuda needs one that CMake "
 	                  "found them for");

@@ -314,6 +314,11 @@ int main(void)
 	CHECK(has(c.text, "recv of 5 f32"));
 	CHECK_EQ(launch(RT_BOOT_FORK, 3, 5000, one_fails, "cuda-ipc"), STATUS_WRONG);
 	test_killed();
+	for (int by_kernel = 0; by_kernel < 2; by_kernel++) {
+		staged_p2p = (struct cuda_p2p){.put = true, .by_kernel = by_kernel};
+		CHECK_EQ(launch(RT_BOOT_FORK, 3, 30000, cuda_transport_main, "cuda-ipc"), STATUS_OK);
+		CHECK_EQ(launch(RT_BOOT_FORK, 2, 5000, crossed, "cuda-ipc"), STATUS_OK);
+	}
 
 	CHECK_EQ(launch(RT_BOOT_FORK, 2, 5000, named, &any), STATUS_OK);
 	setenv("HIRC_MOCK_DEVICES", "2", 1);

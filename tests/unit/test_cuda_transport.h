@@ -261,6 +261,8 @@ static enum status open_pairs(struct rt_transport *t, int channels)
 	return cuda_nccl_pairs(t, pair, n);
 }
 
+static struct cuda_p2p staged_p2p; /* of cuda-ipc */
+
 /* name: as of cuda_transport_open, or "exact": nccl with exact reductions. */
 static enum status staged_open(struct rt_job *job, const char *name, struct rt_transport **out)
 {
@@ -271,6 +273,8 @@ static enum status staged_open(struct rt_job *job, const char *name, struct rt_t
 	enum status status = cuda_open(job, &s->device);
 	if (status == STATUS_OK)
 		status = cuda_transport_open(job, exact ? "nccl" : name, exact, s->device, &s->inner);
+	if (status == STATUS_OK)
+		status = cuda_ipc_p2p(s->inner, &staged_p2p);
 	if (status == STATUS_OK)
 		status = open_pairs(s->inner, ROOM_USES);
 	*out = &s->base;
