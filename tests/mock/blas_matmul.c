@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct job {
 	struct blas_operation operation;
@@ -111,6 +112,7 @@ static void run(void *data, uint64_t number)
 {
 	struct job *j = data;
 	(void)number;
+	usleep(mock_settings()->work_us);
 	for (int32_t batch = 0; batch < j->layout_d.batch; batch++)
 		compute(j, (size_t)batch);
 }

@@ -10,6 +10,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static enum element element_of(ncclDataType_t t)
 {
@@ -251,6 +252,7 @@ void comm_run(void *data, uint64_t number)
 			break_down(c);
 		else
 			run_calls(l, number);
+		usleep(mock_settings()->nccl_us);
 	}
 	pthread_mutex_lock(&c->lock);
 	c->done = c->done == number ? number + 1 : c->done;

@@ -37,6 +37,8 @@ static void begin(void)
 	settings.memory = number("HIRC_MOCK_MEMORY", 4ull << 30);
 	settings.shared_gpu = number("HIRC_MOCK_SHARED_GPU", 0) != 0;
 	settings.delay_us = (unsigned)number("HIRC_MOCK_DELAY_US", 0);
+	settings.work_us = (unsigned)number("HIRC_MOCK_WORK_US", 0);
+	settings.nccl_us = (unsigned)number("HIRC_MOCK_NCCL_US", 0);
 	settings.seed = number("HIRC_MOCK_SEED", 1);
 	const char *path = getenv("HIRC_MOCK_LOG"), *fail = getenv("HIRC_MOCK_FAIL");
 	if (path && *path) {

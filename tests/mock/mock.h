@@ -14,6 +14,8 @@
  *     HIRC_MOCK_SHARED_GPU=1   communicators may have two ranks on one GPU
  *     HIRC_MOCK_DELAY_US=N     each item of half of the streams waits for 0 to N us before it runs (0)
  *     HIRC_MOCK_SEED=N         of these times
+ *     HIRC_MOCK_WORK_US=N      each kernel and product takes N us more (0)
+ *     HIRC_MOCK_NCCL_US=N      each collective or group does (0)
  *     HIRC_MOCK_LOG=FILE       a line a call is appended
  *     HIRC_MOCK_FAIL=CALL      all calls of that name fail; CALL:3 the third one; several with commas.
  *                              kernel:2 is the second kernel that runs: it does an illegal access.
@@ -34,6 +36,7 @@ struct mock_settings {
 	size_t memory; /* bytes of a device */
 	bool shared_gpu;
 	unsigned delay_us; /* at most */
+	unsigned work_us, nccl_us;
 	uint64_t seed;
 };
 const struct mock_settings *mock_settings(void);

@@ -127,6 +127,7 @@ static void run(void *data, uint64_t number)
 {
 	struct launch *l = data;
 	(void)number;
+	usleep(mock_settings()->work_us);
 	if (mock_fails("kernel"))
 		driver_break(CUDA_ERROR_ILLEGAL_ADDRESS);
 	else
