@@ -88,22 +88,13 @@ static bool check_launcher(const struct run *r, struct diag *d, enum rt_boot_kin
 	return false;
 }
 
-static bool check_target(const struct run *r, struct diag *d)
-{
-	bool ok = rank_options_check(&r->ranks, r->compile.zero_copy, d);
-	if (!rank_options_are_cuda(&r->ranks) || (!r->trace && !r->profile))
-		return ok;
-	diag_error(d, DIAG_NOWHERE, "--%s is of --target=cpu: when a GPU works is not known to the host",
-	           r->trace ? "trace" : "profile");
-	return false;
-}
-
 static enum status run(struct run *r)
 {
 	struct diag *d = compile_diag(&r->compile);
 	struct rt_launch_options o = rank_options_launch(&r->ranks);
 	enum status status = STATUS_USAGE;
-	if (compile_options_finish(&r->compile, d) && check_launcher(r, d, o.kind) && check_target(r, d)) {
+	if (compile_options_finish(&r->compile, d) && check_launcher(r, d, o.kind) &&
+	    rank_options_check(&r->ranks, r->compile.zero_copy, d)) {
 		if (o.kind == RT_BOOT_MPI) /* compiles once the number of ranks is known */
 			status = rt_launch(&o, run_rank, r);
 		else

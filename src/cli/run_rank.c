@@ -414,7 +414,9 @@ static enum status make_graph(struct rt_job *job, const struct run *r, struct ex
 	if (!r->compile.pipeline.remarks || job->rank != 0 || !rank_options_are_cuda(&r->ranks))
 		return STATUS_OK;
 	if (!statement) {
-		fputs("run: no graph: ranks that share a GPU wait for each other's calls\n", stderr);
+		fprintf(stderr, "run: no graph: %s\n",
+		        r->trace || r->profile ? "--trace and --profile take the time of each call"
+		                               : "ranks that share a GPU wait for each other's calls");
 		return STATUS_OK;
 	}
 	const struct plan_label *l = &r->labels->at[statement];
@@ -449,7 +451,7 @@ static enum status execute(struct rt_job *job, const struct run *r, const struct
 	struct trace *t = NULL;
 	status = open_trace(job, r, &t);
 	if (t)
-		exec_trace(e, &t->tracer);
+		status = exec_trace(e, &t->tracer);
 	bool reorders = false;
 	if (status == STATUS_OK && r->check && r->repeat > 1)
 		status = any_reorders(job, e, &reorders);
@@ -464,6 +466,8 @@ static enum status execute(struct rt_job *job, const struct run *r, const struct
 			status = make_graph(job, r, e);
 		if (status == STATUS_OK)
 			status = start_run(job, r, p, e, k);
+		if (t)
+			trace_run(t);
 		int64_t start = rt_clock_us();
 		if (status == STATUS_OK)
 			status = exec_run(e);

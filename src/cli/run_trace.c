@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "cli/output.h"
 #include "cli/run.h"
+#include "exec/executions.h"
 #include "exec/profile.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -99,10 +100,10 @@ static bool write_file(struct rt_job *job, const char *path, const struct buf *t
 }
 
 static enum status write_trace(struct rt_job *job, const struct run *r, const struct trace_spans *s,
-                               int64_t zero, int64_t offset)
+                               const struct trace_clock *clock)
 {
 	struct buf mine = {0}, all = {0};
-	trace_json(job, s, zero, offset, &mine);
+	trace_json(job, s, clock, &mine);
 	enum status status = collect(job, &mine, &all);
 	if (status == STATUS_OK && job->rank == 0 && !write_file(job, r->trace, &all))
 		status = rt_job_fail(job, STATUS_DIAGNOSTICS);
@@ -135,18 +136,27 @@ static enum status summarise(struct rt_job *job, const struct trace_spans *s, ui
 enum status run_trace(struct rt_job *job, const struct run *r, const struct trace *t)
 {
 	struct trace_spans s = trace_spans(t);
+	struct executions own = {0}, all = {0};
+	struct trace_clock clock = {.error = t->tracer.error_ns};
 	struct buf profile = {0};
-	int64_t offset = 0, zero = 0;
-	enum status status = clock_offset(job, &offset);
+	enum status status = clock_offset(job, &clock.offset);
 	if (status == STATUS_OK)
-		status = summarise(job, &s, trace_dropped(t), offset, &zero);
-	if (status == STATUS_OK && r->trace)
-		status = write_trace(job, r, &s, zero, offset);
+		status = summarise(job, &s, trace_dropped(t), clock.offset, &clock.zero);
+	if (status == STATUS_OK) {
+		own = executions_own(job, &s, clock.offset);
+		status = executions_all(job, &own, &all);
+	}
+	if (status == STATUS_OK && r->trace) {
+		executions_meet(job, &all, clock.offset, &s);
+		status = write_trace(job, r, &s, &clock);
+	}
 	if (status == STATUS_OK && r->profile)
-		status = profile_print(job, &s, &profile);
+		status = profile_print(job, &s, &all, clock.error, &profile);
 	if (status == STATUS_OK && !output_write(&profile))
 		status = rt_job_fail(job, STATUS_DIAGNOSTICS);
 	buf_free(&profile);
+	free(own.at);
+	free(all.at);
 	free(s.at);
 	return status;
 }

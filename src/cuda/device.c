@@ -1,5 +1,6 @@
 /* device: the device "cuda". Memory, streams and events are the driver's; tasks go to kernel.c and gemm.c. */
 #include "base/vec.h"
+#include "cuda/clock.h"
 #include "cuda/cuda.h"
 #include "cuda/lasting.h"
 #include "cuda/record.h"
@@ -13,6 +14,7 @@ struct cuda_streams {
 	VEC(CUstream) stream;
 	uint32_t busy;       /* the one that was not idle at the last look, which is asked first */
 	VEC(CUevent) unused; /* events that nobody has */
+	bool have_times;     /* events: those that are made from now on */
 	CUstream copies;     /* of upload, download and poison */
 	VEC(struct cuda_memory) memory;
 	uint64_t allocations; /* that were ever made */
@@ -184,7 +186,8 @@ enum status cuda_event_record(struct cuda *c, CUstream s, CUevent *out)
 	CUevent e;
 	if (c->streams->unused.n)
 		e = c->streams->unused.at[--c->streams->unused.n];
-	else if (!cuda_call(c, cuEventCreate, &e, CU_EVENT_DISABLE_TIMING))
+	else if (!cuda_call(c, cuEventCreate, &e,
+	                    c->streams->have_times ? CU_EVENT_DEFAULT : CU_EVENT_DISABLE_TIMING))
 		return failure(c);
 	*out = e;
 	return cuda_call(c, cuEventRecord, e, s) ? STATUS_OK : failure(c);
@@ -224,6 +227,32 @@ static enum status device_is_over(struct rt_device *d, void *event, bool *over)
 static void device_release(struct rt_device *d, void *event)
 {
 	cuda_event_release(cuda_of(d), event);
+}
+
+/* Those that were made without are of no use. */
+static enum status device_time_events(struct rt_device *d)
+{
+	struct cuda *c = cuda_of(d);
+	while (c->streams->unused.n)
+		if (!cuda_call(c, cuEventDestroy, c->streams->unused.at[--c->streams->unused.n]))
+			return failure(c);
+	c->streams->have_times = true;
+	return STATUS_OK;
+}
+
+static enum status device_clock(struct rt_device *d, void **event, int64_t *ns, int64_t *error)
+{
+	struct cuda *c = cuda_of(d);
+	CUevent e;
+	enum status status = cuda_clock_match(c, c->streams->copies, &e, ns, error);
+	if (status == STATUS_OK)
+		*event = e;
+	return status;
+}
+
+static enum status device_elapsed(struct rt_device *d, void *from, void *to, int64_t *ns)
+{
+	return cuda_clock_elapsed(cuda_of(d), from, to, ns);
 }
 
 /* ---- graphs */
@@ -310,9 +339,16 @@ static enum status launch_kernel(struct cuda *c, CUstream s, struct cuda_launch 
 	return launch->grid ? cuda_kernel_launch(c, s, launch) : STATUS_OK;
 }
 
-static enum status launch_made(struct cuda *c, CUstream s, const struct cuda_made *m)
+/* Gives a stream what was made. *begin: an event before it; begin NULL: nobody asks. */
+static enum status launch_made(struct cuda *c, CUstream s, const struct cuda_made *m, void **begin)
 {
-	enum status status = m->product ? cuda_gemm_run(c, s, m->product) : launch_kernel(c, s, m->launch);
+	CUevent e;
+	enum status status = begin ? cuda_event_record(c, s, &e) : STATUS_OK;
+	if (status != STATUS_OK)
+		return status;
+	if (begin)
+		*begin = e;
+	status = m->product ? cuda_gemm_run(c, s, m->product) : launch_kernel(c, s, m->launch);
 	return status == STATUS_OK && m->function ? launch_kernel(c, s, m->function) : status;
 }
 
@@ -327,7 +363,8 @@ static enum status make_function(struct cuda *c, const struct rt_task *t, struct
 }
 
 /* What a record says is made of it, and kept if it lasts. */
-static enum status make_and_launch(struct cuda *c, CUstream s, const struct rt_task *t, char *why)
+static enum status make_and_launch(struct cuda *c, CUstream s, const struct rt_task *t, char *why,
+                                   void **begin)
 {
 	struct cuda_made made = {.task = t};
 	struct cuda_gemm_call product;
@@ -349,23 +386,23 @@ static enum status make_and_launch(struct cuda *c, CUstream s, const struct rt_t
 	}
 	if (status == STATUS_OK && t->lasting)
 		cuda_lasting_keep(c->lasting, &made);
-	return status == STATUS_OK ? launch_made(c, s, &made) : status;
+	return status == STATUS_OK ? launch_made(c, s, &made, begin) : status;
 }
 
 static enum status device_launch(struct rt_device *d, void *stream, const struct rt_task *task,
-                                 struct rt_origin at, char *why)
+                                 struct rt_origin at, char *why, void **begin)
 {
 	struct cuda *c = cuda_of(d);
 	const struct cuda_made *made = task->lasting ? cuda_lasting_find(c->lasting, task) : NULL;
 	why[0] = 0;
 	c->at = at;
 	if (made)
-		return launch_made(c, stream, made);
+		return launch_made(c, stream, made, begin);
 	if (task->kernel == RT_TASK_CALL) {
 		snprintf(why, RT_WHY_BYTES, "the GPU calls no function of the host");
 		return STATUS_INTERNAL;
 	}
-	enum status status = make_and_launch(c, stream, task, why);
+	enum status status = make_and_launch(c, stream, task, why, begin);
 	if (task->kernel == RT_TASK_UNIT) /* its record is not needed any more */
 		atomic_store_explicit(&task->unit->busy, false, memory_order_release);
 	return status;
@@ -425,6 +462,9 @@ static const struct rt_async_ops cuda_async_ops = {
     .await = device_await,
     .is_over = device_is_over,
     .release = device_release,
+    .time_events = device_time_events,
+    .clock = device_clock,
+    .elapsed = device_elapsed,
     .is_idle = device_is_idle,
     .capture_begin = device_capture_begin,
     .capture_end = device_capture_end,

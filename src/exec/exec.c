@@ -143,9 +143,9 @@ void exec_close(struct exec *e)
 	free(e);
 }
 
-void exec_trace(struct exec *e, struct rt_tracer *t)
+enum status exec_trace(struct exec *e, struct rt_tracer *t)
 {
-	rt_engine_trace(e->engine, t);
+	return rt_engine_trace(e->engine, t);
 }
 
 /* ---- memory, as the host sees it */

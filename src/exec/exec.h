@@ -60,8 +60,8 @@ bool exec_reorders(const struct exec *e);
  */
 bool exec_can_replay(const struct exec *e, op_id *statement);
 enum status exec_capture(struct exec *e);
-/* Before the first run: who is told of what it does. */
-void exec_trace(struct exec *e, struct rt_tracer *t);
+/* Before the first run: who is told of what it does. There are no graphs then. */
+enum status exec_trace(struct exec *e, struct rt_tracer *t);
 void exec_stats(struct exec *e, struct exec_stats *out);
 void exec_close(struct exec *e); /* NULL is allowed */
 

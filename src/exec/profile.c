@@ -1,19 +1,12 @@
-/* profile: see profile.h. Each rank sums up its own spans; rank 0 gets all sums, and puts together what
- * belongs to one collective: the k-th execution of a statement on a communicator. */
+/* profile: see profile.h. Each rank sums up its own spans; rank 0 gets all sums, and those of each execution
+ * of a communication. */
 #include "exec/profile.h"
 #include "base/vec.h"
+#include "exec/balance.h"
 #include <stdlib.h>
 #include <string.h>
 
 enum { NAME_BYTES = 80, TEXT_BYTES = 44, WHERE_BYTES = 28 };
-
-/* One execution on one rank. */
-struct instance {
-	uint64_t statement; /* hash */
-	uint64_t match;     /* hash of statement and communicator */
-	int64_t number;     /* of those with this match */
-	int64_t time, hidden;
-};
 
 /* A statement or lane, on one rank or of all. */
 struct entry {
@@ -23,19 +16,15 @@ struct entry {
 	int64_t count;              /* ranks that have it */
 	int64_t executions;         /* of a communication; of tasks on the rank with most */
 	int64_t time, hidden, late; /* of a communication */
+	int64_t bytes;              /* of a communication, of all executions */
+	int64_t ranks;              /* that take part in one, at most */
+	int64_t worst;              /* of a communication: what was exposed on the rank where it was most */
+	int64_t worst_rank;
 	double busy, least, most; /* by rank, of those that have it: the sum, and the extremes. Of a lane the
 	                           * share of the run, of tasks nanoseconds */
 };
 
 typedef VEC(struct entry) entries;
-typedef VEC(struct instance) instances;
-
-static uint64_t hash(uint64_t h, const char *text)
-{
-	for (; *text; text++)
-		h = (h ^ (unsigned char)*text) * 0x100000001b3u;
-	return (h ^ 0xff) * 0x100000001b3u;
-}
 
 static struct entry *entry_of(entries *all, uint64_t key, const char *name)
 {
@@ -49,53 +38,6 @@ static struct entry *entry_of(entries *all, uint64_t key, const char *name)
 }
 
 /* ---- own spans */
-
-/* Tasks of one rank: they run one at a time. */
-struct tasks {
-	VEC(int64_t) begin, end, before; /* before: time of those before this one */
-};
-
-static struct tasks tasks_of(const struct trace_spans *s)
-{
-	struct tasks t = {0};
-	int64_t sum = 0;
-	for (uint64_t k = 0; k < s->n; k++) {
-		if (s->at[k].kind != RT_TRACE_TASK)
-			continue;
-		vec_push(&t.begin, s->at[k].begin);
-		vec_push(&t.end, s->at[k].end);
-		vec_push(&t.before, sum);
-		sum += s->at[k].end - s->at[k].begin;
-	}
-	return t;
-}
-
-/* Time of tasks up to a moment. */
-static int64_t task_time(const struct tasks *t, int64_t moment)
-{
-	uint32_t low = 0, high = t->begin.n; /* tasks below low have begun */
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-		if (t->begin.at[middle] < moment)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (!low)
-		return 0;
-	int64_t end = t->end.at[low - 1] < moment ? t->end.at[low - 1] : moment;
-	return t->before.at[low - 1] + end - t->begin.at[low - 1];
-}
-
-static int by_match(const void *a, const void *b)
-{
-	const struct instance *x = a, *y = b;
-	if (x->match != y->match)
-		return x->match < y->match ? -1 : 1;
-	if (x->number != y->number)
-		return x->number < y->number ? -1 : 1;
-	return (x->time > y->time) - (x->time < y->time);
-}
 
 /* Statement and place, without the folder, each cut to what a line has room for. */
 static void put_name(struct buf *out, const char *text, const char *where)
@@ -114,6 +56,17 @@ static void put_name(struct buf *out, const char *text, const char *where)
 		buf_printf(out, "  (%s%s)", from ? "…" : "", where + from);
 }
 
+static struct entry *entry_of_statement(const struct rt_job *job, const struct trace_span *x, entries *out)
+{
+	const char *text = trace_text(job, x->label), *where = trace_where(job, x->label);
+	uint64_t key = execution_hash(execution_hash(EXECUTION_HASH, text), where);
+	struct buf name = {0};
+	put_name(&name, text, where);
+	struct entry *e = entry_of(out, key, name.at);
+	buf_free(&name);
+	return e;
+}
+
 /* How long this rank's tasks took, by statement. */
 static void sum_tasks(const struct rt_job *job, const struct trace_spans *s, entries *out)
 {
@@ -121,11 +74,7 @@ static void sum_tasks(const struct rt_job *job, const struct trace_spans *s, ent
 		const struct trace_span *x = &s->at[k];
 		if (x->kind != RT_TRACE_TASK)
 			continue;
-		const char *text = trace_text(job, x->label), *where = trace_where(job, x->label);
-		struct buf name = {0};
-		put_name(&name, text, where);
-		struct entry *e = entry_of(out, hash(hash(0xcbf29ce484222325u, text), where), name.at);
-		buf_free(&name);
+		struct entry *e = entry_of_statement(job, x, out);
 		e->first = x->begin < e->first ? x->begin : e->first;
 		e->executions++;
 		e->busy += (double)(x->end - x->begin);
@@ -133,51 +82,27 @@ static void sum_tasks(const struct rt_job *job, const struct trace_spans *s, ent
 	}
 }
 
-/* What this rank executed; the statements' names go to names. */
-static void sum_up(const struct rt_job *job, const struct trace_spans *s, instances *out, entries *names)
+/* Names of this rank's communications. */
+static void name_communications(const struct rt_job *job, const struct trace_spans *s, entries *out)
 {
-	struct tasks tasks = tasks_of(s);
 	for (uint64_t k = 0; k < s->n; k++) {
 		const struct trace_span *x = &s->at[k];
 		if (x->kind != RT_TRACE_COLLECTIVE && x->kind != RT_TRACE_MESSAGE)
 			continue;
-		const char *text = trace_text(job, x->label), *where = trace_where(job, x->label);
-		struct instance i = {.statement = hash(hash(0xcbf29ce484222325u, text), where),
-		                     .number = (int64_t)k,
-		                     .time = x->end - x->begin,
-		                     .hidden = task_time(&tasks, x->end) - task_time(&tasks, x->begin)};
-		i.match = hash(i.statement, x->kind == RT_TRACE_MESSAGE ? "" : trace_text(job, x->lane));
-		struct buf name = {0};
-		put_name(&name, text, where);
-		struct entry *e = entry_of(names, i.statement, name.at);
+		struct entry *e = entry_of_statement(job, x, out);
 		e->first = x->begin < e->first ? x->begin : e->first;
-		buf_free(&name);
-		vec_push(out, i);
 	}
-	if (out->n)
-		qsort(out->at, out->n, sizeof *out->at, by_match);
-	for (uint32_t k = 0; k < out->n; k++)
-		out->at[k].number =
-		    k && out->at[k].match == out->at[k - 1].match ? out->at[k - 1].number + 1 : 0;
-	vec_free(&tasks.begin);
-	vec_free(&tasks.end);
-	vec_free(&tasks.before);
 }
 
-/* How busy this rank's lanes were. */
-static void sum_lanes(const struct rt_job *job, const struct trace_spans *s, entries *out)
+/* How busy this rank's lanes were, in runs that took so long in all. */
+static void sum_lanes(const struct rt_job *job, const struct trace_spans *s, int64_t wall, entries *out)
 {
-	int64_t first = INT64_MAX, last = INT64_MIN;
-	for (uint64_t k = 0; k < s->n; k++) {
-		first = s->at[k].begin < first ? s->at[k].begin : first;
-		last = s->at[k].end > last ? s->at[k].end : last;
-	}
 	for (uint64_t k = 0; k < s->n; k++) {
 		const struct trace_span *x = &s->at[k];
 		if (x->kind == RT_TRACE_WAIT)
 			continue;
 		const char *name = x->lane ? trace_text(job, x->lane) : "messages";
-		struct entry *e = entry_of(out, hash(0xcbf29ce484222325u, name), name);
+		struct entry *e = entry_of(out, execution_hash(EXECUTION_HASH, name), name);
 		/* late: where the union of the spans so far ends */
 		int64_t begin = e->count && e->late > x->begin ? e->late : x->begin;
 		e->first = x->begin < e->first ? x->begin : e->first;
@@ -187,35 +112,11 @@ static void sum_lanes(const struct rt_job *job, const struct trace_spans *s, ent
 	}
 	for (uint32_t k = 0; k < out->n; k++) {
 		struct entry *e = &out->at[k];
-		e->busy = e->least = e->most = last > first ? (double)e->time / (double)(last - first) : 0;
+		e->busy = e->least = e->most = wall ? (double)e->time / (double)wall : 0;
 	}
 }
 
 /* ---- all ranks */
-
-/* Collective: rows of all ranks, one after the other; *total of them. */
-static enum status gather(struct rt_job *job, const void *rows, uint32_t n, size_t bytes, void **out,
-                          uint64_t *total)
-{
-	uint32_t most = 0, *count = mem_zalloc(sizeof *count * (size_t)job->size);
-	enum status status = rt_job_allgather(job, "a profile", &n, sizeof n, count);
-	for (int k = 0; k < job->size; k++)
-		most = count[k] > most ? count[k] : most;
-	char *mine = mem_zalloc(most * bytes + 1), *all = mem_zalloc(most * bytes * (size_t)job->size + 1);
-	if (n)
-		memcpy(mine, rows, n * bytes);
-	if (status == STATUS_OK && most)
-		status = rt_job_allgather(job, "a profile", mine, most * bytes, all);
-	*total = 0;
-	for (int k = 0; k < job->size; k++) {
-		memmove(all + *total * bytes, all + (size_t)k * most * bytes, count[k] * bytes);
-		*total += count[k];
-	}
-	*out = all;
-	free(mine);
-	free(count);
-	return status;
-}
 
 static int by_first(const void *a, const void *b)
 {
@@ -229,23 +130,6 @@ static void sort_entries(entries *all)
 {
 	if (all->n)
 		qsort(all->at, all->n, sizeof *all->at, by_first);
-}
-
-/* Adds up executions: the first of those with one match and number is the fastest rank's. */
-static void match_up(struct instance *all, uint64_t n, entries *out)
-{
-	qsort(all, (size_t)n, sizeof *all, by_match);
-	for (uint64_t k = 0, last; k < n; k = last) {
-		int64_t sum = 0;
-		for (last = k;
-		     last < n && all[last].match == all[k].match && all[last].number == all[k].number; last++)
-			sum += all[last].time;
-		struct entry *e = entry_of(out, all[k].statement, "");
-		e->executions++;
-		e->time += all[k].time;
-		e->hidden += all[k].hidden;
-		e->late += sum / (int64_t)(last - k) - all[k].time;
-	}
 }
 
 /* The name, in characters as wide as the widest of all. */
@@ -264,17 +148,55 @@ static int widest(const entries *all, int width)
 	return width;
 }
 
-static void print_statements(const entries *all, int width, struct buf *to)
+/* Adds up executions, of which the first one is that of the fastest rank. */
+static void add_executions(const struct executions *all, entries *out)
+{
+	for (uint64_t k = 0, end; k < all->n; k = end) {
+		int64_t sum = 0, bytes = 0;
+		end = executions_end(all, k);
+		for (uint64_t i = k; i < end; i++) {
+			sum += all->at[i].time;
+			bytes = all->at[i].bytes > bytes ? all->at[i].bytes : bytes;
+		}
+		int64_t ranks = (int64_t)(end - k);
+		struct entry *e = entry_of(out, all->at[k].statement, "");
+		e->executions++;
+		e->time += all->at[k].time;
+		e->hidden += all->at[k].hidden;
+		e->late += sum / ranks - all->at[k].time;
+		e->bytes += bytes;
+		e->ranks = ranks > e->ranks ? ranks : e->ranks;
+	}
+}
+
+/* The rank on which most was exposed. */
+static void find_worst(const struct executions *all, int ranks, struct entry *e)
+{
+	int64_t *exposed = mem_zalloc(sizeof *exposed * (size_t)ranks);
+	for (uint64_t k = 0; k < all->n; k++)
+		if (all->at[k].statement == e->key)
+			exposed[all->at[k].rank] += all->at[k].time - all->at[k].hidden;
+	for (int k = 0; k < ranks; k++)
+		if (exposed[k] > e->worst) {
+			e->worst = exposed[k];
+			e->worst_rank = k;
+		}
+	free(exposed);
+}
+
+static void print_communications(const entries *all, int width, struct buf *to)
 {
 	print_name("communication", width, to);
-	buf_printf(to, " %7s %10s %10s %10s %10s\n", "count", "time_us", "exposed_us", "hidden_us",
-	           "late_us");
+	buf_printf(to, " %7s %6s %12s %12s %12s %12s %12s %12s %7s\n", "count", "ranks", "MiB", "time_us",
+	           "exposed_us", "hidden_us", "late_us", "worst_us", "of_rank");
 	for (uint32_t k = 0; k < all->n; k++) {
 		const struct entry *e = &all->at[k];
 		print_name(e->name, width, to);
-		buf_printf(to, " %7lld %10.1f %10.1f %10.1f %10.1f\n", (long long)e->executions,
+		buf_printf(to, " %7lld %6lld %12.3f %12.3f %12.3f %12.3f %12.3f %12.3f %7lld\n",
+		           (long long)e->executions, (long long)e->ranks, (double)e->bytes / (1 << 20),
 		           (double)e->time / 1e3, (double)(e->time - e->hidden) / 1e3,
-		           (double)e->hidden / 1e3, (double)e->late / 1e3);
+		           (double)e->hidden / 1e3, (double)e->late / 1e3, (double)e->worst / 1e3,
+		           (long long)e->worst_rank);
 	}
 }
 
@@ -315,19 +237,43 @@ static void print_table(const entries *all, const struct table *t, int width, st
 	}
 }
 
-enum status profile_print(struct rt_job *job, const struct trace_spans *s, struct buf *to)
+/* ---- where the time of each rank went */
+
+struct rank_row {
+	struct balance b;
+	int64_t error_ns; /* as of struct rt_tracer */
+};
+
+static void print_ranks(const struct rank_row *row, uint64_t n, int width, struct buf *to)
+{
+	int64_t error = 0;
+	print_name("rank", width, to);
+	buf_printf(to, " %14s = %12s + %12s + %12s\n", "wall_us", "work_us", "exposed_us", "idle_us");
+	for (uint64_t k = 0; k < n; k++) {
+		const struct balance *b = &row[k].b;
+		buf_printf(to, "%-*llu %14.3f = %12.3f + %12.3f + %12.3f\n", width, (unsigned long long)k,
+		           (double)b->wall / 1e3, (double)b->work / 1e3, (double)b->exposed / 1e3,
+		           (double)b->idle / 1e3);
+		error = row[k].error_ns > error ? row[k].error_ns : error;
+	}
+	if (error)
+		buf_printf(to, "clocks of GPUs are matched up to %.3f us\n", (double)error / 1e3);
+}
+
+enum status profile_print(struct rt_job *job, const struct trace_spans *s, const struct executions *executed,
+                          int64_t error_ns, struct buf *to)
 {
 	enum { NAMES, TASKS, LANES, TABLES };
 	entries mine[TABLES] = {0}, all[TABLES] = {0};
-	instances own = {0};
-	void *table[TABLES] = {0}, *executed = NULL;
-	uint64_t n[TABLES] = {0}, executions = 0;
-	sum_up(job, s, &own, &mine[NAMES]);
+	struct rank_row row = {balance_of(s), error_ns};
+	void *table[TABLES] = {0}, *rows = NULL;
+	uint64_t n[TABLES] = {0}, ranks = 0;
+	name_communications(job, s, &mine[NAMES]);
 	sum_tasks(job, s, &mine[TASKS]);
-	sum_lanes(job, s, &mine[LANES]);
-	enum status status = gather(job, own.at, own.n, sizeof *own.at, &executed, &executions);
+	sum_lanes(job, s, row.b.wall, &mine[LANES]);
+	enum status status = executions_gather(job, &row, 1, sizeof row, &rows, &ranks);
 	for (int k = 0; k < TABLES && status == STATUS_OK; k++)
-		status = gather(job, mine[k].at, mine[k].n, sizeof *mine[k].at, &table[k], &n[k]);
+		status = executions_gather(job, mine[k].at, mine[k].n, sizeof *mine[k].at, &table[k], &n[k]);
 	if (status == STATUS_OK && job->rank == 0) {
 		int width = (int)strlen("communication");
 		for (int k = 0; k < TABLES; k++) {
@@ -335,19 +281,21 @@ enum status profile_print(struct rt_job *job, const struct trace_spans *s, struc
 			sort_entries(&all[k]);
 			width = widest(&all[k], width);
 		}
-		match_up(executed, executions, &all[NAMES]);
-		print_statements(&all[NAMES], width, to);
+		add_executions(executed, &all[NAMES]);
+		for (uint32_t k = 0; k < all[NAMES].n; k++)
+			find_worst(executed, job->size, &all[NAMES].at[k]);
+		print_communications(&all[NAMES], width, to);
 		print_table(&all[TASKS], &(struct table){"tasks of", "count", "time_us", "", 1e-3, true},
 		            width, to);
 		print_table(&all[LANES], &(struct table){"lane", "ranks", "busy", "%", 100, false}, width,
 		            to);
+		print_ranks(rows, ranks, width, to);
 	}
 	for (int k = 0; k < TABLES; k++) {
 		vec_free(&mine[k]);
 		vec_free(&all[k]);
 		free(table[k]);
 	}
-	vec_free(&own);
-	free(executed);
+	free(rows);
 	return status;
 }

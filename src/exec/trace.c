@@ -5,22 +5,26 @@
 #include <string.h>
 #include <time.h>
 
-static void record(struct rt_tracer *tracer, enum rt_trace_kind kind, bool ends, uint64_t id, uint32_t lane,
-                   struct rt_origin at)
+static void record(struct rt_tracer *tracer, const struct rt_trace_mark *m)
 {
 	struct trace *t = (struct trace *)tracer; /* its first member */
 	uint64_t k = atomic_fetch_add_explicit(&t->n, 1, memory_order_relaxed);
 	struct timespec now;
+	int64_t ns = m->ns;
 	if (k >= t->room)
 		return;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	t->event[k] = (struct trace_event){.ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec,
-	                                   .id = id,
-	                                   .iteration = at.iteration,
-	                                   .lane = lane,
-	                                   .label = at.label,
-	                                   .kind = (uint8_t)kind,
-	                                   .ends = ends};
+	if (!ns) {
+		clock_gettime(CLOCK_MONOTONIC, &now);
+		ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+	}
+	t->event[k] = (struct trace_event){.ns = ns,
+	                                   .id = m->id,
+	                                   .iteration = m->at.iteration,
+	                                   .bytes = m->bytes,
+	                                   .lane = m->lane,
+	                                   .label = m->at.label,
+	                                   .kind = (uint8_t)m->kind,
+	                                   .ends = m->ends};
 }
 
 struct trace *trace_new(uint64_t room)
@@ -38,9 +42,16 @@ struct trace *trace_new(uint64_t room)
 
 void trace_free(struct trace *t)
 {
-	if (t)
-		free(t->event);
+	if (!t)
+		return;
+	vec_free(&t->run);
+	free(t->event);
 	free(t);
+}
+
+void trace_run(struct trace *t)
+{
+	vec_push(&t->run, atomic_load(&t->n));
 }
 
 static uint64_t kept(const struct trace *t)
@@ -59,6 +70,8 @@ uint64_t trace_dropped(const struct trace *t)
 static int by_begin(const void *a, const void *b)
 {
 	const struct trace_span *x = a, *y = b;
+	if (x->run != y->run)
+		return x->run < y->run ? -1 : 1;
 	if (x->begin != y->begin)
 		return x->begin < y->begin ? -1 : 1;
 	return (x->id > y->id) - (x->id < y->id);
@@ -68,6 +81,7 @@ static struct trace_span span_of(const struct trace_event *e)
 {
 	return (struct trace_span){.begin = e->ns,
 	                           .end = -1,
+	                           .met = -1,
 	                           .id = e->id,
 	                           .iteration = e->iteration,
 	                           .lane = e->lane,
@@ -92,19 +106,25 @@ struct trace_spans trace_spans(const struct trace *t)
 {
 	struct trace_spans s = {0};
 	uint64_t n = kept(t), ids = 1, done = 0, task = 0;
+	uint32_t run = 0;
 	for (uint64_t k = 0; k < n; k++)
 		ids = t->event[k].id >= ids ? t->event[k].id + 1 : ids;
 	uint64_t *by_id = mem_zalloc(sizeof *by_id * (size_t)ids);
 	s.at = mem_alloc(sizeof *s.at * (size_t)(n + 1));
 	for (uint64_t k = 0; k < n; k++) {
 		const struct trace_event *e = &t->event[k];
-		uint64_t *open = e->kind == RT_TRACE_TASK ? &task : &by_id[e->id]; /* 1 + place */
+		uint64_t *open = e->kind == RT_TRACE_TASK && !e->id ? &task : &by_id[e->id]; /* 1 + place */
+		while (run + 1 < t->run.n && t->run.at[run + 1] <= k)
+			run++;
 		if (e->ends) {
-			if (*open)
+			if (*open && e->ns > s.at[*open - 1].end)
 				s.at[*open - 1].end = e->ns;
+			if (*open)
+				s.at[*open - 1].bytes += e->bytes;
 			continue;
 		}
 		s.at[s.n++] = span_of(e);
+		s.at[s.n - 1].run = run;
 		if (e->kind != RT_TRACE_WAIT)
 			*open = s.n;
 	}

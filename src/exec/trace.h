@@ -9,12 +9,14 @@
 #ifndef HIRC_EXEC_TRACE_H
 #define HIRC_EXEC_TRACE_H
 #include "base/str.h"
+#include "base/vec.h"
 #include "rt/queue.h"
 
 struct trace_event {
 	int64_t ns; /* monotonic clock of the host */
 	uint64_t id;
 	int64_t iteration;
+	int64_t bytes;
 	uint32_t lane, label;
 	uint8_t kind; /* enum rt_trace_kind */
 	bool ends;
@@ -25,11 +27,14 @@ struct trace {
 	struct trace_event *event; /* owned */
 	uint64_t room;
 	_Atomic uint64_t n; /* events so far, dropped ones included */
+	VEC(uint64_t) run;  /* event that each run begins with */
 };
 
 struct trace *trace_new(uint64_t room); /* NULL: no memory */
 void trace_free(struct trace *t);       /* NULL is allowed */
 uint64_t trace_dropped(const struct trace *t);
+/* What follows belongs to another run of the program. */
+void trace_run(struct trace *t);
 
 /* An item from its begin to its end. A wait ends with what it waits for, or at once. */
 struct trace_span {
@@ -37,11 +42,15 @@ struct trace_span {
 	int64_t arrow;      /* of a wait: begin, or that of what it waits for if that is later */
 	uint64_t id;        /* of a communication; of a wait: what it waits for */
 	int64_t iteration;
+	int64_t bytes; /* of a communication's larger buffer, of all of its group */
+	int64_t
+	    met; /* of a collective: when the last rank had come to it, from begin to end; -1: not known */
 	uint32_t lane, label;
+	uint32_t run; /* from 0 on */
 	enum rt_trace_kind kind;
 };
 struct trace_spans {
-	struct trace_span *at; /* by begin; owned */
+	struct trace_span *at; /* by run, then begin; owned */
 	uint64_t n;
 };
 /* Items that have ended. */
@@ -52,10 +61,15 @@ const char *trace_text(const struct rt_job *job, uint32_t label);
 /* "f.hir:7", or "". */
 const char *trace_where(const struct rt_job *job, uint32_t label);
 
+struct trace_clock {
+	int64_t zero;   /* what is 0, by rank 0's clock */
+	int64_t offset; /* what is added to this rank's clock to have that of rank 0 */
+	int64_t error;  /* of times of a GPU by this rank's clock, at most; 0: there are none */
+};
 /* The spans as events of Chrome's trace format, each `{…}` with `,\n` before it: pid = rank, tid = stream or
- * communicator, an arrow from a communication to its wait. zero: the time that is 0; offset: what is added to
- * this rank's clock to have that of rank 0. */
-void trace_json(const struct rt_job *job, const struct trace_spans *s, int64_t zero, int64_t offset,
+ * communicator, an arrow from a communication to its wait. In a collective that others take part in, `moving`
+ * is the time when all of them have come to it. */
+void trace_json(const struct rt_job *job, const struct trace_spans *s, const struct trace_clock *clock,
                 struct buf *out);
 
 #endif

@@ -45,23 +45,41 @@ static void put_span(const struct rt_job *job, const struct trace_span *s, unsig
 	                                           .tid = tid});
 }
 
-void trace_json(const struct rt_job *job, const struct trace_spans *s, int64_t zero, int64_t offset,
+/* When data moved: from when the last rank had come. */
+static void put_moving(const struct rt_job *job, const struct trace_span *s, unsigned tid, int64_t begin,
+                       struct buf *out)
+{
+	if (s->met >= 0)
+		chrome_put_span(out, &(struct chrome_span){.name = "moving",
+		                                           .category = "moving",
+		                                           .where = "",
+		                                           .begin = begin + s->met - s->begin,
+		                                           .end = begin + s->end - s->begin,
+		                                           .iteration = -1,
+		                                           .pid = job->rank,
+		                                           .tid = tid});
+}
+
+void trace_json(const struct rt_job *job, const struct trace_spans *s, const struct trace_clock *clock,
                 struct buf *out)
 {
 	struct lanes lanes = {0};
 	struct buf name = {0};
 	for (uint64_t k = 0; k < s->n; k++) {
 		const struct trace_span *x = &s->at[k];
-		int64_t begin = x->begin + offset - zero;
+		int64_t begin = x->begin + clock->offset - clock->zero;
 		unsigned tid = tid_of(&lanes, x);
 		begin = begin < 0 ? 0 : begin; /* clocks of hosts are aligned up to microseconds */
 		put_span(job, x, tid, begin, out);
+		put_moving(job, x, tid, begin, out);
 		if (x->kind == RT_TRACE_WAIT)
 			chrome_put_arrow(out, "f", x->id, job->rank, tid, begin + x->arrow - x->begin);
 		else if (x->kind != RT_TRACE_TASK)
 			chrome_put_arrow(out, "s", x->id, job->rank, tid, begin);
 	}
 	buf_printf(&name, "rank %d", job->rank);
+	if (clock->error)
+		buf_printf(&name, " (clock of its GPU matched up to %.3f us)", (double)clock->error / 1e3);
 	chrome_put_name(out, "process_name", job->rank, 0, name.at);
 	for (uint32_t k = 0; k < lanes.name.n; k++)
 		chrome_put_name(out, "thread_name", job->rank, k, trace_text(job, lanes.name.at[k]));

@@ -157,9 +157,10 @@ struct rt_async_ops {
 	enum status (*stream_new)(struct rt_device *d, void **out);
 	void (*stream_free)(struct rt_device *d, void *stream);
 	/* Runs a task after all that the stream was given. On failure as run of struct rt_device_ops. A
-	 * lasting record is the same task at every launch until a stream is freed. */
+	 * lasting record is the same task at every launch until a stream is freed. *begin: an event before
+	 * it, when all was made that it needs; begin is NULL where nobody asks. */
 	enum status (*launch)(struct rt_device *d, void *stream, const struct rt_task *task,
-	                      struct rt_origin at, char *why);
+	                      struct rt_origin at, char *why, void **begin);
 	/* An event that is over once the stream has done what it was given so far. */
 	enum status (*record)(struct rt_device *d, void *stream, struct rt_origin at, void **event);
 	/* What the stream is given from now on runs after the event. */
@@ -167,6 +168,13 @@ struct rt_async_ops {
 	enum status (*is_over)(struct rt_device *d, void *event, bool *over);
 	/* The event is the device's again; streams that were told to wait for it still do. */
 	void (*release)(struct rt_device *d, void *event);
+	/* From now on events have times. No event is with the caller. */
+	enum status (*time_events)(struct rt_device *d);
+	/* An event that is over, and when that came to be: by the host's monotonic clock, and by how much
+	 * that may be wrong, in ns. Best while nothing else runs. */
+	enum status (*clock)(struct rt_device *d, void **event, int64_t *ns, int64_t *error);
+	/* From when one event came to be over to when the other did. */
+	enum status (*elapsed)(struct rt_device *d, void *from, void *to, int64_t *ns);
 	/* Whether all streams have done what they were given, without an error of a kernel. */
 	enum status (*is_idle)(struct rt_device *d, bool *idle);
 	/* What streams are given between begin and end becomes a graph instead of being done; it begins and

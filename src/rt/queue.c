@@ -86,13 +86,15 @@ bool rt_engine_run(struct rt_engine *e, struct rt_stream *s, const struct rt_tas
 	_Atomic uint32_t *computing = &b->rank[e->job->rank - b->first].computing;
 	why[0] = 0;
 	rt_board_line_set(s->board, RT_LINE_RUNNING, at, 0);
+	struct rt_trace_mark mark = {.kind = RT_TRACE_TASK, .lane = s->name, .at = at};
 	if (e->trace)
-		e->trace->event(e->trace, RT_TRACE_TASK, false, 0, s->name, at);
+		e->trace->event(e->trace, &mark);
 	atomic_store_explicit(computing, 1, memory_order_relaxed); /* no other thread writes it */
 	enum status status = rt_device_run(e->device, RT_COMPUTE_LANE, task, why);
 	atomic_store_explicit(computing, 0, memory_order_relaxed);
+	mark.ends = true;
 	if (e->trace)
-		e->trace->event(e->trace, RT_TRACE_TASK, true, 0, s->name, at);
+		e->trace->event(e->trace, &mark);
 	if (status == STATUS_OK) {
 		if (s->board)
 			atomic_store_explicit(&s->board->state, RT_LINE_IDLE, memory_order_relaxed);
@@ -427,9 +429,18 @@ enum status rt_drain(struct rt_engine *e)
 	return rt_job_status(e->job);
 }
 
-void rt_engine_trace(struct rt_engine *e, struct rt_tracer *t)
+int64_t rt_engine_bytes(const struct rt_engine *e, const struct rt_comm_item *item)
 {
+	int64_t size = (int64_t)rt_dtype_size(item->message ? item->p.dtype : item->c.dtype);
+	return size * (item->message ? item->p.count
+	                             : rt_collective_total(&item->c, e->transport->team[item->c.team].n));
+}
+
+enum status rt_engine_trace(struct rt_engine *e, struct rt_tracer *t)
+{
+	const struct rt_async_ops *async = e->device ? e->device->ops->async : NULL;
 	e->trace = t;
+	return async ? async->time_events(e->device) : STATUS_OK;
 }
 
 enum status rt_engine_new(struct rt_job *job, const char *name, struct rt_device *device,

@@ -73,16 +73,27 @@ void rt_submit_wait(struct rt_engine *e, struct rt_stream *current, struct rt_ti
                     struct rt_origin at);
 
 /* A tracer is called when an item begins and when it ends, by the thread that does it: with lanes tasks and
- * communications by two threads. id: of the item, the same in both calls; lane: label of its stream or
- * communicator, 0 if that has none. An item that is done when it starts (a team of one) begins and ends.
- * A wait has a begin only, when its stream comes to it; id is that of what it waits for. */
+ * communications by two threads. An item that is done when it starts (a team of one) begins and ends. A wait
+ * has a begin only, when its stream comes to it. The engine issue tells all of it in rt_drain, by the times
+ * of events of the device: a communication begins when its stream has come to it and those before it of its
+ * team are done. */
 enum rt_trace_kind { RT_TRACE_TASK, RT_TRACE_COLLECTIVE, RT_TRACE_MESSAGE, RT_TRACE_WAIT };
-struct rt_tracer {
-	void (*event)(struct rt_tracer *t, enum rt_trace_kind kind, bool ends, uint64_t id, uint32_t lane,
-	              struct rt_origin at);
+struct rt_trace_mark {
+	enum rt_trace_kind kind;
+	bool ends;
+	uint64_t id;   /* of the item, the same in both calls; of a wait: what it waits for; tasks of a host
+	                * that   does one at a time: 0 */
+	uint32_t lane; /* label of its stream or communicator; 0: it has none */
+	struct rt_origin at;
+	int64_t bytes; /* where a communication ends: of its larger buffer */
+	int64_t ns;    /* monotonic clock of the host; 0: now */
 };
-/* Before the first submit; NULL: none. The tracer outlives the engine. */
-void rt_engine_trace(struct rt_engine *e, struct rt_tracer *t);
+struct rt_tracer {
+	void (*event)(struct rt_tracer *t, const struct rt_trace_mark *m);
+	int64_t error_ns; /* by which times that are not now may be wrong, at most */
+};
+/* Before the first submit. The tracer outlives the engine. Times have their cost, and there are no graphs. */
+enum status rt_engine_trace(struct rt_engine *e, struct rt_tracer *t);
 
 /* Of the engine issue. What is submitted from begin to end, after an rt_drain, becomes a graph that begins
  * and ends in `main`, instead of being done. rt_replay does it, as often as it is called; rt_drain waits for

@@ -148,19 +148,27 @@ static inline void rt_engine_slot_free(struct rt_engine *e, uint32_t slot)
 bool rt_engine_run(struct rt_engine *e, struct rt_stream *s, const struct rt_task *task, struct rt_origin at);
 /* Starts a communication on the transport. */
 enum status rt_engine_start(struct rt_engine *e, struct rt_comm_item *item, struct rt_request **out);
+/* Of a communication's larger buffer. */
+int64_t rt_engine_bytes(const struct rt_engine *e, const struct rt_comm_item *item);
 static inline void rt_engine_trace_comm(struct rt_engine *e, const struct rt_comm_item *item, bool ends,
                                         const struct rt_board_line *lane)
 {
-	if (e->trace && (ends || !item->follows)) /* which are one with the first */
-		e->trace->event(e->trace, item->message ? RT_TRACE_MESSAGE : RT_TRACE_COLLECTIVE, ends,
-		                item->id, lane ? atomic_load_explicit(&lane->name, memory_order_relaxed) : 0,
-		                rt_comm_at(item));
+	if (!e->trace || (!ends && item->follows)) /* which are one with the first */
+		return;
+	struct rt_trace_mark m = {.kind = item->message ? RT_TRACE_MESSAGE : RT_TRACE_COLLECTIVE,
+	                          .ends = ends,
+	                          .id = item->id,
+	                          .lane = lane ? atomic_load_explicit(&lane->name, memory_order_relaxed) : 0,
+	                          .at = rt_comm_at(item),
+	                          .bytes = ends ? rt_engine_bytes(e, item) : 0};
+	e->trace->event(e->trace, &m);
 }
 static inline void rt_engine_trace_wait(struct rt_engine *e, const struct rt_stream *s, struct rt_ticket t,
                                         struct rt_origin at)
 {
+	struct rt_trace_mark m = {.kind = RT_TRACE_WAIT, .id = t.id, .lane = s->name, .at = at};
 	if (e->trace && t.id)
-		e->trace->event(e->trace, RT_TRACE_WAIT, false, t.id, s->name, at);
+		e->trace->event(e->trace, &m);
 }
 /* Shows a message on the board: where, -1 if there is no place. */
 int rt_engine_message_show(struct rt_engine *e, struct rt_origin at);

@@ -101,10 +101,15 @@ static void launch(struct issue_engine *e, struct stream *s, const struct rt_tas
 	issue_enter_graph(e, s, at);
 	rt_board_line_set(s->base.board, RT_LINE_RUNNING, at, 0);
 	int64_t work = work_of(task); /* a unit may be another one afterwards */
-	enum status status = e->device->launch(e->base.device, s->device, task, at, why);
+	bool traced = issue_trace_clock(e);
+	void *begin = NULL;
+	enum status status =
+	    e->device->launch(e->base.device, s->device, task, at, why, traced ? &begin : NULL);
 	if (status != STATUS_OK && why[0])
 		rt_job_error_at(e->base.job, at, "%s", why);
-	if (issue_failed(e, status) || e->fork)
+	bool failed = issue_failed(e, status);
+	issue_trace_task(e, s, begin, at);
+	if (failed || e->fork)
 		return;
 	s->work += work;
 	if (++s->launched >= TASKS_A_BEAT || s->work >= WORK_A_BEAT)
@@ -140,8 +145,10 @@ static bool issue_head(struct issue_engine *e, struct stream *s)
 			issue_await(e, s, i->event, i->at);
 		return i->event != NULL;
 	case ITEM_WAIT:
-		if (rt_engine_ticket_done(&e->base, i->ticket))
+		if (rt_engine_ticket_done(&e->base, i->ticket)) {
+			issue_trace_wait(e, s, i->ticket, i->at);
 			return true;
+		}
 		if (issue_awaited(e, i->ticket)->unissued) {
 			struct rt_slot *slot = rt_engine_slot(&e->base, i->ticket.slot);
 			rt_board_line_set(s->base.board, RT_LINE_WAITING, i->at,
@@ -179,7 +186,7 @@ static void advance(struct issue_engine *e, bool *moved)
 		*moved = true;
 		issue_queue(e, s);
 	}
-	if (e->issued.n - e->oldest >= RETIRE_TICKETS && !e->fork)
+	if (e->issued.n - e->oldest >= RETIRE_TICKETS && !e->fork && !e->base.trace)
 		issue_retire(e);
 }
 
@@ -320,6 +327,7 @@ static void issue_drain(struct rt_engine *engine)
 	}
 	issue_retire(e);
 	listen_to_beats(e);
+	issue_trace_end(e);
 	for (struct rt_stream *s = engine->streams; s && !rt_engine_failed(engine); s = s->next)
 		rt_board_line_set(s->board, RT_LINE_IDLE, (struct rt_origin){.iteration = -1}, 0);
 }
@@ -355,6 +363,7 @@ static void issue_stop(struct rt_engine *engine)
 		if (s->device)
 			e->device->stream_free(engine->device, s->device);
 	}
+	issue_trace_free(e);
 	issue_comms_free(e);
 	for (uint32_t k = 0; k < e->made.n; k++)
 		free(e->made.at[k]);

@@ -3,7 +3,8 @@
  *
  *     queue_issue.c         streams: what is submitted, given to the device or queued; rt_drain
  *     queue_issue_comm.c    communications: turns of a team, what the transport has issued, tickets that end
- *     queue_issue_graph.c   graphs: capture and replay */
+ *     queue_issue_graph.c   graphs: capture and replay
+ *     queue_issue_trace.c   what a tracer is told */
 #ifndef HIRC_RT_QUEUE_ISSUE_H
 #define HIRC_RT_QUEUE_ISSUE_H
 #include "base/vec.h"
@@ -45,19 +46,31 @@ struct comm {
 	struct rt_request *request; /* NULL: the transport does not have it either */
 	bool opens, closes;         /* a group */
 	uint32_t turn;              /* of a collective, among those of its team */
-	void *after;                /* while it waits for its turn: the event that it starts after */
+	void *after;                /* the event that it starts after; the device's again once it has begun */
 };
 
 /* Collectives of a team start in the order in which they were submitted, whichever streams they are of. */
 struct team {
 	uint32_t given, started;  /* turns */
 	VEC(struct comm *) early; /* whose turn has not come */
+	/* of a tracer: */
+	int64_t busy_until; /* when those that it was told of were done, ns */
+	int line;           /* on the board */
+	bool has_line;
 };
 
 /* What streams wait for, by slot of a ticket. */
 struct awaited {
 	uint32_t unissued; /* communications */
 	VEC(void *) event; /* of those that were issued */
+};
+
+/* What a tracer will be told. */
+struct issue_timed {
+	struct rt_trace_mark mark;
+	int team;     /* 1 + its id; 0: no collective */
+	bool follows; /* one with a collective before it */
+	void *begin, *end;
 };
 
 struct issue_engine {
@@ -76,6 +89,11 @@ struct issue_engine {
 	bool in_group;
 	struct stream *capturing; /* the stream of the graph that is being made; NULL: none is */
 	void *fork;               /* where the graph that is being made begins: an event; NULL: none is */
+	/* Where there is a tracer: */
+	VEC(struct issue_timed) timed; /* since the last drain */
+	VEC(void *) kept;              /* events that are released then */
+	void *clock;                   /* an event that was over */
+	int64_t clock_ns; /* then, by the host's monotonic clock; NULL: none since the last drain */
 };
 
 /* True: status is a failure, which the job has now. */
@@ -101,6 +119,8 @@ uint32_t issue_seen(const struct issue_engine *e);
 
 /* Of communications: queue_issue_comm.c */
 
+struct team *issue_team(struct issue_engine *e, int id);
+
 struct awaited *issue_awaited(struct issue_engine *e, struct rt_ticket t);
 /* The device's stream waits for a ticket, of which nothing is unissued. */
 void issue_await_ticket(struct issue_engine *e, struct stream *s, struct rt_ticket t, struct rt_origin at);
@@ -124,5 +144,23 @@ void issue_comms_free(struct issue_engine *e);
 void issue_enter_graph(struct issue_engine *e, struct stream *s, struct rt_origin at);
 /* Gives up the graph that is being made. */
 void issue_graph_drop(struct issue_engine *e);
+
+/* Of tracers: queue_issue_trace.c. Without one, these do nothing. */
+
+/* Before the first event that counts. Whether there is a tracer. */
+bool issue_trace_clock(struct issue_engine *e);
+/* An event when the stream comes here. NULL: nobody is told. */
+void *issue_trace_begin(struct issue_engine *e, struct stream *s, struct rt_origin at);
+/* A task was launched after `begin`; NULL: nobody is told. */
+void issue_trace_task(struct issue_engine *e, struct stream *s, void *begin, struct rt_origin at);
+/* Before the stream waits for a ticket. */
+void issue_trace_wait(struct issue_engine *e, struct stream *s, struct rt_ticket ticket, struct rt_origin at);
+/* The device has a communication, which is done when `end` is over. */
+void issue_trace_comm(struct issue_engine *e, const struct comm *c, void *end);
+/* An event of a communication is the device's again, if a tracer needs it not before the next drain. */
+void issue_release(struct issue_engine *e, void *event);
+/* The device has nothing to do: the tracer is told. */
+void issue_trace_end(struct issue_engine *e);
+void issue_trace_free(struct issue_engine *e); /* teams are still there */
 
 #endif

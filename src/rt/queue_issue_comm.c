@@ -22,6 +22,7 @@ void issue_await_ticket(struct issue_engine *e, struct stream *s, struct rt_tick
 {
 	const struct awaited *a = issue_awaited(e, t);
 	issue_enter_graph(e, s, at);
+	issue_trace_wait(e, s, t, at);
 	for (uint32_t k = 0; k < a->event.n; k++)
 		issue_failed(e, e->device->await(e->base.device, s->device, a->event.at[k], at));
 }
@@ -30,7 +31,7 @@ void issue_ticket_end(struct issue_engine *e, struct rt_ticket t)
 {
 	struct awaited *a = issue_awaited(e, t);
 	while (a->event.n)
-		e->device->release(e->base.device, a->event.at[--a->event.n]);
+		issue_release(e, a->event.at[--a->event.n]);
 	while (!rt_engine_ticket_end(&e->base, t))
 		;
 	rt_engine_slot_free(&e->base, t.slot);
@@ -47,7 +48,7 @@ void issue_retire(struct issue_engine *e)
 			void *last = a->event.at[a->event.n - 1];
 			if (issue_failed(e, e->device->is_over(e->base.device, last, &over)) || !over)
 				break;
-			e->device->release(e->base.device, last);
+			issue_release(e, last);
 			a->event.n--;
 		}
 		if (a->event.n)
@@ -66,7 +67,7 @@ void issue_retire(struct issue_engine *e)
 
 /* ---- beginning */
 
-static struct team *team_of(struct issue_engine *e, int id)
+struct team *issue_team(struct issue_engine *e, int id)
 {
 	while (e->team.n <= (uint32_t)id)
 		vec_push(&e->team, (struct team){0});
@@ -82,7 +83,7 @@ struct comm *issue_comm_new(struct issue_engine *e, struct rt_comm_item *item, b
 	c->opens = more && !e->in_group;
 	c->closes = !more && e->in_group;
 	e->in_group = more;
-	c->turn = c->item.message ? 0 : team_of(e, c->item.c.team)->given++;
+	c->turn = c->item.message ? 0 : issue_team(e, c->item.c.team)->given++;
 	return c;
 }
 
@@ -134,13 +135,13 @@ static void begin(struct issue_engine *e, struct comm *c, void *after)
 	if (c->closes && t->ops->group_end && !rt_engine_failed(&e->base))
 		issue_failed(e, t->ops->group_end(t, at));
 	free(late);
-	e->device->release(e->base.device, after);
+	issue_release(e, after);
 }
 
 /* Begins the collectives of a team whose turn has come. */
 static void take_turns(struct issue_engine *e, int id)
 {
-	struct team *t = team_of(e, id);
+	struct team *t = issue_team(e, id);
 	for (uint32_t k = 0; k < t->early.n && !rt_engine_failed(&e->base);) {
 		struct comm *c = t->early.at[k];
 		if (c->turn != t->started) {
@@ -156,14 +157,15 @@ static void take_turns(struct issue_engine *e, int id)
 
 void issue_comm_start(struct issue_engine *e, struct stream *s, struct comm *c)
 {
-	void *after = issue_record(e, s, rt_comm_at(&c->item));
+	void *after = e->base.trace ? issue_trace_begin(e, s, rt_comm_at(&c->item))
+	                            : issue_record(e, s, rt_comm_at(&c->item));
+	c->after = after;
 	if (!after) {
 		vec_push(&e->free_comms, c);
 	} else if (c->item.message) {
 		begin(e, c, after);
 	} else {
-		c->after = after;
-		vec_push(&team_of(e, c->item.c.team)->early, c);
+		vec_push(&issue_team(e, c->item.c.team)->early, c);
 		take_turns(e, c->item.c.team);
 	}
 }
@@ -192,6 +194,7 @@ static void look_at(struct issue_engine *e, uint32_t k, bool *moved)
 	struct awaited *a = issue_awaited(e, c->item.ticket);
 	*moved = true;
 	vec_push(&a->event, event);
+	issue_trace_comm(e, c, event);
 	if (--a->unissued == 0)
 		issued_all(e, c->item.ticket);
 	e->unissued.at[k] = NULL;

@@ -16,7 +16,7 @@ void issue_enter_graph(struct issue_engine *e, struct stream *s, struct rt_origi
 
 bool rt_engine_captures(const struct rt_engine *e)
 {
-	return e->ops == &rt_issue_ops && e->device->ops->async->capture_begin &&
+	return e->ops == &rt_issue_ops && !e->trace && e->device->ops->async->capture_begin &&
 	       (!e->transport || e->transport->captures);
 }
 

@@ -1,7 +1,7 @@
 """check.py TRACE: whether a trace of `hirc run --trace` is one, and what is in it.
 
 Spans of a thread are disjoint or nested, every thread has a name, every arrow leads forward in time from a
-communication to a wait that ends no sooner than what it waits for.
+communication to a wait that ends no sooner than what it waits for. What is moving ends with its collective.
 """
 import collections
 import json
@@ -33,12 +33,11 @@ ends = [e for e in events if e["ph"] == "f"]
 
 
 def span_at(arrow, wait):
-    """The span of a wait, or of a communication, that an end of an arrow is drawn on."""
-    for e in spans:
-        if (e["pid"], e["tid"], e["cat"] == "wait") == (arrow["pid"], arrow["tid"], wait) and \
-                e["ts"] - 1e-3 <= arrow["ts"] <= e["ts"] + e["dur"] + 1e-3:
-            return e
-    return fail(f"arrow {arrow['id']} is drawn on nothing")
+    """The span of a wait, or of a communication, that an end of an arrow is drawn on: of those that touch, the later."""
+    found = [e for e in spans
+             if (e["pid"], e["tid"], e["cat"] == "wait") == (arrow["pid"], arrow["tid"], wait) and e["cat"] != "moving"
+             and e["ts"] - 1e-3 <= arrow["ts"] <= e["ts"] + e["dur"] + 1e-3]
+    return max(found, key=lambda e: (e["ts"], e["dur"])) if found else fail(f"arrow {arrow['id']} is drawn on nothing")
 
 
 for e in ends:
@@ -48,6 +47,12 @@ for e in ends:
         fail(f"arrow {e['id']} leads back in time")
     if wait["ts"] + wait["dur"] < communication["ts"] + communication["dur"] - 1e-3:
         fail(f"{wait['name']} ends before {communication['name']}")
+collectives = [e for e in spans if e["cat"] == "collective"]
+for e in spans:
+    if e["cat"] == "moving" and not any(
+            (c["pid"], c["tid"]) == (e["pid"], e["tid"]) and c["ts"] <= e["ts"] + 1e-3 and
+            abs(c["ts"] + c["dur"] - e["ts"] - e["dur"]) < 1e-3 for c in collectives):
+        fail(f"what moves at {e['ts']} ends with no collective")
 for rank in sorted({e["pid"] for e in spans}):
     kinds = collections.Counter(e["cat"] for e in spans if e["pid"] == rank)
     arrows = sum(e["pid"] == rank for e in ends)

@@ -22,7 +22,7 @@ static void finish(struct rt_device *d, void *stream)
 static void run(struct rt_device *d, void *stream, const struct rt_task *t)
 {
 	char why[RT_WHY_BYTES];
-	CHECK_EQ(d->ops->async->launch(d, stream, t, nowhere, why), STATUS_OK);
+	CHECK_EQ(d->ops->async->launch(d, stream, t, nowhere, why, NULL), STATUS_OK);
 	finish(d, stream);
 }
 

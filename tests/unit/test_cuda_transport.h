@@ -438,8 +438,8 @@ static void chain_compute(struct chain *h, enum rt_pointwise op, void *x, void *
 	    .in = {rt_view_dense(x, RT_F32, 1, &n), rt_view_dense(y ? y : x, RT_F32, 1, &n)},
 	    .scalar[1] = {.f = scalar, .i = (int64_t)scalar},
 	    .scalars = y ? 0 : 1u << 1};
-	h->ok &= h->async->launch(h->device, h->stream, &task, (struct rt_origin){.iteration = -1}, why) ==
-	         STATUS_OK;
+	h->ok &= h->async->launch(h->device, h->stream, &task, (struct rt_origin){.iteration = -1}, why,
+	                          NULL) == STATUS_OK;
 }
 
 /* One rank's stream is late. */
