@@ -162,6 +162,11 @@ int cmd_run(int argc, char **argv)
 	     .min = 1,
 	     .max = MAX_TRACE_EVENTS,
 	     .help = "that --trace and --profile keep of each rank; what follows is dropped"},
+	    {.name = "nvtx",
+	     .kind = OPTION_SWITCH,
+	     .to = &r.nvtx,
+	     .help =
+	         "name what the host issues by statements to NVIDIA's tools, also where none started hirc"},
 	    {.name = "stats",
 	     .kind = OPTION_SWITCH,
 	     .to = &r.stats,

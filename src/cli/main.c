@@ -55,6 +55,9 @@ static void print_version(void)
 #ifdef HIRC_HAVE_CUDA
 	fputs(" cuda", stdout);
 #endif
+#ifdef HIRC_HAVE_NVTX
+	fputs(" nvtx", stdout);
+#endif
 #ifdef HIRC_HAVE_CJSON
 	fputs(" cjson", stdout);
 #endif

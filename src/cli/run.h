@@ -32,6 +32,7 @@ struct run {
 	const char *trace;         /* file; NULL: none */
 	int64_t trace_events;      /* that a rank keeps */
 	bool stats, dump_plan, all_ranks, profile;
+	bool nvtx; /* ranges for tools, also where none has started this process */
 	VEC(struct data_file) input, output;
 	VEC(char *) owned; /* names of --input and --output */
 

@@ -441,7 +441,8 @@ static enum status execute(struct rt_job *job, const struct run *r, const struct
 	struct exec *e;
 	struct buf checked = {0};
 	struct same_outputs *same = NULL;
-	const struct exec_options o = rank_options_exec(&r->ranks, r->compile.steps);
+	struct exec_options o = rank_options_exec(&r->ranks, r->compile.steps);
+	o.ranges = r->nvtx;
 	struct run_times *times = mem_zalloc(sizeof *times);
 	enum status status = exec_open(job, p, r->labels, &o, &e);
 	if (status != STATUS_OK) {

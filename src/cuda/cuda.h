@@ -3,6 +3,7 @@
  *     api.c         the libraries' entry points
  *     device.c      the device "cuda": context, memory, streams, events
  *     clock.c       times of events by the host's clock
+ *     nvtx.c        ranges for tools
  *     kernel.c      a task as a launch: kernel_*.c write its source, compile.c makes a cubin of it
  *     gemm.c        contractions, by cuBLASLt
  *     record.c      the calls as text, without a GPU: record_*.c are those of a library

@@ -46,4 +46,14 @@ struct cuda_pair {
  * Nothing for other transports. */
 enum status cuda_nccl_pairs(struct rt_transport *t, const struct cuda_pair *pairs, int n);
 
+/* Ranges of the host's work, by NVTX, for tools that show them; of one thread, nested. *out is NULL where no
+ * tool has started this process and none is `wanted`. STATUS_ABSENT with a message where they are, but this
+ * build lacks the header. A name is kept until the process ends. */
+struct cuda_ranges;
+enum status cuda_ranges_open(struct rt_job *job, bool wanted, struct cuda_ranges **out);
+void *cuda_range_name(struct cuda_ranges *r, const char *text);
+void cuda_range_begin(struct cuda_ranges *r, void *name);
+void cuda_range_end(struct cuda_ranges *r);
+void cuda_ranges_close(struct cuda_ranges *r);
+
 #endif

@@ -1,6 +1,7 @@
 /* exec: the walk over a plan's instructions. */
 #include "base/arena.h"
 #include "exec/exec_device.h"
+#include "exec/exec_ranges.h"
 #include "exec/exec_records.h"
 #include "exec/scalar_op.h"
 #include "rt/bell.h"
@@ -99,6 +100,8 @@ enum status exec_open(struct rt_job *job, const struct plan *p, const struct pla
 	if (e->status == STATUS_OK)
 		e->status = find_slots(e);
 	if (e->status == STATUS_OK)
+		e->status = exec_ranges_open(job, labels, o->ranges, &e->ranges);
+	if (e->status == STATUS_OK)
 		e->status = rt_engine_new(job, o->engine, e->device, e->transport, &e->engine);
 	if (e->status != STATUS_OK) {
 		enum status status = rt_job_fail(job, e->status);
@@ -118,6 +121,7 @@ void exec_close(struct exec *e)
 	if (e->graph)
 		rt_graph_free(e->engine, e->graph);
 	rt_engine_free(e->engine);
+	exec_ranges_close(e->ranges);
 	free(e->counted);
 	if (e->device) {
 		rt_transport_free(e->transport, e->device, e->memory); /* what waits for others goes on */
@@ -361,6 +365,8 @@ static enum status walk(struct exec *e)
 		const struct plan_instruction *i = &p->code.at[at++];
 		bool ok = true;
 		e->stats.instructions++;
+		if (e->ranges)
+			exec_ranges_enter(e->ranges, i);
 		switch ((enum plan_code)i->code) {
 		case PLAN_LET:
 			r[i->a] = plan_let(p, i, r);
@@ -449,11 +455,13 @@ enum status exec_run(struct exec *e)
 {
 	enum status status;
 	if (e->graph) {
+		exec_ranges_enter_replay(e->ranges);
 		status = rt_replay(e->engine, e->current, e->graph);
 		count_replay(e, 1);
 	} else {
 		status = walk(e);
 	}
+	exec_ranges_leave(e->ranges);
 	e->issued_us = rt_clock_us();
 	enum status drained = rt_drain(e->engine);
 	return e->status = drained != STATUS_OK ? drained : status;
@@ -499,6 +507,7 @@ enum status exec_capture(struct exec *e)
 	enum status status = rt_capture_begin(e->engine, e->current);
 	if (status == STATUS_OK)
 		status = walk(e);
+	exec_ranges_leave(e->ranges);
 	if (status == STATUS_OK)
 		status = rt_capture_end(e->engine, e->current, &e->graph);
 	e->counted = mem_zalloc(sizeof before);

@@ -6,6 +6,7 @@
  *     libcublasLt.so.13   blas.c blas_check.c blas_matmul.c
  *     libnccl.so.2        comm.c comm_call.c comm_run.c flow.c pipe.c    ranks are threads or processes of
  *                         one host
+ *     libmocknvtx.so.1    nvtx.c     a tool for NVTX_INJECTION64_PATH: ranges go to the log
  *
  * Environment, read at the first call:
  *

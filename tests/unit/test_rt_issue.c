@@ -25,11 +25,11 @@ static void stream_free(struct rt_device *d, void *stream)
 }
 
 /* A task takes scalar[0] us. */
-static enum status begin(struct rt_device *d, void *stream, const struct rt_task *task, struct rt_origin at,
-                         char *why)
+static enum status launch(struct rt_device *d, void *stream, const struct rt_task *task, struct rt_origin at,
+                          char *why, void **begin)
 {
 	int64_t *over_at = stream, now = rt_clock_us();
-	(void)d, (void)at, (void)why;
+	(void)d, (void)at, (void)why, (void)begin;
 	*over_at = (*over_at > now ? *over_at : now) + task->scalar[0].i;
 	return STATUS_OK;
 }
@@ -69,7 +69,7 @@ static enum status is_idle(struct rt_device *d, bool *idle)
 
 static const struct rt_async_ops async = {.stream_new = stream_new,
                                           .stream_free = stream_free,
-                                          .launch = begin,
+                                          .launch = launch,
                                           .record = record,
                                           .release = release,
                                           .is_over = is_over,

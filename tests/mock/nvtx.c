@@ -1,0 +1,55 @@
+/* nvtx: a tool that NVTX finds by NVTX_INJECTION64_PATH: the names of ranges go to the log of the mock. */
+#include "mock.h"
+#include <nvtx3/nvToolsExt.h>
+#include <stdlib.h>
+#include <string.h>
+
+static nvtxDomainHandle_t domain_new(const char *name)
+{
+	mock_log("nvtx domain %s", name);
+	return (nvtxDomainHandle_t)strdup(name);
+}
+
+static nvtxStringHandle_t string_new(nvtxDomainHandle_t domain, const char *text)
+{
+	(void)domain;
+	return (nvtxStringHandle_t)strdup(text);
+}
+
+static int push(nvtxDomainHandle_t domain, const nvtxEventAttributes_t *a)
+{
+	(void)domain;
+	if (a->version != NVTX_VERSION || a->size != NVTX_EVENT_ATTRIB_STRUCT_SIZE ||
+	    a->messageType != NVTX_MESSAGE_TYPE_REGISTERED)
+		mock_abort("nvtxDomainRangePushEx", "attributes of another form");
+	mock_log("nvtx begin %s", (const char *)a->message.registered);
+	return 0;
+}
+
+static int pop(nvtxDomainHandle_t domain)
+{
+	(void)domain;
+	mock_log("nvtx end");
+	return 0;
+}
+
+/* A table has a place for each call, where the tool puts the address of its own. */
+static void set(NvtxFunctionTable table, unsigned place, void (*function)(void))
+{
+	memcpy(table[place], &function, sizeof function);
+}
+
+int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get);
+int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get)
+{
+	const NvtxExportTableCallbacks *callbacks = get(NVTX_ETID_CALLBACKS);
+	NvtxFunctionTable table;
+	unsigned n;
+	if (!callbacks || !callbacks->GetModuleFunctionTable(NVTX_CB_MODULE_CORE2, &table, &n))
+		return 0;
+	set(table, NVTX_CBID_CORE2_DomainCreateA, (void (*)(void))domain_new);
+	set(table, NVTX_CBID_CORE2_DomainRegisterStringA, (void (*)(void))string_new);
+	set(table, NVTX_CBID_CORE2_DomainRangePushEx, (void (*)(void))push);
+	set(table, NVTX_CBID_CORE2_DomainRangePop, (void (*)(void))pop);
+	return 1;
+}
