@@ -1,5 +1,6 @@
 /* api: see api.h. */
 #include "cuda/api.h"
+#include "base/str.h"
 #include "rt/job.h"
 #include <dlfcn.h>
 #include <pthread.h>
@@ -22,46 +23,116 @@ static const struct entry driver[] = {CUDA_DRIVER_CALLS(ENTRY)}, blas[] = {CUDA_
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 static const struct {
-	const char *name, *what;
+	const char *name; /* a dot at its end: a major version of CUDA follows */
+	const char *what;
 	const struct entry *entry;
 	size_t n;
 } library[CUDA_LIBRARIES] = {
     [CUDA_DRIVER] = {"libcuda.so.1", "the driver of the GPU", driver, COUNT(driver)},
-    [CUDA_BLAS] = {"libcublasLt.so.13", "what computes contractions", blas, COUNT(blas)},
-    [CUDA_NVRTC] = {"libnvrtc.so.13", "what compiles kernels", nvrtc, COUNT(nvrtc)},
+    [CUDA_BLAS] = {"libcublasLt.so.", "what computes contractions", blas, COUNT(blas)},
+    [CUDA_NVRTC] = {"libnvrtc.so.", "what compiles kernels", nvrtc, COUNT(nvrtc)},
     [CUDA_NCCL] = {"libnccl.so.2", "what moves data between GPUs", nccl, COUNT(nccl)},
 };
 
-static bool is_open[CUDA_LIBRARIES]; /* under the lock */
+/* Under the lock. */
+static bool is_open[CUDA_LIBRARIES];
+static int driver_version; /* of CUDA, as CUDA_VERSION; 0: not known */
 
-static enum status absent(struct rt_job *job, enum cuda_library l, const char *why)
+/* Of CUDA, whose libraries have the functions, numbers and structures that are used; that of the headers
+ * first. */
+static const int major[] = {CUDA_VERSION / 1000 == 12 ? 12 : 13, CUDA_VERSION / 1000 == 12 ? 13 : 12};
+enum { FIRST_MAJOR = 12, MAJORS = sizeof major / sizeof *major };
+
+static enum status absent(struct rt_job *job, enum cuda_library l, const char *names, const char *why)
 {
-	rt_job_error(job, "--target=cuda needs %s, %s: %s", library[l].name, library[l].what, why);
+	rt_job_error(job, "--target=cuda needs %s, %s: %s", names, library[l].what, why);
 	return rt_job_fail(job, STATUS_ABSENT);
+}
+
+/* ---- a file */
+
+/* A driver's functions that older ones have under another name. */
+static void *find(void *handle, const char *name)
+{
+	void *entry = dlsym(handle, name);
+	if (!entry && !strcmp(name, "cuEventElapsedTime_v2")) /* before 12.8 */
+		entry = dlsym(handle, "cuEventElapsedTime");
+	return entry;
+}
+
+/* Appends why not. */
+static bool open_file(enum cuda_library l, const char *file, struct buf *why)
+{
+	void *handle = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+	bool ok = handle != NULL;
+	if (ok && l == CUDA_DRIVER) {
+		CUresult (*version)(int *) = NULL;
+		*(void **)&version = dlsym(handle, "cuDriverGetVersion");
+		if (version && version(&driver_version) != CUDA_SUCCESS)
+			driver_version = 0;
+		if (driver_version && driver_version / 1000 < FIRST_MAJOR) {
+			buf_printf(why, "it is of CUDA %d.%d, and %d.0 is the first that will do",
+			           driver_version / 1000, driver_version % 1000 / 10, FIRST_MAJOR);
+			dlclose(handle);
+			return false;
+		}
+	}
+	for (size_t k = 0; k < library[l].n && ok; k++) {
+		void *entry = find(handle, library[l].entry[k].name);
+		ok = entry != NULL;
+		if (ok)
+			memcpy((char *)&api + library[l].entry[k].at, &entry, sizeof entry);
+	}
+	if (!ok)
+		buf_printf(why, "%s%s", why->n ? "; " : "", dlerror());
+	if (!ok && handle)
+		dlclose(handle);
+	return ok;
+}
+
+/* ---- libraries */
+
+/* One that comes with CUDA: a driver has what libraries of its own major version and older ones ask of it. */
+static enum status open_version(struct rt_job *job, enum cuda_library l)
+{
+	struct buf names = {0}, why = {0};
+	bool ok = false, skipped = false;
+	for (int k = 0; k < MAJORS && !ok; k++) {
+		struct buf file = {0};
+		if (driver_version && major[k] > driver_version / 1000) {
+			skipped = true;
+			continue;
+		}
+		buf_printf(&file, "%s%d", library[l].name, major[k]);
+		buf_printf(&names, "%s%s", names.n ? " or " : "", file.at);
+		ok = open_file(l, file.at, &why);
+		buf_free(&file);
+	}
+	if (skipped)
+		buf_printf(&why, "; newer ones need a newer driver than this, which is of CUDA %d.%d",
+		           driver_version / 1000, driver_version % 1000 / 10);
+	enum status status = ok ? STATUS_OK : absent(job, l, names.at, why.at);
+	buf_free(&names);
+	buf_free(&why);
+	return status;
 }
 
 static enum status open_library(struct rt_job *job, enum cuda_library l)
 {
-	void *handle = dlopen(library[l].name, RTLD_NOW | RTLD_LOCAL);
-	if (!handle)
-		return absent(job, l, dlerror());
-	for (size_t k = 0; k < library[l].n; k++) {
-		void *entry = dlsym(handle, library[l].entry[k].name);
-		if (!entry) {
-			enum status status = absent(job, l, dlerror());
-			dlclose(handle);
-			return status;
-		}
-		memcpy((char *)&api + library[l].entry[k].at, &entry, sizeof entry);
-	}
-	is_open[l] = true;
-	return STATUS_OK;
+	struct buf why = {0};
+	const char *name = library[l].name;
+	if (name[strlen(name) - 1] == '.')
+		return open_version(job, l);
+	enum status status = open_file(l, name, &why) ? STATUS_OK : absent(job, l, name, why.at);
+	buf_free(&why);
+	return status;
 }
 
 enum status cuda_api_open(struct rt_job *job, enum cuda_library l)
 {
 	pthread_mutex_lock(&opening);
 	enum status status = is_open[l] ? STATUS_OK : open_library(job, l);
+	is_open[l] = status == STATUS_OK;
 	pthread_mutex_unlock(&opening);
 	return status;
 }

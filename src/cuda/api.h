@@ -6,7 +6,11 @@
  *     libcuda.so.1        the driver      CUDA_DRIVER_CALLS
  *     libcublasLt.so.13   contractions    CUDA_BLAS_CALLS
  *     libnvrtc.so.13      the compiler    CUDA_NVRTC_CALLS
- *     libnccl.so.2        collectives     CUDA_NCCL_CALLS */
+ *     libnccl.so.2        collectives     CUDA_NCCL_CALLS
+ *
+ * The two in the middle may be of CUDA 12 as well, if the driver is or no others are there: what is used of
+ * them (functions, numbers of attributes, epilogues and statuses, an algorithm of 64 bytes in a result of 96)
+ * is the same. */
 #ifndef HIRC_CUDA_API_H
 #define HIRC_CUDA_API_H
 #include "base/status.h"

@@ -47,11 +47,13 @@ STATEMENT = {"cublasLtMatmul": "(in  M <- matmul(X, V)  (", "cuLaunchKernel": "(
 ONLY = {"ipc": re.compile(r"cuIpc|cuStream(Wait|Write)Value|cuDeviceGet|cuMemsetD8|cuStreamSynchronize|cuMem(Alloc|cpyDtoD)$")}
 # Calls that fail for want of memory, as the message says.
 MEMORY = {"cuMemAlloc": " has no memory for the ", "cuMemHostAlloc": "no pinned memory for the "}
-# A product that cuBLASLt does not compute is a kernel's.
-HELPED = {"cublasLtMatmulAlgoGetHeuristic"}
+# A product that cuBLASLt does not compute is a kernel's; a driver of no known version may do.
+HELPED = {"cublasLtMatmulAlgoGetHeuristic", "cuDriverGetVersion"}
 # A name that headers give another one in the library.
 NAME = {"cuGraphInstantiateWithFlags": "cuGraphInstantiate"}
 LIBRARIES = ["libcuda.so.1", "libcublasLt.so.13", "libnvrtc.so.13", "libnccl.so.2"]
+# Of these that of CUDA 12 will do as well.
+OLDER = {"libcublasLt.so.13": "libcublasLt.so.12", "libnvrtc.so.13": "libnvrtc.so.12"}
 
 
 class Tests:
@@ -133,11 +135,33 @@ class Tests:
         (folder / library).symlink_to(self.mock / ("libnccl.so.2" if library != "libnccl.so.2" else "libnvrtc.so.13"))
         self.needs(way, folder, library, "undefined symbol")
 
-    def needs(self, way, folder, library, why_not):
-        code, text, why = self.run(way, mock=folder)
-        line = next((l for l in text.splitlines() if f"--target=cuda needs {library}, " in l), "")
+    def needs(self, way, folder, library, why_not, **more):
+        code, text, why = self.run(way, mock=folder, **more)
+        names = f"{library} or {OLDER[library]}" if library in OLDER else library
+        line = next((l for l in text.splitlines() if f"--target=cuda needs {names}, " in l), "")
         if why or code != 5 or not line or why_not not in line:
             self.say(f"{way}, without {library}", why or f"exit code {code}", text)
+
+    def versions(self):
+        """Libraries of CUDA 12, and drivers that are older than what is there."""
+        for version, good, why_not in (12040, 12, None), (13000, 12, None), (12040, 13, "; newer ones need a newer driver than this"):
+            folder = self.folder / f"driver {version}, libraries {good}"
+            folder.mkdir()
+            for library in LIBRARIES:
+                older = OLDER.get(library, library)
+                for name in {library, older}:
+                    if name == (older if good == 12 else library):
+                        (folder / name).symlink_to(self.mock / library)
+                    else:
+                        (folder / name).write_text("no library")
+            if why_not:
+                self.needs("alone", folder, "libnvrtc.so.12", why_not, HIRC_MOCK_VERSION=str(version))
+                continue
+            code, text, why = self.run("alone", mock=folder, HIRC_MOCK_VERSION=str(version))
+            if why or code:
+                self.say(folder.name, why or f"exit code {code}", text)
+        self.needs("alone", self.mock, "libcuda.so.1", "it is of CUDA 11.4, and 12.0 is the first that will do",
+                   HIRC_MOCK_VERSION="11040")
 
 
 def main():
@@ -155,6 +179,8 @@ def main():
                     t.fails(way, call, which)
         for library in LIBRARIES if not only or "libraries" in only else []:
             t.absent("nccl" if library == "libnccl.so.2" else "alone", library)
+        if not only or "libraries" in only:
+            t.versions()
         print(f"{t.runs} runs, {t.wrong} wrong")
         return 1 if t.wrong else 0
 

@@ -137,7 +137,7 @@ CUresult cuInit(unsigned flags)
 CUresult cuDriverGetVersion(int *out)
 {
 	MOCK_ENTER(CUDA_ERROR_INVALID_VALUE, NULL);
-	*out = CUDA_VERSION;
+	*out = mock_settings()->version;
 	return CUDA_SUCCESS;
 }
 

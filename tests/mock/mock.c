@@ -35,6 +35,7 @@ static void begin(void)
 {
 	settings.devices = (int)number("HIRC_MOCK_DEVICES", 1);
 	settings.memory = number("HIRC_MOCK_MEMORY", 4ull << 30);
+	settings.version = (int)number("HIRC_MOCK_VERSION", CUDA_VERSION);
 	settings.shared_gpu = number("HIRC_MOCK_SHARED_GPU", 0) != 0;
 	settings.delay_us = (unsigned)number("HIRC_MOCK_DELAY_US", 0);
 	settings.work_us = (unsigned)number("HIRC_MOCK_WORK_US", 0);

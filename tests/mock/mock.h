@@ -12,6 +12,7 @@
  *
  *     HIRC_MOCK_DEVICES=N      GPUs (1)
  *     HIRC_MOCK_MEMORY=BYTES   of each (4 GiB)
+ *     HIRC_MOCK_VERSION=N      of CUDA that the driver is of (that of the headers, as CUDA_VERSION)
  *     HIRC_MOCK_SHARED_GPU=1   communicators may have two ranks on one GPU
  *     HIRC_MOCK_DELAY_US=N     each item of half of the streams waits for 0 to N us before it runs (0)
  *     HIRC_MOCK_SEED=N         of these times
@@ -35,6 +36,7 @@
 struct mock_settings {
 	int devices;
 	size_t memory; /* bytes of a device */
+	int version;   /* of CUDA, as CUDA_VERSION */
 	bool shared_gpu;
 	unsigned delay_us; /* at most */
 	unsigned work_us, nccl_us;
