@@ -17,7 +17,7 @@ int main(void)
 	CHECK_EQ(launch(RT_BOOT_THREAD, CHAIN_RANKS, 30000, chain_main, "peers"), STATUS_OK);
 	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
 		CHECK_EQ(launch(RT_BOOT_THREAD, sizes[i], 30000, cuda_transport_main, "peers"), STATUS_OK);
-	disagreement_suite(RT_BOOT_THREAD, staged_open, "peers");
+	disagreement_suite(RT_BOOT_THREAD, staged_open, "peers", "(a block of 12 bytes)");
 	launch_captured(RT_BOOT_THREAD, 2, 5000, uneven_message, "peers", &c);
 	CHECK_EQ(c.status, STATUS_DIAGNOSTICS);
 	CHECK(has(c.text, "send of 4 f32"));

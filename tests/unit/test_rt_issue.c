@@ -25,8 +25,8 @@ static void stream_free(struct rt_device *d, void *stream)
 }
 
 /* A task takes scalar[0] us. */
-static enum status launch(struct rt_device *d, void *stream, const struct rt_task *task, struct rt_origin at,
-                          char *why, void **begin)
+static enum status begin_task(struct rt_device *d, void *stream, const struct rt_task *task,
+                              struct rt_origin at, char *why, void **begin)
 {
 	int64_t *over_at = stream, now = rt_clock_us();
 	(void)d, (void)at, (void)why, (void)begin;
@@ -69,7 +69,7 @@ static enum status is_idle(struct rt_device *d, bool *idle)
 
 static const struct rt_async_ops async = {.stream_new = stream_new,
                                           .stream_free = stream_free,
-                                          .launch = launch,
+                                          .launch = begin_task,
                                           .record = record,
                                           .release = release,
                                           .is_over = is_over,

@@ -309,7 +309,7 @@ int main(void)
 		CHECK_EQ(launch(kinds[k], 4, 30000, several_main, "shm"), STATUS_OK);
 		CHECK_EQ(launch(kinds[k], 4, 30000, several_main, "mixed-rows"), STATUS_OK);
 		CHECK_EQ(launch(kinds[k], 4, 30000, sleeps_main, "shm"), STATUS_OK);
-		disagreement_suite(kinds[k], rt_transport_open, "shm");
+		disagreement_suite(kinds[k], rt_transport_open, "shm", "(a block of ");
 		CHECK_EQ(launch(kinds[k], 2, 30000, lonely_send, NULL), STATUS_OK);
 		for (int n = 2; n <= 4; n++)
 			CHECK_EQ(launch(kinds[k], n, 30000, run_ahead, NULL), STATUS_OK);

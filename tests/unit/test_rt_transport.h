@@ -552,13 +552,14 @@ static inline int disagree(struct rt_job *job, void *arg)
 	return status;
 }
 
+/* uneven: what is said of the block that differs, which is that of the rank that sees it. */
 static inline void disagreement_suite(enum rt_boot_kind kind,
                                       enum status (*open)(struct rt_job *, const char *,
                                                           struct rt_transport **),
-                                      const char *transport)
+                                      const char *transport, const char *uneven)
 {
-	static const int64_t uneven[] = {3, 5};
-	static const struct {
+	static const int64_t counts[] = {3, 5};
+	const struct {
 		struct rt_collective other;
 		const char *message;
 	} cases[] = {
@@ -568,7 +569,7 @@ static inline void disagreement_suite(enum rt_boot_kind kind,
 	    {{.kind = RT_ALLREDUCE, .dtype = RT_F32, .count = 8}, "Allreduce (sum) of 8 f32"},
 	    {{.kind = RT_BROADCAST, .dtype = RT_F32, .count = 8, .root = 1},
 	     "Broadcast from root 1 of 8 f32"},
-	    {{.kind = RT_ALLGATHER, .dtype = RT_F32, .counts = uneven}, "(a block of 12 bytes)"},
+	    {{.kind = RT_ALLGATHER, .dtype = RT_F32, .counts = counts}, uneven},
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct disagreement d = {open, transport, cases[i].other};
