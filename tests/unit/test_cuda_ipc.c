@@ -307,7 +307,7 @@ int main(void)
 	CHECK_EQ(launch(RT_BOOT_FORK, 2, 20000, ahead, NULL), STATUS_OK);
 	CHECK_EQ(launch(RT_BOOT_FORK, 2, 5000, crossed, "cuda-ipc"), STATUS_OK);
 
-	disagreement_suite(RT_BOOT_FORK, staged_open, "cuda-ipc");
+	disagreement_suite(RT_BOOT_FORK, staged_open, "cuda-ipc", "(a block of ");
 	launch_captured(RT_BOOT_FORK, 2, 5000, uneven_message, "cuda-ipc", &c);
 	CHECK_EQ(c.status, STATUS_DIAGNOSTICS);
 	CHECK(has(c.text, "send of 4 f32"));
