@@ -22,24 +22,16 @@ static bool is_one_of(const struct option *o, const char *names)
 	return at && (at == names || at[-1] == ' ') && (at[n] == ' ' || !at[n]);
 }
 
-static bool is_in(const struct option_table *t, const struct option *o)
-{
-	for (unsigned k = 0; k < t->n; k++)
-		if (&t->at[k] == o)
-			return true;
-	return false;
-}
-
 /* Those of --collectives, or of all else but --collectives. */
 static bool check_cluster_given(const struct command_line *line, bool measures_cluster)
 {
 	struct buf spelling = {0};
 	for (uint32_t k = 0; k < line->given.n && !spelling.n; k++) {
 		const struct option *o = line->given.at[k];
-		bool shared = is_in(&line->table[OF_RANKS], o) || is_in(&line->table[OF_GPU], o) ||
-		              o->letter == 'b' || o->letter == 'e' ||
-		              is_one_of(o, "samples warmup np diagnostic-format");
-		if (!shared && is_in(&line->table[OF_CLUSTER], o) != measures_cluster)
+		bool shared = option_table_has(&line->table[OF_RANKS], o) ||
+		              option_table_has(&line->table[OF_GPU], o) || o->letter == 'b' ||
+		              o->letter == 'e' || is_one_of(o, "samples warmup np diagnostic-format");
+		if (!shared && option_table_has(&line->table[OF_CLUSTER], o) != measures_cluster)
 			option_spelling(o, &spelling);
 	}
 	if (!spelling.n)
@@ -59,8 +51,8 @@ static bool check_given(const struct bench_collectives *c, const struct command_
 		return measures_cluster && check_cluster_given(line, true);
 	for (uint32_t k = 0; k < line->given.n && !spelling.n; k++) {
 		const struct option *o = line->given.at[k];
-		bool fits = !is_in(&line->table[OF_COLLECTIVES], o);
-		if (c->kinds && is_in(&line->table[OF_COMPILING], o))
+		bool fits = !option_table_has(&line->table[OF_COLLECTIVES], o);
+		if (c->kinds && option_table_has(&line->table[OF_COMPILING], o))
 			fits = is_one_of(o, "np diagnostic-format");
 		else if (c->kinds)
 			fits = !is_one_of(o, "check engine streams replay allow-tf32 fuse-relu");

@@ -199,10 +199,26 @@ static void write_reproducer(struct compile_command *c, const char *path)
 	fclose(f);
 }
 
+/* Those of --dump-plan come with it. */
+static bool check_given(struct compile_command *c, const struct command_line *line)
+{
+	static const char *const of_plan[] = {"rank", "target", "allow-tf32", "exact-reductions",
+	                                      "fuse-relu"};
+	for (unsigned k = 0; !c->plan && k < sizeof of_plan / sizeof *of_plan; k++)
+		if (options_given(line, of_plan[k])) {
+			diag_error(
+			    c->d, DIAG_NOWHERE,
+			    "--%s is of --dump-plan: the program is the same for all ranks and targets",
+			    of_plan[k]);
+			return false;
+		}
+	return gpu_options_check(&c->gpu, c->target, c->d);
+}
+
 static enum status run(struct compile_command *c, struct command_line *line)
 {
 	enum status worst = STATUS_OK;
-	if (!compile_options_finish(&c->compile, c->d) || !gpu_options_check(&c->gpu, c->target, c->d))
+	if (!compile_options_finish(&c->compile, c->d) || !check_given(c, line))
 		return STATUS_USAGE;
 	for (uint32_t i = 0; i < line->file.n; i++) {
 		if (c->reproducer)

@@ -14,18 +14,10 @@ enum { DEFAULT_MEASURE = 3, DEFAULT_LIMIT = 1000, DEFAULT_ROWS = 10 };
 
 /* ---- the source */
 
-static bool is_given(const struct command_line *line, const char *name)
-{
-	for (uint32_t k = 0; k < line->given.n; k++)
-		if (line->given.at[k]->name && !strcmp(line->given.at[k]->name, name))
-			return true;
-	return false;
-}
-
 /* What was recorded is simulated, not run. */
 static bool check_recorded(struct tune *t, enum status *status)
 {
-	if (t->measure && is_given(t->line, "measure")) {
+	if (t->measure && options_given(t->line, "measure")) {
 		diag_error(t->d, DIAG_NOWHERE, "--measure: '%s' is a recorded graph, which cannot run",
 		           t->path);
 		diag_note(t->d, DIAG_NOWHERE, "without it candidates are simulated");
@@ -182,7 +174,7 @@ static enum status tune(struct tune *t)
 static bool take_measure(struct tune *t, const char *text)
 {
 	char *end;
-	t->measure = is_given(t->line, "cluster") ? 0 : DEFAULT_MEASURE;
+	t->measure = options_given(t->line, "cluster") ? 0 : DEFAULT_MEASURE;
 	if (!text)
 		return true;
 	t->measure = TUNE_ALL;
@@ -204,7 +196,7 @@ static bool check_given(struct tune *t)
 {
 	static const char *const refused[] = {"print-after", "dump-dir", "timing", "stop-after"};
 	for (unsigned k = 0; k < sizeof refused / sizeof *refused; k++)
-		if (is_given(t->line, refused[k])) {
+		if (options_given(t->line, refused[k])) {
 			diag_error(t->d, DIAG_NOWHERE, "--%s is of one program, and many are looked at here",
 			           refused[k]);
 			diag_note(t->d, DIAG_NOWHERE, "`hirc compile` has it");

@@ -359,6 +359,19 @@ bool options_parse(struct command_line *c, int argc, char **argv, enum status *s
 	return r == OPTIONS_GO;
 }
 
+bool options_given(const struct command_line *c, const char *name)
+{
+	for (uint32_t k = 0; k < c->given.n; k++)
+		if (c->given.at[k]->name && !strcmp(c->given.at[k]->name, name))
+			return true;
+	return false;
+}
+
+bool option_table_has(const struct option_table *t, const struct option *o)
+{
+	return o >= t->at && o < t->at + t->n;
+}
+
 void options_free(struct command_line *c)
 {
 	vec_free(&c->file);

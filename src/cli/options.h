@@ -62,6 +62,9 @@ struct command_line {
 bool options_parse(struct command_line *c, int argc, char **argv, enum status *status);
 /* `--name` or `-o`. */
 void option_spelling(const struct option *o, struct buf *out);
+/* Whether an option of this name was read. */
+bool options_given(const struct command_line *c, const char *name);
+bool option_table_has(const struct option_table *t, const struct option *o);
 void options_free(struct command_line *c);
 
 #endif

@@ -221,14 +221,6 @@ static bool check_lists(struct tune *t)
 
 /* ---- options */
 
-static bool is_given(const struct tune *t, const char *option)
-{
-	for (uint32_t k = 0; k < t->line->given.n; k++)
-		if (t->line->given.at[k]->name && !strcmp(t->line->given.at[k]->name, option))
-			return true;
-	return false;
-}
-
 static void add_option(struct tune *t, enum tune_axis_kind kind, const char *const *value)
 {
 	struct tune_axis *x = add_axis(t, kind, tune_axis_name[kind]);
@@ -249,13 +241,14 @@ static void find_options(struct tune *t, const bool *wanted)
 	    [TUNE_PIPELINE] = {"pipeline", pipeline}, [TUNE_OFFSET_STREAMS] = {"offset-streams", yes},
 	    [TUNE_ZERO_COPY] = {"zero-copy", yes},    [TUNE_FUSE] = {"fuse-pointwise", fuse},
 	    [TUNE_OVERLAP] = {"effort", overlap},     [TUNE_STREAMS] = {"streams", streams}};
-	bool fixed = is_given(t, "bucket-mode") || is_given(t, "memory-limit") || is_given(t, "passes");
+	bool fixed = options_given(t->line, "bucket-mode") || options_given(t->line, "memory-limit") ||
+	             options_given(t->line, "passes");
 	bool reads_peers = !rank_options_are_cuda(&t->ranks);
 	if (wanted[TUNE_ZERO_COPY] && t->ast && !reads_peers)
 		vec_push(&t->remark, "zero-copy is of --target=cpu");
 	for (unsigned k = TUNE_CHUNKS + 1; k < TUNE_TRANSFORM; k++)
 		if (wanted[k] && (k != TUNE_ZERO_COPY || reads_peers) && (t->ast || k == TUNE_OVERLAP) &&
-		    !is_given(t, of[k].option) && !(k == TUNE_OVERLAP && fixed))
+		    !options_given(t->line, of[k].option) && !(k == TUNE_OVERLAP && fixed))
 			add_option(t, (enum tune_axis_kind)k, of[k].value);
 }
 
@@ -288,8 +281,8 @@ bool tune_axes_find(struct tune *t)
 	if (!ok)
 		return false;
 	find_options(t, wanted);
-	t->transforms =
-	    t->ast && wanted[TUNE_TRANSFORM] && !is_given(t, "transform") && !is_given(t, "passes");
+	t->transforms = t->ast && wanted[TUNE_TRANSFORM] && !options_given(t->line, "transform") &&
+	                !options_given(t->line, "passes");
 	return (t->transforms && !strcmp(t->search, tune_axis_name[TUNE_TRANSFORM])) || check_any(t);
 }
 

@@ -74,11 +74,6 @@ static void put_given(struct tune *t, const struct option *o, struct buf *out)
 	buf_free(&word);
 }
 
-static bool is_in(const struct option *o, const struct option_table *table)
-{
-	return o >= table->at && o < table->at + table->n;
-}
-
 /* Whether passes run that ask what times are of. */
 static bool needs_cluster(const struct tune *t, const struct tune_candidate *c)
 {
@@ -104,7 +99,7 @@ static void put_all_given(struct tune *t, const struct tune_candidate *c, struct
 		for (uint32_t i = 0; i < k; i++)
 			left_out |= t->line->given.at[i] == o;
 		for (unsigned i = 1; i < t->line->table_n; i++)
-			known |= is_in(o, &t->line->table[i]);
+			known |= option_table_has(&t->line->table[i], o);
 		if (known && !left_out)
 			put_given(t, o, out);
 	}
