@@ -6,6 +6,7 @@
  * first. NCCL connects two ranks when they first talk, and the host waits for that; in a ring in which all
  * send first nobody would come to receive, so each pair talks once, in that order, when it is made. */
 #include "cuda/nccl.h"
+#include "cuda/record.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -20,15 +21,18 @@ static enum status failure(const struct nccl *n)
 	return rt_job_status(n->base.base.job);
 }
 
-/* Index of members; most: processors that its kernels take, 0: as NCCL likes. */
-static enum status link_open(struct nccl *n, struct nccl_link *l, int members, int index, int most,
-                             const ncclUniqueId *id)
+/* rank: of the members, of which this is number index; most: processors that its kernels take, 0: as NCCL
+ * likes. */
+static enum status link_open(struct nccl *n, struct nccl_link *l, const int *rank, int members, int index,
+                             int most, const ncclUniqueId *id)
 {
 	ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
 	enum status status = cuda_stream_new(n->base.c, &l->stream);
 	config.blocking = 1;
 	if (most)
 		config.maxCTAs = most;
+	if (n->base.c->record)
+		cuda_record_members(n->base.c->record, rank, members);
 	if (status == STATUS_OK &&
 	    !cuda_call_nccl(n->base.c, ncclCommInitRankConfig, &l->comm, members, *id, index, &config)) {
 		l->comm = NULL;
@@ -51,7 +55,7 @@ enum status nccl_team_open(struct nccl *n, int id)
 	all = mem_alloc((size_t)job->size * sizeof *all);
 	enum status status = rt_job_allgather(job, "a communicator", &own, sizeof own, all);
 	if (status == STATUS_OK && team->index >= 0)
-		status = link_open(n, l, team->n, team->index, 0, &all[team->rank[0]]);
+		status = link_open(n, l, team->rank, team->n, team->index, 0, &all[team->rank[0]]);
 	free(all);
 	return status;
 }
@@ -181,7 +185,8 @@ static enum status open_pairs(struct nccl *n, const struct cuda_pair *pair, int 
 			continue;
 		struct nccl_link *l = &n->pair[n->pairs++];
 		l->pair = pair[k];
-		status = link_open(n, l, 2, pair[k].receiver == rank,
+		const int member[] = {pair[k].sender, pair[k].receiver};
+		status = link_open(n, l, member, 2, pair[k].receiver == rank,
 		                   most < 1              ? 1
 		                   : most > MOST_OF_PAIR ? MOST_OF_PAIR
 		                                         : most,

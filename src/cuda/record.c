@@ -4,6 +4,7 @@
 #include "cuda/cuda.h"
 #include "cuda/record_calls.h"
 #include <stdlib.h>
+#include <string.h>
 
 enum {
 	ALIGNMENT = 256,  /* of memory that is pretended, bytes */
@@ -18,6 +19,7 @@ struct cuda_record {
 	VEC(struct record_handle *) made;
 	int count[RECORD_COUNTS];
 	CUdeviceptr next; /* where memory is pretended to be */
+	VEC(int) members; /* of the communicator that is made next */
 };
 
 /* The libraries' calls have no argument that could be it. */
@@ -29,6 +31,15 @@ void *record_handle_new(int number)
 	h->number = number;
 	vec_push(&record->made, h);
 	return h;
+}
+
+void record_members_take(struct record_handle *h)
+{
+	uint32_t n = record->members.n;
+	h->member = mem_alloc((n + 1) * sizeof *h->member);
+	if (n)
+		memcpy(h->member, record->members.at, n * sizeof *h->member);
+	h->members = (int)n;
 }
 
 int record_number(const void *handle)
@@ -101,11 +112,21 @@ const struct cuda_api *cuda_record_api(const struct cuda_record *r)
 	return &r->api;
 }
 
+void cuda_record_members(struct cuda_record *r, const int *rank, int n)
+{
+	r->members.n = 0;
+	for (int k = 0; k < n; k++)
+		vec_push(&r->members, rank[k]);
+}
+
 void cuda_record_end(struct cuda_record *r)
 {
-	for (uint32_t k = 0; k < r->made.n; k++)
+	for (uint32_t k = 0; k < r->made.n; k++) {
+		free(r->made.at[k]->member);
 		free(r->made.at[k]);
+	}
 	vec_free(&r->made);
+	vec_free(&r->members);
 	free(r);
 	record = NULL;
 }

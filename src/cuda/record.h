@@ -10,8 +10,8 @@
  *
  * A line with # is the statement that the calls below it are for. The functions stand where the libraries'
  * would (struct cuda_api), so that what is printed is what runs. Streams, events (one a record) and
- * communicators are numbered in the order in which they are made. All work is over at once; nothing is
- * computed, and what is read from the GPU is 0. */
+ * communicators are numbered in the order in which they are made; roots and peers are named by rank. All work
+ * is over at once; nothing is computed, and what is read from the GPU is 0. */
 #ifndef HIRC_CUDA_RECORD_H
 #define HIRC_CUDA_RECORD_H
 #include "base/str.h"
@@ -24,5 +24,7 @@ struct cuda_record;
 struct cuda_record *cuda_record_begin(const struct cuda *c, struct buf *out);
 const struct cuda_api *cuda_record_api(const struct cuda_record *r);
 void cuda_record_end(struct cuda_record *r);
+/* The ranks of the communicator that is made next, in its order, which names a rank by its place there. */
+void cuda_record_members(struct cuda_record *r, const int *rank, int n);
 
 #endif

@@ -18,11 +18,14 @@ struct record_handle {
 	int64_t rows, columns, leading; /* of matrices; leading: elements from one column to the next */
 	int32_t batch;                  /* of matrices: how many there are */
 	int32_t transpose_a, transpose_b, epilogue; /* of products */
+	int *member, members;                       /* of communicators: their ranks; owned */
 	char title[RECORD_TITLE_BYTES];             /* of kernels: the first line of their source */
 };
 
 /* A new handle, freed by cuda_record_end. */
 void *record_handle_new(int number);
+/* The ranks of cuda_record_members are those of a communicator. */
+void record_members_take(struct record_handle *h);
 /* That of a handle; NULL is stream 0 of the libraries: -1. */
 int record_number(const void *handle);
 

@@ -37,8 +37,13 @@ static ncclResult_t record_ncclGetUniqueId(ncclUniqueId *id)
 static ncclResult_t record_ncclCommInitRankConfig(ncclComm_t *c, int n, ncclUniqueId id, int rank,
                                                   ncclConfig_t *config)
 {
-	*c = record_handle_new(record_next(RECORD_COMMUNICATORS));
-	record_say("ncclCommInitRankConfig communicator %d, rank %d of %d\n", record_number(*c), rank, n);
+	struct record_handle *h = record_handle_new(record_next(RECORD_COMMUNICATORS));
+	record_members_take(h);
+	record_say("ncclCommInitRankConfig communicator %d, member %d of ranks (", h->number, rank);
+	for (int k = 0; k < h->members; k++)
+		record_more("%s%d", k ? " " : "", h->member[k]);
+	record_more(")\n");
+	*c = (ncclComm_t)h;
 	return ncclSuccess;
 }
 
@@ -68,6 +73,12 @@ static void say_call(const char *call, size_t count, ncclDataType_t t, ncclComm_
 	           record_number(s));
 }
 
+static int rank_of(ncclComm_t c, int member)
+{
+	const struct record_handle *h = (const struct record_handle *)c;
+	return h->member[member];
+}
+
 /* After s: the rest of the line. */
 #define say(call, count, t, c, s, ...) (say_call(call, count, t, c, s), record_more(__VA_ARGS__), ncclSuccess)
 
@@ -92,25 +103,25 @@ static ncclResult_t record_ncclReduceScatter(const void *in, void *out, size_t c
 static ncclResult_t record_ncclBroadcast(const void *in, void *out, size_t count, ncclDataType_t t, int root,
                                          ncclComm_t c, cudaStream_t s)
 {
-	return say("ncclBroadcast", count, t, c, s, ", root %d\n", root);
+	return say("ncclBroadcast", count, t, c, s, ", root rank %d\n", rank_of(c, root));
 }
 
 static ncclResult_t record_ncclReduce(const void *in, void *out, size_t count, ncclDataType_t t,
                                       ncclRedOp_t op, int root, ncclComm_t c, cudaStream_t s)
 {
-	return say("ncclReduce", count, t, c, s, ", %s, root %d\n", op_name[op], root);
+	return say("ncclReduce", count, t, c, s, ", %s, root rank %d\n", op_name[op], rank_of(c, root));
 }
 
 static ncclResult_t record_ncclSend(const void *from, size_t count, ncclDataType_t t, int peer, ncclComm_t c,
                                     cudaStream_t s)
 {
-	return say("ncclSend", count, t, c, s, ", to %d\n", peer);
+	return say("ncclSend", count, t, c, s, ", to rank %d\n", rank_of(c, peer));
 }
 
 static ncclResult_t record_ncclRecv(void *to, size_t count, ncclDataType_t t, int peer, ncclComm_t c,
                                     cudaStream_t s)
 {
-	return say("ncclRecv", count, t, c, s, ", from %d\n", peer);
+	return say("ncclRecv", count, t, c, s, ", from rank %d\n", rank_of(c, peer));
 }
 
 void record_nccl(struct cuda_api *api)
