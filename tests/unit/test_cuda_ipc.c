@@ -301,6 +301,7 @@ int main(void)
 	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
 		CHECK_EQ(launch(RT_BOOT_FORK, sizes[i], 30000, cuda_transport_main, "cuda-ipc"), STATUS_OK);
 	CHECK_EQ(launch(RT_BOOT_FORK, CHAIN_RANKS, 30000, chain_main, "cuda-ipc"), STATUS_OK);
+	CHECK_EQ(launch(RT_BOOT_FORK, KINDS_RANKS, 30000, kinds_main, "cuda-ipc"), STATUS_OK);
 	CHECK_EQ(launch(RT_BOOT_FORK, 2, 20000, late, NULL), STATUS_OK);
 	CHECK_EQ(launch(RT_BOOT_FORK, 2, 20000, alone, NULL), STATUS_OK);
 	CHECK_EQ(launch(RT_BOOT_FORK, 2, 20000, batch, NULL), STATUS_OK);

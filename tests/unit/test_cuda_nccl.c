@@ -207,6 +207,7 @@ int main(void)
 	CHECK_EQ(launch(RT_BOOT_THREAD, 3, 30000, rules_main, "exact"), STATUS_OK);
 	CHECK_EQ(launch(RT_BOOT_THREAD, 3, 30000, group_main, NULL), STATUS_OK);
 	CHECK_EQ(launch(RT_BOOT_THREAD, CHAIN_RANKS, 30000, chain_main, "nccl"), STATUS_OK);
+	CHECK_EQ(launch(RT_BOOT_THREAD, KINDS_RANKS, 30000, kinds_main, "nccl"), STATUS_OK);
 	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
 		CHECK_EQ(launch(RT_BOOT_THREAD, sizes[i], 30000, cuda_transport_main, "nccl"), STATUS_OK);
 	return check_result();

@@ -15,6 +15,7 @@ int main(void)
 		          "transport peers needs ranks that are threads of one process and share a GPU"));
 	}
 	CHECK_EQ(launch(RT_BOOT_THREAD, CHAIN_RANKS, 30000, chain_main, "peers"), STATUS_OK);
+	CHECK_EQ(launch(RT_BOOT_THREAD, KINDS_RANKS, 30000, kinds_main, "peers"), STATUS_OK);
 	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
 		CHECK_EQ(launch(RT_BOOT_THREAD, sizes[i], 30000, cuda_transport_main, "peers"), STATUS_OK);
 	disagreement_suite(RT_BOOT_THREAD, staged_open, "peers", "(a block of 12 bytes)");

@@ -553,4 +553,103 @@ static int chain_main(struct rt_job *job, void *arg)
 	return !h.ok ? STATUS_INTERNAL : wrong ? STATUS_WRONG : STATUS_OK;
 }
 
+/* ---- the same with collectives of all kinds: what is read is ready late, and written again early */
+
+enum { KINDS_RANKS = 3, KINDS_ELEMENTS = 3000 /* of a block */ };
+
+/* Elements of in and out of a member. */
+static void kinds_elements(const struct rt_collective *c, int index, int64_t *in, int64_t *out)
+{
+	bool root = index == c->root, rooted = rt_collective_is_rooted(c->kind);
+	bool split =
+	    c->kind == RT_REDUCE_SCATTER || c->kind == RT_SCATTER || rt_collective_exchanges(c->kind);
+	bool whole = c->kind == RT_ALLGATHER || c->kind == RT_GATHER || rt_collective_exchanges(c->kind);
+	bool to_root = c->kind == RT_REDUCE || c->kind == RT_GATHER;
+	*in = rooted && !to_root && !root ? 0 : KINDS_ELEMENTS * (split ? KINDS_RANKS : 1);
+	*out = rooted && to_root && !root ? 0 : KINDS_ELEMENTS * (whole ? KINDS_RANKS : 1);
+}
+
+/* Element i of out, where element i of in of rank r is r + i / KINDS_ELEMENTS * 10. */
+static double kinds_expected(const struct rt_collective *c, int index, int64_t i)
+{
+	int block = (int)(i / KINDS_ELEMENTS);
+	switch (c->kind) {
+	case RT_ALLGATHER:
+	case RT_GATHER:
+		return block;
+	case RT_ALL_TO_ALL:
+		return block + index * 10;
+	case RT_REDUCE_SCATTER:
+		return 3 + index * 30;
+	case RT_ALLREDUCE:
+	case RT_REDUCE:
+		return 3;
+	case RT_SCATTER:
+		return c->root + index * 10;
+	default:
+		return c->root;
+	}
+}
+
+/* arg: name of the transport. */
+static inline int kinds_main(struct rt_job *job, void *arg)
+{
+	static const int all[KINDS_RANKS] = {0, 1, 2};
+	struct chain h = {.ok = true};
+	int team, wrong = 0, most = KINDS_ELEMENTS * KINDS_RANKS;
+	void *x, *z, *slow;
+	float *host = calloc((size_t)most, sizeof *host);
+	if (cuda_open(job, &h.device) != STATUS_OK ||
+	    cuda_transport_open(job, arg, false, h.device, &h.t) != STATUS_OK ||
+	    rt_transport_team(h.t, all, KINDS_RANKS, &team) != STATUS_OK)
+		return rt_job_status(job);
+	h.async = h.device->ops->async;
+	h.async->stream_new(h.device, &h.stream);
+	rt_device_alloc(h.device, (size_t)most * sizeof *host, "x", &x);
+	rt_device_alloc(h.device, (size_t)most * sizeof *host, "z", &z);
+	rt_device_alloc(h.device, CHAIN_SLOW * sizeof(float), "what takes time", &slow);
+	for (int k = 0; k < RT_BARRIER * KINDS_RANKS && h.ok; k++) {
+		struct rt_collective c = {.kind = (enum rt_collective_kind)(k / KINDS_RANKS),
+		                          .dtype = RT_F32,
+		                          .team = team,
+		                          .root = k % KINDS_RANKS,
+		                          .in = x,
+		                          .out = z,
+		                          .count = KINDS_ELEMENTS};
+		int64_t in, out;
+		if (c.kind == RT_SEND_RECV || c.kind == RT_ALL_TO_ALLV)
+			continue;
+		kinds_elements(&c, job->rank, &in, &out);
+		for (int64_t i = 0; i < most; i++)
+			host[i] = (float)(job->rank + (int)(i / KINDS_ELEMENTS) * 10 - 1);
+		h.async->upload(h.device, x, host, (size_t)most * sizeof *host);
+		chain_slow(&h, (k + 1) % KINDS_RANKS, slow);
+		chain_compute(&h, RT_ADD, x, NULL, 1, most);
+		c.after = chain_event(&h);
+		struct rt_request *r;
+		h.ok &= rt_transport_start(h.t, &c, &r) == STATUS_OK;
+		h.async->release(h.device, c.after);
+		chain_await(&h, &r, 1);
+		chain_compute(&h, RT_MUL, x, NULL, 0, most);
+		for (bool idle = false; h.ok && !idle;)
+			h.ok = h.async->is_idle(h.device, &idle) == STATUS_OK;
+		h.async->download(h.device, host, z, (size_t)most * sizeof *host);
+		for (int64_t i = 0; i < out; i++)
+			wrong += host[i] != (float)kinds_expected(&c, job->rank, i);
+		if (wrong)
+			printf("rank %d: %s from %d: %d of %lld elements are wrong\n", job->rank,
+			       rt_collective_name(c.kind), c.root, wrong, (long long)out);
+		if (wrong)
+			rt_job_fail(job, STATUS_WRONG);
+	}
+	rt_job_barrier(job, "the end");
+	rt_transport_close(h.t);
+	rt_device_free(h.device, x);
+	rt_device_free(h.device, z);
+	rt_device_free(h.device, slow);
+	rt_device_close(h.device);
+	free(host);
+	return !h.ok ? STATUS_INTERNAL : wrong ? STATUS_WRONG : STATUS_OK;
+}
+
 #endif
