@@ -1,10 +1,10 @@
 /* kernel_softmax: out = exp(x - max) / sum of exp(x - max) along an axis, x = scale * in.
  *
- *     [4096, 1000]: 256 threads are 1 row x 256; x of a row is in shared memory from the first pass on where
- * there is room for it, else it is read again
+ *     [4096, 1000] of bf16: 256 threads are 2 rows x 128, each reads and writes vectors of 8; x of a row is
+ * in shared memory from the first pass on where there is room for it, else it is read again
  *
  * All is in f32 (f64 for f64) and the sum in f64, as the CPU's. Threads' sums are added in an order that
- * depends on the shape alone. */
+ * depends on the shape, and on whether rows lie so that vectors can be read, alone. */
 #include "cuda/kernel_write.h"
 #include <stdlib.h>
 
@@ -14,6 +14,7 @@ struct softmax {
 	enum rt_dtype wide;
 	bool scaled, causal, rows_inside, kept;
 	unsigned threads, rows; /* of a row; rows of a block */
+	unsigned per;           /* elements of a row that a thread reads, and writes, at once */
 	int64_t length;
 };
 
@@ -35,17 +36,32 @@ static void write_tree(struct kernel_writer *w, const struct softmax *s, const c
 		            s->threads / 2, type, array, array, s->rows_inside ? s->rows : 1, array, fold);
 }
 
-/* The element `i` of the thread's row; `x` is declared. */
+/* Begins a loop over the vectors of the thread's row up to `end`: elements i + e. */
+static void write_loop(struct kernel_writer *w, const struct softmax *s, const char *end)
+{
+	kernel_text(w, "for (i64 i = ALONG * %u; i < %s; i += %u) {\n", s->per, end, s->threads * s->per);
+}
+
+/* Reads the vector, if anything of it is looked at. */
+static void write_read(struct kernel_writer *w, const struct softmax *s, const struct rt_view *in, bool first)
+{
+	unsigned bytes = s->per * (unsigned)rt_dtype_size(in->dtype);
+	if ((first || !s->kept) && s->per > 1)
+		kernel_text(w, "ALIGNED %s in[%u];\nif (i < live) MOVE(%u, in, arg.x1 + AT_q1 + i);\n",
+		            kernel_bits(in->dtype), s->per, bytes);
+}
+
+/* The element `e` of the vector that was read; `x` is declared. */
 static void write_element(struct kernel_writer *w, const struct softmax *s, const struct rt_view *in,
                           bool first)
 {
 	const char *wide = rt_dtype_name(s->wide);
 	if (s->kept && !first) {
-		kernel_text(w, "%s x = KEPT(i);\n", wide);
+		kernel_text(w, "%s x = KEPT(i, e);\n", wide);
 		return;
 	}
-	kernel_text(w, "%s x = load_%s_%s(arg.x1[AT_q1 + i * arg.x7]);\n", wide, rt_dtype_name(in->dtype),
-	            wide);
+	kernel_text(w, "%s x = load_%s_%s(%s);\n", wide, rt_dtype_name(in->dtype), wide,
+	            s->per > 1 ? "in[e]" : "arg.x1[AT_q1 + i * arg.x7]");
 	if (s->scaled)
 		kernel_text(w, "x = x * (%s)arg.x4;\n", wide);
 }
@@ -58,50 +74,96 @@ static void write_row_start(struct kernel_writer *w, const struct softmax *s)
 		kernel_text(w, "{ i64 last = arg.x5 + AT_q2 + 1; live = last < live ? last : live; }\n");
 }
 
+/* The first two passes; `what` is done with each x. */
+static void write_pass(struct kernel_writer *w, const struct softmax *s, const struct rt_task *t, bool first,
+                       const char *what)
+{
+	write_loop(w, s, "live");
+	write_read(w, s, &t->in[0], first);
+	kernel_text(w, "LOOP (e, %u) {\n", s->per);
+	if (s->causal && s->per > 1)
+		kernel_text(w, "if (i + e < live) {\n");
+	write_element(w, s, &t->in[0], first);
+	kernel_text(w, "%s", what);
+	kernel_text(w, s->causal && s->per > 1 ? "}\n}\n}\n" : "}\n}\n");
+}
+
+static void write_last(struct kernel_writer *w, const struct softmax *s, const struct rt_task *t)
+{
+	const char *wide = rt_dtype_name(s->wide), *out = rt_dtype_name(t->out.dtype);
+	unsigned bytes = s->per * (unsigned)rt_dtype_size(t->out.dtype);
+	write_loop(w, s, "arg.x2");
+	write_read(w, s, &t->in[0], false);
+	kernel_text(w, "ALIGNED %s out[%u];\nLOOP (e, %u) {\n%s y = rest;\nif (i + e < live) {\n",
+	            kernel_bits(t->out.dtype), s->per, s->per, wide);
+	write_element(w, s, &t->in[0], false);
+	kernel_text(w, s->kept ? "y = x;\n" : "y = EXP(x);\n");
+	kernel_text(w, "}\nout[e] = store_%s_%s(y / by);\n}\n", out, wide);
+	if (s->per > 1)
+		kernel_text(w, "MOVE(%u, arg.x0 + AT_q0 + i, out);\n}\n", bytes);
+	else
+		kernel_text(w, "arg.x0[AT_q0 + i * arg.x8] = out[0];\n}\n");
+}
+
 static void write_text(struct kernel_writer *w, const struct softmax *s, const struct rt_task *t)
 {
 	const char *wide = rt_dtype_name(s->wide), *infinite = s->wide == RT_F64 ? "INF_F64" : "INF_F32";
 	if (s->rows_inside)
 		kernel_text(w,
 		            "#define APART (thread %% %u)\n#define ALONG (thread / %u)\n"
-		            "#define KEPT(i) row[(u32)(i) * %u + APART]\n",
+		            "#define KEPT(i, e) row[(u32)(i) * %u + APART]\n",
 		            s->rows, s->rows, s->rows);
-	else
+	else /* the same elements of all vectors side by side, as threads go over them */
 		kernel_text(w,
 		            "#define ALONG (thread %% %u)\n#define APART (thread / %u)\n"
-		            "#define KEPT(i) row[APART * (u32)arg.x2 + (u32)(i)]\n",
-		            s->threads, s->threads);
+		            "#define KEPT(i, e) row[APART * (u32)arg.x2 + (u32)(e) * ((u32)arg.x2 / %u) + "
+		            "(u32)(i) / %u]\n",
+		            s->threads, s->threads, s->per, s->per);
+	kernel_text(w, "#define EXP(x) exp_%s((x) - best)\n", wide);
 	kernel_text(w, "KERNEL\n{\nSHARED %s most[THREADS];\nSHARED f64 sum[THREADS];\n", wide);
 	if (s->kept)
 		kernel_text(w, "SHARED %s row[%u];\n", wide, (unsigned)(KEPT_BYTES / rt_dtype_size(s->wide)));
 	kernel_text(w, "for (i64 group = BLOCK; group < arg.x6; group += BLOCKS) {\n");
 	write_row_start(w, s);
-	kernel_text(w, "%s best = -%s;\nfor (i64 i = ALONG; i < live; i += %u) {\n", wide, infinite,
-	            s->threads);
-	write_element(w, s, &t->in[0], true);
-	if (s->kept)
-		kernel_text(w, "KEPT(i) = x;\n");
-	kernel_text(w, "best = x > best ? x : best;\n}\nmost[thread] = best;\n} else most[thread] = 0;\n}\n");
+	kernel_text(w, "%s best = -%s;\n", wide, infinite);
+	write_pass(w, s, t, true,
+	           s->kept ? "KEPT(i, e) = x;\nbest = x > best ? x : best;\n"
+	                   : "best = x > best ? x : best;\n");
+	kernel_text(w, "most[thread] = best;\n} else most[thread] = 0;\n}\n");
 	write_tree(w, s, wide, "most", "from > to ? from : to");
 	write_row_start(w, s);
-	kernel_text(w, "%s best = most[ROW];\nf64 total = 0;\nfor (i64 i = ALONG; i < live; i += %u) {\n",
-	            wide, s->threads);
-	write_element(w, s, &t->in[0], false);
-	kernel_text(w, "x = exp_%s(x - best);\n", wide);
-	if (s->kept)
-		kernel_text(w, "KEPT(i) = x;\n");
-	kernel_text(w, "total += (f64)x;\n}\nsum[thread] = total;\n} else sum[thread] = 0;\n}\n");
+	kernel_text(w, "%s best = most[ROW];\nf64 total = 0;\n", wide);
+	write_pass(w, s, t, false,
+	           s->kept ? "x = EXP(x);\nKEPT(i, e) = x;\ntotal += (f64)x;\n" : "total += (f64)EXP(x);\n");
+	kernel_text(w, "sum[thread] = total;\n} else sum[thread] = 0;\n}\n");
 	write_tree(w, s, "f64", "sum", "to + from");
 	write_row_start(w, s);
 	kernel_text(w,
 	            "%s best = most[ROW], rest = exp_%s(-%s - best);\n"
-	            "%s by = (%s)(sum[ROW] + (live < arg.x2 ? (f64)rest : 0));\n"
-	            "for (i64 i = ALONG; i < arg.x2; i += %u) {\n%s y = rest;\nif (i < live) {\n",
-	            wide, wide, infinite, wide, wide, s->threads, wide);
-	write_element(w, s, &t->in[0], false);
-	kernel_text(w, s->kept ? "y = x;\n" : "y = exp_%s(x - best);\n", wide);
-	kernel_text(w, "}\narg.x0[AT_q0 + i * arg.x8] = store_%s_%s(y / by);\n}\n}\n}\n}\n}\n",
-	            rt_dtype_name(t->out.dtype), wide);
+	            "%s by = (%s)(sum[ROW] + (live < arg.x2 ? (f64)rest : 0));\n",
+	            wide, wide, infinite, wide, wide);
+	write_last(w, s, t);
+	kernel_text(w, "}\n}\n}\n}\n");
+}
+
+/* Whether rows of the view go in vectors along the axis. */
+static bool takes_vectors(const struct rt_view *v, int axis, int per)
+{
+	int64_t size = (int64_t)rt_dtype_size(v->dtype), bytes = per * size < 16 ? per * size : 16;
+	if (v->stride[axis] != 1 || v->n[axis] % per || (uintptr_t)v->data % (uintptr_t)bytes)
+		return false;
+	for (int d = 0; d < v->nd; d++)
+		if (d != axis && v->n[d] > 1 && v->stride[d] * size % bytes)
+			return false;
+	return true;
+}
+
+static unsigned vector_of(const struct rt_task *t, int axis)
+{
+	int per = 16 / (int)rt_dtype_size(t->in[0].dtype);
+	while (per > 1 && !(takes_vectors(&t->in[0], axis, per) && takes_vectors(&t->out, axis, per)))
+		per /= 2;
+	return (unsigned)per;
 }
 
 bool kernel_write_softmax(struct kernel_writer *w, const struct rt_task *t)
@@ -126,14 +188,17 @@ bool kernel_write_softmax(struct kernel_writer *w, const struct rt_task *t)
 	for (int d = 0; d < t->in[0].nd; d++)
 		s.rows_inside |= d != axis && t->in[0].n[d] > 1 && t->in[0].stride[d] &&
 		                 llabs(t->in[0].stride[d]) < llabs(t->in[0].stride[axis]);
+	s.per = s.rows_inside ? 1 : vector_of(t, axis);
+	int64_t each = s.per > 1 ? s.per : 4;
 	s.threads = s.rows_inside ? KERNEL_THREADS / power_from(rows, 32)
-	                          : power_from((s.length + 3) / 4, KERNEL_THREADS);
+	                          : power_from((s.length + each - 1) / each, KERNEL_THREADS);
 	s.rows = KERNEL_THREADS / s.threads;
 	s.kept = s.length * (int64_t)s.rows * (int64_t)rt_dtype_size(s.wide) <= KEPT_BYTES;
 	kernel_key(w, t->in[0].dtype);
 	kernel_key(w, t->out.dtype);
 	kernel_key(w, s.scaled * 16u + s.causal * 8u + s.rows_inside * 4u + s.kept * 2u + narrow);
 	kernel_key(w, s.threads / 2);
+	kernel_key(w, s.per);
 	kernel_pointer(w, t->out.data, t->out.dtype);     /* x0 */
 	kernel_pointer(w, t->in[0].data, t->in[0].dtype); /* x1 */
 	kernel_i64(w, s.length);                          /* x2 */

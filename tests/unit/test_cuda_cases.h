@@ -379,6 +379,11 @@ static inline void cases_softmax(void)
 		softmax(RT_BF16, shape[k], TURNED, 2, true, true, 0);
 	}
 	softmax(RT_F32, (const int64_t[]){2, 3, 10000}, DENSE, 2, true, false, 0);
+	softmax(RT_BF16, (const int64_t[]){2, 40, 1000}, DENSE, 2, true, true, 900);
+	softmax(RT_BF16, (const int64_t[]){1, 3, 20000}, DENSE, 2, false, true, 19990);
+	softmax(RT_F16, (const int64_t[]){3, 5, 1004}, OFF, 2, false, false, 0);
+	softmax(RT_F8E4M3, (const int64_t[]){3, 5, 64}, DENSE, 2, false, false, 0);
+	softmax(RT_F64, (const int64_t[]){3, 5, 102}, DENSE, 2, false, true, 95);
 	softmax(RT_F32, (const int64_t[]){1, 300, 300}, DENSE, 2, true, true, 0);
 	softmax(RT_BF16, (const int64_t[]){2, 700, 40}, DENSE, 1, false, false, 0);
 }
