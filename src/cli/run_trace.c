@@ -133,30 +133,56 @@ static enum status summarise(struct rt_job *job, const struct trace_spans *s, ui
 	return status;
 }
 
+/* The first run of several makes what the others find: kernels, pages. It is part of no profile. */
+static struct trace_spans but_the_first_run(const struct trace *t, const struct trace_spans *s)
+{
+	uint64_t k = 0;
+	while (t->run.n > 1 && k < s->n && s->at[k].run == 0)
+		k++;
+	return (struct trace_spans){s->at + k, s->n - k};
+}
+
+static enum status make_trace(struct rt_job *job, const struct run *r, struct trace_spans *s,
+                              const struct trace_clock *clock)
+{
+	struct executions own = executions_own(job, s, clock->offset), all = {0};
+	enum status status = executions_all(job, &own, &all);
+	if (status == STATUS_OK) {
+		executions_meet(job, &all, clock->offset, s);
+		status = write_trace(job, r, s, clock);
+	}
+	free(own.at);
+	free(all.at);
+	return status;
+}
+
+static enum status make_profile(struct rt_job *job, const struct trace_spans *s,
+                                const struct trace_clock *clock)
+{
+	struct executions own = executions_own(job, s, clock->offset), all = {0};
+	struct buf out = {0};
+	enum status status = executions_all(job, &own, &all);
+	if (status == STATUS_OK)
+		status = profile_print(job, s, &all, clock->error, &out);
+	if (status == STATUS_OK && !output_write(&out))
+		status = rt_job_fail(job, STATUS_DIAGNOSTICS);
+	buf_free(&out);
+	free(own.at);
+	free(all.at);
+	return status;
+}
+
 enum status run_trace(struct rt_job *job, const struct run *r, const struct trace *t)
 {
-	struct trace_spans s = trace_spans(t);
-	struct executions own = {0}, all = {0};
+	struct trace_spans s = trace_spans(t), later = but_the_first_run(t, &s);
 	struct trace_clock clock = {.error = t->tracer.error_ns};
-	struct buf profile = {0};
 	enum status status = clock_offset(job, &clock.offset);
 	if (status == STATUS_OK)
 		status = summarise(job, &s, trace_dropped(t), clock.offset, &clock.zero);
-	if (status == STATUS_OK) {
-		own = executions_own(job, &s, clock.offset);
-		status = executions_all(job, &own, &all);
-	}
-	if (status == STATUS_OK && r->trace) {
-		executions_meet(job, &all, clock.offset, &s);
-		status = write_trace(job, r, &s, &clock);
-	}
+	if (status == STATUS_OK && r->trace)
+		status = make_trace(job, r, &s, &clock);
 	if (status == STATUS_OK && r->profile)
-		status = profile_print(job, &s, &all, clock.error, &profile);
-	if (status == STATUS_OK && !output_write(&profile))
-		status = rt_job_fail(job, STATUS_DIAGNOSTICS);
-	buf_free(&profile);
-	free(own.at);
-	free(all.at);
+		status = make_profile(job, &later, &clock);
 	free(s.at);
 	return status;
 }
