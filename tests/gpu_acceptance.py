@@ -45,7 +45,7 @@ code, out, rows = run("--rows=checks", HIRC_MOCK_FAIL="cuLaunchKernel", **with_m
 expect("what fails is no pass", code == 1 and rows["examples, 2 ranks, peers"][6] == "no" and
        "cuLaunchKernel" in out, out)
 
-code, out, rows = run("--rows=matmul,chain,issue,linear", **with_mock)
+code, out, rows = run("--rows=matmul,chain,issue,linear,profile", **with_mock)
 expect("a miss is exit code 1", code == 1, out)
 torch = rows["matmul 128×128×128, bf16, torch"]
 expect("a row without PyTorch says so", torch[6] == "not run: no no-such-python", out)
@@ -55,4 +55,5 @@ for row in ("a statement, issued", "a statement, replayed"):
     expect(f"{row} has a figure", float(rows[row][1].split()[0]) > 0 and "no-such-python" in rows[row][3], out)
 for s in (1, 2, 4, 8):
     expect(f"s={s} has a figure and no goal", rows[f"row-parallel linear, t=h=64, s={s}"][5:] == ["", ""], out)
+expect("the profile's row has figures", float(rows["exposed in the profile, 4 ranks"][4]) >= 1, out)
 print("ok")
