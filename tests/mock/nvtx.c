@@ -1,19 +1,41 @@
 /* nvtx: a tool that NVTX finds by NVTX_INJECTION64_PATH: the names of ranges go to the log of the mock. */
 #include "mock.h"
 #include <nvtx3/nvToolsExt.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Names are there until the process ends. */
+struct name {
+	struct name *next;
+	char text[];
+};
+static struct name *all;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void *keep(const char *text)
+{
+	struct name *n = malloc(sizeof *n + strlen(text) + 1);
+	if (!n)
+		mock_abort("nvtx", "the host has no memory");
+	strcpy(n->text, text);
+	pthread_mutex_lock(&lock);
+	n->next = all;
+	all = n;
+	pthread_mutex_unlock(&lock);
+	return n->text;
+}
 
 static nvtxDomainHandle_t domain_new(const char *name)
 {
 	mock_log("nvtx domain %s", name);
-	return (nvtxDomainHandle_t)strdup(name);
+	return keep(name);
 }
 
 static nvtxStringHandle_t string_new(nvtxDomainHandle_t domain, const char *text)
 {
 	(void)domain;
-	return (nvtxStringHandle_t)strdup(text);
+	return keep(text);
 }
 
 static int push(nvtxDomainHandle_t domain, const nvtxEventAttributes_t *a)
