@@ -45,11 +45,8 @@ struct CUstream_st {
 	CUgraph graph;            /* that takes what it is given; NULL: none. graph.c's, as lane */
 	int lane;                 /* of the graph */
 	struct CUstream_st *next; /* of all that were ever made */
-	pthread_mutex_t lock;     /* of what follows */
-	pthread_cond_t changed;
-	struct stream_item *first, **end;
-	unsigned pending; /* items, with the one that runs */
-	bool is_started, is_ending;
+	struct queue *queue;      /* its own, or shared with other streams */
+	unsigned pending;         /* items, with the one that runs; under the queue's lock */
 	uint64_t random;
 	bool is_late; /* its items are delayed */
 };

@@ -41,6 +41,7 @@ static void begin(void)
 	settings.work_us = (unsigned)number("HIRC_MOCK_WORK_US", 0);
 	settings.nccl_us = (unsigned)number("HIRC_MOCK_NCCL_US", 0);
 	settings.seed = number("HIRC_MOCK_SEED", 1);
+	settings.queues = (unsigned)number("HIRC_MOCK_QUEUES", 0);
 	const char *path = getenv("HIRC_MOCK_LOG"), *fail = getenv("HIRC_MOCK_FAIL");
 	if (path && *path) {
 		log_file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);

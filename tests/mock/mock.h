@@ -16,6 +16,7 @@
  *     HIRC_MOCK_SHARED_GPU=1   communicators may have two ranks on one GPU
  *     HIRC_MOCK_DELAY_US=N     each item of half of the streams waits for 0 to N us before it runs (0)
  *     HIRC_MOCK_SEED=N         of these times
+ *     HIRC_MOCK_QUEUES=N       all streams share N queues, which are in order; 0: each has its own (0)
  *     HIRC_MOCK_WORK_US=N      each kernel and product takes N us more (0)
  *     HIRC_MOCK_NCCL_US=N      each collective or group does (0)
  *     HIRC_MOCK_LOG=FILE       a line a call is appended
@@ -41,6 +42,7 @@ struct mock_settings {
 	unsigned delay_us; /* at most */
 	unsigned work_us, nccl_us;
 	uint64_t seed;
+	unsigned queues; /* of all streams; 0: each has its own */
 };
 const struct mock_settings *mock_settings(void);
 

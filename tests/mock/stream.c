@@ -1,10 +1,11 @@
-/* stream: a thread with a queue, started with its first item. */
+/* stream: what it is given stands in a queue, which has a thread that is started with the first item. */
 #include "driver.h"
 #include <pthread.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 struct stream_item {
+	CUstream stream;
 	void (*run)(void *data, uint64_t number);
 	void *data;
 	void (*free)(void *data); /* NULL: data belong to others */
@@ -12,7 +13,16 @@ struct stream_item {
 	struct stream_item *next;
 };
 
+struct queue {
+	pthread_mutex_t lock; /* of what follows, and of its streams' items */
+	pthread_cond_t changed;
+	struct stream_item *first, **end;
+	bool is_started, is_ending;
+};
+
 static struct CUstream_st *all;
+static struct queue *shared[64]; /* with HIRC_MOCK_QUEUES; under all_lock */
+static unsigned streams;         /* that were ever made */
 static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* ---- the thread */
@@ -30,38 +40,38 @@ static void delay(CUstream s)
 
 static void *work(void *argument)
 {
-	CUstream s = argument;
-	pthread_mutex_lock(&s->lock);
+	struct queue *q = argument;
+	pthread_mutex_lock(&q->lock);
 	for (;;) {
-		while (!s->first && !s->is_ending)
-			pthread_cond_wait(&s->changed, &s->lock);
-		struct stream_item *i = s->first;
+		while (!q->first && !q->is_ending)
+			pthread_cond_wait(&q->changed, &q->lock);
+		struct stream_item *i = q->first;
 		if (!i)
 			break;
-		s->first = i->next;
-		if (!s->first)
-			s->end = &s->first;
-		pthread_mutex_unlock(&s->lock);
-		delay(s);
+		q->first = i->next;
+		if (!q->first)
+			q->end = &q->first;
+		pthread_mutex_unlock(&q->lock);
+		delay(i->stream);
 		i->run(i->data, i->number);
 		if (i->free)
 			i->free(i->data);
+		pthread_mutex_lock(&q->lock);
+		i->stream->pending--;
 		free(i);
-		pthread_mutex_lock(&s->lock);
-		s->pending--;
-		pthread_cond_broadcast(&s->changed);
+		pthread_cond_broadcast(&q->changed);
 	}
-	pthread_mutex_unlock(&s->lock);
+	pthread_mutex_unlock(&q->lock);
 	return NULL;
 }
 
-static void start(CUstream s)
+static void start(struct queue *q)
 {
 	pthread_t thread;
-	if (pthread_create(&thread, NULL, work, s) != 0)
+	if (pthread_create(&thread, NULL, work, q) != 0)
 		mock_abort("stream", "the host has no thread");
 	pthread_detach(thread);
-	s->is_started = true;
+	q->is_started = true;
 }
 
 void mock_stream_push(CUstream s, struct mock_work w)
@@ -76,23 +86,25 @@ void stream_enqueue(CUstream s, void (*run)(void *, uint64_t), void *data, void 
 	struct stream_item *i = malloc(sizeof *i);
 	if (!i)
 		mock_abort("stream", "the host has no memory");
-	*i = (struct stream_item){run, data, release, number, NULL};
-	pthread_mutex_lock(&s->lock);
-	*s->end = i;
-	s->end = &i->next;
+	*i = (struct stream_item){s, run, data, release, number, NULL};
+	struct queue *q = s->queue;
+	pthread_mutex_lock(&q->lock);
+	*q->end = i;
+	q->end = &i->next;
 	s->pending++;
-	if (!s->is_started)
-		start(s);
-	pthread_cond_broadcast(&s->changed);
-	pthread_mutex_unlock(&s->lock);
+	if (!q->is_started)
+		start(q);
+	pthread_cond_broadcast(&q->changed);
+	pthread_mutex_unlock(&q->lock);
 }
 
 void stream_wait_idle(CUstream s)
 {
-	pthread_mutex_lock(&s->lock);
+	struct queue *q = s->queue;
+	pthread_mutex_lock(&q->lock);
 	while (s->pending)
-		pthread_cond_wait(&s->changed, &s->lock);
-	pthread_mutex_unlock(&s->lock);
+		pthread_cond_wait(&q->changed, &q->lock);
+	pthread_mutex_unlock(&q->lock);
 }
 
 void streams_wait(int device)
@@ -105,18 +117,39 @@ void streams_wait(int device)
 			stream_wait_idle(s);
 }
 
+static struct queue *queue_make(void)
+{
+	struct queue *q = calloc(1, sizeof *q);
+	if (!q)
+		mock_abort("stream", "the host has no memory");
+	q->end = &q->first;
+	pthread_mutex_init(&q->lock, NULL);
+	pthread_cond_init(&q->changed, NULL);
+	return q;
+}
+
+/* Of the stream that is made now; under all_lock. */
+static struct queue *queue_of_next(void)
+{
+	unsigned most = sizeof shared / sizeof *shared, n = mock_settings()->queues;
+	if (!n)
+		return queue_make();
+	struct queue **q = &shared[streams++ % (n < most ? n : most)];
+	if (!*q)
+		*q = queue_make();
+	return *q;
+}
+
 CUstream stream_make(CUcontext context, uint64_t seed)
 {
 	CUstream s = calloc(1, sizeof *s);
 	if (!s)
 		mock_abort("stream", "the host has no memory");
 	s->context = context;
-	s->end = &s->first;
-	pthread_mutex_init(&s->lock, NULL);
-	pthread_cond_init(&s->changed, NULL);
 	s->random = (mock_settings()->seed + seed) * 0x9e3779b97f4a7c15u;
 	s->is_late = ((s->random ^ s->random >> 29) * 0xbf58476d1ce4e5b9u) >> 63;
 	pthread_mutex_lock(&all_lock);
+	s->queue = queue_of_next();
 	s->next = all;
 	all = s;
 	pthread_mutex_unlock(&all_lock);
@@ -125,10 +158,11 @@ CUstream stream_make(CUcontext context, uint64_t seed)
 
 void stream_end(CUstream s)
 {
-	pthread_mutex_lock(&s->lock);
-	s->is_ending = true;
-	pthread_cond_broadcast(&s->changed);
-	pthread_mutex_unlock(&s->lock);
+	struct queue *q = s->queue;
+	pthread_mutex_lock(&q->lock);
+	q->is_ending = !mock_settings()->queues;
+	pthread_cond_broadcast(&q->changed);
+	pthread_mutex_unlock(&q->lock);
 }
 
 /* ---- entry points */
@@ -161,9 +195,9 @@ CUresult cuStreamQuery(CUstream s)
 	CUresult forbidden = graph_forbids_stream(s);
 	if (forbidden != CUDA_SUCCESS)
 		return forbidden;
-	pthread_mutex_lock(&s->lock);
+	pthread_mutex_lock(&s->queue->lock);
 	bool is_idle = !s->pending;
-	pthread_mutex_unlock(&s->lock);
+	pthread_mutex_unlock(&s->queue->lock);
 	return is_idle ? driver_state() : CUDA_ERROR_NOT_READY;
 }
 

@@ -229,6 +229,50 @@ static int ahead(struct rt_job *job, void *arg)
 	return wrong ? STATUS_WRONG : STATUS_OK;
 }
 
+/* Two teams of the same ranks, which come to them in different orders: on a GPU with one queue each rank has
+ * the other one's first collective behind its own. arg: its kind. */
+static int circle(struct rt_job *job, void *arg)
+{
+	static const int both[] = {0, 1};
+	struct plain p;
+	struct rt_request *r[2];
+	int team[2], wrong = 0;
+	if (plain_open(job, 6, 1000, &p) != STATUS_OK ||
+	    rt_transport_team(p.t, both, 2, &team[0]) != STATUS_OK ||
+	    rt_transport_team(p.t, both, 2, &team[1]) != STATUS_OK)
+		return rt_job_status(job);
+	fill(&p, 0);
+	fill(&p, 3);
+	for (int k = 0; k < 2; k++) {
+		int which = job->rank ? 1 - k : k;
+		struct rt_collective c = {.kind = *(const enum rt_collective_kind *)arg,
+		                          .dtype = RT_F32,
+		                          .op = RT_MAX,
+		                          .team = team[which],
+		                          .in = buffer_of(&p, 3 * which),
+		                          .out = buffer_of(&p, 3 * which + 1),
+		                          .count = p.elements};
+		if (job->rank == 0 && k == 0)
+			rt_job_barrier(job, "rank 1 in team 1");
+		if (job->rank == 1 && k == 1)
+			rt_job_barrier(job, "rank 0 in both teams");
+		wrong |= rt_transport_start(p.t, &c, &r[k]) != STATUS_OK;
+		if (job->rank == 1 && k == 0)
+			rt_job_barrier(job, "rank 1 in team 1");
+		if (job->rank == 0 && k == 1)
+			rt_job_barrier(job, "rank 0 in both teams");
+	}
+	for (int k = 0; k < 2; k++)
+		wrong |= finish(p.t, r[k]);
+	for (int which = 0; which < 2; which++)
+		wrong |=
+		    *(const enum rt_collective_kind *)arg == RT_ALLREDUCE
+		        ? differs(&p, 3 * which + 1, 1, 3 * which)
+		        : differs(&p, 3 * which + 1, 0, 3 * which) | differs(&p, 3 * which + 2, 1, 3 * which);
+	plain_close(&p);
+	return wrong ? STATUS_WRONG : STATUS_OK;
+}
+
 /* ---- the end of a rank */
 
 /* Rank 1 ends after it has offered what its GPU will never have ready. Rank 0 has given its GPU the copy if
@@ -293,11 +337,18 @@ static void test_killed(void)
 int main(void)
 {
 	static const int sizes[] = {1, 2, 4};
+	static enum rt_collective_kind kinds[] = {RT_ALLREDUCE, RT_ALLGATHER};
 	struct captured c;
 	struct named any = {"auto", "cuda-ipc"}, own = {"auto", "nccl"}, this = {"cuda-ipc", "cuda-ipc"};
 	if (!TEST_FORK)
 		return 77;
 	setenv("HIRC_MOCK_DELAY_US", "30", 0);
+	setenv("HIRC_MOCK_QUEUES", "1", 1);
+	CHECK_EQ(launch(RT_BOOT_FORK, CHAIN_RANKS, 10000, chain_main, "cuda-ipc"), STATUS_OK);
+	CHECK_EQ(launch(RT_BOOT_FORK, 2, 10000, ahead, NULL), STATUS_OK);
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+		CHECK_EQ(launch(RT_BOOT_FORK, 2, 10000, circle, &kinds[i]), STATUS_OK);
+	unsetenv("HIRC_MOCK_QUEUES");
 	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
 		CHECK_EQ(launch(RT_BOOT_FORK, sizes[i], 30000, cuda_transport_main, "cuda-ipc"), STATUS_OK);
 	CHECK_EQ(launch(RT_BOOT_FORK, CHAIN_RANKS, 30000, chain_main, "cuda-ipc"), STATUS_OK);
@@ -308,7 +359,7 @@ int main(void)
 	CHECK_EQ(launch(RT_BOOT_FORK, 2, 20000, ahead, NULL), STATUS_OK);
 	CHECK_EQ(launch(RT_BOOT_FORK, 2, 5000, crossed, "cuda-ipc"), STATUS_OK);
 
-	disagreement_suite(RT_BOOT_FORK, staged_open, "cuda-ipc", "(a block of ");
+	disagreement_suite(RT_BOOT_FORK, staged_open, "cuda-ipc", "(a block of 12 bytes)");
 	launch_captured(RT_BOOT_FORK, 2, 5000, uneven_message, "cuda-ipc", &c);
 	CHECK_EQ(c.status, STATUS_DIAGNOSTICS);
 	CHECK(has(c.text, "send of 4 f32"));
