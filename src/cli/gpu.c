@@ -50,6 +50,7 @@ struct exec_options gpu_options_exec(const struct gpu_options *o)
 struct plan_target gpu_options_plan(const struct gpu_options *o, const char *target, int64_t streams)
 {
 	struct plan_target plan = {.streams = streams};
+	plan.transposes = is_cuda(target);
 	if (is_cuda(target))
 		plan.epilogues = UINT64_C(1) << RT_GELU_TANH | (uint64_t)o->fuse_relu << RT_RELU;
 	return plan;

@@ -2,10 +2,10 @@
  *
  * Control, streams and memory are here; operations and communications in plan_op.c and plan_comm.c. */
 #include "exec/plan_boxes.h"
-#include "exec/plan_epilogues.h"
 #include "exec/plan_hoist.h"
 #include "exec/plan_memory.h"
 #include "exec/plan_packs.h"
+#include "exec/plan_products.h"
 #include "exec/planner.h"
 #include "ir/edit.h"
 #include "ir/expr.h"
@@ -461,7 +461,7 @@ static struct plan *build(const struct module *m, struct diag *d, int64_t rank, 
 		plan_hoist(p);
 	mark_varying(p);
 	if (!b.failed)
-		plan_epilogues(p, target->epilogues);
+		plan_products(p, target);
 	mark_fixed(p);
 	if (!b.failed)
 		plan_packs(p);

@@ -208,6 +208,7 @@ struct plan {
 /* What a plan is made for. */
 struct plan_target {
 	int64_t streams;    /* numberOfStreams; 0: unbounded */
+	bool transposes;    /* products read matrices as fast by columns as by rows */
 	uint64_t epilogues; /* mask of enum rt_pointwise: what products may be followed by in their task */
 };
 

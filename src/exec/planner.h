@@ -13,7 +13,7 @@
  *     plan_boxes.c    values that are several boxes in a step of a loop
  *     plan_bucket.c   pack and unpack
  *     plan_unit.c     several operations as one task
- *     plan_epilogues.c   products with functions of them
+ *     plan_products.c    products with copies before and functions after them
  *     plan_norm.c     softmax, attention, norms
  *     plan_comm.c     collectives
  *     plan_pack.c     their buffers

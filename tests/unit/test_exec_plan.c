@@ -140,7 +140,8 @@ static void test_packs(void)
 /* With relu as a part of products. */
 static void check_fused(const char *text, const char *want)
 {
-	const struct plan_target target = {.streams = 4, .epilogues = UINT64_C(1) << RT_RELU};
+	const struct plan_target target = {
+	    .streams = 4, .transposes = true, .epilogues = UINT64_C(1) << RT_RELU};
 	char *got = plan_text_for(text, 0, &target, false);
 	CHECK(strstr(got, want));
 	if (!strstr(got, want))
@@ -186,6 +187,40 @@ static void test_epilogues(void)
 	            "   3    task H[r8; 2:5 5:1] = relu of gemm(X[r5; 2:4 4:1], W[0; 4:5 5:1])\n"
 	            "   4  next r2, back to 1\n"
 	            "   5  end\n");
+}
+
+static void test_transposes(void)
+{
+#define TURNED                                                                                               \
+	MESH "input X: f32[8, 4]\ninput W: f32[8, 12]\ninput V: f32[3, 8, 12]\nT = permute(X, (1, 0))\n"
+	/* of the first operand, of the second, of matrices of a batch, and twice */
+	check_fused(TURNED "output Y = matmul(T, W)\n}\n",
+	            "   0  task Y[0; 4:12 12:1] = gemm(X[0; 4:1 8:4], W[0; 8:12 12:1])\n   1  end\n");
+	check_fused(TURNED "output Y = matmul(W, permute(V, (0, 2, 1)))\n}\n", "V[0; 3:96 12:1 8:12]");
+	check_fused(
+	    MESH
+	    "input X: f32[4, 8]\ninput W: f32[12, 8]\noutput Y = relu(matmul(X, permute(W, (1, 0))))\n}\n",
+	    "   0  task Y[0; 4:12 12:1] = relu of gemm(X[0; 4:8 8:1], W[0; 8:1 12:8])\n   1  end\n");
+	check_fused(TURNED "U = permute(T, (1, 0))\noutput Y = matmul(permute(U, (1, 0)), W)\n}\n",
+	            "   0  task Y[0; 4:12 12:1] = gemm(X[0; 4:1 8:4], W[0; 8:12 12:1])\n   1  end\n");
+	/* others see it, batches move, the operand is written before it is read, or it would be read worse */
+	check_fused(TURNED "output Y = matmul(T, W)\noutput T\n}\n", "= gemm(T[0; 4:8 8:1]");
+	check_fused(TURNED "output Y = matmul(T, matmul(X, T))\n}\n", "T[0; 4:8 8:1] = copy(X");
+	check_fused(MESH "input X: f32[4, 3, 8]\ninput W: f32[8, 4]\n"
+	                 "output Y = matmul(permute(X, (1, 0, 2)), W)\n}\n",
+	            "= copy(X");
+	check_fused(MESH "inout X: f32[8, 4]\ninput W: f32[8, 12]\nT = permute(X, (1, 0))\nX <- neg(X)\n"
+	                 "output Y = matmul(T, W)\n}\n",
+	            "= gemm(T[0; 4:8 8:1]");
+	check_fused(MESH
+	            "inout X: f32[8, 8]\ninput W: f32[8, 8]\nT = permute(X, (1, 0))\nX <- matmul(T, W)\n}\n",
+	            "= gemm(T[0; 8:8 8:1]");
+	check_fused(MESH "input X: f32[8, 6]\ninput W: f32[8, 12]\n"
+	                 "output Y = matmul(permute(X, (1, 0)), W)\n}\n",
+	            "= copy(X");
+	check_fused(MESH "input X: f8e4m3[32, 16]\ninput W: f8e4m3[32, 16]\n"
+	                 "output Y = matmul(permute(X, (1, 0)), W)\n}\n",
+	            "= copy(X");
 }
 
 static void test_slots(void)
@@ -285,6 +320,7 @@ int main(void)
 	test_views();
 	test_packs();
 	test_epilogues();
+	test_transposes();
 	test_slots();
 	test_control();
 	test_communication();
