@@ -1,7 +1,8 @@
 /* cuda: the GPU of one rank, and what the files of this folder share.
  *
  *     api.c         the libraries' entry points
- *     device.c      the device "cuda": context, memory, streams, events
+ *     check.c       calls of them, checked
+ *     device.c      the device "cuda": context, memory, streams, events; device_*.c
  *     clock.c       times of events by the host's clock
  *     nvtx.c        ranges for tools
  *     kernel.c      a task as a launch: kernel_*.c write its source, compile.c makes a cubin of it
@@ -45,7 +46,7 @@ struct cuda {
 	struct cuda_kernels *kernels;
 	struct cuda_gemms *gemms;
 	struct cuda_lasting *lasting;
-	struct cuda_streams *streams; /* device.c's */
+	struct cuda_streams *streams; /* device.h */
 };
 
 /* Memory that the device has allocated. */

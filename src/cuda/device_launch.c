@@ -1,0 +1,78 @@
+/* device_launch: tasks: products go to gemm.c, all else, and what gemm.c refuses, to kernel.c. */
+#include "cuda/device.h"
+#include "cuda/lasting.h"
+#include <stdio.h>
+
+static enum status launch_kernel(struct cuda *c, CUstream s, struct cuda_launch *launch)
+{
+	return launch->grid ? cuda_kernel_launch(c, s, launch) : STATUS_OK;
+}
+
+/* Gives a stream what was made. *begin: an event before it; begin NULL: nobody asks. */
+static enum status launch_made(struct cuda *c, CUstream s, const struct cuda_made *m, void **begin)
+{
+	CUevent e;
+	enum status status = begin ? cuda_event_record(c, s, &e) : STATUS_OK;
+	if (status != STATUS_OK)
+		return status;
+	if (begin)
+		*begin = e;
+	status = m->product ? cuda_gemm_run(c, s, m->product) : launch_kernel(c, s, m->launch);
+	return status == STATUS_OK && m->function ? launch_kernel(c, s, m->function) : status;
+}
+
+/* The function of a product, of what stands in memory. */
+static enum status make_function(struct cuda *c, const struct rt_task *t, struct cuda_launch *out, char *why)
+{
+	struct rt_task function = {.kernel = RT_TASK_POINTWISE,
+	                           .op = (enum rt_pointwise)(t->function - 1),
+	                           .out = t->out,
+	                           .in = {t->out}};
+	return cuda_kernel_make(c, &function, out, why);
+}
+
+/* What a record says is made of it, and kept if it lasts. */
+static enum status make_and_launch(struct cuda *c, CUstream s, const struct rt_task *t, char *why,
+                                   void **begin)
+{
+	struct cuda_made made = {.task = t};
+	struct cuda_gemm_call product;
+	struct cuda_launch launch, function;
+	enum status status = STATUS_OK;
+	bool taken = false;
+	if (t->kernel == RT_TASK_GEMM)
+		status = cuda_gemm_make(c, t, &product, &taken);
+	if (taken)
+		made.product = &product;
+	else if (status == STATUS_OK) {
+		made.launch = &launch;
+		status = cuda_kernel_make(c, t, &launch, why);
+	}
+	if (status == STATUS_OK && t->kernel == RT_TASK_GEMM && t->function &&
+	    (!taken || product.lacks_function)) {
+		made.function = &function;
+		status = make_function(c, t, &function, why);
+	}
+	if (status == STATUS_OK && t->lasting)
+		cuda_lasting_keep(c->lasting, &made);
+	return status == STATUS_OK ? launch_made(c, s, &made, begin) : status;
+}
+
+enum status cuda_device_launch(struct rt_device *d, void *stream, const struct rt_task *task,
+                               struct rt_origin at, char *why, void **begin)
+{
+	struct cuda *c = cuda_of(d);
+	const struct cuda_made *made = task->lasting ? cuda_lasting_find(c->lasting, task) : NULL;
+	why[0] = 0;
+	c->at = at;
+	if (made)
+		return launch_made(c, stream, made, begin);
+	if (task->kernel == RT_TASK_CALL) {
+		snprintf(why, RT_WHY_BYTES, "the GPU calls no function of the host");
+		return STATUS_INTERNAL;
+	}
+	enum status status = make_and_launch(c, stream, task, why, begin);
+	if (task->kernel == RT_TASK_UNIT) /* its record is not needed any more */
+		atomic_store_explicit(&task->unit->busy, false, memory_order_release);
+	return status;
+}
