@@ -38,8 +38,10 @@ expect("without a GPU it is skipped", "there is no GPU here" in out, out)
 
 code, out, rows = run("--rows=checks", **with_mock)
 expect("all examples pass", code == 0 and "all goals were met" in out, out)
-for row in ("measured programs", "examples, 1 rank, nccl", *(f"examples, {n} ranks, peers" for n in (2, 4, 8))):
+for row in ("measured programs", "examples, 1 rank, nccl", *(f"examples, {n} ranks, peers" for n in (2, 4, 8)),
+            "examples, 2 ranks, cuda-ipc"):
     expect(f"{row} passes", row in rows and rows[row][1:2] == ["3 of 3"] and rows[row][6] == "yes", out)
+expect("all ways of messages pass", rows["messages, 2 ranks, cuda-ipc"][1:2] == ["4 of 4"], out)
 
 code, out, rows = run("--rows=checks", HIRC_MOCK_FAIL="cuLaunchKernel", **with_mock)
 expect("what fails is no pass", code == 1 and rows["examples, 2 ranks, peers"][6] == "no" and
