@@ -1,5 +1,6 @@
 /* copy: what moves and fills memory, in the order of a stream. */
 #include "driver.h"
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,11 +12,22 @@ struct copy {
 	char staged[]; /* what is copied from memory that may change */
 };
 
+/* One word, which a stream may wait for (value.c): written at once, after all that was before. */
+static void write_word(const struct copy *c)
+{
+	uint32_t word = (unsigned char)c->fill * 0x01010101u;
+	if (c->from)
+		memcpy(&word, c->from, sizeof word);
+	atomic_store_explicit((_Atomic uint32_t *)c->to, word, memory_order_release);
+}
+
 static void run(void *data, uint64_t number)
 {
 	struct copy *c = data;
 	(void)number;
-	if (c->from)
+	if (c->bytes == sizeof(uint32_t) && (uintptr_t)c->to % sizeof(uint32_t) == 0)
+		write_word(c);
+	else if (c->from)
 		memmove(c->to, c->from, c->bytes);
 	else
 		memset(c->to, c->fill, c->bytes);
