@@ -212,7 +212,7 @@ static bool check_given(struct compile_command *c, const struct command_line *li
 			    of_plan[k]);
 			return false;
 		}
-	return gpu_options_check(&c->gpu, c->target, c->d);
+	return gpu_options_check(&c->gpu, c->target, c->compile.zero_copy, c->d);
 }
 
 static enum status run(struct compile_command *c, struct command_line *line)

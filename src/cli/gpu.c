@@ -30,10 +30,15 @@ static bool is_cuda(const char *target)
 	return strcmp(target, "cuda") == 0;
 }
 
-bool gpu_options_check(const struct gpu_options *o, const char *target, struct diag *d)
+bool gpu_options_check(const struct gpu_options *o, const char *target, bool zero_copy, struct diag *d)
 {
-	if (is_cuda(target))
-		return true;
+	if (is_cuda(target)) {
+		if (zero_copy)
+			diag_error(d, DIAG_NOWHERE,
+			           "--zero-copy is of --target=cpu: ranks do not see the memory of each "
+			           "other's GPU");
+		return !zero_copy;
+	}
 	if (o->allow_tf32)
 		diag_error(d, DIAG_NOWHERE,
 		           "--allow-tf32 is of --target=cuda: on the cpu products of f32 round nothing");

@@ -98,19 +98,24 @@ static bool is_auto(const char *value)
 
 bool rank_options_check(const struct rank_options *o, bool zero_copy, struct diag *d)
 {
-	if (!gpu_options_check(&o->gpu, o->target, d))
+	if (!gpu_options_check(&o->gpu, o->target, zero_copy, d))
 		return false;
+	if (!o->replay && !rank_options_are_cuda(o)) {
+		diag_error(d, DIAG_NOWHERE, "--no-replay is of --target=cuda: on the cpu no run is a replay");
+		return false;
+	}
+	if (!is_auto(o->engine) && rank_options_are_cuda(o)) {
+		diag_error(d, DIAG_NOWHERE,
+		           "--engine is of --target=cpu: the streams of a GPU do the work of its rank");
+		return false;
+	}
 	bool ipc = rank_options_are_cuda(o) && (is_auto(o->transport) || !strcmp(o->transport, "cuda-ipc"));
 	if (!ipc && (!is_auto(o->p2p_protocol) || !is_auto(o->p2p_transport))) {
 		diag_error(d, DIAG_NOWHERE, "--p2p-%s is of --target=cuda with --transport=cuda-ipc",
 		           is_auto(o->p2p_protocol) ? "transport" : "protocol");
 		return false;
 	}
-	if (!zero_copy || !rank_options_are_cuda(o))
-		return true;
-	diag_error(d, DIAG_NOWHERE,
-	           "--zero-copy is of --target=cpu: ranks do not see the memory of each other's GPU");
-	return false;
+	return true;
 }
 
 struct exec_options rank_options_exec(const struct rank_options *o, const char *pipeline)

@@ -21,6 +21,19 @@ static enum status failure(const struct nccl *n)
 	return rt_job_status(n->base.base.job);
 }
 
+/* NCCL says so of two ranks on one GPU, and of which they are. */
+static enum status refused(struct nccl *n, ncclResult_t r)
+{
+	struct cuda *c = n->base.c;
+	const char *last = c->api->ncclGetLastError(NULL);
+	rt_job_error(
+	    n->base.base.job,
+	    "ncclCommInitRankConfig: %s: %s; ranks that share a GPU have --transport=cuda-ipc, as processes, "
+	    "and peers, as threads",
+	    c->api->ncclGetErrorString(r), last ? last : "");
+	return rt_job_fail(n->base.base.job, STATUS_ABSENT);
+}
+
 /* rank: of the members, of which this is number index; most: processors that its kernels take, 0: as NCCL
  * likes. */
 static enum status link_open(struct nccl *n, struct nccl_link *l, const int *rank, int members, int index,
@@ -33,13 +46,15 @@ static enum status link_open(struct nccl *n, struct nccl_link *l, const int *ran
 		config.maxCTAs = most;
 	if (n->base.c->record)
 		cuda_record_members(n->base.c->record, rank, members);
-	if (status == STATUS_OK &&
-	    !cuda_call_nccl(n->base.c, ncclCommInitRankConfig, &l->comm, members, *id, index, &config)) {
+	if (status != STATUS_OK)
+		return status;
+	ncclResult_t r = n->base.c->api->ncclCommInitRankConfig(&l->comm, members, *id, index, &config);
+	if (r != ncclSuccess)
 		l->comm = NULL;
-		status = failure(n);
-	}
 	rt_job_progress(n->base.base.job);
-	return status;
+	if (r == ncclInvalidUsage)
+		return refused(n, r);
+	return cuda_check_nccl(n->base.c, r, "ncclCommInitRankConfig") ? STATUS_OK : failure(n);
 }
 
 enum status nccl_team_open(struct nccl *n, int id)
