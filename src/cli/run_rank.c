@@ -415,8 +415,9 @@ static enum status make_graph(struct rt_job *job, const struct run *r, struct ex
 		return STATUS_OK;
 	if (!statement) {
 		fprintf(stderr, "run: no graph: %s\n",
-		        r->trace || r->profile ? "--trace and --profile take the time of each call"
-		                               : "ranks that share a GPU wait for each other's calls");
+		        r->trace || r->profile
+		            ? "--trace and --profile take the time of each call"
+		            : "ranks of transports peers and cuda-ipc wait for each other's calls");
 		return STATUS_OK;
 	}
 	const struct plan_label *l = &r->labels->at[statement];
