@@ -68,7 +68,8 @@ struct bench_line {
 	bool first; /* line of the run */
 };
 double bench_line_bus(const struct bench_line *l, const struct bench_figure *f); /* GB/s */
-void bench_collective_header(const struct bench_collectives *c, int ranks, struct buf *out);
+void bench_collective_header(const struct bench_collectives *c, int ranks, const char *transport,
+                             struct buf *out);
 /* Before the lines of each kind. */
 void bench_collective_title(const struct bench_collectives *c, enum rt_collective_kind k, struct buf *out);
 void bench_collective_line(const struct bench_collectives *c, const struct bench_line *l, struct buf *out);

@@ -26,7 +26,8 @@ static long long root(const struct bench_collectives *c, enum rt_collective_kind
 	return rt_collective_is_rooted(k) && k != RT_SEND_RECV ? (long long)c->root : -1;
 }
 
-void bench_collective_header(const struct bench_collectives *c, int ranks, struct buf *out)
+void bench_collective_header(const struct bench_collectives *c, int ranks, const char *transport,
+                             struct buf *out)
 {
 	static const char *const columns[] = {"time_us", "algbw", "busbw", "wrong"};
 	if (c->b->format == BENCH_JSON) {
@@ -40,8 +41,7 @@ void bench_collective_header(const struct bench_collectives *c, int ranks, struc
 		buf_putc(out, '\n');
 		return;
 	}
-	buf_printf(out, "# %d ranks, transport %s, time of the ranks: %s\n", ranks, c->b->ranks.transport,
-	           c->average);
+	buf_printf(out, "# %d ranks, transport %s, time of the ranks: %s\n", ranks, transport, c->average);
 }
 
 void bench_collective_title(const struct bench_collectives *c, enum rt_collective_kind k, struct buf *out)

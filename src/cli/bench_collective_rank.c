@@ -68,7 +68,7 @@ static enum status sweep_all(struct bench_member *x)
 	struct sums sums = {.x = x};
 	struct buf text = {0};
 	enum status status = STATUS_OK;
-	bench_collective_header(x->c, x->job->size, &text);
+	bench_collective_header(x->c, x->job->size, x->t->ops->name, &text);
 	for (unsigned k = 0; k < x->c->kinds && status == STATUS_OK; k++)
 		status = sweep(&sums, x->c->kind[k], &text);
 	bench_collective_footer(x->c, sums.wrong, sums.figures ? sums.bus / (double)sums.figures : 0, &text);
