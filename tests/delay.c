@@ -6,7 +6,8 @@
  *     DELAY_MAP=k         when it maps shared memory for the k-th time, from 0: in an exchange of memory
  *     DELAY_MAP unset     before its first exchange with other ranks
  *
- * Ranks are counted as `hirc run` forks them, or numbered by Open MPI; threads that are ranks are all rank 0. */
+ * Ranks are counted as `hirc run` forks them, or numbered by Open MPI; threads that are ranks are all rank 0.
+ */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
@@ -127,8 +128,8 @@ static void *begin(void *at)
 int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *argument)
 {
 	int (*next)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *) =
-	    (int (*)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *))dlsym(
-	        RTLD_NEXT, "pthread_create");
+	    (int (*)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *))dlsym(RTLD_NEXT,
+	                                                                                   "pthread_create");
 	struct begin *b = malloc(sizeof *b);
 	if (longest_us <= 0 || !b) {
 		free(b);

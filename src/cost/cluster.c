@@ -1,10 +1,10 @@
 /* cluster: the figures that come with hirc, writing, and the hash.
  *
- * cpu: one of two ranks on two cores of a server with AVX-512 and AMX, as `hirc bench --collectives` found it,
- * rounded; its link is slower than shared memory, as between many ranks.
- * h100: peaks of NVIDIA's data sheet of the H100 SXM5 (dense); links of eight devices by NVLink 4, and
- * between hosts of one port of 400 Gbit/s for each; latencies and the launch are assumed. Both are starting
- * points: measure where it matters. */
+ * cpu: one of two ranks on two cores of a server with AVX-512 and AMX, as `hirc bench --collectives` found
+ * it, rounded; its link is slower than shared memory, as between many ranks. h100: peaks of NVIDIA's data
+ * sheet of the H100 SXM5 (dense); links of eight devices by NVLink 4, and between hosts of one port of 400
+ * Gbit/s for each; latencies and the launch are assumed. Both are starting points: measure where it matters.
+ */
 #include "cost/cluster.h"
 #include <stdlib.h>
 #include <string.h>

@@ -91,7 +91,7 @@ bool kernel_source_arrays(enum rt_reduce_op op, enum rt_dtype t, void *out, cons
 
 /* ---- writers: false with why */
 
-bool kernel_write_chain(struct kernel_writer *w, const struct rt_task *t);  /* elementwise tasks and units */
+bool kernel_write_chain(struct kernel_writer *w, const struct rt_task *t); /* elementwise tasks and units */
 /* Copies whose sides have different inner axes. */
 bool kernel_is_transpose(const struct rt_task *t);
 void kernel_write_transpose(struct kernel_writer *w, const struct rt_task *t);

@@ -21,7 +21,7 @@ struct exec_options {
 	bool exact_reductions; /* of nccl: floats as all other transports reduce them, see cuda/open.h */
 	/* of cuda-ipc, as in struct cuda_p2p; p2p_asked: its options were given */
 	bool p2p_put, p2p_by_kernel, p2p_asked;
-	bool ranges;           /* for tools, also where none has started this process: see exec_ranges.h */
+	bool ranges;       /* for tools, also where none has started this process: see exec_ranges.h */
 	struct buf *calls; /* of cuda: where its calls go as text, instead of to a GPU; NULL: they are made */
 };
 

@@ -294,11 +294,10 @@ static void link_operand(struct module *m, uint32_t index)
 op_id ir_op_new(struct module *m, enum op_kind kind, uint32_t at, const struct ir_use *use, unsigned n)
 {
 	op_id id = m->op.n;
-	vec_push(&m->op, (struct op){.kind = (uint16_t)kind,
-	                             .number = -1,
-	                             .at = at,
-	                             .operand = m->operand.n,
-	                             .operand_n = n});
+	vec_push(
+	    &m->op,
+	    (struct op){
+	        .kind = (uint16_t)kind, .number = -1, .at = at, .operand = m->operand.n, .operand_n = n});
 	for (unsigned i = 0; i < n; i++) {
 		vec_push(&m->operand,
 		         (struct operand){.id = use[i].id, .op = id, .role = (uint8_t)use[i].role});

@@ -84,8 +84,8 @@ const char *sugar_expand(struct module *m, const struct sugar *s, mesh_id mesh, 
                          domain_id *out, unsigned *culprit);
 /* The sugar that expands into this domain's transforms and loop order (allocation aside), or false. */
 bool sugar_from_domain(struct module *m, domain_id d, mesh_id mesh, struct sugar *out);
-/* Placements that cut a tensor into the same slices, in the same order, as the loop of a domain with inner splits
- * or merges; false where none do. */
+/* Placements that cut a tensor into the same slices, in the same order, as the loop of a domain with inner
+ * splits or merges; false where none do. */
 bool sugar_equivalent(struct module *m, domain_id d, mesh_id mesh, struct sugar *out);
 /* As far as it can be read off: for domains that are no sugar, extents only. */
 void sugar_extents(const struct module *m, domain_id d, struct sugar *out);

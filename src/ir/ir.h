@@ -14,14 +14,14 @@
 #include "base/vec.h"
 #include "ir/dtype.h"
 
-enum {                         /* limits; passing one is an error with its name */
-       IR_MAX_AXES = 64,       /* axes of one domain, all transforms' axes included */
-       IR_MAX_LOGICAL = 16,    /* logical axes of one tensor, hidden ones included */
-       IR_MAX_MESH_AXES = 8,   /* axes of one mesh */
-       IR_MAX_DEVICES = 65536, /* devices of one mesh */
-       IR_MAX_NESTING = 64,    /* nested loops and conditions */
+enum {                            /* limits; passing one is an error with its name */
+       IR_MAX_AXES = 64,          /* axes of one domain, all transforms' axes included */
+       IR_MAX_LOGICAL = 16,       /* logical axes of one tensor, hidden ones included */
+       IR_MAX_MESH_AXES = 8,      /* axes of one mesh */
+       IR_MAX_DEVICES = 65536,    /* devices of one mesh */
+       IR_MAX_NESTING = 64,       /* nested loops and conditions */
        IR_MAX_OPERANDS = 1 << 18, /* of one statement; numbers of one attribute */
-       IR_MAX_RESULTS = 256,   /* of one statement */
+       IR_MAX_RESULTS = 256,      /* of one statement */
 };
 
 typedef uint32_t expr_id, domain_id, type_id, value_id, op_id, region_id, mesh_id, group_id, param_id,
@@ -89,7 +89,7 @@ struct group { /* a team without a mesh */
 	uint32_t at;
 };
 
-struct recording { /* what the program's times were recorded on */
+struct recording {    /* what the program's times were recorded on */
 	name_id name; /* 0: not stated */
 	attrs_id attrs;
 	uint32_t at;
@@ -425,7 +425,7 @@ enum { /* traits */
        TRAIT_P2P = 1 << 11,
        TRAIT_ASYNC = 1 << 12,
        TRAIT_MEMORY = 1 << 13,
-       TRAIT_VIEW = 1 << 14, /* result shares its operand's storage */
+       TRAIT_VIEW = 1 << 14,   /* result shares its operand's storage */
        TRAIT_OPAQUE = 1 << 15, /* types of results are stated: they follow from nothing */
 };
 enum op_form {

@@ -13,7 +13,7 @@ struct call {
 	unsigned read_n, attr_n;
 	team_id team;
 	ast_id axis, root, send_peer, recv_peer, peer, index, team_list,
-	    group; /* keys that are no attributes */
+	    group;           /* keys that are no attributes */
 	struct ir_use *read; /* positional operands and scalars, in order: `few`, or in the arena */
 	/* the first read_n and attr_n of */
 	struct ir_use few[FEW_USES];

@@ -82,8 +82,7 @@ void p2p_from_permutes(struct module *m, struct pass_context *cx, enum p2p_order
 	VEC(op_id) found = {0};
 	for (op_id op = ir_walk_first(m); op && order != P2P_NO; op = ir_walk(m, op))
 		if (m->op.at[op].kind == OP_COLLECTIVE_PERMUTE && m->op.at[op].flags & OP_ASYNC &&
-		    !(m->op.at[op].flags & OP_GROUPED) &&
-		    ir_enclosing_loops(m, op, loops, 1))
+		    !(m->op.at[op].flags & OP_GROUPED) && ir_enclosing_loops(m, op, loops, 1))
 			vec_push(&found, op);
 	for (uint32_t i = 0; i < found.n; i++) {
 		struct buf name = {0};

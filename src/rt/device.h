@@ -218,8 +218,9 @@ struct rt_device {
 	const struct rt_device_ops *ops;
 	struct rt_job *job;
 	_Atomic int64_t bytes_now, bytes_peak; /* allocated through alloc */
-	int64_t memory; /* bytes that the device has, by the ranks that share it; 0: its memory is the host's */
-	int threads;                           /* of a contraction; 0: as many as a library likes */
+	int64_t
+	    memory;  /* bytes that the device has, by the ranks that share it; 0: its memory is the host's */
+	int threads; /* of a contraction; 0: as many as a library likes */
 };
 
 /* Opens the device of this rank. name: "cpu". STATUS_ABSENT with a message for what this build lacks. */

@@ -34,8 +34,8 @@ bool sim_is_recorded(struct module *m);
 bool sim_run(struct module *m, const struct cost *cost, const struct sim_straggler *straggler, struct diag *d,
              struct arena *a, struct sim *out);
 
-/* A line a statement, as the graphs' referee reads them: `node|pack|comm|wait|unpack NAME[,NAME…]`. False after
- * reporting what it has no line for. */
+/* A line a statement, as the graphs' referee reads them: `node|pack|comm|wait|unpack NAME[,NAME…]`. False
+ * after reporting what it has no line for. */
 bool sim_write_schedule(const struct sim *s, struct diag *d, struct buf *out);
 /* recorded.c: the same as a timeline; timeline_close it. */
 void sim_recorded_timeline(const struct sim *s, struct timeline *t);
