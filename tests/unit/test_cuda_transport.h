@@ -397,6 +397,7 @@ struct chain {
 	struct rt_transport *t;
 	const struct rt_async_ops *async;
 	void *stream;
+	float *early; /* of the device: what is sent and received by messages whose data are there first */
 	bool ok;
 };
 
@@ -465,28 +466,33 @@ static void chain_allreduce(struct chain *h, int team, void *x)
 	chain_await(h, &r, 1);
 }
 
-/* x goes to the right, and z comes from the left. */
-static void chain_messages(struct chain *h, void *x, void *z, uint64_t sequence)
+/* x goes to the right, and z comes from the left: message 1 of each step. Message 0 is started after it, and
+ * may go before x is ready; `before`: an event of then. */
+static void chain_messages(struct chain *h, void *x, void *z, void *before, uint64_t step)
 {
 	int rank = h->t->job->rank, size = h->t->job->size;
-	struct rt_request *r[2];
+	struct rt_request *r[4];
 	void *after = chain_event(h);
 	if (h->t->ops->group_begin)
 		h->t->ops->group_begin(h->t);
-	for (int k = 0; k < 2; k++) {
-		struct rt_p2p p = {.send = k == 0,
-		                   .peer = (rank + (k == 0 ? 1 : size - 1)) % size,
-		                   .sequence = sequence,
+	for (int k = 0; k < 4; k++) {
+		bool late = k < 2, send = k % 2 == 0;
+		struct rt_p2p p = {.send = send,
+		                   .peer = (rank + (send ? 1 : size - 1)) % size,
+		                   .sequence = 2 * step + late,
 		                   .dtype = RT_F32,
-		                   .count = CHAIN_ELEMENTS,
-		                   .data = k == 0 ? x : z,
-		                   .after = after};
+		                   .count = late ? CHAIN_ELEMENTS : 1,
+		                   .data = !late  ? h->early + !send
+		                           : send ? x
+		                                  : z,
+		                   .after = late ? after : before};
 		h->ok &= rt_transport_start_p2p(h->t, &p, &r[k]) == STATUS_OK;
 	}
 	if (h->t->ops->group_end)
 		h->ok &= h->t->ops->group_end(h->t, (struct rt_origin){.iteration = -1}) == STATUS_OK;
 	h->async->release(h->device, after);
-	chain_await(h, r, 2);
+	h->async->release(h->device, before);
+	chain_await(h, r, 4);
 }
 
 /* Each step: the mean of all, plus the own rank; then what the left one has is added. */
@@ -512,7 +518,7 @@ static int chain_main(struct rt_job *job, void *arg)
 	static const int all[CHAIN_RANKS] = {0, 1, 2, 3};
 	struct chain h = {.ok = true};
 	int team, wrong = 0;
-	void *x, *z, *slow;
+	void *x, *z, *slow, *early;
 	float *host = calloc(CHAIN_ELEMENTS, sizeof *host);
 	for (int i = 0; i < CHAIN_ELEMENTS; i++)
 		host[i] = (float)job->rank;
@@ -525,14 +531,17 @@ static int chain_main(struct rt_job *job, void *arg)
 	rt_device_alloc(h.device, CHAIN_ELEMENTS * sizeof(float), "x", &x);
 	rt_device_alloc(h.device, CHAIN_ELEMENTS * sizeof(float), "z", &z);
 	rt_device_alloc(h.device, CHAIN_SLOW * sizeof(float), "what takes time", &slow);
+	rt_device_alloc(h.device, 2 * sizeof(float), "what is early", &early);
+	h.early = early;
 	h.async->upload(h.device, x, host, CHAIN_ELEMENTS * sizeof(float));
 	for (int k = 0; k < CHAIN_STEPS && h.ok; k++) {
 		chain_slow(&h, k % CHAIN_RANKS, slow);
 		chain_allreduce(&h, team, x);
 		chain_compute(&h, RT_MUL, x, NULL, 1.0 / CHAIN_RANKS, CHAIN_ELEMENTS);
-		chain_compute(&h, RT_ADD, x, NULL, job->rank, CHAIN_ELEMENTS);
+		void *before = chain_event(&h);
 		chain_slow(&h, (k + 2) % CHAIN_RANKS, slow);
-		chain_messages(&h, x, z, (uint64_t)k);
+		chain_compute(&h, RT_ADD, x, NULL, job->rank, CHAIN_ELEMENTS);
+		chain_messages(&h, x, z, before, (uint64_t)k);
 		chain_compute(&h, RT_ADD, x, z, 0, CHAIN_ELEMENTS);
 	}
 	for (bool idle = false; h.ok && !idle;)
@@ -547,6 +556,7 @@ static int chain_main(struct rt_job *job, void *arg)
 	rt_device_free(h.device, x);
 	rt_device_free(h.device, z);
 	rt_device_free(h.device, slow);
+	rt_device_free(h.device, early);
 	rt_transport_close(h.t);
 	rt_device_close(h.device);
 	free(host);
