@@ -167,7 +167,7 @@ static void rescue(struct ipc *t)
 
 /* A rank's memory is freed when nobody maps it any more. After a failure nobody waits for anything, and what
  * is mapped goes with the process. */
-static void ipc_unmap(struct rt_transport *base)
+static void ipc_before_free(struct rt_transport *base)
 {
 	struct ipc *t = (struct ipc *)base;
 	if (ipc_failure(t) != STATUS_OK) {
@@ -212,7 +212,7 @@ static void ipc_close(struct rt_transport *base)
 {
 	struct ipc *t = (struct ipc *)base;
 	struct rt_job *job = base->job;
-	ipc_unmap(base);
+	ipc_before_free(base);
 	drop_requests(t);
 	ipc_messages_close(t);
 	if (ipc_failure(t) == STATUS_OK)
@@ -247,7 +247,7 @@ static const struct rt_transport_ops ipc_ops = {
     .read = cuda_transport_read,
     .wait = cuda_transport_wait,
     .wake = cuda_transport_wake,
-    .unmap = ipc_unmap,
+    .before_free = ipc_before_free,
     .close = ipc_close,
 };
 

@@ -252,6 +252,14 @@ static void free_scratch(struct nccl *n)
 	vec_free(&n->outgrown);
 }
 
+/* To free memory the driver waits for the GPU, which does not come to the end of what others never join. */
+static void nccl_before_free(struct rt_transport *t)
+{
+	struct nccl *n = (struct nccl *)t;
+	if (failure(n) != STATUS_OK)
+		nccl_links_close(n, true);
+}
+
 static void nccl_close(struct rt_transport *t)
 {
 	struct nccl *n = (struct nccl *)t;
@@ -288,6 +296,7 @@ static const struct rt_transport_ops nccl_ops = {
     .read = cuda_transport_read,
     .wait = cuda_transport_wait,
     .wake = cuda_transport_wake,
+    .before_free = nccl_before_free,
     .close = nccl_close,
 };
 

@@ -138,8 +138,8 @@ void rt_transport_free(struct rt_transport *t, struct rt_device *d, void *at)
 		return;
 	struct rt_memory *m = t->memory;
 	assert(m && at == m->own);
-	if (t->ops->unmap)
-		t->ops->unmap(t);
+	if (t->ops->before_free)
+		t->ops->before_free(t);
 	if (m->shared)
 		rt_device_count(d, -(int64_t)m->counted);
 	else

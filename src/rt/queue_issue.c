@@ -15,6 +15,7 @@
 #include "rt/queue_issue.h"
 #include "base/arena.h"
 #include "rt/bell.h"
+#include "rt/bootstrap_shared.h"
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -301,11 +302,30 @@ void issue_pause(struct issue_engine *e, int64_t waited, uint32_t seen)
 		sched_yield();
 }
 
+/* For what is printed if nothing moves any more: what the device has not come to the end of. */
+static void say_what_is_under_way(struct issue_engine *e)
+{
+	struct rt_job *job = e->base.job;
+	struct buf text = {0}, statement = {0};
+	if (e->oldest < e->issued.n) {
+		const struct rt_slot *first = rt_engine_slot(&e->base, e->issued.at[e->oldest].slot);
+		rt_board_label(job->board, job->rank,
+		               atomic_load_explicit(&first->label, memory_order_relaxed), &statement);
+	}
+	buf_puts(&text, "its device");
+	if (statement.n)
+		buf_printf(&text, " to end  %s", statement.at);
+	rt_job_host(job, text.at);
+	buf_free(&statement);
+	buf_free(&text);
+}
+
 static void issue_drain(struct rt_engine *engine)
 {
 	struct issue_engine *e = (struct issue_engine *)engine;
 	struct rt_watch watch = {0};
-	int64_t since = rt_clock_us();
+	int64_t since = rt_clock_us(), quiet = engine->job->timeout_ms * 1000 / 2;
+	bool said = false;
 	while (!rt_engine_failed(engine)) {
 		bool moved = false, idle = false;
 		uint32_t seen = issue_seen(e);
@@ -319,6 +339,10 @@ static void issue_drain(struct rt_engine *engine)
 			since = rt_clock_us();
 			continue;
 		}
+		if (quiet && !said && !e->queued && rt_clock_us() - since > quiet) {
+			say_what_is_under_way(e);
+			said = true;
+		}
 		if (rt_watch_expired(&watch, engine->job)) {
 			rt_engine_stuck(engine);
 			break;
@@ -328,6 +352,8 @@ static void issue_drain(struct rt_engine *engine)
 	issue_retire(e);
 	listen_to_beats(e);
 	issue_trace_end(e);
+	if (said && !rt_engine_failed(engine))
+		rt_job_host(engine->job, NULL);
 	for (struct rt_stream *s = engine->streams; s && !rt_engine_failed(engine); s = s->next)
 		rt_board_line_set(s->board, RT_LINE_IDLE, (struct rt_origin){.iteration = -1}, 0);
 }

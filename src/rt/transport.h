@@ -128,9 +128,9 @@ struct rt_transport_ops {
 	uint32_t (*read)(struct rt_transport *t);
 	void (*wait)(struct rt_transport *t, uint32_t seen, int64_t microseconds);
 	void (*wake)(struct rt_transport *t);
-	/* Before a rank frees memory that others may have mapped: collective while the job runs. NULL: nobody
-	 * maps it. */
-	void (*unmap)(struct rt_transport *t);
+	/* Before a rank frees its memory: others give up their maps of it, which is collective while the job
+	 * runs; after a failure the device ends what it would wait for. NULL: neither is needed. */
+	void (*before_free)(struct rt_transport *t);
 	/* Requests that are not done are dropped. */
 	void (*close)(struct rt_transport *t);
 };
@@ -168,8 +168,8 @@ enum status rt_transport_team(struct rt_transport *t, const int *ranks, int n, i
  * ranks are on one host. Collective; one at a time. */
 enum status rt_transport_alloc(struct rt_transport *t, struct rt_device *d, size_t bytes, const char *what,
                                void **out);
-/* Peers on one host may go on reading it, unless the transport maps it (unmap): then it is collective. NULL
- * is allowed. */
+/* Peers on one host may go on reading it, unless it is the device's and mapped (cuda-ipc): then this is
+ * collective. NULL is allowed. */
 void rt_transport_free(struct rt_transport *t, struct rt_device *d, void *at);
 /* Where the memory of a rank begins in this process; NULL where it cannot be seen. */
 void *rt_transport_peer(const struct rt_transport *t, int rank);
