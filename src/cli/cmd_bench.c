@@ -346,6 +346,7 @@ int cmd_bench(int argc, char **argv)
 	           !check_given(&c, &line, measures_cluster))) {
 		status = STATUS_USAGE;
 	} else if (go) {
+		compile_options_target(&b.compile, &line, b.ranks.target);
 		b.format = json ? BENCH_JSON : csv || b.file.n ? BENCH_CSV : BENCH_TABLE;
 		b.check = c.kinds ? check : b.check;
 		status = bench(&c, measures_cluster ? &cluster : NULL);

@@ -315,6 +315,7 @@ int cmd_compile(int argc, char **argv)
 		if (c.output && !c.dump && !c.plan)
 			c.dump = "nvfuser";
 		c.compile.pipeline.nvfuser = !c.dump || strcmp(c.dump, "hir");
+		compile_options_target(&c.compile, &line, c.target);
 		c.d = compile_diag(&c.compile);
 		status = run(&c, &line);
 		diag_finish(c.d);

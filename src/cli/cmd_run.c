@@ -199,6 +199,7 @@ int cmd_run(int argc, char **argv)
 	enum status status;
 	if (options_parse(&line, argc, argv, &status)) {
 		r.path = line.file.at[0];
+		compile_options_target(&r.compile, &line, r.ranks.target);
 		status = run(&r);
 	}
 	run_free(&r);

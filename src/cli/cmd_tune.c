@@ -283,6 +283,7 @@ int cmd_tune(int argc, char **argv)
 	enum status status;
 	t.line = &line;
 	if (options_parse(&line, argc, argv, &status)) {
+		compile_options_target(&t.compile, &line, t.ranks.target);
 		t.d = compile_diag(&t.compile);
 		t.arena = arena_new();
 		t.path = line.file.at[0];

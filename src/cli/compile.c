@@ -399,6 +399,12 @@ static bool after_pass(void *to, struct module *m, const char *pass)
 
 /* ---- programs */
 
+void compile_options_target(struct compile_options *o, const struct command_line *line, const char *target)
+{
+	if (strcmp(target, "cuda") == 0 && !options_given(line, "cluster"))
+		o->cluster_name = "h100";
+}
+
 const struct cluster *compile_cluster(struct diag *d, struct compile_options *o, enum status *status)
 {
 	if (o->cluster_of_first)

@@ -54,6 +54,8 @@ struct compile_options {
 void compile_options_init(struct compile_options *o);
 void compile_options_free(struct compile_options *o);
 struct option_table compile_options_table(struct compile_options *o);
+/* After the command line was read: for a GPU the figures are those of GPUs, unless --cluster was given. */
+void compile_options_target(struct compile_options *o, const struct command_line *line, const char *target);
 /* Reads what the options say about passes; false after reporting: exit STATUS_USAGE. */
 bool compile_options_finish(struct compile_options *o, struct diag *d);
 /* What --transform says or is by default: `all`, `no` or a list. */
