@@ -46,7 +46,7 @@ def main():
         if done.returncode:
             sys.exit(f"run: exit code {done.returncode}: {done.stdout}")
         events = json.load(open(trace))["traceEvents"]
-    ran = sorted((e for e in events if e["ph"] == "X"), key=lambda e: e["ts"])
+    ran = sorted((e for e in events if e["ph"] == "X" and e["name"] != "moving"), key=lambda e: e["ts"])
     for rank in range(4):
         names = [e["name"] for e in ran if e["pid"] == rank]
         here = once([n for n in names if not COLLECTIVE.search(n)])
