@@ -94,18 +94,14 @@ static enum status ipc_start(struct rt_transport *base, const struct rt_collecti
                              struct rt_request **out)
 {
 	struct ipc *t = (struct ipc *)base;
-	struct rt_request *r = cuda_request_new(&t->base);
-	r->c = *c;
+	struct rt_request *r = cuda_request_of(&t->base, c);
 	return started(t, r, start_collective(t, r), out);
 }
 
 static enum status ipc_start_p2p(struct rt_transport *base, const struct rt_p2p *p, struct rt_request **out)
 {
 	struct ipc *t = (struct ipc *)base;
-	struct rt_request *r = cuda_request_new(&t->base);
-	r->message.p = *p;
-	r->message.rank = base->job->rank;
-	cuda_count_message(base, p);
+	struct rt_request *r = cuda_request_of_message(&t->base, p);
 	return started(t, r, start_message(t, r), out);
 }
 

@@ -72,29 +72,20 @@ static int other(int index, int k, int n)
 	return (index + 1 + k) % n;
 }
 
-/* Waits for all, and afterwards tells all. */
-static enum status await_all(struct ipc *t, int id, const struct rt_collective *c, enum ipc_signal which,
-                             uint32_t turn)
-{
-	const struct rt_team *team = &t->base.base.team[id];
-	enum status status = STATUS_OK;
-	for (int k = 0; k < team->n - 1 && status == STATUS_OK; k++) {
-		int from = other(team->index, k, team->n);
-		if (ipc_reads(c, team->index, from))
-			status = ipc_team_await(t, id, t->team[id].moves, from, which, turn);
-	}
-	return status;
-}
+/* ipc_team_await, ipc_team_signal. */
+typedef enum status team_call(struct ipc *t, int id, CUstream s, int other, enum ipc_signal which,
+                              uint32_t turn);
 
-static enum status signal_all(struct ipc *t, int id, const struct rt_collective *c, enum ipc_signal which,
-                              uint32_t turn)
+/* For all members from which this one reads. */
+static enum status for_all(team_call *call, struct ipc *t, int id, const struct rt_collective *c,
+                           enum ipc_signal which, uint32_t turn)
 {
 	const struct rt_team *team = &t->base.base.team[id];
 	enum status status = STATUS_OK;
 	for (int k = 0; k < team->n - 1 && status == STATUS_OK; k++) {
 		int from = other(team->index, k, team->n);
 		if (ipc_reads(c, team->index, from))
-			status = ipc_team_signal(t, id, t->team[id].moves, from, which, turn);
+			status = call(t, id, t->team[id].moves, from, which, turn);
 	}
 	return status;
 }
@@ -117,7 +108,7 @@ static enum status reduce(struct ipc *t, int id, const struct peers_part *part, 
 		out = (char *)out + b.offset * (int64_t)rt_dtype_size(own->dtype);
 	}
 	if (status == STATUS_OK)
-		status = await_all(t, id, own, IPC_READY, turn);
+		status = for_all(ipc_team_await, t, id, own, IPC_READY, turn);
 	if (status == STATUS_OK)
 		status = peers_reduce(t->base.c, t->team[id].moves, part, team->n, out, b.offset, b.count);
 	return status;
@@ -152,7 +143,7 @@ enum status ipc_collective_first(struct ipc *t, int id, const struct peers_part 
 	enum status status = reduce(t, id, part, turn);
 	if (status != STATUS_OK)
 		return status;
-	return signal_all(t, id, own, own->kind == RT_ALLREDUCE ? IPC_HALF : IPC_OVER, turn);
+	return for_all(ipc_team_signal, t, id, own, own->kind == RT_ALLREDUCE ? IPC_HALF : IPC_OVER, turn);
 }
 
 enum status ipc_collective_second(struct ipc *t, int id, const struct peers_part *part, uint32_t turn)

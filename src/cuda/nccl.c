@@ -197,18 +197,14 @@ static enum status started(struct nccl *n, struct rt_request *r, enum status sta
 static enum status nccl_start(struct rt_transport *t, const struct rt_collective *c, struct rt_request **out)
 {
 	struct nccl *n = (struct nccl *)t;
-	struct rt_request *r = cuda_request_new(&n->base);
-	r->c = *c;
+	struct rt_request *r = cuda_request_of(&n->base, c);
 	return started(n, r, start_collective(n, r), out);
 }
 
 static enum status nccl_start_p2p(struct rt_transport *t, const struct rt_p2p *p, struct rt_request **out)
 {
 	struct nccl *n = (struct nccl *)t;
-	struct rt_request *r = cuda_request_new(&n->base);
-	r->message.p = *p;
-	r->message.rank = t->job->rank;
-	cuda_count_message(t, p);
+	struct rt_request *r = cuda_request_of_message(&n->base, p);
 	return started(n, r, start_message(n, r), out);
 }
 

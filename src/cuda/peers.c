@@ -211,20 +211,16 @@ static enum status started(struct peers *p, struct rt_request *r, enum status st
 static enum status peers_start(struct rt_transport *t, const struct rt_collective *c, struct rt_request **out)
 {
 	struct peers *p = (struct peers *)t;
-	struct rt_request *r = cuda_request_new(&p->base);
-	r->c = *c;
+	struct rt_request *r = cuda_request_of(&p->base, c);
 	return started(p, r, start_collective(p, r), out);
 }
 
 static enum status peers_start_p2p(struct rt_transport *t, const struct rt_p2p *x, struct rt_request **out)
 {
 	struct peers *p = (struct peers *)t;
-	struct rt_request *r = cuda_request_new(&p->base);
+	struct rt_request *r = cuda_request_of_message(&p->base, x);
 	int woken;
-	r->message.p = *x;
-	r->message.rank = t->job->rank;
 	p->base.c->at = x->at;
-	cuda_count_message(t, x);
 	enum status status =
 	    cuda_messages_post(p->shared->messages, p->base.c, &p->base.spare, &r->message, &woken);
 	if (woken >= 0)

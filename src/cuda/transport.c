@@ -11,7 +11,7 @@ enum {
 
 /* ---- requests */
 
-struct rt_request *cuda_request_new(struct cuda_transport *t)
+static struct rt_request *request_new(struct cuda_transport *t)
 {
 	struct rt_request *r = mem_zalloc(sizeof *r);
 	r->c.kind = RT_COLLECTIVE_COUNT;
@@ -21,6 +21,25 @@ struct rt_request *cuda_request_new(struct cuda_transport *t)
 		r->next->link = &r->next;
 	t->first = r;
 	t->sleep_us = FIRST_SLEEP_US;
+	return r;
+}
+
+struct rt_request *cuda_request_of(struct cuda_transport *t, const struct rt_collective *c)
+{
+	struct rt_request *r = request_new(t);
+	r->c = *c;
+	return r;
+}
+
+struct rt_request *cuda_request_of_message(struct cuda_transport *t, const struct rt_p2p *p)
+{
+	struct rt_request *r = request_new(t);
+	struct rt_counter *n = &t->base.counter[RT_COUNTER_P2P];
+	r->message.p = *p;
+	r->message.rank = t->base.job->rank;
+	if (p->peer != t->base.job->rank) /* else it is no traffic */
+		*(p->send ? &n->bytes_sent : &n->bytes_received) +=
+		    p->count * (int64_t)rt_dtype_size(p->dtype);
 	return r;
 }
 
@@ -117,14 +136,6 @@ enum status cuda_collective_alone(struct cuda *c, CUstream s, const struct rt_co
 	if (x->kind == RT_REDUCE_SCATTER || x->kind == RT_SCATTER)
 		return cuda_copy(c, s, out, in + b.offset * size, b.count * size);
 	return in ? cuda_copy(c, s, out, in, x->count * size) : STATUS_OK;
-}
-
-void cuda_count_message(struct rt_transport *t, const struct rt_p2p *p)
-{
-	int64_t bytes = p->count * (int64_t)rt_dtype_size(p->dtype);
-	struct rt_counter *n = &t->counter[RT_COUNTER_P2P];
-	if (p->peer != t->job->rank)
-		*(p->send ? &n->bytes_sent : &n->bytes_received) += bytes;
 }
 
 enum status cuda_reduces(struct rt_transport *t, const struct rt_collective *x)

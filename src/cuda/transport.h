@@ -41,7 +41,9 @@ static inline bool cuda_is_message(const struct rt_request *r)
 	return r->c.kind == RT_COLLECTIVE_COUNT;
 }
 
-struct rt_request *cuda_request_new(struct cuda_transport *t);
+/* A request that has just been made; messages to other ranks are counted. */
+struct rt_request *cuda_request_of(struct cuda_transport *t, const struct rt_collective *c);
+struct rt_request *cuda_request_of_message(struct cuda_transport *t, const struct rt_p2p *p);
 void cuda_request_free(struct cuda_transport *t, struct rt_request *r);
 
 /* Of struct rt_transport_ops. */
@@ -57,8 +59,6 @@ enum status cuda_await(struct cuda *c, CUstream s, CUevent event);
 enum status cuda_copy(struct cuda *c, CUstream s, void *to, const void *from, int64_t bytes);
 /* A collective of a team of one. */
 enum status cuda_collective_alone(struct cuda *c, CUstream s, const struct rt_collective *x);
-/* What this rank sends to itself is no traffic. */
-void cuda_count_message(struct rt_transport *t, const struct rt_p2p *p);
 /* Whether a team is small enough for cuda_reduce_arrays; else fails the job. */
 enum status cuda_reduces(struct rt_transport *t, const struct rt_collective *x);
 
