@@ -201,6 +201,10 @@ cuda_few)
 		must_be_ok "$hirc" run --target=cuda --bootstrap=thread "$root/examples/$name.hir" --check --np=4 -D dp=2 -D tp=2
 	done
 	must_be_ok "$hirc" run --target=cuda --bootstrap=thread "$root/examples/pipeline_stages.hir" --check -D s=3 -D t=50
+	must_be_ok "$hirc" run --target=cuda --bootstrap=thread "$root/examples/mesh_axes.hir" --check -D n=5
+	must_be_ok "$hirc" run --target=cuda --bootstrap=thread --np=2 "$root/examples/ag_linear.hir" --check -D m=4 -D k=8 \
+		-D n=6
+	must_be_ok "$hirc" run --target=cuda --bootstrap=thread --np=2 "$root/examples/zero_copy.hir" --check -D t=77
 	;;
 cuda_nccl)
 	for n in $(few 3 1 2 4); do
