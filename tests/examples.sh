@@ -85,9 +85,11 @@ sizes() {
 	done
 }
 
+few_kinds="broadcast permute collective p2p p2p-put"
+
 # Every kind of pipeline, on sizes that divide and that do not.
 pipelines() {
-	for kind in broadcast permute collective p2p p2p-put; do
+	for kind in $(few "$few_kinds" broadcast permute collective p2p p2p-put); do
 		for name in ag_matmul matmul_reduce_scatter; do
 			must_be_ok "$@" "$root/examples/$name.hir" --check --pipeline=$kind
 			must_be_ok "$@" "$root/examples/$name.hir" --check --pipeline=$kind -D t=13 --inter-stream-sync
@@ -262,6 +264,7 @@ mpi)
 	;;
 mpi_pipelines)
 	need_mpi
+	few_kinds="collective p2p"
 	for n in $(few 3 1 4); do pipelines mpirun -np $n "$hirc" run; done
 	in_place mpirun -np 4 "$hirc" run --transport=shm
 	for axes in $(few 2x2 1x1 1x2 2x2 2x4); do
@@ -308,9 +311,9 @@ all)
 	;;
 dumps)
 	for file in "$root"/examples/*.hir; do
-		for stage in --stop-after=parse --stop-after=propagate-shardings --stop-after=decompose-reshardings \
-			--stop-after=fuse-allgathers --stop-after=stream-loops --stop-after=lower-collectives --stop-after=allocate ""; do
-			fixed_points "$file" "$stage"
+		for stage in $(few "parse stream-loops" parse propagate-shardings decompose-reshardings fuse-allgathers \
+			stream-loops lower-collectives allocate) ""; do
+			fixed_points "$file" "${stage:+--stop-after=$stage}"
 		done
 	done
 	for name in zero_copy transformer_layer; do fixed_points "$root/examples/$name.hir" --zero-copy; done
