@@ -14,13 +14,11 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 enum {
-	LOOK_US = 200000,  /* between looks for a failure of ranks that do not end */
 	GRACE_US = 500000, /* for the others to leave by themselves after a failure */
 	POLL_US = 5000,
 };
@@ -119,21 +117,6 @@ static void kill_all(const pid_t *pid, int n)
 			kill(pid[r], SIGKILL);
 }
 
-static void wake(int signal)
-{
-	(void)signal;
-}
-
-/* A waitpid ends now and then: ranks that failed may be unable to end, as where a GPU never comes to the end
- * of its work. */
-static void look_now_and_then(void)
-{
-	const struct sigaction action = {.sa_handler = wake};
-	const struct timeval every = {.tv_usec = LOOK_US};
-	if (sigaction(SIGALRM, &action, NULL) == 0)
-		setitimer(ITIMER_REAL, &(struct itimerval){.it_interval = every, .it_value = every}, NULL);
-}
-
 /* Reaps all ranks; pid[r] becomes 0. Returns the worst status of those that returned. */
 static enum status wait_all(struct rt_job *launcher, struct rt_shared *s, pid_t *pid, int n)
 {
@@ -142,7 +125,6 @@ static enum status wait_all(struct rt_job *launcher, struct rt_shared *s, pid_t 
 	int left = 0;
 	for (int r = 0; r < n; r++)
 		left += pid[r] > 0;
-	look_now_and_then();
 	while (left > 0) {
 		bool failed = rt_job_status(launcher) != STATUS_OK;
 		if (failed && deadline == 0)
@@ -175,7 +157,6 @@ static enum status wait_all(struct rt_job *launcher, struct rt_shared *s, pid_t 
 		}
 		buf_free(&text);
 	}
-	setitimer(ITIMER_REAL, &(struct itimerval){0}, NULL);
 	return worst;
 }
 
