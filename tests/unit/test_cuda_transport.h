@@ -316,6 +316,16 @@ static inline int uneven_message(struct rt_job *job, void *arg)
 	return rt_job_status(job);
 }
 
+/* Both sides of a message that has not one size are named. */
+static inline void uneven_suite(enum rt_boot_kind kind, char *transport)
+{
+	struct captured c;
+	launch_captured(kind, 2, 5000, uneven_message, transport, &c);
+	CHECK_EQ(c.status, STATUS_DIAGNOSTICS);
+	CHECK(has(c.text, "send of 4 f32"));
+	CHECK(has(c.text, "recv of 5 f32"));
+}
+
 /* What the answer to message 1 is for, message 0 waits for: their order of starts is not that of their
  * numbers. */
 static inline int crossed(struct rt_job *job, void *arg)
