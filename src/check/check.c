@@ -90,6 +90,7 @@ enum check_status check_program(struct module *m, struct diag *d, const struct c
 	vec_push(&c.slice, (struct slice){0});
 	vec_push(&c.channel, (struct channel){0});
 	vec_push(&c.known, (struct known_spread){0});
+	vec_push(&c.turn, (struct turn){0});
 	c.slice_bucket = arena_new_array(c.arena, uint32_t, CHECK_BUCKETS);
 	c.channel_bucket = arena_new_array(c.arena, uint32_t, CHECK_BUCKETS);
 	c.known_bucket = arena_new_array(c.arena, uint32_t, CHECK_BUCKETS);
@@ -110,6 +111,7 @@ enum check_status check_program(struct module *m, struct diag *d, const struct c
 	vec_free(&c.slice);
 	vec_free(&c.known);
 	vec_free(&c.reported);
+	vec_free(&c.turn);
 	parts_free(&c.parts);
 	spreads_free(&c.spreads);
 	arena_free(c.arena);

@@ -8,6 +8,7 @@
  *     team.c       slices of teams
  *     symmetric.c  views of other ranks' memory, fences
  *     match.c      what ranks issue on one communicator
+ *     words.c      what messages call things
  *     report.c     messages
  *
  * Two accesses of a rank are ordered when one happens before the other: both are of one stream, in
@@ -77,6 +78,12 @@ struct reported {
 	const char *what;
 };
 
+struct turn { /* an iteration of a loop on a rank; 0: outside of loops */
+	int64_t at;
+	index_id index;
+	uint32_t outer; /* turn of the loop around */
+};
+
 struct checker {
 	struct module *m;
 	struct diag *d;
@@ -93,10 +100,11 @@ struct checker {
 	uint32_t *slice_bucket, *channel_bucket, *known_bucket; /* CHECK_BUCKETS of them */
 	struct team_map **team_map;                             /* by team_id; NULL: not made yet */
 	VEC(struct reported) reported;
-	bool is_symmetric; /* some view shows other ranks' memory */
-	bool *is_posted;   /* by op_id: a post names it */
-	bool *is_returned; /* by value_id: the program's caller takes its contents */
-	bool *is_shown;    /* by value_id: of a symmetric view, the caller takes what is seen by it */
+	VEC(struct turn) turn; /* of all ranks; 0: outside of loops */
+	bool is_symmetric;     /* some view shows other ranks' memory */
+	bool *is_posted;       /* by op_id: a post names it */
+	bool *is_returned;     /* by value_id: the program's caller takes its contents */
+	bool *is_shown;        /* by value_id: of a symmetric view, the caller takes what is seen by it */
 	/* By type_id: the domain without mesh axes, which tells slices apart of memory that other ranks see:
 	 * what is t@x@stream(3) here, a view has as t@block(x)@stream(3), with the same slices of each block.
 	 * Of types of a program without symmetric views: NULL. */
@@ -175,12 +183,6 @@ struct storage {
 	VEC(struct record) record;
 };
 
-struct turn { /* an iteration of a loop; 0: outside of loops */
-	index_id index;
-	int64_t at;
-	uint32_t outer; /* turn of the loop around */
-};
-
 struct thread {         /* a stream or a Communication */
 	op_id op;       /* of a Communication, the last that this was; 0: a stream */
 	int64_t stream; /* number of the stream, INITIAL_STREAM for the first; of a Communication: of the
@@ -242,7 +244,6 @@ struct walk {
 	VEC(struct start) group;
 	struct loop loop[IR_MAX_NESTING];
 	unsigned loop_n;
-	VEC(struct turn) turn;
 	uint32_t now;    /* turn */
 	unsigned others; /* branches around that only other ranks take */
 };
@@ -337,6 +338,13 @@ void match_collective(struct walk *w, op_id op, const struct seat *seat, int64_t
 /* team: of a CollectivePermute, 0 for sends and receives. */
 void match_message(struct walk *w, op_id op, team_id team, bool send, int64_t peer, int64_t elements);
 void match_end(struct checker *c);
+
+/* words.c */
+void words_value(const struct checker *c, value_id v, struct buf *out);   /* 'X' */
+void words_statement(const struct checker *c, op_id op, struct buf *out); /* allreduce c0; 0: the caller */
+void words_statement_name(const struct checker *c, op_id op, struct buf *out); /* c0 */
+void words_place(const struct checker *c, uint32_t device, uint32_t turn,
+                 struct buf *out); /* (rank 1, i = 2) */
 
 /* report.c */
 /* Whether this is the first report of its kind about two statements; then it counts as an error. */

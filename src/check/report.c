@@ -27,40 +27,6 @@ bool report_once(struct checker *c, const char *what, op_id a, op_id b)
 
 /* ---- words */
 
-static void put_value(struct checker *c, value_id v, struct buf *out)
-{
-	buf_putc(out, '\'');
-	ir_print_value_name(c->m, v, out);
-	buf_putc(out, '\'');
-}
-
-/* allreduce c0 */
-static void put_statement(struct checker *c, op_id op, struct buf *out)
-{
-	const struct op *o = &c->m->op.at[op];
-	if (!op) {
-		buf_puts(out, "the caller");
-		return;
-	}
-	buf_puts(out, op_info[o->kind].hir);
-	if (!(o->flags & OP_ASYNC))
-		return;
-	buf_putc(out, ' ');
-	if (o->name)
-		buf_puts(out, names_text(c->m->names, o->name));
-	else
-		ir_put_default_name('c', o->number, out);
-}
-
-static void put_statement_name(struct checker *c, op_id op, struct buf *out)
-{
-	const struct op *o = &c->m->op.at[op];
-	if (o->name)
-		buf_puts(out, names_text(c->m->names, o->name));
-	else
-		ir_put_default_name('c', o->number, out);
-}
-
 /* What a wait names: of a Communication of a group that group's end. */
 static op_id waited_for(const struct module *m, op_id op)
 {
@@ -100,27 +66,10 @@ static void put_stream(const struct walk *w, int64_t stream, struct buf *out)
 	put_stream_name(w, stream, out);
 }
 
-static void put_turn(const struct walk *w, uint32_t turn, struct buf *out)
-{
-	const struct turn *t = &w->turn.at[turn];
-	const struct index *i = &w->m->index.at[t->index];
-	if (!turn)
-		return;
-	put_turn(w, t->outer, out);
-	buf_puts(out, ", ");
-	if (i->name)
-		buf_puts(out, names_text(w->m->names, i->name));
-	else
-		ir_put_default_name('i', i->number, out);
-	buf_printf(out, " = %lld", (long long)t->at);
-}
-
 /* (rank 0, i = 1) */
 static void put_place(const struct walk *w, uint32_t turn, struct buf *out)
 {
-	buf_printf(out, "(rank %lld", (long long)w->rank);
-	put_turn(w, turn, out);
-	buf_putc(out, ')');
+	words_place(w->c, (uint32_t)w->rank, turn, out);
 }
 
 static const char *verb(enum access_kind kind)
@@ -157,7 +106,7 @@ static void way_out(struct walk *w, op_id op, const struct record *before)
 	bool started = t->op && t->busy && t->step == before->step;
 	struct buf text = {0};
 	if (started)
-		put_statement_name(w->c, waited_for(w->m, before->op), &text);
+		words_statement_name(w->c, waited_for(w->m, before->op), &text);
 	else
 		put_stream_name(w, t->stream, &text);
 	if (started && op && waited_for(w->m, op) == waited_for(w->m, before->op))
@@ -183,19 +132,19 @@ void report_race(struct walk *w, const struct storage *storage, op_id op, enum a
 	struct buf text = {0};
 	if (!report_once(w->c, "race", op, before->op))
 		return;
-	put_statement(w->c, op, &text);
+	words_statement(w->c, op, &text);
 	buf_printf(&text, " %s ", verb(kind));
-	put_value(w->c, storage->value, &text);
+	words_value(w->c, storage->value, &text);
 	put_thread(w, thread, &text);
 	buf_puts(&text, ", not ordered after ");
-	put_statement(w->c, before->op, &text);
+	words_statement(w->c, before->op, &text);
 	put_thread(w, before->thread, &text);
 	buf_printf(&text, ", which %s it ", verb((enum access_kind)before->kind));
 	put_place(w, w->now, &text);
 	diag_error(w->c->d, place_of(w, op ? op : before->op), "%s: %s", life ? "lifetime" : "race", text.at);
 	if (op && before->op) {
 		text.n = 0;
-		put_statement(w->c, before->op, &text);
+		words_statement(w->c, before->op, &text);
 		buf_printf(&text, " %s it here ", verb((enum access_kind)before->kind));
 		put_place(w, before->turn, &text);
 		diag_note(w->c->d, place_of(w, before->op), "%s", text.at);
@@ -212,15 +161,7 @@ static void put_view(const struct walk *w, uint32_t symmetric, struct buf *out)
 	if (!symmetric)
 		return;
 	buf_puts(out, " through ");
-	put_value(w->c, w->symmetric.at[symmetric].value, out);
-}
-
-/* (rank 1, i = 2) */
-static void put_place_of(const struct walk *w, uint32_t device, uint32_t turn, struct buf *out)
-{
-	buf_printf(out, "(rank %u", device);
-	put_turn(w, turn, out);
-	buf_putc(out, ')');
+	words_value(w->c, w->symmetric.at[symmetric].value, out);
 }
 
 /* Where all ranks would wait for each other. */
@@ -229,8 +170,8 @@ static void missing_fence(struct walk *w, op_id op, const struct access *a, cons
 	const struct symmetric *s = &w->symmetric.at[before->symmetric];
 	const char *later = op ? op_info[w->m->op.at[op].kind].hir : "end of the program";
 	struct buf name = {0};
-	put_value(w->c, w->symmetric.at[before->symmetric ? before->symmetric : a->view.symmetric].value,
-	          &name);
+	words_value(w->c, w->symmetric.at[before->symmetric ? before->symmetric : a->view.symmetric].value,
+	            &name);
 	if (before->symmetric && s->freed)
 		diag_note(w->c->d, place_of(w, s->freed),
 		          "no synchronize or wait puts this fence between the %s and the %s",
@@ -258,24 +199,24 @@ void report_race_of_ranks(struct walk *w, const struct storage *storage, op_id o
 	op_id first = op < before->op ? op : before->op, last = op < before->op ? before->op : op;
 	if (!report_once(w->c, "race", last, first)) /* either may come first */
 		return;
-	put_statement(w->c, op, &text);
+	words_statement(w->c, op, &text);
 	buf_printf(&text, " %s ", verb(a->kind));
-	put_value(w->c, storage->value, &text);
+	words_value(w->c, storage->value, &text);
 	put_view(w, a->view.symmetric, &text);
 	if (op)
 		put_thread(w, thread, &text);
 	buf_puts(&text, op ? ", with no fence after " : " with no fence after ");
-	put_statement(w->c, before->op, &text);
+	words_statement(w->c, before->op, &text);
 	buf_printf(&text, ", which on rank %u %s it", who[0], verb((enum access_kind)before->kind));
 	put_view(w, before->symmetric, &text);
 	buf_putc(&text, ' ');
-	put_place_of(w, who[1], w->now, &text);
+	words_place(w->c, who[1], w->now, &text);
 	diag_error(w->c->d, place_of(w, op ? op : before->op), "race: %s", text.at);
 	if (op && before->op) {
 		text.n = 0;
-		put_statement(w->c, before->op, &text);
+		words_statement(w->c, before->op, &text);
 		buf_printf(&text, " %s it here ", verb((enum access_kind)before->kind));
-		put_place_of(w, who[0], before->turn, &text);
+		words_place(w->c, who[0], before->turn, &text);
 		diag_note(w->c->d, place_of(w, before->op), "%s", text.at);
 	}
 	buf_free(&text);
@@ -290,12 +231,12 @@ void report_race_with_itself(struct walk *w, const struct storage *storage, op_i
 	struct buf text = {0};
 	if (!report_once(w->c, "race", op, op))
 		return;
-	put_statement(w->c, op, &text);
+	words_statement(w->c, op, &text);
 	buf_printf(&text, " %s a part of ", verb(x->kind));
-	put_value(w->c, storage->value, &text);
+	words_value(w->c, storage->value, &text);
 	put_view(w, x->view.symmetric, &text);
 	buf_printf(&text, " that it %s on rank %u%s ", verb(y->kind), who[turn], turn ? "" : ", too");
-	put_place_of(w, who[!turn], w->now, &text);
+	words_place(w->c, who[!turn], w->now, &text);
 	diag_error(w->c->d, place_of(w, op), "race: %s", text.at);
 	diag_note(w->c->d, DIAG_NOWHERE,
 	          "ranks that write at once write different parts, as block (axis_index(x) + i) %% size(x)");
@@ -311,14 +252,14 @@ void report_shown(struct walk *w, const struct symmetric *s, op_id op)
 	if (!report_once(w->c, "shown", op, made))
 		return;
 	buf_puts(&text, "deallocate frees ");
-	put_value(w->c, w->storage.at[s->storage].value, &text);
+	words_value(w->c, w->storage.at[s->storage].value, &text);
 	buf_puts(&text, ", which other ranks may use through ");
-	put_value(w->c, s->value, &text);
+	words_value(w->c, s->value, &text);
 	buf_putc(&text, ' ');
 	put_place(w, w->now, &text);
 	diag_error(w->c->d, place_of(w, op), "lifetime: %s", text.at);
 	text.n = 0;
-	put_value(w->c, s->value, &text);
+	words_value(w->c, s->value, &text);
 	buf_puts(&text, " is made here ");
 	put_place(w, s->turn, &text);
 	diag_note(w->c->d, place_of(w, made), "%s", text.at);
@@ -332,9 +273,9 @@ void report_freed(struct walk *w, value_id v, op_id freed, uint32_t freed_turn, 
 	struct buf text = {0};
 	if (!report_once(w->c, "freed", op, freed))
 		return;
-	put_statement(w->c, op, &text);
+	words_statement(w->c, op, &text);
 	buf_printf(&text, " %s ", verb(kind));
-	put_value(w->c, v, &text);
+	words_value(w->c, v, &text);
 	buf_printf(&text, ", which is deallocated %s", kind == ACCESS_FREE ? "already " : "");
 	put_place(w, w->now, &text);
 	diag_error(w->c->d, place_of(w, op ? op : freed), "lifetime: %s", text.at);
@@ -365,7 +306,7 @@ void report_leak(struct walk *w, value_id v, op_id made)
 	struct buf text = {0};
 	if (warned(w->c, "leak", made))
 		return;
-	put_value(w->c, v, &text);
+	words_value(w->c, v, &text);
 	diag_warning(w->c->d, place_of(w, made), "lifetime: %s is never deallocated", text.at);
 	buf_free(&text);
 }
@@ -375,7 +316,7 @@ void report_wait(struct walk *w, op_id wait, op_id started)
 	struct buf text = {0}, place = {0};
 	if (!report_once(w->c, "wait", wait, started))
 		return;
-	put_statement(w->c, started, &text);
+	words_statement(w->c, started, &text);
 	put_place(w, w->now, &place);
 	diag_error(w->c->d, place_of(w, wait), "wait: no %s is left to wait for %s", text.at, place.at);
 	diag_note(w->c->d, place_of(w, started), "each start of it takes one wait");
@@ -388,7 +329,7 @@ void report_not_waited(struct walk *w, const struct transfer *t)
 	struct buf text = {0}, place = {0};
 	if (warned(w->c, "not waited", t->op))
 		return;
-	put_statement(w->c, t->op, &text);
+	words_statement(w->c, t->op, &text);
 	put_place(w, t->turn, &place);
 	diag_warning(w->c->d, place_of(w, t->op), "wait: nothing waits for the %s %s", text.at, place.at);
 	buf_free(&text);

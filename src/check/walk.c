@@ -166,8 +166,8 @@ static bool for_loop(struct walk *w, op_id op)
 	w->loop_n++;
 	for (int64_t i = loop->start; i < loop->stop; i++) {
 		w->index[index] = loop->at = i;
-		w->now = w->turn.n;
-		vec_push(&w->turn, (struct turn){index, i, outer});
+		w->now = w->c->turn.n;
+		vec_push(&w->c->turn, (struct turn){i, index, outer});
 		if (!check_spend(w->c, 1) || !walk_region(w, body))
 			return false;
 	}
@@ -338,7 +338,6 @@ static void free_walk(struct walk *w)
 	vec_free(&w->thread);
 	transfer_free_all(w);
 	symmetric_free_all(w);
-	vec_free(&w->turn);
 	free(w->index);
 	free(w->view);
 	free(w->storage_of);
@@ -359,7 +358,6 @@ void walk_rank(struct checker *c, int64_t rank)
 	w.posted = mem_zalloc(sizeof *w.posted * m->op.n);
 	for (value_id v = 0; v < m->value.n; v++)
 		w.storage_of[v] = w.view[v].storage = CHECK_NONE;
-	vec_push(&w.turn, (struct turn){0});
 	vec_push(&w.symmetric, (struct symmetric){0});
 	w.current = stream_numbered(&w, INITIAL_STREAM);
 	for (uint32_t i = 0; i < m->input.n; i++)
