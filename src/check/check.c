@@ -103,8 +103,8 @@ enum check_status check_program(struct module *m, struct diag *d, const struct c
 	find_returned(&c);
 	for (int64_t rank = 0; rank < o->ranks && check_goes_on(&c); rank++)
 		walk_rank(&c, rank);
-	if (check_goes_on(&c))
-		match_end(&c);
+	if (check_goes_on(&c) && match_end(&c))
+		progress_check(&c);
 	for (uint32_t k = 0; k < c.channel.n; k++)
 		vec_free(&c.channel.at[k].entry);
 	vec_free(&c.channel);
@@ -112,6 +112,7 @@ enum check_status check_program(struct module *m, struct diag *d, const struct c
 	vec_free(&c.known);
 	vec_free(&c.reported);
 	vec_free(&c.turn);
+	progress_free(&c.progress);
 	parts_free(&c.parts);
 	spreads_free(&c.spreads);
 	arena_free(c.arena);

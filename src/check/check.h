@@ -11,11 +11,14 @@
 enum {
 	CHECK_MAX_WORK = 1 << 24, /* statements that are stepped and accesses that are compared, all ranks
 	                             together */
+	CHECK_QUEUE = 1024,       /* statements that streams hold, by default */
 };
 
 struct check_options {
 	int64_t ranks;   /* ranks 0 … ranks - 1 are walked */
 	int64_t streams; /* stream indices are taken modulo this; 0: unbounded */
+	int64_t queue;   /* statements that a stream holds; with more its host waits. 0: a host waits at each
+	                    wait */
 	uint64_t work;   /* at most CHECK_MAX_WORK */
 	bool strict;     /* what provides inputs and memory, and takes inputs and outputs back, is work on
 	                    the initial stream */

@@ -8,8 +8,9 @@
  *     team.c       slices of teams
  *     symmetric.c  views of other ranks' memory, fences
  *     match.c      what ranks issue on one communicator
+ *     progress.c   what waits for what, on all ranks
  *     words.c      what messages call things
- *     report.c     messages
+ *     report.c     messages; report_deadlock.c: of circles
  *
  * Two accesses of a rank are ordered when one happens before the other: both are of one stream, in
  * program order; the later one's stream has synchronized with the other's since; one is before the
@@ -38,6 +39,7 @@ struct match_entry {
 	int64_t root;     /* -1: none */
 	value_id value;   /* of a fence: the buffer that is seen; else 0 */
 	int64_t elements; /* that must be equal on all members; -1: not known, or they differ by right */
+	uint32_t meeting; /* progress_node */
 };
 
 struct slice { /* devices of a team, in order */
@@ -63,6 +65,30 @@ struct channel {
 enum { CHECK_BUCKETS = 1024 };
 
 struct team_map;
+
+enum progress_kind { PROGRESS_START, PROGRESS_MEET, PROGRESS_WAIT, PROGRESS_ROOM };
+enum progress_level { PROGRESS_ALWAYS, PROGRESS_DEVICE, PROGRESS_HOST };
+
+struct progress_node { /* see progress.c */
+	op_id op;      /* of a meeting: the first to come */
+	uint32_t rank; /* and turn: of a start or wait */
+	uint32_t turn;
+	uint8_t kind;
+};
+
+struct progress_edge {
+	uint32_t from, to; /* nodes */
+	uint8_t level;
+};
+
+struct progress {
+	VEC(struct progress_node) node; /* 0 unused */
+	VEC(struct progress_edge) edge;
+};
+
+struct circle {
+	VEC(uint32_t) node;
+};
 
 /* A spread that was found for one rank of a slice is that of all, in the same iterations. */
 struct known_spread {
@@ -101,10 +127,11 @@ struct checker {
 	struct team_map **team_map;                             /* by team_id; NULL: not made yet */
 	VEC(struct reported) reported;
 	VEC(struct turn) turn; /* of all ranks; 0: outside of loops */
-	bool is_symmetric;     /* some view shows other ranks' memory */
-	bool *is_posted;       /* by op_id: a post names it */
-	bool *is_returned;     /* by value_id: the program's caller takes its contents */
-	bool *is_shown;        /* by value_id: of a symmetric view, the caller takes what is seen by it */
+	struct progress progress;
+	bool is_symmetric; /* some view shows other ranks' memory */
+	bool *is_posted;   /* by op_id: a post names it */
+	bool *is_returned; /* by value_id: the program's caller takes its contents */
+	bool *is_shown;    /* by value_id: of a symmetric view, the caller takes what is seen by it */
 	/* By type_id: the domain without mesh axes, which tells slices apart of memory that other ranks see:
 	 * what is t@x@stream(3) here, a view has as t@block(x)@stream(3), with the same slices of each block.
 	 * Of types of a program without symmetric views: NULL. */
@@ -192,9 +219,16 @@ struct thread {         /* a stream or a Communication */
 	bool copy; /* stands for what is known of another on other ranks, see struct fenced */
 };
 
+struct behind { /* what a stream issued after this number of statements comes after a progress_node */
+	uint32_t issued, node;
+};
+
 struct stream {
 	int64_t number;
 	uint32_t thread;
+	uint32_t after;          /* progress_node that its next statement comes after; 0: none */
+	uint32_t issued, passed; /* statements; of `behind`, those that the host may wait for no more */
+	VEC(struct behind) behind;
 	struct clock clock;
 };
 
@@ -203,6 +237,7 @@ struct transfer { /* an instance of a statement that is not waited for yet */
 	uint32_t turn;
 	uint32_t n;            /* Communications of a coalescing group; 0: the rank takes no part */
 	uint32_t *thread;      /* n of them */
+	uint32_t *meeting;     /* progress_node of each */
 	struct clock *started; /* what each follows */
 };
 
@@ -214,6 +249,7 @@ struct message { /* a send or receive on its way to the statement that issues it
 
 struct start { /* of a Communication or message, with its accesses */
 	op_id op;
+	uint32_t meeting; /* progress_node */
 	unsigned n;
 	struct access list[2];
 };
@@ -244,8 +280,11 @@ struct walk {
 	VEC(struct start) group;
 	struct loop loop[IR_MAX_NESTING];
 	unsigned loop_n;
-	uint32_t now;    /* turn */
-	unsigned others; /* branches around that only other ranks take */
+	uint32_t now;        /* turn */
+	unsigned others;     /* branches around that only other ranks take */
+	uint32_t room;       /* of the last that a host waits for before it issues more */
+	uint32_t host;       /* progress_node of the last wait; 0: none */
+	uint32_t collective; /* of the last collective's meeting */
 };
 
 static inline struct clock *walk_clock(struct walk *w)
@@ -332,12 +371,29 @@ struct seat { /* of this rank in a team */
 };
 bool team_seat(struct walk *w, team_id team, struct seat *out); /* false: it has none */
 
-/* match.c */
-void match_fence(struct walk *w, op_id op, const struct seat *seat, value_id value);
-void match_collective(struct walk *w, op_id op, const struct seat *seat, int64_t root, int64_t elements);
+/* match.c: what a rank issues. Each gives the progress_node at which all who issue it meet. */
+uint32_t match_fence(struct walk *w, op_id op, const struct seat *seat, value_id value);
+uint32_t match_collective(struct walk *w, op_id op, const struct seat *seat, int64_t root, int64_t elements);
 /* team: of a CollectivePermute, 0 for sends and receives. */
-void match_message(struct walk *w, op_id op, team_id team, bool send, int64_t peer, int64_t elements);
-void match_end(struct checker *c);
+uint32_t match_message(struct walk *w, op_id op, team_id team, bool send, int64_t peer, int64_t elements);
+/* What some members did not issue; false after reporting such, or a difference. */
+bool match_end(struct checker *c);
+
+/* progress.c */
+/* Where those meet who start what op starts; after the meeting `before` (0: none). */
+uint32_t progress_meeting(struct checker *c, op_id op, uint32_t before);
+/* A statement is issued to the current stream. */
+void progress_issue(struct walk *w);
+/* The current stream comes to a Communication. */
+void progress_start(struct walk *w, op_id op, uint32_t meeting);
+/* The current stream goes on after a meeting that it came to. */
+void progress_stand(struct walk *w, uint32_t meeting);
+void progress_wait(struct walk *w, op_id op, const struct transfer *t);
+/* The current stream goes on after what another one waited for. */
+void progress_join(struct walk *w, op_id op, uint32_t stream);
+/* Reports a deadlock, of programs in which all that is issued has its counterparts. */
+void progress_check(struct checker *c);
+void progress_free(struct progress *p);
 
 /* words.c */
 void words_value(const struct checker *c, value_id v, struct buf *out);   /* 'X' */
@@ -349,6 +405,8 @@ void words_place(const struct checker *c, uint32_t device, uint32_t turn,
 /* report.c */
 /* Whether this is the first report of its kind about two statements; then it counts as an error. */
 bool report_once(struct checker *c, const char *what, op_id a, op_id b);
+/* The same; it counts as a warning. */
+bool report_warns(struct checker *c, const char *what, op_id a, op_id b);
 /* op 0: the program's caller. thread: of the later access, CHECK_NONE: of the caller. */
 void report_race(struct walk *w, const struct storage *storage, op_id op, enum access_kind kind,
                  uint32_t thread, const struct record *before);
@@ -367,5 +425,8 @@ void report_shown(struct walk *w, const struct symmetric *s, op_id op);
 void report_leak(struct walk *w, value_id v, op_id made);
 void report_wait(struct walk *w, op_id wait, op_id started);
 void report_not_waited(struct walk *w, const struct transfer *t);
+
+/* report_deadlock.c: each node of a circle comes after the next one, the last one after the first. */
+void report_deadlock(struct checker *c, const struct circle *circle, enum progress_level level);
 
 #endif

@@ -121,37 +121,43 @@ static void compare(struct checker *c, struct channel *ch, const struct match_en
 	buf_free(&where);
 }
 
-static void add(struct walk *w, const struct channel *key, const struct match_entry *e)
+static uint32_t add(struct walk *w, const struct channel *key, const struct match_entry *e)
 {
 	struct channel *ch = channel_get(w->c, key);
 	uint32_t k = ch->count[e->member]++;
-	if (k >= ch->entry.n)
+	if (k >= ch->entry.n) {
 		vec_push(&ch->entry, *e);
-	else if (!ch->broken)
+		ch->entry.at[k].meeting =
+		    progress_meeting(w->c, e->op, k && !ch->message ? ch->entry.at[k - 1].meeting : 0);
+	} else if (!ch->broken) {
 		compare(w->c, ch, &ch->entry.at[k], e);
+	}
+	return ch->entry.at[k].meeting;
 }
 
-void match_collective(struct walk *w, op_id op, const struct seat *seat, int64_t root, int64_t elements)
+uint32_t match_collective(struct walk *w, op_id op, const struct seat *seat, int64_t root, int64_t elements)
 {
 	const struct channel key = {.backend = op_backend(w->m, op), .slice = seat->slice, .n = seat->n};
-	add(w, &key,
+	return add(
+	    w, &key,
 	    &(struct match_entry){.op = op, .member = seat->member, .root = root, .elements = elements});
 }
 
-void match_fence(struct walk *w, op_id op, const struct seat *seat, value_id value)
+uint32_t match_fence(struct walk *w, op_id op, const struct seat *seat, value_id value)
 {
 	const struct channel key = {.slice = seat->slice, .n = seat->n};
-	add(w, &key,
-	    &(struct match_entry){
-	        .op = op, .member = seat->member, .root = -1, .value = value, .elements = -1});
+	return add(w, &key,
+	           &(struct match_entry){
+	               .op = op, .member = seat->member, .root = -1, .value = value, .elements = -1});
 }
 
-void match_message(struct walk *w, op_id op, team_id team, bool send, int64_t peer, int64_t elements)
+uint32_t match_message(struct walk *w, op_id op, team_id team, bool send, int64_t peer, int64_t elements)
 {
 	struct channel key = {.message = true, .backend = op_backend(w->m, op), .team = team, .n = 2};
 	key.ends[send ? 0 : 1] = (uint32_t)w->rank;
 	key.ends[send ? 1 : 0] = (uint32_t)peer;
-	add(w, &key, &(struct match_entry){.op = op, .member = !send, .root = -1, .elements = elements});
+	return add(w, &key,
+	           &(struct match_entry){.op = op, .member = !send, .root = -1, .elements = elements});
 }
 
 /* A member that issued fewer than another. */
@@ -177,14 +183,18 @@ static void report_missing(struct checker *c, const struct channel *ch, uint32_t
 	buf_free(&where);
 }
 
-void match_end(struct checker *c)
+bool match_end(struct checker *c)
 {
+	bool all = true;
 	for (uint32_t i = 1; i < c->channel.n; i++) {
 		const struct channel *ch = &c->channel.at[i];
+		all &= !ch->broken;
 		for (uint32_t k = 0; k < ch->n && !ch->broken; k++)
 			if (ch->count[k] < ch->entry.n) {
 				report_missing(c, ch, k);
+				all = false;
 				break;
 			}
 	}
+	return all;
 }

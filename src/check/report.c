@@ -25,6 +25,14 @@ bool report_once(struct checker *c, const char *what, op_id a, op_id b)
 	return true;
 }
 
+bool report_warns(struct checker *c, const char *what, op_id a, op_id b)
+{
+	enum check_status status = c->status;
+	bool first = report_once(c, what, a, b);
+	c->status = status;
+	return first;
+}
+
 /* ---- words */
 
 /* What a wait names: of a Communication of a group that group's end. */
@@ -293,18 +301,10 @@ void report_freed(struct walk *w, value_id v, op_id freed, uint32_t freed_turn, 
 	buf_free(&text);
 }
 
-static bool warned(struct checker *c, const char *what, op_id op)
-{
-	enum check_status status = c->status;
-	bool first = report_once(c, what, op, 0);
-	c->status = status;
-	return !first;
-}
-
 void report_leak(struct walk *w, value_id v, op_id made)
 {
 	struct buf text = {0};
-	if (warned(w->c, "leak", made))
+	if (!report_warns(w->c, "leak", made, 0))
 		return;
 	words_value(w->c, v, &text);
 	diag_warning(w->c->d, place_of(w, made), "lifetime: %s is never deallocated", text.at);
@@ -327,7 +327,7 @@ void report_wait(struct walk *w, op_id wait, op_id started)
 void report_not_waited(struct walk *w, const struct transfer *t)
 {
 	struct buf text = {0}, place = {0};
-	if (warned(w->c, "not waited", t->op))
+	if (!report_warns(w->c, "not waited", t->op, 0))
 		return;
 	words_statement(w->c, t->op, &text);
 	put_place(w, t->turn, &place);

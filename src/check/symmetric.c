@@ -252,6 +252,13 @@ static int axis_of(struct walk *w, op_id op)
 	return found;
 }
 
+static void meet(struct walk *w, op_id op, const struct seat *seat, value_id v)
+{
+	uint32_t meeting = match_fence(w, op, seat, ir_root(w->m, v));
+	progress_start(w, op, meeting);
+	progress_stand(w, meeting);
+}
+
 void symmetric_view(struct walk *w, op_id op)
 {
 	value_id v = op_def(w->m, op, 0), from = op_read(w->m, op, 0);
@@ -270,7 +277,7 @@ void symmetric_view(struct walk *w, op_id op)
 			                                     w->m->value.at[from].type, s.axis, -1});
 		x.symmetric = w->symmetric.n;
 		vec_push(&w->symmetric, s);
-		match_fence(w, op, &seat, ir_root(w->m, v));
+		meet(w, op, &seat, v);
 		fence(w, seat.slice);
 	}
 	w->view[v] = x;
@@ -287,7 +294,7 @@ void symmetric_free(struct walk *w, op_id op, value_id v)
 	s->freed = op;
 	s->freed_turn = w->now;
 	if (team_seat(w, w->m->op.at[w->m->value.at[v].def].team, &seat))
-		match_fence(w, op, &seat, ir_root(w->m, v));
+		meet(w, op, &seat, v);
 	fence(w, s->slice);
 }
 

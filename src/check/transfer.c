@@ -21,13 +21,17 @@ static uint32_t thread_for(struct walk *w, op_id op, const struct clock *clock)
 	return t;
 }
 
-/* Starts a Communication with these accesses as part of a transfer. */
-static void start(struct walk *w, op_id op, struct access *list, unsigned n, struct transfer *to)
+/* Starts a Communication as part of a transfer. */
+static void start(struct walk *w, struct start *s, struct transfer *to)
 {
+	op_id op = s->op;
 	struct clock clock = clock_copy(walk_clock(w));
 	uint32_t t = thread_for(w, op, &clock);
-	access_all(w, op, list, n, &clock, t, w->thread.at[t].step);
+	access_all(w, op, s->list, s->n, &clock, t, w->thread.at[t].step);
+	if (s->meeting)
+		progress_start(w, op, s->meeting);
 	to->thread[to->n] = t;
+	to->meeting[to->n] = s->meeting;
 	to->started[to->n++] = clock;
 	w->c->result->communications++;
 }
@@ -36,6 +40,7 @@ static struct transfer transfer_new(struct walk *w, op_id op, uint32_t room)
 {
 	struct transfer t = {.op = op, .turn = w->now};
 	t.thread = mem_alloc(sizeof *t.thread * (room + 1));
+	t.meeting = mem_alloc(sizeof *t.meeting * (room + 1));
 	t.started = mem_alloc(sizeof *t.started * (room + 1));
 	return t;
 }
@@ -45,6 +50,7 @@ static void transfer_free(struct transfer *t)
 	for (uint32_t k = 0; k < t->n; k++)
 		vec_free(&t->started[k]);
 	free(t->thread);
+	free(t->meeting);
 	free(t->started);
 }
 
@@ -89,17 +95,17 @@ static unsigned accesses_of(struct walk *w, const struct collective *x, struct a
 	return n;
 }
 
-/* Root and peers; what they mean to the other members. */
-static bool match(struct walk *w, struct collective *x)
+/* Root and peers; what they mean to the other members. 0: there is no such member. */
+static uint32_t match(struct walk *w, struct collective *x)
 {
 	const struct op *o = &w->m->op.at[x->op];
 	bool permutes = o->kind == OP_COLLECTIVE_PERMUTE;
 	int64_t peer[2] = {0, 0};
 	if (op_info[o->kind].traits & TRAIT_ROOTED && !walk_scalar(w, x->op, 0, &x->root))
-		return false;
+		return 0;
 	for (unsigned k = 0; k < 2 && permutes; k++)
 		if (!walk_scalar(w, x->op, k, &peer[k]))
-			return false;
+			return 0;
 	for (unsigned k = 0; k < 2; k++)
 		if (peer[k] < 0 || peer[k] >= x->seat.n || x->root >= x->seat.n || x->root < -1) {
 			if (report_once(w->c, "member", x->op, 0))
@@ -108,13 +114,13 @@ static bool match(struct walk *w, struct collective *x)
 				    "mismatch: the %s of %s is %lld on rank %lld, its team has %u devices",
 				    permutes ? k ? "recv_peer" : "send_peer" : "root", op_info[o->kind].hir,
 				    (long long)(permutes ? peer[k] : x->root), (long long)w->rank, x->seat.n);
-			return false;
+			return 0;
 		}
-	match_collective(w, x->op, &x->seat, x->root, elements_of(w, x));
+	uint32_t meeting = match_collective(w, x->op, &x->seat, x->root, elements_of(w, x));
 	for (unsigned k = 0; k < 2 && permutes; k++)
 		match_message(w, x->op, o->team, k == 0, x->seat.device[peer[k]],
 		              check_view_elements(w, k ? x->out : x->in));
-	return true;
+	return meeting;
 }
 
 void transfer_collective(struct walk *w, op_id op)
@@ -122,26 +128,29 @@ void transfer_collective(struct walk *w, op_id op)
 	const struct op *o = &w->m->op.at[op];
 	struct collective x = {
 	    .op = op, .in = op_read(w->m, op, 0), .out = op_result(w->m, op, 0), .root = -1};
-	struct access list[2] = {0};
-	unsigned n = 0;
+	struct start s = {.op = op};
 	if (o->def_n)
 		check_view_buffer(w, x.out);
 	bool here = team_seat(w, o->team, &x.seat);
-	if (here && match(w, &x))
-		n = accesses_of(w, &x, list);
+	if (here && (s.meeting = match(w, &x)))
+		s.n = accesses_of(w, &x, s.list);
 	if (o->flags & OP_GROUPED) {
 		if (here)
-			vec_push(&w->group, ((struct start){op, n, {list[0], list[1]}}));
+			vec_push(&w->group, s);
 		return;
 	}
 	if (!(o->flags & OP_ASYNC)) {
 		uint32_t step = walk_step(w);
-		access_all(w, op, list, n, walk_clock(w), w->stream.at[w->current].thread, step);
+		access_all(w, op, s.list, s.n, walk_clock(w), w->stream.at[w->current].thread, step);
+		if (s.meeting) {
+			progress_start(w, op, s.meeting);
+			progress_stand(w, s.meeting);
+		}
 		return;
 	}
 	struct transfer t = transfer_new(w, op, 1);
 	if (here)
-		start(w, op, list, n, &t);
+		start(w, &s, &t);
 	vec_push(&w->transfer, t);
 }
 
@@ -150,28 +159,28 @@ void transfer_collective(struct walk *w, op_id op)
 static struct start start_of(const struct walk *w, const struct message *x)
 {
 	bool send = w->m->op.at[x->op].kind == OP_SEND;
-	return (struct start){x->op, 1, {{x->view, send ? ACCESS_READ : ACCESS_WRITE}}};
+	return (struct start){.op = x->op, .n = 1, .list = {{x->view, send ? ACCESS_READ : ACCESS_WRITE}}};
 }
 
 /* Issues it: alone, or with the group that is open. */
 static void issue(struct walk *w, const struct message *x)
 {
 	bool send = w->m->op.at[x->op].kind == OP_SEND, known = x->peer >= 0 && x->peer < w->c->o->ranks;
+	struct start s = start_of(w, x);
 	if (!known) {
 		if (report_once(w->c, "peer", x->op, 0))
 			diag_error(w->c->d, w->m->op.at[x->op].at,
 			           "mismatch: the peer of rank %lld is %lld, there are %lld ranks",
 			           (long long)w->rank, (long long)x->peer, (long long)w->c->o->ranks);
 	} else {
-		match_message(w, x->op, 0, send, x->peer, x->elements);
+		s.meeting = match_message(w, x->op, 0, send, x->peer, x->elements);
 	}
-	struct start s = start_of(w, x);
 	if (w->in_group) {
 		vec_push(&w->group, s);
 		return;
 	}
 	struct transfer t = transfer_new(w, x->op, 1);
-	start(w, s.op, s.list, s.n, &t);
+	start(w, &s, &t);
 	vec_push(&w->transfer, t);
 }
 
@@ -208,7 +217,7 @@ void transfer_end_group(struct walk *w, op_id op)
 {
 	struct transfer t = transfer_new(w, op, w->group.n);
 	for (uint32_t k = 0; k < w->group.n; k++)
-		start(w, w->group.at[k].op, w->group.at[k].list, w->group.at[k].n, &t);
+		start(w, &w->group.at[k], &t);
 	vec_push(&w->transfer, t);
 	w->group.n = 0;
 	w->in_group = false;
@@ -241,6 +250,7 @@ void transfer_wait(struct walk *w, op_id op)
 			continue;
 		}
 		wait_for(w, &w->transfer.at[i]);
+		progress_wait(w, op, &w->transfer.at[i]);
 		transfer_free(&w->transfer.at[i]);
 		w->transfer.n--;
 		memmove(&w->transfer.at[i], &w->transfer.at[i + 1],

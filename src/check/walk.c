@@ -78,9 +78,18 @@ static bool stream_named(struct walk *w, op_id op, uint32_t *out)
 	return check_spend(w->c, *out);
 }
 
+static void synchronize(struct walk *w, op_id op, uint32_t stream)
+{
+	clock_join(walk_clock(w), &w->stream.at[stream].clock);
+	if (!w->others)
+		progress_join(w, op, stream);
+}
+
 uint32_t walk_step(struct walk *w)
 {
 	struct stream *s = &w->stream.at[w->current];
+	if (!w->others)
+		progress_issue(w);
 	clock_set(&s->clock, s->thread, ++w->thread.at[s->thread].step);
 	return w->thread.at[s->thread].step;
 }
@@ -265,7 +274,7 @@ static void walk_op(struct walk *w, op_id op)
 		break;
 	case OP_SYNCHRONIZE:
 		if (stream_named(w, op, &stream) && stream != w->current)
-			clock_join(walk_clock(w), &w->stream.at[stream].clock);
+			synchronize(w, op, stream);
 		break;
 	case OP_ALLOCATE:
 		allocate(w, op);
@@ -304,8 +313,11 @@ static void walk_op(struct walk *w, op_id op)
 	case OP_DISPATCH:
 	case OP_COMBINE: { /* all ranks of the team come to it, in one order with its other collectives */
 		struct seat seat;
-		if (team_seat(w, m->op.at[op].team, &seat))
-			match_collective(w, op, &seat, -1, -1);
+		if (team_seat(w, m->op.at[op].team, &seat)) {
+			uint32_t meeting = match_collective(w, op, &seat, -1, -1);
+			progress_start(w, op, meeting);
+			progress_stand(w, meeting);
+		}
 		compute(w, op);
 		break;
 	}
@@ -327,12 +339,18 @@ static bool walk_region(struct walk *w, region_id r)
 	return check_goes_on(w->c);
 }
 
+static void stream_free(struct stream *s)
+{
+	vec_free(&s->clock);
+	vec_free(&s->behind);
+}
+
 static void free_walk(struct walk *w)
 {
 	for (uint32_t k = 0; k < w->storage.n; k++)
 		vec_free(&w->storage.at[k].record);
 	for (uint32_t k = 0; k < w->stream.n; k++)
-		vec_free(&w->stream.at[k].clock);
+		stream_free(&w->stream.at[k]);
 	vec_free(&w->storage);
 	vec_free(&w->stream);
 	vec_free(&w->thread);

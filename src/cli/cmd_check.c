@@ -26,7 +26,7 @@ static enum status report(struct module *m, struct diag *d, const struct check_o
 	struct check_result r;
 	switch (check_program(m, d, o, &r)) {
 	case CHECK_CLEAN:
-		printf("ok: %lld rank%s, %lld access%s, %lld Communication%s: ordered, matched, alive\n",
+		printf("ok: %lld rank%s, %lld access%s, %lld Communication%s: ordered, matched, alive, without deadlock\n",
 		       (long long)r.ranks, r.ranks == 1 ? "" : "s", (long long)r.accesses,
 		       r.accesses == 1 ? "" : "es", (long long)r.communications,
 		       r.communications == 1 ? "" : "s");
@@ -97,7 +97,7 @@ static enum status check(struct check_command *c)
 
 int cmd_check(int argc, char **argv)
 {
-	struct check_command c = {.check = {.streams = 4, .work = CHECK_MAX_WORK}};
+	struct check_command c = {.check = {.streams = 4, .queue = CHECK_QUEUE, .work = CHECK_MAX_WORK}};
 	compile_options_init(&c.compile);
 	const struct option options[] = {
 	    {.name = "streams",
@@ -106,6 +106,12 @@ int cmd_check(int argc, char **argv)
 	     .value = "N",
 	     .max = MAX_STREAMS,
 	     .help = "stream indices are taken modulo N; 0: unbounded"},
+	    {.name = "queue",
+	     .kind = OPTION_INT,
+	     .to = &c.check.queue,
+	     .value = "N",
+	     .max = INT32_MAX,
+	     .help = "a stream holds N statements, then its host waits; 0: a host waits at each wait"},
 	    {.name = "strict",
 	     .kind = OPTION_SWITCH,
 	     .to = &c.check.strict,
@@ -122,7 +128,7 @@ int cmd_check(int argc, char **argv)
 	    .about =
 	        "Proves, without running it, that on every rank the accesses to a buffer are ordered by "
 	        "streams and\nwaits, that buffers are used while they are allocated, and that what ranks "
-	        "issue on a communicator\nmatches; `-` is standard input.\n"
+	        "issue on a communicator\nmatches and comes to an end; `-` is standard input.\n"
 	        "Exit code: 0; 1 after messages about the input; 2 wrong command line or too few ranks; "
 	        "70 a bug in hirc.",
 	    .table = {{.title = "Options", .at = options, .n = sizeof options / sizeof *options},

@@ -6,8 +6,11 @@
 
 static enum check_status check(struct module *m, struct diag *d, int64_t streams)
 {
-	const struct check_options o = {
-	    .ranks = module_ranks(m), .streams = streams, .work = GUARD_MAX_WORK, .strict = true};
+	const struct check_options o = {.ranks = module_ranks(m),
+	                                .streams = streams,
+	                                .queue = CHECK_QUEUE,
+	                                .work = GUARD_MAX_WORK,
+	                                .strict = true};
 	struct check_result r;
 	return check_program(m, d, &o, &r);
 }

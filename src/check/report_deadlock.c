@@ -1,0 +1,119 @@
+/* report_deadlock: a circle of starts, meetings and waits, in words.
+ *
+ *     f.hir:9:5: error: deadlock: allgather a starts after the end of allreduce e (rank 0)
+ *     f.hir:13:5: note: allreduce e ends when all have started it (rank 1)
+ *     f.hir:13:5: note: allreduce e starts after the end of allgather a (rank 1)
+ *     f.hir:9:5: note: allgather a ends when all have started it (rank 0)                       */
+#include "check/checker.h"
+
+static const struct progress_node *node_at(const struct checker *c, const struct circle *circle, uint32_t k)
+{
+	return &c->progress.node.at[circle->node.at[k % circle->node.n]];
+}
+
+/* Where its sentence points, whose rank and iteration it tells: a meeting's is that of the start that it
+ * lacks, or the communication before. */
+static const struct progress_node *told_of(const struct checker *c, const struct circle *circle, uint32_t k)
+{
+	const struct progress_node *n = node_at(c, circle, k), *keeper = node_at(c, circle, k + 1);
+	return n->kind == PROGRESS_MEET && keeper->kind == PROGRESS_START ? keeper : n;
+}
+
+static void put_keeper(const struct checker *c, const struct progress_node *n, struct buf *out)
+{
+	if (n->kind == PROGRESS_ROOM) {
+		buf_puts(out, "its host waited for room");
+		return;
+	}
+	if (n->kind == PROGRESS_MEET)
+		buf_puts(out, "the end of ");
+	else if (n->kind == PROGRESS_WAIT)
+		buf_puts(out, "the ");
+	words_statement(c, n->op, out);
+}
+
+static void put_sentence(const struct checker *c, const struct circle *circle, uint32_t k, struct buf *out)
+{
+	const struct progress_node *n = node_at(c, circle, k), *keeper = node_at(c, circle, k + 1);
+	const struct progress_node *told = told_of(c, circle, k);
+	bool lacks_start = n->kind == PROGRESS_MEET && keeper->kind == PROGRESS_START;
+	if (n->kind == PROGRESS_ROOM) {
+		buf_printf(out, "a stream holds %lld statements behind the ", (long long)c->o->queue);
+		words_statement(c, n->op, out);
+	} else if (lacks_start && op_traits(c->m, told->op) & TRAIT_P2P) {
+		buf_puts(out, "that message ends when ");
+		words_statement(c, told->op, out);
+		buf_puts(out, " has started");
+	} else {
+		words_statement(c, told->op, out);
+		buf_puts(out, lacks_start                ? " ends when all have started it"
+		              : n->kind == PROGRESS_MEET ? " ends after "
+		              : n->kind == PROGRESS_WAIT ? " comes after "
+		                                         : " starts after ");
+		if (!lacks_start)
+			put_keeper(c, keeper, out);
+	}
+	if (told->kind != PROGRESS_MEET) {
+		buf_putc(out, ' ');
+		words_place(c, told->rank, told->turn, out);
+	}
+}
+
+/* The start on the lowest rank. */
+static uint32_t first_of(const struct checker *c, const struct circle *circle)
+{
+	uint32_t first = 0;
+	bool found = false;
+	for (uint32_t k = 0; k < circle->node.n; k++) {
+		const struct progress_node *n = node_at(c, circle, k);
+		if (n->kind == PROGRESS_START && (!found || n->rank < node_at(c, circle, first)->rank)) {
+			first = k;
+			found = true;
+		}
+	}
+	return first;
+}
+
+static bool has_room(const struct checker *c, const struct circle *circle)
+{
+	for (uint32_t k = 0; k < circle->node.n; k++)
+		if (node_at(c, circle, k)->kind == PROGRESS_ROOM)
+			return true;
+	return false;
+}
+
+static const char *way_out(const struct checker *c, const struct circle *circle, enum progress_level level)
+{
+	if (level == PROGRESS_ALWAYS)
+		return "no rank goes on: start first what others wait for";
+	if (level == PROGRESS_HOST)
+		return "no rank goes on where a host stands at each wait: start before a wait what others "
+		       "need";
+	if (has_room(c, circle))
+		return "no rank goes on: start what others wait for before the stream is full (--queue)";
+	return "no rank goes on where a device carries out one collective at a time: start them in one order "
+	       "on "
+	       "all ranks";
+}
+
+void report_deadlock(struct checker *c, const struct circle *circle, enum progress_level level)
+{
+	uint32_t first = first_of(c, circle);
+	const bool warns = level == PROGRESS_HOST && c->o->queue;
+	struct buf text = {0};
+	if (!(warns ? report_warns : report_once)(c, "deadlock", node_at(c, circle, first)->op, 0))
+		return;
+	for (uint32_t k = first; k < first + circle->node.n; k++) {
+		uint32_t at = c->m->op.at[told_of(c, circle, k)->op].at;
+		text.n = 0;
+		put_sentence(c, circle, k, &text);
+		if (k > first)
+			diag_note(c->d, at, "%s", text.at);
+		else if (warns)
+			diag_warning(c->d, at, "deadlock: %s", text.at);
+		else
+			diag_error(c->d, at, "deadlock: %s", text.at);
+	}
+	buf_free(&text);
+	diag_note(c->d, DIAG_NOWHERE, "%s", way_out(c, circle, level));
+}
