@@ -1,6 +1,6 @@
 /* classes: by hashes of 64 bits of what ranks do and whom they meet. */
 #include "sim/classes.h"
-#include "sim/symmetry.h"
+#include "analysis/symmetry.h"
 #include "sim/twins.h"
 #include <string.h>
 
@@ -141,6 +141,26 @@ static bool find_twin(struct walks *w, uint32_t rank)
 	return true;
 }
 
+/* Of the program on its cluster. Channels have it, too: the joint of a channel is the same for all of an
+ * orbit, and one that the least rank is on. */
+static struct symmetry *find_symmetry(struct sim_program *p)
+{
+	const struct cluster *c = cost_cluster(p->cost);
+	const uint32_t **group = arena_new_array(p->arena, const uint32_t *, c->link_n);
+	for (unsigned l = 0; l < c->link_n; l++) {
+		uint32_t *of = arena_new_array(p->arena, uint32_t, p->ranks);
+		for (uint32_t r = 0; r < p->ranks; r++)
+			of[r] = (uint32_t)(r / c->link[l].span);
+		group[l] = of;
+	}
+	return symmetry_find(&(struct symmetry_frame){.m = p->m,
+	                                              .ranks = p->ranks,
+	                                              .arena = p->arena,
+	                                              .group = group,
+	                                              .group_n = c->link_n,
+	                                              .label = {p->delay, p->slow}});
+}
+
 /* False: a rank cannot be walked, or all have to be with another symmetry. */
 static bool walk_all(struct walks *w)
 {
@@ -169,7 +189,7 @@ static bool walk_all(struct walks *w)
 			sim_twins_add(&w->twins, k, &w->r);
 		} else if (!w->knows_symmetry) {
 			w->knows_symmetry = true;
-			if ((p->symmetry = sim_symmetry_find(p)))
+			if ((p->symmetry = find_symmetry(p)))
 				return false;
 		}
 	}
@@ -182,7 +202,7 @@ static bool walk_until_known(struct walks *w)
 	while (!walk_all(w)) {
 		if (p->failed)
 			return false;
-		if (p->symmetry->broken >= 0 && !sim_symmetry_give_up(p->symmetry))
+		if (p->symmetry->broken >= 0 && !symmetry_give_up(p->symmetry))
 			p->symmetry = NULL;
 	}
 	return true;

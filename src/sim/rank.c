@@ -3,7 +3,7 @@
 #include "ir/edit.h"
 #include "ir/expr.h"
 #include "ir/unit.h"
-#include "sim/moves.h"
+#include "analysis/moves.h"
 #include "sim/rank_walk.h"
 #include <string.h>
 
@@ -65,12 +65,12 @@ static bool scalar(struct rank_walk *w, op_id op, unsigned k, int64_t *out)
 static bool follows(struct rank_walk *w, expr_id e, bool peer)
 {
 	const struct expr_env env = env_of(w);
-	struct sim_symmetry *s = w->p->symmetry;
-	if (!peer && (!e || !sim_moves_by_rank(w->m, e)))
+	struct symmetry *s = w->p->symmetry;
+	if (!peer && (!e || !moves_by_rank(w->m, e)))
 		return true;
 	w->out->by_rank = true;
 	for (unsigned k = 0; s && k < s->n; k++)
-		if (!(peer ? sim_moves_as_rank : sim_moves_not)(s, &s->turn[k], e, &env)) {
+		if (!(peer ? moves_as_rank : moves_not)(s, &s->turn[k], e, &env)) {
 			s->broken = (int)k;
 			return false;
 		}

@@ -104,7 +104,7 @@ struct sim_program {
 	} * local;
 	uint32_t local_n, walks;       /* walk: of which of the walks that is */
 	const int64_t *delay, *slow;   /* by rank: ns before its first statement; per mille of time of work */
-	struct sim_symmetry *symmetry; /* NULL: each rank stands for itself */
+	struct symmetry *symmetry; /* NULL: each rank stands for itself */
 	op_id ignored;                 /* a synchronize that is left out; 0: none */
 	int64_t steps;                 /* so far */
 	bool failed;

@@ -1,7 +1,7 @@
 /* rank_meet: where a rank meets others: collectives, fences, messages, and waits for them. */
 #include "ir/edit.h"
 #include "sim/rank_walk.h"
-#include "sim/symmetry.h"
+#include "analysis/symmetry.h"
 #include <string.h>
 
 /* ---- channels */
@@ -35,7 +35,7 @@ static void join_slice(struct sim_program *p, const struct sim_asked *by, uint32
 static void join_messages(struct sim_program *p, struct sim_place *x)
 {
 	struct sim_channel key = p->channel.at[x->channel];
-	key.ends[1] = sim_symmetry_back(p->symmetry, key.ends[1], key.ends[0]);
+	key.ends[1] = symmetry_back(p->symmetry, key.ends[1], key.ends[0]);
 	key.ends[0] = p->symmetry->least[key.ends[0]];
 	x->joint = sim_channel_find(p, &key);
 }

@@ -1,7 +1,7 @@
 /* moves: see moves.h. How an expression moves follows from its text and from numbers that have nothing to do
  * with the rank, so that it holds for all ranks of an orbit, and for turns one after the other. With it goes
  * a bound of what it is on any rank, so that arithmetic that fits on one fits on all. */
-#include "sim/moves.h"
+#include "analysis/moves.h"
 #include "base/checked.h"
 
 enum move {
@@ -21,8 +21,8 @@ struct moving {
 };
 
 struct finding {
-	const struct sim_symmetry *s;
-	const struct sim_turn *t;
+	const struct symmetry *s;
+	const struct symmetry_turn *t;
 	const struct module *m;
 	const struct expr_env *env;
 };
@@ -31,7 +31,7 @@ static const struct moving unknown = {.move = UNKNOWN};
 
 static struct moving find(const struct finding *f, expr_id e);
 
-bool sim_moves_by_rank(const struct module *m, expr_id e)
+bool moves_by_rank(const struct module *m, expr_id e)
 {
 	const struct expr *x = &m->expr.at[e];
 	switch ((enum expr_kind)x->kind) {
@@ -40,9 +40,9 @@ bool sim_moves_by_rank(const struct module *m, expr_id e)
 	case EXPR_DEVICE:
 		return true;
 	case EXPR_PARAM:
-		return m->param.at[x->k].meaning && sim_moves_by_rank(m, m->param.at[x->k].meaning);
+		return m->param.at[x->k].meaning && moves_by_rank(m, m->param.at[x->k].meaning);
 	default:
-		return (x->a && sim_moves_by_rank(m, x->a)) || (x->b && sim_moves_by_rank(m, x->b));
+		return (x->a && moves_by_rank(m, x->a)) || (x->b && moves_by_rank(m, x->b));
 	}
 }
 
@@ -73,15 +73,15 @@ static struct moving as_number(const struct finding *f, struct moving x)
 {
 	if (x.move != IS_RANK)
 		return x;
-	int64_t ranks = f->s->p->ranks;
-	if (f->t->number == SIM_NONE || !f->t->number)
+	int64_t ranks = f->s->frame.ranks;
+	if (f->t->number == SYMMETRY_NONE || !f->t->number)
 		return unknown;
 	return (struct moving){.move = TURNS, .by = f->t->number, .of = ranks, .most = ranks - 1};
 }
 
 static struct moving rank_at(const struct finding *f)
 {
-	return (struct moving){.move = IS_RANK, .most = f->s->p->ranks - 1};
+	return (struct moving){.move = IS_RANK, .most = f->s->frame.ranks - 1};
 }
 
 static struct moving device(const struct finding *f, expr_id e)
@@ -206,7 +206,7 @@ static struct moving operation(const struct finding *f, expr_id e)
 static struct moving find(const struct finding *f, expr_id e)
 {
 	const struct expr *x = &f->m->expr.at[e];
-	if (!sim_moves_by_rank(f->m, e))
+	if (!moves_by_rank(f->m, e))
 		return fixed(f, e);
 	switch ((enum expr_kind)x->kind) {
 	case EXPR_PARAM:
@@ -225,21 +225,20 @@ static struct moving find(const struct finding *f, expr_id e)
 	}
 }
 
-bool sim_moves_not(const struct sim_symmetry *s, const struct sim_turn *t, expr_id e,
-                   const struct expr_env *env)
+bool moves_not(const struct symmetry *s, const struct symmetry_turn *t, expr_id e, const struct expr_env *env)
 {
-	const struct finding f = {s, t, s->p->m, env};
+	const struct finding f = {s, t, s->frame.m, env};
 	return find(&f, e).move == STAYS;
 }
 
-bool sim_moves_as_rank(const struct sim_symmetry *s, const struct sim_turn *t, expr_id e,
-                       const struct expr_env *env)
+bool moves_as_rank(const struct symmetry *s, const struct symmetry_turn *t, expr_id e,
+                   const struct expr_env *env)
 {
-	const struct finding f = {s, t, s->p->m, env};
+	const struct finding f = {s, t, s->frame.m, env};
 	struct moving x = find(&f, e);
 	if (x.move == TURNS)
-		return x.of == s->p->ranks && t->number != SIM_NONE && x.by == t->number;
+		return x.of == s->frame.ranks && t->number != SYMMETRY_NONE && x.by == t->number;
 	if (x.move == STAYS) /* a rank that stays, or none, which is reported */
-		return x.value < 0 || x.value >= s->p->ranks || t->to[x.value] == x.value;
+		return x.value < 0 || x.value >= s->frame.ranks || t->to[x.value] == x.value;
 	return x.move == IS_RANK;
 }

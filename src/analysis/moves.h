@@ -7,18 +7,18 @@
  *     device(x, (axis_index(x) + 1) % 8)    is the device that the rank's turns into
  *
  * Only what is certain on all ranks is said, from the value on one. */
-#ifndef HIRC_SIM_MOVES_H
-#define HIRC_SIM_MOVES_H
+#ifndef HIRC_ANALYSIS_MOVES_H
+#define HIRC_ANALYSIS_MOVES_H
+#include "analysis/symmetry.h"
 #include "ir/expr.h"
-#include "sim/symmetry.h"
 
 /* Whether a rank may find another value than its neighbours. */
-bool sim_moves_by_rank(const struct module *m, expr_id e);
+bool moves_by_rank(const struct module *m, expr_id e);
 /* env has the least rank of an orbit, where the expression has a value. Whether it has the same on all. */
-bool sim_moves_not(const struct sim_symmetry *s, const struct sim_turn *t, expr_id e,
-                   const struct expr_env *env);
+bool moves_not(const struct symmetry *s, const struct symmetry_turn *t, expr_id e,
+               const struct expr_env *env);
 /* Whether it is a rank that turns as those do that find it. */
-bool sim_moves_as_rank(const struct sim_symmetry *s, const struct sim_turn *t, expr_id e,
-                       const struct expr_env *env);
+bool moves_as_rank(const struct symmetry *s, const struct symmetry_turn *t, expr_id e,
+                   const struct expr_env *env);
 
 #endif
