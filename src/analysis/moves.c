@@ -242,3 +242,13 @@ bool moves_as_rank(const struct symmetry *s, const struct symmetry_turn *t, expr
 		return x.value < 0 || x.value >= s->frame.ranks || t->to[x.value] == x.value;
 	return x.move == IS_RANK;
 }
+
+bool moves_turning(const struct symmetry *s, const struct symmetry_turn *t, expr_id e,
+                   const struct expr_env *env, int64_t *by, int64_t *of)
+{
+	const struct finding f = {s, t, s->frame.m, env};
+	struct moving x = as_number(&f, find(&f, e));
+	*by = x.move == TURNS ? x.by : 0;
+	*of = x.move == TURNS ? x.of : 0;
+	return x.move == TURNS || x.move == STAYS;
+}

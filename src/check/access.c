@@ -105,7 +105,7 @@ static void access_one(struct walk *w, op_id op, const struct access *list, unsi
 		compare_ranks(w, x, op, &list[k], clock, thread);
 		return;
 	}
-	w->c->result->accesses++;
+	w->c->result->accesses += list[k].one_of ? w->c->weight / list[k].one_of : w->c->weight;
 	if (x->freed) {
 		report_freed(w, x->value, x->freed, x->freed_turn, op, list[k].kind);
 	} else if (s->freed) {
@@ -151,7 +151,7 @@ void access_all(struct walk *w, op_id op, struct access *list, unsigned n, const
 
 void access_free(struct walk *w, op_id op, value_id v)
 {
-	struct access a = {w->view[v], ACCESS_FREE};
+	struct access a = {.view = w->view[v], .kind = ACCESS_FREE};
 	if (w->m->value.at[v].def && w->m->op.at[w->m->value.at[v].def].kind == OP_SYMMETRIC_VIEW) {
 		symmetric_free(w, op, v);
 		return;
@@ -180,7 +180,8 @@ static void give_back(struct walk *w, struct storage *x, struct clock *all)
 			compare(w, x, 0, &take, clock, CHECK_NONE);
 		compare_ranks(w, x, 0, &take, c->o->strict ? clock : all, CHECK_NONE);
 	} else if (shown && c->is_shown[w->symmetric.at[shown].value]) {
-		const struct access read = {w->view[w->symmetric.at[shown].value], ACCESS_READ};
+		const struct access read = {.view = w->view[w->symmetric.at[shown].value],
+		                            .kind = ACCESS_READ};
 		if (c->o->strict)
 			compare(w, x, 0, &read, clock, CHECK_NONE);
 		compare_ranks(w, x, 0, &read, c->o->strict ? clock : all, CHECK_NONE);

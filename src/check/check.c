@@ -1,4 +1,4 @@
-/* check: ranks one after the other, then what they issued side by side. */
+/* check: ranks one after the other, or those that stand for others, then what they issued side by side. */
 #include "check/check.h"
 #include "check/checker.h"
 #include "ir/edit.h"
@@ -77,14 +77,23 @@ static void find_slices(struct checker *c)
 	}
 }
 
-enum check_status check_program(struct module *m, struct diag *d, const struct check_options *o,
-                                struct check_result *out)
+/* Walks a rank, for all that it stands for. */
+static void walk_for(struct checker *c, int64_t rank)
 {
-	struct checker c = {.m = m, .d = d, .o = o, .result = out, .arena = arena_new()};
-	struct ir_numbers *saved = ir_numbers_save(m);
+	c->weight = 1;
+	for (int64_t r = rank + 1; c->symmetry && r < c->o->ranks; r++)
+		c->weight += c->symmetry->least[r] == rank;
+	walk_rank(c, rank);
+}
+
+/* By all ranks, or by those that stand for the others. found: whether anything was reported. */
+static enum check_status check_ranks(struct module *m, struct diag *d, const struct check_options *o,
+                                     struct symmetry *symmetry, struct check_result *out, bool *found)
+{
+	struct checker c = {
+	    .m = m, .d = d, .o = o, .symmetry = symmetry, .result = out, .arena = arena_new()};
 	memset(out, 0, sizeof *out);
 	out->ranks = o->ranks;
-	ir_number(m); /* so that what has no name is called T3 */
 	parts_init(&c.parts);
 	spreads_init(&c.spreads);
 	vec_push(&c.slice, (struct slice){0});
@@ -102,20 +111,53 @@ enum check_status check_program(struct module *m, struct diag *d, const struct c
 	find_slices(&c);
 	find_returned(&c);
 	for (int64_t rank = 0; rank < o->ranks && check_goes_on(&c); rank++)
-		walk_rank(&c, rank);
+		if (classes_stands(&c, (uint32_t)rank))
+			walk_for(&c, rank);
 	if (check_goes_on(&c) && match_end(&c))
 		progress_check(&c);
+	*found = c.reported.n || c.asymmetric || c.status != CHECK_CLEAN;
 	for (uint32_t k = 0; k < c.channel.n; k++)
 		vec_free(&c.channel.at[k].entry);
 	vec_free(&c.channel);
 	vec_free(&c.slice);
 	vec_free(&c.known);
 	vec_free(&c.reported);
+	vec_free(&c.shift);
 	vec_free(&c.turn);
 	progress_free(&c.progress);
 	parts_free(&c.parts);
 	spreads_free(&c.spreads);
 	arena_free(c.arena);
-	ir_numbers_restore(m, saved);
 	return c.status;
+}
+
+/* By ranks that stand for the others, as long as nothing is found. False: by all ranks, to say what. */
+static bool check_classes(struct module *m, const struct check_options *o, struct check_result *out)
+{
+	struct arena *arena = arena_new();
+	struct symmetry *s =
+	    symmetry_find(&(struct symmetry_frame){.m = m, .ranks = o->ranks, .arena = arena});
+	struct diag *nowhere = diag_new(NULL, DIAG_TEXT, 0);
+	bool found = true;
+	while (s && found) {
+		check_ranks(m, nowhere, o, s, out, &found);
+		if (found && (s->broken < 0 || !symmetry_give_up(s)))
+			break;
+	}
+	diag_free(nowhere);
+	arena_free(arena);
+	return !found;
+}
+
+enum check_status check_program(struct module *m, struct diag *d, const struct check_options *o,
+                                struct check_result *out)
+{
+	struct ir_numbers *saved = ir_numbers_save(m);
+	enum check_status status = CHECK_CLEAN;
+	bool found;
+	ir_number(m); /* so that what has no name is called T3 */
+	if (o->each || !check_classes(m, o, out))
+		status = check_ranks(m, d, o, NULL, out, &found);
+	ir_numbers_restore(m, saved);
+	return status;
 }

@@ -20,6 +20,7 @@ struct check_options {
 	int64_t queue;   /* statements that a stream holds; with more its host waits. 0: a host waits at each
 	                    wait */
 	uint64_t work;   /* at most CHECK_MAX_WORK */
+	bool each;       /* every rank is walked; otherwise those that stand for others, which do alike */
 	bool strict;     /* what provides inputs and memory, and takes inputs and outputs back, is work on
 	                    the initial stream */
 };

@@ -1,6 +1,7 @@
 /* checker: what the files of a check share.
  *
  *     check.c      ranks, one after the other; the result
+ *     classes.c    ranks that stand for others
  *     walk.c       statements of a rank in the order in which it issues them
  *     view.c       names as parts of memory
  *     access.c     memory, and whether accesses to it are ordered
@@ -20,10 +21,12 @@
  * ranks do, but where they come to a fence. */
 #ifndef HIRC_CHECK_CHECKER_H
 #define HIRC_CHECK_CHECKER_H
+#include "analysis/symmetry.h"
 #include "check/check.h"
 #include "check/clock.h"
 #include "check/region.h"
 #include "check/spread.h"
+#include "ir/layout.h"
 
 enum {
 	INITIAL_STREAM = -1,
@@ -45,7 +48,8 @@ struct match_entry {
 struct slice { /* devices of a team, in order */
 	uint32_t n;
 	const uint32_t *device;
-	uint32_t next; /* of its hash chain */
+	uint32_t *moves; /* by turn: how far its members move (classes.c); NULL: not known yet */
+	uint32_t next;   /* of its hash chain */
 };
 
 /* Where ranks meet: a slice, or sender and receiver of messages, with a backend. */
@@ -110,12 +114,24 @@ struct turn { /* an iteration of a loop on a rank; 0: outside of loops */
 	uint32_t outer; /* turn of the loop around */
 };
 
+struct shift { /* how far the parts of a buffer along an axis move on a turn of the ranks, see classes.c */
+	value_id value;
+	domain_id domain; /* and axis: as of a condition (region.h) */
+	uint32_t axis;
+	unsigned turn;
+	int64_t by;
+};
+
 struct checker {
 	struct module *m;
 	struct diag *d;
 	const struct check_options *o;
 	struct check_result *result;
 	enum check_status status;
+	struct symmetry *symmetry; /* NULL: each rank stands for itself */
+	VEC(struct shift) shift;
+	bool asymmetric; /* a turn was found that the program does not follow: it is broken */
+	int64_t weight;  /* ranks that the walk's rank stands for */
 	uint64_t work;
 	struct arena *arena;
 	struct parts parts;
@@ -169,6 +185,7 @@ enum access_kind {
 struct access {
 	struct view view;
 	enum access_kind kind;
+	uint32_t one_of; /* one of so many of the ranks that the walk's stands for does it; 0: all do */
 };
 
 struct record { /* an access that later ones are compared with */
@@ -294,7 +311,7 @@ static inline struct clock *walk_clock(struct walk *w)
 /* Whether the check goes on. */
 static inline bool check_goes_on(const struct checker *c)
 {
-	return c->status == CHECK_CLEAN || c->status == CHECK_WRONG;
+	return (c->status == CHECK_CLEAN || c->status == CHECK_WRONG) && !c->asymmetric;
 }
 /* Counts work; false when there is none left. */
 bool check_spend(struct checker *c, uint64_t work);
@@ -305,9 +322,52 @@ bool check_unknown(struct checker *c, uint32_t at, const char *what);
 void walk_rank(struct checker *c, int64_t rank);
 /* The k-th scalar operand; false after check_unknown. */
 bool walk_scalar(struct walk *w, op_id op, unsigned k, int64_t *out);
+/* The same, of what decides which statements a rank issues, and where. */
+bool walk_control(struct walk *w, op_id op, unsigned k, int64_t *out);
 bool walk_value(struct walk *w, expr_id e, uint32_t at, int64_t *out);
 /* Takes the next step on the current stream; all that follows is of this step. */
 uint32_t walk_step(struct walk *w);
+
+/* team.c */
+struct seat { /* of this rank in a team */
+	uint32_t slice, member, n;
+	const uint32_t *device; /* n of them */
+};
+bool team_seat(struct walk *w, team_id team, struct seat *out); /* false: it has none */
+
+struct cut { /* a slice along an axis of a type's loop domain */
+	int axis;
+	int64_t at;
+	expr_id index; /* what `at` is the value of; 0: a constant */
+};
+
+/* classes.c: each is true where ranks stand for themselves; false after a turn was found to be broken. */
+bool classes_same(struct walk *w, expr_id e);               /* all ranks of an orbit find one value */
+bool classes_peer(struct walk *w, expr_id e, int64_t peer); /* a device, which turns as ranks do */
+/* An index into a team, likewise. */
+bool classes_member(struct walk *w, const struct seat *seat, expr_id e);
+/* Those that stand for the members of a slice are members of it. It comes before classes_member. */
+bool classes_meet(struct walk *w, team_id team, const struct seat *seat);
+/* How many members of a slice the walk's rank stands for, if there are several of which one is the root; else
+ * 0. */
+uint32_t classes_roots(const struct walk *w, const struct seat *seat, int64_t root);
+/* A device is walked. */
+bool classes_stands(const struct checker *c, uint32_t device);
+/* How far the index of a part, of which there are `count`, moves on each turn; by: SYMMETRY_MOST zeros. */
+bool classes_index(struct walk *w, expr_id e, int64_t count, int64_t *by);
+/* A part of a buffer along an axis (domain 0: a logical one) is touched, which moves so. */
+bool classes_parts(struct walk *w, value_id v, domain_id domain, uint32_t axis, const int64_t *by);
+struct classes_step {     /* of a chain: blocks of a part of a buffer */
+	value_id value;   /* of the buffer */
+	domain_id domain; /* by whose axes its slices are told apart */
+	mesh_id mesh;
+	const struct layout_step *step;
+	struct cut cut;
+	int64_t count, block, of; /* of: elements that are cut in blocks */
+	bool outermost;
+};
+/* Adds to by[turn] how far the part moves; NULL: only its size is asked for. */
+bool classes_step(struct walk *w, const struct classes_step *x, int64_t *by);
 
 /* view.c */
 bool check_view_is_here(const struct walk *w, value_id v);
@@ -317,12 +377,9 @@ void check_view_shard(struct walk *w, op_id op);
 void check_view_select(struct walk *w, op_id op);
 /* The interval of a logical axis of a view's type that it holds on the walk's rank, where a slice along an
  * axis of the loop domain has index `at`; axis -1: there is none. False: it is none, or not known. */
-struct cut {
-	int axis;
-	int64_t at;
-};
+/* by: NULL, or SYMMETRY_MOST zeros: how far it moves on each turn. */
 bool check_view_interval(struct walk *w, const struct view *x, type_id type, unsigned axis, struct cut cut,
-                         struct span *out);
+                         struct span *out, int64_t *by);
 /* Elements that a view holds on a rank; -1: not known. */
 int64_t check_view_elements(struct walk *w, value_id v);
 
@@ -363,13 +420,6 @@ void transfer_end_group(struct walk *w, op_id op);
 void transfer_wait(struct walk *w, op_id op);
 void transfer_end(struct walk *w);
 void transfer_free_all(struct walk *w);
-
-/* team.c */
-struct seat { /* of this rank in a team */
-	uint32_t slice, member, n;
-	const uint32_t *device; /* n of them */
-};
-bool team_seat(struct walk *w, team_id team, struct seat *out); /* false: it has none */
 
 /* match.c: what a rank issues. Each gives the progress_node at which all who issue it meet. */
 uint32_t match_fence(struct walk *w, op_id op, const struct seat *seat, value_id value);

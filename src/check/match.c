@@ -156,6 +156,10 @@ uint32_t match_message(struct walk *w, op_id op, team_id team, bool send, int64_
 	struct channel key = {.message = true, .backend = op_backend(w->m, op), .team = team, .n = 2};
 	key.ends[send ? 0 : 1] = (uint32_t)w->rank;
 	key.ends[send ? 1 : 0] = (uint32_t)peer;
+	if (w->c->symmetry) { /* the messages that it is turned into, whose sender is the least */
+		key.ends[1] = symmetry_back(w->c->symmetry, key.ends[1], key.ends[0]);
+		key.ends[0] = w->c->symmetry->least[key.ends[0]];
+	}
 	return add(w, &key,
 	           &(struct match_entry){.op = op, .member = !send, .root = -1, .elements = elements});
 }
@@ -190,7 +194,8 @@ bool match_end(struct checker *c)
 		const struct channel *ch = &c->channel.at[i];
 		all &= !ch->broken;
 		for (uint32_t k = 0; k < ch->n && !ch->broken; k++)
-			if (ch->count[k] < ch->entry.n) {
+			if (ch->count[k] < ch->entry.n &&
+			    (ch->message || classes_stands(c, device_of(c, ch, k)))) {
 				report_missing(c, ch, k);
 				all = false;
 				break;

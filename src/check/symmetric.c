@@ -110,7 +110,8 @@ bool symmetric_divides(struct walk *w, op_id op, bool holds)
 	bool divided = false;
 	int64_t other;
 	for (w->rank = 0; w->rank < w->c->o->ranks && !divided && check_spend(w->c, 1); w->rank++)
-		divided = scalar_of(w, op, &other) && (other != 0) != holds;
+		divided = classes_stands(w->c, (uint32_t)w->rank) && scalar_of(w, op, &other) &&
+		          (other != 0) != holds;
 	w->rank = rank;
 	return divided;
 }
@@ -151,7 +152,7 @@ static struct span span_of(struct walk *w, const struct touch *t, uint32_t membe
 		return all;
 	if (!t->type)
 		return (struct span){cut.at, cut.at + 1};
-	return check_view_interval(w, t->x, t->type, (unsigned)t->logical, cut, &span) ? span : all;
+	return check_view_interval(w, t->x, t->type, (unsigned)t->logical, cut, &span, NULL) ? span : all;
 }
 
 static spread_id spread_find(struct walk *w, const struct touch *t)
@@ -259,12 +260,22 @@ static void meet(struct walk *w, op_id op, const struct seat *seat, value_id v)
 	progress_stand(w, meeting);
 }
 
+/* The part of the walk's rank, as of all that views show. */
+static bool own_parts(struct walk *w, const struct view *x, type_id type, unsigned axis)
+{
+	int64_t by[SYMMETRY_MOST] = {0};
+	struct span span;
+	return !check_view_interval(w, x, type, axis, (struct cut){.axis = -1}, &span, by) ||
+	       classes_parts(w, w->storage.at[x->storage].value, 0, axis, by);
+}
+
 void symmetric_view(struct walk *w, op_id op)
 {
 	value_id v = op_def(w->m, op, 0), from = op_read(w->m, op, 0);
 	struct view x = w->view[from];
 	struct seat seat;
-	if (x.storage != CHECK_NONE && team_seat(w, w->m->op.at[op].team, &seat)) {
+	if (x.storage != CHECK_NONE && team_seat(w, w->m->op.at[op].team, &seat) &&
+	    classes_meet(w, w->m->op.at[op].team, &seat)) {
 		const struct storage *of = &w->storage.at[x.storage];
 		if (of->freed)
 			report_freed(w, of->value, of->freed, of->freed_turn, op, ACCESS_VIEW);
@@ -272,7 +283,7 @@ void symmetric_view(struct walk *w, op_id op)
 		s.member = seat.member;
 		s.axis = axis_of(w, op);
 		s.own = s.all = x.spread = spread_all(w, seat.n);
-		if (s.axis >= 0)
+		if (s.axis >= 0 && own_parts(w, &x, w->m->value.at[from].type, (unsigned)s.axis))
 			s.own = spread_of(w, &(struct touch){op, seat.slice, s.all, &x,
 			                                     w->m->value.at[from].type, s.axis, -1});
 		x.symmetric = w->symmetric.n;

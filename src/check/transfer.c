@@ -33,7 +33,7 @@ static void start(struct walk *w, struct start *s, struct transfer *to)
 	to->thread[to->n] = t;
 	to->meeting[to->n] = s->meeting;
 	to->started[to->n++] = clock;
-	w->c->result->communications++;
+	w->c->result->communications += w->c->weight;
 }
 
 static struct transfer transfer_new(struct walk *w, op_id op, uint32_t room)
@@ -84,14 +84,17 @@ static int64_t elements_of(struct walk *w, const struct collective *x)
 static unsigned accesses_of(struct walk *w, const struct collective *x, struct access *list)
 {
 	enum op_kind kind = (enum op_kind)w->m->op.at[x->op].kind;
-	bool is_root = x->root == x->seat.member || x->seat.n == 1;
+	uint32_t roots = classes_roots(w, &x->seat, x->root);
+	bool is_root = roots || x->root == x->seat.member || x->seat.n == 1;
+	bool root_reads = kind == OP_BROADCASTS || kind == OP_SCATTER || kind == OP_SEND_RECV;
+	bool root_writes = kind == OP_REDUCE || kind == OP_GATHER;
+	bool others_write = kind == OP_SEND_RECV && x->seat.n > 1;
 	unsigned n = 0;
-	if (is_root || (kind != OP_BROADCASTS && kind != OP_SCATTER && kind != OP_SEND_RECV))
-		list[n++] = (struct access){w->view[x->in], ACCESS_READ};
-	if (kind == OP_REDUCE || kind == OP_GATHER  ? is_root
-	    : kind == OP_SEND_RECV && x->seat.n > 1 ? !is_root
-	                                            : true)
-		list[n++] = (struct access){w->view[x->out], ACCESS_WRITE};
+	if (is_root || !root_reads)
+		list[n++] = (struct access){w->view[x->in], ACCESS_READ, root_reads ? roots : 0};
+	if (root_writes ? is_root : others_write ? !is_root || roots : true)
+		list[n++] =
+		    (struct access){w->view[x->out], ACCESS_WRITE, root_writes || others_write ? roots : 0};
 	return n;
 }
 
@@ -101,10 +104,13 @@ static uint32_t match(struct walk *w, struct collective *x)
 	const struct op *o = &w->m->op.at[x->op];
 	bool permutes = o->kind == OP_COLLECTIVE_PERMUTE;
 	int64_t peer[2] = {0, 0};
-	if (op_info[o->kind].traits & TRAIT_ROOTED && !walk_scalar(w, x->op, 0, &x->root))
+	if (!classes_meet(w, o->team, &x->seat))
+		return 0;
+	if (op_info[o->kind].traits & TRAIT_ROOTED && !walk_control(w, x->op, 0, &x->root))
 		return 0;
 	for (unsigned k = 0; k < 2 && permutes; k++)
-		if (!walk_scalar(w, x->op, k, &peer[k]))
+		if (!walk_scalar(w, x->op, k, &peer[k]) ||
+		    !classes_member(w, &x->seat, op_scalar_expr(w->m, x->op, k)))
 			return 0;
 	for (unsigned k = 0; k < 2; k++)
 		if (peer[k] < 0 || peer[k] >= x->seat.n || x->root >= x->seat.n || x->root < -1) {
@@ -159,7 +165,8 @@ void transfer_collective(struct walk *w, op_id op)
 static struct start start_of(const struct walk *w, const struct message *x)
 {
 	bool send = w->m->op.at[x->op].kind == OP_SEND;
-	return (struct start){.op = x->op, .n = 1, .list = {{x->view, send ? ACCESS_READ : ACCESS_WRITE}}};
+	return (struct start){
+	    .op = x->op, .n = 1, .list = {{.view = x->view, .kind = send ? ACCESS_READ : ACCESS_WRITE}}};
 }
 
 /* Issues it: alone, or with the group that is open. */
@@ -189,7 +196,7 @@ void transfer_message(struct walk *w, op_id op)
 	bool send = w->m->op.at[op].kind == OP_SEND;
 	value_id v = send ? op_read(w->m, op, 0) : op_write(w->m, op, 0);
 	struct message x = {.op = op, .view = w->view[v]};
-	if (!walk_scalar(w, op, 0, &x.peer))
+	if (!walk_scalar(w, op, 0, &x.peer) || !classes_peer(w, op_scalar_expr(w->m, op, 0), x.peer))
 		return;
 	x.elements = check_view_elements(w, v);
 	if (w->c->is_posted[op])

@@ -32,7 +32,7 @@ static int64_t slot_now(struct walk *w)
 {
 	int64_t streams = w->c->o->streams, slot = w->stream.at[w->current].number;
 	for (unsigned k = w->loop_n; k-- > 0 && slot == INITIAL_STREAM;)
-		if (w->loop[k].set_stream && !walk_scalar(w, w->loop[k].set_stream, 0, &slot))
+		if (w->loop[k].set_stream && !walk_control(w, w->loop[k].set_stream, 0, &slot))
 			return 0;
 	for (unsigned k = w->loop_n; k-- > 0 && slot == INITIAL_STREAM;)
 		if (w->m->op.at[w->loop[k].op].flags & OP_STREAM_LOOP)
@@ -116,7 +116,7 @@ void check_view_input(struct walk *w, value_id v)
 	x->storage = storage_get(w, v, 0);
 	if (!w->c->o->strict)
 		return;
-	struct access a = {*x, ACCESS_PROVIDE};
+	struct access a = {.view = *x, .kind = ACCESS_PROVIDE};
 	access_all(w, 0, &a, 1, walk_clock(w), w->stream.at[w->current].thread, walk_step(w));
 }
 
@@ -184,12 +184,13 @@ static bool step_index(struct walk *w, const struct view *x, type_id type, const
 }
 
 bool check_view_interval(struct walk *w, const struct view *x, type_id type, unsigned axis, struct cut cut,
-                         struct span *out)
+                         struct span *out, int64_t *by)
 {
 	const struct type *t = ir_type(w->m, type);
 	const struct domain *d = ir_domain(w->m, t->domain);
 	struct layout_chain chain;
 	int64_t len;
+	bool outermost = true;
 	if (x->vague || x->storage == CHECK_NONE || !layout_chain(w->m, type, axis, &chain) ||
 	    !walk_value(w, d->axis[axis].extent, DIAG_NOWHERE, &len))
 		return false;
@@ -201,6 +202,18 @@ bool check_view_interval(struct walk *w, const struct view *x, type_id type, uns
 		if (!step_index(w, x, type, s, cut, &at) || !walk_value(w, s->count, DIAG_NOWHERE, &count) ||
 		    (s->block && !walk_value(w, s->block, DIAG_NOWHERE, &block)))
 			return false;
+		const struct classes_step step = {.value = w->storage.at[x->storage].value,
+		                                  .domain = parts_domain(w, x, type),
+		                                  .mesh = t->mesh,
+		                                  .step = s,
+		                                  .cut = cut,
+		                                  .count = count,
+		                                  .block = block,
+		                                  .of = len,
+		                                  .outermost = outermost};
+		if (!classes_step(w, &step, by))
+			return false;
+		outermost &= count == 1;
 		if (s->swizzled) {
 			mesh_axis_index(ir_mesh(w->m, t->mesh), (uint32_t)w->rank, s->swizzle_axis, &shift);
 			at = count > 0 ? (at + shift) % count : 0;
@@ -221,7 +234,7 @@ int64_t check_view_elements(struct walk *w, value_id v)
 	int64_t n = 1;
 	for (unsigned a = 0; a < d->rank; a++)
 		if (!check_view_interval(w, &w->view[v], w->m->value.at[v].type, a, (struct cut){.axis = -1},
-		                         &span) ||
+		                         &span, NULL) ||
 		    __builtin_mul_overflow(n, span.hi - span.lo, &n))
 			return -1;
 	return n;
@@ -255,13 +268,21 @@ void check_view_shard(struct walk *w, op_id op)
 	struct view x = w->view[from];
 	type_id type = w->m->value.at[v].type;
 	struct span span;
-	int64_t at;
+	int64_t at, count, by[SYMMETRY_MOST] = {0};
 	int logical = -1;
 	if (!x.absent && x.storage != CHECK_NONE && walk_scalar(w, op, 0, &at)) {
+		const expr_id index = op_scalar_expr(w->m, op, 0);
+		const value_id buffer = w->storage.at[x.storage].value;
 		int leaf = x.vague ? -1 : next_cut(w, &x, type, &logical);
 		x.vague = leaf < 0;
 		if (leaf >= 0 && !x.dropped) {
 			struct condition block = {parts_domain(w, &x, type), (uint32_t)leaf, at, at + 1};
+			const struct axis *cut = &ir_domain(w->m, ir_type(w->m, type)->domain)->axis[leaf];
+			int64_t moves[SYMMETRY_MOST] = {0};
+			if (!walk_value(w, cut->extent, DIAG_NOWHERE, &count) ||
+			    !classes_index(w, index, count, moves) ||
+			    !classes_parts(w, buffer, block.domain, block.axis, moves))
+				return;
 			x.region = parts_narrow(&w->c->parts, x.region, block);
 			if (is_alike(w, &x, op, type))
 				x.alike = parts_narrow(&w->c->parts, x.alike, block);
@@ -270,7 +291,9 @@ void check_view_shard(struct walk *w, op_id op)
 			symmetric_cut(w, op, &x, logical < 0 ? -1 : x.axis[logical], type, logical, leaf);
 		x.bound_n++;
 		if (logical >= 0 &&
-		    check_view_interval(w, &x, type, (unsigned)logical, (struct cut){leaf, at}, &span))
+		    check_view_interval(w, &x, type, (unsigned)logical, (struct cut){leaf, at, index}, &span,
+		                        by) &&
+		    classes_parts(w, buffer, 0, x.axis[logical], by))
 			x.region = parts_narrow(&w->c->parts, x.region,
 			                        (struct condition){0, x.axis[logical], span.lo, span.hi});
 	}
@@ -282,14 +305,19 @@ void check_view_select(struct walk *w, op_id op)
 	value_id v = op_def(w->m, op, 0), from = op_read(w->m, op, 0);
 	struct view x = w->view[from];
 	const struct domain *d = value_domain(w->m, from);
-	int64_t axis = op_attr_int(w->m, op, "axis", 0), at;
+	int64_t axis = op_attr_int(w->m, op, "axis", 0), at, count, by[SYMMETRY_MOST] = {0};
 	axis += axis < 0 ? d->rank : 0;
 	if (!x.absent && x.storage != CHECK_NONE && axis >= 0 && axis < d->rank &&
 	    walk_scalar(w, op, 0, &at)) {
 		/* of an axis that is a mesh axis itself the rank has one element, which is 0 */
-		if (d->axis[axis].place != PLACE_MESH)
+		if (d->axis[axis].place != PLACE_MESH) {
+			if (!walk_value(w, d->axis[axis].extent, DIAG_NOWHERE, &count) ||
+			    !classes_index(w, op_scalar_expr(w->m, op, 0), count, by) ||
+			    !classes_parts(w, w->storage.at[x.storage].value, 0, x.axis[axis], by))
+				return;
 			x.region = parts_narrow(&w->c->parts, x.region,
 			                        (struct condition){0, x.axis[axis], at, at + 1});
+		}
 		if (x.symmetric)
 			symmetric_cut(w, op, &x, x.axis[axis], 0, 0, -1);
 		x.vague |= x.bound_n != 0;

@@ -48,6 +48,11 @@ bool walk_scalar(struct walk *w, op_id op, unsigned k, int64_t *out)
 	return true;
 }
 
+bool walk_control(struct walk *w, op_id op, unsigned k, int64_t *out)
+{
+	return walk_scalar(w, op, k, out) && classes_same(w, op_scalar_expr(w->m, op, k));
+}
+
 /* ---- streams */
 
 static uint32_t stream_numbered(struct walk *w, int64_t number)
@@ -69,7 +74,7 @@ static bool stream_named(struct walk *w, op_id op, uint32_t *out)
 		*out = w->handle[op_operand_id(w->m, op, ROLE_HANDLE, 0)];
 		return true;
 	}
-	if (!walk_scalar(w, op, 0, &index))
+	if (!walk_control(w, op, 0, &index))
 		return false;
 	index = expr_stream(index, w->c->o->streams);
 	if (index < 0)
@@ -130,10 +135,11 @@ static void compute(struct walk *w, op_id op)
 	for (unsigned k = 0; k < o->operand_n; k++) {
 		const struct operand *p = ir_operand(w->m, op, k);
 		if (p->role == ROLE_READ)
-			list[n++] = (struct access){w->view[p->id],
-			                            lists(writes, read++) ? ACCESS_WRITE : ACCESS_READ};
+			list[n++] =
+			    (struct access){.view = w->view[p->id],
+			                    .kind = lists(writes, read++) ? ACCESS_WRITE : ACCESS_READ};
 		else if (p->role == ROLE_DEF || p->role == ROLE_WRITE)
-			list[n++] = (struct access){w->view[p->id], ACCESS_WRITE};
+			list[n++] = (struct access){.view = w->view[p->id], .kind = ACCESS_WRITE};
 	}
 	if (!result || check_view_is_here(w, result)) {
 		uint32_t step = walk_step(w);
@@ -149,7 +155,7 @@ static void allocate(struct walk *w, op_id op)
 	if (!op_attr_is_true(w->m, op, "zero_init") && !op_attr_is_true(w->m, op, "resets_to_zero") &&
 	    !w->c->o->strict)
 		return;
-	struct access a = {w->view[v], ACCESS_ALLOCATE};
+	struct access a = {.view = w->view[v], .kind = ACCESS_ALLOCATE};
 	uint32_t step = walk_step(w);
 	access_all(w, op, &a, 1, walk_clock(w), w->stream.at[w->current].thread, step);
 }
@@ -170,7 +176,7 @@ static bool for_loop(struct walk *w, op_id op)
 	struct loop *loop = &w->loop[w->loop_n];
 	uint32_t outer = w->now;
 	*loop = (struct loop){.op = op, .set_stream = find_set_stream(w->m, body)};
-	if (!walk_scalar(w, op, 0, &loop->start) || !walk_scalar(w, op, 1, &loop->stop))
+	if (!walk_control(w, op, 0, &loop->start) || !walk_control(w, op, 1, &loop->stop))
 		return false;
 	w->loop_n++;
 	for (int64_t i = loop->start; i < loop->stop; i++) {
@@ -211,7 +217,7 @@ static bool condition(struct walk *w, op_id op)
 {
 	int64_t holds;
 	region_id branch = w->m->op.at[op].region, other = w->m->region.at[branch].sibling;
-	if (!walk_scalar(w, op, 0, &holds))
+	if (!walk_control(w, op, 0, &holds))
 		return false;
 	if (!holds) {
 		branch = other;
@@ -313,7 +319,7 @@ static void walk_op(struct walk *w, op_id op)
 	case OP_DISPATCH:
 	case OP_COMBINE: { /* all ranks of the team come to it, in one order with its other collectives */
 		struct seat seat;
-		if (team_seat(w, m->op.at[op].team, &seat)) {
+		if (team_seat(w, m->op.at[op].team, &seat) && classes_meet(w, m->op.at[op].team, &seat)) {
 			uint32_t meeting = match_collective(w, op, &seat, -1, -1);
 			progress_start(w, op, meeting);
 			progress_stand(w, meeting);

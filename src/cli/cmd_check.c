@@ -26,7 +26,8 @@ static enum status report(struct module *m, struct diag *d, const struct check_o
 	struct check_result r;
 	switch (check_program(m, d, o, &r)) {
 	case CHECK_CLEAN:
-		printf("ok: %lld rank%s, %lld access%s, %lld Communication%s: ordered, matched, alive, without deadlock\n",
+		printf("ok: %lld rank%s, %lld access%s, %lld Communication%s: ordered, matched, alive, "
+		       "without deadlock\n",
 		       (long long)r.ranks, r.ranks == 1 ? "" : "s", (long long)r.accesses,
 		       r.accesses == 1 ? "" : "es", (long long)r.communications,
 		       r.communications == 1 ? "" : "s");
@@ -112,6 +113,10 @@ int cmd_check(int argc, char **argv)
 	     .value = "N",
 	     .max = INT32_MAX,
 	     .help = "a stream holds N statements, then its host waits; 0: a host waits at each wait"},
+	    {.name = "each-rank",
+	     .kind = OPTION_SWITCH,
+	     .to = &c.check.each,
+	     .help = "walk every rank, not one for all that do alike"},
 	    {.name = "strict",
 	     .kind = OPTION_SWITCH,
 	     .to = &c.check.strict,

@@ -1,0 +1,222 @@
+/* classes: few ranks stand for all.
+ *
+ *     mesh ring(x = 4096)
+ *     for i in 0..4096
+ *       T = shard_by_stream(X, (axis_index(x) + i) % 4096)
+ *       recv(G, peer=device(x, (axis_index(x) + i) % 4096)) …
+ *
+ * Turns of the ranks (analysis/symmetry.h) make of one rank all of its orbit. The least is walked. What it
+ * does, the others do turned, if all that decides what a rank does is the same on all, peers turn as ranks
+ * do, and parts of memory become parts that overlap where those overlapped:
+ *
+ *     index              on rank 0    on rank 1    turn by 1
+ *     i                  block i      block i      moves by 0
+ *     (x + i) % 4096     block i      block i + 1  moves by 1, round the end
+ *
+ * For that all parts of one buffer along one axis move alike, round the end of the axis. Where something does
+ * not follow a turn, that turn is broken: it is tried with larger steps, then given up, in the end for all
+ * ranks one by one. So are ranks checked of whose least anything was reported: what is told is told of them
+ * all, in the order of the ranks. */
+#include "analysis/moves.h"
+#include "check/checker.h"
+#include "ir/layout.h"
+
+/* The walk does not follow a turn. */
+static bool breaks(struct checker *c, unsigned turn)
+{
+	c->symmetry->broken = (int)turn;
+	c->asymmetric = true;
+	return false;
+}
+
+static struct expr_env env_of(const struct walk *w)
+{
+	return (struct expr_env){
+	    .rank = w->rank, .streams = w->c->o->streams ? w->c->o->streams : INT32_MAX, .index = w->index};
+}
+
+bool classes_same(struct walk *w, expr_id e)
+{
+	const struct symmetry *s = w->c->symmetry;
+	const struct expr_env env = env_of(w);
+	if (!s || !e || !moves_by_rank(w->m, e))
+		return true;
+	for (unsigned k = 0; k < s->n; k++)
+		if (!moves_not(s, &s->turn[k], e, &env))
+			return breaks(w->c, k);
+	return true;
+}
+
+bool classes_peer(struct walk *w, expr_id e, int64_t peer)
+{
+	const struct symmetry *s = w->c->symmetry;
+	const struct expr_env env = env_of(w);
+	for (unsigned k = 0; s && k < s->n; k++) {
+		bool stays = peer < 0 || peer >= w->c->o->ranks || s->turn[k].to[peer] == (uint32_t)peer;
+		if (e ? !moves_as_rank(s, &s->turn[k], e, &env) : !stays)
+			return breaks(w->c, k);
+	}
+	return true;
+}
+
+/* How far the index of a rank in its slice moves on a turn, the same for all ranks of the slice. False: they
+ * move otherwise. */
+static bool seat_moves(struct walk *w, team_id team, const struct seat *seat, const struct symmetry_turn *t,
+                       uint32_t *by)
+{
+	const int64_t rank = w->rank;
+	bool alike = true;
+	for (uint32_t k = 0; k < seat->n && alike; k++) {
+		struct seat to;
+		w->rank = t->to[seat->device[k]];
+		alike = team_seat(w, team, &to) && to.n == seat->n;
+		uint32_t moves = alike ? (to.member + seat->n - k) % seat->n : 0;
+		alike = alike && (!k || moves == *by);
+		*by = moves;
+	}
+	w->rank = rank;
+	return alike;
+}
+
+/* Looks at a slice once: whether those who stand for its members are members of it, and how these move. */
+static bool meets(struct walk *w, team_id team, const struct seat *seat)
+{
+	const struct symmetry *s = w->c->symmetry;
+	uint32_t *moves = arena_new_array(w->c->arena, uint32_t, s->n + 1), standing = 0;
+	if (!check_spend(w->c, (uint64_t)seat->n * (s->n + 1)))
+		return false;
+	for (uint32_t k = 0; k < seat->n; k++) {
+		uint32_t least = s->least[seat->device[k]], i = 0;
+		while (i < seat->n && seat->device[i] != least) /* most often the first */
+			i++;
+		standing += i < seat->n;
+	}
+	if (standing < seat->n)
+		return breaks(w->c, 0);
+	for (unsigned k = 0; k < s->n; k++)
+		if (!seat_moves(w, team, seat, &s->turn[k], &moves[k]))
+			return breaks(w->c, k);
+	w->c->slice.at[seat->slice].moves = moves;
+	return true;
+}
+
+bool classes_meet(struct walk *w, team_id team, const struct seat *seat)
+{
+	return !w->c->symmetry || w->c->slice.at[seat->slice].moves || meets(w, team, seat);
+}
+
+bool classes_member(struct walk *w, const struct seat *seat, expr_id e)
+{
+	const struct symmetry *s = w->c->symmetry;
+	const struct expr_env env = env_of(w);
+	for (unsigned k = 0; s && k < s->n; k++) {
+		int64_t by = 0, of = 0;
+		if ((e && !moves_turning(s, &s->turn[k], e, &env, &by, &of)) || (of && of != seat->n) ||
+		    by != w->c->slice.at[seat->slice].moves[k])
+			return breaks(w->c, k);
+	}
+	return true;
+}
+
+uint32_t classes_roots(const struct walk *w, const struct seat *seat, int64_t root)
+{
+	const struct symmetry *s = w->c->symmetry;
+	uint32_t same = 0;
+	if (!s || root < 0 || s->least[seat->device[root]] != (uint32_t)w->rank)
+		return 0;
+	for (uint32_t k = 0; k < seat->n; k++)
+		same += s->least[seat->device[k]] == (uint32_t)w->rank;
+	return same > 1 ? same : 0;
+}
+
+bool classes_stands(const struct checker *c, uint32_t device)
+{
+	return !c->symmetry || c->symmetry->least[device] == device;
+}
+
+/* ---- parts of memory */
+
+static struct shift *shift_find(struct checker *c, unsigned turn, value_id v, domain_id domain, uint32_t axis)
+{
+	for (uint32_t k = 0; k < c->shift.n; k++) {
+		struct shift *s = &c->shift.at[k];
+		if (s->value == v && s->domain == domain && s->axis == axis && s->turn == turn)
+			return s;
+	}
+	return NULL;
+}
+
+/* All parts of a buffer along an axis move by so much. */
+static bool shift_add(struct walk *w, unsigned turn, value_id v, domain_id domain, uint32_t axis, int64_t by)
+{
+	struct shift *s = shift_find(w->c, turn, v, domain, axis);
+	if (!s)
+		vec_push(&w->c->shift, (struct shift){v, domain, axis, turn, by});
+	return !s || s->by == by || breaks(w->c, turn);
+}
+
+/* The move of a slice's index, of which there are `count`. */
+static bool index_moves(struct walk *w, unsigned turn, expr_id e, int64_t count, int64_t *by)
+{
+	const struct symmetry *s = w->c->symmetry;
+	const struct expr_env env = env_of(w);
+	int64_t of = 0;
+	*by = 0;
+	if (e && moves_by_rank(w->m, e) &&
+	    (!moves_turning(s, &s->turn[turn], e, &env, by, &of) || (of && of != count)))
+		return breaks(w->c, turn);
+	return true;
+}
+
+bool classes_index(struct walk *w, expr_id e, int64_t count, int64_t *by)
+{
+	for (unsigned k = 0; w->c->symmetry && k < w->c->symmetry->n; k++)
+		if (!index_moves(w, k, e, count, &by[k]))
+			return false;
+	return true;
+}
+
+bool classes_parts(struct walk *w, value_id v, domain_id domain, uint32_t axis, const int64_t *by)
+{
+	for (unsigned k = 0; w->c->symmetry && k < w->c->symmetry->n; k++)
+		if (!shift_add(w, k, v, domain, axis, by[k]))
+			return false;
+	return true;
+}
+
+/* How far the block of a step moves on a turn. */
+static bool step_moves(struct walk *w, unsigned turn, const struct classes_step *x, int64_t *by)
+{
+	const struct symmetry_turn *t = &w->c->symmetry->turn[turn];
+	const struct shift *known;
+	*by = 0;
+	if (x->step->place == PLACE_MESH)
+		*by = t->moves[x->mesh][x->step->mesh_axis];
+	else if (x->cut.axis == x->step->axis && !index_moves(w, turn, x->cut.index, x->count, by))
+		return false;
+	else if (x->cut.axis != x->step->axis &&
+	         (known = shift_find(w->c, turn, x->value, x->domain, x->step->axis)))
+		*by = known->by;
+	if (x->step->swizzled)
+		*by += t->moves[x->mesh][x->step->swizzle_axis];
+	*by = x->count > 0 ? *by % x->count : 0;
+	return true;
+}
+
+bool classes_step(struct walk *w, const struct classes_step *x, int64_t *by)
+{
+	for (unsigned k = 0; w->c->symmetry && k < w->c->symmetry->n; k++) {
+		int64_t blocks, whole;
+		if (!step_moves(w, k, x, &blocks))
+			return false;
+		if (!blocks)
+			continue;
+		/* a part that moves goes round the end of the axis, and all are of one size */
+		if (__builtin_mul_overflow(x->count, x->block, &whole) || whole != x->of ||
+		    (by && (by[k] || !x->outermost)))
+			return breaks(w->c, k);
+		if (by)
+			by[k] = blocks * x->block;
+	}
+	return true;
+}
