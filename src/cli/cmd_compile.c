@@ -5,7 +5,6 @@
 #include "base/source.h"
 #include "cli/commands.h"
 #include "cli/compile.h"
-#include "cli/gpu.h"
 #include "cli/output.h"
 #include "cli/ranks.h"
 #include "cli/split.h"
@@ -26,9 +25,8 @@ struct compile_command {
 	struct compile_options compile;
 	const char *dump; /* nvfuser, hir, ast or cost; NULL: none */
 	const char *output, *reproducer;
-	const char *target; /* of --dump-plan */
-	struct gpu_options gpu;
-	int64_t rank; /* of --dump-plan */
+	struct rank_options ranks; /* of --dump-plan: target, transport, how messages are copied */
+	int64_t rank;              /* of --dump-plan */
 	bool plan;
 	bool split, list, stats;
 	struct diag *d;
@@ -86,6 +84,46 @@ static enum status dump_cost(struct compile_command *c, struct module *m)
 	return status;
 }
 
+static struct plan *make_plan(struct compile_command *c, struct module *m, int64_t rank, int64_t ranks)
+{
+	struct plan_target target = gpu_options_plan(&c->ranks.gpu, c->ranks.target, RANK_DEFAULT_STREAMS);
+	struct source *outer = diag_set_source(c->d, m->source);
+	struct plan *p = plan_build(m, c->d, rank, ranks, &target);
+	diag_set_source(c->d, outer);
+	return p;
+}
+
+/* The calls of a rank to its GPU. */
+static enum status dump_calls(struct compile_command *c, struct module *m, int64_t ranks)
+{
+	const struct exec_options how = rank_options_exec(&c->ranks, c->compile.steps);
+	struct plan **plan = mem_zalloc((size_t)ranks * sizeof *plan);
+	enum status status = STATUS_OK;
+	for (int64_t r = 0; r < ranks && status == STATUS_OK; r++) {
+		if (r != c->rank && !exec_calls_need_all(&how))
+			continue;
+		plan[r] = make_plan(c, m, r, ranks);
+		status = plan[r] ? STATUS_OK : STATUS_DIAGNOSTICS;
+	}
+	for (int64_t r = 0; r < ranks && status == STATUS_OK; r++)
+		if (plan[r])
+			plan_packs_drop(plan[r]);
+	ir_number(m); /* for what has no name */
+	struct plan_labels *labels = plan_labels_new(m);
+	const struct exec_calls calls = {.plan = (const struct plan *const *)plan,
+	                                 .ranks = (int)ranks,
+	                                 .rank = (int)c->rank,
+	                                 .labels = labels,
+	                                 .how = &how};
+	if (status == STATUS_OK)
+		status = exec_calls_print(&calls, &c->text);
+	plan_labels_free(labels);
+	for (int64_t r = 0; r < ranks; r++)
+		plan_free(plan[r]);
+	free(plan);
+	return status;
+}
+
 /* The plan of a rank; for a GPU the calls that it makes. */
 static enum status dump_plan(struct compile_command *c, struct module *m)
 {
@@ -96,24 +134,14 @@ static enum status dump_plan(struct compile_command *c, struct module *m)
 		           (long long)c->rank, (long long)ranks - 1);
 		return STATUS_USAGE;
 	}
-	struct source *outer = diag_set_source(c->d, m->source);
-	struct plan_target target = gpu_options_plan(&c->gpu, c->target, RANK_DEFAULT_STREAMS);
-	struct plan *p = plan_build(m, c->d, c->rank, ranks, &target);
-	diag_set_source(c->d, outer);
-	enum status status = p ? STATUS_OK : STATUS_DIAGNOSTICS;
-	if (p && strcmp(c->target, "cuda") == 0) {
-		ir_number(m); /* for what has no name */
-		struct plan_labels *labels = plan_labels_new(m);
-		plan_packs_drop(p);
-		const struct exec_options o = gpu_options_exec(&c->gpu);
-		status = exec_calls_print(p, labels, &o, &c->text);
-		plan_labels_free(labels);
-	} else if (p) {
-		plan_print(p, m, &c->text);
-	}
-	if (p)
-		plan_free(p);
-	return status;
+	if (rank_options_are_cuda(&c->ranks))
+		return dump_calls(c, m, ranks);
+	struct plan *p = make_plan(c, m, c->rank, ranks);
+	if (!p)
+		return STATUS_DIAGNOSTICS;
+	plan_print(p, m, &c->text);
+	plan_free(p);
+	return STATUS_OK;
 }
 
 /* One program; takes the source over. */
@@ -202,8 +230,9 @@ static void write_reproducer(struct compile_command *c, const char *path)
 /* Those of --dump-plan come with it. */
 static bool check_given(struct compile_command *c, const struct command_line *line)
 {
-	static const char *const of_plan[] = {"rank", "target", "allow-tf32", "exact-reductions",
-	                                      "fuse-relu"};
+	static const char *const of_plan[] = {
+	    "rank",          "target",     "transport",        "p2p-protocol",
+	    "p2p-transport", "allow-tf32", "exact-reductions", "fuse-relu"};
 	for (unsigned k = 0; !c->plan && k < sizeof of_plan / sizeof *of_plan; k++)
 		if (options_given(line, of_plan[k])) {
 			diag_error(
@@ -212,7 +241,13 @@ static bool check_given(struct compile_command *c, const struct command_line *li
 			    of_plan[k]);
 			return false;
 		}
-	return gpu_options_check(&c->gpu, c->target, c->compile.zero_copy, c->d);
+	if (options_given(line, "transport") && !rank_options_are_cuda(&c->ranks)) {
+		diag_error(
+		    c->d, DIAG_NOWHERE,
+		    "--transport is of --target=cuda: the plan for a cpu is the same for all transports");
+		return false;
+	}
+	return rank_options_check(&c->ranks, c->compile.zero_copy, c->d);
 }
 
 static enum status run(struct compile_command *c, struct command_line *line)
@@ -240,8 +275,10 @@ static enum status run(struct compile_command *c, struct command_line *line)
 
 int cmd_compile(int argc, char **argv)
 {
-	struct compile_command c = {.argc = argc, .argv = argv, .target = "cpu"};
+	struct compile_command c = {.argc = argc, .argv = argv};
 	compile_options_init(&c.compile);
+	rank_options_init(&c.ranks);
+	c.ranks.transport = "nccl";
 	const char *usual = getenv("HIRC_DUMP");
 	if (usual && !strcmp(usual, "host_ir")) /* as NVFUSER_DUMP has it */
 		usual = "nvfuser";
@@ -266,9 +303,24 @@ int cmd_compile(int argc, char **argv)
 	     .help = "whose plan that is"},
 	    {.name = "target",
 	     .kind = OPTION_TEXT,
-	     .to = &c.target,
+	     .to = &c.ranks.target,
 	     .value = "cpu|cuda",
 	     .help = "the device that --dump-plan is for"},
+	    {.name = "transport",
+	     .kind = OPTION_TEXT,
+	     .to = &c.ranks.transport,
+	     .value = "nccl|peers|cuda-ipc",
+	     .help = "of --target=cuda: whose calls move data between ranks"},
+	    {.name = "p2p-protocol",
+	     .kind = OPTION_TEXT,
+	     .to = &c.ranks.p2p_protocol,
+	     .value = "auto|get|put",
+	     .help = "of cuda-ipc: who copies a message; see `hirc run`"},
+	    {.name = "p2p-transport",
+	     .kind = OPTION_TEXT,
+	     .to = &c.ranks.p2p_transport,
+	     .value = "auto|copy-engine|kernel",
+	     .help = "of cuda-ipc: what copies a message"},
 	    {.letter = 'o',
 	     .kind = OPTION_TEXT,
 	     .to = &c.output,
@@ -297,7 +349,7 @@ int cmd_compile(int argc, char **argv)
 	             "Exit code: 0, 1 after messages about the input, 2 for a wrong command line, 70 for a "
 	             "bug in hirc.",
 	    .table = {{.title = "Options", .at = options, .n = sizeof options / sizeof *options},
-	              gpu_options_table(&c.gpu),
+	              gpu_options_table(&c.ranks.gpu),
 	              compile_options_table(&c.compile)},
 	    .table_n = 3,
 	};
@@ -315,7 +367,7 @@ int cmd_compile(int argc, char **argv)
 		if (c.output && !c.dump && !c.plan)
 			c.dump = "nvfuser";
 		c.compile.pipeline.nvfuser = !c.dump || strcmp(c.dump, "hir");
-		compile_options_target(&c.compile, &line, c.target);
+		compile_options_target(&c.compile, &line, c.ranks.target);
 		c.d = compile_diag(&c.compile);
 		status = run(&c, &line);
 		diag_finish(c.d);

@@ -122,7 +122,7 @@ enum status cuda_need(struct cuda *c, enum cuda_library library)
 	return c->record ? STATUS_OK : cuda_api_open(c->base.job, library);
 }
 
-static enum status open_device(struct rt_job *job, struct buf *calls, struct rt_device **out)
+static enum status open_device(struct rt_job *job, const struct cuda_calls *calls, struct rt_device **out)
 {
 	struct cuda *c = mem_zalloc(sizeof *c);
 	c->base.ops = &cuda_ops;
@@ -151,7 +151,7 @@ enum status cuda_open(struct rt_job *job, struct rt_device **out)
 	return open_device(job, NULL, out);
 }
 
-enum status cuda_open_recorded(struct rt_job *job, struct buf *calls, struct rt_device **out)
+enum status cuda_open_recorded(struct rt_job *job, const struct cuda_calls *calls, struct rt_device **out)
 {
 	return open_device(job, calls, out);
 }

@@ -115,10 +115,13 @@ static bool is_to_itself(const struct ipc *t, const struct rt_request *r)
 static enum status ipc_progress(struct rt_transport *base, bool *moved)
 {
 	struct ipc *t = (struct ipc *)base;
+	cuda_rest(&t->base, false);
 	enum status status = ipc_messages_advance(t, moved);
 	for (int id = 0; id < base->teams && status == STATUS_OK; id++)
 		if (t->team[id].first || t->team[id].moved)
 			status = ipc_team_advance(t, id, moved);
+	if (*moved)
+		cuda_rest(&t->base, true);
 	return status == STATUS_OK ? status : rt_job_fail(base->job, status);
 }
 

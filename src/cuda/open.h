@@ -2,6 +2,7 @@
  * needed. */
 #ifndef HIRC_CUDA_OPEN_H
 #define HIRC_CUDA_OPEN_H
+#include "base/arena.h"
 #include "base/str.h"
 #include "rt/device.h"
 #include "rt/job.h"
@@ -11,8 +12,15 @@
  * STATUS_ABSENT with a message where there is no driver or GPU. */
 enum status cuda_open(struct rt_job *job, struct rt_device **out);
 
-/* The same without a GPU: what the device and its transports call goes to `calls` as text, see record.h. */
-enum status cuda_open_recorded(struct rt_job *job, struct buf *calls, struct rt_device **out);
+/* Where calls go that are recorded. */
+struct cuda_calls {
+	struct buf *out; /* as text, see record.h */
+	/* What stands for the libraries' objects; of all ranks of the job, until all have ended. */
+	struct arena *handles;
+};
+/* The same without a GPU: what the device and its transports call goes there. Ranks whose transport is peers
+ * or cuda-ipc take turns (rt_launch_turns). */
+enum status cuda_open_recorded(struct rt_job *job, const struct cuda_calls *calls, struct rt_device **out);
 
 /* Whether products of f32 may round their operands to tf32, which has 11 significant bits; at first they may
  * not. */

@@ -245,7 +245,8 @@ static enum status look(struct cuda_transport *t, struct rt_request *r)
 
 static enum status peers_progress(struct rt_transport *t, bool *moved)
 {
-	(void)t, (void)moved; /* whoever comes last does it */
+	(void)moved; /* whoever comes last does it */
+	cuda_rest((struct cuda_transport *)t, false);
 	return STATUS_OK;
 }
 

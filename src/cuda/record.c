@@ -3,40 +3,64 @@
 #include "base/vec.h"
 #include "cuda/cuda.h"
 #include "cuda/record_calls.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
 	ALIGNMENT = 256,  /* of memory that is pretended, bytes */
-	MEMORY = 1 << 30, /* where it begins */
+	MEMORY = 1 << 30, /* where it begins, */
+	RANK_SHIFT = 48,  /* of rank 0; that of all ranks is apart, so that an address says whose it is */
 };
 
 struct cuda_record {
 	struct buf *out;
 	const struct cuda *device;
 	struct cuda_api api;
-	struct rt_origin at; /* of the last line */
-	VEC(struct record_handle *) made;
+	struct rt_origin at;             /* of the last line */
+	struct arena *made;              /* handles */
+	VEC(struct record_block) memory; /* of this rank, or opened */
 	int count[RECORD_COUNTS];
 	CUdeviceptr next; /* where memory is pretended to be */
 	VEC(int) members; /* of the communicator that is made next */
+	char owner[32];
 };
 
 /* The libraries' calls have no argument that could be it. */
 static _Thread_local struct cuda_record *record;
 
+static int own_rank(void)
+{
+	return record->device->base.job->rank;
+}
+
 void *record_handle_new(int number)
 {
-	struct record_handle *h = mem_zalloc(sizeof *h);
+	struct record_handle *h = arena_new_object(record->made, struct record_handle);
 	h->number = number;
-	vec_push(&record->made, h);
+	h->rank = own_rank();
 	return h;
+}
+
+const char *record_owner(const void *handle)
+{
+	const struct record_handle *h = handle;
+	if (!h || h->rank == own_rank())
+		return "";
+	snprintf(record->owner, sizeof record->owner, " of rank %d", h->rank);
+	return record->owner;
+}
+
+void record_event(struct record_handle *h)
+{
+	h->number = record_next(RECORD_EVENTS);
+	h->rank = own_rank();
 }
 
 void record_members_take(struct record_handle *h)
 {
 	uint32_t n = record->members.n;
-	h->member = mem_alloc((n + 1) * sizeof *h->member);
+	h->member = arena_new_array(record->made, int, n + 1);
 	if (n)
 		memcpy(h->member, record->members.at, n * sizeof *h->member);
 	h->members = (int)n;
@@ -56,7 +80,31 @@ CUdeviceptr record_memory(size_t bytes)
 {
 	CUdeviceptr at = record->next;
 	record->next += (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+	vec_push(&record->memory,
+	         (struct record_block){
+	             .at = at, .bytes = bytes, .rank = own_rank(), .number = record_next(RECORD_MEMORY)});
 	return at;
+}
+
+const struct record_block *record_find(CUdeviceptr at)
+{
+	for (uint32_t k = record->memory.n; k-- > 0;) {
+		const struct record_block *b = &record->memory.at[k];
+		if (at >= b->at && at - b->at < b->bytes)
+			return b;
+	}
+	return NULL;
+}
+
+void record_open(const struct record_block *b)
+{
+	vec_push(&record->memory, *b);
+}
+
+int record_other_rank(CUdeviceptr at)
+{
+	int rank = (int)(at >> RANK_SHIFT);
+	return rank == own_rank() ? -1 : rank;
 }
 
 /* Names the statement, where it is another than that of the last call. */
@@ -93,13 +141,14 @@ void record_more(const char *format, ...)
 	va_end(args);
 }
 
-struct cuda_record *cuda_record_begin(const struct cuda *c, struct buf *out)
+struct cuda_record *cuda_record_begin(const struct cuda *c, const struct cuda_calls *calls)
 {
 	record = mem_zalloc(sizeof *record);
-	record->out = out;
+	record->out = calls->out;
+	record->made = calls->handles;
 	record->device = c;
 	record->at.iteration = -1;
-	record->next = MEMORY;
+	record->next = MEMORY + ((CUdeviceptr)own_rank() << RANK_SHIFT);
 	record_driver(&record->api);
 	record_nvrtc(&record->api);
 	record_blas(&record->api);
@@ -121,11 +170,7 @@ void cuda_record_members(struct cuda_record *r, const int *rank, int n)
 
 void cuda_record_end(struct cuda_record *r)
 {
-	for (uint32_t k = 0; k < r->made.n; k++) {
-		free(r->made.at[k]->member);
-		free(r->made.at[k]);
-	}
-	vec_free(&r->made);
+	vec_free(&r->memory);
 	vec_free(&r->members);
 	free(r);
 	record = NULL;

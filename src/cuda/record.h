@@ -8,20 +8,26 @@
  *     # Z = allreduce(Y)  (f.hir:8) iteration 2
  *     ncclAllReduce of 1024 f32, communicator 0 on stream 3, sum
  *
+ *     cuStreamWaitValue32 stream 3 for >= 1, word 514
+ *     cuMemcpyDtoDAsync 4096 bytes from rank 1 on stream 3
+ *     cuStreamWriteValue32 stream 3: 1 to word 770 of rank 1
+ *
  * A line with # is the statement that the calls below it are for. The functions stand where the libraries'
  * would (struct cuda_api), so that what is printed is what runs. Streams, events (one a record) and
- * communicators are numbered in the order in which they are made; roots and peers are named by rank. All work
- * is over at once; nothing is computed, and what is read from the GPU is 0. */
+ * communicators are numbered in the order in which they are made; roots and peers are named by rank. What
+ * belongs to another rank is named with it, and words by their place in its allocation. All work is over at
+ * once; nothing is computed, and what is read from the GPU is 0. */
 #ifndef HIRC_CUDA_RECORD_H
 #define HIRC_CUDA_RECORD_H
 #include "base/str.h"
 #include "cuda/api.h"
 
 struct cuda;
+struct cuda_calls;
 struct cuda_record;
 
-/* Calls of this thread go to out from now on, until cuda_record_end. c->at is the statement. */
-struct cuda_record *cuda_record_begin(const struct cuda *c, struct buf *out);
+/* Calls of this thread go there from now on, until cuda_record_end. c->at is the statement. */
+struct cuda_record *cuda_record_begin(const struct cuda *c, const struct cuda_calls *calls);
 const struct cuda_api *cuda_record_api(const struct cuda_record *r);
 void cuda_record_end(struct cuda_record *r);
 /* The ranks of the communicator that is made next, in its order, which names a rank by its place there. */

@@ -15,26 +15,44 @@ enum { RECORD_TITLE_BYTES = 160 };
 /* What a handle of a library points to. */
 struct record_handle {
 	int number;                     /* that lines name it by; of matrices: their cudaDataType */
+	int rank;                       /* whose it is; of events: who recorded it last */
 	int64_t rows, columns, leading; /* of matrices; leading: elements from one column to the next */
 	int32_t batch;                  /* of matrices: how many there are */
 	int32_t transpose_a, transpose_b, epilogue; /* of products */
-	int *member, members;                       /* of communicators: their ranks; owned */
+	int *member, members;                       /* of communicators: their ranks */
 	char title[RECORD_TITLE_BYTES];             /* of kernels: the first line of their source */
 };
 
-/* A new handle, freed by cuda_record_end. */
+/* An allocation, of this rank or another one. */
+struct record_block {
+	CUdeviceptr at; /* the same to all ranks */
+	size_t bytes;
+	int rank, number;
+};
+
+/* A new handle of this rank, in the arena of the recording. */
 void *record_handle_new(int number);
+/* ` of rank 1`, or nothing if the handle is of this rank; until the next call. */
+const char *record_owner(const void *handle);
+/* An event is recorded: it is another one from now on. */
+void record_event(struct record_handle *h);
 /* The ranks of cuda_record_members are those of a communicator. */
 void record_members_take(struct record_handle *h);
 /* That of a handle; NULL is stream 0 of the libraries: -1. */
 int record_number(const void *handle);
 
 /* What is numbered by itself, from 0. */
-enum record_count { RECORD_STREAMS, RECORD_EVENTS, RECORD_COMMUNICATORS, RECORD_COUNTS };
+enum record_count { RECORD_STREAMS, RECORD_EVENTS, RECORD_COMMUNICATORS, RECORD_MEMORY, RECORD_COUNTS };
 int record_next(enum record_count what);
 
 /* Where memory of so many bytes is pretended to be. */
 CUdeviceptr record_memory(size_t bytes);
+/* What was allocated or opened there; it stays where it is until the next of either. NULL: nothing. */
+const struct record_block *record_find(CUdeviceptr at);
+/* Memory of another rank can be found from now on. */
+void record_open(const struct record_block *b);
+/* Whose memory that is; -1: of this rank. */
+int record_other_rank(CUdeviceptr at);
 
 /* Begins a line, after that of its statement if that is another than the last line's; the rest of a line. */
 void record_say(const char *format, ...) __attribute__((format(printf, 1, 2)));

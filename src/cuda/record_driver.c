@@ -1,6 +1,7 @@
 /* record_driver: calls of the driver. */
 #include "base/arena.h"
 #include "cuda/record_calls.h"
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,6 +75,7 @@ static CUresult record_cuDeviceGetAttribute(int *value, CUdevice_attribute which
 {
 	*value = which == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR ? MAJOR
 	         : which == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT   ? PROCESSORS
+	         : which == CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED    ? 1
 	                                                               : 0;
 	return CUDA_SUCCESS;
 }
@@ -87,7 +89,6 @@ static CUresult record_cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice dev
 /* ---- memory */
 
 SILENT(cuMemFree, CUdeviceptr at)
-SILENT(cuIpcCloseMemHandle, CUdeviceptr at)
 
 static CUresult record_cuMemAlloc(CUdeviceptr *at, size_t bytes)
 {
@@ -103,16 +104,36 @@ static CUresult record_cuMemGetAddressRange(CUdeviceptr *from, size_t *bytes, CU
 	return CUDA_SUCCESS;
 }
 
+static CUresult say_block(const char *call, const struct record_block *b)
+{
+	if (!b)
+		return CUDA_ERROR_INVALID_VALUE;
+	record_say("%s memory %d of rank %d, %zu bytes\n", call, b->number, b->rank, b->bytes);
+	return CUDA_SUCCESS;
+}
+
 static CUresult record_cuIpcGetMemHandle(CUipcMemHandle *handle, CUdeviceptr at)
 {
+	static_assert(sizeof(struct record_block) <= sizeof *handle, "a handle says which block it is of");
+	const struct record_block *b = record_find(at);
 	memset(handle, 0, sizeof *handle);
-	return CUDA_SUCCESS;
+	if (b)
+		memcpy(handle, b, sizeof *b);
+	return say_block("cuIpcGetMemHandle", b);
 }
 
 static CUresult record_cuIpcOpenMemHandle(CUdeviceptr *at, CUipcMemHandle handle, unsigned flags)
 {
-	*at = record_memory(0);
-	return CUDA_SUCCESS;
+	struct record_block b;
+	memcpy(&b, &handle, sizeof b);
+	record_open(&b);
+	*at = b.at;
+	return say_block("cuIpcOpenMemHandle", &b);
+}
+
+static CUresult record_cuIpcCloseMemHandle(CUdeviceptr at)
+{
+	return say_block("cuIpcCloseMemHandle", record_find(at));
 }
 
 static CUresult record_cuMemHostAlloc(void **at, size_t bytes, unsigned flags)
@@ -150,9 +171,20 @@ static CUresult record_cuMemcpyDtoHAsync(void *to, CUdeviceptr from, size_t byte
 	return say_copy("cuMemcpyDtoHAsync", bytes, s);
 }
 
+/* ` from rank 1`, where that is another one. */
+static void say_rank(const char *word, CUdeviceptr at)
+{
+	if (record_other_rank(at) >= 0)
+		record_more(" %s rank %d", word, record_other_rank(at));
+}
+
 static CUresult record_cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream s)
 {
-	return say_copy("cuMemcpyDtoDAsync", bytes, s);
+	record_say("cuMemcpyDtoDAsync %zu bytes", bytes);
+	say_rank("from", from);
+	say_rank("to", to);
+	record_more(" on stream %d%s\n", record_number(s), record_owner(s));
+	return CUDA_SUCCESS;
 }
 
 static CUresult record_cuMemsetD8Async(CUdeviceptr at, unsigned char value, size_t bytes, CUstream s)
@@ -184,21 +216,34 @@ static CUresult record_cuStreamSynchronize(CUstream s)
 
 static CUresult record_cuStreamWaitEvent(CUstream s, CUevent e, unsigned flags)
 {
-	record_say("cuStreamWaitEvent stream %d for event %d\n", record_number(s), record_number(e));
+	record_say("cuStreamWaitEvent stream %d for event %d%s\n", record_number(s), record_number(e),
+	           record_owner(e));
+	return CUDA_SUCCESS;
+}
+
+/* `word 514 of rank 1`: where it is in its allocation. */
+static CUresult say_word(CUdeviceptr at)
+{
+	const struct record_block *b = record_find(at);
+	if (!b)
+		return CUDA_ERROR_INVALID_VALUE;
+	record_more("word %zu", (size_t)(at - b->at) / sizeof(cuuint32_t));
+	say_rank("of", at);
+	record_more("\n");
 	return CUDA_SUCCESS;
 }
 
 static CUresult record_cuStreamWaitValue32(CUstream s, CUdeviceptr at, cuuint32_t value, unsigned flags)
 {
-	record_say("cuStreamWaitValue32 stream %d for %s %u\n", record_number(s),
+	record_say("cuStreamWaitValue32 stream %d for %s %u, ", record_number(s),
 	           flags == CU_STREAM_WAIT_VALUE_EQ ? "==" : ">=", value);
-	return CUDA_SUCCESS;
+	return say_word(at);
 }
 
 static CUresult record_cuStreamWriteValue32(CUstream s, CUdeviceptr at, cuuint32_t value, unsigned flags)
 {
-	record_say("cuStreamWriteValue32 stream %d: %u\n", record_number(s), value);
-	return CUDA_SUCCESS;
+	record_say("cuStreamWriteValue32 stream %d: %u to ", record_number(s), value);
+	return say_word(at);
 }
 
 static CUresult record_cuEventCreate(CUevent *e, unsigned flags)
@@ -209,7 +254,7 @@ static CUresult record_cuEventCreate(CUevent *e, unsigned flags)
 
 static CUresult record_cuEventRecord(CUevent e, CUstream s)
 {
-	((struct record_handle *)e)->number = record_next(RECORD_EVENTS);
+	record_event((struct record_handle *)e);
 	record_say("cuEventRecord event %d on stream %d\n", record_number(e), record_number(s));
 	return CUDA_SUCCESS;
 }

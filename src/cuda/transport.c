@@ -14,6 +14,7 @@ enum {
 static struct rt_request *request_new(struct cuda_transport *t)
 {
 	struct rt_request *r = mem_zalloc(sizeof *r);
+	cuda_rest(t, true);
 	r->c.kind = RT_COLLECTIVE_COUNT;
 	r->next = t->first;
 	r->link = &t->first;
@@ -93,6 +94,8 @@ uint32_t cuda_transport_read(struct rt_transport *t)
 void cuda_transport_wait(struct rt_transport *base, uint32_t seen, int64_t microseconds)
 {
 	struct cuda_transport *t = (struct cuda_transport *)base;
+	if (base->job->boot->rest) /* others run when this rank rests, not while it sleeps */
+		return;
 	if (t->first) {
 		if (microseconds < 0 || microseconds > t->sleep_us)
 			microseconds = t->sleep_us;

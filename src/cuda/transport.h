@@ -53,6 +53,14 @@ uint32_t cuda_transport_read(struct rt_transport *t);
 void cuda_transport_wait(struct rt_transport *t, uint32_t seen, int64_t microseconds);
 void cuda_transport_wake(struct rt_transport *t);
 
+/* Where ranks take turns, the others have theirs; see struct rt_bootstrap. */
+static inline void cuda_rest(struct cuda_transport *t, bool moved)
+{
+	struct rt_job *job = t->base.job;
+	if (job->boot->rest)
+		job->boot->rest(job, moved);
+}
+
 /* A stream waits for an event; NULL: for none. */
 enum status cuda_await(struct cuda *c, CUstream s, CUevent event);
 /* Copies, unless both are the same place. */

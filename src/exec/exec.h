@@ -12,6 +12,7 @@
 
 struct exec;
 struct rt_tracer;
+struct cuda_calls;
 
 struct exec_options {
 	const char *transport; /* "auto", "shm", "mpi", "mixed"; of cuda as in cuda/open.h */
@@ -21,8 +22,8 @@ struct exec_options {
 	bool exact_reductions; /* of nccl: floats as all other transports reduce them, see cuda/open.h */
 	/* of cuda-ipc, as in struct cuda_p2p; p2p_asked: its options were given */
 	bool p2p_put, p2p_by_kernel, p2p_asked;
-	bool ranges;       /* for tools, also where none has started this process: see exec_ranges.h */
-	struct buf *calls; /* of cuda: where its calls go as text, instead of to a GPU; NULL: they are made */
+	bool ranges; /* for tools, also where none has started this process: see exec_ranges.h */
+	const struct cuda_calls *calls; /* of cuda: where its calls go, see cuda/open.h; NULL: to a GPU */
 };
 
 /* What a rank did, for --stats. */

@@ -1,6 +1,8 @@
-/* exec_calls: a run of one rank alone, which the others of the job are imagined to be like. */
+/* exec_calls: a run that is recorded: of one rank alone over NCCL, whose calls do not depend on what the
+ * others do; else of all ranks, which take turns, the rank that is asked for after the others. */
 #include "exec/exec_calls.h"
 #include "base/arena.h"
+#include "cuda/open.h"
 #include "rt/bootstrap.h"
 #include <stdlib.h>
 #include <string.h>
@@ -20,26 +22,60 @@ static bool shares_nothing(const struct rt_job *job)
 	return false;
 }
 
-enum status exec_calls_print(const struct plan *p, const struct plan_labels *labels,
-                             const struct exec_options *how, struct buf *out)
+struct recorded {
+	const struct exec_calls *of;
+	struct arena *handles;
+	struct buf *out;
+};
+
+static enum status record(struct rt_job *job, const struct recorded *r)
 {
-	static const struct rt_bootstrap alone = {
-	    .name = "alone", .allgather = allgather_of_one, .shares = shares_nothing};
-	struct rt_job job = {.rank = (int)p->rank, .size = (int)p->ranks, .boot = &alone, .host = "here"};
-	const struct exec_options o = {.device = "cuda",
-	                               .transport = "nccl",
-	                               .engine = "auto",
-	                               .tf32 = how->tf32,
-	                               .exact_reductions = how->exact_reductions,
-	                               .calls = out};
+	bool is_asked_for = job->rank == r->of->rank;
+	struct buf unheard = {0};
+	const struct cuda_calls calls = {.out = is_asked_for ? r->out : &unheard, .handles = r->handles};
+	struct exec_options o = *r->of->how;
 	struct exec *e;
-	job.board = mem_zalloc(rt_board_bytes(1));
-	rt_board_start(job.board, 1, job.rank);
-	enum status status = exec_open(&job, p, labels, &o, &e);
+	o.device = "cuda";
+	o.engine = "auto";
+	o.calls = &calls;
+	enum status status = exec_open(job, r->of->plan[job->rank], r->of->labels, &o, &e);
 	if (status == STATUS_OK) {
 		status = exec_run(e);
 		exec_close(e);
 	}
+	buf_free(&unheard);
+	return status;
+}
+
+static int rank_main(struct rt_job *job, void *recorded)
+{
+	return record(job, recorded);
+}
+
+static enum status record_alone(const struct recorded *r)
+{
+	static const struct rt_bootstrap alone = {
+	    .name = "alone", .allgather = allgather_of_one, .shares = shares_nothing};
+	struct rt_job job = {.rank = r->of->rank, .size = r->of->ranks, .boot = &alone, .host = "here"};
+	job.board = mem_zalloc(rt_board_bytes(1));
+	rt_board_start(job.board, 1, job.rank);
+	enum status status = record(&job, r);
 	free(job.board);
+	return status;
+}
+
+bool exec_calls_need_all(const struct exec_options *how)
+{
+	return strcmp(how->transport, "nccl") != 0;
+}
+
+enum status exec_calls_print(const struct exec_calls *c, struct buf *out)
+{
+	struct recorded r = {.of = c, .handles = arena_new(), .out = out};
+	const struct rt_turns_options o = {
+	    .ranks = c->ranks, .last = c->rank, .processes = strcmp(c->how->transport, "cuda-ipc") == 0};
+	enum status status =
+	    exec_calls_need_all(c->how) ? rt_launch_turns(&o, rank_main, &r) : record_alone(&r);
+	arena_free(r.handles);
 	return status;
 }

@@ -3,10 +3,20 @@
 #define HIRC_EXEC_EXEC_CALLS_H
 #include "exec/exec.h"
 
-/* Of one run over NCCL, from the memory's allocation on;
- * how: it computes, no other member is looked at.
- * STATUS_ABSENT after a message where hirc was built without CUDA. */
-enum status exec_calls_print(const struct plan *p, const struct plan_labels *labels,
-                             const struct exec_options *how, struct buf *out);
+struct exec_calls {
+	const struct plan *const *plan; /* by rank; others than that of `rank` only if exec_calls_need_all */
+	int ranks, rank;
+	const struct plan_labels *labels;
+	const struct exec_options *how; /* it computes and communicates; transport: "nccl", "peers" or
+	                                   "cuda-ipc" */
+};
+
+/* Whether a rank's calls follow from what all ranks do, and not from its own plan alone. */
+bool exec_calls_need_all(const struct exec_options *how);
+/* Of one run, from opening the transport to closing it. All ranks are on one host and share a GPU, and the
+ * others come to each communication before this rank does.
+ * STATUS_ABSENT after a message where hirc was built without CUDA, STATUS_STUCK after one if messages or
+ * collectives have no other side. */
+enum status exec_calls_print(const struct exec_calls *c, struct buf *out);
 
 #endif

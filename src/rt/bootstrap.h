@@ -5,7 +5,8 @@
  *           otherwise than by returning from rank_main, ends the job at once (exit 70), with its rank
  *           and the statements it stood in. Ranks die with the parent. Nothing is left in /dev/shm.
  *   thread  one thread a rank, in this process, the same transport code.
- *   mpi     this process is a rank already; MPI_Init_thread, size and rank from MPI. */
+ *   mpi     this process is a rank already; MPI_Init_thread, size and rank from MPI.
+ *   turns   one thread a rank, which take turns: for what is only recorded (rt_launch_turns). */
 #ifndef HIRC_RT_BOOTSTRAP_H
 #define HIRC_RT_BOOTSTRAP_H
 #include "rt/job.h"
@@ -28,6 +29,17 @@ struct rt_launch_options {
  * wrong) must agree on a status first, with rt_job_allgather. */
 enum status rt_launch(const struct rt_launch_options *options, int (*rank_main)(struct rt_job *, void *),
                       void *arg);
+
+/* Ranks as threads of which one runs at a time, so that a run is the same each time: see struct
+ * rt_bootstrap's rest. They are told that they are threads, or processes; memory that they share is at one
+ * address in all of them. */
+struct rt_turns_options {
+	int ranks;
+	int last; /* the rank that has its turn when the others can do no more */
+	bool processes;
+};
+enum status rt_launch_turns(const struct rt_turns_options *options, int (*rank_main)(struct rt_job *, void *),
+                            void *arg);
 
 /* Size and rank that a launcher has given in the environment (OMPI_COMM_WORLD_*, PMIX_*, PMI_*, SLURM_*);
  * -1: none. Before and after rt_launch. */

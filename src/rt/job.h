@@ -43,6 +43,10 @@ struct rt_bootstrap {
 	/* share among the ranks of this host, who alone call it. NULL: that is share. */
 	enum status (*share_on_host)(struct rt_job *job, const char *what, size_t bytes,
 	                             struct rt_region *out);
+	/* Where ranks take turns: lets the others run until they can do no more, or for some turns. moved:
+	 * whether this rank has done anything since it last rested that others may wait for; a job in which
+	 * nobody has is stuck. Not collective. NULL: all run at the same time. */
+	void (*rest)(struct rt_job *job, bool moved);
 };
 
 enum status rt_job_allgather(struct rt_job *job, const char *what, const void *mine, size_t bytes, void *all);
