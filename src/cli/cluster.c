@@ -15,6 +15,7 @@ struct cluster *cluster_load(struct diag *d, const char *name, enum status *stat
 		diag_error(d, DIAG_NOWHERE, "--cluster: '%s' is no file and no cluster of hirc", name);
 		suggest_try(&near, "cpu");
 		suggest_try(&near, "h100");
+		suggest_try(&near, "h200");
 		if (near.best)
 			diag_suggest(d, &near);
 		else

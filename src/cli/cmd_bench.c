@@ -347,6 +347,8 @@ int cmd_bench(int argc, char **argv)
 		status = STATUS_USAGE;
 	} else if (go) {
 		compile_options_target(&b.compile, &line, b.ranks.target);
+		compile_options_transport(&b.compile, b.ranks.transport,
+		                          rank_options_launch(&b.ranks).kind == RT_BOOT_THREAD);
 		b.format = json ? BENCH_JSON : csv || b.file.n ? BENCH_CSV : BENCH_TABLE;
 		b.check = c.kinds ? check : b.check;
 		status = bench(&c, measures_cluster ? &cluster : NULL);

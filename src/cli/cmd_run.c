@@ -200,6 +200,8 @@ int cmd_run(int argc, char **argv)
 	if (options_parse(&line, argc, argv, &status)) {
 		r.path = line.file.at[0];
 		compile_options_target(&r.compile, &line, r.ranks.target);
+		compile_options_transport(&r.compile, r.ranks.transport,
+		                          rank_options_launch(&r.ranks).kind == RT_BOOT_THREAD);
 		status = run(&r);
 	}
 	run_free(&r);

@@ -21,6 +21,7 @@ struct sim_command {
 	const char *schedule, *json, *trace, *svg;
 	const char *classes;
 	int64_t streams;
+	const char *transport;
 	VEC(struct sim_rank_option) ranks;
 	struct timeline_print print;
 	struct diag *d;
@@ -252,7 +253,7 @@ static enum status sim(struct sim_command *c, const char *path)
 
 int cmd_sim(int argc, char **argv)
 {
-	struct sim_command c = {.print = {.classes = 4}, .classes = "yes", .streams = 4};
+	struct sim_command c = {.print = {.classes = 4}, .classes = "yes", .streams = 4, .transport = "auto"};
 	compile_options_init(&c.compile);
 	const struct option options[] = {
 	    {.name = "schedule",
@@ -290,6 +291,11 @@ int cmd_sim(int argc, char **argv)
 	     .min = 0,
 	     .max = SIM_MAX_STREAMS,
 	     .help = "stream indices are taken modulo N; 0: as they are"},
+	    {.name = "transport",
+	     .kind = OPTION_TEXT,
+	     .to = &c.transport,
+	     .value = "auto|shm|mpi|mixed|nccl|peers|cuda-ipc",
+	     .help = "whose figures of the cluster file count; auto: those of the first one there"},
 	    {.name = "delay",
 	     .kind = OPTION_CALL,
 	     .to = &c,
@@ -329,6 +335,8 @@ int cmd_sim(int argc, char **argv)
 	};
 	enum status status;
 	if (options_parse(&line, argc, argv, &status)) {
+		if (strcmp(c.transport, "auto") != 0)
+			compile_options_transport(&c.compile, c.transport, false);
 		c.d = compile_diag(&c.compile);
 		status = sim(&c, line.file.at[0]);
 		diag_finish(c.d);

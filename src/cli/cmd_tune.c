@@ -284,6 +284,8 @@ int cmd_tune(int argc, char **argv)
 	t.line = &line;
 	if (options_parse(&line, argc, argv, &status)) {
 		compile_options_target(&t.compile, &line, t.ranks.target);
+		compile_options_transport(&t.compile, t.ranks.transport,
+		                          rank_options_launch(&t.ranks).kind == RT_BOOT_THREAD);
 		t.d = compile_diag(&t.compile);
 		t.arena = arena_new();
 		t.path = line.file.at[0];

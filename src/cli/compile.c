@@ -405,12 +405,45 @@ void compile_options_target(struct compile_options *o, const struct command_line
 		o->cluster_name = "h100";
 }
 
+void compile_options_transport(struct compile_options *o, const char *transport, bool threads)
+{
+	o->transport = transport;
+	o->threads = threads;
+}
+
+/* `auto` is the first one of the file that such ranks can have. */
+static void choose_transport(struct diag *d, const struct compile_options *o, struct cluster *c)
+{
+	const char *never = o->threads ? "cuda-ipc" : "peers";
+	struct buf names = {0};
+	if (strcmp(o->transport, "auto") != 0) {
+		if (cluster_use_transport(c, o->transport))
+			return;
+		buf_puts(&names, c->transport);
+		for (uint32_t k = 0; k < c->other_n; k++)
+			buf_printf(&names, ", %s", c->other[k].transport);
+		diag_warning(d, DIAG_NOWHERE,
+		             "--cluster: '%s' has no figures of the transport %s: those of %s are taken",
+		             o->cluster_name, o->transport, c->transport);
+		diag_note(d, DIAG_NOWHERE, "it has %s; `hirc bench --collectives --transport=%s` measures",
+		          names.at, o->transport);
+		buf_free(&names);
+		return;
+	}
+	for (uint32_t k = 0; c->transport && !strcmp(c->transport, never) && k < c->other_n; k++)
+		if (strcmp(c->other[k].transport, never) != 0)
+			cluster_use_transport(c, c->other[k].transport);
+}
+
 const struct cluster *compile_cluster(struct diag *d, struct compile_options *o, enum status *status)
 {
 	if (o->cluster_of_first)
 		return o->cluster_of_first;
-	if (!o->cluster)
+	if (!o->cluster) {
 		o->cluster = cluster_load(d, o->cluster_name, status);
+		if (o->cluster && o->transport)
+			choose_transport(d, o, o->cluster);
+	}
 	return o->cluster;
 }
 

@@ -42,6 +42,8 @@ struct compile_options {
 	const char *diagnostics; /* text or json */
 	const char *cluster_name;
 	struct cluster *cluster; /* by compile_cluster; NULL until then */
+	const char *transport;   /* whose figures of a cluster file count; NULL: of the first one there */
+	bool threads;            /* ranks are threads: what `auto` may stand for */
 	struct cluster
 	    *cluster_of_first; /* rank 0's, which counts instead; its owner is the run; NULL: none */
 	bool verify_roundtrip;
@@ -56,6 +58,8 @@ void compile_options_free(struct compile_options *o);
 struct option_table compile_options_table(struct compile_options *o);
 /* After the command line was read: for a GPU the figures are those of GPUs, unless --cluster was given. */
 void compile_options_target(struct compile_options *o, const struct command_line *line, const char *target);
+/* The same: of several transports that a cluster file has figures of, those of the program's count. */
+void compile_options_transport(struct compile_options *o, const char *transport, bool threads);
 /* Reads what the options say about passes; false after reporting: exit STATUS_USAGE. */
 bool compile_options_finish(struct compile_options *o, struct diag *d);
 /* What --transform says or is by default: `all`, `no` or a list. */

@@ -1,10 +1,10 @@
-/* cluster: the figures that come with hirc, writing, and the hash.
+/* cluster: the figures that come with hirc, the choice of a transport, writing, and the hash.
  *
  * cpu: one of two ranks on two cores of a server with AVX-512 and AMX, as `hirc bench --collectives` found
  * it, rounded; its link is slower than shared memory, as between many ranks. h100: peaks of NVIDIA's data
  * sheet of the H100 SXM5 (dense); links of eight devices by NVLink 4, and between hosts of one port of 400
- * Gbit/s for each; latencies and the launch are assumed. Both are starting points: measure where it matters.
- */
+ * Gbit/s for each; latencies and the launch are assumed. h200: the same but for the memory of the H200 SXM.
+ * All are starting points: measure where it matters. */
 #include "cost/cluster.h"
 #include <stdlib.h>
 #include <string.h>
@@ -44,6 +44,20 @@ static const struct cluster_function cpu_function[] = {
 };
 static const struct cluster_link h100_link[] = {{8, 3000, 450 * GIGA}, {65536, 8000, 50 * GIGA}};
 
+/* GPUs of one architecture, which differ in their memory. */
+#define HOPPER(its_name, bytes, rate)                                                                        \
+	{                                                                                                    \
+		.name = its_name, .launch = 2000, .node_devices = 8, .memory = (bytes),                      \
+		.memory_rate = (rate),                                                                       \
+		.flops_rate =                                                                                \
+		    {[DTYPE_F64] = 67 * TERA,  [DTYPE_F32] = 67 * TERA,      [DTYPE_BF16] = 989 * TERA,      \
+		     [DTYPE_F16] = 989 * TERA, [DTYPE_F8E4M3] = 1979 * TERA, [DTYPE_F8E5M2] = 1979 * TERA,   \
+		     [DTYPE_I64] = 17 * TERA,  [DTYPE_I32] = 34 * TERA,      [DTYPE_I8] = 1979 * TERA,       \
+		     [DTYPE_U8] = 1979 * TERA, [DTYPE_BOOL] = 34 * TERA},                                    \
+		.compute_per_mille = 1000, .comm_per_mille = 1000, .link = h100_link,                        \
+		.link_n = sizeof h100_link / sizeof *h100_link                                               \
+	}
+
 static const struct cluster builtin[] = {
     {.name = "cpu",
      .launch = 50,
@@ -66,26 +80,8 @@ static const struct cluster builtin[] = {
      .function_n = sizeof cpu_function / sizeof *cpu_function,
      .link = cpu_link,
      .link_n = sizeof cpu_link / sizeof *cpu_link},
-    {.name = "h100",
-     .launch = 2000,
-     .node_devices = 8,
-     .memory = 80 * GIBI,
-     .memory_rate = 3350 * GIGA,
-     .flops_rate = {[DTYPE_F64] = 67 * TERA,
-                    [DTYPE_F32] = 67 * TERA,
-                    [DTYPE_BF16] = 989 * TERA,
-                    [DTYPE_F16] = 989 * TERA,
-                    [DTYPE_F8E4M3] = 1979 * TERA,
-                    [DTYPE_F8E5M2] = 1979 * TERA,
-                    [DTYPE_I64] = 17 * TERA,
-                    [DTYPE_I32] = 34 * TERA,
-                    [DTYPE_I8] = 1979 * TERA,
-                    [DTYPE_U8] = 1979 * TERA,
-                    [DTYPE_BOOL] = 34 * TERA},
-     .compute_per_mille = 1000,
-     .comm_per_mille = 1000,
-     .link = h100_link,
-     .link_n = sizeof h100_link / sizeof *h100_link},
+    HOPPER("h100", 80 * GIBI, 3350 * GIGA),
+    HOPPER("h200", 140 * GIBI, 4800 * GIGA),
 };
 
 struct cluster *cluster_builtin(const char *name)
@@ -104,6 +100,29 @@ void cluster_free(struct cluster *c)
 	if (c)
 		arena_free(c->arena);
 	free(c);
+}
+
+bool cluster_use_transport(struct cluster *c, const char *transport)
+{
+	if (!c->transport || !strcmp(c->transport, transport))
+		return true;
+	for (uint32_t k = 0; k < c->other_n; k++) {
+		struct cluster_network *o = &c->other[k], n = *o;
+		if (strcmp(n.transport, transport))
+			continue;
+		*o = (struct cluster_network){
+		    c->transport, c->compute_per_mille, c->comm_per_mille, c->link, c->table, c->link_n,
+		    c->table_n};
+		c->transport = n.transport;
+		c->compute_per_mille = n.compute_per_mille;
+		c->comm_per_mille = n.comm_per_mille;
+		c->link = n.link;
+		c->link_n = n.link_n;
+		c->table = n.table;
+		c->table_n = n.table_n;
+		return true;
+	}
+	return false;
 }
 
 int64_t cluster_node_devices(const struct cluster *c)
@@ -156,6 +175,25 @@ static uint64_t add_grid(uint64_t h, const struct cluster_grid *g)
 	return add_points(h, &g->far);
 }
 
+static uint64_t add_text(uint64_t h, const char *text)
+{
+	for (const char *s = text; *s; s++)
+		h = add(h, *s);
+	return h;
+}
+
+static uint64_t add_network(uint64_t h, const struct cluster_link *link, uint32_t links,
+                            const struct cluster_table *table, uint32_t tables)
+{
+	for (uint32_t k = 0; k < links; k++)
+		h = add(add(add(h, link[k].span), link[k].alpha), link[k].rate);
+	for (uint32_t k = 0; k < tables; k++) {
+		const struct cluster_table *t = &table[k];
+		h = add_points(add(add(add(h, t->collective), t->ranks), t->span), &t->points);
+	}
+	return h;
+}
+
 uint64_t cluster_hash(const struct cluster *c)
 {
 	uint64_t h = 0xcbf29ce484222325u;
@@ -174,15 +212,14 @@ uint64_t cluster_hash(const struct cluster *c)
 		h = add_grid(h, &c->grid[k]);
 	h = add(h, c->function_n);
 	for (uint32_t k = 0; k < c->function_n; k++) {
-		for (const char *s = op_info[c->function[k].op].hir; *s; s++)
-			h = add(h, *s);
+		h = add_text(h, op_info[c->function[k].op].hir);
 		h = add(add(h, c->function[k].dtype), c->function[k].rate);
 	}
-	for (uint32_t k = 0; k < c->link_n; k++)
-		h = add(add(add(h, c->link[k].span), c->link[k].alpha), c->link[k].rate);
-	for (uint32_t k = 0; k < c->table_n; k++) {
-		const struct cluster_table *t = &c->table[k];
-		h = add_points(add(add(add(h, t->collective), t->ranks), t->span), &t->points);
+	h = add_network(h, c->link, c->link_n, c->table, c->table_n);
+	for (uint32_t k = 0; k < c->other_n; k++) {
+		const struct cluster_network *o = &c->other[k];
+		h = add(add(add_text(h, o->transport), o->compute_per_mille), o->comm_per_mille);
+		h = add_network(add(add(h, o->link_n), o->table_n), o->link, o->link_n, o->table, o->table_n);
 	}
 	if (c->node_devices && c->node_devices != c->link[0].span)
 		h = add(h, c->node_devices);
@@ -248,7 +285,13 @@ static void put_grids(const struct cluster *c, struct buf *out)
 static void put_device(const struct cluster *c, struct buf *out)
 {
 	const char *between = "";
-	put_number(out, "  \"device\": {\n    ", "memory_bytes", c->memory);
+	buf_puts(out, "  \"device\": {\n");
+	if (c->device) {
+		buf_puts(out, "    \"name\": ");
+		put_text(out, c->device);
+		buf_puts(out, ",\n");
+	}
+	put_number(out, "    ", "memory_bytes", c->memory);
 	put_number(out, ",\n    ", "memory_bytes_per_s", c->memory_rate);
 	buf_puts(out, ",\n    \"flops_per_s\": {");
 	for (unsigned t = 0; t < DTYPE_COUNT; t++)
@@ -282,8 +325,43 @@ static void put_device(const struct cluster *c, struct buf *out)
 	buf_puts(out, "\n  },\n");
 }
 
+/* The members that each transport has, `indent` before each. */
+static void put_network(const struct cluster_network *n, const char *indent, struct buf *out)
+{
+	if (n->transport) {
+		buf_printf(out, "%s\"transport\": ", indent);
+		put_text(out, n->transport);
+		buf_puts(out, ",\n");
+	}
+	buf_printf(out, "%s\"links\": [", indent);
+	for (uint32_t k = 0; k < n->link_n; k++) {
+		buf_printf(out, "%s\n%s  {", k ? "," : "", indent);
+		put_number(out, "", "span", n->link[k].span);
+		put_number(out, ", ", "alpha_ns", n->link[k].alpha);
+		put_number(out, ", ", "bytes_per_s", n->link[k].rate);
+		buf_putc(out, '}');
+	}
+	buf_printf(out, "\n%s],\n%s\"collectives\": [", indent, indent);
+	for (uint32_t k = 0; k < n->table_n; k++) {
+		const struct cluster_table *t = &n->table[k];
+		buf_printf(out, "%s\n%s  {\"collective\": \"%s\"", k ? "," : "", indent,
+		           cluster_collective_name[t->collective]);
+		put_number(out, ", ", "ranks", t->ranks);
+		put_number(out, ", ", "span", t->span);
+		buf_puts(out, ", ");
+		put_points(out, "bytes_ns", &t->points);
+		buf_putc(out, '}');
+	}
+	buf_printf(out, "\n%s],\n%s\"contention\": {", indent, indent);
+	put_number(out, "", "compute_per_mille", n->compute_per_mille);
+	put_number(out, ", ", "comm_per_mille", n->comm_per_mille);
+	buf_putc(out, '}');
+}
+
 void cluster_write(const struct cluster *c, struct buf *out)
 {
+	const struct cluster_network first = {
+	    c->transport, c->compute_per_mille, c->comm_per_mille, c->link, c->table, c->link_n, c->table_n};
 	put_number(out, "{\n  ", "version", CLUSTER_VERSION);
 	buf_puts(out, ",\n  \"name\": ");
 	put_text(out, c->name);
@@ -292,25 +370,11 @@ void cluster_write(const struct cluster *c, struct buf *out)
 		put_number(out, ",\n  ", "node_devices", c->node_devices);
 	buf_puts(out, ",\n");
 	put_device(c, out);
-	buf_puts(out, "  \"links\": [");
-	for (uint32_t k = 0; k < c->link_n; k++) {
-		put_number(out, k ? ",\n    {" : "\n    {", "span", c->link[k].span);
-		put_number(out, ", ", "alpha_ns", c->link[k].alpha);
-		put_number(out, ", ", "bytes_per_s", c->link[k].rate);
-		buf_putc(out, '}');
+	put_network(&first, "  ", out);
+	for (uint32_t k = 0; k < c->other_n; k++) {
+		buf_puts(out, k ? ",\n    {\n" : ",\n  \"transports\": [\n    {\n");
+		put_network(&c->other[k], "      ", out);
+		buf_puts(out, "\n    }");
 	}
-	buf_puts(out, "\n  ],\n  \"collectives\": [");
-	for (uint32_t k = 0; k < c->table_n; k++) {
-		const struct cluster_table *t = &c->table[k];
-		buf_printf(out, "%s\n    {\"collective\": \"%s\"", k ? "," : "",
-		           cluster_collective_name[t->collective]);
-		put_number(out, ", ", "ranks", t->ranks);
-		put_number(out, ", ", "span", t->span);
-		buf_puts(out, ", ");
-		put_points(out, "bytes_ns", &t->points);
-		buf_putc(out, '}');
-	}
-	put_number(out, "\n  ],\n  \"contention\": {", "compute_per_mille", c->compute_per_mille);
-	put_number(out, ", ", "comm_per_mille", c->comm_per_mille);
-	buf_puts(out, "}\n}\n");
+	buf_puts(out, c->other_n ? "\n  ]\n}\n" : "\n}\n");
 }

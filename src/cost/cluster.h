@@ -3,7 +3,7 @@
  *     {
  *       "version": 1, "name": "two", "launch_ns": 500, "node_devices": 2,
  *       "device": {
- *         "memory_bytes": 8589934592, "memory_bytes_per_s": 10000000000,
+ *         "name": "any", "memory_bytes": 8589934592, "memory_bytes_per_s": 10000000000,
  *         "flops_per_s": {"f32": 50000000000},
  *         "touch_bytes_ns": [[4096, 900], [1048576, 110000]],
  *         "products": [{"dtype": "f32", "m": 64, "n": 64, "k": 64, "ns": 21000}],
@@ -13,16 +13,20 @@
  *         ],
  *         "functions": [{"op": "gelu", "dtype": "f32", "elements_per_s": 370000000}]
  *       },
+ *       "transport": "shm",
  *       "links": [{"span": 2, "alpha_ns": 1000, "bytes_per_s": 4000000000}],
  *       "collectives": [
  *         {"collective": "allreduce", "ranks": 2, "span": 2, "bytes_ns": [[8, 1500], [65536, 30000]]}
  *       ],
- *       "contention": {"compute_per_mille": 1000, "comm_per_mille": 1000}
+ *       "contention": {"compute_per_mille": 1000, "comm_per_mille": 1000},
+ *       "transports": [{"transport": "mixed", "links": [{"span": 2, "alpha_ns": 9000, "bytes_per_s":
+ * 1000000000}]}]
  *     }
  *
- * node_devices, touch_bytes_ns, products, product_grids, functions, collectives and contention may be left
- * out. All numbers are whole; keys name their unit, counts have none. The same figures give the same hash on
- * every machine. */
+ * links, collectives and contention are of the first transport, transports has those of others, with the same
+ * keys. The name of the device, node_devices, touch_bytes_ns, products, product_grids, functions, transport,
+ * collectives, contention and transports may be left out. All numbers are whole; keys name their unit, counts
+ * have none. The same figures give the same hash on every machine. */
 #ifndef HIRC_COST_CLUSTER_H
 #define HIRC_COST_CLUSTER_H
 #include "base/arena.h"
@@ -34,6 +38,7 @@
 enum {
 	CLUSTER_VERSION = 1,
 	CLUSTER_MAX_LINKS = 8,
+	CLUSTER_MAX_TRANSPORTS = 8, /* besides the first */
 	CLUSTER_MAX_TABLES = 4096,
 	CLUSTER_MAX_POINTS = 1024, /* of one table */
 	CLUSTER_MAX_PRODUCTS = 4096,
@@ -118,9 +123,21 @@ struct cluster_function {
 	int64_t rate;     /* elements a second, of data that caches hold */
 };
 
+/* What data between devices takes by one transport: the members of struct cluster of the same names. */
+struct cluster_network {
+	const char *transport; /* its name; NULL: not stated */
+	int64_t compute_per_mille, comm_per_mille;
+	const struct cluster_link *link;
+	const struct cluster_table *table;
+	uint32_t link_n, table_n;
+};
+
 struct cluster {
 	struct arena *arena;
 	const char *name;
+	const char *device;              /* what one is called; NULL: not stated */
+	const char *transport;           /* whose figures those of links are; NULL: not stated */
+	struct cluster_network *other;   /* of other transports; of the arena */
 	int64_t launch;                  /* ns that the host takes to issue a statement */
 	int64_t node_devices;            /* of one node; 0: not stated, see cluster_node_devices */
 	int64_t memory;                  /* bytes of a device */
@@ -134,22 +151,25 @@ struct cluster {
 	const struct cluster_function *function;
 	const struct cluster_link *link; /* by span, ascending; each divides the next */
 	const struct cluster_table *table;
-	uint32_t product_n, grid_n, function_n, link_n, table_n;
+	uint32_t product_n, grid_n, function_n, link_n, table_n, other_n;
 };
 
 /* The figures of a file; NULL after reporting. */
 struct cluster *cluster_read(struct diag *d, struct source *s);
 /* The figures that come with hirc; NULL: none has the name. */
 struct cluster *cluster_builtin(const char *name);
-#define CLUSTER_BUILTINS "cpu, h100"
+#define CLUSTER_BUILTINS "cpu, h100, h200"
 void cluster_free(struct cluster *c); /* NULL is allowed */
+/* Makes the figures of a transport those of the cluster; its own are another's then. False: it states figures
+ * of transports, and of this one none, so that nothing has changed. */
+bool cluster_use_transport(struct cluster *c, const char *transport);
 /* As cluster_read reads it. */
 void cluster_write(const struct cluster *c, struct buf *out);
 /* How many devices a node has: where it is not stated those that share the innermost link. Devices d and e
  * are of one node if d / n == e / n. */
 int64_t cluster_node_devices(const struct cluster *c);
-/* Of all figures, the name left out. A node that is stated to have as many devices as it has anyway changes
- * nothing. */
+/* Of all figures, names left out but those of transports that are not the first. A node that is stated to
+ * have as many devices as it has anyway changes nothing. */
 uint64_t cluster_hash(const struct cluster *c);
 
 /* Entries of its table. */

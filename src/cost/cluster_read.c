@@ -196,6 +196,15 @@ static bool read_functions(struct reader *r, const struct json_value *device)
 	return ok;
 }
 
+static bool read_name(struct reader *r, const struct json_value *in, const char *key, const char **out)
+{
+	const char *text;
+	if (!json_text(&r->j, in, key, &text))
+		return false;
+	*out = arena_strndup(r->c->arena, text, strlen(text));
+	return true;
+}
+
 static bool read_device(struct reader *r, const struct json_value *root)
 {
 	struct json_value device;
@@ -204,8 +213,10 @@ static bool read_device(struct reader *r, const struct json_value *root)
 	if (!json_object(j, root, "device", &device))
 		return false;
 	bool ok = json_known(j, &device,
-	                     "memory_bytes memory_bytes_per_s flops_per_s touch_bytes_ns products "
+	                     "name memory_bytes memory_bytes_per_s flops_per_s touch_bytes_ns products "
 	                     "product_grids functions");
+	if (json_has(&device, "name"))
+		ok &= read_name(r, &device, "name", &c->device);
 	ok &= json_int(j, &device, "memory_bytes", 1, CLUSTER_MAX_NUMBER, &c->memory);
 	ok &= json_int(j, &device, "memory_bytes_per_s", 1, CLUSTER_MAX_NUMBER, &c->memory_rate);
 	ok &= read_rates(r, &device);
@@ -316,12 +327,61 @@ static bool read_contention(struct reader *r, const struct json_value *root)
 	return ok;
 }
 
+/* Links, collectives and contention. */
+static bool read_network(struct reader *r, const struct json_value *in)
+{
+	bool ok = read_links(r, in);
+	if (ok && json_has(in, "collectives"))
+		ok = read_tables(r, in);
+	if (json_has(in, "contention"))
+		ok &= read_contention(r, in);
+	return ok;
+}
+
+/* That of another transport, none of which has its name. */
+static bool read_other(struct reader *r, const struct json_value *in)
+{
+	struct cluster *c = r->c,
+	               own = {.arena = c->arena, .compute_per_mille = 1000, .comm_per_mille = 1000};
+	struct reader of_other = {.j = r->j, .c = &own};
+	if (!json_is_object(&r->j, in))
+		return false;
+	bool ok = json_known(&r->j, in, "transport links collectives contention");
+	ok &= read_name(r, in, "transport", &own.transport);
+	ok &= read_network(&of_other, in);
+	if (!ok)
+		return false;
+	bool there = !strcmp(own.transport, c->transport);
+	for (uint32_t k = 0; k < c->other_n; k++)
+		there |= !strcmp(own.transport, c->other[k].transport);
+	if (there)
+		return json_refuse_member(&r->j, in, "transport", "has figures already: '%s'", own.transport);
+	c->other[c->other_n++] = (struct cluster_network){
+	    own.transport, own.compute_per_mille, own.comm_per_mille, own.link, own.table, own.link_n,
+	    own.table_n};
+	return true;
+}
+
+static bool read_others(struct reader *r, const struct json_value *root)
+{
+	struct json_value list, v;
+	if (!json_array(&r->j, root, "transports", CLUSTER_MAX_TRANSPORTS, &list))
+		return false;
+	if (!r->c->transport)
+		return json_has(root, "transport") ||
+		       json_refuse(&r->j, &list, "are others than 'transport', which is missing");
+	r->c->other = arena_new_array(r->c->arena, struct cluster_network, json_count(&list));
+	bool ok = true;
+	for (bool go = json_first(&list, &v); go; go = json_next(&v))
+		ok &= read_other(r, &v);
+	return ok;
+}
+
 static bool read_all(struct reader *r)
 {
 	struct json_value root;
 	const struct json *j = &r->j;
 	struct cluster *c = r->c;
-	const char *name = "";
 	int64_t version;
 	if (!json_root(j, &root) || !json_int(j, &root, "version", 0, CLUSTER_MAX_NUMBER, &version))
 		return false;
@@ -329,20 +389,20 @@ static bool read_all(struct reader *r)
 		return json_refuse_member(j, &root, "version",
 		                          "%lld is not known; this hirc reads version %d", (long long)version,
 		                          CLUSTER_VERSION);
-	bool ok =
-	    json_known(j, &root, "version name launch_ns node_devices device links collectives contention");
-	ok &= json_text(j, &root, "name", &name);
-	c->name = arena_strndup(c->arena, name, strlen(name));
+	bool ok = json_known(
+	    j, &root,
+	    "version name launch_ns node_devices device transport links collectives contention transports");
+	ok &= read_name(r, &root, "name", &c->name);
+	if (json_has(&root, "transport"))
+		ok &= read_name(r, &root, "transport", &c->transport);
 	ok &= json_int(j, &root, "launch_ns", 0, CLUSTER_MAX_TIME, &c->launch);
 	if (json_has(&root, "node_devices"))
 		ok &= json_int(j, &root, "node_devices", 1, CLUSTER_MAX_SPAN, &c->node_devices);
 	ok &= read_device(r, &root);
-	bool links = read_links(r, &root);
-	if (links && json_has(&root, "collectives"))
-		ok &= read_tables(r, &root);
-	if (json_has(&root, "contention"))
-		ok &= read_contention(r, &root);
-	return ok && links;
+	ok &= read_network(r, &root);
+	if (json_has(&root, "transports"))
+		ok &= read_others(r, &root);
+	return ok;
 }
 
 struct cluster *cluster_read(struct diag *d, struct source *s)
