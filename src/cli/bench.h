@@ -7,10 +7,12 @@
  *     bench_program_rank.c   what a rank does
  *     bench_rounds.c         samples of programs, in turns
  *     bench_program_print.c  rows as CSV or JSON
+ *     bench_launch.c         ranks for each of several transports
  *     bench_collective….c    see bench_collective.h */
 #ifndef HIRC_CLI_BENCH_H
 #define HIRC_CLI_BENCH_H
 #include "cli/run.h"
+#include <stdio.h>
 
 enum bench_format { BENCH_TABLE, BENCH_CSV, BENCH_JSON };
 enum { BENCH_VERSION = 1 /* of what --csv and --json print */ };
@@ -24,7 +26,35 @@ struct bench {
 	struct rt_launch_options launch;
 	uint64_t words;         /* hash of the command line */
 	VEC(const char *) file; /* programs */
+	VEC(char *) transport;  /* those of --transport; owned */
+	int results;            /* a file that rank 0 appends what it measured to; -1: it prints it */
 };
+
+/* ---- bench_launch.c */
+
+/* What became of the ranks that measured a transport. */
+struct bench_outcome {
+	const char *transport; /* as asked for */
+	enum status status;
+	struct buf why; /* in a line; of what was not measured */
+	FILE *results;  /* what rank 0 has appended, at its start */
+};
+/* Splits --transport; false after reporting what is wrong with it. */
+bool bench_transports(struct bench *b);
+/* Runs the ranks with a transport: those of several in a process of their own, as what fails there, or has a
+ * GPU open, is not to be met by the next. Only a failure that is not the absence of something prints its
+ * messages then. */
+enum status bench_launch(struct bench *b, uint32_t transport, int (*rank_main)(struct rt_job *, void *),
+                         void *arg, struct bench_outcome *out);
+void bench_outcome_free(struct bench_outcome *o);
+static inline bool bench_outcome_is_measured(const struct bench_outcome *o)
+{
+	return o->status == STATUS_OK || o->status == STATUS_WRONG;
+}
+/* Of all: a failure, else wrong numbers; what is absent is no failure if something was measured. */
+enum status bench_outcomes_status(const struct bench_outcome *o, uint32_t n);
+/* On rank 0. */
+enum status bench_results_write(struct rt_job *job, const struct bench *b, const void *from, size_t bytes);
 
 /* ---- bench_clock.c */
 

@@ -3,6 +3,7 @@
  *     bench_collective.c         the kinds, their buffers, starting the ranks
  *     bench_collective_rank.c    what a rank does, by bench_member….c: timing, then checking
  *     bench_collective_print.c   the table, CSV, JSON
+ *     bench_beside.c             several transports side by side
  *     bench_data.c               what goes in, and what must come out */
 #ifndef HIRC_CLI_BENCH_COLLECTIVE_H
 #define HIRC_CLI_BENCH_COLLECTIVE_H
@@ -52,27 +53,41 @@ bool bench_teams_parse(const char *text, struct bench_collectives *out);
 enum status bench_collectives(struct bench_collectives *c);
 void bench_collectives_free(struct bench_collectives *c);
 
+/* All of --transport, one after the other. */
+enum status bench_transports_beside(struct bench_collectives *c);
 int bench_collective_rank(struct rt_job *job, void *collectives);
 
 /* What was measured, of all ranks. */
 struct bench_figure {
 	double us;     /* of one collective */
 	int64_t wrong; /* elements; -1: not checked */
+	double ratio;  /* of the first transport's time to it; 0: only one was measured */
 	bool there;    /* false: there is no such form */
 };
 struct bench_line {
+	char transport[16];
 	enum rt_collective_kind kind;
 	int members;
 	int64_t size, count; /* of the larger buffer: bytes, elements */
 	struct bench_figure out_of_place, in_place;
 	bool first; /* line of the run */
 };
+typedef VEC(struct bench_line) bench_lines;
 double bench_line_bus(const struct bench_line *l, const struct bench_figure *f); /* GB/s */
+/* transport: their names, with commas between them. */
 void bench_collective_header(const struct bench_collectives *c, int ranks, const char *transport,
+                             struct buf *out);
+/* Of those that were not measured, why. CSV has no place for it. */
+void bench_collective_absent(const struct bench_collectives *c, const struct bench_outcome *o,
                              struct buf *out);
 /* Before the lines of each kind. */
 void bench_collective_title(const struct bench_collectives *c, enum rt_collective_kind k, struct buf *out);
 void bench_collective_line(const struct bench_collectives *c, const struct bench_line *l, struct buf *out);
-void bench_collective_footer(const struct bench_collectives *c, int64_t wrong, double bus, struct buf *out);
+/* of: outcomes of the transports, n of them; see bench_collective_absent. */
+void bench_collective_footer(const struct bench_collectives *c, const struct bench_outcome *of, uint32_t n,
+                             int64_t wrong, double bus, struct buf *out);
+/* Lines of several transports, each the same sizes in the same order, one below the other, with ratios. */
+void bench_collective_beside(const struct bench_collectives *c, bench_lines *line, uint32_t n,
+                             struct buf *out);
 
 #endif

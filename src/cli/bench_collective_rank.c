@@ -30,6 +30,8 @@ static enum status measure(struct sums *sums, struct bench_shape *s, bool in_pla
 
 static enum status print(const struct bench_member *x, struct buf *text)
 {
+	if (x->c->b->transport.n > 1)
+		text->n = 0; /* once all are measured */
 	bool ok = x->job->rank != 0 || output_write(text);
 	text->n = 0;
 	return ok ? STATUS_OK : rt_job_fail(x->job, STATUS_DIAGNOSTICS);
@@ -50,6 +52,7 @@ static enum status sweep(struct sums *sums, enum rt_collective_kind kind, struct
 		                          .size = s.count * (int64_t)x->data.size,
 		                          .count = s.count,
 		                          .first = sums->figures == 0};
+		snprintf(line.transport, sizeof line.transport, "%s", x->t->ops->name);
 		if (s.count == before) /* smaller than an element for each */
 			continue;
 		before = s.count;
@@ -57,6 +60,8 @@ static enum status sweep(struct sums *sums, enum rt_collective_kind kind, struct
 		if (status == STATUS_OK)
 			status = measure(sums, &s, true, &line, &line.in_place);
 		bench_collective_line(c, &line, text);
+		if (status == STATUS_OK && x->job->rank == 0 && c->b->transport.n > 1)
+			status = bench_results_write(x->job, c->b, &line, sizeof line);
 		if (status == STATUS_OK)
 			status = print(x, text);
 	}
@@ -71,7 +76,8 @@ static enum status sweep_all(struct bench_member *x)
 	bench_collective_header(x->c, x->job->size, x->t->ops->name, &text);
 	for (unsigned k = 0; k < x->c->kinds && status == STATUS_OK; k++)
 		status = sweep(&sums, x->c->kind[k], &text);
-	bench_collective_footer(x->c, sums.wrong, sums.figures ? sums.bus / (double)sums.figures : 0, &text);
+	bench_collective_footer(x->c, NULL, 0, sums.wrong, sums.figures ? sums.bus / (double)sums.figures : 0,
+	                        &text);
 	if (status == STATUS_OK)
 		status = print(x, &text);
 	buf_free(&text);

@@ -158,6 +158,17 @@ static bool check_collectives(struct bench_collectives *c)
 	return check_teams(c);
 }
 
+/* Of several transports an option may be of any. */
+static bool check_ranks(struct bench *b, struct diag *d)
+{
+	struct rank_options o = b->ranks;
+	o.transport = b->transport.at[0];
+	for (uint32_t k = 1; k < b->transport.n; k++)
+		if (!strcmp(b->transport.at[k], "cuda-ipc"))
+			o.transport = b->transport.at[k];
+	return rank_options_check(&o, b->compile.zero_copy, d);
+}
+
 /* o: of a cluster; NULL: programs or collectives are measured. */
 static enum status bench(struct bench_collectives *c, struct bench_cluster *o)
 {
@@ -172,7 +183,7 @@ static enum status bench(struct bench_collectives *c, struct bench_cluster *o)
 		diag_error(d, DIAG_NOWHERE, "--bootstrap=mpi starts no ranks: no launcher has started hirc");
 		ok = false;
 	}
-	ok = ok && rank_options_check(&b->ranks, b->compile.zero_copy, d);
+	ok = ok && check_ranks(b, d);
 	ok =
 	    ok && (c->kinds || compile_cluster(d, &b->compile, &status)); /* copies of the options share it */
 	diag_finish(d);
@@ -188,6 +199,16 @@ static enum status bench(struct bench_collectives *c, struct bench_cluster *o)
 	return c->kinds ? bench_collectives(c) : (enum status)bench_programs(b);
 }
 
+static void take_several_transports(struct rank_options *o)
+{
+	for (unsigned k = 0; k < RANK_OPTIONS; k++)
+		if (o->option[k].to == &o->transport) {
+			o->option[k].several = true;
+			o->option[k].help = "what moves data between ranks; of collectives several, as in "
+			                    "nccl,cuda-ipc";
+		}
+}
+
 /* FNV-1a of all words, ends included. */
 static uint64_t hash_words(int argc, char **argv)
 {
@@ -200,7 +221,7 @@ static uint64_t hash_words(int argc, char **argv)
 
 int cmd_bench(int argc, char **argv)
 {
-	struct bench b = {.warmup = 3, .words = hash_words(argc, argv)};
+	struct bench b = {.warmup = 3, .words = hash_words(argc, argv), .results = -1};
 	struct bench_collectives c = {.b = &b,
 	                              .least = 8,
 	                              .most = 64 << 20,
@@ -314,6 +335,8 @@ int cmd_bench(int argc, char **argv)
 	     .to = &cluster.quick,
 	     .help = "few and small sizes, in a second: to see that it works"},
 	};
+	struct option_table of_ranks = rank_options_table(&b.ranks);
+	take_several_transports(&b.ranks);
 	struct command_line line = {
 	    .command = argv[0],
 	    .usage = "[OPTION…] COLLECTIVE… | all | FILE… | --collectives",
@@ -335,7 +358,7 @@ int cmd_bench(int argc, char **argv)
 	              [OF_CLUSTER] = {.title = "Cluster file",
 	                              .at = of_cluster,
 	                              .n = sizeof of_cluster / sizeof *of_cluster},
-	              [OF_RANKS] = rank_options_table(&b.ranks),
+	              [OF_RANKS] = of_ranks,
 	              [OF_GPU] = gpu_options_table(&b.ranks.gpu),
 	              [OF_COMPILING] = compile_options_table(&b.compile)},
 	    .table_n = TABLES,
@@ -343,7 +366,7 @@ int cmd_bench(int argc, char **argv)
 	enum status status;
 	bool go = options_parse(&line, argc, argv, &status);
 	if (go && (!check_words(&line, measures_cluster) || !take_words(&c, &line) ||
-	           !check_given(&c, &line, measures_cluster))) {
+	           !check_given(&c, &line, measures_cluster) || !bench_transports(&b))) {
 		status = STATUS_USAGE;
 	} else if (go) {
 		compile_options_target(&b.compile, &line, b.ranks.target);
@@ -354,6 +377,9 @@ int cmd_bench(int argc, char **argv)
 		status = bench(&c, measures_cluster ? &cluster : NULL);
 	}
 	bench_collectives_free(&c);
+	for (uint32_t k = 0; k < b.transport.n; k++)
+		free(b.transport.at[k]);
+	vec_free(&b.transport);
 	vec_free(&b.file);
 	options_free(&line);
 	compile_options_free(&b.compile);

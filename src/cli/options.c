@@ -53,10 +53,10 @@ static void unknown_option(const struct command_line *c, const char *word, size_
 
 /* ---- values */
 
-/* Whether text is one of the words of `a|b|c`. Anything is when value names no words. */
-static bool word_allowed(const char *value, const char *text)
+/* Whether the first n bytes of text are one of the words of `a|b|c`. Anything is when value names no words.
+ */
+static bool word_allowed(const char *value, const char *text, size_t n)
 {
-	size_t n = strlen(text);
 	if (!value || !strchr(value, '|'))
 		return true;
 	for (const char *w = value; *w;) {
@@ -67,6 +67,19 @@ static bool word_allowed(const char *value, const char *text)
 		w += *w == '|';
 	}
 	return false;
+}
+
+/* The value of o, or each of the words between commas in it. */
+static bool words_allowed(const struct option *o, const char *text)
+{
+	for (;;) {
+		size_t n = o->several ? strcspn(text, ",") : strlen(text);
+		if (!word_allowed(o->value, text, n))
+			return false;
+		if (!text[n])
+			return true;
+		text += n + 1;
+	}
 }
 
 static bool parse_integer(const char *text, int64_t *out)
@@ -117,7 +130,7 @@ static bool store(struct command_line *c, const struct option *o, const char *te
 	switch (o->kind) {
 	case OPTION_TEXT:
 	case OPTION_MAYBE:
-		ok = word_allowed(o->value, text);
+		ok = words_allowed(o, text);
 		if (ok)
 			*(const char **)o->to = text;
 		else
@@ -174,7 +187,7 @@ static const char *next_word(const struct command_line *c, const struct option *
 /* `--dump hir`: the word would be a file. */
 static bool takes_word(const struct command_line *c, const struct option *o, const char *next)
 {
-	if (!next || !o->value || !strchr(o->value, '|') || !word_allowed(o->value, next) ||
+	if (!next || !o->value || !strchr(o->value, '|') || !word_allowed(o->value, next, strlen(next)) ||
 	    access(next, F_OK) == 0)
 		return false;
 	complain(c, "there is no file '%s'", next);

@@ -33,6 +33,7 @@ struct option {
 	void *to; /* by kind */
 	bool (*call)(void *to, const char *text);
 	const char *value;     /* in --help: FILE, N, …; `a|b|c`: one of these words, checked */
+	bool several;          /* TEXT: several of these words, with commas between them */
 	const char *otherwise; /* MAYBE: the value when none is written */
 	int64_t min, max;      /* INT, SIZE; both 0: any */
 	const char *help;

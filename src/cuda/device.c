@@ -96,6 +96,7 @@ static enum status open_context(struct cuda *c)
 	size_t bytes;
 	if (!cuda_call(c, cuDeviceGet, &c->device, c->ordinal) ||
 	    !cuda_call(c, cuDeviceTotalMem, &bytes, c->device) ||
+	    !cuda_call(c, cuDeviceGetName, c->base.model, sizeof c->base.model, c->device) ||
 	    !cuda_call(c, cuDevicePrimaryCtxRetain, &context, c->device))
 		return cuda_failure(c);
 	c->context = context;

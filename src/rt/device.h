@@ -219,8 +219,9 @@ struct rt_device {
 	struct rt_job *job;
 	_Atomic int64_t bytes_now, bytes_peak; /* allocated through alloc */
 	int64_t
-	    memory;  /* bytes that the device has, by the ranks that share it; 0: its memory is the host's */
-	int threads; /* of a contraction; 0: as many as a library likes */
+	    memory; /* bytes that the device has, by the ranks that share it; 0: its memory is the host's */
+	char model[96]; /* what its maker calls it; "": not known */
+	int threads;    /* of a contraction; 0: as many as a library likes */
 };
 
 /* Opens the device of this rank. name: "cpu". STATUS_ABSENT with a message for what this build lacks. */
