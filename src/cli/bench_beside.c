@@ -38,16 +38,18 @@ void bench_collective_beside(const struct bench_collectives *c, bench_lines *lin
                              struct buf *out)
 {
 	uint32_t most = 0, longest = 0;
-	bool first = true;
+	bool first = true, differ = false;
 	for (uint32_t t = 0; t < n; t++)
 		if (line[t].n > most) {
 			most = line[t].n;
 			longest = t;
 		}
+	for (uint32_t k = 1; k < most; k++)
+		differ |= line[longest].at[k].members != line[longest].at[0].members;
 	for (uint32_t k = 0; k < most; k++) {
 		const struct bench_line *l = &line[longest].at[k];
 		if (!k || l->kind != l[-1].kind || l->members != l[-1].members)
-			bench_collective_title(c, l->kind, out);
+			bench_collective_title(c, l->kind, differ ? l->members : 0, out);
 		put_lines(c, line, n, k, &first, out);
 	}
 }

@@ -131,31 +131,43 @@ static void add_functions(struct bench_cluster *o)
 			add_probe(o, (struct bench_probe){.op = op_info[of[k]].hir,
 			                                  .kind = of[k],
 			                                  .dtype = types[t],
-			                                  .n = o->quick ? 1 << 8 : 1 << 14});
+			                                  .n = o->quick ? 1 << 8
+			                                       : o->gpu ? 1 << 22
+			                                                : 1 << 14});
 }
 
 /* So many bytes of operands and results. */
 static void add_far(struct bench_cluster *o, enum dtype t, int64_t bytes)
 {
-	int64_t side = o->quick ? 16 : 256, each = 3 * side * side * (int64_t)dtype_bytes(t);
+	int64_t side = o->quick ? 16 : o->gpu ? 1024 : 256, each = 3 * side * side * (int64_t)dtype_bytes(t);
 	add_probe(
 	    o,
 	    (struct bench_probe){
 	        .dtype = t, .m = side, .n = side, .k = 2 * side, .far = bytes / each > 1 ? bytes / each : 1});
 }
 
-/* Extents double, since devices multiply small, flat and large matrices in different ways. */
+/* Extents double, since devices multiply small, flat and large matrices in different ways; of a GPU, whose
+ * time follows the number of its tiles, they grow fourfold, up to products that fill it. What is larger goes
+ * on as the last two do. */
 static void add_grids(struct bench_cluster *o)
 {
-	static const enum dtype of[] = {DTYPE_F32, DTYPE_F64, DTYPE_BF16};
-	static const int64_t all[] = {1, 16, 32, 64, 128, 256, 512, 1024}, some[] = {1, 16, 32};
+	static const enum dtype of_cpu[] = {DTYPE_F32, DTYPE_F64, DTYPE_BF16},
+	                        of_gpu[] = {DTYPE_F32, DTYPE_BF16};
+	static const int64_t all[] = {1, 16, 32, 64, 128, 256, 512, 1024}, some[] = {1, 16, 32},
+	                     wide[] = {1, 64, 256, 1024, 4096, 8192};
 	struct bench_extents x = {.m = all, .n = all + 1, .m_n = 8, .n_n = 7};
+	int64_t least = o->gpu ? 1 << 24 : 1 << 20, most = o->gpu ? 1 << 28 : 1 << 25;
+	const enum dtype *of = o->gpu ? of_gpu : of_cpu;
+	unsigned types = o->gpu ? 2 : 3;
+	if (o->gpu)
+		x = (struct bench_extents){.m = wide, .n = wide + 1, .m_n = 6, .n_n = 5};
 	if (o->quick)
 		x = (struct bench_extents){.m = some, .n = some + 1, .m_n = 3, .n_n = 2};
 	o->extents = x;
-	for (unsigned t = 0; t < sizeof of / sizeof *of; t++) {
-		for (int64_t bytes = o->quick ? 1 << 14 : 1 << 20; bytes <= (o->quick ? 1 << 14 : 1 << 25);
-		     bytes *= 2)
+	if (o->quick)
+		least = most = 1 << 14;
+	for (unsigned t = 0; t < types; t++) {
+		for (int64_t bytes = least; bytes <= most; bytes *= 2)
 			add_far(o, of[t], bytes);
 		for (uint32_t m = 0; m < x.m_n; m++)
 			for (uint32_t n = 0; n < x.n_n; n++)
@@ -172,17 +184,26 @@ static void add_grids(struct bench_cluster *o)
  * dtypes without a grid as large as is worth waiting for. */
 static void add_probes(struct bench_cluster *o)
 {
-	static const enum dtype slow[] = {DTYPE_F16, DTYPE_F8E4M3, DTYPE_F8E5M2, DTYPE_I64,
+	static const enum dtype large[] = {DTYPE_F16, DTYPE_F64},
+	                        slow[] = {DTYPE_F16, DTYPE_F8E4M3, DTYPE_F8E5M2, DTYPE_I64,
 	                                  DTYPE_I32, DTYPE_I8,     DTYPE_U8};
 	enum { CACHE_LEAST = 1 << 16, CACHE_MOST = 1 << 22 };
 	int64_t most = o->quick ? 1 << 14 : 1 << 24;
 	add_probe(o, (struct bench_probe){.dtype = DTYPE_F32, .n = 1});
-	add_probe(o, (struct bench_probe){
-	                 .beside = true, .m = o->quick ? 32 : 256, .n = o->quick ? 1 << 10 : 1 << 18});
+	add_probe(o, (struct bench_probe){.beside = true,
+	                                  .m = o->quick ? 32
+	                                       : o->gpu ? 2048
+	                                                : 256,
+	                                  .n = o->quick ? 1 << 10
+	                                       : o->gpu ? 1 << 24
+	                                                : 1 << 18});
 	for (int64_t n = 64; n <= most; n *= n >= CACHE_LEAST && n < CACHE_MOST ? 2 : 4)
 		add_probe(o, (struct bench_probe){.dtype = DTYPE_F32, .n = n});
 	add_functions(o);
 	add_grids(o);
+	for (int64_t n = o->quick ? 16 : 256; n <= (o->quick ? 16 : 4096) && o->gpu; n *= 4)
+		for (unsigned t = o->quick; t < sizeof large / sizeof *large; t++)
+			add_cube(o, large[t], n);
 	for (unsigned t = 0; t < sizeof slow / sizeof *slow; t++)
 		for (int64_t n = 16; n <= (o->quick ? 16 : 128); n *= 2)
 			add_cube(o, slow[t], n);
@@ -227,6 +248,44 @@ static bool check_output(const char *path)
 	return false;
 }
 
+static void use_transport(struct bench_cluster *o, const char *name)
+{
+	for (uint32_t i = 0; i < o->probe.n; i++)
+		for (unsigned k = 0; k < o->probe.at[i].programs; k++)
+			o->probe.at[i].run[k].ranks.transport = name;
+}
+
+/* One after the other, and one file of all. */
+static enum status measure_transports(struct bench *b, struct bench_cluster *o)
+{
+	uint32_t n = b->transport.n, measured = 0;
+	struct bench_outcome *outcome = mem_zalloc(sizeof *outcome * n);
+	struct bench_measured *x = mem_zalloc(sizeof *x * n);
+	for (uint32_t t = 0; t < n; t++) {
+		use_transport(o, b->transport.at[t]);
+		bench_launch(b, t, bench_cluster_rank, o, &outcome[t]);
+		if (!bench_outcome_is_measured(&outcome[t]) || rt_env_rank() > 0)
+			continue;
+		if (!bench_measured_read(outcome[t].results, o, &x[measured]))
+			outcome[t].status = STATUS_INTERNAL;
+		o->network_alone = ++measured > 0;
+	}
+	enum status status = bench_outcomes_status(outcome, n);
+	if (measured) {
+		enum status written = bench_cluster_file(o, x, measured);
+		status = status == STATUS_OK ? written : status;
+	}
+	if (n > 1)
+		bench_cluster_beside(o, outcome, x, measured);
+	for (uint32_t t = 0; t < n; t++) {
+		bench_outcome_free(&outcome[t]);
+		bench_measured_free(&x[t]);
+	}
+	free(outcome);
+	free(x);
+	return status;
+}
+
 enum status bench_cluster(struct bench *b, struct bench_cluster *o)
 {
 	bool launched = b->launch.kind == RT_BOOT_MPI;
@@ -244,12 +303,12 @@ enum status bench_cluster(struct bench *b, struct bench_cluster *o)
 		b->warmup = 1;
 		o->collectives.most = o->collectives.most < 4096 ? o->collectives.most : 4096;
 	}
+	o->gpu = rank_options_are_cuda(&b->ranks);
 	add_probes(o);
 	enum status status = prepare(b, o, np, launched);
 	b->launch.np = launched ? 0 : (int)np;
-	fflush(NULL);
 	if (status == STATUS_OK)
-		status = rt_launch(&b->launch, bench_cluster_rank, o);
+		status = measure_transports(b, o);
 	free_probes(o);
 	return status;
 }

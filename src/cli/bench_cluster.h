@@ -2,14 +2,16 @@
  *
  *     bench_cluster.c            the command; the programs that are measured
  *     bench_cluster_rank.c       what a rank does: statements, then collectives
- *     bench_cluster_file.c       from what was measured to a cluster file
+ *     bench_cluster_results.c    what was measured, from rank 0 to the command
+ *     bench_cluster_file.c       from there to a cluster file
  *
  * What a statement takes is the difference of two programs with different numbers of it, so that what a
  * program takes as a whole is not in it; that of a statement without work is the launch, which is taken off
  * all others. Contention is what products and allreduces beside each other take more than the longer of both
  * alone, by the shorter. Products that each have an operand and a result of their own, against as many that
  * have the same, say what it takes that caches do not hold these. Collectives are timed as `hirc bench` times
- * them, out of place. All ranks do the same at the same time. */
+ * them, out of place. All ranks do the same at the same time. Of several transports each has collectives and
+ * contention of its own; all else is measured with the first that this machine has. */
 #ifndef HIRC_CLI_BENCH_CLUSTER_H
 #define HIRC_CLI_BENCH_CLUSTER_H
 #include "cli/bench_member.h"
@@ -49,6 +51,8 @@ struct bench_cluster {
 	struct bench_collectives collectives; /* least, most, dtype, …; no kinds and teams */
 	const char *output;                   /* file; `-`: standard output */
 	bool quick;
+	bool gpu; /* sizes that keep one busy */
+	bool network_alone; /* of this transport only what depends on it is measured */
 	struct bench_extents extents;
 	VEC(struct bench_probe) probe; /* the first is that without work */
 };
@@ -65,6 +69,7 @@ struct bench_team_points {
 
 /* What was measured, on every rank. */
 struct bench_measured {
+	char transport[16], model[96]; /* of the device; "": not known */
 	double *probe; /* by probe: ns of a statement or of `far` operands, per mille of contention; owned */
 	VEC(struct bench_team_points) team;
 	int64_t ranks;
@@ -72,11 +77,21 @@ struct bench_measured {
 	int64_t inner;  /* ranks of a host, if all have as many and in a row; else all */
 };
 
+extern const enum rt_collective_kind bench_cluster_kind[CLUSTER_COLLECTIVE_COUNT];
 /* What the command line says is in b and o; kinds and files are none. */
 enum status bench_cluster(struct bench *b, struct bench_cluster *o);
 int bench_cluster_rank(struct rt_job *job, void *cluster);
-/* On rank 0, which prints what cannot be written. */
-enum status bench_cluster_file(struct rt_job *job, const struct bench_cluster *o,
-                               const struct bench_measured *x);
+/* On rank 0: for the command that has started it. */
+enum status bench_measured_write(struct rt_job *job, const struct bench_cluster *o,
+                                 const struct bench_measured *x);
+/* What it wrote; false: not all of it is there. Free it in any case. */
+bool bench_measured_read(FILE *f, const struct bench_cluster *o, struct bench_measured *out);
+void bench_measured_free(struct bench_measured *x);
+/* The collectives of n transports side by side, where the file is not on standard output; which transports
+ * were not measured, and why. */
+void bench_cluster_beside(const struct bench_cluster *o, const struct bench_outcome *of,
+                          const struct bench_measured *x, uint32_t n);
+/* Those of n transports, all but the first with network_alone. */
+enum status bench_cluster_file(const struct bench_cluster *o, const struct bench_measured *x, uint32_t n);
 
 #endif

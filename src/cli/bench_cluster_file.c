@@ -59,6 +59,15 @@ static void make_grids(struct cluster *c, const struct bench_cluster *o, const i
 	}
 }
 
+/* Of each transport. */
+static void make_contention(const struct bench_cluster *o, const struct bench_measured *x,
+                            struct cluster_network *out)
+{
+	for (uint32_t k = 0; k < o->probe.n; k++)
+		if (o->probe.at[k].beside)
+			out->compute_per_mille = out->comm_per_mille = per_mille(x->probe[k], x->ranks);
+}
+
 static void make_device(struct cluster *c, const struct bench_cluster *o, const struct bench_measured *x)
 {
 	struct cluster_point *touch = arena_new_array(c->arena, struct cluster_point, o->probe.n);
@@ -66,13 +75,12 @@ static void make_device(struct cluster *c, const struct bench_cluster *o, const 
 	struct cluster_function *function = arena_new_array(c->arena, struct cluster_function, o->probe.n);
 	int64_t *times = arena_new_array(c->arena, int64_t, o->probe.n);
 	c->memory = x->memory;
+	c->device = *x->model ? x->model : NULL;
 	c->launch = whole(x->probe[0]);
 	for (uint32_t k = 1; k < o->probe.n; k++) {
 		const struct bench_probe *p = &o->probe.at[k];
-		if (p->beside) {
-			c->compute_per_mille = c->comm_per_mille = per_mille(x->probe[k], x->ranks);
+		if (p->beside)
 			continue;
-		}
 		int64_t time = times[k] = whole(p->far ? x->probe[k] : x->probe[k] - x->probe[0]);
 		if (p->far)
 			continue;
@@ -114,32 +122,58 @@ static struct cluster_link make_link(const struct bench_measured *x, int64_t spa
 	return link;
 }
 
-static void make_links(struct cluster *c, const struct bench_measured *x)
+static void make_links(struct arena *a, const struct bench_measured *x, struct cluster_network *out)
 {
-	struct cluster_link *link = arena_new_array(c->arena, struct cluster_link, 2);
+	struct cluster_link *link = arena_new_array(a, struct cluster_link, 2);
 	if (x->inner > 1 || x->ranks == 1)
-		link[c->link_n++] = make_link(x, x->inner);
+		link[out->link_n++] = make_link(x, x->inner);
 	if (x->ranks > x->inner)
-		c->node_devices = x->inner;
-	if (x->ranks > x->inner)
-		link[c->link_n++] = make_link(x, x->ranks);
-	c->link = link;
+		link[out->link_n++] = make_link(x, x->ranks);
+	out->link = link;
 }
 
-static void make_tables(struct cluster *c, const struct bench_measured *x)
+static void make_tables(struct arena *a, const struct bench_measured *x, struct cluster_network *out)
 {
 	struct cluster_table *table =
-	    arena_new_array(c->arena, struct cluster_table, (size_t)x->team.n * CLUSTER_COLLECTIVE_COUNT);
+	    arena_new_array(a, struct cluster_table, (size_t)x->team.n * CLUSTER_COLLECTIVE_COUNT);
 	for (uint32_t t = 0; t < x->team.n; t++)
 		for (unsigned k = 0; k < CLUSTER_COLLECTIVE_COUNT; k++) {
 			const struct bench_team_points *team = &x->team.at[t];
-			table[c->table_n++] =
+			table[out->table_n++] =
 			    (struct cluster_table){.collective = (enum cluster_collective)k,
 			                           .ranks = team->ranks,
 			                           .span = team->span,
 			                           .points = {team->of[k].point.at, team->of[k].point.n}};
 		}
-	c->table = table;
+	out->table = table;
+}
+
+static struct cluster_network make_network(struct arena *a, const struct bench_cluster *o,
+                                           const struct bench_measured *x)
+{
+	struct cluster_network n = {.transport = x->transport};
+	make_contention(o, x, &n);
+	make_links(a, x, &n);
+	make_tables(a, x, &n);
+	return n;
+}
+
+static void make_networks(struct cluster *c, const struct bench_cluster *o, const struct bench_measured *x,
+                          uint32_t n)
+{
+	const struct cluster_network first = make_network(c->arena, o, x);
+	c->transport = first.transport;
+	c->compute_per_mille = first.compute_per_mille;
+	c->comm_per_mille = first.comm_per_mille;
+	c->link = first.link;
+	c->link_n = first.link_n;
+	c->table = first.table;
+	c->table_n = first.table_n;
+	c->other = arena_new_array(c->arena, struct cluster_network, n);
+	for (uint32_t k = 1; k < n; k++)
+		c->other[c->other_n++] = make_network(c->arena, o, &x[k]);
+	if (x->ranks > x->inner)
+		c->node_devices = x->inner;
 }
 
 static bool put(const char *path, const struct buf *text, const struct cluster *c)
@@ -158,21 +192,19 @@ static bool put(const char *path, const struct buf *text, const struct cluster *
 	return ok;
 }
 
-enum status bench_cluster_file(struct rt_job *job, const struct bench_cluster *o,
-                               const struct bench_measured *x)
+enum status bench_cluster_file(const struct bench_cluster *o, const struct bench_measured *x, uint32_t n)
 {
 	struct cluster c = {.arena = arena_new()};
 	struct buf text = {0};
 	c.name = name_of(c.arena, o->output);
 	make_device(&c, o, x);
-	make_links(&c, x);
-	make_tables(&c, x);
+	make_networks(&c, o, x, n);
 	cluster_write(&c, &text);
 	errno = 0;
 	bool ok = put(o->output, &text, &c);
 	if (!ok && errno)
-		rt_job_error(job, "cannot write '%s': %s", o->output, strerror(errno));
+		fprintf(stderr, "hirc bench: error: cannot write '%s': %s\n", o->output, strerror(errno));
 	buf_free(&text);
 	arena_free(c.arena);
-	return ok ? STATUS_OK : rt_job_fail(job, STATUS_DIAGNOSTICS);
+	return ok ? STATUS_OK : STATUS_DIAGNOSTICS;
 }

@@ -1,5 +1,6 @@
 /* bench_cluster_rank: what a rank measures. */
 #include "cli/bench_cluster.h"
+#include "exec/exec_device.h"
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -7,7 +8,7 @@
 enum { PASSES = 2, SAMPLES = 9, GRID_SAMPLES = 5, QUICK_SAMPLES = 3, FACTOR = 4 };
 #define LONG_NS 500000 /* of a statement: what a program takes as a whole is nothing beside it */
 
-static const enum rt_collective_kind kind_of[CLUSTER_COLLECTIVE_COUNT] = {
+const enum rt_collective_kind bench_cluster_kind[CLUSTER_COLLECTIVE_COUNT] = {
     [CLUSTER_ALLGATHER] = RT_ALLGATHER,
     [CLUSTER_ALLREDUCE] = RT_ALLREDUCE,
     [CLUSTER_REDUCE_SCATTER] = RT_REDUCE_SCATTER,
@@ -141,7 +142,8 @@ static enum status time_kind(struct bench_member *x, enum cluster_collective kin
 	enum status status = STATUS_OK;
 	int64_t before = -1, most = x->c->most;
 	for (int64_t bytes = x->c->least; status == STATUS_OK; bytes *= FACTOR) {
-		struct bench_shape s = bench_member_shape(x, kind_of[kind], bytes < most ? bytes : most);
+		struct bench_shape s =
+		    bench_member_shape(x, bench_cluster_kind[kind], bytes < most ? bytes : most);
 		struct cluster_point point = {.size = s.count * (int64_t)x->data.size};
 		if (point.size > before) { /* else smaller than an element for each */
 			status = time_size(x, &s, &point.time);
@@ -209,14 +211,6 @@ static enum status time_teams(struct bench_member *x, struct bench_measured *out
 	return status;
 }
 
-static void free_teams(struct bench_measured *x)
-{
-	for (uint32_t t = 0; t < x->team.n; t++)
-		for (unsigned k = 0; k < CLUSTER_COLLECTIVE_COUNT; k++)
-			vec_free(&x->team.at[t].of[k].point);
-	vec_free(&x->team);
-}
-
 /* The lesser times of two passes, which are of the same teams and sizes. */
 static void take_lesser(struct bench_measured *to, const struct bench_measured *from)
 {
@@ -235,7 +229,8 @@ static void take_barriers_off(struct bench_measured *x)
 		for (unsigned k = 0; k < CLUSTER_COLLECTIVE_COUNT; k++) {
 			struct bench_team_points *team = &x->team.at[t];
 			int64_t barrier = team->of[CLUSTER_BARRIER].point.at[0].time;
-			for (uint32_t i = 0; is_apart(kind_of[k]) && i < team->of[k].point.n; i++) {
+			for (uint32_t i = 0; is_apart(bench_cluster_kind[k]) && i < team->of[k].point.n;
+			     i++) {
 				int64_t *time = &team->of[k].point.at[i].time;
 				*time = *time > barrier ? *time - barrier : 1;
 			}
@@ -255,8 +250,11 @@ static enum status time_collectives(struct rt_job *job, struct bench_cluster *o,
 	enum status status = bench_member_open(&x);
 	if (status == STATUS_OK)
 		status = time_teams(&x, &now);
-	if (status == STATUS_OK)
+	if (status == STATUS_OK) {
 		now.memory = memory_of(x.device, now.inner);
+		snprintf(now.model, sizeof now.model, "%s", x.device->model);
+		snprintf(now.transport, sizeof now.transport, "%s", x.t->ops->name);
+	}
 	bench_member_close(&x);
 	if (status == STATUS_OK && out->team.n) {
 		take_lesser(out, &now);
@@ -264,9 +262,11 @@ static enum status time_collectives(struct rt_job *job, struct bench_cluster *o,
 		out->team.at = now.team.at, out->team.n = now.team.n, out->team.cap = now.team.cap;
 		out->inner = now.inner;
 		out->memory = now.memory;
+		memcpy(out->model, now.model, sizeof out->model);
+		memcpy(out->transport, now.transport, sizeof out->transport);
 		return status;
 	}
-	free_teams(&now);
+	bench_measured_free(&now);
 	return status;
 }
 
@@ -278,6 +278,8 @@ static enum status measure(struct rt_job *job, struct bench_cluster *o, struct b
 	double ns = 0;
 	for (unsigned pass = 0; pass < (o->quick ? 1 : PASSES) && status == STATUS_OK; pass++) {
 		for (uint32_t k = 0; k < o->probe.n && status == STATUS_OK; k++) {
+			if (o->network_alone && !o->probe.at[k].beside)
+				continue;
 			status = time_probe(job, o, &o->probe.at[k], &ns);
 			out->probe[k] = pass && out->probe[k] < ns ? out->probe[k] : ns;
 		}
@@ -295,15 +297,24 @@ int bench_cluster_rank(struct rt_job *job, void *cluster)
 {
 	struct bench_cluster *o = cluster;
 	struct bench_measured x = {.ranks = job->size, .inner = job->size};
+	struct rt_device *device = NULL;
+	struct rt_transport *transport = NULL;
 	enum status status = bench_agree(job, o->collectives.b);
 	x.probe = mem_zalloc(sizeof *x.probe * o->probe.n);
+	if (status == STATUS_OK && rank_options_are_cuda(&o->collectives.b->ranks)) {
+		/* Open all the time: the first program to open a GPU makes a context, the last one ends it.
+		 */
+		const struct exec_options options = rank_options_exec(&o->collectives.b->ranks, NULL);
+		status = exec_device_open(job, &options, &device, &transport);
+	}
 	if (status == STATUS_OK)
 		status = measure(job, o, &x);
 	if (status == STATUS_OK && job->rank == 0)
-		status = bench_cluster_file(job, o, &x);
+		status = bench_measured_write(job, o, &x);
 	if (status == STATUS_OK)
 		status = rt_job_barrier(job, "the end");
-	free_teams(&x);
-	free(x.probe);
+	rt_transport_close(transport);
+	rt_device_close(device);
+	bench_measured_free(&x);
 	return status;
 }

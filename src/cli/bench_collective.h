@@ -80,8 +80,9 @@ void bench_collective_header(const struct bench_collectives *c, int ranks, const
 /* Of those that were not measured, why. CSV has no place for it. */
 void bench_collective_absent(const struct bench_collectives *c, const struct bench_outcome *o,
                              struct buf *out);
-/* Before the lines of each kind. */
-void bench_collective_title(const struct bench_collectives *c, enum rt_collective_kind k, struct buf *out);
+/* Before the lines of each kind. members: those of its teams, where there are several sizes; else 0. */
+void bench_collective_title(const struct bench_collectives *c, enum rt_collective_kind k, int members,
+                            struct buf *out);
 void bench_collective_line(const struct bench_collectives *c, const struct bench_line *l, struct buf *out);
 /* of: outcomes of the transports, n of them; see bench_collective_absent. */
 void bench_collective_footer(const struct bench_collectives *c, const struct bench_outcome *of, uint32_t n,

@@ -61,13 +61,18 @@ void bench_collective_absent(const struct bench_collectives *c, const struct ben
 		buf_printf(out, "# %s is not measured: %s\n", o->transport, o->why.at);
 }
 
-void bench_collective_title(const struct bench_collectives *c, enum rt_collective_kind k, struct buf *out)
+void bench_collective_title(const struct bench_collectives *c, enum rt_collective_kind k, int members,
+                            struct buf *out)
 {
+	struct buf text = {0};
 	if (c->b->format != BENCH_TABLE)
 		return;
+	buf_puts(&text, bench_collective_name(k));
+	if (members)
+		buf_printf(&text, " of %d ranks", members);
 	int name = several(c) ? 10 : 0, ratio = several(c) ? 8 : 0;
-	buf_printf(out, "#\n# %-*s %30s %*s\n", 50 + name, bench_collective_name(k), "out-of-place",
-	           33 + ratio, "in-place");
+	buf_printf(out, "#\n# %-*s %30s %*s\n", 50 + name, text.at, "out-of-place", 33 + ratio, "in-place");
+	buf_free(&text);
 	buf_printf(out, "#%11s %13s %7s %7s %7s%*s", "size", "count", "type", "redop", "root", name,
 	           name ? "transport" : "");
 	for (unsigned f = 0; f < 2; f++)

@@ -43,7 +43,7 @@ static enum status sweep(struct sums *sums, enum rt_collective_kind kind, struct
 	const struct bench_collectives *c = x->c;
 	enum status status = STATUS_OK;
 	int64_t before = -1;
-	bench_collective_title(c, kind, text);
+	bench_collective_title(c, kind, 0, text);
 	for (int64_t bytes = c->least; bytes <= c->most && status == STATUS_OK;
 	     bytes = c->step ? bytes + c->step : bytes * c->factor) {
 		struct bench_shape s = bench_member_shape(x, kind, bytes);
