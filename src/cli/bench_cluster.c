@@ -160,7 +160,7 @@ static void add_grids(struct bench_cluster *o)
 	const enum dtype *of = o->gpu ? of_gpu : of_cpu;
 	unsigned types = o->gpu ? 2 : 3;
 	if (o->gpu)
-		x = (struct bench_extents){.m = wide, .n = wide + 1, .m_n = 6, .n_n = 5};
+		x = (struct bench_extents){.m = wide, .n = wide + 1, .m_n = 6, .n_n = 4};
 	if (o->quick)
 		x = (struct bench_extents){.m = some, .n = some + 1, .m_n = 3, .n_n = 2};
 	o->extents = x;

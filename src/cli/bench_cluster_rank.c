@@ -5,7 +5,14 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { PASSES = 2, SAMPLES = 9, GRID_SAMPLES = 5, QUICK_SAMPLES = 3, FACTOR = 4 };
+enum {
+	PASSES = 2,
+	SHORT_PASSES = 1 /* of a GPU, which others do not disturb */,
+	SAMPLES = 9,
+	GRID_SAMPLES = 5,
+	QUICK_SAMPLES = 3,
+	FACTOR = 4
+};
 #define LONG_NS 500000 /* of a statement: what a program takes as a whole is nothing beside it */
 
 const enum rt_collective_kind bench_cluster_kind[CLUSTER_COLLECTIVE_COUNT] = {
@@ -276,7 +283,8 @@ static enum status measure(struct rt_job *job, struct bench_cluster *o, struct b
 {
 	enum status status = time_collectives(job, o, out);
 	double ns = 0;
-	for (unsigned pass = 0; pass < (o->quick ? 1 : PASSES) && status == STATUS_OK; pass++) {
+	for (unsigned pass = 0; pass < (o->quick || o->gpu ? SHORT_PASSES : PASSES) && status == STATUS_OK;
+	     pass++) {
 		for (uint32_t k = 0; k < o->probe.n && status == STATUS_OK; k++) {
 			if (o->network_alone && !o->probe.at[k].beside)
 				continue;

@@ -1,0 +1,84 @@
+"""What runs beside what on a GPU: programs of several ranks, each whole, in steps, and its two halves alone.
+
+A case has programs by name: `serial` moves, then computes; `pipeline` does both at once, in steps; `compute` and
+`copies` are the halves of it. All are of ranks that are threads and share the GPU. No pipeline can take less than the
+longer of its halves, which is the roofline.
+"""
+import re
+
+HEAD = """{params}const np = {ranks}
+const s = {steps}
+mesh ring(x = np)
+program {name} on ring {{
+{body}}}
+"""
+GATHERED = """  input X: bf16[m@x, k]
+  input W: bf16[k, n@x]
+"""
+SUMMED = """  input X: bf16[m, k@x]
+  input W: bf16[k@x, n]
+"""
+LINEAR = """  input X: bf16[t{0}, 4*h@x]
+  input W: bf16[h, 4*h@x]
+"""
+# Of each case: its params, and the statements of each of its programs.
+CASES = {
+    "ag_matmul": (("m", "k", "n"), {
+        "serial": GATHERED + "  G: bf16[m, k] = set(X)\n  output Y: bf16[m, n@x] = matmul(G, W)\n",
+        "pipeline": GATHERED + "  G: bf16[m@stream(s), k] = set(X)\n  output Y: bf16[m@stream(s), n@x] = matmul(G, W)\n",
+        "compute": "  input G: bf16[m, k]\n  input W: bf16[k, n@x]\n  output Y: bf16[m, n@x] = matmul(G, W)\n",
+        "copies": "  input X: bf16[m@x, k]\n  output G: bf16[m, k] = set(X)\n",
+    }),
+    "matmul_rs": (("m", "k", "n"), {
+        "serial": SUMMED + "  P: bf16[m, n] partial(x) = matmul(X, W)\n  output Y: bf16[m@x, n] = set(P)\n",
+        "pipeline": SUMMED + "  P: bf16[m@stream(s), n] partial(x) = matmul(X, W)\n  output Y: bf16[m@x, n] = set(P)\n",
+        "compute": SUMMED + "  output P: bf16[m, n] partial(x) = matmul(X, W)\n",
+        "copies": "  input P: bf16[m, n] partial(x)\n  output Y: bf16[m@x, n] = set(P)\n",
+    }),
+    "row_parallel_linear": (("t", "h"), {
+        "serial": LINEAR.format("") + "  output Y: bf16[t, h] = linear(X, W)\n",
+        "pipeline": LINEAR.format("@stream(s)") + "  output Y: bf16[t@stream(s), h] = linear(X, W)\n",
+        "compute": LINEAR.format("") + "  output Y: bf16[t, h] partial(x) = linear(X, W)\n",
+        "copies": "  input P: bf16[t, h] partial(x)\n  output Y: bf16[t, h] = set(P)\n",
+    }),
+}
+# How each pipeline is cut: options and numbers of steps, of which the fastest counts. A ring has as many as ranks.
+STEPS = {"ag_matmul": (("--pipeline=p2p",), (None,)), "matmul_rs": (("--pipeline=p2p",), (None,)),
+         "row_parallel_linear": ((), (2, 4, 8))}
+
+
+def text_of(case, kind, ranks, sizes, steps):
+    """The program, as a file of its own."""
+    params, programs = CASES[case]
+    body = programs[kind]
+    used = [p for p in params if re.search(rf"\b{p}\b", body)]
+    return HEAD.format(params="".join(f"param {p} = {sizes[p]}\n" for p in used), ranks=ranks, steps=steps,
+                       name=f"{case}_{kind}", body=body)
+
+
+def write_all(folder, ranks, sizes):
+    """By (case, kind, steps): the file of the program and the options that it runs with."""
+    out = {}
+    folder.mkdir(parents=True, exist_ok=True)
+    for case in CASES:
+        options, steps = STEPS[case]
+        for kind in CASES[case][1]:
+            for s in steps if kind == "pipeline" else (None,):
+                file = folder / (f"{case}_{kind}" + (f"_{s}" if s else "") + ".hir")
+                file.write_text(text_of(case, kind, ranks, sizes, s or ranks), encoding="utf-8")
+                out[case, kind, s or ranks if kind == "pipeline" else None] = \
+                    (file, options if kind == "pipeline" else ())
+    return out
+
+
+def sizes_that_fit(memory, ranks, small):
+    """m, k, n of the products, t and h of the linear layer: the full ones, halved until all ranks of a GPU with so many
+    bytes have room for their inputs, a gathered operand or a sum of their own, and as much again for what arrives."""
+    if small:
+        return {"m": 64, "k": 32, "n": 64, "t": 64, "h": 16}
+    m, k, n, t, h = 32768, 16384, 8192, 8192, 8192
+    while m > 1024 and ranks * 2 * 2 * (m * k + m * n + k * n) > 0.7 * memory:
+        m, k, n = m // 2, k // 2, n // 2
+    while t > 1024 and ranks * 2 * 2 * (t * h * 4 // ranks + h * h * 4 // ranks + 2 * t * h) > 0.7 * memory:
+        t, h = t // 2, h // 2
+    return {"m": m, "k": k, "n": n, "t": t, "h": h}
