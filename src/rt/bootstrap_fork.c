@@ -1,10 +1,10 @@
 /* bootstrap_fork: one process a rank, on this machine.
  *
- * The parent maps what all ranks share, forks them and waits. It is the one that notices a rank which
- * dies: it says so, with what the rank's board holds, and ends the others. Ranks are killed when the
+ * The parent maps what all ranks share, forks them and waits (launcher.c). It is the one that notices a rank
+ * which dies: it says so, with what the rank's board holds, and ends the others. Ranks are killed when the
  * parent dies, and all shared memory is anonymous, so nothing is left behind in any case. */
 #include "base/arena.h"
-#include "rt/bootstrap_shared.h"
+#include "rt/launcher.h"
 #include "rt/region.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -14,14 +14,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
-
-enum {
-	GRACE_US = 500000, /* for the others to leave by themselves after a failure */
-	POLL_US = 5000,
-};
 
 static bool fork_shares(const struct rt_job *job)
 {
@@ -86,80 +79,6 @@ static _Noreturn void rank_run(struct rt_job *job, rt_rank_main *rank_main, void
 	exit(status);
 }
 
-/* What is said of a rank that ended otherwise than by returning; false: it returned. */
-static bool unexpected(const struct rt_shared *s, int rank, int how, struct buf *out)
-{
-	int returned = atomic_load(&s->rank[rank].returned);
-	if (WIFSIGNALED(how)) {
-		buf_printf(out, "rank %d was killed by signal %d (%s)", rank, WTERMSIG(how),
-		           strsignal(WTERMSIG(how)));
-	} else if (!returned) {
-		buf_printf(out, "rank %d ended with exit code %d before the program was over", rank,
-		           WEXITSTATUS(how));
-	} else if (WEXITSTATUS(how) != returned - 1) {
-		buf_printf(out, "rank %d ended with exit code %d after the program was over", rank,
-		           WEXITSTATUS(how));
-		return true;
-	} else {
-		return false;
-	}
-	buf_putc(out, '\n');
-	rt_board_print(s->board, rank, out);
-	if (out->n && out->at[out->n - 1] == '\n')
-		out->at[--out->n] = 0;
-	return true;
-}
-
-static void kill_all(const pid_t *pid, int n)
-{
-	for (int r = 0; r < n; r++)
-		if (pid[r] > 0)
-			kill(pid[r], SIGKILL);
-}
-
-/* Reaps all ranks; pid[r] becomes 0. Returns the worst status of those that returned. */
-static enum status wait_all(struct rt_job *launcher, struct rt_shared *s, pid_t *pid, int n)
-{
-	enum status worst = STATUS_OK;
-	int64_t deadline = 0;
-	int left = 0;
-	for (int r = 0; r < n; r++)
-		left += pid[r] > 0;
-	while (left > 0) {
-		bool failed = rt_job_status(launcher) != STATUS_OK;
-		if (failed && deadline == 0)
-			deadline = rt_clock_us() + GRACE_US;
-		int how;
-		pid_t p = waitpid(-1, &how, failed ? WNOHANG : 0);
-		if (p < 0 && errno == EINTR)
-			continue;
-		if (p < 0)
-			return STATUS_INTERNAL; /* somebody else has waited for our ranks */
-		if (p == 0) {
-			if (rt_clock_us() >= deadline)
-				kill_all(pid, n);
-			nanosleep(&(struct timespec){.tv_nsec = POLL_US * 1000}, NULL);
-			continue;
-		}
-		int r = 0;
-		while (r < n && pid[r] != p)
-			r++;
-		if (r == n || !(WIFEXITED(how) || WIFSIGNALED(how)))
-			continue;
-		pid[r] = 0;
-		left--;
-		struct buf text = {0};
-		if (unexpected(s, r, how, &text)) {
-			rt_job_error(launcher, "%s", text.at);
-			rt_job_fail(launcher, STATUS_INTERNAL);
-		} else {
-			worst = rt_status_worse(worst, (enum status)WEXITSTATUS(how));
-		}
-		buf_free(&text);
-	}
-	return worst;
-}
-
 enum status rt_launch_fork(const struct rt_launch_options *options, rt_rank_main *rank_main, void *arg)
 {
 	char host[256] = "";
@@ -176,12 +95,14 @@ enum status rt_launch_fork(const struct rt_launch_options *options, rt_rank_main
 		rt_job_error(&launcher, "memfd_create: %s", strerror(errno));
 		rt_job_fail(&launcher, STATUS_INTERNAL);
 	}
+	struct rt_launcher l = {.job = &launcher, .shared = s, .pid = pid, .n = options->np};
 	fflush(NULL);
-	signal(SIGCHLD, SIG_DFL); /* ignored, it would let ranks end unseen */
+	rt_launcher_listen(&l);
 	pid_t parent = getpid();
 	for (int r = 0; r < options->np && memory >= 0; r++) {
 		pid[r] = fork();
 		if (pid[r] == 0) {
+			rt_launcher_forget(&l);
 			free(pid);
 			struct rt_member member = {.shared = s, .memory = memory};
 			struct rt_job job = launcher;
@@ -196,7 +117,7 @@ enum status rt_launch_fork(const struct rt_launch_options *options, rt_rank_main
 			break;
 		}
 	}
-	enum status worst = wait_all(&launcher, s, pid, options->np);
+	enum status worst = rt_launcher_wait(&l);
 	enum status first = rt_job_status(&launcher);
 	free(pid);
 	if (memory >= 0)

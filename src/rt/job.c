@@ -3,6 +3,7 @@
 #include "rt/bell.h"
 #include "rt/bootstrap.h"
 #include <errno.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <string.h>
 #include <unistd.h>
@@ -59,11 +60,23 @@ void rt_job_error_at(struct rt_job *job, struct rt_origin at, const char *format
 	va_end(args);
 }
 
-enum status rt_job_fail(struct rt_job *job, enum status status)
+/* Sets the status that ends the job. False: it has one. */
+static bool end_job(struct rt_job *job, enum status status)
 {
 	int none = STATUS_OK;
-	if (status != STATUS_OK && atomic_compare_exchange_strong(&job->board->status, &none, (int)status))
-		atomic_store_explicit(&job->board->status_rank, job->rank, memory_order_relaxed);
+	if (!atomic_compare_exchange_strong(&job->board->status, &none, (int)status))
+		return false;
+	atomic_store_explicit(&job->board->status_rank, job->rank, memory_order_relaxed);
+	pid_t launcher = atomic_load_explicit(&job->board->launcher, memory_order_relaxed);
+	if (launcher > 0 && job->rank >= 0)
+		kill(launcher, SIGUSR1);
+	return true;
+}
+
+enum status rt_job_fail(struct rt_job *job, enum status status)
+{
+	if (status != STATUS_OK)
+		end_job(job, status);
 	return rt_job_status(job);
 }
 
@@ -116,17 +129,14 @@ int64_t rt_watch_idle_us(struct rt_watch *w, const struct rt_job *job)
 
 enum status rt_job_stuck(struct rt_job *job, const char *why)
 {
-	int none = STATUS_OK;
 	struct rt_board *board = job->board;
 	struct buf b = {0};
 	/* What all stand in, before the status lets them go on. */
 	buf_printf(&b, "hirc: rank %d: error: %s\n", job->rank, why);
 	for (int r = 0; r < board->ranks; r++)
 		rt_board_print(board, board->first + r, &b);
-	if (atomic_compare_exchange_strong(&board->status, &none, (int)STATUS_STUCK)) {
-		atomic_store_explicit(&board->status_rank, job->rank, memory_order_relaxed);
+	if (end_job(job, STATUS_STUCK))
 		write_all(STDERR_FILENO, b.at, b.n);
-	}
 	buf_free(&b);
 	return rt_job_status(job);
 }

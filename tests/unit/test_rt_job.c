@@ -139,6 +139,33 @@ static void test_failures(enum rt_boot_kind kind)
 	CHECK_EQ(c.status, STATUS_USAGE);
 }
 
+/* Fails, or sees that another has, and then stays in what no signal returns from. */
+static int cannot_end(struct rt_job *job, void *arg)
+{
+	sigset_t all;
+	(void)arg;
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
+	if (rt_job_barrier(job, "what all come to") != STATUS_OK)
+		return STATUS_INTERNAL;
+	if (job->rank == 1) {
+		rt_job_error(job, "no luck");
+		rt_job_fail(job, STATUS_WRONG);
+	}
+	for (;;)
+		pause();
+}
+
+static void test_stuck_ends(void)
+{
+	struct captured c;
+	int64_t start = rt_clock_us();
+	launch_captured(RT_BOOT_FORK, 3, 0, cannot_end, NULL, &c);
+	CHECK_EQ(c.status, STATUS_WRONG);
+	CHECK(rt_clock_us() - start < 1500000);
+	CHECK_STR(c.text, "hirc: rank 1: error: no luck\n");
+}
+
 static void test_deaths(void)
 {
 	struct captured c;
@@ -291,6 +318,7 @@ int main(void)
 	}
 	if (TEST_FORK) {
 		test_deaths();
+		test_stuck_ends();
 		test_orphans();
 		test_cores();
 	}

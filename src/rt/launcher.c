@@ -1,0 +1,128 @@
+/* launcher: see launcher.h. */
+#include "rt/launcher.h"
+#include <errno.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+	GRACE_US = 500000, /* for the others to leave by themselves after a failure */
+	LEAVE_US = 500000, /* for the system to end who was killed */
+};
+
+void rt_launcher_listen(struct rt_launcher *l)
+{
+	sigemptyset(&l->awaited);
+	sigaddset(&l->awaited, SIGCHLD);
+	sigaddset(&l->awaited, SIGUSR1);
+	signal(SIGCHLD, SIG_DFL); /* ignored, it would let ranks end unseen */
+	sigprocmask(SIG_BLOCK, &l->awaited, &l->before);
+	atomic_store(&l->shared->board->launcher, getpid());
+}
+
+void rt_launcher_forget(const struct rt_launcher *l)
+{
+	sigprocmask(SIG_SETMASK, &l->before, NULL);
+}
+
+/* What is said of a rank that ended otherwise than by returning; false: it returned. */
+static bool unexpected(const struct rt_shared *s, int rank, int how, struct buf *out)
+{
+	int returned = atomic_load(&s->rank[rank].returned);
+	if (WIFSIGNALED(how)) {
+		buf_printf(out, "rank %d was killed by signal %d (%s)", rank, WTERMSIG(how),
+		           strsignal(WTERMSIG(how)));
+	} else if (!returned) {
+		buf_printf(out, "rank %d ended with exit code %d before the program was over", rank,
+		           WEXITSTATUS(how));
+	} else if (WEXITSTATUS(how) != returned - 1) {
+		buf_printf(out, "rank %d ended with exit code %d after the program was over", rank,
+		           WEXITSTATUS(how));
+		return true;
+	} else {
+		return false;
+	}
+	buf_putc(out, '\n');
+	rt_board_print(s->board, rank, out);
+	if (out->n && out->at[out->n - 1] == '\n')
+		out->at[--out->n] = 0;
+	return true;
+}
+
+/* Status of a rank that has ended, of which the job is told. */
+static enum status ended(struct rt_launcher *l, int rank, int how)
+{
+	struct buf text = {0};
+	enum status status = STATUS_OK;
+	if (unexpected(l->shared, rank, how, &text)) {
+		rt_job_error(l->job, "%s", text.at);
+		rt_job_fail(l->job, STATUS_INTERNAL);
+	} else {
+		status = (enum status)WEXITSTATUS(how);
+	}
+	buf_free(&text);
+	return status;
+}
+
+/* Takes note of ranks that have ended. False: no more will. */
+static bool reap(struct rt_launcher *l, enum status *worst)
+{
+	for (;;) {
+		int how, r = 0;
+		pid_t p = waitpid(-1, &how, WNOHANG);
+		if (p == 0)
+			return true;
+		if (p < 0 && errno == EINTR)
+			continue;
+		if (p < 0) {
+			for (; r < l->n; r++)
+				if (l->pid[r] > 0) { /* somebody else has waited for our ranks */
+					*worst = STATUS_INTERNAL;
+					l->pid[r] = 0;
+				}
+			return false;
+		}
+		while (r < l->n && l->pid[r] != p)
+			r++;
+		if (r == l->n)
+			continue;
+		l->pid[r] = 0;
+		*worst = rt_status_worse(*worst, ended(l, r, how));
+	}
+}
+
+/* Ends ranks that do not. Returns for how long to sleep, us; -1: for ever, 0: there is no point in it. */
+static int64_t end_ranks(struct rt_launcher *l)
+{
+	int64_t now = rt_clock_us();
+	if (rt_job_status(l->job) == STATUS_OK)
+		return -1;
+	if (!l->kill_at)
+		l->kill_at = now + GRACE_US;
+	if (now < l->kill_at)
+		return l->kill_at - now;
+	if (!l->leave_at) {
+		for (int r = 0; r < l->n; r++)
+			if (l->pid[r] > 0)
+				kill(l->pid[r], SIGKILL);
+		l->leave_at = now + LEAVE_US;
+	}
+	return now < l->leave_at ? l->leave_at - now : 0;
+}
+
+enum status rt_launcher_wait(struct rt_launcher *l)
+{
+	enum status worst = STATUS_OK;
+	while (reap(l, &worst)) {
+		int64_t us = end_ranks(l);
+		if (us == 0)
+			break;
+		struct timespec limit = {.tv_sec = us / 1000000, .tv_nsec = us % 1000000 * 1000};
+		sigtimedwait(&l->awaited, NULL, us < 0 ? NULL : &limit); /* whatever came: all is looked at */
+	}
+	while (sigtimedwait(&l->awaited, NULL, &(struct timespec){0}) > 0)
+		;
+	sigprocmask(SIG_SETMASK, &l->before, NULL);
+	return worst;
+}
