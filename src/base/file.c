@@ -1,82 +1,112 @@
 /* file: see file.h. */
 #include "base/file.h"
+#include "base/arena.h"
 #include "base/str.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-static bool write_all(int fd, const char *at, size_t n)
+/* Frees and unlinks, and leaves errno as it is. */
+static void drop(struct file_writer *w, bool remove)
 {
-	while (n) {
-		ssize_t k = write(fd, at, n);
-		if (k < 0 && errno == EINTR)
-			continue;
-		if (k <= 0)
-			return false;
-		at += k;
-		n -= (size_t)k;
+	int error = errno;
+	if (remove && w->side)
+		unlink(w->side);
+	free(w->side);
+	free(w->path);
+	*w = (struct file_writer){0};
+	errno = error;
+}
+
+/* Path and side of a file that is to be written; nothing is opened. */
+static void place(struct file_writer *w, const char *path)
+{
+	struct stat is;
+	struct buf side = {0};
+	char *real = NULL;
+	*w = (struct file_writer){0};
+	bool open_already = !strncmp(path, "/dev/", 5) || !strncmp(path, "/proc/", 6);
+	if (lstat(path, &is) == 0 && S_ISLNK(is.st_mode) && !open_already)
+		real = realpath(path, NULL); /* NULL where it leads nowhere: made there, not renamed */
+	bool direct = open_already || (stat(path, &is) == 0 ? !S_ISREG(is.st_mode) : lstat(path, &is) == 0);
+	w->path = mem_strdup(real ? real : path);
+	if (!direct) {
+		buf_printf(&side, "%s.%ld.tmp", w->path, (long)getpid());
+		w->side = side.at;
 	}
-	return true;
+	free(real);
 }
 
-/* What is written to: false where it is the file itself. */
-static bool side_of(const char *path, struct buf *out)
+bool file_begin(struct file_writer *w, const char *path)
 {
-	struct stat is, link;
-	bool direct = stat(path, &is) == 0 && lstat(path, &link) == 0 && !S_ISREG(link.st_mode);
-	if (direct)
-		buf_puts(out, path);
-	else
-		buf_printf(out, "%s.%ld.tmp", path, (long)getpid());
-	return !direct;
+	place(w, path);
+	int fd = open(w->side ? w->side : w->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	if (fd < 0) {
+		drop(w, false);
+		return false;
+	}
+	w->to = fdopen(fd, "w");
+	if (w->to)
+		return true;
+	close(fd);
+	drop(w, true);
+	return false;
 }
 
-static int open_side(const char *side)
+bool file_end(struct file_writer *w, bool ok)
 {
-	return open(side, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	if (!w->to)
+		return true;
+	bool wanted = ok;
+	errno = 0;
+	if (fflush(w->to) != 0 || ferror(w->to)) /* what could not be written is tried again, and says why */
+		ok = false, errno = errno ? errno : EIO;
+	int error = errno;
+	if (fclose(w->to) != 0 && ok)
+		ok = false, error = errno;
+	if (ok && w->side && rename(w->side, w->path) < 0)
+		ok = false, error = errno;
+	errno = error;
+	drop(w, !ok);
+	return ok || !wanted;
 }
 
 bool file_replace(const char *path, const struct file_part *part, unsigned n)
 {
-	struct buf side = {0};
-	bool beside = side_of(path, &side);
-	int fd = open_side(side.at);
-	bool ok = fd >= 0;
+	struct file_writer w;
+	bool ok = true;
+	if (!file_begin(&w, path))
+		return false;
+	errno = 0;
 	for (unsigned i = 0; i < n && ok; i++)
-		ok = write_all(fd, part[i].at, part[i].n);
+		ok = part[i].n == 0 || fwrite(part[i].at, 1, part[i].n, w.to) == part[i].n;
 	int error = errno;
-	if (fd >= 0 && close(fd) < 0 && ok)
-		ok = false, error = errno;
-	if (ok && beside && rename(side.at, path) < 0)
-		ok = false, error = errno;
-	if (!ok && fd >= 0 && beside)
-		unlink(side.at);
-	buf_free(&side);
-	errno = error;
-	return ok;
+	if (!ok) {
+		file_end(&w, false);
+		errno = error ? error : EIO;
+		return false;
+	}
+	return file_end(&w, true);
 }
 
 bool file_try_replace(const char *path)
 {
-	struct buf side = {0};
+	struct file_writer w;
 	struct stat is;
-	bool beside = side_of(path, &side);
+	place(&w, path);
 	bool ok = stat(path, &is) < 0 || !S_ISDIR(is.st_mode);
 	errno = EISDIR;
-	if (ok && beside) {
-		int fd = open_side(side.at);
+	if (ok && w.side) {
+		int fd = open(w.side, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 		ok = fd >= 0;
-		if (ok) {
+		if (ok)
 			close(fd);
-			unlink(side.at);
-		}
-	} else if (ok) {
-		ok = access(path, W_OK) == 0;
+		drop(&w, ok);
+	} else {
+		ok = ok && access(path, W_OK) == 0;
+		drop(&w, false);
 	}
-	int error = errno;
-	buf_free(&side);
-	errno = error;
 	return ok;
 }

@@ -1,19 +1,35 @@
-/* file: files that are written whole or not at all. */
+/* file: files that are written whole or not at all.
+ *
+ * What hirc writes goes to `PATH.PID.tmp` beside the file, which is renamed once all of it is on it: readers
+ * never see half a file, and a full disk leaves the old one. A link is followed, and stays one. What is no
+ * regular file, such as a device or pipe, is written to as it is, and so is what /dev and /proc name: a file that
+ * is open already. */
 #ifndef HIRC_BASE_FILE_H
 #define HIRC_BASE_FILE_H
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 struct file_part {
 	const void *at;
 	size_t n;
 };
 
-/* Writes the parts to a file beside `path` and renames it: readers never see half a file, and a full disk
- * leaves the old one. What is no regular file, such as a device, pipe or link, is written to as it is.
- * False: errno says why. */
+/* Writes the parts as a file. False: errno says why. */
 bool file_replace(const char *path, const struct file_part *part, unsigned n);
 /* Whether that could begin, without a change to what is there. False: errno says why. */
 bool file_try_replace(const char *path);
+
+/* A file that is written piece by piece. */
+struct file_writer {
+	FILE *to;          /* NULL: none was begun, or it is over */
+	char *path, *side; /* owned; side NULL: `to` is the file itself */
+};
+
+/* False: errno says why; nothing to end then. */
+bool file_begin(struct file_writer *w, const char *path);
+/* Puts the file in its place, if `ok` and all of it could be written; else what was there before stays.
+ * False: errno says why it could not. Nothing if none was begun. */
+bool file_end(struct file_writer *w, bool ok);
 
 #endif

@@ -2,6 +2,7 @@
  *
  * Without --dump, --dump-plan and -o only messages and remarks come out. With --split-input-file the programs
  * between lines `# -----` are compiled one by one; each keeps the line numbers of the file. */
+#include "base/file.h"
 #include "base/source.h"
 #include "cli/commands.h"
 #include "cli/compile.h"
@@ -30,7 +31,8 @@ struct compile_command {
 	bool plan;
 	bool split, list, stats;
 	struct diag *d;
-	struct buf text; /* what is printed; goes to its file as it grows */
+	struct buf text;         /* what is printed; goes to its file as it grows */
+	struct file_writer file; /* of -o */
 	int argc;
 	char **argv;
 };
@@ -50,8 +52,9 @@ static void open_output(struct compile_command *c)
 	bool is_stdout = !c->output || !strcmp(c->output, "-");
 	if (c->text.file || c->text.error)
 		return;
-	c->text.file = is_stdout ? stdout : fopen(c->output, "w");
-	c->text.error = c->text.file ? 0 : errno;
+	if (!is_stdout && !file_begin(&c->file, c->output))
+		c->text.error = errno;
+	c->text.file = is_stdout ? stdout : c->file.to;
 }
 
 static enum status dump_ast(struct compile_command *c, struct source *s)
@@ -200,31 +203,32 @@ static enum status close_output(struct compile_command *c)
 	open_output(c);
 	if (c->text.file)
 		buf_send(&c->text);
-	if (c->text.file && fclose(c->text.file) && !c->text.error)
+	if (!file_end(&c->file, !c->text.error) && !c->text.error)
 		c->text.error = errno;
 	if (c->text.error)
 		diag_error(c->d, DIAG_NOWHERE, "cannot write '%s': %s", c->output, strerror(c->text.error));
 	return c->text.error ? STATUS_DIAGNOSTICS : STATUS_OK;
 }
 
-/* The command and the input, on disk before anything runs: what is left when hirc dies. */
-static void write_reproducer(struct compile_command *c, const char *path)
+/* The command and the input, on disk before anything runs: what is left when hirc dies. False: a warning says
+ * why not. */
+static bool write_reproducer(struct compile_command *c, const char *path)
 {
 	struct source *s;
-	FILE *f = fopen(c->reproducer, "w");
-	if (!f) {
-		diag_warning(c->d, DIAG_NOWHERE, "cannot write '%s': %s", c->reproducer, strerror(errno));
-		return;
-	}
-	fputs("# RUN: hirc", f);
+	struct buf text = {0};
+	buf_puts(&text, "# RUN: hirc");
 	for (int i = 0; i < c->argc; i++)
-		fprintf(f, " %s", strcmp(c->argv[i], path) ? c->argv[i] : "%s");
-	fputc('\n', f);
+		buf_printf(&text, " %s", strcmp(c->argv[i], path) ? c->argv[i] : "%s");
+	buf_putc(&text, '\n');
 	if (strcmp(path, "-") && source_read(c->d, path, &s) == STATUS_OK) {
-		fwrite(s->text, 1, s->size, f);
+		buf_putn(&text, s->text, s->size);
 		source_free(s);
 	}
-	fclose(f);
+	bool ok = file_replace(c->reproducer, &(struct file_part){text.at, text.n}, 1);
+	if (!ok)
+		diag_warning(c->d, DIAG_NOWHERE, "cannot write '%s': %s", c->reproducer, strerror(errno));
+	buf_free(&text);
+	return ok;
 }
 
 /* Those of --dump-plan come with it. */
@@ -256,13 +260,12 @@ static enum status run(struct compile_command *c, struct command_line *line)
 	if (!compile_options_finish(&c->compile, c->d) || !check_given(c, line))
 		return STATUS_USAGE;
 	for (uint32_t i = 0; i < line->file.n; i++) {
-		if (c->reproducer)
-			write_reproducer(c, line->file.at[i]);
+		bool written = c->reproducer && write_reproducer(c, line->file.at[i]);
 		enum status status = compile_path(c, line->file.at[i]);
 		worst = status > worst ? status : worst;
-		if (c->reproducer && status != STATUS_INTERNAL)
+		if (written && status != STATUS_INTERNAL)
 			unlink(c->reproducer);
-		else if (c->reproducer)
+		else if (written)
 			break;
 	}
 	compile_warn_unused(c->d, &c->compile);

@@ -3,6 +3,8 @@
 #include "base/status.h"
 #include "cli/commands.h"
 #include "cli/output.h"
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -114,9 +116,22 @@ static int command(int argc, char **argv)
 	return unknown_command(word);
 }
 
+/* A standard stream that is closed stays without use: no file that is opened later takes its number and gets
+ * what is printed. */
+static void keep_streams(void)
+{
+	static const int flags[] = {O_WRONLY, O_RDONLY, O_RDONLY}; /* the other way round: use fails */
+	for (int fd = 0; fd < 3; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+			open("/dev/null", flags[fd]); /* the lowest free number: this one */
+}
+
 int main(int argc, char **argv)
 {
-	signal(SIGPIPE, SIG_IGN); /* so that a reader that leaves is a failed write, on ranks too */
+	/* So that a reader that leaves, and a limit on the size of files, is a failed write, on ranks too. */
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
+	keep_streams();
 	int status = command(argc, argv);
 	if (!output_flush() && status == STATUS_OK)
 		status = STATUS_DIAGNOSTICS;

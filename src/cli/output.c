@@ -20,9 +20,8 @@ static bool fail(int error)
 		error = EPIPE;
 	__fpurge(stdout);
 	clearerr(stdout);
-	if (error != EPIPE)
-		fprintf(stderr, "hirc: error: cannot write '<stdout>'%s%s\n", error ? ": " : "",
-		        error ? strerror(error) : "");
+	fprintf(stderr, "hirc: error: cannot write '<stdout>'%s%s\n", error ? ": " : "",
+	        error ? strerror(error) : "");
 	return false;
 }
 

@@ -1,7 +1,7 @@
 /* output: standard output, of which a failure is noticed.
  *
  * Either says once that a write failed, drops what is left and returns false: `cannot write '<stdout>': No
- * space left on device`. A pipe that nobody reads any more is no news; SIGPIPE is ignored (main.c). */
+ * space left on device`; SIGPIPE and SIGXFSZ are ignored (main.c). */
 #ifndef HIRC_CLI_OUTPUT_H
 #define HIRC_CLI_OUTPUT_H
 #include "base/str.h"

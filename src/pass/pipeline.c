@@ -1,5 +1,6 @@
 /* pipeline: running passes, with prints, checks and times in between. */
 #include "pass/pipeline.h"
+#include "base/file.h"
 #include "base/str.h"
 #include "ir/number.h"
 #include "ir/print.h"
@@ -355,13 +356,8 @@ static bool write_dump(struct run *r, unsigned number, const char *name)
 	buf_printf(&path, "%s/%02u-%s.%s", r->o->dump_dir, number, name, r->o->nvfuser ? "hostir" : "hir");
 	if (mkdir(r->o->dump_dir, 0777) && errno != EEXIST)
 		errno = errno ? errno : EIO;
-	FILE *f = fopen(path.at, "w");
-	bool ok = f != NULL;
-	if (ok) {
-		print(r, &text);
-		ok = fwrite(text.at, 1, text.n, f) == text.n;
-		ok = fclose(f) == 0 && ok;
-	}
+	print(r, &text);
+	bool ok = file_replace(path.at, &(struct file_part){text.at, text.n}, 1);
 	if (!ok)
 		diag_error(r->d, DIAG_NOWHERE, "cannot write '%s': %s", path.at, strerror(errno));
 	buf_free(&path);

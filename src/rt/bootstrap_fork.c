@@ -71,8 +71,7 @@ static _Noreturn void rank_run(struct rt_job *job, rt_rank_main *rank_main, void
 	rt_job_host(job, "finished");
 	rt_job_fail(job, (enum status)status);
 	if (fflush(NULL) != 0 && status == STATUS_OK) {
-		if (errno != EPIPE)
-			rt_job_error(job, "cannot write: %s", strerror(errno));
+		rt_job_error(job, "cannot write: %s", strerror(errno));
 		status = STATUS_DIAGNOSTICS;
 	}
 	atomic_store(&s->rank[job->rank].returned, status + 1);
