@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/run.h"
 #include "rt/transport.h"
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,6 +42,21 @@ static bool add_input(void *run, const char *text)
 static bool add_output(void *run, const char *text)
 {
 	return add_file(run, text, true);
+}
+
+static bool set_seed(void *seed, const char *text)
+{
+	char *end;
+	errno = 0;
+	long long n = strtoll(text, &end, 10);
+	if (errno || end == text || *end || n < 0) {
+		fprintf(stderr,
+		        "hirc run: error: --adversary takes a seed, a whole number from 0 on, not '%s'\n",
+		        text);
+		return false;
+	}
+	*(int64_t *)seed = n;
+	return true;
 }
 
 /* Prepares here, then starts the ranks. */
@@ -94,7 +110,7 @@ static enum status run(struct run *r)
 	struct rt_launch_options o = rank_options_launch(&r->ranks);
 	enum status status = STATUS_USAGE;
 	if (compile_options_finish(&r->compile, d) && check_launcher(r, d, o.kind) &&
-	    rank_options_check(&r->ranks, r->compile.zero_copy, d)) {
+	    rank_options_check(&r->ranks, r->compile.zero_copy, d) && run_adversary_finish(r, d)) {
 		if (o.kind == RT_BOOT_MPI) /* compiles once the number of ranks is known */
 			status = rt_launch(&o, run_rank, r);
 		else
@@ -108,6 +124,7 @@ static enum status run(struct run *r)
 int cmd_run(int argc, char **argv)
 {
 	struct run r = {.repeat = 1,
+	                .seed = -1,
 	                .check_limit = REF_DEFAULT_LIMIT,
 	                .limit_way_out = "or a larger limit with --check-limit",
 	                .trace_events = 1 << 18};
@@ -167,6 +184,13 @@ int cmd_run(int argc, char **argv)
 	     .to = &r.nvtx,
 	     .help =
 	         "name what the host issues by statements to NVIDIA's tools, also where none started hirc"},
+	    {.name = "adversary",
+	     .kind = OPTION_CALL,
+	     .to = &r.seed,
+	     .call = set_seed,
+	     .value = "SEED",
+	     .help = "put off streams and communications as far as the program allows, and poison what is "
+	             "deallocated"},
 	    {.name = "stats",
 	     .kind = OPTION_SWITCH,
 	     .to = &r.stats,

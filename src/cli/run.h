@@ -3,6 +3,7 @@
  *     cmd_run.c       the command line, starting the ranks
  *     run_prepare.c   compiling, input files, hashes: once, before the ranks start (under mpirun: on each)
  *     run_cluster.c   one cluster file for all ranks, under mpirun
+ *     run_adversary.c --adversary
  *     run_size.c      what is too large
  *     run_check.c     the reference evaluation and what outputs are compared with
  *     run_rank.c      what a rank does
@@ -18,6 +19,7 @@
 #include "exec/trace.h"
 #include "ref/ref.h"
 #include "rt/bootstrap.h"
+#include "rt/queue.h"
 
 struct run {
 	/* the command line */
@@ -32,7 +34,11 @@ struct run {
 	const char *trace;         /* file; NULL: none */
 	int64_t trace_events;      /* that a rank keeps */
 	bool stats, dump_plan, all_ranks, profile;
-	bool nvtx; /* ranges for tools, also where none has started this process */
+	bool nvtx;    /* ranges for tools, also where none has started this process */
+	int64_t seed; /* of --adversary; -1: none */
+	struct rt_adversary how;
+	const struct rt_adversary *adversary; /* NULL: ranks run as fast as they can */
+	bool memory_as_checked;               /* with it: see struct plan_target */
 	VEC(struct data_file) input, output;
 	VEC(char *) owned; /* names of --input and --output */
 
@@ -68,6 +74,11 @@ enum status run_reference(struct run *r, struct diag *d, int64_t ranks);
 bool run_reference_share(struct run *r, struct diag *d, const struct run *of);
 void run_reference_free(struct run *r);
 void run_free(struct run *r);
+
+/* --adversary: what the command line says, as it is for the ranks; what it changes of plans and execution. */
+bool run_adversary_finish(struct run *r, struct diag *d);
+void run_adversary_plan(const struct run *r, struct plan_target *target);
+void run_adversary_exec(const struct run *r, struct exec_options *o);
 
 /* Runs the prepared program; under mpirun prepares first (r->m is NULL). */
 int run_rank(struct rt_job *job, void *run);

@@ -79,6 +79,7 @@ static void make_hashes(struct run *r)
 		    hash_bytes(r->hash.parameters, &r->m->param.at[p].value, sizeof(int64_t));
 	r->hash.options = hash_bytes(start, &r->ranks.streams, sizeof r->ranks.streams);
 	r->hash.options = hash_bytes(r->hash.options, &r->repeat, sizeof r->repeat);
+	r->hash.options = hash_bytes(r->hash.options, &r->seed, sizeof r->seed);
 	r->hash.options = hash_text(r->hash.options, r->ranks.target);
 	r->hash.options = hash_text(r->hash.options, r->ranks.transport);
 	r->hash.options = hash_text(r->hash.options, r->ranks.p2p_protocol);

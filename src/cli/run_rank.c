@@ -133,6 +133,7 @@ static enum status make_plan(struct rt_job *job, const struct run *r, struct pla
 	struct messages x;
 	messages_open(&x, r);
 	struct plan_target target = gpu_options_plan(&r->ranks.gpu, r->ranks.target, r->ranks.streams);
+	run_adversary_plan(r, &target);
 	pthread_mutex_lock(&planning);
 	*out = plan_build(r->m, x.d, job->rank, job->size, &target);
 	pthread_mutex_unlock(&planning);
@@ -376,19 +377,20 @@ static enum status print_stats(struct rt_job *job, const struct run *r, struct e
 	return status;
 }
 
-/* Makes the memory ready for run k. Where all runs are compared, each starts from memory without values, as
- * the first did: what is read too early would else be the last run's, and right. */
+/* Makes the memory ready for run k. Where all runs are compared, or disturbed, each starts from memory
+ * without values, as the first did: what is read too early would else be the last run's, and right. */
 static enum status start_run(struct rt_job *job, const struct run *r, const struct plan *p, struct exec *e,
                              int64_t k)
 {
 	enum status status = STATUS_OK;
-	if (k > 0 && r->check) {
+	bool anew = r->check || r->adversary;
+	if (k > 0 && anew) {
 		status = rt_job_barrier(job, "the end of a run");
 		if (status == STATUS_OK)
 			status = exec_poison(e);
 	}
 	if (status == STATUS_OK)
-		status = run_fill(job, r, p, e, k > 0 && !r->check);
+		status = run_fill(job, r, p, e, k > 0 && !anew);
 	return status == STATUS_OK ? rt_job_barrier(job, "the start of a run") : status;
 }
 
@@ -444,6 +446,7 @@ static enum status execute(struct rt_job *job, const struct run *r, const struct
 	struct same_outputs *same = NULL;
 	struct exec_options o = rank_options_exec(&r->ranks, r->compile.steps);
 	o.ranges = r->nvtx;
+	run_adversary_exec(r, &o);
 	struct run_times *times = mem_zalloc(sizeof *times);
 	enum status status = exec_open(job, p, r->labels, &o, &e);
 	if (status != STATUS_OK) {

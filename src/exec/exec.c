@@ -90,6 +90,7 @@ enum status exec_open(struct rt_job *job, const struct plan *p, const struct pla
 	e->handle = mem_zalloc(sizeof *e->handle * (p->handles + 1));
 	e->queue = mem_zalloc(sizeof *e->queue * (p->queues + 1));
 	e->label = make_labels(job, labels);
+	e->statements = labels->n + 1;
 	e->status = exec_device_open(job, o, &e->device, &e->transport);
 	if (e->status == STATUS_OK)
 		e->status = open_teams(e);
@@ -103,6 +104,8 @@ enum status exec_open(struct rt_job *job, const struct plan *p, const struct pla
 		e->status = exec_ranges_open(job, labels, o->ranges, &e->ranges);
 	if (e->status == STATUS_OK)
 		e->status = rt_engine_new(job, o->engine, e->device, e->transport, &e->engine);
+	if (e->status == STATUS_OK && o->adversary)
+		e->status = rt_engine_set_adversary(e->engine, o->adversary);
 	if (e->status != STATUS_OK) {
 		enum status status = rt_job_fail(job, e->status);
 		exec_close(e);
@@ -142,6 +145,7 @@ void exec_close(struct exec *e)
 	exec_records_free(e);
 	free(e->team);
 	free(e->handle);
+	free(e->packing);
 	free(e->queue);
 	free(e->label);
 	free(e);
@@ -266,6 +270,27 @@ static bool fail_check(struct exec *e, const struct plan_instruction *i)
 
 static const char OUTSIDE[] = "an index is undefined or leads out of a buffer";
 
+/* The stream beside the current one on which a Communication packs: after what the current was given so far.
+ */
+static struct rt_stream *packing_stream(struct exec *e, const struct plan_instruction *i)
+{
+	if (e->beside)
+		return e->beside;
+	if (!e->packing)
+		e->packing = mem_zalloc(sizeof(struct rt_stream *) * e->statements);
+	if (!e->packing[i->statement])
+		e->packing[i->statement] = rt_stream_new(e->engine, "packing");
+	e->beside = e->packing[i->statement];
+	rt_submit_sync(e->engine, e->beside, e->current, origin_of(e, i));
+	return e->beside;
+}
+
+/* From which a Communication starts. */
+static struct rt_stream *starting_stream(struct exec *e)
+{
+	return e->beside ? e->beside : e->current;
+}
+
 static bool run_task(struct exec *e, const struct plan_instruction *i)
 {
 	struct task_record *r = &e->task[i->a];
@@ -274,7 +299,7 @@ static bool run_task(struct exec *e, const struct plan_instruction *i)
 	if (r->read && r->task.contents != *r->read) /* else another thread may read it */
 		r->task.contents = *r->read;
 	++*r->contents;
-	rt_submit_compute(e->engine, e->current, &r->task, origin_of(e, i));
+	rt_submit_compute(e->engine, i->op ? packing_stream(e, i) : e->current, &r->task, origin_of(e, i));
 	e->stats.tasks++;
 	return true;
 }
@@ -285,6 +310,7 @@ static void push_ticket(struct exec *e, uint32_t queue, struct rt_ticket t)
 {
 	if (queue == PLAN_NO_QUEUE)
 		return;
+	e->beside = NULL;
 	struct ticket_queue *q = &e->queue[queue];
 	if (q->n == q->cap) { /* rare: a loop that never waits */
 		uint32_t cap = q->cap ? q->cap * 2 : 8;
@@ -319,7 +345,7 @@ static bool run_collective(struct exec *e, const struct plan_instruction *i)
 	r->c.at = origin_of(e, i);
 	++*r->contents[0];
 	++*r->contents[1];
-	push_ticket(e, i->b, rt_submit_collective(e->engine, e->current, &r->c));
+	push_ticket(e, i->b, rt_submit_collective(e->engine, starting_stream(e), &r->c));
 	e->stats.collectives++;
 	return true;
 }
@@ -331,7 +357,7 @@ static bool run_message(struct exec *e, const struct plan_instruction *i)
 		return fail(e, i, STATUS_DIAGNOSTICS, OUTSIDE);
 	r->p.at = origin_of(e, i);
 	++*r->contents;
-	push_ticket(e, i->b, rt_submit_p2p(e->engine, e->current, &r->p));
+	push_ticket(e, i->b, rt_submit_p2p(e->engine, starting_stream(e), &r->p));
 	e->stats.messages++;
 	return true;
 }
@@ -424,7 +450,7 @@ static enum status walk(struct exec *e)
 			rt_group_begin(e->engine);
 			break;
 		case PLAN_END_GROUP:
-			push_ticket(e, i->b, rt_group_end(e->engine, e->current, origin_of(e, i)));
+			push_ticket(e, i->b, rt_group_end(e->engine, starting_stream(e), origin_of(e, i)));
 			break;
 		case PLAN_WAIT:
 			ok = run_wait(e, i);

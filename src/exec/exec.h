@@ -11,14 +11,16 @@
 #include "rt/job.h"
 
 struct exec;
+struct rt_adversary;
 struct rt_tracer;
 struct cuda_calls;
 
 struct exec_options {
-	const char *transport; /* "auto", "shm", "mpi", "mixed"; of cuda as in cuda/open.h */
-	const char *device;    /* "cpu", "cuda" */
-	const char *engine;    /* "auto", "inline", "lanes", "issue" */
-	bool tf32;             /* of cuda: products of f32 may round their operands to tf32 */
+	const char *transport;                /* "auto", "shm", "mpi", "mixed"; of cuda as in cuda/open.h */
+	const char *device;                   /* "cpu", "cuda" */
+	const char *engine;                   /* "auto", "inline", "lanes", "issue", "adversary" */
+	const struct rt_adversary *adversary; /* of that engine */
+	bool tf32;                            /* of cuda: products of f32 may round their operands to tf32 */
 	bool exact_reductions; /* of nccl: floats as all other transports reduce them, see cuda/open.h */
 	/* of cuda-ipc, as in struct cuda_p2p; p2p_asked: its options were given */
 	bool p2p_put, p2p_by_kernel, p2p_asked;

@@ -72,8 +72,11 @@ struct exec {
 	uint64_t *contents;        /* counts of what is written to buffers that packs are of; 0: all others */
 	int *team;                 /* by plan team: the transport's id */
 	uint32_t *label;           /* by op_id */
+	uint32_t statements;       /* one more than the last op_id */
 	struct rt_stream **handle; /* by handle_id */
 	struct rt_stream *current;
+	struct rt_stream *beside;   /* where a Communication packs, until it starts; NULL: on `current` */
+	struct rt_stream **packing; /* by op_id: such streams; NULL: there are none */
 	struct ticket_queue *queue;
 	void *graph;                /* of a run; NULL: none was made */
 	struct rt_counter *counted; /* by what a replay moves, RT_COUNTERS of them */

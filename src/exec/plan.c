@@ -233,7 +233,7 @@ static void lower_op(struct planner *b, op_id op)
 	case OP_ALLOCATE:
 		lower_allocate(b, op);
 		return;
-	case OP_DEALLOCATE: /* memory lives as long as the run */
+	case OP_DEALLOCATE:
 		plan_deallocate(b, op);
 		return;
 	case OP_SYMMETRIC_VIEW:
@@ -375,15 +375,19 @@ static void start(struct planner *b, const struct module *m, struct diag *d)
 	b->place = arena_new_array(b->scratch, struct place *, m->value.n);
 	b->queue = arena_new_array(b->scratch, uint32_t, m->op.n);
 	b->posted = arena_new_array(b->scratch, bool, m->op.n);
+	b->waited = arena_new_array(b->scratch, bool, m->op.n);
 	b->settled = arena_new_array(b->scratch, bool, m->op.n);
 	b->message = arena_new_array(b->scratch, uint32_t, m->op.n);
 	b->heap = arena_new_array(b->scratch, int64_t, m->value.n);
 	sx_const(b, 0);
 	vec_push(&b->p->reg, 0);
 	for (op_id o = 1; o < m->op.n; o++)
-		if (m->op.at[o].kind == OP_POST && !(m->op.at[o].flags & OP_DEAD))
+		if ((m->op.at[o].kind == OP_POST || m->op.at[o].kind == OP_WAIT) &&
+		    !(m->op.at[o].flags & OP_DEAD))
 			for (unsigned k = 0; k < op_role_count(m, o, ROLE_STATEMENT); k++)
-				b->posted[op_operand_id(m, o, ROLE_STATEMENT, k)] = true;
+				(m->op.at[o].kind == OP_POST
+				     ? b->posted
+				     : b->waited)[op_operand_id(m, o, ROLE_STATEMENT, k)] = true;
 }
 
 static bool view_varies(const bool *changes, const struct plan_view *v)
@@ -431,7 +435,7 @@ static struct plan *build(const struct module *m, struct diag *d, int64_t rank, 
                           const struct plan_target *target, const uint8_t *copies)
 {
 	struct plan *p = mem_zalloc(sizeof *p);
-	struct planner b = {.p = p, .copies = copies};
+	struct planner b = {.p = p, .target = target, .copies = copies};
 	p->arena = arena_new();
 	p->rank = rank, p->ranks = ranks, p->streams = target->streams;
 	p->handles = m->handle.n;
@@ -489,7 +493,7 @@ struct plan *plan_build(const struct module *m, struct diag *d, int64_t rank, in
 	uint8_t *copies = mem_zalloc(m->value.n);
 	uint32_t late = UINT32_MAX;
 	struct plan *p = build(m, d, rank, ranks, target, copies);
-	while (p && !plan_memory(p, copies, &late)) {
+	while (p && !plan_memory(p, target->as_checked, copies, &late)) {
 		if (late != UINT32_MAX)
 			report_late(m, d, &p->buffer.at[late]);
 		plan_free(p);

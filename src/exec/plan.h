@@ -41,7 +41,7 @@ typedef uint32_t plan_reg;
 	X(HANDLE, "handle", "handle a = the current stream")                                                 \
 	X(STREAM, "stream", "the current stream = handle a (op 0) or the stream of index r[a] (op 1)")       \
 	X(SYNC, "sync", "the current stream waits for handle a (op 0) or the stream of index r[a] (op 1)")   \
-	X(TASK, "task", "submit task a")                                                                     \
+	X(TASK, "task", "submit task a; op 1: it is part of the Communication that the statement starts")    \
 	X(COLLECTIVE, "collective", "submit collective a; the ticket goes to queue b")                       \
 	X(MESSAGE, "message", "submit message a; the ticket goes to queue b")                                \
 	X(GROUP, "group", "hold back what is submitted up to end_group")                                     \
@@ -75,6 +75,7 @@ struct plan_buffer {
 	uint8_t dtype;       /* enum rt_dtype */
 	bool written;        /* something in the plan writes it */
 	bool local;          /* to a unit: it has no memory, no slots */
+	bool temporary;      /* no value of the program stands in it */
 	int64_t elements;    /* of a slot: the local allocation domain with full blocks */
 	int64_t held;        /* of these, those of the rank's block; all where that varies */
 	int64_t slots;       /* copies: iterations on different streams have their own */
@@ -210,6 +211,9 @@ struct plan_target {
 	int64_t streams;    /* numberOfStreams; 0: unbounded */
 	bool transposes;    /* products read matrices as fast by columns as by rows */
 	uint64_t epilogues; /* mask of enum rt_pointwise: what products may be followed by in their task */
+	bool poisons;       /* a Deallocate fills the buffer with what no program computes */
+	bool as_checked;    /* memory is what hirc check takes it for: no place is shared, no value has more
+	                     * copies    than streams, and what a Communication packs is packed beside the stream */
 };
 
 /* The plan of one rank, or NULL after reporting to d why the program cannot be executed. Reads the

@@ -271,6 +271,11 @@ bool waited_here(const struct planner *b, op_id op)
 	return false;
 }
 
+bool never_waited(const struct planner *b, op_id op)
+{
+	return b->target->as_checked && b->m->op.at[op].flags & OP_ASYNC && !b->waited[op];
+}
+
 /* Emits what starts the communication. What must be unpacked is waited for where it is issued, unless the
  * wait stands in the same block. */
 static void issue(struct comm *s, struct plan_instruction i)
@@ -285,7 +290,7 @@ static void issue(struct comm *s, struct plan_instruction i)
 	emit_async(b, s->op, i);
 	for (uint32_t k = 0; k < b->unpack.n; k++)
 		unpacks |= b->unpack.at[k].op == s->op;
-	if (!unpacks || (async && waited_here(b, s->op)))
+	if (!unpacks || (async && waited_here(b, s->op)) || never_waited(b, s->op))
 		return;
 	if (async)
 		emit(b, (struct plan_instruction){.code = PLAN_WAIT, .a = b->queue[s->op] - 1});

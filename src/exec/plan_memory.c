@@ -135,13 +135,14 @@ static void place_shared(struct plan *p, const struct lifetimes *l)
 }
 
 /* False: there are late buffers; their values get more copies. */
-static bool make_copies(const struct plan *p, const struct lifetimes *l, uint8_t *copies, uint32_t *late)
+static bool make_copies(const struct plan *p, const struct lifetimes *l, bool apart, uint8_t *copies,
+                        uint32_t *late)
 {
 	bool enough = true;
 	*late = UINT32_MAX;
 	for (uint32_t b = 0; b < p->buffer.n; b++) {
 		uint8_t *n = &copies[p->buffer.at[b].value];
-		if (!l->late[b])
+		if (!l->late[b] || (apart && !p->buffer.at[b].temporary))
 			continue;
 		enough = false;
 		if (*n >= PLAN_MAX_COPIES)
@@ -152,7 +153,7 @@ static bool make_copies(const struct plan *p, const struct lifetimes *l, uint8_t
 	return enough;
 }
 
-bool plan_memory(struct plan *p, uint8_t *copies, uint32_t *late)
+bool plan_memory(struct plan *p, bool apart, uint8_t *copies, uint32_t *late)
 {
 	struct lifetimes l;
 	for (uint32_t b = 0; b < p->buffer.n; b++) {
@@ -161,8 +162,8 @@ bool plan_memory(struct plan *p, uint8_t *copies, uint32_t *late)
 			vec_push(&p->slot, p->buffer.at[b].heap_at);
 	}
 	lifetimes_find(p, &l);
-	bool enough = make_copies(p, &l, copies, late);
-	if (l.known && enough)
+	bool enough = make_copies(p, &l, apart, copies, late);
+	if (l.known && enough && !apart)
 		place_shared(p, &l);
 	else
 		place_apart(p);

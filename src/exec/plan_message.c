@@ -128,7 +128,7 @@ void plan_coalescing(struct planner *b, op_id op)
 		return;
 	}
 	emit(b, (struct plan_instruction){.code = PLAN_END_GROUP, .b = queue_of(b, op)});
-	if (!unpack_group(b, op, false) || waited_here(b, op))
+	if (!unpack_group(b, op, false) || waited_here(b, op) || never_waited(b, op))
 		return;
 	emit(b, (struct plan_instruction){.code = PLAN_WAIT, .a = queue_of(b, op)});
 	b->settled[op] = true;

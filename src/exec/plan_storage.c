@@ -407,7 +407,8 @@ struct view *storage_make(struct planner *b, value_id value, const sx_id (*bound
 	buffer.held = held(b, v, buffer.elements);
 	buffer.slots = 1;
 	if (place) {
-		v->slot = slot_of(b, place, &buffer);
+		v->slot =
+		    b->target->as_checked ? slot_of_stream(b, place, &buffer) : slot_of(b, place, &buffer);
 		buffer.loop = innermost(b, place->loop_n);
 	}
 	buffer.slot_bytes = (buffer.elements * (int64_t)rt_dtype_size(buffer.dtype) + 63) / 64 * 64;
@@ -487,7 +488,8 @@ bool view_apart_anywhere(struct planner *b, const struct view *v)
 
 uint32_t storage_temporary(struct planner *b, value_id value, enum rt_dtype t, int64_t elements, sx_id *slot)
 {
-	struct plan_buffer buffer = {.value = value, .dtype = (uint8_t)t, .elements = elements, .input = -1};
+	struct plan_buffer buffer = {
+	    .value = value, .dtype = (uint8_t)t, .elements = elements, .input = -1, .temporary = true};
 	struct place place = {.loop_n = b->loop_n, .stream = b->stream};
 	buffer.held = elements;
 	buffer.loop = innermost(b, b->loop_n);

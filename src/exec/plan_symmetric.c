@@ -12,6 +12,10 @@
 #include "exec/planner.h"
 #include "ir/edit.h"
 #include "ir/infer.h"
+#include "rt/dtype.h"
+#include <math.h>
+
+#define POISON ((int64_t)0xA5A5A5A5A5A5A5A5u)
 
 int64_t symmetric_bytes(int64_t bytes)
 {
@@ -85,10 +89,34 @@ void plan_symmetric_view(struct planner *b, op_id op)
 	fence(b, op, op);
 }
 
+/* NaN, or 0xA5 in all bytes, in all of a buffer: whoever still reads it gets wrong numbers. */
+static void poison(struct planner *b, value_id v)
+{
+	struct view *x = view_of(b, v);
+	struct plan_task t;
+	if (!x || x->absent || b->p->buffer.at[x->buffer].value != v)
+		return;
+	task_start(&t, RT_TASK_FILL);
+	t.out = (struct plan_view){.buffer = x->buffer, .slot = sx_reg(b, x->slot), .nd = 1, .stride = {1}};
+	t.out.n[0] = sx_reg(b, sx_const(b, b->p->buffer.at[x->buffer].elements));
+	t.scalars = t.in_n = 1;
+	if (rt_dtype_is_float((enum rt_dtype)b->p->buffer.at[x->buffer].dtype))
+		t.scalar[0].literal = NAN;
+	else
+		t.scalar[0] = (struct plan_operand){.is_reg = true, .reg = sx_reg(b, sx_const(b, POISON))};
+	task_emit(b, &t);
+}
+
+/* Memory lives as long as the run: nothing has to be done, but to meet the others, and to show who uses it
+ * later. */
 void plan_deallocate(struct planner *b, op_id op)
 {
-	value_id v = op_operand_id(b->m, op, ROLE_FREE, 0);
-	op_id def = b->m->value.at[v].def;
-	if (def && b->m->op.at[def].kind == OP_SYMMETRIC_VIEW)
-		fence(b, op, def);
+	for (unsigned k = 0; k < op_role_count(b->m, op, ROLE_FREE); k++) {
+		value_id v = op_operand_id(b->m, op, ROLE_FREE, k);
+		op_id def = b->m->value.at[v].def;
+		if (def && b->m->op.at[def].kind == OP_SYMMETRIC_VIEW)
+			fence(b, op, def);
+		else if (b->target->poisons)
+			poison(b, v);
+	}
 }

@@ -113,6 +113,7 @@ struct planner {
 	    *place;        /* by value_id: of an ALLOCATE that no use has made a buffer of yet; NULL: none */
 	uint32_t *queue;   /* by op_id: PLAN_NO_QUEUE */
 	bool *posted;      /* by op_id: issued by a post only */
+	bool *waited;      /* by op_id: some wait names it */
 	uint32_t *message; /* by op_id of a posted send or recv: message + 1 */
 
 	struct plan_loop loop[IR_MAX_NESTING];
@@ -130,6 +131,7 @@ struct planner {
 	VEC(struct plan_unpack) unpack; /* what follows waits that are still to come */
 	bool *settled;                  /* by op_id: a Communication that was waited for where it stands */
 	int64_t *heap;                  /* by value_id: where a symmetric buffer stands */
+	const struct plan_target *target;
 	const uint8_t
 	    *copies; /* by value_id: how many iterations of a stream may use its buffer at once; 0: one */
 };
@@ -277,6 +279,8 @@ void plan_teams(struct planner *b);
 bool own_slice(const struct planner *b, op_id op, uint32_t *team, uint32_t *own);
 /* Emits what makes a ticket; one that no wait names is waited for at once. */
 void emit_async(struct planner *b, op_id op, struct plan_instruction i);
+/* Whether nothing ever waits for the statement, so that what it gives never is where it belongs. */
+bool never_waited(const struct planner *b, op_id op);
 /* Whether a wait for the statement stands later in its block. */
 bool waited_here(const struct planner *b, op_id op);
 

@@ -449,6 +449,7 @@ enum status rt_engine_new(struct rt_job *job, const char *name, struct rt_device
 	bool issues = device && device->ops->async, any = strcmp(name, "auto") == 0;
 	const struct rt_engine_ops *ops = issues && (any || strcmp(name, "issue") == 0) ? &rt_issue_ops
 	                                  : strcmp(name, "lanes") == 0                  ? &rt_lanes_ops
+	                                  : strcmp(name, "adversary") == 0              ? &rt_adversary_ops
 	                                  : any || strcmp(name, "inline") == 0          ? &rt_inline_ops
 	                                                                                : NULL;
 	if (!ops || issues != (ops == &rt_issue_ops)) {

@@ -1,6 +1,6 @@
 /* queue: the stream engine of one rank.
  *
- * The host thread issues work to in-order streams; every wait is inside a stream. Three engines do the work:
+ * The host thread issues work to in-order streams; every wait is inside a stream. Four engines do the work:
  *
  *   inline  the host thread itself. What can run runs in the submit. A stream that waits for something that
  *           is not done is blocked: its later work is queued, and the host goes on to other streams. Queues
@@ -16,6 +16,8 @@
  *
  *   issue   that of devices that work on their own (struct rt_async_ops): what is submitted is given to the
  *           device at once, where its streams and events keep the order.
+ *   adversary  the host thread, as late and in as odd an order as streams and waits allow: struct
+ * rt_adversary.
  *
  * Collectives of a team run one after the other in order of issue, those of a group start together; messages
  * any number at once. The host
@@ -38,12 +40,40 @@ struct rt_ticket {
 	uint32_t id; /* tracer's, of the communication or of the first of a group */
 };
 
-/* name: "inline", "lanes", "issue", or "auto" (issue if the device works on its own, else inline). The
- * transport belongs to the engine until rt_engine_free; it may be NULL in programs without communication. */
+/* name: "inline", "lanes", "issue", "adversary", or "auto" (issue if the device works on its own, else
+ * inline). The transport belongs to the engine until rt_engine_free; it may be NULL in programs without
+ * communication. */
 enum status rt_engine_new(struct rt_job *job, const char *name, struct rt_device *device,
                           struct rt_transport *transport, struct rt_engine **out);
 /* Ends what runs (work that is not done is dropped) and frees. Device and transport stay. */
 void rt_engine_free(struct rt_engine *e);
+
+/* What the engine `adversary` does first of what can be done. */
+enum rt_order {
+	RT_HOLD_ONE,     /* some streams and statements wait as long as anything else can go on */
+	RT_LAST_FIRST,   /* what was issued last */
+	RT_ANY_FIRST,    /* at random */
+	RT_OLDEST_FIRST, /* in the order of issue */
+};
+struct rt_adversary {
+	uint64_t seed; /* a seed, a program and a number of ranks are an order, but for what ranks wait for */
+	enum rt_order order;
+	bool blocking; /* the host goes on when a communication is done */
+	bool far;      /* all is issued before anything has to be done */
+};
+/* Collective, right after rt_engine_new: every rank gives the same. */
+enum status rt_engine_set_adversary(struct rt_engine *e, const struct rt_adversary *how);
+
+/* Of the engine adversary: what is submitted from now on. What is held is done after all that is awaited, on
+ * whichever rank that is, if ranks share memory; if nothing but what is held can go on, the job fails with
+ * STATUS_DIAGNOSTICS. */
+enum rt_mark {
+	RT_MARK_NONE,
+	RT_MARK_HELD,        /* tasks, and starts of communications */
+	RT_MARK_RESULT_HELD, /* tasks, and the results of communications, which are done but for those */
+	RT_MARK_AWAITED,
+};
+void rt_submit_mark(struct rt_engine *e, enum rt_mark mark);
 
 /* The stream of an index >= 0 (made at first use, named `stream 3`; the caller does the modulo). */
 struct rt_stream *rt_stream_get(struct rt_engine *e, int64_t index);

@@ -1,7 +1,7 @@
 /* queue_impl: what the engines share; for src/rt only.
  *
  * queue.c checks what is submitted and keeps tickets, groups and message numbers; an engine (queue_inline.c,
- * queue_lanes.c, queue_issue.c) embeds struct rt_engine and does the work. The host thread alone touches
+ * queue_lanes.c, queue_issue.c, queue_adversary.c) embeds struct rt_engine and does the work. The host thread alone touches
  * struct rt_engine, but for the slots of tickets, which whoever ends a communication releases. */
 #ifndef HIRC_RT_QUEUE_IMPL_H
 #define HIRC_RT_QUEUE_IMPL_H
@@ -191,6 +191,6 @@ void rt_engine_stuck(struct rt_engine *e);
 /* A new line of the board: `communicator (0 2)`. */
 int rt_engine_team_line(struct rt_engine *e, int team);
 
-extern const struct rt_engine_ops rt_inline_ops, rt_lanes_ops, rt_issue_ops;
+extern const struct rt_engine_ops rt_inline_ops, rt_lanes_ops, rt_issue_ops, rt_adversary_ops;
 
 #endif

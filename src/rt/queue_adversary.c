@@ -1,0 +1,564 @@
+/* queue_adversary: the engine that shows what is not ordered.
+ *
+ * Nothing is done when it is issued. Streams are queues; a communication stands beside them from its start
+ * on. When the host waits for all of it, or is far ahead, one thing after the other is chosen among all that
+ * streams, synchronizations and waits allow:
+ *
+ *     stream 0    task · task                  the head of a queue, if it is a task
+ *     main        join with stream 0 · task    heads that join or wait pass as soon as they can
+ *     beside      allreduce c0                 its stream came to it, those before it of its team are done
+ *
+ * and done by the host thread: order, never time, is what makes a difference. A seed decides who waits.
+ * Nothing that could go is held for ever: where there is no other choice, it goes. */
+#include "rt/queue_adversary.h"
+#include "base/arena.h"
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	FIRST_WINDOW = 1 << 14, /* items */
+	YIELDS = 200,           /* looks for something to do, before a rank sleeps, */
+	SLEEP_US = 500,
+	HELD_US = 2000000, /* nothing moves for so long: what is held never goes */
+};
+
+static const struct rt_origin nowhere = {.iteration = -1};
+
+/* Marks */
+
+static struct adverse_shared *shared_of(struct adverse_engine *e)
+{
+	return e->shared ? e->shared : &e->own;
+}
+
+static void look_at_awaited(struct adverse_engine *e)
+{
+	if (e->awaited_seen && !e->awaited && e->mark != RT_MARK_AWAITED)
+		atomic_store_explicit(&shared_of(e)->awaited_done, 1, memory_order_release);
+}
+
+static void marked_done(struct adverse_engine *e, enum rt_mark mark)
+{
+	e->awaited -= mark == RT_MARK_AWAITED;
+	look_at_awaited(e);
+}
+
+/* Whether what is marked so stays held. */
+static bool is_held(struct adverse_engine *e)
+{
+	return !atomic_load_explicit(&shared_of(e)->awaited_done, memory_order_acquire);
+}
+
+void rt_submit_mark(struct rt_engine *engine, enum rt_mark mark)
+{
+	struct adverse_engine *e = (struct adverse_engine *)engine;
+	e->mark = mark;
+	e->awaited_seen |= mark == RT_MARK_AWAITED;
+	look_at_awaited(e);
+}
+
+/* Streams */
+
+static void drop_head(struct adverse_engine *e, struct adverse_stream *s)
+{
+	struct adverse_item *i = s->head;
+	s->head = i->next;
+	s->done++;
+	if (s->shown)
+		rt_board_line_set(s->base.board, RT_LINE_IDLE, nowhere, 0);
+	s->shown = false;
+	e->outstanding--;
+	free(i);
+}
+
+static void show(struct adverse_engine *e, struct adverse_stream *s)
+{
+	const struct adverse_item *i = s->head;
+	if (s->shown)
+		return;
+	s->shown = true;
+	uint32_t awaited = i->kind != ADVERSE_WAIT || !i->ticket.generation
+	                       ? 0
+	                       : atomic_load_explicit(&rt_engine_slot(&e->base, i->ticket.slot)->label,
+	                                              memory_order_relaxed);
+	rt_board_line_set(s->base.board, RT_LINE_WAITING, i->at, awaited);
+	if (i->kind == ADVERSE_WAIT)
+		rt_engine_trace_wait(&e->base, &s->base, i->ticket, i->at);
+}
+
+/* Passes the joins, waits and starts at the head that can be passed. */
+static bool pass(struct adverse_engine *e, struct adverse_stream *s)
+{
+	bool moved = false;
+	for (struct adverse_item *i; (i = s->head) && i->kind != ADVERSE_TASK; moved = true) {
+		if (i->kind == ADVERSE_JOIN
+		        ? i->of->done < i->count
+		        : i->kind == ADVERSE_WAIT && !rt_engine_ticket_done(&e->base, i->ticket)) {
+			show(e, s);
+			return moved;
+		}
+		if (i->kind == ADVERSE_COMM)
+			i->comm->reached = true;
+		else if (i->kind == ADVERSE_WAIT && !s->shown)
+			rt_engine_trace_wait(&e->base, &s->base, i->ticket, i->at);
+		drop_head(e, s);
+	}
+	return moved;
+}
+
+static bool pass_all(struct adverse_engine *e)
+{
+	bool any = false;
+	for (bool moved = true; moved; any |= moved) {
+		moved = false;
+		for (struct rt_stream *s = e->base.streams; s; s = s->next)
+			moved |= pass(e, (struct adverse_stream *)s);
+	}
+	return any;
+}
+
+/* Communications */
+
+static struct adverse_team *team_of(struct adverse_engine *e, int id)
+{
+	while (e->team.n <= (uint32_t)id)
+		vec_push(&e->team, (struct adverse_team){0});
+	struct adverse_team *t = &e->team.at[id];
+	if (!t->used) {
+		t->used = true;
+		t->line = rt_engine_team_line(&e->base, id);
+		t->board = rt_board_line_at(e->base.job, t->line);
+	}
+	return t;
+}
+
+static struct rt_board_line *board_of(struct adverse_engine *e, const struct adverse_comm *c)
+{
+	return c->item.message ? NULL : team_of(e, c->item.c.team)->board;
+}
+
+static void comm_free(struct adverse_comm *c)
+{
+	free(c->shadow);
+	free(c->item.blocks);
+	free(c);
+}
+
+/* c is all done, and in no list. */
+static void comm_end(struct adverse_engine *e, struct adverse_comm *c)
+{
+	if (rt_engine_ticket_end(&e->base, c->item.ticket))
+		rt_engine_slot_free(&e->base, c->item.ticket.slot);
+	e->outstanding--;
+	marked_done(e, c->mark);
+	rt_job_progress(e->base.job);
+	comm_free(c);
+}
+
+/* The transport is done with c, and it is in no list. */
+static void comm_arrive(struct adverse_engine *e, struct adverse_comm *c)
+{
+	struct rt_board_line *board = board_of(e, c);
+	rt_board_line_set(board, RT_LINE_IDLE, nowhere, 0);
+	rt_engine_trace_comm(&e->base, &c->item, true, board);
+	if (c->item.message) {
+		rt_engine_message_hide(&e->base, c->shown);
+	} else { /* the head, or of its group */
+		struct adverse_team *t = team_of(e, c->item.c.team);
+		struct adverse_comm **at = &t->head, *before = NULL;
+		for (; *at != c; at = &(*at)->next)
+			before = *at;
+		*at = c->next;
+		t->last = t->last == c ? before : t->last;
+	}
+	c->running = NULL;
+	if (c->shadow)
+		vec_push(&e->arrived, c);
+	else
+		comm_end(e, c);
+}
+
+/* Whether nothing of its team is before it, but those of its group that are under way. */
+static bool may_start(struct adverse_engine *e, const struct adverse_comm *c)
+{
+	if (!c->reached)
+		return false;
+	if (c->item.message)
+		return true;
+	const struct adverse_comm *k = team_of(e, c->item.c.team)->head;
+	while (k != c && k->running && k->next && k->next->item.follows)
+		k = k->next;
+	return k == c;
+}
+
+static uint32_t take_out(struct adverse_comm **list, uint32_t n, const struct adverse_comm *c)
+{
+	uint32_t kept = 0;
+	for (uint32_t k = 0; k < n; k++)
+		if (list[k] != c)
+			list[kept++] = list[k];
+	return kept;
+}
+
+static void comm_start(struct adverse_engine *e, struct adverse_comm *c)
+{
+	struct rt_board_line *board = board_of(e, c);
+	e->waiting.n = take_out(e->waiting.at, e->waiting.n, c);
+	adverse_shadow(e, c);
+	rt_board_line_set(board, RT_LINE_WAITING, rt_comm_at(&c->item), 0);
+	rt_engine_trace_comm(&e->base, &c->item, false, board);
+	enum status status = rt_engine_start(&e->base, &c->item, &c->running);
+	adverse_let_go(e);
+	if (status != STATUS_OK) {
+		vec_push(&e->running, c); /* whose end frees it */
+		rt_job_fail(e->base.job, status);
+	} else if (c->running) {
+		vec_push(&e->running, c);
+		if (c->item.message)
+			c->shown = rt_engine_message_show(&e->base, c->item.p.at);
+	} else {
+		comm_arrive(e, c);
+	}
+}
+
+static void comm_land(struct adverse_engine *e, struct adverse_comm *c)
+{
+	e->arrived.n = take_out(e->arrived.at, e->arrived.n, c);
+	adverse_land(e, c);
+	adverse_let_go(e);
+	comm_end(e, c);
+}
+
+/* Ends what is done of what is under way. */
+static void poll(struct adverse_engine *e, bool *moved)
+{
+	struct rt_transport *t = e->base.transport;
+	bool any = false;
+	uint32_t kept = 0;
+	if (!t)
+		return;
+	enum status status = t->ops->progress(t, &any);
+	for (uint32_t k = 0; k < e->running.n; k++) {
+		struct adverse_comm *c = e->running.at[k];
+		bool done = false;
+		if (status == STATUS_OK)
+			status = t->ops->test(t, c->running, &done);
+		if (done)
+			comm_arrive(e, c);
+		else
+			e->running.at[kept++] = c;
+		any |= done;
+	}
+	e->running.n = kept;
+	if (status != STATUS_OK)
+		rt_job_fail(e->base.job, status);
+	else if (any)
+		rt_job_progress(e->base.job);
+	*moved |= any;
+}
+
+/* Steps */
+
+static struct adverse_choice choose(struct adverse_engine *e)
+{
+	struct adverse_choice best = {0};
+	bool slow = adverse_is_slow(e);
+	e->withheld = e->held = false;
+	for (struct rt_stream *i = e->base.streams; i; i = i->next) {
+		struct adverse_stream *s = (struct adverse_stream *)i;
+		if (!s->head || s->head->kind != ADVERSE_TASK)
+			continue;
+		if ((s->head->mark == RT_MARK_HELD || s->head->mark == RT_MARK_RESULT_HELD) && is_held(e))
+			e->held = true;
+		else
+			adverse_weigh(e, &best,
+			              (struct adverse_choice){.stream = s, .order = s->head->order});
+	}
+	for (uint32_t k = 0; k < e->waiting.n; k++) {
+		struct adverse_comm *c = e->waiting.at[k];
+		if (!may_start(e, c))
+			continue;
+		if (c->mark == RT_MARK_HELD && is_held(e))
+			e->held = true;
+		else if (slow)
+			e->withheld = true;
+		else
+			adverse_weigh(e, &best, (struct adverse_choice){.comm = c, .order = c->order});
+	}
+	for (uint32_t k = 0; k < e->arrived.n; k++) {
+		struct adverse_comm *c = e->arrived.at[k];
+		if (c->mark == RT_MARK_RESULT_HELD && is_held(e))
+			e->held = true;
+		else
+			adverse_weigh(e, &best,
+			              (struct adverse_choice){.comm = c, .order = c->order, .lands = true});
+	}
+	if (best.lands && adverse_lands_last(e)) {
+		e->withheld = true;
+		best = (struct adverse_choice){0};
+	}
+	return best;
+}
+
+static void run_head(struct adverse_engine *e, struct adverse_stream *s)
+{
+	struct adverse_item *i = s->head;
+	if (!rt_engine_run(&e->base, &s->base, i->task, i->at))
+		return;
+	marked_done(e, i->mark);
+	drop_head(e, s);
+}
+
+/* Does one thing, and ends what is done. */
+static void step(struct adverse_engine *e, bool *moved)
+{
+	if (e->running.n)
+		poll(e, moved);
+	*moved |= pass_all(e);
+	struct adverse_choice c = choose(e);
+	if (rt_engine_failed(&e->base) || (!c.stream && !c.comm))
+		return;
+	adverse_tell(e, ADVERSE_GOES);
+	if (c.stream)
+		run_head(e, c.stream);
+	else if (c.lands)
+		comm_land(e, c.comm);
+	else
+		comm_start(e, c.comm);
+	*moved = true;
+}
+
+/* What is held cannot go before what it is held for: the order that was asked for is none. */
+static void give_up(struct adverse_engine *e)
+{
+	struct rt_origin at = nowhere;
+	for (struct rt_stream *i = e->base.streams; i; i = i->next) {
+		struct adverse_stream *s = (struct adverse_stream *)i;
+		if (s->head && s->head->mark == RT_MARK_HELD)
+			at = s->head->at;
+	}
+	for (uint32_t k = 0; k < e->waiting.n; k++)
+		if (e->waiting.at[k]->mark == RT_MARK_HELD)
+			at = rt_comm_at(&e->waiting.at[k]->item);
+	rt_job_error_at(e->base.job, at,
+	                "what this statement is held for comes after it, or never: the order of the "
+	                "witness is none of this program");
+	rt_job_fail(e->base.job, STATUS_DIAGNOSTICS);
+}
+
+/* Nothing moved at the last of `looks`. */
+static void rest(struct adverse_engine *e, uint32_t seen, int looks)
+{
+	adverse_tell(e, ADVERSE_WAITS);
+	if (e->withheld || looks < YIELDS || !e->base.transport)
+		sched_yield();
+	else
+		e->base.transport->ops->wait(e->base.transport, seen, SLEEP_US);
+}
+
+static bool held_for_ever(struct adverse_engine *e, struct rt_watch *watch, bool all_issued)
+{
+	bool alone = e->base.job->size == 1 && !e->running.n && all_issued;
+	return e->held && (alone || rt_watch_idle_us(watch, e->base.job) >= HELD_US);
+}
+
+static uint32_t read_bell(struct adverse_engine *e)
+{
+	return e->base.transport ? e->base.transport->ops->read(e->base.transport) : 0;
+}
+
+static void adversary_drain(struct rt_engine *engine)
+{
+	struct adverse_engine *e = (struct adverse_engine *)engine;
+	struct rt_watch watch = {0};
+	for (int looks = 0; e->outstanding > 0 && !rt_engine_failed(engine); looks++) {
+		bool moved = false;
+		uint32_t seen = read_bell(e);
+		step(e, &moved);
+		if (moved) {
+			looks = 0;
+		} else if (held_for_ever(e, &watch, true)) {
+			give_up(e);
+		} else if (rt_watch_expired(&watch, engine->job)) {
+			rt_engine_stuck(engine);
+		} else {
+			rest(e, seen, looks);
+		}
+	}
+	adverse_tell(e, ADVERSE_IDLE);
+}
+
+/* Far ahead: goes on while anything moves. */
+static void catch_up(struct adverse_engine *e, struct rt_origin at)
+{
+	struct rt_watch watch = {0};
+	int64_t quiet = rt_engine_quiet_us(&e->base);
+	for (int looks = 0; e->outstanding > e->window / 2 && !rt_engine_failed(&e->base); looks++) {
+		bool moved = false;
+		uint32_t seen = read_bell(e);
+		step(e, &moved);
+		if (moved) {
+			looks = 0;
+		} else if (rt_watch_idle_us(&watch, e->base.job) >= quiet) {
+			if (e->window < RT_LIMIT)
+				e->window *= 2;
+			else
+				rt_engine_too_many(&e->base, at);
+			return;
+		} else {
+			rest(e, seen, looks);
+		}
+	}
+}
+
+/* Submits */
+
+static struct adverse_item *put(struct adverse_engine *e, struct rt_stream *stream, enum adverse_kind kind,
+                                struct rt_origin at)
+{
+	struct adverse_stream *s = (struct adverse_stream *)stream;
+	struct adverse_item *i = mem_zalloc(sizeof *i);
+	i->kind = kind;
+	i->at = at;
+	i->mark = kind == ADVERSE_TASK ? e->mark : RT_MARK_NONE;
+	i->order = ++e->issued;
+	e->awaited += i->mark == RT_MARK_AWAITED;
+	e->outstanding++;
+	s->issued++;
+	if (s->head)
+		s->last->next = i;
+	else
+		s->head = i;
+	s->last = i;
+	return i;
+}
+
+static void issued(struct adverse_engine *e, struct rt_origin at)
+{
+	if (e->outstanding >= e->window)
+		catch_up(e, at);
+}
+
+static void adversary_task(struct rt_engine *engine, struct rt_stream *stream, const struct rt_task *task,
+                           struct rt_origin at)
+{
+	struct adverse_engine *e = (struct adverse_engine *)engine;
+	struct adverse_item *i = put(e, stream, ADVERSE_TASK, at);
+	if (!task->lasting)
+		i->copy = *task;
+	i->task = task->lasting ? task : &i->copy;
+	issued(e, at);
+}
+
+static void adversary_sync(struct rt_engine *engine, struct rt_stream *current, struct rt_stream *other,
+                           struct rt_origin at)
+{
+	struct adverse_engine *e = (struct adverse_engine *)engine;
+	struct adverse_stream *o = (struct adverse_stream *)other;
+	if (o->done == o->issued)
+		return;
+	struct adverse_item *i = put(e, current, ADVERSE_JOIN, at);
+	i->of = o;
+	i->count = o->issued;
+	issued(e, at);
+}
+
+static void adversary_wait(struct rt_engine *engine, struct rt_stream *current, struct rt_ticket ticket,
+                           struct rt_origin at)
+{
+	struct adverse_engine *e = (struct adverse_engine *)engine;
+	put(e, current, ADVERSE_WAIT, at)->ticket = ticket;
+	issued(e, at);
+}
+
+static void adversary_communicate(struct rt_engine *engine, struct rt_stream *current,
+                                  struct rt_comm_item *item, bool more)
+{
+	struct adverse_engine *e = (struct adverse_engine *)engine;
+	struct adverse_comm *c = mem_zalloc(sizeof *c);
+	rt_comm_take(&c->item, item);
+	c->mark = e->mark;
+	c->shown = -1;
+	e->awaited += c->mark == RT_MARK_AWAITED;
+	e->outstanding++;
+	vec_push(&e->waiting, c);
+	if (!c->item.message) {
+		struct adverse_team *t = team_of(e, c->item.c.team);
+		if (t->head)
+			t->last->next = c;
+		else
+			t->head = c;
+		t->last = c;
+	}
+	struct adverse_item *i = put(e, current, ADVERSE_COMM, rt_comm_at(&c->item));
+	i->comm = c;
+	c->order = i->order;
+	if (e->how.blocking && !more)
+		adversary_drain(engine);
+	else
+		issued(e, i->at);
+}
+
+/* Beginning and end */
+
+static void adversary_stream_start(struct rt_engine *engine, struct rt_stream *s)
+{
+	struct adverse_engine *e = (struct adverse_engine *)engine;
+	((struct adverse_stream *)s)->number = e->streams++;
+}
+
+static enum status adversary_start(struct rt_engine *engine)
+{
+	struct adverse_engine *e = (struct adverse_engine *)engine;
+	e->window = FIRST_WINDOW;
+	return STATUS_OK;
+}
+
+enum status rt_engine_set_adversary(struct rt_engine *engine, const struct rt_adversary *how)
+{
+	struct adverse_engine *e = (struct adverse_engine *)engine;
+	struct rt_job *job = engine->job;
+	size_t bytes = sizeof *e->shared + sizeof e->shared->rank[0] * (size_t)job->size;
+	e->how = *how;
+	if (how->far)
+		e->window = RT_LIMIT;
+	adverse_pick_start(e);
+	if (job->size == 1 || !job->boot->shares(job))
+		return STATUS_OK;
+	enum status status = job->boot->share(job, "the adversary", bytes, &e->region);
+	if (status != STATUS_OK)
+		return status;
+	e->shared = e->region.at;
+	e->looks = mem_zalloc(sizeof *e->looks * (size_t)job->size);
+	return STATUS_OK;
+}
+
+static void adversary_stop(struct rt_engine *engine)
+{
+	struct adverse_engine *e = (struct adverse_engine *)engine;
+	for (struct rt_stream *i = engine->streams; i; i = i->next)
+		for (struct adverse_item *k = ((struct adverse_stream *)i)->head, *next; k; k = next) {
+			next = k->next;
+			free(k);
+		}
+	for (uint32_t k = 0; k < e->waiting.n; k++)
+		comm_free(e->waiting.at[k]);
+	for (uint32_t k = 0; k < e->running.n; k++)
+		comm_free(e->running.at[k]);
+	for (uint32_t k = 0; k < e->arrived.n; k++)
+		comm_free(e->arrived.at[k]);
+	for (uint32_t k = 0; k < e->team.n; k++)
+		if (e->team.at[k].used)
+			rt_board_line_free(engine->job, e->team.at[k].line);
+	vec_free(&e->waiting);
+	vec_free(&e->running);
+	vec_free(&e->arrived);
+	vec_free(&e->team);
+	free(e->looks);
+	if (e->shared)
+		engine->job->boot->unshare(engine->job, &e->region);
+}
+
+const struct rt_engine_ops rt_adversary_ops =
+    RT_ENGINE_OPS(adversary, struct adverse_engine, struct adverse_stream);

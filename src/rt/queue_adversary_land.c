@@ -1,0 +1,90 @@
+/* queue_adversary_land: results of communications that come late.
+ *
+ *     allgather c0, allgather c1     one after the other, as all of a communicator
+ *     wait(c1), use of c0's result   c0 has run, but nothing says that its result is where it belongs
+ *
+ * A communication writes its result at any time before its wait is over. It gets memory of its own for it,
+ * whose contents land where they belong when that is chosen: also after what followed on its communicator. */
+#include "base/arena.h"
+#include "rt/queue_adversary.h"
+#include <string.h>
+
+/* Whether this member gets anything, and not where it gives. */
+static bool gets(const struct rt_collective *c, const struct rt_team *team)
+{
+	bool root = team->index == c->root;
+	if (!c->out || c->out == c->in || c->kind == RT_BARRIER)
+		return false;
+	if (c->kind == RT_REDUCE || c->kind == RT_GATHER)
+		return root;
+	return (c->kind != RT_SEND_RECV && c->kind != RT_BROADCAST) || !root || team->n == 1;
+}
+
+/* Whether `out` is the larger of the two buffers. */
+static bool gets_blocks(const struct rt_collective *c)
+{
+	return c->kind == RT_ALLGATHER || c->kind == RT_GATHER || rt_collective_exchanges(c->kind);
+}
+
+/* Blocks that `out` gets. */
+static int block_count(const struct rt_collective *c, const struct rt_team *team)
+{
+	return gets_blocks(c) ? team->n : 1;
+}
+
+static struct rt_block block_of(const struct rt_collective *c, const struct rt_team *team, int k)
+{
+	if (gets_blocks(c))
+		return rt_collective_block(c, k);
+	int64_t count =
+	    rt_collective_has_blocks(c->kind) ? rt_collective_block(c, team->index).count : c->count;
+	return (struct rt_block){.count = count};
+}
+
+/* Elements up to the end of the last block. */
+static int64_t extent(const struct rt_collective *c, const struct rt_team *team)
+{
+	int64_t most = 0;
+	if (c->late_counts)
+		return c->late_room * c->late_unit;
+	for (int k = 0; k < block_count(c, team); k++) {
+		struct rt_block b = block_of(c, team, k);
+		most = b.count && b.offset + b.count > most ? b.offset + b.count : most;
+	}
+	return most;
+}
+
+void adverse_shadow(struct adverse_engine *e, struct adverse_comm *c)
+{
+	struct rt_collective *r = &c->item.c;
+	struct rt_p2p *p = &c->item.p;
+	const struct rt_team *team = c->item.message ? NULL : &e->base.transport->team[r->team];
+	if (c->item.message ? p->send || !p->data : !gets(r, team))
+		return;
+	size_t size = rt_dtype_size(c->item.message ? p->dtype : r->dtype);
+	int64_t n = c->item.message ? p->count : extent(r, team);
+	if (n <= 0)
+		return;
+	c->out = c->item.message ? p->data : r->out;
+	c->shadow = mem_alloc((size_t)n * size);
+	memset(c->shadow, 0xff, (size_t)n * size);
+	if (c->item.message)
+		p->data = c->shadow;
+	else
+		r->out = c->shadow;
+}
+
+void adverse_land(struct adverse_engine *e, struct adverse_comm *c)
+{
+	const struct rt_collective *r = &c->item.c;
+	if (c->item.message) {
+		memcpy(c->out, c->shadow, (size_t)c->item.p.count * rt_dtype_size(c->item.p.dtype));
+		return;
+	}
+	const struct rt_team *team = &e->base.transport->team[r->team];
+	int64_t size = (int64_t)rt_dtype_size(r->dtype);
+	for (int k = 0; k < block_count(r, team); k++) {
+		struct rt_block b = block_of(r, team, k);
+		memcpy(c->out + b.offset * size, c->shadow + b.offset * size, (size_t)(b.count * size));
+	}
+}

@@ -1,0 +1,107 @@
+/* queue_adversary_pick: which of several things that can be done is done next.
+ *
+ *     oldest   in the order of issue
+ *     hold     each stream and each statement that communicates has a priority of its own, drawn from the
+ *              seed and drawn anew now and then: the least one waits as long as anything else can go on
+ *     last     what was issued last
+ *     random   any
+ *
+ * One rank may be slow: its communications start only when all other ranks wait. */
+#include "base/arena.h"
+#include "rt/queue_adversary.h"
+
+enum { DRAW_AGAIN = 512 /* one pick in so many draws the priorities anew */ };
+
+/* A step of splitmix64. */
+static uint64_t mix(uint64_t x)
+{
+	x += 0x9e3779b97f4a7c15u;
+	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+	x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+	return x ^ x >> 31;
+}
+
+static uint64_t draw(struct adverse_engine *e)
+{
+	return e->random = mix(e->random);
+}
+
+void adverse_pick_start(struct adverse_engine *e)
+{
+	e->random = mix(e->how.seed * 0x100000001b3u + (uint64_t)e->base.job->rank);
+	e->salt = draw(e);
+}
+
+/* The rank whose communications are held back; none, too, is drawn. */
+static int slow_rank(const struct adverse_engine *e)
+{
+	return (int)(mix(e->how.seed) % ((uint64_t)e->base.job->size + 1));
+}
+
+bool adverse_is_slow(const struct adverse_engine *e)
+{
+	return e->how.order != RT_OLDEST_FIRST && e->base.job->rank == slow_rank(e) && adverse_others_go(e);
+}
+
+bool adverse_lands_last(const struct adverse_engine *e)
+{
+	return (e->how.order == RT_HOLD_ONE || e->how.order == RT_LAST_FIRST) && e->running.n &&
+	       adverse_others_go(e);
+}
+
+bool adverse_others_go(const struct adverse_engine *e)
+{
+	const struct rt_job *job = e->base.job;
+	for (int r = 0; e->shared && r < job->size; r++) {
+		struct adverse_rank *other = &e->shared->rank[r];
+		uint32_t state = atomic_load_explicit(&other->state, memory_order_relaxed);
+		if (r == job->rank || state == ADVERSE_IDLE)
+			continue;
+		if (state == ADVERSE_GOES ||
+		    atomic_load_explicit(&other->looks, memory_order_relaxed) == e->looks[r])
+			return true;
+	}
+	return false;
+}
+
+void adverse_let_go(struct adverse_engine *e)
+{
+	for (int r = 0; e->shared && r < e->base.job->size; r++)
+		e->looks[r] = atomic_load_explicit(&e->shared->rank[r].looks, memory_order_relaxed);
+}
+
+void adverse_tell(struct adverse_engine *e, enum adverse_state state)
+{
+	if (!e->shared)
+		return;
+	struct adverse_rank *own = &e->shared->rank[e->base.job->rank];
+	atomic_store_explicit(&own->state, state, memory_order_relaxed);
+	if (state == ADVERSE_WAITS)
+		atomic_fetch_add_explicit(&own->looks, 1, memory_order_relaxed);
+}
+
+static uint64_t key_of(struct adverse_engine *e, const struct adverse_choice *c)
+{
+	switch (e->how.order) {
+	case RT_HOLD_ONE:
+		if (draw(e) % DRAW_AGAIN == 0)
+			e->salt = draw(e);
+		return mix(e->salt ^ (c->comm ? (uint64_t)1 << 32 | rt_comm_at(&c->comm->item).label
+		                              : c->stream->number));
+	case RT_LAST_FIRST:
+		return UINT64_MAX - c->order;
+	case RT_ANY_FIRST:
+		return draw(e);
+	case RT_OLDEST_FIRST:
+		break;
+	}
+	return c->order;
+}
+
+void adverse_weigh(struct adverse_engine *e, struct adverse_choice *best, struct adverse_choice c)
+{
+	bool none = !best->stream && !best->comm;
+	c.key = key_of(e, &c);
+	if (none || c.key < best->key || (c.key == best->key && c.order < best->order))
+		*best = c;
+}
