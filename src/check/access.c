@@ -133,20 +133,26 @@ void access_all(struct walk *w, op_id op, struct access *list, unsigned n, const
 		if (!check_spend(w->c, w->storage.at[list[k].view.storage].record.n))
 			return;
 		access_one(w, op, list, k, symmetric ? k + 1 : 0, clock, thread);
+		if (list[k].kind == ACCESS_READ && !w->others)
+			written_check(w, op, &list[k]);
 	}
-	for (unsigned k = 0; k < n; k++)
-		if (counts(w, &list[k]))
-			remember(w, &w->storage.at[list[k].view.storage], &list[k], clock,
-			         (struct record){.thread = thread,
-			                         .step = step,
-			                         .region = list[k].view.region,
-			                         .alike = list[k].view.alike,
-			                         .op = op,
-			                         .symmetric = list[k].view.symmetric,
-			                         .spread = list[k].view.spread,
-			                         .turn = w->now,
-			                         .kind = (uint8_t)list[k].kind,
-			                         .others = w->others != 0});
+	for (unsigned k = 0; k < n; k++) {
+		if (!counts(w, &list[k]))
+			continue;
+		if (list[k].kind == ACCESS_WRITE)
+			written_add(w, &list[k]);
+		remember(w, &w->storage.at[list[k].view.storage], &list[k], clock,
+		         (struct record){.thread = thread,
+		                         .step = step,
+		                         .region = list[k].view.region,
+		                         .alike = list[k].view.alike,
+		                         .op = op,
+		                         .symmetric = list[k].view.symmetric,
+		                         .spread = list[k].view.spread,
+		                         .turn = w->now,
+		                         .kind = (uint8_t)list[k].kind,
+		                         .others = w->others != 0});
+	}
 }
 
 void access_free(struct walk *w, op_id op, value_id v)

@@ -56,9 +56,11 @@ static void find_statements(struct checker *c)
 {
 	for (op_id op = ir_walk_first(c->m); op; op = ir_walk(c->m, op)) {
 		c->is_symmetric |= c->m->op.at[op].kind == OP_SYMMETRIC_VIEW;
-		for (unsigned k = 0;
-		     c->m->op.at[op].kind == OP_POST && k < op_role_count(c->m, op, ROLE_STATEMENT); k++)
-			c->is_posted[op_operand_id(c->m, op, ROLE_STATEMENT, k)] = true;
+		bool *named = c->m->op.at[op].kind == OP_POST                ? c->is_posted
+		              : c->m->op.at[op].kind == OP_SHARE_MEM_HANDLES ? c->is_shared
+		                                                             : NULL;
+		for (unsigned k = 0; named && k < op_role_count(c->m, op, ROLE_STATEMENT); k++)
+			named[op_operand_id(c->m, op, ROLE_STATEMENT, k)] = true;
 	}
 }
 
@@ -105,6 +107,7 @@ static enum check_status check_ranks(struct module *m, struct diag *d, const str
 	c.known_bucket = arena_new_array(c.arena, uint32_t, CHECK_BUCKETS);
 	c.team_map = arena_new_array(c.arena, struct team_map *, m->team.n);
 	c.is_posted = arena_new_array(c.arena, bool, m->op.n);
+	c.is_shared = arena_new_array(c.arena, bool, m->op.n);
 	c.is_returned = arena_new_array(c.arena, bool, m->value.n);
 	c.is_shown = arena_new_array(c.arena, bool, m->value.n);
 	find_statements(&c);

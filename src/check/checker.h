@@ -5,7 +5,9 @@
  *     walk.c       statements of a rank in the order in which it issues them
  *     view.c       names as parts of memory
  *     access.c     memory, and whether accesses to it are ordered
+ *     written.c    whether what is read was written
  *     transfer.c   Communications: their start, their wait
+ *     handles.c    buffers that are announced to peers
  *     team.c       slices of teams
  *     symmetric.c  views of other ranks' memory, fences
  *     match.c      what ranks issue on one communicator
@@ -55,7 +57,8 @@ struct slice { /* devices of a team, in order */
 /* Where ranks meet: a slice, or sender and receiver of messages, with a backend. */
 struct channel {
 	bool message;
-	bool broken; /* a difference was reported */
+	bool handles; /* announcements of messages' buffers */
+	bool broken;  /* a difference was reported */
 	name_id backend;
 	team_id team;     /* messages: of a CollectivePermute; 0: none */
 	uint32_t slice;   /* 0: messages */
@@ -146,6 +149,7 @@ struct checker {
 	struct progress progress;
 	bool is_symmetric; /* some view shows other ranks' memory */
 	bool *is_posted;   /* by op_id: a post names it */
+	bool *is_shared;   /* by op_id: a share_mem_handles names it */
 	bool *is_returned; /* by value_id: the program's caller takes its contents */
 	bool *is_shown;    /* by value_id: of a symmetric view, the caller takes what is seen by it */
 	/* By type_id: the domain without mesh axes, which tells slices apart of memory that other ranks see:
@@ -220,9 +224,12 @@ struct fenced { /* what is known of the other ranks of a slice */
 
 struct storage {
 	value_id value;
-	int64_t slot;  /* buffers of one ALLOCATE in a loop: which copy */
-	uint32_t next; /* of the same value; CHECK_NONE: none */
-	op_id freed;   /* 0: alive */
+	int64_t slot;                /* buffers of one ALLOCATE in a loop: which copy */
+	uint32_t next;               /* of the same value; CHECK_NONE: none */
+	uint32_t made;               /* how often it was allocated */
+	VEC(region_part_id) written; /* since then */
+	VEC(uint64_t) written_bit;   /* by part */
+	op_id freed;                 /* 0: alive */
 	uint32_t freed_turn;
 	VEC(struct record) record;
 };
@@ -264,6 +271,11 @@ struct message { /* a send or receive on its way to the statement that issues it
 	int64_t peer, elements;
 };
 
+struct announced { /* where a transfer's buffer was announced last, and which memory that was */
+	op_id op;  /* 0: nowhere */
+	uint32_t turn, storage, made;
+};
+
 struct start { /* of a Communication or message, with its accesses */
 	op_id op;
 	uint32_t meeting; /* progress_node */
@@ -292,7 +304,8 @@ struct walk {
 	uint32_t current;
 	VEC(struct thread) thread;
 	VEC(struct transfer) transfer;
-	struct message *posted; /* by op_id; op 0: not come to yet */
+	struct message *posted;      /* by op_id; op 0: not come to yet */
+	struct announced *announced; /* by op_id */
 	bool in_group;
 	VEC(struct start) group;
 	struct loop loop[IR_MAX_NESTING];
@@ -412,6 +425,12 @@ void access_free(struct walk *w, op_id op, value_id v);
 /* What is left when the program ends. */
 void access_end(struct walk *w);
 
+/* written.c */
+void written_add(struct walk *w, const struct access *a);
+void written_clear(struct storage *x);
+void written_free(struct storage *x);
+void written_check(struct walk *w, op_id op, const struct access *a);
+
 /* transfer.c */
 void transfer_collective(struct walk *w, op_id op);
 void transfer_message(struct walk *w, op_id op);
@@ -421,11 +440,17 @@ void transfer_wait(struct walk *w, op_id op);
 void transfer_end(struct walk *w);
 void transfer_free_all(struct walk *w);
 
+/* handles.c */
+void handles_share(struct walk *w, op_id op);
+void handles_use(struct walk *w, op_id transfer); /* a transfer is issued */
+
 /* match.c: what a rank issues. Each gives the progress_node at which all who issue it meet. */
 uint32_t match_fence(struct walk *w, op_id op, const struct seat *seat, value_id value);
 uint32_t match_collective(struct walk *w, op_id op, const struct seat *seat, int64_t root, int64_t elements);
 /* team: of a CollectivePermute, 0 for sends and receives. */
 uint32_t match_message(struct walk *w, op_id op, team_id team, bool send, int64_t peer, int64_t elements);
+/* Announces a transfer with a peer. */
+void match_handles(struct walk *w, op_id op, bool send, int64_t peer);
 /* What some members did not issue; false after reporting such, or a difference. */
 bool match_end(struct checker *c);
 
@@ -472,7 +497,10 @@ void report_freed(struct walk *w, value_id v, op_id freed, uint32_t freed_turn, 
                   enum access_kind kind);
 /* A buffer is freed that others see. */
 void report_shown(struct walk *w, const struct symmetric *s, op_id op);
+void report_unwritten(struct walk *w, op_id op, value_id v);
 void report_leak(struct walk *w, value_id v, op_id made);
+/* A transfer of v, which is not the memory that was announced. */
+void report_handle(struct walk *w, op_id transfer, value_id v, const struct announced *a);
 void report_wait(struct walk *w, op_id wait, op_id started);
 void report_not_waited(struct walk *w, const struct transfer *t);
 

@@ -9,14 +9,14 @@
 
 static struct channel *channel_get(struct checker *c, const struct channel *x)
 {
-	uint64_t h = x->backend + 31u * x->team + ((uint64_t)x->slice << 32);
+	uint64_t h = x->backend + 31u * x->team + x->handles + ((uint64_t)x->slice << 32);
 	h = (h ^ x->ends[0]) * 0x9e3779b97f4a7c15u;
 	h = (h ^ h >> 29 ^ x->ends[1]) * 0xff51afd7ed558ccdu;
 	uint32_t *bucket = &c->channel_bucket[(h >> 32) % CHECK_BUCKETS];
 	for (uint32_t k = *bucket; k; k = c->channel.at[k].next) {
 		struct channel *o = &c->channel.at[k];
-		if (o->slice == x->slice && o->backend == x->backend && o->team == x->team &&
-		    o->ends[0] == x->ends[0] && o->ends[1] == x->ends[1])
+		if (o->slice == x->slice && o->handles == x->handles && o->backend == x->backend &&
+		    o->team == x->team && o->ends[0] == x->ends[0] && o->ends[1] == x->ends[1])
 			return o;
 	}
 	struct channel new = *x;
@@ -75,6 +75,8 @@ static bool differs(const struct checker *c, const struct match_entry *a, const 
 	const struct op *o = &m->op.at[a->op], *p = &m->op.at[b->op];
 	const char *r = reduction(m, a->op), *s = reduction(m, b->op);
 	bool message = op_info[o->kind].traits & TRAIT_P2P;
+	if (o->kind == OP_SHARE_MEM_HANDLES)
+		return false;
 	if (a->value && b->value && (o->kind != p->kind || a->value != b->value)) {
 		put_fence(c, a, x);
 		put_fence(c, b, y);
@@ -151,17 +153,31 @@ uint32_t match_fence(struct walk *w, op_id op, const struct seat *seat, value_id
 	               .op = op, .member = seat->member, .root = -1, .value = value, .elements = -1});
 }
 
+/* Sender and receiver of messages with a peer; those that they are turned into, whose sender is the least. */
+static void set_ends(const struct walk *w, struct channel *key, bool send, int64_t peer)
+{
+	const struct symmetry *s = w->c->symmetry;
+	key->ends[send ? 0 : 1] = (uint32_t)w->rank;
+	key->ends[send ? 1 : 0] = (uint32_t)peer;
+	if (s) {
+		key->ends[1] = symmetry_back(s, key->ends[1], key->ends[0]);
+		key->ends[0] = s->least[key->ends[0]];
+	}
+}
+
 uint32_t match_message(struct walk *w, op_id op, team_id team, bool send, int64_t peer, int64_t elements)
 {
 	struct channel key = {.message = true, .backend = op_backend(w->m, op), .team = team, .n = 2};
-	key.ends[send ? 0 : 1] = (uint32_t)w->rank;
-	key.ends[send ? 1 : 0] = (uint32_t)peer;
-	if (w->c->symmetry) { /* the messages that it is turned into, whose sender is the least */
-		key.ends[1] = symmetry_back(w->c->symmetry, key.ends[1], key.ends[0]);
-		key.ends[0] = w->c->symmetry->least[key.ends[0]];
-	}
+	set_ends(w, &key, send, peer);
 	return add(w, &key,
 	           &(struct match_entry){.op = op, .member = !send, .root = -1, .elements = elements});
+}
+
+void match_handles(struct walk *w, op_id op, bool send, int64_t peer)
+{
+	struct channel key = {.message = true, .handles = true, .n = 2};
+	set_ends(w, &key, send, peer);
+	add(w, &key, &(struct match_entry){.op = op, .member = !send, .root = -1, .elements = -1});
 }
 
 /* A member that issued fewer than another. */
@@ -173,8 +189,17 @@ static void report_missing(struct checker *c, const struct channel *ch, uint32_t
 	struct buf where = {0};
 	if (!report_once(c, "missing", e->op, 0))
 		return;
-	if (ch->message) {
-		bool send = member == 1; /* the receive is missing */
+	bool send = member == 1; /* the receive is missing */
+	if (ch->handles) {
+		diag_error(c->d, at,
+		           send ? "mismatch: rank %u announces what it sends to rank %u here, which does not "
+		                  "announce "
+		                  "where it receives that"
+		                : "mismatch: rank %2$u announces where it receives from rank %1$u here, "
+		                  "which does not "
+		                  "announce what it sends",
+		           ch->ends[0], ch->ends[1]);
+	} else if (ch->message) {
 		diag_error(c->d, at,
 		           send ? "mismatch: nothing receives what rank %u sends to rank %u here"
 		                : "mismatch: nothing sends what rank %2$u receives from rank %1$u here",

@@ -138,6 +138,15 @@ bool parts_disjoint(const struct parts *p, region_part_id a, region_part_id b)
 	return false;
 }
 
+bool parts_is_empty(const struct parts *p, region_part_id r)
+{
+	const struct condition *x = p->condition.at + p->part.at[r].first;
+	for (uint32_t i = 0; i < p->part.at[r].n; i++)
+		if (x[i].lo >= x[i].hi)
+			return true;
+	return false;
+}
+
 bool parts_cover(const struct parts *p, region_part_id a, region_part_id b)
 {
 	const struct condition *x = p->condition.at + p->part.at[a].first;

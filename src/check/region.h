@@ -44,6 +44,7 @@ bool parts_range(const struct parts *p, region_part_id r, domain_id domain, uint
                  int64_t *hi);
 /* Whether two regions of one buffer surely have no element in common. */
 bool parts_disjoint(const struct parts *p, region_part_id a, region_part_id b);
+bool parts_is_empty(const struct parts *p, region_part_id r);
 /* Whether a surely holds all of b. */
 bool parts_cover(const struct parts *p, region_part_id a, region_part_id b);
 

@@ -301,6 +301,24 @@ void report_freed(struct walk *w, value_id v, op_id freed, uint32_t freed_turn, 
 	buf_free(&text);
 }
 
+void report_unwritten(struct walk *w, op_id op, value_id v)
+{
+	struct buf text = {0};
+	op_id made = w->m->value.at[v].def;
+	if (!report_once(w->c, "unwritten", op, made))
+		return;
+	words_statement(w->c, op, &text);
+	buf_puts(&text, " reads of ");
+	words_value(w->c, v, &text);
+	buf_puts(&text, " what nothing has written ");
+	put_place(w, w->now, &text);
+	diag_error(w->c->d, place_of(w, op), "lifetime: %s", text.at);
+	text.n = 0;
+	words_value(w->c, v, &text);
+	diag_note(w->c->d, place_of(w, made), "%s is made here; zero_init=true fills it", text.at);
+	buf_free(&text);
+}
+
 void report_leak(struct walk *w, value_id v, op_id made)
 {
 	struct buf text = {0};
@@ -308,6 +326,28 @@ void report_leak(struct walk *w, value_id v, op_id made)
 		return;
 	words_value(w->c, v, &text);
 	diag_warning(w->c->d, place_of(w, made), "lifetime: %s is never deallocated", text.at);
+	buf_free(&text);
+}
+
+void report_handle(struct walk *w, op_id transfer, value_id v, const struct announced *a)
+{
+	struct buf text = {0};
+	if (!report_once(w->c, "handle", transfer, a->op))
+		return;
+	words_statement(w->c, transfer, &text);
+	buf_puts(&text, " moves ");
+	words_value(w->c, v, &text);
+	buf_puts(&text,
+	         a->op ? ", which is not the memory that was announced " : ", which was not announced ");
+	put_place(w, w->now, &text);
+	diag_error(w->c->d, place_of(w, transfer), "lifetime: %s", text.at);
+	if (a->op) {
+		text.n = 0;
+		buf_puts(&text, "share_mem_handles announces it here ");
+		put_place(w, a->turn, &text);
+		diag_note(w->c->d, place_of(w, a->op), "%s", text.at);
+	}
+	diag_note(w->c->d, DIAG_NOWHERE, "announce it after its allocate, before the transfer");
 	buf_free(&text);
 }
 

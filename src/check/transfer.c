@@ -174,6 +174,7 @@ static void issue(struct walk *w, const struct message *x)
 {
 	bool send = w->m->op.at[x->op].kind == OP_SEND, known = x->peer >= 0 && x->peer < w->c->o->ranks;
 	struct start s = start_of(w, x);
+	handles_use(w, x->op);
 	if (!known) {
 		if (report_once(w->c, "peer", x->op, 0))
 			diag_error(w->c->d, w->m->op.at[x->op].at,

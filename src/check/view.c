@@ -128,6 +128,8 @@ void check_view_buffer(struct walk *w, value_id v)
 		return;
 	x->storage = storage_get(w, v, w->loop_n ? slot_now(w) : 0);
 	w->storage.at[x->storage].freed = 0;
+	w->storage.at[x->storage].made++;
+	written_clear(&w->storage.at[x->storage]);
 	bind_chunks(w, v, x);
 }
 

@@ -243,6 +243,7 @@ static bool is_of_others(struct walk *w, op_id op)
 	case OP_SEND:
 	case OP_RECV:
 	case OP_POST:
+	case OP_SHARE_MEM_HANDLES:
 	case OP_START_COALESCING:
 	case OP_END_COALESCING:
 	case OP_WAIT:
@@ -306,6 +307,7 @@ static void walk_op(struct walk *w, op_id op)
 		transfer_post(w, op);
 		break;
 	case OP_SHARE_MEM_HANDLES:
+		handles_share(w, op);
 		break;
 	case OP_START_COALESCING:
 		w->in_group = true;
@@ -353,8 +355,10 @@ static void stream_free(struct stream *s)
 
 static void free_walk(struct walk *w)
 {
-	for (uint32_t k = 0; k < w->storage.n; k++)
+	for (uint32_t k = 0; k < w->storage.n; k++) {
 		vec_free(&w->storage.at[k].record);
+		written_free(&w->storage.at[k]);
+	}
 	for (uint32_t k = 0; k < w->stream.n; k++)
 		stream_free(&w->stream.at[k]);
 	vec_free(&w->storage);
@@ -367,6 +371,7 @@ static void free_walk(struct walk *w)
 	free(w->storage_of);
 	free(w->handle);
 	free(w->posted);
+	free(w->announced);
 }
 
 void walk_rank(struct checker *c, int64_t rank)
@@ -380,6 +385,7 @@ void walk_rank(struct checker *c, int64_t rank)
 	w.storage_of = mem_alloc(sizeof *w.storage_of * m->value.n);
 	w.handle = mem_zalloc(sizeof *w.handle * (m->handle.n + 1));
 	w.posted = mem_zalloc(sizeof *w.posted * m->op.n);
+	w.announced = mem_zalloc(sizeof *w.announced * m->op.n);
 	for (value_id v = 0; v < m->value.n; v++)
 		w.storage_of[v] = w.view[v].storage = CHECK_NONE;
 	vec_push(&w.symmetric, (struct symmetric){0});
