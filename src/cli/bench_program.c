@@ -55,6 +55,8 @@ static enum status prepare(struct bench_set *set, struct diag *d, int64_t *ranks
 		           (long long)*ranks, RT_SHM_MAX_RANKS);
 		return STATUS_USAGE;
 	}
+	if (set->b->check && set->b->file.n)
+		status = run_trial(&set->run[0], &set->b->launch, *ranks);
 	for (uint32_t f = 0; f < set->b->file.n && status == STATUS_OK && set->b->check; f++)
 		status = run_reference(&set->run[f], d, *ranks);
 	return status;

@@ -79,6 +79,8 @@ static enum status launch_prepared(struct run *r, struct diag *d, struct rt_laun
 		return STATUS_USAGE;
 	}
 	if (r->check)
+		status = run_trial(r, o, ranks);
+	if (r->check && status == STATUS_OK)
 		status = run_reference(r, d, ranks);
 	compile_warn_unused(d, &r->compile);
 	diag_finish(d);

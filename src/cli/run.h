@@ -6,6 +6,7 @@
  *     run_adversary.c --adversary
  *     run_size.c      what is too large
  *     run_check.c     the reference evaluation and what outputs are compared with
+ *     run_trial.c     whether ranks can be where they are, before the reference is evaluated
  *     run_rank.c      what a rank does
  *     run_trace.c     --trace and --profile */
 #ifndef HIRC_CLI_RUN_H
@@ -80,11 +81,19 @@ bool run_adversary_finish(struct run *r, struct diag *d);
 void run_adversary_plan(const struct run *r, struct plan_target *target);
 void run_adversary_exec(const struct run *r, struct exec_options *o);
 
+/* Starts the ranks of a prepared program to see whether they have what --target and --transport ask for,
+ * which is said as the program's own ranks would. Nothing for a cpu. */
+enum status run_trial(struct run *r, const struct rt_launch_options *launch, int64_t ranks);
+/* What a rank does then. Collective; no other work of the job is under way. */
+int run_trial_rank(struct rt_job *job, void *run);
+
 /* Runs the prepared program; under mpirun prepares first (r->m is NULL). */
 int run_rank(struct rt_job *job, void *run);
 /* After the runs, collective: writes --trace, prints --profile. */
 enum status run_trace(struct rt_job *job, const struct run *r, const struct trace *t);
-/* Its parts, each collective. The plan of this rank; under mpirun prepares first. */
+/* Its parts, each collective. The plan of this rank; run_plan prepares under mpirun, and compares what ranks
+ * have compiled. */
+enum status run_make_plan(struct rt_job *job, const struct run *r, struct plan **out);
 enum status run_plan(struct rt_job *job, struct run *r, struct plan **out);
 /* Fills the inputs; when again, only those that the program may have written. */
 enum status run_fill(struct rt_job *job, const struct run *r, const struct plan *p, struct exec *e,

@@ -114,6 +114,15 @@ static enum status prepare_here(struct rt_job *job, struct run *r)
 		           (long long)r->needed, job->size);
 		status = STATUS_USAGE;
 	}
+	if (r->check && rank_options_are_cuda(&r->ranks)) {
+		status = agree(job, r, &x, status);
+		messages_close(&x);
+		if (status == STATUS_OK)
+			status = (enum status)run_trial_rank(job, r);
+		if (status != STATUS_OK)
+			return status;
+		messages_open(&x, r);
+	}
 	if (status == STATUS_OK && r->check)
 		status = run_reference(r, x.d, job->size);
 	compile_warn_unused(x.d, &r->compile);
@@ -128,7 +137,7 @@ static enum status prepare_here(struct rt_job *job, struct run *r)
 	return status;
 }
 
-static enum status make_plan(struct rt_job *job, const struct run *r, struct plan **out)
+enum status run_make_plan(struct rt_job *job, const struct run *r, struct plan **out)
 {
 	struct messages x;
 	messages_open(&x, r);
@@ -510,7 +519,7 @@ enum status run_plan(struct rt_job *job, struct run *r, struct plan **out)
 	enum status status = r->m ? STATUS_OK : prepare_here(job, r);
 	if (status == STATUS_OK)
 		status = compare_hashes(job, r);
-	return status == STATUS_OK ? make_plan(job, r, out) : status;
+	return status == STATUS_OK ? run_make_plan(job, r, out) : status;
 }
 
 int run_rank(struct rt_job *job, void *run)

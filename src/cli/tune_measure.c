@@ -264,6 +264,9 @@ enum status tune_measure(struct tune *t)
 	int64_t ranks = t->compile.np > 0 ? t->compile.np : reference.needed;
 	if (status == STATUS_OK && !check_ranks(t, reference.needed, ranks))
 		status = STATUS_USAGE;
+	const struct rt_launch_options launch = rank_options_launch(&t->ranks);
+	if (status == STATUS_OK && t->check)
+		status = run_trial(&reference, &launch, ranks);
 	if (status == STATUS_OK && t->check)
 		status = run_reference(&reference, t->d, ranks);
 	if (status == STATUS_OK)

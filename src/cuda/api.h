@@ -32,6 +32,7 @@ struct rt_job;
 	X(cuDeviceGetUuid)                                                                                   \
 	X(cuDeviceTotalMem)                                                                                  \
 	X(cuDeviceGetAttribute)                                                                              \
+	X(cuDeviceCanAccessPeer)                                                                             \
 	X(cuDevicePrimaryCtxRetain)                                                                          \
 	X(cuDevicePrimaryCtxRelease)                                                                         \
 	X(cuCtxSetCurrent)                                                                                   \

@@ -9,7 +9,8 @@
  *     gemm.c        contractions, by cuBLASLt
  *     record.c      the calls as text, without a GPU: record_*.c are those of a library
  *     lasting.c     what tasks that come again were made into
- *     transport.c   the choice between transports, and what they share; spare.c, messages.c
+ *     seats.c       where ranks are, and the choice between transports
+ *     transport.c   what transports share; spare.c, messages.c
  *     nccl.c        the transport "nccl": nccl_*.c
  *     peers.c       the transport "peers": ranks that are threads of one process; peers_collective.c
  *     ipc.c         the transport "cuda-ipc": ranks that are processes of one host; ipc_*.c

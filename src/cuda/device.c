@@ -2,6 +2,7 @@
 #include "cuda/device.h"
 #include "cuda/lasting.h"
 #include "cuda/record.h"
+#include "cuda/seats.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,39 +70,20 @@ static const struct rt_device_ops cuda_ops = {
     .close = device_close,
 };
 
-/* How many ranks before `end` are on the host of this one. */
-static int ranks_of_host(const struct rt_job *job, int end)
-{
-	const int *host = job->boot->hosts ? job->boot->hosts(job) : NULL;
-	int n = 0;
-	for (int r = 0; r < end; r++)
-		n += !host || host[r] == host[job->rank];
-	return n;
-}
-
 static enum status open_context(struct cuda *c)
 {
-	struct rt_job *job = c->base.job;
-	int count = 0;
-	CUresult r = c->api->cuInit(0);
-	bool none = r == CUDA_ERROR_NO_DEVICE;
-	if (!none && (!cuda_check(c, r, "cuInit") || !cuda_call(c, cuDeviceGetCount, &count)))
-		return cuda_failure(c);
-	if (none || !count) {
-		rt_job_error(job, "--target=cuda needs a GPU: the driver shows none");
-		return rt_job_fail(job, STATUS_ABSENT);
-	}
-	c->ordinal = ranks_of_host(job, job->rank) % count;
 	CUcontext context;
 	size_t bytes;
-	if (!cuda_call(c, cuDeviceGet, &c->device, c->ordinal) ||
-	    !cuda_call(c, cuDeviceTotalMem, &bytes, c->device) ||
+	int sharers;
+	enum status status = cuda_seat_take(c, &sharers);
+	if (status != STATUS_OK)
+		return status;
+	if (!cuda_call(c, cuDeviceTotalMem, &bytes, c->device) ||
 	    !cuda_call(c, cuDeviceGetName, c->base.model, sizeof c->base.model, c->device) ||
 	    !cuda_call(c, cuDevicePrimaryCtxRetain, &context, c->device))
 		return cuda_failure(c);
 	c->context = context;
-	int others = (ranks_of_host(job, job->size) - 1 - c->ordinal) / count; /* that have this GPU */
-	c->base.memory = (int64_t)(bytes / (size_t)(1 + others));
+	c->base.memory = (int64_t)(bytes / (size_t)sharers);
 	void *fault;
 	if (!cuda_call(c, cuCtxSetCurrent, context) ||
 	    !cuda_call(c, cuDeviceGetAttribute, &c->major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR,

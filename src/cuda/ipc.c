@@ -250,31 +250,6 @@ static const struct rt_transport_ops ipc_ops = {
     .close = ipc_close,
 };
 
-/* Whether this job and this GPU can. */
-static enum status check(struct rt_job *job, struct cuda *c)
-{
-	int handles = 0;
-	const char *why = NULL;
-	if (strcmp(job->boot->name, "thread") == 0)
-		why = "needs ranks that are processes; those that are threads of one process have "
-		      "--transport=peers";
-	else if (!job->boot->shares(job))
-		why = "needs all ranks on one host; --transport=nccl takes several, with a GPU for each rank";
-	else if (job->size > RT_SHM_MAX_RANKS)
-		why = "takes up to 256 ranks";
-	if (why)
-		return cuda_refuse(job, STATUS_ABSENT, "transport cuda-ipc %s", why);
-	if (!cuda_call(c, cuDeviceGetAttribute, &handles, CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED, c->device))
-		return rt_job_status(job);
-	if (handles)
-		return STATUS_OK;
-	rt_job_error(job,
-	             "transport cuda-ipc needs GPUs whose memory other processes can open, which GPU %d has "
-	             "not; --bootstrap=thread with --transport=peers needs none",
-	             c->ordinal);
-	return rt_job_fail(job, STATUS_ABSENT);
-}
-
 /* Of all ranks, zeroed before anybody sees them. */
 static enum status open_semaphores(struct ipc *t)
 {
@@ -288,9 +263,11 @@ static enum status open_semaphores(struct ipc *t)
 		return status;
 	t->semaphores = (CUdeviceptr)own;
 	if (!cuda_call(c, cuMemsetD8Async, t->semaphores, 0, bytes, t->rescue) ||
-	    !cuda_call(c, cuStreamSynchronize, t->rescue) ||
-	    !cuda_call(c, cuIpcGetMemHandle, &handle, t->semaphores))
+	    !cuda_call(c, cuStreamSynchronize, t->rescue))
 		return ipc_failure(t);
+	status = ipc_handle(t, t->semaphores, &handle);
+	if (status != STATUS_OK)
+		return status;
 	all = mem_alloc((size_t)job->size * sizeof *all);
 	status = rt_job_allgather(job, "the semaphores", &handle, sizeof handle, all);
 	for (int r = 0; r < job->size && status == STATUS_OK; r++)
@@ -304,9 +281,6 @@ static enum status open_semaphores(struct ipc *t)
 
 enum status cuda_ipc_open(struct rt_job *job, struct cuda *c, struct rt_transport **out)
 {
-	enum status status = check(job, c);
-	if (status != STATUS_OK)
-		return status;
 	struct ipc *t = mem_zalloc(sizeof *t);
 	t->base.base.ops = &ipc_ops;
 	t->base.base.job = job;
@@ -317,9 +291,9 @@ enum status cuda_ipc_open(struct rt_job *job, struct cuda *c, struct rt_transpor
 	t->itself.most = 1;
 	t->peer = mem_zalloc((size_t)job->size * sizeof *t->peer);
 	t->semaphores_used = ipc_message_semaphores(job->size);
-	status = job->boot->share(job, "the transport",
-	                          (size_t)job->size * sizeof(struct rt_bell) + ipc_boxes_bytes(job->size),
-	                          &t->region);
+	enum status status = job->boot->share(
+	    job, "the transport", (size_t)job->size * sizeof(struct rt_bell) + ipc_boxes_bytes(job->size),
+	    &t->region);
 	if (status == STATUS_OK)
 		status = cuda_stream_new(c, &t->rescue);
 	if (status == STATUS_OK)

@@ -98,6 +98,8 @@ enum status ipc_export(struct ipc *t, const void *at, int64_t bytes, struct ipc_
 /* Where this process sees memory of another rank, whose place stands in memory that is not changing; NULL for
  * none. It is opened when it is first seen; what it takes the place of is closed. */
 enum status ipc_import(struct ipc *t, int rank, const struct ipc_place *p, void *out);
+/* That of an allocation, which begins there. */
+enum status ipc_handle(struct ipc *t, CUdeviceptr at, CUipcMemHandle *out);
 /* Maps what another rank has exported. */
 enum status ipc_open(struct ipc *t, const CUipcMemHandle *handle, CUdeviceptr *out);
 /* Closes all that was opened for reading. */

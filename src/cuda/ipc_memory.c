@@ -9,6 +9,29 @@
 
 enum { NEWS_US = 300000, LOOK_US = 1000 };
 
+/* The driver does not say why. */
+static enum status checked(struct ipc *t, CUresult r, const char *call)
+{
+	struct cuda *c = t->base.c;
+	const char *name = NULL, *text = NULL;
+	if (r == CUDA_SUCCESS)
+		return STATUS_OK;
+	c->api->cuGetErrorName(r, &name);
+	c->api->cuGetErrorString(r, &text);
+	rt_job_error_at(c->base.job, c->at,
+	                "%s: %s: %s; processes open each other's GPU memory in one container, which sees "
+	                "the host's processes (--ipc=host --pid=host), and in one MIG instance; ranks that "
+	                "are threads need not (--bootstrap=thread with --transport=peers), nor those with a "
+	                "GPU each (--transport=nccl)",
+	                call, name ? name : "unknown error", text ? text : "");
+	return rt_job_fail(c->base.job, STATUS_DIAGNOSTICS);
+}
+
+enum status ipc_handle(struct ipc *t, CUdeviceptr at, CUipcMemHandle *out)
+{
+	return checked(t, t->base.c->api->cuIpcGetMemHandle(out, at), "cuIpcGetMemHandle");
+}
+
 enum status ipc_export(struct ipc *t, const void *at, int64_t bytes, struct ipc_place *out)
 {
 	struct cuda *c = t->base.c;
@@ -26,8 +49,9 @@ enum status ipc_export(struct ipc *t, const void *at, int64_t bytes, struct ipc_
 		k--;
 	if (!k) {
 		struct ipc_exported e = {.number = m->number};
-		if (!cuda_call(c, cuIpcGetMemHandle, &e.handle, m->at))
-			return ipc_failure(t);
+		enum status status = ipc_handle(t, m->at, &e.handle);
+		if (status != STATUS_OK)
+			return status;
 		vec_push(&t->exported, e);
 		k = t->exported.n;
 	}
@@ -61,7 +85,7 @@ enum status ipc_open(struct ipc *t, const CUipcMemHandle *handle, CUdeviceptr *o
 	CUresult r = c->api->cuIpcOpenMemHandle(out, *handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
 	for (int us = 0; r != CUDA_SUCCESS && us < NEWS_US && ipc_failure(t) == STATUS_OK; us += LOOK_US)
 		usleep(LOOK_US); /* its owner may have ended, which is about to be said */
-	return cuda_check(c, r, "cuIpcOpenMemHandle") ? STATUS_OK : ipc_failure(t);
+	return checked(t, r, "cuIpcOpenMemHandle");
 }
 
 enum status ipc_import(struct ipc *t, int rank, const struct ipc_place *p, void *out)

@@ -33,6 +33,11 @@ void cuda_allow_tf32(struct rt_device *d, bool allowed);
 enum status cuda_transport_open(struct rt_job *job, const char *name, bool exact, struct rt_device *d,
                                 struct rt_transport **out);
 
+/* Whether the ranks of a job could open that transport where they are, as far as that can be told in little
+ * time: collective, with the messages and statuses of cuda_open and cuda_transport_open. *unsure, the same on
+ * all ranks: NCCL has to be asked, some ranks share a GPU. */
+enum status cuda_transport_try(struct rt_job *job, const char *name, bool *unsure);
+
 /* How cuda-ipc moves messages between ranks. */
 struct cuda_p2p {
 	bool put; /* the sender copies, into the receiver's memory; else the receiver, out of the sender's */

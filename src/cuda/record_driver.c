@@ -80,6 +80,12 @@ static CUresult record_cuDeviceGetAttribute(int *value, CUdevice_attribute which
 	return CUDA_SUCCESS;
 }
 
+static CUresult record_cuDeviceCanAccessPeer(int *can, CUdevice device, CUdevice peer)
+{
+	*can = 1;
+	return CUDA_SUCCESS;
+}
+
 static CUresult record_cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
 {
 	*context = record_handle_new(0);

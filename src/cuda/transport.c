@@ -1,6 +1,7 @@
-/* transport: see transport.h; the choice between the transports. */
+/* transport: see transport.h. */
 #include "cuda/transport.h"
 #include "cuda/kernel.h"
+#include "cuda/seats.h"
 #include <stdarg.h>
 #include <string.h>
 
@@ -169,34 +170,7 @@ void cuda_describe_label(const struct rt_job *job, int rank, uint32_t label, str
 	buf_free(&text);
 }
 
-/* ---- the choice */
-
-/* Where a rank works. */
-struct seat {
-	int32_t host; /* its number */
-	CUuuid gpu;
-};
-
-/* Ranks on one GPU: whether there are any, and whether all are. */
-static enum status look_at_gpus(struct rt_job *job, struct cuda *c, bool *some, bool *all)
-{
-	const int *host = job->boot->hosts ? job->boot->hosts(job) : NULL;
-	struct seat own = {.host = host ? host[job->rank] : 0},
-	            *seat = mem_alloc((size_t)job->size * sizeof *seat);
-	enum status status =
-	    cuda_call(c, cuDeviceGetUuid, &own.gpu, c->device) ? STATUS_OK : rt_job_status(job);
-	if (status == STATUS_OK)
-		status = rt_job_allgather(job, "the GPUs", &own, sizeof own, seat);
-	*some = false;
-	*all = true;
-	for (int r = 0; r < job->size && status == STATUS_OK; r++) {
-		*all = *all && memcmp(&seat[r], &seat[0], sizeof own) == 0;
-		for (int k = 0; k < r; k++)
-			*some = *some || memcmp(&seat[r], &seat[k], sizeof own) == 0;
-	}
-	free(seat);
-	return status;
-}
+/* ---- opening one */
 
 enum status cuda_refuse(struct rt_job *job, enum status status, const char *format, ...)
 {
@@ -212,40 +186,6 @@ enum status cuda_refuse(struct rt_job *job, enum status status, const char *form
 	return rt_job_fail(job, status);
 }
 
-/* By where the ranks are: NULL after a failure. */
-static const char *choose(struct rt_job *job, const char *name, struct cuda *c, enum status *status)
-{
-	bool any = strcmp(name, "auto") == 0, threads = strcmp(job->boot->name, "thread") == 0, some, all;
-	*status = STATUS_OK;
-	if (!any && strcmp(name, "peers") != 0)
-		return name;
-	*status = look_at_gpus(job, c, &some, &all);
-	if (*status != STATUS_OK)
-		return NULL;
-	if (threads && all)
-		return "peers";
-	if (any && !some)
-		return "nccl";
-	if (any && !threads && job->boot->shares(job))
-		return "cuda-ipc";
-	if (!any)
-		*status = cuda_refuse(
-		    job, STATUS_ABSENT,
-		    "transport peers needs ranks that are threads of one process and share a GPU; "
-		    "transport cuda-ipc takes ranks that are processes, nccl those that have a "
-		    "GPU each");
-	else if (threads)
-		*status = cuda_refuse(job, STATUS_ABSENT,
-		                      "some ranks share a GPU, not all: ranks that are processes can, with "
-		                      "--bootstrap=fork");
-	else
-		*status =
-		    cuda_refuse(job, STATUS_ABSENT,
-		                "ranks on several hosts share a GPU: start as many on each host as it has "
-		                "GPUs");
-	return NULL;
-}
-
 enum status cuda_transport_open(struct rt_job *job, const char *name, bool exact, struct rt_device *d,
                                 struct rt_transport **out)
 {
@@ -255,7 +195,7 @@ enum status cuda_transport_open(struct rt_job *job, const char *name, bool exact
 	} transport[] = {{"peers", cuda_peers_open}, {"cuda-ipc", cuda_ipc_open}};
 	struct cuda *c = (struct cuda *)d;
 	enum status status;
-	name = choose(job, name, c, &status);
+	name = cuda_seats_choose(c, name, &status);
 	if (!name)
 		return status;
 	if (strcmp(name, "nccl") == 0)
@@ -263,6 +203,5 @@ enum status cuda_transport_open(struct rt_job *job, const char *name, bool exact
 	for (size_t k = 0; k < sizeof transport / sizeof *transport; k++)
 		if (strcmp(name, transport[k].name) == 0)
 			return transport[k].open(job, c, out);
-	return cuda_refuse(job, STATUS_ABSENT,
-	                   "the device cuda has no transport '%s': it has nccl, peers and cuda-ipc", name);
+	return STATUS_INTERNAL; /* cuda_seats_choose lets no other through */
 }

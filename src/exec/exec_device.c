@@ -27,6 +27,19 @@ enum status exec_device_open(struct rt_job *job, const struct exec_options *o, s
 #endif
 }
 
+enum status exec_device_try(struct rt_job *job, const struct exec_options *o, bool *unsure)
+{
+	*unsure = false;
+#ifdef HIRC_HAVE_CUDA
+	if (strcmp(o->device, "cuda") == 0)
+		return cuda_transport_try(job, o->transport, unsure);
+#else
+	(void)job;
+	(void)o;
+#endif
+	return STATUS_OK;
+}
+
 /* NCCL makes what carries messages before the first of them. */
 enum status exec_device_pairs(struct rt_transport *t, const plan_pairs *pairs)
 {

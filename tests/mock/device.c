@@ -220,10 +220,22 @@ CUresult cuDeviceGetAttribute(int *out, CUdevice_attribute attribute, CUdevice d
 		return CUDA_ERROR_INVALID_DEVICE;
 	for (size_t k = 0; k < sizeof row / sizeof *row; k++)
 		if (row[k].attribute == attribute) {
-			*out = row[k].value;
+			bool off =
+			    attribute == CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED && mock_settings()->no_ipc;
+			*out = off ? 0 : row[k].value;
 			return CUDA_SUCCESS;
 		}
 	return CUDA_ERROR_INVALID_VALUE;
+}
+
+/* Of two devices. */
+CUresult cuDeviceCanAccessPeer(int *out, CUdevice device, CUdevice peer)
+{
+	MOCK_ENTER(CUDA_ERROR_INVALID_DEVICE, "%d of %d", device, peer);
+	if (!is_device(device) || !is_device(peer))
+		return CUDA_ERROR_INVALID_DEVICE;
+	*out = device != peer && !mock_settings()->apart;
+	return CUDA_SUCCESS;
 }
 
 /* ---- contexts */

@@ -7,6 +7,7 @@
 struct handle {
 	char magic[8];
 	struct block_id block;
+	int32_t device;
 };
 static const char magic[8] = "hircipc";
 _Static_assert(sizeof(struct handle) <= sizeof(CUipcMemHandle), "a handle fits");
@@ -17,6 +18,9 @@ CUresult cuIpcGetMemHandle(CUipcMemHandle *out, CUdeviceptr at)
 	struct handle h;
 	DRIVER_ENTER(CUDA_ERROR_INVALID_VALUE, NULL);
 	memset(&h, 0, sizeof h);
+	if (mock_settings()->no_ipc)
+		return CUDA_ERROR_NOT_SUPPORTED;
+	h.device = mock_device_current();
 	if (!memory_id(at, &h.block))
 		return CUDA_ERROR_INVALID_VALUE;
 	memcpy(h.magic, magic, sizeof magic);
@@ -36,6 +40,8 @@ CUresult cuIpcOpenMemHandle(CUdeviceptr *out, CUipcMemHandle handle, unsigned fl
 		return CUDA_ERROR_INVALID_HANDLE;
 	if (h.block.process == getpid()) /* there it is a pointer anyway */
 		return CUDA_ERROR_INVALID_CONTEXT;
+	if (mock_settings()->apart && h.device != mock_device_current())
+		return CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
 	return memory_open(&h.block, out) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 

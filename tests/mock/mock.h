@@ -14,6 +14,8 @@
  *     HIRC_MOCK_MEMORY=BYTES   of each (4 GiB)
  *     HIRC_MOCK_VERSION=N      of CUDA that the driver is of (that of the headers, as CUDA_VERSION)
  *     HIRC_MOCK_SHARED_GPU=1   communicators may have two ranks on one GPU
+ *     HIRC_MOCK_APART=1        no GPU can reach the memory of another one
+ *     HIRC_MOCK_NO_IPC=1       no memory can be opened by other processes
  *     HIRC_MOCK_DELAY_US=N     each item of half of the streams waits for 0 to N us before it runs (0)
  *     HIRC_MOCK_SEED=N         of these times
  *     HIRC_MOCK_QUEUES=N       all streams share N queues, which are in order; 0: each has its own (0)
@@ -38,7 +40,7 @@ struct mock_settings {
 	int devices;
 	size_t memory; /* bytes of a device */
 	int version;   /* of CUDA, as CUDA_VERSION */
-	bool shared_gpu;
+	bool shared_gpu, apart, no_ipc;
 	unsigned delay_us; /* at most */
 	unsigned work_us, nccl_us;
 	uint64_t seed;

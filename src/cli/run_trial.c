@@ -1,0 +1,33 @@
+/* run_trial: whether ranks can be where they are asked to be, found out before anything is done that takes
+ * long. Ranks are started, look at their GPUs, and end; only where NCCL itself has to say whether it takes
+ * them do they open all that the program needs. */
+#include "cli/run.h"
+#include "exec/exec_device.h"
+
+int run_trial_rank(struct rt_job *job, void *run)
+{
+	struct run *r = run;
+	const struct exec_options o = rank_options_exec(&r->ranks, r->compile.steps);
+	struct plan *p = NULL;
+	struct exec *e = NULL;
+	bool unsure;
+	enum status status = exec_device_try(job, &o, &unsure);
+	if (status != STATUS_OK || !unsure)
+		return status;
+	status = run_make_plan(job, r, &p);
+	if (status == STATUS_OK)
+		status = exec_open(job, p, r->labels, &o, &e);
+	if (status == STATUS_OK)
+		exec_close(e);
+	plan_free(p);
+	return status;
+}
+
+enum status run_trial(struct run *r, const struct rt_launch_options *launch, int64_t ranks)
+{
+	struct rt_launch_options o = *launch;
+	if (!rank_options_are_cuda(&r->ranks))
+		return STATUS_OK;
+	o.np = (int)ranks;
+	return rt_launch(&o, run_trial_rank, r);
+}

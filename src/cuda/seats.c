@@ -1,0 +1,236 @@
+/* seats: see seats.h. */
+#include "cuda/seats.h"
+#include "base/str.h"
+#include "cuda/transport.h"
+#include <string.h>
+
+/* Where a rank works. */
+struct seat {
+	int32_t host; /* its number */
+	int32_t ordinal;
+	CUuuid gpu;
+	bool exports; /* its memory can be opened by other processes */
+};
+
+/* ---- the GPU of this rank */
+
+/* How many ranks before `end` are on the host of this one. */
+static int ranks_of_host(const struct rt_job *job, int end)
+{
+	const int *host = job->boot->hosts ? job->boot->hosts(job) : NULL;
+	int n = 0;
+	for (int r = 0; r < end; r++)
+		n += !host || host[r] == host[job->rank];
+	return n;
+}
+
+enum status cuda_seat_take(struct cuda *c, int *sharers)
+{
+	struct rt_job *job = c->base.job;
+	int count = 0;
+	CUresult r = c->api->cuInit(0);
+	bool none = r == CUDA_ERROR_NO_DEVICE;
+	if (!none && (!cuda_check(c, r, "cuInit") || !cuda_call(c, cuDeviceGetCount, &count)))
+		return rt_job_status(job);
+	if (none || !count) {
+		rt_job_error(job, "--target=cuda needs a GPU: the driver shows none");
+		return rt_job_fail(job, STATUS_ABSENT);
+	}
+	c->ordinal = ranks_of_host(job, job->rank) % count;
+	*sharers = 1 + (ranks_of_host(job, job->size) - 1 - c->ordinal) / count;
+	return cuda_call(c, cuDeviceGet, &c->device, c->ordinal) ? STATUS_OK : rt_job_status(job);
+}
+
+/* ---- those of all */
+
+/* Ranks on one GPU. */
+static bool is_same(const struct seat *a, const struct seat *b)
+{
+	return a->host == b->host && memcmp(&a->gpu, &b->gpu, sizeof a->gpu) == 0;
+}
+
+static bool some_share(const struct seat *seat, int ranks)
+{
+	for (int r = 0; r < ranks; r++)
+		for (int k = 0; k < r; k++)
+			if (is_same(&seat[r], &seat[k]))
+				return true;
+	return false;
+}
+
+static bool all_share(const struct seat *seat, int ranks)
+{
+	for (int r = 1; r < ranks; r++)
+		if (!is_same(&seat[r], &seat[0]))
+			return false;
+	return true;
+}
+
+/* By rank; the caller's. NULL after a failure. */
+static struct seat *look_at_seats(struct cuda *c)
+{
+	struct rt_job *job = c->base.job;
+	const int *host = job->boot->hosts ? job->boot->hosts(job) : NULL;
+	struct seat own, *seat;
+	int exports = 0;
+	memset(&own, 0, sizeof own);
+	own.host = host ? host[job->rank] : 0;
+	own.ordinal = c->ordinal;
+	if (!cuda_call(c, cuDeviceGetUuid, &own.gpu, c->device) ||
+	    !cuda_call(c, cuDeviceGetAttribute, &exports, CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED, c->device))
+		return NULL;
+	own.exports = exports;
+	seat = mem_alloc((size_t)job->size * sizeof *seat);
+	if (rt_job_allgather(job, "the GPUs", &own, sizeof own, seat) == STATUS_OK)
+		return seat;
+	free(seat);
+	return NULL;
+}
+
+/* The first rank whose GPU this one cannot reach; -1: none, as far as its process sees their GPUs. */
+static enum status find_far(struct cuda *c, const struct seat *seat, int32_t *out)
+{
+	struct rt_job *job = c->base.job;
+	int count = 0;
+	*out = -1;
+	if (!cuda_call(c, cuDeviceGetCount, &count))
+		return rt_job_status(job);
+	for (int k = 0; k < count; k++) {
+		struct seat there = {.host = seat[job->rank].host};
+		CUdevice device;
+		int can = 1;
+		if (!cuda_call(c, cuDeviceGet, &device, k) ||
+		    !cuda_call(c, cuDeviceGetUuid, &there.gpu, device))
+			return rt_job_status(job);
+		if (device != c->device && !cuda_call(c, cuDeviceCanAccessPeer, &can, c->device, device))
+			return rt_job_status(job);
+		for (int r = 0; r < job->size && !can; r++)
+			if (is_same(&seat[r], &there) && (*out < 0 || r < *out))
+				*out = r;
+	}
+	return STATUS_OK;
+}
+
+/* ---- refusals: STATUS_OK where there is nothing to refuse */
+
+static enum status check_reach(struct cuda *c, const struct seat *seat)
+{
+	struct rt_job *job = c->base.job;
+	int32_t far = -1, *all = mem_alloc((size_t)job->size * sizeof *all);
+	enum status status = find_far(c, seat, &far);
+	if (status == STATUS_OK)
+		status = rt_job_allgather(job, "which GPUs are far", &far, sizeof far, all);
+	int r = 0;
+	while (r < job->size && status == STATUS_OK && all[r] < 0)
+		r++;
+	if (status == STATUS_OK && r < job->size)
+		status =
+		    cuda_refuse(job, STATUS_ABSENT,
+		                "transport cuda-ipc: the GPUs %d and %d, of ranks %d and %d, cannot reach "
+		                "each other's memory (cuDeviceCanAccessPeer); --transport=nccl goes "
+		                "another way, with a GPU for each rank, and CUDA_VISIBLE_DEVICES can "
+		                "leave one GPU to all ranks",
+		                seat[r].ordinal, seat[all[r]].ordinal, r, all[r]);
+	free(all);
+	return status;
+}
+
+static enum status check_ipc(struct cuda *c, const struct seat *seat)
+{
+	struct rt_job *job = c->base.job;
+	const char *why = NULL;
+	if (strcmp(job->boot->name, "thread") == 0)
+		why = "needs ranks that are processes; those that are threads of one process have "
+		      "--transport=peers";
+	else if (!job->boot->shares(job))
+		why = "needs all ranks on one host; --transport=nccl takes several, with a GPU for each rank";
+	else if (job->size > RT_SHM_MAX_RANKS)
+		why = "takes up to 256 ranks";
+	if (why)
+		return cuda_refuse(job, STATUS_ABSENT, "transport cuda-ipc %s", why);
+	for (int r = 0; r < job->size; r++)
+		if (!seat[r].exports)
+			return cuda_refuse(
+			    job, STATUS_ABSENT,
+			    "transport cuda-ipc needs GPUs whose memory other processes can open, which GPU "
+			    "%d of rank %d has not; --bootstrap=thread with --transport=peers needs none, "
+			    "nor does --transport=nccl, with a GPU for each rank",
+			    seat[r].ordinal, r);
+	return check_reach(c, seat);
+}
+
+static enum status check_peers(const struct cuda *c, const struct seat *seat)
+{
+	struct rt_job *job = c->base.job;
+	if (strcmp(job->boot->name, "thread") == 0 && all_share(seat, job->size))
+		return STATUS_OK;
+	return cuda_refuse(job, STATUS_ABSENT,
+	                   "transport peers needs ranks that are threads of one process and share a GPU; "
+	                   "transport cuda-ipc takes ranks that are processes, nccl those that have a "
+	                   "GPU each");
+}
+
+/* What `auto` stands for; NULL after a refusal. */
+static const char *choose(const struct cuda *c, const struct seat *seat, enum status *status)
+{
+	struct rt_job *job = c->base.job;
+	bool threads = strcmp(job->boot->name, "thread") == 0;
+	if (threads && all_share(seat, job->size))
+		return "peers";
+	if (!some_share(seat, job->size))
+		return "nccl";
+	if (!threads && job->boot->shares(job))
+		return "cuda-ipc";
+	*status = cuda_refuse(
+	    job, STATUS_ABSENT, "%s",
+	    threads ? "some ranks share a GPU, not all: ranks that are processes can, with --bootstrap=fork"
+	            : "ranks on several hosts share a GPU: start as many on each host as it has GPUs");
+	return NULL;
+}
+
+const char *cuda_seats_choose(struct cuda *c, const char *name, enum status *status)
+{
+	struct rt_job *job = c->base.job;
+	struct seat *seat = NULL;
+	*status = STATUS_OK;
+	if (strcmp(name, "nccl") == 0) /* which says itself what it does not like */
+		return name;
+	if (!(seat = look_at_seats(c))) {
+		*status = rt_job_status(job);
+		return NULL;
+	}
+	if (strcmp(name, "auto") == 0)
+		name = choose(c, seat, status);
+	if (name && strcmp(name, "peers") == 0)
+		*status = check_peers(c, seat);
+	else if (name && strcmp(name, "cuda-ipc") == 0)
+		*status = check_ipc(c, seat);
+	else if (name && strcmp(name, "nccl") != 0)
+		*status = cuda_refuse(
+		    job, STATUS_ABSENT,
+		    "the device cuda has no transport '%s': it has nccl, peers and cuda-ipc", name);
+	free(seat);
+	return *status == STATUS_OK ? name : NULL;
+}
+
+enum status cuda_transport_try(struct rt_job *job, const char *name, bool *unsure)
+{
+	struct cuda c = {.base.job = job, .api = cuda_api(), .at.iteration = -1};
+	int sharers = 1;
+	*unsure = false;
+	enum status status = cuda_api_open(job, CUDA_DRIVER);
+	if (status == STATUS_OK)
+		status = cuda_seat_take(&c, &sharers);
+	if (status != STATUS_OK)
+		return status;
+	name = cuda_seats_choose(&c, name, &status);
+	if (!name || strcmp(name, "nccl") != 0)
+		return status;
+	status = cuda_api_open(job, CUDA_NCCL);
+	if (status != STATUS_OK)
+		return status;
+	struct seat *seat = look_at_seats(&c);
+	*unsure = seat && some_share(seat, job->size);
+	free(seat);
+	return rt_job_status(job);
+}
