@@ -38,6 +38,7 @@ struct rt_job;
 	X(cuCtxSetCurrent)                                                                                   \
 	X(cuMemAlloc)                                                                                        \
 	X(cuMemFree)                                                                                         \
+	X(cuMemGetInfo)                                                                                      \
 	X(cuMemGetAddressRange)                                                                              \
 	X(cuIpcGetMemHandle)                                                                                 \
 	X(cuIpcOpenMemHandle)                                                                                \

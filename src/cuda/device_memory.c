@@ -4,7 +4,16 @@
 
 static enum status no_memory(struct cuda *c, size_t bytes, const char *what)
 {
-	rt_job_error(c->base.job, "GPU %d has no memory for the %zu bytes of %s", c->ordinal, bytes, what);
+	size_t left, all;
+	struct buf text = {0};
+	buf_printf(&text, "GPU %d has no memory for the %zu bytes of %s", c->ordinal, bytes, what);
+	if (c->api->cuMemGetInfo(&left, &all) == CUDA_SUCCESS)
+		buf_printf(&text, ": %zu of its %zu are free", left, all);
+	rt_job_error(
+	    c->base.job,
+	    "%s; smaller extents (-D) or sizes, fewer streams (--streams) and fewer ranks on a GPU need less",
+	    text.at);
+	buf_free(&text);
 	return rt_job_fail(c->base.job, STATUS_DIAGNOSTICS);
 }
 
@@ -81,7 +90,11 @@ enum status cuda_device_staging_new(struct rt_device *d, size_t bytes, const cha
 	struct cuda *c = cuda_of(d);
 	CUresult r = c->api->cuMemHostAlloc(out, bytes ? bytes : 1, 0);
 	if (r == CUDA_ERROR_OUT_OF_MEMORY) {
-		rt_job_error(d->job, "no pinned memory for the %zu bytes of %s", bytes, what);
+		rt_job_error(
+		    d->job,
+		    "no pinned memory for the %zu bytes of %s; smaller extents (-D) or sizes and fewer "
+		    "ranks on a host need less",
+		    bytes, what);
 		return rt_job_fail(d->job, STATUS_DIAGNOSTICS);
 	}
 	if (!cuda_check(c, r, "cuMemHostAlloc"))

@@ -103,6 +103,12 @@ static CUresult record_cuMemAlloc(CUdeviceptr *at, size_t bytes)
 	return CUDA_SUCCESS;
 }
 
+static CUresult record_cuMemGetInfo(size_t *left, size_t *all)
+{
+	*left = *all = 0;
+	return CUDA_SUCCESS;
+}
+
 static CUresult record_cuMemGetAddressRange(CUdeviceptr *from, size_t *bytes, CUdeviceptr at)
 {
 	*from = at;

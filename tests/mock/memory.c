@@ -237,6 +237,17 @@ CUresult cuMemHostGetDevicePointer(CUdeviceptr *out, void *at, unsigned flags)
 	return CUDA_SUCCESS;
 }
 
+/* Of the current device: what this process has left of it. */
+CUresult cuMemGetInfo(size_t *left, size_t *total)
+{
+	DRIVER_ENTER(CUDA_ERROR_INVALID_CONTEXT, NULL);
+	pthread_mutex_lock(&lock);
+	*total = mock_settings()->memory;
+	*left = *total - used[mock_device_current()];
+	pthread_mutex_unlock(&lock);
+	return CUDA_SUCCESS;
+}
+
 CUresult cuMemGetAddressRange(CUdeviceptr *from, size_t *bytes, CUdeviceptr at)
 {
 	DRIVER_ENTER(CUDA_ERROR_NOT_FOUND, NULL);
