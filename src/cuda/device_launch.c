@@ -8,11 +8,16 @@ static enum status launch_kernel(struct cuda *c, CUstream s, struct cuda_launch 
 	return launch->grid ? cuda_kernel_launch(c, s, launch) : STATUS_OK;
 }
 
-/* Gives a stream what was made. *begin: an event before it; begin NULL: nobody asks. */
+/* Gives a stream what was made. *begin: an event before it, after which nothing is allocated; begin NULL: nobody
+ * asks. */
 static enum status launch_made(struct cuda *c, CUstream s, const struct cuda_made *m, void **begin)
 {
 	CUevent e;
-	enum status status = begin ? cuda_event_record(c, s, &e) : STATUS_OK;
+	enum status status = STATUS_OK;
+	if (begin && m->product)
+		status = cuda_gemm_prepare(c, s, m->product);
+	if (status == STATUS_OK && begin)
+		status = cuda_event_record(c, s, &e);
 	if (status != STATUS_OK)
 		return status;
 	if (begin)

@@ -275,6 +275,12 @@ enum status cuda_gemm_make(struct cuda *c, const struct rt_task *t, struct cuda_
 	return STATUS_OK;
 }
 
+enum status cuda_gemm_prepare(struct cuda *c, CUstream s, const struct cuda_gemm_call *call)
+{
+	void *workspace;
+	return !call->plan->workspace || workspace_of(c, s, &workspace) ? STATUS_OK : failure(c);
+}
+
 enum status cuda_gemm_run(struct cuda *c, CUstream s, const struct cuda_gemm_call *call)
 {
 	char *at[CUDA_GEMM_OPERANDS];
