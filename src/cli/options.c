@@ -96,7 +96,8 @@ static bool parse_integer(const char *text, int64_t *out)
 void option_spelling(const struct option *o, struct buf *out)
 {
 	if (o->name)
-		buf_printf(out, "--%s", o->name);
+		buf_printf(out, "--%s%s", o->kind == OPTION_SWITCH && !*(const bool *)o->to ? "no-" : "",
+		           o->name);
 	else
 		buf_printf(out, "-%c", o->letter);
 }

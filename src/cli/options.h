@@ -61,7 +61,7 @@ struct command_line {
 
 /* argv[0] is the command's name. False: *status is how it ends, --help was printed or what is wrong. */
 bool options_parse(struct command_line *c, int argc, char **argv, enum status *status);
-/* `--name` or `-o`. */
+/* `--name`, `--no-name` of a switch that is off, or `-o`. */
 void option_spelling(const struct option *o, struct buf *out);
 /* Whether an option of this name was read. */
 bool options_given(const struct command_line *c, const char *name);
