@@ -23,7 +23,7 @@ bool kernel_write_arrays(struct kernel_writer *w, enum rt_reduce_op op, enum rt_
 	int64_t vectors = (count + per - 1) / per, blocks = (vectors + KERNEL_THREADS - 1) / KERNEL_THREADS;
 	kernel_key(w, (unsigned)op);
 	kernel_key(w, t);
-	kernel_key(w, (unsigned)n);
+	kernel_key(w, (unsigned)(n - 1)); /* 256 at most */
 	kernel_key(w, (unsigned)per);
 	kernel_pointer(w, out, t); /* x0 */
 	for (int k = 0; k < n; k++)

@@ -146,10 +146,12 @@ enum status cuda_reduces(struct rt_transport *t, const struct rt_collective *x)
 {
 	if (t->team[x->team].n <= CUDA_REDUCE_ARRAYS)
 		return STATUS_OK;
-	rt_job_error_at(t->job, x->at,
-	                "%s (%s) of %s in a team of %d: the GPU reduces those of up to %d members",
-	                rt_collective_name(x->kind), rt_reduce_op_name(x->op), rt_dtype_name(x->dtype),
-	                t->team[x->team].n, CUDA_REDUCE_ARRAYS);
+	rt_job_error_at(
+	    t->job, x->at,
+	    "%s (%s) of %s in a team of %d: the GPU reduces those of up to %d members; a mesh of two "
+	    "axes has smaller teams, along one axis and then along the other",
+	    rt_collective_name(x->kind), rt_reduce_op_name(x->op), rt_dtype_name(x->dtype),
+	    t->team[x->team].n, CUDA_REDUCE_ARRAYS);
 	return rt_job_fail(t->job, STATUS_DIAGNOSTICS);
 }
 
