@@ -2,6 +2,8 @@
 #include "cuda/kernel_write.h"
 #include <stdint.h>
 
+enum { UNROLLED = 64 /* arrays whose reduction is written out */ };
+
 static void write_fold(struct kernel_writer *w, enum rt_reduce_op op, const char *wide, const char *from)
 {
 	if (op == RT_MIN || op == RT_MAX)
@@ -9,6 +11,44 @@ static void write_fold(struct kernel_writer *w, enum rt_reduce_op op, const char
 		            from, op == RT_MIN ? "<" : ">");
 	else
 		kernel_text(w, "sum = %s_%s(sum, %s);\n", op == RT_PROD ? "mul" : "add", wide, from);
+}
+
+/* The next element of the result is `sum`, from all arrays at once. */
+static void write_unrolled(struct kernel_writer *w, enum rt_reduce_op op, enum rt_dtype t, int n, int per)
+{
+	const char *name = rt_dtype_name(t), *wide = rt_dtype_name(rt_dtype_wide(t));
+	for (int k = 0; k < n; k++)
+		kernel_text(w,
+		            "ALIGNED %s in%d[%d];\nif (left >= %d) MOVE(%d, in%d, arg.x%d + o);\n"
+		            "else LOOP (e, %d) in%d[e] = arg.x%d[o + (e < left ? e : left - 1)];\n",
+		            kernel_bits(t), k, per, per, per * (int)rt_dtype_size(t), k, k + 1, per, k,
+		            k + 1);
+	kernel_text(w, "LOOP (e, %d) {\n%s sum = load_%s_%s(in0[e]);\n", per, wide, name, wide);
+	for (int k = 1; k < n; k++) {
+		char from[64];
+		snprintf(from, sizeof from, "load_%s_%s(in%d[e])", name, wide, k);
+		write_fold(w, op, wide, from);
+	}
+}
+
+/* The same of arrays that are too many for code and registers of their own: their addresses follow that of
+ * the result among the arguments. */
+static void write_loop(struct kernel_writer *w, enum rt_reduce_op op, enum rt_dtype t, int n, int per)
+{
+	const char *name = rt_dtype_name(t), *wide = rt_dtype_name(rt_dtype_wide(t)), *bits = kernel_bits(t);
+	char from[64];
+	kernel_text(w,
+	            "%s total[%d];\nfor (int k = 0; k < %d; k++) {\n"
+	            "%s *at = ((%s *const *)((const char *)&arg + ((const char *)&arg.x1 - (const char "
+	            "*)&arg)))[k];\nALIGNED %s in[%d];\n"
+	            "if (left >= %d) MOVE(%d, in, at + o);\n"
+	            "else LOOP (e, %d) in[e] = at[o + (e < left ? e : left - 1)];\n"
+	            "LOOP (e, %d) {\nif (!k) total[e] = load_%s_%s(in[e]);\nelse {\n%s sum = total[e];\n",
+	            wide, per, n, bits, bits, bits, per, per, per * (int)rt_dtype_size(t), per, per, name,
+	            wide, wide);
+	snprintf(from, sizeof from, "load_%s_%s(in[e])", name, wide);
+	write_fold(w, op, wide, from);
+	kernel_text(w, "total[e] = sum;\n}\n}\n}\nLOOP (e, %d) {\n%s sum = total[e];\n", per, wide);
 }
 
 bool kernel_write_arrays(struct kernel_writer *w, enum rt_reduce_op op, enum rt_dtype t, void *out,
@@ -36,18 +76,10 @@ bool kernel_write_arrays(struct kernel_writer *w, enum rt_reduce_op op, enum rt_
 	    "for (i64 v = (i64)BLOCK * THREADS + thread; v * %d < arg.x%u; v += (i64)BLOCKS * THREADS) {\n"
 	    "i64 o = v * %d, left = arg.x%u - o;\nALIGNED %s out[%d];\n",
 	    per, all, per, all, kernel_bits(t), per);
-	for (int k = 0; k < n; k++)
-		kernel_text(w,
-		            "ALIGNED %s in%d[%d];\nif (left >= %d) MOVE(%d, in%d, arg.x%d + o);\n"
-		            "else LOOP (e, %d) in%d[e] = arg.x%d[o + (e < left ? e : left - 1)];\n",
-		            kernel_bits(t), k, per, per, per * (int)rt_dtype_size(t), k, k + 1, per, k,
-		            k + 1);
-	kernel_text(w, "LOOP (e, %d) {\n%s sum = load_%s_%s(in0[e]);\n", per, wide, name, wide);
-	for (int k = 1; k < n; k++) {
-		char from[64];
-		snprintf(from, sizeof from, "load_%s_%s(in%d[e])", name, wide, k);
-		write_fold(w, op, wide, from);
-	}
+	if (n > UNROLLED)
+		write_loop(w, op, t, n, per);
+	else
+		write_unrolled(w, op, t, n, per);
 	if (op == RT_AVG && t != RT_BOOL)
 		kernel_text(w, "sum = sum / %d;\n", n);
 	kernel_text(w,
