@@ -18,8 +18,9 @@ struct entry {
 	size_t at; /* in struct cuda_api */
 };
 
-static const struct entry driver[] = {CUDA_DRIVER_CALLS(ENTRY)}, blas[] = {CUDA_BLAS_CALLS(ENTRY)},
-                          nvrtc[] = {CUDA_NVRTC_CALLS(ENTRY)}, nccl[] = {CUDA_NCCL_CALLS(ENTRY)};
+static const struct entry driver[] = {CUDA_DRIVER_CALLS(ENTRY) CUDA_HEAP_CALLS(ENTRY)},
+                          blas[] = {CUDA_BLAS_CALLS(ENTRY)}, nvrtc[] = {CUDA_NVRTC_CALLS(ENTRY)},
+                          nccl[] = {CUDA_NCCL_CALLS(ENTRY)};
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 static const struct {

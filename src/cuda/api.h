@@ -3,7 +3,7 @@
  * One binary serves machines with and without a GPU: nothing is linked, headers are needed to build only. A
  * library is opened when it is first asked for and stays open; all ranks of a process share it.
  *
- *     libcuda.so.1        the driver      CUDA_DRIVER_CALLS
+ *     libcuda.so.1        the driver      CUDA_DRIVER_CALLS, CUDA_HEAP_CALLS
  *     libcublasLt.so.13   contractions    CUDA_BLAS_CALLS
  *     libnvrtc.so.13      the compiler    CUDA_NVRTC_CALLS
  *     libnccl.so.2        collectives     CUDA_NCCL_CALLS
@@ -73,6 +73,21 @@ struct rt_job;
 	X(cuGraphDestroy)                                                                                    \
 	X(cuGraphExecDestroy)
 
+/* Of heap.c alone: a GPU that is pretended (record.h) has no memory that others map, and so none of these. */
+#define CUDA_HEAP_CALLS(X)                                                                                   \
+	X(cuMemGetAllocationGranularity)                                                                     \
+	X(cuMemCreate)                                                                                       \
+	X(cuMemRelease)                                                                                      \
+	X(cuMemRetainAllocationHandle)                                                                       \
+	X(cuMemExportToShareableHandle)                                                                      \
+	X(cuMemImportFromShareableHandle)                                                                    \
+	X(cuMemAddressReserve)                                                                               \
+	X(cuMemAddressFree)                                                                                  \
+	X(cuMemMap)                                                                                          \
+	X(cuMemUnmap)                                                                                        \
+	X(cuMemSetAccess)                                                                                    \
+	X(cuCtxSynchronize)
+
 #define CUDA_BLAS_CALLS(X)                                                                                   \
 	X(cublasLtCreate)                                                                                    \
 	X(cublasLtDestroy)                                                                                   \
@@ -123,6 +138,7 @@ struct rt_job;
 struct cuda_api {
 #define CUDA_API_MEMBER(name) __typeof__(&name) name;
 	CUDA_DRIVER_CALLS(CUDA_API_MEMBER)
+	CUDA_HEAP_CALLS(CUDA_API_MEMBER)
 	CUDA_BLAS_CALLS(CUDA_API_MEMBER)
 	CUDA_NVRTC_CALLS(CUDA_API_MEMBER)
 	CUDA_NCCL_CALLS(CUDA_API_MEMBER)

@@ -214,6 +214,8 @@ CUresult cuDeviceGetAttribute(int *out, CUdevice_attribute attribute, CUdevice d
 	    {CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_WAIT_VALUE_NOR, 0},
 	    {CU_DEVICE_ATTRIBUTE_CAN_FLUSH_REMOTE_WRITES, 0},
 	    {CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY, 1},
+	    {CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 1},
+	    {CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED, 1},
 	};
 	MOCK_ENTER(CUDA_ERROR_INVALID_VALUE, "%d of %d", (int)attribute, device);
 	if (!is_device(device))
@@ -283,6 +285,8 @@ CUresult cuDevicePrimaryCtxRelease(CUdevice device)
 		         mock_object_count(MOCK_MODULE));
 	if (last && !mock_object_count(MOCK_CONTEXT) && memory_count_opened())
 		mock_log("left: %u allocations of other processes", memory_count_opened());
+	if (last && !mock_object_count(MOCK_CONTEXT) && vmm_left())
+		mock_log("left: %u handles, maps and reservations", vmm_left());
 	return c ? state_of_driver() : CUDA_ERROR_INVALID_CONTEXT;
 }
 
@@ -292,4 +296,11 @@ CUresult cuCtxSetCurrent(CUcontext context)
 	           context ? mock_object_number(__func__, MOCK_CONTEXT, context) : 0);
 	current = context;
 	return state_of_driver();
+}
+
+CUresult cuCtxSynchronize(void)
+{
+	DRIVER_ENTER_ALONE(CUDA_ERROR_UNKNOWN, NULL);
+	streams_wait(mock_device_current());
+	return driver_state();
 }

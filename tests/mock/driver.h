@@ -86,6 +86,7 @@ enum memory_kind {
 	MEMORY_PAGEABLE,
 	MEMORY_DEVICE, /* this process has made it */
 	MEMORY_OPENED, /* of a device, made by another process */
+	MEMORY_MAPPED, /* of a device: addresses of vmm.c's */
 	MEMORY_PINNED,
 };
 /* Of bytes from at on; where they begin in an allocation and do not end in it: aborts. */
@@ -99,5 +100,13 @@ bool memory_id(CUdeviceptr at, struct block_id *out);
 /* As cuIpcOpenMemHandle: the same address each time. False: there is no such memory any more. */
 bool memory_open(const struct block_id *id, CUdeviceptr *out);
 bool memory_close(CUdeviceptr at); /* false: that is nothing that was opened */
+/* Of what a device has; false: there is not so much left. */
+bool memory_take(int device, size_t bytes);
+void memory_give_back(int device, size_t bytes);
+/* Addresses that may be used, and those of them that one lies in, which may not any more. */
+void memory_map_add(char *at, size_t bytes);
+void memory_map_end(const char *at);
+/* Handles, maps and reservations that are left. */
+unsigned vmm_left(void);
 
 #endif

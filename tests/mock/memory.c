@@ -130,7 +130,7 @@ static unsigned count(bool opened)
 	unsigned n = 0;
 	pthread_mutex_lock(&lock);
 	for (const struct allocation *a = all; a; a = a->next)
-		n += (a->kind == MEMORY_OPENED) == opened;
+		n += a->kind != MEMORY_MAPPED && (a->kind == MEMORY_OPENED) == opened;
 	pthread_mutex_unlock(&lock);
 	return n;
 }
@@ -191,6 +191,44 @@ bool memory_close(CUdeviceptr at)
 	if (last)
 		give_back(o);
 	return o != NULL;
+}
+
+/* ---- memory of vmm.c */
+
+bool memory_take(int device, size_t bytes)
+{
+	pthread_mutex_lock(&lock);
+	bool done = bytes <= mock_settings()->memory - used[device];
+	used[device] += done ? bytes : 0;
+	pthread_mutex_unlock(&lock);
+	return done;
+}
+
+void memory_give_back(int device, size_t bytes)
+{
+	pthread_mutex_lock(&lock);
+	used[device] -= bytes;
+	pthread_mutex_unlock(&lock);
+}
+
+void memory_map_add(char *at, size_t bytes)
+{
+	pthread_mutex_lock(&lock);
+	add((struct allocation){.at = at, .bytes = bytes, .kind = MEMORY_MAPPED});
+	pthread_mutex_unlock(&lock);
+}
+
+void memory_map_end(const char *at)
+{
+	pthread_mutex_lock(&lock);
+	struct allocation **a = &all, *gone;
+	while (*a && ((*a)->kind != MEMORY_MAPPED || at < (*a)->at || at >= (*a)->at + (*a)->bytes))
+		a = &(*a)->next;
+	gone = *a; /* NULL: with another part of the range */
+	if (gone)
+		*a = gone->next;
+	pthread_mutex_unlock(&lock);
+	free(gone);
 }
 
 /* ---- entry points */

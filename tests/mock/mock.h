@@ -1,12 +1,10 @@
 /* mock: libraries with the entry points of NVIDIA's, which execute on the host.
  *
- *     libcuda.so.1        device.c memory.c block.c ipc.c copy.c value.c stream.c event.c graph.c module.c,
- *                         and what all share: mock.c
- *     libnvrtc.so.13      nvrtc.c    the source compiled by cc; the cubin is a shared object
- *     libcublasLt.so.13   blas.c blas_check.c blas_matmul.c
- *     libnccl.so.2        comm.c comm_call.c comm_run.c flow.c pipe.c    ranks are threads or processes of
- *                         one host
- *     libmocknvtx.so.1    nvtx.c     a tool for NVTX_INJECTION64_PATH: ranges go to the log
+ *     libcuda.so.1        device.c memory.c block.c vmm.c ipc.c copy.c value.c stream.c event.c graph.c
+ * module.c, and what all share: mock.c libnvrtc.so.13      nvrtc.c    the source compiled by cc; the cubin is
+ * a shared object libcublasLt.so.13   blas.c blas_check.c blas_matmul.c libnccl.so.2        comm.c
+ * comm_call.c comm_run.c flow.c pipe.c    ranks are threads or processes of one host libmocknvtx.so.1 nvtx.c
+ * a tool for NVTX_INJECTION64_PATH: ranges go to the log
  *
  * Environment, read at the first call:
  *
