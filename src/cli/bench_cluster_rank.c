@@ -313,7 +313,7 @@ int bench_cluster_rank(struct rt_job *job, void *cluster)
 		/* Open all the time: the first program to open a GPU makes a context, the last one ends it.
 		 */
 		const struct exec_options options = rank_options_exec(&o->collectives.b->ranks, NULL);
-		status = exec_device_open(job, &options, &device, &transport);
+		status = exec_device_open(job, &options, false, &device, &transport);
 	}
 	if (status == STATUS_OK)
 		status = measure(job, o, &x);

@@ -266,7 +266,7 @@ enum status bench_member_open(struct bench_member *x)
 	const struct exec_options options = rank_options_exec(&c->b->ranks, NULL);
 	enum status status = bench_same_host(x->job, &x->one_clock);
 	if (status == STATUS_OK)
-		status = exec_device_open(x->job, &options, &x->device, &x->t);
+		status = exec_device_open(x->job, &options, false, &x->device, &x->t);
 	if (status != STATUS_OK)
 		return status;
 	int64_t **lists[] = {&x->counts, &x->offsets, &x->send_counts, &x->send_offsets};

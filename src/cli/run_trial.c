@@ -4,6 +4,15 @@
 #include "cli/run.h"
 #include "exec/exec_device.h"
 
+/* Whether ranks are to read each other's memory. */
+static bool is_symmetric(const struct module *m)
+{
+	for (value_id v = 1; v < m->value.n; v++)
+		if (m->value.at[v].type && value_type(m, v)->memory == MEMORY_SYMMETRIC)
+			return true;
+	return false;
+}
+
 int run_trial_rank(struct rt_job *job, void *run)
 {
 	struct run *r = run;
@@ -11,7 +20,7 @@ int run_trial_rank(struct rt_job *job, void *run)
 	struct plan *p = NULL;
 	struct exec *e = NULL;
 	bool unsure;
-	enum status status = exec_device_try(job, &o, &unsure);
+	enum status status = exec_device_try(job, &o, is_symmetric(r->m), &unsure);
 	if (status != STATUS_OK || !unsure)
 		return status;
 	status = run_make_plan(job, r, &p);

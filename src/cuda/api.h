@@ -73,7 +73,7 @@ struct rt_job;
 	X(cuGraphDestroy)                                                                                    \
 	X(cuGraphExecDestroy)
 
-/* Of heap.c alone: a GPU that is pretended (record.h) has no memory that others map, and so none of these. */
+/* Of heap.c alone. */
 #define CUDA_HEAP_CALLS(X)                                                                                   \
 	X(cuMemGetAllocationGranularity)                                                                     \
 	X(cuMemCreate)                                                                                       \

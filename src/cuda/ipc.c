@@ -214,6 +214,7 @@ static void ipc_close(struct rt_transport *base)
 	ipc_before_free(base);
 	drop_requests(t);
 	ipc_messages_close(t);
+	cuda_heap_free(t->base.heap);
 	if (ipc_failure(t) == STATUS_OK)
 		free_semaphores(t);
 	vec_free(&t->offers.stream);
@@ -243,6 +244,8 @@ static const struct rt_transport_ops ipc_ops = {
     .progress = ipc_progress,
     .test = cuda_transport_test,
     .issued = cuda_transport_issued,
+    .heap = cuda_transport_heap,
+    .side_by_side = cuda_transport_side_by_side,
     .read = cuda_transport_read,
     .wait = cuda_transport_wait,
     .wake = cuda_transport_wake,

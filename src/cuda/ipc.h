@@ -29,9 +29,12 @@ enum {
 	IPC_TURNS = 16,             /* collectives of a team that a member is ahead of another at most */
 };
 
+#define IPC_HEAP UINT64_MAX
+
 /* Where memory of a rank is, said to other processes. */
 struct ipc_place {
-	uint64_t number; /* of the allocation among all of its rank, never used again; 0: no memory */
+	uint64_t number; /* of the allocation among all of its rank, never used again; 0: no memory;
+	                  * IPC_HEAP: the heap, which all ranks have mapped */
 	uint64_t at;     /* its address there */
 	uint64_t bytes, offset;
 	CUipcMemHandle handle;
@@ -136,8 +139,10 @@ enum status ipc_team_signal(struct ipc *t, int id, CUstream s, int other, enum i
 
 /* ---- ipc_collective.c */
 
-/* Whether member `to` reads memory of member `from`, another one. */
+/* Whether member `to` waits for what member `from`, another one, has at the start; and whether it reads
+ * memory of that member, which waits for it then. */
 bool ipc_reads(const struct rt_collective *c, int to, int from);
+bool ipc_gives(const struct rt_collective *c, int to, int from);
 /* Bytes from the beginning of in that others may read. */
 int64_t ipc_bytes_given(const struct rt_collective *c, int n, int index);
 /* Gives what this member does to the team's stream, after which others may be told: all of it, or the first

@@ -1,5 +1,6 @@
 /* ipc_collective: what a member gives to its GPU of a collective.
  *
+ *     Barrier        nothing but the wait for the others
  *     Allgather, Broadcast, SendRecv, Gather, Scatter, AllToAll, AllToAllv
  *                    copies what it takes from where the others have it
  *     ReduceScatter, Reduce
@@ -19,6 +20,11 @@ bool ipc_reads(const struct rt_collective *c, int to, int from)
 	if (!rt_collective_is_rooted(c->kind))
 		return true;
 	return c->kind == RT_REDUCE || c->kind == RT_GATHER ? to == c->root : from == c->root;
+}
+
+bool ipc_gives(const struct rt_collective *c, int to, int from)
+{
+	return c->kind != RT_BARRIER && ipc_reads(c, to, from);
 }
 
 static int64_t end_of_blocks(const struct rt_collective *c, int n, bool sent)
@@ -129,7 +135,7 @@ static enum status take_all(struct ipc *t, int id, const struct peers_part *part
 		if (status == STATUS_OK && peers_moves(part, from, to, &given, &taken))
 			status =
 			    peers_move(t->base.c, t->team[id].moves, part, team->n, from, given, to, taken);
-		if (status == STATUS_OK && from != to)
+		if (status == STATUS_OK && from != to && ipc_gives(&part[to].c, to, from))
 			status = ipc_team_signal(t, id, t->team[id].moves, from, IPC_OVER, turn);
 	}
 	return status;

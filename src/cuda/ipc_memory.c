@@ -38,6 +38,17 @@ enum status ipc_export(struct ipc *t, const void *at, int64_t bytes, struct ipc_
 	out->number = 0;
 	if (bytes <= 0)
 		return STATUS_OK;
+	const struct cuda_heap *heap = t->base.heap;
+	if (heap && cuda_heap_offset(heap, at, bytes, &out->offset)) {
+		out->number = IPC_HEAP;
+		return STATUS_OK;
+	}
+	if (heap && cuda_heap_is_view(heap, at)) {
+		rt_job_error_at(c->base.job, c->at,
+		                "transport cuda-ipc sends no view of several ranks' memory: a copy of it can "
+		                "be sent, as `X = set(view)` makes one");
+		return STATUS_DIAGNOSTICS;
+	}
 	const struct cuda_memory *m = cuda_memory_find(c, at, (size_t)bytes);
 	if (!m) {
 		rt_job_error_at(c->base.job, c->at, "%p, %lld bytes: not in memory of the device", at,
@@ -95,6 +106,10 @@ enum status ipc_import(struct ipc *t, int rank, const struct ipc_place *p, void 
 	*(void **)out = NULL;
 	if (!p->number)
 		return STATUS_OK;
+	if (p->number == IPC_HEAP) {
+		*(void **)out = (char *)cuda_heap_of(t->base.heap, rank) + p->offset;
+		return STATUS_OK;
+	}
 	while (k > 0 && peer->opened.at[k - 1].number != p->number)
 		k--;
 	if (!k) {

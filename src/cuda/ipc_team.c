@@ -273,7 +273,7 @@ static enum status has_moved(struct ipc *t, struct rt_request *r)
 	struct ipc_team *own = &t->team[r->c.team];
 	bool is_read = false;
 	for (int m = 0; m < team->n; m++)
-		is_read = is_read || (m != team->index && ipc_reads(&r->c, m, team->index));
+		is_read = is_read || (m != team->index && ipc_gives(&r->c, m, team->index));
 	own->first = r->behind;
 	if (!own->first)
 		own->last = &own->first;

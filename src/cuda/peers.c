@@ -318,6 +318,7 @@ static void peers_close(struct rt_transport *t)
 		if (p->team && p->team[k].stream)
 			cuda_call(p->base.c, cuStreamSynchronize, p->team[k].stream);
 	cuda_spare_end(p->base.c, &p->base.spare);
+	cuda_heap_free(p->base.heap);
 	shared_leave(p->shared);
 	free(p->team);
 	free(p);
@@ -331,6 +332,8 @@ static const struct rt_transport_ops peers_ops = {
     .progress = peers_progress,
     .test = cuda_transport_test,
     .issued = cuda_transport_issued,
+    .heap = cuda_transport_heap,
+    .side_by_side = cuda_transport_side_by_side,
     .read = cuda_transport_read,
     .wait = cuda_transport_wait,
     .wake = cuda_transport_wake,

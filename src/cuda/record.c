@@ -76,10 +76,16 @@ int record_next(enum record_count what)
 	return record->count[what]++;
 }
 
-CUdeviceptr record_memory(size_t bytes)
+CUdeviceptr record_addresses(size_t bytes)
 {
 	CUdeviceptr at = record->next;
 	record->next += (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+	return at;
+}
+
+CUdeviceptr record_memory(size_t bytes)
+{
+	CUdeviceptr at = record_addresses(bytes);
 	vec_push(&record->memory,
 	         (struct record_block){
 	             .at = at, .bytes = bytes, .rank = own_rank(), .number = record_next(RECORD_MEMORY)});
@@ -150,6 +156,7 @@ struct cuda_record *cuda_record_begin(const struct cuda *c, const struct cuda_ca
 	record->at.iteration = -1;
 	record->next = MEMORY + ((CUdeviceptr)own_rank() << RANK_SHIFT);
 	record_driver(&record->api);
+	record_heap(&record->api);
 	record_nvrtc(&record->api);
 	record_blas(&record->api);
 	record_nccl(&record->api);

@@ -45,7 +45,8 @@ int record_number(const void *handle);
 enum record_count { RECORD_STREAMS, RECORD_EVENTS, RECORD_COMMUNICATORS, RECORD_MEMORY, RECORD_COUNTS };
 int record_next(enum record_count what);
 
-/* Where memory of so many bytes is pretended to be. */
+/* Addresses of so many bytes, at which nothing is; where memory is pretended to be. */
+CUdeviceptr record_addresses(size_t bytes);
 CUdeviceptr record_memory(size_t bytes);
 /* What was allocated or opened there; it stays where it is until the next of either. NULL: nothing. */
 const struct record_block *record_find(CUdeviceptr at);
@@ -60,6 +61,7 @@ void record_more(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Put the functions of a library into an api. */
 void record_driver(struct cuda_api *api);
+void record_heap(struct cuda_api *api);
 void record_nvrtc(struct cuda_api *api);
 void record_blas(struct cuda_api *api);
 void record_nccl(struct cuda_api *api);

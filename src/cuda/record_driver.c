@@ -75,8 +75,11 @@ static CUresult record_cuDeviceGetAttribute(int *value, CUdevice_attribute which
 {
 	*value = which == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR ? MAJOR
 	         : which == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT   ? PROCESSORS
-	         : which == CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED    ? 1
-	                                                               : 0;
+	         : which == CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED ||
+	                 which == CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED ||
+	                 which == CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED
+	             ? 1
+	             : 0;
 	return CUDA_SUCCESS;
 }
 

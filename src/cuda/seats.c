@@ -171,12 +171,14 @@ static enum status check_peers(const struct cuda *c, const struct seat *seat)
 }
 
 /* What `auto` stands for; NULL after a refusal. */
-static const char *choose(const struct cuda *c, const struct seat *seat, enum status *status)
+static const char *choose(const struct cuda *c, const struct seat *seat, bool symmetric, enum status *status)
 {
 	struct rt_job *job = c->base.job;
 	bool threads = strcmp(job->boot->name, "thread") == 0;
 	if (threads && all_share(seat, job->size))
 		return "peers";
+	if (symmetric && job->size > 1 && !threads && job->boot->shares(job))
+		return "cuda-ipc";
 	if (!some_share(seat, job->size))
 		return "nccl";
 	if (!threads && job->boot->shares(job))
@@ -188,7 +190,7 @@ static const char *choose(const struct cuda *c, const struct seat *seat, enum st
 	return NULL;
 }
 
-const char *cuda_seats_choose(struct cuda *c, const char *name, enum status *status)
+const char *cuda_seats_choose(struct cuda *c, const char *name, bool symmetric, enum status *status)
 {
 	struct rt_job *job = c->base.job;
 	struct seat *seat = NULL;
@@ -200,7 +202,7 @@ const char *cuda_seats_choose(struct cuda *c, const char *name, enum status *sta
 		return NULL;
 	}
 	if (strcmp(name, "auto") == 0)
-		name = choose(c, seat, status);
+		name = choose(c, seat, symmetric, status);
 	if (name && strcmp(name, "peers") == 0)
 		*status = check_peers(c, seat);
 	else if (name && strcmp(name, "cuda-ipc") == 0)
@@ -213,7 +215,7 @@ const char *cuda_seats_choose(struct cuda *c, const char *name, enum status *sta
 	return *status == STATUS_OK ? name : NULL;
 }
 
-enum status cuda_transport_try(struct rt_job *job, const char *name, bool *unsure)
+enum status cuda_transport_try(struct rt_job *job, const char *name, bool symmetric, bool *unsure)
 {
 	struct cuda c = {.base.job = job, .api = cuda_api(), .at.iteration = -1};
 	int sharers = 1;
@@ -223,7 +225,7 @@ enum status cuda_transport_try(struct rt_job *job, const char *name, bool *unsur
 		status = cuda_seat_take(&c, &sharers);
 	if (status != STATUS_OK)
 		return status;
-	name = cuda_seats_choose(&c, name, &status);
+	name = cuda_seats_choose(&c, name, symmetric, &status);
 	if (!name || strcmp(name, "nccl") != 0)
 		return status;
 	status = cuda_api_open(job, CUDA_NCCL);

@@ -84,6 +84,24 @@ enum status cuda_transport_test(struct rt_transport *base, struct rt_request *r,
 	return STATUS_OK;
 }
 
+/* ---- memory that all ranks map */
+
+enum status cuda_transport_heap(struct rt_transport *base, const size_t *piece, uint32_t n, const char *what,
+                                void **out)
+{
+	struct cuda_transport *t = (struct cuda_transport *)base;
+	enum status status = cuda_heap_new(base->job, t->c, piece, n, what, &t->heap);
+	if (status == STATUS_OK)
+		*out = cuda_heap_of(t->heap, base->job->rank);
+	return status;
+}
+
+enum status cuda_transport_side_by_side(struct rt_transport *base, const int *ranks, int n, size_t offset,
+                                        size_t bytes, void **out)
+{
+	return cuda_heap_view(((struct cuda_transport *)base)->heap, ranks, n, offset, bytes, out);
+}
+
 /* ---- waiting */
 
 uint32_t cuda_transport_read(struct rt_transport *t)
@@ -188,8 +206,8 @@ enum status cuda_refuse(struct rt_job *job, enum status status, const char *form
 	return rt_job_fail(job, status);
 }
 
-enum status cuda_transport_open(struct rt_job *job, const char *name, bool exact, struct rt_device *d,
-                                struct rt_transport **out)
+enum status cuda_transport_open(struct rt_job *job, const char *name, bool exact, bool symmetric,
+                                struct rt_device *d, struct rt_transport **out)
 {
 	static const struct {
 		const char *name;
@@ -197,7 +215,7 @@ enum status cuda_transport_open(struct rt_job *job, const char *name, bool exact
 	} transport[] = {{"peers", cuda_peers_open}, {"cuda-ipc", cuda_ipc_open}};
 	struct cuda *c = (struct cuda *)d;
 	enum status status;
-	name = cuda_seats_choose(c, name, &status);
+	name = cuda_seats_choose(c, name, symmetric, &status);
 	if (!name)
 		return status;
 	if (strcmp(name, "nccl") == 0)

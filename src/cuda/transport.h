@@ -6,6 +6,7 @@
 #ifndef HIRC_CUDA_TRANSPORT_H
 #define HIRC_CUDA_TRANSPORT_H
 #include "base/str.h"
+#include "cuda/heap.h"
 #include "cuda/messages.h"
 #include "rt/bell.h"
 
@@ -17,6 +18,7 @@ struct cuda_transport {
 	struct cuda_messages *messages; /* those that are copies on this GPU; of all ranks that share it */
 	struct rt_request *first;       /* under way */
 	int64_t sleep_us;               /* next time */
+	struct cuda_heap *heap;         /* of peers and cuda-ipc; NULL: none */
 	/* Sets r->event if the device was given the request. */
 	enum status (*look)(struct cuda_transport *t, struct rt_request *r);
 };
@@ -49,6 +51,10 @@ void cuda_request_free(struct cuda_transport *t, struct rt_request *r);
 /* Of struct rt_transport_ops. */
 enum status cuda_transport_issued(struct rt_transport *t, struct rt_request *r, void **event);
 enum status cuda_transport_test(struct rt_transport *t, struct rt_request *r, bool *done);
+enum status cuda_transport_heap(struct rt_transport *t, const size_t *piece, uint32_t n, const char *what,
+                                void **out);
+enum status cuda_transport_side_by_side(struct rt_transport *t, const int *ranks, int n, size_t offset,
+                                        size_t bytes, void **out);
 uint32_t cuda_transport_read(struct rt_transport *t);
 void cuda_transport_wait(struct rt_transport *t, uint32_t seen, int64_t microseconds);
 void cuda_transport_wake(struct rt_transport *t);

@@ -43,9 +43,15 @@ static enum status open_pairs(struct exec *e)
 
 static enum status allocate(struct exec *e)
 {
-	void *memory = NULL;
-	enum status status =
-	    rt_transport_alloc(e->transport, e->device, (size_t)e->p->bytes, "buffers", &memory);
+	const struct plan *p = e->p;
+	void *memory = NULL, *heap = NULL;
+	enum status status = rt_transport_heap(e->transport, e->device, p->heap_piece.at, p->heap_piece.n,
+	                                       "symmetric buffers", &heap);
+	e->heap = heap;
+	if (status == STATUS_OK)
+		status =
+		    rt_transport_alloc(e->transport, e->device,
+		                       (size_t)(heap ? p->bytes - p->heap : p->bytes), "buffers", &memory);
 	e->memory = memory;
 	return status;
 }
@@ -58,7 +64,7 @@ static enum status find_slots(struct exec *e)
 		const struct plan_buffer *b = &p->buffer.at[k];
 		const struct plan_team *t = b->view ? &p->team.at[b->team] : NULL;
 		if (t && t->n == 1)
-			e->slot[b->first_slot] = e->memory + p->buffer.at[b->of].heap_at;
+			e->slot[b->first_slot] = exec_at(e, p->buffer.at[b->of].heap_at);
 		else if (t && b->block_bytes) {
 			void *at;
 			enum status status = rt_transport_side_by_side(
@@ -69,7 +75,7 @@ static enum status find_slots(struct exec *e)
 			e->slot[b->first_slot] = at;
 		}
 		for (uint32_t s = b->first_slot; s < b->first_slot + (uint32_t)b->slots && !t; s++)
-			e->slot[s] = e->memory + p->slot.at[s];
+			e->slot[s] = exec_at(e, p->slot.at[s]);
 	}
 	return STATUS_OK;
 }
@@ -91,7 +97,7 @@ enum status exec_open(struct rt_job *job, const struct plan *p, const struct pla
 	e->queue = mem_zalloc(sizeof *e->queue * (p->queues + 1));
 	e->label = make_labels(job, labels);
 	e->statements = labels->n + 1;
-	e->status = exec_device_open(job, o, &e->device, &e->transport);
+	e->status = exec_device_open(job, o, p->heap > 0, &e->device, &e->transport);
 	if (e->status == STATUS_OK)
 		e->status = open_teams(e);
 	if (e->status == STATUS_OK && strcmp(o->device, "cuda") == 0)
@@ -160,7 +166,8 @@ enum status exec_trace(struct exec *e, struct rt_tracer *t)
 
 static size_t slot_bytes(const struct exec *e, uint32_t buffer)
 {
-	return (size_t)e->p->buffer.at[buffer].slot_bytes;
+	const struct plan_buffer *b = &e->p->buffer.at[buffer];
+	return b->view ? (size_t)e->p->team.at[b->team].n * (size_t)b->block_bytes : (size_t)b->slot_bytes;
 }
 
 void *exec_memory(struct exec *e, uint32_t buffer)
@@ -196,6 +203,12 @@ enum status exec_poison(struct exec *e)
 	const struct rt_async_ops *own = e->device->ops->async;
 	for (uint32_t k = 0; k < e->p->pack.n; k++)
 		e->pack[k].have = 0;
+	if (e->heap) {
+		enum status status = own->poison(e->device, e->heap, (size_t)e->p->heap);
+		return status == STATUS_OK
+		           ? own->poison(e->device, e->memory, (size_t)(e->p->bytes - e->p->heap))
+		           : status;
+	}
 	if (own)
 		return own->poison(e->device, e->memory, (size_t)e->p->bytes);
 	memset(e->memory, 0xff, (size_t)e->p->bytes);

@@ -4,8 +4,8 @@
 #include "rt/job.h"
 #include <string.h>
 
-enum status exec_device_open(struct rt_job *job, const struct exec_options *o, struct rt_device **device,
-                             struct rt_transport **transport)
+enum status exec_device_open(struct rt_job *job, const struct exec_options *o, bool symmetric,
+                             struct rt_device **device, struct rt_transport **transport)
 {
 	enum status status;
 	if (strcmp(o->device, "cuda") != 0) {
@@ -17,22 +17,24 @@ enum status exec_device_open(struct rt_job *job, const struct exec_options *o, s
 	if (status == STATUS_OK)
 		cuda_allow_tf32(*device, o->tf32);
 	if (status == STATUS_OK)
-		status = cuda_transport_open(job, o->transport, o->exact_reductions, *device, transport);
+		status = cuda_transport_open(job, o->transport, o->exact_reductions, symmetric, *device,
+		                             transport);
 	const struct cuda_p2p p2p = {o->p2p_put, o->p2p_by_kernel, o->p2p_asked};
 	return status == STATUS_OK ? cuda_ipc_p2p(*transport, &p2p) : status;
 #else
+	(void)symmetric;
 	rt_job_error(job, "this hirc was built without CUDA's headers: --target=cuda needs one that CMake "
 	                  "found them for");
 	return rt_job_fail(job, STATUS_ABSENT);
 #endif
 }
 
-enum status exec_device_try(struct rt_job *job, const struct exec_options *o, bool *unsure)
+enum status exec_device_try(struct rt_job *job, const struct exec_options *o, bool symmetric, bool *unsure)
 {
 	*unsure = false;
 #ifdef HIRC_HAVE_CUDA
 	if (strcmp(o->device, "cuda") == 0)
-		return cuda_transport_try(job, o->transport, unsure);
+		return cuda_transport_try(job, o->transport, symmetric, unsure);
 #else
 	(void)job;
 	(void)o;

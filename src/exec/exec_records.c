@@ -307,7 +307,7 @@ void exec_records_make(struct exec *e)
 	e->pack = mem_zalloc(sizeof *e->pack * (p->pack.n + 1));
 	e->contents = mem_zalloc(sizeof *e->contents * (p->contents + 1));
 	for (uint32_t i = 0; i < p->pack.n; i++)
-		e->pack[i] = (struct rt_pack){.at = e->memory + p->pack.at[i].at,
+		e->pack[i] = (struct rt_pack){.at = exec_at(e, p->pack.at[i].at),
 		                              .bytes = (size_t)p->pack.at[i].bytes};
 	for (uint32_t i = 1; i <= p->contents; i++)
 		e->contents[i] = 1;

@@ -60,7 +60,8 @@ struct exec {
 	struct rt_transport *transport; /* NULL: one rank, nothing to move */
 	struct rt_engine *engine;
 	int64_t *reg;
-	char *memory;   /* of all buffers */
+	char *memory;   /* of all buffers but those of the heap, if that is apart */
+	char *heap;     /* of symmetric buffers; NULL: it is the beginning of memory */
 	char **slot;    /* by slot: where it is */
 	void **staging; /* by buffer: the host's copy, of a device with memory of its own; NULL: none yet */
 	bool *touched;  /* by slot: the run uses it */
@@ -85,6 +86,14 @@ struct exec {
 	int64_t issued_us; /* clock: see exec_issued_us */
 	enum status status;
 };
+
+/* Where a place of the plan is, in bytes from the start of the memory. */
+static inline char *exec_at(const struct exec *e, int64_t place)
+{
+	if (!e->heap)
+		return e->memory + place;
+	return place < e->p->heap ? e->heap + place : e->memory + (place - e->p->heap);
+}
 
 /* Makes all records, once memory and teams are there. */
 void exec_records_make(struct exec *e);

@@ -1,6 +1,7 @@
 /* plan: the walk over the program that makes a rank's instructions.
  *
  * Control, streams and memory are here; operations and communications in plan_op.c and plan_comm.c. */
+#include "base/page.h"
 #include "exec/plan_boxes.h"
 #include "exec/plan_hoist.h"
 #include "exec/plan_memory.h"
@@ -436,6 +437,7 @@ static struct plan *build(const struct module *m, struct diag *d, int64_t rank, 
 {
 	struct plan *p = mem_zalloc(sizeof *p);
 	struct planner b = {.p = p, .target = target, .copies = copies};
+	b.page = target->page ? target->page : page_bytes();
 	p->arena = arena_new();
 	p->rank = rank, p->ranks = ranks, p->streams = target->streams;
 	p->handles = m->handle.n;
@@ -513,6 +515,7 @@ void plan_free(struct plan *p)
 	vec_free(&p->reg);
 	vec_free(&p->buffer);
 	vec_free(&p->slot);
+	vec_free(&p->heap_piece);
 	vec_free(&p->pack);
 	vec_free(&p->task);
 	vec_free(&p->step);

@@ -189,6 +189,7 @@ struct plan {
 	VEC(struct plan_buffer) buffer;
 	VEC(int64_t) slot; /* bytes from the start of the memory, by slot */
 	int64_t heap;      /* bytes at the start of the memory, of symmetric buffers: the same on all ranks */
+	VEC(size_t) heap_piece; /* bytes of each of these that has any, in their order */
 	int64_t
 	    bytes; /* of memory, allocated and poisoned once before the run; INT64_MAX: no machine has it */
 	VEC(struct plan_pack) pack;
@@ -209,6 +210,7 @@ struct plan {
 /* What a plan is made for. */
 struct plan_target {
 	int64_t streams;    /* numberOfStreams; 0: unbounded */
+	int64_t page;       /* symmetric buffers have a multiple of so many bytes; 0: the host's page */
 	bool transposes;    /* products read matrices as fast by columns as by rows */
 	uint64_t epilogues; /* mask of enum rt_pointwise: what products may be followed by in their task */
 	bool poisons;       /* a Deallocate fills the buffer with what no program computes */

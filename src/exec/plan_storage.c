@@ -415,7 +415,7 @@ struct view *storage_make(struct planner *b, value_id value, const sx_id (*bound
 	if (ir_type(b->m, v->type)->memory == MEMORY_SYMMETRIC) {
 		buffer.symmetric = true;
 		buffer.heap_at = b->heap[value];
-		buffer.slot_bytes = symmetric_bytes(buffer.slot_bytes);
+		buffer.slot_bytes = symmetric_bytes(b, buffer.slot_bytes);
 		if (buffer.slots > 1) {
 			planner_error(
 			    b, "'%s' is in symmetric memory, and needs a copy for each stream of the loop",

@@ -8,7 +8,6 @@
  *
  * Where a block does not fill its pages there are gaps between the blocks. Nobody reads a view, or writes
  * what another has read through one, before all have come to the fence: a barrier of the slice. */
-#include "base/page.h"
 #include "exec/planner.h"
 #include "ir/edit.h"
 #include "ir/infer.h"
@@ -17,9 +16,9 @@
 
 #define POISON ((int64_t)0xA5A5A5A5A5A5A5A5u)
 
-int64_t symmetric_bytes(int64_t bytes)
+int64_t symmetric_bytes(const struct planner *b, int64_t bytes)
 {
-	return (bytes + page_bytes() - 1) / page_bytes() * page_bytes();
+	return (bytes + b->page - 1) / b->page * b->page;
 }
 
 /* Places a buffer on the heap as a rank of its mesh has it, whether this rank is one or not. */
@@ -33,7 +32,10 @@ static void place(struct planner *b, value_id v)
 	if (bytes < 0)
 		return;
 	b->heap[v] = b->p->heap;
-	b->p->heap += symmetric_bytes(bytes);
+	bytes = symmetric_bytes(b, bytes);
+	if (bytes)
+		vec_push(&b->p->heap_piece, (size_t)bytes);
+	b->p->heap += bytes;
 }
 
 void symmetric_heap(struct planner *b)

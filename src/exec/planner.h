@@ -132,6 +132,7 @@ struct planner {
 	bool *settled;                  /* by op_id: a Communication that was waited for where it stands */
 	int64_t *heap;                  /* by value_id: where a symmetric buffer stands */
 	const struct plan_target *target;
+	int64_t page; /* bytes: symmetric buffers are multiples of it */
 	const uint8_t
 	    *copies; /* by value_id: how many iterations of a stream may use its buffer at once; 0: one */
 };
@@ -260,7 +261,7 @@ void axis_resolve(struct planner *b, struct view *v, unsigned axis, int64_t piec
 int64_t mesh_index(const struct planner *b, type_id t, unsigned mesh_axis, int64_t rank);
 
 /* ---- symmetric memory (plan_symmetric.c) */
-int64_t symmetric_bytes(int64_t bytes); /* rounded up to pages */
+int64_t symmetric_bytes(const struct planner *b, int64_t bytes); /* rounded up to pages */
 void symmetric_heap(struct planner *b); /* places all symmetric buffers; first of all */
 void plan_symmetric_view(struct planner *b, op_id op);
 void plan_deallocate(struct planner *b, op_id op);

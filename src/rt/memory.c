@@ -172,6 +172,18 @@ char *rt_memory_at(const struct rt_transport *t, int64_t place)
 	return (char *)t->memory->region.at + place;
 }
 
+enum status rt_transport_heap(struct rt_transport *t, struct rt_device *d, const size_t *piece, uint32_t n,
+                              const char *what, void **out)
+{
+	assert(!t->memory && !t->has_heap);
+	*out = NULL;
+	if (!n || !d->ops->async || !t->ops->heap || t->job->size == 1)
+		return STATUS_OK;
+	enum status status = t->ops->heap(t, piece, n, what, out);
+	t->has_heap = status == STATUS_OK;
+	return status;
+}
+
 static enum status view_map(struct rt_transport *t, struct view *v)
 {
 	struct rt_memory *m = t->memory;
@@ -200,8 +212,13 @@ enum status rt_transport_side_by_side(struct rt_transport *t, const int *ranks, 
 {
 	struct rt_memory *m = t->memory;
 	assert(m && n > 0 && block_bytes > 0 && (offset | block_bytes) % rt_page_bytes() == 0);
+	if (t->has_heap)
+		return t->ops->side_by_side(t, ranks, n, offset, block_bytes, out);
 	if (!m->shared) {
-		rt_job_error(t->job, "memory side by side needs all ranks on one host, and --target=cpu");
+		rt_job_error(
+		    t->job,
+		    "memory side by side (--zero-copy) needs all ranks on one host, and of --target=cuda "
+		    "--transport=peers or cuda-ipc");
 		return rt_job_fail(t->job, STATUS_ABSENT);
 	}
 	size_t rank_bytes = (size_t)n * sizeof *ranks;

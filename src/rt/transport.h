@@ -95,6 +95,9 @@ struct rt_p2p {
 
 enum { RT_MAX_CHANNELS = 2048, RT_SHM_MAX_RANKS = 256 };
 
+/* Pieces of a heap have a multiple of so many bytes, in which GPUs map memory. */
+enum { RT_HEAP_UNIT = 2 << 20 };
+
 /* What a rank moved: index RT_COLLECTIVE_COUNT is point to point (operations: sends and receives).
  * Bytes are those that cross to or from another rank when each block goes directly to each rank that
  * needs it (Allreduce: a reduce-scatter and an allgather): what shm does, and what mpi is counted as. */
@@ -128,6 +131,12 @@ struct rt_transport_ops {
 	uint32_t (*read)(struct rt_transport *t);
 	void (*wait)(struct rt_transport *t, uint32_t seen, int64_t microseconds);
 	void (*wake)(struct rt_transport *t);
+	/* Of devices with memory of their own: that of rt_transport_heap, and of rt_transport_side_by_side.
+	 * NULL: ranks do not see each other's. It lasts as long as the transport. */
+	enum status (*heap)(struct rt_transport *t, const size_t *piece, uint32_t n, const char *what,
+	                    void **out);
+	enum status (*side_by_side)(struct rt_transport *t, const int *ranks, int n, size_t offset,
+	                            size_t bytes, void **out);
 	/* Before a rank frees its memory: others give up their maps of it, which is collective while the job
 	 * runs; after a failure the device ends what it would wait for. NULL: neither is needed. */
 	void (*before_free)(struct rt_transport *t);
@@ -151,6 +160,7 @@ struct rt_transport {
 	struct rt_counter counter[RT_COUNTERS];
 	int64_t sends, receives, copies; /* messages; copies: those to the own rank, and collectives of one */
 	struct rt_memory *memory;        /* NULL: none */
+	bool has_heap;                   /* of its own: see rt_transport_heap */
 };
 
 /* Opens a transport on all ranks: collective. name: "shm", "mpi", "mixed", or "auto" (shm; if MPI started the
@@ -173,10 +183,16 @@ enum status rt_transport_alloc(struct rt_transport *t, struct rt_device *d, size
 void rt_transport_free(struct rt_transport *t, struct rt_device *d, void *at);
 /* Where the memory of a rank begins in this process; NULL where it cannot be seen. */
 void *rt_transport_peer(const struct rt_transport *t, int rank);
+/* Memory of n pieces, one after the other, of a device with memory of its own, in place of the first bytes of
+ * rt_transport_alloc: rt_transport_side_by_side is of it then, one piece at a time. Once, before that;
+ * collective, the same pieces on all ranks, multiples of RT_HEAP_UNIT. All of it is NaN, and it lasts as long
+ * as the transport. *out is NULL where the transport has none, or ranks see each other's memory anyway. */
+enum status rt_transport_heap(struct rt_transport *t, struct rt_device *d, const size_t *piece, uint32_t n,
+                              const char *what, void **out);
 /* The bytes [offset, offset + block_bytes) of the memory of each of the n ranks, at consecutive addresses
  * (once more than at those of rt_transport_peer). Both are multiples of the page size. The same request
  * gives the same address; valid until rt_transport_free. Not collective. STATUS_ABSENT with a message where
- * rt_transport_peer gives NULL. */
+ * ranks do not see each other's memory. */
 enum status rt_transport_side_by_side(struct rt_transport *t, const int *ranks, int n, size_t offset,
                                       size_t block_bytes, void **out);
 

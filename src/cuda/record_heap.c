@@ -1,0 +1,102 @@
+/* record_heap: calls of memory that all ranks map.
+ *
+ *     cuMemCreate memory 2, 2097152 bytes
+ *     cuMemAddressReserve 4194304 bytes
+ *     cuMemMap memory 2, 2097152 bytes
+ *     cuMemMap memory 2 of rank 1, 2097152 bytes
+ *     cuMemSetAccess 4194304 bytes
+ *
+ * A handle is one of record_calls.h, the same to all ranks, and its memory is numbered as by cuMemAlloc. A
+ * file is a number that says whose memory it is of. */
+#include "cuda/heap.h"
+#include "cuda/record_calls.h"
+
+enum { FILE_RANK = 1 << 20 /* a file is this times the rank, and the number of the memory */ };
+
+#define SILENT(name, ...)                                                                                    \
+	static CUresult record_##name(__VA_ARGS__)                                                           \
+	{                                                                                                    \
+		return CUDA_SUCCESS;                                                                         \
+	}
+
+SILENT(cuCtxSynchronize, void)
+SILENT(cuMemRelease, CUmemGenericAllocationHandle handle)
+SILENT(cuMemRetainAllocationHandle, CUmemGenericAllocationHandle *handle, void *at)
+SILENT(cuMemAddressFree, CUdeviceptr at, size_t bytes)
+SILENT(cuMemUnmap, CUdeviceptr at, size_t bytes)
+
+static struct record_handle *handle_of(CUmemGenericAllocationHandle handle)
+{
+	return (struct record_handle *)(uintptr_t)handle;
+}
+
+static void say(const char *call, CUmemGenericAllocationHandle handle)
+{
+	struct record_handle *h = handle_of(handle);
+	record_say("%s memory %d%s", call, h->number, record_owner(h));
+}
+
+static CUresult record_cuMemGetAllocationGranularity(size_t *unit, const CUmemAllocationProp *p,
+                                                     CUmemAllocationGranularity_flags option)
+{
+	*unit = RT_HEAP_UNIT;
+	return CUDA_SUCCESS;
+}
+
+static CUresult record_cuMemCreate(CUmemGenericAllocationHandle *handle, size_t bytes,
+                                   const CUmemAllocationProp *p, unsigned long long flags)
+{
+	*handle = (uintptr_t)record_handle_new(record_next(RECORD_MEMORY));
+	say("cuMemCreate", *handle);
+	record_more(", %zu bytes\n", bytes);
+	return CUDA_SUCCESS;
+}
+
+static CUresult record_cuMemExportToShareableHandle(void *file, CUmemGenericAllocationHandle handle,
+                                                    CUmemAllocationHandleType type, unsigned long long flags)
+{
+	const struct record_handle *h = handle_of(handle);
+	*(int *)file = h->rank * FILE_RANK + h->number;
+	say("cuMemExportToShareableHandle", handle);
+	record_more("\n");
+	return CUDA_SUCCESS;
+}
+
+static CUresult record_cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *handle, void *file,
+                                                      CUmemAllocationHandleType type)
+{
+	int number = (int)(intptr_t)file;
+	struct record_handle *h = record_handle_new(number % FILE_RANK);
+	h->rank = number / FILE_RANK;
+	*handle = (uintptr_t)h;
+	say("cuMemImportFromShareableHandle", *handle);
+	record_more("\n");
+	return CUDA_SUCCESS;
+}
+
+static CUresult record_cuMemAddressReserve(CUdeviceptr *at, size_t bytes, size_t alignment, CUdeviceptr hint,
+                                           unsigned long long flags)
+{
+	*at = record_addresses(bytes);
+	record_say("cuMemAddressReserve %zu bytes\n", bytes);
+	return CUDA_SUCCESS;
+}
+
+static CUresult record_cuMemMap(CUdeviceptr at, size_t bytes, size_t offset,
+                                CUmemGenericAllocationHandle handle, unsigned long long flags)
+{
+	say("cuMemMap", handle);
+	record_more(", %zu bytes\n", bytes);
+	return CUDA_SUCCESS;
+}
+
+static CUresult record_cuMemSetAccess(CUdeviceptr at, size_t bytes, const CUmemAccessDesc *d, size_t n)
+{
+	record_say("cuMemSetAccess %zu bytes\n", bytes);
+	return CUDA_SUCCESS;
+}
+
+void record_heap(struct cuda_api *api)
+{
+	CUDA_HEAP_CALLS(RECORD_ENTRY)
+}
