@@ -182,6 +182,7 @@ cuda)
 	signs_of_life
 	for n in 1 2 4 8; do sizes "$hirc" run --target=cuda --np=$n --bootstrap=thread; done
 	must_be_ok "$hirc" run --target=cuda --np=2 --bootstrap=thread "$root/examples/zero_copy.hir" --check
+	for n in 1 2 3 8; do in_place "$hirc" run --target=cuda --np=$n --bootstrap=thread; done
 	;;
 cuda_pipelines)
 	for n in 2 3 8; do pipelines "$hirc" run --target=cuda --np=$n --bootstrap=thread; done
@@ -207,6 +208,8 @@ cuda_few)
 	must_be_ok "$hirc" run --target=cuda --bootstrap=thread --np=2 "$root/examples/ag_linear.hir" --check -D m=4 -D k=8 \
 		-D n=6
 	must_be_ok "$hirc" run --target=cuda --bootstrap=thread --np=2 "$root/examples/zero_copy.hir" --check -D t=77
+	must_be_ok "$hirc" run --target=cuda --bootstrap=thread --np=3 "$root/examples/zero_copy.hir" --check -D t=77 --zero-copy \
+		--repeat=2
 	;;
 cuda_nccl)
 	for n in $(few 3 1 2 4); do
@@ -245,6 +248,11 @@ cuda_ipc)
 	done
 	must_be_ok env HIRC_MOCK_QUEUES=1 "$hirc" run --target=cuda --np=4 "$root/examples/column_parallel_ring.hir" --check \
 		--repeat=3
+	in_place "$hirc" run --target=cuda --np=3
+	for name in fsdp_mlp_backward transformer_layer; do
+		must_be_ok env HIRC_MOCK_QUEUES=1 "$hirc" run --target=cuda --np=4 "$root/examples/$name.hir" -D dp=2 -D tp=2 \
+			--check --repeat=3 --zero-copy
+	done
 	;;
 mpi)
 	need_mpi

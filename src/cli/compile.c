@@ -7,6 +7,7 @@
 #include "import/import.h"
 #include "ir/print.h"
 #include "parse/ast.h"
+#include "rt/transport.h"
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -288,10 +289,25 @@ static bool set_transform(struct compile_options *o, struct diag *d)
 	return true;
 }
 
+/* --zero-copy, and what it means for a GPU, whose memory is mapped in larger units and whose products are not
+ * added up rank after rank: the sums of the transports have the same bits on all ranks, rounded once. */
+static bool set_zero_copy(struct compile_options *o, struct diag *d)
+{
+	char page[32];
+	bool runs = false;
+	if (o->zero_copy && !pipeline_add_before(d, &o->run, PASS_ZERO_COPY, PASS_LOWER_COLLECTIVES))
+		return false;
+	for (unsigned k = 0; k < o->run.n; k++)
+		runs = runs || o->run.at[k].pass == PASS_ZERO_COPY;
+	snprintf(page, sizeof page, "page=%d", RT_HEAP_UNIT);
+	return !o->is_cuda || !runs ||
+	       (pipeline_set(d, &o->run, PASS_ZERO_COPY, page) &&
+	        pipeline_set(d, &o->run, PASS_ZERO_COPY, "sums=no"));
+}
+
 bool compile_options_finish(struct compile_options *o, struct diag *d)
 {
-	if (!pipeline_parse(d, o->passes, &o->run) ||
-	    (o->zero_copy && !pipeline_add_before(d, &o->run, PASS_ZERO_COPY, PASS_LOWER_COLLECTIVES)) ||
+	if (!pipeline_parse(d, o->passes, &o->run) || !set_zero_copy(o, d) ||
 	    (o->fuse_pointwise && !set_fusion(o, d)) || !set_schedule(o, d) || !set_transform(o, d) ||
 	    !pipeline_options_check(d, &o->run, &o->pipeline))
 		return false;
@@ -401,7 +417,8 @@ static bool after_pass(void *to, struct module *m, const char *pass)
 
 void compile_options_target(struct compile_options *o, const struct command_line *line, const char *target)
 {
-	if (strcmp(target, "cuda") == 0 && !options_given(line, "cluster"))
+	o->is_cuda = strcmp(target, "cuda") == 0;
+	if (o->is_cuda && !options_given(line, "cluster"))
 		o->cluster_name = "h100";
 }
 

@@ -34,6 +34,7 @@ struct compile_options {
 	int64_t np;                     /* --np; 0: the file's default */
 	const char *steps;              /* --pipeline; NULL: as the layouts say */
 	bool offset_streams, inter_stream_sync, zero_copy;
+	bool is_cuda; /* by compile_options_target: the program is for GPUs */
 	const char
 	    *fuse_pointwise; /* --fuse-pointwise: a number or `no`; NULL: as the pass does by default */
 	const char *effort, *bucket_mode, *memory_limit; /* of schedule-overlap; NULL: not given */

@@ -30,15 +30,10 @@ static bool is_cuda(const char *target)
 	return strcmp(target, "cuda") == 0;
 }
 
-bool gpu_options_check(const struct gpu_options *o, const char *target, bool zero_copy, struct diag *d)
+bool gpu_options_check(const struct gpu_options *o, const char *target, struct diag *d)
 {
-	if (is_cuda(target)) {
-		if (zero_copy)
-			diag_error(d, DIAG_NOWHERE,
-			           "--zero-copy is of --target=cpu: ranks do not see the memory of each "
-			           "other's GPU");
-		return !zero_copy;
-	}
+	if (is_cuda(target))
+		return true;
 	if (o->allow_tf32)
 		diag_error(d, DIAG_NOWHERE,
 		           "--allow-tf32 is of --target=cuda: on the cpu products of f32 round nothing");
@@ -56,6 +51,7 @@ struct plan_target gpu_options_plan(const struct gpu_options *o, const char *tar
 {
 	struct plan_target plan = {.streams = streams};
 	plan.transposes = is_cuda(target);
+	plan.page = is_cuda(target) ? RT_HEAP_UNIT : 0;
 	if (is_cuda(target))
 		plan.epilogues = UINT64_C(1) << RT_GELU_TANH | (uint64_t)o->fuse_relu << RT_RELU;
 	return plan;

@@ -14,8 +14,8 @@ struct gpu_options {
 
 /* Points into o, which stays where it is while the command line is read. */
 struct option_table gpu_options_table(struct gpu_options *o);
-/* False after reporting that one of them was given for another target, or --zero-copy for a GPU. */
-bool gpu_options_check(const struct gpu_options *o, const char *target, bool zero_copy, struct diag *d);
+/* False after reporting that one of them was given for another target. */
+bool gpu_options_check(const struct gpu_options *o, const char *target, struct diag *d);
 /* How its device computes; no other member is set. */
 struct exec_options gpu_options_exec(const struct gpu_options *o);
 /* What a plan for this target is made for. */

@@ -91,6 +91,11 @@ bool rank_options_are_cuda(const struct rank_options *o)
 	return strcmp(o->target, "cuda") == 0;
 }
 
+bool rank_options_see_memory(const struct rank_options *o)
+{
+	return !rank_options_are_cuda(o) || strcmp(o->transport, "nccl") != 0;
+}
+
 static bool is_auto(const char *value)
 {
 	return strcmp(value, "auto") == 0;
@@ -98,8 +103,14 @@ static bool is_auto(const char *value)
 
 bool rank_options_check(const struct rank_options *o, bool zero_copy, struct diag *d)
 {
-	if (!gpu_options_check(&o->gpu, o->target, zero_copy, d))
+	if (!gpu_options_check(&o->gpu, o->target, d))
 		return false;
+	if (zero_copy && !rank_options_see_memory(o)) {
+		diag_error(d, DIAG_NOWHERE,
+		           "--zero-copy with --target=cuda is of --transport=peers and cuda-ipc: with nccl "
+		           "ranks do not see the memory of each other's GPU");
+		return false;
+	}
 	if (!o->replay && !rank_options_are_cuda(o)) {
 		diag_error(d, DIAG_NOWHERE, "--no-replay is of --target=cuda: on the cpu no run is a replay");
 		return false;

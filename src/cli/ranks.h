@@ -24,6 +24,8 @@ struct rt_launch_options rank_options_launch(const struct rank_options *o);
 /* pipeline: the program's --pipeline; NULL: none. */
 struct exec_options rank_options_exec(const struct rank_options *o, const char *pipeline);
 bool rank_options_are_cuda(const struct rank_options *o);
+/* Whether ranks may see each other's memory, as far as the options say. */
+bool rank_options_see_memory(const struct rank_options *o);
 /* False after reporting what the target does not have. */
 bool rank_options_check(const struct rank_options *o, bool zero_copy, struct diag *d);
 

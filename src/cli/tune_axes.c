@@ -243,9 +243,9 @@ static void find_options(struct tune *t, const bool *wanted)
 	    [TUNE_OVERLAP] = {"effort", overlap},     [TUNE_STREAMS] = {"streams", streams}};
 	bool fixed = options_given(t->line, "bucket-mode") || options_given(t->line, "memory-limit") ||
 	             options_given(t->line, "passes");
-	bool reads_peers = !rank_options_are_cuda(&t->ranks);
+	bool reads_peers = rank_options_see_memory(&t->ranks);
 	if (wanted[TUNE_ZERO_COPY] && t->ast && !reads_peers)
-		vec_push(&t->remark, "zero-copy is of --target=cpu");
+		vec_push(&t->remark, "zero-copy with --target=cuda is of --transport=peers and cuda-ipc");
 	for (unsigned k = TUNE_CHUNKS + 1; k < TUNE_TRANSFORM; k++)
 		if (wanted[k] && (k != TUNE_ZERO_COPY || reads_peers) && (t->ast || k == TUNE_OVERLAP) &&
 		    !options_given(t->line, of[k].option) && !(k == TUNE_OVERLAP && fixed))

@@ -263,7 +263,9 @@ const char *gathers(struct module *m, struct pass_context *cx, struct gathers *g
 	if (!is_loop_by_loop(m, op, r))
 		return "its slices are not those of what it gathers";
 	/* a step's block is that of one rank; slices of blocks do not stand side by side */
-	bool one = steps || (!s.n && !inside && symmetric_is_one(m, m->value.at[s.of].type, dim));
+	bool one =
+	    steps || (!s.n && !inside &&
+	              symmetric_is_one(m, m->value.at[s.of].type, dim, cx->option[SYMMETRIC_OPTION_PAGE]));
 	if (!one && r->axis_n > 1)
 		return "the ranks' blocks along its mesh axes have gaps between them";
 	why = symmetric_unreadable(m, to, dim, one, inside ? m->op.at[op].parent : m->body, &last);

@@ -16,7 +16,7 @@ type_id symmetric_type(struct module *m, type_id id)
 }
 
 /* Whether a rank's block fills whole pages, as far as its extents are known: then there are no gaps. */
-static bool fills_pages(const struct module *m, type_id id)
+static bool fills_pages(const struct module *m, type_id id, int64_t page)
 {
 	const struct type *t = &m->type.at[id];
 	const struct domain *d = &m->domain.at[t->domain];
@@ -29,16 +29,16 @@ static bool fills_pages(const struct module *m, type_id id)
 		if (expr_eval(m, a->extent, &env, &n, NULL) != EXPR_OK || !checked_mul(bytes, n, &bytes))
 			return false;
 	}
-	return bytes % page_bytes() == 0;
+	return bytes % (page ? page : page_bytes()) == 0;
 }
 
-bool symmetric_is_one(const struct module *m, type_id t, unsigned dim)
+bool symmetric_is_one(const struct module *m, type_id t, unsigned dim, int64_t page)
 {
 	const struct domain *d = ir_domain(m, m->type.at[t].domain);
 	for (unsigned a = 0; a < dim; a++)
 		if (!expr_is_one(m, d->axis[a].extent))
 			return false;
-	return fills_pages(m, t);
+	return fills_pages(m, t, page);
 }
 
 static bool can_read(struct module *m, op_id op, value_id v, unsigned dim, bool one)

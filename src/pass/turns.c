@@ -207,7 +207,7 @@ const char *turns(struct module *m, struct pass_context *cx, op_id op, const str
 		type_id type = parts_type(m, result, (unsigned)dim, r);
 		if (!type)
 			return "its rows are cut already";
-		bool one = symmetric_is_one(m, type, (unsigned)dim);
+		bool one = symmetric_is_one(m, type, (unsigned)dim, cx->option[SYMMETRIC_OPTION_PAGE]);
 		if (m->value.at[result].flags & VALUE_OUTPUT && !one)
 			return "the program returns it, and the ranks' blocks are not one";
 		why = symmetric_unreadable(m, result, (unsigned)dim, one, m->body, &last);

@@ -21,6 +21,9 @@
 #include "pass/turns.h"
 #include "pass/turns_loop.h"
 
+enum { OPTION_SUMS = 1 /* its value 1: no */ };
+static const char SUMS_APART[] = "with sums=no none is added up in place";
+
 /* Whether a statement changes a layout: a set, or a collective along axes of its mesh that is not started. */
 static bool is_reshard(struct module *m, op_id op)
 {
@@ -44,10 +47,11 @@ static const char *try(struct module *m, struct pass_context *cx, struct gathers
 		return gathers(m, cx, g, op, r);
 	case RESHARD_REDUCE_SCATTER:
 	case RESHARD_ALLREDUCE:
-		return m->op.at[op].parent == m->body ? turns(m, cx, op, r)
-		                                      : "each step of a loop reduces a part of it";
+		return cx->option[OPTION_SUMS]          ? SUMS_APART
+		       : m->op.at[op].parent == m->body ? turns(m, cx, op, r)
+		                                        : "each step of a loop reduces a part of it";
 	case RESHARD_STEP_REDUCE:
-		return turns_loop(m, cx, op, r);
+		return cx->option[OPTION_SUMS] ? SUMS_APART : turns_loop(m, cx, op, r);
 	default:
 		return r->mesh != r->to ? "it goes to another mesh" : "it is neither a gather nor a sum";
 	}

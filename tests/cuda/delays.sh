@@ -20,6 +20,12 @@ for HIRC_MOCK_SEED in 1 2 3; do
 		HIRC_MOCK_DEVICES=4 once "$hirc" run "$program" "$@" $ranks --target=cuda --transport=nccl --check --repeat=3
 		once "$hirc" run "$program" "$@" $ranks --target=cuda --bootstrap=thread --check --repeat=3
 	done
+	for boot in thread fork; do
+		once "$hirc" run "$root/tests/cuda/seen.txt" --target=cuda --bootstrap=$boot --check --repeat=2
+		once "$hirc" run "$root/examples/zero_copy.hir" --target=cuda --bootstrap=$boot --zero-copy --check --repeat=3 -D t=9
+		HIRC_MOCK_QUEUES=1 once "$hirc" run "$root/examples/ag_matmul.hir" --np=3 --target=cuda --bootstrap=$boot \
+			--zero-copy --check -D t=7
+	done
 done
 for HIRC_MOCK_SEED in 1 2 3 4 5 6 7 8 9 10; do
 	for HIRC_MOCK_DELAY_US in 500 3000; do

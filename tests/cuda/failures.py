@@ -29,6 +29,8 @@ program failures on line {
   recv(Q, peer=device(x, (axis_index(x) + np - 1) % np)) as r
   wait(s)
   wait(r)
+  T: f32[2, 8] = set(X)
+  output E: f32[2, 8@x] = neg(T)
 }
 """
 WAYS = {  # name: options, environment
@@ -36,6 +38,8 @@ WAYS = {  # name: options, environment
     "peers": (["--np=2", "--bootstrap=thread"], {}),
     "nccl": (["--np=2", "--bootstrap=fork", "--transport=nccl"], {"HIRC_MOCK_DEVICES": "2"}),
     "ipc": (["--np=2", "--bootstrap=fork", "--transport=cuda-ipc"], {}),
+    "heap": (["--np=2", "--bootstrap=fork", "--zero-copy"], {}),
+    "heap, threads": (["--np=2", "--bootstrap=thread", "--zero-copy"], {}),
     "nccl, threads": (["--np=2", "--bootstrap=thread", "--transport=nccl"], {"HIRC_MOCK_DEVICES": "2"}),
 }
 CALL = re.compile(r"(cublasLt|nvrtc|nccl|cu)[A-Z]\w+")
@@ -44,9 +48,12 @@ TEXT = {"cu": "CUDA_ERROR_", "cublasLt": "cuBLASLt: ", "nvrtc": "NVRTC: NVRTC_ER
 # Statements that messages name where the last call of that name is one of the run.
 STATEMENT = {"cublasLtMatmul": "(in  M <- matmul(X, V)  (", "cuLaunchKernel": "(in  ", "ncclSend": "(in  ", "ncclRecv": "(in  "}
 # Of a way that has most of its calls in common with others: what is its own.
-ONLY = {"ipc": re.compile(r"cuIpc|cuStream(Wait|Write)Value|cuDeviceGet|cuMemsetD8|cuStreamSynchronize|cuMem(Alloc|cpyDtoD)$")}
+ONLY = {"heap": re.compile(r"cuMem(GetAlloc|Create|Release|Export|Import|Address|Map|Unmap|SetAccess)|cuCtxSynchronize"),
+        "heap, threads": re.compile(r"cuMem(Create|Release|Retain|Map|Unmap|SetAccess)"),
+        "ipc": re.compile(r"cuIpc|cuStream(Wait|Write)Value|cuDeviceGet|cuMemsetD8|cuStreamSynchronize|cuMem(Alloc|cpyDtoD)$")}
 # Calls that fail for want of memory, as the message says.
-MEMORY = {"cuMemAlloc": " has no memory for the ", "cuMemHostAlloc": "no pinned memory for the "}
+MEMORY = {"cuMemAlloc": " has no memory for the ", "cuMemCreate": " has no memory for the ",
+          "cuMemHostAlloc": "no pinned memory for the "}
 # A product that cuBLASLt does not compute is a kernel's; a driver of no known version may do.
 HELPED = {"cublasLtMatmulAlgoGetHeuristic", "cuDriverGetVersion"}
 # A name that headers give another one in the library.
@@ -108,7 +115,7 @@ class Tests:
         name = NAME.get(call, call)
         code, text, why, count = self.run_and_count(way, HIRC_MOCK_FAIL=f"{call}:{which}")
         line = next((l for l in text.splitlines() if l.startswith("hirc: ") and f" {name}: " in l), "")
-        processes = 2 if way in ("nccl", "ipc") else 1  # which each count their own calls
+        processes = 2 if way in ("nccl", "ipc", "heap") else 1  # which each count their own calls
         if not why and code == 0 and (call in HELPED or count.get(call, 0) < which * processes):
             return  # how often a call is made may differ from run to run
         if not why and code == 1 and MEMORY.get(call, "hirc: none") in text:

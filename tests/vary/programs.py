@@ -4,7 +4,7 @@
     programs.py --hirc build/dev/hirc --count 300          programs 0 … 299 of seed 1
     programs.py --hirc build/dev/hirc --show 17            prints program 17
     programs.py --hirc build/dev/hirc --only 17            runs it alone
-    programs.py --hirc build/dev/hirc --cuda               on a GPU, which has no zero-copy and one engine
+    programs.py --hirc build/dev/hirc --cuda               on a GPU, which has one engine
 
 A program has one to six operations on tensors of random shapes; each tensor has a random layout on a mesh of
 one to three axes (mesh axes, blocks, up to two loops, in loops), or none. Every third is run with another kind
@@ -60,7 +60,7 @@ class Program:
         self.dtype = r.choice(["f32", "f64", "bf16", "i32"])
         self.loops = [r.choice([2, 3, self.ranks]) for _ in range(r.choice([0, 1, 1, 2]))]
         self.pipeline = r.choice(KINDS) if r.random() < 0.33 else None
-        self.in_place = random.Random("zero-copy %d/%d" % (seed, number)).random() < 0.34 and not cuda
+        self.in_place = random.Random("zero-copy %d/%d" % (seed, number)).random() < 0.34
         self.scheduled = random.Random("schedule %d/%d" % (seed, number)).random() < 0.34
         self.buckets = random.Random("buckets %d/%d" % (seed, number)).choice(BUCKETS)
         r = random.Random("transform %d/%d" % (seed, number))
