@@ -14,6 +14,7 @@
  *     nccl.c        the transport "nccl": nccl_*.c
  *     peers.c       the transport "peers": ranks that are threads of one process; peers_collective.c
  *     ipc.c         the transport "cuda-ipc": ranks that are processes of one host; ipc_*.c
+ *     heap.c        of these two: memory that all ranks map; handles.c
  *
  * Ranks that are threads share the primary context of a GPU. */
 #ifndef HIRC_CUDA_CUDA_H
