@@ -115,7 +115,7 @@ static void fence(struct heap *h)
 	const struct rt_origin at = {.iteration = -1};
 	struct rt_request *r;
 	void *after = NULL, *event = NULL;
-	bool moved;
+	bool moved = false;
 	h->ok = h->ok && h->async->record(h->device, h->stream, at, &after) == STATUS_OK;
 	struct rt_collective c = {.kind = RT_BARRIER, .dtype = RT_U8, .team = h->team, .after = after};
 	h->ok = h->ok && rt_transport_start(h->t, &c, &r) == STATUS_OK;
