@@ -96,8 +96,8 @@ def several_ranks():
             expect(f"{case} has a roofline", re.search(rf"\\| {case} {sizes}, pipeline of .* alone \\| [0-9.]+ \\| ≥ 0.98", out), out)
         expect("predictions have an error", rows["error of predictions, median"][5] == "≤ 10 %", out)
 
-    code, out, rows = run("--rows=transports", **with_mock)
-    expect("transports are measured, or said to be absent", code == 0 and "nccl is not measured: " in out, out)
+    code, out, rows = run("--rows=transports", HIRC_MOCK_DEVICES="2", **with_mock)
+    expect("transports are measured on one GPU, or said to be absent", code == 0 and "nccl is not measured: " in out, out)
     expect("both are beside each other", rows["allreduce of 16 KiB, 4 ranks, peers"][3] == "cuda-ipc", out)
 
 

@@ -31,9 +31,19 @@ static unsigned long long number(const char *name, unsigned long long otherwise)
 
 static void parse_failures(const char *text);
 
+/* As many of them as CUDA_VISIBLE_DEVICES lists, where it is set. */
+static int visible(int devices)
+{
+	const char *list = getenv("CUDA_VISIBLE_DEVICES");
+	int listed = list && *list;
+	for (; list && *list; list++)
+		listed += *list == ',';
+	return list && listed < devices ? listed : devices;
+}
+
 static void begin(void)
 {
-	settings.devices = (int)number("HIRC_MOCK_DEVICES", 1);
+	settings.devices = visible((int)number("HIRC_MOCK_DEVICES", 1));
 	settings.memory = number("HIRC_MOCK_MEMORY", 4ull << 30);
 	settings.version = (int)number("HIRC_MOCK_VERSION", CUDA_VERSION);
 	settings.shared_gpu = number("HIRC_MOCK_SHARED_GPU", 0) != 0;

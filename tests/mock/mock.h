@@ -8,7 +8,7 @@
  *
  * Environment, read at the first call:
  *
- *     HIRC_MOCK_DEVICES=N      GPUs (1)
+ *     HIRC_MOCK_DEVICES=N      GPUs (1), of which CUDA_VISIBLE_DEVICES shows as many as it lists
  *     HIRC_MOCK_MEMORY=BYTES   of each (4 GiB)
  *     HIRC_MOCK_VERSION=N      of CUDA that the driver is of (that of the headers, as CUDA_VERSION)
  *     HIRC_MOCK_SHARED_GPU=1   communicators may have two ranks on one GPU
