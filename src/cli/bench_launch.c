@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -35,6 +36,16 @@ bool bench_transports(struct bench *b)
 	else
 		return true;
 	return false;
+}
+
+/* A file without a name; NULL with errno. */
+static FILE *open_memory(void)
+{
+	int memory = memfd_create("hirc bench", MFD_CLOEXEC);
+	FILE *f = memory < 0 ? NULL : fdopen(memory, "w+");
+	if (!f && memory >= 0)
+		close(memory);
+	return f;
 }
 
 /* ---- a process of their own */
@@ -70,7 +81,7 @@ static _Noreturn void be_child(const struct bench *b, pid_t parent, int messages
 static enum status launch_apart(const struct bench *b, int (*rank_main)(struct rt_job *, void *), void *arg,
                                 struct buf *messages)
 {
-	FILE *file = tmpfile();
+	FILE *file = open_memory();
 	pid_t parent = getpid(), child = file ? fork() : -1;
 	if (child == 0)
 		be_child(b, parent, fileno(file), rank_main, arg);
@@ -103,9 +114,10 @@ enum status bench_launch(struct bench *b, uint32_t transport, int (*rank_main)(s
 {
 	struct buf messages = {0};
 	const struct rank_options asked = b->ranks;
-	*out = (struct bench_outcome){.transport = b->transport.at[transport], .results = tmpfile()};
+	*out = (struct bench_outcome){.transport = b->transport.at[transport], .results = open_memory()};
 	if (!out->results) {
-		fprintf(stderr, "hirc bench: error: cannot make a temporary file: %s\n", strerror(errno));
+		buf_printf(&out->why, "no memory for what ranks measure: %s", strerror(errno));
+		fprintf(stderr, "hirc bench: error: %s\n", out->why.at);
 		return out->status = STATUS_DIAGNOSTICS;
 	}
 	choose(b, transport);
