@@ -94,7 +94,9 @@ static enum status launch_apart(const struct bench *b, int (*rank_main)(struct r
 		buf_printf(messages, "hirc bench: error: cannot start ranks: %s\n", strerror(error));
 	if (file)
 		fclose(file);
-	return child > 0 && WIFEXITED(how) ? (enum status)WEXITSTATUS(how) : STATUS_INTERNAL;
+	if (child <= 0)
+		return STATUS_DIAGNOSTICS;
+	return WIFEXITED(how) ? (enum status)WEXITSTATUS(how) : STATUS_INTERNAL;
 }
 
 /* ---- launching */
