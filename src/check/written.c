@@ -50,7 +50,8 @@ void written_check(struct walk *w, op_id op, const struct access *a)
 		return;
 	for (uint32_t k = x->written.n; k-- > 0;) {
 		check_spend(w->c, 1);
-		if (!parts_disjoint(&w->c->parts, x->written.at[k], part))
+		if (parts_is_empty(&w->c->parts, x->written.at[k]) || /* so the part that is read may be */
+		    !parts_disjoint(&w->c->parts, x->written.at[k], part))
 			return;
 	}
 	report_unwritten(w, op, x->value);

@@ -38,6 +38,7 @@ enum status exec_device_try(struct rt_job *job, const struct exec_options *o, bo
 #else
 	(void)job;
 	(void)o;
+	(void)symmetric;
 #endif
 	return STATUS_OK;
 }

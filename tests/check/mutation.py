@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+"""Whether each mutant of a program is reported by `hirc check`, or runs right whatever is put off.
+
+    mutation.py --hirc build/dev/hirc                      every 9th mutant of each program, seed 1
+    mutation.py --hirc build/dev/hirc --every 1 --seeds 3  all of them, under three seeds
+    mutation.py --hirc build/dev/hirc --show 'ag_matmul 12 drop'
+
+The examples, compiled, lose one statement of streams, waits and communication (drop), have two neighbours change
+places (swap), or name another stream, Communication, root or peer (retarget). What `hirc check` refuses is killed; it
+names a line. What it accepts runs with --adversary, against its own reference, and must give the right numbers.
+What does not parse, or cannot be compiled, is no mutant.
+"""
+import argparse
+import collections
+import concurrent.futures
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+CASES = [(path, []) for path in sorted(ROOT.glob("examples/*.hir"))]
+CASES += [(ROOT / "examples" / f"{name}.hir", [f"--pipeline={kind}", "--np=3"])
+          for name in ("ag_matmul", "matmul_reduce_scatter") for kind in ("permute", "collective", "p2p", "p2p-put")]
+MUTABLE = re.compile(r"^\s*(\w+ = get_current_stream|set_stream|synchronize|wait|deallocate|send|recv|share_mem_handles|"
+                     r"\w+ = symmetric_view|start_coalescing|end_coalescing|.* as \w+$)")
+SIMPLE = re.compile(r"^\s+[^{}]*$")
+
+
+def retargets(line, others):
+    """The line with each of its targets replaced, once each."""
+    for call in ("set_stream", "synchronize"):
+        m = re.match(rf"(\s*{call})\((.*)\)$", line)
+        if m:
+            yield f"{m[1]}({'0' if m[2] == 'main' else 'main'})"
+            if m[2] != "main":
+                yield f"{m[1]}({m[2]} + 1)"
+    m = re.match(r"(\s*wait)\((\w+)\)$", line)
+    if m:
+        yield from (f"{m[1]}({other})" for other in others if other != m[2])
+    for key in ("root", "peer", "send_peer", "recv_peer"):
+        m = re.search(rf"\b{key}=((?:[^(),]|\((?:[^()]|\([^()]*\))*\))+)", line)
+        if m:
+            inner = re.match(r"device\((\w+), (.*)\)$", m[1])
+            moved = f"device({inner[1]}, ({inner[2]} + 1) % size({inner[1]}))" if inner else f"{m[1]} + 1"
+            yield line[:m.start(1)] + moved + line[m.end(1):]
+
+
+def mutants(lines):
+    """What was done, and the program."""
+    others = re.findall(r" as (\w+)$", "\n".join(lines), re.MULTILINE)[:3]
+    for k, line in enumerate(lines):
+        if not MUTABLE.match(line):
+            continue
+        yield f"{k + 1} drop: {line.strip()}", lines[:k] + lines[k + 1:]
+        if k + 1 < len(lines) and SIMPLE.match(line) and SIMPLE.match(lines[k + 1]):
+            yield f"{k + 1} swap: {line.strip()}", lines[:k] + [lines[k + 1], line] + lines[k + 2:]
+        for i, other in enumerate(retargets(line, others)):
+            yield f"{k + 1} retarget {i}: {other.strip()}", lines[:k] + [other] + lines[k + 1:]
+
+
+def run(arguments, text):
+    try:
+        return subprocess.run(arguments, input=text, capture_output=True, text=True, timeout=120, check=False)
+    except subprocess.TimeoutExpired:
+        return subprocess.CompletedProcess(arguments, -1, "", "timed out")
+
+
+def judge(hirc, text, seeds):
+    """killed, invalid, right, or what is wrong."""
+    checked = run([hirc, "check", "-", "--passes=", "--strict"], text)
+    if checked.returncode == 1:
+        return "killed" if re.search(r"error: (race|lifetime|mismatch|wait|deadlock): ", checked.stderr) else "invalid"
+    if checked.returncode:
+        return f"check exits with {checked.returncode}: {checked.stderr[-300:]}"
+    for seed in range(1, seeds + 1):
+        ran = run([hirc, "run", "-", "--passes=", "--check", f"--adversary={seed}", "--timeout=10"], text)
+        if ran.returncode in (1, 2):
+            return "invalid"
+        if ran.returncode:
+            return f"accepted, but exits with {ran.returncode} under seed {seed}: {(ran.stdout + ran.stderr)[-600:]}"
+    return "right"
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--hirc", required=True)
+    p.add_argument("--every", type=int, default=9)
+    p.add_argument("--seeds", type=int, default=1)
+    p.add_argument("--jobs", type=int, default=2)
+    p.add_argument("--show")
+    o = p.parse_args()
+    todo = []
+    for path, options in CASES:
+        dump = run([o.hirc, "compile", str(path), "--dump=hir", *options], "")
+        name = " ".join([path.stem, *options])
+        todo += [(f"{name} {what}", "\n".join(text) + "\n") for what, text in mutants(dump.stdout.splitlines())]
+    if o.show:
+        for what, text in todo:
+            if what.startswith(o.show):
+                print(f"# {what}\n{text}")
+        return 0
+    todo = todo[::o.every]
+    with concurrent.futures.ThreadPoolExecutor(o.jobs) as pool:
+        verdicts = list(pool.map(lambda t: judge(o.hirc, t[1], o.seeds), todo))
+    known = ("killed", "right", "invalid")
+    counts = collections.Counter(v if v in known else "wrong" for v in verdicts)
+    for (what, _), verdict in zip(todo, verdicts):
+        if verdict not in known:
+            print(f"wrong: {what}: {verdict}")
+    valid = len(todo) - counts["invalid"]
+    print(f"{valid} mutants: {counts['killed']} killed, {counts['right']} right, {counts['wrong']} wrong; "
+          f"{counts['invalid']} are no programs")
+    return counts["wrong"] != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
