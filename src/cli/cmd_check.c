@@ -2,7 +2,9 @@
  *
  *     hirc check foo.hir                  for as many ranks as its meshes have devices
  *     hirc check foo.hir --np=4 -D t=13   the program that `hirc run` with these options runs   */
+#include "base/str.h"
 #include "check/check.h"
+#include "cli/check_memory.h"
 #include "cli/commands.h"
 #include "cli/compile.h"
 #include "cli/output.h"
@@ -49,6 +51,14 @@ static enum status report(struct module *m, struct diag *d, const struct check_o
 	return STATUS_DIAGNOSTICS;
 }
 
+/* --memory-limit, which has been read. */
+static bool fits_memory(const struct check_command *c, const struct module *m, struct diag *d)
+{
+	int64_t limit;
+	return !c->compile.memory_limit || !str_parse_size(c->compile.memory_limit, &limit) ||
+	       check_memory(m, d, c->check.ranks, c->check.streams, limit);
+}
+
 static enum status check_ranks(struct check_command *c, struct module *m, struct diag *d)
 {
 	int64_t needed = module_ranks(m);
@@ -61,6 +71,8 @@ static enum status check_ranks(struct check_command *c, struct module *m, struct
 		return STATUS_USAGE;
 	}
 	c->check.ranks = needed; /* more would idle */
+	if (!fits_memory(c, m, d))
+		return STATUS_DIAGNOSTICS;
 	return report(m, d, &c->check);
 }
 
