@@ -1,7 +1,8 @@
 /* cmd_check: hirc check: prove that a program is free of races, without running it.
  *
  *     hirc check foo.hir                  for as many ranks as its meshes have devices
- *     hirc check foo.hir --np=4 -D t=13   the program that `hirc run` with these options runs   */
+ *     hirc check foo.hir --np=4 -D t=13   the program that `hirc run` with these options runs
+ *     hirc check foo.hir --family=np=2..64    for each number of ranks                          */
 #include "base/str.h"
 #include "check/check.h"
 #include "cli/check_memory.h"
@@ -11,7 +12,9 @@
 #include "cli/params.h"
 #include "cli/split.h"
 #include "import/import.h"
+#include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 enum { MAX_STREAMS = 4096 };
 
@@ -20,14 +23,22 @@ struct check_command {
 	struct check_options check;
 	const char *path;
 	bool split;
+	const char *family_text;
+	struct family {
+		char name[64]; /* np, or what -D defines */
+		int64_t lo, hi;
+	} family;
 	struct diag *d;
 };
 
-static enum status report(struct module *m, struct diag *d, const struct check_options *o)
+/* quiet: what is right is not printed. */
+static enum status report(struct module *m, struct diag *d, const struct check_options *o, bool quiet)
 {
 	struct check_result r;
 	switch (check_program(m, d, o, &r)) {
 	case CHECK_CLEAN:
+		if (quiet)
+			return STATUS_OK;
 		printf("ok: %lld rank%s, %lld access%s, %lld Communication%s: ordered, matched, alive, "
 		       "without deadlock\n",
 		       (long long)r.ranks, r.ranks == 1 ? "" : "s", (long long)r.accesses,
@@ -73,7 +84,7 @@ static enum status check_ranks(struct check_command *c, struct module *m, struct
 	c->check.ranks = needed; /* more would idle */
 	if (!fits_memory(c, m, d))
 		return STATUS_DIAGNOSTICS;
-	return report(m, d, &c->check);
+	return report(m, d, &c->check, c->family_text);
 }
 
 /* Takes the source over. */
@@ -90,17 +101,77 @@ static enum status check_source(void *command, struct source *source, bool first
 	return status;
 }
 
+/* ---- families: np=2..64 */
+
+static bool read_family(struct check_command *c)
+{
+	struct family *f = &c->family;
+	int end = 0;
+	if (sscanf(c->family_text, "%63[A-Za-z0-9_]=%" SCNd64 "..%" SCNd64 "%n", f->name, &f->lo, &f->hi,
+	           &end) == 3 &&
+	    !c->family_text[end] && f->lo >= 1 && f->lo <= f->hi && f->hi <= INT32_MAX)
+		return true;
+	diag_error(c->d, DIAG_NOWHERE,
+	           "--family takes np, or what -D defines, and its values, as in np=2..64, not '%s'",
+	           c->family_text);
+	return false;
+}
+
+static enum status check_member(struct check_command *c, const struct source *s, int64_t value)
+{
+	bool ranks = strcmp(c->family.name, "np") == 0;
+	char text[24];
+	snprintf(text, sizeof text, "%" PRId64, value);
+	if (ranks)
+		c->compile.np = value;
+	else
+		vec_push(&c->compile.define, (struct sema_define){.name = c->family.name, .text = text});
+	enum status status = check_source(c, source_from_text(s->name, s->text, s->size), true);
+	if (!ranks && !c->compile.define.at[--c->compile.define.n].used && status == STATUS_OK) {
+		diag_error(c->d, DIAG_NOWHERE, "--family: the program has no '%s'", c->family.name);
+		status = STATUS_USAGE;
+	}
+	return status;
+}
+
+/* One after the other, up to the first that is not right. */
+static enum status check_family(struct check_command *c, const struct source *s)
+{
+	const struct family *f = &c->family;
+	enum status status = STATUS_OK;
+	int64_t value = f->lo;
+	while (value <= f->hi && (status = check_member(c, s, value)) == STATUS_OK)
+		value++;
+	if (status == STATUS_OK)
+		printf("ok: %s = %" PRId64 " … %" PRId64 ": ordered, matched, alive, without deadlock\n",
+		       f->name, f->lo, f->hi);
+	else if (value > f->lo)
+		diag_note(c->d, DIAG_NOWHERE, "%s = %" PRId64 " … %" PRId64 " is right, %" PRId64 " is not",
+		          f->name, f->lo, value - 1, value);
+	else
+		diag_note(c->d, DIAG_NOWHERE, "with %s = %" PRId64, f->name, value);
+	return status;
+}
+
+static enum status check_text(struct check_command *c, struct source *s)
+{
+	enum status status = c->family_text ? check_family(c, s)
+	                     : c->split     ? split_each(s, check_source, c)
+	                                    : check_source(c, s, true);
+	if (c->family_text || c->split)
+		source_free(s);
+	return status;
+}
+
 static enum status check(struct check_command *c)
 {
 	struct source *s;
 	enum status status = STATUS_USAGE;
 	c->d = compile_diag(&c->compile);
-	if (compile_options_finish(&c->compile, c->d))
+	if (compile_options_finish(&c->compile, c->d) && (!c->family_text || read_family(c)))
 		status = source_read_bytes(c->d, c->path, import_knows_bytes, &s);
 	if (status == STATUS_OK) {
-		status = c->split ? split_each(s, check_source, c) : check_source(c, s, true);
-		if (c->split)
-			source_free(s);
+		status = check_text(c, s);
 		compile_warn_unused(c->d, &c->compile);
 	}
 	diag_finish(c->d);
@@ -119,6 +190,11 @@ int cmd_check(int argc, char **argv)
 	     .value = "N",
 	     .max = MAX_STREAMS,
 	     .help = "stream indices are taken modulo N; 0: unbounded"},
+	    {.name = "family",
+	     .kind = OPTION_TEXT,
+	     .to = &c.family_text,
+	     .value = "NAME=LO..HI",
+	     .help = "check it for each value of np, or of what -D defines"},
 	    {.name = "queue",
 	     .kind = OPTION_INT,
 	     .to = &c.check.queue,
