@@ -1,7 +1,7 @@
 #!/bin/sh
-# kill.sh HIRC: a rank that is killed ends the job within a second, with its number and the line it
-# stood at; no process and no shared memory stays behind. Then the same for hirc itself, killed and asked to end, and
-# for a rank of mpirun, which tells of it.
+# kill.sh HIRC: a rank that is killed or crashes ends the job within a second, with one table of what all ranks stood in
+# and who waited for whom; no process and no shared memory stays behind. So does hirc itself or mpirun, when it is
+# killed, asked to end or interrupted, and a rank that is stopped is named.
 set -u
 hirc=$1
 scratch=$(mktemp -d)
@@ -30,10 +30,23 @@ fail() {
 	exit 1
 }
 
+# table FIRST: it was printed once, under a line with FIRST, with all ranks, idle ones too.
+table() {
+	[ "$(grep -c '^hirc: .*error' "$scratch/out")" = 1 ] || fail "there is more than one report, or none"
+	grep -q "$1" "$scratch/out" || fail "no line says: $1"
+	for rank in 0 1 3; do
+		grep -q "^rank $rank: waiting for the end of the run" "$scratch/out" || fail "rank $rank is not named"
+	done
+	grep -q '^rank 2 main: waiting in  wait(never)  (.*stuck.hir:7)  for  recv.*stuck.hir:6)' "$scratch/out" ||
+		fail "the table does not say where rank 2 stood"
+	grep -q '^ranks 0 1 3 wait for rank 2$' "$scratch/out" || fail "the table does not say who waits for rank 2"
+	grep -q '^rank 2 waits for rank 1$' "$scratch/out" || fail "the table does not say for whom rank 2 waits"
+}
+
 # start: runs the job in the background and waits until rank 2 stands in its receive; the ranks are
 # the children of $job, in order.
 start() {
-	"$hirc" run --np=4 --timeout=60 "$scratch/stuck.hir" >"$scratch/out" 2>&1 &
+	env --default-signal=INT "$hirc" run --np=4 "$@" "$scratch/stuck.hir" >"$scratch/out" 2>&1 &
 	job=$!
 	ranks=
 	for i in $(seq 100); do
@@ -43,6 +56,10 @@ start() {
 	done
 	[ "$(echo "$ranks" | wc -w)" = 4 ] || fail "the ranks did not start"
 	sleep 0.5
+}
+
+rank_2() {
+	echo $ranks | cut -d' ' -f3
 }
 
 # ended_within SECONDS: the job's exit code in $code.
@@ -59,35 +76,74 @@ ended_within() {
 }
 
 start
-kill -9 "$(echo $ranks | cut -d' ' -f3)"
+kill -9 "$(rank_2)"
 ended_within 1
-[ $code != 0 ] || fail "exit code 0 after a rank was killed"
-grep -q 'rank 2' "$scratch/out" || fail "the message does not name the rank"
-grep -q 'stuck.hir:[67]' "$scratch/out" || fail "the message does not name the line"
+[ $code = 70 ] || fail "exit code $code after a rank was killed"
+table 'rank 2 was killed by signal 9'
+grep -q '^rank 2: dead' "$scratch/out" || fail "rank 2 is not said to be dead"
 
 start
 kill -9 $job
 ended_within 1
 
-start
-kill -TERM $job
-ended_within 1
-[ $code != 0 ] || fail "exit code 0 after SIGTERM"
-# Under mpirun ranks are its children; it looks after the dead once a second.
+for signal in TERM INT; do
+	start
+	kill -$signal $job
+	ended_within 1
+	[ $code -gt 128 ] || fail "exit code $code after SIG$signal"
+	table 'ended by signal'
+done
+
+start --timeout=2
+kill -STOP "$(rank_2)"
+ended_within 4
+[ $code = 4 ] || fail "exit code $code after a rank was stopped"
+table 'for rank 2 to come to: the end of the run'
+grep -q '^rank 2: stopped' "$scratch/out" || fail "rank 2 is not said to be stopped"
+
+# Ranks that are threads: one process, which tells of itself. A sanitizer tells of crashes otherwise.
+for signal in SEGV TERM; do
+	env --default-signal=INT "$hirc" run --np=4 --bootstrap=thread "$scratch/stuck.hir" >"$scratch/out" 2>&1 &
+	job=$!
+	sleep 1
+	kill -$signal $job
+	ended_within 1
+	[ $code != 0 ] || fail "exit code 0 after SIG$signal"
+	grep -q 'Sanitizer' "$scratch/out" || table 'ended by signal'
+done
+
+# start_mpi TRANSPORT: the same under mpirun, whose children the ranks are.
+start_mpi() {
+	mpirun -np 4 "$hirc" run --transport=$1 --timeout=${2:-60} "$scratch/stuck.hir" >"$scratch/out" 2>&1 &
+	job=$!
+	for i in $(seq 100); do
+		ranks=$(pgrep -P $job -f "$scratch/stuck.hir" | sort -n)
+		[ "$(echo "$ranks" | wc -w)" = 4 ] && break
+		sleep 0.05
+	done
+	sleep 1
+}
+
 if "$hirc" --version | grep -q 'features:.* mpi' && command -v mpirun >/dev/null; then
 	for transport in shm mpi; do
-		mpirun -np 4 "$hirc" run --transport=$transport --timeout=60 "$scratch/stuck.hir" >"$scratch/out" 2>&1 &
-		job=$!
-		for i in $(seq 100); do
-			ranks=$(pgrep -P $job -f "$scratch/stuck.hir" | sort -n)
-			[ "$(echo "$ranks" | wc -w)" = 4 ] && break
-			sleep 0.05
-		done
-		sleep 1
-		kill -9 "$(echo $ranks | cut -d' ' -f3)"
-		ended_within 10
+		start_mpi $transport
+		kill -9 "$(rank_2)"
+		ended_within 1
 		[ $code != 0 ] || fail "exit code 0 after a rank of mpirun was killed"
-		grep -q 'signal 9' "$scratch/out" || fail "mpirun does not say that a rank was killed"
+		table 'the process of rank 2 has died'
 	done
+	start_mpi shm
+	kill -SEGV "$(rank_2)"
+	ended_within 2
+	grep -q 'Sanitizer' "$scratch/out" || table 'rank 2: error: ended by signal 11'
+	start_mpi shm
+	kill -TERM $job # it gives its ranks a second
+	ended_within 5
+	table 'ended by signal 15'
+	start_mpi shm 2
+	kill -STOP "$(rank_2)"
+	ended_within 6
+	table 'waited 2.0 s for the other ranks to come to: the end of the run'
+	grep -q '^rank 2: stopped' "$scratch/out" || fail "rank 2 of mpirun is not said to be stopped"
 fi
 echo "ok: killed ranks and launchers leave nothing behind"

@@ -59,6 +59,7 @@ static enum status record_alone(const struct recorded *r)
 	struct rt_job job = {.rank = r->of->rank, .size = r->of->ranks, .boot = &alone, .host = "here"};
 	job.board = mem_zalloc(rt_board_bytes(1));
 	rt_board_start(job.board, 1, job.rank);
+	rt_board_join(job.board, job.rank, 0);
 	enum status status = record(&job, r);
 	free(job.board);
 	return status;

@@ -22,10 +22,26 @@ static struct rt_board_rank *own(struct rt_job *job)
 	return &job->board->rank[job->rank - job->board->first];
 }
 
-static const struct rt_board_rank *find(const struct rt_board *b, int rank)
+const struct rt_board_rank *rt_board_find(const struct rt_board *b, int rank)
 {
 	int i = rank - b->first;
-	return i >= 0 && i < b->ranks ? &b->rank[i] : NULL;
+	bool here = i >= 0 && i < b->ranks && atomic_load_explicit(&b->rank[i].here, memory_order_relaxed);
+	return here ? &b->rank[i] : NULL;
+}
+
+void rt_board_join(struct rt_board *b, int rank, int process)
+{
+	struct rt_board_rank *r = &b->rank[rank - b->first];
+	atomic_store_explicit(&r->process, process, memory_order_relaxed);
+	atomic_store_explicit(&r->here, 1, memory_order_relaxed);
+}
+
+int rt_board_seen(const struct rt_board *b)
+{
+	int n = 0;
+	for (int r = 0; r < b->ranks; r++)
+		n += rt_board_find(b, b->first + r) != NULL;
+	return n;
 }
 
 /* Copies s up to the limit, cut between characters. Returns its length. */
@@ -68,10 +84,26 @@ int rt_board_line_new(struct rt_job *job, const char *name)
 		if (!label)
 			return -1;
 		atomic_store_explicit(&r->line[i].iteration, -1, memory_order_relaxed);
+		atomic_store_explicit(&r->line[i].peer, 0, memory_order_relaxed);
+		atomic_store_explicit(&r->line[i].members, 0, memory_order_relaxed);
+		atomic_store_explicit(&r->line[i].begun, 0, memory_order_relaxed);
 		atomic_store_explicit(&r->line[i].name, label, memory_order_release);
 		return i;
 	}
 	return -1;
+}
+
+void rt_board_line_members(struct rt_job *job, int line, const int *rank, int n)
+{
+	struct rt_board_rank *r = own(job);
+	uint32_t unit = sizeof *rank, at = atomic_load_explicit(&r->text_bytes, memory_order_relaxed);
+	at = (at + unit - 1) / unit * unit;
+	if (line < 0 || (uint64_t)at + ((uint64_t)n + 1) * unit > RT_BOARD_TEXT_BYTES)
+		return;
+	memcpy(r->text + at, &n, unit);
+	memcpy(r->text + at + unit, rank, (size_t)n * unit);
+	atomic_store_explicit(&r->text_bytes, at + ((uint32_t)n + 1) * unit, memory_order_release);
+	atomic_store_explicit(&r->line[line].members, at, memory_order_release);
 }
 
 void rt_board_line_free(struct rt_job *job, int line)
@@ -93,62 +125,20 @@ void rt_board_set(struct rt_job *job, int line, enum rt_board_state state, struc
 	rt_board_line_set(rt_board_line_at(job, line), state, at, awaited);
 }
 
-/* The two strings of a label, NULL if there is none (yet). */
-static const char *label_text(const struct rt_board_rank *r, uint32_t label)
+const char *rt_board_text(const struct rt_board_rank *r, uint32_t label)
 {
 	if (!r || label == 0 || label >= atomic_load_explicit(&r->text_bytes, memory_order_acquire))
 		return NULL;
 	return r->text + label;
 }
 
-static void put_label(const struct rt_board_rank *r, uint32_t label, int64_t iteration, struct buf *out)
+void rt_board_label(const struct rt_board *b, int rank, uint32_t label, struct buf *out)
 {
-	const char *text = label_text(r, label);
+	const char *text = rt_board_text(rt_board_find(b, rank), label);
 	if (!text)
 		return;
 	buf_puts(out, text);
 	const char *where = text + strlen(text) + 1;
 	if (*where)
 		buf_printf(out, "  (%s)", where);
-	if (iteration >= 0)
-		buf_printf(out, " iteration %lld", (long long)iteration);
-}
-
-void rt_board_label(const struct rt_board *b, int rank, uint32_t label, struct buf *out)
-{
-	put_label(find(b, rank), label, -1, out);
-}
-
-void rt_board_print(const struct rt_board *b, int rank, struct buf *out)
-{
-	const struct rt_board_rank *r = find(b, rank);
-	if (!r)
-		return;
-	bool any = false;
-	uint32_t host = atomic_load_explicit(&r->host, memory_order_relaxed);
-	for (int i = 0; i < RT_BOARD_LINES; i++) {
-		const struct rt_board_line *l = &r->line[i];
-		const char *name = label_text(r, atomic_load_explicit(&l->name, memory_order_relaxed));
-		uint32_t state = atomic_load_explicit(&l->state, memory_order_relaxed);
-		if (!name || state == RT_LINE_IDLE)
-			continue;
-		any = true;
-		buf_printf(out, "rank %d %s: %s  ", rank, name,
-		           state == RT_LINE_RUNNING ? "running" : "waiting in");
-		put_label(r, atomic_load_explicit(&l->label, memory_order_relaxed),
-		          atomic_load_explicit(&l->iteration, memory_order_relaxed), out);
-		uint32_t awaited = atomic_load_explicit(&l->awaited, memory_order_relaxed);
-		if (label_text(r, awaited)) {
-			buf_puts(out, "  for  ");
-			put_label(r, awaited, -1, out);
-		}
-		buf_putc(out, '\n');
-	}
-	const char *text = label_text(r, host);
-	if (text && strcmp(text, "finished") == 0)
-		buf_printf(out, "rank %d: finished\n", rank);
-	else if (text)
-		buf_printf(out, "rank %d: waiting for %s\n", rank, text);
-	else if (!any)
-		buf_printf(out, "rank %d: idle\n", rank);
 }

@@ -6,6 +6,7 @@
 #include "base/arena.h"
 #include "rt/launcher.h"
 #include "rt/region.h"
+#include "rt/signals.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -67,6 +68,8 @@ static _Noreturn void rank_run(struct rt_job *job, rt_rank_main *rank_main, void
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent)
 		_exit(STATUS_INTERNAL);
 	struct rt_shared *s = ((struct rt_member *)job->boot_state)->shared;
+	rt_board_join(s->board, job->rank, getpid());
+	rt_signals_forward(s->board);
 	int status = rank_main(job, arg);
 	rt_job_host(job, "finished");
 	rt_job_fail(job, (enum status)status);

@@ -1,12 +1,14 @@
 /* bootstrap_mpi: this process is a rank that mpirun or srun has started.
  *
- * The board is shared by all ranks if they are on one host, so that the watchdog can speak for all;
- * else each rank sees only itself. A job that failed ends by MPI_Abort, unless all ranks come to
+ * The ranks of a host share a board, so that one of them can speak for all; what other hosts' ranks stand in
+ * one of those says when mpirun ends them. A job that failed ends by MPI_Abort, unless all ranks come to
  * the end within a moment. */
 #ifdef HIRC_HAVE_MPI
 #include "base/arena.h"
 #include "rt/bootstrap_shared.h"
+#include "rt/life.h"
 #include "rt/mpi_call.h"
+#include "rt/signals.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -48,6 +50,11 @@ static enum status exchange(struct rt_job *job, MPI_Comm comm, const char *what,
 		rt_job_error(job, "%s: %zu bytes are too many to exchange", what, bytes);
 		return rt_job_fail(job, STATUS_INTERNAL);
 	}
+	struct rt_board_rank *board = &job->board->rank[job->rank - job->board->first];
+	bool everyone = comm != ((struct rt_mpi *)job->boot_state)->host;
+	if (everyone)
+		atomic_fetch_add_explicit(&board->met, 1, memory_order_relaxed);
+	atomic_store_explicit(&board->meets, everyone, memory_order_relaxed);
 	rt_job_progress(job);
 	if (!RT_MPI(job, MPI_Iallgather(mine ? mine : &none, (int)bytes, MPI_BYTE, all ? all : &none,
 	                                (int)bytes, MPI_BYTE, comm, &request)))
@@ -76,6 +83,7 @@ static enum status exchange(struct rt_job *job, MPI_Comm comm, const char *what,
 		noted = true;
 		sleep_us(POLL_US);
 	}
+	atomic_store_explicit(&board->meets, 0, memory_order_relaxed);
 	if (noted)
 		rt_job_host(job, NULL);
 	return STATUS_OK;
@@ -195,6 +203,7 @@ static bool enter(struct rt_job *job, struct rt_mpi *m, int np)
 		return false;
 	job->board = mem_zalloc(rt_board_bytes(1)); /* until there is a shared one */
 	rt_board_start(job->board, 1, job->rank);
+	rt_board_join(job->board, job->rank, getpid());
 	if (provided < MPI_THREAD_SERIALIZED) {
 		rt_job_error(job,
 		             "this MPI library does not allow calls from more than one thread (it gives "
@@ -221,16 +230,22 @@ static bool share_board(struct rt_job *job)
 {
 	struct rt_mpi *m = job->boot_state;
 	if (rt_job_barrier(job, "the start of all ranks") != STATUS_OK ||
-	    mpi_share(job, "the start of all ranks", rt_board_bytes(job->size), &m->board) != STATUS_OK)
+	    mpi_share_on_host(job, "the start of all ranks", rt_board_bytes(job->size), &m->board) !=
+	        STATUS_OK)
 		return false;
-	if (job->rank == 0)
+	int place;
+	if (!RT_MPI(job, MPI_Comm_rank(m->host, &place)))
+		return false;
+	if (place == 0)
 		rt_board_start(m->board.at, job->size, 0);
 	if (rt_job_barrier(job, "the start of all ranks") != STATUS_OK)
 		return false;
 	free(job->board);
 	job->board = m->board.at;
 	m->board_shared = true;
-	return true;
+	rt_board_join(job->board, job->rank, getpid());
+	rt_signals_begin(job->board, job->rank);
+	return rt_life_begin(job);
 }
 
 /* Exchanges how the ranks have ended; never returns if some do not come and one has failed. */
@@ -246,11 +261,11 @@ static enum status leave(struct rt_job *job, enum status status)
 	for (int look = 0; ok && !done; look++) {
 		ok = RT_MPI(job, MPI_Test(&request, &done, MPI_STATUS_IGNORE));
 		if (status == STATUS_OK)
-			status = rt_job_status(job);
+			status = rt_job_lost(job) ? STATUS_INTERNAL : rt_job_status(job);
 		if (status != STATUS_OK && failed_at == 0)
 			failed_at = rt_clock_us();
-		if (failed_at && rt_clock_us() - failed_at > GRACE_US)
-			ok = false;
+		if (failed_at && (rt_clock_us() - failed_at > GRACE_US || rt_life_lost(job->board) >= 0))
+			ok = false; /* who has died does not come */
 		if (look > QUICK_LOOKS && !done)
 			sleep_us(POLL_US);
 	}
@@ -288,7 +303,7 @@ enum status rt_launch_mpi(const struct rt_launch_options *options, rt_rank_main 
 		status = rt_job_status(&job);
 		if (!job.board)
 			return STATUS_INTERNAL; /* MPI did not start */
-	} else if (m.one_host && !share_board(&job)) {
+	} else if (!share_board(&job)) {
 		status = rt_job_status(&job);
 		if (status == STATUS_OK)
 			status = STATUS_INTERNAL;
@@ -304,6 +319,8 @@ enum status rt_launch_mpi(const struct rt_launch_options *options, rt_rank_main 
 		RT_MPI(&job, MPI_Comm_free(&m.boot));
 		RT_MPI(&job, MPI_Comm_free(&m.end));
 	}
+	rt_life_end(&job);
+	rt_signals_end();
 	MPI_Finalize();
 	rt_mpi_free_abandoned(&m);
 	free(m.host_of);

@@ -24,6 +24,8 @@ struct rt_shared *rt_shared_new(struct rt_job *launcher, int size)
 	s->bytes = bytes;
 	s->board = (struct rt_board *)((char *)at + meetings);
 	rt_board_start(s->board, size, 0);
+	for (int r = 0; r < size; r++)
+		rt_board_join(s->board, r, 0);
 	return s;
 }
 
@@ -60,10 +62,13 @@ static enum status meet(struct rt_job *job, const char *what)
 	struct rt_member *m = job->boot_state;
 	struct rt_shared *s = m->shared;
 	uint32_t round = ++m->rounds;
+	struct rt_board_rank *board = &job->board->rank[job->rank];
 	struct rt_watch watch = {0};
 	int next = 0; /* ranks below have come */
 	rt_job_progress(job);
 	atomic_store_explicit(&s->rank[job->rank].arrived, round, memory_order_release);
+	atomic_store_explicit(&board->met, round, memory_order_relaxed);
+	atomic_store_explicit(&board->meets, 1, memory_order_relaxed);
 	rt_bell_ring(&s->bell);
 	bool noted = false;
 	for (;;) {
@@ -89,6 +94,7 @@ static enum status meet(struct rt_job *job, const char *what)
 		}
 		rt_bell_wait(&s->bell, seen, LOOK_US);
 	}
+	atomic_store_explicit(&board->meets, 0, memory_order_relaxed);
 	if (noted)
 		rt_job_host(job, NULL);
 	return STATUS_OK;

@@ -2,6 +2,7 @@
 #include "base/arena.h"
 #include "rt/bootstrap_shared.h"
 #include "rt/region.h"
+#include "rt/signals.h"
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -140,6 +141,7 @@ enum status rt_launch_thread(const struct rt_launch_options *options, rt_rank_ma
 	if (!s)
 		return STATUS_INTERNAL;
 	launcher.board = s->board;
+	rt_signals_begin(s->board, -1);
 	struct thread_rank *rank = mem_zalloc((size_t)np * sizeof *rank);
 	for (int r = 0; r < np; r++) {
 		struct thread_rank *t = &rank[r];
@@ -167,6 +169,7 @@ enum status rt_launch_thread(const struct rt_launch_options *options, rt_rank_ma
 		worst = rt_status_worse(worst, (enum status)rank[r].status);
 	}
 	enum status first = rt_job_status(&launcher);
+	rt_signals_end();
 	for (struct handed *h = rank[0].handed, *next; h; h = next) {
 		next = h->next;
 		if (atomic_load(&h->ranks) > 0)

@@ -224,6 +224,8 @@ enum status rt_launch_turns(const struct rt_turns_options *o, int (*rank_main)(s
 	pthread_mutex_init(&t->lock, NULL);
 	launcher.board = mem_zalloc(rt_board_bytes(o->ranks));
 	rt_board_start(launcher.board, o->ranks, 0);
+	for (int r = 0; r < o->ranks; r++)
+		rt_board_join(launcher.board, r, 0);
 	pthread_mutex_lock(&t->lock); /* nobody has the turn until all are there */
 	int started = 0;
 	for (int r = 0; r < o->ranks; r++) {

@@ -2,9 +2,11 @@
 #include "rt/job.h"
 #include "rt/bell.h"
 #include "rt/bootstrap.h"
+#include "rt/life.h"
+#include "rt/report.h"
 #include <errno.h>
-#include <signal.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -60,23 +62,10 @@ void rt_job_error_at(struct rt_job *job, struct rt_origin at, const char *format
 	va_end(args);
 }
 
-/* Sets the status that ends the job. False: it has one. */
-static bool end_job(struct rt_job *job, enum status status)
-{
-	int none = STATUS_OK;
-	if (!atomic_compare_exchange_strong(&job->board->status, &none, (int)status))
-		return false;
-	atomic_store_explicit(&job->board->status_rank, job->rank, memory_order_relaxed);
-	pid_t launcher = atomic_load_explicit(&job->board->launcher, memory_order_relaxed);
-	if (launcher > 0 && job->rank >= 0)
-		kill(launcher, SIGUSR1);
-	return true;
-}
-
 enum status rt_job_fail(struct rt_job *job, enum status status)
 {
 	if (status != STATUS_OK)
-		end_job(job, status);
+		rt_report_end(job->board, job->rank, status);
 	return rt_job_status(job);
 }
 
@@ -95,8 +84,25 @@ void rt_job_progress(struct rt_job *job)
 	                      memory_order_relaxed);
 }
 
+enum {
+	STOPPED_LOOK_US =
+	    100000 /* how often processes are looked at that compute for longer than the timeout */
+};
+
+bool rt_job_lost(struct rt_job *job)
+{
+	int lost = rt_life_lost(job->board);
+	if (lost < 0)
+		return false;
+	char why[96];
+	snprintf(why, sizeof why, "the process of rank %d has died", lost);
+	rt_report(job->board, job->rank, why, STATUS_INTERNAL);
+	rt_job_fail(job, STATUS_INTERNAL);
+	return true;
+}
+
 /* How long nothing has moved, and whether some rank computes. */
-static int64_t look(struct rt_watch *w, const struct rt_job *job, bool *computes)
+static int64_t look(struct rt_watch *w, struct rt_job *job, bool *computes)
 {
 	const struct rt_board *b = job->board;
 	int64_t progress = 0, now = rt_clock_us();
@@ -110,17 +116,35 @@ static int64_t look(struct rt_watch *w, const struct rt_job *job, bool *computes
 		w->progress = progress;
 	}
 	*computes = computing;
+	if (rt_job_status(job) == STATUS_OK)
+		rt_job_lost(job);
 	return now - w->since_us;
+}
+
+/* Whether a rank computes whose process is not stopped. */
+static bool some_run(struct rt_watch *w, const struct rt_board *b)
+{
+	int64_t now = rt_clock_us();
+	if (now - w->stopped_us < STOPPED_LOOK_US)
+		return true;
+	w->stopped_us = now;
+	for (int r = 0; r < b->ranks; r++)
+		if (atomic_load_explicit(&b->rank[r].computing, memory_order_relaxed) &&
+		    !rt_report_is_stopped(b, b->first + r))
+			return true;
+	return false;
 }
 
 bool rt_watch_expired(struct rt_watch *w, struct rt_job *job)
 {
 	bool computing;
-	return job->timeout_ms > 0 &&
-	       look(w, job, &computing) >= job->timeout_ms * 1000 * (computing ? 10 : 1);
+	int64_t idle = look(w, job, &computing), limit = job->timeout_ms * 1000;
+	if (limit <= 0 || idle < limit)
+		return false;
+	return !computing || idle >= 10 * limit || !some_run(w, job->board);
 }
 
-int64_t rt_watch_idle_us(struct rt_watch *w, const struct rt_job *job)
+int64_t rt_watch_idle_us(struct rt_watch *w, struct rt_job *job)
 {
 	bool computing;
 	int64_t idle = look(w, job, &computing);
@@ -129,16 +153,9 @@ int64_t rt_watch_idle_us(struct rt_watch *w, const struct rt_job *job)
 
 enum status rt_job_stuck(struct rt_job *job, const char *why)
 {
-	struct rt_board *board = job->board;
-	struct buf b = {0};
-	/* What all stand in, before the status lets them go on. */
-	buf_printf(&b, "hirc: rank %d: error: %s\n", job->rank, why);
-	for (int r = 0; r < board->ranks; r++)
-		rt_board_print(board, board->first + r, &b);
-	if (end_job(job, STATUS_STUCK))
-		write_all(STDERR_FILENO, b.at, b.n);
-	buf_free(&b);
-	return rt_job_status(job);
+	if (!rt_report(job->board, job->rank, why, STATUS_STUCK))
+		return rt_job_fail(job, STATUS_STUCK);
+	return STATUS_STUCK;
 }
 
 enum status rt_job_allgather(struct rt_job *job, const char *what, const void *mine, size_t bytes, void *all)

@@ -66,14 +66,18 @@ enum status rt_job_status(const struct rt_job *job);
 void rt_job_progress(struct rt_job *job);
 
 /* The watchdog of a wait: call it while waiting; true once nothing in the job has made progress for the
- * timeout (ten times that while some rank computes). Zero-initialise. */
+ * timeout (ten times that while some rank computes, whose process is not stopped). Zero-initialise. */
 struct rt_watch {
-	int64_t since_us; /* when progress was last seen; 0: not started */
-	int64_t progress; /* what was seen */
+	int64_t since_us;   /* when progress was last seen; 0: not started */
+	int64_t progress;   /* what was seen */
+	int64_t stopped_us; /* when it was seen whether processes are stopped */
 };
 bool rt_watch_expired(struct rt_watch *w, struct rt_job *job);
 /* For how long nothing in the job has moved or computed, as far as the board shows. */
-int64_t rt_watch_idle_us(struct rt_watch *w, const struct rt_job *job);
+int64_t rt_watch_idle_us(struct rt_watch *w, struct rt_job *job);
+/* Whether the process of a rank has died; the job then has failed, with what all stood in. Every look of a
+ * watch does this. */
+bool rt_job_lost(struct rt_job *job);
 /* Prints what every rank stands in and fails the job with STATUS_STUCK, unless it has failed already.
  * why: first line, `nothing has moved for 2.0 s`. Returns the job's status. */
 enum status rt_job_stuck(struct rt_job *job, const char *why);

@@ -1,6 +1,9 @@
 /* launcher: see launcher.h. */
 #include "rt/launcher.h"
+#include "rt/report.h"
+#include "rt/signals.h"
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -16,6 +19,10 @@ void rt_launcher_listen(struct rt_launcher *l)
 	sigemptyset(&l->awaited);
 	sigaddset(&l->awaited, SIGCHLD);
 	sigaddset(&l->awaited, SIGUSR1);
+	if (rt_signals_heard(SIGTERM))
+		sigaddset(&l->awaited, SIGTERM);
+	if (rt_signals_heard(SIGINT))
+		sigaddset(&l->awaited, SIGINT);
 	signal(SIGCHLD, SIG_DFL); /* ignored, it would let ranks end unseen */
 	sigprocmask(SIG_BLOCK, &l->awaited, &l->before);
 	atomic_store(&l->shared->board->launcher, getpid());
@@ -27,42 +34,32 @@ void rt_launcher_forget(const struct rt_launcher *l)
 }
 
 /* What is said of a rank that ended otherwise than by returning; false: it returned. */
-static bool unexpected(const struct rt_shared *s, int rank, int how, struct buf *out)
+static bool unexpected(const struct rt_shared *s, int rank, int how, char *out, size_t n)
 {
 	int returned = atomic_load(&s->rank[rank].returned);
-	if (WIFSIGNALED(how)) {
-		buf_printf(out, "rank %d was killed by signal %d (%s)", rank, WTERMSIG(how),
-		           strsignal(WTERMSIG(how)));
-	} else if (!returned) {
-		buf_printf(out, "rank %d ended with exit code %d before the program was over", rank,
-		           WEXITSTATUS(how));
-	} else if (WEXITSTATUS(how) != returned - 1) {
-		buf_printf(out, "rank %d ended with exit code %d after the program was over", rank,
-		           WEXITSTATUS(how));
-		return true;
-	} else {
+	if (WIFSIGNALED(how))
+		snprintf(out, n, "rank %d was killed by signal %d (%s)", rank, WTERMSIG(how),
+		         strsignal(WTERMSIG(how)));
+	else if (!returned)
+		snprintf(out, n, "rank %d ended with exit code %d before the program was over", rank,
+		         WEXITSTATUS(how));
+	else if (WEXITSTATUS(how) != returned - 1)
+		snprintf(out, n, "rank %d ended with exit code %d after the program was over", rank,
+		         WEXITSTATUS(how));
+	else
 		return false;
-	}
-	buf_putc(out, '\n');
-	rt_board_print(s->board, rank, out);
-	if (out->n && out->at[out->n - 1] == '\n')
-		out->at[--out->n] = 0;
 	return true;
 }
 
 /* Status of a rank that has ended, of which the job is told. */
 static enum status ended(struct rt_launcher *l, int rank, int how)
 {
-	struct buf text = {0};
-	enum status status = STATUS_OK;
-	if (unexpected(l->shared, rank, how, &text)) {
-		rt_job_error(l->job, "%s", text.at);
-		rt_job_fail(l->job, STATUS_INTERNAL);
-	} else {
-		status = (enum status)WEXITSTATUS(how);
-	}
-	buf_free(&text);
-	return status;
+	char text[160];
+	if (!unexpected(l->shared, rank, how, text, sizeof text))
+		return (enum status)WEXITSTATUS(how);
+	rt_report(l->shared->board, -1, text, STATUS_INTERNAL);
+	rt_job_fail(l->job, STATUS_INTERNAL);
+	return STATUS_OK;
 }
 
 /* Takes note of ranks that have ended. False: no more will. */
@@ -92,6 +89,17 @@ static bool reap(struct rt_launcher *l, enum status *worst)
 	}
 }
 
+/* Somebody ends the job: what all stand in is printed, and they are ended. */
+static void told_to_end(struct rt_launcher *l, int signal)
+{
+	char text[96];
+	snprintf(text, sizeof text, "ended by signal %d (%s)", signal, strsignal(signal));
+	rt_report(l->shared->board, -1, text, STATUS_INTERNAL);
+	rt_job_fail(l->job, STATUS_INTERNAL);
+	l->kill_at = rt_clock_us();
+	l->signal = signal;
+}
+
 /* Ends ranks that do not. Returns for how long to sleep, us; -1: for ever, 0: there is no point in it. */
 static int64_t end_ranks(struct rt_launcher *l)
 {
@@ -119,10 +127,16 @@ enum status rt_launcher_wait(struct rt_launcher *l)
 		if (us == 0)
 			break;
 		struct timespec limit = {.tv_sec = us / 1000000, .tv_nsec = us % 1000000 * 1000};
-		sigtimedwait(&l->awaited, NULL, us < 0 ? NULL : &limit); /* whatever came: all is looked at */
+		int signal = sigtimedwait(&l->awaited, NULL, us < 0 ? NULL : &limit);
+		if (!l->signal && (signal == SIGTERM || signal == SIGINT))
+			told_to_end(l, signal);
 	}
 	while (sigtimedwait(&l->awaited, NULL, &(struct timespec){0}) > 0)
 		;
-	sigprocmask(SIG_SETMASK, &l->before, NULL);
+	if (l->signal) {
+		signal(l->signal, SIG_DFL);
+		raise(l->signal);
+	}
+	sigprocmask(SIG_SETMASK, &l->before, NULL); /* which ends the process if it was told to */
 	return worst;
 }

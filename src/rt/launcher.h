@@ -3,6 +3,7 @@
  *     sleeps ──a rank has ended, or says that the job has failed──> the others have GRACE_US to leave
  *            ──they have not──> SIGKILL ──not even then──> they are left alone
  *
+ * SIGTERM and SIGINT end the job, and this process by the same signal when the ranks have ended.
  * It sleeps in one system call for as long as nothing happens: what it is to hear of are signals, which are
  * blocked from before the first fork. A rank that fails may be unable to end, as where a driver never comes
  * to the end of a GPU's work, so that it sends one (board->launcher). */
@@ -18,6 +19,7 @@ struct rt_launcher {
 	pid_t *pid; /* by rank; 0: none, or it has ended */
 	int n;      /* ranks */
 	sigset_t before, awaited;
+	int signal;                /* that ends the job; 0: none */
 	int64_t kill_at, leave_at; /* us; 0: not yet */
 };
 

@@ -85,7 +85,7 @@ bool rt_engine_run(struct rt_engine *e, struct rt_stream *s, const struct rt_tas
 	struct rt_board *b = e->job->board;
 	_Atomic uint32_t *computing = &b->rank[e->job->rank - b->first].computing;
 	why[0] = 0;
-	rt_board_line_set(s->board, RT_LINE_RUNNING, at, 0);
+	rt_board_line_begin(s->board, RT_LINE_RUNNING, at, 0);
 	struct rt_trace_mark mark = {.kind = RT_TRACE_TASK, .lane = s->name, .at = at};
 	if (e->trace)
 		e->trace->event(e->trace, &mark);
@@ -149,12 +149,15 @@ enum status rt_engine_start(struct rt_engine *e, struct rt_comm_item *item, stru
 	return status == STATUS_OK ? rt_transport_start(e->transport, &item->c, out) : status;
 }
 
-int rt_engine_message_show(struct rt_engine *e, struct rt_origin at)
+int rt_engine_message_show(struct rt_engine *e, const struct rt_p2p *p)
 {
 	for (int i = 0; i < RT_MESSAGE_LINES; i++)
 		if (!e->message_shown[i]) {
 			e->message_shown[i] = true;
-			rt_board_set(e->job, e->message_line[i], RT_LINE_WAITING, at, 0);
+			struct rt_board_line *l = rt_board_line_at(e->job, e->message_line[i]);
+			if (l)
+				atomic_store_explicit(&l->peer, 1 + p->peer, memory_order_relaxed);
+			rt_board_line_begin(l, RT_LINE_WAITING, p->at, 0);
 			return i;
 		}
 	return -1;
@@ -170,7 +173,7 @@ void rt_engine_message_hide(struct rt_engine *e, int place)
 
 int64_t rt_engine_quiet_us(const struct rt_engine *e)
 {
-	return e->job->board->ranks < e->job->size ? RT_QUIET_UNSEEN_US : RT_QUIET_US;
+	return rt_board_seen(e->job->board) < e->job->size ? RT_QUIET_UNSEEN_US : RT_QUIET_US;
 }
 
 void rt_engine_stuck(struct rt_engine *e)
@@ -190,6 +193,7 @@ int rt_engine_team_line(struct rt_engine *e, int team)
 	buf_putc(&name, ')');
 	int line = rt_board_line_new(e->job, name.at);
 	buf_free(&name);
+	rt_board_line_members(e->job, line, t->rank, t->n);
 	return line;
 }
 
@@ -397,6 +401,8 @@ static void await_receives(struct rt_engine *e)
 {
 	struct rt_transport *t = e->transport;
 	struct rt_watch watch = {0};
+	struct rt_board *b = e->job->board;
+	_Atomic int32_t *receiver = &b->rank[e->job->rank - b->first].receiver;
 	uint32_t messages, shown = 0;
 	int peer;
 	if (!t || !t->ops->unreceived)
@@ -412,14 +418,17 @@ static void await_receives(struct rt_engine *e)
 			         (unsigned)messages);
 			if (messages != shown)
 				rt_job_host(e->job, what);
+			atomic_store_explicit(receiver, 1 + peer, memory_order_relaxed);
 			shown = messages;
 			if (rt_watch_expired(&watch, e->job))
 				rt_engine_stuck(e);
 			usleep(SLEEP_US);
 		}
 	}
-	if (shown)
+	if (shown) {
 		rt_job_host(e->job, NULL);
+		atomic_store_explicit(receiver, 0, memory_order_relaxed);
+	}
 }
 
 enum status rt_drain(struct rt_engine *e)

@@ -82,7 +82,7 @@ static void show(struct adverse_engine *e, struct adverse_stream *s)
 	                       ? 0
 	                       : atomic_load_explicit(&rt_engine_slot(&e->base, i->ticket.slot)->label,
 	                                              memory_order_relaxed);
-	rt_board_line_set(s->base.board, RT_LINE_WAITING, i->at, awaited);
+	rt_board_line_begin(s->base.board, RT_LINE_WAITING, i->at, awaited);
 	if (i->kind == ADVERSE_WAIT)
 		rt_engine_trace_wait(&e->base, &s->base, i->ticket, i->at);
 }
@@ -206,7 +206,7 @@ static void comm_start(struct adverse_engine *e, struct adverse_comm *c)
 	struct rt_board_line *board = board_of(e, c);
 	e->waiting.n = take_out(e->waiting.at, e->waiting.n, c);
 	adverse_shadow(e, c);
-	rt_board_line_set(board, RT_LINE_WAITING, rt_comm_at(&c->item), 0);
+	rt_board_line_begin(board, RT_LINE_WAITING, rt_comm_at(&c->item), 0);
 	rt_engine_trace_comm(&e->base, &c->item, false, board);
 	enum status status = rt_engine_start(&e->base, &c->item, &c->running);
 	adverse_let_go(e);
@@ -216,7 +216,7 @@ static void comm_start(struct adverse_engine *e, struct adverse_comm *c)
 	} else if (c->running) {
 		vec_push(&e->running, c);
 		if (c->item.message)
-			c->shown = rt_engine_message_show(&e->base, c->item.p.at);
+			c->shown = rt_engine_message_show(&e->base, &c->item.p);
 	} else {
 		comm_arrive(e, c);
 	}

@@ -171,7 +171,7 @@ static inline void rt_engine_trace_wait(struct rt_engine *e, const struct rt_str
 		e->trace->event(e->trace, &m);
 }
 /* Shows a message on the board: where, -1 if there is no place. */
-int rt_engine_message_show(struct rt_engine *e, struct rt_origin at);
+int rt_engine_message_show(struct rt_engine *e, const struct rt_p2p *p);
 void rt_engine_message_hide(struct rt_engine *e, int place);
 /* Takes over what was submitted, and leaves the blocks that `to` had, to be used again. */
 static inline void rt_comm_take(struct rt_comm_item *to, struct rt_comm_item *submitted)

@@ -97,7 +97,7 @@ static void block(struct inline_engine *e, struct stream *s, uint32_t awaited)
 {
 	(void)e;
 	s->blocked = true;
-	rt_board_line_set(s->base.board, RT_LINE_WAITING, s->head->at, awaited);
+	rt_board_line_begin(s->base.board, RT_LINE_WAITING, s->head->at, awaited);
 }
 
 void inline_unblock(struct inline_engine *e, struct stream *s)

@@ -40,7 +40,7 @@ static struct rt_board_line *board_of(struct inline_engine *e, const struct rt_c
 static bool start(struct inline_engine *e, struct rt_comm_item *item, struct rt_request **running)
 {
 	struct rt_board_line *board = board_of(e, item);
-	rt_board_line_set(board, RT_LINE_WAITING, rt_comm_at(item), 0);
+	rt_board_line_begin(board, RT_LINE_WAITING, rt_comm_at(item), 0);
 	rt_engine_trace_comm(&e->base, item, false, board);
 	enum status status = rt_engine_start(&e->base, item, running);
 	if (status != STATUS_OK)
@@ -75,7 +75,7 @@ static void under_way(struct inline_engine *e, struct comm *c)
 	c->after = &e->running;
 	c->before->after = c->after->before = c;
 	if (c->item.message)
-		c->shown = rt_engine_message_show(&e->base, c->item.p.at);
+		c->shown = rt_engine_message_show(&e->base, &c->item.p);
 }
 
 bool inline_at_once(struct inline_engine *e, struct rt_comm_item *item, struct rt_request **running)

@@ -100,7 +100,7 @@ static void launch(struct issue_engine *e, struct stream *s, const struct rt_tas
 	char why[RT_WHY_BYTES];
 	why[0] = 0;
 	issue_enter_graph(e, s, at);
-	rt_board_line_set(s->base.board, RT_LINE_RUNNING, at, 0);
+	rt_board_line_begin(s->base.board, RT_LINE_RUNNING, at, 0);
 	int64_t work = work_of(task); /* a unit may be another one afterwards */
 	bool traced = issue_trace_clock(e);
 	void *begin = NULL;
@@ -152,8 +152,8 @@ static bool issue_head(struct issue_engine *e, struct stream *s)
 		}
 		if (issue_awaited(e, i->ticket)->unissued) {
 			struct rt_slot *slot = rt_engine_slot(&e->base, i->ticket.slot);
-			rt_board_line_set(s->base.board, RT_LINE_WAITING, i->at,
-			                  atomic_load_explicit(&slot->label, memory_order_relaxed));
+			rt_board_line_begin(s->base.board, RT_LINE_WAITING, i->at,
+			                    atomic_load_explicit(&slot->label, memory_order_relaxed));
 			s->next = (struct stream *)slot->blocked;
 			slot->blocked = &s->base;
 			return false;

@@ -41,7 +41,7 @@ static void show_wait(struct lane_engine *e, struct lane_stream *s, const struct
 	    item->after.stream || t.generation == 0
 	        ? 0
 	        : atomic_load_explicit(&rt_engine_slot(&e->base, t.slot)->label, memory_order_relaxed);
-	rt_board_line_set(s->base.board, RT_LINE_WAITING, item->at, awaited);
+	rt_board_line_begin(s->base.board, RT_LINE_WAITING, item->at, awaited);
 }
 
 /* Does the head of s if it is ready. False: it has failed. */
@@ -175,7 +175,7 @@ static enum status team_step(struct lane_engine *e, struct lane_team *q, bool *m
 	while (status == STATUS_OK && (c = rt_fifo_peek(&q->fifo)) && (!q->running.n || c->item.follows) &&
 	       lane_ready(e, &c->after)) {
 		struct rt_request *request = NULL;
-		rt_board_line_set(q->board, RT_LINE_WAITING, c->item.c.at, 0);
+		rt_board_line_begin(q->board, RT_LINE_WAITING, c->item.c.at, 0);
 		rt_engine_trace_comm(&e->base, &c->item, false, q->board);
 		status = rt_engine_start(&e->base, &c->item, &request);
 		*moved = true;
@@ -204,7 +204,7 @@ static enum status message_step(struct lane_engine *e, struct lane_message *m, b
 		rt_engine_trace_comm(&e->base, &m->comm.item, false, NULL);
 		status = rt_engine_start(&e->base, &m->comm.item, &m->running);
 		if (status == STATUS_OK)
-			m->shown = rt_engine_message_show(&e->base, m->comm.item.p.at);
+			m->shown = rt_engine_message_show(&e->base, &m->comm.item.p);
 		*done = status == STATUS_OK && !m->running;
 		*moved = true;
 	}

@@ -439,7 +439,8 @@ static void test_stuck(enum rt_boot_kind kind)
 	launch_captured(kind, 2, 600, stuck, NULL, &c);
 	CHECK_EQ(c.status, STATUS_STUCK);
 	CHECK(has(c.text, "rank 0 main: waiting in  synchronize(1)  (two_streams.hir:14)\n"));
-	CHECK(has(c.text, "rank 0 message: waiting in  recv(b, peer=1)  (two_streams.hir:12)\n"));
+	CHECK(
+	    has(c.text, "rank 0 message: waiting in  recv(b, peer=1)  (two_streams.hir:12)  for  rank 1\n"));
 	CHECK(has(c.text, "rank 0 stream 1: waiting in  wait(r)  (two_streams.hir:13)  for  recv(b, peer=1)  "
 	                  "(two_streams.hir:12)\n"));
 	CHECK(has(c.text, "rank 1: waiting for the end\n"));
@@ -507,7 +508,9 @@ static void test_death(void)
 	CHECK_EQ(c.status, STATUS_INTERNAL);
 	CHECK(has(c.text, "hirc: error: rank 1 was killed by signal 9 (Killed)\n"));
 	CHECK(has(c.text, "rank 1 main: waiting in  wait(s)  (k.hir:4)  for  recv(a)  (k.hir:3)"));
-	CHECK(!strstr(c.text, "rank 0"));
+	CHECK(has(c.text, "rank 1: dead\n"));
+	CHECK(has(c.text, "rank 0 main: waiting in  wait(s)  (k.hir:4)  for  recv(a)  (k.hir:3)"));
+	CHECK(has(c.text, "rank 0 waits for rank 1\n"));
 }
 
 static void test_engine(const char *name)

@@ -78,6 +78,8 @@ static int rank_dies(struct rt_job *job, void *arg)
 	int line = rt_board_line_new(job, "stream 1");
 	struct rt_origin at = {rt_label_add(job, "recv(b, peer=1)", "two_streams.hir:12"), 3};
 	rt_board_set(job, line, RT_LINE_WAITING, at, 0);
+	if (rt_job_barrier(job, "the last statement") != STATUS_OK)
+		return STATUS_INTERNAL;
 	if (job->rank == 2) {
 		if (signal)
 			raise(signal);
@@ -175,11 +177,15 @@ static void test_deaths(void)
 	CHECK_EQ(c.status, STATUS_INTERNAL);
 	CHECK(rt_clock_us() - start < 1000000);
 	CHECK_STR(c.text, "hirc: error: rank 2 was killed by signal 9 (Killed)\n"
-	                  "rank 2 stream 1: waiting in  recv(b, peer=1)  (two_streams.hir:12) iteration 3\n");
+	                  "rank 0 stream 1: waiting in  recv(b, peer=1)  (two_streams.hir:12) iteration 3\n"
+	                  "rank 1 stream 1: waiting in  recv(b, peer=1)  (two_streams.hir:12) iteration 3\n"
+	                  "rank 2: dead\n"
+	                  "rank 2 stream 1: waiting in  recv(b, peer=1)  (two_streams.hir:12) iteration 3\n"
+	                  "rank 3 stream 1: waiting in  recv(b, peer=1)  (two_streams.hir:12) iteration 3\n");
 	how = 0;
 	launch_captured(RT_BOOT_FORK, 4, 0, rank_dies, &how, &c);
 	CHECK_EQ(c.status, STATUS_INTERNAL);
-	CHECK(has(c.text, "rank 2 ended with exit code 9 before the program was over\nrank 2 stream 1: "));
+	CHECK(has(c.text, "rank 2 ended with exit code 9 before the program was over\nrank 0 stream 1: "));
 }
 
 static int sleeper(struct rt_job *job, void *arg)

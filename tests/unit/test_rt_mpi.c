@@ -230,7 +230,9 @@ static int start_all(const char *self)
 		CHECK_EQ(status, STATUS_STUCK);
 		if (status != STATUS_STUCK)
 			printf("%s", c.text);
-		CHECK(has(c.text, "rank 0 message: waiting in  recv(b, peer=1)  (two_streams.hir:12)\n"));
+		CHECK(
+		    has(c.text,
+		        "rank 0 message: waiting in  recv(b, peer=1)  (two_streams.hir:12)  for  rank 1\n"));
 		CHECK(has(c.text, "rank 1: waiting for the end\n"));
 	}
 	CHECK_EQ(run(self, "3", "fails", &c), STATUS_DIAGNOSTICS);

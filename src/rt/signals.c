@@ -1,0 +1,131 @@
+/* signals: see signals.h. The handlers call what a handler may: report.h, kill, sigaction. */
+#include "rt/signals.h"
+#include "rt/report.h"
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { STACK_BYTES = 256 << 10 /* of a handler: a stack that is full cannot hold it */ };
+
+static const int crashes[] = {SIGSEGV, SIGBUS, SIGFPE, SIGABRT};
+static const int ends[] = {SIGTERM, SIGINT};
+
+enum { CRASHES = sizeof crashes / sizeof *crashes, ENDS = sizeof ends / sizeof *ends };
+
+/* A handler has no other argument. */
+static struct {
+	struct rt_board *_Atomic board; /* NULL: nothing is to be printed */
+	int rank;
+	struct sigaction before[CRASHES + ENDS];
+	void *stack;
+} state;
+
+static int place_of(int signal)
+{
+	for (int k = 0; k < CRASHES; k++)
+		if (crashes[k] == signal)
+			return k;
+	return signal == ends[0] ? CRASHES : CRASHES + 1;
+}
+
+static void say(int signal)
+{
+	struct rt_board *b = atomic_load(&state.board);
+	char text[128] = "";
+	struct rt_text t = {.file = -1};
+	const char *name = sigdescr_np(signal);
+	if (!b)
+		return;
+	rt_text_puts(&t, "ended by signal ");
+	rt_text_int(&t, signal);
+	rt_text_puts(&t, " (");
+	rt_text_puts(&t, name ? name : "?");
+	rt_text_puts(&t, ")");
+	memcpy(text, t.at, t.n < sizeof text ? t.n : sizeof text - 1);
+	rt_report(b, state.rank, text, STATUS_INTERNAL);
+}
+
+static void handle(int signal)
+{
+	say(signal);
+	sigaction(signal, &state.before[place_of(signal)], NULL);
+	raise(signal); /* once this returns */
+}
+
+static void forward(int signal)
+{
+	const struct rt_board *b = atomic_load(&state.board);
+	if (b)
+		kill(atomic_load_explicit(&b->launcher, memory_order_relaxed), signal);
+}
+
+int rt_signals_heard(int signal)
+{
+	struct sigaction now;
+	return sigaction(signal, NULL, &now) == 0 && now.sa_handler != SIG_IGN;
+}
+
+/* A sanitizer tells more of a crash than the default does. */
+static bool is_taken(int signal)
+{
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+	struct sigaction now;
+	return sigaction(signal, NULL, &now) != 0 || now.sa_handler != SIG_DFL;
+#else
+	(void)signal;
+	return false;
+#endif
+}
+
+void rt_signals_begin(struct rt_board *b, int rank)
+{
+	struct sigaction a = {.sa_handler = handle, .sa_flags = SA_ONSTACK};
+	stack_t now;
+	state.rank = rank;
+	atomic_store(&state.board, b);
+	if (!state.stack && sigaltstack(NULL, &now) == 0 && now.ss_flags & SS_DISABLE) {
+		void *at =
+		    mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (at != MAP_FAILED &&
+		    sigaltstack(&(stack_t){.ss_sp = at, .ss_size = STACK_BYTES}, NULL) == 0)
+			state.stack = at;
+	}
+	for (int k = 0; k < CRASHES; k++)
+		if (!is_taken(crashes[k]))
+			sigaction(crashes[k], &a, &state.before[k]);
+	for (int k = 0; k < ENDS; k++)
+		if (rt_signals_heard(ends[k]))
+			sigaction(ends[k], &a, &state.before[CRASHES + k]);
+}
+
+static void put_back(int signal)
+{
+	struct sigaction now;
+	if (sigaction(signal, NULL, &now) == 0 && now.sa_handler == handle)
+		sigaction(signal, &state.before[place_of(signal)], NULL);
+}
+
+void rt_signals_end(void)
+{
+	atomic_store(&state.board, NULL);
+	for (int k = 0; k < CRASHES; k++)
+		put_back(crashes[k]);
+	for (int k = 0; k < ENDS; k++)
+		put_back(ends[k]);
+	if (state.stack) {
+		sigaltstack(&(stack_t){.ss_flags = SS_DISABLE}, NULL);
+		munmap(state.stack, STACK_BYTES);
+		state.stack = NULL;
+	}
+}
+
+void rt_signals_forward(struct rt_board *b)
+{
+	const struct sigaction a = {.sa_handler = forward, .sa_flags = SA_RESTART};
+	atomic_store(&state.board, b);
+	for (int k = 0; k < ENDS; k++)
+		if (rt_signals_heard(ends[k]))
+			sigaction(ends[k], &a, &state.before[CRASHES + k]);
+}

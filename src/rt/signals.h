@@ -1,0 +1,21 @@
+/* signals: what a process of ranks does when it crashes or is told to end.
+ *
+ *     thread, mpi   SIGSEGV, SIGBUS, SIGFPE, SIGABRT, SIGTERM, SIGINT: prints what all ranks of this host
+ * stand in, once for all of them; then the signal does what it would have done fork          SIGTERM, SIGINT:
+ * the launcher is told, who prints it; it sees crashes by itself
+ *
+ * Signals that are ignored, or that something else than the default waits for (a sanitizer, MPI's traces of
+ * a stack), keep that: what was there before is done after the table. */
+#ifndef HIRC_RT_SIGNALS_H
+#define HIRC_RT_SIGNALS_H
+#include "rt/board.h"
+
+/* In a process of one rank, or of all (rank -1). The board is there until rt_signals_end. */
+void rt_signals_begin(struct rt_board *b, int rank);
+void rt_signals_end(void);
+/* In a rank that was forked, with the launcher's board. */
+void rt_signals_forward(struct rt_board *b);
+/* Whether SIGTERM, SIGINT are not ignored here. */
+int rt_signals_heard(int signal);
+
+#endif
