@@ -8,11 +8,13 @@
 #include "cli/commands.h"
 #include "cli/run.h"
 #include "rt/transport.h"
+#include <ctype.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_TRACE_EVENTS = 1 << 28 };
+enum { MAX_TRACE_EVENTS = 1 << 28, MAX_DELAY_US = 1000000000 };
 
 /* NAME=FILE */
 static bool add_file(struct run *r, const char *text, bool output)
@@ -57,6 +59,62 @@ static bool set_seed(void *seed, const char *text)
 	}
 	*(int64_t *)seed = n;
 	return true;
+}
+
+/* R:N… into rank and number; where the rest begins, NULL after reporting. */
+static const char *parse_rank(const char *option, const char *wants, const char *text, int64_t max,
+                              struct exec_fault *f, int64_t *number)
+{
+	char *end = NULL;
+	errno = 0;
+	long rank = isdigit((unsigned char)*text) ? strtol(text, &end, 10) : -1;
+	bool ok = end && *end == ':' && isdigit((unsigned char)end[1]) && rank < RT_MAX_RANKS;
+	long long n = ok ? strtoll(end + 1, &end, 10) : 0;
+	if (!ok || errno || n < 1 || n > max) {
+		fprintf(stderr, "hirc run: error: --%s takes %s, not '%s'\n", option, wants, text);
+		return NULL;
+	}
+	f->rank = (int)rank;
+	*number = n;
+	return end;
+}
+
+static bool add_delay(void *run, const char *text)
+{
+	struct run *r = run;
+	struct exec_fault f = {0};
+	const char *end = parse_rank("rank-delay", "RANK:MICROSECONDS", text, MAX_DELAY_US, &f, &f.delay_us);
+	if (end && *end) {
+		fprintf(stderr, "hirc run: error: --rank-delay takes RANK:MICROSECONDS, not '%s'\n", text);
+		return false;
+	}
+	if (end)
+		vec_push(&r->fault, f);
+	return end != NULL;
+}
+
+static bool add_failure(void *run, const char *text)
+{
+	static const char wants[] = "RANK:LINE, or with :kill, :segv, :abort or :stop";
+	static const struct {
+		const char *name;
+		int signal;
+	} ways[] = {{"", 0}, {":kill", SIGKILL}, {":segv", SIGSEGV}, {":abort", SIGABRT}, {":stop", SIGSTOP}};
+	struct run *r = run;
+	struct exec_fault f = {0};
+	int64_t line;
+	const char *end = parse_rank("fail", wants, text, INT32_MAX, &f, &line);
+	if (!end)
+		return false;
+	for (size_t k = 0; k < sizeof ways / sizeof *ways; k++)
+		if (strcmp(end, ways[k].name) == 0) {
+			f.line = (uint32_t)line;
+			f.signal = ways[k].signal;
+			vec_push(&r->fault, f);
+			return true;
+		}
+	fprintf(stderr, "hirc run: error: --fail takes %s, not '%s'\n", wants, text);
+	return false;
 }
 
 /* Prepares here, then starts the ranks. */
@@ -193,6 +251,20 @@ int cmd_run(int argc, char **argv)
 	     .value = "SEED",
 	     .help = "put off streams and communications as far as the program allows, and poison what is "
 	             "deallocated"},
+	    {.name = "rank-delay",
+	     .kind = OPTION_CALL,
+	     .to = &r,
+	     .call = add_delay,
+	     .value = "R:US",
+	     .help = "rank R waits US microseconds before each statement; may be repeated"},
+	    {.name = "fail",
+	     .kind = OPTION_CALL,
+	     .to = &r,
+	     .call = add_failure,
+	     .value = "R:LINE",
+	     .help =
+	         "rank R fails at the statement of that line; R:LINE:kill, segv, abort or stop sends it the "
+	         "signal"},
 	    {.name = "stats",
 	     .kind = OPTION_SWITCH,
 	     .to = &r.stats,

@@ -16,6 +16,7 @@
 #include "exec/check_outputs.h"
 #include "exec/data.h"
 #include "exec/exec.h"
+#include "exec/exec_faults.h"
 #include "exec/plan.h"
 #include "exec/trace.h"
 #include "ref/ref.h"
@@ -40,6 +41,7 @@ struct run {
 	struct rt_adversary how;
 	const struct rt_adversary *adversary; /* NULL: ranks run as fast as they can */
 	bool memory_as_checked;               /* with it: see struct plan_target */
+	VEC(struct exec_fault) fault;
 	VEC(struct data_file) input, output;
 	VEC(char *) owned; /* names of --input and --output */
 

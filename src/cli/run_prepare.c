@@ -140,6 +140,7 @@ void run_free(struct run *r)
 	for (uint32_t i = 0; i < r->owned.n; i++)
 		free(r->owned.at[i]);
 	vec_free(&r->owned);
+	vec_free(&r->fault);
 	vec_free(&r->input);
 	vec_free(&r->output);
 }

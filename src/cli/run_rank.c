@@ -456,6 +456,8 @@ static enum status execute(struct rt_job *job, const struct run *r, const struct
 	struct exec_options o = rank_options_exec(&r->ranks, r->compile.steps);
 	o.ranges = r->nvtx;
 	run_adversary_exec(r, &o);
+	o.fault = r->fault.at;
+	o.faults = r->fault.n;
 	struct run_times *times = mem_zalloc(sizeof *times);
 	enum status status = exec_open(job, p, r->labels, &o, &e);
 	if (status != STATUS_OK) {
@@ -476,7 +478,7 @@ static enum status execute(struct rt_job *job, const struct run *r, const struct
 		free(out);
 	}
 	for (int64_t k = 0; k < r->repeat && status == STATUS_OK; k++) {
-		if (k == 1 && r->ranks.replay)
+		if (k == 1 && r->ranks.replay && !r->fault.n)
 			status = make_graph(job, r, e);
 		if (status == STATUS_OK)
 			status = start_run(job, r, p, e, k);

@@ -1,6 +1,7 @@
 /* exec: the walk over a plan's instructions. */
 #include "base/arena.h"
 #include "exec/exec_device.h"
+#include "exec/exec_faults.h"
 #include "exec/exec_ranges.h"
 #include "exec/exec_records.h"
 #include "exec/scalar_op.h"
@@ -109,6 +110,8 @@ enum status exec_open(struct rt_job *job, const struct plan *p, const struct pla
 	if (e->status == STATUS_OK)
 		e->status = exec_ranges_open(job, labels, o->ranges, &e->ranges);
 	if (e->status == STATUS_OK)
+		e->status = exec_faults_open(job, p, labels, o->fault, o->faults, &e->faults);
+	if (e->status == STATUS_OK)
 		e->status = rt_engine_new(job, o->engine, e->device, e->transport, &e->engine);
 	if (e->status == STATUS_OK && o->adversary)
 		e->status = rt_engine_set_adversary(e->engine, o->adversary);
@@ -131,6 +134,7 @@ void exec_close(struct exec *e)
 		rt_graph_free(e->engine, e->graph);
 	rt_engine_free(e->engine);
 	exec_ranges_close(e->ranges);
+	exec_faults_close(e->faults);
 	free(e->counted);
 	if (e->device) {
 		rt_transport_free(e->transport, e->device, e->memory); /* what waits for others goes on */
@@ -406,6 +410,10 @@ static enum status walk(struct exec *e)
 		e->stats.instructions++;
 		if (e->ranges)
 			exec_ranges_enter(e->ranges, i);
+		if (e->faults && !exec_faults_enter(e->faults, i)) {
+			fail(e, i, STATUS_DIAGNOSTICS, "--fail asks for this");
+			return rt_job_status(e->job);
+		}
 		switch ((enum plan_code)i->code) {
 		case PLAN_LET:
 			r[i->a] = plan_let(p, i, r);

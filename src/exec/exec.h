@@ -12,6 +12,7 @@
 
 struct exec;
 struct rt_adversary;
+struct exec_fault;
 struct rt_tracer;
 struct cuda_calls;
 
@@ -26,6 +27,8 @@ struct exec_options {
 	bool p2p_put, p2p_by_kernel, p2p_asked;
 	bool ranges; /* for tools, also where none has started this process: see exec_ranges.h */
 	const struct cuda_calls *calls; /* of cuda: where its calls go, see cuda/open.h; NULL: to a GPU */
+	const struct exec_fault *fault; /* faults of them, see exec_faults.h; they are not part of a graph */
+	uint32_t faults;
 };
 
 /* What a rank did, for --stats. */

@@ -230,6 +230,7 @@ void plan_print(const struct plan *p, const struct module *m, struct buf *out);
 /* Labels: each statement's text and place, made once before ranks start (printing numbers things). */
 struct plan_label {
 	const char *statement, *where; /* "" for what has none */
+	uint32_t line;                 /* of where; 0: none */
 };
 struct plan_labels {
 	struct arena *arena;

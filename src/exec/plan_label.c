@@ -12,7 +12,7 @@ struct plan_labels *plan_labels_new(struct module *m)
 	l->n = m->op.n;
 	l->at = arena_new_array(l->arena, struct plan_label, m->op.n);
 	for (op_id o = 0; o < m->op.n; o++) {
-		l->at[o] = (struct plan_label){"", ""};
+		l->at[o] = (struct plan_label){.statement = "", .where = ""};
 		if (!o || m->op.at[o].flags & OP_DEAD || !m->op.at[o].parent)
 			continue;
 		text.n = 0;
@@ -27,6 +27,7 @@ struct plan_labels *plan_labels_new(struct module *m)
 		if (m->source && m->op.at[o].at != DIAG_NOWHERE) {
 			uint32_t line, column;
 			source_position(m->source, m->op.at[o].at, &line, &column);
+			l->at[o].line = line;
 			l->at[o].where = arena_printf(l->arena, "%s:%u", m->source->name, line);
 		}
 	}
