@@ -24,7 +24,7 @@ struct bench {
 	bool check;
 	enum bench_format format;
 	struct rt_launch_options launch;
-	uint64_t words;         /* hash of the command line */
+	struct buf words;       /* the command line, a line a word */
 	VEC(const char *) file; /* programs */
 	VEC(char *) transport;  /* those of --transport; owned */
 	int results;            /* a file that rank 0 appends what it measured to; -1: it prints it */

@@ -1,6 +1,7 @@
 /* bench_clock: ranks that start at one moment, and statistics of what was measured. */
 #include "base/arena.h"
 #include "cli/bench.h"
+#include "rt/compare.h"
 #include "rt/cores.h"
 #include <math.h>
 #include <stdlib.h>
@@ -34,18 +35,18 @@ enum status bench_same_host(struct rt_job *job, bool *out)
 
 enum status bench_agree(struct rt_job *job, const struct bench *b)
 {
-	uint64_t *all = mem_zalloc(sizeof *all * (size_t)job->size);
-	enum status status = rt_job_allgather(job, "the command line", &b->words, sizeof b->words, all);
-	for (int k = 1; k < job->size && status == STATUS_OK; k++) {
-		if (all[k] == all[0])
-			continue;
-		if (job->rank == 0)
-			rt_job_error(job, "rank %d was started with another command line than rank 0", k);
-		status = STATUS_USAGE;
-		rt_job_barrier(job, "printing messages");
-	}
-	free(all);
-	return status;
+	struct rt_difference x;
+	struct buf why = {0};
+	enum status status = rt_job_compare(job, "the options", b->words.at, &x);
+	if (status != STATUS_OK || x.rank < 0)
+		return status;
+	rt_difference_put(&x, &why);
+	if (job->rank == 0)
+		rt_job_error(job, "rank %d was started with another command line than rank 0: %s", x.rank,
+		             why.at);
+	buf_free(&why);
+	rt_job_barrier(job, "printing messages");
+	return STATUS_USAGE;
 }
 
 enum status bench_start(struct rt_job *job, bool one_clock)

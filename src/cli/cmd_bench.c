@@ -209,19 +209,19 @@ static void take_several_transports(struct rank_options *o)
 		}
 }
 
-/* FNV-1a of all words, ends included. */
-static uint64_t hash_words(int argc, char **argv)
+/* A line a word. */
+static struct buf list_words(int argc, char **argv)
 {
-	uint64_t h = 0xcbf29ce484222325u;
+	struct buf text = {0};
+	buf_puts(&text, "hirc bench\n");
 	for (int k = 1; k < argc; k++)
-		for (size_t i = 0, n = strlen(argv[k]) + 1; i < n; i++)
-			h = (h ^ (unsigned char)argv[k][i]) * 0x100000001b3u;
-	return h;
+		buf_printf(&text, "%s\n", argv[k]);
+	return text;
 }
 
 int cmd_bench(int argc, char **argv)
 {
-	struct bench b = {.warmup = 3, .words = hash_words(argc, argv), .results = -1};
+	struct bench b = {.warmup = 3, .words = list_words(argc, argv), .results = -1};
 	struct bench_collectives c = {.b = &b,
 	                              .least = 8,
 	                              .most = 64 << 20,
@@ -382,6 +382,7 @@ int cmd_bench(int argc, char **argv)
 	vec_free(&b.transport);
 	vec_free(&b.file);
 	options_free(&line);
+	buf_free(&b.words);
 	compile_options_free(&b.compile);
 	return status;
 }

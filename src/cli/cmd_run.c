@@ -4,7 +4,7 @@
  *     mpirun -np 8 hirc run foo.hir     the ranks are there already
  *
  * The program is compiled once, then the ranks are started; under mpirun every rank compiles, and they
- * compare hashes of what came out. */
+ * compare what came out. */
 #include "cli/commands.h"
 #include "cli/run.h"
 #include "rt/transport.h"

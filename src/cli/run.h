@@ -1,7 +1,8 @@
 /* run: what the files of `hirc run` share.
  *
  *     cmd_run.c       the command line, starting the ranks
- *     run_prepare.c   compiling, input files, hashes: once, before the ranks start (under mpirun: on each)
+ *     run_prepare.c   compiling, input files: once, before the ranks start (under mpirun: on each)
+ *     run_same.c      whether all ranks run the same, under mpirun
  *     run_cluster.c   one cluster file for all ranks, under mpirun
  *     run_adversary.c --adversary
  *     run_size.c      what is too large
@@ -48,11 +49,8 @@ struct run {
 	/* prepared; the ranks only read it */
 	struct module *m;
 	struct plan_labels *labels;
-	struct data_source *source; /* by input */
-	struct buf host_ir;         /* HIRC_DUMP=host_ir: the final program */
-	struct run_hashes {
-		uint64_t program, parameters, options;
-	} hash;
+	struct data_source *source;  /* by input */
+	struct buf host_ir;          /* HIRC_DUMP=host_ir: the final program */
 	int64_t needed;              /* ranks */
 	struct ref_array *reference; /* results of the reference; NULL: none */
 	unsigned reference_n;
@@ -66,6 +64,11 @@ enum status run_prepare(struct run *r, struct diag *d, int64_t ranks, bool one_m
 /* Collective: all ranks take rank 0's figures of the machine, before they compile. Warns on rank 0 where
  * those of another differ. */
 enum status run_agree_on_cluster(struct rt_job *job, struct run *r, struct diag *d);
+/* Collective, under a launcher, where every rank has a command line and a program of its own: STATUS_USAGE
+ * after rank 0 has named a rank that differs from it, and where. The options before anything else, the
+ * program with its parameters as it runs. */
+enum status run_same_options(struct rt_job *job, const struct run *r);
+enum status run_same_program(struct rt_job *job, const struct run *r);
 /* Whether inputs and outputs can be held at all, or, whole, by this machine; a rank's buffers by this
  * machine, with packed operands or, if that is too much, without. Report what does not fit. */
 bool run_check_sizes(const struct run *r, struct diag *d, bool one_machine);

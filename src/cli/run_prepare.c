@@ -8,19 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint64_t hash_bytes(uint64_t h, const void *at, size_t n)
-{
-	const unsigned char *p = at;
-	for (size_t k = 0; k < n; k++)
-		h = (h ^ p[k]) * 0x100000001b3u; /* FNV-1a */
-	return h;
-}
-
-static uint64_t hash_text(uint64_t h, const char *text)
-{
-	return hash_bytes(h, text ? text : "", text ? strlen(text) + 1 : 1);
-}
-
 static bool check_outputs_named(struct run *r, struct diag *d)
 {
 	bool ok = true;
@@ -67,42 +54,6 @@ static bool check_files(const struct run *r, struct diag *d)
 	return ok;
 }
 
-static void make_hashes(struct run *r)
-{
-	struct buf text = {0};
-	uint64_t start = 0xcbf29ce484222325u;
-	ir_print_nvfuser(r->m, &text);
-	r->hash.program = hash_text(start, text.at);
-	r->hash.parameters = start;
-	for (param_id p = 1; p < r->m->param.n; p++)
-		r->hash.parameters =
-		    hash_bytes(r->hash.parameters, &r->m->param.at[p].value, sizeof(int64_t));
-	r->hash.options = hash_bytes(start, &r->ranks.streams, sizeof r->ranks.streams);
-	r->hash.options = hash_bytes(r->hash.options, &r->repeat, sizeof r->repeat);
-	r->hash.options = hash_bytes(r->hash.options, &r->seed, sizeof r->seed);
-	r->hash.options = hash_text(r->hash.options, r->ranks.target);
-	r->hash.options = hash_text(r->hash.options, r->ranks.transport);
-	r->hash.options = hash_text(r->hash.options, r->ranks.p2p_protocol);
-	r->hash.options = hash_text(r->hash.options, r->ranks.p2p_transport);
-	r->hash.options = hash_text(r->hash.options, r->ranks.engine);
-	r->hash.options = hash_text(r->hash.options, r->check ? r->check : "no");
-	r->hash.options = hash_bytes(r->hash.options, &r->output.n, sizeof r->output.n);
-	const bool switches[] = {r->stats,
-	                         r->dump_plan,
-	                         r->all_ranks,
-	                         r->profile,
-	                         r->trace,
-	                         r->ranks.gpu.allow_tf32,
-	                         r->ranks.gpu.exact_reductions,
-	                         r->ranks.gpu.fuse_relu};
-	r->hash.options = hash_bytes(r->hash.options, switches, sizeof switches);
-	const char *dump = getenv("HIRC_DUMP");
-	if (dump && !strcmp(dump, "host_ir"))
-		r->host_ir = text;
-	else
-		buf_free(&text);
-}
-
 enum status run_prepare(struct run *r, struct diag *d, int64_t ranks, bool one_machine)
 {
 	enum status status;
@@ -122,7 +73,9 @@ enum status run_prepare(struct run *r, struct diag *d, int64_t ranks, bool one_m
 		return STATUS_DIAGNOSTICS;
 	if (!run_check_sizes(r, d, one_machine))
 		return STATUS_DIAGNOSTICS;
-	make_hashes(r);
+	const char *dump = getenv("HIRC_DUMP");
+	if (dump && !strcmp(dump, "host_ir"))
+		ir_print_nvfuser(r->m, &r->host_ir);
 	ir_number(r->m); /* so that what has no name is called T3 in messages */
 	r->labels = plan_labels_new(r->m);
 	r->source = data_sources_open(r->m, d, r->input.at, r->input.n);

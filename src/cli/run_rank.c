@@ -79,34 +79,16 @@ static enum status agree(struct rt_job *job, const struct run *r, struct message
 	return job_status;
 }
 
-/* Whether all ranks compiled the same program, with the same parameters and options. */
-static enum status compare_hashes(struct rt_job *job, const struct run *r)
-{
-	struct run_hashes mine = r->hash, *all = mem_zalloc(sizeof *all * (size_t)job->size);
-	enum status status = rt_job_allgather(job, "the hash of the program", &mine, sizeof mine, all);
-	for (int k = 1; k < job->size && status == STATUS_OK; k++) {
-		const char *what = all[k].parameters != all[0].parameters ? "other parameters"
-		                   : all[k].program != all[0].program     ? "another program"
-		                   : all[k].options != all[0].options     ? "other options"
-		                                                          : NULL;
-		if (!what)
-			continue;
-		if (job->rank == 0)
-			rt_job_error(job, "rank %d runs with %s than rank 0", k, what);
-		status = STATUS_USAGE;
-		rt_job_barrier(job, "printing messages");
-	}
-	free(all);
-	return status;
-}
-
 /* Under mpirun: compiles here, on every rank. */
 static enum status prepare_here(struct rt_job *job, struct run *r)
 {
 	struct messages x;
 	int64_t asked = r->compile.np;
+	enum status status = run_same_options(job, r);
+	if (status != STATUS_OK)
+		return status;
 	messages_open(&x, r);
-	enum status status = run_agree_on_cluster(job, r, x.d);
+	status = run_agree_on_cluster(job, r, x.d);
 	if (status == STATUS_OK)
 		status = run_prepare(r, x.d, job->size, false);
 	if (status == STATUS_OK && r->needed > job->size) {
@@ -134,7 +116,7 @@ static enum status prepare_here(struct rt_job *job, struct run *r)
 	if (status == STATUS_OK && job->size > r->needed && job->rank == 0)
 		fprintf(stderr, "note: %lld of %d ranks idle, the program needs %lld\n",
 		        (long long)(job->size - r->needed), job->size, (long long)r->needed);
-	return status;
+	return status == STATUS_OK ? run_same_program(job, r) : status;
 }
 
 enum status run_make_plan(struct rt_job *job, const struct run *r, struct plan **out)
@@ -519,8 +501,6 @@ static enum status execute(struct rt_job *job, const struct run *r, const struct
 enum status run_plan(struct rt_job *job, struct run *r, struct plan **out)
 {
 	enum status status = r->m ? STATUS_OK : prepare_here(job, r);
-	if (status == STATUS_OK)
-		status = compare_hashes(job, r);
 	return status == STATUS_OK ? run_make_plan(job, r, out) : status;
 }
 

@@ -1,6 +1,7 @@
 /* LABELS: tsan
  * Starting ranks, their exchange, and how a job ends when one of them fails. */
 #include "rt/bell.h"
+#include "rt/compare.h"
 #include "rt/cores.h"
 #include "rt/region.h"
 #include "test_rt.h"
@@ -168,6 +169,65 @@ static void test_stuck_ends(void)
 	CHECK_STR(c.text, "hirc: rank 1: error: no luck\n");
 }
 
+/* Ranks 0 and 1 have the first text, others the other. */
+struct texts {
+	const char *first, *other, *want; /* want: NULL if they are the same */
+	int64_t line;
+};
+
+static int compares(struct rt_job *job, void *arg)
+{
+	const struct texts *t = arg;
+	struct rt_difference x;
+	struct buf text = {0};
+	if (rt_job_compare(job, "texts", job->rank < 2 ? t->first : t->other, &x) != STATUS_OK)
+		return STATUS_INTERNAL;
+	bool ok = x.rank == (t->want ? 2 : -1);
+	if (ok && t->want) {
+		rt_difference_put(&x, &text);
+		ok = x.line == t->line && strcmp(text.at, t->want) == 0;
+		if (!ok)
+			printf("line %lld: %s\n", (long long)x.line, text.at);
+	}
+	buf_free(&text);
+	return ok ? STATUS_OK : STATUS_WRONG;
+}
+
+static void test_compare(enum rt_boot_kind kind)
+{
+	char many[2][3000], line[2][400];
+	memset(many, 'x', sizeof many);
+	memset(line, 'y', sizeof line);
+	for (int k = 0; k < 2; k++) {
+		for (int i = 50; i < 3000; i += 51)
+			many[k][i] = '\n';
+		many[k][2999] = line[k][399] = 0;
+		memcpy(line[k] + 196, "ääää", 8);
+	}
+	many[1][2700] = 'z';
+	line[1][205] = 'z';
+	many[0][2650] = many[1][2650] = ' ';
+	const struct texts cases[] = {
+	    {"", "", NULL, 0},
+	    {many[0], many[0], NULL, 0},
+	    {"a\nb\n", "a\n  c\n", "c,  not  b", 2},
+	    {"a\n", "a\nb\n", "b  as well", 2},
+	    {"a\nb\n", "a\n", "without  b", 2},
+	    {many[0], many[1],
+	     "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxzx,  not  "
+	     "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
+	     53},
+	};
+	for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)
+		CHECK_EQ(launch(kind, 4, 20000, compares, (void *)&cases[k]), STATUS_OK);
+	struct texts lines = {line[0], line[1], NULL, 1};
+	char want[400];
+	snprintf(want, sizeof want, "…%.31sääääyz%.112s…,  not  …%.31sääääyy%.112s…", line[0], line[0],
+	         line[0], line[0]);
+	lines.want = want;
+	CHECK_EQ(launch(kind, 4, 20000, compares, &lines), STATUS_OK);
+}
+
 static void test_deaths(void)
 {
 	struct captured c;
@@ -321,6 +381,7 @@ int main(void)
 		for (int np = 1; np <= 8; np *= 2)
 			CHECK_EQ(launch(kinds[k], np, 20000, exchange, NULL), STATUS_OK);
 		test_failures(kinds[k]);
+		test_compare(kinds[k]);
 	}
 	if (TEST_FORK) {
 		test_deaths();
