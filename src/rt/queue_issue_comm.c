@@ -160,6 +160,7 @@ void issue_comm_start(struct issue_engine *e, struct stream *s, struct comm *c)
 	void *after = e->base.trace ? issue_trace_begin(e, s, rt_comm_at(&c->item))
 	                            : issue_record(e, s, rt_comm_at(&c->item));
 	c->after = after;
+	rt_board_line_begin(s->base.board, RT_LINE_RUNNING, rt_comm_at(&c->item), 0);
 	if (!after) {
 		vec_push(&e->free_comms, c);
 	} else if (c->item.message) {
