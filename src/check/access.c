@@ -130,7 +130,7 @@ void access_all(struct walk *w, op_id op, struct access *list, unsigned n, const
 	for (unsigned k = 0; k < n; k++) {
 		if (!counts(w, &list[k]))
 			continue;
-		if (!check_spend(w->c, w->storage.at[list[k].view.storage].record.n))
+		if (!check_spend(w->c, w->storage.at[list[k].view.storage].record.n / CHECK_COMPARISONS))
 			return;
 		access_one(w, op, list, k, symmetric ? k + 1 : 0, clock, thread);
 		if (list[k].kind == ACCESS_READ && !w->others)

@@ -9,8 +9,8 @@
 #include "ir/ir.h"
 
 enum {
-	CHECK_MAX_WORK = 1 << 24, /* statements that are stepped and accesses that are compared, all ranks
-	                             together */
+	CHECK_MAX_WORK = 1 << 24, /* statements that are stepped, all ranks together */
+	CHECK_COMPARISONS = 8,    /* of accesses, which take as long as a statement */
 	CHECK_QUEUE = 1024,       /* statements that streams hold, by default */
 };
 

@@ -51,9 +51,9 @@ static enum status report(struct module *m, struct diag *d, const struct check_o
 		break;
 	case CHECK_TOO_LONG:
 		diag_error(d, DIAG_NOWHERE,
-		           "the program is too long to be checked (limit %d statements and comparisons, all "
-		           "ranks together)",
-		           CHECK_MAX_WORK);
+		           "the program is too long to be checked (limit %d statements, or %d times as many "
+		           "comparisons, all ranks together)",
+		           CHECK_MAX_WORK, CHECK_COMPARISONS);
 		diag_note(d, DIAG_NOWHERE, "check it with fewer ranks or iterations");
 		break;
 	case CHECK_WRONG:
