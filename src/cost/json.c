@@ -32,9 +32,17 @@ void json_free(struct json *j)
 
 /* ---- places; the text is known to be JSON */
 
+/* As cJSON has it: any control character. */
+static bool is_blank(char c)
+{
+	return c > 0 && c <= ' ';
+}
+
 static uint32_t skip_blanks(const char *text, uint32_t at)
 {
-	return at + (uint32_t)strspn(text + at, " \t\r\n");
+	while (is_blank(text[at]))
+		at++;
+	return at;
 }
 
 static uint32_t skip_string(const char *text, uint32_t at)
@@ -56,7 +64,8 @@ static uint32_t skip_value(const char *text, uint32_t at)
 		else if (strchr("[]{},:", c))
 			at++;
 		else
-			at += (uint32_t)strcspn(text + at, "[]{},: \t\r\n\"");
+			while (text[at] && !is_blank(text[at]) && !strchr("[]{},:\"", text[at]))
+				at++;
 		depth += c == '[' || c == '{';
 		depth -= c == ']' || c == '}';
 	} while (depth);

@@ -135,7 +135,7 @@ static bool read_ids(struct reader *r, struct graph_text list, uint32_t limit, c
 	return true;
 }
 
-static bool find_group(struct reader *r, struct graph_text name, uint32_t *out)
+static bool group_is(const struct reader *r, struct graph_text name, uint32_t *out)
 {
 	for (uint32_t k = 0; k < r->g->group.n; k++) {
 		struct graph_text t = r->g->group.at[k].name;
@@ -144,7 +144,12 @@ static bool find_group(struct reader *r, struct graph_text name, uint32_t *out)
 			return true;
 		}
 	}
-	return refuse(r, name, "no group has this name");
+	return false;
+}
+
+static bool find_group(struct reader *r, struct graph_text name, uint32_t *out)
+{
+	return group_is(r, name, out) || refuse(r, name, "no group has this name");
 }
 
 /* ---- records */
@@ -162,8 +167,11 @@ static bool read_group(struct reader *r, struct graph_text record)
 {
 	struct graph_group group = {.size = 1};
 	struct field f;
+	uint32_t other;
 	if (!read_name(r, record, "a group should have a name", &group.name))
 		return false;
+	if (group_is(r, group.name, &other))
+		return refuse(r, group.name, "another group has this name");
 	while (next_field(r, &f))
 		if (same(r, f.key, "size") && !read_int(r, f.value, UINT32_MAX, &group.size))
 			return false;

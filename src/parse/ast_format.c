@@ -186,13 +186,16 @@ static void put_line(struct formatter *f, ast_id id)
 		put(f, ")");
 		if (ast_at(f->a, second)->kind != AST_NONE)
 			put_expr(f, " = ", second);
-		if (third)
-			put_expr(f, " ", third);
+		if (third) {
+			put(f, " ");
+			format_attrs(f->a, third, f->out);
+		}
 		break;
 	case AST_CLUSTER:
 		put(f, "cluster ");
 		put_name(f, id);
-		put_expr(f, " ", first);
+		put(f, " ");
+		format_attrs(f->a, first, f->out);
 		break;
 	case AST_NAME_DECL:
 		put_expr(f, "name ", first);

@@ -132,6 +132,15 @@ void nv_view(struct nv_reader *r, ast_id stmt, ast_id target, ast_id call, bool 
 		attrs = ir_attrs_with(s->m, attrs, &a);
 	}
 	value_id v = nv_define(r, t, ast_at(s->a, target)->at);
+	const struct infer_draft draft = {.kind = select ? OP_SELECT : OP_SHARD_BY_STREAM,
+	                                  .operand = &from,
+	                                  .operand_n = 1,
+	                                  .attrs = attrs,
+	                                  .result_n = 1,
+	                                  .stated = s->m->value.at[v].type,
+	                                  .at = ast_at(s->a, target)->at};
+	if (!infer_check(s->m, s->d, &draft))
+		return;
 	struct ir_use use[] = {{ROLE_DEF, v}, {ROLE_READ, from}, {ROLE_SCALAR, at_index}};
 	op_id op = ir_op_new(s->m, select ? OP_SELECT : OP_SHARD_BY_STREAM, ast_at(s->a, stmt)->at, use, 3);
 	nv_append(r, op);
