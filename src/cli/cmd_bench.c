@@ -383,6 +383,7 @@ int cmd_bench(int argc, char **argv)
 	vec_free(&b.file);
 	options_free(&line);
 	buf_free(&b.words);
+	rank_options_free(&b.ranks);
 	compile_options_free(&b.compile);
 	return status;
 }

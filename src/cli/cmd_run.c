@@ -304,6 +304,7 @@ int cmd_run(int argc, char **argv)
 	}
 	run_free(&r);
 	options_free(&line);
+	rank_options_free(&r.ranks);
 	compile_options_free(&r.compile);
 	return status;
 }

@@ -300,6 +300,7 @@ int cmd_tune(int argc, char **argv)
 		arena_free(t.arena);
 	}
 	options_free(&line);
+	rank_options_free(&t.ranks);
 	compile_options_free(&t.compile);
 	return status;
 }

@@ -1,8 +1,11 @@
 /* ranks: --target, --replay, --bootstrap, --transport, --p2p-protocol, --p2p-transport,
- * --engine, --streams, --timeout. */
+ * --engine, --streams, --timeout, --allow-path. */
 #include "cli/ranks.h"
 #include <assert.h>
+#include <errno.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { MAX_STREAMS = 4096, DEFAULT_TIMEOUT = 30, MAX_TIMEOUT = 1000000 };
 
@@ -17,6 +20,22 @@ void rank_options_init(struct rank_options *o)
 	                           .engine = "auto",
 	                           .streams = RANK_DEFAULT_STREAMS,
 	                           .timeout = DEFAULT_TIMEOUT};
+}
+
+void rank_options_free(struct rank_options *o)
+{
+	vec_free(&o->allow_path);
+}
+
+static bool allow(void *to, const char *folder)
+{
+	struct rank_options *o = to;
+	if (access(folder, F_OK) < 0) {
+		fprintf(stderr, "hirc: error: --allow-path: '%s': %s\n", folder, strerror(errno));
+		return false;
+	}
+	vec_push(&o->allow_path, folder);
+	return true;
 }
 
 struct option_table rank_options_table(struct rank_options *o)
@@ -69,6 +88,12 @@ struct option_table rank_options_table(struct rank_options *o)
 	     .value = "SECONDS",
 	     .max = MAX_TIMEOUT,
 	     .help = "end a job in which nothing moves for so long; 0: never"},
+	    {.name = "allow-path",
+	     .kind = OPTION_CALL,
+	     .to = o,
+	     .call = allow,
+	     .value = "DIR",
+	     .help = "programs may read files below DIR, too, not only below their own folder; `/`: any"},
 	};
 	unsigned n = sizeof options / sizeof *options;
 	static_assert(sizeof options / sizeof *options <= RANK_OPTIONS, "RANK_OPTIONS is too small");

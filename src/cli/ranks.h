@@ -1,10 +1,11 @@
 /* ranks: the options of the commands that start ranks. */
 #ifndef HIRC_CLI_RANKS_H
 #define HIRC_CLI_RANKS_H
+#include "base/vec.h"
 #include "cli/gpu.h"
 #include "rt/bootstrap.h"
 
-enum { RANK_OPTIONS = 9, RANK_DEFAULT_STREAMS = 4 };
+enum { RANK_OPTIONS = 10, RANK_DEFAULT_STREAMS = 4 };
 
 struct rank_options {
 	const char *target;     /* "cpu", "cuda" */
@@ -13,10 +14,12 @@ struct rank_options {
 	const char *bootstrap, *transport, *engine;
 	const char *p2p_protocol, *p2p_transport; /* "auto": not asked for */
 	int64_t streams, timeout;                 /* timeout in seconds */
+	VEC(const char *) allow_path;             /* folders that programs may read files of */
 	struct option option[RANK_OPTIONS];
 };
 
 void rank_options_init(struct rank_options *o);
+void rank_options_free(struct rank_options *o);
 /* Points into o, which stays where it is while the command line is read. */
 struct option_table rank_options_table(struct rank_options *o);
 /* How ranks are to be started; how many is left to the caller. */

@@ -78,7 +78,9 @@ enum status run_prepare(struct run *r, struct diag *d, int64_t ranks, bool one_m
 		ir_print_nvfuser(r->m, &r->host_ir);
 	ir_number(r->m); /* so that what has no name is called T3 in messages */
 	r->labels = plan_labels_new(r->m);
-	r->source = data_sources_open(r->m, d, r->input.at, r->input.n);
+	const struct data_paths paths = {
+	    .program = r->path, .allowed = r->ranks.allow_path.at, .allowed_n = r->ranks.allow_path.n};
+	r->source = data_sources_open(r->m, d, &paths, r->input.at, r->input.n);
 	return r->source && check_files(r, d) ? STATUS_OK : STATUS_DIAGNOSTICS;
 }
 

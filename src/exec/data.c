@@ -58,14 +58,21 @@ static void from_program(const struct module *m, unsigned input, struct data_sou
 		*path = names_text(m->names, a->u.name);
 }
 
+/* paths: those of the program, which names the file; NULL: the user does. */
 static bool open_file(const struct module *m, struct diag *d, unsigned input, const char *path,
-                      struct data_source *s)
+                      const struct data_paths *paths, struct data_source *s)
 {
 	value_id v = m->input.at[input].value;
 	struct data_map map;
 	struct buf why = {0};
 	int64_t n[IR_MAX_LOGICAL + 1];
-	bool ok = data_map_make(m, m->value.at[v].type, 0, &map) && npy_open(path, &s->file, &why);
+	bool refused = false, ok = data_map_make(m, m->value.at[v].type, 0, &map);
+	if (ok && paths) {
+		int fd = data_path_open(paths, path, &why, &refused);
+		ok = fd >= 0 && npy_open_file(fd, path, &s->file, &why);
+	} else if (ok) {
+		ok = npy_open(path, &s->file, &why);
+	}
 	s->from_file = ok;
 	if (ok) {
 		memcpy(n, map.extent, sizeof map.extent);
@@ -78,24 +85,30 @@ static bool open_file(const struct module *m, struct diag *d, unsigned input, co
 		char name[DATA_NAME_BYTES];
 		diag_error(d, m->value.at[v].at, "input '%s': %s", data_name(m, v, name),
 		           why.at ? why.at : "its extents have no value");
+		if (refused)
+			diag_note(
+			    d, DIAG_NOWHERE,
+			    "--allow-path=DIR lets programs read below another folder, --input NAME=FILE "
+			    "names any file");
 	}
 	data_map_free(&map);
 	buf_free(&why);
 	return ok;
 }
 
-struct data_source *data_sources_open(const struct module *m, struct diag *d, struct data_file *file,
-                                      unsigned files)
+struct data_source *data_sources_open(const struct module *m, struct diag *d, const struct data_paths *paths,
+                                      struct data_file *file, unsigned files)
 {
 	struct data_source *s = mem_zalloc(sizeof *s * (m->input.n + 1));
 	bool ok = true;
 	for (uint32_t i = 0; i < m->input.n; i++) {
 		const char *path = NULL;
+		const struct data_paths *within = paths;
 		from_program(m, i, &s[i], &path);
 		for (unsigned k = 0; k < files; k++)
 			if (data_is_named(m, m->input.at[i].value, file[k].name))
-				path = file[k].path, file[k].used = true;
-		ok &= !path || open_file(m, d, i, path, &s[i]);
+				path = file[k].path, file[k].used = true, within = NULL;
+		ok &= !path || open_file(m, d, i, path, within, &s[i]);
 	}
 	for (unsigned k = 0; k < files; k++) {
 		if (file[k].used)

@@ -5,6 +5,7 @@
 #ifndef HIRC_EXEC_DATA_H
 #define HIRC_EXEC_DATA_H
 #include "exec/data_map.h"
+#include "exec/data_path.h"
 #include "exec/generate.h"
 #include "exec/npy.h"
 
@@ -20,9 +21,10 @@ struct data_source {
 	struct npy file;
 };
 
-/* Sources of all inputs of a program, or NULL after reporting to d. files: override what the program says. */
-struct data_source *data_sources_open(const struct module *m, struct diag *d, struct data_file *file,
-                                      unsigned files);
+/* Sources of all inputs of a program, or NULL after reporting to d. files: override what the program says,
+ * and may lie anywhere. */
+struct data_source *data_sources_open(const struct module *m, struct diag *d, const struct data_paths *paths,
+                                      struct data_file *file, unsigned files);
 void data_sources_close(struct data_source *s, unsigned n);
 
 /* Fills this rank's block. False: why says what could not be read. */

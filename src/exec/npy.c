@@ -240,10 +240,17 @@ static bool read_file(struct npy *f, int64_t bytes, struct buf *why)
 
 bool npy_open(const char *path, struct npy *out, struct buf *why)
 {
-	struct npy f = {.path = mem_strdup(path)};
+	return npy_open_file(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), path, out, why);
+}
+
+bool npy_open_file(int fd, const char *path, struct npy *out, struct buf *why)
+{
+	struct npy f = {.fd = fd};
 	struct stat st;
+	int error = errno;
 	bool ok = false;
-	f.fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	f.path = mem_strdup(path);
+	errno = error;
 	if (f.fd < 0 || fstat(f.fd, &st) < 0)
 		fail(why, path, "cannot be opened: %s", strerror(errno));
 	else if (!S_ISREG(st.st_mode))

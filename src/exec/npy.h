@@ -24,6 +24,8 @@ struct npy {
 /* Opens a file and reads its header. On failure why says what is wrong and, where there is one, the way out.
  */
 bool npy_open(const char *path, struct npy *out, struct buf *why);
+/* The same of an open file, which is taken over, or -1 and errno; path is what messages call it. */
+bool npy_open_file(int fd, const char *path, struct npy *out, struct buf *why);
 /* Whether its elements are of type t and its shape is n[nd]. */
 bool npy_fits(const struct npy *f, enum rt_dtype t, int nd, const int64_t *n, struct buf *why);
 /* Elements [first, first + count) into dst. Safe for several threads. False: why. */

@@ -152,7 +152,7 @@ static void test_fill(void)
 	    "mesh m(x = 2)\nprogram p on m {\n  input X: f32[4, 6@x] = iota()\n  input Y: i8[3] = full(-2)\n"
 	    "  input P: bf16[5] = full(0.3)\n  output Z = X\n}\n");
 	struct diag *d = diag_new(stdout, DIAG_TEXT, 0);
-	struct data_source *s = data_sources_open(m, d, NULL, 0);
+	struct data_source *s = data_sources_open(m, d, &(struct data_paths){0}, NULL, 0);
 	struct data_map map;
 	struct buf why = {0};
 	float x[12];
@@ -172,7 +172,7 @@ static void test_fill(void)
 	struct data_file unknown = {.name = "W", .path = "w.npy"};
 	FILE *sink = fopen("/dev/null", "w");
 	struct diag *quiet = diag_new(sink, DIAG_TEXT, 0);
-	CHECK(!data_sources_open(m, quiet, &unknown, 1));
+	CHECK(!data_sources_open(m, quiet, &(struct data_paths){0}, &unknown, 1));
 	CHECK_EQ(diag_error_count(quiet), 1);
 	diag_free(quiet);
 	fclose(sink);
