@@ -109,11 +109,28 @@ static int context_word(struct parser *p, uint32_t word)
 	return TOK_NAME;
 }
 
+static void report(struct parser *p, struct parse_span at, const char *what, const char *detail)
+{
+	if (!p->panic)
+		diag_error_span(p->diag, at.at, at.end - at.at, "%s%s", what, detail);
+}
+
+/* The text of a name or string, which ends before the cursor. */
+static uint32_t intern(struct parser *p, const unsigned char *text, size_t n)
+{
+	uint32_t end = (uint32_t)(p->cursor - p->text), at = n < end ? end - (uint32_t)n : 0;
+	if (n <= PARSE_MAX_NAME)
+		return names_intern(p->ast->names, (const char *)text, n);
+	if (!p->panic)
+		diag_error(p->diag, at, "a name or string has at most %d bytes", PARSE_MAX_NAME);
+	return names_intern_z(p->ast->names, "_");
+}
+
 /* The word that begins at start. */
 static int scan_word(struct parser *p, const unsigned char *start, struct parse_token *out)
 {
 	p->cursor = after_word(start);
-	uint32_t word = names_intern(p->ast->names, (const char *)start, (size_t)(p->cursor - start));
+	uint32_t word = intern(p, start, (size_t)(p->cursor - start));
 	out->value = word;
 	if (word >= WORD_COUNT)
 		return TOK_NAME;
@@ -125,12 +142,6 @@ static int scan_word(struct parser *p, const unsigned char *start, struct parse_
 }
 
 /* Other values */
-
-static void report(struct parser *p, struct parse_span at, const char *what, const char *detail)
-{
-	if (!p->panic)
-		diag_error_span(p->diag, at.at, at.end - at.at, "%s%s", what, detail);
-}
 
 static int64_t scan_int(struct parser *p, const unsigned char *start, struct parse_span at)
 {
@@ -147,7 +158,7 @@ static int64_t scan_int(struct parser *p, const unsigned char *start, struct par
 static int64_t scan_string(struct parser *p, const unsigned char *start, const unsigned char *end)
 {
 	if (!memchr(start, '\\', (size_t)(end - start)))
-		return names_intern(p->ast->names, (const char *)start, (size_t)(end - start));
+		return intern(p, start, (size_t)(end - start));
 	struct buf b = {0};
 	for (const unsigned char *c = start; c < end; c++) {
 		if (*c != '\\') {
@@ -164,7 +175,7 @@ static int64_t scan_string(struct parser *p, const unsigned char *start, const u
 			report(p, (struct parse_span){(uint32_t)(c - 1 - p->text), (uint32_t)(c + 1 - p->text)},
 			       "unknown escape in a string", "; there are \\\\ \\\" \\n and \\t");
 	}
-	uint32_t name = names_intern(p->ast->names, b.at, b.n);
+	uint32_t name = intern(p, (const unsigned char *)b.at, b.n);
 	buf_free(&b);
 	return name;
 }
@@ -246,7 +257,7 @@ again:
 
 	word        { goto plain_word; }
 	"`" [^`\n]+ "`" {
-		VALUE(names_intern(p->ast->names, (const char *)start + 1, (size_t)(cursor - start - 2)) |
+		VALUE(intern(p, start + 1, (size_t)(cursor - start - 2)) |
 		      PARSE_QUOTED, TOK_NAME);
 	}
 	"`" [^`\n]* "`"? {
@@ -263,7 +274,7 @@ again:
 	digits      { VALUE(scan_int(p, start, AT), TOK_INT); }
 	digits "." digits exp? | digits exp { TOKEN(TOK_FLOAT); }
 	"0x" [0-9a-fA-F]+ {
-		VALUE(names_intern(p->ast->names, (const char *)start, (size_t)(cursor - start)), TOK_HANDLE);
+		VALUE(intern(p, start, (size_t)(cursor - start)), TOK_HANDLE);
 	}
 	digits word {
 		PLACE();
@@ -325,7 +336,7 @@ again:
 		if (p->mode == MODE_HIR)
 			goto plain_word;
 		cursor--;
-		VALUE(names_intern(p->ast->names, (const char *)start, (size_t)(cursor - start)), TOK_ID);
+		VALUE(intern(p, start, (size_t)(cursor - start)), TOK_ID);
 	}
 	"}" ("rf" | "_p" | "_c")+ {
 		if (p->mode == MODE_HIR) {
@@ -355,7 +366,7 @@ again:
 	"Set." word | "deviceIdx." [a-z0-9]+ {
 		if (p->mode == MODE_HIR)
 			goto plain_word;
-		VALUE(names_intern(p->ast->names, (const char *)start, (size_t)(cursor - start)), TOK_NAME);
+		VALUE(intern(p, start, (size_t)(cursor - start)), TOK_NAME);
 	}
 	"initial" blank+ "value" {
 		if (!body)
@@ -397,7 +408,7 @@ again:
 	("logical" | "allocation" | "loop" | "root") blank+ "domain" blank* ":" {
 		if (!sections)
 			goto plain_word;
-		VALUE(names_intern(p->ast->names, (const char *)start, (size_t)(after_word(start) - start)), TOK_XF_DOMAIN);
+		VALUE(intern(p, start, (size_t)(after_word(start) - start)), TOK_XF_DOMAIN);
 	}
 	"alternate" blank+ "loop" blank+ "domain" blank* ":" {
 		if (!sections)

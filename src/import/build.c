@@ -59,6 +59,14 @@ static void add_list(struct builder *b, const char *key, uint32_t n)
 	vec_push(&b->attr, ((struct attr){.key = word(b, key), .kind = ATTR_INTS, .n = n, .u.ints = list}));
 }
 
+static bool has_attr(const struct builder *b, const char *key)
+{
+	for (uint32_t i = 0; i < b->attr.n; i++)
+		if (!strcmp(names_text(b->m->names, b->attr.at[i].key), key))
+			return true;
+	return false;
+}
+
 static attrs_id take_attrs(struct builder *b)
 {
 	attrs_id made = ir_attrs(b->m, b->attr.at, b->attr.n);
@@ -136,9 +144,9 @@ static bool declare(struct builder *b)
 			                "a group has 1 to %d members", IR_MAX_DEVICES);
 			return false;
 		}
-		snprintf(room, sizeof room, "g%.*s", (int)g->group.at[i].name.n,
-		         b->text + g->group.at[i].name.at);
-		ir_group_add(b->m, word(b, room), (uint32_t)g->group.at[i].size, 0, g->group.at[i].name.at);
+		const char *name = arena_printf(b->m->arena, "g%.*s", (int)g->group.at[i].name.n,
+		                                b->text + g->group.at[i].name.at);
+		ir_group_add(b->m, word(b, name), (uint32_t)g->group.at[i].size, 0, g->group.at[i].name.at);
 	}
 	for (uint32_t group = 0; group < g->group.n; group++) {
 		for (uint32_t i = 0; i < g->table.n; i++) {
@@ -150,6 +158,11 @@ static bool declare(struct builder *b)
 				continue;
 			if (!read_collective(b, t->collective, room, sizeof room, &name))
 				return false;
+			if (has_attr(b, name)) {
+				diag_error_span(b->d, t->collective.at, t->collective.n,
+				                "the group has a table of this collective already");
+				return false;
+			}
 			if (t->stepped)
 				add_steps(b, at, t->point_n);
 			else

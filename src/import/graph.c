@@ -29,6 +29,11 @@ static bool same(const struct reader *r, struct graph_text t, const char *word)
 	return t.n == strlen(word) && !memcmp(r->text + t.at, word, t.n);
 }
 
+static bool same_text(const struct reader *r, struct graph_text a, struct graph_text b)
+{
+	return a.n == b.n && !memcmp(r->text + a.at, r->text + b.at, a.n);
+}
+
 static bool refuse(struct reader *r, struct graph_text t, const char *what)
 {
 	diag_error_span(r->d, t.at, t.n, "%s", what);
@@ -138,8 +143,7 @@ static bool read_ids(struct reader *r, struct graph_text list, uint32_t limit, c
 static bool group_is(const struct reader *r, struct graph_text name, uint32_t *out)
 {
 	for (uint32_t k = 0; k < r->g->group.n; k++) {
-		struct graph_text t = r->g->group.at[k].name;
-		if (t.n == name.n && !memcmp(r->text + t.at, r->text + name.at, t.n)) {
+		if (same_text(r, r->g->group.at[k].name, name)) {
 			*out = k;
 			return true;
 		}

@@ -14,7 +14,8 @@ enum {
 	PARSE_MAX_HEIGHT = 1000, /* of the AST: nothing that walks it needs a deeper stack */
 	PARSE_MAX_STACK = 8192,  /* of the automaton: more than PARSE_MAX_HEIGHT can need */
 	PARSE_MAX_NODES = 1u << 28,
-	PARSE_HIRC_VERSION = 1, /* of the section `Hirc 1 :` */
+	PARSE_MAX_NAME = 1 << 16, /* bytes of a name or string */
+	PARSE_HIRC_VERSION = 1,   /* of the section `Hirc 1 :` */
 };
 
 /* A name token's value: the interned name, with this bit when it was in backquotes. */

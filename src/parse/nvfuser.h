@@ -127,8 +127,9 @@ value_id nv_define(struct nv_reader *r, struct nv_tensor *t, uint32_t at);
 value_id nv_operand(struct nv_reader *r, ast_id node); /* 0 after reporting */
 scalar_id nv_scalar(struct nv_reader *r, ast_id e);    /* 0 after reporting */
 attrs_id nv_with_name(struct nv_reader *r, attrs_id attrs, const char *key, name_id value);
-/* The keys of a call or attr line but those named, as attributes. */
-attrs_id nv_attrs(struct nv_reader *r, ast_id call, const char *const *but);
+/* The keys of a call or attr line but those named, as attributes of an operation, which takes no others than
+ * its own; OP_NONE takes any. */
+attrs_id nv_attrs(struct nv_reader *r, enum op_kind kind, ast_id call, const char *const *but);
 
 /* ---- sema_buffer.c */
 void nv_allocate(struct nv_reader *r, ast_id stmt, ast_id target, ast_id call);

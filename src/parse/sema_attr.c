@@ -152,9 +152,9 @@ bool call_push_attr(struct sema *s, struct call *c, ast_id key)
 	return true;
 }
 
-bool sema_attrs(struct sema *s, ast_id keys, const char *const *but, attrs_id *out)
+bool sema_attrs(struct sema *s, enum op_kind kind, ast_id keys, const char *const *but, attrs_id *out)
 {
-	struct call c = {.kind = OP_NONE};
+	struct call c = {.kind = kind};
 	ast_each (s->a, key, keys) {
 		const char *const *b = but;
 		while (*b && strcmp(*b, ast_text(s->a, key)))

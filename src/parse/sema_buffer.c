@@ -36,7 +36,7 @@ void nv_allocate(struct nv_reader *r, ast_id stmt, ast_id target, ast_id call)
 		attrs = nv_with_name(r, attrs, "zero_init", yes);
 	if (is_true(r, call, "resets_to_zero"))
 		attrs = nv_with_name(r, attrs, "resets_to_zero", yes);
-	attrs_id others = nv_attrs(r, call, but);
+	attrs_id others = nv_attrs(r, OP_ALLOCATE, call, but);
 	for (uint32_t i = 0; i < s->m->attrs.at[others].n; i++) {
 		struct attr a = s->m->attrs.at[others].at[i];
 		attrs = ir_attrs_with(s->m, attrs, &a);
@@ -79,7 +79,7 @@ void nv_symmetric_view(struct nv_reader *r, ast_id stmt, ast_id target, ast_id c
 		diag_error(s->d, ast_at(s->a, target)->at, "%s is defined twice", ast_text(s->a, target));
 		return;
 	}
-	attrs_id attrs = nv_attrs(r, call, (const char *const[]){NULL});
+	attrs_id attrs = nv_attrs(r, OP_SYMMETRIC_VIEW, call, (const char *const[]){NULL});
 	value_id v = nv_define(r, t, ast_at(s->a, target)->at);
 	if (!from)
 		nv_refuse(r, call, "SymmetricContiguousView has one operand");
@@ -126,7 +126,8 @@ void nv_view(struct nv_reader *r, ast_id stmt, ast_id target, ast_id call, bool 
 		struct attr a = {.key = names_intern_z(s->m->names, "axis"), .kind = ATTR_INT, .u.i = k};
 		attrs = ir_attrs_with(s->m, 0, &a);
 	}
-	attrs_id others = nv_attrs(r, call, select ? but_select : but_shard);
+	attrs_id others =
+	    nv_attrs(r, select ? OP_SELECT : OP_SHARD_BY_STREAM, call, select ? but_select : but_shard);
 	for (uint32_t i = 0; i < s->m->attrs.at[others].n; i++) {
 		struct attr a = s->m->attrs.at[others].at[i];
 		attrs = ir_attrs_with(s->m, attrs, &a);

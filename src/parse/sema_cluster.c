@@ -34,7 +34,7 @@ void sema_cost_tables(struct sema *s, ast_id attrs, attrs_id *out)
 {
 	static const char *const none[] = {NULL};
 	attrs_id made = 0;
-	if (!attrs || !sema_attrs(s, attrs, none, &made))
+	if (!attrs || !sema_attrs(s, OP_NONE, attrs, none, &made))
 		return;
 	const struct attrs *l = &s->m->attrs.at[made];
 	bool right = true;
@@ -68,7 +68,7 @@ void sema_cluster(struct sema *s, ast_id decl)
 		return;
 	}
 	*c = (struct recording){.name = n->name, .at = at};
-	if (!sema_attrs(s, n->first, none, &c->attrs))
+	if (!sema_attrs(s, OP_NONE, n->first, none, &c->attrs))
 		return;
 	const struct attrs *l = &s->m->attrs.at[c->attrs];
 	for (uint32_t i = 0; i < l->n; i++) {

@@ -20,10 +20,10 @@ static void number_statement(struct nv_reader *r, struct nv_statement *x, op_id 
 	x->op = op;
 }
 
-static attrs_id statement_attrs(struct nv_reader *r, const struct nv_statement *x, ast_id comm)
+static attrs_id statement_attrs(struct nv_reader *r, const struct nv_statement *x, op_id op, ast_id comm)
 {
 	static const char *const but[] = {"issue", NULL};
-	attrs_id attrs = x->attrs ? nv_attrs(r, x->attrs, but) : 0;
+	attrs_id attrs = x->attrs ? nv_attrs(r, (enum op_kind)nv_op(r, op)->kind, x->attrs, but) : 0;
 	ast_id backend = nv_key(r, comm, "backend");
 	if (backend && nv_is(r, backend, AST_NAME) && !nv_is_name(r, backend, "NCCL"))
 		attrs = nv_with_name(r, attrs, "backend", ast_at(r->s->a, backend)->name);
@@ -81,7 +81,7 @@ static op_id transfer(struct nv_reader *r, struct nv_statement *x, ast_id comm)
 	}
 	op_id op = ir_op_new(s->m, send ? OP_SEND : OP_RECV, ast_at(s->a, comm)->at, use, 2);
 	nv_append(r, op);
-	nv_op(r, op)->attrs = statement_attrs(r, x, comm);
+	nv_op(r, op)->attrs = statement_attrs(r, x, op, comm);
 	number_statement(r, x, op);
 	return op;
 }
@@ -138,7 +138,7 @@ static void collective(struct nv_reader *r, struct nv_statement *x, ast_id comm)
 		s->m->value.at[t->value].type = type;
 	}
 	nv_op(r, op)->team = members;
-	nv_op(r, op)->attrs = statement_attrs(r, x, comm);
+	nv_op(r, op)->attrs = statement_attrs(r, x, op, comm);
 	number_statement(r, x, op);
 }
 
@@ -171,7 +171,7 @@ void nv_communication(struct nv_reader *r, ast_id comm)
 	} else if (!strcmp(name, "EndCoalescing")) {
 		op_id op = ir_op_new(s->m, OP_END_COALESCING, n->at, NULL, 0);
 		nv_append(r, op);
-		nv_op(r, op)->attrs = statement_attrs(r, x, comm);
+		nv_op(r, op)->attrs = statement_attrs(r, x, op, comm);
 		number_statement(r, x, op);
 	} else if (!strcmp(name, "Communication") || !strcmp(name, "CollectivePermute")) {
 		collective(r, x, comm);

@@ -203,7 +203,7 @@ op_id sema_call(struct sema *s, ast_id expr, const struct sema_result *result, u
 /* An operand expression as a use: a tensor (temporaries made as needed) or a scalar. */
 bool sema_operand(struct sema *s, ast_id expr, struct ir_use *out);
 /* The KEY children of a node as attributes, but for those of a list that ends with NULL. */
-bool sema_attrs(struct sema *s, ast_id keys, const char *const *but, attrs_id *out);
+bool sema_attrs(struct sema *s, enum op_kind kind, ast_id keys, const char *const *but, attrs_id *out);
 /* A team= list: (0 1) or several slices (0 1)(2 3). */
 bool sema_team(struct sema *s, ast_id team, team_id *out);
 

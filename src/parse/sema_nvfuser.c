@@ -122,10 +122,10 @@ attrs_id nv_with_name(struct nv_reader *r, attrs_id attrs, const char *key, name
 	return ir_attrs_with(r->s->m, attrs, &a);
 }
 
-attrs_id nv_attrs(struct nv_reader *r, ast_id call, const char *const *but)
+attrs_id nv_attrs(struct nv_reader *r, enum op_kind kind, ast_id call, const char *const *but)
 {
 	attrs_id all = 0;
-	if (!sema_attrs(r->s, call, but, &all))
+	if (!sema_attrs(r->s, kind, call, but, &all))
 		return 0;
 	return all;
 }
@@ -425,7 +425,7 @@ static attrs_id input_attrs(struct nv_reader *r, const struct nv_tensor *t)
 {
 	static const char *const but[] = {"layout", "mesh", "inout", NULL};
 	struct module *m = r->s->m;
-	attrs_id all = nv_attrs(r, t->attrs, but), left = all;
+	attrs_id all = nv_attrs(r, OP_NONE, t->attrs, but), left = all;
 	for (uint32_t i = 0; i < m->attrs.at[all].n; i++) {
 		name_id key = m->attrs.at[all].at[i].key;
 		if (!strncmp(names_text(m->names, key), "partial_", 8))
