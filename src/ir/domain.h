@@ -59,11 +59,12 @@ type_id type_with_domain(struct module *m, type_id t, domain_id d);
 /* ---- the sugar of the concise surface: `n@dp@tp`, one list of placements for each visible axis */
 
 enum sugar_kind { SUGAR_MESH, SUGAR_STREAM, SUGAR_SERIAL, SUGAR_SWIZZLE, SUGAR_BLOCK };
-struct sugar_place {
+struct sugar_place {       /* compared by its bytes: no padding */
 	uint8_t kind;      /* enum sugar_kind */
 	uint8_t mesh_axis; /* MESH, SWIZZLE; BLOCK by the size of a mesh axis */
 	uint8_t by_axis;   /* BLOCK: the factor is the size of mesh_axis */
-	expr_id factor;    /* STREAM, SERIAL, BLOCK; constant */
+	uint8_t unused;
+	expr_id factor; /* STREAM, SERIAL, BLOCK; constant */
 };
 enum { SUGAR_MAX_PLACES = 8 };
 struct sugar_axis {

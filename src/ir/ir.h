@@ -59,12 +59,13 @@ enum expr_kind {
 	EXPR_KIND_COUNT
 };
 
-struct expr {
+struct expr {              /* compared by its bytes: no padding */
 	uint8_t kind;      /* enum expr_kind */
 	uint8_t mesh_axis; /* EXPR_AXIS_INDEX, EXPR_DEVICE */
 	uint16_t flags;    /* EXPR_HAS_… of the whole tree */
 	expr_id a, b;      /* operands */
-	int64_t k;         /* constant, or an id */
+	uint32_t unused;
+	int64_t k; /* constant, or an id */
 };
 enum { EXPR_HAS_PARAM = 1, EXPR_HAS_INDEX = 2, EXPR_HAS_RANK = 4 };
 
