@@ -6,7 +6,7 @@
 
 enum {
 	USES_MAX_STREAMS = 64,
-	USES_MAX_WORK = 1 << 23,
+	USES_MAX_WORK = 1 << 22,
 	USES_MAX_PAIRS = 1 << 22,
 	USES_NONE = UINT32_MAX,
 };
