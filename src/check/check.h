@@ -14,6 +14,8 @@ enum {
 	CHECK_QUEUE = 1024,       /* statements that streams hold, by default */
 };
 
+struct witness;
+
 struct check_options {
 	int64_t ranks;   /* ranks 0 … ranks - 1 are walked */
 	int64_t streams; /* stream indices are taken modulo this; 0: unbounded */
@@ -21,6 +23,7 @@ struct check_options {
 	                    wait */
 	uint64_t work;   /* at most CHECK_MAX_WORK */
 	bool each;       /* every rank is walked; otherwise those that stand for others, which do alike */
+	struct witness *witness; /* zeroed: becomes one of the first error; NULL: none is wanted */
 	bool strict;     /* what provides inputs and memory, and takes inputs and outputs back, is work on
 	                    the initial stream */
 };

@@ -13,6 +13,7 @@
  *     match.c      what ranks issue on one communicator
  *     progress.c   what waits for what, on all ranks
  *     words.c      what messages call things
+ *     witness.c    an order of statements that shows an error
  *     report.c     messages; report_deadlock.c: of circles
  *
  * Two accesses of a rank are ordered when one happens before the other: both are of one stream, in
@@ -28,6 +29,7 @@
 #include "check/clock.h"
 #include "check/region.h"
 #include "check/spread.h"
+#include "check/witness.h"
 #include "ir/layout.h"
 
 enum {

@@ -22,16 +22,30 @@ bool report_once(struct checker *c, const char *what, op_id a, op_id b)
 	if (c->reported.n == MAX_REPORTS)
 		return false;
 	vec_push(&c->reported, (struct reported){a, b, what});
+	if (c->o->witness && c->o->witness->kind == WITNESS_NONE) {
+		c->o->witness->kind = WITNESS_MISMATCH; /* reports of others say so */
+		c->o->witness->error = c->reported.n;
+	}
 	return true;
 }
 
 bool report_warns(struct checker *c, const char *what, op_id a, op_id b)
 {
 	enum check_status status = c->status;
+	bool none = c->o->witness && c->o->witness->kind == WITNESS_NONE;
 	bool first = report_once(c, what, a, b);
 	c->status = status;
+	if (none)
+		c->o->witness->kind = WITNESS_NONE;
 	return first;
 }
+
+struct witness_access {
+	op_id op;
+	enum access_kind kind;
+	int64_t rank;
+	uint32_t turn;
+};
 
 /* ---- words */
 
@@ -94,6 +108,26 @@ static uint32_t place_of(const struct walk *w, op_id op)
 	return op ? w->m->op.at[op].at : DIAG_NOWHERE;
 }
 
+/* ---- orders */
+
+/* What is told of two accesses: the one that was issued first is held until the other is done. */
+static void witness_accesses(struct checker *c, bool life, const struct witness_access *first,
+                             const struct witness_access *last)
+{
+	bool called = !first->op || !last->op;
+	enum witness_kind kind = called ? WITNESS_CALLER : life ? WITNESS_LIFETIME : WITNESS_RACE;
+	bool result = first->op && c->m->op.at[first->op].flags & OP_ASYNC && first->kind == ACCESS_WRITE;
+	bool received = first->op && c->m->op.at[first->op].kind == OP_RECV;
+	if (!witness_is_wanted(c, kind))
+		return;
+	witness_add(c,
+	            called               ? WITNESS_ROLE_STANDS
+	            : result || received ? WITNESS_ROLE_HOLD_RESULT
+	                                 : WITNESS_ROLE_HOLD,
+	            first->op, first->rank, first->turn);
+	witness_add(c, called ? WITNESS_ROLE_STANDS : WITNESS_ROLE_UNTIL, last->op, last->rank, last->turn);
+}
+
 /* ---- races */
 
 /* ` on stream 2`; nothing for a Communication. */
@@ -150,6 +184,10 @@ void report_race(struct walk *w, const struct storage *storage, op_id op, enum a
 	buf_printf(&text, ", which %s it ", verb((enum access_kind)before->kind));
 	put_place(w, w->now, &text);
 	diag_error(w->c->d, place_of(w, op ? op : before->op), "%s: %s", life ? "lifetime" : "race", text.at);
+	witness_accesses(
+	    w->c, life,
+	    &(struct witness_access){before->op, (enum access_kind)before->kind, w->rank, before->turn},
+	    &(struct witness_access){op, kind, w->rank, w->now});
 	if (op && before->op) {
 		text.n = 0;
 		words_statement(w->c, before->op, &text);
@@ -220,6 +258,10 @@ void report_race_of_ranks(struct walk *w, const struct storage *storage, op_id o
 	buf_putc(&text, ' ');
 	words_place(w->c, who[1], w->now, &text);
 	diag_error(w->c->d, place_of(w, op ? op : before->op), "race: %s", text.at);
+	witness_accesses(
+	    w->c, false,
+	    &(struct witness_access){before->op, (enum access_kind)before->kind, who[0], before->turn},
+	    &(struct witness_access){op, a->kind, who[1], w->now});
 	if (op && before->op) {
 		text.n = 0;
 		words_statement(w->c, before->op, &text);
@@ -246,12 +288,34 @@ void report_race_with_itself(struct walk *w, const struct storage *storage, op_i
 	buf_printf(&text, " that it %s on rank %u%s ", verb(y->kind), who[turn], turn ? "" : ", too");
 	words_place(w->c, who[!turn], w->now, &text);
 	diag_error(w->c->d, place_of(w, op), "race: %s", text.at);
+	witness_accesses(w->c, false, &(struct witness_access){op, y->kind, who[turn], w->now},
+	                 &(struct witness_access){op, x->kind, who[!turn], w->now});
 	diag_note(w->c->d, DIAG_NOWHERE,
 	          "ranks that write at once write different parts, as block (axis_index(x) + i) %% size(x)");
 	buf_free(&text);
 }
 
 /* ---- lives */
+
+/* Another rank's last use of the view is held until the buffer is freed. */
+static void witness_shown(struct walk *w, const struct symmetric *s, op_id op)
+{
+	const struct storage *x = &w->storage.at[s->storage];
+	const struct slice *slice = &w->c->slice.at[s->slice];
+	const struct record *use = NULL;
+	for (uint32_t k = 0; k < x->record.n; k++)
+		if (x->record.at[k].symmetric && x->record.at[k].kind != ACCESS_VIEW &&
+		    &w->symmetric.at[x->record.at[k].symmetric] == s)
+			use = &x->record.at[k];
+	int64_t other = slice->n > 1 ? slice->device[slice->device[0] == w->rank] : w->rank;
+	if (use)
+		witness_accesses(
+		    w->c, true,
+		    &(struct witness_access){use->op, (enum access_kind)use->kind, other, use->turn},
+		    &(struct witness_access){op, ACCESS_FREE, w->rank, w->now});
+	else if (witness_is_wanted(w->c, WITNESS_LIFETIME))
+		witness_add(w->c, WITNESS_ROLE_STANDS, op, w->rank, w->now);
+}
 
 void report_shown(struct walk *w, const struct symmetric *s, op_id op)
 {
@@ -266,6 +330,7 @@ void report_shown(struct walk *w, const struct symmetric *s, op_id op)
 	buf_putc(&text, ' ');
 	put_place(w, w->now, &text);
 	diag_error(w->c->d, place_of(w, op), "lifetime: %s", text.at);
+	witness_shown(w, s, op);
 	text.n = 0;
 	words_value(w->c, s->value, &text);
 	buf_puts(&text, " is made here ");
@@ -287,6 +352,11 @@ void report_freed(struct walk *w, value_id v, op_id freed, uint32_t freed_turn, 
 	buf_printf(&text, ", which is deallocated %s", kind == ACCESS_FREE ? "already " : "");
 	put_place(w, w->now, &text);
 	diag_error(w->c->d, place_of(w, op ? op : freed), "lifetime: %s", text.at);
+	if (op)
+		witness_accesses(w->c, true, &(struct witness_access){op, kind, w->rank, w->now},
+		                 &(struct witness_access){freed, ACCESS_FREE, w->rank, freed_turn});
+	else if (witness_is_wanted(w->c, WITNESS_LIFETIME))
+		witness_add(w->c, WITNESS_ROLE_STANDS, freed, w->rank, freed_turn);
 	if (op) {
 		text.n = 0;
 		put_place(w, freed_turn, &text);

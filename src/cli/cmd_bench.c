@@ -55,7 +55,7 @@ static bool check_given(const struct bench_collectives *c, const struct command_
 		if (c->kinds && option_table_has(&line->table[OF_COMPILING], o))
 			fits = is_one_of(o, "np diagnostic-format");
 		else if (c->kinds)
-			fits = !is_one_of(o, "check engine streams replay allow-tf32 fuse-relu");
+			fits = !is_one_of(o, "check engine streams graph allow-tf32 fuse-relu");
 		if (!fits)
 			option_spelling(o, &spelling);
 	}

@@ -11,6 +11,7 @@
 #include "cli/output.h"
 #include "cli/params.h"
 #include "cli/split.h"
+#include "cli/witness_file.h"
 #include "import/import.h"
 #include <inttypes.h>
 #include <stdio.h>
@@ -22,6 +23,7 @@ struct check_command {
 	struct compile_options compile;
 	struct check_options check;
 	const char *path;
+	const char *witness; /* file; NULL: none */
 	bool split;
 	const char *family_text;
 	struct family {
@@ -31,11 +33,29 @@ struct check_command {
 	struct diag *d;
 };
 
+/* Checks the program, and writes a witness if one is wanted. *wrote: it could be written. */
+static enum check_status check_with_witness(const struct check_command *c, struct module *m, struct diag *d,
+                                            struct check_result *r, bool *wrote)
+{
+	struct check_options o = c->check;
+	struct witness_file w = {.ranks = o.ranks, .streams = o.streams};
+	*wrote = true;
+	o.witness = c->witness ? &w.witness : NULL;
+	if (c->witness)
+		w.program = witness_program(m);
+	enum check_status status = check_program(m, d, &o, r);
+	if (c->witness && status == CHECK_WRONG)
+		*wrote = witness_write(d, c->witness, &w);
+	witness_free(&w.witness);
+	return status;
+}
+
 /* quiet: what is right is not printed. */
-static enum status report(struct module *m, struct diag *d, const struct check_options *o, bool quiet)
+static enum status report(const struct check_command *c, struct module *m, struct diag *d, bool quiet)
 {
 	struct check_result r;
-	switch (check_program(m, d, o, &r)) {
+	bool wrote;
+	switch (check_with_witness(c, m, d, &r, &wrote)) {
 	case CHECK_CLEAN:
 		if (quiet)
 			return STATUS_OK;
@@ -84,7 +104,7 @@ static enum status check_ranks(struct check_command *c, struct module *m, struct
 	c->check.ranks = needed; /* more would idle */
 	if (!fits_memory(c, m, d))
 		return STATUS_DIAGNOSTICS;
-	return report(m, d, &c->check, c->family_text);
+	return report(c, m, d, c->family_text);
 }
 
 /* Takes the source over. */
@@ -163,12 +183,28 @@ static enum status check_text(struct check_command *c, struct source *s)
 	return status;
 }
 
+static bool check_witness_options(const struct check_command *c, struct diag *d)
+{
+	if (!c->witness || (!c->split && !c->check.strict && !c->family_text))
+		return true;
+	if (c->split || c->family_text)
+		diag_error(d, DIAG_NOWHERE, "--witness is of one program: leave --%s away",
+		           c->split ? "split-input-file" : "family");
+	else
+		diag_error(
+		    d, DIAG_NOWHERE,
+		    "--witness is for hirc run, which waits for all before it touches what it gave: leave "
+		    "--strict away");
+	return false;
+}
+
 static enum status check(struct check_command *c)
 {
 	struct source *s;
 	enum status status = STATUS_USAGE;
 	c->d = compile_diag(&c->compile);
-	if (compile_options_finish(&c->compile, c->d) && (!c->family_text || read_family(c)))
+	if (compile_options_finish(&c->compile, c->d) && check_witness_options(c, c->d) &&
+	    (!c->family_text || read_family(c)))
 		status = source_read_bytes(c->d, c->path, import_knows_bytes, &s);
 	if (status == STATUS_OK) {
 		status = check_text(c, s);
@@ -210,6 +246,11 @@ int cmd_check(int argc, char **argv)
 	     .to = &c.check.strict,
 	     .help = "the caller provides inputs and memory, and takes inputs and outputs back, on the "
 	             "initial stream"},
+	    {.name = "witness",
+	     .kind = OPTION_TEXT,
+	     .to = &c.witness,
+	     .value = "W.json",
+	     .help = "write how the first error comes about, for hirc run --replay=W.json"},
 	    {.name = "split-input-file",
 	     .kind = OPTION_SWITCH,
 	     .to = &c.split,

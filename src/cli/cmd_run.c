@@ -170,7 +170,9 @@ static enum status run(struct run *r)
 	struct rt_launch_options o = rank_options_launch(&r->ranks);
 	enum status status = STATUS_USAGE;
 	if (compile_options_finish(&r->compile, d) && check_launcher(r, d, o.kind) &&
-	    rank_options_check(&r->ranks, r->compile.zero_copy, d) && run_adversary_finish(r, d)) {
+	    rank_options_check(&r->ranks, r->compile.zero_copy, d) && run_adversary_finish(r, d) &&
+	    run_replay_finish(r, d, r->timeout_given)) {
+		o.timeout_ms = r->ranks.timeout * 1000;
 		if (o.kind == RT_BOOT_MPI) /* compiles once the number of ranks is known */
 			status = rt_launch(&o, run_rank, r);
 		else
@@ -265,6 +267,12 @@ int cmd_run(int argc, char **argv)
 	     .help =
 	         "rank R fails at the statement of that line; R:LINE:kill, segv, abort or stop sends it the "
 	         "signal"},
+	    {.name = "replay",
+	     .kind = OPTION_TEXT,
+	     .to = &r.replay,
+	     .value = "W.json",
+	     .help = "make the error happen of which hirc check --witness=W.json wrote how, and compare the "
+	             "outputs"},
 	    {.name = "stats",
 	     .kind = OPTION_SWITCH,
 	     .to = &r.stats,
@@ -300,6 +308,7 @@ int cmd_run(int argc, char **argv)
 		compile_options_target(&r.compile, &line, r.ranks.target);
 		compile_options_transport(&r.compile, r.ranks.transport,
 		                          rank_options_launch(&r.ranks).kind == RT_BOOT_THREAD);
+		r.timeout_given = options_given(&line, "timeout");
 		status = run(&r);
 	}
 	run_free(&r);

@@ -1,4 +1,4 @@
-/* ranks: --target, --replay, --bootstrap, --transport, --p2p-protocol, --p2p-transport,
+/* ranks: --target, --graph, --bootstrap, --transport, --p2p-protocol, --p2p-transport,
  * --engine, --streams, --timeout, --allow-path. */
 #include "cli/ranks.h"
 #include <assert.h>
@@ -46,7 +46,7 @@ struct option_table rank_options_table(struct rank_options *o)
 	     .to = &o->target,
 	     .value = "cpu|cuda",
 	     .help = "the device of a rank: cores of its host, or a GPU"},
-	    {.name = "replay",
+	    {.name = "graph",
 	     .kind = OPTION_SWITCH,
 	     .to = &o->replay,
 	     .help = "of --target=cuda: runs after the first are replays of a graph, where that can be made"},
@@ -137,7 +137,7 @@ bool rank_options_check(const struct rank_options *o, bool zero_copy, struct dia
 		return false;
 	}
 	if (!o->replay && !rank_options_are_cuda(o)) {
-		diag_error(d, DIAG_NOWHERE, "--no-replay is of --target=cuda: on the cpu no run is a replay");
+		diag_error(d, DIAG_NOWHERE, "--no-graph is of --target=cuda: on the cpu no run is a replay");
 		return false;
 	}
 	if (!is_auto(o->engine) && rank_options_are_cuda(o)) {

@@ -5,6 +5,7 @@
  *     run_same.c      whether all ranks run the same, under mpirun
  *     run_cluster.c   one cluster file for all ranks, under mpirun
  *     run_adversary.c --adversary
+ *     run_replay.c    --replay
  *     run_size.c      what is too large
  *     run_check.c     the reference evaluation and what outputs are compared with
  *     run_trial.c     whether ranks can be where they are, before the reference is evaluated
@@ -18,11 +19,14 @@
 #include "exec/data.h"
 #include "exec/exec.h"
 #include "exec/exec_faults.h"
+#include "exec/exec_marks.h"
 #include "exec/plan.h"
 #include "exec/trace.h"
 #include "ref/ref.h"
 #include "rt/bootstrap.h"
 #include "rt/queue.h"
+
+struct witness_file;
 
 struct run {
 	/* the command line */
@@ -41,6 +45,9 @@ struct run {
 	int64_t seed; /* of --adversary; -1: none */
 	struct rt_adversary how;
 	const struct rt_adversary *adversary; /* NULL: ranks run as fast as they can */
+	bool timeout_given;                   /* on the command line */
+	const char *replay;                   /* file of a witness; NULL: none */
+	struct witness_file *witness;         /* that file; owned */
 	bool memory_as_checked;               /* with it: see struct plan_target */
 	VEC(struct exec_fault) fault;
 	VEC(struct data_file) input, output;
@@ -91,6 +98,16 @@ void run_adversary_exec(const struct run *r, struct exec_options *o);
 enum status run_trial(struct run *r, const struct rt_launch_options *launch, int64_t ranks);
 /* What a rank does then. Collective; no other work of the job is under way. */
 int run_trial_rank(struct rt_job *job, void *run);
+/* --replay: reads the file; whether it is of the program that was prepared; the marks of a rank,
+ * RUN_MAX_MARKS at most. */
+enum { RUN_MAX_MARKS = 64 };
+bool run_replay_finish(struct run *r, struct diag *d, bool timeout_given);
+/* Whether there are two runs, the first of which has the accesses in the other order. */
+bool run_replays_order(const struct run *r);
+bool run_replay_check(struct run *r, struct diag *d);
+enum status run_replay_marks(struct rt_job *job, const struct run *r, struct exec_options *o,
+                             struct exec_mark *mark);
+void run_replay_free(struct run *r);
 
 /* Runs the prepared program; under mpirun prepares first (r->m is NULL). */
 int run_rank(struct rt_job *job, void *run);

@@ -71,6 +71,8 @@ enum status run_prepare(struct run *r, struct diag *d, int64_t ranks, bool one_m
 	r->needed = module_ranks(r->m);
 	if (!params_check(r->m, d) || !check_outputs_named(r, d))
 		return STATUS_DIAGNOSTICS;
+	if (!run_replay_check(r, d))
+		return STATUS_USAGE;
 	if (!run_check_sizes(r, d, one_machine))
 		return STATUS_DIAGNOSTICS;
 	const char *dump = getenv("HIRC_DUMP");
@@ -87,6 +89,7 @@ enum status run_prepare(struct run *r, struct diag *d, int64_t ranks, bool one_m
 void run_free(struct run *r)
 {
 	run_reference_free(r);
+	run_replay_free(r);
 	plan_labels_free(r->labels);
 	data_sources_close(r->source, r->m ? r->m->input.n : 0);
 	compile_free(r->m);

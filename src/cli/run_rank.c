@@ -440,8 +440,11 @@ static enum status execute(struct rt_job *job, const struct run *r, const struct
 	run_adversary_exec(r, &o);
 	o.fault = r->fault.at;
 	o.faults = r->fault.n;
+	struct exec_mark mark[RUN_MAX_MARKS];
 	struct run_times *times = mem_zalloc(sizeof *times);
-	enum status status = exec_open(job, p, r->labels, &o, &e);
+	enum status status = run_replay_marks(job, r, &o, mark);
+	if (status == STATUS_OK)
+		status = exec_open(job, p, r->labels, &o, &e);
 	if (status != STATUS_OK) {
 		free(times);
 		return status;
@@ -453,9 +456,10 @@ static enum status execute(struct rt_job *job, const struct run *r, const struct
 	bool reorders = false;
 	if (status == STATUS_OK && r->check && r->repeat > 1)
 		status = any_reorders(job, e, &reorders);
-	if (status == STATUS_OK && r->check && r->repeat > 1 && !reorders) {
+	bool replays = run_replays_order(r);
+	if (status == STATUS_OK && (replays || (r->check && r->repeat > 1 && !reorders))) {
 		struct check_output *out = outputs_to_check(r, p, e);
-		same = same_outputs_new(job, r->m, out, p->output.n);
+		same = same_outputs_new(job, r->m, out, p->output.n, replays);
 		status = rt_job_status(job);
 		free(out);
 	}
@@ -466,6 +470,7 @@ static enum status execute(struct rt_job *job, const struct run *r, const struct
 			status = start_run(job, r, p, e, k);
 		if (t)
 			trace_run(t);
+		exec_set_reversed(e, replays && k == 0);
 		int64_t start = rt_clock_us();
 		if (status == STATUS_OK)
 			status = exec_run(e);

@@ -52,6 +52,7 @@ static void put_options(const struct run *r, struct buf *b)
 		put_number(b, "adversary", r->seed);
 	else
 		put_switch(b, "adversary", false);
+	put_switch(b, "replay", r->replay != NULL);
 	for (uint32_t k = 0; k < r->fault.n; k++)
 		buf_printf(b, "--%s=%d:%" PRId64 "\n", r->fault.at[k].line ? "fail" : "rank-delay",
 		           r->fault.at[k].rank,

@@ -121,6 +121,7 @@ enum status exec_open(struct rt_job *job, const struct plan *p, const struct pla
 		return status;
 	}
 	exec_records_make(e);
+	e->marks = exec_marks_new(p, o->marks, o->mark_n);
 	e->current = rt_stream_new(e->engine, "main");
 	*out = e;
 	return STATUS_OK;
@@ -156,6 +157,7 @@ void exec_close(struct exec *e)
 	free(e->team);
 	free(e->handle);
 	free(e->packing);
+	exec_marks_free(e->marks);
 	free(e->queue);
 	free(e->label);
 	free(e);
@@ -287,19 +289,16 @@ static bool fail_check(struct exec *e, const struct plan_instruction *i)
 
 static const char OUTSIDE[] = "an index is undefined or leads out of a buffer";
 
-/* The stream beside the current one on which a Communication packs: after what the current was given so far.
- */
-static struct rt_stream *packing_stream(struct exec *e, const struct plan_instruction *i)
+/* The stream beside the current one on which a Communication packs or unpacks: after what the current was
+ * given so far. */
+static struct rt_stream *stream_beside(struct exec *e, const struct plan_instruction *i)
 {
-	if (e->beside)
-		return e->beside;
 	if (!e->packing)
 		e->packing = mem_zalloc(sizeof(struct rt_stream *) * e->statements);
 	if (!e->packing[i->statement])
 		e->packing[i->statement] = rt_stream_new(e->engine, "packing");
-	e->beside = e->packing[i->statement];
-	rt_submit_sync(e->engine, e->beside, e->current, origin_of(e, i));
-	return e->beside;
+	rt_submit_sync(e->engine, e->packing[i->statement], e->current, origin_of(e, i));
+	return e->packing[i->statement];
 }
 
 /* From which a Communication starts. */
@@ -308,15 +307,27 @@ static struct rt_stream *starting_stream(struct exec *e)
 	return e->beside ? e->beside : e->current;
 }
 
+static struct rt_stream *stream_of_task(struct exec *e, const struct plan_instruction *i)
+{
+	if (i->op != PLAN_TASK_PACKS && i->op != PLAN_TASK_UNPACKS)
+		return e->current;
+	struct rt_stream *s = stream_beside(e, i);
+	if (i->op == PLAN_TASK_PACKS)
+		e->beside = s;
+	return s;
+}
+
 static bool run_task(struct exec *e, const struct plan_instruction *i)
 {
 	struct task_record *r = &e->task[i->a];
+	if (i->op == PLAN_TASK_POISONS && e->reversed)
+		return true;
 	if (!r->complete && !exec_task_build(e, r))
 		return fail(e, i, STATUS_DIAGNOSTICS, OUTSIDE);
 	if (r->read && r->task.contents != *r->read) /* else another thread may read it */
 		r->task.contents = *r->read;
 	++*r->contents;
-	rt_submit_compute(e->engine, i->op ? packing_stream(e, i) : e->current, &r->task, origin_of(e, i));
+	rt_submit_compute(e->engine, stream_of_task(e, i), &r->task, origin_of(e, i));
 	e->stats.tasks++;
 	return true;
 }
@@ -350,7 +361,8 @@ static bool run_wait(struct exec *e, const struct plan_instruction *i)
 	struct rt_ticket t = q->at[q->first];
 	q->first = (q->first + 1) & (q->cap - 1);
 	q->n--;
-	rt_submit_wait(e->engine, e->current, t, origin_of(e, i));
+	rt_submit_wait(e->engine, i->op == PLAN_WAIT_BESIDE ? stream_beside(e, i) : e->current, t,
+	               origin_of(e, i));
 	return true;
 }
 
@@ -414,6 +426,8 @@ static enum status walk(struct exec *e)
 			fail(e, i, STATUS_DIAGNOSTICS, "--fail asks for this");
 			return rt_job_status(e->job);
 		}
+		if (e->marks)
+			exec_marks_enter(e->marks, e->engine, at - 1, r, e->reversed);
 		switch ((enum plan_code)i->code) {
 		case PLAN_LET:
 			r[i->a] = plan_let(p, i, r);
@@ -509,9 +523,15 @@ enum status exec_run(struct exec *e)
 		status = walk(e);
 	}
 	exec_ranges_leave(e->ranges);
+	exec_marks_leave(e->marks, e->engine);
 	e->issued_us = rt_clock_us();
 	enum status drained = rt_drain(e->engine);
 	return e->status = drained != STATUS_OK ? drained : status;
+}
+
+void exec_set_reversed(struct exec *e, bool reversed)
+{
+	e->reversed = reversed;
 }
 
 int64_t exec_issued_us(const struct exec *e)

@@ -13,6 +13,7 @@
 struct exec;
 struct rt_adversary;
 struct exec_fault;
+struct exec_mark;
 struct rt_tracer;
 struct cuda_calls;
 
@@ -21,7 +22,9 @@ struct exec_options {
 	const char *device;                   /* "cpu", "cuda" */
 	const char *engine;                   /* "auto", "inline", "lanes", "issue", "adversary" */
 	const struct rt_adversary *adversary; /* of that engine */
-	bool tf32;                            /* of cuda: products of f32 may round their operands to tf32 */
+	const struct exec_mark *marks;        /* of that engine: mark_n of them; they outlive the run */
+	unsigned mark_n;
+	bool tf32;             /* of cuda: products of f32 may round their operands to tf32 */
 	bool exact_reductions; /* of nccl: floats as all other transports reduce them, see cuda/open.h */
 	/* of cuda-ipc, as in struct cuda_p2p; p2p_asked: its options were given */
 	bool p2p_put, p2p_by_kernel, p2p_asked;
@@ -55,6 +58,9 @@ enum status exec_upload(struct exec *e, uint32_t buffer);
 enum status exec_download(struct exec *e, uint32_t buffer);
 /* Forgets all values, as before the first run. No rank runs, or uses another's memory. */
 enum status exec_poison(struct exec *e);
+/* Of the engine adversary: in the next runs what is marked to be held is awaited, and the other way round,
+ * and nothing is poisoned. */
+void exec_set_reversed(struct exec *e, bool reversed);
 /* One execution of the program. */
 enum status exec_run(struct exec *e);
 /* When the host had issued all of the last run, before it waited: rt_clock_us. */

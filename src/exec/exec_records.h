@@ -7,6 +7,7 @@
 #ifndef HIRC_EXEC_EXEC_RECORDS_H
 #define HIRC_EXEC_EXEC_RECORDS_H
 #include "exec/exec.h"
+#include "exec/exec_marks.h"
 #include "rt/device.h"
 #include "rt/queue.h"
 
@@ -73,6 +74,8 @@ struct exec {
 	uint64_t *contents;        /* counts of what is written to buffers that packs are of; 0: all others */
 	int *team;                 /* by plan team: the transport's id */
 	uint32_t *label;           /* by op_id */
+	struct exec_marks *marks;  /* NULL: none */
+	bool reversed;             /* see exec_set_reversed */
 	uint32_t statements;       /* one more than the last op_id */
 	struct rt_stream **handle; /* by handle_id */
 	struct rt_stream *current;

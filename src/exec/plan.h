@@ -41,12 +41,12 @@ typedef uint32_t plan_reg;
 	X(HANDLE, "handle", "handle a = the current stream")                                                 \
 	X(STREAM, "stream", "the current stream = handle a (op 0) or the stream of index r[a] (op 1)")       \
 	X(SYNC, "sync", "the current stream waits for handle a (op 0) or the stream of index r[a] (op 1)")   \
-	X(TASK, "task", "submit task a; op 1: it is part of the Communication that the statement starts")    \
+	X(TASK, "task", "submit task a; op: PLAN_TASK_PACKS and so on, or 0")                                \
 	X(COLLECTIVE, "collective", "submit collective a; the ticket goes to queue b")                       \
-	X(MESSAGE, "message", "submit message a; the ticket goes to queue b")                                \
+	X(MESSAGE, "message", "submit message a, of statement c if not 0; the ticket goes to queue b")       \
 	X(GROUP, "group", "hold back what is submitted up to end_group")                                     \
 	X(END_GROUP, "end_group", "submit the group; the ticket goes to queue b")                            \
-	X(WAIT, "wait", "the current stream waits for the oldest ticket of queue b")                         \
+	X(WAIT, "wait", "the current stream waits for the oldest ticket of queue a; op: PLAN_WAIT_BESIDE")   \
 	X(END, "end", "the program is over")
 
 enum plan_code {
@@ -57,6 +57,12 @@ enum plan_code {
 };
 
 enum { PLAN_LOOKUP = EXPR_KIND_COUNT }; /* op of a LET, besides enum expr_kind */
+enum {
+	PLAN_TASK_PACKS = 1, /* it is part of the Communication that the statement starts */
+	PLAN_TASK_UNPACKS,   /* the same, after it */
+	PLAN_TASK_POISONS,   /* it fills what was deallocated */
+};
+enum { PLAN_WAIT_BESIDE = 1 }; /* what the Communication packs and unpacks waits instead */
 enum { PLAN_NO_QUEUE = UINT32_MAX };
 
 struct plan_instruction {
@@ -215,7 +221,8 @@ struct plan_target {
 	uint64_t epilogues; /* mask of enum rt_pointwise: what products may be followed by in their task */
 	bool poisons;       /* a Deallocate fills the buffer with what no program computes */
 	bool as_checked;    /* memory is what hirc check takes it for: no place is shared, no value has more
-	                     * copies    than streams, and what a Communication packs is packed beside the stream */
+	                     * copies    than streams, and what a Communication packs is packed beside the stream
+	                     */
 };
 
 /* The plan of one rank, or NULL after reporting to d why the program cannot be executed. Reads the

@@ -290,8 +290,18 @@ static void issue(struct comm *s, struct plan_instruction i)
 	emit_async(b, s->op, i);
 	for (uint32_t k = 0; k < b->unpack.n; k++)
 		unpacks |= b->unpack.at[k].op == s->op;
-	if (!unpacks || (async && waited_here(b, s->op)) || never_waited(b, s->op))
+	if (!unpacks || (async && waited_here(b, s->op)))
 		return;
+	if (never_waited(b, s->op)) { /* beside the stream, which does not know when */
+		emit(b, (struct plan_instruction){
+		            .code = PLAN_WAIT, .op = PLAN_WAIT_BESIDE, .a = b->queue[s->op] - 1});
+		uint32_t first = b->p->code.n;
+		unpack_after(b, s->op);
+		for (uint32_t k = first; k < b->p->code.n; k++)
+			if (b->p->code.at[k].code == PLAN_TASK)
+				b->p->code.at[k].op = PLAN_TASK_UNPACKS;
+		return;
+	}
 	if (async)
 		emit(b, (struct plan_instruction){.code = PLAN_WAIT, .a = b->queue[s->op] - 1});
 	b->settled[s->op] = true;

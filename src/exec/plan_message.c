@@ -101,7 +101,8 @@ void plan_post(struct planner *b, op_id op)
 			planner_error(b, "what is posted does not stand before");
 			continue;
 		}
-		emit_async(b, of, (struct plan_instruction){.code = PLAN_MESSAGE, .a = b->message[of] - 1});
+		emit_async(b, of,
+		           (struct plan_instruction){.code = PLAN_MESSAGE, .a = b->message[of] - 1, .c = of});
 	}
 }
 

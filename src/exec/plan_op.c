@@ -32,7 +32,8 @@ void task_emit(struct planner *b, struct plan_task *t)
 	bool packs = b->target->as_checked && !b->in_group && !b->settled[b->at] &&
 	             b->m->op.at[b->at].flags & OP_ASYNC;
 	vec_push(&b->p->task, *t);
-	emit(b, (struct plan_instruction){.code = PLAN_TASK, .op = packs, .a = b->p->task.n - 1});
+	emit(b, (struct plan_instruction){
+	            .code = PLAN_TASK, .op = packs ? PLAN_TASK_PACKS : 0, .a = b->p->task.n - 1});
 }
 
 void require_inside(struct planner *b, const struct view *v, unsigned axis, sx_id off, sx_id len)

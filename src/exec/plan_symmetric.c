@@ -107,6 +107,7 @@ static void poison(struct planner *b, value_id v)
 	else
 		t.scalar[0] = (struct plan_operand){.is_reg = true, .reg = sx_reg(b, sx_const(b, POISON))};
 	task_emit(b, &t);
+	b->p->code.at[b->p->code.n - 1].op = PLAN_TASK_POISONS;
 }
 
 /* Memory lives as long as the run: nothing has to be done, but to meet the others, and to show who uses it

@@ -280,7 +280,7 @@ void plan_teams(struct planner *b);
 bool own_slice(const struct planner *b, op_id op, uint32_t *team, uint32_t *own);
 /* Emits what makes a ticket; one that no wait names is waited for at once. */
 void emit_async(struct planner *b, op_id op, struct plan_instruction i);
-/* Whether nothing ever waits for the statement, so that what it gives never is where it belongs. */
+/* Where memory is as it is checked: whether nothing ever waits for the statement. */
 bool never_waited(const struct planner *b, op_id op);
 /* Whether a wait for the statement stands later in its block. */
 bool waited_here(const struct planner *b, op_id op);

@@ -18,15 +18,16 @@ struct same_outputs {
 	const struct module *m;
 	struct kept *at;
 	unsigned n;
+	bool replay;
 };
 
 struct same_outputs *same_outputs_new(struct rt_job *job, const struct module *m,
-                                      const struct check_output *out, unsigned n)
+                                      const struct check_output *out, unsigned n, bool replay)
 {
 	if (n == 0)
 		return NULL;
 	struct same_outputs *s = mem_zalloc(sizeof *s);
-	*s = (struct same_outputs){.job = job, .m = m, .at = mem_zalloc(n * sizeof *s->at)};
+	*s = (struct same_outputs){.job = job, .m = m, .replay = replay, .at = mem_zalloc(n * sizeof *s->at)};
 	for (; s->n < n; s->n++) {
 		struct kept *k = &s->at[s->n];
 		if (!data_map_make(m, out[s->n].type, job->rank, &k->map)) {
@@ -81,8 +82,13 @@ enum status same_outputs_compare(struct same_outputs *s, int64_t run)
 		char name[DATA_NAME_BYTES];
 		struct buf index = {0};
 		data_index_text(&k->map, at, &index);
-		rt_job_error(s->job, "run %lld gives another %s%s than the first run", (long long)run + 1,
-		             data_name(s->m, k->value, name), index.at ? index.at : "");
+		if (s->replay)
+			rt_job_error(s->job, "%s%s is not what it is in the other order",
+			             data_name(s->m, k->value, name), index.at ? index.at : "");
+		else
+			rt_job_error(s->job, "run %lld gives another %s%s than the first run",
+			             (long long)run + 1, data_name(s->m, k->value, name),
+			             index.at ? index.at : "");
 		buf_free(&index);
 		return rt_job_fail(s->job, STATUS_WRONG);
 	}

@@ -8,9 +8,10 @@
 
 struct same_outputs;
 
-/* NULL: there is nothing to compare, or a message was printed and the job has failed. */
+/* replay: the first run has the accesses of a witness in the other order.
+ * NULL: there is nothing to compare, or a message was printed and the job has failed. */
 struct same_outputs *same_outputs_new(struct rt_job *job, const struct module *m,
-                                      const struct check_output *out, unsigned n);
+                                      const struct check_output *out, unsigned n, bool replay);
 void same_outputs_free(struct same_outputs *s); /* NULL is allowed */
 
 /* After run `run`, from 0. Of the first the outputs are kept; STATUS_WRONG with a message where those of

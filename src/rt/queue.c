@@ -309,6 +309,7 @@ static struct rt_ticket submit(struct rt_engine *e, struct rt_stream *current, s
 {
 	item->id = ++e->traced;
 	item->follows = false;
+	item->mark = e->mark;
 	item->ticket = (struct rt_ticket){0};
 	if (e->grouping)
 		return item->ticket;

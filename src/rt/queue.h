@@ -58,7 +58,7 @@ enum rt_order {
 struct rt_adversary {
 	uint64_t seed; /* a seed, a program and a number of ranks are an order, but for what ranks wait for */
 	enum rt_order order;
-	bool blocking; /* the host goes on when a communication is done */
+	bool blocking; /* the host goes on when a collective is done */
 	bool far;      /* all is issued before anything has to be done */
 };
 /* Collective, right after rt_engine_new: every rank gives the same. */

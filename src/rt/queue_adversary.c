@@ -20,7 +20,6 @@ enum {
 	FIRST_WINDOW = 1 << 14, /* items */
 	YIELDS = 200,           /* looks for something to do, before a rank sleeps, */
 	SLEEP_US = 500,
-	HELD_US = 2000000, /* nothing moves for so long: what is held never goes */
 };
 
 static const struct rt_origin nowhere = {.iteration = -1};
@@ -34,8 +33,8 @@ static struct adverse_shared *shared_of(struct adverse_engine *e)
 
 static void look_at_awaited(struct adverse_engine *e)
 {
-	if (e->awaited_seen && !e->awaited && e->mark != RT_MARK_AWAITED)
-		atomic_store_explicit(&shared_of(e)->awaited_done, 1, memory_order_release);
+	if (e->awaited_seen && !e->awaited && e->base.mark != RT_MARK_AWAITED && !e->base.grouping)
+		atomic_store_explicit(&shared_of(e)->awaited_done, e->run, memory_order_release);
 }
 
 static void marked_done(struct adverse_engine *e, enum rt_mark mark)
@@ -47,13 +46,13 @@ static void marked_done(struct adverse_engine *e, enum rt_mark mark)
 /* Whether what is marked so stays held. */
 static bool is_held(struct adverse_engine *e)
 {
-	return !atomic_load_explicit(&shared_of(e)->awaited_done, memory_order_acquire);
+	return atomic_load_explicit(&shared_of(e)->awaited_done, memory_order_acquire) != e->run;
 }
 
 void rt_submit_mark(struct rt_engine *engine, enum rt_mark mark)
 {
 	struct adverse_engine *e = (struct adverse_engine *)engine;
-	e->mark = mark;
+	engine->mark = (uint8_t)mark;
 	e->awaited_seen |= mark == RT_MARK_AWAITED;
 	look_at_awaited(e);
 }
@@ -151,7 +150,7 @@ static void comm_end(struct adverse_engine *e, struct adverse_comm *c)
 	if (rt_engine_ticket_end(&e->base, c->item.ticket))
 		rt_engine_slot_free(&e->base, c->item.ticket.slot);
 	e->outstanding--;
-	marked_done(e, c->mark);
+	marked_done(e, (enum rt_mark)c->item.mark);
 	rt_job_progress(e->base.job);
 	comm_free(c);
 }
@@ -260,6 +259,21 @@ static void poll(struct adverse_engine *e, bool *moved)
 
 /* Steps */
 
+/* In the order of issue what is younger waits for what is older, unless nothing moves on any rank. */
+static bool is_in_order(struct adverse_engine *e, const struct adverse_choice *c)
+{
+	uint64_t oldest = UINT64_MAX;
+	if (e->how.order != RT_OLDEST_FIRST || (!c->stream && !c->comm))
+		return true;
+	for (struct rt_stream *i = e->base.streams; i; i = i->next) {
+		const struct adverse_item *head = ((struct adverse_stream *)i)->head;
+		oldest = head && head->order < oldest ? head->order : oldest;
+	}
+	for (uint32_t k = 0; k < e->running.n; k++)
+		oldest = e->running.at[k]->order < oldest ? e->running.at[k]->order : oldest;
+	return c->order <= oldest || !adverse_others_go(e);
+}
+
 static struct adverse_choice choose(struct adverse_engine *e)
 {
 	struct adverse_choice best = {0};
@@ -269,7 +283,7 @@ static struct adverse_choice choose(struct adverse_engine *e)
 		struct adverse_stream *s = (struct adverse_stream *)i;
 		if (!s->head || s->head->kind != ADVERSE_TASK)
 			continue;
-		if ((s->head->mark == RT_MARK_HELD || s->head->mark == RT_MARK_RESULT_HELD) && is_held(e))
+		if (s->head->mark == RT_MARK_HELD && is_held(e))
 			e->held = true;
 		else
 			adverse_weigh(e, &best,
@@ -279,7 +293,7 @@ static struct adverse_choice choose(struct adverse_engine *e)
 		struct adverse_comm *c = e->waiting.at[k];
 		if (!may_start(e, c))
 			continue;
-		if (c->mark == RT_MARK_HELD && is_held(e))
+		if (c->item.mark == RT_MARK_HELD && is_held(e))
 			e->held = true;
 		else if (slow)
 			e->withheld = true;
@@ -288,13 +302,13 @@ static struct adverse_choice choose(struct adverse_engine *e)
 	}
 	for (uint32_t k = 0; k < e->arrived.n; k++) {
 		struct adverse_comm *c = e->arrived.at[k];
-		if (c->mark == RT_MARK_RESULT_HELD && is_held(e))
+		if (c->item.mark == RT_MARK_RESULT_HELD && is_held(e))
 			e->held = true;
 		else
 			adverse_weigh(e, &best,
 			              (struct adverse_choice){.comm = c, .order = c->order, .lands = true});
 	}
-	if (best.lands && adverse_lands_last(e)) {
+	if ((best.lands && adverse_lands_last(e)) || !is_in_order(e, &best)) {
 		e->withheld = true;
 		best = (struct adverse_choice){0};
 	}
@@ -339,11 +353,15 @@ static void give_up(struct adverse_engine *e)
 			at = s->head->at;
 	}
 	for (uint32_t k = 0; k < e->waiting.n; k++)
-		if (e->waiting.at[k]->mark == RT_MARK_HELD)
+		if (e->waiting.at[k]->item.mark == RT_MARK_HELD)
 			at = rt_comm_at(&e->waiting.at[k]->item);
-	rt_job_error_at(e->base.job, at,
-	                "what this statement is held for comes after it, or never: the order of the "
-	                "witness is none of this program");
+	for (uint32_t k = 0; k < e->arrived.n; k++)
+		if (e->arrived.at[k]->item.mark == RT_MARK_RESULT_HELD)
+			at = rt_comm_at(&e->arrived.at[k]->item);
+	rt_job_error_at(
+	    e->base.job, at,
+	    "what is held would have to come after what waits for it: the order of the witness is none of "
+	    "this program");
 	rt_job_fail(e->base.job, STATUS_DIAGNOSTICS);
 }
 
@@ -357,10 +375,10 @@ static void rest(struct adverse_engine *e, uint32_t seen, int looks)
 		e->base.transport->ops->wait(e->base.transport, seen, SLEEP_US);
 }
 
-static bool held_for_ever(struct adverse_engine *e, struct rt_watch *watch, bool all_issued)
+/* Nothing else will come: what is held never goes. */
+static bool held_for_ever(const struct adverse_engine *e, bool all_issued)
 {
-	bool alone = e->base.job->size == 1 && !e->running.n && all_issued;
-	return e->held && (alone || rt_watch_idle_us(watch, e->base.job) >= HELD_US);
+	return e->held && e->base.job->size == 1 && !e->running.n && all_issued;
 }
 
 static uint32_t read_bell(struct adverse_engine *e)
@@ -368,24 +386,38 @@ static uint32_t read_bell(struct adverse_engine *e)
 	return e->base.transport ? e->base.transport->ops->read(e->base.transport) : 0;
 }
 
-static void adversary_drain(struct rt_engine *engine)
+/* Until a ticket is done; NULL: until all is. */
+static void finish(struct adverse_engine *e, const struct rt_ticket *ticket)
 {
-	struct adverse_engine *e = (struct adverse_engine *)engine;
+	struct rt_engine *engine = &e->base;
 	struct rt_watch watch = {0};
 	for (int looks = 0; e->outstanding > 0 && !rt_engine_failed(engine); looks++) {
+		if (ticket && rt_engine_ticket_done(engine, *ticket))
+			return;
 		bool moved = false;
 		uint32_t seen = read_bell(e);
 		step(e, &moved);
 		if (moved) {
 			looks = 0;
-		} else if (held_for_ever(e, &watch, true)) {
+		} else if (held_for_ever(e, !ticket)) {
 			give_up(e);
 		} else if (rt_watch_expired(&watch, engine->job)) {
-			rt_engine_stuck(engine);
+			if (e->held || (e->how.far && is_held(e) && e->how.order == RT_OLDEST_FIRST))
+				give_up(e);
+			else
+				rt_engine_stuck(engine);
 		} else {
 			rest(e, seen, looks);
 		}
 	}
+}
+
+static void adversary_drain(struct rt_engine *engine)
+{
+	struct adverse_engine *e = (struct adverse_engine *)engine;
+	finish(e, NULL);
+	e->run++;
+	e->awaited_seen = false;
 	adverse_tell(e, ADVERSE_IDLE);
 }
 
@@ -421,7 +453,7 @@ static struct adverse_item *put(struct adverse_engine *e, struct rt_stream *stre
 	struct adverse_item *i = mem_zalloc(sizeof *i);
 	i->kind = kind;
 	i->at = at;
-	i->mark = kind == ADVERSE_TASK ? e->mark : RT_MARK_NONE;
+	i->mark = kind == ADVERSE_TASK ? (enum rt_mark)e->base.mark : RT_MARK_NONE;
 	i->order = ++e->issued;
 	e->awaited += i->mark == RT_MARK_AWAITED;
 	e->outstanding++;
@@ -478,9 +510,8 @@ static void adversary_communicate(struct rt_engine *engine, struct rt_stream *cu
 	struct adverse_engine *e = (struct adverse_engine *)engine;
 	struct adverse_comm *c = mem_zalloc(sizeof *c);
 	rt_comm_take(&c->item, item);
-	c->mark = e->mark;
 	c->shown = -1;
-	e->awaited += c->mark == RT_MARK_AWAITED;
+	e->awaited += c->item.mark == RT_MARK_AWAITED;
 	e->outstanding++;
 	vec_push(&e->waiting, c);
 	if (!c->item.message) {
@@ -494,10 +525,11 @@ static void adversary_communicate(struct rt_engine *engine, struct rt_stream *cu
 	struct adverse_item *i = put(e, current, ADVERSE_COMM, rt_comm_at(&c->item));
 	i->comm = c;
 	c->order = i->order;
-	if (e->how.blocking && !more)
-		adversary_drain(engine);
+	struct rt_ticket ticket = c->item.ticket;
+	if (e->how.blocking && !more && !c->item.message)
+		finish(e, &ticket);
 	else
-		issued(e, i->at);
+		issued(e, rt_comm_at(item));
 }
 
 /* Beginning and end */
@@ -512,6 +544,7 @@ static enum status adversary_start(struct rt_engine *engine)
 {
 	struct adverse_engine *e = (struct adverse_engine *)engine;
 	e->window = FIRST_WINDOW;
+	e->run = 1;
 	return STATUS_OK;
 }
 

@@ -39,7 +39,6 @@ struct adverse_comm {
 	struct rt_request *running; /* under way */
 	char *shadow; /* owned: gets the result, which lands in `out` later; NULL: it comes there at once */
 	char *out;
-	enum rt_mark mark;
 	uint64_t order;
 	bool reached; /* its stream has done what it was given before */
 	int shown;    /* a message: place on the board, -1 */
@@ -60,7 +59,8 @@ struct adverse_rank {
 	char apart[56];
 };
 struct adverse_shared {
-	_Atomic uint32_t awaited_done; /* what is marked RT_MARK_AWAITED is done, on the rank that has it */
+	_Atomic uint32_t awaited_done; /* the last run of which what is marked RT_MARK_AWAITED is done, on the
+	                                * rank that has it */
 	char apart[60];
 	struct adverse_rank rank[];
 };
@@ -78,13 +78,13 @@ struct adverse_engine {
 	struct rt_adversary how;
 	uint64_t random, salt;
 	uint32_t streams; /* made */
+	uint32_t run;     /* from 1 on: one more after each drain */
 	uint64_t issued;
 	int64_t outstanding, window;        /* items, and communications that are not done */
 	VEC(struct adverse_comm *) waiting; /* reached or not, not under way */
 	VEC(struct adverse_comm *) running; /* under way */
 	VEC(struct adverse_comm *) arrived; /* done, but for their results, which are in their shadows */
 	VEC(struct adverse_team) team;      /* by id */
-	enum rt_mark mark;                  /* of what is submitted */
 	int64_t awaited;                    /* items so marked that are not done */
 	bool awaited_seen;                  /* there were some */
 	bool withheld;                      /* by the last look: something is held back, for other ranks */

@@ -17,7 +17,7 @@ static bool gets(const struct rt_collective *c, const struct rt_team *team)
 		return false;
 	if (c->kind == RT_REDUCE || c->kind == RT_GATHER)
 		return root;
-	return (c->kind != RT_SEND_RECV && c->kind != RT_BROADCAST) || !root || team->n == 1;
+	return c->kind != RT_SEND_RECV || !root || team->n == 1;
 }
 
 /* Whether `out` is the larger of the two buffers. */

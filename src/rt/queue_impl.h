@@ -1,8 +1,9 @@
 /* queue_impl: what the engines share; for src/rt only.
  *
  * queue.c checks what is submitted and keeps tickets, groups and message numbers; an engine (queue_inline.c,
- * queue_lanes.c, queue_issue.c, queue_adversary.c) embeds struct rt_engine and does the work. The host thread alone touches
- * struct rt_engine, but for the slots of tickets, which whoever ends a communication releases. */
+ * queue_lanes.c, queue_issue.c, queue_adversary.c) embeds struct rt_engine and does the work. The host thread
+ * alone touches struct rt_engine, but for the slots of tickets, which whoever ends a communication releases.
+ */
 #ifndef HIRC_RT_QUEUE_IMPL_H
 #define HIRC_RT_QUEUE_IMPL_H
 #include "rt/queue.h"
@@ -26,6 +27,7 @@ struct rt_comm_item {
 	struct rt_ticket ticket; /* of its group if it has one */
 	uint64_t id;             /* tracer's */
 	bool message;            /* p, else c */
+	uint8_t mark;            /* enum rt_mark; of the engine adversary */
 	bool follows; /* a collective that starts once the one before it, of its group and team, has */
 	struct rt_collective c;
 	struct rt_p2p p;
@@ -111,6 +113,7 @@ struct rt_engine {
 	int sequences;
 	struct rt_comm_item single;
 	bool grouping;
+	uint8_t mark;                /* enum rt_mark, of what is submitted */
 	struct rt_comm_item *member; /* of the group being built */
 	int members, member_room;
 

@@ -34,7 +34,7 @@ static int change(struct rt_job *job, void *arg)
 	float memory[BLOCK] = {1, 2, 3, 4, 5, 6};
 	struct check_want want = {.value = m->output.at[0]};
 	struct check_output out = {.want = &want, .type = ir_value(m, want.value)->type, .memory = memory};
-	struct same_outputs *s = same_outputs_new(job, m, &out, 1);
+	struct same_outputs *s = same_outputs_new(job, m, &out, 1, false);
 	enum status status = STATUS_OK;
 	for (int run = 0; run < CHANGED_RUN + 2 && status == STATUS_OK; run++) {
 		if (job->rank == 1 && run == CHANGED_RUN)

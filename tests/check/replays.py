@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+"""Checks that errors which `hirc check` finds come about: replays.py HIRC.
+
+Of each program of the corpora beside, and of each example that lacks a wait, `hirc check --witness` writes how the
+first error comes about, if that is a race or about a lifetime, and `hirc run --replay` must end with wrong numbers
+(exit code 3) or a hang (4); but for those listed here, with the reason.
+"""
+import json
+import pathlib
+import re
+import shlex
+import sys
+import tempfile
+
+import mutants
+
+SAME = "both orders write the same values"
+UNSEEN = "no output shows it"
+NOT_RUN = "it cannot be run"
+ORDERED = "one communicator does one thing after the other in hirc run"
+EXCEPT = {
+    ("lives", "in_a_loop"): UNSEEN, ("lives", "twice"): UNSEEN, ("symmetric_lives", "lives"): UNSEEN,
+    ("lives", "next_iteration"): SAME, ("messages", "group_of_one_buffer"): SAME, ("slices", "halves"): SAME,
+    ("slices", "inner_and_outer"): SAME, ("symmetric", "turns_at_once"): SAME, ("symmetric", "one_block"): SAME,
+    ("symmetric", "two_write"): SAME, ("races", "externs"): NOT_RUN, ("slices", "twice"): NOT_RUN,
+    ("symmetric", "one_block_of_two"): NOT_RUN, ("symmetric", "communication"): ORDERED,
+}
+MUTANT_EXCEPT = {"indices": "the run ends with an error: an index is poison"}
+
+
+def corpora():
+    """Programs of this folder with the options of their tests."""
+    for path in sorted(pathlib.Path(__file__).resolve().parent.glob("*.hir")):
+        text = path.read_text()
+        first = re.match(r"# RUN: hirc check (.*)", text)
+        if not first or "/dumps/" in first[1]:
+            continue
+        words = shlex.split(re.split(r";|2>", first[1])[0])
+        options = [w for w in words if not w.startswith("%") and w not in ("--split-input-file", "--strict")]
+        for program in re.split(r"^# -----.*$", text.split("# EXPECT")[0], flags=re.MULTILINE):
+            name = re.search(r"^program (\w+)", program, re.MULTILINE)
+            if name:
+                yield (path.stem, name[1]), program, options
+
+
+def examples(hirc):
+    for path, *options in mutants.CASES:
+        lines = mutants.run(hirc, ["compile", str(path), "--dump=hir", *options]).stdout.splitlines()
+        for _, text in mutants.without(lines):
+            yield (path.stem,), "\n".join(text) + "\n", ["--passes="]
+
+
+def replay(hirc, witness, program, options):
+    """Kind of the witness of a program, the exit code of its replay, and what that said; None: there is no error."""
+    witness.write_text("")
+    mutants.run(hirc, ["check", "-", f"--witness={witness}", *options], program)
+    if not witness.read_text():
+        return None
+    kind = json.loads(witness.read_text())["kind"]
+    if kind not in ("race", "lifetime"):
+        return kind, 0, ""
+    done = mutants.run(hirc, ["run", "-", f"--replay={witness}", *options], program)
+    return kind, done.returncode, (done.stdout + done.stderr).strip()
+
+
+def main():
+    hirc = sys.argv[1]
+    count = shown = failed = caller = 0
+    with tempfile.TemporaryDirectory() as folder:
+        witness = pathlib.Path(folder) / "w.json"
+        for name, program, options in [*corpora(), *examples(hirc)]:
+            found = replay(hirc, witness, program, options)
+            if not found or found[0] not in ("race", "lifetime"):
+                caller += bool(found) and found[0] == "caller"
+                continue
+            count += 1
+            known = EXCEPT.get(name) if len(name) > 1 else MUTANT_EXCEPT.get(name[0])
+            if found[1] in (3, 4):
+                shown += 1
+            elif not known:
+                failed += 1
+                print(f"failed: {' '.join(name)}: {found[0]}, exit {found[1]}: {found[2]}")
+    print(f"{shown} of {count} errors came about, {count - shown - failed} are listed as those that cannot, "
+          f"{failed} failed; {caller} are of the caller")
+    sys.exit(failed != 0)
+
+
+main()
