@@ -253,15 +253,16 @@ static const struct rt_transport_ops ipc_ops = {
     .close = ipc_close,
 };
 
-/* Of all ranks, zeroed before anybody sees them. */
+/* Of all ranks, zeroed before anybody sees them; the stages are behind them. */
 static enum status open_semaphores(struct ipc *t)
 {
 	struct rt_job *job = t->base.base.job;
 	struct cuda *c = t->base.c;
-	size_t bytes = IPC_SEMAPHORES * sizeof(uint32_t);
+	size_t bytes = IPC_SEMAPHORES * sizeof(uint32_t),
+	       stages = (size_t)IPC_STAGES * IPC_TURNS * IPC_STAGED_BYTES;
 	void *own;
 	CUipcMemHandle handle, *all;
-	enum status status = rt_device_alloc(&c->base, bytes, "semaphores", &own);
+	enum status status = rt_device_alloc(&c->base, bytes + stages, "semaphores", &own);
 	if (status != STATUS_OK)
 		return status;
 	t->semaphores = (CUdeviceptr)own;

@@ -27,14 +27,18 @@ enum {
 	IPC_SLOTS = 256,            /* messages of a rank to another one that are offered at once */
 	IPC_SEMAPHORES = 512 << 10, /* words of each rank */
 	IPC_TURNS = 16,             /* collectives of a team that a member is ahead of another at most */
+	IPC_STAGES = 8,             /* teams that have one; it lies behind the semaphores */
+	IPC_STAGED_BYTES = 32 << 10 /* of a collective that a member gives by way of it, at most */
 };
 
 #define IPC_HEAP UINT64_MAX
+#define IPC_STAGE (UINT64_MAX - 1)
 
 /* Where memory of a rank is, said to other processes. */
 struct ipc_place {
 	uint64_t number; /* of the allocation among all of its rank, never used again; 0: no memory;
-	                  * IPC_HEAP: the heap, which all ranks have mapped */
+	                  * IPC_HEAP: the heap, IPC_STAGE: the semaphores and stages: all ranks have mapped
+	                  * these */
 	uint64_t at;     /* its address there */
 	uint64_t bytes, offset;
 	CUipcMemHandle handle;
@@ -59,6 +63,9 @@ struct ipc_team {
 	struct ipc_seat *seat; /* by member, shared; NULL: alone, or not a member */
 	char *posts;           /* shared */
 	uint32_t semaphores;   /* where those of the team begin, the same on all ranks */
+	uint64_t stage;        /* where it begins, bytes from the semaphores on, as on all ranks; 0: none */
+	struct rt_collective
+	    staged[IPC_TURNS]; /* what others read there last; Barrier: nothing. Kind and root */
 	CUstream offers, moves;
 	uint32_t started;                 /* collectives */
 	struct rt_request *first, **last; /* those that have not moved yet, in order */
@@ -71,7 +78,7 @@ struct ipc {
 	VEC(struct rt_region) more;
 	size_t more_used;       /* bytes of the last one */
 	CUdeviceptr semaphores; /* own */
-	uint32_t semaphores_used;
+	uint32_t semaphores_used, stages_used;
 	struct ipc_peer *peer; /* by rank */
 	VEC(struct ipc_exported) exported;
 	struct ipc_team *team;              /* by id */
@@ -98,6 +105,9 @@ enum status ipc_share(struct ipc *t, size_t bytes, void *out);
 
 /* Where memory of this rank is; bytes 0: nowhere. */
 enum status ipc_export(struct ipc *t, const void *at, int64_t bytes, struct ipc_place *out);
+/* Copies to the own stage, that many bytes from the semaphores on: that is the place then. */
+enum status ipc_stage(struct ipc *t, CUstream s, const void *at, int64_t bytes, uint64_t offset,
+                      struct ipc_place *out);
 /* Where this process sees memory of another rank, whose place stands in memory that is not changing; NULL for
  * none. It is opened when it is first seen; what it takes the place of is closed. */
 enum status ipc_import(struct ipc *t, int rank, const struct ipc_place *p, void *out);
@@ -122,6 +132,8 @@ void ipc_messages_close(struct ipc *t);
 
 enum status ipc_team_open(struct ipc *t, int id);
 enum status ipc_team_start(struct ipc *t, struct rt_request *r);
+/* Whether this member gives what it has by way of the stage. Of an Allreduce all members do, or none. */
+bool ipc_is_staged(const struct ipc *t, const struct rt_collective *c);
 /* As ipc_messages_advance. */
 enum status ipc_team_advance(struct ipc *t, int id, bool *moved);
 
@@ -129,7 +141,7 @@ enum status ipc_team_advance(struct ipc *t, int id, bool *moved);
 enum ipc_signal {
 	IPC_READY, /* other's buffers may be read */
 	IPC_HALF,  /* Allreduce: other has reduced its block */
-	IPC_OVER,  /* other has read what it reads of this member */
+	IPC_OVER,  /* other has read what it reads of this member, or of its stage */
 	IPC_SIGNALS
 };
 enum status ipc_team_await(struct ipc *t, int id, CUstream s, int other, enum ipc_signal which,
@@ -146,7 +158,7 @@ bool ipc_gives(const struct rt_collective *c, int to, int from);
 /* Bytes from the beginning of in that others may read. */
 int64_t ipc_bytes_given(const struct rt_collective *c, int n, int index);
 /* Gives what this member does to the team's stream, after which others may be told: all of it, or the first
- * half of an Allreduce, whose second half moves what others have reduced. */
+ * half of an Allreduce that is not staged, whose second half moves what others have reduced. */
 enum status ipc_collective_first(struct ipc *t, int id, const struct peers_part *part, uint32_t turn);
 enum status ipc_collective_second(struct ipc *t, int id, const struct peers_part *part, uint32_t turn);
 

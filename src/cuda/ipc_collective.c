@@ -5,12 +5,13 @@
  *                    copies what it takes from where the others have it
  *     ReduceScatter, Reduce
  *                    reduces what it takes, reading the others' parts where they are
- *     Allreduce      first reduces a block of its own, then, when the others have reduced theirs, copies
- * these: all have the same bits
+ *     Allreduce      staged: reduces all of it
+ *                    else first reduces a block of its own, then, when the others have reduced theirs, copies
+ * these: all have the same bits either way
  *
  * Operands are combined in team order and rounded once. A member writes to its own memory alone. What it
  * writes where others may still read is its own block of an Allreduce in place, which nobody else reads, and
- * the other blocks, each after the member has reduced it that reads it: so no buffer is kept. */
+ * the other blocks, each after the member has reduced it that reads it: so nothing large is copied twice. */
 #include "cuda/ipc.h"
 
 enum { BLOCK_UNIT = 128 /* bytes: blocks of an Allreduce begin at multiples of it */ };
@@ -78,6 +79,11 @@ static int other(int index, int k, int n)
 	return (index + 1 + k) % n;
 }
 
+static bool has_halves(const struct ipc *t, const struct rt_collective *c)
+{
+	return c->kind == RT_ALLREDUCE && !ipc_is_staged(t, c);
+}
+
 /* ipc_team_await, ipc_team_signal. */
 typedef enum status team_call(struct ipc *t, int id, CUstream s, int other, enum ipc_signal which,
                               uint32_t turn);
@@ -109,7 +115,7 @@ static enum status reduce(struct ipc *t, int id, const struct peers_part *part, 
 		status = peers_same_block(t->base.base.job, part, team->n, team->index);
 		b = rt_collective_block(own, team->index);
 	}
-	if (own->kind == RT_ALLREDUCE) {
+	if (has_halves(t, own)) {
 		b = block_of_allreduce(own, team->n, team->index);
 		out = (char *)out + b.offset * (int64_t)rt_dtype_size(own->dtype);
 	}
@@ -149,7 +155,7 @@ enum status ipc_collective_first(struct ipc *t, int id, const struct peers_part 
 	enum status status = reduce(t, id, part, turn);
 	if (status != STATUS_OK)
 		return status;
-	return for_all(ipc_team_signal, t, id, own, own->kind == RT_ALLREDUCE ? IPC_HALF : IPC_OVER, turn);
+	return for_all(ipc_team_signal, t, id, own, has_halves(t, own) ? IPC_HALF : IPC_OVER, turn);
 }
 
 enum status ipc_collective_second(struct ipc *t, int id, const struct peers_part *part, uint32_t turn)

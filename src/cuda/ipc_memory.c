@@ -32,6 +32,27 @@ enum status ipc_handle(struct ipc *t, CUdeviceptr at, CUipcMemHandle *out)
 	return checked(t, t->base.c->api->cuIpcGetMemHandle(out, at), "cuIpcGetMemHandle");
 }
 
+static enum status refuse_view(struct ipc *t, const void *at)
+{
+	if (!t->base.heap || !cuda_heap_is_view(t->base.heap, at))
+		return STATUS_OK;
+	rt_job_error_at(t->base.base.job, t->base.c->at,
+	                "transport cuda-ipc sends no view of several ranks' memory: a copy of it can "
+	                "be sent, as `X = set(view)` makes one");
+	return STATUS_DIAGNOSTICS;
+}
+
+enum status ipc_stage(struct ipc *t, CUstream s, const void *at, int64_t bytes, uint64_t offset,
+                      struct ipc_place *out)
+{
+	*out = (struct ipc_place){.number = bytes > 0 ? IPC_STAGE : 0, .offset = offset};
+	if (bytes <= 0)
+		return STATUS_OK;
+	enum status status = refuse_view(t, at);
+	return status == STATUS_OK ? cuda_copy(t->base.c, s, (void *)(t->semaphores + offset), at, bytes)
+	                           : status;
+}
+
 enum status ipc_export(struct ipc *t, const void *at, int64_t bytes, struct ipc_place *out)
 {
 	struct cuda *c = t->base.c;
@@ -43,12 +64,9 @@ enum status ipc_export(struct ipc *t, const void *at, int64_t bytes, struct ipc_
 		out->number = IPC_HEAP;
 		return STATUS_OK;
 	}
-	if (heap && cuda_heap_is_view(heap, at)) {
-		rt_job_error_at(c->base.job, c->at,
-		                "transport cuda-ipc sends no view of several ranks' memory: a copy of it can "
-		                "be sent, as `X = set(view)` makes one");
-		return STATUS_DIAGNOSTICS;
-	}
+	enum status status = refuse_view(t, at);
+	if (status != STATUS_OK)
+		return status;
 	const struct cuda_memory *m = cuda_memory_find(c, at, (size_t)bytes);
 	if (!m) {
 		rt_job_error_at(c->base.job, c->at, "%p, %lld bytes: not in memory of the device", at,
@@ -60,7 +78,7 @@ enum status ipc_export(struct ipc *t, const void *at, int64_t bytes, struct ipc_
 		k--;
 	if (!k) {
 		struct ipc_exported e = {.number = m->number};
-		enum status status = ipc_handle(t, m->at, &e.handle);
+		status = ipc_handle(t, m->at, &e.handle);
 		if (status != STATUS_OK)
 			return status;
 		vec_push(&t->exported, e);
@@ -108,6 +126,10 @@ enum status ipc_import(struct ipc *t, int rank, const struct ipc_place *p, void 
 		return STATUS_OK;
 	if (p->number == IPC_HEAP) {
 		*(void **)out = (char *)cuda_heap_of(t->base.heap, rank) + p->offset;
+		return STATUS_OK;
+	}
+	if (p->number == IPC_STAGE) {
+		*(void **)out = (void *)(peer->semaphores + p->offset);
 		return STATUS_OK;
 	}
 	while (k > 0 && peer->opened.at[k - 1].number != p->number)

@@ -5,10 +5,14 @@
  *
  *     ROOM     a member is IPC_TURNS ahead of another: its post would overwrite one that is read
  *     POSTED   not all have posted
- *     HALF     Allreduce: not all have issued the first half
- *     MOVED    who reads from this member has not issued that yet
+ *     HALF     Allreduce that is not staged: not all have issued the first half
+ *     MOVED    not staged: who reads from this member has not issued that yet
  *
- * In seat[m] stands how many turns member m has posted, and issued the half and the whole of. */
+ * In seat[m] stands how many turns member m has posted, and issued the half and the whole of.
+ *
+ * Little is staged: copied first, to where it may stay for IPC_TURNS turns. So nobody waits for those who
+ * read it: that they have is awaited by the turn that needs the place again, which has come to ROOM by then.
+ */
 #include "cuda/ipc.h"
 
 enum { STEP_ROOM, STEP_POSTED, STEP_HALF, STEP_MOVED, LINE = 64 };
@@ -45,6 +49,11 @@ enum status ipc_team_open(struct ipc *t, int id)
 	struct ipc_team *own = &t->team[id];
 	*own = (struct ipc_team){.semaphores = t->semaphores_used};
 	t->semaphores_used += n > 1 ? (uint32_t)n * IPC_SIGNALS : 0;
+	if (n > 1 && t->stages_used < IPC_STAGES)
+		own->stage = IPC_SEMAPHORES * sizeof(uint32_t) +
+		             (uint64_t)t->stages_used++ * IPC_TURNS * IPC_STAGED_BYTES;
+	for (int k = 0; k < IPC_TURNS; k++)
+		own->staged[k].kind = RT_BARRIER;
 	if (t->semaphores_used > IPC_SEMAPHORES) {
 		rt_job_error(t->base.base.job,
 		             "transport cuda-ipc has semaphores for %d members of all teams together; "
@@ -158,7 +167,40 @@ static void put_lists(const struct rt_collective *c, int n, int64_t *list)
 	}
 }
 
-/* This member's buffers may be read once its stream has come here. */
+bool ipc_is_staged(const struct ipc *t, const struct rt_collective *c)
+{
+	const struct rt_team *team = &t->base.base.team[c->team];
+	return t->team[c->team].stage && ipc_bytes_given(c, team->n, team->index) <= IPC_STAGED_BYTES;
+}
+
+/* The stage's place of a turn is free once its stream has come here, then has what this member gives. */
+static enum status use_stage(struct ipc *t, const struct rt_request *r, struct ipc_place *out)
+{
+	const struct rt_team *team = &t->base.base.team[r->c.team];
+	struct ipc_team *own = &t->team[r->c.team];
+	struct rt_collective *last = &own->staged[r->turn % IPC_TURNS];
+	bool staged = ipc_is_staged(t, &r->c);
+	int64_t bytes = ipc_bytes_given(&r->c, team->n, team->index);
+	enum status status = STATUS_OK;
+	for (int m = 0; m < team->n && status == STATUS_OK; m++)
+		if (m != team->index && ipc_gives(last, m, team->index))
+			status = ipc_team_await(t, r->c.team, own->offers, m, IPC_OVER, r->turn - IPC_TURNS);
+	*last = (struct rt_collective){.kind = staged ? r->c.kind : RT_BARRIER, .root = r->c.root};
+	return status == STATUS_OK && staged
+	           ? ipc_stage(t, own->offers, r->c.in, bytes,
+	                       own->stage + r->turn % IPC_TURNS * IPC_STAGED_BYTES, out)
+	           : status;
+}
+
+static enum status export_buffers(struct ipc *t, const struct rt_collective *c, struct post *p)
+{
+	const struct rt_team *team = &t->base.base.team[c->team];
+	int64_t both = c->kind == RT_ALLREDUCE ? c->count * (int64_t)rt_dtype_size(c->dtype) : 0;
+	enum status status = ipc_export(t, c->in, ipc_bytes_given(c, team->n, team->index), &p->in);
+	return status == STATUS_OK ? ipc_export(t, c->out, both, &p->out) : status;
+}
+
+/* This member's buffers, or its stage, may be read once its stream has come here. */
 static enum status post(struct ipc *t, struct rt_request *r)
 {
 	const struct rt_team *team = &t->base.base.team[r->c.team];
@@ -172,13 +214,15 @@ static enum status post(struct ipc *t, struct rt_request *r)
 	                   .label = c->at.label,
 	                   .count = c->count};
 	put_lists(c, team->n, p->list);
-	int64_t both = c->kind == RT_ALLREDUCE ? c->count * (int64_t)rt_dtype_size(c->dtype) : 0;
-	enum status status = ipc_export(t, c->in, ipc_bytes_given(c, team->n, team->index), &p->in);
-	if (status == STATUS_OK)
-		status = ipc_export(t, c->out, both, &p->out);
+	enum status status = ipc_is_staged(t, c) ? STATUS_OK : export_buffers(t, c, p);
 	if (status == STATUS_OK)
 		status = cuda_await(t->base.c, own->offers, r->ready ? r->ready : c->after);
-	if (status == STATUS_OK && !r->ready)
+	if (status == STATUS_OK)
+		status = use_stage(t, r, &p->in);
+	if (r->ready)
+		cuda_event_release(t->base.c, r->ready);
+	r->ready = NULL;
+	if (status == STATUS_OK)
 		status = cuda_event_record(t->base.c, own->offers, &r->ready);
 	for (int m = 0; m < team->n && status == STATUS_OK; m++)
 		if (m != team->index && ipc_reads(c, m, team->index))
@@ -248,7 +292,7 @@ static enum status issue_first(struct ipc *t, struct rt_request *r)
 	free(part);
 	if (status != STATUS_OK)
 		return status;
-	r->step = r->c.kind == RT_ALLREDUCE ? STEP_HALF : STEP_MOVED;
+	r->step = r->c.kind == RT_ALLREDUCE && !ipc_is_staged(t, &r->c) ? STEP_HALF : STEP_MOVED;
 	come(t, team, &own->seat[team->index].half, r->turn);
 	return STATUS_OK;
 }
@@ -265,15 +309,16 @@ static enum status issue_second(struct ipc *t, struct rt_request *r)
 	return status;
 }
 
-/* The event of what this member has moved, where nobody reads from it; else it is that stream's that waits
- * for them, afterwards. */
+/* The event of what this member has moved, where nobody reads its buffers; else it is that stream's that
+ * waits for them, afterwards. */
 static enum status has_moved(struct ipc *t, struct rt_request *r)
 {
 	const struct rt_team *team = &t->base.base.team[r->c.team];
 	struct ipc_team *own = &t->team[r->c.team];
 	bool is_read = false;
 	for (int m = 0; m < team->n; m++)
-		is_read = is_read || (m != team->index && ipc_gives(&r->c, m, team->index));
+		is_read = is_read ||
+		          (!ipc_is_staged(t, &r->c) && m != team->index && ipc_gives(&r->c, m, team->index));
 	own->first = r->behind;
 	if (!own->first)
 		own->last = &own->first;

@@ -17,7 +17,8 @@ static enum status plain_open(struct rt_job *job, int buffers, int elements, str
 	if (cuda_open(job, &p->device) != STATUS_OK ||
 	    cuda_transport_open(job, "cuda-ipc", false, false, p->device, &p->t) != STATUS_OK ||
 	    rt_device_alloc(p->device, (size_t)buffers * (size_t)elements * sizeof(float), "buffers", &at) !=
-	        STATUS_OK)
+	        STATUS_OK ||
+	    open_teams(p->t) != STATUS_OK)
 		return rt_job_status(job);
 	p->at = at;
 	return STATUS_OK;
@@ -183,18 +184,25 @@ static int batch(struct rt_job *job, void *arg)
 	return wrong ? STATUS_WRONG : STATUS_OK;
 }
 
-/* A rank is further ahead of the other one than there are slots; then collectives, further than turns. */
+/* A rank is further ahead of the other one than there are slots; then collectives, further than turns, whose
+ * data rank 0 reads late: its GPU has much to do, and its host goes on. */
 static int ahead(struct rt_job *job, void *arg)
 {
 	(void)arg;
 	enum { MESSAGES = 3 * IPC_SLOTS, TURNS = 3 * IPC_TURNS };
 	static const int both[] = {0, 1};
+	static const enum rt_collective_kind kinds[] = {RT_BROADCAST, RT_ALLREDUCE, RT_REDUCE};
 	static struct rt_request *r[MESSAGES];
+	const struct rt_origin nowhere = {.iteration = -1};
 	struct plain p;
+	void *slow, *event;
 	int team, wrong = 0, sends = job->rank == 0;
 	if (plain_open(job, MESSAGES, 50, &p) != STATUS_OK ||
-	    rt_transport_team(p.t, both, 2, &team) != STATUS_OK)
+	    rt_transport_team(p.t, both, 2, &team) != STATUS_OK ||
+	    rt_device_alloc(p.device, CHAIN_SLOW * sizeof(float), "what takes time", &slow) != STATUS_OK)
 		return rt_job_status(job);
+	struct chain h = {.device = p.device, .t = p.t, .async = p.device->ops->async, .ok = true};
+	h.async->stream_new(p.device, &h.stream);
 	for (int k = 0; sends && k < MESSAGES; k++)
 		fill(&p, k);
 	rt_job_barrier(job, "the data");
@@ -210,21 +218,28 @@ static int ahead(struct rt_job *job, void *arg)
 		fill(&p, k);
 	if (!sends)
 		usleep(100000);
+	for (int k = 0; k < 20; k++)
+		chain_slow(&h, 0, slow);
+	h.async->record(p.device, h.stream, nowhere, &event);
 	for (int k = 0; k < TURNS; k++) {
-		struct rt_collective c = {.kind = k % 2 ? RT_ALLREDUCE : RT_BROADCAST,
+		struct rt_collective c = {.kind = kinds[k % 3],
 		                          .dtype = RT_F32,
 		                          .op = RT_MAX,
 		                          .team = team,
 		                          .root = 1,
 		                          .in = buffer_of(&p, k),
 		                          .out = buffer_of(&p, k),
-		                          .count = p.elements};
+		                          .count = p.elements,
+		                          .after = event};
 		wrong |= rt_transport_start(p.t, &c, &r[k]) != STATUS_OK;
 	}
 	for (int k = 0; k < TURNS; k++)
 		wrong |= finish(p.t, r[k]);
 	for (int k = 0; k < TURNS; k++)
-		wrong |= differs(&p, k, 1, k);
+		wrong |= differs(&p, k, kinds[k % 3] == RT_REDUCE ? job->rank : 1, k);
+	h.async->release(p.device, event);
+	h.async->stream_free(p.device, h.stream);
+	rt_device_free(p.device, slow);
 	plain_close(&p);
 	return wrong ? STATUS_WRONG : STATUS_OK;
 }
@@ -345,14 +360,19 @@ int main(void)
 	setenv("HIRC_MOCK_DELAY_US", "30", 0);
 	setenv("HIRC_MOCK_QUEUES", "1", 1);
 	CHECK_EQ(launch(RT_BOOT_FORK, CHAIN_RANKS, 10000, chain_main, "cuda-ipc"), STATUS_OK);
-	CHECK_EQ(launch(RT_BOOT_FORK, 2, 10000, ahead, NULL), STATUS_OK);
-	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-		CHECK_EQ(launch(RT_BOOT_FORK, 2, 10000, circle, &kinds[i]), STATUS_OK);
+	for (teams_before = 0; teams_before <= IPC_STAGES; teams_before += IPC_STAGES) {
+		CHECK_EQ(launch(RT_BOOT_FORK, 2, 10000, ahead, NULL), STATUS_OK);
+		for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+			CHECK_EQ(launch(RT_BOOT_FORK, 2, 10000, circle, &kinds[i]), STATUS_OK);
+	}
+	teams_before = 0;
 	unsetenv("HIRC_MOCK_QUEUES");
 	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
 		CHECK_EQ(launch(RT_BOOT_FORK, sizes[i], 30000, cuda_transport_main, "cuda-ipc"), STATUS_OK);
 	CHECK_EQ(launch(RT_BOOT_FORK, CHAIN_RANKS, 30000, chain_main, "cuda-ipc"), STATUS_OK);
-	CHECK_EQ(launch(RT_BOOT_FORK, KINDS_RANKS, 30000, kinds_main, "cuda-ipc"), STATUS_OK);
+	for (teams_before = 0; teams_before <= IPC_STAGES; teams_before += IPC_STAGES)
+		CHECK_EQ(launch(RT_BOOT_FORK, KINDS_RANKS, 30000, kinds_main, "cuda-ipc"), STATUS_OK);
+	teams_before = 0;
 	CHECK_EQ(launch(RT_BOOT_FORK, 2, 20000, late, NULL), STATUS_OK);
 	CHECK_EQ(launch(RT_BOOT_FORK, 2, 20000, alone, NULL), STATUS_OK);
 	CHECK_EQ(launch(RT_BOOT_FORK, 2, 20000, batch, NULL), STATUS_OK);
@@ -365,6 +385,7 @@ int main(void)
 	test_killed();
 	for (int by_kernel = 0; by_kernel < 2; by_kernel++) {
 		staged_p2p = (struct cuda_p2p){.put = true, .by_kernel = by_kernel};
+		teams_before = by_kernel * IPC_STAGES; /* no stage is left then */
 		CHECK_EQ(launch(RT_BOOT_FORK, 3, 30000, cuda_transport_main, "cuda-ipc"), STATUS_OK);
 		CHECK_EQ(launch(RT_BOOT_FORK, 2, 5000, crossed, "cuda-ipc"), STATUS_OK);
 	}

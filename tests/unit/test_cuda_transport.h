@@ -262,6 +262,16 @@ static enum status open_pairs(struct rt_transport *t, int channels)
 }
 
 static struct cuda_p2p staged_p2p; /* of cuda-ipc */
+static int teams_before;           /* teams of ranks 0 and 1 that are there before any other one */
+
+static enum status open_teams(struct rt_transport *t)
+{
+	static const int pair[] = {0, 1};
+	enum status status = STATUS_OK;
+	for (int k = 0, id; k < teams_before && status == STATUS_OK; k++)
+		status = rt_transport_team(t, pair, 2, &id);
+	return status;
+}
 
 /* name: as of cuda_transport_open, or "exact": nccl with exact reductions. */
 static enum status staged_open(struct rt_job *job, const char *name, struct rt_transport **out)
@@ -277,6 +287,8 @@ static enum status staged_open(struct rt_job *job, const char *name, struct rt_t
 		status = cuda_ipc_p2p(s->inner, &staged_p2p);
 	if (status == STATUS_OK)
 		status = open_pairs(s->inner, ROOM_USES);
+	if (status == STATUS_OK)
+		status = open_teams(&s->base);
 	*out = &s->base;
 	return status;
 }
@@ -534,7 +546,8 @@ static int chain_main(struct rt_job *job, void *arg)
 		host[i] = (float)job->rank;
 	if (cuda_open(job, &h.device) != STATUS_OK ||
 	    cuda_transport_open(job, arg, false, false, h.device, &h.t) != STATUS_OK ||
-	    open_pairs(h.t, 1) != STATUS_OK || rt_transport_team(h.t, all, CHAIN_RANKS, &team) != STATUS_OK)
+	    open_pairs(h.t, 1) != STATUS_OK || open_teams(h.t) != STATUS_OK ||
+	    rt_transport_team(h.t, all, CHAIN_RANKS, &team) != STATUS_OK)
 		return rt_job_status(job);
 	h.async = h.device->ops->async;
 	h.async->stream_new(h.device, &h.stream);
@@ -621,7 +634,7 @@ static inline int kinds_main(struct rt_job *job, void *arg)
 	float *host = calloc((size_t)most, sizeof *host);
 	if (cuda_open(job, &h.device) != STATUS_OK ||
 	    cuda_transport_open(job, arg, false, false, h.device, &h.t) != STATUS_OK ||
-	    rt_transport_team(h.t, all, KINDS_RANKS, &team) != STATUS_OK)
+	    open_teams(h.t) != STATUS_OK || rt_transport_team(h.t, all, KINDS_RANKS, &team) != STATUS_OK)
 		return rt_job_status(job);
 	h.async = h.device->ops->async;
 	h.async->stream_new(h.device, &h.stream);
