@@ -1,6 +1,7 @@
 /* bench_cluster: the programs that are measured, and the start of the ranks. */
 #include "cli/bench_cluster.h"
 #include "base/file.h"
+#include "rt/environment.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -4,6 +4,7 @@
  * prepared here, one after the other, each with ranks of its own. */
 #include "cli/bench.h"
 #include "cli/output.h"
+#include "rt/environment.h"
 #include <stdlib.h>
 #include <string.h>
 

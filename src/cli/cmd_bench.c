@@ -7,6 +7,7 @@
 #include "cli/bench_cluster.h"
 #include "cli/bench_collective.h"
 #include "cli/commands.h"
+#include "rt/environment.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -179,7 +180,7 @@ static enum status bench(struct bench_collectives *c, struct bench_cluster *o)
 	if (o)
 		b->compile.fuse_pointwise = "no"; /* statements are measured one by one */
 	bool ok = compile_options_finish(&b->compile, d);
-	if (ok && b->launch.kind == RT_BOOT_MPI && rt_env_size() < 0) {
+	if (ok && b->launch.kind == RT_BOOT_MPI && !rt_env_launched()) {
 		diag_error(d, DIAG_NOWHERE, "--bootstrap=mpi starts no ranks: no launcher has started hirc");
 		ok = false;
 	}

@@ -7,6 +7,7 @@
  * compare what came out. */
 #include "cli/commands.h"
 #include "cli/run.h"
+#include "rt/environment.h"
 #include "rt/transport.h"
 #include <ctype.h>
 #include <errno.h>
@@ -155,7 +156,7 @@ static enum status launch_prepared(struct run *r, struct diag *d, struct rt_laun
 /* Without a launcher, MPI starts one rank, whatever --np says. */
 static bool check_launcher(const struct run *r, struct diag *d, enum rt_boot_kind kind)
 {
-	if (kind != RT_BOOT_MPI || rt_env_size() >= 0 || r->compile.np <= 1)
+	if (kind != RT_BOOT_MPI || rt_env_launched() || r->compile.np <= 1)
 		return true;
 	diag_error(d, DIAG_NOWHERE, "--bootstrap=mpi starts no ranks: no launcher has started hirc");
 	diag_note(d, DIAG_NOWHERE,

@@ -4,6 +4,7 @@
 #include "cli/run.h"
 #include "ir/number.h"
 #include "ir/print.h"
+#include "rt/environment.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,54 +1,13 @@
-/* bootstrap: chooses how ranks are started, and what a launcher has said in the environment. */
+/* bootstrap: chooses how ranks are started. */
 #include "rt/bootstrap_shared.h"
-#include <stdlib.h>
+#include "rt/environment.h"
 #include <string.h>
-
-/* Size and rank variables of the launchers, the most specific first. */
-static const struct {
-	const char *size, *rank;
-} launchers[] = {
-    {"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"},
-    {"PMIX_SIZE", "PMIX_RANK"},
-    {"PMI_SIZE", "PMI_RANK"},
-    {"SLURM_NTASKS", "SLURM_PROCID"},
-};
-
-static int number(const char *name)
-{
-	const char *s = getenv(name);
-	if (!s || !*s)
-		return -1;
-	char *end;
-	long n = strtol(s, &end, 10);
-	return *end == 0 && n >= 0 && n <= INT32_MAX ? (int)n : -1;
-}
-
-/* The launcher that started us, -1: none. SLURM_NTASKS alone is a batch script, not a task. */
-static int launcher(void)
-{
-	for (int i = 0; i < (int)(sizeof launchers / sizeof *launchers); i++)
-		if (number(launchers[i].rank) >= 0 && number(launchers[i].size) >= 0)
-			return i;
-	return -1;
-}
-
-int rt_env_size(void)
-{
-	int i = launcher();
-	return i < 0 ? -1 : number(launchers[i].size);
-}
-
-int rt_env_rank(void)
-{
-	int i = launcher();
-	return i < 0 ? -1 : number(launchers[i].rank);
-}
 
 enum rt_boot_kind rt_boot_choose(enum rt_boot_kind kind)
 {
 	if (kind != RT_BOOT_AUTO)
 		return kind;
-	return launcher() >= 0 || number("PMIX_RANK") >= 0 ? RT_BOOT_MPI : RT_BOOT_FORK;
+	return rt_env_launched() ? RT_BOOT_MPI : RT_BOOT_FORK;
 }
 
 bool rt_boot_parse(const char *name, enum rt_boot_kind *out)
@@ -85,6 +44,14 @@ enum status rt_launch(const struct rt_launch_options *options, int (*rank_main)(
 			rt_job_error(&none, "%d ranks are more than the limit of %d", o.np, RT_MAX_RANKS);
 			return STATUS_USAGE;
 		}
+	} else {
+		struct buf text = {0};
+		bool sound = rt_env_check(&text);
+		if (!sound)
+			rt_job_error(&none, "%s", text.at);
+		buf_free(&text);
+		if (!sound)
+			return STATUS_USAGE;
 	}
 	switch (o.kind) {
 	case RT_BOOT_FORK:
@@ -98,7 +65,7 @@ enum status rt_launch(const struct rt_launch_options *options, int (*rank_main)(
 		rt_job_error(&none,
 		             "this hirc was built without MPI, but %s; without a launcher, hirc starts "
 		             "the ranks itself (--np)",
-		             launcher() >= 0 ? "a launcher has started it" : "MPI was asked for");
+		             rt_env_launched() ? "a launcher has started it" : "MPI was asked for");
 		return STATUS_ABSENT;
 #endif
 	}

@@ -16,7 +16,7 @@ enum rt_boot_kind { RT_BOOT_AUTO, RT_BOOT_FORK, RT_BOOT_THREAD, RT_BOOT_MPI };
 enum { RT_MAX_RANKS = 4096 }; /* of a job */
 
 struct rt_launch_options {
-	enum rt_boot_kind kind; /* AUTO: mpi under a launcher (rt_env_size() >= 0), else fork */
+	enum rt_boot_kind kind; /* AUTO: mpi under a launcher (rt_env_launched()), else fork */
 	int np;                 /* ranks to start; <= 0: 1. mpi: must be the launcher's size, or <= 0 */
 	int64_t timeout_ms;     /* see struct rt_job */
 };
@@ -41,10 +41,6 @@ struct rt_turns_options {
 enum status rt_launch_turns(const struct rt_turns_options *options, int (*rank_main)(struct rt_job *, void *),
                             void *arg);
 
-/* Size and rank that a launcher has given in the environment (OMPI_COMM_WORLD_*, PMIX_*, PMI_*, SLURM_*);
- * -1: none. Before and after rt_launch. */
-int rt_env_size(void);
-int rt_env_rank(void);
 /* What AUTO stands for here. */
 enum rt_boot_kind rt_boot_choose(enum rt_boot_kind kind);
 /* "auto", "fork", "thread", "mpi"; false if name is none of them. */

@@ -6,6 +6,7 @@
 #ifdef HIRC_HAVE_MPI
 #include "base/arena.h"
 #include "rt/bootstrap_shared.h"
+#include "rt/environment.h"
 #include "rt/life.h"
 #include "rt/mpi_call.h"
 #include "rt/signals.h"
@@ -195,6 +196,7 @@ static bool find_hosts(struct rt_job *job, struct rt_mpi *m)
 static bool enter(struct rt_job *job, struct rt_mpi *m, int np)
 {
 	int provided = 0;
+	const struct rt_env_said said = rt_env_read();
 	if (!RT_MPI(job, MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &provided)))
 		return false;
 	if (!RT_MPI(job, MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN)) ||
@@ -212,6 +214,15 @@ static bool enter(struct rt_job *job, struct rt_mpi *m, int np)
 		rt_job_fail(job, STATUS_ABSENT);
 		return false;
 	}
+	struct buf text = {0};
+	bool agrees = rt_env_agrees(&said, job->size, job->rank, &text);
+	if (!agrees) {
+		rt_job_error(job, "%s", text.at);
+		rt_job_fail(job, STATUS_USAGE);
+	}
+	buf_free(&text);
+	if (!agrees)
+		return false;
 	if (np > 0 && np != job->size) {
 		if (job->rank == 0)
 			rt_job_error(job, "%d ranks are asked for, but the launcher has started %d", np,

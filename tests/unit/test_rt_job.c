@@ -3,6 +3,7 @@
 #include "rt/bell.h"
 #include "rt/compare.h"
 #include "rt/cores.h"
+#include "rt/environment.h"
 #include "rt/region.h"
 #include "test_rt.h"
 #include <fcntl.h>
@@ -96,31 +97,121 @@ static int rank_ok(struct rt_job *job, void *arg)
 	return job->rank < 0;
 }
 
+/* Sets the variables of launchers to those given, "NAME=value NAME=value", and no others. */
+static void launched_with(const char *variables)
+{
+	static const char *const names[] = {"OMPI_COMM_WORLD_SIZE",
+	                                    "OMPI_COMM_WORLD_RANK",
+	                                    "PMIX_SIZE",
+	                                    "PMIX_RANK",
+	                                    "PMI_SIZE",
+	                                    "PMI_RANK",
+	                                    "FLUX_JOB_SIZE",
+	                                    "FLUX_TASK_RANK",
+	                                    "SLURM_NTASKS",
+	                                    "SLURM_PROCID"};
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		unsetenv(names[i]);
+	char text[256], *rest = text;
+	snprintf(text, sizeof text, "%s", variables);
+	for (char *v = strtok_r(rest, " ", &rest); v; v = strtok_r(rest, " ", &rest)) {
+		char *value = strchr(v, '=');
+		*value++ = 0;
+		setenv(v, value, 1);
+	}
+}
+
+/* What the launchers say of rank 3 of 4, and of hirc where it is no rank or another's variables are set. */
 static void test_environment(void)
 {
-	unsetenv("OMPI_COMM_WORLD_SIZE");
-	unsetenv("PMI_SIZE");
-	unsetenv("PMIX_RANK");
-	unsetenv("SLURM_PROCID");
-	CHECK_EQ(rt_env_size(), -1);
-	CHECK_EQ(rt_boot_choose(RT_BOOT_AUTO), RT_BOOT_FORK);
-	setenv("SLURM_NTASKS", "4", 1); /* in a batch script */
-	CHECK_EQ(rt_env_size(), -1);
-	setenv("SLURM_PROCID", "3", 1);
-	CHECK_EQ(rt_env_size(), 4);
-	CHECK_EQ(rt_env_rank(), 3);
-	CHECK_EQ(rt_boot_choose(RT_BOOT_AUTO), RT_BOOT_MPI);
-	setenv("OMPI_COMM_WORLD_SIZE", "8", 1);
-	setenv("OMPI_COMM_WORLD_RANK", "5", 1);
-	CHECK_EQ(rt_env_size(), 8);
-	CHECK_EQ(rt_env_rank(), 5);
-	unsetenv("OMPI_COMM_WORLD_SIZE");
-	unsetenv("OMPI_COMM_WORLD_RANK");
-	unsetenv("SLURM_PROCID");
-	unsetenv("SLURM_NTASKS");
+	static const struct {
+		const char *variables;
+		int size, rank;
+		bool launched;
+	} cases[] = {
+	    {"", -1, -1, false},
+	    {"SLURM_NTASKS=4", -1, -1, false}, /* in a batch script */
+	    {"OMPI_COMM_WORLD_SIZE=4 OMPI_COMM_WORLD_RANK=3 PMIX_RANK=3", 4, 3, true},
+	    {"PMIX_SIZE=4 PMIX_RANK=3", 4, 3, true},
+	    {"PMIX_RANK=3", -1, 3, true},
+	    {"PMI_SIZE=4 PMI_RANK=3", 4, 3, true},
+	    {"PMIX_RANK=3 SLURM_NTASKS=4 SLURM_PROCID=3", 4, 3, true}, /* srun --mpi=pmix */
+	    {"PMI_SIZE=4 PMI_RANK=3 SLURM_NTASKS=4 SLURM_PROCID=3", 4, 3, true},
+	    {"PMI_SIZE=4 PMI_RANK=3 FLUX_JOB_SIZE=4 FLUX_TASK_RANK=3", 4, 3, true},
+	    {"PMIX_RANK=3 FLUX_JOB_SIZE=4 FLUX_TASK_RANK=3", 4, 3, true}, /* flux run -o pmi=pmix */
+	    /* mpirun and Flux within srun: their daemons were srun's tasks */
+	    {"OMPI_COMM_WORLD_SIZE=4 OMPI_COMM_WORLD_RANK=3 PMIX_RANK=3 SLURM_NTASKS=2 SLURM_PROCID=1", 4, 3,
+	     true},
+	    {"FLUX_JOB_SIZE=4 FLUX_TASK_RANK=3 SLURM_NTASKS=2 SLURM_PROCID=0", 4, 3, true},
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		launched_with(cases[i].variables);
+		CHECK_EQ(rt_env_size(), cases[i].size);
+		CHECK_EQ(rt_env_rank(), cases[i].rank);
+		CHECK_EQ(rt_boot_choose(RT_BOOT_AUTO), cases[i].launched ? RT_BOOT_MPI : RT_BOOT_FORK);
+		const struct rt_env_said said = rt_env_read();
+		struct buf text = {0};
+		CHECK(rt_env_check(&text));
+		CHECK(!cases[i].launched || rt_env_agrees(&said, 4, 3, &text));
+		CHECK_EQ(text.n, 0);
+		CHECK(rt_env_agrees(&said, 4, 2, &text) == !cases[i].launched);
+		buf_free(&text);
+	}
 	enum rt_boot_kind k;
 	CHECK(rt_boot_parse("thread", &k) && k == RT_BOOT_THREAD);
 	CHECK(!rt_boot_parse("threads", &k));
+}
+
+/* What no launcher sets, and what MPI says otherwise: {size, rank} of MPI, 0: it is not asked. */
+static void test_contradictions(void)
+{
+	static const struct {
+		const char *variables;
+		int size, rank;
+		const char *says;
+	} cases[] = {
+	    {"SLURM_NTASKS=4 SLURM_PROCID=4", 0, 0,
+	     "the environment has SLURM_PROCID=4 and SLURM_NTASKS=4: ranks count from 0 to the size less 1; "
+	     "unset "
+	     "both if no launcher has started hirc"},
+	    {"PMI_SIZE=two PMI_RANK=1", 0, 0,
+	     "PMI_SIZE=two in the environment is no number: a launcher sets it; unset it if none has started "
+	     "hirc"},
+	    {"PMIX_RANK=-1", 0, 0,
+	     "PMIX_RANK=-1 in the environment is no number: a launcher sets it; unset it if none has started "
+	     "hirc"},
+	    {"OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=0 PMIX_RANK=3 SLURM_NTASKS=4 SLURM_PROCID=3", 0, 0,
+	     "the environment speaks of two ranks, OMPI_COMM_WORLD_RANK=0 and PMIX_RANK=3: one of them is of "
+	     "another "
+	     "job; unset it before this one is launched"},
+	    {"SLURM_NTASKS=4 SLURM_PROCID=3", 1, 0,
+	     "the launcher has started 4 ranks (SLURM_NTASKS), but MPI knows of this one alone: what started "
+	     "them is "
+	     "not of the MPI that hirc was built with, or does not support it; take its mpirun, `srun "
+	     "--mpi=pmix` or "
+	     "`flux run -o pmi=pmix`; for a single process in a shell that a launcher has started, "
+	     "--bootstrap=fork"},
+	    {"PMIX_RANK=2", 1, 0,
+	     "the environment says rank 2 (PMIX_RANK), but MPI rank 0 of 1: the variable is of another job, "
+	     "or the "
+	     "launcher does not support this MPI"},
+	    {"OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=1", 4, 1,
+	     "the environment says rank 1 of 2 (OMPI_COMM_WORLD_RANK, OMPI_COMM_WORLD_SIZE), but MPI rank 1 "
+	     "of 4: the "
+	     "variables are of another job; unset them before this one is launched"},
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		launched_with(cases[i].variables);
+		CHECK_EQ(rt_boot_choose(RT_BOOT_AUTO), RT_BOOT_MPI);
+		const struct rt_env_said said = rt_env_read();
+		struct buf text = {0};
+		CHECK(rt_env_check(&text) == (cases[i].size > 0));
+		if (cases[i].size)
+			CHECK(!rt_env_agrees(&said, cases[i].size, cases[i].rank, &text));
+		CHECK_STR(text.at, cases[i].says);
+		buf_free(&text);
+	}
+	launched_with("");
 }
 
 static void test_failures(enum rt_boot_kind kind)
@@ -377,6 +468,7 @@ static void test_cores(void)
 int main(void)
 {
 	test_environment();
+	test_contradictions();
 	for (int k = 0; k <= TEST_FORK; k++) {
 		for (int np = 1; np <= 8; np *= 2)
 			CHECK_EQ(launch(kinds[k], np, 20000, exchange, NULL), STATUS_OK);
