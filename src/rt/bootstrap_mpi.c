@@ -182,12 +182,15 @@ static const struct rt_bootstrap mpi_bootstrap = {
 static bool find_hosts(struct rt_job *job, struct rt_mpi *m)
 {
 	int first = job->rank, hosts = 0;
-	m->host_of = mem_alloc((size_t)job->size * sizeof *m->host_of);
+	int *host_of = mem_alloc((size_t)job->size * sizeof *host_of);
 	if (!RT_MPI(job, MPI_Bcast(&first, 1, MPI_INT, 0, m->host)) ||
-	    !RT_MPI(job, MPI_Allgather(&first, 1, MPI_INT, m->host_of, 1, MPI_INT, m->boot)))
+	    !RT_MPI(job, MPI_Allgather(&first, 1, MPI_INT, host_of, 1, MPI_INT, m->boot))) {
+		free(host_of);
 		return false;
+	}
 	for (int r = 0; r < job->size; r++) /* a host's first rank stands where its own number is made */
-		m->host_of[r] = m->host_of[r] == r ? hosts++ : m->host_of[m->host_of[r]];
+		host_of[r] = host_of[r] == r ? hosts++ : host_of[host_of[r]];
+	m->host_of = host_of;
 	m->one_host = hosts == 1;
 	return true;
 }

@@ -24,6 +24,17 @@ static void write_all(int fd, const char *at, size_t n)
 	}
 }
 
+/* " (on host)" where the ranks are on several. */
+static void put_host(const struct rt_job *job, struct buf *b)
+{
+	const int *host_of = job->boot && job->boot->hosts ? job->boot->hosts(job) : NULL;
+	bool several = false;
+	for (int r = 1; host_of && r < job->size; r++)
+		several |= host_of[r] != host_of[0];
+	if (several)
+		buf_printf(b, " (on %s)", job->host);
+}
+
 static void print_error(struct rt_job *job, struct rt_origin at, const char *format, va_list args)
 {
 	if (rt_job_status(job) != STATUS_OK)
@@ -34,6 +45,7 @@ static void print_error(struct rt_job *job, struct rt_origin at, const char *for
 	else
 		buf_puts(&b, "hirc: error: ");
 	buf_vprintf(&b, format, args);
+	put_host(job, &b);
 	if (at.label) {
 		buf_puts(&b, " (in  ");
 		rt_board_label(job->board, job->rank, at.label, &b);
@@ -153,7 +165,12 @@ int64_t rt_watch_idle_us(struct rt_watch *w, struct rt_job *job)
 
 enum status rt_job_stuck(struct rt_job *job, const char *why)
 {
-	if (!rt_report(job->board, job->rank, why, STATUS_STUCK))
+	struct buf text = {0};
+	buf_puts(&text, why);
+	put_host(job, &text);
+	bool reported = rt_report(job->board, job->rank, text.at, STATUS_STUCK);
+	buf_free(&text);
+	if (!reported)
 		return rt_job_fail(job, STATUS_STUCK);
 	return STATUS_STUCK;
 }
