@@ -137,13 +137,15 @@ static enum check_status check_ranks(struct module *m, struct diag *d, const str
 /* By ranks that stand for the others, as long as nothing is found. False: by all ranks, to say what. */
 static bool check_classes(struct module *m, const struct check_options *o, struct check_result *out)
 {
+	struct check_options unseen = *o; /* what it finds is told of all ranks, later */
 	struct arena *arena = arena_new();
 	struct symmetry *s =
 	    symmetry_find(&(struct symmetry_frame){.m = m, .ranks = o->ranks, .arena = arena});
 	struct diag *nowhere = diag_new(NULL, DIAG_TEXT, 0);
 	bool found = true;
+	unseen.witness = NULL;
 	while (s && found) {
-		check_ranks(m, nowhere, o, s, out, &found);
+		check_ranks(m, nowhere, &unseen, s, out, &found);
 		if (found && (s->broken < 0 || !symmetry_give_up(s)))
 			break;
 	}

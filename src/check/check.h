@@ -24,8 +24,8 @@ struct check_options {
 	uint64_t work;   /* at most CHECK_MAX_WORK */
 	bool each;       /* every rank is walked; otherwise those that stand for others, which do alike */
 	struct witness *witness; /* zeroed: becomes one of the first error; NULL: none is wanted */
-	bool strict;     /* what provides inputs and memory, and takes inputs and outputs back, is work on
-	                    the initial stream */
+	bool strict; /* what provides inputs and memory, and takes inputs and outputs back, is work on
+	                the initial stream */
 };
 
 enum check_status {
