@@ -94,6 +94,7 @@ struct issue_engine {
 	VEC(void *) kept;              /* events that are released then */
 	void *clock;                   /* an event that was over */
 	int64_t clock_ns; /* then, by the host's monotonic clock; NULL: none since the last drain */
+	int64_t told_ns;  /* the latest time of an event that was told */
 };
 
 /* True: status is a failure, which the job has now. */

@@ -19,6 +19,8 @@ bool issue_trace_clock(struct issue_engine *e)
 		return false;
 	if (e->base.trace->error_ns < error)
 		e->base.trace->error_ns = error;
+	if (e->clock_ns < e->told_ns) /* what was told is over, whatever the error */
+		e->clock_ns = e->told_ns;
 	return true;
 }
 
@@ -87,7 +89,9 @@ static int64_t time_of(struct issue_engine *e, void *event)
 {
 	int64_t ns = 0;
 	issue_failed(e, e->device->elapsed(e->base.device, e->clock, event, &ns));
-	return e->clock_ns + ns;
+	ns += e->clock_ns;
+	e->told_ns = ns > e->told_ns ? ns : e->told_ns;
+	return ns;
 }
 
 static void tell(struct issue_engine *e, const struct issue_timed *t)
@@ -97,9 +101,11 @@ static void tell(struct issue_engine *e, const struct issue_timed *t)
 	struct team *team = t->team ? issue_team(e, t->team - 1) : NULL;
 	m.bytes = 0;
 	m.ns = time_of(e, t->begin);
-	if (team && m.ns < team->busy_until)
-		m.ns = team->busy_until;
 	int64_t end = t->end ? time_of(e, t->end) : m.ns;
+	/* Streams may carry out several of one communicator at once: it is shown from when it is the only
+	 * one. */
+	if (team && m.ns < team->busy_until)
+		m.ns = end < team->busy_until ? end : team->busy_until;
 	if (rt_engine_failed(&e->base))
 		return;
 	if (!t->follows)
@@ -107,7 +113,7 @@ static void tell(struct issue_engine *e, const struct issue_timed *t)
 	if (m.kind == RT_TRACE_WAIT)
 		return;
 	m.ns = end > m.ns ? end : m.ns;
-	if (team)
+	if (team && team->busy_until < m.ns)
 		team->busy_until = m.ns;
 	m.ends = true;
 	m.bytes = t->mark.bytes;
