@@ -437,7 +437,7 @@ static void chain_await(struct chain *h, struct rt_request **r, int n)
 {
 	for (int k = 0; k < n && h->ok; k++) {
 		void *event = NULL;
-		bool moved;
+		bool moved = false;
 		while (h->ok && !event)
 			h->ok = h->t->ops->progress(h->t, &moved) == STATUS_OK &&
 			        h->t->ops->issued(h->t, r[k], &event) == STATUS_OK &&
