@@ -56,7 +56,7 @@ void cuda_event_release(struct cuda *c, CUevent e)
 enum status cuda_device_record(struct rt_device *d, void *stream, struct rt_origin at, void **event)
 {
 	struct cuda *c = cuda_of(d);
-	CUevent e;
+	CUevent e = NULL;
 	c->at = at;
 	enum status status = cuda_event_record(c, stream, &e);
 	if (status == STATUS_OK)
