@@ -161,14 +161,7 @@ static struct cluster_network make_network(struct arena *a, const struct bench_c
 static void make_networks(struct cluster *c, const struct bench_cluster *o, const struct bench_measured *x,
                           uint32_t n)
 {
-	const struct cluster_network first = make_network(c->arena, o, x);
-	c->transport = first.transport;
-	c->compute_per_mille = first.compute_per_mille;
-	c->comm_per_mille = first.comm_per_mille;
-	c->link = first.link;
-	c->link_n = first.link_n;
-	c->table = first.table;
-	c->table_n = first.table_n;
+	c->network = make_network(c->arena, o, x);
 	c->other = arena_new_array(c->arena, struct cluster_network, n);
 	for (uint32_t k = 1; k < n; k++)
 		c->other[c->other_n++] = make_network(c->arena, o, &x[k]);
@@ -186,7 +179,7 @@ static bool put(const char *path, const struct buf *text, const struct cluster *
 	buf_printf(&note,
 	           "%s: launch %lld ns, memory %.1f GB/s, f32 %.1f Gflop/s, %u tables of collectives\n", path,
 	           (long long)c->launch, (double)c->memory_rate / 1e9, (double)c->flops_rate[DTYPE_F32] / 1e9,
-	           c->table_n);
+	           c->network.table_n);
 	bool ok = output_write(&note);
 	buf_free(&note);
 	return ok;

@@ -436,18 +436,19 @@ static void choose_transport(struct diag *d, const struct compile_options *o, st
 	if (strcmp(o->transport, "auto") != 0) {
 		if (cluster_use_transport(c, o->transport))
 			return;
-		buf_puts(&names, c->transport);
+		buf_puts(&names, c->network.transport);
 		for (uint32_t k = 0; k < c->other_n; k++)
 			buf_printf(&names, ", %s", c->other[k].transport);
 		diag_warning(d, DIAG_NOWHERE,
 		             "--cluster: '%s' has no figures of the transport %s: those of %s are taken",
-		             o->cluster_name, o->transport, c->transport);
+		             o->cluster_name, o->transport, c->network.transport);
 		diag_note(d, DIAG_NOWHERE, "it has %s; `hirc bench --collectives --transport=%s` measures",
 		          names.at, o->transport);
 		buf_free(&names);
 		return;
 	}
-	for (uint32_t k = 0; c->transport && !strcmp(c->transport, never) && k < c->other_n; k++)
+	for (uint32_t k = 0; c->network.transport && !strcmp(c->network.transport, never) && k < c->other_n;
+	     k++)
 		if (strcmp(c->other[k].transport, never) != 0)
 			cluster_use_transport(c, c->other[k].transport);
 }

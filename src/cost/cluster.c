@@ -54,8 +54,10 @@ static const struct cluster_link h100_link[] = {{8, 3000, 450 * GIGA}, {65536, 8
 		     [DTYPE_F16] = 989 * TERA, [DTYPE_F8E4M3] = 1979 * TERA, [DTYPE_F8E5M2] = 1979 * TERA,   \
 		     [DTYPE_I64] = 17 * TERA,  [DTYPE_I32] = 34 * TERA,      [DTYPE_I8] = 1979 * TERA,       \
 		     [DTYPE_U8] = 1979 * TERA, [DTYPE_BOOL] = 34 * TERA},                                    \
-		.compute_per_mille = 1000, .comm_per_mille = 1000, .link = h100_link,                        \
-		.link_n = sizeof h100_link / sizeof *h100_link                                               \
+		.network = {.compute_per_mille = 1000,                                                       \
+		            .comm_per_mille = 1000,                                                          \
+		            .link = h100_link,                                                               \
+		            .link_n = sizeof h100_link / sizeof *h100_link},                                 \
 	}
 
 static const struct cluster builtin[] = {
@@ -74,12 +76,12 @@ static const struct cluster builtin[] = {
                     [DTYPE_I8] = 5 * GIGA,
                     [DTYPE_U8] = 5 * GIGA,
                     [DTYPE_BOOL] = 5 * GIGA},
-     .compute_per_mille = 2000,
-     .comm_per_mille = 2000,
+     .network = {.compute_per_mille = 2000,
+                 .comm_per_mille = 2000,
+                 .link = cpu_link,
+                 .link_n = sizeof cpu_link / sizeof *cpu_link},
      .function = cpu_function,
-     .function_n = sizeof cpu_function / sizeof *cpu_function,
-     .link = cpu_link,
-     .link_n = sizeof cpu_link / sizeof *cpu_link},
+     .function_n = sizeof cpu_function / sizeof *cpu_function},
     HOPPER("h100", 80 * GIBI, 3350 * GIGA),
     HOPPER("h200", 140 * GIBI, 4800 * GIGA),
 };
@@ -104,22 +106,14 @@ void cluster_free(struct cluster *c)
 
 bool cluster_use_transport(struct cluster *c, const char *transport)
 {
-	if (!c->transport || !strcmp(c->transport, transport))
+	if (!c->network.transport || !strcmp(c->network.transport, transport))
 		return true;
 	for (uint32_t k = 0; k < c->other_n; k++) {
-		struct cluster_network *o = &c->other[k], n = *o;
+		struct cluster_network n = c->other[k];
 		if (strcmp(n.transport, transport))
 			continue;
-		*o = (struct cluster_network){
-		    c->transport, c->compute_per_mille, c->comm_per_mille, c->link, c->table, c->link_n,
-		    c->table_n};
-		c->transport = n.transport;
-		c->compute_per_mille = n.compute_per_mille;
-		c->comm_per_mille = n.comm_per_mille;
-		c->link = n.link;
-		c->link_n = n.link_n;
-		c->table = n.table;
-		c->table_n = n.table_n;
+		c->other[k] = c->network;
+		c->network = n;
 		return true;
 	}
 	return false;
@@ -127,7 +121,7 @@ bool cluster_use_transport(struct cluster *c, const char *transport)
 
 int64_t cluster_node_devices(const struct cluster *c)
 {
-	return c->node_devices ? c->node_devices : c->link[0].span;
+	return c->node_devices ? c->node_devices : c->network.link[0].span;
 }
 
 bool cluster_collective_find(const char *name, enum cluster_collective *out)
@@ -182,13 +176,12 @@ static uint64_t add_text(uint64_t h, const char *text)
 	return h;
 }
 
-static uint64_t add_network(uint64_t h, const struct cluster_link *link, uint32_t links,
-                            const struct cluster_table *table, uint32_t tables)
+static uint64_t add_network(uint64_t h, const struct cluster_network *x)
 {
-	for (uint32_t k = 0; k < links; k++)
-		h = add(add(add(h, link[k].span), link[k].alpha), link[k].rate);
-	for (uint32_t k = 0; k < tables; k++) {
-		const struct cluster_table *t = &table[k];
+	for (uint32_t k = 0; k < x->link_n; k++)
+		h = add(add(add(h, x->link[k].span), x->link[k].alpha), x->link[k].rate);
+	for (uint32_t k = 0; k < x->table_n; k++) {
+		const struct cluster_table *t = &x->table[k];
 		h = add_points(add(add(add(h, t->collective), t->ranks), t->span), &t->points);
 	}
 	return h;
@@ -198,11 +191,11 @@ uint64_t cluster_hash(const struct cluster *c)
 {
 	uint64_t h = 0xcbf29ce484222325u;
 	h = add(add(add(h, c->launch), c->memory), c->memory_rate);
-	h = add(add(h, c->compute_per_mille), c->comm_per_mille);
+	h = add(add(h, c->network.compute_per_mille), c->network.comm_per_mille);
 	for (unsigned t = 0; t < DTYPE_COUNT; t++)
 		h = add(h, c->flops_rate[t]);
 	h = add_points(h, &c->touch);
-	h = add(add(add(h, c->product_n), c->link_n), c->table_n);
+	h = add(add(add(h, c->product_n), c->network.link_n), c->network.table_n);
 	for (uint32_t k = 0; k < c->product_n; k++) {
 		const struct cluster_product *p = &c->product[k];
 		h = add(add(add(add(add(h, p->dtype), p->m), p->n), p->k), p->time);
@@ -215,13 +208,13 @@ uint64_t cluster_hash(const struct cluster *c)
 		h = add_text(h, op_info[c->function[k].op].hir);
 		h = add(add(h, c->function[k].dtype), c->function[k].rate);
 	}
-	h = add_network(h, c->link, c->link_n, c->table, c->table_n);
+	h = add_network(h, &c->network);
 	for (uint32_t k = 0; k < c->other_n; k++) {
 		const struct cluster_network *o = &c->other[k];
 		h = add(add(add_text(h, o->transport), o->compute_per_mille), o->comm_per_mille);
-		h = add_network(add(add(h, o->link_n), o->table_n), o->link, o->link_n, o->table, o->table_n);
+		h = add_network(add(add(h, o->link_n), o->table_n), o);
 	}
-	if (c->node_devices && c->node_devices != c->link[0].span)
+	if (c->node_devices && c->node_devices != c->network.link[0].span)
 		h = add(h, c->node_devices);
 	return h;
 }
@@ -360,8 +353,6 @@ static void put_network(const struct cluster_network *n, const char *indent, str
 
 void cluster_write(const struct cluster *c, struct buf *out)
 {
-	const struct cluster_network first = {
-	    c->transport, c->compute_per_mille, c->comm_per_mille, c->link, c->table, c->link_n, c->table_n};
 	put_number(out, "{\n  ", "version", CLUSTER_VERSION);
 	buf_puts(out, ",\n  \"name\": ");
 	put_text(out, c->name);
@@ -370,7 +361,7 @@ void cluster_write(const struct cluster *c, struct buf *out)
 		put_number(out, ",\n  ", "node_devices", c->node_devices);
 	buf_puts(out, ",\n");
 	put_device(c, out);
-	put_network(&first, "  ", out);
+	put_network(&c->network, "  ", out);
 	for (uint32_t k = 0; k < c->other_n; k++) {
 		buf_puts(out, k ? ",\n    {\n" : ",\n  \"transports\": [\n    {\n");
 		put_network(&c->other[k], "      ", out);

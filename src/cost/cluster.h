@@ -123,11 +123,12 @@ struct cluster_function {
 	int64_t rate;     /* elements a second, of data that caches hold */
 };
 
-/* What data between devices takes by one transport: the members of struct cluster of the same names. */
+/* What data between devices takes, by one transport. */
 struct cluster_network {
-	const char *transport; /* its name; NULL: not stated */
-	int64_t compute_per_mille, comm_per_mille;
-	const struct cluster_link *link;
+	const char *transport;           /* its name; NULL: not stated */
+	int64_t compute_per_mille;       /* time of compute while communication runs, of 1000 without */
+	int64_t comm_per_mille;          /* and the other way round */
+	const struct cluster_link *link; /* by span, ascending; each divides the next */
 	const struct cluster_table *table;
 	uint32_t link_n, table_n;
 };
@@ -136,7 +137,7 @@ struct cluster {
 	struct arena *arena;
 	const char *name;
 	const char *device;              /* what one is called; NULL: not stated */
-	const char *transport;           /* whose figures those of links are; NULL: not stated */
+	struct cluster_network network;  /* of the transport in use */
 	struct cluster_network *other;   /* of other transports; of the arena */
 	int64_t launch;                  /* ns that the host takes to issue a statement */
 	int64_t node_devices;            /* of one node; 0: not stated, see cluster_node_devices */
@@ -144,14 +145,10 @@ struct cluster {
 	int64_t memory_rate;             /* bytes a second, read or written */
 	int64_t flops_rate[DTYPE_COUNT]; /* a second, of products; 0: not stated */
 	struct cluster_points touch;     /* of statements that only read and write: by the bytes of both */
-	int64_t compute_per_mille;       /* time of compute while communication runs, of 1000 without */
-	int64_t comm_per_mille;          /* and the other way round */
 	const struct cluster_product *product;
 	const struct cluster_grid *grid;
 	const struct cluster_function *function;
-	const struct cluster_link *link; /* by span, ascending; each divides the next */
-	const struct cluster_table *table;
-	uint32_t product_n, grid_n, function_n, link_n, table_n, other_n;
+	uint32_t product_n, grid_n, function_n, other_n;
 };
 
 /* The figures of a file; NULL after reporting. */

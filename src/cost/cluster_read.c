@@ -242,8 +242,8 @@ static bool read_links(struct reader *r, const struct json_value *root)
 		return json_refuse(j, &list, "has no link");
 	struct cluster_link *link = arena_new_array(c->arena, struct cluster_link, json_count(&list));
 	bool ok = true;
-	c->link = link;
-	c->link_n = json_count(&list);
+	c->network.link = link;
+	c->network.link_n = json_count(&list);
 	for (bool go = json_first(&list, &v); go; go = json_next(&v), link++) {
 		if (!json_is_object(j, &v)) {
 			ok = false;
@@ -255,7 +255,7 @@ static bool read_links(struct reader *r, const struct json_value *root)
 		if (!json_int(j, &v, "span", 1, CLUSTER_MAX_SPAN, &link->span)) {
 			link->span = 1;
 			ok = false;
-		} else if (ok && link > c->link &&
+		} else if (ok && link > c->network.link &&
 		           (link->span <= link[-1].span || link->span % link[-1].span)) {
 			ok = json_refuse_member(j, &v, "span",
 			                        "is no larger multiple of the span before, %lld",
@@ -280,8 +280,8 @@ static bool read_table(struct reader *r, const struct json_value *v, struct clus
 	if (!json_int(j, v, "span", 1, CLUSTER_MAX_SPAN, &t->span))
 		return false;
 	bool known = false;
-	for (uint32_t k = 0; k < r->c->link_n; k++)
-		known |= r->c->link[k].span == t->span;
+	for (uint32_t k = 0; k < r->c->network.link_n; k++)
+		known |= r->c->network.link[k].span == t->span;
 	if (!known)
 		ok = json_refuse_member(j, v, "span", "is the span of no link");
 	else if (t->ranks > t->span)
@@ -303,11 +303,11 @@ static bool read_tables(struct reader *r, const struct json_value *root)
 		return false;
 	struct cluster_table *t = arena_new_array(r->c->arena, struct cluster_table, json_count(&list));
 	bool ok = true;
-	r->c->table = t;
-	for (bool go = json_first(&list, &v); go; go = json_next(&v), r->c->table_n++) {
-		struct cluster_table *x = &t[r->c->table_n];
+	r->c->network.table = t;
+	for (bool go = json_first(&list, &v); go; go = json_next(&v), r->c->network.table_n++) {
+		struct cluster_table *x = &t[r->c->network.table_n];
 		bool read = read_table(r, &v, x);
-		for (uint32_t k = 0; k < r->c->table_n && read && ok; k++)
+		for (uint32_t k = 0; k < r->c->network.table_n && read && ok; k++)
 			if (same_table(&t[k], x))
 				read = json_refuse(j, &v, "is for the same teams as 'collectives[%u]'", k);
 		ok &= read;
@@ -322,8 +322,8 @@ static bool read_contention(struct reader *r, const struct json_value *root)
 	if (!json_object(j, root, "contention", &v))
 		return false;
 	bool ok = json_known(j, &v, "compute_per_mille comm_per_mille");
-	ok &= json_int(j, &v, "compute_per_mille", 1000, 1000000, &r->c->compute_per_mille);
-	ok &= json_int(j, &v, "comm_per_mille", 1000, 1000000, &r->c->comm_per_mille);
+	ok &= json_int(j, &v, "compute_per_mille", 1000, 1000000, &r->c->network.compute_per_mille);
+	ok &= json_int(j, &v, "comm_per_mille", 1000, 1000000, &r->c->network.comm_per_mille);
 	return ok;
 }
 
@@ -341,24 +341,24 @@ static bool read_network(struct reader *r, const struct json_value *in)
 /* That of another transport, none of which has its name. */
 static bool read_other(struct reader *r, const struct json_value *in)
 {
-	struct cluster *c = r->c,
-	               own = {.arena = c->arena, .compute_per_mille = 1000, .comm_per_mille = 1000};
+	struct cluster *c = r->c, own = {.arena = c->arena,
+	                                 .network.compute_per_mille = 1000,
+	                                 .network.comm_per_mille = 1000};
 	struct reader of_other = {.j = r->j, .c = &own};
 	if (!json_is_object(&r->j, in))
 		return false;
 	bool ok = json_known(&r->j, in, "transport links collectives contention");
-	ok &= read_name(r, in, "transport", &own.transport);
+	ok &= read_name(r, in, "transport", &own.network.transport);
 	ok &= read_network(&of_other, in);
 	if (!ok)
 		return false;
-	bool there = !strcmp(own.transport, c->transport);
+	bool there = !strcmp(own.network.transport, c->network.transport);
 	for (uint32_t k = 0; k < c->other_n; k++)
-		there |= !strcmp(own.transport, c->other[k].transport);
+		there |= !strcmp(own.network.transport, c->other[k].transport);
 	if (there)
-		return json_refuse_member(&r->j, in, "transport", "has figures already: '%s'", own.transport);
-	c->other[c->other_n++] = (struct cluster_network){
-	    own.transport, own.compute_per_mille, own.comm_per_mille, own.link, own.table, own.link_n,
-	    own.table_n};
+		return json_refuse_member(&r->j, in, "transport", "has figures already: '%s'",
+		                          own.network.transport);
+	c->other[c->other_n++] = own.network;
 	return true;
 }
 
@@ -367,7 +367,7 @@ static bool read_others(struct reader *r, const struct json_value *root)
 	struct json_value list, v;
 	if (!json_array(&r->j, root, "transports", CLUSTER_MAX_TRANSPORTS, &list))
 		return false;
-	if (!r->c->transport)
+	if (!r->c->network.transport)
 		return json_has(root, "transport") ||
 		       json_refuse(&r->j, &list, "are others than 'transport', which is missing");
 	r->c->other = arena_new_array(r->c->arena, struct cluster_network, json_count(&list));
@@ -394,7 +394,7 @@ static bool read_all(struct reader *r)
 	    "version name launch_ns node_devices device transport links collectives contention transports");
 	ok &= read_name(r, &root, "name", &c->name);
 	if (json_has(&root, "transport"))
-		ok &= read_name(r, &root, "transport", &c->transport);
+		ok &= read_name(r, &root, "transport", &c->network.transport);
 	ok &= json_int(j, &root, "launch_ns", 0, CLUSTER_MAX_TIME, &c->launch);
 	if (json_has(&root, "node_devices"))
 		ok &= json_int(j, &root, "node_devices", 1, CLUSTER_MAX_SPAN, &c->node_devices);
@@ -415,8 +415,8 @@ struct cluster *cluster_read(struct diag *d, struct source *s)
 		           s->name, CLUSTER_MAX_BYTES);
 	else if (json_parse(d, s, &r.j)) {
 		r.c = mem_zalloc(sizeof *r.c);
-		*r.c =
-		    (struct cluster){.arena = arena_new(), .compute_per_mille = 1000, .comm_per_mille = 1000};
+		*r.c = (struct cluster){
+		    .arena = arena_new(), .network.compute_per_mille = 1000, .network.comm_per_mille = 1000};
 		ok = read_all(&r);
 		json_free(&r.j);
 	}

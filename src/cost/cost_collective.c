@@ -101,10 +101,10 @@ static int by_teams(const void *a, const void *b)
 void collective_prepare(struct cost *c)
 {
 	const struct cluster *x = c->cluster;
-	c->table = arena_new_array(c->arena, const struct cluster_table *, x->table_n);
-	for (uint32_t k = 0; k < x->table_n; k++)
-		c->table[k] = &x->table[k];
-	qsort(c->table, x->table_n, sizeof *c->table, by_teams);
+	c->table = arena_new_array(c->arena, const struct cluster_table *, x->network.table_n);
+	for (uint32_t k = 0; k < x->network.table_n; k++)
+		c->table[k] = &x->network.table[k];
+	qsort(c->table, x->network.table_n, sizeof *c->table, by_teams);
 	c->team = arena_new_array(c->arena, struct links_team, c->m->team.n);
 	for (team_id t = 1; t < c->m->team.n; t++)
 		if (!find_team(c, t, &c->team[t]))
@@ -117,7 +117,7 @@ void collective_prepare(struct cost *c)
 static const struct cluster_table *find_table(const struct cost *c, enum cluster_collective kind,
                                               int64_t ranks, int64_t span)
 {
-	uint32_t low = 0, high = c->cluster->table_n;
+	uint32_t low = 0, high = c->cluster->network.table_n;
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
 		int order = compare(c->table[middle], kind, ranks, span);
@@ -134,7 +134,7 @@ static const struct cluster_table *find_table(const struct cost *c, enum cluster
 int64_t collective_time(const struct cost *c, enum cluster_collective kind, const struct links_team *t,
                         int64_t bytes)
 {
-	int64_t span = c->cluster->link[t->link].span;
+	int64_t span = c->cluster->network.link[t->link].span;
 	if (t->ranks == 1 && kind != CLUSTER_BARRIER)
 		return cost_touch_time(c, times(bytes, 2));
 	const struct cluster_table *table = find_table(c, kind, t->ranks, span);

@@ -145,7 +145,7 @@ enum extern_cost extern_stated(const struct cost *c, op_id op, const char *kind,
 	if (!strcmp(kind, "barrier"))
 		return collective(c, op, which, CLUSTER_BARRIER, time, bytes);
 	if (!strcmp(kind, "send") || !strcmp(kind, "recv")) {
-		struct links_team t = {.ranks = 2, .link = c->cluster->link_n - 1, .levels = 1};
+		struct links_team t = {.ranks = 2, .link = c->cluster->network.link_n - 1, .levels = 1};
 		t.level[0].link = t.link;
 		t.level[0].members = 2;
 		*bytes = operand_bytes(c, op);

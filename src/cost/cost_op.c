@@ -300,7 +300,7 @@ static bool refuse_team(const struct cost *c, op_id op)
 {
 	const struct cluster *x = c->cluster;
 	refuse(c, op, "no link of cluster '%s' joins these ranks: its widest spans %lld devices", x->name,
-	       (long long)x->link[x->link_n - 1].span);
+	       (long long)x->network.link[x->network.link_n - 1].span);
 	if (c->d)
 		diag_note(c->d, DIAG_NOWHERE,
 		          "give its `links` one with a larger span, or measure more ranks");

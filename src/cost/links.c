@@ -30,7 +30,7 @@ static bool find_levels(const struct cluster *c, const uint32_t *sorted, uint32_
 	uint32_t inner = 1;
 	t->levels = 0;
 	for (unsigned l = 0; l <= t->link; l++) {
-		uint32_t size = group_size(sorted, n, c->link[l].span);
+		uint32_t size = group_size(sorted, n, c->network.link[l].span);
 		if (!size)
 			return false;
 		if (size > inner) {
@@ -49,10 +49,10 @@ bool links_team(const struct cluster *c, const uint32_t *device, uint32_t n, str
 	if (n)
 		memcpy(sorted, device, sizeof *sorted * n);
 	qsort(sorted, n, sizeof *sorted, by_number);
-	while (n && t.link < c->link_n &&
-	       sorted[0] / c->link[t.link].span != sorted[n - 1] / c->link[t.link].span)
+	while (n && t.link < c->network.link_n &&
+	       sorted[0] / c->network.link[t.link].span != sorted[n - 1] / c->network.link[t.link].span)
 		t.link++;
-	bool joined = t.link < c->link_n;
+	bool joined = t.link < c->network.link_n;
 	if (joined && !find_levels(c, sorted, n, &t)) {
 		t.levels = 1;
 		t.level[0].link = t.link;
@@ -109,7 +109,8 @@ int64_t links_time(const struct cluster *c, const struct links_team *t, enum clu
 	struct sums x = {0};
 	int64_t inner = 1;
 	for (unsigned k = 0; k < t->levels; k++) {
-		add_level(&c->link[t->level[k].link], t->level[k].members, inner, t->ranks, bytes, &x);
+		add_level(&c->network.link[t->level[k].link], t->level[k].members, inner, t->ranks, bytes,
+		          &x);
 		inner *= t->level[k].members;
 	}
 	switch (kind) {
@@ -128,7 +129,7 @@ int64_t links_time(const struct cluster *c, const struct links_team *t, enum clu
 	case CLUSTER_ALL_TO_ALLV:
 		return x.pairs;
 	case CLUSTER_SEND_RECV:
-		return sent(&c->link[t->link], 1, (cost_amount)bytes, 1);
+		return sent(&c->network.link[t->link], 1, (cost_amount)bytes, 1);
 	case CLUSTER_BARRIER:
 		return x.steps;
 	case CLUSTER_COLLECTIVE_COUNT:

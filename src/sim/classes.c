@@ -146,18 +146,18 @@ static bool find_twin(struct walks *w, uint32_t rank)
 static struct symmetry *find_symmetry(struct sim_program *p)
 {
 	const struct cluster *c = cost_cluster(p->cost);
-	const uint32_t **group = arena_new_array(p->arena, const uint32_t *, c->link_n);
-	for (unsigned l = 0; l < c->link_n; l++) {
+	const uint32_t **group = arena_new_array(p->arena, const uint32_t *, c->network.link_n);
+	for (unsigned l = 0; l < c->network.link_n; l++) {
 		uint32_t *of = arena_new_array(p->arena, uint32_t, p->ranks);
 		for (uint32_t r = 0; r < p->ranks; r++)
-			of[r] = (uint32_t)(r / c->link[l].span);
+			of[r] = (uint32_t)(r / c->network.link[l].span);
 		group[l] = of;
 	}
 	return symmetry_find(&(struct symmetry_frame){.m = p->m,
 	                                              .ranks = p->ranks,
 	                                              .arena = p->arena,
 	                                              .group = group,
-	                                              .group_n = c->link_n,
+	                                              .group_n = c->network.link_n,
 	                                              .label = {p->delay, p->slow}});
 }
 

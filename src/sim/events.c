@@ -401,8 +401,9 @@ bool sim_events_run(struct sim_program *p, const struct sim_classes *c, bool eac
 		return false;
 	const struct cluster *cluster = cost_cluster(p->cost);
 	struct arena *a = arena_new();
-	struct engine g = {
-	    .e = e, .work_slow = cluster->compute_per_mille, .comm_slow = cluster->comm_per_mille};
+	struct engine g = {.e = e,
+	                   .work_slow = cluster->network.compute_per_mille,
+	                   .comm_slow = cluster->network.comm_per_mille};
 	g.contends = g.work_slow != 1000 || g.comm_slow != 1000;
 	prepare(&g, a);
 	run(&g);

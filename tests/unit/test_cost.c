@@ -63,7 +63,7 @@ static void test_curve_is_the_scheduler_s(void)
 /* Pairs at 100 GB/s and 1000 ns, groups of 8 at 10 GB/s and 5000 ns. */
 static const struct cluster_link pod_link[] = {{2, 1000, 100000000000}, {8, 5000, 10000000000}};
 static const struct cluster pod = {
-    .name = "pod", .memory_rate = 1000000000000, .link = pod_link, .link_n = 2};
+    .name = "pod", .memory_rate = 1000000000000, .network.link = pod_link, .network.link_n = 2};
 
 static int64_t on_links(enum cluster_collective kind, const uint32_t *device, uint32_t n, int64_t bytes)
 {
@@ -162,10 +162,10 @@ static struct cluster everything(void)
 	c.grid_n = 2;
 	c.function = function;
 	c.function_n = 2;
-	c.table = table;
-	c.table_n = 2;
-	c.compute_per_mille = 1100;
-	c.comm_per_mille = 1050;
+	c.network.table = table;
+	c.network.table_n = 2;
+	c.network.compute_per_mille = 1100;
+	c.network.comm_per_mille = 1050;
 	return c;
 }
 
@@ -192,8 +192,8 @@ static void test_hash(void)
 	                     &c.memory,
 	                     &c.memory_rate,
 	                     &c.flops_rate[DTYPE_F32],
-	                     &c.compute_per_mille,
-	                     &c.comm_per_mille,
+	                     &c.network.compute_per_mille,
+	                     &c.network.comm_per_mille,
 	                     &c.node_devices,
 	                     &c.flops_rate[DTYPE_I8]};
 	for (unsigned k = 0; k < sizeof figure / sizeof *figure; k++) {
@@ -218,7 +218,7 @@ static void test_hash(void)
 	c.function_n--;
 	CHECK(cluster_hash(&c) != before);
 	c.function_n++;
-	c.table_n--;
+	c.network.table_n--;
 	CHECK(cluster_hash(&c) != before);
 }
 
