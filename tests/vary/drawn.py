@@ -37,7 +37,10 @@ def take(o, program, wrong):
 
 
 def call(command, text):
-    """Exit code (124: it did not end), standard output, standard error of a command that reads the text."""
+    """Exit code (124: it did not end), standard output, standard error of a command of hirc that reads the text; the
+    program is verified after each pass."""
+    verb = next(k for k, word in enumerate(command) if word in ("check", "compile", "run"))
+    command = command[:verb + 1] + ["--verify-each"] + command[verb + 1:]
     try:
         done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=TIMEOUT, check=False)
     except subprocess.TimeoutExpired:
