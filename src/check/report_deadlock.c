@@ -103,12 +103,14 @@ void report_deadlock(struct checker *c, const struct circle *circle, enum progre
 	struct buf text = {0};
 	if (!(warns ? report_warns : report_once)(c, "deadlock", node_at(c, circle, first)->op, 0))
 		return;
-	if (!warns && witness_is_wanted(c, WITNESS_DEADLOCK))
+	if (!warns && witness_is_wanted(c, WITNESS_DEADLOCK)) {
+		c->o->witness->queue = has_room(c, circle) ? c->o->queue : 0;
 		for (uint32_t k = first; k < first + circle->node.n; k++) {
 			const struct progress_node *n = node_at(c, circle, k);
 			if (n->kind != PROGRESS_MEET)
 				witness_add(c, WITNESS_ROLE_STANDS, n->op, n->rank, n->turn);
 		}
+	}
 	for (uint32_t k = first; k < first + circle->node.n; k++) {
 		uint32_t at = c->m->op.at[told_of(c, circle, k)->op].at;
 		text.n = 0;

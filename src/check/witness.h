@@ -2,6 +2,7 @@
  *
  *     race        what is held is done after what it waits for: the order that nothing forbids
  *     mismatch    each rank does what it issues at once
+ *     deadlock    the same; where `queue` is set, hosts wait for room in streams that hold so many statements
  *
  * Statements are told by their number in the compiled program and the indices of the loops around them, so
  * that a run of the same program, compiled alike, finds them. */
@@ -52,6 +53,7 @@ struct witness_event {
 struct witness {
 	enum witness_kind kind;
 	uint32_t error; /* number of the report that it is of; while a check runs */
+	int64_t queue;  /* statements that a stream holds, where the error is that it is full; else 0 */
 	VEC(struct witness_event) event;
 };
 

@@ -1,7 +1,9 @@
 /* run_replay: --replay: a witness of `hirc check`, made to happen.
  *
- *     race, lifetime       two runs: what is held is done before what it waits for, then after it; their
- * outputs differ mismatch, deadlock   each collective is over before its host goes on */
+ *     race, lifetime       two runs, whose outputs differ: what is held is done before what it waits for,
+ *                          then after it
+ *     mismatch, deadlock   each collective is over before its host goes on, or a host waits where a stream is
+ *                          full */
 #include "cli/run.h"
 #include "cli/witness_file.h"
 #include <stdlib.h>
@@ -46,8 +48,10 @@ bool run_replay_finish(struct run *r, struct diag *d, bool timeout_given)
 		r->repeat = 2;
 	r->adversary = &r->how;
 	r->memory_as_checked = true;
-	r->how = (struct rt_adversary){
-	    .order = RT_OLDEST_FIRST, .far = run_replays_order(r), .blocking = !run_replays_order(r)};
+	r->how = (struct rt_adversary){.order = RT_OLDEST_FIRST,
+	                               .far = run_replays_order(r),
+	                               .blocking = !run_replays_order(r) && !r->witness->witness.queue,
+	                               .queue = r->witness->witness.queue};
 	return true;
 }
 

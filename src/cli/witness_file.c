@@ -65,8 +65,10 @@ bool witness_write(struct diag *d, const char *path, const struct witness_file *
 	struct buf b = {0};
 	buf_printf(&b,
 	           "{\n  \"hirc_witness\": %d,\n  \"program\": \"%016" PRIx64 "\",\n  \"ranks\": %" PRId64
-	           ",\n  \"streams\": %" PRId64 ",\n  \"kind\": \"%s\",\n  \"events\": [",
-	           WITNESS_VERSION, w->program, w->ranks, w->streams, witness_kind_name(w->witness.kind));
+	           ",\n  \"streams\": %" PRId64 ",\n  \"kind\": \"%s\",\n  \"queue\": %" PRId64
+	           ",\n  \"events\": [",
+	           WITNESS_VERSION, w->program, w->ranks, w->streams, witness_kind_name(w->witness.kind),
+	           w->witness.queue);
 	for (uint32_t k = 0; k < w->witness.event.n; k++) {
 		buf_puts(&b, k ? ",\n" : "\n");
 		put_event(&b, &w->witness.event.at[k]);
@@ -152,10 +154,11 @@ static bool read_all(const struct json *j, struct witness_file *to)
 	if (version != WITNESS_VERSION)
 		return json_refuse_member(j, &root, "hirc_witness", "is %lld, this hirc reads version %d",
 		                          (long long)version, WITNESS_VERSION);
-	if (!json_known(j, &root, "hirc_witness program ranks streams kind events") ||
+	if (!json_known(j, &root, "hirc_witness program ranks streams kind queue events") ||
 	    !read_program(j, &root, &to->program) || !json_int(j, &root, "ranks", 1, INT32_MAX, &to->ranks) ||
 	    !json_int(j, &root, "streams", 0, INT32_MAX, &to->streams) ||
 	    !read_kind(j, &root, &to->witness.kind) ||
+	    !json_int(j, &root, "queue", 0, INT64_MAX, &to->witness.queue) ||
 	    !json_array(j, &root, "events", WITNESS_MAX_EVENTS, &list))
 		return false;
 	for (bool go = json_first(&list, &event); go; go = json_next(&event))

@@ -1,9 +1,8 @@
 /* witness_file: witnesses as files: what `hirc check --witness` writes and `hirc run --replay` reads.
  *
- *     {"hirc_witness": 1, "program": "9f…", "ranks": 2, "streams": 4, "kind": "race", "events": [
- *       {"role": "hold", "rank": 0, "statement": 7, "indices": [1], "text": "relu", "where": "f.hir:9:5"},
- *       {"role": "until", "rank": 0, "statement": 9, "indices": [1], "text": "linear", "where":
- * "f.hir:12:5"}]} */
+ *     {"hirc_witness": 1, "program": "9f…", "ranks": 2, "streams": 4, "kind": "race", "queue": 0, "events": [
+ *       {"role": "hold", "rank": 0, "statement": 7, "indices": [1], "text": "relu", "where": "f:9:5"},
+ *       {"role": "until", "rank": 0, "statement": 9, "indices": [1], "text": "neg", "where": "f:12:5"}]} */
 #ifndef HIRC_CLI_WITNESS_FILE_H
 #define HIRC_CLI_WITNESS_FILE_H
 #include "base/diag.h"

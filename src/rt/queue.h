@@ -60,6 +60,7 @@ struct rt_adversary {
 	enum rt_order order;
 	bool blocking; /* the host goes on when a collective is done */
 	bool far;      /* all is issued before anything has to be done */
+	int64_t queue; /* statements behind which a stream is full, and the host waits for room; 0: none */
 };
 /* Collective, right after rt_engine_new: every rank gives the same. */
 enum status rt_engine_set_adversary(struct rt_engine *e, const struct rt_adversary *how);

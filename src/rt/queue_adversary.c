@@ -386,20 +386,36 @@ static uint32_t read_bell(struct adverse_engine *e)
 	return e->base.transport ? e->base.transport->ops->read(e->base.transport) : 0;
 }
 
-/* Until a ticket is done; NULL: until all is. */
-static void finish(struct adverse_engine *e, const struct rt_ticket *ticket)
+/* What the host waits for; all 0: that all is done. */
+struct goal {
+	const struct rt_ticket *ticket;    /* is done */
+	const struct adverse_stream *room; /* has room */
+};
+
+static bool is_full(const struct adverse_engine *e, const struct adverse_stream *s)
+{
+	return e->how.queue && s->issued - s->done > (uint64_t)e->how.queue;
+}
+
+static bool reached(struct adverse_engine *e, struct goal goal)
+{
+	return goal.ticket ? rt_engine_ticket_done(&e->base, *goal.ticket)
+	       : goal.room ? !is_full(e, goal.room)
+	                   : e->outstanding == 0;
+}
+
+static void await(struct adverse_engine *e, struct goal goal)
 {
 	struct rt_engine *engine = &e->base;
 	struct rt_watch watch = {0};
-	for (int looks = 0; e->outstanding > 0 && !rt_engine_failed(engine); looks++) {
-		if (ticket && rt_engine_ticket_done(engine, *ticket))
-			return;
+	bool all_issued = !goal.ticket && !goal.room;
+	for (int looks = 0; !reached(e, goal) && !rt_engine_failed(engine); looks++) {
 		bool moved = false;
 		uint32_t seen = read_bell(e);
 		step(e, &moved);
 		if (moved) {
 			looks = 0;
-		} else if (held_for_ever(e, !ticket)) {
+		} else if (held_for_ever(e, all_issued)) {
 			give_up(e);
 		} else if (rt_watch_expired(&watch, engine->job)) {
 			if (e->held || (e->how.far && is_held(e) && e->how.order == RT_OLDEST_FIRST))
@@ -415,7 +431,7 @@ static void finish(struct adverse_engine *e, const struct rt_ticket *ticket)
 static void adversary_drain(struct rt_engine *engine)
 {
 	struct adverse_engine *e = (struct adverse_engine *)engine;
-	finish(e, NULL);
+	await(e, (struct goal){0});
 	e->run++;
 	e->awaited_seen = false;
 	adverse_tell(e, ADVERSE_IDLE);
@@ -451,6 +467,7 @@ static struct adverse_item *put(struct adverse_engine *e, struct rt_stream *stre
 {
 	struct adverse_stream *s = (struct adverse_stream *)stream;
 	struct adverse_item *i = mem_zalloc(sizeof *i);
+	await(e, (struct goal){.room = s});
 	i->kind = kind;
 	i->at = at;
 	i->mark = kind == ADVERSE_TASK ? (enum rt_mark)e->base.mark : RT_MARK_NONE;
@@ -527,7 +544,7 @@ static void adversary_communicate(struct rt_engine *engine, struct rt_stream *cu
 	c->order = i->order;
 	struct rt_ticket ticket = c->item.ticket;
 	if (e->how.blocking && !more && !c->item.message)
-		finish(e, &ticket);
+		await(e, (struct goal){.ticket = &ticket});
 	else
 		issued(e, rt_comm_at(item));
 }
