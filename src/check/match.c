@@ -192,12 +192,10 @@ static void report_missing(struct checker *c, const struct channel *ch, uint32_t
 	bool send = member == 1; /* the receive is missing */
 	if (ch->handles) {
 		diag_error(c->d, at,
-		           send ? "mismatch: rank %u announces what it sends to rank %u here, which does not "
-		                  "announce "
-		                  "where it receives that"
+		           send ? "mismatch: rank %u announces what it sends to rank %u here, "
+		                  "which does not announce where it receives that"
 		                : "mismatch: rank %2$u announces where it receives from rank %1$u here, "
-		                  "which does not "
-		                  "announce what it sends",
+		                  "which does not announce what it sends",
 		           ch->ends[0], ch->ends[1]);
 	} else if (ch->message) {
 		diag_error(c->d, at,

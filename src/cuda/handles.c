@@ -29,7 +29,7 @@ struct seat {
 
 struct packet {
 	uint64_t number;
-	int32_t rank;
+	int64_t rank;
 	uint32_t first, count;
 };
 

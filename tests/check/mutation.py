@@ -91,25 +91,25 @@ def main():
     p.add_argument("--jobs", type=int, default=2)
     p.add_argument("--show")
     o = p.parse_args()
-    todo = []
+    mutated = []
     for path, options in CASES:
         dump = run([o.hirc, "compile", str(path), "--dump=hir", *options], "")
         name = " ".join([path.stem, *options])
-        todo += [(f"{name} {what}", "\n".join(text) + "\n") for what, text in mutants(dump.stdout.splitlines())]
+        mutated += [(f"{name} {what}", "\n".join(text) + "\n") for what, text in mutants(dump.stdout.splitlines())]
     if o.show:
-        for what, text in todo:
+        for what, text in mutated:
             if what.startswith(o.show):
                 print(f"# {what}\n{text}")
         return 0
-    todo = todo[::o.every]
+    mutated = mutated[::o.every]
     with concurrent.futures.ThreadPoolExecutor(o.jobs) as pool:
-        verdicts = list(pool.map(lambda t: judge(o.hirc, t[1], o.seeds), todo))
+        verdicts = list(pool.map(lambda t: judge(o.hirc, t[1], o.seeds), mutated))
     known = ("killed", "right", "invalid")
     counts = collections.Counter(v if v in known else "wrong" for v in verdicts)
-    for (what, _), verdict in zip(todo, verdicts):
+    for (what, _), verdict in zip(mutated, verdicts):
         if verdict not in known:
             print(f"wrong: {what}: {verdict}")
-    valid = len(todo) - counts["invalid"]
+    valid = len(mutated) - counts["invalid"]
     print(f"{valid} mutants: {counts['killed']} killed, {counts['right']} right, {counts['wrong']} wrong; "
           f"{counts['invalid']} are no programs")
     return counts["wrong"] != 0
