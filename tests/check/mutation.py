@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Whether each mutant of a program is reported by `hirc check`, or runs right whatever is put off.
 
-    mutation.py --hirc build/dev/hirc                      every 9th mutant of each program, seed 1
+    mutation.py --hirc build/dev/hirc                      all mutants of each program, seed 1
     mutation.py --hirc build/dev/hirc --every 1 --seeds 3  all of them, under three seeds
     mutation.py --hirc build/dev/hirc --show 'ag_matmul 12 drop'
 
@@ -86,7 +86,7 @@ def judge(hirc, text, seeds):
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--hirc", required=True)
-    p.add_argument("--every", type=int, default=9)
+    p.add_argument("--every", type=int, default=1, metavar="N", help="take every Nth mutant")
     p.add_argument("--seeds", type=int, default=1)
     p.add_argument("--jobs", type=int, default=2)
     p.add_argument("--show")
