@@ -2,7 +2,7 @@
 """Whether each mutant of a program is reported by `hirc check`, or runs right whatever is put off.
 
     mutation.py --hirc build/dev/hirc                      all mutants of each program, seed 1
-    mutation.py --hirc build/dev/hirc --every 1 --seeds 3  all of them, under three seeds
+    mutation.py --hirc build/dev/hirc --every 9 --seeds 3  each ninth of them, under three seeds
     mutation.py --hirc build/dev/hirc --show 'ag_matmul 12 drop'
 
 The examples, compiled, lose one statement of streams, waits and communication (drop), have two neighbours change
