@@ -32,6 +32,11 @@ static unsigned utf8_length(const unsigned char *s, size_t n)
 	return length;
 }
 
+unsigned source_utf8_length(const char *text, size_t n)
+{
+	return utf8_length((const unsigned char *)text, n);
+}
+
 /* Whether the next eight bytes, as most of a program, are ASCII. */
 static bool is_ascii(const unsigned char *s)
 {

@@ -32,6 +32,9 @@ enum status source_read_bytes(struct diag *d, const char *path, bool (*accepts)(
 struct source *source_from_text(const char *name, const char *text, uint32_t size);
 void source_free(struct source *s);
 
+/* Bytes of the UTF-8 sequence at text, of which n > 0 bytes are there; 0: invalid. */
+unsigned source_utf8_length(const char *text, size_t n);
+
 /* Line and column of an offset, both from 1; columns count bytes. */
 void source_position(struct source *s, uint32_t offset, uint32_t *line, uint32_t *column);
 

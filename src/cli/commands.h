@@ -10,5 +10,6 @@ int cmd_tune(int argc, char **argv);
 int cmd_sim(int argc, char **argv);
 int cmd_import(int argc, char **argv);
 int cmd_bench(int argc, char **argv);
+int cmd_test(int argc, char **argv);
 
 #endif

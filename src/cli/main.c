@@ -22,6 +22,7 @@ static const struct command {
     {"tune", NULL, cmd_tune, "search chunk counts, pipeline kinds and other options"},
     {"bench", NULL, cmd_bench, "sweep a collective or a program"},
     {"import", NULL, cmd_import, "make a program of a recorded graph"},
+    {"test", NULL, cmd_test, "run golden tests: programs that hold their command and its output"},
     {"reduce", NULL, NULL, "shrink a failing program"},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };

@@ -1,0 +1,272 @@
+/* cmd_test: hirc test: golden tests, programs that hold their command and its output.
+ *
+ *     hirc test tests/                      all of a folder, as many at a time as there are cores
+ *     hirc test --update tests/gather.hir   write what comes out as what is expected
+ *     hirc test --junit=results.xml tests/  for CI                                              */
+#include "base/file.h"
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "golden/find.h"
+#include "golden/report.h"
+#include <errno.h>
+#include <regex.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { ALL_SKIPPED = 77, BY_SIGNAL = 128, MOST_JOBS = 1024, MOST_SECONDS = 1 << 20 };
+
+struct test_command {
+	struct golden_options options;
+	int64_t jobs;
+	const char *filter, *junit, *hirc;
+	bool tap, verbose, color;
+	struct golden_paths paths;
+	struct golden_counts counts;
+	struct buf cases; /* of JUnit */
+	struct buf hirc_path;
+	bool lost; /* standard output could not be written */
+	struct diag *d;
+};
+
+static bool add_feature(void *to, const char *text)
+{
+	struct test_command *c = to;
+	if (!*text || *text == '=' || *text == '!') {
+		fprintf(stderr, "hirc test: error: --feature takes NAME or NAME=COMMAND, not '%s'\n", text);
+		return false;
+	}
+	golden_feature_state(&c->options.feature, text);
+	return true;
+}
+
+/* ---- what is tested */
+
+/* The program that commands call hirc. */
+static bool find_hirc(struct test_command *c)
+{
+	errno = 0;
+	char *path = realpath(c->hirc ? c->hirc : "/proc/self/exe", NULL);
+	struct stat is;
+	if (path && stat(path, &is) == 0 && !S_ISREG(is.st_mode))
+		errno = EISDIR;
+	else if (path && access(path, X_OK) == 0)
+		errno = 0;
+	if (errno) {
+		diag_error(c->d, DIAG_NOWHERE, "cannot run '%s': %s", c->hirc ? c->hirc : "/proc/self/exe",
+		           strerror(errno));
+		diag_note(c->d, DIAG_NOWHERE, "--hirc=PATH is the program that tests call hirc");
+		free(path);
+		return false;
+	}
+	buf_puts(&c->hirc_path, path);
+	free(path);
+	c->options.hirc = c->hirc_path.at;
+	return true;
+}
+
+static bool filter(struct test_command *c)
+{
+	regex_t wanted;
+	char text[128];
+	uint32_t kept = 0;
+	if (!c->filter)
+		return true;
+	int error = regcomp(&wanted, c->filter, REG_EXTENDED | REG_NOSUB);
+	if (error) {
+		regerror(error, &wanted, text, sizeof text);
+		diag_error(c->d, DIAG_NOWHERE, "--filter='%s': %s", c->filter, text);
+		return false;
+	}
+	for (uint32_t i = 0; i < c->paths.at.n; i++)
+		if (regexec(&wanted, c->paths.at.at[i], 0, NULL, 0) == 0)
+			c->paths.at.at[kept++] = c->paths.at.at[i];
+		else
+			free(c->paths.at.at[i]);
+	c->paths.at.n = kept;
+	regfree(&wanted);
+	return true;
+}
+
+static bool find_tests(struct test_command *c, const struct command_line *line)
+{
+	struct stat is;
+	bool ok = true;
+	for (uint32_t i = 0; i < line->file.n; i++)
+		ok = golden_find(c->d, line->file.at[i], &c->paths) && ok;
+	if (!line->file.n)
+		ok = golden_find(c->d, stat("tests", &is) == 0 && S_ISDIR(is.st_mode) ? "tests" : ".",
+		                 &c->paths);
+	if (!ok || !filter(c))
+		return false;
+	if (c->paths.at.n)
+		return true;
+	diag_error(c->d, DIAG_NOWHERE,
+	           c->filter ? "no test has a name that --filter matches" : "there are no tests");
+	if (!c->filter)
+		diag_note(c->d, DIAG_NOWHERE,
+		          "a test is a file whose first line is `# RUN: COMMAND` or `// RUN: COMMAND`");
+	return false;
+}
+
+/* ---- results */
+
+static void report(void *to, uint32_t index, const struct golden_result *r)
+{
+	struct test_command *c = to;
+	struct buf text = {0};
+	const char *path = c->paths.at.at[index];
+	golden_count(&c->counts, r);
+	if (c->junit)
+		golden_put_junit_case(&c->cases, path, r);
+	if (c->tap)
+		golden_put_tap(&text, index + 1, path, r);
+	else if (r->outcome != GOLDEN_PASSED || c->verbose || c->paths.at.n == 1)
+		golden_put_result(&text, path, r, c->color);
+	if (text.n && !c->lost)
+		c->lost = !output_write(&text);
+	buf_free(&text);
+}
+
+static enum status finish(struct test_command *c)
+{
+	struct buf text = {0};
+	enum status status = STATUS_OK;
+	if (c->tap)
+		buf_puts(&text, "# ");
+	golden_put_closing(&text, &c->counts);
+	if (!output_write(&text) || c->lost)
+		status = STATUS_DIAGNOSTICS;
+	text.n = 0;
+	if (c->junit) {
+		golden_put_junit(&text, &c->cases, &c->counts);
+		if (!file_replace(c->junit, &(struct file_part){text.at, text.n}, 1)) {
+			diag_error(c->d, DIAG_NOWHERE, "cannot write '%s': %s", c->junit, strerror(errno));
+			status = STATUS_DIAGNOSTICS;
+		}
+	}
+	buf_free(&text);
+	if (c->counts.n[GOLDEN_FAILED])
+		status = STATUS_DIAGNOSTICS;
+	else if (status == STATUS_OK && c->counts.n[GOLDEN_SKIPPED] == c->paths.at.n)
+		status = (enum status)ALL_SKIPPED;
+	return status;
+}
+
+/* -j, or the cores that this process may use; no more than there are tests. */
+static uint32_t jobs(const struct test_command *c)
+{
+	cpu_set_t cores;
+	int64_t n = c->jobs;
+	if (!n)
+		n = sched_getaffinity(0, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : 1;
+	return n < c->paths.at.n ? (uint32_t)n : c->paths.at.n;
+}
+
+static enum status test(struct test_command *c, const struct command_line *line)
+{
+	if (!find_hirc(c) || !find_tests(c, line))
+		return STATUS_USAGE;
+	const char *no_color = getenv("NO_COLOR");
+	uint32_t n = c->paths.at.n;
+	c->color = isatty(STDOUT_FILENO) && !(no_color && *no_color);
+	c->options.jobs = jobs(c);
+	c->options.report = report;
+	c->options.to = c;
+	if (c->tap) {
+		struct buf text = {0};
+		buf_printf(&text, "TAP version 13\n1..%u\n", n);
+		c->lost = !output_write(&text);
+		buf_free(&text);
+	}
+	int signal = golden_run(&c->options, c->paths.at.at, n);
+	if (signal) {
+		diag_error(c->d, DIAG_NOWHERE, "ended by signal %d: %s", signal, strsignal(signal));
+		return (enum status)(BY_SIGNAL + signal);
+	}
+	return finish(c);
+}
+
+int cmd_test(int argc, char **argv)
+{
+	struct test_command c = {.options = {.seconds = 60}};
+	const struct option options[] = {
+	    {.name = "jobs",
+	     .letter = 'j',
+	     .kind = OPTION_INT,
+	     .to = &c.jobs,
+	     .value = "N",
+	     .max = MOST_JOBS,
+	     .help = "tests at the same time; 0: as many as there are cores"},
+	    {.name = "update",
+	     .kind = OPTION_SWITCH,
+	     .to = &c.options.update,
+	     .help = "write what comes out into the tests as what is expected"},
+	    {.name = "filter",
+	     .kind = OPTION_TEXT,
+	     .to = &c.filter,
+	     .value = "REGEX",
+	     .help = "only tests whose path has a match of this POSIX extended regular expression"},
+	    {.name = "timeout",
+	     .kind = OPTION_INT,
+	     .to = &c.options.seconds,
+	     .value = "SECONDS",
+	     .min = 1,
+	     .max = MOST_SECONDS,
+	     .help = "that a test may take; then all its processes are killed"},
+	    {.name = "junit",
+	     .kind = OPTION_TEXT,
+	     .to = &c.junit,
+	     .value = "FILE",
+	     .help = "write the results as JUnit XML, too"},
+	    {.name = "tap", .kind = OPTION_SWITCH, .to = &c.tap, .help = "print the results as TAP 13"},
+	    {.name = "verbose",
+	     .letter = 'v',
+	     .kind = OPTION_SWITCH,
+	     .to = &c.verbose,
+	     .help = "name tests that passed, too"},
+	    {.name = "hirc",
+	     .kind = OPTION_TEXT,
+	     .to = &c.hirc,
+	     .value = "PATH",
+	     .help = "what tests call hirc; without, this program"},
+	    {.name = "root",
+	     .kind = OPTION_TEXT,
+	     .to = &c.options.root,
+	     .value = "DIR",
+	     .help = "%root; without, the nearest folder above the test that has a .git, else its own"},
+	    {.name = "feature",
+	     .kind = OPTION_CALL,
+	     .to = &c,
+	     .call = add_feature,
+	     .value = "NAME[=COMMAND]",
+	     .help = "what `# REQUIRES: NAME` finds; with a command, if that ends with exit code 0"},
+	};
+	struct command_line line = {
+	    .command = argv[0],
+	    .usage = "[OPTION…] [DIR|FILE…]",
+	    .about =
+	        "Runs golden tests: files that begin with `# RUN: COMMAND` and end with the output after\n"
+	        "`# EXPECT:`, those of folders in folders, too; without a name those of tests/, or of the "
+	        "folder here.\nExit code: 0; 1 a test failed; 2 wrong command line, or no tests; 77 all were "
+	        "skipped.",
+	    .table = {{.title = "Options", .at = options, .n = sizeof options / sizeof *options}},
+	    .table_n = 1,
+	};
+	enum status status;
+	if (options_parse(&line, argc, argv, &status)) {
+		c.d = diag_new(stderr, DIAG_TEXT, -1);
+		status = test(&c, &line);
+		diag_finish(c.d);
+		diag_free(c.d);
+	}
+	golden_features_free(&c.options.feature);
+	golden_paths_free(&c.paths);
+	buf_free(&c.cases);
+	buf_free(&c.hirc_path);
+	options_free(&line);
+	return status;
+}

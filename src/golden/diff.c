@@ -1,0 +1,121 @@
+/* diff: edits as a unified diff, and the file of a test anew. See compare.h. */
+#include "golden/compare.h"
+#include <string.h>
+
+enum { AROUND = 3, MOST_DIFF = 256 << 10 }; /* lines around an edit; bytes */
+
+struct place {
+	uint32_t k, i, j; /* edits, expected lines and output lines before */
+};
+
+static void step(const struct golden_edits *e, struct place *p)
+{
+	p->i += e->kind.at[p->k] != GOLDEN_INSERT;
+	p->j += e->kind.at[p->k] != GOLDEN_DELETE;
+	p->k++;
+}
+
+/* The edit behind the last one of a hunk that begins at `k`: another comes within twice AROUND lines, or
+ * none. */
+static uint32_t hunk_end(const struct golden_edits *e, uint32_t k)
+{
+	uint32_t last = k;
+	for (; k < e->kind.n && k - last <= 2 * AROUND; k++)
+		if (e->kind.at[k] != GOLDEN_KEEP)
+			last = k;
+	uint32_t left = e->kind.n - last - 1;
+	return last + 1 + (left < AROUND ? left : AROUND);
+}
+
+/* `-5,2`; the line before where there are none. */
+static void put_range(struct buf *out, char sign, uint32_t from, uint32_t n)
+{
+	buf_printf(out, "%c%u", sign, n ? from + 1 : from);
+	if (n != 1)
+		buf_printf(out, ",%u", n);
+}
+
+static void put_line(struct buf *out, char sign, struct golden_line line)
+{
+	buf_putc(out, sign);
+	buf_putn(out, line.at, line.n);
+	buf_putc(out, '\n');
+}
+
+static void put_hunk(const struct golden_test *t, const struct golden_lines *output,
+                     const struct golden_edits *e, struct place *p, uint32_t end, struct buf *out)
+{
+	struct place stop = *p;
+	while (stop.k < end)
+		step(e, &stop);
+	buf_puts(out, "@@ ");
+	put_range(out, '-', p->i, stop.i - p->i);
+	buf_putc(out, ' ');
+	put_range(out, '+', p->j, stop.j - p->j);
+	buf_puts(out, " @@\n");
+	for (; p->k < end && out->n < MOST_DIFF; step(e, p))
+		if (e->kind.at[p->k] == GOLDEN_INSERT)
+			put_line(out, '+', output->at.at[p->j]);
+		else
+			put_line(out, e->kind.at[p->k] == GOLDEN_KEEP ? ' ' : '-', t->expected.at[p->i]);
+}
+
+void golden_put_diff(const struct golden_test *t, const struct golden_lines *output,
+                     const struct golden_edits *e, struct buf *out)
+{
+	struct place p = {0};
+	if (e->different)
+		buf_puts(out, "--- expected\n+++ output\n");
+	for (uint32_t k = 0; k < e->kind.n; k++) {
+		if (e->kind.at[k] == GOLDEN_KEEP)
+			continue;
+		uint32_t end = hunk_end(e, k);
+		while (p.k + AROUND < k)
+			step(e, &p);
+		put_hunk(t, output, e, &p, end, out);
+		if (p.k < end) {
+			buf_puts(out, "@@ the rest is left out @@\n");
+			return;
+		}
+		k = end - 1;
+	}
+}
+
+static void put_commented(struct buf *out, const char *comment, struct golden_line line)
+{
+	buf_puts(out, comment);
+	if (line.n)
+		buf_putc(out, ' ');
+	buf_putn(out, line.at, line.n);
+	buf_putc(out, '\n');
+}
+
+static bool begins(const struct golden_test *t, struct golden_line line, const char *word)
+{
+	size_t n = strlen(t->comment) + 1, length = strlen(word);
+	return line.n >= n + length && !memcmp(line.at + n, word, length);
+}
+
+void golden_put_updated(const struct golden_test *t, const struct golden_lines *output,
+                        const struct golden_edits *e, int exit_code, struct buf *out)
+{
+	uint32_t runs = 0;
+	for (uint32_t i = 0; i < t->head; i++) {
+		struct golden_line line = t->line.at[i];
+		if (begins(t, line, "EXIT:"))
+			continue;
+		buf_putn(out, line.at, line.n);
+		buf_putc(out, '\n');
+		runs += begins(t, line, "RUN:");
+		if (exit_code && runs == t->run.n && begins(t, line, "RUN:"))
+			buf_printf(out, "%s EXIT: %d\n", t->comment, exit_code);
+	}
+	golden_test_put_body(t, out);
+	buf_printf(out, "%s EXPECT:\n", t->comment);
+	struct place p = {0};
+	for (; p.k < e->kind.n; step(e, &p))
+		if (e->kind.at[p.k] == GOLDEN_INSERT)
+			put_commented(out, t->comment, output->at.at[p.j]);
+		else if (e->kind.at[p.k] == GOLDEN_KEEP)
+			put_commented(out, t->comment, t->expected.at[p.i]);
+}
