@@ -10,7 +10,8 @@
 #define CLUSTER_OPTION(to_name)                                                                              \
 	{                                                                                                    \
 		.name = "cluster", .kind = OPTION_TEXT, .to = (to_name),                                     \
-		.value = "FILE or " CLUSTER_BUILTINS, .help = "the machine that times are of"                \
+		.value = "FILE or " CLUSTER_BUILTINS, .words = CLUSTER_BUILTIN_LIST("|"),                    \
+		.help = "the machine that times are of"                                                      \
 	}
 
 /* What --cluster names: figures that come with hirc, or a file (`./cpu`: the file, `-`: standard input). NULL

@@ -220,6 +220,10 @@ static struct buf list_words(int argc, char **argv)
 	return text;
 }
 
+#define WORD(id, name, bus) #name "|"
+static const char collective_words[] = BENCH_COLLECTIVES(WORD) "all";
+#undef WORD
+
 int cmd_bench(int argc, char **argv)
 {
 	struct bench b = {.warmup = 3, .words = list_words(argc, argv), .results = -1};
@@ -363,6 +367,7 @@ int cmd_bench(int argc, char **argv)
 	              [OF_GPU] = gpu_options_table(&b.ranks.gpu),
 	              [OF_COMPILING] = compile_options_table(&b.compile)},
 	    .table_n = TABLES,
+	    .words = collective_words,
 	};
 	enum status status;
 	bool go = options_parse(&line, argc, argv, &status);

@@ -79,6 +79,7 @@ int cmd_import(int argc, char **argv)
 	             "Exit code: 0, 1 after messages about the input, 2 for a wrong command line.",
 	    .table = {{.title = "Options", .at = options, .n = sizeof options / sizeof *options}},
 	    .table_n = 1,
+	    .suffixes = "",
 	    .min_files = 1,
 	    .max_files = 1,
 	};

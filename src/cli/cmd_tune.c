@@ -228,6 +228,8 @@ int cmd_tune(int argc, char **argv)
 	     .kind = OPTION_TEXT,
 	     .to = &t.search,
 	     .value = "A,B",
+	     .words = "chunks|pipeline|offset-streams|zero-copy|fuse|overlap|streams|transform",
+	     .several = true,
 	     .help = "what is varied: chunks, pipeline, offset-streams, zero-copy, fuse, overlap, streams, "
 	             "transform"},
 	    {.name = "measure",

@@ -2,14 +2,16 @@
 #ifndef HIRC_CLI_COMMANDS_H
 #define HIRC_CLI_COMMANDS_H
 
-int cmd_compile(int argc, char **argv);
-int cmd_run(int argc, char **argv);
-int cmd_check(int argc, char **argv);
-int cmd_fmt(int argc, char **argv);
-int cmd_tune(int argc, char **argv);
-int cmd_sim(int argc, char **argv);
-int cmd_import(int argc, char **argv);
-int cmd_bench(int argc, char **argv);
-int cmd_test(int argc, char **argv);
+#define COMMAND(name, alias, help) int cmd_##name(int argc, char **argv);
+#include "cli/commands.def"
+#undef COMMAND
+
+struct command {
+	const char *name, *alias; /* alias NULL: none */
+	int (*run)(int argc, char **argv);
+	const char *help;
+};
+/* All of commands.def, in its order. */
+const struct command *commands_all(unsigned *n);
 
 #endif

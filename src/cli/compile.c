@@ -20,6 +20,19 @@ static const bool debug_build = true;
 
 /* ---- options */
 
+/* What shells offer where a pass is to be named. */
+#define PASS(id, name, ...) "|" name
+static const char pass_words[] =
+#include "pass/passes.def"
+    ;
+static const char parse_and_passes[] = "parse"
+#include "pass/passes.def"
+    ;
+static const char all_and_passes[] = "all|changed"
+#include "pass/passes.def"
+    ;
+#undef PASS
+
 static bool define(void *to, const char *text)
 {
 	struct compile_options *o = to;
@@ -60,11 +73,14 @@ void compile_options_init(struct compile_options *o)
 	     .kind = OPTION_TEXT,
 	     .to = &o->passes,
 	     .value = "A,B{OPT=N}",
+	     .words = pass_words + 1,
+	     .several = true,
 	     .help = "run these passes instead of the default ones"},
 	    {.name = "pipeline",
 	     .kind = OPTION_TEXT,
 	     .to = &o->steps,
 	     .value = "KIND",
+	     .words = "layout|broadcast|permute|collective|p2p|p2p-put",
 	     .help = "how loops move what they gather: layout, broadcast, permute, collective, p2p, p2p-put"},
 	    {.name = "offset-streams",
 	     .kind = OPTION_SWITCH,
@@ -105,17 +121,21 @@ void compile_options_init(struct compile_options *o)
 	     .kind = OPTION_TEXT,
 	     .to = &o->transform,
 	     .value = "merge,split,chunk",
+	     .words = "merge|split|chunk|all|no",
+	     .several = true,
 	     .help = "try other collectives, and keep what is faster: make one of two, two halves of an "
 	             "allreduce, chunks; `all`, `no`"},
 	    {.name = "stop-after",
 	     .kind = OPTION_TEXT,
 	     .to = &o->pipeline.stop_after,
 	     .value = "PASS",
+	     .words = parse_and_passes,
 	     .help = "run no pass after this one; `parse`: none"},
 	    {.name = "print-after",
 	     .kind = OPTION_TEXT,
 	     .to = &o->pipeline.print_after,
 	     .value = "PASS",
+	     .words = all_and_passes,
 	     .help = "print the program after a pass; `all`, `changed`"},
 	    {.name = "dump-dir",
 	     .kind = OPTION_TEXT,

@@ -9,34 +9,16 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct command {
-	const char *name, *alias;
-	int (*run)(int argc, char **argv); /* NULL: not implemented yet */
-	const char *help;
-} commands[] = {
-    {"compile", "opt", cmd_compile, "parse, run passes, print the program"},
-    {"run", NULL, cmd_run, "execute on ranks"},
-    {"check", NULL, cmd_check, "prove that buffers, streams and Communications are in order"},
-    {"fmt", NULL, cmd_fmt, "format a program; keeps comments and consts"},
-    {"sim", NULL, cmd_sim, "predict times and memory, without running"},
-    {"tune", NULL, cmd_tune, "search chunk counts, pipeline kinds and other options"},
-    {"bench", NULL, cmd_bench, "sweep a collective or a program"},
-    {"import", NULL, cmd_import, "make a program of a recorded graph"},
-    {"test", NULL, cmd_test, "run golden tests: programs that hold their command and its output"},
-    {"reduce", NULL, NULL, "shrink a failing program"},
-};
-enum { COMMANDS = sizeof commands / sizeof *commands };
-
 static void print_help(FILE *out)
 {
+	unsigned n;
+	const struct command *all = commands_all(&n);
 	fputs("usage: hirc COMMAND [OPTION…] FILE…\n\nhirc compiles and runs distributed tensor programs at "
 	      "the host level.\n\nCommands:\n",
 	      out);
-	for (unsigned i = 0; i < COMMANDS; i++)
-		if (commands[i].run)
-			fprintf(out, "  %-8s %s%s%s%s\n", commands[i].name, commands[i].help,
-			        commands[i].alias ? " (also: " : "",
-			        commands[i].alias ? commands[i].alias : "", commands[i].alias ? ")" : "");
+	for (unsigned i = 0; i < n; i++)
+		fprintf(out, "  %-11s %s%s%s%s\n", all[i].name, all[i].help, all[i].alias ? " (also: " : "",
+		        all[i].alias ? all[i].alias : "", all[i].alias ? ")" : "");
 	fputs("\n  hirc COMMAND --help    options of a command\n  hirc --version         version and what "
 	      "this build can do\n",
 	      out);
@@ -75,14 +57,14 @@ static void print_version(void)
 
 static int unknown_command(const char *word)
 {
+	unsigned n;
+	const struct command *all = commands_all(&n);
 	struct suggest s = suggest_start(word);
 	fprintf(stderr, "hirc: error: unknown command '%s'\n", word);
-	for (unsigned i = 0; i < COMMANDS; i++) {
-		if (!commands[i].run)
-			continue;
-		suggest_try(&s, commands[i].name);
-		if (commands[i].alias)
-			suggest_try(&s, commands[i].alias);
+	for (unsigned i = 0; i < n; i++) {
+		suggest_try(&s, all[i].name);
+		if (all[i].alias)
+			suggest_try(&s, all[i].alias);
 	}
 	if (s.best)
 		fprintf(stderr, "note: did you mean '%s'?\n", s.best);
@@ -106,14 +88,11 @@ static int command(int argc, char **argv)
 		print_version();
 		return STATUS_OK;
 	}
-	for (unsigned i = 0; i < COMMANDS; i++) {
-		if (strcmp(commands[i].name, word) && (!commands[i].alias || strcmp(commands[i].alias, word)))
-			continue;
-		if (commands[i].run)
-			return commands[i].run(argc - 1, argv + 1);
-		fprintf(stderr, "hirc: error: '%s' is not implemented yet\n", word);
-		return STATUS_USAGE;
-	}
+	unsigned n;
+	const struct command *all = commands_all(&n);
+	for (unsigned i = 0; i < n; i++)
+		if (!strcmp(all[i].name, word) || (all[i].alias && !strcmp(all[i].alias, word)))
+			return all[i].run(argc - 1, argv + 1);
 	return unknown_command(word);
 }
 

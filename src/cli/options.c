@@ -1,6 +1,7 @@
 /* options: reading a command line by its tables, and --help. */
 #include "cli/options.h"
 #include "base/diag.h"
+#include "cli/completion.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -207,6 +208,10 @@ static bool read_long(struct command_line *c, int argc, char **argv, int *i)
 		o = find_name(c, word + 3, n - 3);
 		off = true;
 	}
+	if (equals && n == strlen(HELP) && !memcmp(word, HELP, n)) {
+		complain(c, "--help=SHELL stands alone, and shells are bash, zsh and fish");
+		return false;
+	}
 	if (!o || (off && o->kind != OPTION_SWITCH)) {
 		unknown_option(c, argv[*i], n + 2);
 		return false;
@@ -348,11 +353,35 @@ static void build_help(const struct command_line *c, struct buf *b)
 	buf_puts(b, "\nOptions are read from the environment variable HIRC_FLAGS first.\n");
 }
 
+/* ---- completions */
+
+/* `--help=SHELL`, alone: what completes this command there. */
+static const struct completion_shell *asks_completion(int argc, char **argv)
+{
+	static const char start[] = "--help=";
+	size_t n = sizeof start - 1;
+	return argc == 2 && !strncmp(argv[1], start, n) ? completion_find(argv[1] + n) : NULL;
+}
+
+static void print_completion(const struct command_line *c, const struct completion_shell *shell)
+{
+	struct buf text = {0};
+	shell->command(c, &text);
+	fputs(text.at, stdout);
+	buf_free(&text);
+}
+
 /* ---- entry */
 
 bool options_parse(struct command_line *c, int argc, char **argv, enum status *status)
 {
 	struct buf help = {0};
+	const struct completion_shell *shell = asks_completion(argc, argv);
+	if (shell) {
+		print_completion(c, shell);
+		*status = STATUS_OK;
+		return false;
+	}
 	build_help(c, &help); /* before a default is changed */
 	enum options_result r = read_environment(c);
 	if (r == OPTIONS_GO)

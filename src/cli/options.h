@@ -7,7 +7,8 @@
  * Options are `--name=value` or `--name value`, switches `--name` and `--no-name`, letters `-o FILE`
  * and `-oFILE`; `--` ends them. The environment variable HIRC_FLAGS is read first, so that the command
  * line overrides it. An unknown option is an error with a suggestion. --help shows each default as it
- * stands in the target before anything is read. */
+ * stands in the target before anything is read; --help=bash, zsh and fish, alone, print the tables as the
+ * command's part of that shell's completions (completion.h). */
 #ifndef HIRC_CLI_OPTIONS_H
 #define HIRC_CLI_OPTIONS_H
 #include "base/status.h"
@@ -33,6 +34,7 @@ struct option {
 	void *to; /* by kind */
 	bool (*call)(void *to, const char *text);
 	const char *value;     /* in --help: FILE, N, …; `a|b|c`: one of these words, checked */
+	const char *words;     /* `a|b|c`: what shells offer, not checked; NULL: the words of value */
 	bool several;          /* TEXT: several of these words, with commas between them */
 	const char *otherwise; /* MAYBE: the value when none is written */
 	int64_t min, max;      /* INT, SIZE; both 0: any */
@@ -54,6 +56,9 @@ struct command_line {
 	struct option_table table[OPTION_MAX_TABLES];
 	unsigned table_n;
 	unsigned min_files, max_files;    /* positional arguments; max 0: any number */
+	const char *words;                /* `a|b|c`: shells offer these as arguments, too; NULL: none */
+	const char *suffixes;             /* of files that shells offer: `hir|graph`, "": any; NULL: hir */
+	bool no_files;                    /* shells offer none */
 	VEC(const char *) file;           /* the positional arguments; out */
 	VEC(const struct option *) given; /* options that were read, in their order; out */
 	char *environment;                /* copy of HIRC_FLAGS that values point into; owned */

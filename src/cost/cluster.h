@@ -155,7 +155,8 @@ struct cluster {
 struct cluster *cluster_read(struct diag *d, struct source *s);
 /* The figures that come with hirc; NULL: none has the name. */
 struct cluster *cluster_builtin(const char *name);
-#define CLUSTER_BUILTINS "cpu, h100, h200"
+#define CLUSTER_BUILTIN_LIST(between) "cpu" between "h100" between "h200"
+#define CLUSTER_BUILTINS CLUSTER_BUILTIN_LIST(", ")
 void cluster_free(struct cluster *c); /* NULL is allowed */
 /* Makes the figures of a transport those of the cluster; its own are another's then. False: it states figures
  * of transports, and of this one none, so that nothing has changed. */
