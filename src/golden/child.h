@@ -26,6 +26,7 @@ bool golden_child_ended(struct golden_child *c, int *code);
 int golden_child_wait(struct golden_child *c, int64_t seconds);
 /* Sends a signal to its process group. */
 void golden_child_signal(const struct golden_child *c, int signal);
+/* Also of one that was not started, if its pipes are closed. */
 void golden_child_free(struct golden_child *c);
 
 #endif

@@ -72,7 +72,8 @@ static bool start_command(struct golden_job *j)
 
 bool golden_job_start(struct golden_job *j, struct golden_options *o, const char *path, uint32_t index)
 {
-	*j = (struct golden_job){.options = o, .index = index, .start = golden_now()};
+	*j = (struct golden_job){
+	    .options = o, .index = index, .start = golden_now(), .child = {.pipe = {-1, -1}}};
 	j->result.outcome = GOLDEN_FAILED;
 	j->end = j->start + o->seconds * SECOND_NS;
 	bool runs = read_test(j, path) && start_command(j);
