@@ -24,6 +24,7 @@ struct test_command {
 	int64_t jobs;
 	const char *filter, *junit, *hirc;
 	bool tap, verbose, color;
+	bool counts_up; /* how many are done stands on the last line of the terminal */
 	struct golden_paths paths;
 	struct golden_counts counts;
 	struct buf cases; /* of JUnit */
@@ -114,6 +115,17 @@ static bool find_tests(struct test_command *c, const struct command_line *line)
 
 /* ---- results */
 
+/* 0: takes the line away. */
+static void count_up(const struct test_command *c, uint32_t done)
+{
+	if (!c->counts_up)
+		return;
+	fputs("\r\033[K", stderr);
+	if (done)
+		fprintf(stderr, "%u of %u tests, %u failed", done, c->paths.at.n, c->counts.n[GOLDEN_FAILED]);
+	fflush(stderr);
+}
+
 static void report(void *to, uint32_t index, const struct golden_result *r)
 {
 	struct test_command *c = to;
@@ -126,8 +138,11 @@ static void report(void *to, uint32_t index, const struct golden_result *r)
 		golden_put_tap(&text, index + 1, path, r);
 	else if (r->outcome != GOLDEN_PASSED || c->verbose || c->paths.at.n == 1)
 		golden_put_result(&text, path, r, c->color);
+	if (text.n)
+		count_up(c, 0);
 	if (text.n && !c->lost)
 		c->lost = !output_write(&text);
+	count_up(c, index + 1);
 	buf_free(&text);
 }
 
@@ -182,7 +197,9 @@ static enum status test(struct test_command *c, const struct command_line *line)
 		c->lost = !output_write(&text);
 		buf_free(&text);
 	}
+	c->counts_up = !c->tap && n > 1 && isatty(STDOUT_FILENO) && isatty(STDERR_FILENO);
 	int signal = golden_run(&c->options, c->paths.at.at, n);
+	count_up(c, 0);
 	if (signal) {
 		diag_error(c->d, DIAG_NOWHERE, "ended by signal %d: %s", signal, strsignal(signal));
 		return (enum status)(BY_SIGNAL + signal);
