@@ -5,8 +5,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -21,57 +20,28 @@ static void close_pipe(struct golden_child *c, int i)
 	c->pipe[i] = -1;
 }
 
-/* Signals as a shell has them: those that hirc blocks, or ignores for itself, end a program. */
-static int set_attributes(posix_spawnattr_t *a)
+/* What the child does: a session of its own, signals as a shell has them (hirc blocks some and ignores
+ * others), its files and folder, then sh. Fork and not posix_spawn, which waits until the child has its turn
+ * on a core. */
+static void become_shell(const char *command, const char *folder, char **environment, const int write_end[2])
 {
-	sigset_t none, ignored;
-	sigemptyset(&none);
-	sigemptyset(&ignored);
-	sigaddset(&ignored, SIGPIPE);
-	sigaddset(&ignored, SIGXFSZ);
-	int error = posix_spawnattr_setsigmask(a, &none);
-	if (!error)
-		error = posix_spawnattr_setsigdefault(a, &ignored);
-	if (!error)
-		error = posix_spawnattr_setflags(a, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK |
-		                                        POSIX_SPAWN_SETSIGDEF);
-	return error;
-}
-
-static int set_files(posix_spawn_file_actions_t *f, const int write_end[2], const char *folder)
-{
-	int error = posix_spawn_file_actions_addopen(f, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-	if (!error)
-		error = posix_spawn_file_actions_adddup2(f, write_end[OUT], STDOUT_FILENO);
-	if (!error)
-		error = posix_spawn_file_actions_adddup2(f, write_end[ERR], STDERR_FILENO);
-	if (!error)
-		error = posix_spawn_file_actions_addchdir_np(f, folder);
-	return error;
-}
-
-static int spawn(struct golden_child *c, const char *command, const char *folder, char **environment,
-                 const int write_end[2])
-{
-	posix_spawn_file_actions_t files;
-	posix_spawnattr_t attributes;
+	static const int ignored[] = {SIGPIPE, SIGXFSZ};
 	char *argv[] = {(char[]){"sh"}, (char[]){"-c"}, mem_strdup(command), NULL};
-	int error = posix_spawn_file_actions_init(&files);
-	if (!error) {
-		error = posix_spawnattr_init(&attributes);
-		if (!error) {
-			error = set_attributes(&attributes);
-			if (!error)
-				error = set_files(&files, write_end, folder);
-			if (!error)
-				error =
-				    posix_spawn(&c->pid, "/bin/sh", &files, &attributes, argv, environment);
-			posix_spawnattr_destroy(&attributes);
-		}
-		posix_spawn_file_actions_destroy(&files);
+	sigset_t none;
+	int null = open("/dev/null", O_RDONLY);
+	setsid();
+	for (unsigned i = 0; i < sizeof ignored / sizeof *ignored; i++)
+		signal(ignored[i], SIG_DFL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	if (dup2(write_end[OUT], STDOUT_FILENO) >= 0 && dup2(write_end[ERR], STDERR_FILENO) >= 0 &&
+	    null >= 0 && dup2(null, STDIN_FILENO) >= 0 && chdir(folder) == 0) {
+		if (null > STDERR_FILENO)
+			close(null);
+		execve("/bin/sh", argv, environment);
 	}
-	free(argv[2]);
-	return error;
+	dprintf(STDERR_FILENO, "cannot run /bin/sh in %s: %s\n", folder, strerror(errno));
+	_exit(127);
 }
 
 bool golden_child_start(struct golden_child *c, const char *command, const char *folder, char **environment)
@@ -82,7 +52,11 @@ bool golden_child_start(struct golden_child *c, const char *command, const char 
 	    fcntl(ends[OUT][0], F_SETFL, O_NONBLOCK) != 0 || fcntl(ends[ERR][0], F_SETFL, O_NONBLOCK) != 0)
 		error = errno;
 	if (!error)
-		error = spawn(c, command, folder, environment, (int[]){ends[OUT][1], ends[ERR][1]});
+		c->pid = fork();
+	if (!error && c->pid < 0)
+		error = errno;
+	if (!error && c->pid == 0)
+		become_shell(command, folder, environment, (int[]){ends[OUT][1], ends[ERR][1]});
 	for (int i = 0; i < 2; i++) {
 		c->pipe[i] = ends[i][0];
 		if (ends[i][1] >= 0)
