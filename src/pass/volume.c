@@ -1,82 +1,18 @@
-/* volume: what ranks hold, as intervals of each axis, and what others need of it. */
+/* volume: what others need of what ranks hold. */
 #include "pass/volume.h"
-#include "ir/domain.h"
 #include "ir/expr.h"
-#include "pass/place.h"
+#include "ir/held.h"
 #include <string.h>
-
-struct interval {
-	int64_t from, to;
-};
-
-/* What a rank holds of an axis: intervals, ascending. */
-typedef VEC(struct interval) intervals;
 
 /* What all ranks hold of a tensor: intervals of axis a of rank k at part[k * rank + a]. */
 struct parts {
 	unsigned rank;
-	intervals *part;
+	held_intervals *part;
 };
-
-struct side {
-	const struct mesh *mesh;
-	struct sugar s;
-};
-
-/* Parameters have their values. */
-static bool number(const struct module *m, expr_id e, int64_t *out)
-{
-	return expr_eval(m, e, &(struct expr_env){.rank = -1}, out, NULL) == EXPR_OK;
-}
-
-static bool blocks_of(const struct module *m, const struct side *t, const struct sugar_place *p, int64_t *n)
-{
-	if (p->kind == SUGAR_MESH || p->kind == SUGAR_SWIZZLE) {
-		*n = t->mesh->size[p->mesh_axis];
-		return true;
-	}
-	return number(m, p->factor, n);
-}
-
-/* Cuts each interval into blocks, and keeps block k (all: k < 0). */
-static void cut(intervals *x, int64_t size, int64_t n, int64_t k)
-{
-	intervals out = {0};
-	for (uint32_t i = 0; i < x->n; i++)
-		for (int64_t b = k < 0 ? 0 : k; b < (k < 0 ? n : k + 1); b++) {
-			struct interval part = {x->at[i].from + b * size, x->at[i].from + (b + 1) * size};
-			part.to = part.to < x->at[i].to ? part.to : x->at[i].to;
-			if (part.from < part.to)
-				vec_push(&out, part);
-		}
-	vec_free(x);
-	*x = out;
-}
-
-/* What a rank holds of an axis; a loop's blocks all count. */
-static bool hold(const struct module *m, const struct side *t, const struct sugar_axis *a, uint32_t device,
-                 intervals *out)
-{
-	int64_t size, n;
-	if (!number(m, a->extent, &size) || size < 0)
-		return false;
-	vec_push(out, (struct interval){0, size});
-	for (unsigned i = 0; i < a->place_n; i++) {
-		uint32_t k = 0;
-		bool mine = a->place[i].kind == SUGAR_MESH;
-		if (!blocks_of(m, t, &a->place[i], &n) || n < 1)
-			return false;
-		size = (size + n - 1) / n;
-		if (mine)
-			mesh_axis_index(t->mesh, device, a->place[i].mesh_axis, &k);
-		cut(out, size, n, mine ? (int64_t)k : -1);
-	}
-	return true;
-}
 
 /* device: all ranks that take part. A rank that is not in the mesh holds nothing. */
-static bool parts_read(const struct module *m, const struct side *t, const uint32_t *device, uint32_t n,
-                       struct parts *p)
+static bool parts_read(const struct module *m, const struct held_layout *t, const uint32_t *device,
+                       uint32_t n, struct parts *p)
 {
 	bool ok = true;
 	p->rank = t->s.rank;
@@ -86,7 +22,7 @@ static bool parts_read(const struct module *m, const struct side *t, const uint3
 		if (!mesh_position(t->mesh, device[k], &position))
 			continue;
 		for (unsigned a = 0; a < p->rank && ok; a++)
-			ok = hold(m, t, &t->s.axis[a], device[k], &p->part[k * p->rank + a]);
+			ok = held_axis(m, t, a, device[k], NULL, &p->part[k * p->rank + a]);
 	}
 	return ok;
 }
@@ -102,27 +38,16 @@ static void parts_free(struct parts *p, uint32_t n)
 static int64_t common(const struct parts *x, uint32_t i, const struct parts *y, uint32_t k)
 {
 	int64_t count = 1;
-	for (unsigned a = 0; a < x->rank; a++) {
-		const intervals *p = &x->part[i * x->rank + a], *q = &y->part[k * x->rank + a];
-		int64_t n = 0;
-		for (uint32_t u = 0; u < p->n; u++)
-			for (uint32_t v = 0; v < q->n; v++) {
-				int64_t from = p->at[u].from > q->at[v].from ? p->at[u].from : q->at[v].from;
-				int64_t to = p->at[u].to < q->at[v].to ? p->at[u].to : q->at[v].to;
-				n += to > from ? to - from : 0;
-			}
-		count *= n;
-	}
+	for (unsigned a = 0; a < x->rank; a++)
+		count *= held_common(&x->part[i * x->rank + a], &y->part[k * x->rank + a]);
 	return count;
 }
 
 static bool alike(const struct parts *x, uint32_t i, uint32_t k)
 {
-	for (unsigned a = 0; a < x->rank; a++) {
-		const intervals *p = &x->part[i * x->rank + a], *q = &x->part[k * x->rank + a];
-		if (p->n != q->n || (p->n && memcmp(p->at, q->at, sizeof *p->at * p->n)))
+	for (unsigned a = 0; a < x->rank; a++)
+		if (!held_alike(&x->part[i * x->rank + a], &x->part[k * x->rank + a]))
 			return false;
-	}
 	return true;
 }
 
@@ -158,22 +83,39 @@ static uint32_t count_before(const struct parts *x, const struct seat *seat, uin
 	return count;
 }
 
-/* Ranks that hold the same take turns to give, see exchange_turn; root: only that one gives (-1: all do). */
-static int64_t most_moved(const struct parts *x, const struct parts *y, const struct seat *seat, uint32_t n,
-                          int64_t root)
+/* Everything that a change of layout is counted by. */
+struct change {
+	const struct reshard *r;
+	uint32_t n, device[2 * VOLUME_MAX_DEVICES]; /* of both meshes */
+	struct seat seat[2 * VOLUME_MAX_DEVICES];
+	struct parts x, y;
+	int64_t root, team; /* root: place among the devices; -1: none */
+};
+
+/* Elements from q to p: ranks that hold the same take turns to give, see exchange_turn; if there is a root
+ * only that one gives. */
+static int64_t moved(const struct change *c, uint32_t q, uint32_t p)
+{
+	if (p == q || c->seat[p].slice != c->seat[q].slice || (c->root >= 0 && q != c->root))
+		return 0;
+	if (c->root < 0) {
+		if (alike(&c->x, p, q))
+			return 0;
+		uint32_t number = count_before(&c->x, c->seat, c->n, q, c->seat[q].index, false),
+		         size = count_before(&c->x, c->seat, c->n, q, UINT32_MAX, false);
+		if (count_before(&c->x, c->seat, c->n, q, c->seat[p].index, true) % size != number)
+			return 0;
+	}
+	return common(&c->x, q, &c->y, p);
+}
+
+static int64_t most_moved(const struct change *c)
 {
 	int64_t most = 0;
-	for (uint32_t q = 0; q < n; q++) {
+	for (uint32_t q = 0; q < c->n; q++) {
 		int64_t sent = 0;
-		uint32_t number = count_before(x, seat, n, q, seat[q].index, false),
-		         size = count_before(x, seat, n, q, UINT32_MAX, false);
-		for (uint32_t p = 0; p < n; p++) {
-			if (p == q || seat[p].slice != seat[q].slice || (root >= 0 && q != root))
-				continue;
-			if (root >= 0 || (!alike(x, p, q) &&
-			                  count_before(x, seat, n, q, seat[p].index, true) % size == number))
-				sent += common(x, q, y, p);
-		}
+		for (uint32_t p = 0; p < c->n; p++)
+			sent += moved(c, q, p);
 		most = sent > most ? sent : most;
 	}
 	return most;
@@ -200,47 +142,106 @@ static uint32_t devices_of(const struct mesh *a, const struct mesh *b, uint32_t 
 	return n;
 }
 
+static bool change_open(struct module *m, type_id from, type_id to, const struct reshard *r, struct change *c)
+{
+	struct held_layout in, out;
+	*c = (struct change){.r = r, .root = -1, .team = 1};
+	if (!r->mesh || !r->to || !held_layout_read(m, from, &in) || !held_layout_read(m, to, &out) ||
+	    in.s.rank != out.s.rank || in.mesh->device_count > VOLUME_MAX_DEVICES ||
+	    out.mesh->device_count > VOLUME_MAX_DEVICES)
+		return false;
+	c->n = devices_of(in.mesh, out.mesh, c->device);
+	for (uint32_t k = 0; k < c->n; k++)
+		if ((r->kind == RESHARD_BROADCAST || r->kind == RESHARD_SCATTER) && c->device[k] == r->root)
+			c->root = k;
+	for (unsigned k = 0; k < r->axis_n; k++)
+		c->team *= in.mesh->size[r->axis[k]];
+	seats_of(in.mesh, r, c->device, c->n, c->seat);
+	bool ok = parts_read(m, &in, c->device, c->n, &c->x),
+	     known = parts_read(m, &out, c->device, c->n, &c->y);
+	if (!ok || !known) {
+		parts_free(&c->x, c->n);
+		parts_free(&c->y, c->n);
+	}
+	return ok && known;
+}
+
+static void change_close(struct change *c)
+{
+	parts_free(&c->x, c->n);
+	parts_free(&c->y, c->n);
+}
+
 bool volume_sent(struct module *m, type_id from, type_id to, const struct reshard *r, int64_t *most)
 {
-	uint32_t device[2 * VOLUME_MAX_DEVICES];
-	struct seat seat[2 * VOLUME_MAX_DEVICES];
-	int64_t root = -1;
-	struct side in = {.mesh = &m->mesh.at[r->mesh]}, out = {.mesh = &m->mesh.at[r->to]};
-	struct parts x, y;
-	if (!sugar_from_domain(m, m->type.at[from].domain, r->mesh, &in.s) ||
-	    !sugar_from_domain(m, m->type.at[to].domain, r->to, &out.s) || in.s.rank != out.s.rank ||
-	    in.mesh->device_count > VOLUME_MAX_DEVICES || out.mesh->device_count > VOLUME_MAX_DEVICES)
+	struct change c;
+	if (!change_open(m, from, to, r, &c))
 		return false;
-	uint32_t n = devices_of(in.mesh, out.mesh, device);
-	bool ok = parts_read(m, &in, device, n, &x), known = parts_read(m, &out, device, n, &y);
-	if (ok && known) {
-		int64_t team = 1;
-		for (unsigned k = 0; k < r->axis_n; k++)
-			team *= in.mesh->size[r->axis[k]];
-		switch (r->kind) {
-		case RESHARD_ALLREDUCE:
-			*most = 2 * most_held(&x, n) * (team - 1) / team;
-			break;
-		case RESHARD_REDUCE_SCATTER:
-		case RESHARD_STEP_REDUCE:
-		case RESHARD_STEP_RING_REDUCE:
-			*most = most_held(&x, n) * (team - 1) / team;
-			break;
-		case RESHARD_REDUCE:
-		case RESHARD_SEND_RECV:
-			*most = most_held(&x, n);
-			break;
-		default:
-			for (uint32_t k = 0; k < n; k++)
-				if ((r->kind == RESHARD_BROADCAST || r->kind == RESHARD_SCATTER) &&
-				    device[k] == r->root)
-					root = k;
-			seats_of(in.mesh, r, device, n, seat);
-			*most = most_moved(&x, &y, seat, n, root);
-		}
-		*most *= dtype_bytes((enum dtype)m->type.at[to].dtype);
+	switch (r->kind) {
+	case RESHARD_ALLREDUCE:
+		*most = 2 * most_held(&c.x, c.n) * (c.team - 1) / c.team;
+		break;
+	case RESHARD_REDUCE_SCATTER:
+	case RESHARD_STEP_REDUCE:
+	case RESHARD_STEP_RING_REDUCE:
+		*most = most_held(&c.x, c.n) * (c.team - 1) / c.team;
+		break;
+	case RESHARD_REDUCE:
+	case RESHARD_SEND_RECV:
+		*most = most_held(&c.x, c.n);
+		break;
+	default:
+		*most = most_moved(&c);
 	}
-	parts_free(&x, n);
-	parts_free(&y, n);
-	return ok && known;
+	*most *= dtype_bytes((enum dtype)m->type.at[to].dtype);
+	change_close(&c);
+	return true;
+}
+
+/* Elements from q to p by a Communication of this kind. */
+static int64_t given(const struct change *c, const struct mesh *from, const struct mesh *to, uint32_t q,
+                     uint32_t p)
+{
+	uint32_t giver, taker;
+	bool together = c->seat[p].slice == c->seat[q].slice && p != q;
+	switch (c->r->kind) {
+	case RESHARD_LOCAL:
+	case RESHARD_NONE:
+		return 0;
+	case RESHARD_ALLREDUCE: /* round a ring */
+		return together && c->seat[p].index == (c->seat[q].index + 1) % (uint64_t)c->team
+		           ? 2 * common(&c->x, q, &c->x, q) * (c->team - 1) / c->team
+		           : 0;
+	case RESHARD_REDUCE_SCATTER:
+	case RESHARD_STEP_REDUCE:
+	case RESHARD_STEP_RING_REDUCE:
+		return together ? common(&c->x, q, &c->y, p) : 0;
+	case RESHARD_REDUCE:
+		return p != q ? common(&c->x, q, &c->y, p) : 0;
+	case RESHARD_SEND_RECV:
+		return p != q && mesh_position(from, c->device[q], &giver) &&
+		               mesh_position(to, c->device[p], &taker) && giver == taker
+		           ? common(&c->x, q, &c->y, p)
+		           : 0;
+	default:
+		return moved(c, q, p);
+	}
+}
+
+bool volume_pairs(struct module *m, type_id from, type_id to, const struct reshard *r, struct arena *a,
+                  struct volume_pairs *out)
+{
+	struct change c;
+	int64_t bytes = dtype_bytes((enum dtype)m->type.at[to].dtype);
+	if (!change_open(m, from, to, r, &c))
+		return false;
+	*out = (struct volume_pairs){.n = c.n, .device = arena_new_array(a, uint32_t, c.n)};
+	out->bytes = arena_new_array(a, int64_t, (size_t)c.n * c.n);
+	memcpy(out->device, c.device, sizeof *out->device * c.n);
+	for (uint32_t q = 0; q < c.n; q++)
+		for (uint32_t p = 0; p < c.n; p++)
+			out->bytes[(size_t)q * c.n + p] =
+			    bytes * given(&c, ir_mesh(m, r->mesh), ir_mesh(m, r->to), q, p);
+	change_close(&c);
+	return true;
 }

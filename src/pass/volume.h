@@ -9,4 +9,14 @@
 enum { VOLUME_MAX_DEVICES = 64 };
 bool volume_sent(struct module *m, type_id from, type_id to, const struct reshard *r, int64_t *most);
 
+/* What goes from each device to each other, all steps of a loop together. */
+struct volume_pairs {
+	uint32_t n, *device; /* the devices of both meshes */
+	int64_t *bytes;      /* n × n, by giver, then taker */
+};
+/* As Communications divide it: of an allreduce by a ring, of a reduction whose result is in blocks what is
+ * given to whoever ends with the block. Memory is from the arena. False as of volume_sent. */
+bool volume_pairs(struct module *m, type_id from, type_id to, const struct reshard *r, struct arena *a,
+                  struct volume_pairs *out);
+
 #endif

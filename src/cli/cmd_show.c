@@ -1,0 +1,151 @@
+/* cmd_show: hirc show: pictures of a program, and the same as text. */
+#include "base/file.h"
+#include "cli/commands.h"
+#include "cli/compile.h"
+#include "cli/output.h"
+#include "cli/params.h"
+#include "show/layout.h"
+#include <errno.h>
+#include <string.h>
+
+struct show_command {
+	struct compile_options compile;
+	struct option shared[COMPILE_OPTIONS]; /* those of compile, but for what show has itself */
+	const char *layout, *pipeline;
+	const char *format, *output;
+	struct diag *d;
+};
+
+enum picture { PICTURE_LAYOUT, PICTURES };
+
+/* The one that is asked for; PICTURES after reporting. */
+static enum picture find_picture(struct show_command *c)
+{
+	if (c->layout)
+		return PICTURE_LAYOUT;
+	diag_error(c->d, DIAG_NOWHERE, "what is to be shown? --layout=TENSOR");
+	return PICTURES;
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+	size_t n = strlen(text), k = strlen(end);
+	return n >= k && !strcmp(text + n - k, end);
+}
+
+/* What --format says, or else the file's name: svg, dot or text. */
+static const char *format_of(const struct show_command *c)
+{
+	if (c->format)
+		return c->format;
+	if (c->output && ends_with(c->output, ".svg"))
+		return "svg";
+	return c->output && ends_with(c->output, ".dot") ? "dot" : "text";
+}
+
+static bool write_out(struct show_command *c, const struct buf *text)
+{
+	if (!c->output || !strcmp(c->output, "-"))
+		return output_write(text);
+	if (file_replace(c->output, &(struct file_part){text->at, text->n}, 1))
+		return true;
+	diag_error(c->d, DIAG_NOWHERE, "cannot write '%s': %s", c->output, strerror(errno));
+	return false;
+}
+
+static bool show_layout(struct show_command *c, struct module *m, bool svg, struct buf *out)
+{
+	struct layout_picture p;
+	bool ok = layout_picture_open(&p, m, c->layout, c->d);
+	if (ok)
+		(svg ? layout_picture_svg : layout_picture_print)(&p, out);
+	layout_picture_close(&p);
+	return ok;
+}
+
+static bool draw(struct show_command *c, enum picture picture, struct module *m, struct buf *out)
+{
+	bool svg = !strcmp(format_of(c), "svg");
+	(void)picture;
+	return show_layout(c, m, svg, out);
+}
+
+static enum status show(struct show_command *c, const char *path)
+{
+	enum status status = STATUS_OK;
+	enum picture picture = find_picture(c);
+	struct buf text = {0};
+	if (picture == PICTURES)
+		return STATUS_USAGE;
+	if (!strcmp(format_of(c), "dot")) {
+		diag_error(c->d, DIAG_NOWHERE, "--format=dot is for --graph");
+		return STATUS_USAGE;
+	}
+	/* Layouts are those of the program as it was written, once all of them are known. */
+	if (picture == PICTURE_LAYOUT && !c->compile.passes && !c->compile.pipeline.stop_after)
+		c->compile.pipeline.stop_after = "propagate-shardings";
+	if (!compile_options_finish(&c->compile, c->d))
+		return STATUS_USAGE;
+	struct module *m = compile_file(c->d, path, &c->compile, &status);
+	if (!m)
+		return status;
+	struct source *outer = diag_set_source(c->d, m->source);
+	bool ok = params_check(m, c->d) && draw(c, picture, m, &text) && write_out(c, &text);
+	diag_set_source(c->d, outer);
+	buf_free(&text);
+	compile_free(m);
+	compile_warn_unused(c->d, &c->compile);
+	return ok ? STATUS_OK : STATUS_DIAGNOSTICS;
+}
+
+/* The options of compile that are not those of show. */
+static struct option_table shared_table(struct show_command *c)
+{
+	struct option_table all = compile_options_table(&c->compile),
+	                    some = {.title = all.title, .at = c->shared};
+	for (unsigned k = 0; k < all.n; k++)
+		if (!all.at[k].name || strcmp(all.at[k].name, "pipeline") != 0)
+			c->shared[some.n++] = all.at[k];
+	return some;
+}
+
+int cmd_show(int argc, char **argv)
+{
+	struct show_command c = {0};
+	compile_options_init(&c.compile);
+	const struct option options[] = {
+	    {.name = "layout",
+	     .kind = OPTION_TEXT,
+	     .to = &c.layout,
+	     .value = "TENSOR[,TENSOR]",
+	     .help = "which device holds which block; of two, or a change of layout, what moves"},
+	    {.name = "format",
+	     .kind = OPTION_TEXT,
+	     .to = &c.format,
+	     .value = "svg|text|dot",
+	     .help = "of the output; default: as the name of its file ends, else text"},
+	    {.letter = 'o', .kind = OPTION_TEXT, .to = &c.output, .value = "FILE", .help = "write to a file"},
+	};
+	struct command_line line = {
+	    .command = argv[0],
+	    .usage = "PICTURE [OPTION…] FILE",
+	    .about =
+	        "Draws a program, as a picture that any browser shows or as text. `-` is standard input.\n"
+	        "Exit code: 0, 1 after messages about the input, 2 for a wrong command line.",
+	    .table = {{.title = "Options", .at = options, .n = sizeof options / sizeof *options},
+	              shared_table(&c)},
+	    .table_n = 2,
+	    .min_files = 1,
+	    .max_files = 1,
+	};
+	enum status status;
+	if (options_parse(&line, argc, argv, &status)) {
+		c.d = compile_diag(&c.compile);
+		status = show(&c, line.file.at[0]);
+		diag_finish(c.d);
+		diag_free(c.d);
+	}
+	options_free(&line);
+	compile_options_free(&c.compile);
+	return status;
+}

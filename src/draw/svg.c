@@ -1,0 +1,243 @@
+/* svg: see svg.h. */
+#include "draw/svg.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Fills k0 … k7, text on them and beside them, lines; then the same in the dark. */
+static const char light[] = "text{font-family:ui-monospace,Menlo,Consolas,'DejaVu Sans Mono',monospace;"
+                            "fill:#1c2430;white-space:pre}"
+                            ".bold{font-weight:bold}.dim{fill:#5b6675}.alarm{fill:#b3261e}"
+                            ".page{fill:#fff}.cell{fill:#f1f3f6;stroke:#d5dae1}.lane{fill:#f6f7f9}"
+                            ".edge{fill:none;stroke:#5b6675}.data{fill:none;stroke:#7c8796}"
+                            ".wait{fill:none;stroke:#b3261e;stroke-dasharray:5 3}.head{fill:#5b6675}"
+                            ".grid{stroke:#d5dae1}.frame{fill:none;stroke:#5b6675}"
+                            ".pending{fill:none;stroke:#5b6675;stroke-dasharray:4 3}"
+                            ".heat{fill:#1f6fd0}.exposed{fill:#d9483b}.live{fill:#f0d9a8;stroke:#b8862b}"
+                            ".limit{stroke:#b3261e;stroke-dasharray:6 3}"
+                            ".k0{fill:#bcd7f5}.k1{fill:#f9d3a8}.k2{fill:#c4e5c0}.k3{fill:#f4c1c4}"
+                            ".k4{fill:#d9cdf0}.k5{fill:#e6d3c1}.k6{fill:#f2cbe3}.k7{fill:#d3dca9}"
+                            ".k0,.k1,.k2,.k3,.k4,.k5,.k6,.k7{stroke:#8a94a3}";
+static const char dark[] = "text{fill:#e6ebf2}.dim{fill:#9aa6b5}.alarm{fill:#ff8a80}"
+                           ".page{fill:#12161c}.cell{fill:#1c222b;stroke:#333c48}.lane{fill:#171c23}"
+                           ".edge{stroke:#9aa6b5}.data{stroke:#7d8998}.wait{stroke:#ff8a80}"
+                           ".head{fill:#9aa6b5}.grid{stroke:#333c48}.frame,.pending{stroke:#9aa6b5}"
+                           ".heat{fill:#4d9bff}.exposed{fill:#a83229}.live{fill:#5c4a1e;stroke:#c79a45}"
+                           ".limit{stroke:#ff8a80}"
+                           ".k0{fill:#23496f}.k1{fill:#714413}.k2{fill:#2a5a32}.k3{fill:#752c32}"
+                           ".k4{fill:#4b3a77}.k5{fill:#594230}.k6{fill:#6b3156}.k7{fill:#4c561e}"
+                           ".k0,.k1,.k2,.k3,.k4,.k5,.k6,.k7{stroke:#66717f}";
+
+static void reach(struct svg *s, double right, double bottom)
+{
+	s->width = right > s->width ? right : s->width;
+	s->height = bottom > s->height ? bottom : s->height;
+}
+
+/* A length, to a tenth, without zeros that say nothing. */
+static void put_number(struct buf *out, double x)
+{
+	long long tenths = llround(x * 10);
+	buf_printf(out, "%s%lld", tenths < 0 ? "-" : "", llabs(tenths) / 10);
+	if (tenths % 10)
+		buf_printf(out, ".%lld", llabs(tenths) % 10);
+}
+
+static void put_attribute(struct svg *s, const char *name, double x)
+{
+	buf_printf(&s->body, " %s=\"", name);
+	put_number(&s->body, x);
+	buf_putc(&s->body, '"');
+}
+
+void svg_put_text(struct buf *out, const char *text, size_t n)
+{
+	for (size_t k = 0; k < n; k++)
+		switch (text[k]) {
+		case '<':
+			buf_puts(out, "&lt;");
+			break;
+		case '>':
+			buf_puts(out, "&gt;");
+			break;
+		case '&':
+			buf_puts(out, "&amp;");
+			break;
+		case '"':
+			buf_puts(out, "&quot;");
+			break;
+		default:
+			buf_putc(out, (unsigned char)text[k] < 32 && text[k] != '\n' ? ' ' : text[k]);
+		}
+}
+
+static void put_title(struct svg *s, const char *title)
+{
+	buf_puts(&s->body, "<title>");
+	svg_put_text(&s->body, title, strlen(title));
+	buf_puts(&s->body, "</title>");
+}
+
+void svg_rect(struct svg *s, const char *class, double x, double y, double width, double height,
+              const char *title)
+{
+	svg_shade(s, class, x, y, width, height, 1, title);
+}
+
+void svg_shade(struct svg *s, const char *class, double x, double y, double width, double height,
+               double opacity, const char *title)
+{
+	buf_printf(&s->body, "<rect class=\"%s\"", class);
+	put_attribute(s, "x", x);
+	put_attribute(s, "y", y);
+	put_attribute(s, "width", width);
+	put_attribute(s, "height", height);
+	if (opacity < 1)
+		buf_printf(&s->body, " fill-opacity=\"%.2f\"", opacity);
+	if (title) {
+		buf_putc(&s->body, '>');
+		put_title(s, title);
+		buf_puts(&s->body, "</rect>\n");
+	} else {
+		buf_puts(&s->body, "/>\n");
+	}
+	reach(s, x + width, y + height);
+}
+
+void svg_line(struct svg *s, const char *class, double x, double y, double to_x, double to_y)
+{
+	buf_printf(&s->body, "<line class=\"%s\"", class);
+	put_attribute(s, "x1", x);
+	put_attribute(s, "y1", y);
+	put_attribute(s, "x2", to_x);
+	put_attribute(s, "y2", to_y);
+	buf_puts(&s->body, "/>\n");
+	reach(s, x > to_x ? x : to_x, y > to_y ? y : to_y);
+}
+
+void svg_path(struct svg *s, const char *class, const char *d, double right, double bottom)
+{
+	buf_printf(&s->body, "<path class=\"%s\" d=\"%s\"/>\n", class, d);
+	reach(s, right, bottom);
+}
+
+static void put_point(struct svg *s, char letter, double x, double y)
+{
+	buf_putc(&s->body, letter);
+	put_number(&s->body, x);
+	buf_putc(&s->body, ' ');
+	put_number(&s->body, y);
+}
+
+void svg_arrow(struct svg *s, const char *class, double x, double y, double to_x, double to_y,
+               const char *title)
+{
+	double bend = (to_y - y) / 2, end = to_y - 5;
+	bend = bend < 10 ? 10 : bend > 40 ? 40 : bend;
+	buf_printf(&s->body, "<path class=\"%s\" d=\"", class);
+	put_point(s, 'M', x, y);
+	put_point(s, 'C', x, y + bend);
+	put_point(s, ' ', to_x, end - bend);
+	put_point(s, ' ', to_x, end);
+	buf_puts(&s->body, "\"");
+	if (title) {
+		buf_putc(&s->body, '>');
+		put_title(s, title);
+		buf_puts(&s->body, "</path>\n");
+	} else {
+		buf_puts(&s->body, "/>\n");
+	}
+	buf_puts(&s->body, "<path class=\"head\" d=\"");
+	put_point(s, 'M', to_x - 3, end);
+	put_point(s, 'L', to_x + 3, end);
+	put_point(s, 'L', to_x, to_y);
+	buf_puts(&s->body, "Z\"/>\n");
+	reach(s, (x > to_x ? x : to_x) + 3, to_y);
+}
+
+/* Columns of the character at *at, which goes on to the next. */
+static unsigned next_character(const char **at)
+{
+	const unsigned char *p = (const unsigned char *)*at;
+	unsigned n = *p < 0x80 ? 1 : *p < 0xe0 ? 2 : *p < 0xf0 ? 3 : 4, k = 1;
+	while (k < n && (p[k] & 0xc0) == 0x80)
+		k++;
+	*at += k;
+	/* Hangul and ideographs, and what lies beyond the first plane */
+	return n == 4 || (n == 3 && *p >= 0xe3 && *p <= 0xed && k == 3) ? 2 : 1;
+}
+
+double svg_width(const char *text, double size)
+{
+	unsigned columns = 0;
+	while (*text)
+		columns += next_character(&text);
+	return columns * size * SVG_ADVANCE;
+}
+
+/* Where a text ends of which so much is left, with … after it, that it fits. one: the width of a column. */
+static const char *shortened(const char *text, double one, double room, double *width)
+{
+	*width = one;
+	while (*text) {
+		const char *next = text;
+		double more = one * next_character(&next);
+		if (*width + more > room)
+			break;
+		*width += more;
+		text = next;
+	}
+	return text;
+}
+
+double svg_text(struct svg *s, const char *class, double x, double y, enum svg_anchor anchor, double size,
+                double room, const char *text)
+{
+	static const char *const name[] = {[SVG_START] = "start", [SVG_MIDDLE] = "middle", [SVG_END] = "end"};
+	double width = svg_width(text, size), one = size * SVG_ADVANCE;
+	bool whole = width <= room;
+	const char *end = text + strlen(text);
+	if (!whole)
+		end = shortened(text, one, room, &width);
+	if (end == text)
+		return 0;
+	buf_printf(&s->body, "<text%s%s%s", *class ? " class=\"" : "", class, *class ? "\"" : "");
+	put_attribute(s, "x", x);
+	put_attribute(s, "y", y);
+	buf_printf(&s->body, " text-anchor=\"%s\"", name[anchor]);
+	put_attribute(s, "font-size", size);
+	buf_putc(&s->body, '>');
+	svg_put_text(&s->body, text, (size_t)(end - text));
+	if (!whole) {
+		buf_puts(&s->body, "…");
+		put_title(s, text);
+	}
+	buf_puts(&s->body, "</text>\n");
+	reach(s, anchor == SVG_START ? x + width : anchor == SVG_MIDDLE ? x + width / 2 : x, y + size * 0.25);
+	return width;
+}
+
+const char *svg_colour(int64_t k)
+{
+	static const char *const name[SVG_COLOURS] = {"k0", "k1", "k2", "k3", "k4", "k5", "k6", "k7"};
+	return name[(k % SVG_COLOURS + SVG_COLOURS) % SVG_COLOURS];
+}
+
+void svg_finish(struct svg *s, const char *title, struct buf *out)
+{
+	long long width = llround(ceil(s->width)) + SVG_MARGIN,
+	          height = llround(ceil(s->height)) + SVG_MARGIN;
+	buf_printf(
+	    out,
+	    "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%lld\" height=\"%lld\" viewBox=\"0 0 %lld "
+	    "%lld\" style=\"max-width:100%%;height:auto\" role=\"img\">\n<title>",
+	    width, height, width, height);
+	svg_put_text(out, title, strlen(title));
+	buf_printf(out, "</title>\n<style>%s@media(prefers-color-scheme:dark){%s}</style>\n", light, dark);
+	buf_printf(out, "<rect class=\"page\" x=\"0\" y=\"0\" width=\"%lld\" height=\"%lld\"/>\n", width,
+	           height);
+	buf_putn(out, s->body.at, s->body.n);
+	buf_puts(out, "</svg>\n");
+	buf_free(&s->body);
+	*s = (struct svg){0};
+}

@@ -1,0 +1,326 @@
+/* layout_svg: the layout of a tensor as a picture: its first two axes that are cut, from top to bottom and
+ * from left to right, a rectangle a block, with the devices that hold it. Of a change both layouts, and
+ * between them a table of what each device (row) gives to each (column). */
+#include "draw/svg.h"
+#include "show/layout.h"
+#include "show/words.h"
+
+enum {
+	GAP = 36,
+	LEFT = 44,    /* of a panel, for marks along an axis */
+	BLOCK = 20,   /* the least height of a block */
+	BREADTH = 56, /* its least width */
+	LEAST = 220,
+	MOST = 560, /* of a panel */
+	ONE_ROW = 64,
+	MOST_PANELS = 12,
+	TABLE = 384,
+	WIDE = 1260 /* what stands side by side */
+};
+
+struct panel {
+	const struct layout_side *s;
+	int down, across; /* axes; -1: none */
+	double width, height;
+	uint32_t n, panel[MOST_PANELS]; /* a block of each */
+	uint32_t more;                  /* that are not shown */
+};
+
+static bool is_cut(const struct layout_side *s, unsigned axis)
+{
+	for (uint32_t i = 0; i < s->block.n; i++) {
+		const held_intervals *x = &s->block.at[i].axis[axis];
+		if (x->n != 1 || x->at[0].from || x->at[0].to != s->extent[axis])
+			return true;
+	}
+	return false;
+}
+
+/* How many pieces an axis is in. */
+static uint32_t pieces(const struct layout_side *s, int axis)
+{
+	int64_t least = axis < 0 ? 1 : s->extent[axis], whole = least;
+	for (uint32_t i = 0; axis >= 0 && i < s->block.n; i++)
+		for (uint32_t k = 0; k < s->block.at[i].axis[axis].n; k++) {
+			const struct held_interval *x = &s->block.at[i].axis[axis].at[k];
+			/* the last one of an axis may be short */
+			if (x->to < whole && x->to - x->from < least)
+				least = x->to - x->from;
+		}
+	return least > 0 ? (uint32_t)((whole + least - 1) / least) : 1;
+}
+
+static double between(double x, double least, double most)
+{
+	return x < least ? least : x > most ? most : x;
+}
+
+/* Blocks that stand in one panel: they are alike in the axes that it does not show. */
+static bool together(const struct panel *p, const struct layout_block *a, const struct layout_block *b)
+{
+	for (unsigned k = 0; k < p->s->rank; k++)
+		if ((int)k != p->down && (int)k != p->across && !held_alike(&a->axis[k], &b->axis[k]))
+			return false;
+	return true;
+}
+
+static struct panel panel_of(const struct layout_side *s)
+{
+	struct panel p = {.s = s, .down = -1, .across = -1};
+	int chosen[2] = {-1, -1};
+	unsigned n = 0;
+	for (unsigned a = 0; a < s->rank && n < 2; a++)
+		if (is_cut(s, a))
+			chosen[n++] = (int)a;
+	for (unsigned a = 0; a < s->rank && n < 2; a++)
+		if ((int)a != chosen[0] && s->extent[a] != 1)
+			chosen[n++] = (int)a;
+	p.down = n == 2 && chosen[1] < chosen[0] ? chosen[1] : n == 2 ? chosen[0] : -1;
+	p.across = n == 2 && chosen[1] < chosen[0] ? chosen[0] : n == 2 ? chosen[1] : chosen[0];
+	p.width = between(pieces(s, p.across) * (double)BREADTH, LEAST, MOST);
+	p.height = p.down < 0 ? ONE_ROW : between(pieces(s, p.down) * (double)BLOCK, LEAST * 0.6, MOST * 1.6);
+	for (uint32_t i = 0; i < s->block.n; i++) {
+		uint32_t k = 0;
+		while (k < p.n && !together(&p, &s->block.at[p.panel[k]], &s->block.at[i]))
+			k++;
+		if (k < p.n)
+			continue;
+		if (p.n < MOST_PANELS)
+			p.panel[p.n++] = i;
+		else
+			p.more++;
+	}
+	return p;
+}
+
+/* Where an axis stands at k of its elements. */
+static double along(const struct layout_side *s, int axis, int64_t k, double length)
+{
+	return axis < 0 || !s->extent[axis] ? k ? length : 0 : (double)k / (double)s->extent[axis] * length;
+}
+
+static int by_place(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+	return x < y ? -1 : x > y;
+}
+
+/* Where blocks begin and end, as far as there is room. */
+static void put_marks(struct svg *g, const struct panel *p, int axis, double x, double y)
+{
+	VEC(int64_t) mark = {0};
+	bool down = axis == p->down;
+	double length = down ? p->height : p->width, last = -1e9;
+	if (axis < 0)
+		return;
+	vec_push(&mark, 0);
+	vec_push(&mark, p->s->extent[axis]);
+	for (uint32_t i = 0; i < p->s->block.n; i++)
+		for (uint32_t k = 0; k < p->s->block.at[i].axis[axis].n; k++)
+			vec_push(&mark, p->s->block.at[i].axis[axis].at[k].from);
+	qsort(mark.at, mark.n, sizeof *mark.at, by_place);
+	char end_text[STR_INT + 1];
+	snprintf(end_text, sizeof end_text, "%lld", (long long)p->s->extent[axis]);
+	double end_width = svg_width(end_text, SVG_SMALL);
+	for (uint32_t k = 0; k < mark.n; k++) {
+		char text[STR_INT + 1];
+		snprintf(text, sizeof text, "%lld", (long long)mark.at[k]);
+		double at = along(p->s, axis, mark.at[k], length), width = svg_width(text, SVG_SMALL),
+		       end = down ? at + SVG_SMALL + 2 : at + width + 6;
+		bool is_last = mark.at[k] == p->s->extent[axis];
+		double room = down ? SVG_SMALL + 2 : width + end_width + 6;
+		if ((k && mark.at[k] == mark.at[k - 1]) || at < last || (!is_last && at + room > length))
+			continue;
+		if (down)
+			svg_text(g, "dim", x - 5, y + at + 4, SVG_END, SVG_SMALL, LEFT - 6, text);
+		else
+			svg_text(g, "dim", x + at, y - 5, is_last ? SVG_END : SVG_START, SVG_SMALL, 80, text);
+		last = end;
+	}
+	vec_free(&mark);
+}
+
+static void put_block(struct svg *g, const struct panel *p, const struct layout_block *b, uint32_t number,
+                      double x, double y)
+{
+	static const held_intervals all = {0};
+	const struct layout_side *s = p->s;
+	const held_intervals *v = p->down < 0 ? &all : &b->axis[p->down],
+	                     *h = p->across < 0 ? &all : &b->axis[p->across];
+	struct buf title = {0};
+	buf_printf(&title, "%s", s->name);
+	layout_put_block(s, b, &title);
+	buf_printf(&title, "\n%s %s: %lld B", b->device.n == 1 ? "device" : "devices", b->devices,
+	           (long long)(b->elements * s->bytes));
+	for (uint32_t i = 0; i < (p->down < 0 ? 1 : v->n); i++)
+		for (uint32_t k = 0; k < (p->across < 0 ? 1 : h->n); k++) {
+			double top = p->down < 0 ? 0 : along(s, p->down, v->at[i].from, p->height),
+			       bottom = p->down < 0 ? p->height : along(s, p->down, v->at[i].to, p->height),
+			       left = p->across < 0 ? 0 : along(s, p->across, h->at[k].from, p->width),
+			       right = p->across < 0 ? p->width : along(s, p->across, h->at[k].to, p->width);
+			svg_rect(g, svg_colour(number), x + left, y + top, right - left, bottom - top,
+			         title.at);
+			if (s->partial && bottom - top > 9 && right - left > 9)
+				svg_rect(g, "pending", x + left + 3, y + top + 3, right - left - 6,
+				         bottom - top - 6, NULL);
+			if (bottom - top >= SVG_SMALL + 2)
+				svg_text(g, "", x + (left + right) / 2, y + (top + bottom) / 2 + 4,
+				         SVG_MIDDLE, SVG_SMALL, right - left - 8, b->devices);
+		}
+	buf_free(&title);
+}
+
+/* What is said of a layout beside its picture; the lines' height. */
+static double put_notes(struct svg *g, const struct panel *p, double x, double y, double room)
+{
+	double at = y;
+	struct buf text = {0};
+	if (p->s->note) {
+		svg_text(g, "dim", x, at += 16, SVG_START, SVG_SMALL, room, p->s->note);
+		buf_puts(&text, "");
+	}
+	if (p->s->partial)
+		svg_text(g, "dim", x, at += 16, SVG_START, SVG_SMALL, room, "a + b: a sum that is pending");
+	for (unsigned a = 0; a < p->s->rank; a++)
+		if ((int)a != p->down && (int)a != p->across && !is_cut(p->s, a))
+			buf_printf(&text, "%saxis %u: all %lld", text.n ? ", " : "", a,
+			           (long long)p->s->extent[a]);
+	if (p->more)
+		buf_printf(&text, "%sand %u more parts", text.n ? ", " : "", p->more);
+	if (text.n)
+		svg_text(g, "dim", x, at += 16, SVG_START, SVG_SMALL, room, text.at);
+	buf_free(&text);
+	return at - y;
+}
+
+/* Right and bottom of what was put. */
+static void put_panel(struct svg *g, const struct panel *p, const char *when, double x, double y,
+                      double *right, double *bottom)
+{
+	const struct layout_side *s = p->s;
+	struct buf text = {0};
+	double room = LEFT + p->width, at = y + 18;
+	buf_printf(&text, "%s%s", s->name, when);
+	svg_text(g, "bold", x, y, SVG_START, SVG_HEAD, room, text.at);
+	svg_text(g, "dim", x, at, SVG_START, SVG_SMALL, room, s->type);
+	at += 30;
+	for (uint32_t k = 0; k < p->n; k++) {
+		const struct layout_block *of = &s->block.at[p->panel[k]];
+		if (p->n > 1) { /* which slice of the other axes */
+			text.n = 0;
+			for (unsigned a = 0; a < s->rank; a++)
+				if ((int)a != p->down && (int)a != p->across && of->axis[a].n)
+					buf_printf(&text, "%saxis %u: %lld to %lld", text.n ? ", " : "", a,
+					           (long long)of->axis[a].at[0].from,
+					           (long long)of->axis[a].at[of->axis[a].n - 1].to);
+			svg_text(g, "", x + LEFT, at, SVG_START, SVG_SMALL, p->width, text.at);
+			at += 20;
+		}
+		svg_rect(g, "cell", x + LEFT, at, p->width, p->height, NULL);
+		put_marks(g, p, p->across, x + LEFT, at);
+		if (p->down >= 0)
+			put_marks(g, p, p->down, x + LEFT, at);
+		for (uint32_t i = 0; i < s->block.n; i++)
+			if (together(p, of, &s->block.at[i]))
+				put_block(g, p, &s->block.at[i], i, x + LEFT, at);
+		at += p->height + 22;
+	}
+	*right = x + room;
+	*bottom = at - 22 + put_notes(g, p, x + LEFT, at - 20, p->width) + 4;
+	buf_free(&text);
+}
+
+/* ---- what moves */
+
+static double cell_of(const struct layout_picture *p)
+{
+	return between((double)TABLE / p->pairs.n, 8, 48);
+}
+
+static double table_width(const struct layout_picture *p)
+{
+	return p->counted ? LEFT + between(cell_of(p) * p->pairs.n, 260, 1e9) : LEAST;
+}
+
+static void put_table(struct svg *g, const struct layout_picture *p, double x, double y, double *bottom)
+{
+	const struct volume_pairs *v = &p->pairs;
+	double cell = cell_of(p), room = table_width(p), at = y + 48;
+	struct buf text = {0};
+	int64_t largest = 1;
+	svg_text(g, "bold", x, y, SVG_START, SVG_HEAD, room, "what moves");
+	svg_text(g, "dim", x, y + 18, SVG_START, SVG_SMALL, room, p->change);
+	if (!p->counted) {
+		svg_text(g, "dim", x, y + 34, SVG_START, SVG_SMALL, room, "too many devices to count it");
+		*bottom = y + 40;
+		return;
+	}
+	for (uint64_t k = 0; k < (uint64_t)v->n * v->n; k++)
+		largest = v->bytes[k] > largest ? v->bytes[k] : largest;
+	uint32_t down = cell >= SVG_SMALL + 2 ? 1 : 2, across = cell >= 22 ? 1 : cell >= 13 ? 2 : 4;
+	for (uint32_t q = 0; q < v->n; q++) {
+		char name[STR_INT];
+		snprintf(name, sizeof name, "%u", v->device[q]);
+		if (q % across == 0)
+			svg_text(g, "dim", x + LEFT + cell * (q + 0.5), at - 5, SVG_MIDDLE, SVG_SMALL,
+			         cell * across - 2, name);
+		if (q % down == 0)
+			svg_text(g, "dim", x + LEFT - 5, at + cell * (q + 0.5) + 4, SVG_END, SVG_SMALL,
+			         LEFT - 6, name);
+		for (uint32_t k = 0; k < v->n; k++) {
+			int64_t bytes = v->bytes[(size_t)q * v->n + k];
+			double left = x + LEFT + cell * k, top = at + cell * q;
+			if (!bytes || cell >= 13)
+				svg_rect(g, "cell", left, top, cell, cell, NULL);
+			if (!bytes)
+				continue;
+			text.n = 0;
+			buf_printf(&text, "%u gives %lld B to %u", v->device[q], (long long)bytes,
+			           v->device[k]);
+			svg_shade(g, "heat", left, top, cell, cell,
+			          0.15 + 0.4 * (double)bytes / (double)largest, text.at);
+			text.n = 0;
+			show_put_bytes(bytes, &text);
+			if (cell >= 30)
+				svg_text(g, "", left + cell / 2, top + cell / 2 + 4, SVG_MIDDLE,
+				         cell >= 40 ? SVG_SMALL : 9, cell - 2, text.at);
+		}
+	}
+	at += cell * v->n;
+	text.n = 0;
+	show_put_bytes(p->total, &text);
+	buf_puts(&text, " in all, at most ");
+	show_put_bytes(p->most, &text);
+	buf_puts(&text, " from one");
+	svg_text(g, "dim", x + LEFT, at + 16, SVG_START, SVG_SMALL, room - LEFT, text.at);
+	svg_text(g, "dim", x + LEFT, at + 32, SVG_START, SVG_SMALL, room - LEFT,
+	         "row: who gives, column: who gets");
+	*bottom = at + 36;
+	buf_free(&text);
+}
+
+void layout_picture_svg(const struct layout_picture *p, struct buf *out)
+{
+	struct svg g = {0};
+	struct panel first = panel_of(&p->side[0]), second;
+	double x = SVG_MARGIN, y = 28, right, bottom;
+	struct buf title = {0};
+	buf_printf(&title, "%s", p->n == 2 ? p->change : p->side[0].name);
+	put_panel(&g, &first, p->n == 2 ? ", before" : "", x, y, &right, &bottom);
+	if (p->n == 2) {
+		second = panel_of(&p->side[1]);
+		bool beside = first.width + second.width + 2 * LEFT + 2 * GAP + table_width(p) < WIDE;
+		if (beside)
+			x = right + GAP;
+		else
+			y = bottom + GAP;
+		put_table(&g, p, x, y, &bottom);
+		if (beside)
+			x += table_width(p) + GAP;
+		else
+			y = bottom + GAP;
+		put_panel(&g, &second, ", after", x, y, &right, &bottom);
+	}
+	svg_finish(&g, title.at, out);
+	buf_free(&title);
+}
