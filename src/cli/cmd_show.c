@@ -5,6 +5,7 @@
 #include "cli/output.h"
 #include "cli/params.h"
 #include "show/layout.h"
+#include "show/steps.h"
 #include <errno.h>
 #include <string.h>
 
@@ -13,17 +14,20 @@ struct show_command {
 	struct option shared[COMPILE_OPTIONS]; /* those of compile, but for what show has itself */
 	const char *layout, *pipeline;
 	const char *format, *output;
+	int64_t loop;
 	struct diag *d;
 };
 
-enum picture { PICTURE_LAYOUT, PICTURES };
+enum picture { PICTURE_LAYOUT, PICTURE_STEPS, PICTURES };
 
 /* The one that is asked for; PICTURES after reporting. */
 static enum picture find_picture(struct show_command *c)
 {
 	if (c->layout)
 		return PICTURE_LAYOUT;
-	diag_error(c->d, DIAG_NOWHERE, "what is to be shown? --layout=TENSOR");
+	if (c->pipeline)
+		return PICTURE_STEPS;
+	diag_error(c->d, DIAG_NOWHERE, "what is to be shown? --layout=TENSOR or --pipeline");
 	return PICTURES;
 }
 
@@ -63,11 +67,28 @@ static bool show_layout(struct show_command *c, struct module *m, bool svg, stru
 	return ok;
 }
 
+static bool show_steps(struct show_command *c, struct module *m, bool svg, struct buf *out)
+{
+	struct steps_picture p;
+	bool ok = steps_picture_open(&p, m, c->loop, c->d);
+	if (ok)
+		(svg ? steps_picture_svg : steps_picture_print)(&p, out);
+	steps_picture_close(&p);
+	return ok;
+}
+
 static bool draw(struct show_command *c, enum picture picture, struct module *m, struct buf *out)
 {
 	bool svg = !strcmp(format_of(c), "svg");
-	(void)picture;
-	return show_layout(c, m, svg, out);
+	switch (picture) {
+	case PICTURE_LAYOUT:
+		return show_layout(c, m, svg, out);
+	case PICTURE_STEPS:
+		return show_steps(c, m, svg, out);
+	case PICTURES:
+		break;
+	}
+	return false;
 }
 
 static enum status show(struct show_command *c, const char *path)
@@ -84,6 +105,8 @@ static enum status show(struct show_command *c, const char *path)
 	/* Layouts are those of the program as it was written, once all of them are known. */
 	if (picture == PICTURE_LAYOUT && !c->compile.passes && !c->compile.pipeline.stop_after)
 		c->compile.pipeline.stop_after = "propagate-shardings";
+	if (c->pipeline && strcmp(c->pipeline, "layout") != 0)
+		c->compile.steps = c->pipeline;
 	if (!compile_options_finish(&c->compile, c->d))
 		return STATUS_USAGE;
 	struct module *m = compile_file(c->d, path, &c->compile, &status);
@@ -119,6 +142,19 @@ int cmd_show(int argc, char **argv)
 	     .to = &c.layout,
 	     .value = "TENSOR[,TENSOR]",
 	     .help = "which device holds which block; of two, or a change of layout, what moves"},
+	    {.name = "pipeline",
+	     .kind = OPTION_MAYBE,
+	     .to = &c.pipeline,
+	     .value = "layout|broadcast|permute|collective|p2p|p2p-put",
+	     .otherwise = "layout",
+	     .help = "what each rank does in each step of a loop, which moves what it gathers so"},
+	    {.name = "loop",
+	     .kind = OPTION_INT,
+	     .to = &c.loop,
+	     .value = "N",
+	     .min = 0,
+	     .max = 1 << 20,
+	     .help = "of --pipeline: the program's N-th loop; 0: the first that is stream-parallel"},
 	    {.name = "format",
 	     .kind = OPTION_TEXT,
 	     .to = &c.format,

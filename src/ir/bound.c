@@ -1,7 +1,9 @@
 /* bound: which loops of a value's type are bound. */
 #include "ir/bound.h"
 #include "ir/edit.h"
+#include "ir/expr.h"
 #include "ir/layout.h"
+#include <string.h>
 
 /* The loops of a domain as levels of tensor axes. */
 struct loops {
@@ -33,39 +35,53 @@ static bool goes_with(const struct module *m, op_id loop, const struct axis *a)
 	return stream == (a->place == PLACE_STREAM) && op_scalar_expr(m, loop, 1) == a->extent;
 }
 
-bound_set bound_beside(const struct module *m, type_id t, op_id op)
+/* The loop around a statement that each loop of a domain goes with; 0: none does. */
+static void find_around(const struct module *m, const struct domain *d, const struct loops *loops, op_id op,
+                        op_id *out)
 {
-	const struct domain *d = &m->domain.at[m->type.at[t].domain];
 	op_id around[IR_MAX_NESTING];
 	unsigned n = ir_enclosing_loops(m, op, around, IR_MAX_NESTING), next[2] = {0};
-	bound_set bound = 0;
-	struct loops loops;
-	find_loops(d, &loops);
-	for (unsigned i = 0; i < loops.n; i++) {
-		const struct axis *x = &d->axis[loops.at[i].axis];
+	for (unsigned i = 0; i < loops->n; i++) {
+		const struct axis *x = &d->axis[loops->at[i].axis];
 		unsigned stream = x->place == PLACE_STREAM, k = next[stream];
 		while (k < n && !goes_with(m, around[k], x))
 			k++;
-		if (k == n)
-			continue;
-		next[stream] = k + 1;
-		bound |= (bound_set)1 << i;
+		out[i] = k < n ? around[k] : 0;
+		next[stream] = k < n ? k + 1 : next[stream];
 	}
+}
+
+bound_set bound_beside(const struct module *m, type_id t, op_id op)
+{
+	const struct domain *d = &m->domain.at[m->type.at[t].domain];
+	op_id around[IR_MAX_AXES];
+	bound_set bound = 0;
+	struct loops loops;
+	find_loops(d, &loops);
+	find_around(m, d, &loops, op, around);
+	for (unsigned i = 0; i < loops.n; i++)
+		bound |= (bound_set)(around[i] != 0) << i;
 	return bound;
 }
 
-/* Binds the first loop of the first tensor axis that has one left. */
-static void bind_next(const struct domain *d, struct bound_levels *bound)
+/* The first loop of the first tensor axis that has one left; NULL: none. */
+static const struct loop *next_loop(const struct loops *loops, const struct bound_levels *bound)
 {
-	struct loops loops;
 	const struct loop *first = NULL;
-	find_loops(d, &loops);
-	for (unsigned i = 0; i < loops.n; i++) {
-		const struct loop *l = &loops.at[i];
+	for (unsigned i = 0; i < loops->n; i++) {
+		const struct loop *l = &loops->at[i];
 		if (!(bound->of[l->tensor_axis] >> l->level & 1) &&
 		    (!first || l->tensor_axis < first->tensor_axis))
 			first = l;
 	}
+	return first;
+}
+
+static void bind_next(const struct domain *d, struct bound_levels *bound)
+{
+	struct loops loops;
+	find_loops(d, &loops);
+	const struct loop *first = next_loop(&loops, bound);
 	if (first)
 		bound->of[first->tensor_axis] |= (uint64_t)1 << first->level;
 }
@@ -90,6 +106,36 @@ void bound_levels_of(const struct module *m, value_id v, struct bound_levels *ou
 	if (m->op.at[def].kind == OP_SELECT)
 		for (unsigned a = (unsigned)op_attr_int(m, def, "axis", 0); a + 1 < IR_MAX_LOGICAL; a++)
 			out->of[a] = out->of[a + 1];
+}
+
+void bound_steps_of(struct module *m, value_id v, struct bound_steps *out)
+{
+	op_id def = m->value.at[v].def, around[IR_MAX_AXES];
+	const struct domain *d = value_domain(m, v);
+	struct bound_levels levels;
+	struct loops loops;
+	find_loops(d, &loops);
+	*out = (struct bound_steps){{{0}}};
+	if (!def)
+		return;
+	if (!(op_traits(m, def) & TRAIT_VIEW)) {
+		find_around(m, d, &loops, def, around);
+		for (unsigned i = 0; i < loops.n; i++)
+			if (around[i] && loops.at[i].level < BOUND_LEVELS)
+				out->of[loops.at[i].tensor_axis][loops.at[i].level] =
+				    expr_index(m, m->region.at[m->op.at[around[i]].region].index);
+		return;
+	}
+	bound_steps_of(m, op_read(m, def, 0), out);
+	if (m->op.at[def].kind == OP_SHARD_BY_STREAM) {
+		bound_levels_of(m, op_read(m, def, 0), &levels);
+		const struct loop *l = next_loop(&loops, &levels);
+		if (l && l->level < BOUND_LEVELS)
+			out->of[l->tensor_axis][l->level] = op_scalar_expr(m, def, 0);
+	}
+	if (m->op.at[def].kind == OP_SELECT)
+		for (unsigned a = (unsigned)op_attr_int(m, def, "axis", 0); a + 1 < IR_MAX_LOGICAL; a++)
+			memcpy(out->of[a], out->of[a + 1], sizeof out->of[a]);
 }
 
 bound_set bound_in(const struct domain *d, const struct bound_levels *levels)

@@ -31,6 +31,13 @@ struct bound_levels {
 };
 /* Those that are bound. */
 void bound_levels_of(const struct module *m, value_id v, struct bound_levels *out);
+/* At which step each of them is: expressions over the indices of loops around the value, by tensor axis and
+ * level; 0: it is not bound. */
+enum { BOUND_LEVELS = 8 };
+struct bound_steps {
+	expr_id of[IR_MAX_LOGICAL + 1][BOUND_LEVELS];
+};
+void bound_steps_of(struct module *m, value_id v, struct bound_steps *out);
 /* Which loops of a domain they are. */
 bound_set bound_in(const struct domain *d, const struct bound_levels *levels);
 /* The tensor axis of a loop axis and its level. False: it is none. */

@@ -31,6 +31,14 @@ program sums on grid {{
   output Y = relu(T)
 }}
 """
+LONG_NAMES = """const np = 2
+mesh ring(a_mesh_axis_whose_name_is_rather_long = np)
+program a_program_whose_name_alone_would_fill_the_better_part_of_a_line_of_a_terminal_and_goes_on_and_on on ring {
+  input activations_before_the_second_norm_of_the_last_layer: f32[96@a_mesh_axis_whose_name_is_rather_long, 24]
+  gathered_in_a_ring: f32[96@swizzle1d(a_mesh_axis_whose_name_is_rather_long), 24] = set(activations_before_the_second_norm_of_the_last_layer)
+  output the_result_<&>: f32[96@swizzle1d(a_mesh_axis_whose_name_is_rather_long), 24] = relu(gathered_in_a_ring)
+}
+""".replace("the_result_<&>", "`the_result_<&>`")
 
 
 def columns(text):
@@ -111,6 +119,11 @@ def pictures(hirc):
         for program, tensors in (("ag_matmul", "G W"), ("matmul_reduce_scatter", "Y"), ("row_parallel_linear", "X")):
             for tensor in tensors.split():
                 yield shown(hirc, f"examples/{program}.hir", [f"--np={ranks}", f"--layout={tensor}"])
+    for ranks in (1, 4, 64) if few else (1, 2, 3, 5, 8, 16, 33, 64):
+        for program in ("column_parallel_ring", "ag_matmul", "matmul_reduce_scatter", "row_parallel_linear"):
+            yield shown(hirc, f"examples/{program}.hir", [f"--np={ranks}", "--pipeline"])
+        yield shown(hirc, "examples/ag_matmul.hir", [f"--np={ranks}", "--pipeline=p2p"])
+        yield shown(hirc, "-", [f"--np={ranks}", "--pipeline"], LONG_NAMES)
     for sizes in ((2, 2, 10), (1, 1, 4), (3, 5, 100000), (8, 8, 63), (2, 32, 1)):
         for tensor in ("X", "G", "A"):
             yield shown(hirc, "-", [f"--layout={tensor}"], GRID.format(*sizes))
