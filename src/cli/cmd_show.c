@@ -4,6 +4,8 @@
 #include "cli/compile.h"
 #include "cli/output.h"
 #include "cli/params.h"
+#include "cost/cost.h"
+#include "show/graph.h"
 #include "show/layout.h"
 #include "show/steps.h"
 #include <errno.h>
@@ -14,20 +16,23 @@ struct show_command {
 	struct option shared[COMPILE_OPTIONS]; /* those of compile, but for what show has itself */
 	const char *layout, *pipeline;
 	const char *format, *output;
-	int64_t loop;
+	bool graph;
+	int64_t loop, rank, streams;
 	struct diag *d;
 };
 
-enum picture { PICTURE_LAYOUT, PICTURE_STEPS, PICTURES };
+enum picture { PICTURE_LAYOUT, PICTURE_GRAPH, PICTURE_STEPS, PICTURES };
 
 /* The one that is asked for; PICTURES after reporting. */
 static enum picture find_picture(struct show_command *c)
 {
 	if (c->layout)
 		return PICTURE_LAYOUT;
+	if (c->graph)
+		return PICTURE_GRAPH;
 	if (c->pipeline)
 		return PICTURE_STEPS;
-	diag_error(c->d, DIAG_NOWHERE, "what is to be shown? --layout=TENSOR or --pipeline");
+	diag_error(c->d, DIAG_NOWHERE, "what is to be shown? --layout=TENSOR, --graph or --pipeline");
 	return PICTURES;
 }
 
@@ -77,12 +82,34 @@ static bool show_steps(struct show_command *c, struct module *m, bool svg, struc
 	return ok;
 }
 
+static bool show_graph(struct show_command *c, struct module *m, struct buf *out)
+{
+	enum status status;
+	const struct cluster *cluster = compile_cluster(c->d, &c->compile, &status);
+	struct cost *cost = cluster ? cost_new(m, cluster, c->d) : NULL;
+	const char *format = format_of(c);
+	struct graph_picture p;
+	if (!cost)
+		return false;
+	cost_set_streams(cost, c->streams);
+	bool ok = graph_picture_open(&p, m, cost, c->streams, c->rank, c->d);
+	if (ok && !strcmp(format, "dot"))
+		graph_picture_dot(&p, out);
+	else if (ok)
+		(!strcmp(format, "svg") ? graph_picture_svg : graph_picture_print)(&p, out);
+	graph_picture_close(&p);
+	cost_free(cost);
+	return ok;
+}
+
 static bool draw(struct show_command *c, enum picture picture, struct module *m, struct buf *out)
 {
 	bool svg = !strcmp(format_of(c), "svg");
 	switch (picture) {
 	case PICTURE_LAYOUT:
 		return show_layout(c, m, svg, out);
+	case PICTURE_GRAPH:
+		return show_graph(c, m, out);
 	case PICTURE_STEPS:
 		return show_steps(c, m, svg, out);
 	case PICTURES:
@@ -98,7 +125,7 @@ static enum status show(struct show_command *c, const char *path)
 	struct buf text = {0};
 	if (picture == PICTURES)
 		return STATUS_USAGE;
-	if (!strcmp(format_of(c), "dot")) {
+	if (!strcmp(format_of(c), "dot") && picture != PICTURE_GRAPH) {
 		diag_error(c->d, DIAG_NOWHERE, "--format=dot is for --graph");
 		return STATUS_USAGE;
 	}
@@ -134,7 +161,7 @@ static struct option_table shared_table(struct show_command *c)
 
 int cmd_show(int argc, char **argv)
 {
-	struct show_command c = {0};
+	struct show_command c = {.streams = 4};
 	compile_options_init(&c.compile);
 	const struct option options[] = {
 	    {.name = "layout",
@@ -148,6 +175,24 @@ int cmd_show(int argc, char **argv)
 	     .value = "layout|broadcast|permute|collective|p2p|p2p-put",
 	     .otherwise = "layout",
 	     .help = "what each rank does in each step of a loop, which moves what it gathers so"},
+	    {.name = "graph",
+	     .kind = OPTION_SWITCH,
+	     .to = &c.graph,
+	     .help = "statements, streams, communication and waits of a rank"},
+	    {.name = "rank",
+	     .kind = OPTION_INT,
+	     .to = &c.rank,
+	     .value = "N",
+	     .min = 0,
+	     .max = 1 << 20,
+	     .help = "of --graph: whose"},
+	    {.name = "streams",
+	     .kind = OPTION_INT,
+	     .to = &c.streams,
+	     .value = "N",
+	     .min = 0,
+	     .max = SIM_MAX_STREAMS,
+	     .help = "stream indices are taken modulo N; 0: as they are"},
 	    {.name = "loop",
 	     .kind = OPTION_INT,
 	     .to = &c.loop,

@@ -27,23 +27,6 @@ static const struct sim_unit *unit_of(const struct making *k)
 
 /* ---- lanes */
 
-/* "(0 1 2 3 … 63)", with the backend if one is stated */
-static const char *team_name(const struct making *k, const struct sim_channel *ch)
-{
-	enum { MOST = 4 };
-	struct buf text = {0};
-	for (uint32_t i = 0; i < ch->n && i < MOST; i++)
-		buf_printf(&text, "%s%u", i ? " " : "(", ch->device[i]);
-	if (ch->n > MOST)
-		buf_printf(&text, "%s %u", ch->n > MOST + 1 ? " …" : "", ch->device[ch->n - 1]);
-	buf_putc(&text, ')');
-	if (ch->backend)
-		buf_printf(&text, " %s", names_text(k->t->m->names, ch->backend));
-	const char *name = arena_strndup(k->t->arena, text.at, text.n);
-	buf_free(&text);
-	return name;
-}
-
 static void add_lanes(struct making *k)
 {
 	const struct sim_rank *r = &unit_of(k)->r;
@@ -71,8 +54,9 @@ static void add_lanes(struct making *k)
 		k->lane_of_place[i] = k->c->lane.n;
 		messages = message ? k->c->lane.n : messages;
 		vec_push(&k->c->lane,
-		         ((struct timeline_lane){.kind = message ? LANE_MESSAGES : LANE_COMMUNICATOR,
-		                                 .name = message ? "messages" : team_name(k, ch)}));
+		         ((struct timeline_lane){
+		             .kind = message ? LANE_MESSAGES : LANE_COMMUNICATOR,
+		             .name = message ? "messages" : sim_channel_name(k->e->p, ch, k->t->arena)}));
 	}
 }
 

@@ -222,3 +222,19 @@ uint32_t sim_channel_of_team(struct sim_program *p, team_id team, enum sim_chann
 		*known = sim_channel_find(p, &key) + 1;
 	return *known - 1;
 }
+
+const char *sim_channel_name(const struct sim_program *p, const struct sim_channel *ch, struct arena *a)
+{
+	enum { MOST = 4 };
+	struct buf text = {0};
+	for (uint32_t i = 0; i < ch->n && i < MOST; i++)
+		buf_printf(&text, "%s%u", i ? " " : "(", ch->device[i]);
+	if (ch->n > MOST)
+		buf_printf(&text, "%s %u", ch->n > MOST + 1 ? " …" : "", ch->device[ch->n - 1]);
+	buf_putc(&text, ')');
+	if (ch->backend)
+		buf_printf(&text, " %s", names_text(p->m->names, ch->backend));
+	const char *name = arena_strndup(a, text.at, text.n);
+	buf_free(&text);
+	return name;
+}

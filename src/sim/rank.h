@@ -102,11 +102,11 @@ struct sim_program {
 	struct sim_seat { /* by channel, and whether it receives: the number that the rank has for it */
 		uint32_t walk, number;
 	} * local;
-	uint32_t local_n, walks;       /* walk: of which of the walks that is */
-	const int64_t *delay, *slow;   /* by rank: ns before its first statement; per mille of time of work */
-	struct symmetry *symmetry; /* NULL: each rank stands for itself */
-	op_id ignored;                 /* a synchronize that is left out; 0: none */
-	int64_t steps;                 /* so far */
+	uint32_t local_n, walks;     /* walk: of which of the walks that is */
+	const int64_t *delay, *slow; /* by rank: ns before its first statement; per mille of time of work */
+	struct symmetry *symmetry;   /* NULL: each rank stands for itself */
+	op_id ignored;               /* a synchronize that is left out; 0: none */
+	int64_t steps;               /* so far */
 	bool failed;
 };
 
@@ -119,6 +119,8 @@ bool sim_rank_is_on(const struct sim_program *p, mesh_id mesh, uint32_t rank);
 /* Bytes of a rank that an input takes from the start. */
 int64_t sim_input_bytes(const struct sim_program *p, uint32_t input, uint32_t rank);
 
+/* "(0 1 2 3 … 63)", with the backend if one is stated. */
+const char *sim_channel_name(const struct sim_program *p, const struct sim_channel *ch, struct arena *a);
 /* The number of a channel of the program. */
 uint32_t sim_channel_find(struct sim_program *p, const struct sim_channel *key);
 /* Of the slice of a team that holds a rank; SIM_NONE: none does. */

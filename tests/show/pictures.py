@@ -123,12 +123,16 @@ def pictures(hirc):
         for program in ("column_parallel_ring", "ag_matmul", "matmul_reduce_scatter", "row_parallel_linear"):
             yield shown(hirc, f"examples/{program}.hir", [f"--np={ranks}", "--pipeline"])
         yield shown(hirc, "examples/ag_matmul.hir", [f"--np={ranks}", "--pipeline=p2p"])
-        yield shown(hirc, "-", [f"--np={ranks}", "--pipeline"], LONG_NAMES)
+        for picture in ("--pipeline", "--graph"):
+            yield shown(hirc, "-", [f"--np={ranks}", picture], LONG_NAMES)
+        yield shown(hirc, "examples/ag_matmul.hir", [f"--np={ranks}", "--graph", "--pipeline=p2p"])
     for sizes in ((2, 2, 10), (1, 1, 4), (3, 5, 100000), (8, 8, 63), (2, 32, 1)):
         for tensor in ("X", "G", "A"):
             yield shown(hirc, "-", [f"--layout={tensor}"], GRID.format(*sizes))
         for tensor in ("S", "R", "T", "S,T" if sizes[1] == 1 else "R,T"):
             yield shown(hirc, "-", [f"--layout={tensor}"], GRID_SUM.format(*sizes))
+    for program in ("transformer_layer", "moe_layer", "pipeline_stages", "mesh_axes", "fsdp_transformer_backward"):
+        yield shown(hirc, f"examples/{program}.hir", ["--graph", "--rank=1"])
     for tensor in ("X", "Gy", "A", "Az"):
         yield shown(hirc, "examples/mesh_axes.hir", [f"--layout={tensor}"])
 

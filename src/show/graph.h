@@ -1,0 +1,52 @@
+/* graph: what a rank issues, as a graph: a lane for each stream and each communicator, a node for each
+ * statement that a stream carries out, edges for what it uses, what it waits for and where Communications
+ * start.
+ *
+ *     main                 stream 0               (0 1)
+ *     linear(X, W) ──────▶ synchronize(main)
+ *                          allreduce … starts ──▶ allreduce(T, axis=x)
+ *                          wait(c)  ◀───────────────────┘
+ *
+ * Loops are walked, so that each iteration has its nodes. Edges lead down; what stands on one lane is in
+ * order. */
+#ifndef HIRC_SHOW_GRAPH_H
+#define HIRC_SHOW_GRAPH_H
+#include "sim/rank.h"
+
+enum { GRAPH_MOST = 600 }; /* nodes; the rest is counted */
+
+enum graph_edge_kind { GRAPH_DATA, GRAPH_WAIT, GRAPH_START };
+
+struct graph_node {
+	const char *text, *place; /* the statement; " (f.hir:7)" or "" */
+	uint32_t lane, level;     /* level: all that leads here has a lower one */
+	uint8_t kind;             /* enum sim_task_kind */
+	int64_t iteration;        /* -1: in no loop */
+};
+struct graph_edge {
+	uint32_t from, to; /* nodes, from < to */
+	uint8_t kind;      /* enum graph_edge_kind */
+};
+struct graph_lane {
+	const char *name;
+	bool stream;
+};
+
+struct graph_picture {
+	struct arena *arena;
+	const char *title;
+	VEC(struct graph_node) node; /* in the order of issue */
+	VEC(struct graph_edge) edge; /* by to */
+	VEC(struct graph_lane) lane;
+	uint32_t levels, more; /* more: nodes that are left out */
+};
+
+/* The diag is that of the program's source. False after reporting. */
+bool graph_picture_open(struct graph_picture *p, struct module *m, const struct cost *cost, int64_t streams,
+                        int64_t rank, struct diag *d);
+void graph_picture_close(struct graph_picture *p);
+void graph_picture_print(const struct graph_picture *p, struct buf *out);
+void graph_picture_dot(const struct graph_picture *p, struct buf *out);
+void graph_picture_svg(const struct graph_picture *p, struct buf *out);
+
+#endif
