@@ -8,6 +8,9 @@
 #include "show/graph.h"
 #include "show/layout.h"
 #include "show/steps.h"
+#include "sim/devices.h"
+#include "sim/run.h"
+#include "sim/sim.h"
 #include <errno.h>
 #include <string.h>
 
@@ -16,12 +19,12 @@ struct show_command {
 	struct option shared[COMPILE_OPTIONS]; /* those of compile, but for what show has itself */
 	const char *layout, *pipeline;
 	const char *format, *output;
-	bool graph;
+	bool graph, timeline;
 	int64_t loop, rank, streams;
 	struct diag *d;
 };
 
-enum picture { PICTURE_LAYOUT, PICTURE_GRAPH, PICTURE_STEPS, PICTURES };
+enum picture { PICTURE_LAYOUT, PICTURE_GRAPH, PICTURE_TIMELINE, PICTURE_STEPS, PICTURES };
 
 /* The one that is asked for; PICTURES after reporting. */
 static enum picture find_picture(struct show_command *c)
@@ -30,9 +33,12 @@ static enum picture find_picture(struct show_command *c)
 		return PICTURE_LAYOUT;
 	if (c->graph)
 		return PICTURE_GRAPH;
+	if (c->timeline)
+		return PICTURE_TIMELINE;
 	if (c->pipeline)
 		return PICTURE_STEPS;
-	diag_error(c->d, DIAG_NOWHERE, "what is to be shown? --layout=TENSOR, --graph or --pipeline");
+	diag_error(c->d, DIAG_NOWHERE,
+	           "what is to be shown? --layout=TENSOR, --graph, --timeline or --pipeline");
 	return PICTURES;
 }
 
@@ -102,6 +108,45 @@ static bool show_graph(struct show_command *c, struct module *m, struct buf *out
 	return ok;
 }
 
+static void put_timeline(struct timeline *t, bool svg, struct buf *out)
+{
+	if (svg)
+		timeline_svg(t, out);
+	else
+		timeline_print(t, &(struct timeline_print){.classes = 4}, out);
+	timeline_close(t);
+}
+
+static bool show_timeline(struct show_command *c, struct module *m, bool svg, struct buf *out)
+{
+	enum status status;
+	const struct cluster *cluster = compile_cluster(c->d, &c->compile, &status);
+	struct cost *cost = cluster ? cost_new(m, cluster, c->d) : NULL;
+	struct arena *a = arena_new();
+	struct sim_simulation s;
+	struct timeline t;
+	struct sim recorded;
+	bool ok = false;
+	if (cost && sim_is_recorded(m)) {
+		ok = sim_run(m, cost, NULL, c->d, a, &recorded);
+		if (ok) {
+			sim_recorded_timeline(&recorded, &t);
+			put_timeline(&t, svg, out);
+		}
+	} else if (cost) {
+		cost_set_streams(cost, c->streams);
+		ok = sim_simulation_open(&s, m, cost, &(struct sim_settings){.streams = c->streams}, c->d);
+		if (ok) {
+			sim_devices_timeline(&s.run.events, &s.run.classes, false, &t);
+			put_timeline(&t, svg, out);
+			sim_simulation_close(&s);
+		}
+	}
+	cost_free(cost);
+	arena_free(a);
+	return ok;
+}
+
 static bool draw(struct show_command *c, enum picture picture, struct module *m, struct buf *out)
 {
 	bool svg = !strcmp(format_of(c), "svg");
@@ -110,6 +155,8 @@ static bool draw(struct show_command *c, enum picture picture, struct module *m,
 		return show_layout(c, m, svg, out);
 	case PICTURE_GRAPH:
 		return show_graph(c, m, out);
+	case PICTURE_TIMELINE:
+		return show_timeline(c, m, svg, out);
 	case PICTURE_STEPS:
 		return show_steps(c, m, svg, out);
 	case PICTURES:
@@ -179,6 +226,10 @@ int cmd_show(int argc, char **argv)
 	     .kind = OPTION_SWITCH,
 	     .to = &c.graph,
 	     .help = "statements, streams, communication and waits of a rank"},
+	    {.name = "timeline",
+	     .kind = OPTION_SWITCH,
+	     .to = &c.timeline,
+	     .help = "what happens when, and the memory, as `hirc sim` predicts it"},
 	    {.name = "rank",
 	     .kind = OPTION_INT,
 	     .to = &c.rank,

@@ -13,7 +13,7 @@ static const char light[] = "text{font-family:ui-monospace,Menlo,Consolas,'DejaV
                             ".wait{fill:none;stroke:#b3261e;stroke-dasharray:5 3}.head{fill:#5b6675}"
                             ".grid{stroke:#d5dae1}.frame{fill:none;stroke:#5b6675}"
                             ".pending{fill:none;stroke:#5b6675;stroke-dasharray:4 3}"
-                            ".heat{fill:#1f6fd0}.exposed{fill:#d9483b}.live{fill:#f0d9a8;stroke:#b8862b}"
+                            ".heat{fill:#1f6fd0}.exposed{fill:#f08c80}.live{fill:#f0d9a8;stroke:#b8862b}"
                             ".limit{stroke:#b3261e;stroke-dasharray:6 3}"
                             ".k0{fill:#bcd7f5}.k1{fill:#f9d3a8}.k2{fill:#c4e5c0}.k3{fill:#f4c1c4}"
                             ".k4{fill:#d9cdf0}.k5{fill:#e6d3c1}.k6{fill:#f2cbe3}.k7{fill:#d3dca9}"

@@ -123,7 +123,7 @@ def pictures(hirc):
         for program in ("column_parallel_ring", "ag_matmul", "matmul_reduce_scatter", "row_parallel_linear"):
             yield shown(hirc, f"examples/{program}.hir", [f"--np={ranks}", "--pipeline"])
         yield shown(hirc, "examples/ag_matmul.hir", [f"--np={ranks}", "--pipeline=p2p"])
-        for picture in ("--pipeline", "--graph"):
+        for picture in ("--pipeline", "--graph", "--timeline"):
             yield shown(hirc, "-", [f"--np={ranks}", picture], LONG_NAMES)
         yield shown(hirc, "examples/ag_matmul.hir", [f"--np={ranks}", "--graph", "--pipeline=p2p"])
     for sizes in ((2, 2, 10), (1, 1, 4), (3, 5, 100000), (8, 8, 63), (2, 32, 1)):
@@ -133,6 +133,10 @@ def pictures(hirc):
             yield shown(hirc, "-", [f"--layout={tensor}"], GRID_SUM.format(*sizes))
     for program in ("transformer_layer", "moe_layer", "pipeline_stages", "mesh_axes", "fsdp_transformer_backward"):
         yield shown(hirc, f"examples/{program}.hir", ["--graph", "--rank=1"])
+        yield shown(hirc, f"examples/{program}.hir", ["--timeline"])
+    for limit in ("7M", "8M", "1G"):
+        yield shown(hirc, "tests/sim/two_layers.graph",
+                    ["--timeline", "--passes=schedule-overlap", f"--memory-limit={limit}"])
     for tensor in ("X", "Gy", "A", "Az"):
         yield shown(hirc, "examples/mesh_axes.hir", [f"--layout={tensor}"])
 
