@@ -26,20 +26,36 @@ struct show_command {
 
 enum picture { PICTURE_LAYOUT, PICTURE_GRAPH, PICTURE_TIMELINE, PICTURE_STEPS, PICTURES };
 
-/* The one that is asked for; PICTURES after reporting. */
+/* The one that is asked for; PICTURES after reporting. A kind of --pipeline goes with any. */
 static enum picture find_picture(struct show_command *c)
 {
-	if (c->layout)
-		return PICTURE_LAYOUT;
-	if (c->graph)
-		return PICTURE_GRAPH;
-	if (c->timeline)
-		return PICTURE_TIMELINE;
-	if (c->pipeline)
-		return PICTURE_STEPS;
-	diag_error(c->d, DIAG_NOWHERE,
-	           "what is to be shown? --layout=TENSOR, --graph, --timeline or --pipeline");
-	return PICTURES;
+	const struct {
+		enum picture picture;
+		bool asked;
+		const char *name;
+	} known[] = {
+	    {PICTURE_LAYOUT, c->layout != NULL, "--layout"},
+	    {PICTURE_GRAPH, c->graph, "--graph"},
+	    {PICTURE_TIMELINE, c->timeline, "--timeline"},
+	    {PICTURE_STEPS, c->pipeline != NULL, "--pipeline"},
+	};
+	const char *first = NULL;
+	enum picture found = PICTURES;
+	for (unsigned k = 0; k < sizeof known / sizeof *known; k++) {
+		if (!known[k].asked || (known[k].picture == PICTURE_STEPS && found != PICTURES))
+			continue;
+		if (found != PICTURES) {
+			diag_error(c->d, DIAG_NOWHERE, "%s and %s: one picture at a time", first,
+			           known[k].name);
+			return PICTURES;
+		}
+		found = known[k].picture;
+		first = known[k].name;
+	}
+	if (found == PICTURES)
+		diag_error(c->d, DIAG_NOWHERE,
+		           "what is to be shown? --layout=TENSOR, --graph, --timeline or --pipeline");
+	return found;
 }
 
 static bool ends_with(const char *text, const char *end)
@@ -56,6 +72,19 @@ static const char *format_of(const struct show_command *c)
 	if (c->output && ends_with(c->output, ".svg"))
 		return "svg";
 	return c->output && ends_with(c->output, ".dot") ? "dot" : "text";
+}
+
+/* Options that a picture has nothing to do with; false after reporting one. */
+static bool check_options(struct show_command *c, enum picture picture)
+{
+	const char *wrong = c->loop && picture != PICTURE_STEPS   ? "--loop is for --pipeline"
+	                    : c->rank && picture != PICTURE_GRAPH ? "--rank is for --graph"
+	                    : !strcmp(format_of(c), "dot") && picture != PICTURE_GRAPH
+	                        ? "--format=dot is for --graph"
+	                        : NULL;
+	if (wrong)
+		diag_error(c->d, DIAG_NOWHERE, "%s", wrong);
+	return !wrong;
 }
 
 static bool write_out(struct show_command *c, const struct buf *text)
@@ -170,12 +199,8 @@ static enum status show(struct show_command *c, const char *path)
 	enum status status = STATUS_OK;
 	enum picture picture = find_picture(c);
 	struct buf text = {0};
-	if (picture == PICTURES)
+	if (picture == PICTURES || !check_options(c, picture))
 		return STATUS_USAGE;
-	if (!strcmp(format_of(c), "dot") && picture != PICTURE_GRAPH) {
-		diag_error(c->d, DIAG_NOWHERE, "--format=dot is for --graph");
-		return STATUS_USAGE;
-	}
 	/* Layouts are those of the program as it was written, once all of them are known. */
 	if (picture == PICTURE_LAYOUT && !c->compile.passes && !c->compile.pipeline.stop_after)
 		c->compile.pipeline.stop_after = "propagate-shardings";

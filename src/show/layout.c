@@ -244,7 +244,9 @@ static bool change_open(struct layout_picture *p, value_id from, value_id to, op
 		return false;
 	}
 	reshard_classify(m, m->value.at[from].type, m->value.at[to].type, &r);
-	p->counted = volume_pairs(m, m->value.at[from].type, m->value.at[to].type, &r, p->arena, &p->pairs);
+	p->unknown = r.kind == RESHARD_NONE ? r.reason : "too many devices to count what moves";
+	p->counted = r.kind != RESHARD_NONE &&
+	             volume_pairs(m, m->value.at[from].type, m->value.at[to].type, &r, p->arena, &p->pairs);
 	for (uint32_t q = 0; p->counted && q < p->pairs.n; q++) {
 		int64_t sent = 0;
 		for (uint32_t k = 0; k < p->pairs.n; k++)
@@ -253,7 +255,7 @@ static bool change_open(struct layout_picture *p, value_id from, value_id to, op
 		p->most = sent > p->most ? sent : p->most;
 	}
 	buf_printf(&text, "%s -> %s: %s", p->side[0].name, p->side[1].name, kind_text(&r));
-	for (unsigned k = 0; k < r.axis_n; k++)
+	for (unsigned k = 0; k < r.axis_n && r.kind != RESHARD_NONE; k++)
 		buf_printf(&text, "%s%s", k ? ", " : " over ",
 		           names_text(m->names, ir_mesh(m, r.mesh)->axis_name[r.axis[k]]));
 	if (op)
@@ -352,7 +354,7 @@ void layout_picture_print(const struct layout_picture *p, struct buf *out)
 		return;
 	buf_printf(out, "\n%s\n", p->change);
 	if (!p->counted)
-		buf_printf(out, "  more than %d devices: what moves is not counted\n", VOLUME_MAX_DEVICES);
+		buf_printf(out, "  %s\n", p->unknown);
 	else
 		buf_printf(out, "  %lld B move, at most %lld B from one device\n", (long long)p->total,
 		           (long long)p->most);

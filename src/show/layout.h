@@ -38,6 +38,7 @@ struct layout_picture {
 	const char *change; /* what does it, and where; NULL: one side */
 	struct volume_pairs pairs;
 	bool counted;        /* whether pairs are known */
+	const char *unknown; /* why not */
 	int64_t total, most; /* bytes: of all, of the device that gives most */
 };
 

@@ -251,7 +251,7 @@ static void put_table(struct svg *g, const struct layout_picture *p, double x, d
 	svg_text(g, "bold", x, y, SVG_START, SVG_HEAD, room, "what moves");
 	svg_text(g, "dim", x, y + 18, SVG_START, SVG_SMALL, room, p->change);
 	if (!p->counted) {
-		svg_text(g, "dim", x, y + 34, SVG_START, SVG_SMALL, room, "too many devices to count it");
+		svg_text(g, "dim", x, y + 34, SVG_START, SVG_SMALL, room, p->unknown);
 		*bottom = y + 40;
 		return;
 	}
