@@ -23,19 +23,19 @@ enum {
 	SNIPPET_BEFORE = 100, /* of these, before the caret when the line is cut */
 };
 
-enum severity { SEVERITY_ERROR, SEVERITY_WARNING, SEVERITY_NOTE };
-
 static const struct {
 	const char *name, *color;
 } severities[] = {
-    [SEVERITY_ERROR] = {"error", "\033[1;31m"},
-    [SEVERITY_WARNING] = {"warning", "\033[1;35m"},
-    [SEVERITY_NOTE] = {"note", "\033[1;36m"},
+    [DIAG_ERROR] = {"error", "\033[1;31m"},
+    [DIAG_WARNING] = {"warning", "\033[1;35m"},
+    [DIAG_NOTE] = {"note", "\033[1;36m"},
 };
 static const char color_bold[] = "\033[1m", color_caret[] = "\033[1;32m", color_off[] = "\033[0m";
 
 struct diag {
 	FILE *out;
+	void (*sink)(void *to, const struct diag_message *message); /* instead of out; NULL: none */
+	void *sink_to;
 	enum diag_format format;
 	bool color;
 	struct source *source; /* borrowed; NULL: none */
@@ -85,6 +85,12 @@ void diag_free(struct diag *d)
 	free(d);
 }
 
+void diag_set_sink(struct diag *d, void (*sink)(void *to, const struct diag_message *message), void *to)
+{
+	d->sink = sink;
+	d->sink_to = to;
+}
+
 struct source *diag_set_source(struct diag *d, struct source *s)
 {
 	struct source *former = d->source;
@@ -121,10 +127,10 @@ static void json_string(struct buf *b, const char *s)
 	buf_putc(b, '"');
 }
 
-static void json_message(struct diag *d, enum severity severity, uint32_t at)
+static void json_message(struct diag *d, enum diag_severity severity, uint32_t at)
 {
 	struct buf *b = &d->json;
-	if (severity != SEVERITY_NOTE) {
+	if (severity != DIAG_NOTE) {
 		json_flush(d);
 	} else if (b->n) {
 		buf_puts(b, d->json_has_notes ? "," : ",\"notes\":[");
@@ -138,7 +144,7 @@ static void json_message(struct diag *d, enum severity severity, uint32_t at)
 		json_string(b, d->source->name);
 		buf_printf(b, ",\"line\":%u,\"column\":%u,", line, column);
 	}
-	if (severity != SEVERITY_NOTE || !d->json_has_notes)
+	if (severity != DIAG_NOTE || !d->json_has_notes)
 		buf_printf(b, "\"severity\":\"%s\",", severities[severity].name);
 	buf_puts(b, "\"message\":");
 	json_string(b, d->message.at);
@@ -215,7 +221,7 @@ static void put_snippet(struct diag *d, uint32_t at, uint32_t length, uint32_t c
 	buf_putc(b, '\n');
 }
 
-static void text_message(struct diag *d, enum severity severity, uint32_t at, uint32_t length)
+static void text_message(struct diag *d, enum diag_severity severity, uint32_t at, uint32_t length)
 {
 	struct buf *b = &d->text;
 	uint32_t line = 0, column = 0;
@@ -225,7 +231,7 @@ static void text_message(struct diag *d, enum severity severity, uint32_t at, ui
 		source_position(d->source, at, &line, &column);
 		put_safe(b, d->source->name);
 		buf_printf(b, ":%u:%u: ", line, column);
-	} else if (severity != SEVERITY_NOTE) {
+	} else if (severity != DIAG_NOTE) {
 		buf_puts(b, "hirc: ");
 	}
 	put_color(d, severities[severity].color);
@@ -242,18 +248,18 @@ static void text_message(struct diag *d, enum severity severity, uint32_t at, ui
 
 /* Either */
 
-static void report(struct diag *d, enum severity severity, uint32_t at, uint32_t length, const char *format,
-                   va_list args)
+static void report(struct diag *d, enum diag_severity severity, uint32_t at, uint32_t length,
+                   const char *format, va_list args)
 {
-	d->errors += severity == SEVERITY_ERROR;
-	d->warnings += severity == SEVERITY_WARNING;
-	if (severity != SEVERITY_NOTE) {
+	d->errors += severity == DIAG_ERROR;
+	d->warnings += severity == DIAG_WARNING;
+	if (severity != DIAG_NOTE) {
 		bool over =
-		    severity == SEVERITY_ERROR ? d->errors > DIAG_MAX_ERRORS : d->errors >= DIAG_MAX_ERRORS;
+		    severity == DIAG_ERROR ? d->errors > DIAG_MAX_ERRORS : d->errors >= DIAG_MAX_ERRORS;
 		d->dropped = over;
-		d->hidden += over && severity == SEVERITY_ERROR;
+		d->hidden += over && severity == DIAG_ERROR;
 	}
-	if (d->dropped || !d->out)
+	if (d->dropped || (!d->out && !d->sink))
 		return;
 
 	if (d->source == d->moved.source && at >= d->moved.from && at < d->moved.to)
@@ -264,7 +270,9 @@ static void report(struct diag *d, enum severity severity, uint32_t at, uint32_t
 		at = DIAG_NOWHERE;
 	else if (at != DIAG_NOWHERE && at > d->source->size)
 		at = d->source->size;
-	if (d->format == DIAG_JSON)
+	if (d->sink)
+		d->sink(d->sink_to, &(struct diag_message){severity, d->source, at, length, d->message.at});
+	else if (d->format == DIAG_JSON)
 		json_message(d, severity, at);
 	else
 		text_message(d, severity, at, length);
@@ -274,7 +282,7 @@ void diag_error(struct diag *d, uint32_t at, const char *format, ...)
 {
 	va_list args;
 	va_start(args, format);
-	report(d, SEVERITY_ERROR, at, 1, format, args);
+	report(d, DIAG_ERROR, at, 1, format, args);
 	va_end(args);
 }
 
@@ -282,7 +290,7 @@ void diag_error_span(struct diag *d, uint32_t at, uint32_t length, const char *f
 {
 	va_list args;
 	va_start(args, format);
-	report(d, SEVERITY_ERROR, at, length, format, args);
+	report(d, DIAG_ERROR, at, length, format, args);
 	va_end(args);
 }
 
@@ -290,7 +298,7 @@ void diag_warning(struct diag *d, uint32_t at, const char *format, ...)
 {
 	va_list args;
 	va_start(args, format);
-	report(d, SEVERITY_WARNING, at, 1, format, args);
+	report(d, DIAG_WARNING, at, 1, format, args);
 	va_end(args);
 }
 
@@ -298,7 +306,7 @@ void diag_note(struct diag *d, uint32_t at, const char *format, ...)
 {
 	va_list args;
 	va_start(args, format);
-	report(d, SEVERITY_NOTE, at, 1, format, args);
+	report(d, DIAG_NOTE, at, 1, format, args);
 	va_end(args);
 }
 

@@ -42,6 +42,16 @@ void diag_error_span(struct diag *d, uint32_t at, uint32_t length, const char *f
 void diag_warning(struct diag *d, uint32_t at, const char *format, ...) __attribute__((format(printf, 3, 4)));
 void diag_note(struct diag *d, uint32_t at, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
+/* One message as it is reported; the text is only there during the call. */
+struct diag_message {
+	enum diag_severity { DIAG_ERROR, DIAG_WARNING, DIAG_NOTE } severity;
+	const struct source *source; /* NULL: none */
+	uint32_t at, length;         /* DIAG_NOWHERE: at no place */
+	const char *text;
+};
+/* Messages go to a function, and nowhere else; of errors as many as would be printed. */
+void diag_set_sink(struct diag *d, void (*sink)(void *to, const struct diag_message *message), void *to);
+
 unsigned diag_error_count(const struct diag *d);
 unsigned diag_warning_count(const struct diag *d);
 /* Prints `N more errors not shown` when the limit was passed. */

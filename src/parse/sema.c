@@ -135,7 +135,7 @@ static void mark_groups(struct sema *s)
 		diag_note(s->d, s->m->op.at[f.other].at, "%s", f.other_is);
 }
 
-struct module *sema_build(struct diag *d, struct ast *a, const struct sema_options *options)
+struct module *sema_build_partial(struct diag *d, struct ast *a, const struct sema_options *options)
 {
 	unsigned before = diag_error_count(d);
 	struct sema s = {.d = d, .a = a, .options = options, .m = module_new(a->names)};
@@ -160,9 +160,15 @@ struct module *sema_build(struct diag *d, struct ast *a, const struct sema_optio
 	vec_free(&s.measure);
 	if (diag_error_count(d) == before)
 		mark_groups(&s);
-	if (diag_error_count(d) > before) {
-		module_free(s.m);
-		return NULL;
-	}
 	return s.m;
+}
+
+struct module *sema_build(struct diag *d, struct ast *a, const struct sema_options *options)
+{
+	unsigned before = diag_error_count(d);
+	struct module *m = sema_build_partial(d, a, options);
+	if (diag_error_count(d) == before)
+		return m;
+	module_free(m);
+	return NULL;
 }

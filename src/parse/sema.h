@@ -20,5 +20,8 @@ struct sema_options {
 
 /* Takes over the AST's names. NULL when an error was reported. */
 struct module *sema_build(struct diag *d, struct ast *a, const struct sema_options *options);
+/* The same for who shows a program while it is written: errors or not, what could be read of it. With errors
+ * it is only for looking at its declarations and values. */
+struct module *sema_build_partial(struct diag *d, struct ast *a, const struct sema_options *options);
 
 #endif

@@ -1,28 +1,46 @@
 /* sema_argument: the arguments of a call sorted into operands, scalars, teams and attributes. */
 #include "parse/sema_call.h"
+#include "parse/vocabulary.h"
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
 /* Keys that are operands or the team rather than attributes. */
+static const struct special {
+	const char *key;
+	uint32_t traits;      /* of operations that take it, or … */
+	enum op_kind only[2]; /* … these; OP_NONE: none */
+	size_t at;            /* in struct call */
+} specials[] = {
+    {"axis", TRAIT_COLLECTIVE, {OP_SYMMETRIC_VIEW}, offsetof(struct call, axis)},
+    {"team", TRAIT_COLLECTIVE, {OP_NONE}, offsetof(struct call, team_list)},
+    {"root", TRAIT_ROOTED, {OP_NONE}, offsetof(struct call, root)},
+    {"send_peer", 0, {OP_COLLECTIVE_PERMUTE}, offsetof(struct call, send_peer)},
+    {"recv_peer", 0, {OP_COLLECTIVE_PERMUTE}, offsetof(struct call, recv_peer)},
+    {"peer", TRAIT_P2P, {OP_NONE}, offsetof(struct call, peer)},
+    {"index", 0, {OP_SELECT}, offsetof(struct call, index)},
+    {"stream_index", 0, {OP_SHARD_BY_STREAM}, offsetof(struct call, index)},
+};
+enum { SPECIALS = sizeof specials / sizeof *specials };
+
+static bool takes_special(enum op_kind kind, const struct special *x)
+{
+	return op_info[kind].traits & x->traits || (kind && (kind == x->only[0] || kind == x->only[1]));
+}
+
+const char *vocabulary_key(enum op_kind kind, unsigned k)
+{
+	for (unsigned i = 0; i < SPECIALS; i++)
+		if (takes_special(kind, &specials[i]) && k-- == 0)
+			return specials[i].key;
+	return NULL;
+}
+
 static ast_id *special_key(struct call *c, const char *key)
 {
-	uint32_t traits = op_info[c->kind].traits;
-	bool collective = traits & TRAIT_COLLECTIVE;
-	if ((collective || c->kind == OP_SYMMETRIC_VIEW) && !strcmp(key, "axis"))
-		return &c->axis;
-	if (collective && !strcmp(key, "team"))
-		return &c->team_list;
-	if (traits & TRAIT_ROOTED && !strcmp(key, "root"))
-		return &c->root;
-	if (c->kind == OP_COLLECTIVE_PERMUTE && !strcmp(key, "send_peer"))
-		return &c->send_peer;
-	if (c->kind == OP_COLLECTIVE_PERMUTE && !strcmp(key, "recv_peer"))
-		return &c->recv_peer;
-	if (traits & TRAIT_P2P && !strcmp(key, "peer"))
-		return &c->peer;
-	if ((c->kind == OP_SELECT && !strcmp(key, "index")) ||
-	    (c->kind == OP_SHARD_BY_STREAM && !strcmp(key, "stream_index")))
-		return &c->index;
+	for (unsigned i = 0; i < SPECIALS; i++)
+		if (!strcmp(specials[i].key, key) && takes_special(c->kind, &specials[i]))
+			return (ast_id *)((char *)c + specials[i].at);
 	return NULL;
 }
 
@@ -168,7 +186,7 @@ bool call_push_special(struct sema *s, struct call *c)
 		bool wanted;
 		ast_id e;
 		const char *key;
-	} specials[] = {
+	} wants[] = {
 	    {traits & TRAIT_ROOTED, c->root, "root"},
 	    {c->kind == OP_COLLECTIVE_PERMUTE, c->send_peer, "send_peer"},
 	    {c->kind == OP_COLLECTIVE_PERMUTE, c->recv_peer, "recv_peer"},
@@ -176,14 +194,14 @@ bool call_push_special(struct sema *s, struct call *c)
 	    {c->kind == OP_SELECT, c->index, "index"},
 	    {c->kind == OP_SHARD_BY_STREAM && !has_positional_index(c), c->index, "stream_index"},
 	};
-	for (unsigned i = 0; i < sizeof specials / sizeof *specials; i++) {
-		if (!specials[i].wanted)
+	for (unsigned i = 0; i < sizeof wants / sizeof *wants; i++) {
+		if (!wants[i].wanted)
 			continue;
-		if (!specials[i].e) {
-			diag_error(s->d, at, "%s needs %s=", op_info[c->kind].hir, specials[i].key);
+		if (!wants[i].e) {
+			diag_error(s->d, at, "%s needs %s=", op_info[c->kind].hir, wants[i].key);
 			return false;
 		}
-		if (!call_push_scalar(s, c, specials[i].e))
+		if (!call_push_scalar(s, c, wants[i].e))
 			return false;
 	}
 	return true;

@@ -1,5 +1,6 @@
 /* sema_attr: attributes of operations, checked against the row of ops.def. */
 #include "parse/sema_call.h"
+#include "parse/vocabulary.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -131,6 +132,11 @@ static bool takes_attr(struct sema *s, const struct call *c, ast_id key)
 	return false;
 }
 
+bool vocabulary_is_switch(const char *attribute)
+{
+	return has_word("zero_init resets_to_zero keepdims causal", attribute);
+}
+
 bool call_push_attr(struct sema *s, struct call *c, ast_id key)
 {
 	struct attr a = {.key = sema_name(s, key)};
@@ -138,7 +144,7 @@ bool call_push_attr(struct sema *s, struct call *c, ast_id key)
 		return false;
 	if (!call_attr_value(s, ast_at(s->a, key)->first, &a))
 		return false;
-	if (has_word("zero_init resets_to_zero keepdims causal", ast_text(s->a, key))) {
+	if (vocabulary_is_switch(ast_text(s->a, key))) {
 		const char *value = a.kind == ATTR_NAME ? names_text(s->m->names, a.u.name) : "";
 		if (!strcmp(value, "false"))
 			return true; /* the default is not stored */

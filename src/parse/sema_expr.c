@@ -1,5 +1,6 @@
 /* sema_expr: index expressions, extents and constants from the AST. */
 #include "parse/sema_internal.h"
+#include "parse/vocabulary.h"
 #include <string.h>
 
 static const struct {
@@ -19,6 +20,21 @@ static const struct {
 };
 
 static const char *const builtins[] = {"axis_index", "size", "device"};
+static const char *const values[] = {"rank", "streams"};
+
+enum { FUNCTIONS = sizeof functions / sizeof *functions, BUILTINS = sizeof builtins / sizeof *builtins };
+
+const char *vocabulary_function(unsigned k)
+{
+	if (k < FUNCTIONS)
+		return functions[k].text;
+	return k - FUNCTIONS < BUILTINS ? builtins[k - FUNCTIONS] : NULL;
+}
+
+const char *vocabulary_value(unsigned k)
+{
+	return k < 2 ? values[k] : NULL;
+}
 
 static enum expr_kind function_kind(const char *name)
 {
@@ -247,9 +263,9 @@ static expr_id name(struct sema *s, ast_id e)
 			                text);
 			return 0;
 		}
-	if (!strcmp(text, "rank"))
+	if (!strcmp(text, values[0]))
 		return expr_rank(s->m);
-	if (!strcmp(text, "streams") || !strcmp(text, "numberOfStreams"))
+	if (!strcmp(text, values[1]) || !strcmp(text, "numberOfStreams"))
 		return expr_streams(s->m);
 	if (sema_find_tensor(s, n)) {
 		diag_error_span(s->d, at, (uint32_t)strlen(text), "'%s' is a tensor, not a number", text);

@@ -2,6 +2,7 @@
 #include "ir/edit.h"
 #include "ir/number.h"
 #include "parse/sema_internal.h"
+#include "parse/vocabulary.h"
 #include <string.h>
 
 static bool is_exported(const struct sema *s, name_id name)
@@ -42,6 +43,19 @@ static const struct initialiser initialisers[] = {
     {"file", true, {{"path", ARGUMENT_STRING}, {NULL, 0}}},
 };
 enum { INITIALISERS = sizeof initialisers / sizeof *initialisers };
+
+const char *vocabulary_initialiser(unsigned k)
+{
+	return k < INITIALISERS ? initialisers[k].name : NULL;
+}
+
+const char *vocabulary_argument(const char *initialiser, unsigned k)
+{
+	for (unsigned i = 0; i < INITIALISERS; i++)
+		if (!strcmp(initialisers[i].name, initialiser))
+			return k < 2 ? initialisers[i].argument[k].key : NULL;
+	return NULL;
+}
 
 static const struct initialiser *find_initialiser(struct sema *s, ast_id init)
 {

@@ -1,6 +1,7 @@
 /* sema_type: types with their placements, and schedule blocks. */
 #include "ir/layout.h"
 #include "parse/sema_internal.h"
+#include "parse/vocabulary.h"
 #include <string.h>
 
 static bool mesh_axis(struct sema *s, ast_id node, name_id name, mesh_id mesh, unsigned *out)
@@ -28,17 +29,21 @@ static bool mesh_axis(struct sema *s, ast_id node, name_id name, mesh_id mesh, u
 	return false;
 }
 
+static const struct {
+	const char *text;
+	enum sugar_kind kind;
+} kinds[] = {
+    {"stream", SUGAR_STREAM}, {"serial", SUGAR_SERIAL}, {"swizzle1d", SUGAR_SWIZZLE}, {"block", SUGAR_BLOCK}};
+
+const char *vocabulary_placement(unsigned k)
+{
+	return k < sizeof kinds / sizeof *kinds ? kinds[k].text : NULL;
+}
+
 static bool place(struct sema *s, ast_id node, mesh_id mesh, struct sugar_place *out)
 {
 	const struct ast_node *n = ast_at(s->a, node);
 	const char *text = ast_text(s->a, node);
-	static const struct {
-		const char *text;
-		enum sugar_kind kind;
-	} kinds[] = {{"stream", SUGAR_STREAM},
-	             {"serial", SUGAR_SERIAL},
-	             {"swizzle1d", SUGAR_SWIZZLE},
-	             {"block", SUGAR_BLOCK}};
 	unsigned axis;
 	*out = (struct sugar_place){.kind = SUGAR_MESH};
 	if (n->flags & AST_BARE) {
@@ -181,18 +186,24 @@ static bool read_mesh(struct sema *s, ast_id type, mesh_id *mesh)
 	return true;
 }
 
+static const char *const memories[] = {
+    [MEMORY_GLOBAL] = "global", [MEMORY_LOCAL] = "local", [MEMORY_SYMMETRIC] = "symmetric"};
+
+const char *vocabulary_memory(unsigned k)
+{
+	return k < sizeof memories / sizeof *memories ? memories[k] : NULL;
+}
+
 static bool read_memory(struct sema *s, ast_id word, enum memory *out)
 {
-	static const char *const known[] = {
-	    [MEMORY_GLOBAL] = "global", [MEMORY_LOCAL] = "local", [MEMORY_SYMMETRIC] = "symmetric"};
 	const struct ast_node *n = ast_at(s->a, word);
 	struct suggest g = suggest_start(ast_text(s->a, word));
 	for (unsigned k = 0; k < 3; k++) {
-		if (!strcmp(known[k], g.word)) {
+		if (!strcmp(memories[k], g.word)) {
 			*out = (enum memory)k;
 			return true;
 		}
-		suggest_try(&g, known[k]);
+		suggest_try(&g, memories[k]);
 	}
 	diag_error_span(s->d, n->at, n->end - n->at,
 	                "a tensor is in global, local or symmetric memory, not '%s'", g.word);
@@ -329,6 +340,16 @@ static const char *parallelize(struct schedule *c, uint8_t pos, ast_id kind)
 	return domain_parallelize(c->s->m, &c->b, pos, PLACE_MESH, &c->s->m->mesh.at[c->mesh], axis);
 }
 
+/* Those before "reorder" begin with a loop position. */
+static const char *const primitives[] = {"split",   "merge",      "swizzle1d", "parallelize",
+                                         "reorder", "allocation", "contiguity"};
+enum { PRIMITIVES = sizeof primitives / sizeof *primitives };
+
+const char *vocabulary_primitive(unsigned k)
+{
+	return k < PRIMITIVES ? primitives[k] : NULL;
+}
+
 /* NULL, a reason, or "" when it was reported. */
 static const char *primitive(struct schedule *c, ast_id call)
 {
@@ -369,18 +390,14 @@ static const char *primitive(struct schedule *c, ast_id call)
 		}
 		return n == c->b.alloc_n ? NULL : "contiguity takes t, f or n for each allocated axis";
 	}
-	static const char *const others[] = {"split", "merge", "swizzle1d", "parallelize"};
 	unsigned which = 0;
-	while (which < 4 && strcmp(others[which], name))
+	while (which < 4 && strcmp(primitives[which], name))
 		which++;
 	if (which == 4) {
 		struct suggest g = suggest_start(name);
 		diag_error(s->d, ast_at(s->a, call)->at, "unknown scheduling primitive '%s'", name);
-		for (unsigned k = 0; k < 4; k++)
-			suggest_try(&g, others[k]);
-		suggest_try(&g, "reorder");
-		suggest_try(&g, "allocation");
-		suggest_try(&g, "contiguity");
+		for (unsigned k = 0; k < PRIMITIVES; k++)
+			suggest_try(&g, primitives[k]);
 		diag_suggest(s->d, &g);
 		return "";
 	}
