@@ -1,0 +1,202 @@
+/* complete_place: what is being written at a place, from the text before it. */
+#include "base/source.h"
+#include "lsp/complete.h"
+#include <ctype.h>
+
+enum { LOOK_BACK = 64 << 10 }; /* bytes before the place that are looked at */
+
+static bool is_word(char c)
+{
+	return isalnum((unsigned char)c) || c == '_';
+}
+
+static uint32_t skip_back(const char *text, uint32_t from, uint32_t at)
+{
+	while (at > from && strchr(" \t", text[at - 1]))
+		at--;
+	return at;
+}
+
+static uint32_t word_begin(const char *text, uint32_t from, uint32_t at)
+{
+	while (at > from && is_word(text[at - 1]))
+		at--;
+	return at;
+}
+
+/* The word that ends at a place, or behind blanks there, as text. */
+static void word_before(const char *text, uint32_t from, uint32_t at, char out[64])
+{
+	uint32_t end = skip_back(text, from, at), begin = word_begin(text, from, end);
+	snprintf(out, 64, "%.*s", (int)(end - begin), text + begin);
+}
+
+static uint32_t line_begin(const char *text, uint32_t at)
+{
+	while (at && text[at - 1] != '\n')
+		at--;
+	return at;
+}
+
+/* Behind `--passes=a,b` in a comment: a pass, or behind { an option of it. */
+static void in_comment(const char *text, uint32_t from, struct complete_context *c)
+{
+	static const char *const options[] = {"--passes=", "--stop-after=", "--print-after="};
+	uint32_t at = c->from, brace = 0;
+	while (at > from && (is_word(text[at - 1]) || strchr("-,{};=", text[at - 1]))) {
+		at--;
+		if (text[at] == '}' && !brace)
+			brace = UINT32_MAX; /* closed: not within its options */
+		if (text[at] == '{' && !brace)
+			brace = at;
+	}
+	for (unsigned k = 0; k < 3; k++)
+		if (!strncmp(text + at, options[k], strlen(options[k])))
+			c->place = COMPLETE_PASS;
+	if (c->place != COMPLETE_PASS)
+		return;
+	if (brace && brace != UINT32_MAX) {
+		uint32_t name = brace;
+		while (name > at && (is_word(text[name - 1]) || text[name - 1] == '-'))
+			name--;
+		snprintf(c->call, sizeof c->call, "%.*s", (int)(brace - name), text + name);
+		c->place = text[c->from - 1] == '=' ? COMPLETE_NOTHING : COMPLETE_OPTION;
+	}
+	while (c->place == COMPLETE_PASS && c->from > at &&
+	       (is_word(text[c->from - 1]) || text[c->from - 1] == '-'))
+		c->from--;
+}
+
+/* Comments and strings hold brackets that count for nothing; true: the place is in one. */
+static bool in_text(const char *text, uint32_t line, uint32_t at, bool *comment)
+{
+	bool string = false;
+	*comment = false;
+	for (uint32_t i = line; i < at; i++) {
+		if (string && text[i] == '\\')
+			i++;
+		else if (text[i] == '"')
+			string = !string;
+		else if (text[i] == '#' && !string)
+			return *comment = true;
+	}
+	return string;
+}
+
+/* The bracket that is open at a place, within its statement; UINT32_MAX: none. */
+static uint32_t open_bracket(const char *text, uint32_t from, uint32_t at)
+{
+	unsigned closed = 0;
+	while (at-- > from) {
+		if (strchr(")]}", text[at]) && text[at])
+			closed++;
+		else if (strchr("([{", text[at]) && closed-- == 0)
+			return at;
+	}
+	return UINT32_MAX;
+}
+
+/* What a line begins with: the text behind its blanks. */
+static bool begins(const char *line, const char *word)
+{
+	size_t n = strlen(word);
+	line += strspn(line, " \t");
+	return !strncmp(line, word, n) && !is_word(line[n]);
+}
+
+/* Whether the place is in the braces of a program, and in those of a schedule. */
+static bool in_program(const struct snapshot *x, uint32_t at, bool *schedule)
+{
+	const struct ast *a = x->ast;
+	const char *text = x->source->text;
+	uint32_t from = at > LOOK_BACK ? at - LOOK_BACK : 0, brace = open_bracket(text, from, at);
+	char word[64];
+	*schedule = false;
+	if (brace != UINT32_MAX && text[brace] == '{') {
+		uint32_t end = skip_back(text, from, brace), name = word_begin(text, from, end);
+		word_before(text, from, name, word);
+		*schedule = !strcmp(word, "schedule");
+	}
+	ast_each (a, child, a->root) {
+		const struct ast_node *n = ast_at(a, child);
+		ast_id block = n->kind == AST_PROGRAM ? n->first : 0;
+		if (block && at > ast_at(a, block)->at && (at < n->end || brace != UINT32_MAX))
+			return true;
+	}
+	return brace != UINT32_MAX;
+}
+
+static void in_call(const char *text, uint32_t from, uint32_t open, struct complete_context *c)
+{
+	uint32_t before = skip_back(text, open, c->from);
+	word_before(text, from, open, c->call);
+	c->place = c->call[0] ? COMPLETE_ARGUMENT : COMPLETE_OPERAND;
+	if (text[before - 1] == '=' && text[before - 2] != '=') {
+		word_before(text, open, before - 1, c->key);
+		c->place = c->key[0] ? COMPLETE_VALUE : COMPLETE_OPERAND;
+	}
+}
+
+static bool is_extent_call(const char *call)
+{
+	return !strcmp(call, "stream") || !strcmp(call, "serial") || !strcmp(call, "block");
+}
+
+static void in_line(const struct snapshot *x, uint32_t line, struct complete_context *c)
+{
+	const char *text = x->source->text, *start = text + line;
+	uint32_t before = skip_back(text, line, c->from);
+	char word[64], last = before > line ? text[before - 1] : '\n';
+	bool schedule, program = in_program(x, c->from, &schedule);
+	word_before(text, line, c->from, word);
+	if (schedule)
+		c->place = last == '\n' || last == '{' || last == ';' ? COMPLETE_PRIMITIVE : COMPLETE_PLACE;
+	else if (last == '@')
+		c->place = COMPLETE_PLACE;
+	else if (!strcmp(word, "on"))
+		c->place = COMPLETE_MESH;
+	else if (!strcmp(word, "schedule"))
+		c->place = COMPLETE_TENSOR;
+	else if (last == '\n' || last == '{' || last == '}')
+		c->place = program ? COMPLETE_STATEMENT : COMPLETE_FILE;
+	else if (last == ':')
+		c->place = COMPLETE_TYPE;
+	else if (last == ']')
+		c->place = COMPLETE_SUFFIX;
+	else if (last == '=' && (begins(start, "input") || begins(start, "inout")))
+		c->place = COMPLETE_DATA;
+	else if (begins(start, "param") || begins(start, "const") || begins(start, "let") ||
+	         begins(start, "for") || begins(start, "if") || begins(start, "mesh"))
+		c->place = COMPLETE_EXTENT;
+	else if (!strcmp(word, "output"))
+		c->place = COMPLETE_TENSOR;
+	else
+		c->place = strchr("=-+*/%<>,(", last) ? COMPLETE_OPERAND : COMPLETE_NOTHING;
+}
+
+struct complete_context complete_find(const struct snapshot *x, uint32_t offset)
+{
+	const char *text = x->source->text;
+	uint32_t line = line_begin(text, offset), from = line > LOOK_BACK ? line - LOOK_BACK : 0;
+	struct complete_context c = {.from = word_begin(text, line, offset)};
+	bool comment;
+	if (in_text(text, line, offset, &comment)) {
+		if (comment)
+			in_comment(text, line, &c);
+		return c;
+	}
+	uint32_t open = open_bracket(text, from, c.from);
+	char bracket = open == UINT32_MAX ? '\0' : text[open];
+	if (bracket == '(') {
+		in_call(text, from, open, &c);
+		if (!strcmp(c.call, "swizzle1d"))
+			c.place = COMPLETE_PLACE;
+		else if (is_extent_call(c.call))
+			c.place = COMPLETE_EXTENT;
+	} else if (bracket == '[') {
+		c.place = text[skip_back(text, open, c.from) - 1] == '@' ? COMPLETE_PLACE : COMPLETE_EXTENT;
+	} else {
+		in_line(x, line, &c);
+	}
+	return c;
+}

@@ -1,0 +1,42 @@
+/* document: a text that a client has open, and its positions.
+ *
+ * A position is a line and a character in it, both from 0; characters are UTF-16 code units or bytes,
+ * as was agreed on. What lies behind a line's or the text's end is that end. */
+#ifndef HIRC_LSP_DOCUMENT_H
+#define HIRC_LSP_DOCUMENT_H
+#include "base/str.h"
+#include "base/vec.h"
+
+enum document_columns { COLUMNS_UTF16, COLUMNS_UTF8 };
+
+struct position {
+	uint32_t line, character;
+};
+
+struct range {
+	struct position start, end;
+};
+
+struct snapshot;
+
+struct document {
+	char *uri, *name; /* name: what messages call it; owned */
+	struct buf text;
+	int64_t version;
+	VEC(uint32_t) line;        /* offset of each line's first byte, as of `mapped` */
+	bool mapped;               /* line is that of the text */
+	bool dirty;                /* its messages were not published yet */
+	struct snapshot *snapshot; /* of the text as it is; NULL: not made */
+};
+
+/* Takes a copy of the text. */
+struct document *document_new(const char *uri, const char *text);
+void document_free(struct document *x);
+
+uint32_t document_offset(struct document *x, enum document_columns columns, struct position at);
+struct position document_position(struct document *x, enum document_columns columns, uint32_t offset);
+
+/* Puts text in place of the bytes from … to; what was made of the former text is freed. */
+void document_replace(struct document *x, uint32_t from, uint32_t to, const char *text);
+
+#endif

@@ -1,0 +1,9 @@
+/* hover: the parts of what is shown at a place. */
+#ifndef HIRC_LSP_HOVER_H
+#define HIRC_LSP_HOVER_H
+#include "lsp/request.h"
+
+/* A tensor that has a value: its type, shape, bytes, what each rank holds, and what defines it. */
+void hover_tensor(struct request *r, uint32_t symbol, struct buf *out);
+
+#endif

@@ -1,0 +1,57 @@
+/* request: what a feature is given, and how it answers. */
+#ifndef HIRC_LSP_REQUEST_H
+#define HIRC_LSP_REQUEST_H
+#include "lsp/document.h"
+#include "lsp/snapshot.h"
+#include <cJSON.h>
+
+enum request_error {
+	REQUEST_OK = 0,
+	REQUEST_PARSE_ERROR = -32700,
+	REQUEST_INVALID = -32600,
+	REQUEST_METHOD_NOT_FOUND = -32601,
+	REQUEST_INVALID_PARAMS = -32602,
+	REQUEST_NOT_INITIALIZED = -32002,
+	REQUEST_CANCELLED = -32800,
+	REQUEST_FAILED = -32803,
+};
+
+struct request {
+	const cJSON *params;
+	enum document_columns columns;
+	struct document *document; /* of params.textDocument */
+	struct snapshot *snapshot; /* of the document */
+	const struct sema_options *options;
+	uint32_t offset;          /* of params.position, where the method has one */
+	enum request_error error; /* set by request_fail */
+	struct buf message;       /* and its text */
+};
+
+/* Always NULL. */
+cJSON *request_fail(struct request *r, enum request_error error, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* A range of the request's document. */
+cJSON *request_range(struct request *r, uint32_t from, uint32_t to);
+/* {uri, range} */
+cJSON *request_location(struct request *r, uint32_t from, uint32_t to);
+bool request_read_position(const cJSON *json, struct position *out);
+
+/* ---- the features; each returns its result, or NULL by request_fail */
+cJSON *feature_hover(struct request *r);
+cJSON *feature_definition(struct request *r);
+cJSON *feature_references(struct request *r);
+cJSON *feature_highlight(struct request *r);
+cJSON *feature_prepare_rename(struct request *r);
+cJSON *feature_rename(struct request *r);
+cJSON *feature_outline(struct request *r);
+cJSON *feature_format(struct request *r);
+cJSON *feature_complete(struct request *r);
+cJSON *feature_tokens(struct request *r);
+
+/* The names of what feature_tokens gives, for the answer to `initialize`. */
+cJSON *feature_tokens_legend(void);
+/* What `publishDiagnostics` says of a document. */
+cJSON *feature_diagnostics(struct request *r);
+
+#endif
