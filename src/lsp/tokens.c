@@ -55,7 +55,7 @@ cJSON *feature_tokens_legend(void)
 struct writer {
 	struct request *r;
 	struct position last;
-	VEC(int) data;
+	struct buf data; /* a JSON array: numbers by the hundred thousand */
 };
 
 /* A token that ends on its line. */
@@ -68,8 +68,11 @@ static void put(struct writer *w, uint32_t at, uint32_t end, enum token_kind kin
 	const int values[] = {(int)(p.line - w->last.line),
 	                      (int)(p.character - (p.line == w->last.line ? w->last.character : 0)),
 	                      (int)(q.character - p.character), (int)kind - 1, (int)modifier};
-	for (unsigned i = 0; i < 5; i++)
-		vec_push(&w->data, values[i]);
+	for (unsigned i = 0; i < 5; i++) {
+		if (w->data.n > 1)
+			buf_putc(&w->data, ',');
+		buf_puti(&w->data, values[i]);
+	}
 	w->last = p;
 }
 
@@ -116,6 +119,7 @@ cJSON *feature_tokens(struct request *r)
 	const struct snapshot *x = r->snapshot;
 	const struct source *s = x->source;
 	struct writer w = {.r = r};
+	buf_putc(&w.data, '[');
 	uint32_t next = 0, comment = 0;
 	for (uint32_t at = 0; at < s->size;) {
 		unsigned char c = (unsigned char)s->text[at];
@@ -148,7 +152,8 @@ cJSON *feature_tokens(struct request *r)
 		at = end > at ? end : at + 1;
 	}
 	cJSON *json = cJSON_CreateObject();
-	cJSON_AddItemToObject(json, "data", cJSON_CreateIntArray(w.data.at, (int)w.data.n));
-	vec_free(&w.data);
+	buf_putc(&w.data, ']');
+	cJSON_AddRawToObject(json, "data", w.data.at);
+	buf_free(&w.data);
 	return json;
 }

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """test_lsp HIRC [NAME…]: every request of `hirc lsp` over the real protocol; also broken and large texts."""
+import os
 import pathlib
 import random
 import subprocess
@@ -478,14 +479,19 @@ def bench():
     c.diagnostics()
     where = [c.find(f"|v{k}: f32") for k in range(1000, 9000, 400)]
 
+    def cpu():
+        fields = pathlib.Path(f"/proc/{c.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) * 1000 / os.sysconf("SC_CLK_TCK")
+
     def show(name, call, times=20):
-        took = []
+        took, before = [], cpu()
         for k in range(times):
             start = time.perf_counter()
             call(k)
             took.append((time.perf_counter() - start) * 1000)
         took.sort()
-        print(f"{name:28} median {took[len(took) // 2]:7.1f} ms   most {took[-1]:7.1f} ms")
+        print(f"{name:28} median {took[len(took) // 2]:7.1f} ms   most {took[-1]:7.1f} ms   "
+              f"of the server's CPU {(cpu() - before) / times:6.1f} ms")
 
     def change(k):
         at = where[k] + 1
