@@ -9,5 +9,8 @@ if(TARGET hirc_lsp AND TARGET hirc AND Python3_FOUND)
 	add_test(NAME bench/lsp COMMAND ${client} bench CONFIGURATIONS Bench)
 	set_tests_properties(lsp/features lsp/random_edits lsp/large PROPERTIES LABELS parse TIMEOUT 240
 		ENVIRONMENT "${environment}")
+	add_test(NAME lsp/editors COMMAND ${launcher} ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/lsp/editors.py
+		$<TARGET_FILE:hirc>)
+	set_tests_properties(lsp/editors PROPERTIES LABELS parse TIMEOUT 120 ENVIRONMENT "${environment}")
 	set_tests_properties(bench/lsp PROPERTIES LABELS bench TIMEOUT 240 RUN_SERIAL ON ENVIRONMENT "${environment}")
 endif()

@@ -1,0 +1,1 @@
+au BufRead,BufNewFile *.hir,*.hostir setfiletype hir
