@@ -1,7 +1,9 @@
 # hirc lsp: its command line, and a client that speaks the protocol; tools/editors: that they know all words.
 
-if(TARGET hirc_lsp AND TARGET hirc AND Python3_FOUND)
+if(TARGET hirc AND Python3_FOUND)
 	golden(lsp parse 60)
+endif()
+if(TARGET hirc_lsp AND TARGET hirc AND Python3_FOUND)
 	set(client ${launcher} ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/lsp/test_lsp.py $<TARGET_FILE:hirc>)
 	add_test(NAME lsp/features COMMAND ${client})
 	add_test(NAME lsp/random_edits COMMAND ${client} random_edits)

@@ -197,7 +197,7 @@ static cJSON *capabilities(struct server *s)
 	for (unsigned i = 0; i < sizeof simple / sizeof *simple; i++)
 		cJSON_AddTrueToObject(c, simple[i]);
 	cJSON_AddTrueToObject(cJSON_AddObjectToObject(c, "renameProvider"), "prepareProvider");
-	static const char *const triggers[] = {"@", "(", "[", ",", "=", " ", "{"};
+	static const char *const triggers[] = {"@", "(", "[", ",", "="};
 	cJSON_AddItemToObject(cJSON_AddObjectToObject(c, "completionProvider"), "triggerCharacters",
 	                      cJSON_CreateStringArray(triggers, sizeof triggers / sizeof *triggers));
 	cJSON *tokens = cJSON_AddObjectToObject(c, "semanticTokensProvider");
@@ -340,6 +340,8 @@ static bool receive(struct server *s, bool wait)
 		size_t n;
 		enum frame_status status = frame_next(&s->reader, wait, &body, &n);
 		wait = false;
+		if (status == FRAME_END && !s->reader.ended)
+			put_error(s, NULL, REQUEST_INVALID, "a message of such a length is not read");
 		if (status == FRAME_NONE || status == FRAME_END)
 			return status == FRAME_NONE;
 		cJSON *json = status == FRAME_BODY ? cJSON_ParseWithLength(body, n) : NULL;

@@ -5,7 +5,7 @@
 const struct module *settle_layouts(struct snapshot *x, const struct sema_options *options)
 {
 	struct diag *d;
-	if (x->has_errors || x->settled)
+	if (x->has_errors || x->unsettled || x->settled)
 		return x->settled;
 	d = diag_new(NULL, DIAG_TEXT, 0);
 	struct ast *a = ast_parse_shared(d, x->source);
@@ -17,7 +17,7 @@ const struct module *settle_layouts(struct snapshot *x, const struct sema_option
 		x->settled = m;
 	} else {
 		module_free(m);
-		x->has_errors = true;
+		x->unsettled = true;
 	}
 	diag_free(d);
 	return x->settled;

@@ -16,7 +16,8 @@ struct snapshot {
 	struct source *source;
 	struct ast *ast;        /* its names are the module's */
 	struct module *module;  /* what could be read; with errors only for looking */
-	struct module *settled; /* by settle_layouts; NULL: not asked for */
+	struct module *settled; /* by settle_layouts; NULL: not asked for, or … */
+	bool unsettled;         /* … there is none */
 	struct symbols symbols;
 	bool has_errors;
 	bool broken; /* of these some are of syntax: statements are missing in the tree */

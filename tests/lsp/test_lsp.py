@@ -85,9 +85,10 @@ def test_life():
 
 
 def test_ends():
-    for data in (b"", b"Content-Length: 10\r\n\r\n{", b"Content-Length: 99999999999999999999\r\n\r\n"):
+    for data, told in ((b"", b""), (b"Content-Length: 10\r\n\r\n{", b""),
+                       (b"Content-Length: 99999999999999999999\r\n\r\n", b"such a length")):
         done = subprocess.run([HIRC, "lsp"], input=data, stdout=subprocess.PIPE, timeout=60)
-        expect((done.returncode, done.stdout), (1, b""))
+        expect((done.returncode, told in done.stdout, bool(done.stdout)), (1, True, bool(told)))
     c = Client(HIRC)
     c.notify("exit", None)
     expect(c.process.wait(60), 1)
