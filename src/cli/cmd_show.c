@@ -8,6 +8,7 @@
 #include "show/graph.h"
 #include "show/layout.h"
 #include "show/steps.h"
+#include "show/trace.h"
 #include "sim/devices.h"
 #include "sim/run.h"
 #include "sim/sim.h"
@@ -17,7 +18,7 @@
 struct show_command {
 	struct compile_options compile;
 	struct option shared[COMPILE_OPTIONS]; /* those of compile, but for what show has itself */
-	const char *layout, *pipeline;
+	const char *layout, *pipeline, *trace;
 	const char *format, *output;
 	bool graph, timeline;
 	int64_t loop, rank, streams;
@@ -77,8 +78,9 @@ static const char *format_of(const struct show_command *c)
 /* Options that a picture has nothing to do with; false after reporting one. */
 static bool check_options(struct show_command *c, enum picture picture)
 {
-	const char *wrong = c->loop && picture != PICTURE_STEPS   ? "--loop is for --pipeline"
-	                    : c->rank && picture != PICTURE_GRAPH ? "--rank is for --graph"
+	const char *wrong = c->loop && picture != PICTURE_STEPS       ? "--loop is for --pipeline"
+	                    : c->rank && picture != PICTURE_GRAPH     ? "--rank is for --graph"
+	                    : c->trace && picture != PICTURE_TIMELINE ? "--trace is for --timeline"
 	                    : !strcmp(format_of(c), "dot") && picture != PICTURE_GRAPH
 	                        ? "--format=dot is for --graph"
 	                        : NULL;
@@ -149,11 +151,17 @@ static void put_timeline(struct timeline *t, bool svg, struct buf *out)
 static bool show_timeline(struct show_command *c, struct module *m, bool svg, struct buf *out)
 {
 	enum status status;
+	struct timeline t;
+	if (c->trace) {
+		bool read = trace_timeline(m, c->trace, c->d, &t);
+		if (read)
+			put_timeline(&t, svg, out);
+		return read;
+	}
 	const struct cluster *cluster = compile_cluster(c->d, &c->compile, &status);
 	struct cost *cost = cluster ? cost_new(m, cluster, c->d) : NULL;
 	struct arena *a = arena_new();
 	struct sim_simulation s;
-	struct timeline t;
 	struct sim recorded;
 	bool ok = false;
 	if (cost && sim_is_recorded(m)) {
@@ -255,6 +263,11 @@ int cmd_show(int argc, char **argv)
 	     .kind = OPTION_SWITCH,
 	     .to = &c.timeline,
 	     .help = "what happens when, and the memory, as `hirc sim` predicts it"},
+	    {.name = "trace",
+	     .kind = OPTION_TEXT,
+	     .to = &c.trace,
+	     .value = "FILE.json",
+	     .help = "of --timeline: what `hirc run --trace=FILE.json` of this program measured"},
 	    {.name = "rank",
 	     .kind = OPTION_INT,
 	     .to = &c.rank,

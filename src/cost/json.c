@@ -214,6 +214,17 @@ bool json_int(const struct json *j, const struct json_value *in, const char *key
 	return member(j, in, key, &v) && json_as_int(j, &v, least, most, out);
 }
 
+bool json_decimal(const struct json *j, const struct json_value *in, const char *key, double *out)
+{
+	struct json_value v;
+	if (!member(j, in, key, &v))
+		return false;
+	if (!cJSON_IsNumber(v.item))
+		return json_refuse(j, &v, "must be a number");
+	*out = v.item->valuedouble;
+	return true;
+}
+
 bool json_text(const struct json *j, const struct json_value *in, const char *key, const char **out)
 {
 	struct json_value v;

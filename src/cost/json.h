@@ -33,6 +33,8 @@ bool json_array(const struct json *j, const struct json_value *in, const char *k
                 struct json_value *out);
 bool json_int(const struct json *j, const struct json_value *in, const char *key, int64_t least, int64_t most,
               int64_t *out);
+/* Any number. */
+bool json_decimal(const struct json *j, const struct json_value *in, const char *key, double *out);
 bool json_text(const struct json *j, const struct json_value *in, const char *key, const char **out);
 bool json_has(const struct json_value *in, const char *key);
 /* Warns of members that are none of these (keys between blanks); false: one is there twice. */

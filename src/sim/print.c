@@ -139,16 +139,8 @@ static void print_held(struct timeline *t, const struct timeline_class *c, int64
 	}
 }
 
-static void print_class(struct timeline *t, const struct timeline_class *c, int64_t held, struct buf *out)
+static void print_memory(const struct timeline *t, const struct timeline_class *c, struct buf *out)
 {
-	struct unit u = unit_of(t);
-	buf_printf(out, "exposed      %12.3f %s   %.1f %% of the step\n", in(u, c->exposed), u.name,
-	           percent(c->exposed, t->runtime));
-	buf_printf(out, "work         %12.3f %s   %.1f %%\n", in(u, c->work), u.name,
-	           percent(c->work, t->runtime));
-	if (!t->recorded)
-		buf_printf(out, "host         %12.3f %s   %.1f %%\n", in(u, c->host), u.name,
-		           percent(c->host, t->runtime));
 	buf_puts(out, "peak memory ");
 	put_bytes(out, c->peak);
 	if (c->live != c->peak) {
@@ -158,20 +150,41 @@ static void print_class(struct timeline *t, const struct timeline_class *c, int6
 	if (t->limit)
 		buf_printf(out, "  %.1f %% of the limit", percent(c->peak, t->limit));
 	buf_putc(out, '\n');
+}
+
+static void print_class(struct timeline *t, const struct timeline_class *c, int64_t held, struct buf *out)
+{
+	struct unit u = unit_of(t);
+	buf_printf(out, "exposed      %12.3f %s   %.1f %% of the step\n", in(u, c->exposed), u.name,
+	           percent(c->exposed, t->runtime));
+	buf_printf(out, "work         %12.3f %s   %.1f %%\n", in(u, c->work), u.name,
+	           percent(c->work, t->runtime));
+	if (!t->recorded && t->binding)
+		buf_printf(out, "host         %12.3f %s   %.1f %%\n", in(u, c->host), u.name,
+		           percent(c->host, t->runtime));
+	if (t->binding) /* measured ones have no memory */
+		print_memory(t, c, out);
 	print_lanes(t, c, out);
 	print_held(t, c, held, out);
 }
 
-void timeline_print(struct timeline *t, const struct timeline_print *o, struct buf *out)
+static void print_bound(const struct timeline *t, struct buf *out)
 {
 	struct unit u = unit_of(t);
-	buf_printf(out, "step time    %12.3f %s\n", in(u, t->runtime), u.name);
 	buf_printf(out, "lower bound  %12.3f %s   ", in(u, t->bound.runtime), u.name);
 	if (t->bound.runtime <= t->runtime)
 		buf_printf(out, "%.2f %% below, by %s\n", percent(t->runtime - t->bound.runtime, t->runtime),
 		           t->binding);
 	else /* a statement began before what it needs was over */
 		buf_puts(out, "if nothing is used before it is made: `hirc check` says where\n");
+}
+
+void timeline_print(struct timeline *t, const struct timeline_print *o, struct buf *out)
+{
+	struct unit u = unit_of(t);
+	buf_printf(out, "step time    %12.3f %s\n", in(u, t->runtime), u.name);
+	if (t->binding)
+		print_bound(t, out);
 	for (uint32_t k = 0; k < t->class.n; k++) {
 		const struct timeline_class *c = &t->class.at[k];
 		if (k >= o->classes) {

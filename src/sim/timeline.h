@@ -84,7 +84,7 @@ struct timeline {
 	int64_t ranks;               /* 0: not stated */
 	int64_t runtime, limit /* of memory; 0: none */;
 	struct sched_bound bound; /* more than the runtime of programs with races */
-	const char *binding;      /* what the bound is by */
+	const char *binding;      /* what the bound is by; NULL: measured, there is neither it nor memory */
 };
 
 void timeline_open(struct timeline *t, struct module *m);
