@@ -50,6 +50,8 @@ struct diag {
 	struct buf text;    /* scratch: what is printed for it */
 	struct buf json;    /* an object without its closing brace; empty: none is pending */
 	bool json_has_notes;
+	void (*before)(void *to); /* NULL: nothing is called */
+	void *before_to;
 };
 
 struct diag *diag_new(FILE *out, enum diag_format format, int color)
@@ -72,6 +74,12 @@ static void json_flush(struct diag *d)
 	fprintf(d->out, "%s%s}\n", d->json.at, d->json_has_notes ? "]" : "");
 	d->json.n = 0;
 	d->json_has_notes = false;
+}
+
+void diag_set_before(struct diag *d, void (*call)(void *to), void *to)
+{
+	d->before = call;
+	d->before_to = to;
 }
 
 void diag_free(struct diag *d)
@@ -259,6 +267,8 @@ static void report(struct diag *d, enum diag_severity severity, uint32_t at, uin
 		d->dropped = over;
 		d->hidden += over && severity == DIAG_ERROR;
 	}
+	if (d->before && d->out)
+		d->before(d->before_to);
 	if (d->dropped || (!d->out && !d->sink))
 		return;
 

@@ -7,9 +7,14 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { PROGRESS_BITS = 13 }; /* of the work between two calls of o->progress: tens of milliseconds */
+
 bool check_spend(struct checker *c, uint64_t work)
 {
+	uint64_t before = c->work;
 	c->work += work;
+	if (c->o->progress && (before >> PROGRESS_BITS) != (c->work >> PROGRESS_BITS))
+		c->o->progress(c->o->to, (double)c->rank_now / (double)c->o->ranks);
 	if (c->work > c->o->work && check_goes_on(c))
 		c->status = CHECK_TOO_LONG;
 	return check_goes_on(c);
@@ -83,6 +88,7 @@ static void find_slices(struct checker *c)
 static void walk_for(struct checker *c, int64_t rank)
 {
 	c->weight = 1;
+	c->rank_now = rank;
 	for (int64_t r = rank + 1; c->symmetry && r < c->o->ranks; r++)
 		c->weight += c->symmetry->least[r] == rank;
 	walk_rank(c, rank);

@@ -24,6 +24,10 @@ struct check_options {
 	uint64_t work;   /* at most CHECK_MAX_WORK */
 	bool each;       /* every rank is walked; otherwise those that stand for others, which do alike */
 	struct witness *witness; /* zeroed: becomes one of the first error; NULL: none is wanted */
+	/* Called now and then while ranks are walked, done 0 … 1; NULL: not. Several times up to 1, if what
+	 * is found is looked at once more. */
+	void (*progress)(void *to, double done);
+	void *to;
 	bool strict; /* what provides inputs and memory, and takes inputs and outputs back, is work on
 	                the initial stream */
 };

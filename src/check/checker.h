@@ -135,8 +135,9 @@ struct checker {
 	enum check_status status;
 	struct symmetry *symmetry; /* NULL: each rank stands for itself */
 	VEC(struct shift) shift;
-	bool asymmetric; /* a turn was found that the program does not follow: it is broken */
-	int64_t weight;  /* ranks that the walk's rank stands for */
+	bool asymmetric;  /* a turn was found that the program does not follow: it is broken */
+	int64_t weight;   /* ranks that the walk's rank stands for */
+	int64_t rank_now; /* the walk's */
 	uint64_t work;
 	struct arena *arena;
 	struct parts parts;

@@ -11,6 +11,7 @@
  *     bench_collective….c    see bench_collective.h */
 #ifndef HIRC_CLI_BENCH_H
 #define HIRC_CLI_BENCH_H
+#include "cli/progress.h"
 #include "cli/run.h"
 #include <stdio.h>
 
@@ -27,6 +28,7 @@ struct bench {
 	struct buf words;       /* the command line, a line a word */
 	VEC(const char *) file; /* programs */
 	VEC(char *) transport;  /* those of --transport; owned */
+	struct progress *progress;
 	int results;            /* a file that rank 0 appends what it measured to; -1: it prints it */
 };
 

@@ -28,10 +28,29 @@ static enum status measure(struct sums *sums, struct bench_shape *s, bool in_pla
 	return status;
 }
 
+static void show(const struct sums *sums, enum rt_collective_kind kind, int64_t bytes)
+{
+	const struct bench_collectives *c = sums->x->c;
+	double sizes = 1, done = 0;
+	unsigned before = 0;
+	if (sums->x->job->rank != 0)
+		return;
+	for (int64_t b = c->least; b < c->most; b = c->step ? b + c->step : b * c->factor) {
+		sizes++;
+		done += b < bytes;
+	}
+	while (before < c->kinds && c->kind[before] != kind)
+		before++;
+	progress_show(c->b->progress, (before + done / sizes) / c->kinds, "%s, %lld bytes",
+	              bench_collective_name(kind), (long long)bytes);
+}
+
 static enum status print(const struct bench_member *x, struct buf *text)
 {
 	if (x->c->b->transport.n > 1)
 		text->n = 0; /* once all are measured */
+	if (x->job->rank == 0)
+		progress_end(x->c->b->progress);
 	bool ok = x->job->rank != 0 || output_write(text);
 	text->n = 0;
 	return ok ? STATUS_OK : rt_job_fail(x->job, STATUS_DIAGNOSTICS);
@@ -56,6 +75,7 @@ static enum status sweep(struct sums *sums, enum rt_collective_kind kind, struct
 		if (s.count == before) /* smaller than an element for each */
 			continue;
 		before = s.count;
+		show(sums, kind, bytes);
 		status = measure(sums, &s, false, &line, &line.out_of_place);
 		if (status == STATUS_OK)
 			status = measure(sums, &s, true, &line, &line.in_place);

@@ -20,10 +20,21 @@ static enum status report(struct rt_job *job, const struct bench_set *set, const
 		                                        .flops = s->of[f].flops,
 		                                        .valid = s->of[f].valid},
 		                    &text);
+	if (job->rank == 0)
+		progress_end(set->b->progress);
 	if (job->rank == 0 && !output_write(&text))
 		status = rt_job_fail(job, STATUS_DIAGNOSTICS);
 	buf_free(&text);
 	return status;
+}
+
+static void before(void *ranks, const struct rt_job *job, uint32_t program, double done)
+{
+	const struct bench_ranks *all = ranks;
+	const struct bench *b = all->b;
+	if (job->rank == 0)
+		progress_show(b->progress, (all->first + done) / all->sweep->point.n, "%s",
+		              b->file.at[program]);
 }
 
 int bench_program_rank(struct rt_job *job, void *ranks)
@@ -32,13 +43,17 @@ int bench_program_rank(struct rt_job *job, void *ranks)
 	const struct bench *b = all->b;
 	enum status status = bench_agree(job, b);
 	for (uint32_t k = all->first; k < all->last && status == STATUS_OK; k++) {
+		struct bench_ranks here = *all;
+		here.first = k;
 		const struct bench_rounds o = {.ranks = &b->ranks,
 		                               .run = all->set[k].run,
 		                               .n = b->file.n,
 		                               .warmup = b->warmup,
 		                               .samples = b->samples,
 		                               .budget = SAMPLING_NS,
-		                               .check = b->check};
+		                               .check = b->check,
+		                               .before = before,
+		                               .to = &here};
 		struct bench_samples s;
 		status = bench_rounds(job, &o, &s);
 		if (status == STATUS_OK)

@@ -31,7 +31,7 @@ static bool check_cluster_given(const struct command_line *line, bool measures_c
 		const struct option *o = line->given.at[k];
 		bool shared = option_table_has(&line->table[OF_RANKS], o) ||
 		              option_table_has(&line->table[OF_GPU], o) || o->letter == 'b' ||
-		              o->letter == 'e' || is_one_of(o, "samples warmup np diagnostic-format");
+		              o->letter == 'e' || is_one_of(o, "samples warmup np quiet diagnostic-format");
 		if (!shared && option_table_has(&line->table[OF_CLUSTER], o) != measures_cluster)
 			option_spelling(o, &spelling);
 	}
@@ -226,7 +226,8 @@ static const char collective_words[] = BENCH_COLLECTIVES(WORD) "all";
 
 int cmd_bench(int argc, char **argv)
 {
-	struct bench b = {.warmup = 3, .words = list_words(argc, argv), .results = -1};
+	struct progress progress = {0};
+	struct bench b = {.progress = &progress, .warmup = 3, .words = list_words(argc, argv), .results = -1};
 	struct bench_collectives c = {.b = &b,
 	                              .least = 8,
 	                              .most = 64 << 20,
@@ -258,6 +259,7 @@ int cmd_bench(int argc, char **argv)
 	     .kind = OPTION_SWITCH,
 	     .to = &b.check,
 	     .help = "compare the outputs of programs with a reference evaluation"},
+	    PROGRESS_OPTION(&progress),
 	    {.name = "csv", .kind = OPTION_SWITCH, .to = &csv, .help = "print CSV; of programs anyway"},
 	    {.name = "json", .kind = OPTION_SWITCH, .to = &json, .help = "print JSON"},
 	};

@@ -10,6 +10,7 @@
 #include "cli/compile.h"
 #include "cli/output.h"
 #include "cli/params.h"
+#include "cli/progress.h"
 #include "cli/split.h"
 #include "cli/witness_file.h"
 #include "import/import.h"
@@ -30,11 +31,29 @@ struct check_command {
 		char name[64]; /* np, or what -D defines */
 		int64_t lo, hi;
 	} family;
+	struct progress progress;
+	int64_t member; /* of the family, from 0 on */
 	struct diag *d;
 };
 
+static void erase(void *progress)
+{
+	progress_end(progress);
+}
+
+static void show(void *command, double done)
+{
+	struct check_command *c = command;
+	const struct family *f = &c->family;
+	if (c->family_text)
+		progress_show(&c->progress, ((double)c->member + done) / (double)(f->hi - f->lo + 1),
+		              "checking %s = %" PRId64, f->name, f->lo + c->member);
+	else
+		progress_show(&c->progress, done, "checking %" PRId64 " ranks", c->check.ranks);
+}
+
 /* Checks the program, and writes a witness if one is wanted. *wrote: it could be written. */
-static enum check_status check_with_witness(const struct check_command *c, struct module *m, struct diag *d,
+static enum check_status check_with_witness(struct check_command *c, struct module *m, struct diag *d,
                                             struct check_result *r, bool *wrote)
 {
 	struct check_options o = c->check;
@@ -51,7 +70,7 @@ static enum check_status check_with_witness(const struct check_command *c, struc
 }
 
 /* quiet: what is right is not printed. */
-static enum status report(const struct check_command *c, struct module *m, struct diag *d, bool quiet)
+static enum status report(struct check_command *c, struct module *m, struct diag *d, bool quiet)
 {
 	struct check_result r;
 	bool wrote;
@@ -59,6 +78,7 @@ static enum status report(const struct check_command *c, struct module *m, struc
 	case CHECK_CLEAN:
 		if (quiet)
 			return STATUS_OK;
+		progress_end(&c->progress);
 		printf("ok: %lld rank%s, %lld access%s, %lld Communication%s: ordered, matched, alive, "
 		       "without deadlock\n",
 		       (long long)r.ranks, r.ranks == 1 ? "" : "s", (long long)r.accesses,
@@ -160,8 +180,13 @@ static enum status check_family(struct check_command *c, const struct source *s)
 	const struct family *f = &c->family;
 	enum status status = STATUS_OK;
 	int64_t value = f->lo;
-	while (value <= f->hi && (status = check_member(c, s, value)) == STATUS_OK)
-		value++;
+	while (value <= f->hi && status == STATUS_OK) {
+		c->member = value - f->lo;
+		show(c, 0);
+		status = check_member(c, s, value);
+		value += status == STATUS_OK;
+	}
+	progress_end(&c->progress);
 	if (status == STATUS_OK)
 		printf("ok: %s = %" PRId64 " … %" PRId64 ": ordered, matched, alive, without deadlock\n",
 		       f->name, f->lo, f->hi);
@@ -203,6 +228,7 @@ static enum status check(struct check_command *c)
 	struct source *s;
 	enum status status = STATUS_USAGE;
 	c->d = compile_diag(&c->compile);
+	diag_set_before(c->d, erase, &c->progress);
 	if (compile_options_finish(&c->compile, c->d) && check_witness_options(c, c->d) &&
 	    (!c->family_text || read_family(c)))
 		status = source_read_bytes(c->d, c->path, import_knows_bytes, &s);
@@ -219,6 +245,8 @@ int cmd_check(int argc, char **argv)
 {
 	struct check_command c = {.check = {.streams = 4, .queue = CHECK_QUEUE, .work = CHECK_MAX_WORK}};
 	compile_options_init(&c.compile);
+	c.check.progress = show;
+	c.check.to = &c;
 	const struct option options[] = {
 	    {.name = "streams",
 	     .kind = OPTION_INT,
@@ -251,6 +279,7 @@ int cmd_check(int argc, char **argv)
 	     .to = &c.witness,
 	     .value = "W.json",
 	     .help = "write how the first error comes about, for hirc run --replay=W.json"},
+	    PROGRESS_OPTION(&c.progress),
 	    {.name = "split-input-file",
 	     .kind = OPTION_SWITCH,
 	     .to = &c.split,

@@ -8,7 +8,6 @@
 #include "import/import.h"
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { DEFAULT_MEASURE = 3, DEFAULT_LIMIT = 1000, DEFAULT_ROWS = 10 };
 
@@ -217,6 +216,11 @@ static bool check_given(struct tune *t)
 	return true;
 }
 
+static void erase(void *progress)
+{
+	progress_end(progress);
+}
+
 int cmd_tune(int argc, char **argv)
 {
 	struct tune t = {.search = "all", .limit = DEFAULT_LIMIT, .rows = DEFAULT_ROWS, .check = true};
@@ -256,6 +260,7 @@ int cmd_tune(int argc, char **argv)
 	     .min = 1,
 	     .max = 1 << 20,
 	     .help = "print the N best, and what ran"},
+	    PROGRESS_OPTION(&t.progress),
 	    {.name = "csv", .kind = OPTION_SWITCH, .to = &t.csv, .help = "print CSV"},
 	    {.name = "json", .kind = OPTION_SWITCH, .to = &t.json, .help = "print JSON"},
 	    {.letter = 'o',
@@ -289,9 +294,9 @@ int cmd_tune(int argc, char **argv)
 		compile_options_transport(&t.compile, t.ranks.transport,
 		                          rank_options_launch(&t.ranks).kind == RT_BOOT_THREAD);
 		t.d = compile_diag(&t.compile);
+		diag_set_before(t.d, erase, &t.progress);
 		t.arena = arena_new();
 		t.path = line.file.at[0];
-		t.bar = isatty(STDERR_FILENO);
 		status = take_measure(&t, measure) && check_given(&t) ? tune(&t) : STATUS_USAGE;
 		ast_free(t.ast);
 		diag_finish(t.d);

@@ -267,6 +267,8 @@ static enum options_result read_words(struct command_line *c, int argc, char **a
 			ended = true;
 		} else if (!strcmp(word, "--help") || !strcmp(word, "-h")) {
 			return OPTIONS_DONE;
+		} else if (!files && !strcmp(word, "--quiet") && !find_name(c, "quiet", 5)) {
+			continue; /* of all commands: this one shows no progress */
 		} else if (!(word[1] == '-' ? read_long(c, argc, argv, &i)
 		                            : read_letters(c, argc, argv, &i))) {
 			return OPTIONS_WRONG;

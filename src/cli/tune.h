@@ -12,6 +12,7 @@
  * A candidate is a value for each axis; value 0 is what the source and the command line say. */
 #ifndef HIRC_CLI_TUNE_H
 #define HIRC_CLI_TUNE_H
+#include "cli/progress.h"
 #include "cli/run.h"
 #include "parse/ast.h"
 
@@ -84,7 +85,7 @@ struct tune {
 	                             program as it stands */
 	VEC(const char *) remark; /* why what looks like an axis is none */
 	uint32_t chosen;
-	bool bar; /* progress is shown */
+	struct progress progress;
 };
 
 /* ---- tune_axes.c */
@@ -145,8 +146,6 @@ void tune_put_options(struct tune *t, const struct tune_candidate *c, bool const
 /* The source with the consts of a candidate, or the program of a recorded graph, under a comment with the
  * command line. */
 void tune_put_program(struct tune *t, const struct tune_candidate *c, const char *path, struct buf *out);
-/* A bar on the last line of a terminal; done: 0 … 1, above: it is taken away. */
-void tune_progress(const char *what, double done);
 
 /* ---- tune_print.c */
 

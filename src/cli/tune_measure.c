@@ -36,8 +36,7 @@ static void before(void *to, const struct rt_job *job, uint32_t k, double done)
 	if (job->rank)
 		return;
 	b->shared->current = k;
-	if (b->t->bar)
-		tune_progress("running", b->done + b->part * done);
+	progress_show(&b->t->progress, b->done + b->part * done, "running");
 }
 
 static int rank(struct rt_job *job, void *batch)
@@ -157,8 +156,7 @@ static enum status run_batch(struct batch *b, int64_t ranks)
 		*b->shared = (struct shared){0};
 		fflush(NULL);
 		status = rt_launch(&launch, rank, b);
-		if (b->t->bar)
-			tune_progress("", 2);
+		progress_end(&b->t->progress);
 		if (status == STATUS_OK)
 			break;
 		status = failed(b, status);
@@ -215,6 +213,7 @@ static enum status measure(struct tune *t, const tune_order *order, const struct
 {
 	enum status status = STATUS_OK;
 	uint32_t all = PASSES * order->n;
+	t->progress.of_ranks = true;
 	for (uint32_t done = 0, at, end; done < all && status == STATUS_OK; done += end - at) {
 		at = done % order->n;
 		end = at + BATCH < order->n ? at + BATCH : order->n;

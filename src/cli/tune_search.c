@@ -66,9 +66,7 @@ static uint32_t look(struct tune *t, const uint8_t *choice, int64_t in_all)
 	uint32_t k = find(t, choice);
 	if (k < t->candidate.n)
 		return k;
-	if (t->bar)
-		tune_progress("looking at candidates",
-		              t->candidate.n < in_all ? (double)t->candidate.n / (double)in_all : 1);
+	progress_show(&t->progress, (double)t->candidate.n / (double)in_all, "looking at candidates");
 	memcpy(c.choice, choice, sizeof c.choice);
 	bool inferred = infer(t, &c);
 	memcpy(c.choice, choice, sizeof c.choice);
@@ -156,8 +154,7 @@ void tune_search(struct tune *t)
 		look_at_all(t, n);
 	else
 		walk(t);
-	if (t->bar)
-		tune_progress("", 2);
+	progress_end(&t->progress);
 }
 
 /* ---- the order of what is predicted */

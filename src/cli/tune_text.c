@@ -1,4 +1,4 @@
-/* tune_text: choices as words, as a command line and in the source; progress. */
+/* tune_text: choices as words, as a command line and in the source. */
 #include "cli/tune.h"
 #include "import/import.h"
 #include "ir/print.h"
@@ -215,20 +215,4 @@ void tune_put_program(struct tune *t, const struct tune_candidate *c, const char
 		put_source(t, c, out);
 	else
 		put_recorded(t, out);
-}
-
-/* ---- progress */
-
-void tune_progress(const char *what, double done)
-{
-	enum { WIDTH = 30 };
-	char bar[WIDTH + 1];
-	if (done > 1) {
-		fputs("\r\033[K", stderr);
-		return;
-	}
-	for (int k = 0; k < WIDTH; k++)
-		bar[k] = k < (int)(done * WIDTH) ? '=' : ' ';
-	bar[WIDTH] = '\0';
-	fprintf(stderr, "\r\033[K[%s] %3d %% %s", bar, (int)(done * 100), what);
 }

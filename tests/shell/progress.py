@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+"""progress.py HIRC: bars of progress are there on a terminal, and gone at the end; elsewhere there are none."""
+import os
+import pty
+import re
+import select
+import subprocess
+import sys
+import tempfile
+import time
+
+HIRC = os.path.abspath(sys.argv[1])
+BAR = re.compile(rb"\r\x1b\[K\[=* *\] +(\d+) % ([^\r]*)")
+failures = 0
+
+PROGRAM = """
+mesh m(x = np)
+program short on m {
+  input A: f32[np@x, 64]
+  output Y: f32[64] = sum(A, axis=0)
+}
+"""
+LONG = 0.6  # seconds, of which the first 0.3 have no bar
+
+
+def expect(what, ok):
+    global failures
+    if not ok:
+        print(f"failed: {what}")
+        failures += 1
+
+
+def on_terminal(folder, *words, environment=None):
+    """What comes to a terminal of 60 columns, and the exit code."""
+    leader, follower = pty.openpty()
+    import fcntl
+    import struct
+    import termios
+    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 60, 0, 0))
+    run = subprocess.Popen([HIRC, *words], cwd=folder, stdin=subprocess.DEVNULL, stdout=follower, stderr=follower,
+                           env={**os.environ, "TERM": "xterm", **(environment or {})})
+    os.close(follower)
+    out = b""
+    while select.select([leader], [], [], 60)[0]:
+        try:
+            more = os.read(leader, 65536)
+        except OSError:  # the other end is closed
+            break
+        if not more:
+            break
+        out += more
+    os.close(leader)
+    return out, run.wait()
+
+
+def screen(out):
+    """What is left to see: \\r goes to the start of a line, CSI K erases from there."""
+    lines = []
+    for line in out.decode().replace("\r\n", "\n").split("\n"):
+        line = re.split(r"\r\x1b\[K", line)[-1]
+        lines.append(re.sub(r"\x1b\[[0-9;]*m", "", line))
+    return "\n".join(lines)
+
+
+def long(folder, n, command):
+    """A command that takes a while; into a pipe, where it shows no bar."""
+    while True:
+        words, start = command(n), time.monotonic()
+        run = subprocess.run([HIRC, *words], cwd=folder, capture_output=True)
+        expect(f"{words}: {run.returncode}, a pipe gets {run.stderr!r}",
+               run.returncode == 0 and b"\x1b[K" not in run.stderr + run.stdout)
+        if time.monotonic() - start > LONG or run.returncode:
+            return words
+        n += n // 2
+
+
+def check(folder, name, words, what, end):
+    """A bar that says `what` comes and goes; what is left to see has `end`, a regular expression."""
+    out, got = on_terminal(folder, *words)
+    bars = BAR.findall(out)
+    expect(f"{name}: exit code {got}: {out!r}", got == 0)
+    expect(f"{name}: no bar: {out[-300:]!r}", bars)
+    expect(f"{name}: a bar says {bars[:1]}", any(re.search(what, text) for _, text in bars))
+    expect(f"{name}: a bar is wider than the terminal", all(len(text) <= 60 for _, text in bars))
+    seen = screen(out)
+    expect(f"{name}: left to see: {seen!r}", re.search(end, seen) and not re.search(r"\[=* *\] +\d", seen))
+
+
+def check_none(folder, name, words, environment=None):
+    """The same has no bar."""
+    out, got = on_terminal(folder, *words, environment=environment)
+    expect(f"{name}: {words} {environment} shows {out!r}", got == 0 and b"\x1b[K" not in out)
+
+
+with tempfile.TemporaryDirectory() as folder:
+    with open(os.path.join(folder, "q.hir"), "w") as file:
+        file.write(PROGRAM)
+    ring = os.path.join(os.environ["HIRC_ROOT"], "examples", "ag_matmul.hir")
+    words = long(folder, 200, lambda n: ["check", ring, f"--np={n}", "--each-rank"])
+    check(folder, "check", words, rb"^checking \d+ ranks", r"^ok: \d+ ranks")
+    check_none(folder, "check", words + ["--quiet"])
+    words = long(folder, 36, lambda n: ["check", ring, f"--family=np=2..{n}", "--each-rank"])
+    check(folder, "family", words, rb"^checking np = \d+", r"^ok: np = 2 … \d+: ")
+    words = long(folder, 10000, lambda n: ["bench", "q.hir", "--np=2", f"--samples={n}"])
+    check(folder, "bench", words, rb"^q\.hir", r"(?m)^q,")
+    check_none(folder, "bench", words, {"HIRC_FLAGS": "--quiet", "TERM": "dumb"})
+    words = long(folder, 20, lambda n: ["bench", "allreduce", "--np=2", "-e", "4K", f"--samples={n * n}"])
+    check(folder, "collectives", words, rb"^allreduce, \d+ bytes", r"(?m)^# Avg bus bandwidth")
+    words = long(folder, 2, lambda n: ["tune", ring, "--np=2", f"--measure={n}", "--limit=100"])
+    check(folder, "tune", words, rb"^(running|looking at candidates)", r"# hirc run ")
+sys.exit(failures != 0)
