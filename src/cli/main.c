@@ -3,6 +3,7 @@
 #include "base/status.h"
 #include "cli/commands.h"
 #include "cli/output.h"
+#include "cli/version.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -22,37 +23,6 @@ static void print_help(FILE *out)
 	fputs("\n  hirc COMMAND --help    options of a command\n  hirc --version         version and what "
 	      "this build can do\n",
 	      out);
-}
-
-static void print_version(void)
-{
-	printf("hirc %s\n", HIRC_VERSION);
-	fputs("features:", stdout);
-#ifdef HIRC_HAVE_MPI
-	fputs(" mpi", stdout);
-#endif
-#ifdef HIRC_HAVE_BLAS
-	fputs(" blas", stdout);
-#endif
-#ifdef HIRC_HAVE_ONEDNN
-	fputs(" onednn", stdout);
-#endif
-#ifdef HIRC_HAVE_CUDA
-	fputs(" cuda", stdout);
-#endif
-#ifdef HIRC_HAVE_NVTX
-	fputs(" nvtx", stdout);
-#endif
-#ifdef HIRC_HAVE_CJSON
-	fputs(" cjson", stdout);
-#endif
-#ifdef HIRC_HAVE_PROTOBUF
-	fputs(" protobuf", stdout);
-#endif
-#ifdef HIRC_HAVE_ZLIB
-	fputs(" zlib", stdout);
-#endif
-	fputc('\n', stdout);
 }
 
 static int unknown_command(const char *word)
@@ -85,7 +55,10 @@ static int command(int argc, char **argv)
 		return STATUS_OK;
 	}
 	if (!strcmp(word, "--version")) {
-		print_version();
+		struct buf text = {0};
+		version_put(&text);
+		fputs(text.at, stdout);
+		buf_free(&text);
 		return STATUS_OK;
 	}
 	unsigned n;

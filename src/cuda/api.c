@@ -44,12 +44,6 @@ static int driver_version; /* of CUDA, as CUDA_VERSION; 0: not known */
 static const int major[] = {CUDA_VERSION / 1000 == 12 ? 12 : 13, CUDA_VERSION / 1000 == 12 ? 13 : 12};
 enum { FIRST_MAJOR = 12, MAJORS = sizeof major / sizeof *major };
 
-static enum status absent(struct rt_job *job, enum cuda_library l, const char *names, const char *why)
-{
-	rt_job_error(job, "--target=cuda needs %s, %s: %s", names, library[l].what, why);
-	return rt_job_fail(job, STATUS_ABSENT);
-}
-
 /* ---- a file */
 
 /* A driver's functions that older ones have under another name. */
@@ -94,9 +88,8 @@ static bool open_file(enum cuda_library l, const char *file, struct buf *why)
 /* ---- libraries */
 
 /* One that comes with CUDA: a driver has what libraries of its own major version and older ones ask of it. */
-static enum status open_version(struct rt_job *job, enum cuda_library l)
+static bool open_version(enum cuda_library l, struct buf *names, struct buf *why)
 {
-	struct buf names = {0}, why = {0};
 	bool ok = false, skipped = false;
 	for (int k = 0; k < MAJORS && !ok; k++) {
 		struct buf file = {0};
@@ -105,36 +98,44 @@ static enum status open_version(struct rt_job *job, enum cuda_library l)
 			continue;
 		}
 		buf_printf(&file, "%s%d", library[l].name, major[k]);
-		buf_printf(&names, "%s%s", names.n ? " or " : "", file.at);
-		ok = open_file(l, file.at, &why);
+		buf_printf(names, "%s%s", names->n ? " or " : "", file.at);
+		ok = open_file(l, file.at, why);
 		buf_free(&file);
 	}
 	if (skipped)
-		buf_printf(&why, "; newer ones need a newer driver than this, which is of CUDA %d.%d",
+		buf_printf(why, "; newer ones need a newer driver than this, which is of CUDA %d.%d",
 		           driver_version / 1000, driver_version % 1000 / 10);
-	enum status status = ok ? STATUS_OK : absent(job, l, names.at, why.at);
-	buf_free(&names);
-	buf_free(&why);
-	return status;
+	return ok;
 }
 
-static enum status open_library(struct rt_job *job, enum cuda_library l)
+static bool open_library(enum cuda_library l, struct buf *names, struct buf *why)
 {
-	struct buf why = {0};
 	const char *name = library[l].name;
 	if (name[strlen(name) - 1] == '.')
-		return open_version(job, l);
-	enum status status = open_file(l, name, &why) ? STATUS_OK : absent(job, l, name, why.at);
-	buf_free(&why);
-	return status;
+		return open_version(l, names, why);
+	buf_puts(names, name);
+	return open_file(l, name, why);
+}
+
+bool cuda_api_try(enum cuda_library l, struct buf *names, struct buf *why)
+{
+	pthread_mutex_lock(&opening);
+	bool ok = is_open[l] || open_library(l, names, why);
+	is_open[l] = ok;
+	pthread_mutex_unlock(&opening);
+	return ok;
 }
 
 enum status cuda_api_open(struct rt_job *job, enum cuda_library l)
 {
-	pthread_mutex_lock(&opening);
-	enum status status = is_open[l] ? STATUS_OK : open_library(job, l);
-	is_open[l] = status == STATUS_OK;
-	pthread_mutex_unlock(&opening);
+	struct buf names = {0}, why = {0};
+	enum status status = STATUS_OK;
+	if (!cuda_api_try(l, &names, &why)) {
+		rt_job_error(job, "--target=cuda needs %s, %s: %s", names.at, library[l].what, why.at);
+		status = rt_job_fail(job, STATUS_ABSENT);
+	}
+	buf_free(&names);
+	buf_free(&why);
 	return status;
 }
 

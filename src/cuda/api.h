@@ -18,7 +18,9 @@
 #include <cuda.h>
 #include <nccl.h>
 #include <nvrtc.h>
+#include <stdbool.h>
 
+struct buf;
 struct rt_job;
 
 #define CUDA_DRIVER_CALLS(X)                                                                                 \
@@ -89,6 +91,7 @@ struct rt_job;
 	X(cuCtxSynchronize)
 
 #define CUDA_BLAS_CALLS(X)                                                                                   \
+	X(cublasLtGetVersion)                                                                                \
 	X(cublasLtCreate)                                                                                    \
 	X(cublasLtDestroy)                                                                                   \
 	X(cublasLtGetStatusString)                                                                           \
@@ -116,6 +119,7 @@ struct rt_job;
 	X(nvrtcGetCUBIN)
 
 #define CUDA_NCCL_CALLS(X)                                                                                   \
+	X(ncclGetVersion)                                                                                    \
 	X(ncclGetErrorString)                                                                                \
 	X(ncclGetLastError)                                                                                  \
 	X(ncclGetUniqueId)                                                                                   \
@@ -150,6 +154,9 @@ enum cuda_library { CUDA_DRIVER, CUDA_BLAS, CUDA_NVRTC, CUDA_NCCL, CUDA_LIBRARIE
 /* Opens a library, once a process; its calls are then in cuda_api(). Any thread. STATUS_ABSENT with a message
  * that names the library and what it is for. */
 enum status cuda_api_open(struct rt_job *job, enum cuda_library library);
+/* The same without a message: false after appending the files that were looked for, and why they will not do.
+ */
+bool cuda_api_try(enum cuda_library library, struct buf *names, struct buf *why);
 const struct cuda_api *cuda_api(void);
 
 #endif

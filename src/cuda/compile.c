@@ -56,8 +56,7 @@ static bool make_folder(char *path)
 	}
 }
 
-/* Where a cubin is kept; false: nowhere. */
-static bool path_of(struct hash h, struct buf *out)
+bool cuda_cache_folder(struct buf *out)
 {
 	const char *said = getenv("HIRC_CACHE"), *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
 	if (said && !strcmp(said, "off"))
@@ -68,7 +67,13 @@ static bool path_of(struct hash h, struct buf *out)
 		buf_printf(out, "%s/.cache/hirc/kernels", home);
 	else
 		return false;
-	if (!make_folder(out->at))
+	return make_folder(out->at);
+}
+
+/* Where a cubin is kept; false: nowhere. */
+static bool path_of(struct hash h, struct buf *out)
+{
+	if (!cuda_cache_folder(out))
 		return false;
 	buf_printf(out, "/%016llx%016llx.cubin", (unsigned long long)h.a, (unsigned long long)h.b);
 	return true;

@@ -12,6 +12,9 @@ struct cuda_cubin {
 	size_t bytes;
 };
 
+/* Where compiled kernels are kept, made if it is not there; false: nowhere. */
+bool cuda_cache_folder(struct buf *out);
+
 /* Any thread. Prints, and fails the job, where NVRTC refuses. */
 enum status cuda_compile(struct cuda *c, const char *source, struct cuda_cubin *out);
 

@@ -3,6 +3,7 @@
 #ifndef HIRC_CUDA_OPEN_H
 #define HIRC_CUDA_OPEN_H
 #include "base/arena.h"
+#include "base/finding.h"
 #include "base/str.h"
 #include "rt/device.h"
 #include "rt/job.h"
@@ -60,6 +61,10 @@ struct cuda_pair {
  * once. A pair is there if one side names it. A later call, while nothing is under way, names other pairs.
  * Nothing for other transports. */
 enum status cuda_nccl_pairs(struct rt_transport *t, const struct cuda_pair *pairs, int n);
+
+/* What this machine has of it: driver, GPUs, libraries, the folder of compiled kernels. Nothing is printed,
+ * and no context is made. *gpus: that can be used. */
+void cuda_doctor(struct findings *f, int *gpus);
 
 /* Ranges of the host's work, by NVTX, for tools that show them; of one thread, nested. *out is NULL where no
  * tool has started this process and none is `wanted`. STATUS_ABSENT with a message where they are, but this

@@ -16,6 +16,11 @@ SILENT(cublasLtMatmulPreferenceDestroy, cublasLtMatmulPreference_t p)
 SILENT(cublasLtMatmulPreferenceSetAttribute, cublasLtMatmulPreference_t p,
        cublasLtMatmulPreferenceAttributes_t which, const void *value, size_t bytes)
 
+static size_t record_cublasLtGetVersion(void)
+{
+	return 0;
+}
+
 static const char *record_cublasLtGetStatusString(cublasStatus_t r)
 {
 	return "";

@@ -17,6 +17,11 @@ static void *make(size_t bytes)
 
 /* ---- the library */
 
+size_t cublasLtGetVersion(void)
+{
+	return CUBLAS_VERSION;
+}
+
 const char *cublasLtGetStatusString(cublasStatus_t status)
 {
 	switch (status) {

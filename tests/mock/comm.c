@@ -22,6 +22,13 @@ ncclResult_t comm_fail(ncclResult_t r, const char *format, ...)
 	} while (0)
 #define NUMBER(comm) mock_object_number(__func__, MOCK_OTHER, (comm))
 
+ncclResult_t ncclGetVersion(int *version)
+{
+	MOCK_ENTER(ncclInternalError, NULL);
+	*version = NCCL_VERSION_CODE;
+	return ncclSuccess;
+}
+
 const char *ncclGetErrorString(ncclResult_t r)
 {
 	static const char *const text[] = {

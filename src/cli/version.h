@@ -1,0 +1,12 @@
+/* version: the version of this hirc, and with what it was built. */
+#ifndef HIRC_CLI_VERSION_H
+#define HIRC_CLI_VERSION_H
+#include "base/str.h"
+
+const char *version_text(void); /* `0.1.0` */
+/* The names of optional parts, with blanks between them. */
+const char *version_features(void);
+/* `hirc 0.1.0`, and on a line of its own `features: …`. */
+void version_put(struct buf *out);
+
+#endif

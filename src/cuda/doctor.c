@@ -1,0 +1,180 @@
+/* doctor: the driver, GPUs and NVIDIA's libraries, as `hirc doctor` shows them. */
+#include "base/str.h"
+#include "cuda/api.h"
+#include "cuda/compile.h"
+#include "cuda/open.h"
+#include <string.h>
+
+#define GIB (1024.0 * 1024 * 1024)
+enum { MAX_GPUS = 64 };
+
+static const char *error_text(CUresult r)
+{
+	const char *text = NULL;
+	cuda_api()->cuGetErrorString(r, &text);
+	return text ? text : "unknown error";
+}
+
+/* Whether a library is there; its finding if not. */
+static bool has(struct findings *f, enum cuda_library l, const char *subject, const char *fix)
+{
+	struct buf names = {0}, why = {0};
+	buf_puts(&why, "");
+	bool ok = cuda_api_try(l, &names, &why);
+	if (!ok)
+		finding_add(f, FINDING_MISSING, subject, fix, "%s%s%s", strstr(why.at, ".so") ? "" : names.at,
+		            strstr(why.at, ".so") ? "" : ": ", why.at);
+	buf_free(&names);
+	buf_free(&why);
+	return ok;
+}
+
+static void no_gpu(struct findings *f)
+{
+	finding_add(f, FINDING_MISSING, "gpu", "docker run --gpus=all, or unset CUDA_VISIBLE_DEVICES",
+	            "the driver shows none");
+}
+
+static bool examine_driver(struct findings *f)
+{
+	static const char fix[] = "apt-get install nvidia-driver";
+	int version = 0;
+	if (!has(f, CUDA_DRIVER, "driver", fix))
+		return false;
+	CUresult r = cuda_api()->cuInit(0);
+	if (r == CUDA_ERROR_NO_DEVICE) {
+		no_gpu(f);
+		return false;
+	}
+	if (r == CUDA_SUCCESS)
+		r = cuda_api()->cuDriverGetVersion(&version);
+	if (r != CUDA_SUCCESS) {
+		finding_add(f, FINDING_MISSING, "driver", "nvidia-smi says more", "cuInit: %s",
+		            error_text(r));
+		return false;
+	}
+	finding_add(f, FINDING_OK, "driver", NULL, "of CUDA %d.%d; hirc was built with headers of %d.%d",
+	            version / 1000, version % 1000 / 10, CUDA_VERSION / 1000, CUDA_VERSION % 1000 / 10);
+	return true;
+}
+
+static bool examine_gpu(struct findings *f, int index)
+{
+	const struct cuda_api *api = cuda_api();
+	char name[96] = "";
+	CUdevice device;
+	size_t bytes = 0;
+	int major = 0, minor = 0, mode = 0;
+	CUresult r = api->cuDeviceGet(&device, index);
+	if (r == CUDA_SUCCESS)
+		r = api->cuDeviceGetName(name, sizeof name, device);
+	if (r == CUDA_SUCCESS)
+		r = api->cuDeviceTotalMem(&bytes, device);
+	if (r == CUDA_SUCCESS)
+		r = api->cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device);
+	if (r == CUDA_SUCCESS)
+		r = api->cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device);
+	if (r == CUDA_SUCCESS)
+		r = api->cuDeviceGetAttribute(&mode, CU_DEVICE_ATTRIBUTE_COMPUTE_MODE, device);
+	if (r != CUDA_SUCCESS)
+		finding_add(f, FINDING_WARNING, "gpu", "nvidia-smi says more", "%d: %s", index,
+		            error_text(r));
+	else if (mode != CU_COMPUTEMODE_DEFAULT)
+		finding_add(f, FINDING_WARNING, "gpu", "nvidia-smi -c DEFAULT",
+		            "%d: %s, %.1f GiB, sm_%d%d; %s", index, name, (double)bytes / GIB, major, minor,
+		            mode == CU_COMPUTEMODE_PROHIBITED ? "no process may use it"
+		                                              : "one process may use it");
+	else
+		finding_add(f, FINDING_OK, "gpu", NULL, "%d: %s, %.1f GiB, sm_%d%d", index, name,
+		            (double)bytes / GIB, major, minor);
+	return r == CUDA_SUCCESS && mode != CU_COMPUTEMODE_PROHIBITED;
+}
+
+/* Pairs, in both directions, of which one cannot read the memory of the other. */
+static void examine_peers(struct findings *f, int n)
+{
+	const struct cuda_api *api = cuda_api();
+	int apart = 0, first = -1, second = -1;
+	for (int a = 0; a < n; a++)
+		for (int b = 0; b < n; b++) {
+			CUdevice from, to;
+			int can = 0;
+			if (a == b || api->cuDeviceGet(&from, a) != CUDA_SUCCESS ||
+			    api->cuDeviceGet(&to, b) != CUDA_SUCCESS)
+				continue;
+			if (api->cuDeviceCanAccessPeer(&can, from, to) == CUDA_SUCCESS && can)
+				continue;
+			first = apart++ ? first : a;
+			second = apart == 1 ? b : second;
+		}
+	if (apart)
+		finding_add(
+		    f, FINDING_WARNING, "peers", "hirc run --transport=nccl",
+		    "%d of %d pairs of GPUs cannot read each other's memory, the first %d and %d: what moves "
+		    "data between them goes through the host",
+		    apart, n * (n - 1), first, second);
+	else if (n > 1)
+		finding_add(f, FINDING_OK, "peers", NULL, "all GPUs read each other's memory");
+}
+
+static int examine_gpus(struct findings *f)
+{
+	int n = 0, good = 0;
+	CUresult r = cuda_api()->cuDeviceGetCount(&n);
+	if (r != CUDA_SUCCESS)
+		finding_add(f, FINDING_MISSING, "gpu", "nvidia-smi says more", "cuDeviceGetCount: %s",
+		            error_text(r));
+	else if (!n)
+		no_gpu(f);
+	if (r != CUDA_SUCCESS || !n)
+		return 0;
+	for (int k = 0; k < n && k < MAX_GPUS; k++)
+		good += examine_gpu(f, k);
+	examine_peers(f, n < MAX_GPUS ? n : MAX_GPUS);
+	return good;
+}
+
+static void examine_libraries(struct findings *f)
+{
+	int major, minor, nccl;
+	if (has(f, CUDA_BLAS, "cublaslt",
+	        "pip install nvidia-cublas, and LD_LIBRARY_PATH with its folder lib")) {
+		size_t v = cuda_api()->cublasLtGetVersion(); /* 130100: 13.1.0; before 13 likewise */
+		finding_add(f, FINDING_OK, "cublaslt", NULL, "cuBLASLt %zu.%zu.%zu", v / 10000, v / 100 % 100,
+		            v % 100);
+	}
+	if (has(f, CUDA_NVRTC, "nvrtc",
+	        "pip install nvidia-cuda-nvrtc, and LD_LIBRARY_PATH with its folder lib") &&
+	    cuda_api()->nvrtcVersion(&major, &minor) == NVRTC_SUCCESS)
+		finding_add(f, FINDING_OK, "nvrtc", NULL, "NVRTC %d.%d", major, minor);
+	if (has(f, CUDA_NCCL, "nccl", "apt-get install libnccl2, of NVIDIA's repository") &&
+	    cuda_api()->ncclGetVersion(&nccl) == ncclSuccess)
+		finding_add(f, FINDING_OK, "nccl", NULL, "NCCL %d.%d.%d", nccl / 10000, nccl / 100 % 100,
+		            nccl % 100);
+}
+
+static void examine_cache(struct findings *f)
+{
+	struct buf folder = {0};
+	const char *said = getenv("HIRC_CACHE");
+	if (said && !strcmp(said, "off"))
+		finding_add(f, FINDING_WARNING, "cache", "unset HIRC_CACHE",
+		            "HIRC_CACHE=off: each process compiles its kernels again");
+	else if (cuda_cache_folder(&folder))
+		finding_add(f, FINDING_OK, "cache", NULL, "compiled kernels are in %s", folder.at);
+	else
+		finding_add(f, FINDING_WARNING, "cache",
+		            "export XDG_CACHE_HOME=/a/folder/that/can/be/written",
+		            "no folder for compiled kernels: each process compiles them again");
+	buf_free(&folder);
+}
+
+void cuda_doctor(struct findings *f, int *gpus)
+{
+	*gpus = 0;
+	if (!examine_driver(f))
+		return;
+	*gpus = examine_gpus(f);
+	examine_libraries(f);
+	examine_cache(f);
+}
