@@ -70,20 +70,27 @@ def long(folder, n, command):
         expect(f"{words}: {run.returncode}, a pipe gets {run.stderr!r}",
                run.returncode == 0 and b"\x1b[K" not in run.stderr + run.stdout)
         if time.monotonic() - start > LONG or run.returncode:
-            return words
+            return n
         n += n // 2
 
 
-def check(folder, name, words, what, end):
-    """A bar that says `what` comes and goes; what is left to see has `end`, a regular expression."""
-    out, got = on_terminal(folder, *words)
-    bars = BAR.findall(out)
+def check(folder, name, n, command, what, end):
+    """A bar that says `what` comes and goes; what is left to see has `end`, a regular expression. The words that it
+    took: a machine that has become faster than it was when n was found needs a larger one."""
+    for _ in range(5):
+        words = command(n)
+        out, got = on_terminal(folder, *words)
+        bars = BAR.findall(out)
+        if bars or got:
+            break
+        n *= 2
     expect(f"{name}: exit code {got}: {out!r}", got == 0)
     expect(f"{name}: no bar: {out[-300:]!r}", bars)
     expect(f"{name}: a bar says {bars[:1]}", any(re.search(what, text) for _, text in bars))
     expect(f"{name}: a bar is wider than the terminal", all(len(text) <= 60 for _, text in bars))
     seen = screen(out)
     expect(f"{name}: left to see: {seen!r}", re.search(end, seen) and not re.search(r"\[=* *\] +\d", seen))
+    return words
 
 
 def check_none(folder, name, words, environment=None):
@@ -96,16 +103,19 @@ with tempfile.TemporaryDirectory() as folder:
     with open(os.path.join(folder, "q.hir"), "w") as file:
         file.write(PROGRAM)
     ring = os.path.join(os.environ["HIRC_ROOT"], "examples", "ag_matmul.hir")
-    words = long(folder, 200, lambda n: ["check", ring, f"--np={n}", "--each-rank"])
-    check(folder, "check", words, rb"^checking \d+ ranks", r"^ok: \d+ ranks")
+
+    def bars(name, n, command, what, end):
+        return check(folder, name, long(folder, n, command), command, what, end)
+
+    words = bars("check", 200, lambda n: ["check", ring, f"--np={n}", "--each-rank"], rb"^checking \d+ ranks",
+                 r"^ok: \d+ ranks")
     check_none(folder, "check", words + ["--quiet"])
-    words = long(folder, 36, lambda n: ["check", ring, f"--family=np=2..{n}", "--each-rank"])
-    check(folder, "family", words, rb"^checking np = \d+", r"^ok: np = 2 … \d+: ")
-    words = long(folder, 10000, lambda n: ["bench", "q.hir", "--np=2", f"--samples={n}"])
-    check(folder, "bench", words, rb"^q\.hir", r"(?m)^q,")
+    bars("family", 36, lambda n: ["check", ring, f"--family=np=2..{n}", "--each-rank"], rb"^checking np = \d+",
+         r"^ok: np = 2 … \d+: ")
+    words = bars("bench", 10000, lambda n: ["bench", "q.hir", "--np=2", f"--samples={n}"], rb"^q\.hir", r"(?m)^q,")
     check_none(folder, "bench", words, {"HIRC_FLAGS": "--quiet", "TERM": "dumb"})
-    words = long(folder, 20, lambda n: ["bench", "allreduce", "--np=2", "-e", "4K", f"--samples={n * n}"])
-    check(folder, "collectives", words, rb"^allreduce, \d+ bytes", r"(?m)^# Avg bus bandwidth")
-    words = long(folder, 2, lambda n: ["tune", ring, "--np=2", f"--measure={n}", "--limit=100"])
-    check(folder, "tune", words, rb"^(running|looking at candidates)", r"# hirc run ")
+    bars("collectives", 20, lambda n: ["bench", "allreduce", "--np=2", "-e", "4K", f"--samples={n * n}"],
+         rb"^allreduce, \d+ byte", r"(?m)^# Avg bus bandwidth")
+    bars("tune", 2, lambda n: ["tune", ring, "--np=2", f"--measure={n}", "--limit=100"],
+         rb"^(running|looking at candidates)", r"# hirc run ")
 sys.exit(failures != 0)
