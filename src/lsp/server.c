@@ -121,6 +121,13 @@ static void publish(struct server *s, struct document *x)
 	x->dirty = false;
 }
 
+static void set_version(struct document *x, const cJSON *item)
+{
+	const cJSON *version = member(item, "version");
+	if (cJSON_IsNumber(version))
+		x->version = version->valueint; /* which cJSON keeps within its type */
+}
+
 static void did_open(struct server *s, const cJSON *params)
 {
 	const cJSON *item = member(params, "textDocument");
@@ -133,7 +140,7 @@ static void did_open(struct server *s, const cJSON *params)
 		vec_push(&s->document, NULL);
 	document_free(s->document.at[i]);
 	s->document.at[i] = document_new(uri, text);
-	s->document.at[i]->version = (int64_t)cJSON_GetNumberValue(member(item, "version"));
+	set_version(s->document.at[i], item);
 }
 
 static void change(struct server *s, struct document *x, const cJSON *json)
@@ -163,9 +170,7 @@ static void did_change(struct server *s, const cJSON *params)
 	if (i == s->document.n)
 		return;
 	cJSON_ArrayForEach(json, member(params, "contentChanges")) change(s, s->document.at[i], json);
-	const cJSON *version = member(member(params, "textDocument"), "version");
-	if (cJSON_IsNumber(version))
-		s->document.at[i]->version = (int64_t)version->valuedouble;
+	set_version(s->document.at[i], member(params, "textDocument"));
 }
 
 /* What was said of a document that is closed is taken back. */
