@@ -74,29 +74,39 @@ def long(folder, n, command):
         n += n // 2
 
 
-def check(folder, name, n, command, what, end):
+def problems(words, out, got, what, end):
+    """What is wrong with what came to a terminal."""
+    bars, seen = BAR.findall(out), screen(out)
+    if got:
+        yield f"{words}: exit code {got}: {out!r}"
+    if not bars:
+        yield f"{words}: no bar: {out[-300:]!r}"
+    elif not any(re.search(what, text) for _, text in bars):
+        yield f"{words}: a bar says {bars[:1]}"
+    if any(len(text) > 60 for _, text in bars):
+        yield f"{words}: a bar is wider than the terminal: {bars}"
+    if not re.search(end, seen) or re.search(r"\[=* *\] +\d", seen):
+        yield f"{words}: left to see: {seen!r}"
+
+
+def check(folder, n, command, what, end):
     """A bar that says `what` comes and goes; what is left to see has `end`, a regular expression. The words that it
-    took: a machine that has become faster than it was when n was found needs a larger one."""
+    took: on a machine that has become faster since n was found, those of a larger one."""
     for _ in range(5):
         words = command(n)
-        out, got = on_terminal(folder, *words)
-        bars = BAR.findall(out)
-        if bars or got:
+        found = list(problems(words, *on_terminal(folder, *words), what, end))
+        if not found:
             break
         n *= 2
-    expect(f"{name}: exit code {got}: {out!r}", got == 0)
-    expect(f"{name}: no bar: {out[-300:]!r}", bars)
-    expect(f"{name}: a bar says {bars[:1]}", any(re.search(what, text) for _, text in bars))
-    expect(f"{name}: a bar is wider than the terminal", all(len(text) <= 60 for _, text in bars))
-    seen = screen(out)
-    expect(f"{name}: left to see: {seen!r}", re.search(end, seen) and not re.search(r"\[=* *\] +\d", seen))
+    for problem in found:
+        expect(problem, False)
     return words
 
 
-def check_none(folder, name, words, environment=None):
+def check_none(folder, words, environment=None):
     """The same has no bar."""
     out, got = on_terminal(folder, *words, environment=environment)
-    expect(f"{name}: {words} {environment} shows {out!r}", got == 0 and b"\x1b[K" not in out)
+    expect(f"{words} {environment} shows {out!r}", got == 0 and b"\x1b[K" not in out)
 
 
 with tempfile.TemporaryDirectory() as folder:
@@ -104,18 +114,18 @@ with tempfile.TemporaryDirectory() as folder:
         file.write(PROGRAM)
     ring = os.path.join(os.environ["HIRC_ROOT"], "examples", "ag_matmul.hir")
 
-    def bars(name, n, command, what, end):
-        return check(folder, name, long(folder, n, command), command, what, end)
+    def bars(n, command, what, end):
+        return check(folder, long(folder, n, command), command, what, end)
 
-    words = bars("check", 200, lambda n: ["check", ring, f"--np={n}", "--each-rank"], rb"^checking \d+ ranks",
+    words = bars(200, lambda n: ["check", ring, f"--np={n}", "--each-rank"], rb"^checking \d+ ranks",
                  r"^ok: \d+ ranks")
-    check_none(folder, "check", words + ["--quiet"])
-    bars("family", 36, lambda n: ["check", ring, f"--family=np=2..{n}", "--each-rank"], rb"^checking np = \d+",
+    check_none(folder, words + ["--quiet"])
+    bars(36, lambda n: ["check", ring, f"--family=np=2..{n}", "--each-rank"], rb"^checking np = \d+",
          r"^ok: np = 2 … \d+: ")
-    words = bars("bench", 10000, lambda n: ["bench", "q.hir", "--np=2", f"--samples={n}"], rb"^q\.hir", r"(?m)^q,")
-    check_none(folder, "bench", words, {"HIRC_FLAGS": "--quiet", "TERM": "dumb"})
-    bars("collectives", 20, lambda n: ["bench", "allreduce", "--np=2", "-e", "4K", f"--samples={n * n}"],
+    words = bars(10000, lambda n: ["bench", "q.hir", "--np=2", f"--samples={n}"], rb"^q\.hir", r"(?m)^q,")
+    check_none(folder, words, {"HIRC_FLAGS": "--quiet", "TERM": "dumb"})
+    bars(20, lambda n: ["bench", "allreduce", "--np=2", "-e", "4K", f"--samples={n * n}"],
          rb"^allreduce, \d+ byte", r"(?m)^# Avg bus bandwidth")
-    bars("tune", 2, lambda n: ["tune", ring, "--np=2", f"--measure={n}", "--limit=100"],
+    bars(2, lambda n: ["tune", ring, "--np=2", f"--measure={n}", "--limit=100"],
          rb"^(running|looking at candidates)", r"# hirc run ")
 sys.exit(failures != 0)
