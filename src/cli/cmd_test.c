@@ -71,7 +71,7 @@ static bool find_hirc(struct test_command *c)
 
 static bool filter(struct test_command *c)
 {
-	regex_t wanted;
+	regex_t wanted = {0};
 	char text[128];
 	uint32_t kept = 0;
 	if (!c->filter)
