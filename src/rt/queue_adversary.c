@@ -14,7 +14,6 @@
 #include "base/arena.h"
 #include <sched.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum {
 	FIRST_WINDOW = 1 << 14, /* items */
@@ -37,7 +36,7 @@ static void look_at_awaited(struct adverse_engine *e)
 		atomic_store_explicit(&shared_of(e)->awaited_done, e->run, memory_order_release);
 }
 
-static void marked_done(struct adverse_engine *e, enum rt_mark mark)
+void adverse_marked_done(struct adverse_engine *e, enum rt_mark mark)
 {
 	e->awaited -= mark == RT_MARK_AWAITED;
 	look_at_awaited(e);
@@ -117,146 +116,6 @@ static bool pass_all(struct adverse_engine *e)
 	return any;
 }
 
-/* Communications */
-
-static struct adverse_team *team_of(struct adverse_engine *e, int id)
-{
-	while (e->team.n <= (uint32_t)id)
-		vec_push(&e->team, (struct adverse_team){0});
-	struct adverse_team *t = &e->team.at[id];
-	if (!t->used) {
-		t->used = true;
-		t->line = rt_engine_team_line(&e->base, id);
-		t->board = rt_board_line_at(e->base.job, t->line);
-	}
-	return t;
-}
-
-static struct rt_board_line *board_of(struct adverse_engine *e, const struct adverse_comm *c)
-{
-	return c->item.message ? NULL : team_of(e, c->item.c.team)->board;
-}
-
-static void comm_free(struct adverse_comm *c)
-{
-	free(c->shadow);
-	free(c->item.blocks);
-	free(c);
-}
-
-/* c is all done, and in no list. */
-static void comm_end(struct adverse_engine *e, struct adverse_comm *c)
-{
-	if (rt_engine_ticket_end(&e->base, c->item.ticket))
-		rt_engine_slot_free(&e->base, c->item.ticket.slot);
-	e->outstanding--;
-	marked_done(e, (enum rt_mark)c->item.mark);
-	rt_job_progress(e->base.job);
-	comm_free(c);
-}
-
-/* The transport is done with c, and it is in no list. */
-static void comm_arrive(struct adverse_engine *e, struct adverse_comm *c)
-{
-	struct rt_board_line *board = board_of(e, c);
-	rt_board_line_set(board, RT_LINE_IDLE, nowhere, 0);
-	rt_engine_trace_comm(&e->base, &c->item, true, board);
-	if (c->item.message) {
-		rt_engine_message_hide(&e->base, c->shown);
-	} else { /* the head, or of its group */
-		struct adverse_team *t = team_of(e, c->item.c.team);
-		struct adverse_comm **at = &t->head, *before = NULL;
-		for (; *at != c; at = &(*at)->next)
-			before = *at;
-		*at = c->next;
-		t->last = t->last == c ? before : t->last;
-	}
-	c->running = NULL;
-	if (c->shadow)
-		vec_push(&e->arrived, c);
-	else
-		comm_end(e, c);
-}
-
-/* Whether nothing of its team is before it, but those of its group that are under way. */
-static bool may_start(struct adverse_engine *e, const struct adverse_comm *c)
-{
-	if (!c->reached)
-		return false;
-	if (c->item.message)
-		return true;
-	const struct adverse_comm *k = team_of(e, c->item.c.team)->head;
-	while (k != c && k->running && k->next && k->next->item.follows)
-		k = k->next;
-	return k == c;
-}
-
-static uint32_t take_out(struct adverse_comm **list, uint32_t n, const struct adverse_comm *c)
-{
-	uint32_t kept = 0;
-	for (uint32_t k = 0; k < n; k++)
-		if (list[k] != c)
-			list[kept++] = list[k];
-	return kept;
-}
-
-static void comm_start(struct adverse_engine *e, struct adverse_comm *c)
-{
-	struct rt_board_line *board = board_of(e, c);
-	e->waiting.n = take_out(e->waiting.at, e->waiting.n, c);
-	adverse_shadow(e, c);
-	rt_board_line_begin(board, RT_LINE_WAITING, rt_comm_at(&c->item), 0);
-	rt_engine_trace_comm(&e->base, &c->item, false, board);
-	enum status status = rt_engine_start(&e->base, &c->item, &c->running);
-	adverse_let_go(e);
-	if (status != STATUS_OK) {
-		vec_push(&e->running, c); /* whose end frees it */
-		rt_job_fail(e->base.job, status);
-	} else if (c->running) {
-		vec_push(&e->running, c);
-		if (c->item.message)
-			c->shown = rt_engine_message_show(&e->base, &c->item.p);
-	} else {
-		comm_arrive(e, c);
-	}
-}
-
-static void comm_land(struct adverse_engine *e, struct adverse_comm *c)
-{
-	e->arrived.n = take_out(e->arrived.at, e->arrived.n, c);
-	adverse_land(e, c);
-	adverse_let_go(e);
-	comm_end(e, c);
-}
-
-/* Ends what is done of what is under way. */
-static void poll(struct adverse_engine *e, bool *moved)
-{
-	struct rt_transport *t = e->base.transport;
-	bool any = false;
-	uint32_t kept = 0;
-	if (!t)
-		return;
-	enum status status = t->ops->progress(t, &any);
-	for (uint32_t k = 0; k < e->running.n; k++) {
-		struct adverse_comm *c = e->running.at[k];
-		bool done = false;
-		if (status == STATUS_OK)
-			status = t->ops->test(t, c->running, &done);
-		if (done)
-			comm_arrive(e, c);
-		else
-			e->running.at[kept++] = c;
-		any |= done;
-	}
-	e->running.n = kept;
-	if (status != STATUS_OK)
-		rt_job_fail(e->base.job, status);
-	else if (any)
-		rt_job_progress(e->base.job);
-	*moved |= any;
-}
-
 /* Steps */
 
 /* In the order of issue what is younger waits for what is older, unless nothing moves on any rank. */
@@ -291,7 +150,7 @@ static struct adverse_choice choose(struct adverse_engine *e)
 	}
 	for (uint32_t k = 0; k < e->waiting.n; k++) {
 		struct adverse_comm *c = e->waiting.at[k];
-		if (!may_start(e, c))
+		if (!adverse_may_start(e, c))
 			continue;
 		if (c->item.mark == RT_MARK_HELD && is_held(e))
 			e->held = true;
@@ -320,7 +179,7 @@ static void run_head(struct adverse_engine *e, struct adverse_stream *s)
 	struct adverse_item *i = s->head;
 	if (!rt_engine_run(&e->base, &s->base, i->task, i->at))
 		return;
-	marked_done(e, i->mark);
+	adverse_marked_done(e, i->mark);
 	drop_head(e, s);
 }
 
@@ -328,7 +187,7 @@ static void run_head(struct adverse_engine *e, struct adverse_stream *s)
 static void step(struct adverse_engine *e, bool *moved)
 {
 	if (e->running.n)
-		poll(e, moved);
+		adverse_poll(e, moved);
 	*moved |= pass_all(e);
 	struct adverse_choice c = choose(e);
 	if (rt_engine_failed(&e->base) || (!c.stream && !c.comm))
@@ -337,9 +196,9 @@ static void step(struct adverse_engine *e, bool *moved)
 	if (c.stream)
 		run_head(e, c.stream);
 	else if (c.lands)
-		comm_land(e, c.comm);
+		adverse_comm_land(e, c.comm);
 	else
-		comm_start(e, c.comm);
+		adverse_comm_start(e, c.comm);
 	*moved = true;
 }
 
@@ -532,7 +391,7 @@ static void adversary_communicate(struct rt_engine *engine, struct rt_stream *cu
 	e->outstanding++;
 	vec_push(&e->waiting, c);
 	if (!c->item.message) {
-		struct adverse_team *t = team_of(e, c->item.c.team);
+		struct adverse_team *t = adverse_team_of(e, c->item.c.team);
 		if (t->head)
 			t->last->next = c;
 		else
@@ -593,11 +452,11 @@ static void adversary_stop(struct rt_engine *engine)
 			free(k);
 		}
 	for (uint32_t k = 0; k < e->waiting.n; k++)
-		comm_free(e->waiting.at[k]);
+		adverse_comm_free(e->waiting.at[k]);
 	for (uint32_t k = 0; k < e->running.n; k++)
-		comm_free(e->running.at[k]);
+		adverse_comm_free(e->running.at[k]);
 	for (uint32_t k = 0; k < e->arrived.n; k++)
-		comm_free(e->arrived.at[k]);
+		adverse_comm_free(e->arrived.at[k]);
 	for (uint32_t k = 0; k < e->team.n; k++)
 		if (e->team.at[k].used)
 			rt_board_line_free(engine->job, e->team.at[k].line);

@@ -95,6 +95,22 @@ struct adverse_engine {
 	uint32_t *looks;               /* of other ranks, when this one last let something start */
 };
 
+/* Something so marked is done: queue_adversary.c. */
+void adverse_marked_done(struct adverse_engine *e, enum rt_mark mark);
+
+/* Communications: queue_adversary_comm.c. */
+
+struct adverse_team *adverse_team_of(struct adverse_engine *e, int id);
+/* Whether nothing of its team is before it, but those of its group that are under way. */
+bool adverse_may_start(struct adverse_engine *e, const struct adverse_comm *c);
+/* Out of e->waiting: it is under way, or done. */
+void adverse_comm_start(struct adverse_engine *e, struct adverse_comm *c);
+/* Its result comes to where it belongs; it is freed. */
+void adverse_comm_land(struct adverse_engine *e, struct adverse_comm *c);
+/* Ends what is done of what is under way; *moved is set if something was. */
+void adverse_poll(struct adverse_engine *e, bool *moved);
+void adverse_comm_free(struct adverse_comm *c);
+
 /* Results apart from where they belong: queue_adversary_land.c. */
 
 /* Gives c, which is about to start, a shadow if it has a result. */
