@@ -1,15 +1,12 @@
 /* cmd_lsp: hirc lsp: serves an editor over standard input and output. */
-#include "base/arena.h"
 #include "base/vec.h"
 #include "cli/commands.h"
+#include "cli/define.h"
 #include "cli/options.h"
 #include <stdlib.h>
-#include <string.h>
 #ifdef HIRC_HAVE_CJSON
 #include "lsp/lsp.h"
 #include <unistd.h>
-#else
-#include "parse/sema.h"
 #endif
 
 struct lsp_command {
@@ -21,14 +18,10 @@ struct lsp_command {
 static bool define(void *to, const char *text)
 {
 	struct lsp_command *c = to;
-	const char *equals = strchr(text, '=');
-	if (!equals || equals == text) {
-		fprintf(stderr, "hirc: error: -D takes name=value, not '%s'\n", text);
+	struct sema_define d;
+	if (!define_read(text, &d))
 		return false;
-	}
-	char *name = mem_strdup(text);
-	name[equals - text] = '\0';
-	vec_push(&c->define, (struct sema_define){.name = name, .text = equals + 1});
+	vec_push(&c->define, d);
 	return true;
 }
 

@@ -3,6 +3,7 @@
 #include "analysis/extents.h"
 #include "analysis/unwritten.h"
 #include "cli/cluster.h"
+#include "cli/define.h"
 #include "cli/predict.h"
 #include "import/import.h"
 #include "ir/print.h"
@@ -36,15 +37,11 @@ static const char all_and_passes[] = "all|changed"
 static bool define(void *to, const char *text)
 {
 	struct compile_options *o = to;
-	const char *equals = strchr(text, '=');
-	if (!equals || equals == text) {
-		fprintf(stderr, "hirc: error: -D takes name=value, not '%s'\n", text);
+	struct sema_define d;
+	if (!define_read(text, &d))
 		return false;
-	}
-	char *name = mem_strdup(text);
-	name[equals - text] = '\0';
-	vec_push(&o->owned, name);
-	vec_push(&o->define, (struct sema_define){.name = name, .text = equals + 1});
+	vec_push(&o->owned, (char *)d.name);
+	vec_push(&o->define, d);
 	return true;
 }
 
