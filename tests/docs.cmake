@@ -6,7 +6,7 @@ if(TARGET hirc AND Python3_FOUND)
 	foreach(page README.md ${pages})
 		string(REGEX REPLACE "^.*/|\\.md$" "" name ${page})
 		add_test(NAME doc/${name} COMMAND ${doctest} --hirc $<TARGET_FILE:hirc> ${PROJECT_SOURCE_DIR}/${page})
-		set_tests_properties(doc/${name} PROPERTIES LABELS parse TIMEOUT 120 ENVIRONMENT "${environment}")
+		set_tests_properties(doc/${name} PROPERTIES LABELS parse TIMEOUT 120 RUN_SERIAL ON ENVIRONMENT "${environment}")
 	endforeach()
 	list(TRANSFORM pages PREPEND ${PROJECT_SOURCE_DIR}/)
 	add_test(NAME doc/manual_pages COMMAND sh -c "command -v mandoc >/dev/null || exit 77; mandoc -T lint -W warning \"$@\"" sh

@@ -8,7 +8,7 @@ if(TARGET hirc_lsp AND TARGET hirc AND Python3_FOUND)
 	add_test(NAME lsp/features COMMAND ${client})
 	add_test(NAME lsp/random_edits COMMAND ${client} random_edits)
 	add_test(NAME lsp/large COMMAND ${client} large)
-	add_test(NAME bench/lsp COMMAND ${client} bench CONFIGURATIONS Bench)
+	add_test(NAME bench/lsp COMMAND ${client} bench CONFIGURATIONS Bench Stress)
 	set_tests_properties(lsp/features lsp/random_edits lsp/large PROPERTIES LABELS parse TIMEOUT 240
 		ENVIRONMENT "${environment}")
 	add_test(NAME lsp/editors COMMAND ${launcher} ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/lsp/editors.py
