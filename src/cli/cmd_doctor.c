@@ -158,8 +158,7 @@ int cmd_doctor(int argc, char **argv)
 	    .usage = "[OPTION…]",
 	    .about = "Says what this machine has for ranks: cores, memory, BLAS and its kernels, MPI and its "
 	             "launcher, GPUs\nand their libraries. Under what is missing or slower than it may be "
-	             "stands the "
-	             "command that\ninstalls or sets it.\n"
+	             "stands the command that\ninstalls or sets it.\n"
 	             "Exit code: 0; 2 for a wrong command line; 5 if what --target asks for is missing.",
 	    .table = {{.title = "Options", .at = options, .n = sizeof options / sizeof *options}},
 	    .table_n = 1,

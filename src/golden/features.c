@@ -1,10 +1,10 @@
 /* features: see features.h. */
 #include "golden/features.h"
+#include "base/program.h"
 #include "golden/child.h"
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 enum { SECONDS = 60, MOST_WORDS = 64 << 10 };
 
@@ -21,20 +21,11 @@ static bool is_folder(const char *path)
 	return stat(path, &is) == 0 && S_ISDIR(is.st_mode);
 }
 
-/* Whether PATH has a program. */
 static bool has_program(const char *name)
 {
-	const char *path = getenv("PATH");
-	bool found = false;
-	for (const char *at = path ? path : ""; *at && !found;) {
-		size_t n = strcspn(at, ":");
-		struct buf file = {0};
-		buf_putn(&file, at, n);
-		buf_printf(&file, "/%s", name);
-		found = access(file.at, X_OK) == 0;
-		buf_free(&file);
-		at += n + (at[n] == ':');
-	}
+	struct buf path = {0};
+	bool found = program_find(name, &path);
+	buf_free(&path);
 	return found;
 }
 

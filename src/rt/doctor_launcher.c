@@ -1,4 +1,5 @@
 /* doctor_launcher: starts 2 ranks by mpirun, or srun, and says why that failed. */
+#include "base/program.h"
 #include "rt/doctor.h"
 #include "rt/environment.h"
 #include <errno.h>
@@ -10,20 +11,6 @@
 #include <unistd.h>
 
 enum { MAX_WORDS = 16, MAX_OUTPUT = 64 << 10 };
-
-static bool find_program(const char *name, struct buf *path)
-{
-	const char *at = getenv("PATH");
-	while (at && *at) {
-		size_t n = strcspn(at, ":");
-		path->n = 0;
-		buf_printf(path, "%.*s/%s", (int)n, at, name);
-		if (n && access(path->at, X_OK) == 0)
-			return true;
-		at += n + (at[n] == ':');
-	}
-	return false;
-}
 
 static int64_t now_ms(void)
 {
@@ -139,8 +126,8 @@ void rt_doctor_launcher(struct findings *f, char *const *argv, int seconds)
 		finding_add(f, FINDING_OK, "launcher", NULL, "has started this process, and so is not tried");
 		return;
 	}
-	const char *name = find_program("mpirun", &path) ? "mpirun"
-	                   : find_program("srun", &path) ? "srun"
+	const char *name = program_find("mpirun", &path) ? "mpirun"
+	                   : program_find("srun", &path) ? "srun"
 	                                                 : NULL;
 	if (!name) {
 		finding_add(f, FINDING_MISSING, "launcher", "apt-get install openmpi-bin",
