@@ -77,6 +77,7 @@ struct rt_board {
 	int first;               /* job rank of rank[0] (mpi: the own one; else 0) */
 	_Atomic int status;      /* enum status that ends the job; the first one stays; 0: none */
 	_Atomic int status_rank; /* the rank that set it, -1: the launcher */
+	_Atomic int speaker;     /* 2 + the rank that says why the job ends; 0: none yet */
 	_Atomic int reporter;    /* somebody has begun to print what all stand in */
 	_Atomic int launcher;    /* process that is told of a failure by SIGUSR1; 0: none */
 	char apart[64];          /* no rank writes to the cache line that all read the status from */

@@ -35,9 +35,19 @@ static void put_host(const struct rt_job *job, struct buf *b)
 		buf_printf(b, " (on %s)", job->host);
 }
 
+/* Whether this rank says why the job ends: the first that has something to say, also while it has not
+ * recorded the status yet and others find the same. */
+static bool speaks(struct rt_job *job)
+{
+	int speaker = 0, self = job->rank + 2;
+	return rt_job_status(job) == STATUS_OK &&
+	       (!job->board || atomic_compare_exchange_strong(&job->board->speaker, &speaker, self) ||
+	        speaker == self);
+}
+
 static void print_error(struct rt_job *job, struct rt_origin at, const char *format, va_list args)
 {
-	if (rt_job_status(job) != STATUS_OK)
+	if (!speaks(job))
 		return;
 	struct buf b = {0};
 	if (job->rank >= 0)
