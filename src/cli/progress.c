@@ -2,6 +2,7 @@
 #include "cli/progress.h"
 #include "base/str.h"
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
@@ -13,6 +14,13 @@ static int64_t now_ns(void)
 	struct timespec t;
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* HIRC_PROGRESS=now: from the first moment on, each change. */
+static int64_t wait_ns(int ms)
+{
+	const char *when = getenv("HIRC_PROGRESS");
+	return when && !strcmp(when, "now") ? 0 : (int64_t)ms * 1000000;
 }
 
 /* Standard error may be another file in a rank than where it was started. */
@@ -40,10 +48,10 @@ void progress_show(struct progress *p, double done, const char *what, ...)
 {
 	int64_t now = now_ns();
 	if (!p->next)
-		p->next = now + (int64_t)DELAY_MS * 1000000;
+		p->next = now + wait_ns(DELAY_MS);
 	if (p->quiet || now < p->next || !has_terminal())
 		return;
-	p->next = now + (int64_t)BETWEEN_MS * 1000000;
+	p->next = now + wait_ns(BETWEEN_MS);
 	p->shown = true;
 	struct buf line = {0};
 	va_list args;
