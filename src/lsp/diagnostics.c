@@ -1,6 +1,7 @@
-/* diagnostics: messages of the parser and the semantic step as the protocol has them.
+/* diagnostics: messages of the parser, the semantic step and check as the protocol has them.
  *
  * A note with a place is related information, one without is a further line of its message. */
+#include "lsp/checked.h"
 #include "lsp/request.h"
 
 enum { SEVERITY_ERROR = 1, SEVERITY_WARNING = 2 };
@@ -31,8 +32,9 @@ static void add_related(struct request *r, cJSON *diagnostic, const struct snaps
 
 cJSON *feature_diagnostics(struct request *r)
 {
-	const struct snapshot *x = r->snapshot;
+	struct snapshot *x = r->snapshot;
 	cJSON *json = cJSON_CreateObject(), *list;
+	snapshot_check(x);
 	cJSON_AddStringToObject(json, "uri", r->document->uri);
 	cJSON_AddNumberToObject(json, "version", (double)r->document->version);
 	list = cJSON_AddArrayToObject(json, "diagnostics");

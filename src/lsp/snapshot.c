@@ -5,7 +5,7 @@
 #include "lsp/snapshot.h"
 #include "base/source.h"
 
-static void keep(void *to, const struct diag_message *m)
+void snapshot_keep(void *to, const struct diag_message *m)
 {
 	struct snapshot *x = to;
 	bool here = m->source == x->source;
@@ -64,7 +64,7 @@ struct snapshot *snapshot_new(const char *name, const char *text, uint32_t size,
 	struct diag *d = diag_new(NULL, DIAG_TEXT, 0);
 	x->arena = arena_new();
 	x->source = source_from_text(name, text, size);
-	diag_set_sink(d, keep, x);
+	diag_set_sink(d, snapshot_keep, x);
 	diag_set_source(d, x->source);
 	x->ast = ast_parse(d, x->source);
 	diag_set_source(d, x->source);

@@ -20,7 +20,8 @@ struct snapshot {
 	bool unsettled;         /* … there is none */
 	struct symbols symbols;
 	bool has_errors;
-	bool broken; /* of these some are of syntax: statements are missing in the tree */
+	bool checked; /* what check finds is among the messages */
+	bool broken;  /* of these some are of syntax: statements are missing in the tree */
 	VEC(struct snapshot_message) message;
 	VEC(value_id) value; /* by symbol: the tensor's; 0: none */
 };
@@ -29,5 +30,7 @@ struct snapshot {
 struct snapshot *snapshot_new(const char *name, const char *text, uint32_t size,
                               const struct sema_options *options);
 void snapshot_free(struct snapshot *x);
+/* A sink of diag_set_sink: to is the snapshot that gets the message. */
+void snapshot_keep(void *to, const struct diag_message *m);
 
 #endif

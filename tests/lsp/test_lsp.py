@@ -34,6 +34,7 @@ program demo on ring {
   G: f32[t, 8] = allgather(acc, axis=x)
   schedule G { split 0 inner 2 }
   output Y: f32[t, 8] = relu(G)
+  deallocate(acc)
 }
 """
 
@@ -64,6 +65,30 @@ def opened(text=PROGRAM, *options, **more):
 
 
 # ---- the protocol
+
+
+RING = """mesh ring(x = 4)
+program t on ring {
+  input X: f32[8@x, 6]
+  input W: f32[6, 5]
+  output Y: f32[8@stream(4), 5] = allocate()
+  main = get_current_stream()
+  for i in 0..4 parallel(stream) {
+    set_stream(i)
+    synchronize(main)
+    G: f32[8@stream(4), 6] = allocate()
+    G <- broadcast_from(X, axis=x, root=i) as c
+      wait(c)
+    y = shard_by_stream(Y, i)
+      y <- matmul(G, W)
+    deallocate(G)
+  }
+  set_stream(main)
+  for j in 0..4 {
+    synchronize(j)
+  }
+}
+"""
 
 
 def test_life():
@@ -202,6 +227,22 @@ def test_diagnostics():
     expect(c.end(), 0)
 
 
+def test_check():
+    """Of a program without errors, what check finds, and outputs that nothing writes."""
+    c = opened(RING)
+    expect(c.diagnostics(), [])
+    c.set(RING.replace("      wait(c)\n", ""))
+    one = c.diagnostics()[0]
+    expect((one["severity"], c.slice(one["range"])), (1, "y"))
+    contains(one["message"], "race: matmul reads 'G' on stream 0", "`wait(c)` before the matmul orders them")
+    c.set(RING.replace("      y <- matmul(G, W)\n", ""))
+    contains(c.diagnostics()[0]["message"], "Y")
+    for path in sorted((pathlib.Path(os.environ["HIRC_ROOT"]) / "examples").glob("*.hir")):
+        c.set(path.read_text())
+        expect((path.name, c.diagnostics()), (path.name, []))
+    expect(c.end(), 0)
+
+
 def test_hover():
     c = opened()
     contains(c.hover("input |X"), "X: f32[t@x, 8]", "shape 10 x 8, 320 bytes", "axis 0 over `x` of `mesh ring(x = 4)`",
@@ -239,7 +280,7 @@ def test_navigate():
     expect([c.slice(x["range"]) for x in found], ["X"] * 3)
     expect(len(c.at("references", "input |X", context={"includeDeclaration": False})), 2)
     expect(len(c.at("references", "mesh ring(|x", context={"includeDeclaration": True})), 4)
-    expect([x["kind"] for x in c.at("documentHighlight", "allgather(|acc")], [3, 3, 2])
+    expect([x["kind"] for x in c.at("documentHighlight", "allgather(|acc")], [3, 3, 2, 2])
     expect(c.at("references", "|program demo", context={"includeDeclaration": True}), None)
     expect(c.end(), 0)
 

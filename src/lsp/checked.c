@@ -1,0 +1,22 @@
+/* checked: see checked.h. */
+#include "lsp/checked.h"
+#include "analysis/unwritten.h"
+#include "check/check.h"
+
+enum { STREAMS = 4 }; /* of hirc check */
+
+void snapshot_check(struct snapshot *x)
+{
+	if (x->checked || x->has_errors)
+		return;
+	x->checked = true;
+	struct diag *d = diag_new(NULL, DIAG_TEXT, 0);
+	diag_set_sink(d, snapshot_keep, x);
+	diag_set_source(d, x->source);
+	struct check_options o = {
+	    .ranks = module_ranks(x->module), .streams = STREAMS, .queue = CHECK_QUEUE, .work = CHECKED_WORK};
+	struct check_result r;
+	unwritten_outputs_warn(x->module, d);
+	check_program(x->module, d, &o, &r);
+	diag_free(d);
+}
