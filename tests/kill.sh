@@ -30,6 +30,24 @@ fail() {
 	exit 1
 }
 
+# slow WHAT: the machine has been too busy for what takes a time; `try` has it done again.
+slow() {
+	echo "slow: $*"
+	pkill -9 -f "$scratch/stuck.hir"
+	exit 3
+}
+
+# try SCENARIO…: a function, three times at most where it was slow.
+try() {
+	for attempt in 1 2 3; do
+		("$@")
+		got=$?
+		[ $got = 3 ] || break
+		sleep 2
+	done
+	[ $got = 0 ] || exit 1
+}
+
 # table FIRST: it was printed once, under a line with FIRST, with all ranks, idle ones too.
 table() {
 	[ "$(grep -c '^hirc: .*error' "$scratch/out")" = 1 ] || fail "there is more than one report, or none"
@@ -37,8 +55,10 @@ table() {
 	for rank in 0 1 3; do
 		grep -q "^rank $rank: waiting for the end of the run" "$scratch/out" || fail "rank $rank is not named"
 	done
-	grep -q '^rank 2 main: waiting in  wait(never)  (.*stuck.hir:7)  for  recv.*stuck.hir:6)' "$scratch/out" ||
+	grep -q '^rank 2 main: waiting in  wait(never)  (.*stuck.hir:7)  for  recv.*stuck.hir:6)' "$scratch/out" || {
+		[ $attempt -lt 3 ] && slow "rank 2 was not yet in its receive"
 		fail "the table does not say where rank 2 stood"
+	}
 	grep -q '^ranks 0 1 3 wait for rank 2$' "$scratch/out" || fail "the table does not say who waits for rank 2"
 	grep -q '^rank 2 waits for rank 1$' "$scratch/out" || fail "the table does not say for whom rank 2 waits"
 }
@@ -62,57 +82,68 @@ rank_2() {
 	echo $ranks | cut -d' ' -f3
 }
 
-# ended_within SECONDS: the job's exit code in $code.
+# ended_within SECONDS: the job's exit code in $code. A job that ends later has been slow; one that does not end at all
+# is wrong.
 ended_within() {
-	limit=$(($(date +%s%N) + $1 * 1000000000))
+	started=$(date +%s%N)
 	while kill -0 $job 2>/dev/null; do
-		[ "$(date +%s%N)" -lt $limit ] || fail "the job went on for more than $1 s"
+		[ "$(date +%s%N)" -lt $((started + ($1 + 10) * 1000000000)) ] || fail "the job did not end"
 		sleep 0.02
 	done
+	if [ "$(date +%s%N)" -gt $((started + $1 * 1000000000)) ]; then
+		[ $attempt -lt 3 ] && slow "the job went on for more than $1 s"
+		fail "the job went on for more than $1 s"
+	fi
 	wait $job
 	code=$?
 	[ -z "$(pgrep -f "$scratch/stuck.hir")" ] || fail "processes stayed behind"
 	[ "$(shared_memory)" = "$shm_before" ] || fail "shared memory stayed behind in /dev/shm"
 }
 
-start
-kill -9 "$(rank_2)"
-ended_within 1
-[ $code = 70 ] || fail "exit code $code after a rank was killed"
-table 'rank 2 was killed by signal 9'
-grep -q '^rank 2: dead' "$scratch/out" || fail "rank 2 is not said to be dead"
-
-start
-kill -9 $job
-ended_within 1
-
-for signal in TERM INT; do
+killed_rank() {
 	start
-	kill -$signal $job
+	kill -9 "$(rank_2)"
 	ended_within 1
-	[ $code -gt 128 ] || fail "exit code $code after SIG$signal"
-	table 'ended by signal'
-done
+	[ $code = 70 ] || fail "exit code $code after a rank was killed"
+	table 'rank 2 was killed by signal 9'
+	grep -q '^rank 2: dead' "$scratch/out" || fail "rank 2 is not said to be dead"
+}
 
-start --timeout=2
-kill -STOP "$(rank_2)"
-ended_within 4
-[ $code = 4 ] || fail "exit code $code after a rank was stopped"
-table 'for rank 2 to come to: the end of the run'
-grep -q '^rank 2: stopped' "$scratch/out" || fail "rank 2 is not said to be stopped"
+killed_launcher() {
+	start
+	kill -9 $job
+	ended_within 1
+}
+
+ended_launcher() {
+	start
+	kill -$1 $job
+	ended_within 1
+	[ $code -gt 128 ] || fail "exit code $code after SIG$1"
+	table 'ended by signal'
+}
+
+stopped_rank() {
+	start --timeout=2
+	kill -STOP "$(rank_2)"
+	ended_within 4
+	[ $code = 4 ] || fail "exit code $code after a rank was stopped"
+	table 'for rank 2 to come to: the end of the run'
+	grep -q '^rank 2: stopped' "$scratch/out" || fail "rank 2 is not said to be stopped"
+}
 
 # Ranks that are threads: one process, which tells of itself. A sanitizer tells of crashes otherwise.
-for signal in SEGV TERM; do
+ended_threads() {
 	env --default-signal=INT "$hirc" run --np=4 --bootstrap=thread "$scratch/stuck.hir" >"$scratch/out" 2>&1 &
 	job=$!
 	sleep 1
-	kill -$signal $job
+	kill -$1 $job
 	ended_within 1
-	[ $code != 0 ] || fail "exit code 0 after SIG$signal"
+	[ $code != 0 ] || fail "exit code 0 after SIG$1"
 	grep -q 'Sanitizer' "$scratch/out" || table 'ended by signal'
-done
+}
 
-# start_mpi TRANSPORT: the same under mpirun, whose children the ranks are.
+# start_mpi TRANSPORT: under mpirun, whose children the ranks are.
 start_mpi() {
 	mpirun -np 4 "$hirc" run --transport=$1 --timeout=${2:-60} "$scratch/stuck.hir" >"$scratch/out" 2>&1 &
 	job=$!
@@ -124,26 +155,48 @@ start_mpi() {
 	sleep 1
 }
 
-if "$hirc" --version | grep -q 'features:.* mpi' && command -v mpirun >/dev/null; then
-	for transport in shm mpi; do
-		start_mpi $transport
-		kill -9 "$(rank_2)"
-		ended_within 1
-		[ $code != 0 ] || fail "exit code 0 after a rank of mpirun was killed"
-		table 'the process of rank 2 has died'
-	done
+killed_rank_mpi() {
+	start_mpi $1
+	kill -9 "$(rank_2)"
+	ended_within 1
+	[ $code != 0 ] || fail "exit code 0 after a rank of mpirun was killed"
+	table 'the process of rank 2 has died'
+}
+
+crashed_rank_mpi() {
 	start_mpi shm
 	kill -SEGV "$(rank_2)"
 	ended_within 2
 	grep -q 'Sanitizer' "$scratch/out" || table 'rank 2: error: ended by signal 11'
+}
+
+ended_mpirun() {
 	start_mpi shm
 	kill -TERM $job # it gives its ranks a second
 	ended_within 5
 	table 'ended by signal 15'
+}
+
+stopped_rank_mpi() {
 	start_mpi shm 2
 	kill -STOP "$(rank_2)"
 	ended_within 6
 	table 'waited 2.0 s for the other ranks to come to: the end of the run'
 	grep -q '^rank 2: stopped' "$scratch/out" || fail "rank 2 of mpirun is not said to be stopped"
+}
+
+try killed_rank
+try killed_launcher
+try ended_launcher TERM
+try ended_launcher INT
+try stopped_rank
+try ended_threads SEGV
+try ended_threads TERM
+if "$hirc" --version | grep -q 'features:.* mpi' && command -v mpirun >/dev/null; then
+	try killed_rank_mpi shm
+	try killed_rank_mpi mpi
+	try crashed_rank_mpi
+	try ended_mpirun
+	try stopped_rank_mpi
 fi
 echo "ok: killed ranks and launchers leave nothing behind"
