@@ -96,10 +96,33 @@ static bool same_terms(struct differ *d, enum expr_kind kind, expr_id a, expr_id
 	return true;
 }
 
+/* What a comparison is with its sides the other way round. */
+static enum expr_kind mirrored(enum expr_kind kind)
+{
+	switch (kind) {
+	case EXPR_EQ:
+	case EXPR_NE:
+		return kind;
+	case EXPR_LT:
+		return EXPR_GT;
+	case EXPR_LE:
+		return EXPR_GE;
+	case EXPR_GT:
+		return EXPR_LT;
+	case EXPR_GE:
+		return EXPR_LE;
+	default:
+		return EXPR_NONE;
+	}
+}
+
 static bool compare_expr(struct differ *d, expr_id a, expr_id b)
 {
 	const struct expr *x = &d->m[0]->expr.at[a], *y = &d->m[1]->expr.at[b];
 	bool known;
+	if (y->kind && y->kind == mirrored((enum expr_kind)x->kind) && same_expr(d, x->a, y->b) &&
+	    same_expr(d, x->b, y->a))
+		return true;
 	if (x->kind != y->kind)
 		return false;
 	switch ((enum expr_kind)x->kind) {
@@ -133,9 +156,6 @@ static bool compare_expr(struct differ *d, expr_id a, expr_id b)
 	}
 	case EXPR_EQ:
 	case EXPR_NE:
-		if (same_expr(d, x->a, y->b) && same_expr(d, x->b, y->a))
-			return true;
-		break;
 	case EXPR_SUB:
 	case EXPR_DIV:
 	case EXPR_FLOOR_DIV:
