@@ -112,7 +112,7 @@ struct timeline_print {
 	int64_t held, classes;
 };
 void timeline_print(struct timeline *t, const struct timeline_print *o, struct buf *out);
-/* json.c: an object, see `hirc sim --json` in man/hirc.1. */
+/* json.c: an object, see `hirc sim --json` in man/hirc-sim.1. */
 void timeline_json(struct timeline *t, struct buf *out);
 /* trace.c: Chrome's trace format, as `hirc run --trace` writes it; pid = class, tid = lane. */
 void timeline_trace(struct timeline *t, struct buf *out);
