@@ -1,0 +1,10 @@
+# What is installed and packaged, and the Python package
+
+if(TARGET hirc AND Python3_FOUND)
+	foreach(part install deb tgz)
+		add_test(NAME package/${part} COMMAND ${launcher} ${Python3_EXECUTABLE}
+			${CMAKE_CURRENT_SOURCE_DIR}/package/packages.py ${PROJECT_BINARY_DIR} ${CMAKE_COMMAND} ${CMAKE_CPACK_COMMAND} ${part})
+		set_tests_properties(package/${part} PROPERTIES LABELS run TIMEOUT 120 RUN_SERIAL ON SKIP_RETURN_CODE 77
+			ENVIRONMENT "${environment}")
+	endforeach()
+endif()
