@@ -27,7 +27,9 @@ static void place(struct file_writer *w, const char *path)
 	struct buf side = {0};
 	char *real = NULL;
 	*w = (struct file_writer){0};
-	bool open_already = !strncmp(path, "/dev/", 5) || !strncmp(path, "/proc/", 6);
+	/* /dev/shm is a file system like any. */
+	bool device = !strncmp(path, "/dev/", 5) && strncmp(path, "/dev/shm/", 9) != 0;
+	bool open_already = device || !strncmp(path, "/proc/", 6);
 	if (lstat(path, &is) == 0 && S_ISLNK(is.st_mode) && !open_already)
 		real = realpath(path, NULL); /* NULL where it leads nowhere: made there, not renamed */
 	bool direct = open_already || (stat(path, &is) == 0 ? !S_ISREG(is.st_mode) : lstat(path, &is) == 0);

@@ -2,8 +2,8 @@
  *
  * What hirc writes goes to `PATH.PID.tmp` beside the file, which is renamed once all of it is on it: readers
  * never see half a file, and a full disk leaves the old one. A link is followed, and stays one. What is no
- * regular file, such as a device or pipe, is written to as it is, and so is what /dev and /proc name: a file that
- * is open already. */
+ * regular file, such as a device or pipe, is written to as it is, and so is what /dev and /proc name, but not
+ * /dev/shm: a file that is open already. */
 #ifndef HIRC_BASE_FILE_H
 #define HIRC_BASE_FILE_H
 #include <stdbool.h>

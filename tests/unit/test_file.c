@@ -1,5 +1,6 @@
 /* Tests of src/base/file: a file is there whole or as it was, and nothing lies beside it. */
 #include "base/file.h"
+#include "base/str.h"
 #include "check.h"
 #include "exec/npy.h"
 #include <dirent.h>
@@ -98,6 +99,7 @@ static void test_pieces(void)
 static void test_others(void)
 {
 	struct stat is;
+	struct buf shared = {0};
 	CHECK(symlink("a", "link") == 0 && put("link", "through a link"));
 	check_holds("a", "through a link");
 	CHECK(lstat("link", &is) == 0 && S_ISLNK(is.st_mode));
@@ -105,6 +107,14 @@ static void test_others(void)
 	check_holds("there", "made");
 	CHECK(put("/dev/null", "gone") && !put("/dev/full", "gone"));
 	CHECK_EQ(errno, ENOSPC);
+	if (access("/dev/shm", W_OK) == 0) { /* a file system like any */
+		buf_printf(&shared, "/dev/shm/hirc-test-file-%ld", (long)getpid());
+		CHECK(file_try_replace(shared.at) && access(shared.at, F_OK) != 0 &&
+		      put(shared.at, "memory"));
+		check_holds(shared.at, "memory");
+		unlink(shared.at);
+		buf_free(&shared);
+	}
 	CHECK(!put(".", "a folder") && !file_try_replace(".") && !file_try_replace("no/such/folder"));
 	CHECK(file_try_replace("a") && file_try_replace("other") && file_try_replace("/dev/full"));
 	check_holds("a", "through a link");
