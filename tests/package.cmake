@@ -8,3 +8,11 @@ if(TARGET hirc AND Python3_FOUND)
 			ENVIRONMENT "${environment}")
 	endforeach()
 endif()
+if(TARGET hirc AND Python3_FOUND)
+	foreach(part source wheel)
+		add_test(NAME python/${part} COMMAND ${launcher} ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/python/package.py
+			$<TARGET_FILE:hirc> ${PROJECT_BINARY_DIR} ${CMAKE_COMMAND} ${part})
+		set_tests_properties(python/${part} PROPERTIES LABELS run TIMEOUT 180 RUN_SERIAL ON SKIP_RETURN_CODE 77
+			ENVIRONMENT "${environment}")
+	endforeach()
+endif()

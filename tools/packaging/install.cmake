@@ -6,7 +6,7 @@
 #     share/bash-completion/completions/hirc, share/zsh/site-functions/_hirc, share/fish/vendor_completions.d/hirc.fish
 #     share/vim/vimfiles, share/nvim/site  what Vim and Neovim load by themselves, below /usr and /usr/local
 #     share/hirc/examples, share/hirc/editors
-#     share/doc/hirc/README.md, LICENSE
+#     share/doc/hirc/README.md, LICENSE   and licences/, with HIRC_BUNDLE
 #
 # The program reads none of these: the folder may be moved.
 
@@ -24,6 +24,7 @@ Configure with -DHIRC_MPI=OFF, or without HIRC_BUNDLE")
 	install(RUNTIME_DEPENDENCY_SET hirc_libraries
 		PRE_EXCLUDE_REGEXES ${system}
 		LIBRARY DESTINATION lib/hirc)
+	install(SCRIPT tools/packaging/licences.cmake)
 	# RPATH, not RUNPATH: the libraries find each other by it, too.
 	target_link_options(hirc PRIVATE -Wl,--disable-new-dtags)
 	set_target_properties(hirc PROPERTIES INSTALL_RPATH "$ORIGIN/../lib/hirc")

@@ -1,11 +1,8 @@
-#!/usr/bin/env python3
-"""fx2hir: writes a torch.fx.GraphModule as a program of `extern` statements, for hirc to schedule and to simulate.
+"""A torch.fx.GraphModule as a program of `extern` statements, for hirc to schedule and to simulate.
 
-    import fx2hir
-    with open("step.hir", "w") as file:
-        fx2hir.write(graph_module, file, times={"mm": 81000}, groups={"dp": 8})
+    program = hirc.from_fx(graph_module, times={"mm": 81000}, groups={"dp": 8})
 
-    fx2hir.py GRAPH [-o FILE.hir] [--times FILE.json] [--group NAME:N]… [--name PROGRAM]
+    python3 -m hirc.fx GRAPH [-o FILE.hir] [--times FILE.json] [--group NAME:N]… [--name PROGRAM]
 
 GRAPH is a file of torch.export.save (.pt2), or a pickled pair of a GraphModule and its example inputs, or a pickled
 GraphModule whose nodes have their shapes. (Reading a pickle runs code that is in it: only read what you trust.)
@@ -359,10 +356,14 @@ class Writer:
         return "\n".join(head + [f"program {name_text(name)} {{"] + self.lines + ["}"]) + "\n"
 
 
+def program_text(graph_module, *, times=None, groups=None, name=None):
+    """The text of the program of a GraphModule. Raises Unknown for what the graph does not say."""
+    return Writer(graph_module, times, groups).program(name or "graph")
+
+
 def write(graph_module, file, *, times=None, groups=None, name=None):
     """Writes the program of a GraphModule to a file that is open for text. Nothing is written if it raises Unknown."""
-    text = Writer(graph_module, times, groups).program(name or "graph")
-    file.write(text)
+    file.write(program_text(graph_module, times=times, groups=groups, name=name))
 
 
 def read_graph(path):
@@ -401,8 +402,7 @@ def main():
         with open(options.times, encoding="utf-8") as file:
             times = json.load(file)
     try:
-        graph = read_graph(options.graph)
-        text = Writer(graph, times, groups).program(options.name)
+        text = program_text(read_graph(options.graph), times=times, groups=groups, name=options.name)
     except Unknown as error:
         sys.exit(f"fx2hir: {error}")
     if options.output:

@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+"""The Python package.
+
+    package.py HIRC BUILD CMAKE source|wheel
+
+source: api.py, on the modules in tools/python and HIRC. wheel: a wheel of what `cmake --install` makes, installed into a
+folder of its own; then some of api.py, on the program that it carries, and the command `hirc`. Needs NumPy, and for the
+wheel pip, setuptools and wheel, of this Python or the system's; skipped (77) without.
+"""
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+
+HIRC, BUILD, CMAKE, PART = sys.argv[1:]
+HERE = os.path.dirname(os.path.abspath(__file__))
+PACKAGE = os.path.join(HERE, os.pardir, os.pardir, "tools", "python")
+NEEDS = ["numpy"] if PART == "source" else ["numpy", "pip", "setuptools", "wheel"]
+ABSENT = [name for name in NEEDS if importlib.util.find_spec(name) is None]
+if ABSENT:
+    if sys.executable != "/usr/bin/python3" and os.path.exists("/usr/bin/python3") and not os.environ.get("HIRC_TRIED"):
+        os.environ["HIRC_TRIED"] = "1"
+        os.execv("/usr/bin/python3", ["/usr/bin/python3", *sys.argv])
+    print(f"skipped: Python has no {', '.join(ABSENT)}")
+    sys.exit(77)
+
+
+def run(*command, **variables):
+    environment = {name: value for name, value in os.environ.items() if name not in ("HIRC", "HIRC_ROOT", "PYTHONPATH")}
+    done = subprocess.run(command, env={**environment, "PYTHONDONTWRITEBYTECODE": "1", **variables}, cwd="/", text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    if done.returncode:
+        sys.exit(f"failed: {' '.join(command)}\n{done.stdout}")
+    return done.stdout
+
+
+def check(condition, text):
+    if not condition:
+        sys.exit(f"failed: {sys._getframe(1).f_lineno}: {text}")
+
+
+def make_wheel(folder):
+    """The path of a wheel of what is built; the source tree is left as it is."""
+    source, installed = os.path.join(folder, "source"), os.path.join(folder, "installed")
+    shutil.copytree(PACKAGE, source, ignore=shutil.ignore_patterns("__pycache__", "build", "*.egg-info"))
+    run(CMAKE, "--install", BUILD, "--strip", "--prefix", installed)
+    run(sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "--no-index", "-w", folder, source,
+        HIRC_INSTALLED=installed)
+    wheels = [name for name in os.listdir(folder) if name.endswith(".whl")]
+    check(len(wheels) == 1 and re.fullmatch(r"hirc-[0-9.]+-py3-none-(many)?linux_\w+\.whl", wheels[0]), str(wheels))
+    if "libmpi" in run("readelf", "-d", HIRC):
+        check("-none-linux_" in wheels[0], f"{wheels[0]}: not every manylinux has libmpi")
+    return os.path.join(folder, wheels[0])
+
+
+def main():
+    if PART == "source":
+        print(run(sys.executable, os.path.join(HERE, "api.py"), PYTHONPATH=PACKAGE, HIRC=HIRC))
+        return
+    with tempfile.TemporaryDirectory(prefix="hirc wheel ") as folder:
+        wheel, target = make_wheel(folder), os.path.join(folder, "target")
+        names = zipfile.ZipFile(wheel).namelist()
+        check({"hirc/bin/hirc", "hirc/licences/LICENSE", "hirc/py.typed", "hirc/fx.py"} <= set(names), str(names))
+        run(sys.executable, "-m", "pip", "install", "--no-deps", "--no-index", "--target", target, wheel)
+        where = run(sys.executable, "-c", "import hirc; print(hirc.binary())", PYTHONPATH=target).strip()
+        check(where == os.path.join(target, "hirc", "bin", "hirc"), where)
+        print(run(sys.executable, os.path.join(HERE, "api.py"), "Run.test_product", "Wrong.test_place", PYTHONPATH=target))
+        version = run(HIRC, "--version")
+        for command in ([sys.executable, "-m", "hirc"], [os.path.join(target, "bin", "hirc")]):
+            check(run(*command, "--version", PYTHONPATH=target) == version, str(command))
+
+
+main()

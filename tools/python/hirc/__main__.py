@@ -1,0 +1,16 @@
+"""The command `hirc`: the program that this package carries, in place of this process."""
+import os
+import sys
+
+from .command import binary
+
+
+def main() -> None:
+    try:
+        os.execv(binary(), ["hirc", *sys.argv[1:]])
+    except OSError as error:
+        sys.exit(f"hirc: {error}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,106 @@
+"""Running the program `hirc`, and what it says."""
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import warnings
+from dataclasses import dataclass
+from typing import Optional, Sequence, Tuple
+
+
+@dataclass(frozen=True)
+class Diagnostic:
+    """A message of hirc.
+
+    severity is "error", "warning" or "note". file, line and column (from 1) are None where it has no place; code is
+    what `hirc explain` explains, or None. notes are Diagnostics, too: the ways out, and other places.
+    """
+
+    severity: str
+    message: str
+    file: Optional[str] = None
+    line: Optional[int] = None
+    column: Optional[int] = None
+    code: Optional[str] = None
+    notes: Tuple["Diagnostic", ...] = ()
+
+    def __str__(self) -> str:
+        place = "".join(f"{part}:" for part in (self.file, self.line, self.column) if part is not None)
+        text = f"{place}{' ' if place else ''}{self.severity}{f' {self.code}' if self.code else ''}: {self.message}"
+        return "\n".join([text, *map(str, self.notes)])
+
+    @classmethod
+    def of(cls, record: dict, severity: str = "note") -> "Diagnostic":
+        """Of an object that --diagnostic-format=json prints; severity: where it says none."""
+        return cls(record.get("severity", severity), record["message"], record.get("file"), record.get("line"),
+                   record.get("column"), record.get("code"), tuple(cls.of(note) for note in record.get("notes", ())))
+
+
+class Error(Exception):
+    """hirc failed.
+
+    status      its exit code, as hirc(1) lists them: 1 the input, 2 the command line or too few ranks, 3 wrong numbers,
+                4 deadlock or timeout, 5 a backend is absent, 70 a bug; below 0 the signal that ended it
+    diagnostics the messages with a severity, a list of Diagnostic
+    output      what it printed besides, as text
+    """
+
+    def __init__(self, status: int, diagnostics: Sequence[Diagnostic], output: str):
+        self.status, self.diagnostics, self.output = status, list(diagnostics), output
+        text = "\n".join([*map(str, self.diagnostics), output.rstrip("\n")]).strip("\n")
+        super().__init__(text or f"hirc ended with exit code {status}")
+
+
+class HircWarning(UserWarning):
+    """A warning of hirc; `warnings` decides whether it is shown."""
+
+
+def binary() -> str:
+    """The path of the program: the environment variable HIRC, else the one in this package."""
+    carried = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bin", "hirc")
+    path = os.environ.get("HIRC") or carried
+    if path == carried and not os.path.exists(path):
+        raise FileNotFoundError(f"{path} is not there: this is the source of the package. Set the environment variable "
+                                "HIRC to the path of hirc, or install the wheel that `tools/package wheel` makes")
+    return path
+
+
+def version() -> str:
+    """The version and the features of the program, as `hirc --version` prints them."""
+    return subprocess.run([binary(), "--version"], capture_output=True, text=True, check=True).stdout
+
+
+def parse(text: str) -> Tuple[list, str]:
+    """Standard error as (diagnostics, the lines that are none)."""
+    diagnostics, rest = [], []
+    for line in text.splitlines():
+        record = None
+        if line.startswith("{"):
+            try:
+                record = json.loads(line)
+            except ValueError:
+                pass
+        if isinstance(record, dict) and "message" in record:
+            diagnostics.append(Diagnostic.of(record))
+        else:
+            rest.append(line + "\n")
+    return diagnostics, "".join(rest)
+
+
+def execute(words: Sequence[str], text: Optional[str]) -> str:
+    """What `hirc WORDS --diagnostic-format=json` prints to standard output; text is its standard input.
+
+    Raises Error. Warnings go to `warnings`, all else that it says to sys.stderr.
+    """
+    done = subprocess.run([binary(), words[0], "--diagnostic-format=json", *words[1:]], input=text or "",
+                          capture_output=True, text=True, encoding="utf-8", errors="replace", check=False)
+    diagnostics, rest = parse(done.stderr)
+    if done.returncode:
+        raise Error(done.returncode, diagnostics, rest + done.stdout)
+    for diagnostic in diagnostics:
+        warnings.warn(str(diagnostic), HircWarning, stacklevel=4)
+    if rest:
+        sys.stderr.write(rest)
+    return done.stdout
