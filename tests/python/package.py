@@ -3,7 +3,7 @@
 
     package.py HIRC BUILD CMAKE source|wheel
 
-source: api.py, on the modules in tools/python and HIRC. wheel: a wheel of what `cmake --install` makes, installed into a
+source: api.py, and the example of README.md, on the modules in tools/python and HIRC. wheel: a wheel of what `cmake --install` makes, installed into a
 folder of its own; then some of api.py, on the program that it carries, and the command `hirc`. Needs NumPy, and for the
 wheel pip, setuptools and wheel, of this Python or the system's; skipped (77) without.
 """
@@ -60,6 +60,9 @@ def make_wheel(folder):
 def main():
     if PART == "source":
         print(run(sys.executable, os.path.join(HERE, "api.py"), PYTHONPATH=PACKAGE, HIRC=HIRC))
+        with open(os.path.join(PACKAGE, "README.md"), encoding="utf-8") as file:
+            example = re.search(r"```python\n(.*?)```", file.read(), re.DOTALL).group(1)
+        run(sys.executable, "-c", example, PYTHONPATH=PACKAGE, HIRC=HIRC)
         return
     with tempfile.TemporaryDirectory(prefix="hirc wheel ") as folder:
         wheel, target = make_wheel(folder), os.path.join(folder, "target")
