@@ -1,6 +1,6 @@
 # What is installed and packaged, and the Python package
 
-if(TARGET hirc AND Python3_FOUND)
+if(TARGET hirc AND Python3_FOUND AND HIRC_SANITIZE STREQUAL "none")
 	foreach(part install deb tgz)
 		add_test(NAME package/${part} COMMAND ${launcher} ${Python3_EXECUTABLE}
 			${CMAKE_CURRENT_SOURCE_DIR}/package/packages.py ${PROJECT_BINARY_DIR} ${CMAKE_COMMAND} ${CMAKE_CPACK_COMMAND} ${part})
@@ -9,7 +9,11 @@ if(TARGET hirc AND Python3_FOUND)
 	endforeach()
 endif()
 if(TARGET hirc AND Python3_FOUND)
-	foreach(part source wheel)
+	set(parts source)
+	if(HIRC_SANITIZE STREQUAL "none")
+		list(APPEND parts wheel)
+	endif()
+	foreach(part IN LISTS parts)
 		add_test(NAME python/${part} COMMAND ${launcher} ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/python/package.py
 			$<TARGET_FILE:hirc> ${PROJECT_BINARY_DIR} ${CMAKE_COMMAND} ${part})
 		set_tests_properties(python/${part} PROPERTIES LABELS run TIMEOUT 180 RUN_SERIAL ON SKIP_RETURN_CODE 77
