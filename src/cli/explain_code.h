@@ -1,0 +1,17 @@
+/* explain_code: what `hirc explain E0203` says: a row of the table of diagnostics as text. */
+#ifndef HIRC_CLI_EXPLAIN_CODE_H
+#define HIRC_CLI_EXPLAIN_CODE_H
+#include "base/str.h"
+
+/* Whether a word is the number of a diagnostic, or one that there is none of: `E0203`, `w203`, `203`. */
+bool explain_is_code(const char *word);
+/* Adds the title, text, example and fix; false: there is no such number, and nothing is added. */
+bool explain_code(const char *word, struct buf *out);
+/* The number nearest to a word that is none. */
+const char *explain_code_nearest(const char *word);
+/* Adds a line for each number, with its title. */
+void explain_code_list(struct buf *out);
+/* Adds the whole table as JSON: a list of objects with the columns of diagnostics.def. */
+void explain_code_json(struct buf *out);
+
+#endif
