@@ -109,10 +109,10 @@ static int context_word(struct parser *p, uint32_t word)
 	return TOK_NAME;
 }
 
-static void report(struct parser *p, struct parse_span at, const char *what, const char *detail)
+static void report(struct parser *p, enum diagnostic code, struct parse_span at, const char *what, const char *detail)
 {
 	if (!p->panic)
-		diag_error_span(p->diag, at.at, at.end - at.at, "%s%s", what, detail);
+		diag_error_span(p->diag, code, at.at, at.end - at.at, "%s%s", what, detail);
 }
 
 /* The text of a name or string, which ends before the cursor. */
@@ -122,7 +122,7 @@ static uint32_t intern(struct parser *p, const unsigned char *text, size_t n)
 	if (n <= PARSE_MAX_NAME)
 		return names_intern(p->ast->names, (const char *)text, n);
 	if (!p->panic)
-		diag_error(p->diag, at, "a name or string has at most %d bytes", PARSE_MAX_NAME);
+		diag_error(p->diag, E_NAME_TOO_LONG, at, "a name or string has at most %d bytes", PARSE_MAX_NAME);
 	return names_intern_z(p->ast->names, "_");
 }
 
@@ -148,7 +148,7 @@ static int64_t scan_int(struct parser *p, const unsigned char *start, struct par
 	int64_t value = 0;
 	for (const unsigned char *c = start; is_digit(*c); c++)
 		if (__builtin_mul_overflow(value, 10, &value) || __builtin_add_overflow(value, *c - '0', &value)) {
-			report(p, at, "this number does not fit in 64 bits", "");
+			report(p, E_NUMBER_TOO_LARGE, at, "this number does not fit in 64 bits", "");
 			return 0;
 		}
 	return value;
@@ -172,7 +172,7 @@ static int64_t scan_string(struct parser *p, const unsigned char *start, const u
 		if (*e)
 			buf_putc(&b, e[1]);
 		else
-			report(p, (struct parse_span){(uint32_t)(c - 1 - p->text), (uint32_t)(c + 1 - p->text)},
+			report(p, E_STRING_ESCAPE, (struct parse_span){(uint32_t)(c - 1 - p->text), (uint32_t)(c + 1 - p->text)},
 			       "unknown escape in a string", "; there are \\\\ \\\" \\n and \\t");
 	}
 	uint32_t name = intern(p, (const unsigned char *)b.at, b.n);
@@ -195,7 +195,7 @@ static int scan_stray(struct parser *p, const unsigned char *start, struct parse
 		snprintf(text, sizeof text, "that is not UTF-8");
 	else
 		snprintf(text, sizeof text, "'%.*s'", (int)(c - start), (const char *)start);
-	report(p, out->span, "unexpected character ", text);
+	report(p, E_CHARACTER, out->span, "unexpected character ", text);
 	return TOK_HIR_error;
 }
 
@@ -262,13 +262,13 @@ again:
 	}
 	"`" [^`\n]* "`"? {
 		PLACE();
-		report(p, out->span, "a name in backquotes is empty or does not end on its line", "");
+		report(p, E_QUOTE_UNCLOSED, out->span, "a name in backquotes is empty or does not end on its line", "");
 		return TOK_HIR_error;
 	}
 	["] ([^"\\\n] | "\\" [^\n])* ["] { VALUE(scan_string(p, start + 1, cursor - 1), TOK_STRING); }
 	["] ([^"\\\n] | "\\" [^\n])* {
 		PLACE();
-		report(p, out->span, "a string does not end on its line", "");
+		report(p, E_QUOTE_UNCLOSED, out->span, "a string does not end on its line", "");
 		return TOK_HIR_error;
 	}
 	digits      { VALUE(scan_int(p, start, AT), TOK_INT); }
@@ -278,7 +278,7 @@ again:
 	}
 	digits word {
 		PLACE();
-		report(p, out->span, "a number and a word without a blank between them", "");
+		report(p, E_NUMBER_JOINED, out->span, "a number and a word without a blank between them", "");
 		return TOK_HIR_error;
 	}
 

@@ -40,12 +40,14 @@ static bool report(struct module *m, struct diag *d, value_id v, expr_id extent,
 	expr_print_hir(m, culprit, &part);
 	uint32_t at = m->value.at[v].at;
 	if (status == EXPR_OK)
-		diag_error(d, at, "an extent of '%s' is negative: %s is %lld", name.at, text.at,
-		           (long long)value);
+		diag_error(d, E_EXTENT_NEGATIVE, at, "an extent of '%s' is negative: %s is %lld", name.at,
+		           text.at, (long long)value);
 	else if (status == EXPR_INDIVISIBLE)
-		diag_error(d, at, "an extent of '%s' does not divide: %s in %s", name.at, part.at, text.at);
+		diag_error(d, E_NOT_DIVISIBLE, at, "an extent of '%s' does not divide: %s in %s", name.at,
+		           part.at, text.at);
 	else
-		diag_error(d, at, "an extent of '%s' overflows 64 bits or divides by zero: %s in %s", name.at,
+		diag_error(d, E_OVERFLOW, at,
+		           "an extent of '%s' overflows 64 bits or divides by zero: %s in %s", name.at,
 		           part.at, text.at);
 	note_params(m, d, extent);
 	buf_free(&name);

@@ -20,7 +20,7 @@ static void warn(struct module *m, struct diag *d, value_id v)
 	ir_number(m); /* so that what has no name is called T3 */
 	ir_print_value_name(m, v, &name);
 	ir_numbers_restore(m, saved);
-	diag_warning(d, m->value.at[v].at, "nothing writes the output '%s'", name.at);
+	diag_warning(d, W_OUTPUT_UNWRITTEN, m->value.at[v].at, "nothing writes the output '%s'", name.at);
 	buf_free(&name);
 }
 

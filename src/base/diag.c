@@ -4,7 +4,8 @@
  * its message, so it is kept back until the next message, diag_finish or
  * diag_free:
  *
- *     {"file":"a.hir","line":3,"column":12,"severity":"error","message":"…","notes":[{"message":"…"}]}
+ *     {"file":"a.hir","line":3,"column":12,"severity":"error","code":"E0203","message":"…",
+ *      "notes":[{"message":"…"}]}
  *
  * A source line is shown as it is written, except that control characters become
  * blanks and that of a very long line only the neighbourhood of the caret is
@@ -12,6 +13,7 @@
 #include "base/diag.h"
 #include "base/arena.h"
 #include "base/str.h"
+#include <assert.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -135,7 +137,7 @@ static void json_string(struct buf *b, const char *s)
 	buf_putc(b, '"');
 }
 
-static void json_message(struct diag *d, enum diag_severity severity, uint32_t at)
+static void json_message(struct diag *d, enum diag_severity severity, const char *number, uint32_t at)
 {
 	struct buf *b = &d->json;
 	if (severity != DIAG_NOTE) {
@@ -154,6 +156,8 @@ static void json_message(struct diag *d, enum diag_severity severity, uint32_t a
 	}
 	if (severity != DIAG_NOTE || !d->json_has_notes)
 		buf_printf(b, "\"severity\":\"%s\",", severities[severity].name);
+	if (number)
+		buf_printf(b, "\"code\":\"%s\",", number);
 	buf_puts(b, "\"message\":");
 	json_string(b, d->message.at);
 	if (d->json_has_notes)
@@ -229,7 +233,8 @@ static void put_snippet(struct diag *d, uint32_t at, uint32_t length, uint32_t c
 	buf_putc(b, '\n');
 }
 
-static void text_message(struct diag *d, enum diag_severity severity, uint32_t at, uint32_t length)
+static void text_message(struct diag *d, enum diag_severity severity, const char *number, uint32_t at,
+                         uint32_t length)
 {
 	struct buf *b = &d->text;
 	uint32_t line = 0, column = 0;
@@ -248,6 +253,8 @@ static void text_message(struct diag *d, enum diag_severity severity, uint32_t a
 	put_color(d, color_bold);
 	put_safe(b, d->message.at);
 	put_color(d, color_off);
+	if (number)
+		buf_printf(b, " [%s]", number);
 	buf_putc(b, '\n');
 	if (at != DIAG_NOWHERE)
 		put_snippet(d, at, length, column);
@@ -256,9 +263,11 @@ static void text_message(struct diag *d, enum diag_severity severity, uint32_t a
 
 /* Either */
 
-static void report(struct diag *d, enum diag_severity severity, uint32_t at, uint32_t length,
-                   const char *format, va_list args)
+/* number: NULL for a note. */
+static void report(struct diag *d, enum diag_severity severity, const char *number, uint32_t at,
+                   uint32_t length, const char *format, va_list args)
 {
+	assert(!number || *number == (severity == DIAG_ERROR ? 'E' : 'W'));
 	d->errors += severity == DIAG_ERROR;
 	d->warnings += severity == DIAG_WARNING;
 	if (severity != DIAG_NOTE) {
@@ -281,34 +290,36 @@ static void report(struct diag *d, enum diag_severity severity, uint32_t at, uin
 	else if (at != DIAG_NOWHERE && at > d->source->size)
 		at = d->source->size;
 	if (d->sink)
-		d->sink(d->sink_to, &(struct diag_message){severity, d->source, at, length, d->message.at});
+		d->sink(d->sink_to,
+		        &(struct diag_message){severity, d->source, at, length, d->message.at, number});
 	else if (d->format == DIAG_JSON)
-		json_message(d, severity, at);
+		json_message(d, severity, number, at);
 	else
-		text_message(d, severity, at, length);
+		text_message(d, severity, number, at, length);
 }
 
-void diag_error(struct diag *d, uint32_t at, const char *format, ...)
+void diag_error(struct diag *d, enum diagnostic code, uint32_t at, const char *format, ...)
 {
 	va_list args;
 	va_start(args, format);
-	report(d, DIAG_ERROR, at, 1, format, args);
+	report(d, DIAG_ERROR, diagnostic_info[code].number, at, 1, format, args);
 	va_end(args);
 }
 
-void diag_error_span(struct diag *d, uint32_t at, uint32_t length, const char *format, ...)
+void diag_error_span(struct diag *d, enum diagnostic code, uint32_t at, uint32_t length, const char *format,
+                     ...)
 {
 	va_list args;
 	va_start(args, format);
-	report(d, DIAG_ERROR, at, length, format, args);
+	report(d, DIAG_ERROR, diagnostic_info[code].number, at, length, format, args);
 	va_end(args);
 }
 
-void diag_warning(struct diag *d, uint32_t at, const char *format, ...)
+void diag_warning(struct diag *d, enum diagnostic code, uint32_t at, const char *format, ...)
 {
 	va_list args;
 	va_start(args, format);
-	report(d, DIAG_WARNING, at, 1, format, args);
+	report(d, DIAG_WARNING, diagnostic_info[code].number, at, 1, format, args);
 	va_end(args);
 }
 
@@ -316,7 +327,7 @@ void diag_note(struct diag *d, uint32_t at, const char *format, ...)
 {
 	va_list args;
 	va_start(args, format);
-	report(d, DIAG_NOTE, at, 1, format, args);
+	report(d, DIAG_NOTE, NULL, at, 1, format, args);
 	va_end(args);
 }
 

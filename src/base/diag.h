@@ -1,6 +1,6 @@
 /* diag: messages about the user's input, collected and printed in order.
  *
- *     foo.hir:3:12: error: unknown mesh axis 'y'
+ *     foo.hir:3:12: error: unknown mesh axis 'y' [E0203]
  *       input X: f32[8@y]
  *                      ^
  *     note: did you mean 'x'?
@@ -9,6 +9,7 @@
  * DIAG_MAX_ERRORS errors the rest is counted, not shown. */
 #ifndef HIRC_BASE_DIAG_H
 #define HIRC_BASE_DIAG_H
+#include "base/diagnostics.h"
 #include "base/source.h"
 #include <stdbool.h>
 #include <stdint.h>
@@ -33,13 +34,15 @@ struct source *diag_set_source(struct diag *d, struct source *s);
  * the same text at `at`, which was not read itself; 0, 0, 0: no longer. */
 void diag_set_moved(struct diag *d, uint32_t from, uint32_t to, uint32_t at);
 
-/* One message; at is a byte offset of the current source or DIAG_NOWHERE, length the bytes to
- * underline (0 and 1 give one caret). A note belongs to the error or warning before it and is
- * dropped together with it. */
-void diag_error(struct diag *d, uint32_t at, const char *format, ...) __attribute__((format(printf, 3, 4)));
-void diag_error_span(struct diag *d, uint32_t at, uint32_t length, const char *format, ...)
+/* One message; code is an error's, E_…, or a warning's, W_…, at a byte offset of the current source or
+ * DIAG_NOWHERE, length the bytes to underline (0 and 1 give one caret). A note belongs to the error or
+ * warning before it and is dropped together with it. */
+void diag_error(struct diag *d, enum diagnostic code, uint32_t at, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
-void diag_warning(struct diag *d, uint32_t at, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void diag_error_span(struct diag *d, enum diagnostic code, uint32_t at, uint32_t length, const char *format,
+                     ...) __attribute__((format(printf, 5, 6)));
+void diag_warning(struct diag *d, enum diagnostic code, uint32_t at, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 void diag_note(struct diag *d, uint32_t at, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* One message as it is reported; the text is only there during the call. */
@@ -48,6 +51,7 @@ struct diag_message {
 	const struct source *source; /* NULL: none */
 	uint32_t at, length;         /* DIAG_NOWHERE: at no place */
 	const char *text;
+	const char *number; /* "E0203"; NULL: a note */
 };
 /* Messages go to a function, and nowhere else; of errors as many as would be printed. */
 void diag_set_sink(struct diag *d, void (*sink)(void *to, const struct diag_message *message), void *to);

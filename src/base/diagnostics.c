@@ -4,9 +4,9 @@
 
 const struct diagnostic_info diagnostic_info[DIAGNOSTIC_COUNT] = {
 #define DIAGNOSTIC(number, name, title, text, command, example, was, fix)                                    \
-	[E_##name] = {#number, #name, title, text, NULL, command, example, was, fix},
+	[name] = {#number, #name, title, text, NULL, command, example, was, fix},
 #define DIAGNOSTIC_WITHOUT(number, name, title, text, reason, fix)                                           \
-	[E_##name] = {#number, #name, title, text, reason, NULL, NULL, NULL, fix},
+	[name] = {#number, #name, title, text, reason, NULL, NULL, NULL, fix},
 #include "base/diagnostics.def"
 #undef DIAGNOSTIC
 #undef DIAGNOSTIC_WITHOUT

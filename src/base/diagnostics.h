@@ -5,8 +5,8 @@
 #define HIRC_BASE_DIAGNOSTICS_H
 
 enum diagnostic {
-#define DIAGNOSTIC(number, name, title, text, command, example, was, fix) E_##name,
-#define DIAGNOSTIC_WITHOUT(number, name, title, text, reason, fix) E_##name,
+#define DIAGNOSTIC(number, name, title, text, command, example, was, fix) name,
+#define DIAGNOSTIC_WITHOUT(number, name, title, text, reason, fix) name,
 #include "base/diagnostics.def"
 #undef DIAGNOSTIC
 #undef DIAGNOSTIC_WITHOUT
@@ -15,7 +15,7 @@ enum diagnostic {
 
 struct diagnostic_info {
 	const char *number;  /* "E0203" */
-	const char *name;    /* of the enum, without E_ */
+	const char *name;    /* of the enum */
 	const char *title;   /* a line */
 	const char *text;    /* sentences */
 	const char *reason;  /* why there is no example; NULL: there is one */

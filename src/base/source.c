@@ -77,14 +77,14 @@ static enum status read_all(struct diag *d, FILE *f, const char *name, bool (*ac
 			*bytes = accepts(at, got);
 		const char *nul = *bytes ? NULL : memchr(at + n, '\0', got);
 		if (nul) {
-			diag_error(d, DIAG_NOWHERE, "'%s' is not text: NUL byte at offset %zu", name,
-			           (size_t)(nul - at));
+			diag_error(d, E_NOT_TEXT, DIAG_NOWHERE, "'%s' is not text: NUL byte at offset %zu",
+			           name, (size_t)(nul - at));
 			break;
 		}
 		n += got;
 		if (n > SOURCE_MAX_BYTES) {
-			diag_error(d, DIAG_NOWHERE, "'%s' is too large: more than %d bytes", name,
-			           SOURCE_MAX_BYTES);
+			diag_error(d, E_FILE_TOO_LARGE, DIAG_NOWHERE, "'%s' is too large: more than %d bytes",
+			           name, SOURCE_MAX_BYTES);
 			break;
 		}
 		if (n == cap) {
@@ -93,7 +93,8 @@ static enum status read_all(struct diag *d, FILE *f, const char *name, bool (*ac
 			continue;
 		}
 		if (ferror(f)) {
-			diag_error(d, DIAG_NOWHERE, "cannot read '%s': %s", name, strerror(errno));
+			diag_error(d, E_FILE_UNREADABLE, DIAG_NOWHERE, "cannot read '%s': %s", name,
+			           strerror(errno));
 			break;
 		}
 		at[n] = '\0';
@@ -126,7 +127,7 @@ enum status source_read_bytes(struct diag *d, const char *path, bool (*accepts)(
 	const char *name = is_stdin ? "<stdin>" : path;
 	FILE *f = is_stdin ? stdin : fopen(path, "rb");
 	if (!f) {
-		diag_error(d, DIAG_NOWHERE, "cannot open '%s': %s", name, strerror(errno));
+		diag_error(d, E_FILE_UNREADABLE, DIAG_NOWHERE, "cannot open '%s': %s", name, strerror(errno));
 		return STATUS_DIAGNOSTICS;
 	}
 
@@ -136,7 +137,7 @@ enum status source_read_bytes(struct diag *d, const char *path, bool (*accepts)(
 	struct stat info;
 	enum status status = STATUS_DIAGNOSTICS;
 	if (fstat(fileno(f), &info) == 0 && S_ISDIR(info.st_mode))
-		diag_error(d, DIAG_NOWHERE, "cannot read '%s': it is a directory", name);
+		diag_error(d, E_FILE_UNREADABLE, DIAG_NOWHERE, "cannot read '%s': it is a directory", name);
 	else
 		status = read_all(d, f, name, accepts, &text, &size, &bytes);
 	if (!is_stdin)
@@ -146,7 +147,8 @@ enum status source_read_bytes(struct diag *d, const char *path, bool (*accepts)(
 
 	size_t end = bytes ? size : utf8_end(text, size);
 	if (end < size) {
-		diag_error(d, DIAG_NOWHERE, "'%s' is not text: invalid UTF-8 at offset %zu", name, end);
+		diag_error(d, E_NOT_TEXT, DIAG_NOWHERE, "'%s' is not text: invalid UTF-8 at offset %zu", name,
+		           end);
 		free(text);
 		return STATUS_DIAGNOSTICS;
 	}

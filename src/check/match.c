@@ -114,8 +114,9 @@ static void compare(struct checker *c, struct channel *ch, const struct match_en
 	ch->broken = differs(c, e, first, &x, &y);
 	if (ch->broken && report_once(c, "differ", e->op, first->op)) {
 		put_channel(c, ch, ch->count[e->member], &where);
-		diag_error(c->d, c->m->op.at[e->op].at, "mismatch: rank %u has %s here, rank %u has %s (%s)",
-		           here, x.at, there, y.at, where.at);
+		diag_error(c->d, E_MISMATCH, c->m->op.at[e->op].at,
+		           "mismatch: rank %u has %s here, rank %u has %s (%s)", here, x.at, there, y.at,
+		           where.at);
 		diag_note(c->d, c->m->op.at[first->op].at, "rank %u: %s", there, y.at);
 	}
 	buf_free(&x);
@@ -191,20 +192,20 @@ static void report_missing(struct checker *c, const struct channel *ch, uint32_t
 		return;
 	bool send = member == 1; /* the receive is missing */
 	if (ch->handles) {
-		diag_error(c->d, at,
+		diag_error(c->d, E_MESSAGE_ALONE, at,
 		           send ? "mismatch: rank %u announces what it sends to rank %u here, "
 		                  "which does not announce where it receives that"
 		                : "mismatch: rank %2$u announces where it receives from rank %1$u here, "
 		                  "which does not announce what it sends",
 		           ch->ends[0], ch->ends[1]);
 	} else if (ch->message) {
-		diag_error(c->d, at,
+		diag_error(c->d, E_MESSAGE_ALONE, at,
 		           send ? "mismatch: nothing receives what rank %u sends to rank %u here"
 		                : "mismatch: nothing sends what rank %2$u receives from rank %1$u here",
 		           ch->ends[0], ch->ends[1]);
 	} else {
 		put_channel(c, ch, k + 1, &where);
-		diag_error(c->d, at, "mismatch: rank %u issues this as %s, rank %u issues %u",
+		diag_error(c->d, E_MISMATCH, at, "mismatch: rank %u issues this as %s, rank %u issues %u",
 		           device_of(c, ch, e->member), where.at, device_of(c, ch, member), k);
 	}
 	buf_free(&where);

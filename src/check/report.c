@@ -183,7 +183,8 @@ void report_race(struct walk *w, const struct storage *storage, op_id op, enum a
 	put_thread(w, before->thread, &text);
 	buf_printf(&text, ", which %s it ", verb((enum access_kind)before->kind));
 	put_place(w, w->now, &text);
-	diag_error(w->c->d, place_of(w, op ? op : before->op), "%s: %s", life ? "lifetime" : "race", text.at);
+	diag_error(w->c->d, life ? E_LIFETIME : E_RACE, place_of(w, op ? op : before->op), "%s: %s",
+	           life ? "lifetime" : "race", text.at);
 	witness_accesses(
 	    w->c, life,
 	    &(struct witness_access){before->op, (enum access_kind)before->kind, w->rank, before->turn},
@@ -257,7 +258,7 @@ void report_race_of_ranks(struct walk *w, const struct storage *storage, op_id o
 	put_view(w, before->symmetric, &text);
 	buf_putc(&text, ' ');
 	words_place(w->c, who[1], w->now, &text);
-	diag_error(w->c->d, place_of(w, op ? op : before->op), "race: %s", text.at);
+	diag_error(w->c->d, E_RACE, place_of(w, op ? op : before->op), "race: %s", text.at);
 	witness_accesses(
 	    w->c, false,
 	    &(struct witness_access){before->op, (enum access_kind)before->kind, who[0], before->turn},
@@ -287,7 +288,7 @@ void report_race_with_itself(struct walk *w, const struct storage *storage, op_i
 	put_view(w, x->view.symmetric, &text);
 	buf_printf(&text, " that it %s on rank %u%s ", verb(y->kind), who[turn], turn ? "" : ", too");
 	words_place(w->c, who[!turn], w->now, &text);
-	diag_error(w->c->d, place_of(w, op), "race: %s", text.at);
+	diag_error(w->c->d, E_RACE, place_of(w, op), "race: %s", text.at);
 	witness_accesses(w->c, false, &(struct witness_access){op, y->kind, who[turn], w->now},
 	                 &(struct witness_access){op, x->kind, who[!turn], w->now});
 	diag_note(w->c->d, DIAG_NOWHERE,
@@ -329,7 +330,7 @@ void report_shown(struct walk *w, const struct symmetric *s, op_id op)
 	words_value(w->c, s->value, &text);
 	buf_putc(&text, ' ');
 	put_place(w, w->now, &text);
-	diag_error(w->c->d, place_of(w, op), "lifetime: %s", text.at);
+	diag_error(w->c->d, E_LIFETIME, place_of(w, op), "lifetime: %s", text.at);
 	witness_shown(w, s, op);
 	text.n = 0;
 	words_value(w->c, s->value, &text);
@@ -351,7 +352,7 @@ void report_freed(struct walk *w, value_id v, op_id freed, uint32_t freed_turn, 
 	words_value(w->c, v, &text);
 	buf_printf(&text, ", which is deallocated %s", kind == ACCESS_FREE ? "already " : "");
 	put_place(w, w->now, &text);
-	diag_error(w->c->d, place_of(w, op ? op : freed), "lifetime: %s", text.at);
+	diag_error(w->c->d, E_LIFETIME, place_of(w, op ? op : freed), "lifetime: %s", text.at);
 	if (op)
 		witness_accesses(w->c, true, &(struct witness_access){op, kind, w->rank, w->now},
 		                 &(struct witness_access){freed, ACCESS_FREE, w->rank, freed_turn});
@@ -382,7 +383,7 @@ void report_unwritten(struct walk *w, op_id op, value_id v)
 	words_value(w->c, v, &text);
 	buf_puts(&text, " what nothing has written ");
 	put_place(w, w->now, &text);
-	diag_error(w->c->d, place_of(w, op), "lifetime: %s", text.at);
+	diag_error(w->c->d, E_UNWRITTEN_READ, place_of(w, op), "lifetime: %s", text.at);
 	text.n = 0;
 	words_value(w->c, v, &text);
 	diag_note(w->c->d, place_of(w, made), "%s is made here; zero_init=true fills it", text.at);
@@ -395,7 +396,7 @@ void report_leak(struct walk *w, value_id v, op_id made)
 	if (!report_warns(w->c, "leak", made, 0))
 		return;
 	words_value(w->c, v, &text);
-	diag_warning(w->c->d, place_of(w, made), "lifetime: %s is never deallocated", text.at);
+	diag_warning(w->c->d, W_LEAK, place_of(w, made), "lifetime: %s is never deallocated", text.at);
 	buf_free(&text);
 }
 
@@ -410,7 +411,7 @@ void report_handle(struct walk *w, op_id transfer, value_id v, const struct anno
 	buf_puts(&text,
 	         a->op ? ", which is not the memory that was announced " : ", which was not announced ");
 	put_place(w, w->now, &text);
-	diag_error(w->c->d, place_of(w, transfer), "lifetime: %s", text.at);
+	diag_error(w->c->d, E_LIFETIME, place_of(w, transfer), "lifetime: %s", text.at);
 	if (a->op) {
 		text.n = 0;
 		buf_puts(&text, "share_mem_handles announces it here ");
@@ -428,7 +429,8 @@ void report_wait(struct walk *w, op_id wait, op_id started)
 		return;
 	words_statement(w->c, started, &text);
 	put_place(w, w->now, &place);
-	diag_error(w->c->d, place_of(w, wait), "wait: no %s is left to wait for %s", text.at, place.at);
+	diag_error(w->c->d, E_WAIT_NOTHING, place_of(w, wait), "wait: no %s is left to wait for %s", text.at,
+	           place.at);
 	diag_note(w->c->d, place_of(w, started), "each start of it takes one wait");
 	buf_free(&text);
 	buf_free(&place);
@@ -441,7 +443,8 @@ void report_not_waited(struct walk *w, const struct transfer *t)
 		return;
 	words_statement(w->c, t->op, &text);
 	put_place(w, t->turn, &place);
-	diag_warning(w->c->d, place_of(w, t->op), "wait: nothing waits for the %s %s", text.at, place.at);
+	diag_warning(w->c->d, W_NOT_WAITED, place_of(w, t->op), "wait: nothing waits for the %s %s", text.at,
+	             place.at);
 	buf_free(&text);
 	buf_free(&place);
 }

@@ -117,9 +117,9 @@ void report_deadlock(struct checker *c, const struct circle *circle, enum progre
 		if (k > first)
 			diag_note(c->d, at, "%s", text.at);
 		else if (warns)
-			diag_warning(c->d, at, "deadlock: %s", text.at);
+			diag_warning(c->d, W_DEADLOCK_POSSIBLE, at, "deadlock: %s", text.at);
 		else
-			diag_error(c->d, at, "deadlock: %s", text.at);
+			diag_error(c->d, E_DEADLOCK, at, "deadlock: %s", text.at);
 	}
 	buf_free(&text);
 	diag_note(c->d, DIAG_NOWHERE, "%s", way_out(c, circle, level));

@@ -116,7 +116,7 @@ static uint32_t match(struct walk *w, struct collective *x)
 		if (peer[k] < 0 || peer[k] >= x->seat.n || x->root >= x->seat.n || x->root < -1) {
 			if (report_once(w->c, "member", x->op, 0))
 				diag_error(
-				    w->c->d, o->at,
+				    w->c->d, E_PEER, o->at,
 				    "mismatch: the %s of %s is %lld on rank %lld, its team has %u devices",
 				    permutes ? k ? "recv_peer" : "send_peer" : "root", op_info[o->kind].hir,
 				    (long long)(permutes ? peer[k] : x->root), (long long)w->rank, x->seat.n);
@@ -177,7 +177,7 @@ static void issue(struct walk *w, const struct message *x)
 	handles_use(w, x->op);
 	if (!known) {
 		if (report_once(w->c, "peer", x->op, 0))
-			diag_error(w->c->d, w->m->op.at[x->op].at,
+			diag_error(w->c->d, E_PEER, w->m->op.at[x->op].at,
 			           "mismatch: the peer of rank %lld is %lld, there are %lld ranks",
 			           (long long)w->rank, (long long)x->peer, (long long)w->c->o->ranks);
 	} else {
@@ -213,7 +213,7 @@ void transfer_post(struct walk *w, op_id op)
 		if (w->posted[message].op) {
 			issue(w, &w->posted[message]);
 		} else if (report_once(w->c, "post", op, message)) {
-			diag_error(w->c->d, w->m->op.at[op].at,
+			diag_error(w->c->d, E_WAIT_NOTHING, w->m->op.at[op].at,
 			           "mismatch: rank %lld has not come to the %s that is posted",
 			           (long long)w->rank, op_info[w->m->op.at[message].kind].hir);
 			diag_note(w->c->d, w->m->op.at[message].at, "it stands here");

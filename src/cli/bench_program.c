@@ -45,15 +45,16 @@ static enum status prepare(struct bench_set *set, struct diag *d, int64_t *ranks
 		if (status != STATUS_OK)
 			return status;
 		if (np > 0 && r->needed > np) {
-			diag_error(d, DIAG_NOWHERE, "%s needs %lld ranks, --np gives %lld", r->path,
+			diag_error(d, E_RANKS, DIAG_NOWHERE, "%s needs %lld ranks, --np gives %lld", r->path,
 			           (long long)r->needed, (long long)np);
 			return STATUS_USAGE;
 		}
 		*ranks = r->needed > *ranks ? r->needed : *ranks;
 	}
 	if (*ranks > RT_SHM_MAX_RANKS) {
-		diag_error(d, DIAG_NOWHERE, "%lld ranks are more than can be started here (limit %d)",
-		           (long long)*ranks, RT_SHM_MAX_RANKS);
+		diag_error(d, E_RANKS, DIAG_NOWHERE,
+		           "%lld ranks are more than can be started here (limit %d)", (long long)*ranks,
+		           RT_SHM_MAX_RANKS);
 		return STATUS_USAGE;
 	}
 	if (set->b->check && set->b->file.n)

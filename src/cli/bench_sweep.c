@@ -63,7 +63,7 @@ bool bench_sweep_make(const struct compile_options *o, struct diag *d, struct be
 	for (uint32_t k = 0; k < o->define.n; k++) {
 		for (uint32_t before = 0; before < k; before++)
 			if (!strcmp(o->define.at[before].name, o->define.at[k].name)) {
-				diag_error(d, DIAG_NOWHERE, "-D gives '%s' values twice",
+				diag_error(d, E_DEFINE_VALUES, DIAG_NOWHERE, "-D gives '%s' values twice",
 				           o->define.at[k].name);
 				diag_note(d, DIAG_NOWHERE, "a list has all of them: -D %s=%s,%s",
 				          o->define.at[k].name, o->define.at[before].text,
@@ -72,7 +72,8 @@ bool bench_sweep_make(const struct compile_options *o, struct diag *d, struct be
 			}
 		points *= count(o->define.at[k].text);
 		if (points > MAX_POINTS) {
-			diag_error(d, DIAG_NOWHERE, "-D gives more than %d combinations", MAX_POINTS);
+			diag_error(d, E_DEFINE_VALUES, DIAG_NOWHERE, "-D gives more than %d combinations",
+			           MAX_POINTS);
 			return false;
 		}
 	}

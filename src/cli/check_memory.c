@@ -43,7 +43,7 @@ bool check_memory(const struct module *m, struct diag *d, int64_t ranks, int64_t
 			return false;
 		bool fits = p->bytes <= limit;
 		if (!fits) {
-			diag_error(d, DIAG_NOWHERE,
+			diag_error(d, E_MEMORY_LIMIT, DIAG_NOWHERE,
 			           "memory: rank %lld needs %lld bytes at once, --memory-limit gives %lld",
 			           (long long)rank, (long long)p->bytes, (long long)limit);
 			name_largest(p, d);

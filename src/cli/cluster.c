@@ -12,7 +12,8 @@ struct cluster *cluster_load(struct diag *d, const char *name, enum status *stat
 	bool path = !strcmp(name, "-") || strpbrk(name, "/.") || access(name, F_OK) == 0;
 	if (!path) {
 		struct suggest near = suggest_start(name);
-		diag_error(d, DIAG_NOWHERE, "--cluster: '%s' is no file and no cluster of hirc", name);
+		diag_error(d, E_CLUSTER_UNKNOWN, DIAG_NOWHERE,
+		           "--cluster: '%s' is no file and no cluster of hirc", name);
 		suggest_try(&near, "cpu");
 		suggest_try(&near, "h100");
 		suggest_try(&near, "h200");

@@ -181,7 +181,8 @@ static enum status bench(struct bench_collectives *c, struct bench_cluster *o)
 		b->compile.fuse_pointwise = "no"; /* statements are measured one by one */
 	bool ok = compile_options_finish(&b->compile, d);
 	if (ok && b->launch.kind == RT_BOOT_MPI && !rt_env_launched()) {
-		diag_error(d, DIAG_NOWHERE, "--bootstrap=mpi starts no ranks: no launcher has started hirc");
+		diag_error(d, E_LAUNCHER, DIAG_NOWHERE,
+		           "--bootstrap=mpi starts no ranks: no launcher has started hirc");
 		ok = false;
 	}
 	ok = ok && check_ranks(b, d);

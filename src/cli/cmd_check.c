@@ -87,10 +87,10 @@ static enum status report(struct check_command *c, struct module *m, struct diag
 		/* The messages of the next program come after it. */
 		return output_flush() ? STATUS_OK : STATUS_DIAGNOSTICS;
 	case CHECK_UNKNOWN:
-		diag_error(d, r.at, "%s", r.what);
+		diag_error(d, E_CHECK_UNKNOWN, r.at, "%s", r.what);
 		break;
 	case CHECK_TOO_LONG:
-		diag_error(d, DIAG_NOWHERE,
+		diag_error(d, E_CHECK_TOO_LONG, DIAG_NOWHERE,
 		           "the program is too long to be checked (limit %d statements, or %d times as many "
 		           "comparisons, all ranks together)",
 		           CHECK_MAX_WORK, CHECK_COMPARISONS);
@@ -117,7 +117,7 @@ static enum status check_ranks(struct check_command *c, struct module *m, struct
 	if (!params_check(m, d))
 		return STATUS_DIAGNOSTICS;
 	if (c->compile.np && c->compile.np < needed) {
-		diag_error(d, DIAG_NOWHERE, "the program needs %lld ranks, --np gives %lld",
+		diag_error(d, E_RANKS, DIAG_NOWHERE, "the program needs %lld ranks, --np gives %lld",
 		           (long long)needed, (long long)c->compile.np);
 		return STATUS_USAGE;
 	}
@@ -151,7 +151,7 @@ static bool read_family(struct check_command *c)
 	           &end) == 3 &&
 	    !c->family_text[end] && f->lo >= 1 && f->lo <= f->hi && f->hi <= INT32_MAX)
 		return true;
-	diag_error(c->d, DIAG_NOWHERE,
+	diag_error(c->d, E_OPTION_VALUE, DIAG_NOWHERE,
 	           "--family takes np, or what -D defines, and its values, as in np=2..64, not '%s'",
 	           c->family_text);
 	return false;
@@ -168,7 +168,7 @@ static enum status check_member(struct check_command *c, const struct source *s,
 		vec_push(&c->compile.define, (struct sema_define){.name = c->family.name, .text = text});
 	enum status status = check_source(c, source_from_text(s->name, s->text, s->size), true);
 	if (!ranks && !c->compile.define.at[--c->compile.define.n].used && status == STATUS_OK) {
-		diag_error(c->d, DIAG_NOWHERE, "--family: the program has no '%s'", c->family.name);
+		diag_error(c->d, E_FAMILY, DIAG_NOWHERE, "--family: the program has no '%s'", c->family.name);
 		status = STATUS_USAGE;
 	}
 	return status;
@@ -213,11 +213,12 @@ static bool check_witness_options(const struct check_command *c, struct diag *d)
 	if (!c->witness || (!c->split && !c->check.strict && !c->family_text))
 		return true;
 	if (c->split || c->family_text)
-		diag_error(d, DIAG_NOWHERE, "--witness is of one program: leave --%s away",
+		diag_error(d, E_OPTIONS_CONFLICT, DIAG_NOWHERE,
+		           "--witness is of one program: leave --%s away",
 		           c->split ? "split-input-file" : "family");
 	else
 		diag_error(
-		    d, DIAG_NOWHERE,
+		    d, E_OPTIONS_CONFLICT, DIAG_NOWHERE,
 		    "--witness is for hirc run, which waits for all before it touches what it gave: leave "
 		    "--strict away");
 	return false;

@@ -133,7 +133,7 @@ static enum status dump_plan(struct compile_command *c, struct module *m)
 	int64_t ranks = module_ranks(m);
 	ranks = c->compile.np > ranks ? c->compile.np : ranks;
 	if (c->rank >= ranks) {
-		diag_error(c->d, DIAG_NOWHERE, "--rank=%lld: the program has ranks 0 to %lld",
+		diag_error(c->d, E_RANK_UNKNOWN, DIAG_NOWHERE, "--rank=%lld: the program has ranks 0 to %lld",
 		           (long long)c->rank, (long long)ranks - 1);
 		return STATUS_USAGE;
 	}
@@ -206,7 +206,8 @@ static enum status close_output(struct compile_command *c)
 	if (!file_end(&c->file, !c->text.error) && !c->text.error)
 		c->text.error = errno;
 	if (c->text.error)
-		diag_error(c->d, DIAG_NOWHERE, "cannot write '%s': %s", c->output, strerror(c->text.error));
+		diag_error(c->d, E_FILE_UNWRITABLE, DIAG_NOWHERE, "cannot write '%s': %s", c->output,
+		           strerror(c->text.error));
 	return c->text.error ? STATUS_DIAGNOSTICS : STATUS_OK;
 }
 
@@ -226,7 +227,8 @@ static bool write_reproducer(struct compile_command *c, const char *path)
 	}
 	bool ok = file_replace(c->reproducer, &(struct file_part){text.at, text.n}, 1);
 	if (!ok)
-		diag_warning(c->d, DIAG_NOWHERE, "cannot write '%s': %s", c->reproducer, strerror(errno));
+		diag_warning(c->d, W_REPRODUCER, DIAG_NOWHERE, "cannot write '%s': %s", c->reproducer,
+		             strerror(errno));
 	buf_free(&text);
 	return ok;
 }
@@ -240,14 +242,14 @@ static bool check_given(struct compile_command *c, const struct command_line *li
 	for (unsigned k = 0; !c->plan && k < sizeof of_plan / sizeof *of_plan; k++)
 		if (options_given(line, of_plan[k])) {
 			diag_error(
-			    c->d, DIAG_NOWHERE,
+			    c->d, E_OPTIONS_CONFLICT, DIAG_NOWHERE,
 			    "--%s is of --dump-plan: the program is the same for all ranks and targets",
 			    of_plan[k]);
 			return false;
 		}
 	if (options_given(line, "transport") && !rank_options_are_cuda(&c->ranks)) {
 		diag_error(
-		    c->d, DIAG_NOWHERE,
+		    c->d, E_OPTIONS_CONFLICT, DIAG_NOWHERE,
 		    "--transport is of --target=cuda: the plan for a cpu is the same for all transports");
 		return false;
 	}

@@ -22,10 +22,10 @@ static void report(struct module *a, struct module *b, const struct difference *
 	struct diag *d = diag_new(stdout, DIAG_TEXT, -1);
 	diag_set_source(d, a->source);
 	if (x->at[0] == DIAG_NOWHERE)
-		diag_error(d, DIAG_NOWHERE, "%s differs: %s has %s", x->what.at, a->source->name,
+		diag_error(d, E_DIFFERS, DIAG_NOWHERE, "%s differs: %s has %s", x->what.at, a->source->name,
 		           x->here[0].at);
 	else
-		diag_error(d, x->at[0], "%s differs: %s", x->what.at, x->here[0].at);
+		diag_error(d, E_DIFFERS, x->at[0], "%s differs: %s", x->what.at, x->here[0].at);
 	diag_set_source(d, b->source);
 	if (x->at[1] == DIAG_NOWHERE)
 		diag_note(d, DIAG_NOWHERE, "%s has %s", b->source->name, x->here[1].at);
@@ -41,7 +41,7 @@ static int diff(struct compile_options *o, const char *const path[2])
 	struct module *m[2] = {NULL, NULL};
 	int code = TROUBLE;
 	if (!strcmp(path[0], "-") && !strcmp(path[1], "-")) {
-		diag_error(d, DIAG_NOWHERE, "both programs are standard input");
+		diag_error(d, E_OPTIONS_CONFLICT, DIAG_NOWHERE, "both programs are standard input");
 		diag_note(d, DIAG_NOWHERE, "one of the two is a file");
 	} else {
 		m[0] = read_program(o, d, path[0]);

@@ -21,7 +21,7 @@ static enum status write_back(struct fmt_command *c, const char *path, const str
 {
 	if (file_replace(path, &(struct file_part){text->at, text->n}, 1))
 		return STATUS_OK;
-	diag_error(c->d, DIAG_NOWHERE, "cannot write '%s': %s", path, strerror(errno));
+	diag_error(c->d, E_FILE_UNWRITABLE, DIAG_NOWHERE, "cannot write '%s': %s", path, strerror(errno));
 	return STATUS_DIAGNOSTICS;
 }
 
@@ -33,7 +33,8 @@ static enum status format(struct fmt_command *c, const char *path)
 	if (status != STATUS_OK)
 		return status;
 	if (import_knows(s)) {
-		diag_error(c->d, DIAG_NOWHERE, "'%s' is a recorded graph; fmt formats programs", path);
+		diag_error(c->d, E_RECORDED_GRAPH, DIAG_NOWHERE,
+		           "'%s' is a recorded graph; fmt formats programs", path);
 		diag_note(c->d, DIAG_NOWHERE, "`hirc import %s` makes one of it", path);
 		source_free(s);
 		return STATUS_DIAGNOSTICS;
@@ -44,8 +45,8 @@ static enum status format(struct fmt_command *c, const char *path)
 	if (diag_error_count(c->d) > errors) {
 		status = STATUS_DIAGNOSTICS;
 	} else if (a->surface == SURFACE_NVFUSER) {
-		diag_error(c->d, DIAG_NOWHERE, "'%s' is in the nvFuser surface; fmt formats the concise one",
-		           path);
+		diag_error(c->d, E_FMT_SURFACE, DIAG_NOWHERE,
+		           "'%s' is in the nvFuser surface; fmt formats the concise one", path);
 		diag_note(c->d, DIAG_NOWHERE, "`hirc compile %s --stop-after=parse --dump=hir` converts it",
 		          path);
 		status = STATUS_DIAGNOSTICS;

@@ -26,7 +26,8 @@ static enum status import(struct import_command *c, const char *path, struct buf
 	if (import_knows(s)) {
 		m = import_read_groups(c->d, s, c->group.at, c->group.n);
 	} else {
-		diag_error(c->d, DIAG_NOWHERE, "'%s' is in no format that can be imported", s->name);
+		diag_error(c->d, E_IMPORT_FORMAT, DIAG_NOWHERE, "'%s' is in no format that can be imported",
+		           s->name);
 		diag_note(c->d, DIAG_NOWHERE,
 		          "a graph begins with the line `hircgraph 1`, an execution trace "
 		          "with its metadata");
@@ -46,7 +47,8 @@ static enum status put(struct import_command *c, const struct buf *text)
 		return output_write(text) ? STATUS_OK : STATUS_DIAGNOSTICS;
 	if (file_replace(c->output, &(struct file_part){text->at, text->n}, 1))
 		return STATUS_OK;
-	diag_error(c->d, DIAG_NOWHERE, "cannot write '%s': %s", c->output, strerror(errno));
+	diag_error(c->d, E_FILE_UNWRITABLE, DIAG_NOWHERE, "cannot write '%s': %s", c->output,
+	           strerror(errno));
 	return STATUS_DIAGNOSTICS;
 }
 

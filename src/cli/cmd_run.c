@@ -126,13 +126,14 @@ static enum status launch_prepared(struct run *r, struct diag *d, struct rt_laun
 		return status;
 	int64_t ranks = r->compile.np > 0 ? r->compile.np : r->needed;
 	if (ranks < r->needed) {
-		diag_error(d, DIAG_NOWHERE, "the program needs %lld ranks, --np gives %lld",
+		diag_error(d, E_RANKS, DIAG_NOWHERE, "the program needs %lld ranks, --np gives %lld",
 		           (long long)r->needed, (long long)ranks);
 		return STATUS_USAGE;
 	}
 	if (ranks > RT_SHM_MAX_RANKS) {
-		diag_error(d, DIAG_NOWHERE, "%lld ranks are more than can be started here (limit %d)",
-		           (long long)ranks, RT_SHM_MAX_RANKS);
+		diag_error(d, E_RANKS, DIAG_NOWHERE,
+		           "%lld ranks are more than can be started here (limit %d)", (long long)ranks,
+		           RT_SHM_MAX_RANKS);
 		diag_note(d, DIAG_NOWHERE, "a launcher can start more: mpirun -np %lld hirc run …",
 		          (long long)ranks);
 		return STATUS_USAGE;
@@ -158,7 +159,8 @@ static bool check_launcher(const struct run *r, struct diag *d, enum rt_boot_kin
 {
 	if (kind != RT_BOOT_MPI || rt_env_launched() || r->compile.np <= 1)
 		return true;
-	diag_error(d, DIAG_NOWHERE, "--bootstrap=mpi starts no ranks: no launcher has started hirc");
+	diag_error(d, E_LAUNCHER, DIAG_NOWHERE,
+	           "--bootstrap=mpi starts no ranks: no launcher has started hirc");
 	diag_note(d, DIAG_NOWHERE,
 	          "`mpirun -np %lld hirc run …` does; without --bootstrap hirc starts them itself",
 	          (long long)r->compile.np);

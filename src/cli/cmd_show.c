@@ -46,15 +46,15 @@ static enum picture find_picture(struct show_command *c)
 		if (!known[k].asked || (known[k].picture == PICTURE_STEPS && found != PICTURES))
 			continue;
 		if (found != PICTURES) {
-			diag_error(c->d, DIAG_NOWHERE, "%s and %s: one picture at a time", first,
-			           known[k].name);
+			diag_error(c->d, E_OPTIONS_CONFLICT, DIAG_NOWHERE, "%s and %s: one picture at a time",
+			           first, known[k].name);
 			return PICTURES;
 		}
 		found = known[k].picture;
 		first = known[k].name;
 	}
 	if (found == PICTURES)
-		diag_error(c->d, DIAG_NOWHERE,
+		diag_error(c->d, E_OPTION_MISSING, DIAG_NOWHERE,
 		           "what is to be shown? --layout=TENSOR, --graph, --timeline or --pipeline");
 	return found;
 }
@@ -85,7 +85,7 @@ static bool check_options(struct show_command *c, enum picture picture)
 	                        ? "--format=dot is for --graph"
 	                        : NULL;
 	if (wrong)
-		diag_error(c->d, DIAG_NOWHERE, "%s", wrong);
+		diag_error(c->d, E_OPTIONS_CONFLICT, DIAG_NOWHERE, "%s", wrong);
 	return !wrong;
 }
 
@@ -95,7 +95,8 @@ static bool write_out(struct show_command *c, const struct buf *text)
 		return output_write(text);
 	if (file_replace(c->output, &(struct file_part){text->at, text->n}, 1))
 		return true;
-	diag_error(c->d, DIAG_NOWHERE, "cannot write '%s': %s", c->output, strerror(errno));
+	diag_error(c->d, E_FILE_UNWRITABLE, DIAG_NOWHERE, "cannot write '%s': %s", c->output,
+	           strerror(errno));
 	return false;
 }
 

@@ -33,7 +33,7 @@ static bool write_file(struct sim_command *c, const char *path, const struct buf
 		return output_write(text);
 	if (file_replace(path, &(struct file_part){text->at, text->n}, 1))
 		return true;
-	diag_error(c->d, DIAG_NOWHERE, "cannot write '%s': %s", path, strerror(errno));
+	diag_error(c->d, E_FILE_UNWRITABLE, DIAG_NOWHERE, "cannot write '%s': %s", path, strerror(errno));
 	return false;
 }
 
@@ -103,7 +103,8 @@ static bool find_straggler(struct sim_command *c, const struct module *m, struct
 		                        ? "the others wait for no faster rank: the factor is 1 or more"
 		                        : NULL;
 		if (wrong) {
-			diag_error(c->d, DIAG_NOWHERE, "%s: %s", o->slow ? "--slow" : "--delay", wrong);
+			diag_error(c->d, E_OPTIONS_CONFLICT, DIAG_NOWHERE, "%s: %s",
+			           o->slow ? "--slow" : "--delay", wrong);
 			return false;
 		}
 		if (o->slow)
@@ -144,7 +145,8 @@ static bool find_ranks(struct sim_command *c, const struct module *m, struct are
 	for (uint32_t k = 0; k < c->ranks.n; k++) {
 		const struct sim_rank_option *o = &c->ranks.at[k];
 		if (o->rank >= ranks) {
-			diag_error(c->d, DIAG_NOWHERE, "%s: there is no rank %lld, the program has %lld",
+			diag_error(c->d, E_RANK_UNKNOWN, DIAG_NOWHERE,
+			           "%s: there is no rank %lld, the program has %lld",
 			           o->slow ? "--slow" : "--delay", (long long)o->rank, (long long)ranks);
 			return false;
 		}
@@ -175,7 +177,7 @@ static bool sim_devices(struct sim_command *c, struct module *m, const struct co
 	struct sim_simulation s;
 	struct timeline t;
 	if (c->schedule) {
-		diag_error(c->d, DIAG_NOWHERE,
+		diag_error(c->d, E_RECORDED_GRAPH, DIAG_NOWHERE,
 		           "--schedule is for graphs that were recorded; --dump=hir of `hirc compile` prints "
 		           "this program");
 		return false;

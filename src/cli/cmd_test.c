@@ -57,8 +57,8 @@ static bool find_hirc(struct test_command *c)
 	else if (path && access(path, X_OK) == 0)
 		errno = 0;
 	if (errno) {
-		diag_error(c->d, DIAG_NOWHERE, "cannot run '%s': %s", c->hirc ? c->hirc : "/proc/self/exe",
-		           strerror(errno));
+		diag_error(c->d, E_FILE_UNREADABLE, DIAG_NOWHERE, "cannot run '%s': %s",
+		           c->hirc ? c->hirc : "/proc/self/exe", strerror(errno));
 		diag_note(c->d, DIAG_NOWHERE, "--hirc=PATH is the program that tests call hirc");
 		free(path);
 		return false;
@@ -79,7 +79,7 @@ static bool filter(struct test_command *c)
 	int error = regcomp(&wanted, c->filter, REG_EXTENDED | REG_NOSUB);
 	if (error) {
 		regerror(error, &wanted, text, sizeof text);
-		diag_error(c->d, DIAG_NOWHERE, "--filter='%s': %s", c->filter, text);
+		diag_error(c->d, E_GOLDEN_NONE, DIAG_NOWHERE, "--filter='%s': %s", c->filter, text);
 		return false;
 	}
 	for (uint32_t i = 0; i < c->paths.at.n; i++)
@@ -105,7 +105,7 @@ static bool find_tests(struct test_command *c, const struct command_line *line)
 		return false;
 	if (c->paths.at.n)
 		return true;
-	diag_error(c->d, DIAG_NOWHERE,
+	diag_error(c->d, E_GOLDEN_NONE, DIAG_NOWHERE,
 	           c->filter ? "no test has a name that --filter matches" : "there are no tests");
 	if (!c->filter)
 		diag_note(c->d, DIAG_NOWHERE,
@@ -159,7 +159,8 @@ static enum status finish(struct test_command *c)
 	if (c->junit) {
 		golden_put_junit(&text, &c->cases, &c->counts);
 		if (!file_replace(c->junit, &(struct file_part){text.at, text.n}, 1)) {
-			diag_error(c->d, DIAG_NOWHERE, "cannot write '%s': %s", c->junit, strerror(errno));
+			diag_error(c->d, E_FILE_UNWRITABLE, DIAG_NOWHERE, "cannot write '%s': %s", c->junit,
+			           strerror(errno));
 			status = STATUS_DIAGNOSTICS;
 		}
 	}
@@ -201,7 +202,8 @@ static enum status test(struct test_command *c, const struct command_line *line)
 	int signal = golden_run(&c->options, c->paths.at.at, n);
 	count_up(c, 0);
 	if (signal) {
-		diag_error(c->d, DIAG_NOWHERE, "ended by signal %d: %s", signal, strsignal(signal));
+		diag_error(c->d, E_TEST_ENDED, DIAG_NOWHERE, "ended by signal %d: %s", signal,
+		           strsignal(signal));
 		return (enum status)(BY_SIGNAL + signal);
 	}
 	return finish(c);

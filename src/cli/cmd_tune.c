@@ -17,8 +17,8 @@ enum { DEFAULT_MEASURE = 3, DEFAULT_LIMIT = 1000, DEFAULT_ROWS = 10 };
 static bool check_recorded(struct tune *t, enum status *status)
 {
 	if (t->measure && options_given(t->line, "measure")) {
-		diag_error(t->d, DIAG_NOWHERE, "--measure: '%s' is a recorded graph, which cannot run",
-		           t->path);
+		diag_error(t->d, E_RECORDED_GRAPH, DIAG_NOWHERE,
+		           "--measure: '%s' is a recorded graph, which cannot run", t->path);
 		diag_note(t->d, DIAG_NOWHERE, "without it candidates are simulated");
 		*status = STATUS_USAGE;
 		return false;
@@ -88,7 +88,7 @@ static bool choose(struct tune *t)
 	}
 	if (found)
 		return true;
-	diag_error(t->d, DIAG_NOWHERE, "of %u candidates none %s", t->candidate.n,
+	diag_error(t->d, E_CANDIDATES_NONE, DIAG_NOWHERE, "of %u candidates none %s", t->candidate.n,
 	           t->measure ? "runs" : "has a predicted time");
 	if (reason)
 		diag_note(t->d, DIAG_NOWHERE, "the first: %s", reason);
@@ -108,7 +108,8 @@ static bool write_program(struct tune *t)
 	bool ok =
 	    file ? file_replace(t->output, &(struct file_part){text.at, text.n}, 1) : output_write(&text);
 	if (file && !ok)
-		diag_error(t->d, DIAG_NOWHERE, "cannot write '%s': %s", t->output, strerror(errno));
+		diag_error(t->d, E_FILE_UNWRITABLE, DIAG_NOWHERE, "cannot write '%s': %s", t->output,
+		           strerror(errno));
 	buf_free(&text);
 	return ok;
 }
@@ -182,8 +183,8 @@ static bool take_measure(struct tune *t, const char *text)
 	errno = 0;
 	long long k = strtoll(text, &end, 10);
 	if (errno || end == text || *end || k < 0 || k > TUNE_ALL) {
-		diag_error(t->d, DIAG_NOWHERE, "--measure takes a number of candidates or `all`, not '%s'",
-		           text);
+		diag_error(t->d, E_OPTION_VALUE, DIAG_NOWHERE,
+		           "--measure takes a number of candidates or `all`, not '%s'", text);
 		return false;
 	}
 	t->measure = k;
@@ -196,19 +197,19 @@ static bool check_given(struct tune *t)
 	static const char *const refused[] = {"print-after", "dump-dir", "timing", "stop-after"};
 	for (unsigned k = 0; k < sizeof refused / sizeof *refused; k++)
 		if (options_given(t->line, refused[k])) {
-			diag_error(t->d, DIAG_NOWHERE, "--%s is of one program, and many are looked at here",
-			           refused[k]);
+			diag_error(t->d, E_OPTIONS_CONFLICT, DIAG_NOWHERE,
+			           "--%s is of one program, and many are looked at here", refused[k]);
 			diag_note(t->d, DIAG_NOWHERE, "`hirc compile` has it");
 			return false;
 		}
 	if (!rank_options_check(&t->ranks, t->compile.zero_copy, t->d))
 		return false;
 	if (t->csv && t->json) {
-		diag_error(t->d, DIAG_NOWHERE, "--csv and --json: one of them");
+		diag_error(t->d, E_OPTIONS_CONFLICT, DIAG_NOWHERE, "--csv and --json: one of them");
 		return false;
 	}
 	if (t->measure && rt_boot_choose(rank_options_launch(&t->ranks).kind) == RT_BOOT_MPI) {
-		diag_error(t->d, DIAG_NOWHERE,
+		diag_error(t->d, E_LAUNCHER, DIAG_NOWHERE,
 		           "hirc tune starts its ranks itself, and so not under a launcher");
 		diag_note(t->d, DIAG_NOWHERE, "--np says how many; --measure=0 starts none");
 		return false;

@@ -201,7 +201,7 @@ static bool set_steps(struct compile_options *o, struct diag *d)
 			return pipeline_set(d, &o->run, PASS_STREAM_LOOPS, kinds[i].loops) &&
 			       pipeline_set(d, &o->run, PASS_LOWER_COLLECTIVES, kinds[i].moves);
 	}
-	diag_error(d, DIAG_NOWHERE,
+	diag_error(d, E_OPTION_VALUE, DIAG_NOWHERE,
 	           "--pipeline is one of layout, broadcast, permute, collective, p2p and p2p-put, not '%s'",
 	           o->steps);
 	if (s.best)
@@ -218,7 +218,8 @@ static bool set_fusion(struct compile_options *o, struct diag *d)
 		return true;
 	}
 	if (!str_parse_size(o->fuse_pointwise, &least) || least < 0) {
-		diag_error(d, DIAG_NOWHERE, "--fuse-pointwise takes a number of elements or `no`, not '%s'",
+		diag_error(d, E_OPTION_VALUE, DIAG_NOWHERE,
+		           "--fuse-pointwise takes a number of elements or `no`, not '%s'",
 		           o->fuse_pointwise);
 		return false;
 	}
@@ -246,8 +247,8 @@ static bool set_schedule(struct compile_options *o, struct diag *d)
 	int64_t limit;
 	char number[24];
 	if (o->memory_limit && (!str_parse_size(o->memory_limit, &limit) || limit < 1)) {
-		diag_error(d, DIAG_NOWHERE, "--memory-limit takes a number of bytes, as in 80G, not '%s'",
-		           o->memory_limit);
+		diag_error(d, E_OPTION_VALUE, DIAG_NOWHERE,
+		           "--memory-limit takes a number of bytes, as in 80G, not '%s'", o->memory_limit);
 		return false;
 	}
 	if (o->memory_limit)
@@ -290,7 +291,7 @@ static bool set_transform(struct compile_options *o, struct diag *d)
 		while (k < N && (strlen(all[k].word) != n || memcmp(s, all[k].word, n)))
 			k++;
 		if (k == N) {
-			diag_error(d, DIAG_NOWHERE,
+			diag_error(d, E_OPTION_VALUE, DIAG_NOWHERE,
 			           "--transform takes merge, split and chunk, or `all` or `no`, not '%.*s'",
 			           (int)n, s);
 			return false;
@@ -330,7 +331,7 @@ bool compile_options_finish(struct compile_options *o, struct diag *d)
 		return false;
 	if (o->offset_streams && o->steps &&
 	    (!strcmp(o->steps, "broadcast") || !strcmp(o->steps, "collective"))) {
-		diag_error(d, DIAG_NOWHERE,
+		diag_error(d, E_OPTIONS_CONFLICT, DIAG_NOWHERE,
 		           "--offset-streams makes a ring: it does not go with --pipeline=%s", o->steps);
 		return false;
 	}
@@ -349,7 +350,7 @@ void compile_warn_unused(struct diag *d, const struct compile_options *o)
 {
 	for (uint32_t i = 0; i < o->define.n; i++)
 		if (!o->define.at[i].used)
-			diag_warning(d, DIAG_NOWHERE, "-D %s: no program has this name",
+			diag_warning(d, W_DEFINE_UNUSED, DIAG_NOWHERE, "-D %s: no program has this name",
 			             o->define.at[i].name);
 }
 
@@ -375,7 +376,8 @@ static void report_difference(struct diag *d, const char *surface, const struct 
 		a += n + (a[n] == '\n');
 		b += k + (b[k] == '\n');
 	}
-	diag_error(d, DIAG_NOWHERE, "the program does not print and parse to itself (%s)", surface);
+	diag_error(d, E_ROUND_TRIP, DIAG_NOWHERE, "the program does not print and parse to itself (%s)",
+	           surface);
 	diag_note(d, DIAG_NOWHERE, "printed: %.*s", (int)strcspn(a, "\n"), a);
 	diag_note(d, DIAG_NOWHERE, "again:   %.*s", (int)strcspn(b, "\n"), b);
 }
@@ -456,7 +458,7 @@ static void choose_transport(struct diag *d, const struct compile_options *o, st
 		buf_puts(&names, c->network.transport);
 		for (uint32_t k = 0; k < c->other_n; k++)
 			buf_printf(&names, ", %s", c->other[k].transport);
-		diag_warning(d, DIAG_NOWHERE,
+		diag_warning(d, W_CLUSTER_TRANSPORT, DIAG_NOWHERE,
 		             "--cluster: '%s' has no figures of the transport %s: those of %s are taken",
 		             o->cluster_name, o->transport, c->network.transport);
 		diag_note(d, DIAG_NOWHERE, "it has %s; `hirc bench --collectives --transport=%s` measures",

@@ -35,10 +35,11 @@ bool gpu_options_check(const struct gpu_options *o, const char *target, struct d
 	if (is_cuda(target))
 		return true;
 	if (o->allow_tf32)
-		diag_error(d, DIAG_NOWHERE,
+		diag_error(d, E_OPTIONS_CONFLICT, DIAG_NOWHERE,
 		           "--allow-tf32 is of --target=cuda: on the cpu products of f32 round nothing");
 	if (o->fuse_relu)
-		diag_error(d, DIAG_NOWHERE, "--fuse-relu is of --target=cuda: on the cpu relu keeps NaN");
+		diag_error(d, E_OPTIONS_CONFLICT, DIAG_NOWHERE,
+		           "--fuse-relu is of --target=cuda: on the cpu relu keeps NaN");
 	return !o->allow_tf32 && !o->fuse_relu;
 }
 

@@ -15,7 +15,7 @@ static bool check_params(const struct module *m, struct diag *d)
 			continue;
 		snprintf(number, sizeof number, "i%d", x->number);
 		const char *name = x->name ? names_text(m->names, x->name) : number;
-		diag_error(d, x->at, "'%s' has no value", name);
+		diag_error(d, E_PARAM_UNSET, x->at, "'%s' has no value", name);
 		diag_note(d, DIAG_NOWHERE, "-D %s=VALUE gives it one", name);
 		ok = false;
 	}
@@ -38,8 +38,8 @@ static bool check_assumptions(const struct module *m, struct diag *d)
 		struct buf x = {0}, y = {0};
 		expr_print_hir(m, a->divisor, &x);
 		expr_print_hir(m, a->dividend, &y);
-		diag_error(d, a->at, "'%s' (%lld) does not divide '%s' (%lld)", x.at, (long long)divisor,
-		           y.at, (long long)dividend);
+		diag_error(d, E_PARAM_ASSUMPTION, a->at, "'%s' (%lld) does not divide '%s' (%lld)", x.at,
+		           (long long)divisor, y.at, (long long)dividend);
 		buf_free(&x);
 		buf_free(&y);
 		ok = false;

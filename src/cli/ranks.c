@@ -131,23 +131,25 @@ bool rank_options_check(const struct rank_options *o, bool zero_copy, struct dia
 	if (!gpu_options_check(&o->gpu, o->target, d))
 		return false;
 	if (zero_copy && !rank_options_see_memory(o)) {
-		diag_error(d, DIAG_NOWHERE,
+		diag_error(d, E_OPTIONS_CONFLICT, DIAG_NOWHERE,
 		           "--zero-copy with --target=cuda is of --transport=peers and cuda-ipc: with nccl "
 		           "ranks do not see the memory of each other's GPU");
 		return false;
 	}
 	if (!o->replay && !rank_options_are_cuda(o)) {
-		diag_error(d, DIAG_NOWHERE, "--no-graph is of --target=cuda: on the cpu no run is a replay");
+		diag_error(d, E_OPTIONS_CONFLICT, DIAG_NOWHERE,
+		           "--no-graph is of --target=cuda: on the cpu no run is a replay");
 		return false;
 	}
 	if (!is_auto(o->engine) && rank_options_are_cuda(o)) {
-		diag_error(d, DIAG_NOWHERE,
+		diag_error(d, E_OPTIONS_CONFLICT, DIAG_NOWHERE,
 		           "--engine is of --target=cpu: the streams of a GPU do the work of its rank");
 		return false;
 	}
 	bool ipc = rank_options_are_cuda(o) && (is_auto(o->transport) || !strcmp(o->transport, "cuda-ipc"));
 	if (!ipc && (!is_auto(o->p2p_protocol) || !is_auto(o->p2p_transport))) {
-		diag_error(d, DIAG_NOWHERE, "--p2p-%s is of --target=cuda with --transport=cuda-ipc",
+		diag_error(d, E_OPTIONS_CONFLICT, DIAG_NOWHERE,
+		           "--p2p-%s is of --target=cuda with --transport=cuda-ipc",
 		           is_auto(o->p2p_protocol) ? "transport" : "protocol");
 		return false;
 	}

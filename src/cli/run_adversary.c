@@ -20,13 +20,13 @@ bool run_adversary_finish(struct run *r, struct diag *d)
 	if (r->seed < 0)
 		return true;
 	if (rank_options_are_cuda(&r->ranks)) {
-		diag_error(d, DIAG_NOWHERE,
+		diag_error(d, E_OPTIONS_CONFLICT, DIAG_NOWHERE,
 		           "--adversary is of --target=cpu: a GPU orders its streams itself");
 		return false;
 	}
 	if (strcmp(r->ranks.engine, "auto") != 0) {
-		diag_error(d, DIAG_NOWHERE, "--adversary is an engine of its own: leave --engine=%s away",
-		           r->ranks.engine);
+		diag_error(d, E_OPTIONS_CONFLICT, DIAG_NOWHERE,
+		           "--adversary is an engine of its own: leave --engine=%s away", r->ranks.engine);
 		return false;
 	}
 	r->adversary = &r->how;

@@ -66,8 +66,8 @@ static bool fits(struct diag *d, const struct module *a, value_id va, const stru
 		struct buf p = {0}, q = {0};
 		ir_print_type((struct module *)a, a->value.at[va].type, &p);
 		ir_print_type((struct module *)b, b->value.at[vb].type, &q);
-		diag_error(d, DIAG_NOWHERE, "%s %u is %s here and %s in the reference", what, k + 1, p.at,
-		           q.at);
+		diag_error(d, E_REFERENCE_SIGNATURE, DIAG_NOWHERE, "%s %u is %s here and %s in the reference",
+		           what, k + 1, p.at, q.at);
 		buf_free(&p);
 		buf_free(&q);
 	}
@@ -79,7 +79,7 @@ static bool same_signature(struct run *r, struct diag *d, struct module *other)
 	unsigned results = ref_result_count(other);
 	bool ok = true;
 	if (other->input.n != r->m->input.n || results != r->m->output.n) {
-		diag_error(d, DIAG_NOWHERE,
+		diag_error(d, E_REFERENCE_SIGNATURE, DIAG_NOWHERE,
 		           "the program has %u inputs and %u outputs, the reference %u and %u", r->m->input.n,
 		           r->m->output.n, other->input.n, results);
 		return false;
@@ -171,7 +171,8 @@ static bool fill_inputs(struct run *r, struct diag *d, const struct module *othe
 		            : fill_whole(r, k, &in[k], &why);
 		if (!ok) {
 			char name[DATA_NAME_BYTES];
-			diag_error(d, r->m->value.at[v].at, "input '%s': %s", data_name(r->m, v, name),
+			diag_error(d, E_INPUT_DATA, r->m->value.at[v].at, "input '%s': %s",
+			           data_name(r->m, v, name),
 			           why.at ? why.at : "it is too large to be checked");
 			diag_note(d, DIAG_NOWHERE, "run without --check, or on smaller parameters");
 			buf_free(&why);
@@ -187,7 +188,7 @@ static void warn_unwritten(struct run *r, struct diag *d, unsigned k, int64_t kn
 	char name[DATA_NAME_BYTES];
 	value_id v = r->m->output.at[k];
 	if (known < count)
-		diag_warning(d, r->m->value.at[v].at,
+		diag_warning(d, W_ELEMENTS_UNWRITTEN, r->m->value.at[v].at,
 		             "the program gives %lld of %lld elements of '%s' no value",
 		             (long long)(count - known), (long long)count, data_name(r->m, v, name));
 }
@@ -289,8 +290,8 @@ bool run_reference_share(struct run *r, struct diag *d, const struct run *of)
 {
 	bool ok = r->m->output.n == of->m->output.n;
 	if (!ok)
-		diag_error(d, DIAG_NOWHERE, "the program has %u outputs, not %u", r->m->output.n,
-		           of->m->output.n);
+		diag_error(d, E_REFERENCE_SIGNATURE, DIAG_NOWHERE, "the program has %u outputs, not %u",
+		           r->m->output.n, of->m->output.n);
 	for (uint32_t k = 0; k < r->m->output.n && ok; k++)
 		ok = fits(d, r->m, r->m->output.at[k], of->m, of->m->output.at[k], "output", k);
 	if (!ok)

@@ -43,7 +43,8 @@ static enum status send_figures(struct rt_job *job, struct diag *d, struct buf *
 		source_free(s);
 		status = *out ? STATUS_OK : STATUS_DIAGNOSTICS;
 		if (*out && cluster_hash(*out) != hash) {
-			diag_error(d, DIAG_NOWHERE, "the figures of rank 0 did not arrive as they were sent");
+			diag_error(d, E_CLUSTER_SENT, DIAG_NOWHERE,
+			           "the figures of rank 0 did not arrive as they were sent");
 			status = STATUS_INTERNAL;
 		}
 	}
@@ -60,11 +61,12 @@ static void warn(struct diag *d, const struct opinion *all, int ranks)
 			differ++;
 		}
 	if (all[first].found)
-		diag_warning(d, DIAG_NOWHERE,
+		diag_warning(d, W_CLUSTER_RANKS, DIAG_NOWHERE,
 		             "--cluster: rank %d has figures (%016llx) other than rank 0 (%016llx)", first,
 		             (unsigned long long)all[first].hash, (unsigned long long)all[0].hash);
 	else
-		diag_warning(d, DIAG_NOWHERE, "--cluster: rank %d cannot read its figures", first);
+		diag_warning(d, W_CLUSTER_RANKS, DIAG_NOWHERE, "--cluster: rank %d cannot read its figures",
+		             first);
 	if (differ > 1)
 		diag_note(d, DIAG_NOWHERE, "%d ranks in all; they take those of rank 0", differ);
 	else

@@ -19,7 +19,8 @@ static bool check_outputs_named(struct run *r, struct diag *d)
 			found |= data_is_named(r->m, r->m->output.at[i], r->output.at[k].name);
 		if (found)
 			continue;
-		diag_error(d, DIAG_NOWHERE, "--output: the program has no output '%s'", r->output.at[k].name);
+		diag_error(d, E_FILE_OF_NOTHING, DIAG_NOWHERE, "--output: the program has no output '%s'",
+		           r->output.at[k].name);
 		for (uint32_t i = 0; i < r->m->output.n; i++)
 			if (r->m->value.at[r->m->output.at[i]].name)
 				suggest_try(&g,
@@ -33,13 +34,14 @@ static bool check_outputs_named(struct run *r, struct diag *d)
 static bool check_writable(struct diag *d, const char *option, const char *path)
 {
 	if (path && !strcmp(path, "-")) {
-		diag_error(d, DIAG_NOWHERE, "%s: '-' is no file", option);
+		diag_error(d, E_FILE_UNWRITABLE, DIAG_NOWHERE, "%s: '-' is no file", option);
 		diag_note(d, DIAG_NOWHERE, "/dev/stdout is standard output, ./- a file of this name");
 		return false;
 	}
 	if (!path || file_try_replace(path))
 		return true;
-	diag_error(d, DIAG_NOWHERE, "%s: cannot write '%s': %s", option, path, strerror(errno));
+	diag_error(d, E_FILE_UNWRITABLE, DIAG_NOWHERE, "%s: cannot write '%s': %s", option, path,
+	           strerror(errno));
 	return false;
 }
 

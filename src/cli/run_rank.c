@@ -92,8 +92,9 @@ static enum status prepare_here(struct rt_job *job, struct run *r)
 	if (status == STATUS_OK)
 		status = run_prepare(r, x.d, job->size, false);
 	if (status == STATUS_OK && r->needed > job->size) {
-		diag_error(x.d, DIAG_NOWHERE, "the program needs %lld ranks, the launcher started %d",
-		           (long long)r->needed, job->size);
+		diag_error(x.d, E_RANKS, DIAG_NOWHERE,
+		           "the program needs %lld ranks, the launcher started %d", (long long)r->needed,
+		           job->size);
 		status = STATUS_USAGE;
 	}
 	if (r->check && rank_options_are_cuda(&r->ranks)) {

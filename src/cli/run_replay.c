@@ -20,8 +20,8 @@ bool run_replay_finish(struct run *r, struct diag *d, bool timeout_given)
 	if (!r->replay)
 		return true;
 	if (other) {
-		diag_error(d, DIAG_NOWHERE, "--replay is one run by an engine of its own: leave %s away",
-		           other);
+		diag_error(d, E_OPTIONS_CONFLICT, DIAG_NOWHERE,
+		           "--replay is one run by an engine of its own: leave %s away", other);
 		return false;
 	}
 	r->witness = mem_zalloc(sizeof *r->witness);
@@ -29,7 +29,8 @@ bool run_replay_finish(struct run *r, struct diag *d, bool timeout_given)
 		return false;
 	enum witness_kind kind = r->witness->witness.kind;
 	if (kind == WITNESS_NONE || kind == WITNESS_CALLER) {
-		diag_error(d, DIAG_NOWHERE, "--replay: there is nothing to replay in '%s': %s", r->replay,
+		diag_error(d, E_REPLAY_FILE, DIAG_NOWHERE, "--replay: there is nothing to replay in '%s': %s",
+		           r->replay,
 		           kind == WITNESS_NONE
 		               ? "check found no error"
 		               : "it is about who runs the program, and hirc run waits for all ranks "
@@ -37,7 +38,7 @@ bool run_replay_finish(struct run *r, struct diag *d, bool timeout_given)
 		return false;
 	}
 	if (r->witness->streams != r->ranks.streams) {
-		diag_error(d, DIAG_NOWHERE, "--replay: '%s' is of --streams=%lld", r->replay,
+		diag_error(d, E_REPLAY_FILE, DIAG_NOWHERE, "--replay: '%s' is of --streams=%lld", r->replay,
 		           (long long)r->witness->streams);
 		diag_note(d, DIAG_NOWHERE, "give the options that check was given");
 		return false;
@@ -76,7 +77,7 @@ bool run_replay_check(struct run *r, struct diag *d)
 	}
 	if (same)
 		return true;
-	diag_error(d, DIAG_NOWHERE,
+	diag_error(d, E_REPLAY_FILE, DIAG_NOWHERE,
 	           "--replay: '%s' is of another program than the one that '%s' is compiled to", r->replay,
 	           r->path);
 	diag_note(d, DIAG_NOWHERE,

@@ -36,10 +36,12 @@ static bool check_value(const struct run *r, struct diag *d, value_id v, int64_t
 		return true;
 	data_name(r->m, v, name);
 	if (!whole || bytes > INT64_MAX / 64)
-		diag_error(d, r->m->value.at[v].at, "'%s' is too large for any machine", name);
+		diag_error(d, E_TENSOR_TOO_LARGE, r->m->value.at[v].at, "'%s' is too large for any machine",
+		           name);
 	else
-		diag_error(d, r->m->value.at[v].at, "'%s' has %lld bytes, this machine %lld", name,
-		           (long long)bytes, (long long)limit);
+		diag_error(d, E_TENSOR_TOO_LARGE, r->m->value.at[v].at,
+		           "'%s' has %lld bytes, this machine %lld", name, (long long)bytes,
+		           (long long)limit);
 	return false;
 }
 
@@ -50,7 +52,7 @@ static bool check_trace(const struct run *r, struct diag *d, int64_t limit)
 	int64_t bytes = ranks * r->trace_events * (int64_t)sizeof(struct trace_event);
 	if ((!r->trace && !r->profile) || !limit || bytes <= limit)
 		return true;
-	diag_error(d, DIAG_NOWHERE,
+	diag_error(d, E_NO_MEMORY, DIAG_NOWHERE,
 	           "--trace-events: %lld events of each of %lld ranks take %lld bytes, this machine has %lld",
 	           (long long)r->trace_events, (long long)ranks, (long long)bytes, (long long)limit);
 	diag_note(d, DIAG_NOWHERE, "give a smaller number: what comes after it is dropped");
@@ -86,7 +88,7 @@ bool run_check_plan(const struct run *r, struct diag *d, int ranks, struct plan 
 		if (!most || b->slot_bytes > most->slot_bytes)
 			most = b;
 	}
-	diag_error(d, r->m->value.at[most->value].at,
+	diag_error(d, E_NO_MEMORY, r->m->value.at[most->value].at,
 	           "no memory: rank %lld needs %lld bytes, %s'%s' %lld; this machine has %lld",
 	           (long long)p->rank, (long long)p->bytes, most->slots > 1 ? "a copy of " : "",
 	           data_name(r->m, most->value, name), (long long)most->slot_bytes, (long long)limit);

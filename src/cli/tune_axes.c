@@ -33,7 +33,8 @@ static bool read_search(struct tune *t, bool *wanted)
 			suggest_try(&near, tune_axis_name[k]);
 		}
 		if (!found) {
-			diag_error(t->d, DIAG_NOWHERE, "--search: '%s' is nothing that can be varied", word);
+			diag_error(t->d, E_VARY_NOTHING, DIAG_NOWHERE,
+			           "--search: '%s' is nothing that can be varied", word);
 			if (near.best)
 				diag_suggest(t->d, &near);
 			else
@@ -133,7 +134,7 @@ static bool take_list(struct tune *t, struct tune_axis *x, struct sema_define *d
 		struct buf value = {0};
 		bench_list_value(s, &value);
 		if (!value.n || x->n == TUNE_MAX_VALUES) {
-			diag_error(t->d, DIAG_NOWHERE,
+			diag_error(t->d, E_DEFINE_VALUES, DIAG_NOWHERE,
 			           value.n ? "-D %s: more than %d values" : "-D %s: a value is empty",
 			           d->name, TUNE_MAX_VALUES - 1);
 			buf_free(&value);
@@ -173,8 +174,8 @@ static bool find_const(struct tune *t, ast_id decl, bool wanted)
 		return true;
 	struct tune_axis *x = add_axis(t, TUNE_CHUNKS, name);
 	if (!x) {
-		diag_error(t->d, ast_at(a, decl)->at, "more than %d things that can be varied",
-		           TUNE_MAX_AXES);
+		diag_error(t->d, E_VARY_NOTHING, ast_at(a, decl)->at,
+		           "more than %d things that can be varied", TUNE_MAX_AXES);
 		diag_note(t->d, DIAG_NOWHERE, "-D %s=N keeps one of them as it is", name);
 		return false;
 	}
@@ -194,7 +195,8 @@ static bool check_twice(struct tune *t)
 		for (uint32_t before = 0; before < k; before++) {
 			if (strcmp(d[before].name, d[k].name) != 0)
 				continue;
-			diag_error(t->d, DIAG_NOWHERE, "-D gives '%s' values twice", d[k].name);
+			diag_error(t->d, E_DEFINE_VALUES, DIAG_NOWHERE, "-D gives '%s' values twice",
+			           d[k].name);
 			diag_note(t->d, DIAG_NOWHERE, "a list has all of them: -D %s=%s,%s", d[k].name,
 			          d[before].text, d[k].text);
 			return false;
@@ -209,8 +211,8 @@ static bool check_lists(struct tune *t)
 		const struct sema_define *d = &t->compile.define.at[k];
 		if (!is_list(d->text))
 			continue;
-		diag_error(t->d, DIAG_NOWHERE, "-D %s: only numbers of chunks are varied, '%s' is none",
-		           d->name, d->name);
+		diag_error(t->d, E_DEFINE_VALUES, DIAG_NOWHERE,
+		           "-D %s: only numbers of chunks are varied, '%s' is none", d->name, d->name);
 		diag_note(t->d, DIAG_NOWHERE,
 		          "they are consts that stand in @stream(…), @serial(…) or as the end of a "
 		          "stream-parallel loop, and nowhere else");
@@ -257,7 +259,7 @@ static bool check_any(struct tune *t)
 {
 	if (t->axis_n)
 		return true;
-	diag_error(t->d, DIAG_NOWHERE, "there is nothing to vary");
+	diag_error(t->d, E_VARY_NOTHING, DIAG_NOWHERE, "there is nothing to vary");
 	for (uint32_t k = 0; k < t->remark.n; k++)
 		diag_note(t->d, DIAG_NOWHERE, "%s", t->remark.at[k]);
 	if (t->transforms)

@@ -63,7 +63,7 @@ static bool choose(const struct tune_axis *x, const char *value, struct diag *d,
 		break;
 	case TUNE_STREAMS:
 		if (!str_parse_size(value, streams)) {
-			diag_error(d, DIAG_NOWHERE, "'%s' streams", value);
+			diag_error(d, E_DEFINE_VALUES, DIAG_NOWHERE, "'%s' streams", value);
 			return false;
 		}
 		break;

@@ -132,7 +132,8 @@ static enum status failed(struct batch *b, enum status status)
 		drop(b, k);
 		status = STATUS_OK;
 	} else if (status == STATUS_WRONG) {
-		diag_error(t->d, DIAG_NOWHERE, "candidate '%s' computes something else", name.at);
+		diag_error(t->d, E_CANDIDATE_WRONG, DIAG_NOWHERE, "candidate '%s' computes something else",
+		           name.at);
 		struct buf options = {0};
 		tune_put_options(t, &t->candidate.at[b->candidate[k]], true, &options);
 		diag_note(t->d, DIAG_NOWHERE, "its options:%s", options.at ? options.at : " none");
@@ -141,7 +142,8 @@ static enum status failed(struct batch *b, enum status status)
 		          "change what is computed");
 		buf_free(&options);
 	} else {
-		diag_error(t->d, DIAG_NOWHERE, "candidate '%s' did not run to its end", name.at);
+		diag_error(t->d, E_CANDIDATE_FAILED, DIAG_NOWHERE, "candidate '%s' did not run to its end",
+		           name.at);
 	}
 	buf_free(&name);
 	return status;
@@ -230,13 +232,13 @@ static enum status measure(struct tune *t, const tune_order *order, const struct
 static bool check_ranks(struct tune *t, int64_t needed, int64_t ranks)
 {
 	if (ranks < needed) {
-		diag_error(t->d, DIAG_NOWHERE, "the program needs %lld ranks, --np gives %lld",
+		diag_error(t->d, E_RANKS, DIAG_NOWHERE, "the program needs %lld ranks, --np gives %lld",
 		           (long long)needed, (long long)ranks);
 		return false;
 	}
 	if (ranks <= RT_SHM_MAX_RANKS)
 		return true;
-	diag_error(t->d, DIAG_NOWHERE, "%lld ranks are more than can be started here (limit %d)",
+	diag_error(t->d, E_RANKS, DIAG_NOWHERE, "%lld ranks are more than can be started here (limit %d)",
 	           (long long)ranks, RT_SHM_MAX_RANKS);
 	diag_note(t->d, DIAG_NOWHERE, "--measure=0 only predicts");
 	return false;
@@ -254,7 +256,7 @@ enum status tune_measure(struct tune *t)
 	struct shared *shared =
 	    mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (shared == MAP_FAILED) {
-		diag_error(t->d, DIAG_NOWHERE, "no memory to share with the ranks");
+		diag_error(t->d, E_NO_MEMORY, DIAG_NOWHERE, "no memory to share with the ranks");
 		vec_free(&order);
 		return STATUS_INTERNAL;
 	}

@@ -76,7 +76,8 @@ bool witness_write(struct diag *d, const char *path, const struct witness_file *
 	buf_puts(&b, w->witness.event.n ? "\n  ]\n}\n" : "]\n}\n");
 	bool ok = file_replace(path, &(struct file_part){b.at, b.n}, 1);
 	if (!ok)
-		diag_error(d, DIAG_NOWHERE, "--witness: cannot write '%s': %s", path, strerror(errno));
+		diag_error(d, E_FILE_UNWRITABLE, DIAG_NOWHERE, "--witness: cannot write '%s': %s", path,
+		           strerror(errno));
 	buf_free(&b);
 	return ok;
 }
@@ -192,7 +193,8 @@ bool witness_read(struct diag *d, const char *path, struct witness_file *out)
 bool witness_read(struct diag *d, const char *path, struct witness_file *out)
 {
 	(void)out;
-	diag_error(d, DIAG_NOWHERE, "'%s' cannot be read: this hirc was built without cJSON", path);
+	diag_error(d, E_WITHOUT_LIBRARY, DIAG_NOWHERE,
+	           "'%s' cannot be read: this hirc was built without cJSON", path);
 	diag_note(d, DIAG_NOWHERE, "install libcjson-dev and build again");
 	return false;
 }

@@ -124,7 +124,7 @@ static uint32_t find_lane(struct maker *k, op_id op, uint64_t communicator)
 	while (lane < k->lane.n && k->lane.at[lane] != communicator)
 		lane++;
 	if (lane == SCHED_MAX_LANES) {
-		diag_error(k->d, k->m->op.at[op].at, "a program has at most %d communicators",
+		diag_error(k->d, E_SIM_LIMIT, k->m->op.at[op].at, "a program has at most %d communicators",
 		           SCHED_MAX_LANES);
 		k->failed = true;
 		return 0;
@@ -140,7 +140,7 @@ static group_id find_group(struct maker *k, op_id op)
 	for (group_id g = 1; a && a->kind == ATTR_NAME && g < k->m->group.n; g++)
 		if (k->m->group.at[g].name == a->u.name)
 			return g;
-	diag_error(k->d, k->m->op.at[op].at,
+	diag_error(k->d, E_COLLECTIVE_GROUP, k->m->op.at[op].at,
 	           "this collective has no group: state it, as in `{kind=%s, group=g0}`",
 	           op_info[block_collective(k->m, op)].hir);
 	k->failed = true;

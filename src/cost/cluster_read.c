@@ -411,8 +411,9 @@ struct cluster *cluster_read(struct diag *d, struct source *s)
 	struct source *outer = diag_set_source(d, s);
 	bool ok = false;
 	if (s->size > CLUSTER_MAX_BYTES)
-		diag_error(d, DIAG_NOWHERE, "'%s' is larger than a cluster file may be (limit %d bytes)",
-		           s->name, CLUSTER_MAX_BYTES);
+		diag_error(d, E_FILE_TOO_LARGE, DIAG_NOWHERE,
+		           "'%s' is larger than a cluster file may be (limit %d bytes)", s->name,
+		           CLUSTER_MAX_BYTES);
 	else if (json_parse(d, s, &r.j)) {
 		r.c = mem_zalloc(sizeof *r.c);
 		*r.c = (struct cluster){
@@ -431,7 +432,8 @@ struct cluster *cluster_read(struct diag *d, struct source *s)
 
 struct cluster *cluster_read(struct diag *d, struct source *s)
 {
-	diag_error(d, DIAG_NOWHERE, "'%s' cannot be read: this hirc was built without cJSON", s->name);
+	diag_error(d, E_WITHOUT_LIBRARY, DIAG_NOWHERE,
+	           "'%s' cannot be read: this hirc was built without cJSON", s->name);
 	diag_note(d, DIAG_NOWHERE, "install libcjson-dev and build again; " CLUSTER_BUILTINS " need no file");
 	return NULL;
 }

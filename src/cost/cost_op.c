@@ -7,10 +7,10 @@
 
 /* ---- what has no time */
 
-static bool refuse(const struct cost *c, op_id op, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+static bool refuse(const struct cost *c, enum diagnostic code, op_id op, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 
-static bool refuse(const struct cost *c, op_id op, const char *format, ...)
+static bool refuse(const struct cost *c, enum diagnostic code, op_id op, const char *format, ...)
 {
 	struct buf text = {0};
 	va_list args;
@@ -19,7 +19,7 @@ static bool refuse(const struct cost *c, op_id op, const char *format, ...)
 	va_start(args, format);
 	buf_vprintf(&text, format, args);
 	va_end(args);
-	diag_error(c->d, c->m->op.at[op].at, "%s", text.at);
+	diag_error(c->d, code, c->m->op.at[op].at, "%s", text.at);
 	buf_free(&text);
 	return false;
 }
@@ -33,7 +33,7 @@ static void refuse_param(const struct cost *c, op_id op, param_id p)
 	if (c->reported[p])
 		return;
 	c->reported[p] = true;
-	refuse(c, op, "what this takes is not known: '%s' has no value", name);
+	refuse(c, E_PARAM_UNSET, op, "what this takes is not known: '%s' has no value", name);
 	diag_note(c->d, DIAG_NOWHERE, "-D %s=VALUE gives it one", name);
 }
 
@@ -59,13 +59,16 @@ static bool shape_of(const struct cost *c, op_id op, value_id v, struct local_sh
 	case EXPR_UNDEFINED_PARAM:
 		return refuse_params(c, op, v);
 	case EXPR_OVERFLOW:
-		return refuse(c, op, "what this takes is not known: a tensor of more than 2^60 bytes a rank");
+		return refuse(c, E_TENSOR_TOO_LARGE, op,
+		              "what this takes is not known: a tensor of more than 2^60 bytes a rank");
 	case EXPR_INDIVISIBLE:
-		return refuse(c, op, "what this takes is not known: an extent does not divide");
+		return refuse(c, E_NOT_DIVISIBLE, op,
+		              "what this takes is not known: an extent does not divide");
 	case EXPR_UNKNOWN:
 		break;
 	}
-	return refuse(c, op, "what this takes is not known: an extent depends on a rank or loop");
+	return refuse(c, E_COST_UNKNOWN, op,
+	              "what this takes is not known: an extent depends on a rank or loop");
 }
 
 /* ---- bytes */
@@ -279,8 +282,9 @@ static bool contraction_time(const struct cost *c, op_id op, int64_t *out)
 	    !shape_of(c, op, op_result(m, op, 0), &r) || !find_traffic(c, op, &traffic))
 		return false;
 	if (!c->cluster->flops_rate[t])
-		return refuse(c, op, "cluster '%s' states no flops_per_s of %s, which this needs",
-		              c->cluster->name, dtype_name(t));
+		return refuse(c, E_CLUSTER_LACKS, op,
+		              "cluster '%s' states no flops_per_s of %s, which this needs", c->cluster->name,
+		              dtype_name(t));
 	struct product p = product_of(kind, &a, &b, &r);
 	if (kind == OP_SDPA && op_attr_is_true(m, op, "causal"))
 		p.k = (p.k + 1) / 2;
@@ -299,7 +303,8 @@ static bool contraction_time(const struct cost *c, op_id op, int64_t *out)
 static bool refuse_team(const struct cost *c, op_id op)
 {
 	const struct cluster *x = c->cluster;
-	refuse(c, op, "no link of cluster '%s' joins these ranks: its widest spans %lld devices", x->name,
+	refuse(c, E_CLUSTER_LACKS, op,
+	       "no link of cluster '%s' joins these ranks: its widest spans %lld devices", x->name,
 	       (long long)x->network.link[x->network.link_n - 1].span);
 	if (c->d)
 		diag_note(c->d, DIAG_NOWHERE,
@@ -328,7 +333,7 @@ bool collective_parts(const struct cost *c, op_id op, enum cluster_collective ki
 	if (op_result_count(c->m, op) && !shape_of(c, op, op_result(c->m, op, 0), &out))
 		return false;
 	if (!c->m->op.at[op].team)
-		return refuse(c, op, "what this takes is not known: it has no team");
+		return refuse(c, E_COST_UNKNOWN, op, "what this takes is not known: it has no team");
 	if (!collective_team(c, c->m->op.at[op].team, t))
 		return refuse_team(c, op);
 	*bytes = collective_bytes(kind, t->ranks, in.bytes, out.bytes);
@@ -413,7 +418,8 @@ static bool experts_op(const struct cost *c, op_id op, int64_t *time)
 static bool recorded(const struct cost *c, op_id op, const struct attr *a, int64_t *out)
 {
 	if (a->kind != ATTR_INT || a->u.i < 0 || a->u.i > CLUSTER_MAX_TIME)
-		return refuse(c, op, "time= takes whole nanoseconds, 0 to %lld", (long long)CLUSTER_MAX_TIME);
+		return refuse(c, E_ATTRIBUTE_VALUE, op, "time= takes whole nanoseconds, 0 to %lld",
+		              (long long)CLUSTER_MAX_TIME);
 	*out = a->u.i;
 	return true;
 }
@@ -434,17 +440,19 @@ static bool extern_time(const struct cost *c, op_id op, int64_t *out, int64_t *c
 	case EXTERN_KNOWN:
 		return true;
 	case EXTERN_NO_GROUP:
-		return refuse(c, op, "what this takes is not known: it has no group, and no time= (ns)");
+		return refuse(c, E_COST_UNKNOWN, op,
+		              "what this takes is not known: it has no group, and no time= (ns)");
 	case EXTERN_NO_LINK:
 		return refuse_team(c, op);
 	case EXTERN_NO_RATE:
-		return refuse(c, op, "cluster '%s' states no flops_per_s, which this needs",
+		return refuse(c, E_CLUSTER_LACKS, op, "cluster '%s' states no flops_per_s, which this needs",
 		              c->cluster->name);
 	case EXTERN_NOT_STATED:
 		break;
 	}
 	if (strcmp(name, "compute"))
-		return refuse(c, op, "a communication that hirc does not know needs time= (ns)");
+		return refuse(c, E_COST_UNKNOWN, op,
+		              "a communication that hirc does not know needs time= (ns)");
 	if (!moved_bytes(c, op, &bytes))
 		return false;
 	*out = cost_touch_time(c, bytes);
@@ -510,5 +518,5 @@ bool op_time(const struct cost *c, op_id op, int64_t *time, int64_t *bytes)
 	if (!find_time(c, op, time, bytes))
 		return false;
 	return *time < CLUSTER_MAX_TIME ||
-	       refuse(c, op, "this takes longer than %lld ns", (long long)CLUSTER_MAX_TIME);
+	       refuse(c, E_SIM_LIMIT, op, "this takes longer than %lld ns", (long long)CLUSTER_MAX_TIME);
 }

@@ -19,7 +19,7 @@ bool json_parse(struct diag *d, struct source *s, struct json *out)
 	if (out->root)
 		return true;
 	uint32_t at = (uint32_t)(end - s->text);
-	diag_error(d, at < s->size ? at : s->size, "%s",
+	diag_error(d, E_JSON, at < s->size ? at : s->size, "%s",
 	           at < s->size ? "this is no JSON" : "the text ends in the middle of a value");
 	return false;
 }
@@ -115,9 +115,9 @@ static bool refuse_at(const struct json *j, uint32_t at, const struct json_value
 	put_path(v, &path);
 	buf_vprintf(&text, format, args);
 	if (path.n)
-		diag_error(j->d, at, "'%s' %s", path.at, text.at);
+		diag_error(j->d, E_CLUSTER_FIELD, at, "'%s' %s", path.at, text.at);
 	else
-		diag_error(j->d, at, "the cluster %s", text.at);
+		diag_error(j->d, E_CLUSTER_FIELD, at, "the cluster %s", text.at);
 	buf_free(&text);
 	buf_free(&path);
 	return false;
@@ -279,10 +279,12 @@ bool json_known(const struct json *j, const struct json_value *in, const char *k
 		return json_refuse(j, in, "has %u members (limit %d)", json_count(in), MAX_MEMBERS);
 	for (bool go = json_first(in, &v); go; go = json_next(&v)) {
 		if (find(in, json_key(&v), &first) && first.index != v.index) {
-			diag_error(j->d, where(j, &v, true), "'%s' is there twice", json_key(&v));
+			diag_error(j->d, E_CLUSTER_FIELD, where(j, &v, true), "'%s' is there twice",
+			           json_key(&v));
 			ok = false;
 		} else if (!is_word(keys, json_key(&v)) && diag_warning_count(j->d) < MAX_WARNINGS) {
-			diag_warning(j->d, where(j, &v, true), "unknown key '%s' is left out", json_key(&v));
+			diag_warning(j->d, W_CLUSTER_KEY, where(j, &v, true), "unknown key '%s' is left out",
+			             json_key(&v));
 			suggest_words(j->d, keys, json_key(&v));
 		}
 	}

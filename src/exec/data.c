@@ -83,7 +83,7 @@ static bool open_file(const struct module *m, struct diag *d, unsigned input, co
 	}
 	if (!ok) {
 		char name[DATA_NAME_BYTES];
-		diag_error(d, m->value.at[v].at, "input '%s': %s", data_name(m, v, name),
+		diag_error(d, E_INPUT_DATA, m->value.at[v].at, "input '%s': %s", data_name(m, v, name),
 		           why.at ? why.at : "its extents have no value");
 		if (refused)
 			diag_note(
@@ -114,7 +114,8 @@ struct data_source *data_sources_open(const struct module *m, struct diag *d, co
 		if (file[k].used)
 			continue;
 		struct suggest g = suggest_start(file[k].name);
-		diag_error(d, DIAG_NOWHERE, "--input: the program has no input '%s'", file[k].name);
+		diag_error(d, E_FILE_OF_NOTHING, DIAG_NOWHERE, "--input: the program has no input '%s'",
+		           file[k].name);
 		for (uint32_t i = 0; i < m->input.n; i++)
 			if (m->value.at[m->input.at[i].value].name)
 				suggest_try(&g, names_text(m->names, m->value.at[m->input.at[i].value].name));

@@ -13,14 +13,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-void planner_error(struct planner *b, const char *format, ...)
+void planner_error(struct planner *b, enum diagnostic code, const char *format, ...)
 {
 	va_list args;
 	char text[1024];
 	va_start(args, format);
 	vsnprintf(text, sizeof text, format, args);
 	va_end(args);
-	diag_error(b->d, b->at ? b->m->op.at[b->at].at : DIAG_NOWHERE, "%s", text);
+	diag_error(b->d, code, b->at ? b->m->op.at[b->at].at : DIAG_NOWHERE, "%s", text);
 	b->failed = true;
 }
 
@@ -51,9 +51,9 @@ void emit_check(struct planner *b, sx_id condition, const char *text, sx_id valu
 			return;
 		if (b->depth == 0) { /* it surely runs */
 			if (value && sx_is_const(b, value, &k) && k != PLAN_UNDEFINED)
-				planner_error(b, "%s: it is %lld", text, (long long)k);
+				planner_error(b, E_PLAN_CHECK, "%s: it is %lld", text, (long long)k);
 			else
-				planner_error(b, "%s", text);
+				planner_error(b, E_PLAN_CHECK, "%s", text);
 			return;
 		}
 	}
@@ -112,13 +112,13 @@ static void lower_for(struct planner *b, op_id op)
 		return;
 	bool known = sx_is_const(b, start, &first) && sx_is_const(b, stop, &end);
 	if (known && (first == PLAN_UNDEFINED || end == PLAN_UNDEFINED)) {
-		planner_error(b, "the bounds of the loop are undefined");
+		planner_error(b, E_VALUE_UNDEFINED, "the bounds of the loop are undefined");
 		return;
 	}
 	if (known && first >= end)
 		return;
 	if (b->loop_n == IR_MAX_NESTING) {
-		planner_error(b, "loops are nested too deeply (limit %d)", IR_MAX_NESTING);
+		planner_error(b, E_PLAN_LIMIT, "loops are nested too deeply (limit %d)", IR_MAX_NESTING);
 		return;
 	}
 	bool sets = sets_stream(b->m, body);
@@ -162,7 +162,7 @@ static void lower_if(struct planner *b, op_id op)
 		return;
 	if (sx_is_const(b, condition, &k)) {
 		if (k == PLAN_UNDEFINED)
-			planner_error(b, "the condition is undefined");
+			planner_error(b, E_VALUE_UNDEFINED, "the condition is undefined");
 		else if (k || otherwise)
 			lower_region(b, k ? then : otherwise);
 		return;
@@ -333,7 +333,7 @@ static struct view *lower_shown(struct planner *b, struct view *x)
 {
 	struct view *copy = storage_make(b, x->value, NULL, NULL);
 	if (copy && !boxes_copy(b, copy, x)) {
-		planner_error(b,
+		planner_error(b, E_PLAN_LAYOUT,
 		              "'%s' is returned, but its blocks have gaps between them that cannot be closed",
 		              value_text(b, x->value));
 		diag_note(b->d, DIAG_NOWHERE, "write it to a buffer and return that");
@@ -483,7 +483,7 @@ static struct plan *build(const struct module *m, struct diag *d, int64_t rank, 
 
 static void report_late(const struct module *m, struct diag *d, const struct plan_buffer *b)
 {
-	diag_error(d, m->value.at[b->value].at,
+	diag_error(d, E_BUFFER_LATE, m->value.at[b->value].at,
 	           "a buffer made here is in use when %d later iterations have begun (the limit)",
 	           PLAN_MAX_COPIES);
 	diag_note(d, DIAG_NOWHERE, "wait for its Communication in the loop, or allocate it before the loop");

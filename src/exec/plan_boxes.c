@@ -267,7 +267,7 @@ bool boxes_pack(struct planner *b, const struct view *v, int lead, op_id after, 
 		if (!packed_box(b, box[k], first, 0, zero, zero, &each, &one))
 			box = NULL;
 	if (!box) {
-		planner_error(b, "the boxes of '%s' are not moved together; not executed yet",
+		planner_error(b, E_PLAN_LAYOUT, "the boxes of '%s' are not moved together; not executed yet",
 		              value_text(b, v->value));
 		return false;
 	}

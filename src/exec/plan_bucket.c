@@ -48,7 +48,8 @@ static bool box_of_memory(struct planner *b, struct view *v, struct held *x)
 	for (unsigned k = 0; k < axes; k++) {
 		int64_t count;
 		if (!sx_is_const(b, n[axis[k]], &count)) {
-			planner_error(b, "axis %u of '%s' is not as long in all steps of the loop", axis[k],
+			planner_error(b, E_PLAN_LAYOUT,
+			              "axis %u of '%s' is not as long in all steps of the loop", axis[k],
 			              value_text(b, v->value));
 			return false;
 		}
@@ -63,7 +64,8 @@ static bool memory_of(struct planner *b, struct view *v, bool bytes, struct held
 	int64_t size = bytes ? (int64_t)rt_dtype_size(view_dtype(b, v)) : 1, extent, parts;
 	*x = (struct held){.buffer = v->buffer, .slot = v->slot, .offset = sx_const(b, 0), .count = 1};
 	if (!ir_pack_is_even(b->m, v->type, &extent, &parts)) {
-		planner_error(b, "'%s' is not as large on all ranks: %lld elements are cut in %lld",
+		planner_error(b, E_PLAN_LAYOUT,
+		              "'%s' is not as large on all ranks: %lld elements are cut in %lld",
 		              value_text(b, v->value), (long long)extent, (long long)parts);
 		return false;
 	}
@@ -123,7 +125,8 @@ static bool copy_part(struct planner *b, op_id op, struct view *v, bool bytes, c
 	if (!memory_of(b, v, bytes, &part))
 		return false;
 	if (part.count / size % blocks) {
-		planner_error(b, "the %lld elements that rank %lld has of '%s' are not %lld equal blocks",
+		planner_error(b, E_PLAN_LAYOUT,
+		              "the %lld elements that rank %lld has of '%s' are not %lld equal blocks",
 		              (long long)(part.count / size), (long long)b->p->rank, value_text(b, v->value),
 		              (long long)blocks);
 		return false;
@@ -133,7 +136,8 @@ static bool copy_part(struct planner *b, op_id op, struct view *v, bool bytes, c
 	if (part.count == 0 || *before > packed->count)
 		return true;
 	if (!windows(b, &part, blocks, packed->count / blocks, &own, &place)) {
-		planner_error(b, "the memory of '%s' is cut into lines that are no %lld equal blocks",
+		planner_error(b, E_PLAN_LAYOUT,
+		              "the memory of '%s' is cut into lines that are no %lld equal blocks",
 		              value_text(b, v->value), (long long)blocks);
 		return false;
 	}
@@ -163,7 +167,7 @@ void plan_bucket(struct planner *b, op_id op)
 	if (!memory_of(b, whole, bytes, &packed))
 		return;
 	if (packed.nd > 1 || (packed.nd && packed.stride[0] != 1)) {
-		planner_error(b, "what a rank has of '%s' is not one run of memory",
+		planner_error(b, E_PLAN_LAYOUT, "what a rank has of '%s' is not one run of memory",
 		              value_text(b, whole->value));
 		return;
 	}
@@ -174,7 +178,7 @@ void plan_bucket(struct planner *b, op_id op)
 			return;
 	}
 	if (before != packed.count)
-		planner_error(b, "rank %lld has %lld elements to %s, but %lld of '%s'", (long long)b->p->rank,
-		              (long long)before, op_info[b->m->op.at[op].kind].hir, (long long)packed.count,
-		              value_text(b, whole->value));
+		planner_error(b, E_PLAN_LAYOUT, "rank %lld has %lld elements to %s, but %lld of '%s'",
+		              (long long)b->p->rank, (long long)before, op_info[b->m->op.at[op].kind].hir,
+		              (long long)packed.count, value_text(b, whole->value));
 }

@@ -79,8 +79,8 @@ static bool take_first(struct comm *s, const struct view *v, int gathered, uint8
 	if (gathered < 0 || !memchr(axis, gathered, *n))
 		return true;
 	if (axis[0] != gathered) {
-		planner_error(s->b, "axis %d of '%s' is gathered but not outermost in memory", gathered,
-		              value_text(s->b, v->value));
+		planner_error(s->b, E_PLAN_LAYOUT, "axis %d of '%s' is gathered but not outermost in memory",
+		              gathered, value_text(s->b, v->value));
 		return false;
 	}
 	memmove(axis, axis + 1, --*n);
@@ -110,8 +110,8 @@ static bool same_order(struct comm *s, const struct view *large, const struct vi
 		return false;
 	if (np == nq && !memcmp(p, q, np))
 		return true;
-	planner_error(b, "'%s' and '%s' have different orders in memory", value_text(b, large->value),
-	              value_text(b, small->value));
+	planner_error(b, E_PLAN_LAYOUT, "'%s' and '%s' have different orders in memory",
+	              value_text(b, large->value), value_text(b, small->value));
 	return false;
 }
 
@@ -126,7 +126,7 @@ static bool block_axis(struct comm *s, const struct view *large, const struct vi
 		for (uint32_t k = 0; k < s->team->n; k++) {
 			sx_id off, len;
 			if (!view_interval(b, small, a, s->team->rank[k], &off, &len)) {
-				planner_error(b,
+				planner_error(b, E_PLAN_LAYOUT,
 				              "layout of '%s' is not one interval a rank; not executed yet",
 				              value_text(b, small->value));
 				return false;
@@ -134,7 +134,8 @@ static bool block_axis(struct comm *s, const struct view *large, const struct vi
 			if (off == large->axis[a].off && len == large->axis[a].len)
 				continue;
 			if (*out >= 0 && *out != (int)a) {
-				planner_error(b, "blocks of '%s' differ along two axes; not executed yet",
+				planner_error(b, E_PLAN_LAYOUT,
+				              "blocks of '%s' differ along two axes; not executed yet",
 				              value_text(b, small->value));
 				return false;
 			}
@@ -146,7 +147,7 @@ static bool block_axis(struct comm *s, const struct view *large, const struct vi
 		if (sx_is_const(b, large->axis[a].len, &n) && n == 0)
 			return true; /* nothing is here: all blocks are empty */
 	if (*out < 0 && s->team->n > 1) {
-		planner_error(b, "'%s' has no axis that is spread over the team",
+		planner_error(b, E_PLAN_LAYOUT, "'%s' has no axis that is spread over the team",
 		              value_text(b, small->value));
 		return false;
 	}
@@ -322,7 +323,7 @@ static void plan_permute_comm(struct comm *s)
 	uint32_t t = b->p->table.n;
 	sx_id peer[2];
 	if (!s->in || !s->out) {
-		planner_error(b, "'%s' is not on all ranks of the team",
+		planner_error(b, E_PLAN_MESH, "'%s' is not on all ranks of the team",
 		              value_text(b, s->in ? s->out->value : s->in->value));
 		return;
 	}
@@ -357,7 +358,7 @@ static void plan_exchanged(struct planner *b, op_id op, struct view *in, struct 
 		if (!sx_lower(b, op_scalar_expr(b->m, op, 0), &root))
 			return;
 		if (!sx_is_const(b, root, member) || *member < 0 || *member >= s->team->n) {
-			planner_error(b, "the root of %s must be a known index into the team",
+			planner_error(b, E_PEER, "the root of %s must be a known index into the team",
 			              op_info[b->m->op.at[op].kind].nvfuser);
 			return;
 		}
@@ -441,11 +442,12 @@ void plan_collective(struct planner *b, op_id op)
 	if (!in || !out)
 		return;
 	if (known < 0 && kind != OP_COLLECTIVE_PERMUTE) {
-		planner_error(b, "a Communication of type %s is not executed yet", op_info[kind].nvfuser);
+		planner_error(b, E_PLAN_KERNEL, "a Communication of type %s is not executed yet",
+		              op_info[kind].nvfuser);
 		return;
 	}
 	if (!b->m->op.at[op].team) {
-		planner_error(b, "%s has no team of devices", op_info[kind].hir);
+		planner_error(b, E_PLAN_MESH, "%s has no team of devices", op_info[kind].hir);
 		return;
 	}
 	if (!own_slice(b, op, &team, &s.own))
@@ -460,8 +462,8 @@ void plan_collective(struct planner *b, op_id op)
 		if ((k ? out : in)->absent)
 			view_bind_by_loops(b, k ? out : in);
 	if (view_dtype(b, in) != view_dtype(b, out)) {
-		planner_error(b, "'%s' and '%s' have different dtypes", value_text(b, in->value),
-		              value_text(b, out->value));
+		planner_error(b, E_OPERAND_DTYPE, "'%s' and '%s' have different dtypes",
+		              value_text(b, in->value), value_text(b, out->value));
 		return;
 	}
 	if (rt_collective_exchanges((enum rt_collective_kind)s.c.kind) || kind == OP_GATHER ||
@@ -471,7 +473,7 @@ void plan_collective(struct planner *b, op_id op)
 	}
 	bool both = kind == OP_ALLGATHER || kind == OP_ALLREDUCE || kind == OP_REDUCE_SCATTER;
 	if ((!s.in && !s.out) || (both && (!s.in || !s.out))) {
-		planner_error(b, "rank %lld is in the team but not in the mesh of '%s'",
+		planner_error(b, E_PLAN_MESH, "rank %lld is in the team but not in the mesh of '%s'",
 		              (long long)b->p->rank, value_text(b, s.in ? out->value : in->value));
 		return;
 	}

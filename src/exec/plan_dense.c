@@ -22,7 +22,7 @@ static bool extents(struct planner *b, const struct view *v, int64_t *n, bool *l
 	if (apart && !elements_of(b, v, b->p->rank, &room, &e))
 		return false;
 	if (apart && !e.per_axis) {
-		planner_error(b, "layout of '%s' is not one interval a rank; not executed yet",
+		planner_error(b, E_PLAN_LAYOUT, "layout of '%s' is not one interval a rank; not executed yet",
 		              value_text(b, v->value));
 		return false;
 	}

@@ -20,7 +20,8 @@ bool elements_of(struct planner *b, const struct view *v, int64_t rank, int64_t 
 	if (!data_map_make(b->m, v->type, rank, &map) || map.count > *room) {
 		data_map_free(&map);
 		planner_error(
-		    b, "'%s' is too large for a layout that is not one interval a rank (limit %d elements)",
+		    b, E_PLAN_LIMIT,
+		    "'%s' is too large for a layout that is not one interval a rank (limit %d elements)",
 		    value_text(b, v->value), MAX_ELEMENTS);
 		return false;
 	}
@@ -100,7 +101,8 @@ bool elements_copy(struct planner *b, struct element_piece *p, int64_t n, const 
 		n = merge(p, n);
 	}
 	if (n > MAX_COPIES) {
-		planner_error(b, "the layouts of '%s' and '%s' are cut into more than %d pieces",
+		planner_error(b, E_PLAN_LIMIT,
+		              "the layouts of '%s' and '%s' are cut into more than %d pieces",
 		              value_text(b, from->value), value_text(b, to->value), MAX_COPIES);
 		return false;
 	}
@@ -140,8 +142,8 @@ bool elements_set(struct planner *b, const struct view *from, const struct view 
 	struct element_piece *p = arena_alloc(b->scratch, sizeof *p * (size_t)(out.n + 1));
 	int64_t n = elements_common(&in, &out, p);
 	if (n < out.n) {
-		planner_error(b, "rank %lld does not hold all of '%s' that '%s' needs", (long long)b->p->rank,
-		              value_text(b, from->value), value_text(b, to->value));
+		planner_error(b, E_ELEMENTS_ABSENT, "rank %lld does not hold all of '%s' that '%s' needs",
+		              (long long)b->p->rank, value_text(b, from->value), value_text(b, to->value));
 		return false;
 	}
 	return elements_copy(b, p, n, from, to, 0);

@@ -364,8 +364,8 @@ static bool same_shape(struct exchange *x)
 	for (unsigned a = 0; a < x->in->rank && same; a++)
 		same = x->in->axis[a].extent == x->out->axis[a].extent;
 	if (!same)
-		planner_error(x->b, "'%s' and '%s' have different shapes", value_text(x->b, x->in->value),
-		              value_text(x->b, x->out->value));
+		planner_error(x->b, E_SHAPES_DIFFER, "'%s' and '%s' have different shapes",
+		              value_text(x->b, x->in->value), value_text(x->b, x->out->value));
 	return same;
 }
 

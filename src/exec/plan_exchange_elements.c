@@ -53,7 +53,7 @@ bool exchange_elements(struct exchange *x)
 	struct planner *b = x->b;
 	if (!elements_whole(b, x->in) || !elements_whole(b, x->out)) {
 		planner_error(
-		    b,
+		    b, E_PLAN_LAYOUT,
 		    "layouts of '%s' and '%s' that are not one interval a rank, in a loop: not executed yet",
 		    value_text(b, x->in->value), value_text(b, x->out->value));
 		return false;

@@ -81,7 +81,7 @@ static bool whole_window(struct experts *x, const struct view *v, int64_t *n, st
 		at[i] = v->axis[i].off, len[i] = v->axis[i].len;
 		map[i] = (int)i;
 		if (!sx_is_const(x->b, len[i], &n[i])) {
-			planner_error(x->b, "%s of a part that a loop cuts is not executed",
+			planner_error(x->b, E_PLAN_KERNEL, "%s of a part that a loop cuts is not executed",
 			              op_info[x->b->m->op.at[x->op].kind].hir);
 			return false;
 		}
@@ -289,7 +289,7 @@ static bool plan_dispatch(struct experts *x, struct view *const *in, int64_t exp
 	    !packed(x, in[2], weights, shape, &p) || !target(x, 0, 0, &row) || !target(x, 2, 0, &weight))
 		return false;
 	if (shape[0] != x->tokens || shape[1] != x->choices || extent[0] != x->tokens) {
-		planner_error(b, "dispatch: experts and weights must be [tokens, choices]");
+		planner_error(b, E_SHAPES_DIFFER, "dispatch: experts and weights must be [tokens, choices]");
 		return false;
 	}
 	struct plan_view order = list(x, RT_I64, n), token = list(x, RT_I64, n),
@@ -380,7 +380,7 @@ static bool measure(struct experts *x, const struct view *tokens, const struct v
 	if (!sx_is_const(b, tokens->axis[0].off, &x->first) ||
 	    !sx_is_const(b, tokens->axis[0].len, &x->tokens) ||
 	    !sx_is_const(b, rows->axis[0].len, &x->room)) {
-		planner_error(b, "%s of a part that a loop cuts is not executed",
+		planner_error(b, E_PLAN_KERNEL, "%s of a part that a loop cuts is not executed",
 		              op_info[b->m->op.at[x->op].kind].hir);
 		return false;
 	}
@@ -388,7 +388,7 @@ static bool measure(struct experts *x, const struct view *tokens, const struct v
 	x->choices = each ? all / each : 0;
 	if (to->axis[0].extent != x->ranks * x->ranks || x->choices * each != all) {
 		planner_error(
-		    b,
+		    b, E_EXPERTS,
 		    "%s: %lld rows and %lld counts do not fit %lld ranks with %lld tokens: rows are ranks x "
 		    "tokens x choices, counts ranks x ranks",
 		    op_info[b->m->op.at[x->op].kind].hir, (long long)all, (long long)to->axis[0].extent,
@@ -407,9 +407,10 @@ static bool experts_number(struct experts *x, int64_t *out)
 	if (*out > 0 && *out % x->ranks == 0)
 		return true;
 	if (*out <= 0)
-		planner_error(x->b, "dispatch: num_experts= must be positive");
+		planner_error(x->b, E_ATTRIBUTE_VALUE, "dispatch: num_experts= must be positive");
 	else
-		planner_error(x->b, "dispatch: %lld experts cannot be spread evenly over %lld ranks",
+		planner_error(x->b, E_EXPERTS,
+		              "dispatch: %lld experts cannot be spread evenly over %lld ranks",
 		              (long long)*out, (long long)x->ranks);
 	return false;
 }
@@ -428,9 +429,9 @@ void plan_experts(struct planner *b, op_id op)
 		if (!in[k] || !view_usable(b, in[k]))
 			return;
 		if (in[k]->absent) {
-			planner_error(b, "rank %lld computes '%s' but is not in the mesh of '%s'",
-			              (long long)b->p->rank, value_text(b, first->value),
-			              value_text(b, in[k]->value));
+			planner_error(
+			    b, E_PLAN_MESH, "rank %lld computes '%s' but is not in the mesh of '%s'",
+			    (long long)b->p->rank, value_text(b, first->value), value_text(b, in[k]->value));
 			return;
 		}
 	}

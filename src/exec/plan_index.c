@@ -19,7 +19,7 @@ static int axis_of(struct planner *b, op_id op, unsigned rank, int64_t otherwise
 	axis += axis < 0 ? rank : 0;
 	if (axis >= 0 && axis < rank)
 		return (int)axis;
-	planner_error(b, "axis= must name an axis of the operand");
+	planner_error(b, E_AXIS_ATTRIBUTE, "axis= must name an axis of the operand");
 	return -1;
 }
 
@@ -50,7 +50,8 @@ void plan_take(struct planner *b, op_id op, const struct view *r, const struct o
 	int64_t off, len;
 	if (!sx_is_const(b, a->off, &off) || off || !sx_is_const(b, a->len, &len) || len != a->extent) {
 		if (a->extent > UINT32_MAX) {
-			planner_error(b, "axis %d of '%s' is too long to be spread (limit %lld)", axis,
+			planner_error(b, E_PLAN_LIMIT,
+			              "axis %d of '%s' is too long to be spread (limit %lld)", axis,
 			              value_text(b, table->value), (long long)UINT32_MAX);
 			return;
 		}
@@ -94,7 +95,7 @@ static bool find(struct planner *b, op_id op, const struct view *r, const struct
 	struct plan_task t;
 	int dim[IR_MAX_LOGICAL];
 	if (r->axis[axis].extent > x->axis[axis].extent) {
-		planner_error(b, "topk: k= is %lld, the axis has %lld elements",
+		planner_error(b, E_TOPK, "topk: k= is %lld, the axis has %lld elements",
 		              (long long)r->axis[axis].extent, (long long)x->axis[axis].extent);
 		return false;
 	}
@@ -124,13 +125,13 @@ void plan_topk(struct planner *b, op_id op, unsigned k, const struct view *r, co
 		return;
 	if (k == 0 ? !find(b, op, r, x, &box, axis, found) : !found->nd) {
 		if (k && !b->failed)
-			planner_error(b, "'%s' is spread otherwise than the values beside it",
+			planner_error(b, E_PLAN_LAYOUT, "'%s' is spread otherwise than the values beside it",
 			              value_text(b, r->value));
 		return;
 	}
 	for (unsigned i = 0; i < box.nd; i++)
 		if (sx_reg(b, box.n[i]) != found->n[i]) {
-			planner_error(b, "'%s' is spread otherwise than the values beside it",
+			planner_error(b, E_PLAN_LAYOUT, "'%s' is spread otherwise than the values beside it",
 			              value_text(b, r->value));
 			return;
 		}

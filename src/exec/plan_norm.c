@@ -143,7 +143,7 @@ static void plan_softmax(struct norm *x, const struct view *in)
 	int64_t axis = op_attr_int(x->b->m, x->op, "axis", -1);
 	axis += axis < 0 ? x->nd : 0;
 	if (axis < 0 || axis >= x->nd) {
-		planner_error(x->b, "axis= must name an axis of the operand");
+		planner_error(x->b, E_AXIS_ATTRIBUTE, "axis= must name an axis of the operand");
 		return;
 	}
 	if (!require_whole(x->b, x->op, in, (unsigned)axis) ||
@@ -191,7 +191,7 @@ static void plan_attention(struct norm *x, struct view *const *in)
 	sx_id at[IR_MAX_LOGICAL], n[IR_MAX_LOGICAL], e, keys;
 	struct plan_view qw = {0}, kw = {0}, vw = {0};
 	if (x->nd < 2 || q->rank != x->nd || k->rank != x->nd || v->rank != x->nd) {
-		planner_error(b, "q, k and v must have the axes of the result");
+		planner_error(b, E_SHAPES_DIFFER, "q, k and v must have the axes of the result");
 		return;
 	}
 	if (!require_whole(x->b, x->op, q, last) || !require_whole(x->b, x->op, k, last) ||
@@ -239,7 +239,8 @@ bool plan_norm(struct planner *b, op_id op, struct view *r, const struct operand
 			in[count++] = operand[k].view;
 	x.wide = rt_dtype_wide(view_dtype(b, in[0]));
 	if (x.nd > RT_MAX_DIMS || x.wide == RT_I64) {
-		planner_error(b, "%s takes floats with at most %d axes", op_info[kind].hir, RT_MAX_DIMS);
+		planner_error(b, E_PLAN_KERNEL, "%s takes floats with at most %d axes", op_info[kind].hir,
+		              RT_MAX_DIMS);
 		return true;
 	}
 	for (unsigned i = 0; i < x.nd; i++)

@@ -65,8 +65,8 @@ bool require_whole(struct planner *b, op_id op, const struct view *v, unsigned a
 	const struct view_axis *a = &v->axis[axis];
 	if (sx_is_const(b, a->off, &off) && off == 0 && sx_is_const(b, a->len, &len) && len == a->extent)
 		return true;
-	planner_error(b, "%s needs axis %u of '%s' whole on each rank", op_info[b->m->op.at[op].kind].hir,
-	              axis, value_text(b, v->value));
+	planner_error(b, E_PLAN_LAYOUT, "%s needs axis %u of '%s' whole on each rank",
+	              op_info[b->m->op.at[op].kind].hir, axis, value_text(b, v->value));
 	return false;
 }
 
@@ -80,7 +80,7 @@ bool window(struct planner *b, const struct view *v, unsigned nd, const sx_id *n
 		if (i < keep && sx_is_const(b, n[i], &one) && one == 1)
 			continue;
 		if (k == RT_MAX_DIMS) {
-			planner_error(b, "'%s' has too many axes for the kernels (limit %d)",
+			planner_error(b, E_PLAN_LIMIT, "'%s' has too many axes for the kernels (limit %d)",
 			              value_text(b, v->value), RT_MAX_DIMS);
 			return false;
 		}
@@ -188,7 +188,7 @@ static bool operands(struct planner *b, op_id op, struct operand_ref *out, unsig
 		if (x->role != ROLE_READ && x->role != ROLE_SCALAR)
 			continue;
 		if (*n == max) {
-			planner_error(b, "'%s' has too many operands", op_info[o->kind].hir);
+			planner_error(b, E_PLAN_LIMIT, "'%s' has too many operands", op_info[o->kind].hir);
 			return false;
 		}
 		struct operand_ref *to = &out[(*n)++];
@@ -272,7 +272,7 @@ static void plan_permute(struct planner *b, op_id op, const struct view *r, cons
 	struct plan_task t;
 	int dim[IR_MAX_LOGICAL];
 	if (!dims || dims->kind != ATTR_INTS || dims->n != x->rank || r->rank != x->rank) {
-		planner_error(b, "permute takes one number for each axis");
+		planner_error(b, E_PERMUTE, "permute takes one number for each axis");
 		return;
 	}
 	for (unsigned i = 0; i < r->rank; i++)
@@ -345,7 +345,8 @@ static bool same_pieces(struct planner *b, const struct operand_ref *in, unsigne
 		for (unsigned c = 0; c < v->rank; c++) {
 			if (v->axis[c].extent == 1 || v->axis[c].pieces == r->axis[dim[c]].pieces)
 				continue;
-			planner_error(b, "'%s' and '%s' are spread over the ranks in different blocks",
+			planner_error(b, E_PLAN_LAYOUT,
+			              "'%s' and '%s' are spread over the ranks in different blocks",
 			              value_text(b, v->value), value_text(b, r->value));
 			return false;
 		}
@@ -409,7 +410,7 @@ static void plan_box(struct planner *b, op_id op, unsigned k, struct view *r, co
 	else if (kind == OP_ONE_HOT)
 		plan_one_hot(b, r, in[0].view);
 	else if (!plan_norm(b, op, r, in, n))
-		planner_error(b, "'%s' has no CPU kernel", op_info[kind].hir);
+		planner_error(b, E_PLAN_KERNEL, "'%s' has no CPU kernel", op_info[kind].hir);
 }
 
 static void plan_only(struct planner *b, op_id op, struct view *r, const struct operand_ref *in, unsigned n)
@@ -439,9 +440,9 @@ static void plan_result(struct planner *b, op_id op, unsigned k, struct operand_
 		if (!in[i].view)
 			continue;
 		if (in[i].view->absent) {
-			planner_error(b, "rank %lld computes '%s' but is not in the mesh of '%s'",
-			              (long long)b->p->rank, value_text(b, r->value),
-			              value_text(b, in[i].view->value));
+			planner_error(
+			    b, E_PLAN_MESH, "rank %lld computes '%s' but is not in the mesh of '%s'",
+			    (long long)b->p->rank, value_text(b, r->value), value_text(b, in[i].view->value));
 			return;
 		}
 	}
@@ -476,7 +477,7 @@ void plan_local(struct planner *b, op_id op)
 	unsigned n;
 	if (kind == OP_EXTERN) {
 		const struct attr *name = op_attr(b->m, op, "callee");
-		planner_error(b, "'%s' has no CPU kernel",
+		planner_error(b, E_PLAN_KERNEL, "'%s' has no CPU kernel",
 		              name ? names_text(b->m->names, name->u.name) : "extern");
 		return;
 	}

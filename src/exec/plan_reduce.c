@@ -36,7 +36,7 @@ bool may_reduce(struct planner *b, const struct view *r, const struct view *x, u
 		}
 	if (pending && !spread)
 		return true;
-	planner_error(b, "axis %u of '%s' is spread over ranks, but '%s' is not partial", axis,
+	planner_error(b, E_PLAN_LAYOUT, "axis %u of '%s' is spread over ranks, but '%s' is not partial", axis,
 	              value_text(b, x->value), value_text(b, r->value));
 	return false;
 }
@@ -58,7 +58,8 @@ static bool part_of_mean(struct planner *b, const struct view *x, unsigned axis,
 {
 	int64_t len;
 	if (!sx_is_const(b, x->axis[axis].len, &len)) {
-		planner_error(b, "a mean over axis %u of '%s', which a loop cuts; use sum and div", axis,
+		planner_error(b, E_PLAN_KERNEL,
+		              "a mean over axis %u of '%s', which a loop cuts; use sum and div", axis,
 		              value_text(b, x->value));
 		return false;
 	}

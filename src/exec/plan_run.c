@@ -107,7 +107,7 @@ bool run_of(struct planner *b, const struct view *v, const sx_id *n, struct plan
 	    value_text(b, v->value));
 	int64_t never;
 	if (sx_is_const(b, condition, &never) && never == 0) {
-		planner_error(b, "%s", text);
+		planner_error(b, E_PLAN_CHECK, "%s", text);
 		return false;
 	}
 	emit_check(b, condition, text, 0);

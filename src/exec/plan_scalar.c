@@ -305,7 +305,7 @@ static void expr_error(struct planner *b, expr_id e, const char *what)
 {
 	struct buf text = {0};
 	expr_print_hir(b->m, e, &text);
-	planner_error(b, "'%s' %s", text.at, what);
+	planner_error(b, E_VALUE_UNDEFINED, "'%s' %s", text.at, what);
 	buf_free(&text);
 }
 
@@ -346,7 +346,7 @@ static bool lower_param(struct planner *b, expr_id e, sx_id *out)
 	}
 	struct buf name = {0};
 	expr_print_hir(b->m, e, &name);
-	planner_error(b, "'%s' has no value", name.at);
+	planner_error(b, E_PARAM_UNSET, "'%s' has no value", name.at);
 	diag_note(b->d, DIAG_NOWHERE, "-D %s=VALUE gives it one", name.at);
 	buf_free(&name);
 	return false;

@@ -21,7 +21,8 @@ static bool raw_window(struct planner *b, const struct view *v, unsigned nd, con
 		if (sx_is_const(b, n[i], &one) && one == 1)
 			continue;
 		if (k == RT_MAX_DIMS) {
-			planner_error(b, "the reshape of '%s' has too many axes for the kernels (limit %d)",
+			planner_error(b, E_PLAN_LIMIT,
+			              "the reshape of '%s' has too many axes for the kernels (limit %d)",
 			              value_text(b, v->value), RT_MAX_DIMS);
 			return false;
 		}
@@ -193,7 +194,7 @@ void plan_reshape(struct planner *b, const struct view *r, const struct view *x)
 				break;
 		} while (left != right);
 		if (left != right || !add_group(&s, i, p, j, q)) {
-			planner_error(b,
+			planner_error(b, E_PLAN_LAYOUT,
 			              "the reshape of '%s' to '%s' is not one strided copy; not executed yet",
 			              value_text(b, x->value), value_text(b, r->value));
 			return;
@@ -258,7 +259,8 @@ static bool part_start(struct planner *b, op_id op, unsigned k, int64_t axis, in
 		sum += n;
 	}
 	if (sum != whole)
-		planner_error(b, "the results of split have %lld elements together, the axis %lld",
+		planner_error(b, E_SPLIT_SIZES,
+		              "the results of split have %lld elements together, the axis %lld",
 		              (long long)sum, (long long)whole);
 	return sum == whole;
 }
@@ -272,7 +274,7 @@ void plan_pieces(struct planner *b, op_id op, unsigned k, const struct view *r, 
 		return;
 	axis = axis < 0 ? axis + r->rank : axis;
 	if (axis < 0 || axis >= r->rank) {
-		planner_error(b, "axis= must name an axis of the result");
+		planner_error(b, E_AXIS_ATTRIBUTE, "axis= must name an axis of the result");
 		return;
 	}
 	if (kind == OP_SPLIT) {

@@ -248,8 +248,8 @@ static int64_t strides(struct planner *b, const struct view *v, struct apart apa
 			continue;
 		}
 		if (n < 0 || !checked_mul(size, n, &size) || size > INT64_MAX / 64) {
-			diag_error(b->d, b->m->value.at[v->value].at, "'%s' is too large for any machine",
-			           value_text(b, v->value));
+			diag_error(b->d, E_TENSOR_TOO_LARGE, b->m->value.at[v->value].at,
+			           "'%s' is too large for any machine", value_text(b, v->value));
 			b->failed = true;
 			return -1;
 		}
@@ -310,7 +310,7 @@ static sx_id slot_of_stream(struct planner *b, const struct place *place, struct
 		return sx_const(b, 0);
 	const struct sx *x = &b->sx.at[s];
 	if (streams == 0 && (x->lo < 0 || x->hi > PLAN_MAX_SLOTS)) {
-		planner_error(b, "'%s' needs a copy for each of an unknown number of streams",
+		planner_error(b, E_PLAN_STREAMS, "'%s' needs a copy for each of an unknown number of streams",
 		              value_text(b, buffer->value));
 		diag_note(b->d, DIAG_NOWHERE, "--streams=N bounds them");
 		return sx_const(b, 0);
@@ -418,7 +418,8 @@ struct view *storage_make(struct planner *b, value_id value, const sx_id (*bound
 		buffer.slot_bytes = symmetric_bytes(b, buffer.slot_bytes);
 		if (buffer.slots > 1) {
 			planner_error(
-			    b, "'%s' is in symmetric memory, and needs a copy for each stream of the loop",
+			    b, E_PLAN_STREAMS,
+			    "'%s' is in symmetric memory, and needs a copy for each stream of the loop",
 			    value_text(b, value));
 			diag_note(b->d, DIAG_NOWHERE, "allocate it before the loop");
 			return NULL;

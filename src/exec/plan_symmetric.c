@@ -80,7 +80,7 @@ void plan_symmetric_view(struct planner *b, op_id op)
 	}
 	const struct plan_buffer *buffer = &b->p->buffer.at[x->buffer];
 	if (!buffer->symmetric || buffer->value != of) {
-		planner_error(b, "symmetric_view: '%s' is a part of a buffer, not a buffer",
+		planner_error(b, E_SYMMETRIC, "symmetric_view: '%s' is a part of a buffer, not a buffer",
 		              value_text(b, of));
 		return;
 	}

@@ -72,7 +72,7 @@ bool view_usable(struct planner *b, struct view *v)
 		if (!v->axis[i].apart)
 			continue;
 		if (!v->reported)
-			planner_error(b,
+			planner_error(b, E_PLAN_LAYOUT,
 			              v->axis[i].pieces || v->axis[i].scattered
 			                  ? "layout of '%s' is not one interval a rank; not executed yet"
 			                  : "a block of '%s' is not in one place in memory; not executed yet",
@@ -202,7 +202,7 @@ struct view *view_of(struct planner *b, value_id v)
 	if (!b->view[v] && b->place[v])
 		make_buffer(b, v, 0, b->place[v]);
 	if (!b->view[v])
-		planner_error(b, "'%s' has no value here", value_text(b, v));
+		planner_error(b, E_VALUE_UNDEFINED, "'%s' has no value here", value_text(b, v));
 	return b->view[v];
 }
 
@@ -213,7 +213,7 @@ struct view *view_of_result(struct planner *b, op_id op, unsigned k)
 		return b->view[v];
 	struct place p = here(b);
 	if (!b->place[v] && !b->m->op.at[op].def_n) {
-		planner_error(b, "'%s' has no storage here", value_text(b, v));
+		planner_error(b, E_VALUE_UNDEFINED, "'%s' has no storage here", value_text(b, v));
 		return NULL;
 	}
 	const struct place *at = b->place[v] ? b->place[v] : &p;
@@ -300,7 +300,7 @@ void view_shard(struct planner *b, op_id op)
 		axis_resolve(b, v, a, -1);
 	}
 	if (!given)
-		planner_error(b, "'%s' has no stream axis to bind", value_text(b, result));
+		planner_error(b, E_STREAM_INDEX, "'%s' has no stream axis to bind", value_text(b, result));
 }
 
 /* Where the index-th element of an axis stands, from the start of the axis. */
@@ -340,7 +340,8 @@ void view_select(struct planner *b, op_id op)
 	int64_t axis = attr && attr->kind == ATTR_INT ? attr->u.i : 0;
 	axis = axis < 0 ? axis + x->rank : axis;
 	if (axis < 0 || axis >= x->rank) {
-		planner_error(b, "'%s' has no axis %lld", value_text(b, x->value), (long long)axis);
+		planner_error(b, E_AXIS_ATTRIBUTE, "'%s' has no axis %lld", value_text(b, x->value),
+		              (long long)axis);
 		return;
 	}
 	if (!sx_lower(b, op_scalar_expr(b->m, op, 0), &index))

@@ -150,7 +150,8 @@ struct place {
 };
 
 /* Reports at the statement that is lowered, and makes the plan fail. */
-void planner_error(struct planner *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void planner_error(struct planner *b, enum diagnostic code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 sx_id sx_const(struct planner *b, int64_t k);
 sx_id sx_index(struct planner *b, plan_reg reg, int64_t lo, int64_t hi);

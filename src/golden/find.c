@@ -19,7 +19,8 @@ static bool read_folder(struct diag *d, const char *path, struct golden_paths *n
 {
 	DIR *folder = opendir(path);
 	if (!folder) {
-		diag_error(d, DIAG_NOWHERE, "cannot read folder '%s': %s", path, strerror(errno));
+		diag_error(d, E_FILE_UNREADABLE, DIAG_NOWHERE, "cannot read folder '%s': %s", path,
+		           strerror(errno));
 		return false;
 	}
 	for (struct dirent *entry; (entry = readdir(folder));)
@@ -60,7 +61,7 @@ bool golden_find(struct diag *d, const char *path, struct golden_paths *out)
 {
 	struct stat is;
 	if (stat(path, &is) != 0) {
-		diag_error(d, DIAG_NOWHERE, "cannot find '%s': %s", path, strerror(errno));
+		diag_error(d, E_FILE_UNREADABLE, DIAG_NOWHERE, "cannot find '%s': %s", path, strerror(errno));
 		return false;
 	}
 	if (S_ISDIR(is.st_mode))

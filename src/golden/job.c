@@ -28,7 +28,7 @@ static bool read_test(struct golden_job *j, const char *path)
 	struct diag *d = memory ? diag_new(memory, DIAG_TEXT, 0) : NULL;
 	bool ok = d && golden_test_read(d, path, &j->test);
 	if (ok && !golden_place_name(&j->place, path, j->options->root)) {
-		diag_error(d, DIAG_NOWHERE, "cannot find '%s': %s",
+		diag_error(d, E_FILE_UNREADABLE, DIAG_NOWHERE, "cannot find '%s': %s",
 		           j->options->root ? j->options->root : path, strerror(errno));
 		ok = false;
 	}

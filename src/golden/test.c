@@ -76,7 +76,7 @@ static bool check_spelling(struct diag *d, const struct golden_test *t, struct g
 		suggest_try(&s, directive[i]);
 	bool wrong = s.best && strcmp(word.at, "EXPECT") != 0;
 	if (wrong) {
-		diag_error_span(d, offset(t, text.at), n, "unknown directive '%s'", word.at);
+		diag_error_span(d, E_GOLDEN_FORM, offset(t, text.at), n, "unknown directive '%s'", word.at);
 		diag_suggest(d, &s);
 	}
 	buf_free(&word);
@@ -95,7 +95,8 @@ static bool read_exit_code(struct diag *d, struct golden_test *t, struct golden_
 		t->exit_code = code;
 		return true;
 	}
-	diag_error_span(d, offset(t, value.at), value.n, "an exit code from 0 to 255 is wanted");
+	diag_error_span(d, E_GOLDEN_FORM, offset(t, value.at), value.n,
+	                "an exit code from 0 to 255 is wanted");
 	return false;
 }
 
@@ -119,7 +120,7 @@ static bool read_head(struct diag *d, struct golden_test *t)
 		if (which < 0)
 			return check_spelling(d, t, text);
 		if (which == RUN && !value.n) {
-			diag_error(d, offset(t, text.at), "RUN: has no command");
+			diag_error(d, E_GOLDEN_FORM, offset(t, text.at), "RUN: has no command");
 			return false;
 		}
 		if (which == RUN)
@@ -148,7 +149,7 @@ static bool read_expected(struct diag *d, struct golden_test *t)
 	for (uint32_t i = t->expect + 1; i < t->line.n; i++) {
 		struct golden_line text = uncomment(t, t->line.at[i]);
 		if (!text.at) {
-			diag_error(d, offset(t, t->line.at[i].at),
+			diag_error(d, E_GOLDEN_FORM, offset(t, t->line.at[i].at),
 			           "only lines that start with `%s ` may follow `%s EXPECT:`", t->comment,
 			           t->comment);
 			diag_note(d, DIAG_NOWHERE,
@@ -168,7 +169,8 @@ static bool read_lines(struct diag *d, struct golden_test *t)
 	cut_lines(t);
 	struct golden_line value;
 	if (!t->line.n || split_directive(uncomment(t, t->line.at[0]), &value) != RUN) {
-		diag_error(d, 0, "the first line is not `# RUN: COMMAND` or `// RUN: COMMAND`");
+		diag_error(d, E_GOLDEN_FORM, 0,
+		           "the first line is not `# RUN: COMMAND` or `// RUN: COMMAND`");
 		diag_note(d, DIAG_NOWHERE,
 		          "write there what makes the output, as in `# RUN: hirc compile %%s --dump`; `hirc "
 		          "test --update` adds the output");
@@ -185,8 +187,8 @@ bool golden_test_read(struct diag *d, const char *path, struct golden_test *out)
 	struct source *outer = diag_set_source(d, t.source);
 	bool ok = t.source->size <= GOLDEN_MOST_BYTES;
 	if (!ok)
-		diag_error(d, DIAG_NOWHERE, "'%s' has more than %d MiB, which is no test", path,
-		           GOLDEN_MOST_BYTES >> 20);
+		diag_error(d, E_FILE_TOO_LARGE, DIAG_NOWHERE, "'%s' has more than %d MiB, which is no test",
+		           path, GOLDEN_MOST_BYTES >> 20);
 	ok = ok && read_lines(d, &t);
 	diag_set_source(d, outer);
 	if (ok)

@@ -123,7 +123,7 @@ static bool read_collective(struct builder *b, struct graph_text t, char *room, 
 	enum op_kind kind = op_by_hir(*name);
 	if (kind != OP_NONE && op_info[kind].traits & TRAIT_COLLECTIVE)
 		return true;
-	diag_error_span(b->d, t.at, t.n, "this is no collective that hirc knows");
+	diag_error_span(b->d, E_COLLECTIVE_UNKNOWN, t.at, t.n, "this is no collective that hirc knows");
 	return false;
 }
 
@@ -140,7 +140,7 @@ static bool declare(struct builder *b)
 	c->attrs = take_attrs(b);
 	for (uint32_t i = 0; i < g->group.n; i++) {
 		if (g->group.at[i].size < 1 || g->group.at[i].size > IR_MAX_DEVICES) {
-			diag_error_span(b->d, g->group.at[i].name.at, g->group.at[i].name.n,
+			diag_error_span(b->d, E_GROUP_MEMBERS, g->group.at[i].name.at, g->group.at[i].name.n,
 			                "a group has 1 to %d members", IR_MAX_DEVICES);
 			return false;
 		}
@@ -159,7 +159,7 @@ static bool declare(struct builder *b)
 			if (!read_collective(b, t->collective, room, sizeof room, &name))
 				return false;
 			if (has_attr(b, name)) {
-				diag_error_span(b->d, t->collective.at, t->collective.n,
+				diag_error_span(b->d, E_GRAPH_TENSORS, t->collective.at, t->collective.n,
 				                "the group has a table of this collective already");
 				return false;
 			}
@@ -169,7 +169,7 @@ static bool declare(struct builder *b)
 				for (uint32_t k = 0; k < t->point_n; k++)
 					add_point(b, at[k].bytes, (double)at[k].time);
 			if (b->number.n - from > IR_MAX_OPERANDS) {
-				diag_error_span(b->d, t->collective.at, t->collective.n,
+				diag_error_span(b->d, E_GRAPH_TENSORS, t->collective.at, t->collective.n,
 				                "a table has at most %d points", IR_MAX_OPERANDS / 2);
 				return false;
 			}
@@ -204,7 +204,7 @@ static type_id read_type(struct builder *b, struct graph_text t, bool *none)
 		last = 2;
 	} else if (!dtype_parse(name, &dtype)) {
 		if (bits < 8 || bits > 1024) {
-			diag_error_span(b->d, t.at, t.n, "'%s' is no dtype", name);
+			diag_error_span(b->d, E_DTYPE_UNKNOWN, t.at, t.n, "'%s' is no dtype", name);
 			return 0;
 		}
 		dtype = DTYPE_U8;
@@ -225,11 +225,11 @@ static type_id read_type(struct builder *b, struct graph_text t, bool *none)
 	if (ok && last)
 		ok = domain_add_axis(&box, AXIS_ITER, expr_const(b->m, last)) >= 0;
 	if (ok && count > INT64_MAX / 4096) {
-		diag_error_span(b->d, t.at, t.n, "this tensor is too large");
+		diag_error_span(b->d, E_GRAPH_TENSORS, t.at, t.n, "this tensor is too large");
 		return 0;
 	}
 	if (!ok) {
-		diag_error_span(b->d, t.at, t.n, "a tensor is written as dtype[extent,…]");
+		diag_error_span(b->d, E_GRAPH_TENSORS, t.at, t.n, "a tensor is written as dtype[extent,…]");
 		return 0;
 	}
 	domain_allocate_default(&box, false);
@@ -267,8 +267,8 @@ static bool read_results(struct builder *b, const struct graph_node *n, struct r
 		if (!none && !t)
 			return false;
 		if (t && *count == MOST_RESULTS) {
-			diag_error_span(b->d, n->out.at, n->out.n, "a node has at most %d results",
-			                MOST_RESULTS);
+			diag_error_span(b->d, E_GRAPH_TENSORS, n->out.at, n->out.n,
+			                "a node has at most %d results", MOST_RESULTS);
 			return false;
 		}
 		if (t)
@@ -278,7 +278,8 @@ static bool read_results(struct builder *b, const struct graph_node *n, struct r
 	for (uint32_t k = 0; k < *count && storage < n->storage_n; k++)
 		out[k].storage = b->g->id.at[n->storage + storage++];
 	if (storage < n->storage_n) {
-		diag_error_span(b->d, n->name.at, n->name.n, "this has more storages than tensors");
+		diag_error_span(b->d, E_GRAPH_TENSORS, n->name.at, n->name.n,
+		                "this has more storages than tensors");
 		return false;
 	}
 	return true;
@@ -305,7 +306,7 @@ static bool find_views(struct builder *b, uint32_t node, struct result *r, uint3
 					r[k].view = operand;
 		}
 		if (r[k].view < 0) {
-			diag_error_span(b->d, x->name.at, x->name.n,
+			diag_error_span(b->d, E_GRAPH_TENSORS, x->name.at, x->name.n,
 			                "this has the storage %u, which neither it nor what it needs makes",
 			                s);
 			return false;
@@ -378,7 +379,7 @@ static bool add_writes(struct builder *b, const struct graph_node *x)
 				}
 		}
 		if (!found) {
-			diag_error_span(b->d, x->name.at, x->name.n,
+			diag_error_span(b->d, E_GRAPH_TENSORS, x->name.at, x->name.n,
 			                "this writes to node %u, which is none of those that it needs",
 			                written);
 			return false;
@@ -437,8 +438,8 @@ static bool add_node(struct builder *b, uint32_t node)
 		}
 	}
 	if (operands > IR_MAX_OPERANDS) {
-		diag_error_span(b->d, x->name.at, x->name.n, "a node has at most %d operands",
-		                IR_MAX_OPERANDS);
+		diag_error_span(b->d, E_GRAPH_TENSORS, x->name.at, x->name.n,
+		                "a node has at most %d operands", IR_MAX_OPERANDS);
 		return false;
 	}
 	add_name(b, "callee", ATTR_STRING, name_of(b, x->target));
@@ -465,7 +466,7 @@ static bool check_names(struct builder *b)
 		const struct value *v = &b->m->value.at[b->value.at[i]];
 		ok = !seen[v->name];
 		if (!ok)
-			diag_error(b->d, v->at, "two nodes have the name '%s'",
+			diag_error(b->d, E_DEFINED_TWICE, v->at, "two nodes have the name '%s'",
 			           names_text(b->m->names, v->name));
 		seen[v->name] = true;
 	}

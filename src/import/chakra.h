@@ -84,8 +84,8 @@ bool chakra_order(struct diag *d, struct chakra *t);
 void chakra_free(struct chakra *t);
 
 /* `'f.et', byte 12, node 3 (mm): field: message`; returns false. */
-bool chakra_refuse(struct diag *d, const struct chakra *t, const struct chakra_node *n, const char *field,
-                   const char *format, ...) __attribute__((format(printf, 5, 6)));
+bool chakra_refuse(struct diag *d, enum diagnostic code, const struct chakra *t, const struct chakra_node *n,
+                   const char *field, const char *format, ...) __attribute__((format(printf, 6, 7)));
 bool chakra_has_group(const struct chakra *t, const char *name);
 
 #endif

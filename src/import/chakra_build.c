@@ -146,7 +146,7 @@ static group_id group_of(struct builder *b, const struct chakra_node *n)
 				    b, arena_printf(b->scratch, "%s_", names_text(b->m->names, id)));
 		return b->group[k] = ir_group_add(b->m, id, (uint32_t)g->size, members, DIAG_NOWHERE);
 	}
-	chakra_refuse(b->d, b->t, n, n->group ? "pg_name" : NULL,
+	chakra_refuse(b->d, E_TRACE_GROUP, b->t, n, n->group ? "pg_name" : NULL,
 	              "the size of the group '%s' is not in the trace", name);
 	diag_note(b->d, DIAG_NOWHERE, "`hirc import --group=%s:N` states it", name);
 	return 0;
@@ -182,14 +182,14 @@ static bool add_collective(struct builder *b, uint32_t k, const struct chakra_te
 	const char *name = collective_name(n->collective);
 	int64_t bytes = n->comm_size;
 	if (!name)
-		return chakra_refuse(b->d, b->t, n, "comm_type", "a collective has none");
+		return chakra_refuse(b->d, E_TRACE_FIELD, b->t, n, "comm_type", "a collective has none");
 	group_id group = group_of(b, n);
 	if (!group)
 		return false;
 	for (uint32_t i = 0; n->comm_size < 0 && i < in->list.n; i++)
 		bytes += in->list.at[i].bytes + (bytes < 0);
 	if (bytes < 0 && !n->time && n->collective != CHAKRA_BARRIER)
-		return chakra_refuse(b->d, b->t, n, "comm_size",
+		return chakra_refuse(b->d, E_TRACE_TIME, b->t, n, "comm_size",
 		                     "without it, and without duration_micros, what this takes is not known");
 	bytes = bytes < 0 ? 0 : bytes;
 	builder_name_attr(b, "kind", ATTR_NAME, builder_word(b, name));
@@ -203,7 +203,7 @@ static bool add_collective(struct builder *b, uint32_t k, const struct chakra_te
 	if (!b->use.n) {
 		int64_t size = result_bytes(name, b->m->group.at[group].size, bytes);
 		if (size > INT64_MAX / 4096)
-			return chakra_refuse(b->d, b->t, n, "comm_size", "this is too large");
+			return chakra_refuse(b->d, E_TRACE_FIELD, b->t, n, "comm_size", "this is too large");
 		b->made[k].value = builder_result(b, builder_type(b, DTYPE_U8, 1, &size),
 		                                  builder_name(b, n->name, n->id), -1, size);
 		vec_push(&b->of_results, NO_STORAGE);
@@ -217,7 +217,7 @@ static bool add_message(struct builder *b, const struct chakra_node *n)
 	bool sends = n->kind == CHAKRA_COMM_SEND;
 	int64_t peer = sends ? n->to : n->from;
 	if (!n->time && n->comm_size < 0)
-		return chakra_refuse(b->d, b->t, n, "comm_size",
+		return chakra_refuse(b->d, E_TRACE_TIME, b->t, n, "comm_size",
 		                     "without it, and without duration_micros, what this takes is not known");
 	builder_name_attr(b, "kind", ATTR_NAME, builder_word(b, sends ? "send" : "recv"));
 	if (n->time)
@@ -247,7 +247,7 @@ static bool add_compute(struct builder *b, const struct chakra_node *n)
 		return true;
 	}
 	if (n->operations < 0 && n->tensor_size < 0)
-		return chakra_refuse(b->d, b->t, n, "duration_micros",
+		return chakra_refuse(b->d, E_TRACE_TIME, b->t, n, "duration_micros",
 		                     "without it, num_ops and tensor_size, what this takes is not known");
 	if (n->operations >= 0)
 		builder_int(b, "flops", n->operations);
@@ -262,7 +262,7 @@ static bool add_node(struct builder *b, uint32_t k, struct chakra_tensors *in, s
 	if (!builder_tensors(b, n, in, out))
 		return false;
 	if (out->list.n > IR_MAX_RESULTS)
-		return chakra_refuse(b->d, b->t, n, "outputs", "a node has at most %d tensors",
+		return chakra_refuse(b->d, E_TRACE_FIELD, b->t, n, "outputs", "a node has at most %d tensors",
 		                     IR_MAX_RESULTS);
 	prepare(b, k, in, out);
 	builder_name_attr(b, "callee", ATTR_STRING, builder_word(b, n->name));
@@ -278,7 +278,8 @@ static bool add_node(struct builder *b, uint32_t k, struct chakra_tensors *in, s
 	if (!b->use.n)
 		builder_name_attr(b, "name", ATTR_STRING, builder_word(b, n->name));
 	if (b->read.n > IR_MAX_OPERANDS)
-		return chakra_refuse(b->d, b->t, n, NULL, "a node needs at most %d others", IR_MAX_OPERANDS);
+		return chakra_refuse(b->d, E_TRACE_FIELD, b->t, n, NULL, "a node needs at most %d others",
+		                     IR_MAX_OPERANDS);
 	b->made[k].op = builder_end(b);
 	return true;
 }

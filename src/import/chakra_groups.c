@@ -70,12 +70,12 @@ static bool read_object(struct diag *d, struct chakra *t, const struct chakra_no
 		return true;
 	g.name = read_name(t->arena, name, to);
 	if (ranks && *ranks == '[' && !read_ranks(t, ranks, to, &g))
-		return chakra_refuse(d, t, n, "inputs.values",
+		return chakra_refuse(d, E_TRACE_GROUP, t, n, "inputs.values",
 		                     "ranks of the group '%s' are no list of numbers, each once", g.name);
 	for (unsigned k = 0; k < sizeof sizes / sizeof *sizes; k++) {
 		const char *size = value_of(from, to, sizes[k]);
 		if (size && !g.size && !read_number(&size, to, IR_MAX_DEVICES, &g.size))
-			return chakra_refuse(d, t, n, "inputs.values",
+			return chakra_refuse(d, E_TRACE_GROUP, t, n, "inputs.values",
 			                     "the size of the group '%s' is no number up to %d", g.name,
 			                     IR_MAX_DEVICES);
 	}
@@ -91,7 +91,8 @@ bool chakra_groups(struct diag *d, struct chakra *t, const struct chakra_node *n
 	for (const char *at = n->in.values; (at = strchr(at, '{'));) {
 		const char *end = strchr(at, '}');
 		if (!end)
-			return chakra_refuse(d, t, n, "inputs.values", "the list of groups does not end");
+			return chakra_refuse(d, E_TRACE_GROUP, t, n, "inputs.values",
+			                     "the list of groups does not end");
 		if (!read_object(d, t, n, at, end))
 			return false;
 		at = end;
@@ -105,8 +106,8 @@ bool chakra_group_add(struct diag *d, struct chakra *t, const char *text)
 	struct chakra_group g = {0};
 	if (!colon || colon == text ||
 	    !read_number(&number, number + strlen(number), IR_MAX_DEVICES, &g.size) || *number || !g.size) {
-		diag_error(d, DIAG_NOWHERE, "--group=%s: a group is NAME:N, with 1 to %d members", text,
-		           IR_MAX_DEVICES);
+		diag_error(d, E_OPTION_VALUE, DIAG_NOWHERE,
+		           "--group=%s: a group is NAME:N, with 1 to %d members", text, IR_MAX_DEVICES);
 		return false;
 	}
 	g.name = arena_strndup(t->arena, text, (size_t)(colon - text));

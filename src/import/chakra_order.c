@@ -37,8 +37,8 @@ static bool sort_ids(struct order *o)
 	for (uint32_t k = 0; k < n; k++) {
 		o->rank[o->by_id[k].node] = k;
 		if (k && o->by_id[k].id == o->by_id[k - 1].id)
-			return chakra_refuse(o->d, o->t, &o->t->node.at[o->by_id[k].node], "id",
-			                     "the node at byte %zu has this id, too",
+			return chakra_refuse(o->d, E_TRACE_ORDER, o->t, &o->t->node.at[o->by_id[k].node],
+			                     "id", "the node at byte %zu has this id, too",
 			                     o->t->node.at[o->by_id[k - 1].node].at);
 	}
 	return true;
@@ -66,7 +66,8 @@ static bool resolve(struct order *o)
 		for (uint32_t i = 0; i < n->dep_n; i++) {
 			const struct entry *e = find(o, t->deps.at[n->dep + i]);
 			if (!e)
-				return chakra_refuse(o->d, t, n, i < n->data_n ? "data_deps" : "ctrl_deps",
+				return chakra_refuse(o->d, E_TRACE_ORDER, t, n,
+				                     i < n->data_n ? "data_deps" : "ctrl_deps",
 				                     "no node has the id %" PRIu64, t->deps.at[n->dep + i]);
 			t->deps.at[n->dep + i] = e->node;
 			o->first[e->node + 1]++;
@@ -120,10 +121,10 @@ static bool refuse_cycle(struct order *o)
 			i++;
 		next = (uint32_t)t->deps.at[n->dep + i];
 		if (seen[k])
-			return chakra_refuse(o->d, t, n, i < n->data_n ? "data_deps" : "ctrl_deps",
-			                     "the nodes make a cycle: this needs node %" PRIu64
-			                     ", which needs this",
-			                     t->node.at[next].id);
+			return chakra_refuse(
+			    o->d, E_TRACE_ORDER, t, n, i < n->data_n ? "data_deps" : "ctrl_deps",
+			    "the nodes make a cycle: this needs node %" PRIu64 ", which needs this",
+			    t->node.at[next].id);
 		seen[k] = true;
 	}
 }

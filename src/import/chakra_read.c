@@ -14,16 +14,16 @@
 
 enum { MOST_MICROS = 1000000000 }; /* of a duration, in 1000: eleven days */
 
-bool chakra_refuse(struct diag *d, const struct chakra *t, const struct chakra_node *n, const char *field,
-                   const char *format, ...)
+bool chakra_refuse(struct diag *d, enum diagnostic code, const struct chakra *t, const struct chakra_node *n,
+                   const char *field, const char *format, ...)
 {
 	struct buf text = {0};
 	va_list args;
 	va_start(args, format);
 	buf_vprintf(&text, format, args);
 	va_end(args);
-	diag_error(d, DIAG_NOWHERE, "'%s', byte %zu, node %" PRIu64 " (%s): %s%s%s", t->file, n->at, n->id,
-	           n->name, field ? field : "", field ? ": " : "", text.at);
+	diag_error(d, code, DIAG_NOWHERE, "'%s', byte %zu, node %" PRIu64 " (%s): %s%s%s", t->file, n->at,
+	           n->id, n->name, field ? field : "", field ? ": " : "", text.at);
 	buf_free(&text);
 	return false;
 }
@@ -185,7 +185,7 @@ static bool read_whole(struct reader *r, const struct chakra_node *n, const Chak
 {
 	int64_t v;
 	if (!whole(a, &v) || v < 0 || v > most)
-		return chakra_refuse(r->d, r->t, n, a->name,
+		return chakra_refuse(r->d, E_TRACE_FIELD, r->t, n, a->name,
 		                     "a whole number from 0 to %" PRId64 " should stand here", most);
 	*out = v;
 	return true;
@@ -266,10 +266,11 @@ static bool read_node(struct reader *r, const Chakra__Node *x, size_t at)
 	                        .on_host = -1};
 	n.name = x->name && *x->name ? clean(r, x->name) : arena_printf(t->arena, "node.%" PRIu64, x->id);
 	if (x->type <= CHAKRA_INVALID || x->type >= CHAKRA_KINDS)
-		return chakra_refuse(r->d, t, &n, "type", "%d is no type of a node; known are 1 to %d",
-		                     (int)x->type, CHAKRA_KINDS - 1);
+		return chakra_refuse(r->d, E_TRACE_FIELD, t, &n, "type",
+		                     "%d is no type of a node; known are 1 to %d", (int)x->type,
+		                     CHAKRA_KINDS - 1);
 	if (x->duration_micros > MOST_MICROS * (uint64_t)1000)
-		return chakra_refuse(r->d, t, &n, "duration_micros",
+		return chakra_refuse(r->d, E_TRACE_FIELD, t, &n, "duration_micros",
 		                     "%" PRIu64 " us is too long: more than eleven days", x->duration_micros);
 	n.kind = (enum chakra_kind)x->type;
 	n.time = (int64_t)x->duration_micros * 1000;
@@ -295,8 +296,8 @@ static bool damaged(struct reader *r, size_t at, const char *what, uint32_t whic
 	char number[16] = "";
 	if (which)
 		snprintf(number, sizeof number, " %u", which);
-	diag_error(r->d, DIAG_NOWHERE, "'%s', byte %zu: %s%s: %s%s%s", r->t->file, at, what, number,
-	           field ? field : "", field ? ": " : "", message);
+	diag_error(r->d, E_TRACE_DAMAGED, DIAG_NOWHERE, "'%s', byte %zu: %s%s: %s%s%s", r->t->file, at, what,
+	           number, field ? field : "", field ? ": " : "", message);
 	return false;
 }
 
@@ -341,7 +342,8 @@ bool chakra_read(struct diag *d, const struct source *s, struct chakra *out)
 	                   .size = packed ? unpacked.n : s->size};
 	*out = (struct chakra){.file = s->name, .arena = arena_new()};
 	if (ok && packed && !chakra_is(unpacked.at ? unpacked.at : "", unpacked.n)) {
-		diag_error(d, DIAG_NOWHERE, "'%s' holds no execution trace when it is decompressed", s->name);
+		diag_error(d, E_COMPRESSED, DIAG_NOWHERE,
+		           "'%s' holds no execution trace when it is decompressed", s->name);
 		ok = false;
 	}
 	size_t at = 0;
@@ -356,8 +358,8 @@ bool chakra_read(struct diag *d, const struct source *s, struct chakra *out)
 bool chakra_read(struct diag *d, const struct source *s, struct chakra *out)
 {
 	*out = (struct chakra){0};
-	diag_error(d, DIAG_NOWHERE, "'%s' is an execution trace, and hirc is built without protobuf-c",
-	           s->name);
+	diag_error(d, E_WITHOUT_LIBRARY, DIAG_NOWHERE,
+	           "'%s' is an execution trace, and hirc is built without protobuf-c", s->name);
 	diag_note(d, DIAG_NOWHERE, "tools/install-deps installs it; then configure the build anew");
 	return false;
 }

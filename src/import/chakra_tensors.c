@@ -98,7 +98,7 @@ static bool refuse(const struct lists *l, const char *part, const char *message)
 {
 	char field[32];
 	snprintf(field, sizeof field, "%s.%s", l->field, part);
-	return chakra_refuse(l->d, l->t, l->n, field, "%s", message);
+	return chakra_refuse(l->d, E_TRACE_FIELD, l->t, l->n, field, "%s", message);
 }
 
 /* The dtype that stands in `Tensor(…)`; false: it has none of so many bytes in hirc. */

@@ -34,9 +34,9 @@ static bool same_text(const struct reader *r, struct graph_text a, struct graph_
 	return a.n == b.n && !memcmp(r->text + a.at, r->text + b.at, a.n);
 }
 
-static bool refuse(struct reader *r, struct graph_text t, const char *what)
+static bool refuse(struct reader *r, enum diagnostic code, struct graph_text t, const char *what)
 {
-	diag_error_span(r->d, t.at, t.n, "%s", what);
+	diag_error_span(r->d, code, t.at, t.n, "%s", what);
 	return false;
 }
 
@@ -71,7 +71,7 @@ static bool read_int(struct reader *r, struct graph_text t, int64_t most, int64_
 	errno = 0;
 	long long v = strtoll(r->text + t.at, &end, 10);
 	if (!t.n || end != r->text + t.at + t.n || errno || v < 0 || v > most)
-		return refuse(r, t,
+		return refuse(r, E_GRAPH_RECORD, t,
 		              "a whole number that is not negative, and not too large, should stand here");
 	*out = v;
 	return true;
@@ -82,7 +82,8 @@ static bool read_number(struct reader *r, struct graph_text t, double most, doub
 	char *end;
 	double v = strtod(r->text + t.at, &end);
 	if (!t.n || end != r->text + t.at + t.n || !isfinite(v) || v < 0 || v > most)
-		return refuse(r, t, "a number that is not negative, and not too large, should stand here");
+		return refuse(r, E_GRAPH_RECORD, t,
+		              "a number that is not negative, and not too large, should stand here");
 	*out = v;
 	return true;
 }
@@ -91,11 +92,12 @@ static bool read_number(struct reader *r, struct graph_text t, double most, doub
 static bool read_name(struct reader *r, struct graph_text record, const char *missing, struct graph_text *out)
 {
 	if (!next_word(r, out) || !out->n)
-		return refuse(r, record, missing);
+		return refuse(r, E_GRAPH_RECORD, record, missing);
 	for (uint32_t k = 0; k < out->n; k++) {
 		unsigned char c = (unsigned char)r->text[out->at + k];
 		if (c == '`' || c < ' ' || c == 0x7f)
-			return refuse(r, *out, "a name has no backquotes and no control characters");
+			return refuse(r, E_GRAPH_RECORD, *out,
+			              "a name has no backquotes and no control characters");
 	}
 	return true;
 }
@@ -133,7 +135,7 @@ static bool read_ids(struct reader *r, struct graph_text list, uint32_t limit, c
 		if (!read_int(r, item, UINT32_MAX - 1, &id))
 			return false;
 		if (id >= limit)
-			return refuse(r, item, missing);
+			return refuse(r, E_GRAPH_NODE, item, missing);
 		vec_push(&r->g->id, (uint32_t)id);
 	}
 	*n = r->g->id.n - *first;
@@ -153,7 +155,7 @@ static bool group_is(const struct reader *r, struct graph_text name, uint32_t *o
 
 static bool find_group(struct reader *r, struct graph_text name, uint32_t *out)
 {
-	return group_is(r, name, out) || refuse(r, name, "no group has this name");
+	return group_is(r, name, out) || refuse(r, E_GROUP_UNKNOWN, name, "no group has this name");
 }
 
 /* ---- records */
@@ -163,8 +165,8 @@ static bool read_position(struct reader *r, struct graph_text record, uint32_t w
 	struct graph_text t = record;
 	int64_t id;
 	if (!next_word(r, &t) || !read_int(r, t, UINT32_MAX - 1, &id))
-		return refuse(r, record, "a record should have a number");
-	return id == want || refuse(r, t, "numbers of records are positions, from 0");
+		return refuse(r, E_GRAPH_RECORD, record, "a record should have a number");
+	return id == want || refuse(r, E_GRAPH_RECORD, t, "numbers of records are positions, from 0");
 }
 
 static bool read_group(struct reader *r, struct graph_text record)
@@ -175,7 +177,7 @@ static bool read_group(struct reader *r, struct graph_text record)
 	if (!read_name(r, record, "a group should have a name", &group.name))
 		return false;
 	if (group_is(r, group.name, &other))
-		return refuse(r, group.name, "another group has this name");
+		return refuse(r, E_DEFINED_TWICE, group.name, "another group has this name");
 	while (next_field(r, &f))
 		if (same(r, f.key, "size") && !read_int(r, f.value, UINT32_MAX, &group.size))
 			return false;
@@ -195,12 +197,12 @@ static bool read_points(struct reader *r, struct graph_text list, struct graph_t
 		struct graph_point p;
 		double mebi;
 		if (!colon)
-			return refuse(r, item, "a point of a table is MB:ms");
+			return refuse(r, E_GRAPH_RECORD, item, "a point of a table is MB:ms");
 		if (!read_number(r, size, 1e12, &mebi) || !read_time(r, time, 1e6, &p.time))
 			return false;
 		p.bytes = llround(mebi * (1 << 20));
 		if ((double)p.bytes <= last)
-			return refuse(r, item, "the sizes of a table should rise");
+			return refuse(r, E_GRAPH_RECORD, item, "the sizes of a table should rise");
 		last = (double)p.bytes;
 		vec_push(&r->g->point, p);
 	}
@@ -226,7 +228,7 @@ static bool read_table(struct reader *r, struct graph_text record)
 			return false;
 	}
 	if (t.group == UINT32_MAX || !t.collective.n || !t.point_n)
-		return refuse(r, record,
+		return refuse(r, E_GRAPH_RECORD, record,
 		              "a table should have group=, coll= and at least one point in mb_ms=");
 	vec_push(&r->g->table, t);
 	return true;
@@ -252,7 +254,7 @@ static bool read_storage(struct reader *r, struct graph_text record)
 		s.input |= same(r, f.key, "kind") && same(r, f.value, "input");
 	}
 	if (s.bytes < 0 || s.def == UINT32_MAX)
-		return refuse(r, record, "a storage should have bytes= and def=");
+		return refuse(r, E_GRAPH_RECORD, record, "a storage should have bytes= and def=");
 	vec_push(&r->g->storage, s);
 	return true;
 }
@@ -264,7 +266,8 @@ static bool read_kind(struct reader *r, struct graph_text t, enum graph_kind *ou
 			*out = (enum graph_kind)k;
 			return true;
 		}
-	return refuse(r, t, "a node is of kind input, attr, compute, comm, wait, view, host or output");
+	return refuse(r, E_GRAPH_RECORD, t,
+	              "a node is of kind input, attr, compute, comm, wait, view, host or output");
 }
 
 /* args=%4,avg,8,0: of a collective that reduces the second one is how. */
@@ -327,17 +330,17 @@ static bool read_node(struct reader *r, struct graph_text record)
 	if (!read_name(r, record, "a node should have a name and a target", &n.name))
 		return false;
 	if (!next_word(r, &n.target))
-		return refuse(r, record, "a node should have a name and a target");
+		return refuse(r, E_GRAPH_RECORD, record, "a node should have a name and a target");
 	while (next_field(r, &f))
 		if (!read_node_field(r, &f, &n, &time, &real_time))
 			return false;
 	n.time = real_time >= 0 ? real_time : time;
 	if (n.time < 0)
-		return refuse(r, record, "a node should have time_us=");
+		return refuse(r, E_GRAPH_RECORD, record, "a node should have time_us=");
 	if (n.kind == GRAPH_COMM && (n.group == UINT32_MAX || !n.collective.n))
-		return refuse(r, record, "a comm should have group= and coll=");
+		return refuse(r, E_GRAPH_RECORD, record, "a comm should have group= and coll=");
 	if (n.kind == GRAPH_WAIT && !n.in_n)
-		return refuse(r, record, "a wait should need what it waits for");
+		return refuse(r, E_GRAPH_RECORD, record, "a wait should need what it waits for");
 	vec_push(&r->g->node, n);
 	return true;
 }
@@ -349,8 +352,9 @@ static bool read_head(struct reader *r, struct graph_text record)
 	if (same(r, record, "graph"))
 		return read_name(r, record, "a graph should have a name", &r->g->name);
 	if (same(r, record, "launch_us"))
-		return next_word(r, &t) ? read_time(r, t, 1e3, &r->g->launch)
-		                        : refuse(r, record, "a time in microseconds should follow");
+		return next_word(r, &t)
+		           ? read_time(r, t, 1e3, &r->g->launch)
+		           : refuse(r, E_GRAPH_RECORD, record, "a time in microseconds should follow");
 	while (same(r, record, "hw") && next_field(r, &f))
 		if (same(r, f.key, "dram_Bps") && !read_number(r, f.value, 1e18, &r->g->memory_rate))
 			return false;
@@ -367,7 +371,7 @@ static bool read_end(struct reader *r, struct graph_text record)
 		if ((nodes || storages) && !read_int(r, f.value, INT64_MAX, &n))
 			return false;
 		if ((nodes && n != r->g->node.n) || (storages && n != r->g->storage.n))
-			return refuse(r, record, "the file has another number of records");
+			return refuse(r, E_GRAPH_TRUNCATED, record, "the file has another number of records");
 	}
 	return true;
 }
@@ -403,9 +407,9 @@ static bool read_version(struct reader *r)
 	next_word(r, &word);
 	version = word;
 	if (!next_word(r, &version) || !same(r, version, "1"))
-		return refuse(r, version,
+		return refuse(r, E_GRAPH_VERSION, version,
 		              "this version of the format is not known; this hirc reads version 1");
-	return !next_word(r, &more) || refuse(r, more, "nothing should follow the version");
+	return !next_word(r, &more) || refuse(r, E_GRAPH_VERSION, more, "nothing should follow the version");
 }
 
 /* Storages name nodes that stand after them. */
@@ -413,7 +417,8 @@ static bool check_definitions(struct reader *r)
 {
 	for (uint32_t k = 0; k < r->g->storage.n; k++)
 		if (r->g->storage.at[k].def >= r->g->node.n)
-			return refuse(r, r->g->storage.at[k].made_by, "no node has this number");
+			return refuse(r, E_GRAPH_NODE, r->g->storage.at[k].made_by,
+			              "no node has this number");
 	return true;
 }
 
@@ -430,7 +435,7 @@ bool graph_read(struct diag *d, struct source *s, struct graph *out)
 		ok = at ? read_record(&r) : read_version(&r);
 	}
 	if (ok && !r.ended) {
-		diag_error(d, s->size, "the file ends without `end`: it is not whole");
+		diag_error(d, E_GRAPH_TRUNCATED, s->size, "the file ends without `end`: it is not whole");
 		ok = false;
 	}
 	ok = ok && check_definitions(&r);

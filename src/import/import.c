@@ -40,8 +40,8 @@ struct module *import_read_groups(struct diag *d, struct source *s, const char *
 	if (!graph_is(s))
 		return read_trace(d, s, group, group_n);
 	if (group_n) {
-		diag_error(d, DIAG_NOWHERE, "--group is for execution traces: '%s' states its groups",
-		           s->name);
+		diag_error(d, E_OPTION_VALUE, DIAG_NOWHERE,
+		           "--group is for execution traces: '%s' states its groups", s->name);
 		return NULL;
 	}
 	if (!graph_read(d, s, &g))

@@ -87,7 +87,7 @@ static bool has_shape(struct module *m, struct diag *d, const struct infer_draft
 		fits = !want || is_same(m, o->axis[i].extent, want);
 	}
 	if (!fits)
-		rule_report(m, d, f, k, what);
+		rule_report(m, d, E_SHAPES_DIFFER, f, k, what);
 	return fits;
 }
 
@@ -96,7 +96,7 @@ static bool is_float(struct module *m, struct diag *d, const struct infer_draft 
 {
 	if (dtype_is_float((enum dtype)rule_operand_type(m, f, k)->dtype))
 		return true;
-	rule_report(m, d, f, k, what);
+	rule_report(m, d, E_OPERAND_DTYPE, f, k, what);
 	return false;
 }
 
@@ -114,7 +114,7 @@ static bool find_ranks(struct module *m, struct diag *d, const struct infer_draf
 	int axis;
 	if (!infer_experts_axis(m, t, &axis)) {
 		diag_error(
-		    d, f->at,
+		    d, E_EXPERTS, f->at,
 		    "dispatch: axis 0 of the rows must be spread over one mesh axis, that of the experts");
 		return false;
 	}
@@ -134,7 +134,7 @@ static bool guess_ranks(struct module *m, struct diag *d, const struct infer_dra
 	else if (r->mesh && m->mesh.at[r->mesh].rank == 1)
 		r->spread = 1;
 	else if (r->mesh) {
-		diag_error(d, f->at, "dispatch needs the type of its first result");
+		diag_error(d, E_RESULT_TYPE_NEEDED, f->at, "dispatch needs the type of its first result");
 		diag_note(d, DIAG_NOWHERE, "it says which mesh axis has the experts: `rows: f32[…@x, h], …`");
 		return false;
 	}
@@ -146,7 +146,7 @@ static bool check_experts(struct module *m, struct diag *d, const struct infer_d
 {
 	int64_t n;
 	if (!attrs_find(m, f->attrs, "num_experts")) {
-		diag_error(d, f->at, "dispatch needs num_experts=");
+		diag_error(d, E_ATTRIBUTE_MISSING, f->at, "dispatch needs num_experts=");
 		return false;
 	}
 	expr_id e = rule_attr_expr(m, d, f, "num_experts", 0);
@@ -155,10 +155,11 @@ static bool check_experts(struct module *m, struct diag *d, const struct infer_d
 	if (!expr_is_const(m, e, &n) || (n > 0 && n % ranks == 0))
 		return true;
 	if (n <= 0)
-		diag_error(d, f->at, "dispatch: num_experts= must be positive");
+		diag_error(d, E_ATTRIBUTE_VALUE, f->at, "dispatch: num_experts= must be positive");
 	else
-		diag_error(d, f->at, "dispatch: %lld experts cannot be spread evenly over %lld ranks",
-		           (long long)n, (long long)ranks);
+		diag_error(d, E_EXPERTS, f->at,
+		           "dispatch: %lld experts cannot be spread evenly over %lld ranks", (long long)n,
+		           (long long)ranks);
 	return false;
 }
 
@@ -168,7 +169,7 @@ bool rule_dispatch(struct module *m, struct diag *d, const struct infer_draft *f
 	int64_t ranks;
 	const struct domain *x = rule_operand_domain(m, f, 0);
 	if (!x->rank) {
-		rule_report(m, d, f, 0, "the tokens need at least one axis");
+		rule_report(m, d, E_OPERAND_RANK, f, 0, "the tokens need at least one axis");
 		return false;
 	}
 	expr_id tokens = x->axis[0].extent;
@@ -217,7 +218,7 @@ bool rule_combine(struct module *m, struct diag *d, const struct infer_draft *f,
 	mesh_id mesh;
 	int axis;
 	if (!x->rank) {
-		rule_report(m, d, f, 0, "the rows need at least one axis");
+		rule_report(m, d, E_OPERAND_RANK, f, 0, "the rows need at least one axis");
 		return false;
 	}
 	expr_id rows = x->axis[0].extent, one = expr_const(m, 1);
@@ -239,7 +240,7 @@ bool rule_combine(struct module *m, struct diag *d, const struct infer_draft *f,
 	if (!tokens)
 		return false;
 	if (!s && !attrs_find(m, f->attrs, "num_tokens")) {
-		diag_error(d, f->at, "combine needs num_tokens= or a result type");
+		diag_error(d, E_ATTRIBUTE_MISSING, f->at, "combine needs num_tokens= or a result type");
 		return false;
 	}
 	rule_shape_of_operand(m, f, 0, r);

@@ -18,7 +18,7 @@ bool rule_is_index(struct module *m, struct diag *d, const struct infer_draft *f
 	enum dtype t = (enum dtype)rule_operand_type(m, f, k)->dtype;
 	if (!dtype_is_float(t) && t != DTYPE_BOOL)
 		return true;
-	rule_report(m, d, f, k, what);
+	rule_report(m, d, E_OPERAND_DTYPE, f, k, what);
 	diag_note(d, DIAG_NOWHERE, "use cast");
 	return false;
 }
@@ -32,7 +32,7 @@ bool rule_take(struct module *m, struct diag *d, const struct infer_draft *f, st
 	if (!rule_is_index(m, d, f, 1, INDICES) || !rule_axis(m, d, f, from.rank, 0, &axis))
 		return false;
 	if (from.rank - 1 + index.rank > IR_MAX_LOGICAL) {
-		rule_report_pair(m, d, f, 0, 1, "the result has too many axes");
+		rule_report_pair(m, d, E_RESULT_TOO_LARGE, f, 0, 1, "the result has too many axes");
 		return false;
 	}
 	r->dtype = from.dtype;
@@ -53,8 +53,9 @@ static expr_id part_of(struct module *m, struct diag *d, const struct infer_draf
 	int64_t whole, parts = (int64_t)f->result_n;
 	if (!sizes) {
 		if (expr_is_const(m, n, &whole) && whole % parts) {
-			diag_error(d, f->at, "split: %lld elements are not cut into %lld equal parts",
-			           (long long)whole, (long long)parts);
+			diag_error(d, E_SPLIT_SIZES, f->at,
+			           "split: %lld elements are not cut into %lld equal parts", (long long)whole,
+			           (long long)parts);
 			diag_note(d, DIAG_NOWHERE, "state them: sizes=[3, 4]");
 			return 0;
 		}
@@ -62,8 +63,8 @@ static expr_id part_of(struct module *m, struct diag *d, const struct infer_draf
 		return e ? expr_canon(m, e) : 0;
 	}
 	if (sizes->kind != ATTR_EXPRS || sizes->n != f->result_n) {
-		diag_error(d, f->at, "split: sizes=[…] must have an extent for each of the %u results",
-		           f->result_n);
+		diag_error(d, E_SPLIT_SIZES, f->at,
+		           "split: sizes=[…] must have an extent for each of the %u results", f->result_n);
 		return 0;
 	}
 	expr_id sum = expr_const(m, 0);
@@ -71,7 +72,7 @@ static expr_id part_of(struct module *m, struct diag *d, const struct infer_draf
 		sum = expr_add(m, sum, sizes->u.exprs[k]);
 	sum = sum ? expr_canon(m, sum) : 0;
 	if (!sum || rule_is_less(m, sum, n) || rule_is_less(m, n, sum)) {
-		rule_report(m, d, f, 0, "sizes= must add up to the extent of the axis");
+		rule_report(m, d, E_SPLIT_SIZES, f, 0, "sizes= must add up to the extent of the axis");
 		return 0;
 	}
 	return sizes->u.exprs[f->result];
@@ -95,14 +96,14 @@ bool rule_topk(struct module *m, struct diag *d, const struct infer_draft *f, st
 	if (!rule_axis(m, d, f, r->rank, -1, &axis))
 		return false;
 	if (!attrs_find(m, f->attrs, "k")) {
-		diag_error(d, f->at, "topk needs k=");
+		diag_error(d, E_ATTRIBUTE_MISSING, f->at, "topk needs k=");
 		return false;
 	}
 	expr_id k = rule_attr_expr(m, d, f, "k", 0);
 	if (!k)
 		return false;
 	if (rule_is_less(m, k, zero) || rule_is_less(m, r->extent[axis], k)) {
-		rule_report(m, d, f, 0, "k= must lie within the axis");
+		rule_report(m, d, E_TOPK, f, 0, "k= must lie within the axis");
 		return false;
 	}
 	r->extent[axis] = k;
@@ -123,15 +124,15 @@ bool rule_one_hot(struct module *m, struct diag *d, const struct infer_draft *f,
 	if (!n)
 		return false;
 	if (!last && !attrs_find(m, f->attrs, "num_classes")) {
-		diag_error(d, f->at, "one_hot needs num_classes= or a result type");
+		diag_error(d, E_ATTRIBUTE_MISSING, f->at, "one_hot needs num_classes= or a result type");
 		return false;
 	}
 	if (rule_is_less(m, n, zero)) {
-		rule_report(m, d, f, 0, "num_classes= cannot be negative");
+		rule_report(m, d, E_ATTRIBUTE_VALUE, f, 0, "num_classes= cannot be negative");
 		return false;
 	}
 	if (r->rank == IR_MAX_LOGICAL) {
-		rule_report(m, d, f, 0, "the result has too many axes");
+		rule_report(m, d, E_RESULT_TOO_LARGE, f, 0, "the result has too many axes");
 		return false;
 	}
 	r->extent[r->rank++] = n;
@@ -144,7 +145,7 @@ bool rule_bitcast(struct module *m, struct diag *d, const struct infer_draft *f)
 	struct buf type = {0};
 	const char *why = NULL;
 	if (!x) {
-		diag_error(d, f->at, "bitcast: operand 1 must be a tensor");
+		diag_error(d, E_OPERAND_TENSOR, f->at, "bitcast: operand 1 must be a tensor");
 		return false;
 	}
 	enum dtype from = (enum dtype)x->dtype, to = (enum dtype)m->type.at[f->stated].dtype;
@@ -155,7 +156,8 @@ bool rule_bitcast(struct module *m, struct diag *d, const struct infer_draft *f)
 	if (!why)
 		return true;
 	ir_print_type(m, m->value.at[f->operand[0]].type, &type);
-	diag_error(d, f->at, "bitcast: %s: operand 1 is %s, the result %s", why, type.at, dtype_name(to));
+	diag_error(d, E_BITCAST, f->at, "bitcast: %s: operand 1 is %s, the result %s", why, type.at,
+	           dtype_name(to));
 	diag_note(d, DIAG_NOWHERE, "use cast to convert values");
 	buf_free(&type);
 	return false;

@@ -16,10 +16,11 @@ const struct type *rule_operand_type(struct module *m, const struct infer_draft 
 const struct domain *rule_operand_domain(struct module *m, const struct infer_draft *f, unsigned k);
 
 /* `what, operand 2 is f32[3, 4]` */
-void rule_report(struct module *m, struct diag *d, const struct infer_draft *f, unsigned k, const char *what);
+void rule_report(struct module *m, struct diag *d, enum diagnostic code, const struct infer_draft *f,
+                 unsigned k, const char *what);
 /* `what: operand 2 is f32[3, 4], operand 1 is f32[4, 4]` */
-void rule_report_pair(struct module *m, struct diag *d, const struct infer_draft *f, unsigned a, unsigned b,
-                      const char *what);
+void rule_report_pair(struct module *m, struct diag *d, enum diagnostic code, const struct infer_draft *f,
+                      unsigned a, unsigned b, const char *what);
 
 void rule_shape_of_operand(struct module *m, const struct infer_draft *f, unsigned k, struct infer_result *r);
 /* axis= of a tensor with rank axes, `otherwise` by default; false after reporting. */

@@ -21,23 +21,24 @@ const struct domain *rule_operand_domain(struct module *m, const struct infer_dr
 }
 
 /* `operand 2 is f32[3, 4] but operand 1 is f32[4, 4]` */
-void rule_report_pair(struct module *m, struct diag *d, const struct infer_draft *f, unsigned a, unsigned b,
-                      const char *what)
+void rule_report_pair(struct module *m, struct diag *d, enum diagnostic code, const struct infer_draft *f,
+                      unsigned a, unsigned b, const char *what)
 {
 	struct buf x = {0}, y = {0};
 	ir_print_type(m, m->value.at[f->operand[a]].type, &x);
 	ir_print_type(m, m->value.at[f->operand[b]].type, &y);
-	diag_error(d, f->at, "%s: %s: operand %u is %s, operand %u is %s", op_info[f->kind].hir, what, a + 1,
-	           x.at, b + 1, y.at);
+	diag_error(d, code, f->at, "%s: %s: operand %u is %s, operand %u is %s", op_info[f->kind].hir, what,
+	           a + 1, x.at, b + 1, y.at);
 	buf_free(&x);
 	buf_free(&y);
 }
 
-void rule_report(struct module *m, struct diag *d, const struct infer_draft *f, unsigned k, const char *what)
+void rule_report(struct module *m, struct diag *d, enum diagnostic code, const struct infer_draft *f,
+                 unsigned k, const char *what)
 {
 	struct buf x = {0};
 	ir_print_type(m, m->value.at[f->operand[k]].type, &x);
-	diag_error(d, f->at, "%s: %s, operand %u is %s", op_info[f->kind].hir, what, k + 1, x.at);
+	diag_error(d, code, f->at, "%s: %s, operand %u is %s", op_info[f->kind].hir, what, k + 1, x.at);
 	buf_free(&x);
 }
 
@@ -51,7 +52,8 @@ static bool same_dtypes(struct module *m, struct diag *d, const struct infer_dra
 		if (first < 0)
 			first = (int)k;
 		else if (t->dtype != rule_operand_type(m, f, (unsigned)first)->dtype) {
-			rule_report_pair(m, d, f, (unsigned)first, k, "operands must have one dtype");
+			rule_report_pair(m, d, E_OPERAND_DTYPE, f, (unsigned)first, k,
+			                 "operands must have one dtype");
 			diag_note(d, DIAG_NOWHERE, "there is no implicit promotion: use cast");
 			return false;
 		}
@@ -81,7 +83,7 @@ static bool broadcast_shapes(struct module *m, struct diag *d, const struct infe
 			if (expr_is_one(m, *e))
 				*e = mine;
 			else if (*e != mine && !expr_is_one(m, mine)) {
-				rule_report_pair(m, d, f, widest, k, "shapes differ");
+				rule_report_pair(m, d, E_SHAPES_DIFFER, f, widest, k, "shapes differ");
 				return false;
 			}
 		}
@@ -102,7 +104,8 @@ static bool rule_pointwise(struct module *m, struct diag *d, const struct infer_
 	const struct type *stated = f->stated ? &m->type.at[f->stated] : NULL;
 	if (f->kind == OP_CAST || f->kind == OP_BITCAST || f->kind == OP_FULL || !first) {
 		if (!stated) {
-			diag_error(d, f->at, "%s needs a result type", op_info[f->kind].hir);
+			diag_error(d, E_RESULT_TYPE_NEEDED, f->at, "%s needs a result type",
+			           op_info[f->kind].hir);
 			diag_note(d, DIAG_NOWHERE, "write `Y: f32[…] = %s(…)`", op_info[f->kind].hir);
 			return false;
 		}
@@ -119,7 +122,7 @@ static bool rule_pointwise(struct module *m, struct diag *d, const struct infer_
 	}
 	if (f->kind == OP_WHERE && rule_operand_type(m, f, 0) &&
 	    rule_operand_type(m, f, 0)->dtype != DTYPE_BOOL) {
-		rule_report(m, d, f, 0, "the condition must be bool");
+		rule_report(m, d, E_OPERAND_DTYPE, f, 0, "the condition must be bool");
 		return false;
 	}
 	r->dtype = op_info[f->kind].traits & TRAIT_BOOL ? DTYPE_BOOL : (enum dtype)first->dtype;
@@ -139,11 +142,11 @@ static bool rule_matmul(struct module *m, struct diag *d, const struct infer_dra
 {
 	const struct domain *a = rule_operand_domain(m, f, 0), *b = rule_operand_domain(m, f, 1);
 	if (a->rank < 2 || b->rank < 2) {
-		rule_report(m, d, f, a->rank < 2 ? 0 : 1, "operands need at least two axes");
+		rule_report(m, d, E_OPERAND_RANK, f, a->rank < 2 ? 0 : 1, "operands need at least two axes");
 		return false;
 	}
 	if (a->axis[a->rank - 1].extent != b->axis[b->rank - 2].extent) {
-		rule_report_pair(m, d, f, 0, 1, "the contracted extents differ");
+		rule_report_pair(m, d, E_CONTRACTION, f, 0, 1, "the contracted extents differ");
 		return false;
 	}
 	unsigned batch = (a->rank > b->rank ? a->rank : b->rank) - 2;
@@ -151,7 +154,7 @@ static bool rule_matmul(struct module *m, struct diag *d, const struct infer_dra
 		int ia = (int)a->rank - 2 - (int)batch + (int)i, ib = (int)b->rank - 2 - (int)batch + (int)i;
 		expr_id ea = ia >= 0 ? a->axis[ia].extent : 0, eb = ib >= 0 ? b->axis[ib].extent : 0;
 		if (ea && eb && ea != eb && !expr_is_one(m, ea) && !expr_is_one(m, eb)) {
-			rule_report_pair(m, d, f, 0, 1, "the batch extents differ");
+			rule_report_pair(m, d, E_CONTRACTION, f, 0, 1, "the batch extents differ");
 			return false;
 		}
 		r->extent[i] = !ea || (eb && expr_is_one(m, ea)) ? eb : ea;
@@ -168,19 +171,19 @@ static bool rule_linear(struct module *m, struct diag *d, const struct infer_dra
 	const struct domain *x = rule_operand_domain(m, f, 0), *w = rule_operand_domain(m, f, 1),
 	                    *b = rule_operand_domain(m, f, 2);
 	if (x->rank < 1) {
-		rule_report(m, d, f, 0, "the input needs at least one axis");
+		rule_report(m, d, E_OPERAND_RANK, f, 0, "the input needs at least one axis");
 		return false;
 	}
 	if (w->rank != 2) {
-		rule_report(m, d, f, 1, "the weight must be [n, k]");
+		rule_report(m, d, E_CONTRACTION, f, 1, "the weight must be [n, k]");
 		return false;
 	}
 	if (x->axis[x->rank - 1].extent != w->axis[1].extent) {
-		rule_report_pair(m, d, f, 0, 1, "the contracted extents differ");
+		rule_report_pair(m, d, E_CONTRACTION, f, 0, 1, "the contracted extents differ");
 		return false;
 	}
 	if (b && (b->rank != 1 || b->axis[0].extent != w->axis[0].extent)) {
-		rule_report_pair(m, d, f, 1, 2, "the bias must be [n]");
+		rule_report_pair(m, d, E_CONTRACTION, f, 1, 2, "the bias must be [n]");
 		return false;
 	}
 	rule_shape_of_operand(m, f, 0, r);
@@ -202,7 +205,7 @@ static bool rule_reduction(struct module *m, struct diag *d, const struct infer_
 	for (unsigned i = 0; a && i < (a->kind == ATTR_INTS ? a->n : 1); i++) {
 		int64_t k = a->kind == ATTR_INTS ? a->u.ints[i] : a->u.i;
 		if ((a->kind != ATTR_INTS && a->kind != ATTR_INT) || k >= o->rank || k < -(int64_t)o->rank) {
-			rule_report(m, d, f, 0, "axis= must name axes of the operand");
+			rule_report(m, d, E_AXIS_ATTRIBUTE, f, 0, "axis= must name axes of the operand");
 			return false;
 		}
 	}
@@ -223,7 +226,7 @@ static bool shape_attr(struct module *m, struct diag *d, const struct infer_draf
 	const struct attr *a = attrs_find(m, f->attrs, "shape");
 	const struct domain *s = f->stated ? &m->domain.at[m->type.at[f->stated].domain] : NULL;
 	if (!s && (!a || a->kind != ATTR_EXPRS)) {
-		diag_error(d, f->at, "%s needs its result shape", op_info[f->kind].hir);
+		diag_error(d, E_RESULT_TYPE_NEEDED, f->at, "%s needs its result shape", op_info[f->kind].hir);
 		diag_note(d, DIAG_NOWHERE, "write `%s(%s[m, n])` or state the result type",
 		          op_info[f->kind].hir, f->kind == OP_IOTA ? "" : "X, ");
 		return false;
@@ -256,7 +259,7 @@ static bool rule_reshape(struct module *m, struct diag *d, const struct infer_dr
 	int64_t a, b;
 	expr_id pa = product(m, o.extent, o.rank), pb = product(m, r->extent, r->rank);
 	if (pa && pb && pa != pb && expr_is_const(m, pa, &a) && expr_is_const(m, pb, &b)) {
-		rule_report(m, d, f, 0, "the number of elements changes");
+		rule_report(m, d, E_RESHAPE, f, 0, "the number of elements changes");
 		return false;
 	}
 	return true;
@@ -269,7 +272,7 @@ static bool rule_permute(struct module *m, struct diag *d, const struct infer_dr
 	const struct attr *a = attrs_find(m, f->attrs, "dims");
 	unsigned seen = 0;
 	if (!a || a->kind != ATTR_INTS || a->n != o->rank) {
-		rule_report(m, d, f, 0, "dims must list each axis once");
+		rule_report(m, d, E_PERMUTE, f, 0, "dims must list each axis once");
 		return false;
 	}
 	r->dtype = (enum dtype)rule_operand_type(m, f, 0)->dtype;
@@ -277,7 +280,7 @@ static bool rule_permute(struct module *m, struct diag *d, const struct infer_dr
 	for (unsigned i = 0; i < o->rank; i++) {
 		int64_t k = a->u.ints[i];
 		if (k < 0 || k >= o->rank || seen >> k & 1) {
-			rule_report(m, d, f, 0, "dims must list each axis once");
+			rule_report(m, d, E_PERMUTE, f, 0, "dims must list each axis once");
 			return false;
 		}
 		seen |= 1u << k;
@@ -293,7 +296,7 @@ bool rule_axis(struct module *m, struct diag *d, const struct infer_draft *f, un
 	int64_t k = a && a->kind == ATTR_INT ? a->u.i : a ? (int)rank : otherwise;
 	k = k < 0 ? k + rank : k;
 	if (k < 0 || k >= rank) {
-		rule_report(m, d, f, 0, "axis= must name an axis of the operand");
+		rule_report(m, d, E_AXIS_ATTRIBUTE, f, 0, "axis= must name an axis of the operand");
 		return false;
 	}
 	*out = (unsigned)k;
@@ -309,7 +312,7 @@ expr_id rule_attr_expr(struct module *m, struct diag *d, const struct infer_draf
 		return otherwise;
 	if (a->kind == ATTR_INT || a->kind == ATTR_EXPR)
 		return a->kind == ATTR_INT ? expr_const(m, a->u.i) : a->u.expr;
-	diag_error(d, f->at, "%s: %s= must be an integer", op_info[f->kind].hir, key);
+	diag_error(d, E_ATTRIBUTE_VALUE, f->at, "%s: %s= must be an integer", op_info[f->kind].hir, key);
 	return 0;
 }
 
@@ -322,7 +325,7 @@ bool rule_is_less(const struct module *m, expr_id a, expr_id b)
 bool rule_fits(struct module *m, struct diag *d, const struct infer_draft *f, expr_id extent)
 {
 	if (!extent)
-		rule_report(m, d, f, 0, "the result's extent does not fit in 64 bits");
+		rule_report(m, d, E_RESULT_TOO_LARGE, f, 0, "the result's extent does not fit in 64 bits");
 	return extent != 0;
 }
 
@@ -339,12 +342,12 @@ static bool rule_slice(struct module *m, struct diag *d, const struct infer_draf
 	if (!from || !to)
 		return false;
 	if (pad && (rule_is_less(m, from, zero) || rule_is_less(m, to, zero))) {
-		rule_report(m, d, f, 0, "before= and after= cannot be negative");
+		rule_report(m, d, E_SLICE_BOUNDS, f, 0, "before= and after= cannot be negative");
 		return false;
 	}
 	if (!pad &&
 	    (rule_is_less(m, from, zero) || rule_is_less(m, to, from) || rule_is_less(m, extent, to))) {
-		rule_report(m, d, f, 0, "start= and stop= must lie within the axis");
+		rule_report(m, d, E_SLICE_BOUNDS, f, 0, "start= and stop= must lie within the axis");
 		return false;
 	}
 	expr_id sum = pad ? expr_add(m, extent, from) : expr_op(m, EXPR_SUB, to, from);
@@ -366,7 +369,8 @@ static bool rule_cat(struct module *m, struct diag *d, const struct infer_draft 
 			if (o->rank != r->rank ||
 			    (i != axis && (rule_is_less(m, o->axis[i].extent, r->extent[i]) ||
 			                   rule_is_less(m, r->extent[i], o->axis[i].extent)))) {
-				rule_report_pair(m, d, f, 0, k, "shapes differ in more than the axis");
+				rule_report_pair(m, d, E_SHAPES_DIFFER, f, 0, k,
+				                 "shapes differ in more than the axis");
 				return false;
 			}
 		expr_id sum = expr_add(m, r->extent[axis], rule_operand_domain(m, f, k)->axis[axis].extent);
@@ -391,14 +395,15 @@ static bool rule_norm(struct module *m, struct diag *d, const struct infer_draft
 {
 	rule_shape_of_operand(m, f, 0, r);
 	if (!r->rank) {
-		rule_report(m, d, f, 0, "the operand needs at least one axis");
+		rule_report(m, d, E_OPERAND_RANK, f, 0, "the operand needs at least one axis");
 		return false;
 	}
 	for (unsigned k = 1; k < f->operand_n; k++) {
 		const struct domain *w = rule_operand_domain(m, f, k);
 		if (w->rank != 1 || rule_is_less(m, w->axis[0].extent, r->extent[r->rank - 1]) ||
 		    rule_is_less(m, r->extent[r->rank - 1], w->axis[0].extent)) {
-			rule_report_pair(m, d, f, 0, k, "weight and bias must be as long as the last axis");
+			rule_report_pair(m, d, E_SHAPES_DIFFER, f, 0, k,
+			                 "weight and bias must be as long as the last axis");
 			return false;
 		}
 	}
@@ -412,7 +417,7 @@ static bool rule_sdpa(struct module *m, struct diag *d, const struct infer_draft
 	if (q->rank < 2 || k->rank != q->rank || v->rank != q->rank ||
 	    q->axis[q->rank - 1].extent != k->axis[k->rank - 1].extent ||
 	    k->axis[k->rank - 2].extent != v->axis[v->rank - 2].extent) {
-		rule_report_pair(m, d, f, 0, 1, "q, k and v do not fit");
+		rule_report_pair(m, d, E_CONTRACTION, f, 0, 1, "q, k and v do not fit");
 		return false;
 	}
 	rule_shape_of_operand(m, f, 0, r);
@@ -434,7 +439,8 @@ static bool rule(struct module *m, struct diag *d, const struct infer_draft *f, 
 	uint32_t traits = op_info[f->kind].traits;
 	for (unsigned k = 0; k < f->operand_n && !(traits & TRAIT_POINTWISE); k++)
 		if (!f->operand[k]) {
-			diag_error(d, f->at, "%s: operand %u must be a tensor", op_info[f->kind].hir, k + 1);
+			diag_error(d, E_OPERAND_TENSOR, f->at, "%s: operand %u must be a tensor",
+			           op_info[f->kind].hir, k + 1);
 			return false;
 		}
 	if (traits & TRAIT_POINTWISE)
@@ -488,7 +494,7 @@ static bool rule(struct module *m, struct diag *d, const struct infer_draft *f, 
 			rule_shape_of_operand(m, f, 0, r);
 			return true;
 		}
-		diag_error(d, f->at, "%s needs a result type", op_info[f->kind].hir);
+		diag_error(d, E_RESULT_TYPE_NEEDED, f->at, "%s needs a result type", op_info[f->kind].hir);
 		return false;
 	}
 }
@@ -519,7 +525,8 @@ type_id infer_type(struct module *m, struct diag *d, const struct infer_draft *f
 	domain_begin(&b);
 	for (unsigned i = 0; i < r.rank; i++)
 		if (!r.extent[i] || domain_add_axis(&b, AXIS_ITER, r.extent[i]) < 0) {
-			diag_error(d, f->at, "%s: the result has too many axes or an extent overflows",
+			diag_error(d, E_RESULT_TOO_LARGE, f->at,
+			           "%s: the result has too many axes or an extent overflows",
 			           op_info[f->kind].hir);
 			return 0;
 		}
@@ -552,7 +559,7 @@ bool infer_check(struct module *m, struct diag *d, const struct infer_draft *f)
 	type_id i = infer_type(m, d, f);
 	if (i)
 		ir_print_type(m, i, &inferred);
-	diag_error(d, f->at, "%s gives %s, not %s", op_info[f->kind].hir,
+	diag_error(d, E_RESULT_TYPE_OTHER, f->at, "%s gives %s, not %s", op_info[f->kind].hir,
 	           inferred.at ? inferred.at : "another type", stated.at);
 	if (t.dtype != r.dtype)
 		diag_note(d, DIAG_NOWHERE, "use cast to change the dtype");

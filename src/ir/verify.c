@@ -25,8 +25,8 @@ static void fail(struct verifier *v, op_id op, const char *what)
 	struct buf text = {0};
 	if (op)
 		ir_print_statement(v->m, op, &text);
-	diag_error(v->d, op ? v->m->op.at[op].at : DIAG_NOWHERE, "verify: %s%s%s", what, op ? ": " : "",
-	           op ? text.at : "");
+	diag_error(v->d, E_VERIFY, op ? v->m->op.at[op].at : DIAG_NOWHERE, "verify: %s%s%s", what,
+	           op ? ": " : "", op ? text.at : "");
 	buf_free(&text);
 	v->errors++;
 }

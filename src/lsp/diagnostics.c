@@ -50,6 +50,7 @@ cJSON *feature_diagnostics(struct request *r)
 		cJSON_AddNumberToObject(one, "severity",
 		                        m->severity == DIAG_WARNING ? SEVERITY_WARNING : SEVERITY_ERROR);
 		cJSON_AddStringToObject(one, "source", "hirc");
+		cJSON_AddStringToObject(one, "code", m->number);
 		text.n = 0;
 		buf_puts(&text, m->text);
 		for (; i < x->message.n && x->message.at[i].severity == DIAG_NOTE; i++) {

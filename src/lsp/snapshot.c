@@ -14,6 +14,7 @@ void snapshot_keep(void *to, const struct diag_message *m)
 	                          .at = here ? m->at : DIAG_NOWHERE,
 	                          .length = m->length,
 	                          .text = arena_strndup(x->arena, m->text, strlen(m->text)),
+	                          .number = m->number,
 	                      });
 }
 

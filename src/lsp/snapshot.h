@@ -9,6 +9,7 @@ struct snapshot_message {
 	uint8_t severity;    /* enum diag_severity; a note belongs to the message before it */
 	uint32_t at, length; /* DIAG_NOWHERE: at no place */
 	char *text;          /* of the arena */
+	const char *number;  /* "E0203"; NULL: a note */
 };
 
 struct snapshot {

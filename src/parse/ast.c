@@ -114,7 +114,8 @@ ast_id ast_float(struct parser *p, struct parse_span at)
 	ast_id id = new_node(p, AST_FLOAT, at, name_of_text(p, at));
 	double value = strtod((const char *)p->text + at.at, NULL);
 	if (isinf(value))
-		diag_error_span(p->diag, at.at, at.end - at.at, "this number is too large");
+		diag_error_span(p->diag, E_NUMBER_TOO_LARGE, at.at, at.end - at.at,
+		                "this number is too large");
 	node(p, id)->value.f = value;
 	return id;
 }
@@ -234,7 +235,7 @@ static struct ast *parse(struct diag *d, struct source *s, bool shared)
 	if (s->size >= 3 && memcmp(s->text, "\xef\xbb\xbf", 3) == 0)
 		p.cursor += 3; /* a byte order mark */
 	if (hir_parse(&p) != 0 && diag_error_count(d) == 0)
-		diag_error(d, DIAG_NOWHERE, "the source could not be read");
+		diag_error(d, E_UNEXPECTED, DIAG_NOWHERE, "the source could not be read");
 	if (!a->root)
 		ast_finish(&p, ast_list(&p, AST_FILE, (struct parse_span){0, 0}, 0));
 	diag_set_source(d, former);

@@ -44,7 +44,7 @@ static int64_t number_of(struct parser *p, const char *head, struct parse_span a
 	int64_t number = 0;
 	for (; *c; c++)
 		if (number > INT32_MAX / 10 - 1) {
-			diag_error_span(p->diag, at.at, (uint32_t)strlen(head),
+			diag_error_span(p->diag, E_NUMBER_TOO_LARGE, at.at, (uint32_t)strlen(head),
 			                "the number of this axis is too large");
 			return 0;
 		} else {
@@ -114,7 +114,7 @@ void ast_hirc_version(struct parser *p, struct parse_span at, int64_t version)
 {
 	if (version == PARSE_HIRC_VERSION)
 		return;
-	diag_error_span(p->diag, at.at, at.end - at.at,
+	diag_error_span(p->diag, E_SECTION_VERSION, at.at, at.end - at.at,
 	                "the section is of version %" PRId64 "; this hirc reads version %d", version,
 	                PARSE_HIRC_VERSION);
 	p->cursor = p->limit; /* what follows means who knows what */
@@ -124,7 +124,7 @@ ast_id ast_transform(struct parser *p, ast_id lines, ast_id line)
 {
 	if (!node(p, lines)->first) {
 		struct parse_span at = span_of(p, line);
-		diag_error_span(p->diag, at.at, at.end - at.at,
+		diag_error_span(p->diag, E_PRINTED_ALONE, at.at, at.end - at.at,
 		                "this line belongs to a tensor, but none is before it");
 		return lines;
 	}
@@ -144,7 +144,8 @@ ast_id ast_swizzle(struct parser *p, struct parse_span at, ast_id out, ast_id sw
 	                  strcmp(names_text(p->ast->names, node(p, key)->name), "parallelType") == 0;
 	uint32_t name = names_intern_z(p->ast->names, "swizzle1d");
 	if (!is_swizzle) {
-		diag_error_span(p->diag, c->at, c->end - c->at, "expected Swizzle1D(axis, parallelType=…)");
+		diag_error_span(p->diag, E_PRINTED_TRANSFORM, c->at, c->end - c->at,
+		                "expected Swizzle1D(axis, parallelType=…)");
 		return ast_make(p, AST_XF_LINE, at, name, out);
 	}
 	ast_id type = node(p, key)->first;

@@ -11,10 +11,10 @@ static struct ast_node *node(struct parser *p, ast_id id)
 	return &p->ast->nodes.at[id];
 }
 
-static void refuse(struct parser *p, ast_id at, const char *message)
+static void refuse(struct parser *p, enum diagnostic code, ast_id at, const char *message)
 {
 	const struct ast_node *n = node(p, at);
-	diag_error_span(p->diag, n->at, n->end - n->at, "%s", message);
+	diag_error_span(p->diag, code, n->at, n->end - n->at, "%s", message);
 }
 
 ast_id ast_define(struct parser *p, struct parse_span at, ast_id targets, ast_id expr, ast_id as,
@@ -22,7 +22,8 @@ ast_id ast_define(struct parser *p, struct parse_span at, ast_id targets, ast_id
 {
 	ast_each (p->ast, t, targets)
 		if (node(p, t)->kind == AST_CALL)
-			refuse(p, t, "a call cannot be defined; '<-' writes to what it gives");
+			refuse(p, E_DEFINE_OR_WRITE, t,
+			       "a call cannot be defined; '<-' writes to what it gives");
 	return ast_flag(p, ast_make(p, AST_DEF, at, 0, targets, expr, as), flags);
 }
 
@@ -31,7 +32,8 @@ ast_id ast_write(struct parser *p, struct parse_span at, ast_id targets, ast_id 
 	ast_each (p->ast, t, targets) {
 		struct ast_node *n = node(p, t);
 		if (n->kind == AST_RESULT && n->first)
-			refuse(p, t, "what is written has its type already: '=' defines, '<-' writes");
+			refuse(p, E_DEFINE_OR_WRITE, t,
+			       "what is written has its type already: '=' defines, '<-' writes");
 		if (n->kind == AST_RESULT) {
 			n->kind = AST_NAME;
 			n->first = 0;
@@ -45,11 +47,11 @@ ast_id ast_export(struct parser *p, struct parse_span at, ast_id targets)
 {
 	const struct ast_node *list = node(p, targets), *only = node(p, list->first);
 	if (list->first != list->value.last)
-		refuse(p, targets, "several outputs in one statement need '= …'");
+		refuse(p, E_OUTPUT_FORM, targets, "several outputs in one statement need '= …'");
 	else if (only->kind != AST_RESULT)
-		refuse(p, list->first, "an output is a name");
+		refuse(p, E_OUTPUT_FORM, list->first, "an output is a name");
 	else if (only->first)
-		refuse(p, list->first,
+		refuse(p, E_OUTPUT_FORM, list->first,
 		       "an output with a type needs '= …'; without, it names what is defined already");
 	ast_id id = ast_leaf(p, AST_EXPORT, at, only->kind == AST_RESULT ? only->name : 0);
 	vec_push(&p->ast->exports, id);
@@ -89,7 +91,7 @@ ast_id ast_input(struct parser *p, struct parse_span at, uint32_t name, ast_id t
 ast_id ast_hold(struct parser *p, ast_id file, ast_id program)
 {
 	if (p->held) {
-		diag_error(p->diag, node(p, program)->at, "a file holds one program");
+		diag_error(p->diag, E_PROGRAMS_SEVERAL, node(p, program)->at, "a file holds one program");
 		diag_note(p->diag, node(p, p->held)->at, "the first one is here");
 		return file;
 	}

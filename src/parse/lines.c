@@ -53,7 +53,8 @@ static void open_bracket(struct parser *p, struct parse_token *t, char kind)
 	}
 	p->lost++;
 	if (!p->panic)
-		diag_error(p->diag, t->span.at, "brackets nest deeper than %d", PARSE_MAX_NESTING);
+		diag_error(p->diag, E_TEXT_TOO_DEEP, t->span.at, "brackets nest deeper than %d",
+		           PARSE_MAX_NESTING);
 	t->token = TOK_HIR_error;
 }
 
@@ -214,7 +215,7 @@ static void indent(struct parser *p, struct parse_token *t)
 		p->columns--;
 		if (!closes && column > top[-1]) {
 			if (!p->panic)
-				diag_error(p->diag, t->span.at,
+				diag_error(p->diag, E_INDENTATION, t->span.at,
 				           "this line begins in column %u: no open block does", column + 1);
 			t->line_start = t->span.at - top[-1];
 		}
@@ -227,7 +228,8 @@ static void indent(struct parser *p, struct parse_token *t)
 			return;
 		}
 		if (!p->panic)
-			diag_error(p->diag, t->span.at, "blocks nest deeper than %d", PARSE_MAX_NESTING);
+			diag_error(p->diag, E_TEXT_TOO_DEEP, t->span.at, "blocks nest deeper than %d",
+			           PARSE_MAX_NESTING);
 		t->token = TOK_HIR_error;
 	}
 }
@@ -254,12 +256,12 @@ static void close_all(struct parser *p, struct parse_token *t)
 		p->columns--;
 		t->token = TOK_DEDENT;
 	} else if (p->mode == MODE_BODY) {
-		diag_error(p->diag, p->container_at, unclosed);
+		diag_error(p->diag, E_UNCLOSED, p->container_at, unclosed);
 		p->mode = MODE_SECTIONS;
 		t->token = TOK_CONTAINER_CLOSE;
 	} else if (p->blocks) {
 		drop_brackets(p);
-		diag_error(p->diag, p->bracket[p->brackets - 1].at, unclosed);
+		diag_error(p->diag, E_UNCLOSED, p->bracket[p->brackets - 1].at, unclosed);
 		p->brackets--;
 		p->blocks--;
 		t->token = TOK_BLOCK_CLOSE;

@@ -120,7 +120,8 @@ void nv_append(struct nv_reader *r, op_id op);
 void nv_region(struct nv_reader *r, region_id g, ast_id body);
 bool nv_is(struct nv_reader *r, ast_id id, enum ast_kind kind);
 bool nv_is_name(struct nv_reader *r, ast_id id, const char *text);
-bool nv_refuse(struct nv_reader *r, ast_id node, const char *message); /* reports; false */
+bool nv_refuse(struct nv_reader *r, enum diagnostic code, ast_id node,
+               const char *message); /* reports; false */
 /* The tensor that a statement's result is, and its value where that is bound: then it is written. */
 bool nv_result(struct nv_reader *r, ast_id node, struct nv_tensor **t, value_id *bound);
 value_id nv_define(struct nv_reader *r, struct nv_tensor *t, uint32_t at);

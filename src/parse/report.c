@@ -217,7 +217,8 @@ void report_unexpected(struct parser *p, const int *expected, unsigned n)
 		else
 			put_token(&message, (int)(i - e.phrases) + 256);
 	}
-	diag_error_span(p->diag, p->last->span.at, p->last->span.end - p->last->span.at, "%s", message.at);
+	diag_error_span(p->diag, E_UNEXPECTED, p->last->span.at, p->last->span.end - p->last->span.at, "%s",
+	                message.at);
 	buf_free(&message);
 	add_notes(p, &all);
 }
@@ -230,13 +231,14 @@ void report_parser_failure(struct parser *p, struct parse_span at)
 void report_too_deep(struct parser *p, struct parse_span at)
 {
 	if (!p->too_deep)
-		diag_error(p->diag, at.at, "nesting deeper than %d", PARSE_MAX_HEIGHT);
+		diag_error(p->diag, E_TEXT_TOO_DEEP, at.at, "nesting deeper than %d", PARSE_MAX_HEIGHT);
 	p->too_deep = true;
 }
 
 void report_too_large(struct parser *p, struct parse_span at)
 {
 	if (!p->too_large)
-		diag_error(p->diag, at.at, "the program has more than %d nodes", PARSE_MAX_NODES);
+		diag_error(p->diag, E_PROGRAM_TOO_LARGE, at.at, "the program has more than %d nodes",
+		           PARSE_MAX_NODES);
 	p->too_large = true;
 }

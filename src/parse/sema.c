@@ -32,9 +32,11 @@ static bool is_being_read(struct sema *s, const struct sema_define *define, uint
 	for (unsigned i = 0; i < s->reading_n; i++)
 		again |= s->reading[i] == define;
 	if (again)
-		diag_error(s->d, at, "the definition of '%s' by -D uses itself", define->name);
+		diag_error(s->d, E_DEFINITION_CIRCLE, at, "the definition of '%s' by -D uses itself",
+		           define->name);
 	else if (s->reading_n == SEMA_MAX_DEFINES)
-		diag_error(s->d, at, "more than %d -D use each other", SEMA_MAX_DEFINES);
+		diag_error(s->d, E_DEFINITIONS_TOO_DEEP, at, "more than %d -D use each other",
+		           SEMA_MAX_DEFINES);
 	return again || s->reading_n == SEMA_MAX_DEFINES;
 }
 
@@ -83,7 +85,7 @@ static void predefine_np(struct sema *s)
 	if (given && expr_is_const(s->m, given, NULL))
 		s->entry.at[s->entry.n - 1].id = given;
 	else if (given)
-		diag_error(s->d, DIAG_NOWHERE, "-D np: np is a number");
+		diag_error(s->d, E_OPTION_VALUE, DIAG_NOWHERE, "-D np: np is a number");
 }
 
 static void collect_index_definitions(struct sema *s, ast_id container)
@@ -112,7 +114,8 @@ static void build_file(struct sema *s)
 	}
 	if (!program) {
 		if (diag_error_count(s->d) == before) {
-			diag_error(s->d, DIAG_NOWHERE, "'%s' holds no program", s->a->source->name);
+			diag_error(s->d, E_PROGRAM_NONE, DIAG_NOWHERE, "'%s' holds no program",
+			           s->a->source->name);
 			diag_note(s->d, DIAG_NOWHERE, "write `program NAME on MESH { … }`");
 		}
 		return;
@@ -130,7 +133,7 @@ static void mark_groups(struct sema *s)
 	struct ir_coalesce_fault f;
 	if (ir_coalesce_mark(s->m, &f))
 		return;
-	diag_error(s->d, s->m->op.at[f.op].at, "%s", f.rule);
+	diag_error(s->d, E_GROUP_RULE, s->m->op.at[f.op].at, "%s", f.rule);
 	if (f.other)
 		diag_note(s->d, s->m->op.at[f.other].at, "%s", f.other_is);
 }

@@ -75,7 +75,8 @@ static bool host_operand(struct sema *s, struct call *c, ast_id e)
 	if (c->kind == OP_DEALLOCATE) {
 		value_id v = name ? sema_find_tensor(s, name) : 0;
 		if (!v && !name)
-			diag_error_span(s->d, n->at, n->end - n->at, "deallocate takes the name of a buffer");
+			diag_error_span(s->d, E_OPERAND_NAME, n->at, n->end - n->at,
+			                "deallocate takes the name of a buffer");
 		else if (!v)
 			sema_unknown_tensor(s, name, n->at);
 		return v && sema_is_visible(s, v, name, n->at) &&
@@ -92,8 +93,8 @@ static bool host_operand(struct sema *s, struct call *c, ast_id e)
 		                      e); /* known at the end of the program */
 	}
 	struct suggest g = suggest_start(name ? names_text(s->m->names, name) : "");
-	diag_error_span(s->d, n->at, n->end - n->at, "%s names a statement that was given a name with `as`",
-	                op_info[c->kind].hir);
+	diag_error_span(s->d, E_OPERAND_NAME, n->at, n->end - n->at,
+	                "%s names a statement that was given a name with `as`", op_info[c->kind].hir);
 	for (name_id i = 0; name && i < s->statement_of.n; i++)
 		if (s->statement_of.at[i])
 			suggest_try(&g, names_text(s->m->names, i));
@@ -108,7 +109,8 @@ bool call_read_arguments(struct sema *s, struct call *c)
 		if (n->kind == AST_KEY) {
 			ast_id *special = special_key(c, ast_text(s->a, child));
 			if (special && *special) {
-				diag_error(s->d, n->at, "%s= is given twice", ast_text(s->a, child));
+				diag_error(s->d, E_ATTRIBUTE_TWICE, n->at, "%s= is given twice",
+				           ast_text(s->a, child));
 				return false;
 			}
 			if (special)
@@ -154,7 +156,7 @@ bool call_check_arity(struct sema *s, struct call *c)
 	unsigned n = c->read_n - has_positional_index(c);
 	for (unsigned i = 0; i < n && !call_is_host(c->kind) && c->kind != OP_EXTERN; i++)
 		if (c->read[i].role != ROLE_READ && !(info->traits & TRAIT_POINTWISE)) {
-			diag_error(s->d, ast_at(s->a, c->node)->at,
+			diag_error(s->d, E_OPERAND_TENSOR, ast_at(s->a, c->node)->at,
 			           "%s: operand %u must be a tensor, not a number", info->hir, i + 1);
 			return false;
 		}
@@ -162,18 +164,19 @@ bool call_check_arity(struct sema *s, struct call *c)
 		unsigned want = c->kind == OP_SHARE_MEM_HANDLES || c->kind == OP_POST ? 0 : 1;
 		if (want ? c->read_n == 1 : c->read_n > 0)
 			return true;
-		diag_error(s->d, ast_at(s->a, c->node)->at,
+		diag_error(s->d, E_OPERAND_COUNT, ast_at(s->a, c->node)->at,
 		           want ? "%s takes one operand" : "%s takes at least one statement", info->hir);
 		return false;
 	}
 	if (n >= info->min_reads && n <= info->max_reads)
 		return true;
 	if (info->min_reads == info->max_reads)
-		diag_error(s->d, ast_at(s->a, c->node)->at, "%s takes %u operand%s, not %u", info->hir,
-		           info->min_reads, info->min_reads == 1 ? "" : "s", n);
+		diag_error(s->d, E_OPERAND_COUNT, ast_at(s->a, c->node)->at, "%s takes %u operand%s, not %u",
+		           info->hir, info->min_reads, info->min_reads == 1 ? "" : "s", n);
 	else
-		diag_error(s->d, ast_at(s->a, c->node)->at, "%s takes %u to %u operands, not %u", info->hir,
-		           info->min_reads, info->max_reads, n);
+		diag_error(s->d, E_OPERAND_COUNT, ast_at(s->a, c->node)->at,
+		           "%s takes %u to %u operands, not %u", info->hir, info->min_reads, info->max_reads,
+		           n);
 	return false;
 }
 
@@ -198,7 +201,8 @@ bool call_push_special(struct sema *s, struct call *c)
 		if (!wants[i].wanted)
 			continue;
 		if (!wants[i].e) {
-			diag_error(s->d, at, "%s needs %s=", op_info[c->kind].hir, wants[i].key);
+			diag_error(s->d, E_ATTRIBUTE_MISSING, at, "%s needs %s=", op_info[c->kind].hir,
+			           wants[i].key);
 			return false;
 		}
 		if (!call_push_scalar(s, c, wants[i].e))

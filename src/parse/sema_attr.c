@@ -9,8 +9,8 @@ static bool ints_of(struct sema *s, ast_id tuple, struct attr *a)
 	uint32_t n = 0;
 	ast_each (s->a, child, tuple)
 		if (n++ == IR_MAX_OPERANDS) {
-			diag_error(s->d, ast_at(s->a, child)->at, "a list of numbers has at most %d",
-			           IR_MAX_OPERANDS);
+			diag_error(s->d, E_STATEMENT_LIMIT, ast_at(s->a, child)->at,
+			           "a list of numbers has at most %d", IR_MAX_OPERANDS);
 			return false;
 		}
 	int64_t *list = arena_new_array(s->m->arena, int64_t, n + 1);
@@ -31,13 +31,13 @@ static bool exprs_of(struct sema *s, ast_id list, struct attr *a)
 		bool is_axis = ast_at(s->a, child)->kind == AST_AXIS;
 		ast_id extent = is_axis ? ast_at(s->a, child)->first : child;
 		if (is_axis && ast_at(s->a, extent)->next) {
-			diag_error(s->d, ast_at(s->a, child)->at,
+			diag_error(s->d, E_PLACEMENT_MISPLACED, ast_at(s->a, child)->at,
 			           "a placement stands in the type of the result, not here");
 			return false;
 		}
 		if (a->n == IR_MAX_LOGICAL) {
-			diag_error(s->d, ast_at(s->a, child)->at, "a tensor has at most %d axes",
-			           IR_MAX_LOGICAL);
+			diag_error(s->d, E_AXES_LIMIT, ast_at(s->a, child)->at,
+			           "a tensor has at most %d axes", IR_MAX_LOGICAL);
 			return false;
 		}
 		if (!(copy[a->n] = sema_extent(s, extent)))
@@ -90,12 +90,13 @@ bool call_attr_value(struct sema *s, ast_id value, struct attr *a)
 bool call_may_add_attr(struct sema *s, const struct call *c, const struct attr *a, ast_id node)
 {
 	if (c->attr_n == MAX_ATTRS) {
-		diag_error(s->d, ast_at(s->a, node)->at, "an operation has at most %d attributes", MAX_ATTRS);
+		diag_error(s->d, E_STATEMENT_LIMIT, ast_at(s->a, node)->at,
+		           "an operation has at most %d attributes", MAX_ATTRS);
 		return false;
 	}
 	for (unsigned i = 0; i < c->attr_n; i++)
 		if (c->attr[i].key == a->key) {
-			diag_error(s->d, ast_at(s->a, node)->at, "%s= is given twice",
+			diag_error(s->d, E_ATTRIBUTE_TWICE, ast_at(s->a, node)->at, "%s= is given twice",
 			           names_text(s->m->names, a->key));
 			return false;
 		}
@@ -120,8 +121,8 @@ static bool takes_attr(struct sema *s, const struct call *c, ast_id key)
 	if (c->kind == OP_NONE || *known == '*' || has_word(known, name))
 		return true;
 	struct suggest g = suggest_start(name);
-	diag_error_span(s->d, ast_at(s->a, key)->at, (uint32_t)strlen(name), "%s takes no attribute '%s'",
-	                op_info[c->kind].hir, name);
+	diag_error_span(s->d, E_ATTRIBUTE_UNKNOWN, ast_at(s->a, key)->at, (uint32_t)strlen(name),
+	                "%s takes no attribute '%s'", op_info[c->kind].hir, name);
 	for (const char *at = known; *at;) {
 		size_t n = strcspn(at, " ");
 		snprintf(word, sizeof word, "%.*s", (int)n, at);
@@ -149,8 +150,8 @@ bool call_push_attr(struct sema *s, struct call *c, ast_id key)
 		if (!strcmp(value, "false"))
 			return true; /* the default is not stored */
 		if (strcmp(value, "true")) {
-			diag_error(s->d, ast_at(s->a, ast_at(s->a, key)->first)->at, "%s= is true or false",
-			           ast_text(s->a, key));
+			diag_error(s->d, E_ATTRIBUTE_VALUE, ast_at(s->a, ast_at(s->a, key)->first)->at,
+			           "%s= is true or false", ast_text(s->a, key));
 			return false;
 		}
 	}

@@ -28,7 +28,7 @@ void nv_allocate(struct nv_reader *r, ast_id stmt, ast_id target, ast_id call)
 		struct type x = s->m->type.at[t->type];
 		t->type = type_make(s->m, (enum dtype)x.dtype, MEMORY_SYMMETRIC, x.mesh, x.domain);
 	} else if (memory && !nv_is_name(r, memory, "global") && !nv_is_name(r, memory, "register")) {
-		nv_refuse(r, memory, "mem_type= is global, symmetric or register");
+		nv_refuse(r, E_MEMORY_UNKNOWN, memory, "mem_type= is global, symmetric or register");
 	}
 	attrs_id attrs = 0;
 	name_id yes = names_intern_z(s->m->names, "true");
@@ -76,17 +76,20 @@ void nv_symmetric_view(struct nv_reader *r, ast_id stmt, ast_id target, ast_id c
 	if (!nv_result(r, target, &t, &bound))
 		return;
 	if (bound) {
-		diag_error(s->d, ast_at(s->a, target)->at, "%s is defined twice", ast_text(s->a, target));
+		diag_error(s->d, E_DEFINED_TWICE, ast_at(s->a, target)->at, "%s is defined twice",
+		           ast_text(s->a, target));
 		return;
 	}
 	attrs_id attrs = nv_attrs(r, OP_SYMMETRIC_VIEW, call, (const char *const[]){NULL});
 	value_id v = nv_define(r, t, ast_at(s->a, target)->at);
 	if (!from)
-		nv_refuse(r, call, "SymmetricContiguousView has one operand");
+		nv_refuse(r, E_OPERAND_COUNT, call, "SymmetricContiguousView has one operand");
 	else if (value_type(s->m, from)->memory != MEMORY_SYMMETRIC)
-		nv_refuse(r, operand, "the operand of a SymmetricContiguousView is in symmetric memory");
+		nv_refuse(r, E_SYMMETRIC, operand,
+		          "the operand of a SymmetricContiguousView is in symmetric memory");
 	else if (!infer_symmetric_axes(s->m, s->m->value.at[from].type, s->m->value.at[v].type, axes))
-		nv_refuse(r, target, "this is not the operand with one mesh axis' blocks side by side");
+		nv_refuse(r, E_SYMMETRIC, target,
+		          "this is not the operand with one mesh axis' blocks side by side");
 	if (!from)
 		return;
 	struct ir_use use[] = {{ROLE_DEF, v}, {ROLE_READ, from}};
@@ -110,12 +113,13 @@ void nv_view(struct nv_reader *r, ast_id stmt, ast_id target, ast_id call, bool 
 	if (!nv_result(r, target, &t, &bound))
 		return;
 	if (bound) {
-		diag_error(s->d, ast_at(s->a, target)->at, "%s is defined twice", ast_text(s->a, target));
+		diag_error(s->d, E_DEFINED_TWICE, ast_at(s->a, target)->at, "%s is defined twice",
+		           ast_text(s->a, target));
 		return;
 	}
 	int k = from && axis && nv_is(r, axis, AST_ID) ? logical_axis(r, from, axis) : -1;
 	if (from && axis && k < 0)
-		nv_refuse(r, axis, "this is no logical axis of the tensor");
+		nv_refuse(r, E_AXIS_ATTRIBUTE, axis, "this is no logical axis of the tensor");
 	scalar_id at_index = index ? nv_scalar(r, index) : 0;
 	if (!from || !at_index || (select && k < 0)) {
 		nv_define(r, t, ast_at(s->a, target)->at); /* so that uses do not fail too */

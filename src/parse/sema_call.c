@@ -40,8 +40,9 @@ static bool read_call(struct sema *s, ast_id expr, struct call *c)
 		if (!sema_operand(s, expr, &use))
 			return false;
 		if (use.role != ROLE_READ) {
-			diag_error_span(s->d, n->at, n->end - n->at, "'%s' is a number; write full(%s)",
-			                ast_text(s->a, expr), ast_text(s->a, expr));
+			diag_error_span(s->d, E_NAME_OF_OTHER_KIND, n->at, n->end - n->at,
+			                "'%s' is a number; write full(%s)", ast_text(s->a, expr),
+			                ast_text(s->a, expr));
 			return false;
 		}
 		return call_push_read(s, c, use, expr);
@@ -61,12 +62,13 @@ static bool read_call(struct sema *s, ast_id expr, struct call *c)
 	case AST_FLOAT: {
 		const char *text = s->a->source->text + n->at;
 		int length = (int)(n->end - n->at);
-		diag_error_span(s->d, n->at, (uint32_t)length, "'%.*s' is a number; write full(%.*s)", length,
-		                text, length, text);
+		diag_error_span(s->d, E_NAME_OF_OTHER_KIND, n->at, (uint32_t)length,
+		                "'%.*s' is a number; write full(%.*s)", length, text, length, text);
 		return false;
 	}
 	default:
-		diag_error_span(s->d, n->at, n->end - n->at, "an operation is expected here");
+		diag_error_span(s->d, E_OPERATION_EXPECTED, n->at, n->end - n->at,
+		                "an operation is expected here");
 		return false;
 	}
 	if (n->flags & AST_EXTERN) {
@@ -102,18 +104,19 @@ static bool check_results(struct sema *s, const struct call *c, const struct sem
 	if (is_statement_only(c->kind) || c->kind == OP_EXTERN)
 		return true;
 	if (c->kind == OP_GET_CURRENT_STREAM)
-		diag_error(s->d, at, "get_current_stream gives a stream: `s = get_current_stream()`");
+		diag_error(s->d, E_STREAM_RESULT, at,
+		           "get_current_stream gives a stream: `s = get_current_stream()`");
 	else if (bound && c->kind == OP_ALLOCATE)
-		diag_error(s->d, at, "allocate makes a new buffer: `A: f32[8] = allocate()`");
+		diag_error(s->d, E_RESULT_FORM, at, "allocate makes a new buffer: `A: f32[8] = allocate()`");
 	else if (bound && op_info[c->kind].traits & TRAIT_VIEW)
-		diag_error(s->d, at, "%s copies nothing, so it cannot be written: `<- set(%s(…))` copies",
-		           name, name);
+		diag_error(s->d, E_RESULT_FORM, at,
+		           "%s copies nothing, so it cannot be written: `<- set(%s(…))` copies", name, name);
 	else if (!n)
-		diag_error(s->d, at, "the result of %s needs a name: `Y = %s(…)`", name, name);
+		diag_error(s->d, E_RESULT_FORM, at, "the result of %s needs a name: `Y = %s(…)`", name, name);
 	else if (want && n != want && want == 1)
-		diag_error(s->d, at, "%s has one result, not %u", name, n);
+		diag_error(s->d, E_RESULT_COUNT, at, "%s has one result, not %u", name, n);
 	else if (want && n != want)
-		diag_error(s->d, at, "%s has %u results, not %u", name, want, n);
+		diag_error(s->d, E_RESULT_COUNT, at, "%s has %u results, not %u", name, want, n);
 	else
 		return true;
 	return false;
@@ -141,7 +144,8 @@ static op_id statement(struct sema *s, ast_id expr, const struct sema_result *re
 	value_id received = 0;
 	if (c.kind == OP_RECV) {
 		if (c.read_n != 1 || c.read[0].role != ROLE_READ || !ir_is_bound(s->m, c.read[0].id)) {
-			diag_error(s->d, at, "recv takes the buffer it writes: `recv(b, peer=1)`");
+			diag_error(s->d, E_RESULT_FORM, at,
+			           "recv takes the buffer it writes: `recv(b, peer=1)`");
 			return 0;
 		}
 		received = c.read[0].id;
@@ -150,7 +154,7 @@ static op_id statement(struct sema *s, ast_id expr, const struct sema_result *re
 	if (is_statement_only(c.kind)) {
 		if (result_n > 1 ||
 		    (result_n == 1 && (result[0].name || result[0].bound || result[0].type))) {
-			diag_error(s->d, at, "%s has no result", op_info[c.kind].hir);
+			diag_error(s->d, E_RESULT_COUNT, at, "%s has no result", op_info[c.kind].hir);
 			return 0;
 		}
 		result_n = 0;
@@ -178,7 +182,7 @@ static op_id statement(struct sema *s, ast_id expr, const struct sema_result *re
 	if (c.kind == OP_SYMMETRIC_VIEW && !call_check_symmetric(s, &c, &draft))
 		return 0;
 	if (result_n > IR_MAX_RESULTS) {
-		diag_error(s->d, at, "a statement has at most %d results", IR_MAX_RESULTS);
+		diag_error(s->d, E_STATEMENT_LIMIT, at, "a statement has at most %d results", IR_MAX_RESULTS);
 		return 0;
 	}
 	draft.result_n = result_n;
@@ -224,7 +228,8 @@ static op_id statement(struct sema *s, ast_id expr, const struct sema_result *re
 			sema_define_statement(s, as, op, at);
 	}
 	if (as && !(traits & (TRAIT_COLLECTIVE | TRAIT_P2P | TRAIT_ASYNC))) {
-		diag_error(s->d, at, "`as` names a Communication; %s is none", op_info[c.kind].hir);
+		diag_error(s->d, E_AS_NAME, at, "`as` names a Communication; %s is none",
+		           op_info[c.kind].hir);
 		return 0;
 	}
 	if (c.kind == OP_PACK || c.kind == OP_UNPACK)
@@ -251,8 +256,8 @@ op_id sema_call(struct sema *s, ast_id expr, const struct sema_result *result, u
                 uint32_t at, value_id *out)
 {
 	if (s->calls == SEMA_MAX_CALLS) {
-		diag_error(s->d, ast_at(s->a, expr)->at, "operations are nested deeper than %d",
-		           SEMA_MAX_CALLS);
+		diag_error(s->d, E_TEXT_TOO_DEEP, ast_at(s->a, expr)->at,
+		           "operations are nested deeper than %d", SEMA_MAX_CALLS);
 		diag_note(s->d, DIAG_NOWHERE, "give a part of them a name: `A = …`");
 		return 0;
 	}
@@ -260,7 +265,7 @@ op_id sema_call(struct sema *s, ast_id expr, const struct sema_result *result, u
 	op_id op = statement(s, expr, result, result_n, as, at, out);
 	s->calls--;
 	if (!op && diag_error_count(s->d) == s->errors) /* never drop a statement without a word */
-		diag_error(s->d, ast_at(s->a, expr)->at,
+		diag_error(s->d, E_RESULT_TYPE_NEEDED, ast_at(s->a, expr)->at,
 		           "no type can be found for the results of this: state them");
 	return op;
 }

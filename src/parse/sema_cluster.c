@@ -43,10 +43,11 @@ void sema_cost_tables(struct sema *s, ast_id attrs, attrs_id *out)
 		uint32_t at = ast_at(s->a, key_of(s, attrs, l->at[i].key))->at;
 		enum op_kind kind = op_by_hir(name);
 		if (kind == OP_NONE || !(op_info[kind].traits & TRAIT_COLLECTIVE)) {
-			diag_error_span(s->d, at, (uint32_t)strlen(name), "'%s' is no collective", name);
+			diag_error_span(s->d, E_COLLECTIVE_UNKNOWN, at, (uint32_t)strlen(name),
+			                "'%s' is no collective", name);
 			right = false;
 		} else if ((error = table_error(&l->at[i]))) {
-			diag_error_span(s->d, at, (uint32_t)strlen(name), "%s", error);
+			diag_error_span(s->d, E_COST_TABLE, at, (uint32_t)strlen(name), "%s", error);
 			right = false;
 		}
 	}
@@ -62,7 +63,7 @@ void sema_cluster(struct sema *s, ast_id decl)
 	struct recording *c = &s->m->recording;
 	uint32_t at = sema_name_at(s, decl);
 	if (c->name) {
-		diag_error_span(s->d, at, (uint32_t)strlen(ast_text(s->a, decl)),
+		diag_error_span(s->d, E_DEFINED_TWICE, at, (uint32_t)strlen(ast_text(s->a, decl)),
 		                "a program is recorded on one cluster");
 		diag_note(s->d, c->at, "the first one is here");
 		return;
@@ -78,10 +79,11 @@ void sema_cluster(struct sema *s, ast_id decl)
 			k++;
 		if (k == 2) {
 			diag_error_span(
-			    s->d, key, (uint32_t)strlen(name),
+			    s->d, E_ATTRIBUTE_UNKNOWN, key, (uint32_t)strlen(name),
 			    "a cluster has launch= (ns) and memory_rate= (bytes a second), not '%s'", name);
 		} else if (l->at[i].kind != ATTR_INT || l->at[i].u.i < (int64_t)k) {
-			diag_error_span(s->d, key, (uint32_t)strlen(name), "%s= is a whole number%s", name,
+			diag_error_span(s->d, E_ATTRIBUTE_VALUE, key, (uint32_t)strlen(name),
+			                "%s= is a whole number%s", name,
 			                k ? " above 0" : " that is not negative");
 		}
 	}

@@ -66,7 +66,7 @@ static struct nv_tensor *note_tensor(struct nv_reader *r, ast_id node)
 	struct nv_tensor *t = nv_find_tensor(r, n->name);
 	if (t) {
 		if (!t->formal && !same_print(s->a, t->node, node)) {
-			diag_error(s->d, n->at, "%s is printed with other axes than before",
+			diag_error(s->d, E_PRINTED_TYPE, n->at, "%s is printed with other axes than before",
 			           ast_text(s->a, node));
 			diag_note(s->d, ast_at(s->a, t->node)->at, "it is printed first here");
 		}
@@ -182,8 +182,8 @@ void nv_collect(struct nv_reader *r, ast_id container)
 			struct nv_tensor *t = note_tensor(r, tensor);
 			uint8_t *flag = side ? &t->output : &t->input;
 			if (*flag)
-				diag_error(r->s->d, ast_at(a, tensor)->at, "%s is listed twice",
-				           ast_text(a, tensor));
+				diag_error(r->s->d, E_DEFINED_TWICE, ast_at(a, tensor)->at,
+				           "%s is listed twice", ast_text(a, tensor));
 			*flag = 1;
 		}
 	ast_each (a, stmt, ast_child(a, container, 2)) /* units follow the statements */
@@ -203,7 +203,7 @@ void nv_collect(struct nv_reader *r, ast_id container)
 			if (!t) /* the dump of a whole fusion may print others */
 				continue;
 			if (t->block)
-				diag_error(r->s->d, ast_at(a, tensor)->at,
+				diag_error(r->s->d, E_DEFINED_TWICE, ast_at(a, tensor)->at,
 				           "%s has two TransformPrinter blocks", ast_text(a, tensor));
 			t->block = block;
 		}

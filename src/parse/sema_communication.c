@@ -37,7 +37,7 @@ static bool check_keys(struct nv_reader *r, ast_id comm, const char *const *know
 		while (*k && strcmp(*k, ast_text(r->s->a, key)))
 			k++;
 		if (!*k || !nv_is(r, key, AST_KEY)) {
-			diag_error(r->s->d, ast_at(r->s->a, key)->at, "%s has no '%s'",
+			diag_error(r->s->d, E_ATTRIBUTE_UNKNOWN, ast_at(r->s->a, key)->at, "%s has no '%s'",
 			           ast_text(r->s->a, comm), ast_text(r->s->a, key));
 			return false;
 		}
@@ -49,7 +49,8 @@ ast_id nv_need_key(struct nv_reader *r, ast_id comm, const char *key)
 {
 	ast_id value = nv_key(r, comm, key);
 	if (!value)
-		diag_error(r->s->d, ast_at(r->s->a, comm)->at, "%s needs %s=", ast_text(r->s->a, comm), key);
+		diag_error(r->s->d, E_ATTRIBUTE_MISSING, ast_at(r->s->a, comm)->at,
+		           "%s needs %s=", ast_text(r->s->a, comm), key);
 	return value;
 }
 
@@ -63,7 +64,7 @@ static op_id transfer(struct nv_reader *r, struct nv_statement *x, ast_id comm)
 		return 0;
 	bool send = nv_is_name(r, type, "send");
 	if (!send && !nv_is_name(r, type, "recv")) {
-		nv_refuse(r, type, "a P2PCommunication is a send or a recv");
+		nv_refuse(r, E_COMMUNICATION_KIND, type, "a P2PCommunication is a send or a recv");
 		return 0;
 	}
 	value_id v = nv_operand(r, buffer);
@@ -76,7 +77,7 @@ static op_id transfer(struct nv_reader *r, struct nv_statement *x, ast_id comm)
 		use[1] = (struct ir_use){ROLE_WRITE, v};
 	}
 	if (!send && !ir_is_bound(s->m, v)) {
-		nv_refuse(r, buffer, "a recv writes a buffer, and this is none");
+		nv_refuse(r, E_WRITE_TARGET, buffer, "a recv writes a buffer, and this is none");
 		return 0;
 	}
 	op_id op = ir_op_new(s->m, send ? OP_SEND : OP_RECV, ast_at(s->a, comm)->at, use, 2);
@@ -100,7 +101,7 @@ static void collective(struct nv_reader *r, struct nv_statement *x, ast_id comm)
 	if (!input || !output || !check_keys(r, comm, known))
 		return;
 	if (!(op_info[kind].traits & TRAIT_COLLECTIVE)) {
-		nv_refuse(r, type ? type : comm,
+		nv_refuse(r, E_COMMUNICATION_KIND, type ? type : comm,
 		          "type= is Allgather, Allreduce, ReduceScatter, Reduce, Broadcast, Gather, Scatter, "
 		          "SendRecv, AllToAll or CollectivePermute");
 		return;
@@ -160,7 +161,7 @@ void nv_communication(struct nv_reader *r, ast_id comm)
 		return;
 	}
 	if (x->op) {
-		diag_error(s->d, n->at, "%s %lld stands twice", name, (long long)n->value.i);
+		diag_error(s->d, E_DEFINED_TWICE, n->at, "%s %lld stands twice", name, (long long)n->value.i);
 		diag_note(s->d, nv_op(r, x->op)->at, "the first is here");
 		return;
 	}
@@ -176,7 +177,7 @@ void nv_communication(struct nv_reader *r, ast_id comm)
 	} else if (!strcmp(name, "Communication") || !strcmp(name, "CollectivePermute")) {
 		collective(r, x, comm);
 	} else {
-		diag_error(s->d, n->at, "%s is not supported", name);
+		diag_error(s->d, E_COMMUNICATION_KIND, n->at, "%s is not supported", name);
 	}
 }
 
@@ -190,7 +191,7 @@ void nv_naming_call(struct nv_reader *r, ast_id call, enum op_kind kind)
 	ast_each (s->a, child, call) {
 		const struct ast_node *n = ast_at(s->a, child);
 		if (n->kind != AST_COMM && n->kind != AST_COMM_REF) {
-			ok = nv_refuse(r, child, "a Communication is expected here");
+			ok = nv_refuse(r, E_OPERAND_NAME, child, "a Communication is expected here");
 			break;
 		}
 		struct nv_statement *x = nv_find_statement(r, n->value.i);
@@ -202,7 +203,7 @@ void nv_naming_call(struct nv_reader *r, ast_id call, enum op_kind kind)
 		vec_push(&use, (struct ir_use){ROLE_STATEMENT, x->op});
 	}
 	if (ok && !use.n)
-		ok = nv_refuse(r, call, "this names at least one Communication");
+		ok = nv_refuse(r, E_OPERAND_COUNT, call, "this names at least one Communication");
 	if (ok && use.n <= IR_MAX_OPERANDS) {
 		op_id op = ir_op_new(s->m, kind, ast_at(s->a, call)->at, use.at, use.n);
 		nv_append(r, op);
@@ -223,7 +224,7 @@ void nv_resolve_pending(struct nv_reader *r)
 		const struct nv_statement *x = &r->statement.at[r->pending.at[i].statement];
 		o->id = x->op;
 		if (!x->op && !x->count) /* if it stands somewhere, it was reported there */
-			diag_error(r->s->d, m->op.at[o->op].at, "no statement is Communication %lld",
-			           (long long)x->number);
+			diag_error(r->s->d, E_STATEMENT_UNKNOWN, m->op.at[o->op].at,
+			           "no statement is Communication %lld", (long long)x->number);
 	}
 }

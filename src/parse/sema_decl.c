@@ -32,7 +32,7 @@ static void declare_param(struct sema *s, ast_id decl)
 	if (as) {
 		int32_t number = sema_numbered(s, ast_at(s->a, as)->name, 'i');
 		if (number < 0)
-			diag_error(s->d, ast_at(s->a, as)->at,
+			diag_error(s->d, E_NUMBER_FORM, ast_at(s->a, as)->at,
 			           "a param's number is written iN, as in `param t = 8192 as i0`");
 		p.number = number;
 	}
@@ -69,7 +69,7 @@ static void declare_const(struct sema *s, ast_id decl)
 	}
 	if (!expr_is_const(s->m, e, NULL)) {
 		sema_define_scalar(s, n->name, SCOPE_BROKEN, 0, at);
-		diag_error_span(s->d, at, (uint32_t)strlen(ast_text(s->a, decl)),
+		diag_error_span(s->d, E_NOT_CONSTANT, at, (uint32_t)strlen(ast_text(s->a, decl)),
 		                "const '%s' is not constant", ast_text(s->a, decl));
 		diag_note(s->d, DIAG_NOWHERE,
 		          "consts are computed from numbers, other consts and np; a param stays symbolic");
@@ -98,11 +98,12 @@ struct device_list {
 static bool push_device(struct sema *s, struct device_list *l, int64_t device, uint32_t at)
 {
 	if (device < 0 || device >= IR_MAX_DEVICES) {
-		diag_error(s->d, at, "a device id is a number from 0 to %d", IR_MAX_DEVICES - 1);
+		diag_error(s->d, E_DEVICE_ID, at, "a device id is a number from 0 to %d", IR_MAX_DEVICES - 1);
 		return false;
 	}
 	if (l->seen[device / 8] >> device % 8 & 1) {
-		diag_error(s->d, at, "device %lld stands twice in the list", (long long)device);
+		diag_error(s->d, E_DEVICE_TWICE, at, "device %lld stands twice in the list",
+		           (long long)device);
 		return false;
 	}
 	l->seen[device / 8] |= (uint8_t)(1 << device % 8);
@@ -116,7 +117,7 @@ static bool read_devices(struct sema *s, ast_id devices, unsigned depth, struct 
 	uint32_t count = 0;
 	uint32_t at = ast_at(s->a, devices)->at;
 	if (depth >= IR_MAX_MESH_AXES) {
-		diag_error(s->d, at, "a mesh has at most %d axes", IR_MAX_MESH_AXES);
+		diag_error(s->d, E_MESH_LIMIT, at, "a mesh has at most %d axes", IR_MAX_MESH_AXES);
 		return false;
 	}
 	ast_each (s->a, child, devices) {
@@ -131,7 +132,7 @@ static bool read_devices(struct sema *s, ast_id devices, unsigned depth, struct 
 			    !sema_const(s, ast_child(s->a, child, 1), &to))
 				return false;
 			if (from < 0 || to < from || to > IR_MAX_DEVICES) {
-				diag_error(s->d, n->at,
+				diag_error(s->d, E_DEVICE_ID, n->at,
 				           "a device range goes from a smaller to a larger id below %d",
 				           IR_MAX_DEVICES);
 				return false;
@@ -147,7 +148,7 @@ static bool read_devices(struct sema *s, ast_id devices, unsigned depth, struct 
 		}
 	}
 	if (!count) {
-		diag_error(s->d, at, "a mesh has at least one device");
+		diag_error(s->d, E_MESH_EMPTY, at, "a mesh has at least one device");
 		return false;
 	}
 	if (depth >= l->rank)
@@ -155,8 +156,8 @@ static bool read_devices(struct sema *s, ast_id devices, unsigned depth, struct 
 	if (!l->size[depth]) {
 		l->size[depth] = count;
 	} else if (l->size[depth] != count) {
-		diag_error(s->d, at, "rows of a mesh are equally long: %u here, %u before", count,
-		           l->size[depth]);
+		diag_error(s->d, E_MESH_SHAPE, at, "rows of a mesh are equally long: %u here, %u before",
+		           count, l->size[depth]);
 		return false;
 	}
 	return true;
@@ -177,7 +178,7 @@ mesh_id sema_mesh_from_devices(struct sema *s, ast_id devices, name_id name, con
 	uint32_t at = ast_at(s->a, devices)->at;
 	if (read_devices(s, devices, 0, &l)) {
 		if (axis_names && axis_n != l.rank) {
-			diag_error(s->d, at,
+			diag_error(s->d, E_MESH_SHAPE, at,
 			           "the mesh has %u ax%ss but the braces around its devices are %u deep",
 			           axis_n, axis_n == 1 ? "i" : "e", l.rank);
 			diag_note(
@@ -210,7 +211,7 @@ static void declare_mesh(struct sema *s, ast_id decl)
 	unsigned rank = 0;
 	bool listed = devices && ast_at(s->a, devices)->kind == AST_DEVICES;
 	if (sema_find_mesh(s, n->name)) {
-		diag_error_span(s->d, at, (uint32_t)strlen(ast_text(s->a, decl)),
+		diag_error_span(s->d, E_DEFINED_TWICE, at, (uint32_t)strlen(ast_text(s->a, decl)),
 		                "mesh '%s' is defined twice", ast_text(s->a, decl));
 		diag_note(s->d, s->m->mesh.at[sema_find_mesh(s, n->name)].at, "the first definition is here");
 		return;
@@ -218,12 +219,13 @@ static void declare_mesh(struct sema *s, ast_id decl)
 	ast_each (s->a, child, list) {
 		const struct ast_node *x = ast_at(s->a, child);
 		if (rank == IR_MAX_MESH_AXES) {
-			diag_error(s->d, x->at, "a mesh has at most %d axes", IR_MAX_MESH_AXES);
+			diag_error(s->d, E_MESH_LIMIT, x->at, "a mesh has at most %d axes", IR_MAX_MESH_AXES);
 			return;
 		}
 		for (unsigned k = 0; k < rank; k++)
 			if (axis[k] == x->name) {
-				diag_error(s->d, x->at, "mesh axis '%s' stands twice", ast_text(s->a, child));
+				diag_error(s->d, E_DEFINED_TWICE, x->at, "mesh axis '%s' stands twice",
+				           ast_text(s->a, child));
 				return;
 			}
 		axis[rank] = x->name;
@@ -232,12 +234,13 @@ static void declare_mesh(struct sema *s, ast_id decl)
 			if (!sema_const(s, x->first, &size[rank]))
 				return;
 			if (size[rank] < 1) {
-				diag_error(s->d, ast_at(s->a, x->first)->at,
+				diag_error(s->d, E_MESH_EMPTY, ast_at(s->a, x->first)->at,
 				           "a mesh axis has at least one device");
 				return;
 			}
 		} else if (!listed) {
-			diag_error(s->d, x->at, "mesh axis '%s' has no size", ast_text(s->a, child));
+			diag_error(s->d, E_MESH_EMPTY, x->at, "mesh axis '%s' has no size",
+			           ast_text(s->a, child));
 			diag_note(s->d, DIAG_NOWHERE,
 			          "write `mesh %s(%s = 2)` or list the devices: `= {0 1}`",
 			          ast_text(s->a, decl), ast_text(s->a, child));
@@ -249,7 +252,7 @@ static void declare_mesh(struct sema *s, ast_id decl)
 		mesh_id id = sema_mesh_from_devices(s, devices, n->name, axis, rank);
 		for (unsigned k = 0; id && k < rank; k++)
 			if (size[k] && size[k] != s->m->mesh.at[id].size[k])
-				diag_error(s->d, axis_at[k],
+				diag_error(s->d, E_MESH_SHAPE, axis_at[k],
 				           "mesh axis '%s' is %lld long but %u devices are listed along it",
 				           names_text(s->m->names, axis[k]), (long long)size[k],
 				           s->m->mesh.at[id].size[k]);
@@ -260,7 +263,7 @@ static void declare_mesh(struct sema *s, ast_id decl)
 	struct mesh x = {.name = n->name, .rank = (uint8_t)rank, .at = at};
 	for (unsigned k = 0; k < rank; k++) {
 		if (size[k] > IR_MAX_DEVICES || (count *= size[k]) > IR_MAX_DEVICES) {
-			diag_error(s->d, at, "a mesh has at most %d devices", IR_MAX_DEVICES);
+			diag_error(s->d, E_MESH_LIMIT, at, "a mesh has at most %d devices", IR_MAX_DEVICES);
 			return;
 		}
 		x.axis_name[k] = axis[k];
@@ -283,7 +286,7 @@ static void declare_group(struct sema *s, ast_id decl)
 	int64_t size;
 	team_id members = 0;
 	if (sema_find_group(s, n->name)) {
-		diag_error_span(s->d, at, (uint32_t)strlen(ast_text(s->a, decl)),
+		diag_error_span(s->d, E_DEFINED_TWICE, at, (uint32_t)strlen(ast_text(s->a, decl)),
 		                "group '%s' is defined twice", ast_text(s->a, decl));
 		diag_note(s->d, s->m->group.at[sema_find_group(s, n->name)].at,
 		          "the first definition is here");
@@ -294,15 +297,15 @@ static void declare_group(struct sema *s, ast_id decl)
 		return;
 	}
 	if (size < 1 || size > IR_MAX_DEVICES) {
-		diag_error(s->d, ast_at(s->a, ast_child(s->a, decl, 0))->at, "a group has 1 to %d members",
-		           IR_MAX_DEVICES);
+		diag_error(s->d, E_GROUP_MEMBERS, ast_at(s->a, ast_child(s->a, decl, 0))->at,
+		           "a group has 1 to %d members", IR_MAX_DEVICES);
 		size = 1;
 	}
 	if (ast_at(s->a, devices)->kind != AST_NONE) {
 		struct device_list l = {0};
 		if (read_devices(s, devices, 0, &l)) {
 			if (l.id.n != size)
-				diag_error(s->d, ast_at(s->a, devices)->at,
+				diag_error(s->d, E_GROUP_MEMBERS, ast_at(s->a, devices)->at,
 				           "group '%s' has %lld members but lists %u", ast_text(s->a, decl),
 				           (long long)size, l.id.n);
 			members = ir_team_make(s->m, 1, (uint32_t[]){0, l.id.n}, l.id.at);

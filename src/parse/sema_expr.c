@@ -69,7 +69,7 @@ static expr_id bounded(struct sema *s, ast_id node, expr_id e)
 		return e;
 	const struct ast_node *n = ast_at(s->a, node);
 	diag_error_span(
-	    s->d, n->at, n->end - n->at,
+	    s->d, E_EXPRESSION_TOO_LARGE, n->at, n->end - n->at,
 	    "the expression is too large: with what its names stand for, at most %d operands, %d deep",
 	    SEMA_MAX_EXPR_SIZE, SEMA_MAX_EXPR_DEPTH);
 	return 0;
@@ -86,13 +86,14 @@ static expr_id binary(struct sema *s, ast_id node, enum expr_kind kind, expr_id 
 	uint32_t at = ast_at(s->a, node)->at, length = ast_at(s->a, node)->end - at;
 	bool zero = expr_is_const(s->m, b, &y) && y == 0;
 	if (zero && kind != EXPR_ADD && kind != EXPR_SUB && kind != EXPR_MUL)
-		diag_error_span(s->d, at, length, "division by zero");
+		diag_error_span(s->d, E_DIVISION_BY_ZERO, at, length, "division by zero");
 	else if (kind == EXPR_DIV && expr_is_const(s->m, a, &x) && expr_is_const(s->m, b, &y)) {
-		diag_error_span(s->d, at, length, "%lld is not divisible by %lld", (long long)x,
-		                (long long)y);
+		diag_error_span(s->d, E_NOT_DIVISIBLE, at, length, "%lld is not divisible by %lld",
+		                (long long)x, (long long)y);
 		diag_note(s->d, DIAG_NOWHERE, "`/` must divide; ceilDiv and floorDiv round");
 	} else
-		diag_error_span(s->d, at, length, "integer overflow: the value does not fit in 64 bits");
+		diag_error_span(s->d, E_OVERFLOW, at, length,
+		                "integer overflow: the value does not fit in 64 bits");
 	return 0;
 }
 
@@ -117,8 +118,9 @@ static bool find_mesh_axis(struct sema *s, ast_id name, ast_id mesh_name, mesh_i
 	}
 	if (k < 0) {
 		struct suggest g = suggest_start(names_text(s->m->names, n));
-		diag_error_span(s->d, ast_at(s->a, name)->at, (uint32_t)strlen(names_text(s->m->names, n)),
-		                "unknown mesh axis '%s'", names_text(s->m->names, n));
+		diag_error_span(s->d, E_AXIS_UNKNOWN, ast_at(s->a, name)->at,
+		                (uint32_t)strlen(names_text(s->m->names, n)), "unknown mesh axis '%s'",
+		                names_text(s->m->names, n));
 		for (mesh_id i = 1; i < s->m->mesh.n; i++)
 			for (unsigned a = 0; a < s->m->mesh.at[i].rank; a++)
 				suggest_try(&g, names_text(s->m->names, s->m->mesh.at[i].axis_name[a]));
@@ -143,7 +145,7 @@ static expr_id call(struct sema *s, ast_id e)
 	enum expr_kind kind = function_kind(name);
 	if (kind != EXPR_NONE) {
 		if (n != 2) {
-			diag_error(s->d, at, "%s takes two arguments", name);
+			diag_error(s->d, E_FUNCTION_ARGUMENTS, at, "%s takes two arguments", name);
 			return 0;
 		}
 		expr_id a = sema_expr(s, first);
@@ -155,7 +157,7 @@ static expr_id call(struct sema *s, ast_id e)
 	if (is_device || !strcmp(name, "axis_index") || !strcmp(name, "size")) {
 		unsigned least = is_device ? 2 : 1;
 		if (n < least || n > least + 1 || ast_at(s->a, first)->kind != AST_NAME) {
-			diag_error(s->d, at,
+			diag_error(s->d, E_FUNCTION_ARGUMENTS, at,
 			           is_device ? "device takes a mesh axis and an index"
 			                     : "%s takes a mesh axis",
 			           name);
@@ -169,8 +171,8 @@ static expr_id call(struct sema *s, ast_id e)
 		                             : expr_axis_index(s->m, mesh, axis);
 	}
 	struct suggest g = suggest_start(name);
-	diag_error_span(s->d, at, (uint32_t)strlen(name), "unknown function '%s' in an index expression",
-	                name);
+	diag_error_span(s->d, E_FUNCTION_UNKNOWN, at, (uint32_t)strlen(name),
+	                "unknown function '%s' in an index expression", name);
 	for (unsigned i = 0; i < sizeof functions / sizeof *functions; i++)
 		suggest_try(&g, functions[i].text);
 	for (unsigned i = 0; i < sizeof builtins / sizeof *builtins; i++)
@@ -185,11 +187,13 @@ static expr_id index_definition(struct sema *s, ast_id line)
 	const struct ast_node *n = ast_at(s->a, line);
 	for (uint32_t i = 0; i < s->defining.n; i++)
 		if (s->defining.at[i] == line) {
-			diag_error(s->d, n->at, "the definition of '%s' uses itself", ast_text(s->a, line));
+			diag_error(s->d, E_DEFINITION_CIRCLE, n->at, "the definition of '%s' uses itself",
+			           ast_text(s->a, line));
 			return 0;
 		}
 	if (s->defining.n == SEMA_MAX_EXPR_DEPTH) {
-		diag_error(s->d, n->at, "definitions are nested deeper than %d", SEMA_MAX_EXPR_DEPTH);
+		diag_error(s->d, E_DEFINITIONS_TOO_DEEP, n->at, "definitions are nested deeper than %d",
+		           SEMA_MAX_EXPR_DEPTH);
 		return 0;
 	}
 	vec_push(&s->defining, line);
@@ -259,8 +263,8 @@ static expr_id name(struct sema *s, ast_id e)
 		case SCOPE_DEFINE:
 			return define_use(s, (uint32_t)(x - s->entry.at), at);
 		default:
-			diag_error_span(s->d, at, (uint32_t)strlen(text), "'%s' is a stream, not a number",
-			                text);
+			diag_error_span(s->d, E_NAME_OF_OTHER_KIND, at, (uint32_t)strlen(text),
+			                "'%s' is a stream, not a number", text);
 			return 0;
 		}
 	if (!strcmp(text, values[0]))
@@ -268,7 +272,8 @@ static expr_id name(struct sema *s, ast_id e)
 	if (!strcmp(text, values[1]) || !strcmp(text, "numberOfStreams"))
 		return expr_streams(s->m);
 	if (sema_find_tensor(s, n)) {
-		diag_error_span(s->d, at, (uint32_t)strlen(text), "'%s' is a tensor, not a number", text);
+		diag_error_span(s->d, E_NAME_OF_OTHER_KIND, at, (uint32_t)strlen(text),
+		                "'%s' is a tensor, not a number", text);
 		return 0;
 	}
 	if (s->a->surface == SURFACE_NVFUSER && s->a->names == s->m->names)
@@ -309,7 +314,8 @@ expr_id sema_expr(struct sema *s, ast_id e)
 		return 0;
 	}
 	default:
-		diag_error_span(s->d, n->at, n->end - n->at, "an integer expression is expected here");
+		diag_error_span(s->d, E_NOT_INTEGER, n->at, n->end - n->at,
+		                "an integer expression is expected here");
 		return 0;
 	}
 }
@@ -322,7 +328,7 @@ bool sema_const(struct sema *s, ast_id e, int64_t *out)
 	if (expr_is_const(s->m, x, out))
 		return true;
 	const struct ast_node *n = ast_at(s->a, e);
-	diag_error_span(s->d, n->at, n->end - n->at,
+	diag_error_span(s->d, E_NOT_CONSTANT, n->at, n->end - n->at,
 	                "a constant is needed here: consts, np and numbers only");
 	if (s->m->expr.at[x].flags & EXPR_HAS_PARAM)
 		diag_note(s->d, DIAG_NOWHERE, "a param stays symbolic; declare it with `const` instead");
@@ -335,16 +341,16 @@ expr_id sema_extent(struct sema *s, ast_id e)
 	const struct ast_node *n = ast_at(s->a, e);
 	int64_t k;
 	if (x && !c)
-		diag_error_span(s->d, n->at, n->end - n->at,
+		diag_error_span(s->d, E_OVERFLOW, n->at, n->end - n->at,
 		                "the extent does not fit in 64 bits, or is a sum of more than 64 products");
 	if (c && expr_is_const(s->m, c, &k) && k < 0) {
-		diag_error_span(s->d, n->at, n->end - n->at, "an extent cannot be negative (%lld)",
-		                (long long)k);
+		diag_error_span(s->d, E_EXTENT_NEGATIVE, n->at, n->end - n->at,
+		                "an extent cannot be negative (%lld)", (long long)k);
 		return 0;
 	}
 	if (c && s->m->expr.at[c].flags & (EXPR_HAS_INDEX | EXPR_HAS_RANK)) {
 		diag_error_span(
-		    s->d, n->at, n->end - n->at,
+		    s->d, E_EXTENT_VARIES, n->at, n->end - n->at,
 		    "an extent is the same on all ranks and in all iterations: no rank, no loop index");
 		return 0;
 	}

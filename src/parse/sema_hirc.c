@@ -70,10 +70,10 @@ void nv_declarations(struct nv_reader *r, ast_id section)
 			int32_t index = sema_numbered(s, ast_at(s->a, first)->name, 'i');
 			const char *kind = ast_text(s->a, second);
 			if (index < 0)
-				diag_error(s->d, ast_at(s->a, first)->at,
+				diag_error(s->d, E_LOOP_KIND, ast_at(s->a, first)->at,
 				           "a loop is named by its index, as in `loop i3 stream`");
 			else if (strcmp(kind, "stream") && strcmp(kind, "serial"))
-				diag_error(s->d, ast_at(s->a, second)->at,
+				diag_error(s->d, E_LOOP_KIND, ast_at(s->a, second)->at,
 				           "a loop is stream or serial, not '%s'", kind);
 			else
 				vec_push(&r->index_kind,
@@ -97,8 +97,8 @@ static struct nv_tensor *tensor(struct nv_reader *r, ast_id name)
 	struct sema *s = r->s;
 	struct nv_tensor *t = nv_find_tensor(r, ast_at(s->a, name)->name);
 	if (!t)
-		diag_error(s->d, ast_at(s->a, name)->at, "there is no tensor '%s' in the container",
-		           ast_text(s->a, name));
+		diag_error(s->d, E_SECTION_NAME, ast_at(s->a, name)->at,
+		           "there is no tensor '%s' in the container", ast_text(s->a, name));
 	return t;
 }
 
@@ -107,7 +107,7 @@ static struct nv_statement *statement(struct nv_reader *r, ast_id ref)
 	const struct ast_node *n = ast_at(r->s->a, ref);
 	struct nv_statement *x = nv_find_statement(r, n->value.i);
 	if (!x)
-		diag_error(r->s->d, n->at, "there is no Communication %lld in the container",
+		diag_error(r->s->d, E_SECTION_NAME, n->at, "there is no Communication %lld in the container",
 		           (long long)n->value.i);
 	return x;
 }
@@ -121,7 +121,7 @@ static bool is_free(struct nv_reader *r, name_id name, uint8_t kind, uint32_t at
 		vec_push(&r->given, 0);
 	bool number = kind == GIVEN_TENSOR && nv_find_tensor(r, name);
 	if (r->given.at[name] & kind || number) {
-		diag_error(r->s->d, at, "another %s is called '%s'",
+		diag_error(r->s->d, E_DEFINED_TWICE, at, "another %s is called '%s'",
 		           kind == GIVEN_TENSOR ? "tensor" : "statement", names_text(r->s->m->names, name));
 		return false;
 	}
@@ -161,7 +161,8 @@ static void program_line(struct nv_reader *r, ast_id attrs)
 		else if (!strcmp(ast_text(s->a, key), "name") && v->kind == AST_NAME)
 			r->program_name = v->name;
 		else
-			diag_error(s->d, ast_at(s->a, key)->at, "a program has a name= and a mesh=");
+			diag_error(s->d, E_ATTRIBUTE_UNKNOWN, ast_at(s->a, key)->at,
+			           "a program has a name= and a mesh=");
 	}
 }
 
@@ -177,7 +178,8 @@ static void statement_line(struct nv_reader *r, ast_id ref, ast_id attrs)
 	if (!issue)
 		return;
 	if (strcmp(text, "post") && strcmp(text, "here"))
-		diag_error(r->s->d, ast_at(r->s->a, issue)->at, "a transfer is issued by post or here");
+		diag_error(r->s->d, E_ATTRIBUTE_VALUE, ast_at(r->s->a, issue)->at,
+		           "a transfer is issued by post or here");
 	x->issue = !strcmp(text, "post") ? ISSUE_POST : ISSUE_HERE;
 }
 
@@ -194,20 +196,20 @@ static void tensor_line(struct nv_reader *r, ast_id ref, ast_id attrs)
 		bool known = !strcmp(text, "layout") || !strcmp(text, "mesh") || !strcmp(text, "inout") ||
 		             !strncmp(text, "partial_", 8);
 		if (!known && !t->input)
-			diag_error(s->d, ast_at(s->a, key)->at,
+			diag_error(s->d, E_ATTRIBUTE_UNKNOWN, ast_at(s->a, key)->at,
 			           "a tensor that is no input has no attribute '%s'", text);
 	}
 	t->attrs = attrs;
 	t->open = layout != 0;
 	if (layout && strcmp(ast_text(s->a, layout), "open"))
-		diag_error(s->d, ast_at(s->a, layout)->at, "layout= can only be open");
+		diag_error(s->d, E_ATTRIBUTE_VALUE, ast_at(s->a, layout)->at, "layout= can only be open");
 	if (inout)
 		t->inout = !strcmp(ast_text(s->a, inout), "true");
 	if (mesh) {
 		t->mesh =
 		    ast_at(s->a, mesh)->kind == AST_NAME ? sema_find_mesh(s, ast_at(s->a, mesh)->name) : 0;
 		if (!t->mesh)
-			diag_error(s->d, ast_at(s->a, mesh)->at,
+			diag_error(s->d, E_MESH_UNKNOWN, ast_at(s->a, mesh)->at,
 			           "mesh= takes the name of a mesh of this section");
 	}
 }
@@ -225,7 +227,8 @@ void nv_facts(struct nv_reader *r, ast_id section)
 		case AST_INPUT_DECL: {
 			struct nv_tensor *t = tensor(r, first);
 			if (t && !t->input)
-				diag_error(s->d, n->at, "%s is no input", ast_text(s->a, first));
+				diag_error(s->d, E_SECTION_NAME, n->at, "%s is no input",
+				           ast_text(s->a, first));
 			else if (t)
 				t->init = second;
 			break;
@@ -234,7 +237,7 @@ void nv_facts(struct nv_reader *r, ast_id section)
 			struct nv_tensor *t = tensor(r, first);
 			enum reduce_op op;
 			if (!reduce_op_parse(ast_text(s->a, second), &op))
-				diag_error(s->d, ast_at(s->a, second)->at,
+				diag_error(s->d, E_REDUCTION_UNKNOWN, ast_at(s->a, second)->at,
 				           "a partial is pending with sum, prod, min, max or avg");
 			else if (t)
 				t->reduce = (uint8_t)op;
@@ -249,7 +252,8 @@ void nv_facts(struct nv_reader *r, ast_id section)
 				tensor_line(r, first, second);
 			break;
 		case AST_SCHEDULE:
-			diag_error(s->d, n->at, "this line belongs into a program of the concise surface");
+			diag_error(s->d, E_SECTION_LINE, n->at,
+			           "this line belongs into a program of the concise surface");
 			break;
 		default:
 			break;

@@ -28,10 +28,10 @@ bool nv_is_name(struct nv_reader *r, ast_id id, const char *text)
 	return nv_is(r, id, AST_NAME) && !strcmp(ast_text(r->s->a, id), text);
 }
 
-bool nv_refuse(struct nv_reader *r, ast_id node, const char *message)
+bool nv_refuse(struct nv_reader *r, enum diagnostic code, ast_id node, const char *message)
 {
 	const struct ast_node *n = ast_at(r->s->a, node);
-	diag_error_span(r->s->d, n->at, n->end - n->at, "%s", message);
+	diag_error_span(r->s->d, code, n->at, n->end - n->at, "%s", message);
 	return false;
 }
 
@@ -74,12 +74,12 @@ bool nv_result(struct nv_reader *r, ast_id node, struct nv_tensor **t, value_id 
 {
 	*bound = 0;
 	if (!nv_is(r, node, AST_TENSOR))
-		return nv_refuse(r, node, "a result is a tensor");
+		return nv_refuse(r, E_OPERAND_TENSOR, node, "a result is a tensor");
 	*t = nv_find_tensor(r, ast_at(r->s->a, node)->name);
 	if (!(*t)->value || !is_visible(r, (*t)->region))
 		return true;
 	if (!ir_is_bound(r->s->m, (*t)->value)) {
-		diag_error(r->s->d, ast_at(r->s->a, node)->at, "%s is defined twice",
+		diag_error(r->s->d, E_DEFINED_TWICE, ast_at(r->s->a, node)->at, "%s is defined twice",
 		           ast_text(r->s->a, node));
 		diag_note(r->s->d, r->s->m->value.at[(*t)->value].at,
 		          "it is no buffer: neither input, ALLOCATE nor view binds it");
@@ -99,13 +99,13 @@ value_id nv_define(struct nv_reader *r, struct nv_tensor *t, uint32_t at)
 value_id nv_operand(struct nv_reader *r, ast_id node)
 {
 	if (!nv_is(r, node, AST_TENSOR)) {
-		nv_refuse(r, node, "a tensor is expected here");
+		nv_refuse(r, E_OPERAND_TENSOR, node, "a tensor is expected here");
 		return 0;
 	}
 	const struct nv_tensor *t = nv_find_tensor(r, ast_at(r->s->a, node)->name);
 	if (t && t->value && is_visible(r, t->region))
 		return t->value;
-	diag_error(r->s->d, ast_at(r->s->a, node)->at, "%s is used before it is defined",
+	diag_error(r->s->d, E_USED_BEFORE, ast_at(r->s->a, node)->at, "%s is used before it is defined",
 	           ast_text(r->s->a, node));
 	return 0;
 }
@@ -176,7 +176,8 @@ static bool find_stream(struct nv_reader *r, ast_id stream, struct ir_use *out)
 	const struct ast_node *n = ast_at(s->a, e ? e : stream);
 	const struct scope_entry *x = NULL;
 	if (!e)
-		return nv_refuse(r, stream, "a stream is expected here, as in `Stream i3` or `Stream 0x1`");
+		return nv_refuse(r, E_STREAM_EXPECTED, stream,
+		                 "a stream is expected here, as in `Stream i3` or `Stream 0x1`");
 	if (n->kind == AST_HANDLE)
 		x = sema_find_scalar(s, handle_key(r, strtoull(ast_text(s->a, e), NULL, 16)));
 	if (n->kind == AST_INT && n->value.i >= 0) {
@@ -190,7 +191,7 @@ static bool find_stream(struct nv_reader *r, ast_id stream, struct ir_use *out)
 		return true;
 	}
 	if (n->kind == AST_HANDLE)
-		return nv_refuse(r, e, "no GetCurrentStream defines this stream");
+		return nv_refuse(r, E_STREAM_EXPECTED, e, "no GetCurrentStream defines this stream");
 	*out = (struct ir_use){ROLE_SCALAR, nv_scalar(r, e)};
 	return out->id != 0;
 }
@@ -200,7 +201,7 @@ static void stream_call(struct nv_reader *r, ast_id call, enum op_kind kind)
 	struct ir_use use;
 	ast_id stream = ast_at(r->s->a, call)->first;
 	if (!stream || ast_at(r->s->a, stream)->next)
-		nv_refuse(r, call, "this takes one stream");
+		nv_refuse(r, E_OPERAND_COUNT, call, "this takes one stream");
 	else if (find_stream(r, stream, &use))
 		nv_append(r, ir_op_new(r->s->m, kind, ast_at(r->s->a, call)->at, &use, 1));
 }
@@ -249,7 +250,7 @@ static void operation(struct nv_reader *r, ast_id stmt, ast_id targets, ast_id e
 	     target = ast_at(s->a, target)->next) {
 		value_id bound;
 		if (n == IR_MAX_RESULTS) {
-			nv_refuse(r, target, "a statement has at most 256 results");
+			nv_refuse(r, E_STATEMENT_LIMIT, target, "a statement has at most 256 results");
 			return;
 		}
 		if (!nv_result(r, target, &tensor[n], &bound))
@@ -258,7 +259,8 @@ static void operation(struct nv_reader *r, ast_id stmt, ast_id targets, ast_id e
 		                                 .bound = bound,
 		                                 .at = ast_at(s->a, target)->at};
 		if (n && !bound != !result[0].bound) {
-			nv_refuse(r, target, "a statement writes all its results or defines all of them");
+			nv_refuse(r, E_RESULT_FORM, target,
+			          "a statement writes all its results or defines all of them");
 			return;
 		}
 		n++;
@@ -282,7 +284,8 @@ static void definition(struct nv_reader *r, ast_id stmt)
 	    nv_is(r, expr, AST_CALL) && !(ast_at(a, expr)->flags & AST_EXTERN) ? ast_text(a, expr) : "";
 	if (nv_is(r, target, AST_HANDLE)) {
 		if (!single || strcmp(name, "GetCurrentStream"))
-			nv_refuse(r, stmt, "a stream is defined by `Stream 0x1 = GetCurrentStream()`");
+			nv_refuse(r, E_STREAM_RESULT, stmt,
+			          "a stream is defined by `Stream 0x1 = GetCurrentStream()`");
 		else
 			get_current_stream(r, stmt, target);
 	} else if (single && !strcmp(name, "ALLOCATE")) {
@@ -465,8 +468,8 @@ static void outputs(struct nv_reader *r, ast_id list)
 		if (t && t->value && is_visible(r, t->region))
 			vec_push(&s->m->output, t->value);
 		else if (t)
-			diag_error(s->d, ast_at(s->a, node)->at, "output %s is never defined",
-			           ast_text(s->a, node));
+			diag_error(s->d, E_OUTPUT_UNDEFINED, ast_at(s->a, node)->at,
+			           "output %s is never defined", ast_text(s->a, node));
 	}
 }
 
@@ -481,7 +484,8 @@ static void program_facts(struct nv_reader *r)
 	if (r->program_mesh) {
 		s->m->default_mesh = sema_find_mesh(s, r->program_mesh);
 		if (!s->m->default_mesh)
-			diag_error(s->d, r->program_mesh_at, "the section Hirc names an unknown mesh '%s'",
+			diag_error(s->d, E_MESH_UNKNOWN, r->program_mesh_at,
+			           "the section Hirc names an unknown mesh '%s'",
 			           names_text(s->m->names, r->program_mesh));
 	}
 	s->mesh = s->m->default_mesh;

@@ -22,7 +22,8 @@ void call_unknown_op(struct sema *s, ast_id node)
 {
 	const char *name = ast_text(s->a, node);
 	struct suggest g = suggest_start(name);
-	diag_error_span(s->d, ast_at(s->a, node)->at, (uint32_t)strlen(name), "unknown operation '%s'", name);
+	diag_error_span(s->d, E_OPERATION_UNKNOWN, ast_at(s->a, node)->at, (uint32_t)strlen(name),
+	                "unknown operation '%s'", name);
 	for (unsigned k = 1; k < OP_KIND_COUNT; k++)
 		if (op_info[k].form != FORM_CONTROL)
 			suggest_try(&g,
@@ -66,7 +67,8 @@ bool sema_operand(struct sema *s, ast_id e, struct ir_use *out)
 			return sema_is_visible(s, t, name, n->at);
 		}
 		if (n->kind == AST_TENSOR) {
-			diag_error(s->d, n->at, "%s is used before it is defined", ast_text(s->a, inner));
+			diag_error(s->d, E_USED_BEFORE, n->at, "%s is used before it is defined",
+			           ast_text(s->a, inner));
 			return false;
 		}
 		if (!sema_find_scalar(s, name) && s->a->surface == SURFACE_HIR &&
@@ -103,8 +105,8 @@ bool sema_operand(struct sema *s, ast_id e, struct ir_use *out)
 bool call_push_read(struct sema *s, struct call *c, struct ir_use use, ast_id at)
 {
 	if (c->read_n == IR_MAX_OPERANDS) {
-		diag_error(s->d, ast_at(s->a, at)->at, "an operation has at most %d operands",
-		           IR_MAX_OPERANDS);
+		diag_error(s->d, E_STATEMENT_LIMIT, ast_at(s->a, at)->at,
+		           "an operation has at most %d operands", IR_MAX_OPERANDS);
 		return false;
 	}
 	if (c->read_n >= FEW_USES && !(c->read_n & (c->read_n - 1))) { /* a power of two: full */

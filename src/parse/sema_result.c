@@ -12,8 +12,8 @@ static type_id collective_type(struct sema *s, struct call *c, value_id operand,
 	type_id t = infer_collective(s->m, c->kind, c->team, s->m->value.at[operand].type);
 	*open = s->m->value.at[operand].flags & VALUE_OPEN;
 	if (!t)
-		diag_error(s->d, ast_at(s->a, c->node)->at, "%s needs a result type here",
-		           op_info[c->kind].hir);
+		diag_error(s->d, E_RESULT_TYPE_NEEDED, ast_at(s->a, c->node)->at,
+		           "%s needs a result type here", op_info[c->kind].hir);
 	return t;
 }
 
@@ -61,13 +61,14 @@ static type_id symmetric_type(struct sema *s, const struct call *c, const struct
 	if (!n)
 		t = infer_symmetric(s->m, from, -1);
 	if (!t)
-		diag_error(s->d, draft->at, "symmetric_view: no axis of the operand is spread over a mesh%s",
+		diag_error(s->d, E_SYMMETRIC, draft->at,
+		           "symmetric_view: no axis of the operand is spread over a mesh%s",
 		           n ? " like that" : "");
 	else if (n && (infer_symmetric_axes(s->m, from, t, in_memory) != n || memcmp(axes, in_memory, n)))
-		diag_error(s->d, draft->at,
+		diag_error(s->d, E_SYMMETRIC, draft->at,
 		           "symmetric_view: axis= takes mesh axes from the outermost in memory");
 	else if (!domain_allocation_order(&s->m->domain.at[s->m->type.at[t].domain], &unstreamed, order)) {
-		diag_error(s->d, draft->at,
+		diag_error(s->d, E_SYMMETRIC, draft->at,
 		           "symmetric_view: the operand's order of memory is none that a view can have");
 		diag_note(s->d, DIAG_NOWHERE,
 		          "that of its loop axes is: `schedule X { allocation (0, 1, …) }`");
@@ -88,12 +89,13 @@ static type_id default_type(struct sema *s, struct call *c, const struct infer_d
 		if (view && view->kind == ATTR_INTS && k < view->n && view->u.ints[k] >= 0 &&
 		    view->u.ints[k] < draft->operand_n && draft->operand[view->u.ints[k]])
 			return s->m->value.at[draft->operand[view->u.ints[k]]].type;
-		diag_error(s->d, draft->at, "result %u of extern needs a type, since it views no operand",
-		           k + 1);
+		diag_error(s->d, E_RESULT_TYPE_NEEDED, draft->at,
+		           "result %u of extern needs a type, since it views no operand", k + 1);
 		return 0;
 	}
 	if (op_info[c->kind].traits & TRAIT_OPAQUE) {
-		diag_error(s->d, draft->at, "result %u of %s needs a type", k + 1, op_info[c->kind].hir);
+		diag_error(s->d, E_RESULT_TYPE_NEEDED, draft->at, "result %u of %s needs a type", k + 1,
+		           op_info[c->kind].hir);
 		return 0;
 	}
 	if (c->kind == OP_DISPATCH || c->kind == OP_COMBINE)
@@ -106,7 +108,8 @@ static type_id default_type(struct sema *s, struct call *c, const struct infer_d
 		                                              : 0))
 		                : infer_shard(s->m, s->m->value.at[first].type);
 		if (!t)
-			diag_error(s->d, draft->at, "%s needs a result type: the axis is merged with another",
+			diag_error(s->d, E_RESULT_TYPE_NEEDED, draft->at,
+			           "%s needs a result type: the axis is merged with another",
 			           op_info[c->kind].hir);
 		return t;
 	}
@@ -115,7 +118,8 @@ static type_id default_type(struct sema *s, struct call *c, const struct infer_d
 	if (op_info[c->kind].traits & TRAIT_COLLECTIVE)
 		return collective_type(s, c, first, open);
 	if (c->kind == OP_ALLOCATE) {
-		diag_error(s->d, draft->at, "allocate needs a type: `A: f32[8] = allocate()`");
+		diag_error(s->d, E_RESULT_TYPE_NEEDED, draft->at,
+		           "allocate needs a type: `A: f32[8] = allocate()`");
 		return 0;
 	}
 	*open = true;
@@ -129,7 +133,8 @@ bool call_check_select(struct sema *s, struct call *c, const struct infer_draft 
 	int64_t k = a && a->kind == ATTR_INT ? a->u.i : -1;
 	if (k >= 0 && k < rank)
 		return true;
-	diag_error(s->d, ast_at(s->a, c->node)->at, "select: axis= must be a number below %u", rank);
+	diag_error(s->d, E_AXIS_ATTRIBUTE, ast_at(s->a, c->node)->at,
+	           "select: axis= must be a number below %u", rank);
 	return false;
 }
 
@@ -145,7 +150,8 @@ static bool check_symmetric(struct sema *s, const struct infer_draft *draft, typ
 	ir_print_type(s->m, stated, &b);
 	if (usual)
 		ir_print_type(s->m, usual, &a);
-	diag_error(s->d, draft->at, "symmetric_view gives %s, not %s", usual ? a.at : "nothing", b.at);
+	diag_error(s->d, E_SYMMETRIC, draft->at, "symmetric_view gives %s, not %s", usual ? a.at : "nothing",
+	           b.at);
 	diag_note(s->d, DIAG_NOWHERE, "the blocks of a mesh axis stand side by side: n@x becomes n@block(x)");
 	buf_free(&a);
 	buf_free(&b);
@@ -162,17 +168,17 @@ bool call_check_accumulate(struct sema *s, struct call *c, const struct infer_dr
 	if (c->kind == OP_EXTERN || !a)
 		return true;
 	if (strcmp(value, "true") && strcmp(value, "false")) {
-		diag_error(s->d, at, "%s: accumulate= is true or false", name);
+		diag_error(s->d, E_ATTRIBUTE_VALUE, at, "%s: accumulate= is true or false", name);
 		return false;
 	}
 	if (*value == 't' && draft->operand_n > 2) {
-		diag_error(s->d, at, "%s: accumulate=true takes no bias", name);
+		diag_error(s->d, E_ACCUMULATE, at, "%s: accumulate=true takes no bias", name);
 		return false;
 	}
 	if (*value == 'f' || (n == 1 && result[0].bound))
 		return true;
-	diag_error(s->d, at, "%s: accumulate=true adds to a buffer: `Y <- %s(…, accumulate=true)`", name,
-	           name);
+	diag_error(s->d, E_ACCUMULATE, at,
+	           "%s: accumulate=true adds to a buffer: `Y <- %s(…, accumulate=true)`", name, name);
 	return false;
 }
 
@@ -180,7 +186,8 @@ bool call_check_symmetric(struct sema *s, struct call *c, const struct infer_dra
 {
 	if (value_type(s->m, draft->operand[0])->memory == MEMORY_SYMMETRIC)
 		return true;
-	diag_error(s->d, ast_at(s->a, c->node)->at, "symmetric_view: the operand is not in symmetric memory");
+	diag_error(s->d, E_SYMMETRIC, ast_at(s->a, c->node)->at,
+	           "symmetric_view: the operand is not in symmetric memory");
 	diag_note(s->d, s->m->value.at[draft->operand[0]].at,
 	          "its type says where it is: `f32[8@x] symmetric`");
 	return false;
@@ -190,7 +197,7 @@ void call_check_pack(struct sema *s, op_id op, uint32_t at)
 {
 	struct buf text = {0};
 	if (ir_pack_fault(s->m, op, &text))
-		diag_error(s->d, at, "%s", text.at);
+		diag_error(s->d, E_PACK, at, "%s", text.at);
 	buf_free(&text);
 }
 

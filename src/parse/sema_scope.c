@@ -51,7 +51,8 @@ bool sema_define_scalar(struct sema *s, name_id name, enum scope_kind kind, uint
 		}
 		if (e->depth == s->depth) {
 			const char *text = names_text(s->m->names, name);
-			diag_error_span(s->d, at, (uint32_t)strlen(text), "'%s' is defined twice", text);
+			diag_error_span(s->d, E_DEFINED_TWICE, at, (uint32_t)strlen(text),
+			                "'%s' is defined twice", text);
 			diag_note(s->d, e->at, "the first definition is here");
 			return false;
 		}
@@ -82,7 +83,8 @@ bool sema_define_tensor(struct sema *s, name_id name, value_id v, uint32_t at)
 	value_id old = by_name(&s->tensor_of, name);
 	if (old) {
 		const char *text = names_text(s->m->names, name);
-		diag_error_span(s->d, at, (uint32_t)strlen(text), "tensor '%s' is defined twice", text);
+		diag_error_span(s->d, E_DEFINED_TWICE, at, (uint32_t)strlen(text),
+		                "tensor '%s' is defined twice", text);
 		if (ir_is_bound(s->m, old))
 			diag_note(s->d, s->m->value.at[old].at,
 			          "the first definition is here; `%s <- …` writes into it", text);
@@ -103,7 +105,8 @@ bool sema_define_statement(struct sema *s, name_id name, op_id op, uint32_t at)
 {
 	op_id old = sema_find_statement(s, name);
 	if (old) {
-		diag_error(s->d, at, "statement '%s' is named twice", names_text(s->m->names, name));
+		diag_error(s->d, E_DEFINED_TWICE, at, "statement '%s' is named twice",
+		           names_text(s->m->names, name));
 		diag_note(s->d, s->m->op.at[old].at, "the first is here");
 		return false;
 	}
@@ -149,7 +152,7 @@ void sema_resolve_forward(struct sema *s)
 		if (op && f->operand)
 			s->m->operand.at[f->operand].id = op;
 		else if (!sema_is_broken_statement(s, f->name) && diag_error_count(s->d) == s->errors)
-			diag_error(s->d, f->at, "statement '%s' is defined nowhere",
+			diag_error(s->d, E_STATEMENT_UNKNOWN, f->at, "statement '%s' is defined nowhere",
 			           names_text(s->m->names, f->name));
 	}
 }
@@ -202,7 +205,7 @@ void sema_unknown_tensor(struct sema *s, name_id name, uint32_t at)
 	uint32_t later = by_name(&s->later_at, name);
 	if (later == SEMA_BROKEN)
 		return; /* its definition was reported */
-	diag_error_span(s->d, at, (uint32_t)strlen(text), "unknown tensor '%s'", text);
+	diag_error_span(s->d, E_TENSOR_UNKNOWN, at, (uint32_t)strlen(text), "unknown tensor '%s'", text);
 	if (later) {
 		diag_note(s->d, later - 1,
 		          "it is defined here, after its use: a statement uses what stands before it");
@@ -220,7 +223,7 @@ void sema_unknown_mesh(struct sema *s, name_id name, uint32_t at, uint32_t lengt
 	for (uint32_t i = 0; i < s->broken_mesh.n; i++)
 		if (s->broken_mesh.at[i] == name)
 			return; /* its declaration was reported */
-	diag_error_span(s->d, at, length, "unknown mesh '%s'", g.word);
+	diag_error_span(s->d, E_MESH_UNKNOWN, at, length, "unknown mesh '%s'", g.word);
 	for (mesh_id i = 1; i < s->m->mesh.n; i++)
 		suggest_try(&g, names_text(s->m->names, s->m->mesh.at[i].name));
 	if (g.best)
@@ -249,10 +252,11 @@ void sema_unknown_scalar(struct sema *s, name_id name, uint32_t at)
 	ast_id decl = find_declaration(s, name);
 	bool itself = decl && at >= ast_at(s->a, decl)->at && at < ast_at(s->a, decl)->end;
 	if (itself) {
-		diag_error_span(s->d, at, (uint32_t)strlen(text), "the definition of '%s' uses itself", text);
+		diag_error_span(s->d, E_DEFINITION_CIRCLE, at, (uint32_t)strlen(text),
+		                "the definition of '%s' uses itself", text);
 		return;
 	}
-	diag_error_span(s->d, at, (uint32_t)strlen(text), "unknown name '%s'", text);
+	diag_error_span(s->d, E_NAME_UNKNOWN, at, (uint32_t)strlen(text), "unknown name '%s'", text);
 	if (decl) {
 		diag_note(s->d, sema_name_at(s, decl),
 		          "it is declared here, after its use: a declaration uses what stands before it");
@@ -282,7 +286,7 @@ bool sema_is_visible(struct sema *s, value_id v, name_id name, uint32_t at)
 		op_id owner = s->m->region.at[g].owner;
 		if (!owner) {
 			const char *text = names_text(s->m->names, name);
-			diag_error_span(s->d, at, (uint32_t)strlen(text),
+			diag_error_span(s->d, E_NAME_HIDDEN, at, (uint32_t)strlen(text),
 			                "'%s' does not leave the block it is defined in", text);
 			diag_note(s->d, x->at,
 			          "it is defined here; what leaves a block is written into a buffer "
@@ -302,7 +306,8 @@ bool sema_too_deep(struct sema *s, ast_id stmt)
 		depth++;
 	if (depth < IR_MAX_NESTING)
 		return false;
-	diag_error(s->d, ast_at(s->a, stmt)->at, "blocks are nested deeper than %d", IR_MAX_NESTING);
+	diag_error(s->d, E_TEXT_TOO_DEEP, ast_at(s->a, stmt)->at, "blocks are nested deeper than %d",
+	           IR_MAX_NESTING);
 	return true;
 }
 
@@ -314,7 +319,7 @@ void sema_check_unit(struct sema *s, op_id unit)
 		ir_unit_settle(s->m, unit);
 		return;
 	}
-	diag_error(s->d, s->m->op.at[at].at, "%s", rule);
+	diag_error(s->d, E_UNIT_RULE, s->m->op.at[at].at, "%s", rule);
 	if (at != unit)
 		diag_note(s->d, s->m->op.at[unit].at, "the unit begins here");
 }

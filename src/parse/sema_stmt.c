@@ -67,7 +67,7 @@ static const struct initialiser *find_initialiser(struct sema *s, ast_id init)
 			return &initialisers[k];
 		suggest_try(&g, initialisers[k].name);
 	}
-	diag_error_span(s->d, n->at, n->end - n->at,
+	diag_error_span(s->d, E_INITIALISER, n->at, n->end - n->at,
 	                "an input's data is random(seed=1), iota(), zeros(), full(2.0) or file(\"x.npy\")");
 	diag_suggest(s->d, &g);
 	return NULL;
@@ -91,7 +91,7 @@ static bool read_argument(struct sema *s, const char *name, ast_id value, enum a
 	a->kind = ATTR_INT;
 	if (kind != ARGUMENT_STRING && u->kind != AST_STRING && u->kind != AST_FLOAT)
 		return sema_const(s, value, &a->u.i);
-	diag_error_span(s->d, w->at, w->end - w->at, "%s takes %s", name,
+	diag_error_span(s->d, E_INITIALISER, w->at, w->end - w->at, "%s takes %s", name,
 	                kind == ARGUMENT_STRING   ? "a string"
 	                : kind == ARGUMENT_NUMBER ? "a number"
 	                                          : "an integer");
@@ -109,11 +109,12 @@ static int find_argument(struct sema *s, const struct initialiser *x, ast_id arg
 			return (int)k;
 	}
 	if (!x->argument[0].key)
-		diag_error(s->d, v->at, "%s takes no argument", x->name);
+		diag_error(s->d, E_INITIALISER, v->at, "%s takes no argument", x->name);
 	else if (!x->argument[1].key)
-		diag_error(s->d, v->at, "%s takes one argument, %s=", x->name, x->argument[0].key);
+		diag_error(s->d, E_INITIALISER, v->at, "%s takes one argument, %s=", x->name,
+		           x->argument[0].key);
 	else
-		diag_error(s->d, v->at, "%s takes %s= and %s=", x->name, x->argument[0].key,
+		diag_error(s->d, E_INITIALISER, v->at, "%s takes %s= and %s=", x->name, x->argument[0].key,
 		           x->argument[1].key);
 	return -1;
 }
@@ -135,7 +136,7 @@ bool sema_initialiser(struct sema *s, ast_id init, struct input *x)
 		seen |= 1u << k;
 	}
 	if (known->needs && !count) {
-		diag_error(s->d, ast_at(s->a, init)->at, "%s needs its %s", known->name,
+		diag_error(s->d, E_INITIALISER, ast_at(s->a, init)->at, "%s needs its %s", known->name,
 		           known->argument[0].key);
 		return false;
 	}
@@ -185,7 +186,7 @@ static void input(struct sema *s, ast_id stmt)
 	       attrs = ast_child(s->a, stmt, 2);
 	uint32_t at = sema_name_at(s, stmt);
 	if (s->depth > 1) {
-		diag_error(s->d, n->at, "inputs stand at the top of the program, not in a block");
+		diag_error(s->d, E_TOP_ONLY, n->at, "inputs stand at the top of the program, not in a block");
 		sema_break_tensor(s, n->name);
 		return;
 	}
@@ -216,7 +217,7 @@ static void define_handle(struct sema *s, ast_id stmt, ast_id result)
 	const struct ast_node *r = ast_at(s->a, result);
 	if (r->next || r->first) {
 		diag_error(
-		    s->d, r->at,
+		    s->d, E_STREAM_RESULT, r->at,
 		    "get_current_stream gives one stream, which has no type: `s = get_current_stream()`");
 		return;
 	}
@@ -241,7 +242,8 @@ static name_id as_name(struct sema *s, ast_id as)
 	if (!old)
 		return name;
 	const struct ast_node *n = ast_at(s->a, as);
-	diag_error_span(s->d, n->at, n->end - n->at, "statement '%s' is named twice", ast_text(s->a, as));
+	diag_error_span(s->d, E_DEFINED_TWICE, n->at, n->end - n->at, "statement '%s' is named twice",
+	                ast_text(s->a, as));
 	diag_note(s->d, s->m->op.at[old].at, "the first is here");
 	return 0;
 }
@@ -275,7 +277,8 @@ static void definition(struct sema *s, ast_id stmt)
 	ast_each (s->a, r, list) {
 		const struct ast_node *x = ast_at(s->a, r);
 		if (count == IR_MAX_RESULTS) {
-			diag_error(s->d, x->at, "a statement has at most %d results", IR_MAX_RESULTS);
+			diag_error(s->d, E_STATEMENT_LIMIT, x->at, "a statement has at most %d results",
+			           IR_MAX_RESULTS);
 			return;
 		}
 		bool output = n->flags & AST_OUTPUT || is_exported(s, x->name);
@@ -285,7 +288,7 @@ static void definition(struct sema *s, ast_id stmt)
 			ok &= result[count].type != 0;
 		}
 		if (output && s->depth > 1) {
-			diag_error(s->d, x->at,
+			diag_error(s->d, E_TOP_ONLY, x->at,
 			           "an output is defined at the top of the program, not in a block");
 			diag_note(s->d, DIAG_NOWHERE, "allocate it before the block and write into it there");
 			ok = false;
@@ -316,7 +319,8 @@ static bool write_targets(struct sema *s, ast_id list, struct sema_result *resul
 		const struct ast_node *x = ast_at(s->a, target);
 		struct ir_use use;
 		if (*count == IR_MAX_RESULTS) {
-			diag_error(s->d, x->at, "a statement has at most %d results", IR_MAX_RESULTS);
+			diag_error(s->d, E_STATEMENT_LIMIT, x->at, "a statement has at most %d results",
+			           IR_MAX_RESULTS);
 			return false;
 		}
 		if (!sema_operand(s, target, &use))
@@ -324,7 +328,7 @@ static bool write_targets(struct sema *s, ast_id list, struct sema_result *resul
 		value_id root = use.role == ROLE_READ ? ir_root(s->m, use.id) : 0;
 		if (!root || !ir_is_bound(s->m, root)) {
 			diag_error_span(
-			    s->d, x->at, x->end - x->at,
+			    s->d, E_WRITE_TARGET, x->at, x->end - x->at,
 			    "'%.*s' is not bound: only an input, an allocate or a view of one can be written",
 			    (int)(x->end - x->at), s->a->source->text + x->at);
 			if (root)
@@ -367,14 +371,15 @@ static void export(struct sema *s, ast_id stmt)
 		return;
 	}
 	if (s->depth > 1) {
-		diag_error(s->d, n->at, "outputs stand at the top of the program, not in a block");
+		diag_error(s->d, E_TOP_ONLY, n->at,
+		           "outputs stand at the top of the program, not in a block");
 		return;
 	}
 	if (!sema_is_visible(s, v, n->name, at))
 		return;
 	for (uint32_t i = 0; i < s->m->output.n; i++)
 		if (s->m->output.at[i] == v) {
-			diag_error_span(s->d, at, (uint32_t)strlen(ast_text(s->a, stmt)),
+			diag_error_span(s->d, E_DEFINED_TWICE, at, (uint32_t)strlen(ast_text(s->a, stmt)),
 			                "'%s' is an output already", ast_text(s->a, stmt));
 			return;
 		}
@@ -400,7 +405,7 @@ static void loop(struct sema *s, ast_id stmt)
 		return;
 	bool stream = kind && ast_at(s->a, kind)->kind == AST_NAME;
 	if (stream && strcmp(ast_text(s->a, kind), "stream")) {
-		diag_error(s->d, ast_at(s->a, kind)->at,
+		diag_error(s->d, E_LOOP_KIND, ast_at(s->a, kind)->at,
 		           "a loop is parallel(stream) or serial, not parallel(%s)", ast_text(s->a, kind));
 		return;
 	}
@@ -442,7 +447,8 @@ static void unit(struct sema *s, ast_id stmt)
 	enum op_kind kind = op_by_hir(ast_text(s->a, stmt));
 	if (kind != OP_UNIT && kind != OP_LAUNCH_KERNEL) {
 		struct suggest g = suggest_start(ast_text(s->a, stmt));
-		diag_error_span(s->d, n->at, (uint32_t)strlen(g.word), "'%s' begins no block", g.word);
+		diag_error_span(s->d, E_BLOCK_UNKNOWN, n->at, (uint32_t)strlen(g.word),
+		                "'%s' begins no block", g.word);
 		suggest_try(&g, "unit");
 		suggest_try(&g, "launch_kernel");
 		diag_suggest(s->d, &g);
@@ -489,7 +495,7 @@ static void ids(struct sema *s, ast_id stmt)
 	}
 	int32_t t = sema_numbered(s, sema_name(s, number), 'T');
 	if (t < 0) {
-		diag_error(s->d, ast_at(s->a, number)->at,
+		diag_error(s->d, E_NUMBER_FORM, ast_at(s->a, number)->at,
 		           "a tensor's number is written TN, as in `ids X = T7 [7 8]`");
 		return;
 	}
@@ -500,7 +506,7 @@ static void ids(struct sema *s, ast_id stmt)
 		if (k < IR_MAX_AXES)
 			list[k] = ast_at(s->a, x)->value.i;
 	if (!ir_read_axis_numbers(s->m, v, list, k))
-		diag_error(s->d, ast_at(s->a, stmt)->at, "'%s' has %u loop axes, not %u",
+		diag_error(s->d, E_IDS_COUNT, ast_at(s->a, stmt)->at, "'%s' has %u loop axes, not %u",
 		           ast_text(s->a, name), value_domain(s->m, v)->loop_n, k);
 }
 

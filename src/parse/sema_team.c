@@ -15,7 +15,8 @@ bool call_mesh_axes(struct sema *s, const struct call *c, mesh_id mesh, uint8_t 
 		            : -1;
 		if (k < 0 || n == IR_MAX_MESH_AXES) {
 			struct suggest g = suggest_start(ast_text(s->a, x));
-			diag_error_span(s->d, ast_at(s->a, x)->at, ast_at(s->a, x)->end - ast_at(s->a, x)->at,
+			diag_error_span(s->d, E_TEAM_AXIS, ast_at(s->a, x)->at,
+			                ast_at(s->a, x)->end - ast_at(s->a, x)->at,
 			                "%s: axis= takes axes of the mesh%s", op_info[c->kind].hir,
 			                mesh ? "" : ", and the operand has none");
 			for (unsigned i = 0; mesh && i < s->m->mesh.at[mesh].rank; i++)
@@ -52,13 +53,13 @@ bool call_team_from_list(struct sema *s, struct call *c)
 			int64_t k;
 			ok = sema_const(s, member, &k);
 			if (ok && (k < 0 || k >= IR_MAX_DEVICES)) {
-				diag_error(s->d, ast_at(s->a, member)->at,
+				diag_error(s->d, E_DEVICE_ID, ast_at(s->a, member)->at,
 				           "a device id is a number from 0 to %d", IR_MAX_DEVICES - 1);
 				ok = false;
 			}
 			for (uint32_t i = 0; ok && i < device.n; i++)
 				if (device.at[i] == (uint32_t)k) {
-					diag_error(s->d, ast_at(s->a, member)->at,
+					diag_error(s->d, E_DEVICE_TWICE, ast_at(s->a, member)->at,
 					           "device %lld stands twice in the team", (long long)k);
 					ok = false;
 				}
@@ -67,7 +68,8 @@ bool call_team_from_list(struct sema *s, struct call *c)
 			vec_push(&device, (uint32_t)k);
 		}
 		if (ok && start.at[start.n - 1] == device.n) {
-			diag_error(s->d, ast_at(s->a, slice)->at, "a team has at least one device");
+			diag_error(s->d, E_MESH_EMPTY, ast_at(s->a, slice)->at,
+			           "a team has at least one device");
 			ok = false;
 		}
 	}
@@ -88,9 +90,9 @@ static bool unknown_group(struct sema *s, const struct call *c)
 	const struct ast_node *n = ast_at(s->a, value ? value : c->node);
 	struct suggest g = suggest_start(n->kind == AST_NAME ? ast_text(s->a, value) : "");
 	if (n->kind == AST_NAME)
-		diag_error_span(s->d, n->at, n->end - n->at, "unknown group '%s'", g.word);
+		diag_error_span(s->d, E_GROUP_UNKNOWN, n->at, n->end - n->at, "unknown group '%s'", g.word);
 	else
-		diag_error(s->d, n->at, "group= takes the name of a group");
+		diag_error(s->d, E_GROUP_UNKNOWN, n->at, "group= takes the name of a group");
 	for (group_id i = 1; i < s->m->group.n; i++)
 		suggest_try(&g, names_text(s->m->names, s->m->group.at[i].name));
 	diag_suggest(s->d, &g);
@@ -120,7 +122,8 @@ bool call_find_team(struct sema *s, struct call *c, const struct sema_result *re
 		c->team = ir_team_of_mesh(s->m, mesh, (uint8_t[]){0}, 1);
 		return true;
 	}
-	diag_error(s->d, ast_at(s->a, c->node)->at, "%s needs axis=, group= or team=", op_info[c->kind].hir);
+	diag_error(s->d, E_TEAM_MISSING, ast_at(s->a, c->node)->at,
+	           "%s needs axis=, group= or team=", op_info[c->kind].hir);
 	return false;
 }
 

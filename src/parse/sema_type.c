@@ -14,12 +14,12 @@ static bool mesh_axis(struct sema *s, ast_id node, name_id name, mesh_id mesh, u
 		return true;
 	}
 	if (!mesh) {
-		diag_error_span(s->d, at, length, "'%s' needs a mesh", text);
+		diag_error_span(s->d, E_MESH_NEEDED, at, length, "'%s' needs a mesh", text);
 		diag_note(s->d, DIAG_NOWHERE, "write `program NAME on MESH` or `on MESH` after the type");
 		return false;
 	}
 	struct suggest g = suggest_start(text);
-	diag_error_span(s->d, at, length, "unknown mesh axis '%s'", text);
+	diag_error_span(s->d, E_AXIS_UNKNOWN, at, length, "unknown mesh axis '%s'", text);
 	for (unsigned a = 0; a < s->m->mesh.at[mesh].rank; a++)
 		suggest_try(&g, names_text(s->m->names, s->m->mesh.at[mesh].axis_name[a]));
 	suggest_try(&g, "stream");
@@ -50,7 +50,8 @@ static bool place(struct sema *s, ast_id node, mesh_id mesh, struct sugar_place 
 		for (unsigned k = 0; k < 4; k++)
 			if (!strcmp(kinds[k].text, text) &&
 			    (!mesh || mesh_find_axis(&s->m->mesh.at[mesh], n->name) < 0)) {
-				diag_error_span(s->d, n->at, n->end - n->at, "@%s needs an argument", text);
+				diag_error_span(s->d, E_PLACEMENT_ARGUMENT, n->at, n->end - n->at,
+				                "@%s needs an argument", text);
 				diag_note(s->d, DIAG_NOWHERE,
 				          k == 2 ? "write `@%s(x)` with a mesh axis" : "write `@%s(2)`",
 				          text);
@@ -68,7 +69,8 @@ static bool place(struct sema *s, ast_id node, mesh_id mesh, struct sugar_place 
 		const struct ast_node *arg = ast_at(s->a, n->first);
 		if (out->kind == SUGAR_SWIZZLE) {
 			if (arg->kind != AST_NAME) {
-				diag_error(s->d, arg->at, "swizzle1d takes a mesh axis");
+				diag_error(s->d, E_PLACEMENT_ARGUMENT, arg->at,
+				           "swizzle1d takes a mesh axis");
 				return false;
 			}
 			if (!mesh_axis(s, n->first, arg->name, mesh, &axis))
@@ -86,15 +88,15 @@ static bool place(struct sema *s, ast_id node, mesh_id mesh, struct sugar_place 
 		if (!sema_const(s, n->first, &factor))
 			return false;
 		if (factor < 1) {
-			diag_error(s->d, arg->at, "@%s needs a number of at least 1, not %lld", text,
-			           (long long)factor);
+			diag_error(s->d, E_PLACEMENT_ARGUMENT, arg->at,
+			           "@%s needs a number of at least 1, not %lld", text, (long long)factor);
 			return false;
 		}
 		out->factor = expr_const(s->m, factor);
 		return true;
 	}
 	struct suggest g = suggest_start(text);
-	diag_error_span(s->d, n->at, n->end - n->at, "unknown placement '%s'", text);
+	diag_error_span(s->d, E_PLACEMENT_UNKNOWN, n->at, n->end - n->at, "unknown placement '%s'", text);
 	for (unsigned k = 0; k < 4; k++)
 		suggest_try(&g, kinds[k].text);
 	diag_suggest(s->d, &g);
@@ -109,8 +111,8 @@ static bool axis(struct sema *s, ast_id node, mesh_id mesh, struct sugar_axis *o
 	bool ok = true;
 	for (ast_id p = ast_at(s->a, ast_at(s->a, node)->first)->next; p; p = ast_at(s->a, p)->next) {
 		if (out->place_n == SUGAR_MAX_PLACES) {
-			diag_error(s->d, ast_at(s->a, p)->at, "an axis has at most %d placements",
-			           SUGAR_MAX_PLACES);
+			diag_error(s->d, E_AXES_LIMIT, ast_at(s->a, p)->at,
+			           "an axis has at most %d placements", SUGAR_MAX_PLACES);
 			return false;
 		}
 		ok &= place(s, p, mesh, &out->place[out->place_n]);
@@ -124,7 +126,8 @@ static bool partial(struct sema *s, ast_id node, mesh_id mesh, struct sugar *g)
 	const struct ast_node *n = ast_at(s->a, node);
 	enum reduce_op op = REDUCE_SUM;
 	if (n->name && *ast_text(s->a, node) && !reduce_op_parse(ast_text(s->a, node), &op)) {
-		diag_error_span(s->d, n->at, n->end - n->at, "unknown reduction '%s'", ast_text(s->a, node));
+		diag_error_span(s->d, E_REDUCTION_UNKNOWN, n->at, n->end - n->at, "unknown reduction '%s'",
+		                ast_text(s->a, node));
 		diag_note(s->d, DIAG_NOWHERE, "a partial is pending with sum, prod, min, max or avg");
 		return false;
 	}
@@ -133,7 +136,7 @@ static bool partial(struct sema *s, ast_id node, mesh_id mesh, struct sugar *g)
 		if (!mesh_axis(s, child, ast_at(s->a, child)->name, mesh, &a))
 			return false;
 		if (g->axis_n == IR_MAX_LOGICAL) {
-			diag_error(s->d, ast_at(s->a, child)->at,
+			diag_error(s->d, E_AXES_LIMIT, ast_at(s->a, child)->at,
 			           "a tensor has at most %d axes, hidden ones included", IR_MAX_LOGICAL);
 			return false;
 		}
@@ -153,7 +156,7 @@ static bool reduce(struct sema *s, ast_id node, mesh_id mesh, bool partial, stru
 {
 	ast_each (s->a, child, node) {
 		if (g->axis_n == IR_MAX_LOGICAL) {
-			diag_error(s->d, ast_at(s->a, child)->at,
+			diag_error(s->d, E_AXES_LIMIT, ast_at(s->a, child)->at,
 			           "a tensor has at most %d axes, hidden ones included", IR_MAX_LOGICAL);
 			return false;
 		}
@@ -205,7 +208,7 @@ static bool read_memory(struct sema *s, ast_id word, enum memory *out)
 		}
 		suggest_try(&g, memories[k]);
 	}
-	diag_error_span(s->d, n->at, n->end - n->at,
+	diag_error_span(s->d, E_MEMORY_UNKNOWN, n->at, n->end - n->at,
 	                "a tensor is in global, local or symmetric memory, not '%s'", g.word);
 	diag_suggest(s->d, &g);
 	return false;
@@ -221,8 +224,8 @@ static type_id read_type(struct sema *s, ast_id type, bool io)
 	bool ok = true, is_partial = false;
 	if (!dtype_parse(ast_text(s->a, type), &dtype)) {
 		struct suggest w = suggest_start(ast_text(s->a, type));
-		diag_error_span(s->d, n->at, (uint32_t)strlen(ast_text(s->a, type)), "unknown dtype '%s'",
-		                ast_text(s->a, type));
+		diag_error_span(s->d, E_DTYPE_UNKNOWN, n->at, (uint32_t)strlen(ast_text(s->a, type)),
+		                "unknown dtype '%s'", ast_text(s->a, type));
 		for (unsigned t = 0; t < DTYPE_COUNT; t++)
 			suggest_try(&w, dtype_name((enum dtype)t));
 		if (w.best)
@@ -236,8 +239,8 @@ static type_id read_type(struct sema *s, ast_id type, bool io)
 		return 0;
 	ast_each (s->a, child, n->first) {
 		if (g.axis_n == IR_MAX_LOGICAL) {
-			diag_error(s->d, ast_at(s->a, child)->at, "a tensor has at most %d axes",
-			           IR_MAX_LOGICAL);
+			diag_error(s->d, E_AXES_LIMIT, ast_at(s->a, child)->at,
+			           "a tensor has at most %d axes", IR_MAX_LOGICAL);
 			return 0;
 		}
 		ok &= axis(s, child, mesh, &g.axis[g.axis_n++]);
@@ -262,8 +265,8 @@ static type_id read_type(struct sema *s, ast_id type, bool io)
 	const char *error = sugar_expand(s->m, &g, mesh, io, &d, &culprit);
 	if (error) {
 		ast_id at = culprit < g.rank ? ast_child(s->a, n->first, culprit) : type;
-		diag_error_span(s->d, ast_at(s->a, at)->at, ast_at(s->a, at)->end - ast_at(s->a, at)->at,
-		                "%s", error);
+		diag_error_span(s->d, E_PLACEMENT_INVALID, ast_at(s->a, at)->at,
+		                ast_at(s->a, at)->end - ast_at(s->a, at)->at, "%s", error);
 		return 0;
 	}
 	return type_make(s->m, dtype, memory, mesh, d);
@@ -301,7 +304,7 @@ static bool position(struct schedule *c, ast_id node, uint8_t *out)
 	if (!node || !sema_const(c->s, node, &k))
 		return false;
 	if (k < 0 || k >= c->b.loop_n) {
-		diag_error(c->s->d, ast_at(c->s->a, node)->at,
+		diag_error(c->s->d, E_SCHEDULE_INVALID, ast_at(c->s->a, node)->at,
 		           "loop position %lld: there are %u loop axes here", (long long)k, c->b.loop_n);
 		return false;
 	}
@@ -395,7 +398,8 @@ static const char *primitive(struct schedule *c, ast_id call)
 		which++;
 	if (which == 4) {
 		struct suggest g = suggest_start(name);
-		diag_error(s->d, ast_at(s->a, call)->at, "unknown scheduling primitive '%s'", name);
+		diag_error(s->d, E_PRIMITIVE_UNKNOWN, ast_at(s->a, call)->at,
+		           "unknown scheduling primitive '%s'", name);
 		for (unsigned k = 0; k < PRIMITIVES; k++)
 			suggest_try(&g, primitives[k]);
 		diag_suggest(s->d, &g);
@@ -443,7 +447,8 @@ void sema_schedule(struct sema *s, ast_id schedule)
 	struct value *x = &s->m->value.at[v];
 	for (uint32_t u = x->first_use; u; u = s->m->operand.at[u].next_use)
 		if (s->m->operand.at[u].role != ROLE_DEF) {
-			diag_error(s->d, at, "schedule '%s' stands after a use of the tensor",
+			diag_error(s->d, E_SCHEDULE_LATE, at,
+			           "schedule '%s' stands after a use of the tensor",
 			           ast_text(s->a, schedule));
 			diag_note(s->d, s->m->op.at[s->m->operand.at[u].op].at, "it is used here");
 			return;
@@ -456,7 +461,7 @@ void sema_schedule(struct sema *s, ast_id schedule)
 	ast_each (s->a, call, schedule) {
 		const char *error = primitive(&c, call);
 		if (error && *error)
-			diag_error_span(s->d, ast_at(s->a, call)->at,
+			diag_error_span(s->d, E_SCHEDULE_INVALID, ast_at(s->a, call)->at,
 			                ast_at(s->a, call)->end - ast_at(s->a, call)->at, "%s", error);
 		if (error)
 			return;

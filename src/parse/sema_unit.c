@@ -21,7 +21,7 @@ static void mark_formal(struct nv_reader *r, ast_id list)
 		if (t)
 			t->formal = true;
 		else
-			nv_refuse(r, tensor, "a tensor is expected here");
+			nv_refuse(r, E_OPERAND_TENSOR, tensor, "a tensor is expected here");
 	}
 }
 
@@ -31,7 +31,7 @@ void nv_collect_unit(struct nv_reader *r, ast_id node)
 	name_id name = ast_at(a, node)->name;
 	for (uint32_t i = 0; i < r->unit.n; i++)
 		if (r->unit.at[i].name == name) {
-			nv_refuse(r, node, "there are two units of this name");
+			nv_refuse(r, E_DEFINED_TWICE, node, "there are two units of this name");
 			return;
 		}
 	vec_push(&r->unit, (struct nv_unit){.name = name, .node = node, .first = r->tensor.n});
@@ -67,7 +67,7 @@ static struct nv_unit *find_unit(struct nv_reader *r, ast_id call, enum op_kind 
 	for (uint32_t i = 0; i < r->unit.n; i++)
 		if (!strcmp(ast_text(a, r->unit.at[i].node), name))
 			return &r->unit.at[i];
-	nv_refuse(r, call, "the text of this unit is missing");
+	nv_refuse(r, E_UNIT_UNKNOWN, call, "the text of this unit is missing");
 	diag_note(r->s->d, DIAG_NOWHERE,
 	          "it follows the container's body: `%s: Inputs={…} -> Outputs={…}`, `%%kernel {`, …",
 	          *name ? name : "HostUnit0");
@@ -87,7 +87,7 @@ static bool same_length(struct nv_reader *r, ast_id call, const struct nv_unit *
 {
 	if (n == wanted)
 		return true;
-	diag_error(r->s->d, ast_at(r->s->a, call)->at, "%s has %u %s, this has %u",
+	diag_error(r->s->d, E_UNIT_RULE, ast_at(r->s->a, call)->at, "%s has %u %s, this has %u",
 	           ast_text(r->s->a, u->node), wanted, what, n);
 	return false;
 }
@@ -105,9 +105,9 @@ static bool bind_outputs(struct nv_reader *r, ast_id call, ast_id list, enum op_
 		n++;
 	}
 	if (kind == OP_LAUNCH_KERNEL && bound < n)
-		return nv_refuse(r, call, "not all outputs to the kernel were preallocated");
+		return nv_refuse(r, E_UNIT_OUTPUTS, call, "not all outputs to the kernel were preallocated");
 	if (bound && bound < n)
-		return nv_refuse(r, call, "outputs must be all or none preallocated");
+		return nv_refuse(r, E_UNIT_OUTPUTS, call, "outputs must be all or none preallocated");
 	for (ast_id node = bound ? 0 : ast_at(r->s->a, list)->first; node;
 	     node = ast_at(r->s->a, node)->next) {
 		value_id v =
@@ -179,7 +179,7 @@ void nv_post_unit(struct nv_reader *r, ast_id call, enum op_kind kind)
 		return;
 	unsigned n = in ? length(r, in) : 0, m = out ? length(r, out) : 0;
 	if (r->in_unit) {
-		nv_refuse(r, call, "a unit holds no other");
+		nv_refuse(r, E_UNIT_RULE, call, "a unit holds no other");
 		return;
 	}
 	if (!same_length(r, call, u, "inputs", n, length(r, ast_child(r->s->a, u->node, 1))) ||

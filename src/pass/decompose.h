@@ -30,7 +30,8 @@ bool decompose_select(struct module *m, struct pass_context *cx, op_id op);
 void decompose_reduced(struct module *m, op_id op);
 
 /* Says why a statement cannot be decomposed. */
-void decompose_report(struct module *m, struct pass_context *cx, op_id op, const char *reason);
+void decompose_report(struct module *m, struct pass_context *cx, enum diagnostic code, op_id op,
+                      const char *reason);
 /* `Y computed as 'bf16[t, h] partial(x)', then set`. */
 void decompose_remark(struct module *m, struct pass_context *cx, op_id op, value_id result, type_id made);
 

@@ -77,7 +77,8 @@ static bool change(struct pass_context *cx, const struct experts *x, op_id op)
 	}
 	return true;
 failed:
-	diag_error(cx->d, m->op.at[op].at, "%s: an operand or result cannot be spread over the experts: %s",
+	diag_error(cx->d, E_EXPERTS, m->op.at[op].at,
+	           "%s: an operand or result cannot be spread over the experts: %s",
 	           op_info[m->op.at[op].kind].hir, reason);
 	return false;
 }

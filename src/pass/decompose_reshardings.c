@@ -33,11 +33,12 @@
 
 static const char UNKNOWN[] = "the result has transforms that cannot be changed to the layout it needs";
 
-void decompose_report(struct module *m, struct pass_context *cx, op_id op, const char *reason)
+void decompose_report(struct module *m, struct pass_context *cx, enum diagnostic code, op_id op,
+                      const char *reason)
 {
 	struct buf text = {0};
 	ir_print_statement(m, op, &text);
-	diag_error(cx->d, m->op.at[op].at, "cannot decompose '%s': %s", text.at, reason);
+	diag_error(cx->d, code, m->op.at[op].at, "cannot decompose '%s': %s", text.at, reason);
 	buf_free(&text);
 }
 
@@ -75,7 +76,7 @@ static type_id operand_type(struct module *m, struct pass_context *cx, const str
 	s.axis_n = n;
 	type_id from = m->value.at[l->operand[k]].type, t = place_type(m, from, p->mesh, &s, false, &reason);
 	if (!t) {
-		decompose_report(m, cx, l->op, reason);
+		decompose_report(m, cx, E_DECOMPOSE, l->op, reason);
 		return 0;
 	}
 	/* in the loop of the result where that is possible, else before it */
@@ -172,7 +173,7 @@ static type_id local_type(struct module *m, struct pass_context *cx, const struc
 	if (place_add_partial(m, &s, p->mesh, p->partial, p->reduce))
 		t = place_type(m, m->value.at[l->result].type, p->mesh, &s, false, &reason);
 	if (!t)
-		decompose_report(m, cx, l->op, reason);
+		decompose_report(m, cx, E_DECOMPOSE, l->op, reason);
 	return t;
 }
 
@@ -324,7 +325,7 @@ static bool other_results(struct module *m, struct pass_context *cx, const struc
 		op_layout_read_result(m, op, k, &l);
 		type_id t = l.r_known ? local_type(m, cx, &l, p) : 0;
 		if (!l.r_known)
-			decompose_report(m, cx, op, UNKNOWN);
+			decompose_report(m, cx, E_DECOMPOSE, op, UNKNOWN);
 		if (!t)
 			return false;
 		rewrite_set_after_result(m, op, k, t);
@@ -346,14 +347,14 @@ static bool decompose(struct module *m, struct pass_context *cx, op_id op)
 		op_layout_read(m, op, &l);
 	}
 	if ((reason = read_unknown(m, &l)) || (reason = decompose_choose(m, &l, &p))) {
-		decompose_report(m, cx, op, reason);
+		decompose_report(m, cx, E_DECOMPOSE, op, reason);
 		if (l.r_known && place_partial(&l.r))
 			note_operands(m, cx, &l);
 		return false;
 	}
 	bool has_bias = m->op.at[op].kind == OP_LINEAR && l.x.operand_n == 3 && p.partial;
 	if (has_bias && place_partial(&l.r)) {
-		decompose_report(m, cx, op, "a bias cannot be added to a pending sum");
+		decompose_report(m, cx, E_BIAS_PENDING, op, "a bias cannot be added to a pending sum");
 		diag_note(cx->d, m->op.at[op].at, "add it after the sum is complete");
 		return false;
 	}

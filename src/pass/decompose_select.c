@@ -41,7 +41,8 @@ bool decompose_select(struct module *m, struct pass_context *cx, op_id op)
 	if (fits && (!view || written || order_same(m, view, t)))
 		return true;
 	if (written) {
-		decompose_report(m, cx, op, "a view of what is written has the layout of what it views");
+		decompose_report(m, cx, E_DECOMPOSE, op,
+		                 "a view of what is written has the layout of what it views");
 		diag_note(cx->d, m->op.at[op].at, "a copy of the view, made by 'set', may have another");
 		return false;
 	}

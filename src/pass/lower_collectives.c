@@ -111,7 +111,7 @@ static bool lower_step(struct module *m, struct pass_context *cx, op_id op, cons
 {
 	expr_id i = reshard_step_index(m, op, r);
 	if (!i) {
-		diag_error(cx->d, m->op.at[op].at,
+		diag_error(cx->d, E_SET_PLACE, m->op.at[op].at,
 		           "this set communicates in the steps of a loop, and stands in none");
 		diag_note(cx->d, m->op.at[op].at, "stream-loops makes the loop");
 		return false;
@@ -290,7 +290,7 @@ static bool lower_set(struct module *m, struct pass_context *cx, op_id op)
 		return false;
 	}
 	if (stands_in_group(m, op)) {
-		diag_error(cx->d, m->op.at[op].at,
+		diag_error(cx->d, E_SET_PLACE, m->op.at[op].at,
 		           "this set communicates, and would be waited for within its group");
 		diag_note(cx->d, DIAG_NOWHERE,
 		          "write the Communication that it is, or move it out of the group");

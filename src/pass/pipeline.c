@@ -44,7 +44,7 @@ enum pass_id pass_find(const char *name, size_t n)
 static void unknown_pass(struct diag *d, const char *name, const char *word, const char *other)
 {
 	struct suggest s = suggest_start(name);
-	diag_error(d, DIAG_NOWHERE, "unknown pass '%s'", name);
+	diag_error(d, E_PASS_UNKNOWN, DIAG_NOWHERE, "unknown pass '%s'", name);
 	for (unsigned i = 0; i < PASS_COUNT; i++)
 		suggest_try(&s, pass_info[i].name);
 	suggest_try(&s, word);
@@ -104,8 +104,8 @@ static bool set_word(struct diag *d, const struct pass_info *p, const char *know
 			break;
 		word += length + 1;
 	}
-	diag_error(d, DIAG_NOWHERE, "option '%.*s' of %s is one of %.*s", (int)name_n, text, p->name,
-	           (int)all, known + name_n + 1);
+	diag_error(d, E_PASS_OPTION_VALUE, DIAG_NOWHERE, "option '%.*s' of %s is one of %.*s", (int)name_n,
+	           text, p->name, (int)all, known + name_n + 1);
 	return false;
 }
 
@@ -126,19 +126,21 @@ static bool set_option(struct diag *d, const struct pass_info *p, const char *te
 		if (name_n < n)
 			value = strtoll(text + name_n + 1, &end, 10);
 		if (name_n == n || errno || end != text + n || end == text + name_n + 1) {
-			diag_error(d, DIAG_NOWHERE, "option '%.*s' of %s takes a number", (int)name_n, text,
-			           p->name);
+			diag_error(d, E_PASS_OPTION_VALUE, DIAG_NOWHERE, "option '%.*s' of %s takes a number",
+			           (int)name_n, text, p->name);
 			return false;
 		}
 		if (value < 0 || value > most) {
-			diag_error(d, DIAG_NOWHERE, "option '%.*s' of %s: %lld is out of range (0 to %lld)",
-			           (int)name_n, text, p->name, (long long)value, (long long)most);
+			diag_error(d, E_PASS_OPTION_VALUE, DIAG_NOWHERE,
+			           "option '%.*s' of %s: %lld is out of range (0 to %lld)", (int)name_n, text,
+			           p->name, (long long)value, (long long)most);
 			return false;
 		}
 		option[k] = value;
 		return true;
 	}
-	diag_error(d, DIAG_NOWHERE, "%s has no option '%.*s'", p->name, (int)name_n, text);
+	diag_error(d, E_PASS_OPTION_UNKNOWN, DIAG_NOWHERE, "%s has no option '%.*s'", p->name, (int)name_n,
+	           text);
 	if (*p->options)
 		diag_note(d, DIAG_NOWHERE, "its options: %s", p->options);
 	return false;
@@ -149,7 +151,7 @@ static bool add_pass(struct diag *d, struct pipeline *out, enum pass_id id)
 	size_t n;
 	int64_t most;
 	if (out->n == PIPELINE_MAX) {
-		diag_error(d, DIAG_NOWHERE, "more than %d passes", PIPELINE_MAX);
+		diag_error(d, E_PASS_LIST, DIAG_NOWHERE, "more than %d passes", PIPELINE_MAX);
 		return false;
 	}
 	memset(&out->at[out->n], 0, sizeof *out->at);
@@ -172,7 +174,7 @@ static bool read_options(struct diag *d, const char **text, const struct pass_in
 		s += *s == ',' || *s == ';';
 	}
 	if (!*s) {
-		diag_error(d, DIAG_NOWHERE, "'%s' lacks a closing brace", *text);
+		diag_error(d, E_PASS_LIST, DIAG_NOWHERE, "'%s' lacks a closing brace", *text);
 		return false;
 	}
 	*text = s + 1;
@@ -203,7 +205,8 @@ bool pipeline_parse(struct diag *d, const char *text, struct pipeline *out)
 		if (*text == '{' && !read_options(d, &text, &pass_info[id], out->at[out->n - 1].option))
 			return false;
 		if (*text && *text != ',') {
-			diag_error(d, DIAG_NOWHERE, "passes are separated by commas, not by '%s'", text);
+			diag_error(d, E_PASS_LIST, DIAG_NOWHERE,
+			           "passes are separated by commas, not by '%s'", text);
 			return false;
 		}
 		text += *text == ',';
@@ -220,7 +223,7 @@ bool pipeline_add_before(struct diag *d, struct pipeline *p, enum pass_id pass, 
 	while (at < p->n && p->at[at].pass != before)
 		at++;
 	if (at == p->n) {
-		diag_error(d, DIAG_NOWHERE, "%s runs right before %s, which does not run",
+		diag_error(d, E_PASS_ABSENT, DIAG_NOWHERE, "%s runs right before %s, which does not run",
 		           pass_info[pass].name, pass_info[before].name);
 		return false;
 	}
@@ -252,8 +255,8 @@ bool pipeline_set(struct diag *d, struct pipeline *p, enum pass_id pass, const c
 			return false;
 	}
 	if (!found) {
-		diag_error(d, DIAG_NOWHERE, "'%s' is an option of %s, which does not run", option,
-		           pass_info[pass].name);
+		diag_error(d, E_PASS_ABSENT, DIAG_NOWHERE, "'%s' is an option of %s, which does not run",
+		           option, pass_info[pass].name);
 	}
 	return found;
 }
@@ -285,7 +288,7 @@ static bool check_name(struct diag *d, const struct pipeline *p, const char *nam
 	for (unsigned i = 0; i < p->n; i++)
 		if (p->at[i].pass == id)
 			return true;
-	diag_error(d, DIAG_NOWHERE, "%s is not among the passes that run", name);
+	diag_error(d, E_PASS_ABSENT, DIAG_NOWHERE, "%s is not among the passes that run", name);
 	return false;
 }
 
@@ -359,7 +362,8 @@ static bool write_dump(struct run *r, unsigned number, const char *name)
 	print(r, &text);
 	bool ok = file_replace(path.at, &(struct file_part){text.at, text.n}, 1);
 	if (!ok)
-		diag_error(r->d, DIAG_NOWHERE, "cannot write '%s': %s", path.at, strerror(errno));
+		diag_error(r->d, E_FILE_UNWRITABLE, DIAG_NOWHERE, "cannot write '%s': %s", path.at,
+		           strerror(errno));
 	buf_free(&path);
 	buf_free(&text);
 	return ok;

@@ -213,7 +213,7 @@ static bool packs_fit(const struct module *m, struct diag *d, op_id op)
 	bool packs = m->op.at[op].kind == OP_PACK || m->op.at[op].kind == OP_UNPACK;
 	bool fault = packs && ir_pack_fault(m, op, &text);
 	if (fault)
-		diag_error(d, m->op.at[op].at, "%s", text.at);
+		diag_error(d, E_PACK, m->op.at[op].at, "%s", text.at);
 	buf_free(&text);
 	return !fault;
 }

@@ -77,7 +77,7 @@ static bool check_units(struct module *m, struct diag *d)
 		why = why ? why : lacks_lowered(m, op);
 		if (!why)
 			continue;
-		diag_error(d, m->op.at[op].at, "a unit moves nothing between devices: %s", why);
+		diag_error(d, E_UNIT_RULE, m->op.at[op].at, "a unit moves nothing between devices: %s", why);
 		diag_note(d, m->op.at[ir_unit_of(m, op)].at, "the unit begins here");
 		return false;
 	}
@@ -95,8 +95,8 @@ bool pass_check_requires(struct module *m, struct pass_context *cx)
 		return true;
 	struct buf text = {0};
 	ir_print_statement(m, op, &text);
-	diag_error(cx->d, m->op.at[op].at, "%s requires that the program is %s: '%s': %s", cx->pass->name,
-	           checks[check].name, text.at, why);
+	diag_error(cx->d, E_PASS_REQUIRES, m->op.at[op].at, "%s requires that the program is %s: '%s': %s",
+	           cx->pass->name, checks[check].name, text.at, why);
 	diag_note(cx->d, DIAG_NOWHERE, "run %s first", establisher(checks[check].property));
 	buf_free(&text);
 	return false;
@@ -110,14 +110,15 @@ bool pass_check_establishes(struct module *m, struct pass_context *cx)
 	if (op) {
 		struct buf text = {0};
 		ir_print_statement(m, op, &text);
-		diag_error(cx->d, m->op.at[op].at, "%s left a program that is not %s: '%s': %s",
-		           cx->pass->name, checks[check].name, text.at, why);
+		diag_error(cx->d, E_PASS_ESTABLISHES, m->op.at[op].at,
+		           "%s left a program that is not %s: '%s': %s", cx->pass->name, checks[check].name,
+		           text.at, why);
 		buf_free(&text);
 		return false;
 	}
 	unsigned missing = properties & (IR_BOUND | IR_STREAMED) & ~ir_properties(m);
 	if (missing)
-		diag_error(cx->d, DIAG_NOWHERE, "%s left a program that is not %s", cx->pass->name,
-		           missing & IR_BOUND ? "bound" : "streamed");
+		diag_error(cx->d, E_PASS_ESTABLISHES, DIAG_NOWHERE, "%s left a program that is not %s",
+		           cx->pass->name, missing & IR_BOUND ? "bound" : "streamed");
 	return !missing;
 }

@@ -464,7 +464,7 @@ void reshard_report(struct module *m, struct diag *d, op_id op, const char *verb
 				buf_printf(k ? &y : &x, " on %s",
 				           names_text(m->names, m->mesh.at[meshes[k]].name));
 	}
-	diag_error(d, m->op.at[op].at, "cannot %s %s from '%s' to '%s': %s", verb,
+	diag_error(d, E_RESHARD, m->op.at[op].at, "cannot %s %s from '%s' to '%s': %s", verb,
 	           op_info[m->op.at[op].kind].hir, x.at, y.at, reason);
 	buf_free(&x);
 	buf_free(&y);

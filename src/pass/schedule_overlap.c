@@ -176,7 +176,8 @@ static void say(struct pass_context *cx, struct module *m, const struct schedule
 
 static void refuse(struct pass_context *cx, int64_t limit, int64_t least)
 {
-	diag_error(cx->d, DIAG_NOWHERE, "no order was found that needs at most %lld bytes", (long long)limit);
+	diag_error(cx->d, E_SCHEDULE_MEMORY, DIAG_NOWHERE, "no order was found that needs at most %lld bytes",
+	           (long long)limit);
 	diag_note(cx->d, DIAG_NOWHERE,
 	          "the least that was found is %lld: --memory-limit=%lld, or {memory=%lld}", (long long)least,
 	          (long long)least, (long long)least);

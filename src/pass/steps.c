@@ -184,8 +184,8 @@ static bool change_type(struct flood *f, struct pass_context *cx, struct item at
 	if (!n) {
 		struct buf name = {0};
 		pass_put_name(m, at.value, &name);
-		diag_error(cx->d, m->value.at[at.value].at, "%s cannot have the layout of this pipeline: %s",
-		           name.at, reason);
+		diag_error(cx->d, E_STEPS_LAYOUT, m->value.at[at.value].at,
+		           "%s cannot have the layout of this pipeline: %s", name.at, reason);
 		diag_note(cx->d, DIAG_NOWHERE, "leave --pipeline= away, or choose another");
 		buf_free(&name);
 		return false;

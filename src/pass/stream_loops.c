@@ -95,7 +95,8 @@ static bool takes_block(struct module *m, struct pass_context *cx, op_id op, boo
 		block = is_block(m, op_read(m, op, k));
 	if (!block)
 		return false;
-	diag_error(cx->d, m->op.at[op].at, "the result has a loop axis, and an operand is one block of it");
+	diag_error(cx->d, E_LOOP_SLICES, m->op.at[op].at,
+	           "the result has a loop axis, and an operand is one block of it");
 	diag_note(cx->d, m->op.at[op].at,
 	          "write the result to a block, or do this in the loop that the block is of");
 	*ok = false;
@@ -125,7 +126,7 @@ static bool read_sliced(struct module *m, struct pass_context *cx, op_id op, uns
 	s->extent = d->axis[d->loop[depth]].extent;
 	s->place = (enum axis_place)d->axis[d->loop[depth]].place;
 	if (s->reduces && place_loop_count(d) > 1) {
-		diag_error(cx->d, m->op.at[op].at,
+		diag_error(cx->d, E_LOOP_SLICES, m->op.at[op].at,
 		           "a reduction that ends step by step stands in nested loops");
 		diag_note(cx->d, m->op.at[op].at, "keep one @stream or @serial in the operand's type");
 		return *ok = false;

@@ -108,7 +108,7 @@ bool ref_check_input(struct ref_context *c, unsigned k, int64_t parts)
 		shape.n[shape.nd++] = parts;
 	bool ok = given->nd == shape.nd && !memcmp(given->n, shape.n, sizeof *shape.n * (size_t)shape.nd);
 	if (!ok)
-		diag_error(c->d, value->at, "the data given for input %s has another shape",
+		diag_error(c->d, E_INPUT_DATA, value->at, "the data given for input %s has another shape",
 		           ref_name(c->m, v, name, sizeof name));
 	ref_array_free(&shape);
 	return ok;
@@ -249,13 +249,13 @@ static bool collective(struct ref_context *c, op_id op, const struct ref_array *
 	enum reduce_op fold = ref_reduce_op(c->m, op);
 	ref_inherit(out, in);
 	if (in->nd != out->nd || ref_array_count(in) != count) {
-		diag_error(c->d, ir_op(c->m, op)->at, "the operand of %s does not fit its result",
-		           op_info[ir_op(c->m, op)->kind].hir);
+		diag_error(c->d, E_REFERENCE_SHAPE, ir_op(c->m, op)->at,
+		           "the operand of %s does not fit its result", op_info[ir_op(c->m, op)->kind].hir);
 		return false;
 	}
 	if (op_traits(c->m, op) & TRAIT_REDUCES && (copies = reduced_copies(c->m, op)) == 0) {
 		diag_error(
-		    c->d, ir_op(c->m, op)->at,
+		    c->d, E_REFERENCE_OPERATION, ir_op(c->m, op)->at,
 		    "%s of a tensor that is spread over its team cannot be evaluated on logical tensors",
 		    op_info[ir_op(c->m, op)->kind].hir);
 		return false;
@@ -360,8 +360,8 @@ enum status ref_run(struct module *m, struct diag *d, const struct ref_options *
 {
 	struct ref_context c = {.m = m, .d = d, .o = o};
 	if (o->input_n != m->input.n) {
-		diag_error(d, DIAG_NOWHERE, "the program has %u inputs, data was given for %u", m->input.n,
-		           o->input_n);
+		diag_error(d, E_INPUT_DATA, DIAG_NOWHERE, "the program has %u inputs, data was given for %u",
+		           m->input.n, o->input_n);
 		return STATUS_DIAGNOSTICS;
 	}
 	return ref_is_host_level(m) ? ref_run_host(&c, outputs) : run_fusion(&c, outputs);

@@ -22,11 +22,12 @@ bool ref_array_make(struct ref_context *c, struct ref_array *a, enum dtype t, in
 	for (int k = 0; k < nd; k++) {
 		a->n[k] = n[k];
 		if (n[k] < 0) {
-			diag_error(c->d, at, "an extent is %lld, below zero", (long long)n[k]);
+			diag_error(c->d, E_EXTENT_NEGATIVE, at, "an extent is %lld, below zero",
+			           (long long)n[k]);
 			return false;
 		}
 		if (!checked_mul(count, n[k], &count) || count > REF_MAX_ELEMENTS) {
-			diag_error(c->d, at,
+			diag_error(c->d, E_REFERENCE_LIMIT, at,
 			           "the tensor is too large for the reference evaluation (limit %d elements)",
 			           REF_MAX_ELEMENTS);
 			diag_note(c->d, DIAG_NOWHERE, "give smaller parameters with -D");
@@ -157,18 +158,18 @@ void ref_report_expr(struct ref_context *c, enum expr_status status, expr_id cul
 			snprintf(name, sizeof name, "%s", names_text(c->m->names, p->name));
 		else
 			snprintf(name, sizeof name, "i%d", (int)p->number);
-		diag_error(c->d, at, "the parameter '%s' has no value", name);
+		diag_error(c->d, E_PARAM_UNSET, at, "the parameter '%s' has no value", name);
 		diag_note(c->d, p->at, "give it one with -D %s=…", name);
 		break;
 	}
 	case EXPR_OVERFLOW:
-		diag_error(c->d, at, "an index expression overflows 64 bits or divides by zero");
+		diag_error(c->d, E_OVERFLOW, at, "an index expression overflows 64 bits or divides by zero");
 		break;
 	case EXPR_INDIVISIBLE:
-		diag_error(c->d, at, "a division in an index expression leaves a remainder");
+		diag_error(c->d, E_NOT_DIVISIBLE, at, "a division in an index expression leaves a remainder");
 		break;
 	case EXPR_UNKNOWN:
-		diag_error(c->d, at, "an index expression has no value on this rank");
+		diag_error(c->d, E_VALUE_UNDEFINED, at, "an index expression has no value on this rank");
 		diag_note(c->d, DIAG_NOWHERE,
 		          "it names an axis of a mesh that does not hold the rank, or the rank itself where "
 		          "all ranks must agree");

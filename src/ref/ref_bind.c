@@ -9,7 +9,7 @@ bool ref_issue_scalar(struct ref_host *h, struct ref_rank *r, op_id op, unsigned
 	    .rank = r->device, .streams = h->c->o->streams ? h->c->o->streams : INT32_MAX, .index = r->index};
 	struct ref_operand value;
 	if (op_role_count(h->c->m, op, ROLE_SCALAR) <= k) {
-		diag_error(h->c->d, ref_issue_at(h, op), "%s lacks an operand",
+		diag_error(h->c->d, E_VALUE_UNDEFINED, ref_issue_at(h, op), "%s lacks an operand",
 		           op_info[ir_op(h->c->m, op)->kind].hir);
 		return false;
 	}
@@ -23,8 +23,9 @@ struct ref_view *ref_bind_find(struct ref_host *h, struct ref_rank *r, value_id 
 {
 	char name[REF_NAME_BYTES];
 	if (!r->view[v])
-		diag_error(h->c->d, ref_issue_at(h, op), "%s has no value on rank %lld here",
-		           ref_name(h->c->m, v, name, sizeof name), (long long)r->device);
+		diag_error(h->c->d, E_VALUE_UNDEFINED, ref_issue_at(h, op),
+		           "%s has no value on rank %lld here", ref_name(h->c->m, v, name, sizeof name),
+		           (long long)r->device);
 	return r->view[v];
 }
 
@@ -181,7 +182,7 @@ bool ref_bind_shard(struct ref_host *h, struct ref_rank *r, op_id op)
 		if (is_loop_axis(&d->axis[d->loop[k]]) && skip-- == 0) {
 			to->bound = (struct ref_bound){.n = 1, .axis = {d->loop[k]}, .at = {to->index}};
 			if (to->index < 0 || to->index >= axis_extent(h, d, d->loop[k])) {
-				diag_error(h->c->d, ref_issue_at(h, op),
+				diag_error(h->c->d, E_STREAM_INDEX, ref_issue_at(h, op),
 				           "stream_index is %lld on rank %lld, the axis has extent %lld",
 				           (long long)to->index, (long long)r->device,
 				           (long long)axis_extent(h, d, d->loop[k]));
@@ -189,7 +190,7 @@ bool ref_bind_shard(struct ref_host *h, struct ref_rank *r, op_id op)
 			}
 		}
 	if (!to->bound.n) {
-		diag_error(h->c->d, ref_issue_at(h, op),
+		diag_error(h->c->d, E_STREAM_INDEX, ref_issue_at(h, op),
 		           "the result of shard_by_stream has no stream axis that is not bound already");
 		return false;
 	}

@@ -49,7 +49,7 @@ static bool check_parties(struct ref_host *h, const struct ref_event *e)
 	const uint32_t *device = e->channel->device;
 	for (unsigned k = 1; k < e->channel->n; k++) {
 		if (ir_op(h->c->m, p[k].op)->kind != ir_op(h->c->m, p[0].op)->kind) {
-			diag_error(h->c->d, ir_op(h->c->m, p[0].op)->at,
+			diag_error(h->c->d, E_MISMATCH, ir_op(h->c->m, p[0].op)->at,
 			           "rank %u is in %s while rank %u is in %s", (unsigned)device[0],
 			           kind_name(h, &p[0]), (unsigned)device[k], kind_name(h, &p[k]));
 			diag_note(h->c->d, ir_op(h->c->m, p[k].op)->at, "rank %u is here",
@@ -57,7 +57,7 @@ static bool check_parties(struct ref_host *h, const struct ref_event *e)
 			return false;
 		}
 		if (p[k].root != p[0].root) {
-			diag_error(h->c->d, ir_op(h->c->m, p[0].op)->at,
+			diag_error(h->c->d, E_MISMATCH, ir_op(h->c->m, p[0].op)->at,
 			           "the root of %s is %lld on rank %u and %lld on rank %u",
 			           kind_name(h, &p[0]), (long long)p[0].root, (unsigned)device[0],
 			           (long long)p[k].root, (unsigned)device[k]);
@@ -71,13 +71,13 @@ static bool check_parties(struct ref_host *h, const struct ref_event *e)
 		                                      permute ? p[k].recv_peer : 0};
 		for (unsigned j = 0; j < 3; j++)
 			if (peer[j] < 0 || peer[j] >= n) {
-				diag_error(h->c->d, ir_op(h->c->m, p[k].op)->at,
+				diag_error(h->c->d, E_PEER, ir_op(h->c->m, p[k].op)->at,
 				           "%lld is no index into the team of %lld of rank %u",
 				           (long long)peer[j], (long long)n, (unsigned)device[k]);
 				return false;
 			}
 		if (permute && p[p[k].recv_peer].send_peer != k) {
-			diag_error(h->c->d, ir_op(h->c->m, p[k].op)->at,
+			diag_error(h->c->d, E_MISMATCH, ir_op(h->c->m, p[k].op)->at,
 			           "rank %u receives from rank %u, which sends to another",
 			           (unsigned)device[k], (unsigned)device[p[k].recv_peer]);
 			return false;
@@ -227,7 +227,7 @@ static bool take_by_count(const struct exchange *x, unsigned member, unsigned fi
 				ref_copy(out, to, &x->in[k], start + i);
 	}
 	if (to != count) {
-		diag_error(x->h->c->d, at_of(x, member),
+		diag_error(x->h->c->d, E_MISMATCH, at_of(x, member),
 		           "rank %u receives %lld elements where %lld are sent to it",
 		           (unsigned)x->event->channel->device[member], (long long)count, (long long)to);
 		return false;
@@ -275,7 +275,7 @@ static bool store(const struct exchange *x, unsigned member, const struct ref_ar
 	if (!ref_view_store(x->h, x->event->party[member].out, x->flat, out, at_of(x, member), &absent))
 		return false;
 	if (absent) {
-		diag_error(x->h->c->d, at_of(x, member),
+		diag_error(x->h->c->d, E_MISMATCH, at_of(x, member),
 		           "%s: %lld elements that rank %u is to receive are held by no rank that sends them",
 		           op_info[x->kind].hir, (long long)absent,
 		           (unsigned)x->event->channel->device[member]);
@@ -331,7 +331,7 @@ static bool message(struct ref_host *h, struct ref_event *e)
 		return false;
 	bool ok = ref_view_load(h, recv->out, true, at, &place);
 	if (ok && (place.n[0] != data.n[0] || place.dtype != data.dtype)) {
-		diag_error(h->c->d, at, "rank %u receives %lld of %s, rank %u sends %lld of %s",
+		diag_error(h->c->d, E_MISMATCH, at, "rank %u receives %lld of %s, rank %u sends %lld of %s",
 		           (unsigned)e->channel->device[1], (long long)place.n[0], dtype_name(place.dtype),
 		           (unsigned)e->channel->device[0], (long long)data.n[0], dtype_name(data.dtype));
 		diag_note(h->c->d, ir_op(h->c->m, send->op)->at, "the send stands here");

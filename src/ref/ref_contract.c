@@ -248,7 +248,7 @@ static bool afford(struct ref_context *c, double work, uint32_t at)
 	c->work += work;
 	if (c->work <= (double)c->o->limit)
 		return true;
-	diag_error(c->d, at,
+	diag_error(c->d, E_REFERENCE_LIMIT, at,
 	           "the program is too large for the reference evaluation (limit: %.0e multiplications)",
 	           (double)c->o->limit);
 	diag_note(c->d, DIAG_NOWHERE, "give smaller parameters with -D%s%s", c->o->way_out ? ", " : "",
@@ -267,11 +267,12 @@ bool ref_contract(struct ref_context *c, const struct ref_call *call, const stru
 	                        .linear = op->kind == OP_LINEAR};
 	struct ref_array turned = {0};
 	if (x.linear ? !linear_fits(x.a, x.b, x.bias, out) : !matmul_fits(x.a, x.b, out)) {
-		diag_error(c->d, op->at, "the operands of %s do not fit its result", op_info[op->kind].hir);
+		diag_error(c->d, E_REFERENCE_SHAPE, op->at, "the operands of %s do not fit its result",
+		           op_info[op->kind].hir);
 		return false;
 	}
 	if (call->partial && x.bias) {
-		diag_error(c->d, op->at, "a bias cannot be added to a pending sum");
+		diag_error(c->d, E_BIAS_PENDING, op->at, "a bias cannot be added to a pending sum");
 		return false;
 	}
 	x.k = x.a->n[x.a->nd - 1];

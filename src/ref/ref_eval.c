@@ -67,10 +67,11 @@ void ref_report_op(struct ref_context *c, op_id op)
 	const struct op *o = ir_op(c->m, op);
 	const struct attr *callee = op_attr(c->m, op, "callee");
 	if (o->kind == OP_EXTERN && callee)
-		diag_error(c->d, o->at, "extern \"%s\" cannot be evaluated",
+		diag_error(c->d, E_REFERENCE_OPERATION, o->at, "extern \"%s\" cannot be evaluated",
 		           names_text(c->m->names, callee->u.name));
 	else
-		diag_error(c->d, o->at, "%s cannot be evaluated", op_info[o->kind].hir);
+		diag_error(c->d, E_REFERENCE_OPERATION, o->at, "%s cannot be evaluated",
+		           op_info[o->kind].hir);
 }
 
 static bool dispatch(struct ref_context *c, const struct ref_call *call, const struct ref_array *const *in,

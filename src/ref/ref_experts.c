@@ -17,7 +17,8 @@ struct routing {
 
 static bool unfit(struct ref_context *c, const struct op *op)
 {
-	diag_error(c->d, op->at, "the operands of %s do not fit its result", op_info[op->kind].hir);
+	diag_error(c->d, E_REFERENCE_SHAPE, op->at, "the operands of %s do not fit its result",
+	           op_info[op->kind].hir);
 	return false;
 }
 
@@ -50,7 +51,8 @@ static bool read_routing(struct ref_context *c, const struct ref_call *call,
 	    rows != r->ranks * r->room || counts != r->ranks * r->ranks)
 		return unfit(c, op);
 	if (experts <= 0 || experts % r->ranks) {
-		diag_error(c->d, op->at, "dispatch: %lld experts cannot be spread evenly over %lld ranks",
+		diag_error(c->d, E_EXPERTS, op->at,
+		           "dispatch: %lld experts cannot be spread evenly over %lld ranks",
 		           (long long)experts, (long long)r->ranks);
 		return false;
 	}
@@ -59,7 +61,7 @@ static bool read_routing(struct ref_context *c, const struct ref_call *call,
 		r->sure = r->sure && in[1]->error[i] == 0;
 		r->state = in[1]->state[i] < r->state ? in[1]->state[i] : r->state;
 		if (in[1]->state[i] == REF_DEFINED && (in[1]->ints[i] < 0 || in[1]->ints[i] >= experts)) {
-			diag_error(c->d, op->at,
+			diag_error(c->d, E_EXPERTS, op->at,
 			           "dispatch: expert %lld is not below %lld, the number of experts",
 			           (long long)in[1]->ints[i], (long long)experts);
 			return false;

@@ -33,7 +33,8 @@ static bool store_result(struct ref_host *h, struct ref_event *e, unsigned k, co
 			return false;
 		if (!absent)
 			continue;
-		diag_error(h->c->d, at, "rank %u does not hold all that its part of the result of %s needs",
+		diag_error(h->c->d, E_ELEMENTS_ABSENT, at,
+		           "rank %u does not hold all that its part of the result of %s needs",
 		           (unsigned)e->channel->device[i], op_info[ir_op(h->c->m, op)->kind].hir);
 		return false;
 	}

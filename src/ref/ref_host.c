@@ -100,7 +100,7 @@ static bool agree(struct ref_host *h, value_id v, unsigned n, const uint32_t *de
 			               : a == b || (isnan(a) && isnan(b)))
 				continue;
 			diag_error(
-			    h->c->d, h->c->m->value.at[v].at,
+			    h->c->d, E_RANKS_DISAGREE, h->c->m->value.at[v].at,
 			    "ranks %u and %u disagree about element %lld of the output %s: %.9g and %.9g",
 			    (unsigned)device[first], (unsigned)device[k], (long long)i,
 			    ref_name(h->c->m, v, name, sizeof name), a, b);
@@ -133,7 +133,8 @@ static enum status take_output(struct ref_host *h, value_id v, struct ref_array 
 		if (h->rank[r].idle || !ref_mesh_has(c->m, value_type(c->m, v)->mesh, r))
 			continue;
 		if (!view) {
-			diag_error(c->d, at, "the output %s has no value at the end on rank %lld",
+			diag_error(c->d, E_OUTPUT_UNSET, at,
+			           "the output %s has no value at the end on rank %lld",
 			           ref_name(c->m, v, name, sizeof name), (long long)r);
 			ok = false;
 			break;

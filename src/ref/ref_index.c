@@ -4,7 +4,8 @@
 
 static bool unfit(struct ref_context *c, const struct op *op)
 {
-	diag_error(c->d, op->at, "the operands of %s do not fit its result", op_info[op->kind].hir);
+	diag_error(c->d, E_REFERENCE_SHAPE, op->at, "the operands of %s do not fit its result",
+	           op_info[op->kind].hir);
 	return false;
 }
 
@@ -35,7 +36,7 @@ bool ref_take(struct ref_context *c, const struct ref_call *call, const struct r
 		if (index->state[at] != REF_DEFINED || !wanted(call, i))
 			continue;
 		if (k < 0 || k >= n) {
-			diag_error(c->d, op->at,
+			diag_error(c->d, E_INDEX_OUTSIDE, op->at,
 			           "gather: index %lld is outside of the axis, which has extent %lld",
 			           (long long)k, (long long)n);
 			return false;
@@ -116,7 +117,7 @@ bool ref_topk(struct ref_context *c, const struct ref_call *call, const struct r
 		inner *= in->n[j];
 	int64_t n = in->n[axis], k = out->n[axis], rows = k ? ref_array_count(out) / k : 0;
 	if (k > n) {
-		diag_error(c->d, op->at, "topk: k= is %lld, the axis has %lld elements", (long long)k,
+		diag_error(c->d, E_TOPK, op->at, "topk: k= is %lld, the axis has %lld elements", (long long)k,
 		           (long long)n);
 		return false;
 	}

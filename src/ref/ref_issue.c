@@ -155,7 +155,7 @@ static bool afford(struct ref_host *h, op_id op)
 	if (h->steps++ < REF_MAX_STEPS)
 		return true;
 	diag_error(
-	    h->c->d, ref_issue_at(h, op),
+	    h->c->d, E_REFERENCE_LIMIT, ref_issue_at(h, op),
 	    "the program is too long for the reference evaluation (limit %d statements, all ranks together)",
 	    REF_MAX_STEPS);
 	return false;

@@ -60,7 +60,7 @@ bool ref_meet_collective(struct ref_host *h, struct ref_rank *r, op_id op)
 	if (!party.in || !ref_bind_result(h, r, op, 0, &party.out))
 		return false;
 	if (!o->team) {
-		diag_error(h->c->d, o->at, "the devices of the team are not known");
+		diag_error(h->c->d, E_PEER, o->at, "the devices of the team are not known");
 		return false;
 	}
 	bool here = find_slice(ir_team(m, o->team), r->device, &slice, &n, &member);
@@ -168,7 +168,7 @@ static bool start_transfer(struct ref_host *h, struct ref_rank *r, op_id op, con
 {
 	bool send = ir_op(h->c->m, op)->kind == OP_SEND;
 	if (party->root < 0 || party->root >= h->rank_n) {
-		diag_error(h->c->d, ref_issue_at(h, op),
+		diag_error(h->c->d, E_PEER, ref_issue_at(h, op),
 		           "the peer of rank %lld is %lld, there are %lld ranks", (long long)r->device,
 		           (long long)party->root, (long long)h->rank_n);
 		return false;
@@ -206,7 +206,7 @@ bool ref_meet_post(struct ref_host *h, struct ref_rank *r, op_id op)
 	for (unsigned k = 0; k < op_role_count(h->c->m, op, ROLE_STATEMENT); k++) {
 		op_id transfer = op_operand_id(h->c->m, op, ROLE_STATEMENT, k);
 		if (!r->posted[transfer].op) {
-			diag_error(h->c->d, ref_issue_at(h, op),
+			diag_error(h->c->d, E_WAIT_NOTHING, ref_issue_at(h, op),
 			           "rank %lld has not come to the statement that is posted",
 			           (long long)r->device);
 			diag_note(h->c->d, ref_issue_at(h, transfer), "it stands here");
@@ -241,8 +241,8 @@ bool ref_meet_wait(struct ref_host *h, struct ref_rank *r, op_id op)
 		while (t < r->transfer.n && r->transfer.at[t].op != transfer)
 			t++;
 		if (t == r->transfer.n) {
-			diag_error(h->c->d, ref_issue_at(h, op), "rank %lld has nothing to wait for here",
-			           (long long)r->device);
+			diag_error(h->c->d, E_WAIT_NOTHING, ref_issue_at(h, op),
+			           "rank %lld has nothing to wait for here", (long long)r->device);
 			diag_note(h->c->d, ref_issue_at(h, transfer),
 			          "every start of this statement was waited for");
 			return false;

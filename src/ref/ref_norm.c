@@ -38,7 +38,8 @@ static void finish(struct ref_array *out, const struct ref_call *call, const str
 
 static bool unfit(struct ref_context *c, const struct op *op)
 {
-	diag_error(c->d, op->at, "the operands of %s do not fit its result", op_info[op->kind].hir);
+	diag_error(c->d, E_REFERENCE_SHAPE, op->at, "the operands of %s do not fit its result",
+	           op_info[op->kind].hir);
 	return false;
 }
 

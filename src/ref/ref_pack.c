@@ -43,9 +43,10 @@ static bool fits(struct ref_host *h, const struct ref_rank *r, op_id op, int64_t
 {
 	if (have == want)
 		return true;
-	diag_error(
-	    h->c->d, ir_op(h->c->m, op)->at, "%s: rank %lld has %lld elements of one side, %lld of the other",
-	    op_info[ir_op(h->c->m, op)->kind].hir, (long long)r->device, (long long)have, (long long)want);
+	diag_error(h->c->d, E_PACK, ir_op(h->c->m, op)->at,
+	           "%s: rank %lld has %lld elements of one side, %lld of the other",
+	           op_info[ir_op(h->c->m, op)->kind].hir, (long long)r->device, (long long)have,
+	           (long long)want);
 	return false;
 }
 

@@ -283,8 +283,8 @@ bool ref_pointwise(struct ref_context *c, const struct ref_call *call, const str
 	bool exact = true;
 	for (unsigned k = 0; k < call->n; k++) {
 		if (!fits(in[k], out)) {
-			diag_error(c->d, op->at, "the operands of %s do not fit its result",
-			           op_info[kind].hir);
+			diag_error(c->d, E_REFERENCE_SHAPE, op->at,
+			           "the operands of %s do not fit its result", op_info[kind].hir);
 			return false;
 		}
 		broadcast_strides(in[k], out, stride[k]);
@@ -319,7 +319,8 @@ bool ref_pointwise(struct ref_context *c, const struct ref_call *call, const str
 			} else if (ints) {
 				int64_t value;
 				if (!int_op(kind, in[0]->dtype, x, &value)) {
-					diag_error(c->d, op->at, "%s of an integer by zero at element %lld",
+					diag_error(c->d, E_INTEGER_BY_ZERO, op->at,
+					           "%s of an integer by zero at element %lld",
 					           op_info[kind].hir, (long long)i);
 					return false;
 				}

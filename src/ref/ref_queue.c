@@ -86,7 +86,8 @@ static bool compute(struct ref_host *h, const struct ref_rank *r, const struct r
 	}
 	ok = ok && ref_eval(h->c, &call, &out) && ref_view_store(h, e->out, false, &out, at, &absent);
 	if (ok && absent) {
-		diag_error(h->c->d, at, "rank %lld does not hold all that its part of the result of %s needs",
+		diag_error(h->c->d, E_ELEMENTS_ABSENT, at,
+		           "rank %lld does not hold all that its part of the result of %s needs",
 		           (long long)r->device, op_info[ir_op(m, e->op)->kind].hir);
 		diag_note(
 		    h->c->d, DIAG_NOWHERE,
@@ -233,7 +234,7 @@ static void describe_entry(struct ref_host *h, const struct ref_rank *r, const s
 static enum status report_deadlock(struct ref_host *h)
 {
 	unsigned notes = 0;
-	diag_error(h->c->d, DIAG_NOWHERE, "deadlock: no rank can go on");
+	diag_error(h->c->d, E_DEADLOCK, DIAG_NOWHERE, "deadlock: no rank can go on");
 	for (int64_t k = 0; k < h->rank_n; k++)
 		for (uint32_t s = 0; s < h->rank[k].stream.n; s++) {
 			const struct ref_rank *r = &h->rank[k];
@@ -267,7 +268,7 @@ static enum status check_complete(struct ref_host *h)
 				continue;
 			unsigned member = issued_member(e, -1);
 			describe_event(h, e, member, &text);
-			diag_error(h->c->d, ir_op(h->c->m, e->party[member].op)->at,
+			diag_error(h->c->d, E_DEADLOCK, ir_op(h->c->m, e->party[member].op)->at,
 			           "the program ends before %s", text.at);
 			buf_free(&text);
 			return STATUS_STUCK;

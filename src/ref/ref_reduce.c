@@ -157,7 +157,8 @@ bool ref_reduce(struct ref_context *c, const struct ref_call *call, const struct
 	int64_t count = ref_array_count(out);
 	unsigned mask;
 	if (!reduced_axes(c, call->op, in->nd, &mask) || !result_strides(in, out, mask, stride)) {
-		diag_error(c->d, op->at, "the axes of %s do not fit its result", op_info[op->kind].hir);
+		diag_error(c->d, E_REFERENCE_SHAPE, op->at, "the axes of %s do not fit its result",
+		           op_info[op->kind].hir);
 		return false;
 	}
 	for (int k = 0; k < in->nd; k++)
@@ -192,7 +193,7 @@ bool ref_reduce(struct ref_context *c, const struct ref_call *call, const struct
 		if (call->partial && fold == REDUCE_AVG)
 			finish_mean(&acc[r], length, call->parts);
 		if (out->state[r] == REF_DEFINED && !ref_fold_end(&acc[r], out, r, grid, bits)) {
-			diag_error(c->d, op->at, "mean of no integers");
+			diag_error(c->d, E_INTEGER_BY_ZERO, op->at, "mean of no integers");
 			ok = false;
 		}
 	}

@@ -97,7 +97,7 @@ bool ref_set_reshards(struct ref_host *h, op_id op, bool *out)
 		struct ref_array shape;
 		bool ok = true, reshards = ref_partial_mask(m, from) != ref_partial_mask(m, to);
 		if (ref_partial_mask(m, to) & ~ref_partial_mask(m, from)) {
-			diag_error(h->c->d, at, "set cannot make a reduction pending");
+			diag_error(h->c->d, E_RESHARD, at, "set cannot make a reduction pending");
 			return false;
 		}
 		if (!ref_array_of_type(h->c, &shape, to, at))
@@ -141,7 +141,8 @@ bool ref_reshard_run(struct ref_host *h, struct ref_event *e)
 		int64_t absent;
 		ok = ref_view_store(h, e->party[k].out, false, &out[k], at, &absent);
 		if (ok && absent) {
-			diag_error(h->c->d, at, "set: %lld elements of rank %u's part are held by no rank",
+			diag_error(h->c->d, E_ELEMENTS_ABSENT, at,
+			           "set: %lld elements of rank %u's part are held by no rank",
 			           (long long)absent, (unsigned)e->channel->device[k]);
 			ok = false;
 		}

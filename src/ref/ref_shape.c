@@ -4,7 +4,8 @@
 
 static bool unfit(struct ref_context *c, const struct op *op)
 {
-	diag_error(c->d, op->at, "the operands of %s do not fit its result", op_info[op->kind].hir);
+	diag_error(c->d, E_REFERENCE_SHAPE, op->at, "the operands of %s do not fit its result",
+	           op_info[op->kind].hir);
 	return false;
 }
 
@@ -132,7 +133,7 @@ static bool part_start(struct ref_context *c, const struct ref_call *call, int a
 		sum += n;
 	}
 	if (sum != whole)
-		diag_error(c->d, ir_op(c->m, call->op)->at,
+		diag_error(c->d, E_SPLIT_SIZES, ir_op(c->m, call->op)->at,
 		           "the results of split have %lld elements together, the axis %lld", (long long)sum,
 		           (long long)whole);
 	return sum == whole;
@@ -170,8 +171,8 @@ static bool element_of(struct ref_context *c, const struct ref_call *call, const
 	if (!fits)
 		return unfit(c, ir_op(c->m, call->op));
 	if (index < 0 || index >= in->n[axis]) {
-		diag_error(c->d, ir_op(c->m, call->op)->at, "index %lld of a select is outside its axis",
-		           (long long)index);
+		diag_error(c->d, E_INDEX_OUTSIDE, ir_op(c->m, call->op)->at,
+		           "index %lld of a select is outside its axis", (long long)index);
 		return false;
 	}
 	for (int k = axis; k < out->nd; k++)

@@ -75,9 +75,9 @@ bool ref_symmetric_run(struct ref_host *h, struct ref_event *e)
 			continue;
 		put_party(h, &p[0], &here);
 		put_party(h, &p[k], &there);
-		diag_error(h->c->d, ir_op(m, p[0].op)->at, "rank %u is in %s while rank %u is in %s",
-		           (unsigned)e->channel->device[0], here.at, (unsigned)e->channel->device[k],
-		           there.at);
+		diag_error(h->c->d, E_MISMATCH, ir_op(m, p[0].op)->at,
+		           "rank %u is in %s while rank %u is in %s", (unsigned)e->channel->device[0],
+		           here.at, (unsigned)e->channel->device[k], there.at);
 		diag_note(h->c->d, ir_op(m, p[k].op)->at, "rank %u is here", (unsigned)e->channel->device[k]);
 		buf_free(&here);
 		buf_free(&there);
@@ -94,9 +94,9 @@ bool ref_symmetric_elements(struct ref_host *h, const struct ref_view *v, uint32
 	struct ref_array shape;
 	char name[REF_NAME_BYTES];
 	if (v->dead) {
-		diag_error(h->c->d, at, "rank %lld uses a symmetric view of %s after its deallocate",
-		           (long long)v->buffer->rank,
-		           ref_name(h->c->m, v->buffer->value, name, sizeof name));
+		diag_error(
+		    h->c->d, E_LIFETIME, at, "rank %lld uses a symmetric view of %s after its deallocate",
+		    (long long)v->buffer->rank, ref_name(h->c->m, v->buffer->value, name, sizeof name));
 		return false;
 	}
 	if (!ref_local_get(h->c, h->locals, v->type, v->buffer->rank, &all, at, &whole) ||

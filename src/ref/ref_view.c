@@ -60,8 +60,9 @@ static bool select_elements(struct ref_host *h, const struct ref_view *v, const 
 	for (int k = (int)v->axis + 1; k < shape.nd; k++)
 		inner *= shape.n[k];
 	if (from->n && (v->index < 0 || v->index >= (axis->place == PLACE_MESH ? 1 : n))) {
-		diag_error(h->c->d, at, "index %lld of a select is outside its axis on rank %lld",
-		           (long long)v->index, (long long)v->buffer->rank);
+		diag_error(h->c->d, E_INDEX_OUTSIDE, at,
+		           "index %lld of a select is outside its axis on rank %lld", (long long)v->index,
+		           (long long)v->buffer->rank);
 		return false;
 	}
 	ref_elements_reserve(out, from->n);
@@ -134,12 +135,14 @@ struct ref_view *ref_view_of_buffer(struct ref_host *h, type_id t, int64_t rank,
 static bool open_buffer(struct ref_host *h, struct ref_buffer *b, int64_t rank, uint32_t at)
 {
 	if (b->dead && b->rank != rank) {
-		diag_error(h->c->d, at, "rank %lld uses a buffer of rank %lld after its deallocate",
-		           (long long)rank, (long long)b->rank);
+		diag_error(h->c->d, E_LIFETIME, at,
+		           "rank %lld uses a buffer of rank %lld after its deallocate", (long long)rank,
+		           (long long)b->rank);
 		return false;
 	}
 	if (b->dead) {
-		diag_error(h->c->d, at, "rank %lld uses a buffer after its deallocate", (long long)rank);
+		diag_error(h->c->d, E_LIFETIME, at, "rank %lld uses a buffer after its deallocate",
+		           (long long)rank);
 		return false;
 	}
 	if (b->store.data)

@@ -47,7 +47,7 @@ static bool unknown(struct layout_picture *p, struct diag *d, const char *word, 
 {
 	char *name = arena_strndup(p->arena, word, n);
 	struct suggest s = suggest_start(name);
-	diag_error(d, DIAG_NOWHERE, "--layout: the program has no tensor '%s'", name);
+	diag_error(d, E_TENSOR_UNKNOWN, DIAG_NOWHERE, "--layout: the program has no tensor '%s'", name);
 	for (value_id v = 1; v < p->m->value.n; v++)
 		if (p->m->value.at[v].name)
 			suggest_try(&s, names_text(p->m->names, p->m->value.at[v].name));
@@ -177,7 +177,7 @@ static bool side_open(struct layout_picture *p, struct layout_side *s, value_id 
 	s->type = arena_strndup(p->arena, text.at, text.n);
 	buf_free(&text);
 	if (!held_layout_read(m, m->value.at[v].type, &s->l)) {
-		diag_error(d, m->value.at[v].at,
+		diag_error(d, E_PICTURE_LAYOUT, m->value.at[v].at,
 		           "'%s' is not laid out by placements: it has merges or inner splits", s->name);
 		return false;
 	}
@@ -187,11 +187,13 @@ static bool side_open(struct layout_picture *p, struct layout_side *s, value_id 
 	for (unsigned a = 0; a < s->rank; a++)
 		if (expr_eval(m, s->l.s.axis[a].extent, &(struct expr_env){.rank = -1}, &s->extent[a],
 		              NULL) != EXPR_OK) {
-			diag_error(d, m->value.at[v].at, "axis %u of '%s' has no extent", a, s->name);
+			diag_error(d, E_PICTURE_LAYOUT, m->value.at[v].at, "axis %u of '%s' has no extent", a,
+			           s->name);
 			return false;
 		}
 	if (!hold(p, s)) {
-		diag_error(d, m->value.at[v].at, "the blocks of '%s' have no extents", s->name);
+		diag_error(d, E_PICTURE_LAYOUT, m->value.at[v].at, "the blocks of '%s' have no extents",
+		           s->name);
 		return false;
 	}
 	find_blocks(p, s);
@@ -233,13 +235,14 @@ static bool change_open(struct layout_picture *p, value_id from, value_id to, op
 	for (unsigned a = 0; same && a < p->side[0].rank; a++)
 		same = p->side[0].extent[a] == p->side[1].extent[a];
 	if (!same) {
-		diag_error(d, DIAG_NOWHERE,
+		diag_error(d, E_PICTURE_LAYOUT, DIAG_NOWHERE,
 		           "--layout: '%s' and '%s' differ in shape: one is not the other laid out anew",
 		           p->side[0].name, p->side[1].name);
 		return false;
 	}
 	if (!p->side[0].l.mesh || !p->side[1].l.mesh) {
-		diag_error(d, DIAG_NOWHERE, "--layout: '%s' is on no mesh, nothing is known of what moves",
+		diag_error(d, E_PICTURE_LAYOUT, DIAG_NOWHERE,
+		           "--layout: '%s' is on no mesh, nothing is known of what moves",
 		           p->side[p->side[0].l.mesh ? 1 : 0].name);
 		return false;
 	}

@@ -58,7 +58,8 @@ static bool value_of(struct walk *w, op_id op, expr_id e, int64_t *out)
 	struct buf text = {0};
 	expr_print_hir(w->m, culprit ? culprit : e, &text);
 	if (!w->failed)
-		diag_error(w->d, w->m->op.at[op].at, "'%s' has no value on rank %u", text.at, w->rank);
+		diag_error(w->d, E_VALUE_UNDEFINED, w->m->op.at[op].at, "'%s' has no value on rank %u",
+		           text.at, w->rank);
 	buf_free(&text);
 	w->failed = true;
 	return false;
@@ -310,12 +311,12 @@ static op_id find_loop(const struct module *m, int64_t which, unsigned *number, 
 static bool no_loop(struct module *m, int64_t which, unsigned count, struct diag *d)
 {
 	if (which && count)
-		diag_error(d, DIAG_NOWHERE,
+		diag_error(d, E_PICTURE_LOOP, DIAG_NOWHERE,
 		           "--loop=%lld: the program has %u loop%s that compute%s or communicate%s",
 		           (long long)which, count, count == 1 ? "" : "s", count == 1 ? "s" : "",
 		           count == 1 ? "s" : "");
 	else
-		diag_error(d, DIAG_NOWHERE, "no loop of '%s' computes or communicates",
+		diag_error(d, E_PICTURE_LOOP, DIAG_NOWHERE, "no loop of '%s' computes or communicates",
 		           names_text(m->names, m->name));
 	if (!count)
 		diag_note(d, DIAG_NOWHERE, "layouts with '@stream(n)' or '@swizzle1d(x)' make loops");
@@ -401,7 +402,7 @@ bool steps_picture_open(struct steps_picture *p, struct module *m, int64_t which
 		return false;
 	p->n = stop > p->first ? stop - p->first : 0;
 	if (p->n > STEPS_MOST_CELLS / ranks) {
-		diag_error(d, m->op.at[loop].at,
+		diag_error(d, E_PICTURE_LIMIT, m->op.at[loop].at,
 		           "%lld steps of %lld ranks are more than the %d cells that a picture has",
 		           (long long)p->n, (long long)ranks, STEPS_MOST_CELLS);
 		p->n = 0;

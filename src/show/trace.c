@@ -291,7 +291,8 @@ bool trace_timeline(struct module *m, const char *path, struct diag *d, struct t
 {
 	(void)m;
 	(void)t;
-	diag_error(d, DIAG_NOWHERE, "cannot read '%s': this hirc was built without cJSON", path);
+	diag_error(d, E_WITHOUT_LIBRARY, DIAG_NOWHERE, "cannot read '%s': this hirc was built without cJSON",
+	           path);
 	return false;
 }
 

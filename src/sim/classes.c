@@ -115,7 +115,7 @@ static bool walk(struct walks *w, uint32_t rank)
 		return false;
 	w->places += w->r.place.n;
 	if (w->places > SIM_MAX_PLACES) {
-		diag_error(w->p->d, DIAG_NOWHERE,
+		diag_error(w->p->d, E_SIM_LIMIT, DIAG_NOWHERE,
 		           "ranks 0 to %u meet others at more than %d places, as no two of them do alike",
 		           rank, SIM_MAX_PLACES);
 		diag_note(w->p->d, DIAG_NOWHERE,

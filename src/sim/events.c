@@ -366,8 +366,9 @@ static void report_stuck(struct engine *g)
 			ir_print_statement(p->m, op, &text);
 			while (text.n && text.at[text.n - 1] == '\n')
 				text.at[--text.n] = '\0';
-			diag_error(p->d, p->m->op.at[op].at, "rank %u waits for ever: `%s` is not met",
-			           u->rank, text.at + strspn(text.at, " "));
+			diag_error(p->d, E_DEADLOCK, p->m->op.at[op].at,
+			           "rank %u waits for ever: `%s` is not met", u->rank,
+			           text.at + strspn(text.at, " "));
 			diag_note(p->d, DIAG_NOWHERE, "`hirc check` says what does not match");
 			buf_free(&text);
 			return;

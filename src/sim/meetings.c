@@ -20,7 +20,7 @@ static bool make_units(struct sim_events *e, const struct sim_classes *c, bool e
 			return false;
 		tasks += u->r.task.n;
 		if (tasks > SIM_MAX_TASKS) {
-			diag_error(e->p->d, DIAG_NOWHERE,
+			diag_error(e->p->d, E_SIM_LIMIT, DIAG_NOWHERE,
 			           "there is too much to simulate: more than %d tasks of %u ranks that "
 			           "do not do alike",
 			           SIM_MAX_TASKS, each ? c->rank_n : c->n);

@@ -1,15 +1,15 @@
 /* rank: the walk over the statements of a rank. */
+#include "analysis/moves.h"
 #include "base/checked.h"
 #include "ir/edit.h"
 #include "ir/expr.h"
 #include "ir/unit.h"
-#include "analysis/moves.h"
 #include "sim/rank_walk.h"
 #include <string.h>
 
 static bool walk_region(struct rank_walk *w, region_id r);
 
-bool rank_fail(struct rank_walk *w, op_id op, const char *format, ...)
+bool rank_fail(struct rank_walk *w, enum diagnostic code, op_id op, const char *format, ...)
 {
 	struct buf text = {0};
 	va_list args;
@@ -18,7 +18,7 @@ bool rank_fail(struct rank_walk *w, op_id op, const char *format, ...)
 	va_start(args, format);
 	buf_vprintf(&text, format, args);
 	va_end(args);
-	diag_error(w->p->d, w->m->op.at[op].at, "%s on rank %u", text.at, w->rank);
+	diag_error(w->p->d, code, w->m->op.at[op].at, "%s on rank %u", text.at, w->rank);
 	buf_free(&text);
 	w->p->failed = true;
 	return false;
@@ -45,7 +45,7 @@ static bool value_of(struct rank_walk *w, op_id op, expr_id e, int64_t *out)
 	if (s == EXPR_OK)
 		return true;
 	expr_print_hir(w->m, culprit ? culprit : e, &text);
-	rank_fail(w, op, "'%s' %s", text.at, why[s]);
+	rank_fail(w, E_VALUE_UNDEFINED, op, "'%s' %s", text.at, why[s]);
 	buf_free(&text);
 	return false;
 }
@@ -53,7 +53,7 @@ static bool value_of(struct rank_walk *w, op_id op, expr_id e, int64_t *out)
 static bool scalar(struct rank_walk *w, op_id op, unsigned k, int64_t *out)
 {
 	if (op_role_count(w->m, op, ROLE_SCALAR) <= k)
-		return rank_fail(w, op, "the statement lacks an operand");
+		return rank_fail(w, E_VALUE_UNDEFINED, op, "the statement lacks an operand");
 	const struct scalar *s = &w->m->scalar.at[op_operand_id(w->m, op, ROLE_SCALAR, k)];
 	if (s->expr)
 		return value_of(w, op, s->expr, out);
@@ -114,7 +114,7 @@ static bool stream_named(struct rank_walk *w, op_id op, uint32_t *out)
 	if (streams > 0)
 		index = (index % streams + streams) % streams;
 	if (index < 0 || index >= SIM_MAX_STREAMS)
-		return rank_fail(w, op, "stream %lld is not one of 0 … %d", (long long)index,
+		return rank_fail(w, E_STREAM_INDEX, op, "stream %lld is not one of 0 … %d", (long long)index,
 		                 SIM_MAX_STREAMS - 1);
 	*out = stream_numbered(w, index);
 	return true;
@@ -355,7 +355,7 @@ static bool walk_region(struct rank_walk *w, region_id r)
 {
 	for (op_id op = w->m->region.at[r].first; op; op = w->m->op.at[op].next) {
 		if (++w->p->steps > SIM_MAX_STEPS || w->out->task.n > SIM_MAX_TASKS)
-			return rank_fail(w, op,
+			return rank_fail(w, E_SIM_LIMIT, op,
 			                 "there are too many statements to simulate: more than %lld, or %d",
 			                 (long long)SIM_MAX_STEPS, SIM_MAX_TASKS);
 		if (!walk_op(w, op))

@@ -1,7 +1,7 @@
 /* rank_meet: where a rank meets others: collectives, fences, messages, and waits for them. */
+#include "analysis/symmetry.h"
 #include "ir/edit.h"
 #include "sim/rank_walk.h"
-#include "analysis/symmetry.h"
 #include <string.h>
 
 /* ---- channels */
@@ -192,7 +192,7 @@ static uint32_t start_message(struct rank_walk *w, const struct rank_message *x)
 static bool issue(struct rank_walk *w, op_id by, const struct rank_message *x)
 {
 	if (x->peer < 0 || x->peer >= w->p->ranks)
-		return rank_fail(w, by, "the peer is %lld, there are %lld ranks,", (long long)x->peer,
+		return rank_fail(w, E_PEER, by, "the peer is %lld, there are %lld ranks,", (long long)x->peer,
 		                 (long long)w->p->ranks);
 	if (w->in_group)
 		vec_push(&w->group, *x);
@@ -218,7 +218,7 @@ bool rank_post(struct rank_walk *w, op_id op)
 	for (unsigned k = 0; k < op_role_count(w->m, op, ROLE_STATEMENT); k++) {
 		const struct rank_message *x = &w->posted[op_operand_id(w->m, op, ROLE_STATEMENT, k)];
 		if (!x->op)
-			return rank_fail(w, op, "what is posted was not come to");
+			return rank_fail(w, E_WAIT_NOTHING, op, "what is posted was not come to");
 		if (!issue(w, op, x))
 			return false;
 	}
@@ -249,7 +249,7 @@ bool rank_wait(struct rank_walk *w, op_id op)
 	for (unsigned k = 0; k < op_role_count(w->m, op, ROLE_STATEMENT); k++) {
 		op_id of = op_operand_id(w->m, op, ROLE_STATEMENT, k);
 		if (!w->first[of])
-			return rank_fail(w, op, "there is nothing left to wait for");
+			return rank_fail(w, E_WAIT_NOTHING, op, "there is nothing left to wait for");
 		const struct rank_instance *x = &w->pending.at[w->first[of] - 1];
 		for (uint32_t i = 0; i < x->n; i++)
 			rank_join(w, op, x->task + i);

@@ -44,7 +44,8 @@ struct rank_walk {
 
 /* ---- rank.c */
 /* Reports, once. Returns false. */
-bool rank_fail(struct rank_walk *w, op_id op, const char *format, ...) __attribute__((format(printf, 3, 4)));
+bool rank_fail(struct rank_walk *w, enum diagnostic code, op_id op, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 /* The k-th scalar of a statement, here, on which it depends what the rank does. False after reporting, or
  * where ranks of an orbit find different ones. */
 bool rank_scalar(struct rank_walk *w, op_id op, unsigned k, int64_t *out);

@@ -30,7 +30,8 @@ static bool is_grouped(struct module *m, op_id op)
 
 static bool refuse_group(struct module *m, struct diag *d, op_id op)
 {
-	diag_error(d, m->op.at[op].at, "a schedule file has no collectives that start together");
+	diag_error(d, E_SCHEDULE_FILE, m->op.at[op].at,
+	           "a schedule file has no collectives that start together");
 	diag_note(d, DIAG_NOWHERE, "--schedule is for programs of --bucket-mode=pack or none");
 	return false;
 }

@@ -21,7 +21,8 @@ static bool slow_down(struct sched_problem *p, int64_t per_mille, struct diag *d
 		if (n->kind == SCHED_COMM || n->time <= 0)
 			continue;
 		if (!checked_mul(n->time, per_mille, &whole) || !checked_add(all, whole, &all)) {
-			diag_error(d, DIAG_NOWHERE, "--slow: the times of so slow a rank are no number");
+			diag_error(d, E_SIM_LIMIT, DIAG_NOWHERE,
+			           "--slow: the times of so slow a rank are no number");
 			return false;
 		}
 		n->time = (whole + 999) / 1000;

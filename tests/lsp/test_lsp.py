@@ -208,8 +208,8 @@ def test_queue():
 def test_diagnostics():
     c = opened(PROGRAM.replace("relu(G)", "relu(G, G)"))
     [one] = c.diagnostics()
-    expect((one["severity"], one["source"], one["message"], c.slice(one["range"])),
-           (1, "hirc", "relu takes 1 operand, not 2", "relu"))
+    expect((one["severity"], one["source"], one["code"], one["message"], c.slice(one["range"])),
+           (1, "hirc", "E0402", "relu takes 1 operand, not 2", "relu"))
     c.set(PROGRAM.replace("  H = matmul(X, W)\n", "  H = matmul(X, W)\n  H = neg(X)\n"))
     [one] = c.diagnostics()
     expect(one["message"], "tensor 'H' is defined twice")

@@ -290,53 +290,54 @@ static void test_messages(void)
 	struct source *s = source_from_text("foo.hir", text, sizeof text - 1);
 
 	capture_start(&c, DIAG_TEXT);
-	diag_error(c.d, DIAG_NOWHERE, "no input");
+	diag_error(c.d, E_AXIS_UNKNOWN, DIAG_NOWHERE, "no input");
 	CHECK(!diag_set_source(c.d, s));
-	diag_error(c.d, 21, "unknown mesh axis '%c'", 'y');
+	diag_error(c.d, E_AXIS_UNKNOWN, 21, "unknown mesh axis '%c'", 'y');
 	struct suggest suggest = suggest_start("y");
 	suggest_try(&suggest, "x");
 	diag_suggest(c.d, &suggest);
-	diag_error_span(c.d, 6, 5, "a span");
-	diag_warning(c.d, 27, "behind UTF-8, and \033 is no color");
+	diag_error_span(c.d, E_RACE, 6, 5, "a span");
+	diag_warning(c.d, W_LEAK, 27, "behind UTF-8, and \033 is no color");
 	diag_note(c.d, 0, "declared here");
-	diag_error(c.d, 31, "an empty line");
+	diag_error(c.d, E_AXIS_UNKNOWN, 31, "an empty line");
 	CHECK_EQ(diag_error_count(c.d), 4);
 	CHECK_EQ(diag_warning_count(c.d), 1);
-	capture_end(&c, "hirc: error: no input\n"
-	                "foo.hir:2:17: error: unknown mesh axis 'y'\n"
+	capture_end(&c, "hirc: error: no input [E0203]\n"
+	                "foo.hir:2:17: error: unknown mesh axis 'y' [E0203]\n"
 	                "  \tinput X: f32[8@y]\n"
 	                "  \t               ^\n"
 	                "note: did you mean 'x'?\n"
-	                "foo.hir:2:2: error: a span\n"
+	                "foo.hir:2:2: error: a span [E0601]\n"
 	                "  \tinput X: f32[8@y]\n"
 	                "  \t^~~~~\n"
-	                "foo.hir:3:4: warning: behind UTF-8, and \\x1b is no color\n"
+	                "foo.hir:3:4: warning: behind UTF-8, and \\x1b is no color [W0612]\n"
 	                "  \xc3\xa4 bad\n"
 	                "    ^\n"
 	                "foo.hir:1:1: note: declared here\n"
 	                "  mesh\n"
 	                "  ^\n"
-	                "foo.hir:4:1: error: an empty line\n");
+	                "foo.hir:4:1: error: an empty line [E0203]\n");
 
 	capture_start(&c, DIAG_JSON);
 	diag_set_source(c.d, s);
-	diag_error(c.d, 5, "say \"%s\"\n", "x");
+	diag_error(c.d, E_AXIS_UNKNOWN, 5, "say \"%s\"\n", "x");
 	diag_note(c.d, DIAG_NOWHERE, "one");
 	diag_note(c.d, 0, "two");
-	diag_warning(c.d, DIAG_NOWHERE, "w");
-	capture_end(&c, "{\"file\":\"foo.hir\",\"line\":2,\"column\":1,\"severity\":\"error\","
-	                "\"message\":\"say \\\"x\\\"\\n\",\"notes\":[{\"message\":\"one\"},"
-	                "{\"file\":\"foo.hir\",\"line\":1,\"column\":1,\"message\":\"two\"}]}\n"
-	                "{\"severity\":\"warning\",\"message\":\"w\"}\n");
+	diag_warning(c.d, W_LEAK, DIAG_NOWHERE, "w");
+	capture_end(&c,
+	            "{\"file\":\"foo.hir\",\"line\":2,\"column\":1,\"severity\":\"error\",\"code\":\"E0203\","
+	            "\"message\":\"say \\\"x\\\"\\n\",\"notes\":[{\"message\":\"one\"},"
+	            "{\"file\":\"foo.hir\",\"line\":1,\"column\":1,\"message\":\"two\"}]}\n"
+	            "{\"severity\":\"warning\",\"code\":\"W0612\",\"message\":\"w\"}\n");
 
 	capture_start(&c, DIAG_TEXT);
 	char want[2000];
 	int n = 0;
 	for (int i = 0; i < DIAG_MAX_ERRORS + 3; i++) {
-		diag_error(c.d, DIAG_NOWHERE, "e%d", i);
+		diag_error(c.d, E_AXIS_UNKNOWN, DIAG_NOWHERE, "e%d", i);
 		diag_note(c.d, DIAG_NOWHERE, "n%d", i);
 		if (i < DIAG_MAX_ERRORS)
-			n += sprintf(want + n, "hirc: error: e%d\nnote: n%d\n", i, i);
+			n += sprintf(want + n, "hirc: error: e%d [E0203]\nnote: n%d\n", i, i);
 	}
 	sprintf(want + n, "3 more errors not shown\n");
 	capture_end(&c, want);
@@ -352,7 +353,7 @@ static void test_long_line(void)
 	struct source *s = source_from_text("long.hir", text, 100000);
 	capture_start(&c, DIAG_TEXT);
 	diag_set_source(c.d, s);
-	diag_error_span(c.d, 50000, 100000, "long");
+	diag_error_span(c.d, E_RACE, 50000, 100000, "long");
 	fflush(c.f);
 	CHECK(c.n < 600);
 	const char *b = strchr(c.text, 'B'), *caret = strchr(c.text, '^');
@@ -385,7 +386,7 @@ static void check_read(const char *bytes, size_t n, bool ok, const char *want)
 	if (s)
 		CHECK(s->size == n && memcmp(s->text, bytes, n) == 0 && s->text[n] == '\0');
 	if (!ok)
-		snprintf(full, sizeof full, "hirc: error: '%s' is not text: %s\n", path, want);
+		snprintf(full, sizeof full, "hirc: error: '%s' is not text: %s [E0805]\n", path, want);
 	capture_end(&c, full);
 	source_free(s);
 	unlink(path);
@@ -407,9 +408,9 @@ static void test_read(void)
 	CHECK(source_read(c.d, "/", &s) && source_read(c.d, "/no/such.hir", &s) &&
 	      source_read(c.d, "/dev/zero", &s));
 	CHECK(!s);
-	capture_end(&c, "hirc: error: cannot read '/': it is a directory\n"
-	                "hirc: error: cannot open '/no/such.hir': No such file or directory\n"
-	                "hirc: error: '/dev/zero' is not text: NUL byte at offset 0\n");
+	capture_end(&c, "hirc: error: cannot read '/': it is a directory [E0801]\n"
+	                "hirc: error: cannot open '/no/such.hir': No such file or directory [E0801]\n"
+	                "hirc: error: '/dev/zero' is not text: NUL byte at offset 0 [E0805]\n");
 }
 
 int main(void)

@@ -103,7 +103,8 @@ static void test_views(void)
 	           1, 4, "task Y[0; 3:1] = neg(A[0; 3:1])");
 	check_line(MESH "  input A: f32[6@x, 3]\n  a = select(A, axis=0, index=2)\n  output Y: f32[3] = "
 	                "allocate()\n  Y <- neg(a)\n}\n",
-	           1, 4, "error: the index of axis 0 of 'A' is not in what this rank holds: it is 2\n");
+	           1, 4,
+	           "error: the index of axis 0 of 'A' is not in what this rank holds: it is 2 [E0718]\n");
 	/* a mesh axis: the rank's own slice */
 	check_line(MESH "  input A: f32[2@x, 3]\n  a = select(A, axis=0, index=0)\n  output Y: f32[3] = "
 	                "allocate()\n  Y <- neg(a)\n}\n",
@@ -300,18 +301,19 @@ static void test_refused(void)
 {
 	check_line("mesh g(y = 2, x = 2)\nprogram p on g {\n  input A: f32[8@y@x, 2]\n  B: f32[8@block(y)@x, "
 	           "2] = allocate()\n  B <- neg(A)\n  output B\n}\n",
-	           0, 4, "p.hir:5:3: error: 'A' and 'B' are spread over the ranks in different blocks\n");
+	           0, 4,
+	           "p.hir:5:3: error: 'A' and 'B' are spread over the ranks in different blocks [E0717]\n");
 	check_line(MESH "  input A: f32[8@x]\n  output Y: f32[8] = allocate()\n  Y <- neg(A)\n}\n", 1, 4,
-	           "error: rank 1 holds [4, 8) of axis 0 of 'A', but needs [0, 8)\n");
+	           "error: rank 1 holds [4, 8) of axis 0 of 'A', but needs [0, 8) [E0718]\n");
 	check_line(MESH "  input A: f32[4, 8@x]\n  input B: f32[8@x, 2]\n  output Y: f32[4, 2] = "
 	                "allocate()\n  Y <- matmul(A, B)\n}\n",
-	           1, 4, "error: axis 1 of 'A' is spread over ranks, but 'Y' is not partial\n");
+	           1, 4, "error: axis 1 of 'A' is spread over ranks, but 'Y' is not partial [E0717]\n");
 	check_line(
 	    MESH
 	    "  input A: f32[4, 8@x]\n  output Y: f32[4, 8] = allocate()\n  Y <- allgather(A, axis=x)\n}\n",
-	    1, 4, "error: axis 1 of 'Y' is gathered but not outermost in memory\n");
+	    1, 4, "error: axis 1 of 'Y' is gathered but not outermost in memory [E0717]\n");
 	check_line(MESH "  input A: f32[4]\n  output Y: f32[4] = extern \"f\"(A)\n}\n", 1, 4,
-	           "error: 'f' has no CPU kernel\n");
+	           "error: 'f' has no CPU kernel [E0719]\n");
 }
 
 int main(void)
