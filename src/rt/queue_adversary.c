@@ -130,7 +130,7 @@ static bool is_in_order(struct adverse_engine *e, const struct adverse_choice *c
 	}
 	for (uint32_t k = 0; k < e->running.n; k++)
 		oldest = e->running.at[k]->order < oldest ? e->running.at[k]->order : oldest;
-	return c->order <= oldest || !adverse_others_go(e);
+	return c->order <= oldest || adverse_nothing_moves(e);
 }
 
 static struct adverse_choice choose(struct adverse_engine *e)
@@ -273,6 +273,7 @@ static void await(struct adverse_engine *e, struct goal goal)
 		uint32_t seen = read_bell(e);
 		step(e, &moved);
 		if (moved) {
+			adverse_moved(e);
 			looks = 0;
 		} else if (held_for_ever(e, all_issued)) {
 			give_up(e);
@@ -306,6 +307,7 @@ static void catch_up(struct adverse_engine *e, struct rt_origin at)
 		uint32_t seen = read_bell(e);
 		step(e, &moved);
 		if (moved) {
+			adverse_moved(e);
 			looks = 0;
 		} else if (rt_watch_idle_us(&watch, e->base.job) >= quiet) {
 			if (e->window < RT_LIMIT)
@@ -440,6 +442,7 @@ enum status rt_engine_set_adversary(struct rt_engine *engine, const struct rt_ad
 		return status;
 	e->shared = e->region.at;
 	e->looks = mem_zalloc(sizeof *e->looks * (size_t)job->size);
+	e->sweep = mem_zalloc(sizeof *e->sweep * (size_t)job->size);
 	return STATUS_OK;
 }
 
@@ -465,6 +468,7 @@ static void adversary_stop(struct rt_engine *engine)
 	vec_free(&e->arrived);
 	vec_free(&e->team);
 	free(e->looks);
+	free(e->sweep);
 	if (e->shared)
 		engine->job->boot->unshare(engine->job, &e->region);
 }

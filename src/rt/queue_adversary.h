@@ -56,7 +56,8 @@ enum adverse_state { ADVERSE_GOES, ADVERSE_WAITS /* for others, and can do nothi
 struct adverse_rank {
 	_Atomic uint32_t state; /* enum adverse_state */
 	_Atomic uint32_t looks; /* how often it found that so; wraps */
-	char apart[56];
+	_Atomic uint32_t moves; /* how often it went on; wraps */
+	char apart[52];
 };
 struct adverse_shared {
 	_Atomic uint32_t awaited_done; /* the last run of which what is marked RT_MARK_AWAITED is done, on the
@@ -93,6 +94,10 @@ struct adverse_engine {
 	struct adverse_shared *shared; /* region's; NULL: ranks do not see each other */
 	struct adverse_shared own;     /* in its place */
 	uint32_t *looks;               /* of other ranks, when this one last let something start */
+	struct adverse_sweep {
+		uint32_t looks, moves;
+	} * sweep;     /* by rank: where adverse_nothing_moves began to watch */
+	bool sweeping; /* it did, and this rank has not gone on since */
 };
 
 /* Something so marked is done: queue_adversary.c. */
@@ -126,6 +131,11 @@ bool adverse_is_slow(const struct adverse_engine *e);
 bool adverse_lands_last(const struct adverse_engine *e);
 /* Whether some other rank has not waited since this one last let something go, as far as is known. */
 bool adverse_others_go(const struct adverse_engine *e);
+/* Whether no rank has gone on while each other one looked for something to do, twice: the second look began
+ * after the first was seen to be over, and would have found what was under way to that rank. */
+bool adverse_nothing_moves(struct adverse_engine *e);
+/* This rank has gone on. */
+void adverse_moved(struct adverse_engine *e);
 void adverse_let_go(struct adverse_engine *e);
 /* Adds the choice: it becomes *best if it goes before that. */
 void adverse_weigh(struct adverse_engine *e, struct adverse_choice *best, struct adverse_choice c);

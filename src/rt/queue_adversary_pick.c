@@ -64,6 +64,42 @@ bool adverse_others_go(const struct adverse_engine *e)
 	return false;
 }
 
+void adverse_moved(struct adverse_engine *e)
+{
+	e->sweeping = false;
+	if (e->shared)
+		atomic_fetch_add_explicit(&e->shared->rank[e->base.job->rank].moves, 1, memory_order_release);
+}
+
+static void start_sweep(struct adverse_engine *e)
+{
+	for (int r = 0; r < e->base.job->size; r++) {
+		struct adverse_rank *other = &e->shared->rank[r];
+		e->sweep[r].moves = atomic_load_explicit(&other->moves, memory_order_acquire);
+		e->sweep[r].looks = atomic_load_explicit(&other->looks, memory_order_acquire);
+	}
+	e->sweeping = true;
+}
+
+bool adverse_nothing_moves(struct adverse_engine *e)
+{
+	const struct rt_job *job = e->base.job;
+	bool all_looked = true;
+	for (int r = 0; e->shared && r < job->size; r++) {
+		struct adverse_rank *other = &e->shared->rank[r];
+		uint32_t state = atomic_load_explicit(&other->state, memory_order_relaxed);
+		uint32_t looks = atomic_load_explicit(&other->looks, memory_order_acquire);
+		uint32_t moves = atomic_load_explicit(&other->moves, memory_order_acquire);
+		if (!e->sweeping || moves != e->sweep[r].moves) {
+			start_sweep(e);
+			return false;
+		}
+		if (r != job->rank && state != ADVERSE_IDLE)
+			all_looked &= state == ADVERSE_WAITS && looks - e->sweep[r].looks >= 2;
+	}
+	return all_looked;
+}
+
 void adverse_let_go(struct adverse_engine *e)
 {
 	for (int r = 0; e->shared && r < e->base.job->size; r++)
@@ -77,7 +113,7 @@ void adverse_tell(struct adverse_engine *e, enum adverse_state state)
 	struct adverse_rank *own = &e->shared->rank[e->base.job->rank];
 	atomic_store_explicit(&own->state, state, memory_order_relaxed);
 	if (state == ADVERSE_WAITS)
-		atomic_fetch_add_explicit(&own->looks, 1, memory_order_relaxed);
+		atomic_fetch_add_explicit(&own->looks, 1, memory_order_release); /* after adverse_moved */
 }
 
 static uint64_t key_of(struct adverse_engine *e, const struct adverse_choice *c)
