@@ -86,7 +86,41 @@ static void put_lines(struct buf *out, const char *before, const char *from, con
 	}
 }
 
-/* The lines of text that hold was, and the same with fix in its place. */
+struct lines {
+	const char *from, *to;
+};
+
+/* Takes off the lines that two texts begin with alike. */
+static void take_first(struct lines *a, struct lines *b)
+{
+	for (;;) {
+		size_t n = strcspn(a->from, "\n") + 1;
+		if (n > (size_t)(a->to - a->from) || n > (size_t)(b->to - b->from) ||
+		    memcmp(a->from, b->from, n) != 0)
+			return;
+		a->from += n;
+		b->from += n;
+	}
+}
+
+static size_t last_length(const struct lines *x)
+{
+	const char *from = x->to;
+	while (from > x->from && (from == x->to || from[-1] != '\n'))
+		from--;
+	return (size_t)(x->to - from);
+}
+
+/* Takes off the lines that they end with alike. */
+static void take_last(struct lines *a, struct lines *b)
+{
+	for (size_t n; (n = last_length(a)) > 0 && n == last_length(b); a->to -= n, b->to -= n)
+		if (memcmp(a->to - n, b->to - n, n) != 0)
+			return;
+}
+
+/* The lines of text that hold was, and the same with fix in its place. Those before that stay have no sign.
+ */
 static void put_change(struct buf *out, const char *text, const char *at, const struct diagnostic_info *x)
 {
 	const char *from = at, *to = at + strlen(x->was);
@@ -98,8 +132,13 @@ static void put_change(struct buf *out, const char *text, const char *at, const 
 	buf_putn(&now, from, (size_t)(at - from));
 	buf_puts(&now, x->fix);
 	buf_putn(&now, at + strlen(x->was), (size_t)(to - at) - strlen(x->was));
-	put_lines(out, "  - ", from, to);
-	put_lines(out, "  + ", now.at, now.at + now.n);
+	struct lines before = {from, to}, after = {now.at, now.at + now.n};
+	take_first(&before, &after);
+	take_last(&before, &after);
+	put_lines(out, "    ", from, before.from);
+	put_lines(out, "  - ", before.from, before.to);
+	put_lines(out, "  + ", after.from, after.to);
+	put_lines(out, "    ", before.to, to);
 	buf_free(&now);
 }
 
