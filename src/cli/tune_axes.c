@@ -19,9 +19,10 @@ const char *const tune_axis_name[TUNE_KINDS] = {"chunks", "pipeline", "offset-st
 
 static bool read_search(struct tune *t, bool *wanted)
 {
+	bool all = !strcmp(t->search, "all");
 	for (unsigned k = 0; k < TUNE_KINDS; k++)
-		wanted[k] = !strcmp(t->search, "all");
-	for (const char *s = t->search; *s && !wanted[0];) {
+		wanted[k] = all;
+	for (const char *s = t->search; *s && !all;) {
 		size_t n = strcspn(s, ",");
 		const char *word = arena_strndup(t->arena, s, n);
 		struct suggest near = suggest_start(word);
