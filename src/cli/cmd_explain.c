@@ -1,12 +1,14 @@
 /* cmd_explain: hirc explain: what a numbered message means, or what a program does. */
 #include "cli/commands.h"
 #include "cli/explain_code.h"
+#include "cli/explain_program.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include <stdio.h>
 
 struct explain_command {
 	bool list, json;
+	struct explain_program program;
 };
 
 static enum status print(const struct buf *text)
@@ -47,26 +49,28 @@ static enum status refuse(const char *what)
 	return STATUS_USAGE;
 }
 
-static enum status explain(const struct explain_command *c, const struct command_line *line)
+static enum status explain(struct explain_command *c, const struct command_line *line)
 {
 	if (c->list && line->file.n)
 		return refuse("--list has all numbers: leave the other words away");
 	if (c->list)
 		return list(c);
-	if (c->json)
-		return refuse("--json is of --list");
 	if (!line->file.n)
-		return refuse("a number of a message is needed, as in `hirc explain E0203`");
-	if (explain_is_code(line->file.at[0]))
-		return code(line->file.at[0]);
-	fprintf(stderr, "hirc explain: error: '%s' is no number of a message, as E0203 is\n",
-	        line->file.at[0]);
-	return STATUS_USAGE;
+		return refuse("a program or a number of a message is needed, as in `hirc explain E0203`");
+	if (!explain_is_code(line->file.at[0])) {
+		c->program.json = c->json;
+		c->program.line = line;
+		return explain_program(&c->program, line->file.at[0]);
+	}
+	if (line->given.n)
+		return refuse("a number of a message takes no options");
+	return code(line->file.at[0]);
 }
 
 int cmd_explain(int argc, char **argv)
 {
 	struct explain_command c = {0};
+	explain_program_init(&c.program);
 	const struct option options[] = {
 	    {.name = "list",
 	     .kind = OPTION_SWITCH,
@@ -75,21 +79,28 @@ int cmd_explain(int argc, char **argv)
 	    {.name = "json",
 	     .kind = OPTION_SWITCH,
 	     .to = &c.json,
-	     .help = "with --list: print the whole table as JSON"},
+	     .help = "print JSON: all figures of a program, or with --list the whole table"},
 	};
 	struct command_line line = {
 	    .command = argv[0],
-	    .usage = "[OPTION…] NUMBER",
-	    .about =
-	        "Says what a numbered error or warning means, as in `hirc explain E0203`: what is wrong, an "
-	        "example, and its fix.",
-	    .table = {{.title = "Options", .at = options, .n = sizeof options / sizeof *options}},
-	    .table_n = 1,
+	    .usage = "[OPTION…] FILE|NUMBER",
+	    .about = "Says of each statement of a program what it takes, what it waits for, and why "
+	             "communication is "
+	             "exposed;\nof each collective how it is done, and what else would do the same; and "
+	             "which options make "
+	             "it faster.\nOf a number, as in `hirc explain E0203`, what that error or warning means, "
+	             "and its "
+	             "fix.\nExit code: 0, 1 after messages about the input, 2 for a wrong command line.",
+	    .table = {{.title = "Options", .at = options, .n = sizeof options / sizeof *options},
+	              explain_program_table(&c.program),
+	              compile_options_table(&c.program.compile)},
+	    .table_n = 3,
 	    .max_files = 1,
 	};
 	enum status status;
 	if (options_parse(&line, argc, argv, &status))
 		status = explain(&c, &line);
 	options_free(&line);
+	explain_program_free(&c.program);
 	return status;
 }

@@ -143,6 +143,8 @@ const char *tune_bucket_mode(const char *overlap);
 void tune_put_choices(const struct tune *t, const struct tune_candidate *c, struct buf *out);
 /* ` --np=2 -D t=96 --pipeline=p2p`: what hirc run needs. consts: also those that the source has. */
 void tune_put_options(struct tune *t, const struct tune_candidate *c, bool consts, struct buf *out);
+/* The same without what was given: `-D s=4 --pipeline=p2p`. */
+void tune_put_changes(const struct tune *t, const struct tune_candidate *c, struct buf *out);
 /* The source with the consts of a candidate, or the program of a recorded graph, under a comment with the
  * command line. */
 void tune_put_program(struct tune *t, const struct tune_candidate *c, const char *path, struct buf *out);

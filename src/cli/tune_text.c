@@ -105,7 +105,7 @@ static void put_all_given(struct tune *t, const struct tune_candidate *c, struct
 	}
 }
 
-static void put_choice(struct tune *t, const struct tune_candidate *c, uint32_t k, bool consts,
+static void put_choice(const struct tune *t, const struct tune_candidate *c, uint32_t k, bool consts,
                        struct buf *out)
 {
 	const struct tune_axis *x = &t->axis[k];
@@ -147,6 +147,18 @@ void tune_put_options(struct tune *t, const struct tune_candidate *c, bool const
 	for (uint32_t k = 0; k < t->axis_n; k++)
 		if (c->choice[k])
 			put_choice(t, c, k, consts, out);
+}
+
+void tune_put_changes(const struct tune *t, const struct tune_candidate *c, struct buf *out)
+{
+	size_t from = out->n;
+	for (uint32_t k = 0; k < t->axis_n; k++)
+		if (c->choice[k])
+			put_choice(t, c, k, true, out);
+	if (out->n > from) { /* without the blank before the first */
+		memmove(out->at + from, out->at + from + 1, out->n - from - 1);
+		out->n--;
+	}
 }
 
 /* ---- programs */

@@ -36,6 +36,14 @@ bool cost_op_is_recorded(const struct cost *c, op_id op);
 /* Of a collective, send or receive: bytes of the larger buffer of a rank, the `bytes` below; else 0. */
 int64_t cost_op_bytes(const struct cost *c, op_id op);
 
+/* What computes does, on the rank that does most of it; all 0 of communication. */
+struct cost_work {
+	double flops;   /* of products: 2 m n k; of a statement that hirc does not know as it states */
+	int64_t bytes;  /* read and written */
+	int64_t memory; /* ns that reading and writing these takes at least */
+};
+struct cost_work cost_op_work(const struct cost *c, op_id op);
+
 /* Whether the host takes a launch for a statement: not for loops and conditions, views, buffers that need no
  * zeros, Communications of a group, and statements that only name a stream or begin a group. */
 bool cost_is_launched(const struct module *m, op_id op);

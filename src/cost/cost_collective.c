@@ -60,15 +60,15 @@ static bool wider(const struct links_team *a, const struct links_team *b)
 	return a->levels < b->levels; /* one level: uneven groups */
 }
 
-static bool find_team(const struct cost *c, team_id team, struct links_team *out)
+static bool find_team(const struct module *m, const struct cluster *x, team_id team, struct links_team *out)
 {
-	const struct team *t = ir_team(c->m, team);
-	struct links_team widest = {0}, x;
+	const struct team *t = ir_team(m, team);
+	struct links_team widest = {0}, one;
 	for (uint32_t s = 0; s < t->slice_n; s++) {
-		if (!links_team(c->cluster, t->device + t->start[s], t->start[s + 1] - t->start[s], &x))
+		if (!links_team(x, t->device + t->start[s], t->start[s + 1] - t->start[s], &one))
 			return false;
-		if (!s || wider(&x, &widest))
-			widest = x;
+		if (!s || wider(&one, &widest))
+			widest = one;
 	}
 	*out = widest;
 	return true;
@@ -77,7 +77,7 @@ static bool find_team(const struct cost *c, team_id team, struct links_team *out
 bool collective_team(const struct cost *c, team_id team, struct links_team *out)
 {
 	if (team >= c->team_n || !c->team[team].ranks)
-		return find_team(c, team, out);
+		return find_team(c->m, c->cluster, team, out);
 	*out = c->team[team];
 	return true;
 }
@@ -107,7 +107,7 @@ void collective_prepare(struct cost *c)
 	qsort(c->table, x->network.table_n, sizeof *c->table, by_teams);
 	c->team = arena_new_array(c->arena, struct links_team, c->m->team.n);
 	for (team_id t = 1; t < c->m->team.n; t++)
-		if (!find_team(c, t, &c->team[t]))
+		if (!find_team(c->m, x, t, &c->team[t]))
 			c->team[t].ranks = 0;
 	c->team_n = c->m->team.n;
 }
@@ -131,15 +131,50 @@ static const struct cluster_table *find_table(const struct cost *c, enum cluster
 	return NULL;
 }
 
+static const struct cluster_table *table_of(const struct cost *c, enum cluster_collective kind,
+                                            const struct links_team *t)
+{
+	int64_t span = c->cluster->network.link[t->link].span;
+	const struct cluster_table *table = find_table(c, kind, t->ranks, span);
+	return !table && kind == CLUSTER_ALL_TO_ALLV ? find_table(c, CLUSTER_ALL_TO_ALL, t->ranks, span)
+	                                             : table;
+}
+
+bool collective_measured(const struct cost *c, enum cluster_collective kind, const struct links_team *t)
+{
+	return table_of(c, kind, t) != NULL;
+}
+
+bool collective_time_by(const struct cost *c, const struct cluster_network *n, enum cluster_collective kind,
+                        team_id team, const struct links_team *t, int64_t bytes, int64_t *out)
+{
+	struct cluster x = *c->cluster;
+	struct links_team by = *t;
+	x.network = *n;
+	if (team && !find_team(c->m, &x, team, &by))
+		return false;
+	if (!team) {
+		int64_t span = c->cluster->network.link[t->link].span;
+		for (by.link = 0; by.link < n->link_n && n->link[by.link].span < span;)
+			by.link++;
+		if (by.link == n->link_n)
+			return false;
+	}
+	for (uint32_t k = 0; k < n->table_n; k++)
+		if (!compare(&n->table[k], kind, by.ranks, n->link[by.link].span)) {
+			*out = curve_time(&n->table[k].points, bytes);
+			return true;
+		}
+	*out = links_time(&x, &by, kind, bytes);
+	return true;
+}
+
 int64_t collective_time(const struct cost *c, enum cluster_collective kind, const struct links_team *t,
                         int64_t bytes)
 {
-	int64_t span = c->cluster->network.link[t->link].span;
 	if (t->ranks == 1 && kind != CLUSTER_BARRIER)
 		return cost_touch_time(c, times(bytes, 2));
-	const struct cluster_table *table = find_table(c, kind, t->ranks, span);
-	if (!table && kind == CLUSTER_ALL_TO_ALLV)
-		table = find_table(c, CLUSTER_ALL_TO_ALL, t->ranks, span);
+	const struct cluster_table *table = table_of(c, kind, t);
 	return table ? curve_time(&table->points, bytes) : links_time(c->cluster, t, kind, bytes);
 }
 

@@ -271,28 +271,39 @@ static struct product product_of(enum op_kind kind, const struct local_shape *a,
 	return p;
 }
 
-static bool contraction_time(const struct cost *c, op_id op, int64_t *out)
+/* What a contraction is as a product, without its operations where it has no elements. */
+static bool find_product(const struct cost *c, op_id op, struct product *out, struct local_shape *result)
 {
 	const struct module *m = c->m;
 	enum op_kind kind = (enum op_kind)m->op.at[op].kind;
-	enum dtype t = (enum dtype)value_type(m, op_read(m, op, 0))->dtype;
-	struct local_shape a, b, r;
-	struct traffic traffic;
+	struct local_shape a, b;
 	if (!shape_of(c, op, op_read(m, op, 0), &a) || !shape_of(c, op, op_read(m, op, 1), &b) ||
-	    !shape_of(c, op, op_result(m, op, 0), &r) || !find_traffic(c, op, &traffic))
+	    !shape_of(c, op, op_result(m, op, 0), result))
+		return false;
+	*out = product_of(kind, &a, &b, result);
+	if (kind == OP_SDPA && op_attr_is_true(m, op, "causal"))
+		out->k = (out->k + 1) / 2;
+	return true;
+}
+
+static bool contraction_time(const struct cost *c, op_id op, int64_t *out)
+{
+	const struct module *m = c->m;
+	enum dtype t = (enum dtype)value_type(m, op_read(m, op, 0))->dtype;
+	struct local_shape r;
+	struct product p;
+	struct traffic traffic;
+	if (!find_product(c, op, &p, &r) || !find_traffic(c, op, &traffic))
 		return false;
 	if (!c->cluster->flops_rate[t])
 		return refuse(c, E_CLUSTER_LACKS, op,
 		              "cluster '%s' states no flops_per_s of %s, which this needs", c->cluster->name,
 		              dtype_name(t));
-	struct product p = product_of(kind, &a, &b, &r);
-	if (kind == OP_SDPA && op_attr_is_true(m, op, "causal"))
-		p.k = (p.k + 1) / 2;
 	const struct cluster_grid *grid = product_grid(c, t);
 	*out = curve_add(product_time(c, t, p.batch, p.m, p.n, p.k, limited(traffic.bytes)),
 	                 traffic_excess(c, &traffic, grid ? &grid->far : NULL,
 	                                product_measured_bytes(c, t, p.m, p.n, p.k)));
-	if (kind == OP_LINEAR &&
+	if (m->op.at[op].kind == OP_LINEAR &&
 	    op_role_count(m, op, ROLE_READ) > 2) /* written, read and written once more */
 		*out = curve_add(*out, cost_touch_time(c, limited(3 * (cost_amount)r.bytes)));
 	return true;
@@ -355,9 +366,8 @@ static bool collective_op_time(const struct cost *c, op_id op, enum cluster_coll
 	return true;
 }
 
-/* The widest link that one message of this statement may take: of a mesh axis if the peer is `device(x, …)`,
- * else of all ranks. */
-static bool peer_team(const struct cost *c, op_id op, struct links_team *out)
+/* Of a mesh axis if the peer is `device(x, …)`, else of all ranks. */
+bool message_team(const struct cost *c, op_id op, struct links_team *out)
 {
 	const struct module *m = c->m;
 	const struct expr *e = &m->expr.at[op_scalar_expr(m, op, 0)];
@@ -386,27 +396,36 @@ static bool message_op(const struct cost *c, op_id op, int64_t *time, int64_t *b
 	bool sends = op_role_count(c->m, op, ROLE_READ);
 	if (!shape_of(c, op, sends ? op_read(c->m, op, 0) : op_result(c->m, op, 0), &s))
 		return false;
-	if (!peer_team(c, op, &t))
+	if (!message_team(c, op, &t))
 		return refuse_team(c, op);
 	*bytes = s.bytes;
 	*time = collective_time(c, CLUSTER_SEND_RECV, &t, s.bytes);
 	return true;
 }
 
-/* Rows to their experts or back, as many to each: copied on both sides, and moved. A rank has room for all.
- */
-static bool experts_op(const struct cost *c, op_id op, int64_t *time)
+bool experts_parts(const struct cost *c, op_id op, struct links_team *t, team_id *team, int64_t *bytes)
 {
 	struct module *m = c->m;
 	bool out = m->op.at[op].kind == OP_DISPATCH;
 	struct local_shape rows;
-	struct links_team t = {.ranks = 1};
-	team_id team = infer_experts_team(m, op);
+	*t = (struct links_team){.ranks = 1};
+	*team = infer_experts_team(m, op);
 	if (!shape_of(c, op, out ? op_result(m, op, 0) : op_read(m, op, 0), &rows))
 		return false;
-	if (team && !collective_team(c, team, &t))
+	if (*team && !collective_team(c, *team, t))
 		return refuse_team(c, op);
-	int64_t bytes = rows.bytes / t.ranks;
+	*bytes = rows.bytes / t->ranks;
+	return true;
+}
+
+/* Rows to their experts or back: copied on both sides, and moved. */
+static bool experts_op(const struct cost *c, op_id op, int64_t *time)
+{
+	struct links_team t;
+	team_id team;
+	int64_t bytes;
+	if (!experts_parts(c, op, &t, &team, &bytes))
+		return false;
 	*time = cost_touch_time(c, limited(4 * (cost_amount)bytes));
 	if (t.ranks > 1)
 		*time = curve_add(*time, collective_time(c, CLUSTER_ALL_TO_ALLV, &t, bytes));
@@ -519,4 +538,49 @@ bool op_time(const struct cost *c, op_id op, int64_t *time, int64_t *bytes)
 		return false;
 	return *time < CLUSTER_MAX_TIME ||
 	       refuse(c, E_SIM_LIMIT, op, "this takes longer than %lld ns", (long long)CLUSTER_MAX_TIME);
+}
+
+/* ---- what computes */
+
+static bool is_contraction(enum op_kind kind)
+{
+	return kind == OP_MATMUL || kind == OP_LINEAR || kind == OP_SDPA;
+}
+
+/* What is stated of a statement that hirc does not know. */
+static struct cost_work stated_work(const struct cost *c, op_id op)
+{
+	const struct attr *flops = op_attr(c->m, op, "flops"), *touches = op_attr(c->m, op, "touches");
+	struct cost_work w = {0};
+	w.flops = flops && flops->kind == ATTR_INT && flops->u.i > 0 ? (double)flops->u.i : 0;
+	w.bytes = touches && touches->kind == ATTR_INT && touches->u.i > 0 ? touches->u.i : 0;
+	return w;
+}
+
+struct cost_work cost_op_work(const struct cost *c, op_id op)
+{
+	const struct module *m = c->m;
+	const struct op *o = &m->op.at[op];
+	bool unit = op_is_unit(m, op);
+	struct cost_work w = {0};
+	enum cluster_collective kind;
+	struct traffic moved = {0};
+	struct product p;
+	struct local_shape r;
+	if (o->kind == OP_EXTERN) {
+		w = stated_work(c, op);
+	} else if (o->kind == OP_ALLOCATE) {
+		bool zeros = op_attr_is_true(m, op, "zero_init") || op_attr_is_true(m, op, "resets_to_zero");
+		if (zeros && shape_of(c, op, op_result(m, op, 0), &r))
+			w.bytes = r.bytes;
+	} else if (!collective_kind((enum op_kind)o->kind, &kind) &&
+	           !(op_traits(m, op) & (TRAIT_P2P | TRAIT_VIEW)) &&
+	           (unit || (op_info[o->kind].form == FORM_CALL && !ir_unit_of(m, op)))) {
+		if (unit ? find_unit_traffic(c, op, &moved) : find_traffic(c, op, &moved))
+			w.bytes = limited(moved.bytes);
+		if (is_contraction((enum op_kind)o->kind) && find_product(c, op, &p, &r))
+			w.flops = 2 * (double)p.batch * (double)p.m * (double)p.n * (double)p.k;
+	}
+	w.memory = cost_touch_time(c, w.bytes);
+	return w;
 }

@@ -98,13 +98,7 @@ static void add_level(const struct cluster_link *l, int64_t members, int64_t inn
 	x->steps = curve_add(x->steps, sent(l, depth, 0, 1));
 }
 
-static int64_t less(int64_t a, int64_t b)
-{
-	return a < b ? a : b;
-}
-
-int64_t links_time(const struct cluster *c, const struct links_team *t, enum cluster_collective kind,
-                   int64_t bytes)
+static struct sums sums_of(const struct cluster *c, const struct links_team *t, int64_t bytes)
 {
 	struct sums x = {0};
 	int64_t inner = 1;
@@ -113,27 +107,76 @@ int64_t links_time(const struct cluster *c, const struct links_team *t, enum clu
 		          &x);
 		inner *= t->level[k].members;
 	}
+	return x;
+}
+
+/* One ring of all ranks on the outermost link. */
+static int64_t flat_ring(const struct cluster *c, const struct links_team *t, int64_t bytes)
+{
+	struct links_team flat = {.ranks = t->ranks, .link = t->link, .levels = 1};
+	flat.level[0].link = t->link;
+	flat.level[0].members = t->ranks;
+	return sums_of(c, &flat, bytes).ring;
+}
+
+unsigned links_algorithms(const struct cluster *c, const struct links_team *t, enum cluster_collective kind,
+                          int64_t bytes, struct links_algorithm out[LINKS_ALGORITHMS])
+{
+	struct sums x = sums_of(c, t, bytes);
+	bool levels = t->levels > 1;
+	const char *ring = levels ? "rings by level" : "ring";
+	unsigned n = 0;
 	switch (kind) {
 	case CLUSTER_ALLGATHER:
 	case CLUSTER_REDUCE_SCATTER:
-		return x.ring;
+		out[n++] = (struct links_algorithm){ring, x.ring};
+		out[n++] = (struct links_algorithm){"pairwise exchange", x.pairs};
+		if (levels)
+			out[n++] = (struct links_algorithm){"one ring of all", flat_ring(c, t, bytes)};
+		return n;
 	case CLUSTER_ALLREDUCE:
-		return less(curve_add(x.ring, x.ring), x.tree);
+		out[n++] = (struct links_algorithm){ring, curve_add(x.ring, x.ring)};
+		out[n++] = (struct links_algorithm){"recursive doubling", x.tree};
+		if (levels) {
+			int64_t flat = flat_ring(c, t, bytes);
+			out[n++] = (struct links_algorithm){"one ring of all", curve_add(flat, flat)};
+		}
+		break;
 	case CLUSTER_BROADCAST:
 	case CLUSTER_REDUCE:
-		return less(x.tree, x.halves);
+		out[n++] = (struct links_algorithm){"binomial tree", x.tree};
+		out[n++] = (struct links_algorithm){"two halves", x.halves};
+		break;
 	case CLUSTER_GATHER:
 	case CLUSTER_SCATTER:
-		return x.blocks;
+		out[n++] = (struct links_algorithm){"binomial tree", x.blocks};
+		out[n++] = (struct links_algorithm){"pairwise exchange", x.pairs};
+		return n;
 	case CLUSTER_ALL_TO_ALL:
 	case CLUSTER_ALL_TO_ALLV:
-		return x.pairs;
+		out[n++] = (struct links_algorithm){"pairwise exchange", x.pairs};
+		return n;
 	case CLUSTER_SEND_RECV:
-		return sent(&c->network.link[t->link], 1, (cost_amount)bytes, 1);
+		out[n++] = (struct links_algorithm){
+		    "one message", sent(&c->network.link[t->link], 1, (cost_amount)bytes, 1)};
+		return n;
 	case CLUSTER_BARRIER:
-		return x.steps;
+		out[n++] = (struct links_algorithm){"dissemination", x.steps};
+		return n;
 	case CLUSTER_COLLECTIVE_COUNT:
-		break;
+		return 0;
 	}
-	return 0;
+	if (out[1].time < out[0].time) { /* the model takes the less of the two */
+		struct links_algorithm second = out[0];
+		out[0] = out[1];
+		out[1] = second;
+	}
+	return n;
+}
+
+int64_t links_time(const struct cluster *c, const struct links_team *t, enum cluster_collective kind,
+                   int64_t bytes)
+{
+	struct links_algorithm a[LINKS_ALGORITHMS];
+	return links_algorithms(c, t, kind, bytes, a) ? a[0].time : 0;
 }

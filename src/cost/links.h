@@ -41,4 +41,20 @@ bool links_team(const struct cluster *c, const uint32_t *device, uint32_t n, str
 int64_t links_time(const struct cluster *c, const struct links_team *t, enum cluster_collective kind,
                    int64_t bytes);
 
+enum { LINKS_ALGORITHMS = 3 };
+
+struct links_algorithm {
+	const char *name; /* "ring"; of a team of several levels "rings by level" */
+	int64_t time;     /* ns */
+};
+/* What links_time takes, first, and what else there is:
+ *
+ *     allgather, reduce_scatter   pairwise exchange: each rank sends its part to each other one
+ *     these and allreduce         one ring of all on the outermost link, where a team has several levels
+ *     gather, scatter             pairwise exchange, at the root one after the other
+ *
+ * Returns how many. */
+unsigned links_algorithms(const struct cluster *c, const struct links_team *t, enum cluster_collective kind,
+                          int64_t bytes, struct links_algorithm out[LINKS_ALGORITHMS]);
+
 #endif

@@ -36,6 +36,12 @@ void collective_prepare(struct cost *c);
 bool collective_team(const struct cost *c, team_id team, struct links_team *out);
 int64_t collective_time(const struct cost *c, enum cluster_collective kind, const struct links_team *t,
                         int64_t bytes);
+/* Whether a table says it. */
+bool collective_measured(const struct cost *c, enum cluster_collective kind, const struct links_team *t);
+/* What it takes by another transport of the cluster; team 0: a message on link t. False: no link of it joins
+ * these ranks. */
+bool collective_time_by(const struct cost *c, const struct cluster_network *n, enum cluster_collective kind,
+                        team_id team, const struct links_team *t, int64_t bytes, int64_t *out);
 /* The kind of an operation of IR; false: it is no collective. */
 bool collective_kind(enum op_kind op, enum cluster_collective *out);
 /* Bytes of the larger buffer by those of the operand and the result, on ranks of a team. */
@@ -91,6 +97,11 @@ enum extern_cost extern_stated(const struct cost *c, op_id op, const char *kind,
  */
 bool collective_parts(const struct cost *c, op_id op, enum cluster_collective kind, struct links_team *t,
                       int64_t *bytes, int64_t *excess);
+/* Of a dispatch or combine: its team, and the bytes that a rank sends if as many rows go to each; a rank has
+ * room for all. */
+bool experts_parts(const struct cost *c, op_id op, struct links_team *t, team_id *team, int64_t *bytes);
+/* The widest link that one message of a send or receive may take; false: no link joins these ranks. */
+bool message_team(const struct cost *c, op_id op, struct links_team *out);
 /* False: it has no time, which is reported. bytes: see cost_op_bytes. */
 bool op_time(const struct cost *c, op_id op, int64_t *time, int64_t *bytes);
 

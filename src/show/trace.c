@@ -99,7 +99,7 @@ static bool read_span(struct reading *r, const struct json_value *e, struct trac
 	const char *name, *kind;
 	double at, length;
 	struct json_value args;
-	struct timeline_span s = {.comm = TIMELINE_NONE, .iteration = -1};
+	struct timeline_span s = {.comm = TIMELINE_NONE, .task = TIMELINE_NONE, .iteration = -1};
 	if (!json_text(&r->j, e, "name", &name) || !json_text(&r->j, e, "cat", &kind) ||
 	    !json_decimal(&r->j, e, "ts", &at) || !json_decimal(&r->j, e, "dur", &length))
 		return false;

@@ -72,7 +72,8 @@ static void add_spans(struct making *k)
 		                          .op = t->op,
 		                          .bytes = t->bytes,
 		                          .iteration = t->iteration,
-		                          .comm = TIMELINE_NONE};
+		                          .comm = TIMELINE_NONE,
+		                          .task = i};
 		bool fence = t->kind == SIM_MEETING &&
 		             k->e->p->channel.at[u->r.place.at[t->channel].channel].kind == SIM_CHANNEL_FENCE;
 		k->span[i] = TIMELINE_NONE;
@@ -123,6 +124,7 @@ static void add_stall(struct making *k, int64_t from, int64_t to, uint32_t task)
 			                                              .op = wait,
 			                                              .lane = lane,
 			                                              .iteration = -1,
+			                                              .task = TIMELINE_NONE,
 			                                              .comm = k->span[comm],
 			                                              .kind = TIMELINE_WAIT}));
 		to = since;
@@ -216,6 +218,7 @@ static void add_waits(struct making *k)
 		                                              .op = t->op,
 		                                              .lane = k->lane_of_stream[t->stream],
 		                                              .iteration = t->iteration,
+		                                              .task = TIMELINE_NONE,
 		                                              .comm = k->span[t->also],
 		                                              .kind = TIMELINE_WAIT}));
 	}
@@ -386,7 +389,7 @@ void sim_devices_timeline(struct sim_events *e, const struct sim_classes *c, boo
 		class_of[u] = k;
 	}
 	for (uint32_t k = 0; k < n; k++) {
-		vec_push(&t->class, ((struct timeline_class){0}));
+		vec_push(&t->class, ((struct timeline_class){.unit = unit[k]}));
 		make_class(e, unit[k], t, &t->class.at[k]);
 	}
 	for (uint32_t r = 0, u = 0; r < c->rank_n; r++)

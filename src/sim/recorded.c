@@ -33,6 +33,7 @@ static void add_spans(const struct sim *s, struct timeline_class *c)
 		                            .end = m->end,
 		                            .op = s->block.op[x],
 		                            .comm = TIMELINE_NONE,
+		                            .task = x,
 		                            .iteration = -1};
 		if (n->kind == SCHED_COMM) {
 			span[x] = c->span.n;
@@ -48,6 +49,7 @@ static void add_spans(const struct sim *s, struct timeline_class *c)
 			wait.begin = m->start;
 			wait.end = m->start + m->stall;
 			wait.comm = span[n->comm];
+			wait.task = TIMELINE_NONE;
 			vec_push(&c->span, wait);
 		}
 		if (m->end > m->begin)

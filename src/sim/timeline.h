@@ -31,6 +31,8 @@ struct timeline_span {
 	op_id op;
 	uint32_t lane;
 	uint32_t comm; /* of a wait: the span that it waits for; TIMELINE_NONE */
+	uint32_t task; /* of the class's unit; of recorded programs the node; TIMELINE_NONE: of neither, as
+	                  waits */
 	uint8_t kind;  /* enum timeline_kind */
 };
 
@@ -57,6 +59,7 @@ struct timeline_class {
 	const char *name; /* "rank 0", "ranks 0-7" */
 	VEC(struct timeline_ranks) ranks;
 	uint32_t count; /* ranks */
+	uint32_t unit;  /* that stands for it in the simulation's events; 0 where there are none */
 	VEC(struct timeline_lane) lane;
 	VEC(struct timeline_span) span; /* by begin */
 	VEC(struct timeline_level) memory;

@@ -1,0 +1,205 @@
+/* explain_program: see explain_program.h. */
+#include "cli/explain_program.h"
+#include "cli/output.h"
+#include "cli/params.h"
+#include "import/import.h"
+#include "sim/devices.h"
+#include "sim/run.h"
+#include "sim/sim.h"
+#include <assert.h>
+#include <string.h>
+
+enum { DEFAULT_TOP = 40, MOST_TASKS = 20000 /* of a program that advice is looked for unasked */ };
+
+void explain_program_init(struct explain_program *p)
+{
+	*p = (struct explain_program){.streams = 4, .transport = "auto", .advice = "auto"};
+	p->output = (struct explain_output){.rank = -1, .top = DEFAULT_TOP};
+	compile_options_init(&p->compile);
+	const struct option options[] = {
+	    {.name = "rank",
+	     .kind = OPTION_INT,
+	     .to = &p->output.rank,
+	     .value = "N",
+	     .min = -1,
+	     .max = IR_MAX_DEVICES - 1,
+	     .help = "print the class of ranks that this one is of; -1: the one that ends last"},
+	    {.name = "top",
+	     .kind = OPTION_INT,
+	     .to = &p->output.top,
+	     .value = "N",
+	     .min = 0,
+	     .max = 1 << 20,
+	     .help = "print the N statements that take or are waited for longest, and as many collectives; "
+	             "0: all"},
+	    {.name = "advice",
+	     .kind = OPTION_TEXT,
+	     .to = &p->advice,
+	     .value = "auto|yes|no",
+	     .help = "compile and simulate with other options, and say which are faster; auto: unless the "
+	             "program is "
+	             "large"},
+	    {.name = "streams",
+	     .kind = OPTION_INT,
+	     .to = &p->streams,
+	     .value = "N",
+	     .min = 0,
+	     .max = SIM_MAX_STREAMS,
+	     .help = "stream indices are taken modulo N; 0: as they are"},
+	    {.name = "transport",
+	     .kind = OPTION_TEXT,
+	     .to = &p->transport,
+	     .value = "auto|shm|mpi|mixed|nccl|peers|cuda-ipc",
+	     .help = "whose figures of the cluster file count; auto: those of the first one there"},
+	    {.name = "csv",
+	     .kind = OPTION_SWITCH,
+	     .to = &p->csv,
+	     .help = "of a program: print the statements as CSV"},
+	};
+	static_assert(sizeof options / sizeof *options == EXPLAIN_OPTIONS,
+	              "EXPLAIN_OPTIONS is something else");
+	memcpy(p->option, options, sizeof options);
+}
+
+void explain_program_free(struct explain_program *p)
+{
+	compile_options_free(&p->compile);
+}
+
+struct option_table explain_program_table(struct explain_program *p)
+{
+	return (struct option_table){.title = "Of a program", .at = p->option, .n = EXPLAIN_OPTIONS};
+}
+
+/* ---- output */
+
+static bool check_rank(struct explain_program *p, const struct explanation *x)
+{
+	if (explain_class_of(x, p->output.rank) != UINT32_MAX)
+		return true;
+	if (x->t->recorded)
+		diag_error(p->d, E_RECORDED_GRAPH, DIAG_NOWHERE,
+		           "--rank: in a recorded graph all ranks do the same");
+	else
+		diag_error(p->d, E_RANK_UNKNOWN, DIAG_NOWHERE,
+		           "--rank: rank %lld takes no part, the program has %lld ranks",
+		           (long long)p->output.rank, (long long)x->t->ranks);
+	return false;
+}
+
+static bool is_wanted(struct explain_program *p, const struct source *s, int64_t tasks)
+{
+	if (!strcmp(p->advice, "no") || p->csv || p->compile.pipeline.stop_after)
+		return false;
+	if (!strcmp(p->advice, "yes") || (tasks <= MOST_TASKS && s->size <= MOST_TASKS * 10))
+		return true;
+	p->output.unlooked =
+	    "not looked for, as the program is large: --advice=yes compiles and simulates it with "
+	    "other options";
+	return false;
+}
+
+static bool report(struct explain_program *p, struct explanation *x, struct source *s, int64_t tasks)
+{
+	struct buf text = {0};
+	explain_advices advice = {0};
+	if (!check_rank(p, x))
+		return false;
+	if (is_wanted(p, s, tasks)) {
+		explain_advise(p, s, x->t->runtime, x->arena, &advice);
+		p->output.advice = &advice;
+	}
+	if (p->json)
+		explain_json(x, &p->output, &text);
+	else if (p->csv)
+		explain_csv(x, &text);
+	else
+		explain_print(x, &p->output, &text);
+	bool ok = output_write(&text);
+	vec_free(&advice);
+	buf_free(&text);
+	return ok;
+}
+
+/* ---- the two kinds of programs */
+
+static bool of_recorded(struct explain_program *p, struct module *m, const struct cost *cost,
+                        struct source *s)
+{
+	struct arena *a = arena_new();
+	struct sim sim;
+	struct timeline t;
+	struct explanation x;
+	bool ok = sim_run(m, cost, NULL, p->d, a, &sim);
+	if (ok) {
+		sim_recorded_timeline(&sim, &t);
+		explain_recorded(&x, &t, &sim, cost);
+		ok = report(p, &x, s, sim.block.p.n);
+		explain_close(&x);
+		timeline_close(&t);
+	}
+	arena_free(a);
+	return ok;
+}
+
+static bool of_devices(struct explain_program *p, struct module *m, const struct cost *cost, struct source *s)
+{
+	struct sim_settings o = {.streams = p->streams};
+	struct sim_simulation sim;
+	struct timeline t;
+	struct explanation x;
+	int64_t tasks = 0;
+	if (!sim_simulation_open(&sim, m, cost, &o, p->d))
+		return false;
+	const struct sim_events *e = &sim.run.events;
+	for (uint32_t u = 0; u < e->n; u++)
+		tasks += e->unit[u].r.task.n;
+	sim_devices_timeline(&sim.run.events, &sim.run.classes, false, &t);
+	explain_devices(&x, &t, e, cost);
+	bool ok = report(p, &x, s, tasks);
+	explain_close(&x);
+	timeline_close(&t);
+	sim_simulation_close(&sim);
+	return ok;
+}
+
+static enum status of_source(struct explain_program *p, struct source *s)
+{
+	enum status status;
+	struct source *own = source_from_text(s->name, s->text, s->size);
+	struct module *m = compile_source(p->d, own, &p->compile, true, &status);
+	if (!m)
+		return status;
+	struct source *outer = diag_set_source(p->d, m->source);
+	const struct cluster *cluster = compile_cluster(p->d, &p->compile, &status);
+	struct cost *cost = cluster && params_check(m, p->d) ? cost_new(m, cluster, p->d) : NULL;
+	if (cost)
+		cost_set_streams(cost, p->streams);
+	bool ok = cost && (sim_is_recorded(m) ? of_recorded(p, m, cost, s) : of_devices(p, m, cost, s));
+	cost_free(cost);
+	diag_set_source(p->d, outer);
+	compile_free(m);
+	compile_warn_unused(p->d, &p->compile);
+	return ok ? STATUS_OK : status == STATUS_OK ? STATUS_DIAGNOSTICS : status;
+}
+
+enum status explain_program(struct explain_program *p, const char *path)
+{
+	struct source *s;
+	enum status status = STATUS_USAGE;
+	if (strcmp(p->transport, "auto") != 0)
+		compile_options_transport(&p->compile, p->transport, false);
+	p->d = compile_diag(&p->compile);
+	if (p->csv && p->json) {
+		diag_error(p->d, E_OPTIONS_CONFLICT, DIAG_NOWHERE, "--csv and --json: one of them");
+	} else if (compile_options_finish(&p->compile, p->d)) {
+		status = source_read_bytes(p->d, path, import_knows_bytes, &s);
+		if (status == STATUS_OK) {
+			status = of_source(p, s);
+			source_free(s);
+		}
+	}
+	diag_finish(p->d);
+	diag_free(p->d);
+	return status;
+}

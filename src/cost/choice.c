@@ -1,0 +1,210 @@
+/* choice: see choice.h. */
+#include "cost/choice.h"
+#include "cost/model.h"
+#include "ir/coalesce.h"
+#include "ir/edit.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { CHUNKS = 4 };
+
+struct choosing {
+	const struct cost *c;
+	struct arena *arena;
+	struct cost_choice *out;
+	enum cluster_collective kind;
+	team_id team; /* 0: a message */
+	struct links_team t;
+	int64_t excess; /* ns besides what the collective takes */
+};
+
+static int64_t time_of(const struct choosing *k, enum cluster_collective kind, int64_t bytes)
+{
+	return collective_time(k->c, kind, &k->t, bytes);
+}
+
+static void add(struct choosing *k, const char *name, const char *option, int64_t time)
+{
+	struct cost_choice *o = k->out;
+	if (o->n == COST_ALTERNATIVES)
+		return;
+	o->other[o->n++] = (struct cost_alternative){name, option, curve_add(time, k->excess)};
+}
+
+static int64_t repeated(int64_t n, int64_t time)
+{
+	return time && n > CLUSTER_MAX_TIME / time ? CLUSTER_MAX_TIME : n * time;
+}
+
+/* ---- what else does the same */
+
+static void add_messages(struct choosing *k, int64_t blocks, int64_t bytes)
+{
+	const char *name = "a message";
+	if (blocks > 1)
+		name = arena_printf(k->arena, "%lld messages, one by one", (long long)blocks);
+	add(k, name, NULL, repeated(blocks, time_of(k, CLUSTER_SEND_RECV, bytes)));
+}
+
+static void add_pair(struct choosing *k, enum cluster_collective first, enum cluster_collective then,
+                     const char *option)
+{
+	add(k,
+	    arena_printf(k->arena, "%s + %s", cluster_collective_name[first], cluster_collective_name[then]),
+	    option, curve_add(time_of(k, first, k->out->bytes), time_of(k, then, k->out->bytes)));
+}
+
+static void add_forms(struct choosing *k)
+{
+	int64_t n = k->t.ranks, bytes = k->out->bytes, block = (bytes + n - 1) / n;
+	switch (k->kind) {
+	case CLUSTER_ALLGATHER:
+		add_messages(k, n - 1, block);
+		add(k, arena_printf(k->arena, "%lld broadcasts of a block", (long long)n), NULL,
+		    repeated(n, time_of(k, CLUSTER_BROADCAST, block)));
+		break;
+	case CLUSTER_REDUCE_SCATTER:
+		add_messages(k, n - 1, block);
+		add(k, "allreduce, each keeps a block", NULL, time_of(k, CLUSTER_ALLREDUCE, bytes));
+		break;
+	case CLUSTER_ALLREDUCE:
+		add_pair(k, CLUSTER_REDUCE_SCATTER, CLUSTER_ALLGATHER, "--transform=split");
+		add_pair(k, CLUSTER_REDUCE, CLUSTER_BROADCAST, NULL);
+		break;
+	case CLUSTER_BROADCAST:
+		add_pair(k, CLUSTER_SCATTER, CLUSTER_ALLGATHER, NULL);
+		break;
+	case CLUSTER_REDUCE:
+		add_pair(k, CLUSTER_REDUCE_SCATTER, CLUSTER_GATHER, NULL);
+		break;
+	case CLUSTER_ALL_TO_ALL:
+	case CLUSTER_ALL_TO_ALLV:
+		add_messages(k, n - 1, block);
+		break;
+	default:
+		return;
+	}
+	if (bytes >= CHUNKS)
+		add(k, arena_printf(k->arena, "in %d chunks, one by one", CHUNKS), NULL,
+		    repeated(CHUNKS, time_of(k, k->kind, (bytes + CHUNKS - 1) / CHUNKS)));
+}
+
+static void add_transports(struct choosing *k)
+{
+	const struct cluster *x = k->c->cluster;
+	int64_t time;
+	for (uint32_t i = 0; i < x->other_n; i++)
+		if (collective_time_by(k->c, &x->other[i], k->kind, k->team, &k->t, k->out->bytes, &time))
+			add(k, arena_printf(k->arena, "by %s", x->other[i].transport),
+			    arena_printf(k->arena, "--transport=%s", x->other[i].transport), time);
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct cost_alternative *x = a, *y = b;
+	if (x->time != y->time)
+		return x->time < y->time ? -1 : 1;
+	return strcmp(x->name, y->name);
+}
+
+/* ---- what it is taken to be */
+
+static const char *links_text(const struct choosing *k)
+{
+	struct buf text = {0};
+	for (unsigned l = 0; l < k->t.levels; l++)
+		buf_printf(&text, "%s%lld at %.1f GB/s", l ? ", " : "", (long long)k->t.level[l].members,
+		           (double)k->c->cluster->network.link[k->t.level[l].link].rate / 1e9);
+	const char *made = text.n ? arena_strndup(k->arena, text.at, text.n) : "";
+	buf_free(&text);
+	return made;
+}
+
+static void describe(struct choosing *k, op_id op)
+{
+	struct links_algorithm a[LINKS_ALGORITHMS];
+	const struct cluster *x = k->c->cluster;
+	struct cost_choice *o = k->out;
+	bool table = collective_measured(k->c, k->kind, &k->t);
+	unsigned n = k->t.ranks > 1 ? links_algorithms(x, &k->t, k->kind, o->bytes, a) : 0;
+	o->collective = cluster_collective_name[k->kind];
+	o->links = links_text(k);
+	o->ranks = k->t.ranks;
+	o->latency = k->t.ranks > 1 ? time_of(k, k->kind, 0) : 0;
+	if (o->latency > o->time)
+		o->latency = o->time;
+	o->algorithm = cost_op_is_recorded(k->c, op) ? "as recorded"
+	               : k->t.ranks < 2              ? "a copy"
+	               : table && x->network.transport
+	                   ? arena_printf(k->arena, "as measured by %s", x->network.transport)
+	               : table ? "as measured"
+	                       : a[0].name;
+	for (unsigned i = table ? 0 : 1; i < n; i++)
+		add(k, table ? arena_printf(k->arena, "%s, by the links' figures", a[i].name) : a[i].name,
+		    NULL, a[i].time);
+	if (k->t.ranks < 2)
+		return;
+	add_forms(k);
+	add_transports(k);
+	qsort(o->other, o->n, sizeof *o->other, by_time);
+}
+
+/* A group: what its members take one by one. */
+static void describe_group(struct choosing *k, op_id end)
+{
+	struct cost_choice *o = k->out;
+	int64_t one_by_one = 0, bytes, excess, least = CLUSTER_MAX_TIME;
+	unsigned n = 0;
+	struct choosing x = *k;
+	coalesce_each (k->c->m, op, end) {
+		if (!collective_kind((enum op_kind)k->c->m->op.at[op].kind, &x.kind) ||
+		    !collective_parts(k->c, op, x.kind, &x.t, &bytes, &excess))
+			continue;
+		int64_t time = curve_add(time_of(&x, x.kind, bytes), excess), empty = time_of(&x, x.kind, 0);
+		one_by_one = curve_add(one_by_one, time);
+		least = empty < least ? empty : least;
+		n++;
+	}
+	k->t = x.t;
+	o->collective = arena_printf(k->arena, "group of %u", n);
+	o->algorithm = "together";
+	o->links = links_text(k);
+	o->ranks = k->t.ranks;
+	o->latency = least < o->time ? least : o->time;
+	add(k, "one by one", NULL, one_by_one);
+}
+
+bool cost_choice_find(const struct cost *c, op_id op, struct arena *a, struct cost_choice *out)
+{
+	const struct op *o = &c->m->op.at[op];
+	struct choosing k = {.c = c, .arena = a, .out = out};
+	int64_t bytes;
+	*out = (struct cost_choice){.links = ""};
+	if (o->flags & OP_GROUPED)
+		return false;
+	out->time = cost_op_time(c, op);
+	out->bytes = cost_op_bytes(c, op);
+	if (o->kind == OP_END_COALESCING) {
+		if (!ir_coalesce_first(c->m, op))
+			return false;
+		describe_group(&k, op);
+		return true;
+	}
+	if (op_traits(c->m, op) & TRAIT_P2P) {
+		k.kind = CLUSTER_SEND_RECV;
+		if (!message_team(c, op, &k.t))
+			return false;
+	} else if (o->kind == OP_DISPATCH || o->kind == OP_COMBINE) {
+		k.kind = CLUSTER_ALL_TO_ALLV;
+		if (!experts_parts(c, op, &k.t, &k.team, &out->bytes) || k.t.ranks < 2)
+			return false;
+		k.excess = out->time - time_of(&k, k.kind, out->bytes);
+	} else if (!collective_kind((enum op_kind)o->kind, &k.kind) || !o->team ||
+	           !collective_parts(c, op, k.kind, &k.t, &bytes, &k.excess)) {
+		return false;
+	} else {
+		k.team = o->team;
+	}
+	describe(&k, op);
+	return true;
+}

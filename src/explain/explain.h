@@ -1,0 +1,125 @@
+/* explain: what each statement of a program does, takes and waits for, and why communication is not hidden.
+ *
+ *     struct explanation x;
+ *     explain_devices(&x, &timeline, &events, cost);      or explain_recorded
+ *     explain_print(&x, &o, &out);
+ *     explain_close(&x);
+ *
+ * A row is a statement of the compiled program that computes or communicates, on all its streams and in all
+ * its iterations; statements that only name a stream, take memory or wait have none, as they take no time.
+ * Rows are of a class of ranks that do alike. Times are ns. */
+#ifndef HIRC_EXPLAIN_EXPLAIN_H
+#define HIRC_EXPLAIN_EXPLAIN_H
+#include "cost/choice.h"
+#include "sim/events.h"
+#include "sim/sim.h"
+#include "sim/timeline.h"
+
+/* Why nothing hides what a device stands still for. The other statement is in {}. */
+#define EXPLAIN_WHYS(X)                                                                                      \
+	X(LATE, "late", "other ranks come to it later")                                                      \
+	X(QUEUE, "queue", "{} is behind it on the same communicator, and is needed")                         \
+	X(BUSY, "busy", "its communicator was busy with {}")                                                 \
+	X(STREAM, "stream", "it was behind {} in its stream, which it does not need")                        \
+	X(LAUNCH, "launch", "the host had not issued it before")                                             \
+	X(ORDER, "order", "{} does not need it and could have begun, but comes after what does")             \
+	X(NEEDED, "needed", "{} needs it at once, and nothing else is left to do")                           \
+	X(REST, "rest",                                                                                      \
+	  "nothing is left to hide under: all that follows needs it, or what is not there yet")              \
+	X(LAST, "last", "nothing is left to hide under: it ends the program")                                \
+	X(UNKNOWN, "unknown", "there is too much to look at")
+
+enum explain_why {
+#define EXPLAIN_ENUM(id, word, text) EXPLAIN_##id,
+	EXPLAIN_WHYS(EXPLAIN_ENUM)
+#undef EXPLAIN_ENUM
+	    EXPLAIN_WHY_COUNT
+};
+extern const char *const explain_why_word[EXPLAIN_WHY_COUNT];
+/* Its text, with the statement as `line 12, linear`. */
+const char *explain_why_text(struct timeline *t, enum explain_why why, op_id other, struct arena *a);
+
+struct explain_row {
+	op_id op;
+	bool communicates;
+	bool waits;             /* of recorded programs: it only holds the host up */
+	bool memory;            /* moving its bytes takes most of its time */
+	uint32_t count;         /* executions */
+	uint32_t lane, lanes;   /* the first one of the class, how many differ */
+	double flops;           /* of all executions; of products, see cost_op_work */
+	int64_t bytes;          /* of all: read and written; of communication as `hirc sim` counts them */
+	int64_t time, alone;    /* of all: as it was, and with nothing beside it */
+	int64_t begin, first;   /* when the first one began, and what that took */
+	int64_t idle;           /* that its stream stood still before it */
+	int64_t after_time;     /* of that the longest for one statement: */
+	op_id after;            /* 0: the host had not issued it */
+	const char *after_lane; /* where that was; "": of other ranks */
+	int64_t exposed,
+	    exposed_first; /* that the device stands still for it; of that in its first execution */
+	int64_t why[EXPLAIN_WHY_COUNT]; /* exposed, by reasons */
+	op_id other[EXPLAIN_WHY_COUNT]; /* the statement that the longest of a reason is by; 0: none */
+};
+
+/* What the chain of statements that the step consists of is made of. */
+enum explain_part {
+	EXPLAIN_COMPUTE,
+	EXPLAIN_MEMORY,
+	EXPLAIN_BANDWIDTH,
+	EXPLAIN_LATENCY,
+	EXPLAIN_HOST,
+	EXPLAIN_PARTS
+};
+extern const char *const explain_part_word[EXPLAIN_PARTS];
+
+struct explain_class {
+	const struct timeline_class *c;
+	VEC(struct explain_row) row; /* in the order of the program */
+	int64_t communication;       /* of all rows that communicate */
+	int64_t contention;          /* that rows take longer than with nothing beside them */
+	int64_t chain[EXPLAIN_PARTS];
+};
+
+struct explain_collective {
+	op_id op;
+	struct cost_choice choice;
+};
+
+struct explanation {
+	struct arena *arena;
+	struct timeline *t;
+	const struct cost *cost;
+	VEC(struct explain_class) class;           /* those of the timeline */
+	VEC(struct explain_collective) collective; /* in the order of the program */
+};
+
+/* Both outlive what is made. */
+void explain_devices(struct explanation *x, struct timeline *t, const struct sim_events *e,
+                     const struct cost *cost);
+void explain_recorded(struct explanation *x, struct timeline *t, const struct sim *s,
+                      const struct cost *cost);
+void explain_close(struct explanation *x);
+
+/* The class of a rank; -1: the one that ends last. UINT32_MAX: the rank takes no part. */
+uint32_t explain_class_of(const struct explanation *x, int64_t rank);
+/* The reason that most of a row's exposed time has. */
+enum explain_why explain_main_why(const struct explain_row *r);
+
+/* An option that was tried, and what the program takes with it. */
+struct explain_advice {
+	const char *option; /* "--pipeline=p2p" */
+	int64_t time, exposed;
+};
+typedef VEC(struct explain_advice) explain_advices;
+
+struct explain_output {
+	int64_t rank; /* -1: of the class that ends last */
+	int64_t top;  /* rows and collectives; 0: all */
+	const explain_advices *advice;
+	const char *unlooked; /* why no advice was looked for; NULL: it was */
+};
+/* print.c: for people, at most 120 columns. json.c and csv.c: all classes, all rows. */
+void explain_print(struct explanation *x, const struct explain_output *o, struct buf *out);
+void explain_json(struct explanation *x, const struct explain_output *o, struct buf *out);
+void explain_csv(struct explanation *x, struct buf *out);
+
+#endif

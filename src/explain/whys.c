@@ -1,0 +1,348 @@
+/* whys: why nothing hides what a device stands still for.
+ *
+ *     Y <- allreduce(T) as c         1000 ns, of which the device stands still for 800:
+ *     wait(c)
+ *     Z <- relu(Y)                   it needs Y: nothing can be done meanwhile
+ *     V <- linear(A, B)              it does not: this could have been done
+ *
+ * Statements are looked at in the order of issue, which is the meaning of the program: what reads what a
+ * Communication made, or what was made of that, needs it. Buffers count whole, but slices of a loop's
+ * streams; a receive needs all that was sent before it, as another rank may have sent it on. So what is said
+ * not to need it does not, and all that it reads was there. */
+#include "explain/rows.h"
+#include "ir/coalesce.h"
+#include "ir/edit.h"
+#include "ir/unit.h"
+#include "sim/causes.h"
+#include <stdlib.h>
+
+enum { LOOKS = 8000000 }; /* at tasks, for all waits of a class */
+
+struct part {
+	value_id root;
+	expr_id slice; /* of a loop's streams; 0: all of it */
+};
+
+struct taint { /* of a buffer, by its root */
+	uint32_t round;
+	uint32_t depth; /* 1: what the Communication made itself; 2: what was made of that */
+	expr_id slice;  /* 0: all of it */
+	int64_t iteration;
+};
+
+struct search {
+	struct explain_making *k;
+	const struct sim_events *e;
+	const struct sim_unit *u;
+	struct module *m;
+	struct taint *taint;       /* by value */
+	uint32_t *reached, *depth; /* by task: the round in which it was; of that */
+	uint32_t round;
+	bool sent;        /* something that is reached was sent */
+	int64_t *written; /* by value: when the last part of a buffer was */
+	int64_t *made;    /* by task: when what it reads was */
+	int64_t looks;
+	VEC(struct work {
+		int64_t begin;
+		uint32_t task;
+	})
+	work; /* by begin */
+};
+
+static int by_begin(const void *a, const void *b)
+{
+	const struct work *x = a, *y = b;
+	if (x->begin != y->begin)
+		return x->begin < y->begin ? -1 : 1;
+	return (x->task > y->task) - (x->task < y->task);
+}
+
+static struct part part_of(const struct module *m, value_id v)
+{
+	op_id def = m->value.at[v].def;
+	struct part x = {.root = ir_root(m, v)};
+	if (def && m->op.at[def].kind == OP_SHARD_BY_STREAM)
+		x.slice = op_scalar_expr(m, def, 0);
+	return x;
+}
+
+/* ---- what is touched */
+
+/* The depth of what is there of a part; 0: nothing. */
+static uint32_t tainted(const struct search *s, struct part x, int64_t iteration)
+{
+	const struct taint *t = &s->taint[x.root];
+	bool apart = t->slice && t->slice == x.slice && t->iteration != iteration;
+	return t->round == s->round && !apart ? t->depth : 0;
+}
+
+static void set_taint(struct search *s, struct part x, int64_t iteration, uint32_t depth)
+{
+	struct taint *t = &s->taint[x.root];
+	if (t->round == s->round) {
+		if (t->slice != x.slice || t->iteration != iteration)
+			t->slice = 0;
+		t->depth = depth < t->depth ? depth : t->depth;
+		return;
+	}
+	*t = (struct taint){s->round, depth, x.slice, iteration};
+}
+
+/* The least depth that a statement, or one that it is made of, reads. */
+static uint32_t reads(const struct search *s, op_id op, int64_t iteration)
+{
+	uint32_t least = 0, d;
+	bool both = op_attr_is_true(s->m, op, "accumulate");
+	for (unsigned i = 0; i < s->m->op.at[op].operand_n; i++) {
+		const struct operand *x = ir_operand(s->m, op, i);
+		if (x->role != ROLE_READ && !(both && (x->role == ROLE_WRITE || x->role == ROLE_DEF)))
+			continue;
+		d = tainted(s, part_of(s->m, x->id), iteration);
+		least = d && (!least || d < least) ? d : least;
+	}
+	if (op_is_unit(s->m, op))
+		region_each (s->m, inner, s->m->op.at[op].region) {
+			d = reads(s, inner, iteration);
+			least = d && (!least || d < least) ? d : least;
+		}
+	if (s->m->op.at[op].kind == OP_END_COALESCING)
+		coalesce_each (s->m, member, op) {
+			d = reads(s, member, iteration);
+			least = d && (!least || d < least) ? d : least;
+		}
+	return least;
+}
+
+static void writes(struct search *s, op_id op, int64_t iteration, uint32_t depth)
+{
+	for (unsigned i = 0; i < s->m->op.at[op].operand_n; i++) {
+		const struct operand *x = ir_operand(s->m, op, i);
+		if (x->role == ROLE_WRITE || x->role == ROLE_DEF)
+			set_taint(s, part_of(s->m, x->id), iteration, depth);
+	}
+	if (op_is_unit(s->m, op))
+		region_each (s->m, inner, s->m->op.at[op].region)
+			writes(s, inner, iteration, depth);
+	if (s->m->op.at[op].kind == OP_END_COALESCING)
+		coalesce_each (s->m, member, op)
+			writes(s, member, iteration, depth);
+}
+
+/* ---- what needs a Communication */
+
+static void look_at(struct search *s, uint32_t task)
+{
+	const struct sim_task *t = &s->u->r.task.at[task];
+	enum op_kind kind = (enum op_kind)s->m->op.at[t->op].kind;
+	if (t->kind == SIM_TAKE) {
+		s->taint[ir_root(s->m, t->value)].round = 0;
+		return;
+	}
+	if (t->kind != SIM_WORK && t->kind < SIM_MEETING)
+		return;
+	uint32_t depth = reads(s, t->op, t->iteration);
+	if (kind == OP_RECV && s->sent && !depth)
+		depth = 2;
+	if (!depth)
+		return;
+	s->reached[task] = s->round;
+	s->depth[task] = depth;
+	s->sent |= t->kind >= SIM_MEETING;
+	writes(s, t->op, t->iteration, 2);
+}
+
+/* Marks all that needs it. False: that would be too much to look at. */
+static bool find_needing(struct search *s, uint32_t comm)
+{
+	const struct sim_task *t = &s->u->r.task.at[comm];
+	s->looks += s->u->r.task.n - comm;
+	if (s->looks > LOOKS)
+		return false;
+	s->round++;
+	s->sent = false;
+	writes(s, t->op, t->iteration, 1);
+	for (uint32_t k = comm + 1; k < s->u->r.task.n; k++)
+		look_at(s, k);
+	return true;
+}
+
+/* ---- when it could have begun */
+
+static int64_t read_made(const struct search *s, op_id op)
+{
+	int64_t at = 0, one;
+	for (unsigned i = 0; i < s->m->op.at[op].operand_n; i++) {
+		const struct operand *x = ir_operand(s->m, op, i);
+		one = x->role == ROLE_READ ? s->written[ir_root(s->m, x->id)] : 0;
+		at = one > at ? one : at;
+	}
+	if (op_is_unit(s->m, op))
+		region_each (s->m, inner, s->m->op.at[op].region) {
+			one = read_made(s, inner);
+			at = one > at ? one : at;
+		}
+	if (s->m->op.at[op].kind == OP_END_COALESCING)
+		coalesce_each (s->m, member, op) {
+			one = read_made(s, member);
+			at = one > at ? one : at;
+		}
+	return at;
+}
+
+static void write_made(struct search *s, op_id op, int64_t end)
+{
+	for (unsigned i = 0; i < s->m->op.at[op].operand_n; i++) {
+		const struct operand *x = ir_operand(s->m, op, i);
+		int64_t *at = &s->written[ir_root(s->m, x->id)];
+		if ((x->role == ROLE_WRITE || x->role == ROLE_DEF) && end > *at)
+			*at = end;
+	}
+	if (op_is_unit(s->m, op))
+		region_each (s->m, inner, s->m->op.at[op].region)
+			write_made(s, inner, end);
+	if (s->m->op.at[op].kind == OP_END_COALESCING)
+		coalesce_each (s->m, member, op)
+			write_made(s, member, end);
+}
+
+/* By task when all that it reads was made, of buffers whole: no earlier than that. */
+static void find_made(struct search *s)
+{
+	for (uint32_t k = 0; k < s->u->r.task.n; k++) {
+		const struct sim_task *t = &s->u->r.task.at[k];
+		if (t->kind == SIM_TAKE)
+			s->written[ir_root(s->m, t->value)] = 0;
+		if (t->kind != SIM_WORK && t->kind < SIM_MEETING)
+			continue;
+		s->made[k] = read_made(s, t->op);
+		write_made(s, t->op, s->u->moment[k].end);
+	}
+}
+
+/* ---- reasons */
+
+static int64_t overlap(int64_t a, int64_t b, int64_t from, int64_t to)
+{
+	from = from > a ? from : a;
+	to = to < b ? to : b;
+	return to > from ? to - from : 0;
+}
+
+/* The collective that waits for it on its channel, and that the device then stands still for. */
+static op_id queued_behind(const struct search *s, uint32_t comm, const struct timeline_span *wait)
+{
+	const struct timeline_class *c = s->k->c;
+	const struct sim_task *t = &s->u->r.task.at[comm];
+	const struct sim_meeting *q = &s->e->meeting.at[s->u->meeting[t->channel]];
+	if (t->kind != SIM_MEETING || t->number + 1 >= q->instance_n)
+		return 0;
+	uint32_t next = s->u->slot[t->channel][t->number + 1];
+	struct sim_cause x = {c->unit, next};
+	if (s->u->moment[next].begin != wait->end || !sim_cause_is_channel(s->e, x))
+		return 0;
+	for (uint32_t i = (uint32_t)(wait - c->span.at) + 1;
+	     i < c->span.n && c->span.at[i].begin <= wait->end; i++) {
+		const struct timeline_span *w = &c->span.at[i];
+		if (w->kind == TIMELINE_WAIT && w->begin == wait->end && w->end > w->begin &&
+		    w->comm != TIMELINE_NONE && c->span.at[w->comm].task == next)
+			return s->u->r.task.at[next].op;
+	}
+	return 0;
+}
+
+/* Why it began later than its data were there, if that is at least half as long as what is exposed; UNKNOWN:
+ * it did not, or others came later. */
+static enum explain_why delayed(const struct search *s, uint32_t comm, int64_t exposed, op_id *other)
+{
+	struct sim_cause x = {s->k->c->unit, comm};
+	const struct sim_moment *m = &s->u->moment[comm];
+	bool queued = sim_cause_is_channel(s->e, x);
+	int64_t since = s->made[comm];
+	if (queued && 2 * (m->begin - (m->ready > since ? m->ready : since)) >= exposed) {
+		x = sim_cause_begin(s->e, x);
+		*other = s->u->r.task.at[x.task].op;
+		return EXPLAIN_BUSY;
+	}
+	if (queued || m->begin > m->ready || m->ready == since || 2 * (m->ready - since) < exposed)
+		return EXPLAIN_UNKNOWN;
+	for (x = sim_cause_ready(s->e, x); x.task != SIM_NONE; x = sim_cause_ready(s->e, x)) {
+		const struct sim_task *t = &s->u->r.task.at[x.task];
+		if (t->kind != SIM_WORK && t->kind < SIM_MEETING)
+			continue;
+		*other = t->op;
+		return EXPLAIN_STREAM;
+	}
+	return EXPLAIN_LAUNCH;
+}
+
+/* What is done after `at`: work that could have begun before, or else the first of all. */
+static enum explain_why followed(struct search *s, int64_t at, op_id *other)
+{
+	uint32_t low = 0, high = s->work.n;
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		if (s->work.at[middle].begin < at)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == s->work.n)
+		return EXPLAIN_LAST;
+	for (uint32_t k = low; k < s->work.n; k++, s->looks++)
+		if (s->reached[s->work.at[k].task] != s->round && s->made[s->work.at[k].task] < at) {
+			*other = s->u->r.task.at[s->work.at[k].task].op;
+			return EXPLAIN_ORDER;
+		}
+	*other = s->u->r.task.at[s->work.at[low].task].op;
+	bool needs = s->reached[s->work.at[low].task] == s->round && s->depth[s->work.at[low].task] == 1;
+	return needs ? EXPLAIN_NEEDED : EXPLAIN_REST;
+}
+
+static void explain_wait(struct search *s, const struct timeline_span *wait)
+{
+	uint32_t comm = s->k->c->span.at[wait->comm].task;
+	const struct sim_moment *m = &s->u->moment[comm];
+	struct explain_row *r = explain_row_of(s->k, s->u->r.task.at[comm].op);
+	int64_t late =
+	    overlap(wait->begin, wait->end, m->ready, sim_instance_of(s->e, s->k->c->unit, comm)->latest);
+	int64_t rest = wait->end - wait->begin - late;
+	enum explain_why why = EXPLAIN_QUEUE;
+	op_id other = queued_behind(s, comm, wait);
+	if (late)
+		explain_add_why(r, late, EXPLAIN_LATE, 0);
+	if (!rest)
+		return;
+	if (!other)
+		why = delayed(s, comm, rest, &other);
+	if (why == EXPLAIN_UNKNOWN && find_needing(s, comm))
+		why = followed(s, wait->end, &other);
+	explain_add_why(r, rest, why, other);
+}
+
+void explain_find_whys(struct explain_making *k, const struct sim_events *e)
+{
+	struct search s = {.k = k, .e = e, .u = &e->unit[k->c->unit], .m = k->x->t->m};
+	uint32_t n = s.u->r.task.n;
+	s.taint = mem_zalloc(sizeof *s.taint * s.m->value.n);
+	s.reached = mem_zalloc(sizeof *s.reached * ((size_t)n + 1));
+	s.written = mem_zalloc(sizeof *s.written * s.m->value.n);
+	s.made = mem_zalloc(sizeof *s.made * ((size_t)n + 1));
+	find_made(&s);
+	s.depth = mem_zalloc(sizeof *s.depth * ((size_t)n + 1));
+	for (uint32_t i = 0; i < n; i++)
+		if (s.u->r.task.at[i].kind == SIM_WORK && s.u->r.task.at[i].time)
+			vec_push(&s.work, ((struct work){s.u->moment[i].begin, i}));
+	if (s.work.n)
+		qsort(s.work.at, s.work.n, sizeof *s.work.at, by_begin);
+	for (uint32_t i = 0; i < k->c->span.n; i++) {
+		const struct timeline_span *w = &k->c->span.at[i];
+		if (w->kind == TIMELINE_WAIT && w->end > w->begin && w->comm != TIMELINE_NONE)
+			explain_wait(&s, w);
+	}
+	free(s.taint);
+	free(s.reached);
+	free(s.depth);
+	free(s.written);
+	free(s.made);
+	vec_free(&s.work);
+}
