@@ -4,6 +4,7 @@
  * that is the same byte for byte matches whatever it holds. */
 #ifndef HIRC_GOLDEN_COMPARE_H
 #define HIRC_GOLDEN_COMPARE_H
+#include "base/edits.h"
 #include "golden/test.h"
 
 struct golden_lines {
@@ -13,16 +14,12 @@ struct golden_lines {
 /* Lines of a text whose last ends with a newline; they point into it. */
 void golden_lines_cut(const char *text, size_t n, struct golden_lines *out);
 
-enum golden_edit_kind { GOLDEN_KEEP, GOLDEN_DELETE, GOLDEN_INSERT };
-
 /* How expected lines become the output: each is kept (it matches), deleted, or an output line inserted. */
 struct golden_edits {
-	VEC(uint8_t) kind;  /* enum golden_edit_kind, in order */
-	uint32_t different; /* edits other than GOLDEN_KEEP */
-	struct buf note;    /* what is wrong with expressions of lines that are deleted; one line each */
+	struct edits edits;
+	struct buf note; /* what is wrong with expressions of lines that are deleted; one line each */
 };
 
-/* At most a few edits more than needed where texts have little in common. */
 void golden_compare(const struct golden_test *t, const struct golden_lines *output, struct golden_edits *out);
 void golden_edits_free(struct golden_edits *e);
 /* The edits as a unified diff with three lines around each; as far as 256 KiB of `out`. */

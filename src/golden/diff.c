@@ -10,8 +10,8 @@ struct place {
 
 static void step(const struct golden_edits *e, struct place *p)
 {
-	p->i += e->kind.at[p->k] != GOLDEN_INSERT;
-	p->j += e->kind.at[p->k] != GOLDEN_DELETE;
+	p->i += e->edits.kind.at[p->k] != EDIT_INSERT;
+	p->j += e->edits.kind.at[p->k] != EDIT_DELETE;
 	p->k++;
 }
 
@@ -20,10 +20,10 @@ static void step(const struct golden_edits *e, struct place *p)
 static uint32_t hunk_end(const struct golden_edits *e, uint32_t k)
 {
 	uint32_t last = k;
-	for (; k < e->kind.n && k - last <= 2 * AROUND; k++)
-		if (e->kind.at[k] != GOLDEN_KEEP)
+	for (; k < e->edits.kind.n && k - last <= 2 * AROUND; k++)
+		if (e->edits.kind.at[k] != EDIT_KEEP)
 			last = k;
-	uint32_t left = e->kind.n - last - 1;
+	uint32_t left = e->edits.kind.n - last - 1;
 	return last + 1 + (left < AROUND ? left : AROUND);
 }
 
@@ -54,20 +54,20 @@ static void put_hunk(const struct golden_test *t, const struct golden_lines *out
 	put_range(out, '+', p->j, stop.j - p->j);
 	buf_puts(out, " @@\n");
 	for (; p->k < end && out->n < MOST_DIFF; step(e, p))
-		if (e->kind.at[p->k] == GOLDEN_INSERT)
+		if (e->edits.kind.at[p->k] == EDIT_INSERT)
 			put_line(out, '+', output->at.at[p->j]);
 		else
-			put_line(out, e->kind.at[p->k] == GOLDEN_KEEP ? ' ' : '-', t->expected.at[p->i]);
+			put_line(out, e->edits.kind.at[p->k] == EDIT_KEEP ? ' ' : '-', t->expected.at[p->i]);
 }
 
 void golden_put_diff(const struct golden_test *t, const struct golden_lines *output,
                      const struct golden_edits *e, struct buf *out)
 {
 	struct place p = {0};
-	if (e->different)
+	if (e->edits.different)
 		buf_puts(out, "--- expected\n+++ output\n");
-	for (uint32_t k = 0; k < e->kind.n; k++) {
-		if (e->kind.at[k] == GOLDEN_KEEP)
+	for (uint32_t k = 0; k < e->edits.kind.n; k++) {
+		if (e->edits.kind.at[k] == EDIT_KEEP)
 			continue;
 		uint32_t end = hunk_end(e, k);
 		while (p.k + AROUND < k)
@@ -113,9 +113,9 @@ void golden_put_updated(const struct golden_test *t, const struct golden_lines *
 	golden_test_put_body(t, out);
 	buf_printf(out, "%s EXPECT:\n", t->comment);
 	struct place p = {0};
-	for (; p.k < e->kind.n; step(e, &p))
-		if (e->kind.at[p.k] == GOLDEN_INSERT)
+	for (; p.k < e->edits.kind.n; step(e, &p))
+		if (e->edits.kind.at[p.k] == EDIT_INSERT)
 			put_commented(out, t->comment, output->at.at[p.j]);
-		else if (e->kind.at[p.k] == GOLDEN_KEEP)
+		else if (e->edits.kind.at[p.k] == EDIT_KEEP)
 			put_commented(out, t->comment, t->expected.at[p.i]);
 }

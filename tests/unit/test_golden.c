@@ -64,8 +64,8 @@ static void check_diff(const struct golden_test *t, const struct golden_lines *o
 		different += sign == '-' || sign == '+';
 		hunks += sign == '@';
 	}
-	CHECK_EQ(different, e->different);
-	CHECK((hunks > 0) == (e->different > 0));
+	CHECK_EQ(different, e->edits.different);
+	CHECK((hunks > 0) == (e->edits.different > 0));
 	buf_free(&diff);
 	vec_free(&line.at);
 }
@@ -80,15 +80,15 @@ static void test_edits(void)
 		uint32_t i = 0, j = 0;
 		draw(&seed, &t, &output);
 		golden_compare(&t, &output, &e);
-		for (uint32_t k = 0; k < e.kind.n; k++) {
-			if (e.kind.at[k] == GOLDEN_KEEP && i < t.expected.n && j < output.at.n)
+		for (uint32_t k = 0; k < e.edits.kind.n; k++) {
+			if (e.edits.kind.at[k] == EDIT_KEEP && i < t.expected.n && j < output.at.n)
 				CHECK(match(t.expected.at[i], output.at.at[j]));
-			i += e.kind.at[k] != GOLDEN_INSERT;
-			j += e.kind.at[k] != GOLDEN_DELETE;
+			i += e.edits.kind.at[k] != EDIT_INSERT;
+			j += e.edits.kind.at[k] != EDIT_DELETE;
 		}
 		CHECK_EQ(i, t.expected.n);
 		CHECK_EQ(j, output.at.n);
-		CHECK_EQ(e.different, fewest(&t, &output));
+		CHECK_EQ(e.edits.different, fewest(&t, &output));
 		CHECK_EQ(e.note.n, 0);
 		check_diff(&t, &output, &e);
 		golden_edits_free(&e);
@@ -109,8 +109,8 @@ static void test_nothing_alike(void)
 		vec_push(&output.at, (struct golden_line){i == 0 || i == N - 1 ? "a" : "b", 1});
 	}
 	golden_compare(&t, &output, &e);
-	CHECK_EQ(e.different, 2 * (N - 2));
-	CHECK_EQ(e.kind.n, 2 * N - 2);
+	CHECK_EQ(e.edits.different, 2 * (N - 2));
+	CHECK_EQ(e.edits.kind.n, 2 * N - 2);
 	golden_edits_free(&e);
 	vec_free(&t.expected);
 	vec_free(&output.at);

@@ -1,0 +1,21 @@
+/* edits: how one text becomes another, line by line. */
+#ifndef HIRC_BASE_EDITS_H
+#define HIRC_BASE_EDITS_H
+#include "base/vec.h"
+#include <stdbool.h>
+
+enum edit_kind { EDIT_KEEP, EDIT_DELETE, EDIT_INSERT };
+
+/* Each line is kept, deleted, or a line of the other text inserted. */
+struct edits {
+	VEC(uint8_t) kind;  /* enum edit_kind, in order */
+	uint32_t different; /* edits other than EDIT_KEEP */
+};
+
+/* Of n lines and m others; same: whether line i matches the other line j. Where texts have little in common
+ * there are at most a few edits more than needed. `out` is zeroed before; edits_free it. */
+void edits_find(uint32_t n, uint32_t m, bool (*same)(void *to, uint32_t i, uint32_t j), void *to,
+                struct edits *out);
+void edits_free(struct edits *e);
+
+#endif
