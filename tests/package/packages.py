@@ -94,8 +94,8 @@ def check_control(package, features):
 
 
 def main():
-    if PART == "deb" and not all(shutil.which(name) for name in ("dpkg-deb", "dpkg-shlibdeps", "gzip")):
-        print("skipped: dpkg-deb, dpkg-shlibdeps and gzip are needed, of Debian's dpkg-dev")
+    if PART == "deb" and not all(shutil.which(name) for name in ("dpkg-deb", "dpkg-shlibdeps", "file", "gzip")):
+        print("skipped: dpkg-deb, dpkg-shlibdeps, file and gzip are needed")
         sys.exit(77)
     with tempfile.TemporaryDirectory(prefix="hirc packages ") as folder:
         if PART == "install":
