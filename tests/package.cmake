@@ -19,4 +19,7 @@ if(TARGET hirc AND Python3_FOUND)
 		set_tests_properties(python/${part} PROPERTIES LABELS run TIMEOUT 180 RUN_SERIAL ON SKIP_RETURN_CODE 77
 			ENVIRONMENT "${environment}")
 	endforeach()
+	if(TARGET mock_cuda)
+		set_property(TEST python/source APPEND PROPERTY ENVIRONMENT HIRC_TEST_MOCK=${HIRC_MOCK_FOLDER} HIRC_CACHE=off)
+	endif()
 endif()

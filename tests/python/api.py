@@ -127,6 +127,21 @@ class Run(unittest.TestCase):
                 os.chdir(here)
 
 
+    @unittest.skipUnless(os.environ.get("HIRC_TEST_MOCK"), "no mock of NVIDIA's libraries was built")
+    def test_cuda_wheels(self):
+        """The libraries of NVIDIA's wheels are found where Python finds these."""
+        with tempfile.TemporaryDirectory() as folder:
+            os.makedirs(os.path.join(folder, "nvidia", "cu13"))
+            os.symlink(os.environ["HIRC_TEST_MOCK"], os.path.join(folder, "nvidia", "cu13", "lib"))
+            sys.path.append(folder)
+            try:
+                self.assertTrue(hirc.command.environment()["LD_LIBRARY_PATH"].endswith("/nvidia/cu13/lib"))
+                done = hirc.run(PRODUCT, {"A": numbers(8, 4), "B": numbers(6, 4)}, ranks=2, args=["--target=cuda"])
+            finally:
+                sys.path.remove(folder)
+        np.testing.assert_array_equal(done["C"], numbers(8, 4) @ numbers(6, 4).T)
+
+
 class Wrong(unittest.TestCase):
     A, B = numbers(8, 4), numbers(6, 4)
 

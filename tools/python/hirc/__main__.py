@@ -2,12 +2,12 @@
 import os
 import sys
 
-from .command import binary
+from .command import binary, environment
 
 
 def main() -> None:
     try:
-        os.execv(binary(), ["hirc", *sys.argv[1:]])
+        os.execve(binary(), ["hirc", *sys.argv[1:]], environment())
     except OSError as error:
         sys.exit(f"hirc: {error}")
 

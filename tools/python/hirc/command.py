@@ -1,13 +1,15 @@
 """Running the program `hirc`, and what it says."""
 from __future__ import annotations
 
+import glob
+import importlib.util
 import json
 import os
 import subprocess
 import sys
 import warnings
 from dataclasses import dataclass
-from typing import Optional, Sequence, Tuple
+from typing import Dict, Optional, Sequence, Tuple
 
 
 @dataclass(frozen=True)
@@ -67,9 +69,22 @@ def binary() -> str:
     return path
 
 
+def environment() -> Dict[str, str]:
+    """What the program runs with: os.environ, and last in LD_LIBRARY_PATH the folders of NVIDIA's wheels, as
+    `pip install hirc[cuda]` installs them, in which it finds cuBLASLt, NVRTC and NCCL for --target=cuda."""
+    variables = dict(os.environ)
+    spec = importlib.util.find_spec("nvidia")
+    wheels = [path for top in (spec.submodule_search_locations if spec else None) or ()
+              for path in sorted(glob.glob(os.path.join(glob.escape(top), "*", "lib")))]
+    if wheels:
+        given = variables.get("LD_LIBRARY_PATH")
+        variables["LD_LIBRARY_PATH"] = os.pathsep.join([given, *wheels] if given else wheels)
+    return variables
+
+
 def version() -> str:
     """The version and the features of the program, as `hirc --version` prints them."""
-    return subprocess.run([binary(), "--version"], capture_output=True, text=True, check=True).stdout
+    return subprocess.run([binary(), "--version"], env=environment(), capture_output=True, text=True, check=True).stdout
 
 
 def parse(text: str) -> Tuple[list, str]:
@@ -95,7 +110,8 @@ def execute(words: Sequence[str], text: Optional[str]) -> str:
     Raises Error. Warnings go to `warnings`, all else that it says to sys.stderr.
     """
     done = subprocess.run([binary(), words[0], "--diagnostic-format=json", *words[1:]], input=text or "",
-                          capture_output=True, text=True, encoding="utf-8", errors="replace", check=False)
+                          env=environment(), capture_output=True, text=True, encoding="utf-8", errors="replace",
+                          check=False)
     diagnostics, rest = parse(done.stderr)
     if done.returncode:
         raise Error(done.returncode, diagnostics, rest + done.stdout)

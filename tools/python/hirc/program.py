@@ -88,7 +88,7 @@ def check(program: Source, *, defines: Optional[Defines] = None, ranks: Optional
 
 def sim(program: Source, *, defines: Optional[Defines] = None, ranks: Optional[int] = None,
         args: Sequence[str] = ()) -> Dict[str, Any]:
-    """What the program takes, without running it: the figures of `hirc sim --json`, as hirc(1) lists them."""
+    """What the program takes, without running it: the figures of `hirc sim --json`, as hirc-sim(1) lists them."""
     return json.loads(command("sim", program, [*options(defines, ranks, args), "--json"]))
 
 
