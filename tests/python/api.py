@@ -82,8 +82,8 @@ class Run(unittest.TestCase):
             np.testing.assert_array_equal(y, x)
 
     def test_big(self):
-        x = np.random.default_rng(1).random((1 << 21, 4), dtype="f4")  # 32 MiB
-        y = hirc.run("mesh m(x = 2)\nprogram p on m {\n  input X: f32[2097152@x, 4]\n  output Y: f32[2097152, 4@x] = neg(X)\n}",
+        x = np.random.default_rng(1).random((2048, 4096), dtype="f4")  # 32 MiB
+        y = hirc.run("mesh m(x = 2)\nprogram p on m {\n  input X: f32[2048@x, 4096]\n  output Y: f32[2048, 4096@x] = neg(X)\n}",
                      {"X": x})["Y"]
         np.testing.assert_array_equal(y, -x)
 
