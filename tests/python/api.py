@@ -112,6 +112,11 @@ class Run(unittest.TestCase):
         finally:
             del os.environ["OMPI_COMM_WORLD_SIZE"]
 
+    def test_surface_of_nvfuser(self):
+        a, b = numbers(8, 4), numbers(6, 4)
+        printed = hirc.compile(PRODUCT, dump="nvfuser", ranks=2)
+        np.testing.assert_array_equal(hirc.run(printed, {"A": a, "B": b})["C"], a @ b.T)
+
     def test_path(self):
         with tempfile.TemporaryDirectory(prefix="a b") as folder:
             path = pathlib.Path(folder, "-p=1.hir")
@@ -199,12 +204,13 @@ class Wrong(unittest.TestCase):
 
     def test_warning(self):
         text = "mesh m(x = 2)\nprogram p on m {\n  output Z: f32[4] = allocate()\n}\n"
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            hirc.compile(text)
-        self.assertEqual([w.category for w in caught], [hirc.HircWarning])
-        self.assertIn("nothing writes the output 'Z'", str(caught[0].message))
-        self.assertEqual(caught[0].filename, __file__)
+        for function in (hirc.compile, lambda text: hirc.run(text, {})):
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                function(text)
+            self.assertEqual([w.category for w in caught], [hirc.HircWarning])  # once
+            self.assertIn("nothing writes the output 'Z'", str(caught[0].message))
+            self.assertEqual(caught[0].filename, __file__)
 
 
 class Compile(unittest.TestCase):

@@ -73,7 +73,7 @@ def stored(name: str, array) -> "numpy.ndarray":
     if not (value.dtype.kind in "fiub" or (value.dtype.kind == "V" and value.dtype.fields is None)) \
             or value.dtype.itemsize > 8:
         raise TypeError(f"'{name}' is an array of {value.dtype}, which no dtype of hirc is")
-    return value.astype(value.dtype.newbyteorder("<"), copy=False)
+    return value.astype(value.dtype.newbyteorder("<"), copy=False) if value.dtype.byteorder == ">" else value
 
 
 def loaded(path: str) -> "numpy.ndarray":

@@ -104,10 +104,11 @@ def parse(text: str) -> Tuple[list, str]:
     return diagnostics, "".join(rest)
 
 
-def execute(words: Sequence[str], text: Optional[str]) -> str:
+def execute(words: Sequence[str], text: Optional[str], above: int = 1) -> str:
     """What `hirc WORDS --diagnostic-format=json` prints to standard output; text is its standard input.
 
-    Raises Error. Warnings go to `warnings`, all else that it says to sys.stderr.
+    Raises Error. Warnings go to `warnings`, as of the function so many calls above this one, all else that it says to
+    sys.stderr; above=0: neither is shown, as another call will say the same.
     """
     done = subprocess.run([binary(), words[0], "--diagnostic-format=json", *words[1:]], input=text or "",
                           env=environment(), capture_output=True, text=True, encoding="utf-8", errors="replace",
@@ -115,8 +116,8 @@ def execute(words: Sequence[str], text: Optional[str]) -> str:
     diagnostics, rest = parse(done.stderr)
     if done.returncode:
         raise Error(done.returncode, diagnostics, rest + done.stdout)
-    for diagnostic in diagnostics:
-        warnings.warn(str(diagnostic), HircWarning, stacklevel=4)
-    if rest:
+    for diagnostic in diagnostics if above else ():
+        warnings.warn(str(diagnostic), HircWarning, stacklevel=above + 2)
+    if rest and above:
         sys.stderr.write(rest)
     return done.stdout

@@ -54,9 +54,9 @@ def options(defines: Optional[Defines], ranks: Optional[int], args: Sequence[str
     return words + [os.fspath(word) for word in args]
 
 
-def command(name: str, program: Source, words: Sequence[str]) -> str:
+def command(name: str, program: Source, words: Sequence[str], above: int = 2) -> str:
     file, text = source(program)
-    return execute([name, *words, "--", file], text)
+    return execute([name, *words, "--", file], text, above)
 
 
 def compile(program: Source, passes: Union[str, Sequence[str], None] = None, *, dump: Optional[str] = "hir",  # noqa: A001
@@ -125,7 +125,7 @@ NAME = re.compile(r"`([^`]*)`|([A-Za-z_][A-Za-z0-9_]*)")
 
 def arguments(program: Source, words: Sequence[str]) -> List[Argument]:
     """The inputs and outputs of a program, in its order; words are options of hirc compile."""
-    text = command("compile", program, ["--stop-after=parse", "--dump=hir", *words])
+    text = command("compile", program, ["--stop-after=parse", "--dump=hir", *words], 0)
     found = []
     for line in text.splitlines():
         match = re.match(r"  (input|inout|output) ", line)
