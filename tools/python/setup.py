@@ -1,9 +1,10 @@
-"""The wheel: the modules, and of what `cmake --install` put below the folder $HIRC_INSTALLED the program and its libraries.
+"""The wheel: the modules, and of what `cmake --install` put below the folder $HIRC_INSTALLED the program and its
+libraries.
 
 The program is not Python's: the wheel is for any Python 3, and for the platform that the program needs. That is
-manylinux_X_Y, where X.Y is the first glibc whose platform has the symbols of glibc and libstdc++ that it and the libraries
-beside it ask for, if all other libraries are beside it or belong to a platform of manylinux; else linux, which only this
-machine and its like can be expected to run.
+manylinux_X_Y, where X.Y is the first glibc whose platform has the symbols of glibc and libstdc++ that it and the
+libraries beside it ask for, if all other libraries are beside it or belong to a platform of manylinux; else linux, which
+only this machine and its like can be expected to run.
 """
 import glob
 import os
@@ -111,5 +112,6 @@ class Carrier(Distribution):
         return True
 
 
-said = subprocess.run([os.path.join(installed(), "bin", "hirc"), "--version"], capture_output=True, text=True, check=True)
+said = subprocess.run([os.path.join(installed(), "bin", "hirc"), "--version"], stdout=subprocess.PIPE, text=True,
+                      check=True)
 setup(version=said.stdout.split()[1], distclass=Carrier, cmdclass={"build_py": Build, "bdist_wheel": Wheel})

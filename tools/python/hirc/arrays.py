@@ -20,15 +20,15 @@ def run(program: Source, arrays: Mapping[str, "numpy.typing.ArrayLike"], *, defi
     """Runs a program on ranks of this machine; all its outputs by name, each put together from all ranks.
 
     arrays  of inputs by name, of the input's dtype and whole shape, in any order of memory. Inputs that the program has
-            data for may be left out. bf16 is ml_dtypes.bfloat16 or two raw bytes (dtype "V2", see to_bf16). An input
-            with a pending reduction has the parts of its ranks as a last dimension.
+            data for may be left out. bf16 and f8 are those of ml_dtypes, or raw bytes, dtype "V2" (see to_bf16) and
+            "V1". An input with a pending reduction has the parts of its ranks as a last dimension.
     defines values of params, consts and free scalars, by name
     ranks   how many; None: as the program says
     args    more options of hirc run, as ["--pipeline=permute", "--check"]. What it prints goes to sys.stdout.
 
     The arrays that come back are the caller's own; nothing is written to those that went in: an inout comes back as an
-    output. bf16 comes back as "V2", see from_bf16. Ranks are processes that hirc starts, also where a launcher has
-    started Python, unless args have --bootstrap.
+    output. bf16 comes back as "V2", see from_bf16, f8 as "V1". Ranks are processes that hirc starts, also where a
+    launcher has started Python, unless args have --bootstrap.
 
     Raises Error, with diagnostics, where hirc fails (wrong shape or dtype, --check, ...); TypeError for arrays that no
     dtype of hirc fits; ValueError where an input is missing or a name is no input.

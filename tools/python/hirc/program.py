@@ -59,8 +59,9 @@ def command(name: str, program: Source, words: Sequence[str], above: int = 2) ->
     return execute([name, *words, "--", file], text, above)
 
 
-def compile(program: Source, passes: Union[str, Sequence[str], None] = None, *, dump: Optional[str] = "hir",  # noqa: A001
-            defines: Optional[Defines] = None, ranks: Optional[int] = None, args: Sequence[str] = ()) -> str:
+def compile(program: Source, passes: Union[str, Sequence[str], None] = None, *,  # noqa: A001: as the command
+            dump: Optional[str] = "hir", defines: Optional[Defines] = None, ranks: Optional[int] = None,
+            args: Sequence[str] = ()) -> str:
     """The program after passes, as `hirc compile` prints it.
 
     passes  those to run, in this order, with their options ("allocate{hoist=1}"); None: the default pipeline; []: none
@@ -82,7 +83,8 @@ def compile(program: Source, passes: Union[str, Sequence[str], None] = None, *, 
 
 def check(program: Source, *, defines: Optional[Defines] = None, ranks: Optional[int] = None,
           args: Sequence[str] = ()) -> str:
-    """Proves that ranks, streams and buffers are in order; what `hirc check` then prints. Raises Error if they are not."""
+    """Proves that ranks, streams and buffers are in order, and returns what `hirc check` then prints. Raises Error if
+    they are not."""
     return command("check", program, options(defines, ranks, args))
 
 
@@ -98,7 +100,8 @@ def from_fx(graph_module: Any, *, times: Any = None, groups: Optional[Mapping[st
 
     times   nanoseconds by the name of a node, or a function of a node that gives them, or None where it does not know;
             what has none is given its operations and bytes, of which --cluster makes a time
-    groups  sizes of process groups, or their lists of ranks, by name, where neither the graph nor torch.distributed says
+    groups  sizes of process groups, or their lists of ranks, by name, where neither the graph nor torch.distributed
+            says
     name    of the program; None: graph
 
     Needs torch. Raises hirc.fx.Unknown, a ValueError, for what the graph does not say.
