@@ -1,6 +1,7 @@
 /* options: reading a command line by its tables, and --help. */
 #include "cli/options.h"
 #include "base/diag.h"
+#include "cli/commands.h"
 #include "cli/completion.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -344,6 +345,17 @@ static void put_option(struct buf *b, const struct option *o)
 	buf_putc(b, '\n');
 }
 
+/* The command whose page tells of this word, which may be its alias. */
+static const char *page_of(const char *word)
+{
+	unsigned n;
+	const struct command *all = commands_all(&n);
+	for (unsigned i = 0; i < n; i++)
+		if (all[i].alias && !strcmp(all[i].alias, word))
+			return all[i].name;
+	return word;
+}
+
 static void build_help(const struct command_line *c, struct buf *b)
 {
 	buf_printf(b, "usage: hirc %s %s\n\n%s\n", c->command, c->usage, c->about);
@@ -353,6 +365,7 @@ static void build_help(const struct command_line *c, struct buf *b)
 			put_option(b, &c->table[t].at[i]);
 	}
 	buf_puts(b, "\nOptions are read from the environment variable HIRC_FLAGS first.\n");
+	buf_printf(b, "`man hirc-%s` says more.\n", page_of(c->command));
 }
 
 /* ---- completions */
