@@ -54,29 +54,26 @@ static void make_rest(struct trial *t)
 	}
 }
 
-/* Compiles and predicts a copy; the first message, which is allocated, in *reason. */
+/* to: where the text goes, which is allocated; NULL: nowhere. */
+static void keep_first_error(void *to, const struct diag_message *x)
+{
+	char **reason = to;
+	if (reason && !*reason && x->severity == DIAG_ERROR)
+		*reason = mem_strdup(x->text);
+}
+
+/* Compiles and predicts a copy; the first error's text, which is allocated, in *reason. */
 static bool predict(struct trial *t, struct module *copy, struct prediction *out, char **reason)
 {
-	static const char error[] = "error: ";
 	const struct pipeline_options *o = t->cx->options;
-	char *text = NULL;
-	size_t n = 0;
-	FILE *f = open_memstream(&text, &n);
-	struct diag *d = diag_new(f, DIAG_TEXT, 0);
+	struct diag *d = diag_new(NULL, DIAG_TEXT, 0);
 	struct pipeline_options quiet = {.cluster = o->cluster};
 	diag_set_source(d, copy->source);
+	diag_set_sink(d, keep_first_error, reason);
 	*out = (struct prediction){0};
 	bool ok =
 	    pipeline_run(copy, d, &t->rest, &quiet) == STATUS_OK && o->predict(copy, o->cluster, d, out);
-	diag_finish(d);
 	diag_free(d);
-	fclose(f);
-	const char *at = text ? strstr(text, error) : NULL;
-	if (reason && at)
-		*reason = mem_strdup(at + strlen(error));
-	if (reason && *reason)
-		(*reason)[strcspn(*reason, "\n")] = '\0';
-	free(text);
 	return ok;
 }
 
