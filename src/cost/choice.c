@@ -113,8 +113,10 @@ static const char *links_text(const struct choosing *k)
 {
 	struct buf text = {0};
 	for (unsigned l = 0; l < k->t.levels; l++)
-		buf_printf(&text, "%s%lld at %.1f GB/s", l ? ", " : "", (long long)k->t.level[l].members,
+		buf_printf(&text, "%s%lld at %.4g", l ? ", " : "", (long long)k->t.level[l].members,
 		           (double)k->c->cluster->network.link[k->t.level[l].link].rate / 1e9);
+	if (text.n)
+		buf_puts(&text, " GB/s");
 	const char *made = text.n ? arena_strndup(k->arena, text.at, text.n) : "";
 	buf_free(&text);
 	return made;
@@ -145,7 +147,8 @@ static void describe(struct choosing *k, op_id op)
 	if (k->t.ranks < 2)
 		return;
 	add_forms(k);
-	add_transports(k);
+	if (k->team || k->kind == CLUSTER_SEND_RECV) /* groups have no team */
+		add_transports(k);
 	qsort(o->other, o->n, sizeof *o->other, by_time);
 }
 
@@ -174,6 +177,29 @@ static void describe_group(struct choosing *k, op_id end)
 	add(k, "one by one", NULL, one_by_one);
 }
 
+/* A collective of an imported graph; what else there is where its figures are the cluster's. */
+static bool describe_extern(struct choosing *k, op_id op)
+{
+	struct cost_choice *o = k->out;
+	struct extern_parts x;
+	if (!extern_parts(k->c, op, &x))
+		return false;
+	k->kind = x.kind;
+	k->t = x.team;
+	o->bytes = x.bytes;
+	bool recorded = cost_op_is_recorded(k->c, op);
+	if (!recorded && !x.table && x.joined) {
+		describe(k, op);
+		return true;
+	}
+	o->collective = cluster_collective_name[x.kind];
+	o->algorithm = recorded ? "as recorded" : "as its group's table says";
+	o->links = arena_printf(k->arena, "%lld", (long long)x.ranks);
+	o->latency = -1;
+	o->ranks = x.ranks;
+	return true;
+}
+
 bool cost_choice_find(const struct cost *c, op_id op, struct arena *a, struct cost_choice *out)
 {
 	const struct op *o = &c->m->op.at[op];
@@ -190,6 +216,8 @@ bool cost_choice_find(const struct cost *c, op_id op, struct arena *a, struct co
 		describe_group(&k, op);
 		return true;
 	}
+	if (o->kind == OP_EXTERN)
+		return describe_extern(&k, op);
 	if (op_traits(c->m, op) & TRAIT_P2P) {
 		k.kind = CLUSTER_SEND_RECV;
 		if (!message_team(c, op, &k.t))

@@ -19,12 +19,12 @@ enum { COST_ALTERNATIVES = 16 };
 struct cost_choice {
 	const char *collective; /* "allreduce" */
 	const char *algorithm;  /* "ring", "as measured", "as recorded" */
-	const char *links;      /* "8 at 450.0 GB/s, 2 at 50.0 GB/s", from the innermost; "": one rank */
-	int64_t ranks;          /* of the widest team */
-	int64_t bytes;          /* as of cost_op_bytes */
-	int64_t time;           /* cost_op_time */
-	int64_t latency;        /* of that what no bytes take as long as */
-	unsigned n;             /* alternatives, by time */
+	const char *links; /* "8 at 450, 2 at 50 GB/s", from the innermost; "": one rank; "8": not known */
+	int64_t ranks;     /* of the widest team */
+	int64_t bytes;     /* as of cost_op_bytes */
+	int64_t time;      /* cost_op_time */
+	int64_t latency;   /* of that what no bytes take; -1: not known */
+	unsigned n;        /* alternatives, by time */
 	struct cost_alternative other[COST_ALTERNATIVES];
 };
 

@@ -163,3 +163,21 @@ enum extern_cost extern_stated(const struct cost *c, op_id op, const char *kind,
 	*time = by_flops > by_bytes ? by_flops : by_bytes;
 	return EXTERN_KNOWN;
 }
+
+bool extern_parts(const struct cost *c, op_id op, struct extern_parts *out)
+{
+	const struct attr *kind = op_attr(c->m, op, "kind");
+	struct extern_parts x = {.group = group_of(c, op)};
+	if (!kind || kind->kind != ATTR_NAME || !x.group)
+		return false;
+	enum op_kind which = op_by_hir(names_text(c->m->names, kind->u.name));
+	if (!collective_kind(which, &x.kind))
+		return false;
+	const struct attr *table = attrs_find(c->m, c->m->group.at[x.group].attrs, op_info[which].hir);
+	x.table = table && table->kind == ATTR_INTS && table->n >= 2;
+	x.joined = group_team(c, x.group, &x.team);
+	x.ranks = c->m->group.at[x.group].size;
+	x.bytes = larger_buffer(x.kind, x.ranks, operand_bytes(c, op));
+	*out = x;
+	return true;
+}

@@ -91,6 +91,16 @@ void extern_prepare(struct cost *c);
 enum extern_cost extern_stated(const struct cost *c, op_id op, const char *kind, int64_t *time,
                                int64_t *bytes);
 
+struct extern_parts { /* of a collective of an imported graph */
+	enum cluster_collective kind;
+	group_id group;
+	struct links_team team; /* where joined */
+	bool table, joined;     /* its group has figures of its own; a link joins it */
+	int64_t ranks, bytes;   /* bytes as of cost_op_bytes */
+};
+/* False: it is no collective of a group. */
+bool extern_parts(const struct cost *c, op_id op, struct extern_parts *out);
+
 /* ---- cost_op.c */
 
 /* Of a collective: its team, its bytes as of cost_op_bytes, and what adding up takes beyond what tables say.

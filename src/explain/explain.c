@@ -299,7 +299,8 @@ static void make(struct explanation *x, struct timeline *t, const struct cost *c
 	const uint32_t *place = places(t->m, x->arena);
 	int64_t *latency = arena_new_array(x->arena, int64_t, t->m->op.n);
 	for (uint32_t k = 0; k < x->collective.n; k++)
-		latency[x->collective.at[k].op] = x->collective.at[k].choice.latency;
+		if (x->collective.at[k].choice.latency > 0)
+			latency[x->collective.at[k].op] = x->collective.at[k].choice.latency;
 	for (uint32_t k = 0; k < x->class.n; k++)
 		make_class(x, k, place, latency, e, s);
 }

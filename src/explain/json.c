@@ -117,7 +117,8 @@ static void put_collective(struct explanation *x, const struct explain_collectiv
 	put_int(out, "bytes", o->bytes);
 	put_more(out, "algorithm", o->algorithm);
 	put_int(out, "time_ns", o->time);
-	put_int(out, "latency_ns", o->latency);
+	if (o->latency >= 0)
+		put_int(out, "latency_ns", o->latency);
 	buf_puts(out, ",\n      \"alternatives\": [");
 	for (unsigned k = 0; k < o->n; k++) {
 		buf_printf(out, "%s\n        {", k ? "," : "");
@@ -132,7 +133,7 @@ static void put_collective(struct explanation *x, const struct explain_collectiv
 
 static void put_advice(const struct explain_output *o, struct buf *out)
 {
-	buf_puts(out, "],\n  \"advice\": [");
+	buf_printf(out, "],\n  \"advised\": %s,\n  \"advice\": [", o->advice ? "true" : "false");
 	for (uint32_t k = 0; o->advice && k < o->advice->n; k++) {
 		buf_printf(out, "%s\n    {", k ? "," : "");
 		put_text(out, "option", o->advice->at[k].option);

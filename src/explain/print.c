@@ -302,6 +302,7 @@ static bool is_alike(const struct cost_choice *a, const struct cost_choice *b)
 	       !strcmp(a->links, b->links) && !strcmp(a->algorithm, b->algorithm);
 }
 
+/* A line, and below it what else would do it. */
 static void add_collective(const struct printing *p, const struct alike *x, struct table *t)
 {
 	struct arena *a = p->x->arena;
@@ -309,29 +310,32 @@ static void add_collective(const struct printing *p, const struct alike *x, stru
 	const char *lines = x->lines.n ? x->lines.at : "";
 	if (x->n > LINES)
 		lines = arena_printf(a, "%s +%u", lines, x->n - LINES);
-	vec_push(&t->line, ((struct line){.cell = {arena_strndup(a, lines, strlen(lines)), o->collective,
-	                                           arena_printf(a, "%u", x->count), o->links,
-	                                           explain_bytes(o->bytes, a), time_text(p, o->time),
-	                                           arena_printf(a, "%.0f %%", percent(o->latency, o->time)),
-	                                           o->algorithm, "", ""}}));
-	for (unsigned k = 0; k < o->n; k++)
-		vec_push(
-		    &t->line,
-		    ((struct line){
-		        .cell = {"", "", "", "", "", time_text(p, o->other[k].time), "", o->other[k].name,
-		                 o->time ? arena_printf(a, "%.2f", (double)o->other[k].time / (double)o->time)
-		                         : "",
-		                 o->other[k].option ? o->other[k].option : ""}}));
+	vec_push(&t->line,
+	         ((struct line){
+	             .cell = {arena_strndup(a, lines, strlen(lines)), o->collective,
+	                      arena_printf(a, "%u", x->count), o->links, explain_bytes(o->bytes, a),
+	                      time_text(p, o->time),
+	                      o->latency < 0 ? "" : arena_printf(a, "%.0f %%", percent(o->latency, o->time)),
+	                      o->algorithm}}));
+	for (unsigned k = 0; k < o->n; k++) {
+		const struct cost_alternative *e = &o->other[k];
+		double ratio = o->time ? (double)e->time / (double)o->time : 0;
+		const char *by = e->option ? arena_printf(a, " (%s)", e->option) : "";
+		vec_push(&t->line,
+		         ((struct line){.note = arena_printf(a, "%s%12s %s %7.2f  %s%s", k ? "    " : "else",
+		                                             time_text(p, e->time), p->unit.name, ratio,
+		                                             e->name, by)}));
+	}
 }
 
 static void put_collectives(struct printing *p)
 {
-	struct table t = {.n = 10, .cut = {3, 7}, .left = "rlrlrrrlrl"};
+	struct table t = {.n = 8, .cut = {3, 7}, .left = "rlrlrrrl"};
 	VEC(struct alike) all = {0};
 	const struct explain_row **row = rows_by_op(p);
 	vec_push(&t.line,
 	         ((struct line){.cell = {"line", "collective", "times", "ranks", "bytes", p->unit.name,
-	                                 "latency", "how, and how else", "ratio", "by"}}));
+	                                 "latency", "how; else: time, its ratio, and how"}}));
 	for (uint32_t k = 0; k < p->x->collective.n; k++) {
 		const struct explain_collective *x = &p->x->collective.at[k];
 		uint32_t i = 0;
