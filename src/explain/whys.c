@@ -193,9 +193,10 @@ static void write_made(struct search *s, op_id op, int64_t end)
 {
 	for (unsigned i = 0; i < s->m->op.at[op].operand_n; i++) {
 		const struct operand *x = ir_operand(s->m, op, i);
+		if (x->role != ROLE_WRITE && x->role != ROLE_DEF)
+			continue;
 		int64_t *at = &s->written[ir_root(s->m, x->id)];
-		if ((x->role == ROLE_WRITE || x->role == ROLE_DEF) && end > *at)
-			*at = end;
+		*at = end > *at ? end : *at;
 	}
 	if (op_is_unit(s->m, op))
 		region_each (s->m, inner, s->m->op.at[op].region)
