@@ -162,6 +162,7 @@ void explain_advise(struct explain_program *p, struct source *s, int64_t time, s
 	struct tune t = {.search = "chunks,pipeline,offset-streams,fuse,overlap,streams,transform",
 	                 .compile = p->compile,
 	                 .line = &line,
+	                 .progress = p->progress,
 	                 .source = s,
 	                 .arena = arena_new(),
 	                 .d = diag_new(NULL, DIAG_TEXT, 0)};

@@ -51,6 +51,7 @@ void explain_program_init(struct explain_program *p)
 	     .to = &p->transport,
 	     .value = "auto|shm|mpi|mixed|nccl|peers|cuda-ipc",
 	     .help = "whose figures of the cluster file count; auto: those of the first one there"},
+	    PROGRESS_OPTION(&p->progress),
 	    {.name = "csv",
 	     .kind = OPTION_SWITCH,
 	     .to = &p->csv,

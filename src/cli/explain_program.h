@@ -2,9 +2,10 @@
 #ifndef HIRC_CLI_EXPLAIN_PROGRAM_H
 #define HIRC_CLI_EXPLAIN_PROGRAM_H
 #include "cli/compile.h"
+#include "cli/progress.h"
 #include "explain/explain.h"
 
-enum { EXPLAIN_OPTIONS = 6 };
+enum { EXPLAIN_OPTIONS = 7 };
 
 struct explain_program {
 	struct compile_options compile;
@@ -13,6 +14,7 @@ struct explain_program {
 	const char *advice;    /* auto, yes or no */
 	struct explain_output output;
 	bool csv, json;
+	struct progress progress;        /* of looking for advice */
 	const struct command_line *line; /* as it was read */
 	struct diag *d;
 	struct option option[EXPLAIN_OPTIONS];
