@@ -10,7 +10,7 @@
 #include "sim/sim.h"
 #include <string.h>
 
-enum { MOST = 3, LEAST_PERCENT = 2 };
+enum { MOST = 3, LEAST_PERCENT = 1 };
 
 /* What the program takes with the candidate's options; false: it does not compile. */
 static bool find_figures(struct tune *t, const struct tune_candidate *c, struct explain_advice *out)

@@ -27,7 +27,7 @@ struct option_table explain_program_table(struct explain_program *p);
 enum status explain_program(struct explain_program *p, const char *path);
 
 /* explain_advice.c: options that make the program of a source faster, each compiled and simulated: the three
- * best that are at least 2 % faster than `time`, the best first. Texts are of the arena. */
+ * best that are at least 1 % faster than `time`, the best first. Texts are of the arena. */
 void explain_advise(struct explain_program *p, struct source *s, int64_t time, struct arena *a,
                     explain_advices *out);
 
