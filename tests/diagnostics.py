@@ -19,7 +19,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 HIRC, ONLY = os.path.abspath(sys.argv[1]), sys.argv[2:]
 SECONDS = 60
 # What an example needs of a build: a feature of `hirc --version`.
-NEEDS = {"hirc sim": "cjson", "--witness": "cjson", "hirc tune": "cjson"}
+NEEDS = {"hirc sim": "cjson", "--witness": "cjson", "hirc tune": "cjson", "--bootstrap=mpi": "mpi"}
 MOST_WITHOUT = 30  # rows without an example; each is one that nobody runs
 failures = []
 

@@ -93,7 +93,8 @@ static bool host_operand(struct sema *s, struct call *c, ast_id e)
 		                      e); /* known at the end of the program */
 	}
 	struct suggest g = suggest_start(name ? names_text(s->m->names, name) : "");
-	diag_error_span(s->d, E_OPERAND_NAME, n->at, n->end - n->at,
+	bool other = !name || sema_find_tensor(s, name) || sema_find_scalar(s, name);
+	diag_error_span(s->d, other ? E_OPERAND_NAME : E_STATEMENT_UNKNOWN, n->at, n->end - n->at,
 	                "%s names a statement that was given a name with `as`", op_info[c->kind].hir);
 	for (name_id i = 0; name && i < s->statement_of.n; i++)
 		if (s->statement_of.at[i])
