@@ -428,8 +428,9 @@ struct roundtrip {
 static bool after_pass(void *to, struct module *m, const char *pass)
 {
 	const struct roundtrip *r = to;
-	(void)pass;
-	return check_roundtrip(r->d, m, false, r->o) && check_roundtrip(r->d, m, true, r->o);
+	const struct pipeline_options *p = &r->o->pipeline;
+	return check_roundtrip(r->d, m, false, r->o) && check_roundtrip(r->d, m, true, r->o) &&
+	       (!p->after || p->after(p->after_to, m, pass));
 }
 
 /* ---- programs */

@@ -28,6 +28,8 @@ static const char dark[] = "text{fill:#e6ebf2}.dim{fill:#9aa6b5}.alarm{fill:#ff8
                            ".k4{fill:#4b3a77}.k5{fill:#594230}.k6{fill:#6b3156}.k7{fill:#4c561e}"
                            ".k0,.k1,.k2,.k3,.k4,.k5,.k6,.k7{stroke:#66717f}";
 
+static const char style_open[] = "<style>", style_close[] = "</style>\n";
+
 static void reach(struct svg *s, double right, double bottom)
 {
 	s->width = right > s->width ? right : s->width;
@@ -233,11 +235,24 @@ void svg_finish(struct svg *s, const char *title, struct buf *out)
 	    "%lld\" style=\"max-width:100%%;height:auto\" role=\"img\">\n<title>",
 	    width, height, width, height);
 	svg_put_text(out, title, strlen(title));
-	buf_printf(out, "</title>\n<style>%s@media(prefers-color-scheme:dark){%s}</style>\n", light, dark);
+	buf_printf(out, "</title>\n%s%s@media(prefers-color-scheme:dark){%s}%s", style_open, light, dark,
+	           style_close);
 	buf_printf(out, "<rect class=\"page\" x=\"0\" y=\"0\" width=\"%lld\" height=\"%lld\"/>\n", width,
 	           height);
 	buf_putn(out, s->body.at, s->body.n);
 	buf_puts(out, "</svg>\n");
 	buf_free(&s->body);
 	*s = (struct svg){0};
+}
+
+const char *svg_style(bool is_dark)
+{
+	return is_dark ? dark : light;
+}
+
+void svg_put_inside(const struct buf *picture, struct buf *out)
+{
+	const char *from = strstr(picture->at, style_open), *to = strstr(from, style_close);
+	buf_putn(out, picture->at, (size_t)(from - picture->at));
+	buf_puts(out, to + strlen(style_close));
 }

@@ -47,4 +47,9 @@ void svg_put_text(struct buf *out, const char *text, size_t n);
 /* Ends the picture, and frees what it holds. */
 void svg_finish(struct svg *s, const char *title, struct buf *out);
 
+/* A finished picture as part of a page, which has the style sheet once: it comes without its own. */
+void svg_put_inside(const struct buf *picture, struct buf *out);
+/* The two halves of the style sheet. */
+const char *svg_style(bool is_dark);
+
 #endif

@@ -310,6 +310,11 @@ void pass_remark(struct pass_context *cx, const struct module *m, uint32_t at, c
 	va_start(args, format);
 	buf_vprintf(&text, format, args);
 	va_end(args);
+	if (cx->options && cx->options->remark) {
+		cx->options->remark(cx->options->remark_to, cx->pass->name, at, text.at);
+		buf_free(&text);
+		return;
+	}
 	fprintf(stderr, "%s: %s", cx->pass->name, text.at);
 	if (m->source && at != DIAG_NOWHERE) {
 		source_position(m->source, at, &line, &column);

@@ -50,6 +50,10 @@ struct pipeline_options {
 	/* Called after each pass and before the first (pass NULL); false: it reported a bug. NULL: none. */
 	bool (*after)(void *to, struct module *m, const char *pass);
 	void *after_to;
+	/* Called for each remark in place of printing it; at: an offset of the source or DIAG_NOWHERE. NULL:
+	 * to standard error. */
+	void (*remark)(void *to, const char *pass, uint32_t at, const char *text);
+	void *remark_to;
 	/* For passes that try changes. Reports what has no time; false then. NULL: nothing is predicted. */
 	bool (*predict)(struct module *m, const struct cluster *c, struct diag *d, struct prediction *out);
 };
