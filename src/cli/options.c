@@ -124,11 +124,17 @@ static bool store_number(const struct command_line *c, const struct option *o, c
 	return true;
 }
 
+static void push_given(struct command_line *c, const struct option *o, const char *text)
+{
+	vec_push(&c->given, o);
+	vec_push(&c->given_text, text);
+}
+
 static bool store(struct command_line *c, const struct option *o, const char *text)
 {
 	struct buf spelling = {0};
 	bool ok = true;
-	vec_push(&c->given, o);
+	push_given(c, o, text);
 	option_spelling(o, &spelling);
 	switch (o->kind) {
 	case OPTION_TEXT:
@@ -223,7 +229,7 @@ static bool read_long(struct command_line *c, int argc, char **argv, int *i)
 			return false;
 		}
 		*(bool *)o->to = !off;
-		vec_push(&c->given, o);
+		push_given(c, o, off ? "no" : "yes");
 		return true;
 	}
 	if (!equals && o->kind == OPTION_MAYBE && takes_word(c, o, *i + 1 < argc ? argv[*i + 1] : NULL))
@@ -244,7 +250,7 @@ static bool read_letters(struct command_line *c, int argc, char **argv, int *i)
 	}
 	if (o->kind == OPTION_SWITCH) {
 		*(bool *)o->to = true;
-		vec_push(&c->given, o);
+		push_given(c, o, "yes");
 		return true;
 	}
 	const char *text = word[2]                   ? word + 2
@@ -425,6 +431,43 @@ bool options_given(const struct command_line *c, const char *name)
 	return false;
 }
 
+void options_put_word(const char *word, struct buf *out)
+{
+	static const char plain[] =
+	    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=.,:/@%";
+	if (*word && !word[strspn(word, plain)]) {
+		buf_puts(out, word);
+		return;
+	}
+	buf_putc(out, '\'');
+	for (; *word; word++)
+		if (*word == '\'')
+			buf_puts(out, "'\\''");
+		else
+			buf_putc(out, *word);
+	buf_putc(out, '\'');
+}
+
+void options_put_given(const struct command_line *c, uint32_t k, struct buf *out)
+{
+	const struct option *o = c->given.at[k];
+	const char *text = c->given_text.at[k];
+	struct buf word = {0};
+	buf_putc(out, ' ');
+	if (o->kind == OPTION_SWITCH && o->name) {
+		buf_printf(out, "--%s%s", strcmp(text, "no") ? "" : "no-", o->name);
+	} else if (o->kind == OPTION_SWITCH) {
+		buf_printf(out, "-%c", o->letter);
+	} else if (o->name) {
+		buf_printf(&word, "--%s=%s", o->name, text);
+		options_put_word(word.at, out);
+	} else {
+		buf_printf(out, "-%c ", o->letter);
+		options_put_word(text, out);
+	}
+	buf_free(&word);
+}
+
 bool option_table_has(const struct option_table *t, const struct option *o)
 {
 	return o >= t->at && o < t->at + t->n;
@@ -434,6 +477,7 @@ void options_free(struct command_line *c)
 {
 	vec_free(&c->file);
 	vec_free(&c->given);
+	vec_free(&c->given_text);
 	free(c->environment);
 	c->environment = NULL;
 }

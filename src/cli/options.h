@@ -61,6 +61,7 @@ struct command_line {
 	bool no_files;                    /* shells offer none */
 	VEC(const char *) file;           /* the positional arguments; out */
 	VEC(const struct option *) given; /* options that were read, in their order; out */
+	VEC(const char *) given_text;     /* by option: its value; of a switch "yes" or "no"; out */
 	char *environment;                /* copy of HIRC_FLAGS that values point into; owned */
 };
 
@@ -68,6 +69,10 @@ struct command_line {
 bool options_parse(struct command_line *c, int argc, char **argv, enum status *status);
 /* `--name`, `--no-name` of a switch that is off, or `-o`. */
 void option_spelling(const struct option *o, struct buf *out);
+/* Number k of the options that were read, as a shell reads it: ` -D 'x=a b'`, ` --no-remarks`. */
+void options_put_given(const struct command_line *c, uint32_t k, struct buf *out);
+/* A word as a shell reads it: in quotes where it needs them. */
+void options_put_word(const char *word, struct buf *out);
 /* Whether an option of this name was read. */
 bool options_given(const struct command_line *c, const char *name);
 bool option_table_has(const struct option_table *t, const struct option *o);

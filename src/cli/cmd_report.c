@@ -1,0 +1,167 @@
+/* cmd_report: hirc report: a page about a program, for any browser.
+ *
+ *     hirc report foo.hir                 writes foo.html
+ *     hirc report foo.hir --run -o x.html with what a run here takes, beside what is predicted */
+#include "base/file.h"
+#include "cli/commands.h"
+#include "cli/output.h"
+#include "cli/report_command.h"
+#include "import/import.h"
+#include "sim/devices.h"
+#include "sim/sim.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* `ag_matmul.html` of examples/ag_matmul.hir, in the current folder. */
+static char *name_of_page(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *dot = strrchr(name, '.');
+	struct buf out = {0};
+	size_t n = dot && dot > name ? (size_t)(dot - name) : strlen(name);
+	if (!strcmp(path, "-"))
+		buf_puts(&out, "report");
+	else
+		buf_putn(&out, name, n);
+	buf_puts(&out, ".html");
+	return out.at;
+}
+
+/* The command as it was given, and the one that compiles the program so. */
+static void put_commands(struct report_command *c, const struct command_line *line)
+{
+	buf_puts(&c->command, "hirc report");
+	buf_puts(&c->compiles, "hirc compile");
+	for (uint32_t k = 0; k < line->given.n; k++) {
+		options_put_given(line, k, &c->command);
+		if (option_table_has(&line->table[1], line->given.at[k]))
+			options_put_given(line, k, &c->compiles);
+	}
+	for (unsigned k = 0; k < 2; k++) {
+		struct buf *out = k ? &c->compiles : &c->command;
+		buf_putc(out, ' ');
+		options_put_word(line->file.at[0], out);
+	}
+}
+
+static bool check_options(struct report_command *c, const char *path)
+{
+	const char *wrong = c->run && c->trace
+	                        ? "--run measures what --trace=FILE.json would say: one of the two"
+	                    : c->trace && !strcmp(c->trace, "-") && !strcmp(path, "-")
+	                        ? "the program and --trace are both standard input: one of the two is a file"
+	                        : NULL;
+	if (wrong)
+		diag_error(c->d, E_OPTIONS_CONFLICT, DIAG_NOWHERE, "%s", wrong);
+	return !wrong;
+}
+
+static bool to_stdout(const struct report_command *c)
+{
+	return !strcmp(c->file, "-");
+}
+
+static bool can_write(struct report_command *c)
+{
+	if (to_stdout(c) || file_try_replace(c->file))
+		return true;
+	diag_error(c->d, E_FILE_UNWRITABLE, DIAG_NOWHERE, "cannot write '%s': %s", c->file, strerror(errno));
+	return false;
+}
+
+static bool write_page(struct report_command *c, const struct buf *page)
+{
+	if (to_stdout(c))
+		return output_write(page);
+	if (!file_replace(c->file, &(struct file_part){page->at, page->n}, 1)) {
+		diag_error(c->d, E_FILE_UNWRITABLE, DIAG_NOWHERE, "cannot write '%s': %s", c->file,
+		           strerror(errno));
+		return false;
+	}
+	printf("%s\n", c->file);
+	return output_flush();
+}
+
+static enum status report(struct report_command *c, const struct command_line *line)
+{
+	const char *path = line->file.at[0];
+	struct buf page = {0};
+	enum status status = STATUS_USAGE;
+	c->file = c->output ? mem_strdup(c->output) : name_of_page(path);
+	put_commands(c, line);
+	if (check_options(c, path) && compile_options_finish(&c->compile, c->d))
+		status = source_read_bytes(c->d, path, import_knows_bytes, &c->source);
+	if (status == STATUS_OK && !can_write(c))
+		status = STATUS_DIAGNOSTICS;
+	if (status == STATUS_OK)
+		status = report_make(c, &page);
+	if (status == STATUS_OK && !write_page(c, &page))
+		status = STATUS_DIAGNOSTICS;
+	buf_free(&page);
+	buf_free(&c->command);
+	buf_free(&c->compiles);
+	source_free(c->source);
+	free(c->file);
+	return status;
+}
+
+int cmd_report(int argc, char **argv)
+{
+	struct report_command c = {.streams = 4};
+	compile_options_init(&c.compile);
+	c.compile.pipeline.remarks = true;
+	const struct option options[] = {
+	    {.letter = 'o',
+	     .kind = OPTION_TEXT,
+	     .to = &c.output,
+	     .value = "FILE.html",
+	     .help = "write to this file instead of NAME.html for NAME.hir; `-`: to standard output"},
+	    {.name = "title",
+	     .kind = OPTION_TEXT,
+	     .to = &c.title,
+	     .value = "TEXT",
+	     .help = "of the page; default: the program's name"},
+	    {.name = "trace",
+	     .kind = OPTION_TEXT,
+	     .to = &c.trace,
+	     .value = "FILE.json",
+	     .help =
+	         "show what `hirc run --trace=FILE.json` of this program measured, beside what is predicted"},
+	    {.name = "run",
+	     .kind = OPTION_SWITCH,
+	     .to = &c.run,
+	     .help = "run the program here, and show what that measured"},
+	    {.name = "streams",
+	     .kind = OPTION_INT,
+	     .to = &c.streams,
+	     .value = "N",
+	     .min = 0,
+	     .max = SIM_MAX_STREAMS,
+	     .help = "stream indices are taken modulo N; 0: as they are"},
+	};
+	struct command_line line = {
+	    .command = argv[0],
+	    .usage = "[OPTION…] FILE",
+	    .about =
+	        "Writes a page about a program that any browser shows, without a network: its source, what "
+	        "each pass\nchanged, layouts, a timeline, memory, remarks and what `hirc check` finds. `-` "
+	        "is "
+	        "standard input.\nExit code: 0, 1 after messages about the input, 2 for a wrong command "
+	        "line.",
+	    .table = {{.title = "Options", .at = options, .n = sizeof options / sizeof *options},
+	              compile_options_table(&c.compile)},
+	    .table_n = 2,
+	    .min_files = 1,
+	    .max_files = 1,
+	};
+	enum status status;
+	if (options_parse(&line, argc, argv, &status)) {
+		c.d = compile_diag(&c.compile);
+		status = report(&c, &line);
+		diag_finish(c.d);
+		diag_free(c.d);
+	}
+	options_free(&line);
+	compile_options_free(&c.compile);
+	return status;
+}

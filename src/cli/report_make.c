@@ -1,0 +1,166 @@
+/* report_make: compiles the program, as it is and up to its layouts, simulates and checks it, and makes the
+ * page of that. */
+#include "cli/params.h"
+#include "cli/report_command.h"
+#include "cli/version.h"
+#include "cost/cost.h"
+#include "import/import.h"
+#include "report/report.h"
+#include "show/trace.h"
+#include "sim/devices.h"
+#include "sim/remark.h"
+#include "sim/run.h"
+#include "sim/sim.h"
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static struct source *copy_source(const struct source *s)
+{
+	return source_from_text(s->name, s->text, s->size);
+}
+
+/* The program with its layouts as it was written; NULL: that of the page has them. */
+static struct module *lay_out(const struct report_command *c)
+{
+	struct compile_options o = c->compile;
+	struct diag *silent = diag_new(NULL, DIAG_TEXT, 0);
+	struct module *m = NULL;
+	enum status status;
+	if (!o.passes && !o.pipeline.stop_after && !import_knows(c->source)) {
+		o.pipeline = (struct pipeline_options){.stop_after = "propagate-shardings"};
+		o.verify_roundtrip = false;
+		m = compile_source(silent, copy_source(c->source), &o, true, &status);
+	}
+	diag_free(silent);
+	return m;
+}
+
+/* ---- times */
+
+/* The first error of what could not be simulated. */
+static void keep_error(void *report, const struct diag_message *message)
+{
+	struct report *r = report;
+	if (message->severity == DIAG_ERROR && !r->unpredicted)
+		r->unpredicted = arena_strndup(r->arena, message->text, strlen(message->text));
+}
+
+static bool predict_recorded(struct report *r, const struct cost *cost, struct diag *d, struct timeline *t)
+{
+	struct sim s;
+	bool ok = sim_run(r->m, cost, NULL, d, r->arena, &s);
+	if (ok)
+		sim_recorded_timeline(&s, t);
+	return ok;
+}
+
+static bool predict_devices(const struct report_command *c, struct report *r, const struct cost *cost,
+                            struct diag *d, struct timeline *t)
+{
+	struct sim_simulation s;
+	if (!sim_simulation_open(&s, r->m, cost, &(struct sim_settings){.streams = c->streams}, d))
+		return false;
+	sim_devices_timeline(&s.run.events, &s.run.classes, false, t);
+	if (c->compile.pipeline.remarks)
+		sim_remarks(&s.program, &s.run.events, false, t);
+	for (uint32_t k = 0; k < t->remark.n; k++)
+		report_remark(r, "sim", r->m->op.at[t->remark.at[k].op].at, t->remark.at[k].text);
+	sim_simulation_close(&s);
+	return true;
+}
+
+/* False: r->unpredicted says why. */
+static bool simulate(struct report_command *c, struct report *r, struct timeline *t)
+{
+	struct diag *d = diag_new(NULL, DIAG_TEXT, 0);
+	enum status status;
+	int64_t limit;
+	const struct cluster *cluster = compile_cluster(c->d, &c->compile, &status);
+	diag_set_sink(d, keep_error, r);
+	diag_set_source(d, r->m->source);
+	struct cost *cost = cluster ? cost_new(r->m, cluster, d) : NULL;
+	if (cost)
+		cost_set_streams(cost, c->streams);
+	bool ok = cost && (sim_is_recorded(r->m) ? predict_recorded(r, cost, d, t)
+	                                         : predict_devices(c, r, cost, d, t));
+	if (ok && c->compile.memory_limit && str_parse_size(c->compile.memory_limit, &limit))
+		t->limit = limit;
+	if (!ok && !r->unpredicted)
+		r->unpredicted = "there are no figures for it";
+	cost_free(cost);
+	diag_free(d);
+	return ok;
+}
+
+/* ---- the check */
+
+static void check(const struct report_command *c, struct report *r)
+{
+	if (sim_is_recorded(r->m))
+		return;
+	const struct check_options o = {
+	    .ranks = module_ranks(r->m), .streams = c->streams, .queue = CHECK_QUEUE, .work = CHECK_MAX_WORK};
+	struct diag *d = diag_new(NULL, DIAG_TEXT, 0);
+	diag_set_sink(d, report_message, r);
+	diag_set_source(d, r->m->source);
+	r->check_status = check_program(r->m, d, &o, &r->check_result);
+	r->checked = true;
+	diag_free(d);
+}
+
+/* ---- the page */
+
+static enum status put(struct report_command *c, struct report *r, const char *trace, struct buf *out)
+{
+	struct timeline predicted, measured;
+	bool has_trace = false, ok = params_check(r->m, c->d);
+	if (ok && trace)
+		ok = has_trace = trace_timeline(r->m, trace, c->d, &measured);
+	if (ok) {
+		check(c, r);
+		r->laid_out = lay_out(c);
+		if (simulate(c, r, &predicted))
+			r->predicted = &predicted;
+		r->measured = has_trace ? &measured : NULL;
+		report_put(r, out);
+	}
+	if (r->predicted)
+		timeline_close(&predicted);
+	if (has_trace)
+		timeline_close(&measured);
+	compile_free(r->laid_out);
+	return ok ? STATUS_OK : STATUS_DIAGNOSTICS;
+}
+
+enum status report_make(struct report_command *c, struct buf *out)
+{
+	struct report r;
+	struct pipeline_options *p = &c->compile.pipeline;
+	char *measured = NULL;
+	enum status status = c->run ? report_run(c, &measured) : STATUS_OK;
+	report_open(&r);
+	r.title = c->title;
+	r.command = c->command.at;
+	r.compile = c->compiles.at;
+	r.version = version_text();
+	r.measured_by = c->run ? "by a run on this machine"
+	                       : arena_printf(r.arena, "as %s says it", c->trace ? c->trace : "");
+	p->after = report_after;
+	p->remark = report_remark;
+	p->after_to = p->remark_to = &r;
+	r.m = status == STATUS_OK ? compile_source(c->d, copy_source(c->source), &c->compile, true, &status)
+	                          : NULL;
+	if (r.m) {
+		struct source *outer = diag_set_source(c->d, r.m->source);
+		status = put(c, &r, measured ? measured : c->trace, out);
+		diag_set_source(c->d, outer);
+		compile_free(r.m);
+		compile_warn_unused(c->d, &c->compile);
+	}
+	report_close(&r);
+	if (measured)
+		unlink(measured);
+	free(measured);
+	return status;
+}

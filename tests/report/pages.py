@@ -1,0 +1,181 @@
+#!/usr/bin/env python3
+"""Reads pages of `hirc report` as a browser does: usage `pages.py HIRC`.
+
+Tags are balanced, ids unique, links lead to something; nothing is named that lies outside the page, and nothing
+runs. Names and texts with <, >, & and quotes come out as they are. A long program has a page of bounded size.
+"""
+import html.parser
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+FEW = bool(os.environ.get("HIRC_FEW"))
+VOID = {"meta", "col", "br"}
+SECTIONS = "Summary Source Passes Layouts Timeline Memory Remarks Check".split()
+
+NAMES = """# a comment with </td><script>alert(1)</script> & "quotes"
+mesh ring(x = 2)
+program `<b>bold</b>` on ring {
+  input `X<&>"'`: f32[8@x, 4] = file("a<b>&.npy")
+  `G</pre>`: f32[8, 4] = set(`X<&>"'`)
+  output `Y--></svg>` = relu(`G</pre>`)
+}
+"""
+SERIAL = """mesh ring(x = 2)
+program serial on ring {
+  input X: f32[64@x, 64]
+  input W: f32[64, 64]
+  main = get_current_stream()
+  G: f32[64, 64] = allocate()
+  G <- allgather(X, axis=x) as c
+  wait(c)
+  output Y: f32[64, 64] = allocate()
+  Y <- linear(G, W)
+}
+"""
+
+
+class Page(html.parser.HTMLParser):
+    def __init__(self, name, text):
+        super().__init__(convert_charrefs=True)
+        self.name, self.text, self.open, self.ids, self.targets = name, text, [], set(), set()
+        self.faults, self.words, self.sections = [], [], []
+        self.feed(text)
+        self.close()
+        if self.open:
+            self.fault(f"{self.open} are not closed")
+        for target in self.targets - self.ids:
+            self.fault(f"#{target} leads nowhere")
+        outside = re.sub(r'xmlns="http://www\.w3\.org/2000/svg"', "", text)
+        for wrong in ("http:", "https:", "url(", "@import", "javascript:"):
+            if wrong in outside:
+                self.fault(f"it has {wrong}")
+        if "prefers-color-scheme:dark" not in text or not text.startswith("<!DOCTYPE html>"):
+            self.fault("it has no dark half, or is no page")
+
+    def fault(self, text):
+        self.faults.append(f"{self.name}: {text} (line {self.getpos()[0]})")
+
+    def handle_starttag(self, tag, attributes):
+        if tag in ("script", "link", "iframe", "img", "image", "object", "embed", "base"):
+            self.fault(f"it has a {tag}")
+        for key, value in attributes:
+            if key == "id":
+                if value in self.ids:
+                    self.fault(f"two have the id {value}")
+                self.ids.add(value)
+            elif key == "href":
+                if not value.startswith("#"):
+                    self.fault(f"it leads to {value}")
+                self.targets.add(value[1:])
+            elif key == "src" or key.startswith("on"):
+                self.fault(f"it has an attribute {key}")
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        self.handle_starttag(tag, attributes)
+        if tag not in VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag):
+        if not self.open or self.open[-1] != tag:
+            self.fault(f"</{tag}> closes {self.open[-1:]}")
+        else:
+            self.open.pop()
+
+    def handle_data(self, data):
+        self.words.append(data)
+        if self.open and self.open[-1] == "h2":
+            self.sections.append(data)
+
+    def shown(self):
+        return "".join(self.words)
+
+
+def report(hirc, program, *options, source=None):
+    command = [hirc, "report", program, "-o", "-", *options]
+    done = subprocess.run(command, input=source, capture_output=True, cwd=ROOT)
+    if done.returncode:
+        sys.exit(f"{' '.join(command)}: exit code {done.returncode}\n{done.stderr.decode()}")
+    return Page(" ".join([program, *options]), done.stdout.decode("utf-8"))
+
+
+def expect(page, *texts):
+    for text in texts:
+        if text not in page.shown():
+            page.fault(f"it does not show {text!r}")
+
+
+def long_program(n):
+    lines = ["mesh m(x = 2)", "program long on m {", "  input X0: f32[64@x, 32]"]
+    lines += [f"  X{k + 1}: f32[64@x, 32] = {'relu' if k % 10 else 'neg'}(X{k})" for k in range(n)]
+    return "\n".join(lines + [f"  output Y = relu(X{n})", "}", ""])
+
+
+def pages(hirc):
+    examples = sorted(x for x in os.listdir(f"{ROOT}/examples") if x.endswith(".hir"))
+    for name in examples[::4] if FEW else examples:
+        page = report(hirc, f"examples/{name}")
+        for section in SECTIONS:
+            if section not in page.sections:
+                page.fault(f"it has no section {section}")
+        if len(page.text) > 500_000:
+            page.fault(f"it takes {len(page.text)} bytes")
+        again = report(hirc, f"examples/{name}")
+        if page.text != again.text:
+            page.fault("the second time it is another")
+        yield page
+    yield report(hirc, "examples/ag_matmul.hir", "--np=8", "--pipeline=permute")
+    yield report(hirc, "examples/ag_matmul.hir", "--np=3", "--stop-after=parse")
+    yield report(hirc, "examples/ag_matmul.hir", "--effort=1", "--memory-limit=60K", "--cluster=h100")
+
+    page = report(hirc, "-", "--title", "<i>&amp;</i>", source=NAMES.encode())
+    expect(page, "<i>&amp;</i>", "</td><script>alert(1)</script> & \"quotes\"", "`X<&>\"'`", "`Y--></svg>`",
+           "hirc report -o - '--title=<i>&amp;</i>' -")
+    yield page
+
+    page = report(hirc, "-", "--passes=", source=SERIAL.encode())
+    expect(page, "No pass ran.", "In order.", "live memory over time")
+    yield page
+
+    page = report(hirc, "examples/ag_matmul.hir", "--run")
+    expect(page, "step time, measured", "Measured, by a run on this machine")
+    yield page
+
+    count = 1000 if FEW else 4000
+    page = report(hirc, "-", source=long_program(count).encode())
+    expect(page, "more lines: ", f"print-after=allocate")
+    if len(page.text) > 1_500_000:
+        page.fault(f"it takes {len(page.text)} bytes")
+    yield page
+
+
+def measured(hirc):
+    with tempfile.TemporaryDirectory() as folder:
+        trace = f"{folder}/a<b>.json"
+        subprocess.run([hirc, "run", "examples/moe_layer.hir", f"--trace={trace}"], cwd=ROOT, check=True)
+        json.load(open(trace))
+        page = report(hirc, "examples/moe_layer.hir", f"--trace={trace}")
+        expect(page, f"Measured, as {trace} says it", "ratio")
+        return page
+
+
+def main():
+    hirc = sys.argv[1]
+    faults, count = [], 0
+    for page in [*pages(hirc), measured(hirc)]:
+        faults += page.faults
+        count += 1
+    for fault in faults[:20]:
+        print(fault)
+    if faults:
+        sys.exit(f"{len(faults)} faults in {count} pages")
+    print(f"{count} pages")
+
+
+main()
