@@ -52,15 +52,15 @@ static const char style[] =
     "figure{margin:8px 0;overflow-x:auto;border:1px solid var(--line);border-radius:6px;padding:4px}"
     "figure svg{display:block;max-width:100%;height:auto}"
     ".small{display:flex;flex-wrap:wrap;gap:8px;align-items:flex-start}.small>*{max-width:100%;margin:0}"
-    "figcaption{padding:2px 8px;color:var(--dim);overflow-wrap:anywhere}"
     ".source td,.diff td{vertical-align:top;padding:0 8px;white-space:pre-wrap;overflow-wrap:anywhere}"
-    ".diff{table-layout:fixed}"
+    ".diff{table-layout:fixed}.diff td:not(.no){padding-left:22px;text-indent:-14px}"
     ".source{table-layout:fixed}.source .no{width:56px}.diff .no{width:48px}"
     "td.no{color:var(--dim);text-align:right;user-select:none;white-space:nowrap;padding:0 6px 0 0}"
     ".source tr:target{background:var(--cell);outline:2px solid var(--link)}"
-    ".source .said td.no{background:var(--cell);border-right:3px solid var(--link)}"
+    ".source .said td.no{background:var(--cell);box-shadow:inset -3px 0 var(--link)}"
     ".said td.no a{font-weight:bold}"
-    ".diff .gap td{color:var(--dim);background:var(--cell);text-align:center;padding:2px}"
+    ".diff .gap td:not(.no){text-indent:0;padding:2px}.diff .gap "
+    "td{color:var(--dim);background:var(--cell);text-align:center;padding:2px}"
     ".diff .del{background:var(--del)}.diff .add{background:var(--add)}.diff .none{background:var(--cell)}"
     "mark{color:inherit;border-radius:2px}.del mark{background:var(--dels)}.add mark{background:var(--adds)}"
     ".tk{color:var(--tk)}.tt{color:var(--tt)}.tf{color:var(--tf)}.tn{color:var(--tn)}.ts{color:var(--ts)}"
@@ -69,7 +69,7 @@ static const char style[] =
     "@media(max-width:900px){figure svg{max-width:none!important}"
     ".diff,.diff tbody,.diff tr,.diff td{display:block}.diff colgroup{display:none}"
     ".diff td.no,.diff .none,.diff tr.same td.second{display:none}"
-    ".diff td{padding-left:1.5em;text-indent:-.7em}"
+    ".diff td:not(.no){padding-left:18px;text-indent:-10px}.diff .gap td{text-indent:0}"
     ".diff tr.same td:not(.second):not(.no)::before{content:'\\00a0\\00a0'}"
     ".diff .del::before{content:'\\2212\\00a0'}.diff .add::before{content:'+\\00a0'}}"
     "@media(max-width:600px){body{padding:12px}dl{grid-template-columns:minmax(0,1fr);gap:0}"
@@ -149,15 +149,10 @@ void html_note(struct buf *out, const char *text)
 	buf_puts(out, "</p>\n");
 }
 
-void html_figure(struct buf *out, struct buf *picture, const char *caption)
+void html_figure(struct buf *out, struct buf *picture)
 {
 	buf_puts(out, "<figure>");
 	svg_put_inside(picture, out);
-	if (caption) {
-		buf_puts(out, "<figcaption>");
-		html_put(out, caption);
-		buf_puts(out, "</figcaption>");
-	}
 	buf_puts(out, "</figure>\n");
 	buf_free(picture);
 }

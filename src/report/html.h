@@ -19,7 +19,7 @@ void html_end(struct buf *out);
 void html_section(struct buf *out, const char *id, const char *title);
 /* A sentence of a lesser colour. */
 void html_note(struct buf *out, const char *text);
-/* A finished SVG in a box that scrolls; caption: NULL: none. Frees the picture. */
-void html_figure(struct buf *out, struct buf *picture, const char *caption);
+/* A finished SVG in a box that scrolls. Frees the picture. */
+void html_figure(struct buf *out, struct buf *picture);
 
 #endif

@@ -70,7 +70,7 @@ static void put_class(struct report *r, const struct timeline_class *c, struct b
 		svg_text(&g, "alarm", LEFT + 4, y - 4, SVG_START, SVG_SMALL, WIDTH / 2, "reserved by a run");
 	}
 	svg_finish(&g, title.at, &drawn);
-	html_figure(out, &drawn, NULL);
+	html_figure(out, &drawn);
 	buf_free(&title);
 }
 

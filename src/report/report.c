@@ -51,7 +51,7 @@ void report_message(void *report, const struct diag_message *message)
 void report_put_picture(struct buf *picture, const char *command, struct buf *out)
 {
 	if (picture->n <= REPORT_PICTURE) {
-		html_figure(out, picture, NULL);
+		html_figure(out, picture);
 		return;
 	}
 	buf_puts(out, "<p class=\"note\">The picture is too large for this page: <code>");

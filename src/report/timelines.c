@@ -10,7 +10,7 @@ static void put_picture(struct report *r, struct timeline *t, const char *option
 	timeline_svg(t, &drawn);
 	/* pictures of timelines are the point of the page: they may be larger than others */
 	if (drawn.n <= 4 * REPORT_PICTURE)
-		html_figure(out, &drawn, NULL);
+		html_figure(out, &drawn);
 	else
 		report_put_picture(&drawn, report_show_command(r, options), out);
 }

@@ -130,6 +130,12 @@ def pages(hirc):
         if page.text != again.text:
             page.fault("the second time it is another")
         yield page
+    others = ["names", "operations", "two_meshes", "nvfuser_p2p", "double_buffer", "several_results", "uneven"]
+    for name in others[::3] if FEW else others:
+        yield report(hirc, f"tests/compile/{name}.hir")
+    page = report(hirc, "tests/sim/two_layers.graph")
+    expect(page, "step time, predicted", "live memory over time")
+    yield page
     yield report(hirc, "examples/ag_matmul.hir", "--np=8", "--pipeline=permute")
     yield report(hirc, "examples/ag_matmul.hir", "--np=3", "--stop-after=parse")
     yield report(hirc, "examples/ag_matmul.hir", "--effort=1", "--memory-limit=60K", "--cluster=h100")
