@@ -43,13 +43,14 @@ header()
 }
 
 configure || wrong "it is configured without headers"
-is_skipped 'no cuda.h, crt/host_defines.h, cublasLt.h, nvrtc.h, nccl.h\. .* pip install nvidia-cuda-runtime~=13\.0 '
+is_skipped 'no cuda.h, crt/host_defines.h, nv/target, cublasLt.h, nvrtc.h, nccl.h\. .* pip install nvidia-cuda-runtime~=13\.0 '
 
 if configure -DHIRC_CUDA_WHEELS="$scratch"; then wrong "a folder without wheels is refused"; fi
 says 'there is no folder nvidia in it' || wrong "it says why"
 
 header cu13 cuda.h '#define CUDA_VERSION 12080'
 header cu13 crt/host_defines.h
+header cu13 cccl/nv/target
 header cu13 cublasLt.h
 header cu13 nvrtc.h
 configure -DHIRC_CUDA_WHEELS="$scratch/wheels" || wrong "it is configured without one header"

@@ -67,11 +67,11 @@ static void examine(struct doctor_command *c)
 #ifdef HIRC_HAVE_CUDA
 	cuda_doctor(f, &c->gpus);
 #else
-	finding_add(
-	    f, FINDING_MISSING, "cuda",
-	    "pip install --target DIR nvidia-cuda-{runtime,crt,nvrtc} nvidia-cublas nvidia-nccl-cu13, then "
-	    "build hirc with -DHIRC_CUDA_WHEELS=DIR",
-	    "this hirc was built without CUDA's headers: --target=cuda is not there");
+	finding_add(f, FINDING_MISSING, "cuda",
+	            "pip install --target DIR nvidia-cuda-{runtime,crt,cccl,nvrtc} nvidia-cublas "
+	            "nvidia-nccl-cu13, then "
+	            "build hirc with -DHIRC_CUDA_WHEELS=DIR",
+	            "this hirc was built without CUDA's headers: --target=cuda is not there");
 #endif
 }
 

@@ -17,6 +17,7 @@ endif()
 set(headers
 	cuda.h nvidia-cuda-runtime~=13.0
 	crt/host_defines.h nvidia-cuda-crt~=13.0
+	nv/target nvidia-cuda-cccl~=13.0
 	cublasLt.h nvidia-cublas~=13.0
 	nvrtc.h nvidia-cuda-nvrtc~=13.0
 	nccl.h nvidia-nccl-cu13)
@@ -42,8 +43,9 @@ unset(absent)
 unset(wheels)
 while(headers)
 	list(POP_FRONT headers header wheel)
-	string(REGEX REPLACE "(.*/)?(.*)\\.h" "CUDA_\\2_INCLUDE_DIR" folder ${header})
-	find_path(${folder} ${header} ${where} PATH_SUFFIXES include)
+	get_filename_component(folder ${header} NAME_WE)
+	set(folder CUDA_${folder}_INCLUDE_DIR)
+	find_path(${folder} ${header} ${where} PATH_SUFFIXES include include/cccl)
 	mark_as_advanced(${folder})
 	if(${folder})
 		list(APPEND HIRC_CUDA_INCLUDE_DIRS ${${folder}})
