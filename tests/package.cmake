@@ -4,13 +4,13 @@ if(TARGET hirc AND Python3_FOUND AND HIRC_SANITIZE STREQUAL "none")
 	foreach(part install deb tgz)
 		add_test(NAME package/${part} COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/package/packages.py
 			${PROJECT_BINARY_DIR} ${CMAKE_COMMAND} ${CMAKE_CPACK_COMMAND} ${part})
-		set_tests_properties(package/${part} PROPERTIES LABELS run TIMEOUT 120 RUN_SERIAL ON SKIP_RETURN_CODE 77
+		set_tests_properties(package/${part} PROPERTIES LABELS run TIMEOUT 300 RUN_SERIAL ON SKIP_RETURN_CODE 77
 			ENVIRONMENT "${environment}")
 	endforeach()
 	foreach(part source wheel)
 		add_test(NAME python/${part} COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/python/package.py
 			$<TARGET_FILE:hirc> ${PROJECT_BINARY_DIR} ${CMAKE_COMMAND} ${part})
-		set_tests_properties(python/${part} PROPERTIES LABELS run TIMEOUT 180 RUN_SERIAL ON SKIP_RETURN_CODE 77
+		set_tests_properties(python/${part} PROPERTIES LABELS run TIMEOUT 600 RUN_SERIAL ON SKIP_RETURN_CODE 77
 			ENVIRONMENT "${environment}")
 	endforeach()
 	if(TARGET mock_cuda)
