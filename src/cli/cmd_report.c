@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* `ag_matmul.html` of examples/ag_matmul.hir, in the current folder. */
 static char *name_of_page(const char *path)
@@ -61,8 +62,21 @@ static bool to_stdout(const struct report_command *c)
 	return !strcmp(c->file, "-");
 }
 
-static bool can_write(struct report_command *c)
+/* Whether the page would take the program's place. */
+static bool is_program(const struct report_command *c, const char *path)
 {
+	struct stat a, b;
+	return stat(path, &a) == 0 && stat(c->file, &b) == 0 && S_ISREG(a.st_mode) && a.st_dev == b.st_dev &&
+	       a.st_ino == b.st_ino;
+}
+
+static bool can_write(struct report_command *c, const char *path)
+{
+	if (!to_stdout(c) && is_program(c, path)) {
+		diag_error(c->d, E_OPTIONS_CONFLICT, DIAG_NOWHERE,
+		           "the page would take the place of the program: -o FILE.html gives it another");
+		return false;
+	}
 	if (to_stdout(c) || file_try_replace(c->file))
 		return true;
 	diag_error(c->d, E_FILE_UNWRITABLE, DIAG_NOWHERE, "cannot write '%s': %s", c->file, strerror(errno));
@@ -91,7 +105,7 @@ static enum status report(struct report_command *c, const struct command_line *l
 	put_commands(c, line);
 	if (check_options(c, path) && compile_options_finish(&c->compile, c->d))
 		status = source_read_bytes(c->d, path, import_knows_bytes, &c->source);
-	if (status == STATUS_OK && !can_write(c))
+	if (status == STATUS_OK && !can_write(c, path))
 		status = STATUS_DIAGNOSTICS;
 	if (status == STATUS_OK)
 		status = report_make(c, &page);

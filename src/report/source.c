@@ -5,6 +5,7 @@
 #include "report/html.h"
 #include "report/parts.h"
 #include <stdlib.h>
+#include <string.h>
 
 bool report_has_source(const struct report *r)
 {
@@ -50,6 +51,14 @@ static uint32_t *find_said(const struct report *r)
 	return said;
 }
 
+/* Programs of the nvFuser surface begin so, after comments. */
+static bool is_nvfuser(const struct source *s)
+{
+	static const char head[] = "%HostIrContainer";
+	const char *found = strstr(s->text, head);
+	return found && (found == s->text || found[-1] == '\n');
+}
+
 void report_source(struct report *r, struct buf *out)
 {
 	const struct source *s = r->m->source;
@@ -59,6 +68,7 @@ void report_source(struct report *r, struct buf *out)
 		return;
 	}
 	uint32_t *said = find_said(r), line = 0, more = 0;
+	bool nvfuser = is_nvfuser(s);
 	buf_puts(out, "<div class=\"box\"><table class=\"source code\"><colgroup><col class=\"no\"><col>"
 	              "</colgroup><tbody>\n");
 	for (const char *at = s->text, *end = s->text + s->size; at < end; line++) {
@@ -75,7 +85,7 @@ void report_source(struct report *r, struct buf *out)
 			else
 				buf_printf(out, "%u", number);
 			buf_puts(out, "</td><td>");
-			highlight_put(out, at, (uint32_t)(stop - at), false, 0, 0);
+			highlight_put(out, at, (uint32_t)(stop - at), nvfuser, 0, 0);
 			buf_puts(out, "</td></tr>\n");
 		}
 		at = stop + 1;
