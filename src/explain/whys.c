@@ -6,12 +6,14 @@
  *     V <- linear(A, B)              it does not: this could have been done
  *
  * Statements are looked at in the order of issue, which is the meaning of the program: what reads what a
- * Communication made, or what was made of that, needs it. Buffers count whole, but slices of a loop's
- * streams; a receive needs all that was sent before it, as another rank may have sent it on. So what is said
- * not to need it does not, and all that it reads was there. */
+ * Communication made, or what was made of that, needs it, and so does what overwrites what one of these
+ * reads. Buffers count whole, but slices of a loop's streams; a receive needs all that was sent before it, as
+ * another rank may have sent it on. So what is said not to need it does not, and all that it reads was there,
+ * and all that it overwrites was free. */
 #include "explain/rows.h"
 #include "ir/coalesce.h"
 #include "ir/edit.h"
+#include "ir/expr.h"
 #include "ir/unit.h"
 #include "sim/causes.h"
 #include <stdlib.h>
@@ -35,12 +37,14 @@ struct search {
 	const struct sim_events *e;
 	const struct sim_unit *u;
 	struct module *m;
-	struct taint *taint;       /* by value */
+	struct taint *taint;       /* by value: what the Communication made, and what was made of that */
+	struct taint *held;        /* by value: what it, and what needs it, reads */
 	uint32_t *reached, *depth; /* by task: the round in which it was; of that */
 	uint32_t round;
 	bool sent;        /* something that is reached was sent */
 	int64_t *written; /* by value: when the last part of a buffer was */
-	int64_t *made;    /* by task: when what it reads was */
+	int64_t *read;    /* by value: when a buffer was read for the last time */
+	int64_t *made;    /* by task: when what it reads was, and what it overwrites was free */
 	int64_t looks;
 	VEC(struct work {
 		int64_t begin;
@@ -57,28 +61,61 @@ static int by_begin(const void *a, const void *b)
 	return (x->task > y->task) - (x->task < y->task);
 }
 
-static struct part part_of(const struct module *m, value_id v)
+/* What a statement names by an operand; a slice only if it is of the innermost loop, whose iteration tells
+ * slices apart. */
+static struct part part_of(const struct module *m, op_id op, value_id v)
 {
-	op_id def = m->value.at[v].def;
+	op_id def = m->value.at[v].def, loop[IR_MAX_NESTING];
 	struct part x = {.root = ir_root(m, v)};
-	if (def && m->op.at[def].kind == OP_SHARD_BY_STREAM)
-		x.slice = op_scalar_expr(m, def, 0);
+	unsigned n = ir_enclosing_loops(m, op, loop, IR_MAX_NESTING);
+	if (n && def && m->op.at[def].kind == OP_SHARD_BY_STREAM) {
+		expr_id slice = op_scalar_expr(m, def, 0);
+		x.slice =
+		    expr_uses_index(m, slice, m->region.at[m->op.at[loop[n - 1]].region].index) ? slice : 0;
+	}
 	return x;
 }
 
 /* ---- what is touched */
 
-/* The depth of what is there of a part; 0: nothing. */
-static uint32_t tainted(const struct search *s, struct part x, int64_t iteration)
+/* What a statement does with an operand. */
+enum touch { READS = 1, WRITES = 2 };
+
+typedef void touched(struct search *s, struct part x, enum touch how, void *to);
+
+/* Calls it for each operand of a statement, and of those that it is made of. */
+static void each_touched(struct search *s, op_id op, touched *call, void *to)
 {
-	const struct taint *t = &s->taint[x.root];
+	bool adds = op_attr_is_true(s->m, op, "accumulate");
+	for (unsigned i = 0; i < s->m->op.at[op].operand_n; i++) {
+		const struct operand *x = ir_operand(s->m, op, i);
+		bool writes = x->role == ROLE_WRITE || x->role == ROLE_DEF;
+		if (x->role == ROLE_READ || (writes && adds))
+			call(s, part_of(s->m, op, x->id), READS, to);
+		if (writes)
+			call(s, part_of(s->m, op, x->id), WRITES, to);
+	}
+	if (op_is_unit(s->m, op))
+		region_each (s->m, inner, s->m->op.at[op].region)
+			each_touched(s, inner, call, to);
+	if (s->m->op.at[op].kind == OP_END_COALESCING)
+		coalesce_each (s->m, member, op)
+			each_touched(s, member, call, to);
+}
+
+/* The depth of what is there of a part; 0: nothing. */
+static uint32_t tainted(const struct search *s, const struct taint *by_value, struct part x,
+                        int64_t iteration)
+{
+	const struct taint *t = &by_value[x.root];
 	bool apart = t->slice && t->slice == x.slice && t->iteration != iteration;
 	return t->round == s->round && !apart ? t->depth : 0;
 }
 
-static void set_taint(struct search *s, struct part x, int64_t iteration, uint32_t depth)
+static void set_taint(const struct search *s, struct taint *by_value, struct part x, int64_t iteration,
+                      uint32_t depth)
 {
-	struct taint *t = &s->taint[x.root];
+	struct taint *t = &by_value[x.root];
 	if (t->round == s->round) {
 		if (t->slice != x.slice || t->iteration != iteration)
 			t->slice = 0;
@@ -88,44 +125,24 @@ static void set_taint(struct search *s, struct part x, int64_t iteration, uint32
 	*t = (struct taint){s->round, depth, x.slice, iteration};
 }
 
-/* The least depth that a statement, or one that it is made of, reads. */
-static uint32_t reads(const struct search *s, op_id op, int64_t iteration)
+struct needing {
+	int64_t iteration;
+	uint32_t depth; /* the least; 0: it does not need it */
+};
+
+static void look_at_operand(struct search *s, struct part x, enum touch how, void *to)
 {
-	uint32_t least = 0, d;
-	bool both = op_attr_is_true(s->m, op, "accumulate");
-	for (unsigned i = 0; i < s->m->op.at[op].operand_n; i++) {
-		const struct operand *x = ir_operand(s->m, op, i);
-		if (x->role != ROLE_READ && !(both && (x->role == ROLE_WRITE || x->role == ROLE_DEF)))
-			continue;
-		d = tainted(s, part_of(s->m, x->id), iteration);
-		least = d && (!least || d < least) ? d : least;
-	}
-	if (op_is_unit(s->m, op))
-		region_each (s->m, inner, s->m->op.at[op].region) {
-			d = reads(s, inner, iteration);
-			least = d && (!least || d < least) ? d : least;
-		}
-	if (s->m->op.at[op].kind == OP_END_COALESCING)
-		coalesce_each (s->m, member, op) {
-			d = reads(s, member, iteration);
-			least = d && (!least || d < least) ? d : least;
-		}
-	return least;
+	struct needing *n = to;
+	uint32_t d = how == READS ? tainted(s, s->taint, x, n->iteration)
+	             : tainted(s, s->held, x, n->iteration) || tainted(s, s->taint, x, n->iteration) ? 2
+	                                                                                             : 0;
+	n->depth = d && (!n->depth || d < n->depth) ? d : n->depth;
 }
 
-static void writes(struct search *s, op_id op, int64_t iteration, uint32_t depth)
+static void mark_operand(struct search *s, struct part x, enum touch how, void *to)
 {
-	for (unsigned i = 0; i < s->m->op.at[op].operand_n; i++) {
-		const struct operand *x = ir_operand(s->m, op, i);
-		if (x->role == ROLE_WRITE || x->role == ROLE_DEF)
-			set_taint(s, part_of(s->m, x->id), iteration, depth);
-	}
-	if (op_is_unit(s->m, op))
-		region_each (s->m, inner, s->m->op.at[op].region)
-			writes(s, inner, iteration, depth);
-	if (s->m->op.at[op].kind == OP_END_COALESCING)
-		coalesce_each (s->m, member, op)
-			writes(s, member, iteration, depth);
+	const struct needing *n = to;
+	set_taint(s, how == READS ? s->held : s->taint, x, n->iteration, n->depth);
 }
 
 /* ---- what needs a Communication */
@@ -136,19 +153,22 @@ static void look_at(struct search *s, uint32_t task)
 	enum op_kind kind = (enum op_kind)s->m->op.at[t->op].kind;
 	if (t->kind == SIM_TAKE) {
 		s->taint[ir_root(s->m, t->value)].round = 0;
+		s->held[ir_root(s->m, t->value)].round = 0;
 		return;
 	}
 	if (t->kind != SIM_WORK && t->kind < SIM_MEETING)
 		return;
-	uint32_t depth = reads(s, t->op, t->iteration);
-	if (kind == OP_RECV && s->sent && !depth)
-		depth = 2;
-	if (!depth)
+	struct needing n = {.iteration = t->iteration};
+	each_touched(s, t->op, look_at_operand, &n);
+	if (kind == OP_RECV && s->sent && !n.depth)
+		n.depth = 2;
+	if (!n.depth)
 		return;
 	s->reached[task] = s->round;
-	s->depth[task] = depth;
+	s->depth[task] = n.depth;
 	s->sent |= t->kind >= SIM_MEETING;
-	writes(s, t->op, t->iteration, 2);
+	n.depth = 2;
+	each_touched(s, t->op, mark_operand, &n);
 }
 
 /* Marks all that needs it. False: that would be too much to look at. */
@@ -160,7 +180,7 @@ static bool find_needing(struct search *s, uint32_t comm)
 		return false;
 	s->round++;
 	s->sent = false;
-	writes(s, t->op, t->iteration, 1);
+	each_touched(s, t->op, mark_operand, &(struct needing){t->iteration, 1});
 	for (uint32_t k = comm + 1; k < s->u->r.task.n; k++)
 		look_at(s, k);
 	return true;
@@ -168,55 +188,35 @@ static bool find_needing(struct search *s, uint32_t comm)
 
 /* ---- when it could have begun */
 
-static int64_t read_made(const struct search *s, op_id op)
+static void latest(int64_t *at, int64_t end)
 {
-	int64_t at = 0, one;
-	for (unsigned i = 0; i < s->m->op.at[op].operand_n; i++) {
-		const struct operand *x = ir_operand(s->m, op, i);
-		one = x->role == ROLE_READ ? s->written[ir_root(s->m, x->id)] : 0;
-		at = one > at ? one : at;
-	}
-	if (op_is_unit(s->m, op))
-		region_each (s->m, inner, s->m->op.at[op].region) {
-			one = read_made(s, inner);
-			at = one > at ? one : at;
-		}
-	if (s->m->op.at[op].kind == OP_END_COALESCING)
-		coalesce_each (s->m, member, op) {
-			one = read_made(s, member);
-			at = one > at ? one : at;
-		}
-	return at;
+	*at = end > *at ? end : *at;
 }
 
-static void write_made(struct search *s, op_id op, int64_t end)
+static void look_when(struct search *s, struct part x, enum touch how, void *to)
 {
-	for (unsigned i = 0; i < s->m->op.at[op].operand_n; i++) {
-		const struct operand *x = ir_operand(s->m, op, i);
-		if (x->role != ROLE_WRITE && x->role != ROLE_DEF)
-			continue;
-		int64_t *at = &s->written[ir_root(s->m, x->id)];
-		*at = end > *at ? end : *at;
-	}
-	if (op_is_unit(s->m, op))
-		region_each (s->m, inner, s->m->op.at[op].region)
-			write_made(s, inner, end);
-	if (s->m->op.at[op].kind == OP_END_COALESCING)
-		coalesce_each (s->m, member, op)
-			write_made(s, member, end);
+	latest(to, s->written[x.root]);
+	if (how == WRITES)
+		latest(to, s->read[x.root]);
 }
 
-/* By task when all that it reads was made, of buffers whole: no earlier than that. */
+static void mark_when(struct search *s, struct part x, enum touch how, void *to)
+{
+	const int64_t *end = to;
+	latest(how == READS ? &s->read[x.root] : &s->written[x.root], *end);
+}
+
+/* By task when all that it touches was there, of buffers whole: no earlier than that. */
 static void find_made(struct search *s)
 {
 	for (uint32_t k = 0; k < s->u->r.task.n; k++) {
 		const struct sim_task *t = &s->u->r.task.at[k];
 		if (t->kind == SIM_TAKE)
-			s->written[ir_root(s->m, t->value)] = 0;
+			s->written[ir_root(s->m, t->value)] = s->read[ir_root(s->m, t->value)] = 0;
 		if (t->kind != SIM_WORK && t->kind < SIM_MEETING)
 			continue;
-		s->made[k] = read_made(s, t->op);
-		write_made(s, t->op, s->u->moment[k].end);
+		each_touched(s, t->op, look_when, &s->made[k]);
+		each_touched(s, t->op, mark_when, &s->u->moment[k].end);
 	}
 }
 
@@ -325,8 +325,10 @@ void explain_find_whys(struct explain_making *k, const struct sim_events *e)
 	struct search s = {.k = k, .e = e, .u = &e->unit[k->c->unit], .m = k->x->t->m};
 	uint32_t n = s.u->r.task.n;
 	s.taint = mem_zalloc(sizeof *s.taint * s.m->value.n);
+	s.held = mem_zalloc(sizeof *s.held * s.m->value.n);
 	s.reached = mem_zalloc(sizeof *s.reached * ((size_t)n + 1));
 	s.written = mem_zalloc(sizeof *s.written * s.m->value.n);
+	s.read = mem_zalloc(sizeof *s.read * s.m->value.n);
 	s.made = mem_zalloc(sizeof *s.made * ((size_t)n + 1));
 	find_made(&s);
 	s.depth = mem_zalloc(sizeof *s.depth * ((size_t)n + 1));
@@ -341,9 +343,11 @@ void explain_find_whys(struct explain_making *k, const struct sim_events *e)
 			explain_wait(&s, w);
 	}
 	free(s.taint);
+	free(s.held);
 	free(s.reached);
 	free(s.depth);
 	free(s.written);
+	free(s.read);
 	free(s.made);
 	vec_free(&s.work);
 }
