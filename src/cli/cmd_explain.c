@@ -49,9 +49,19 @@ static enum status refuse(const char *what)
 	return STATUS_USAGE;
 }
 
+/* Whether an option was given that only programs have; HIRC_FLAGS may hold those of all commands. */
+static bool gives_of_program(const struct command_line *line)
+{
+	for (uint32_t k = line->of_environment; k < line->given.n; k++)
+		for (unsigned t = 1; t < line->table_n; t++)
+			if (option_table_has(&line->table[t], line->given.at[k]))
+				return true;
+	return false;
+}
+
 static enum status explain(struct explain_command *c, const struct command_line *line)
 {
-	if (c->list && line->file.n)
+	if (c->list && (line->file.n || gives_of_program(line)))
 		return refuse("--list has all numbers: leave the other words away");
 	if (c->list)
 		return list(c);
@@ -62,7 +72,7 @@ static enum status explain(struct explain_command *c, const struct command_line 
 		c->program.line = line;
 		return explain_program(&c->program, line->file.at[0]);
 	}
-	if (line->given.n)
+	if (c->json || gives_of_program(line))
 		return refuse("a number of a message takes no options");
 	return code(line->file.at[0]);
 }

@@ -47,12 +47,8 @@ static bool find_figures(struct tune *t, const struct tune_candidate *c, struct 
 		sim_simulation_close(&sim);
 	}
 	if (ok) {
-		uint32_t last = 0;
-		for (uint32_t k = 0; k < line.class.n; k++)
-			if (line.class.at[k].end > line.class.at[last].end)
-				last = k;
 		out->time = line.runtime;
-		out->exposed = line.class.at[last].exposed;
+		out->exposed = line.class.at[timeline_last_class(&line)].exposed;
 		timeline_close(&line);
 	}
 	cost_free(cost);

@@ -9,7 +9,11 @@
 #include <assert.h>
 #include <string.h>
 
-enum { DEFAULT_TOP = 40, MOST_TASKS = 20000 /* of a program that advice is looked for unasked */ };
+enum {
+	DEFAULT_TOP = 40,
+	MOST_TASKS = 20000, /* of a program that advice is looked for unasked; */
+	MOST_BYTES = 200000 /* of its source */
+};
 
 void explain_program_init(struct explain_program *p)
 {
@@ -92,7 +96,7 @@ static bool is_wanted(struct explain_program *p, const struct source *s, int64_t
 {
 	if (!strcmp(p->advice, "no") || p->csv || p->compile.pipeline.stop_after)
 		return false;
-	if (!strcmp(p->advice, "yes") || (tasks <= MOST_TASKS && s->size <= MOST_TASKS * 10))
+	if (!strcmp(p->advice, "yes") || (tasks <= MOST_TASKS && s->size <= MOST_BYTES))
 		return true;
 	p->output.unlooked =
 	    "not looked for, as the program is large: --advice=yes compiles and simulates it with "
@@ -184,6 +188,19 @@ static enum status of_source(struct explain_program *p, struct source *s)
 	return ok ? STATUS_OK : status == STATUS_OK ? STATUS_DIAGNOSTICS : status;
 }
 
+/* What was given, but has no meaning beside another option; NULL: all has. */
+static const char *conflict(const struct explain_program *p)
+{
+	bool asked = !strcmp(p->advice, "yes");
+	return p->csv && p->json ? "--csv and --json: one of them"
+	       : (p->csv || p->json) && (p->output.rank >= 0 || p->output.top != DEFAULT_TOP)
+	           ? "--csv and --json have all ranks and rows: leave --rank and --top away"
+	       : asked && p->csv ? "--csv has statements alone: --advice=yes is of text and --json"
+	       : asked && p->compile.pipeline.stop_after
+	           ? "--advice=yes compiles with other options, all passes: leave --stop-after away"
+	           : NULL;
+}
+
 enum status explain_program(struct explain_program *p, const char *path)
 {
 	struct source *s;
@@ -191,8 +208,8 @@ enum status explain_program(struct explain_program *p, const char *path)
 	if (strcmp(p->transport, "auto") != 0)
 		compile_options_transport(&p->compile, p->transport, false);
 	p->d = compile_diag(&p->compile);
-	if (p->csv && p->json) {
-		diag_error(p->d, E_OPTIONS_CONFLICT, DIAG_NOWHERE, "--csv and --json: one of them");
+	if (conflict(p)) {
+		diag_error(p->d, E_OPTIONS_CONFLICT, DIAG_NOWHERE, "%s", conflict(p));
 	} else if (compile_options_finish(&p->compile, p->d)) {
 		status = source_read_bytes(p->d, path, import_knows_bytes, &s);
 		if (status == STATUS_OK) {

@@ -297,6 +297,7 @@ static enum options_result read_environment(struct command_line *c)
 	enum options_result r = read_words(c, (int)word.n, word.at, false);
 	if (r == OPTIONS_WRONG)
 		fprintf(stderr, "note: from the environment: HIRC_FLAGS='%s'\n", text);
+	c->of_environment = c->given.n;
 	vec_free(&word);
 	return r;
 }

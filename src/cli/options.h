@@ -62,7 +62,8 @@ struct command_line {
 	VEC(const char *) file;           /* the positional arguments; out */
 	VEC(const struct option *) given; /* options that were read, in their order; out */
 	VEC(const char *) given_text;     /* by option: its value; of a switch "yes" or "no"; out */
-	char *environment;                /* copy of HIRC_FLAGS that values point into; owned */
+	uint32_t of_environment; /* how many of these were read from HIRC_FLAGS, which are first; out */
+	char *environment;       /* copy of HIRC_FLAGS that values point into; owned */
 };
 
 /* argv[0] is the command's name. False: *status is how it ends, --help was printed or what is wrong. */

@@ -68,7 +68,7 @@ static void add_forms(struct choosing *k)
 		add(k, "allreduce, each keeps a block", NULL, time_of(k, CLUSTER_ALLREDUCE, bytes));
 		break;
 	case CLUSTER_ALLREDUCE:
-		add_pair(k, CLUSTER_REDUCE_SCATTER, CLUSTER_ALLGATHER, "--transform=split");
+		add_pair(k, CLUSTER_REDUCE_SCATTER, CLUSTER_ALLGATHER, k->team ? "--transform=split" : NULL);
 		add_pair(k, CLUSTER_REDUCE, CLUSTER_BROADCAST, NULL);
 		break;
 	case CLUSTER_BROADCAST:
@@ -122,7 +122,18 @@ static const char *links_text(const struct choosing *k)
 	return made;
 }
 
-static void describe(struct choosing *k, op_id op)
+/* What no bytes take: of the algorithm that is taken, not of that which would be for none. */
+static int64_t latency_of(const struct choosing *k, bool table, const struct links_algorithm *taken)
+{
+	struct links_algorithm a[LINKS_ALGORITHMS];
+	unsigned n = table || !taken ? 0 : links_algorithms(k->c->cluster, &k->t, k->kind, 0, a);
+	for (unsigned i = 0; i < n; i++)
+		if (strcmp(a[i].name, taken->name) == 0)
+			return a[i].time;
+	return time_of(k, k->kind, 0);
+}
+
+static void describe(struct choosing *k)
 {
 	struct links_algorithm a[LINKS_ALGORITHMS];
 	const struct cluster *x = k->c->cluster;
@@ -132,11 +143,10 @@ static void describe(struct choosing *k, op_id op)
 	o->collective = cluster_collective_name[k->kind];
 	o->links = links_text(k);
 	o->ranks = k->t.ranks;
-	o->latency = k->t.ranks > 1 ? time_of(k, k->kind, 0) : 0;
+	o->latency = k->t.ranks > 1 ? latency_of(k, table, n ? &a[0] : NULL) : 0;
 	if (o->latency > o->time)
 		o->latency = o->time;
-	o->algorithm = cost_op_is_recorded(k->c, op) ? "as recorded"
-	               : k->t.ranks < 2              ? "a copy"
+	o->algorithm = k->t.ranks < 2 ? "a copy"
 	               : table && x->network.transport
 	                   ? arena_printf(k->arena, "as measured by %s", x->network.transport)
 	               : table ? "as measured"
@@ -163,12 +173,17 @@ static void describe_group(struct choosing *k, op_id end)
 		if (!collective_kind((enum op_kind)k->c->m->op.at[op].kind, &x.kind) ||
 		    !collective_parts(k->c, op, x.kind, &x.t, &bytes, &excess))
 			continue;
-		int64_t time = curve_add(time_of(&x, x.kind, bytes), excess), empty = time_of(&x, x.kind, 0);
+		struct links_algorithm a[LINKS_ALGORITHMS];
+		bool table = collective_measured(k->c, x.kind, &x.t);
+		unsigned algorithms =
+		    table || x.t.ranks < 2 ? 0 : links_algorithms(k->c->cluster, &x.t, x.kind, bytes, a);
+		int64_t time = curve_add(time_of(&x, x.kind, bytes), excess);
+		int64_t empty = latency_of(&x, table, algorithms ? &a[0] : NULL);
 		one_by_one = curve_add(one_by_one, time);
 		least = empty < least ? empty : least;
-		n++;
+		if (!n++ || x.t.ranks > k->t.ranks)
+			k->t = x.t;
 	}
-	k->t = x.t;
 	o->collective = arena_printf(k->arena, "group of %u", n);
 	o->algorithm = "together";
 	o->links = links_text(k);
@@ -189,7 +204,7 @@ static bool describe_extern(struct choosing *k, op_id op)
 	o->bytes = x.bytes;
 	bool recorded = cost_op_is_recorded(k->c, op);
 	if (!recorded && !x.table && x.joined) {
-		describe(k, op);
+		describe(k);
 		return true;
 	}
 	o->collective = cluster_collective_name[x.kind];
@@ -233,6 +248,6 @@ bool cost_choice_find(const struct cost *c, op_id op, struct arena *a, struct co
 	} else {
 		k.team = o->team;
 	}
-	describe(&k, op);
+	describe(&k);
 	return true;
 }

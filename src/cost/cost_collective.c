@@ -145,6 +145,21 @@ bool collective_measured(const struct cost *c, enum cluster_collective kind, con
 	return table_of(c, kind, t) != NULL;
 }
 
+/* The same of any network, whose tables are in no order. */
+static const struct cluster_table *table_in(const struct cluster_network *n, enum cluster_collective kind,
+                                            const struct links_team *t)
+{
+	const struct cluster_table *of_equal_blocks = NULL;
+	for (uint32_t k = 0; k < n->table_n; k++) {
+		if (!compare(&n->table[k], kind, t->ranks, n->link[t->link].span))
+			return &n->table[k];
+		if (kind == CLUSTER_ALL_TO_ALLV &&
+		    !compare(&n->table[k], CLUSTER_ALL_TO_ALL, t->ranks, n->link[t->link].span))
+			of_equal_blocks = &n->table[k];
+	}
+	return of_equal_blocks;
+}
+
 bool collective_time_by(const struct cost *c, const struct cluster_network *n, enum cluster_collective kind,
                         team_id team, const struct links_team *t, int64_t bytes, int64_t *out)
 {
@@ -159,12 +174,15 @@ bool collective_time_by(const struct cost *c, const struct cluster_network *n, e
 			by.link++;
 		if (by.link == n->link_n)
 			return false;
+		by.levels = 1;
+		by.level[0].link = by.link;
+		by.level[0].members = by.ranks;
 	}
-	for (uint32_t k = 0; k < n->table_n; k++)
-		if (!compare(&n->table[k], kind, by.ranks, n->link[by.link].span)) {
-			*out = curve_time(&n->table[k].points, bytes);
-			return true;
-		}
+	const struct cluster_table *table = table_in(n, kind, &by);
+	if (table) {
+		*out = curve_time(&table->points, bytes);
+		return true;
+	}
 	*out = links_time(&x, &by, kind, bytes);
 	return true;
 }

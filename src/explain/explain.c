@@ -36,8 +36,10 @@ void explain_add_idle(struct explain_row *r, int64_t time, op_id after, const ch
 
 void explain_add_why(struct explain_row *r, int64_t time, enum explain_why why, op_id other)
 {
-	if (!r->other[why])
+	if (time > r->longest[why]) {
+		r->longest[why] = time;
 		r->other[why] = other;
+	}
 	r->why[why] += time;
 }
 
@@ -327,14 +329,13 @@ void explain_close(struct explanation *x)
 
 uint32_t explain_class_of(const struct explanation *x, int64_t rank)
 {
-	uint32_t last = 0;
+	if (rank < 0)
+		return timeline_last_class(x->t);
 	for (uint32_t k = 0; k < x->class.n; k++) {
 		const struct timeline_class *c = x->class.at[k].c;
-		if (c->end > x->class.at[last].c->end)
-			last = k;
-		for (uint32_t i = 0; rank >= 0 && i < c->ranks.n; i++)
+		for (uint32_t i = 0; i < c->ranks.n; i++)
 			if (rank >= c->ranks.at[i].first && rank <= c->ranks.at[i].last)
 				return k;
 	}
-	return rank < 0 ? last : UINT32_MAX;
+	return UINT32_MAX;
 }

@@ -56,8 +56,9 @@ struct explain_row {
 	const char *after_lane; /* where that was; "": of other ranks */
 	int64_t exposed,
 	    exposed_first; /* that the device stands still for it; of that in its first execution */
-	int64_t why[EXPLAIN_WHY_COUNT]; /* exposed, by reasons */
-	op_id other[EXPLAIN_WHY_COUNT]; /* the statement that the longest of a reason is by; 0: none */
+	int64_t why[EXPLAIN_WHY_COUNT];     /* exposed, by reasons */
+	int64_t longest[EXPLAIN_WHY_COUNT]; /* of these, at once, which is by: */
+	op_id other[EXPLAIN_WHY_COUNT];     /* the statement that the longest of a reason is by; 0: none */
 };
 
 /* What the chain of statements that the step consists of is made of. */

@@ -384,16 +384,16 @@ static void put_advice(struct printing *p)
 	                      : "\nno other option makes it faster, as far as was tried\n");
 	struct table table = {.n = 5, .cut = {0, 0}, .left = "lrrrl"};
 	struct arena *arena = p->x->arena;
+	int64_t exposed = t->class.at[timeline_last_class(t)].exposed; /* as that of advice is */
 	for (uint32_t k = 0; k < a->n; k++)
-		vec_push(
-		    &table.line,
-		    ((struct line){
-		        .cell = {a->at[k].option,
-		                 arena_printf(arena, "%s %s", time_text(p, a->at[k].time), p->unit.name),
-		                 arena_printf(arena, "%.1f %% less",
-		                              percent(t->runtime - a->at[k].time, t->runtime)),
-		                 arena_printf(arena, "exposed %s", time_text(p, a->at[k].exposed)),
-		                 arena_printf(arena, "instead of %s", time_text(p, p->c->c->exposed))}}));
+		vec_push(&table.line,
+		         ((struct line){
+		             .cell = {a->at[k].option,
+		                      arena_printf(arena, "%s %s", time_text(p, a->at[k].time), p->unit.name),
+		                      arena_printf(arena, "%.1f %% less",
+		                                   percent(t->runtime - a->at[k].time, t->runtime)),
+		                      arena_printf(arena, "exposed %s", time_text(p, a->at[k].exposed)),
+		                      arena_printf(arena, "instead of %s", time_text(p, exposed))}}));
 	if (a->n)
 		put_table(&table, p->out);
 	vec_free(&table.line);

@@ -83,12 +83,20 @@ static int64_t made(const struct search *s, uint32_t node)
 	return at;
 }
 
-/* What the host did before a place. */
-static op_id before_on_host(struct search *s, uint32_t k)
+/* What took or held up the host before a place, after `since`; 0: nothing but launches. */
+static op_id before_on_host(struct search *s, uint32_t k, int64_t since)
 {
-	for (; k-- > 0; s->looks++)
-		if (computes(s, s->s->order[k]))
-			return s->s->block.op[s->s->order[k]];
+	for (; k-- > 0; s->looks++) {
+		uint32_t x = s->s->order[k];
+		if (s->p->node[x].kind == SCHED_COMM)
+			continue;
+		if (s->s->moment[k].end <= since)
+			break;
+		if (computes(s, x))
+			return s->s->block.op[x];
+		if (s->s->moment[k].stall > 0)
+			return s->s->block.op[s->p->node[x].comm];
+	}
 	return 0;
 }
 
@@ -116,7 +124,7 @@ static void explain_wait(struct search *s, uint32_t wait)
 		why = EXPLAIN_BUSY;
 		other = before_on_lane(s, s->place[comm]);
 	} else if (s->looks <= LOOKS && later > 0 && 2 * later >= m->stall) {
-		other = before_on_host(s, s->place[comm]);
+		other = before_on_host(s, s->place[comm], made(s, comm));
 		why = other ? EXPLAIN_STREAM : EXPLAIN_LAUNCH;
 	} else if (s->looks <= LOOKS && find_needing(s, comm)) {
 		why = followed(s, s->place[wait] + 1, &other);

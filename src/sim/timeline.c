@@ -77,6 +77,15 @@ void timeline_finish(struct timeline *t)
 	}
 }
 
+uint32_t timeline_last_class(const struct timeline *t)
+{
+	uint32_t last = 0;
+	for (uint32_t k = 1; k < t->class.n; k++)
+		if (t->class.at[k].end > t->class.at[last].end)
+			last = k;
+	return last;
+}
+
 const char *timeline_label(struct timeline *t, op_id op)
 {
 	struct buf text = {0};

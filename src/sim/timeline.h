@@ -95,6 +95,8 @@ void timeline_close(struct timeline *t);
 /* Counts what follows from the spans: exposed, busy. */
 void timeline_finish(struct timeline *t);
 /* A statement as text; where it stands, "f.hir:7" or "". */
+/* The class of ranks that ends last; 0 if there is none. */
+uint32_t timeline_last_class(const struct timeline *t);
 const char *timeline_label(struct timeline *t, op_id op);
 const char *timeline_where(struct timeline *t, op_id op);
 /* "X", or what makes it. */
