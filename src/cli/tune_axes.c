@@ -10,6 +10,8 @@
  * another value it would be another program. So has `np`. `-D s=2,4` says which values are tried. */
 #include "cli/bench.h"
 #include "cli/tune.h"
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 const char *const tune_axis_name[TUNE_KINDS] = {"chunks", "pipeline", "offset-streams", "zero-copy",
@@ -128,6 +130,14 @@ static bool is_list(const char *text)
 	return bench_list_next(text) != NULL;
 }
 
+static bool is_count(const char *text)
+{
+	char *end;
+	errno = 0;
+	long long n = strtoll(text, &end, 10);
+	return n >= 1 && !*end && !errno;
+}
+
 /* The values of `-D s=2,4`, which is no -D of the program then. */
 static bool take_list(struct tune *t, struct tune_axis *x, struct sema_define *d)
 {
@@ -138,6 +148,13 @@ static bool take_list(struct tune *t, struct tune_axis *x, struct sema_define *d
 			diag_error(t->d, E_DEFINE_VALUES, DIAG_NOWHERE,
 			           value.n ? "-D %s: more than %d values" : "-D %s: a value is empty",
 			           d->name, TUNE_MAX_VALUES - 1);
+			buf_free(&value);
+			return false;
+		}
+		if (!is_count(value.at)) {
+			diag_error(t->d, E_DEFINE_VALUES, DIAG_NOWHERE,
+			           "-D %s: '%s' is no number of chunks: whole numbers from 1 on", d->name,
+			           value.at);
 			buf_free(&value);
 			return false;
 		}

@@ -177,7 +177,7 @@ bool witness_read(struct diag *d, const char *path, struct witness_file *out)
 	if (source_read(d, path, &s) != STATUS_OK)
 		return false;
 	struct source *outer = diag_set_source(d, s);
-	if (json_parse(d, s, &j)) {
+	if (json_parse(d, s, "the witness", &j)) {
 		ok = read_all(&j, out);
 		json_free(&j);
 	}

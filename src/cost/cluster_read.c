@@ -414,7 +414,7 @@ struct cluster *cluster_read(struct diag *d, struct source *s)
 		diag_error(d, E_FILE_TOO_LARGE, DIAG_NOWHERE,
 		           "'%s' is larger than a cluster file may be (limit %d bytes)", s->name,
 		           CLUSTER_MAX_BYTES);
-	else if (json_parse(d, s, &r.j)) {
+	else if (json_parse(d, s, "the cluster", &r.j)) {
 		r.c = mem_zalloc(sizeof *r.c);
 		*r.c = (struct cluster){
 		    .arena = arena_new(), .network.compute_per_mille = 1000, .network.comm_per_mille = 1000};

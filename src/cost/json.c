@@ -11,10 +11,10 @@
 
 enum { MAX_MEMBERS = 64, MAX_WARNINGS = 20 };
 
-bool json_parse(struct diag *d, struct source *s, struct json *out)
+bool json_parse(struct diag *d, struct source *s, const char *what, struct json *out)
 {
 	const char *end = s->text;
-	*out = (struct json){d, s, NULL};
+	*out = (struct json){d, s, what, NULL};
 	out->root = cJSON_ParseWithLengthOpts(s->text, s->size + 1, &end, 1);
 	if (out->root)
 		return true;
@@ -117,7 +117,7 @@ static bool refuse_at(const struct json *j, uint32_t at, const struct json_value
 	if (path.n)
 		diag_error(j->d, E_CLUSTER_FIELD, at, "'%s' %s", path.at, text.at);
 	else
-		diag_error(j->d, E_CLUSTER_FIELD, at, "the cluster %s", text.at);
+		diag_error(j->d, E_CLUSTER_FIELD, at, "%s %s", j->what, text.at);
 	buf_free(&text);
 	buf_free(&path);
 	return false;

@@ -13,6 +13,7 @@ struct cJSON;
 struct json {
 	struct diag *d;
 	struct source *s; /* what d reports of */
+	const char *what; /* it is, in messages: "the cluster" */
 	struct cJSON *root;
 };
 
@@ -22,7 +23,7 @@ struct json_value {
 	unsigned index;                  /* in the parent */
 };
 
-bool json_parse(struct diag *d, struct source *s, struct json *out);
+bool json_parse(struct diag *d, struct source *s, const char *what, struct json *out);
 void json_free(struct json *j);
 /* The text's one value, which must be an object. */
 bool json_root(const struct json *j, struct json_value *out);

@@ -165,6 +165,12 @@ static bool read_expected(struct diag *d, struct golden_test *t)
 
 static bool read_lines(struct diag *d, struct golden_test *t)
 {
+	static const char mark[] = "\xef\xbb\xbf";
+	if (t->source->size >= 3 && !memcmp(t->source->text, mark, 3)) {
+		diag_error(d, E_GOLDEN_FORM, 0, "a test begins with `# RUN:`, not with a mark of byte order");
+		diag_note(d, DIAG_NOWHERE, "save it without one (BOM)");
+		return false;
+	}
 	t->comment = t->source->size >= 2 && !memcmp(t->source->text, "//", 2) ? "//" : "#";
 	cut_lines(t);
 	struct golden_line value;
@@ -218,11 +224,16 @@ void golden_test_put_body(const struct golden_test *t, struct buf *out)
 
 bool golden_test_is(const char *path)
 {
-	char start[8];
+	static const char mark[] = "\xef\xbb\xbf"; /* of byte order, which a program may begin with */
+	char start[sizeof mark - 1 + 7], *from = start;
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
 		return false;
 	ssize_t n = read(fd, start, sizeof start);
 	close(fd);
-	return (n >= 6 && !memcmp(start, "# RUN:", 6)) || (n >= 7 && !memcmp(start, "// RUN:", 7));
+	if (n >= 3 && !memcmp(start, mark, 3)) {
+		from += 3;
+		n -= 3;
+	}
+	return (n >= 6 && !memcmp(from, "# RUN:", 6)) || (n >= 7 && !memcmp(from, "// RUN:", 7));
 }

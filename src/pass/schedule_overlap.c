@@ -152,6 +152,15 @@ static const char *kind_of(const struct module *m, const struct schedule_block *
 	                                               : "a block of this condition: ";
 }
 
+/* Whether it holds loops whose steps run beside each other. */
+static bool has_stream_loops(const struct module *m, const struct block *b)
+{
+	for (uint32_t k = 0; k < b->p.n; k++)
+		if (m->op.at[b->op[k]].kind == OP_FOR && m->op.at[b->op[k]].flags & OP_STREAM_LOOP)
+			return true;
+	return false;
+}
+
 static void say(struct pass_context *cx, struct module *m, const struct schedule_block *block,
                 struct sched_result before, const struct sched_schedule *s, int64_t limit, struct arena *a)
 {
@@ -164,11 +173,15 @@ static void say(struct pass_context *cx, struct module *m, const struct schedule
 		buckets += s->b.origin[k].step == SCHED_STEP_COMM && s->b.origin[k].bucket != SCHED_NONE;
 	pass_remark(cx, m, at,
 	            "%s%.3f %s instead of %.3f, %.3f of it exposed instead of %.3f; at most %lld bytes live "
-	            "instead of %lld; %u buckets; no schedule takes less than %.3f %s",
+	            "instead of %lld; %u buckets; no schedule takes less than %.3f %s%s",
 	            kind_of(m, block), (double)s->result.runtime / unit.ns, unit.name,
 	            (double)before.runtime / unit.ns, (double)s->result.exposed / unit.ns,
 	            (double)before.exposed / unit.ns, (long long)s->result.peak, (long long)before.peak,
-	            buckets, (double)bound.runtime / unit.ns, unit.name);
+	            buckets, (double)bound.runtime / unit.ns, unit.name,
+	            has_stream_loops(m, b)
+	                ? ", all with the steps of stream-parallel loops one after the other: `hirc sim` "
+	                  "has them side by side"
+	                : "");
 	if (cx->option[IN_FLIGHT] || cx->option[PREFETCH])
 		say_pace(cx, m, s, at);
 	say_exposed(cx, m, b, s, at, limit, unit, a);

@@ -262,7 +262,7 @@ bool trace_timeline(struct module *m, const char *path, struct diag *d, struct t
 	struct source *outer = diag_set_source(d, s);
 	timeline_open(t, m);
 	t->ranks = module_ranks(m);
-	bool ok = json_parse(d, s, &r.j);
+	bool ok = json_parse(d, s, "the trace", &r.j);
 	if (ok) {
 		know_statements(&r);
 		ok = read_all(&r);
