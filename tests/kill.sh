@@ -147,12 +147,19 @@ ended_threads() {
 start_mpi() {
 	mpirun -np 4 "$hirc" run --transport=$1 --timeout=${2:-60} "$scratch/stuck.hir" >"$scratch/out" 2>&1 &
 	job=$!
-	for i in $(seq 100); do
+	for i in $(seq 400); do
 		ranks=$(pgrep -P $job -f "$scratch/stuck.hir" | sort -n)
-		[ "$(echo "$ranks" | wc -w)" = 4 ] && break
+		[ "$(echo "$ranks" | wc -w)" = 4 ] && all_share_memory && break
 		sleep 0.05
 	done
 	sleep 1
+}
+
+# They are past MPI_Init, before whose end mpirun gives the others a second to follow.
+all_share_memory() {
+	for rank in $ranks; do
+		grep -q memfd:hirc "/proc/$rank/maps" || return 1
+	done
 }
 
 killed_rank_mpi() {

@@ -41,24 +41,20 @@ static void sleep_us(int64_t us)
 	nanosleep(&(struct timespec){.tv_sec = us / 1000000, .tv_nsec = us % 1000000 * 1000}, NULL);
 }
 
-/* mpi_allgather among the ranks of a communicator. */
-static enum status exchange(struct rt_job *job, MPI_Comm comm, const char *what, const void *mine,
-                            size_t bytes, void *all)
+/* mpi_allgather among the ranks of a communicator, in memory of its own: of a failed job it stays under way,
+ * when its caller's memory is another's. memory: `bytes` of each rank behind those of this one. */
+static enum status exchange_in(struct rt_job *job, MPI_Comm comm, const char *what, char *memory,
+                               size_t bytes)
 {
 	MPI_Request request;
-	char none = 0;
-	if (bytes > INT32_MAX) {
-		rt_job_error(job, "%s: %zu bytes are too many to exchange", what, bytes);
-		return rt_job_fail(job, STATUS_INTERNAL);
-	}
 	struct rt_board_rank *board = &job->board->rank[job->rank - job->board->first];
 	bool everyone = comm != ((struct rt_mpi *)job->boot_state)->host;
 	if (everyone)
 		atomic_fetch_add_explicit(&board->met, 1, memory_order_relaxed);
 	atomic_store_explicit(&board->meets, everyone, memory_order_relaxed);
 	rt_job_progress(job);
-	if (!RT_MPI(job, MPI_Iallgather(mine ? mine : &none, (int)bytes, MPI_BYTE, all ? all : &none,
-	                                (int)bytes, MPI_BYTE, comm, &request)))
+	if (!RT_MPI(job, MPI_Iallgather(memory, (int)bytes, MPI_BYTE, memory + bytes, (int)bytes, MPI_BYTE,
+	                                comm, &request)))
 		return rt_job_status(job);
 	struct rt_watch watch = {0};
 	bool noted = false;
@@ -87,6 +83,36 @@ static enum status exchange(struct rt_job *job, MPI_Comm comm, const char *what,
 	atomic_store_explicit(&board->meets, 0, memory_order_relaxed);
 	if (noted)
 		rt_job_host(job, NULL);
+	return STATUS_OK;
+}
+
+static enum status exchange(struct rt_job *job, MPI_Comm comm, const char *what, const void *mine,
+                            size_t bytes, void *all)
+{
+	struct rt_mpi *m = job->boot_state;
+	int ranks;
+	if (bytes > INT32_MAX) {
+		rt_job_error(job, "%s: %zu bytes are too many to exchange", what, bytes);
+		return rt_job_fail(job, STATUS_INTERNAL);
+	}
+	if (m->exchanged) { /* one that did not end is under way on this communicator */
+		enum status status = rt_job_status(job);
+		return status != STATUS_OK ? status : STATUS_INTERNAL;
+	}
+	if (!RT_MPI(job, MPI_Comm_size(comm, &ranks)))
+		return rt_job_status(job);
+	size_t of_all = bytes * (size_t)ranks;
+	char *memory = mem_alloc(bytes + of_all + 1);
+	if (bytes)
+		memcpy(memory, mine, bytes);
+	enum status status = exchange_in(job, comm, what, memory, bytes);
+	if (status != STATUS_OK) {
+		m->exchanged = memory;
+		return status;
+	}
+	if (bytes)
+		memcpy(all, memory + bytes, of_all);
+	free(memory);
 	return STATUS_OK;
 }
 
@@ -337,6 +363,7 @@ enum status rt_launch_mpi(const struct rt_launch_options *options, rt_rank_main 
 	rt_signals_end();
 	MPI_Finalize();
 	rt_mpi_free_abandoned(&m);
+	free(m.exchanged);
 	free(m.host_of);
 	if (m.board_shared)
 		mpi_unshare(&job, &m.board);

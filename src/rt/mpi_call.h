@@ -21,6 +21,7 @@ struct rt_mpi {
 	bool board_shared;
 	struct rt_region board;       /* if it is */
 	struct rt_request *abandoned; /* what the mpi transport of a failed job left under way */
+	void *exchanged;              /* memory of an exchange that did not end: MPI may write there; owned */
 };
 
 /* After MPI_Finalize. */
