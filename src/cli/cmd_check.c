@@ -244,7 +244,8 @@ static enum status check(struct check_command *c)
 
 int cmd_check(int argc, char **argv)
 {
-	struct check_command c = {.check = {.streams = 4, .queue = CHECK_QUEUE, .work = CHECK_MAX_WORK}};
+	struct check_command c = {
+	    .check = {.streams = DEFAULT_STREAMS, .queue = CHECK_QUEUE, .work = CHECK_MAX_WORK}};
 	compile_options_init(&c.compile);
 	c.check.progress = show;
 	c.check.to = &c;

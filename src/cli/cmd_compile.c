@@ -89,7 +89,7 @@ static enum status dump_cost(struct compile_command *c, struct module *m)
 
 static struct plan *make_plan(struct compile_command *c, struct module *m, int64_t rank, int64_t ranks)
 {
-	struct plan_target target = gpu_options_plan(&c->ranks.gpu, c->ranks.target, RANK_DEFAULT_STREAMS);
+	struct plan_target target = gpu_options_plan(&c->ranks.gpu, c->ranks.target, DEFAULT_STREAMS);
 	struct source *outer = diag_set_source(c->d, m->source);
 	struct plan *p = plan_build(m, c->d, rank, ranks, &target);
 	diag_set_source(c->d, outer);

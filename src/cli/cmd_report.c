@@ -121,7 +121,7 @@ static enum status report(struct report_command *c, const struct command_line *l
 
 int cmd_report(int argc, char **argv)
 {
-	struct report_command c = {.streams = 4};
+	struct report_command c = {.streams = DEFAULT_STREAMS};
 	compile_options_init(&c.compile);
 	c.compile.pipeline.remarks = true;
 	const struct option options[] = {

@@ -242,7 +242,7 @@ static struct option_table shared_table(struct show_command *c)
 
 int cmd_show(int argc, char **argv)
 {
-	struct show_command c = {.streams = 4};
+	struct show_command c = {.streams = DEFAULT_STREAMS};
 	compile_options_init(&c.compile);
 	const struct option options[] = {
 	    {.name = "layout",

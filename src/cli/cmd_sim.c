@@ -255,7 +255,8 @@ static enum status sim(struct sim_command *c, const char *path)
 
 int cmd_sim(int argc, char **argv)
 {
-	struct sim_command c = {.print = {.classes = 4}, .classes = "yes", .streams = 4, .transport = "auto"};
+	struct sim_command c = {
+	    .print = {.classes = 4}, .classes = "yes", .streams = DEFAULT_STREAMS, .transport = "auto"};
 	compile_options_init(&c.compile);
 	const struct option options[] = {
 	    {.name = "schedule",

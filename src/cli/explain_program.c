@@ -17,7 +17,7 @@ enum {
 
 void explain_program_init(struct explain_program *p)
 {
-	*p = (struct explain_program){.streams = 4, .transport = "auto", .advice = "auto"};
+	*p = (struct explain_program){.streams = DEFAULT_STREAMS, .transport = "auto", .advice = "auto"};
 	p->output = (struct explain_output){.rank = -1, .top = DEFAULT_TOP};
 	compile_options_init(&p->compile);
 	const struct option options[] = {

@@ -7,8 +7,6 @@
 #include "sim/run.h"
 #include <stdlib.h>
 
-enum { STREAMS = 4 };
-
 /* What the ranks of one class stand still for, by statement. */
 static void add_class(const struct timeline_class *c, struct prediction *out)
 {
@@ -43,7 +41,7 @@ static bool runs(struct module *m)
 	bool ok = true;
 	diag_set_source(d, m->source);
 	for (; ok && rank < ranks; rank = rank ? ranks : ranks > 1 ? ranks - 1 : ranks) {
-		p = plan_build(m, d, rank, ranks, &(struct plan_target){.streams = STREAMS});
+		p = plan_build(m, d, rank, ranks, &(struct plan_target){.streams = DEFAULT_STREAMS});
 		ok = p != NULL;
 		plan_free(p);
 	}
@@ -58,7 +56,7 @@ bool predict(struct module *m, const struct cluster *c, struct diag *d, struct p
 	struct cost *cost = params_check(m, d) ? cost_new(m, c, d) : NULL;
 	if (!cost)
 		return false;
-	bool ok = sim_simulation_open(&s, m, cost, &(struct sim_settings){.streams = STREAMS}, d);
+	bool ok = sim_simulation_open(&s, m, cost, &(struct sim_settings){.streams = DEFAULT_STREAMS}, d);
 	if (ok) {
 		sim_devices_timeline(&s.run.events, &s.run.classes, false, &t);
 		read_timeline(&t, m, out);

@@ -18,7 +18,7 @@ void rank_options_init(struct rank_options *o)
 	                           .p2p_protocol = "auto",
 	                           .p2p_transport = "auto",
 	                           .engine = "auto",
-	                           .streams = RANK_DEFAULT_STREAMS,
+	                           .streams = DEFAULT_STREAMS,
 	                           .timeout = DEFAULT_TIMEOUT};
 }
 

@@ -5,7 +5,7 @@
 #include "cli/gpu.h"
 #include "rt/bootstrap.h"
 
-enum { RANK_OPTIONS = 10, RANK_DEFAULT_STREAMS = 4 };
+enum { RANK_OPTIONS = 10 };
 
 struct rank_options {
 	const char *target;     /* "cpu", "cuda" */

@@ -5,8 +5,6 @@
 #include <assert.h>
 #include <stdlib.h>
 
-enum { DEFAULT_STREAMS = 4 };
-
 struct cost *cost_new(struct module *m, const struct cluster *cluster, struct diag *d)
 {
 	struct cost *c = mem_zalloc(sizeof *c);

@@ -3,7 +3,9 @@
 #include "analysis/unwritten.h"
 #include "check/check.h"
 
-enum { STREAMS = 4 }; /* of hirc check */
+enum {
+	MOST_WORK = 1 << 17
+}; /* statements stepped, all ranks together, before a check is given up: some 10 ms */
 
 void snapshot_check(struct snapshot *x)
 {
@@ -13,8 +15,10 @@ void snapshot_check(struct snapshot *x)
 	struct diag *d = diag_new(NULL, DIAG_TEXT, 0);
 	diag_set_sink(d, snapshot_keep, x);
 	diag_set_source(d, x->source);
-	struct check_options o = {
-	    .ranks = module_ranks(x->module), .streams = STREAMS, .queue = CHECK_QUEUE, .work = CHECKED_WORK};
+	struct check_options o = {.ranks = module_ranks(x->module),
+	                          .streams = DEFAULT_STREAMS,
+	                          .queue = CHECK_QUEUE,
+	                          .work = MOST_WORK};
 	struct check_result r;
 	unwritten_outputs_warn(x->module, d);
 	check_program(x->module, d, &o, &r);

@@ -3,10 +3,6 @@
 #define HIRC_LSP_CHECKED_H
 #include "lsp/snapshot.h"
 
-enum {
-	CHECKED_WORK = 1 << 17
-}; /* statements stepped, all ranks together, before a check is given up: some 10 ms */
-
 /* Adds to the snapshot's messages what check_program reports of the program as it is written, at its own
  * number of ranks, and outputs that nothing writes. Nothing where the text has errors, a scalar or an extent
  * has no value, or the program takes more work. Once for a snapshot. */

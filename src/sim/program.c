@@ -89,7 +89,7 @@ bool sim_program_open(struct sim_program *p, struct module *m, const struct cost
 	                          .cost = cost,
 	                          .d = d,
 	                          .arena = arena_new(),
-	                          .streams = 4,
+	                          .streams = DEFAULT_STREAMS,
 	                          .ranks = module_ranks(m),
 	                          .launch = cost_cluster(cost)->launch};
 	p->time = arena_new_array(p->arena, int64_t, m->op.n);
