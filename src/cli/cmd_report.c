@@ -14,6 +14,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+enum { TABLE_REPORT, TABLE_COMPILE, TABLES };
+
 /* `ag_matmul.html` of examples/ag_matmul.hir, in the current folder. */
 static char *name_of_page(const char *path)
 {
@@ -28,18 +30,19 @@ static char *name_of_page(const char *path)
 	return out.at;
 }
 
-/* The command as it was given, and the one that compiles the program so. */
+/* The command as it was given, and what others take to make the same program, and the same times. */
 static void put_commands(struct report_command *c, const struct command_line *line)
 {
 	buf_puts(&c->command, "hirc report");
-	buf_puts(&c->compiles, "hirc compile");
 	for (uint32_t k = 0; k < line->given.n; k++) {
 		options_put_given(line, k, &c->command);
-		if (option_table_has(&line->table[1], line->given.at[k]))
-			options_put_given(line, k, &c->compiles);
+		if (option_table_has(&line->table[TABLE_COMPILE], line->given.at[k]))
+			options_put_given(line, k, &c->program);
 	}
+	if (c->streams != DEFAULT_STREAMS)
+		buf_printf(&c->times, " --streams=%lld", (long long)c->streams);
 	for (unsigned k = 0; k < 2; k++) {
-		struct buf *out = k ? &c->compiles : &c->command;
+		struct buf *out = k ? &c->program : &c->command;
 		buf_putc(out, ' ');
 		options_put_word(line->file.at[0], out);
 	}
@@ -62,19 +65,25 @@ static bool to_stdout(const struct report_command *c)
 	return !strcmp(c->file, "-");
 }
 
-/* Whether the page would take the program's place. */
-static bool is_program(const struct report_command *c, const char *path)
+/* Whether the page would take the place of what is read; path NULL: nothing is. */
+static bool replaces(const struct report_command *c, const char *path)
 {
 	struct stat a, b;
-	return stat(path, &a) == 0 && stat(c->file, &b) == 0 && S_ISREG(a.st_mode) && a.st_dev == b.st_dev &&
-	       a.st_ino == b.st_ino;
+	return path && stat(path, &a) == 0 && stat(c->file, &b) == 0 && S_ISREG(a.st_mode) &&
+	       a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
 static bool can_write(struct report_command *c, const char *path)
 {
-	if (!to_stdout(c) && is_program(c, path)) {
+	const struct {
+		const char *path, *what;
+	} read[] = {{path, "program"}, {c->trace, "trace"}, {c->compile.cluster_name, "cluster file"}};
+	for (unsigned k = 0; !to_stdout(c) && k < sizeof read / sizeof *read; k++) {
+		if (!replaces(c, read[k].path))
+			continue;
 		diag_error(c->d, E_OPTIONS_CONFLICT, DIAG_NOWHERE,
-		           "the page would take the place of the program: -o FILE.html gives it another");
+		           "the page would take the place of the %s: -o FILE.html gives it another",
+		           read[k].what);
 		return false;
 	}
 	if (to_stdout(c) || file_try_replace(c->file))
@@ -113,7 +122,8 @@ static enum status report(struct report_command *c, const struct command_line *l
 		status = STATUS_DIAGNOSTICS;
 	buf_free(&page);
 	buf_free(&c->command);
-	buf_free(&c->compiles);
+	buf_free(&c->program);
+	buf_free(&c->times);
 	source_free(c->source);
 	free(c->file);
 	return status;
@@ -162,9 +172,11 @@ int cmd_report(int argc, char **argv)
 	        "is "
 	        "standard input.\nExit code: 0, 1 after messages about the input, 2 for a wrong command "
 	        "line.",
-	    .table = {{.title = "Options", .at = options, .n = sizeof options / sizeof *options},
-	              compile_options_table(&c.compile)},
-	    .table_n = 2,
+	    .table = {[TABLE_REPORT] = {.title = "Options",
+	                                .at = options,
+	                                .n = sizeof options / sizeof *options},
+	              [TABLE_COMPILE] = compile_options_table(&c.compile)},
+	    .table_n = TABLES,
 	    .min_files = 1,
 	    .max_files = 1,
 	};

@@ -12,9 +12,9 @@ struct report_command {
 	const char *title, *trace, *output;
 	bool run;
 	int64_t streams;
-	char *file;            /* the page's; owned; "-": standard output */
-	struct source *source; /* as it was read */
-	struct buf command, compiles;
+	char *file;                         /* the page's; owned; "-": standard output */
+	struct source *source;              /* as it was read */
+	struct buf command, program, times; /* see struct report */
 	struct diag *d;
 };
 

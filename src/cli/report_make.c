@@ -74,12 +74,11 @@ static bool predict_devices(const struct report_command *c, struct report *r, co
 static bool simulate(struct report_command *c, struct report *r, struct timeline *t)
 {
 	struct diag *d = diag_new(NULL, DIAG_TEXT, 0);
-	enum status status;
 	int64_t limit;
-	const struct cluster *cluster = compile_cluster(c->d, &c->compile, &status);
+	const struct cluster *cluster = c->compile.cluster; /* by compile_source, which fails without */
 	diag_set_sink(d, keep_error, r);
 	diag_set_source(d, r->m->source);
-	struct cost *cost = cluster ? cost_new(r->m, cluster, d) : NULL;
+	struct cost *cost = cost_new(r->m, cluster, d);
 	if (cost)
 		cost_set_streams(cost, c->streams);
 	bool ok = cost && (sim_is_recorded(r->m) ? predict_recorded(r, cost, d, t)
@@ -142,7 +141,8 @@ enum status report_make(struct report_command *c, struct buf *out)
 	report_open(&r);
 	r.title = c->title;
 	r.command = c->command.at;
-	r.compile = c->compiles.at;
+	r.program_words = c->program.at;
+	r.times_words = c->times.n ? c->times.at : "";
 	r.version = version_text();
 	r.measured_by = c->run ? "by a run on this machine"
 	                       : arena_printf(r.arena, "as %s says it", c->trace ? c->trace : "");

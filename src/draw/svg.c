@@ -1,5 +1,6 @@
 /* svg: see svg.h. */
 #include "draw/svg.h"
+#include "base/source.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,6 +53,22 @@ static void put_attribute(struct svg *s, const char *name, double x)
 	buf_putc(&s->body, '"');
 }
 
+/* A character, a blank for one that is none of XML's, U+FFFD for a byte that is no UTF-8. Returns its bytes.
+ */
+static size_t put_character(struct buf *out, const char *text, size_t n)
+{
+	size_t length = source_utf8_length(text, n);
+	if (!length) {
+		buf_puts(out, "\xef\xbf\xbd");
+		return 1;
+	}
+	if ((unsigned char)*text < ' ' && *text != '\n')
+		buf_putc(out, ' ');
+	else
+		buf_putn(out, text, length);
+	return length;
+}
+
 void svg_put_text(struct buf *out, const char *text, size_t n)
 {
 	for (size_t k = 0; k < n; k++)
@@ -69,7 +86,7 @@ void svg_put_text(struct buf *out, const char *text, size_t n)
 			buf_puts(out, "&quot;");
 			break;
 		default:
-			buf_putc(out, (unsigned char)text[k] < 32 && text[k] != '\n' ? ' ' : text[k]);
+			k += put_character(out, text + k, n - k) - 1;
 		}
 }
 

@@ -42,7 +42,8 @@ double svg_text(struct svg *s, const char *class, double x, double y, enum svg_a
 double svg_width(const char *text, double size);
 /* The class of one of SVG_COLOURS colours. */
 const char *svg_colour(int64_t k);
-/* Text with what XML has a meaning for replaced. */
+/* Text with what XML has a meaning for replaced, and what is no character of it: n bytes, whole characters.
+ */
 void svg_put_text(struct buf *out, const char *text, size_t n);
 /* Ends the picture, and frees what it holds. */
 void svg_finish(struct svg *s, const char *title, struct buf *out);

@@ -3,7 +3,8 @@
 #include "report/html.h"
 #include "report/parts.h"
 
-enum { LEFT = 96, WIDTH = 1060, HEIGHT = 160, TOP = 40, CLASSES = 4 };
+enum { LEFT = 96, WIDTH = 1060, HEIGHT = 160, TOP = 40 };
+enum { QUARTERS = 4 /* that lines divide the picture into */, ROWS = 16 /* of the table */ };
 
 static void put_text_bytes(struct svg *g, const char *class, double y, int64_t bytes)
 {
@@ -16,17 +17,17 @@ static void put_text_bytes(struct svg *g, const char *class, double y, int64_t b
 static void put_axes(struct svg *g, const struct timeline *t, int64_t top)
 {
 	struct buf text = {0};
-	for (unsigned k = 0; k <= 4; k++) {
-		double y = TOP + HEIGHT * (1 - k / 4.0), x = LEFT + WIDTH * k / 4.0;
+	for (unsigned k = 0; k <= QUARTERS; k++) {
+		double part = (double)k / QUARTERS, y = TOP + HEIGHT * (1 - part), x = LEFT + WIDTH * part;
 		svg_line(g, "grid", LEFT, y, LEFT + WIDTH, y);
-		put_text_bytes(g, "dim", y, top / 4 * k);
+		put_text_bytes(g, "dim", y, top / QUARTERS * k);
 		text.n = 0;
-		html_put_time(&text, t->runtime / 4 * k);
+		html_put_time(&text, t->runtime / QUARTERS * k);
 		svg_text(g, "dim", x, TOP + HEIGHT + 18,
-		         k == 4 ? SVG_END
-		         : k    ? SVG_MIDDLE
-		                : SVG_START,
-		         SVG_SMALL, WIDTH / 4, text.at);
+		         k == QUARTERS ? SVG_END
+		         : k           ? SVG_MIDDLE
+		                       : SVG_START,
+		         SVG_SMALL, WIDTH / QUARTERS, text.at);
 	}
 	buf_free(&text);
 }
@@ -59,7 +60,7 @@ static void put_class(struct report *r, const struct timeline_class *c, struct b
 	struct svg g = {0};
 	struct buf drawn = {0}, title = {0};
 	int64_t top = c->live > c->peak ? c->live : c->peak;
-	top = top > 4 ? (top + 3) / 4 * 4 : 4;
+	top = top > QUARTERS ? (top + QUARTERS - 1) / QUARTERS * QUARTERS : QUARTERS;
 	buf_printf(&title, "%s: live memory over time", c->name);
 	svg_text(&g, "bold", LEFT, 22, SVG_START, SVG_TEXT, WIDTH, title.at);
 	put_axes(&g, t, top);
@@ -105,7 +106,7 @@ static void put_held(struct report *r, const struct timeline_class *c, struct bu
 	}
 	if (rest) {
 		buf_printf(out, "<tr><td class=\"text\">%u more: <code>", c->held.n - n);
-		html_printf(out, "hirc sim%s --memory=%u", r->compile + strlen("hirc compile"), c->held.n);
+		html_put(out, report_command(r, "sim", arena_printf(r->arena, "--memory=%u", c->held.n)));
 		buf_puts(out, "</code></td><td></td><td></td><td class=\"num\">");
 		html_put_bytes(out, rest);
 		buf_puts(out, "</td><td class=\"num\">");
@@ -122,7 +123,7 @@ static void put_table(const struct timeline *t, struct buf *out)
 	    "<div class=\"box\"><table class=\"list\"><thead><tr><th>Ranks</th><th class=\"num\">how "
 	    "many</th>"
 	    "<th class=\"num\">live at most</th><th class=\"num\">a run reserves</th></tr></thead><tbody>\n");
-	for (uint32_t k = 0; k < t->class.n && k < 4 * CLASSES; k++) {
+	for (uint32_t k = 0; k < t->class.n && k < ROWS; k++) {
 		const struct timeline_class *c = &t->class.at[k];
 		buf_puts(out, "<tr><td>");
 		html_put(out, c->name);
@@ -132,9 +133,9 @@ static void put_table(const struct timeline *t, struct buf *out)
 		html_put_bytes(out, c->peak);
 		buf_puts(out, "</td></tr>\n");
 	}
-	if (t->class.n > 4 * CLASSES)
+	if (t->class.n > ROWS)
 		buf_printf(out, "<tr><td>%u more classes of ranks</td><td></td><td></td><td></td></tr>\n",
-		           t->class.n - 4 * CLASSES);
+		           t->class.n - ROWS);
 	buf_puts(out, "</tbody></table></div>\n");
 }
 

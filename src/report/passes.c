@@ -98,7 +98,7 @@ static void put_rows(struct report *r, const struct rows *rows, const char *pass
 	buf_puts(out, "</tbody></table></div>\n");
 	if (more) {
 		buf_printf(out, "<p class=\"note\">%u more lines: <code>", more);
-		html_printf(out, "%s --print-after=%s", r->compile, pass);
+		html_put(out, report_command(r, "compile", arena_printf(r->arena, "--print-after=%s", pass)));
 		buf_puts(out, "</code> prints the program.</p>\n");
 	}
 }
@@ -192,7 +192,7 @@ void report_result(struct report *r, struct buf *out)
 	buf_puts(out, "</pre></div>\n");
 	if (more) {
 		buf_printf(out, "<p class=\"note\">%u more lines: <code>", more);
-		html_printf(out, "%s --dump=hir", r->compile);
+		html_put(out, report_command(r, "compile", "--dump=hir"));
 		buf_puts(out, "</code> prints them.</p>\n");
 	}
 	buf_puts(out, "</details>\n");

@@ -22,17 +22,18 @@ struct pictures {
 static void draw_layout(struct pictures *p, const struct layout_picture *picture, const char *name)
 {
 	struct arena *a = p->r->arena;
-	const char *command = report_show_command(p->r, arena_printf(a, "--layout=%s -o layout.svg", name));
+	const char *command =
+	    report_command(p->r, "show", arena_printf(a, "--layout=%s -o layout.svg", name));
 	struct buf drawn = {0};
 	layout_picture_svg(picture, &drawn);
 	if (picture->n == 2) {
 		buf_puts(p->out, p->shown < OPEN ? "<details open><summary><b>" : "<details><summary><b>");
 		html_put(p->out, picture->change);
 		buf_puts(p->out, "</b></summary>\n");
-		report_put_picture(&drawn, command, p->out);
+		report_put_picture(&drawn, REPORT_PICTURE, command, p->out);
 		buf_puts(p->out, "</details>\n");
 	} else {
-		report_put_picture(&drawn, command, &p->alone);
+		report_put_picture(&drawn, REPORT_PICTURE, command, &p->alone);
 	}
 }
 
@@ -92,7 +93,7 @@ void report_layouts(struct report *r, struct buf *out)
 	buf_free(&p.alone);
 	if (p.more) {
 		buf_printf(out, "<p class=\"note\">%u more: <code>", p.more);
-		html_put(out, report_show_command(r, arena_printf(r->arena, "--layout=%s", p.first_more)));
+		html_put(out, report_command(r, "show", arena_printf(r->arena, "--layout=%s", p.first_more)));
 		buf_puts(out, "</code> shows one.</p>\n");
 	}
 	free(p.done);
@@ -114,10 +115,10 @@ void report_steps(struct report *r, struct buf *out)
 			html_put(out, p.title);
 			buf_puts(out, "</h3>\n");
 			steps_picture_svg(&p, &drawn);
-			const char *options = strstr(r->compile, " --pipeline=") ? "" : "--pipeline ";
+			const char *options = strstr(r->program_words, " --pipeline=") ? "" : "--pipeline ";
 			options =
 			    arena_printf(r->arena, "%s--loop=%lld -o steps.svg", options, (long long)loop);
-			report_put_picture(&drawn, report_show_command(r, options), out);
+			report_put_picture(&drawn, REPORT_PICTURE, report_command(r, "show", options), out);
 		}
 		steps_picture_close(&p);
 	}

@@ -28,7 +28,7 @@ void report_remarks(struct report *r, struct buf *out)
 	buf_puts(out, "</tbody></table></div>\n");
 	if (n < r->remark.n) {
 		buf_printf(out, "<p class=\"note\">%u more: <code>", r->remark.n - n);
-		html_printf(out, "%s --remarks", r->compile);
+		html_put(out, report_command(r, "compile", "--remarks"));
 		buf_puts(out, "</code> prints them.</p>\n");
 	}
 }

@@ -48,9 +48,9 @@ void report_message(void *report, const struct diag_message *message)
 	vec_push(&r->message, x);
 }
 
-void report_put_picture(struct buf *picture, const char *command, struct buf *out)
+void report_put_picture(struct buf *picture, size_t most, const char *command, struct buf *out)
 {
-	if (picture->n <= REPORT_PICTURE) {
+	if (picture->n <= most) {
 		html_figure(out, picture);
 		return;
 	}
@@ -60,10 +60,10 @@ void report_put_picture(struct buf *picture, const char *command, struct buf *ou
 	buf_free(picture);
 }
 
-const char *report_show_command(const struct report *r, const char *options)
+const char *report_command(const struct report *r, const char *name, const char *more)
 {
-	static const char before[] = "hirc compile";
-	return arena_printf(r->arena, "hirc show%s %s", r->compile + strlen(before), options);
+	return arena_printf(r->arena, "hirc %s%s%s %s", name, strcmp(name, "compile") ? r->times_words : "",
+	                    r->program_words, more);
 }
 
 void report_put(struct report *r, struct buf *out)
@@ -71,6 +71,7 @@ void report_put(struct report *r, struct buf *out)
 	const char *program = names_text(r->m->names, r->m->name);
 	const char *title = r->title ? r->title : *program ? program : r->m->source->name;
 	struct buf section[PARTS] = {0};
+	report_find_source(r);
 	html_begin(out, title);
 	buf_puts(out, "<header>\n<h1>");
 	html_put(out, title);

@@ -42,10 +42,11 @@ struct report {
 	VEC(struct report_remark) remark;
 
 	/* filled in before the program is compiled; texts outlive the report */
-	const char *title;   /* NULL: the program's name */
-	const char *command; /* that makes the page again, as a shell reads it */
-	const char *compile; /* `hirc compile OPTION… FILE` */
-	const char *version; /* of hirc */
+	const char *title;         /* NULL: the program's name */
+	const char *command;       /* that makes the page again, as a shell reads it */
+	const char *program_words; /* ` OPTION… FILE`, after `hirc compile` or another command */
+	const char *times_words;   /* ` OPTION…` of `hirc sim` and `hirc show` besides; "": none */
+	const char *version;       /* of hirc */
 
 	/* filled in then */
 	struct module *m;           /* compiled */
@@ -54,10 +55,14 @@ struct report {
 	const char *unpredicted;
 	struct timeline *measured; /* NULL: not */
 	const char *measured_by;
-	bool checked; /* check_status and checked_result are there */
+	bool checked; /* check_status and check_result are there */
 	enum check_status check_status;
 	struct check_result check_result;
 	VEC(struct report_message) message; /* of the check */
+
+	/* by report_put */
+	bool has_source; /* the source is text */
+	bool nvfuser;    /* of the nvFuser surface */
 };
 
 void report_open(struct report *r);

@@ -53,9 +53,15 @@ static bool same(void *rows, uint32_t i, uint32_t j)
 	return (a.n == b.n && !memcmp(a.at, b.at, a.n)) || walk(a, b, NULL, NULL);
 }
 
+struct meaning_pair {
+	unsigned kind;
+	uint32_t number[2]; /* by text */
+};
+
 /* What numbers of each text stand for in the other: the number + 1; 0: not met. */
 struct meaning {
 	VEC(uint32_t) of[2][KINDS];
+	VEC(struct meaning_pair) taken; /* from the line that take_line is at */
 };
 
 static uint32_t *place(struct meaning *m, unsigned side, unsigned kind, uint32_t number)
@@ -65,20 +71,29 @@ static uint32_t *place(struct meaning *m, unsigned side, unsigned kind, uint32_t
 	return &m->of[side][kind].at[number];
 }
 
-static bool agrees(void *meaning, unsigned kind, uint32_t x, uint32_t y)
-{
-	uint32_t there = *place(meaning, 0, kind, x), back = *place(meaning, 1, kind, y);
-	return (!there || there == y + 1) && (!back || back == x + 1);
-}
-
-/* False: the line itself has it for two. */
+/* Each stands for the other, or neither was met. False: one of them stands for another number. */
 static bool take(void *meaning, unsigned kind, uint32_t x, uint32_t y)
 {
-	if (!agrees(meaning, kind, x, y))
-		return false;
-	*place(meaning, 0, kind, x) = y + 1;
-	*place(meaning, 1, kind, y) = x + 1;
+	struct meaning *m = meaning;
+	uint32_t there = *place(m, 0, kind, x), back = *place(m, 1, kind, y);
+	if (there || back)
+		return there == y + 1 && back == x + 1;
+	*place(m, 0, kind, x) = y + 1;
+	*place(m, 1, kind, y) = x + 1;
+	vec_push(&m->taken, ((struct meaning_pair){kind, {x, y}}));
 	return true;
+}
+
+/* Whether the lines agree with those before and with themselves. If not, nothing of them is kept. */
+static bool take_line(struct meaning *m, struct rows_line a, struct rows_line b)
+{
+	m->taken.n = 0;
+	if (walk(a, b, take, m))
+		return true;
+	for (uint32_t k = 0; k < m->taken.n; k++)
+		for (unsigned side = 0; side < 2; side++)
+			*place(m, side, m->taken.at[k].kind, m->taken.at[k].number[side]) = 0;
+	return false;
 }
 
 static void cut(const struct buf *text, struct rows *r, unsigned side)
@@ -172,8 +187,7 @@ void rows_open(struct rows *r, const struct buf *before, const struct buf *after
 	edits_find(r->text[0].n, r->text[1].n, same, r, &e);
 	for (uint32_t k = 0; k < e.kind.n; k++) {
 		bool keep = e.kind.at[k] == EDIT_KEEP;
-		bool alike = keep && walk(r->text[0].at[i], r->text[1].at[j], agrees, &m) &&
-		             walk(r->text[0].at[i], r->text[1].at[j], take, &m);
+		bool alike = keep && take_line(&m, r->text[0].at[i], r->text[1].at[j]);
 		if (alike) {
 			pair_up(r, removed, added, i, j);
 			removed = added = 0;
@@ -190,6 +204,7 @@ void rows_open(struct rows *r, const struct buf *before, const struct buf *after
 	for (unsigned side = 0; side < 2; side++)
 		for (unsigned k = 0; k < KINDS; k++)
 			vec_free(&m.of[side][k]);
+	vec_free(&m.taken);
 	edits_free(&e);
 }
 

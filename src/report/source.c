@@ -1,15 +1,15 @@
 /* source: the text of the program with the numbers of its lines, which remarks and messages name. */
 #include "base/source.h"
 #include "base/diag.h"
+#include "parse/ast.h"
 #include "report/highlight.h"
 #include "report/html.h"
 #include "report/parts.h"
 #include <stdlib.h>
 #include <string.h>
 
-bool report_has_source(const struct report *r)
+static bool is_text(const struct source *s)
 {
-	const struct source *s = r->m->source;
 	if (!s || !s->size)
 		return false;
 	for (uint32_t at = 0; at < s->size;) {
@@ -19,6 +19,22 @@ bool report_has_source(const struct report *r)
 		at += n;
 	}
 	return true;
+}
+
+static bool is_nvfuser(struct source *s)
+{
+	struct diag *silent = diag_new(NULL, DIAG_TEXT, 0);
+	struct ast *a = ast_parse_shared(silent, s);
+	bool found = a->surface == SURFACE_NVFUSER;
+	ast_free(a);
+	diag_free(silent);
+	return found;
+}
+
+void report_find_source(struct report *r)
+{
+	r->has_source = is_text(r->m->source);
+	r->nvfuser = r->has_source && is_nvfuser(r->m->source);
 }
 
 uint32_t report_line_of(const struct report *r, uint32_t at)
@@ -33,7 +49,7 @@ void report_put_line(struct report *r, uint32_t line, struct buf *out)
 {
 	if (!line)
 		return;
-	if (line <= REPORT_MOST_LINES && report_has_source(r))
+	if (line <= REPORT_MOST_LINES && r->has_source)
 		buf_printf(out, "<a href=\"#L%u\">line %u</a>", line, line);
 	else
 		buf_printf(out, "line %u", line);
@@ -51,24 +67,15 @@ static uint32_t *find_said(const struct report *r)
 	return said;
 }
 
-/* Programs of the nvFuser surface begin so, after comments. */
-static bool is_nvfuser(const struct source *s)
-{
-	static const char head[] = "%HostIrContainer";
-	const char *found = strstr(s->text, head);
-	return found && (found == s->text || found[-1] == '\n');
-}
-
 void report_source(struct report *r, struct buf *out)
 {
 	const struct source *s = r->m->source;
-	if (!report_has_source(r)) {
+	if (!r->has_source) {
 		if (s)
 			buf_printf(out, "<p class=\"note\">%u bytes that are no text.</p>\n", s->size);
 		return;
 	}
 	uint32_t *said = find_said(r), line = 0, more = 0;
-	bool nvfuser = is_nvfuser(s);
 	buf_puts(out, "<div class=\"box\"><table class=\"source code\"><colgroup><col class=\"no\"><col>"
 	              "</colgroup><tbody>\n");
 	for (const char *at = s->text, *end = s->text + s->size; at < end; line++) {
@@ -85,7 +92,7 @@ void report_source(struct report *r, struct buf *out)
 			else
 				buf_printf(out, "%u", number);
 			buf_puts(out, "</td><td>");
-			highlight_put(out, at, (uint32_t)(stop - at), nvfuser, 0, 0);
+			highlight_put(out, at, (uint32_t)(stop - at), r->nvfuser, 0, 0);
 			buf_puts(out, "</td></tr>\n");
 		}
 		at = stop + 1;

@@ -30,12 +30,10 @@ static void put_verdict(const struct report *r, struct buf *out)
 
 static void put_predicted(const struct timeline *t, struct buf *out)
 {
-	const struct timeline_class *most = NULL;
+	const struct timeline_class *most = report_most_exposed(t);
 	int64_t peak = 0;
-	for (uint32_t k = 0; k < t->class.n; k++) {
-		most = !most || t->class.at[k].exposed > most->exposed ? &t->class.at[k] : most;
+	for (uint32_t k = 0; k < t->class.n; k++)
 		peak = t->class.at[k].peak > peak ? t->class.at[k].peak : peak;
-	}
 	tile_begin(out);
 	html_put_time(out, t->runtime);
 	tile_end("step time, predicted", out);

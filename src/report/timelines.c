@@ -8,11 +8,7 @@ static void put_picture(struct report *r, struct timeline *t, const char *option
 {
 	struct buf drawn = {0};
 	timeline_svg(t, &drawn);
-	/* pictures of timelines are the point of the page: they may be larger than others */
-	if (drawn.n <= 4 * REPORT_PICTURE)
-		html_figure(out, &drawn);
-	else
-		report_put_picture(&drawn, report_show_command(r, options), out);
+	report_put_picture(&drawn, REPORT_TIMELINE, report_command(r, "show", options), out);
 }
 
 static void put_figures(struct timeline *t, struct buf *out)
@@ -25,8 +21,7 @@ static void put_figures(struct timeline *t, struct buf *out)
 	buf_free(&text);
 }
 
-/* Of the class that is exposed most. */
-static const struct timeline_class *worst(const struct timeline *t)
+const struct timeline_class *report_most_exposed(const struct timeline *t)
 {
 	const struct timeline_class *found = NULL;
 	for (uint32_t k = 0; k < t->class.n; k++)
@@ -49,7 +44,7 @@ static void put_row(const char *what, int64_t predicted, int64_t measured, struc
 
 static void put_comparison(const struct timeline *p, const struct timeline *m, struct buf *out)
 {
-	const struct timeline_class *a = worst(p), *b = worst(m);
+	const struct timeline_class *a = report_most_exposed(p), *b = report_most_exposed(m);
 	if (!a || !b)
 		return;
 	buf_puts(

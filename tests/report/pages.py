@@ -15,6 +15,7 @@ import tempfile
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 FEW = bool(os.environ.get("HIRC_FEW"))
 VOID = {"meta", "col", "br"}
+LIMIT = 60  # seconds that a command may take
 SECTIONS = "Summary Source Passes Layouts Timeline Memory Remarks Check".split()
 
 NAMES = """# a comment with </td><script>alert(1)</script> & "quotes"
@@ -99,7 +100,7 @@ class Page(html.parser.HTMLParser):
 
 def report(hirc, program, *options, source=None):
     command = [hirc, "report", program, "-o", "-", *options]
-    done = subprocess.run(command, input=source, capture_output=True, cwd=ROOT)
+    done = subprocess.run(command, input=source, capture_output=True, cwd=ROOT, timeout=LIMIT)
     if done.returncode:
         sys.exit(f"{' '.join(command)}: exit code {done.returncode}\n{done.stderr.decode()}")
     return Page(" ".join([program, *options]), done.stdout.decode("utf-8"))
@@ -144,6 +145,9 @@ def pages(hirc):
     expect(page, "<i>&amp;</i>", "</td><script>alert(1)</script> & \"quotes\"", "`X<&>\"'`", "`Y--></svg>`",
            "hirc report -o - '--title=<i>&amp;</i>' -")
     yield page
+    page = report(hirc, "examples/ag_matmul.hir", os.fsdecode(b"--title=bad \xff\xc3"))
+    expect(page, "bad \ufffd\ufffd")
+    yield page
 
     page = report(hirc, "-", "--passes=", source=SERIAL.encode())
     expect(page, "No pass ran.", "In order.", "live memory over time")
@@ -164,17 +168,38 @@ def pages(hirc):
 def measured(hirc):
     with tempfile.TemporaryDirectory() as folder:
         trace = f"{folder}/a<b>.json"
-        subprocess.run([hirc, "run", "examples/moe_layer.hir", f"--trace={trace}"], cwd=ROOT, check=True)
-        json.load(open(trace))
+        subprocess.run([hirc, "run", "examples/moe_layer.hir", f"--trace={trace}"], cwd=ROOT, check=True,
+                       timeout=LIMIT)
+        with open(trace, encoding="utf-8") as file:
+            json.load(file)
         page = report(hirc, "examples/moe_layer.hir", f"--trace={trace}")
         expect(page, f"Measured, as {trace} says it", "ratio")
         return page
 
 
+def told(hirc):
+    """A command that a page tells prints the page's figures."""
+    with open(f"{ROOT}/examples/ag_matmul.hir", encoding="utf-8") as file:
+        more = "".join(f"  input More{k}: f32[8]\n" for k in range(16))
+        source = re.sub(r"(?m)^(program .*\{\n)", lambda match: match.group(1) + more, file.read()).encode()
+    page = report(hirc, "-", "--np=8", "--pipeline=p2p", "--streams=1", source=source)
+    command = re.search(r"<code>(hirc sim [^<]* --memory=[^<]*)</code>", page.text)
+    step = re.search(r"<b>([^<]*)</b><span>step time, predicted", page.text)
+    if not command or not step:
+        page.fault("it has no step time, or no command for what is live at the peak")
+        return page
+    words = command.group(1).split()[1:]
+    done = subprocess.run([hirc, *words], input=source, capture_output=True, cwd=ROOT, timeout=LIMIT)
+    said = re.search(r"step time +(.*)", done.stdout.decode())
+    if not said or said.group(1) != step.group(1):
+        page.fault(f"{command.group(1)} says {said and said.group(1)}, the page {step.group(1)}")
+    return page
+
+
 def main():
     hirc = sys.argv[1]
     faults, count = [], 0
-    for page in [*pages(hirc), measured(hirc)]:
+    for page in [*pages(hirc), measured(hirc), told(hirc)]:
         faults += page.faults
         count += 1
     for fault in faults[:20]:

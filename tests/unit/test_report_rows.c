@@ -52,6 +52,8 @@ int main(void)
 	compare("T1: a\nT1 T1\n", "T5: a\nT5 T6\n", "= T1: a|T5: a\n! T1 T1|T5 T6\n-1 +1\n");
 	compare("T5: a\nT5 T6\n", "T1: a\nT1 T1\n", "= T5: a|T1: a\n! T5 T6|T1 T1\n-1 +1\n");
 	compare("T1 T1\n", "T5 T6\n", "! T1 T1|T5 T6\n-1 +1\n");
+	/* a line that is not alike says nothing of what its numbers stand for */
+	compare("T1 T1\nT1: a\n", "T5 T6\nT7: a\n", "! T1 T1|T5 T6\n= T1: a|T7: a\n-1 +1\n");
 	/* statements in another order are no renumbering */
 	compare("T1: a\nT2: b\nneg(T2)\nneg(T1)\n", "T1: a\nT2: b\nneg(T1)\nneg(T2)\n",
 	        "= T1: a|T1: a\n= T2: b|T2: b\n! neg(T2)|neg(T1)\n! neg(T1)|neg(T2)\n-2 +2\n");
