@@ -19,12 +19,19 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 OPTIONS = [["--cluster=cpu"], ["--cluster=h100", "--effort=1"], ["--cluster=cpu", "--pipeline=p2p", "--streams=1"]]
+LIMIT = 60  # seconds that a command may take
 OWN = ["end_ns", "work_ns", "exposed_ns", "host_ns", "count", "ranks"]
 
 
+class Refused(Exception):
+    """A command of hirc failed."""
+
+
 def hirc(program, command, path, *options):
-    done = subprocess.run([program, command, str(path), *options], capture_output=True, text=True)
-    return done.stdout if done.returncode == 0 else None
+    done = subprocess.run([program, command, str(path), *options], capture_output=True, text=True, timeout=LIMIT)
+    if done.returncode:
+        raise Refused(f"hirc {command}: exit code {done.returncode}: {done.stderr.strip()}")
+    return done.stdout
 
 
 def rows_of(one, kind):
@@ -112,29 +119,32 @@ def check_text(text):
             yield f"column {name} adds up to {sum(rows):.3f}, not {sum(totals):.3f}"
 
 
+def compare(program, path, options):
+    """Yields what does not agree. Raises Refused."""
+    sim = json.loads(hirc(program, "sim", path, *options, "--json"))
+    told = json.loads(hirc(program, "explain", path, *options, "--json", "--advice=no"))
+    yield from check_json(sim, told, path.suffix == ".graph")
+    if options in OPTIONS[:1]:
+        yield from check_csv(told, hirc(program, "explain", path, *options, "--csv"))
+        yield from check_text(hirc(program, "explain", path, *options, "--top=0", "--advice=no"))
+
+
 def main():
     program, count, wrong = sys.argv[1], 0, []
     paths = sorted((ROOT / "examples").glob("*.hir"))
     cases = [(p, o) for o in (OPTIONS[:1] if os.environ.get("HIRC_FEW") else OPTIONS) for p in paths]
     cases += [(ROOT / "tests/sim/two_layers.graph", o) for o in [[], ["--effort=1", "--bucket-mode=none"]]]
     for path, options in cases:
-        sim = hirc(program, "sim", path, *options, "--json")
-        told = hirc(program, "explain", path, *options, "--json", "--advice=no")
-        if (sim is None) != (told is None):
-            wrong.append((path.name, options, "only one of sim and explain takes it"))
-        if sim is None or told is None:
-            continue
-        count += 1
-        told = json.loads(told)
-        found = [*check_json(json.loads(sim), told, path.suffix == ".graph")]
-        if options in OPTIONS[:1]:
-            found += [*check_csv(told, hirc(program, "explain", path, *options, "--csv")),
-                      *check_text(hirc(program, "explain", path, *options, "--top=0", "--advice=no"))]
+        try:
+            found = [*compare(program, path, options)]
+            count += 1
+        except Refused as refused:
+            found = [refused]
         wrong += [(path.name, options, text) for text in found]
     for case in wrong[:20]:
         print(*case)
-    if wrong or count < len(paths):
-        sys.exit(f"{len(wrong)} disagree, of {count} programs")
+    if wrong or count != len(cases):
+        sys.exit(f"{len(wrong)} faults in {len(cases)} programs")
     print(f"{count} programs agree")
 
 

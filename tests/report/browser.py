@@ -47,7 +47,9 @@ addEventListener('load', () => {
     if (!walk.currentNode.data.trim() || e.closest('svg') || !e.getClientRects().length) continue;
     const a = colour(getComputedStyle(e).color), b = behind(e), x = bright(a), y = bright(b);
     const ratio = (Math.max(x, y) + 0.05) / (Math.min(x, y) + 0.05), key = a + '/' + b;
-    if (ratio < 4.5 && !seen.has(key)) { seen.add(key); fault(`'${walk.currentNode.data.trim().slice(0, 30)}' has a contrast of ${ratio.toFixed(2)}`); }
+    if (ratio >= 4.5 || seen.has(key)) continue;
+    seen.add(key);
+    fault(`'${walk.currentNode.data.trim().slice(0, 30)}' has a contrast of ${ratio.toFixed(2)}`);
   }
   document.querySelectorAll('body *').forEach(e => {
     const r = e.getBoundingClientRect();
