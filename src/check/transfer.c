@@ -98,6 +98,39 @@ static unsigned accesses_of(struct walk *w, const struct collective *x, struct a
 	return n;
 }
 
+/* A member must hold what it reads or writes: of most collectives both, of those with a root one at least,
+ * and of exchanges it may hold nothing. */
+static void check_holds(struct walk *w, const struct collective *x)
+{
+	bool in = check_view_is_here(w, x->in), out = check_view_is_here(w, x->out);
+	struct buf text = {0};
+	switch ((enum op_kind)w->m->op.at[x->op].kind) {
+	case OP_ALLGATHER:
+	case OP_ALLREDUCE:
+	case OP_REDUCE_SCATTER:
+	case OP_COLLECTIVE_PERMUTE:
+		if (in && out)
+			return;
+		break;
+	case OP_BROADCASTS:
+	case OP_SEND_RECV:
+	case OP_REDUCE:
+		if (in || out)
+			return;
+		break;
+	default:
+		return;
+	}
+	if (!report_once(w->c, "holds", x->op, 0))
+		return;
+	buf_printf(&text, "rank %lld is in the team of ", (long long)w->rank);
+	words_statement(w->c, x->op, &text);
+	buf_puts(&text, ", but not in the mesh of ");
+	words_value(w->c, in ? x->out : x->in, &text);
+	diag_error(w->c->d, E_PLAN_MESH, w->m->op.at[x->op].at, "mismatch: %s", text.at);
+	buf_free(&text);
+}
+
 /* Root and peers; what they mean to the other members. 0: there is no such member. */
 static uint32_t match(struct walk *w, struct collective *x)
 {
@@ -106,6 +139,7 @@ static uint32_t match(struct walk *w, struct collective *x)
 	int64_t peer[2] = {0, 0};
 	if (!classes_meet(w, o->team, &x->seat))
 		return 0;
+	check_holds(w, x);
 	if (op_info[o->kind].traits & TRAIT_ROOTED && !walk_control(w, x->op, 0, &x->root))
 		return 0;
 	for (unsigned k = 0; k < 2 && permutes; k++)
