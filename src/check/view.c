@@ -264,6 +264,33 @@ static int next_cut(const struct walk *w, const struct view *x, type_id type, in
 	return found;
 }
 
+/* Whether a slice of `from` has an index below `count`. What has none is no part of anything: the name that
+ * it gives has no value. */
+static bool check_index(struct walk *w, op_id op, struct view *from, int64_t at, int64_t count)
+{
+	const bool block = w->m->op.at[op].kind == OP_SHARD_BY_STREAM;
+	const char *unit = block ? "block" : "element";
+	struct buf text = {0};
+	if ((at >= 0 && at < count) || w->others)
+		return true;
+	from->storage = CHECK_NONE;
+	if (!report_once(w->c, "index", op, 0))
+		return false;
+	buf_printf(&text, "%s takes %s %lld of %s", op_info[w->m->op.at[op].kind].hir, unit, (long long)at,
+	           block ? "" : "an axis of ");
+	words_value(w->c, op_read(w->m, op, 0), &text);
+	if (count > 0)
+		buf_printf(&text, "%s whose %ss are 0 to %lld ", block ? "," : "", unit,
+		           (long long)count - 1);
+	else
+		buf_printf(&text, "%s that has none ", block ? "," : "");
+	words_place(w->c, (uint32_t)w->rank, w->now, &text);
+	diag_error(w->c->d, block ? E_STREAM_INDEX : E_INDEX_OUTSIDE, w->m->op.at[op].at, "index: %s",
+	           text.at);
+	buf_free(&text);
+	return false;
+}
+
 void check_view_shard(struct walk *w, op_id op)
 {
 	value_id v = op_def(w->m, op, 0), from = op_read(w->m, op, 0);
@@ -281,8 +308,13 @@ void check_view_shard(struct walk *w, op_id op)
 			struct condition block = {parts_domain(w, &x, type), (uint32_t)leaf, at, at + 1};
 			const struct axis *cut = &ir_domain(w->m, ir_type(w->m, type)->domain)->axis[leaf];
 			int64_t moves[SYMMETRY_MOST] = {0};
-			if (!walk_value(w, cut->extent, DIAG_NOWHERE, &count) ||
-			    !classes_index(w, index, count, moves) ||
+			if (!walk_value(w, cut->extent, DIAG_NOWHERE, &count))
+				return;
+			if (!check_index(w, op, &x, at, count)) {
+				w->view[v] = x;
+				return;
+			}
+			if (!classes_index(w, index, count, moves) ||
 			    !classes_parts(w, buffer, block.domain, block.axis, moves))
 				return;
 			x.region = parts_narrow(&w->c->parts, x.region, block);
@@ -312,10 +344,18 @@ void check_view_select(struct walk *w, op_id op)
 	if (!x.absent && x.storage != CHECK_NONE && axis >= 0 && axis < d->rank &&
 	    walk_scalar(w, op, 0, &at)) {
 		/* of an axis that is a mesh axis itself the rank has one element, which is 0 */
-		if (d->axis[axis].place != PLACE_MESH) {
-			if (!walk_value(w, d->axis[axis].extent, DIAG_NOWHERE, &count) ||
-			    !classes_index(w, op_scalar_expr(w->m, op, 0), count, by) ||
-			    !classes_parts(w, w->storage.at[x.storage].value, 0, x.axis[axis], by))
+		const bool own = d->axis[axis].place == PLACE_MESH;
+		count = 1;
+		if (!own && !walk_value(w, d->axis[axis].extent, DIAG_NOWHERE, &count))
+			return;
+		if (!check_index(w, op, &x, at, count)) {
+			w->view[v] = x;
+			return;
+		}
+		if (!classes_index(w, op_scalar_expr(w->m, op, 0), count, by))
+			return;
+		if (!own) {
+			if (!classes_parts(w, w->storage.at[x.storage].value, 0, x.axis[axis], by))
 				return;
 			x.region = parts_narrow(&w->c->parts, x.region,
 			                        (struct condition){0, x.axis[axis], at, at + 1});
