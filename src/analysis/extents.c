@@ -1,8 +1,9 @@
-/* extents: every logical axis of every value, evaluated with the params' values. */
+/* extents: every logical axis of every value, evaluated with the params' values; types of statements too. */
 #include "analysis/extents.h"
 #include "ir/expr.h"
 #include "ir/number.h"
 #include "ir/print.h"
+#include "ir/verify.h"
 
 static void put_tensor(struct module *m, value_id v, struct buf *out)
 {
@@ -12,8 +13,8 @@ static void put_tensor(struct module *m, value_id v, struct buf *out)
 	ir_numbers_restore(m, saved);
 }
 
-/* The params in an expression, with their values: `t = 8`. */
-static void note_params(struct module *m, struct diag *d, expr_id e)
+/* The params in an expression, with their values: `t = 8`. said, by param: those that were named. */
+static void note_params(struct module *m, struct diag *d, expr_id e, uint8_t *said)
 {
 	const struct expr x = m->expr.at[e];
 	if (!(x.flags & EXPR_HAS_PARAM))
@@ -21,14 +22,16 @@ static void note_params(struct module *m, struct diag *d, expr_id e)
 	if (x.kind == EXPR_PARAM && m->param.at[x.k].has_value && m->param.at[x.k].name) {
 		const struct param *p = &m->param.at[x.k];
 		const char *name = names_text(m->names, p->name);
-		diag_note(d, p->at, "%s = %lld; -D %s=… gives it another value", name, (long long)p->value,
-		          name);
+		if (!said[x.k])
+			diag_note(d, p->at, "%s = %lld; -D %s=… gives it another value", name,
+			          (long long)p->value, name);
+		said[x.k] = 1;
 		return;
 	}
 	if (x.a)
-		note_params(m, d, x.a);
+		note_params(m, d, x.a, said);
 	if (x.b)
-		note_params(m, d, x.b);
+		note_params(m, d, x.b, said);
 }
 
 static bool report(struct module *m, struct diag *d, value_id v, expr_id extent, enum expr_status status,
@@ -49,7 +52,9 @@ static bool report(struct module *m, struct diag *d, value_id v, expr_id extent,
 		diag_error(d, E_OVERFLOW, at,
 		           "an extent of '%s' overflows 64 bits or divides by zero: %s in %s", name.at,
 		           part.at, text.at);
-	note_params(m, d, extent);
+	uint8_t *said = mem_zalloc(m->param.n);
+	note_params(m, d, extent, said);
+	free(said);
 	buf_free(&name);
 	buf_free(&text);
 	buf_free(&part);
@@ -81,5 +86,45 @@ bool extents_check(struct module *m, struct diag *d)
 	for (value_id v = 1; v < m->value.n; v++)
 		ok &= check_value(m, d, v, seen);
 	free(seen);
+	return ok;
+}
+
+/* The params that a statement's shapes and attributes are made of. */
+static void note_statement(struct module *m, struct diag *d, op_id op)
+{
+	uint8_t *said = mem_zalloc(m->param.n);
+	const struct op *o = &m->op.at[op];
+	for (unsigned i = 0; i < o->operand_n; i++) {
+		const struct operand *p = &m->operand.at[o->operand + i];
+		if (p->role != ROLE_DEF && p->role != ROLE_READ && p->role != ROLE_WRITE)
+			continue;
+		const struct domain *x = value_domain(m, p->id);
+		for (unsigned a = 0; a < x->rank; a++)
+			note_params(m, d, x->axis[a].extent, said);
+	}
+	const struct attrs *attrs = &m->attrs.at[o->attrs];
+	for (uint32_t i = 0; i < attrs->n; i++) {
+		const struct attr *a = &attrs->at[i];
+		for (unsigned k = 0; a->kind == ATTR_EXPRS && k < a->n; k++)
+			note_params(m, d, a->u.exprs[k], said);
+		if (a->kind == ATTR_EXPR)
+			note_params(m, d, a->u.expr, said);
+	}
+	free(said);
+}
+
+bool types_check(struct module *m, struct diag *d)
+{
+	bool ok = true;
+	for (param_id p = 1; p < m->param.n; p++)
+		m->params_count |= m->param.at[p].has_value;
+	if (!m->params_count)
+		return true;
+	for (op_id op = 1; op < m->op.n; op++)
+		if (m->op.at[op].parent && !(m->op.at[op].flags & OP_DEAD) && ir_verify_types(m, d, op)) {
+			note_statement(m, d, op);
+			ok = false;
+		}
+	m->params_count = false;
 	return ok;
 }

@@ -1,4 +1,4 @@
-/* extents: whether the values of the params give every tensor a shape. */
+/* extents: whether the values of the params give every tensor a shape, and statements shapes that fit. */
 #ifndef HIRC_ANALYSIS_EXTENTS_H
 #define HIRC_ANALYSIS_EXTENTS_H
 #include "ir/ir.h"
@@ -7,5 +7,11 @@
  * divide where it must, divides by zero or overflows; extents that use a param without a value are
  * passed over. Returns whether nothing was reported. */
 bool extents_check(struct module *m, struct diag *d);
+
+/* Checks every statement's operands and results with the values of the params, as if these stood there as
+ * numbers: reports shapes that the operation does not give, reshapes that change the number of elements,
+ * slices outside of their axis. What a param without a value, an index or the rank decides is passed over.
+ * Returns whether nothing was reported. */
+bool types_check(struct module *m, struct diag *d);
 
 #endif

@@ -282,6 +282,7 @@ int cmd_compile(int argc, char **argv)
 {
 	struct compile_command c = {.argc = argc, .argv = argv};
 	compile_options_init(&c.compile);
+	c.compile.defaults_are_open = true;
 	rank_options_init(&c.ranks);
 	c.ranks.transport = "nccl";
 	const char *usual = getenv("HIRC_DUMP");

@@ -68,6 +68,7 @@ int cmd_diff(int argc, char **argv)
 	struct option options[2];
 	unsigned n = 0;
 	compile_options_init(&o);
+	o.defaults_are_open = true;
 	struct option_table all = compile_options_table(&o);
 	for (unsigned i = 0; i < all.n && n < 2; i++)
 		if (all.at[i].letter == 'D' || (all.at[i].name && !strcmp(all.at[i].name, "np")))

@@ -508,6 +508,8 @@ struct module *compile_source(struct diag *d, struct source *s, struct compile_o
 	/* with the defaults alone, a program that fits no shape still compiles; `run` refuses it */
 	if (m && uses_define(m) && !extents_check(m, d))
 		*status = STATUS_DIAGNOSTICS;
+	if (*status == STATUS_OK && (uses_define(m) || !o->defaults_are_open) && !types_check(m, d))
+		*status = STATUS_DIAGNOSTICS;
 	if (*status == STATUS_OK && passes) {
 		struct roundtrip r = {d, o};
 		struct pipeline_options p = o->pipeline;

@@ -46,7 +46,8 @@ struct compile_options {
 	const char *transport;   /* whose figures of a cluster file count; NULL: of the first one there */
 	bool threads;            /* ranks are threads: what `auto` may stand for */
 	struct cluster
-	    *cluster_of_first; /* rank 0's, which counts instead; its owner is the run; NULL: none */
+	    *cluster_of_first;  /* rank 0's, which counts instead; its owner is the run; NULL: none */
+	bool defaults_are_open; /* without -D the params' values need not fit: nothing is done with them */
 	bool verify_roundtrip;
 	struct pipeline_options pipeline;
 	struct pipeline run; /* what `passes` says, by compile_options_finish */

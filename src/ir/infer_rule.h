@@ -29,7 +29,9 @@ bool rule_axis(struct module *m, struct diag *d, const struct infer_draft *f, un
 /* An integer attribute; otherwise when it is absent. 0 after reporting. */
 expr_id rule_attr_expr(struct module *m, struct diag *d, const struct infer_draft *f, const char *key,
                        expr_id otherwise);
-bool rule_is_less(const struct module *m, expr_id a, expr_id b); /* as far as both are known */
+/* Whether e is a number: a constant, or, while the module's params_count, of params that have values. */
+bool rule_number(const struct module *m, expr_id e, int64_t *out);
+bool rule_is_less(const struct module *m, expr_id a, expr_id b); /* as far as both are numbers */
 /* False, reported, for an extent that overflowed. */
 bool rule_fits(struct module *m, struct diag *d, const struct infer_draft *f, expr_id extent);
 

@@ -258,7 +258,7 @@ static bool rule_reshape(struct module *m, struct diag *d, const struct infer_dr
 	rule_shape_of_operand(m, f, 0, &o);
 	int64_t a, b;
 	expr_id pa = product(m, o.extent, o.rank), pb = product(m, r->extent, r->rank);
-	if (pa && pb && pa != pb && expr_is_const(m, pa, &a) && expr_is_const(m, pb, &b)) {
+	if (pa && pb && pa != pb && rule_number(m, pa, &a) && rule_number(m, pb, &b) && a != b) {
 		rule_report(m, d, E_RESHAPE, f, 0, "the number of elements changes");
 		return false;
 	}
@@ -316,10 +316,17 @@ expr_id rule_attr_expr(struct module *m, struct diag *d, const struct infer_draf
 	return 0;
 }
 
+bool rule_number(const struct module *m, expr_id e, int64_t *out)
+{
+	return expr_is_const(m, e, out) ||
+	       (m->params_count && !(m->expr.at[e].flags & (EXPR_HAS_INDEX | EXPR_HAS_RANK)) &&
+	        expr_eval(m, e, &(struct expr_env){.rank = -1}, out, NULL) == EXPR_OK);
+}
+
 bool rule_is_less(const struct module *m, expr_id a, expr_id b)
 {
 	int64_t x, y;
-	return expr_is_const(m, a, &x) && expr_is_const(m, b, &y) && x < y;
+	return rule_number(m, a, &x) && rule_number(m, b, &y) && x < y;
 }
 
 bool rule_fits(struct module *m, struct diag *d, const struct infer_draft *f, expr_id extent)

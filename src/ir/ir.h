@@ -332,6 +332,7 @@ struct module {
 
 	struct recording recording;
 	bool copied;          /* from another, which has the names */
+	bool params_count;    /* rules of types take params with a value for numbers: types_check */
 	bool names_meet;      /* a tensor has the name of a number; set by ir_number */
 	name_id name;         /* of the program */
 	mesh_id default_mesh; /* `on MESH`; 0: none */
