@@ -7,7 +7,7 @@ if(TARGET hirc AND Python3_FOUND AND HIRC_SANITIZE STREQUAL "none")
 		set_tests_properties(package/${part} PROPERTIES LABELS run TIMEOUT 300 RUN_SERIAL ON SKIP_RETURN_CODE 77
 			ENVIRONMENT "${environment}")
 	endforeach()
-	foreach(part source wheel)
+	foreach(part source wheel symbols)
 		add_test(NAME python/${part} COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/python/package.py
 			$<TARGET_FILE:hirc> ${PROJECT_BINARY_DIR} ${CMAKE_COMMAND} ${part})
 		set_tests_properties(python/${part} PROPERTIES LABELS run TIMEOUT 600 RUN_SERIAL ON SKIP_RETURN_CODE 77

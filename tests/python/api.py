@@ -9,6 +9,7 @@ import tempfile
 import types
 import unittest
 import warnings
+from unittest import mock
 
 import hirc
 import numpy as np
@@ -47,6 +48,25 @@ class Run(unittest.TestCase):
         a, b = numbers(32, 64), numbers(6, 64)
         done = hirc.run(PRODUCT, {"A": a, "B": b}, ranks=2, defines={"n": 32, "k": "8*8"}, args=["--transport=shm", "--check"])
         np.testing.assert_array_equal(done["C"], a @ b.T)
+
+    def test_args_that_inputs_need(self):
+        program = PRODUCT.replace("mesh m(x = np)", "const half = 0\nmesh m(x = np / 2, y = half)")
+        a, b = numbers(8, 4), numbers(6, 4)
+        for args in (["-D", "half=2", "--np=4"], ["-Dhalf=2", "--np", "4"]):
+            np.testing.assert_array_equal(hirc.run(program, {"A": a, "B": b}, args=args)["C"], a @ b.T)
+
+    def test_no_room(self):
+        a, b = numbers(8, 4), numbers(6, 4)
+        with tempfile.TemporaryDirectory() as top:
+            full, program = os.path.join(top, "full"), os.path.join(top, "program")
+            os.mkdir(full)
+            with open(program, "w", encoding="utf-8") as file:
+                file.write(f'#!/bin/sh\ncase "$*" in *--output=C={full}/*)\n'
+                           "  echo \"hirc: rank 0: error: --output C: cannot be written: No space left on device\" >&2\n"
+                           f'  exit 1;;\nesac\nexec "{hirc.binary()}" "$@"\n')
+            os.chmod(program, 0o755)
+            with mock.patch.object(hirc.arrays, "folder", lambda size: full), mock.patch.dict(os.environ, HIRC=program):
+                np.testing.assert_array_equal(hirc.run(PRODUCT, {"A": a, "B": b}, ranks=2)["C"], a @ b.T)
 
     def test_order_and_strides(self):
         base = numbers(8, 16)
@@ -235,6 +255,9 @@ class Compile(unittest.TestCase):
     def test_version(self):
         self.assertRegex(hirc.version(), r"^hirc \d+\.\d+\.\d+\nfeatures: ")
         self.assertTrue(os.stat(hirc.binary()).st_mode & stat.S_IXUSR)
+        with mock.patch.dict(os.environ, HIRC="/bin/false"), self.assertRaises(hirc.Error) as caught:
+            hirc.version()
+        self.assertEqual(caught.exception.status, 1)
 
 
 class Graphs(unittest.TestCase):

@@ -2,9 +2,9 @@
 libraries.
 
 The program is not Python's: the wheel is for any Python 3, and for the platform that the program needs. That is
-manylinux_X_Y, where X.Y is the first glibc whose platform has the symbols of glibc and libstdc++ that it and the
-libraries beside it ask for, if all other libraries are beside it or belong to a platform of manylinux; else linux, which
-only this machine and its like can be expected to run.
+manylinux_X_Y, where X.Y is the first glibc whose platform has the symbols of glibc, libstdc++ and libgcc that it and
+the libraries beside it ask for, if all other libraries are beside it or belong to a platform of manylinux; else linux,
+which only this machine and its like can be expected to run.
 """
 import glob
 import os
@@ -18,8 +18,15 @@ from setuptools.command.build_py import build_py
 from wheel.bdist_wheel import bdist_wheel
 
 SYSTEM = re.compile(r"(ld-linux.*|lib(c|m|dl|rt|pthread|gcc_s|stdc\+\+))\.so\.\d+$")
-# The last N of GLIBCXX_3.4.N that a platform with this glibc has; what is beyond the last row is of no platform.
-LIBSTDCXX = [(24, (2, 24)), (25, (2, 28)), (29, (2, 34)), (30, (2, 35)), (32, (2, 38)), (33, (2, 39))]
+# The last versions of symbols of libstdc++ and libgcc that a platform with a glibc has, as auditwheel lists them; what
+# is beyond the last row is of no platform.
+PLATFORMS = [((2, 24), {"GLIBCXX": (3, 4, 22), "CXXABI": (1, 3, 10), "GCC": (4, 8, 0)}),
+             ((2, 28), {"GLIBCXX": (3, 4, 25), "CXXABI": (1, 3, 11), "GCC": (7, 0, 0)}),
+             ((2, 34), {"GLIBCXX": (3, 4, 29), "CXXABI": (1, 3, 13), "GCC": (7, 0, 0)}),
+             ((2, 35), {"GLIBCXX": (3, 4, 30), "CXXABI": (1, 3, 13), "GCC": (12, 0, 0)}),
+             ((2, 38), {"GLIBCXX": (3, 4, 32), "CXXABI": (1, 3, 14), "GCC": (13, 0, 0)}),
+             ((2, 39), {"GLIBCXX": (3, 4, 33), "CXXABI": (1, 3, 15), "GCC": (14, 0, 0)})]
+NAMED = {"GLIBC_ABI_DT_RELR": (2, 36), "CXXABI_TM_1": (2, 24), "CXXABI_FLOAT128": (2, 24)}
 
 
 def installed():
@@ -56,23 +63,42 @@ def read(option, path):
     return subprocess.run(["readelf", "-W", option, path], capture_output=True, text=True, check=True).stdout
 
 
+def asked(path, beside):
+    """The versions of symbols that a file asks for of libraries that are not beside it."""
+    library, found = None, set()
+    for section in re.split(r"\n(?=Version )", read("-V", path)):
+        if not section.startswith("Version needs"):
+            continue
+        for kind, name in re.findall(r"\b(File|Name): (\S+)", section):
+            if kind == "File":
+                library = name
+            elif library not in beside:
+                found.add(name)
+    return found
+
+
+def glibc_of(version):
+    """The first glibc whose platform has a version of symbols, as (2, 34); None: no platform is known to have it."""
+    family, _, number = version.partition("_")
+    if version in NAMED or not re.fullmatch(r"\d+(\.\d+)+", number):
+        return NAMED.get(version)
+    numbers = tuple(map(int, number.split(".")))
+    if family == "GLIBC":
+        return numbers[:2]
+    return next((glibc for glibc, last in PLATFORMS if numbers <= last.get(family, ())), None)
+
+
 def platform_tag():
     machine = platform.machine()
     files = [path for path, _ in carried()]
     try:
         beside = {name_of(path) for path in files}
         needed = {name for path in files for name in re.findall(r"\(NEEDED\).*\[(.*)\]", read("-d", path))}
-        asked = "".join(read("-V", path) for path in files)
+        versions = {glibc_of(version) for path in files for version in asked(path, beside)}
     except (OSError, subprocess.CalledProcessError):
         return f"linux_{machine}"
-    versions = [tuple(map(int, v)) for v in re.findall(r"Name: GLIBC_(\d+)\.(\d+)", asked)]
-    if not versions or any(name not in beside and not SYSTEM.match(name) for name in needed):
+    if not versions or None in versions or any(name not in beside and not SYSTEM.match(name) for name in needed):
         return f"linux_{machine}"
-    for n in map(int, re.findall(r"Name: GLIBCXX_3\.4\.(\d+)", asked)):
-        has = next((glibc for last, glibc in LIBSTDCXX if n <= last), None)
-        if has is None:
-            return f"linux_{machine}"
-        versions.append(has)
     return "manylinux_{}_{}_{}".format(*max(versions), machine)
 
 
@@ -112,6 +138,7 @@ class Carrier(Distribution):
         return True
 
 
-said = subprocess.run([os.path.join(installed(), "bin", "hirc"), "--version"], stdout=subprocess.PIPE, text=True,
-                      check=True)
-setup(version=said.stdout.split()[1], distclass=Carrier, cmdclass={"build_py": Build, "bdist_wheel": Wheel})
+if __name__ == "__main__":
+    said = subprocess.run([os.path.join(installed(), "bin", "hirc"), "--version"], stdout=subprocess.PIPE, text=True,
+                          check=True)
+    setup(version=said.stdout.split()[1], distclass=Carrier, cmdclass={"build_py": Build, "bdist_wheel": Wheel})

@@ -4,15 +4,18 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-from typing import TYPE_CHECKING, Dict, Mapping, Optional, Sequence
+from typing import TYPE_CHECKING, Dict, List, Mapping, Optional, Sequence
 
-from .command import execute
+from .command import Error, execute
 from .program import Defines, Source, arguments, options, source
 
 if TYPE_CHECKING:
     import numpy
 
-ROOM = 4  # times what the inputs take must be free in /dev/shm, for outputs and for what ranks share
+SHARED = "/dev/shm"
+ROOM = 4  # times what the inputs take must be free there, for outputs, whose sizes hirc alone knows
+SPARE = 64 << 20  # bytes, that must be free besides
+FULL = "No space left on device"  # what hirc then says
 
 
 def run(program: Source, arrays: Mapping[str, "numpy.typing.ArrayLike"], *, defines: Optional[Defines] = None,
@@ -37,7 +40,7 @@ def run(program: Source, arrays: Mapping[str, "numpy.typing.ArrayLike"], *, defi
 
     file, text = source(program)
     more = options(defines, ranks, ())
-    known = arguments(program, more)
+    known = arguments(program, [*more, *defining(args)])
     inputs = [a for a in known if a.kind != "output"]
     for name in arrays:
         if name not in [a.name for a in inputs]:
@@ -47,18 +50,39 @@ def run(program: Source, arrays: Mapping[str, "numpy.typing.ArrayLike"], *, defi
         raise ValueError(f"no array for {names(missing)}")
     values = {name: stored(name, array) for name, array in arrays.items()}
     outputs = [a.name for a in known if a.kind != "input"]
-    with tempfile.TemporaryDirectory(prefix="hirc-", dir=folder(sum(v.nbytes for v in values.values()))) as private:
-        words = ["run", "--bootstrap=fork", *more]
-        for number, (name, value) in enumerate(values.items()):
-            path = os.path.join(private, f"in{number}.npy")
-            numpy.save(path, value, allow_pickle=False)
-            words.append(f"--input={name}={path}")
-        paths = {name: os.path.join(private, f"out{number}.npy") for number, name in enumerate(outputs)}
-        words += [f"--output={name}={path}" for name, path in paths.items()]
-        printed = execute([*words, *options(None, None, args), "--", file], text)
-        if printed:
-            sys.stdout.write(printed)
-        return {name: loaded(path) for name, path in paths.items()}
+
+    def exchange(place: Optional[str]) -> Dict[str, "numpy.ndarray"]:
+        with tempfile.TemporaryDirectory(prefix="hirc-", dir=place) as private:
+            words = ["run", "--bootstrap=fork", *more]
+            for number, (name, value) in enumerate(values.items()):
+                path = os.path.join(private, f"in{number}.npy")
+                numpy.save(path, value, allow_pickle=False)
+                words.append(f"--input={name}={path}")
+            paths = {name: os.path.join(private, f"out{number}.npy") for number, name in enumerate(outputs)}
+            words += [f"--output={name}={path}" for name, path in paths.items()]
+            printed = execute([*words, *options(None, None, args), "--", file], text, 2)
+            if printed:
+                sys.stdout.write(printed)
+            return {name: loaded(path) for name, path in paths.items()}
+
+    place = folder(sum(v.nbytes for v in values.values()))
+    try:
+        return exchange(place)
+    except Error as error:
+        if place is None or FULL not in str(error):
+            raise
+    return exchange(None)
+
+
+def defining(args: Sequence[str]) -> List[str]:
+    """Those of the options of hirc run that say which inputs there are: -D and --np."""
+    words, found = iter(options(None, None, args)), []
+    for word in words:
+        if word in ("-D", "--np"):
+            found += [word, *[value for value in [next(words, None)] if value is not None]]
+        elif word.startswith(("-D", "--np=")):
+            found.append(word)
+    return found
 
 
 def names(listed) -> str:
@@ -88,13 +112,12 @@ def loaded(path: str) -> "numpy.ndarray":
 
 def folder(size: int) -> Optional[str]:
     """Where files of so many bytes are exchanged: memory, if there is room, else where tempfile puts them (None)."""
-    shared = "/dev/shm"
     try:
-        room = os.statvfs(shared)
+        room = os.statvfs(SHARED)
     except OSError:
         return None
-    enough = room.f_bavail * room.f_frsize > ROOM * size + (64 << 20)
-    return shared if enough and os.access(shared, os.W_OK | os.X_OK) else None
+    enough = room.f_bavail * room.f_frsize > ROOM * size + SPARE
+    return SHARED if enough and os.access(SHARED, os.W_OK | os.X_OK) else None
 
 
 def to_bf16(array: "numpy.typing.ArrayLike") -> "numpy.ndarray":

@@ -83,8 +83,12 @@ def environment() -> Dict[str, str]:
 
 
 def version() -> str:
-    """The version and the features of the program, as `hirc --version` prints them."""
-    return subprocess.run([binary(), "--version"], env=environment(), capture_output=True, text=True, check=True).stdout
+    """The version and the features of the program, as `hirc --version` prints them. Raises Error."""
+    done = subprocess.run([binary(), "--version"], env=environment(), capture_output=True, text=True, encoding="utf-8",
+                          errors="replace", check=False)
+    if done.returncode:
+        raise Error(done.returncode, [], done.stderr + done.stdout)
+    return done.stdout
 
 
 def parse(text: str) -> Tuple[list, str]:
