@@ -36,7 +36,9 @@ static void put_host(const struct rt_job *job, struct buf *b)
 }
 
 /* Whether this rank says why the job ends: the first that has something to say, also while it has not
- * recorded the status yet and others find the same. */
+ * recorded the status yet and others find the same. Should it be killed before it has printed, the others
+ * stay silent, but its death is told: by the launcher or the rank that finds it (rt_report), which do not ask
+ * here. */
 static bool speaks(struct rt_job *job)
 {
 	int speaker = 0, self = job->rank + 2;
