@@ -1,5 +1,6 @@
 /* checked: see checked.h. */
 #include "lsp/checked.h"
+#include "analysis/extents.h"
 #include "analysis/unwritten.h"
 #include "check/check.h"
 
@@ -21,6 +22,7 @@ void snapshot_check(struct snapshot *x)
 	                          .work = MOST_WORK};
 	struct check_result r;
 	unwritten_outputs_warn(x->module, d);
-	check_program(x->module, d, &o, &r);
+	if (extents_check(x->module, d) && types_check(x->module, d))
+		check_program(x->module, d, &o, &r);
 	diag_free(d);
 }

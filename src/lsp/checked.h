@@ -4,8 +4,9 @@
 #include "lsp/snapshot.h"
 
 /* Adds to the snapshot's messages what check_program reports of the program as it is written, at its own
- * number of ranks, and outputs that nothing writes. Nothing where the text has errors, a scalar or an extent
- * has no value, or the program takes more work. Once for a snapshot. */
+ * number of ranks, outputs that nothing writes, and what the params' values make of shapes. Of check_program
+ * nothing where these do not fit, a scalar or an extent has no value, or the program takes more work. Nothing
+ * at all where the text has errors. Once for a snapshot. */
 void snapshot_check(struct snapshot *x);
 
 #endif

@@ -237,6 +237,14 @@ def test_check():
     contains(one["message"], "race: matmul reads 'G' on stream 0", "`wait(c)` before the matmul orders them")
     c.set(RING.replace("      y <- matmul(G, W)\n", ""))
     contains(c.diagnostics()[0]["message"], "Y")
+    c.set("param t = -64\nprogram p {\n  input X: f32[t]\n  output Y = relu(X)\n}\n")
+    one = c.diagnostics()[0]
+    expect((one["code"], c.slice(one["range"])), ("E0315", "X"))
+    contains(one["message"], "an extent of 'X' is negative: t is -64")
+    c.set("param t = 6\nprogram p {\n  input X: f32[t]\n  output Y: f32[4] = relu(X)\n}\n")
+    one = c.diagnostics()[0]
+    expect((one["code"], c.slice(one["range"])), ("E0417", "output"))
+    contains(one["message"], "relu gives f32[t], not f32[4]")
     for path in sorted((pathlib.Path(os.environ["HIRC_ROOT"]) / "examples").glob("*.hir")):
         c.set(path.read_text())
         expect((path.name, c.diagnostics()), (path.name, []))
