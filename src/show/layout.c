@@ -1,5 +1,6 @@
 /* layout: finds the tensors, and what devices hold of them. */
 #include "show/layout.h"
+#include "base/checked.h"
 #include "ir/edit.h"
 #include "ir/expr.h"
 #include "ir/number.h"
@@ -56,6 +57,20 @@ static bool unknown(struct layout_picture *p, struct diag *d, const char *word, 
 }
 
 /* ---- one side */
+
+/* Whether the bytes of the tensor, rounded up to any blocks, are far from what 64 bits hold. */
+static bool is_countable(const struct layout_side *s)
+{
+	int64_t bytes = s->bytes;
+	bool fits = true, empty = false;
+	for (unsigned a = 0; a < s->rank; a++) {
+		if (s->extent[a] > INT64_MAX / 64)
+			return false;
+		empty |= !s->extent[a];
+		fits = fits && checked_mul(bytes, s->extent[a], &bytes);
+	}
+	return empty || (fits && bytes <= INT64_MAX / 64);
+}
 
 static bool hold(struct layout_picture *p, struct layout_side *s)
 {
@@ -191,6 +206,11 @@ static bool side_open(struct layout_picture *p, struct layout_side *s, value_id 
 			           s->name);
 			return false;
 		}
+	if (!is_countable(s)) {
+		diag_error(d, E_TENSOR_TOO_LARGE, m->value.at[v].at, "'%s' is too large for any machine",
+		           s->name);
+		return false;
+	}
 	if (!hold(p, s)) {
 		diag_error(d, E_PICTURE_LAYOUT, m->value.at[v].at, "the blocks of '%s' have no extents",
 		           s->name);
