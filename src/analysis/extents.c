@@ -121,7 +121,7 @@ bool types_check(struct module *m, struct diag *d)
 	if (!m->params_count)
 		return true;
 	for (op_id op = 1; op < m->op.n; op++)
-		if (m->op.at[op].parent && !(m->op.at[op].flags & OP_DEAD) && ir_verify_types(m, d, op)) {
+		if (m->op.at[op].parent && !(m->op.at[op].flags & OP_DEAD) && !ir_verify_types(m, d, op)) {
 			note_statement(m, d, op);
 			ok = false;
 		}

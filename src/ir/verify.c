@@ -143,14 +143,15 @@ static void check_operands(struct verifier *v, op_id op)
 		fail(v, op, "an allocate defines one buffer");
 }
 
-unsigned ir_verify_types(struct module *m, struct diag *d, op_id op)
+bool ir_verify_types(struct module *m, struct diag *d, op_id op)
 {
 	value_id operand[INFER_MAX_OPERANDS];
 	const struct op o = m->op.at[op];
-	unsigned n = 0, wrong = 0;
+	unsigned n = 0;
+	bool ok = true;
 	uint32_t traits = op_info[o.kind].traits;
 	if (op_info[o.kind].form != FORM_CALL || traits & TRAIT_OPAQUE || !op_result(m, op, 0))
-		return 0;
+		return true;
 	for (unsigned i = 0; i < o.operand_n && n < INFER_MAX_OPERANDS; i++) {
 		const struct operand *p = &m->operand.at[o.operand + i];
 		if (p->role == ROLE_READ)
@@ -161,12 +162,12 @@ unsigned ir_verify_types(struct module *m, struct diag *d, op_id op)
 	struct infer_draft draft = {
 	    .kind = (enum op_kind)o.kind, .operand = operand, .operand_n = n, .attrs = o.attrs, .at = o.at};
 	draft.result_n = op_result_count(m, op);
-	for (; draft.result < draft.result_n; draft.result++) {
+	for (; ok && draft.result < draft.result_n; draft.result++) {
 		draft.stated = m->value.at[op_result(m, op, draft.result)].type;
 		draft.first = draft.result ? m->value.at[op_result(m, op, 0)].type : 0;
-		wrong += !infer_check(m, d, &draft);
+		ok = infer_check(m, d, &draft);
 	}
-	return wrong;
+	return ok;
 }
 
 static void check_type(struct verifier *v, op_id op)
@@ -176,7 +177,7 @@ static void check_type(struct verifier *v, op_id op)
 	         n = op_result_count(v->m, op);
 	if (results && n && n != results)
 		fail(v, op, "the number of results is wrong");
-	v->errors += ir_verify_types(v->m, v->d, op);
+	v->errors += !ir_verify_types(v->m, v->d, op);
 }
 
 static void check_pack(struct verifier *v, op_id op)

@@ -21,7 +21,7 @@ unsigned ir_properties(struct module *m);
  * every violation; returns whether there was none. */
 bool ir_verify(struct module *m, struct diag *d);
 /* The types of a statement's results against the rule of its operation, which ir_verify has checked as far as
- * it is about constants. Reports, and returns how many are other than they must be. */
-unsigned ir_verify_types(struct module *m, struct diag *d, op_id op);
+ * it is about constants. Reports the first that is another, and returns whether there was none. */
+bool ir_verify_types(struct module *m, struct diag *d, op_id op);
 
 #endif
