@@ -211,6 +211,12 @@ void sema_unknown_tensor(struct sema *s, name_id name, uint32_t at)
 		          "it is defined here, after its use: a statement uses what stands before it");
 		return;
 	}
+	enum dtype dtype;
+	if (dtype_parse(text, &dtype)) {
+		diag_note(s->d, DIAG_NOWHERE,
+		          "it is a dtype: a type is stated before the `=`, as in `Y: %s[8] = cast(X)`", text);
+		return;
+	}
 	for (name_id n = 0; n < s->tensor_of.n; n++)
 		if (s->tensor_of.at[n])
 			suggest_try(&g, names_text(s->m->names, n));
