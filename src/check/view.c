@@ -343,19 +343,16 @@ void check_view_select(struct walk *w, op_id op)
 	axis += axis < 0 ? d->rank : 0;
 	if (!x.absent && x.storage != CHECK_NONE && axis >= 0 && axis < d->rank &&
 	    walk_scalar(w, op, 0, &at)) {
-		/* of an axis that is a mesh axis itself the rank has one element, which is 0 */
-		const bool own = d->axis[axis].place == PLACE_MESH;
-		count = 1;
-		if (!own && !walk_value(w, d->axis[axis].extent, DIAG_NOWHERE, &count))
-			return;
-		if (!check_index(w, op, &x, at, count)) {
-			w->view[v] = x;
-			return;
-		}
-		if (!classes_index(w, op_scalar_expr(w->m, op, 0), count, by))
-			return;
-		if (!own) {
-			if (!classes_parts(w, w->storage.at[x.storage].value, 0, x.axis[axis], by))
+		/* what an axis that is a mesh axis has beside its one element is other ranks' */
+		if (d->axis[axis].place != PLACE_MESH) {
+			if (!walk_value(w, d->axis[axis].extent, DIAG_NOWHERE, &count))
+				return;
+			if (!check_index(w, op, &x, at, count)) {
+				w->view[v] = x;
+				return;
+			}
+			if (!classes_index(w, op_scalar_expr(w->m, op, 0), count, by) ||
+			    !classes_parts(w, w->storage.at[x.storage].value, 0, x.axis[axis], by))
 				return;
 			x.region = parts_narrow(&w->c->parts, x.region,
 			                        (struct condition){0, x.axis[axis], at, at + 1});
