@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -111,4 +112,13 @@ bool file_try_replace(const char *path)
 		drop(&w, false);
 	}
 	return ok;
+}
+
+bool file_same(const char *a, const char *b)
+{
+	struct stat x, y;
+	bool x_is = stat(a, &x) == 0, y_is = stat(b, &y) == 0;
+	if (!x_is || !y_is)
+		return !x_is && !y_is && !strcmp(a, b);
+	return S_ISREG(x.st_mode) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }

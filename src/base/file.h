@@ -19,6 +19,8 @@ struct file_part {
 bool file_replace(const char *path, const struct file_part *part, unsigned n);
 /* Whether that could begin, without a change to what is there. False: errno says why. */
 bool file_try_replace(const char *path);
+/* Whether both names are of one regular file, which may be yet to be made under one name. */
+bool file_same(const char *a, const char *b);
 
 /* A file that is written piece by piece. */
 struct file_writer {

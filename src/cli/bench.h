@@ -29,7 +29,7 @@ struct bench {
 	VEC(const char *) file; /* programs */
 	VEC(char *) transport;  /* those of --transport; owned */
 	struct progress *progress;
-	int results;            /* a file that rank 0 appends what it measured to; -1: it prints it */
+	int results; /* a file that rank 0 appends what it measured to; -1: it prints it */
 };
 
 /* ---- bench_launch.c */

@@ -51,7 +51,7 @@ struct bench_cluster {
 	struct bench_collectives collectives; /* least, most, dtype, …; no kinds and teams */
 	const char *output;                   /* file; `-`: standard output */
 	bool quick;
-	bool gpu; /* sizes that keep one busy */
+	bool gpu;           /* sizes that keep one busy */
 	bool network_alone; /* of this transport only what depends on it is measured */
 	struct bench_extents extents;
 	VEC(struct bench_probe) probe; /* the first is that without work */

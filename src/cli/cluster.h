@@ -10,7 +10,7 @@
 #define CLUSTER_OPTION(to_name)                                                                              \
 	{                                                                                                    \
 		.name = "cluster", .kind = OPTION_TEXT, .to = (to_name),                                     \
-		.value = "FILE or " CLUSTER_BUILTINS, .words = CLUSTER_BUILTIN_LIST("|"),                    \
+		.value = "FILE or " CLUSTER_BUILTINS, .words = CLUSTER_BUILTIN_LIST("|"), .file = FILE_READ, \
 		.help = "the machine that times are of"                                                      \
 	}
 

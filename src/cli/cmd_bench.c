@@ -337,6 +337,7 @@ int cmd_bench(int argc, char **argv)
 	     .kind = OPTION_TEXT,
 	     .to = &cluster.output,
 	     .value = "FILE",
+	     .file = FILE_WRITTEN,
 	     .help = "where the cluster file goes"},
 	    {.name = "quick",
 	     .kind = OPTION_SWITCH,

@@ -280,6 +280,7 @@ int cmd_check(int argc, char **argv)
 	     .kind = OPTION_TEXT,
 	     .to = &c.witness,
 	     .value = "W.json",
+	     .file = FILE_WRITTEN,
 	     .help = "write how the first error comes about, for hirc run --replay=W.json"},
 	    PROGRESS_OPTION(&c.progress),
 	    {.name = "split-input-file",

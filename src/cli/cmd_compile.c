@@ -331,6 +331,7 @@ int cmd_compile(int argc, char **argv)
 	     .kind = OPTION_TEXT,
 	     .to = &c.output,
 	     .value = "FILE",
+	     .file = FILE_WRITTEN,
 	     .help = "print to a file (as --dump says; nvfuser without)"},
 	    {.name = "split-input-file",
 	     .kind = OPTION_SWITCH,
@@ -345,6 +346,7 @@ int cmd_compile(int argc, char **argv)
 	     .kind = OPTION_TEXT,
 	     .to = &c.reproducer,
 	     .value = "FILE",
+	     .file = FILE_WRITTEN,
 	     .help = "keep command and input here should hirc fail"},
 	};
 	struct command_line line = {

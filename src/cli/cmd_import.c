@@ -63,7 +63,12 @@ int cmd_import(int argc, char **argv)
 {
 	struct import_command c = {0};
 	const struct option options[] = {
-	    {.letter = 'o', .kind = OPTION_TEXT, .to = &c.output, .value = "FILE", .help = "print to a file"},
+	    {.letter = 'o',
+	     .kind = OPTION_TEXT,
+	     .to = &c.output,
+	     .value = "FILE",
+	     .file = FILE_WRITTEN,
+	     .help = "print to a file"},
 	    {.name = "group",
 	     .kind = OPTION_CALL,
 	     .to = &c,

@@ -12,7 +12,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 enum { TABLE_REPORT, TABLE_COMPILE, TABLES };
 
@@ -65,25 +64,15 @@ static bool to_stdout(const struct report_command *c)
 	return !strcmp(c->file, "-");
 }
 
-/* Whether the page would take the place of what is read; path NULL: nothing is. */
-static bool replaces(const struct report_command *c, const char *path)
+/* Where no name is given, that of the program may be the page's: `page.html`. */
+static bool can_write(struct report_command *c, const struct command_line *line)
 {
-	struct stat a, b;
-	return path && stat(path, &a) == 0 && stat(c->file, &b) == 0 && S_ISREG(a.st_mode) &&
-	       a.st_dev == b.st_dev && a.st_ino == b.st_ino;
-}
-
-static bool can_write(struct report_command *c, const char *path)
-{
-	const struct {
-		const char *path, *what;
-	} read[] = {{path, "program"}, {c->trace, "trace"}, {c->compile.cluster_name, "cluster file"}};
-	for (unsigned k = 0; !to_stdout(c) && k < sizeof read / sizeof *read; k++) {
-		if (!replaces(c, read[k].path))
-			continue;
+	struct buf other = {0};
+	if (!c->output && options_replaces(line, c->file, &other)) {
 		diag_error(c->d, E_OPTIONS_CONFLICT, DIAG_NOWHERE,
-		           "the page would take the place of the %s: -o FILE.html gives it another",
-		           read[k].what);
+		           "'%s' would take the place of %s: -o FILE.html gives the page another name",
+		           c->file, other.at);
+		buf_free(&other);
 		return false;
 	}
 	if (to_stdout(c) || file_try_replace(c->file))
@@ -114,7 +103,7 @@ static enum status report(struct report_command *c, const struct command_line *l
 	put_commands(c, line);
 	if (check_options(c, path) && compile_options_finish(&c->compile, c->d))
 		status = source_read_bytes(c->d, path, import_knows_bytes, &c->source);
-	if (status == STATUS_OK && !can_write(c, path))
+	if (status == STATUS_OK && !can_write(c, line))
 		status = STATUS_DIAGNOSTICS;
 	if (status == STATUS_OK)
 		status = report_make(c, &page);
@@ -139,6 +128,7 @@ int cmd_report(int argc, char **argv)
 	     .kind = OPTION_TEXT,
 	     .to = &c.output,
 	     .value = "FILE.html",
+	     .file = FILE_WRITTEN,
 	     .help = "write to this file instead of NAME.html for NAME.hir; `-`: to standard output"},
 	    {.name = "title",
 	     .kind = OPTION_TEXT,
@@ -149,6 +139,7 @@ int cmd_report(int argc, char **argv)
 	     .kind = OPTION_TEXT,
 	     .to = &c.trace,
 	     .value = "FILE.json",
+	     .file = FILE_READ,
 	     .help =
 	         "show what `hirc run --trace=FILE.json` of this program measured, beside what is predicted"},
 	    {.name = "run",

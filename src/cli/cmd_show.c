@@ -268,6 +268,7 @@ int cmd_show(int argc, char **argv)
 	     .kind = OPTION_TEXT,
 	     .to = &c.trace,
 	     .value = "FILE.json",
+	     .file = FILE_READ,
 	     .help = "of --timeline: what `hirc run --trace=FILE.json` of this program measured"},
 	    {.name = "rank",
 	     .kind = OPTION_INT,
@@ -295,7 +296,12 @@ int cmd_show(int argc, char **argv)
 	     .to = &c.format,
 	     .value = "svg|text|dot",
 	     .help = "of the output; default: as the name of its file ends, else text"},
-	    {.letter = 'o', .kind = OPTION_TEXT, .to = &c.output, .value = "FILE", .help = "write to a file"},
+	    {.letter = 'o',
+	     .kind = OPTION_TEXT,
+	     .to = &c.output,
+	     .value = "FILE",
+	     .file = FILE_WRITTEN,
+	     .help = "write to a file"},
 	};
 	struct command_line line = {
 	    .command = argv[0],

@@ -240,6 +240,7 @@ int cmd_test(int argc, char **argv)
 	     .kind = OPTION_TEXT,
 	     .to = &c.junit,
 	     .value = "FILE",
+	     .file = FILE_WRITTEN,
 	     .help = "write the results as JUnit XML, too"},
 	    {.name = "tap", .kind = OPTION_SWITCH, .to = &c.tap, .help = "print the results as TAP 13"},
 	    {.name = "verbose",

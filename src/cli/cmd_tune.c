@@ -268,6 +268,7 @@ int cmd_tune(int argc, char **argv)
 	     .kind = OPTION_TEXT,
 	     .to = &t.output,
 	     .value = "FILE",
+	     .file = FILE_WRITTEN,
 	     .help = "write the chosen program there; `-`: print it alone"},
 	};
 	struct command_line line = {

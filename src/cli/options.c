@@ -420,6 +420,12 @@ bool options_parse(struct command_line *c, int argc, char **argv, enum status *s
 		complain(c, "too many files: '%s'", c->file.at[c->max_files]);
 		r = OPTIONS_WRONG;
 	}
+	struct buf wrong = {0};
+	if (r == OPTIONS_GO && !options_spare_files(c, &wrong)) {
+		complain(c, "%s", wrong.at);
+		r = OPTIONS_WRONG;
+	}
+	buf_free(&wrong);
 	*status = r == OPTIONS_WRONG ? STATUS_USAGE : STATUS_OK;
 	return r == OPTIONS_GO;
 }

@@ -27,6 +27,13 @@ enum option_kind {
 	OPTION_CALL,   /* call(to, text), may be repeated; false: it reported what is wrong */
 };
 
+/* What becomes of the file that a value names; of NAME=FILE what is behind the `=` names it. */
+enum option_file {
+	FILE_NONE, /* it names none */
+	FILE_READ,
+	FILE_WRITTEN, /* never one that is read, or that another option writes: an error */
+};
+
 struct option {
 	const char *name; /* without dashes; NULL: only a letter */
 	char letter;      /* -o; 0: none */
@@ -35,6 +42,7 @@ struct option {
 	bool (*call)(void *to, const char *text);
 	const char *value;     /* in --help: FILE, N, …; `a|b|c`: one of these words, checked */
 	const char *words;     /* `a|b|c`: what shells offer, not checked; NULL: the words of value */
+	enum option_file file; /* TEXT, MAYBE, CALL */
 	bool several;          /* TEXT: several of these words, with commas between them */
 	const char *otherwise; /* MAYBE: the value when none is written */
 	int64_t min, max;      /* INT, SIZE; both 0: any */
@@ -76,6 +84,11 @@ void options_put_given(const struct command_line *c, uint32_t k, struct buf *out
 void options_put_word(const char *word, struct buf *out);
 /* Whether an option of this name was read. */
 bool options_given(const struct command_line *c, const char *name);
+/* What the command line reads, or another option writes, that a file of this name would take the place of, in
+ * words: `'foo.hir', which is read`, `what --trace writes`. False: nothing. */
+bool options_replaces(const struct command_line *c, const char *path, struct buf *out);
+/* Whether no option writes what another, or the command itself, reads or writes; if not, what is wrong. */
+bool options_spare_files(const struct command_line *c, struct buf *out);
 bool option_table_has(const struct option_table *t, const struct option *o);
 void options_free(struct command_line *c);
 

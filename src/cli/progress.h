@@ -3,8 +3,8 @@
  *     [=============                 ]  43 % looking at candidates
  *
  * It is there only while standard error is a terminal, after the first 0.3 s, and changes ten times a second
- * at most; with HIRC_PROGRESS=now in the environment at once and each time. Whatever else is printed meanwhile
- * comes after progress_end. */
+ * at most; with HIRC_PROGRESS=now in the environment at once and each time. Whatever else is printed
+ * meanwhile comes after progress_end. */
 #ifndef HIRC_CLI_PROGRESS_H
 #define HIRC_CLI_PROGRESS_H
 #include <stdbool.h>

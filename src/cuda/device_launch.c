@@ -8,8 +8,8 @@ static enum status launch_kernel(struct cuda *c, CUstream s, struct cuda_launch 
 	return launch->grid ? cuda_kernel_launch(c, s, launch) : STATUS_OK;
 }
 
-/* Gives a stream what was made. *begin: an event before it, after which nothing is allocated; begin NULL: nobody
- * asks. */
+/* Gives a stream what was made. *begin: an event before it, after which nothing is allocated; begin NULL:
+ * nobody asks. */
 static enum status launch_made(struct cuda *c, CUstream s, const struct cuda_made *m, void **begin)
 {
 	CUevent e;

@@ -1,0 +1,63 @@
+/* options_files: files that a command line would write, and what they would take the place of.
+ *
+ *     hirc compile foo.hir -o foo.hir               the program
+ *     hirc sim foo.hir --json=foo --trace=foo       what the other option writes */
+#include "base/file.h"
+#include "cli/options.h"
+#include <string.h>
+
+/* The name of a file that a value is, or holds: that of `NAME=FILE` is behind the first `=`. */
+static const char *file_of(const struct option *o, const char *text)
+{
+	const char *equals = o->value && !strncmp(o->value, "NAME=", 5) ? strchr(text, '=') : NULL;
+	return equals ? equals + 1 : text;
+}
+
+/* Whether options number j and k may name the same file: the later takes the place of the former. */
+static bool one_option(const struct command_line *c, uint32_t j, uint32_t k)
+{
+	return j == k || (c->given.at[j] == c->given.at[k] && c->given.at[j]->kind != OPTION_CALL);
+}
+
+/* As options_replaces; k: the option that names the path, c->given.n: none. */
+static bool replaces(const struct command_line *c, const char *path, uint32_t k, struct buf *out)
+{
+	for (uint32_t i = 0; i < c->file.n; i++)
+		if (file_same(path, c->file.at[i])) {
+			buf_printf(out, "'%s', which is read", c->file.at[i]);
+			return true;
+		}
+	for (uint32_t j = 0; j < c->given.n; j++) {
+		const struct option *o = c->given.at[j];
+		if (o->file == FILE_NONE || (k < c->given.n && one_option(c, j, k)) ||
+		    !file_same(path, file_of(o, c->given_text.at[j])))
+			continue;
+		buf_puts(out, "what ");
+		option_spelling(o, out);
+		buf_puts(out, o->file == FILE_READ ? " reads" : " writes");
+		return true;
+	}
+	return false;
+}
+
+bool options_replaces(const struct command_line *c, const char *path, struct buf *out)
+{
+	return replaces(c, path, c->given.n, out);
+}
+
+bool options_spare_files(const struct command_line *c, struct buf *out)
+{
+	struct buf other = {0};
+	bool ok = true;
+	for (uint32_t k = 0; k < c->given.n && ok; k++) {
+		const struct option *o = c->given.at[k];
+		const char *path = file_of(o, c->given_text.at[k]);
+		ok = o->file != FILE_WRITTEN || !strcmp(path, "-") || !replaces(c, path, k, &other);
+		if (ok)
+			continue;
+		option_spelling(o, out);
+		buf_printf(out, ": '%s' would take the place of %s: give it another name", path, other.at);
+	}
+	buf_free(&other);
+	return ok;
+}
