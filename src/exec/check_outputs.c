@@ -12,7 +12,7 @@ enum { SHOWN_RANKS = 4 };
 /* What a rank found in one output; compared as bytes by no one, sent as it is. */
 struct finding {
 	int64_t compared, wrong, unwritten; /* elements; unwritten ones are wrong too */
-	int64_t unbounded;                  /* whose tolerance is not finite */
+	int64_t unbounded;                  /* whose tolerance is not finite; not where both are no number */
 	int64_t worst_at, first_at;         /* logical index; -1: none */
 	double worst, worst_bound;          /* largest error, and what it may be */
 	double got, want, bound;            /* the first wrong element */
@@ -87,7 +87,7 @@ static void compare(const struct check_want *w, enum rt_dtype t, const struct da
 			bool poison = is_poison(t, from) && (e != 0 || t == RT_BOOL);
 			f->compared++;
 			double bound = w->exact || !w->error ? 0 : w->error[at];
-			f->unbounded += isinf(bound);
+			f->unbounded += isinf(bound) && !(is_float && isnan(got) && isnan(w->data[at]));
 			if (isfinite(bound) && (e > f->worst || f->worst_at < 0))
 				f->worst = e, f->worst_at = linear, f->worst_bound = bound;
 			if (!(e <= bound) || poison) {
