@@ -14,6 +14,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import warnings
 
 if os.environ.get("HIRC_TORCH_PYTHON") and not os.environ.get("HIRC_TORCH_STARTED"):
     os.environ["HIRC_TORCH_STARTED"] = "1"
@@ -24,6 +25,7 @@ try:
     import torch.distributed._functional_collectives as functional
     from torch._subclasses.fake_tensor import FakeTensorMode
     from torch.fx.experimental.proxy_tensor import make_fx
+    from torch.fx.passes.fake_tensor_prop import FakeTensorProp
     from torch.testing._internal.distributed.fake_pg import FakeStore
 except ImportError as error:
     print(f"skipped: {error}")
@@ -34,6 +36,7 @@ sys.path.insert(0, os.path.dirname(TOOL))
 import fx2hir  # noqa: E402
 
 RANKS = [0, 1, 2, 3]
+warnings.simplefilter("ignore")  # torch renames what it has, and the compiler here only keeps graphs
 
 
 def step(x, w1, w2, bias):
@@ -106,7 +109,7 @@ def new_graph():
 
     x = g.placeholder("x")
     x.meta["val"] = small
-    gathered = node(large, ops.all_gather_into_tensor.default, x, 8, "0")
+    gathered = node(large, ops.all_gather_into_tensor.default, x, 8, "7")
     reduced = node(small, ops.all_reduce_.default, x, "sum", "dp")
     both = node([other, large], ops.all_reduce_coalesced.default, [x, gathered], "max", "dp")
     parts = [node(v, operator.getitem, both, k) for k, v in enumerate((other, large))]
@@ -119,16 +122,139 @@ def check_new():
     module = new_graph()
     refused(lambda: written(module), "the size of the group 'dp' is not known")
     text = written(module, groups={"dp": [0, 4]})
-    check(text.startswith("group g0(8)\ngroup dp(2) = {0 4}\n"), text)
-    check("(x) {kind=allgather, group=g0}" in statement(text, "all_gather_into_tensor_default"), text)
+    check(text.startswith("group g7(8)\ngroup dp(2) = {0 4}\n"), text)
+    check("(x) {kind=allgather, group=g7}" in statement(text, "all_gather_into_tensor_default"), text)
     check("kind=allreduce, group=dp, op=sum, view=(0), writes=(0)" in statement(text, "all_reduce__default"), text)
     check("f32[4, 2], `all_reduce_coalesced_default.1`: bf16[32]" in text, text)
     check("(`all_reduce_coalesced_default.1`) {kind=wait" in statement(text, "wait_tensor_default_3"), text)
     hirc(text, "compile", "-", "--passes=schedule-overlap", "--cluster=h100")
 
 
+def compiled(function, *inputs, **options):
+    """The graphs that torch.compile makes of a function and of its derivative."""
+    from torch._dynamo.backends.common import aot_autograd
+
+    graphs = []
+    keep = lambda module, inputs: graphs.append(module) or module
+    done = torch.compile(function, backend=aot_autograd(fw_compiler=keep, bw_compiler=keep), **options)(*inputs)
+    if done.requires_grad:
+        done.sum().backward()
+    return graphs
+
+
+def check_compiled():
+    """Tensor parallelism by DTensor, as torch.compile traces it, forward and backward."""
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
+
+    model = torch.nn.Sequential(torch.nn.Linear(256, 1024), torch.nn.GELU(), torch.nn.Linear(1024, 256))
+    mesh = init_device_mesh("cpu", (4,), mesh_dim_names=("tp",))
+    parallelize_module(model, mesh, {"0": ColwiseParallel(), "2": RowwiseParallel()})
+    x = torch.randn(64, 256, requires_grad=True)
+    texts = [written(module) for module in compiled(model, x)]
+    check(len(texts) == 2, str(len(texts)))
+    for text in texts:
+        check(statement(text, "all_reduce(_1)?").count("kind=allreduce, group=g") == 1, text)
+        check("(4) = {0 1 2 3}" in text, text)
+        check("flops=8388608" in text, text)  # 2 * 64 * 256 * 256, a rank's part
+        hirc(text, "compile", "-", "--passes=schedule-overlap", "--cluster=h100", "--verify-each")
+        check("step time" in hirc(text, "sim", "-", "--cluster=h100"), text)
+
+    if hasattr(getattr(torch.compiler, "config", None), "compile_on_one_rank"):  # groups are objects of the graph
+        torch._dynamo.reset()
+        with torch.compiler.config.patch(compile_on_one_rank=True):
+            text = written(compiled(lambda x: functional.all_reduce(x, "sum", dist.group.WORLD), torch.empty(8))[0])
+        check("(4) = {0 1 2 3}" in text and "get_attr" in text, text)
+
+
+def check_counts():
+    """Products inside of operations that are made of others, of functions and of modules."""
+    model = torch.fx.symbolic_trace(torch.nn.Sequential(torch.nn.Linear(8, 4), torch.nn.Linear(4, 2)))
+    with FakeTensorMode(allow_non_fake_inputs=True) as mode:
+        FakeTensorProp(model, mode).propagate(torch.empty(16, 8))
+    text = written(model)
+    check("flops=1024" in statement(text, "_0") and "flops=256" in statement(text, "_1"), text)
+
+
+class Exported(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = torch.nn.Parameter(torch.randn(64, 32))
+        self.register_buffer("count", torch.zeros(3))
+
+    def forward(self, x):
+        self.count.add_(1)
+        low, high = torch.split(x.t().t(), 32, dim=1)
+        return functional.all_reduce(torch.cat([high, low], 1) @ self.w, "sum", dist.group.WORLD)
+
+
+def check_exported():
+    """A graph of a file, whose tensors share no storages."""
+    program = torch.export.export(Exported(), (torch.randn(48, 64),))
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "step.pt2")
+        torch.export.save(program, path)
+        command = [sys.executable, "-W", "ignore", TOOL, path]
+        done = subprocess.run(command, capture_output=True, text=True)
+        check(done.returncode == 1 and "the size of the group '0' is not known" in done.stderr, done.stdout + done.stderr)
+        done = subprocess.run([*command, "--group=0:4"], capture_output=True, text=True)
+        check(done.returncode == 0, done.stderr)
+        done.stderr = subprocess.run([*command, "--group=0:x"], capture_output=True, text=True).stderr
+        check("--group=0:x: a group is NAME:N" in done.stderr, done.stderr)
+    check("view=(0), writes=(0)" in statement(done.stdout, "add_"), done.stdout)
+    check("view=(0, 0)" in statement(done.stdout, "split"), done.stdout)
+    check("flops=196608" in statement(done.stdout, "matmul"), done.stdout)
+    hirc(done.stdout, "compile", "-", "--passes=schedule-overlap", "--cluster=h100")
+
+
+def check_symbols():
+    """Sizes that data decides have the values that are stated; those of a trace have its example's."""
+
+    def step(x, w, splits):
+        given = splits.tolist()
+        for n in given:
+            torch._check(n >= 0)
+        return torch.relu(functional.all_to_all_single(x, given, [16] * 4, dist.group.WORLD) @ w)
+
+    with torch._dynamo.config.patch(capture_scalar_outputs=True):
+        graph = compiled(step, torch.randn(64, 8), torch.randn(8, 8), torch.tensor([16] * 4))[0]
+    refused(lambda: written(graph), "has no value: state that of u0 and u1 and u2 and u3 in sizes")
+    refused(lambda: written(graph, sizes={"u1": 3}), "state that of u0 and u2 and u3 in sizes")
+    text = written(graph, sizes={"u0": 10, "u1": 20, "u2": 30, "u3": 40})
+    check("f32[100, 8]" in statement(text, "all_to_all_single"), text)
+    check("flops=12800" in statement(text, "mm"), text)
+
+    graph = compiled(lambda x: torch.relu(functional.all_reduce(x, "sum", dist.group.WORLD)), torch.randn(48, 64),
+                     dynamic=True)[0]
+    check("f32[48, 64]" in statement(written(graph), "all_reduce"), written(graph))
+
+
+def check_messages():
+    ops, g = torch.ops._c10d_functional, torch.fx.Graph()
+    if not hasattr(ops, "isend"):
+        return
+    with FakeTensorMode():
+        x, none = torch.empty(64), torch.empty(0)
+        into = torch.empty(64)
+    made = []
+    for val, target, *args in ((x, None), (into, None), (none, ops.isend.default, 0, 1, 0, "0"),
+                               (into, ops.irecv.default, 1, 3, 0, "0"), (none, ops.wait_tensor.default, 2),
+                               (into, ops.wait_tensor.default, 3)):
+        node = g.call_function(target, (made[args[0]], *args[1:])) if target else g.placeholder(f"x{len(made)}")
+        node.meta["val"] = val
+        made.append(node)
+    g.output((made[4], made[5]))
+    text = written(torch.fx.GraphModule({}, g))
+    check("(x0) {kind=send, group=g0}" in statement(text, "isend_default"), text)
+    check("(x1) {kind=recv, group=g0, view=(0)}" in statement(text, "irecv_default"), text)
+    check("(irecv_default) {kind=wait" in statement(text, "wait_tensor_default_1"), text)
+    check("step time" in hirc(text, "sim", "-", "--cluster=h100"), text)
+
+
 def main():
     dist.init_process_group("fake", rank=0, world_size=4, store=FakeStore())
+    for ranks in (RANKS, [0, 1]):  # functional collectives look a list of ranks up among groups
+        dist.new_group(ranks)
     module = graph()
     text = written(module, times={"mm": 81000}, name="step")
     names = [n.name for n in module.graph.nodes]
@@ -177,6 +303,11 @@ def main():
         check(done.returncode == 0 and "f32[2, 4]" in done.stdout, done.stdout + done.stderr)
         hirc(done.stdout, "compile", "-", "--stop-after=parse")
     check_new()
+    check_compiled()
+    check_counts()
+    check_exported()
+    check_symbols()
+    check_messages()
     print("ok")
 
 

@@ -5,7 +5,7 @@
     with open("step.hir", "w") as file:
         fx2hir.write(graph_module, file, times={"mm": 81000}, groups={"dp": 8})
 
-    fx2hir.py GRAPH [-o FILE.hir] [--times FILE.json] [--group NAME:N]… [--name PROGRAM]
+    fx2hir.py GRAPH [-o FILE.hir] [--times FILE.json] [--group NAME:N]… [--size SYMBOL:N]… [--name PROGRAM]
 """
 import os
 import sys

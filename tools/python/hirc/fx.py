@@ -2,7 +2,8 @@
 
     program = hirc.from_fx(graph_module, times={"mm": 81000}, groups={"dp": 8})
 
-    python3 -m hirc.fx GRAPH [-o FILE.hir] [--times FILE.json] [--group NAME:N]… [--name PROGRAM]
+    python3 -m hirc.fx GRAPH [-o FILE.hir] [--times FILE.json] [--group NAME:N]… [--size SYMBOL:N]…
+                         [--name PROGRAM]
 
 GRAPH is a file of torch.export.save (.pt2), or a pickled pair of a GraphModule and its example inputs, or a pickled
 GraphModule whose nodes have their shapes. (Reading a pickle runs code that is in it: only read what you trust.)
@@ -14,13 +15,18 @@ group, and how they reduce; waits, whose result is what the collective made. Ten
 graph that also has an accelerator's.
 
 times: nanoseconds by the name of a node, or a function of a node that gives them, or None where it does not know. A
-node without gets no time but what it computes and moves (flops=, touches=), and a collective its group: then the
-machine of `hirc … --cluster=` says what they take, by its roofline and its links.
+node without gets no time but what it computes and moves (flops=, touches=), and a collective or message its group: then
+the machine of `hirc … --cluster=` says what they take, by its roofline and its links. Operations are counted as torch
+does, on tensors without data; those of a module or of a function are those of the products that it calls.
 
 groups: of process groups by name, their sizes or their lists of ranks, where neither the graph nor an initialised
 torch.distributed says them.
+
+sizes: of symbols that torch has no value for, such as the `u0` of a size that data decides. (Symbols that stand for
+sizes of a traced example have that example's.)
 """
 import argparse
+import copy
 import json
 import operator
 import pickle
@@ -37,9 +43,11 @@ DTYPES = {"float64": "f64", "float32": "f32", "bfloat16": "bf16", "float16": "f1
 BYTES = {"f64": 8, "f32": 4, "bf16": 2, "f16": 2, "f8e4m3": 1, "f8e5m2": 1, "i64": 8, "i32": 4, "i8": 1, "u8": 1,
          "bool": 1}
 COLLECTIVES = {"all_gather_into_tensor": "allgather", "reduce_scatter_tensor": "reduce_scatter",
-               "all_reduce": "allreduce", "all_to_all_single": "all_to_all", "broadcast": "broadcast_from"}
+               "all_reduce": "allreduce", "all_to_all_single": "all_to_all", "broadcast": "broadcast_from",
+               "isend": "send", "irecv": "recv"}
 REDUCTIONS = {"sum": "sum", "avg": "avg", "max": "max", "min": "min", "product": "prod", "prod": "prod"}
 SCALARS = (int, float, bool) + tuple(getattr(torch, n) for n in ("SymInt", "SymFloat", "SymBool") if hasattr(torch, n))
+OVERLOAD, HIGHER_ORDER = (getattr(getattr(torch, "_ops", None), n, ()) for n in ("OpOverload", "HigherOrderOperator"))
 
 
 class Unknown(ValueError):
@@ -53,16 +61,6 @@ def name_text(name):
 
 def string_text(text):
     return '"' + re.sub(r"[\x00-\x1f\x7f]", "_", text).replace("\\", "\\\\").replace('"', '\\"') + '"'
-
-
-def whole(node, n):
-    """A number, or the hint of a symbolic one."""
-    if not isinstance(n, int):
-        hint = getattr(getattr(n, "node", None), "hint", None)
-        if hint is None:
-            raise Unknown(f"{node.name}: the size {n} has no value")
-        n = hint
-    return int(n)
 
 
 def items(x):
@@ -92,8 +90,9 @@ class Value:
 
 
 class Writer:
-    def __init__(self, graph_module, times, groups):
-        self.graph = graph_module.graph
+    def __init__(self, graph_module, times, groups, sizes):
+        self.module, self.graph = graph_module, graph_module.graph
+        self.sizes = dict(sizes or {})
         self.times = times if callable(times) else lambda node: (times or {}).get(node.name)
         self.given = dict(groups or {})
         self.values = {}  # by node: its list of Value
@@ -105,6 +104,22 @@ class Writer:
         self.accelerated = bool(devices - {"cpu", "meta"})
 
     # ---- what torch says of a node
+
+    def whole(self, node, n):
+        """A number, or the value of a symbolic one: of its symbols in sizes, or torch's hint."""
+        if isinstance(n, int):
+            return n
+        symbolic = getattr(n, "node", None)
+        expression = getattr(symbolic, "expr", None)
+        free = getattr(expression, "free_symbols", ())
+        stated = {s: self.sizes[str(s)] for s in free if str(s) in self.sizes}
+        if stated and len(stated) == len(free):
+            return int(expression.xreplace(stated))
+        hint = getattr(symbolic, "hint", None)
+        if hint is None:
+            missing = sorted({str(s) for s in free} - set(self.sizes)) or [str(n)]
+            raise Unknown(f"{node.name}: the size {n} has no value: state that of {' and '.join(missing)} in sizes")
+        return int(hint)
 
     @staticmethod
     def recorded(node):
@@ -121,7 +136,7 @@ class Writer:
         return self.same.get(key, key)
 
     def value(self, node, x, name):
-        dtype, shape = DTYPES.get(str(x.dtype).rsplit(".", 1)[-1]), [whole(node, n) for n in x.shape]
+        dtype, shape = DTYPES.get(str(x.dtype).rsplit(".", 1)[-1]), [self.whole(node, n) for n in x.shape]
         if dtype is None and x.dtype.is_complex:
             dtype = {8: "f32", 16: "f64"}.get(x.dtype.itemsize if hasattr(x.dtype, "itemsize") else x.element_size())
             shape.append(2)
@@ -134,19 +149,23 @@ class Writer:
             value.cpu = self.accelerated and x.device.type == "cpu"
             value.storage = self.storage(x)
             if value.storage is not None:
-                value.bytes = whole(node, x.untyped_storage().nbytes())
+                value.bytes = self.whole(node, x.untyped_storage().nbytes())
         return value
 
     def results(self, node):
         if node.op == "output":
             return []
         recorded = self.recorded(node)
+        if recorded is None and (schema := self.schema(node)) is not None and not schema.returns:
+            return []
         if recorded is None and node.op in ("placeholder", "call_module", "call_method", "call_function") \
                 and "val" not in node.meta:
             raise Unknown(f"{node.name}: no shape is known: it has neither meta['val'] nor meta['tensor_meta']; "
                           "run torch.fx.passes.fake_tensor_prop.FakeTensorProp on the graph")
         if node.op == "get_attr" and recorded is None:
-            recorded = operator.attrgetter(node.target)(self.graph.owning_module)
+            recorded = operator.attrgetter(node.target)(self.module)
+            if not hasattr(recorded, "shape"):
+                return []  # such as a process group
         found = []
         for x in items(recorded):
             if hasattr(x, "shape") and hasattr(x, "dtype"):
@@ -186,6 +205,8 @@ class Writer:
         if space not in ("_c10d_functional", "c10d_functional", "_c10d_functional_autograd"):
             return None
         name = re.sub(r"(_coalesced)?(_out)?_?$", "", name)
+        if name == "batch_p2p_ops":  # one way at least, and the other at the same time
+            return "send" if "isend" in self.argument(node, "op_list") else "recv"
         return "wait" if name in ("wait_tensor", "wait_tensors") else COLLECTIVES.get(name)
 
     def group(self, node):
@@ -193,10 +214,14 @@ class Writer:
         name = self.argument(node, "group_name")
         size, ranks = self.argument(node, "group_size"), self.argument(node, "ranks")
         if ranks is not None:
-            ranks = [whole(node, r) for r in ranks]
-            size = whole(node, size)
+            ranks = [self.whole(node, r) for r in ranks]
+            size = self.whole(node, size)
             key, ranks = (tuple(ranks), size), ranks if len(ranks) == size else None
         else:
+            if isinstance(name, torch.fx.Node):  # of a ProcessGroup
+                name = operator.attrgetter(name.target)(self.module) if name.op == "get_attr" else name.name
+            if not isinstance(name, (str, int)):
+                name = getattr(name, "group_name", str(name))
             key, ranks = name, None
             if name in self.given:
                 given = self.given[name]
@@ -208,7 +233,7 @@ class Writer:
         if key not in self.groups:
             text = f"g{len(self.groups)}" if name is None else name if re.match(r"[A-Za-z_]", str(name)) else f"g{name}"
             listed = f" = {{{' '.join(map(str, ranks))}}}" if ranks else ""
-            self.groups[key] = name_text(text), f"group {name_text(text)}({whole(node, size)}){listed}"
+            self.groups[key] = name_text(text), f"group {name_text(text)}({self.whole(node, size)}){listed}"
         return self.groups[key][0]
 
     @staticmethod
@@ -224,29 +249,57 @@ class Writer:
             pass
         return size, None
 
+    def without_data(self, x):
+        """Of a node what it gave, of tensors of the same shapes without data; anything else as it is."""
+        if not isinstance(x, torch.fx.Node):
+            return x
+        recorded = self.recorded(x)
+        made = [torch.empty([self.whole(x, n) for n in i.shape], dtype=i.dtype, device="meta") if hasattr(i, "shape")
+                else self.whole(x, i) if isinstance(i, getattr(torch, "SymInt", ())) else i
+                for i in items(recorded)]
+        several = isinstance(recorded, (list, tuple, dict)) and not hasattr(recorded, "shape")
+        return made if several or len(made) != 1 else made[0]
+
+    @staticmethod
+    def composed(node):
+        """Whether an operation of torch is only made of others."""
+        return torch._C._dispatch_has_kernel_for_dispatch_key(node.target.name(), "CompositeImplicitAutograd")
+
+    def called(self, node):
+        """The function that a node calls, if products may be in it that torch counts only as they are called."""
+        if node.op == "call_module":
+            return copy.deepcopy(operator.attrgetter(node.target)(self.module)).to("meta")
+        if node.op == "call_method":
+            return lambda first, *rest, **named: getattr(first, node.target)(*rest, **named)
+        if node.op != "call_function" or isinstance(node.target, HIGHER_ORDER):
+            return None
+        if not isinstance(node.target, OVERLOAD):
+            return node.target
+        return node.target if self.composed(node) else None
+
     def flops(self, node):
-        """Operations of a product, by torch's own count; 0: it is none."""
+        """Operations of products, by torch's own count; 0: there are none, or torch cannot tell."""
         from torch.utils import flop_counter
 
         packet = getattr(node.target, "overloadpacket", None)
         registry = getattr(flop_counter, "flop_registry", None)
         count = (registry if registry is not None else flop_counter.flop_mapping).get(packet) if packet else None
+        args, kwargs = pytree.tree_map(self.without_data, (node.args, node.kwargs))
         if count is None:
-            return 0
-
-        def known(x):
-            if not isinstance(x, torch.fx.Node):
-                return x
-            sizes = [torch.empty([whole(x, n) for n in i.shape], dtype=i.dtype, device="meta") if hasattr(i, "shape")
-                     else i for i in items(self.recorded(x))]
-            return sizes if isinstance(self.recorded(x), (list, dict)) or len(sizes) > 1 else sizes[0]
-
-        args, kwargs, out = pytree.tree_map(known, (node.args, node.kwargs, node))
+            try:
+                function, counter = self.called(node), flop_counter.FlopCounterMode(display=False)
+                if function:
+                    with torch.no_grad(), counter:
+                        function(*args, **kwargs)
+                return int(counter.get_total_flops())
+            except Exception:  # whatever does not work without data
+                return 0
+        out = self.without_data(node)
         if registry is None:
             shape = lambda x: x.shape if isinstance(x, torch.Tensor) else x
             args, kwargs, out = pytree.tree_map(shape, (args, kwargs, out))
-            return whole(node, count(*args, **kwargs, out_shape=out))
-        return whole(node, count(*args, **kwargs, out_val=out))
+            return self.whole(node, count(*args, **kwargs, out_shape=out))
+        return self.whole(node, count(*args, **kwargs, out_val=out))
 
     # ---- statements
 
@@ -264,8 +317,13 @@ class Writer:
         return found
 
     def views(self, node, operands, results, what):
-        """By result: the operand whose storage it has, or -1."""
+        """By result: the operand whose storage it has, or -1.
+
+        A graph that was read from a file has storages that nothing shares. There the schema says what is a view, but
+        not of operations that are made of others, such as reshape, which may copy.
+        """
         shared = [v for n in self.marked(node, False) for v in self.values[n]]
+        views = shared if isinstance(node.target, OVERLOAD) and not self.composed(node) else []
         found = []
         for k, r in enumerate(results):
             at = -1
@@ -275,7 +333,11 @@ class Writer:
                     self.same[r.storage] = r.storage = operands[k].storage
             elif r.storage is not None:
                 at = next((i for i, v in enumerate(operands) if v.storage == r.storage), -1)
-                if at < 0 and r.storage in self.latest and node.op not in ("placeholder", "get_attr"):
+                if at < 0 and len(views) == 1 and views[0] in operands and r.storage not in self.latest:
+                    at = operands.index(views[0])
+                    if views[0].storage is not None:
+                        self.same[r.storage] = r.storage = views[0].storage
+                elif at < 0 and r.storage in self.latest and node.op not in ("placeholder", "get_attr"):
                     operands.append(self.latest[r.storage])
                     at = len(operands) - 1
             elif k < len(shared) and shared[k] in operands:
@@ -309,9 +371,10 @@ class Writer:
             attributes.append(f"group={self.group(node)}")
             how = self.argument(node, "reduceOp", "reduce_op")
             if how is not None and what in ("allreduce", "reduce_scatter"):
-                if str(how).lower() not in REDUCTIONS:
+                word = str(how).lower().rsplit(".", 1)[-1]  # RedOpType.SUM
+                if word not in REDUCTIONS:
                     raise Unknown(f"{node.name}: hirc knows no reduction '{how}'")
-                attributes.append(f"op={REDUCTIONS[str(how).lower()]}")
+                attributes.append(f"op={REDUCTIONS[word]}")
         if results and max(views) >= 0:
             attributes.append(f"view=({', '.join(map(str, views))})")
         sizes, own = [], set()
@@ -356,14 +419,14 @@ class Writer:
         return "\n".join(head + [f"program {name_text(name)} {{"] + self.lines + ["}"]) + "\n"
 
 
-def program_text(graph_module, *, times=None, groups=None, name=None):
+def program_text(graph_module, *, times=None, groups=None, sizes=None, name=None):
     """The text of the program of a GraphModule. Raises Unknown for what the graph does not say."""
-    return Writer(graph_module, times, groups).program(name or "graph")
+    return Writer(graph_module, times, groups, sizes).program(name or "graph")
 
 
-def write(graph_module, file, *, times=None, groups=None, name=None):
-    """Writes the program of a GraphModule to a file that is open for text. Nothing is written if it raises Unknown."""
-    file.write(program_text(graph_module, times=times, groups=groups, name=name))
+def write(graph_module, file, **options):
+    """Writes program_text to a file that is open for text. Nothing is written if it raises Unknown."""
+    file.write(program_text(graph_module, **options))
 
 
 def read_graph(path):
@@ -389,20 +452,24 @@ def main():
     parser.add_argument("-o", dest="output", metavar="FILE", help="write to a file instead of standard output")
     parser.add_argument("--times", metavar="FILE.json", help="an object of nanoseconds by the names of nodes")
     parser.add_argument("--group", metavar="NAME:N", action="append", default=[], help="the size of a process group")
+    parser.add_argument("--size", metavar="SYMBOL:N", action="append", default=[],
+                        help="the value of a symbol in sizes, such as u0")
     parser.add_argument("--name", default="graph", help="of the program")
     options = parser.parse_args()
-    groups = {}
-    for text in options.group:
-        group, _, size = text.rpartition(":")
-        if not group or not size.isdigit() or not int(size):
-            parser.error(f"--group={text}: a group is NAME:N")
-        groups[group] = int(size)
+    numbers = {"group": {}, "size": {}}
+    for option, found in numbers.items():
+        for text in getattr(options, option):
+            word, _, number = text.rpartition(":")
+            if not word or not number.isdigit() or not int(number):
+                parser.error(f"--{option}={text}: a {option} is {'NAME' if option == 'group' else 'SYMBOL'}:N")
+            found[word] = int(number)
     times = None
     if options.times:
         with open(options.times, encoding="utf-8") as file:
             times = json.load(file)
     try:
-        text = program_text(read_graph(options.graph), times=times, groups=groups, name=options.name)
+        text = program_text(read_graph(options.graph), times=times, groups=numbers["group"], sizes=numbers["size"],
+                            name=options.name)
     except Unknown as error:
         sys.exit(f"fx2hir: {error}")
     if options.output:

@@ -95,20 +95,21 @@ def sim(program: Source, *, defines: Optional[Defines] = None, ranks: Optional[i
 
 
 def from_fx(graph_module: Any, *, times: Any = None, groups: Optional[Mapping[str, Any]] = None,
-            name: Optional[str] = None) -> Program:
+            sizes: Optional[Mapping[str, int]] = None, name: Optional[str] = None) -> Program:
     """The program of a torch.fx.GraphModule: a statement `extern` a node, to schedule and to simulate.
 
     times   nanoseconds by the name of a node, or a function of a node that gives them, or None where it does not know;
             what has none is given its operations and bytes, of which --cluster makes a time
     groups  sizes of process groups, or their lists of ranks, by name, where neither the graph nor torch.distributed
             says
+    sizes   of symbols that torch has no value for, by name, such as u0
     name    of the program; None: graph
 
     Needs torch. Raises hirc.fx.Unknown, a ValueError, for what the graph does not say.
     """
     from .fx import program_text
 
-    return Program(program_text(graph_module, times=times, groups=groups, name=name))
+    return Program(program_text(graph_module, times=times, groups=groups, sizes=sizes, name=name))
 
 
 # ---- inputs and outputs
