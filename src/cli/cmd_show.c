@@ -27,6 +27,9 @@ struct show_command {
 
 enum picture { PICTURE_LAYOUT, PICTURE_GRAPH, PICTURE_TIMELINE, PICTURE_STEPS, PICTURES };
 
+/* The kind of --pipeline that is no other than without it. */
+static const char OWN_PIPELINE[] = "layout";
+
 /* The one that is asked for; PICTURES after reporting. A kind of --pipeline goes with any. */
 static enum picture find_picture(struct show_command *c)
 {
@@ -42,8 +45,9 @@ static enum picture find_picture(struct show_command *c)
 	};
 	const char *first = NULL;
 	enum picture found = PICTURES;
+	bool kind = c->pipeline && strcmp(c->pipeline, OWN_PIPELINE) != 0;
 	for (unsigned k = 0; k < sizeof known / sizeof *known; k++) {
-		if (!known[k].asked || (known[k].picture == PICTURE_STEPS && found != PICTURES))
+		if (!known[k].asked || (known[k].picture == PICTURE_STEPS && kind && found != PICTURES))
 			continue;
 		if (found != PICTURES) {
 			diag_error(c->d, E_OPTIONS_CONFLICT, DIAG_NOWHERE, "%s and %s: one picture at a time",
@@ -203,6 +207,15 @@ static bool draw(struct show_command *c, enum picture picture, struct module *m,
 	return false;
 }
 
+static bool check_rank(struct show_command *c, const struct module *m)
+{
+	if (c->rank < module_ranks(m))
+		return true;
+	diag_error(c->d, E_RANK_UNKNOWN, DIAG_NOWHERE, "--rank=%lld: the program has %lld ranks",
+	           (long long)c->rank, (long long)module_ranks(m));
+	return false;
+}
+
 static enum status show(struct show_command *c, const char *path)
 {
 	enum status status = STATUS_OK;
@@ -213,7 +226,7 @@ static enum status show(struct show_command *c, const char *path)
 	/* Layouts are those of the program as it was written, once all of them are known. */
 	if (picture == PICTURE_LAYOUT && !c->compile.passes && !c->compile.pipeline.stop_after)
 		c->compile.pipeline.stop_after = "propagate-shardings";
-	if (c->pipeline && strcmp(c->pipeline, "layout") != 0)
+	if (c->pipeline && strcmp(c->pipeline, OWN_PIPELINE) != 0)
 		c->compile.steps = c->pipeline;
 	if (!compile_options_finish(&c->compile, c->d))
 		return STATUS_USAGE;
@@ -221,12 +234,13 @@ static enum status show(struct show_command *c, const char *path)
 	if (!m)
 		return status;
 	struct source *outer = diag_set_source(c->d, m->source);
-	bool ok = params_check(m, c->d) && draw(c, picture, m, &text) && write_out(c, &text);
+	bool usable = params_check(m, c->d), known = !usable || picture != PICTURE_GRAPH || check_rank(c, m);
+	bool ok = usable && known && draw(c, picture, m, &text) && write_out(c, &text);
 	diag_set_source(c->d, outer);
 	buf_free(&text);
 	compile_free(m);
 	compile_warn_unused(c->d, &c->compile);
-	return ok ? STATUS_OK : STATUS_DIAGNOSTICS;
+	return !known ? STATUS_USAGE : ok ? STATUS_OK : STATUS_DIAGNOSTICS;
 }
 
 /* The options of compile that are not those of show. */
@@ -254,7 +268,7 @@ int cmd_show(int argc, char **argv)
 	     .kind = OPTION_MAYBE,
 	     .to = &c.pipeline,
 	     .value = "layout|broadcast|permute|collective|p2p|p2p-put",
-	     .otherwise = "layout",
+	     .otherwise = OWN_PIPELINE,
 	     .help = "what each rank does in each step of a loop, which moves what it gathers so"},
 	    {.name = "graph",
 	     .kind = OPTION_SWITCH,

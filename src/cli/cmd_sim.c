@@ -133,8 +133,24 @@ static bool sim_recorded(struct sim_command *c, struct module *m, const struct c
 	return ok;
 }
 
-/* What --delay and --slow say, by rank; false after reporting. */
-static bool find_ranks(struct sim_command *c, const struct module *m, struct arena *a,
+/* Whether the ranks of --delay and --slow are of this program. */
+static bool check_ranks(struct sim_command *c, const struct module *m)
+{
+	int64_t ranks = module_ranks(m);
+	for (uint32_t k = 0; k < c->ranks.n; k++) {
+		const struct sim_rank_option *o = &c->ranks.at[k];
+		if (o->rank < ranks)
+			continue;
+		diag_error(c->d, E_RANK_UNKNOWN, DIAG_NOWHERE,
+		           "%s: there is no rank %lld, the program has %lld", o->slow ? "--slow" : "--delay",
+		           (long long)o->rank, (long long)ranks);
+		return false;
+	}
+	return true;
+}
+
+/* What --delay and --slow say, by rank. */
+static void find_ranks(struct sim_command *c, const struct module *m, struct arena *a,
                        struct sim_settings *out)
 {
 	int64_t ranks = module_ranks(m);
@@ -144,12 +160,6 @@ static bool find_ranks(struct sim_command *c, const struct module *m, struct are
 		slow[r] = 1000;
 	for (uint32_t k = 0; k < c->ranks.n; k++) {
 		const struct sim_rank_option *o = &c->ranks.at[k];
-		if (o->rank >= ranks) {
-			diag_error(c->d, E_RANK_UNKNOWN, DIAG_NOWHERE,
-			           "%s: there is no rank %lld, the program has %lld",
-			           o->slow ? "--slow" : "--delay", (long long)o->rank, (long long)ranks);
-			return false;
-		}
 		if (o->slow)
 			slow[o->rank] = o->number;
 		else
@@ -157,7 +167,6 @@ static bool find_ranks(struct sim_command *c, const struct module *m, struct are
 	}
 	out->delay = delay;
 	out->slow = slow;
-	return true;
 }
 
 static void remark(struct sim_program *p, const struct sim_events *e, bool each, struct timeline *t)
@@ -183,7 +192,8 @@ static bool sim_devices(struct sim_command *c, struct module *m, const struct co
 		return false;
 	}
 	struct arena *a = arena_new();
-	bool ok = find_ranks(c, m, a, &o) && sim_simulation_open(&s, m, cost, &o, c->d);
+	find_ranks(c, m, a, &o);
+	bool ok = sim_simulation_open(&s, m, cost, &o, c->d);
 	if (ok) {
 		sim_devices_timeline(&s.run.events, &s.run.classes, each, &t);
 		t.limit = limit_of(c);
@@ -242,7 +252,11 @@ static enum status sim(struct sim_command *c, const char *path)
 		return status;
 	struct source *outer = diag_set_source(c->d, m->source);
 	const struct cluster *cluster = compile_cluster(c->d, &c->compile, &status);
-	struct cost *cost = cluster && params_check(m, c->d) ? cost_new(m, cluster, c->d) : NULL;
+	struct cost *cost = NULL;
+	if (cluster && params_check(m, c->d)) {
+		status = sim_is_recorded(m) || check_ranks(c, m) ? STATUS_OK : STATUS_USAGE;
+		cost = status == STATUS_OK ? cost_new(m, cluster, c->d) : NULL;
+	}
 	if (cost)
 		cost_set_streams(cost, c->streams);
 	bool ok = cost && (sim_is_recorded(m) ? sim_recorded(c, m, cost) : sim_devices(c, m, cost));

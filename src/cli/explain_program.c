@@ -78,17 +78,19 @@ struct option_table explain_program_table(struct explain_program *p)
 
 /* ---- output */
 
-static bool check_rank(struct explain_program *p, const struct explanation *x)
+/* Whether --rank, -1 without, is of this program. */
+static bool check_rank(struct explain_program *p, struct module *m)
 {
-	if (explain_class_of(x, p->output.rank) != UINT32_MAX)
+	bool recorded = sim_is_recorded(m);
+	if (p->output.rank < 0 || (!recorded && p->output.rank < module_ranks(m)))
 		return true;
-	if (x->t->recorded)
+	if (recorded)
 		diag_error(p->d, E_RECORDED_GRAPH, DIAG_NOWHERE,
 		           "--rank: in a recorded graph all ranks do the same");
 	else
 		diag_error(p->d, E_RANK_UNKNOWN, DIAG_NOWHERE,
 		           "--rank: rank %lld takes no part, the program has %lld ranks",
-		           (long long)p->output.rank, (long long)x->t->ranks);
+		           (long long)p->output.rank, (long long)module_ranks(m));
 	return false;
 }
 
@@ -108,8 +110,6 @@ static bool report(struct explain_program *p, struct explanation *x, struct sour
 {
 	struct buf text = {0};
 	explain_advices advice = {0};
-	if (!check_rank(p, x))
-		return false;
 	if (is_wanted(p, s, tasks)) {
 		explain_advise(p, s, x->t->runtime, x->arena, &advice);
 		p->output.advice = &advice;
@@ -177,7 +177,11 @@ static enum status of_source(struct explain_program *p, struct source *s)
 		return status;
 	struct source *outer = diag_set_source(p->d, m->source);
 	const struct cluster *cluster = compile_cluster(p->d, &p->compile, &status);
-	struct cost *cost = cluster && params_check(m, p->d) ? cost_new(m, cluster, p->d) : NULL;
+	struct cost *cost = NULL;
+	if (cluster && params_check(m, p->d)) {
+		status = check_rank(p, m) ? STATUS_OK : STATUS_USAGE;
+		cost = status == STATUS_OK ? cost_new(m, cluster, p->d) : NULL;
+	}
 	if (cost)
 		cost_set_streams(cost, p->streams);
 	bool ok = cost && (sim_is_recorded(m) ? of_recorded(p, m, cost, s) : of_devices(p, m, cost, s));

@@ -170,11 +170,6 @@ bool graph_picture_open(struct graph_picture *p, struct module *m, const struct 
 	struct sim_rank r = {0};
 	*p = (struct graph_picture){.arena = arena_new()};
 	ir_number(m);
-	if (rank >= module_ranks(m)) {
-		diag_error(d, E_RANK_UNKNOWN, DIAG_NOWHERE, "--rank=%lld: the program has %lld ranks",
-		           (long long)rank, (long long)module_ranks(m));
-		return false;
-	}
 	if (!sim_program_open(&program, m, cost, d))
 		return false;
 	program.streams = streams;

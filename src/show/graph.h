@@ -41,7 +41,7 @@ struct graph_picture {
 	uint32_t levels, more; /* more: nodes that are left out */
 };
 
-/* The diag is that of the program's source. False after reporting. */
+/* rank: one of the program's. The diag is that of its source. False after reporting. */
 bool graph_picture_open(struct graph_picture *p, struct module *m, const struct cost *cost, int64_t streams,
                         int64_t rank, struct diag *d);
 void graph_picture_close(struct graph_picture *p);
