@@ -4,6 +4,7 @@
  * outermost, belongs to the next stream (serial) loop that counts as many. A slice of a view binds the
  * first such axis that is left. */
 #include "check/checker.h"
+#include "ir/bound.h"
 #include "ir/expr.h"
 #include "ir/layout.h"
 #include <string.h>
@@ -244,24 +245,15 @@ int64_t check_view_elements(struct walk *w, value_id v)
 
 /* ---- views */
 
-/* The loop axis of a type that the next slice binds; -1: none is left, or which one is not clear. */
-static int next_cut(const struct walk *w, const struct view *x, type_id type, int *logical)
+/* The loop axis of its result that a slice binds, and the tensor axis of that; -1: none. */
+static int find_cut(const struct walk *w, op_id op, int *logical)
 {
-	const struct domain *d = ir_domain(w->m, ir_type(w->m, type)->domain);
-	unsigned seen = 0;
-	int found = -1;
-	for (unsigned k = 0; k < d->loop_n; k++) {
-		if (!is_cut(&d->axis[d->loop[k]]) || seen++ < x->bound_n)
-			continue;
-		int a = layout_logical_of(d, d->loop[k]);
-		if (found < 0) {
-			found = d->loop[k];
-			*logical = a;
-		} else if (a < 0 || *logical < 0 || a < *logical) {
-			return -1;
-		}
-	}
-	return found;
+	const struct domain *d = value_domain(w->m, op_def(w->m, op, 0));
+	struct bound_levels levels;
+	bound_levels_of(w->m, op_read(w->m, op, 0), &levels);
+	int leaf = bound_next(d, &levels);
+	*logical = leaf < 0 ? -1 : layout_logical_of(d, (unsigned)leaf);
+	return leaf;
 }
 
 /* Whether a slice of `from` has an index below `count`. What has none is no part of anything: the name that
@@ -302,7 +294,7 @@ void check_view_shard(struct walk *w, op_id op)
 	if (!x.absent && x.storage != CHECK_NONE && walk_scalar(w, op, 0, &at)) {
 		const expr_id index = op_scalar_expr(w->m, op, 0);
 		const value_id buffer = w->storage.at[x.storage].value;
-		int leaf = x.vague ? -1 : next_cut(w, &x, type, &logical);
+		int leaf = x.vague ? -1 : find_cut(w, op, &logical);
 		x.vague = leaf < 0;
 		if (leaf >= 0 && !x.dropped) {
 			struct condition block = {parts_domain(w, &x, type), (uint32_t)leaf, at, at + 1};

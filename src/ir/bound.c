@@ -86,6 +86,14 @@ static void bind_next(const struct domain *d, struct bound_levels *bound)
 		bound->of[first->tensor_axis] |= (uint64_t)1 << first->level;
 }
 
+int bound_next(const struct domain *d, const struct bound_levels *levels)
+{
+	struct loops loops;
+	find_loops(d, &loops);
+	const struct loop *first = next_loop(&loops, levels);
+	return first ? first->axis : -1;
+}
+
 void bound_levels_of(const struct module *m, value_id v, struct bound_levels *out)
 {
 	op_id def = m->value.at[v].def;

@@ -31,6 +31,9 @@ struct bound_levels {
 };
 /* Those that are bound. */
 void bound_levels_of(const struct module *m, value_id v, struct bound_levels *out);
+/* The loop axis that a shard_by_stream of a value with these binds, of the domain of its result; -1: none is
+ * left. */
+int bound_next(const struct domain *d, const struct bound_levels *levels);
 /* At which step each of them is: expressions over the indices of loops around the value, by tensor axis and
  * level; 0: it is not bound. */
 enum { BOUND_LEVELS = 8 };
