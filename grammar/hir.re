@@ -7,6 +7,7 @@
  * characters after them tell what they are (`Outer split:`, `iS8{`, `T0_g_float[`). */
 #include "parse/ast_build.h"
 #include "parse/lex.h"
+#include "parse/lookalike.h"
 #include "hir_parser.h"
 #include <assert.h>
 #include <stdio.h>
@@ -188,14 +189,22 @@ static int scan_stray(struct parser *p, const unsigned char *start, struct parse
 		c++;
 	p->cursor = c;
 	out->span.end = (uint32_t)(c - p->text);
-	char text[32];
+	char text[32], plain[LOOKALIKE_BYTES];
+	uint32_t code = lookalike_code(start, (size_t)(c - start));
+	bool alike = lookalike(code, plain), unseen = alike && *plain == ' ';
 	if (*start <= ' ' || *start == 0x7f)
 		snprintf(text, sizeof text, "with code %u", *start);
 	else if (c - start > 4)
 		snprintf(text, sizeof text, "that is not UTF-8");
+	else if (unseen)
+		snprintf(text, sizeof text, "U+%04X", code);
 	else
 		snprintf(text, sizeof text, "'%.*s'", (int)(c - start), (const char *)start);
 	report(p, E_CHARACTER, out->span, "unexpected character ", text);
+	if (unseen && !p->panic)
+		diag_note(p->diag, DIAG_NOWHERE, "it is not seen: delete it, or write a plain blank");
+	else if (alike && !p->panic)
+		diag_note(p->diag, DIAG_NOWHERE, "this is U+%04X: write '%s'", code, plain);
 	return TOK_HIR_error;
 }
 
