@@ -26,6 +26,8 @@ bool decompose_experts(struct module *m, struct pass_context *cx, op_id op);
 /* A select whose result has a layout of its own becomes a select and a `set`; other statements stay. False
  * after reporting. */
 bool decompose_select(struct module *m, struct pass_context *cx, op_id op);
+/* Gives a statement a copy of what it overwrites while it reads it; others stay. */
+void decompose_overlap(struct module *m, op_id op);
 /* A local reduction over an axis of which each rank has one element becomes a select; others stay. */
 void decompose_reduced(struct module *m, op_id op);
 

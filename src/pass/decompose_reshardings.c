@@ -15,7 +15,8 @@
  * ended, and a mean over an axis that is spread is a sum and a division. decompose_transfer.c then makes
  * each `set` one that a single collective does. decompose_select.c is about views.
  *
- * Statements that write a buffer (`Y <- f(X)`) are the host level's and stay as they are.
+ * Statements that write a buffer (`Y <- f(X)`) are the host level's and stay as they are, but for operands
+ * that they write themselves (decompose_overlap.c).
  *
  * requires     sharded
  * establishes  decomposed: only `set`s and collectives communicate
@@ -461,6 +462,8 @@ bool pass_decompose_reshardings(struct module *m, struct pass_context *cx)
 	bool ok = true;
 	loop_axes_place(m, cx);
 	rewrite_reduce_begin(m, &reduce);
+	for (op_id op = ir_walk_first(m); op; op = ir_walk(m, op))
+		decompose_overlap(m, op);
 	for (op_id op = ir_walk_first(m); op; op = ir_walk(m, op))
 		ok &= decompose(m, cx, op) && decompose_select(m, cx, op) && decompose_experts(m, cx, op);
 	for (op_id op = ir_walk_first(m); op && ok; op = ir_walk(m, op))

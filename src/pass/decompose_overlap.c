@@ -1,0 +1,53 @@
+/* decompose_overlap: operands that a statement writes while it still reads them.
+ *
+ *     V <- permute(V, (1, 0))
+ *  →
+ *     T = set(V)
+ *     V <- permute(T, (1, 0))
+ *
+ * A statement reads all of its operands before it writes. Its kernel does not, nor do loops over blocks of
+ * it; only a pointwise operation needs of its own result no element but the one that it writes next.
+ * Collectives have their own rules. Parts of one buffer that two views name are taken as apart. */
+#include "pass/decompose.h"
+#include "pass/rewrite.h"
+
+/* Whether `inner` is `outer`, or a view of it. */
+static bool is_view_of(const struct module *m, value_id inner, value_id outer)
+{
+	while (inner != outer) {
+		op_id def = m->value.at[inner].def;
+		if (!def || !(op_traits(m, def) & TRAIT_VIEW))
+			return false;
+		inner = op_read(m, def, 0);
+	}
+	return true;
+}
+
+static bool is_overwritten(const struct module *m, op_id op, value_id v)
+{
+	for (unsigned k = 0; k < op_role_count(m, op, ROLE_WRITE); k++) {
+		value_id w = op_write(m, op, k);
+		if (w == v && op_traits(m, op) & TRAIT_POINTWISE)
+			continue;
+		if (is_view_of(m, v, w) || is_view_of(m, w, v))
+			return true;
+	}
+	return false;
+}
+
+void decompose_overlap(struct module *m, op_id op)
+{
+	const unsigned other =
+	    TRAIT_RESHARD | TRAIT_COLLECTIVE | TRAIT_P2P | TRAIT_MEMORY | TRAIT_VIEW | TRAIT_OPAQUE;
+	if (op_traits(m, op) & other || m->op.at[op].flags & OP_ASYNC)
+		return;
+	for (unsigned k = 0; k < op_role_count(m, op, ROLE_READ); k++) {
+		value_id v = op_read(m, op, k);
+		struct type t = *value_type(m, v);
+		if (is_overwritten(m, op, v))
+			rewrite_reads(m, op, v,
+			              rewrite_set_before(m, op, v,
+			                                 type_make(m, (enum dtype)t.dtype, MEMORY_GLOBAL,
+			                                           t.mesh, t.domain)));
+	}
+}
