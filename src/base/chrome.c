@@ -1,16 +1,6 @@
 /* chrome: see chrome.h. */
 #include "base/chrome.h"
-
-void chrome_put_text(struct buf *out, const char *text)
-{
-	for (; *text; text++)
-		if (*text == '"' || *text == '\\')
-			buf_printf(out, "\\%c", *text);
-		else if ((unsigned char)*text < 32)
-			buf_printf(out, "\\u%04x", *text);
-		else
-			buf_putc(out, *text);
-}
+#include "base/json_put.h"
 
 /* Nanoseconds as microseconds. */
 static void put_us(struct buf *out, const char *name, int64_t ns)
@@ -20,14 +10,13 @@ static void put_us(struct buf *out, const char *name, int64_t ns)
 
 void chrome_put_span(struct buf *out, const struct chrome_span *s)
 {
-	buf_puts(out, ",\n{\"ph\": \"X\", \"name\": \"");
-	chrome_put_text(out, s->name);
-	buf_printf(out, "\", \"cat\": \"%s\", \"pid\": %d, \"tid\": %u", s->category, s->pid, s->tid);
+	buf_puts(out, ",\n{\"ph\": \"X\", \"name\": ");
+	json_put_string(out, s->name);
+	buf_printf(out, ", \"cat\": \"%s\", \"pid\": %d, \"tid\": %u", s->category, s->pid, s->tid);
 	put_us(out, "ts", s->begin);
 	put_us(out, "dur", s->end - s->begin);
-	buf_puts(out, ", \"args\": {\"where\": \"");
-	chrome_put_text(out, s->where);
-	buf_putc(out, '"');
+	buf_puts(out, ", \"args\": {\"where\": ");
+	json_put_string(out, s->where);
 	if (s->iteration >= 0)
 		buf_printf(out, ", \"iteration\": %lld", (long long)s->iteration);
 	buf_puts(out, "}}");
@@ -45,11 +34,11 @@ void chrome_put_arrow(struct buf *out, const char *phase, uint64_t id, int pid, 
 
 void chrome_put_name(struct buf *out, const char *what, int pid, unsigned tid, const char *text)
 {
-	buf_printf(out,
-	           ",\n{\"ph\": \"M\", \"name\": \"%s\", \"pid\": %d, \"tid\": %u, \"args\": {\"name\": \"",
-	           what, pid, tid);
-	chrome_put_text(out, text);
-	buf_puts(out, "\"}}");
+	buf_printf(
+	    out, ",\n{\"ph\": \"M\", \"name\": \"%s\", \"pid\": %d, \"tid\": %u, \"args\": {\"name\": ", what,
+	    pid, tid);
+	json_put_string(out, text);
+	buf_puts(out, "}}");
 }
 
 void chrome_put_counter(struct buf *out, const char *name, const char *unit, int pid, int64_t at,

@@ -20,8 +20,6 @@ struct chrome_span {
 	unsigned tid;
 };
 
-/* What stands between the quotes of a text of JSON. */
-void chrome_put_text(struct buf *out, const char *text);
 void chrome_put_span(struct buf *out, const struct chrome_span *s);
 /* One end of an arrow between spans, "s" or "f"; both ends have one id, which is of the pid. */
 void chrome_put_arrow(struct buf *out, const char *phase, uint64_t id, int pid, unsigned tid, int64_t at);

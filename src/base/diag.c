@@ -12,6 +12,7 @@
  * shown. Nothing is shown under a message that points at an empty line. */
 #include "base/diag.h"
 #include "base/arena.h"
+#include "base/json_put.h"
 #include "base/str.h"
 #include <assert.h>
 #include <stdarg.h>
@@ -118,25 +119,6 @@ void diag_set_moved(struct diag *d, uint32_t from, uint32_t to, uint32_t at)
 
 /* JSON */
 
-static void json_string(struct buf *b, const char *s)
-{
-	buf_putc(b, '"');
-	for (; *s; s++) {
-		unsigned char c = (unsigned char)*s;
-		if (c == '"' || c == '\\')
-			buf_printf(b, "\\%c", c);
-		else if (c == '\n')
-			buf_puts(b, "\\n");
-		else if (c == '\t')
-			buf_puts(b, "\\t");
-		else if (c < 0x20 || c == 0x7f)
-			buf_printf(b, "\\u%04x", c);
-		else
-			buf_putc(b, (char)c);
-	}
-	buf_putc(b, '"');
-}
-
 static void json_message(struct diag *d, enum diag_severity severity, const char *number, uint32_t at)
 {
 	struct buf *b = &d->json;
@@ -151,7 +133,7 @@ static void json_message(struct diag *d, enum diag_severity severity, const char
 		uint32_t line, column;
 		source_position(d->source, at, &line, &column);
 		buf_puts(b, "\"file\":");
-		json_string(b, d->source->name);
+		json_put_string(b, d->source->name);
 		buf_printf(b, ",\"line\":%u,\"column\":%u,", line, column);
 	}
 	if (severity != DIAG_NOTE || !d->json_has_notes)
@@ -159,7 +141,7 @@ static void json_message(struct diag *d, enum diag_severity severity, const char
 	if (number)
 		buf_printf(b, "\"code\":\"%s\",", number);
 	buf_puts(b, "\"message\":");
-	json_string(b, d->message.at);
+	json_put_string(b, d->message.at);
 	if (d->json_has_notes)
 		buf_putc(b, '}');
 }

@@ -5,7 +5,7 @@
  * busbw  #wrong #        (B)    (elements)                             (us)  (GB/s)  (GB/s)             (us)
  * (GB/s)  (GB/s) 1048576        262144     f32     sum      -1    121.3    8.64    8.64       0 118.2    8.87
  * 8.87       0 */
-#include "base/chrome.h"
+#include "base/json_put.h"
 #include "cli/bench_collective.h"
 
 static double algorithm(const struct bench_line *l, const struct bench_figure *f)
@@ -183,9 +183,9 @@ static void put_json_absent(const struct bench_outcome *of, uint32_t n, struct b
 	for (uint32_t k = 0; k < n; k++) {
 		if (bench_outcome_is_measured(&of[k]))
 			continue;
-		buf_printf(out, "%s{\"transport\": \"%s\", \"why\": \"", between, of[k].transport);
-		chrome_put_text(out, of[k].why.at);
-		buf_puts(out, "\"}");
+		buf_printf(out, "%s{\"transport\": \"%s\", \"why\": ", between, of[k].transport);
+		json_put_string(out, of[k].why.at);
+		buf_putc(out, '}');
 		between = ", ";
 		any = true;
 	}

@@ -4,6 +4,7 @@
  * Throughput std (TFLOPS), world_size, hostname, option, valid; then median_time, samples, and ratio: the
  * median over the samples of the time by that of the first program in the same turn. m, n and k are the
  * params of these names; option has what else -D gave. */
+#include "base/json_put.h"
 #include "cli/bench.h"
 #include "cli/output.h"
 #include <stdlib.h>
@@ -114,18 +115,6 @@ static void fill(const struct bench_row *row, struct cells *c)
 	free(x);
 }
 
-static void put_json(struct buf *out, const char *text)
-{
-	buf_putc(out, '"');
-	for (const char *s = text ? text : ""; *s; s++)
-		buf_printf(out,
-		           *s == '"' || *s == '\\'  ? "\\%c"
-		           : (unsigned char)*s < 32 ? "\\u%04x"
-		                                    : "%c",
-		           *s);
-	buf_putc(out, '"');
-}
-
 void bench_program_header(const struct bench *b, struct buf *out)
 {
 	if (b->format == BENCH_JSON)
@@ -148,11 +137,11 @@ void bench_program_print(const struct bench *b, const struct bench_row *row, str
 		struct cell *cell = &c.at[k];
 		buf_puts(out, !k ? "" : json ? ", " : ",");
 		if (json) {
-			put_json(out, cell->name);
+			json_put_string(out, cell->name);
 			buf_puts(out, ": ");
 		}
 		if (json && cell->is_text)
-			put_json(out, cell->text.at);
+			json_put_string(out, cell->text.at ? cell->text.at : "");
 		else if (json)
 			buf_puts(out, cell->text.n ? cell->text.at : "null");
 		else

@@ -1,7 +1,7 @@
 /* cmd_doctor: hirc doctor: what this machine has, a line each; what installs or sets what is missing or slow.
  */
-#include "base/chrome.h"
 #include "base/finding.h"
+#include "base/json_put.h"
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/output.h"
@@ -93,22 +93,16 @@ static void put_text(const struct doctor_command *c, struct buf *out)
 
 static void put_json(const struct doctor_command *c, struct buf *out)
 {
-	buf_puts(out, "{\"version\":1,\"hirc\":\"");
-	chrome_put_text(out, version_text());
-	buf_printf(out, "\",\"gpus\":%d,\"findings\":[", c->gpus);
+	buf_puts(out, "{\"version\":1,\"hirc\":");
+	json_put_string(out, version_text());
+	buf_printf(out, ",\"gpus\":%d,\"findings\":[", c->gpus);
 	for (uint32_t k = 0; k < c->found.at.n; k++) {
 		const struct finding *f = &c->found.at.at[k];
-		buf_printf(out, "%s\n{\"state\":\"%s\",\"subject\":\"%s\",\"text\":\"", k ? "," : "",
+		buf_printf(out, "%s\n{\"state\":\"%s\",\"subject\":\"%s\",\"text\":", k ? "," : "",
 		           state_name[f->state], f->subject);
-		chrome_put_text(out, f->text);
-		buf_puts(out, "\",\"fix\":");
-		if (f->fix) {
-			buf_putc(out, '"');
-			chrome_put_text(out, f->fix);
-			buf_putc(out, '"');
-		} else {
-			buf_puts(out, "null");
-		}
+		json_put_string(out, f->text);
+		buf_puts(out, ",\"fix\":");
+		json_put_string(out, f->fix);
 		buf_putc(out, '}');
 	}
 	buf_puts(out, "\n]}\n");

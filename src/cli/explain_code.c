@@ -2,8 +2,8 @@
  *
  * The fix is shown as the lines of the example that change, with those that stand there instead. */
 #include "cli/explain_code.h"
-#include "base/chrome.h"
 #include "base/diagnostics.h"
+#include "base/json_put.h"
 #include <ctype.h>
 #include <stdlib.h>
 
@@ -182,13 +182,8 @@ void explain_code_list(struct buf *out)
 
 static void put_json(struct buf *out, const char *key, const char *text)
 {
-	if (!text) {
-		buf_printf(out, ",\"%s\":null", key);
-		return;
-	}
-	buf_printf(out, ",\"%s\":\"", key);
-	chrome_put_text(out, text);
-	buf_putc(out, '"');
+	buf_printf(out, ",\"%s\":", key);
+	json_put_string(out, text);
 }
 
 void explain_code_json(struct buf *out)

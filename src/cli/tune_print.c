@@ -6,7 +6,7 @@
  *
  * Rows are in the order of what is predicted. spread: half of the samples are within so much of each other.
  */
-#include "base/chrome.h"
+#include "base/json_put.h"
 #include "cli/output.h"
 #include "cli/tune.h"
 #include <stdlib.h>
@@ -278,13 +278,6 @@ void tune_print_csv(struct tune *t, struct buf *out)
 	vec_free(&order);
 }
 
-static void put_text(struct buf *out, const char *key, const char *text)
-{
-	buf_printf(out, "\"%s\": \"", key);
-	chrome_put_text(out, text ? text : "");
-	buf_putc(out, '"');
-}
-
 static void put_json_row(struct tune *t, uint32_t candidate, struct buf *out)
 {
 	struct tune_candidate *c = &t->candidate.at[candidate];
@@ -292,9 +285,9 @@ static void put_json_row(struct tune *t, uint32_t candidate, struct buf *out)
 	tune_put_choices(t, c, &name);
 	tune_put_options(t, c, true, &options);
 	buf_putc(out, '{');
-	put_text(out, "candidate", name.at);
+	json_put_text(out, "candidate", name.at ? name.at : "");
 	buf_puts(out, ", ");
-	put_text(out, "options", options_of(&options));
+	json_put_text(out, "options", options_of(&options));
 	if (c->state == TUNE_GOOD && c->predicted >= 0)
 		buf_printf(out, ", \"predicted_ns\": %lld", (long long)c->predicted);
 	if (is_measured(c))
@@ -306,7 +299,7 @@ static void put_json_row(struct tune *t, uint32_t candidate, struct buf *out)
 		buf_puts(out, ", \"chosen\": true");
 	if (c->reason) {
 		buf_puts(out, ", ");
-		put_text(out, "reason", c->reason);
+		json_put_text(out, "reason", c->reason);
 	}
 	buf_putc(out, '}');
 	buf_free(&name);
@@ -335,7 +328,7 @@ void tune_print_json(struct tune *t, struct buf *out)
 	}
 	buf_puts(out, "\n],\n");
 	tune_put_program(t, &t->candidate.at[t->chosen], t->path, &program);
-	put_text(out, "program", program.at);
+	json_put_text(out, "program", program.at ? program.at : "");
 	buf_puts(out, "}\n");
 	buf_free(&program);
 	vec_free(&order);

@@ -1,6 +1,7 @@
 /* witness_file: see witness_file.h. */
 #include "cli/witness_file.h"
 #include "base/file.h"
+#include "base/json_put.h"
 #include "cost/json.h"
 #include "ir/number.h"
 #include "ir/print.h"
@@ -32,21 +33,6 @@ uint64_t witness_program(struct module *m)
 
 /* ---- writing */
 
-static void put_text(struct buf *b, const char *text)
-{
-	buf_putc(b, '"');
-	for (; *text; text++) {
-		unsigned char c = (unsigned char)*text;
-		if (c == '"' || c == '\\')
-			buf_printf(b, "\\%c", c);
-		else if (c < 0x20)
-			buf_printf(b, "\\u%04x", c);
-		else
-			buf_putc(b, (char)c);
-	}
-	buf_putc(b, '"');
-}
-
 static void put_event(struct buf *b, const struct witness_event *e)
 {
 	buf_printf(b, "    {\"role\": \"%s\", \"rank\": %" PRId64 ", \"statement\": %u, \"indices\": [",
@@ -54,9 +40,9 @@ static void put_event(struct buf *b, const struct witness_event *e)
 	for (unsigned k = 0; k < e->n; k++)
 		buf_printf(b, "%s%" PRId64, k ? ", " : "", e->index[k]);
 	buf_puts(b, "], \"text\": ");
-	put_text(b, e->text);
+	json_put_string(b, e->text);
 	buf_puts(b, ", \"where\": ");
-	put_text(b, e->where);
+	json_put_string(b, e->where);
 	buf_putc(b, '}');
 }
 

@@ -1,0 +1,36 @@
+/* json_put: see json_put.h. */
+#include "base/json_put.h"
+
+void json_put_string(struct buf *out, const char *text)
+{
+	if (!text) {
+		buf_puts(out, "null");
+		return;
+	}
+	buf_putc(out, '"');
+	for (; *text; text++) {
+		unsigned char c = (unsigned char)*text;
+		if (c == '"' || c == '\\')
+			buf_printf(out, "\\%c", c);
+		else if (c == '\n')
+			buf_puts(out, "\\n");
+		else if (c == '\t')
+			buf_puts(out, "\\t");
+		else if (c < 0x20 || c == 0x7f)
+			buf_printf(out, "\\u%04x", c);
+		else
+			buf_putc(out, (char)c);
+	}
+	buf_putc(out, '"');
+}
+
+void json_put_text(struct buf *out, const char *key, const char *text)
+{
+	buf_printf(out, "\"%s\": ", key);
+	json_put_string(out, text);
+}
+
+void json_put_int(struct buf *out, const char *key, int64_t n)
+{
+	buf_printf(out, ", \"%s\": %lld", key, (long long)n);
+}

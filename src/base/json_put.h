@@ -1,0 +1,14 @@
+/* json_put: JSON, put together in a buffer. */
+#ifndef HIRC_BASE_JSON_PUT_H
+#define HIRC_BASE_JSON_PUT_H
+#include "base/str.h"
+#include <stdint.h>
+
+/* A string with its quotes; NULL: null. */
+void json_put_string(struct buf *out, const char *text);
+/* `"key": "text"` */
+void json_put_text(struct buf *out, const char *key, const char *text);
+/* `, "key": 7`, behind another member. */
+void json_put_int(struct buf *out, const char *key, int64_t n);
+
+#endif
