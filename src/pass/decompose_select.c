@@ -9,7 +9,13 @@
  *  →
  *     T2: f32[8] partial(x) = select(X, axis=0, index=0)
  *
- * In the second, each rank has one element of the axis, which is the rank's part of the reduction. */
+ *     for i in 0..8 { V = select(X, axis=0, index=i) … }     X: f32[8@x, 3]
+ *  →
+ *     T3 = set(X)                                            T3: f32[8, 3]
+ *     for i in 0..8 { V = select(T3, axis=0, index=i) … }
+ *
+ * In the second, each rank has one element of the axis, which is the rank's part of the reduction. In the
+ * third all ranks take the same element, which not all of them have. */
 #include "ir/build.h"
 #include "ir/domain.h"
 #include "ir/expr.h"
@@ -27,10 +33,70 @@ static type_id pending_view(struct module *m, type_id pending, type_id stored)
 	return type_make(m, (enum dtype)x.dtype, MEMORY_LOCAL, x.mesh, x.domain);
 }
 
+static bool is_in_branch(const struct module *m, op_id op)
+{
+	for (op_id at = op; at; at = m->region.at[m->op.at[at].parent].owner)
+		if (at != op && m->op.at[at].kind != OP_FOR)
+			return true;
+	return false;
+}
+
+/* The statement of the block that a value is made in which is, or holds, this one. */
+static op_id beside(const struct module *m, value_id v, op_id op)
+{
+	op_id def = m->value.at[v].def;
+	region_id block = def ? m->op.at[def].parent : m->body;
+	while (m->op.at[op].parent != block)
+		op = m->region.at[m->op.at[op].parent].owner;
+	return op;
+}
+
+/* Whether ranks share the axis out, of which each has more than the one element that is the whole axis. */
+static bool is_spread(const struct sugar_axis *a)
+{
+	for (unsigned k = 0; k < a->place_n; k++)
+		if (a->place[k].kind == SUGAR_MESH)
+			return true;
+	return false;
+}
+
+/* Gathers the operand where all ranks take the same element of an axis that they share out. Buffers are the
+ * host level's, and so is what only some ranks do. */
+static void gather_operand(struct module *m, struct pass_context *cx, op_id op)
+{
+	value_id v = op_read(m, op, 0);
+	unsigned axis = (unsigned)op_attr_int(m, op, "axis", 0);
+	struct type t = *value_type(m, v);
+	struct sugar s;
+	const char *reason;
+	if (!t.mesh || axis >= value_domain(m, v)->rank ||
+	    value_domain(m, v)->axis[axis].place == PLACE_MESH ||
+	    m->expr.at[op_scalar_expr(m, op, 0)].flags & EXPR_HAS_RANK ||
+	    rewrite_is_written(m, ir_root(m, v)) || is_in_branch(m, op) ||
+	    !sugar_from_domain(m, t.domain, t.mesh, &s) || place_partial(&s) || !is_spread(&s.axis[axis]))
+		return;
+	place_drop(&s, AXIS_REDUCE);
+	s.axis[axis].place_n = 0;
+	type_id type = place_type(m, m->value.at[v].type, t.mesh, &s, false, &reason);
+	if (!type)
+		return;
+	op_id where = beside(m, v, op);
+	value_id whole = rewrite_find_set(m, where, v, type);
+	if (!whole)
+		whole = rewrite_set_before(m, where, v, type);
+	rewrite_read(m, op, 0, whole);
+	struct buf name = {0};
+	pass_put_name(m, v, &name);
+	pass_remark(cx, m, m->op.at[op].at,
+	            "%s gathered, as all ranks select the same element of an axis that they share", name.at);
+	buf_free(&name);
+}
+
 bool decompose_select(struct module *m, struct pass_context *cx, op_id op)
 {
 	if (m->op.at[op].kind != OP_SELECT)
 		return true;
+	gather_operand(m, cx, op);
 	value_id result = op_result(m, op, 0);
 	type_id t = m->value.at[result].type, view = infer_select(m, m->value.at[op_read(m, op, 0)].type,
 	                                                          (unsigned)op_attr_int(m, op, "axis", 0));
