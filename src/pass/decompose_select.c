@@ -52,10 +52,10 @@ static op_id beside(const struct module *m, value_id v, op_id op)
 }
 
 /* Whether ranks share the axis out, of which each has more than the one element that is the whole axis. */
-static bool is_spread(const struct sugar_axis *a)
+static bool is_spread(const struct mesh *mesh, const struct sugar_axis *a)
 {
 	for (unsigned k = 0; k < a->place_n; k++)
-		if (a->place[k].kind == SUGAR_MESH)
+		if (a->place[k].kind == SUGAR_MESH && mesh->size[a->place[k].mesh_axis] > 1)
 			return true;
 	return false;
 }
@@ -73,7 +73,8 @@ static void gather_operand(struct module *m, struct pass_context *cx, op_id op)
 	    value_domain(m, v)->axis[axis].place == PLACE_MESH ||
 	    m->expr.at[op_scalar_expr(m, op, 0)].flags & EXPR_HAS_RANK ||
 	    rewrite_is_written(m, ir_root(m, v)) || is_in_branch(m, op) ||
-	    !sugar_from_domain(m, t.domain, t.mesh, &s) || place_partial(&s) || !is_spread(&s.axis[axis]))
+	    !sugar_from_domain(m, t.domain, t.mesh, &s) || place_partial(&s) ||
+	    !is_spread(ir_mesh(m, t.mesh), &s.axis[axis]))
 		return;
 	place_drop(&s, AXIS_REDUCE);
 	s.axis[axis].place_n = 0;
