@@ -216,13 +216,16 @@ def check_symbols():
             torch._check(n >= 0)
         return torch.relu(functional.all_to_all_single(x, given, [16] * 4, dist.group.WORLD) @ w)
 
+    inputs = torch.randn(64, 8), torch.randn(8, 8), torch.tensor([16] * 4)
     with torch._dynamo.config.patch(capture_scalar_outputs=True):
-        graph = compiled(step, torch.randn(64, 8), torch.randn(8, 8), torch.tensor([16] * 4))[0]
+        graph, both = compiled(step, *inputs)[0], compiled(step, *inputs, dynamic=True)[0]
     refused(lambda: written(graph), "has no value: state that of u0 and u1 and u2 and u3 in sizes")
     refused(lambda: written(graph, sizes={"u1": 3}), "state that of u0 and u2 and u3 in sizes")
     text = written(graph, sizes={"u0": 10, "u1": 20, "u2": 30, "u3": 40})
     check("f32[100, 8]" in statement(text, "all_to_all_single"), text)
     check("flops=12800" in statement(text, "mm"), text)
+    text = written(both, sizes={"u0": 10, "u1": 20, "u2": 30, "u3": 40})
+    check("f32[100, 8]" in statement(text, "all_to_all_single"), text)
 
     graph = compiled(lambda x: torch.relu(functional.all_reduce(x, "sum", dist.group.WORLD)), torch.randn(48, 64),
                      dynamic=True)[0]

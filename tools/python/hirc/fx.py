@@ -106,20 +106,19 @@ class Writer:
     # ---- what torch says of a node
 
     def whole(self, node, n):
-        """A number, or the value of a symbolic one: of its symbols in sizes, or torch's hint."""
+        """A number, or the value of a symbolic one: by sizes, or by the example that torch traced."""
         if isinstance(n, int):
             return n
         symbolic = getattr(n, "node", None)
-        expression = getattr(symbolic, "expr", None)
-        free = getattr(expression, "free_symbols", ())
-        stated = {s: self.sizes[str(s)] for s in free if str(s) in self.sizes}
-        if stated and len(stated) == len(free):
-            return int(expression.xreplace(stated))
-        hint = getattr(symbolic, "hint", None)
-        if hint is None:
-            missing = sorted({str(s) for s in free} - set(self.sizes)) or [str(n)]
+        expression, traced = getattr(symbolic, "expr", None), getattr(symbolic, "shape_env", None)
+        if expression is None:
+            raise Unknown(f"{node.name}: the size {n} has no value")
+        known = dict(getattr(traced, "backed_var_to_val", None) or getattr(traced, "var_to_val", {}))
+        known.update({s: self.sizes[str(s)] for s in expression.free_symbols if str(s) in self.sizes})
+        missing = sorted(str(s) for s in expression.free_symbols if s not in known)
+        if missing:
             raise Unknown(f"{node.name}: the size {n} has no value: state that of {' and '.join(missing)} in sizes")
-        return int(hint)
+        return int(expression.xreplace(known))
 
     @staticmethod
     def recorded(node):
