@@ -35,8 +35,8 @@ static type_id pending_view(struct module *m, type_id pending, type_id stored)
 
 static bool is_in_branch(const struct module *m, op_id op)
 {
-	for (op_id at = op; at; at = m->region.at[m->op.at[at].parent].owner)
-		if (at != op && m->op.at[at].kind != OP_FOR)
+	while ((op = m->region.at[m->op.at[op].parent].owner))
+		if (m->op.at[op].kind != OP_FOR)
 			return true;
 	return false;
 }
@@ -51,7 +51,7 @@ static op_id beside(const struct module *m, value_id v, op_id op)
 	return op;
 }
 
-/* Whether ranks share the axis out, of which each has more than the one element that is the whole axis. */
+/* Whether ranks share an axis out. */
 static bool is_spread(const struct mesh *mesh, const struct sugar_axis *a)
 {
 	for (unsigned k = 0; k < a->place_n; k++)
