@@ -8,15 +8,16 @@
  * Forward from operands to results, then backward from results to operands, until nothing changes. A
  * tensor axis takes the placements of an axis that corresponds to it (infer_axes) as far as their mesh
  * axes are not used yet in the tensor: each mesh axis is used once, and stream or serial placements
- * come from one neighbour only. Operands are asked in an order of preference: the weight, the bias,
- * then the input of a linear; the second, then the first of a matmul; else the most spread first.
- * A pure collective without a type has its operand's, less what it gathers or reduces.
- * What is placed is never changed, and what the source states never at all. Axes that are summed away
- * or needed whole pass nothing on.
+ * come from one neighbour only, and not where a loop of the program would make one block of them. Operands
+ * are asked in an order of preference: the weight, the bias, then the input of a linear; the second, then the
+ * first of a matmul; else the most spread first. A pure collective without a type has its operand's, less
+ * what it gathers or reduces. What is placed is never changed, and what the source states never at all. Axes
+ * that are summed away or needed whole pass nothing on.
  *
  * requires     nothing
  * establishes  sharded: no value has an open layout
  * keeps        statements, stated types, and so all meaning */
+#include "ir/bound.h"
 #include "ir/build.h"
 #include "ir/edit.h"
 #include "ir/infer.h"
@@ -75,9 +76,16 @@ static bool store(struct module *m, value_id v, struct sugar *s)
 
 /* ---- from one operand to the result, or back */
 
+/* Whether what a statement makes may have the loops of another value: in a loop of as many iterations it
+ * would be one block of them, as the other is or is not. */
+static bool takes_loops(const struct module *m, op_id made, value_id from)
+{
+	return bound_of(m, from) || !bound_beside(m, m->value.at[from].type, made);
+}
+
 static bool forward_from(struct module *m, struct op_layout *l, unsigned k, unsigned *used)
 {
-	bool loops = !has_loops(&l->r), changed = false;
+	bool loops = !has_loops(&l->r) && takes_loops(m, l->op, l->operand[k]), changed = false;
 	if (!l->o_known[k] || value_type(m, l->operand[k])->mesh != value_type(m, l->result)->mesh)
 		return false;
 	for (unsigned a = 0; a < l->r.rank; a++) {
@@ -92,7 +100,8 @@ static bool backward_to(struct module *m, struct op_layout *l, unsigned k)
 {
 	struct sugar *s = &l->o[k];
 	unsigned used = place_used(s) | place_partial(s);
-	bool loops = !has_loops(s) && m->value.at[l->operand[k]].def, changed = false;
+	op_id def = m->value.at[l->operand[k]].def;
+	bool loops = !has_loops(s) && def && takes_loops(m, def, l->result), changed = false;
 	if (!l->o_known[k] || !l->r_known ||
 	    value_type(m, l->operand[k])->mesh != value_type(m, l->result)->mesh)
 		return false;
