@@ -35,6 +35,15 @@ static bool is_overwritten(const struct module *m, op_id op, value_id v)
 	return false;
 }
 
+/* The type of a copy beside a statement. A buffer that is made in a loop is one block of the loops around, if
+ * its type has such, and so that of a copy has none. */
+static type_id type_of_copy(struct module *m, op_id op, value_id v)
+{
+	type_id unlooped = ir_enclosing_loops(m, op, NULL, 0) ? place_unlooped(m, m->value.at[v].type) : 0;
+	struct type t = m->type.at[unlooped ? unlooped : m->value.at[v].type];
+	return type_make(m, (enum dtype)t.dtype, MEMORY_GLOBAL, t.mesh, t.domain);
+}
+
 void decompose_overlap(struct module *m, op_id op)
 {
 	const unsigned other =
@@ -43,11 +52,8 @@ void decompose_overlap(struct module *m, op_id op)
 		return;
 	for (unsigned k = 0; k < op_role_count(m, op, ROLE_READ); k++) {
 		value_id v = op_read(m, op, k);
-		struct type t = *value_type(m, v);
-		if (is_overwritten(m, op, v))
-			rewrite_reads(m, op, v,
-			              rewrite_set_before(m, op, v,
-			                                 type_make(m, (enum dtype)t.dtype, MEMORY_GLOBAL,
-			                                           t.mesh, t.domain)));
+		if (!is_overwritten(m, op, v))
+			continue;
+		rewrite_reads(m, op, v, rewrite_set_before(m, op, v, type_of_copy(m, op, v)));
 	}
 }

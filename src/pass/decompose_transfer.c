@@ -247,15 +247,9 @@ static void split_changes(struct module *m, struct pass_context *cx, op_id op)
  * the set reads something else now. */
 static bool leave_loops(struct module *m, op_id op, type_id from)
 {
-	struct type t = m->type.at[from];
-	struct sugar s;
-	const char *reason;
-	if (place_loop_count(&m->domain.at[t.domain]) < 2 || !sugar_from_domain(m, t.domain, t.mesh, &s))
+	if (place_loop_count(&m->domain.at[m->type.at[from].domain]) < 2)
 		return false;
-	place_drop(&s, AXIS_REDUCE);
-	for (unsigned a = 0; a < s.rank; a++)
-		place_unloop(m, t.mesh, &s.axis[a]);
-	type_id whole = place_type(m, from, t.mesh, &s, false, &reason);
+	type_id whole = place_unlooped(m, from);
 	if (whole)
 		go_through(m, op, op_read(m, op, 0), whole);
 	return whole != 0;
@@ -267,10 +261,9 @@ static void split_loop(struct module *m, struct pass_context *cx, op_id op)
 {
 	value_id v = op_read(m, op, 0), to = op_result(m, op, 0);
 	type_id from = m->value.at[v].type;
-	struct type t = *value_type(m, to), tf = m->type.at[from];
+	struct type tf = m->type.at[from];
 	struct reshard r;
 	struct sugar s;
-	const char *reason;
 	reshard_classify(m, from, m->value.at[to].type, &r);
 	if ((r.kind == RESHARD_STEP_REDUCE || r.kind == RESHARD_STEP_RING_REDUCE) &&
 	    leave_loops(m, op, from)) {
@@ -279,11 +272,7 @@ static void split_loop(struct module *m, struct pass_context *cx, op_id op)
 	}
 	if (reshard_in_slices(m, from, m->value.at[to].type))
 		return;
-	sugar_from_domain(m, t.domain, t.mesh, &s);
-	place_drop(&s, AXIS_REDUCE);
-	for (unsigned a = 0; a < s.rank; a++)
-		place_unloop(m, t.mesh, &s.axis[a]);
-	type_id whole = place_type(m, m->value.at[to].type, t.mesh, &s, false, &reason);
+	type_id whole = place_unlooped(m, m->value.at[to].type);
 	if (whole)
 		reshard_classify(m, from, whole, &r);
 	if (whole && r.kind != RESHARD_NONE && reshard_in_slices(m, from, whole)) {

@@ -178,6 +178,19 @@ type_id place_type(struct module *m, type_id base, mesh_id mesh, const struct su
 	return type_make(m, (enum dtype)m->type.at[base].dtype, MEMORY_GLOBAL, mesh, d);
 }
 
+type_id place_unlooped(struct module *m, type_id type)
+{
+	struct type t = m->type.at[type];
+	struct sugar s;
+	const char *reason;
+	if (!sugar_from_domain(m, t.domain, t.mesh, &s))
+		return 0;
+	place_drop(&s, AXIS_REDUCE);
+	for (unsigned a = 0; a < s.rank; a++)
+		place_unloop(m, t.mesh, &s.axis[a]);
+	return place_type(m, type, t.mesh, &s, false, &reason);
+}
+
 /* Whether placement p of an operand stands for placement q of a result: equal, or, where the
  * statement gathers, the mesh axis for blocks of its size. */
 static bool stands_for(const struct module *m, mesh_id mesh, const struct sugar_place *p,

@@ -41,6 +41,9 @@ bool place_add_partial(struct module *m, struct sugar *s, mesh_id mesh, unsigned
 type_id place_type(struct module *m, type_id base, mesh_id mesh, const struct sugar *s, bool unstreamed,
                    const char **reason);
 
+/* A type with blocks in the place of its loops, in global memory. 0 where they are no placements. */
+type_id place_unlooped(struct module *m, type_id t);
+
 /* How an operand's axis follows the loop placement of a result's axis, which is number `level` of it. */
 enum place_slice {
 	PLACE_SLICE_HAS,   /* it has the placement where the result has it */

@@ -13,7 +13,7 @@ or start together, and every third with its collectives merged, split and in chu
 that is possible. Each is run by `hirc run --check` on threads, and `hirc check` proves that its accesses are
 ordered.
 
-Some are products and collectives as of training (transformed.py). Some have tensors large enough that devices keep
+Some are products and collectives as of training (transformed.py), some overwrite what they read (written.py). Some have tensors large enough that devices keep
 copies of operands of products, most of them loops of products with a weight that is written now and then.
 
 No result may be wrong and nothing may crash or hang. A program may be refused for what hirc says that it does
@@ -27,11 +27,12 @@ import sys
 
 import drawn
 import transformed
+import written
 
 SHAPES = [(2,), (3,), (4,), (2, 2), (2, 3), (4, 2), (2, 2, 2), (1, 3)]
 EXTENTS = [1, 2, 3, 4, 5, 6, 8, 9, 12]
 LARGE = [64, 96, 128, 130, 160]
-PRODUCTS, TRANSFORMS = 0.1, 0.12  # of programs
+PRODUCTS, WRITTEN, TRANSFORMS = 0.1, 0.1, 0.12  # of programs
 MOST_LARGE = 0.03
 KINDS = ["permute", "collective", "p2p", "p2p-put", "broadcast"]
 REFUSALS = re.compile("not executed yet|not contiguous in memory|are not made from slices|in a step of the ring"
@@ -195,7 +196,8 @@ class Products:
 
 def draw(seed, number, cuda=False):
     kind = random.Random("kind %d/%d" % (seed, number)).random()
-    drawn_from = Products if kind < PRODUCTS else transformed.Transformed if kind > 1 - TRANSFORMS else Program
+    drawn_from = (Products if kind < PRODUCTS else written.Written if kind < PRODUCTS + WRITTEN
+                  else transformed.Transformed if kind > 1 - TRANSFORMS else Program)
     return drawn_from(seed, number, cuda)
 
 
