@@ -8,6 +8,7 @@
  * A statement reads all of its operands before it writes. Its kernel does not, nor do loops over blocks of
  * it; only a pointwise operation needs of its own result no element but the one that it writes next.
  * Collectives have their own rules. Parts of one buffer that two views name are taken as apart. */
+#include "ir/bound.h"
 #include "pass/decompose.h"
 #include "pass/rewrite.h"
 
@@ -35,11 +36,12 @@ static bool is_overwritten(const struct module *m, op_id op, value_id v)
 	return false;
 }
 
-/* The type of a copy beside a statement. A buffer that is made in a loop is one block of the loops around, if
- * its type has such, and so that of a copy has none. */
+/* The type of a copy beside a statement. What is made in a loop is one block, if its type has such a loop;
+ * the copy of what is none has no loops. */
 static type_id type_of_copy(struct module *m, op_id op, value_id v)
 {
-	type_id unlooped = ir_enclosing_loops(m, op, NULL, 0) ? place_unlooped(m, m->value.at[v].type) : 0;
+	bool block = bound_beside(m, m->value.at[v].type, op) && !bound_of(m, v);
+	type_id unlooped = block ? place_unlooped(m, m->value.at[v].type) : 0;
 	struct type t = m->type.at[unlooped ? unlooped : m->value.at[v].type];
 	return type_make(m, (enum dtype)t.dtype, MEMORY_GLOBAL, t.mesh, t.domain);
 }
