@@ -123,17 +123,23 @@ static void write_file(const char *path, struct cuda_cubin cubin)
 
 /* ---- NVRTC */
 
-/* The first lines of what NVRTC says, for it was hirc that wrote the source. */
-static void print_log(struct cuda *c, nvrtcProgram program)
+/* Says that NVRTC compiles no kernel, with the first lines of why, for it was hirc that wrote the source. One
+ * message: of a rank that has failed no second one is printed. */
+static bool refused(struct cuda *c, nvrtcProgram program)
 {
 	size_t n = 0;
-	if (c->api->nvrtcGetProgramLogSize(program, &n) != NVRTC_SUCCESS || n == 0)
-		return;
-	char *log = mem_zalloc(n + 1);
-	if (c->api->nvrtcGetProgramLog(program, log) == NVRTC_SUCCESS)
-		rt_job_error_at(c->base.job, c->at, "nvrtcCompileProgram refuses a kernel of hirc: %.1500s",
-		                log);
+	char *log = NULL;
+	if (c->api->nvrtcGetProgramLogSize(program, &n) == NVRTC_SUCCESS && n > 0) {
+		log = mem_zalloc(n + 1);
+		if (c->api->nvrtcGetProgramLog(program, log) != NVRTC_SUCCESS)
+			*log = '\0';
+	}
+	rt_job_error_at(c->base.job, c->at, "nvrtcCompileProgram: NVRTC: %s, of a kernel of hirc%s%.1500s",
+	                c->api->nvrtcGetErrorString(NVRTC_ERROR_COMPILATION), log && *log ? ": " : "",
+	                log ? log : "");
+	rt_job_fail(c->base.job, STATUS_DIAGNOSTICS);
 	free(log);
+	return false;
 }
 
 static bool run_nvrtc(struct cuda *c, nvrtcProgram program, const char *architecture, struct cuda_cubin *out)
@@ -142,7 +148,7 @@ static bool run_nvrtc(struct cuda *c, nvrtcProgram program, const char *architec
 	nvrtcResult r = c->api->nvrtcCompileProgram(program, sizeof option / sizeof *option, option);
 	size_t bytes;
 	if (r == NVRTC_ERROR_COMPILATION)
-		print_log(c, program);
+		return refused(c, program);
 	if (!cuda_check_nvrtc(c, r, "nvrtcCompileProgram") ||
 	    !cuda_call_nvrtc(c, nvrtcGetCUBINSize, program, &bytes))
 		return false;
