@@ -101,6 +101,8 @@ static const char *initial(const struct reduction *r, unsigned k)
 		return least ? "0" : "255";
 	case RT_BOOL:
 		return least ? "0" : "1";
+	case RT_F8E4M3: /* has no infinity */
+		return least ? "-448" : "448";
 	default:
 		return least ? "-INF_F64" : "INF_F64";
 	}

@@ -75,5 +75,7 @@ int ref_precision(enum dtype t);
 /* Its largest number, and the smallest with all these bits. */
 double ref_largest(enum dtype t);
 double ref_smallest(enum dtype t);
+/* Infinity, or the largest number of a float dtype that has none. */
+double ref_beyond(enum dtype t);
 
 #endif

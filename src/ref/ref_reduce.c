@@ -15,10 +15,10 @@ void ref_fold_start(struct ref_fold *s, enum reduce_op op, enum dtype t)
 		s->f = 1, s->i = 1, s->magnitude = 1;
 		break;
 	case REDUCE_MIN:
-		s->f = INFINITY, s->i = ref_truncate(t, INFINITY);
+		s->f = ref_beyond(t), s->i = ref_truncate(t, INFINITY);
 		break;
 	case REDUCE_MAX:
-		s->f = -INFINITY, s->i = t == DTYPE_BOOL ? 0 : ref_truncate(t, -INFINITY);
+		s->f = -ref_beyond(t), s->i = t == DTYPE_BOOL ? 0 : ref_truncate(t, -INFINITY);
 		break;
 	default:
 		break;

@@ -42,6 +42,11 @@ double ref_smallest(enum dtype t)
 	return ldexp(1, format[t].min_exponent);
 }
 
+double ref_beyond(enum dtype t)
+{
+	return isnan(format[t].beyond) ? format[t].max : INFINITY;
+}
+
 int ref_accumulator_bits(enum dtype t)
 {
 	return t == DTYPE_F64 ? 53 : 24;

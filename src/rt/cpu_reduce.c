@@ -28,33 +28,6 @@ struct reduction {
 	} acc;
 };
 
-static double initial_f64(enum rt_reduce_op op)
-{
-	return op == RT_PROD ? 1 : op == RT_MIN ? INFINITY : op == RT_MAX ? -INFINITY : 0;
-}
-
-/* Largest and smallest value of an integer type. */
-static int64_t integer_limit(enum rt_dtype t, bool largest)
-{
-	switch (t) {
-	case RT_I64:
-		return largest ? INT64_MAX : INT64_MIN;
-	case RT_I32:
-		return largest ? INT32_MAX : INT32_MIN;
-	case RT_I8:
-		return largest ? INT8_MAX : INT8_MIN;
-	case RT_U8:
-		return largest ? UINT8_MAX : 0;
-	default:
-		return largest;
-	}
-}
-
-static int64_t initial_i64(enum rt_reduce_op op, enum rt_dtype t)
-{
-	return op == RT_PROD ? 1 : op == RT_MIN || op == RT_MAX ? integer_limit(t, op == RT_MIN) : 0;
-}
-
 /* Eight results side by side, so that the processor's vectors can be used; their order does not matter. */
 #define FOLD_EXTREME(type, better)                                                                           \
 	do {                                                                                                 \
@@ -108,9 +81,9 @@ RT_CLONES static int64_t fold_i64(enum rt_reduce_op op, int64_t acc, const int64
 void cpu_sum_start(enum rt_reduce_op op, enum rt_dtype t, union cpu_sum *sum)
 {
 	if (rt_dtype_is_float(t))
-		sum->f64 = initial_f64(op);
+		sum->f64 = rt_reduce_identity_f64(op, t);
 	else
-		sum->i64 = initial_i64(op, t);
+		sum->i64 = rt_reduce_identity_i64(op, t);
 }
 
 void cpu_sum_add(enum rt_reduce_op op, enum rt_dtype t, union cpu_sum *sum, const void *at, size_t n)
@@ -226,9 +199,9 @@ static void start(struct reduction *r, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		if (r->real)
-			r->acc.f64[i] = initial_f64(r->task->reduce);
+			r->acc.f64[i] = rt_reduce_identity_f64(r->task->reduce, r->in.dtype);
 		else
-			r->acc.i64[i] = initial_i64(r->task->reduce, r->in.dtype);
+			r->acc.i64[i] = rt_reduce_identity_i64(r->task->reduce, r->in.dtype);
 	}
 }
 

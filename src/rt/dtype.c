@@ -3,6 +3,7 @@
 #include "rt/clones.h"
 #include "rt/dtype_bits.h"
 #include "rt/rows.h"
+#include <math.h>
 
 #define DTYPE_SIZE(id, name, bytes) [id] = (bytes),
 #define DTYPE_NAME(id, name, bytes) [id] = #name,
@@ -132,6 +133,24 @@ const char *rt_reduce_op_name(enum rt_reduce_op op)
 {
 	static const char *const name[] = {"sum", "prod", "min", "max", "avg"};
 	return op < RT_REDUCE_OP_COUNT ? name[op] : "?";
+}
+
+double rt_reduce_identity_f64(enum rt_reduce_op op, enum rt_dtype t)
+{
+	double largest = t == RT_F8E4M3 ? 448 : INFINITY; /* f8e4m3 has no infinity */
+	return op == RT_PROD ? 1 : op == RT_MIN ? largest : op == RT_MAX ? -largest : 0;
+}
+
+int64_t rt_reduce_identity_i64(enum rt_reduce_op op, enum rt_dtype t)
+{
+	static const struct {
+		int64_t least, most;
+	} range[RT_DTYPE_COUNT] = {[RT_I64] = {INT64_MIN, INT64_MAX},
+	                           [RT_I32] = {INT32_MIN, INT32_MAX},
+	                           [RT_I8] = {INT8_MIN, INT8_MAX},
+	                           [RT_U8] = {0, UINT8_MAX},
+	                           [RT_BOOL] = {0, 1}};
+	return op == RT_PROD ? 1 : op == RT_MIN ? range[t].most : op == RT_MAX ? range[t].least : 0;
 }
 
 #define COMBINE(type, sum, prod)                                                                             \

@@ -66,6 +66,11 @@ uint8_t rt_f32_to_f8e5m2(float x);
 enum rt_reduce_op { RT_SUM, RT_PROD, RT_MIN, RT_MAX, RT_AVG, RT_REDUCE_OP_COUNT };
 const char *rt_reduce_op_name(enum rt_reduce_op op);
 
+/* The reduction of no elements of type t, which changes nothing when it is reduced with others: 0, 1, or the
+ * largest or smallest value of t (±inf where t has it). _f64: of floats; _i64: of integers and bool. */
+double rt_reduce_identity_f64(enum rt_reduce_op op, enum rt_dtype t);
+int64_t rt_reduce_identity_i64(enum rt_reduce_op op, enum rt_dtype t);
+
 /* Reduces `count` arrays of n elements of type t, in the order given: out[i] = in[0][i] op in[1][i] op …
  * in the wide type, rounded once. out may be one of in. count >= 1. */
 void rt_reduce_arrays(enum rt_reduce_op op, enum rt_dtype t, void *out, const void *const *in, int count,

@@ -135,16 +135,16 @@ static bool start_reduce_scatter(struct mpi *m, struct rt_request *r, MPI_Comm c
 	                                       wide_type(c->dtype), reduce_op(m, c->op), comm, r->piece));
 }
 
-/* What changes no reduction. */
-static void fill_neutral(enum rt_reduce_op op, enum rt_dtype wide, void *at, int64_t n)
+/* Fills `at` with n elements that change no reduction of type t, in its wide type. */
+static void fill_identity(enum rt_reduce_op op, enum rt_dtype t, void *at, int64_t n)
 {
-	double f = op == RT_PROD ? 1 : op == RT_MIN ? INFINITY : op == RT_MAX ? -INFINITY : 0;
-	int64_t k = op == RT_PROD ? 1 : op == RT_MIN ? INT64_MAX : op == RT_MAX ? INT64_MIN : 0;
+	enum rt_dtype wide = rt_dtype_wide(t);
 	for (int64_t i = 0; i < n; i++)
 		if (wide == RT_I64)
-			((int64_t *)at)[i] = k;
+			((int64_t *)at)[i] = rt_reduce_identity_i64(op, t);
 		else
-			rt_store_f64(wide, (char *)at + (size_t)i * rt_dtype_size(wide), f);
+			rt_store_f64(wide, (char *)at + (size_t)i * rt_dtype_size(wide),
+			             rt_reduce_identity_f64(op, t));
 }
 
 static bool start_reduce(struct mpi *m, struct rt_request *r, MPI_Comm comm, int index)
@@ -156,7 +156,7 @@ static bool start_reduce(struct mpi *m, struct rt_request *r, MPI_Comm comm, int
 	if (c->in)
 		rt_convert(wide, r->wide_in, c->dtype, c->in, (size_t)c->count);
 	else
-		fill_neutral(c->op, wide, r->wide_in, c->count);
+		fill_identity(c->op, c->dtype, r->wide_in, c->count);
 	if (root && c->dtype != wide)
 		r->wide_out = mem_alloc((size_t)c->count * rt_dtype_size(wide));
 	r->out_count = root ? c->count : 0;
