@@ -60,9 +60,15 @@ ALWAYS_INLINE float elementary_sigmoidf(float x)
 	return (float)(1 / (1 + elementary_exp(-(double)x)));
 }
 
+/* x, and a large negative number for -inf: its product with 0 is -0, which is the limit, not NaN. */
+ALWAYS_INLINE double elementary_bounded(double x)
+{
+	return x < -0x1p200 ? -0x1p200 : x;
+}
+
 ALWAYS_INLINE float elementary_siluf(float x)
 {
-	return (float)(x / (1 + elementary_exp(-(double)x)));
+	return (float)(elementary_bounded(x) / (1 + elementary_exp(-(double)x)));
 }
 
 ALWAYS_INLINE float elementary_tanhf(float x)
@@ -88,17 +94,19 @@ ALWAYS_INLINE float elementary_geluf(float x)
 	    -0.034533253584812639, 0.0975937082840492239, 0.172779483224143516,    0.247398034176830974,
 	    0.282038384302745752,  0.28209800250471275,   -7.95230740951790744e-8,
 	};
-	double y = fabs((double)x) * 0.70710678118654752440, u = 1 / (1 + 0.5 * y), p = h[0];
+	double y = fabs((double)x) * 0.70710678118654752440;
+	y = y > 14 ? 14 : y; /* the tail is 0 */
+	double u = 1 / (1 + 0.5 * y), p = h[0];
 	for (int i = 1; i < (int)(sizeof h / sizeof *h); i++)
 		p = p * u + h[i];
 	double tail = 0.5 * p * elementary_exp(-y * y);
-	return (float)(x * (x < 0 ? tail : 1 - tail));
+	return (float)(elementary_bounded(x) * (x < 0 ? tail : 1 - tail));
 }
 
 /* x * sigmoid(2 y), which is x / 2 * (1 + tanh(y)), of y = sqrt(2 / pi) * (x + 0.044715 * x^3). */
 ALWAYS_INLINE float elementary_gelu_tanhf(float x)
 {
-	double a = x;
+	double a = elementary_bounded(x);
 	return (float)(a / (1 + elementary_exp(-1.59576912160573071176 * (a + 0.044715 * a * a * a))));
 }
 

@@ -61,7 +61,7 @@ ALWAYS_INLINE double elementary_sigmoid_f64(double x)
 
 ALWAYS_INLINE double elementary_silu_f64(double x)
 {
-	return x / (1 + elementary_exp_f64(-x));
+	return elementary_bounded(x) / (1 + elementary_exp_f64(-x));
 }
 
 /* t / (t + 2) of t = e^(2|x|) - 1. */
@@ -102,13 +102,14 @@ ALWAYS_INLINE double elementary_gelu_f64(double x)
 	double upper = elementary_from_bits(bits & 0xfffffffff8000000);
 	double tail = 0.5 * u * (odd * v + even) *
 	              elementary_exp_sum(-0.5 * upper * upper, -0.5 * (y - upper) * (y + upper));
-	return x * (x < 0 ? tail : 1 - tail);
+	return elementary_bounded(x) * (x < 0 ? tail : 1 - tail);
 }
 
 /* See elementary_gelu_tanhf. */
 ALWAYS_INLINE double elementary_gelu_tanh_f64(double x)
 {
-	return x / (1 + elementary_exp_f64(-1.59576912160573071176 * (x + 0.044715 * x * x * x)));
+	double a = elementary_bounded(x);
+	return a / (1 + elementary_exp_f64(-1.59576912160573071176 * (a + 0.044715 * a * a * a)));
 }
 
 #endif
