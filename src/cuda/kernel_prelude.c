@@ -343,12 +343,15 @@ static const char functions[] =
     "\tDEVICE T cos_##T(T a) { return cos##f(a); } \\\n"
     "\tDEVICE T tanh_##T(T a) { return tanh##f(a); } \\\n"
     "\tDEVICE T relu_##T(T a) { return a > 0 || a != a ? a : 0; } \\\n"
-    "\tDEVICE T gelu_##T(T a) { return a * normal_##T(a); } \\\n"
+    "\t/* x, and a large number for -inf: its product with 0 is -0, not NaN */ \\\n"
+    "\tDEVICE T bounded_##T(T a) { return a < (T)-1e30 ? (T)-1e30 : a; } \\\n"
+    "\tDEVICE T gelu_##T(T a) { return bounded_##T(a) * normal_##T(a); } \\\n"
     "\tDEVICE T gelu_tanh_##T(T a) \\\n"
     "\t{ \\\n"
+    "\t\ta = bounded_##T(a); \\\n"
     "\t\treturn a / (1 + exp##f((T)-1.59576912160573071176 * (a + (T)0.044715 * a * a * a))); \\\n"
     "\t} \\\n"
-    "\tDEVICE T silu_##T(T a) { return a / (1 + exp##f(-a)); } \\\n"
+    "\tDEVICE T silu_##T(T a) { return bounded_##T(a) / (1 + exp##f(-a)); } \\\n"
     "\tDEVICE T sigmoid_##T(T a) { return 1 / (1 + exp##f(-a)); } \\\n"
     "\tDEVICE T pow_##T(T a, T b) { return pow##f(a, b); } \\\n"
     "\tDEVICE T maximum_##T(T a, T b) { return a > b || a != a ? a : b; } \\\n"
@@ -388,6 +391,12 @@ static const char functions[] =
     "\treturn (i64)r;\n"
     "}\n"
     "DEVICE i64 maximum_i64(i64 a, i64 b) { return a > b ? a : b; }\n"
-    "DEVICE i64 minimum_i64(i64 a, i64 b) { return a < b ? a : b; }\n";
+    "DEVICE i64 minimum_i64(i64 a, i64 b) { return a < b ? a : b; }\n"
+    "DEVICE i64 bitwise_and_i64(i64 a, i64 b) { return a & b; }\n"
+    "DEVICE i64 bitwise_or_i64(i64 a, i64 b) { return a | b; }\n"
+    "DEVICE i64 bitwise_xor_i64(i64 a, i64 b) { return a ^ b; }\n"
+    "DEVICE i64 bitwise_not_i64(i64 a) { return ~a; }\n"
+    "DEVICE i64 shift_left_i64(i64 a, i64 b) { return (u64)b < 64 ? (i64)((u64)a << b) : 0; }\n"
+    "DEVICE i64 shift_right_i64(i64 a, i64 b) { return a >> ((u64)b < 64 ? b : 63); }\n";
 
 const char *const kernel_prelude[KERNEL_PRELUDE] = {types, machine, functions};

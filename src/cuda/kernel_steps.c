@@ -150,10 +150,10 @@ static enum rt_dtype common_wide(const struct rt_task *t)
 /* In which an operand is read. */
 static enum rt_dtype operand_wide(const struct rt_task *t, int k)
 {
-	bool truth = kernel_class(t->op) == 'L' || (t->op == RT_WHERE && k == 0);
-	if (!truth)
-		return common_wide(t);
-	return t->scalars >> k & 1 ? RT_I64 : rt_dtype_wide(t->in[k].dtype);
+	bool scalar = t->scalars >> k & 1, condition = t->op == RT_WHERE && k == 0;
+	if (scalar)
+		return condition ? RT_F64 : common_wide(t);
+	return condition || kernel_class(t->op) == 'L' ? rt_dtype_wide(t->in[k].dtype) : common_wide(t);
 }
 
 static unsigned scalar_argument(struct kernel_writer *w, enum rt_dtype wide, struct rt_scalar s)

@@ -231,6 +231,9 @@ static const uint8_t pointwise[OP_KIND_COUNT] = {
     [OP_RELU] = RT_RELU + 1,       [OP_GELU] = RT_GELU + 1,
     [OP_SILU] = RT_SILU + 1,       [OP_SIGMOID] = RT_SIGMOID + 1,
     [OP_WHERE] = RT_WHERE + 1,     [OP_GELU_TANH] = RT_GELU_TANH + 1,
+    [OP_BITWISE_AND] = RT_BITWISE_AND + 1, [OP_BITWISE_OR] = RT_BITWISE_OR + 1,
+    [OP_BITWISE_XOR] = RT_BITWISE_XOR + 1, [OP_BITWISE_NOT] = RT_BITWISE_NOT + 1,
+    [OP_SHIFT_LEFT] = RT_SHIFT_LEFT + 1, [OP_SHIFT_RIGHT] = RT_SHIFT_RIGHT + 1,
 };
 
 /* Copies and fills are pointwise tasks too. */

@@ -32,6 +32,16 @@ bool dtype_is_float(enum dtype t)
 	return dtypes[t].is_float;
 }
 
+bool dtype_is_integer(enum dtype t)
+{
+	return !dtypes[t].is_float && t != DTYPE_BOOL;
+}
+
+enum dtype dtype_wide(enum dtype t)
+{
+	return t == DTYPE_F64 ? DTYPE_F64 : dtypes[t].is_float ? DTYPE_F32 : DTYPE_I64;
+}
+
 bool dtype_parse(const char *s, enum dtype *out)
 {
 	for (unsigned t = 0; t < DTYPE_COUNT; t++)

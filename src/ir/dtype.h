@@ -28,6 +28,9 @@ const char *dtype_name(enum dtype t);         /* f32 */
 const char *dtype_nvfuser_name(enum dtype t); /* float */
 unsigned dtype_bytes(enum dtype t);
 bool dtype_is_float(enum dtype t);
+bool dtype_is_integer(enum dtype t); /* bool is none */
+/* The dtype that arithmetic on t is done in: f64 for f64, f32 for the other floats, i64 for integers and bool. */
+enum dtype dtype_wide(enum dtype t);
 bool dtype_parse(const char *s, enum dtype *out);         /* concise spelling */
 bool dtype_parse_nvfuser(const char *s, enum dtype *out); /* nvFuser's spelling */
 

@@ -92,6 +92,29 @@ static bool broadcast_shapes(struct module *m, struct diag *d, const struct infe
 	return true;
 }
 
+/* False after reporting that an operation on integers has others. stated: the result's type, or NULL. */
+static bool check_integers(struct module *m, struct diag *d, const struct infer_draft *f,
+                           const struct type *stated)
+{
+	if (!(op_info[f->kind].traits & TRAIT_INTEGER))
+		return true;
+	for (unsigned k = 0; k < f->operand_n; k++) {
+		const struct type *t = rule_operand_type(m, f, k);
+		if (!t || dtype_is_integer((enum dtype)t->dtype))
+			continue;
+		rule_report(m, d, E_OPERAND_DTYPE, f, k, "operands must be integers");
+		if (t->dtype == DTYPE_BOOL)
+			diag_note(d, DIAG_NOWHERE, "logical_and, logical_or and logical_not take bool");
+		return false;
+	}
+	if (f->operand_n && stated && !dtype_is_integer((enum dtype)stated->dtype)) {
+		diag_error(d, E_OPERAND_DTYPE, f->at, "%s gives integers, not %s", op_info[f->kind].hir,
+		           dtype_name((enum dtype)stated->dtype));
+		return false;
+	}
+	return true;
+}
+
 static bool rule_pointwise(struct module *m, struct diag *d, const struct infer_draft *f,
                            struct infer_result *r)
 {
@@ -102,6 +125,8 @@ static bool rule_pointwise(struct module *m, struct diag *d, const struct infer_
 	for (unsigned k = from; k < f->operand_n && !first; k++)
 		first = rule_operand_type(m, f, k);
 	const struct type *stated = f->stated ? &m->type.at[f->stated] : NULL;
+	if (!check_integers(m, d, f, stated))
+		return false;
 	if (f->kind == OP_CAST || f->kind == OP_BITCAST || f->kind == OP_FULL || !first) {
 		if (!stated) {
 			diag_error(d, E_RESULT_TYPE_NEEDED, f->at, "%s needs a result type",
@@ -109,7 +134,7 @@ static bool rule_pointwise(struct module *m, struct diag *d, const struct infer_
 			diag_note(d, DIAG_NOWHERE, "write `Y: f32[…] = %s(…)`", op_info[f->kind].hir);
 			return false;
 		}
-		r->dtype = (enum dtype)stated->dtype;
+		r->dtype = op_info[f->kind].traits & TRAIT_BOOL ? DTYPE_BOOL : (enum dtype)stated->dtype;
 		if (f->kind == OP_BITCAST)
 			return rule_bitcast(m, d, f);
 		if (f->kind == OP_FULL || (!first && f->kind != OP_CAST)) {

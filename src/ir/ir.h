@@ -430,6 +430,7 @@ enum { /* traits */
        TRAIT_MEMORY = 1 << 13,
        TRAIT_VIEW = 1 << 14,   /* result shares its operand's storage */
        TRAIT_OPAQUE = 1 << 15, /* types of results are stated: they follow from nothing */
+       TRAIT_INTEGER = 1 << 16, /* operands and result are integers, not bool */
 };
 enum op_form {
 	FORM_CALL,

@@ -178,6 +178,12 @@ double ref_pointwise_error(enum op_kind kind, const double *x, const double *e)
 		return (e[0] > 0 && fabs(x[0]) <= e[0]) || (e[1] > 0 && fabs(x[1]) <= e[1]);
 	case OP_NOT:
 		return e[0] > 0 && fabs(x[0]) <= e[0];
+	case OP_BITWISE_AND:
+	case OP_BITWISE_OR:
+	case OP_BITWISE_XOR:
+	case OP_SHIFT_LEFT:
+	case OP_SHIFT_RIGHT:
+		return INFINITY; /* other bits */
 	case OP_EXP:
 		return corners(exp_of, x, e);
 	case OP_LOG:

@@ -154,10 +154,9 @@ static bool int_power(int64_t a, int64_t b, int64_t *out)
 }
 
 /* False: division by zero. */
-static bool int_op(enum op_kind kind, enum dtype t, const int64_t *x, int64_t *out)
+static bool int_op(enum op_kind kind, const int64_t *x, int64_t *out)
 {
 	int64_t a = x[0], b = x[1];
-	bool logical = t == DTYPE_BOOL;
 	switch (kind) {
 	case OP_ADD:
 		*out = wrap_add(a, b);
@@ -207,13 +206,35 @@ static bool int_op(enum op_kind kind, enum dtype t, const int64_t *x, int64_t *o
 		*out = a >= b;
 		return true;
 	case OP_AND:
-		*out = a & b;
+		*out = a && b;
 		return true;
 	case OP_OR:
-		*out = a | b;
+		*out = a || b;
 		return true;
 	case OP_NOT:
-		*out = logical ? !a : ~a;
+		*out = !a;
+		return true;
+	case OP_BITWISE_AND:
+		*out = a & b;
+		return true;
+	case OP_BITWISE_OR:
+		*out = a | b;
+		return true;
+	case OP_BITWISE_XOR:
+		*out = a ^ b;
+		return true;
+	case OP_BITWISE_NOT:
+		*out = -1 - a;
+		return true;
+	case OP_SHIFT_LEFT:
+		*out = a;
+		for (int64_t k = 0; k < (b < 0 || b > 64 ? 64 : b); k++)
+			*out = wrap_multiply(*out, 2);
+		return true;
+	case OP_SHIFT_RIGHT:
+		*out = a;
+		for (int64_t k = 0; k < (b < 0 || b > 64 ? 64 : b); k++)
+			*out = (*out - (*out & 1)) / 2;
 		return true;
 	case OP_NEG:
 		*out = wrap_multiply(a, -1);
@@ -318,7 +339,7 @@ bool ref_pointwise(struct ref_context *c, const struct ref_call *call, const str
 					choose_either(in, at, out, i);
 			} else if (ints) {
 				int64_t value;
-				if (!int_op(kind, in[0]->dtype, x, &value)) {
+				if (!int_op(kind, x, &value)) {
 					diag_error(c->d, E_INTEGER_BY_ZERO, op->at,
 					           "%s of an integer by zero at element %lld",
 					           op_info[kind].hir, (long long)i);

@@ -198,6 +198,18 @@ RT_CLONES static bool integer(enum rt_pointwise op, int64_t *r, const int64_t *a
 		EACH(a[i] > b[i] ? a[i] : b[i]);
 	case RT_MINIMUM:
 		EACH(a[i] < b[i] ? a[i] : b[i]);
+	case RT_BITWISE_AND:
+		EACH(a[i] & b[i]);
+	case RT_BITWISE_OR:
+		EACH(a[i] | b[i]);
+	case RT_BITWISE_XOR:
+		EACH(a[i] ^ b[i]);
+	case RT_BITWISE_NOT:
+		EACH(~a[i]);
+	case RT_SHIFT_LEFT:
+		EACH((uint64_t)b[i] < 64 ? (int64_t)((uint64_t)a[i] << b[i]) : 0);
+	case RT_SHIFT_RIGHT:
+		EACH(a[i] >> ((uint64_t)b[i] < 64 ? b[i] : 63));
 	default:
 		assert(false);
 	}
@@ -400,8 +412,10 @@ enum status cpu_pointwise(const struct rt_task *t, char *why)
 	for (int k = 0; k < p.operands; k++) {
 		bool scalar = t->scalars >> k & 1;
 		p.wide[k] = wide;
-		if (k < first || op_class(t->op) == 'L') /* operands that are read as bool */
-			p.wide[k] = scalar ? RT_I64 : rt_dtype_wide(t->in[k].dtype);
+		if (k < first) /* a condition, read as bool */
+			p.wide[k] = scalar ? RT_F64 : rt_dtype_wide(t->in[k].dtype);
+		else if (op_class(t->op) == 'L' && !scalar)
+			p.wide[k] = rt_dtype_wide(t->in[k].dtype);
 		if (scalar)
 			fill_scalar(&p, k);
 		views[k + 1] = scalar ? NULL : &t->in[k];

@@ -12,11 +12,12 @@ struct rt_job;
 struct rt_device;
 
 /* id, name, operands, class: A any type; F floats (integers are computed in f64); C compares (result
- * bool, or 0 and 1 of any type); L logical (operands are read as bool, x != 0).
+ * bool, or 0 and 1 of any type); L logical (operands are read as bool, x != 0; result as for C); I integers.
  * Arithmetic is done in f64 if an operand is f64, else in f32 if one is a float, else in i64, and the
  * result is rounded once to the type of out. Operands may have different types. Integers wrap; integer
  * div truncates, mod has the sign of the divisor (as floats' mod has); division and mod by an
- * integer zero, and pow of 0 to a negative integer, are errors. maximum and minimum give NaN if an operand is
+ * integer zero, and pow of 0 to a negative integer, are errors. A shift by a count that is negative or above
+ * 63 shifts all bits out; shift_right repeats the sign. maximum and minimum give NaN if an operand is
  * NaN. where(c, a, b): c is read as bool, a and b decide the arithmetic. gelu is the erf form, gelu_tanh is
  * a / 2 * (1 + tanh(sqrt(2 / pi) * (a + 0.044715 * a^3))). */
 #define RT_POINTWISE_OPS(X)                                                                                  \
@@ -51,7 +52,13 @@ struct rt_device;
 	X(RT_GE, ge, 2, C)                                                                                   \
 	X(RT_AND, and, 2, L)                                                                                 \
 	X(RT_OR, or, 2, L)                                                                                   \
-	X(RT_NOT, not, 1, L)
+	X(RT_NOT, not, 1, L)                                                                                 \
+	X(RT_BITWISE_AND, bitwise_and, 2, I)                                                                 \
+	X(RT_BITWISE_OR, bitwise_or, 2, I)                                                                   \
+	X(RT_BITWISE_XOR, bitwise_xor, 2, I)                                                                 \
+	X(RT_BITWISE_NOT, bitwise_not, 1, I)                                                                 \
+	X(RT_SHIFT_LEFT, shift_left, 2, I)                                                                   \
+	X(RT_SHIFT_RIGHT, shift_right, 2, I)
 
 #define RT_POINTWISE_ENUM(id, name, operands, class) id,
 enum rt_pointwise { RT_POINTWISE_OPS(RT_POINTWISE_ENUM) RT_POINTWISE_COUNT };
