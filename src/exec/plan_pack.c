@@ -50,7 +50,8 @@ static bool is_uneven(struct planner *b, const struct view *v, unsigned axis, bo
 		return false;
 	for (unsigned k = 0; k < w.n; k++) {
 		bool loop = w.step[k].place == PLACE_STREAM || w.step[k].place == PLACE_SERIAL;
-		bool full = part % w.step[k].block == 0 && part / w.step[k].block == w.step[k].count;
+		int64_t block = w.step[k].block; /* 0 of an empty axis */
+		bool full = block == 0 || (part % block == 0 && part / block == w.step[k].count);
 		uneven |= !full;
 		room |= !full && w.step[k].place == PLACE_NONE;
 		cut |= uneven && loop && is_bound(v, axis);
