@@ -285,8 +285,8 @@ static void pointwise(struct kernel_writer *w, const struct kernel_steps *s, con
 	enum rt_dtype wide = common_wide(t), result = class == 'C' || class == 'L' ? RT_I64 : wide;
 	int n = rt_pointwise_operands(t->op);
 	kernel_text(w, "store_%s_%s(", rt_dtype_name(t->out.dtype), rt_dtype_name(result));
-	if (t->op == RT_WHERE || class != 'A') {
-		for (int i = 0; i < n && class != 'F'; i++) {
+	if (t->op == RT_WHERE || class == 'C' || class == 'L') {
+		for (int i = 0; i < n; i++) {
 			bool truth = class == 'L' || (t->op == RT_WHERE && i == 0);
 			const char *between = t->op == RT_WHERE ? (i == 1 ? " ? " : " : ")
 			                      : class == 'C'    ? sign[t->op]
@@ -301,10 +301,8 @@ static void pointwise(struct kernel_writer *w, const struct kernel_steps *s, con
 			operand(w, s, step, i, operand_wide(t, i));
 			kernel_text(w, "%s", truth ? " != 0)" : "");
 		}
-		if (class != 'F') {
-			kernel_text(w, "%s", t->op == RT_NOT || t->op == RT_WHERE ? ")" : "))");
-			return;
-		}
+		kernel_text(w, "%s", t->op == RT_NOT || t->op == RT_WHERE ? ")" : "))");
+		return;
 	}
 	bool faults = wide == RT_I64 && (t->op == RT_DIV || t->op == RT_MOD || t->op == RT_POW);
 	kernel_text(w, "%s_%s(%s", rt_pointwise_name(t->op), rt_dtype_name(wide),

@@ -140,7 +140,13 @@ static inline struct scene *pointwise(enum rt_pointwise op, const enum rt_dtype 
 	return s;
 }
 
-/* All operations as one unit, of three operands; integer divisors are positive. */
+static inline bool takes_integers_only(enum rt_pointwise op)
+{
+	return op >= RT_BITWISE_AND;
+}
+
+/* All operations as one unit, of three operands; integer divisors are positive. Of floats additions stand
+ * for the operations that take integers only. */
 static inline void pointwise_all(const enum rt_dtype *type, const int64_t *n, const enum layout *l,
                                  unsigned scalars)
 {
@@ -158,6 +164,9 @@ static inline void pointwise_all(const enum rt_dtype *type, const int64_t *n, co
 		struct rt_task *t = &u->step[op].task;
 		*t = (struct rt_task){
 		    .kernel = RT_TASK_POINTWISE, .op = (enum rt_pointwise)op, .scalars = scalars};
+		for (int k = 1; k < 4 && takes_integers_only(t->op); k++)
+			if (rt_dtype_is_float(type[k]))
+				t->op = RT_ADD;
 		for (int k = 0; k < 3; k++) {
 			t->in[k] = in[k];
 			t->scalar[k] = (struct rt_scalar){k ? 1.5 : -0.5, k ? 3 : -2};
@@ -176,7 +185,8 @@ static inline void cases_pointwise(void)
 	    {RT_F16, RT_I8, RT_F32, RT_BOOL},        {RT_BOOL, RT_BOOL, RT_U8, RT_I64},
 	    {RT_F8E4M3, RT_F8E5M2, RT_F16, RT_BF16}, {RT_I64, RT_I64, RT_I64, RT_I64}};
 	for (int op = 0; op < RT_POINTWISE_COUNT; op++)
-		pointwise((enum rt_pointwise)op, of[0], shape[4], dense, 0);
+		pointwise((enum rt_pointwise)op, of[takes_integers_only((enum rt_pointwise)op) ? 2 : 0], shape[4],
+		          dense, 0);
 	for (int k = 0; k < 8; k++) {
 		pointwise_all(of[k], shape[4], dense, 0);
 		pointwise_all(of[k], shape[0], mixed, 0);
