@@ -42,6 +42,13 @@ enum dtype dtype_wide(enum dtype t)
 	return t == DTYPE_F64 ? DTYPE_F64 : dtypes[t].is_float ? DTYPE_F32 : DTYPE_I64;
 }
 
+enum dtype dtype_of_parts(enum dtype t, bool divided)
+{
+	bool has_range = t == DTYPE_F64 || t == DTYPE_F32 || t == DTYPE_BF16 || !dtypes[t].is_float;
+	bool wide = divided ? t != DTYPE_BOOL : !has_range; /* a mean of bool is no division */
+	return wide ? dtype_wide(t) : t;
+}
+
 bool dtype_parse(const char *s, enum dtype *out)
 {
 	for (unsigned t = 0; t < DTYPE_COUNT; t++)

@@ -570,6 +570,19 @@ type_id infer_type(struct module *m, struct diag *d, const struct infer_draft *f
 	return type_make(m, r.dtype, MEMORY_GLOBAL, mesh, domain_finish(m, &b));
 }
 
+/* Returns true if a result whose inferred dtype is `inferred` may be stated as `stated`: sums of floats have
+ * any float dtype, those of integers may have the wide one. */
+static bool may_have_dtype(enum op_kind kind, enum dtype inferred, enum dtype stated)
+{
+	enum op_kind sums[] = {OP_SUM, OP_PROD, OP_MEAN, OP_MATMUL, OP_LINEAR};
+	bool floats = dtype_is_float(inferred) && dtype_is_float(stated),
+	     integers = dtype_is_integer(inferred) && stated == dtype_wide(inferred);
+	for (unsigned k = 0; k < sizeof sums / sizeof *sums; k++)
+		if (kind == sums[k] && (floats || (integers && !(op_info[kind].traits & TRAIT_CONTRACTION))))
+			return true;
+	return stated == inferred;
+}
+
 bool infer_check(struct module *m, struct diag *d, const struct infer_draft *f)
 {
 	struct infer_result r = {0};
@@ -577,10 +590,7 @@ bool infer_check(struct module *m, struct diag *d, const struct infer_draft *f)
 		return false;
 	const struct type t = m->type.at[f->stated]; /* a copy: tables grow below */
 	const struct domain *s = &m->domain.at[t.domain];
-	bool contraction = op_info[f->kind].traits & TRAIT_CONTRACTION;
-	bool agrees = s->rank == r.rank &&
-	              (t.dtype == r.dtype ||
-	               (contraction && dtype_is_float((enum dtype)t.dtype) && dtype_is_float(r.dtype)));
+	bool agrees = s->rank == r.rank && may_have_dtype(f->kind, r.dtype, (enum dtype)t.dtype);
 	for (unsigned i = 0; agrees && i < r.rank; i++)
 		agrees = !rule_is_less(m, s->axis[i].extent, r.extent[i]) &&
 		         !rule_is_less(m, r.extent[i], s->axis[i].extent);

@@ -18,6 +18,14 @@
  * Statements that write a buffer (`Y <- f(X)`) are the host level's and stay as they are, but for operands
  * that they write themselves (decompose_overlap.c).
  *
+ * Parts of a sum that its dtype may not hold, though it holds the sum, are kept in a wider one:
+ *
+ *     Y: f16[] = sum(X)                          X: f16[n@x]
+ *  →
+ *     T3: f32[] partial(x) = sum(X)
+ *     T2: f32[] = set(T3)
+ *     Y: f16[] = cast(T2)
+ *
  * requires     sharded
  * establishes  decomposed: only `set`s and collectives communicate
  * keeps        the values of the source and their layouts */
@@ -251,25 +259,53 @@ void decompose_remark(struct module *m, struct pass_context *cx, op_id op, value
 	buf_free(&type);
 }
 
-/* `Y = mean(X)` of an axis that is spread: `S = sum(X)`, `Y = div(S, n)`; the op is the sum then. */
+/* `Y = op(X)` becomes `W = op(X)`, whose dtype is t, and `Y = cast(W)`. */
+static void widen(struct module *m, op_id op, enum dtype t)
+{
+	const struct type y = *value_type(m, op_def(m, op, 0));
+	op_id cast = rewrite_set_after(m, op, rewrite_without_reduce(m, type_make(m, t, MEMORY_GLOBAL, y.mesh, y.domain)));
+	m->op.at[cast].kind = OP_CAST;
+}
+
+/* `Y = mean(X)` of an axis that is spread: `S = sum(X)`, `Y = div(S, n)`, in a dtype that holds the sum; the op
+ * is the sum then. A mean of bool is a sum. */
 static void mean_by_sum(struct module *m, op_id op)
 {
 	const struct domain *d = value_domain(m, op_read(m, op, 0));
 	unsigned mask = infer_reduced_axes(m, m->op.at[op].attrs, d->rank);
+	enum dtype t = (enum dtype)value_type(m, op_def(m, op, 0))->dtype, wide = dtype_of_parts(t, true);
 	expr_id n = expr_const(m, 1);
 	for (unsigned a = 0; a < d->rank && n; a++)
 		if (mask >> a & 1)
 			n = expr_canon(m, expr_mul(m, n, value_domain(m, op_read(m, op, 0))->axis[a].extent));
 	if (!n)
 		return;
-	type_id t = rewrite_without_reduce(m, m->value.at[op_def(m, op, 0)].type);
-	op_id div = rewrite_set_after(m, op, t);
+	m->op.at[op].kind = OP_SUM;
+	if (t == DTYPE_BOOL)
+		return;
+	if (wide != t)
+		widen(m, op, wide);
+	type_id sums = rewrite_without_reduce(m, m->value.at[op_def(m, op, 0)].type);
+	op_id div = rewrite_set_after(m, op, sums);
 	value_id sum = op_read(m, div, 0), result = op_def(m, div, 0);
 	ir_op_set_operands(
 	    m, div,
 	    (struct ir_use[]){{ROLE_DEF, result}, {ROLE_READ, sum}, {ROLE_SCALAR, ir_scalar_expr(m, n)}}, 3);
 	m->op.at[div].kind = OP_DIV;
-	m->op.at[op].kind = OP_SUM;
+}
+
+/* Parts of a sum or product that may overflow before the whole does are kept in another dtype. False: they
+ * need not be, or the program states what they are. */
+static bool widen_parts(struct module *m, const struct op_layout *l, const struct decompose_plan *p)
+{
+	enum dtype t = (enum dtype)value_type(m, l->result)->dtype, wide = dtype_of_parts(t, false);
+	uint32_t traits = op_traits(m, l->op);
+	bool sums = p->reduce == REDUCE_SUM || p->reduce == REDUCE_PROD;
+	if (!p->partial || !sums || wide == t || place_partial(&l->r) ||
+	    !(traits & (TRAIT_REDUCTION | TRAIT_CONTRACTION)))
+		return false;
+	widen(m, l->op, wide);
+	return true;
 }
 
 static bool spread_reduced(struct module *m, const struct op_layout *l)
@@ -347,7 +383,13 @@ static bool decompose(struct module *m, struct pass_context *cx, op_id op)
 		mean_by_sum(m, op);
 		op_layout_read(m, op, &l);
 	}
-	if ((reason = read_unknown(m, &l)) || (reason = decompose_choose(m, &l, &p))) {
+	reason = read_unknown(m, &l);
+	reason = reason ? reason : decompose_choose(m, &l, &p);
+	if (!reason && widen_parts(m, &l, &p)) {
+		op_layout_read(m, op, &l);
+		reason = decompose_choose(m, &l, &p);
+	}
+	if (reason) {
 		decompose_report(m, cx, E_DECOMPOSE, op, reason);
 		if (l.r_known && place_partial(&l.r))
 			note_operands(m, cx, &l);

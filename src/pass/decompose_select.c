@@ -163,7 +163,8 @@ void decompose_reduced(struct module *m, op_id op)
 {
 	enum op_kind kind = (enum op_kind)m->op.at[op].kind;
 	if ((kind != OP_SUM && kind != OP_MAX && kind != OP_MIN && kind != OP_PROD) ||
-	    op_attr_is_true(m, op, "keepdims") || !m->op.at[op].def_n)
+	    op_attr_is_true(m, op, "keepdims") || !m->op.at[op].def_n ||
+	    value_type(m, op_read(m, op, 0))->dtype != value_type(m, op_def(m, op, 0))->dtype)
 		return;
 	int axis = one_a_rank(m, op);
 	value_id x = op_read(m, op, 0), result = op_def(m, op, 0);
