@@ -85,6 +85,33 @@ static void set_literal(struct rt_scalar *to, double x)
 	to->i = x >= 0x1p63 ? INT64_MAX : x < -0x1p63 ? INT64_MIN : x != x ? 0 : (int64_t)x;
 }
 
+/* To the number that a dtype has for it. */
+static void round_scalar(struct rt_scalar *x, enum rt_dtype t)
+{
+	uint64_t bits = 0;
+	if (rt_dtype_is_float(t)) {
+		rt_store_f64(t, &bits, x->f);
+		set_literal(x, rt_load_f64(t, &bits));
+	} else {
+		if (x->f == (double)x->i)
+			rt_store_i64(t, &bits, x->i);
+		else
+			rt_store_f64(t, &bits, x->f);
+		set_scalar(x, rt_load_i64(t, &bits));
+	}
+}
+
+/* An operand that is a literal, or the value of a register. */
+static void set_number(struct rt_scalar *to, const struct plan_operand *from, int64_t value)
+{
+	if (from->is_reg)
+		set_scalar(to, value);
+	else
+		set_literal(to, from->literal);
+	if (from->rounded)
+		round_scalar(to, (enum rt_dtype)(from->rounded - 1));
+}
+
 static uint64_t *contents_of(const struct exec *e, const struct plan_view *v)
 {
 	return &e->contents[e->p->buffer.at[v->buffer].contents];
@@ -118,7 +145,7 @@ static void make_task(const struct exec *e, const struct plan_task *t, struct ta
 		if (!(t->scalars >> k & 1) && k < t->in_n)
 			make_view(e, &t->in[k], &r->in[k], &task->in[k]);
 		else if (t->scalars >> k & 1 && !t->scalar[k].is_reg)
-			set_literal(&task->scalar[k], t->scalar[k].literal);
+			set_number(&task->scalar[k], &t->scalar[k], 0);
 }
 
 /* Sets what may change in task, which has all else of r's. */
@@ -135,7 +162,7 @@ static bool build_task(struct exec *e, struct task_record *r, struct rt_task *ta
 			if (v == PLAN_UNDEFINED)
 				return false;
 			if (t->scalar[k].is_reg)
-				set_scalar(&task->scalar[k], v);
+				set_number(&task->scalar[k], &t->scalar[k], v);
 		} else if (k < t->in_n && !build_view(e, &r->in[k], &task->in[k])) {
 			return false;
 		}

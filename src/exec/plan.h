@@ -116,6 +116,7 @@ struct plan_view {
 
 struct plan_operand { /* a scalar operand of a task */
 	bool is_reg;
+	uint8_t rounded; /* 1 + the dtype that the number is rounded to; 0: it is not */
 	plan_reg reg;
 	double literal;
 };
