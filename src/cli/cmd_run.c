@@ -6,6 +6,7 @@
  * The program is compiled once, then the ranks are started; under mpirun every rank compiles, and they
  * compare what came out. */
 #include "cli/commands.h"
+#include "cli/progress.h"
 #include "cli/run.h"
 #include "rt/environment.h"
 #include "rt/transport.h"
@@ -188,7 +189,9 @@ static enum status run(struct run *r)
 
 int cmd_run(int argc, char **argv)
 {
-	struct run r = {.repeat = 1,
+	struct progress progress = {0};
+	struct run r = {.progress = &progress,
+	                .repeat = 1,
 	                .seed = -1,
 	                .check_limit = REF_DEFAULT_LIMIT,
 	                .limit_way_out = "or a larger limit with --check-limit",
@@ -207,9 +210,10 @@ int cmd_run(int argc, char **argv)
 	     .kind = OPTION_SIZE,
 	     .to = &r.check_limit,
 	     .value = "N",
-	     .min = 1,
+	     .min = 0,
 	     .max = INT64_MAX,
-	     .help = "multiplications of that evaluation; of what would take more a sample is compared"},
+	     .help = "most multiplications of that evaluation, else compare a sample; 0: any number"},
+	    PROGRESS_OPTION(&progress),
 	    {.name = "input",
 	     .kind = OPTION_CALL,
 	     .to = &r,

@@ -26,6 +26,7 @@
 #include "rt/bootstrap.h"
 #include "rt/queue.h"
 
+struct progress;
 struct witness_file;
 
 struct run {
@@ -36,8 +37,9 @@ struct run {
 	const char *check; /* NULL: no check; "": against the program itself; else another program's file */
 	struct rank_options ranks;
 	int64_t repeat;
-	int64_t check_limit;       /* multiplications of the reference; above it checks a sample */
+	int64_t check_limit;       /* multiplications of the reference; above it checks a sample. 0: any number */
 	const char *limit_way_out; /* see struct ref_options */
+	struct progress *progress; /* of the reference evaluation; NULL: nobody sees any */
 	const char *trace;         /* file; NULL: none */
 	int64_t trace_events;      /* that a rank keeps */
 	bool stats, dump_plan, all_ranks, profile;

@@ -4,6 +4,7 @@
  * the program itself cuts tensors without), on the same input data; with
  * --check=FILE that of another file, whose inputs and outputs pair with ours by position. Of a program that
  * is too large a sample of indices is evaluated. */
+#include "cli/progress.h"
 #include "cli/run.h"
 #include "ir/edit.h"
 #include "ir/print.h"
@@ -183,14 +184,14 @@ static bool fill_inputs(struct run *r, struct diag *d, const struct module *othe
 }
 
 /* What the program itself never writes cannot be checked. */
-static void warn_unwritten(struct run *r, struct diag *d, unsigned k, int64_t known, int64_t count)
+static void warn_unwritten(struct run *r, struct diag *d, unsigned k, int64_t unwritten, int64_t count)
 {
 	char name[DATA_NAME_BYTES];
 	value_id v = r->m->output.at[k];
-	if (known < count)
+	if (unwritten)
 		diag_warning(d, W_ELEMENTS_UNWRITTEN, r->m->value.at[v].at,
 		             "the program gives %lld of %lld elements of '%s' no value",
-		             (long long)(count - known), (long long)count, data_name(r->m, v, name));
+		             (long long)unwritten, (long long)count, data_name(r->m, v, name));
 }
 
 /* Which elements of each output the reference has. */
@@ -214,26 +215,46 @@ static void make_samples(struct run *r, const struct module *other, const struct
 	}
 }
 
+enum { UNDECIDED_PERCENT = 5 /* more of an output are worth a warning */ };
+
+static void warn_undecided(struct run *r, struct diag *d, unsigned k)
+{
+	char name[DATA_NAME_BYTES];
+	struct check_reach reach;
+	value_id v = r->m->output.at[k];
+	check_reach(&r->want[k], &reach);
+	if (reach.undecided * 100 > reach.total * UNDECIDED_PERCENT)
+		diag_warning(d, W_UNDECIDED, r->m->value.at[v].at,
+		             "%lld of %lld elements of '%s' are undecided: 0 would pass, too",
+		             (long long)reach.undecided, (long long)reach.total,
+		             data_name(r->m, v, name));
+}
+
 static void make_wants(struct run *r, struct diag *d)
 {
 	r->want = mem_zalloc(sizeof *r->want * (r->reference_n + 1));
 	for (unsigned k = 0; k < r->reference_n; k++) {
 		const struct ref_array *a = &r->reference[k];
-		int64_t count = 1, known = 0;
+		int64_t count = 1, unwritten = 0, skipped = 0;
 		for (int i = 0; i < a->nd; i++)
 			count *= a->n[i];
-		for (int64_t i = 0; i < count; i++)
-			known += a->state[i] = a->state[i] == REF_DEFINED;
-		warn_unwritten(r, d, k, known, count);
+		for (int64_t i = 0; i < count; i++) {
+			skipped += a->state[i] == REF_SKIPPED;
+			unwritten += a->state[i] == REF_POISON || a->state[i] == REF_ABSENT;
+			a->state[i] = a->state[i] == REF_DEFINED;
+		}
+		warn_unwritten(r, d, k, unwritten, count);
 		r->want[k] = (struct check_want){
 		    .value = r->m->output.at[k],
+		    .count = count,
+		    .sampled = skipped > 0,
 		    .data = a->data,
 		    .ints = a->ints,
 		    .known = a->state,
-		    .exact = a->exact,
 		    .error = a->error,
 		    .sample = r->sample ? &r->sample[k] : NULL,
 		};
+		warn_undecided(r, d, k);
 	}
 }
 
@@ -243,6 +264,12 @@ static bool rounds_steps(const struct run *r)
 	const char *t = r->ranks.transport;
 	return rank_options_are_cuda(&r->ranks) && !r->ranks.gpu.exact_reductions &&
 	       (!strcmp(t, "nccl") || !strcmp(t, "auto"));
+}
+
+static void show_progress(void *run, double done)
+{
+	struct run *r = run;
+	progress_show(r->progress, done, "evaluating the reference");
 }
 
 enum status run_reference(struct run *r, struct diag *d, int64_t ranks)
@@ -257,22 +284,30 @@ enum status run_reference(struct run *r, struct diag *d, int64_t ranks)
 	                        .inputs = in,
 	                        .input_n = r->m->input.n,
 	                        .tf32 = r->ranks.gpu.allow_tf32,
+	                        .fuses_functions = rank_options_are_cuda(&r->ranks),
 	                        .limit = r->check_limit,
 	                        .rounds_steps = rounds_steps(r),
+	                        .progress = r->progress ? show_progress : NULL,
+	                        .progress_to = r,
 	                        .way_out = r->limit_way_out};
 	struct ref_sample *sample = NULL;
 	status = STATUS_DIAGNOSTICS;
 	bool ok = same_signature(r, d, other);
 	if (ok)
 		sample = ref_sample_take(other, &o);
-	if (ok && fill_inputs(r, d, other, sample, in)) {
+	if (sample && ref_sample_skips(sample))
+		o.sample = sample;
+	const struct ref_sample *smaller = o.sample ? NULL : sample;
+	if (ok && fill_inputs(r, d, other, smaller, in)) {
 		r->reference_n = r->m->output.n;
 		r->reference = mem_zalloc(sizeof *r->reference * (r->reference_n + 1));
 		struct source *outer = diag_set_source(d, other->source);
 		status = ref_run(other, d, &o, r->reference);
+		if (r->progress)
+			progress_end(r->progress);
 		diag_set_source(d, outer);
-		if (status == STATUS_OK && sample)
-			make_samples(r, other, sample);
+		if (status == STATUS_OK && smaller)
+			make_samples(r, other, smaller);
 		if (status == STATUS_OK)
 			make_wants(r, d);
 		else

@@ -215,7 +215,10 @@ static struct check_output *outputs_to_check(const struct run *r, const struct p
 {
 	struct check_output *out = mem_zalloc(sizeof *out * (p->output.n + 1));
 	for (uint32_t k = 0; k < p->output.n; k++)
-		out[k] = (struct check_output){&r->want[k], p->output.at[k].type, output_memory(e, p, k)};
+		out[k] = (struct check_output){.want = &r->want[k],
+		                               .type = p->output.at[k].type,
+		                               .memory = output_memory(e, p, k),
+		                               .written = exec_written(e, p->output.at[k].buffer)};
 	return out;
 }
 
@@ -225,6 +228,9 @@ enum status run_check(struct rt_job *job, const struct run *r, const struct plan
 	enum status status = download_outputs(e, p);
 	if (status != STATUS_OK)
 		return rt_job_fail(job, status);
+	status = exec_exchange_written(e);
+	if (status != STATUS_OK)
+		return status;
 	struct check_output *out = outputs_to_check(r, p, e);
 	status = check_outputs(job, r->m, out, p->output.n, job->size, to);
 	if (status == STATUS_OK && job->rank == 0 && !p->output.n && to)
@@ -438,6 +444,7 @@ static enum status execute(struct rt_job *job, const struct run *r, const struct
 	struct same_outputs *same = NULL;
 	struct exec_options o = rank_options_exec(&r->ranks, r->compile.steps);
 	o.ranges = r->nvtx;
+	o.follow_writes = r->check;
 	run_adversary_exec(r, &o);
 	o.fault = r->fault.at;
 	o.faults = r->fault.n;

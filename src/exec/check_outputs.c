@@ -9,26 +9,15 @@
 
 enum { SHOWN_RANKS = 4 };
 
-/* What a rank found in one output; compared as bytes by no one, sent as it is. */
+/* What a rank found in one output. */
 struct finding {
 	int64_t compared, wrong, unwritten; /* elements; unwritten ones are wrong too */
-	int64_t unbounded;                  /* whose tolerance is not finite; not where both are no number */
 	int64_t worst_at, first_at;         /* logical index; -1: none */
 	double worst, worst_bound;          /* largest error, and what it may be */
 	double got, want, bound;            /* the first wrong element */
 	int64_t got_int, want_int;
-	bool first_unwritten;
+	bool first_unwritten, first_known; /* whether there is a value to compare it with */
 };
-
-/* Never written memory has every bit set. */
-static bool is_poison(enum rt_dtype t, const void *at)
-{
-	const unsigned char *p = at;
-	for (size_t k = 0; k < rt_dtype_size(t); k++)
-		if (p[k] != 0xff)
-			return false;
-	return true;
-}
 
 /* Error of one float: 0 for equal, infinity where one is no number. */
 static double error_of(double got, double want)
@@ -53,53 +42,91 @@ static int64_t place_of(const struct check_sample *s, int64_t linear)
 	return s ? place : linear;
 }
 
-static void note_wrong(struct finding *f, int64_t linear, bool poison)
+static bool is_written(const uint64_t *written, int64_t at)
 {
+	return !written || written[at / 64] >> at % 64 & 1;
+}
+
+static double bound_of(const struct check_want *w, int64_t at)
+{
+	return w->error ? w->error[at] : 0;
+}
+
+/* One element, `from`, whose place in the reference is `at`; -1: nowhere. */
+static void compare_element(const struct check_want *w, enum rt_dtype t, const char *from, int64_t at,
+                            int64_t linear, bool written, struct finding *f)
+{
+	bool is_float = rt_dtype_is_float(t), known = at >= 0 && (!w->known || w->known[at]);
+	double got = is_float ? rt_load_f64(t, from) : 0, e = 0, bound = known ? bound_of(w, at) : 0;
+	int64_t got_int = is_float ? 0 : rt_load_i64(t, from);
+	if (!known && written)
+		return;
+	if (known && is_float)
+		e = error_of(got, w->data[at]);
+	else if (known)
+		e = w->ints ? fabs((double)got_int - (double)w->ints[at]) + (got_int != w->ints[at])
+		            : error_of((double)got_int, w->data[at]);
+	f->compared++;
+	if (written && isfinite(bound) && (e > f->worst || f->worst_at < 0))
+		f->worst = e, f->worst_at = linear, f->worst_bound = bound;
+	if (e <= bound && written)
+		return;
 	f->wrong++;
-	f->unwritten += poison;
-	if (f->first_at < 0) {
-		f->first_at = linear;
-		f->first_unwritten = poison;
-	}
+	f->unwritten += !written;
+	if (f->first_at >= 0)
+		return;
+	f->first_at = linear, f->first_unwritten = !written, f->first_known = known;
+	f->got = got, f->got_int = got_int, f->bound = bound;
+	f->want = known && w->data ? w->data[at] : 0;
+	f->want_int = known && w->ints ? w->ints[at] : (int64_t)f->want;
 }
 
 static void compare(const struct check_want *w, enum rt_dtype t, const struct data_map *map,
-                    const char *memory, struct finding *f)
+                    const char *memory, const uint64_t *written, struct finding *f)
 {
 	struct data_cursor c = {0};
 	struct data_batch b;
-	bool is_float = rt_dtype_is_float(t);
 	int64_t bytes = (int64_t)rt_dtype_size(t);
-	while (data_map_next(map, &c, DATA_BATCH, &b)) {
+	while (data_map_next(map, &c, DATA_BATCH, &b))
+		for (unsigned k = 0; k < b.n; k++)
+			compare_element(w, t, memory + b.offset[k] * bytes, place_of(w->sample, b.linear[k]),
+			                b.linear[k], is_written(written, b.offset[k]), f);
+}
+
+/* The elements of this rank's part of a pending output that nothing wrote. */
+static void find_unwritten(const struct data_map *map, const uint64_t *written, struct finding *f)
+{
+	struct data_cursor c = {0};
+	struct data_batch b;
+	while (data_map_next(map, &c, DATA_BATCH, &b))
 		for (unsigned k = 0; k < b.n; k++) {
-			int64_t linear = b.linear[k], at = place_of(w->sample, linear);
-			const char *from = memory + b.offset[k] * bytes;
-			if (at < 0 || (w->known && !w->known[at]))
+			if (is_written(written, b.offset[k]))
 				continue;
-			double got = is_float ? rt_load_f64(t, from) : 0, e;
-			int64_t got_int = is_float ? 0 : rt_load_i64(t, from);
-			if (is_float)
-				e = error_of(got, w->data[at]);
-			else
-				e = w->ints ? fabs((double)got_int - (double)w->ints[at]) +
-				                  (got_int != w->ints[at])
-				            : error_of((double)got_int, w->data[at]);
-			bool poison = is_poison(t, from) && (e != 0 || t == RT_BOOL);
-			f->compared++;
-			double bound = w->exact || !w->error ? 0 : w->error[at];
-			f->unbounded += isinf(bound) && !(is_float && isnan(got) && isnan(w->data[at]));
-			if (isfinite(bound) && (e > f->worst || f->worst_at < 0))
-				f->worst = e, f->worst_at = linear, f->worst_bound = bound;
-			if (!(e <= bound) || poison) {
-				if (f->first_at < 0) {
-					f->got = got, f->want = w->data ? w->data[at] : 0, f->bound = bound;
-					f->got_int = got_int,
-					f->want_int = w->ints ? w->ints[at] : (int64_t)f->want;
-				}
-				note_wrong(f, linear, poison);
-			}
+			f->compared++, f->wrong++, f->unwritten++;
+			if (f->first_at < 0)
+				f->first_at = b.linear[k], f->first_unwritten = true;
 		}
+}
+
+void check_reach(const struct check_want *w, struct check_reach *out)
+{
+	bool zeros = true, decided = false;
+	*out = (struct check_reach){.total = w->count, .sampled = w->sampled};
+	for (unsigned a = 0; w->sample && a < w->sample->rank; a++) {
+		out->total = a ? out->total * w->sample->extent[a] : w->sample->extent[a];
+		out->sampled |= w->sample->n[a] < w->sample->extent[a];
 	}
+	for (int64_t i = 0; i < w->count; i++) {
+		double want = w->ints ? (double)w->ints[i] : w->data[i], bound = bound_of(w, i);
+		bool zero = want == 0, passes = fabs(want) <= bound || isinf(bound);
+		if (w->known && !w->known[i])
+			continue;
+		zeros &= zero;
+		decided |= !zero && !passes;
+		out->undecided += !zero && passes;
+		out->compared += zero ? isfinite(bound) : !passes;
+	}
+	out->takes_zeros = !zeros && !decided;
 }
 
 /* This rank's finding; pending reductions are finished on rank 0 and compared there. */
@@ -129,12 +156,14 @@ static enum status find(struct rt_job *job, const struct module *m, const struct
 			for (int64_t k = 0; k < map.total; k++)
 				dense.linear[k] = k;
 			all.group[0] = dense;
-			compare(o->want, t, &all, whole, f);
+			compare(o->want, t, &all, whole, NULL, f);
 			free(dense.linear);
 		}
 		free(whole);
+		if (o->memory)
+			find_unwritten(&map, o->written, f);
 	} else if (o->memory) {
-		compare(o->want, t, &map, o->memory, f);
+		compare(o->want, t, &map, o->memory, o->written, f);
 	}
 	rt_job_progress(job);
 	data_map_free(&map);
@@ -149,18 +178,25 @@ static void put_number(struct buf *b, bool is_float, double f, int64_t i)
 		buf_puti(b, i);
 }
 
-/* Says what was not compared. */
-static void note_unbounded(const struct module *m, const struct check_output *o, const struct finding *all,
-                           int size)
+/* Says that the comparison of an output shows nothing; false: it does show something. */
+static bool print_vacuous(const struct module *m, const struct check_output *o)
 {
 	char name[DATA_NAME_BYTES];
-	int64_t unbounded = 0, compared = 0;
-	for (int r = 0; r < size; r++)
-		unbounded += all[r].unbounded, compared += all[r].compared;
-	if (unbounded)
+	struct check_reach r;
+	check_reach(o->want, &r);
+	data_name(m, o->want->value, name);
+	if (r.takes_zeros)
 		fprintf(stderr,
-		        "note: %lld of %lld elements of %s may have any value, and were not compared\n",
-		        (long long)unbounded, (long long)compared, data_name(m, o->want->value, name));
+		        "wrong: %s was not decided: an output of zeros would pass, as the tolerance of each of "
+		        "its %lld elements that are not 0 is as large as the element\n",
+		        name, (long long)r.undecided);
+	else if (r.total && !r.compared)
+		fprintf(stderr, "wrong: none of the %lld elements of %s was compared: each may have any value\n",
+		        (long long)r.total, name);
+	else
+		return false;
+	fprintf(stderr, "note: compare outputs before the operation that loses the digits, or use a wider dtype\n");
+	return true;
 }
 
 /* The lines about one output that is wrong. */
@@ -183,8 +219,11 @@ static void print_wrong(struct rt_job *job, const struct module *m, const struct
 		buf_printf(&b, "wrong: rank %d, %s", r, name);
 		data_index_text(&map, f->first_at, &b);
 		if (f->first_unwritten) {
-			buf_puts(&b, ": never written, want ");
-			put_number(&b, is_float, f->want, f->want_int);
+			buf_puts(&b, ": never written");
+			if (f->first_known) {
+				buf_puts(&b, ", want ");
+				put_number(&b, is_float, f->want, f->want_int);
+			}
 		} else {
 			buf_puts(&b, ": got ");
 			put_number(&b, is_float, f->got, f->got_int);
@@ -203,22 +242,26 @@ static void print_wrong(struct rt_job *job, const struct module *m, const struct
 	buf_free(&b);
 }
 
-/* `; 4096 of 65536 elements of each output…`: how much was compared, where not all. */
-static void put_sampled(const struct check_output *out, unsigned n, struct buf *b)
+/* `; 4096 of 65536 elements compared, 3 undecided`. */
+static void put_reach(const struct check_output *out, unsigned n, struct buf *b)
 {
-	int64_t compared = 0, total = 0;
-	bool sampled = false;
+	struct check_reach all = {0}, one;
 	for (unsigned k = 0; k < n; k++) {
-		const struct check_sample *s = out[k].want->sample;
-		int64_t some = 1, all = 1;
-		for (unsigned a = 0; s && a < s->rank; a++)
-			some *= s->n[a], all *= s->extent[a];
-		sampled |= some < all;
-		compared += some;
-		total += all;
+		check_reach(out[k].want, &one);
+		all.total += one.total, all.compared += one.compared, all.undecided += one.undecided;
+		all.sampled |= one.sampled;
 	}
-	if (sampled)
-		buf_printf(b, "; %lld of %lld elements compared", (long long)compared, (long long)total);
+	buf_printf(b, "; %lld of %lld element%s compared%s, %lld undecided", (long long)all.compared,
+	           (long long)all.total, all.total == 1 ? "" : "s", all.sampled ? " (a sample)" : "",
+	           (long long)all.undecided);
+}
+
+static bool is_exact(const struct check_want *w)
+{
+	for (int64_t i = 0; i < w->count; i++)
+		if (bound_of(w, i) > 0)
+			return false;
+	return true;
 }
 
 /* About output `shown` of n, which has the largest error. */
@@ -241,11 +284,11 @@ static void print_ok(struct rt_job *job, const struct module *m, const struct ch
 			buf_printf(to, " on rank %d", worst);
 		data_map_free(&map);
 	}
-	if (o->want->exact)
+	if (is_exact(o->want))
 		buf_puts(to, " (exact)");
 	else
 		buf_printf(to, " (tolerance %.2g)", worst < 0 ? 0 : all[worst].worst_bound);
-	put_sampled(out, n, to);
+	put_reach(out, n, to);
 	buf_putc(to, '\n');
 }
 
@@ -254,7 +297,7 @@ enum status check_outputs(struct rt_job *job, const struct module *m, const stru
 {
 	struct finding mine, *all = mem_zalloc(sizeof *all * (size_t)job->size * (n + 1));
 	enum status status = STATUS_OK;
-	bool wrong = false;
+	bool wrong = false, vacuous = false;
 	unsigned shown = 0;
 	double worst = -1;
 	for (unsigned k = 0; k < n && status == STATUS_OK; k++) {
@@ -273,9 +316,15 @@ enum status check_outputs(struct rt_job *job, const struct module *m, const stru
 		}
 		if (bad && job->rank == 0)
 			print_wrong(job, m, &out[k], f);
-		if (job->rank == 0)
-			note_unbounded(m, &out[k], f, job->size);
 		wrong |= bad != 0;
+	}
+	for (unsigned k = 0; k < n && status == STATUS_OK && !wrong && job->rank == 0; k++)
+		vacuous |= print_vacuous(m, &out[k]);
+	if (status == STATUS_OK && !wrong) {
+		bool *said = mem_zalloc(sizeof *said * (size_t)job->size);
+		status = rt_job_allgather(job, "what was compared", &vacuous, sizeof vacuous, said);
+		wrong = said[0];
+		free(said);
 	}
 	if (status == STATUS_OK && wrong) {
 		/* nobody leaves before the first rank has said what it has to say */

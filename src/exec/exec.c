@@ -4,6 +4,7 @@
 #include "exec/exec_faults.h"
 #include "exec/exec_ranges.h"
 #include "exec/exec_records.h"
+#include "exec/exec_written.h"
 #include "exec/scalar_op.h"
 #include "rt/bell.h"
 #include <assert.h>
@@ -121,6 +122,8 @@ enum status exec_open(struct rt_job *job, const struct plan *p, const struct pla
 		return status;
 	}
 	exec_records_make(e);
+	if (o->follow_writes)
+		e->written = exec_written_new(e);
 	e->marks = exec_marks_new(p, o->marks, o->mark_n);
 	e->current = rt_stream_new(e->engine, "main");
 	*out = e;
@@ -136,6 +139,7 @@ void exec_close(struct exec *e)
 	rt_engine_free(e->engine);
 	exec_ranges_close(e->ranges);
 	exec_faults_close(e->faults);
+	exec_written_free(e->written);
 	free(e->counted);
 	if (e->device) {
 		rt_transport_free(e->transport, e->device, e->memory); /* what waits for others goes on */
@@ -324,6 +328,8 @@ static bool run_task(struct exec *e, const struct plan_instruction *i)
 		return true;
 	if (!r->complete && !exec_task_build(e, r))
 		return fail(e, i, STATUS_DIAGNOSTICS, OUTSIDE);
+	if (e->written && i->op != PLAN_TASK_POISONS)
+		exec_written_task(e->written, e, r);
 	if (r->read && r->task.contents != *r->read) /* else another thread may read it */
 		r->task.contents = *r->read;
 	++*r->contents;
@@ -371,6 +377,8 @@ static bool run_collective(struct exec *e, const struct plan_instruction *i)
 	struct collective_record *r = &e->collective[i->a];
 	if (!r->complete && !exec_collective_build(e, i->a))
 		return fail(e, i, STATUS_DIAGNOSTICS, OUTSIDE);
+	if (e->written)
+		exec_written_collective(e->written, e, i->a);
 	r->c.at = origin_of(e, i);
 	++*r->contents[0];
 	++*r->contents[1];
@@ -384,6 +392,8 @@ static bool run_message(struct exec *e, const struct plan_instruction *i)
 	struct message_record *r = &e->message[i->a];
 	if (!r->complete && !exec_message_build(e, i->a))
 		return fail(e, i, STATUS_DIAGNOSTICS, OUTSIDE);
+	if (e->written)
+		exec_written_message(e->written, e, i->a);
 	r->p.at = origin_of(e, i);
 	++*r->contents;
 	push_ticket(e, i->b, rt_submit_p2p(e->engine, starting_stream(e), &r->p));
@@ -405,6 +415,8 @@ static struct rt_stream *stream_of(struct exec *e, const struct plan_instruction
 static void start_run(struct exec *e)
 {
 	e->stats = (struct exec_stats){0};
+	if (e->written)
+		exec_written_start(e->written);
 	for (uint32_t k = 0; k < e->p->queues; k++)
 		e->queue[k].n = 0;
 }
@@ -527,6 +539,16 @@ enum status exec_run(struct exec *e)
 	e->issued_us = rt_clock_us();
 	enum status drained = rt_drain(e->engine);
 	return e->status = drained != STATUS_OK ? drained : status;
+}
+
+enum status exec_exchange_written(struct exec *e)
+{
+	return exec_written_exchange(e->written, e);
+}
+
+const uint64_t *exec_written(const struct exec *e, uint32_t buffer)
+{
+	return e->written ? exec_written_bits(e->written, buffer) : NULL;
 }
 
 void exec_set_reversed(struct exec *e, bool reversed)

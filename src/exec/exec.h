@@ -32,6 +32,7 @@ struct exec_options {
 	const struct cuda_calls *calls; /* of cuda: where its calls go, see cuda/open.h; NULL: to a GPU */
 	const struct exec_fault *fault; /* faults of them, see exec_faults.h; they are not part of a graph */
 	uint32_t faults;
+	bool follow_writes; /* for exec_written */
 };
 
 /* What a rank did, for --stats. */
@@ -63,6 +64,11 @@ enum status exec_poison(struct exec *e);
 void exec_set_reversed(struct exec *e, bool reversed);
 /* One execution of the program. */
 enum status exec_run(struct exec *e);
+/* With follow_writes, after a run: which elements of an output's buffer the run wrote, a bit each, the lowest
+ * of a word first; NULL: it is no output's, or follow_writes was not set. Collective before that: what ranks wrote to each other's symmetric
+ * memory. */
+enum status exec_exchange_written(struct exec *e);
+const uint64_t *exec_written(const struct exec *e, uint32_t buffer);
 /* When the host had issued all of the last run, before it waited: rt_clock_us. */
 int64_t exec_issued_us(const struct exec *e);
 /* Whether runs may give other bits: this rank and others reduce floats in an order that the transport does

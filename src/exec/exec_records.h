@@ -86,6 +86,7 @@ struct exec {
 	struct rt_counter *counted; /* by what a replay moves, RT_COUNTERS of them */
 	struct exec_ranges *ranges; /* NULL: none */
 	struct exec_faults *faults; /* NULL: none */
+	struct exec_written *written; /* NULL: nobody asks */
 	struct exec_stats stats;
 	int64_t issued_us; /* clock: see exec_issued_us */
 	enum status status;

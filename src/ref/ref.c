@@ -6,6 +6,7 @@
  *     D: f32[64@y, 32@x] = C                         a copy
  *     G = allreduce(C, axis=y)                       a copy: the reduction that C waited for */
 #include "ir/build.h"
+#include "ir/domain.h"
 #include "ir/edit.h"
 #include "ir/infer.h"
 #include "ir/layout.h"
@@ -145,15 +146,12 @@ static bool load_input(struct ref_context *c, unsigned k, struct ref_array *out)
 		s.steps = ref_steps(c, fold, out->dtype, n);
 		for (int64_t p = 0; p < n; p++)
 			ref_take_input(&parts, p, given, i * n + p);
-		double grid = n > 1 ? ref_grid(&parts) : 0;
 		for (int64_t p = 0; p < n; p++)
-			ref_fold_add(&s, &parts, p);
-		if (n > 1) {
-			ref_fold_end(&s, out, i, grid, ref_precision(out->dtype));
-			out->error[i] += ref_parts_error(out->dtype, 0, s.magnitude);
-		} else {
+			ref_fold_add(&s, &parts, p, p);
+		if (n > 1)
+			ref_fold_end(&s, out, i, out->dtype);
+		else
 			ref_copy(out, i, &parts, 0);
-		}
 		out->state[i] = REF_DEFINED;
 	}
 	ref_array_free(&parts);
@@ -217,6 +215,37 @@ static int64_t ranks_of_parts(const struct ref_context *c, op_id op)
 	return most;
 }
 
+/* The elements along a summed axis that one rank holds, where these are equal intervals: 0: they may be others. */
+static int64_t block_of_parts(const struct ref_context *c, op_id op)
+{
+	struct module *m = c->m;
+	int64_t block = 0;
+	for (unsigned k = 0; k < op_role_count(m, op, ROLE_READ); k++) {
+		value_id v = op_read(m, op, k);
+		unsigned mask = summed_axes(m, op, k), axis = mask ? (unsigned)__builtin_ctz(mask) : 0;
+		const struct expr_env env = {.rank = -1};
+		struct sugar s;
+		int64_t n, ranks = 1;
+		if (!mask)
+			continue;
+		if (mask & (mask - 1) || m->value.at[v].flags & VALUE_OPEN ||
+		    ref_partial_axes(value_domain(m, v), NULL) ||
+		    !sugar_from_domain(m, value_type(m, v)->domain, value_type(m, v)->mesh, &s) ||
+		    expr_eval(m, value_domain(m, v)->axis[axis].extent, &env, &n, NULL) != EXPR_OK)
+			return 0;
+		for (unsigned i = 0; i < s.axis[axis].place_n; i++) {
+			if (s.axis[axis].place[i].kind != SUGAR_MESH)
+				return 0;
+			ranks *= ir_mesh(m, value_type(m, v)->mesh)->size[s.axis[axis].place[i].mesh_axis];
+		}
+		if (n % ranks || (ranks > 1 && block && block != n / ranks))
+			return 0;
+		if (ranks > 1)
+			block = n / ranks;
+	}
+	return block;
+}
+
 /* How many equal tensors a functional collective reduces: a partial operand's value is its reduction
  * over the partial mesh axes already, over the other axes of the team all ranks hold the same. 0
  * when the team spans axes over which the operand is spread: that has no meaning on logical tensors. */
@@ -247,7 +276,6 @@ static bool collective(struct ref_context *c, op_id op, const struct ref_array *
 {
 	int64_t copies = 1, count = ref_array_count(out);
 	enum reduce_op fold = ref_reduce_op(c->m, op);
-	ref_inherit(out, in);
 	if (in->nd != out->nd || ref_array_count(in) != count) {
 		diag_error(c->d, E_REFERENCE_SHAPE, ir_op(c->m, op)->at,
 		           "the operand of %s does not fit its result", op_info[ir_op(c->m, op)->kind].hir);
@@ -260,7 +288,6 @@ static bool collective(struct ref_context *c, op_id op, const struct ref_array *
 		    op_info[ir_op(c->m, op)->kind].hir);
 		return false;
 	}
-	double grid = copies > 1 ? ref_grid(in) : 0;
 	for (int64_t i = 0; i < count; i++) {
 		struct ref_fold s;
 		if (copies == 1 || in->state[i] != REF_DEFINED) {
@@ -270,8 +297,8 @@ static bool collective(struct ref_context *c, op_id op, const struct ref_array *
 		ref_fold_start(&s, fold, in->dtype);
 		s.steps = ref_steps(c, fold, out->dtype, copies);
 		for (int64_t k = 0; k < copies; k++)
-			ref_fold_add(&s, in, i);
-		ref_fold_end(&s, out, i, grid, ref_precision(out->dtype));
+			ref_fold_add(&s, in, i, k);
+		ref_fold_end(&s, out, i, out->dtype);
 		out->state[i] = REF_DEFINED;
 	}
 	return true;
@@ -308,6 +335,14 @@ static bool evaluate(struct ref_context *c, op_id op, struct ref_array *of)
 	const struct op *o = ir_op(c->m, op);
 	struct ref_operand *in = mem_zalloc(sizeof *in * (o->operand_n + 1u));
 	struct ref_call call = {.op = op, .in = in, .ranks = ranks_of_parts(c, op)};
+	value_id result = op_result(c->m, op, 0);
+	bool pending = result && ref_partial_axes(value_domain(c->m, result), NULL);
+	if (call.ranks && result) {
+		enum dtype t = (enum dtype)value_type(c->m, result)->dtype;
+		call.parts_dtype = pending ? t : dtype_of_parts(t, o->kind == OP_MEAN);
+		call.block = block_of_parts(c, op);
+		call.means = pending && o->kind == OP_MEAN;
+	}
 	const struct expr_env env = {.rank = -1, .streams = c->o->streams};
 	unsigned results = op_result_count(c->m, op);
 	struct ref_array *out = mem_zalloc(sizeof *out * (results + 1));
@@ -348,7 +383,6 @@ static enum status run_fusion(struct ref_context *c, struct ref_array *outputs)
 		int64_t count = ref_array_count(out);
 		for (int64_t i = 0; i < count; i++)
 			ref_copy(out, i, &of[v], i);
-		ref_inherit(out, &of[v]);
 	}
 	for (uint32_t v = 0; v < m->value.n; v++)
 		ref_array_free(&of[v]);
@@ -358,11 +392,13 @@ static enum status run_fusion(struct ref_context *c, struct ref_array *outputs)
 
 enum status ref_run(struct module *m, struct diag *d, const struct ref_options *o, struct ref_array *outputs)
 {
-	struct ref_context c = {.m = m, .d = d, .o = o};
+	struct ref_context c = {.m = m, .d = d, .o = o, .expected = ref_work(m)};
 	if (o->input_n != m->input.n) {
 		diag_error(d, E_INPUT_DATA, DIAG_NOWHERE, "the program has %u inputs, data was given for %u",
 		           m->input.n, o->input_n);
 		return STATUS_DIAGNOSTICS;
 	}
+	for (op_id op = ir_walk_first(m); op; op = ir_walk(m, op))
+		c.has_topk |= m->op.at[op].kind == OP_TOPK;
 	return ref_is_host_level(m) ? ref_run_host(&c, outputs) : run_fusion(&c, outputs);
 }

@@ -16,12 +16,13 @@
 enum {
 	REF_MAX_ELEMENTS = 1 << 27, /* of one logical tensor; larger programs are refused */
 };
-/* A limit of minutes. */
-#define REF_DEFAULT_LIMIT ((int64_t)192 << 30)
+/* A limit of some seconds. */
+#define REF_DEFAULT_LIMIT ((int64_t)2000000000)
 
 /* Of an element. */
 enum ref_state {
 	REF_ABSENT,  /* not held by the rank that asked; in no output */
+	REF_SKIPPED, /* not in the sample that is evaluated, or computed from such an element */
 	REF_POISON,  /* never written, or computed from such an element */
 	REF_DEFINED, /* has a value */
 };
@@ -35,9 +36,12 @@ struct ref_array {
 	/* Outputs only; an input leaves these zero. */
 	enum dtype dtype;
 	uint8_t *state; /* enum ref_state of each element; compare DEFINED ones only */
-	double *error;  /* how far each element of a run may be from data: see ref_error.c */
-	bool exact;     /* no value on the way to this one was rounded, in any order of summation */
+	double *error;  /* how far each element of a run may be from data: see ref_error.c; 0: it is equal */
+	/* Elements of one number, not 0, are equal in every run, however far from data: NULL: none is known. */
+	uint32_t *alike;
 };
+
+struct ref_sample;
 
 struct ref_options {
 	int64_t ranks;   /* of a host-level program; 0: as many as its meshes need */
@@ -47,13 +51,20 @@ struct ref_options {
 	 * its mesh axes, row-major. */
 	const struct ref_array *inputs;
 	unsigned input_n;
+	/* What is checked may compute a function of a product before that is rounded to its dtype. */
+	bool fuses_functions;
 	bool tf32;     /* what is checked may have rounded the operands of products of f32 to tf32 */
-	int64_t limit; /* multiplications in all contractions; larger programs are refused */
+	int64_t limit; /* multiplications in all contractions; larger programs are refused. 0: any number */
 	/* Collectives round each step of a reduction of bf16 or f16 to that, and take members in any order,
 	 * as NCCL does; means of bf16 are sums that are then divided. Else they reduce in f32 and round once.
 	 */
 	bool rounds_steps;
+	/* Of a host-level program: what is not in the sample is skipped; NULL: nothing is. */
+	const struct ref_sample *sample;
 	const char *way_out; /* what else a user can do then, besides smaller parameters; NULL: nothing */
+	/* Is told how much of the work is done, 0 … 1, now and then; NULL: nobody is. */
+	void (*progress)(void *to, double done);
+	void *progress_to;
 };
 
 /* Results of a program: its outputs in order, then the inout arguments that are no outputs. */
@@ -65,7 +76,7 @@ value_id ref_result_value(const struct module *m, unsigned k);
  * STUCK for a deadlock (what each rank is blocked in), WRONG when ranks disagree about a
  * replicated output. */
 enum status ref_run(struct module *m, struct diag *d, const struct ref_options *o, struct ref_array *outputs);
-void ref_array_free(struct ref_array *a); /* data, ints, state and error */
+void ref_array_free(struct ref_array *a); /* all arrays of it */
 
 /* The value nearest to x in a dtype (ties to even; floats beyond the range give inf, f8e4m3 NaN;
  * integers: towards zero, clamped). */
@@ -75,6 +86,8 @@ int ref_precision(enum dtype t);
 /* Its largest number, and the smallest with all these bits. */
 double ref_largest(enum dtype t);
 double ref_smallest(enum dtype t);
+/* The smallest positive one. */
+double ref_quantum(enum dtype t);
 /* Infinity, or the largest number of a float dtype that has none. */
 double ref_beyond(enum dtype t);
 

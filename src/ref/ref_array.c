@@ -18,7 +18,6 @@ bool ref_array_make(struct ref_context *c, struct ref_array *a, enum dtype t, in
 	memset(a, 0, sizeof *a);
 	a->nd = nd;
 	a->dtype = t;
-	a->exact = true;
 	for (int k = 0; k < nd; k++) {
 		a->n[k] = n[k];
 		if (n[k] < 0) {
@@ -48,6 +47,7 @@ void ref_array_free(struct ref_array *a)
 	free(a->ints);
 	free(a->state);
 	free(a->error);
+	free(a->alike);
 	memset(a, 0, sizeof *a);
 }
 
@@ -85,18 +85,24 @@ void ref_store(struct ref_array *a, int64_t i, double x)
 		return;
 	}
 	a->data[i] = ref_round(a->dtype, x);
-	if (a->data[i] != x && x == x)
-		a->exact = false;
 }
 
 void ref_store_int(struct ref_array *a, int64_t i, int64_t x)
 {
 	if (!a->ints) {
-		ref_store(a, i, ref_from_int(x));
+		a->data[i] = ref_round_int(a->dtype, x);
 		return;
 	}
 	a->ints[i] = ref_wrap(a->dtype, x);
 	a->data[i] = (double)a->ints[i];
+}
+
+void ref_set_alike(struct ref_array *a, int64_t i, uint32_t number)
+{
+	if (!a->alike && number)
+		a->alike = mem_zalloc(sizeof *a->alike * (size_t)ref_array_count(a));
+	if (a->alike)
+		a->alike[i] = number;
 }
 
 void ref_copy(struct ref_array *a, int64_t i, const struct ref_array *b, int64_t k)
@@ -116,11 +122,7 @@ void ref_copy(struct ref_array *a, int64_t i, const struct ref_array *b, int64_t
 		ref_set_error(a, i, b->data[k], e, 0);
 	}
 	a->state[i] = b->state[k];
-}
-
-void ref_inherit(struct ref_array *a, const struct ref_array *from)
-{
-	a->exact = a->exact && from->exact;
+	ref_set_alike(a, i, b->alike ? b->alike[k] : 0);
 }
 
 bool ref_next(int nd, const int64_t *n, int64_t *index)

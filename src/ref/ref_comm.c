@@ -157,10 +157,6 @@ static bool receives(const struct exchange *x, unsigned member)
 static void reduce(const struct exchange *x, enum reduce_op op, int64_t start, struct ref_array *out)
 {
 	int64_t count = ref_array_count(out);
-	double grid = INFINITY;
-	for (unsigned k = 0; k < x->n; k++)
-		if (x->in[k].data)
-			grid = fmin(grid, ref_grid(&x->in[k]));
 	for (int64_t i = 0; i < count; i++) {
 		struct ref_fold s;
 		uint8_t state = REF_DEFINED;
@@ -173,10 +169,10 @@ static void reduce(const struct exchange *x, enum reduce_op op, int64_t start, s
 			    start + i < ref_array_count(&x->in[k]) ? x->in[k].state[start + i] : REF_ABSENT;
 			state = own < state ? own : state;
 			if (state == REF_DEFINED)
-				ref_fold_add(&s, &x->in[k], start + i);
+				ref_fold_add(&s, &x->in[k], start + i, k);
 		}
 		if (state == REF_DEFINED)
-			ref_fold_end(&s, out, i, grid, ref_precision(out->dtype));
+			ref_fold_end(&s, out, i, out->dtype);
 		out->state[i] = state;
 	}
 }
@@ -254,9 +250,6 @@ static bool receive(const struct exchange *x, unsigned member, struct ref_array 
 	if (!ok)
 		return false;
 	givers(x, member, &first, &last);
-	for (unsigned k = first; k <= last; k++)
-		if (x->in[k].data)
-			ref_inherit(out, &x->in[k]);
 	if (op_info[x->kind].traits & TRAIT_REDUCES) {
 		if (x->flat && x->kind == OP_REDUCE_SCATTER && !received_before(x, member, &start))
 			return false;

@@ -15,18 +15,19 @@ struct contraction {
 	const struct ref_array *a, *b, *bias; /* b as [n, k]; bias may be NULL */
 	bool linear;
 	int64_t k, columns;
-	bool whole; /* every element of a and b is defined */
+	uint8_t *a_whole, *b_whole; /* by row: every element is defined */
 	bool errs;  /* some have errors */
-	double grid;
-	int bits;
+	double *a_grid, *b_grid; /* by row: the largest power of two that divides its elements */
+	enum dtype parts;        /* in which parts of the sum may be stored; REF_NO_PARTS: none is */
 	uint8_t *held; /* of a pending sum: whether this rank has terms k; NULL: all count */
-	bool narrow;   /* parts of the sum may be stored in the result's dtype */
 	double
 	    tf32; /* what the rounding of the operands makes of the sum, relative to magnitudes; 0: exact */
 	int64_t steps; /* of ref_steps, that many */
+	bool fuses;    /* the rounding of results may be left out */
 };
 struct sum {
-	double value, magnitude, error;
+	double value, magnitude, error, grid;
+	double parts; /* the magnitudes of the parts */
 	int64_t ints;
 	uint8_t state;
 };
@@ -51,13 +52,32 @@ static struct sum dot_floats(const double *a, const double *b, int64_t n)
 	                    .state = REF_DEFINED};
 }
 
+/* The same, part by part where these are known. */
+static struct sum dot_parts(const double *a, const double *b, int64_t n, int64_t block)
+{
+	struct sum all = {.state = REF_DEFINED};
+	if (!block || block == n) {
+		all = dot_floats(a, b, n);
+		all.parts = all.magnitude;
+		return all;
+	}
+	for (int64_t k = 0; k < n; k += block) {
+		struct sum part = dot_floats(a + k, b + k, block);
+		all.value += part.value;
+		all.magnitude += part.magnitude;
+		all.parts += fabs(part.value);
+	}
+	return all;
+}
+
 /* What the errors of both operands make of the sum. */
 static double dot_error(const struct contraction *x, int64_t i, int64_t j)
 {
 	const double *a = x->a->data + i, *b = x->b->data + j, *ea = x->a->error + i, *eb = x->b->error + j;
 	double e = 0;
 	for (int64_t k = 0; k < x->k && x->errs; k++)
-		if (x->a->state[i + k] == REF_DEFINED && x->b->state[j + k] == REF_DEFINED)
+		if ((ea[k] > 0 || eb[k] > 0) && x->a->state[i + k] == REF_DEFINED &&
+		    x->b->state[j + k] == REF_DEFINED)
 			e += fabs(a[k]) * eb[k] + ea[k] * (fabs(b[k]) + eb[k]);
 	return e;
 }
@@ -68,14 +88,15 @@ static struct sum dot(const struct contraction *x, int64_t i, int64_t j)
 {
 	const struct ref_array *a = x->a, *b = x->b;
 	struct sum s = {.state = REF_DEFINED};
-	if (x->whole && !a->ints)
-		return dot_floats(a->data + i, b->data + j, x->k);
+	if (x->k && x->a_whole[i / x->k] && x->b_whole[j / x->k] && !a->ints)
+		return dot_parts(a->data + i, b->data + j, x->k, x->call->block);
 	for (int64_t k = 0; k < x->k; k++) {
 		uint8_t state = a->state[i + k] < b->state[j + k] ? a->state[i + k] : b->state[j + k];
 		if (state == REF_DEFINED) {
 			double p = a->data[i + k] * b->data[j + k];
 			s.value += p;
 			s.magnitude += fabs(p);
+			s.parts += fabs(p);
 			if (a->ints)
 				s.ints = (int64_t)((uint64_t)s.ints +
 				                   (uint64_t)a->ints[i + k] * (uint64_t)b->ints[j + k]);
@@ -100,13 +121,25 @@ static uint8_t *held_terms(const struct ref_array *a, const struct ref_array *b,
 	return held;
 }
 
-static bool is_whole(const struct ref_array *a)
+/* Of each row of n elements. */
+static double *row_grids(const struct ref_array *a, int64_t n)
 {
 	int64_t count = ref_array_count(a);
-	for (int64_t i = 0; i < count; i++)
-		if (a->state[i] != REF_DEFINED)
-			return false;
-	return true;
+	double *grid = mem_alloc(sizeof *grid * (size_t)(n ? count / n + 1 : 1));
+	for (int64_t i = 0; n && i < count; i++) {
+		double own = a->state[i] == REF_DEFINED ? ref_grid(a->data[i]) : INFINITY;
+		grid[i / n] = i % n ? fmin(grid[i / n], own) : own;
+	}
+	return grid;
+}
+
+static uint8_t *whole_rows(const struct ref_array *a, int64_t n)
+{
+	int64_t count = ref_array_count(a);
+	uint8_t *whole = mem_alloc((size_t)(n ? count / n + 1 : 1));
+	for (int64_t i = 0; n && i < count; i++)
+		whole[i / n] = a->state[i] == REF_DEFINED && (i % n == 0 || whole[i / n]);
+	return whole;
 }
 
 static bool has_errors(const struct ref_array *a)
@@ -192,8 +225,26 @@ static void add(struct sum *s, const struct ref_array *a, int64_t i)
 	s->state = a->state[i] < s->state ? a->state[i] : s->state;
 	s->value += a->data[i];
 	s->magnitude += fabs(a->data[i]);
+	s->parts += fabs(a->data[i]);
 	s->error += a->error[i];
+	s->grid = fmin(s->grid, ref_grid(a->data[i]));
 	s->ints = (int64_t)((uint64_t)s->ints + (a->ints ? (uint64_t)a->ints[i] : 0));
+}
+
+/* What adding the products up, and storing parts of the sum, does to it. */
+static double sum_error(const struct contraction *x, const struct sum *s)
+{
+	bool kept = x->parts != REF_NO_PARTS;
+	int bits = ref_accumulator_bits(x->a->dtype);
+	if (kept && ref_precision(x->parts) < bits)
+		bits = ref_precision(x->parts);
+	if (s->grid == 0 || /* a factor is not finite */
+	    (s->error == 0 && x->tf32 == 0 && ref_sum_is_exact(bits, s->magnitude, s->grid)))
+		return 0;
+	if (ref_may_overflow(kept ? x->parts : ref_accumulator(x->a->dtype), s->magnitude, s->value))
+		return INFINITY;
+	return (ref_sum_error(x->a->dtype, x->k + 1) + x->tf32) * s->magnitude +
+	       (kept ? ref_parts_error(x->parts, x->steps, s->parts) : 0);
 }
 
 static void store(const struct contraction *x, struct sum s, int64_t column, struct ref_array *out, int64_t r)
@@ -210,12 +261,10 @@ static void store(const struct contraction *x, struct sum s, int64_t column, str
 		ref_set_error(out, r, out->data[r], s.error, 0);
 		return;
 	}
-	bool sure = ref_sum_is_exact(x->bits, s.magnitude, x->grid) && x->tf32 == 0;
-	double computed = sure ? 0 : (ref_sum_error(x->a->dtype, x->k + 1) + x->tf32) * s.magnitude;
-	if (x->narrow)
-		computed += ref_parts_error(out->dtype, x->steps, s.magnitude);
-	out->exact = out->exact && sure;
+	double computed = sum_error(x, &s);
 	ref_store(out, r, s.value);
+	if (x->fuses && out->data[r] != s.value)
+		computed += fabs(out->data[r] - s.value);
 	ref_set_error(out, r, s.value, s.error, computed);
 }
 
@@ -223,10 +272,11 @@ static struct sum sum_of(const struct contraction *x, int64_t i, int64_t j)
 {
 	struct sum s = dot(x, i, j);
 	s.error = dot_error(x, i, j);
+	s.grid = x->k ? x->a_grid[i / x->k] * x->b_grid[j / x->k] : INFINITY;
 	return s;
 }
 
-static void contract(const struct contraction *x, struct ref_array *out)
+static void contract(struct ref_context *c, const struct contraction *x, struct ref_array *out)
 {
 	int64_t index[IR_MAX_LOGICAL] = {0}, r = 0;
 	if (ref_array_count(out) == 0)
@@ -238,18 +288,27 @@ static void contract(const struct contraction *x, struct ref_array *out)
 		int64_t j = column * x->k + (x->linear ? 0 : batch_offset(x->b, out, index));
 		if (!x->call->want || x->call->want[r])
 			store(x, sum_of(x, i, j), column, out, r);
-		r++;
+		if (++r % x->columns == 0)
+			ref_advance(c, (double)x->columns * (double)x->k);
 	} while (ref_next(out->nd, out->n, index));
+}
+
+static int64_t wanted(const struct ref_call *call, const struct ref_array *out)
+{
+	int64_t count = ref_array_count(out), n = 0;
+	for (int64_t i = 0; i < count && call->want; i++)
+		n += call->want[i];
+	return call->want ? n : count;
 }
 
 /* Counts the work; false after reporting that there is too much. */
 static bool afford(struct ref_context *c, double work, uint32_t at)
 {
 	c->work += work;
-	if (c->work <= (double)c->o->limit)
+	if (c->o->limit == 0 || c->o->sample || c->work <= (double)c->o->limit)
 		return true;
 	diag_error(c->d, E_REFERENCE_LIMIT, at,
-	           "the program is too large for the reference evaluation (limit: %.0e multiplications)",
+	           "the program is too large for the reference evaluation (limit: %.3g multiplications)",
 	           (double)c->o->limit);
 	diag_note(c->d, DIAG_NOWHERE, "give smaller parameters with -D%s%s", c->o->way_out ? ", " : "",
 	          c->o->way_out ? c->o->way_out : "");
@@ -277,35 +336,31 @@ bool ref_contract(struct ref_context *c, const struct ref_call *call, const stru
 	}
 	x.k = x.a->n[x.a->nd - 1];
 	x.columns = out->n[out->nd - 1];
-	if (!afford(c, (double)ref_array_count(out) * (double)x.k, op->at))
+	if (!afford(c, (double)wanted(call, out) * (double)x.k, op->at))
 		return false;
 	if (!x.linear) {
 		if (!transpose(c, x.b, &turned, op->at))
 			return false;
 		x.b = &turned;
 	}
-	x.whole = is_whole(x.a) && is_whole(x.b);
-	x.grid = ref_grid(x.a) * ref_grid(x.b);
-	if (x.bias)
-		x.grid = fmin(x.grid, ref_grid(x.bias));
-	if (call->before)
-		x.grid = fmin(x.grid, ref_grid(call->before));
-	x.bits = ref_accumulator_bits(x.a->dtype);
-	x.narrow = call->ranks && !out->ints;
+	x.a_whole = whole_rows(x.a, x.k);
+	x.b_whole = whole_rows(x.b, x.k);
+	x.a_grid = row_grids(x.a, x.k);
+	x.b_grid = row_grids(x.b, x.k);
+	x.parts = call->ranks ? call->parts_dtype : REF_NO_PARTS;
 	x.steps = ref_steps(c, REDUCE_SUM, out->dtype, call->ranks);
-	if (x.narrow && ref_precision(out->dtype) < x.bits)
-		x.bits = ref_precision(out->dtype);
+	x.fuses = c->o->fuses_functions;
 	x.held = call->partial ? held_terms(x.a, x.b, x.k) : NULL;
 	x.errs = has_errors(x.a) || has_errors(x.b);
 	x.tf32 = ref_tf32_error(c, x.a->dtype);
 	if (x.tf32 > 0 && !rounds_to_tf32(x.a) && !rounds_to_tf32(x.b))
 		x.tf32 = 0;
-	contract(&x, out);
-	for (unsigned k = 0; k < call->n; k++)
-		ref_inherit(out, in[k]);
-	if (call->before)
-		ref_inherit(out, call->before);
+	contract(c, &x, out);
 	ref_array_free(&turned);
 	free(x.held);
+	free(x.a_whole);
+	free(x.b_whole);
+	free(x.a_grid);
+	free(x.b_grid);
 	return true;
 }

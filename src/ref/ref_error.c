@@ -6,8 +6,13 @@
  *
  *     y = fl(f(x)),  x ± e      error(y) = max |f(x ± e) - f(x)|  +  own  +  one ulp of y's dtype
  *
- * The ulp is for both roundings, the run's and the reference's, and is left out where nothing was rounded
- * and the operands bring no error. Sums of n terms: n unit roundoffs of the sum of magnitudes for short
+ * The ulp is for both roundings, the run's and the reference's. An error of 0 says that every run has this
+ * value: the operands have, and the operation gives the number of the dtype that is nearest to the exact
+ * result. This holds for sums that are exact in their accumulator, and for + - * / and square roots in f32
+ * too, whose results are not rounded otherwise by passing through f32: that has more than twice the bits of
+ * the narrower dtypes (S. Figueroa, When is double rounding innocuous?, 1995). The error is infinite
+ * where rounding may decide whether a value overflows, and where a sum of finite terms may overflow before
+ * it is complete. Sums of n terms: n unit roundoffs of the sum of magnitudes for short
  * ones, 8 sqrt(n) for long ones (Higham and Mary, A New Approach to Probabilistic Rounding Error
  * Analysis, 2019), which blocked and vectorised sums keep to also where rounding errors are alike. */
 #include "ref/ref_internal.h"
@@ -38,11 +43,13 @@ double ref_tf32_error(const struct ref_context *c, enum dtype t)
 
 double ref_parts_error(enum dtype t, int64_t steps, double magnitude)
 {
-	if (!dtype_is_float(t))
-		return 0;
 	double relative = (PART_ULPS + (double)steps) * ldexp(1, -ref_precision(t));
-	double error = (steps ? expm1(relative) : relative) * magnitude;
-	return steps && magnitude + error > ref_largest(t) ? INFINITY : error;
+	return (steps ? expm1(relative) : relative) * magnitude;
+}
+
+bool ref_may_overflow(enum dtype t, double magnitude, double value)
+{
+	return magnitude * 1.01 > ref_largest(t) && fabs(value) < magnitude;
 }
 
 double ref_factors_error(enum dtype t, int64_t steps, double magnitude, double value)
@@ -63,17 +70,28 @@ int64_t ref_steps(const struct ref_context *c, enum reduce_op op, enum dtype t, 
 	return op == REDUCE_AVG ? ranks - 1 : ranks - 2;
 }
 
+/* Of a finite float. e: before it is stored. */
+static double stored_error(enum dtype t, double value, double stored, double e)
+{
+	double most = ref_largest(t) * (1 + ldexp(0.5, -ref_precision(t))); /* from here on it overflows */
+	if (e > 0 && (fabs(value) < most ? fabs(value) + e >= most : fabs(value) - e <= most))
+		return INFINITY; /* one of both overflows */
+	if (e == 0 || !isfinite(stored))
+		return 0;
+	return e + ldexp(fabs(stored) + e, 1 - ref_precision(t)) + ref_quantum(t);
+}
+
 void ref_set_error(struct ref_array *a, int64_t i, double value, double passed, double computed)
 {
-	double e = passed + computed, stored = a->data[i];
+	double e = passed + computed;
 	if (isnan(e))
 		e = INFINITY;
-	if (dtype_is_float(a->dtype) && (e > 0 || (stored != value && !isnan(value))) && isfinite(stored)) {
-		double next = fabs(stored) + e;
-		e += ldexp(next, 1 - ref_precision(a->dtype)) + ldexp(1, a->dtype == DTYPE_F16 ? -24 : -133);
-	} else if (!dtype_is_float(a->dtype) && e > 0) {
-		e = floor(e) + 1; /* truncated to another integer */
-	}
+	if (!isfinite(value)) /* so it is in every run, unless that follows from errors */
+		e = passed == 0 && computed != INFINITY ? 0 : INFINITY;
+	else if (dtype_is_float(a->dtype))
+		e = stored_error(a->dtype, value, a->data[i], e);
+	else if (e > 0) /* truncated to another integer */
+		e = floor(e) + 1;
 	if (a->error[i] != e)
 		a->error[i] = e;
 }
@@ -227,7 +245,7 @@ double ref_function_error(enum op_kind kind, enum dtype t, const double *x, doub
 	case OP_POW: /* by exp(b * log(a)), perhaps */
 		return FUNCTION_ULPS * ref_unit(t) * fabs(value) *
 		       (1 + (x[0] != 0 && isfinite(x[0]) ? fabs(x[1] * log(fabs(x[0]))) : 0));
-	default: /* one rounding to f32 or f64 */
+	default: /* rounded once, as exact arithmetic is */
 		return 0;
 	}
 }

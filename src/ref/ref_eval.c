@@ -121,6 +121,15 @@ static bool dispatch(struct ref_context *c, const struct ref_call *call, const s
 	}
 }
 
+void ref_advance(struct ref_context *c, double work)
+{
+	c->done += work;
+	if (!c->o->progress || c->done - c->told < c->expected / 256)
+		return;
+	c->told = c->done;
+	c->o->progress(c->o->progress_to, c->done / c->expected);
+}
+
 bool ref_eval(struct ref_context *c, const struct ref_call *call, struct ref_array *out)
 {
 	const struct op *op = ir_op(c->m, call->op);
@@ -137,6 +146,7 @@ bool ref_eval(struct ref_context *c, const struct ref_call *call, struct ref_arr
 		in[k] = &scalar[k];
 	}
 	ok = ok && dispatch(c, call, in, out);
+	ref_advance(c, REF_ELEMENT_WORK * (double)ref_array_count(out));
 	for (unsigned k = 0; k < call->n; k++)
 		ref_array_free(&scalar[k]);
 	free(scalar);

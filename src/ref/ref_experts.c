@@ -105,9 +105,6 @@ bool ref_dispatch(struct ref_context *c, const struct ref_call *call, const stru
 		ref_store_int(out, i, call->result == 1 || call->result == 3 ? -1 : 0);
 		out->state[i] = r.state;
 	}
-	ref_inherit(out, in[1]);
-	if (call->result == 0 || call->result == 2)
-		ref_inherit(out, in[call->result]);
 	if (r.state != REF_DEFINED)
 		return true;
 	for (int64_t rank = 0; rank < r.ranks; rank++) {
@@ -128,7 +125,6 @@ bool ref_dispatch(struct ref_context *c, const struct ref_call *call, const stru
 	}
 	for (int64_t i = 0; i < count && !r.sure; i++)
 		out->error[i] = INFINITY;
-	out->exact = out->exact && r.sure;
 	return true;
 }
 
@@ -175,7 +171,6 @@ bool ref_combine(struct ref_context *c, const struct ref_call *call, const struc
 		ref_set_error(out, i, term[i].value, sure ? term[i].passed : INFINITY,
 		              term[i].magnitude * ref_sum_error(sum, term[i].n + 1));
 	}
-	out->exact = false;
 	free(term);
 	return true;
 }

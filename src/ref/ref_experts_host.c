@@ -47,7 +47,7 @@ bool ref_experts_run(struct ref_host *h, struct ref_event *e)
 	unsigned reads = op_role_count(h->c->m, op, ROLE_READ), results = op_result_count(h->c->m, op);
 	struct ref_array *in = mem_zalloc(sizeof *in * reads);
 	struct ref_operand *operand = mem_zalloc(sizeof *operand * reads);
-	struct ref_call call = {.op = op, .n = reads, .in = operand, .parts = 1};
+	struct ref_call call = {.op = op, .n = reads, .in = operand, .averaged = 1};
 	bool ok = true;
 	for (unsigned k = 0; k < reads && ok; k++) {
 		ok = load_operand(h, e, k, &in[k]);

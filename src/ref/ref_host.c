@@ -71,7 +71,6 @@ static bool load_input(struct ref_host *h, unsigned k)
 		int64_t count = ref_array_count(&local), part = own_part(c->m, v, r);
 		for (int64_t i = 0; i < count; i++)
 			ref_take_input(&local, i, given, i * parts + part);
-		local.exact = true;
 		bool ok = ref_view_store(h, view, false, &local, at, &absent);
 		ref_array_free(&local);
 		if (!ok)

@@ -1,6 +1,7 @@
 /* ref_index: operations on indices, and bitcast. */
 #include "ref/ref_internal.h"
 #include <math.h>
+#include <stdlib.h>
 
 static bool unfit(struct ref_context *c, const struct op *op)
 {
@@ -28,8 +29,6 @@ bool ref_take(struct ref_context *c, const struct ref_call *call, const struct r
 	int64_t n = table->n[axis], many = ref_array_count(index), count = ref_array_count(out);
 	if (count != (n ? ref_array_count(table) / n * many : count))
 		return unfit(c, op);
-	ref_inherit(out, table);
-	ref_inherit(out, index);
 	for (int64_t i = 0; i < count; i++) { /* i = (outer * many + at) * inner + within */
 		int64_t at = i / inner % many, outer = i / inner / many, k = index->ints[at];
 		out->state[i] = index->state[at];
@@ -63,13 +62,50 @@ static bool comes_before(const struct ref_array *a, int64_t x, int64_t y)
 	return p != q ? p > q : x < y;
 }
 
-/* Errors of the operand may put other elements in this one's place. */
+/* An element and where it stands. */
+struct place {
+	double value;
+	int64_t at;
+};
+
+static int compare_values(const void *a, const void *b)
+{
+	double x = ((const struct place *)a)->value, y = ((const struct place *)b)->value;
+	return (x > y) - (x < y);
+}
+
+void ref_number_alike(struct ref_context *c, const struct ref_array *in, int64_t at, int64_t n, int64_t stride,
+                      struct ref_array *out)
+{
+	if (!c->has_topk)
+		return;
+	struct place *sure = mem_alloc(sizeof *sure * (size_t)(n + 1));
+	int64_t count = 0;
+	for (int64_t k = 0; k < n; k++) {
+		int64_t i = at + k * stride;
+		if (in->state[i] == REF_DEFINED && in->error[i] == 0 && !isnan(in->data[i]))
+			sure[count++] = (struct place){in->data[i], i};
+	}
+	qsort(sure, (size_t)count, sizeof *sure, compare_values);
+	for (int64_t k = 0; k < count; k++) {
+		c->alike += k == 0 || sure[k].value != sure[k - 1].value;
+		ref_set_alike(out, sure[k].at, c->alike);
+	}
+	free(sure);
+}
+
+static bool alike(const struct ref_array *a, int64_t x, int64_t y)
+{
+	return a->alike && a->alike[x] && a->alike[x] == a->alike[y];
+}
+
+/* Returns true if no error of the operand can put another element in this one's place. */
 static bool is_sure(const struct ref_array *a, int64_t at, int64_t n, int64_t stride, int64_t chosen)
 {
 	for (int64_t k = 0; k < n; k++) {
 		int64_t other = at + k * stride;
 		double e = a->error[other] + a->error[chosen];
-		if (other != chosen && e > 0 && !(fabs(a->data[other] - a->data[chosen]) > e))
+		if (other != chosen && e > 0 && !alike(a, other, chosen) && !(fabs(a->data[other] - a->data[chosen]) > e))
 			return false;
 	}
 	return true;
@@ -97,7 +133,6 @@ static void topk_row(const struct ref_array *in, int64_t at, int64_t n, int64_t 
 		if (indices) {
 			ref_store_int(out, slot, i);
 			out->error[slot] = is_sure(in, at, n, stride, own) ? 0 : INFINITY;
-			out->exact = out->exact && out->error[slot] == 0;
 		} else {
 			ref_copy(out, slot, in, own);
 			out->error[slot] = worst;
@@ -121,7 +156,6 @@ bool ref_topk(struct ref_context *c, const struct ref_call *call, const struct r
 		           (long long)n);
 		return false;
 	}
-	ref_inherit(out, in);
 	for (int64_t row = 0; row < rows; row++) {
 		int64_t outer = row / inner, within = row % inner;
 		topk_row(in, outer * n * inner + within, n, inner, call->result == 1, out,
@@ -136,7 +170,6 @@ bool ref_one_hot(struct ref_context *c, const struct ref_call *call, const struc
 	int64_t n = out->nd ? out->n[out->nd - 1] : 0, count = ref_array_count(out);
 	if (out->nd != in->nd + 1 || count != n * ref_array_count(in))
 		return unfit(c, ir_op(c->m, call->op));
-	ref_inherit(out, in);
 	for (int64_t i = 0; i < count; i++) {
 		ref_store_int(out, i, in->ints[i / n] == i % n);
 		out->state[i] = in->state[i / n];
@@ -152,14 +185,11 @@ bool ref_bitcast(struct ref_context *c, const struct ref_call *call, const struc
 	int64_t count = ref_array_count(out);
 	if (count != ref_array_count(in))
 		return unfit(c, ir_op(c->m, call->op));
-	ref_inherit(out, in);
 	for (int64_t i = 0; i < count; i++) {
 		ref_store_bits(out, i, ref_bits(in, i));
 		out->state[i] = in->state[i];
-		if (in->error[i] > 0 || isnan(in->data[i])) {
+		if (in->error[i] > 0 || isnan(in->data[i]))
 			out->error[i] = INFINITY;
-			out->exact = false;
-		}
 	}
 	return true;
 }

@@ -27,7 +27,10 @@ struct ref_context {
 	struct module *m;
 	struct diag *d;
 	const struct ref_options *o;
-	double work; /* multiplications so far */
+	double work;    /* multiplications so far */
+	double expected, done, told; /* for progress: of ref_work; what of it is done, and was when it was told */
+	bool has_topk;  /* some statement of the program asks which elements are larger */
+	uint32_t alike; /* the last number of struct ref_array's alike */
 };
 
 /* ---- ref.c
@@ -37,34 +40,34 @@ bool ref_is_host_level(const struct module *m);
 /* ---- ref_round.c */
 int64_t ref_wrap(enum dtype t, int64_t x);    /* two's complement; bool: x != 0 */
 int64_t ref_truncate(enum dtype t, double x); /* towards zero, clamped; NaN: 0; bool: x != 0 */
-double ref_from_int(int64_t x);               /* to odd, so that one more rounding gives the nearest */
+double ref_round_int(enum dtype t, int64_t x); /* as ref_round, of an integer */
 /* The bits of an element, in the low ones of the result, and back. NaN has several forms: this is one. */
 uint64_t ref_bits(const struct ref_array *a, int64_t i);
 void ref_store_bits(struct ref_array *a, int64_t i, uint64_t bits);
-/* The largest power of two that divides every defined element; INFINITY when all are zero, 0 when
- * one is not finite. */
-double ref_grid(const struct ref_array *a);
+/* The largest power of two that divides x; INFINITY of 0, 0 of what is not finite. */
+double ref_grid(double x);
 /* Whether sums of multiples of grid are exact in `bits` significant bits, in any order, when the
  * terms' magnitudes add up to this. */
 bool ref_sum_is_exact(int bits, double magnitude, double grid);
 /* Significant bits of the sums in which elements of a float dtype are accumulated. */
 int ref_accumulator_bits(enum dtype t);
+enum dtype ref_accumulator(enum dtype t); /* f64 or f32 */
 
 /* ---- ref_array.c */
-/* Elements absent, values zero, exact. False (reported at `at`) when there are too many. */
+/* Elements absent, values zero, without errors. False (reported at `at`) when there are too many. */
 bool ref_array_make(struct ref_context *c, struct ref_array *a, enum dtype t, int nd, const int64_t *n,
                     uint32_t at);
 /* With dtype and visible extents of a type. */
 bool ref_array_of_type(struct ref_context *c, struct ref_array *a, type_id t, uint32_t at);
 int64_t ref_array_count(const struct ref_array *a);
 void ref_array_strides(const struct ref_array *a, int64_t *stride); /* row-major */
-/* Sets a value, not its state: rounds to the dtype, which clears `exact` when that changes it. */
+/* Sets a value, rounded to the dtype, not its state and error. */
 void ref_store(struct ref_array *a, int64_t i, double x);
 void ref_store_int(struct ref_array *a, int64_t i, int64_t x);
 /* Value, converted to a's dtype, state and error of an element of b. */
 void ref_copy(struct ref_array *a, int64_t i, const struct ref_array *b, int64_t k);
-/* What a result keeps of an operand: exact. */
-void ref_inherit(struct ref_array *a, const struct ref_array *from);
+/* Gives elements their number in `alike`. */
+void ref_set_alike(struct ref_array *a, int64_t i, uint32_t number);
 /* The next index in row-major order; false after the last. */
 bool ref_next(int nd, const int64_t *n, int64_t *index);
 /* Reports why an expression has no value here. */
@@ -81,9 +84,12 @@ void ref_set_error(struct ref_array *a, int64_t i, double value, double passed, 
 double ref_sum_error(enum dtype t, int64_t n);
 /* Of a sum of products whose operands may be rounded to tf32, relative to the same; 0: they may not. */
 double ref_tf32_error(const struct ref_context *c, enum dtype t);
-/* Of parts of a sum that are stored in a dtype before they are added, in a sum of terms with these
- * magnitudes. steps: more roundings on the way, see ref_steps. INFINITY where one of them may overflow. */
+/* Of parts of a sum with these magnitudes, in all, that are stored in a float dtype before they are added.
+ * steps: more roundings on the way, see ref_steps. */
 double ref_parts_error(enum dtype t, int64_t steps, double magnitude);
+/* Returns true if a part of a sum with this value may overflow a dtype: it cannot where all terms have one
+ * sign, unless the sum does. */
+bool ref_may_overflow(enum dtype t, double magnitude, double value);
 /* Of a product, whose factors above 1 make this magnitude; also INFINITY where a step may underflow. */
 double ref_factors_error(enum dtype t, int64_t steps, double magnitude, double value);
 /* Roundings of a reduction by collectives over so many ranks, beyond those of making the parts and of storing
@@ -97,6 +103,7 @@ double ref_pointwise_error(enum op_kind kind, const double *x, const double *e);
 double ref_function_error(enum op_kind kind, enum dtype t, const double *x, double value);
 
 /* ---- ref_eval.c */
+enum { REF_ELEMENT_WORK = 16 /* an element of any result, in multiplications */ };
 struct ref_operand {
 	const struct ref_array *array; /* NULL: a scalar */
 	double f;                      /* scalar, and its integer value where it is one */
@@ -110,8 +117,11 @@ struct ref_call {
 	const struct ref_array *before; /* accumulate=true: what the result holds; else NULL */
 	const uint8_t *want;            /* result elements that are needed; NULL: all */
 	bool partial;  /* the result is pending: sum what is held, absent terms are other ranks' */
-	int64_t ranks; /* that may hold parts of the sum, stored in the result's dtype; 0: none does */
-	double parts;  /* partial: of an average, how many are pending; else 1 */
+	int64_t ranks; /* that may hold parts of a sum or product; 0: none does */
+	enum dtype parts_dtype; /* in which they store these */
+	int64_t block;          /* terms in a row that make a part; 0: not known */
+	bool means;             /* parts of a mean are means, to be averaged; else sums, to be divided */
+	double averaged;        /* partial: of an average, how many parts are pending; else 1 */
 };
 /* out was made from the result's type; every wanted element gets a value and a state. False after
  * reporting. */
@@ -120,6 +130,10 @@ bool ref_eval(struct ref_context *c, const struct ref_call *call, struct ref_arr
 bool ref_attr_int(struct ref_context *c, op_id op, const char *key, int64_t otherwise, int64_t *out);
 /* Reports that a statement cannot be evaluated. */
 void ref_report_op(struct ref_context *c, op_id op);
+/* What evaluating a program takes, about, in multiplications. */
+double ref_work(const struct module *m);
+/* Counts work that is done. */
+void ref_advance(struct ref_context *c, double work);
 /* A scalar operand of a statement: value from its expression or literal. */
 bool ref_scalar(struct ref_context *c, scalar_id s, const struct expr_env *env, uint32_t at,
                 struct ref_operand *out);
@@ -139,6 +153,10 @@ bool ref_one_hot(struct ref_context *c, const struct ref_call *call, const struc
                  struct ref_array *out);
 bool ref_bitcast(struct ref_context *c, const struct ref_call *call, const struct ref_array *in,
                  struct ref_array *out);
+/* Numbers those of n elements of `out`, from `at` on, that are alike: the same function of equal elements of
+ * `in` that have no error. Nothing if no topk may ask for it. */
+void ref_number_alike(struct ref_context *c, const struct ref_array *in, int64_t at, int64_t n, int64_t stride,
+                      struct ref_array *out);
 bool ref_topk(struct ref_context *c, const struct ref_call *call, const struct ref_array *in,
               struct ref_array *out);
 bool ref_reduce(struct ref_context *c, const struct ref_call *call, const struct ref_array *in,
@@ -155,16 +173,25 @@ bool ref_norm(struct ref_context *c, const struct ref_call *call, const struct r
 /* One reduction of several values of one dtype, rounded once. */
 struct ref_fold {
 	enum reduce_op op;
+	enum dtype dtype; /* of the terms */
+	bool ints;        /* they are integers or bool */
 	double f, magnitude;
+	double grid;  /* of sums: the largest power of two that divides all terms */
+	double part, parts; /* sums: of the terms of the last part; the magnitudes of all others */
+	int64_t last;       /* that part */
 	double error; /* of the terms, summed; of extremes the largest; of products relative */
 	int64_t i;
 	int64_t count;
-	bool exact;    /* products: no step was rounded */
+	bool exact;    /* no step was rounded */
+	bool finite;   /* all terms are */
 	int64_t steps; /* of ref_steps, which is set after the start */
 };
 void ref_fold_start(struct ref_fold *s, enum reduce_op op, enum dtype t);
-void ref_fold_add(struct ref_fold *s, const struct ref_array *a, int64_t i);
-/* Stores the result. grid: of all arrays folded; bits: of the sums. False: an integer mean of nothing. */
-bool ref_fold_end(const struct ref_fold *s, struct ref_array *out, int64_t i, double grid, int bits);
+/* part: which one of a sum the element belongs to. */
+void ref_fold_add(struct ref_fold *s, const struct ref_array *a, int64_t i, int64_t part);
+/* Stores the result. parts: the dtype in which parts of a float sum are stored before they are added;
+ * REF_NO_PARTS: none is. False: an integer mean of nothing. */
+#define REF_NO_PARTS DTYPE_COUNT
+bool ref_fold_end(const struct ref_fold *s, struct ref_array *out, int64_t i, enum dtype parts);
 
 #endif

@@ -29,13 +29,6 @@ static void set_row(struct ref_array *out, int64_t at, int64_t n, int64_t stride
 		out->state[at + k * stride] = state;
 }
 
-static void finish(struct ref_array *out, const struct ref_call *call, const struct ref_array *const *in)
-{
-	for (unsigned k = 0; k < call->n; k++)
-		ref_inherit(out, in[k]);
-	out->exact = false;
-}
-
 static bool unfit(struct ref_context *c, const struct op *op)
 {
 	diag_error(c->d, E_REFERENCE_SHAPE, op->at, "the operands of %s do not fit its result",
@@ -97,8 +90,8 @@ bool ref_softmax(struct ref_context *c, const struct ref_call *call, const struc
 			ref_set_error(out, at + k * inner, value, weight_error(value, error),
 			              value * exp_sum_error(in->dtype, n, x));
 		}
+		ref_number_alike(c, in, at, n, inner, out);
 	}
-	finish(out, call, &in);
 	return true;
 }
 
@@ -186,7 +179,6 @@ bool ref_sdpa(struct ref_context *c, const struct ref_call *call, const struct r
 			       ref_tf32_error(c, q->dtype), p, out, row * ev);
 	}
 	free(p);
-	finish(out, call, in);
 	return true;
 }
 
@@ -254,6 +246,5 @@ bool ref_norm(struct ref_context *c, const struct ref_call *call, const struct r
 			ref_set_error(out, at + k, value, passed, 4 * ref_unit(x->dtype) * fabs(value));
 		}
 	}
-	finish(out, call, in);
 	return true;
 }

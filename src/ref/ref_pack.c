@@ -63,10 +63,6 @@ static bool move_parts(struct ref_host *h, const struct ref_rank *r, op_id op, s
 		    (before + each * size > block &&
 		     !fits(h, r, op, (before + each * size) * blocks, block * blocks)))
 			return false;
-		if (packs)
-			ref_inherit(packed, &part[k]);
-		else
-			ref_inherit(&part[k], packed);
 		for (int64_t i = 0; i < count; i++)
 			move(&part[k], i, packed, i / each * block + before + i % each * size, packs, size);
 		before += each * size;

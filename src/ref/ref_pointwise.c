@@ -287,10 +287,10 @@ static void choose_either(const struct ref_array *const *in, const int64_t *at, 
 static void set_error(enum op_kind kind, const struct ref_array *in, const double *f, const double *e,
                       double value, bool same, struct ref_array *out, int64_t i)
 {
-	double computed = ref_function_error(kind, in->dtype, f, value);
-	if (!same && isfinite(value))
+	double computed = ref_function_error(kind, in->dtype, f, value), passed = ref_pointwise_error(kind, f, e);
+	if (!same && passed > 0)
 		computed += ref_unit(in->dtype) * fabs(value);
-	ref_set_error(out, i, value, ref_pointwise_error(kind, f, e), computed);
+	ref_set_error(out, i, value, passed, computed);
 }
 
 bool ref_pointwise(struct ref_context *c, const struct ref_call *call, const struct ref_array *const *in,
@@ -301,7 +301,6 @@ bool ref_pointwise(struct ref_context *c, const struct ref_call *call, const str
 	bool in_f64 = (kind == OP_EXP || kind == OP_LOG || (kind >= OP_SQRT && kind <= OP_TANH) ||
 	               (kind >= OP_GELU && kind <= OP_SIGMOID));
 	int64_t stride[3][IR_MAX_LOGICAL], index[IR_MAX_LOGICAL] = {0}, i = 0;
-	bool exact = true;
 	for (unsigned k = 0; k < call->n; k++) {
 		if (!fits(in[k], out)) {
 			diag_error(c->d, E_REFERENCE_SHAPE, op->at,
@@ -309,7 +308,6 @@ bool ref_pointwise(struct ref_context *c, const struct ref_call *call, const str
 			return false;
 		}
 		broadcast_strides(in[k], out, stride[k]);
-		ref_inherit(out, in[k]);
 	}
 	if (ref_array_count(out) == 0)
 		return true;
@@ -350,13 +348,13 @@ bool ref_pointwise(struct ref_context *c, const struct ref_call *call, const str
 			} else {
 				bool same = true;
 				double value = float_op(kind, f, &same);
-				exact = exact && same;
 				ref_store(out, i, value);
 				set_error(kind, in[0], f, e, value, same, out, i);
 			}
 		}
 		out->state[i++] = state;
 	} while (ref_next(out->nd, out->n, index));
-	out->exact = out->exact && exact;
+	if (call->n == 1 && ref_array_count(in[0]) == ref_array_count(out))
+		ref_number_alike(c, in[0], 0, ref_array_count(out), 1, out);
 	return true;
 }

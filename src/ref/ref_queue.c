@@ -5,6 +5,7 @@
  * members have; a wait is ready when its events are done. A round in which nothing ran, with entries
  * left, is a deadlock. */
 #include "ref/ref_host.h"
+#include "ref/ref_sample.h"
 #include <string.h>
 
 enum { MAX_NOTES = 32 };
@@ -74,17 +75,23 @@ static bool compute(struct ref_host *h, const struct ref_rank *r, const struct r
 	uint8_t *want = ok ? mem_zalloc((size_t)ref_array_count(&out)) : NULL;
 	for (int64_t k = 0; k < local.n; k++)
 		want[local.at[k]] = 1;
+	if (ok && h->c->o->sample)
+		ref_sample_clear(h->c->o->sample, op_result(m, e->op, e->result), out.nd, out.n, want);
 	bool partial = ref_partial_axes(ir_domain(m, ir_type(m, e->out->type)->domain), NULL) > 0 ||
 	               op_attr(m, e->op, "accumulate");
 	struct ref_call call = {
 	    .op = e->op, .result = e->result, .n = e->use_n, .in = operand, .want = want, .partial = partial};
-	call.parts = averaged_parts(m, e->out->type);
+	call.averaged = averaged_parts(m, e->out->type);
 	int64_t absent = 0;
 	if (ok && op_attr_is_true(m, e->op, "accumulate")) {
 		ok = ref_view_load(h, e->out, false, at, &before);
 		call.before = &before;
 	}
-	ok = ok && ref_eval(h->c, &call, &out) && ref_view_store(h, e->out, false, &out, at, &absent);
+	ok = ok && ref_eval(h->c, &call, &out);
+	for (int64_t k = 0; k < local.n && ok; k++)
+		if (!want[local.at[k]])
+			out.state[local.at[k]] = REF_SKIPPED;
+	ok = ok && ref_view_store(h, e->out, false, &out, at, &absent);
 	if (ok && absent) {
 		diag_error(h->c->d, E_ELEMENTS_ABSENT, at,
 		           "rank %lld does not hold all that its part of the result of %s needs",

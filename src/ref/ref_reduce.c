@@ -1,15 +1,17 @@
 /* ref_reduce: reductions over axes, and the fold that collectives use too.
  *
  * A fold accumulates in f64 or int64 and rounds once. Whether a float sum is exact in any order and
- * any narrower accumulator follows from two numbers: the largest power of two that divides all
- * terms, and the sum of their magnitudes. */
+ * any narrower accumulator follows from two numbers: the largest power of two that divides all of its
+ * terms, and the sum of their magnitudes. A sum with a term that is not finite is NaN or infinite in
+ * any order. */
 #include "ref/ref_internal.h"
 #include <math.h>
 #include <string.h>
 
 void ref_fold_start(struct ref_fold *s, enum reduce_op op, enum dtype t)
 {
-	*s = (struct ref_fold){.op = op, .exact = true};
+	*s = (struct ref_fold){
+	    .op = op, .dtype = t, .ints = !dtype_is_float(t), .grid = INFINITY, .exact = true, .finite = true};
 	switch (op) {
 	case REDUCE_PROD:
 		s->f = 1, s->i = 1, s->magnitude = 1;
@@ -25,16 +27,21 @@ void ref_fold_start(struct ref_fold *s, enum reduce_op op, enum dtype t)
 	}
 }
 
-void ref_fold_add(struct ref_fold *s, const struct ref_array *a, int64_t i)
+void ref_fold_add(struct ref_fold *s, const struct ref_array *a, int64_t i, int64_t part)
 {
 	double f = a->data[i], e = a->error[i];
 	int64_t x = a->ints ? a->ints[i] : 0;
 	s->count++;
+	s->finite = s->finite && isfinite(f);
 	switch (s->op) {
 	case REDUCE_SUM:
 	case REDUCE_AVG:
 		s->f += f;
 		s->magnitude += fabs(f);
+		if (part != s->last)
+			s->parts += fabs(s->part), s->part = 0, s->last = part;
+		s->part += f;
+		s->grid = s->ints ? 1 : fmin(s->grid, ref_grid(f));
 		s->error += e;
 		s->i = (int64_t)((uint64_t)s->i + (uint64_t)x);
 		break;
@@ -59,43 +66,54 @@ void ref_fold_add(struct ref_fold *s, const struct ref_array *a, int64_t i)
 	}
 }
 
-/* Error of a fold, before it is stored; parts: of its sums are stored in out's dtype on the way. */
-static void fold_error(const struct ref_fold *s, struct ref_array *out, int64_t i, double value, bool sure,
-                       bool parts)
+/* The error of a sum, before it is stored: of adding up its terms, and of storing parts of it. */
+static double sum_error(const struct ref_fold *s, enum dtype parts)
 {
-	double divisor = s->op == REDUCE_AVG && s->count ? (double)s->count : 1, computed = 0;
-	double passed = s->op == REDUCE_PROD ? s->error * fabs(s->f) : s->error / divisor;
-	if (s->op == REDUCE_PROD && !sure)
-		computed = ref_sum_error(out->dtype, s->count) * fabs(s->f) +
-		           ref_factors_error(out->dtype, s->steps, s->magnitude, s->f);
-	else if (s->op == REDUCE_SUM || s->op == REDUCE_AVG)
-		computed = (sure ? 0 : ref_sum_error(out->dtype, s->count) * s->magnitude / divisor) +
-		           (parts ? ref_parts_error(out->dtype, s->steps, s->magnitude) / divisor : 0);
-	ref_set_error(out, i, value, passed, out->ints ? 0 : computed);
+	bool kept = parts != REF_NO_PARTS;
+	int bits = ref_accumulator_bits(s->dtype);
+	if (kept && ref_precision(parts) < bits)
+		bits = ref_precision(parts);
+	if (!s->finite || (s->exact && s->error == 0 && ref_sum_is_exact(bits, s->magnitude, s->grid)))
+		return 0;
+	if (ref_may_overflow(kept ? parts : ref_accumulator(s->dtype), s->magnitude, s->f))
+		return INFINITY;
+	return ref_sum_error(s->dtype, s->count) * s->magnitude +
+	       (kept ? ref_parts_error(parts, s->steps, s->parts + fabs(s->part)) : 0);
 }
 
-bool ref_fold_end(const struct ref_fold *s, struct ref_array *out, int64_t i, double grid, int bits)
+static double product_error(const struct ref_fold *s, enum dtype parts)
 {
-	bool mean = s->op == REDUCE_AVG, sure = true;
-	bool parts = dtype_is_float(out->dtype) && bits < ref_accumulator_bits(out->dtype);
-	if (out->ints) {
+	bool kept = parts != REF_NO_PARTS;
+	int bits = ref_accumulator_bits(s->dtype);
+	if (kept && ref_precision(parts) < bits)
+		bits = ref_precision(parts);
+	if (!s->finite || (s->exact && s->error == 0 && ref_sum_is_exact(bits, s->magnitude, 1)))
+		return 0;
+	return ref_sum_error(s->dtype, s->count) * fabs(s->f) +
+	       (kept ? ref_factors_error(parts, s->steps, s->magnitude, s->f) : 0);
+}
+
+bool ref_fold_end(const struct ref_fold *s, struct ref_array *out, int64_t i, enum dtype parts)
+{
+	bool mean = s->op == REDUCE_AVG, sums = mean || s->op == REDUCE_SUM;
+	double count = mean && s->count ? (double)s->count : 1, computed = 0,
+	       value = mean && !s->count ? NAN : s->f / count,
+	       passed = s->op == REDUCE_PROD && s->error > 0 ? s->error * fabs(s->f) : s->error / count;
+	if (s->ints) {
 		if (mean && s->count == 0)
 			return false;
-		bool divide = mean && out->dtype != DTYPE_BOOL;
-		ref_store_int(out, i, divide ? s->i / s->count : s->i);
-		fold_error(s, out, i, out->data[i], true, false);
+		ref_store_int(out, i, mean && out->dtype != DTYPE_BOOL ? s->i / s->count : s->i);
+		ref_set_error(out, i, out->data[i], passed, 0);
 		return true;
 	}
-	double value = mean ? s->f / (double)s->count : s->f;
-	if (mean && isfinite(value) && fma(value, (double)s->count, -s->f) != 0)
-		sure = false;
-	if ((s->op == REDUCE_SUM || mean) && !ref_sum_is_exact(bits, s->magnitude, grid))
-		sure = false;
-	if (s->op == REDUCE_PROD && (!s->exact || !ref_sum_is_exact(bits, s->magnitude, 1)))
-		sure = false;
-	out->exact = out->exact && sure;
+	if (sums)
+		computed = sum_error(s, parts) / count;
+	else if (s->op == REDUCE_PROD)
+		computed = product_error(s, parts);
+	if (mean && isfinite(value) && fma(value, count, -s->f) != 0) /* the division */
+		computed += ref_unit(s->dtype) * fabs(value);
 	ref_store(out, i, value);
-	fold_error(s, out, i, value, sure, parts);
+	ref_set_error(out, i, value, passed, computed);
 	return true;
 }
 
@@ -144,7 +162,7 @@ static bool result_strides(const struct ref_array *in, const struct ref_array *o
 static void finish_mean(struct ref_fold *s, int64_t whole, double parts)
 {
 	s->count = whole;
-	s->f *= parts, s->magnitude *= parts, s->error *= parts;
+	s->f *= parts, s->magnitude *= parts, s->error *= parts, s->part *= parts, s->parts *= parts;
 }
 
 bool ref_reduce(struct ref_context *c, const struct ref_call *call, const struct ref_array *in,
@@ -163,10 +181,12 @@ bool ref_reduce(struct ref_context *c, const struct ref_call *call, const struct
 	}
 	for (int k = 0; k < in->nd; k++)
 		length *= mask >> k & 1 ? in->n[k] : 1;
+	unsigned axis = mask ? (unsigned)__builtin_ctz(mask) : 0; /* that blocks are along */
 	struct ref_fold *acc = mem_alloc(sizeof *acc * (size_t)count);
 	for (int64_t r = 0; r < count; r++) {
 		ref_fold_start(&acc[r], fold, in->dtype);
 		acc[r].steps = ref_steps(c, added, out->dtype, call->ranks);
+		acc[r].exact = !call->means; /* each part's is rounded */
 	}
 	memset(out->state, REF_DEFINED, (size_t)count);
 	if (ref_array_count(in))
@@ -176,23 +196,17 @@ bool ref_reduce(struct ref_context *c, const struct ref_call *call, const struct
 				r += index[k] * stride[k];
 			uint8_t state = in->state[i];
 			if (state == REF_DEFINED)
-				ref_fold_add(&acc[r], in, i);
+				ref_fold_add(&acc[r], in, i, call->block ? index[axis] / call->block : i);
 			else if (state < out->state[r] && !(state == REF_ABSENT && call->partial))
 				out->state[r] = state;
 			i++;
 		} while (ref_next(in->nd, in->n, index));
-	ref_inherit(out, in);
-	double grid = ref_grid(in);
-	int bits = ref_accumulator_bits(in->dtype);
-	if (call->ranks && !out->ints && ref_precision(out->dtype) < bits)
-		bits = ref_precision(out->dtype);
-	if (call->ranks && !out->ints && fold == REDUCE_AVG)
-		bits = 0; /* a part's mean is rounded before the average is */
+	enum dtype parts = call->ranks ? call->parts_dtype : REF_NO_PARTS;
 	bool ok = true;
 	for (int64_t r = 0; r < count && ok; r++) {
 		if (call->partial && fold == REDUCE_AVG)
-			finish_mean(&acc[r], length, call->parts);
-		if (out->state[r] == REF_DEFINED && !ref_fold_end(&acc[r], out, r, grid, bits)) {
+			finish_mean(&acc[r], length, call->averaged);
+		if (out->state[r] == REF_DEFINED && !ref_fold_end(&acc[r], out, r, parts)) {
 			diag_error(c->d, E_INTEGER_BY_ZERO, op->at, "mean of no integers");
 			ok = false;
 		}

@@ -41,16 +41,13 @@ void ref_assemble(struct ref_host *h, type_id t, unsigned n, const uint32_t *dev
 	uint8_t axis[IR_MAX_LOGICAL];
 	enum reduce_op op = ref_partial_axes(d, axis) ? (enum reduce_op)d->axis[axis[0]].reduce : REDUCE_SUM;
 	int64_t *part = mem_zalloc(sizeof *part * n);
-	double grid = INFINITY;
 	for (unsigned k = 0; k < n; k++) {
-		ref_inherit(out, &in[k]);
 		if (!mask)
 			continue;
 		part[k] = ref_combination(mesh, device[k], mask & ~keep, &parts);
 		if (keep & mask && ref_combination(mesh, device[k], keep & mask, &kept) !=
 		                       ref_combination(mesh, like, keep & mask, &kept))
 			part[k] = -1;
-		grid = fmin(grid, ref_grid(&in[k]));
 	}
 	for (int64_t i = 0; i < count; i++) {
 		struct ref_fold s;
@@ -66,10 +63,10 @@ void ref_assemble(struct ref_host *h, type_id t, unsigned n, const uint32_t *dev
 			if (parts == 1 && k < n)
 				ref_copy(out, i, &in[k], i);
 			else if (state == REF_DEFINED)
-				ref_fold_add(&s, &in[k], i);
+				ref_fold_add(&s, &in[k], i, p);
 		}
 		if (parts > 1 && state == REF_DEFINED)
-			ref_fold_end(&s, out, i, grid, ref_precision(out->dtype));
+			ref_fold_end(&s, out, i, out->dtype);
 		out->state[i] = state;
 	}
 	free(part);

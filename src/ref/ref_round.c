@@ -42,14 +42,24 @@ double ref_smallest(enum dtype t)
 	return ldexp(1, format[t].min_exponent);
 }
 
+double ref_quantum(enum dtype t)
+{
+	return ldexp(1, format[t].min_exponent - format[t].precision + 1);
+}
+
 double ref_beyond(enum dtype t)
 {
 	return isnan(format[t].beyond) ? format[t].max : INFINITY;
 }
 
+enum dtype ref_accumulator(enum dtype t)
+{
+	return t == DTYPE_F64 ? DTYPE_F64 : DTYPE_F32;
+}
+
 int ref_accumulator_bits(enum dtype t)
 {
-	return t == DTYPE_F64 ? 53 : 24;
+	return ref_precision(ref_accumulator(t));
 }
 
 double ref_round(enum dtype t, double x)
@@ -96,7 +106,8 @@ int64_t ref_wrap(enum dtype t, int64_t x)
 	}
 }
 
-double ref_from_int(int64_t x)
+/* x to odd: one more rounding to fewer bits gives the nearest. */
+static double from_int(int64_t x)
 {
 	uint64_t magnitude = x < 0 ? -(uint64_t)x : (uint64_t)x;
 	int drop = magnitude >> 53 ? 64 - __builtin_clzll(magnitude) - 53 : 0;
@@ -105,6 +116,11 @@ double ref_from_int(int64_t x)
 		kept |= 1;
 	double d = ldexp((double)kept, drop);
 	return x < 0 ? -d : d;
+}
+
+double ref_round_int(enum dtype t, int64_t x)
+{
+	return t == DTYPE_F64 ? (double)x : ref_round(t, from_int(x));
 }
 
 static uint64_t low_bits(unsigned n)
@@ -146,22 +162,13 @@ void ref_store_bits(struct ref_array *a, int64_t i, uint64_t bits)
 	a->data[i] = bits >> (width - 1) & 1 ? -x : x;
 }
 
-double ref_grid(const struct ref_array *a)
+double ref_grid(double x)
 {
-	int64_t count = ref_array_count(a);
-	int lowest = INT32_MAX;
-	for (int64_t i = 0; i < count; i++) {
-		if (a->state[i] != REF_DEFINED || a->data[i] == 0)
-			continue;
-		if (!isfinite(a->data[i]))
-			return 0;
-		int e;
-		int64_t bits = (int64_t)ldexp(fabs(frexp(a->data[i], &e)), 53);
-		int low = e - 53 + __builtin_ctzll((uint64_t)bits);
-		if (low < lowest)
-			lowest = low;
-	}
-	return lowest == INT32_MAX ? INFINITY : ldexp(1, lowest);
+	if (x == 0 || !isfinite(x))
+		return x == 0 ? INFINITY : 0;
+	int e;
+	uint64_t bits = (uint64_t)ldexp(fabs(frexp(x, &e)), 53);
+	return ldexp(1, e - 53 + __builtin_ctzll(bits));
 }
 
 bool ref_sum_is_exact(int bits, double magnitude, double grid)

@@ -8,13 +8,14 @@
 #include "ir/expr.h"
 #include "ir/infer.h"
 #include "ref/ref_host.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
 	MOST_INDICES = 1024, /* of an axis */
 	FEWEST_INDICES = 4,
-	SHARE = 16,                /* a sample takes this part of what is allowed: a check should be quick */
+	SHARE = 4,                 /* a sample takes this part of what is allowed: a check should be quick */
 	SAMPLE_ELEMENTS = 1 << 26, /* of all values together */
 };
 
@@ -28,6 +29,7 @@ struct class
 };
 
 struct ref_sample {
+	bool skips;
 	uint32_t n;
 	struct class *at; /* by value * IR_MAX_LOGICAL + axis */
 };
@@ -80,8 +82,50 @@ static void relate_axes(struct ref_sample *s, const struct infer_axes *x, uint32
 	}
 }
 
-static void relate(struct ref_sample *s, const struct module *m, op_id op)
+/* Axes of two values with one index, for each axis; whole where the extents are not equal. */
+static void join_values(struct ref_sample *s, const struct module *m, value_id a, value_id b)
 {
+	unsigned rank = value_domain(m, a)->rank;
+	bool same = rank == value_domain(m, b)->rank;
+	for (unsigned k = 0; k < rank && same; k++)
+		same = s->at[node(a, k)].extent == s->at[node(b, k)].extent;
+	for (unsigned k = 0; k < rank && same; k++)
+		join(s, node(a, k), node(b, k));
+	if (!same)
+		keep_whole(s, m, a), keep_whole(s, m, b);
+}
+
+/* Statements of the host level that move elements without computing. Messages of all pairs are taken for one:
+ * which are a pair is not known here. False: it is another one. */
+static bool relate_moves(struct ref_sample *s, const struct module *m, op_id op, value_id *message)
+{
+	const struct op *o = &m->op.at[op];
+	uint32_t traits = op_traits(m, op);
+	value_id result = op_result(m, op, 0);
+	if (o->kind == OP_ALLOCATE || o->kind == OP_DEALLOCATE)
+		return true;
+	if (o->kind == OP_SHARD_BY_STREAM || o->kind == OP_SYMMETRIC_VIEW) {
+		join_values(s, m, op_read(m, op, 0), result);
+		return true;
+	}
+	if (traits & TRAIT_COLLECTIVE && o->flags & OP_ASYNC) {
+		join_values(s, m, op_read(m, op, 0), result);
+		return true;
+	}
+	if (traits & TRAIT_P2P) {
+		value_id v = o->kind == OP_SEND ? op_read(m, op, 0) : result;
+		if (*message)
+			join_values(s, m, *message, v);
+		*message = v;
+		return true;
+	}
+	return false;
+}
+
+static void relate(struct ref_sample *s, const struct module *m, op_id op, value_id *message)
+{
+	if (relate_moves(s, m, op, message))
+		return;
 	struct infer_axes x;
 	uint32_t first[INFER_MAX_DIMS];
 	unsigned reads = op_role_count(m, op, ROLE_READ), results = op_result_count(m, op);
@@ -123,8 +167,9 @@ static struct ref_sample *classes(const struct module *m)
 		if (m->value.at[v].flags & VALUE_INPUT && ref_pending_parts(m, v) > 1)
 			keep_whole(s, m, v);
 	}
+	value_id message = 0;
 	for (op_id op = ir_walk_first(m); op; op = ir_walk(m, op))
-		relate(s, m, op);
+		relate(s, m, op, &message);
 	return s;
 }
 
@@ -141,23 +186,51 @@ static double elements(const struct ref_sample *s, const struct module *m, value
 	return n;
 }
 
-/* Multiplications of a contraction: elements of the result times the summed extent. */
+/* Multiplications of a contraction, elements of the result times the summed extent, or of attention. */
+static double products(const struct ref_sample *s, const struct module *m, op_id op)
+{
+	enum op_kind kind = (enum op_kind)m->op.at[op].kind;
+	if (kind != OP_LINEAR && kind != OP_MATMUL && kind != OP_SDPA)
+		return 0;
+	value_id a = op_read(m, op, 0), b = op_read(m, op, 1);
+	unsigned rank = value_domain(m, a)->rank;
+	if (!rank)
+		return 0;
+	double summed = (double)indices(s, a, rank - 1), result = elements(s, m, op_result(m, op, 0));
+	if (kind != OP_SDPA)
+		return result * summed;
+	return elements(s, m, a) * (double)indices(s, b, rank - 2) * 2; /* scores, and their products with v */
+}
+
 static double work_of(const struct ref_sample *s, const struct module *m, op_id op)
 {
-	if (m->op.at[op].kind != OP_LINEAR && m->op.at[op].kind != OP_MATMUL)
-		return 0;
-	value_id a = op_read(m, op, 0);
-	unsigned rank = value_domain(m, a)->rank;
-	return rank ? elements(s, m, op_result(m, op, 0)) * (double)indices(s, a, rank - 1) : 0;
+	double work = products(s, m, op);
+	for (unsigned k = 0; k < op_result_count(m, op); k++)
+		work += REF_ELEMENT_WORK * elements(s, m, op_result(m, op, k));
+	return work;
+}
+
+static double work_of_all(const struct ref_sample *s, const struct module *m)
+{
+	double work = 0;
+	for (op_id op = ir_walk_first(m); op; op = ir_walk(m, op))
+		work += work_of(s, m, op);
+	return work;
+}
+
+double ref_work(const struct module *m)
+{
+	struct ref_sample *s = classes(m);
+	double work = work_of_all(s, m);
+	ref_sample_free(s);
+	return work > 1 ? work : 1;
 }
 
 /* Whether the program can be evaluated with that many indices an axis. */
 static bool affordable(const struct ref_sample *s, const struct module *m, double limit, double each,
                        double together)
 {
-	double work = 0, count = 0;
-	for (op_id op = ir_walk_first(m); op; op = ir_walk(m, op))
-		work += work_of(s, m, op);
+	double count = 0;
 	for (value_id v = 1; v < m->value.n; v++) {
 		if (!m->value.at[v].type)
 			continue;
@@ -166,7 +239,7 @@ static bool affordable(const struct ref_sample *s, const struct module *m, doubl
 			return false;
 		count += n;
 	}
-	return work <= limit && count <= together;
+	return work_of_all(s, m) <= limit && count <= together;
 }
 
 /* One index, drawn, of each of n equal parts of the axis: every block of it is met. */
@@ -210,14 +283,14 @@ static void shrink(struct ref_sample *s, struct module *m)
 
 struct ref_sample *ref_sample_take(struct module *m, const struct ref_options *o)
 {
-	double limit = (double)o->limit;
-	if (ref_is_host_level(m))
-		return NULL;
+	double limit = o->limit ? (double)o->limit : INFINITY;
 	struct ref_sample *s = classes(m);
-	bool whole = affordable(s, m, limit, REF_MAX_ELEMENTS, 1e18), sampled = false;
+	s->skips = ref_is_host_level(m);
+	double ranks = s->skips && o->ranks > 0 ? (double)o->ranks : 1; /* each may compute all of it */
+	bool whole = affordable(s, m, limit / ranks, REF_MAX_ELEMENTS, 1e18), sampled = false;
 	for (int64_t most = MOST_INDICES; !whole && !sampled && most >= FEWEST_INDICES; most /= 2) {
 		limit_indices(s, most);
-		sampled = affordable(s, m, limit / SHARE, REF_MAX_ELEMENTS, SAMPLE_ELEMENTS);
+		sampled = affordable(s, m, limit / SHARE / ranks, REF_MAX_ELEMENTS, SAMPLE_ELEMENTS);
 	}
 	if (!sampled) {
 		ref_sample_free(s);
@@ -226,8 +299,37 @@ struct ref_sample *ref_sample_take(struct module *m, const struct ref_options *o
 	for (uint32_t k = 0; k < s->n; k++)
 		if (s->at[k].parent == k && s->at[k].n < s->at[k].extent)
 			draw(&s->at[k], k);
-	shrink(s, m);
+	if (!s->skips)
+		shrink(s, m);
 	return s;
+}
+
+bool ref_sample_skips(const struct ref_sample *s)
+{
+	return s->skips;
+}
+
+/* Flags of the indices of an axis that are taken; NULL: all are. */
+static uint8_t *taken(const struct ref_indices *x)
+{
+	uint8_t *is = x->at ? mem_zalloc((size_t)x->extent + 1) : NULL;
+	for (int64_t k = 0; x->at && k < x->n; k++)
+		is[x->at[k]] = 1;
+	return is;
+}
+
+void ref_sample_clear(const struct ref_sample *s, value_id v, int nd, const int64_t *n, uint8_t *flag)
+{
+	int64_t inner = 1, count = 1;
+	for (int a = 0; a < nd; a++)
+		count *= n[a];
+	for (int a = nd; a-- > 0; inner *= n[a]) {
+		struct ref_indices x = ref_sample_axis(s, v, (unsigned)a);
+		uint8_t *is = taken(&x);
+		for (int64_t i = 0; is && i < count; i++)
+			flag[i] &= is[i / inner % n[a]];
+		free(is);
+	}
 }
 
 struct ref_indices ref_sample_axis(const struct ref_sample *s, value_id v, unsigned axis)

@@ -26,7 +26,6 @@ static void move(const struct ref_array *in, struct ref_array *out, int axis, in
 {
 	int64_t index[IR_MAX_LOGICAL] = {0}, stride[IR_MAX_LOGICAL], i = 0;
 	ref_array_strides(out, stride);
-	ref_inherit(out, in);
 	if (ref_array_count(in) == 0)
 		return;
 	do {
@@ -59,7 +58,6 @@ static bool permute(struct ref_context *c, const struct op *op, const struct att
 		if (dims->u.ints[k] < 0 || dims->u.ints[k] >= in->nd || out->n[k] != in->n[dims->u.ints[k]])
 			return unfit(c, op);
 	ref_array_strides(in, stride);
-	ref_inherit(out, in);
 	if (ref_array_count(out) == 0)
 		return true;
 	do {
@@ -78,7 +76,6 @@ static bool reshape(struct ref_context *c, const struct op *op, const struct ref
 	int64_t count = ref_array_count(out);
 	if (count != ref_array_count(in))
 		return unfit(c, op);
-	ref_inherit(out, in);
 	for (int64_t i = 0; i < count; i++)
 		ref_copy(out, i, in, i);
 	return true;
@@ -177,7 +174,6 @@ static bool element_of(struct ref_context *c, const struct ref_call *call, const
 	}
 	for (int k = axis; k < out->nd; k++)
 		inner *= out->n[k];
-	ref_inherit(out, in);
 	for (int64_t i = 0; i < ref_array_count(out); i++)
 		ref_copy(out, i, in, (i / inner * in->n[axis] + index) * inner + i % inner);
 	return true;

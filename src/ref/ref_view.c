@@ -185,11 +185,8 @@ bool ref_view_load(struct ref_host *h, const struct ref_view *v, bool flat, uint
 	enum dtype dtype = (enum dtype)ir_type(h->c->m, v->type)->dtype;
 	bool ok =
 	    flat ? ref_array_make(h->c, out, dtype, 1, &e.n, at) : ref_array_of_type(h->c, out, v->type, at);
-	for (int64_t k = 0; k < e.n && ok; k++) {
+	for (int64_t k = 0; k < e.n && ok; k++)
 		ref_copy(out, flat ? k : e.at[k], &e.buffer[k]->store, e.offset[k]);
-		if (k == 0 || e.buffer[k] != e.buffer[k - 1])
-			ref_inherit(out, &e.buffer[k]->store);
-	}
 	ref_elements_free(&e);
 	return ok;
 }
@@ -207,8 +204,6 @@ bool ref_view_store(struct ref_host *h, const struct ref_view *v, bool flat, con
 			++*absent;
 		else
 			ref_copy(&e.buffer[k]->store, e.offset[k], from, i);
-		if (k == 0 || e.buffer[k] != e.buffer[k - 1])
-			ref_inherit(&e.buffer[k]->store, from);
 	}
 	ref_elements_free(&e);
 	return true;
