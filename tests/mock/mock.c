@@ -54,6 +54,8 @@ static void begin(void)
 	settings.nccl_us = (unsigned)number("HIRC_MOCK_NCCL_US", 0);
 	settings.seed = number("HIRC_MOCK_SEED", 1);
 	settings.queues = (unsigned)number("HIRC_MOCK_QUEUES", 0);
+	settings.sources = getenv("HIRC_MOCK_SOURCES");
+	settings.idle = number("HIRC_MOCK_IDLE", 0) != 0;
 	const char *path = getenv("HIRC_MOCK_LOG"), *fail = getenv("HIRC_MOCK_FAIL");
 	if (path && *path) {
 		log_file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);

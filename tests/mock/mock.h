@@ -20,6 +20,8 @@
  *     HIRC_MOCK_WORK_US=N      each kernel and product takes N us more (0)
  *     HIRC_MOCK_NCCL_US=N      each collective or group does (0)
  *     HIRC_MOCK_LOG=FILE       a line a call is appended
+ *     HIRC_MOCK_SOURCES=DIR    NVRTC writes each source to a file in that folder
+ *     HIRC_MOCK_IDLE=1         NVRTC compiles a kernel that does nothing in place of each source
  *     HIRC_MOCK_FAIL=CALL      all calls of that name fail; CALL:3 the third one; several with commas.
  *                              kernel:2 is the second kernel that runs: it does an illegal access.
  *                              nccl:2 is the second collective or group that runs: it never ends, and
@@ -38,11 +40,12 @@ struct mock_settings {
 	int devices;
 	size_t memory; /* bytes of a device */
 	int version;   /* of CUDA, as CUDA_VERSION */
-	bool shared_gpu, apart, no_ipc;
+	bool shared_gpu, apart, no_ipc, idle;
 	unsigned delay_us; /* at most */
 	unsigned work_us, nccl_us;
 	uint64_t seed;
-	unsigned queues; /* of all streams; 0: each has its own */
+	unsigned queues;     /* of all streams; 0: each has its own */
+	const char *sources; /* the folder that they go to; NULL: none */
 };
 const struct mock_settings *mock_settings(void);
 

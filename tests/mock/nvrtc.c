@@ -109,6 +109,22 @@ static bool run_compiler(struct folder *f)
 	return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
+/* One file a source, named by its hash, so that processes do not mind each other. */
+static void keep_source(const char *folder, const char *source)
+{
+	char path[512];
+	uint64_t h = 0xcbf29ce484222325;
+	for (const char *p = source; *p; p++)
+		h = (h ^ (unsigned char)*p) * 0x100000001b3;
+	snprintf(path, sizeof path, "%s/%016llx.cu", folder, (unsigned long long)h);
+	write_file(path, source);
+}
+
+/* Takes the place of a kernel that is not to run. */
+static const char idle[] =
+    "const unsigned long hirc_kernel_argument_bytes = 0;\n"
+    "void hirc_kernel_run(unsigned grid, unsigned block, unsigned shared, const void *at) { }\n";
+
 /* Under the lock. */
 static const struct compiled *compile(const char *source)
 {
@@ -228,8 +244,11 @@ nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int options, const char *c
 	}
 	if (!has_architecture)
 		mock_abort(__func__, "no --gpu-architecture=sm_NN: there would be no cubin");
+	const struct mock_settings *settings = mock_settings();
 	pthread_mutex_lock(&lock);
-	p->result = compile(p->source);
+	if (settings->sources)
+		keep_source(settings->sources, p->source);
+	p->result = compile(settings->idle ? idle : p->source);
 	pthread_mutex_unlock(&lock);
 	return p->result->image ? NVRTC_SUCCESS : NVRTC_ERROR_COMPILATION;
 }
