@@ -60,7 +60,9 @@ static void start(struct kernel_writer *w, bool wants_text, struct cuda_launch *
 {
 	w->wants_text = wants_text;
 	w->text.n = w->fields.n = 0;
+	w->narrow = false;
 	w->arguments = 0;
+	w->end = sizeof(struct kernel_head);
 	w->key_bytes = 0;
 	w->too_large = false;
 	w->launch = launch;
@@ -190,6 +192,7 @@ static void join(const struct kernel_writer *w, const struct subject *s, struct 
 	buf_puts(out, "\n");
 	for (int k = 0; k < KERNEL_PRELUDE; k++)
 		buf_puts(out, kernel_prelude[k]);
+	buf_printf(out, "/* the kernel */\ntypedef %s offset;\n", w->narrow ? "i32" : "i64");
 	buf_puts(out, "struct arguments {\n\tstruct head head;\n");
 	buf_putn(out, w->fields.at ? w->fields.at : "", w->fields.n);
 	buf_puts(out, "};\n");

@@ -5,6 +5,8 @@
 #include "cuda/kernel_write.h"
 #include <stdlib.h>
 
+enum { MOST_NARROW = INT32_MAX / 2 };
+
 static int64_t stride_of(const struct rt_view *v, int d)
 {
 	return v ? v->stride[d] : 0;
@@ -63,22 +65,37 @@ int64_t kernel_axes_inner(const struct kernel_axes *x, int view)
 	return x->nd ? x->stride[view][x->nd - 1] : 0;
 }
 
+static bool reach_is_narrow(int nd, const int64_t *n, const int64_t *stride)
+{
+	int64_t reach = 0;
+	for (int d = 0; d < nd; d++) {
+		if (n[d] <= 1)
+			continue;
+		if (llabs(stride[d]) > MOST_NARROW / (n[d] - 1))
+			return false;
+		reach += llabs(stride[d]) * (n[d] - 1);
+	}
+	return reach <= MOST_NARROW;
+}
+
 bool kernel_axes_is_narrow(const struct kernel_axes *x)
 {
-	const int64_t most = INT32_MAX / 2;
-	if (kernel_axes_count(x) > most)
+	if (kernel_axes_count(x) > MOST_NARROW)
 		return false;
-	for (int v = 0; v < x->views; v++) {
-		int64_t reach = 0;
-		for (int d = 0; d < x->nd; d++) {
-			if (x->n[d] > 1 && llabs(x->stride[v][d]) > most / (x->n[d] - 1))
-				return false;
-			reach += llabs(x->stride[v][d]) * (x->n[d] - 1);
-		}
-		if (reach > most)
+	for (int v = 0; v < x->views; v++)
+		if (!reach_is_narrow(x->nd, x->n, x->stride[v]))
 			return false;
-	}
 	return true;
+}
+
+bool kernel_view_is_narrow(const struct rt_view *v)
+{
+	return rt_view_count(v) <= MOST_NARROW && reach_is_narrow(v->nd, v->n, v->stride);
+}
+
+int64_t kernel_view_stride(const struct rt_view *v, int axis)
+{
+	return v->n[axis] > 1 ? v->stride[axis] : 0;
 }
 
 bool kernel_axes_take_vectors(const struct kernel_axes *x, int view, const struct rt_view *v, int per)
@@ -95,8 +112,7 @@ bool kernel_axes_take_vectors(const struct kernel_axes *x, int view, const struc
 	return true;
 }
 
-void kernel_place(struct kernel_writer *w, const struct kernel_axes *x, int per, const char *name,
-                  bool narrow)
+void kernel_place(struct kernel_writer *w, const struct kernel_axes *x, int per, const char *name)
 {
 	kernel_key(w, (unsigned)x->nd);
 	kernel_text(w, "#define PLACE_%s(number)", name);
@@ -104,8 +120,8 @@ void kernel_place(struct kernel_writer *w, const struct kernel_axes *x, int per,
 		kernel_text(w, " offset %s0 = (number);", name);
 	for (int d = x->nd - 1; d > 0; d--) {
 		int64_t n = d == x->nd - 1 ? x->n[d] / per : x->n[d];
-		unsigned by = narrow ? kernel_divisor(w, n) : kernel_i64(w, n);
-		if (narrow)
+		unsigned by = w->narrow ? kernel_divisor(w, n) : kernel_extent(w, n);
+		if (w->narrow)
 			kernel_text(w,
 			            " \\\n\toffset %s%d = %s0; %s0 = (offset)quotient((u32)%s0, arg.x%u);"
 			            " %s%d -= %s0 * (offset)arg.x%u.by;",
@@ -129,7 +145,7 @@ void kernel_offset(struct kernel_writer *w, const struct kernel_axes *x, int per
 		if (stride == 1)
 			kernel_text(w, " + %s%d * %d", name, d, step);
 		else
-			kernel_text(w, " + %s%d * (offset)arg.x%u", name, d, kernel_i64(w, stride * step));
+			kernel_text(w, " + %s%d * arg.x%u", name, d, kernel_extent(w, stride * step));
 	}
 	kernel_text(w, ")\n");
 }

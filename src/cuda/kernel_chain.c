@@ -29,35 +29,33 @@ static int primary(const struct kernel_steps *s)
 static void write_chain(struct kernel_writer *w, struct kernel_steps *s, const struct kernel_axes *x)
 {
 	int64_t count = kernel_axes_count(x);
-	bool tail = x->nd == 1, narrow = kernel_axes_is_narrow(x);
+	bool tail = x->nd == 1;
 	int per = kernel_steps_vector(s, x, tail);
 	int64_t vectors = (count + per - 1) / per;
 	tail = tail && per > 1;
+	kernel_offsets(w, kernel_axes_is_narrow(x));
 	kernel_steps_arguments(w, s, x);
 	int unroll = unrolled(s, vectors);
 	int64_t tile = (int64_t)KERNEL_THREADS * unroll, tiles = (vectors + tile - 1) / tile;
 	kernel_key(w, (unsigned)per);
 	kernel_key(w, (unsigned)unroll);
-	kernel_key(w, narrow * 2u + tail);
-	unsigned n = kernel_i64(w, tail ? count : vectors), all = kernel_i64(w, tiles);
+	kernel_key(w, tail);
+	unsigned n = kernel_extent(w, tail ? count : vectors), all = kernel_extent(w, tiles);
 	kernel_grid(w, tiles < MOST_BLOCKS ? tiles : MOST_BLOCKS);
-	kernel_text(w, "typedef %s offset;\n", narrow ? "i32" : "i64");
-	kernel_place(w, x, per, "c", narrow);
+	kernel_place(w, x, per, "c");
 	for (int k = 0; k < s->views; k++)
 		kernel_offset(w, x, per, "c", k);
-	kernel_text(
-	    w,
-	    "KERNEL\n{\nEACH_THREAD {\nfor (offset tile = BLOCK; tile < (offset)arg.x%u; tile += BLOCKS) {\n",
-	    all);
+	kernel_text(w,
+	            "KERNEL\n{\nEACH_THREAD {\nfor (offset tile = BLOCK; tile < arg.x%u; tile += BLOCKS) {\n",
+	            all);
 	kernel_steps_declare(w, s, per, unroll);
 	for (int pass = 0; pass < 2; pass++) {
 		kernel_text(w, "LOOP (u, %d) {\noffset number = tile * %d + u * %d + (offset)thread;\n",
 		            unroll, (int)tile, KERNEL_THREADS);
 		if (tail)
-			kernel_text(w, "offset left = (offset)arg.x%u - number * %d;\nif (left > 0) {\n", n,
-			            per);
+			kernel_text(w, "offset left = arg.x%u - number * %d;\nif (left > 0) {\n", n, per);
 		else
-			kernel_text(w, "if (number < (offset)arg.x%u) {\n", n);
+			kernel_text(w, "if (number < arg.x%u) {\n", n);
 		kernel_text(w, "PLACE_c(number)\n");
 		if (pass == 0) {
 			kernel_steps_load(w, s, per, "c", NULL, tail);

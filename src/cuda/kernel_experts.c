@@ -57,11 +57,6 @@ static const char route_text[] =
     "}\n"
     "}\n";
 
-static int64_t stride_of(const struct rt_view *v)
-{
-	return v->n[0] > 1 ? v->stride[0] : 0;
-}
-
 bool kernel_write_buckets(struct kernel_writer *w, const struct rt_task *t)
 {
 	int64_t n = t->in[0].n[0], buckets = t->scalar[2].i / t->scalar[1].i;
@@ -71,11 +66,11 @@ bool kernel_write_buckets(struct kernel_writer *w, const struct rt_task *t)
 	kernel_pointer(w, t->in[0].data, t->in[0].dtype);         /* x1 */
 	kernel_i64(w, n);                                         /* x2 */
 	kernel_i64(w, buckets);                                   /* x3 */
-	kernel_i64(w, stride_of(&t->in[0]));                      /* x4 */
+	kernel_i64(w, kernel_view_stride(&t->in[0], 0));          /* x4 */
 	kernel_i64(w, t->scalar[1].i);                            /* x5: numbers of a bucket, */
 	kernel_i64(w, t->scalar[2].i);                            /* x6: of all */
 	kernel_i64(w, (n + KERNEL_THREADS - 1) / KERNEL_THREADS); /* x7: elements of a thread */
-	kernel_i64(w, stride_of(&t->out));                        /* x8 */
+	kernel_i64(w, kernel_view_stride(&t->out, 0));            /* x8 */
 	kernel_grid(w, t->kernel == RT_TASK_ROUTE && !n ? 0 : buckets);
 	kernel_text(w, "#define LOAD(x) load_%s_i64(x)\n#define STORE(x) store_%s_i64(x)\n%s%s",
 	            rt_dtype_name(t->in[0].dtype), rt_dtype_name(t->out.dtype), buckets_text,
@@ -137,33 +132,33 @@ bool kernel_write_scatter(struct kernel_writer *w, const struct rt_task *t)
 		return true;
 	}
 	kernel_axes_make(&x, (const struct rt_view *const[]){&t->out, &t->in[0]}, 2, ~1u, 0);
-	bool narrow = kernel_axes_is_narrow(&x);
 	const char *sum = rt_dtype_name(out.dtype), *wide = out.dtype == RT_F64 ? "f64" : "f32";
+	kernel_offsets(w, kernel_view_is_narrow(&out) && kernel_view_is_narrow(&t->in[0]) &&
+	                      kernel_view_is_narrow(&t->in[1]) && kernel_view_is_narrow(&t->in[2]));
 	kernel_key(w, out.dtype);
 	kernel_key(w, t->in[0].dtype);
 	kernel_key(w, t->in[1].dtype);
 	kernel_key(w, t->in[2].dtype);
-	kernel_key(w, narrow);
-	kernel_pointer(w, out.data, out.dtype);           /* x0 */
-	kernel_pointer(w, t->in[0].data, t->in[0].dtype); /* x1 */
-	kernel_pointer(w, t->in[1].data, t->in[1].dtype); /* x2 */
-	kernel_pointer(w, t->in[2].data, t->in[2].dtype); /* x3 */
-	kernel_i64(w, out.n[0]);                          /* x4 */
-	kernel_i64(w, t->in[0].n[0]);                     /* x5 */
-	kernel_i64(w, columns);                           /* x6 */
-	kernel_i64(w, stride_of(&t->in[1]));              /* x7 */
-	kernel_i64(w, stride_of(&t->in[2]));              /* x8 */
-	kernel_i64(w, out.stride[0]);                     /* x9 */
-	kernel_i64(w, t->in[0].stride[0]);                /* x10 */
+	kernel_pointer(w, out.data, out.dtype);             /* x0 */
+	kernel_pointer(w, t->in[0].data, t->in[0].dtype);   /* x1 */
+	kernel_pointer(w, t->in[1].data, t->in[1].dtype);   /* x2 */
+	kernel_pointer(w, t->in[2].data, t->in[2].dtype);   /* x3 */
+	kernel_extent(w, out.n[0]);                         /* x4 */
+	kernel_extent(w, t->in[0].n[0]);                    /* x5 */
+	kernel_extent(w, columns);                          /* x6 */
+	kernel_extent(w, kernel_view_stride(&t->in[1], 0)); /* x7 */
+	kernel_extent(w, kernel_view_stride(&t->in[2], 0)); /* x8 */
+	kernel_extent(w, kernel_view_stride(&out, 0));      /* x9 */
+	kernel_extent(w, kernel_view_stride(&t->in[0], 0)); /* x10 */
 	kernel_grid(w, out.n[0] < 1 << 20 ? out.n[0] : 1 << 20);
-	kernel_text(w, "typedef %s offset;\ntypedef %s wide;\n", narrow ? "i32" : "i64", wide);
+	kernel_text(w, "typedef %s wide;\n", wide);
 	kernel_text(w, "#define TO(x) load_%s_i64(x)\n#define WEIGHT(x) load_%s_f64(x)\n",
 	            rt_dtype_name(t->in[2].dtype), rt_dtype_name(t->in[1].dtype));
 	kernel_text(
 	    w,
 	    "#define SUM(x) load_%s_%s(x)\n#define ROW(x) load_%s_%s(x)\n#define STORE(x) store_%s_%s(x)\n",
 	    sum, wide, rt_dtype_name(t->in[0].dtype), wide, sum, wide);
-	kernel_place(w, &x, 1, "c", narrow);
+	kernel_place(w, &x, 1, "c");
 	kernel_offset(w, &x, 1, "c", 0);
 	kernel_offset(w, &x, 1, "c", 1);
 	kernel_text(w, "%s", scatter_text);

@@ -81,33 +81,36 @@ bool kernel_write_gemm(struct kernel_writer *w, const struct rt_task *t)
 	enum rt_dtype wide = lesser(rt_dtype_wide(a->dtype), rt_dtype_wide(b->dtype));
 	wide = t->accumulate ? lesser(wide, rt_dtype_wide(out->dtype)) : wide;
 	const char *type = rt_dtype_name(wide);
-	bool narrow = kernel_axes_is_narrow(&x), a_down = is_down(a->stride[batch], a->stride[batch + 1]),
+	bool narrow = kernel_view_is_narrow(out) && kernel_view_is_narrow(a) && kernel_view_is_narrow(b) &&
+	              (!t->has_bias || kernel_view_is_narrow(bias)),
+	     a_down = is_down(a->stride[batch], a->stride[batch + 1]),
 	     b_down = is_down(b->stride[batch], b->stride[batch + 1]);
 	int64_t across = (n + 63) / 64, tiles = (m + 63) / 64 * across,
 	        blocks = tiles * kernel_axes_count(&x);
+	kernel_offsets(w, narrow);
 	kernel_key(w, out->dtype);
 	kernel_key(w, a->dtype);
 	kernel_key(w, b->dtype);
 	kernel_key(w, wide);
 	kernel_key(w, t->has_bias ? 1u + bias->dtype : 0);
-	kernel_key(w, t->accumulate * 8u + narrow * 4u + a_down * 2u + b_down);
-	kernel_pointer(w, out->data, out->dtype); /* x0 */
-	kernel_pointer(w, a->data, a->dtype);     /* x1 */
-	kernel_pointer(w, b->data, b->dtype);     /* x2 */
-	kernel_i64(w, blocks);                    /* x3 */
-	kernel_i64(w, tiles);                     /* x4 */
-	kernel_i64(w, across);                    /* x5 */
-	kernel_i64(w, m);                         /* x6 */
-	kernel_i64(w, n);                         /* x7 */
-	kernel_i64(w, k);                         /* x8 */
-	kernel_i64(w, a->stride[batch]);          /* x9 */
-	kernel_i64(w, a->stride[batch + 1]);      /* x10 */
-	kernel_i64(w, b->stride[batch]);          /* x11 */
-	kernel_i64(w, b->stride[batch + 1]);      /* x12 */
-	kernel_i64(w, out->stride[batch]);        /* x13 */
-	kernel_i64(w, out->stride[batch + 1]);    /* x14 */
+	kernel_key(w, t->accumulate * 4u + a_down * 2u + b_down);
+	kernel_pointer(w, out->data, out->dtype);             /* x0 */
+	kernel_pointer(w, a->data, a->dtype);                 /* x1 */
+	kernel_pointer(w, b->data, b->dtype);                 /* x2 */
+	kernel_extent(w, blocks);                             /* x3 */
+	kernel_extent(w, tiles);                              /* x4 */
+	kernel_extent(w, across);                             /* x5 */
+	kernel_extent(w, m);                                  /* x6 */
+	kernel_extent(w, n);                                  /* x7 */
+	kernel_extent(w, k);                                  /* x8 */
+	kernel_extent(w, kernel_view_stride(a, batch));       /* x9 */
+	kernel_extent(w, kernel_view_stride(a, batch + 1));   /* x10 */
+	kernel_extent(w, kernel_view_stride(b, batch));       /* x11 */
+	kernel_extent(w, kernel_view_stride(b, batch + 1));   /* x12 */
+	kernel_extent(w, kernel_view_stride(out, batch));     /* x13 */
+	kernel_extent(w, kernel_view_stride(out, batch + 1)); /* x14 */
 	kernel_grid(w, blocks < 1 << 20 ? blocks : 1 << 20);
-	kernel_text(w, "typedef %s offset;\ntypedef %s wide;\n", narrow ? "i32" : "i64", type);
+	kernel_text(w, "typedef %s wide;\n", type);
 	kernel_text(w, "#define A_DOWN %d\n#define B_DOWN %d\n", a_down, b_down);
 	kernel_text(
 	    w, "#define A(x) load_%s_%s(x)\n#define B(x) load_%s_%s(x)\n#define STORE(x) store_%s_%s(x)\n",
@@ -118,8 +121,8 @@ bool kernel_write_gemm(struct kernel_writer *w, const struct rt_task *t)
 	                             : "add_i64(sum, mul_i64(x, y))");
 	if (t->has_bias) {
 		unsigned p = kernel_pointer(w, bias->data, bias->dtype),
-		         row = kernel_i64(w, bias->stride[batch]),
-		         column = kernel_i64(w, bias->stride[batch + 1]);
+		         row = kernel_extent(w, kernel_view_stride(bias, batch)),
+		         column = kernel_extent(w, kernel_view_stride(bias, batch + 1));
 		kernel_text(
 		    w,
 		    "#define MORE x = add_%s(x, load_%s_%s(arg.x%u[AT_q3 + m * arg.x%u + n * arg.x%u]));\n",
@@ -130,7 +133,7 @@ bool kernel_write_gemm(struct kernel_writer *w, const struct rt_task *t)
 	} else {
 		kernel_text(w, "#define MORE\n");
 	}
-	kernel_place(w, &x, 1, "q", narrow);
+	kernel_place(w, &x, 1, "q");
 	for (int v = 0; v < 4; v++)
 		kernel_offset(w, &x, 1, "q", v);
 	kernel_text(w, "%s", gemm_text);

@@ -31,22 +31,22 @@ bool kernel_write_gather(struct kernel_writer *w, const struct rt_task *t)
 	kernel_axes_make(&x, (const struct rt_view *const[]){&t->out, &first, &t->in[1]}, 3, ~0u, 0);
 	int per = gather_vector(&x, t, &first), bytes = per * (int)rt_dtype_size(t->out.dtype);
 	int64_t vectors = kernel_axes_count(&x) / per;
-	bool narrow = kernel_axes_is_narrow(&x);
+	kernel_offsets(w, kernel_view_is_narrow(&t->out) && kernel_view_is_narrow(&t->in[0]) &&
+	                      kernel_view_is_narrow(&t->in[1]));
 	kernel_key(w, t->out.dtype);
 	kernel_key(w, t->in[1].dtype);
-	kernel_key(w, (unsigned)per * 2 + narrow);
-	kernel_pointer(w, t->out.data, t->out.dtype);         /* x0 */
-	kernel_pointer(w, t->in[0].data, t->in[0].dtype);     /* x1 */
-	kernel_pointer(w, t->in[1].data, t->in[1].dtype);     /* x2 */
-	kernel_i64(w, vectors);                               /* x3 */
-	kernel_i64(w, t->in[0].stride[first.nd]);             /* x4 */
-	kernel_i64(w, t->scalars & 4 ? t->scalar[2].i : 0);   /* x5: the first entry here, */
-	kernel_i64(w, n);                                     /* x6: how many, */
-	kernel_i64(w, t->scalars & 4 ? (int64_t)t->axes : n); /* x7: of all */
+	kernel_key(w, (unsigned)per);
+	kernel_pointer(w, t->out.data, t->out.dtype);              /* x0 */
+	kernel_pointer(w, t->in[0].data, t->in[0].dtype);          /* x1 */
+	kernel_pointer(w, t->in[1].data, t->in[1].dtype);          /* x2 */
+	kernel_extent(w, vectors);                                 /* x3 */
+	kernel_extent(w, kernel_view_stride(&t->in[0], first.nd)); /* x4 */
+	kernel_i64(w, t->scalars & 4 ? t->scalar[2].i : 0);        /* x5: the first entry here, */
+	kernel_extent(w, n);                                       /* x6: how many, */
+	kernel_i64(w, t->scalars & 4 ? (int64_t)t->axes : n);      /* x7: of all */
 	int64_t blocks = (vectors + KERNEL_THREADS - 1) / KERNEL_THREADS;
 	kernel_grid(w, blocks < 1 << 20 ? blocks : 1 << 20);
-	kernel_text(w, "typedef %s offset;\n", narrow ? "i32" : "i64");
-	kernel_place(w, &x, per, "c", narrow);
+	kernel_place(w, &x, per, "c");
 	for (int k = 0; k < 3; k++)
 		kernel_offset(w, &x, per, "c", k);
 	kernel_text(w,
@@ -83,7 +83,7 @@ static const char topk_text[] =
     "EACH_THREAD {\n"
     "\toffset q = (offset)(group * ROWS + thread / ALONG);\n"
     "\tentry found = {I64_MIN, I64_MAX}, last = taken[thread / ALONG];\n"
-    "\tif (q < (offset)arg.x5) {\n"
+    "\tif (q < arg.x5) {\n"
     "\t\tPLACE_q(q)\n"
     "\t\tfor (i64 i = thread % ALONG; i < arg.x2; i += ALONG) {\n"
     "\t\t\tentry x = {KEY(arg.x1[AT_q1 + i * arg.x4]), i};\n"
@@ -99,7 +99,7 @@ static const char topk_text[] =
     "EACH_THREAD {\n"
     "\toffset q = (offset)(group * ROWS + thread / ALONG);\n"
     "\tif (thread % ALONG == 0) taken[thread / ALONG] = best[thread];\n"
-    "\tif (thread % ALONG == 0 && q < (offset)arg.x5) {\n"
+    "\tif (thread % ALONG == 0 && q < arg.x5) {\n"
     "\t\tPLACE_q(q)\n"
     "\t\targ.x0[AT_q0 + k * arg.x7] = STORE(best[thread].offset);\n"
     "\t}\n"
@@ -119,31 +119,29 @@ bool kernel_write_topk(struct kernel_writer *w, const struct rt_task *t)
 	}
 	kernel_axes_make(&x, (const struct rt_view *const[]){&t->out, &t->in[0]}, 2, ~(1u << axis), 0);
 	int64_t rows = kernel_axes_count(&x), n = t->in[0].n[axis];
-	bool narrow = kernel_axes_is_narrow(&x);
 	unsigned along = 1;
 	while (along < KERNEL_THREADS && along * 4 < n)
 		along *= 2;
 	int64_t each = KERNEL_THREADS / along, groups = (rows + each - 1) / each;
+	kernel_offsets(w, kernel_view_is_narrow(&t->out) && kernel_view_is_narrow(&t->in[0]));
 	kernel_key(w, t->out.dtype);
 	kernel_key(w, t->in[0].dtype);
-	kernel_key(w, narrow);
 	kernel_key(w, along / 2);
-	kernel_pointer(w, t->out.data, t->out.dtype);     /* x0 */
-	kernel_pointer(w, t->in[0].data, t->in[0].dtype); /* x1 */
-	kernel_i64(w, n);                                 /* x2 */
-	kernel_i64(w, t->out.n[axis]);                    /* x3 */
-	kernel_i64(w, t->in[0].stride[axis]);             /* x4 */
-	kernel_i64(w, rows);                              /* x5 */
-	kernel_i64(w, groups);                            /* x6 */
-	kernel_i64(w, t->out.stride[axis]);               /* x7 */
+	kernel_pointer(w, t->out.data, t->out.dtype);          /* x0 */
+	kernel_pointer(w, t->in[0].data, t->in[0].dtype);      /* x1 */
+	kernel_extent(w, n);                                   /* x2 */
+	kernel_extent(w, t->out.n[axis]);                      /* x3 */
+	kernel_extent(w, kernel_view_stride(&t->in[0], axis)); /* x4 */
+	kernel_extent(w, rows);                                /* x5 */
+	kernel_extent(w, groups);                              /* x6 */
+	kernel_extent(w, kernel_view_stride(&t->out, axis));   /* x7 */
 	kernel_grid(w, groups < 1 << 20 ? groups : 1 << 20);
-	kernel_text(w, "typedef %s offset;\n#define ALONG %u\n#define ROWS %u\n", narrow ? "i32" : "i64",
-	            along, (unsigned)each);
+	kernel_text(w, "#define ALONG %u\n#define ROWS %u\n", along, (unsigned)each);
 	bool real = rt_dtype_is_float(t->in[0].dtype);
 	kernel_text(w, real ? "#define KEY(x) key_of(load_%s_f64(x))\n" : "#define KEY(x) load_%s_i64(x)\n",
 	            rt_dtype_name(t->in[0].dtype));
 	kernel_text(w, "#define STORE(i) store_%s_i64(i)\n", rt_dtype_name(t->out.dtype));
-	kernel_place(w, &x, 1, "q", narrow);
+	kernel_place(w, &x, 1, "q");
 	kernel_offset(w, &x, 1, "q", 0);
 	kernel_offset(w, &x, 1, "q", 1);
 	kernel_text(w, "%s", topk_text);

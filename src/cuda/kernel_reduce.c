@@ -164,16 +164,14 @@ static void write_result(struct kernel_writer *w, const struct reduction *r, uns
 	const struct rt_task *t = r->s->step[r->s->reduction[k]].t;
 	int view = r->s->views + (int)k;
 	bool mean = t->reduce == RT_AVG && t->out.dtype != RT_BOOL;
-	kernel_text(
-	    w, "EACH_THREAD { offset q = FIRST_APART; if (ALONG == 0 && q < (offset)arg.x%u) {\nPLACE_q(q)\n",
-	    r->results);
+	kernel_text(w, "EACH_THREAD { offset q = FIRST_APART; if (ALONG == 0 && q < arg.x%u) {\nPLACE_q(q)\n",
+	            r->results);
 	kernel_text(w, "LOOP (e, %d) {\n%s sum = %s(part[e * THREADS + thread]);\n", sums(r), wide_of(r, k),
 	            value_of(r, k));
 	if (mean)
 		kernel_text(w, "sum = sum / (%s)arg.x%u;\n", wide_of(r, k), r->counted);
-	kernel_text(w, "arg.x%u[AT_q%d + e * (offset)arg.x%u] = store_%s_%s(sum);\n} } }\n",
-	            r->first_out + 2 * k, view, r->first_out + 2 * k + 1, rt_dtype_name(t->out.dtype),
-	            wide_of(r, k));
+	kernel_text(w, "arg.x%u[AT_q%d + e * arg.x%u] = store_%s_%s(sum);\n} } }\n", r->first_out + 2 * k,
+	            view, r->first_out + 2 * k + 1, rt_dtype_name(t->out.dtype), wide_of(r, k));
 }
 
 /* Where a block's sum is in scratch: by reduction, group, sum of the group, split. */
@@ -231,15 +229,11 @@ static void write_loop(struct kernel_writer *w, const struct reduction *r)
 	kernel_text(w, "EACH_THREAD {\n");
 	for (unsigned k = 0; k < s->reductions; k++)
 		kernel_text(w, "LOOP (e, %d) OWN(sum%u)[e] = %s;\n", r->per, k, initial(r, k));
-	kernel_text(w, "offset q = FIRST_APART;\nif (q < (offset)arg.x%u) {\nPLACE_q(q)\n", r->results);
-	kernel_text(
-	    w,
-	    "offset end = (offset)arg.x%u < (split + 1) * (offset)arg.x%u ? (offset)arg.x%u : (split + 1) * "
-	    "(offset)arg.x%u;\n",
-	    r->length, r->each, r->length, r->each);
-	kernel_text(
-	    w, "for (offset first = split * (offset)arg.x%u + (offset)ALONG; first < end; first += %u) {\n",
-	    r->each, r->threads_along * r->unroll);
+	kernel_text(w, "offset q = FIRST_APART;\nif (q < arg.x%u) {\nPLACE_q(q)\n", r->results);
+	kernel_text(w, "offset end = arg.x%u < (split + 1) * arg.x%u ? arg.x%u : (split + 1) * arg.x%u;\n",
+	            r->length, r->each, r->length, r->each);
+	kernel_text(w, "for (offset first = split * arg.x%u + (offset)ALONG; first < end; first += %u) {\n",
+	            r->each, r->threads_along * r->unroll);
 	kernel_steps_declare(w, s, r->per, (int)r->unroll);
 	for (int pass = 0; pass < 2; pass++) {
 		kernel_text(
@@ -275,12 +269,11 @@ static void write_loop(struct kernel_writer *w, const struct reduction *r)
 	kernel_text(w, "}\n");
 }
 
-static void write_text(struct kernel_writer *w, const struct reduction *r, bool narrow)
+static void write_text(struct kernel_writer *w, const struct reduction *r)
 {
 	const struct kernel_steps *s = r->s;
-	kernel_text(w, "typedef %s offset;\n", narrow ? "i32" : "i64");
-	kernel_place(w, &r->apart, r->apart_inside ? r->per : 1, "q", narrow);
-	kernel_place(w, &r->along, r->apart_inside ? 1 : r->per, "p", narrow);
+	kernel_place(w, &r->apart, r->apart_inside ? r->per : 1, "q");
+	kernel_place(w, &r->along, r->apart_inside ? 1 : r->per, "p");
 	for (int k = 0; k < r->views; k++)
 		kernel_offset(w, &r->apart, r->apart_inside ? r->per : 1, "q", k);
 	for (int k = 0; k < s->views; k++)
@@ -301,9 +294,8 @@ static void write_text(struct kernel_writer *w, const struct reduction *r, bool 
 		            "(u32)arg.x%u;\n",
 		            r->splits_at, r->splits_at);
 	else
-		kernel_text(
-		    w, "for (offset group = BLOCK, split = 0; group < (offset)arg.x%u; group += BLOCKS) {\n",
-		    r->groups_at);
+		kernel_text(w, "for (offset group = BLOCK, split = 0; group < arg.x%u; group += BLOCKS) {\n",
+		            r->groups_at);
 	write_loop(w, r);
 	write_ends(w, r);
 	kernel_text(w, r->splits > 1 ? "}\n" : "}\n}\n");
@@ -312,7 +304,7 @@ static void write_text(struct kernel_writer *w, const struct reduction *r, bool 
 static bool write_reduce(struct kernel_writer *w, struct reduction *r)
 {
 	struct kernel_steps *s = r->s;
-	bool narrow = kernel_axes_is_narrow(&r->along) && kernel_axes_is_narrow(&r->apart);
+	kernel_offsets(w, kernel_axes_is_narrow(&r->along) && kernel_axes_is_narrow(&r->apart));
 	struct kernel_axes *inside = r->apart_inside ? &r->apart : &r->along;
 	r->per = kernel_steps_vector(s, inside, false);
 	for (int k = 0; k < s->views && r->per > 1;
@@ -337,27 +329,27 @@ static bool write_reduce(struct kernel_writer *w, struct reduction *r)
 	divide(r, length, results);
 	r->unroll = s->views <= 2 ? 4 : s->views <= 4 ? 2 : 1;
 	kernel_steps_arguments(w, s, inside);
-	kernel_key(w, r->apart_inside * 2u + narrow);
+	kernel_key(w, r->apart_inside);
 	kernel_key(w, (unsigned)r->per);
 	kernel_key(w, power_from(r->threads_along, 256) / 2);
 	kernel_key(w, r->splits > 1);
-	r->length = kernel_i64(w, length);
-	r->results = kernel_i64(w, results);
+	r->length = kernel_extent(w, length);
+	r->results = kernel_extent(w, results);
 	int64_t each = (length + r->splits - 1) / r->splits;
-	r->each = kernel_i64(w, each);
-	r->groups_at = kernel_i64(w, r->groups);
-	r->splits_at = kernel_i64(w, r->splits);
-	r->counted = kernel_i64(w, along);
+	r->each = kernel_extent(w, each);
+	r->groups_at = kernel_extent(w, r->groups);
+	r->splits_at = kernel_extent(w, r->splits);
+	r->counted = kernel_extent(w, along);
 	for (unsigned k = 0; k < s->reductions; k++) {
 		const struct rt_view *out = &s->step[s->reduction[k]].t->out;
 		unsigned at = kernel_pointer(w, out->data, out->dtype);
 		r->first_out = k ? r->first_out : at;
-		kernel_i64(w, kernel_axes_inner(&r->apart, s->views + (int)k));
+		kernel_extent(w, kernel_axes_inner(&r->apart, s->views + (int)k));
 	}
 	int64_t blocks = r->groups * r->splits;
 	w->launch->scratch = r->splits > 1;
 	kernel_grid(w, blocks < 1 << 20 ? blocks : 1 << 20);
-	write_text(w, r, narrow);
+	write_text(w, r);
 	return true;
 }
 

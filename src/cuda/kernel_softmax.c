@@ -69,7 +69,7 @@ static void write_element(struct kernel_writer *w, const struct softmax *s, cons
 static void write_row_start(struct kernel_writer *w, const struct softmax *s)
 {
 	kernel_text(w, "EACH_THREAD {\noffset q = (offset)(group * %u + APART);\n", s->rows);
-	kernel_text(w, "if (q < (offset)arg.x3) {\nPLACE_q(q)\ni64 live = arg.x2;\n");
+	kernel_text(w, "if (q < arg.x3) {\nPLACE_q(q)\ni64 live = arg.x2;\n");
 	if (s->causal)
 		kernel_text(w, "{ i64 last = arg.x5 + AT_q2 + 1; live = last < live ? last : live; }\n");
 }
@@ -184,7 +184,7 @@ bool kernel_write_softmax(struct kernel_writer *w, const struct rt_task *t)
 	struct kernel_axes x = {.stride = stride};
 	kernel_axes_make(&x, (const struct rt_view *const[]){&t->out, &t->in[0], &row}, 3, ~(1u << axis), 0);
 	int64_t rows = kernel_axes_count(&x);
-	bool narrow = kernel_axes_is_narrow(&x);
+	kernel_offsets(w, kernel_view_is_narrow(&t->out) && kernel_view_is_narrow(&t->in[0]));
 	for (int d = 0; d < t->in[0].nd; d++)
 		s.rows_inside |= d != axis && t->in[0].n[d] > 1 && t->in[0].stride[d] &&
 		                 llabs(t->in[0].stride[d]) < llabs(t->in[0].stride[axis]);
@@ -196,23 +196,22 @@ bool kernel_write_softmax(struct kernel_writer *w, const struct rt_task *t)
 	s.kept = s.length * (int64_t)s.rows * (int64_t)rt_dtype_size(s.wide) <= KEPT_BYTES;
 	kernel_key(w, t->in[0].dtype);
 	kernel_key(w, t->out.dtype);
-	kernel_key(w, s.scaled * 16u + s.causal * 8u + s.rows_inside * 4u + s.kept * 2u + narrow);
+	kernel_key(w, s.scaled * 16u + s.causal * 8u + s.rows_inside * 4u + s.kept * 2u);
 	kernel_key(w, s.threads / 2);
 	kernel_key(w, s.per);
 	kernel_pointer(w, t->out.data, t->out.dtype);     /* x0 */
 	kernel_pointer(w, t->in[0].data, t->in[0].dtype); /* x1 */
-	kernel_i64(w, s.length);                          /* x2 */
-	kernel_i64(w, rows);                              /* x3 */
+	kernel_extent(w, s.length);                       /* x2 */
+	kernel_extent(w, rows);                           /* x3 */
 	kernel_f64(w, s.scaled ? t->scalar[1].f : 1);     /* x4 */
 	kernel_i64(w, s.causal ? t->scalar[2].i : 0);     /* x5 */
 	int64_t groups = (rows + s.rows - 1) / s.rows;
-	kernel_i64(w, groups);                /* x6 */
-	kernel_i64(w, t->in[0].stride[axis]); /* x7 */
-	kernel_i64(w, t->out.stride[axis]);   /* x8 */
+	kernel_extent(w, groups);                              /* x6 */
+	kernel_extent(w, kernel_view_stride(&t->in[0], axis)); /* x7 */
+	kernel_extent(w, kernel_view_stride(&t->out, axis));   /* x8 */
 	kernel_grid(w, groups < 1 << 20 ? groups : 1 << 20);
-	kernel_text(w, "typedef %s offset;\n", narrow ? "i32" : "i64");
 	kernel_text(w, "#define ROW (thread - ALONG * %u)\n", s.rows_inside ? s.rows : 1);
-	kernel_place(w, &x, 1, "q", narrow);
+	kernel_place(w, &x, 1, "q");
 	for (int k = 0; k < 3; k++)
 		kernel_offset(w, &x, 1, "q", k);
 	write_text(w, &s, t);

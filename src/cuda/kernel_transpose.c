@@ -17,21 +17,21 @@ static const char transpose_text[] =
     "SHARED bits tile[TILE][TILE + PAD];\n"
     "for (i64 block = BLOCK; block < arg.x2; block += BLOCKS) {\n"
     "offset number = (offset)(block % arg.x3), outer = (offset)(block / arg.x3);\n"
-    "offset down = number / (offset)arg.x4 * TILE, right = number % (offset)arg.x4 * TILE;\n"
+    "offset down = number / arg.x4 * TILE, right = number % arg.x4 * TILE;\n"
     "EACH_THREAD {\n"
     "\tPLACE_q(outer)\n"
     "\tLOOP (i, TILE * TILE / THREADS) {\n"
     "\t\tint at = i * THREADS + (int)thread, r = at % TILE, c = at / TILE;\n"
-    "\t\tif (down + r < (offset)arg.x5 && right + c < (offset)arg.x6)\n"
-    "\t\t\ttile[r][c] = CAST(arg.x1[AT_q1 + down + r + (right + c) * (offset)arg.x7]);\n"
+    "\t\tif (down + r < arg.x5 && right + c < arg.x6)\n"
+    "\t\t\ttile[r][c] = CAST(arg.x1[AT_q1 + down + r + (right + c) * arg.x7]);\n"
     "\t}\n"
     "}\n"
     "EACH_THREAD {\n"
     "\tPLACE_q(outer)\n"
     "\tLOOP (i, TILE * TILE / THREADS) {\n"
     "\t\tint at = i * THREADS + (int)thread, c = at % TILE, r = at / TILE;\n"
-    "\t\tif (down + r < (offset)arg.x5 && right + c < (offset)arg.x6)\n"
-    "\t\t\targ.x0[AT_q0 + (down + r) * (offset)arg.x8 + right + c] = tile[r][c];\n"
+    "\t\tif (down + r < arg.x5 && right + c < arg.x6)\n"
+    "\t\t\targ.x0[AT_q0 + (down + r) * arg.x8 + right + c] = tile[r][c];\n"
     "\t}\n"
     "}\n"
     "}\n"
@@ -83,8 +83,8 @@ void kernel_write_transpose(struct kernel_writer *w, const struct rt_task *t)
 	find(t, &p);
 	struct kernel_axes *x = &p.x;
 	int last = x->nd - 1, size = (int)rt_dtype_size(t->out.dtype);
-	bool narrow = kernel_axes_is_narrow(x),
-	     cast = t->kernel == RT_TASK_COPY && t->in[0].dtype != t->out.dtype;
+	kernel_offsets(w, kernel_axes_is_narrow(x));
+	bool cast = t->kernel == RT_TASK_COPY && t->in[0].dtype != t->out.dtype;
 	int64_t rows = x->n[p.inner], columns = x->n[last], from = p.stride[1][last],
 	        to = p.stride[0][p.inner];
 	int tile = size <= 2 && rows >= 64 && columns >= 64 ? 64 : 32;
@@ -93,19 +93,18 @@ void kernel_write_transpose(struct kernel_writer *w, const struct rt_task *t)
 	int64_t blocks = tiles * kernel_axes_count(x);
 	kernel_key(w, t->out.dtype);
 	kernel_key(w, t->in[0].dtype);
-	kernel_key(w, narrow * 2u + (tile == 64));
+	kernel_key(w, tile == 64);
 	kernel_pointer(w, t->out.data, t->out.dtype);     /* x0 */
 	kernel_pointer(w, t->in[0].data, t->in[0].dtype); /* x1 */
-	kernel_i64(w, blocks);                            /* x2 */
-	kernel_i64(w, tiles);                             /* x3 */
-	kernel_i64(w, across);                            /* x4 */
-	kernel_i64(w, rows);                              /* x5: along the operand's inner axis, */
-	kernel_i64(w, columns);                           /* x6: along the result's */
-	kernel_i64(w, from);                              /* x7 */
-	kernel_i64(w, to);                                /* x8 */
+	kernel_extent(w, blocks);                         /* x2 */
+	kernel_extent(w, tiles);                          /* x3 */
+	kernel_extent(w, across);                         /* x4 */
+	kernel_extent(w, rows);                           /* x5: along the operand's inner axis, */
+	kernel_extent(w, columns);                        /* x6: along the result's */
+	kernel_extent(w, from);                           /* x7 */
+	kernel_extent(w, to);                             /* x8 */
 	kernel_grid(w, blocks < 1 << 20 ? blocks : 1 << 20);
-	kernel_text(w, "typedef %s offset;\ntypedef %s bits;\n", narrow ? "i32" : "i64",
-	            kernel_bits(t->out.dtype));
+	kernel_text(w, "typedef %s bits;\n", kernel_bits(t->out.dtype));
 	kernel_text(w, "#define TILE %d\n#define PAD %d\n", tile, size < 4 ? 4 / size : 1);
 	if (cast) {
 		const char *in = rt_dtype_name(t->in[0].dtype),
@@ -115,7 +114,7 @@ void kernel_write_transpose(struct kernel_writer *w, const struct rt_task *t)
 	} else {
 		kernel_text(w, "#define CAST(x) (x)\n");
 	}
-	kernel_place(w, x, 1, "q", narrow);
+	kernel_place(w, x, 1, "q");
 	kernel_offset(w, x, 1, "q", 0);
 	kernel_offset(w, x, 1, "q", 1);
 	kernel_text(w, "%s", transpose_text);

@@ -27,8 +27,10 @@ struct kernel_head {
 
 struct kernel_writer {
 	bool wants_text;
+	bool narrow;             /* the type `offset` has 32 bits, else 64 */
 	struct buf fields, text; /* of struct arguments; the rest */
 	unsigned arguments;
+	size_t end; /* of the last argument, bytes */
 	size_t key_bytes;
 	unsigned char key[KERNEL_KEY_BYTES];
 	struct cuda_launch *launch;
@@ -39,8 +41,16 @@ struct kernel_writer {
 /* A fact that the text depends on, 0 … 255. */
 void kernel_key(struct kernel_writer *w, unsigned fact);
 void kernel_text(struct kernel_writer *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Decides the type `offset` of the text, of extents, strides and numbers of elements: 32 bits if narrow, else
+ * 64, as in kernels that do not call it. To be called before the first argument. */
+void kernel_offsets(struct kernel_writer *w, bool narrow);
 /* Arguments; the number k: the text says arg.x<k>. */
 unsigned kernel_pointer(struct kernel_writer *w, const void *at, enum rt_dtype t);
+/* An extent, stride or count, of type `offset`. ptxas 12.8 to 13.5 makes wrong code where a kernel takes 32
+ * bits of the lesser of two arguments of 64: the upper half of the register keeps what it held. So extents
+ * are no wider than the offsets that are computed from them. */
+unsigned kernel_extent(struct kernel_writer *w, int64_t value);
+/* An argument of 64 bits in all kernels: data, or any number where nothing is narrow. */
 unsigned kernel_i64(struct kernel_writer *w, int64_t value);
 unsigned kernel_f64(struct kernel_writer *w, double value);
 unsigned kernel_divisor(struct kernel_writer *w, int64_t by); /* 1 … 2^31 - 1 */
@@ -68,8 +78,12 @@ struct kernel_axes {
 void kernel_axes_make(struct kernel_axes *x, const struct rt_view *const *view, int views, unsigned mask,
                       int first);
 int64_t kernel_axes_count(const struct kernel_axes *x);
-/* Whether offsets in all views, and the count, fit 31 bits. */
+/* Returns true if the count and the offsets in all views fit 31 bits. */
 bool kernel_axes_is_narrow(const struct kernel_axes *x);
+/* Returns true if the count and the offsets of the view fit 31 bits. */
+bool kernel_view_is_narrow(const struct rt_view *v);
+/* The stride along an axis; 0 if the axis has no second element, so that it fits if the view is narrow. */
+int64_t kernel_view_stride(const struct rt_view *v, int axis);
 /* Whether the elements of a view go in vectors of `per` along the inner axis: with stride 1 and aligned, or
  * all one element. */
 bool kernel_axes_take_vectors(const struct kernel_axes *x, int view, const struct rt_view *v, int per);
@@ -77,9 +91,8 @@ bool kernel_axes_take_vectors(const struct kernel_axes *x, int view, const struc
 int64_t kernel_axes_inner(const struct kernel_axes *x, int view);
 
 /* Defines PLACE_<name>(number), which declares `<name>0` …, the coordinates of an element of the axes, of
- * type `index`; `per` elements of the inner axis are one. narrow: index has 32 bits. */
-void kernel_place(struct kernel_writer *w, const struct kernel_axes *x, int per, const char *name,
-                  bool narrow);
+ * type `offset`; `per` elements of the inner axis are one. */
+void kernel_place(struct kernel_writer *w, const struct kernel_axes *x, int per, const char *name);
 /* Defines AT_<name><view>, the view's offset at these coordinates. Strides are arguments. */
 void kernel_offset(struct kernel_writer *w, const struct kernel_axes *x, int per, const char *name, int view);
 

@@ -114,7 +114,7 @@ static inline void scene_write(struct scene *s)
 		buf_free(&source);
 		return;
 	}
-	const char *body = strstr(source.at, "struct arguments {");
+	const char *body = strstr(source.at, "/* the kernel */");
 	for (s->kernel = 0; s->kernel < (int)sources.n; s->kernel++)
 		if (!strcmp(sources.at[s->kernel], body))
 			break;
