@@ -34,7 +34,8 @@
   (#any-of? @function.builtin
 ; words: operations
   "add" "sub" "mul" "div" "mod" "pow" "maximum" "minimum" "eq" "ne" "lt" "le" "gt" "ge"
-  "logical_and" "logical_or" "logical_not" "neg" "abs" "exp" "log" "sqrt" "rsqrt" "sin" "cos"
+  "logical_and" "logical_or" "logical_not" "bitwise_and" "bitwise_or" "bitwise_xor" "bitwise_not"
+  "bitwise_left_shift" "bitwise_right_shift" "neg" "abs" "exp" "log" "sqrt" "rsqrt" "sin" "cos"
   "tanh" "relu" "gelu" "gelu_tanh" "silu" "sigmoid" "where" "cast" "broadcast" "reshape" "permute"
   "slice" "pad" "cat" "split" "topk" "gather" "one_hot" "iota" "bitcast" "full" "sum" "max" "min"
   "prod" "mean" "matmul" "linear" "softmax" "sdpa" "layernorm" "rmsnorm" "set" "allgather"

@@ -8,12 +8,13 @@ syn case match
 
 " words: operations
 syn keyword hirOperations add sub mul div mod pow maximum minimum eq ne lt le gt ge logical_and
-syn keyword hirOperations logical_or logical_not neg abs exp log sqrt rsqrt sin cos tanh relu gelu
-syn keyword hirOperations gelu_tanh silu sigmoid where cast broadcast reshape permute slice pad cat
-syn keyword hirOperations split topk gather one_hot iota bitcast full sum max min prod mean matmul
-syn keyword hirOperations linear softmax sdpa layernorm rmsnorm set allgather allreduce
-syn keyword hirOperations reduce_scatter broadcast_from reduce gather_to scatter_from send_recv
-syn keyword hirOperations all_to_all all_to_allv collective_permute send recv post
+syn keyword hirOperations logical_or logical_not bitwise_and bitwise_or bitwise_xor bitwise_not
+syn keyword hirOperations bitwise_left_shift bitwise_right_shift neg abs exp log sqrt rsqrt sin cos
+syn keyword hirOperations tanh relu gelu gelu_tanh silu sigmoid where cast broadcast reshape
+syn keyword hirOperations permute slice pad cat split topk gather one_hot iota bitcast full sum max
+syn keyword hirOperations min prod mean matmul linear softmax sdpa layernorm rmsnorm set allgather
+syn keyword hirOperations allreduce reduce_scatter broadcast_from reduce gather_to scatter_from
+syn keyword hirOperations send_recv all_to_all all_to_allv collective_permute send recv post
 syn keyword hirOperations share_mem_handles start_coalescing end_coalescing wait get_current_stream
 syn keyword hirOperations set_stream synchronize allocate deallocate shard_by_stream symmetric_view
 syn keyword hirOperations select pack unpack for if unit launch_kernel dispatch combine extern
