@@ -37,7 +37,7 @@ struct run {
 	const char *check; /* NULL: no check; "": against the program itself; else another program's file */
 	struct rank_options ranks;
 	int64_t repeat;
-	int64_t check_limit;       /* multiplications of the reference; above it checks a sample. 0: any number */
+	int64_t check_limit; /* multiplications of the reference; above it checks a sample. 0: any number */
 	const char *limit_way_out; /* see struct ref_options */
 	struct progress *progress; /* of the reference evaluation; NULL: nobody sees any */
 	const char *trace;         /* file; NULL: none */

@@ -190,8 +190,8 @@ static void warn_unwritten(struct run *r, struct diag *d, unsigned k, int64_t un
 	value_id v = r->m->output.at[k];
 	if (unwritten)
 		diag_warning(d, W_ELEMENTS_UNWRITTEN, r->m->value.at[v].at,
-		             "the program gives %lld of %lld elements of '%s' no value",
-		             (long long)unwritten, (long long)count, data_name(r->m, v, name));
+		             "the program gives %lld of %lld elements of '%s' no value", (long long)unwritten,
+		             (long long)count, data_name(r->m, v, name));
 }
 
 /* Which elements of each output the reference has. */
@@ -226,8 +226,7 @@ static void warn_undecided(struct run *r, struct diag *d, unsigned k)
 	if (reach.undecided * 100 > reach.total * UNDECIDED_PERCENT)
 		diag_warning(d, W_UNDECIDED, r->m->value.at[v].at,
 		             "%lld of %lld elements of '%s' are undecided: 0 would pass, too",
-		             (long long)reach.undecided, (long long)reach.total,
-		             data_name(r->m, v, name));
+		             (long long)reach.undecided, (long long)reach.total, data_name(r->m, v, name));
 }
 
 static void make_wants(struct run *r, struct diag *d)
@@ -269,7 +268,7 @@ static bool rounds_steps(const struct run *r)
 static void show_progress(void *run, double done)
 {
 	struct run *r = run;
-	progress_show(r->progress, done, "evaluating the reference");
+	progress_show(r->progress, done, "the reference");
 }
 
 enum status run_reference(struct run *r, struct diag *d, int64_t ranks)

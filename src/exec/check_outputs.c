@@ -186,16 +186,19 @@ static bool print_vacuous(const struct module *m, const struct check_output *o)
 	check_reach(o->want, &r);
 	data_name(m, o->want->value, name);
 	if (r.takes_zeros)
-		fprintf(stderr,
-		        "wrong: %s was not decided: an output of zeros would pass, as the tolerance of each of "
-		        "its %lld elements that are not 0 is as large as the element\n",
-		        name, (long long)r.undecided);
+		fprintf(
+		    stderr,
+		    "wrong: %s was not decided: an output of zeros would pass, as the tolerance of each of "
+		    "its %lld elements that are not 0 is as large as the element\n",
+		    name, (long long)r.undecided);
 	else if (r.total && !r.compared)
-		fprintf(stderr, "wrong: none of the %lld elements of %s was compared: each may have any value\n",
+		fprintf(stderr,
+		        "wrong: none of the %lld elements of %s was compared: each may have any value\n",
 		        (long long)r.total, name);
 	else
 		return false;
-	fprintf(stderr, "note: compare outputs before the operation that loses the digits, or use a wider dtype\n");
+	fprintf(stderr,
+	        "note: compare outputs before the operation that loses the digits, or use a wider dtype\n");
 	return true;
 }
 

@@ -65,8 +65,8 @@ void exec_set_reversed(struct exec *e, bool reversed);
 /* One execution of the program. */
 enum status exec_run(struct exec *e);
 /* With follow_writes, after a run: which elements of an output's buffer the run wrote, a bit each, the lowest
- * of a word first; NULL: it is no output's, or follow_writes was not set. Collective before that: what ranks wrote to each other's symmetric
- * memory. */
+ * of a word first; NULL: it is no output's, or follow_writes was not set. Collective before that: what ranks
+ * wrote to each other's symmetric memory. */
 enum status exec_exchange_written(struct exec *e);
 const uint64_t *exec_written(const struct exec *e, uint32_t buffer);
 /* When the host had issued all of the last run, before it waited: rt_clock_us. */

@@ -82,10 +82,10 @@ struct exec {
 	struct rt_stream *beside;   /* where a Communication packs, until it starts; NULL: on `current` */
 	struct rt_stream **packing; /* by op_id: such streams; NULL: there are none */
 	struct ticket_queue *queue;
-	void *graph;                /* of a run; NULL: none was made */
-	struct rt_counter *counted; /* by what a replay moves, RT_COUNTERS of them */
-	struct exec_ranges *ranges; /* NULL: none */
-	struct exec_faults *faults; /* NULL: none */
+	void *graph;                  /* of a run; NULL: none was made */
+	struct rt_counter *counted;   /* by what a replay moves, RT_COUNTERS of them */
+	struct exec_ranges *ranges;   /* NULL: none */
+	struct exec_faults *faults;   /* NULL: none */
 	struct exec_written *written; /* NULL: nobody asks */
 	struct exec_stats stats;
 	int64_t issued_us; /* clock: see exec_issued_us */

@@ -29,9 +29,9 @@ static size_t bit_bytes(const struct output *o)
 
 static void add_output(struct exec_written *w, const struct exec *e, uint32_t buffer)
 {
-	const struct plan_buffer *b = &e->p->buffer.at[buffer];
 	if (buffer == UINT32_MAX || w->of[buffer])
 		return;
+	const struct plan_buffer *b = &e->p->buffer.at[buffer];
 	struct output *o = &w->output[w->n++];
 	*o = (struct output){.buffer = buffer,
 	                     .elements = b->elements,
@@ -96,9 +96,9 @@ void exec_written_start(struct exec_written *w)
 	}
 }
 
-/* Elements that lie wholly within n bytes of a buffer, or of the blocks that a view of several ranks shows. */
-static void mark_bytes(const struct exec *e, const struct output *o, const struct plan_buffer *b, int64_t from,
-                       int64_t n)
+/* Marks the elements within n bytes of a buffer, or of the blocks that a view of several ranks shows. */
+static void mark_bytes(const struct exec *e, const struct output *o, const struct plan_buffer *b,
+                       int64_t from, int64_t n)
 {
 	for (int64_t end = from + n; from < end;) {
 		int64_t block = b->view ? from / b->block_bytes : 0, start = block * b->block_bytes,
@@ -250,7 +250,8 @@ enum status exec_written_exchange(struct exec_written *w, const struct exec *e)
 			mine[k] = of[k]->words;
 		}
 	}
-	enum status status = rt_job_allgather(e->job, "which outputs are symmetric", mine, sizeof *mine * n, all);
+	enum status status =
+	    rt_job_allgather(e->job, "which outputs are symmetric", mine, sizeof *mine * n, all);
 	for (uint32_t k = 0; k < n; k++) {
 		size_t words = 0;
 		for (int r = 0; r < ranks; r++) {

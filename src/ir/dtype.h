@@ -29,7 +29,8 @@ const char *dtype_nvfuser_name(enum dtype t); /* float */
 unsigned dtype_bytes(enum dtype t);
 bool dtype_is_float(enum dtype t);
 bool dtype_is_integer(enum dtype t); /* bool is none */
-/* The dtype that arithmetic on t is done in: f64 for f64, f32 for the other floats, i64 for integers and bool. */
+/* The dtype that arithmetic on t is done in: f64 for f64, f32 for the other floats, i64 for integers and
+ * bool. */
 enum dtype dtype_wide(enum dtype t);
 /* The dtype in which ranks keep their parts of a sum or product of dtype t that none has whole: one that
  * does not overflow before the result does. divided: the sum is that of a mean. */

@@ -428,8 +428,8 @@ enum { /* traits */
        TRAIT_P2P = 1 << 11,
        TRAIT_ASYNC = 1 << 12,
        TRAIT_MEMORY = 1 << 13,
-       TRAIT_VIEW = 1 << 14,   /* result shares its operand's storage */
-       TRAIT_OPAQUE = 1 << 15, /* types of results are stated: they follow from nothing */
+       TRAIT_VIEW = 1 << 14,    /* result shares its operand's storage */
+       TRAIT_OPAQUE = 1 << 15,  /* types of results are stated: they follow from nothing */
        TRAIT_INTEGER = 1 << 16, /* operands and result are integers, not bool */
 };
 enum op_form {

@@ -263,12 +263,13 @@ void decompose_remark(struct module *m, struct pass_context *cx, op_id op, value
 static void widen(struct module *m, op_id op, enum dtype t)
 {
 	const struct type y = *value_type(m, op_def(m, op, 0));
-	op_id cast = rewrite_set_after(m, op, rewrite_without_reduce(m, type_make(m, t, MEMORY_GLOBAL, y.mesh, y.domain)));
+	op_id cast = rewrite_set_after(
+	    m, op, rewrite_without_reduce(m, type_make(m, t, MEMORY_GLOBAL, y.mesh, y.domain)));
 	m->op.at[cast].kind = OP_CAST;
 }
 
-/* `Y = mean(X)` of an axis that is spread: `S = sum(X)`, `Y = div(S, n)`, in a dtype that holds the sum; the op
- * is the sum then. A mean of bool is a sum. */
+/* `Y = mean(X)` of an axis that is spread: `S = sum(X)`, `Y = div(S, n)`, in a dtype that holds the sum; the
+ * op is the sum then. A mean of bool is a sum. */
 static void mean_by_sum(struct module *m, op_id op)
 {
 	const struct domain *d = value_domain(m, op_read(m, op, 0));

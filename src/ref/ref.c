@@ -215,7 +215,8 @@ static int64_t ranks_of_parts(const struct ref_context *c, op_id op)
 	return most;
 }
 
-/* The elements along a summed axis that one rank holds, where these are equal intervals: 0: they may be others. */
+/* The elements along a summed axis that one rank holds, where these are equal intervals: 0: they may be
+ * others. */
 static int64_t block_of_parts(const struct ref_context *c, op_id op)
 {
 	struct module *m = c->m;

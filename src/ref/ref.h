@@ -37,7 +37,7 @@ struct ref_array {
 	enum dtype dtype;
 	uint8_t *state; /* enum ref_state of each element; compare DEFINED ones only */
 	double *error;  /* how far each element of a run may be from data: see ref_error.c; 0: it is equal */
-	/* Elements of one number, not 0, are equal in every run, however far from data: NULL: none is known. */
+	/* By element: those of one number other than 0 are equal in every run. NULL: none are known to be. */
 	uint32_t *alike;
 };
 

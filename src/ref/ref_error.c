@@ -54,8 +54,6 @@ bool ref_may_overflow(enum dtype t, double magnitude, double value)
 
 double ref_factors_error(enum dtype t, int64_t steps, double magnitude, double value)
 {
-	if (!steps)
-		return 0;
 	double relative = expm1((double)steps * ldexp(1, -ref_precision(t)));
 	bool leaves = magnitude * (1 + relative) > ref_largest(t) ||
 	              (value != 0 && fabs(value) < magnitude * ref_smallest(t));

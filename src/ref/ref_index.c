@@ -74,8 +74,8 @@ static int compare_values(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-void ref_number_alike(struct ref_context *c, const struct ref_array *in, int64_t at, int64_t n, int64_t stride,
-                      struct ref_array *out)
+void ref_number_alike(struct ref_context *c, const struct ref_array *in, int64_t at, int64_t n,
+                      int64_t stride, struct ref_array *out)
 {
 	if (!c->has_topk)
 		return;
@@ -105,7 +105,8 @@ static bool is_sure(const struct ref_array *a, int64_t at, int64_t n, int64_t st
 	for (int64_t k = 0; k < n; k++) {
 		int64_t other = at + k * stride;
 		double e = a->error[other] + a->error[chosen];
-		if (other != chosen && e > 0 && !alike(a, other, chosen) && !(fabs(a->data[other] - a->data[chosen]) > e))
+		if (other != chosen && e > 0 && !alike(a, other, chosen) &&
+		    !(fabs(a->data[other] - a->data[chosen]) > e))
 			return false;
 	}
 	return true;

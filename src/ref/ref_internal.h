@@ -27,8 +27,9 @@ struct ref_context {
 	struct module *m;
 	struct diag *d;
 	const struct ref_options *o;
-	double work;    /* multiplications so far */
-	double expected, done, told; /* for progress: of ref_work; what of it is done, and was when it was told */
+	double work; /* multiplications so far */
+	/* For progress: the work of ref_work, the work done so far, and that done when it was last told. */
+	double expected, done, told;
 	bool has_topk;  /* some statement of the program asks which elements are larger */
 	uint32_t alike; /* the last number of struct ref_array's alike */
 };
@@ -38,8 +39,8 @@ struct ref_context {
 bool ref_is_host_level(const struct module *m);
 
 /* ---- ref_round.c */
-int64_t ref_wrap(enum dtype t, int64_t x);    /* two's complement; bool: x != 0 */
-int64_t ref_truncate(enum dtype t, double x); /* towards zero, clamped; NaN: 0; bool: x != 0 */
+int64_t ref_wrap(enum dtype t, int64_t x);     /* two's complement; bool: x != 0 */
+int64_t ref_truncate(enum dtype t, double x);  /* towards zero, clamped; NaN: 0; bool: x != 0 */
 double ref_round_int(enum dtype t, int64_t x); /* as ref_round, of an integer */
 /* The bits of an element, in the low ones of the result, and back. NaN has several forms: this is one. */
 uint64_t ref_bits(const struct ref_array *a, int64_t i);
@@ -90,7 +91,8 @@ double ref_parts_error(enum dtype t, int64_t steps, double magnitude);
 /* Returns true if a part of a sum with this value may overflow a dtype: it cannot where all terms have one
  * sign, unless the sum does. */
 bool ref_may_overflow(enum dtype t, double magnitude, double value);
-/* Of a product, whose factors above 1 make this magnitude; also INFINITY where a step may underflow. */
+/* Of parts of a product, whose factors above 1 make this magnitude; INFINITY where a part may overflow or
+ * underflow. */
 double ref_factors_error(enum dtype t, int64_t steps, double magnitude, double value);
 /* Roundings of a reduction by collectives over so many ranks, beyond those of making the parts and of storing
  * the result: 0 where it is done in f32. */
@@ -116,8 +118,8 @@ struct ref_call {
 	const struct ref_operand *in;
 	const struct ref_array *before; /* accumulate=true: what the result holds; else NULL */
 	const uint8_t *want;            /* result elements that are needed; NULL: all */
-	bool partial;  /* the result is pending: sum what is held, absent terms are other ranks' */
-	int64_t ranks; /* that may hold parts of a sum or product; 0: none does */
+	bool partial;           /* the result is pending: sum what is held, absent terms are other ranks' */
+	int64_t ranks;          /* that may hold parts of a sum or product; 0: none does */
 	enum dtype parts_dtype; /* in which they store these */
 	int64_t block;          /* terms in a row that make a part; 0: not known */
 	bool means;             /* parts of a mean are means, to be averaged; else sums, to be divided */
@@ -155,8 +157,8 @@ bool ref_bitcast(struct ref_context *c, const struct ref_call *call, const struc
                  struct ref_array *out);
 /* Numbers those of n elements of `out`, from `at` on, that are alike: the same function of equal elements of
  * `in` that have no error. Nothing if no topk may ask for it. */
-void ref_number_alike(struct ref_context *c, const struct ref_array *in, int64_t at, int64_t n, int64_t stride,
-                      struct ref_array *out);
+void ref_number_alike(struct ref_context *c, const struct ref_array *in, int64_t at, int64_t n,
+                      int64_t stride, struct ref_array *out);
 bool ref_topk(struct ref_context *c, const struct ref_call *call, const struct ref_array *in,
               struct ref_array *out);
 bool ref_reduce(struct ref_context *c, const struct ref_call *call, const struct ref_array *in,
@@ -176,10 +178,10 @@ struct ref_fold {
 	enum dtype dtype; /* of the terms */
 	bool ints;        /* they are integers or bool */
 	double f, magnitude;
-	double grid;  /* of sums: the largest power of two that divides all terms */
+	double grid;        /* of sums: the largest power of two that divides all terms */
 	double part, parts; /* sums: of the terms of the last part; the magnitudes of all others */
 	int64_t last;       /* that part */
-	double error; /* of the terms, summed; of extremes the largest; of products relative */
+	double error;       /* of the terms, summed; of extremes the largest; of products relative */
 	int64_t i;
 	int64_t count;
 	bool exact;    /* no step was rounded */

@@ -10,8 +10,12 @@
 
 void ref_fold_start(struct ref_fold *s, enum reduce_op op, enum dtype t)
 {
-	*s = (struct ref_fold){
-	    .op = op, .dtype = t, .ints = !dtype_is_float(t), .grid = INFINITY, .exact = true, .finite = true};
+	*s = (struct ref_fold){.op = op,
+	                       .dtype = t,
+	                       .ints = !dtype_is_float(t),
+	                       .grid = INFINITY,
+	                       .exact = true,
+	                       .finite = true};
 	switch (op) {
 	case REDUCE_PROD:
 		s->f = 1, s->i = 1, s->magnitude = 1;
@@ -110,7 +114,7 @@ bool ref_fold_end(const struct ref_fold *s, struct ref_array *out, int64_t i, en
 		computed = sum_error(s, parts) / count;
 	else if (s->op == REDUCE_PROD)
 		computed = product_error(s, parts);
-	if (mean && isfinite(value) && fma(value, count, -s->f) != 0) /* the division */
+	if (mean && passed + computed > 0) /* the division */
 		computed += ref_unit(s->dtype) * fabs(value);
 	ref_store(out, i, value);
 	ref_set_error(out, i, value, passed, computed);

@@ -199,7 +199,8 @@ static double products(const struct ref_sample *s, const struct module *m, op_id
 	double summed = (double)indices(s, a, rank - 1), result = elements(s, m, op_result(m, op, 0));
 	if (kind != OP_SDPA)
 		return result * summed;
-	return elements(s, m, a) * (double)indices(s, b, rank - 2) * 2; /* scores, and their products with v */
+	return elements(s, m, a) * (double)indices(s, b, rank - 2) *
+	       2; /* scores, and their products with v */
 }
 
 static double work_of(const struct ref_sample *s, const struct module *m, op_id op)

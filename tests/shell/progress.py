@@ -99,4 +99,7 @@ with tempfile.TemporaryDirectory() as folder:
           r"(?m)^# Avg bus bandwidth")
     check(folder, ["tune", ring, "--np=2", "--measure=2", "--limit=4"], rb"^(running|looking at candidates)",
           r"# hirc run ")
+    words = ["run", ring, "--np=2", "--check"]
+    check(folder, words, rb"^the reference", r"^ok: 2 ranks")
+    check_none(folder, words + ["--quiet"])
 sys.exit(failures != 0)

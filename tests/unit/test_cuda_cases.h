@@ -185,8 +185,8 @@ static inline void cases_pointwise(void)
 	    {RT_F16, RT_I8, RT_F32, RT_BOOL},        {RT_BOOL, RT_BOOL, RT_U8, RT_I64},
 	    {RT_F8E4M3, RT_F8E5M2, RT_F16, RT_BF16}, {RT_I64, RT_I64, RT_I64, RT_I64}};
 	for (int op = 0; op < RT_POINTWISE_COUNT; op++)
-		pointwise((enum rt_pointwise)op, of[takes_integers_only((enum rt_pointwise)op) ? 2 : 0], shape[4],
-		          dense, 0);
+		pointwise((enum rt_pointwise)op, of[takes_integers_only((enum rt_pointwise)op) ? 2 : 0],
+		          shape[4], dense, 0);
 	for (int k = 0; k < 8; k++) {
 		pointwise_all(of[k], shape[4], dense, 0);
 		pointwise_all(of[k], shape[0], mixed, 0);
