@@ -160,10 +160,10 @@ static void exactness(void)
 	        "matmul(A, B)\n}\n");
 	CHECK(r.n && is_exact(&r.out[0]));
 	ran_free(&r);
-	r = ONE("program p {\n  input A: f32[4]\n  output C = A / 3.0\n}\n");
+	r = ONE("program p {\n  input A: f32[4]\n  output C = exp(A)\n}\n");
 	CHECK(r.n && !is_exact(&r.out[0]));
 	ran_free(&r);
-	r = ONE("program p {\n  input A: f32[4]\n  output C = A / 4.0\n}\n");
+	r = ONE("program p {\n  input A: f32[4]\n  output C = A / 3.0\n}\n");
 	CHECK(r.n && is_exact(&r.out[0]));
 	ran_free(&r);
 }
