@@ -197,8 +197,6 @@ static bool print_vacuous(const struct module *m, const struct check_output *o)
 		        (long long)r.total, name);
 	else
 		return false;
-	fprintf(stderr,
-	        "note: compare outputs before the operation that loses the digits, or use a wider dtype\n");
 	return true;
 }
 
@@ -323,6 +321,9 @@ enum status check_outputs(struct rt_job *job, const struct module *m, const stru
 	}
 	for (unsigned k = 0; k < n && status == STATUS_OK && !wrong && job->rank == 0; k++)
 		vacuous |= print_vacuous(m, &out[k]);
+	if (vacuous)
+		fprintf(stderr, "note: compare outputs before the operation that loses the digits, or use a "
+		                "wider dtype\n");
 	if (status == STATUS_OK && !wrong) {
 		bool *said = mem_zalloc(sizeof *said * (size_t)job->size);
 		status = rt_job_allgather(job, "what was compared", &vacuous, sizeof vacuous, said);
