@@ -172,7 +172,9 @@ static enum status find(struct rt_job *job, const struct module *m, const struct
 
 static void put_number(struct buf *b, bool is_float, double f, int64_t i)
 {
-	if (is_float)
+	if (is_float && isnan(f))
+		buf_puts(b, "nan"); /* its sign says nothing */
+	else if (is_float)
 		buf_printf(b, "%.9g", f);
 	else
 		buf_puti(b, i);
