@@ -223,10 +223,11 @@ static void warn_undecided(struct run *r, struct diag *d, unsigned k)
 	struct check_reach reach;
 	value_id v = r->m->output.at[k];
 	check_reach(&r->want[k], &reach);
-	if (reach.undecided * 100 > reach.total * UNDECIDED_PERCENT)
+	if (reach.undecided * 100 > reach.known * UNDECIDED_PERCENT)
 		diag_warning(d, W_UNDECIDED, r->m->value.at[v].at,
-		             "%lld of %lld elements of '%s' are undecided: 0 would pass, too",
-		             (long long)reach.undecided, (long long)reach.total, data_name(r->m, v, name));
+		             "%lld of %lld element%s of '%s' %s undecided: 0 would pass, too",
+		             (long long)reach.undecided, (long long)reach.known, reach.known == 1 ? "" : "s",
+		             data_name(r->m, v, name), reach.undecided == 1 ? "is" : "are");
 }
 
 static void make_wants(struct run *r, struct diag *d)

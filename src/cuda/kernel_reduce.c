@@ -357,7 +357,8 @@ static bool is_mean_of_none(const struct kernel_steps *s, int64_t along)
 {
 	for (unsigned k = 0; k < s->reductions; k++) {
 		const struct rt_task *t = s->step[s->reduction[k]].t;
-		if (t->reduce == RT_AVG && !rt_dtype_is_float(t->in[0].dtype) && !along)
+		if (t->reduce == RT_AVG && !rt_dtype_is_float(t->in[0].dtype) && t->out.dtype != RT_BOOL &&
+		    !along)
 			return true;
 	}
 	return false;

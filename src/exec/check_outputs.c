@@ -121,6 +121,7 @@ void check_reach(const struct check_want *w, struct check_reach *out)
 		bool zero = want == 0, passes = fabs(want) <= bound || isinf(bound);
 		if (w->known && !w->known[i])
 			continue;
+		out->known++;
 		zeros &= zero;
 		decided |= !zero && !passes;
 		out->undecided += !zero && passes;
@@ -188,15 +189,14 @@ static bool print_vacuous(const struct module *m, const struct check_output *o)
 	check_reach(o->want, &r);
 	data_name(m, o->want->value, name);
 	if (r.takes_zeros)
-		fprintf(
-		    stderr,
-		    "wrong: %s was not decided: an output of zeros would pass, as the tolerance of each of "
-		    "its %lld elements that are not 0 is as large as the element\n",
-		    name, (long long)r.undecided);
+		fprintf(stderr,
+		        "undecided: %s: an output of zeros would pass, as the tolerance of each of "
+		        "its %lld elements that are not 0 is as large as the element\n",
+		        name, (long long)r.undecided);
 	else if (r.total && !r.compared)
 		fprintf(stderr,
-		        "wrong: none of the %lld elements of %s was compared: each may have any value\n",
-		        (long long)r.total, name);
+		        "undecided: %s: none of its %lld elements was compared: each may have any value\n",
+		        name, (long long)r.total);
 	else
 		return false;
 	return true;
@@ -324,8 +324,9 @@ enum status check_outputs(struct rt_job *job, const struct module *m, const stru
 	for (unsigned k = 0; k < n && status == STATUS_OK && !wrong && job->rank == 0; k++)
 		vacuous |= print_vacuous(m, &out[k]);
 	if (vacuous)
-		fprintf(stderr, "note: compare outputs before the operation that loses the digits, or use a "
-		                "wider dtype\n");
+		fprintf(stderr,
+		        "note: compare outputs before the operation that loses the digits, use a wider "
+		        "dtype, or smaller inputs, as of random(scale=0.1)\n");
 	if (status == STATUS_OK && !wrong) {
 		bool *said = mem_zalloc(sizeof *said * (size_t)job->size);
 		status = rt_job_allgather(job, "what was compared", &vacuous, sizeof vacuous, said);

@@ -16,6 +16,7 @@ struct check_sample {
 /* What a comparison with the reference can say about an output, by its logical elements. */
 struct check_reach {
 	int64_t total;     /* elements of the output */
+	int64_t known;     /* of them, those that the reference has a value for */
 	int64_t compared;  /* of them, those of which a wrong one would be found, were it 0 */
 	int64_t undecided; /* those that are not 0, but would pass if they were */
 	bool sampled;      /* the reference has some of the elements */

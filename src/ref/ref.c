@@ -204,7 +204,7 @@ static int64_t ranks_of_parts(const struct ref_context *c, op_id op)
 		if (!mask)
 			continue;
 		if (m->value.at[v].flags & VALUE_OPEN)
-			return all_ranks(c);
+			return all_ranks(c) > 1 ? all_ranks(c) : 0;
 		for (unsigned a = 0; mask >> a; a++)
 			over |= mask >> a & 1 ? layout_mesh_axes(m, m->value.at[v].type, a) : 0;
 		for (unsigned a = 0; over >> a; a++)
@@ -212,7 +212,7 @@ static int64_t ranks_of_parts(const struct ref_context *c, op_id op)
 		if ((pending || over) && ranks > most)
 			most = ranks;
 	}
-	return most;
+	return most > 1 ? most : 0;
 }
 
 /* The elements along a summed axis that one rank holds, where these are equal intervals: 0: they may be

@@ -235,14 +235,17 @@ static void add(struct sum *s, const struct ref_array *a, int64_t i)
 static double sum_error(const struct contraction *x, const struct sum *s)
 {
 	bool kept = x->parts != REF_NO_PARTS;
-	int bits = ref_accumulator_bits(x->a->dtype);
+	enum dtype accumulator = ref_accumulator(x->a->dtype);
+	int bits = ref_precision(accumulator);
 	if (kept && ref_precision(x->parts) < bits)
 		bits = ref_precision(x->parts);
-	if (s->grid == 0 || /* a factor is not finite */
-	    (s->error == 0 && x->tf32 == 0 && ref_sum_is_exact(bits, s->magnitude, s->grid)))
+	if (s->grid == 0) /* a factor is not finite */
 		return 0;
-	if (ref_may_overflow(kept ? x->parts : ref_accumulator(x->a->dtype), s->magnitude, s->value))
+	if (ref_may_overflow(accumulator, s->magnitude, s->value) ||
+	    (kept && ref_may_overflow(x->parts, s->parts, s->value)))
 		return INFINITY;
+	if (s->error == 0 && x->tf32 == 0 && ref_sum_is_exact(bits, s->magnitude, s->grid))
+		return 0;
 	return (ref_sum_error(x->a->dtype, x->k + 1) + x->tf32) * s->magnitude +
 	       (kept ? ref_parts_error(x->parts, x->steps, s->parts) : 0);
 }

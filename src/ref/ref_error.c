@@ -49,13 +49,13 @@ double ref_parts_error(enum dtype t, int64_t steps, double magnitude)
 
 bool ref_may_overflow(enum dtype t, double magnitude, double value)
 {
-	return magnitude * 1.01 > ref_largest(t) && fabs(value) < magnitude;
+	return magnitude * 1.01 > ref_largest(t) && (fabs(value) < magnitude || !isfinite(magnitude));
 }
 
 double ref_factors_error(enum dtype t, int64_t steps, double magnitude, double value)
 {
 	double relative = expm1((double)steps * ldexp(1, -ref_precision(t)));
-	bool leaves = magnitude * (1 + relative) > ref_largest(t) ||
+	bool leaves = (magnitude * (1 + relative) > ref_largest(t) && fabs(value) < magnitude) ||
 	              (value != 0 && fabs(value) < magnitude * ref_smallest(t));
 	return leaves ? INFINITY : relative * fabs(value);
 }
@@ -88,8 +88,8 @@ void ref_set_error(struct ref_array *a, int64_t i, double value, double passed, 
 		e = passed == 0 && computed != INFINITY ? 0 : INFINITY;
 	else if (dtype_is_float(a->dtype))
 		e = stored_error(a->dtype, value, a->data[i], e);
-	else if (e > 0) /* truncated to another integer */
-		e = floor(e) + 1;
+	else if (e > 0) /* truncated to another integer; a bool is either */
+		e = a->dtype == DTYPE_BOOL ? INFINITY : floor(e) + 1;
 	if (a->error[i] != e)
 		a->error[i] = e;
 }
@@ -180,8 +180,15 @@ double ref_pointwise_error(enum op_kind kind, const double *x, const double *e)
 		           : largest(corners(pow, x, e),
 		                     fabs(x[0]) <= e[0] ? pow(fabs(x[0]) + e[0], x[1]) : 0);
 	case OP_MAXIMUM:
+		return x[0] - e[0] >= x[1] + e[1]   ? e[0]
+		       : x[1] - e[1] >= x[0] + e[0] ? e[1]
+		                                    : largest(e[0], e[1]);
 	case OP_MINIMUM:
-		return largest(e[0], e[1]);
+		return x[0] + e[0] <= x[1] - e[1]   ? e[0]
+		       : x[1] + e[1] <= x[0] - e[0] ? e[1]
+		                                    : largest(e[0], e[1]);
+	case OP_RELU:
+		return x[0] + e[0] <= 0 ? 0 : e[0];
 	case OP_EQ:
 	case OP_NE:
 	case OP_LT:
@@ -219,7 +226,7 @@ double ref_pointwise_error(enum op_kind kind, const double *x, const double *e)
 	case OP_GELU_TANH:
 	case OP_SILU:
 		return 1.13 * e[0];
-	default: /* neg, abs, relu, cast, broadcast, full */
+	default: /* neg, abs, cast, broadcast, full */
 		return e[0];
 	}
 }

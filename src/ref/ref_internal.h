@@ -88,8 +88,8 @@ double ref_tf32_error(const struct ref_context *c, enum dtype t);
 /* Of parts of a sum with these magnitudes, in all, that are stored in a float dtype before they are added.
  * steps: more roundings on the way, see ref_steps. */
 double ref_parts_error(enum dtype t, int64_t steps, double magnitude);
-/* Returns true if a part of a sum with this value may overflow a dtype: it cannot where all terms have one
- * sign, unless the sum does. */
+/* Returns true if a part of a sum may overflow a dtype though the sum may not: terms with these magnitudes
+ * have this sum, of more than one sign. */
 bool ref_may_overflow(enum dtype t, double magnitude, double value);
 /* Of parts of a product, whose factors above 1 make this magnitude; INFINITY where a part may overflow or
  * underflow. */
@@ -184,9 +184,11 @@ struct ref_fold {
 	double error;       /* of the terms, summed; of extremes the largest; of products relative */
 	int64_t i;
 	int64_t count;
-	bool exact;    /* no step was rounded */
-	bool finite;   /* all terms are */
-	int64_t steps; /* of ref_steps, which is set after the start */
+	bool exact;             /* no step was rounded */
+	bool finite;            /* all terms are */
+	enum dtype accumulator; /* in which terms are added: at first that of collectives, f32 or f64 */
+	int64_t ranks;          /* that have parts; 0: as many as terms */
+	int64_t steps;          /* of ref_steps, which is set after the start */
 };
 void ref_fold_start(struct ref_fold *s, enum reduce_op op, enum dtype t);
 /* part: which one of a sum the element belongs to. */

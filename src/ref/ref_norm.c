@@ -46,11 +46,16 @@ static bool same_shape(const struct ref_array *a, const struct ref_array *b)
 	return true;
 }
 
-/* A weight of a softmax whose scores are off by this: each exponential is, and their sum. */
-static double weight_error(double value, double error)
+/* How far a weight of a softmax, exp(x) over a sum of such, may be off. own: exp of its score; sum: of all;
+ * low, high, least, most: the same with scores as small, and as large, as they may be. */
+static double weight_error(double own, double sum, double low, double high, double least, double most)
 {
-	double grown = value * expm1(2 * error);
-	return error > 0 ? fmin(grown, 1) : 0;
+	if (!isfinite(most))
+		return 1;
+	double value = own / sum, down = low / (low + (most - high)), up = high / (high + (least - low));
+	down = most > high ? down : 1;
+	up = least > low ? up : 1;
+	return fmax(value - down, up - value);
 }
 
 /* Relative, of exp(x) over a sum of n such. */
@@ -77,18 +82,25 @@ bool ref_softmax(struct ref_context *c, const struct ref_call *call, const struc
 		set_row(out, at, n, inner, state);
 		if (state != REF_DEFINED)
 			continue;
-		double max = -INFINITY, sum = 0, error = 0;
+		double max = -INFINITY, sum = 0, error = 0, least = 0, most = 0;
 		for (int64_t k = 0; k < n; k++) {
 			max = fmax(max, in->data[at + k * inner]);
 			error = fmax(error, in->error[at + k * inner]);
 		}
-		for (int64_t k = 0; k < n; k++)
-			sum += exp(in->data[at + k * inner] - max);
 		for (int64_t k = 0; k < n; k++) {
-			double x = in->data[at + k * inner] - max, value = exp(x) / sum;
+			double x = in->data[at + k * inner] - max, e = in->error[at + k * inner];
+			sum += exp(x);
+			least += exp(x - e);
+			most += exp(x + e);
+		}
+		for (int64_t k = 0; k < n; k++) {
+			double x = in->data[at + k * inner] - max, e = in->error[at + k * inner],
+			       own = exp(x), value = own / sum;
+			double passed =
+			    error > 0 ? weight_error(own, sum, exp(x - e), exp(x + e), least, most) : 0;
 			ref_store(out, at + k * inner, value);
-			ref_set_error(out, at + k * inner, value, weight_error(value, error),
-			              value * exp_sum_error(in->dtype, n, x));
+			ref_set_error(out, at + k * inner, value, passed,
+			              isfinite(value) ? value * exp_sum_error(in->dtype, n, x) : 0);
 		}
 		ref_number_alike(c, in, at, n, inner, out);
 	}
@@ -140,6 +152,10 @@ static void attend(const struct ref_array *const *in, int64_t q, int64_t k, int6
 		/* whatever the weights are, the result lies between the values */
 		double sums = (exp_sum_error(in[0]->dtype, n, 0) + tf32) * fmax(fabs(low), fabs(high));
 		ref_store(out, at + i, value);
+		if (!isfinite(value)) { /* so it is in every run, unless that follows from errors */
+			ref_set_error(out, at + i, value, error > 0 || worst > 0 ? INFINITY : 0, 0);
+			continue;
+		}
 		ref_set_error(out, at + i, value, 0,
 		              fmin(passed + magnitude * (relative + ref_sum_error(in[0]->dtype, n) + tf32),
 		                   high - low + worst + sums));
@@ -225,13 +241,18 @@ bool ref_norm(struct ref_context *c, const struct ref_call *call, const struct r
 		for (int64_t k = 0; k < n; k++)
 			square += (x->data[at + k] - mean) * (x->data[at + k] - mean) / (double)n;
 		struct row_error e = row_error(x, at, n, layer, mean, square, eps);
+		bool sure = true;
+		for (int64_t k = 0; k < n; k++)
+			sure = sure && x->error[at + k] == 0;
 		for (int64_t k = 0; k < n; k++) {
 			double d = x->data[at + k] - mean, value = d / sqrt(square + eps);
 			double passed = fabs(d) * e.scale +
 			                (x->error[at + k] + e.mean) * (e.scale + 1 / sqrt(square + eps));
 			out->state[at + k] = state;
+			bool exact = sure;
 			for (unsigned j = 1; j < call->n; j++) {
 				double w = in[j]->data[k];
+				exact = exact && in[j]->error[k] == 0;
 				if (in[j]->state[k] < out->state[at + k])
 					out->state[at + k] = in[j]->state[k];
 				passed = j == 1 ? passed * (fabs(w) + in[j]->error[k]) +
@@ -243,7 +264,11 @@ bool ref_norm(struct ref_context *c, const struct ref_call *call, const struct r
 			if (out->state[at + k] != REF_DEFINED)
 				continue;
 			ref_store(out, at + k, value);
-			ref_set_error(out, at + k, value, passed, 4 * ref_unit(x->dtype) * fabs(value));
+			if (!isfinite(value)) /* so it is in every run, unless that follows from errors */
+				ref_set_error(out, at + k, value, exact ? 0 : INFINITY, 0);
+			else
+				ref_set_error(out, at + k, value, passed,
+				              4 * ref_unit(x->dtype) * fabs(value));
 		}
 	}
 	return true;

@@ -287,7 +287,7 @@ static void choose_either(const struct ref_array *const *in, const int64_t *at, 
 static void set_error(enum op_kind kind, const struct ref_array *in, const double *f, const double *e,
                       double value, bool same, struct ref_array *out, int64_t i)
 {
-	double computed = ref_function_error(kind, in->dtype, f, value),
+	double computed = isfinite(value) ? ref_function_error(kind, in->dtype, f, value) : 0,
 	       passed = ref_pointwise_error(kind, f, e);
 	if (!same && passed > 0)
 		computed += ref_unit(in->dtype) * fabs(value);

@@ -12,6 +12,7 @@ void ref_fold_start(struct ref_fold *s, enum reduce_op op, enum dtype t)
 {
 	*s = (struct ref_fold){.op = op,
 	                       .dtype = t,
+	                       .accumulator = ref_accumulator(t),
 	                       .ints = !dtype_is_float(t),
 	                       .grid = INFINITY,
 	                       .exact = true,
@@ -70,31 +71,49 @@ void ref_fold_add(struct ref_fold *s, const struct ref_array *a, int64_t i, int6
 	}
 }
 
-/* The error of a sum, before it is stored: of adding up its terms, and of storing parts of it. */
+/* The significant bits in which all parts of a sum or product must fit. */
+static int least_bits(const struct ref_fold *s, enum dtype parts)
+{
+	enum dtype added = ref_accumulator(s->dtype); /* by ranks */
+	int bits = ref_precision(s->accumulator);
+	if (parts != REF_NO_PARTS && ref_precision(added) < bits)
+		bits = ref_precision(added);
+	return parts != REF_NO_PARTS && ref_precision(parts) < bits ? ref_precision(parts) : bits;
+}
+
+/* The error of a sum, before it is stored: of adding up its terms, and of storing and adding up parts of it.
+ */
 static double sum_error(const struct ref_fold *s, enum dtype parts)
 {
 	bool kept = parts != REF_NO_PARTS;
-	int bits = ref_accumulator_bits(s->dtype);
-	if (kept && ref_precision(parts) < bits)
-		bits = ref_precision(parts);
-	if (!s->finite || (s->exact && s->error == 0 && ref_sum_is_exact(bits, s->magnitude, s->grid)))
+	double of_parts = s->parts + fabs(s->part),
+	       error = ref_sum_error(s->accumulator, s->count) * s->magnitude;
+	if (!s->finite)
 		return 0;
-	if (ref_may_overflow(kept ? parts : ref_accumulator(s->dtype), s->magnitude, s->f))
+	if (ref_may_overflow(s->accumulator, s->magnitude, s->f) ||
+	    (kept && ref_may_overflow(parts, of_parts, s->f)))
 		return INFINITY;
-	return ref_sum_error(s->dtype, s->count) * s->magnitude +
-	       (kept ? ref_parts_error(parts, s->steps, s->parts + fabs(s->part)) : 0);
+	if (s->exact && s->error == 0 && ref_sum_is_exact(least_bits(s, parts), s->magnitude, s->grid))
+		return 0;
+	if (kept)
+		error += ref_parts_error(parts, s->steps, of_parts) +
+		         ref_sum_error(ref_accumulator(s->dtype), s->ranks ? s->ranks : s->count) * of_parts;
+	return error;
 }
 
 static double product_error(const struct ref_fold *s, enum dtype parts)
 {
-	bool kept = parts != REF_NO_PARTS;
-	int bits = ref_accumulator_bits(s->dtype);
-	if (kept && ref_precision(parts) < bits)
-		bits = ref_precision(parts);
-	if (!s->finite || (s->exact && s->error == 0 && ref_sum_is_exact(bits, s->magnitude, 1)))
+	double error = ref_sum_error(s->accumulator, s->count) * fabs(s->f);
+	if (!s->finite)
 		return 0;
-	return ref_sum_error(s->dtype, s->count) * fabs(s->f) +
-	       (kept ? ref_factors_error(parts, s->steps, s->magnitude, s->f) : 0);
+	if (s->exact && s->error == 0 && ref_sum_is_exact(least_bits(s, parts), s->magnitude, 1))
+		return 0;
+	if (parts != REF_NO_PARTS)
+		error +=
+		    ref_factors_error(parts, s->steps, s->magnitude, s->f) +
+		    ref_parts_error(parts, 0, fabs(s->f)) +
+		    ref_sum_error(ref_accumulator(s->dtype), s->ranks ? s->ranks : s->count) * fabs(s->f);
+	return error;
 }
 
 bool ref_fold_end(const struct ref_fold *s, struct ref_array *out, int64_t i, enum dtype parts)
@@ -104,9 +123,10 @@ bool ref_fold_end(const struct ref_fold *s, struct ref_array *out, int64_t i, en
 	       value = mean && !s->count ? NAN : s->f / count,
 	       passed = s->op == REDUCE_PROD && s->error > 0 ? s->error * fabs(s->f) : s->error / count;
 	if (s->ints) {
-		if (mean && s->count == 0)
+		bool divide = mean && out->dtype != DTYPE_BOOL;
+		if (divide && s->count == 0)
 			return false;
-		ref_store_int(out, i, mean && out->dtype != DTYPE_BOOL ? s->i / s->count : s->i);
+		ref_store_int(out, i, divide ? s->i / s->count : s->i);
 		ref_set_error(out, i, out->data[i], passed, 0);
 		return true;
 	}
@@ -191,6 +211,8 @@ bool ref_reduce(struct ref_context *c, const struct ref_call *call, const struct
 		ref_fold_start(&acc[r], fold, in->dtype);
 		acc[r].steps = ref_steps(c, added, out->dtype, call->ranks);
 		acc[r].exact = !call->means; /* each part's is rounded */
+		acc[r].accumulator = DTYPE_F64;
+		acc[r].ranks = call->ranks;
 	}
 	memset(out->state, REF_DEFINED, (size_t)count);
 	if (ref_array_count(in))

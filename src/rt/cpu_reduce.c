@@ -299,7 +299,8 @@ enum status cpu_reduce(const struct rt_task *t, char *why)
 		r.removed *= kept.n[d];
 		kept.n[d] = 1;
 	}
-	if (r.removed == 0 && t->reduce == RT_AVG && !r.real && rt_view_count(&t->out) > 0) {
+	if (r.removed == 0 && t->reduce == RT_AVG && !r.real && t->out.dtype != RT_BOOL &&
+	    rt_view_count(&t->out) > 0) {
 		rt_fault_text(RT_FAULT_EMPTY, 0, 0, why);
 		return STATUS_DIAGNOSTICS;
 	}
