@@ -47,6 +47,9 @@ def one_rank_and_checks():
                 "examples, 2 ranks, cuda-ipc"):
         expect(f"{row} passes", row in rows and rows[row][1:2] == ["3 of 3"] and rows[row][6] == "yes", out)
     expect("all ways of messages pass", rows["messages, 2 ranks, cuda-ipc"][1:2] == ["4 of 4"], out)
+    numbers = rows["operations compared with NumPy"]
+    expect("operations are compared", numbers[1] == "0 of 40 wrong" or "no Python has NumPy" in numbers[6], out)
+    expect("random programs pass", rows["random programs"][1:2] == ["4 of 4, 0 refused"], out)
 
     code, out, rows = run("--rows=checks", HIRC_MOCK_FAIL="cuLaunchKernel", **with_mock)
     expect("what fails is no pass", code == 1 and rows["examples, 2 ranks, peers"][6] == "no" and
