@@ -34,7 +34,10 @@ static void keep_partials(struct chooser *c)
 	for (unsigned k = 0; k < l->x.operand_n; k++) {
 		unsigned partial = place_partial(&l->o[k]);
 		bool keep = partial && infer_keeps_partial(c->m, l->op, k);
-		bool alike = kind == OP_ADD || kind == OP_SUB;
+		bool alike = kind == OP_ADD || kind == OP_SUB,
+		     rounds = alike || kind == OP_MUL || kind == OP_DIV;
+		if (rounds && !place_partial(&l->r)) /* each part is rounded: only if the program says so */
+			keep = false;
 		for (unsigned q = 0; q < l->x.operand_n && keep; q++) {
 			if (q == k)
 				continue;

@@ -149,7 +149,7 @@ static bool load_input(struct ref_context *c, unsigned k, struct ref_array *out)
 		for (int64_t p = 0; p < n; p++)
 			ref_fold_add(&s, &parts, p, p);
 		if (n > 1)
-			ref_fold_end(&s, out, i, out->dtype);
+			ref_fold_end(&s, out, i, out->dtype), ref_set_parts(out, i, s.parts + fabs(s.part));
 		else
 			ref_copy(out, i, &parts, 0);
 		out->state[i] = REF_DEFINED;
@@ -338,6 +338,7 @@ static bool evaluate(struct ref_context *c, op_id op, struct ref_array *of)
 	struct ref_call call = {.op = op, .in = in, .ranks = ranks_of_parts(c, op)};
 	value_id result = op_result(c->m, op, 0);
 	bool pending = result && ref_partial_axes(value_domain(c->m, result), NULL);
+	call.pending = pending;
 	if (call.ranks && result) {
 		enum dtype t = (enum dtype)value_type(c->m, result)->dtype;
 		call.parts_dtype = pending ? t : dtype_of_parts(t, o->kind == OP_MEAN);

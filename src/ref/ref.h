@@ -37,6 +37,7 @@ struct ref_array {
 	enum dtype dtype;
 	uint8_t *state; /* enum ref_state of each element; compare DEFINED ones only */
 	double *error;  /* how far each element of a run may be from data: see ref_error.c; 0: it is equal */
+	double *parts; /* of a pending value: the magnitudes of the parts that are its sum; NULL: not known */
 	/* By element: those of one number other than 0 are equal in every run. NULL: none are known to be. */
 	uint32_t *alike;
 };

@@ -1,6 +1,7 @@
 /* ref_array: logical tensors as dense row-major arrays, with a state for each element. */
 #include "base/checked.h"
 #include "ref/ref_internal.h"
+#include <math.h>
 #include <string.h>
 
 int64_t ref_array_count(const struct ref_array *a)
@@ -48,6 +49,7 @@ void ref_array_free(struct ref_array *a)
 	free(a->state);
 	free(a->error);
 	free(a->alike);
+	free(a->parts);
 	memset(a, 0, sizeof *a);
 }
 
@@ -105,6 +107,18 @@ void ref_set_alike(struct ref_array *a, int64_t i, uint32_t number)
 		a->alike[i] = number;
 }
 
+void ref_set_parts(struct ref_array *a, int64_t i, double magnitude)
+{
+	if (!a->parts)
+		a->parts = mem_zalloc(sizeof *a->parts * (size_t)ref_array_count(a));
+	a->parts[i] = magnitude;
+}
+
+double ref_parts(const struct ref_array *a, int64_t i)
+{
+	return a->parts ? a->parts[i] : fabs(a->data[i]);
+}
+
 void ref_copy(struct ref_array *a, int64_t i, const struct ref_array *b, int64_t k)
 {
 	double e = b->error[k];
@@ -123,6 +137,8 @@ void ref_copy(struct ref_array *a, int64_t i, const struct ref_array *b, int64_t
 	}
 	a->state[i] = b->state[k];
 	ref_set_alike(a, i, b->alike ? b->alike[k] : 0);
+	if (b->parts)
+		ref_set_parts(a, i, b->parts[k]);
 }
 
 bool ref_next(int nd, const int64_t *n, int64_t *index)

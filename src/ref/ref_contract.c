@@ -70,6 +70,16 @@ static struct sum dot_parts(const double *a, const double *b, int64_t n, int64_t
 	return all;
 }
 
+/* The magnitudes of the parts of a sum of which an operand is pending. */
+static double dot_of_parts(const struct contraction *x, int64_t i, int64_t j)
+{
+	double parts = 0;
+	for (int64_t k = 0; k < x->k; k++)
+		if (x->a->state[i + k] == REF_DEFINED && x->b->state[j + k] == REF_DEFINED)
+			parts += ref_parts(x->a, i + k) * ref_parts(x->b, j + k);
+	return parts;
+}
+
 /* What the errors of both operands make of the sum. */
 static double dot_error(const struct contraction *x, int64_t i, int64_t j)
 {
@@ -266,6 +276,8 @@ static void store(const struct contraction *x, struct sum s, int64_t column, str
 	}
 	double computed = sum_error(x, &s);
 	ref_store(out, r, s.value);
+	if (x->call->pending)
+		ref_set_parts(out, r, s.parts);
 	if (x->fuses && out->data[r] != s.value)
 		computed += fabs(out->data[r] - s.value);
 	ref_set_error(out, r, s.value, s.error, computed);
@@ -275,6 +287,8 @@ static struct sum sum_of(const struct contraction *x, int64_t i, int64_t j)
 {
 	struct sum s = dot(x, i, j);
 	s.error = dot_error(x, i, j);
+	if (x->a->parts || x->b->parts)
+		s.parts = dot_of_parts(x, i, j);
 	s.grid = x->k ? x->a_grid[i / x->k] * x->b_grid[j / x->k] : INFINITY;
 	return s;
 }

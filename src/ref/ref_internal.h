@@ -67,6 +67,9 @@ void ref_store(struct ref_array *a, int64_t i, double x);
 void ref_store_int(struct ref_array *a, int64_t i, int64_t x);
 /* Value, converted to a's dtype, state and error of an element of b. */
 void ref_copy(struct ref_array *a, int64_t i, const struct ref_array *b, int64_t k);
+/* The magnitudes of the parts of a pending sum; of a value that is none, its own. */
+void ref_set_parts(struct ref_array *a, int64_t i, double magnitude);
+double ref_parts(const struct ref_array *a, int64_t i);
 /* Gives elements their number in `alike`. */
 void ref_set_alike(struct ref_array *a, int64_t i, uint32_t number);
 /* The next index in row-major order; false after the last. */
@@ -121,6 +124,7 @@ struct ref_call {
 	bool partial;           /* the result is pending: sum what is held, absent terms are other ranks' */
 	int64_t ranks;          /* that may hold parts of a sum or product; 0: none does */
 	enum dtype parts_dtype; /* in which they store these */
+	bool pending;           /* the result is a sum of parts, which stay with their ranks */
 	int64_t block;          /* terms in a row that make a part; 0: not known */
 	bool means;             /* parts of a mean are means, to be averaged; else sums, to be divided */
 	double averaged;        /* partial: of an average, how many parts are pending; else 1 */

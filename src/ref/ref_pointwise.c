@@ -294,6 +294,24 @@ static void set_error(enum op_kind kind, const struct ref_array *in, const doubl
 	ref_set_error(out, i, value, passed, computed);
 }
 
+/* Of an operation on parts of a pending sum, each of which is rounded. */
+static void round_parts(enum op_kind kind, const struct ref_array *const *in, const int64_t *at,
+                        struct ref_array *out, int64_t i)
+{
+	double x = ref_parts(in[0], at[0]), y = 0, magnitude = x;
+	if (kind == OP_ADD || kind == OP_SUB || kind == OP_MUL)
+		y = ref_parts(in[1], at[1]);
+	else if (kind == OP_DIV)
+		y = fabs(in[1]->data[at[1]]);
+	else if (kind != OP_NEG && kind != OP_CAST && kind != OP_BROADCAST)
+		return;
+	magnitude = kind == OP_MUL ? x * y : kind == OP_DIV ? x / y : x + y;
+	ref_set_parts(out, i, magnitude);
+	if (out->ints || kind == OP_NEG || kind == OP_BROADCAST || !isfinite(out->data[i]))
+		return;
+	out->error[i] += ref_parts_error(out->dtype, 0, magnitude);
+}
+
 bool ref_pointwise(struct ref_context *c, const struct ref_call *call, const struct ref_array *const *in,
                    struct ref_array *out)
 {
@@ -351,6 +369,8 @@ bool ref_pointwise(struct ref_context *c, const struct ref_call *call, const str
 				double value = float_op(kind, f, &same);
 				ref_store(out, i, value);
 				set_error(kind, in[0], f, e, value, same, out, i);
+				if (call->pending)
+					round_parts(kind, in, at, out, i);
 			}
 		}
 		out->state[i++] = state;

@@ -232,6 +232,8 @@ bool ref_reduce(struct ref_context *c, const struct ref_call *call, const struct
 	for (int64_t r = 0; r < count && ok; r++) {
 		if (call->partial && fold == REDUCE_AVG)
 			finish_mean(&acc[r], length, call->averaged);
+		if (call->pending && dtype_is_float(in->dtype))
+			ref_set_parts(out, r, acc[r].parts + fabs(acc[r].part));
 		if (out->state[r] == REF_DEFINED && !ref_fold_end(&acc[r], out, r, parts)) {
 			diag_error(c->d, E_INTEGER_BY_ZERO, op->at, "mean of no integers");
 			ok = false;
