@@ -54,12 +54,22 @@ static bool is_freed(const struct module *m, value_id v)
 	return false;
 }
 
+/* Returns true if the program returns a value, or a view of it. */
+static bool is_returned(const struct module *m, value_id v)
+{
+	if (m->value.at[v].flags & (VALUE_OUTPUT | VALUE_INOUT))
+		return true;
+	for (uint32_t k = 0; k < m->output.n; k++)
+		if (ir_root(m, m->output.at[k]) == v)
+			return true;
+	return false;
+}
+
 static void end_life(struct module *m, struct pass_context *cx, struct lives *l, value_id v)
 {
 	op_id allocate = m->value.at[v].def;
 	struct life life;
-	if (m->value.at[v].flags & (VALUE_OUTPUT | VALUE_INOUT) || !allocate ||
-	    m->op.at[allocate].kind != OP_ALLOCATE || is_freed(m, v))
+	if (!allocate || m->op.at[allocate].kind != OP_ALLOCATE || is_returned(m, v) || is_freed(m, v))
 		return;
 	life_find(l, v, m->op.at[allocate].parent, &life);
 	op_id where = life_end(l, &life);

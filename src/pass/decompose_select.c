@@ -93,6 +93,17 @@ static void gather_operand(struct module *m, struct pass_context *cx, op_id op)
 	buf_free(&name);
 }
 
+/* The mesh axes over which a value of a type is pending, as a mask. */
+static unsigned pending_axes(const struct module *m, type_id t)
+{
+	const struct domain *d = &m->domain.at[m->type.at[t].domain];
+	unsigned mask = 0;
+	for (unsigned a = d->rank; a < d->logical_n; a++)
+		if (d->axis[a].kind == AXIS_PARTIAL)
+			mask |= 1u << d->axis[a].mesh_axis;
+	return mask;
+}
+
 bool decompose_select(struct module *m, struct pass_context *cx, op_id op)
 {
 	if (m->op.at[op].kind != OP_SELECT)
@@ -103,6 +114,7 @@ bool decompose_select(struct module *m, struct pass_context *cx, op_id op)
 	                                                          (unsigned)op_attr_int(m, op, "axis", 0));
 	bool fits = !view || m->type.at[view].mesh == m->type.at[t].mesh,
 	     written = rewrite_is_written(m, ir_root(m, result));
+	fits = fits && (!view || pending_axes(m, view) == pending_axes(m, t));
 	for (unsigned a = 0; fits && view && a < value_domain(m, result)->rank; a++)
 		fits = layout_same_footprint(m, t, a, view, a);
 	if (fits && (!view || written || order_same(m, view, t)))
