@@ -288,7 +288,7 @@ static bool plan_dispatch(struct experts *x, struct view *const *in, int64_t exp
 	if (!whole_window(x, in[0], extent, &window_of) || !packed(x, in[1], RT_I64, shape, &e) ||
 	    !packed(x, in[2], weights, shape, &p) || !target(x, 0, 0, &row) || !target(x, 2, 0, &weight))
 		return false;
-	if (shape[0] != x->tokens || shape[1] != x->choices || extent[0] != x->tokens) {
+	if (shape[0] != x->tokens || (shape[1] != x->choices && x->room) || extent[0] != x->tokens) {
 		planner_error(b, E_SHAPES_DIFFER, "dispatch: experts and weights must be [tokens, choices]");
 		return false;
 	}
@@ -385,7 +385,7 @@ static bool measure(struct experts *x, const struct view *tokens, const struct v
 		return false;
 	}
 	int64_t each = x->ranks * tokens->axis[0].extent, all = rows->axis[0].extent;
-	x->choices = each ? all / each : 0;
+	x->choices = each ? all / each : 1; /* of no tokens: any number */
 	if (to->axis[0].extent != x->ranks * x->ranks || x->choices * each != all) {
 		planner_error(
 		    b, E_EXPERTS,
