@@ -43,15 +43,16 @@ unsigned ref_result_count(const struct module *m)
 	return n;
 }
 
-/* Whether a view is a function of the tensor: it selects, by number, of an axis that ranks hold whole. */
+/* Whether a view is a function of the tensor: it selects, by number, of an axis that is none of devices. One
+ * that ranks share out is gathered before. */
 static bool is_plain_select(const struct module *m, op_id op)
 {
 	unsigned axis = (unsigned)op_attr_int(m, op, "axis", 0);
 	type_id t = m->value.at[op_read(m, op, 0)].type;
 	int64_t index;
 	return m->op.at[op].kind == OP_SELECT && axis < ir_domain(m, ir_type(m, t)->domain)->rank &&
-	       !layout_mesh_axes(m, t, axis) && expr_is_const(m, op_scalar_expr(m, op, 0), &index) &&
-	       index >= 0;
+	       ir_domain(m, ir_type(m, t)->domain)->axis[axis].place != PLACE_MESH &&
+	       expr_is_const(m, op_scalar_expr(m, op, 0), &index) && index >= 0;
 }
 
 bool ref_is_host_level(const struct module *m)
