@@ -53,7 +53,8 @@ static void before(struct rt_job *job, const struct bench_rounds *o, uint32_t k,
 static enum status open_subject(struct rt_job *job, const struct bench_rounds *o, struct subject *s,
                                 double *flops)
 {
-	const struct exec_options e = rank_options_exec(o->ranks, s->r->compile.steps);
+	struct exec_options e = rank_options_exec(o->ranks, s->r->compile.steps);
+	e.follow_writes = o->check;
 	enum status status = run_plan(job, s->r, &s->p);
 	if (status == STATUS_OK)
 		status = sum_flops(job, s->p, flops);

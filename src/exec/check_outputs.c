@@ -9,7 +9,7 @@
 
 enum { SHOWN_RANKS = 4 };
 
-/* What a rank found in one output. */
+/* The findings of a rank in one output. */
 struct finding {
 	int64_t compared, wrong, unwritten; /* elements; unwritten ones are wrong too */
 	int64_t worst_at, first_at;         /* logical index; -1: none */
@@ -28,7 +28,7 @@ static double error_of(double got, double want)
 	return isnan(e) ? INFINITY : e;
 }
 
-/* Where a logical element stands among those to compare with; -1: nowhere. */
+/* Returns the place of a logical element among those of the reference; -1: the reference has none for it. */
 static int64_t place_of(const struct check_sample *s, int64_t linear)
 {
 	int64_t place = 0, row = 1;
@@ -52,7 +52,7 @@ static double bound_of(const struct check_want *w, int64_t at)
 	return w->error ? w->error[at] : 0;
 }
 
-/* One element, `from`, whose place in the reference is `at`; -1: nowhere. */
+/* Compares the element that stands at `from`. at: its place in the reference; -1: the reference has none. */
 static void compare_element(const struct check_want *w, enum rt_dtype t, const char *from, int64_t at,
                             int64_t linear, bool written, struct finding *f)
 {
@@ -93,7 +93,7 @@ static void compare(const struct check_want *w, enum rt_dtype t, const struct da
 			                b.linear[k], is_written(written, b.offset[k]), f);
 }
 
-/* The elements of this rank's part of a pending output that nothing wrote. */
+/* Counts the elements of this rank's part of a pending output that the run did not write. */
 static void find_unwritten(const struct data_map *map, const uint64_t *written, struct finding *f)
 {
 	struct data_cursor c = {0};
@@ -181,7 +181,7 @@ static void put_number(struct buf *b, bool is_float, double f, int64_t i)
 		buf_puti(b, i);
 }
 
-/* Says that the comparison of an output shows nothing; false: it does show something. */
+/* Prints why the comparison of an output is no verdict. Returns false if it is one. */
 static bool print_vacuous(const struct module *m, const struct check_output *o)
 {
 	char name[DATA_NAME_BYTES];

@@ -13,12 +13,12 @@ struct check_sample {
 	int32_t *place[IR_MAX_LOGICAL];                    /* of an index among these; -1: not compared */
 };
 
-/* What a comparison with the reference can say about an output, by its logical elements. */
+/* How much of an output a comparison with the reference decides, counted in logical elements. */
 struct check_reach {
 	int64_t total;     /* elements of the output */
-	int64_t known;     /* of them, those that the reference has a value for */
-	int64_t compared;  /* of them, those of which a wrong one would be found, were it 0 */
-	int64_t undecided; /* those that are not 0, but would pass if they were */
+	int64_t known;     /* those with a value in the reference */
+	int64_t compared;  /* those with a finite tolerance, undecided ones left out */
+	int64_t undecided; /* those that are not 0 and would pass as 0 */
 	bool sampled;      /* the reference has some of the elements */
 	bool takes_zeros;  /* it is not all zeros, but an output of zeros would pass */
 };

@@ -122,7 +122,8 @@ enum status exec_open(struct rt_job *job, const struct plan *p, const struct pla
 		return status;
 	}
 	exec_records_make(e);
-	if (o->follow_writes)
+	e->follows = o->follow_writes;
+	if (e->follows)
 		e->written = exec_written_new(e);
 	e->marks = exec_marks_new(p, o->marks, o->mark_n);
 	e->current = rt_stream_new(e->engine, "main");
@@ -328,7 +329,7 @@ static bool run_task(struct exec *e, const struct plan_instruction *i)
 		return true;
 	if (!r->complete && !exec_task_build(e, r))
 		return fail(e, i, STATUS_DIAGNOSTICS, OUTSIDE);
-	if (e->written && i->op != PLAN_TASK_POISONS)
+	if (e->follows && i->op != PLAN_TASK_POISONS)
 		exec_written_task(e->written, e, r);
 	if (r->read && r->task.contents != *r->read) /* else another thread may read it */
 		r->task.contents = *r->read;
@@ -377,7 +378,7 @@ static bool run_collective(struct exec *e, const struct plan_instruction *i)
 	struct collective_record *r = &e->collective[i->a];
 	if (!r->complete && !exec_collective_build(e, i->a))
 		return fail(e, i, STATUS_DIAGNOSTICS, OUTSIDE);
-	if (e->written)
+	if (e->follows)
 		exec_written_collective(e->written, e, i->a);
 	r->c.at = origin_of(e, i);
 	++*r->contents[0];
@@ -392,7 +393,7 @@ static bool run_message(struct exec *e, const struct plan_instruction *i)
 	struct message_record *r = &e->message[i->a];
 	if (!r->complete && !exec_message_build(e, i->a))
 		return fail(e, i, STATUS_DIAGNOSTICS, OUTSIDE);
-	if (e->written)
+	if (e->follows)
 		exec_written_message(e->written, e, i->a);
 	r->p.at = origin_of(e, i);
 	++*r->contents;
@@ -415,8 +416,6 @@ static struct rt_stream *stream_of(struct exec *e, const struct plan_instruction
 static void start_run(struct exec *e)
 {
 	e->stats = (struct exec_stats){0};
-	if (e->written)
-		exec_written_start(e->written);
 	for (uint32_t k = 0; k < e->p->queues; k++)
 		e->queue[k].n = 0;
 }
@@ -504,6 +503,7 @@ static enum status walk(struct exec *e)
 			break;
 		case PLAN_END:
 			e->current = main;
+			e->follows = false; /* every run writes the same elements */
 			return STATUS_OK;
 		default:
 			ok = false;
@@ -543,7 +543,7 @@ enum status exec_run(struct exec *e)
 
 enum status exec_exchange_written(struct exec *e)
 {
-	return exec_written_exchange(e->written, e);
+	return e->written ? exec_written_exchange(e->written, e) : STATUS_OK;
 }
 
 const uint64_t *exec_written(const struct exec *e, uint32_t buffer)

@@ -64,7 +64,7 @@ enum status exec_poison(struct exec *e);
 void exec_set_reversed(struct exec *e, bool reversed);
 /* One execution of the program. */
 enum status exec_run(struct exec *e);
-/* With follow_writes, after a run: which elements of an output's buffer the run wrote, a bit each, the lowest
+/* With follow_writes, after the first run: which elements of an output's buffer the run wrote, a bit each, the lowest
  * of a word first; NULL: it is no output's, or follow_writes was not set. Collective before that: what ranks
  * wrote to each other's symmetric memory. */
 enum status exec_exchange_written(struct exec *e);

@@ -87,6 +87,7 @@ struct exec {
 	struct exec_ranges *ranges;   /* NULL: none */
 	struct exec_faults *faults;   /* NULL: none */
 	struct exec_written *written; /* NULL: nobody asks */
+	bool follows;                 /* the first run, for `written` */
 	struct exec_stats stats;
 	int64_t issued_us; /* clock: see exec_issued_us */
 	enum status status;

@@ -12,7 +12,6 @@ struct output {
 	uint64_t *bits;          /* by rank of the job, `words` for each; of other ranks if it is symmetric */
 	size_t words;
 	int ranks;
-	bool is_input; /* it has values before the run */
 };
 
 struct exec_written {
@@ -27,6 +26,21 @@ static size_t bit_bytes(const struct output *o)
 	return o->words * sizeof(uint64_t);
 }
 
+static uint64_t *bits_of_rank(const struct output *o, int rank)
+{
+	return o->bits + (o->ranks > 1 ? (size_t)rank : 0) * o->words;
+}
+
+static void set_bits(uint64_t *bits, int64_t from, int64_t to)
+{
+	for (; from < to && from % WORD; from++)
+		bits[from / WORD] |= (uint64_t)1 << from % WORD;
+	for (; from + WORD <= to; from += WORD)
+		bits[from / WORD] = UINT64_MAX;
+	for (; from < to; from++)
+		bits[from / WORD] |= (uint64_t)1 << from % WORD;
+}
+
 static void add_output(struct exec_written *w, const struct exec *e, uint32_t buffer)
 {
 	if (buffer == UINT32_MAX || w->of[buffer])
@@ -37,10 +51,11 @@ static void add_output(struct exec_written *w, const struct exec *e, uint32_t bu
 	                     .elements = b->elements,
 	                     .bytes = (int64_t)rt_dtype_size((enum rt_dtype)b->dtype),
 	                     .words = (size_t)(b->elements + WORD - 1) / WORD,
-	                     .ranks = b->symmetric ? e->job->size : 1,
-	                     .is_input = b->input >= 0};
+	                     .ranks = b->symmetric ? e->job->size : 1};
 	o->bits = mem_zalloc(bit_bytes(o) * (size_t)o->ranks + 1);
 	w->of[buffer] = w->n;
+	if (b->input >= 0) /* it has values before the run */
+		set_bits(bits_of_rank(o, e->job->rank), 0, o->elements);
 }
 
 struct exec_written *exec_written_new(const struct exec *e)
@@ -70,31 +85,6 @@ void exec_written_free(struct exec_written *w)
 }
 
 /* ---- marking */
-
-static uint64_t *bits_of_rank(const struct output *o, int rank)
-{
-	return o->bits + (o->ranks > 1 ? (size_t)rank : 0) * o->words;
-}
-
-static void set_bits(uint64_t *bits, int64_t from, int64_t to)
-{
-	for (; from < to && from % WORD; from++)
-		bits[from / WORD] |= (uint64_t)1 << from % WORD;
-	for (; from + WORD <= to; from += WORD)
-		bits[from / WORD] = UINT64_MAX;
-	for (; from < to; from++)
-		bits[from / WORD] |= (uint64_t)1 << from % WORD;
-}
-
-void exec_written_start(struct exec_written *w)
-{
-	for (unsigned k = 0; k < w->n; k++) {
-		struct output *o = &w->output[k];
-		memset(o->bits, 0, bit_bytes(o) * (size_t)o->ranks);
-		if (o->is_input)
-			set_bits(bits_of_rank(o, w->rank), 0, o->elements);
-	}
-}
 
 /* Marks the elements within n bytes of a buffer, or of the blocks that a view of several ranks shows. */
 static void mark_bytes(const struct exec *e, const struct output *o, const struct plan_buffer *b,

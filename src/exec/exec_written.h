@@ -1,9 +1,10 @@
 /* exec_written: which elements of the outputs a run writes.
  *
  * A bit for each element of an output's buffer is set when a task, collective or message that writes it is
- * issued. So an element that nothing writes is known whatever its bytes are, of every dtype and on every
- * device. A product that is added to its buffer writes nothing in this sense: what was not written stays so.
- * Elements of a symmetric buffer may be written by other ranks, which send their bits after the run. */
+ * issued, in the first run: no data decides which statements run. So an element that nothing writes is known
+ * whatever its bytes are, of every dtype and on every device. A product that is added to its buffer writes
+ * nothing in this sense: what was not written stays so. Elements of a symmetric buffer may be written by
+ * other ranks, which send their bits after the run. */
 #ifndef HIRC_EXEC_EXEC_WRITTEN_H
 #define HIRC_EXEC_EXEC_WRITTEN_H
 #include "exec/exec_records.h"
@@ -12,8 +13,6 @@
 struct exec_written *exec_written_new(const struct exec *e);
 void exec_written_free(struct exec_written *w); /* NULL is allowed */
 
-/* Before a run is issued: forgets the last one. */
-void exec_written_start(struct exec_written *w);
 /* Sets the bits of what a record writes, once it was built. */
 void exec_written_task(struct exec_written *w, const struct exec *e, const struct task_record *r);
 void exec_written_collective(struct exec_written *w, const struct exec *e, uint32_t collective);

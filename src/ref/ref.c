@@ -43,8 +43,8 @@ unsigned ref_result_count(const struct module *m)
 	return n;
 }
 
-/* Whether a view is a function of the tensor: it selects, by number, of an axis that is none of devices. One
- * that ranks share out is gathered before. */
+/* Returns true if a view is a select of the logical tensor: by a number, along an axis that is no axis of
+ * devices. An axis that ranks share is gathered before. */
 static bool is_plain_select(const struct module *m, op_id op)
 {
 	unsigned axis = (unsigned)op_attr_int(m, op, "axis", 0);
@@ -216,8 +216,8 @@ static int64_t ranks_of_parts(const struct ref_context *c, op_id op)
 	return most > 1 ? most : 0;
 }
 
-/* The elements along a summed axis that one rank holds, where these are equal intervals: 0: they may be
- * others. */
+/* Returns how many elements of a summed axis a rank holds, if all ranks hold intervals of one length; else 0.
+ */
 static int64_t block_of_parts(const struct ref_context *c, op_id op)
 {
 	struct module *m = c->m;

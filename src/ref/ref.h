@@ -38,7 +38,8 @@ struct ref_array {
 	uint8_t *state; /* enum ref_state of each element; compare DEFINED ones only */
 	double *error;  /* how far each element of a run may be from data: see ref_error.c; 0: it is equal */
 	double *parts; /* of a pending value: the magnitudes of the parts that are its sum; NULL: not known */
-	/* By element: those of one number other than 0 are equal in every run. NULL: none are known to be. */
+	/* By element: elements with the same number, other than 0, are equal in every run. NULL: none are
+	 * known. */
 	uint32_t *alike;
 };
 
@@ -52,7 +53,7 @@ struct ref_options {
 	 * its mesh axes, row-major. */
 	const struct ref_array *inputs;
 	unsigned input_n;
-	/* What is checked may compute a function of a product before that is rounded to its dtype. */
+	/* The run may apply a function to a product before the product is rounded to its dtype. */
 	bool fuses_functions;
 	bool tf32;     /* what is checked may have rounded the operands of products of f32 to tf32 */
 	int64_t limit; /* multiplications in all contractions; larger programs are refused. 0: any number */
@@ -60,7 +61,7 @@ struct ref_options {
 	 * as NCCL does; means of bf16 are sums that are then divided. Else they reduce in f32 and round once.
 	 */
 	bool rounds_steps;
-	/* Of a host-level program: what is not in the sample is skipped; NULL: nothing is. */
+	/* A host-level program skips all elements outside this sample; NULL: it skips none. */
 	const struct ref_sample *sample;
 	const char *way_out; /* what else a user can do then, besides smaller parameters; NULL: nothing */
 	/* Is told how much of the work is done, 0 … 1, now and then; NULL: nobody is. */

@@ -131,7 +131,7 @@ static uint8_t *held_terms(const struct ref_array *a, const struct ref_array *b,
 	return held;
 }
 
-/* Of each row of n elements. */
+/* Returns ref_grid of each row of n elements: the least of its elements. */
 static double *row_grids(const struct ref_array *a, int64_t n)
 {
 	int64_t count = ref_array_count(a);
@@ -241,7 +241,7 @@ static void add(struct sum *s, const struct ref_array *a, int64_t i)
 	s->ints = (int64_t)((uint64_t)s->ints + (a->ints ? (uint64_t)a->ints[i] : 0));
 }
 
-/* What adding the products up, and storing parts of the sum, does to it. */
+/* Returns the error of a sum of products, before it is stored: of adding them up, and of storing parts. */
 static double sum_error(const struct contraction *x, const struct sum *s)
 {
 	bool kept = x->parts != REF_NO_PARTS;

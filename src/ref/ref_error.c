@@ -68,7 +68,7 @@ int64_t ref_steps(const struct ref_context *c, enum reduce_op op, enum dtype t, 
 	return op == REDUCE_AVG ? ranks - 1 : ranks - 2;
 }
 
-/* Of a finite float. e: before it is stored. */
+/* Returns the error of a finite float after it is stored; e: before. */
 static double stored_error(enum dtype t, double value, double stored, double e)
 {
 	double most = ref_largest(t) * (1 + ldexp(0.5, -ref_precision(t))); /* from here on it overflows */

@@ -88,13 +88,13 @@ void ref_set_error(struct ref_array *a, int64_t i, double value, double passed, 
 double ref_sum_error(enum dtype t, int64_t n);
 /* Of a sum of products whose operands may be rounded to tf32, relative to the same; 0: they may not. */
 double ref_tf32_error(const struct ref_context *c, enum dtype t);
-/* Of parts of a sum with these magnitudes, in all, that are stored in a float dtype before they are added.
+/* The error of storing the parts of a sum in a float dtype before they are added. magnitude: of all parts.
  * steps: more roundings on the way, see ref_steps. */
 double ref_parts_error(enum dtype t, int64_t steps, double magnitude);
 /* Returns true if a part of a sum may overflow a dtype though the sum may not: terms with these magnitudes
  * have this sum, of more than one sign. */
 bool ref_may_overflow(enum dtype t, double magnitude, double value);
-/* Of parts of a product, whose factors above 1 make this magnitude; INFINITY where a part may overflow or
+/* The same of a product, whose factors above 1 have this product; INFINITY where a part may overflow or
  * underflow. */
 double ref_factors_error(enum dtype t, int64_t steps, double magnitude, double value);
 /* Roundings of a reduction by collectives over so many ranks, beyond those of making the parts and of storing
@@ -136,7 +136,7 @@ bool ref_eval(struct ref_context *c, const struct ref_call *call, struct ref_arr
 bool ref_attr_int(struct ref_context *c, op_id op, const char *key, int64_t otherwise, int64_t *out);
 /* Reports that a statement cannot be evaluated. */
 void ref_report_op(struct ref_context *c, op_id op);
-/* What evaluating a program takes, about, in multiplications. */
+/* Estimates the work of evaluating a program, in multiplications. */
 double ref_work(const struct module *m);
 /* Counts work that is done. */
 void ref_advance(struct ref_context *c, double work);

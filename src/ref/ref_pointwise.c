@@ -294,7 +294,7 @@ static void set_error(enum op_kind kind, const struct ref_array *in, const doubl
 	ref_set_error(out, i, value, passed, computed);
 }
 
-/* Of an operation on parts of a pending sum, each of which is rounded. */
+/* Adds the error of an operation that each rank does on its part of a pending sum, and rounds. */
 static void round_parts(enum op_kind kind, const struct ref_array *const *in, const int64_t *at,
                         struct ref_array *out, int64_t i)
 {
