@@ -329,7 +329,7 @@ enum status check_outputs(struct rt_job *job, const struct module *m, const stru
 		        "dtype, or smaller inputs, as of random(scale=0.1)\n");
 	if (status == STATUS_OK && !wrong) {
 		bool *said = mem_zalloc(sizeof *said * (size_t)job->size);
-		status = rt_job_allgather(job, "what was compared", &vacuous, sizeof vacuous, said);
+		status = rt_job_allgather(job, "the verdict", &vacuous, sizeof vacuous, said);
 		wrong = said[0];
 		free(said);
 	}
