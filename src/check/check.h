@@ -28,6 +28,10 @@ struct check_options {
 	 * is found is looked at once more. */
 	void (*progress)(void *to, double done);
 	void *to;
+	/* Elements that a message or a collective of equal parts moves when a rank issues it for the nth
+	 * time, from 0 on; -1: not known. NULL: none is known, the types say. */
+	int64_t (*moved)(void *plans, int64_t rank, op_id op, uint32_t nth);
+	void *plans;
 	bool strict; /* what provides inputs and memory, and takes inputs and outputs back, is work on
 	                the initial stream */
 };

@@ -9,6 +9,7 @@
  *     transfer.c   Communications: their start, their wait
  *     handles.c    buffers that are announced to peers
  *     team.c       slices of teams
+ *     part.c       the elements that a view names
  *     symmetric.c  views of other ranks' memory, fences
  *     match.c      what ranks issue on one communicator
  *     progress.c   what waits for what, on all ranks
@@ -46,6 +47,7 @@ struct match_entry {
 	int64_t root;     /* -1: none */
 	value_id value;   /* of a fence: the buffer that is seen; else 0 */
 	int64_t elements; /* that must be equal on all members; -1: not known, or they differ by right */
+	spread_id part;   /* of a message: see part.c */
 	uint32_t meeting; /* progress_node */
 };
 
@@ -272,6 +274,7 @@ struct message { /* a send or receive on its way to the statement that issues it
 	op_id op;
 	struct view view;
 	int64_t peer, elements;
+	spread_id part;
 };
 
 struct announced { /* where a transfer's buffer was announced last, and which memory that was */
@@ -309,6 +312,7 @@ struct walk {
 	VEC(struct transfer) transfer;
 	struct message *posted;      /* by op_id; op 0: not come to yet */
 	struct announced *announced; /* by op_id */
+	uint32_t *issued;            /* by op_id: how often a message or collective was issued */
 	bool in_group;
 	VEC(struct start) group;
 	struct loop loop[IR_MAX_NESTING];
@@ -399,6 +403,14 @@ bool check_view_interval(struct walk *w, const struct view *x, type_id type, uns
 /* Elements that a view holds on a rank; -1: not known. */
 int64_t check_view_elements(struct walk *w, value_id v);
 
+/* part.c */
+/* The part of a tensor that a view names, 0: not known, and its elements, -1: not known. sender: of the
+ * message that moves the part; -1: it is of no message. */
+spread_id part_find(struct walk *w, value_id v, int64_t sender, int64_t *elements);
+/* The first axis of two tensors of equal extents along which the parts are not the same; -1: there is none.
+ */
+int part_differs(const struct spreads *s, spread_id a, spread_id b);
+
 /* symmetric.c */
 void symmetric_view(struct walk *w, op_id op);
 void symmetric_free(struct walk *w, op_id op, value_id v);
@@ -451,7 +463,8 @@ void handles_use(struct walk *w, op_id transfer); /* a transfer is issued */
 uint32_t match_fence(struct walk *w, op_id op, const struct seat *seat, value_id value);
 uint32_t match_collective(struct walk *w, op_id op, const struct seat *seat, int64_t root, int64_t elements);
 /* team: of a CollectivePermute, 0 for sends and receives. */
-uint32_t match_message(struct walk *w, op_id op, team_id team, bool send, int64_t peer, int64_t elements);
+uint32_t match_message(struct walk *w, op_id op, team_id team, bool send, int64_t peer, int64_t elements,
+                       spread_id part);
 /* Announces a transfer with a peer. */
 void match_handles(struct walk *w, op_id op, bool send, int64_t peer);
 /* What some members did not issue; false after reporting such, or a difference. */

@@ -67,6 +67,24 @@ static void put_fence(const struct checker *c, const struct match_entry *e, stru
 	buf_putc(out, '\'');
 }
 
+/* [16, 32) of axis 0 */
+static void put_interval(const struct checker *c, spread_id part, int axis, struct buf *out)
+{
+	struct span x = spread_span(&c->spreads, part, (uint32_t)axis);
+	buf_printf(out, "[%lld, %lld) of axis %d", (long long)x.lo, (long long)x.hi, axis);
+}
+
+/* Returns true if loops bind blocks of the value's type. */
+static bool has_blocks(const struct module *m, value_id v)
+{
+	const struct domain *d = value_domain(m, v);
+	bool blocks = false;
+	for (unsigned k = 0; k < d->loop_n; k++)
+		blocks |=
+		    d->axis[d->loop[k]].place == PLACE_STREAM || d->axis[d->loop[k]].place == PLACE_SERIAL;
+	return blocks;
+}
+
 /* What differs between two members' statements: `root 0`, `16 elements`; false: nothing. */
 static bool differs(const struct checker *c, const struct match_entry *a, const struct match_entry *b,
                     struct buf *x, struct buf *y)
@@ -75,6 +93,7 @@ static bool differs(const struct checker *c, const struct match_entry *a, const 
 	const struct op *o = &m->op.at[a->op], *p = &m->op.at[b->op];
 	const char *r = reduction(m, a->op), *s = reduction(m, b->op);
 	bool message = op_info[o->kind].traits & TRAIT_P2P;
+	int axis;
 	if (o->kind == OP_SHARE_MEM_HANDLES)
 		return false;
 	if (a->value && b->value && (o->kind != p->kind || a->value != b->value)) {
@@ -94,6 +113,9 @@ static bool differs(const struct checker *c, const struct match_entry *a, const 
 	} else if (a->elements >= 0 && b->elements >= 0 && a->elements != b->elements) {
 		buf_printf(x, "%lld elements", (long long)a->elements);
 		buf_printf(y, "%lld elements", (long long)b->elements);
+	} else if ((axis = part_differs(&c->spreads, a->part, b->part)) >= 0) {
+		put_interval(c, a->part, axis, x);
+		put_interval(c, b->part, axis, y);
 	} else if (!a->value && dtype_of(m, a->op) != dtype_of(m, b->op)) {
 		buf_puts(x, dtype_name(dtype_of(m, a->op)));
 		buf_puts(y, dtype_name(dtype_of(m, b->op)));
@@ -106,6 +128,35 @@ static bool differs(const struct checker *c, const struct match_entry *a, const 
 	return true;
 }
 
+static const char *verb(const struct channel *ch, const struct match_entry *e)
+{
+	return !ch->message ? "has" : e->member == 0 ? "sends" : "receives";
+}
+
+/* The way out where a message's ends have other elements. */
+static void note_part(const struct checker *c, const struct channel *ch, const struct match_entry *first,
+                      const struct match_entry *e)
+{
+	if (!ch->message || first->elements < 0 || e->elements < 0)
+		return;
+	const struct match_entry *recv = first->member ? first : e;
+	const value_id buffer = op_write(c->m, recv->op, 0);
+	struct buf text = {0};
+	words_value(c, buffer, &text);
+	if (part_differs(&c->spreads, first->part, e->part) >= 0 && first->elements == e->elements)
+		diag_note(
+		    c->d, DIAG_NOWHERE,
+		    "between tensors of equal extents an element keeps its index; for blocks of other "
+		    "ranks, type %s @swizzle1d and receive into shard_by_stream(…, INDEX), or make it a "
+		    "buffer of one block",
+		    text.at);
+	else if (first->elements != e->elements && has_blocks(c->m, buffer))
+		diag_note(c->d, DIAG_NOWHERE,
+		          "%s is received with all its blocks: shard_by_stream(…, INDEX) names one of them",
+		          text.at);
+	buf_free(&text);
+}
+
 static void compare(struct checker *c, struct channel *ch, const struct match_entry *first,
                     const struct match_entry *e)
 {
@@ -114,10 +165,12 @@ static void compare(struct checker *c, struct channel *ch, const struct match_en
 	ch->broken = differs(c, e, first, &x, &y);
 	if (ch->broken && report_once(c, "differ", e->op, first->op)) {
 		put_channel(c, ch, ch->count[e->member], &where);
+		const char *does = verb(ch, e), *did = verb(ch, first);
 		diag_error(c->d, E_MISMATCH, c->m->op.at[e->op].at,
-		           "mismatch: rank %u has %s here, rank %u has %s (%s)", here, x.at, there, y.at,
-		           where.at);
-		diag_note(c->d, c->m->op.at[first->op].at, "rank %u: %s", there, y.at);
+		           "mismatch: rank %u %s %s here, rank %u %s %s (%s)", here, does, x.at, there, did,
+		           y.at, where.at);
+		diag_note(c->d, c->m->op.at[first->op].at, "rank %u %s %s", there, did, y.at);
+		note_part(c, ch, first, e);
 	}
 	buf_free(&x);
 	buf_free(&y);
@@ -166,12 +219,14 @@ static void set_ends(const struct walk *w, struct channel *key, bool send, int64
 	}
 }
 
-uint32_t match_message(struct walk *w, op_id op, team_id team, bool send, int64_t peer, int64_t elements)
+uint32_t match_message(struct walk *w, op_id op, team_id team, bool send, int64_t peer, int64_t elements,
+                       spread_id part)
 {
 	struct channel key = {.message = true, .backend = op_backend(w->m, op), .team = team, .n = 2};
 	set_ends(w, &key, send, peer);
-	return add(w, &key,
-	           &(struct match_entry){.op = op, .member = !send, .root = -1, .elements = elements});
+	return add(
+	    w, &key,
+	    &(struct match_entry){.op = op, .member = !send, .root = -1, .elements = elements, .part = part});
 }
 
 void match_handles(struct walk *w, op_id op, bool send, int64_t peer)

@@ -54,6 +54,15 @@ static void transfer_free(struct transfer *t)
 	free(t->started);
 }
 
+/* Elements that a statement moves now: those of the plan, else `typed`, which its types say. */
+static int64_t elements_now(struct walk *w, op_id op, int64_t typed)
+{
+	const struct check_options *o = w->c->o;
+	int64_t planned = o->moved ? o->moved(o->plans, w->rank, op, w->issued[op]) : -1;
+	w->issued[op]++;
+	return planned >= 0 ? planned : typed;
+}
+
 /* ---- collectives */
 
 struct collective {
@@ -78,6 +87,13 @@ static int64_t elements_of(struct walk *w, const struct collective *x)
 	default:
 		return -1;
 	}
+}
+
+/* Returns true if all members move as many elements, those that match counts. */
+static bool has_equal_parts(const struct op *o)
+{
+	return o->kind == OP_ALLREDUCE || o->kind == OP_REDUCE || o->kind == OP_BROADCASTS ||
+	       o->kind == OP_SEND_RECV;
 }
 
 /* The buffers that this member reads and writes. */
@@ -156,10 +172,12 @@ static uint32_t match(struct walk *w, struct collective *x)
 				    (long long)(permutes ? peer[k] : x->root), (long long)w->rank, x->seat.n);
 			return 0;
 		}
-	uint32_t meeting = match_collective(w, x->op, &x->seat, x->root, elements_of(w, x));
+	int64_t typed = elements_of(w, x), elements = elements_now(w, x->op, typed);
+	uint32_t meeting =
+	    match_collective(w, x->op, &x->seat, x->root, has_equal_parts(o) ? elements : typed);
 	for (unsigned k = 0; k < 2 && permutes; k++)
 		match_message(w, x->op, o->team, k == 0, x->seat.device[peer[k]],
-		              check_view_elements(w, k ? x->out : x->in));
+		              check_view_elements(w, k ? x->out : x->in), 0);
 	return meeting;
 }
 
@@ -206,6 +224,7 @@ static struct start start_of(const struct walk *w, const struct message *x)
 /* Issues it: alone, or with the group that is open. */
 static void issue(struct walk *w, const struct message *x)
 {
+	int64_t elements = elements_now(w, x->op, x->elements);
 	bool send = w->m->op.at[x->op].kind == OP_SEND, known = x->peer >= 0 && x->peer < w->c->o->ranks;
 	struct start s = start_of(w, x);
 	handles_use(w, x->op);
@@ -215,7 +234,7 @@ static void issue(struct walk *w, const struct message *x)
 			           "mismatch: the peer of rank %lld is %lld, there are %lld ranks",
 			           (long long)w->rank, (long long)x->peer, (long long)w->c->o->ranks);
 	} else {
-		s.meeting = match_message(w, x->op, 0, send, x->peer, x->elements);
+		s.meeting = match_message(w, x->op, 0, send, x->peer, elements, x->part);
 	}
 	if (w->in_group) {
 		vec_push(&w->group, s);
@@ -233,7 +252,7 @@ void transfer_message(struct walk *w, op_id op)
 	struct message x = {.op = op, .view = w->view[v]};
 	if (!walk_scalar(w, op, 0, &x.peer) || !classes_peer(w, op_scalar_expr(w->m, op, 0), x.peer))
 		return;
-	x.elements = check_view_elements(w, v);
+	x.part = part_find(w, v, send ? w->rank : x.peer, &x.elements);
 	if (w->c->is_posted[op])
 		w->posted[op] = x;
 	else

@@ -232,15 +232,9 @@ bool check_view_interval(struct walk *w, const struct view *x, type_id type, uns
 
 int64_t check_view_elements(struct walk *w, value_id v)
 {
-	const struct domain *d = value_domain(w->m, v);
-	struct span span;
-	int64_t n = 1;
-	for (unsigned a = 0; a < d->rank; a++)
-		if (!check_view_interval(w, &w->view[v], w->m->value.at[v].type, a, (struct cut){.axis = -1},
-		                         &span, NULL) ||
-		    __builtin_mul_overflow(n, span.hi - span.lo, &n))
-			return -1;
-	return n;
+	int64_t elements;
+	part_find(w, v, -1, &elements);
+	return elements;
 }
 
 /* ---- views */

@@ -372,6 +372,7 @@ static void free_walk(struct walk *w)
 	free(w->handle);
 	free(w->posted);
 	free(w->announced);
+	free(w->issued);
 }
 
 void walk_rank(struct checker *c, int64_t rank)
@@ -385,6 +386,7 @@ void walk_rank(struct checker *c, int64_t rank)
 	w.storage_of = mem_alloc(sizeof *w.storage_of * m->value.n);
 	w.handle = mem_zalloc(sizeof *w.handle * (m->handle.n + 1));
 	w.posted = mem_zalloc(sizeof *w.posted * m->op.n);
+	w.issued = mem_zalloc(sizeof *w.issued * m->op.n);
 	w.announced = mem_zalloc(sizeof *w.announced * m->op.n);
 	for (value_id v = 0; v < m->value.n; v++)
 		w.storage_of[v] = w.view[v].storage = CHECK_NONE;

@@ -8,6 +8,7 @@
 #include "cli/check_memory.h"
 #include "cli/commands.h"
 #include "cli/compile.h"
+#include "cli/gate.h"
 #include "cli/output.h"
 #include "cli/params.h"
 #include "cli/progress.h"
@@ -62,7 +63,7 @@ static enum check_status check_with_witness(struct check_command *c, struct modu
 	o.witness = c->witness ? &w.witness : NULL;
 	if (c->witness)
 		w.program = witness_program(m);
-	enum check_status status = check_program(m, d, &o, r);
+	enum check_status status = gate_check(m, d, &o, r);
 	if (c->witness && status == CHECK_WRONG)
 		*wrote = witness_write(d, c->witness, &w);
 	witness_free(&w.witness);

@@ -6,7 +6,9 @@
 #include "base/source.h"
 #include "cli/commands.h"
 #include "cli/compile.h"
+#include "cli/gate.h"
 #include "cli/output.h"
+#include "cli/params.h"
 #include "cli/ranks.h"
 #include "cli/split.h"
 #include "cost/cost.h"
@@ -16,6 +18,7 @@
 #include "ir/number.h"
 #include "ir/print.h"
 #include "parse/ast.h"
+#include "sim/sim.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -147,6 +150,26 @@ static enum status dump_plan(struct compile_command *c, struct module *m)
 	return STATUS_OK;
 }
 
+/* Returns false if no rank can carry out what all passes made of the program. With some of the passes, or
+ * params that have no fitting values yet, that stays open. */
+static bool compile_gate(struct compile_command *c, struct module *m)
+{
+	if (c->compile.passes || c->compile.pipeline.stop_after || sim_is_recorded(m))
+		return true;
+	struct diag *nowhere = diag_new(NULL, DIAG_TEXT, 0);
+	bool fits = params_check(m, nowhere);
+	diag_free(nowhere);
+	if (!fits && c->compile.pipeline.remarks)
+		fprintf(stderr,
+		        "gate: left out, the params have no values that fit: give them by -D NAME=VALUE\n");
+	int64_t ranks = module_ranks(m);
+	struct source *outer = diag_set_source(c->d, m->source);
+	bool accepted =
+	    !fits || gate_accepts(m, c->d, c->compile.np > ranks ? c->compile.np : ranks, DEFAULT_STREAMS);
+	diag_set_source(c->d, outer);
+	return accepted;
+}
+
 /* One program; takes the source over. */
 static enum status compile_one(struct compile_command *c, struct source *s)
 {
@@ -156,6 +179,10 @@ static enum status compile_one(struct compile_command *c, struct source *s)
 	struct module *m = compile_source(c->d, s, &c->compile, true, &status);
 	if (!m)
 		return status;
+	if (!c->plan && !compile_gate(c, m)) {
+		compile_free(m);
+		return STATUS_DIAGNOSTICS;
+	}
 	if (c->dump || c->plan)
 		open_output(c);
 	if (c->dump && !strcmp(c->dump, "hir"))

@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "cli/commands.h"
 #include "cli/compile.h"
+#include "cli/gate.h"
 #include "cli/output.h"
 #include "cli/params.h"
 #include "sim/devices.h"
@@ -255,6 +256,9 @@ static enum status sim(struct sim_command *c, const char *path)
 	struct cost *cost = NULL;
 	if (cluster && params_check(m, c->d)) {
 		status = sim_is_recorded(m) || check_ranks(c, m) ? STATUS_OK : STATUS_USAGE;
+		if (status == STATUS_OK && !sim_is_recorded(m) &&
+		    !gate_accepts(m, c->d, module_ranks(m), c->streams))
+			status = STATUS_DIAGNOSTICS;
 		cost = status == STATUS_OK ? cost_new(m, cluster, c->d) : NULL;
 	}
 	if (cost)

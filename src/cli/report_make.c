@@ -1,5 +1,6 @@
 /* report_make: compiles the program, as it is and up to its layouts, simulates and checks it, and makes the
  * page of that. */
+#include "cli/gate.h"
 #include "cli/params.h"
 #include "cli/report_command.h"
 #include "cli/version.h"
@@ -103,7 +104,7 @@ static void check(const struct report_command *c, struct report *r)
 	struct diag *d = diag_new(NULL, DIAG_TEXT, 0);
 	diag_set_sink(d, report_message, r);
 	diag_set_source(d, r->m->source);
-	r->check_status = check_program(r->m, d, &o, &r->check_result);
+	r->check_status = gate_check(r->m, d, &o, &r->check_result);
 	r->checked = true;
 	diag_free(d);
 }

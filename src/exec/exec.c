@@ -280,19 +280,16 @@ static bool fail(struct exec *e, const struct plan_instruction *i, enum status s
 	return false;
 }
 
-static bool fail_check(struct exec *e, const struct plan_instruction *i)
+static bool fail_control(struct exec *e, const struct plan_instruction *i, const char *why)
 {
-	const char *text = e->p->text.at[i->b];
-	if (!i->op || e->reg[i->c] == PLAN_UNDEFINED)
-		return fail(e, i, STATUS_DIAGNOSTICS, text);
-	rt_job_error_at(e->job, origin_of(e, i), "%s: it is %lld", text, (long long)e->reg[i->c]);
-	e->status = rt_job_fail(e->job, STATUS_DIAGNOSTICS);
+	struct buf text = {0};
+	plan_failure_print(i, e->reg, why, &text);
+	fail(e, i, STATUS_DIAGNOSTICS, text.at);
+	buf_free(&text);
 	return false;
 }
 
 /* ---- tasks */
-
-static const char OUTSIDE[] = "an index is undefined or leads out of a buffer";
 
 /* The stream beside the current one on which a Communication packs or unpacks: after what the current was
  * given so far. */
@@ -328,7 +325,7 @@ static bool run_task(struct exec *e, const struct plan_instruction *i)
 	if (i->op == PLAN_TASK_POISONS && e->reversed)
 		return true;
 	if (!r->complete && !exec_task_build(e, r))
-		return fail(e, i, STATUS_DIAGNOSTICS, OUTSIDE);
+		return fail(e, i, STATUS_DIAGNOSTICS, PLAN_OUTSIDE);
 	if (e->follows && i->op != PLAN_TASK_POISONS)
 		exec_written_task(e->written, e, r);
 	if (r->read && r->task.contents != *r->read) /* else another thread may read it */
@@ -377,7 +374,7 @@ static bool run_collective(struct exec *e, const struct plan_instruction *i)
 {
 	struct collective_record *r = &e->collective[i->a];
 	if (!r->complete && !exec_collective_build(e, i->a))
-		return fail(e, i, STATUS_DIAGNOSTICS, OUTSIDE);
+		return fail(e, i, STATUS_DIAGNOSTICS, PLAN_OUTSIDE);
 	if (e->follows)
 		exec_written_collective(e->written, e, i->a);
 	r->c.at = origin_of(e, i);
@@ -392,7 +389,7 @@ static bool run_message(struct exec *e, const struct plan_instruction *i)
 {
 	struct message_record *r = &e->message[i->a];
 	if (!r->complete && !exec_message_build(e, i->a))
-		return fail(e, i, STATUS_DIAGNOSTICS, OUTSIDE);
+		return fail(e, i, STATUS_DIAGNOSTICS, PLAN_OUTSIDE);
 	if (e->follows)
 		exec_written_message(e->written, e, i->a);
 	r->p.at = origin_of(e, i);
@@ -406,9 +403,7 @@ static bool run_message(struct exec *e, const struct plan_instruction *i)
 
 static struct rt_stream *stream_of(struct exec *e, const struct plan_instruction *i)
 {
-	if (i->op)
-		return e->reg[i->a] == PLAN_UNDEFINED ? NULL : rt_stream_get(e->engine, e->reg[i->a]);
-	return e->handle[i->a];
+	return i->op ? rt_stream_get(e->engine, e->reg[i->a]) : e->handle[i->a];
 }
 
 /* ---- the walk */
@@ -439,50 +434,23 @@ static enum status walk(struct exec *e)
 		}
 		if (e->marks)
 			exec_marks_enter(e->marks, e->engine, at - 1, r, e->reversed);
+		const char *why = plan_failure(p, i, r);
+		if (why)
+			fail_control(e, i, why);
+		if (why || (i->code == PLAN_NEXT && rt_job_status(e->job) != STATUS_OK))
+			return rt_job_status(e->job);
+		if (plan_control(p, i, r, &at))
+			continue;
 		switch ((enum plan_code)i->code) {
-		case PLAN_LET:
-			r[i->a] = plan_let(p, i, r);
-			break;
-		case PLAN_CHECK:
-			if (r[i->a] == 0 || r[i->a] == PLAN_UNDEFINED)
-				ok = fail_check(e, i);
-			break;
-		case PLAN_FOR:
-			r[i->a] = r[i->b];
-			if (r[i->b] == PLAN_UNDEFINED || r[i->c] == PLAN_UNDEFINED)
-				ok = fail(e, i, STATUS_DIAGNOSTICS, "the bounds of the loop are undefined");
-			else if (r[i->b] >= r[i->c])
-				at = i->to;
-			break;
-		case PLAN_NEXT:
-			if (rt_job_status(e->job) != STATUS_OK)
-				ok = false;
-			else if (++r[i->a] < r[i->c])
-				at = i->to;
-			break;
-		case PLAN_IF:
-			if (r[i->a] == PLAN_UNDEFINED)
-				ok = fail(e, i, STATUS_DIAGNOSTICS, "the condition is undefined");
-			else if (!r[i->a])
-				at = i->to;
-			break;
-		case PLAN_GOTO:
-			at = i->to;
-			break;
 		case PLAN_HANDLE:
 			e->handle[i->a] = e->current;
 			break;
 		case PLAN_STREAM:
-		case PLAN_SYNC: {
-			struct rt_stream *s = stream_of(e, i);
-			if (!s)
-				ok = fail(e, i, STATUS_DIAGNOSTICS, "the stream is undefined");
-			else if (i->code == PLAN_STREAM)
-				e->current = s;
-			else
-				rt_submit_sync(e->engine, e->current, s, origin_of(e, i));
+			e->current = stream_of(e, i);
 			break;
-		}
+		case PLAN_SYNC:
+			rt_submit_sync(e->engine, e->current, stream_of(e, i), origin_of(e, i));
+			break;
 		case PLAN_TASK:
 			ok = run_task(e, i);
 			break;

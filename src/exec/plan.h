@@ -221,6 +221,8 @@ struct plan_target {
 	bool transposes;    /* products read matrices as fast by columns as by rows */
 	uint64_t epilogues; /* mask of enum rt_pointwise: what products may be followed by in their task */
 	bool poisons;       /* a Deallocate fills the buffer with what no program computes */
+	bool externs;       /* operations that only other systems have leave nothing in the plan, instead of
+	                     * an error: the plan is made to be looked at, not to be run */
 	bool as_checked;    /* memory is what hirc check takes it for: no place is shared, no value has more
 	                     * copies    than streams, and what a Communication packs is packed beside the stream
 	                     */

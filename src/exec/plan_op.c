@@ -511,6 +511,11 @@ void plan_local(struct planner *b, op_id op)
 	struct operand_ref in[MAX];
 	struct plan_view found = {0};
 	unsigned n;
+	if (kind == OP_EXTERN && b->target->externs) {
+		for (unsigned k = 0; k < b->m->op.at[op].def_n; k++)
+			view_of_result(b, op, k);
+		return;
+	}
 	if (kind == OP_EXTERN) {
 		const struct attr *name = op_attr(b->m, op, "callee");
 		planner_error(b, E_PLAN_KERNEL, "'%s' has no CPU kernel",

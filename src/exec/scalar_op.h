@@ -2,6 +2,7 @@
 #ifndef HIRC_EXEC_SCALAR_OP_H
 #define HIRC_EXEC_SCALAR_OP_H
 #include "base/checked.h"
+#include "base/str.h"
 #include "exec/plan.h"
 
 /* kind: enum expr_kind, ADD … NOT (b is ignored). What has no value gives PLAN_UNDEFINED; `and` and
@@ -65,8 +66,40 @@ static inline int64_t plan_let(const struct plan *p, const struct plan_instructi
 	return r[i->b] >= 0 && r[i->b] < t->n ? (int64_t)t->at[r[i->b]] : PLAN_UNDEFINED;
 }
 
-/* Walks over a plan step by this: whether an instruction is of loops, conditions or registers alone, and *at
- * the next one when it is. */
+#define PLAN_OUTSIDE "an index is undefined or leads out of a buffer"
+
+/* Returns why a rank cannot go on at an instruction, or NULL where nothing is wrong with its registers. */
+static inline const char *plan_failure(const struct plan *p, const struct plan_instruction *i,
+                                       const int64_t *r)
+{
+	switch ((enum plan_code)i->code) {
+	case PLAN_CHECK:
+		return r[i->a] == 0 || r[i->a] == PLAN_UNDEFINED ? p->text.at[i->b] : NULL;
+	case PLAN_FOR:
+		return r[i->b] == PLAN_UNDEFINED || r[i->c] == PLAN_UNDEFINED
+		           ? "the bounds of the loop are undefined"
+		           : NULL;
+	case PLAN_IF:
+		return r[i->a] == PLAN_UNDEFINED ? "the condition is undefined" : NULL;
+	case PLAN_STREAM:
+	case PLAN_SYNC:
+		return i->op && r[i->a] == PLAN_UNDEFINED ? "the stream is undefined" : NULL;
+	default:
+		return NULL;
+	}
+}
+
+/* Prints a failure with the value that is wrong, if the message of a check shows one. */
+static inline void plan_failure_print(const struct plan_instruction *i, const int64_t *r, const char *why,
+                                      struct buf *out)
+{
+	buf_puts(out, why);
+	if (i->code == PLAN_CHECK && i->op && r[i->c] != PLAN_UNDEFINED)
+		buf_printf(out, ": it is %lld", (long long)r[i->c]);
+}
+
+/* Carries out an instruction that touches loops, conditions and registers alone, and sets *at to the next
+ * one. Returns false for every other instruction. The caller asks plan_failure before. */
 static inline bool plan_control(const struct plan *p, const struct plan_instruction *i, int64_t *r,
                                 uint32_t *at)
 {
@@ -74,6 +107,8 @@ static inline bool plan_control(const struct plan *p, const struct plan_instruct
 	switch ((enum plan_code)i->code) {
 	case PLAN_LET:
 		r[i->a] = plan_let(p, i, r);
+		break;
+	case PLAN_CHECK:
 		break;
 	case PLAN_FOR:
 		r[i->a] = r[i->b];

@@ -314,26 +314,53 @@ static bool collective(struct ref_host *h, struct ref_event *e)
 	return ok;
 }
 
+/* Returns true if both ends of a message have as many elements of one dtype; reports otherwise. */
+static bool message_fits(struct ref_host *h, const struct ref_event *e)
+{
+	const struct ref_party *send = &e->party[0], *recv = &e->party[1];
+	const enum dtype given = (enum dtype)ir_type(h->c->m, send->in->type)->dtype,
+	                 taken = (enum dtype)ir_type(h->c->m, recv->out->type)->dtype;
+	const uint32_t at = ir_op(h->c->m, recv->op)->at;
+	struct ref_elements data, place;
+	if (!ref_view_elements(h, send->in, at, &data))
+		return false;
+	if (!ref_view_elements(h, recv->out, at, &place)) {
+		ref_elements_free(&data);
+		return false;
+	}
+	bool fits = data.n == place.n && given == taken;
+	if (!fits) {
+		diag_error(h->c->d, E_MISMATCH, at, "rank %u receives %lld of %s, rank %u sends %lld of %s",
+		           (unsigned)e->channel->device[1], (long long)place.n, dtype_name(taken),
+		           (unsigned)e->channel->device[0], (long long)data.n, dtype_name(given));
+		diag_note(h->c->d, ir_op(h->c->m, send->op)->at, "the send stands here");
+	}
+	ref_elements_free(&data);
+	ref_elements_free(&place);
+	return fits;
+}
+
+/* Between tensors of equal extents elements keep their index, else their place in memory. */
 static bool message(struct ref_host *h, struct ref_event *e)
 {
 	const struct ref_party *send = &e->party[0], *recv = &e->party[1];
-	struct ref_array data, place;
-	int64_t absent;
-	uint32_t at = ir_op(h->c->m, recv->op)->at;
-	if (!ref_view_load(h, send->in, true, at, &data))
+	const bool flat = !same_shape(h, send->in->type, recv->out->type);
+	const uint32_t at = ir_op(h->c->m, recv->op)->at;
+	struct ref_array data;
+	int64_t absent = 0;
+	if (!message_fits(h, e) || !ref_view_load(h, send->in, flat, at, &data))
 		return false;
-	bool ok = ref_view_load(h, recv->out, true, at, &place);
-	if (ok && (place.n[0] != data.n[0] || place.dtype != data.dtype)) {
-		diag_error(h->c->d, E_MISMATCH, at, "rank %u receives %lld of %s, rank %u sends %lld of %s",
-		           (unsigned)e->channel->device[1], (long long)place.n[0], dtype_name(place.dtype),
-		           (unsigned)e->channel->device[0], (long long)data.n[0], dtype_name(data.dtype));
-		diag_note(h->c->d, ir_op(h->c->m, send->op)->at, "the send stands here");
-		ok = false;
-	}
-	ok = ok && ref_view_store(h, recv->out, true, &data, at, &absent);
+	bool ok = ref_view_store(h, recv->out, flat, &data, at, &absent);
 	ref_array_free(&data);
-	ref_array_free(&place);
-	return ok;
+	if (ok && absent) {
+		diag_error(
+		    h->c->d, E_MISMATCH, at, "rank %u receives %lld elements that rank %u does not send",
+		    (unsigned)e->channel->device[1], (long long)absent, (unsigned)e->channel->device[0]);
+		diag_note(
+		    h->c->d, ir_op(h->c->m, send->op)->at,
+		    "the send stands here; between tensors of equal extents an element keeps its index");
+	}
+	return ok && !absent;
 }
 
 bool ref_comm_run(struct ref_host *h, struct ref_event *e)

@@ -1,0 +1,134 @@
+/* gate: see gate.h. */
+#include "cli/gate.h"
+#include "analysis/symmetry.h"
+#include "exec/plan_accept.h"
+#include "ir/edit.h"
+#include "ir/number.h"
+#include <stdlib.h>
+
+struct gate {
+	struct module *m;
+	struct ir_numbers *numbers; /* of m, which messages may not change */
+	int64_t ranks;
+	struct plan_target target;
+	uint64_t work;
+	struct plan_counts *counts; /* by rank; NULL: nobody asks for them */
+	enum plan_verdict *verdict; /* by rank, of those that were asked */
+	bool *asked;
+};
+
+static void gate_open(struct gate *g, struct module *m, int64_t ranks, int64_t streams)
+{
+	*g = (struct gate){.m = m, .ranks = ranks, .work = GATE_WORK};
+	g->target = (struct plan_target){.streams = streams, .externs = true};
+	g->counts = mem_zalloc(sizeof *g->counts * (size_t)ranks);
+	g->verdict = mem_zalloc(sizeof *g->verdict * (size_t)ranks);
+	g->asked = mem_zalloc(sizeof *g->asked * (size_t)ranks);
+	g->numbers = ir_numbers_save(m);
+	ir_number(m); /* so that what has no name is called as hirc run calls it */
+}
+
+static void gate_close(struct gate *g)
+{
+	for (int64_t r = 0; r < g->ranks; r++)
+		plan_counts_free(&g->counts[r]);
+	free(g->counts);
+	free(g->verdict);
+	free(g->asked);
+	ir_numbers_restore(g->m, g->numbers);
+}
+
+static enum plan_verdict ask(struct gate *g, int64_t rank, struct diag *d)
+{
+	struct plan_counts again = {0}; /* of a rank whose errors are reported now */
+	bool first = !g->asked[rank];
+	g->asked[rank] = true;
+	g->verdict[rank] =
+	    plan_accept(g->m, d, rank, g->ranks, &g->target, &g->work, first ? &g->counts[rank] : &again);
+	plan_counts_free(&again);
+	return g->verdict[rank];
+}
+
+/* For check_options. */
+static int64_t moved(void *gate, int64_t rank, op_id op, uint32_t nth)
+{
+	struct gate *g = gate;
+	if (!g->asked[rank]) {
+		struct diag *nowhere = diag_new(NULL, DIAG_TEXT, 0);
+		ask(g, rank, nowhere);
+		diag_free(nowhere);
+	}
+	return plan_counts_get(&g->counts[rank], op, nth);
+}
+
+/* ---- which ranks */
+
+static int64_t count_statements(const struct module *m)
+{
+	int64_t n = 0;
+	for (op_id op = ir_walk_first(m); op; op = ir_walk(m, op))
+		n++;
+	return n;
+}
+
+static bool accepts(struct gate *g, int64_t rank, struct diag *d)
+{
+	if (g->asked[rank] && g->verdict[rank] != PLAN_REFUSED)
+		return true;
+	bool accepted = ask(g, rank, d) != PLAN_REFUSED;
+	plan_counts_free(&g->counts[rank]);
+	return accepted;
+}
+
+static bool accepts_all(struct gate *g, struct diag *d)
+{
+	struct arena *arena = arena_new();
+	struct symmetry *s = NULL;
+	bool accepted = true;
+	if (g->ranks * count_statements(g->m) > GATE_STATEMENTS)
+		s = symmetry_find(&(struct symmetry_frame){.m = g->m, .ranks = g->ranks, .arena = arena});
+	for (int64_t r = 0; r < g->ranks && accepted; r++)
+		if (!s || s->least[r] == r || r == g->ranks - 1)
+			accepted = accepts(g, r, d);
+	arena_free(arena);
+	return accepted;
+}
+
+bool gate_accepts(struct module *m, struct diag *d, int64_t ranks, int64_t streams)
+{
+	struct gate g;
+	gate_open(&g, m, ranks, streams);
+	bool accepted = accepts_all(&g, d);
+	gate_close(&g);
+	return accepted;
+}
+
+/* Tells of the first extern. */
+static void note_extern(const struct module *m, struct diag *d)
+{
+	for (op_id op = ir_walk_first(m); op; op = ir_walk(m, op)) {
+		const struct attr *callee = op_attr(m, op, "callee");
+		if (m->op.at[op].kind != OP_EXTERN)
+			continue;
+		diag_note(d, m->op.at[op].at, "hirc run has no kernel for '%s', an extern",
+		          callee ? names_text(m->names, callee->u.name) : "extern");
+		return;
+	}
+}
+
+enum check_status gate_check(struct module *m, struct diag *d, const struct check_options *o,
+                             struct check_result *out)
+{
+	struct check_options with = *o;
+	struct gate g;
+	gate_open(&g, m, o->ranks, o->streams);
+	with.moved = moved;
+	with.plans = &g;
+	enum check_status status = check_program(m, d, &with, out);
+	if (status == CHECK_CLEAN && !accepts_all(&g, d))
+		status = CHECK_WRONG;
+	if (status == CHECK_CLEAN)
+		note_extern(m, d);
+	gate_close(&g);
+	return status;
+}

@@ -1,0 +1,151 @@
+/* plan_accept: see plan_accept.h. */
+#include "exec/plan_accept.h"
+#include "base/arena.h"
+#include "exec/scalar_op.h"
+#include <stdlib.h>
+#include <string.h>
+
+struct acceptance {
+	const struct plan *p;
+	const struct module *m;
+	struct diag *d;
+	int64_t *reg;
+	bool *seen; /* by task: its views are those of every iteration, and inside their buffers */
+	struct plan_counts *counts;
+};
+
+/* Returns true if all elements of a window lie inside a slot of its buffer. */
+static bool is_inside(const struct acceptance *x, const struct plan_view *v)
+{
+	const struct plan_buffer *b = &x->p->buffer.at[v->buffer];
+	int64_t elements =
+	    v->bytes ? b->elements * (int64_t)rt_dtype_size((enum rt_dtype)b->dtype) : b->elements;
+	int64_t span = 0, slot = x->reg[v->slot], offset = x->reg[v->offset];
+	bool empty = b->local;
+	for (unsigned k = 0; k < v->nd; k++) {
+		int64_t n = x->reg[v->n[k]];
+		if (n < 0)
+			return false;
+		empty |= n == 0;
+		span += (n - 1) * v->stride[k];
+	}
+	return empty || (slot >= 0 && slot < b->slots && offset >= 0 && offset + span < elements);
+}
+
+static bool task_is_inside(const struct acceptance *x, const struct plan_task *t)
+{
+	bool inside = true;
+	for (uint32_t k = 0; k < t->steps && t->kernel == RT_TASK_UNIT; k++)
+		inside &= task_is_inside(x, &x->p->step.at[t->first + k]);
+	if (t->kernel == RT_TASK_UNIT)
+		return inside;
+	inside = is_inside(x, &t->out);
+	for (unsigned k = 0; k < 3; k++)
+		if (t->scalars >> k & 1)
+			inside &= !t->scalar[k].is_reg || x->reg[t->scalar[k].reg] != PLAN_UNDEFINED;
+		else if (k < t->in_n)
+			inside &= is_inside(x, &t->in[k]);
+	return inside;
+}
+
+static bool collective_is_inside(const struct acceptance *x, const struct plan_collective *c)
+{
+	const plan_reg *list[] = {c->counts, c->offsets, c->send_counts, c->send_offsets};
+	bool inside = x->reg[c->count] >= 0 && (!c->has_in || is_inside(x, &c->in)) &&
+	              (!c->has_out || is_inside(x, &c->out));
+	for (unsigned j = 0; j < 4; j++)
+		for (uint32_t k = 0; k < c->members && list[j]; k++)
+			inside &= x->reg[list[j][k]] >= 0;
+	return inside;
+}
+
+static bool message_is_inside(const struct acceptance *x, const struct plan_message *m)
+{
+	int64_t peer = x->reg[m->peer];
+	return peer >= 0 && peer < x->p->ranks && is_inside(x, &m->data);
+}
+
+/* Returns true if the instruction's memory is where it may be; counts its elements. */
+static bool accept_work(struct acceptance *x, const struct plan_instruction *i)
+{
+	const struct plan *p = x->p;
+	switch ((enum plan_code)i->code) {
+	case PLAN_TASK:
+		if (x->seen[i->a])
+			return true;
+		x->seen[i->a] = p->task.at[i->a].fixed;
+		return task_is_inside(x, &p->task.at[i->a]);
+	case PLAN_COLLECTIVE:
+		vec_push(&x->counts->elements[i->statement], x->reg[p->collective.at[i->a].count]);
+		return collective_is_inside(x, &p->collective.at[i->a]);
+	case PLAN_MESSAGE:
+		vec_push(&x->counts->elements[i->c ? i->c : i->statement],
+		         x->reg[p->message.at[i->a].data.n[0]]);
+		return message_is_inside(x, &p->message.at[i->a]);
+	default:
+		return true;
+	}
+}
+
+static void report(const struct acceptance *x, const struct plan_instruction *i, const char *why)
+{
+	struct buf text = {0};
+	plan_failure_print(i, x->reg, why, &text);
+	diag_error(x->d, E_PLAN_CHECK, i->statement ? x->m->op.at[i->statement].at : DIAG_NOWHERE, "%s",
+	           text.at);
+	if (i->loop)
+		diag_note(x->d, DIAG_NOWHERE, "on rank %lld, in iteration %lld of the loop",
+		          (long long)x->p->rank, (long long)x->reg[i->loop]);
+	else
+		diag_note(x->d, DIAG_NOWHERE, "on rank %lld", (long long)x->p->rank);
+	buf_free(&text);
+}
+
+static enum plan_verdict walk(struct acceptance *x, uint64_t *work)
+{
+	for (uint32_t at = 0; *work; --*work) {
+		const struct plan_instruction *i = &x->p->code.at[at++];
+		const char *why = plan_failure(x->p, i, x->reg);
+		if (i->code == PLAN_END)
+			return PLAN_ACCEPTED;
+		if (!why && !plan_control(x->p, i, x->reg, &at) && !accept_work(x, i))
+			why = PLAN_OUTSIDE;
+		if (why) {
+			report(x, i, why);
+			return PLAN_REFUSED;
+		}
+	}
+	return PLAN_UNDECIDED;
+}
+
+enum plan_verdict plan_accept(const struct module *m, struct diag *d, int64_t rank, int64_t ranks,
+                              const struct plan_target *target, uint64_t *work, struct plan_counts *out)
+{
+	out->n = m->op.n;
+	out->elements = mem_zalloc(sizeof *out->elements * m->op.n);
+	struct plan *p = plan_build(m, d, rank, ranks, target);
+	if (!p)
+		return PLAN_REFUSED;
+	struct acceptance x = {.p = p, .m = m, .d = d, .counts = out};
+	x.reg = mem_alloc(sizeof *x.reg * p->reg.n);
+	memcpy(x.reg, p->reg.at, sizeof *x.reg * p->reg.n);
+	x.seen = mem_zalloc(p->task.n + 1);
+	enum plan_verdict verdict = walk(&x, work);
+	free(x.reg);
+	free(x.seen);
+	plan_free(p);
+	return verdict;
+}
+
+int64_t plan_counts_get(const struct plan_counts *c, op_id op, uint32_t nth)
+{
+	return op < c->n && nth < c->elements[op].n ? c->elements[op].at[nth] : -1;
+}
+
+void plan_counts_free(struct plan_counts *c)
+{
+	for (uint32_t k = 0; k < c->n; k++)
+		vec_free(&c->elements[k]);
+	free(c->elements);
+	*c = (struct plan_counts){0};
+}
