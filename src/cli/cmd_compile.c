@@ -156,16 +156,15 @@ static bool compile_gate(struct compile_command *c, struct module *m)
 {
 	if (c->compile.passes || c->compile.pipeline.stop_after || sim_is_recorded(m))
 		return true;
-	struct diag *nowhere = diag_new(NULL, DIAG_TEXT, 0);
-	bool fits = params_check(m, nowhere);
-	diag_free(nowhere);
-	if (!fits && c->compile.pipeline.remarks)
-		fprintf(stderr,
-		        "gate: left out, the params have no values that fit: give them by -D NAME=VALUE\n");
-	int64_t ranks = module_ranks(m);
+	const int64_t needed = module_ranks(m), ranks = c->compile.np > needed ? c->compile.np : needed;
+	bool given = c->compile.define.n && params_have_values(m); /* else the defaults may be others */
 	struct source *outer = diag_set_source(c->d, m->source);
-	bool accepted =
-	    !fits || gate_accepts(m, c->d, c->compile.np > ranks ? c->compile.np : ranks, DEFAULT_STREAMS);
+	struct diag *nowhere = diag_new(NULL, DIAG_TEXT, 0);
+	bool fits = params_check(m, given ? c->d : nowhere);
+	bool accepted = fits ? gate_accepts(m, c->d, ranks, DEFAULT_STREAMS) : !given;
+	if (!fits && !given && c->compile.pipeline.remarks)
+		fprintf(stderr, "gate: left out, the params need other values: -D NAME=VALUE\n");
+	diag_free(nowhere);
 	diag_set_source(c->d, outer);
 	return accepted;
 }

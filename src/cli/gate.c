@@ -125,7 +125,7 @@ enum check_status gate_check(struct module *m, struct diag *d, const struct chec
 	with.moved = moved;
 	with.plans = &g;
 	enum check_status status = check_program(m, d, &with, out);
-	if (status == CHECK_CLEAN && !accepts_all(&g, d))
+	if ((status == CHECK_CLEAN || status == CHECK_UNKNOWN) && !accepts_all(&g, d))
 		status = CHECK_WRONG;
 	if (status == CHECK_CLEAN)
 		note_extern(m, d);

@@ -47,6 +47,14 @@ static bool check_assumptions(const struct module *m, struct diag *d)
 	return ok;
 }
 
+bool params_have_values(const struct module *m)
+{
+	bool all = true;
+	for (param_id p = 1; p < m->param.n; p++)
+		all &= m->param.at[p].has_value || m->param.at[p].meaning;
+	return all;
+}
+
 bool params_check(struct module *m, struct diag *d)
 {
 	return check_params(m, d) && extents_check(m, d) && check_assumptions(m, d);

@@ -283,7 +283,7 @@ static bool fail(struct exec *e, const struct plan_instruction *i, enum status s
 static bool fail_control(struct exec *e, const struct plan_instruction *i, const char *why)
 {
 	struct buf text = {0};
-	plan_failure_print(i, e->reg, why, &text);
+	plan_failure_print(e->p, i, e->reg, why, &text);
 	fail(e, i, STATUS_DIAGNOSTICS, text.at);
 	buf_free(&text);
 	return false;

@@ -33,34 +33,52 @@ uint32_t emit(struct planner *b, struct plan_instruction i)
 	return b->p->code.n - 1;
 }
 
-uint32_t emit_text(struct planner *b, const char *text)
+static uint32_t add_text(struct planner *b, const struct plan_text *t)
 {
 	enum { RECENT = 64 }; /* texts that are looked at for an equal one */
-	for (uint32_t i = b->p->text.n > RECENT ? b->p->text.n - RECENT : 0; i < b->p->text.n; i++)
-		if (!strcmp(b->p->text.at[i], text))
+	for (uint32_t i = b->p->text.n > RECENT ? b->p->text.n - RECENT : 0; i < b->p->text.n; i++) {
+		const struct plan_text *o = &b->p->text.at[i];
+		if (o->code == t->code && o->values == t->values && !strcmp(o->text, t->text) &&
+		    !memcmp(o->value, t->value, sizeof *t->value * t->values))
 			return i;
-	vec_push(&b->p->text, arena_strndup(b->p->arena, text, strlen(text)));
+	}
+	vec_push(&b->p->text, *t);
+	b->p->text.at[b->p->text.n - 1].text = arena_strndup(b->p->arena, t->text, strlen(t->text));
 	return b->p->text.n - 1;
 }
 
-void emit_check(struct planner *b, sx_id condition, const char *text, sx_id value)
+/* The text of a check that fails on the way to the plan. */
+static void report_check(struct planner *b, enum diagnostic code, const char *text, const sx_id *value,
+                         unsigned values)
+{
+	struct buf out = {0};
+	unsigned k = 0;
+	for (const char *c = text; *c; c++)
+		if (*c == PLAN_VALUE[0] && k < values)
+			sx_text(b, value[k++], &out);
+		else
+			buf_putc(&out, *c);
+	planner_error(b, code, "%s", out.at);
+	buf_free(&out);
+}
+
+void emit_check(struct planner *b, sx_id condition, enum diagnostic code, const char *text,
+                const sx_id *value, unsigned values)
 {
 	int64_t k;
 	if (sx_is_const(b, condition, &k)) {
 		if (k != 0 && k != PLAN_UNDEFINED)
 			return;
 		if (b->depth == 0) { /* it surely runs */
-			if (value && sx_is_const(b, value, &k) && k != PLAN_UNDEFINED)
-				planner_error(b, E_PLAN_CHECK, "%s: it is %lld", text, (long long)k);
-			else
-				planner_error(b, E_PLAN_CHECK, "%s", text);
+			report_check(b, code, text, value, values);
 			return;
 		}
 	}
-	struct plan_instruction i = {.code = PLAN_CHECK, .a = sx_reg(b, condition), .b = emit_text(b, text)};
-	i.op = value != 0;
-	i.c = value ? sx_reg(b, value) : 0;
-	emit(b, i);
+	struct plan_text t = {.text = text, .code = code, .values = (uint8_t)values};
+	for (unsigned i = 0; i < values; i++)
+		t.value[i] = sx_reg(b, value[i]);
+	const plan_reg a = sx_reg(b, condition);
+	emit(b, (struct plan_instruction){.code = PLAN_CHECK, .a = a, .b = add_text(b, &t)});
 }
 
 void scope_leave(struct planner *b, uint32_t computed)
@@ -199,8 +217,8 @@ static void lower_stream(struct planner *b, op_id op, enum plan_code code)
 		if (!sx_lower(b, op_scalar_expr(b->m, op, 0), &index))
 			return;
 		if (b->p->streams == 0)
-			emit_check(b, sx_op(b, EXPR_GE, index, sx_const(b, 0)),
-			           "the index of a stream is negative", index);
+			emit_check(b, sx_op(b, EXPR_GE, index, sx_const(b, 0)), E_VALUE_UNDEFINED,
+			           "the index of a stream is negative: it is " PLAN_VALUE, &index, 1);
 		else
 			index = sx_op(b, EXPR_MOD, index, sx_const(b, b->p->streams));
 	}

@@ -33,7 +33,7 @@ typedef uint32_t plan_reg;
 /* code, text, meaning */
 #define PLAN_CODES(X)                                                                                        \
 	X(LET, "let", "r[a] = r[b] op r[c]; op LOOKUP: r[a] = table c at r[b]")                              \
-	X(CHECK, "check", "r[a] must not be 0; text b says what is wrong else (op 1: and r[c] is it)")       \
+	X(CHECK, "check", "r[a] must not be 0, or text b is the error")                                      \
 	X(FOR, "for", "r[a] from r[b] to r[c]; go to `to` if there is no iteration")                         \
 	X(NEXT, "next", "r[a] += 1; go to `to` while r[a] < r[c]")                                           \
 	X(IF, "if", "go to `to` if r[a] is 0")                                                               \
@@ -178,6 +178,16 @@ struct plan_table { /* of LOOKUP */
 	const uint32_t *at;
 };
 
+#define PLAN_VALUE "\x1f" /* no name has it */
+enum { PLAN_TEXT_VALUES = 4 };
+
+struct plan_text {        /* of a CHECK that fails */
+	const char *text; /* each PLAN_VALUE stands for a value */
+	enum diagnostic code;
+	uint8_t values;
+	plan_reg value[PLAN_TEXT_VALUES];
+};
+
 /* A program output on this rank. */
 struct plan_output {
 	value_id value;
@@ -207,7 +217,7 @@ struct plan {
 	VEC(struct plan_message) message;
 	VEC(struct plan_team) team; /* the same on all ranks */
 	VEC(struct plan_table) table;
-	VEC(const char *) text;
+	VEC(struct plan_text) text;
 	VEC(struct plan_output) output; /* in the order of the program's */
 	uint32_t *input_buffer;         /* by program input; UINT32_MAX: nothing here */
 	uint32_t handles, queues;       /* counts */

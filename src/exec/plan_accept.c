@@ -90,9 +90,9 @@ static bool accept_work(struct acceptance *x, const struct plan_instruction *i)
 static void report(const struct acceptance *x, const struct plan_instruction *i, const char *why)
 {
 	struct buf text = {0};
-	plan_failure_print(i, x->reg, why, &text);
-	diag_error(x->d, E_PLAN_CHECK, i->statement ? x->m->op.at[i->statement].at : DIAG_NOWHERE, "%s",
-	           text.at);
+	plan_failure_print(x->p, i, x->reg, why, &text);
+	diag_error(x->d, plan_failure_code(x->p, i),
+	           i->statement ? x->m->op.at[i->statement].at : DIAG_NOWHERE, "%s", text.at);
 	if (i->loop)
 		diag_note(x->d, DIAG_NOWHERE, "on rank %lld, in iteration %lld of the loop",
 		          (long long)x->p->rank, (long long)x->reg[i->loop]);

@@ -225,10 +225,10 @@ bool boxes_copy(struct planner *b, const struct view *to, const struct view *fro
 		for (int64_t j = 0; j < m; j++)
 			have = sx_add(b, have, copy_common(b, x[k], y[j]));
 	}
-	emit_check(b, sx_op(b, EXPR_EQ, have, need),
+	emit_check(b, sx_op(b, EXPR_EQ, have, need), E_PLAN_CHECK,
 	           arena_printf(b->p->arena, "rank %lld does not hold all of '%s' that '%s' needs",
 	                        (long long)b->p->rank, value_text(b, from->value), value_text(b, to->value)),
-	           0);
+	           NULL, 0);
 	return true;
 }
 

@@ -163,7 +163,7 @@ static bool plan_equal_blocks(struct comm *s)
 	const char *text =
 	    arena_printf(b->p->arena, "'%s' and '%s' do not differ in size by the %u members of the team",
 	                 value_text(b, s->in->value), value_text(b, s->out->value), s->team->n);
-	emit_check(b, sx_op(b, EXPR_EQ, large, sx_scale(b, small, s->team->n)), text, 0);
+	emit_check(b, sx_op(b, EXPR_EQ, large, sx_scale(b, small, s->team->n)), E_PLAN_CHECK, text, NULL, 0);
 	s->c.count = sx_reg(b, small);
 	return true;
 }
@@ -228,12 +228,12 @@ static bool plan_whole(struct comm *s)
 		}
 		if (s->c.kind == RT_ALLREDUCE && !s->packed && !same_order(s, s->out, s->in, -1))
 			return false;
-		emit_check(b, same, lengths_differ(s), 0);
+		emit_check(b, same, E_PLAN_CHECK, lengths_differ(s), NULL, 0);
 	}
 	if (rooted) {
 		sx_id inside = sx_op(b, EXPR_AND, sx_op(b, EXPR_GE, root, sx_const(b, 0)),
 		                     sx_op(b, EXPR_LT, root, sx_const(b, s->team->n)));
-		emit_check(b, inside, "the root is not in the team", root);
+		emit_check(b, inside, E_PEER, "the root is not in the team: it is " PLAN_VALUE, &root, 1);
 		s->c.root = sx_reg(b, root);
 	}
 	s->c.count = sx_reg(b, count);

@@ -310,10 +310,10 @@ static void check_complete(struct exchange *x, const struct side *out, const str
 				n = sx_mul(b, n, taken[k].at[j].n[a]);
 			have = sx_add(b, have, n);
 		}
-	emit_check(b, sx_op(b, EXPR_EQ, have, need),
+	emit_check(b, sx_op(b, EXPR_EQ, have, need), E_PLAN_CHECK,
 	           arena_printf(b->p->arena, "no rank of the team holds all that is needed of '%s'",
 	                        value_text(b, x->in->value)),
-	           0);
+	           NULL, 0);
 }
 
 static bool exchange_boxes(struct exchange *x, const struct side *in, const struct side *out)

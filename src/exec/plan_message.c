@@ -81,7 +81,7 @@ void plan_p2p(struct planner *b, op_id op)
 	emit_check(b,
 	           sx_op(b, EXPR_AND, sx_op(b, EXPR_GE, peer, sx_const(b, 0)),
 	                 sx_op(b, EXPR_LT, peer, sx_const(b, b->p->ranks))),
-	           "the peer is no rank of this job", peer);
+	           E_PEER, "the peer is no rank of this job: it is " PLAN_VALUE, &peer, 1);
 	m.peer = sx_reg(b, peer);
 	m.dtype = (uint8_t)view_dtype(b, v);
 	b->p->buffer.at[v->buffer].written |= !send;

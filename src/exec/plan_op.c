@@ -45,18 +45,13 @@ void require_inside(struct planner *b, const struct view *v, unsigned axis, sx_i
 	sx_id from = sx_op(b, EXPR_GE, off, a->off);
 	sx_id to = sx_op(b, EXPR_LE, sx_add(b, off, len), sx_add(b, a->off, a->len));
 	sx_id inside = sx_op(b, EXPR_OR, none, sx_op(b, EXPR_AND, from, to));
-	struct buf text = {0};
-	buf_printf(&text, "rank %lld holds [", (long long)b->p->rank);
-	sx_text(b, a->off, &text);
-	buf_puts(&text, ", ");
-	sx_text(b, sx_add(b, a->off, a->len), &text);
-	buf_printf(&text, ") of axis %u of '%s', but needs [", axis, value_text(b, v->value));
-	sx_text(b, off, &text);
-	buf_puts(&text, ", ");
-	sx_text(b, sx_add(b, off, len), &text);
-	buf_putc(&text, ')');
-	emit_check(b, inside, text.at, 0);
-	buf_free(&text);
+	const sx_id shown[] = {a->off, sx_add(b, a->off, a->len), off, sx_add(b, off, len)};
+	emit_check(b, inside, E_PLAN_CHECK,
+	           arena_printf(b->scratch,
+	                        "rank %lld holds [" PLAN_VALUE ", " PLAN_VALUE
+	                        ") of axis %u of '%s', but needs [" PLAN_VALUE ", " PLAN_VALUE ")",
+	                        (long long)b->p->rank, axis, value_text(b, v->value)),
+	           shown, 4);
 }
 
 bool require_whole(struct planner *b, op_id op, const struct view *v, unsigned axis)

@@ -247,6 +247,17 @@ static void put_stream(struct printer *x, const struct plan_instruction *i)
 	}
 }
 
+/* The text of a check, with the registers that it shows. */
+static void put_text(struct printer *x, const struct plan_text *t)
+{
+	unsigned k = 0;
+	for (const char *c = t->text; *c; c++)
+		if (*c == PLAN_VALUE[0] && k < t->values)
+			put_reg(x, t->value[k++]);
+		else
+			buf_putc(x->out, *c);
+}
+
 static void put_instruction(struct printer *x, const struct plan_instruction *i)
 {
 	const struct plan *p = x->p;
@@ -259,11 +270,8 @@ static void put_instruction(struct printer *x, const struct plan_instruction *i)
 	case PLAN_CHECK:
 		buf_putc(x->out, ' ');
 		put_reg(x, i->a);
-		buf_printf(x->out, ": %s", p->text.at[i->b]);
-		if (i->op) {
-			buf_puts(x->out, ": ");
-			put_reg(x, i->c);
-		}
+		buf_puts(x->out, ": ");
+		put_text(x, &p->text.at[i->b]);
 		break;
 	case PLAN_FOR:
 		buf_printf(x->out, " r%u = ", i->a);

@@ -352,6 +352,14 @@ static bool lower_param(struct planner *b, expr_id e, sx_id *out)
 	return false;
 }
 
+/* Returns true if `and` or `or` has its value by the left operand. */
+static bool decides(const struct planner *b, enum expr_kind kind, sx_id left)
+{
+	int64_t k;
+	return (kind == EXPR_AND || kind == EXPR_OR) && sx_is_const(b, left, &k) && k != PLAN_UNDEFINED &&
+	       (k != 0) == (kind == EXPR_OR);
+}
+
 bool sx_lower(struct planner *b, expr_id e, sx_id *out)
 {
 	const struct expr *x = &b->m->expr.at[e];
@@ -400,7 +408,11 @@ bool sx_lower(struct planner *b, expr_id e, sx_id *out)
 			return false;
 		break;
 	default:
-		if (!sx_lower(b, x->a, &p) || (x->b && !sx_lower(b, x->b, &q)))
+		if (!sx_lower(b, x->a, &p))
+			return false;
+		if (decides(b, (enum expr_kind)x->kind, p))
+			q = p; /* the other operand need not have a value */
+		else if (x->b && !sx_lower(b, x->b, &q))
 			return false;
 		p = sx_op(b, (enum expr_kind)x->kind, p, x->b ? q : p);
 	}

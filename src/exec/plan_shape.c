@@ -87,8 +87,10 @@ static void add_dim(struct reshape *s, unsigned i, unsigned j, int64_t g, int64_
 		const char *text =
 		    arena_printf(b->p->arena, "a block of '%s' does not begin and end between those of '%s'",
 		                 value_text(b, s->r->value), value_text(b, s->x->value));
-		emit_check(b, sx_op(b, EXPR_EQ, sx_op(b, EXPR_MOD, rj->off, block), sx_const(b, 0)), text, 0);
-		emit_check(b, sx_op(b, EXPR_EQ, sx_op(b, EXPR_MOD, rj->len, block), sx_const(b, 0)), text, 0);
+		emit_check(b, sx_op(b, EXPR_EQ, sx_op(b, EXPR_MOD, rj->off, block), sx_const(b, 0)),
+		           E_PLAN_CHECK, text, NULL, 0);
+		emit_check(b, sx_op(b, EXPR_EQ, sx_op(b, EXPR_MOD, rj->len, block), sx_const(b, 0)),
+		           E_PLAN_CHECK, text, NULL, 0);
 		n = sx_op(b, EXPR_FLOOR_DIV, rj->len, block);
 		at = sx_op(b, EXPR_FLOOR_DIV, rj->off, block);
 	}
@@ -127,7 +129,8 @@ static bool add_flat(struct reshape *s, unsigned i, unsigned i_end, unsigned j, 
 	sx_id skip = sx_sub(b, r_from, x_from);
 	sx_id inside = sx_op(b, EXPR_AND, sx_op(b, EXPR_GE, skip, sx_const(b, 0)),
 	                     sx_op(b, EXPR_LE, sx_add(b, skip, r_n), x_n));
-	emit_check(b, sx_op(b, EXPR_OR, inside, sx_op(b, EXPR_LE, r_n, sx_const(b, 0))), text, 0);
+	emit_check(b, sx_op(b, EXPR_OR, inside, sx_op(b, EXPR_LE, r_n, sx_const(b, 0))), E_PLAN_CHECK, text,
+	           NULL, 0);
 	for (unsigned k = i; k < i_end; k++) {
 		s->x_at[k] = s->x->axis[k].off;
 		s->x_end[k] = sx_sub(b, sx_add(b, s->x_at[k], s->x->axis[k].len), sx_const(b, 1));

@@ -284,11 +284,12 @@ void view_shard(struct planner *b, op_id op)
 			given = true;
 			sx_id inside = sx_op(b, EXPR_AND, sx_op(b, EXPR_GE, index, sx_const(b, 0)),
 			                     sx_op(b, EXPR_LT, index, sx_const(b, step->count)));
-			emit_check(b, inside,
-			           arena_printf(b->p->arena,
-			                        "stream_index is not a block of '%s' (0 to %lld)",
-			                        value_text(b, result), (long long)step->count - 1),
-			           index);
+			emit_check(
+			    b, inside, E_STREAM_INDEX,
+			    arena_printf(b->p->arena,
+			                 "stream_index is not a block of '%s' (0 to %lld): it is " PLAN_VALUE,
+			                 value_text(b, result), (long long)step->count - 1),
+			    &index, 1);
 			*bound = step->swizzled
 			             ? sx_op(b, EXPR_MOD,
 			                     sx_add(b, index,
@@ -355,14 +356,14 @@ void view_select(struct planner *b, op_id op)
 	sx_id inside =
 	    sx_op(b, EXPR_AND, sx_op(b, EXPR_GE, index, lo), sx_op(b, EXPR_LT, index, sx_add(b, lo, n)));
 	if (!a->pieces)
-		emit_check(b, inside,
-		           arena_printf(
-		               b->p->arena,
-		               a->own
-		                   ? "the index of axis %lld of '%s' must be 0: this rank holds its own slice"
-		                   : "the index of axis %lld of '%s' is not in what this rank holds",
-		               (long long)axis, value_text(b, x->value)),
-		           index);
+		emit_check(b, inside, E_INDEX_OUTSIDE,
+		           arena_printf(b->p->arena,
+		                        a->own ? "the index of axis %lld of '%s' must be 0: this rank holds "
+		                                 "its own slice: it is " PLAN_VALUE
+		                               : "the index of axis %lld of '%s' is not in what this rank "
+		                                 "holds: it is " PLAN_VALUE,
+		                        (long long)axis, value_text(b, x->value)),
+		           &index, 1);
 	struct view *v = derive(b, result, x, (int)axis);
 	v->origin = sx_add(b, x->origin, element_of(b, a, index));
 }

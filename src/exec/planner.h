@@ -191,9 +191,9 @@ void sx_free(struct planner *b);
 
 /* ---- instructions (plan.c) */
 uint32_t emit(struct planner *b, struct plan_instruction i); /* its position */
-/* Nothing when the condition surely holds. value: what the message shows; 0: nothing. */
-void emit_check(struct planner *b, sx_id condition, const char *text, sx_id value);
-uint32_t emit_text(struct planner *b, const char *text);
+/* Emits nothing when the condition surely holds. text: each PLAN_VALUE stands for the next of the values. */
+void emit_check(struct planner *b, sx_id condition, enum diagnostic code, const char *text,
+                const sx_id *value, unsigned values);
 void scope_leave(struct planner *b,
                  uint32_t computed); /* forgets scalars computed since b->computed.n was this */
 

@@ -74,7 +74,7 @@ static inline const char *plan_failure(const struct plan *p, const struct plan_i
 {
 	switch ((enum plan_code)i->code) {
 	case PLAN_CHECK:
-		return r[i->a] == 0 || r[i->a] == PLAN_UNDEFINED ? p->text.at[i->b] : NULL;
+		return r[i->a] == 0 || r[i->a] == PLAN_UNDEFINED ? p->text.at[i->b].text : NULL;
 	case PLAN_FOR:
 		return r[i->b] == PLAN_UNDEFINED || r[i->c] == PLAN_UNDEFINED
 		           ? "the bounds of the loop are undefined"
@@ -89,13 +89,35 @@ static inline const char *plan_failure(const struct plan *p, const struct plan_i
 	}
 }
 
-/* Prints a failure with the value that is wrong, if the message of a check shows one. */
-static inline void plan_failure_print(const struct plan_instruction *i, const int64_t *r, const char *why,
-                                      struct buf *out)
+/* The number of a failure at an instruction. */
+static inline enum diagnostic plan_failure_code(const struct plan *p, const struct plan_instruction *i)
 {
-	buf_puts(out, why);
-	if (i->code == PLAN_CHECK && i->op && r[i->c] != PLAN_UNDEFINED)
-		buf_printf(out, ": it is %lld", (long long)r[i->c]);
+	switch ((enum plan_code)i->code) {
+	case PLAN_CHECK:
+		return p->text.at[i->b].code;
+	case PLAN_FOR:
+	case PLAN_IF:
+	case PLAN_STREAM:
+	case PLAN_SYNC:
+		return E_VALUE_UNDEFINED;
+	default:
+		return E_PLAN_CHECK;
+	}
+}
+
+/* Prints a failure, with the values that the text of a check shows. */
+static inline void plan_failure_print(const struct plan *p, const struct plan_instruction *i,
+                                      const int64_t *r, const char *why, struct buf *out)
+{
+	const struct plan_text *t = i->code == PLAN_CHECK ? &p->text.at[i->b] : NULL;
+	unsigned k = 0;
+	for (const char *c = why; *c; c++)
+		if (*c != PLAN_VALUE[0] || !t || k == t->values)
+			buf_putc(out, *c);
+		else if (r[t->value[k++]] == PLAN_UNDEFINED)
+			buf_puts(out, "undefined");
+		else
+			buf_puti(out, r[t->value[k - 1]]);
 }
 
 /* Carries out an instruction that touches loops, conditions and registers alone, and sets *at to the next
