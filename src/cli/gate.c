@@ -91,6 +91,9 @@ static bool accepts_all(struct gate *g, struct diag *d)
 		if (!s || s->least[r] == r || r == g->ranks - 1)
 			accepted = accepts(g, r, d);
 	arena_free(arena);
+	if (!g->work)
+		diag_note(d, DIAG_NOWHERE, "the plan was followed for %d instructions, not to its end",
+		          GATE_WORK);
 	return accepted;
 }
 
