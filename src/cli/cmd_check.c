@@ -4,7 +4,6 @@
  *     hirc check foo.hir --np=4 -D t=13   the program that `hirc run` with these options runs
  *     hirc check foo.hir --family=np=2..64    for each number of ranks                          */
 #include "base/str.h"
-#include "check/check.h"
 #include "cli/check_memory.h"
 #include "cli/commands.h"
 #include "cli/compile.h"
