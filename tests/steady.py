@@ -184,7 +184,7 @@ def main():
             with open(path, "w") as file:
                 file.write(text)
             def command(times):
-                return [hirc, "run", f"--np={ranks}", f"--repeat={times}", *options, path]
+                return [hirc, "run", "--no-check", f"--np={ranks}", f"--repeat={times}", *options, path]
             measures = {"allocations": lambda c: allocations(c, library, LARGE.get(name, 0), scratch)}
             if traces:
                 measures["system calls"] = lambda c: system_calls(c, scratch)

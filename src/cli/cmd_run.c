@@ -139,6 +139,8 @@ static enum status launch_prepared(struct run *r, struct diag *d, struct rt_laun
 		          (long long)ranks);
 		return STATUS_USAGE;
 	}
+	if (!run_prove(r, d))
+		return STATUS_DIAGNOSTICS;
 	if (r->check)
 		status = run_trial(r, o, ranks);
 	if (r->check && status == STATUS_OK)
@@ -198,6 +200,7 @@ int cmd_run(int argc, char **argv)
 	                .trace_events = 1 << 18};
 	rank_options_init(&r.ranks);
 	compile_options_init(&r.compile);
+	bool no_check = false;
 	const struct option options[] = {
 	    {.name = "check",
 	     .kind = OPTION_MAYBE,
@@ -213,6 +216,10 @@ int cmd_run(int argc, char **argv)
 	     .min = 0,
 	     .max = INT64_MAX,
 	     .help = "most multiplications of that evaluation, else compare a sample; 0: any number"},
+	    {.name = "no-check",
+	     .kind = OPTION_SWITCH,
+	     .to = &no_check,
+	     .help = "run without the proof of `hirc check` before it; --check still compares the numbers"},
 	    PROGRESS_OPTION(&progress),
 	    {.name = "input",
 	     .kind = OPTION_CALL,
@@ -300,11 +307,13 @@ int cmd_run(int argc, char **argv)
 	struct command_line line = {
 	    .command = argv[0],
 	    .usage = "[OPTION…] FILE",
-	    .about = "Executes a program on one rank for each device of its meshes; `-` is standard input.\n"
-	             "HIRC_DUMP=host_ir prints the program that runs.\n"
-	             "Exit code: 0; 1 after messages about the input; 2 wrong command line or too few ranks; "
-	             "3 wrong numbers;\n"
-	             "4 deadlock or timeout; 5 a backend is absent; 70 a bug in hirc.",
+	    .about =
+	        "Executes a program on one rank for each device of its meshes; `-` is standard input.\n"
+	        "The proof of `hirc check` comes first, and its errors end it; --no-check leaves it out.\n"
+	        "HIRC_DUMP=host_ir prints the program that runs.\n"
+	        "Exit code: 0; 1 after messages about the input; 2 wrong command line or too few ranks; "
+	        "3 wrong numbers;\n"
+	        "4 deadlock or timeout; 5 a backend is absent; 70 a bug in hirc.",
 	    .table = {{.title = "Options", .at = options, .n = sizeof options / sizeof *options},
 	              rank_options_table(&r.ranks),
 	              gpu_options_table(&r.ranks.gpu),
@@ -316,6 +325,7 @@ int cmd_run(int argc, char **argv)
 	enum status status;
 	if (options_parse(&line, argc, argv, &status)) {
 		r.path = line.file.at[0];
+		r.proves = !no_check;
 		compile_options_target(&r.compile, &line, r.ranks.target);
 		compile_options_transport(&r.compile, r.ranks.transport,
 		                          rank_options_launch(&r.ranks).kind == RT_BOOT_THREAD);

@@ -1,6 +1,7 @@
 /* completion_bash: a function that says what can stand where, with a `case` a command, and one that offers
  * it. */
 #include "cli/completion.h"
+#include <string.h>
 
 static void begin(const struct command *all, unsigned n, struct buf *out)
 {
@@ -71,7 +72,7 @@ static void command(const struct command_line *c, struct buf *out)
 	}
 	buf_puts(out, "'\n\t\tnegations='");
 	const char *between = "";
-	completion_each(c, o) if (o->kind == OPTION_SWITCH && o->name)
+	completion_each(c, o) if (o->kind == OPTION_SWITCH && o->name && strncmp(o->name, "no-", 3))
 	{
 		buf_printf(out, "%s--no-%s", between, o->name);
 		between = " ";

@@ -7,6 +7,7 @@
  *     run_adversary.c --adversary
  *     run_replay.c    --replay
  *     run_size.c      what is too large
+ *     run_prove.c     the proof of `hirc check`, before the ranks begin
  *     run_check.c     the reference evaluation and what outputs are compared with
  *     run_trial.c     whether ranks can be where they are, before the reference is evaluated
  *     run_rank.c      what a rank does
@@ -43,6 +44,7 @@ struct run {
 	const char *trace;         /* file; NULL: none */
 	int64_t trace_events;      /* that a rank keeps */
 	bool stats, dump_plan, all_ranks, profile;
+	bool proves;  /* the proof of `hirc check` comes first */
 	bool nvtx;    /* ranges for tools, also where none has started this process */
 	int64_t seed; /* of --adversary; -1: none */
 	struct rt_adversary how;
@@ -82,6 +84,10 @@ enum status run_same_program(struct rt_job *job, const struct run *r);
  * machine, with packed operands or, if that is too much, without. Report what does not fit. */
 bool run_check_sizes(const struct run *r, struct diag *d, bool one_machine);
 bool run_check_plan(const struct run *r, struct diag *d, int ranks, struct plan *p);
+/* The proof of `hirc check`, unless it was switched off or an error is replayed. False after reporting
+ * errors; a note says why a program runs without a proof. */
+enum { RUN_PROOF_WORK = 1 << 18 };
+bool run_prove(const struct run *r, struct diag *d);
 /* The reference evaluation; r->m and r->source are there. */
 enum status run_reference(struct run *r, struct diag *d, int64_t ranks);
 /* The results of another run's reference are right for this one's outputs, too, which are in the same order;

@@ -97,6 +97,8 @@ static enum status prepare_here(struct rt_job *job, struct run *r)
 		           job->size);
 		status = STATUS_USAGE;
 	}
+	if (status == STATUS_OK && !run_prove(r, x.d))
+		status = STATUS_DIAGNOSTICS;
 	if (r->check && rank_options_are_cuda(&r->ranks)) {
 		status = agree(job, r, &x, status);
 		messages_close(&x);

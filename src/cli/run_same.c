@@ -43,6 +43,7 @@ static void put_options(const struct run *r, struct buf *b)
 	else
 		put_switch(b, "check", r->check != NULL);
 	put_number(b, "check-limit", r->check_limit);
+	buf_puts(b, r->proves ? "the proof of `hirc check`\n" : "--no-check\n");
 	put_switch(b, "trace", r->trace != NULL);
 	put_switch(b, "profile", r->profile);
 	put_switch(b, "stats", r->stats);

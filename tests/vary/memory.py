@@ -276,7 +276,7 @@ def run(hirc, text, *options):
 
 
 def wrong(hirc, program):
-    code, out = run(hirc, program.text(), "--dump-plan", "--stats", "--check", "--bootstrap=thread",
+    code, out = run(hirc, program.text(), "--dump-plan", "--stats", "--no-check", "--check", "--bootstrap=thread",
                     "--streams=%d" % program.streams)
     if code:
         return "exit code %d\n%s" % (code, out[-2000:]), 0, 0

@@ -1,0 +1,50 @@
+/* run_prove: the proof of `hirc check`, before the ranks begin.
+ *
+ * It is kept short: at most RUN_PROOF_WORK steps, hundredths of a second. A program that needs more runs
+ * unproved, and a note says so. */
+#include "cli/run.h"
+#include "cli/verdict.h"
+
+/* With errors among the messages also where it could not come to its end. */
+static enum check_status prove(const struct run *r, struct diag *d, struct check_result *out)
+{
+	const struct check_options o = {
+	    .ranks = r->needed, .streams = r->ranks.streams, .queue = CHECK_QUEUE, .work = RUN_PROOF_WORK};
+	unsigned errors = diag_error_count(d);
+	enum check_status status = verdict_prove(r->m, d, &o, out);
+	return diag_error_count(d) > errors ? CHECK_WRONG : status;
+}
+
+/* Without messages: warnings are left to `hirc check`, so that a run of a right program prints nothing more.
+ */
+static enum check_status prove_silently(const struct run *r, struct check_result *out)
+{
+	struct diag *nowhere = diag_new(NULL, DIAG_TEXT, 0);
+	enum check_status status = prove(r, nowhere, out);
+	diag_free(nowhere);
+	return status;
+}
+
+bool run_prove(const struct run *r, struct diag *d)
+{
+	struct check_result x;
+	if (!r->proves || r->replay)
+		return true;
+	switch (prove_silently(r, &x)) {
+	case CHECK_CLEAN:
+		return true;
+	case CHECK_UNKNOWN:
+		diag_note(d, x.at, "the program runs without the proof of `hirc check`: %s", x.what);
+		return true;
+	case CHECK_TOO_LONG:
+		diag_note(d, DIAG_NOWHERE,
+		          "the program runs without the proof of `hirc check`: it takes more than %d steps",
+		          RUN_PROOF_WORK);
+		return true;
+	case CHECK_WRONG:
+		break;
+	}
+	prove(r, d, &x);
+	diag_note(d, DIAG_NOWHERE, "`hirc run --no-check` runs the program without this proof");
+	return false;
+}
