@@ -1,0 +1,96 @@
+"""What changes a compiled program, as `hirc compile --dump=hir` prints it, a little: it may be right, refused or no
+program then. verdicts.py draws them."""
+import re
+
+STATEMENT = re.compile(r"^\s+[^{}]+$")
+DECLARED = re.compile(r"\s*(input|inout|output|mesh|param|const|program|group)\b")
+NUMBER = re.compile(r"\b\d+\b")
+
+
+def statements(lines):
+    """Numbers of the lines that are statements of their own."""
+    return [k for k, line in enumerate(lines) if STATEMENT.match(line) and not DECLARED.match(line)]
+
+
+def drop(r, lines):
+    k = r.choice(statements(lines))
+    return lines[:k] + lines[k + 1:]
+
+
+def drop_wait(r, lines):
+    k = r.choice([k for k in statements(lines) if re.match(r"\s*(wait|synchronize|set_stream)\(", lines[k])])
+    return lines[:k] + lines[k + 1:]
+
+
+def swap(r, lines):
+    """Two neighbours of one block."""
+    known = statements(lines)
+    k = r.choice([k for k in known if k + 1 in known])
+    return lines[:k] + [lines[k + 1], lines[k]] + lines[k + 2:]
+
+
+def swap_far(r, lines):
+    """Two of the same depth, a few lines apart, with no brace between."""
+    known = set(statements(lines))
+    pairs = [(k, j) for k in known for j in range(k + 2, k + 6) if known.issuperset(range(k, j + 1))]
+    k, j = r.choice(sorted(pairs))
+    return lines[:k] + [lines[j]] + lines[k + 1:j] + [lines[k]] + lines[j + 1:]
+
+
+def replace(r, lines, pattern, change):
+    """One place that group 1 of the pattern has, in one of the lines."""
+    places = [(k, m) for k, line in enumerate(lines) for m in re.finditer(pattern, line)]
+    k, m = r.choice(places)
+    return lines[:k] + [lines[k][:m.start(1)] + change(m[1]) + lines[k][m.end(1):]] + lines[k + 1:]
+
+
+def other_number(r, text):
+    """The text with one of its numbers changed, or with 1 added."""
+    found = list(NUMBER.finditer(text))
+    if not found or r.random() < 0.3:
+        return "(%s + 1)" % text
+    m = r.choice(found)
+    n = r.choice([int(m[0]) + 1, max(0, int(m[0]) - 1), 0])
+    return text[:m.start()] + str(n) + text[m.end():]
+
+
+def change_peer(r, lines):
+    return replace(r, lines, r"\b(?:peer|send_peer|recv_peer|root)=((?:[^(),]|\((?:[^()]|\([^()]*\))*\))+)",
+                   lambda text: r.choice(["rank", "0", other_number(r, text)]))
+
+
+def change_bound(r, lines):
+    def other(text):
+        first, last = text.split("..")
+        return r.choice(["%s..%s + 1", "%s..%s - 1", "%s + 1..%s"]) % (first, last)
+    return replace(r, lines, r"\bfor \w+ in (.+?) (?:parallel\(stream\) )?\{", other)
+
+
+def change_stream(r, lines):
+    return replace(r, lines, r"\b(?:set_stream|synchronize)\((.*)\)$",
+                   lambda text: r.choice(["0", "main", "%s + 1" % text]))
+
+
+def change_index(r, lines):
+    """Of a part: a block of a stream axis, an element of an axis."""
+    return replace(r, lines, r"(?:\bshard_by_stream\(\w+, |\bselect\(\w+, axis=\d+, index=)(.*)\)$",
+                   lambda text: r.choice(["0", "1", other_number(r, text)]))
+
+
+def change_tensor(r, lines):
+    """Another tensor of the program in place of one."""
+    names = sorted(set(re.findall(r"^\s+(?:input |inout |output )?(\w+)(?:: [^=]*)?(?: =|$)", "\n".join(lines), re.M)))
+    return replace(r, lines, r"[(,] ?(%s)\b" % "|".join(map(re.escape, names)), lambda _: r.choice(names))
+
+
+KINDS = [drop, drop_wait, swap, swap_far, change_peer, change_bound, change_stream, change_index, change_tensor]
+
+
+def mutant(r, lines):
+    """What was done, and the program; None: there is no place for it."""
+    kind = r.choice(KINDS)
+    try:
+        changed = kind(r, lines)
+    except IndexError:  # nothing to choose from
+        return None
+    return None if changed == lines else (kind.__name__, changed)

@@ -1,0 +1,249 @@
+#!/usr/bin/env python3
+"""Compares what `hirc check` says of a program with what running it shows.
+
+    verdicts.py --hirc build/dev/hirc --count 300            300 programs of each kind that is drawn, seed 1
+    verdicts.py --hirc build/dev/hirc --every 5              each fifth of the programs that are given
+    verdicts.py --hirc build/dev/hirc --keep FOLDER          programs of disagreements go there
+
+Each program has three verdicts: that of `hirc check`; that of `hirc run --no-check`; that of `hirc run --no-check
+--check --adversary=SEED` for three seeds. The programs:
+
+    given     those of tests and examples, as they stand
+    dumps     the same, compiled and printed
+    random    those of programs.py and loops.py, which are right
+    compiled  the same, compiled and printed
+    mutants   dumps of examples and of random programs, with one change (mutations.py)
+
+The script prints how often each pair of verdicts comes. A program that check accepts and that a run refuses, or that
+hangs, or gives wrong numbers, is a disagreement; so is a random program that check refuses and that runs right, and a
+command that crashes. A mutant that check refuses may run right: a race need not show. Disagreements with the same
+message are one class, of which the shortest program is kept. Errors of what nothing has written (E0603) and of what
+no rank holds (E0604) are verdicts of their own, and do not make the script fail.
+"""
+import argparse
+import collections
+import concurrent.futures
+import pathlib
+import random
+import re
+import subprocess
+import sys
+import tempfile
+
+import loops
+import mutations
+import programs
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+SEEDS = (1, 2, 3)  # of the adversary: one of each order
+STUCK = 2  # seconds in which nothing moves, then a run hangs
+LONGEST = 10  # seconds of a command; one that takes longer, though something moves, says nothing
+SMALL = {"ag_linear": ["-D", "m=4", "-D", "k=8", "-D", "n=6"]}
+KINDS = ["given", "dumps", "random", "compiled", "mutants"]
+CHECKED = "ok never-written held-by-none refused unknown no-program long crash".split()
+RAN = "right undecided never-written held-by-none refused wrong hang crash long".split()
+NAMED = {"E0603": "never-written", "E0604": "held-by-none"}
+UNKNOWN = ("E0610", "E0611")
+RIGHT = ("right", "undecided")
+APART = ("never-written", "held-by-none")
+
+Program = collections.namedtuple("Program", "kind name text options")
+# check, run: verdicts; why: the message that tells the classes apart; said: of each command
+Verdict = collections.namedtuple("Verdict", "check run why said")
+
+
+# ---- programs
+
+
+def given(every):
+    """Programs of golden tests, one by one, and examples."""
+    for path in [*sorted(ROOT.glob("examples/**/*.hir")), *sorted(ROOT.glob("tests/**/*.hir"))][::every]:
+        text = path.read_text(errors="replace").split("\n# EXPECT:")[0]
+        for number, part in enumerate(re.split(r"^# -----.*$", text, flags=re.M)):
+            if re.search(r"^program\b|HostIrContainer", part, re.M):
+                yield Program("given", "%s:%d" % (path.relative_to(ROOT), number), part, SMALL.get(path.stem, []))
+
+
+def drawn(seed, number):
+    if number % 2:
+        p = loops.Loops(seed, number)
+    else:
+        p = programs.draw(seed, number)
+    return Program("random", "random %d of seed %d" % (number, seed), p.text, p.options())
+
+
+def compiled(hirc, program, kind):
+    """The dump of a program, which needs no passes; None where it does not compile."""
+    done = command([hirc, "compile", "-", "--dump=hir", *program.options], program.text)
+    if done.returncode or not re.search(r"^program\b", done.stdout, re.M):
+        return None
+    return Program(kind, program.name, done.stdout, ["--passes="])
+
+
+def mutant(hirc, seed, number, sources):
+    r = random.Random("mutant %d/%d" % (seed, number))
+    source = r.choice(sources) if r.random() < 0.6 else drawn(seed, r.randrange(1 << 30))
+    dump = compiled(hirc, source, "mutants")
+    for _ in range(10):
+        changed = mutations.mutant(r, dump.text.splitlines()) if dump else None
+        if changed:
+            what, lines = changed
+            return dump._replace(name="mutant %d of seed %d, %s of %s" % (number, seed, what, source.name),
+                                 text="\n".join(lines) + "\n")
+    return None
+
+
+# ---- verdicts
+
+
+def command(words, text):
+    """What a command did; exit code None: it did not end."""
+    try:
+        return subprocess.run(words, input=text, capture_output=True, text=True, errors="replace", timeout=LONGEST,
+                              check=False)
+    except subprocess.TimeoutExpired:
+        return subprocess.CompletedProcess(words, None, "", "error: did not end within %d s" % LONGEST)
+
+
+def message(done):
+    """The first error, without what differs from program to program."""
+    said = done.stderr + done.stdout
+    found = re.search(r"error: (.*)", done.stderr) or re.search(r"^((?:wrong|undecided): .*)", said, re.M)
+    text = found[1] if found else "exit code %s" % done.returncode
+    code = re.search(r"\[([EW]\d+)\]$", text)
+    text = re.sub(r"(\(in  .*| \[[EW]\d+\]$)", "", re.sub(r"'[^']*'", "'…'", text))
+    text = re.sub(r"(result of )\w+", r"\1…", re.sub(r"\[\d+(\.\.\d+)?, \d+(\.\.\d+)?\)", "[…)", text))
+    text = re.sub(r"wrong: rank.*", "wrong numbers", re.sub(r"-?\d+(\.\d+)?(e[-+]\d+)?", "N", text))
+    return "%s %s" % (code[1], text) if code else text
+
+
+def check_verdict(done):
+    if done.returncode == 0:
+        return "never-written" if "[W0615]" in done.stderr else "ok"
+    if done.returncode not in (1, 2):
+        return "long" if done.returncode is None else "crash"
+    codes = re.findall(r"error: .*\[(E\d+)\]$", done.stderr, re.M)
+    if codes and all(c == codes[0] for c in codes):
+        return "unknown" if codes[0] in UNKNOWN else NAMED.get(codes[0], "refused")
+    return "refused"
+
+
+def run_verdict(done):
+    if done.returncode == 3:
+        return "undecided" if "undecided: " in done.stdout + done.stderr and "wrong: " not in done.stdout else "wrong"
+    if done.returncode == 1:
+        code = re.search(r"error: .*\[(E\d+)\]", done.stderr)
+        return NAMED.get(code and code[1], "refused")
+    return {0: "right", 2: "refused", 4: "hang", None: "long"}.get(done.returncode, "crash")
+
+
+def judge(hirc, program):
+    done = command([hirc, "check", "-", *program.options], program.text)
+    check, why = check_verdict(done), message(done)
+    said = [("check", done)]
+    run = [hirc, "run", "-", "--no-check", "--bootstrap=thread", "--timeout=%d" % STUCK, *program.options]
+    verdict = "right"
+    for more in [[], *(["--check", "--adversary=%d" % seed] for seed in SEEDS)]:
+        done = command(run + more, program.text)
+        said.append((" ".join(["run --no-check", *more]), done))
+        now = run_verdict(done)
+        if check == "refused" and now == "refused" and not more and message(done) == why:
+            return Verdict("no-program", now, why, said)
+        if RAN.index(now) > RAN.index(verdict):
+            verdict = now
+        if verdict not in RIGHT:
+            why = message(done) if check == "ok" or verdict == "crash" else why
+            break
+    return Verdict(check, verdict, why, said)
+
+
+def disagrees(program, v):
+    if "crash" in (v.check, v.run):
+        return True
+    if v.check == "ok":
+        return v.run not in (*RIGHT, "long")
+    is_right = program.kind in ("random", "compiled")
+    return is_right and v.run in RIGHT and v.check not in ("no-program", "unknown", "long")
+
+
+# ---- the table
+
+
+def put_table(counts):
+    """Of each kind; of all verdicts those that came."""
+    ran = [x for x in RAN if any(key[2] == x for key in counts)]
+    for kind in KINDS:
+        rows = {c: [counts[kind, c, x] for x in ran] for c in CHECKED if any(counts[kind, c, x] for x in ran)}
+        if not rows:
+            continue
+        print("%-10s%-14s" % (kind, "check \\ run") + "".join("%14s" % x for x in ran))
+        for c, row in rows.items():
+            print("%-10s%-14s" % ("", c) + "".join("%14s" % (n or "") for n in row))
+
+
+def keep(folder, number, program, v):
+    path = folder / ("%d.hir" % number)
+    head = ["%s, options: %s" % (program.name, " ".join(program.options) or "none")]
+    for what, done in v.said:
+        head += ["hirc %s: exit code %s" % (what, done.returncode)] + (done.stdout + done.stderr).splitlines()[:6]
+    path.write_text("".join("# %s\n" % line for line in head) + program.text)
+    return path
+
+
+def work(o):
+    """The programs, each by a function that makes it."""
+    files = list(given(o.every))
+    examples = [p for p in given(1) if p.name.startswith("examples/") and "tutorial" not in p.name]
+    examples += [p._replace(options=["--pipeline=" + kind]) for kind in ("permute", "collective", "p2p", "p2p-put")
+                 for p in examples if "ag_matmul:" in p.name or "_scatter" in p.name]
+    for p in files:
+        yield lambda p=p: p
+        yield lambda p=p: compiled(o.hirc, p, "dumps")
+    for k in range(o.count):
+        yield lambda k=k: drawn(o.seed, k)
+        yield lambda k=k: compiled(o.hirc, drawn(o.seed, k), "compiled")
+        yield lambda k=k: mutant(o.hirc, o.seed, k, examples)
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--hirc", required=True)
+    p.add_argument("--count", type=int, default=100, help="programs of each kind that is drawn")
+    p.add_argument("--seed", type=int, default=1)
+    p.add_argument("--every", type=int, default=1, help="take each so many of the files of tests and examples")
+    p.add_argument("--kinds", default=",".join(KINDS))
+    p.add_argument("--jobs", type=int, default=2)
+    p.add_argument("--keep", type=pathlib.Path, help="folder for programs of disagreements")
+    o = p.parse_args()
+    kinds = o.kinds.split(",")
+
+    def one(make):
+        program = make()
+        return program and program.kind in kinds and (program, judge(o.hirc, program))
+
+    counts, classes = collections.Counter(), collections.defaultdict(list)
+    with concurrent.futures.ThreadPoolExecutor(o.jobs) as pool:
+        for program, v in filter(None, pool.map(one, work(o))):
+            counts[program.kind, v.check, v.run] += 1
+            if disagrees(program, v):
+                classes[v.check, v.run, v.why].append((program, v))
+    put_table(counts)
+    if classes and not o.keep:
+        o.keep = pathlib.Path(tempfile.mkdtemp(prefix="hirc-verdicts-"))
+    elif classes:
+        o.keep.mkdir(parents=True, exist_ok=True)
+    for number, ((check, run, why), found) in enumerate(sorted(classes.items(), key=lambda x: -len(x[1]))):
+        program, v = min(found, key=lambda x: len(x[0].text))
+        kinds = collections.Counter(p.kind for p, _ in found)
+        print("%d: check %s, run %s: %s (%s)\n    %s: %s" % (
+            len(found), check, run, why, ", ".join("%d %s" % (n, k) for k, n in kinds.items()),
+            keep(o.keep, number, program, v), program.name))
+    apart = sum(len(found) for (_, run, _), found in classes.items() if run in APART)
+    wrong = sum(map(len, classes.values())) - apart
+    print("%d programs, %d disagreements, %d of what is never written or held by no rank; %d classes" % (
+        sum(counts.values()), wrong, apart, len(classes)))
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
