@@ -11,15 +11,15 @@ struct gate {
 	struct ir_numbers *numbers; /* of m, which messages may not change */
 	int64_t ranks;
 	struct plan_target target;
-	uint64_t work;
+	uint64_t most, work;        /* instructions that may be walked, and those that are left */
 	struct plan_counts *counts; /* by rank; NULL: nobody asks for them */
 	enum plan_verdict *verdict; /* by rank, of those that were asked */
 	bool *asked;
 };
 
-static void gate_open(struct gate *g, struct module *m, int64_t ranks, int64_t streams)
+static void gate_open(struct gate *g, struct module *m, int64_t ranks, int64_t streams, uint64_t work)
 {
-	*g = (struct gate){.m = m, .ranks = ranks, .work = GATE_WORK};
+	*g = (struct gate){.m = m, .ranks = ranks, .most = work, .work = work};
 	g->target = (struct plan_target){.streams = streams, .externs = true};
 	g->counts = mem_zalloc(sizeof *g->counts * (size_t)ranks);
 	g->verdict = mem_zalloc(sizeof *g->verdict * (size_t)ranks);
@@ -92,15 +92,15 @@ static bool accepts_all(struct gate *g, struct diag *d)
 			accepted = accepts(g, r, d);
 	arena_free(arena);
 	if (!g->work)
-		diag_note(d, DIAG_NOWHERE, "the plan was followed for %d instructions, not to its end",
-		          GATE_WORK);
+		diag_note(d, DIAG_NOWHERE, "the plan was followed for %llu instructions, not to its end",
+		          (unsigned long long)g->most);
 	return accepted;
 }
 
 bool gate_accepts(struct module *m, struct diag *d, int64_t ranks, int64_t streams)
 {
 	struct gate g;
-	gate_open(&g, m, ranks, streams);
+	gate_open(&g, m, ranks, streams, GATE_WORK);
 	bool accepted = accepts_all(&g, d);
 	gate_close(&g);
 	return accepted;
@@ -119,15 +119,32 @@ static void note_extern(const struct module *m, struct diag *d)
 	}
 }
 
+/* The proof, with the numbers of elements that the gate's plans move. */
+static enum check_status prove(struct gate *g, struct diag *d, const struct check_options *o,
+                               struct check_result *out)
+{
+	struct check_options with = *o;
+	with.moved = moved;
+	with.plans = g;
+	return check_program(g->m, d, &with, out);
+}
+
+enum check_status gate_prove(struct module *m, struct diag *d, const struct check_options *o,
+                             struct check_result *out)
+{
+	struct gate g;
+	gate_open(&g, m, o->ranks, o->streams, o->work);
+	enum check_status status = prove(&g, d, o, out);
+	gate_close(&g);
+	return status;
+}
+
 enum check_status gate_check(struct module *m, struct diag *d, const struct check_options *o,
                              struct check_result *out)
 {
-	struct check_options with = *o;
 	struct gate g;
-	gate_open(&g, m, o->ranks, o->streams);
-	with.moved = moved;
-	with.plans = &g;
-	enum check_status status = check_program(m, d, &with, out);
+	gate_open(&g, m, o->ranks, o->streams, o->work);
+	enum check_status status = prove(&g, d, o, out);
 	if ((status == CHECK_CLEAN || status == CHECK_UNKNOWN) && !accepts_all(&g, d))
 		status = CHECK_WRONG;
 	if (status == CHECK_CLEAN)

@@ -17,8 +17,13 @@ enum {
  * check_options. */
 bool gate_accepts(struct module *m, struct diag *d, int64_t ranks, int64_t streams);
 
-/* The proof of `hirc check`, with the numbers of elements that the plan moves, then the gate. Errors of the
- * gate are reported, as CHECK_WRONG, where the proof found none. A note tells of externs. */
+/* The proof of `hirc check`, with the numbers of elements that the plan moves. o->work holds for the plan,
+ * too. */
+enum check_status gate_prove(struct module *m, struct diag *d, const struct check_options *o,
+                             struct check_result *out);
+
+/* The proof, then the gate: its errors are reported, as CHECK_WRONG, where the proof found none. A note tells
+ * of externs. */
 enum check_status gate_check(struct module *m, struct diag *d, const struct check_options *o,
                              struct check_result *out);
 

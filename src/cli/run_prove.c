@@ -2,8 +2,8 @@
  *
  * It is kept short: at most RUN_PROOF_WORK steps, hundredths of a second. A program that needs more runs
  * unproved, and a note says so. */
+#include "cli/gate.h"
 #include "cli/run.h"
-#include "cli/verdict.h"
 
 /* With errors among the messages also where it could not come to its end. */
 static enum check_status prove(const struct run *r, struct diag *d, struct check_result *out)
@@ -11,7 +11,7 @@ static enum check_status prove(const struct run *r, struct diag *d, struct check
 	const struct check_options o = {
 	    .ranks = r->needed, .streams = r->ranks.streams, .queue = CHECK_QUEUE, .work = RUN_PROOF_WORK};
 	unsigned errors = diag_error_count(d);
-	enum check_status status = verdict_prove(r->m, d, &o, out);
+	enum check_status status = gate_prove(r->m, d, &o, out);
 	return diag_error_count(d) > errors ? CHECK_WRONG : status;
 }
 
