@@ -48,7 +48,7 @@ static ast_id *special_key(struct call *c, const char *key)
 static const char *positional_attr(const struct sema *s, enum op_kind kind, ast_id e)
 {
 	uint8_t node = ast_at(s->a, e)->kind;
-	if (kind == OP_PERMUTE && (node == AST_TUPLE || node == AST_PAREN))
+	if (kind == OP_PERMUTE && (node == AST_TUPLE || (node == AST_PAREN && !sema_has_tensor(s, e))))
 		return "dims";
 	if ((kind == OP_RESHAPE || kind == OP_BROADCAST || kind == OP_IOTA) && node == AST_LIST)
 		return "shape";

@@ -28,6 +28,18 @@ bool decompose_experts(struct module *m, struct pass_context *cx, op_id op);
 bool decompose_select(struct module *m, struct pass_context *cx, op_id op);
 /* Gives a statement a copy of what it overwrites while it reads it; others stay. */
 void decompose_overlap(struct module *m, op_id op);
+/* The type of a copy of a value beside a statement. */
+type_id decompose_type_beside(struct module *m, op_id op, value_id v);
+/* Returns true if ranks do not hold all that a statement, which writes buffers, needs. sums_end: as for
+ * op_layout_lacks. */
+bool decompose_write_lacks(struct module *m, op_id op, bool sums_end);
+/* Makes a statement define what it writes, and `set`s write it. */
+void decompose_write_value(struct module *m, op_id op);
+/* Returns true if a program says itself which data moves when: it has Communications or streams. */
+bool decompose_has_transfers(struct module *m);
+/* Returns true if ranks do not hold all that some statement needs, by the layouts that the program has now.
+ */
+bool decompose_lacks(struct module *m);
 /* A local reduction over an axis of which each rank has one element becomes a select; others stay. */
 void decompose_reduced(struct module *m, op_id op);
 

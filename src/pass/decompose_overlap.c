@@ -36,9 +36,8 @@ static bool is_overwritten(const struct module *m, op_id op, value_id v)
 	return false;
 }
 
-/* The type of a copy beside a statement. What is made in a loop is one block, if its type has such a loop;
- * the copy of what is none has no loops. */
-static type_id type_of_copy(struct module *m, op_id op, value_id v)
+/* What is made in a loop is one block, if its type has such a loop; the copy of what is none has no loops. */
+type_id decompose_type_beside(struct module *m, op_id op, value_id v)
 {
 	bool block = bound_beside(m, m->value.at[v].type, op) && !bound_of(m, v);
 	type_id unlooped = block ? place_unlooped(m, m->value.at[v].type) : 0;
@@ -56,6 +55,6 @@ void decompose_overlap(struct module *m, op_id op)
 		value_id v = op_read(m, op, k);
 		if (!is_overwritten(m, op, v))
 			continue;
-		rewrite_reads(m, op, v, rewrite_set_before(m, op, v, type_of_copy(m, op, v)));
+		rewrite_reads(m, op, v, rewrite_set_before(m, op, v, decompose_type_beside(m, op, v)));
 	}
 }

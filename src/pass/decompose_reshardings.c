@@ -15,8 +15,8 @@
  * ended, and a mean over an axis that is spread is a sum and a division. decompose_transfer.c then makes
  * each `set` one that a single collective does. decompose_select.c is about views.
  *
- * Statements that write a buffer (`Y <- f(X)`) are the host level's and stay as they are, but for operands
- * that they write themselves (decompose_overlap.c).
+ * A statement that writes a buffer (`Y <- f(X)`) is treated so where ranks do not hold all that their part of
+ * the buffer needs, and stays as it is where they do (decompose_write.c).
  *
  * Parts of a sum that its dtype may not hold, though it holds the sum, are kept in a wider one:
  *
@@ -372,14 +372,37 @@ static bool other_results(struct module *m, struct pass_context *cx, const struc
 	return true;
 }
 
-static bool decompose(struct module *m, struct pass_context *cx, op_id op)
+/* Returns true if other statements than `set`s are to follow what a statement computes, or several `set`s:
+ * they follow a value that it defines. */
+static bool needs_value(struct module *m, const struct op_layout *l, const struct decompose_plan *p)
+{
+	enum dtype t = (enum dtype)value_type(m, l->result)->dtype;
+	uint32_t traits = op_traits(m, l->op);
+	bool sums = traits & (TRAIT_REDUCTION | TRAIT_CONTRACTION);
+	for (unsigned k = 1; k < op_result_count(m, l->op); k++)
+		if (!result_alike(m, l->op, k, l, p))
+			return true;
+	if (result_fits(m, l, p))
+		return false;
+	return op_result_count(m, l->op) > 1 || op_attr_is_true(m, l->op, "accumulate") ||
+	       m->op.at[l->op].kind == OP_MEAN || l->x.operand_n == 3 ||
+	       (sums && dtype_of_parts(t, false) != t);
+}
+
+static bool decompose(struct module *m, struct pass_context *cx, op_id op, bool sums_end)
 {
 	struct op_layout l;
 	struct decompose_plan p;
 	const char *reason;
-	if (op_traits(m, op) & (TRAIT_RESHARD | TRAIT_COLLECTIVE) || !m->op.at[op].def_n ||
-	    !op_layout_read(m, op, &l) || is_local(m, &l))
+	bool writes = !m->op.at[op].def_n;
+	if (op_traits(m, op) & (TRAIT_RESHARD | TRAIT_COLLECTIVE) || !op_layout_read(m, op, &l) ||
+	    (writes ? !decompose_write_lacks(m, op, sums_end) : is_local(m, &l)))
 		return true;
+	if (writes && !read_unknown(m, &l) && !decompose_choose(m, &l, &p) && needs_value(m, &l, &p)) {
+		decompose_write_value(m, op);
+		return decompose(m, cx, op, sums_end);
+	}
+	op_layout_read(m, op, &l);
 	if (m->op.at[op].kind == OP_MEAN && spread_reduced(m, &l)) {
 		mean_by_sum(m, op);
 		op_layout_read(m, op, &l);
@@ -502,13 +525,14 @@ static void fix_reshape(struct module *m, struct pass_context *cx, op_id op)
 bool pass_decompose_reshardings(struct module *m, struct pass_context *cx)
 {
 	struct rewrite_reduce reduce;
-	bool ok = true;
+	bool ok = true, sums_end = !decompose_has_transfers(m);
 	loop_axes_place(m, cx);
 	rewrite_reduce_begin(m, &reduce);
 	for (op_id op = ir_walk_first(m); op; op = ir_walk(m, op))
 		decompose_overlap(m, op);
 	for (op_id op = ir_walk_first(m); op; op = ir_walk(m, op))
-		ok &= decompose(m, cx, op) && decompose_select(m, cx, op) && decompose_experts(m, cx, op);
+		ok &= decompose(m, cx, op, sums_end) && decompose_select(m, cx, op) &&
+		      decompose_experts(m, cx, op);
 	for (op_id op = ir_walk_first(m); op && ok; op = ir_walk(m, op))
 		decompose_reduced(m, op);
 	for (op_id op = ir_walk_first(m); op && ok; op = ir_walk(m, op))

@@ -1,4 +1,4 @@
-/* place: placement lists, and whether an operation is local to every rank. */
+/* place: placement lists, and an operation with those of its operands and results. */
 #include "pass/place.h"
 #include "ir/expr.h"
 #include "ir/layout.h"
@@ -383,91 +383,4 @@ bool op_layout_same(struct module *m, const struct op_layout *l, int k, unsigned
 	if (!place_same_footprint(x, y))
 		return false;
 	return m->type.at[tk].mesh == m->type.at[tq].mesh || !place_footprint(x);
-}
-
-/* Mesh axes that the dim is spread over, by the first operand that has it. */
-static unsigned reduced_axes(struct module *m, const struct op_layout *l, unsigned dim)
-{
-	for (unsigned k = 0; k < l->x.operand_n; k++) {
-		int a = op_layout_axis(l, k, dim);
-		if (a >= 0)
-			return layout_mesh_axes(m, m->value.at[l->operand[k]].type, (unsigned)a);
-	}
-	return 0;
-}
-
-/* Whether an axis of a value in a dim is spread. */
-static bool spread_in(struct module *m, value_id v, const uint8_t *dim_of, unsigned dim)
-{
-	unsigned rank = value_domain(m, v)->rank;
-	for (unsigned a = 0; a < rank; a++)
-		if (dim_of[a] == dim && layout_mesh_axes(m, m->value.at[v].type, a))
-			return true;
-	return false;
-}
-
-/* All axes of a dim have one footprint; a whole dim, which may be several axes, has none at all. */
-static const char *dim_not_local(struct module *m, const struct op_layout *l, unsigned dim)
-{
-	int first_k = -1, first_a = op_layout_result_axis(l, dim);
-	bool have = first_a >= 0;
-	if (l->x.kind[dim] == DIM_WHOLE && spread_in(m, l->result, l->x.result, dim))
-		return "an axis that it needs whole is spread";
-	for (unsigned k = 0; k < l->x.operand_n; k++) {
-		int a = op_layout_axis(l, k, dim);
-		if (a < 0)
-			continue;
-		if (l->x.kind[dim] == DIM_WHOLE) {
-			if (spread_in(m, l->operand[k], l->x.operand[k], dim))
-				return "an axis that it needs whole is spread";
-		} else if (!have) {
-			have = true, first_k = (int)k, first_a = a;
-		} else if (!op_layout_same(m, l, first_k, (unsigned)first_a, (int)k, (unsigned)a)) {
-			return "its operands and results are spread differently";
-		}
-	}
-	return NULL;
-}
-
-const char *op_layout_not_local(struct module *m, const struct op_layout *l)
-{
-	unsigned kind = m->op.at[l->op].kind, pending = 0;
-	mesh_id mesh = value_type(m, l->result)->mesh;
-	if (kind == OP_SET || op_info[kind].traits & TRAIT_COLLECTIVE)
-		return NULL;
-	for (unsigned k = 0; k < l->x.operand_n; k++) {
-		mesh_id other = value_type(m, l->operand[k])->mesh;
-		if (other && mesh && other != mesh)
-			return "its operands and results are on different meshes";
-		unsigned partial = place_partial(&l->o[k]);
-		if (partial && !infer_keeps_partial(m, l->op, k))
-			return "an operand is a pending reduction";
-		if (partial && place_partial(&l->r) && place_partial_op(&l->o[k]) != place_partial_op(&l->r))
-			return "its pending reductions are different ones";
-		pending |= partial;
-		for (unsigned a = 0; a < l->o[k].rank && other; a++)
-			if (l->x.operand[k][a] == INFER_NONE && place_mesh_axes(&l->o[k].axis[a]))
-				return "one rank holds an operand's axis of extent 1";
-	}
-	for (unsigned a = 0; a < l->r.rank && mesh; a++)
-		if (l->x.result[a] == INFER_NONE && place_mesh_axes(&l->r.axis[a]))
-			return "one rank holds an axis of extent 1 of the result";
-	for (unsigned k = 0; k < l->x.operand_n && (kind == OP_ADD || kind == OP_SUB); k++)
-		if (place_partial(&l->o[k]) != pending)
-			return "its operands are different pending reductions";
-	for (unsigned d = 0; d < l->x.dim_n; d++) {
-		const char *reason = dim_not_local(m, l, d);
-		if (reason)
-			return reason;
-		unsigned reduced = l->x.kind[d] == DIM_REDUCED ? reduced_axes(m, l, d) : 0;
-		if (reduced && place_partial(&l->r) &&
-		    place_partial_op(&l->r) != reduce_op_of((enum op_kind)kind))
-			return "its pending reductions are different ones";
-		pending |= reduced;
-	}
-	if (pending != place_partial(&l->r))
-		return "it leaves a reduction pending";
-	if (pending && kind == OP_LINEAR && l->x.operand_n == 3)
-		return "its bias would be added once a rank";
-	return NULL;
 }

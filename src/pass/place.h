@@ -88,5 +88,8 @@ bool op_layout_same(struct module *m, const struct op_layout *l, int k, unsigned
 /* NULL when every rank can compute its part of the result from its parts of the operands; otherwise
  * what stands against it. `set` and collectives have no such question. */
 const char *op_layout_not_local(struct module *m, const struct op_layout *l);
+/* The same of a statement that writes buffers, where an operand may hold more than a rank needs. sums_end: a
+ * pending reduction of an operand ends before another operation reads it; else each rank takes its part. */
+const char *op_layout_lacks(struct module *m, const struct op_layout *l, bool sums_end);
 
 #endif

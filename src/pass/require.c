@@ -20,9 +20,9 @@ static const char *lacks_sharded(struct module *m, op_id op)
 static const char *lacks_decomposed(struct module *m, op_id op)
 {
 	struct op_layout l;
-	if (!m->op.at[op].def_n || !op_layout_read(m, op, &l))
+	if (!op_layout_read(m, op, &l))
 		return NULL;
-	return op_layout_not_local(m, &l);
+	return m->op.at[op].def_n ? op_layout_not_local(m, &l) : op_layout_lacks(m, &l, false);
 }
 
 static const char *lacks_lowered(struct module *m, op_id op)

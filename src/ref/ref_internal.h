@@ -34,10 +34,6 @@ struct ref_context {
 	uint32_t alike; /* the last number of struct ref_array's alike */
 };
 
-/* ---- ref.c
- * Whether statements say where and when, not only what. */
-bool ref_is_host_level(const struct module *m);
-
 /* ---- ref_round.c */
 int64_t ref_wrap(enum dtype t, int64_t x);     /* two's complement; bool: x != 0 */
 int64_t ref_truncate(enum dtype t, double x);  /* towards zero, clamped; NaN: 0; bool: x != 0 */

@@ -1,0 +1,87 @@
+/* decompose_write: statements that write buffers.
+ *
+ *     A <- relu(T)                          A: f32[4@x, 4], T: f32[4, 4@x]
+ *  →
+ *     T2: f32[4, 4@x] = relu(T)
+ *     A <- set(T2)
+ *
+ *     Y <- matmul(A, B, accumulate=true)    Y: f32[8, 8], A: f32[8, 4@x], B: f32[4@x, 8]
+ *  →
+ *     T4: f32[8, 8] = matmul(A, B)          decomposed as any definition is
+ *     Y <- add(Y, T4)
+ *
+ * A buffer may be a part of another, and ranks may hold more of an operand than they need. So what they hold
+ * is compared with what they need: a statement that lacks nothing stays as the program has it. */
+#include "ir/build.h"
+#include "ir/edit.h"
+#include "ir/infer.h"
+#include "pass/decompose.h"
+#include "pass/rewrite.h"
+
+bool decompose_has_transfers(struct module *m)
+{
+	for (op_id op = ir_walk_first(m); op; op = ir_walk(m, op))
+		if (m->op.at[op].flags & OP_ASYNC || op_info[m->op.at[op].kind].form == FORM_HOST ||
+		    op_traits(m, op) & TRAIT_P2P)
+			return true;
+	return false;
+}
+
+static bool lacks(struct module *m, op_id op, bool sums_end)
+{
+	struct op_layout l;
+	for (unsigned k = 0; k < op_result_count(m, op); k++)
+		if (op_layout_read_result(m, op, k, &l) && op_layout_lacks(m, &l, sums_end))
+			return true;
+	return false;
+}
+
+bool decompose_write_lacks(struct module *m, op_id op, bool sums_end)
+{
+	return !m->op.at[op].def_n && lacks(m, op, sums_end);
+}
+
+bool decompose_lacks(struct module *m)
+{
+	bool sums_end = !decompose_has_transfers(m);
+	for (op_id op = ir_walk_first(m); op; op = ir_walk(m, op))
+		if (lacks(m, op, sums_end || m->op.at[op].def_n))
+			return true;
+	return false;
+}
+
+void decompose_write_value(struct module *m, op_id op)
+{
+	const struct op old = m->op.at[op];
+	unsigned results = op_role_count(m, op, ROLE_WRITE), n = 0;
+	bool adds = op_attr_is_true(m, op, "accumulate");
+	struct ir_use *use = mem_alloc(sizeof *use * old.operand_n);
+	value_id *written = mem_alloc(sizeof *written * results);
+	for (unsigned k = 0; k < results; k++) {
+		written[k] = op_write(m, op, k);
+		type_id t = decompose_type_beside(m, op, written[k]);
+		use[n++] = (struct ir_use){ROLE_DEF, ir_value_new(m, t, 0, old.at)};
+	}
+	for (unsigned i = 0; i < old.operand_n; i++) {
+		const struct operand *o = ir_operand(m, op, i);
+		if (o->role != ROLE_WRITE)
+			use[n++] = (struct ir_use){(enum role)o->role, o->id};
+	}
+	ir_op_set_operands(m, op, use, n);
+	if (adds)
+		m->op.at[op].attrs = ir_attrs_without(m, old.attrs, names_intern_z(m->names, "accumulate"));
+	op_id last = op;
+	for (unsigned k = 0; k < results; k++) {
+		value_id v = use[k].id;
+		type_id t = infer_reduce_axes(m, op, m->value.at[v].type);
+		m->value.at[v].type = t;
+		struct ir_use set[] = {{ROLE_READ, v}, {ROLE_WRITE, written[k]}},
+		              add[] = {{ROLE_READ, written[k]}, {ROLE_READ, v}, {ROLE_WRITE, written[k]}};
+		op_id next =
+		    adds ? ir_op_new(m, OP_ADD, old.at, add, 3) : ir_op_new(m, OP_SET, old.at, set, 2);
+		ir_insert_after(m, last, next);
+		last = next;
+	}
+	free(use);
+	free(written);
+}
