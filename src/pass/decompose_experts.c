@@ -83,13 +83,29 @@ failed:
 	return false;
 }
 
+/* Returns true if all operands and results have the layouts that are needed. */
+static bool fits(const struct experts *x, op_id op)
+{
+	struct module *m = x->m;
+	const char *reason;
+	for (unsigned k = 0; k < op_role_count(m, op, ROLE_READ); k++)
+		if (wanted(x, m->value.at[op_read(m, op, k)].type, k == 0, &reason) !=
+		    m->value.at[op_read(m, op, k)].type)
+			return false;
+	for (unsigned k = 0; k < op_result_count(m, op); k++)
+		if (wanted(x, m->value.at[op_result(m, op, k)].type, k == 0, &reason) !=
+		    m->value.at[op_result(m, op, k)].type)
+			return false;
+	return true;
+}
+
 bool decompose_experts(struct module *m, struct pass_context *cx, op_id op)
 {
 	enum op_kind kind = (enum op_kind)m->op.at[op].kind;
 	struct experts x = {.m = m};
 	struct sugar rows;
 	int axis;
-	if ((kind != OP_DISPATCH && kind != OP_COMBINE) || !m->op.at[op].def_n)
+	if (kind != OP_DISPATCH && kind != OP_COMBINE)
 		return true;
 	value_id like = op_result(m, op, 0);
 	if (!infer_experts(m, op, &x.mesh, &axis))
@@ -106,5 +122,7 @@ bool decompose_experts(struct module *m, struct pass_context *cx, op_id op)
 	}
 	keep_meshes(&rows, place_mesh_axes(&x.first));
 	x.like = &rows;
-	return change(cx, &x, op);
+	if (!m->op.at[op].def_n && !fits(&x, op))
+		decompose_write_value(m, op);
+	return !m->op.at[op].def_n || change(cx, &x, op);
 }
