@@ -22,6 +22,10 @@ void rule_report(struct module *m, struct diag *d, enum diagnostic code, const s
 void rule_report_pair(struct module *m, struct diag *d, enum diagnostic code, const struct infer_draft *f,
                       unsigned a, unsigned b, const char *what);
 
+/* Shape and dtype of the result that a draft gives; false after reporting. */
+bool rule_result(struct module *m, struct diag *d, const struct infer_draft *f, struct infer_result *r);
+/* False after reporting that operands from number `from` on have several dtypes. */
+bool rule_same_dtypes(struct module *m, struct diag *d, const struct infer_draft *f, unsigned from);
 void rule_shape_of_operand(struct module *m, const struct infer_draft *f, unsigned k, struct infer_result *r);
 /* axis= of a tensor with rank axes, `otherwise` by default; false after reporting. */
 bool rule_axis(struct module *m, struct diag *d, const struct infer_draft *f, unsigned rank, int otherwise,
@@ -34,6 +38,14 @@ bool rule_number(const struct module *m, expr_id e, int64_t *out);
 bool rule_is_less(const struct module *m, expr_id a, expr_id b); /* as far as both are numbers */
 /* False, reported, for an extent that overflowed. */
 bool rule_fits(struct module *m, struct diag *d, const struct infer_draft *f, expr_id extent);
+
+/* ---- infer_shape.c */
+/* The shape that shape= gives, or that is stated. */
+bool rule_shape_attr(struct module *m, struct diag *d, const struct infer_draft *f, struct infer_result *r);
+bool rule_reshape(struct module *m, struct diag *d, const struct infer_draft *f, struct infer_result *r);
+bool rule_permute(struct module *m, struct diag *d, const struct infer_draft *f, struct infer_result *r);
+bool rule_slice(struct module *m, struct diag *d, const struct infer_draft *f, struct infer_result *r);
+bool rule_cat(struct module *m, struct diag *d, const struct infer_draft *f, struct infer_result *r);
 
 /* ---- infer_experts.c */
 bool rule_dispatch(struct module *m, struct diag *d, const struct infer_draft *f, struct infer_result *r);

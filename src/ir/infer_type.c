@@ -1,4 +1,4 @@
-/* infer_type: default result types, and checking stated ones.
+/* infer_type: default result types.
  *
  * A rule computes the result's shape and dtype from a draft; the layout of an inferred type is
  * replicated on the operands' mesh. */
@@ -42,7 +42,7 @@ void rule_report(struct module *m, struct diag *d, enum diagnostic code, const s
 	buf_free(&x);
 }
 
-static bool same_dtypes(struct module *m, struct diag *d, const struct infer_draft *f, unsigned from)
+bool rule_same_dtypes(struct module *m, struct diag *d, const struct infer_draft *f, unsigned from)
 {
 	int first = -1;
 	for (unsigned k = from; k < f->operand_n; k++) {
@@ -119,7 +119,7 @@ static bool rule_pointwise(struct module *m, struct diag *d, const struct infer_
                            struct infer_result *r)
 {
 	unsigned from = f->kind == OP_WHERE;
-	if (!same_dtypes(m, d, f, from) || !broadcast_shapes(m, d, f, r))
+	if (!rule_same_dtypes(m, d, f, from) || !broadcast_shapes(m, d, f, r))
 		return false;
 	const struct type *first = NULL;
 	for (unsigned k = from; k < f->operand_n && !first; k++)
@@ -246,74 +246,6 @@ static bool rule_reduction(struct module *m, struct diag *d, const struct infer_
 	return true;
 }
 
-static bool shape_attr(struct module *m, struct diag *d, const struct infer_draft *f, struct infer_result *r)
-{
-	const struct attr *a = attrs_find(m, f->attrs, "shape");
-	const struct domain *s = f->stated ? &m->domain.at[m->type.at[f->stated].domain] : NULL;
-	if (!s && (!a || a->kind != ATTR_EXPRS)) {
-		diag_error(d, E_RESULT_TYPE_NEEDED, f->at, "%s needs its result shape", op_info[f->kind].hir);
-		diag_note(d, DIAG_NOWHERE, "write `%s(%s[m, n])` or state the result type",
-		          op_info[f->kind].hir, f->kind == OP_IOTA ? "" : "X, ");
-		return false;
-	}
-	if (f->operand_n && rule_operand_type(m, f, 0))
-		r->dtype = (enum dtype)rule_operand_type(m, f, 0)->dtype;
-	r->rank = a && a->kind == ATTR_EXPRS ? a->n : s->rank;
-	if (r->rank > IR_MAX_LOGICAL)
-		r->rank = IR_MAX_LOGICAL;
-	for (unsigned i = 0; i < r->rank; i++)
-		r->extent[i] = a && a->kind == ATTR_EXPRS ? a->u.exprs[i] : s->axis[i].extent;
-	return true;
-}
-
-static expr_id product(struct module *m, const expr_id *e, unsigned n)
-{
-	expr_id p = expr_const(m, 1);
-	for (unsigned i = 0; i < n && p; i++)
-		p = expr_canon(m, expr_mul(m, p, e[i]));
-	return p;
-}
-
-static bool rule_reshape(struct module *m, struct diag *d, const struct infer_draft *f,
-                         struct infer_result *r)
-{
-	struct infer_result o = {0};
-	if (!shape_attr(m, d, f, r))
-		return false;
-	rule_shape_of_operand(m, f, 0, &o);
-	int64_t a, b;
-	expr_id pa = product(m, o.extent, o.rank), pb = product(m, r->extent, r->rank);
-	if (pa && pb && pa != pb && rule_number(m, pa, &a) && rule_number(m, pb, &b) && a != b) {
-		rule_report(m, d, E_RESHAPE, f, 0, "the number of elements changes");
-		return false;
-	}
-	return true;
-}
-
-static bool rule_permute(struct module *m, struct diag *d, const struct infer_draft *f,
-                         struct infer_result *r)
-{
-	const struct domain *o = rule_operand_domain(m, f, 0);
-	const struct attr *a = attrs_find(m, f->attrs, "dims");
-	unsigned seen = 0;
-	if (!a || a->kind != ATTR_INTS || a->n != o->rank) {
-		rule_report(m, d, E_PERMUTE, f, 0, "dims must list each axis once");
-		return false;
-	}
-	r->dtype = (enum dtype)rule_operand_type(m, f, 0)->dtype;
-	r->rank = o->rank;
-	for (unsigned i = 0; i < o->rank; i++) {
-		int64_t k = a->u.ints[i];
-		if (k < 0 || k >= o->rank || seen >> k & 1) {
-			rule_report(m, d, E_PERMUTE, f, 0, "dims must list each axis once");
-			return false;
-		}
-		seen |= 1u << k;
-		r->extent[i] = o->axis[k].extent;
-	}
-	return true;
-}
-
 bool rule_axis(struct module *m, struct diag *d, const struct infer_draft *f, unsigned rank, int otherwise,
                unsigned *out)
 {
@@ -359,58 +291,6 @@ bool rule_fits(struct module *m, struct diag *d, const struct infer_draft *f, ex
 	if (!extent)
 		rule_report(m, d, E_RESULT_TOO_LARGE, f, 0, "the result's extent does not fit in 64 bits");
 	return extent != 0;
-}
-
-static bool rule_slice(struct module *m, struct diag *d, const struct infer_draft *f, struct infer_result *r)
-{
-	unsigned axis;
-	rule_shape_of_operand(m, f, 0, r);
-	if (!rule_axis(m, d, f, r->rank, 0, &axis))
-		return false;
-	expr_id zero = expr_const(m, 0), extent = r->extent[axis];
-	bool pad = f->kind == OP_PAD;
-	expr_id from = rule_attr_expr(m, d, f, pad ? "before" : "start", zero);
-	expr_id to = from ? rule_attr_expr(m, d, f, pad ? "after" : "stop", pad ? zero : extent) : 0;
-	if (!from || !to)
-		return false;
-	if (pad && (rule_is_less(m, from, zero) || rule_is_less(m, to, zero))) {
-		rule_report(m, d, E_SLICE_BOUNDS, f, 0, "before= and after= cannot be negative");
-		return false;
-	}
-	if (!pad &&
-	    (rule_is_less(m, from, zero) || rule_is_less(m, to, from) || rule_is_less(m, extent, to))) {
-		rule_report(m, d, E_SLICE_BOUNDS, f, 0, "start= and stop= must lie within the axis");
-		return false;
-	}
-	expr_id sum = pad ? expr_add(m, extent, from) : expr_op(m, EXPR_SUB, to, from);
-	r->extent[axis] = !sum ? 0 : expr_canon(m, pad ? expr_add(m, sum, to) : sum);
-	return rule_fits(m, d, f, r->extent[axis]);
-}
-
-static bool rule_cat(struct module *m, struct diag *d, const struct infer_draft *f, struct infer_result *r)
-{
-	unsigned axis;
-	if (!same_dtypes(m, d, f, 0))
-		return false;
-	rule_shape_of_operand(m, f, 0, r);
-	if (!rule_axis(m, d, f, r->rank, 0, &axis))
-		return false;
-	for (unsigned k = 1; k < f->operand_n; k++) {
-		const struct domain *o = rule_operand_domain(m, f, k);
-		for (unsigned i = 0; i < r->rank; i++)
-			if (o->rank != r->rank ||
-			    (i != axis && (rule_is_less(m, o->axis[i].extent, r->extent[i]) ||
-			                   rule_is_less(m, r->extent[i], o->axis[i].extent)))) {
-				rule_report_pair(m, d, E_SHAPES_DIFFER, f, 0, k,
-				                 "shapes differ in more than the axis");
-				return false;
-			}
-		expr_id sum = expr_add(m, r->extent[axis], rule_operand_domain(m, f, k)->axis[axis].extent);
-		r->extent[axis] = sum ? expr_canon(m, sum) : 0;
-		if (!rule_fits(m, d, f, r->extent[axis]))
-			return false;
-	}
-	return true;
 }
 
 /* softmax: axis=, if there is one, names an axis. */
@@ -466,7 +346,7 @@ static void rule_select(struct module *m, const struct infer_draft *f, struct in
 		r->extent[i] = r->extent[i + 1];
 }
 
-static bool rule(struct module *m, struct diag *d, const struct infer_draft *f, struct infer_result *r)
+bool rule_result(struct module *m, struct diag *d, const struct infer_draft *f, struct infer_result *r)
 {
 	uint32_t traits = op_info[f->kind].traits;
 	for (unsigned k = 0; k < f->operand_n && !(traits & TRAIT_POINTWISE); k++)
@@ -481,17 +361,17 @@ static bool rule(struct module *m, struct diag *d, const struct infer_draft *f, 
 		return rule_reduction(m, d, f, r);
 	switch (f->kind) {
 	case OP_MATMUL:
-		return same_dtypes(m, d, f, 0) && rule_matmul(m, d, f, r);
+		return rule_same_dtypes(m, d, f, 0) && rule_matmul(m, d, f, r);
 	case OP_LINEAR:
-		return same_dtypes(m, d, f, 0) && rule_linear(m, d, f, r);
+		return rule_same_dtypes(m, d, f, 0) && rule_linear(m, d, f, r);
 	case OP_RESHAPE:
 		return rule_reshape(m, d, f, r);
 	case OP_BROADCAST:
-		return shape_attr(m, d, f, r);
+		return rule_shape_attr(m, d, f, r);
 	case OP_IOTA:
 		if (f->stated)
 			r->dtype = (enum dtype)m->type.at[f->stated].dtype;
-		return shape_attr(m, d, f, r);
+		return rule_shape_attr(m, d, f, r);
 	case OP_PERMUTE:
 		return rule_permute(m, d, f, r);
 	case OP_SLICE:
@@ -511,9 +391,9 @@ static bool rule(struct module *m, struct diag *d, const struct infer_draft *f, 
 		return rule_softmax(m, d, f, r);
 	case OP_LAYERNORM:
 	case OP_RMSNORM:
-		return same_dtypes(m, d, f, 0) && rule_norm(m, d, f, r);
+		return rule_same_dtypes(m, d, f, 0) && rule_norm(m, d, f, r);
 	case OP_SDPA:
-		return same_dtypes(m, d, f, 0) && rule_sdpa(m, d, f, r);
+		return rule_same_dtypes(m, d, f, 0) && rule_sdpa(m, d, f, r);
 	case OP_DISPATCH:
 		return rule_dispatch(m, d, f, r);
 	case OP_COMBINE:
@@ -549,7 +429,7 @@ static type_id spread_type(struct module *m, const struct infer_result *r)
 type_id infer_type(struct module *m, struct diag *d, const struct infer_draft *f)
 {
 	struct infer_result r = {0};
-	if (!rule(m, d, f, &r))
+	if (!rule_result(m, d, f, &r))
 		return 0;
 	if (r.spread)
 		return spread_type(m, &r);
@@ -568,44 +448,4 @@ type_id infer_type(struct module *m, struct diag *d, const struct infer_draft *f
 		if (rule_operand_type(m, f, k) && rule_operand_type(m, f, k)->mesh)
 			mesh = rule_operand_type(m, f, k)->mesh;
 	return type_make(m, r.dtype, MEMORY_GLOBAL, mesh, domain_finish(m, &b));
-}
-
-/* Returns true if a result whose inferred dtype is `inferred` may be stated as `stated`: sums of floats have
- * any float dtype, those of integers may have the wide one. */
-static bool may_have_dtype(enum op_kind kind, enum dtype inferred, enum dtype stated)
-{
-	enum op_kind sums[] = {OP_SUM, OP_PROD, OP_MEAN, OP_MATMUL, OP_LINEAR};
-	bool floats = dtype_is_float(inferred) && dtype_is_float(stated),
-	     integers = dtype_is_integer(inferred) && stated == dtype_wide(inferred);
-	for (unsigned k = 0; k < sizeof sums / sizeof *sums; k++)
-		if (kind == sums[k] && (floats || (integers && !(op_info[kind].traits & TRAIT_CONTRACTION))))
-			return true;
-	return stated == inferred;
-}
-
-bool infer_check(struct module *m, struct diag *d, const struct infer_draft *f)
-{
-	struct infer_result r = {0};
-	if (!rule(m, d, f, &r))
-		return false;
-	const struct type t = m->type.at[f->stated]; /* a copy: tables grow below */
-	const struct domain *s = &m->domain.at[t.domain];
-	bool agrees = s->rank == r.rank && may_have_dtype(f->kind, r.dtype, (enum dtype)t.dtype);
-	for (unsigned i = 0; agrees && i < r.rank; i++)
-		agrees = !rule_is_less(m, s->axis[i].extent, r.extent[i]) &&
-		         !rule_is_less(m, r.extent[i], s->axis[i].extent);
-	if (agrees)
-		return true;
-	struct buf stated = {0}, inferred = {0};
-	ir_print_type(m, f->stated, &stated);
-	type_id i = infer_type(m, d, f);
-	if (i)
-		ir_print_type(m, i, &inferred);
-	diag_error(d, E_RESULT_TYPE_OTHER, f->at, "%s gives %s, not %s", op_info[f->kind].hir,
-	           inferred.at ? inferred.at : "another type", stated.at);
-	if (t.dtype != r.dtype)
-		diag_note(d, DIAG_NOWHERE, "use cast to change the dtype");
-	buf_free(&stated);
-	buf_free(&inferred);
-	return false;
 }

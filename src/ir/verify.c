@@ -150,7 +150,8 @@ bool ir_verify_types(struct module *m, struct diag *d, op_id op)
 	unsigned n = 0;
 	bool ok = true;
 	uint32_t traits = op_info[o.kind].traits;
-	if (op_info[o.kind].form != FORM_CALL || traits & TRAIT_OPAQUE || !op_result(m, op, 0))
+	bool has_rule = op_info[o.kind].form == FORM_CALL || traits & TRAIT_COLLECTIVE;
+	if (!has_rule || traits & TRAIT_OPAQUE || !op_result(m, op, 0))
 		return true;
 	for (unsigned i = 0; i < o.operand_n && n < INFER_MAX_OPERANDS; i++) {
 		const struct operand *p = &m->operand.at[o.operand + i];
@@ -159,8 +160,11 @@ bool ir_verify_types(struct module *m, struct diag *d, op_id op)
 		else if (p->role == ROLE_SCALAR && traits & TRAIT_POINTWISE)
 			operand[n++] = 0;
 	}
-	struct infer_draft draft = {
-	    .kind = (enum op_kind)o.kind, .operand = operand, .operand_n = n, .attrs = o.attrs, .at = o.at};
+	struct infer_draft draft = {.kind = (enum op_kind)o.kind,
+	                            .operand = operand,
+	                            .operand_n = n,
+	                            .attrs = o.attrs,
+	                            .at = o.at};
 	draft.result_n = op_result_count(m, op);
 	for (; ok && draft.result < draft.result_n; draft.result++) {
 		draft.stated = m->value.at[op_result(m, op, draft.result)].type;

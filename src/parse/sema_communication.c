@@ -139,8 +139,17 @@ static void collective(struct nv_reader *r, struct nv_statement *x, ast_id comm)
 		s->m->value.at[t->value].type = type;
 	}
 	nv_op(r, op)->team = members;
-	nv_op(r, op)->attrs = statement_attrs(r, x, op, comm);
+	attrs_id attrs = statement_attrs(r, x, op, comm);
+	nv_op(r, op)->attrs = attrs;
 	number_statement(r, x, op);
+	infer_check(s->m, s->d,
+	            &(struct infer_draft){.kind = kind,
+	                                  .operand = &from,
+	                                  .operand_n = 1,
+	                                  .attrs = attrs,
+	                                  .result_n = 1,
+	                                  .stated = bound ? s->m->value.at[bound].type : t->type,
+	                                  .at = at});
 }
 
 static void post(struct nv_reader *r, op_id transfer, uint32_t at)

@@ -214,7 +214,7 @@ bool call_result_type(struct sema *s, struct call *c, const struct infer_draft *
 		types[k] = default_type(s, c, &draft, k, open);
 		return types[k] != 0;
 	}
-	if (traits & (TRAIT_COLLECTIVE | TRAIT_MEMORY | TRAIT_OPAQUE))
+	if (traits & (TRAIT_MEMORY | TRAIT_OPAQUE))
 		return true;
 	return type_by_rule(s, &draft) != 0 &&
 	       (c->kind != OP_SYMMETRIC_VIEW || check_symmetric(s, &draft, types[k]));

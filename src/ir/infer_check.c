@@ -1,0 +1,156 @@
+/* infer_check: types that the program states, against those that operations give.
+ *
+ *     Y: f32[8, 4] = set(X)                   X: f32[32]: another shape
+ *     Y <- allgather(X, axis=x) as c          Y: f32[8, 4], X: f32[32@x]: likewise
+ *
+ * A collective gives the shape of its operand: layouts say what it moves. There are two kinds of types that
+ * say it otherwise. Over a group, whose members no layout names, they may be of the ranks' blocks:
+ *
+ *     Y: f32[16] = allgather(X, group=g)      X: f32[8], g of 2
+ *
+ * And a listing of nvFuser's does not say whether an axis over devices is one of the tensor or a part of one:
+ *
+ *     Y: f32[2, 16] = allgather(X, axis=x)    X: f32[32@x], x of 2                                     */
+#include "ir/domain.h"
+#include "ir/expr.h"
+#include "ir/infer_rule.h"
+#include "ir/print.h"
+
+struct shape {
+	unsigned rank;
+	expr_id extent[IR_MAX_LOGICAL];
+};
+
+static struct shape shape_of(const struct domain *d)
+{
+	struct shape s = {.rank = d->rank};
+	for (unsigned i = 0; i < d->rank; i++)
+		s.extent[i] = d->axis[i].extent;
+	return s;
+}
+
+/* Returns true if two shapes are the same as far as they are numbers. */
+static bool same_shape(struct module *m, const struct shape *a, const struct shape *b)
+{
+	if (a->rank != b->rank)
+		return false;
+	for (unsigned i = 0; i < a->rank; i++)
+		if (rule_is_less(m, a->extent[i], b->extent[i]) ||
+		    rule_is_less(m, b->extent[i], a->extent[i]))
+			return false;
+	return true;
+}
+
+/* The number of elements of a shape; false: it is not known, or too large. */
+static bool count_elements(const struct module *m, const struct shape *s, int64_t *out)
+{
+	int64_t n;
+	*out = 1;
+	for (unsigned i = 0; i < s->rank; i++)
+		if (!rule_number(m, s->extent[i], &n) || __builtin_mul_overflow(*out, n, out))
+			return false;
+	return true;
+}
+
+/* The number of members of the group that a collective names; 0: it names none. */
+static int64_t group_size(const struct module *m, const struct infer_draft *f)
+{
+	const struct attr *a = attrs_find(m, f->attrs, "group");
+	for (group_id g = 1; a && a->kind == ATTR_NAME && g < m->group.n; g++)
+		if (m->group.at[g].name == a->u.name)
+			return m->group.at[g].size;
+	return 0;
+}
+
+/* Returns true if shapes may be those of the ranks' blocks: of n elements, or of as many for each member. */
+static bool blocks_agree(struct module *m, enum op_kind kind, int64_t size, const struct shape *have,
+                         const struct shape *want)
+{
+	int64_t to, from, all;
+	bool gathers = kind == OP_ALLGATHER || kind == OP_GATHER,
+	     scatters = kind == OP_REDUCE_SCATTER || kind == OP_SCATTER;
+	if (!count_elements(m, have, &to) || !count_elements(m, want, &from) || to == from)
+		return true;
+	return (gathers && !__builtin_mul_overflow(from, size, &all) && to == all) ||
+	       (scatters && !__builtin_mul_overflow(to, size, &all) && from == all);
+}
+
+/* A shape with axes over devices apart from what a device holds of them; false: it has none. */
+static bool devices_apart(struct module *m, type_id t, struct shape *out)
+{
+	const struct type type = m->type.at[t];
+	struct sugar s;
+	bool any = false;
+	*out = (struct shape){0};
+	if (!sugar_from_domain(m, type.domain, type.mesh, &s))
+		return false;
+	for (unsigned i = 0; i < s.rank; i++) {
+		const struct sugar_axis *a = &s.axis[i];
+		bool split = a->place_n && a->place[0].kind == SUGAR_MESH;
+		if (out->rank + split >= IR_MAX_LOGICAL)
+			return false;
+		expr_id size = split ? expr_const(m, m->mesh.at[type.mesh].size[a->place[0].mesh_axis]) : 0;
+		if (split)
+			out->extent[out->rank++] = size;
+		out->extent[out->rank++] =
+		    split ? expr_canon(m, expr_op(m, EXPR_CEIL_DIV, a->extent, size)) : a->extent;
+		any |= split;
+	}
+	return any;
+}
+
+/* Returns true if a collective may have a result of another shape than its operand. */
+static bool collective_agrees(struct module *m, const struct infer_draft *f, const struct shape *have,
+                              const struct shape *want)
+{
+	struct shape apart;
+	int64_t size = group_size(m, f), to, from;
+	if (!(op_info[f->kind].traits & TRAIT_COLLECTIVE))
+		return false;
+	if (size)
+		return blocks_agree(m, f->kind, size, have, want);
+	if (count_elements(m, have, &to) && count_elements(m, want, &from) && to != from)
+		return false; /* blocks are uneven */
+	return (devices_apart(m, m->value.at[f->operand[0]].type, &apart) && same_shape(m, &apart, have)) ||
+	       (devices_apart(m, f->stated, &apart) && same_shape(m, &apart, want));
+}
+
+/* Returns true if a result whose inferred dtype is `inferred` may be stated as `stated`: sums of floats have
+ * any float dtype, those of integers may have the wide one. */
+static bool may_have_dtype(enum op_kind kind, enum dtype inferred, enum dtype stated)
+{
+	enum op_kind sums[] = {OP_SUM, OP_PROD, OP_MEAN, OP_MATMUL, OP_LINEAR};
+	bool floats = dtype_is_float(inferred) && dtype_is_float(stated),
+	     integers = dtype_is_integer(inferred) && stated == dtype_wide(inferred);
+	for (unsigned k = 0; k < sizeof sums / sizeof *sums; k++)
+		if (kind == sums[k] && (floats || (integers && !(op_info[kind].traits & TRAIT_CONTRACTION))))
+			return true;
+	return stated == inferred;
+}
+
+bool infer_check(struct module *m, struct diag *d, const struct infer_draft *f)
+{
+	struct infer_result r = {0};
+	if (!rule_result(m, d, f, &r))
+		return false;
+	const struct type t = m->type.at[f->stated]; /* a copy: tables grow below */
+	const struct domain *s = &m->domain.at[t.domain];
+	struct shape have = shape_of(s), want = {.rank = r.rank};
+	for (unsigned i = 0; i < r.rank; i++)
+		want.extent[i] = r.extent[i];
+	if (may_have_dtype(f->kind, r.dtype, (enum dtype)t.dtype) &&
+	    (same_shape(m, &have, &want) || collective_agrees(m, f, &have, &want)))
+		return true;
+	struct buf stated = {0}, inferred = {0};
+	ir_print_type(m, f->stated, &stated);
+	type_id i = infer_type(m, d, f);
+	if (i)
+		ir_print_type(m, i, &inferred);
+	diag_error(d, E_RESULT_TYPE_OTHER, f->at, "%s gives %s, not %s", op_info[f->kind].hir,
+	           inferred.at ? inferred.at : "another type", stated.at);
+	if (t.dtype != r.dtype)
+		diag_note(d, DIAG_NOWHERE, "use cast to change the dtype");
+	buf_free(&stated);
+	buf_free(&inferred);
+	return false;
+}
