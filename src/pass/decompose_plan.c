@@ -178,7 +178,8 @@ static void parallel(struct chooser *c, unsigned dim, bool follow, unsigned oper
 	int r = op_layout_result_axis(c->l, dim);
 	const struct sugar_axis *result = r >= 0 ? &c->l->r.axis[r] : NULL,
 	                        *operand = follow ? operand_axis_of_dim(c->l, dim) : NULL;
-	if (!result)
+	bool elsewhere = c->p->mesh != value_type(c->m, c->l->result)->mesh;
+	if (!result || (elsewhere && !operand)) /* the result's placements are of another mesh */
 		return;
 	if (!operand || place_same_footprint(operand, result)) {
 		take(c, dim, result);
