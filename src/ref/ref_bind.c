@@ -74,46 +74,69 @@ static bool is_swizzled(const struct domain *d, unsigned axis)
 	return false;
 }
 
-/* The view below selects, which has a chunk of its own. */
-static const struct ref_view *below_selects(const struct ref_view *v)
+/* Returns true if the rank holds a part of the view. Where it does not, indices need have no value. */
+static bool is_here(struct ref_host *h, const struct ref_rank *r, const struct ref_view *v)
 {
-	while (v->kind == REF_VIEW_SELECT)
-		v = v->of;
-	return v;
+	return ref_mesh_has(h->c->m, ir_type(h->c->m, v->type)->mesh, r->device);
 }
 
-/* The logical axis of a view that its chunk's k-th axis splits; -1 when a select took it away. */
-static int chunk_axis(const struct module *m, const struct ref_view *v, unsigned axis)
+/* The logical axis of a view that an axis of a view below it is; -1 when a select took it away. */
+static int axis_above(const struct ref_view *v, const struct ref_view *below, int axis)
 {
+	if (v == below)
+		return axis;
+	int a = axis_above(v->of, below, axis);
 	if (v->kind != REF_VIEW_SELECT)
-		return layout_logical_of(ir_domain(m, ir_type(m, v->type)->domain), axis);
-	int a = chunk_axis(m, v->of, axis);
+		return a;
 	return a < 0 || a == (int)v->axis ? -1 : a - (a > (int)v->axis);
 }
 
-void ref_bind_chunk(struct ref_host *h, op_id op, unsigned operand, struct ref_view *out,
-                    const struct ref_view *in)
+/* The place of an axis among the bound ones; b->n: it is not bound. */
+static unsigned bound_place(const struct ref_bound *b, unsigned axis)
+{
+	unsigned k = 0;
+	while (k < b->n && b->axis[k] != axis)
+		k++;
+	return k;
+}
+
+/* Binds the axes of a buffer that go with the bound axes of `chunk`, a view below `in` or itself. */
+static void bind_from(struct ref_host *h, const struct infer_axes *x, unsigned operand, struct ref_view *out,
+                      const struct ref_view *in, const struct ref_view *chunk)
 {
 	struct module *m = h->c->m;
-	struct infer_axes x;
-	if (out->kind != REF_VIEW_BUFFER || out->buffer->written || operand >= INFER_MAX_OPERANDS ||
-	    !infer_axes(m, op, &x))
-		return;
-	const struct ref_view *chunk = below_selects(in);
 	const struct ref_bound *from = chunk->kind == REF_VIEW_SHARD ? &chunk->bound : &chunk->buffer->bound;
 	const struct domain *a = ir_domain(m, ir_type(m, chunk->type)->domain),
 	                    *b = ir_domain(m, ir_type(m, out->type)->domain);
 	struct ref_bound *to = &out->buffer->bound;
-	for (unsigned k = 0; k < to->n; k++)
-		for (unsigned j = 0; j < from->n; j++) {
-			int result = layout_logical_of(b, to->axis[k]),
-			    source = chunk_axis(m, in, from->axis[j]);
-			if (result >= 0 && source >= 0 && x.result[result] != INFER_NONE &&
-			    x.operand[operand][source] == x.result[result] &&
-			    axis_extent(h, a, from->axis[j]) == axis_extent(h, b, to->axis[k]) &&
-			    is_swizzled(a, from->axis[j]) == is_swizzled(b, to->axis[k]))
-				to->at[k] = from->at[j];
+	for (unsigned k = 0; k < b->loop_n; k++)
+		for (unsigned j = 0; j < from->n && is_loop_axis(&b->axis[b->loop[k]]); j++) {
+			unsigned axis = b->loop[k], place = bound_place(to, axis);
+			int result = layout_logical_of(b, axis), split = layout_logical_of(a, from->axis[j]),
+			    source = split < 0 ? -1 : axis_above(in, chunk, split);
+			if (place == REF_MAX_BOUND || result < 0 || source < 0 ||
+			    x->result[result] == INFER_NONE ||
+			    x->operand[operand][source] != x->result[result] ||
+			    a->axis[from->axis[j]].place != b->axis[axis].place ||
+			    axis_extent(h, a, from->axis[j]) != axis_extent(h, b, axis) ||
+			    is_swizzled(a, from->axis[j]) != is_swizzled(b, axis))
+				continue;
+			to->axis[place] = (uint8_t)axis;
+			to->at[place] = from->at[j];
+			to->n += place == to->n;
 		}
+}
+
+void ref_bind_chunk(struct ref_host *h, const struct ref_rank *r, op_id op, unsigned operand,
+                    struct ref_view *out, const struct ref_view *in)
+{
+	struct infer_axes x;
+	if (out->kind != REF_VIEW_BUFFER || out->buffer->written || out->buffer->loop_n != r->loop_n ||
+	    !is_here(h, r, in) || operand >= INFER_MAX_OPERANDS || !infer_axes(h->c->m, op, &x))
+		return;
+	for (const struct ref_view *chunk = in; chunk; chunk = chunk->of)
+		if (chunk->kind == REF_VIEW_SHARD || chunk->kind == REF_VIEW_BUFFER)
+			bind_from(h, &x, operand, out, in, chunk);
 }
 
 struct ref_view *ref_bind_buffer(struct ref_host *h, struct ref_rank *r, value_id v)
@@ -122,6 +145,7 @@ struct ref_view *ref_bind_buffer(struct ref_host *h, struct ref_rank *r, value_i
 	struct ref_bound bound = chunk_of_loops(h, r, t);
 	r->view[v] = ref_view_of_buffer(h, t, r->device, &bound);
 	r->view[v]->buffer->value = v;
+	r->view[v]->buffer->loop_n = r->loop_n;
 	return r->view[v];
 }
 
@@ -135,12 +159,6 @@ bool ref_bind_result(struct ref_host *h, struct ref_rank *r, op_id op, unsigned 
 	}
 	v = op_write(h->c->m, op, k);
 	return !v || (*out = ref_bind_find(h, r, v, op));
-}
-
-/* Whether the rank holds something of a view; indices need have no value where it does not. */
-static bool is_here(struct ref_host *h, const struct ref_rank *r, const struct ref_view *v)
-{
-	return ref_mesh_has(h->c->m, ir_type(h->c->m, v->type)->mesh, r->device);
 }
 
 bool ref_bind_select(struct ref_host *h, struct ref_rank *r, op_id op)

@@ -45,6 +45,7 @@ struct ref_buffer {
 	bool dead;        /* after its deallocate */
 	bool written;     /* some entry writes it */
 	bool keep;        /* an input or output */
+	unsigned loop_n;  /* loops around where it was made */
 	uint32_t pending; /* entries that will still use it */
 	struct ref_local local;
 	/* by position in memory; data is NULL until the first use */

@@ -106,7 +106,7 @@ static bool compute(struct ref_host *h, struct ref_rank *r, op_id op, unsigned r
 		return false;
 	for (unsigned k = 0, read = 0; k < e->use_n; k++)
 		if (e->use[k].view)
-			ref_bind_chunk(h, op, read++, e->out, e->use[k].view);
+			ref_bind_chunk(h, r, op, read++, e->out, e->use[k].view);
 	if (!here)
 		return true;
 	e->out->buffer->written = true;

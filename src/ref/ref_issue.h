@@ -20,10 +20,10 @@ struct ref_view *ref_bind_find(struct ref_host *h, struct ref_rank *r, value_id 
 struct ref_view *ref_bind_buffer(struct ref_host *h, struct ref_rank *r, value_id v);
 /* What a statement writes: a fresh buffer for a DEF, the bound one for a WRITE, NULL for neither. */
 bool ref_bind_result(struct ref_host *h, struct ref_rank *r, op_id op, unsigned k, struct ref_view **out);
-/* A chunk that is written from another chunk (shard_by_stream with an index of its own) is that one.
- * operand: which READ of the statement `in` is. */
-void ref_bind_chunk(struct ref_host *h, op_id op, unsigned operand, struct ref_view *out,
-                    const struct ref_view *in);
+/* Makes a buffer that is first written from a chunk of another tensor (shard_by_stream with an index of its
+ * own) hold that chunk, if both are of the same loops. operand: which READ of the statement `in` is. */
+void ref_bind_chunk(struct ref_host *h, const struct ref_rank *r, op_id op, unsigned operand,
+                    struct ref_view *out, const struct ref_view *in);
 bool ref_bind_select(struct ref_host *h, struct ref_rank *r, op_id op);
 bool ref_bind_shard(struct ref_host *h, struct ref_rank *r, op_id op);
 

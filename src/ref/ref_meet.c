@@ -71,7 +71,7 @@ bool ref_meet_collective(struct ref_host *h, struct ref_rank *r, op_id op)
 		if (o->kind == OP_COLLECTIVE_PERMUTE && (!ref_issue_scalar(h, r, op, 0, &party.send_peer) ||
 		                                         !ref_issue_scalar(h, r, op, 1, &party.recv_peer)))
 			return false;
-		ref_bind_chunk(h, op, 0, party.out, party.in);
+		ref_bind_chunk(h, r, op, 0, party.out, party.in);
 		struct ref_channel *ch = ref_channel_get(h, REF_COLLECTIVE, 0, op_backend(m, op), slice, n);
 		struct ref_event *event = ref_event_next(h, ch, member);
 		struct ref_entry *e = start_entry(h, op, event, member, &party);
