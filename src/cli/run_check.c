@@ -1,56 +1,30 @@
 /* run_check: the reference evaluation that --check compares with.
  *
- * The program of the source is evaluated as it stands, before any pass, on the same input data. Passes infer
- * layouts where the program itself cuts tensors without, and insert `set`s where it is evaluated rank by rank
- * and a rank does not hold what a statement needs. With
+ * The program of the source is evaluated as it stands, before any pass, on the same input data. Only one that
+ * is evaluated rank by rank has the layouts and `set`s that it leaves out from the run's passes. With
  * --check=FILE that of another file, whose inputs and outputs pair with ours by position. Of a program that
  * is too large a sample of indices is evaluated. */
 #include "cli/progress.h"
 #include "cli/run.h"
-#include "ir/edit.h"
 #include "ir/print.h"
-#include "pass/decompose.h"
 #include "ref/ref.h"
 #include "ref/ref_sample.h"
 #include "rt/rows.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* Whether a statement of the host level takes a part of a tensor that has no layout yet. */
-static bool slices_open_layout(const struct module *m)
-{
-	for (op_id op = ir_walk_first(m); op; op = ir_walk(m, op)) {
-		if (!(op_traits(m, op) & TRAIT_VIEW) && !(m->op.at[op].flags & OP_ASYNC))
-			continue;
-		for (unsigned k = 0; k < op_role_count(m, op, ROLE_READ); k++)
-			if (m->value.at[op_read(m, op, k)].flags & VALUE_OPEN)
-				return true;
-	}
-	return false;
-}
-
-/* Runs a pass on the program to evaluate. */
-static struct module *after_pass(struct module *m, struct diag *d, const char *pass, enum status *status)
+/* Infers the layouts and inserts the `set`s of a program that is evaluated rank by rank, as the run does. */
+static struct module *with_sets(struct module *m, struct diag *d, enum status *status)
 {
 	struct pipeline p;
 	struct pipeline_options o = {0};
-	*status = pipeline_parse(d, pass, &p) ? pipeline_run(m, d, &p, &o) : STATUS_INTERNAL;
+	*status = pipeline_parse(d, "propagate-shardings,decompose-reshardings", &p)
+	              ? pipeline_run(m, d, &p, &o)
+	              : STATUS_INTERNAL;
 	if (*status == STATUS_OK)
 		return m;
 	compile_free(m);
 	return NULL;
-}
-
-/* Gives tensors the layouts that the run gives them, and the program the `set`s, where it cannot be evaluated
- * rank by rank without. */
-static struct module *as_ranks_need(struct module *m, struct diag *d, enum status *status)
-{
-	bool ranks = ref_is_host_level(m);
-	if (slices_open_layout(m) || (ranks && decompose_lacks(m)))
-		m = after_pass(m, d, "propagate-shardings", status);
-	if (m && ranks && decompose_lacks(m))
-		m = after_pass(m, d, "decompose-reshardings", status);
-	return m;
 }
 
 /* The program to evaluate. Standard input cannot be read twice: its text is kept by the module. */
@@ -64,7 +38,7 @@ static struct module *load(struct run *r, struct diag *d, enum status *status)
 	else if ((*status = source_read(d, path, &s)) != STATUS_OK)
 		return NULL;
 	struct module *m = compile_source(d, s, &o, false, status);
-	return m ? as_ranks_need(m, d, status) : NULL;
+	return m && ref_is_host_level(m) ? with_sets(m, d, status) : m;
 }
 
 static bool fits(struct diag *d, const struct module *a, value_id va, const struct module *b, value_id vb,

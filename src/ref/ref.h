@@ -3,9 +3,9 @@
  * What `hirc run --check` compares with. It takes the module that the semantic step built, before any
  * pass, and shares only IR and expressions with the rest.
  *
- * A fusion-level program is evaluated on its logical tensors: layouts, streams and `set`s change no
- * value, a pending reduction has its result's value. A host-level program is stepped on all ranks,
- * each with its buffers, each stream a queue.
+ * A program is evaluated on its logical tensors, loops and writes included: layouts and `set`s change no
+ * value, a pending reduction has its result's value. Where it says what each rank does, with streams, events
+ * or messages, it is stepped on all ranks, each with its buffers, each stream a queue.
  *
  * Every op computes in f64 (integers in int64) and rounds once, to the dtype of its result. Beside each
  * element stands a bound on the error of a run that accumulates in f32 or better. */
@@ -68,6 +68,10 @@ struct ref_options {
 	void (*progress)(void *to, double done);
 	void *progress_to;
 };
+
+/* Returns true if some statement has no meaning on logical tensors. Then ranks are stepped, and each computes
+ * from the elements that it holds: infer layouts and insert `set`s before. */
+bool ref_is_host_level(struct module *m);
 
 /* Results of a program: its outputs in order, then the inout arguments that are no outputs. */
 unsigned ref_result_count(const struct module *m);

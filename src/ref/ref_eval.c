@@ -42,9 +42,10 @@ static bool make_scalar(struct ref_context *c, const struct ref_operand *from, e
 	return true;
 }
 
-bool ref_attr_int(struct ref_context *c, op_id op, const char *key, int64_t otherwise, int64_t *out)
+bool ref_attr_int(struct ref_context *c, const struct ref_call *call, const char *key, int64_t otherwise,
+                  int64_t *out)
 {
-	const struct attr *a = op_attr(c->m, op, key);
+	const struct attr *a = op_attr(c->m, call->op, key);
 	*out = otherwise;
 	if (!a)
 		return true;
@@ -54,11 +55,11 @@ bool ref_attr_int(struct ref_context *c, op_id op, const char *key, int64_t othe
 		                                           : otherwise;
 		return true;
 	}
-	const struct expr_env env = {.rank = -1};
+	const struct expr_env none = {.rank = -1};
 	expr_id culprit;
-	enum expr_status status = expr_eval(c->m, a->u.expr, &env, out, &culprit);
+	enum expr_status status = expr_eval(c->m, a->u.expr, call->env ? call->env : &none, out, &culprit);
 	if (status != EXPR_OK)
-		ref_report_expr(c, status, culprit, ir_op(c->m, op)->at);
+		ref_report_expr(c, status, culprit, ir_op(c->m, call->op)->at);
 	return status == EXPR_OK;
 }
 
@@ -91,7 +92,6 @@ static bool dispatch(struct ref_context *c, const struct ref_call *call, const s
 	case OP_RESHAPE:
 	case OP_PERMUTE:
 	case OP_SLICE:
-	case OP_SELECT:
 	case OP_SPLIT:
 	case OP_PAD:
 	case OP_CAT:

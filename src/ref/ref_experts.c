@@ -41,7 +41,7 @@ static bool read_routing(struct ref_context *c, const struct ref_call *call,
 	*r = (struct routing){.expert = in[1], .sure = true, .state = REF_DEFINED};
 	if (!extent_of(c, op_result(c->m, call->op, 0), 0, op->at, &rows) ||
 	    !extent_of(c, op_result(c->m, call->op, 4), 0, op->at, &counts) ||
-	    !ref_attr_int(c, call->op, "num_experts", 0, &experts))
+	    !ref_attr_int(c, call, "num_experts", 0, &experts))
 		return false;
 	r->tokens = in[0]->n[0];
 	r->choices = in[1]->n[1];

@@ -8,8 +8,8 @@
 #include "ref/ref_internal.h"
 
 enum {
-	REF_MAX_BOUND = 8,       /* loops that choose a chunk of one tensor */
-	REF_MAX_STEPS = 1 << 22, /* statements and iterations, of all ranks' walks */
+	REF_MAX_BOUND = 8,  /* loops that choose a chunk of one tensor */
+	REF_ALL_RANKS = -2, /* as a rank: what all hold together */
 };
 
 /* ---- ref_local.c */
@@ -117,6 +117,7 @@ struct ref_entry {
 	unsigned use_n;
 	struct ref_use *use;
 	struct ref_view *out;
+	const int64_t *index; /* COMPUTE: by index_id, if attributes depend on indices; else NULL */
 	/* START (one), WAIT */
 	unsigned event_n;
 	struct ref_event **event;
@@ -187,7 +188,6 @@ struct ref_host {
 	struct ref_locals *locals;
 	int64_t rank_n;
 	struct ref_rank *rank;
-	int64_t steps;     /* of all walks so far */
 	bool *is_posted;   /* by op: some post names it */
 	uint8_t *reshards; /* by op: 0 not known, 1 no, 2 yes */
 	VEC(struct ref_channel *) channel;
@@ -237,7 +237,8 @@ void ref_assemble(struct ref_host *h, type_id t, unsigned n, const uint32_t *dev
 /* Whether a set takes elements from other ranks. */
 bool ref_set_reshards(struct ref_host *h, op_id op, bool *out);
 
-/* ---- ref.c, ref_host.c */
+/* ---- ref.c, ref_host.c, ref_logical.c */
+enum status ref_run_logical(struct ref_context *c, struct ref_array *outputs);
 enum status ref_run_host(struct ref_context *c, struct ref_array *outputs);
 enum reduce_op ref_reduce_op(const struct module *m, op_id op); /* of a collective */
 /* The logical axes of kind partial; how many. */

@@ -1,13 +1,15 @@
 /* ref_internal: what the files of the reference share.
  *
- *     ref.c           entry; fusion-level programs
+ *     ref.c           entry, inputs, results
+ *     ref_level.c     which programs are evaluated on logical tensors, and which rank by rank
+ *     ref_logical.c, ref_logical_view.c, ref_parts.c   on logical tensors
  *     ref_sample.c    fewer indices of axes, for programs that are too large
  *     ref_round.c     dtypes: rounding, wrapping, when sums are exact
  *     ref_error.c     how rounding errors pass through operations
  *     ref_array.c     logical arrays
  *     ref_eval.c      one operation: operands, then the kernel
  *     ref_experts.c, ref_index.c, ref_pointwise.c, ref_shape.c, ref_reduce.c, ref_contract.c, ref_norm.c
- * kernels ref_host.c      host-level programs: ranks, inputs, outputs ref_issue.c, ref_bind.c, ref_meet.c one
+ * kernels ref_host.c      rank by rank: ranks, inputs, outputs ref_issue.c, ref_bind.c, ref_meet.c   one
  * rank's walk, filling its stream queues ref_queue.c     running the queues until they are empty or stuck
  *     ref_comm.c      what a communication moves
  *     ref_reshard.c   sets between layouts; putting a tensor together from its ranks' parts
@@ -32,7 +34,21 @@ struct ref_context {
 	double expected, done, told;
 	bool has_topk;  /* some statement of the program asks which elements are larger */
 	uint32_t alike; /* the last number of struct ref_array's alike */
+	int64_t steps;  /* statements and iterations so far, of all ranks together */
 };
+
+enum { REF_MAX_STEPS = 1 << 22 /* statements and iterations, of all ranks together */ };
+
+/* ---- ref_level.c */
+/* Returns true if each statement runs once and makes values of its own. */
+bool ref_is_straight(const struct module *m);
+
+/* EXPR_HAS_… of the attributes of a statement. */
+unsigned ref_attrs_flags(const struct module *m, op_id op);
+
+/* ---- ref.c
+ * Counts a step; false after reporting that there are too many. */
+bool ref_afford(struct ref_context *c, op_id op);
 
 /* ---- ref_round.c */
 int64_t ref_wrap(enum dtype t, int64_t x);     /* two's complement; bool: x != 0 */
@@ -124,12 +140,14 @@ struct ref_call {
 	int64_t block;          /* terms in a row that make a part; 0: not known */
 	bool means;             /* parts of a mean are means, to be averaged; else sums, to be divided */
 	double averaged;        /* partial: of an average, how many parts are pending; else 1 */
+	const struct expr_env *env; /* for attributes that depend on a rank or on indices; NULL: none does */
 };
 /* out was made from the result's type; every wanted element gets a value and a state. False after
  * reporting. */
 bool ref_eval(struct ref_context *c, const struct ref_call *call, struct ref_array *out);
 /* An integer attribute; expressions are evaluated. False after reporting. */
-bool ref_attr_int(struct ref_context *c, op_id op, const char *key, int64_t otherwise, int64_t *out);
+bool ref_attr_int(struct ref_context *c, const struct ref_call *call, const char *key, int64_t otherwise,
+                  int64_t *out);
 /* Reports that a statement cannot be evaluated. */
 void ref_report_op(struct ref_context *c, op_id op);
 /* Estimates the work of evaluating a program, in multiplications. */

@@ -11,6 +11,7 @@
  *     synchronize(main)        SYNCHRONIZE with what main has by now                             */
 #include "ref/ref_issue.h"
 #include "ir/expr.h"
+#include <string.h>
 
 static bool issue_region(struct ref_host *h, struct ref_rank *r, region_id region);
 
@@ -88,6 +89,11 @@ static bool compute(struct ref_host *h, struct ref_rank *r, op_id op, unsigned r
 	const struct expr_env env = {
 	    .rank = r->device, .streams = h->c->o->streams ? h->c->o->streams : INT32_MAX, .index = r->index};
 	bool here = ref_mesh_has(m, value_type(m, result)->mesh, r->device);
+	if (ref_attrs_flags(m, op) & EXPR_HAS_INDEX) {
+		int64_t *now = arena_new_array(h->arena, int64_t, m->index.n);
+		memcpy(now, r->index, sizeof *now * m->index.n);
+		e->index = now;
+	}
 	for (unsigned k = 0; k < o->operand_n; k++) {
 		const struct operand *p = ir_operand(m, op, k);
 		struct ref_use *use = &e->use[e->use_n];
@@ -149,18 +155,6 @@ static bool pack(struct ref_host *h, struct ref_rank *r, op_id op)
 	return true;
 }
 
-/* Counts a step of a walk; false after reporting that there are too many. */
-static bool afford(struct ref_host *h, op_id op)
-{
-	if (h->steps++ < REF_MAX_STEPS)
-		return true;
-	diag_error(
-	    h->c->d, E_REFERENCE_LIMIT, ref_issue_at(h, op),
-	    "the program is too long for the reference evaluation (limit %d statements, all ranks together)",
-	    REF_MAX_STEPS);
-	return false;
-}
-
 static bool for_loop(struct ref_host *h, struct ref_rank *r, op_id op)
 {
 	int64_t start, stop;
@@ -173,7 +167,7 @@ static bool for_loop(struct ref_host *h, struct ref_rank *r, op_id op)
 	    .start = start, .stop = stop, .stream = ir_op(h->c->m, op)->flags & OP_STREAM_LOOP};
 	for (int64_t i = start; i < stop; i++) {
 		r->index[index] = loop->now = i;
-		if (!afford(h, op) || !issue_region(h, r, body))
+		if (!ref_afford(h->c, op) || !issue_region(h, r, body))
 			return false;
 	}
 	r->loop_n--;
@@ -280,7 +274,7 @@ static bool issue_op(struct ref_host *h, struct ref_rank *r, op_id op)
 static bool issue_region(struct ref_host *h, struct ref_rank *r, region_id region)
 {
 	for (op_id op = h->c->m->region.at[region].first; op; op = h->c->m->op.at[op].next)
-		if (!afford(h, op) || !issue_op(h, r, op))
+		if (!ref_afford(h->c, op) || !issue_op(h, r, op))
 			return false;
 	return true;
 }

@@ -45,7 +45,7 @@ void ref_locals_free(struct ref_locals *l)
 bool ref_mesh_has(const struct module *m, mesh_id mesh, int64_t rank)
 {
 	uint32_t position;
-	return !mesh || mesh_position(ir_mesh(m, mesh), (uint32_t)rank, &position);
+	return !mesh || rank == REF_ALL_RANKS || mesh_position(ir_mesh(m, mesh), (uint32_t)rank, &position);
 }
 
 /* All axes' coordinates from those of the loop domain; false in padding. */
@@ -150,13 +150,13 @@ bool ref_local_get(struct ref_context *c, struct ref_locals *l, type_id t, int64
 	memset(&env, 0, sizeof env);
 	key.type = t;
 	key.in_mesh = ref_mesh_has(c->m, type->mesh, rank);
-	if (!layout_env_init(c->m, t, key.in_mesh ? rank : -1, &env, &culprit)) {
+	if (!layout_env_init(c->m, t, key.in_mesh && rank >= 0 ? rank : -1, &env, &culprit)) {
 		ref_report_expr(c, EXPR_UNDEFINED_PARAM, culprit, at);
 		return false;
 	}
 	for (unsigned a = 0; a < d->axis_n; a++)
 		key.fixed[a] = d->axis[a].kind == AXIS_REDUCE ? 0 : -1;
-	for (unsigned k = 0; k < d->loop_n && key.in_mesh; k++) {
+	for (unsigned k = 0; k < d->loop_n && key.in_mesh && rank != REF_ALL_RANKS; k++) {
 		const struct axis *x = &d->axis[d->loop[k]];
 		if (x->place == PLACE_MESH && x->kind != AXIS_REDUCE)
 			key.fixed[d->loop[k]] = env.mesh_index[x->mesh_axis];

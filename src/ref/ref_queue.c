@@ -81,6 +81,8 @@ static bool compute(struct ref_host *h, const struct ref_rank *r, const struct r
 	               op_attr(m, e->op, "accumulate");
 	struct ref_call call = {
 	    .op = e->op, .result = e->result, .n = e->use_n, .in = operand, .want = want, .partial = partial};
+	const struct expr_env env = {.rank = r->device, .streams = h->c->o->streams, .index = e->index};
+	call.env = &env;
 	call.averaged = averaged_parts(m, e->out->type);
 	int64_t absent = 0;
 	if (ok && op_attr_is_true(m, e->op, "accumulate")) {
@@ -96,10 +98,6 @@ static bool compute(struct ref_host *h, const struct ref_rank *r, const struct r
 		diag_error(h->c->d, E_ELEMENTS_ABSENT, at,
 		           "rank %lld does not hold all that its part of the result of %s needs",
 		           (long long)r->device, op_info[ir_op(m, e->op)->kind].hir);
-		diag_note(
-		    h->c->d, DIAG_NOWHERE,
-		    "a program with buffers is evaluated rank by rank, as it stands: write the `set` that "
-		    "gathers, or check what --stop-after=decompose-reshardings --dump=hir prints");
 		ok = false;
 	}
 	free(want);

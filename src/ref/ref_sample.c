@@ -286,8 +286,9 @@ struct ref_sample *ref_sample_take(struct module *m, const struct ref_options *o
 {
 	double limit = o->limit ? (double)o->limit : INFINITY;
 	struct ref_sample *s = classes(m);
-	s->skips = ref_is_host_level(m);
-	double ranks = s->skips && o->ranks > 0 ? (double)o->ranks : 1; /* each may compute all of it */
+	s->skips = !ref_is_straight(m) || ref_is_host_level(m);
+	double ranks =
+	    ref_is_host_level(m) && o->ranks > 0 ? (double)o->ranks : 1; /* each may compute all of it */
 	bool whole = affordable(s, m, limit / ranks, REF_MAX_ELEMENTS, 1e18), sampled = false;
 	for (int64_t most = MOST_INDICES; !whole && !sampled && most >= FEWEST_INDICES; most /= 2) {
 		limit_indices(s, most);

@@ -10,14 +10,14 @@ static bool unfit(struct ref_context *c, const struct op *op)
 }
 
 /* The axis= of an operation on a tensor of nd dimensions; negative ones count from the end. */
-static bool axis_of(struct ref_context *c, op_id op, int nd, int *out)
+static bool axis_of(struct ref_context *c, const struct ref_call *call, int nd, int *out)
 {
 	int64_t axis;
-	if (!ref_attr_int(c, op, "axis", 0, &axis))
+	if (!ref_attr_int(c, call, "axis", 0, &axis))
 		return false;
 	*out = (int)(axis < 0 ? axis + nd : axis);
 	if (*out < 0 || *out >= nd)
-		return unfit(c, ir_op(c->m, op));
+		return unfit(c, ir_op(c->m, call->op));
 	return true;
 }
 
@@ -86,7 +86,7 @@ static bool cat(struct ref_context *c, const struct ref_call *call, const struct
 {
 	int axis;
 	int64_t start = 0;
-	if (!axis_of(c, call->op, out->nd, &axis))
+	if (!axis_of(c, call, out->nd, &axis))
 		return false;
 	for (unsigned k = 0; k < call->n; k++) {
 		if (!same_but(in[k], out, axis))
@@ -102,7 +102,7 @@ static bool pad(struct ref_context *c, const struct ref_call *call, const struct
 {
 	int axis;
 	int64_t before, count = ref_array_count(out);
-	if (!axis_of(c, call->op, out->nd, &axis) || !ref_attr_int(c, call->op, "before", 0, &before))
+	if (!axis_of(c, call, out->nd, &axis) || !ref_attr_int(c, call, "before", 0, &before))
 		return false;
 	if (!same_but(in, out, axis))
 		return unfit(c, ir_op(c->m, call->op));
@@ -142,40 +142,21 @@ static bool slice(struct ref_context *c, const struct ref_call *call, const stru
 	bool split = ir_op(c->m, call->op)->kind == OP_SPLIT;
 	int axis;
 	int64_t start = 0;
-	if (!axis_of(c, call->op, out->nd, &axis))
+	if (!axis_of(c, call, out->nd, &axis))
 		return false;
 	if (!same_but(in, out, axis))
 		return unfit(c, ir_op(c->m, call->op));
 	if (split ? !part_start(c, call, axis, in->n[axis], &start)
-	          : !ref_attr_int(c, call->op, "start", 0, &start))
+	          : !ref_attr_int(c, call, "start", 0, &start))
 		return false;
-	if (start < 0 || start + out->n[axis] > in->n[axis])
-		return unfit(c, ir_op(c->m, call->op));
-	move(in, out, axis, -start);
-	return true;
-}
-
-static bool element_of(struct ref_context *c, const struct ref_call *call, const struct ref_array *in,
-                       struct ref_array *out)
-{
-	int axis;
-	int64_t inner = 1, index = call->n == 2 ? call->in[1].i : -1;
-	if (!axis_of(c, call->op, in->nd, &axis))
-		return false;
-	bool fits = out->nd == in->nd - 1;
-	for (int k = 0; k < out->nd && fits; k++)
-		fits = out->n[k] == in->n[k < axis ? k : k + 1];
-	if (!fits)
-		return unfit(c, ir_op(c->m, call->op));
-	if (index < 0 || index >= in->n[axis]) {
+	if (start < 0 || start > in->n[axis] - out->n[axis]) {
 		diag_error(c->d, E_INDEX_OUTSIDE, ir_op(c->m, call->op)->at,
-		           "index %lld of a select is outside its axis", (long long)index);
+		           "%s takes %lld elements from %lld on, the axis has %lld",
+		           op_info[ir_op(c->m, call->op)->kind].hir, (long long)out->n[axis],
+		           (long long)start, (long long)in->n[axis]);
 		return false;
 	}
-	for (int k = axis; k < out->nd; k++)
-		inner *= out->n[k];
-	for (int64_t i = 0; i < ref_array_count(out); i++)
-		ref_copy(out, i, in, (i / inner * in->n[axis] + index) * inner + i % inner);
+	move(in, out, axis, -start);
 	return true;
 }
 
@@ -200,8 +181,6 @@ bool ref_shape(struct ref_context *c, const struct ref_call *call, const struct 
 	case OP_SLICE:
 	case OP_SPLIT:
 		return slice(c, call, in[0], out);
-	case OP_SELECT:
-		return element_of(c, call, in[0], out);
 	case OP_PAD:
 		return pad(c, call, in[0], out);
 	case OP_CAT:
