@@ -217,31 +217,33 @@ void plan_reshape(struct planner *b, const struct view *r, const struct view *x)
 
 /* ---- pieces along one axis */
 
-static bool attribute(struct planner *b, op_id op, const char *key, int64_t otherwise, int64_t *out)
+/* An attribute that may depend on indices of loops; 0 if it is absent. */
+static bool attribute(struct planner *b, op_id op, const char *key, sx_id *out)
 {
 	const struct attr *a = op_attr(b->m, op, key);
-	*out = a && a->kind == ATTR_INT ? a->u.i : otherwise;
-	return !a || a->kind != ATTR_EXPR || planner_value(b, a->u.expr, out);
+	*out = sx_const(b, a && a->kind == ATTR_INT ? a->u.i : 0);
+	return !a || a->kind != ATTR_EXPR || sx_lower(b, a->u.expr, out);
 }
 
-/* Copies what this rank has of r from x, whose element 0 of the axis is r's element `start`. */
+/* Copies what this rank has of r from x. all: x, from its element `start` of the axis on, covers all of r.
+ * Else element 0 of x is element `start` of r, and x covers what it has. */
 static void copy_piece(struct planner *b, const struct view *r, const struct view *x, unsigned axis,
-                       int64_t start, bool all)
+                       sx_id start, bool all)
 {
-	sx_id to[IR_MAX_LOGICAL], from[IR_MAX_LOGICAL], n[IR_MAX_LOGICAL], shift = sx_const(b, start);
+	sx_id to[IR_MAX_LOGICAL], from[IR_MAX_LOGICAL], n[IR_MAX_LOGICAL];
 	int map[IR_MAX_LOGICAL];
 	for (unsigned i = 0; i < r->rank; i++) {
 		to[i] = from[i] = r->axis[i].off;
 		n[i] = r->axis[i].len;
 		map[i] = (int)i;
 		if (i == axis && !all) { /* the part that x has */
-			to[i] = sx_max(b, to[i], shift);
+			to[i] = sx_max(b, to[i], start);
 			sx_id end = sx_min(b, sx_add(b, r->axis[i].off, r->axis[i].len),
-			                   sx_const(b, start + x->axis[i].extent));
+			                   sx_add(b, start, sx_const(b, x->axis[i].extent)));
 			n[i] = sx_max(b, sx_sub(b, end, to[i]), sx_const(b, 0));
 		}
 		if (i == axis)
-			from[i] = sx_sub(b, to[i], shift);
+			from[i] = all ? sx_add(b, to[i], start) : sx_sub(b, to[i], start);
 		require_inside(b, x, i, from[i], n[i]);
 	}
 	int64_t none;
@@ -272,34 +274,33 @@ void plan_pieces(struct planner *b, op_id op, unsigned k, const struct view *r, 
                  unsigned n)
 {
 	enum op_kind kind = (enum op_kind)b->m->op.at[op].kind;
-	int64_t axis, start;
-	if (!attribute(b, op, "axis", 0, &axis))
-		return;
+	int64_t axis = op_attr_int(b->m, op, "axis", 0), at;
+	sx_id start;
 	axis = axis < 0 ? axis + r->rank : axis;
 	if (axis < 0 || axis >= r->rank) {
 		planner_error(b, E_AXIS_ATTRIBUTE, "axis= must name an axis of the result");
 		return;
 	}
 	if (kind == OP_SPLIT) {
-		if (part_start(b, op, k, axis, in[0].view->axis[axis].extent, &start))
-			copy_piece(b, r, in[0].view, (unsigned)axis, -start, true);
+		if (part_start(b, op, k, axis, in[0].view->axis[axis].extent, &at))
+			copy_piece(b, r, in[0].view, (unsigned)axis, sx_const(b, at), true);
 		return;
 	}
 	if (kind == OP_SLICE) {
-		if (attribute(b, op, "start", 0, &start))
-			copy_piece(b, r, in[0].view, (unsigned)axis, -start, true);
+		if (attribute(b, op, "start", &start))
+			copy_piece(b, r, in[0].view, (unsigned)axis, start, true);
 		return;
 	}
 	if (kind == OP_PAD) {
 		struct box x = box_of(r);
 		fill_box(b, r, x.at, x.n, 0, 0);
-		if (attribute(b, op, "before", 0, &start))
+		if (attribute(b, op, "before", &start))
 			copy_piece(b, r, in[0].view, (unsigned)axis, start, false);
 		return;
 	}
-	start = 0;
+	at = 0;
 	for (unsigned i = 0; i < n; i++) {
-		copy_piece(b, r, in[i].view, (unsigned)axis, start, false);
-		start += in[i].view->axis[axis].extent;
+		copy_piece(b, r, in[i].view, (unsigned)axis, sx_const(b, at), false);
+		at += in[i].view->axis[axis].extent;
 	}
 }

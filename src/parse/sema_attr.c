@@ -76,11 +76,11 @@ bool call_attr_value(struct sema *s, ast_id value, struct attr *a)
 		a->u.f = v;
 		return true;
 	}
-	if (n->kind == AST_PAREN) /* (0): a list of one */
-		return ints_of(s, value, a);
 	expr_id e = sema_expr(s, value);
 	if (!e)
 		return false;
+	if (n->kind == AST_PAREN && expr_is_const(s->m, e, &a->u.i)) /* (0): a list of one */
+		return ints_of(s, value, a);
 	a->kind = expr_is_const(s->m, e, &a->u.i) ? ATTR_INT : ATTR_EXPR;
 	if (a->kind == ATTR_EXPR)
 		a->u.expr = e;
