@@ -124,6 +124,7 @@ bool ref_meet_reshard(struct ref_host *h, struct ref_rank *r, op_id op)
 		}
 	if (!ref_mesh_has(m, from, r->device) && !ref_mesh_has(m, to, r->device))
 		return true;
+	ref_bind_chunk(h, r, op, 0, party.out, party.in);
 	struct ref_event *event =
 	    ref_event_next(h, ref_channel_get(h, REF_RESHARD, op, 0, device, n), member);
 	struct ref_entry *e = start_entry(h, op, event, member, &party);
