@@ -130,7 +130,10 @@ def check_verdict(done):
 
 def run_verdict(done):
     if done.returncode == 3:
-        return "undecided" if "undecided: " in done.stdout + done.stderr and "wrong: " not in done.stdout else "wrong"
+        said = done.stdout + done.stderr
+        if re.search(r"^wrong: .*: got ", said, re.M):
+            return "wrong"
+        return "never-written" if "never written" in said else "undecided" if "undecided: " in said else "wrong"
     if done.returncode == 1:
         code = re.search(r"error: .*\[(E\d+)\]", done.stderr)
         return NAMED.get(code and code[1], "refused")
