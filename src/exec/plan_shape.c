@@ -274,7 +274,7 @@ void plan_pieces(struct planner *b, op_id op, unsigned k, const struct view *r, 
                  unsigned n)
 {
 	enum op_kind kind = (enum op_kind)b->m->op.at[op].kind;
-	int64_t axis = op_attr_int(b->m, op, "axis", 0), at;
+	int64_t axis = op_attr_int(b->m, op, "axis", 0), at = 0;
 	sx_id start;
 	axis = axis < 0 ? axis + r->rank : axis;
 	if (axis < 0 || axis >= r->rank) {

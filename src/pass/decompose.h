@@ -37,9 +37,6 @@ bool decompose_write_lacks(struct module *m, op_id op, bool sums_end);
 void decompose_write_value(struct module *m, op_id op);
 /* Returns true if a program says itself which data moves when: it has Communications or streams. */
 bool decompose_has_transfers(struct module *m);
-/* Returns true if ranks do not hold all that some statement needs, by the layouts that the program has now.
- */
-bool decompose_lacks(struct module *m);
 /* Gives a reshape that regroups elements row-major tensors; other statements stay. */
 void decompose_reshape(struct module *m, struct pass_context *cx, op_id op);
 /* A local reduction over an axis of which each rank has one element becomes a select; others stay. */

@@ -41,15 +41,6 @@ bool decompose_write_lacks(struct module *m, op_id op, bool sums_end)
 	return !m->op.at[op].def_n && lacks(m, op, sums_end);
 }
 
-bool decompose_lacks(struct module *m)
-{
-	bool sums_end = !decompose_has_transfers(m);
-	for (op_id op = ir_walk_first(m); op; op = ir_walk(m, op))
-		if (lacks(m, op, sums_end || m->op.at[op].def_n))
-			return true;
-	return false;
-}
-
 void decompose_write_value(struct module *m, op_id op)
 {
 	const struct op old = m->op.at[op];

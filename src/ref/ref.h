@@ -77,9 +77,6 @@ bool ref_is_host_level(struct module *m);
 unsigned ref_result_count(const struct module *m);
 value_id ref_result_value(const struct module *m, unsigned k);
 
-/* Returns true if statements say where and when, not only what: each rank is evaluated, with its buffers. */
-bool ref_is_host_level(const struct module *m);
-
 /* Fills outputs[0 … ref_result_count(m) - 1]; the caller frees each with ref_array_free. On failure
  * nothing is filled and the reason was reported: DIAGNOSTICS for what cannot be evaluated,
  * STUCK for a deadlock (what each rank is blocked in), WRONG when ranks disagree about a
