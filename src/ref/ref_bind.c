@@ -1,6 +1,7 @@
 /* ref_bind: what a rank's names are bound to while it issues: buffers, chunks of them, views. */
 #include "ir/infer.h"
 #include "ir/layout.h"
+#include "ir/bound.h"
 #include "ref/ref_issue.h"
 
 bool ref_issue_scalar(struct ref_host *h, struct ref_rank *r, op_id op, unsigned k, int64_t *out)
@@ -177,12 +178,6 @@ bool ref_bind_select(struct ref_host *h, struct ref_rank *r, op_id op)
 	return true;
 }
 
-/* How many stream and serial axes of a view's type have one coordinate already. */
-static unsigned bound_axes(const struct ref_view *v)
-{
-	return v->kind == REF_VIEW_BUFFER ? v->buffer->bound.n : v->bound.n + bound_axes(v->of);
-}
-
 bool ref_bind_shard(struct ref_host *h, struct ref_rank *r, op_id op)
 {
 	value_id v = op_def(h->c->m, op, 0);
@@ -195,18 +190,19 @@ bool ref_bind_shard(struct ref_host *h, struct ref_rank *r, op_id op)
 	to->buffer = from->buffer;
 	to->of = from;
 	const struct domain *d = ir_domain(h->c->m, ir_type(h->c->m, to->type)->domain);
-	unsigned skip = bound_axes(from);
-	for (unsigned k = 0; k < d->loop_n && !to->bound.n; k++)
-		if (is_loop_axis(&d->axis[d->loop[k]]) && skip-- == 0) {
-			to->bound = (struct ref_bound){.n = 1, .axis = {d->loop[k]}, .at = {to->index}};
-			if (to->index < 0 || to->index >= axis_extent(h, d, d->loop[k])) {
-				diag_error(h->c->d, E_STREAM_INDEX, ref_issue_at(h, op),
-				           "stream_index is %lld on rank %lld, the axis has extent %lld",
-				           (long long)to->index, (long long)r->device,
-				           (long long)axis_extent(h, d, d->loop[k]));
-				return false;
-			}
+	struct bound_levels bound;
+	bound_levels_of(h->c->m, op_read(h->c->m, op, 0), &bound);
+	const int leaf = bound_next(d, &bound);
+	if (leaf >= 0) {
+		const int64_t extent = axis_extent(h, d, (unsigned)leaf);
+		to->bound = (struct ref_bound){.n = 1, .axis = {(uint8_t)leaf}, .at = {to->index}};
+		if (to->index < 0 || to->index >= extent) {
+			diag_error(h->c->d, E_STREAM_INDEX, ref_issue_at(h, op),
+			           "stream_index is %lld on rank %lld, the axis has extent %lld",
+			           (long long)to->index, (long long)r->device, (long long)extent);
+			return false;
 		}
+	}
 	if (!to->bound.n) {
 		diag_error(h->c->d, E_STREAM_INDEX, ref_issue_at(h, op),
 		           "the result of shard_by_stream has no stream axis that is not bound already");
