@@ -13,22 +13,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Infers the layouts and inserts the `set`s of a program that is evaluated rank by rank, as the run does. */
-static struct module *with_sets(struct module *m, struct diag *d, enum status *status)
+/* Infers the layouts and inserts the `set`s of a program that is evaluated rank by rank, as the run does.
+ * Returns false where the passes refuse it: a program that is lowered already needs neither. */
+static bool add_sets(struct module *m)
 {
 	struct pipeline p;
 	struct pipeline_options o = {0};
-	*status = pipeline_parse(d, "propagate-shardings,decompose-reshardings", &p)
-	              ? pipeline_run(m, d, &p, &o)
-	              : STATUS_INTERNAL;
-	if (*status == STATUS_OK)
-		return m;
-	compile_free(m);
-	return NULL;
+	struct diag *nowhere = diag_new(NULL, DIAG_TEXT, 0);
+	bool ok = pipeline_parse(nowhere, "propagate-shardings,decompose-reshardings", &p) &&
+	          pipeline_run(m, nowhere, &p, &o) == STATUS_OK;
+	diag_free(nowhere);
+	return ok;
 }
 
-/* The program to evaluate. Standard input cannot be read twice: its text is kept by the module. */
-static struct module *load(struct run *r, struct diag *d, enum status *status)
+/* The program to evaluate, before all passes. Standard input cannot be read twice: its text is kept by the
+ * module. */
+static struct module *load_source(struct run *r, struct diag *d, enum status *status)
 {
 	struct source *s;
 	struct compile_options o = r->compile;
@@ -37,8 +37,16 @@ static struct module *load(struct run *r, struct diag *d, enum status *status)
 		s = source_from_text(r->m->source->name, r->m->source->text, r->m->source->size);
 	else if ((*status = source_read(d, path, &s)) != STATUS_OK)
 		return NULL;
-	struct module *m = compile_source(d, s, &o, false, status);
-	return m && ref_is_host_level(m) ? with_sets(m, d, status) : m;
+	return compile_source(d, s, &o, false, status);
+}
+
+static struct module *load(struct run *r, struct diag *d, enum status *status)
+{
+	struct module *m = load_source(r, d, status);
+	if (!m || !ref_is_host_level(m) || add_sets(m))
+		return m;
+	compile_free(m);
+	return load_source(r, d, status);
 }
 
 static bool fits(struct diag *d, const struct module *a, value_id va, const struct module *b, value_id vb,

@@ -1,7 +1,7 @@
 /* ref_bind: what a rank's names are bound to while it issues: buffers, chunks of them, views. */
+#include "ir/bound.h"
 #include "ir/infer.h"
 #include "ir/layout.h"
-#include "ir/bound.h"
 #include "ref/ref_issue.h"
 
 bool ref_issue_scalar(struct ref_host *h, struct ref_rank *r, op_id op, unsigned k, int64_t *out)
@@ -101,6 +101,13 @@ static unsigned bound_place(const struct ref_bound *b, unsigned axis)
 	return k;
 }
 
+/* Which of the loops of its tensor axis an axis is, from the outermost. */
+static unsigned level_of(const struct domain *d, unsigned axis)
+{
+	unsigned tensor_axis, level;
+	return bound_level(d, axis, &tensor_axis, &level) ? level : 0;
+}
+
 /* Binds the axes of a buffer that go with the bound axes of `chunk`, a view below `in` or itself. */
 static void bind_from(struct ref_host *h, const struct infer_axes *x, unsigned operand, struct ref_view *out,
                       const struct ref_view *in, const struct ref_view *chunk)
@@ -120,6 +127,7 @@ static void bind_from(struct ref_host *h, const struct infer_axes *x, unsigned o
 			    x->operand[operand][source] != x->result[result] ||
 			    a->axis[from->axis[j]].place != b->axis[axis].place ||
 			    axis_extent(h, a, from->axis[j]) != axis_extent(h, b, axis) ||
+			    level_of(a, from->axis[j]) != level_of(b, axis) ||
 			    is_swizzled(a, from->axis[j]) != is_swizzled(b, axis))
 				continue;
 			to->axis[place] = (uint8_t)axis;

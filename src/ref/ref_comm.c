@@ -102,8 +102,7 @@ static bool same_shape(struct ref_host *h, type_id a, type_id b)
 	return true;
 }
 
-/* Whether no member gives elements, each of which it holds all of: then the types of an all-to-all
- * say nothing about which block is whose. */
+/* Finds out whether a member holds all elements of its operand. */
 static bool holds_all(struct ref_host *h, const struct ref_view *v, bool *out)
 {
 	struct ref_elements e;
@@ -287,7 +286,14 @@ static bool is_flat(struct ref_host *h, const struct ref_event *e, bool *out)
 		result = result ? result : e->party[k].out;
 	}
 	*out = !in || !result || !same_shape(h, in->type, result->type);
-	return *out || kind != OP_ALL_TO_ALL || holds_all(h, in, out);
+	if (*out || kind != OP_ALL_TO_ALL)
+		return true;
+	*out = true; /* where each member holds all, the types do not say which block of an all-to-all is
+	                whose */
+	for (unsigned k = 0; k < e->channel->n && *out; k++)
+		if (e->party[k].in && !holds_all(h, e->party[k].in, out))
+			return false;
+	return true;
 }
 
 static bool collective(struct ref_host *h, struct ref_event *e)
