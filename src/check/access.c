@@ -209,7 +209,7 @@ void access_end(struct walk *w)
 			report_freed(w, x->value, x->freed, x->freed_turn, 0, ACCESS_TAKE);
 		else
 			give_back(w, x, &all);
-		if (out || shown || !allocate || x->freed)
+		if (out || shown || !allocate || x->freed || !w->m->deallocates)
 			continue;
 		if (w->m->op.at[allocate].kind == OP_ALLOCATE)
 			report_leak(w, x->value, allocate);

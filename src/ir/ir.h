@@ -332,6 +332,7 @@ struct module {
 
 	struct recording recording;
 	bool copied;          /* from another, which has the names */
+	bool deallocates;     /* the program, as it was read, deallocates buffers */
 	bool params_count;    /* rules of types take params with a value for numbers: types_check */
 	bool names_meet;      /* a tensor has the name of a number; set by ir_number */
 	name_id name;         /* of the program */

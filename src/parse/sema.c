@@ -163,6 +163,8 @@ struct module *sema_build_partial(struct diag *d, struct ast *a, const struct se
 	vec_free(&s.measure);
 	if (diag_error_count(d) == before)
 		mark_groups(&s);
+	for (op_id op = 1; op < s.m->op.n; op++)
+		s.m->deallocates |= s.m->op.at[op].kind == OP_DEALLOCATE;
 	return s.m;
 }
 
