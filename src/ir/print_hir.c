@@ -192,7 +192,7 @@ static void print_symmetric_axis(struct module *m, op_id op, struct buf *out)
 	type_id from = m->value.at[op_read(m, op, 0)].type, to = m->value.at[op_def(m, op, 0)].type;
 	uint8_t axes[IR_MAX_MESH_AXES];
 	unsigned n = infer_symmetric_axes(m, from, to, axes);
-	if (n && infer_symmetric(m, from, -1) != to)
+	if (n && m->type.at[to].memory == MEMORY_LOCAL && infer_symmetric(m, from, -1) != to)
 		print_mesh_axes(m, m->type.at[from].mesh, axes, n, out);
 }
 
@@ -281,7 +281,8 @@ static bool type_is_default(struct module *m, op_id op, value_id v)
 	case OP_SHARD_BY_STREAM:
 		return infer_shard(m, m->value.at[op_read(m, op, 0)].type) == x->type;
 	case OP_SYMMETRIC_VIEW:
-		return infer_symmetric_axes(m, m->value.at[op_read(m, op, 0)].type, x->type, axes) > 0;
+		return m->type.at[x->type].memory == MEMORY_LOCAL &&
+		       infer_symmetric_axes(m, m->value.at[op_read(m, op, 0)].type, x->type, axes) > 0;
 	case OP_SELECT:
 		return infer_select(m, m->value.at[op_read(m, op, 0)].type,
 		                    (unsigned)op_attr_int(m, op, "axis", 0)) == x->type;

@@ -191,7 +191,8 @@ static op_id statement(struct sema *s, ast_id expr, const struct sema_result *re
 			return 0;
 	for (unsigned k = 0; k < result_n; k++)
 		if (!result[k].bound) {
-			if (traits & TRAIT_VIEW && s->m->type.at[types[k]].memory == MEMORY_GLOBAL)
+			if (traits & TRAIT_VIEW && !result[k].in_global &&
+			    s->m->type.at[types[k]].memory == MEMORY_GLOBAL)
 				types[k] =
 				    type_make(s->m, (enum dtype)s->m->type.at[types[k]].dtype, MEMORY_LOCAL,
 				              s->m->type.at[types[k]].mesh, s->m->type.at[types[k]].domain);

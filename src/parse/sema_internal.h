@@ -181,6 +181,8 @@ void sema_cluster(struct sema *s, ast_id decl);
 void sema_cost_tables(struct sema *s, ast_id attrs, attrs_id *out);
 
 /* ---- sema_type.c */
+/* Returns true if a TYPE node says that the tensor is in global memory. */
+bool sema_type_is_global(const struct sema *s, ast_id type);
 /* A TYPE node; io: program input or output (default allocation without stream splits). 0 after
  * reporting. */
 type_id sema_type(struct sema *s, ast_id type, bool io);
@@ -194,6 +196,7 @@ struct sema_result {
 	value_id bound; /* `Y <- …`: the value written */
 	uint32_t at;
 	bool output;
+	bool in_global; /* the type says `global`: a view without a word is local */
 };
 /* Makes and appends the statement for an expression (CALL, BINARY, NAME, COMM …) with its
  * results; operands of nested calls become temporaries. as: name of `as c` or 0. Returns 0 after

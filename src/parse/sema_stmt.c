@@ -285,6 +285,7 @@ static void definition(struct sema *s, ast_id stmt)
 		result[count] = (struct sema_result){.name = x->name, .at = x->at, .output = output};
 		if (x->first) {
 			result[count].type = sema_type(s, x->first, output);
+			result[count].in_global = sema_type_is_global(s, x->first);
 			ok &= result[count].type != 0;
 		}
 		if (output && s->depth > 1) {

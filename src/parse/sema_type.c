@@ -197,6 +197,15 @@ const char *vocabulary_memory(unsigned k)
 	return k < sizeof memories / sizeof *memories ? memories[k] : NULL;
 }
 
+bool sema_type_is_global(const struct sema *s, ast_id type)
+{
+	ast_each (s->a, child, type)
+		if (ast_at(s->a, child)->kind == AST_MEMORY &&
+		    !strcmp(ast_text(s->a, child), memories[MEMORY_GLOBAL]))
+			return true;
+	return false;
+}
+
 static bool read_memory(struct sema *s, ast_id word, enum memory *out)
 {
 	const struct ast_node *n = ast_at(s->a, word);
