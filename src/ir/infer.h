@@ -43,6 +43,7 @@ struct infer_draft {
 	type_id first; /* of result 0, for the others of dispatch */
 	uint32_t at;
 	mesh_id mesh; /* when no operand has one */
+	team_id team; /* of a collective; 0: a group that lists no members */
 };
 type_id infer_type(struct module *m, struct diag *d, const struct infer_draft *draft);
 /* Checks a stated type against the rule: shape and dtype; reports and returns false. */

@@ -4,7 +4,7 @@
  *     Y <- allgather(X, axis=x) as c          Y: f32[8, 4], X: f32[32@x]: likewise
  *
  * A collective gives the shape of its operand: layouts say what it moves. There are two kinds of types that
- * say it otherwise. Over a group, whose members no layout names, they may be of the ranks' blocks:
+ * say it otherwise. Where no layout names the members, as over a group, they may be of the ranks' blocks:
  *
  *     Y: f32[16] = allgather(X, group=g)      X: f32[8], g of 2
  *
@@ -14,6 +14,7 @@
 #include "ir/domain.h"
 #include "ir/expr.h"
 #include "ir/infer_rule.h"
+#include "ir/layout.h"
 #include "ir/print.h"
 
 struct shape {
@@ -99,6 +100,16 @@ static bool devices_apart(struct module *m, type_id t, struct shape *out)
 	return any;
 }
 
+/* Returns true if a type names members of a team: it is spread over devices, or pending over them. */
+static bool is_spread(const struct module *m, type_id t)
+{
+	const struct domain *d = &m->domain.at[m->type.at[t].domain];
+	for (unsigned a = 0; a < d->logical_n; a++)
+		if (layout_mesh_axes(m, t, a) || d->axis[a].kind == AXIS_PARTIAL)
+			return true;
+	return false;
+}
+
 /* Returns true if a collective may have a result of another shape than its operand. */
 static bool collective_agrees(struct module *m, const struct infer_draft *f, const struct shape *have,
                               const struct shape *want)
@@ -110,7 +121,10 @@ static bool collective_agrees(struct module *m, const struct infer_draft *f, con
 	if (size)
 		return blocks_agree(m, f->kind, size, have, want);
 	if (count_elements(m, have, &to) && count_elements(m, want, &from) && to != from)
-		return false; /* blocks are uneven */
+		return f->team && !is_spread(m, m->value.at[f->operand[0]].type) &&
+		       !is_spread(m, f->stated) &&
+		       blocks_agree(m, f->kind, m->team.at[f->team].device_n / m->team.at[f->team].slice_n,
+		                    have, want);
 	return (devices_apart(m, m->value.at[f->operand[0]].type, &apart) && same_shape(m, &apart, have)) ||
 	       (devices_apart(m, f->stated, &apart) && same_shape(m, &apart, want));
 }

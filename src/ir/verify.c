@@ -164,6 +164,7 @@ bool ir_verify_types(struct module *m, struct diag *d, op_id op)
 	                            .operand = operand,
 	                            .operand_n = n,
 	                            .attrs = o.attrs,
+	                            .team = o.team,
 	                            .at = o.at};
 	draft.result_n = op_result_count(m, op);
 	for (; ok && draft.result < draft.result_n; draft.result++) {

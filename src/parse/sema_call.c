@@ -173,7 +173,8 @@ static op_id statement(struct sema *s, ast_id expr, const struct sema_result *re
 	                            .operand = operand,
 	                            .operand_n = operand_n,
 	                            .at = ast_at(s->a, c.node)->at,
-	                            .mesh = s->mesh};
+	                            .mesh = s->mesh,
+	                            .team = c.team};
 	draft.attrs = ir_attrs(s->m, c.attr, c.attr_n);
 	if (c.kind == OP_SELECT && !call_check_select(s, &c, &draft))
 		return 0;

@@ -147,6 +147,7 @@ static void collective(struct nv_reader *r, struct nv_statement *x, ast_id comm)
 	                                  .operand = &from,
 	                                  .operand_n = 1,
 	                                  .attrs = attrs,
+	                                  .team = members,
 	                                  .result_n = 1,
 	                                  .stated = bound ? s->m->value.at[bound].type : t->type,
 	                                  .at = at});

@@ -76,6 +76,7 @@ struct rule_cache {
 	attrs_id attrs;
 	type_id stated, first;
 	mesh_id mesh;
+	team_id team;
 	type_id result;
 };
 

@@ -27,7 +27,8 @@ static type_id type_by_rule(struct sema *s, const struct infer_draft *f)
 	                         .attrs = f->attrs,
 	                         .stated = f->stated,
 	                         .first = f->first,
-	                         .mesh = f->mesh};
+	                         .mesh = f->mesh,
+	                         .team = f->team};
 	if (f->operand_n > sizeof key.operand / sizeof *key.operand)
 		return !f->stated ? infer_type(s->m, s->d, f) : infer_check(s->m, s->d, f) ? f->stated : 0;
 	uint32_t hash = f->kind + f->stated * 31 + f->attrs * 37 + f->result * 41;
