@@ -93,7 +93,7 @@ static uint32_t last_use(const struct plan *p, uint32_t first, uint32_t buffer)
 	return last;
 }
 
-/* Gives what stands between the steps a block; those that are not used at once share one. */
+/* Gives values that stand between the steps a block; those that are not used at once share one. */
 static uint32_t number_locals(struct planner *b, uint32_t first)
 {
 	struct plan *p = b->p;
@@ -106,8 +106,8 @@ static uint32_t number_locals(struct planner *b, uint32_t first)
 			for (uint32_t w = first; is_view(t, k) && w < i; w++)
 				if (block_of[w - first] && p->step.at[w].out.buffer == t->in[k].buffer)
 					t->local[k + 1] = (uint8_t)block_of[w - first];
-		if (!ir_is_unit_local(b->m, out->value))
-			continue;
+		if (t->kernel == RT_TASK_REDUCE || !ir_is_unit_local(b->m, out->value))
+			continue; /* a sum that nothing uses needs memory, too: the kernel writes it */
 		uint32_t block = 1;
 		while (holder[block] > i)
 			block++;
