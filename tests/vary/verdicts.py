@@ -18,7 +18,8 @@ The script prints how often each pair of verdicts comes. A program that check ac
 hangs, or gives wrong numbers, is a disagreement; so is a random program that check refuses and that runs right, and a
 command that crashes. A mutant that check refuses may run right: a race need not show. Disagreements with the same
 message are one class, of which the shortest program is kept. Errors of what nothing has written (E0603) and of what
-no rank holds (E0604) are verdicts of their own, and do not make the script fail.
+no rank holds (E0604) are verdicts of their own, as are ranks whose copies of an output are not equal (E0711): check
+does not see values, so they do not make the script fail. Nor do runs that depend on what no check sees.
 """
 import argparse
 import collections
@@ -41,11 +42,13 @@ LONGEST = 10  # seconds of a command; one that takes longer, though something mo
 SMALL = {"ag_linear": ["-D", "m=4", "-D", "k=8", "-D", "n=6"]}
 KINDS = ["given", "dumps", "random", "compiled", "mutants"]
 CHECKED = "ok never-written held-by-none refused unknown no-program long crash".split()
-RAN = "right undecided never-written held-by-none refused wrong hang crash long".split()
-NAMED = {"E0603": "never-written", "E0604": "held-by-none"}
+RAN = "right undecided depends never-written held-by-none unequal refused wrong hang crash long".split()
+NAMED = {"E0603": "never-written", "E0604": "held-by-none", "E0711": "unequal"}
+# A run may fail for what the check does not see: kernels of externs, files, data as indices.
+DEPENDS = re.compile(r"error: .*(has no CPU kernel|cannot be opened|index -?\d+ is outside of the axis)")
 UNKNOWN = ("E0610", "E0611")
 RIGHT = ("right", "undecided")
-APART = ("never-written", "held-by-none")
+APART = ("never-written", "held-by-none", "unequal")
 
 Program = collections.namedtuple("Program", "kind name text options")
 # check, run: verdicts; why: the message that tells the classes apart; said: of each command
@@ -129,11 +132,15 @@ def check_verdict(done):
 
 
 def run_verdict(done):
+    if done.returncode == 3 and "[E0711]" in done.stderr:
+        return "unequal"
     if done.returncode == 3:
         said = done.stdout + done.stderr
         if re.search(r"^wrong: .*: got ", said, re.M):
             return "wrong"
         return "never-written" if "never written" in said else "undecided" if "undecided: " in said else "wrong"
+    if done.returncode == 1 and DEPENDS.search(done.stderr):
+        return "depends"
     if done.returncode == 1:
         code = re.search(r"error: .*\[(E\d+)\]", done.stderr)
         return NAMED.get(code and code[1], "refused")
@@ -164,7 +171,7 @@ def disagrees(program, v):
     if "crash" in (v.check, v.run):
         return True
     if v.check == "ok":
-        return v.run not in (*RIGHT, "long")
+        return v.run not in (*RIGHT, "depends", "long")
     is_right = program.kind in ("random", "compiled")
     return is_right and v.run in RIGHT and v.check not in ("no-program", "unknown", "long")
 
