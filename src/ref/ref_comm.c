@@ -152,6 +152,14 @@ static bool receives(const struct exchange *x, unsigned member)
 	}
 }
 
+/* Returns true if a member is in the mesh of what it would give. */
+static bool has_operand(const struct exchange *x, unsigned member)
+{
+	const struct ref_view *in = x->event->party[member].in;
+	return in && ref_mesh_has(x->h->c->m, ir_type(x->h->c->m, in->type)->mesh,
+	                          x->event->channel->device[member]);
+}
+
 /* out[i] = the reduction of in[k][start + i] for all members k. */
 static void reduce(const struct exchange *x, enum reduce_op op, int64_t start, struct ref_array *out)
 {
@@ -162,7 +170,7 @@ static void reduce(const struct exchange *x, enum reduce_op op, int64_t start, s
 		ref_fold_start(&s, op, out->dtype);
 		s.steps = ref_steps(x->h->c, op, out->dtype, x->n);
 		for (unsigned k = 0; k < x->n; k++) {
-			if (!x->in[k].data)
+			if (!x->in[k].data || !has_operand(x, k))
 				continue; /* a root that only takes */
 			uint8_t own =
 			    start + i < ref_array_count(&x->in[k]) ? x->in[k].state[start + i] : REF_ABSENT;

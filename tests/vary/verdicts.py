@@ -45,7 +45,7 @@ CHECKED = "ok never-written held-by-none refused unknown no-program long crash".
 RAN = "right undecided depends never-written held-by-none unequal refused wrong hang crash long".split()
 NAMED = {"E0603": "never-written", "E0604": "held-by-none", "E0711": "unequal"}
 # A run may fail for what the check does not see: kernels of externs, files, data as indices.
-DEPENDS = re.compile(r"error: .*(has no CPU kernel|cannot be opened|index -?\d+ is outside of the axis)")
+DEPENDS = re.compile(r"error: .*(has no CPU kernel|cannot be opened|index -?\d+ is outside of the axis|expert -?\d+ is not below)")
 UNKNOWN = ("E0610", "E0611")
 RIGHT = ("right", "undecided")
 APART = ("never-written", "held-by-none", "unequal")
