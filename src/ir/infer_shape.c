@@ -91,6 +91,12 @@ bool rule_slice(struct module *m, struct diag *d, const struct infer_draft *f, s
 	}
 	expr_id sum = pad ? expr_add(m, extent, from) : expr_op(m, EXPR_SUB, to, from);
 	r->extent[axis] = !sum ? 0 : expr_canon(m, pad ? expr_add(m, sum, to) : sum);
+	if (r->extent[axis] && m->expr.at[r->extent[axis]].flags & (EXPR_HAS_INDEX | EXPR_HAS_RANK)) {
+		rule_report(m, d, E_SLICE_BOUNDS, f, 0,
+		            pad ? "before= + after= must be the same on all ranks and in all iterations"
+		                : "stop= - start= must be the same on all ranks and in all iterations");
+		return false;
+	}
 	return rule_fits(m, d, f, r->extent[axis]);
 }
 
