@@ -25,7 +25,7 @@ spread_id spread_get(struct spreads *s, const struct span *span, uint32_t n)
 	spread_id *bucket = &s->bucket[(h >> 32) % SPREAD_BUCKETS];
 	for (spread_id k = *bucket; k; k = s->spread.at[k].next)
 		if (s->spread.at[k].n == n &&
-		    !memcmp(s->span.at + s->spread.at[k].first, span, sizeof *span * n))
+		    (!n || !memcmp(s->span.at + s->spread.at[k].first, span, sizeof *span * n)))
 			return k;
 	struct spread x = {.first = s->span.n, .n = n, .next = *bucket};
 	for (uint32_t k = 0; k < n; k++)

@@ -147,7 +147,7 @@ static bool meshes_match(const struct mesh *a, const struct mesh *b)
 static bool part_holds(struct module *m, const struct op_layout *l, unsigned k, unsigned a, unsigned b)
 {
 	const struct sugar_axis *x = &l->o[k].axis[a], *y = &l->r.axis[b];
-	if (!axis_is_spread(m, l->operand[k], a))
+	if (!axis_is_spread(m, l->operand[k], a) || op_layout_same(m, l, -1, b, (int)k, a))
 		return true;
 	if (!l->o_known[k] || !l->r_known)
 		return layout_same_footprint(m, m->value.at[l->operand[k]].type, a,

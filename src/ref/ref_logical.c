@@ -287,7 +287,13 @@ static bool run_region(struct ref_logical *l, region_id region)
 static bool take_output(struct ref_logical *l, value_id v, struct ref_array *out)
 {
 	struct ref_array a;
+	char name[REF_NAME_BYTES];
 	bool owned;
+	if (!l->place[v].made) {
+		diag_error(l->c->d, E_OUTPUT_UNSET, l->c->m->value.at[v].at,
+		           "the output %s has no value at the end", ref_name(l->c->m, v, name, sizeof name));
+		return false;
+	}
 	if (!ref_logical_load(l, v, l->c->m->value.at[v].at, &a, &owned))
 		return false;
 	if (owned) {

@@ -24,7 +24,7 @@ program failures on line {
   output P: f32[2@x, 8] = relu(M)
   output R: bf16[8] = sum(B, axis=1)
   output G: f32[2, 8] = set(X)
-  output Q: f32[2@x, 8] = allocate()
+  output Q: f32[np@x, 2/np, 8] = allocate()
   send(Y, peer=device(x, (axis_index(x) + 1) % np)) as s
   recv(Q, peer=device(x, (axis_index(x) + np - 1) % np)) as r
   wait(s)

@@ -152,12 +152,12 @@ static void messages(void)
 {
 	/* every rank sends first */
 	static const char *const shift =
-	    "mesh g(x = 4)\nprogram p on g {\n  input X: f32[8@x]\n  output Y: f32[8@x] = allocate()\n%s"
+	    "mesh g(x = 4)\nprogram p on g {\n  input X: f32[8@x]\n  output Y: f32[4@x, 2] = allocate()\n%s"
 	    "  send(X, peer=device(x, (axis_index(x) + 1) %% 4)) as s\n  recv(Y, peer=device(x, "
 	    "(axis_index(x) + 3) %% 4)) as r\n%s}\n";
 	static const char *const shifted =
-	    "program p {\n  input X: f32[8]\n  output Y = cat(slice(X, axis=0, start=6, stop=8), slice(X, "
-	    "axis=0, start=0, stop=6), axis=0)\n}\n";
+	    "program p {\n  input X: f32[8]\n  output Y = reshape(cat(slice(X, axis=0, start=6, stop=8), "
+	    "slice(X, axis=0, start=0, stop=6), axis=0), [4, 2])\n}\n";
 	char text[1024];
 	snprintf(text, sizeof text, shift, "", "  wait(s)\n  wait(r)\n");
 	CHECK_SAME(text, shifted);
