@@ -133,14 +133,14 @@ static const char *verb(const struct channel *ch, const struct match_entry *e)
 	return !ch->message ? "has" : e->member == 0 ? "sends" : "receives";
 }
 
-/* The way out where a message's ends have other elements. */
+/* Tells the way out where the ends of a message name different elements. */
 static void note_part(const struct checker *c, const struct channel *ch, const struct match_entry *first,
                       const struct match_entry *e)
 {
 	if (!ch->message || first->elements < 0 || e->elements < 0)
 		return;
 	const struct match_entry *recv = first->member ? first : e;
-	const value_id buffer = op_write(c->m, recv->op, 0);
+	const value_id buffer = op_result(c->m, recv->op, 0);
 	struct buf text = {0};
 	words_value(c, buffer, &text);
 	if (part_differs(&c->spreads, first->part, e->part) >= 0 && first->elements == e->elements)

@@ -89,7 +89,7 @@ static int64_t elements_of(struct walk *w, const struct collective *x)
 	}
 }
 
-/* Returns true if all members move as many elements, those that match counts. */
+/* Returns true if all members of the collective move the same number of elements. */
 static bool has_equal_parts(const struct op *o)
 {
 	return o->kind == OP_ALLREDUCE || o->kind == OP_REDUCE || o->kind == OP_BROADCASTS ||

@@ -150,8 +150,8 @@ static enum status dump_plan(struct compile_command *c, struct module *m)
 	return STATUS_OK;
 }
 
-/* Returns false if no rank can carry out what all passes made of the program. With some of the passes, or
- * params that have no fitting values yet, that stays open. */
+/* Returns false after reporting that some rank cannot carry out the program that all passes made. A program
+ * of some passes, or of params without fitting values, is not looked at. */
 static bool compile_gate(struct compile_command *c, struct module *m)
 {
 	if (c->compile.passes || c->compile.pipeline.stop_after || sim_is_recorded(m))

@@ -5,7 +5,7 @@
 #include "cli/gate.h"
 #include "cli/run.h"
 
-/* With errors among the messages also where it could not come to its end. */
+/* Proves the program. Errors that were found count as CHECK_WRONG, also where the proof did not end. */
 static enum check_status prove(const struct run *r, struct diag *d, struct check_result *out)
 {
 	const struct check_options o = {
@@ -15,8 +15,7 @@ static enum check_status prove(const struct run *r, struct diag *d, struct check
 	return diag_error_count(d) > errors ? CHECK_WRONG : status;
 }
 
-/* Without messages: warnings are left to `hirc check`, so that a run of a right program prints nothing more.
- */
+/* Proves the program without messages: a run of a right program prints no warnings of `hirc check`. */
 static enum check_status prove_silently(const struct run *r, struct check_result *out)
 {
 	struct diag *nowhere = diag_new(NULL, DIAG_TEXT, 0);

@@ -5,12 +5,12 @@
  *                          ==>    accepted, with the counts  recv: 64   send: 16
  *
  * The rank's plan is made, then its loops, conditions and checks are carried out without any work. A rank
- * that is accepted fails in `hirc run` only for reasons that its machine has. */
+ * that is accepted may still fail in `hirc run`: by its machine, by data, or by what other ranks do. */
 #ifndef HIRC_EXEC_PLAN_ACCEPT_H
 #define HIRC_EXEC_PLAN_ACCEPT_H
 #include "exec/plan.h"
 
-/* What messages and collectives of a rank move. */
+/* Numbers of elements that messages and collectives of a rank move. */
 struct plan_counts {
 	uint32_t n;
 	VEC(int64_t) * elements; /* by op_id: the elements of each of its issues, in order */

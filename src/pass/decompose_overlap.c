@@ -36,7 +36,7 @@ static bool is_overwritten(const struct module *m, op_id op, value_id v)
 	return false;
 }
 
-/* What is made in a loop is one block, if its type has such a loop; the copy of what is none has no loops. */
+/* A value that is made in a loop is one block if its type has the loop; the copy of another value has no loops. */
 type_id decompose_type_beside(struct module *m, op_id op, value_id v)
 {
 	bool block = bound_beside(m, m->value.at[v].type, op) && !bound_of(m, v);

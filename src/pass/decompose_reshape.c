@@ -30,7 +30,7 @@ static expr_id next_in(const struct module *m, const struct domain *d, const uin
 	return 0;
 }
 
-/* Whether a group of axes and the group it becomes are a split or a join, or several: [6, 4] → [2, 3, 4]. */
+/* Returns true if a group of axes becomes the other by splits or joins: [6, 4] → [2, 3, 4]. */
 static bool is_refined(struct module *m, const struct domain *x, const uint8_t *x_dim, unsigned from,
                        const struct domain *r, const uint8_t *r_dim, unsigned to)
 {
@@ -53,7 +53,7 @@ static bool is_refined(struct module *m, const struct domain *x, const uint8_t *
 	}
 }
 
-/* Whether a reshape is one strided copy whatever the order in memory. */
+/* Returns true if a reshape is one strided copy in any order of memory. */
 static bool is_strided(struct module *m, op_id op)
 {
 	struct infer_axes x;

@@ -21,7 +21,7 @@ static unsigned reduced_axes(struct module *m, const struct op_layout *l, unsign
 	return 0;
 }
 
-/* Whether an axis of a value in a dim is spread. */
+/* Returns true if an axis that a value has in a dim is spread. */
 static bool spread_in(struct module *m, value_id v, const uint8_t *dim_of, unsigned dim)
 {
 	unsigned rank = value_domain(m, v)->rank;
