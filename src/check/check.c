@@ -106,6 +106,7 @@ static enum check_status check_ranks(struct module *m, struct diag *d, const str
 	spreads_init(&c.spreads);
 	vec_push(&c.slice, (struct slice){0});
 	vec_push(&c.channel, (struct channel){0});
+	vec_push(&c.arrival, (struct arrival){0});
 	vec_push(&c.known, (struct known_spread){0});
 	vec_push(&c.turn, (struct turn){0});
 	c.slice_bucket = arena_new_array(c.arena, uint32_t, CHECK_BUCKETS);
@@ -128,6 +129,7 @@ static enum check_status check_ranks(struct module *m, struct diag *d, const str
 	for (uint32_t k = 0; k < c.channel.n; k++)
 		vec_free(&c.channel.at[k].entry);
 	vec_free(&c.channel);
+	vec_free(&c.arrival);
 	vec_free(&c.slice);
 	vec_free(&c.known);
 	vec_free(&c.reported);

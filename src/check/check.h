@@ -16,6 +16,13 @@ enum {
 
 struct witness;
 
+/* Elements that a rank moves when it issues a message or collective. */
+struct check_moved {
+	int64_t elements;             /* of a message, or of a collective of equal parts */
+	const int64_t *given, *taken; /* by member of the team: elements of the block that it is given, and of
+	                               * the block that is taken from it; NULL: not known, or no blocks */
+};
+
 struct check_options {
 	int64_t ranks;   /* ranks 0 … ranks - 1 are walked */
 	int64_t streams; /* stream indices are taken modulo this; 0: unbounded */
@@ -28,9 +35,9 @@ struct check_options {
 	 * is found is looked at once more. */
 	void (*progress)(void *to, double done);
 	void *to;
-	/* Elements that a message or a collective of equal parts moves when a rank issues it for the nth
-	 * time, from 0 on; -1: not known. NULL: none is known, the types say. */
-	int64_t (*moved)(void *plans, int64_t rank, op_id op, uint32_t nth);
+	/* Sets *out to what a rank moves when it issues a message or collective for the nth time, from 0 on;
+	 * false: that is not known. The lists live as long as the check. NULL: the types say the elements. */
+	bool (*moved)(void *plans, int64_t rank, op_id op, uint32_t nth, struct check_moved *out);
 	void *plans;
 	bool strict; /* what provides inputs and memory, and takes inputs and outputs back, is work on
 	                the initial stream */

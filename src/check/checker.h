@@ -12,6 +12,7 @@
  *     part.c       the elements that a view names
  *     symmetric.c  views of other ranks' memory, fences
  *     match.c      what ranks issue on one communicator
+ *     blocks.c     the blocks that members of a collective give each other
  *     progress.c   what waits for what, on all ranks
  *     words.c      what messages call things
  *     witness.c    an order of statements that shows an error
@@ -49,6 +50,14 @@ struct match_entry {
 	int64_t elements; /* that must be equal on all members; -1: not known, or they differ by right */
 	spread_id part;   /* of a message: see part.c */
 	uint32_t meeting; /* progress_node */
+	uint32_t arrived; /* of checker.arrival: the last member that has come; 0: none has blocks */
+};
+
+struct arrival { /* a member of a collective with blocks, see blocks.c */
+	uint32_t rank, member;
+	op_id op;
+	struct check_moved moved;
+	uint32_t next; /* the member that came before; 0: none */
 };
 
 struct slice { /* devices of a team, in order */
@@ -147,6 +156,7 @@ struct checker {
 	VEC(struct known_spread) known;                         /* 0 unused */
 	VEC(struct slice) slice;                                /* 0 unused */
 	VEC(struct channel) channel;                            /* 0 unused */
+	VEC(struct arrival) arrival;                            /* 0 unused */
 	uint32_t *slice_bucket, *channel_bucket, *known_bucket; /* CHECK_BUCKETS of them */
 	struct team_map **team_map;                             /* by team_id; NULL: not made yet */
 	VEC(struct reported) reported;
@@ -354,6 +364,8 @@ struct seat { /* of this rank in a team */
 	const uint32_t *device; /* n of them */
 };
 bool team_seat(struct walk *w, team_id team, struct seat *out); /* false: it has none */
+/* Returns the index of a rank in its slice of a team that team_seat was asked for. */
+uint32_t team_member(const struct checker *c, team_id team, uint32_t rank);
 
 struct cut { /* a slice along an axis of a type's loop domain */
 	int axis;
@@ -455,13 +467,19 @@ void transfer_wait(struct walk *w, op_id op);
 void transfer_end(struct walk *w);
 void transfer_free_all(struct walk *w);
 
+/* blocks.c: compares a member's blocks with those of the members that have come; false: a difference was
+ * reported. *arrived: the last of them, becomes this one. where: names the meeting. */
+bool blocks_agree(struct walk *w, op_id op, const struct seat *seat, const struct check_moved *moved,
+                  uint32_t *arrived, const char *where);
+
 /* handles.c */
 void handles_share(struct walk *w, op_id op);
 void handles_use(struct walk *w, op_id transfer); /* a transfer is issued */
 
 /* match.c: what a rank issues. Each gives the progress_node at which all who issue it meet. */
 uint32_t match_fence(struct walk *w, op_id op, const struct seat *seat, value_id value);
-uint32_t match_collective(struct walk *w, op_id op, const struct seat *seat, int64_t root, int64_t elements);
+uint32_t match_collective(struct walk *w, op_id op, const struct seat *seat, int64_t root,
+                          const struct check_moved *moved);
 /* team: of a CollectivePermute, 0 for sends and receives. */
 uint32_t match_message(struct walk *w, op_id op, team_id team, bool send, int64_t peer, int64_t elements,
                        spread_id part);

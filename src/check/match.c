@@ -177,6 +177,19 @@ static void compare(struct checker *c, struct channel *ch, const struct match_en
 	buf_free(&where);
 }
 
+/* Compares the blocks that the members of the last meeting of one of them give each other. */
+static void compare_blocks(struct walk *w, struct channel *ch, op_id op, const struct seat *seat,
+                           const struct check_moved *moved)
+{
+	const uint32_t number = ch->count[seat->member];
+	struct buf where = {0};
+	if (ch->broken || !moved->given)
+		return;
+	put_channel(w->c, ch, number, &where);
+	ch->broken = !blocks_agree(w, op, seat, moved, &ch->entry.at[number - 1].arrived, where.at);
+	buf_free(&where);
+}
+
 static uint32_t add(struct walk *w, const struct channel *key, const struct match_entry *e)
 {
 	struct channel *ch = channel_get(w->c, key);
@@ -191,12 +204,15 @@ static uint32_t add(struct walk *w, const struct channel *key, const struct matc
 	return ch->entry.at[k].meeting;
 }
 
-uint32_t match_collective(struct walk *w, op_id op, const struct seat *seat, int64_t root, int64_t elements)
+uint32_t match_collective(struct walk *w, op_id op, const struct seat *seat, int64_t root,
+                          const struct check_moved *moved)
 {
 	const struct channel key = {.backend = op_backend(w->m, op), .slice = seat->slice, .n = seat->n};
-	return add(
-	    w, &key,
-	    &(struct match_entry){.op = op, .member = seat->member, .root = root, .elements = elements});
+	const struct match_entry e = {
+	    .op = op, .member = seat->member, .root = root, .elements = moved->elements};
+	uint32_t meeting = add(w, &key, &e);
+	compare_blocks(w, channel_get(w->c, &key), op, seat, moved);
+	return meeting;
 }
 
 uint32_t match_fence(struct walk *w, op_id op, const struct seat *seat, value_id value)

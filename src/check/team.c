@@ -63,3 +63,8 @@ bool team_seat(struct walk *w, team_id team, struct seat *out)
 	out->device = c->slice.at[out->slice].device;
 	return true;
 }
+
+uint32_t team_member(const struct checker *c, team_id team, uint32_t rank)
+{
+	return c->team_map[team]->member[rank];
+}

@@ -55,12 +55,14 @@ static void transfer_free(struct transfer *t)
 }
 
 /* Elements that a statement moves now: those of the plan, else `typed`, which its types say. */
-static int64_t elements_now(struct walk *w, op_id op, int64_t typed)
+static struct check_moved moved_now(struct walk *w, op_id op, int64_t typed)
 {
 	const struct check_options *o = w->c->o;
-	int64_t planned = o->moved ? o->moved(o->plans, w->rank, op, w->issued[op]) : -1;
-	w->issued[op]++;
-	return planned >= 0 ? planned : typed;
+	struct check_moved moved;
+	uint32_t nth = w->issued[op]++;
+	if (o->moved && o->moved(o->plans, w->rank, op, nth, &moved))
+		return moved;
+	return (struct check_moved){.elements = typed};
 }
 
 /* ---- collectives */
@@ -172,9 +174,11 @@ static uint32_t match(struct walk *w, struct collective *x)
 				    (long long)(permutes ? peer[k] : x->root), (long long)w->rank, x->seat.n);
 			return 0;
 		}
-	int64_t typed = elements_of(w, x), elements = elements_now(w, x->op, typed);
-	uint32_t meeting =
-	    match_collective(w, x->op, &x->seat, x->root, has_equal_parts(o) ? elements : typed);
+	int64_t typed = elements_of(w, x);
+	struct check_moved moved = moved_now(w, x->op, typed);
+	if (!has_equal_parts(o))
+		moved.elements = typed;
+	uint32_t meeting = match_collective(w, x->op, &x->seat, x->root, &moved);
 	for (unsigned k = 0; k < 2 && permutes; k++)
 		match_message(w, x->op, o->team, k == 0, x->seat.device[peer[k]],
 		              check_view_elements(w, k ? x->out : x->in), 0);
@@ -224,7 +228,7 @@ static struct start start_of(const struct walk *w, const struct message *x)
 /* Issues it: alone, or with the group that is open. */
 static void issue(struct walk *w, const struct message *x)
 {
-	int64_t elements = elements_now(w, x->op, x->elements);
+	int64_t elements = moved_now(w, x->op, x->elements).elements;
 	bool send = w->m->op.at[x->op].kind == OP_SEND, known = x->peer >= 0 && x->peer < w->c->o->ranks;
 	struct start s = start_of(w, x);
 	handles_use(w, x->op);

@@ -322,7 +322,8 @@ static void walk_op(struct walk *w, op_id op)
 	case OP_COMBINE: { /* all ranks of the team come to it, in one order with its other collectives */
 		struct seat seat;
 		if (team_seat(w, m->op.at[op].team, &seat) && classes_meet(w, m->op.at[op].team, &seat)) {
-			uint32_t meeting = match_collective(w, op, &seat, -1, -1);
+			uint32_t meeting =
+			    match_collective(w, op, &seat, -1, &(struct check_moved){.elements = -1});
 			progress_start(w, op, meeting);
 			progress_stand(w, meeting);
 		}

@@ -50,7 +50,7 @@ static enum plan_verdict ask(struct gate *g, int64_t rank, struct diag *d)
 }
 
 /* For check_options. */
-static int64_t moved(void *gate, int64_t rank, op_id op, uint32_t nth)
+static bool moved(void *gate, int64_t rank, op_id op, uint32_t nth, struct check_moved *out)
 {
 	struct gate *g = gate;
 	if (!g->asked[rank]) {
@@ -58,7 +58,10 @@ static int64_t moved(void *gate, int64_t rank, op_id op, uint32_t nth)
 		ask(g, rank, nowhere);
 		diag_free(nowhere);
 	}
-	return plan_counts_get(&g->counts[rank], op, nth);
+	const struct plan_moved *known = plan_counts_get(&g->counts[rank], op, nth);
+	if (known)
+		*out = (struct check_moved){known->elements, known->given, known->taken};
+	return known;
 }
 
 /* ---- which ranks */

@@ -86,28 +86,9 @@ bool peers_moves(const struct peers_part *part, int from, int to, struct rt_bloc
                  struct rt_block *taken)
 {
 	const struct rt_collective *f = &part[from].c, *t = &part[to].c;
-	switch (f->kind) {
-	case RT_ALLGATHER:
-	case RT_GATHER:
-		*given = (struct rt_block){.count = rt_collective_block(f, from).count};
-		*taken = rt_collective_block(t, from);
-		return f->kind == RT_ALLGATHER || to == t->root;
-	case RT_SCATTER:
-		*given = rt_collective_block(f, to);
-		*taken = (struct rt_block){.count = rt_collective_block(t, to).count};
-		return from == f->root;
-	case RT_ALL_TO_ALL:
-	case RT_ALL_TO_ALLV:
-		*given = rt_collective_send_block(f, to);
-		*taken = rt_collective_block(t, from);
-		return true;
-	case RT_BROADCAST:
-	case RT_SEND_RECV:
-		*given = *taken = (struct rt_block){.count = f->count};
-		return from == f->root && (f->kind == RT_BROADCAST || to != from);
-	default:
-		return false;
-	}
+	*given = rt_collective_given(f, from, to);
+	*taken = rt_collective_taken(t, to, from);
+	return !rt_collective_reduces(f->kind) && rt_collective_gives(f, from, to);
 }
 
 enum status peers_same_blocks(struct rt_job *job, const struct peers_part *part, int n, int index)

@@ -65,6 +65,50 @@ static bool message_is_inside(const struct acceptance *x, const struct plan_mess
 	return peer >= 0 && peer < x->p->ranks && is_inside(x, &m->data);
 }
 
+static const int64_t *values(struct acceptance *x, const plan_reg *reg, uint32_t n)
+{
+	if (!reg)
+		return NULL;
+	int64_t *to = arena_new_array(x->counts->arena, int64_t, n);
+	for (uint32_t k = 0; k < n; k++)
+		to[k] = x->reg[reg[k]];
+	return to;
+}
+
+/* The blocks of every member, as the transports cut them. */
+static void count_blocks(struct acceptance *x, const struct plan_collective *c, struct plan_moved *moved)
+{
+	const struct plan_team *team = &x->p->team.at[c->team];
+	struct rt_collective r = {.kind = (enum rt_collective_kind)c->kind,
+	                          .root = (int)x->reg[c->root],
+	                          .count = moved->elements,
+	                          .counts = values(x, c->counts, c->members),
+	                          .send_counts = values(x, c->send_counts, c->members)};
+	int64_t *given = arena_new_array(x->counts->arena, int64_t, 2 * team->n), *taken = given + team->n;
+	int own = 0;
+	while (team->rank[own] != x->p->rank)
+		own++;
+	for (int k = 0; k < (int)team->n; k++) {
+		given[k] = rt_collective_gives(&r, own, k) ? rt_collective_given(&r, own, k).count : 0;
+		taken[k] = rt_collective_gives(&r, k, own) ? rt_collective_taken(&r, own, k).count : 0;
+	}
+	moved->given = given;
+	moved->taken = taken;
+}
+
+static void count_collective(struct acceptance *x, op_id op, const struct plan_collective *c)
+{
+	struct plan_moved moved = {.elements = x->reg[c->count]};
+	if (rt_collective_has_blocks((enum rt_collective_kind)c->kind) && !c->is_late)
+		count_blocks(x, c, &moved);
+	vec_push(&x->counts->issue[op], moved);
+}
+
+static void count_message(struct acceptance *x, op_id op, const struct plan_message *m)
+{
+	vec_push(&x->counts->issue[op], (struct plan_moved){.elements = x->reg[m->data.n[0]]});
+}
+
 /* Returns true if the instruction's memory is where it may be; counts its elements. */
 static bool accept_work(struct acceptance *x, const struct plan_instruction *i)
 {
@@ -76,11 +120,10 @@ static bool accept_work(struct acceptance *x, const struct plan_instruction *i)
 		x->seen[i->a] = p->task.at[i->a].fixed;
 		return task_is_inside(x, &p->task.at[i->a]);
 	case PLAN_COLLECTIVE:
-		vec_push(&x->counts->elements[i->statement], x->reg[p->collective.at[i->a].count]);
+		count_collective(x, i->statement, &p->collective.at[i->a]);
 		return collective_is_inside(x, &p->collective.at[i->a]);
 	case PLAN_MESSAGE:
-		vec_push(&x->counts->elements[i->c ? i->c : i->statement],
-		         x->reg[p->message.at[i->a].data.n[0]]);
+		count_message(x, i->c ? i->c : i->statement, &p->message.at[i->a]);
 		return message_is_inside(x, &p->message.at[i->a]);
 	default:
 		return true;
@@ -122,7 +165,8 @@ enum plan_verdict plan_accept(const struct module *m, struct diag *d, int64_t ra
                               const struct plan_target *target, uint64_t *work, struct plan_counts *out)
 {
 	out->n = m->op.n;
-	out->elements = mem_zalloc(sizeof *out->elements * m->op.n);
+	out->issue = mem_zalloc(sizeof *out->issue * m->op.n);
+	out->arena = arena_new();
 	struct plan *p = plan_build(m, d, rank, ranks, target);
 	if (!p)
 		return PLAN_REFUSED;
@@ -137,15 +181,16 @@ enum plan_verdict plan_accept(const struct module *m, struct diag *d, int64_t ra
 	return verdict;
 }
 
-int64_t plan_counts_get(const struct plan_counts *c, op_id op, uint32_t nth)
+const struct plan_moved *plan_counts_get(const struct plan_counts *c, op_id op, uint32_t nth)
 {
-	return op < c->n && nth < c->elements[op].n ? c->elements[op].at[nth] : -1;
+	return op < c->n && nth < c->issue[op].n ? &c->issue[op].at[nth] : NULL;
 }
 
 void plan_counts_free(struct plan_counts *c)
 {
 	for (uint32_t k = 0; k < c->n; k++)
-		vec_free(&c->elements[k]);
-	free(c->elements);
+		vec_free(&c->issue[k]);
+	free(c->issue);
+	arena_free(c->arena);
 	*c = (struct plan_counts){0};
 }

@@ -10,10 +10,18 @@
 #define HIRC_EXEC_PLAN_ACCEPT_H
 #include "exec/plan.h"
 
-/* Numbers of elements that messages and collectives of a rank move. */
+/* Elements that an issue of a message or collective moves. */
+struct plan_moved {
+	int64_t elements;             /* of a message, or of a collective without blocks */
+	const int64_t *given, *taken; /* collectives with blocks: elements of the block that each member of
+	                               * the team is given, and of the one that is taken from it. NULL: no
+	                               * blocks, or data decides them */
+};
+
 struct plan_counts {
 	uint32_t n;
-	VEC(int64_t) * elements; /* by op_id: the elements of each of its issues, in order */
+	VEC(struct plan_moved) * issue; /* by op_id: of each of its issues, in order */
+	struct arena *arena;            /* holds the lists */
 };
 
 enum plan_verdict {
@@ -27,9 +35,8 @@ enum plan_verdict {
 enum plan_verdict plan_accept(const struct module *m, struct diag *d, int64_t rank, int64_t ranks,
                               const struct plan_target *target, uint64_t *work, struct plan_counts *out);
 
-/* Returns the elements that a statement moves when it is issued for the nth time, from 0 on; -1: not known.
- */
-int64_t plan_counts_get(const struct plan_counts *c, op_id op, uint32_t nth);
+/* Returns what a statement moves when it is issued for the nth time, from 0 on; NULL: not known. */
+const struct plan_moved *plan_counts_get(const struct plan_counts *c, op_id op, uint32_t nth);
 void plan_counts_free(struct plan_counts *c);
 
 #endif

@@ -34,11 +34,7 @@ static int block_count(const struct rt_collective *c, const struct rt_team *team
 
 static struct rt_block block_of(const struct rt_collective *c, const struct rt_team *team, int k)
 {
-	if (gets_blocks(c))
-		return rt_collective_block(c, k);
-	int64_t count =
-	    rt_collective_has_blocks(c->kind) ? rt_collective_block(c, team->index).count : c->count;
-	return (struct rt_block){.count = count};
+	return rt_collective_taken(c, team->index, k);
 }
 
 /* Elements up to the end of the last block. */

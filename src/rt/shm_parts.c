@@ -15,11 +15,7 @@ bool shm_is_root(const struct rt_request *r, int member)
 
 bool shm_gives(const struct rt_request *r, int from, int to)
 {
-	if (from == to || r->c.kind == RT_BARRIER)
-		return false;
-	if (r->c.kind == RT_GATHER || r->c.kind == RT_REDUCE)
-		return shm_is_root(r, to);
-	return !rt_collective_is_rooted(r->c.kind) || shm_is_root(r, from);
+	return from != to && rt_collective_gives(&r->c, from, to);
 }
 
 bool shm_gives_any(const struct rt_request *r, int from)
@@ -54,39 +50,12 @@ struct rt_block shm_part(const struct rt_request *r, int member)
 
 struct rt_block shm_given(const struct rt_request *r, int to)
 {
-	const struct rt_collective *c = &r->c;
-	switch (c->kind) {
-	case RT_ALLREDUCE:
-		return shm_part(r, to);
-	case RT_REDUCE_SCATTER:
-	case RT_SCATTER:
-		return rt_collective_block(c, to);
-	case RT_ALL_TO_ALL:
-	case RT_ALL_TO_ALLV:
-		return rt_collective_send_block(c, to);
-	case RT_ALLGATHER:
-	case RT_GATHER:
-		return (struct rt_block){.count = rt_collective_block(c, r->team->index).count};
-	default:
-		return (struct rt_block){.count = c->count};
-	}
+	return r->c.kind == RT_ALLREDUCE ? shm_part(r, to) : rt_collective_given(&r->c, r->team->index, to);
 }
 
 struct rt_block shm_taken(const struct rt_request *r, int from)
 {
-	const struct rt_collective *c = &r->c;
-	switch (c->kind) {
-	case RT_ALLREDUCE:
+	if (r->c.kind == RT_ALLREDUCE)
 		return (struct rt_block){.count = shm_part(r, r->team->index).count};
-	case RT_REDUCE_SCATTER:
-	case RT_SCATTER:
-		return (struct rt_block){.count = rt_collective_block(c, r->team->index).count};
-	case RT_ALLGATHER:
-	case RT_GATHER:
-	case RT_ALL_TO_ALL:
-	case RT_ALL_TO_ALLV:
-		return rt_collective_block(c, from);
-	default:
-		return (struct rt_block){.count = c->count};
-	}
+	return rt_collective_taken(&r->c, r->team->index, from);
 }

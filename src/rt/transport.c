@@ -149,6 +149,48 @@ struct rt_block rt_collective_send_block(const struct rt_collective *c, int inde
 	return block(c->count, c->send_counts, c->send_offsets, index);
 }
 
+bool rt_collective_gives(const struct rt_collective *c, int from, int to)
+{
+	if (c->kind == RT_BARRIER || (c->kind == RT_SEND_RECV && to == from))
+		return false;
+	if (c->kind == RT_GATHER || c->kind == RT_REDUCE)
+		return to == c->root;
+	return !rt_collective_is_rooted(c->kind) || from == c->root;
+}
+
+struct rt_block rt_collective_given(const struct rt_collective *c, int own, int to)
+{
+	switch (c->kind) {
+	case RT_REDUCE_SCATTER:
+	case RT_SCATTER:
+		return rt_collective_block(c, to);
+	case RT_ALL_TO_ALL:
+	case RT_ALL_TO_ALLV:
+		return rt_collective_send_block(c, to);
+	case RT_ALLGATHER:
+	case RT_GATHER:
+		return (struct rt_block){.count = rt_collective_block(c, own).count};
+	default:
+		return (struct rt_block){.count = c->count};
+	}
+}
+
+struct rt_block rt_collective_taken(const struct rt_collective *c, int own, int from)
+{
+	switch (c->kind) {
+	case RT_REDUCE_SCATTER:
+	case RT_SCATTER:
+		return (struct rt_block){.count = rt_collective_block(c, own).count};
+	case RT_ALLGATHER:
+	case RT_GATHER:
+	case RT_ALL_TO_ALL:
+	case RT_ALL_TO_ALLV:
+		return rt_collective_block(c, from);
+	default:
+		return (struct rt_block){.count = c->count};
+	}
+}
+
 struct rt_block rt_even_block(int64_t count, int n, int index)
 {
 	int64_t each = count / n, more = count % n;

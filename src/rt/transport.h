@@ -210,6 +210,12 @@ struct rt_block {
 };
 struct rt_block rt_collective_block(const struct rt_collective *c, int index);
 struct rt_block rt_collective_send_block(const struct rt_collective *c, int index); /* of in */
+/* Returns true if a collective moves a block of member `from` to member `to`. */
+bool rt_collective_gives(const struct rt_collective *c, int from, int to);
+/* The block of `in` that member `own` gives to member `to`, and that of `out` which it takes from member
+ * `from`; of kinds without blocks all `count` elements. */
+struct rt_block rt_collective_given(const struct rt_collective *c, int own, int to);
+struct rt_block rt_collective_taken(const struct rt_collective *c, int own, int from);
 /* Allreduce as a reduce-scatter and an allgather: block `index` of n even ones. */
 struct rt_block rt_even_block(int64_t count, int n, int index);
 /* Elements of all blocks, or count. */

@@ -1,0 +1,89 @@
+/* blocks: the blocks that members of a collective give each other, compared.
+ *
+ *     G <- allgather(X)         rank 1 gives a block of 0 elements      its type has 16: 4 blocks of 4
+ *                               rank 2 takes a block of 16 from rank 1  its type has 64
+ *
+ * Each member knows from its plan how many elements it gives each other member, and takes from each. Both
+ * ends of a pair must name the same number. The members of a meeting are chained as they come to it; each is
+ * compared with those that are there. A member that stands for others (classes.c) is compared for each of
+ * them: what they give, it gives turned back. */
+#include "check/checker.h"
+
+struct pair {              /* one member's block for another */
+	uint32_t from, to; /* ranks */
+	op_id given_at, taken_at;
+	int64_t given, taken; /* elements */
+};
+
+static bool agrees(struct checker *c, const struct pair *p, const char *where)
+{
+	if (p->given == p->taken)
+		return true;
+	if (report_once(c, "block", p->given_at, p->taken_at)) {
+		diag_error(
+		    c->d, E_MISMATCH, c->m->op.at[p->taken_at].at,
+		    "mismatch: rank %u takes a block of %lld elements from rank %u, which gives %lld (%s)",
+		    p->to, (long long)p->taken, p->from, (long long)p->given, where);
+		diag_note(c->d, c->m->op.at[p->given_at].at, "rank %u gives rank %u %lld elements", p->from,
+		          p->to, (long long)p->given);
+	}
+	return false;
+}
+
+/* Compares both blocks of two members. there_rank: a rank that `there` stands for; its member number in the
+ * team is there_member, and rank here_rank's, turned as there_rank is turned to `there`, is here_member. */
+static bool pair_agrees(struct checker *c, const struct arrival *here, const struct arrival *there,
+                        uint32_t there_rank, uint32_t there_member, uint32_t here_member, const char *where)
+{
+	const struct pair in = {.from = there_rank,
+	                        .to = here->rank,
+	                        .given_at = there->op,
+	                        .taken_at = here->op,
+	                        .given = there->moved.given[here_member],
+	                        .taken = here->moved.taken[there_member]};
+	const struct pair out = {.from = here->rank,
+	                         .to = there_rank,
+	                         .given_at = here->op,
+	                         .taken_at = there->op,
+	                         .given = here->moved.given[there_member],
+	                         .taken = there->moved.taken[here_member]};
+	return agrees(c, &in, where) && agrees(c, &out, where);
+}
+
+/* Compares a member with one that is there, and with all ranks that this one stands for. */
+static bool member_agrees(struct walk *w, team_id team, const struct seat *seat, const struct arrival *here,
+                          const struct arrival *there, const char *where)
+{
+	struct checker *c = w->c;
+	const struct symmetry *s = c->symmetry;
+	if (!s)
+		return pair_agrees(c, here, there, there->rank, there->member, here->member, where);
+	if (!check_spend(c, seat->n))
+		return true;
+	for (uint32_t k = 0; k < seat->n; k++) {
+		const uint32_t rank = seat->device[k];
+		if (rank == here->rank || s->least[rank] != there->rank)
+			continue;
+		const uint32_t back = team_member(c, team, symmetry_back(s, here->rank, rank));
+		if (!pair_agrees(c, here, there, rank, k, back, where))
+			return false;
+	}
+	return true;
+}
+
+bool blocks_agree(struct walk *w, op_id op, const struct seat *seat, const struct check_moved *moved,
+                  uint32_t *arrived, const char *where)
+{
+	struct checker *c = w->c;
+	const struct arrival here = {
+	    .rank = (uint32_t)w->rank, .member = seat->member, .op = op, .moved = *moved, .next = *arrived};
+	bool agree = true;
+	if (!moved->given)
+		return true;
+	*arrived = c->arrival.n;
+	vec_push(&c->arrival, here);
+	for (uint32_t k = *arrived; k && agree; k = c->arrival.at[k].next)
+		if (c->symmetry || k != *arrived)
+			agree = member_agrees(w, w->m->op.at[op].team, seat, &here, &c->arrival.at[k], where);
+	return agree;
+}
