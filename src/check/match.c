@@ -56,7 +56,7 @@ static const char *reduction(const struct module *m, op_id op)
 static enum dtype dtype_of(const struct module *m, op_id op)
 {
 	value_id v = m->op.at[op].kind == OP_SEND ? op_read(m, op, 0) : op_result(m, op, 0);
-	return (enum dtype)value_type(m, v)->dtype;
+	return value_type(m, v)->dtype;
 }
 
 /* symmetric_view of 'X' */

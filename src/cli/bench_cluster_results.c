@@ -90,7 +90,7 @@ void bench_measured_free(struct bench_measured *x)
 
 static void add_lines(const struct bench_cluster *o, const struct bench_measured *x, bench_lines *out)
 {
-	int64_t size = (int64_t)rt_dtype_size(o->collectives.dtype);
+	int64_t size = (int64_t)dtype_bytes(o->collectives.dtype);
 	for (uint32_t t = 0; t < x->team.n; t++)
 		for (unsigned k = 0; k < CLUSTER_COLLECTIVE_COUNT; k++) {
 			const struct bench_points *p = &x->team.at[t].of[k];

@@ -38,7 +38,7 @@ struct bench_collectives {
 	int64_t least, most, factor, step; /* bytes; step 0: by the factor */
 	int64_t root, plant;               /* plant: byte of rank 0's result that is changed; -1: none */
 	const char *dtype_name, *op_name, *average;
-	enum rt_dtype dtype;
+	enum dtype dtype;
 	enum rt_reduce_op op;
 	VEC(struct bench_team) team; /* none: all ranks */
 };

@@ -139,7 +139,7 @@ static void put_json(struct buf *out, const char *name, const struct bench_line 
 
 void bench_collective_line(const struct bench_collectives *c, const struct bench_line *l, struct buf *out)
 {
-	const char *name = bench_collective_name(l->kind), *type = rt_dtype_name(c->dtype),
+	const char *name = bench_collective_name(l->kind), *type = dtype_name(c->dtype),
 	           *op = op_name(c, l->kind);
 	switch (c->b->format) {
 	case BENCH_TABLE:

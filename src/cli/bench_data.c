@@ -6,27 +6,6 @@
 
 enum { MOST = 11 /* values of an element: 0 … 10 */ };
 
-/* Integers up to this are exact in t. */
-static int64_t exact_limit(enum rt_dtype t)
-{
-	switch (t) {
-	case RT_BF16:
-		return 256;
-	case RT_F16:
-		return 2048;
-	case RT_F8E4M3:
-		return 16;
-	case RT_F8E5M2:
-		return 8;
-	case RT_I8:
-		return 127;
-	case RT_U8:
-		return 255;
-	default:
-		return 1 << 24;
-	}
-}
-
 /* Element i of member r. values: below 2, one member has 1 and all others 0. */
 static int64_t element(enum rt_reduce_op op, int64_t values, int members, int64_t i, int r)
 {
@@ -52,11 +31,11 @@ static double reduce(enum rt_reduce_op op, double a, int64_t b)
 	}
 }
 
-void bench_data_make(enum rt_dtype t, enum rt_reduce_op op, int members, struct bench_data *out)
+void bench_data_make(enum dtype t, enum rt_reduce_op op, int members, struct bench_data *out)
 {
-	int64_t values = exact_limit(t) / members;
+	int64_t values = dtype_exact(t) / members;
 	values = values > MOST ? MOST : values;
-	*out = (struct bench_data){.size = rt_dtype_size(t), .members = members};
+	*out = (struct bench_data){.size = dtype_bytes(t), .members = members};
 	out->period = op == RT_PROD ? members + 1 : values < 2 ? members : values;
 	out->table = mem_zalloc((size_t)(members + 1) * (size_t)out->period * out->size);
 	for (int64_t i = 0; i < out->period; i++) {

@@ -45,7 +45,7 @@ struct bench_shape bench_member_shape(const struct bench_member *x, enum rt_coll
 /* Bytes of a buffer of `count` elements: an all_to_allv may need half as much again. */
 static size_t room(const struct bench_member *x, int64_t count)
 {
-	return ((size_t)(count + x->job->size) * rt_dtype_size(x->c->dtype) * 2 + 63) & ~(size_t)63;
+	return ((size_t)(count + x->job->size) * dtype_bytes(x->c->dtype) * 2 + 63) & ~(size_t)63;
 }
 
 /* What the host reads and writes in place of a buffer. */
@@ -272,7 +272,7 @@ enum status bench_member_open(struct bench_member *x)
 	int64_t **lists[] = {&x->counts, &x->offsets, &x->send_counts, &x->send_offsets};
 	for (unsigned k = 0; k < 4; k++)
 		*lists[k] = mem_zalloc(sizeof **lists[k] * ranks);
-	size_t bytes = room(x, c->most / (int64_t)rt_dtype_size(c->dtype));
+	size_t bytes = room(x, c->most / (int64_t)dtype_bytes(c->dtype));
 	void *at = NULL;
 	status = rt_transport_alloc(x->t, x->device, bytes * 2, "buffers", &at);
 	x->in = at;

@@ -78,7 +78,7 @@ static const char *dtype_of(const struct module *m)
 {
 	if (!m->output.n)
 		return "";
-	return rt_dtype_name((enum rt_dtype)value_type(m, m->output.at[0])->dtype);
+	return dtype_name(value_type(m, m->output.at[0])->dtype);
 }
 
 static void fill(const struct bench_row *row, struct cells *c)

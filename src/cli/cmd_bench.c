@@ -146,9 +146,9 @@ static bool check_teams(const struct bench_collectives *c)
 
 static bool check_collectives(struct bench_collectives *c)
 {
-	for (int t = 0; t < RT_DTYPE_COUNT; t++)
-		if (!strcmp(rt_dtype_name((enum rt_dtype)t), c->dtype_name))
-			c->dtype = (enum rt_dtype)t;
+	for (int t = 0; t < DTYPE_COUNT; t++)
+		if (!strcmp(dtype_name(t), c->dtype_name))
+			c->dtype = t;
 	for (int o = 0; o < RT_REDUCE_OP_COUNT; o++)
 		if (!strcmp(rt_reduce_op_name((enum rt_reduce_op)o), c->op_name))
 			c->op = (enum rt_reduce_op)o;

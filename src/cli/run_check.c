@@ -93,7 +93,7 @@ static bool same_signature(struct run *r, struct diag *d, struct module *other)
 static bool fill_whole(const struct run *r, uint32_t k, struct ref_array *in, struct buf *why)
 {
 	value_id v = r->m->input.at[k].value;
-	enum rt_dtype t = (enum rt_dtype)value_type(r->m, v)->dtype;
+	enum dtype t = value_type(r->m, v)->dtype;
 	struct data_map map;
 	int64_t count = 0;
 	bool ok = data_map_make(r->m, r->m->value.at[v].type, 0, &map);
@@ -105,7 +105,7 @@ static bool fill_whole(const struct run *r, uint32_t k, struct ref_array *in, st
 			in->n[in->nd++] = map.parts;
 		ok = count <= REF_MAX_ELEMENTS;
 	}
-	if (ok && rt_dtype_is_float(t))
+	if (ok && dtype_is_float(t))
 		in->data = mem_zalloc(sizeof *in->data * (size_t)(count + 1));
 	else if (ok)
 		in->ints = mem_zalloc(sizeof *in->ints * (size_t)(count + 1));
@@ -119,7 +119,7 @@ static bool fill_sampled(const struct run *r, uint32_t k, const struct ref_sampl
                          struct ref_array *in, struct buf *why)
 {
 	value_id v = r->m->input.at[k].value;
-	enum rt_dtype t = (enum rt_dtype)value_type(r->m, v)->dtype;
+	enum dtype t = value_type(r->m, v)->dtype;
 	struct data_map map;
 	int64_t total, count = 1;
 	if (!data_map_make(r->m, r->m->value.at[v].type, 0, &map))
@@ -144,9 +144,9 @@ static bool fill_sampled(const struct run *r, uint32_t k, const struct ref_sampl
 	}
 	some.total = total;
 	some.count = count;
-	char *stored = mem_zalloc(rt_dtype_size(t) * (size_t)(count + 1));
+	char *stored = mem_zalloc(dtype_bytes(t) * (size_t)(count + 1));
 	bool ok = data_fill(&r->source[k], t, &some, stored, why);
-	if (rt_dtype_is_float(t)) {
+	if (dtype_is_float(t)) {
 		in->data = mem_zalloc(sizeof *in->data * (size_t)(count + 1));
 		rt_row_load_f64(t, stored, 1, in->data, (size_t)count);
 	} else {

@@ -181,9 +181,8 @@ enum status run_fill(struct rt_job *job, const struct run *r, const struct plan 
 		void *memory = exec_memory(e, p->input_buffer[k]);
 		if (!memory)
 			return rt_job_status(job);
-		bool ok =
-		    data_map_make(r->m, r->m->value.at[v].type, job->rank, &map) &&
-		    data_fill(&r->source[k], (enum rt_dtype)value_type(r->m, v)->dtype, &map, memory, &why);
+		bool ok = data_map_make(r->m, r->m->value.at[v].type, job->rank, &map) &&
+		          data_fill(&r->source[k], value_type(r->m, v)->dtype, &map, memory, &why);
 		data_map_free(&map);
 		rt_job_progress(job);
 		if (!ok) {
@@ -254,8 +253,8 @@ static enum status write_output(struct rt_job *job, const struct run *r, const s
 	enum status status = gather_output(job, r->m, o->type, output_memory(e, p, k), &whole);
 	if (status == STATUS_OK && whole) {
 		data_map_make(r->m, o->type, job->rank, &map);
-		failed = !npy_write(file->path, (enum rt_dtype)ir_type(r->m, o->type)->dtype, (int)map.rank,
-		                    map.extent, whole, &why);
+		failed = !npy_write(file->path, ir_type(r->m, o->type)->dtype, (int)map.rank, map.extent,
+		                    whole, &why);
 		data_map_free(&map);
 		if (failed)
 			rt_job_error(job, "--output %s: %s", file->name, why.at);

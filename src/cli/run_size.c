@@ -5,7 +5,7 @@
 #include "exec/plan_packs.h"
 #include "exec/trace.h"
 #include "ir/expr.h"
-#include "rt/dtype.h"
+#include "rt/convert.h"
 #include <string.h>
 
 /* Elements of the whole tensor; -1: more than 64 bits hold. What has no value yet counts as 1. */
@@ -30,8 +30,8 @@ static bool check_value(const struct run *r, struct diag *d, value_id v, int64_t
 {
 	char name[DATA_NAME_BYTES];
 	int64_t count = elements(r->m, v), bytes;
-	enum rt_dtype t = (enum rt_dtype)value_type(r->m, v)->dtype;
-	bool whole = count >= 0 && checked_mul(count, (int64_t)rt_dtype_size(t), &bytes);
+	enum dtype t = value_type(r->m, v)->dtype;
+	bool whole = count >= 0 && checked_mul(count, (int64_t)dtype_bytes(t), &bytes);
 	if (whole && (!limit || bytes <= limit))
 		return true;
 	data_name(r->m, v, name);

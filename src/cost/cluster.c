@@ -289,7 +289,7 @@ static void put_device(const struct cluster *c, struct buf *out)
 	buf_puts(out, ",\n    \"flops_per_s\": {");
 	for (unsigned t = 0; t < DTYPE_COUNT; t++)
 		if (c->flops_rate[t]) {
-			put_number(out, between, dtype_name((enum dtype)t), c->flops_rate[t]);
+			put_number(out, between, dtype_name(t), c->flops_rate[t]);
 			between = ", ";
 		}
 	buf_putc(out, '}');

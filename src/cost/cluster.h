@@ -31,8 +31,8 @@
 #define HIRC_COST_CLUSTER_H
 #include "base/arena.h"
 #include "base/diag.h"
+#include "base/dtype.h"
 #include "base/str.h"
-#include "ir/dtype.h"
 #include "ir/ir.h"
 
 enum {

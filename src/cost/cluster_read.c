@@ -53,7 +53,7 @@ static bool read_rates(struct reader *r, const struct json_value *device)
 	bool ok = true, any = false;
 	char names[256] = "";
 	for (unsigned t = 0; t < DTYPE_COUNT; t++) {
-		strcat(names, dtype_name((enum dtype)t));
+		strcat(names, dtype_name(t));
 		strcat(names, " ");
 	}
 	ok &= json_known(j, &rates, names);

@@ -124,7 +124,7 @@ static int64_t flops_rate(const struct cost *c, op_id op)
 		const struct operand *x = ir_operand(c->m, op, k);
 		if (x->role != ROLE_READ && x->role != ROLE_DEF)
 			continue;
-		enum dtype t = (enum dtype)value_type(c->m, x->id)->dtype;
+		enum dtype t = value_type(c->m, x->id)->dtype;
 		if (dtype_is_float(t) && c->cluster->flops_rate[t])
 			return c->cluster->flops_rate[t];
 	}

@@ -123,8 +123,8 @@ static bool find_traffic(const struct cost *c, op_id op, struct traffic *out)
 			return false;
 		cost_amount bytes = (cost_amount)s.bytes;
 		if (known && k < x.operand_n && op_result_count(m, op))
-			bytes = (cost_amount)needed(&x, k, &s, &result) *
-			        dtype_bytes((enum dtype)value_type(m, v)->dtype);
+			bytes =
+			    (cost_amount)needed(&x, k, &s, &result) * dtype_bytes(value_type(m, v)->dtype);
 		if (!k && takes_part((enum op_kind)m->op.at[op].kind) && bytes > written)
 			bytes = written;
 		traffic_add(c, op, v, bytes, out);
@@ -190,7 +190,7 @@ static bool function_excess(const struct cost *c, op_id op, int64_t *out)
 	if (!op_role_count(c->m, op, ROLE_READ) || !op_result_count(c->m, op))
 		return true;
 	value_id v = op_read(c->m, op, 0);
-	rate = function_rate(c, (enum op_kind)c->m->op.at[op].kind, (enum dtype)value_type(c->m, v)->dtype);
+	rate = function_rate(c, (enum op_kind)c->m->op.at[op].kind, value_type(c->m, v)->dtype);
 	if (!rate)
 		return true;
 	if (!shape_of(c, op, v, &in) || !shape_of(c, op, op_result(c->m, op, 0), &result) ||
@@ -224,7 +224,7 @@ static int64_t adding_excess(const struct cost *c, op_id op, enum cluster_collec
 	bool adds = kind == CLUSTER_ALLREDUCE || kind == CLUSTER_REDUCE_SCATTER || kind == CLUSTER_REDUCE;
 	if (!adds || !op_role_count(c->m, op, ROLE_READ))
 		return 0;
-	enum dtype t = (enum dtype)value_type(c->m, op_read(c->m, op, 0))->dtype;
+	enum dtype t = value_type(c->m, op_read(c->m, op, 0))->dtype;
 	int64_t rate = function_rate(c, OP_ADD, t), usual = function_rate(c, OP_ADD, DTYPE_F32),
 	        added = bytes / ranks * (ranks - 1);
 	if (!rate || !usual)
@@ -289,7 +289,7 @@ static bool find_product(const struct cost *c, op_id op, struct product *out, st
 static bool contraction_time(const struct cost *c, op_id op, int64_t *out)
 {
 	const struct module *m = c->m;
-	enum dtype t = (enum dtype)value_type(m, op_read(m, op, 0))->dtype;
+	enum dtype t = value_type(m, op_read(m, op, 0))->dtype;
 	struct local_shape r;
 	struct product p;
 	struct traffic traffic;

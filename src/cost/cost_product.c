@@ -39,7 +39,7 @@ void product_prepare(struct cost *c)
 		uint32_t n = 0, kept = 0;
 		for (uint32_t k = 0; k < x->product_n; k++) {
 			const struct cluster_product *p = &x->product[k];
-			if (p->dtype == (enum dtype)t)
+			if (p->dtype == t)
 				point[n++] =
 				    (struct cluster_point){point_size(operations(p->m, p->n, p->k)), p->time};
 		}

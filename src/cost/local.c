@@ -57,7 +57,7 @@ enum expr_status local_shape(const struct module *m, value_id v, struct local_sh
 		s.n[i] = held(&r, i);
 		s.elements = product(&r, s.elements, s.n[i]);
 	}
-	s.bytes = product(&r, s.elements, dtype_bytes((enum dtype)value_type(m, v)->dtype));
+	s.bytes = product(&r, s.elements, dtype_bytes(value_type(m, v)->dtype));
 	if (r.status == EXPR_OK && s.bytes > LOCAL_MAX_BYTES)
 		r.status = EXPR_OVERFLOW;
 	if (r.status == EXPR_OK)

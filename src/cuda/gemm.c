@@ -39,16 +39,16 @@ static enum status failure(const struct cuda *c)
 
 static cudaDataType_t type_of(uint8_t dtype)
 {
-	static const cudaDataType_t type[RT_DTYPE_COUNT] = {
-	    [RT_F64] = CUDA_R_64F, [RT_F32] = CUDA_R_32F,        [RT_BF16] = CUDA_R_16BF,
-	    [RT_F16] = CUDA_R_16F, [RT_F8E4M3] = CUDA_R_8F_E4M3, [RT_F8E5M2] = CUDA_R_8F_E5M2,
+	static const cudaDataType_t type[DTYPE_COUNT] = {
+	    [DTYPE_F64] = CUDA_R_64F, [DTYPE_F32] = CUDA_R_32F,        [DTYPE_BF16] = CUDA_R_16BF,
+	    [DTYPE_F16] = CUDA_R_16F, [DTYPE_F8E4M3] = CUDA_R_8F_E4M3, [DTYPE_F8E5M2] = CUDA_R_8F_E5M2,
 	};
 	return type[dtype];
 }
 
 static cublasComputeType_t compute_type(const struct cuda_gemm_key *k)
 {
-	if (k->dtype[CUDA_GEMM_D] == RT_F64)
+	if (k->dtype[CUDA_GEMM_D] == DTYPE_F64)
 		return CUBLAS_COMPUTE_64F;
 	return k->tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
 }
@@ -86,7 +86,7 @@ static bool make_desc(struct cuda *c, struct cuda_gemm_plan *p)
 	const struct cuda_gemm_key *k = &p->key;
 	cublasLtEpilogue_t epilogue = epilogue_of(k);
 	if (!cuda_call_blas(c, cublasLtMatmulDescCreate, &p->desc, compute_type(k),
-	                    k->dtype[CUDA_GEMM_D] == RT_F64 ? CUDA_R_64F : CUDA_R_32F))
+	                    k->dtype[CUDA_GEMM_D] == DTYPE_F64 ? CUDA_R_64F : CUDA_R_32F))
 		return false;
 	int32_t a = k->transposed[CUDA_GEMM_A] ? CUBLAS_OP_T : CUBLAS_OP_N;
 	int32_t b = k->transposed[CUDA_GEMM_B] ? CUBLAS_OP_T : CUBLAS_OP_N;
@@ -115,8 +115,8 @@ static bool make_layout(struct cuda *c, struct cuda_gemm_plan *p, int o)
 /* A sum in parts is added up in f32 before it is rounded to less. */
 static uint32_t reduction_schemes(const struct cuda_gemm_key *k)
 {
-	return k->dtype[CUDA_GEMM_D] <= RT_F32 ? CUBLASLT_REDUCTION_SCHEME_MASK
-	                                       : CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
+	return k->dtype[CUDA_GEMM_D] <= DTYPE_F32 ? CUBLASLT_REDUCTION_SCHEME_MASK
+	                                          : CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
 }
 
 static bool choose(struct cuda *c, struct cuda_gemm_plan *p)
@@ -242,7 +242,7 @@ static bool multiply(struct cuda *c, CUstream s, struct cuda_gemm_plan *p, char 
 		double f64;
 	} one = {.f32 = 1}, zero = {.f32 = 0};
 	void *workspace = NULL;
-	if (p->key.dtype[CUDA_GEMM_D] == RT_F64)
+	if (p->key.dtype[CUDA_GEMM_D] == DTYPE_F64)
 		one.f64 = 1, zero.f64 = 0;
 	if (p->workspace && !workspace_of(c, s, &workspace))
 		return false;
@@ -260,7 +260,7 @@ enum status cuda_gemm_make(struct cuda *c, const struct rt_task *t, struct cuda_
 	*taken = false;
 	if (!cuda_gemm_shape(t, shape))
 		return STATUS_OK;
-	shape->key.tf32 = c->gemms->tf32 && t->in[0].dtype == RT_F32;
+	shape->key.tf32 = c->gemms->tf32 && t->in[0].dtype == DTYPE_F32;
 	if (!begin(c))
 		return failure(c);
 	out->plan = plan_of(c, &shape->key, shape->at[CUDA_GEMM_BIAS]);

@@ -23,16 +23,23 @@ struct problem {
  * and results of 8 bits, which cuBLASLt clamps to the largest number where hirc gives inf or NaN. It has no
  * products of two f8e5m2. */
 static const struct {
-	enum rt_dtype left, right, out, bias;
+	enum dtype left, right, out, bias;
 } known[] = {
-    {RT_F64, RT_F64, RT_F64, RT_F64},         {RT_F32, RT_F32, RT_F32, RT_F32},
-    {RT_BF16, RT_BF16, RT_BF16, RT_BF16},     {RT_BF16, RT_BF16, RT_F32, RT_F32},
-    {RT_F16, RT_F16, RT_F16, RT_F16},         {RT_F16, RT_F16, RT_F32, RT_F32},
-    {RT_F8E4M3, RT_F8E4M3, RT_F32, RT_BF16},  {RT_F8E4M3, RT_F8E5M2, RT_F32, RT_BF16},
-    {RT_F8E5M2, RT_F8E4M3, RT_F32, RT_BF16},  {RT_F8E4M3, RT_F8E4M3, RT_BF16, RT_BF16},
-    {RT_F8E4M3, RT_F8E5M2, RT_BF16, RT_BF16}, {RT_F8E5M2, RT_F8E4M3, RT_BF16, RT_BF16},
-    {RT_F8E4M3, RT_F8E4M3, RT_F16, RT_F16},   {RT_F8E4M3, RT_F8E5M2, RT_F16, RT_F16},
-    {RT_F8E5M2, RT_F8E4M3, RT_F16, RT_F16},
+    {DTYPE_F64, DTYPE_F64, DTYPE_F64, DTYPE_F64},
+    {DTYPE_F32, DTYPE_F32, DTYPE_F32, DTYPE_F32},
+    {DTYPE_BF16, DTYPE_BF16, DTYPE_BF16, DTYPE_BF16},
+    {DTYPE_BF16, DTYPE_BF16, DTYPE_F32, DTYPE_F32},
+    {DTYPE_F16, DTYPE_F16, DTYPE_F16, DTYPE_F16},
+    {DTYPE_F16, DTYPE_F16, DTYPE_F32, DTYPE_F32},
+    {DTYPE_F8E4M3, DTYPE_F8E4M3, DTYPE_F32, DTYPE_BF16},
+    {DTYPE_F8E4M3, DTYPE_F8E5M2, DTYPE_F32, DTYPE_BF16},
+    {DTYPE_F8E5M2, DTYPE_F8E4M3, DTYPE_F32, DTYPE_BF16},
+    {DTYPE_F8E4M3, DTYPE_F8E4M3, DTYPE_BF16, DTYPE_BF16},
+    {DTYPE_F8E4M3, DTYPE_F8E5M2, DTYPE_BF16, DTYPE_BF16},
+    {DTYPE_F8E5M2, DTYPE_F8E4M3, DTYPE_BF16, DTYPE_BF16},
+    {DTYPE_F8E4M3, DTYPE_F8E4M3, DTYPE_F16, DTYPE_F16},
+    {DTYPE_F8E4M3, DTYPE_F8E5M2, DTYPE_F16, DTYPE_F16},
+    {DTYPE_F8E5M2, DTYPE_F8E4M3, DTYPE_F16, DTYPE_F16},
 };
 
 static bool has_types(const struct rt_task *t)
@@ -225,7 +232,7 @@ static bool set_batch(const struct problem *p, const int from[], struct cuda_gem
 		s->axis[s->axes].n = a->n;
 		for (int o = 0; o < CUDA_GEMM_OPERANDS; o++)
 			s->axis[s->axes].stride[o] =
-			    a->stride[from[o]] * (int64_t)rt_dtype_size(s->key.dtype[o]);
+			    a->stride[from[o]] * (int64_t)dtype_bytes(s->key.dtype[o]);
 		s->axes++;
 	}
 	return true;
@@ -242,25 +249,25 @@ static uint16_t alignment(const struct cuda_gemm_shape *s, int operand)
 /* A bias is read by vectors of 16 bytes, whatever its alignment. */
 static bool bias_is_aligned(const struct cuda_gemm_key *key)
 {
-	int64_t step = key->batch_stride[CUDA_GEMM_BIAS] * (int64_t)rt_dtype_size(key->dtype[CUDA_GEMM_BIAS]);
+	int64_t step = key->batch_stride[CUDA_GEMM_BIAS] * (int64_t)dtype_bytes(key->dtype[CUDA_GEMM_BIAS]);
 	return key->aligned[CUDA_GEMM_BIAS] >= 16 && step % 16 == 0;
 }
 
 static bool is_f8(uint8_t dtype)
 {
-	return dtype == RT_F8E4M3 || dtype == RT_F8E5M2;
+	return dtype == DTYPE_F8E4M3 || dtype == DTYPE_F8E5M2;
 }
 
 /* Tensor cores alone multiply f8: along columns of both operands, in steps of 16 bytes of everything but the
  * columns of b and d, of which there may be any number. */
 static bool has_f8_path(const struct cuda_gemm_key *key)
 {
-	int64_t size_d = (int64_t)rt_dtype_size(key->dtype[CUDA_GEMM_D]);
+	int64_t size_d = (int64_t)dtype_bytes(key->dtype[CUDA_GEMM_D]);
 	if (!key->transposed[CUDA_GEMM_A] || key->transposed[CUDA_GEMM_B] || key->inner % 16 != 0 ||
 	    key->rows * size_d % 16 != 0)
 		return false;
 	for (int o = 0; o < CUDA_GEMM_BIAS; o++) {
-		int64_t size = (int64_t)rt_dtype_size(key->dtype[o]);
+		int64_t size = (int64_t)dtype_bytes(key->dtype[o]);
 		if (key->aligned[o] < 16 || key->lead[o] * size % 16 != 0 ||
 		    key->batch_stride[o] * size % 16 != 0)
 			return false;
@@ -277,7 +284,7 @@ static const struct rt_view *view_of(const struct rt_task *t, int operand)
  * bits. */
 static enum cuda_gemm_function function_of(const struct rt_task *t)
 {
-	bool narrow = t->out.dtype == RT_BF16 || t->out.dtype == RT_F16;
+	bool narrow = t->out.dtype == DTYPE_BF16 || t->out.dtype == DTYPE_F16;
 	if (t->function == RT_RELU + 1)
 		return CUDA_GEMM_RELU;
 	return t->function == RT_GELU_TANH + 1 && narrow ? CUDA_GEMM_GELU : CUDA_GEMM_NO_FUNCTION;

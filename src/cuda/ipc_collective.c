@@ -41,7 +41,7 @@ static int64_t end_of_blocks(const struct rt_collective *c, int n, bool sent)
 
 int64_t ipc_bytes_given(const struct rt_collective *c, int n, int index)
 {
-	int64_t size = (int64_t)rt_dtype_size(c->dtype);
+	int64_t size = (int64_t)dtype_bytes(c->dtype);
 	switch (c->kind) {
 	case RT_ALLGATHER:
 	case RT_GATHER:
@@ -67,7 +67,7 @@ int64_t ipc_bytes_given(const struct rt_collective *c, int n, int index)
 
 static struct rt_block block_of_allreduce(const struct rt_collective *c, int n, int index)
 {
-	int64_t unit = BLOCK_UNIT / (int64_t)rt_dtype_size(c->dtype), most = (c->count + n - 1) / n;
+	int64_t unit = BLOCK_UNIT / (int64_t)dtype_bytes(c->dtype), most = (c->count + n - 1) / n;
 	int64_t each = (most + unit - 1) / unit * unit,
 	        from = each * index < c->count ? each * index : c->count;
 	return (struct rt_block){.offset = from, .count = c->count - from < each ? c->count - from : each};
@@ -117,7 +117,7 @@ static enum status reduce(struct ipc *t, int id, const struct peers_part *part, 
 	}
 	if (has_halves(t, own)) {
 		b = block_of_allreduce(own, team->n, team->index);
-		out = (char *)out + b.offset * (int64_t)rt_dtype_size(own->dtype);
+		out = (char *)out + b.offset * (int64_t)dtype_bytes(own->dtype);
 	}
 	if (status == STATUS_OK)
 		status = for_all(ipc_team_await, t, id, own, IPC_READY, turn);
@@ -162,7 +162,7 @@ enum status ipc_collective_second(struct ipc *t, int id, const struct peers_part
 {
 	const struct rt_team *team = &t->base.base.team[id];
 	const struct rt_collective *own = &part[team->index].c;
-	int64_t size = (int64_t)rt_dtype_size(own->dtype);
+	int64_t size = (int64_t)dtype_bytes(own->dtype);
 	enum status status = STATUS_OK;
 	for (int k = 0; k < team->n - 1 && status == STATUS_OK; k++) {
 		int from = other(team->index, k, team->n);

@@ -20,7 +20,7 @@ struct offer {
 	_Atomic uint32_t taken;
 	uint32_t turn, channel, label;
 	uint64_t sequence;
-	enum rt_dtype dtype;
+	enum dtype dtype;
 	int64_t count;
 	struct ipc_place place;
 };
@@ -110,7 +110,7 @@ static enum status offer(struct ipc *t, struct rt_request *r, bool *moved)
 	m->next = (m->next + 1) % IPC_SLOTS;
 	m->frees--;
 	struct offer *o = &box->slot[slot];
-	enum status status = ipc_export(t, p->data, p->count * (int64_t)rt_dtype_size(p->dtype), &o->place);
+	enum status status = ipc_export(t, p->data, p->count * (int64_t)dtype_bytes(p->dtype), &o->place);
 	if (status == STATUS_OK)
 		status = stream_after(t, &t->offers, r, &s);
 	if (status == STATUS_OK && turn != 1)
@@ -174,10 +174,10 @@ static int find_offer(const struct box *box, struct ipc_mail *m, const struct rt
 	return -1;
 }
 
-static void describe(const struct rt_job *job, int rank, bool send, enum rt_dtype type, int64_t count,
+static void describe(const struct rt_job *job, int rank, bool send, enum dtype type, int64_t count,
                      uint32_t label, struct buf *out)
 {
-	buf_printf(out, "%s of %lld %s", send ? "send" : "recv", (long long)count, rt_dtype_name(type));
+	buf_printf(out, "%s of %lld %s", send ? "send" : "recv", (long long)count, dtype_name(type));
 	cuda_describe_label(job, rank, label, out);
 }
 
@@ -198,13 +198,13 @@ static enum status compare(struct ipc *t, const struct rt_p2p *p, const struct o
 /* As wide elements as both places allow. */
 static enum status copy_by_kernel(struct cuda *c, CUstream s, void *to, const void *from, int64_t bytes)
 {
-	static const enum rt_dtype type[] = {RT_I64, RT_I32, RT_I8};
+	static const enum dtype type[] = {DTYPE_I64, DTYPE_I32, DTYPE_I8};
 	struct cuda_launch launch;
 	char why[RT_WHY_BYTES] = "";
 	int k = 0;
-	while (((uintptr_t)to | (uintptr_t)from | (uintptr_t)bytes) % rt_dtype_size(type[k]))
+	while (((uintptr_t)to | (uintptr_t)from | (uintptr_t)bytes) % dtype_bytes(type[k]))
 		k++;
-	int64_t n = bytes / (int64_t)rt_dtype_size(type[k]);
+	int64_t n = bytes / (int64_t)dtype_bytes(type[k]);
 	const struct rt_task task = {.kernel = RT_TASK_COPY,
 	                             .out = rt_view_dense(to, type[k], 1, &n),
 	                             .in = {rt_view_dense((void *)from, type[k], 1, &n)}};
@@ -218,7 +218,7 @@ static enum status copy_by_kernel(struct cuda *c, CUstream s, void *to, const vo
 
 static enum status copy(struct ipc *t, CUstream s, const struct rt_p2p *p, void *there)
 {
-	int64_t bytes = p->count * (int64_t)rt_dtype_size(p->dtype);
+	int64_t bytes = p->count * (int64_t)dtype_bytes(p->dtype);
 	void *to = p->send ? there : p->data;
 	const void *from = p->send ? p->data : there;
 	return t->p2p.by_kernel ? copy_by_kernel(t->base.c, s, to, from, bytes)

@@ -25,7 +25,7 @@ struct ipc_seat {
 /* What a member has; the lists have an entry a member. */
 struct post {
 	enum rt_collective_kind kind;
-	enum rt_dtype dtype;
+	enum dtype dtype;
 	enum rt_reduce_op op;
 	int root;
 	uint32_t label;
@@ -195,7 +195,7 @@ static enum status use_stage(struct ipc *t, const struct rt_request *r, struct i
 static enum status export_buffers(struct ipc *t, const struct rt_collective *c, struct post *p)
 {
 	const struct rt_team *team = &t->base.base.team[c->team];
-	int64_t both = c->kind == RT_ALLREDUCE ? c->count * (int64_t)rt_dtype_size(c->dtype) : 0;
+	int64_t both = c->kind == RT_ALLREDUCE ? c->count * (int64_t)dtype_bytes(c->dtype) : 0;
 	enum status status = ipc_export(t, c->in, ipc_bytes_given(c, team->n, team->index), &p->in);
 	return status == STATUS_OK ? ipc_export(t, c->out, both, &p->out) : status;
 }

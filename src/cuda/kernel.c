@@ -133,7 +133,7 @@ static bool write_task(struct kernel_writer *w, const struct rt_task *t)
 struct subject {
 	const struct rt_task *task;
 	enum rt_reduce_op op;
-	enum rt_dtype type;
+	enum dtype type;
 	void *out;
 	const void *const *in;
 	int n;
@@ -177,8 +177,8 @@ static void put_title(const struct rt_task *t, struct buf *out)
 	                                            : name[t->kernel]);
 	for (int k = 0; k < (pointwise ? rt_pointwise_operands(t->op) : operands[t->kernel]); k++)
 		buf_printf(out, " %s",
-		           pointwise && t->scalars >> k & 1 ? "scalar" : rt_dtype_name(t->in[k].dtype));
-	buf_printf(out, " to %s", rt_dtype_name(t->out.dtype));
+		           pointwise && t->scalars >> k & 1 ? "scalar" : dtype_name(t->in[k].dtype));
+	buf_printf(out, " to %s", dtype_name(t->out.dtype));
 }
 
 static void join(const struct kernel_writer *w, const struct subject *s, struct buf *out)
@@ -187,8 +187,7 @@ static void join(const struct kernel_writer *w, const struct subject *s, struct 
 	if (s->task)
 		put_title(s->task, out);
 	else
-		buf_printf(out, "%s of %d arrays of %s", rt_reduce_op_name(s->op), s->n,
-		           rt_dtype_name(s->type));
+		buf_printf(out, "%s of %d arrays of %s", rt_reduce_op_name(s->op), s->n, dtype_name(s->type));
 	buf_puts(out, "\n");
 	for (int k = 0; k < KERNEL_PRELUDE; k++)
 		buf_puts(out, kernel_prelude[k]);
@@ -217,7 +216,7 @@ bool kernel_source(const struct rt_task *t, struct buf *source, struct cuda_laun
 	return source_of(&(struct subject){.task = t}, source, launch, why);
 }
 
-bool kernel_source_arrays(enum rt_reduce_op op, enum rt_dtype t, void *out, const void *const *in, int n,
+bool kernel_source_arrays(enum rt_reduce_op op, enum dtype t, void *out, const void *const *in, int n,
                           int64_t count, struct buf *source, struct cuda_launch *launch, char *why)
 {
 	return source_of(&(struct subject){.op = op, .type = t, .out = out, .in = in, .n = n, .count = count},
@@ -331,7 +330,7 @@ enum status cuda_kernel_launch(struct cuda *c, CUstream s, struct cuda_launch *l
 	return STATUS_OK;
 }
 
-enum status cuda_reduce_arrays(struct cuda *c, CUstream s, enum rt_reduce_op op, enum rt_dtype t, void *out,
+enum status cuda_reduce_arrays(struct cuda *c, CUstream s, enum rt_reduce_op op, enum dtype t, void *out,
                                const void *const *in, int n, int64_t count)
 {
 	struct cuda_launch launch;

@@ -14,15 +14,14 @@ static void write_fold(struct kernel_writer *w, enum rt_reduce_op op, const char
 }
 
 /* The next element of the result is `sum`, from all arrays at once. */
-static void write_unrolled(struct kernel_writer *w, enum rt_reduce_op op, enum rt_dtype t, int n, int per)
+static void write_unrolled(struct kernel_writer *w, enum rt_reduce_op op, enum dtype t, int n, int per)
 {
-	const char *name = rt_dtype_name(t), *wide = rt_dtype_name(rt_dtype_wide(t));
+	const char *name = dtype_name(t), *wide = dtype_name(dtype_wide(t));
 	for (int k = 0; k < n; k++)
 		kernel_text(w,
 		            "ALIGNED %s in%d[%d];\nif (left >= %d) MOVE(%d, in%d, arg.x%d + o);\n"
 		            "else LOOP (e, %d) in%d[e] = arg.x%d[o + (e < left ? e : left - 1)];\n",
-		            kernel_bits(t), k, per, per, per * (int)rt_dtype_size(t), k, k + 1, per, k,
-		            k + 1);
+		            kernel_bits(t), k, per, per, per * (int)dtype_bytes(t), k, k + 1, per, k, k + 1);
 	kernel_text(w, "LOOP (e, %d) {\n%s sum = load_%s_%s(in0[e]);\n", per, wide, name, wide);
 	for (int k = 1; k < n; k++) {
 		char from[64];
@@ -33,9 +32,9 @@ static void write_unrolled(struct kernel_writer *w, enum rt_reduce_op op, enum r
 
 /* The same of arrays that are too many for code and registers of their own: their addresses follow that of
  * the result among the arguments. */
-static void write_loop(struct kernel_writer *w, enum rt_reduce_op op, enum rt_dtype t, int n, int per)
+static void write_loop(struct kernel_writer *w, enum rt_reduce_op op, enum dtype t, int n, int per)
 {
-	const char *name = rt_dtype_name(t), *wide = rt_dtype_name(rt_dtype_wide(t)), *bits = kernel_bits(t);
+	const char *name = dtype_name(t), *wide = dtype_name(dtype_wide(t)), *bits = kernel_bits(t);
 	char from[64];
 	kernel_text(w,
 	            "%s total[%d];\nfor (int k = 0; k < %d; k++) {\n"
@@ -44,18 +43,18 @@ static void write_loop(struct kernel_writer *w, enum rt_reduce_op op, enum rt_dt
 	            "if (left >= %d) MOVE(%d, in, at + o);\n"
 	            "else LOOP (e, %d) in[e] = at[o + (e < left ? e : left - 1)];\n"
 	            "LOOP (e, %d) {\nif (!k) total[e] = load_%s_%s(in[e]);\nelse {\n%s sum = total[e];\n",
-	            wide, per, n, bits, bits, bits, per, per, per * (int)rt_dtype_size(t), per, per, name,
-	            wide, wide);
+	            wide, per, n, bits, bits, bits, per, per, per * (int)dtype_bytes(t), per, per, name, wide,
+	            wide);
 	snprintf(from, sizeof from, "load_%s_%s(in[e])", name, wide);
 	write_fold(w, op, wide, from);
 	kernel_text(w, "total[e] = sum;\n}\n}\n}\nLOOP (e, %d) {\n%s sum = total[e];\n", per, wide);
 }
 
-bool kernel_write_arrays(struct kernel_writer *w, enum rt_reduce_op op, enum rt_dtype t, void *out,
+bool kernel_write_arrays(struct kernel_writer *w, enum rt_reduce_op op, enum dtype t, void *out,
                          const void *const *in, int n, int64_t count)
 {
-	const char *name = rt_dtype_name(t), *wide = rt_dtype_name(rt_dtype_wide(t));
-	int per = 16 / (int)rt_dtype_size(t);
+	const char *name = dtype_name(t), *wide = dtype_name(dtype_wide(t));
+	int per = 16 / (int)dtype_bytes(t);
 	bool aligned = (uintptr_t)out % 16 == 0;
 	for (int k = 0; k < n; k++)
 		aligned &= (uintptr_t)in[k] % 16 == 0;
@@ -80,11 +79,11 @@ bool kernel_write_arrays(struct kernel_writer *w, enum rt_reduce_op op, enum rt_
 		write_loop(w, op, t, n, per);
 	else
 		write_unrolled(w, op, t, n, per);
-	if (op == RT_AVG && t != RT_BOOL)
+	if (op == RT_AVG && t != DTYPE_BOOL)
 		kernel_text(w, "sum = sum / %d;\n", n);
 	kernel_text(w,
 	            "out[e] = store_%s_%s(sum);\n}\nif (left >= %d) MOVE(%d, arg.x0 + o, out);\n"
 	            "else LOOP (e, %d) if (e < left) arg.x0[o + e] = out[e];\n}\n}\n}\n",
-	            name, wide, per, per * (int)rt_dtype_size(t), per);
+	            name, wide, per, per * (int)dtype_bytes(t), per);
 	return true;
 }

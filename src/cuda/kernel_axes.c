@@ -100,14 +100,14 @@ int64_t kernel_view_stride(const struct rt_view *v, int axis)
 
 bool kernel_axes_take_vectors(const struct kernel_axes *x, int view, const struct rt_view *v, int per)
 {
-	int64_t bytes = per * (int64_t)rt_dtype_size(v->dtype), inner = kernel_axes_inner(x, view);
+	int64_t bytes = per * (int64_t)dtype_bytes(v->dtype), inner = kernel_axes_inner(x, view);
 	bytes = bytes < 16 ? bytes : 16;
 	if (inner == 0 || !v->data) /* no memory: a number */
 		return inner <= 1;
 	if (inner != 1 || (uintptr_t)v->data % (uintptr_t)bytes)
 		return false;
 	for (int d = 0; d < x->nd - 1; d++)
-		if (x->stride[view][d] * (int64_t)rt_dtype_size(v->dtype) % bytes)
+		if (x->stride[view][d] * (int64_t)dtype_bytes(v->dtype) % bytes)
 			return false;
 	return true;
 }

@@ -73,7 +73,7 @@ bool kernel_write_buckets(struct kernel_writer *w, const struct rt_task *t)
 	kernel_i64(w, kernel_view_stride(&t->out, 0));            /* x8 */
 	kernel_grid(w, t->kernel == RT_TASK_ROUTE && !n ? 0 : buckets);
 	kernel_text(w, "#define LOAD(x) load_%s_i64(x)\n#define STORE(x) store_%s_i64(x)\n%s%s",
-	            rt_dtype_name(t->in[0].dtype), rt_dtype_name(t->out.dtype), buckets_text,
+	            dtype_name(t->in[0].dtype), dtype_name(t->out.dtype), buckets_text,
 	            t->kernel == RT_TASK_ROUTE ? route_text : count_text);
 	return true;
 }
@@ -132,7 +132,7 @@ bool kernel_write_scatter(struct kernel_writer *w, const struct rt_task *t)
 		return true;
 	}
 	kernel_axes_make(&x, (const struct rt_view *const[]){&t->out, &t->in[0]}, 2, ~1u, 0);
-	const char *sum = rt_dtype_name(out.dtype), *wide = out.dtype == RT_F64 ? "f64" : "f32";
+	const char *sum = dtype_name(out.dtype), *wide = out.dtype == DTYPE_F64 ? "f64" : "f32";
 	kernel_offsets(w, kernel_view_is_narrow(&out) && kernel_view_is_narrow(&t->in[0]) &&
 	                      kernel_view_is_narrow(&t->in[1]) && kernel_view_is_narrow(&t->in[2]));
 	kernel_key(w, out.dtype);
@@ -153,11 +153,11 @@ bool kernel_write_scatter(struct kernel_writer *w, const struct rt_task *t)
 	kernel_grid(w, out.n[0] < 1 << 20 ? out.n[0] : 1 << 20);
 	kernel_text(w, "typedef %s wide;\n", wide);
 	kernel_text(w, "#define TO(x) load_%s_i64(x)\n#define WEIGHT(x) load_%s_f64(x)\n",
-	            rt_dtype_name(t->in[2].dtype), rt_dtype_name(t->in[1].dtype));
+	            dtype_name(t->in[2].dtype), dtype_name(t->in[1].dtype));
 	kernel_text(
 	    w,
 	    "#define SUM(x) load_%s_%s(x)\n#define ROW(x) load_%s_%s(x)\n#define STORE(x) store_%s_%s(x)\n",
-	    sum, wide, rt_dtype_name(t->in[0].dtype), wide, sum, wide);
+	    sum, wide, dtype_name(t->in[0].dtype), wide, sum, wide);
 	kernel_place(w, &x, 1, "c");
 	kernel_offset(w, &x, 1, "c", 0);
 	kernel_offset(w, &x, 1, "c", 1);

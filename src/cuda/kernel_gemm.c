@@ -56,9 +56,9 @@ static const char gemm_text[] =
     "}\n"
     "}\n";
 
-static enum rt_dtype lesser(enum rt_dtype a, enum rt_dtype b)
+static enum dtype lesser(enum dtype a, enum dtype b)
 {
-	return a < b ? a : b; /* RT_F64 < RT_F32 < RT_I64 */
+	return a < b ? a : b; /* DTYPE_F64 < DTYPE_F32 < DTYPE_I64 */
 }
 
 static bool is_down(int64_t down, int64_t across)
@@ -78,9 +78,9 @@ bool kernel_write_gemm(struct kernel_writer *w, const struct rt_task *t)
 	}
 	kernel_axes_make(&x, (const struct rt_view *const[]){out, a, b, t->has_bias ? bias : NULL}, 4,
 	                 (1u << batch) - 1, 0);
-	enum rt_dtype wide = lesser(rt_dtype_wide(a->dtype), rt_dtype_wide(b->dtype));
-	wide = t->accumulate ? lesser(wide, rt_dtype_wide(out->dtype)) : wide;
-	const char *type = rt_dtype_name(wide);
+	enum dtype wide = lesser(dtype_wide(a->dtype), dtype_wide(b->dtype));
+	wide = t->accumulate ? lesser(wide, dtype_wide(out->dtype)) : wide;
+	const char *type = dtype_name(wide);
 	bool narrow = kernel_view_is_narrow(out) && kernel_view_is_narrow(a) && kernel_view_is_narrow(b) &&
 	              (!t->has_bias || kernel_view_is_narrow(bias)),
 	     a_down = is_down(a->stride[batch], a->stride[batch + 1]),
@@ -114,11 +114,11 @@ bool kernel_write_gemm(struct kernel_writer *w, const struct rt_task *t)
 	kernel_text(w, "#define A_DOWN %d\n#define B_DOWN %d\n", a_down, b_down);
 	kernel_text(
 	    w, "#define A(x) load_%s_%s(x)\n#define B(x) load_%s_%s(x)\n#define STORE(x) store_%s_%s(x)\n",
-	    rt_dtype_name(a->dtype), type, rt_dtype_name(b->dtype), type, rt_dtype_name(out->dtype), type);
+	    dtype_name(a->dtype), type, dtype_name(b->dtype), type, dtype_name(out->dtype), type);
 	kernel_text(w, "#define ADD(x, y, sum) %s\n",
-	            wide == RT_F64   ? "fma(x, y, sum)"
-	            : wide == RT_F32 ? "fmaf(x, y, sum)"
-	                             : "add_i64(sum, mul_i64(x, y))");
+	            wide == DTYPE_F64   ? "fma(x, y, sum)"
+	            : wide == DTYPE_F32 ? "fmaf(x, y, sum)"
+	                                : "add_i64(sum, mul_i64(x, y))");
 	if (t->has_bias) {
 		unsigned p = kernel_pointer(w, bias->data, bias->dtype),
 		         row = kernel_extent(w, kernel_view_stride(bias, batch)),
@@ -126,10 +126,10 @@ bool kernel_write_gemm(struct kernel_writer *w, const struct rt_task *t)
 		kernel_text(
 		    w,
 		    "#define MORE x = add_%s(x, load_%s_%s(arg.x%u[AT_q3 + m * arg.x%u + n * arg.x%u]));\n",
-		    type, rt_dtype_name(bias->dtype), type, p, row, column);
+		    type, dtype_name(bias->dtype), type, p, row, column);
 	} else if (t->accumulate) {
 		kernel_text(w, "#define MORE x = add_%s(load_%s_%s(arg.x0[o]), x);\n", type,
-		            rt_dtype_name(out->dtype), type);
+		            dtype_name(out->dtype), type);
 	} else {
 		kernel_text(w, "#define MORE\n");
 	}

@@ -8,7 +8,7 @@
 
 static int gather_vector(const struct kernel_axes *x, const struct rt_task *t, const struct rt_view *first)
 {
-	int size = (int)rt_dtype_size(t->out.dtype), per = 16 / size;
+	int size = (int)dtype_bytes(t->out.dtype), per = 16 / size;
 	int64_t apart = t->in[0].stride[first->nd] * size;
 	for (; per > 1; per /= 2)
 		if (x->nd > 0 && x->n[x->nd - 1] % per == 0 && kernel_axes_take_vectors(x, 0, &t->out, per) &&
@@ -29,7 +29,7 @@ bool kernel_write_gather(struct kernel_writer *w, const struct rt_task *t)
 		return true;
 	}
 	kernel_axes_make(&x, (const struct rt_view *const[]){&t->out, &first, &t->in[1]}, 3, ~0u, 0);
-	int per = gather_vector(&x, t, &first), bytes = per * (int)rt_dtype_size(t->out.dtype);
+	int per = gather_vector(&x, t, &first), bytes = per * (int)dtype_bytes(t->out.dtype);
 	int64_t vectors = kernel_axes_count(&x) / per;
 	kernel_offsets(w, kernel_view_is_narrow(&t->out) && kernel_view_is_narrow(&t->in[0]) &&
 	                      kernel_view_is_narrow(&t->in[1]));
@@ -58,7 +58,7 @@ bool kernel_write_gather(struct kernel_writer *w, const struct rt_task *t)
 	            "else if (k >= arg.x5 && k - arg.x5 < arg.x6)\n"
 	            "MOVE(%d, x, arg.x1 + AT_c1 + (k - arg.x5) * arg.x4);\n"
 	            "MOVE(%d, arg.x0 + AT_c0, x);\n}\n}\n}\n",
-	            rt_dtype_name(t->in[1].dtype), kernel_bits(t->out.dtype), per, per, bytes, bytes);
+	            dtype_name(t->in[1].dtype), kernel_bits(t->out.dtype), per, per, bytes, bytes);
 	return true;
 }
 
@@ -137,10 +137,10 @@ bool kernel_write_topk(struct kernel_writer *w, const struct rt_task *t)
 	kernel_extent(w, kernel_view_stride(&t->out, axis));   /* x7 */
 	kernel_grid(w, groups < 1 << 20 ? groups : 1 << 20);
 	kernel_text(w, "#define ALONG %u\n#define ROWS %u\n", along, (unsigned)each);
-	bool real = rt_dtype_is_float(t->in[0].dtype);
+	bool real = dtype_is_float(t->in[0].dtype);
 	kernel_text(w, real ? "#define KEY(x) key_of(load_%s_f64(x))\n" : "#define KEY(x) load_%s_i64(x)\n",
-	            rt_dtype_name(t->in[0].dtype));
-	kernel_text(w, "#define STORE(i) store_%s_i64(i)\n", rt_dtype_name(t->out.dtype));
+	            dtype_name(t->in[0].dtype));
+	kernel_text(w, "#define STORE(i) store_%s_i64(i)\n", dtype_name(t->out.dtype));
 	kernel_place(w, &x, 1, "q");
 	kernel_offset(w, &x, 1, "q", 0);
 	kernel_offset(w, &x, 1, "q", 1);

@@ -10,6 +10,7 @@
  * end adds them up. */
 #include "cuda/kernel_steps.h"
 #include "rt/fault.h"
+#include <math.h>
 #include <stdlib.h>
 
 enum { BLOCKS_WANTED = 1024, FEW_GROUPS = 256, RESULTS_WIDE = 32 };
@@ -28,7 +29,7 @@ struct reduction {
 
 static const char *wide_of(const struct reduction *r, unsigned k)
 {
-	return rt_dtype_is_float(r->s->step[r->s->reduction[k]].t->in[0].dtype) ? "f64" : "i64";
+	return dtype_is_float(r->s->step[r->s->reduction[k]].t->in[0].dtype) ? "f64" : "i64";
 }
 
 static enum rt_reduce_op op_of(const struct reduction *r, unsigned k)
@@ -81,31 +82,19 @@ static void divide(struct reduction *r, int64_t length, int64_t results)
 
 /* ---- text */
 
-static const char *initial(const struct reduction *r, unsigned k)
+/* Writes the value that a reduction begins with. */
+static const char *initial(const struct reduction *r, unsigned k, char text[32])
 {
 	enum rt_reduce_op op = op_of(r, k);
-	enum rt_dtype t = r->s->step[r->s->reduction[k]].t->in[0].dtype;
-	if (op == RT_PROD)
-		return "1";
-	if (op != RT_MIN && op != RT_MAX)
-		return "0";
-	bool least = op == RT_MAX;
-	switch (t) {
-	case RT_I64:
-		return least ? "I64_MIN" : "I64_MAX";
-	case RT_I32:
-		return least ? "-2147483647 - 1" : "2147483647";
-	case RT_I8:
-		return least ? "-128" : "127";
-	case RT_U8:
-		return least ? "0" : "255";
-	case RT_BOOL:
-		return least ? "0" : "1";
-	case RT_F8E4M3: /* has no infinity */
-		return least ? "-448" : "448";
-	default:
-		return least ? "-INF_F64" : "INF_F64";
-	}
+	enum dtype t = r->s->step[r->s->reduction[k]].t->in[0].dtype;
+	double real = rt_reduce_identity_f64(op, t);
+	int64_t whole = rt_reduce_identity_i64(op, t);
+	if (dtype_is_float(t) && isinf(real))
+		return real < 0 ? "-INF_F64" : "INF_F64";
+	if (!dtype_is_float(t) && (whole == INT64_MIN || whole == INT64_MAX))
+		return whole < 0 ? "I64_MIN" : "I64_MAX";
+	snprintf(text, 32, "%lld", dtype_is_float(t) ? (long long)real : (long long)whole);
+	return text;
 }
 
 /* `to` = to op from. */
@@ -163,7 +152,7 @@ static void write_result(struct kernel_writer *w, const struct reduction *r, uns
 {
 	const struct rt_task *t = r->s->step[r->s->reduction[k]].t;
 	int view = r->s->views + (int)k;
-	bool mean = t->reduce == RT_AVG && t->out.dtype != RT_BOOL;
+	bool mean = t->reduce == RT_AVG && t->out.dtype != DTYPE_BOOL;
 	kernel_text(w, "EACH_THREAD { offset q = FIRST_APART; if (ALONG == 0 && q < arg.x%u) {\nPLACE_q(q)\n",
 	            r->results);
 	kernel_text(w, "LOOP (e, %d) {\n%s sum = %s(part[e * THREADS + thread]);\n", sums(r), wide_of(r, k),
@@ -171,7 +160,7 @@ static void write_result(struct kernel_writer *w, const struct reduction *r, uns
 	if (mean)
 		kernel_text(w, "sum = sum / (%s)arg.x%u;\n", wide_of(r, k), r->counted);
 	kernel_text(w, "arg.x%u[AT_q%d + e * arg.x%u] = store_%s_%s(sum);\n} } }\n", r->first_out + 2 * k,
-	            view, r->first_out + 2 * k + 1, rt_dtype_name(t->out.dtype), wide_of(r, k));
+	            view, r->first_out + 2 * k + 1, dtype_name(t->out.dtype), wide_of(r, k));
 }
 
 /* Where a block's sum is in scratch: by reduction, group, sum of the group, split. */
@@ -192,9 +181,9 @@ static void write_split_end(struct kernel_writer *w, const struct reduction *r)
 	            r->splits_at);
 	kernel_text(w, "EACH_THREAD { if (thread == 0) arg.head.scratch[group] = 0; FENCE; }\n");
 	for (unsigned k = 0; k < n; k++) {
-		char own[32];
+		char own[32], text[32];
 		snprintf(own, sizeof own, "OWN(sum%u)[e]", k);
-		kernel_text(w, "EACH_THREAD { LOOP (e, %d) {\n%s = %s;\n", sums(r), own, initial(r, k));
+		kernel_text(w, "EACH_THREAD { LOOP (e, %d) {\n%s = %s;\n", sums(r), own, initial(r, k, text));
 		kernel_text(w, "for (i64 s = ALONG; s < arg.x%u; s += %u) {\n%s from = %s(FRESH(&",
 		            r->splits_at, r->threads_along, wide_of(r, k), value_of(r, k));
 		write_slot(w, r, k, "s");
@@ -226,9 +215,10 @@ static void write_ends(struct kernel_writer *w, const struct reduction *r)
 static void write_loop(struct kernel_writer *w, const struct reduction *r)
 {
 	const struct kernel_steps *s = r->s;
+	char text[32];
 	kernel_text(w, "EACH_THREAD {\n");
 	for (unsigned k = 0; k < s->reductions; k++)
-		kernel_text(w, "LOOP (e, %d) OWN(sum%u)[e] = %s;\n", r->per, k, initial(r, k));
+		kernel_text(w, "LOOP (e, %d) OWN(sum%u)[e] = %s;\n", r->per, k, initial(r, k, text));
 	kernel_text(w, "offset q = FIRST_APART;\nif (q < arg.x%u) {\nPLACE_q(q)\n", r->results);
 	kernel_text(w, "offset end = arg.x%u < (split + 1) * arg.x%u ? arg.x%u : (split + 1) * arg.x%u;\n",
 	            r->length, r->each, r->length, r->each);
@@ -310,14 +300,14 @@ static bool write_reduce(struct kernel_writer *w, struct reduction *r)
 	for (int k = 0; k < s->views && r->per > 1;
 	     k++) { /* vectors begin at any element of the other axes */
 		const struct kernel_axes *other = r->apart_inside ? &r->along : &r->apart;
-		int64_t bytes = r->per * (int64_t)rt_dtype_size(s->view[k]->dtype),
+		int64_t bytes = r->per * (int64_t)dtype_bytes(s->view[k]->dtype),
 		        inner = kernel_axes_inner(inside, k);
 		bytes = bytes < 16 ? bytes : 16;
 		for (int d = 0; d < other->nd && inner; d++)
 			while (r->per > 1 &&
-			       other->stride[k][d] * (int64_t)rt_dtype_size(s->view[k]->dtype) % bytes) {
+			       other->stride[k][d] * (int64_t)dtype_bytes(s->view[k]->dtype) % bytes) {
 				r->per /= 2;
-				bytes = r->per * (int64_t)rt_dtype_size(s->view[k]->dtype);
+				bytes = r->per * (int64_t)dtype_bytes(s->view[k]->dtype);
 				bytes = bytes < 16 ? bytes : 16;
 			}
 	}
@@ -357,7 +347,7 @@ static bool is_mean_of_none(const struct kernel_steps *s, int64_t along)
 {
 	for (unsigned k = 0; k < s->reductions; k++) {
 		const struct rt_task *t = s->step[s->reduction[k]].t;
-		if (t->reduce == RT_AVG && !rt_dtype_is_float(t->in[0].dtype) && t->out.dtype != RT_BOOL &&
+		if (t->reduce == RT_AVG && !dtype_is_float(t->in[0].dtype) && t->out.dtype != DTYPE_BOOL &&
 		    !along)
 			return true;
 	}

@@ -11,7 +11,7 @@
 enum { KEPT_BYTES = 32 << 10 }; /* of x, a block */
 
 struct softmax {
-	enum rt_dtype wide;
+	enum dtype wide;
 	bool scaled, causal, rows_inside, kept;
 	unsigned threads, rows; /* of a row; rows of a block */
 	unsigned per;           /* elements of a row that a thread reads, and writes, at once */
@@ -45,7 +45,7 @@ static void write_loop(struct kernel_writer *w, const struct softmax *s, const c
 /* Reads the vector, if anything of it is looked at. */
 static void write_read(struct kernel_writer *w, const struct softmax *s, const struct rt_view *in, bool first)
 {
-	unsigned bytes = s->per * (unsigned)rt_dtype_size(in->dtype);
+	unsigned bytes = s->per * (unsigned)dtype_bytes(in->dtype);
 	if ((first || !s->kept) && s->per > 1)
 		kernel_text(w, "ALIGNED %s in[%u];\nif (i < live) MOVE(%u, in, arg.x1 + AT_q1 + i);\n",
 		            kernel_bits(in->dtype), s->per, bytes);
@@ -55,12 +55,12 @@ static void write_read(struct kernel_writer *w, const struct softmax *s, const s
 static void write_element(struct kernel_writer *w, const struct softmax *s, const struct rt_view *in,
                           bool first)
 {
-	const char *wide = rt_dtype_name(s->wide);
+	const char *wide = dtype_name(s->wide);
 	if (s->kept && !first) {
 		kernel_text(w, "%s x = KEPT(i, e);\n", wide);
 		return;
 	}
-	kernel_text(w, "%s x = load_%s_%s(%s);\n", wide, rt_dtype_name(in->dtype), wide,
+	kernel_text(w, "%s x = load_%s_%s(%s);\n", wide, dtype_name(in->dtype), wide,
 	            s->per > 1 ? "in[e]" : "arg.x1[AT_q1 + i * arg.x7]");
 	if (s->scaled)
 		kernel_text(w, "x = x * (%s)arg.x4;\n", wide);
@@ -90,8 +90,8 @@ static void write_pass(struct kernel_writer *w, const struct softmax *s, const s
 
 static void write_last(struct kernel_writer *w, const struct softmax *s, const struct rt_task *t)
 {
-	const char *wide = rt_dtype_name(s->wide), *out = rt_dtype_name(t->out.dtype);
-	unsigned bytes = s->per * (unsigned)rt_dtype_size(t->out.dtype);
+	const char *wide = dtype_name(s->wide), *out = dtype_name(t->out.dtype);
+	unsigned bytes = s->per * (unsigned)dtype_bytes(t->out.dtype);
 	write_loop(w, s, "arg.x2");
 	write_read(w, s, &t->in[0], false);
 	kernel_text(w, "ALIGNED %s out[%u];\nLOOP (e, %u) {\n%s y = rest;\nif (i + e < live) {\n",
@@ -107,7 +107,7 @@ static void write_last(struct kernel_writer *w, const struct softmax *s, const s
 
 static void write_text(struct kernel_writer *w, const struct softmax *s, const struct rt_task *t)
 {
-	const char *wide = rt_dtype_name(s->wide), *infinite = s->wide == RT_F64 ? "INF_F64" : "INF_F32";
+	const char *wide = dtype_name(s->wide), *infinite = s->wide == DTYPE_F64 ? "INF_F64" : "INF_F32";
 	if (s->rows_inside)
 		kernel_text(w,
 		            "#define APART (thread %% %u)\n#define ALONG (thread / %u)\n"
@@ -122,7 +122,7 @@ static void write_text(struct kernel_writer *w, const struct softmax *s, const s
 	kernel_text(w, "#define EXP(x) exp_%s((x) - best)\n", wide);
 	kernel_text(w, "KERNEL\n{\nSHARED %s most[THREADS];\nSHARED f64 sum[THREADS];\n", wide);
 	if (s->kept)
-		kernel_text(w, "SHARED %s row[%u];\n", wide, (unsigned)(KEPT_BYTES / rt_dtype_size(s->wide)));
+		kernel_text(w, "SHARED %s row[%u];\n", wide, (unsigned)(KEPT_BYTES / dtype_bytes(s->wide)));
 	kernel_text(w, "for (i64 group = BLOCK; group < arg.x6; group += BLOCKS) {\n");
 	write_row_start(w, s);
 	kernel_text(w, "%s best = -%s;\n", wide, infinite);
@@ -149,7 +149,7 @@ static void write_text(struct kernel_writer *w, const struct softmax *s, const s
 /* Whether rows of the view go in vectors along the axis. */
 static bool takes_vectors(const struct rt_view *v, int axis, int per)
 {
-	int64_t size = (int64_t)rt_dtype_size(v->dtype), bytes = per * size < 16 ? per * size : 16;
+	int64_t size = (int64_t)dtype_bytes(v->dtype), bytes = per * size < 16 ? per * size : 16;
 	if (v->stride[axis] != 1 || v->n[axis] % per || (uintptr_t)v->data % (uintptr_t)bytes)
 		return false;
 	for (int d = 0; d < v->nd; d++)
@@ -160,7 +160,7 @@ static bool takes_vectors(const struct rt_view *v, int axis, int per)
 
 static unsigned vector_of(const struct rt_task *t, int axis)
 {
-	int per = 16 / (int)rt_dtype_size(t->in[0].dtype);
+	int per = 16 / (int)dtype_bytes(t->in[0].dtype);
 	while (per > 1 && !(takes_vectors(&t->in[0], axis, per) && takes_vectors(&t->out, axis, per)))
 		per /= 2;
 	return (unsigned)per;
@@ -169,7 +169,7 @@ static unsigned vector_of(const struct rt_task *t, int axis)
 bool kernel_write_softmax(struct kernel_writer *w, const struct rt_task *t)
 {
 	int axis = (int)t->axes;
-	struct softmax s = {.wide = rt_dtype_wide(t->in[0].dtype),
+	struct softmax s = {.wide = dtype_wide(t->in[0].dtype),
 	                    .scaled = t->scalars & 2,
 	                    .causal = t->scalars & 4,
 	                    .length = t->out.n[axis]};
@@ -193,7 +193,7 @@ bool kernel_write_softmax(struct kernel_writer *w, const struct rt_task *t)
 	s.threads = s.rows_inside ? KERNEL_THREADS / power_from(rows, 32)
 	                          : power_from((s.length + each - 1) / each, KERNEL_THREADS);
 	s.rows = KERNEL_THREADS / s.threads;
-	s.kept = s.length * (int64_t)s.rows * (int64_t)rt_dtype_size(s.wide) <= KEPT_BYTES;
+	s.kept = s.length * (int64_t)s.rows * (int64_t)dtype_bytes(s.wide) <= KEPT_BYTES;
 	kernel_key(w, t->in[0].dtype);
 	kernel_key(w, t->out.dtype);
 	kernel_key(w, s.scaled * 16u + s.causal * 8u + s.rows_inside * 4u + s.kept * 2u);

@@ -70,7 +70,7 @@ static void add_step(struct kernel_writer *w, struct kernel_steps *s, const stru
 	if (t->kernel == RT_TASK_IOTA) {
 		s->numbers = t->out;
 		s->numbers.data = NULL;
-		s->numbers.dtype = RT_I64;
+		s->numbers.dtype = DTYPE_I64;
 		for (int d = 0; d < t->out.nd; d++)
 			s->numbers.stride[d] = d == (int)t->axes;
 		step->kind[0] = KERNEL_LOADED;
@@ -113,7 +113,7 @@ int kernel_steps_vector(const struct kernel_steps *s, const struct kernel_axes *
 {
 	int least = 8, most = 1, per;
 	for (int k = 0; k < s->views; k++) {
-		int size = (int)rt_dtype_size(s->view[k]->dtype);
+		int size = (int)dtype_bytes(s->view[k]->dtype);
 		if (kernel_axes_inner(x, k) == 0 || !s->view[k]->data)
 			continue;
 		least = size < least ? size : least;
@@ -132,33 +132,33 @@ int kernel_steps_vector(const struct kernel_steps *s, const struct kernel_axes *
 }
 
 /* The wide type that operands first.. decide, as of the CPU's kernel. */
-static enum rt_dtype common_wide(const struct rt_task *t)
+static enum dtype common_wide(const struct rt_task *t)
 {
 	bool any = false;
-	enum rt_dtype wide = RT_I64;
+	enum dtype wide = DTYPE_I64;
 	for (int k = t->op == RT_WHERE; k < rt_pointwise_operands(t->op); k++) {
 		if (t->scalars >> k & 1)
 			continue;
-		enum rt_dtype of = rt_dtype_wide(t->in[k].dtype);
+		enum dtype of = dtype_wide(t->in[k].dtype);
 		wide = of < wide ? of : wide;
 		any = true;
 	}
-	wide = any ? wide : rt_dtype_wide(t->out.dtype);
-	return kernel_class(t->op) == 'F' && wide == RT_I64 ? RT_F64 : wide;
+	wide = any ? wide : dtype_wide(t->out.dtype);
+	return kernel_class(t->op) == 'F' && wide == DTYPE_I64 ? DTYPE_F64 : wide;
 }
 
 /* In which an operand is read. */
-static enum rt_dtype operand_wide(const struct rt_task *t, int k)
+static enum dtype operand_wide(const struct rt_task *t, int k)
 {
 	bool scalar = t->scalars >> k & 1, condition = t->op == RT_WHERE && k == 0;
 	if (scalar)
-		return condition ? RT_F64 : common_wide(t);
-	return condition || kernel_class(t->op) == 'L' ? rt_dtype_wide(t->in[k].dtype) : common_wide(t);
+		return condition ? DTYPE_F64 : common_wide(t);
+	return condition || kernel_class(t->op) == 'L' ? dtype_wide(t->in[k].dtype) : common_wide(t);
 }
 
-static unsigned scalar_argument(struct kernel_writer *w, enum rt_dtype wide, struct rt_scalar s)
+static unsigned scalar_argument(struct kernel_writer *w, enum dtype wide, struct rt_scalar s)
 {
-	return wide == RT_I64 ? kernel_i64(w, s.i) : kernel_f64(w, s.f);
+	return wide == DTYPE_I64 ? kernel_i64(w, s.i) : kernel_f64(w, s.f);
 }
 
 static void scalar_arguments(struct kernel_writer *w, struct kernel_step *step)
@@ -166,14 +166,14 @@ static void scalar_arguments(struct kernel_writer *w, struct kernel_step *step)
 	const struct rt_task *t = step->t;
 	if (t->kernel == RT_TASK_FILL) {
 		int64_t bits = 0;
-		if (rt_dtype_is_float(t->out.dtype))
+		if (dtype_is_float(t->out.dtype))
 			rt_store_f64(t->out.dtype, &bits, t->scalar[0].f);
 		else
 			rt_store_i64(t->out.dtype, &bits, t->scalar[0].i);
 		step->scalar[0] = kernel_i64(w, bits);
 	}
 	if (t->kernel == RT_TASK_IOTA) {
-		enum rt_dtype wide = rt_dtype_is_float(t->out.dtype) ? RT_F64 : RT_I64;
+		enum dtype wide = dtype_is_float(t->out.dtype) ? DTYPE_F64 : DTYPE_I64;
 		step->scalar[0] = scalar_argument(w, wide, t->scalar[0]);
 		step->scalar[1] = scalar_argument(w, wide, t->scalar[1]);
 	}
@@ -208,7 +208,7 @@ void kernel_steps_arguments(struct kernel_writer *w, struct kernel_steps *s, con
 			kernel_key(w, step->kind[i]);
 			kernel_key(w, step->from[i]);
 			kernel_key(w, step->kind[i] == KERNEL_LOADED || step->kind[i] == KERNEL_VALUE
-			                  ? t->in[i].dtype % RT_DTYPE_COUNT
+			                  ? t->in[i].dtype % DTYPE_COUNT
 			                  : 0);
 		}
 		scalar_arguments(w, step);
@@ -236,7 +236,7 @@ void kernel_steps_load(struct kernel_writer *w, const struct kernel_steps *s, in
 			kernel_text(w, " + AT_%s%d", more, k);
 		kernel_text(w, ";\n");
 		bool vector = s->inner[k] && per > 1;
-		int bytes = per * (int)rt_dtype_size(s->view[k]->dtype);
+		int bytes = per * (int)dtype_bytes(s->view[k]->dtype);
 		if (!s->view[k]->data && vector)
 			kernel_text(w, "LOOP (e, %d) in%d[u][e] = (u64)(o + e); }\n", per, k);
 		else if (!s->view[k]->data)
@@ -265,13 +265,13 @@ static void operand_bits(struct kernel_writer *w, const struct kernel_steps *s,
 }
 
 static void operand(struct kernel_writer *w, const struct kernel_steps *s, const struct kernel_step *step,
-                    int i, enum rt_dtype wide)
+                    int i, enum dtype wide)
 {
 	if (step->kind[i] == KERNEL_SCALAR) {
-		kernel_text(w, "(%s)arg.x%u", rt_dtype_name(wide), step->scalar[i]);
+		kernel_text(w, "(%s)arg.x%u", dtype_name(wide), step->scalar[i]);
 		return;
 	}
-	kernel_text(w, "load_%s_%s(", rt_dtype_name(step->t->in[i].dtype), rt_dtype_name(wide));
+	kernel_text(w, "load_%s_%s(", dtype_name(step->t->in[i].dtype), dtype_name(wide));
 	operand_bits(w, s, step, i);
 	kernel_text(w, ")");
 }
@@ -282,9 +282,9 @@ static void pointwise(struct kernel_writer *w, const struct kernel_steps *s, con
 	    [RT_EQ] = "==", [RT_NE] = "!=", [RT_LT] = "<", [RT_LE] = "<=", [RT_GT] = ">", [RT_GE] = ">="};
 	const struct rt_task *t = step->t;
 	char class = kernel_class(t->op);
-	enum rt_dtype wide = common_wide(t), result = class == 'C' || class == 'L' ? RT_I64 : wide;
+	enum dtype wide = common_wide(t), result = class == 'C' || class == 'L' ? DTYPE_I64 : wide;
 	int n = rt_pointwise_operands(t->op);
-	kernel_text(w, "store_%s_%s(", rt_dtype_name(t->out.dtype), rt_dtype_name(result));
+	kernel_text(w, "store_%s_%s(", dtype_name(t->out.dtype), dtype_name(result));
 	if (t->op == RT_WHERE || class == 'C' || class == 'L') {
 		for (int i = 0; i < n; i++) {
 			bool truth = class == 'L' || (t->op == RT_WHERE && i == 0);
@@ -304,9 +304,8 @@ static void pointwise(struct kernel_writer *w, const struct kernel_steps *s, con
 		kernel_text(w, "%s", t->op == RT_NOT || t->op == RT_WHERE ? ")" : "))");
 		return;
 	}
-	bool faults = wide == RT_I64 && (t->op == RT_DIV || t->op == RT_MOD || t->op == RT_POW);
-	kernel_text(w, "%s_%s(%s", rt_pointwise_name(t->op), rt_dtype_name(wide),
-	            faults ? "&arg.head, " : "");
+	bool faults = wide == DTYPE_I64 && (t->op == RT_DIV || t->op == RT_MOD || t->op == RT_POW);
+	kernel_text(w, "%s_%s(%s", rt_pointwise_name(t->op), dtype_name(wide), faults ? "&arg.head, " : "");
 	for (int i = 0; i < n; i++) {
 		kernel_text(w, "%s", i ? ", " : "");
 		operand(w, s, step, i, wide);
@@ -317,10 +316,10 @@ static void pointwise(struct kernel_writer *w, const struct kernel_steps *s, con
 static void copy(struct kernel_writer *w, const struct kernel_steps *s, const struct kernel_step *step)
 {
 	const struct rt_task *t = step->t;
-	enum rt_dtype wide = rt_dtype_wide(t->in[0].dtype);
+	enum dtype wide = dtype_wide(t->in[0].dtype);
 	bool cast = t->kernel == RT_TASK_COPY && t->in[0].dtype != t->out.dtype;
 	if (cast) {
-		kernel_text(w, "store_%s_%s(", rt_dtype_name(t->out.dtype), rt_dtype_name(wide));
+		kernel_text(w, "store_%s_%s(", dtype_name(t->out.dtype), dtype_name(wide));
 		operand(w, s, step, 0, wide);
 		kernel_text(w, ")");
 	} else {
@@ -330,8 +329,8 @@ static void copy(struct kernel_writer *w, const struct kernel_steps *s, const st
 
 static void iota(struct kernel_writer *w, const struct kernel_steps *s, const struct kernel_step *step)
 {
-	const char *type = rt_dtype_name(step->t->out.dtype);
-	const char *wide = rt_dtype_is_float(step->t->out.dtype) ? "f64" : "i64";
+	const char *type = dtype_name(step->t->out.dtype);
+	const char *wide = dtype_is_float(step->t->out.dtype) ? "f64" : "i64";
 	kernel_text(w, "store_%s_%s(add_%s(arg.x%u, mul_%s(arg.x%u, (%s)", type, wide, wide, step->scalar[0],
 	            wide, step->scalar[1], wide);
 	operand_bits(w, s, step, 0);
@@ -345,8 +344,8 @@ void kernel_steps_compute(struct kernel_writer *w, const struct kernel_steps *s)
 		const struct kernel_step *step = &s->step[k];
 		const struct rt_task *t = step->t;
 		if (t->kernel == RT_TASK_REDUCE) {
-			enum rt_dtype wide = rt_dtype_is_float(t->in[0].dtype) ? RT_F64 : RT_I64;
-			kernel_text(w, "%s x%u = ", rt_dtype_name(wide), reductions++);
+			enum dtype wide = dtype_is_float(t->in[0].dtype) ? DTYPE_F64 : DTYPE_I64;
+			kernel_text(w, "%s x%u = ", dtype_name(wide), reductions++);
 			operand(w, s, step, 0, wide);
 			kernel_text(w, ";\n");
 			continue;
@@ -393,7 +392,7 @@ void kernel_steps_store(struct kernel_writer *w, const struct kernel_steps *s, i
 	for (int k = 0; k < s->views; k++) {
 		if (last_writer(s, k) < 0)
 			continue;
-		int bytes = per * (int)rt_dtype_size(s->view[k]->dtype);
+		int bytes = per * (int)dtype_bytes(s->view[k]->dtype);
 		kernel_text(w, "{ offset o = AT_%s%d", name, k);
 		if (more)
 			kernel_text(w, " + AT_%s%d", more, k);

@@ -82,7 +82,7 @@ void kernel_write_transpose(struct kernel_writer *w, const struct rt_task *t)
 	struct transpose p;
 	find(t, &p);
 	struct kernel_axes *x = &p.x;
-	int last = x->nd - 1, size = (int)rt_dtype_size(t->out.dtype);
+	int last = x->nd - 1, size = (int)dtype_bytes(t->out.dtype);
 	kernel_offsets(w, kernel_axes_is_narrow(x));
 	bool cast = t->kernel == RT_TASK_COPY && t->in[0].dtype != t->out.dtype;
 	int64_t rows = x->n[p.inner], columns = x->n[last], from = p.stride[1][last],
@@ -107,10 +107,9 @@ void kernel_write_transpose(struct kernel_writer *w, const struct rt_task *t)
 	kernel_text(w, "typedef %s bits;\n", kernel_bits(t->out.dtype));
 	kernel_text(w, "#define TILE %d\n#define PAD %d\n", tile, size < 4 ? 4 / size : 1);
 	if (cast) {
-		const char *in = rt_dtype_name(t->in[0].dtype),
-		           *wide = rt_dtype_name(rt_dtype_wide(t->in[0].dtype));
-		kernel_text(w, "#define CAST(x) store_%s_%s(load_%s_%s(x))\n", rt_dtype_name(t->out.dtype),
-		            wide, in, wide);
+		const char *in = dtype_name(t->in[0].dtype), *wide = dtype_name(dtype_wide(t->in[0].dtype));
+		kernel_text(w, "#define CAST(x) store_%s_%s(load_%s_%s(x))\n", dtype_name(t->out.dtype), wide,
+		            in, wide);
 	} else {
 		kernel_text(w, "#define CAST(x) (x)\n");
 	}

@@ -52,10 +52,10 @@ void kernel_offsets(struct kernel_writer *w, bool narrow)
 	kernel_key(w, narrow);
 }
 
-unsigned kernel_pointer(struct kernel_writer *w, const void *at, enum rt_dtype t)
+unsigned kernel_pointer(struct kernel_writer *w, const void *at, enum dtype t)
 {
 	static const char *const type[] = {[1] = "u8 *", [2] = "u16 *", [4] = "u32 *", [8] = "u64 *"};
-	return argument(w, type[rt_dtype_size(t)], &at, sizeof at, _Alignof(void *));
+	return argument(w, type[dtype_bytes(t)], &at, sizeof at, _Alignof(void *));
 }
 
 unsigned kernel_extent(struct kernel_writer *w, int64_t value)
@@ -95,10 +95,10 @@ void kernel_grid(struct kernel_writer *w, int64_t blocks)
 	w->launch->shared = 0;
 }
 
-const char *kernel_bits(enum rt_dtype t)
+const char *kernel_bits(enum dtype t)
 {
 	static const char *const type[] = {[1] = "u8", [2] = "u16", [4] = "u32", [8] = "u64"};
-	return type[rt_dtype_size(t)];
+	return type[dtype_bytes(t)];
 }
 
 char kernel_class(enum rt_pointwise op)

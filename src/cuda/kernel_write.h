@@ -45,7 +45,7 @@ void kernel_text(struct kernel_writer *w, const char *format, ...) __attribute__
  * 64, as in kernels that do not call it. To be called before the first argument. */
 void kernel_offsets(struct kernel_writer *w, bool narrow);
 /* Arguments; the number k: the text says arg.x<k>. */
-unsigned kernel_pointer(struct kernel_writer *w, const void *at, enum rt_dtype t);
+unsigned kernel_pointer(struct kernel_writer *w, const void *at, enum dtype t);
 /* An extent, stride or count, of type `offset`. ptxas 12.8 to 13.5 makes wrong code where a kernel takes 32
  * bits of the lesser of two arguments of 64: the upper half of the register keeps what it held. So extents
  * are no wider than the offsets that are computed from them. */
@@ -58,7 +58,7 @@ unsigned kernel_divisor(struct kernel_writer *w, int64_t by); /* 1 … 2^31 - 1 
 void kernel_grid(struct kernel_writer *w, int64_t blocks);
 
 /* Of the prelude: the unsigned type of an element's bits, and the name of a wide type. */
-const char *kernel_bits(enum rt_dtype t);
+const char *kernel_bits(enum dtype t);
 char kernel_class(enum rt_pointwise op); /* as in RT_POINTWISE_OPS */
 
 /* ---- axes
@@ -99,7 +99,7 @@ void kernel_offset(struct kernel_writer *w, const struct kernel_axes *x, int per
 /* The whole source of a task, and its launch but for the function and the head. False with why. */
 bool kernel_source(const struct rt_task *t, struct buf *source, struct cuda_launch *launch, char *why);
 /* The same of cuda_reduce_arrays. */
-bool kernel_source_arrays(enum rt_reduce_op op, enum rt_dtype t, void *out, const void *const *in, int n,
+bool kernel_source_arrays(enum rt_reduce_op op, enum dtype t, void *out, const void *const *in, int n,
                           int64_t count, struct buf *source, struct cuda_launch *launch, char *why);
 
 /* ---- writers: false with why */
@@ -116,7 +116,7 @@ bool kernel_write_buckets(struct kernel_writer *w, const struct rt_task *t); /* 
 bool kernel_write_scatter(struct kernel_writer *w, const struct rt_task *t);
 bool kernel_write_gemm(struct kernel_writer *w, const struct rt_task *t);
 /* Dense arrays, as cuda_reduce_arrays. */
-bool kernel_write_arrays(struct kernel_writer *w, enum rt_reduce_op op, enum rt_dtype t, void *out,
+bool kernel_write_arrays(struct kernel_writer *w, enum rt_reduce_op op, enum dtype t, void *out,
                          const void *const *in, int n, int64_t count);
 
 #endif

@@ -59,7 +59,7 @@ static struct cuda_message *take(struct cuda_messages *all, const struct cuda_me
 static void describe(const struct rt_job *job, const struct cuda_message *m, struct buf *out)
 {
 	buf_printf(out, "%s of %lld %s", m->p.send ? "send" : "recv", (long long)m->p.count,
-	           rt_dtype_name(m->p.dtype));
+	           dtype_name(m->p.dtype));
 	cuda_describe_label(job, m->rank, m->p.at.label, out);
 }
 
@@ -89,7 +89,7 @@ static enum status copy(struct cuda *c, struct cuda_spare *s, struct cuda_messag
 		status = cuda_await(c, stream, o->ready);
 	if (status == STATUS_OK)
 		status = cuda_copy(c, stream, to->p.data, from->p.data,
-		                   m->p.count * (int64_t)rt_dtype_size(m->p.dtype));
+		                   m->p.count * (int64_t)dtype_bytes(m->p.dtype));
 	CUevent own, other;
 	if (status == STATUS_OK)
 		status = cuda_event_record(c, stream, &own);

@@ -22,7 +22,7 @@ static enum status message_step(struct nccl *n, const struct rt_request *r, int 
 {
 	const struct rt_p2p *p = &r->message.p;
 	const struct nccl_link *l = r->place;
-	size_t bytes = (size_t)p->count * rt_dtype_size(p->dtype);
+	size_t bytes = (size_t)p->count * dtype_bytes(p->dtype);
 	n->base.c->at = p->at;
 	if (step != 1 || !bytes)
 		return STATUS_OK;

@@ -33,28 +33,28 @@ static enum status failure(const struct nccl *n)
 
 static bool is_native(const struct nccl *n, const struct rt_collective *c)
 {
-	if (rt_dtype_is_float(c->dtype))
-		return !n->exact && rt_dtype_size(c->dtype) > 1 && c->op != RT_MIN && c->op != RT_MAX &&
-		       (c->op != RT_AVG || c->dtype != RT_F16);
-	return c->op != RT_AVG || c->dtype == RT_I64 || c->dtype == RT_BOOL;
+	if (dtype_is_float(c->dtype))
+		return !n->exact && dtype_bytes(c->dtype) > 1 && c->op != RT_MIN && c->op != RT_MAX &&
+		       (c->op != RT_AVG || c->dtype != DTYPE_F16);
+	return c->op != RT_AVG || c->dtype == DTYPE_I64 || c->dtype == DTYPE_BOOL;
 }
 
-static ncclDataType_t type_of(enum rt_dtype t)
+static ncclDataType_t type_of(enum dtype t)
 {
 	switch (t) {
-	case RT_F64:
+	case DTYPE_F64:
 		return ncclFloat64;
-	case RT_F32:
+	case DTYPE_F32:
 		return ncclFloat32;
-	case RT_BF16:
+	case DTYPE_BF16:
 		return ncclBfloat16;
-	case RT_F16:
+	case DTYPE_F16:
 		return ncclFloat16;
-	case RT_I64:
+	case DTYPE_I64:
 		return ncclInt64;
-	case RT_I32:
+	case DTYPE_I32:
 		return ncclInt32;
-	case RT_I8:
+	case DTYPE_I8:
 		return ncclInt8;
 	default:
 		return ncclUint8; /* U8, and BOOL, which is 0 or 1 */
@@ -63,7 +63,7 @@ static ncclDataType_t type_of(enum rt_dtype t)
 
 static ncclRedOp_t op_of(const struct rt_collective *c)
 {
-	if (c->dtype == RT_BOOL) /* or, and */
+	if (c->dtype == DTYPE_BOOL) /* or, and */
 		return c->op == RT_PROD || c->op == RT_MIN ? ncclMin : ncclMax;
 	return c->op == RT_PROD ? ncclProd : c->op == RT_MIN ? ncclMin : c->op == RT_MAX ? ncclMax : ncclSum;
 }
@@ -92,7 +92,7 @@ static struct view view_of(struct nccl *n, const struct rt_request *r)
 	                     .team = team,
 	                     .link = l,
 	                     .own = team->index,
-	                     .size = (int64_t)rt_dtype_size(c->dtype),
+	                     .size = (int64_t)dtype_bytes(c->dtype),
 	                     .scratch = l->scratch ? (char *)l->scratch + r->scratch : NULL,
 	                     .out = c->out,
 	                     .in = c->in,
@@ -215,14 +215,17 @@ static bool fill(const struct view *v, double x, int64_t i)
 /* What changes no reduction, of what NCCL reduces. */
 static bool fill_neutral(const struct view *v)
 {
-	static const int64_t least[] =
-	    {[RT_I64] = INT64_MIN, [RT_I32] = INT32_MIN, [RT_I8] = INT8_MIN, [RT_U8] = 0, [RT_BOOL] = 0},
-	                     greatest[] = {[RT_I64] = INT64_MAX,
-	                                   [RT_I32] = INT32_MAX,
-	                                   [RT_I8] = INT8_MAX,
-	                                   [RT_U8] = UINT8_MAX,
-	                                   [RT_BOOL] = 1};
-	bool is_float = rt_dtype_is_float(v->c->dtype);
+	static const int64_t least[] = {[DTYPE_I64] = INT64_MIN,
+	                                [DTYPE_I32] = INT32_MIN,
+	                                [DTYPE_I8] = INT8_MIN,
+	                                [DTYPE_U8] = 0,
+	                                [DTYPE_BOOL] = 0},
+	                     greatest[] = {[DTYPE_I64] = INT64_MAX,
+	                                   [DTYPE_I32] = INT32_MAX,
+	                                   [DTYPE_I8] = INT8_MAX,
+	                                   [DTYPE_U8] = UINT8_MAX,
+	                                   [DTYPE_BOOL] = 1};
+	bool is_float = dtype_is_float(v->c->dtype);
 	if (v->c->op == RT_PROD)
 		return fill(v, 1, 1);
 	if (v->c->op == RT_MIN && !is_float)
@@ -441,7 +444,7 @@ static bool finish(const struct view *v)
 		return true;
 	if (!is_native(v->n, c))
 		return reduce(v);
-	if (c->op != RT_AVG || c->dtype == RT_BOOL || (c->kind == RT_REDUCE && !v->is_root))
+	if (c->op != RT_AVG || c->dtype == DTYPE_BOOL || (c->kind == RT_REDUCE && !v->is_root))
 		return true;
 	return divide(v, c->kind == RT_REDUCE_SCATTER ? rt_collective_block(c, v->own).count : c->count,
 	              v->team->n - !v->in);

@@ -23,7 +23,7 @@ static int64_t common_count(const struct rt_collective *c, int n)
 static void describe(const struct rt_job *job, const struct peers_part *p, int n, struct buf *out)
 {
 	const struct rt_collective *c = &p->c;
-	const char *type = rt_dtype_name(c->dtype);
+	const char *type = dtype_name(c->dtype);
 	buf_puts(out, rt_collective_name(c->kind));
 	if (rt_collective_reduces(c->kind))
 		buf_printf(out, " (%s)", rt_reduce_op_name(c->op));
@@ -74,7 +74,7 @@ static enum status blocks_differ(struct rt_job *job, const struct peers_part *fr
 enum status peers_move(struct cuda *c, CUstream s, const struct peers_part *part, int n, int from,
                        struct rt_block given, int to, struct rt_block taken)
 {
-	int64_t size = (int64_t)rt_dtype_size(part[to].c.dtype);
+	int64_t size = (int64_t)dtype_bytes(part[to].c.dtype);
 	if (given.count != taken.count)
 		return blocks_differ(c->base.job, &part[from], given.count * size, &part[to],
 		                     taken.count * size, n);
@@ -93,7 +93,7 @@ bool peers_moves(const struct peers_part *part, int from, int to, struct rt_bloc
 
 enum status peers_same_blocks(struct rt_job *job, const struct peers_part *part, int n, int index)
 {
-	int64_t size = (int64_t)rt_dtype_size(part[index].c.dtype);
+	int64_t size = (int64_t)dtype_bytes(part[index].c.dtype);
 	enum status status = STATUS_OK;
 	for (int from = 0; from < n; from++)
 		for (int to = 0; to < n && status == STATUS_OK; to++) {
@@ -129,13 +129,13 @@ enum status peers_reduce(struct cuda *c, CUstream s, const struct peers_part *pa
 	int terms = 0;
 	for (int k = 0; k < n; k++)
 		if (part[k].c.in)
-			in[terms++] = (const char *)part[k].c.in + offset * (int64_t)rt_dtype_size(x->dtype);
+			in[terms++] = (const char *)part[k].c.in + offset * (int64_t)dtype_bytes(x->dtype);
 	return count && terms ? cuda_reduce_arrays(c, s, x->op, x->dtype, out, in, terms, count) : STATUS_OK;
 }
 
 enum status peers_same_block(struct rt_job *job, const struct peers_part *part, int n, int to)
 {
-	int64_t size = (int64_t)rt_dtype_size(part[to].c.dtype);
+	int64_t size = (int64_t)dtype_bytes(part[to].c.dtype);
 	struct rt_block own = rt_collective_block(&part[to].c, to);
 	for (int m = 0; m < n; m++) {
 		struct rt_block b = rt_collective_block(&part[m].c, to);
@@ -154,8 +154,8 @@ static enum status reduce_all(struct cuda *c, CUstream s, const struct peers_par
 	if (x->kind == RT_ALLREDUCE) {
 		status = peers_reduce(c, s, part, n, x->out, 0, x->count);
 		for (int k = 1; k < n && status == STATUS_OK; k++)
-			status = cuda_copy(c, s, part[k].c.out, x->out,
-			                   x->count * (int64_t)rt_dtype_size(x->dtype));
+			status =
+			    cuda_copy(c, s, part[k].c.out, x->out, x->count * (int64_t)dtype_bytes(x->dtype));
 		return status;
 	}
 	for (int k = 0; k < n && status == STATUS_OK; k++) {

@@ -40,8 +40,7 @@ struct rt_request *cuda_request_of_message(struct cuda_transport *t, const struc
 	r->message.p = *p;
 	r->message.rank = t->base.job->rank;
 	if (p->peer != t->base.job->rank) /* else it is no traffic */
-		*(p->send ? &n->bytes_sent : &n->bytes_received) +=
-		    p->count * (int64_t)rt_dtype_size(p->dtype);
+		*(p->send ? &n->bytes_sent : &n->bytes_received) += p->count * (int64_t)dtype_bytes(p->dtype);
 	return r;
 }
 
@@ -147,7 +146,7 @@ enum status cuda_copy(struct cuda *c, CUstream s, void *to, const void *from, in
 
 enum status cuda_collective_alone(struct cuda *c, CUstream s, const struct rt_collective *x)
 {
-	int64_t size = (int64_t)rt_dtype_size(x->dtype);
+	int64_t size = (int64_t)dtype_bytes(x->dtype);
 	struct rt_block b = rt_collective_block(x, 0), given = rt_collective_send_block(x, 0);
 	char *out = x->out;
 	const char *in = x->in;
@@ -168,8 +167,8 @@ enum status cuda_reduces(struct rt_transport *t, const struct rt_collective *x)
 	    t->job, x->at,
 	    "%s (%s) of %s in a team of %d: the GPU reduces those of up to %d members; a mesh of two "
 	    "axes has smaller teams, along one axis and then along the other",
-	    rt_collective_name(x->kind), rt_reduce_op_name(x->op), rt_dtype_name(x->dtype),
-	    t->team[x->team].n, CUDA_REDUCE_ARRAYS);
+	    rt_collective_name(x->kind), rt_reduce_op_name(x->op), dtype_name(x->dtype), t->team[x->team].n,
+	    CUDA_REDUCE_ARRAYS);
 	return rt_job_fail(t->job, STATUS_DIAGNOSTICS);
 }
 

@@ -53,10 +53,10 @@ static double bound_of(const struct check_want *w, int64_t at)
 }
 
 /* Compares the element that stands at `from`. at: its place in the reference; -1: the reference has none. */
-static void compare_element(const struct check_want *w, enum rt_dtype t, const char *from, int64_t at,
+static void compare_element(const struct check_want *w, enum dtype t, const char *from, int64_t at,
                             int64_t linear, bool written, struct finding *f)
 {
-	bool is_float = rt_dtype_is_float(t), known = at >= 0 && (!w->known || w->known[at]);
+	bool is_float = dtype_is_float(t), known = at >= 0 && (!w->known || w->known[at]);
 	double got = is_float ? rt_load_f64(t, from) : 0, e = 0, bound = known ? bound_of(w, at) : 0;
 	int64_t got_int = is_float ? 0 : rt_load_i64(t, from);
 	if (!known && written)
@@ -81,12 +81,12 @@ static void compare_element(const struct check_want *w, enum rt_dtype t, const c
 	f->want_int = known && w->ints ? w->ints[at] : (int64_t)f->want;
 }
 
-static void compare(const struct check_want *w, enum rt_dtype t, const struct data_map *map,
-                    const char *memory, const uint64_t *written, struct finding *f)
+static void compare(const struct check_want *w, enum dtype t, const struct data_map *map, const char *memory,
+                    const uint64_t *written, struct finding *f)
 {
 	struct data_cursor c = {0};
 	struct data_batch b;
-	int64_t bytes = (int64_t)rt_dtype_size(t);
+	int64_t bytes = (int64_t)dtype_bytes(t);
 	while (data_map_next(map, &c, DATA_BATCH, &b))
 		for (unsigned k = 0; k < b.n; k++)
 			compare_element(w, t, memory + b.offset[k] * bytes, place_of(w->sample, b.linear[k]),
@@ -134,7 +134,7 @@ void check_reach(const struct check_want *w, struct check_reach *out)
 static enum status find(struct rt_job *job, const struct module *m, const struct check_output *o,
                         struct finding *f)
 {
-	enum rt_dtype t = (enum rt_dtype)ir_type(m, o->type)->dtype;
+	enum dtype t = ir_type(m, o->type)->dtype;
 	struct data_map map;
 	enum status status = STATUS_OK;
 	*f = (struct finding){.worst_at = -1, .first_at = -1};
@@ -206,7 +206,7 @@ static bool print_vacuous(const struct module *m, const struct check_output *o)
 static void print_wrong(struct rt_job *job, const struct module *m, const struct check_output *o,
                         const struct finding *all)
 {
-	bool is_float = rt_dtype_is_float((enum rt_dtype)ir_type(m, o->type)->dtype);
+	bool is_float = dtype_is_float(ir_type(m, o->type)->dtype);
 	char name[DATA_NAME_BYTES];
 	struct data_map map;
 	struct buf b = {0};

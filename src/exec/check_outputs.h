@@ -3,7 +3,7 @@
 #define HIRC_EXEC_CHECK_OUTPUTS_H
 #include "base/str.h"
 #include "exec/data_map.h"
-#include "rt/dtype.h"
+#include "rt/convert.h"
 #include "rt/job.h"
 
 /* Which elements of a logical tensor are compared, where not all are. */

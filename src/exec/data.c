@@ -79,7 +79,7 @@ static bool open_file(const struct module *m, struct diag *d, unsigned input, co
 		int nd = (int)map.rank;
 		if (map.parts > 1)
 			n[nd++] = map.parts;
-		ok = npy_fits(&s->file, (enum rt_dtype)value_type(m, v)->dtype, nd, n, &why);
+		ok = npy_fits(&s->file, value_type(m, v)->dtype, nd, n, &why);
 	}
 	if (!ok) {
 		char name[DATA_NAME_BYTES];
@@ -165,13 +165,13 @@ static const char *peek(struct reader *r, int64_t first, int64_t *count)
 	return r->window + (first - r->first) * r->file->size;
 }
 
-static bool fill_from_file(const struct data_source *s, enum rt_dtype t, const struct data_map *map,
+static bool fill_from_file(const struct data_source *s, enum dtype t, const struct data_map *map,
                            char *memory, struct buf *why)
 {
 	struct reader r = {.file = &s->file, .why = why};
 	struct data_cursor c = {0};
 	struct data_batch b;
-	size_t bytes = rt_dtype_size(t);
+	size_t bytes = dtype_bytes(t);
 	bool ok = true;
 	while (ok && data_map_next(map, &c, DATA_BATCH, &b)) {
 		for (unsigned k = 0; k < b.n && ok;) {
@@ -190,10 +190,10 @@ static bool fill_from_file(const struct data_source *s, enum rt_dtype t, const s
 	return ok;
 }
 
-static void store_even(enum rt_dtype t, void *at, int64_t stride, const double *f, const int64_t *i, size_t n)
+static void store_even(enum dtype t, void *at, int64_t stride, const double *f, const int64_t *i, size_t n)
 {
-	switch (rt_dtype_wide(t)) {
-	case RT_I64:
+	switch (dtype_wide(t)) {
+	case DTYPE_I64:
 		rt_row_store_i64(t, at, stride, i, n);
 		break;
 	default:
@@ -201,13 +201,13 @@ static void store_even(enum rt_dtype t, void *at, int64_t stride, const double *
 	}
 }
 
-bool data_fill(const struct data_source *s, enum rt_dtype t, const struct data_map *map, void *memory,
+bool data_fill(const struct data_source *s, enum dtype t, const struct data_map *map, void *memory,
                struct buf *why)
 {
 	struct data_cursor c = {0};
 	struct data_batch b;
 	double f[DATA_BATCH];
-	int64_t i[DATA_BATCH], bytes = (int64_t)rt_dtype_size(t);
+	int64_t i[DATA_BATCH], bytes = (int64_t)dtype_bytes(t);
 	if (s->from_file)
 		return fill_from_file(s, t, map, memory, why);
 	while (data_map_next(map, &c, DATA_BATCH, &b)) {
@@ -224,11 +224,11 @@ bool data_fill(const struct data_source *s, enum rt_dtype t, const struct data_m
 	return true;
 }
 
-bool data_whole(const struct data_source *s, enum rt_dtype t, int64_t count, double *f, int64_t *i,
+bool data_whole(const struct data_source *s, enum dtype t, int64_t count, double *f, int64_t *i,
                 struct buf *why)
 {
 	char stored[DATA_BATCH * 8];
-	bool is_float = rt_dtype_is_float(t);
+	bool is_float = dtype_is_float(t);
 	for (int64_t first = 0; first < count;) {
 		unsigned n = count - first < DATA_BATCH ? (unsigned)(count - first) : DATA_BATCH;
 		int64_t linear[DATA_BATCH], vi[DATA_BATCH];

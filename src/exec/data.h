@@ -28,12 +28,12 @@ struct data_source *data_sources_open(const struct module *m, struct diag *d, co
 void data_sources_close(struct data_source *s, unsigned n);
 
 /* Fills this rank's block. False: why says what could not be read. */
-bool data_fill(const struct data_source *s, enum rt_dtype t, const struct data_map *map, void *memory,
+bool data_fill(const struct data_source *s, enum dtype t, const struct data_map *map, void *memory,
                struct buf *why);
 
 /* An input as a whole tensor, row-major, as its dtype holds it: floats into f, integers and bool into i
  * (the other may be NULL). A pending reduction has its parts as a last dimension. */
-bool data_whole(const struct data_source *s, enum rt_dtype t, int64_t count, double *f, int64_t *i,
+bool data_whole(const struct data_source *s, enum dtype t, int64_t count, double *f, int64_t *i,
                 struct buf *why);
 
 /* What a value is called in messages: its name, cut after 60 bytes, else TN. In text, which it returns. */

@@ -535,8 +535,8 @@ bool exec_reorders(const struct exec *e)
 		return false;
 	for (uint32_t k = 0; k < e->p->collective.n; k++) {
 		const struct plan_collective *c = &e->p->collective.at[k];
-		if (rt_collective_reduces((enum rt_collective_kind)c->kind) &&
-		    rt_dtype_is_float((enum rt_dtype)c->dtype) && e->p->team.at[c->team].n > 1)
+		if (rt_collective_reduces((enum rt_collective_kind)c->kind) && dtype_is_float(c->dtype) &&
+		    e->p->team.at[c->team].n > 1)
 			return true;
 	}
 	return false;

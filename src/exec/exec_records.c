@@ -12,7 +12,7 @@ static bool set_extents(const struct exec *e, struct view_record *w, struct rt_v
 {
 	w->span = 0;
 	w->nowhere = w->buffer->local;
-	out->dtype = w->v->bytes ? RT_U8 : (enum rt_dtype)w->buffer->dtype;
+	out->dtype = w->v->bytes ? DTYPE_U8 : w->buffer->dtype;
 	out->nd = w->v->nd;
 	for (unsigned k = 0; k < w->v->nd; k++) {
 		int64_t n = e->reg[w->v->n[k]];
@@ -58,7 +58,7 @@ static void make_view(const struct exec *e, const struct plan_view *v, struct vi
 	w->buffer = &e->p->buffer.at[v->buffer];
 	w->slot = &e->reg[v->slot];
 	w->offset = &e->reg[v->offset];
-	w->bytes = (int64_t)rt_dtype_size((enum rt_dtype)w->buffer->dtype);
+	w->bytes = (int64_t)dtype_bytes(w->buffer->dtype);
 	w->elements = w->buffer->elements;
 	if (v->bytes)
 		w->elements *= w->bytes, w->bytes = 1;
@@ -86,10 +86,10 @@ static void set_literal(struct rt_scalar *to, double x)
 }
 
 /* To the number that a dtype has for it. */
-static void round_scalar(struct rt_scalar *x, enum rt_dtype t)
+static void round_scalar(struct rt_scalar *x, enum dtype t)
 {
 	uint64_t bits = 0;
-	if (rt_dtype_is_float(t)) {
+	if (dtype_is_float(t)) {
 		rt_store_f64(t, &bits, x->f);
 		set_literal(x, rt_load_f64(t, &bits));
 	} else {
@@ -109,7 +109,7 @@ static void set_number(struct rt_scalar *to, const struct plan_operand *from, in
 	else
 		set_literal(to, from->literal);
 	if (from->rounded)
-		round_scalar(to, (enum rt_dtype)(from->rounded - 1));
+		round_scalar(to, (from->rounded - 1));
 }
 
 static uint64_t *contents_of(const struct exec *e, const struct plan_view *v)
@@ -233,7 +233,7 @@ static void make_collective(struct exec *e, const struct plan_collective *c, str
 	r->c = (struct rt_collective){
 	    .kind = (enum rt_collective_kind)c->kind,
 	    .counted = c->counted,
-	    .dtype = (enum rt_dtype)c->dtype,
+	    .dtype = c->dtype,
 	    .op = (enum rt_reduce_op)c->reduce,
 	    .team = e->team[c->team],
 	};
@@ -305,7 +305,7 @@ bool exec_collective_build(struct exec *e, uint32_t collective)
 static void make_message(struct exec *e, const struct plan_message *m, struct message_record *r)
 {
 	struct rt_view unused;
-	r->p = (struct rt_p2p){.send = m->send, .channel = m->channel, .dtype = (enum rt_dtype)m->dtype};
+	r->p = (struct rt_p2p){.send = m->send, .channel = m->channel, .dtype = m->dtype};
 	make_view(e, &m->data, &r->data, &unused);
 	r->contents = m->send ? e->contents : contents_of(e, &m->data);
 	r->fixed = is_fixed(e, &r->data) && !e->p->varies[m->peer];

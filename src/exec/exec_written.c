@@ -49,7 +49,7 @@ static void add_output(struct exec_written *w, const struct exec *e, uint32_t bu
 	struct output *o = &w->output[w->n++];
 	*o = (struct output){.buffer = buffer,
 	                     .elements = b->elements,
-	                     .bytes = (int64_t)rt_dtype_size((enum rt_dtype)b->dtype),
+	                     .bytes = (int64_t)dtype_bytes(b->dtype),
 	                     .words = (size_t)(b->elements + WORD - 1) / WORD,
 	                     .ranks = b->symmetric ? e->job->size : 1};
 	o->bits = mem_zalloc(bit_bytes(o) * (size_t)o->ranks + 1);

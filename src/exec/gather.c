@@ -28,7 +28,7 @@ struct held {
 };
 
 struct target {
-	enum rt_dtype dtype;
+	enum dtype dtype;
 	char *whole;
 	double *sum; /* of a pending reduction: accumulated here; NULL: none */
 	int64_t *integer;
@@ -102,12 +102,12 @@ static void drop_copies(struct held *s, int ranks)
 
 static void finish(struct target *t, int64_t total, int64_t parts)
 {
-	size_t bytes = rt_dtype_size(t->dtype);
+	size_t bytes = dtype_bytes(t->dtype);
 	for (int64_t k = 0; k < total; k++) {
 		if (!t->seen[k])
 			continue;
 		double x = t->op == REDUCE_AVG ? t->sum[k] / (double)parts : t->sum[k];
-		if (rt_dtype_wide(t->dtype) == RT_I64)
+		if (dtype_wide(t->dtype) == DTYPE_I64)
 			rt_store_i64(t->dtype, t->whole + k * (int64_t)bytes, (int64_t)x);
 		else
 			rt_store_f64(t->dtype, t->whole + k * (int64_t)bytes, x);
@@ -117,8 +117,8 @@ static void finish(struct target *t, int64_t total, int64_t parts)
 enum status gather_output(struct rt_job *job, const struct module *m, type_id type, const void *memory,
                           void **whole)
 {
-	struct target t = {.dtype = (enum rt_dtype)ir_type(m, type)->dtype, .op = pending_op(m, type)};
-	size_t bytes = rt_dtype_size(t.dtype);
+	struct target t = {.dtype = ir_type(m, type)->dtype, .op = pending_op(m, type)};
+	size_t bytes = dtype_bytes(t.dtype);
 	struct data_map mine;
 	struct data_cursor cursor = {0};
 	struct held *held = NULL;

@@ -2,7 +2,7 @@
 #ifndef HIRC_EXEC_GATHER_H
 #define HIRC_EXEC_GATHER_H
 #include "exec/data_map.h"
-#include "rt/dtype.h"
+#include "rt/convert.h"
 #include "rt/job.h"
 
 /* Collective. memory: this rank's block, NULL where it holds nothing. On rank 0 *whole becomes the logical

@@ -19,10 +19,10 @@ uint64_t generate_seed(const char *name)
 	return h;
 }
 
-void generate_values(const struct generate *g, enum rt_dtype t, const int64_t *linear, unsigned n, double *f,
+void generate_values(const struct generate *g, enum dtype t, const int64_t *linear, unsigned n, double *f,
                      int64_t *i)
 {
-	bool is_float = rt_dtype_is_float(t);
+	bool is_float = dtype_is_float(t);
 	uint64_t seed = mix(g->seed + 0x9e3779b97f4a7c15u);
 	for (unsigned k = 0; k < n; k++) {
 		int64_t v = 0;
@@ -34,8 +34,8 @@ void generate_values(const struct generate *g, enum rt_dtype t, const int64_t *l
 			if (is_float)
 				x = g->f * (double)((int64_t)(bits * 17 >> 32) - 8) / 8;
 			else
-				v = (int64_t)(bits * (t == RT_BOOL ? 2 : 9) >> 32) -
-				    (t == RT_BOOL || t == RT_U8 ? 0 : 4);
+				v = (int64_t)(bits * (t == DTYPE_BOOL ? 2 : 9) >> 32) -
+				    (t == DTYPE_BOOL || t == DTYPE_U8 ? 0 : 4);
 			break;
 		}
 		case GENERATE_IOTA:

@@ -6,7 +6,7 @@
  */
 #ifndef HIRC_EXEC_GENERATE_H
 #define HIRC_EXEC_GENERATE_H
-#include "rt/dtype.h"
+#include "rt/convert.h"
 
 enum generator { GENERATE_RANDOM, GENERATE_IOTA, GENERATE_ZEROS, GENERATE_FULL };
 
@@ -21,7 +21,7 @@ struct generate {
 uint64_t generate_seed(const char *name);
 /* Values of the elements at logical (row-major) indices, before they are rounded to t: floats in f,
  * integers and bool in i. */
-void generate_values(const struct generate *g, enum rt_dtype t, const int64_t *linear, unsigned n, double *f,
+void generate_values(const struct generate *g, enum dtype t, const int64_t *linear, unsigned n, double *f,
                      int64_t *i);
 
 #endif

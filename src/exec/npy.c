@@ -287,18 +287,11 @@ bool npy_read(const struct npy *f, int64_t first, int64_t count, void *dst, stru
 static const struct {
 	char kind;
 	const char *descr, *numpy;
-} dtype_format[RT_DTYPE_COUNT] = {
-    [RT_F64] = {'f', "<f8", "'float64'"},
-    [RT_F32] = {'f', "<f4", "'float32'"},
-    [RT_BF16] = {'V', "<V2", "ml_dtypes.bfloat16"},
-    [RT_F16] = {'f', "<f2", "'float16'"},
-    [RT_F8E4M3] = {'V', "<V1", "ml_dtypes.float8_e4m3fn"},
-    [RT_F8E5M2] = {'V', "<V1", "ml_dtypes.float8_e5m2"},
-    [RT_I64] = {'i', "<i8", "'int64'"},
-    [RT_I32] = {'i', "<i4", "'int32'"},
-    [RT_I8] = {'i', "|i1", "'int8'"},
-    [RT_U8] = {'u', "|u1", "'uint8'"},
-    [RT_BOOL] = {'b', "|b1", "'bool'"},
+} dtype_format[DTYPE_COUNT] = {
+#define DTYPE(id, hir, nvfuser, class, storage, digits, least, most, numpy_kind, numpy_descr, numpy, torch)  \
+	[DTYPE_##id] = {numpy_kind, numpy_descr, numpy},
+#include "base/dtypes.def"
+#undef DTYPE
 };
 
 static void shape_text(int nd, const int64_t *n, struct buf *out)
@@ -309,14 +302,14 @@ static void shape_text(int nd, const int64_t *n, struct buf *out)
 	buf_puts(out, nd == 1 ? ",)" : ")");
 }
 
-bool npy_fits(const struct npy *f, enum rt_dtype t, int nd, const int64_t *n, struct buf *why)
+bool npy_fits(const struct npy *f, enum dtype t, int nd, const int64_t *n, struct buf *why)
 {
-	bool same = f->size == (int)rt_dtype_size(t) && f->kind == dtype_format[t].kind;
-	same |= t == RT_BF16 && !f->kind;
-	same |= t == RT_F8E5M2 && f->kind == 'f' && f->size == 1;
+	bool same = f->size == (int)dtype_bytes(t) && f->kind == dtype_format[t].kind;
+	same |= t == DTYPE_BF16 && !f->kind;
+	same |= t == DTYPE_F8E5M2 && f->kind == 'f' && f->size == 1;
 	if (!same)
 		return fail(why, f->path, "its elements are '%s', %s is needed; save x.astype(%s)", f->descr,
-		            rt_dtype_name(t), dtype_format[t].numpy);
+		            dtype_name(t), dtype_format[t].numpy);
 	if (f->nd == nd && !memcmp(f->n, n, sizeof *n * (size_t)nd))
 		return true;
 	buf_printf(why, "'%s': its shape is ", f->path);
@@ -329,10 +322,10 @@ bool npy_fits(const struct npy *f, enum rt_dtype t, int nd, const int64_t *n, st
 
 /* ---- writing */
 
-bool npy_write(const char *path, enum rt_dtype t, int nd, const int64_t *n, const void *data, struct buf *why)
+bool npy_write(const char *path, enum dtype t, int nd, const int64_t *n, const void *data, struct buf *why)
 {
 	struct buf head = {0};
-	size_t bytes = rt_dtype_size(t);
+	size_t bytes = dtype_bytes(t);
 	for (int k = 0; k < nd; k++)
 		bytes *= (size_t)n[k];
 	buf_printf(&head, "{'descr': '%s', 'fortran_order': False, 'shape': ", dtype_format[t].descr);

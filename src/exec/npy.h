@@ -5,7 +5,7 @@
 #ifndef HIRC_EXEC_NPY_H
 #define HIRC_EXEC_NPY_H
 #include "base/str.h"
-#include "rt/dtype.h"
+#include "rt/convert.h"
 
 enum { NPY_MAX_DIMS = 32, NPY_MAX_HEADER = 1 << 16 };
 
@@ -27,13 +27,12 @@ bool npy_open(const char *path, struct npy *out, struct buf *why);
 /* The same of an open file, which is taken over, or -1 and errno; path is what messages call it. */
 bool npy_open_file(int fd, const char *path, struct npy *out, struct buf *why);
 /* Whether its elements are of type t and its shape is n[nd]. */
-bool npy_fits(const struct npy *f, enum rt_dtype t, int nd, const int64_t *n, struct buf *why);
+bool npy_fits(const struct npy *f, enum dtype t, int nd, const int64_t *n, struct buf *why);
 /* Elements [first, first + count) into dst. Safe for several threads. False: why. */
 bool npy_read(const struct npy *f, int64_t first, int64_t count, void *dst, struct buf *why);
 void npy_close(struct npy *f);
 
 /* Writes count elements of type t in the shape n[nd]; the file appears whole or not at all. */
-bool npy_write(const char *path, enum rt_dtype t, int nd, const int64_t *n, const void *data,
-               struct buf *why);
+bool npy_write(const char *path, enum dtype t, int nd, const int64_t *n, const void *data, struct buf *why);
 
 #endif

@@ -343,7 +343,7 @@ static bool is_idle(const struct module *m, int64_t rank)
 static bool has_gaps(struct planner *b, const struct view *x)
 {
 	const struct plan_buffer of = b->p->buffer.at[x->buffer];
-	return of.view && storage_bytes(b, x->value) != of.elements * (int64_t)rt_dtype_size(of.dtype);
+	return of.view && storage_bytes(b, x->value) != of.elements * (int64_t)dtype_bytes(of.dtype);
 }
 
 /* What a symmetric view shows, without the gaps. */

@@ -78,7 +78,7 @@ struct plan_instruction {
 /* A part of the run's memory, or several: slots. */
 struct plan_buffer {
 	value_id value;      /* that it stores */
-	uint8_t dtype;       /* enum rt_dtype */
+	uint8_t dtype;       /* enum dtype */
 	bool written;        /* something in the plan writes it */
 	bool local;          /* to a unit: it has no memory, no slots */
 	bool temporary;      /* no value of the program stands in it */
@@ -143,7 +143,7 @@ struct plan_task {
 struct plan_collective {
 	uint8_t kind;    /* enum rt_collective_kind */
 	uint8_t counted; /* 1 + the kind that counters show; 0: that above */
-	uint8_t dtype;   /* enum rt_dtype */
+	uint8_t dtype;   /* enum dtype */
 	uint8_t reduce;  /* enum rt_reduce_op */
 	uint8_t has_in, has_out;
 	uint32_t team; /* index into struct plan's team */
@@ -162,7 +162,7 @@ struct plan_collective {
 
 struct plan_message {
 	uint8_t send;
-	uint8_t dtype; /* enum rt_dtype */
+	uint8_t dtype; /* enum dtype */
 	plan_reg peer; /* device */
 	uint32_t channel;
 	struct plan_view data;

@@ -18,8 +18,7 @@ struct acceptance {
 static bool is_inside(const struct acceptance *x, const struct plan_view *v)
 {
 	const struct plan_buffer *b = &x->p->buffer.at[v->buffer];
-	int64_t elements =
-	    v->bytes ? b->elements * (int64_t)rt_dtype_size((enum rt_dtype)b->dtype) : b->elements;
+	int64_t elements = v->bytes ? b->elements * (int64_t)dtype_bytes(b->dtype) : b->elements;
 	int64_t span = 0, slot = x->reg[v->slot], offset = x->reg[v->offset];
 	bool empty = b->local;
 	for (unsigned k = 0; k < v->nd; k++) {

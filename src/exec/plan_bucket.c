@@ -61,7 +61,7 @@ static bool box_of_memory(struct planner *b, struct view *v, struct held *x)
 
 static bool memory_of(struct planner *b, struct view *v, bool bytes, struct held *x)
 {
-	int64_t size = bytes ? (int64_t)rt_dtype_size(view_dtype(b, v)) : 1, extent, parts;
+	int64_t size = bytes ? (int64_t)dtype_bytes(view_dtype(b, v)) : 1, extent, parts;
 	*x = (struct held){.buffer = v->buffer, .slot = v->slot, .offset = sx_const(b, 0), .count = 1};
 	if (!ir_pack_is_even(b->m, v->type, &extent, &parts)) {
 		planner_error(b, E_PLAN_LAYOUT,
@@ -119,8 +119,7 @@ static bool copy_part(struct planner *b, op_id op, struct view *v, bool bytes, c
                       int64_t *before)
 {
 	struct held part;
-	int64_t blocks = ir_pack_blocks(b->m, op),
-	        size = bytes ? (int64_t)rt_dtype_size(view_dtype(b, v)) : 1;
+	int64_t blocks = ir_pack_blocks(b->m, op), size = bytes ? (int64_t)dtype_bytes(view_dtype(b, v)) : 1;
 	struct plan_view own = {.bytes = bytes}, place = {.bytes = bytes};
 	if (!memory_of(b, v, bytes, &part))
 		return false;
@@ -163,7 +162,7 @@ void plan_bucket(struct planner *b, op_id op)
 	unsigned n;
 	if (!whole || whole->absent)
 		return;
-	bool bytes = view_dtype(b, whole) == RT_U8;
+	bool bytes = view_dtype(b, whole) == DTYPE_U8;
 	if (!memory_of(b, whole, bytes, &packed))
 		return;
 	if (packed.nd > 1 || (packed.nd && packed.stride[0] != 1)) {

@@ -31,7 +31,7 @@ static plan_reg constant(struct experts *x, int64_t k)
 }
 
 /* Row-major scratch; n: extents, nd of them. */
-static struct plan_view scratch(struct experts *x, enum rt_dtype t, unsigned nd, const int64_t *n)
+static struct plan_view scratch(struct experts *x, enum dtype t, unsigned nd, const int64_t *n)
 {
 	struct plan_view v = {.nd = (uint8_t)nd};
 	int64_t size = 1;
@@ -47,7 +47,7 @@ static struct plan_view scratch(struct experts *x, enum rt_dtype t, unsigned nd,
 	return v;
 }
 
-static struct plan_view list(struct experts *x, enum rt_dtype t, int64_t n)
+static struct plan_view list(struct experts *x, enum dtype t, int64_t n)
 {
 	return scratch(x, t, 1, &n);
 }
@@ -155,8 +155,7 @@ static void by_rank(struct experts *x, enum rt_kernel kernel, struct plan_view o
 }
 
 /* A row-major copy of what the rank has of an operand, as dtype t; the operand itself if it is that. */
-static bool packed(struct experts *x, const struct view *v, enum rt_dtype t, int64_t *n,
-                   struct plan_view *out)
+static bool packed(struct experts *x, const struct view *v, enum dtype t, int64_t *n, struct plan_view *out)
 {
 	struct plan_view from;
 	if (!whole_window(x, v, n, &from))
@@ -171,7 +170,7 @@ static bool packed(struct experts *x, const struct view *v, enum rt_dtype t, int
 
 /* ---- exchanges */
 
-static void submit(struct experts *x, struct plan_collective *c, enum rt_dtype t)
+static void submit(struct experts *x, struct plan_collective *c, enum dtype t)
 {
 	c->team = x->team;
 	c->dtype = (uint8_t)t;
@@ -190,11 +189,11 @@ static void exchange_counts(struct experts *x, struct plan_view from, struct pla
 		return;
 	}
 	c.count = constant(x, 1);
-	submit(x, &c, RT_I64);
+	submit(x, &c, DTYPE_I64);
 }
 
 /* Rows of `unit` elements: those of `given` go where the counts say, others come to `taken`. */
-static void exchange(struct experts *x, enum rt_dtype t, int64_t unit, struct plan_view taken, int64_t room,
+static void exchange(struct experts *x, enum dtype t, int64_t unit, struct plan_view taken, int64_t room,
                      struct plan_view taken_counts, struct plan_view given, int64_t given_room,
                      struct plan_view given_counts)
 {
@@ -284,19 +283,19 @@ static bool plan_dispatch(struct experts *x, struct view *const *in, int64_t exp
 	struct plan_view e, p, rows, window_of;
 	struct target row, weight;
 	int64_t extent[IR_MAX_LOGICAL], shape[IR_MAX_LOGICAL], n = x->tokens * x->choices;
-	enum rt_dtype weights = view_dtype(b, in[2]), dtype = view_dtype(b, in[0]);
-	if (!whole_window(x, in[0], extent, &window_of) || !packed(x, in[1], RT_I64, shape, &e) ||
+	enum dtype weights = view_dtype(b, in[2]), dtype = view_dtype(b, in[0]);
+	if (!whole_window(x, in[0], extent, &window_of) || !packed(x, in[1], DTYPE_I64, shape, &e) ||
 	    !packed(x, in[2], weights, shape, &p) || !target(x, 0, 0, &row) || !target(x, 2, 0, &weight))
 		return false;
 	if (shape[0] != x->tokens || (shape[1] != x->choices && x->room) || extent[0] != x->tokens) {
 		planner_error(b, E_SHAPES_DIFFER, "dispatch: experts and weights must be [tokens, choices]");
 		return false;
 	}
-	struct plan_view order = list(x, RT_I64, n), token = list(x, RT_I64, n),
-	                 to = list(x, RT_I64, x->ranks), from = list(x, RT_I64, x->ranks),
+	struct plan_view order = list(x, DTYPE_I64, n), token = list(x, DTYPE_I64, n),
+	                 to = list(x, DTYPE_I64, x->ranks), from = list(x, DTYPE_I64, x->ranks),
 	                 given_weights = list(x, weights, n),
-	                 given = scratch(x, RT_I64, 2, (int64_t[]){n, 2}),
-	                 taken = scratch(x, RT_I64, 2, (int64_t[]){x->room, 2});
+	                 given = scratch(x, DTYPE_I64, 2, (int64_t[]){n, 2}),
+	                 taken = scratch(x, DTYPE_I64, 2, (int64_t[]){x->room, 2});
 	by_rank(x, RT_TASK_ROUTE, order, flat(x, e, n), experts_n);
 	by_rank(x, RT_TASK_COUNT, to, flat(x, e, n), experts_n);
 	exchange_counts(x, from, to);
@@ -311,7 +310,7 @@ static bool plan_dispatch(struct experts *x, struct view *const *in, int64_t exp
 	reorder(x, column(x, given, 0, 1), e, order, n);
 	with_number(x, RT_ADD, column(x, given, 1, 1), token, x->first);
 	fill(x, taken, -1);
-	exchange(x, RT_I64, 2, taken, x->room, from, given, n, to);
+	exchange(x, DTYPE_I64, 2, taken, x->room, from, given, n, to);
 	for (unsigned k = 1; k < 6; k++) {
 		struct view *v = view_of_result(b, x->op, k);
 		struct plan_view source = k == 1   ? column(x, taken, 0, 2)
@@ -335,21 +334,20 @@ static bool plan_combine(struct experts *x, struct view *const *in, struct view 
 	struct planner *b = x->b;
 	struct plan_view rows, weight, source, to, from, out;
 	int64_t extent[IR_MAX_LOGICAL], shape[IR_MAX_LOGICAL], n = x->tokens * x->choices;
-	enum rt_dtype dtype = view_dtype(b, in[0]), weights = view_dtype(b, in[1]),
-	              wide = rt_dtype_wide(dtype);
-	if (rt_dtype_wide(weights) == RT_F64)
-		wide = RT_F64;
+	enum dtype dtype = view_dtype(b, in[0]), weights = view_dtype(b, in[1]), wide = dtype_wide(dtype);
+	if (dtype_wide(weights) == DTYPE_F64)
+		wide = DTYPE_F64;
 	if (!packed(x, in[0], dtype, extent, &rows) || !packed(x, in[1], weights, shape, &weight) ||
-	    !packed(x, in[2], RT_I64, shape, &source) || !packed(x, in[3], RT_I64, shape, &to) ||
-	    !packed(x, in[4], RT_I64, shape, &from) || !whole_window(x, y, shape, &out))
+	    !packed(x, in[2], DTYPE_I64, shape, &source) || !packed(x, in[3], DTYPE_I64, shape, &to) ||
+	    !packed(x, in[4], DTYPE_I64, shape, &from) || !whole_window(x, y, shape, &out))
 		return false;
 	to = flat(x, to, x->ranks), from = flat(x, from, x->ranks);
 	struct plan_view sum = scratch(x, wide, y->rank, shape);
 	extent[0] = n;
 	struct plan_view taken = scratch(x, dtype, y->rank, extent), taken_weight = list(x, weights, n),
-	                 token = list(x, RT_I64, n);
+	                 token = list(x, DTYPE_I64, n);
 	fill(x, token, -1);
-	exchange(x, RT_I64, 1, token, n, to, source, x->room, from);
+	exchange(x, DTYPE_I64, 1, token, n, to, source, x->room, from);
 	with_number(x, RT_SUB, token, token, x->first);
 	exchange(x, weights, 1, taken_weight, n, to, weight, x->room, from);
 	exchange(x, dtype, product(extent, 1, y->rank), taken, n, to, rows, x->room, from);

@@ -71,7 +71,7 @@ void plan_take(struct planner *b, op_id op, const struct view *r, const struct o
 }
 
 /* Dense scratch with the extents of a box. */
-static struct plan_view scratch(struct planner *b, const struct view *r, const struct box *x, enum rt_dtype t)
+static struct plan_view scratch(struct planner *b, const struct view *r, const struct box *x, enum dtype t)
 {
 	struct plan_view v = {.nd = (uint8_t)x->nd};
 	int64_t size = 1;
@@ -110,7 +110,7 @@ static bool find(struct planner *b, op_id op, const struct view *r, const struct
 	t.axes = (unsigned)axis;
 	if (!operand_window(b, x, &row, dim, 0, &t.in[0]))
 		return false;
-	t.out = *found = scratch(b, r, box, RT_I64);
+	t.out = *found = scratch(b, r, box, DTYPE_I64);
 	task_emit(b, &t);
 	return true;
 }
@@ -153,7 +153,7 @@ static struct plan_view classes(struct planner *b, const struct view *r, const s
 	struct plan_task t;
 	sx_id slot;
 	unsigned last = x->nd - 1;
-	v.buffer = storage_temporary(b, r->value, RT_I64, b->sx.at[x->n[last]].hi, &slot);
+	v.buffer = storage_temporary(b, r->value, DTYPE_I64, b->sx.at[x->n[last]].hi, &slot);
 	v.slot = sx_reg(b, slot);
 	v.offset = sx_reg(b, sx_const(b, 0));
 	for (unsigned i = 0; i < x->nd; i++)

@@ -70,7 +70,7 @@ static int64_t elements(const struct walk *w, const struct plan_view *v)
 	for (unsigned k = 0; k < v->nd; k++)
 		if (w->reg[v->n[k]] < 0 || !checked_mul(n, w->reg[v->n[k]], &n))
 			return 0;
-	return v->bytes ? n / (int64_t)rt_dtype_size((enum rt_dtype)w->p->buffer.at[v->buffer].dtype) : n;
+	return v->bytes ? n / (int64_t)dtype_bytes(w->p->buffer.at[v->buffer].dtype) : n;
 }
 
 /* Adds the use of a view to the list; what was never written must keep its own memory, which shows it. */

@@ -16,12 +16,12 @@ struct norm {
 	unsigned nd;
 	sx_id n[IR_MAX_LOGICAL + 1], at[IR_MAX_LOGICAL];
 	int64_t extent[IR_MAX_LOGICAL];
-	enum rt_dtype wide;
+	enum dtype wide;
 	bool ok;
 };
 
 /* Scratch with the sizes n; of an axis in `one` there is a single element, which windows repeat. */
-static struct plan_view scratch(struct norm *x, enum rt_dtype t, const sx_id *n, unsigned one)
+static struct plan_view scratch(struct norm *x, enum dtype t, const sx_id *n, unsigned one)
 {
 	struct planner *b = x->b;
 	struct plan_view v = {.nd = (uint8_t)x->nd};
@@ -237,8 +237,8 @@ bool plan_norm(struct planner *b, op_id op, struct view *r, const struct operand
 	for (unsigned k = 0; k < n && count < 4; k++)
 		if (operand[k].view)
 			in[count++] = operand[k].view;
-	x.wide = rt_dtype_wide(view_dtype(b, in[0]));
-	if (x.nd > RT_MAX_DIMS || x.wide == RT_I64) {
+	x.wide = dtype_wide(view_dtype(b, in[0]));
+	if (x.nd > RT_MAX_DIMS || x.wide == DTYPE_I64) {
 		planner_error(b, E_PLAN_KERNEL, "%s takes floats with at most %d axes", op_info[kind].hir,
 		              RT_MAX_DIMS);
 		return true;

@@ -252,8 +252,8 @@ static const uint8_t pointwise[OP_KIND_COUNT] = {
 
 /* The dtype that numbers among the operands take: that of a tensor, else the result's. from: the first
  * operand that decides it. */
-static enum rt_dtype dtype_of_numbers(const struct planner *b, const struct view *r,
-                                      const struct operand_ref *in, unsigned from, unsigned n)
+static enum dtype dtype_of_numbers(const struct planner *b, const struct view *r,
+                                   const struct operand_ref *in, unsigned from, unsigned n)
 {
 	for (unsigned k = from; k < n; k++)
 		if (in[k].view)
@@ -277,13 +277,13 @@ static void plan_pointwise(struct planner *b, op_id op, const struct view *r, co
 	t.op = copy ? 0 : (uint8_t)(pointwise[kind] - 1);
 	t.in_n = (uint8_t)n;
 	unsigned from = kind == OP_WHERE; /* its condition is bool */
-	enum rt_dtype number = dtype_of_numbers(b, r, in, from, n);
+	enum dtype number = dtype_of_numbers(b, r, in, from, n);
 	for (unsigned k = 0; k < n; k++) {
 		int dim[IR_MAX_LOGICAL];
 		if (!in[k].view) {
 			t.scalars |= (uint8_t)(1u << k);
 			t.scalar[k] = in[k].scalar;
-			t.scalar[k].rounded = 1 + (k < from ? RT_BOOL : number);
+			t.scalar[k].rounded = 1 + (k < from ? DTYPE_BOOL : number);
 			continue;
 		}
 		align_right(in[k].view->rank, x.nd, dim);

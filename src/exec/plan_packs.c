@@ -26,7 +26,7 @@ static bool is_fixed(const struct plan *p, const struct plan_view *v)
 static bool shape_of(const struct plan *p, const struct plan_view *v, struct rt_view *out)
 {
 	const struct plan_buffer *b = &p->buffer.at[v->buffer];
-	*out = (struct rt_view){.dtype = (enum rt_dtype)b->dtype, .nd = v->nd};
+	*out = (struct rt_view){.dtype = b->dtype, .nd = v->nd};
 	for (unsigned k = 0; k < v->nd; k++) {
 		bool varies = p->varies[v->n[k]];
 		out->stride[k] = v->stride[k];

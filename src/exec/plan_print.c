@@ -48,7 +48,7 @@ static void put_view(struct printer *x, const struct plan_view *v)
 	put_name(x, b->value);
 	if (b->local)
 		return;
-	if (v->bytes && b->dtype != RT_U8)
+	if (v->bytes && b->dtype != DTYPE_U8)
 		buf_puts(x->out, ".u8");
 	if (b->slots > 1) {
 		buf_putc(x->out, '#');
@@ -329,8 +329,7 @@ static void put_buffers(struct printer *x)
 			continue;
 		buf_puts(x->out, "  buffer ");
 		put_name(x, b->value);
-		buf_printf(x->out, ": %lld of %s", (long long)b->elements,
-		           rt_dtype_name((enum rt_dtype)b->dtype));
+		buf_printf(x->out, ": %lld of %s", (long long)b->elements, dtype_name(b->dtype));
 		if (b->slots > 1)
 			buf_printf(x->out, ", %lld slots", (long long)b->slots);
 		if (b->input >= 0)

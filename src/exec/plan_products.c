@@ -221,7 +221,7 @@ static bool is_aligned(const struct fusion *f, const struct plan_view *v)
 {
 	const struct plan *p = f->p;
 	const int64_t *stride = v->stride + v->nd - 2;
-	int64_t size = (int64_t)rt_dtype_size((enum rt_dtype)p->buffer.at[v->buffer].dtype);
+	int64_t size = (int64_t)dtype_bytes(p->buffer.at[v->buffer].dtype);
 	int64_t lead = stride[1] == 1 ? stride[0] : stride[1],
 	        offset = p->varies[v->offset] ? 0 : p->reg.at[v->offset];
 	return lead * size % 16 == 0 && offset % (16 / size) == 0;
@@ -233,7 +233,7 @@ static bool is_as_fast(const struct fusion *f, const struct plan_view *copy, con
                        unsigned operand)
 {
 	unsigned sum = copy->nd - (operand == 0 ? 1u : 2u);
-	bool narrow = rt_dtype_size((enum rt_dtype)f->p->buffer.at[copy->buffer].dtype) == 1;
+	bool narrow = dtype_bytes(f->p->buffer.at[copy->buffer].dtype) == 1;
 	if (narrow && (copy->stride[sum] == 1 || from->stride[sum] != 1))
 		return false;
 	return is_matrix(from) && (is_aligned(f, from) || !is_aligned(f, copy));

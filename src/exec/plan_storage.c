@@ -411,7 +411,7 @@ struct view *storage_make(struct planner *b, value_id value, const sx_id (*bound
 		    b->target->as_checked ? slot_of_stream(b, place, &buffer) : slot_of(b, place, &buffer);
 		buffer.loop = innermost(b, place->loop_n);
 	}
-	buffer.slot_bytes = (buffer.elements * (int64_t)rt_dtype_size(buffer.dtype) + 63) / 64 * 64;
+	buffer.slot_bytes = (buffer.elements * (int64_t)dtype_bytes(buffer.dtype) + 63) / 64 * 64;
 	if (ir_type(b->m, v->type)->memory == MEMORY_SYMMETRIC) {
 		buffer.symmetric = true;
 		buffer.heap_at = b->heap[value];
@@ -435,7 +435,7 @@ int64_t storage_bytes(struct planner *b, value_id value)
 {
 	struct view *v = view_new(b, value);
 	int64_t elements = lay_out(b, v, NULL, (struct apart){0});
-	return elements < 0 ? -1 : elements * (int64_t)rt_dtype_size(view_dtype(b, v));
+	return elements < 0 ? -1 : elements * (int64_t)dtype_bytes(view_dtype(b, v));
 }
 
 struct view *storage_view(struct planner *b, value_id value, const struct view *x, const uint8_t *mesh_axes,
@@ -444,7 +444,7 @@ struct view *storage_view(struct planner *b, value_id value, const struct view *
 	struct view *v = view_new(b, value);
 	struct plan_buffer of = b->p->buffer.at[x->buffer], buffer = {.value = value, .dtype = of.dtype};
 	const struct domain *d = ir_domain(b->m, ir_type(b->m, x->type)->domain);
-	struct apart apart = {.stride = of.slot_bytes / (int64_t)rt_dtype_size(of.dtype)};
+	struct apart apart = {.stride = of.slot_bytes / (int64_t)dtype_bytes(of.dtype)};
 	for (unsigned i = 0; i < d->alloc_n; i++) {
 		const struct axis *a = &d->axis[d->alloc[i]];
 		if (a->place == PLACE_MESH && a->kind == AXIS_ITER && memchr(mesh_axes, a->mesh_axis, n))
@@ -487,7 +487,7 @@ bool view_apart_anywhere(struct planner *b, const struct view *v)
 	return view_apart(view_anywhere(b, v));
 }
 
-uint32_t storage_temporary(struct planner *b, value_id value, enum rt_dtype t, int64_t elements, sx_id *slot)
+uint32_t storage_temporary(struct planner *b, value_id value, enum dtype t, int64_t elements, sx_id *slot)
 {
 	struct plan_buffer buffer = {
 	    .value = value, .dtype = (uint8_t)t, .elements = elements, .input = -1, .temporary = true};
@@ -495,7 +495,7 @@ uint32_t storage_temporary(struct planner *b, value_id value, enum rt_dtype t, i
 	buffer.held = elements;
 	buffer.loop = innermost(b, b->loop_n);
 	*slot = slot_of(b, &place, &buffer);
-	buffer.slot_bytes = (elements * (int64_t)rt_dtype_size(t) + 63) / 64 * 64;
+	buffer.slot_bytes = (elements * (int64_t)dtype_bytes(t) + 63) / 64 * 64;
 	buffer.what = what(b, value);
 	vec_push(&b->p->buffer, buffer);
 	return b->p->buffer.n - 1;

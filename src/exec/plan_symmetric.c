@@ -11,7 +11,7 @@
 #include "exec/planner.h"
 #include "ir/edit.h"
 #include "ir/infer.h"
-#include "rt/dtype.h"
+#include "rt/convert.h"
 #include <math.h>
 
 #define POISON ((int64_t)0xA5A5A5A5A5A5A5A5u)
@@ -58,7 +58,7 @@ static void fence(struct planner *b, op_id op, op_id view)
 	uint32_t team, own;
 	if (!own_slice(b, view, &team, &own) || b->p->team.at[team].n == 1)
 		return;
-	struct plan_collective c = {.kind = RT_BARRIER, .dtype = RT_U8, .team = team};
+	struct plan_collective c = {.kind = RT_BARRIER, .dtype = DTYPE_U8, .team = team};
 	c.root = c.count = sx_reg(b, sx_const(b, 0));
 	vec_push(&b->p->collective, c);
 	emit_async(b, op, (struct plan_instruction){.code = PLAN_COLLECTIVE, .a = b->p->collective.n - 1});
@@ -102,7 +102,7 @@ static void poison(struct planner *b, value_id v)
 	t.out = (struct plan_view){.buffer = x->buffer, .slot = sx_reg(b, x->slot), .nd = 1, .stride = {1}};
 	t.out.n[0] = sx_reg(b, sx_const(b, b->p->buffer.at[x->buffer].elements));
 	t.scalars = t.in_n = 1;
-	if (rt_dtype_is_float((enum rt_dtype)b->p->buffer.at[x->buffer].dtype))
+	if (dtype_is_float(b->p->buffer.at[x->buffer].dtype))
 		t.scalar[0].literal = NAN;
 	else
 		t.scalar[0] = (struct plan_operand){.is_reg = true, .reg = sx_reg(b, sx_const(b, POISON))};

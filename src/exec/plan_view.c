@@ -20,9 +20,9 @@ const char *value_text(const struct planner *b, value_id v)
 	return x->number >= 0 ? arena_printf(b->scratch, "T%d", x->number) : "a value without name";
 }
 
-enum rt_dtype view_dtype(const struct planner *b, const struct view *v)
+enum dtype view_dtype(const struct planner *b, const struct view *v)
 {
-	return (enum rt_dtype)ir_type(b->m, v->type)->dtype;
+	return ir_type(b->m, v->type)->dtype;
 }
 
 static bool is_here(const struct planner *b, type_id t)

@@ -226,7 +226,7 @@ bool view_interval_at(struct planner *b, const struct view *v, unsigned axis, in
                       sx_id *off, sx_id *len);
 /* Elements from the slot's start to coordinates x (one a visible axis). */
 sx_id view_offset(struct planner *b, const struct view *v, const sx_id *x);
-enum rt_dtype view_dtype(const struct planner *b, const struct view *v);
+enum dtype view_dtype(const struct planner *b, const struct view *v);
 const char *value_text(const struct planner *b, value_id v); /* its name */
 
 /* A step of the way from a logical axis through a domain's splits. */
@@ -254,7 +254,7 @@ int64_t storage_bytes(struct planner *b, value_id v);
 struct view *storage_view(struct planner *b, value_id value, const struct view *x, const uint8_t *mesh_axes,
                           unsigned n, uint32_t team);
 /* Scratch memory for the statement that is lowered, with the slot of the iteration. */
-uint32_t storage_temporary(struct planner *b, value_id value, enum rt_dtype t, int64_t elements, sx_id *slot);
+uint32_t storage_temporary(struct planner *b, value_id value, enum dtype t, int64_t elements, sx_id *slot);
 /* The interval and the place in memory of an axis, by its chain, its bound splits and its storage; of several
  * intervals the one of this number (-1: they stay `pieces`). */
 void axis_resolve(struct planner *b, struct view *v, unsigned axis, int64_t piece);

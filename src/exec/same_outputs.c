@@ -37,7 +37,7 @@ struct same_outputs *same_outputs_new(struct rt_job *job, const struct module *m
 			return NULL;
 		}
 		k->value = out[s->n].want->value;
-		k->bytes = rt_dtype_size((enum rt_dtype)ir_type(m, out[s->n].type)->dtype);
+		k->bytes = dtype_bytes(ir_type(m, out[s->n].type)->dtype);
 		k->memory = out[s->n].memory;
 		k->first = k->memory ? mem_alloc((size_t)k->map.count * k->bytes + 1) : NULL;
 	}

@@ -239,7 +239,7 @@ static type_id read_type(struct builder *b, struct graph_text t, bool *none)
 static int64_t bytes_of(const struct module *m, type_id t)
 {
 	const struct domain *d = ir_domain(m, ir_type(m, t)->domain);
-	int64_t n = dtype_bytes((enum dtype)ir_type(m, t)->dtype), extent;
+	int64_t n = dtype_bytes(ir_type(m, t)->dtype), extent;
 	for (unsigned i = 0; i < d->rank; i++)
 		n *= expr_is_const(m, d->axis[i].extent, &extent) ? extent : 1;
 	return n;

@@ -64,7 +64,7 @@ static int64_t bytes_of(const struct module *m, value_id v)
 {
 	const struct type *t = ir_type(m, m->value.at[v].type);
 	const struct domain *d = ir_domain(m, t->domain);
-	int64_t n = dtype_bytes((enum dtype)t->dtype), extent;
+	int64_t n = dtype_bytes(t->dtype), extent;
 	for (unsigned i = 0; i < d->rank; i++)
 		n *= expr_is_const(m, d->axis[i].extent, &extent) ? extent : 1;
 	return n;

@@ -101,46 +101,32 @@ static bool refuse(const struct lists *l, const char *part, const char *message)
 	return chakra_refuse(l->d, E_TRACE_FIELD, l->t, l->n, field, "%s", message);
 }
 
+/* Returns true if a text is one of the names of a dtype, `half float16`; | in them is a blank. */
+static bool is_named(const char *from, const char *to, const char *names)
+{
+	for (const char *at = names; *at; at += *at == ' ') {
+		const char *text = from;
+		while (text < to && *at == (*text == ' ' ? '|' : *text))
+			at++, text++;
+		if (text == to && (!*at || *at == ' '))
+			return true;
+		at += strcspn(at, " ");
+	}
+	return false;
+}
+
 /* The dtype that stands in `Tensor(…)`; false: it has none of so many bytes in hirc. */
 static bool read_dtype(struct span type, int64_t bytes, enum dtype *out)
 {
-	static const struct {
-		const char *name;
-		enum dtype dtype;
-	} names[] = {
-	    {"double", DTYPE_F64},
-	    {"float64", DTYPE_F64},
-	    {"float", DTYPE_F32},
-	    {"float32", DTYPE_F32},
-	    {"c10::BFloat16", DTYPE_BF16},
-	    {"bfloat16", DTYPE_BF16},
-	    {"c10::Half", DTYPE_F16},
-	    {"half", DTYPE_F16},
-	    {"float16", DTYPE_F16},
-	    {"c10::Float8_e4m3fn", DTYPE_F8E4M3},
-	    {"c10::Float8_e5m2", DTYPE_F8E5M2},
-	    {"long int", DTYPE_I64},
-	    {"long", DTYPE_I64},
-	    {"int64", DTYPE_I64},
-	    {"int", DTYPE_I32},
-	    {"int32", DTYPE_I32},
-	    {"signed char", DTYPE_I8},
-	    {"int8", DTYPE_I8},
-	    {"unsigned char", DTYPE_U8},
-	    {"uint8", DTYPE_U8},
-	    {"bool", DTYPE_BOOL},
-	};
 	const char *from = type.at;
 	while (from < type.end && *from != '(')
 		from++;
 	const char *name = from < type.end ? from + 1 : from, *to = name;
 	while (to < type.end && *to != ')')
 		to++;
-	for (unsigned k = 0; k < sizeof names / sizeof *names; k++)
-		if (strlen(names[k].name) == (size_t)(to - name) &&
-		    !strncmp(names[k].name, name, (size_t)(to - name)) &&
-		    dtype_bytes(names[k].dtype) == bytes) {
-			*out = names[k].dtype;
+	for (unsigned t = 0; t < DTYPE_COUNT; t++)
+		if (dtype_bytes(t) == bytes && is_named(name, to, dtype_torch_names(t))) {
+			*out = t;
 			return true;
 		}
 	return false;

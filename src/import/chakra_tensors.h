@@ -7,8 +7,8 @@
  * A tensor's value is its number, its storage's, offset, elements, bytes of an element, device. */
 #ifndef HIRC_IMPORT_CHAKRA_TENSORS_H
 #define HIRC_IMPORT_CHAKRA_TENSORS_H
+#include "base/dtype.h"
 #include "import/chakra.h"
-#include "ir/dtype.h"
 #include "ir/ir.h"
 
 enum { CHAKRA_MOST_DIMS = IR_MAX_LOGICAL - 1 };

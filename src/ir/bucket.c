@@ -275,7 +275,7 @@ void ir_bucket_types(struct module *m, const op_id *comm, unsigned n, type_id *p
 	bool gathers = kind == OP_ALLGATHER;
 	const struct type first = *value_type(m, op_read(m, comm[0], 0));
 	struct bucket b = {.mesh = first.mesh,
-	                   .dtype = (enum dtype)first.dtype,
+	                   .dtype = first.dtype,
 	                   .blocks = kind != OP_ALLREDUCE,
 	                   .count = expr_const(m, 0)};
 	struct shape one;
@@ -292,7 +292,7 @@ void ir_bucket_types(struct module *m, const op_id *comm, unsigned n, type_id *p
 		b.all.spread |= one.spread & ~team;
 		b.all.pending = one.pending;
 		b.all.reduce = one.reduce;
-		enum dtype dtype = (enum dtype)value_type(m, part)->dtype;
+		enum dtype dtype = value_type(m, part)->dtype;
 		int64_t each = b.dtype == DTYPE_U8 ? dtype_bytes(dtype) : 1;
 		b.count = expr_add(m, b.count, count_of(m, m->value.at[part].type, each));
 	}

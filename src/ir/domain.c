@@ -330,7 +330,7 @@ type_id type_make(struct module *m, enum dtype dtype, enum memory memory, mesh_i
 type_id type_with_domain(struct module *m, type_id t, domain_id d)
 {
 	struct type old = m->type.at[t];
-	return type_make(m, (enum dtype)old.dtype, (enum memory)old.memory, old.mesh, d);
+	return type_make(m, old.dtype, (enum memory)old.memory, old.mesh, d);
 }
 
 const struct xform *domain_consumer(const struct domain *d, unsigned axis)

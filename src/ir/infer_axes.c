@@ -303,8 +303,7 @@ bool infer_keeps_partial(const struct module *m, op_id op, unsigned k)
 	case OP_MUL:
 		return partial == 1;
 	case OP_DIV:
-		return partial == 1 && k == 0 &&
-		       dtype_is_float((enum dtype)value_type(m, op_read(m, op, 0))->dtype);
+		return partial == 1 && k == 0 && dtype_is_float(value_type(m, op_read(m, op, 0))->dtype);
 	case OP_NEG:
 	case OP_SUM:
 	case OP_PERMUTE:

@@ -152,7 +152,7 @@ bool infer_check(struct module *m, struct diag *d, const struct infer_draft *f)
 	struct shape have = shape_of(s), want = {.rank = r.rank};
 	for (unsigned i = 0; i < r.rank; i++)
 		want.extent[i] = r.extent[i];
-	if (may_have_dtype(f->kind, r.dtype, (enum dtype)t.dtype) &&
+	if (may_have_dtype(f->kind, r.dtype, t.dtype) &&
 	    (same_shape(m, &have, &want) || collective_agrees(m, f, &have, &want)))
 		return true;
 	struct buf stated = {0}, inferred = {0};

@@ -94,7 +94,7 @@ static bool has_shape(struct module *m, struct diag *d, const struct infer_draft
 static bool is_float(struct module *m, struct diag *d, const struct infer_draft *f, unsigned k,
                      const char *what)
 {
-	if (dtype_is_float((enum dtype)rule_operand_type(m, f, k)->dtype))
+	if (dtype_is_float(rule_operand_type(m, f, k)->dtype))
 		return true;
 	rule_report(m, d, E_OPERAND_DTYPE, f, k, what);
 	return false;
@@ -193,7 +193,7 @@ bool rule_dispatch(struct module *m, struct diag *d, const struct infer_draft *f
 		return true;
 	case 1:
 	case 2:
-		r->dtype = f->result == 1 ? DTYPE_I64 : (enum dtype)rule_operand_type(m, f, 2)->dtype;
+		r->dtype = f->result == 1 ? DTYPE_I64 : rule_operand_type(m, f, 2)->dtype;
 		r->rank = 2;
 		r->extent[1] = one;
 		return true;

@@ -15,7 +15,7 @@ static const char INDICES[] = "the indices must be integers";
 bool rule_is_index(struct module *m, struct diag *d, const struct infer_draft *f, unsigned k,
                    const char *what)
 {
-	enum dtype t = (enum dtype)rule_operand_type(m, f, k)->dtype;
+	enum dtype t = rule_operand_type(m, f, k)->dtype;
 	if (!dtype_is_float(t) && t != DTYPE_BOOL)
 		return true;
 	rule_report(m, d, E_OPERAND_DTYPE, f, k, what);
@@ -118,7 +118,7 @@ bool rule_one_hot(struct module *m, struct diag *d, const struct infer_draft *f,
 	rule_shape_of_operand(m, f, 0, r);
 	if (!rule_is_index(m, d, f, 0, INDICES))
 		return false;
-	r->dtype = stated ? (enum dtype)stated->dtype : DTYPE_I64;
+	r->dtype = stated ? stated->dtype : DTYPE_I64;
 	expr_id zero = expr_const(m, 0), last = s && s->rank ? s->axis[s->rank - 1].extent : 0,
 	        n = rule_attr_expr(m, d, f, "num_classes", last ? last : zero);
 	if (!n)
@@ -148,7 +148,7 @@ bool rule_bitcast(struct module *m, struct diag *d, const struct infer_draft *f)
 		diag_error(d, E_OPERAND_TENSOR, f->at, "bitcast: operand 1 must be a tensor");
 		return false;
 	}
-	enum dtype from = (enum dtype)x->dtype, to = (enum dtype)m->type.at[f->stated].dtype;
+	enum dtype from = x->dtype, to = m->type.at[f->stated].dtype;
 	if (from == DTYPE_BOOL || to == DTYPE_BOOL)
 		why = "bool has no bits to share";
 	else if (dtype_bytes(from) != dtype_bytes(to))

@@ -13,7 +13,7 @@ bool rule_shape_attr(struct module *m, struct diag *d, const struct infer_draft 
 		return false;
 	}
 	if (f->operand_n && rule_operand_type(m, f, 0))
-		r->dtype = (enum dtype)rule_operand_type(m, f, 0)->dtype;
+		r->dtype = rule_operand_type(m, f, 0)->dtype;
 	r->rank = a && a->kind == ATTR_EXPRS ? a->n : s->rank;
 	if (r->rank > IR_MAX_LOGICAL)
 		r->rank = IR_MAX_LOGICAL;
@@ -54,7 +54,7 @@ bool rule_permute(struct module *m, struct diag *d, const struct infer_draft *f,
 		rule_report(m, d, E_PERMUTE, f, 0, "dims must list each axis once");
 		return false;
 	}
-	r->dtype = (enum dtype)rule_operand_type(m, f, 0)->dtype;
+	r->dtype = rule_operand_type(m, f, 0)->dtype;
 	r->rank = o->rank;
 	for (unsigned i = 0; i < o->rank; i++) {
 		int64_t k = a->u.ints[i];

@@ -100,16 +100,16 @@ static bool check_integers(struct module *m, struct diag *d, const struct infer_
 		return true;
 	for (unsigned k = 0; k < f->operand_n; k++) {
 		const struct type *t = rule_operand_type(m, f, k);
-		if (!t || dtype_is_integer((enum dtype)t->dtype))
+		if (!t || dtype_is_integer(t->dtype))
 			continue;
 		rule_report(m, d, E_OPERAND_DTYPE, f, k, "operands must be integers");
 		if (t->dtype == DTYPE_BOOL)
 			diag_note(d, DIAG_NOWHERE, "logical_and, logical_or and logical_not take bool");
 		return false;
 	}
-	if (f->operand_n && stated && !dtype_is_integer((enum dtype)stated->dtype)) {
+	if (f->operand_n && stated && !dtype_is_integer(stated->dtype)) {
 		diag_error(d, E_OPERAND_DTYPE, f->at, "%s gives integers, not %s", op_info[f->kind].hir,
-		           dtype_name((enum dtype)stated->dtype));
+		           dtype_name(stated->dtype));
 		return false;
 	}
 	return true;
@@ -134,7 +134,7 @@ static bool rule_pointwise(struct module *m, struct diag *d, const struct infer_
 			diag_note(d, DIAG_NOWHERE, "write `Y: f32[…] = %s(…)`", op_info[f->kind].hir);
 			return false;
 		}
-		r->dtype = op_info[f->kind].traits & TRAIT_BOOL ? DTYPE_BOOL : (enum dtype)stated->dtype;
+		r->dtype = op_info[f->kind].traits & TRAIT_BOOL ? DTYPE_BOOL : stated->dtype;
 		if (f->kind == OP_BITCAST)
 			return rule_bitcast(m, d, f);
 		if (f->kind == OP_FULL || (!first && f->kind != OP_CAST)) {
@@ -150,14 +150,14 @@ static bool rule_pointwise(struct module *m, struct diag *d, const struct infer_
 		rule_report(m, d, E_OPERAND_DTYPE, f, 0, "the condition must be bool");
 		return false;
 	}
-	r->dtype = op_info[f->kind].traits & TRAIT_BOOL ? DTYPE_BOOL : (enum dtype)first->dtype;
+	r->dtype = op_info[f->kind].traits & TRAIT_BOOL ? DTYPE_BOOL : first->dtype;
 	return true;
 }
 
 void rule_shape_of_operand(struct module *m, const struct infer_draft *f, unsigned k, struct infer_result *r)
 {
 	const struct domain *o = rule_operand_domain(m, f, k);
-	r->dtype = (enum dtype)rule_operand_type(m, f, k)->dtype;
+	r->dtype = rule_operand_type(m, f, k)->dtype;
 	r->rank = o->rank;
 	for (unsigned i = 0; i < o->rank; i++)
 		r->extent[i] = o->axis[i].extent;
@@ -184,7 +184,7 @@ static bool rule_matmul(struct module *m, struct diag *d, const struct infer_dra
 		}
 		r->extent[i] = !ea || (eb && expr_is_one(m, ea)) ? eb : ea;
 	}
-	r->dtype = (enum dtype)rule_operand_type(m, f, 0)->dtype;
+	r->dtype = rule_operand_type(m, f, 0)->dtype;
 	r->rank = batch + 2;
 	r->extent[batch] = a->axis[a->rank - 2].extent;
 	r->extent[batch + 1] = b->axis[b->rank - 1].extent;
@@ -236,7 +236,7 @@ static bool rule_reduction(struct module *m, struct diag *d, const struct infer_
 	}
 	unsigned mask = infer_reduced_axes(m, f->attrs, o->rank);
 	bool keep = attr_is_true(m, f->attrs, "keepdims");
-	r->dtype = (enum dtype)rule_operand_type(m, f, 0)->dtype;
+	r->dtype = rule_operand_type(m, f, 0)->dtype;
 	r->rank = 0;
 	for (unsigned i = 0; i < o->rank; i++)
 		if (!(mask >> i & 1))
@@ -370,7 +370,7 @@ bool rule_result(struct module *m, struct diag *d, const struct infer_draft *f, 
 		return rule_shape_attr(m, d, f, r);
 	case OP_IOTA:
 		if (f->stated)
-			r->dtype = (enum dtype)m->type.at[f->stated].dtype;
+			r->dtype = m->type.at[f->stated].dtype;
 		return rule_shape_attr(m, d, f, r);
 	case OP_PERMUTE:
 		return rule_permute(m, d, f, r);

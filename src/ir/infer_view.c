@@ -51,7 +51,7 @@ type_id infer_select(struct module *m, type_id operand, unsigned axis)
 {
 	struct type t = m->type.at[operand];
 	domain_id d = without_axis(m, t.domain, axis);
-	return d ? type_make(m, (enum dtype)t.dtype, MEMORY_LOCAL, t.mesh, d) : 0;
+	return d ? type_make(m, t.dtype, MEMORY_LOCAL, t.mesh, d) : 0;
 }
 
 type_id infer_symmetric(struct module *m, type_id operand, int mesh_axis)
@@ -66,7 +66,7 @@ type_id infer_symmetric(struct module *m, type_id operand, int mesh_axis)
 			continue;
 		a->place = PLACE_NONE;
 		a->mesh_axis = 0;
-		return type_make(m, (enum dtype)t.dtype, MEMORY_LOCAL, t.mesh, domain_finish(m, &b));
+		return type_make(m, t.dtype, MEMORY_LOCAL, t.mesh, domain_finish(m, &b));
 	}
 	return 0;
 }
@@ -133,8 +133,7 @@ type_id infer_stack(struct module *m, type_id t, expr_id extent)
 	for (unsigned i = 0; i <= d.alloc_n; i++)
 		b.contiguous[i] = i == at || d.contiguous[i < at ? i : i - 1];
 	b.loop_n = (uint8_t)(d.loop_n + 1), b.alloc_n = (uint8_t)(d.alloc_n + 1);
-	return type_make(m, (enum dtype)type.dtype, (enum memory)type.memory, type.mesh,
-	                 domain_finish(m, &b));
+	return type_make(m, type.dtype, (enum memory)type.memory, type.mesh, domain_finish(m, &b));
 }
 
 type_id infer_shard(struct module *m, type_id operand)
@@ -147,7 +146,7 @@ type_id infer_shard(struct module *m, type_id operand)
 	struct domain_builder b;
 	domain_edit(&b, &m->domain.at[id]);
 	domain_allocate_default(&b, false);
-	return type_make(m, (enum dtype)t.dtype, MEMORY_LOCAL, t.mesh, domain_finish(m, &b));
+	return type_make(m, t.dtype, MEMORY_LOCAL, t.mesh, domain_finish(m, &b));
 }
 
 /* Appends a reduce axis like logical axis `from` of another tensor: its local part, or, where the

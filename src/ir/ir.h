@@ -10,9 +10,9 @@
 #define HIRC_IR_IR_H
 #include "base/arena.h"
 #include "base/diag.h"
+#include "base/dtype.h"
 #include "base/str.h"
 #include "base/vec.h"
-#include "ir/dtype.h"
 
 enum {                            /* limits; passing one is an error with its name */
        IR_MAX_AXES = 64,          /* axes of one domain, all transforms' axes included */

@@ -120,9 +120,9 @@ static bool part_fault(const struct module *m, op_id op, int k, value_id v, stru
 	int64_t count, blocks = ir_pack_blocks(m, op);
 	if (a->dtype != b->dtype && b->dtype != DTYPE_U8) {
 		put_role(m, op, k, out);
-		buf_printf(out, " is %s, the ", dtype_name((enum dtype)a->dtype));
+		buf_printf(out, " is %s, the ", dtype_name(a->dtype));
 		put_role(m, op, -1, out);
-		buf_printf(out, " %s: it has their dtype, or is u8", dtype_name((enum dtype)b->dtype));
+		buf_printf(out, " %s: it has their dtype, or is u8", dtype_name(b->dtype));
 		return true;
 	}
 	if (a->mesh != b->mesh && !open) {
@@ -187,7 +187,7 @@ static int64_t sum_of_parts(const struct module *m, op_id op, bool bytes)
 	for (unsigned k = 0; k < parts; k++) {
 		value_id v = part[k].id;
 		if (m->value.at[v].flags & VALUE_OPEN || !ir_pack_count(m, m->value.at[v].type, &n) ||
-		    (bytes && !checked_mul(n, dtype_bytes((enum dtype)value_type(m, v)->dtype), &n)) ||
+		    (bytes && !checked_mul(n, dtype_bytes(value_type(m, v)->dtype), &n)) ||
 		    !checked_add(sum, n, &sum))
 			return -1;
 	}

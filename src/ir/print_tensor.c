@@ -99,7 +99,7 @@ static void make_form(struct nvfuser *p, type_id id, struct nvfuser_form *form)
 	*form = (struct nvfuser_form){.piece = f->piece.n, .text = (uint32_t)text->n, .room = STR_INT + 1};
 	number_axis_places(d, place);
 	buf_puts(text, memory[t->memory]);
-	buf_puts(text, dtype_nvfuser_name((enum dtype)t->dtype));
+	buf_puts(text, dtype_nvfuser_name(t->dtype));
 	buf_putc(text, '[');
 	for (unsigned i = 0; i < d->loop_n; i++) {
 		buf_puts(text, i ? ", " : "");

@@ -51,7 +51,7 @@ static void print_sugar(const struct module *m, type_id id, const struct sugar *
 {
 	const struct type *t = &m->type.at[id];
 	const struct mesh *mesh = &m->mesh.at[t->mesh];
-	buf_puts(out, dtype_name((enum dtype)t->dtype));
+	buf_puts(out, dtype_name(t->dtype));
 	buf_putc(out, '[');
 	for (unsigned i = 0; i < s->rank; i++) {
 		buf_puts(out, i ? ", " : "");

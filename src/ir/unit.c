@@ -92,7 +92,7 @@ void ir_unit_settle(struct module *m, op_id unit)
 		if (!like)
 			continue;
 		const struct type t = *value_type(m, v), of = *value_type(m, like);
-		m->value.at[v].type = type_make(m, (enum dtype)t.dtype, MEMORY_GLOBAL, of.mesh, of.domain);
+		m->value.at[v].type = type_make(m, t.dtype, MEMORY_GLOBAL, of.mesh, of.domain);
 		m->value.at[v].flags &= ~(uint32_t)VALUE_OPEN;
 	}
 	vec_free(&x.in);

@@ -218,7 +218,7 @@ static void fill(struct list *l)
 		break;
 	case COMPLETE_TYPE:
 		for (unsigned k = 0; k < DTYPE_COUNT; k++)
-			add(l, dtype_name((enum dtype)k), "[", ITEM_TYPE, dtype_nvfuser_name((enum dtype)k));
+			add(l, dtype_name(k), "[", ITEM_TYPE, dtype_nvfuser_name(k));
 		break;
 	case COMPLETE_SUFFIX:
 		add(l, lex_words[WORD_ON].text, " ", ITEM_KEYWORD, NULL);

@@ -88,7 +88,7 @@ static void put_ranks(struct buf *b, const struct mesh *mesh, uint32_t from, uin
 static void parts(const struct module *m, type_id t, const struct extents *all, struct buf *b)
 {
 	const struct mesh *mesh = &m->mesh.at[m->type.at[t].mesh];
-	unsigned width = dtype_bytes((enum dtype)m->type.at[t].dtype);
+	unsigned width = dtype_bytes(m->type.at[t].dtype);
 	struct extents first, here;
 	if (mesh->device_count > MANY_RANKS || !held_by(m, t, mesh->device[0], all, &first))
 		return;
@@ -166,7 +166,7 @@ void hover_tensor(struct request *r, uint32_t symbol, struct buf *b)
 		known &= evaluate(m, d->axis[i].extent, &all.at[i]);
 	if (known) {
 		buf_puts(b, "\nshape ");
-		put_part(b, &all, dtype_bytes((enum dtype)m->type.at[x->type].dtype));
+		put_part(b, &all, dtype_bytes(m->type.at[x->type].dtype));
 		buf_putc(b, '\n');
 	}
 	sharding(m, x->type, b);

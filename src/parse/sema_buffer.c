@@ -26,7 +26,7 @@ void nv_allocate(struct nv_reader *r, ast_id stmt, ast_id target, ast_id call)
 	ast_id memory = nv_key(r, call, "mem_type");
 	if (memory && nv_is_name(r, memory, "symmetric")) {
 		struct type x = s->m->type.at[t->type];
-		t->type = type_make(s->m, (enum dtype)x.dtype, MEMORY_SYMMETRIC, x.mesh, x.domain);
+		t->type = type_make(s->m, x.dtype, MEMORY_SYMMETRIC, x.mesh, x.domain);
 	} else if (memory && !nv_is_name(r, memory, "global") && !nv_is_name(r, memory, "register")) {
 		nv_refuse(r, E_MEMORY_UNKNOWN, memory, "mem_type= is global, symmetric or register");
 	}

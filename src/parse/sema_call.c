@@ -195,7 +195,7 @@ static op_id statement(struct sema *s, ast_id expr, const struct sema_result *re
 			if (traits & TRAIT_VIEW && !result[k].in_global &&
 			    s->m->type.at[types[k]].memory == MEMORY_GLOBAL)
 				types[k] =
-				    type_make(s->m, (enum dtype)s->m->type.at[types[k]].dtype, MEMORY_LOCAL,
+				    type_make(s->m, s->m->type.at[types[k]].dtype, MEMORY_LOCAL,
 				              s->m->type.at[types[k]].mesh, s->m->type.at[types[k]].domain);
 			int32_t number = result[k].name ? sema_numbered(s, result[k].name, 'T') : -1;
 			values[k] =

@@ -223,6 +223,15 @@ static bool read_memory(struct sema *s, ast_id word, enum memory *out)
 	return false;
 }
 
+static void note_dtypes(struct diag *d)
+{
+	struct buf names = {0};
+	for (unsigned t = 0; t < DTYPE_COUNT; t++)
+		buf_printf(&names, " %s", dtype_name(t));
+	diag_note(d, DIAG_NOWHERE, "the dtypes are%s", names.at);
+	buf_free(&names);
+}
+
 static type_id read_type(struct sema *s, ast_id type, bool io)
 {
 	const struct ast_node *n = ast_at(s->a, type);
@@ -236,12 +245,11 @@ static type_id read_type(struct sema *s, ast_id type, bool io)
 		diag_error_span(s->d, E_DTYPE_UNKNOWN, n->at, (uint32_t)strlen(ast_text(s->a, type)),
 		                "unknown dtype '%s'", ast_text(s->a, type));
 		for (unsigned t = 0; t < DTYPE_COUNT; t++)
-			suggest_try(&w, dtype_name((enum dtype)t));
+			suggest_try(&w, dtype_name(t));
 		if (w.best)
 			diag_suggest(s->d, &w);
 		else
-			diag_note(s->d, DIAG_NOWHERE,
-			          "the dtypes are f64 f32 bf16 f16 f8e4m3 f8e5m2 i64 i32 i8 u8 bool");
+			note_dtypes(s->d);
 		ok = false;
 	}
 	if (!read_mesh(s, type, &mesh))

@@ -52,10 +52,9 @@ static value_id add_flat(struct applier *a, value_id like, int64_t n, const char
 	domain_begin(&box);
 	domain_add_axis(&box, AXIS_ITER, expr_const(m, n));
 	domain_allocate_default(&box, false);
-	return add_result(
-	    a, like,
-	    type_make(m, (enum dtype)value_type(m, like)->dtype, MEMORY_GLOBAL, 0, domain_finish(m, &box)),
-	    suffix);
+	return add_result(a, like,
+	                  type_make(m, value_type(m, like)->dtype, MEMORY_GLOBAL, 0, domain_finish(m, &box)),
+	                  suffix);
 }
 
 /* The attributes of a statement but the facts of one member. */

@@ -36,13 +36,14 @@ static bool is_overwritten(const struct module *m, op_id op, value_id v)
 	return false;
 }
 
-/* A value that is made in a loop is one block if its type has the loop; the copy of another value has no loops. */
+/* A value that is made in a loop is one block if its type has the loop; the copy of another value has no
+ * loops. */
 type_id decompose_type_beside(struct module *m, op_id op, value_id v)
 {
 	bool block = bound_beside(m, m->value.at[v].type, op) && !bound_of(m, v);
 	type_id unlooped = block ? place_unlooped(m, m->value.at[v].type) : 0;
 	struct type t = m->type.at[unlooped ? unlooped : m->value.at[v].type];
-	return type_make(m, (enum dtype)t.dtype, MEMORY_GLOBAL, t.mesh, t.domain);
+	return type_make(m, t.dtype, MEMORY_GLOBAL, t.mesh, t.domain);
 }
 
 void decompose_overlap(struct module *m, op_id op)

@@ -212,8 +212,7 @@ static void add_bias(struct module *m, op_id set, value_id bias)
 	op_id where = set;
 	if (value_type(m, bias)->dtype != value_type(m, result)->dtype) {
 		struct type b = *value_type(m, bias);
-		type_id same =
-		    type_make(m, (enum dtype)value_type(m, result)->dtype, MEMORY_GLOBAL, b.mesh, b.domain);
+		type_id same = type_make(m, value_type(m, result)->dtype, MEMORY_GLOBAL, b.mesh, b.domain);
 		value_id wide = ir_value_new(m, same, 0, at);
 		op_id cast =
 		    ir_op_new(m, OP_CAST, at, (struct ir_use[]){{ROLE_DEF, wide}, {ROLE_READ, bias}}, 2);
@@ -273,7 +272,7 @@ static void mean_by_sum(struct module *m, op_id op)
 {
 	const struct domain *d = value_domain(m, op_read(m, op, 0));
 	unsigned mask = infer_reduced_axes(m, m->op.at[op].attrs, d->rank);
-	enum dtype t = (enum dtype)value_type(m, op_def(m, op, 0))->dtype, wide = dtype_of_parts(t, true);
+	enum dtype t = value_type(m, op_def(m, op, 0))->dtype, wide = dtype_of_parts(t, true);
 	expr_id n = expr_const(m, 1);
 	for (unsigned a = 0; a < d->rank && n; a++)
 		if (mask >> a & 1)
@@ -298,7 +297,7 @@ static void mean_by_sum(struct module *m, op_id op)
  * need not be, or the program states what they are. */
 static bool widen_parts(struct module *m, const struct op_layout *l, const struct decompose_plan *p)
 {
-	enum dtype t = (enum dtype)value_type(m, l->result)->dtype, wide = dtype_of_parts(t, false);
+	enum dtype t = value_type(m, l->result)->dtype, wide = dtype_of_parts(t, false);
 	uint32_t traits = op_traits(m, l->op);
 	bool sums = p->reduce == REDUCE_SUM || p->reduce == REDUCE_PROD;
 	if (!p->partial || !sums || wide == t || place_partial(&l->r) ||
@@ -375,7 +374,7 @@ static bool other_results(struct module *m, struct pass_context *cx, const struc
  * they follow a value that it defines. */
 static bool needs_value(struct module *m, const struct op_layout *l, const struct decompose_plan *p)
 {
-	enum dtype t = (enum dtype)value_type(m, l->result)->dtype;
+	enum dtype t = value_type(m, l->result)->dtype;
 	uint32_t traits = op_traits(m, l->op);
 	bool sums = traits & (TRAIT_REDUCTION | TRAIT_CONTRACTION);
 	for (unsigned k = 1; k < op_result_count(m, l->op); k++)

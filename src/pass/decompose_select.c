@@ -30,7 +30,7 @@ static type_id pending_view(struct module *m, type_id pending, type_id stored)
 {
 	type_id t = order_like(m, rewrite_without_reduce(m, pending), stored);
 	struct type x = m->type.at[t];
-	return type_make(m, (enum dtype)x.dtype, MEMORY_LOCAL, x.mesh, x.domain);
+	return type_make(m, x.dtype, MEMORY_LOCAL, x.mesh, x.domain);
 }
 
 static bool is_in_branch(const struct module *m, op_id op)
@@ -129,7 +129,7 @@ bool decompose_select(struct module *m, struct pass_context *cx, op_id op)
 	if (own.mesh == m->type.at[view].mesh &&
 	    value_domain(m, result)->logical_n > value_domain(m, result)->rank)
 		view = pending_view(m, t, view);
-	m->value.at[result].type = type_make(m, (enum dtype)own.dtype, MEMORY_GLOBAL, own.mesh, own.domain);
+	m->value.at[result].type = type_make(m, own.dtype, MEMORY_GLOBAL, own.mesh, own.domain);
 	op_id set = rewrite_set_after(m, op, view);
 	struct sugar x;
 	if (!sugar_from_domain(m, m->type.at[view].domain, m->type.at[view].mesh, &x) ||
@@ -137,8 +137,7 @@ bool decompose_select(struct module *m, struct pass_context *cx, op_id op)
 	                       &x)) { /* elements are exchanged between whole buffers */
 		struct type whole = m->type.at[view];
 		value_id made = op_result(m, op, 0);
-		type_id global =
-		    type_make(m, (enum dtype)whole.dtype, MEMORY_GLOBAL, whole.mesh, whole.domain);
+		type_id global = type_make(m, whole.dtype, MEMORY_GLOBAL, whole.mesh, whole.domain);
 		rewrite_reads(m, set, made, rewrite_set_before(m, set, made, global));
 	}
 	decompose_remark(m, cx, op, result, view);

@@ -220,8 +220,7 @@ type_id order_with(struct module *m, struct order_side s, const uint8_t *dims, u
 				perm[at++] = (uint8_t)i;
 	if (domain_allocate(&b, false, perm, d.loop_n))
 		return t;
-	return type_make(m, (enum dtype)m->type.at[t].dtype, MEMORY_GLOBAL, m->type.at[t].mesh,
-	                 domain_finish(m, &b));
+	return type_make(m, m->type.at[t].dtype, MEMORY_GLOBAL, m->type.at[t].mesh, domain_finish(m, &b));
 }
 
 type_id order_row_major(struct module *m, type_id t)

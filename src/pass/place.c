@@ -175,7 +175,7 @@ type_id place_type(struct module *m, type_id base, mesh_id mesh, const struct su
 		*reason = error;
 		return 0;
 	}
-	return type_make(m, (enum dtype)m->type.at[base].dtype, MEMORY_GLOBAL, mesh, d);
+	return type_make(m, m->type.at[base].dtype, MEMORY_GLOBAL, mesh, d);
 }
 
 type_id place_unlooped(struct module *m, type_id type)

@@ -1,9 +1,9 @@
 /* symmetric: making and reading views of blocks side by side. */
 #include "pass/symmetric.h"
 #include "base/checked.h"
+#include "base/dtype.h"
 #include "base/page.h"
 #include "ir/domain.h"
-#include "ir/dtype.h"
 #include "ir/edit.h"
 #include "ir/expr.h"
 #include "ir/infer.h"
@@ -12,7 +12,7 @@
 type_id symmetric_type(struct module *m, type_id id)
 {
 	const struct type t = m->type.at[id];
-	return type_make(m, (enum dtype)t.dtype, MEMORY_SYMMETRIC, t.mesh, t.domain);
+	return type_make(m, t.dtype, MEMORY_SYMMETRIC, t.mesh, t.domain);
 }
 
 /* Whether a rank's block fills whole pages, as far as its extents are known: then there are no gaps. */
@@ -21,7 +21,7 @@ static bool fills_pages(const struct module *m, type_id id, int64_t page)
 	const struct type *t = &m->type.at[id];
 	const struct domain *d = &m->domain.at[t->domain];
 	const struct expr_env env = {.rank = -1};
-	int64_t bytes = dtype_bytes((enum dtype)t->dtype), n;
+	int64_t bytes = dtype_bytes(t->dtype), n;
 	for (unsigned k = 0; k < d->alloc_n; k++) {
 		const struct axis *a = &d->axis[d->alloc[k]];
 		if (a->place == PLACE_MESH || a->kind != AXIS_ITER)

@@ -1,7 +1,7 @@
 /* turns: the loop in which ranks add their products to each other's blocks. */
 #include "pass/turns.h"
 #include "base/checked.h"
-#include "ir/dtype.h"
+#include "base/dtype.h"
 #include "ir/edit.h"
 #include "ir/expr.h"
 #include "ir/infer.h"
@@ -34,7 +34,7 @@ static type_id slice_type(struct module *m, value_id v, unsigned dim, uint32_t s
 	if (!type)
 		return 0;
 	const struct type with = m->type.at[type];
-	return type_make(m, (enum dtype)with.dtype, MEMORY_LOCAL, with.mesh, with.domain);
+	return type_make(m, with.dtype, MEMORY_LOCAL, with.mesh, with.domain);
 }
 
 static value_id slice(struct module *m, const struct turn *t, value_id of, type_id type)
@@ -113,7 +113,7 @@ static const char *unfit(struct module *m, op_id op, const struct reshard *r, in
 		return "something else reads the product";
 	if (op_role_count(m, product, ROLE_READ) > 2)
 		return "the product has a bias";
-	enum dtype dtype = (enum dtype)value_type(m, sum)->dtype;
+	enum dtype dtype = value_type(m, sum)->dtype;
 	if (r->axis_n != 1)
 		return "it is a sum along several mesh axes";
 	if (r->reduce != REDUCE_SUM || value_type(m, op_result(m, op, 0))->dtype != dtype)

@@ -193,7 +193,7 @@ bool volume_sent(struct module *m, type_id from, type_id to, const struct reshar
 	default:
 		*most = most_moved(&c);
 	}
-	*most *= dtype_bytes((enum dtype)m->type.at[to].dtype);
+	*most *= dtype_bytes(m->type.at[to].dtype);
 	change_close(&c);
 	return true;
 }
@@ -232,7 +232,7 @@ bool volume_pairs(struct module *m, type_id from, type_id to, const struct resha
                   struct volume_pairs *out)
 {
 	struct change c;
-	int64_t bytes = dtype_bytes((enum dtype)m->type.at[to].dtype);
+	int64_t bytes = dtype_bytes(m->type.at[to].dtype);
 	if (!change_open(m, from, to, r, &c))
 		return false;
 	*out = (struct volume_pairs){.n = c.n, .device = arena_new_array(a, uint32_t, c.n)};

@@ -67,7 +67,7 @@ bool ref_array_of_type(struct ref_context *c, struct ref_array *a, type_id t, ui
 			return false;
 		}
 	}
-	return ref_array_make(c, a, (enum dtype)type->dtype, d->rank, n, at);
+	return ref_array_make(c, a, type->dtype, d->rank, n, at);
 }
 
 void ref_array_strides(const struct ref_array *a, int64_t *stride)

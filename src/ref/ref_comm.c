@@ -248,8 +248,7 @@ static bool receive(const struct exchange *x, unsigned member, struct ref_array 
 	bool ok;
 	if (x->flat) {
 		ok = ref_view_elements(x->h, v, at, &e) &&
-		     ref_array_make(x->h->c, out, (enum dtype)ir_type(x->h->c->m, v->type)->dtype, 1, &e.n,
-		                    at);
+		     ref_array_make(x->h->c, out, ir_type(x->h->c->m, v->type)->dtype, 1, &e.n, at);
 		ref_elements_free(&e);
 	} else {
 		ok = ref_array_of_type(x->h->c, out, v->type, at);
@@ -332,8 +331,8 @@ static bool collective(struct ref_host *h, struct ref_event *e)
 static bool message_fits(struct ref_host *h, const struct ref_event *e)
 {
 	const struct ref_party *send = &e->party[0], *recv = &e->party[1];
-	const enum dtype given = (enum dtype)ir_type(h->c->m, send->in->type)->dtype,
-	                 taken = (enum dtype)ir_type(h->c->m, recv->out->type)->dtype;
+	const enum dtype given = ir_type(h->c->m, send->in->type)->dtype,
+	                 taken = ir_type(h->c->m, recv->out->type)->dtype;
 	const uint32_t at = ir_op(h->c->m, recv->op)->at;
 	struct ref_elements data, place;
 	if (!ref_view_elements(h, send->in, at, &data))

@@ -124,7 +124,7 @@ static void set_parts(const struct ref_context *c, struct ref_call *call)
 	call->pending = result && ref_partial_axes(value_domain(c->m, result), NULL);
 	if (!call->ranks || !result)
 		return;
-	enum dtype t = (enum dtype)value_type(c->m, result)->dtype;
+	enum dtype t = value_type(c->m, result)->dtype;
 	call->parts_dtype = call->pending ? t : dtype_of_parts(t, mean);
 	call->block = ref_block_of_parts(c, call->op);
 	call->means = call->pending && mean;

@@ -149,8 +149,7 @@ static bool open_buffer(struct ref_host *h, struct ref_buffer *b, int64_t rank, 
 		return true;
 	if (!b->local.at && !ref_local_get(h->c, h->locals, b->type, b->rank, &b->bound, at, &b->local))
 		return false;
-	if (!ref_array_make(h->c, &b->store, (enum dtype)ir_type(h->c->m, b->type)->dtype, 1, &b->local.n,
-	                    at))
+	if (!ref_array_make(h->c, &b->store, ir_type(h->c->m, b->type)->dtype, 1, &b->local.n, at))
 		return false;
 	memset(b->store.state, b->zero ? REF_DEFINED : REF_POISON, (size_t)b->local.n);
 	return true;
@@ -182,7 +181,7 @@ bool ref_view_load(struct ref_host *h, const struct ref_view *v, bool flat, uint
 	memset(out, 0, sizeof *out);
 	if (!open_elements(h, v, at, &e))
 		return false;
-	enum dtype dtype = (enum dtype)ir_type(h->c->m, v->type)->dtype;
+	enum dtype dtype = ir_type(h->c->m, v->type)->dtype;
 	bool ok =
 	    flat ? ref_array_make(h->c, out, dtype, 1, &e.n, at) : ref_array_of_type(h->c, out, v->type, at);
 	for (int64_t k = 0; k < e.n && ok; k++)

@@ -1,8 +1,8 @@
 /* highlight: words are told by the lists that lexer and operations have, as an editor shows a program with
  * errors; no tree is needed, so that dumps and programs have the same colours. */
 #include "report/highlight.h"
+#include "base/dtype.h"
 #include "draw/svg.h"
-#include "ir/dtype.h"
 #include "ir/ir.h"
 #include "parse/lex.h"
 #include <ctype.h>

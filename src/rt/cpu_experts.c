@@ -13,7 +13,7 @@
 static int64_t bucket_of(const struct rt_task *t, int64_t i, char *why)
 {
 	const struct rt_view *v = &t->in[0];
-	const char *at = (const char *)v->data + i * v->stride[0] * (int64_t)rt_dtype_size(v->dtype);
+	const char *at = (const char *)v->data + i * v->stride[0] * (int64_t)dtype_bytes(v->dtype);
 	int64_t expert = rt_load_i64(v->dtype, at);
 	if (expert >= 0 && expert < t->scalar[2].i)
 		return expert / t->scalar[1].i;
@@ -39,7 +39,7 @@ static int64_t *count_buckets(struct cpu_lane *lane, const struct rt_task *t, in
 
 static void store(const struct rt_view *out, int64_t i, int64_t x)
 {
-	rt_store_i64(out->dtype, (char *)out->data + i * out->stride[0] * (int64_t)rt_dtype_size(out->dtype),
+	rt_store_i64(out->dtype, (char *)out->data + i * out->stride[0] * (int64_t)dtype_bytes(out->dtype),
 	             x);
 }
 
@@ -71,16 +71,15 @@ enum status cpu_route(struct cpu_lane *lane, const struct rt_task *t, char *why)
 }
 
 struct scatter {
-	enum rt_dtype sum, row;
+	enum dtype sum, row;
 	double weight;
 };
 
 static enum status add_row(void *arg, char *const *at, size_t n, const int64_t *stride)
 {
 	const struct scatter *s = arg;
-	int64_t out = stride[0] / (int64_t)rt_dtype_size(s->sum),
-	        in = stride[1] / (int64_t)rt_dtype_size(s->row);
-	if (s->sum == RT_F64) {
+	int64_t out = stride[0] / (int64_t)dtype_bytes(s->sum), in = stride[1] / (int64_t)dtype_bytes(s->row);
+	if (s->sum == DTYPE_F64) {
 		double sum[RT_ROW], row[RT_ROW];
 		rt_row_load_f64(s->sum, at[0], out, sum, n);
 		rt_row_load_f64(s->row, at[1], in, row, n);
@@ -102,10 +101,10 @@ enum status cpu_scatter(const struct rt_task *t, char *why)
 {
 	const struct rt_view *to = &t->in[2], *weight = &t->in[1];
 	struct scatter s = {.sum = t->out.dtype, .row = t->in[0].dtype};
-	assert(s.sum == RT_F64 || s.sum == RT_F32);
+	assert(s.sum == DTYPE_F64 || s.sum == DTYPE_F32);
 	for (int64_t j = 0; j < t->in[0].n[0]; j++) {
 		int64_t k = rt_load_i64(to->dtype, (const char *)to->data +
-		                                       j * to->stride[0] * (int64_t)rt_dtype_size(to->dtype));
+		                                       j * to->stride[0] * (int64_t)dtype_bytes(to->dtype));
 		struct cpu_walk w;
 		if (k < 0)
 			continue;
@@ -115,7 +114,7 @@ enum status cpu_scatter(const struct rt_task *t, char *why)
 		}
 		s.weight = rt_load_f64(weight->dtype,
 		                       (const char *)weight->data +
-		                           j * weight->stride[0] * (int64_t)rt_dtype_size(weight->dtype));
+		                           j * weight->stride[0] * (int64_t)dtype_bytes(weight->dtype));
 		struct rt_view out = rt_view_slice(t->out, 0, k, 1), row = rt_view_slice(t->in[0], 0, j, 1);
 		cpu_walk_start(&w, 2, (const struct rt_view *const[]){&out, &row});
 		if (cpu_walk_rows(&w, RT_ROW, add_row, &s) != STATUS_OK)

@@ -19,8 +19,8 @@ enum { WARM_ROWS = 512 };
 
 struct gemm {
 	struct cpu_lane *lane;
-	enum rt_dtype wide;    /* what the sum is in */
-	enum rt_dtype operand; /* what a and b are read as: wide, or bf16 */
+	enum dtype wide;    /* what the sum is in */
+	enum dtype operand; /* what a and b are read as: wide, or bf16 */
 	bool accumulate;
 	int64_t m, n, k;
 	const void *packed[2]; /* source that scratch 0 and 1 hold, to pack a shared operand once */
@@ -49,7 +49,7 @@ static bool blas_order(const struct rt_view *v, int64_t *row, int64_t *col)
 static bool stays_transposed(const struct gemm *g, const struct rt_view *v)
 {
 #ifdef HIRC_HAVE_BLAS
-	return g->wide != RT_I64 && v->stride[0] == 1 && v->stride[1] >= v->n[0] && v->n[0] > 1 &&
+	return g->wide != DTYPE_I64 && v->stride[0] == 1 && v->stride[1] >= v->n[0] && v->n[0] > 1 &&
 	       v->n[1] > 1;
 #else
 	(void)g, (void)v;
@@ -63,7 +63,7 @@ static bool prepare(struct gemm *g, int which, const struct rt_view *v, struct c
 	if (v->dtype == g->operand && blas_order(v, &out->row, &out->col))
 		return true;
 	void *scratch =
-	    cpu_scratch(g->lane, which, (size_t)rt_view_count(v) * rt_dtype_size(g->operand), g->why);
+	    cpu_scratch(g->lane, which, (size_t)rt_view_count(v) * dtype_bytes(g->operand), g->why);
 	if (!scratch)
 		return false;
 	struct rt_view packed = rt_view_dense(scratch, g->operand, 2, v->n);
@@ -115,13 +115,13 @@ static void warm(const struct gemm *g, bool a_transposed, bool b_transposed)
 	CBLAS_TRANSPOSE ta = a_transposed ? CblasTrans : CblasNoTrans;
 	CBLAS_TRANSPOSE tb = b_transposed ? CblasTrans : CblasNoTrans;
 	int64_t size = (int64_t)m * n * k,
-	        *ready = &g->lane->warm[g->wide == RT_F64][a_transposed][b_transposed];
+	        *ready = &g->lane->warm[g->wide == DTYPE_F64][a_transposed][b_transposed];
 	double *zeros;
 	if (size <= *ready || !(zeros = calloc((size_t)(m * k + k * n + m * n), sizeof *zeros)))
 		return;
 	*ready = size;
 	double *b = zeros + (size_t)m * (size_t)k, *c = b + (size_t)k * (size_t)n;
-	if (g->wide == RT_F64)
+	if (g->wide == DTYPE_F64)
 		cblas_dgemm(CblasRowMajor, ta, tb, m, n, k, 1, zeros, lda, b, ldb, 0, c, n);
 	else
 		cblas_sgemm(CblasRowMajor, ta, tb, m, n, k, 1, (float *)zeros, lda, (float *)b, ldb, 0,
@@ -141,30 +141,30 @@ static bool multiply(const struct gemm *g, const struct cpu_matrix *a, const str
 	                        .b = *b,
 	                        .c = c,
 	                        .c_row = ldc,
-	                        .narrow = g->operand == RT_BF16,
+	                        .narrow = g->operand == DTYPE_BF16,
 	                        .c_narrow = narrow,
 	                        .add = add,
 	                        .pack = b->data == g->kept ? g->pack : NULL,
 	                        .contents = g->contents};
-	if (g->ahead && g->wide == RT_F32)
+	if (g->ahead && g->wide == DTYPE_F32)
 		cpu_onednn_prepare(g->lane, &p);
 #ifdef HIRC_HAVE_BLAS
-	if (g->ahead && g->operand != RT_BF16 && g->wide != RT_I64)
+	if (g->ahead && g->operand != DTYPE_BF16 && g->wide != DTYPE_I64)
 		warm(g, a->col != 1, b->col != 1);
 #endif
 	if (g->ahead)
 		return true;
-	if (g->operand == RT_BF16)
+	if (g->operand == DTYPE_BF16)
 		return cpu_onednn_multiply(g->lane, &p);
-	if (g->wide == RT_F32 && cpu_onednn_multiply(g->lane, &p))
+	if (g->wide == DTYPE_F32 && cpu_onednn_multiply(g->lane, &p))
 		return true;
 #ifdef HIRC_HAVE_BLAS
-	if (g->wide != RT_I64 && g->m <= INT_MAX && g->n <= INT_MAX && g->k <= INT_MAX && ldc <= INT_MAX &&
+	if (g->wide != DTYPE_I64 && g->m <= INT_MAX && g->n <= INT_MAX && g->k <= INT_MAX && ldc <= INT_MAX &&
 	    g->k > 0) {
 		CBLAS_TRANSPOSE ta = a->col == 1 ? CblasNoTrans : CblasTrans;
 		CBLAS_TRANSPOSE tb = b->col == 1 ? CblasNoTrans : CblasTrans;
 		int lda = (int)(a->col == 1 ? a->row : a->col), ldb = (int)(b->col == 1 ? b->row : b->col);
-		if (g->wide == RT_F64)
+		if (g->wide == DTYPE_F64)
 			cblas_dgemm(CblasRowMajor, ta, tb, (int)g->m, (int)g->n, (int)g->k, 1, a->data, lda,
 			            b->data, ldb, add, c, (int)ldc);
 		else
@@ -173,9 +173,9 @@ static bool multiply(const struct gemm *g, const struct cpu_matrix *a, const str
 		return true;
 	}
 #endif
-	if (g->wide == RT_F64)
+	if (g->wide == DTYPE_F64)
 		loops_f64(g, a, b, c, ldc, add);
-	else if (g->wide == RT_F32)
+	else if (g->wide == DTYPE_F32)
 		loops_f32(g, a, b, c, ldc, add);
 	else
 		loops_i64(g, a, b, c, ldc, add);
@@ -190,12 +190,12 @@ static enum status gemm_one(struct gemm *g, const struct rt_view *av, const stru
 	if (!prepare(g, 0, av, &a) || !prepare(g, 1, bv, &b))
 		return STATUS_INTERNAL;
 	int64_t row, col;
-	bool narrow = g->operand == RT_BF16 && cv->dtype == RT_BF16 && (!bias || bias->dtype == RT_BF16);
+	bool narrow =
+	    g->operand == DTYPE_BF16 && cv->dtype == DTYPE_BF16 && (!bias || bias->dtype == DTYPE_BF16);
 	bool direct = (cv->dtype == g->wide || narrow) && blas_order(cv, &row, &col) && col == 1;
 	struct rt_view c = *cv;
 	if (!direct) {
-		void *scratch =
-		    cpu_scratch(g->lane, 2, (size_t)(g->m * g->n) * rt_dtype_size(g->wide), g->why);
+		void *scratch = cpu_scratch(g->lane, 2, (size_t)(g->m * g->n) * dtype_bytes(g->wide), g->why);
 		if (!scratch)
 			return STATUS_INTERNAL;
 		c = rt_view_dense(scratch, g->wide, 2, cv->n);
@@ -240,7 +240,7 @@ static struct rt_view matrix_of(const struct rt_view *v, int batch, const int64_
 	for (int d = 0; d < batch; d++)
 		at += index[d] * v->stride[d];
 	if (m.data)
-		m.data = (char *)m.data + at * (int64_t)rt_dtype_size(v->dtype);
+		m.data = (char *)m.data + at * (int64_t)dtype_bytes(v->dtype);
 	for (int d = 0; d < 2; d++) {
 		m.n[d] = v->n[batch + d];
 		m.stride[d] = v->stride[batch + d];
@@ -269,7 +269,7 @@ static enum status run(struct cpu_lane *lane, const struct rt_task *t, bool ahea
 		b.stride[batch + 1] = b.stride[batch + 2];
 		b.nd--;
 	}
-	enum rt_dtype wide = rt_dtype_wide(a.dtype), wb = rt_dtype_wide(b.dtype), wc = rt_dtype_wide(c.dtype);
+	enum dtype wide = dtype_wide(a.dtype), wb = dtype_wide(b.dtype), wc = dtype_wide(c.dtype);
 	wide = wb < wide ? wb : wide;
 	wide = t->accumulate && wc < wide ? wc : wide;
 	struct gemm g = {.lane = lane,
@@ -286,9 +286,9 @@ static enum status run(struct cpu_lane *lane, const struct rt_task *t, bool ahea
 	                 .why = why};
 	if (rt_view_count(&c) == 0 || (g.accumulate && g.k == 0))
 		return STATUS_OK;
-	if (wide == RT_F32 && a.dtype == RT_BF16 && b.dtype == RT_BF16 &&
+	if (wide == DTYPE_F32 && a.dtype == DTYPE_BF16 && b.dtype == DTYPE_BF16 &&
 	    cpu_onednn_takes_bf16(g.m, g.n, g.k))
-		g.operand = RT_BF16;
+		g.operand = DTYPE_BF16;
 	int64_t index[RT_MAX_DIMS] = {0};
 	for (;;) {
 		struct rt_view one[] = {matrix_of(&a, batch, index), matrix_of(&b, batch, index),

@@ -9,11 +9,11 @@
 #include <string.h>
 
 struct gather {
-	size_t size;         /* of an element, bytes */
-	enum rt_dtype index; /* its type */
-	int64_t extent;      /* of the axis */
-	int64_t first, n;    /* entries that are here */
-	int64_t bytes;       /* from one to the next */
+	size_t size;      /* of an element, bytes */
+	enum dtype index; /* its type */
+	int64_t extent;   /* of the axis */
+	int64_t first, n; /* entries that are here */
+	int64_t bytes;    /* from one to the next */
 	char *why;
 };
 
@@ -43,7 +43,7 @@ enum status cpu_gather(const struct rt_task *t, char *why)
 	struct rt_view first = t->in[0]; /* entry 0 of the axis */
 	int last = --first.nd;
 	assert(last == t->out.nd && first.dtype == t->out.dtype);
-	struct gather g = {.size = rt_dtype_size(t->out.dtype),
+	struct gather g = {.size = dtype_bytes(t->out.dtype),
 	                   .index = t->in[1].dtype,
 	                   .extent = t->in[0].n[last],
 	                   .n = t->in[0].n[last],
@@ -124,9 +124,9 @@ enum status cpu_topk(struct cpu_lane *lane, const struct rt_task *task, char *wh
 	    .task = task,
 	    .k = task->out.n[axis],
 	    .n = task->in[0].n[axis],
-	    .out_bytes = task->out.stride[axis] * (int64_t)rt_dtype_size(task->out.dtype),
-	    .in_bytes = task->in[0].stride[axis] * (int64_t)rt_dtype_size(task->in[0].dtype),
-	    .real = rt_dtype_is_float(task->in[0].dtype),
+	    .out_bytes = task->out.stride[axis] * (int64_t)dtype_bytes(task->out.dtype),
+	    .in_bytes = task->in[0].stride[axis] * (int64_t)dtype_bytes(task->in[0].dtype),
+	    .real = dtype_is_float(task->in[0].dtype),
 	};
 	if (t.k == 0)
 		return STATUS_OK;

@@ -43,9 +43,9 @@ union row {
 struct pointwise {
 	const struct rt_task *task;
 	int operands;
-	enum rt_dtype wide[3]; /* in which operand i is loaded */
-	enum rt_dtype result;  /* wide type of the result row */
-	union row in[3];       /* scalar operands are filled in once */
+	enum dtype wide[3]; /* in which operand i is loaded */
+	enum dtype result;  /* wide type of the result row */
+	union row in[3];    /* scalar operands are filled in once */
 	union row out;
 	char *why;
 };
@@ -235,12 +235,12 @@ RT_CLONES static bool integer(enum rt_pointwise op, int64_t *r, const int64_t *a
 		}                                                                                            \
 	} while (0)
 
-RT_CLONES static void compare(enum rt_pointwise op, enum rt_dtype wide, int64_t *r, const void *left,
+RT_CLONES static void compare(enum rt_pointwise op, enum dtype wide, int64_t *r, const void *left,
                               const void *right, size_t n)
 {
-	if (wide == RT_F64)
+	if (wide == DTYPE_F64)
 		COMPARE(double);
-	else if (wide == RT_F32)
+	else if (wide == DTYPE_F32)
 		COMPARE(float);
 	else
 		COMPARE(int64_t);
@@ -254,11 +254,11 @@ RT_CLONES static void compare(enum rt_pointwise op, enum rt_dtype wide, int64_t 
 	} while (0)
 
 /* x != 0, as 0 or 1. */
-RT_CLONES static void truth(enum rt_dtype wide, int64_t *r, const void *row, size_t n)
+RT_CLONES static void truth(enum dtype wide, int64_t *r, const void *row, size_t n)
 {
-	if (wide == RT_F64)
+	if (wide == DTYPE_F64)
 		TRUTH(double);
-	else if (wide == RT_F32)
+	else if (wide == DTYPE_F32)
 		TRUTH(float);
 	else
 		TRUTH(int64_t);
@@ -272,23 +272,22 @@ RT_CLONES static void truth(enum rt_dtype wide, int64_t *r, const void *row, siz
 	} while (0)
 
 /* By the truth of x. */
-RT_CLONES static void choose(enum rt_dtype wide, void *to, const int64_t *x, const void *yes, const void *no,
+RT_CLONES static void choose(enum dtype wide, void *to, const int64_t *x, const void *yes, const void *no,
                              size_t n)
 {
-	if (wide == RT_F64)
+	if (wide == DTYPE_F64)
 		CHOOSE(double);
-	else if (wide == RT_F32)
+	else if (wide == DTYPE_F32)
 		CHOOSE(float);
 	else
 		CHOOSE(int64_t);
 }
 
-static void load(enum rt_dtype wide, enum rt_dtype t, const void *at, int64_t stride, union row *out,
-                 size_t n)
+static void load(enum dtype wide, enum dtype t, const void *at, int64_t stride, union row *out, size_t n)
 {
-	if (wide == RT_F64)
+	if (wide == DTYPE_F64)
 		rt_row_load_f64(t, at, stride, out->f64, n);
-	else if (wide == RT_F32)
+	else if (wide == DTYPE_F32)
 		rt_row_load_f32(t, at, stride, out->f32, n);
 	else
 		rt_row_load_i64(t, at, stride, out->i64, n);
@@ -319,11 +318,11 @@ static bool compute(const struct pointwise *p, void *r, const void *const *in, s
 		choose(p->result, r, x, in[1], in[2], n);
 		return true;
 	}
-	if (p->result == RT_F64)
+	if (p->result == DTYPE_F64)
 		real_f64(op, r, in[0], in[1], n);
-	else if (p->result == RT_F32 && ((op != RT_SIN && op != RT_COS) || !far_angles(op, r, in[0], n)))
+	else if (p->result == DTYPE_F32 && ((op != RT_SIN && op != RT_COS) || !far_angles(op, r, in[0], n)))
 		real_f32(op, r, in[0], in[1], n);
-	else if (p->result == RT_F32)
+	else if (p->result == DTYPE_F32)
 		return true;
 	else
 		return integer(op, r, in[0], in[1], n);
@@ -331,9 +330,9 @@ static bool compute(const struct pointwise *p, void *r, const void *const *in, s
 }
 
 /* Whether a row lies there as the arithmetic takes it. */
-static bool in_place(enum rt_dtype t, enum rt_dtype wide, int64_t stride)
+static bool in_place(enum dtype t, enum dtype wide, int64_t stride)
 {
-	return t == wide && stride == (int64_t)rt_dtype_size(t);
+	return t == wide && stride == (int64_t)dtype_bytes(t);
 }
 
 static enum status pointwise_row(void *arg, char *const *at, size_t n, const int64_t *stride)
@@ -342,7 +341,7 @@ static enum status pointwise_row(void *arg, char *const *at, size_t n, const int
 	const struct rt_task *t = p->task;
 	const void *in[3] = {0};
 	for (int k = 0; k < p->operands; k++) {
-		enum rt_dtype type = t->in[k].dtype;
+		enum dtype type = t->in[k].dtype;
 		in[k] = &p->in[k];
 		if (t->scalars >> k & 1)
 			continue;
@@ -350,19 +349,19 @@ static enum status pointwise_row(void *arg, char *const *at, size_t n, const int
 			in[k] = at[k + 1];
 			continue;
 		}
-		load(p->wide[k], type, at[k + 1], stride[k + 1] / (int64_t)rt_dtype_size(type), &p->in[k], n);
+		load(p->wide[k], type, at[k + 1], stride[k + 1] / (int64_t)dtype_bytes(type), &p->in[k], n);
 	}
 	bool direct = in_place(t->out.dtype, p->result, stride[0]);
 	if (!compute(p, direct ? at[0] : (void *)&p->out, in, n)) {
 		rt_fault_text(t->op == RT_POW ? RT_FAULT_POWER : RT_FAULT_DIVISION, 0, 0, p->why);
 		return STATUS_DIAGNOSTICS;
 	}
-	int64_t out_stride = stride[0] / (int64_t)rt_dtype_size(t->out.dtype);
+	int64_t out_stride = stride[0] / (int64_t)dtype_bytes(t->out.dtype);
 	if (direct)
 		return STATUS_OK;
-	if (p->result == RT_F64)
+	if (p->result == DTYPE_F64)
 		rt_row_store_f64(t->out.dtype, at[0], out_stride, p->out.f64, n);
-	else if (p->result == RT_F32)
+	else if (p->result == DTYPE_F32)
 		rt_row_store_f32(t->out.dtype, at[0], out_stride, p->out.f32, n);
 	else
 		rt_row_store_i64(t->out.dtype, at[0], out_stride, p->out.i64, n);
@@ -370,27 +369,27 @@ static enum status pointwise_row(void *arg, char *const *at, size_t n, const int
 }
 
 /* The wide type that operands first.. decide. Scalars take it; with scalars only, the result decides. */
-static enum rt_dtype common_wide(const struct rt_task *t, int first, int operands)
+static enum dtype common_wide(const struct rt_task *t, int first, int operands)
 {
 	bool any = false;
-	enum rt_dtype wide = RT_I64;
+	enum dtype wide = DTYPE_I64;
 	for (int k = first; k < operands; k++) {
 		if (t->scalars >> k & 1)
 			continue;
-		enum rt_dtype w = rt_dtype_wide(t->in[k].dtype);
-		wide = w < wide ? w : wide; /* RT_F64 < RT_F32 < RT_I64 */
+		enum dtype w = dtype_wide(t->in[k].dtype);
+		wide = w < wide ? w : wide; /* DTYPE_F64 < DTYPE_F32 < DTYPE_I64 */
 		any = true;
 	}
-	return any ? wide : rt_dtype_wide(t->out.dtype);
+	return any ? wide : dtype_wide(t->out.dtype);
 }
 
 static void fill_scalar(struct pointwise *p, int k)
 {
 	struct rt_scalar s = p->task->scalar[k];
 	for (int i = 0; i < RT_ROW; i++) {
-		if (p->wide[k] == RT_F64)
+		if (p->wide[k] == DTYPE_F64)
 			p->in[k].f64[i] = s.f;
-		else if (p->wide[k] == RT_F32)
+		else if (p->wide[k] == DTYPE_F32)
 			p->in[k].f32[i] = (float)s.f;
 		else
 			p->in[k].i64[i] = s.i;
@@ -406,21 +405,21 @@ enum status cpu_pointwise(const struct rt_task *t, char *why)
 	p.why = why;
 	p.operands = rt_pointwise_operands(t->op);
 	int first = t->op == RT_WHERE; /* the condition decides nothing */
-	enum rt_dtype wide = common_wide(t, first, p.operands);
-	if (op_class(t->op) == 'F' && wide == RT_I64)
-		wide = RT_F64;
+	enum dtype wide = common_wide(t, first, p.operands);
+	if (op_class(t->op) == 'F' && wide == DTYPE_I64)
+		wide = DTYPE_F64;
 	for (int k = 0; k < p.operands; k++) {
 		bool scalar = t->scalars >> k & 1;
 		p.wide[k] = wide;
 		if (k < first) /* a condition, read as bool */
-			p.wide[k] = scalar ? RT_F64 : rt_dtype_wide(t->in[k].dtype);
+			p.wide[k] = scalar ? DTYPE_F64 : dtype_wide(t->in[k].dtype);
 		else if (op_class(t->op) == 'L' && !scalar)
-			p.wide[k] = rt_dtype_wide(t->in[k].dtype);
+			p.wide[k] = dtype_wide(t->in[k].dtype);
 		if (scalar)
 			fill_scalar(&p, k);
 		views[k + 1] = scalar ? NULL : &t->in[k];
 	}
-	p.result = op_class(t->op) == 'C' || op_class(t->op) == 'L' ? RT_I64 : wide;
+	p.result = op_class(t->op) == 'C' || op_class(t->op) == 'L' ? DTYPE_I64 : wide;
 	cpu_walk_start(&w, p.operands + 1, views);
 	return cpu_walk_rows(&w, RT_ROW, pointwise_row, &p);
 }

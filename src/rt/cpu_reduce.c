@@ -78,21 +78,21 @@ RT_CLONES static int64_t fold_i64(enum rt_reduce_op op, int64_t acc, const int64
 	FOLD(int64_t, (uint64_t)acc + (uint64_t)x[i], (uint64_t)acc * (uint64_t)x[i]);
 }
 
-void cpu_sum_start(enum rt_reduce_op op, enum rt_dtype t, union cpu_sum *sum)
+void cpu_sum_start(enum rt_reduce_op op, enum dtype t, union cpu_sum *sum)
 {
-	if (rt_dtype_is_float(t))
+	if (dtype_is_float(t))
 		sum->f64 = rt_reduce_identity_f64(op, t);
 	else
 		sum->i64 = rt_reduce_identity_i64(op, t);
 }
 
-void cpu_sum_add(enum rt_reduce_op op, enum rt_dtype t, union cpu_sum *sum, const void *at, size_t n)
+void cpu_sum_add(enum rt_reduce_op op, enum dtype t, union cpu_sum *sum, const void *at, size_t n)
 {
-	size_t size = rt_dtype_size(t);
+	size_t size = dtype_bytes(t);
 	for (size_t first = 0; first < n; first += RT_ROW) {
 		size_t m = n - first < RT_ROW ? n - first : RT_ROW;
 		const char *from = (const char *)at + first * size;
-		if (rt_dtype_is_float(t)) {
+		if (dtype_is_float(t)) {
 			double x[RT_ROW];
 			rt_row_load_f64(t, from, 1, x, m);
 			sum->f64 = fold_f64(op, sum->f64, x, m);
@@ -115,12 +115,12 @@ RT_CLONES static void add_rows(double *acc, double (*x)[RT_ROW], size_t n)
 	memcpy(acc, s, sizeof s);
 }
 
-void cpu_sum_add_rows(enum rt_reduce_op op, enum rt_dtype t, union cpu_sum *sum, int64_t sums, const void *at,
+void cpu_sum_add_rows(enum rt_reduce_op op, enum dtype t, union cpu_sum *sum, int64_t sums, const void *at,
                       size_t n)
 {
-	size_t size = rt_dtype_size(t);
+	size_t size = dtype_bytes(t);
 	const char *from = at;
-	bool adds = rt_dtype_is_float(t) && (op == RT_SUM || op == RT_AVG);
+	bool adds = dtype_is_float(t) && (op == RT_SUM || op == RT_AVG);
 	for (; adds && sums >= SUMS; sums -= SUMS, sum += SUMS, from += SUMS * n * size)
 		for (size_t first = 0; first < n; first += RT_ROW) {
 			double x[SUMS][RT_ROW];
@@ -133,13 +133,13 @@ void cpu_sum_add_rows(enum rt_reduce_op op, enum rt_dtype t, union cpu_sum *sum,
 		cpu_sum_add(op, t, sum, from, n);
 }
 
-void cpu_sum_add_each(enum rt_reduce_op op, enum rt_dtype t, union cpu_sum *sum, const void *at, size_t n)
+void cpu_sum_add_each(enum rt_reduce_op op, enum dtype t, union cpu_sum *sum, const void *at, size_t n)
 {
-	size_t size = rt_dtype_size(t);
+	size_t size = dtype_bytes(t);
 	for (size_t first = 0; first < n; first += RT_ROW) {
 		size_t m = n - first < RT_ROW ? n - first : RT_ROW;
 		const char *from = (const char *)at + first * size;
-		if (rt_dtype_is_float(t)) {
+		if (dtype_is_float(t)) {
 			double x[RT_ROW];
 			rt_row_load_f64(t, from, 1, x, m);
 			rt_combine_f64(op, &sum[first].f64, x, m);
@@ -151,11 +151,11 @@ void cpu_sum_add_each(enum rt_reduce_op op, enum rt_dtype t, union cpu_sum *sum,
 	}
 }
 
-void cpu_sum_store(enum rt_reduce_op op, enum rt_dtype t, union cpu_sum sum, int64_t removed,
-                   enum rt_dtype out, void *at)
+void cpu_sum_store(enum rt_reduce_op op, enum dtype t, union cpu_sum sum, int64_t removed, enum dtype out,
+                   void *at)
 {
-	bool mean = op == RT_AVG && out != RT_BOOL;
-	if (rt_dtype_is_float(t))
+	bool mean = op == RT_AVG && out != DTYPE_BOOL;
+	if (dtype_is_float(t))
 		rt_store_f64(out, at, mean ? sum.f64 / (double)removed : sum.f64);
 	else
 		rt_store_i64(out, at, mean ? sum.i64 / removed : sum.i64);
@@ -165,8 +165,8 @@ void cpu_sum_store(enum rt_reduce_op op, enum rt_dtype t, union cpu_sum sum, int
 static enum status fold_row(void *arg, char *const *at, size_t n, const int64_t *stride)
 {
 	struct reduction *r = arg;
-	enum rt_dtype t = r->in.dtype;
-	int64_t s = stride[0] / (int64_t)rt_dtype_size(t);
+	enum dtype t = r->in.dtype;
+	int64_t s = stride[0] / (int64_t)dtype_bytes(t);
 	if (r->real) {
 		double x[RT_ROW];
 		rt_row_load_f64(t, at[0], s, x, n);
@@ -182,7 +182,7 @@ static enum status fold_row(void *arg, char *const *at, size_t n, const int64_t 
 static void finish(struct reduction *r, char *at, int64_t stride, size_t n)
 {
 	const struct rt_task *t = r->task;
-	if (t->reduce == RT_AVG && t->out.dtype != RT_BOOL)
+	if (t->reduce == RT_AVG && t->out.dtype != DTYPE_BOOL)
 		for (size_t i = 0; i < n; i++) {
 			if (r->real)
 				r->acc.f64[i] /= (double)r->removed;
@@ -210,7 +210,7 @@ static void sum_rows(struct reduction *r, char *const *at, int64_t out_stride, i
 {
 	double x[SUMS][RT_ROW];
 	const struct cpu_walk *w = &r->inner;
-	int64_t size = (int64_t)rt_dtype_size(r->in.dtype);
+	int64_t size = (int64_t)dtype_bytes(r->in.dtype);
 	start(r, SUMS);
 	for (int64_t first = 0; first < w->n[0]; first += RT_ROW) {
 		size_t n = (size_t)(w->n[0] - first < RT_ROW ? w->n[0] - first : RT_ROW);
@@ -226,8 +226,8 @@ static void sum_rows(struct reduction *r, char *const *at, int64_t out_stride, i
 static enum status result_row(void *arg, char *const *at, size_t n, const int64_t *stride)
 {
 	struct reduction *r = arg;
-	int64_t out_stride = stride[0] / (int64_t)rt_dtype_size(r->task->out.dtype);
-	int64_t in_stride = stride[1] / (int64_t)rt_dtype_size(r->in.dtype);
+	int64_t out_stride = stride[0] / (int64_t)dtype_bytes(r->task->out.dtype);
+	int64_t in_stride = stride[1] / (int64_t)dtype_bytes(r->in.dtype);
 	if (!r->along_rows) {
 		bool sums = r->real && (r->task->reduce == RT_SUM || r->task->reduce == RT_AVG) &&
 		            r->inner.nd == 1 && !r->inner.empty;
@@ -286,7 +286,7 @@ static int64_t least_stride(const struct rt_view *v, unsigned axes)
 
 enum status cpu_reduce(const struct rt_task *t, char *why)
 {
-	struct reduction r = {.task = t, .real = rt_dtype_is_float(t->in[0].dtype), .removed = 1};
+	struct reduction r = {.task = t, .real = dtype_is_float(t->in[0].dtype), .removed = 1};
 	struct rt_view kept = t->in[0];
 	r.in = t->in[0];
 	r.in.nd = 0;
@@ -299,7 +299,7 @@ enum status cpu_reduce(const struct rt_task *t, char *why)
 		r.removed *= kept.n[d];
 		kept.n[d] = 1;
 	}
-	if (r.removed == 0 && t->reduce == RT_AVG && !r.real && t->out.dtype != RT_BOOL &&
+	if (r.removed == 0 && t->reduce == RT_AVG && !r.real && t->out.dtype != DTYPE_BOOL &&
 	    rt_view_count(&t->out) > 0) {
 		rt_fault_text(RT_FAULT_EMPTY, 0, 0, why);
 		return STATUS_DIAGNOSTICS;

@@ -128,7 +128,7 @@ static char *address(const struct rt_view *v, const int64_t *index)
 	int64_t at = 0;
 	for (int d = 0; d < v->nd; d++)
 		at += index[d] * v->stride[d];
-	return (char *)v->data + at * (int64_t)rt_dtype_size(v->dtype);
+	return (char *)v->data + at * (int64_t)dtype_bytes(v->dtype);
 }
 
 enum status cpu_softmax(struct cpu_lane *lane, const struct rt_task *t, char *why)
@@ -136,12 +136,12 @@ enum status cpu_softmax(struct cpu_lane *lane, const struct rt_task *t, char *wh
 	struct softmax s = {.t = t, .axis = (int)t->axes, .scaled = t->scalars & 2, .causal = t->scalars & 4};
 	int64_t index[RT_MAX_DIMS] = {0};
 	struct row row[ROWS];
-	enum rt_dtype wide = rt_dtype_wide(t->in[0].dtype);
-	assert(wide != RT_I64 && s.axis < t->out.nd && (!s.causal || s.axis == t->out.nd - 1));
+	enum dtype wide = dtype_wide(t->in[0].dtype);
+	assert(wide != DTYPE_I64 && s.axis < t->out.nd && (!s.causal || s.axis == t->out.nd - 1));
 	s.length = t->out.n[s.axis];
 	if (!rt_view_count(&t->out))
 		return STATUS_OK;
-	size_t line = ((size_t)s.length * rt_dtype_size(wide) + 63) & ~(size_t)63;
+	size_t line = ((size_t)s.length * dtype_bytes(wide) + 63) & ~(size_t)63;
 	char *room = cpu_scratch(lane, 0, line * ROWS, why);
 	if (!room)
 		return STATUS_DIAGNOSTICS;
@@ -155,7 +155,7 @@ enum status cpu_softmax(struct cpu_lane *lane, const struct rt_task *t, char *wh
 			                         .x = room + (size_t)rows * line};
 			more = next_row(&s, index);
 		}
-		if (wide == RT_F64)
+		if (wide == DTYPE_F64)
 			rows_f64(&s, row, rows);
 		else
 			rows_f32(&s, row, rows);

@@ -171,7 +171,7 @@ static struct rt_view block_view(const struct walk *w, const struct rt_view *v, 
 		dense *= w->n[d];
 	}
 	out.data = local ? w->local + (size_t)(local - 1) * BLOCK * sizeof(int64_t)
-	                 : (char *)v->data + offset * (int64_t)rt_dtype_size(v->dtype);
+	                 : (char *)v->data + offset * (int64_t)dtype_bytes(v->dtype);
 	return out;
 }
 
@@ -191,7 +191,7 @@ static enum status add_block(struct walk *w, const struct rt_task *t, union cpu_
 	}
 	for (int64_t k = 0; k < each && w->kept_inside; k++)
 		cpu_sum_add_each(t->reduce, in.dtype, sum,
-		                 (char *)in.data + k * results * (int64_t)rt_dtype_size(in.dtype),
+		                 (char *)in.data + k * results * (int64_t)dtype_bytes(in.dtype),
 		                 (size_t)results);
 	if (!w->kept_inside)
 		cpu_sum_add_rows(t->reduce, in.dtype, sum, results, in.data, (size_t)each);
@@ -248,12 +248,12 @@ static enum status store_sums(const struct walk *w)
 		const struct rt_task *t = &w->unit->step[k].task;
 		if (!reduces(&w->unit->step[k]))
 			continue;
-		if (t->reduce == RT_AVG && !w->removed_count && !rt_dtype_is_float(t->in[0].dtype) &&
-		    t->out.dtype != RT_BOOL) {
+		if (t->reduce == RT_AVG && !w->removed_count && !dtype_is_float(t->in[0].dtype) &&
+		    t->out.dtype != DTYPE_BOOL) {
 			rt_fault_text(RT_FAULT_EMPTY, 0, 0, w->why);
 			return STATUS_DIAGNOSTICS;
 		}
-		int64_t index[RT_MAX_DIMS] = {0}, size = (int64_t)rt_dtype_size(t->out.dtype), i = 0;
+		int64_t index[RT_MAX_DIMS] = {0}, size = (int64_t)dtype_bytes(t->out.dtype), i = 0;
 		for (int d = w->nd; d >= w->kept.first;) {
 			char *at = t->out.data;
 			for (d = w->kept.first; d < w->kept.end; d++)

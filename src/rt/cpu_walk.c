@@ -16,7 +16,7 @@ void cpu_walk_start(struct cpu_walk *w, int views, const struct rt_view *const *
 		if (view[0]->n[d] == 1)
 			continue;
 		int at = w->nd++;
-		int64_t key = llabs(view[0]->stride[d]) * (int64_t)rt_dtype_size(view[0]->dtype);
+		int64_t key = llabs(view[0]->stride[d]) * (int64_t)dtype_bytes(view[0]->dtype);
 		while (at > 0 && llabs(w->stride[0][at - 1]) < key) { /* stable insertion */
 			w->n[at] = w->n[at - 1];
 			for (int v = 0; v < views; v++)
@@ -27,7 +27,7 @@ void cpu_walk_start(struct cpu_walk *w, int views, const struct rt_view *const *
 		for (int v = 0; v < views; v++) {
 			assert(!view[v] || (view[v]->nd == view[0]->nd && view[v]->n[d] == view[0]->n[d]));
 			w->stride[v][at] =
-			    view[v] ? view[v]->stride[d] * (int64_t)rt_dtype_size(view[v]->dtype) : 0;
+			    view[v] ? view[v]->stride[d] * (int64_t)dtype_bytes(view[v]->dtype) : 0;
 		}
 	}
 	int nd = 0;
@@ -82,13 +82,13 @@ enum status cpu_walk_rows(const struct cpu_walk *w, size_t limit, cpu_row *row, 
 }
 
 struct copy {
-	enum rt_dtype out, in;
+	enum dtype out, in;
 };
 
 static enum status copy_row(void *arg, char *const *at, size_t n, const int64_t *stride)
 {
 	const struct copy *c = arg;
-	size_t out_size = rt_dtype_size(c->out), in_size = rt_dtype_size(c->in);
+	size_t out_size = dtype_bytes(c->out), in_size = dtype_bytes(c->in);
 	int64_t out_stride = stride[0] / (int64_t)out_size, in_stride = stride[1] / (int64_t)in_size;
 	if (c->out == c->in) {
 		rt_row_copy(out_size, at[0], out_stride, at[1], in_stride, n);
@@ -99,12 +99,12 @@ static enum status copy_row(void *arg, char *const *at, size_t n, const int64_t 
 		float f32[RT_ROW];
 		int64_t i64[RT_ROW];
 	} row;
-	switch (rt_dtype_wide(c->in)) {
-	case RT_F64:
+	switch (dtype_wide(c->in)) {
+	case DTYPE_F64:
 		rt_row_load_f64(c->in, at[1], in_stride, row.f64, n);
 		rt_row_store_f64(c->out, at[0], out_stride, row.f64, n);
 		break;
-	case RT_F32:
+	case DTYPE_F32:
 		rt_row_load_f32(c->in, at[1], in_stride, row.f32, n);
 		rt_row_store_f32(c->out, at[0], out_stride, row.f32, n);
 		break;
@@ -128,7 +128,7 @@ enum { TILE_ROW_BYTES = 128, TILE_COLUMNS = 64 };
 static enum status copy_tiles(void *arg, char *const *at, size_t n, const int64_t *stride)
 {
 	const struct transposition *t = arg;
-	int64_t length = TILE_ROW_BYTES / (int64_t)rt_dtype_size(t->copy.out);
+	int64_t length = TILE_ROW_BYTES / (int64_t)dtype_bytes(t->copy.out);
 	(void)n, (void)stride;
 	for (int64_t row = 0; row < t->n[1]; row += length)
 		for (int64_t column = 0; column < t->n[0]; column += TILE_COLUMNS) {
@@ -184,7 +184,7 @@ enum status cpu_copy(const struct rt_view *out, const struct rt_view *in)
 enum status cpu_bitcast(const struct rt_view *out, const struct rt_view *in)
 {
 	struct rt_view same = *in;
-	assert(rt_dtype_size(out->dtype) == rt_dtype_size(in->dtype));
+	assert(dtype_bytes(out->dtype) == dtype_bytes(in->dtype));
 	same.dtype = out->dtype;
 	return cpu_copy(out, &same);
 }
@@ -204,8 +204,8 @@ static enum status fill_row(void *arg, char *const *at, size_t n, const int64_t 
 enum status cpu_fill(const struct rt_view *out, struct rt_scalar value)
 {
 	struct cpu_walk w;
-	struct fill f = {.size = rt_dtype_size(out->dtype)};
-	if (rt_dtype_is_float(out->dtype))
+	struct fill f = {.size = dtype_bytes(out->dtype)};
+	if (dtype_is_float(out->dtype))
 		rt_store_f64(out->dtype, &f.bits, value.f);
 	else
 		rt_store_i64(out->dtype, &f.bits, value.i);

@@ -51,11 +51,11 @@ size_t rt_pack_bytes(const struct rt_task *t)
 {
 	const struct rt_view *a = &t->in[0], *b = &t->in[1];
 	int last = t->out.nd - 1;
-	if (last < 1 || a->dtype != b->dtype || (a->dtype != RT_F32 && a->dtype != RT_BF16) ||
+	if (last < 1 || a->dtype != b->dtype || (a->dtype != DTYPE_F32 && a->dtype != DTYPE_BF16) ||
 	    !is_one_matrix(b) || a->stride[last] != 1 || (b->stride[last] != 1 && b->stride[last - 1] != 1))
 		return 0;
 	int64_t k = b->n[last - 1], n = b->n[last];
-	bool narrow = a->dtype == RT_BF16, swapped = b->stride[last] != 1;
+	bool narrow = a->dtype == DTYPE_BF16, swapped = b->stride[last] != 1;
 	double rows = 1, work;
 	for (int d = 0; d < last; d++)
 		rows *= (double)t->out.n[d];
@@ -63,7 +63,7 @@ size_t rt_pack_bytes(const struct rt_task *t)
 	if (work < (narrow ? RT_BF16_LEAST_WORK : RT_LEAST_WORK) ||
 	    (narrow && swapped && k >= 2048 && rows >= 128))
 		return 0;
-	return (size_t)((n + 63) / 64 * 64) * (size_t)((k + 63) / 64 * 64) * rt_dtype_size(b->dtype);
+	return (size_t)((n + 63) / 64 * 64) * (size_t)((k + 63) / 64 * 64) * dtype_bytes(b->dtype);
 }
 
 void rt_device_prepare(struct rt_device *d, int lane, const struct rt_task *task)

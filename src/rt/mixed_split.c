@@ -63,7 +63,7 @@ static struct blocks blocks_of(struct rt_request *r, const struct mixed_team *t,
 
 static void *element(const struct rt_collective *c, const void *buffer, int64_t i)
 {
-	return (char *)buffer + (size_t)i * rt_dtype_size(c->dtype);
+	return (char *)buffer + (size_t)i * dtype_bytes(c->dtype);
 }
 
 static void split_allgather(struct mixed *m, struct rt_request *r, const struct mixed_team *t)
@@ -97,13 +97,13 @@ static void split_broadcast(struct mixed *m, struct rt_request *r, const struct 
 /* Whether a reduction needs its wide type: other than that of its buffers, or to end a mean. */
 static bool is_wide(const struct rt_collective *c)
 {
-	return c->dtype != rt_dtype_wide(c->dtype) || c->op == RT_AVG;
+	return c->dtype != dtype_wide(c->dtype) || c->op == RT_AVG;
 }
 
 static void split_reduce_scatter(struct mixed *m, struct rt_request *r, const struct mixed_team *t)
 {
-	enum rt_dtype type = r->c.dtype, wide = rt_dtype_wide(type);
-	size_t size = rt_dtype_size(wide);
+	enum dtype type = r->c.dtype, wide = dtype_wide(type);
+	size_t size = dtype_bytes(wide);
 	bool widen = is_wide(&r->c);
 	int n = t->hosts * t->each;
 	int64_t rail = 0, total = rt_collective_total(&r->c, n);
@@ -147,8 +147,8 @@ static void split_reduce_scatter(struct mixed *m, struct rt_request *r, const st
 
 static void split_allreduce(struct mixed *m, struct rt_request *r, const struct mixed_team *t)
 {
-	enum rt_dtype type = r->c.dtype, wide = rt_dtype_wide(type);
-	size_t size = rt_dtype_size(wide);
+	enum dtype type = r->c.dtype, wide = dtype_wide(type);
+	size_t size = dtype_bytes(wide);
 	bool widen = is_wide(&r->c);
 	struct rt_block own = rt_even_block(r->c.count, t->each, t->place);
 	size_t lists = 2 * (size_t)t->each * sizeof(int64_t);
@@ -190,7 +190,7 @@ static void widen_parts(struct rt_request *r)
 		if (r->round_after >= 0 && r->part[i].stage <= r->round_after) {
 			struct rt_collective *c = &r->part[i].c;
 			c->op = c->op == RT_AVG ? RT_SUM : c->op;
-			c->dtype = rt_dtype_wide(c->dtype);
+			c->dtype = dtype_wide(c->dtype);
 		}
 }
 

@@ -23,9 +23,9 @@
 DEFINE_OP(op_minimum, RT_MIN)
 DEFINE_OP(op_maximum, RT_MAX)
 
-static MPI_Datatype moved_type(enum rt_dtype t)
+static MPI_Datatype moved_type(enum dtype t)
 {
-	switch (rt_dtype_size(t)) {
+	switch (dtype_bytes(t)) {
 	case 1:
 		return MPI_UINT8_T;
 	case 2:
@@ -37,10 +37,10 @@ static MPI_Datatype moved_type(enum rt_dtype t)
 	}
 }
 
-static MPI_Datatype wide_type(enum rt_dtype t)
+static MPI_Datatype wide_type(enum dtype t)
 {
-	enum rt_dtype wide = rt_dtype_wide(t);
-	return wide == RT_F64 ? MPI_DOUBLE : wide == RT_F32 ? MPI_FLOAT : MPI_INT64_T;
+	enum dtype wide = dtype_wide(t);
+	return wide == DTYPE_F64 ? MPI_DOUBLE : wide == DTYPE_F32 ? MPI_FLOAT : MPI_INT64_T;
 }
 
 static MPI_Op reduce_op(struct mpi *m, enum rt_reduce_op op)
@@ -90,7 +90,7 @@ static bool start_allgather(struct mpi *m, struct rt_request *r, MPI_Comm comm, 
 	MPI_Datatype type = moved_type(c->dtype);
 	if (!fill_counts(job, r, false))
 		return false;
-	bool in_place = c->in == (char *)c->out + (size_t)r->offsets[index] * rt_dtype_size(c->dtype);
+	bool in_place = c->in == (char *)c->out + (size_t)r->offsets[index] * dtype_bytes(c->dtype);
 	return RT_MPI(job, MPI_Iallgatherv(in_place ? MPI_IN_PLACE : c->in, in_place ? 0 : r->counts[index],
 	                                   type, c->out, r->counts, r->offsets, type, comm, r->piece));
 }
@@ -98,11 +98,11 @@ static bool start_allgather(struct mpi *m, struct rt_request *r, MPI_Comm comm, 
 static bool start_allreduce(struct mpi *m, struct rt_request *r, MPI_Comm comm)
 {
 	const struct rt_collective *c = &r->c;
-	enum rt_dtype wide = rt_dtype_wide(c->dtype);
+	enum dtype wide = dtype_wide(c->dtype);
 	void *out = c->out;
 	const void *in = c->in;
 	if (c->dtype != wide) {
-		out = r->wide_out = mem_alloc((size_t)c->count * rt_dtype_size(wide));
+		out = r->wide_out = mem_alloc((size_t)c->count * dtype_bytes(wide));
 		rt_convert(wide, out, c->dtype, c->in, (size_t)c->count);
 		in = out;
 	}
@@ -115,8 +115,8 @@ static bool start_reduce_scatter(struct mpi *m, struct rt_request *r, MPI_Comm c
 {
 	struct rt_job *job = m->base.job;
 	const struct rt_collective *c = &r->c;
-	enum rt_dtype wide = rt_dtype_wide(c->dtype);
-	size_t size = rt_dtype_size(c->dtype), wide_size = rt_dtype_size(wide);
+	enum dtype wide = dtype_wide(c->dtype);
+	size_t size = dtype_bytes(c->dtype), wide_size = dtype_bytes(wide);
 	if (!fill_counts(job, r, true))
 		return false;
 	/* One block after the other in the wide type; a copy also where the result lies inside. */
@@ -136,29 +136,29 @@ static bool start_reduce_scatter(struct mpi *m, struct rt_request *r, MPI_Comm c
 }
 
 /* Fills `at` with n elements that change no reduction of type t, in its wide type. */
-static void fill_identity(enum rt_reduce_op op, enum rt_dtype t, void *at, int64_t n)
+static void fill_identity(enum rt_reduce_op op, enum dtype t, void *at, int64_t n)
 {
-	enum rt_dtype wide = rt_dtype_wide(t);
+	enum dtype wide = dtype_wide(t);
 	for (int64_t i = 0; i < n; i++)
-		if (wide == RT_I64)
+		if (wide == DTYPE_I64)
 			((int64_t *)at)[i] = rt_reduce_identity_i64(op, t);
 		else
-			rt_store_f64(wide, (char *)at + (size_t)i * rt_dtype_size(wide),
+			rt_store_f64(wide, (char *)at + (size_t)i * dtype_bytes(wide),
 			             rt_reduce_identity_f64(op, t));
 }
 
 static bool start_reduce(struct mpi *m, struct rt_request *r, MPI_Comm comm, int index)
 {
 	const struct rt_collective *c = &r->c;
-	enum rt_dtype wide = rt_dtype_wide(c->dtype);
+	enum dtype wide = dtype_wide(c->dtype);
 	bool root = index == c->root;
-	r->wide_in = mem_alloc((size_t)c->count * rt_dtype_size(wide));
+	r->wide_in = mem_alloc((size_t)c->count * dtype_bytes(wide));
 	if (c->in)
 		rt_convert(wide, r->wide_in, c->dtype, c->in, (size_t)c->count);
 	else
 		fill_identity(c->op, c->dtype, r->wide_in, c->count);
 	if (root && c->dtype != wide)
-		r->wide_out = mem_alloc((size_t)c->count * rt_dtype_size(wide));
+		r->wide_out = mem_alloc((size_t)c->count * dtype_bytes(wide));
 	r->out_count = root ? c->count : 0;
 	r->members -= !c->in; /* of the mean */
 	return RT_MPI(m->base.job, MPI_Ireduce(r->wide_in,
@@ -228,7 +228,7 @@ static bool start_from_root(struct mpi *m, struct rt_request *r, MPI_Comm comm, 
 	MPI_Datatype type = moved_type(c->dtype);
 	if (c->kind == RT_BROADCAST) {
 		if (index == c->root && c->in != c->out && c->count)
-			memcpy(c->out, c->in, (size_t)c->count * rt_dtype_size(c->dtype));
+			memcpy(c->out, c->in, (size_t)c->count * dtype_bytes(c->dtype));
 		return RT_MPI(job, MPI_Ibcast(c->out, (int)c->count, type, c->root, comm, r->piece));
 	}
 	if (index == c->root)

@@ -441,7 +441,7 @@ enum status rt_drain(struct rt_engine *e)
 
 int64_t rt_engine_bytes(const struct rt_engine *e, const struct rt_comm_item *item)
 {
-	int64_t size = (int64_t)rt_dtype_size(item->message ? item->p.dtype : item->c.dtype);
+	int64_t size = (int64_t)dtype_bytes(item->message ? item->p.dtype : item->c.dtype);
 	return size * (item->message ? item->p.count
 	                             : rt_collective_total(&item->c, e->transport->team[item->c.team].n));
 }

@@ -57,7 +57,7 @@ void adverse_shadow(struct adverse_engine *e, struct adverse_comm *c)
 	const struct rt_team *team = c->item.message ? NULL : &e->base.transport->team[r->team];
 	if (c->item.message ? p->send || !p->data : !gets(r, team))
 		return;
-	size_t size = rt_dtype_size(c->item.message ? p->dtype : r->dtype);
+	size_t size = dtype_bytes(c->item.message ? p->dtype : r->dtype);
 	int64_t n = c->item.message ? p->count : extent(r, team);
 	if (n <= 0)
 		return;
@@ -74,11 +74,11 @@ void adverse_land(struct adverse_engine *e, struct adverse_comm *c)
 {
 	const struct rt_collective *r = &c->item.c;
 	if (c->item.message) {
-		memcpy(c->out, c->shadow, (size_t)c->item.p.count * rt_dtype_size(c->item.p.dtype));
+		memcpy(c->out, c->shadow, (size_t)c->item.p.count * dtype_bytes(c->item.p.dtype));
 		return;
 	}
 	const struct rt_team *team = &e->base.transport->team[r->team];
-	int64_t size = (int64_t)rt_dtype_size(r->dtype);
+	int64_t size = (int64_t)dtype_bytes(r->dtype);
 	for (int k = 0; k < block_count(r, team); k++) {
 		struct rt_block b = block_of(r, team, k);
 		memcpy(c->out + b.offset * size, c->shadow + b.offset * size, (size_t)(b.count * size));

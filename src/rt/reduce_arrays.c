@@ -4,7 +4,7 @@
  * of more arrays the sum so far stands in a block that stays in the nearest cache. All else goes by rows in
  * the wide type. Either way terms are combined in the order given. */
 #include "rt/clones.h"
-#include "rt/dtype.h"
+#include "rt/convert.h"
 #include "rt/rows.h"
 #include <assert.h>
 #include <string.h>
@@ -71,22 +71,22 @@ static void sum(sum_function *f, size_t size, char *out, const void *const *in, 
 			rt_row_load_##name(t, (const char *)in[k] + at, 1, x, m);                            \
 			rt_combine_##name(op, acc, x, m);                                                    \
 		}                                                                                            \
-		if (op == RT_AVG && t != RT_BOOL)                                                            \
+		if (op == RT_AVG && t != DTYPE_BOOL)                                                         \
 			for (size_t j = 0; j < m; j++)                                                       \
 				acc[j] /= (type)count;                                                       \
 		rt_row_store_##name(t, (char *)out + at, 1, acc, m);                                         \
 	} while (0)
 
-static void reduce_rows(enum rt_reduce_op op, enum rt_dtype t, void *out, const void *const *in, int count,
+static void reduce_rows(enum rt_reduce_op op, enum dtype t, void *out, const void *const *in, int count,
                         size_t n)
 {
 	for (size_t i = 0; i < n; i += RT_ROW) {
-		size_t m = n - i < RT_ROW ? n - i : RT_ROW, at = i * rt_dtype_size(t);
-		switch (rt_dtype_wide(t)) {
-		case RT_F64:
+		size_t m = n - i < RT_ROW ? n - i : RT_ROW, at = i * dtype_bytes(t);
+		switch (dtype_wide(t)) {
+		case DTYPE_F64:
 			REDUCE_BLOCK(double, f64);
 			break;
-		case RT_F32:
+		case DTYPE_F32:
 			REDUCE_BLOCK(float, f32);
 			break;
 		default:
@@ -96,19 +96,19 @@ static void reduce_rows(enum rt_reduce_op op, enum rt_dtype t, void *out, const 
 	}
 }
 
-void rt_reduce_arrays(enum rt_reduce_op op, enum rt_dtype t, void *out, const void *const *in, int count,
+void rt_reduce_arrays(enum rt_reduce_op op, enum dtype t, void *out, const void *const *in, int count,
                       size_t n)
 {
-	sum_function *f = t == RT_F32   ? sum_f32
-	                  : t == RT_F64 ? sum_f64
-	                  : t == RT_I32 ? sum_32
-	                  : t == RT_I64 ? sum_64
-	                                : NULL;
+	sum_function *f = t == DTYPE_F32   ? sum_f32
+	                  : t == DTYPE_F64 ? sum_f64
+	                  : t == DTYPE_I32 ? sum_32
+	                  : t == DTYPE_I64 ? sum_64
+	                                   : NULL;
 	assert(count >= 1);
 	if (count == 1 && f && op != RT_AVG)
-		memmove(out, in[0], n * rt_dtype_size(t));
+		memmove(out, in[0], n * dtype_bytes(t));
 	else if (f && op == RT_SUM)
-		sum(f, rt_dtype_size(t), out, in, count, n);
+		sum(f, dtype_bytes(t), out, in, count, n);
 	else
 		reduce_rows(op, t, out, in, count, n);
 }

@@ -5,7 +5,7 @@ enum { SPLIT_BYTES = 16 << 10 /* of a Reduce from which on all members reduce */
 
 int64_t shm_element_bytes(const struct rt_request *r)
 {
-	return (int64_t)rt_dtype_size(r->c.dtype);
+	return (int64_t)dtype_bytes(r->c.dtype);
 }
 
 bool shm_is_root(const struct rt_request *r, int member)

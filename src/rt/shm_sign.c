@@ -3,7 +3,7 @@
 
 static void describe(struct shm *s, int rank, const struct shm_sign *sign, bool send, struct buf *out)
 {
-	const char *type = rt_dtype_name((enum rt_dtype)sign->dtype);
+	const char *type = dtype_name(sign->dtype);
 	if (sign->kind == SHM_P2P) {
 		buf_printf(out, "%s of %lld %s", send ? "send" : "recv", (long long)sign->count, type);
 	} else {

@@ -33,7 +33,7 @@ static bool shape_of(const struct rt_collective *c, int n, int own, struct shape
 	bool root = own == c->root;
 	if (c->counts || c->offsets || c->send_counts || c->send_offsets || n > MOST_MEMBERS)
 		return false;
-	*x = (struct shape){.block = (size_t)c->count * rt_dtype_size(c->dtype), .given = 1, .takes = true};
+	*x = (struct shape){.block = (size_t)c->count * dtype_bytes(c->dtype), .given = 1, .takes = true};
 	switch (c->kind) {
 	case RT_ALLGATHER:
 	case RT_ALLREDUCE:

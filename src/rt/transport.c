@@ -211,13 +211,13 @@ int64_t rt_collective_total(const struct rt_collective *c, int members)
 void rt_collective_round(const struct rt_collective *c, int members, void *wide, void *out, int64_t count)
 {
 	size_t n = (size_t)count;
-	if (c->op == RT_AVG && c->dtype != RT_BOOL)
+	if (c->op == RT_AVG && c->dtype != DTYPE_BOOL)
 		for (size_t i = 0; i < n; i++)
-			switch (rt_dtype_wide(c->dtype)) {
-			case RT_F64:
+			switch (dtype_wide(c->dtype)) {
+			case DTYPE_F64:
 				((double *)wide)[i] /= members;
 				break;
-			case RT_F32:
+			case DTYPE_F32:
 				((float *)wide)[i] /= (float)members;
 				break;
 			default:
@@ -225,7 +225,7 @@ void rt_collective_round(const struct rt_collective *c, int members, void *wide,
 				break;
 			}
 	if (wide != out)
-		rt_convert(c->dtype, out, rt_dtype_wide(c->dtype), wide, n);
+		rt_convert(c->dtype, out, dtype_wide(c->dtype), wide, n);
 }
 
 static void copy(void *to, const void *from, size_t bytes)
@@ -237,7 +237,7 @@ static void copy(void *to, const void *from, size_t bytes)
 /* A team of one. */
 static void local(const struct rt_collective *c)
 {
-	size_t size = rt_dtype_size(c->dtype);
+	size_t size = dtype_bytes(c->dtype);
 	struct rt_block b = rt_collective_block(c, 0), from = rt_collective_send_block(c, 0);
 	size_t at = (size_t)b.offset * size, bytes = (size_t)b.count * size;
 	if (rt_collective_exchanges(c->kind))
@@ -254,7 +254,7 @@ void rt_transport_count(struct rt_transport *t, const struct rt_collective *c)
 {
 	const struct rt_team *team = &t->team[c->team];
 	struct rt_counter *n = &t->counter[rt_collective_counted(c)];
-	int64_t size = (int64_t)rt_dtype_size(c->dtype), others = team->n - 1;
+	int64_t size = (int64_t)dtype_bytes(c->dtype), others = team->n - 1;
 	int64_t total = rt_collective_total(c, team->n) * size, own;
 	switch (c->kind) {
 	case RT_ALLGATHER:

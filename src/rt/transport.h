@@ -47,7 +47,7 @@ bool rt_collective_exchanges(enum rt_collective_kind k);  /* AllToAll, AllToAllv
 struct rt_collective {
 	enum rt_collective_kind kind;
 	uint8_t counted; /* 1 + the kind that counters show; 0: that above */
-	enum rt_dtype dtype;
+	enum dtype dtype;
 	enum rt_reduce_op op; /* Allreduce, ReduceScatter, Reduce */
 	int team;             /* from rt_transport_team */
 	int root;             /* index in the team, of rooted kinds */
@@ -86,7 +86,7 @@ struct rt_p2p {
 	int peer;          /* rank; may be the own one */
 	uint32_t channel;  /* communicator id, < RT_MAX_CHANNELS; any number that both sides use */
 	uint64_t sequence; /* set by rt_submit_p2p */
-	enum rt_dtype dtype;
+	enum dtype dtype;
 	int64_t count; /* elements; must be the same on both sides */
 	void *data;    /* contiguous; not written by a send */
 	void *after;   /* as in struct rt_collective */

@@ -166,8 +166,7 @@ static enum status mixed_start_p2p(struct rt_transport *transport, const struct 
 	m->sleep_us = FIRST_SLEEP_US;
 	if (p->peer != transport->job->rank) {
 		struct rt_counter *n = &transport->counter[RT_COUNTER_P2P];
-		*(p->send ? &n->bytes_sent : &n->bytes_received) +=
-		    p->count * (int64_t)rt_dtype_size(p->dtype);
+		*(p->send ? &n->bytes_sent : &n->bytes_received) += p->count * (int64_t)dtype_bytes(p->dtype);
 	}
 	*out = r;
 	return STATUS_OK;

@@ -81,7 +81,7 @@ static enum status mpi_start_p2p(struct rt_transport *t, const struct rt_p2p *p,
 {
 	struct mpi *m = (struct mpi *)t;
 	struct rt_counter *n = &t->counter[RT_COUNTER_P2P];
-	int64_t bytes = p->count * (int64_t)rt_dtype_size(p->dtype);
+	int64_t bytes = p->count * (int64_t)dtype_bytes(p->dtype);
 	int pieces = (int)((bytes + PIECE_BYTES - 1) / PIECE_BYTES);
 	if (p->channel >= RT_MAX_CHANNELS) {
 		rt_job_error_at(t->job, p->at, "channel %u is above the limit of %d", p->channel,

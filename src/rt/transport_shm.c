@@ -113,7 +113,7 @@ static enum status shm_start_p2p(struct rt_transport *t, const struct rt_p2p *p,
 	    .key = {.channel = p->channel, .sequence = p->sequence},
 	    .sign = {.kind = SHM_P2P, .dtype = (uint8_t)p->dtype, .count = p->count, .label = p->at.label},
 	    .data = p->data,
-	    .bytes = p->count * (int64_t)rt_dtype_size(p->dtype),
+	    .bytes = p->count * (int64_t)dtype_bytes(p->dtype),
 	};
 	bool done = false;
 	enum status status = STATUS_OK;

@@ -3,7 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
-struct rt_view rt_view_dense(void *data, enum rt_dtype t, int nd, const int64_t *n)
+struct rt_view rt_view_dense(void *data, enum dtype t, int nd, const int64_t *n)
 {
 	assert(nd >= 0 && nd <= RT_MAX_DIMS);
 	struct rt_view v = {.data = data, .dtype = t, .nd = nd};
@@ -29,7 +29,7 @@ struct rt_view rt_view_swap(struct rt_view v, int a, int b)
 
 static void *element(const struct rt_view *v, int axis, int64_t i)
 {
-	return v->data ? (char *)v->data + i * v->stride[axis] * (int64_t)rt_dtype_size(v->dtype) : NULL;
+	return v->data ? (char *)v->data + i * v->stride[axis] * (int64_t)dtype_bytes(v->dtype) : NULL;
 }
 
 struct rt_view rt_view_select(struct rt_view v, int axis, int64_t i)

@@ -5,20 +5,20 @@
  * in memory. A view with some n == 0 is empty, its data may be NULL. */
 #ifndef HIRC_RT_VIEW_H
 #define HIRC_RT_VIEW_H
-#include "rt/dtype.h"
+#include "rt/convert.h"
 
 enum { RT_MAX_DIMS = 8 };
 
 struct rt_view {
 	void *data;                  /* element (0, 0, …); not owned */
-	enum rt_dtype dtype;         /* of the elements */
+	enum dtype dtype;            /* of the elements */
 	int nd;                      /* 0..RT_MAX_DIMS */
 	int64_t n[RT_MAX_DIMS];      /* extents, >= 0 */
 	int64_t stride[RT_MAX_DIMS]; /* in elements */
 };
 
 /* Row-major view of data. */
-struct rt_view rt_view_dense(void *data, enum rt_dtype t, int nd, const int64_t *n);
+struct rt_view rt_view_dense(void *data, enum dtype t, int nd, const int64_t *n);
 /* The view with axes a and b exchanged. */
 struct rt_view rt_view_swap(struct rt_view v, int a, int b);
 /* The view with index i of axis a selected; the axis goes. 0 <= i < n[a]. */

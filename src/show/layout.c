@@ -198,7 +198,7 @@ static bool side_open(struct layout_picture *p, struct layout_side *s, value_id 
 	}
 	s->rank = s->l.s.rank;
 	s->partial = place_partial(&s->l.s);
-	s->bytes = dtype_bytes((enum dtype)type->dtype);
+	s->bytes = dtype_bytes(type->dtype);
 	for (unsigned a = 0; a < s->rank; a++)
 		if (expr_eval(m, s->l.s.axis[a].extent, &(struct expr_env){.rank = -1}, &s->extent[a],
 		              NULL) != EXPR_OK) {

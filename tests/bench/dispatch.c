@@ -79,7 +79,7 @@ static struct plan *loop_plan(void)
 	for (int k = 0; k < REGISTERS; k++)
 		vec_push(&p->reg, reg[k]);
 	vec_push(&p->buffer,
-	         (struct plan_buffer){.dtype = RT_F32, .slots = 1, .elements = 1, .slot_bytes = 64});
+	         (struct plan_buffer){.dtype = DTYPE_F32, .slots = 1, .elements = 1, .slot_bytes = 64});
 	vec_push(&p->slot, 0);
 	struct plan_view empty = {.nd = 1, .stride = {1}};
 	vec_push(&p->task,
@@ -175,7 +175,7 @@ static int collectives(struct rt_job *job, void *name)
 	double *data = memory;
 	struct rt_stream *s = rt_stream_new(e, "main");
 	struct rt_collective c = {.kind = RT_ALLGATHER,
-	                          .dtype = RT_F64,
+	                          .dtype = DTYPE_F64,
 	                          .team = team,
 	                          .in = data + 8,
 	                          .out = data,

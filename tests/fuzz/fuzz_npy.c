@@ -19,11 +19,10 @@ static void use(const struct npy *f, size_t n)
 		if (!npy_read(f, first, count, part, &why))
 			fuzz_fail("an element that cannot be read", why.at);
 	}
-	for (unsigned t = 0; t < RT_DTYPE_COUNT; t++)
-		if (npy_fits(f, (enum rt_dtype)t, f->nd, f->n, &why) &&
-		    f->size != (int)rt_dtype_size((enum rt_dtype)t))
+	for (unsigned t = 0; t < DTYPE_COUNT; t++)
+		if (npy_fits(f, t, f->nd, f->n, &why) && f->size != (int)dtype_bytes(t))
 			fuzz_fail("elements of another size", f->descr);
-	npy_fits(f, RT_F32, 1, (const int64_t[]){3}, &why);
+	npy_fits(f, DTYPE_F32, 1, (const int64_t[]){3}, &why);
 	buf_free(&why);
 }
 

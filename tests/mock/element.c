@@ -1,6 +1,6 @@
 /* element: see element.h. */
 #include "element.h"
-#include "rt/dtype_bits.h"
+#include "rt/convert_bits.h"
 
 #define AT(type) (((type *)at)[k])
 #define AT_CONST(type) (((const type *)at)[k])

@@ -16,39 +16,39 @@ static inline struct rt_unit *unit_new(struct scene *s, unsigned steps, unsigned
 
 static inline void cases_copy(void)
 {
-	for (int from = 0; from < RT_DTYPE_COUNT; from++) {
+	for (int from = 0; from < DTYPE_COUNT; from++) {
 		struct scene *s = scene_new("copy");
-		struct rt_unit *u = unit_new(s, RT_DTYPE_COUNT, 0);
+		struct rt_unit *u = unit_new(s, DTYPE_COUNT, 0);
 		const int64_t n[] = {301};
-		struct rt_view in = scene_view(s, (enum rt_dtype)from, 1, n, DENSE, true);
-		for (int to = 0; to < RT_DTYPE_COUNT; to++) {
+		struct rt_view in = scene_view(s, from, 1, n, DENSE, true);
+		for (int to = 0; to < DTYPE_COUNT; to++) {
 			u->step[to].task = (struct rt_task){.kernel = RT_TASK_COPY, .in = {in}};
-			u->step[to].task.out = scene_view(s, (enum rt_dtype)to, 1, n, DENSE, false);
+			u->step[to].task.out = scene_view(s, to, 1, n, DENSE, false);
 		}
 	}
 	for (int in = 0; in < LAYOUTS; in++)
 		for (int out = 0; out < LAYOUTS; out++)
 			for (int k = 0; k < 5 && out != INNER_ONE && out != OUTER_ONE; k++) {
 				struct scene *s = scene_new("copy, strided");
-				enum rt_dtype t = k & 1 ? RT_BF16 : RT_F32;
+				enum dtype t = k & 1 ? DTYPE_BF16 : DTYPE_F32;
 				s->task = (struct rt_task){.kernel = k & 2 ? RT_TASK_BITCAST : RT_TASK_COPY};
 				s->task.in[0] = scene_view(s, t, 3, shape[k], (enum layout)in, true);
-				s->task.out = scene_view(s, k & 2 && k & 1 ? RT_F16 : t, 3, shape[k],
+				s->task.out = scene_view(s, k & 2 && k & 1 ? DTYPE_F16 : t, 3, shape[k],
 				                         (enum layout)out, false);
 			}
 	struct scene *s = scene_new("copy, many"); /* several vectors a thread, many tiles */
 	const int64_t many[] = {2500, 1000}, eight[] = {2, 3, 2, 3, 2, 3, 2, 5};
 	s->task = (struct rt_task){.kernel = RT_TASK_COPY};
-	s->task.in[0] = scene_view(s, RT_U8, 2, many, DENSE, false);
-	s->task.out = scene_view(s, RT_U8, 2, many, GAPS, false);
+	s->task.in[0] = scene_view(s, DTYPE_U8, 2, many, DENSE, false);
+	s->task.out = scene_view(s, DTYPE_U8, 2, many, GAPS, false);
 	s = scene_new("copy, eight axes");
 	s->task = (struct rt_task){.kernel = RT_TASK_COPY};
-	s->task.in[0] = scene_view(s, RT_F64, 8, eight, TURNED, false);
-	s->task.out = scene_view(s, RT_I32, 8, eight, GAPS, false);
+	s->task.in[0] = scene_view(s, DTYPE_F64, 8, eight, TURNED, false);
+	s->task.out = scene_view(s, DTYPE_I32, 8, eight, GAPS, false);
 	s = scene_new("copy, backwards");
 	s->task = (struct rt_task){.kernel = RT_TASK_COPY};
-	s->task.in[0] = scene_view(s, RT_F32, 1, (const int64_t[]){100}, DENSE, false);
-	s->task.out = scene_view(s, RT_F32, 1, (const int64_t[]){100}, DENSE, false);
+	s->task.in[0] = scene_view(s, DTYPE_F32, 1, (const int64_t[]){100}, DENSE, false);
+	s->task.out = scene_view(s, DTYPE_F32, 1, (const int64_t[]){100}, DENSE, false);
 	s->task.in[0].data = (float *)s->task.in[0].data + 99;
 	s->task.in[0].stride[0] = -1;
 }
@@ -56,12 +56,13 @@ static inline void cases_copy(void)
 /* out[i, j, k] = in[i, j, k], which lies as [i, k, j]; or with all axes turned. Copies through tiles. */
 static inline void cases_transpose(void)
 {
-	static const enum rt_dtype type[][2] = {{RT_F32, RT_F32}, {RT_BF16, RT_BF16}, {RT_U8, RT_U8},
-	                                        {RT_F64, RT_F64}, {RT_F32, RT_BF16},  {RT_BF16, RT_F64},
-	                                        {RT_I8, RT_I64},  {RT_F16, RT_BF16}};
+	static const enum dtype type[][2] = {{DTYPE_F32, DTYPE_F32},  {DTYPE_BF16, DTYPE_BF16},
+	                                     {DTYPE_U8, DTYPE_U8},    {DTYPE_F64, DTYPE_F64},
+	                                     {DTYPE_F32, DTYPE_BF16}, {DTYPE_BF16, DTYPE_F64},
+	                                     {DTYPE_I8, DTYPE_I64},   {DTYPE_F16, DTYPE_BF16}};
 	static const int64_t extents[][3] = {{1, 64, 64}, {3, 100, 70}, {2, 16, 130}, {2, 65, 33}};
 	for (int k = 0; k < 32; k++) {
-		const enum rt_dtype *t = type[k % 8];
+		const enum dtype *t = type[k % 8];
 		const int64_t *n = extents[k / 8], swapped[] = {n[0], n[2], n[1]};
 		struct scene *s = scene_new("copy, tiles");
 		s->task = (struct rt_task){.kernel = k % 8 == 7 ? RT_TASK_BITCAST : RT_TASK_COPY};
@@ -70,26 +71,25 @@ static inline void cases_transpose(void)
 	}
 	struct scene *s = scene_new("copy, tiles");
 	s->task = (struct rt_task){.kernel = RT_TASK_COPY};
-	s->task.in[0] = scene_view(s, RT_BF16, 3, (const int64_t[]){80, 3, 90}, TURNED, true);
-	s->task.out = scene_view(s, RT_F32, 3, (const int64_t[]){80, 3, 90}, DENSE, false);
+	s->task.in[0] = scene_view(s, DTYPE_BF16, 3, (const int64_t[]){80, 3, 90}, TURNED, true);
+	s->task.out = scene_view(s, DTYPE_F32, 3, (const int64_t[]){80, 3, 90}, DENSE, false);
 }
 
 static inline void cases_fill(void)
 {
-	for (int t = 0; t < RT_DTYPE_COUNT; t++)
+	for (int t = 0; t < DTYPE_COUNT; t++)
 		for (int l = 0; l < 3; l++) {
 			struct scene *s = scene_new("fill");
 			s->task =
 			    (struct rt_task){.kernel = RT_TASK_FILL, .scalar = {{2.3, -7}}, .scalars = 1};
-			s->task.out = scene_view(s, (enum rt_dtype)t, 3, shape[l], l ? GAPS : DENSE, false);
+			s->task.out = scene_view(s, t, 3, shape[l], l ? GAPS : DENSE, false);
 			for (unsigned axis = 0; axis < 3; axis++) {
 				s = scene_new("iota");
 				s->task = (struct rt_task){.kernel = RT_TASK_IOTA,
 				                           .axes = axis,
 				                           .scalar = {{0.1, 3}, {1.7, -2}},
 				                           .scalars = 3};
-				s->task.out =
-				    scene_view(s, (enum rt_dtype)t, 3, shape[l], (enum layout)l, false);
+				s->task.out = scene_view(s, t, 3, shape[l], (enum layout)l, false);
 			}
 		}
 }
@@ -118,7 +118,7 @@ static inline double ulps_of(enum rt_pointwise op)
 	}
 }
 
-static inline struct scene *pointwise(enum rt_pointwise op, const enum rt_dtype *type, const int64_t *n,
+static inline struct scene *pointwise(enum rt_pointwise op, const enum dtype *type, const int64_t *n,
                                       const enum layout *l, unsigned scalars)
 {
 	struct scene *s = scene_new(rt_pointwise_name(op));
@@ -132,8 +132,8 @@ static inline struct scene *pointwise(enum rt_pointwise op, const enum rt_dtype 
 		struct rt_view *v = &s->task.in[k];
 		*v = scene_view(s, type[k + 1], 3, n, l[k + 1], !ulps_of(op));
 		for (char *at = v->data; divides && k == 1 && at < s->base + s->used;
-		     at += rt_dtype_size(v->dtype))
-			if (!rt_dtype_is_float(v->dtype) && rt_load_i64(v->dtype, at) <= 0)
+		     at += dtype_bytes(v->dtype))
+			if (!dtype_is_float(v->dtype) && rt_load_i64(v->dtype, at) <= 0)
 				rt_store_i64(v->dtype, at, 3);
 	}
 	s->task.out = scene_view(s, type[0], 3, n, l[0], false);
@@ -147,7 +147,7 @@ static inline bool takes_integers_only(enum rt_pointwise op)
 
 /* All operations as one unit, of three operands; integer divisors are positive. Of floats additions stand
  * for the operations that take integers only. */
-static inline void pointwise_all(const enum rt_dtype *type, const int64_t *n, const enum layout *l,
+static inline void pointwise_all(const enum dtype *type, const int64_t *n, const enum layout *l,
                                  unsigned scalars)
 {
 	struct scene *s = scene_new(l[0] == GAPS ? "pointwise, strided" : "pointwise");
@@ -155,9 +155,8 @@ static inline void pointwise_all(const enum rt_dtype *type, const int64_t *n, co
 	struct rt_view in[3];
 	for (int k = 0; k < 3; k++) {
 		in[k] = scene_view(s, type[k + 1], 3, n, l[k + 1], false);
-		for (char *at = in[k].data; k == 1 && at < s->base + s->used;
-		     at += rt_dtype_size(in[k].dtype))
-			if (!rt_dtype_is_float(in[k].dtype) && rt_load_i64(in[k].dtype, at) <= 0)
+		for (char *at = in[k].data; k == 1 && at < s->base + s->used; at += dtype_bytes(in[k].dtype))
+			if (!dtype_is_float(in[k].dtype) && rt_load_i64(in[k].dtype, at) <= 0)
 				rt_store_i64(in[k].dtype, at, 3);
 	}
 	for (int op = 0; op < RT_POINTWISE_COUNT; op++) {
@@ -165,7 +164,7 @@ static inline void pointwise_all(const enum rt_dtype *type, const int64_t *n, co
 		*t = (struct rt_task){
 		    .kernel = RT_TASK_POINTWISE, .op = (enum rt_pointwise)op, .scalars = scalars};
 		for (int k = 1; k < 4 && takes_integers_only(t->op); k++)
-			if (rt_dtype_is_float(type[k]))
+			if (dtype_is_float(type[k]))
 				t->op = RT_ADD;
 		for (int k = 0; k < 3; k++) {
 			t->in[k] = in[k];
@@ -179,11 +178,14 @@ static inline void cases_pointwise(void)
 {
 	static const enum layout dense[4], mixed[4] = {GAPS, TURNED, INNER_ONE, OUTER_ONE},
 	                                   rows[4] = {DENSE, DENSE, OUTER_ONE, INNER_ONE};
-	static const enum rt_dtype of[][4] = {
-	    {RT_F32, RT_F32, RT_F32, RT_F32},        {RT_F64, RT_F64, RT_F64, RT_F64},
-	    {RT_I32, RT_I32, RT_I32, RT_I32},        {RT_BF16, RT_BF16, RT_BF16, RT_BF16},
-	    {RT_F16, RT_I8, RT_F32, RT_BOOL},        {RT_BOOL, RT_BOOL, RT_U8, RT_I64},
-	    {RT_F8E4M3, RT_F8E5M2, RT_F16, RT_BF16}, {RT_I64, RT_I64, RT_I64, RT_I64}};
+	static const enum dtype of[][4] = {{DTYPE_F32, DTYPE_F32, DTYPE_F32, DTYPE_F32},
+	                                   {DTYPE_F64, DTYPE_F64, DTYPE_F64, DTYPE_F64},
+	                                   {DTYPE_I32, DTYPE_I32, DTYPE_I32, DTYPE_I32},
+	                                   {DTYPE_BF16, DTYPE_BF16, DTYPE_BF16, DTYPE_BF16},
+	                                   {DTYPE_F16, DTYPE_I8, DTYPE_F32, DTYPE_BOOL},
+	                                   {DTYPE_BOOL, DTYPE_BOOL, DTYPE_U8, DTYPE_I64},
+	                                   {DTYPE_F8E4M3, DTYPE_F8E5M2, DTYPE_F16, DTYPE_BF16},
+	                                   {DTYPE_I64, DTYPE_I64, DTYPE_I64, DTYPE_I64}};
 	for (int op = 0; op < RT_POINTWISE_COUNT; op++)
 		pointwise((enum rt_pointwise)op, of[takes_integers_only((enum rt_pointwise)op) ? 2 : 0],
 		          shape[4], dense, 0);
@@ -195,7 +197,7 @@ static inline void cases_pointwise(void)
 		pointwise_all(of[k], shape[2], rows, 5);
 	}
 	struct scene *s =
-	    pointwise(RT_ADD, (enum rt_dtype[]){RT_F32, RT_F32, RT_F32, RT_F32}, shape[1], dense, 0);
+	    pointwise(RT_ADD, (enum dtype[]){DTYPE_F32, DTYPE_F32, DTYPE_F32, DTYPE_F32}, shape[1], dense, 0);
 	s->name = "add in place";
 	s->task.out = s->task.in[0];
 }
@@ -212,9 +214,9 @@ static inline void cases_faults(void)
 	          {RT_POW, RT_FAULT_POWER, 0, -1}};
 	for (int k = 0; k < 3; k++) {
 		struct scene *s =
-		    pointwise(of[k].op, (enum rt_dtype[]){RT_I32, RT_I32, RT_I32}, shape[4], dense, 0);
-		rt_store_i64(RT_I32, (int32_t *)s->task.in[0].data + 200, of[k].a);
-		rt_store_i64(RT_I32, (int32_t *)s->task.in[1].data + 200, of[k].b);
+		    pointwise(of[k].op, (enum dtype[]){DTYPE_I32, DTYPE_I32, DTYPE_I32}, shape[4], dense, 0);
+		rt_store_i64(DTYPE_I32, (int32_t *)s->task.in[0].data + 200, of[k].a);
+		rt_store_i64(DTYPE_I32, (int32_t *)s->task.in[1].data + 200, of[k].b);
 		s->fault = of[k].fault;
 	}
 }
@@ -223,7 +225,7 @@ static inline void cases_faults(void)
 
 /* b1 = a * 0.5 + y; memory m = gelu or relu of b1; sums of m and m * m, along axes, if any; m is read again.
  */
-static inline void chain(enum rt_dtype t, const int64_t *n, enum layout in, enum layout out, unsigned axes,
+static inline void chain(enum dtype t, const int64_t *n, enum layout in, enum layout out, unsigned axes,
                          enum rt_reduce_op op)
 {
 	struct scene *s = scene_new(axes ? "unit with sums" : "unit");
@@ -258,7 +260,7 @@ static inline void chain(enum rt_dtype t, const int64_t *n, enum layout in, enum
 		    (struct rt_task){.kernel = RT_TASK_REDUCE, .reduce = k == 4 ? RT_SUM : op, .axes = axes};
 		p[k].task.in[0] = k == 4 ? m : block;
 		p[k].local[1] = k == 4 ? 0 : 1;
-		p[k].task.out = scene_view(s, k == 4 ? t : RT_F32, 3, one, k == 4 ? DENSE : GAPS, false);
+		p[k].task.out = scene_view(s, k == 4 ? t : DTYPE_F32, 3, one, k == 4 ? DENSE : GAPS, false);
 	}
 }
 
@@ -269,7 +271,7 @@ static inline void long_chain(void)
 	struct scene *s = scene_new("unit of 255 steps");
 	struct rt_unit *u = unit_new(s, STEPS, 2);
 	const int64_t n[] = {100};
-	struct rt_view in = scene_view(s, RT_F32, 1, n, DENSE, false), block = in;
+	struct rt_view in = scene_view(s, DTYPE_F32, 1, n, DENSE, false), block = in;
 	block.data = NULL;
 	block.stride[0] = 0;
 	for (int k = 0; k < STEPS; k++) {
@@ -280,29 +282,29 @@ static inline void long_chain(void)
 		u->step[k].local[0] = (uint8_t)(k == STEPS - 1 ? 0 : 1 + k % 2);
 		u->step[k].local[1] = (uint8_t)(k ? 2 - k % 2 : 0);
 	}
-	u->step[STEPS - 1].task.out = scene_view(s, RT_F32, 1, n, DENSE, false);
+	u->step[STEPS - 1].task.out = scene_view(s, DTYPE_F32, 1, n, DENSE, false);
 }
 
 static inline void cases_units(void)
 {
 	long_chain();
 	for (int k = 0; k < 5; k++) {
-		chain(RT_F32, shape[k], DENSE, DENSE, 0, RT_SUM);
-		chain(RT_BF16, shape[k], TURNED, GAPS, 0, RT_SUM);
-		chain(RT_I32, shape[k], DENSE, OFF, 0, RT_SUM);
+		chain(DTYPE_F32, shape[k], DENSE, DENSE, 0, RT_SUM);
+		chain(DTYPE_BF16, shape[k], TURNED, GAPS, 0, RT_SUM);
+		chain(DTYPE_I32, shape[k], DENSE, OFF, 0, RT_SUM);
 		for (unsigned axes = 1; axes < 8; axes += 1 + (k > 0)) {
-			chain(RT_F32, shape[k], DENSE, DENSE, axes, RT_MAX);
-			chain(RT_BF16, shape[k], GAPS, TURNED, axes, RT_SUM);
+			chain(DTYPE_F32, shape[k], DENSE, DENSE, axes, RT_MAX);
+			chain(DTYPE_BF16, shape[k], GAPS, TURNED, axes, RT_SUM);
 		}
 	}
-	chain(RT_F32, (const int64_t[]){80, 100, 64}, DENSE, DENSE, 7, RT_SUM);
-	chain(RT_BF16, (const int64_t[]){80, 100, 64}, DENSE, DENSE, 3, RT_SUM);
+	chain(DTYPE_F32, (const int64_t[]){80, 100, 64}, DENSE, DENSE, 7, RT_SUM);
+	chain(DTYPE_BF16, (const int64_t[]){80, 100, 64}, DENSE, DENSE, 3, RT_SUM);
 }
 
 /* ---- reductions */
 
-static inline void reduce(enum rt_reduce_op op, enum rt_dtype t, enum rt_dtype to, const int64_t *n,
-                          enum layout in, unsigned axes)
+static inline void reduce(enum rt_reduce_op op, enum dtype t, enum dtype to, const int64_t *n, enum layout in,
+                          unsigned axes)
 {
 	struct scene *s = scene_new(rt_reduce_op_name(op));
 	int64_t one[3];
@@ -313,9 +315,9 @@ static inline void reduce(enum rt_reduce_op op, enum rt_dtype t, enum rt_dtype t
 	s->task.out = scene_view(s, to, 3, one, in == GAPS ? GAPS : DENSE, false);
 	s->ulps =
 	    op == RT_SUM || op == RT_AVG || op == RT_PROD ? 1 : 0; /* f64 in another order, rounded once */
-	if (to == RT_F64)
+	if (to == DTYPE_F64)
 		s->ulps = 256;
-	if (op == RT_AVG && !rt_dtype_is_float(t) && rt_view_count(&s->task.out) &&
+	if (op == RT_AVG && !dtype_is_float(t) && rt_view_count(&s->task.out) &&
 	    !rt_view_count(&s->task.in[0]))
 		s->task.reduce = RT_SUM;
 }
@@ -324,12 +326,12 @@ static inline void cases_reduce(void)
 {
 	for (int op = 0; op < RT_REDUCE_OP_COUNT; op++) {
 		enum rt_reduce_op o = (enum rt_reduce_op)op;
-		for (int t = 0; t < RT_DTYPE_COUNT; t++)
-			reduce(o, (enum rt_dtype)t, (enum rt_dtype)t, shape[1], DENSE, 4);
+		for (int t = 0; t < DTYPE_COUNT; t++)
+			reduce(o, t, t, shape[1], DENSE, 4);
 		for (int k = 0; k < 5; k++)
 			for (unsigned axes = 1; axes < 8; axes += 1 + (op > 0)) {
-				reduce(o, RT_F32, RT_F32, shape[k], k & 1 ? GAPS : DENSE, axes);
-				reduce(o, RT_I32, RT_I64, shape[k], k & 1 ? TURNED : INNER_ONE, axes);
+				reduce(o, DTYPE_F32, DTYPE_F32, shape[k], k & 1 ? GAPS : DENSE, axes);
+				reduce(o, DTYPE_I32, DTYPE_I64, shape[k], k & 1 ? TURNED : INNER_ONE, axes);
 			}
 	}
 	const int64_t large[][3] = {{1, 1, 300007}, {1, 1, 400000}, {3, 5000, 8},
@@ -338,19 +340,19 @@ static inline void cases_reduce(void)
 		for (unsigned axes = 1; axes < 8; axes++) {
 			if (axes != 4 && axes != 7 && axes != 1 && axes != 3)
 				continue;
-			reduce(RT_SUM, k & 1 ? RT_BF16 : RT_F32, RT_F32, large[k], DENSE, axes);
-			reduce(RT_MAX, RT_F32, RT_F32, large[k], k & 1 ? TURNED : DENSE, axes);
+			reduce(RT_SUM, k & 1 ? DTYPE_BF16 : DTYPE_F32, DTYPE_F32, large[k], DENSE, axes);
+			reduce(RT_MAX, DTYPE_F32, DTYPE_F32, large[k], k & 1 ? TURNED : DENSE, axes);
 		}
 }
 
 static inline void cases_arrays(void)
 {
 	for (int op = 0; op < RT_REDUCE_OP_COUNT; op++)
-		for (int t = 0; t < RT_DTYPE_COUNT; t++) {
+		for (int t = 0; t < DTYPE_COUNT; t++) {
 			struct scene *s = scene_new("arrays");
 			s->arrays = (t + 2 * op) % 5 == 4 ? 66 : 1 + (t + op) % 4;
 			s->op = (enum rt_reduce_op)op;
-			s->type = (enum rt_dtype)t;
+			s->type = t;
 			s->count = 1000 + t;
 			for (int k = 0; k < s->arrays; k++)
 				s->in[k] =
@@ -363,14 +365,18 @@ static inline void cases_arrays(void)
 
 /* ---- the others */
 
-static inline void softmax(enum rt_dtype t, const int64_t *n, enum layout in, unsigned axis, bool scaled,
+static inline void softmax(enum dtype t, const int64_t *n, enum layout in, unsigned axis, bool scaled,
                            bool causal, int64_t first)
 {
 	struct scene *s = scene_new("softmax");
 	s->task =
 	    (struct rt_task){.kernel = RT_TASK_SOFTMAX, .axes = axis, .scalars = scaled * 2u + causal * 4u};
 	s->task.in[0] = scene_view(s, t, 3, n, in, false);
-	s->task.out = scene_view(s, t == RT_F64 ? RT_F64 : t == RT_F32 ? RT_F32 : RT_F32, 3, n, DENSE, false);
+	s->task.out = scene_view(s,
+	                         t == DTYPE_F64   ? DTYPE_F64
+	                         : t == DTYPE_F32 ? DTYPE_F32
+	                                          : DTYPE_F32,
+	                         3, n, DENSE, false);
 	s->task.scalar[1].f = 0.3;
 	s->task.scalar[2].i = first;
 	s->ulps = 16;
@@ -380,31 +386,31 @@ static inline void cases_softmax(void)
 {
 	for (int k = 0; k < 5; k++)
 		for (unsigned axis = 0; axis < 3; axis++) {
-			softmax(RT_F32, shape[k], DENSE, axis, k & 1, false, 0);
-			softmax(k & 1 ? RT_F64 : RT_BF16, shape[k], k & 1 ? GAPS : TURNED, axis, false, false,
-			        0);
+			softmax(DTYPE_F32, shape[k], DENSE, axis, k & 1, false, 0);
+			softmax(k & 1 ? DTYPE_F64 : DTYPE_BF16, shape[k], k & 1 ? GAPS : TURNED, axis, false,
+			        false, 0);
 		}
 	for (int k = 0; k < 2; k++) {
-		softmax(RT_F32, shape[k], DENSE, 2, true, true, 2);
-		softmax(RT_BF16, shape[k], TURNED, 2, true, true, 0);
+		softmax(DTYPE_F32, shape[k], DENSE, 2, true, true, 2);
+		softmax(DTYPE_BF16, shape[k], TURNED, 2, true, true, 0);
 	}
-	softmax(RT_F32, (const int64_t[]){2, 3, 10000}, DENSE, 2, true, false, 0);
-	softmax(RT_BF16, (const int64_t[]){2, 40, 1000}, DENSE, 2, true, true, 900);
-	softmax(RT_BF16, (const int64_t[]){1, 3, 20000}, DENSE, 2, false, true, 19990);
-	softmax(RT_F16, (const int64_t[]){3, 5, 1004}, OFF, 2, false, false, 0);
-	softmax(RT_F8E4M3, (const int64_t[]){3, 5, 64}, DENSE, 2, false, false, 0);
-	softmax(RT_F64, (const int64_t[]){3, 5, 102}, DENSE, 2, false, true, 95);
-	softmax(RT_F32, (const int64_t[]){1, 300, 300}, DENSE, 2, true, true, 0);
-	softmax(RT_BF16, (const int64_t[]){2, 700, 40}, DENSE, 1, false, false, 0);
+	softmax(DTYPE_F32, (const int64_t[]){2, 3, 10000}, DENSE, 2, true, false, 0);
+	softmax(DTYPE_BF16, (const int64_t[]){2, 40, 1000}, DENSE, 2, true, true, 900);
+	softmax(DTYPE_BF16, (const int64_t[]){1, 3, 20000}, DENSE, 2, false, true, 19990);
+	softmax(DTYPE_F16, (const int64_t[]){3, 5, 1004}, OFF, 2, false, false, 0);
+	softmax(DTYPE_F8E4M3, (const int64_t[]){3, 5, 64}, DENSE, 2, false, false, 0);
+	softmax(DTYPE_F64, (const int64_t[]){3, 5, 102}, DENSE, 2, false, true, 95);
+	softmax(DTYPE_F32, (const int64_t[]){1, 300, 300}, DENSE, 2, true, true, 0);
+	softmax(DTYPE_BF16, (const int64_t[]){2, 700, 40}, DENSE, 1, false, false, 0);
 }
 
-static inline struct scene *gather(enum rt_dtype t, enum rt_dtype index, bool rows, int64_t first)
+static inline struct scene *gather(enum dtype t, enum dtype index, bool rows, int64_t first)
 {
 	struct scene *s = scene_new("gather");
 	const int64_t n[] = {6, 9, 16}, table[] = {6, 9, 16, 5};
 	s->task = (struct rt_task){.kernel = RT_TASK_GATHER};
 	s->task.in[1] = scene_view(s, index, 3, n, rows ? INNER_ONE : DENSE, false);
-	for (char *at = s->task.in[1].data; at < s->base + s->used - SCENE_GAP; at += rt_dtype_size(index))
+	for (char *at = s->task.in[1].data; at < s->base + s->used - SCENE_GAP; at += dtype_bytes(index))
 		rt_store_i64(index, at, next() % 5);
 	s->task.in[0] = scene_view(s, t, 4, table, DENSE, true);
 	if (rows) /* a table of rows, which are the same for all tokens */
@@ -422,9 +428,9 @@ static inline struct scene *gather(enum rt_dtype t, enum rt_dtype index, bool ro
 
 static inline void cases_index(void)
 {
-	for (int t = 0; t < RT_DTYPE_COUNT; t++) {
-		gather((enum rt_dtype)t, RT_I64, false, 0);
-		gather((enum rt_dtype)t, RT_I32, true, t % 3);
+	for (int t = 0; t < DTYPE_COUNT; t++) {
+		gather(t, DTYPE_I64, false, 0);
+		gather(t, DTYPE_I32, true, t % 3);
 		for (int l = 0; l < 3; l++) {
 			struct scene *s = scene_new("topk");
 			unsigned axis = (unsigned)(t + l) % 3;
@@ -432,12 +438,13 @@ static inline void cases_index(void)
 			memcpy(k, n, sizeof k);
 			k[axis] = 1 + t % 5;
 			s->task = (struct rt_task){.kernel = RT_TASK_TOPK, .axes = axis};
-			s->task.in[0] = scene_view(s, (enum rt_dtype)t, 3, n, (enum layout)l, true);
-			s->task.out = scene_view(s, t & 1 ? RT_I32 : RT_I64, 3, k, l ? GAPS : DENSE, false);
+			s->task.in[0] = scene_view(s, t, 3, n, (enum layout)l, true);
+			s->task.out =
+			    scene_view(s, t & 1 ? DTYPE_I32 : DTYPE_I64, 3, k, l ? GAPS : DENSE, false);
 		}
 	}
-	struct scene *s = gather(RT_F32, RT_I32, false, 0);
-	rt_store_i64(RT_I32, s->task.in[1].data, 5);
+	struct scene *s = gather(DTYPE_F32, DTYPE_I32, false, 0);
+	rt_store_i64(DTYPE_I32, s->task.in[1].data, 5);
 	s->fault = RT_FAULT_INDEX;
 }
 
@@ -451,35 +458,37 @@ static inline void cases_experts(void)
 			s->task = (struct rt_task){.kernel = routes ? RT_TASK_ROUTE : RT_TASK_COUNT};
 			s->task.scalar[1].i = each;
 			s->task.scalar[2].i = 24;
-			s->task.in[0] = scene_view(s, kind & 2 ? RT_I64 : RT_I32, 1, &n, GAPS, false);
+			s->task.in[0] = scene_view(s, kind & 2 ? DTYPE_I64 : DTYPE_I32, 1, &n, GAPS, false);
 			for (int64_t i = 0; i < n; i++)
 				rt_store_i64(s->task.in[0].dtype,
 				             (char *)s->task.in[0].data +
-				                 (size_t)i * rt_dtype_size(s->task.in[0].dtype),
+				                 (size_t)i * dtype_bytes(s->task.in[0].dtype),
 				             next() % 24);
-			s->task.out = scene_view(s, RT_I32, 1, routes ? &n : &buckets, DENSE, false);
+			s->task.out = scene_view(s, DTYPE_I32, 1, routes ? &n : &buckets, DENSE, false);
 		}
 	for (int k = 0; k < 4; k++) {
 		struct scene *s = scene_new("scatter");
 		const int64_t out[] = {30, 3, 20}, rows = k & 1 ? 1500 : 40, in[] = {rows, 3, 20};
 		s->task = (struct rt_task){.kernel = RT_TASK_SCATTER};
-		s->task.out = scene_view(s, k & 1 ? RT_F64 : RT_F32, 3, out, k & 2 ? GAPS : DENSE, false);
-		s->task.in[0] = scene_view(s, k & 2 ? RT_BF16 : RT_F32, 3, in, k & 2 ? TURNED : DENSE, false);
-		s->task.in[1] = scene_view(s, RT_F32, 1, &rows, DENSE, false);
-		s->task.in[2] = scene_view(s, RT_I32, 1, &rows, DENSE, false);
+		s->task.out =
+		    scene_view(s, k & 1 ? DTYPE_F64 : DTYPE_F32, 3, out, k & 2 ? GAPS : DENSE, false);
+		s->task.in[0] =
+		    scene_view(s, k & 2 ? DTYPE_BF16 : DTYPE_F32, 3, in, k & 2 ? TURNED : DENSE, false);
+		s->task.in[1] = scene_view(s, DTYPE_F32, 1, &rows, DENSE, false);
+		s->task.in[2] = scene_view(s, DTYPE_I32, 1, &rows, DENSE, false);
 		for (int64_t i = 0; i < rows; i++)
 			((int32_t *)s->task.in[2].data)[i] = (int32_t)(next() % 31) - 1;
 	}
 	struct scene *s = scene_new("count of a wrong expert");
 	s->task = (struct rt_task){.kernel = RT_TASK_COUNT, .scalar = {{0}, {0, 1}, {0, 4}}};
-	s->task.in[0] = scene_view(s, RT_I32, 1, (const int64_t[]){9}, DENSE, false);
+	s->task.in[0] = scene_view(s, DTYPE_I32, 1, (const int64_t[]){9}, DENSE, false);
 	memset(s->task.in[0].data, 0, 9 * sizeof(int32_t));
 	((int32_t *)s->task.in[0].data)[7] = 4;
-	s->task.out = scene_view(s, RT_I32, 1, (const int64_t[]){4}, DENSE, false);
+	s->task.out = scene_view(s, DTYPE_I32, 1, (const int64_t[]){4}, DENSE, false);
 	s->fault = RT_FAULT_EXPERT;
 }
 
-static inline void gemm(const enum rt_dtype *type, int64_t m, int64_t n, int64_t k, enum layout l, int more)
+static inline void gemm(const enum dtype *type, int64_t m, int64_t n, int64_t k, enum layout l, int more)
 {
 	struct scene *s = scene_new("gemm");
 	const int64_t a[] = {3, m, k}, b[] = {3, k, n}, c[] = {3, m, n};
@@ -490,16 +499,16 @@ static inline void gemm(const enum rt_dtype *type, int64_t m, int64_t n, int64_t
 		s->task.in[2] = scene_view(s, type[3], 3, c, INNER_ONE, false);
 	s->task.out = scene_view(s, type[0], 3, c, l == TURNED ? GAPS : DENSE, false);
 	s->ulps =
-	    type[0] == RT_F64 ? 64 : 4; /* the order, and fused additions; products of eighths are exact */
+	    type[0] == DTYPE_F64 ? 64 : 4; /* the order, and fused additions; products of eighths are exact */
 }
 
 static inline void cases_gemm(void)
 {
-	static const enum rt_dtype type[][4] = {
-	    {RT_F32, RT_F32, RT_F32, RT_F32},    {RT_F64, RT_F64, RT_F32, RT_F32},
-	    {RT_I64, RT_I32, RT_I8, RT_I32},     {RT_BF16, RT_BF16, RT_BF16, RT_F32},
-	    {RT_F32, RT_F16, RT_F8E4M3, RT_F16}, {RT_F64, RT_F32, RT_F32, RT_F32},
-	    {RT_I32, RT_I32, RT_I32, RT_I64},    {RT_F32, RT_F32, RT_I32, RT_I32}};
+	static const enum dtype type[][4] = {
+	    {DTYPE_F32, DTYPE_F32, DTYPE_F32, DTYPE_F32},    {DTYPE_F64, DTYPE_F64, DTYPE_F32, DTYPE_F32},
+	    {DTYPE_I64, DTYPE_I32, DTYPE_I8, DTYPE_I32},     {DTYPE_BF16, DTYPE_BF16, DTYPE_BF16, DTYPE_F32},
+	    {DTYPE_F32, DTYPE_F16, DTYPE_F8E4M3, DTYPE_F16}, {DTYPE_F64, DTYPE_F32, DTYPE_F32, DTYPE_F32},
+	    {DTYPE_I32, DTYPE_I32, DTYPE_I32, DTYPE_I64},    {DTYPE_F32, DTYPE_F32, DTYPE_I32, DTYPE_I32}};
 	for (int k = 0; k < 8; k++)
 		for (int more = 0; more < 3; more++) {
 			gemm(type[k], 70, 65, 37, more == 1 ? TURNED : DENSE, more);

@@ -84,10 +84,10 @@ static bool taken_by(void *stream, const struct rt_task *t)
 /* A function of the product, which cuBLASLt computes: the CPU does it of what was rounded. */
 static void test_functions(void)
 {
-	static const enum rt_dtype types[][TEST_OPERANDS] = {{RT_F32, RT_F32, RT_F32, RT_F32},
-	                                                     {RT_F64, RT_F64, RT_F64, RT_F64},
-	                                                     {RT_BF16, RT_BF16, RT_BF16, RT_BF16},
-	                                                     {RT_F16, RT_F16, RT_F32, RT_F32}};
+	static const enum dtype types[][TEST_OPERANDS] = {{DTYPE_F32, DTYPE_F32, DTYPE_F32, DTYPE_F32},
+	                                                  {DTYPE_F64, DTYPE_F64, DTYPE_F64, DTYPE_F64},
+	                                                  {DTYPE_BF16, DTYPE_BF16, DTYPE_BF16, DTYPE_BF16},
+	                                                  {DTYPE_F16, DTYPE_F16, DTYPE_F32, DTYPE_F32}};
 	void *stream = stream_new();
 	int taken = 0;
 	for (int r = 0; r < 200; r++) {
@@ -105,7 +105,7 @@ static void test_functions(void)
 			CHECK(is_right(&p, &g));
 			g.task.function = RT_GELU_TANH + 1;
 			CHECK_EQ(cuda_gemm_make(cuda(), &g.task, &call, &is), STATUS_OK);
-			CHECK_EQ(call.lacks_function, p.task.out.dtype != RT_BF16);
+			CHECK_EQ(call.lacks_function, p.task.out.dtype != DTYPE_BF16);
 			g.task.function = RT_GELU + 1;
 			CHECK_EQ(cuda_gemm_make(cuda(), &g.task, &call, &is), STATUS_OK);
 			CHECK(call.lacks_function);
@@ -118,7 +118,7 @@ static void test_functions(void)
 }
 
 /* Whether it was for cuBLASLt. */
-static bool try(void *stream, const enum rt_dtype type[], int unit)
+static bool try(void *stream, const enum dtype type[], int unit)
 {
 	struct product p = product_new(type, unit, (int)(next() % 3));
 	struct on_gpu g = upload(&p);
@@ -136,15 +136,19 @@ static bool try(void *stream, const enum rt_dtype type[], int unit)
 
 static void test_random(void)
 {
-	static const enum rt_dtype types[][TEST_OPERANDS] = {
-	    {RT_F64, RT_F64, RT_F64, RT_F64},        {RT_F32, RT_F32, RT_F32, RT_F32},
-	    {RT_BF16, RT_BF16, RT_BF16, RT_BF16},    {RT_F16, RT_F16, RT_F16, RT_F16},
-	    {RT_BF16, RT_BF16, RT_F32, RT_F32},      {RT_F16, RT_F16, RT_F32, RT_F32},
-	    {RT_F8E4M3, RT_F8E4M3, RT_BF16, RT_F32}, {RT_F8E4M3, RT_F8E4M3, RT_BF16, RT_BF16},
+	static const enum dtype types[][TEST_OPERANDS] = {
+	    {DTYPE_F64, DTYPE_F64, DTYPE_F64, DTYPE_F64},
+	    {DTYPE_F32, DTYPE_F32, DTYPE_F32, DTYPE_F32},
+	    {DTYPE_BF16, DTYPE_BF16, DTYPE_BF16, DTYPE_BF16},
+	    {DTYPE_F16, DTYPE_F16, DTYPE_F16, DTYPE_F16},
+	    {DTYPE_BF16, DTYPE_BF16, DTYPE_F32, DTYPE_F32},
+	    {DTYPE_F16, DTYPE_F16, DTYPE_F32, DTYPE_F32},
+	    {DTYPE_F8E4M3, DTYPE_F8E4M3, DTYPE_BF16, DTYPE_F32},
+	    {DTYPE_F8E4M3, DTYPE_F8E4M3, DTYPE_BF16, DTYPE_BF16},
 	};
 	void *stream[] = {stream_new(), stream_new()};
 	for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
-		int taken = 0, narrow = rt_dtype_size(types[i][0]) == 1, rounds = narrow ? 60 : 200;
+		int taken = 0, narrow = dtype_bytes(types[i][0]) == 1, rounds = narrow ? 60 : 200;
 		for (int r = 0; r < rounds; r++)
 			taken += try(stream[r % 2], types[i], narrow ? 16 : 1);
 		CHECK(taken > (narrow ? 0 : rounds / 3));
@@ -156,7 +160,7 @@ static void test_random(void)
 static void test_order(void)
 {
 	enum { STREAMS = 3, TIMES = 5 };
-	static const enum rt_dtype type[TEST_OPERANDS] = {RT_F32, RT_F32, RT_F32, RT_F32};
+	static const enum dtype type[TEST_OPERANDS] = {DTYPE_F32, DTYPE_F32, DTYPE_F32, DTYPE_F32};
 	struct product p[STREAMS];
 	struct on_gpu g[STREAMS];
 	void *stream[STREAMS];
@@ -212,10 +216,10 @@ static int logged(const char *call)
 static struct rt_task small(char *memory)
 {
 	static const int64_t out[] = {16, 8}, a[] = {16, 4}, b[] = {4, 8};
-	return (struct rt_task){
-	    .kernel = RT_TASK_GEMM,
-	    .out = rt_view_dense(memory, RT_F32, 2, out),
-	    .in = {rt_view_dense(memory + 1024, RT_F32, 2, a), rt_view_dense(memory + 2048, RT_F32, 2, b)}};
+	return (struct rt_task){.kernel = RT_TASK_GEMM,
+	                        .out = rt_view_dense(memory, DTYPE_F32, 2, out),
+	                        .in = {rt_view_dense(memory + 1024, DTYPE_F32, 2, a),
+	                               rt_view_dense(memory + 2048, DTYPE_F32, 2, b)}};
 }
 
 static void test_asked_once(void)
@@ -227,7 +231,7 @@ static void test_asked_once(void)
 	CHECK_EQ(rt_device_alloc(gpu, 8192, "it", &memory), STATUS_OK);
 	CHECK_EQ(logged("cublasLtCreate"), 0);
 	struct rt_task t = small(memory), integers = small(memory);
-	integers.out.dtype = integers.in[0].dtype = integers.in[1].dtype = RT_I32;
+	integers.out.dtype = integers.in[0].dtype = integers.in[1].dtype = DTYPE_I32;
 	CHECK(!taken_by(stream, &integers));
 	CHECK_EQ(logged("cublasLtCreate"), 0);
 	for (int i = 0; i < 3; i++)

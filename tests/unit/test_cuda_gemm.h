@@ -51,7 +51,7 @@ static inline void order_axes(enum lie lie, int nd, int *order)
 }
 
 /* Memory of small numbers, 1/8 apart so that all sums are exact, and a view of it. */
-static inline void place(struct product *p, int o, enum rt_dtype type, int nd, const int64_t *n, enum lie lie,
+static inline void place(struct product *p, int o, enum dtype type, int nd, const int64_t *n, enum lie lie,
                          int unit)
 {
 	struct rt_view v = {.dtype = type, .nd = nd};
@@ -65,7 +65,7 @@ static inline void place(struct product *p, int o, enum rt_dtype type, int nd, c
 		start += cut * stride;
 		stride *= (n[order[i]] ? n[order[i]] : 1) + 2 * cut;
 	}
-	size_t size = rt_dtype_size(type);
+	size_t size = dtype_bytes(type);
 	p->bytes[o] = (size_t)stride * size;
 	p->buffer[o] = malloc(p->bytes[o]);
 	for (int64_t i = 0; i < stride; i++)
@@ -75,7 +75,7 @@ static inline void place(struct product *p, int o, enum rt_dtype type, int nd, c
 }
 
 /* Extents are multiples of unit. kind: 0 as it is, 1 a bias along n, 2 accumulated. */
-static inline struct product product_new(const enum rt_dtype type[TEST_OPERANDS], int unit, int kind)
+static inline struct product product_new(const enum dtype type[TEST_OPERANDS], int unit, int kind)
 {
 	struct product p = {.task = {.kernel = RT_TASK_GEMM, .has_bias = kind == 1, .accumulate = kind == 2}};
 	int batch = (int)(next() % 4), nd = batch + 2;
@@ -113,8 +113,8 @@ static inline struct product product_new(const enum rt_dtype type[TEST_OPERANDS]
 		p.task.in[2].stride[batch + 1] = 0;
 	if (one_in(16) && p.task.in[0].n[nd - 1] > 0) { /* backwards */
 		struct rt_view *v = &p.task.in[0];
-		v->data = (char *)v->data +
-		          (v->n[nd - 2] - 1) * v->stride[nd - 2] * (int64_t)rt_dtype_size(v->dtype);
+		v->data =
+		    (char *)v->data + (v->n[nd - 2] - 1) * v->stride[nd - 2] * (int64_t)dtype_bytes(v->dtype);
 		v->stride[nd - 2] = -v->stride[nd - 2];
 	}
 	return p;
@@ -134,8 +134,8 @@ static inline void product_compute(struct product *p, struct rt_device *cpu)
 /* The whole buffer: what lies beside the result has not changed. */
 static inline bool product_is(const struct product *p, const char *got)
 {
-	enum rt_dtype type = p->task.out.dtype;
-	for (size_t i = 0; i < p->bytes[TEST_OUT]; i += rt_dtype_size(type))
+	enum dtype type = p->task.out.dtype;
+	for (size_t i = 0; i < p->bytes[TEST_OUT]; i += dtype_bytes(type))
 		if (rt_load_f64(type, got + i) != rt_load_f64(type, p->want + i))
 			return false;
 	return true;

@@ -4,9 +4,9 @@
 #include "test_cuda_gemm.h"
 #include <stdarg.h>
 
-static double element(enum rt_dtype type, const char *at, int64_t i)
+static double element(enum dtype type, const char *at, int64_t i)
 {
-	return rt_load_f64(type, at + i * (int64_t)rt_dtype_size(type));
+	return rt_load_f64(type, at + i * (int64_t)dtype_bytes(type));
 }
 
 /* Element (row, col) of op of a matrix that lies column by column. */
@@ -36,8 +36,7 @@ static void multiply(const struct cuda_gemm_key *k, char *const at[], int64_t ba
 				sum += element(k->dtype[CUDA_GEMM_BIAS], at[CUDA_GEMM_BIAS],
 				               first[CUDA_GEMM_BIAS] + row);
 			rt_store_f64(k->dtype[CUDA_GEMM_D],
-			             at[CUDA_GEMM_D] + d * (int64_t)rt_dtype_size(k->dtype[CUDA_GEMM_D]),
-			             sum);
+			             at[CUDA_GEMM_D] + d * (int64_t)dtype_bytes(k->dtype[CUDA_GEMM_D]), sum);
 		}
 }
 
@@ -55,7 +54,7 @@ static void check_key(const struct cuda_gemm_key *k)
 }
 
 /* The number of launches; 0: not for cuBLASLt. */
-static int64_t try(const enum rt_dtype type[], int unit, struct rt_device *cpu)
+static int64_t try(const enum dtype type[], int unit, struct rt_device *cpu)
 {
 	struct product p = product_new(type, unit, (int)(next() % 3));
 	struct cuda_gemm_shape s = {0};
@@ -78,13 +77,16 @@ static int64_t try(const enum rt_dtype type[], int unit, struct rt_device *cpu)
 
 static void test_random(struct rt_device *cpu)
 {
-	static const enum rt_dtype types[][TEST_OPERANDS] = {
-	    {RT_F64, RT_F64, RT_F64, RT_F64},        {RT_F32, RT_F32, RT_F32, RT_F32},
-	    {RT_BF16, RT_BF16, RT_BF16, RT_BF16},    {RT_F16, RT_F16, RT_F32, RT_F32},
-	    {RT_F8E4M3, RT_F8E4M3, RT_BF16, RT_F32}, {RT_F8E5M2, RT_F8E4M3, RT_F16, RT_F16},
+	static const enum dtype types[][TEST_OPERANDS] = {
+	    {DTYPE_F64, DTYPE_F64, DTYPE_F64, DTYPE_F64},
+	    {DTYPE_F32, DTYPE_F32, DTYPE_F32, DTYPE_F32},
+	    {DTYPE_BF16, DTYPE_BF16, DTYPE_BF16, DTYPE_BF16},
+	    {DTYPE_F16, DTYPE_F16, DTYPE_F32, DTYPE_F32},
+	    {DTYPE_F8E4M3, DTYPE_F8E4M3, DTYPE_BF16, DTYPE_F32},
+	    {DTYPE_F8E5M2, DTYPE_F8E4M3, DTYPE_F16, DTYPE_F16},
 	};
 	for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
-		bool narrow = rt_dtype_size(types[i][0]) == 1; /* of few layouts */
+		bool narrow = dtype_bytes(types[i][0]) == 1; /* of few layouts */
 		int taken = 0, several = 0, rounds = getenv("HIRC_FEW") ? 150 : 600;
 		for (int r = 0; r < rounds; r++) {
 			int64_t launches = try(types[i], narrow ? 16 : 1, cpu);
@@ -100,7 +102,7 @@ static void test_random(struct rt_device *cpu)
 
 static _Alignas(256) char memory[4096]; /* never read */
 
-static struct rt_view dense(enum rt_dtype t, int nd, ...)
+static struct rt_view dense(enum dtype t, int nd, ...)
 {
 	int64_t n[RT_MAX_DIMS];
 	va_list list;
@@ -125,10 +127,10 @@ static void test_linear(void)
 {
 	struct cuda_gemm_shape s;
 	/* linear(X[4, 16, 64], W[128, 64], bias[128]): the batch is rows; W as it lies is transposed */
-	struct rt_task t = gemm(dense(RT_BF16, 3, 4, 16, 128), dense(RT_BF16, 3, 4, 16, 64),
-	                        rt_view_expand(rt_view_swap(dense(RT_BF16, 2, 128, 64), 0, 1), 0, 4));
+	struct rt_task t = gemm(dense(DTYPE_BF16, 3, 4, 16, 128), dense(DTYPE_BF16, 3, 4, 16, 64),
+	                        rt_view_expand(rt_view_swap(dense(DTYPE_BF16, 2, 128, 64), 0, 1), 0, 4));
 	t.has_bias = true;
-	t.in[2] = rt_view_expand(rt_view_expand(dense(RT_BF16, 1, 128), 0, 16), 0, 4);
+	t.in[2] = rt_view_expand(rt_view_expand(dense(DTYPE_BF16, 1, 128), 0, 16), 0, 4);
 	CHECK(takes(&t, &s) && s.launches == 1);
 	CHECK_EQ(s.key.rows, 128);
 	CHECK_EQ(s.key.cols, 64);
@@ -139,9 +141,9 @@ static void test_linear(void)
 	CHECK_EQ(s.key.lead[CUDA_GEMM_D], 128);
 	CHECK_EQ(s.key.aligned[CUDA_GEMM_A], 256);
 	/* a bias of another type, in steps, or not at 16 bytes */
-	t.in[2].dtype = RT_F32;
+	t.in[2].dtype = DTYPE_F32;
 	CHECK(!takes(&t, &s));
-	t.in[2].dtype = RT_BF16;
+	t.in[2].dtype = DTYPE_BF16;
 	t.in[2].stride[2] = 2;
 	CHECK(!takes(&t, &s));
 	t.in[2].stride[2] = 1;
@@ -152,12 +154,12 @@ static void test_linear(void)
 	/* one that differs from row to row; of one row it does not matter */
 	t.in[2].stride[1] = 128;
 	CHECK(!takes(&t, &s));
-	t = gemm(dense(RT_BF16, 2, 1, 128), dense(RT_BF16, 2, 1, 64), dense(RT_BF16, 2, 64, 128));
+	t = gemm(dense(DTYPE_BF16, 2, 1, 128), dense(DTYPE_BF16, 2, 1, 64), dense(DTYPE_BF16, 2, 64, 128));
 	t.has_bias = true;
-	t.in[2] = dense(RT_BF16, 2, 1, 128);
+	t.in[2] = dense(DTYPE_BF16, 2, 1, 128);
 	CHECK(takes(&t, &s));
 	/* a row of a bias for each matrix: all must be at 16 bytes */
-	t = gemm(dense(RT_F32, 3, 3, 8, 4), dense(RT_F32, 3, 3, 8, 4), dense(RT_F32, 3, 3, 4, 4));
+	t = gemm(dense(DTYPE_F32, 3, 3, 8, 4), dense(DTYPE_F32, 3, 3, 8, 4), dense(DTYPE_F32, 3, 3, 4, 4));
 	t.has_bias = true;
 	t.in[2] = t.out, t.in[2].stride[1] = 0, t.in[2].stride[0] = 4;
 	CHECK(takes(&t, &s) && s.key.batch == 3 && s.key.batch_stride[CUDA_GEMM_BIAS] == 4);
@@ -170,8 +172,8 @@ static void test_batches(void)
 	struct cuda_gemm_shape s;
 	/* heads: [2, 16, 8 heads, 32] as [2, 8, 16, 32]; two batch axes that do not merge, the longer one is
 	 * it */
-	struct rt_view heads = rt_view_swap(dense(RT_F32, 4, 2, 16, 8, 32), 1, 2);
-	struct rt_task t = gemm(dense(RT_F32, 4, 2, 8, 16, 16), heads, rt_view_swap(heads, 2, 3));
+	struct rt_view heads = rt_view_swap(dense(DTYPE_F32, 4, 2, 16, 8, 32), 1, 2);
+	struct rt_task t = gemm(dense(DTYPE_F32, 4, 2, 8, 16, 16), heads, rt_view_swap(heads, 2, 3));
 	CHECK(takes(&t, &s));
 	CHECK_EQ(s.key.batch, 8);
 	CHECK_EQ(s.launches, 2);
@@ -179,29 +181,29 @@ static void test_batches(void)
 	CHECK_EQ(s.key.lead[CUDA_GEMM_A], 256);
 	CHECK_EQ(s.axis[0].stride[CUDA_GEMM_D], 8 * 16 * 16 * 4);
 	/* all dense: one */
-	t = gemm(dense(RT_F32, 4, 2, 8, 16, 16), dense(RT_F32, 4, 2, 8, 16, 32),
-	         dense(RT_F32, 4, 2, 8, 32, 16));
+	t = gemm(dense(DTYPE_F32, 4, 2, 8, 16, 16), dense(DTYPE_F32, 4, 2, 8, 16, 32),
+	         dense(DTYPE_F32, 4, 2, 8, 32, 16));
 	CHECK(takes(&t, &s) && s.key.batch == 16 && s.launches == 1);
 	/* the other operand is broadcast: columns of a transposed result are merged with the batch */
-	t = gemm(rt_view_swap(dense(RT_F32, 3, 4, 8, 16), 1, 2),
-	         rt_view_expand(rt_view_swap(dense(RT_F32, 2, 32, 16), 0, 1), 0, 4),
-	         rt_view_swap(dense(RT_F32, 3, 4, 8, 32), 1, 2));
+	t = gemm(rt_view_swap(dense(DTYPE_F32, 3, 4, 8, 16), 1, 2),
+	         rt_view_expand(rt_view_swap(dense(DTYPE_F32, 2, 32, 16), 0, 1), 0, 4),
+	         rt_view_swap(dense(DTYPE_F32, 3, 4, 8, 32), 1, 2));
 	CHECK(takes(&t, &s) && s.key.batch == 1 && s.key.rows == 16 && s.key.cols == 32);
 	/* a slice of every second row */
-	struct rt_view rows = dense(RT_F32, 2, 16, 32);
+	struct rt_view rows = dense(DTYPE_F32, 2, 16, 32);
 	rows.n[0] = 8, rows.stride[0] = 64;
-	t = gemm(dense(RT_F32, 2, 8, 4), rows, dense(RT_F32, 2, 32, 4));
+	t = gemm(dense(DTYPE_F32, 2, 8, 4), rows, dense(DTYPE_F32, 2, 32, 4));
 	CHECK(takes(&t, &s) && s.key.lead[CUDA_GEMM_B] == 64);
 	/* a batch that is read backwards: a launch for each */
-	t = gemm(dense(RT_F32, 3, 4, 8, 8), dense(RT_F32, 3, 4, 8, 8), dense(RT_F32, 3, 4, 8, 8));
+	t = gemm(dense(DTYPE_F32, 3, 4, 8, 8), dense(DTYPE_F32, 3, 4, 8, 8), dense(DTYPE_F32, 3, 4, 8, 8));
 	t.in[0].stride[0] = -64;
 	t.in[0].data = memory + 3 * 256;
 	CHECK(takes(&t, &s) && s.key.batch == 1 && s.launches == 4 && s.axis[0].stride[CUDA_GEMM_B] == -256);
 	/* more launches than are allowed */
-	t = gemm(dense(RT_F32, 4, 33, 40, 4, 4), dense(RT_F32, 4, 33, 40, 4, 4),
-	         dense(RT_F32, 4, 33, 40, 4, 4));
+	t = gemm(dense(DTYPE_F32, 4, 33, 40, 4, 4), dense(DTYPE_F32, 4, 33, 40, 4, 4),
+	         dense(DTYPE_F32, 4, 33, 40, 4, 4));
 	CHECK(takes(&t, &s) && s.launches == 1);
-	t.in[0] = rt_view_swap(dense(RT_F32, 4, 40, 33, 4, 4), 0, 1);
+	t.in[0] = rt_view_swap(dense(DTYPE_F32, 4, 40, 33, 4, 4), 0, 1);
 	CHECK(!takes(&t, &s));
 	t = gemm(rt_view_slice(t.out, 0, 0, 32), rt_view_slice(t.in[0], 0, 0, 32),
 	         rt_view_slice(t.in[1], 0, 0, 32));
@@ -212,36 +214,39 @@ static void test_vectors(void)
 {
 	struct cuda_gemm_shape s;
 	/* a column: as one matrix of one column */
-	struct rt_task t = gemm(dense(RT_F32, 2, 64, 1), dense(RT_F32, 2, 64, 32), dense(RT_F32, 2, 32, 1));
+	struct rt_task t =
+	    gemm(dense(DTYPE_F32, 2, 64, 1), dense(DTYPE_F32, 2, 64, 32), dense(DTYPE_F32, 2, 32, 1));
 	CHECK(takes(&t, &s) && s.key.rows == 64 && s.key.cols == 1 && s.key.lead[CUDA_GEMM_D] == 64);
 	/* a bias of one element for all needs rows of one */
 	t.has_bias = true;
-	t.in[2] = rt_view_expand(dense(RT_F32, 1, 1), 0, 64);
+	t.in[2] = rt_view_expand(dense(DTYPE_F32, 1, 1), 0, 64);
 	CHECK(takes(&t, &s) && s.key.rows == 1 && s.key.cols == 64);
 	/* an outer product reads columns of 64, not rows of 1 */
-	t = gemm(dense(RT_F32, 2, 64, 32), dense(RT_F32, 2, 64, 1), dense(RT_F32, 2, 1, 32));
+	t = gemm(dense(DTYPE_F32, 2, 64, 32), dense(DTYPE_F32, 2, 64, 1), dense(DTYPE_F32, 2, 1, 32));
 	CHECK(takes(&t, &s) && s.key.lead[CUDA_GEMM_A] == 32 && s.key.lead[CUDA_GEMM_B] == 64);
 	CHECK(!s.key.transposed[CUDA_GEMM_A] && s.key.transposed[CUDA_GEMM_B]);
 	/* matrices of one row in a batch, the other operand for all: one matrix */
-	t = gemm(dense(RT_F32, 3, 5, 1, 16), dense(RT_F32, 3, 5, 1, 32),
-	         rt_view_expand(dense(RT_F32, 2, 32, 16), 0, 5));
+	t = gemm(dense(DTYPE_F32, 3, 5, 1, 16), dense(DTYPE_F32, 3, 5, 1, 32),
+	         rt_view_expand(dense(DTYPE_F32, 2, 32, 16), 0, 5));
 	CHECK(takes(&t, &s) && s.key.batch == 1 && s.key.cols == 5 && s.key.rows == 16);
 }
 
 static void test_refused(void)
 {
 	struct cuda_gemm_shape s;
-	static const enum rt_dtype types[][3] = {
-	    {RT_I32, RT_I32, RT_I32},          {RT_I8, RT_I8, RT_I32},         {RT_BOOL, RT_BOOL, RT_BOOL},
-	    {RT_F32, RT_F32, RT_F64},          {RT_F32, RT_F32, RT_BF16},      {RT_BF16, RT_F16, RT_F32},
-	    {RT_F8E4M3, RT_F8E4M3, RT_F8E4M3}, {RT_F8E5M2, RT_F8E5M2, RT_F32}, {RT_BF16, RT_BF16, RT_F16},
+	static const enum dtype types[][3] = {
+	    {DTYPE_I32, DTYPE_I32, DTYPE_I32},          {DTYPE_I8, DTYPE_I8, DTYPE_I32},
+	    {DTYPE_BOOL, DTYPE_BOOL, DTYPE_BOOL},       {DTYPE_F32, DTYPE_F32, DTYPE_F64},
+	    {DTYPE_F32, DTYPE_F32, DTYPE_BF16},         {DTYPE_BF16, DTYPE_F16, DTYPE_F32},
+	    {DTYPE_F8E4M3, DTYPE_F8E4M3, DTYPE_F8E4M3}, {DTYPE_F8E5M2, DTYPE_F8E5M2, DTYPE_F32},
+	    {DTYPE_BF16, DTYPE_BF16, DTYPE_F16},
 	};
 	for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
 		struct rt_task t = gemm(dense(types[i][2], 2, 16, 16), dense(types[i][0], 2, 16, 16),
 		                        dense(types[i][1], 2, 16, 16));
 		CHECK(!takes(&t, &s));
 	}
-	struct rt_view square = dense(RT_F32, 2, 16, 16), wide = dense(RT_F32, 2, 16, 32);
+	struct rt_view square = dense(DTYPE_F32, 2, 16, 16), wide = dense(DTYPE_F32, 2, 16, 32);
 	struct rt_task t = gemm(square, square, square);
 	CHECK(takes(&t, &s));
 	t.in[0] = wide, t.in[0].n[1] = 16, t.in[0].stride[1] = 2; /* neither axis dense */
@@ -252,9 +257,9 @@ static void test_refused(void)
 	CHECK(!takes(&t, &s));
 	t.in[0].stride[0] = 8; /* rows that overlap */
 	CHECK(!takes(&t, &s));
-	t = gemm(square, dense(RT_F32, 2, 16, 0), dense(RT_F32, 2, 0, 16));
+	t = gemm(square, dense(DTYPE_F32, 2, 16, 0), dense(DTYPE_F32, 2, 0, 16));
 	CHECK(!takes(&t, &s));
-	t = gemm(dense(RT_F32, 2, 0, 16), dense(RT_F32, 2, 0, 16), square);
+	t = gemm(dense(DTYPE_F32, 2, 0, 16), dense(DTYPE_F32, 2, 0, 16), square);
 	CHECK(!takes(&t, &s));
 }
 
@@ -262,9 +267,9 @@ static void test_refused(void)
 static void test_f8(void)
 {
 	struct cuda_gemm_shape s;
-	static const enum rt_dtype out[] = {RT_F32, RT_BF16, RT_F16};
-	static const enum rt_dtype f8[][2] = {
-	    {RT_F8E4M3, RT_F8E4M3}, {RT_F8E4M3, RT_F8E5M2}, {RT_F8E5M2, RT_F8E4M3}};
+	static const enum dtype out[] = {DTYPE_F32, DTYPE_BF16, DTYPE_F16};
+	static const enum dtype f8[][2] = {
+	    {DTYPE_F8E4M3, DTYPE_F8E4M3}, {DTYPE_F8E4M3, DTYPE_F8E5M2}, {DTYPE_F8E5M2, DTYPE_F8E4M3}};
 	for (int i = 0; i < 9; i++) {
 		struct rt_task right = gemm(dense(out[i % 3], 2, 5, 32), dense(f8[i / 3][0], 2, 5, 64),
 		                            rt_view_swap(dense(f8[i / 3][1], 2, 32, 64), 0, 1));
@@ -305,14 +310,15 @@ static void test_f8(void)
 		/* a bias has a type of its own where the result is f32 */
 		t = right;
 		t.has_bias = true;
-		t.in[2] = rt_view_expand(dense(out[i % 3] == RT_F16 ? RT_F16 : RT_BF16, 1, 32), 0, 5);
+		t.in[2] =
+		    rt_view_expand(dense(out[i % 3] == DTYPE_F16 ? DTYPE_F16 : DTYPE_BF16, 1, 32), 0, 5);
 		CHECK(takes(&t, &s));
-		t.in[2].dtype = RT_F32;
+		t.in[2].dtype = DTYPE_F32;
 		CHECK(!takes(&t, &s));
 	}
 	/* matrices of a batch that are too close */
-	struct rt_task t = gemm(dense(RT_F32, 3, 3, 5, 32), dense(RT_F8E4M3, 3, 3, 5, 64),
-	                        rt_view_swap(dense(RT_F8E4M3, 3, 3, 32, 64), 1, 2));
+	struct rt_task t = gemm(dense(DTYPE_F32, 3, 3, 5, 32), dense(DTYPE_F8E4M3, 3, 3, 5, 64),
+	                        rt_view_swap(dense(DTYPE_F8E4M3, 3, 3, 32, 64), 1, 2));
 	CHECK(takes(&t, &s) && s.key.batch == 3);
 	t.in[0].stride[0] += 8;
 	CHECK(!takes(&t, &s));
@@ -322,7 +328,8 @@ static void test_f8(void)
 static void test_key(void)
 {
 	struct cuda_gemm_shape a, b;
-	struct rt_task t = gemm(dense(RT_F32, 2, 16, 8), dense(RT_F32, 2, 16, 4), dense(RT_F32, 2, 4, 8));
+	struct rt_task t =
+	    gemm(dense(DTYPE_F32, 2, 16, 8), dense(DTYPE_F32, 2, 16, 4), dense(DTYPE_F32, 2, 4, 8));
 	memset(&a, 0x55, sizeof a);
 	memset(&b, 0xaa, sizeof b);
 	CHECK(takes(&t, &a) && takes(&t, &b) && memcmp(&a.key, &b.key, sizeof a.key) == 0);

@@ -117,7 +117,7 @@ static void fence(struct heap *h)
 	void *after = NULL, *event = NULL;
 	bool moved = false;
 	h->ok = h->ok && h->async->record(h->device, h->stream, at, &after) == STATUS_OK;
-	struct rt_collective c = {.kind = RT_BARRIER, .dtype = RT_U8, .team = h->team, .after = after};
+	struct rt_collective c = {.kind = RT_BARRIER, .dtype = DTYPE_U8, .team = h->team, .after = after};
 	h->ok = h->ok && rt_transport_start(h->t, &c, &r) == STATUS_OK;
 	if (after)
 		h->async->release(h->device, after);
@@ -152,16 +152,16 @@ static int rounds_main(struct rt_job *job, void *arg)
 	h.ok = rt_transport_side_by_side(h.t, order, RANKS, offset, UNIT, &view) == STATUS_OK &&
 	       rt_transport_side_by_side(h.t, order, RANKS, offset, UNIT, &again) == STATUS_OK;
 	wrong |= view != again;
-	struct rt_view out = rt_view_dense(h.own + offset, RT_F32, 1, &all),
+	struct rt_view out = rt_view_dense(h.own + offset, DTYPE_F32, 1, &all),
 	               ends = {.data = (float *)view + ELEMENTS - 1,
-	                       .dtype = RT_F32,
+	                       .dtype = DTYPE_F32,
 	                       .nd = 1,
 	                       .n = {RANKS},
 	                       .stride = {ELEMENTS}};
 	for (int i = 0; i < ROUNDS; i++) {
 		give(&h, RT_TASK_FILL, out, out, value_of(job->rank, i));
 		fence(&h);
-		give(&h, RT_TASK_COPY, rt_view_dense(h.to + i * RANKS, RT_F32, 1, &ranks), ends, 0);
+		give(&h, RT_TASK_COPY, rt_view_dense(h.to + i * RANKS, DTYPE_F32, 1, &ranks), ends, 0);
 		fence(&h);
 	}
 	for (bool idle = false; h.ok && !idle;)
@@ -194,7 +194,7 @@ static int moves_main(struct rt_job *job, void *arg)
 		own[k] = value_of(job->rank, k);
 	h.async->upload(h.device, h.own + piece[0], own, sizeof own); /* the second piece */
 	struct rt_collective c = {.kind = RT_ALLGATHER,
-	                          .dtype = RT_F32,
+	                          .dtype = DTYPE_F32,
 	                          .team = h.team,
 	                          .in = h.own + piece[0],
 	                          .out = h.own,
@@ -207,7 +207,7 @@ static int moves_main(struct rt_job *job, void *arg)
 	for (int k = 0; k < 2; k++) {
 		struct rt_p2p p = {.send = k == 0,
 		                   .peer = k == 0 ? next : before,
-		                   .dtype = RT_F32,
+		                   .dtype = DTYPE_F32,
 		                   .count = N,
 		                   .data = k == 0 ? h.own + piece[0] : (char *)h.to};
 		wrong |= rt_transport_start_p2p(h.t, &p, &r[k]) != STATUS_OK;
@@ -237,7 +237,7 @@ static int view_main(struct rt_job *job, void *arg)
 	    rt_transport_side_by_side(h.t, all, RANKS, 0, UNIT, &view) != STATUS_OK)
 		return rt_job_status(job);
 	struct rt_collective c = {
-	    .kind = RT_BROADCAST, .dtype = RT_F32, .team = h.team, .in = view, .out = h.to, .count = 3};
+	    .kind = RT_BROADCAST, .dtype = DTYPE_F32, .team = h.team, .in = view, .out = h.to, .count = 3};
 	enum status status = rt_transport_run(h.t, &c);
 	return status == STATUS_OK ? heap_close(&h, 0) : status;
 }

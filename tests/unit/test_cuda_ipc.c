@@ -75,7 +75,7 @@ static enum status message(struct plain *p, bool send, int peer, uint32_t channe
 	                   .peer = peer,
 	                   .channel = channel,
 	                   .sequence = sequence,
-	                   .dtype = RT_F32,
+	                   .dtype = DTYPE_F32,
 	                   .count = p->elements,
 	                   .data = buffer_of(p, b)};
 	return rt_transport_start_p2p(p->t, &m, out);
@@ -98,7 +98,7 @@ static int late(struct rt_job *job, void *arg)
 	if (job->rank == 1)
 		usleep(1000000);
 	struct rt_collective c = {.kind = RT_ALLREDUCE,
-	                          .dtype = RT_F32,
+	                          .dtype = DTYPE_F32,
 	                          .op = RT_MAX,
 	                          .team = team,
 	                          .in = buffer_of(&p, 2),
@@ -130,7 +130,7 @@ static int alone(struct rt_job *job, void *arg)
 	for (int k = 0; k < TIMES && !wrong; k++) {
 		fill(&p, 3 + k);
 		struct rt_collective c = {.kind = RT_BROADCAST,
-		                          .dtype = RT_F32,
+		                          .dtype = DTYPE_F32,
 		                          .team = team,
 		                          .in = buffer_of(&p, 3 + k),
 		                          .out = buffer_of(&p, 2),
@@ -223,7 +223,7 @@ static int ahead(struct rt_job *job, void *arg)
 	h.async->record(p.device, h.stream, nowhere, &event);
 	for (int k = 0; k < TURNS; k++) {
 		struct rt_collective c = {.kind = kinds[k % 3],
-		                          .dtype = RT_F32,
+		                          .dtype = DTYPE_F32,
 		                          .op = RT_MAX,
 		                          .team = team,
 		                          .root = 1,
@@ -261,7 +261,7 @@ static int circle(struct rt_job *job, void *arg)
 	for (int k = 0; k < 2; k++) {
 		int which = job->rank ? 1 - k : k;
 		struct rt_collective c = {.kind = *(const enum rt_collective_kind *)arg,
-		                          .dtype = RT_F32,
+		                          .dtype = DTYPE_F32,
 		                          .op = RT_MAX,
 		                          .team = team[which],
 		                          .in = buffer_of(&p, 3 * which),
@@ -315,7 +315,7 @@ static int killed(struct rt_job *job, void *arg)
 		h.async->record(p.device, h.stream, nowhere, &event);
 	struct rt_p2p m = {.send = job->rank == 1,
 	                   .peer = 1 - job->rank,
-	                   .dtype = RT_F32,
+	                   .dtype = DTYPE_F32,
 	                   .count = p.elements,
 	                   .data = p.at,
 	                   .after = event};

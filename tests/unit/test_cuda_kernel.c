@@ -49,18 +49,18 @@ static bool compile(void)
 
 /* ---- comparison */
 
-static double ulp(enum rt_dtype t)
+static double ulp(enum dtype t)
 {
-	static const double of[] = {[RT_F64] = 0x1p-52, [RT_F32] = 0x1p-23,   [RT_BF16] = 0x1p-7,
-	                            [RT_F16] = 0x1p-10, [RT_F8E4M3] = 0x1p-3, [RT_F8E5M2] = 0x1p-2};
+	static const double of[] = {[DTYPE_F64] = 0x1p-52, [DTYPE_F32] = 0x1p-23,   [DTYPE_BF16] = 0x1p-7,
+	                            [DTYPE_F16] = 0x1p-10, [DTYPE_F8E4M3] = 0x1p-3, [DTYPE_F8E5M2] = 0x1p-2};
 	return of[t];
 }
 
-static bool same(enum rt_dtype t, const void *a, const void *b, double ulps)
+static bool same(enum dtype t, const void *a, const void *b, double ulps)
 {
-	if (!memcmp(a, b, rt_dtype_size(t)))
+	if (!memcmp(a, b, dtype_bytes(t)))
 		return true;
-	if (!rt_dtype_is_float(t))
+	if (!dtype_is_float(t))
 		return false;
 	double x = rt_load_f64(t, a), y = rt_load_f64(t, b), most = fmax(fabs(x), fabs(y));
 	return (x != x && y != y) || fabs(x - y) <= ulps * ulp(t) * most;
@@ -77,9 +77,9 @@ static int compare(const struct rt_view *want, ptrdiff_t move, double ulps, cons
 		int64_t at = 0;
 		for (d = 0; d < want->nd; d++)
 			at += index[d] * want->stride[d];
-		char *x = (char *)want->data + at * (int64_t)rt_dtype_size(want->dtype), *y = x + move;
+		char *x = (char *)want->data + at * (int64_t)dtype_bytes(want->dtype), *y = x + move;
 		if (same(want->dtype, y, x, ulps))
-			memcpy(y, x, rt_dtype_size(want->dtype));
+			memcpy(y, x, dtype_bytes(want->dtype));
 		else if (wrong++ == 0)
 			printf("    %s: element %lld is %.17g, not %.17g\n", name, (long long)at,
 			       rt_load_f64(want->dtype, y), rt_load_f64(want->dtype, x));
@@ -184,8 +184,8 @@ static void test_too_many(void)
 	for (u->steps = 0; u->steps < STEPS; u->steps++)
 		u->step[u->steps].task = (struct rt_task){
 		    .kernel = RT_TASK_COPY,
-		    .in = {rt_view_dense(&memory[2 * u->steps], RT_F32, 1, (const int64_t[]){1})},
-		    .out = rt_view_dense(&memory[2 * u->steps + 1], RT_F32, 1, (const int64_t[]){1})};
+		    .in = {rt_view_dense(&memory[2 * u->steps], DTYPE_F32, 1, (const int64_t[]){1})},
+		    .out = rt_view_dense(&memory[2 * u->steps + 1], DTYPE_F32, 1, (const int64_t[]){1})};
 	CHECK(!cuda_kernel_source(&t, &source, why));
 	CHECK_STR(why, "too many operands for one kernel: let fewer operations be a unit");
 	u->steps = 50;

@@ -38,7 +38,7 @@ static struct rt_task fill(float *at, double value)
 	const int64_t n = 1;
 	return (struct rt_task){.kernel = RT_TASK_FILL,
 	                        .lasting = true,
-	                        .out = rt_view_dense(at, RT_F32, 1, &n),
+	                        .out = rt_view_dense(at, DTYPE_F32, 1, &n),
 	                        .scalar = {{.f = value}},
 	                        .scalars = 1};
 }
@@ -76,9 +76,9 @@ static void test_product(struct rt_device *d, float *memory)
 	for (int k = 0; k < 2 * ELEMENTS; k++)
 		one[k] = k < ELEMENTS ? 1 : 2;
 	CHECK_EQ(d->ops->async->upload(d, memory, one, sizeof one), STATUS_OK);
-	t.in[0] = rt_view_dense(memory, RT_F32, 2, n);
-	t.in[1] = rt_view_dense(memory + ELEMENTS, RT_F32, 2, n);
-	t.out = rt_view_dense(memory + 2 * ELEMENTS, RT_F32, 2, n);
+	t.in[0] = rt_view_dense(memory, DTYPE_F32, 2, n);
+	t.in[1] = rt_view_dense(memory + ELEMENTS, DTYPE_F32, 2, n);
+	t.out = rt_view_dense(memory + 2 * ELEMENTS, DTYPE_F32, 2, n);
 	CHECK_EQ(d->ops->async->stream_new(d, &stream), STATUS_OK);
 	run(d, stream, &t);
 	CHECK(element(d, memory + 3 * ELEMENTS - 1) == 2 * SIDE);

@@ -24,7 +24,7 @@ struct scene {
 	/* of a reduction of arrays, if arrays: */
 	int arrays;
 	enum rt_reduce_op op;
-	enum rt_dtype type;
+	enum dtype type;
 	void *out;
 	const void *in[CUDA_REDUCE_ARRAYS];
 	int64_t count;
@@ -61,24 +61,24 @@ static inline void *scene_memory(struct scene *s, size_t bytes, size_t off)
 	return at;
 }
 
-static inline void put_random(enum rt_dtype t, void *at, bool special)
+static inline void put_random(enum dtype t, void *at, bool special)
 {
 	static const double odd[] = {INFINITY, -INFINITY, NAN, 0.0, -0.0, 1e30, 3e-41, 1e-5};
-	if (special && rt_dtype_is_float(t) && next() % 8 == 0)
+	if (special && dtype_is_float(t) && next() % 8 == 0)
 		rt_store_f64(t, at, odd[next() % 8]);
-	else if (rt_dtype_is_float(t))
+	else if (dtype_is_float(t))
 		rt_store_f64(t, at, ((double)(next() % 65) - 32) / 8);
 	else if (special && next() % 8 == 0)
 		rt_store_i64(t, at, (int64_t)((uint64_t)next() << 40 ^ next()));
 	else
-		rt_store_i64(t, at, t == RT_U8 ? next() % 20 : (int64_t)(next() % 19) - 9);
+		rt_store_i64(t, at, t == DTYPE_U8 ? next() % 20 : (int64_t)(next() % 19) - 9);
 }
 
 enum layout { DENSE, TURNED, GAPS, INNER_ONE, OUTER_ONE, OFF, LAYOUTS };
 
 /* A view of the extents: row-major, with the axes in the other order, with gaps, one element along the inner
  * or the outer axis, or row-major at an address that is aligned to an element. */
-static inline struct rt_view scene_view(struct scene *s, enum rt_dtype t, int nd, const int64_t *n,
+static inline struct rt_view scene_view(struct scene *s, enum dtype t, int nd, const int64_t *n,
                                         enum layout l, bool special)
 {
 	struct rt_view v = {.dtype = t, .nd = nd};
@@ -90,7 +90,7 @@ static inline struct rt_view scene_view(struct scene *s, enum rt_dtype t, int nd
 		v.stride[d] = one ? 0 : stride;
 		stride *= one ? 1 : (n[d] ? n[d] : 1) + (l == GAPS ? 3 : 0);
 	}
-	size_t size = rt_dtype_size(t);
+	size_t size = dtype_bytes(t);
 	v.data = scene_memory(s, (size_t)stride * size, l == OFF ? size : 0);
 	for (int64_t k = 0; k < stride; k++)
 		put_random(t, (char *)v.data + (size_t)k * size, special);

@@ -36,9 +36,9 @@ static struct staged *staged_of(struct rt_transport *t)
 	return (struct staged *)t;
 }
 
-static struct stage stage_of(const void *host, int64_t elements, enum rt_dtype t)
+static struct stage stage_of(const void *host, int64_t elements, enum dtype t)
 {
-	return (struct stage){.host = (char *)host, .bytes = (size_t)elements * rt_dtype_size(t)};
+	return (struct stage){.host = (char *)host, .bytes = (size_t)elements * dtype_bytes(t)};
 }
 
 static int64_t end_of_blocks(const struct rt_collective *c, int n, bool sent)
@@ -319,7 +319,7 @@ static inline int uneven_message(struct rt_job *job, void *arg)
 		return STATUS_INTERNAL;
 	struct rt_p2p p = {.send = job->rank == 0,
 	                   .peer = 1 - job->rank,
-	                   .dtype = RT_F32,
+	                   .dtype = DTYPE_F32,
 	                   .count = 4 + job->rank,
 	                   .data = x};
 	if (rt_transport_start_p2p(t, &p, &r) == STATUS_OK)
@@ -348,7 +348,7 @@ static inline int crossed(struct rt_job *job, void *arg)
 	int wrong = 0, first = job->rank == 0;
 	if (staged_open(job, arg, &t) != STATUS_OK)
 		return STATUS_INTERNAL;
-	struct rt_p2p p = {.send = first, .peer = 1 - job->rank, .dtype = RT_F32, .count = 1};
+	struct rt_p2p p = {.send = first, .peer = 1 - job->rank, .dtype = DTYPE_F32, .count = 1};
 	for (int k = 0; k < 3; k++) { /* message 1, the answer, message 0 */
 		p.send = k == 1 ? !first : first;
 		p.sequence = k == 0;
@@ -374,8 +374,8 @@ static inline int one_fails(struct rt_job *job, void *arg)
 	if (staged_open(job, arg, &t) != STATUS_OK || rt_transport_team(t, all, 3, &team) != STATUS_OK)
 		return STATUS_INTERNAL;
 	struct rt_collective c = {
-	    .kind = RT_BROADCAST, .dtype = RT_F32, .team = team, .in = x, .out = x, .count = 4};
-	struct rt_p2p p = {.send = true, .peer = 2, .dtype = RT_F32, .count = 4, .data = x};
+	    .kind = RT_BROADCAST, .dtype = DTYPE_F32, .team = team, .in = x, .out = x, .count = 4};
+	struct rt_p2p p = {.send = true, .peer = 2, .dtype = DTYPE_F32, .count = 4, .data = x};
 	if (!last && (rt_transport_start(t, &c, &r[0]) != STATUS_OK ||
 	              rt_transport_start_p2p(t, &p, &r[1]) != STATUS_OK))
 		return STATUS_INTERNAL;
@@ -457,8 +457,8 @@ static void chain_compute(struct chain *h, enum rt_pointwise op, void *x, void *
 	struct rt_task task = {
 	    .kernel = RT_TASK_POINTWISE,
 	    .op = op,
-	    .out = rt_view_dense(x, RT_F32, 1, &n),
-	    .in = {rt_view_dense(x, RT_F32, 1, &n), rt_view_dense(y ? y : x, RT_F32, 1, &n)},
+	    .out = rt_view_dense(x, DTYPE_F32, 1, &n),
+	    .in = {rt_view_dense(x, DTYPE_F32, 1, &n), rt_view_dense(y ? y : x, DTYPE_F32, 1, &n)},
 	    .scalar[1] = {.f = scalar, .i = (int64_t)scalar},
 	    .scalars = y ? 0 : 1u << 1};
 	h->ok &= h->async->launch(h->device, h->stream, &task, (struct rt_origin){.iteration = -1}, why,
@@ -476,7 +476,7 @@ static void chain_allreduce(struct chain *h, int team, void *x)
 {
 	void *after = chain_event(h);
 	struct rt_collective c = {.kind = RT_ALLREDUCE,
-	                          .dtype = RT_F32,
+	                          .dtype = DTYPE_F32,
 	                          .team = team,
 	                          .in = x,
 	                          .out = x,
@@ -502,7 +502,7 @@ static void chain_messages(struct chain *h, void *x, void *z, void *before, uint
 		struct rt_p2p p = {.send = send,
 		                   .peer = (rank + (send ? 1 : size - 1)) % size,
 		                   .sequence = 2 * step + late,
-		                   .dtype = RT_F32,
+		                   .dtype = DTYPE_F32,
 		                   .count = late ? CHAIN_ELEMENTS : 1,
 		                   .data = !late  ? h->early + !send
 		                           : send ? x
@@ -643,7 +643,7 @@ static inline int kinds_main(struct rt_job *job, void *arg)
 	rt_device_alloc(h.device, CHAIN_SLOW * sizeof(float), "what takes time", &slow);
 	for (int k = 0; k < RT_BARRIER * KINDS_RANKS && h.ok; k++) {
 		struct rt_collective c = {.kind = (enum rt_collective_kind)(k / KINDS_RANKS),
-		                          .dtype = RT_F32,
+		                          .dtype = DTYPE_F32,
 		                          .team = team,
 		                          .root = k % KINDS_RANKS,
 		                          .in = x,

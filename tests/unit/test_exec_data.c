@@ -11,40 +11,41 @@
 
 static void test_random(void)
 {
-	for (int t = 0; t < RT_DTYPE_COUNT; t++) {
+	for (int t = 0; t < DTYPE_COUNT; t++) {
 		struct generate g = {.kind = GENERATE_RANDOM, .seed = 7, .f = 1};
 		int64_t linear[DATA_BATCH], i[DATA_BATCH], other[DATA_BATCH];
 		double f[DATA_BATCH], fo[DATA_BATCH];
 		unsigned seen = 0, same = 0;
 		for (unsigned k = 0; k < DATA_BATCH; k++)
 			linear[k] = k;
-		generate_values(&g, (enum rt_dtype)t, linear, DATA_BATCH, f, i);
-		bool is_float = rt_dtype_is_float((enum rt_dtype)t);
+		generate_values(&g, t, linear, DATA_BATCH, f, i);
+		bool is_float = dtype_is_float(t);
 		for (unsigned k = 0; k < DATA_BATCH; k++) {
 			char stored[8];
 			int64_t v = is_float ? (int64_t)(f[k] * 8) : i[k];
 			seen |= 1u << (v + 8);
 			if (is_float) { /* exact in every float type */
 				CHECK(f[k] == (double)v / 8 && v >= -8 && v <= 8);
-				rt_store_f64((enum rt_dtype)t, stored, f[k]);
-				CHECK(rt_load_f64((enum rt_dtype)t, stored) == f[k]);
+				rt_store_f64(t, stored, f[k]);
+				CHECK(rt_load_f64(t, stored) == f[k]);
 			} else {
-				int64_t lo = t == RT_BOOL || t == RT_U8 ? 0 : -4, hi = t == RT_BOOL ? 1
-				                                                       : t == RT_U8 ? 8
-				                                                                    : 4;
+				int64_t lo = t == DTYPE_BOOL || t == DTYPE_U8 ? 0 : -4,
+				        hi = t == DTYPE_BOOL ? 1
+				             : t == DTYPE_U8 ? 8
+				                             : 4;
 				CHECK(v >= lo && v <= hi);
 			}
 		}
-		CHECK_EQ(__builtin_popcount(seen), is_float ? 17 : t == RT_BOOL ? 2 : 9);
+		CHECK_EQ(__builtin_popcount(seen), is_float ? 17 : t == DTYPE_BOOL ? 2 : 9);
 		/* a value depends on its index alone */
 		for (unsigned k = 0; k < DATA_BATCH; k++)
 			linear[k] = 255 - k;
-		generate_values(&g, (enum rt_dtype)t, linear, DATA_BATCH, fo, other);
+		generate_values(&g, t, linear, DATA_BATCH, fo, other);
 		for (unsigned k = 0; k < DATA_BATCH; k++)
 			CHECK(is_float ? fo[k] == f[255 - k] : other[k] == i[255 - k]);
 		/* and on the seed */
 		g.seed = 8;
-		generate_values(&g, (enum rt_dtype)t, linear, DATA_BATCH, fo, other);
+		generate_values(&g, t, linear, DATA_BATCH, fo, other);
 		for (unsigned k = 0; k < DATA_BATCH; k++)
 			same += is_float ? fo[k] == f[255 - k] : other[k] == i[255 - k];
 		CHECK(same < DATA_BATCH * 3 / 4);
@@ -58,13 +59,13 @@ static void test_others(void)
 	int64_t linear[3] = {0, 5, 1000000}, i[3];
 	double f[3];
 	struct generate g = {.kind = GENERATE_IOTA};
-	generate_values(&g, RT_F32, linear, 3, f, i);
+	generate_values(&g, DTYPE_F32, linear, 3, f, i);
 	CHECK(f[0] == 0 && f[1] == 5 && f[2] == 1000000);
-	generate_values(&g, RT_I64, linear, 3, f, i);
+	generate_values(&g, DTYPE_I64, linear, 3, f, i);
 	CHECK(i[0] == 0 && i[1] == 5 && i[2] == 1000000);
 	g = (struct generate){.kind = GENERATE_FULL, .f = 2.5, .i = 2};
-	generate_values(&g, RT_BF16, linear, 1, f, i);
-	generate_values(&g, RT_I8, linear, 1, f, i);
+	generate_values(&g, DTYPE_BF16, linear, 1, f, i);
+	generate_values(&g, DTYPE_I8, linear, 1, f, i);
 	CHECK(f[0] == 2.5 && i[0] == 2);
 }
 
@@ -158,16 +159,16 @@ static void test_fill(void)
 	float x[12];
 	CHECK(s != NULL);
 	data_map_make(m, m->value.at[m->input.at[0].value].type, 1, &map);
-	CHECK(data_fill(&s[0], RT_F32, &map, x, &why));
+	CHECK(data_fill(&s[0], DTYPE_F32, &map, x, &why));
 	for (int r = 0; r < 4; r++)
 		for (int c = 0; c < 3; c++)
 			CHECK(x[r * 3 + c] == (float)(r * 6 + 3 + c));
 	data_map_free(&map);
 	double f[24];
 	int64_t i[24];
-	CHECK(data_whole(&s[0], RT_F32, 24, f, NULL, &why) && f[23] == 23);
-	CHECK(data_whole(&s[1], RT_I8, 3, NULL, i, &why) && i[2] == -2);
-	CHECK(data_whole(&s[2], RT_BF16, 5, f, NULL, &why) && f[4] == 0.30078125); /* as bf16 holds it */
+	CHECK(data_whole(&s[0], DTYPE_F32, 24, f, NULL, &why) && f[23] == 23);
+	CHECK(data_whole(&s[1], DTYPE_I8, 3, NULL, i, &why) && i[2] == -2);
+	CHECK(data_whole(&s[2], DTYPE_BF16, 5, f, NULL, &why) && f[4] == 0.30078125); /* as bf16 holds it */
 	data_sources_close(s, 3);
 	struct data_file unknown = {.name = "W", .path = "w.npy"};
 	FILE *sink = fopen("/dev/null", "w");

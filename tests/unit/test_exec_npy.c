@@ -59,7 +59,7 @@ static void broken_header(const char *header, const char *want)
 static void test_round_trip(void)
 {
 	static const int64_t shapes[][3] = {{2, 3, 4}, {24, 1, 1}, {1, 1, 24}};
-	for (int t = 0; t < RT_DTYPE_COUNT; t++)
+	for (int t = 0; t < DTYPE_COUNT; t++)
 		for (int nd = 0; nd <= 3; nd++) {
 			unsigned char data[24 * 8], back[24 * 8];
 			const int64_t *n = shapes[nd % 3];
@@ -70,17 +70,16 @@ static void test_round_trip(void)
 				count *= n[k];
 			for (size_t k = 0; k < sizeof data; k++)
 				data[k] = (unsigned char)(k * 7 + t);
-			CHECK(npy_write(in_folder("x.npy"), (enum rt_dtype)t, nd, n, data, &why));
+			CHECK(npy_write(in_folder("x.npy"), t, nd, n, data, &why));
 			CHECK(npy_open(in_folder("x.npy"), &f, &why));
 			CHECK(f.start % 64 == 0);
 			CHECK_EQ(f.count, count);
-			CHECK(npy_fits(&f, (enum rt_dtype)t, nd, n, &why));
+			CHECK(npy_fits(&f, t, nd, n, &why));
 			CHECK(npy_read(&f, 0, count, back, &why));
-			CHECK(!memcmp(data, back, (size_t)count * rt_dtype_size((enum rt_dtype)t)));
+			CHECK(!memcmp(data, back, (size_t)count * dtype_bytes(t)));
 			if (count > 2) {
 				CHECK(npy_read(&f, 1, 1, back, &why));
-				CHECK(!memcmp(data + rt_dtype_size((enum rt_dtype)t), back,
-				              rt_dtype_size((enum rt_dtype)t)));
+				CHECK(!memcmp(data + dtype_bytes(t), back, dtype_bytes(t)));
 			}
 			CHECK(!npy_read(&f, count, 1, back, &why));
 			npy_close(&f);
@@ -88,7 +87,7 @@ static void test_round_trip(void)
 		}
 }
 
-static void misfit(const struct npy *f, enum rt_dtype t, int nd, const int64_t *n, const char *want)
+static void misfit(const struct npy *f, enum dtype t, int nd, const int64_t *n, const char *want)
 {
 	struct buf why = {0};
 	char full[512];
@@ -104,23 +103,23 @@ static void test_fits(void)
 	struct buf why = {0};
 	write_npy("a.npy", "{'descr': '<f8', 'fortran_order': False, 'shape': (2, 3), }\n", 48);
 	CHECK(npy_open(in_folder("a.npy"), &f, &why));
-	misfit(&f, RT_F32, 2, (int64_t[]){2, 3},
+	misfit(&f, DTYPE_F32, 2, (int64_t[]){2, 3},
 	       "its elements are '<f8', f32 is needed; save x.astype('float32')");
-	misfit(&f, RT_BF16, 2, (int64_t[]){2, 3},
+	misfit(&f, DTYPE_BF16, 2, (int64_t[]){2, 3},
 	       "its elements are '<f8', bf16 is needed; save x.astype(ml_dtypes.bfloat16)");
-	misfit(&f, RT_F64, 1, (int64_t[]){6}, "its shape is (2, 3), (6,) is needed");
-	misfit(&f, RT_F64, 0, NULL, "its shape is (2, 3), () is needed");
+	misfit(&f, DTYPE_F64, 1, (int64_t[]){6}, "its shape is (2, 3), (6,) is needed");
+	misfit(&f, DTYPE_F64, 0, NULL, "its shape is (2, 3), () is needed");
 	npy_close(&f);
 
 	/* other spellings of the same */
 	static const struct {
 		const char *descr;
-		enum rt_dtype t;
+		enum dtype t;
 		size_t bytes;
-	} accepted[] = {{"|V2", RT_BF16, 2},   {"bfloat16", RT_BF16, 2}, {"<V2", RT_BF16, 2},
-	                {"|V1", RT_F8E4M3, 1}, {"<f1", RT_F8E5M2, 1},    {"=f4", RT_F32, 4},
-	                {"|b1", RT_BOOL, 1},   {"|i1", RT_I8, 1},        {"<u1", RT_U8, 1},
-	                {">i1", RT_I8, 1}};
+	} accepted[] = {{"|V2", DTYPE_BF16, 2},   {"bfloat16", DTYPE_BF16, 2}, {"<V2", DTYPE_BF16, 2},
+	                {"|V1", DTYPE_F8E4M3, 1}, {"<f1", DTYPE_F8E5M2, 1},    {"=f4", DTYPE_F32, 4},
+	                {"|b1", DTYPE_BOOL, 1},   {"|i1", DTYPE_I8, 1},        {"<u1", DTYPE_U8, 1},
+	                {">i1", DTYPE_I8, 1}};
 	for (unsigned k = 0; k < sizeof accepted / sizeof *accepted; k++) {
 		char header[128];
 		snprintf(header, sizeof header, "{\"shape\":(3,),\"fortran_order\":True,\"descr\":\"%s\"}",
@@ -234,12 +233,12 @@ static void test_write_fails(void)
 {
 	struct buf why = {0};
 	float x = 1;
-	CHECK(!npy_write("/nowhere/x.npy", RT_F32, 0, NULL, &x, &why));
+	CHECK(!npy_write("/nowhere/x.npy", DTYPE_F32, 0, NULL, &x, &why));
 	CHECK_STR(why.at, "'/nowhere/x.npy': cannot be written: No such file or directory");
 	buf_free(&why);
 	/* a folder in its place: nothing is left beside it */
 	CHECK(mkdir(in_folder("d.npy"), 0777) == 0);
-	CHECK(!npy_write(path, RT_F32, 0, NULL, &x, &why));
+	CHECK(!npy_write(path, DTYPE_F32, 0, NULL, &x, &why));
 	buf_free(&why);
 	char side[300];
 	snprintf(side, sizeof side, "%s.%ld.tmp", path, (long)getpid());

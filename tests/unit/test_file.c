@@ -62,7 +62,7 @@ static void test_full(void)
 	check_holds("a", "old");
 	CHECK(!put("new", "more than there is room for"));
 	CHECK(access("new", F_OK) < 0);
-	CHECK(!npy_write("x.npy", RT_F32, 1, (const int64_t[]){64}, x, &why));
+	CHECK(!npy_write("x.npy", DTYPE_F32, 1, (const int64_t[]){64}, x, &why));
 	CHECK_STR(why.at, "'x.npy': cannot be written: File too large");
 	check_holds("x.npy", "old");
 	CHECK(file_begin(&w, "a"));

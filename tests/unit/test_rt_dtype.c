@@ -1,37 +1,37 @@
 /* LABELS: tsan
  * Conversions against brute force: every small float against the nearest of all its kind. */
 #include "check.h"
-#include "rt/dtype.h"
+#include "rt/convert.h"
 #include <math.h>
 #include <stdlib.h>
 
-static double value(enum rt_dtype t, uint32_t bits)
+static double value(enum dtype t, uint32_t bits)
 {
 	uint16_t b16 = (uint16_t)bits;
 	uint8_t b8 = (uint8_t)bits;
-	return rt_load_f64(t, rt_dtype_size(t) == 2 ? (void *)&b16 : (void *)&b8);
+	return rt_load_f64(t, dtype_bytes(t) == 2 ? (void *)&b16 : (void *)&b8);
 }
 
-static uint32_t stored(enum rt_dtype t, double x)
+static uint32_t stored(enum dtype t, double x)
 {
 	uint16_t b16 = 0;
 	uint8_t b8 = 0;
-	rt_store_f64(t, rt_dtype_size(t) == 2 ? (void *)&b16 : (void *)&b8, x);
-	return rt_dtype_size(t) == 2 ? b16 : b8;
+	rt_store_f64(t, dtype_bytes(t) == 2 ? (void *)&b16 : (void *)&b8, x);
+	return dtype_bytes(t) == 2 ? b16 : b8;
 }
 
 struct format {
-	enum rt_dtype t;
+	enum dtype t;
 	int sign_bit;
 	uint32_t largest; /* bits of the largest finite value */
 	uint32_t overflow, nan;
 };
 
 static const struct format formats[] = {
-    {RT_BF16, 15, 0x7f7f, 0x7f80, 0x7fc0},
-    {RT_F16, 15, 0x7bff, 0x7c00, 0x7e00},
-    {RT_F8E4M3, 7, 0x7e, 0x7f, 0x7f},
-    {RT_F8E5M2, 7, 0x7b, 0x7c, 0x7e},
+    {DTYPE_BF16, 15, 0x7f7f, 0x7f80, 0x7fc0},
+    {DTYPE_F16, 15, 0x7bff, 0x7c00, 0x7e00},
+    {DTYPE_F8E4M3, 7, 0x7e, 0x7f, 0x7f},
+    {DTYPE_F8E5M2, 7, 0x7b, 0x7c, 0x7e},
 };
 
 /* Values between neighbours, and the ties. */
@@ -68,8 +68,8 @@ static void check_from_f32(void)
 			CHECK(isnan(rt_bf16_to_f32(rt_f32_to_bf16(x))));
 			continue;
 		}
-		if (rt_f32_to_bf16(x) != stored(RT_BF16, x) || rt_f32_to_f16(x) != stored(RT_F16, x))
-			CHECK_EQ(rt_f32_to_bf16(x), stored(RT_BF16, x));
+		if (rt_f32_to_bf16(x) != stored(DTYPE_BF16, x) || rt_f32_to_f16(x) != stored(DTYPE_F16, x))
+			CHECK_EQ(rt_f32_to_bf16(x), stored(DTYPE_BF16, x));
 	}
 	CHECK(isnan(rt_bf16_to_f32(rt_f32_to_bf16(NAN))));
 	uint32_t low_nan = 0x7f800001; /* must not become inf */
@@ -91,34 +91,34 @@ static void check_integers(void)
 	int64_t i64;
 	uint16_t bf16;
 	float f32;
-	rt_store_f64(RT_I8, &i8, -3.9);
+	rt_store_f64(DTYPE_I8, &i8, -3.9);
 	CHECK_EQ(i8, -3);
-	rt_store_f64(RT_I8, &i8, 1000);
+	rt_store_f64(DTYPE_I8, &i8, 1000);
 	CHECK_EQ(i8, 127);
-	rt_store_f64(RT_U8, &u8, -1);
+	rt_store_f64(DTYPE_U8, &u8, -1);
 	CHECK_EQ(u8, 0);
-	rt_store_f64(RT_I32, &i32, -1e20);
+	rt_store_f64(DTYPE_I32, &i32, -1e20);
 	CHECK_EQ(i32, INT32_MIN);
-	rt_store_f64(RT_I64, &i64, NAN);
+	rt_store_f64(DTYPE_I64, &i64, NAN);
 	CHECK_EQ(i64, 0);
-	rt_store_f64(RT_I64, &i64, 1e19);
+	rt_store_f64(DTYPE_I64, &i64, 1e19);
 	CHECK_EQ(i64, INT64_MAX);
-	rt_store_f64(RT_BOOL, &u8, NAN);
+	rt_store_f64(DTYPE_BOOL, &u8, NAN);
 	CHECK_EQ(u8, 1);
-	rt_store_i64(RT_I8, &i8, 300);
+	rt_store_i64(DTYPE_I8, &i8, 300);
 	CHECK_EQ(i8, 44);
-	rt_store_i64(RT_BOOL, &u8, 256);
+	rt_store_i64(DTYPE_BOOL, &u8, 256);
 	CHECK_EQ(u8, 1);
 	/* One rounding: 2^62 + 2^54 + 1 is above the middle of two bf16, its f64 is the middle. */
-	rt_store_i64(RT_BF16, &bf16, ((int64_t)1 << 62) + ((int64_t)1 << 54) + 1);
+	rt_store_i64(DTYPE_BF16, &bf16, ((int64_t)1 << 62) + ((int64_t)1 << 54) + 1);
 	CHECK(rt_bf16_to_f32(bf16) == 0x1p62f + 0x1p55f);
-	rt_store_i64(RT_BF16, &bf16, -(((int64_t)1 << 62) + ((int64_t)1 << 54)));
+	rt_store_i64(DTYPE_BF16, &bf16, -(((int64_t)1 << 62) + ((int64_t)1 << 54)));
 	CHECK(rt_bf16_to_f32(bf16) == -0x1p62f);
-	rt_store_i64(RT_F32, &f32, ((int64_t)1 << 24) + 1);
+	rt_store_i64(DTYPE_F32, &f32, ((int64_t)1 << 24) + 1);
 	CHECK(f32 == 0x1p24f);
-	CHECK_EQ(rt_load_i64(RT_F32, &f32), 1 << 24);
+	CHECK_EQ(rt_load_i64(DTYPE_F32, &f32), 1 << 24);
 	/* f64 to bf16 directly: through f32 this would be a tie, and round down. */
-	rt_store_f64(RT_BF16, &bf16, 1 + 0x1p-8 + 0x1p-40);
+	rt_store_f64(DTYPE_BF16, &bf16, 1 + 0x1p-8 + 0x1p-40);
 	CHECK(rt_bf16_to_f32(bf16) == 1 + 0x1p-7f);
 }
 
@@ -129,12 +129,12 @@ static void check_arrays(void)
 	static uint64_t raw[N];
 	for (int i = 0; i < N; i++)
 		in[i] = i % 100;
-	for (int t = 0; t < RT_DTYPE_COUNT; t++) {
-		rt_convert((enum rt_dtype)t, raw, RT_F64, in, N);
-		rt_convert(RT_F64, back, (enum rt_dtype)t, raw, N);
+	for (int t = 0; t < DTYPE_COUNT; t++) {
+		rt_convert(t, raw, DTYPE_F64, in, N);
+		rt_convert(DTYPE_F64, back, t, raw, N);
 		for (int i = 0; i < N; i++) {
-			double want = t == RT_BOOL ? in[i] != 0 : in[i];
-			double slack = t == RT_F8E4M3 ? want / 16 : t == RT_F8E5M2 ? want / 8 : 0;
+			double want = t == DTYPE_BOOL ? in[i] != 0 : in[i];
+			double slack = t == DTYPE_F8E4M3 ? want / 16 : t == DTYPE_F8E5M2 ? want / 8 : 0;
 			if (fabs(back[i] - want) > slack)
 				CHECK(!"conversion of an array");
 		}
@@ -145,48 +145,48 @@ static void check_reductions(void)
 {
 	float a[3] = {1, NAN, -2}, b[3] = {2, 5, NAN}, out[3];
 	const void *in[] = {a, b};
-	rt_reduce_arrays(RT_MAX, RT_F32, out, in, 2, 3);
+	rt_reduce_arrays(RT_MAX, DTYPE_F32, out, in, 2, 3);
 	CHECK(out[0] == 2 && isnan(out[1]) && isnan(out[2]));
-	rt_reduce_arrays(RT_MIN, RT_F32, out, in, 2, 3);
+	rt_reduce_arrays(RT_MIN, DTYPE_F32, out, in, 2, 3);
 	CHECK(out[0] == 1 && isnan(out[1]) && isnan(out[2]));
 	/* 256 + 1 + 1: in bf16 steps it would stay at 256. */
 	uint16_t x = rt_f32_to_bf16(256), y = rt_f32_to_bf16(1), z;
 	const void *small[] = {&x, &y, &y};
-	rt_reduce_arrays(RT_SUM, RT_BF16, &z, small, 3, 1);
+	rt_reduce_arrays(RT_SUM, DTYPE_BF16, &z, small, 3, 1);
 	CHECK(rt_bf16_to_f32(z) == 258);
 	int32_t i = -7, j = 2, k;
 	const void *ints[] = {&i, &j};
-	rt_reduce_arrays(RT_AVG, RT_I32, &k, ints, 2, 1);
+	rt_reduce_arrays(RT_AVG, DTYPE_I32, &k, ints, 2, 1);
 	CHECK_EQ(k, -2);
 	uint8_t t = 1, f = 0, r;
 	const void *bools[] = {&t, &f};
-	rt_reduce_arrays(RT_SUM, RT_BOOL, &r, bools, 2, 1);
+	rt_reduce_arrays(RT_SUM, DTYPE_BOOL, &r, bools, 2, 1);
 	CHECK_EQ(r, 1);
-	rt_reduce_arrays(RT_MIN, RT_BOOL, &r, bools, 2, 1);
+	rt_reduce_arrays(RT_MIN, DTYPE_BOOL, &r, bools, 2, 1);
 	CHECK_EQ(r, 0);
 }
 
 /* Element i of array k: sums of floats depend on the order, those of integers wrap. */
-static void term(enum rt_dtype t, int k, int i, void *at)
+static void term(enum dtype t, int k, int i, void *at)
 {
 	uint32_t x = (uint32_t)(k * 7919 + i + 1) * 2654435761u;
-	if (t == RT_F32)
+	if (t == DTYPE_F32)
 		*(float *)at = (float)(x % 1000) * (k % 3 ? 1e-3f : 1e6f);
-	else if (t == RT_F64)
+	else if (t == DTYPE_F64)
 		*(double *)at = (double)(x % 1000) * (k % 3 ? 1e-12 : 1e6);
-	else if (t == RT_I32)
+	else if (t == DTYPE_I32)
 		*(int32_t *)at = (int32_t)x;
 	else
 		*(int64_t *)at = (int64_t)(x * 0x1234567898765ull);
 }
 
-static void add(enum rt_dtype t, void *sum, const void *x)
+static void add(enum dtype t, void *sum, const void *x)
 {
-	if (t == RT_F32)
+	if (t == DTYPE_F32)
 		*(float *)sum += *(const float *)x;
-	else if (t == RT_F64)
+	else if (t == DTYPE_F64)
 		*(double *)sum += *(const double *)x;
-	else if (t == RT_I32)
+	else if (t == DTYPE_I32)
 		*(uint32_t *)sum += *(const uint32_t *)x;
 	else
 		*(uint64_t *)sum += *(const uint64_t *)x;
@@ -196,13 +196,13 @@ static void add(enum rt_dtype t, void *sum, const void *x)
 static void check_sums(void)
 {
 	enum { MOST = 11, N = 5003 };
-	static const enum rt_dtype types[] = {RT_F32, RT_F64, RT_I32, RT_I64};
+	static const enum dtype types[] = {DTYPE_F32, DTYPE_F64, DTYPE_I32, DTYPE_I64};
 	static _Alignas(8) char array[MOST + 1][N * 8];
 	for (size_t v = 0; v < sizeof types / sizeof *types; v++)
 		for (int count = 1; count <= MOST; count++)
 			for (int to = 0; to <= count; to++) {
-				enum rt_dtype t = types[v];
-				size_t size = rt_dtype_size(t);
+				enum dtype t = types[v];
+				size_t size = dtype_bytes(t);
 				const void *in[MOST];
 				int wrong = 0;
 				for (int k = 0; k < count; k++) {
@@ -234,6 +234,6 @@ int main(void)
 	check_arrays();
 	check_reductions();
 	check_sums();
-	CHECK_STR(rt_dtype_name(RT_F8E4M3), "f8e4m3");
+	CHECK_STR(dtype_name(DTYPE_F8E4M3), "f8e4m3");
 	return check_result();
 }

@@ -67,7 +67,7 @@ static void call(struct rig *g, struct rt_stream *s, enum status (*f)(void *, in
 /* x[0..n) += value, in floats. */
 static void add(struct rig *g, struct rt_stream *s, float *x, int64_t n, double value)
 {
-	struct rt_view v = rt_view_dense(x, RT_F32, 1, &n);
+	struct rt_view v = rt_view_dense(x, DTYPE_F32, 1, &n);
 	rt_submit_compute(g->engine, s,
 	                  &(struct rt_task){.kernel = RT_TASK_POINTWISE,
 	                                    .op = RT_ADD,
@@ -85,7 +85,7 @@ static struct rt_ticket message(struct rig *g, struct rt_stream *s, bool send, i
 	                     &(struct rt_p2p){.send = send,
 	                                      .peer = peer,
 	                                      .channel = channel,
-	                                      .dtype = RT_F32,
+	                                      .dtype = DTYPE_F32,
 	                                      .count = n,
 	                                      .data = data,
 	                                      .at = nowhere});
@@ -205,7 +205,7 @@ static int loop(struct rt_job *job, void *arg)
 		add(&g, s, x[k], N, 1);
 		struct rt_ticket t = rt_submit_collective(g.engine, s,
 		                                          &(struct rt_collective){.kind = RT_ALLREDUCE,
-		                                                                  .dtype = RT_F32,
+		                                                                  .dtype = DTYPE_F32,
 		                                                                  .op = RT_SUM,
 		                                                                  .team = g.all,
 		                                                                  .in = x[k],
@@ -214,12 +214,12 @@ static int loop(struct rt_job *job, void *arg)
 		                                                                  .at = nowhere});
 		rt_submit_wait(g.engine, s, t, nowhere);
 		rt_submit_sync(g.engine, g.main, s, nowhere);
-		struct rt_view v = rt_view_dense(total, RT_F32, 1, &n);
+		struct rt_view v = rt_view_dense(total, DTYPE_F32, 1, &n);
 		rt_submit_compute(g.engine, g.main,
 		                  &(struct rt_task){.kernel = RT_TASK_POINTWISE,
 		                                    .op = RT_ADD,
 		                                    .out = v,
-		                                    .in = {v, rt_view_dense(sum[k], RT_F32, 1, &n)}},
+		                                    .in = {v, rt_view_dense(sum[k], DTYPE_F32, 1, &n)}},
 		                  nowhere);
 	}
 	bool ok = rt_drain(g.engine) == STATUS_OK;
@@ -251,7 +251,7 @@ static int group(struct rt_job *job, void *arg)
 		counts[r] = r % 2; /* ranks of even number give nothing */
 	rt_submit_collective(g.engine, g.main,
 	                     &(struct rt_collective){.kind = RT_ALLGATHER,
-	                                             .dtype = RT_F32,
+	                                             .dtype = DTYPE_F32,
 	                                             .team = g.all,
 	                                             .in = &mine,
 	                                             .out = gathered,
@@ -290,14 +290,14 @@ static int together(struct rt_job *job, void *arg)
 	for (int i = 0; i < MEMBERS; i++)
 		rt_submit_collective(g.engine, g.main,
 		                     &(struct rt_collective){.kind = RT_ALLGATHER,
-		                                             .dtype = RT_F32,
+		                                             .dtype = DTYPE_F32,
 		                                             .team = g.all,
 		                                             .in = &mine[i % 2],
 		                                             .out = gathered[i],
 		                                             .count = 1,
 		                                             .at = nowhere});
 	struct rt_collective sum = {.kind = RT_ALLREDUCE,
-	                            .dtype = RT_F32,
+	                            .dtype = DTYPE_F32,
 	                            .op = RT_SUM,
 	                            .team = g.all,
 	                            .in = large,
@@ -339,7 +339,7 @@ static int not_member(struct rt_job *job, void *arg)
 		return rt_job_status(job);
 	struct rt_ticket t = rt_submit_collective(g.engine, g.main,
 	                                          &(struct rt_collective){.kind = RT_ALLREDUCE,
-	                                                                  .dtype = RT_F32,
+	                                                                  .dtype = DTYPE_F32,
 	                                                                  .team = team,
 	                                                                  .in = &x,
 	                                                                  .out = &y,
@@ -406,7 +406,7 @@ static int stuck(struct rt_job *job, void *arg)
 		struct rt_ticket t = rt_submit_p2p(
 		    g.engine, s,
 		    &(struct rt_p2p){.peer = 1,
-		                     .dtype = RT_F32,
+		                     .dtype = DTYPE_F32,
 		                     .count = 1,
 		                     .data = &x,
 		                     .at = origin(&g, "recv(b, peer=1)", "two_streams.hir:12")});
@@ -454,11 +454,11 @@ static int divides(struct rt_job *job, void *arg)
 	float y = 0;
 	if (rig_open(&g, job) != STATUS_OK)
 		return rt_job_status(job);
-	struct rt_view v = rt_view_dense(&x, RT_I32, 0, NULL);
+	struct rt_view v = rt_view_dense(&x, DTYPE_I32, 0, NULL);
 	struct rt_task t = {.kernel = RT_TASK_POINTWISE,
 	                    .op = RT_DIV,
 	                    .out = v,
-	                    .in = {v, rt_view_dense(&zero, RT_I32, 0, NULL)}};
+	                    .in = {v, rt_view_dense(&zero, DTYPE_I32, 0, NULL)}};
 	struct rt_origin at = origin(&g, "q = div(x, z)", "d.hir:4");
 	at.iteration = 2;
 	if (job->rank == 1)
@@ -488,7 +488,7 @@ static int dies(struct rt_job *job, void *arg)
 	if (rig_open(&g, job) != STATUS_OK)
 		return rt_job_status(job);
 	struct rt_p2p p = {.peer = (job->rank + 1) % job->size,
-	                   .dtype = RT_F32,
+	                   .dtype = DTYPE_F32,
 	                   .count = 1,
 	                   .data = &x,
 	                   .at = origin(&g, "recv(a)", "k.hir:3")};

@@ -15,7 +15,7 @@ static uint32_t next(void)
 
 static struct rt_device *device;
 
-static void run(enum rt_pointwise op, enum rt_dtype t, int64_t n, void *out, void *a, void *b)
+static void run(enum rt_pointwise op, enum dtype t, int64_t n, void *out, void *a, void *b)
 {
 	char why[RT_WHY_BYTES];
 	struct rt_task task = {.kernel = RT_TASK_POINTWISE,
@@ -40,10 +40,11 @@ static long double function(enum rt_pointwise op, long double x)
 }
 
 /* Units in the last place of the value. */
-static double error_of(enum rt_dtype t, double got, long double want)
+static double error_of(enum dtype t, double got, long double want)
 {
-	int digits = t == RT_F64 ? 53 : 24, least = t == RT_F64 ? -1021 : -125, e;
-	long double rounded = t == RT_F64 ? (double)want : (float)want; /* infinity, where it is too large */
+	int digits = t == DTYPE_F64 ? 53 : 24, least = t == DTYPE_F64 ? -1021 : -125, e;
+	long double rounded =
+	    t == DTYPE_F64 ? (double)want : (float)want; /* infinity, where it is too large */
 	frexpl(want, &e);
 	if (isnan(want))
 		return isnan(got) ? 0 : INFINITY;
@@ -57,35 +58,35 @@ static void test_functions(void)
 {
 	static const struct {
 		enum rt_pointwise op;
-		enum rt_dtype t;
+		enum dtype t;
 		double least, most; /* exponents of operands */
 		double error;
-	} of[] = {{RT_LOG, RT_F32, -149, 128, 0.501}, {RT_SIN, RT_F32, -149, 128, 0.501},
-	          {RT_COS, RT_F32, -149, 128, 0.501}, {RT_EXP, RT_F32, -60, 8, 0.501},
-	          {RT_TANH, RT_F32, -60, 8, 0.501},   {RT_SILU, RT_F32, -60, 6, 0.501},
-	          {RT_GELU, RT_F32, -60, 2, 0.501},   {RT_GELU_TANH, RT_F32, -60, 2, 0.501},
-	          {RT_GELU_TANH, RT_F64, -80, 2, 60}, {RT_EXP, RT_F64, -80, 11, 1.5},
-	          {RT_TANH, RT_F64, -80, 11, 3},      {RT_SILU, RT_F64, -80, 9, 3},
-	          {RT_SIGMOID, RT_F64, -80, 9, 3},    {RT_GELU, RT_F64, -80, 5, 7}};
+	} of[] = {{RT_LOG, DTYPE_F32, -149, 128, 0.501}, {RT_SIN, DTYPE_F32, -149, 128, 0.501},
+	          {RT_COS, DTYPE_F32, -149, 128, 0.501}, {RT_EXP, DTYPE_F32, -60, 8, 0.501},
+	          {RT_TANH, DTYPE_F32, -60, 8, 0.501},   {RT_SILU, DTYPE_F32, -60, 6, 0.501},
+	          {RT_GELU, DTYPE_F32, -60, 2, 0.501},   {RT_GELU_TANH, DTYPE_F32, -60, 2, 0.501},
+	          {RT_GELU_TANH, DTYPE_F64, -80, 2, 60}, {RT_EXP, DTYPE_F64, -80, 11, 1.5},
+	          {RT_TANH, DTYPE_F64, -80, 11, 3},      {RT_SILU, DTYPE_F64, -80, 9, 3},
+	          {RT_SIGMOID, DTYPE_F64, -80, 9, 3},    {RT_GELU, DTYPE_F64, -80, 5, 7}};
 	static union {
 		float f32[N];
 		double f64[N];
 	} in, out;
 	for (unsigned k = 0; k < sizeof of / sizeof *of; k++) {
-		enum rt_dtype t = of[k].t;
+		enum dtype t = of[k].t;
 		double worst = 0;
 		for (int i = 0; i < N; i++) {
 			double u = next() / 0x1p24, x = exp2(of[k].least + (of[k].most - of[k].least) * u);
 			x = (i % 2 ? x : 8 * u) * (next() % 2 ? 1 : -1);
-			rt_store_f64(t, t == RT_F64 ? (void *)&in.f64[i] : &in.f32[i], x);
+			rt_store_f64(t, t == DTYPE_F64 ? (void *)&in.f64[i] : &in.f32[i], x);
 		}
 		run(of[k].op, t, N, &out, &in, &in);
 		for (int i = 0; i < N; i++) {
-			double x = t == RT_F64 ? in.f64[i] : in.f32[i],
-			       y = t == RT_F64 ? out.f64[i] : out.f32[i];
+			double x = t == DTYPE_F64 ? in.f64[i] : in.f32[i],
+			       y = t == DTYPE_F64 ? out.f64[i] : out.f32[i];
 			worst = fmax(worst, error_of(t, y, function(of[k].op, x)));
 		}
-		if (t == RT_F32 || LDBL_MANT_DIG > DBL_MANT_DIG)
+		if (t == DTYPE_F32 || LDBL_MANT_DIG > DBL_MANT_DIG)
 			CHECK(worst <= of[k].error);
 	}
 }
@@ -104,10 +105,10 @@ static void test_powers(void)
 		       : i % 2 ? (float)(i % 41 - 20)
 		               : (float)(drawn / 9);
 	}
-	run(RT_POW, RT_F32, COUNT, out, a, b);
+	run(RT_POW, DTYPE_F32, COUNT, out, a, b);
 	for (int i = 0; i < COUNT; i++) {
 		double want = pow(a[i], b[i]);
-		CHECK(error_of(RT_F32, out[i], want) <= 0.501);
+		CHECK(error_of(DTYPE_F32, out[i], want) <= 0.501);
 		CHECK(isnan(want) || !signbit(want) == !signbit(out[i]));
 	}
 }

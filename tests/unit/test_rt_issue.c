@@ -79,7 +79,7 @@ static const struct rt_device_ops slow_ops = {.name = "slow", .async = &async};
 static void take(struct rt_job *job, struct rt_engine *e, int stream, int64_t microseconds)
 {
 	struct rt_task task = {.kernel = RT_TASK_FILL,
-	                       .out = rt_view_dense(NULL, RT_F32, 1, (int64_t[]){LARGE}),
+	                       .out = rt_view_dense(NULL, DTYPE_F32, 1, (int64_t[]){LARGE}),
 	                       .scalar[0] = {.i = microseconds},
 	                       .scalars = 1};
 	rt_submit_compute(e, rt_stream_get(e, stream), &task,

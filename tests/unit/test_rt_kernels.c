@@ -29,7 +29,7 @@ static void ok(const struct rt_task *t)
 }
 
 /* A view of the extents in fresh memory, axes in random memory order with gaps. */
-static struct rt_view random_view(enum rt_dtype t, int nd, const int64_t *n, bool negative)
+static struct rt_view random_view(enum dtype t, int nd, const int64_t *n, bool negative)
 {
 	struct rt_view v = {.dtype = t, .nd = nd};
 	int order[RT_MAX_DIMS] = {0};
@@ -45,10 +45,10 @@ static struct rt_view random_view(enum rt_dtype t, int nd, const int64_t *n, boo
 		stride = stride * (n[order[i]] ? n[order[i]] : 1) + (next() % 3 == 0);
 	}
 	void *data;
-	CHECK_EQ(rt_device_alloc(device, (size_t)stride * rt_dtype_size(t) + 64, "it", &data), STATUS_OK);
+	CHECK_EQ(rt_device_alloc(device, (size_t)stride * dtype_bytes(t) + 64, "it", &data), STATUS_OK);
 	v.data = data;
 	if (negative && nd > 0 && v.n[0] > 0) {
-		v.data = (char *)data + (v.n[0] - 1) * v.stride[0] * (int64_t)rt_dtype_size(t);
+		v.data = (char *)data + (v.n[0] - 1) * v.stride[0] * (int64_t)dtype_bytes(t);
 		v.stride[0] = -v.stride[0];
 	}
 	return v;
@@ -59,7 +59,7 @@ static void free_view(const struct rt_view *v)
 	char *data = v->data;
 	for (int i = 0; i < v->nd; i++)
 		if (v->stride[i] < 0)
-			data += v->stride[i] * (v->n[i] - 1) * (int64_t)rt_dtype_size(v->dtype);
+			data += v->stride[i] * (v->n[i] - 1) * (int64_t)dtype_bytes(v->dtype);
 	rt_device_free(device, data);
 }
 
@@ -68,7 +68,7 @@ static void *at(const struct rt_view *v, const int64_t *index)
 	int64_t offset = 0;
 	for (int i = 0; i < v->nd; i++)
 		offset += index[i] * v->stride[i];
-	return (char *)v->data + offset * (int64_t)rt_dtype_size(v->dtype);
+	return (char *)v->data + offset * (int64_t)dtype_bytes(v->dtype);
 }
 
 static double get(const struct rt_view *v, const int64_t *index)
@@ -108,8 +108,7 @@ static void test_copy(void)
 		int nd = (int)(next() % 5);
 		int64_t n[RT_MAX_DIMS], index[RT_MAX_DIMS] = {0};
 		random_extents(n, nd);
-		enum rt_dtype from = (enum rt_dtype)(next() % RT_DTYPE_COUNT),
-		              to = next() % 2 ? from : (enum rt_dtype)(next() % RT_DTYPE_COUNT);
+		enum dtype from = (next() % DTYPE_COUNT), to = next() % 2 ? from : (next() % DTYPE_COUNT);
 		struct rt_view in = random_view(from, nd, n, next() % 2),
 		               out = random_view(to, nd, n, next() % 2);
 		fill_random(&in, 100);
@@ -117,11 +116,11 @@ static void test_copy(void)
 		if (rt_view_count(&out))
 			do {
 				uint64_t want = 0, got = 0;
-				if (rt_dtype_is_float(from))
+				if (dtype_is_float(from))
 					rt_store_f64(to, &want, get(&in, index));
 				else
 					rt_store_i64(to, &want, rt_load_i64(from, at(&in, index)));
-				memcpy(&got, at(&out, index), rt_dtype_size(to));
+				memcpy(&got, at(&out, index), dtype_bytes(to));
 				if (got != want)
 					CHECK_EQ(got, want);
 			} while (step(&out, index));
@@ -231,17 +230,17 @@ static bool near_to(double got, double want, double relative)
 	       fabs(got - want) <= relative * (fabs(want) + 1e-2);
 }
 
-static void pointwise_case(enum rt_pointwise op, enum rt_dtype t)
+static void pointwise_case(enum rt_pointwise op, enum dtype t)
 {
 	int nd = (int)(next() % 4), operands = rt_pointwise_operands(op);
 	int64_t n[RT_MAX_DIMS], index[RT_MAX_DIMS] = {0};
 	random_extents(n, nd);
 	struct rt_task task = {.kernel = RT_TASK_POINTWISE, .op = op};
-	task.out = random_view(is_logical(op) ? RT_BOOL : t, nd, n, false);
+	task.out = random_view(is_logical(op) ? DTYPE_BOOL : t, nd, n, false);
 	struct rt_view memory[3];
 	for (int k = 0; k < operands; k++) {
 		bool condition = op == RT_WHERE && k == 0;
-		memory[k] = random_view(condition ? RT_BOOL : t, nd, n, next() % 2);
+		memory[k] = random_view(condition ? DTYPE_BOOL : t, nd, n, next() % 2);
 		fill_random(&memory[k], condition ? 1 : 3);
 		task.in[k] = memory[k];
 		if (next() % 4 == 0) {
@@ -251,13 +250,13 @@ static void pointwise_case(enum rt_pointwise op, enum rt_dtype t)
 			task.in[k].stride[nd - 1] = 0; /* broadcast */
 		}
 	}
-	bool integer = !rt_dtype_is_float(t);
+	bool integer = !dtype_is_float(t);
 	if (integer && (op == RT_DIV || op == RT_MOD || op == RT_POW)) {
 		task.scalars |= 2;
 		task.scalar[1] = (struct rt_scalar){.f = 2, .i = 2};
 	}
 	ok(&task);
-	double relative = t == RT_F64 ? 1e-12 : t == RT_F32 ? 1e-5 : 8e-3;
+	double relative = t == DTYPE_F64 ? 1e-12 : t == DTYPE_F32 ? 1e-5 : 8e-3;
 	if (rt_view_count(&task.out))
 		do {
 			double x[3] = {0};
@@ -266,11 +265,11 @@ static void pointwise_case(enum rt_pointwise op, enum rt_dtype t)
 			double want = reference(op, x[0], x[1], x[2]);
 			if (integer)
 				want = trunc(want);
-			if (t == RT_BOOL || t == RT_U8)
+			if (t == DTYPE_BOOL || t == DTYPE_U8)
 				break; /* wrapping is checked by hand */
 			if (!near_to(get(&task.out, index), want, relative)) {
-				printf("%s %s: %g %g %g\n", rt_pointwise_name(op), rt_dtype_name(t), x[0],
-				       x[1], x[2]);
+				printf("%s %s: %g %g %g\n", rt_pointwise_name(op), dtype_name(t), x[0], x[1],
+				       x[2]);
 				CHECK(get(&task.out, index) == want);
 			}
 		} while (step(&task.out, index));
@@ -282,23 +281,24 @@ static void pointwise_case(enum rt_pointwise op, enum rt_dtype t)
 static void test_pointwise(void)
 {
 	for (int op = 0; op < RT_POINTWISE_COUNT; op++)
-		for (int t = 0; t < RT_DTYPE_COUNT; t++) {
+		for (int t = 0; t < DTYPE_COUNT; t++) {
 			bool float_only = op >= RT_EXP && op <= RT_SIGMOID && op != RT_RELU;
-			bool is_float = rt_dtype_is_float((enum rt_dtype)t);
-			if (t == RT_F8E4M3 || t == RT_F8E5M2 || (float_only && !is_float) ||
-			    (takes_integers_only((enum rt_pointwise)op) && (is_float || t == RT_BOOL)))
+			bool is_float = dtype_is_float(t);
+			if (t == DTYPE_F8E4M3 || t == DTYPE_F8E5M2 || (float_only && !is_float) ||
+			    (takes_integers_only((enum rt_pointwise)op) && (is_float || t == DTYPE_BOOL)))
 				continue;
 			for (int round = 0; round < 4; round++)
-				pointwise_case((enum rt_pointwise)op, (enum rt_dtype)t);
+				pointwise_case((enum rt_pointwise)op, t);
 		}
 }
 
 static int64_t integers(enum rt_pointwise op, int64_t a, int64_t b, enum status *status, char *why)
 {
 	int64_t r = 0, n = 1;
-	struct rt_task t = {.kernel = RT_TASK_POINTWISE, .op = op, .out = rt_view_dense(&r, RT_I64, 1, &n)};
-	t.in[0] = rt_view_dense(&a, RT_I64, 1, &n);
-	t.in[1] = rt_view_dense(&b, RT_I64, 1, &n);
+	struct rt_task t = {
+	    .kernel = RT_TASK_POINTWISE, .op = op, .out = rt_view_dense(&r, DTYPE_I64, 1, &n)};
+	t.in[0] = rt_view_dense(&a, DTYPE_I64, 1, &n);
+	t.in[1] = rt_view_dense(&b, DTYPE_I64, 1, &n);
 	*status = run(&t, why);
 	return r;
 }
@@ -327,27 +327,28 @@ static void test_integers(void)
 	/* u8 wraps on store; a mean in bf16 rounds once; NaN wins. */
 	uint8_t u[2] = {200, 100}, v[2];
 	int64_t n = 2;
-	struct rt_task t = {.kernel = RT_TASK_POINTWISE, .op = RT_ADD, .out = rt_view_dense(v, RT_U8, 1, &n)};
-	t.in[0] = t.in[1] = rt_view_dense(u, RT_U8, 1, &n);
+	struct rt_task t = {
+	    .kernel = RT_TASK_POINTWISE, .op = RT_ADD, .out = rt_view_dense(v, DTYPE_U8, 1, &n)};
+	t.in[0] = t.in[1] = rt_view_dense(u, DTYPE_U8, 1, &n);
 	ok(&t);
 	CHECK(v[0] == 144 && v[1] == 200);
 	float x[2] = {NAN, 1}, y[2] = {1, NAN}, z[2];
 	t = (struct rt_task){
-	    .kernel = RT_TASK_POINTWISE, .op = RT_MAXIMUM, .out = rt_view_dense(z, RT_F32, 1, &n)};
-	t.in[0] = rt_view_dense(x, RT_F32, 1, &n);
-	t.in[1] = rt_view_dense(y, RT_F32, 1, &n);
+	    .kernel = RT_TASK_POINTWISE, .op = RT_MAXIMUM, .out = rt_view_dense(z, DTYPE_F32, 1, &n)};
+	t.in[0] = rt_view_dense(x, DTYPE_F32, 1, &n);
+	t.in[1] = rt_view_dense(y, DTYPE_F32, 1, &n);
 	ok(&t);
 	CHECK(isnan(z[0]) && isnan(z[1]));
 }
 
 static void test_reduce(void)
 {
-	static const enum rt_dtype types[] = {RT_F64, RT_F32, RT_BF16, RT_F16, RT_I64, RT_I32};
+	static const enum dtype types[] = {DTYPE_F64, DTYPE_F32, DTYPE_BF16, DTYPE_F16, DTYPE_I64, DTYPE_I32};
 	for (int round = 0; round < 400; round++) {
 		int nd = 1 + (int)(next() % 4);
 		int64_t n[RT_MAX_DIMS], m[RT_MAX_DIMS], index[RT_MAX_DIMS] = {0};
 		random_extents(n, nd);
-		enum rt_dtype t = types[next() % 6];
+		enum dtype t = types[next() % 6];
 		enum rt_reduce_op op = (enum rt_reduce_op)(next() % RT_REDUCE_OP_COUNT);
 		unsigned axes = next() % (1u << nd);
 		int64_t removed = 1;
@@ -383,8 +384,8 @@ static void test_reduce(void)
 					first = false;
 				} while (step(&sub, inner));
 				if (op == RT_AVG)
-					acc = rt_dtype_is_float(t) ? acc / (double)removed
-					                           : trunc(acc / (double)removed);
+					acc = dtype_is_float(t) ? acc / (double)removed
+					                        : trunc(acc / (double)removed);
 				uint64_t want = 0;
 				rt_store_f64(t, &want, acc);
 				if (get(&out, index) != rt_load_f64(t, &want))
@@ -396,8 +397,8 @@ static void test_reduce(void)
 	/* Over no elements. */
 	int64_t none[2] = {2, 0}, one[2] = {2, 1};
 	float r[2];
-	struct rt_task t = {.kernel = RT_TASK_REDUCE, .axes = 2, .out = rt_view_dense(r, RT_F32, 2, one)};
-	t.in[0] = rt_view_dense(NULL, RT_F32, 2, none);
+	struct rt_task t = {.kernel = RT_TASK_REDUCE, .axes = 2, .out = rt_view_dense(r, DTYPE_F32, 2, one)};
+	t.in[0] = rt_view_dense(NULL, DTYPE_F32, 2, none);
 	t.reduce = RT_SUM;
 	ok(&t);
 	CHECK(r[0] == 0 && r[1] == 0);
@@ -421,7 +422,7 @@ static double *contents(const struct rt_view *v)
 	return list;
 }
 
-static void gemm_case(enum rt_dtype t, enum rt_dtype result)
+static void gemm_case(enum dtype t, enum dtype result)
 {
 	int batch = (int)(next() % 3), nd = batch + 2;
 	int64_t an[RT_MAX_DIMS], bn[RT_MAX_DIMS], cn[RT_MAX_DIMS], index[RT_MAX_DIMS] = {0};
@@ -473,7 +474,7 @@ static void gemm_case(enum rt_dtype t, enum rt_dtype result)
 				want += get(&a, ai) * get(&b, bi);
 			}
 			uint64_t raw = 0;
-			if (rt_dtype_is_float(result))
+			if (dtype_is_float(result))
 				rt_store_f64(result, &raw, want);
 			else
 				rt_store_i64(result, &raw, (int64_t)want);
@@ -494,40 +495,40 @@ static void gemm_accumulates(void)
 	float a = 1, b = 0x1p-30f;
 	double wide = 1;
 	struct rt_task t = {.kernel = RT_TASK_GEMM, .accumulate = true};
-	t.in[0] = rt_view_dense(&a, RT_F32, 2, one);
-	t.in[1] = rt_view_dense(&b, RT_F32, 2, one);
-	t.out = rt_view_dense(&wide, RT_F64, 2, one);
+	t.in[0] = rt_view_dense(&a, DTYPE_F32, 2, one);
+	t.in[1] = rt_view_dense(&b, DTYPE_F32, 2, one);
+	t.out = rt_view_dense(&wide, DTYPE_F64, 2, one);
 	ok(&t);
 	CHECK(wide == 1 + 0x1p-30); /* f64 keeps what f32 would lose */
 
 	uint16_t half = rt_f32_to_bf16(1), ax = half, bx = rt_f32_to_bf16(0x1.8p-9f);
-	t.in[0] = rt_view_dense(&ax, RT_BF16, 2, one);
-	t.in[1] = rt_view_dense(&bx, RT_BF16, 2, one);
-	t.out = rt_view_dense(&half, RT_BF16, 2, one);
+	t.in[0] = rt_view_dense(&ax, DTYPE_BF16, 2, one);
+	t.in[1] = rt_view_dense(&bx, DTYPE_BF16, 2, one);
+	t.out = rt_view_dense(&half, DTYPE_BF16, 2, one);
 	ok(&t);
 	CHECK(rt_bf16_to_f32(half) == 1);
 	int64_t two[2] = {1, 2}, twice[2] = {2, 1};
 	uint16_t pair[] = {ax, ax}, parts[] = {bx, bx};
-	t.in[0] = rt_view_dense(pair, RT_BF16, 2, two);
-	t.in[1] = rt_view_dense(parts, RT_BF16, 2, twice);
+	t.in[0] = rt_view_dense(pair, DTYPE_BF16, 2, two);
+	t.in[1] = rt_view_dense(parts, DTYPE_BF16, 2, twice);
 	ok(&t);
 	CHECK(rt_bf16_to_f32(half) == 1.0078125f); /* rounded once: each part alone is lost */
 
-	t.in[0] = rt_view_dense(NULL, RT_BF16, 2, none);
-	t.in[1] = rt_view_dense(NULL, RT_BF16, 2, gone);
+	t.in[0] = rt_view_dense(NULL, DTYPE_BF16, 2, none);
+	t.in[1] = rt_view_dense(NULL, DTYPE_BF16, 2, gone);
 	ok(&t);
 	CHECK(rt_bf16_to_f32(half) == 1.0078125f); /* over nothing */
 }
 
 /* As large as those that go to other libraries, against f64. All sums are exact, results rounded once. */
-static void large_gemm(int64_t m, enum rt_dtype t, enum rt_dtype result, bool swap_a, bool swap_b, int kind)
+static void large_gemm(int64_t m, enum dtype t, enum dtype result, bool swap_a, bool swap_b, int kind)
 {
 	int64_t n = 257, k = 260, mk[2] = {m, k}, kn[2] = {k, n}, mn[2] = {m, n}, index[2] = {0};
 	int64_t km[2] = {k, m}, nk[2] = {n, k};
 	struct rt_view a = random_view(t, 2, swap_a ? km : mk, false),
 	               b = random_view(t, 2, swap_b ? nk : kn, false), c = random_view(result, 2, mn, false),
-	               bias = random_view(t, 2, mn, false), wide = random_view(RT_F64, 2, mn, false),
-	               b_wide = random_view(RT_F64, 2, kn, false);
+	               bias = random_view(t, 2, mn, false), wide = random_view(DTYPE_F64, 2, mn, false),
+	               b_wide = random_view(DTYPE_F64, 2, kn, false);
 	fill_random(&a, 3);
 	fill_random(&b, 3);
 	fill_random(&c, 3);
@@ -560,23 +561,23 @@ static void large_gemm(int64_t m, enum rt_dtype t, enum rt_dtype result, bool sw
 
 static void test_gemm(void)
 {
-	static const enum rt_dtype types[] = {RT_F64,    RT_F32,    RT_BF16, RT_F16,
-	                                      RT_F8E4M3, RT_F8E5M2, RT_I64,  RT_I32};
+	static const enum dtype types[] = {DTYPE_F64,    DTYPE_F32,    DTYPE_BF16, DTYPE_F16,
+	                                   DTYPE_F8E4M3, DTYPE_F8E5M2, DTYPE_I64,  DTYPE_I32};
 	for (int round = 0; round < 100; round++)
 		for (size_t i = 0; i < sizeof types / sizeof *types; i++)
 			gemm_case(types[i], types[i]);
 	for (int round = 0; round < 100; round++)
-		gemm_case(RT_BF16, RT_F32);
+		gemm_case(DTYPE_BF16, DTYPE_F32);
 	gemm_accumulates();
 	for (unsigned i = 0; i < 24; i++) {
-		large_gemm(256, RT_F32, RT_F32, i & 1, i & 2, (int)(i >> 2) % 3);
-		large_gemm(256, RT_BF16, i & 4 ? RT_BF16 : RT_F32, i & 1, i & 2, (int)(i >> 3));
+		large_gemm(256, DTYPE_F32, DTYPE_F32, i & 1, i & 2, (int)(i >> 2) % 3);
+		large_gemm(256, DTYPE_BF16, i & 4 ? DTYPE_BF16 : DTYPE_F32, i & 1, i & 2, (int)(i >> 3));
 	}
 	for (unsigned i = 0; i < 12; i++) /* of a size at which none is copied */
-		large_gemm(96, RT_F32, i & 8 ? RT_BF16 : RT_F32, false, i & 1, (int)(i >> 1) % 3);
+		large_gemm(96, DTYPE_F32, i & 8 ? DTYPE_BF16 : DTYPE_F32, false, i & 1, (int)(i >> 1) % 3);
 	for (unsigned i = 0; i < 6; i++) { /* rows from which b is copied into a better order */
-		large_gemm(1024, RT_F32, RT_F32, false, i & 1, (int)(i >> 1));
-		large_gemm(1024, RT_BF16, RT_BF16, false, i & 1, (int)(i >> 1));
+		large_gemm(1024, DTYPE_F32, DTYPE_F32, false, i & 1, (int)(i >> 1));
+		large_gemm(1024, DTYPE_BF16, DTYPE_BF16, false, i & 1, (int)(i >> 1));
 	}
 }
 
@@ -596,7 +597,7 @@ static void test_prepared(void)
 	enum { SIDE = 512 };
 	static float a[SIDE * SIDE], b[SIDE * SIDE], c[SIDE * SIDE];
 	for (unsigned i = 0; i < 8; i++) {
-		enum rt_dtype t = i & 1 ? RT_BF16 : RT_F32;
+		enum dtype t = i & 1 ? DTYPE_BF16 : DTYPE_F32;
 		int64_t rows[2] = {i & 2 ? SIDE : SIDE / 4, SIDE}, all[2] = {SIDE, SIDE};
 		struct rt_task task = {.kernel = RT_TASK_GEMM, .out = rt_view_dense(NULL, t, 2, rows)};
 		task.in[0] = rt_view_dense(NULL, t, 2, rows);
@@ -612,7 +613,7 @@ static void test_prepared(void)
 }
 
 /* Row i of [rows, n] from `first` on: elements after first + i are 0, if causal. */
-static void softmax_case(enum rt_dtype t, int64_t rows, int64_t n, bool causal, int64_t first, float special)
+static void softmax_case(enum dtype t, int64_t rows, int64_t n, bool causal, int64_t first, float special)
 {
 	int64_t extents[2] = {rows, n}, index[2] = {0};
 	struct rt_view in = random_view(t, 2, extents, false), out = random_view(t, 2, extents, false);
@@ -639,7 +640,7 @@ static void softmax_case(enum rt_dtype t, int64_t rows, int64_t n, bool causal, 
 		}
 		double x = index[1] < live ? scale * get(&in, index) : -INFINITY;
 		double want = exp(x - most) / sum, got = get(&out, index);
-		if (want != want ? got == got : !(fabs(got - want) <= (t == RT_BF16 ? 1e-2 : 1e-6)))
+		if (want != want ? got == got : !(fabs(got - want) <= (t == DTYPE_BF16 ? 1e-2 : 1e-6)))
 			CHECK(!"softmax");
 	} while (step(&out, index));
 	free_view(&in);
@@ -648,7 +649,7 @@ static void softmax_case(enum rt_dtype t, int64_t rows, int64_t n, bool causal, 
 
 static void test_softmax(void)
 {
-	static const enum rt_dtype types[] = {RT_F32, RT_F64, RT_BF16};
+	static const enum dtype types[] = {DTYPE_F32, DTYPE_F64, DTYPE_BF16};
 	for (int i = 0; i < 3; i++) {
 		softmax_case(types[i], 11, 131, false, 0, 0);
 		softmax_case(types[i], 21, 70, true, 0, 0);
@@ -666,9 +667,9 @@ static void test_warm(void)
 	static double a[SIDE * SIDE], b[SIDE * SIDE], c[SIDE * SIDE];
 	const int64_t all[2] = {SIDE, SIDE};
 	struct rusage before, after;
-	struct rt_task task = {.kernel = RT_TASK_GEMM, .out = rt_view_dense(c, RT_F64, 2, all)};
-	task.in[0] = rt_view_dense(a, RT_F64, 2, all);
-	task.in[1] = rt_view_dense(b, RT_F64, 2, all);
+	struct rt_task task = {.kernel = RT_TASK_GEMM, .out = rt_view_dense(c, DTYPE_F64, 2, all)};
+	task.in[0] = rt_view_dense(a, DTYPE_F64, 2, all);
+	task.in[1] = rt_view_dense(b, DTYPE_F64, 2, all);
 	memset(a, 0, sizeof a), memset(b, 0, sizeof b), memset(c, 0, sizeof c);
 	rt_device_prepare(device, RT_COMPUTE_LANE, &task);
 	getrusage(RUSAGE_SELF, &before);
@@ -703,7 +704,7 @@ static void test_functions(void)
 	enum { SPECIAL = sizeof special / sizeof *special, MOST = 300 };
 	for (int round = 0; round < 200; round++) {
 		enum rt_pointwise op = ops[round % 11];
-		enum rt_dtype t = round % 3 == 0 ? RT_F64 : RT_F32;
+		enum dtype t = round % 3 == 0 ? DTYPE_F64 : DTYPE_F32;
 		int64_t n = round < 100 ? 1 + round % 40 : 1 + (int64_t)(next() % MOST);
 		struct rt_view in = random_view(t, 1, &n, false), out = random_view(t, 1, &n, false);
 		struct rt_view one = rt_view_slice(in, 0, 0, 1), alone = random_view(t, 1, one.n, false);
@@ -713,18 +714,18 @@ static void test_functions(void)
 		ok(&(struct rt_task){.kernel = RT_TASK_POINTWISE, .op = op, .out = out, .in = {in}});
 		for (int64_t i = 0; i < n; i++) {
 			double x = get(&in, &i), want = function(op, x), got = get(&out, &i);
-			double most = 8 * (t == RT_F64 ? 0x1p-53 : 0x1p-24) *
+			double most = 8 * (t == DTYPE_F64 ? 0x1p-53 : 0x1p-24) *
 			              (op == RT_GELU || op == RT_GELU_TANH ? fabs(x)
 			               : op == RT_SIN || op == RT_COS      ? 1
 			                                                   : fabs(want));
 			CHECK(isnan(want)
 			          ? isnan(got)
-			          : got == want || fabs(got - want) <= most + (t == RT_F64 ? 0 : 1e-44));
+			          : got == want || fabs(got - want) <= most + (t == DTYPE_F64 ? 0 : 1e-44));
 			CHECK(!isinf(x) || isnan(want) || !signbit(got) == !signbit(want));
 			one = rt_view_slice(in, 0, i, 1);
 			ok(&(struct rt_task){
 			    .kernel = RT_TASK_POINTWISE, .op = op, .out = alone, .in = {one}});
-			CHECK(!memcmp(alone.data, at(&out, &i), rt_dtype_size(t)) || isnan(want));
+			CHECK(!memcmp(alone.data, at(&out, &i), dtype_bytes(t)) || isnan(want));
 		}
 		free_view(&in);
 		free_view(&out);
@@ -737,19 +738,18 @@ static void test_transposition(void)
 {
 	for (int round = 0; round < 60; round++) {
 		int64_t n[3] = {1 + next() % 3, 1 + next() % 150, 1 + next() % 150}, index[3] = {0};
-		enum rt_dtype from = (enum rt_dtype)(next() % RT_DTYPE_COUNT),
-		              to = next() % 2 ? from : (enum rt_dtype)(next() % RT_DTYPE_COUNT);
+		enum dtype from = (next() % DTYPE_COUNT), to = next() % 2 ? from : (next() % DTYPE_COUNT);
 		struct rt_view in = random_view(from, 3, n, next() % 2),
 		               out = random_view(to, 3, n, next() % 2);
 		fill_random(&in, 100);
 		ok(&(struct rt_task){.kernel = RT_TASK_COPY, .out = out, .in = {in}});
 		do {
 			uint64_t want = 0;
-			if (rt_dtype_is_float(from))
+			if (dtype_is_float(from))
 				rt_store_f64(to, &want, get(&in, index));
 			else
 				rt_store_i64(to, &want, rt_load_i64(from, at(&in, index)));
-			if (memcmp(&want, at(&out, index), rt_dtype_size(to)) != 0)
+			if (memcmp(&want, at(&out, index), dtype_bytes(to)) != 0)
 				CHECK(!"transposition");
 		} while (step(&out, index));
 		free_view(&in);
@@ -760,7 +760,7 @@ static void test_transposition(void)
 static void test_fill(void)
 {
 	int64_t n[2] = {3, 5};
-	struct rt_view v = random_view(RT_BF16, 2, n, true);
+	struct rt_view v = random_view(DTYPE_BF16, 2, n, true);
 	CHECK(isnan(get(&v, (int64_t[]){0, 0}))); /* fresh memory is poisoned */
 	ok(&(struct rt_task){.kernel = RT_TASK_FILL, .out = v, .scalar = {{.f = 1.5}}});
 	CHECK(get(&v, (int64_t[]){2, 4}) == 1.5);

@@ -22,7 +22,7 @@ static int stuck_main(struct rt_job *job, void *arg)
 		return STATUS_INTERNAL;
 	struct rt_stream *s = rt_stream_new(e, "main");
 	struct rt_p2p p = {.peer = 1,
-	                   .dtype = RT_F32,
+	                   .dtype = DTYPE_F32,
 	                   .count = 1,
 	                   .data = &x,
 	                   .at = {rt_label_add(job, "recv(b, peer=1)", "two_streams.hir:12"), -1}};
@@ -64,7 +64,7 @@ static int short_main(struct rt_job *job, void *arg)
 		return STATUS_INTERNAL;
 	struct rt_p2p p = {.send = job->rank == 0,
 	                   .peer = 1 - job->rank,
-	                   .dtype = RT_F32,
+	                   .dtype = DTYPE_F32,
 	                   .count = job->rank == 0 ? 2 : 4,
 	                   .data = x};
 	if (rt_transport_start_p2p(t, &p, &r) == STATUS_OK)
@@ -85,7 +85,7 @@ static int broken_main(struct rt_job *job, void *arg)
 	char x = 0;
 	if (rt_transport_open(job, arg, &t) != STATUS_OK)
 		return STATUS_INTERNAL;
-	struct rt_p2p p = {.send = true, .peer = job->size, .dtype = RT_U8, .count = 1, .data = &x};
+	struct rt_p2p p = {.send = true, .peer = job->size, .dtype = DTYPE_U8, .count = 1, .data = &x};
 	enum status status =
 	    job->rank == 0 ? t->ops->start_p2p(t, &p, &r) /* not checked by us */ : STATUS_OK;
 	rt_transport_close(t);
@@ -119,7 +119,7 @@ static int computes_main(struct rt_job *job, void *arg)
 	char *data = calloc(MOVED, 1);
 	bool ok = true;
 	struct rt_p2p p = {
-	    .send = job->rank == 0, .peer = 1 - job->rank, .dtype = RT_U8, .count = MOVED, .data = data};
+	    .send = job->rank == 0, .peer = 1 - job->rank, .dtype = DTYPE_U8, .count = MOVED, .data = data};
 	if (rt_transport_start_p2p(t, &p, &r) == STATUS_OK) {
 		int64_t start = rt_clock_us();
 		while (p.send && access(received, F_OK) != 0 && ok)

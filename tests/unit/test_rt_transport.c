@@ -13,7 +13,7 @@ static int both_roots(struct rt_job *job, void *arg)
 	    rt_transport_team(t, both, 2, &team) != STATUS_OK)
 		return STATUS_INTERNAL;
 	struct rt_collective c = {.kind = RT_BROADCAST,
-	                          .dtype = RT_F32,
+	                          .dtype = DTYPE_F32,
 	                          .team = team,
 	                          .root = job->rank,
 	                          .in = &x,
@@ -50,7 +50,7 @@ static int run_ahead(struct rt_job *job, void *arg)
 		for (int64_t k = 0; k < n; k++)
 			mine[k] = (float)(job->rank == i % last ? i + k : -1);
 		struct rt_collective c = {.kind = RT_BROADCAST,
-		                          .dtype = RT_F32,
+		                          .dtype = DTYPE_F32,
 		                          .team = team,
 		                          .root = i % last,
 		                          .in = mine,
@@ -72,7 +72,7 @@ static int run_ahead(struct rt_job *job, void *arg)
 		if (i == AHEAD / 2 && job->rank == last)
 			usleep(100000);
 		struct rt_collective c = {
-		    .kind = RT_REDUCE, .dtype = RT_F32, .team = team, .in = &own, .out = &sum, .count = 1};
+		    .kind = RT_REDUCE, .dtype = DTYPE_F32, .team = team, .in = &own, .out = &sum, .count = 1};
 		wrong |= rt_transport_run(t, &c) != STATUS_OK;
 		float want = (float)(job->size * i + job->size * last / 2);
 		wrong |= job->rank == 0 && sum != want;
@@ -127,7 +127,7 @@ static int late_mismatch(struct rt_job *job, void *arg)
 		return STATUS_INTERNAL;
 	for (int i = 0; i < GIVEN; i++) {
 		struct rt_collective c = {.kind = RT_BROADCAST,
-		                          .dtype = RT_F32,
+		                          .dtype = DTYPE_F32,
 		                          .team = team,
 		                          .in = x,
 		                          .out = x,
@@ -169,7 +169,7 @@ static int at_once(struct rt_job *job, void *arg)
 				out[i] = -1;
 			}
 			struct rt_collective c = {.kind = kind,
-			                          .dtype = RT_F64,
+			                          .dtype = DTYPE_F64,
 			                          .team = team,
 			                          .root = root,
 			                          .in = in,
@@ -207,7 +207,7 @@ static int lonely_send(struct rt_job *job, void *arg)
 		struct rt_p2p p = {.send = job->rank == 0,
 		                   .peer = 1 - job->rank,
 		                   .sequence = (uint64_t)large,
-		                   .dtype = RT_F32,
+		                   .dtype = DTYPE_F32,
 		                   .count = large ? LARGE_SEND : 1,
 		                   .data = x};
 		if (job->rank == 0) {
@@ -246,7 +246,7 @@ static int several_main(struct rt_job *job, void *arg)
 		in[i] = job->rank * COUNT + i;
 	for (int k = 0; k < SEVERAL; k++) {
 		struct rt_collective c = {.kind = k % 2 ? RT_ALLREDUCE : RT_ALLGATHER,
-		                          .dtype = RT_I32,
+		                          .dtype = DTYPE_I32,
 		                          .op = RT_MAX,
 		                          .team = team,
 		                          .in = in,

@@ -51,17 +51,17 @@ static void buffer_free(char *p)
 		room.used = 0;
 }
 
-static char *filled(enum rt_dtype t, int rank, int64_t n)
+static char *filled(enum dtype t, int rank, int64_t n)
 {
-	char *p = buffer_new((size_t)n * rt_dtype_size(t) + 1);
+	char *p = buffer_new((size_t)n * dtype_bytes(t) + 1);
 	for (int64_t i = 0; i < n; i++)
-		rt_store_f64(t, p + (size_t)i * rt_dtype_size(t), element_of(rank, i));
+		rt_store_f64(t, p + (size_t)i * dtype_bytes(t), element_of(rank, i));
 	return p;
 }
 
-static double load(enum rt_dtype t, const char *p, int64_t i)
+static double load(enum dtype t, const char *p, int64_t i)
 {
-	return rt_load_f64(t, p + (size_t)i * rt_dtype_size(t));
+	return rt_load_f64(t, p + (size_t)i * dtype_bytes(t));
 }
 
 struct suite {
@@ -109,18 +109,17 @@ static double reduced(const struct suite *s, enum rt_reduce_op op, int64_t i)
 }
 
 /* The value in type t, as rounding or truncation makes it. */
-static double in_type(enum rt_dtype t, double x)
+static double in_type(enum dtype t, double x)
 {
 	uint64_t raw = 0;
 	rt_store_f64(t, &raw, x);
 	return rt_load_f64(t, &raw);
 }
 
-static void allgather(struct suite *s, enum rt_dtype t, int64_t base, bool uneven, bool in_place,
-                      bool offsets)
+static void allgather(struct suite *s, enum dtype t, int64_t base, bool uneven, bool in_place, bool offsets)
 {
 	int64_t counts[8], at[8], total = 0;
-	size_t size = rt_dtype_size(t);
+	size_t size = dtype_bytes(t);
 	for (int k = 0; k < s->n; k++) {
 		counts[k] = uneven ? base * k / 2 : base;
 		total += counts[k];
@@ -153,10 +152,10 @@ static void allgather(struct suite *s, enum rt_dtype t, int64_t base, bool uneve
 	buffer_free(out);
 }
 
-static void allreduce(struct suite *s, enum rt_dtype t, enum rt_reduce_op op, int64_t n, bool in_place)
+static void allreduce(struct suite *s, enum dtype t, enum rt_reduce_op op, int64_t n, bool in_place)
 {
 	char *in = filled(t, s->ranks[s->index], n),
-	     *out = in_place ? in : buffer_new((size_t)n * rt_dtype_size(t) + 1);
+	     *out = in_place ? in : buffer_new((size_t)n * dtype_bytes(t) + 1);
 	go(s, &(struct rt_collective){.kind = RT_ALLREDUCE,
 	                              .dtype = t,
 	                              .op = op,
@@ -171,11 +170,11 @@ static void allreduce(struct suite *s, enum rt_dtype t, enum rt_reduce_op op, in
 	buffer_free(in);
 }
 
-static void reduce_scatter(struct suite *s, enum rt_dtype t, enum rt_reduce_op op, int64_t base, bool uneven,
+static void reduce_scatter(struct suite *s, enum dtype t, enum rt_reduce_op op, int64_t base, bool uneven,
                            bool in_place)
 {
 	int64_t counts[8], total = 0;
-	size_t size = rt_dtype_size(t);
+	size_t size = dtype_bytes(t);
 	for (int k = 0; k < s->n; k++) {
 		counts[k] = uneven ? base * (s->n - k) / 2 : base;
 		total += counts[k];
@@ -200,11 +199,11 @@ static void reduce_scatter(struct suite *s, enum rt_dtype t, enum rt_reduce_op o
 	buffer_free(in);
 }
 
-static void from_root(struct suite *s, enum rt_collective_kind kind, enum rt_dtype t, int root, int64_t n,
+static void from_root(struct suite *s, enum rt_collective_kind kind, enum dtype t, int root, int64_t n,
                       bool in_place)
 {
 	char *in = filled(t, s->ranks[s->index], n),
-	     *out = in_place ? in : buffer_new((size_t)n * rt_dtype_size(t) + 1);
+	     *out = in_place ? in : buffer_new((size_t)n * dtype_bytes(t) + 1);
 	go(s, &(struct rt_collective){
 	          .kind = kind, .dtype = t, .team = s->team, .root = root, .in = in, .out = out, .count = n});
 	if (kind == RT_BROADCAST || s->index != root || s->n == 1)
@@ -215,11 +214,11 @@ static void from_root(struct suite *s, enum rt_collective_kind kind, enum rt_dty
 	buffer_free(in);
 }
 
-static void to_root(struct suite *s, enum rt_dtype t, enum rt_reduce_op op, int root, int64_t n)
+static void to_root(struct suite *s, enum dtype t, enum rt_reduce_op op, int root, int64_t n)
 {
 	bool here = s->index == root;
 	char *in = filled(t, s->ranks[s->index], n),
-	     *out = here ? buffer_new((size_t)n * rt_dtype_size(t) + 1) : NULL;
+	     *out = here ? buffer_new((size_t)n * dtype_bytes(t) + 1) : NULL;
 	go(s, &(struct rt_collective){.kind = RT_REDUCE,
 	                              .dtype = t,
 	                              .op = op,
@@ -235,10 +234,10 @@ static void to_root(struct suite *s, enum rt_dtype t, enum rt_reduce_op op, int 
 }
 
 /* The root has nothing to add. */
-static void to_silent_root(struct suite *s, enum rt_dtype t, int root, int64_t n)
+static void to_silent_root(struct suite *s, enum dtype t, int root, int64_t n)
 {
 	bool here = s->index == root;
-	char *x = here ? buffer_new((size_t)n * rt_dtype_size(t) + 1) : filled(t, s->ranks[s->index], n);
+	char *x = here ? buffer_new((size_t)n * dtype_bytes(t) + 1) : filled(t, s->ranks[s->index], n);
 	go(s, &(struct rt_collective){.kind = RT_REDUCE,
 	                              .dtype = t,
 	                              .op = RT_SUM,
@@ -264,12 +263,12 @@ static int64_t uneven_blocks(const struct suite *s, int64_t base, int64_t *count
 	return total;
 }
 
-static void gather(struct suite *s, enum rt_dtype t, int root, int64_t base)
+static void gather(struct suite *s, enum dtype t, int root, int64_t base)
 {
 	int64_t counts[8], at[8], total = uneven_blocks(s, base, counts, at);
 	bool here = s->index == root;
 	char *in = filled(t, s->ranks[s->index], counts[s->index]),
-	     *out = here ? buffer_new((size_t)total * rt_dtype_size(t) + 1) : NULL;
+	     *out = here ? buffer_new((size_t)total * dtype_bytes(t) + 1) : NULL;
 	go(s, &(struct rt_collective){.kind = RT_GATHER,
 	                              .dtype = t,
 	                              .team = s->team,
@@ -285,11 +284,11 @@ static void gather(struct suite *s, enum rt_dtype t, int root, int64_t base)
 	buffer_free(in);
 }
 
-static void scatter(struct suite *s, enum rt_dtype t, int root, int64_t base)
+static void scatter(struct suite *s, enum dtype t, int root, int64_t base)
 {
 	int64_t counts[8], at[8], total = uneven_blocks(s, base, counts, at), own = counts[s->index];
 	char *in = s->index == root ? filled(t, s->ranks[root], total) : NULL,
-	     *out = buffer_new((size_t)own * rt_dtype_size(t) + 1);
+	     *out = buffer_new((size_t)own * dtype_bytes(t) + 1);
 	go(s, &(struct rt_collective){.kind = RT_SCATTER,
 	                              .dtype = t,
 	                              .team = s->team,
@@ -310,7 +309,7 @@ static int64_t exchanged(bool uneven, int64_t base, int i, int k)
 	return uneven ? base * ((i + 2 * k) % 3) / 2 : base;
 }
 
-static void exchange(struct suite *s, enum rt_dtype t, int64_t base, bool uneven)
+static void exchange(struct suite *s, enum dtype t, int64_t base, bool uneven)
 {
 	int64_t take[8], take_at[8], give[8], give_at[8], in_n = 0, out_n = 0;
 	for (int k = s->n - 1; k >= 0; k--) {
@@ -319,8 +318,7 @@ static void exchange(struct suite *s, enum rt_dtype t, int64_t base, bool uneven
 		take_at[k] = out_n, give_at[k] = in_n;
 		out_n += take[k], in_n += give[k];
 	}
-	char *in = filled(t, s->ranks[s->index], in_n),
-	     *out = buffer_new((size_t)out_n * rt_dtype_size(t) + 1);
+	char *in = filled(t, s->ranks[s->index], in_n), *out = buffer_new((size_t)out_n * dtype_bytes(t) + 1);
 	go(s, &(struct rt_collective){.kind = uneven ? RT_ALL_TO_ALLV : RT_ALL_TO_ALL,
 	                              .dtype = t,
 	                              .team = s->team,
@@ -343,10 +341,11 @@ static void exchange(struct suite *s, enum rt_dtype t, int64_t base, bool uneven
 
 static void team_suite(struct suite *s)
 {
-	static const enum rt_dtype types[] = {RT_F32, RT_F64, RT_BF16, RT_F16, RT_I64, RT_I32, RT_U8};
+	static const enum dtype types[] = {DTYPE_F32, DTYPE_F64, DTYPE_BF16, DTYPE_F16,
+	                                   DTYPE_I64, DTYPE_I32, DTYPE_U8};
 	static const int64_t sizes[] = {0, 1, 3, 1000, 122, 5001, 977};
 	for (size_t z = 0; z < sizeof sizes / sizeof *sizes; z++) {
-		enum rt_dtype t = types[z];
+		enum dtype t = types[z];
 		for (int v = 0; v < 8; v++)
 			allgather(s, t, sizes[z], v & 1, v & 2, v & 4);
 		for (int op = 0; op < RT_REDUCE_OP_COUNT; op++) {
@@ -377,13 +376,13 @@ static void count_suite(struct suite *s)
 	struct rt_counter before[RT_COUNTERS];
 	int64_t copies = s->t->copies;
 	memcpy(before, s->t->counter, sizeof before);
-	allgather(s, RT_F32, 100, false, false, false);
-	allreduce(s, RT_F32, RT_SUM, 103, false);
-	from_root(s, RT_BROADCAST, RT_F64, 0, 10, false);
-	to_root(s, RT_F32, RT_MAX, 0, 10);
-	gather(s, RT_F32, 0, 10);
-	scatter(s, RT_F32, 0, 10);
-	exchange(s, RT_F32, 10, false);
+	allgather(s, DTYPE_F32, 100, false, false, false);
+	allreduce(s, DTYPE_F32, RT_SUM, 103, false);
+	from_root(s, RT_BROADCAST, DTYPE_F64, 0, 10, false);
+	to_root(s, DTYPE_F32, RT_MAX, 0, 10);
+	gather(s, DTYPE_F32, 0, 10);
+	scatter(s, DTYPE_F32, 0, 10);
+	exchange(s, DTYPE_F32, 10, false);
 	const struct rt_counter *now = s->t->counter;
 	int64_t others = s->n - 1, own = 4 * (103 / s->n + (s->index < 103 % s->n));
 	WANT(s, now[RT_ALLGATHER].operations - before[RT_ALLGATHER].operations, s->n > 1);
@@ -429,7 +428,7 @@ static int message_suite(struct rt_transport *t, int64_t n, uint32_t channel, ui
 	int right = (job->rank + 1) % job->size, left = (job->rank + job->size - 1) % job->size, wrong = 0;
 	char *out[2], *in[2];
 	for (int k = 0; k < 2; k++) {
-		out[k] = filled(RT_F32, job->rank + k, n);
+		out[k] = filled(DTYPE_F32, job->rank + k, n);
 		in[k] = buffer_new((size_t)n * 4 + 1);
 	}
 	struct rt_request *sent[2], *received[2];
@@ -439,7 +438,7 @@ static int message_suite(struct rt_transport *t, int64_t n, uint32_t channel, ui
 		                                                 .peer = right,
 		                                                 .channel = channel,
 		                                                 .sequence = first + (uint64_t)k,
-		                                                 .dtype = RT_F32,
+		                                                 .dtype = DTYPE_F32,
 		                                                 .count = n,
 		                                                 .data = out[k]},
 		                                &sent[k]);
@@ -448,7 +447,7 @@ static int message_suite(struct rt_transport *t, int64_t n, uint32_t channel, ui
 		                                &(struct rt_p2p){.peer = left,
 		                                                 .channel = channel,
 		                                                 .sequence = first + (uint64_t)k,
-		                                                 .dtype = RT_F32,
+		                                                 .dtype = DTYPE_F32,
 		                                                 .count = n,
 		                                                 .data = in[k]},
 		                                &received[k]);
@@ -456,7 +455,7 @@ static int message_suite(struct rt_transport *t, int64_t n, uint32_t channel, ui
 		wrong |= finish(t, received[k]) | finish(t, sent[k]);
 	for (int k = 0; k < 2; k++) {
 		for (int64_t i = 0; i < n; i++)
-			wrong |= load(RT_F32, in[k], i) != element_of(left + k, i);
+			wrong |= load(DTYPE_F32, in[k], i) != element_of(left + k, i);
 		buffer_free(in[k]);
 		buffer_free(out[k]);
 	}
@@ -536,7 +535,7 @@ static inline int disagree(struct rt_job *job, void *arg)
 	char in[64] = {0}, out[64];
 	if (d->open(job, d->transport, &t) != STATUS_OK || rt_transport_team(t, both, 2, &team) != STATUS_OK)
 		return STATUS_INTERNAL;
-	struct rt_collective c = {.kind = RT_ALLGATHER, .dtype = RT_F32, .count = 4};
+	struct rt_collective c = {.kind = RT_ALLGATHER, .dtype = DTYPE_F32, .count = 4};
 	c.at.label = rt_label_add(job, "c = allgather(X)", "a.hir:7");
 	if (job->rank == 1) {
 		c = d->other;
@@ -563,13 +562,13 @@ static inline void disagreement_suite(enum rt_boot_kind kind,
 		struct rt_collective other;
 		const char *message;
 	} cases[] = {
-	    {{.kind = RT_ALLGATHER, .dtype = RT_F32, .count = 3},
+	    {{.kind = RT_ALLGATHER, .dtype = DTYPE_F32, .count = 3},
 	     "Allgather of 6 f32 in  d = other(X)  (a.hir:9)"},
-	    {{.kind = RT_ALLGATHER, .dtype = RT_I32, .count = 4}, "Allgather of 8 i32"},
-	    {{.kind = RT_ALLREDUCE, .dtype = RT_F32, .count = 8}, "Allreduce (sum) of 8 f32"},
-	    {{.kind = RT_BROADCAST, .dtype = RT_F32, .count = 8, .root = 1},
+	    {{.kind = RT_ALLGATHER, .dtype = DTYPE_I32, .count = 4}, "Allgather of 8 i32"},
+	    {{.kind = RT_ALLREDUCE, .dtype = DTYPE_F32, .count = 8}, "Allreduce (sum) of 8 f32"},
+	    {{.kind = RT_BROADCAST, .dtype = DTYPE_F32, .count = 8, .root = 1},
 	     "Broadcast from root 1 of 8 f32"},
-	    {{.kind = RT_ALLGATHER, .dtype = RT_F32, .counts = counts}, uneven},
+	    {{.kind = RT_ALLGATHER, .dtype = DTYPE_F32, .counts = counts}, uneven},
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct disagreement d = {open, transport, cases[i].other};

@@ -1,62 +1,37 @@
-/* dtype: see dtype.h. */
-#include "rt/dtype.h"
+/* convert: see convert.h. */
+#include "rt/convert.h"
 #include "rt/clones.h"
-#include "rt/dtype_bits.h"
+#include "rt/convert_bits.h"
 #include "rt/rows.h"
 #include <math.h>
 
-#define DTYPE_SIZE(id, name, bytes) [id] = (bytes),
-#define DTYPE_NAME(id, name, bytes) [id] = #name,
-
-size_t rt_dtype_size(enum rt_dtype t)
-{
-	static const uint8_t size[] = {RT_DTYPES(DTYPE_SIZE)};
-	return size[t];
-}
-
-const char *rt_dtype_name(enum rt_dtype t)
-{
-	static const char *const name[] = {RT_DTYPES(DTYPE_NAME)};
-	return t < RT_DTYPE_COUNT ? name[t] : "?";
-}
-
-bool rt_dtype_is_float(enum rt_dtype t)
-{
-	return t <= RT_F8E5M2;
-}
-
-enum rt_dtype rt_dtype_wide(enum rt_dtype t)
-{
-	return t == RT_F64 ? RT_F64 : rt_dtype_is_float(t) ? RT_F32 : RT_I64;
-}
-
-double rt_load_f64(enum rt_dtype t, const void *at)
+double rt_load_f64(enum dtype t, const void *at)
 {
 	double x = 0;
 	rt_row_load_f64(t, at, 1, &x, 1);
 	return x;
 }
 
-int64_t rt_load_i64(enum rt_dtype t, const void *at)
+int64_t rt_load_i64(enum dtype t, const void *at)
 {
 	int64_t x = 0;
 	rt_row_load_i64(t, at, 1, &x, 1);
 	return x;
 }
 
-void rt_store_f64(enum rt_dtype t, void *at, double x)
+void rt_store_f64(enum dtype t, void *at, double x)
 {
 	rt_row_store_f64(t, at, 1, &x, 1);
 }
 
-void rt_store_i64(enum rt_dtype t, void *at, int64_t x)
+void rt_store_i64(enum dtype t, void *at, int64_t x)
 {
 	rt_row_store_i64(t, at, 1, &x, 1);
 }
 
-void rt_convert(enum rt_dtype dst_type, void *dst, enum rt_dtype src_type, const void *src, size_t n)
+void rt_convert(enum dtype dst_type, void *dst, enum dtype src_type, const void *src, size_t n)
 {
-	size_t dst_size = rt_dtype_size(dst_type), src_size = rt_dtype_size(src_type);
+	size_t dst_size = dtype_bytes(dst_type), src_size = dtype_bytes(src_type);
 	if (n == 0)
 		return;
 	if (dst_type == src_type) {
@@ -72,12 +47,12 @@ void rt_convert(enum rt_dtype dst_type, void *dst, enum rt_dtype src_type, const
 			float f32[RT_ROW];
 			int64_t i64[RT_ROW];
 		} row;
-		switch (rt_dtype_wide(src_type)) {
-		case RT_F64:
+		switch (dtype_wide(src_type)) {
+		case DTYPE_F64:
 			rt_row_load_f64(src_type, from, 1, row.f64, m);
 			rt_row_store_f64(dst_type, to, 1, row.f64, m);
 			break;
-		case RT_F32:
+		case DTYPE_F32:
 			rt_row_load_f32(src_type, from, 1, row.f32, m);
 			rt_row_store_f32(dst_type, to, 1, row.f32, m);
 			break;
@@ -135,22 +110,15 @@ const char *rt_reduce_op_name(enum rt_reduce_op op)
 	return op < RT_REDUCE_OP_COUNT ? name[op] : "?";
 }
 
-double rt_reduce_identity_f64(enum rt_reduce_op op, enum rt_dtype t)
+double rt_reduce_identity_f64(enum rt_reduce_op op, enum dtype t)
 {
-	double largest = t == RT_F8E4M3 ? 448 : INFINITY; /* f8e4m3 has no infinity */
+	double largest = dtype_largest(t);
 	return op == RT_PROD ? 1 : op == RT_MIN ? largest : op == RT_MAX ? -largest : 0;
 }
 
-int64_t rt_reduce_identity_i64(enum rt_reduce_op op, enum rt_dtype t)
+int64_t rt_reduce_identity_i64(enum rt_reduce_op op, enum dtype t)
 {
-	static const struct {
-		int64_t least, most;
-	} range[RT_DTYPE_COUNT] = {[RT_I64] = {INT64_MIN, INT64_MAX},
-	                           [RT_I32] = {INT32_MIN, INT32_MAX},
-	                           [RT_I8] = {INT8_MIN, INT8_MAX},
-	                           [RT_U8] = {0, UINT8_MAX},
-	                           [RT_BOOL] = {0, 1}};
-	return op == RT_PROD ? 1 : op == RT_MIN ? range[t].most : op == RT_MAX ? range[t].least : 0;
+	return op == RT_PROD ? 1 : op == RT_MIN ? dtype_most(t) : op == RT_MAX ? dtype_least(t) : 0;
 }
 
 #define COMBINE(type, sum, prod)                                                                             \

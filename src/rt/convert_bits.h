@@ -1,6 +1,6 @@
-/* dtype_bits: the conversions of dtype.h, one element, inlined into the row loops. */
-#ifndef HIRC_RT_DTYPE_BITS_H
-#define HIRC_RT_DTYPE_BITS_H
+/* convert_bits: the conversions of convert.h, one element, inlined into the row loops. */
+#ifndef HIRC_RT_CONVERT_BITS_H
+#define HIRC_RT_CONVERT_BITS_H
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -125,6 +125,16 @@ static inline uint8_t bits_f64_to_f8e4m3(double x)
 static inline uint8_t bits_f64_to_f8e5m2(double x)
 {
 	return (uint8_t)bits_round(x, 5, 2, true);
+}
+
+static inline uint8_t bits_f32_to_f8e4m3(float x)
+{
+	return bits_f64_to_f8e4m3(x);
+}
+
+static inline uint8_t bits_f32_to_f8e5m2(float x)
+{
+	return bits_f64_to_f8e5m2(x);
 }
 
 /* Towards zero, clamped; NaN gives 0. */

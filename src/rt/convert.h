@@ -1,0 +1,57 @@
+/* convert: elements of every dtype, converted and reduced.
+ *
+ * Every rounding is to nearest, ties to even, and happens once: a value is
+ * converted from its exact source to the target, never through a third type.
+ *
+ *   float -> float    overflow gives inf; f8e4m3 has no inf, it gives NaN
+ *                     (bit patterns as torch.float8_e4m3fn / float8_e5m2)
+ *   float -> integer  towards zero, clamped to the range; NaN gives 0
+ *   integer -> integer  keeps the low bits (two's complement)
+ *   any -> bool       x != 0 (NaN is true); a bool reads as 0 or 1 */
+#ifndef HIRC_RT_CONVERT_H
+#define HIRC_RT_CONVERT_H
+#include "base/dtype.h"
+#include <stddef.h>
+
+/* One element. rt_load_f64 of i64 rounds to nearest; all others are exact. */
+double rt_load_f64(enum dtype t, const void *at);
+int64_t rt_load_i64(enum dtype t, const void *at); /* floats: towards zero, clamped */
+void rt_store_f64(enum dtype t, void *at, double x);
+void rt_store_i64(enum dtype t, void *at, int64_t x);
+
+/* n contiguous elements. dst and src may be the same memory only if the types have one size. */
+void rt_convert(enum dtype dst_type, void *dst, enum dtype src_type, const void *src, size_t n);
+
+/* The 16-bit and 8-bit floats by bit pattern. */
+float rt_bf16_to_f32(uint16_t bits);
+float rt_f16_to_f32(uint16_t bits);
+float rt_f8e4m3_to_f32(uint8_t bits);
+float rt_f8e5m2_to_f32(uint8_t bits);
+uint16_t rt_f32_to_bf16(float x);
+uint16_t rt_f32_to_f16(float x);
+uint8_t rt_f32_to_f8e4m3(float x);
+uint8_t rt_f32_to_f8e5m2(float x);
+
+/* Reductions of tensors and of collectives.
+ *   sum prod  floats of 32 bits and less accumulate in f32 or better; integers wrap; bool: or, and
+ *   min max   NaN if any element is NaN; bool: and, or
+ *   avg       sum over the count, rounded once; integers: towards zero; bool: as sum */
+enum rt_reduce_op { RT_SUM, RT_PROD, RT_MIN, RT_MAX, RT_AVG, RT_REDUCE_OP_COUNT };
+const char *rt_reduce_op_name(enum rt_reduce_op op);
+
+/* The reduction of no elements of type t, which changes nothing when it is reduced with others: 0, 1, or the
+ * largest or smallest value of t (±inf where t has it). _f64: of floats; _i64: of integers and bool. */
+double rt_reduce_identity_f64(enum rt_reduce_op op, enum dtype t);
+int64_t rt_reduce_identity_i64(enum rt_reduce_op op, enum dtype t);
+
+/* Reduces `count` arrays of n elements of type t, in the order given: out[i] = in[0][i] op in[1][i] op …
+ * in the wide type, rounded once. out may be one of in. count >= 1. */
+void rt_reduce_arrays(enum rt_reduce_op op, enum dtype t, void *out, const void *const *in, int count,
+                      size_t n);
+
+/* acc[i] = acc[i] op x[i]; RT_AVG adds, the caller divides. */
+void rt_combine_f64(enum rt_reduce_op op, double *acc, const double *x, size_t n);
+void rt_combine_f32(enum rt_reduce_op op, float *acc, const float *x, size_t n);
+void rt_combine_i64(enum rt_reduce_op op, int64_t *acc, const int64_t *x, size_t n);
+
+#endif
