@@ -39,7 +39,7 @@ struct bench_collectives {
 	int64_t root, plant;               /* plant: byte of rank 0's result that is changed; -1: none */
 	const char *dtype_name, *op_name, *average;
 	enum dtype dtype;
-	enum rt_reduce_op op;
+	enum reduce_op op;
 	VEC(struct bench_team) team; /* none: all ranks */
 };
 

@@ -25,7 +25,7 @@ static bool several(const struct bench_collectives *c)
 
 static const char *op_name(const struct bench_collectives *c, enum rt_collective_kind k)
 {
-	return rt_collective_reduces(k) ? rt_reduce_op_name(c->op) : "none";
+	return rt_collective_reduces(k) ? reduce_op_name(c->op) : "none";
 }
 
 static long long root(const struct bench_collectives *c, enum rt_collective_kind k)

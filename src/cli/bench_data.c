@@ -7,36 +7,36 @@
 enum { MOST = 11 /* values of an element: 0 … 10 */ };
 
 /* Element i of member r. values: below 2, one member has 1 and all others 0. */
-static int64_t element(enum rt_reduce_op op, int64_t values, int members, int64_t i, int r)
+static int64_t element(enum reduce_op op, int64_t values, int members, int64_t i, int r)
 {
-	if (op == RT_PROD)
+	if (op == REDUCE_PROD)
 		return 1 + (i % (members + 1) == r);
 	if (values < 2)
 		return i % members == r;
 	return (i * 7 + (int64_t)r * 13) % values;
 }
 
-static double reduce(enum rt_reduce_op op, double a, int64_t b)
+static double reduce(enum reduce_op op, double a, int64_t b)
 {
 	double x = (double)b;
 	switch (op) {
-	case RT_PROD:
+	case REDUCE_PROD:
 		return a * x;
-	case RT_MIN:
+	case REDUCE_MIN:
 		return a < x ? a : x;
-	case RT_MAX:
+	case REDUCE_MAX:
 		return a > x ? a : x;
 	default:
 		return a + x;
 	}
 }
 
-void bench_data_make(enum dtype t, enum rt_reduce_op op, int members, struct bench_data *out)
+void bench_data_make(enum dtype t, enum reduce_op op, int members, struct bench_data *out)
 {
 	int64_t values = dtype_exact(t) / members;
 	values = values > MOST ? MOST : values;
 	*out = (struct bench_data){.size = dtype_bytes(t), .members = members};
-	out->period = op == RT_PROD ? members + 1 : values < 2 ? members : values;
+	out->period = op == REDUCE_PROD ? members + 1 : values < 2 ? members : values;
 	out->table = mem_zalloc((size_t)(members + 1) * (size_t)out->period * out->size);
 	for (int64_t i = 0; i < out->period; i++) {
 		double all = (double)element(op, values, members, i, 0);
@@ -46,7 +46,7 @@ void bench_data_make(enum dtype t, enum rt_reduce_op op, int members, struct ben
 			all = r ? reduce(op, all, x) : all;
 		}
 		rt_store_f64(t, out->table + (size_t)(members * out->period + i) * out->size,
-		             op == RT_AVG ? all / members : all);
+		             op == REDUCE_AVG ? all / members : all);
 	}
 }
 

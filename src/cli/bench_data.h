@@ -15,7 +15,7 @@ struct bench_data {
 	char *table; /* a period of each member, then of their reduction; owned */
 };
 
-void bench_data_make(enum dtype t, enum rt_reduce_op op, int members, struct bench_data *out);
+void bench_data_make(enum dtype t, enum reduce_op op, int members, struct bench_data *out);
 void bench_data_free(struct bench_data *d);
 
 /* n elements from index `first` on of the input of member `source`. */

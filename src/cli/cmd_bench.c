@@ -149,9 +149,9 @@ static bool check_collectives(struct bench_collectives *c)
 	for (int t = 0; t < DTYPE_COUNT; t++)
 		if (!strcmp(dtype_name(t), c->dtype_name))
 			c->dtype = t;
-	for (int o = 0; o < RT_REDUCE_OP_COUNT; o++)
-		if (!strcmp(rt_reduce_op_name((enum rt_reduce_op)o), c->op_name))
-			c->op = (enum rt_reduce_op)o;
+	for (int o = 0; o < REDUCE_COUNT; o++)
+		if (!strcmp(reduce_op_name(o), c->op_name))
+			c->op = o;
 	if (c->kinds && c->least > c->most) {
 		fprintf(stderr, "hirc bench: error: -b is larger than -e\n");
 		return false;

@@ -26,7 +26,7 @@ struct ipc_seat {
 struct post {
 	enum rt_collective_kind kind;
 	enum dtype dtype;
-	enum rt_reduce_op op;
+	enum reduce_op op;
 	int root;
 	uint32_t label;
 	int64_t count;

@@ -132,7 +132,7 @@ static bool write_task(struct kernel_writer *w, const struct rt_task *t)
 /* What is written: a task, or a reduction of arrays. */
 struct subject {
 	const struct rt_task *task;
-	enum rt_reduce_op op;
+	enum reduce_op op;
 	enum dtype type;
 	void *out;
 	const void *const *in;
@@ -173,7 +173,7 @@ static void put_title(const struct rt_task *t, struct buf *out)
 	}
 	bool pointwise = t->kernel == RT_TASK_POINTWISE;
 	buf_puts(out, pointwise                     ? rt_pointwise_name(t->op)
-	              : t->kernel == RT_TASK_REDUCE ? rt_reduce_op_name(t->reduce)
+	              : t->kernel == RT_TASK_REDUCE ? reduce_op_name(t->reduce)
 	                                            : name[t->kernel]);
 	for (int k = 0; k < (pointwise ? rt_pointwise_operands(t->op) : operands[t->kernel]); k++)
 		buf_printf(out, " %s",
@@ -187,7 +187,7 @@ static void join(const struct kernel_writer *w, const struct subject *s, struct 
 	if (s->task)
 		put_title(s->task, out);
 	else
-		buf_printf(out, "%s of %d arrays of %s", rt_reduce_op_name(s->op), s->n, dtype_name(s->type));
+		buf_printf(out, "%s of %d arrays of %s", reduce_op_name(s->op), s->n, dtype_name(s->type));
 	buf_puts(out, "\n");
 	for (int k = 0; k < KERNEL_PRELUDE; k++)
 		buf_puts(out, kernel_prelude[k]);
@@ -216,7 +216,7 @@ bool kernel_source(const struct rt_task *t, struct buf *source, struct cuda_laun
 	return source_of(&(struct subject){.task = t}, source, launch, why);
 }
 
-bool kernel_source_arrays(enum rt_reduce_op op, enum dtype t, void *out, const void *const *in, int n,
+bool kernel_source_arrays(enum reduce_op op, enum dtype t, void *out, const void *const *in, int n,
                           int64_t count, struct buf *source, struct cuda_launch *launch, char *why)
 {
 	return source_of(&(struct subject){.op = op, .type = t, .out = out, .in = in, .n = n, .count = count},
@@ -330,7 +330,7 @@ enum status cuda_kernel_launch(struct cuda *c, CUstream s, struct cuda_launch *l
 	return STATUS_OK;
 }
 
-enum status cuda_reduce_arrays(struct cuda *c, CUstream s, enum rt_reduce_op op, enum dtype t, void *out,
+enum status cuda_reduce_arrays(struct cuda *c, CUstream s, enum reduce_op op, enum dtype t, void *out,
                                const void *const *in, int n, int64_t count)
 {
 	struct cuda_launch launch;

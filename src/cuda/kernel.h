@@ -35,7 +35,7 @@ enum status cuda_kernel_launch(struct cuda *c, CUstream s, struct cuda_launch *l
 /* The sum, product, … of n arrays of `count` elements into out, which may be one of them; as
  * rt_reduce_arrays. */
 enum { CUDA_REDUCE_ARRAYS = 256 /* as many ranks as a host can have; their addresses are arguments */ };
-enum status cuda_reduce_arrays(struct cuda *c, CUstream s, enum rt_reduce_op op, enum dtype t, void *out,
+enum status cuda_reduce_arrays(struct cuda *c, CUstream s, enum reduce_op op, enum dtype t, void *out,
                                const void *const *in, int n, int64_t count);
 
 /* The source of a task's kernel, whatever the machine: what tests compile and `--dump-kernels` shows. False:

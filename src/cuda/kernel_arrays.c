@@ -4,17 +4,17 @@
 
 enum { UNROLLED = 64 /* arrays whose reduction is written out */ };
 
-static void write_fold(struct kernel_writer *w, enum rt_reduce_op op, const char *wide, const char *from)
+static void write_fold(struct kernel_writer *w, enum reduce_op op, const char *wide, const char *from)
 {
-	if (op == RT_MIN || op == RT_MAX)
+	if (op == REDUCE_MIN || op == REDUCE_MAX)
 		kernel_text(w, "{ %s from = %s; sum = sum %s from || sum != sum ? sum : from; }\n", wide,
-		            from, op == RT_MIN ? "<" : ">");
+		            from, op == REDUCE_MIN ? "<" : ">");
 	else
-		kernel_text(w, "sum = %s_%s(sum, %s);\n", op == RT_PROD ? "mul" : "add", wide, from);
+		kernel_text(w, "sum = %s_%s(sum, %s);\n", reduce_op_folds_by(op), wide, from);
 }
 
 /* The next element of the result is `sum`, from all arrays at once. */
-static void write_unrolled(struct kernel_writer *w, enum rt_reduce_op op, enum dtype t, int n, int per)
+static void write_unrolled(struct kernel_writer *w, enum reduce_op op, enum dtype t, int n, int per)
 {
 	const char *name = dtype_name(t), *wide = dtype_name(dtype_wide(t));
 	for (int k = 0; k < n; k++)
@@ -32,7 +32,7 @@ static void write_unrolled(struct kernel_writer *w, enum rt_reduce_op op, enum d
 
 /* The same of arrays that are too many for code and registers of their own: their addresses follow that of
  * the result among the arguments. */
-static void write_loop(struct kernel_writer *w, enum rt_reduce_op op, enum dtype t, int n, int per)
+static void write_loop(struct kernel_writer *w, enum reduce_op op, enum dtype t, int n, int per)
 {
 	const char *name = dtype_name(t), *wide = dtype_name(dtype_wide(t)), *bits = kernel_bits(t);
 	char from[64];
@@ -50,7 +50,7 @@ static void write_loop(struct kernel_writer *w, enum rt_reduce_op op, enum dtype
 	kernel_text(w, "total[e] = sum;\n}\n}\n}\nLOOP (e, %d) {\n%s sum = total[e];\n", per, wide);
 }
 
-bool kernel_write_arrays(struct kernel_writer *w, enum rt_reduce_op op, enum dtype t, void *out,
+bool kernel_write_arrays(struct kernel_writer *w, enum reduce_op op, enum dtype t, void *out,
                          const void *const *in, int n, int64_t count)
 {
 	const char *name = dtype_name(t), *wide = dtype_name(dtype_wide(t));
@@ -79,7 +79,7 @@ bool kernel_write_arrays(struct kernel_writer *w, enum rt_reduce_op op, enum dty
 		write_loop(w, op, t, n, per);
 	else
 		write_unrolled(w, op, t, n, per);
-	if (op == RT_AVG && t != DTYPE_BOOL)
+	if (op == REDUCE_AVG && t != DTYPE_BOOL)
 		kernel_text(w, "sum = sum / %d;\n", n);
 	kernel_text(w,
 	            "out[e] = store_%s_%s(sum);\n}\nif (left >= %d) MOVE(%d, arg.x0 + o, out);\n"

@@ -32,7 +32,7 @@ static const char *wide_of(const struct reduction *r, unsigned k)
 	return dtype_is_float(r->s->step[r->s->reduction[k]].t->in[0].dtype) ? "f64" : "i64";
 }
 
-static enum rt_reduce_op op_of(const struct reduction *r, unsigned k)
+static enum reduce_op op_of(const struct reduction *r, unsigned k)
 {
 	return r->s->step[r->s->reduction[k]].t->reduce;
 }
@@ -85,10 +85,10 @@ static void divide(struct reduction *r, int64_t length, int64_t results)
 /* Writes the value that a reduction begins with. */
 static const char *initial(const struct reduction *r, unsigned k, char text[32])
 {
-	enum rt_reduce_op op = op_of(r, k);
+	enum reduce_op op = op_of(r, k);
 	enum dtype t = r->s->step[r->s->reduction[k]].t->in[0].dtype;
-	double real = rt_reduce_identity_f64(op, t);
-	int64_t whole = rt_reduce_identity_i64(op, t);
+	double real = reduce_identity_f64(op, t);
+	int64_t whole = reduce_identity_i64(op, t);
 	if (dtype_is_float(t) && isinf(real))
 		return real < 0 ? "-INF_F64" : "INF_F64";
 	if (!dtype_is_float(t) && (whole == INT64_MIN || whole == INT64_MAX))
@@ -101,13 +101,12 @@ static const char *initial(const struct reduction *r, unsigned k, char text[32])
 static void fold(struct kernel_writer *w, const struct reduction *r, unsigned k, const char *to,
                  const char *from)
 {
-	static const char *const name[] = {[RT_SUM] = "add", [RT_AVG] = "add", [RT_PROD] = "mul"};
-	enum rt_reduce_op op = op_of(r, k);
-	if (op == RT_MIN || op == RT_MAX)
-		kernel_text(w, "%s = %s %s %s || %s != %s ? %s : %s;\n", to, to, op == RT_MIN ? "<" : ">",
+	enum reduce_op op = op_of(r, k);
+	if (op == REDUCE_MIN || op == REDUCE_MAX)
+		kernel_text(w, "%s = %s %s %s || %s != %s ? %s : %s;\n", to, to, op == REDUCE_MIN ? "<" : ">",
 		            from, to, to, to, from);
 	else
-		kernel_text(w, "%s = %s_%s(%s, %s);\n", to, name[op], wide_of(r, k), to, from);
+		kernel_text(w, "%s = %s_%s(%s, %s);\n", to, reduce_op_folds_by(op), wide_of(r, k), to, from);
 }
 
 /* Of the e-th of a thread's sums; a vector along makes one. */
@@ -152,7 +151,7 @@ static void write_result(struct kernel_writer *w, const struct reduction *r, uns
 {
 	const struct rt_task *t = r->s->step[r->s->reduction[k]].t;
 	int view = r->s->views + (int)k;
-	bool mean = t->reduce == RT_AVG && t->out.dtype != DTYPE_BOOL;
+	bool mean = t->reduce == REDUCE_AVG && t->out.dtype != DTYPE_BOOL;
 	kernel_text(w, "EACH_THREAD { offset q = FIRST_APART; if (ALONG == 0 && q < arg.x%u) {\nPLACE_q(q)\n",
 	            r->results);
 	kernel_text(w, "LOOP (e, %d) {\n%s sum = %s(part[e * THREADS + thread]);\n", sums(r), wide_of(r, k),
@@ -347,8 +346,8 @@ static bool is_mean_of_none(const struct kernel_steps *s, int64_t along)
 {
 	for (unsigned k = 0; k < s->reductions; k++) {
 		const struct rt_task *t = s->step[s->reduction[k]].t;
-		if (t->reduce == RT_AVG && !dtype_is_float(t->in[0].dtype) && t->out.dtype != DTYPE_BOOL &&
-		    !along)
+		if (t->reduce == REDUCE_AVG && !dtype_is_float(t->in[0].dtype) &&
+		    t->out.dtype != DTYPE_BOOL && !along)
 			return true;
 	}
 	return false;

@@ -99,7 +99,7 @@ void kernel_offset(struct kernel_writer *w, const struct kernel_axes *x, int per
 /* The whole source of a task, and its launch but for the function and the head. False with why. */
 bool kernel_source(const struct rt_task *t, struct buf *source, struct cuda_launch *launch, char *why);
 /* The same of cuda_reduce_arrays. */
-bool kernel_source_arrays(enum rt_reduce_op op, enum dtype t, void *out, const void *const *in, int n,
+bool kernel_source_arrays(enum reduce_op op, enum dtype t, void *out, const void *const *in, int n,
                           int64_t count, struct buf *source, struct cuda_launch *launch, char *why);
 
 /* ---- writers: false with why */
@@ -116,7 +116,7 @@ bool kernel_write_buckets(struct kernel_writer *w, const struct rt_task *t); /* 
 bool kernel_write_scatter(struct kernel_writer *w, const struct rt_task *t);
 bool kernel_write_gemm(struct kernel_writer *w, const struct rt_task *t);
 /* Dense arrays, as cuda_reduce_arrays. */
-bool kernel_write_arrays(struct kernel_writer *w, enum rt_reduce_op op, enum dtype t, void *out,
+bool kernel_write_arrays(struct kernel_writer *w, enum reduce_op op, enum dtype t, void *out,
                          const void *const *in, int n, int64_t count);
 
 #endif

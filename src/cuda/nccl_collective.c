@@ -34,9 +34,9 @@ static enum status failure(const struct nccl *n)
 static bool is_native(const struct nccl *n, const struct rt_collective *c)
 {
 	if (dtype_is_float(c->dtype))
-		return !n->exact && dtype_bytes(c->dtype) > 1 && c->op != RT_MIN && c->op != RT_MAX &&
-		       (c->op != RT_AVG || c->dtype != DTYPE_F16);
-	return c->op != RT_AVG || c->dtype == DTYPE_I64 || c->dtype == DTYPE_BOOL;
+		return !n->exact && dtype_bytes(c->dtype) > 1 && c->op != REDUCE_MIN && c->op != REDUCE_MAX &&
+		       (c->op != REDUCE_AVG || c->dtype != DTYPE_F16);
+	return c->op != REDUCE_AVG || c->dtype == DTYPE_I64 || c->dtype == DTYPE_BOOL;
 }
 
 static ncclDataType_t type_of(enum dtype t)
@@ -64,8 +64,11 @@ static ncclDataType_t type_of(enum dtype t)
 static ncclRedOp_t op_of(const struct rt_collective *c)
 {
 	if (c->dtype == DTYPE_BOOL) /* or, and */
-		return c->op == RT_PROD || c->op == RT_MIN ? ncclMin : ncclMax;
-	return c->op == RT_PROD ? ncclProd : c->op == RT_MIN ? ncclMin : c->op == RT_MAX ? ncclMax : ncclSum;
+		return c->op == REDUCE_PROD || c->op == REDUCE_MIN ? ncclMin : ncclMax;
+	return c->op == REDUCE_PROD  ? ncclProd
+	       : c->op == REDUCE_MIN ? ncclMin
+	       : c->op == REDUCE_MAX ? ncclMax
+	                             : ncclSum;
 }
 
 /* ---- what a member has */
@@ -226,11 +229,11 @@ static bool fill_neutral(const struct view *v)
 	                                   [DTYPE_U8] = UINT8_MAX,
 	                                   [DTYPE_BOOL] = 1};
 	bool is_float = dtype_is_float(v->c->dtype);
-	if (v->c->op == RT_PROD)
+	if (v->c->op == REDUCE_PROD)
 		return fill(v, 1, 1);
-	if (v->c->op == RT_MIN && !is_float)
+	if (v->c->op == REDUCE_MIN && !is_float)
 		return fill(v, 0, greatest[v->c->dtype]);
-	if (v->c->op == RT_MAX && !is_float)
+	if (v->c->op == REDUCE_MAX && !is_float)
 		return fill(v, 0, least[v->c->dtype]);
 	return fill(v, 0, 0);
 }
@@ -444,7 +447,7 @@ static bool finish(const struct view *v)
 		return true;
 	if (!is_native(v->n, c))
 		return reduce(v);
-	if (c->op != RT_AVG || c->dtype == DTYPE_BOOL || (c->kind == RT_REDUCE && !v->is_root))
+	if (c->op != REDUCE_AVG || c->dtype == DTYPE_BOOL || (c->kind == RT_REDUCE && !v->is_root))
 		return true;
 	return divide(v, c->kind == RT_REDUCE_SCATTER ? rt_collective_block(c, v->own).count : c->count,
 	              v->team->n - !v->in);

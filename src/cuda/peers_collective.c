@@ -26,7 +26,7 @@ static void describe(const struct rt_job *job, const struct peers_part *p, int n
 	const char *type = dtype_name(c->dtype);
 	buf_puts(out, rt_collective_name(c->kind));
 	if (rt_collective_reduces(c->kind))
-		buf_printf(out, " (%s)", rt_reduce_op_name(c->op));
+		buf_printf(out, " (%s)", reduce_op_name(c->op));
 	if (rt_collective_is_rooted(c->kind))
 		buf_printf(out, " %s root %d", c->kind == RT_REDUCE || c->kind == RT_GATHER ? "to" : "from",
 		           c->root);

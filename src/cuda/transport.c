@@ -167,7 +167,7 @@ enum status cuda_reduces(struct rt_transport *t, const struct rt_collective *x)
 	    t->job, x->at,
 	    "%s (%s) of %s in a team of %d: the GPU reduces those of up to %d members; a mesh of two "
 	    "axes has smaller teams, along one axis and then along the other",
-	    rt_collective_name(x->kind), rt_reduce_op_name(x->op), dtype_name(x->dtype), t->team[x->team].n,
+	    rt_collective_name(x->kind), reduce_op_name(x->op), dtype_name(x->dtype), t->team[x->team].n,
 	    CUDA_REDUCE_ARRAYS);
 	return rt_job_fail(t->job, STATUS_DIAGNOSTICS);
 }

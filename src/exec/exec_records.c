@@ -128,7 +128,7 @@ static void make_task(const struct exec *e, const struct plan_task *t, struct ta
 	if (task->kernel == RT_TASK_POINTWISE)
 		task->op = (enum rt_pointwise)t->op;
 	else if (task->kernel == RT_TASK_REDUCE)
-		task->reduce = (enum rt_reduce_op)t->op;
+		task->reduce = t->op;
 	else if (task->kernel == RT_TASK_GEMM)
 		task->has_bias = t->has_bias, task->accumulate = t->accumulate, task->function = t->function;
 	r->contents = e->contents;
@@ -234,7 +234,7 @@ static void make_collective(struct exec *e, const struct plan_collective *c, str
 	    .kind = (enum rt_collective_kind)c->kind,
 	    .counted = c->counted,
 	    .dtype = c->dtype,
-	    .op = (enum rt_reduce_op)c->reduce,
+	    .op = c->reduce,
 	    .team = e->team[c->team],
 	};
 	r->contents[0] = c->has_in ? contents_of(e, &c->in) : e->contents;

@@ -80,7 +80,7 @@ static enum reduce_op pending_op(const struct module *m, type_id t)
 	const struct domain *d = ir_domain(m, ir_type(m, t)->domain);
 	for (unsigned i = d->rank; i < d->logical_n; i++)
 		if (d->axis[i].kind == AXIS_PARTIAL)
-			return (enum reduce_op)d->axis[i].reduce;
+			return d->axis[i].reduce;
 	return REDUCE_SUM;
 }
 

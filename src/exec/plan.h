@@ -144,7 +144,7 @@ struct plan_collective {
 	uint8_t kind;    /* enum rt_collective_kind */
 	uint8_t counted; /* 1 + the kind that counters show; 0: that above */
 	uint8_t dtype;   /* enum dtype */
-	uint8_t reduce;  /* enum rt_reduce_op */
+	uint8_t reduce;  /* enum reduce_op */
 	uint8_t has_in, has_out;
 	uint32_t team; /* index into struct plan's team */
 	plan_reg root; /* index into the team */

@@ -79,8 +79,7 @@ static void with_number(struct norm *x, enum rt_pointwise op, struct plan_view o
 	task_emit(x->b, &t);
 }
 
-static void reduce(struct norm *x, enum rt_reduce_op op, struct plan_view out, struct plan_view a,
-                   unsigned axis)
+static void reduce(struct norm *x, enum reduce_op op, struct plan_view out, struct plan_view a, unsigned axis)
 {
 	struct plan_task t;
 	task_start(&t, RT_TASK_REDUCE);
@@ -167,12 +166,12 @@ static void plan_layer(struct norm *x, struct view *const *in, unsigned count, b
 	struct plan_view s = scratch(x, x->wide, x->n, 1u << axis), f = scratch(x, x->wide, x->n, 0);
 	struct plan_view square = layer ? scratch(x, x->wide, x->n, 0) : f;
 	if (layer) {
-		reduce(x, RT_AVG, s, from, axis);
+		reduce(x, REDUCE_AVG, s, from, axis);
 		binary(x, RT_SUB, f, from, s);
 		from = f;
 	}
 	binary(x, RT_MUL, square, from, from);
-	reduce(x, RT_AVG, s, square, axis);
+	reduce(x, REDUCE_AVG, s, square, axis);
 	with_number(x, RT_ADD, reduced(x, s, axis), reduced(x, s, axis), float_attribute(x, "eps", 1e-5));
 	unary(x, RT_RSQRT, reduced(x, s, axis), reduced(x, s, axis));
 	binary(x, RT_MUL, count > 1 ? f : out, from, s);

@@ -77,7 +77,7 @@ static const char *task_name(const struct plan_task *t)
 	case RT_TASK_POINTWISE:
 		return rt_pointwise_name((enum rt_pointwise)t->op);
 	case RT_TASK_REDUCE:
-		return rt_reduce_op_name((enum rt_reduce_op)t->op);
+		return reduce_op_name(t->op);
 	case RT_TASK_SOFTMAX:
 		return "softmax";
 	case RT_TASK_BITCAST:
@@ -161,7 +161,7 @@ static void put_collective(struct printer *x, const struct plan_collective *c)
 {
 	buf_puts(x->out, rt_collective_name((enum rt_collective_kind)c->kind));
 	if (rt_collective_reduces((enum rt_collective_kind)c->kind))
-		buf_printf(x->out, " %s", rt_reduce_op_name((enum rt_reduce_op)c->reduce));
+		buf_printf(x->out, " %s", reduce_op_name(c->reduce));
 	put_team(x, c->team);
 	if (rt_collective_is_rooted((enum rt_collective_kind)c->kind)) {
 		buf_puts(x->out, " root ");

@@ -84,8 +84,6 @@ static void multiply(struct planner *b, const struct plan_view *v, double by)
 
 void plan_reduce(struct planner *b, op_id op, const struct view *r, const struct view *x)
 {
-	static const uint8_t reduce[OP_KIND_COUNT] = {
-	    [OP_SUM] = RT_SUM, [OP_MAX] = RT_MAX, [OP_MIN] = RT_MIN, [OP_PROD] = RT_PROD, [OP_MEAN] = RT_AVG};
 	enum op_kind kind = (enum op_kind)b->m->op.at[op].kind;
 	struct infer_axes axes;
 	struct plan_task t;
@@ -97,7 +95,7 @@ void plan_reduce(struct planner *b, op_id op, const struct view *r, const struct
 	if (!infer_axes(b->m, op, &axes))
 		return;
 	task_start(&t, RT_TASK_REDUCE);
-	t.op = reduce[kind];
+	t.op = (uint8_t)reduce_op_of(kind);
 	t.in_n = 1;
 	for (unsigned i = 0; i < r->rank; i++)
 		to[i] = r->axis[i].off;
@@ -132,7 +130,7 @@ void plan_reduce(struct planner *b, op_id op, const struct view *r, const struct
 		n[k] = n[c], out_n[k] = out_n[c], in_map[k] = in_map[c], out_map[k++] = out_map[c];
 	}
 	if (kind == OP_MEAN && part == 0)
-		t.op = RT_SUM; /* of nothing */
+		t.op = REDUCE_SUM; /* of nothing */
 	if (!window(b, x, k, n, in_map, from, 0, &t.in[0]) || !window(b, r, k, out_n, out_map, to, 0, &t.out))
 		return;
 	task_emit(b, &t);

@@ -86,10 +86,10 @@ static bool shape_of(const struct module *m, type_id t, struct shape *s)
 		if (x->place != PLACE_MESH || x->kind == AXIS_REDUCE)
 			continue;
 		if (x->kind == AXIS_PARTIAL) {
-			if (s->pending && s->reduce != (enum reduce_op)x->reduce)
+			if (s->pending && s->reduce != x->reduce)
 				return false;
 			s->pending |= 1u << x->mesh_axis;
-			s->reduce = (enum reduce_op)x->reduce;
+			s->reduce = x->reduce;
 			continue;
 		}
 		s->mesh[x->mesh_axis] = axis[d->loop[i]];

@@ -10,7 +10,7 @@
 #define HIRC_IR_IR_H
 #include "base/arena.h"
 #include "base/diag.h"
-#include "base/dtype.h"
+#include "base/reduction.h"
 #include "base/str.h"
 #include "base/vec.h"
 
@@ -126,7 +126,6 @@ enum axis_place {
 	PLACE_STREAM,
 	PLACE_MESH
 };
-enum reduce_op { REDUCE_SUM, REDUCE_PROD, REDUCE_MIN, REDUCE_MAX, REDUCE_AVG };
 
 struct axis {
 	uint8_t kind;      /* enum axis_kind */
@@ -463,9 +462,9 @@ unsigned op_info_results(enum op_kind kind);
 enum op_kind op_by_hir(const char *mnemonic);
 enum op_kind op_by_nvfuser(const char *mnemonic);
 
-const char *reduce_op_name(enum reduce_op r); /* sum prod min max avg */
 /* What a reduction does; over a spread axis it leaves that pending, a contraction a sum. */
 enum reduce_op reduce_op_of(enum op_kind kind);
-bool reduce_op_parse(const char *s, enum reduce_op *out);
+/* The operation that reduces axes by an operator. */
+enum op_kind reduce_operation(enum reduce_op r);
 
 #endif

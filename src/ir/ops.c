@@ -51,38 +51,20 @@ unsigned op_info_results(enum op_kind kind)
 	}
 }
 
-static const char *const reduce_names[] = {
-    [REDUCE_SUM] = "sum", [REDUCE_PROD] = "prod", [REDUCE_MIN] = "min",
-    [REDUCE_MAX] = "max", [REDUCE_AVG] = "avg",
-};
-
-const char *reduce_op_name(enum reduce_op r)
-{
-	return reduce_names[r];
-}
-
 enum reduce_op reduce_op_of(enum op_kind kind)
 {
-	switch (kind) {
-	case OP_MAX:
-		return REDUCE_MAX;
-	case OP_MIN:
-		return REDUCE_MIN;
-	case OP_PROD:
-		return REDUCE_PROD;
-	case OP_MEAN:
-		return REDUCE_AVG;
-	default:
-		return REDUCE_SUM;
-	}
+	for (unsigned r = 0; r < REDUCE_COUNT; r++)
+		if (reduce_operation(r) == kind)
+			return r;
+	return REDUCE_SUM;
 }
 
-bool reduce_op_parse(const char *s, enum reduce_op *out)
+enum op_kind reduce_operation(enum reduce_op r)
 {
-	for (unsigned r = 0; r <= REDUCE_AVG; r++)
-		if (!strcmp(s, reduce_names[r])) {
-			*out = (enum reduce_op)r;
-			return true;
-		}
-	return false;
+	static const uint8_t operation[] = {
+#define REDUCTION(id, hir, operation, ...) [REDUCE_##id] = OP_##operation,
+#include "base/reductions.def"
+#undef REDUCTION
+	};
+	return operation[r];
 }

@@ -436,7 +436,7 @@ static void put_partials(struct lines *l)
 		int reduce = partial_operator(value_domain(l->p->m, v));
 		if (reduce >= 0)
 			buf_printf(line(l), "partial T%d %s\n", (int)ir_value(l->p->m, v)->number,
-			           reduce_op_name((enum reduce_op)reduce));
+			           reduce_op_name(reduce));
 	}
 }
 
@@ -462,7 +462,7 @@ static void put_tensor_attrs(struct lines *l, value_id v, const struct input *in
 			buf_printf(
 			    key(&a, NULL), "partial_%s=%s",
 			    names_text(p->m->names, ir_mesh(p->m, t->mesh)->axis_name[d->axis[i].mesh_axis]),
-			    reduce_op_name((enum reduce_op)d->axis[i].reduce));
+			    reduce_op_name(d->axis[i].reduce));
 		}
 	const struct attrs *list = input ? &p->m->attrs.at[input->attrs] : &p->m->attrs.at[0];
 	for (uint32_t i = 0; i < list->n; i++) {

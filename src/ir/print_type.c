@@ -70,7 +70,7 @@ static void print_sugar(const struct module *m, type_id id, const struct sugar *
 		if (s->axis[i].kind == AXIS_PARTIAL) {
 			buf_puts(out, " partial");
 			if (s->axis[i].reduce != REDUCE_SUM)
-				buf_printf(out, " %s", reduce_op_name((enum reduce_op)s->axis[i].reduce));
+				buf_printf(out, " %s", reduce_op_name(s->axis[i].reduce));
 			buf_putc(out, '(');
 			put_name(m, mesh->axis_name[s->axis[i].place[0].mesh_axis], out);
 			buf_putc(out, ')');

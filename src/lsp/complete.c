@@ -148,8 +148,8 @@ static void add_values(struct list *l)
 	} else if (collective && !strcmp(l->c.key, "group")) {
 		add_symbols(l, KIND(GROUP));
 	} else if (collective && !strcmp(l->c.key, "op")) {
-		for (unsigned k = 0; k <= REDUCE_AVG; k++)
-			add(l, reduce_op_name((enum reduce_op)k), "", ITEM_ENUM_MEMBER, "reduction");
+		for (unsigned k = 0; k < REDUCE_COUNT; k++)
+			add(l, reduce_op_name(k), "", ITEM_ENUM_MEMBER, "reduction");
 	} else if (vocabulary_is_switch(l->c.key)) {
 		add(l, "true", "", ITEM_VALUE, NULL);
 		add(l, "false", "", ITEM_VALUE, NULL);

@@ -126,7 +126,7 @@ static void sharding(const struct module *m, type_id t, struct buf *b)
 	for (unsigned k = 0; k < mesh->rank; k++)
 		if (layout_partial(d, k) >= 0) {
 			buf_printf(b, "%spending %s over `%s`", any ? ", " : "\n",
-			           reduce_op_name((enum reduce_op)d->axis[layout_partial(d, k)].reduce),
+			           reduce_op_name(d->axis[layout_partial(d, k)].reduce),
 			           names_text(m->names, mesh->axis_name[k]));
 			any = true;
 		}

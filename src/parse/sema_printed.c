@@ -120,7 +120,7 @@ static uint8_t reduction_of(struct nv_reader *r, const struct nv_tensor *t, cons
 	if (a->kind != AXIS_PARTIAL)
 		return 0;
 	struct buf key = {0};
-	enum reduce_op op = (enum reduce_op)t->reduce;
+	enum reduce_op op = t->reduce;
 	buf_printf(&key, "partial_%s", names_text(s->m->names, s->m->mesh.at[mesh].axis_name[a->mesh_axis]));
 	ast_id value = t->attrs ? nv_key(r, t->attrs, key.at) : 0;
 	if (value && !reduce_op_parse(ast_text(s->a, value), &op))

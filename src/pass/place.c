@@ -122,7 +122,7 @@ enum reduce_op place_partial_op(const struct sugar *s)
 {
 	for (unsigned a = s->rank; a < s->axis_n; a++)
 		if (s->axis[a].kind == AXIS_PARTIAL)
-			return (enum reduce_op)s->axis[a].reduce;
+			return s->axis[a].reduce;
 	return REDUCE_SUM;
 }
 

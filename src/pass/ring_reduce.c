@@ -30,11 +30,6 @@ static attrs_id axis_0(struct module *m)
 
 bool ring_reduce(struct module *m, struct pass_context *cx, op_id loop, op_id op, const struct reshard *r)
 {
-	static const uint16_t reduction[] = {[REDUCE_SUM] = OP_SUM,
-	                                     [REDUCE_PROD] = OP_PROD,
-	                                     [REDUCE_MIN] = OP_MIN,
-	                                     [REDUCE_MAX] = OP_MAX,
-	                                     [REDUCE_AVG] = OP_MEAN};
 	uint32_t at = m->op.at[op].at;
 	value_id from = op_read(m, op, 0), result = op_result(m, op, 0);
 	uint32_t d = m->mesh.at[r->mesh].size[r->axis[0]];
@@ -70,7 +65,7 @@ bool ring_reduce(struct module *m, struct pass_context *cx, op_id loop, op_id op
 	struct ir_use define[] = {{ROLE_DEF, result}, {ROLE_READ, all}},
 	              write[] = {{ROLE_READ, all}, {ROLE_WRITE, result}};
 	ir_op_set_operands(m, op, fresh ? define : write, 2);
-	m->op.at[op].kind = reduction[r->reduce];
+	m->op.at[op].kind = reduce_operation(r->reduce);
 	m->op.at[op].attrs = axis_0(m);
 	if (m->op.at[loop].next)
 		ir_move_before(m, m->op.at[loop].next, op);

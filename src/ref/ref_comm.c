@@ -20,7 +20,7 @@ enum reduce_op ref_reduce_op(const struct module *m, op_id op)
 	}
 	const struct domain *d = value_domain(m, op_read(m, op, 0));
 	uint8_t axis[IR_MAX_LOGICAL];
-	return ref_partial_axes(d, axis) ? (enum reduce_op)d->axis[axis[0]].reduce : REDUCE_SUM;
+	return ref_partial_axes(d, axis) ? d->axis[axis[0]].reduce : REDUCE_SUM;
 }
 
 struct exchange {

@@ -23,8 +23,7 @@ static bool load_input(struct ref_context *c, unsigned k, struct ref_array *out)
 	uint8_t axis[IR_MAX_LOGICAL];
 	struct ref_array parts;
 	int64_t n = ref_pending_parts(c->m, v);
-	enum reduce_op fold =
-	    ref_partial_axes(d, axis) ? (enum reduce_op)d->axis[axis[0]].reduce : REDUCE_SUM;
+	enum reduce_op fold = ref_partial_axes(d, axis) ? d->axis[axis[0]].reduce : REDUCE_SUM;
 	if (!ref_check_input(c, k, n) || !ref_array_of_type(c, out, c->m->value.at[v].type, at) ||
 	    !ref_array_make(c, &parts, out->dtype, 1, &n, at))
 		return false;

@@ -68,6 +68,8 @@ void ref_fold_add(struct ref_fold *s, const struct ref_array *a, int64_t i, int6
 		s->error = e > s->error ? e : s->error;
 		s->i = x > s->i ? x : s->i;
 		break;
+	case REDUCE_COUNT:
+		break;
 	}
 }
 

@@ -39,7 +39,7 @@ void ref_assemble(struct ref_host *h, type_id t, unsigned n, const uint32_t *dev
 	unsigned mask = ref_partial_mask(h->c->m, t);
 	int64_t count = ref_array_count(out), parts = 1, kept;
 	uint8_t axis[IR_MAX_LOGICAL];
-	enum reduce_op op = ref_partial_axes(d, axis) ? (enum reduce_op)d->axis[axis[0]].reduce : REDUCE_SUM;
+	enum reduce_op op = ref_partial_axes(d, axis) ? d->axis[axis[0]].reduce : REDUCE_SUM;
 	int64_t *part = mem_zalloc(sizeof *part * n);
 	for (unsigned k = 0; k < n; k++) {
 		if (!mask)

@@ -104,53 +104,36 @@ uint8_t rt_f32_to_f8e5m2(float x)
 	return bits_f64_to_f8e5m2(x);
 }
 
-const char *rt_reduce_op_name(enum rt_reduce_op op)
-{
-	static const char *const name[] = {"sum", "prod", "min", "max", "avg"};
-	return op < RT_REDUCE_OP_COUNT ? name[op] : "?";
-}
-
-double rt_reduce_identity_f64(enum rt_reduce_op op, enum dtype t)
-{
-	double largest = dtype_largest(t);
-	return op == RT_PROD ? 1 : op == RT_MIN ? largest : op == RT_MAX ? -largest : 0;
-}
-
-int64_t rt_reduce_identity_i64(enum rt_reduce_op op, enum dtype t)
-{
-	return op == RT_PROD ? 1 : op == RT_MIN ? dtype_most(t) : op == RT_MAX ? dtype_least(t) : 0;
-}
-
 #define COMBINE(type, sum, prod)                                                                             \
 	switch (op) {                                                                                        \
-	case RT_SUM:                                                                                         \
-	case RT_AVG:                                                                                         \
+	case REDUCE_SUM:                                                                                     \
+	case REDUCE_AVG:                                                                                     \
 		for (size_t i = 0; i < n; i++)                                                               \
 			acc[i] = (type)(sum);                                                                \
 		break;                                                                                       \
-	case RT_PROD:                                                                                        \
+	case REDUCE_PROD:                                                                                    \
 		for (size_t i = 0; i < n; i++)                                                               \
 			acc[i] = (type)(prod);                                                               \
 		break;                                                                                       \
-	case RT_MIN:                                                                                         \
+	case REDUCE_MIN:                                                                                     \
 		for (size_t i = 0; i < n; i++)                                                               \
 			acc[i] = acc[i] < x[i] || acc[i] != acc[i] ? acc[i] : x[i];                          \
 		break;                                                                                       \
-	case RT_MAX:                                                                                         \
+	case REDUCE_MAX:                                                                                     \
 		for (size_t i = 0; i < n; i++)                                                               \
 			acc[i] = acc[i] > x[i] || acc[i] != acc[i] ? acc[i] : x[i];                          \
 		break;                                                                                       \
-	case RT_REDUCE_OP_COUNT:                                                                             \
+	case REDUCE_COUNT:                                                                                   \
 		break;                                                                                       \
 	}
 
-RT_CLONES void rt_combine_f64(enum rt_reduce_op op, double *acc, const double *x,
+RT_CLONES void rt_combine_f64(enum reduce_op op, double *acc, const double *x,
                               size_t n){COMBINE(double, acc[i] + x[i], acc[i] * x[i])}
 
-RT_CLONES void rt_combine_f32(enum rt_reduce_op op, float *acc, const float *x,
+RT_CLONES void rt_combine_f32(enum reduce_op op, float *acc, const float *x,
                               size_t n){COMBINE(float, acc[i] + x[i], acc[i] * x[i])}
 
-RT_CLONES void rt_combine_i64(enum rt_reduce_op op, int64_t *acc, const int64_t *x, size_t n)
+RT_CLONES void rt_combine_i64(enum reduce_op op, int64_t *acc, const int64_t *x, size_t n)
 {
 	COMBINE(int64_t, (uint64_t)acc[i] + (uint64_t)x[i], (uint64_t)acc[i] * (uint64_t)x[i])
 }

@@ -10,7 +10,7 @@
  *   any -> bool       x != 0 (NaN is true); a bool reads as 0 or 1 */
 #ifndef HIRC_RT_CONVERT_H
 #define HIRC_RT_CONVERT_H
-#include "base/dtype.h"
+#include "base/reduction.h"
 #include <stddef.h>
 
 /* One element. rt_load_f64 of i64 rounds to nearest; all others are exact. */
@@ -32,26 +32,13 @@ uint16_t rt_f32_to_f16(float x);
 uint8_t rt_f32_to_f8e4m3(float x);
 uint8_t rt_f32_to_f8e5m2(float x);
 
-/* Reductions of tensors and of collectives.
- *   sum prod  floats of 32 bits and less accumulate in f32 or better; integers wrap; bool: or, and
- *   min max   NaN if any element is NaN; bool: and, or
- *   avg       sum over the count, rounded once; integers: towards zero; bool: as sum */
-enum rt_reduce_op { RT_SUM, RT_PROD, RT_MIN, RT_MAX, RT_AVG, RT_REDUCE_OP_COUNT };
-const char *rt_reduce_op_name(enum rt_reduce_op op);
-
-/* The reduction of no elements of type t, which changes nothing when it is reduced with others: 0, 1, or the
- * largest or smallest value of t (±inf where t has it). _f64: of floats; _i64: of integers and bool. */
-double rt_reduce_identity_f64(enum rt_reduce_op op, enum dtype t);
-int64_t rt_reduce_identity_i64(enum rt_reduce_op op, enum dtype t);
-
 /* Reduces `count` arrays of n elements of type t, in the order given: out[i] = in[0][i] op in[1][i] op …
  * in the wide type, rounded once. out may be one of in. count >= 1. */
-void rt_reduce_arrays(enum rt_reduce_op op, enum dtype t, void *out, const void *const *in, int count,
-                      size_t n);
+void rt_reduce_arrays(enum reduce_op op, enum dtype t, void *out, const void *const *in, int count, size_t n);
 
-/* acc[i] = acc[i] op x[i]; RT_AVG adds, the caller divides. */
-void rt_combine_f64(enum rt_reduce_op op, double *acc, const double *x, size_t n);
-void rt_combine_f32(enum rt_reduce_op op, float *acc, const float *x, size_t n);
-void rt_combine_i64(enum rt_reduce_op op, int64_t *acc, const int64_t *x, size_t n);
+/* acc[i] = acc[i] op x[i]; AVG adds, the caller divides. */
+void rt_combine_f64(enum reduce_op op, double *acc, const double *x, size_t n);
+void rt_combine_f32(enum reduce_op op, float *acc, const float *x, size_t n);
+void rt_combine_i64(enum reduce_op op, int64_t *acc, const int64_t *x, size_t n);
 
 #endif

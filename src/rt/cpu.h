@@ -43,14 +43,14 @@ union cpu_sum {
 	int64_t i64;
 };
 /* Of elements of a type: the start, n more of them, the end. removed: how many there were. */
-void cpu_sum_start(enum rt_reduce_op op, enum dtype t, union cpu_sum *sum);
-void cpu_sum_add(enum rt_reduce_op op, enum dtype t, union cpu_sum *sum, const void *at, size_t n);
+void cpu_sum_start(enum reduce_op op, enum dtype t, union cpu_sum *sum);
+void cpu_sum_add(enum reduce_op op, enum dtype t, union cpu_sum *sum, const void *at, size_t n);
 /* n elements to each of several sums, dense, one sum's after the other's. */
-void cpu_sum_add_rows(enum rt_reduce_op op, enum dtype t, union cpu_sum *sum, int64_t sums, const void *at,
+void cpu_sum_add_rows(enum reduce_op op, enum dtype t, union cpu_sum *sum, int64_t sums, const void *at,
                       size_t n);
 /* An element to each of n sums. */
-void cpu_sum_add_each(enum rt_reduce_op op, enum dtype t, union cpu_sum *sum, const void *at, size_t n);
-void cpu_sum_store(enum rt_reduce_op op, enum dtype t, union cpu_sum sum, int64_t removed, enum dtype out,
+void cpu_sum_add_each(enum reduce_op op, enum dtype t, union cpu_sum *sum, const void *at, size_t n);
+void cpu_sum_store(enum reduce_op op, enum dtype t, union cpu_sum sum, int64_t removed, enum dtype out,
                    void *at);
 
 enum status cpu_copy(const struct rt_view *out, const struct rt_view *in);

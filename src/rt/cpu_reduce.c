@@ -50,14 +50,14 @@ struct reduction {
 #define FOLD(type, sum, product)                                                                             \
 	do {                                                                                                 \
 		switch (op) {                                                                                \
-		case RT_PROD:                                                                                \
+		case REDUCE_PROD:                                                                            \
 			for (size_t i = 0; i < n; i++)                                                       \
 				acc = (type)(product);                                                       \
 			break;                                                                               \
-		case RT_MIN:                                                                                 \
+		case REDUCE_MIN:                                                                             \
 			FOLD_EXTREME(type, <);                                                               \
 			break;                                                                               \
-		case RT_MAX:                                                                                 \
+		case REDUCE_MAX:                                                                             \
 			FOLD_EXTREME(type, >);                                                               \
 			break;                                                                               \
 		default:                                                                                     \
@@ -68,25 +68,25 @@ struct reduction {
 		return acc;                                                                                  \
 	} while (0)
 
-RT_CLONES static double fold_f64(enum rt_reduce_op op, double acc, const double *x, size_t n)
+RT_CLONES static double fold_f64(enum reduce_op op, double acc, const double *x, size_t n)
 {
 	FOLD(double, acc + x[i], acc * x[i]);
 }
 
-RT_CLONES static int64_t fold_i64(enum rt_reduce_op op, int64_t acc, const int64_t *x, size_t n)
+RT_CLONES static int64_t fold_i64(enum reduce_op op, int64_t acc, const int64_t *x, size_t n)
 {
 	FOLD(int64_t, (uint64_t)acc + (uint64_t)x[i], (uint64_t)acc * (uint64_t)x[i]);
 }
 
-void cpu_sum_start(enum rt_reduce_op op, enum dtype t, union cpu_sum *sum)
+void cpu_sum_start(enum reduce_op op, enum dtype t, union cpu_sum *sum)
 {
 	if (dtype_is_float(t))
-		sum->f64 = rt_reduce_identity_f64(op, t);
+		sum->f64 = reduce_identity_f64(op, t);
 	else
-		sum->i64 = rt_reduce_identity_i64(op, t);
+		sum->i64 = reduce_identity_i64(op, t);
 }
 
-void cpu_sum_add(enum rt_reduce_op op, enum dtype t, union cpu_sum *sum, const void *at, size_t n)
+void cpu_sum_add(enum reduce_op op, enum dtype t, union cpu_sum *sum, const void *at, size_t n)
 {
 	size_t size = dtype_bytes(t);
 	for (size_t first = 0; first < n; first += RT_ROW) {
@@ -115,12 +115,12 @@ RT_CLONES static void add_rows(double *acc, double (*x)[RT_ROW], size_t n)
 	memcpy(acc, s, sizeof s);
 }
 
-void cpu_sum_add_rows(enum rt_reduce_op op, enum dtype t, union cpu_sum *sum, int64_t sums, const void *at,
+void cpu_sum_add_rows(enum reduce_op op, enum dtype t, union cpu_sum *sum, int64_t sums, const void *at,
                       size_t n)
 {
 	size_t size = dtype_bytes(t);
 	const char *from = at;
-	bool adds = dtype_is_float(t) && (op == RT_SUM || op == RT_AVG);
+	bool adds = dtype_is_float(t) && (op == REDUCE_SUM || op == REDUCE_AVG);
 	for (; adds && sums >= SUMS; sums -= SUMS, sum += SUMS, from += SUMS * n * size)
 		for (size_t first = 0; first < n; first += RT_ROW) {
 			double x[SUMS][RT_ROW];
@@ -133,7 +133,7 @@ void cpu_sum_add_rows(enum rt_reduce_op op, enum dtype t, union cpu_sum *sum, in
 		cpu_sum_add(op, t, sum, from, n);
 }
 
-void cpu_sum_add_each(enum rt_reduce_op op, enum dtype t, union cpu_sum *sum, const void *at, size_t n)
+void cpu_sum_add_each(enum reduce_op op, enum dtype t, union cpu_sum *sum, const void *at, size_t n)
 {
 	size_t size = dtype_bytes(t);
 	for (size_t first = 0; first < n; first += RT_ROW) {
@@ -151,10 +151,10 @@ void cpu_sum_add_each(enum rt_reduce_op op, enum dtype t, union cpu_sum *sum, co
 	}
 }
 
-void cpu_sum_store(enum rt_reduce_op op, enum dtype t, union cpu_sum sum, int64_t removed, enum dtype out,
+void cpu_sum_store(enum reduce_op op, enum dtype t, union cpu_sum sum, int64_t removed, enum dtype out,
                    void *at)
 {
-	bool mean = op == RT_AVG && out != DTYPE_BOOL;
+	bool mean = op == REDUCE_AVG && out != DTYPE_BOOL;
 	if (dtype_is_float(t))
 		rt_store_f64(out, at, mean ? sum.f64 / (double)removed : sum.f64);
 	else
@@ -182,7 +182,7 @@ static enum status fold_row(void *arg, char *const *at, size_t n, const int64_t 
 static void finish(struct reduction *r, char *at, int64_t stride, size_t n)
 {
 	const struct rt_task *t = r->task;
-	if (t->reduce == RT_AVG && t->out.dtype != DTYPE_BOOL)
+	if (t->reduce == REDUCE_AVG && t->out.dtype != DTYPE_BOOL)
 		for (size_t i = 0; i < n; i++) {
 			if (r->real)
 				r->acc.f64[i] /= (double)r->removed;
@@ -199,9 +199,9 @@ static void start(struct reduction *r, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		if (r->real)
-			r->acc.f64[i] = rt_reduce_identity_f64(r->task->reduce, r->in.dtype);
+			r->acc.f64[i] = reduce_identity_f64(r->task->reduce, r->in.dtype);
 		else
-			r->acc.i64[i] = rt_reduce_identity_i64(r->task->reduce, r->in.dtype);
+			r->acc.i64[i] = reduce_identity_i64(r->task->reduce, r->in.dtype);
 	}
 }
 
@@ -229,7 +229,7 @@ static enum status result_row(void *arg, char *const *at, size_t n, const int64_
 	int64_t out_stride = stride[0] / (int64_t)dtype_bytes(r->task->out.dtype);
 	int64_t in_stride = stride[1] / (int64_t)dtype_bytes(r->in.dtype);
 	if (!r->along_rows) {
-		bool sums = r->real && (r->task->reduce == RT_SUM || r->task->reduce == RT_AVG) &&
+		bool sums = r->real && (r->task->reduce == REDUCE_SUM || r->task->reduce == REDUCE_AVG) &&
 		            r->inner.nd == 1 && !r->inner.empty;
 		size_t i = 0;
 		for (; sums && i + SUMS <= n; i += SUMS)
@@ -299,7 +299,7 @@ enum status cpu_reduce(const struct rt_task *t, char *why)
 		r.removed *= kept.n[d];
 		kept.n[d] = 1;
 	}
-	if (r.removed == 0 && t->reduce == RT_AVG && !r.real && t->out.dtype != DTYPE_BOOL &&
+	if (r.removed == 0 && t->reduce == REDUCE_AVG && !r.real && t->out.dtype != DTYPE_BOOL &&
 	    rt_view_count(&t->out) > 0) {
 		rt_fault_text(RT_FAULT_EMPTY, 0, 0, why);
 		return STATUS_DIAGNOSTICS;

@@ -248,7 +248,7 @@ static enum status store_sums(const struct walk *w)
 		const struct rt_task *t = &w->unit->step[k].task;
 		if (!reduces(&w->unit->step[k]))
 			continue;
-		if (t->reduce == RT_AVG && !w->removed_count && !dtype_is_float(t->in[0].dtype) &&
+		if (t->reduce == REDUCE_AVG && !w->removed_count && !dtype_is_float(t->in[0].dtype) &&
 		    t->out.dtype != DTYPE_BOOL) {
 			rt_fault_text(RT_FAULT_EMPTY, 0, 0, w->why);
 			return STATUS_DIAGNOSTICS;

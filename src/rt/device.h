@@ -116,7 +116,7 @@ struct rt_task {
 	unsigned scalars;           /* mask of the operands that are scalars; their view is not looked at */
 	union {
 		enum rt_pointwise op;     /* POINTWISE */
-		enum rt_reduce_op reduce; /* REDUCE; RT_AVG is mean */
+		enum reduce_op reduce;    /* REDUCE; REDUCE_AVG is mean */
 		struct {                  /* GEMM */
 			bool has_bias;    /* in[2] is there, broadcast by stride 0 */
 			bool accumulate;  /* the sum is added to out; without a bias */

@@ -97,7 +97,7 @@ static void split_broadcast(struct mixed *m, struct rt_request *r, const struct 
 /* Whether a reduction needs its wide type: other than that of its buffers, or to end a mean. */
 static bool is_wide(const struct rt_collective *c)
 {
-	return c->dtype != dtype_wide(c->dtype) || c->op == RT_AVG;
+	return c->dtype != dtype_wide(c->dtype) || c->op == REDUCE_AVG;
 }
 
 static void split_reduce_scatter(struct mixed *m, struct rt_request *r, const struct mixed_team *t)
@@ -189,7 +189,7 @@ static void widen_parts(struct rt_request *r)
 	for (int i = 0; i < r->parts; i++)
 		if (r->round_after >= 0 && r->part[i].stage <= r->round_after) {
 			struct rt_collective *c = &r->part[i].c;
-			c->op = c->op == RT_AVG ? RT_SUM : c->op;
+			c->op = c->op == REDUCE_AVG ? REDUCE_SUM : c->op;
 			c->dtype = dtype_wide(c->dtype);
 		}
 }

@@ -20,8 +20,8 @@
 			rt_combine_i64(op, inout, in, (size_t)*n);                                           \
 	}
 
-DEFINE_OP(op_minimum, RT_MIN)
-DEFINE_OP(op_maximum, RT_MAX)
+DEFINE_OP(op_minimum, REDUCE_MIN)
+DEFINE_OP(op_maximum, REDUCE_MAX)
 
 static MPI_Datatype moved_type(enum dtype t)
 {
@@ -43,9 +43,12 @@ static MPI_Datatype wide_type(enum dtype t)
 	return wide == DTYPE_F64 ? MPI_DOUBLE : wide == DTYPE_F32 ? MPI_FLOAT : MPI_INT64_T;
 }
 
-static MPI_Op reduce_op(struct mpi *m, enum rt_reduce_op op)
+static MPI_Op reduce_op(struct mpi *m, enum reduce_op op)
 {
-	return op == RT_PROD ? MPI_PROD : op == RT_MIN ? m->minimum : op == RT_MAX ? m->maximum : MPI_SUM;
+	return op == REDUCE_PROD  ? MPI_PROD
+	       : op == REDUCE_MIN ? m->minimum
+	       : op == REDUCE_MAX ? m->maximum
+	                          : MPI_SUM;
 }
 
 bool mpi_collective_make_ops(struct mpi *m)
@@ -136,15 +139,15 @@ static bool start_reduce_scatter(struct mpi *m, struct rt_request *r, MPI_Comm c
 }
 
 /* Fills `at` with n elements that change no reduction of type t, in its wide type. */
-static void fill_identity(enum rt_reduce_op op, enum dtype t, void *at, int64_t n)
+static void fill_identity(enum reduce_op op, enum dtype t, void *at, int64_t n)
 {
 	enum dtype wide = dtype_wide(t);
 	for (int64_t i = 0; i < n; i++)
 		if (wide == DTYPE_I64)
-			((int64_t *)at)[i] = rt_reduce_identity_i64(op, t);
+			((int64_t *)at)[i] = reduce_identity_i64(op, t);
 		else
 			rt_store_f64(wide, (char *)at + (size_t)i * dtype_bytes(wide),
-			             rt_reduce_identity_f64(op, t));
+			             reduce_identity_f64(op, t));
 }
 
 static bool start_reduce(struct mpi *m, struct rt_request *r, MPI_Comm comm, int index)

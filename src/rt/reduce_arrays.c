@@ -71,13 +71,13 @@ static void sum(sum_function *f, size_t size, char *out, const void *const *in, 
 			rt_row_load_##name(t, (const char *)in[k] + at, 1, x, m);                            \
 			rt_combine_##name(op, acc, x, m);                                                    \
 		}                                                                                            \
-		if (op == RT_AVG && t != DTYPE_BOOL)                                                         \
+		if (op == REDUCE_AVG && t != DTYPE_BOOL)                                                     \
 			for (size_t j = 0; j < m; j++)                                                       \
 				acc[j] /= (type)count;                                                       \
 		rt_row_store_##name(t, (char *)out + at, 1, acc, m);                                         \
 	} while (0)
 
-static void reduce_rows(enum rt_reduce_op op, enum dtype t, void *out, const void *const *in, int count,
+static void reduce_rows(enum reduce_op op, enum dtype t, void *out, const void *const *in, int count,
                         size_t n)
 {
 	for (size_t i = 0; i < n; i += RT_ROW) {
@@ -96,8 +96,7 @@ static void reduce_rows(enum rt_reduce_op op, enum dtype t, void *out, const voi
 	}
 }
 
-void rt_reduce_arrays(enum rt_reduce_op op, enum dtype t, void *out, const void *const *in, int count,
-                      size_t n)
+void rt_reduce_arrays(enum reduce_op op, enum dtype t, void *out, const void *const *in, int count, size_t n)
 {
 	sum_function *f = t == DTYPE_F32   ? sum_f32
 	                  : t == DTYPE_F64 ? sum_f64
@@ -105,9 +104,9 @@ void rt_reduce_arrays(enum rt_reduce_op op, enum dtype t, void *out, const void 
 	                  : t == DTYPE_I64 ? sum_64
 	                                   : NULL;
 	assert(count >= 1);
-	if (count == 1 && f && op != RT_AVG)
+	if (count == 1 && f && op != REDUCE_AVG)
 		memmove(out, in[0], n * dtype_bytes(t));
-	else if (f && op == RT_SUM)
+	else if (f && op == REDUCE_SUM)
 		sum(f, dtype_bytes(t), out, in, count, n);
 	else
 		reduce_rows(op, t, out, in, count, n);

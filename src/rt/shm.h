@@ -26,7 +26,7 @@ enum { SHM_LINE = 64 /* bytes of a cache line */ };
 struct shm_sign {
 	uint8_t kind; /* enum rt_collective_kind; SHM_P2P */
 	uint8_t dtype;
-	uint8_t op;     /* enum rt_reduce_op where the kind reduces */
+	uint8_t op;     /* enum reduce_op where the kind reduces */
 	uint8_t how;    /* collectives: bits of enum shm_how; not compared */
 	int32_t root;   /* where the kind has one */
 	int64_t count;  /* elements of the whole, where all ranks know it; else 0 */

@@ -9,7 +9,7 @@ static void describe(struct shm *s, int rank, const struct shm_sign *sign, bool 
 	} else {
 		buf_puts(out, rt_collective_name((enum rt_collective_kind)sign->kind));
 		if (rt_collective_reduces((enum rt_collective_kind)sign->kind))
-			buf_printf(out, " (%s)", rt_reduce_op_name((enum rt_reduce_op)sign->op));
+			buf_printf(out, " (%s)", reduce_op_name(sign->op));
 		if (rt_collective_is_rooted((enum rt_collective_kind)sign->kind))
 			buf_printf(out, " %s root %d",
 			           sign->kind == RT_REDUCE || sign->kind == RT_GATHER ? "to" : "from",

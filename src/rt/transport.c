@@ -211,7 +211,7 @@ int64_t rt_collective_total(const struct rt_collective *c, int members)
 void rt_collective_round(const struct rt_collective *c, int members, void *wide, void *out, int64_t count)
 {
 	size_t n = (size_t)count;
-	if (c->op == RT_AVG && c->dtype != DTYPE_BOOL)
+	if (c->op == REDUCE_AVG && c->dtype != DTYPE_BOOL)
 		for (size_t i = 0; i < n; i++)
 			switch (dtype_wide(c->dtype)) {
 			case DTYPE_F64:

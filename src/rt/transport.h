@@ -48,11 +48,11 @@ struct rt_collective {
 	enum rt_collective_kind kind;
 	uint8_t counted; /* 1 + the kind that counters show; 0: that above */
 	enum dtype dtype;
-	enum rt_reduce_op op; /* Allreduce, ReduceScatter, Reduce */
-	int team;             /* from rt_transport_team */
-	int root;             /* index in the team, of rooted kinds */
-	const void *in;       /* may be out (Allreduce, Broadcast) or the own block inside the larger of
-	                       * the two (Allgather, ReduceScatter); else no overlap */
+	enum reduce_op op; /* Allreduce, ReduceScatter, Reduce */
+	int team;          /* from rt_transport_team */
+	int root;          /* index in the team, of rooted kinds */
+	const void *in;    /* may be out (Allreduce, Broadcast) or the own block inside the larger of
+	                    * the two (Allgather, ReduceScatter); else no overlap */
 	void *out;
 	int64_t count; /* elements: kinds without blocks; of each block, if counts is NULL */
 	/* Kinds with blocks: elements of each and where it begins in the larger buffer (AllToAll, AllToAllv:

@@ -226,7 +226,7 @@ static inline void cases_faults(void)
 /* b1 = a * 0.5 + y; memory m = gelu or relu of b1; sums of m and m * m, along axes, if any; m is read again.
  */
 static inline void chain(enum dtype t, const int64_t *n, enum layout in, enum layout out, unsigned axes,
-                         enum rt_reduce_op op)
+                         enum reduce_op op)
 {
 	struct scene *s = scene_new(axes ? "unit with sums" : "unit");
 	struct rt_unit *u = unit_new(s, axes ? 6 : 4, 2);
@@ -256,8 +256,8 @@ static inline void chain(enum dtype t, const int64_t *n, enum layout in, enum la
 	for (int d = 0; d < 3; d++)
 		one[d] = axes >> d & 1 ? 1 : n[d];
 	for (int k = 4; k < 6; k++) {
-		p[k].task =
-		    (struct rt_task){.kernel = RT_TASK_REDUCE, .reduce = k == 4 ? RT_SUM : op, .axes = axes};
+		p[k].task = (struct rt_task){
+		    .kernel = RT_TASK_REDUCE, .reduce = k == 4 ? REDUCE_SUM : op, .axes = axes};
 		p[k].task.in[0] = k == 4 ? m : block;
 		p[k].local[1] = k == 4 ? 0 : 1;
 		p[k].task.out = scene_view(s, k == 4 ? t : DTYPE_F32, 3, one, k == 4 ? DENSE : GAPS, false);
@@ -289,43 +289,44 @@ static inline void cases_units(void)
 {
 	long_chain();
 	for (int k = 0; k < 5; k++) {
-		chain(DTYPE_F32, shape[k], DENSE, DENSE, 0, RT_SUM);
-		chain(DTYPE_BF16, shape[k], TURNED, GAPS, 0, RT_SUM);
-		chain(DTYPE_I32, shape[k], DENSE, OFF, 0, RT_SUM);
+		chain(DTYPE_F32, shape[k], DENSE, DENSE, 0, REDUCE_SUM);
+		chain(DTYPE_BF16, shape[k], TURNED, GAPS, 0, REDUCE_SUM);
+		chain(DTYPE_I32, shape[k], DENSE, OFF, 0, REDUCE_SUM);
 		for (unsigned axes = 1; axes < 8; axes += 1 + (k > 0)) {
-			chain(DTYPE_F32, shape[k], DENSE, DENSE, axes, RT_MAX);
-			chain(DTYPE_BF16, shape[k], GAPS, TURNED, axes, RT_SUM);
+			chain(DTYPE_F32, shape[k], DENSE, DENSE, axes, REDUCE_MAX);
+			chain(DTYPE_BF16, shape[k], GAPS, TURNED, axes, REDUCE_SUM);
 		}
 	}
-	chain(DTYPE_F32, (const int64_t[]){80, 100, 64}, DENSE, DENSE, 7, RT_SUM);
-	chain(DTYPE_BF16, (const int64_t[]){80, 100, 64}, DENSE, DENSE, 3, RT_SUM);
+	chain(DTYPE_F32, (const int64_t[]){80, 100, 64}, DENSE, DENSE, 7, REDUCE_SUM);
+	chain(DTYPE_BF16, (const int64_t[]){80, 100, 64}, DENSE, DENSE, 3, REDUCE_SUM);
 }
 
 /* ---- reductions */
 
-static inline void reduce(enum rt_reduce_op op, enum dtype t, enum dtype to, const int64_t *n, enum layout in,
+static inline void reduce(enum reduce_op op, enum dtype t, enum dtype to, const int64_t *n, enum layout in,
                           unsigned axes)
 {
-	struct scene *s = scene_new(rt_reduce_op_name(op));
+	struct scene *s = scene_new(reduce_op_name(op));
 	int64_t one[3];
 	for (int d = 0; d < 3; d++)
 		one[d] = axes >> d & 1 ? 1 : n[d];
 	s->task = (struct rt_task){.kernel = RT_TASK_REDUCE, .reduce = op, .axes = axes};
-	s->task.in[0] = scene_view(s, t, 3, n, in, op == RT_MIN || op == RT_MAX);
+	s->task.in[0] = scene_view(s, t, 3, n, in, op == REDUCE_MIN || op == REDUCE_MAX);
 	s->task.out = scene_view(s, to, 3, one, in == GAPS ? GAPS : DENSE, false);
-	s->ulps =
-	    op == RT_SUM || op == RT_AVG || op == RT_PROD ? 1 : 0; /* f64 in another order, rounded once */
+	s->ulps = op == REDUCE_SUM || op == REDUCE_AVG || op == REDUCE_PROD
+	              ? 1
+	              : 0; /* f64 in another order, rounded once */
 	if (to == DTYPE_F64)
 		s->ulps = 256;
-	if (op == RT_AVG && !dtype_is_float(t) && rt_view_count(&s->task.out) &&
+	if (op == REDUCE_AVG && !dtype_is_float(t) && rt_view_count(&s->task.out) &&
 	    !rt_view_count(&s->task.in[0]))
-		s->task.reduce = RT_SUM;
+		s->task.reduce = REDUCE_SUM;
 }
 
 static inline void cases_reduce(void)
 {
-	for (int op = 0; op < RT_REDUCE_OP_COUNT; op++) {
-		enum rt_reduce_op o = (enum rt_reduce_op)op;
+	for (int op = 0; op < REDUCE_COUNT; op++) {
+		enum reduce_op o = op;
 		for (int t = 0; t < DTYPE_COUNT; t++)
 			reduce(o, t, t, shape[1], DENSE, 4);
 		for (int k = 0; k < 5; k++)
@@ -340,24 +341,24 @@ static inline void cases_reduce(void)
 		for (unsigned axes = 1; axes < 8; axes++) {
 			if (axes != 4 && axes != 7 && axes != 1 && axes != 3)
 				continue;
-			reduce(RT_SUM, k & 1 ? DTYPE_BF16 : DTYPE_F32, DTYPE_F32, large[k], DENSE, axes);
-			reduce(RT_MAX, DTYPE_F32, DTYPE_F32, large[k], k & 1 ? TURNED : DENSE, axes);
+			reduce(REDUCE_SUM, k & 1 ? DTYPE_BF16 : DTYPE_F32, DTYPE_F32, large[k], DENSE, axes);
+			reduce(REDUCE_MAX, DTYPE_F32, DTYPE_F32, large[k], k & 1 ? TURNED : DENSE, axes);
 		}
 }
 
 static inline void cases_arrays(void)
 {
-	for (int op = 0; op < RT_REDUCE_OP_COUNT; op++)
+	for (int op = 0; op < REDUCE_COUNT; op++)
 		for (int t = 0; t < DTYPE_COUNT; t++) {
 			struct scene *s = scene_new("arrays");
 			s->arrays = (t + 2 * op) % 5 == 4 ? 66 : 1 + (t + op) % 4;
-			s->op = (enum rt_reduce_op)op;
+			s->op = op;
 			s->type = t;
 			s->count = 1000 + t;
 			for (int k = 0; k < s->arrays; k++)
-				s->in[k] =
-				    scene_view(s, s->type, 1, &s->count, t == 3 ? OFF : DENSE, op != RT_PROD)
-				        .data;
+				s->in[k] = scene_view(s, s->type, 1, &s->count, t == 3 ? OFF : DENSE,
+				                      op != REDUCE_PROD)
+				               .data;
 			s->out = t & 1 ? (void *)s->in[0]
 			               : scene_view(s, s->type, 1, &s->count, DENSE, false).data;
 		}

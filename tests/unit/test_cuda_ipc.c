@@ -99,7 +99,7 @@ static int late(struct rt_job *job, void *arg)
 		usleep(1000000);
 	struct rt_collective c = {.kind = RT_ALLREDUCE,
 	                          .dtype = DTYPE_F32,
-	                          .op = RT_MAX,
+	                          .op = REDUCE_MAX,
 	                          .team = team,
 	                          .in = buffer_of(&p, 2),
 	                          .out = buffer_of(&p, 3),
@@ -224,7 +224,7 @@ static int ahead(struct rt_job *job, void *arg)
 	for (int k = 0; k < TURNS; k++) {
 		struct rt_collective c = {.kind = kinds[k % 3],
 		                          .dtype = DTYPE_F32,
-		                          .op = RT_MAX,
+		                          .op = REDUCE_MAX,
 		                          .team = team,
 		                          .root = 1,
 		                          .in = buffer_of(&p, k),
@@ -262,7 +262,7 @@ static int circle(struct rt_job *job, void *arg)
 		int which = job->rank ? 1 - k : k;
 		struct rt_collective c = {.kind = *(const enum rt_collective_kind *)arg,
 		                          .dtype = DTYPE_F32,
-		                          .op = RT_MAX,
+		                          .op = REDUCE_MAX,
 		                          .team = team[which],
 		                          .in = buffer_of(&p, 3 * which),
 		                          .out = buffer_of(&p, 3 * which + 1),

@@ -5,7 +5,7 @@
 
 /* ---- reductions */
 
-static enum status run_allreduce(struct rt_transport *t, int team, enum dtype type, enum rt_reduce_op op,
+static enum status run_allreduce(struct rt_transport *t, int team, enum dtype type, enum reduce_op op,
                                  void *x, int64_t n)
 {
 	struct rt_collective c = {
@@ -23,7 +23,7 @@ static int sum_of_bf16(struct rt_transport *t, int team, bool exact)
 	int wrong = 0, stepwise = 0;
 	for (int k = 0; k < LARGE; k++)
 		h[k] = rt_f32_to_bf16(last ? 256 + (float)(k % 100) * 2 : 0.625f);
-	wrong |= run_allreduce(t, team, DTYPE_BF16, RT_SUM, h, LARGE) != STATUS_OK;
+	wrong |= run_allreduce(t, team, DTYPE_BF16, REDUCE_SUM, h, LARGE) != STATUS_OK;
 	for (int k = 0; k < LARGE; k++) {
 		float x = 256 + (float)(k % 100) * 2;
 		stepwise += h[k] == rt_f32_to_bf16(x);
@@ -46,28 +46,33 @@ static int rules_main(struct rt_job *job, void *arg)
 	if (staged_open(job, arg, &t) != STATUS_OK || rt_transport_team(t, all, 3, &team) != STATUS_OK)
 		return rt_job_status(job);
 	float f[2] = {job->rank == 1 ? NAN : 1, (float)job->rank};
-	wrong |= run_allreduce(t, team, DTYPE_F32, RT_MAX, f, 2) != STATUS_OK || !isnan(f[0]) || f[1] != 2;
+	wrong |=
+	    run_allreduce(t, team, DTYPE_F32, REDUCE_MAX, f, 2) != STATUS_OK || !isnan(f[0]) || f[1] != 2;
 	f[0] = job->rank == 1 ? NAN : 1;
-	wrong |= run_allreduce(t, team, DTYPE_F32, RT_MIN, f, 2) != STATUS_OK || !isnan(f[0]) || f[1] != 2;
+	wrong |=
+	    run_allreduce(t, team, DTYPE_F32, REDUCE_MIN, f, 2) != STATUS_OK || !isnan(f[0]) || f[1] != 2;
 	bool b[3] = {last, true, false};
-	wrong |= run_allreduce(t, team, DTYPE_BOOL, RT_SUM, b, 3) != STATUS_OK || !b[0] || !b[1] || b[2];
+	wrong |= run_allreduce(t, team, DTYPE_BOOL, REDUCE_SUM, b, 3) != STATUS_OK || !b[0] || !b[1] || b[2];
 	b[0] = last;
-	wrong |= run_allreduce(t, team, DTYPE_BOOL, RT_PROD, b, 3) != STATUS_OK || b[0] || !b[1] || b[2];
+	wrong |= run_allreduce(t, team, DTYPE_BOOL, REDUCE_PROD, b, 3) != STATUS_OK || b[0] || !b[1] || b[2];
 	int8_t i = 100;
-	wrong |= run_allreduce(t, team, DTYPE_I8, RT_AVG, &i, 1) != STATUS_OK || i != 100;
+	wrong |= run_allreduce(t, team, DTYPE_I8, REDUCE_AVG, &i, 1) != STATUS_OK || i != 100;
 	uint8_t e = 0x79; /* 288 */
-	wrong |= run_allreduce(t, team, DTYPE_F8E4M3, RT_SUM, &e, 1) != STATUS_OK ||
+	wrong |= run_allreduce(t, team, DTYPE_F8E4M3, REDUCE_SUM, &e, 1) != STATUS_OK ||
 	         !isnan(rt_load_f64(DTYPE_F8E4M3, &e));
 	f[0] = cancels[job->rank];
-	wrong |= run_allreduce(t, team, DTYPE_F32, RT_SUM, f, 1) != STATUS_OK || (exact && f[0] != 1);
+	wrong |= run_allreduce(t, team, DTYPE_F32, REDUCE_SUM, f, 1) != STATUS_OK || (exact && f[0] != 1);
 	f[0] = job->rank ? 3 : 1.5f;
-	wrong |= run_allreduce(t, team, DTYPE_F32, RT_AVG, f, 1) != STATUS_OK || f[0] != 2.5f;
+	wrong |= run_allreduce(t, team, DTYPE_F32, REDUCE_AVG, f, 1) != STATUS_OK || f[0] != 2.5f;
 	uint16_t h = rt_f32_to_bf16(job->rank ? 3 : 1.5f);
-	wrong |= run_allreduce(t, team, DTYPE_BF16, RT_AVG, &h, 1) != STATUS_OK || h != rt_f32_to_bf16(2.5f);
+	wrong |=
+	    run_allreduce(t, team, DTYPE_BF16, REDUCE_AVG, &h, 1) != STATUS_OK || h != rt_f32_to_bf16(2.5f);
 	h = rt_f32_to_f16(job->rank ? 3 : 1.5f);
-	wrong |= run_allreduce(t, team, DTYPE_F16, RT_PROD, &h, 1) != STATUS_OK || h != rt_f32_to_f16(13.5f);
+	wrong |=
+	    run_allreduce(t, team, DTYPE_F16, REDUCE_PROD, &h, 1) != STATUS_OK || h != rt_f32_to_f16(13.5f);
 	h = rt_f32_to_f16(60000);
-	wrong |= run_allreduce(t, team, DTYPE_F16, RT_AVG, &h, 1) != STATUS_OK || h != rt_f32_to_f16(60000);
+	wrong |=
+	    run_allreduce(t, team, DTYPE_F16, REDUCE_AVG, &h, 1) != STATUS_OK || h != rt_f32_to_f16(60000);
 	wrong |= sum_of_bf16(t, team, exact);
 	rt_job_barrier(job, "the end");
 	rt_transport_close(t);
@@ -96,7 +101,7 @@ static int group_main(struct rt_job *job, void *arg)
 		x[k] = filled(type[k], job->rank + k, COUNT);
 		struct rt_collective c = {.kind = RT_ALLREDUCE,
 		                          .dtype = type[k],
-		                          .op = RT_MAX,
+		                          .op = REDUCE_MAX,
 		                          .team = team,
 		                          .in = x[k],
 		                          .out = x[k],

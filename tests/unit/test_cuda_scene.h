@@ -23,7 +23,7 @@ struct scene {
 	struct cuda_launch launch;
 	/* of a reduction of arrays, if arrays: */
 	int arrays;
-	enum rt_reduce_op op;
+	enum reduce_op op;
 	enum dtype type;
 	void *out;
 	const void *in[CUDA_REDUCE_ARRAYS];

@@ -145,24 +145,24 @@ static void check_reductions(void)
 {
 	float a[3] = {1, NAN, -2}, b[3] = {2, 5, NAN}, out[3];
 	const void *in[] = {a, b};
-	rt_reduce_arrays(RT_MAX, DTYPE_F32, out, in, 2, 3);
+	rt_reduce_arrays(REDUCE_MAX, DTYPE_F32, out, in, 2, 3);
 	CHECK(out[0] == 2 && isnan(out[1]) && isnan(out[2]));
-	rt_reduce_arrays(RT_MIN, DTYPE_F32, out, in, 2, 3);
+	rt_reduce_arrays(REDUCE_MIN, DTYPE_F32, out, in, 2, 3);
 	CHECK(out[0] == 1 && isnan(out[1]) && isnan(out[2]));
 	/* 256 + 1 + 1: in bf16 steps it would stay at 256. */
 	uint16_t x = rt_f32_to_bf16(256), y = rt_f32_to_bf16(1), z;
 	const void *small[] = {&x, &y, &y};
-	rt_reduce_arrays(RT_SUM, DTYPE_BF16, &z, small, 3, 1);
+	rt_reduce_arrays(REDUCE_SUM, DTYPE_BF16, &z, small, 3, 1);
 	CHECK(rt_bf16_to_f32(z) == 258);
 	int32_t i = -7, j = 2, k;
 	const void *ints[] = {&i, &j};
-	rt_reduce_arrays(RT_AVG, DTYPE_I32, &k, ints, 2, 1);
+	rt_reduce_arrays(REDUCE_AVG, DTYPE_I32, &k, ints, 2, 1);
 	CHECK_EQ(k, -2);
 	uint8_t t = 1, f = 0, r;
 	const void *bools[] = {&t, &f};
-	rt_reduce_arrays(RT_SUM, DTYPE_BOOL, &r, bools, 2, 1);
+	rt_reduce_arrays(REDUCE_SUM, DTYPE_BOOL, &r, bools, 2, 1);
 	CHECK_EQ(r, 1);
-	rt_reduce_arrays(RT_MIN, DTYPE_BOOL, &r, bools, 2, 1);
+	rt_reduce_arrays(REDUCE_MIN, DTYPE_BOOL, &r, bools, 2, 1);
 	CHECK_EQ(r, 0);
 }
 
@@ -211,7 +211,7 @@ static void check_sums(void)
 						term(t, k, i, array[k] + (size_t)i * size);
 				}
 				char *out = to < count ? array[to] : array[MOST];
-				rt_reduce_arrays(RT_SUM, t, out, in, count, N);
+				rt_reduce_arrays(REDUCE_SUM, t, out, in, count, N);
 				for (int i = 0; i < N; i++) {
 					char want[8], x[8];
 					term(t, 0, i, want);

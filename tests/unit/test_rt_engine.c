@@ -206,7 +206,7 @@ static int loop(struct rt_job *job, void *arg)
 		struct rt_ticket t = rt_submit_collective(g.engine, s,
 		                                          &(struct rt_collective){.kind = RT_ALLREDUCE,
 		                                                                  .dtype = DTYPE_F32,
-		                                                                  .op = RT_SUM,
+		                                                                  .op = REDUCE_SUM,
 		                                                                  .team = g.all,
 		                                                                  .in = x[k],
 		                                                                  .out = sum[k],
@@ -298,7 +298,7 @@ static int together(struct rt_job *job, void *arg)
 		                                             .at = nowhere});
 	struct rt_collective sum = {.kind = RT_ALLREDUCE,
 	                            .dtype = DTYPE_F32,
-	                            .op = RT_SUM,
+	                            .op = REDUCE_SUM,
 	                            .team = g.all,
 	                            .in = large,
 	                            .out = total,

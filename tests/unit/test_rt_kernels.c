@@ -349,14 +349,14 @@ static void test_reduce(void)
 		int64_t n[RT_MAX_DIMS], m[RT_MAX_DIMS], index[RT_MAX_DIMS] = {0};
 		random_extents(n, nd);
 		enum dtype t = types[next() % 6];
-		enum rt_reduce_op op = (enum rt_reduce_op)(next() % RT_REDUCE_OP_COUNT);
+		enum reduce_op op = (next() % REDUCE_COUNT);
 		unsigned axes = next() % (1u << nd);
 		int64_t removed = 1;
 		for (int d = 0; d < nd; d++) {
 			m[d] = axes >> d & 1 ? 1 : n[d];
 			removed *= axes >> d & 1 ? n[d] : 1;
 		}
-		if (removed == 0 || (op == RT_PROD && removed > 30))
+		if (removed == 0 || (op == REDUCE_PROD && removed > 30))
 			continue;
 		struct rt_view in = random_view(t, nd, n, next() % 2), out = random_view(t, nd, m, false);
 		fill_random(&in, 2);
@@ -376,14 +376,14 @@ static void test_reduce(void)
 					for (int d = 0; d < nd; d++)
 						full[d] = inner[d] + index[d];
 					double x = get(&in, full);
-					acc = first           ? x
-					      : op == RT_PROD ? acc * x
-					      : op == RT_MIN  ? fmin(acc, x)
-					      : op == RT_MAX  ? fmax(acc, x)
-					                      : acc + x;
+					acc = first               ? x
+					      : op == REDUCE_PROD ? acc * x
+					      : op == REDUCE_MIN  ? fmin(acc, x)
+					      : op == REDUCE_MAX  ? fmax(acc, x)
+					                          : acc + x;
 					first = false;
 				} while (step(&sub, inner));
-				if (op == RT_AVG)
+				if (op == REDUCE_AVG)
 					acc = dtype_is_float(t) ? acc / (double)removed
 					                        : trunc(acc / (double)removed);
 				uint64_t want = 0;
@@ -399,13 +399,13 @@ static void test_reduce(void)
 	float r[2];
 	struct rt_task t = {.kernel = RT_TASK_REDUCE, .axes = 2, .out = rt_view_dense(r, DTYPE_F32, 2, one)};
 	t.in[0] = rt_view_dense(NULL, DTYPE_F32, 2, none);
-	t.reduce = RT_SUM;
+	t.reduce = REDUCE_SUM;
 	ok(&t);
 	CHECK(r[0] == 0 && r[1] == 0);
-	t.reduce = RT_MAX;
+	t.reduce = REDUCE_MAX;
 	ok(&t);
 	CHECK(r[0] == -INFINITY);
-	t.reduce = RT_AVG;
+	t.reduce = REDUCE_AVG;
 	ok(&t);
 	CHECK(isnan(r[1]));
 }

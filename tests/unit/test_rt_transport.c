@@ -247,7 +247,7 @@ static int several_main(struct rt_job *job, void *arg)
 	for (int k = 0; k < SEVERAL; k++) {
 		struct rt_collective c = {.kind = k % 2 ? RT_ALLREDUCE : RT_ALLGATHER,
 		                          .dtype = DTYPE_I32,
-		                          .op = RT_MAX,
+		                          .op = REDUCE_MAX,
 		                          .team = team,
 		                          .in = in,
 		                          .out = out + (size_t)k * COUNT * 4,

@@ -95,17 +95,17 @@ static double reduced_without(const struct suite *s, int index, int64_t i)
 	return sum;
 }
 
-static double reduced(const struct suite *s, enum rt_reduce_op op, int64_t i)
+static double reduced(const struct suite *s, enum reduce_op op, int64_t i)
 {
 	double acc = element_of(s->ranks[0], i);
 	for (int k = 1; k < s->n; k++) {
 		double x = element_of(s->ranks[k], i);
-		acc = op == RT_PROD  ? acc * x
-		      : op == RT_MIN ? (x < acc ? x : acc)
-		      : op == RT_MAX ? (x > acc ? x : acc)
-		                     : acc + x;
+		acc = op == REDUCE_PROD  ? acc * x
+		      : op == REDUCE_MIN ? (x < acc ? x : acc)
+		      : op == REDUCE_MAX ? (x > acc ? x : acc)
+		                         : acc + x;
 	}
-	return op == RT_AVG ? acc / s->n : acc;
+	return op == REDUCE_AVG ? acc / s->n : acc;
 }
 
 /* The value in type t, as rounding or truncation makes it. */
@@ -152,7 +152,7 @@ static void allgather(struct suite *s, enum dtype t, int64_t base, bool uneven, 
 	buffer_free(out);
 }
 
-static void allreduce(struct suite *s, enum dtype t, enum rt_reduce_op op, int64_t n, bool in_place)
+static void allreduce(struct suite *s, enum dtype t, enum reduce_op op, int64_t n, bool in_place)
 {
 	char *in = filled(t, s->ranks[s->index], n),
 	     *out = in_place ? in : buffer_new((size_t)n * dtype_bytes(t) + 1);
@@ -170,7 +170,7 @@ static void allreduce(struct suite *s, enum dtype t, enum rt_reduce_op op, int64
 	buffer_free(in);
 }
 
-static void reduce_scatter(struct suite *s, enum dtype t, enum rt_reduce_op op, int64_t base, bool uneven,
+static void reduce_scatter(struct suite *s, enum dtype t, enum reduce_op op, int64_t base, bool uneven,
                            bool in_place)
 {
 	int64_t counts[8], total = 0;
@@ -214,7 +214,7 @@ static void from_root(struct suite *s, enum rt_collective_kind kind, enum dtype 
 	buffer_free(in);
 }
 
-static void to_root(struct suite *s, enum dtype t, enum rt_reduce_op op, int root, int64_t n)
+static void to_root(struct suite *s, enum dtype t, enum reduce_op op, int root, int64_t n)
 {
 	bool here = s->index == root;
 	char *in = filled(t, s->ranks[s->index], n),
@@ -240,7 +240,7 @@ static void to_silent_root(struct suite *s, enum dtype t, int root, int64_t n)
 	char *x = here ? buffer_new((size_t)n * dtype_bytes(t) + 1) : filled(t, s->ranks[s->index], n);
 	go(s, &(struct rt_collective){.kind = RT_REDUCE,
 	                              .dtype = t,
-	                              .op = RT_SUM,
+	                              .op = REDUCE_SUM,
 	                              .team = s->team,
 	                              .root = root,
 	                              .in = here ? NULL : x,
@@ -348,15 +348,13 @@ static void team_suite(struct suite *s)
 		enum dtype t = types[z];
 		for (int v = 0; v < 8; v++)
 			allgather(s, t, sizes[z], v & 1, v & 2, v & 4);
-		for (int op = 0; op < RT_REDUCE_OP_COUNT; op++) {
-			allreduce(s, types[(z + (size_t)op) % 7], (enum rt_reduce_op)op, sizes[z], op & 1);
-			reduce_scatter(s, types[(z + (size_t)op + 3) % 7], (enum rt_reduce_op)op, sizes[z],
-			               op & 1, z & 1);
+		for (int op = 0; op < REDUCE_COUNT; op++) {
+			allreduce(s, types[(z + (size_t)op) % 7], op, sizes[z], op & 1);
+			reduce_scatter(s, types[(z + (size_t)op + 3) % 7], op, sizes[z], op & 1, z & 1);
 		}
 		for (int root = 0; root < s->n; root++) {
 			from_root(s, RT_BROADCAST, t, root, sizes[z], root & 1);
-			to_root(s, types[(z + (size_t)root) % 7],
-			        (enum rt_reduce_op)(root % RT_REDUCE_OP_COUNT), root, sizes[z]);
+			to_root(s, types[(z + (size_t)root) % 7], (root % REDUCE_COUNT), root, sizes[z]);
 			if (s->n > 1)
 				to_silent_root(s, t, root, sizes[z]);
 			gather(s, t, root, sizes[z]);
@@ -377,9 +375,9 @@ static void count_suite(struct suite *s)
 	int64_t copies = s->t->copies;
 	memcpy(before, s->t->counter, sizeof before);
 	allgather(s, DTYPE_F32, 100, false, false, false);
-	allreduce(s, DTYPE_F32, RT_SUM, 103, false);
+	allreduce(s, DTYPE_F32, REDUCE_SUM, 103, false);
 	from_root(s, RT_BROADCAST, DTYPE_F64, 0, 10, false);
-	to_root(s, DTYPE_F32, RT_MAX, 0, 10);
+	to_root(s, DTYPE_F32, REDUCE_MAX, 0, 10);
 	gather(s, DTYPE_F32, 0, 10);
 	scatter(s, DTYPE_F32, 0, 10);
 	exchange(s, DTYPE_F32, 10, false);
