@@ -54,6 +54,7 @@ struct plan_target gpu_options_plan(const struct gpu_options *o, const char *tar
 	plan.transposes = is_cuda(target);
 	plan.page = is_cuda(target) ? RT_HEAP_UNIT : 0;
 	if (is_cuda(target))
-		plan.epilogues = UINT64_C(1) << RT_GELU_TANH | (uint64_t)o->fuse_relu << RT_RELU;
+		plan.epilogues = UINT64_C(1) << POINTWISE_GELU_TANH | (uint64_t)o->fuse_relu
+		                                                          << POINTWISE_RELU;
 	return plan;
 }

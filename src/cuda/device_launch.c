@@ -29,10 +29,8 @@ static enum status launch_made(struct cuda *c, CUstream s, const struct cuda_mad
 /* The function of a product, of what stands in memory. */
 static enum status make_function(struct cuda *c, const struct rt_task *t, struct cuda_launch *out, char *why)
 {
-	struct rt_task function = {.kernel = RT_TASK_POINTWISE,
-	                           .op = (enum rt_pointwise)(t->function - 1),
-	                           .out = t->out,
-	                           .in = {t->out}};
+	struct rt_task function = {
+	    .kernel = RT_TASK_POINTWISE, .op = (t->function - 1), .out = t->out, .in = {t->out}};
 	return cuda_kernel_make(c, &function, out, why);
 }
 

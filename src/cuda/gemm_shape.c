@@ -285,9 +285,9 @@ static const struct rt_view *view_of(const struct rt_task *t, int operand)
 static enum cuda_gemm_function function_of(const struct rt_task *t)
 {
 	bool narrow = t->out.dtype == DTYPE_BF16 || t->out.dtype == DTYPE_F16;
-	if (t->function == RT_RELU + 1)
+	if (t->function == POINTWISE_RELU + 1)
 		return CUDA_GEMM_RELU;
-	return t->function == RT_GELU_TANH + 1 && narrow ? CUDA_GEMM_GELU : CUDA_GEMM_NO_FUNCTION;
+	return t->function == POINTWISE_GELU_TANH + 1 && narrow ? CUDA_GEMM_GELU : CUDA_GEMM_NO_FUNCTION;
 }
 
 _Static_assert(sizeof(struct cuda_gemm_key) ==

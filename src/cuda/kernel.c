@@ -172,10 +172,10 @@ static void put_title(const struct rt_task *t, struct buf *out)
 		return;
 	}
 	bool pointwise = t->kernel == RT_TASK_POINTWISE;
-	buf_puts(out, pointwise                     ? rt_pointwise_name(t->op)
+	buf_puts(out, pointwise                     ? pointwise_name(t->op)
 	              : t->kernel == RT_TASK_REDUCE ? reduce_op_name(t->reduce)
 	                                            : name[t->kernel]);
-	for (int k = 0; k < (pointwise ? rt_pointwise_operands(t->op) : operands[t->kernel]); k++)
+	for (int k = 0; k < (pointwise ? pointwise_operands(t->op) : operands[t->kernel]); k++)
 		buf_printf(out, " %s",
 		           pointwise && t->scalars >> k & 1 ? "scalar" : dtype_name(t->in[k].dtype));
 	buf_printf(out, " to %s", dtype_name(t->out.dtype));

@@ -7,7 +7,7 @@
 
 static int operands(const struct rt_task *t)
 {
-	return t->kernel == RT_TASK_POINTWISE ? rt_pointwise_operands(t->op)
+	return t->kernel == RT_TASK_POINTWISE ? pointwise_operands(t->op)
 	                                      : t->kernel != RT_TASK_FILL && t->kernel != RT_TASK_IOTA;
 }
 
@@ -136,7 +136,7 @@ static enum dtype common_wide(const struct rt_task *t)
 {
 	bool any = false;
 	enum dtype wide = DTYPE_I64;
-	for (int k = t->op == RT_WHERE; k < rt_pointwise_operands(t->op); k++) {
+	for (int k = t->op == POINTWISE_WHERE; k < pointwise_operands(t->op); k++) {
 		if (t->scalars >> k & 1)
 			continue;
 		enum dtype of = dtype_wide(t->in[k].dtype);
@@ -144,16 +144,17 @@ static enum dtype common_wide(const struct rt_task *t)
 		any = true;
 	}
 	wide = any ? wide : dtype_wide(t->out.dtype);
-	return kernel_class(t->op) == 'F' && wide == DTYPE_I64 ? DTYPE_F64 : wide;
+	return pointwise_class(t->op) == CLASS_REAL && wide == DTYPE_I64 ? DTYPE_F64 : wide;
 }
 
 /* In which an operand is read. */
 static enum dtype operand_wide(const struct rt_task *t, int k)
 {
-	bool scalar = t->scalars >> k & 1, condition = t->op == RT_WHERE && k == 0;
+	bool scalar = t->scalars >> k & 1, condition = t->op == POINTWISE_WHERE && k == 0;
 	if (scalar)
 		return condition ? DTYPE_F64 : common_wide(t);
-	return condition || kernel_class(t->op) == 'L' ? dtype_wide(t->in[k].dtype) : common_wide(t);
+	return condition || pointwise_class(t->op) == CLASS_LOGICAL ? dtype_wide(t->in[k].dtype)
+	                                                            : common_wide(t);
 }
 
 static unsigned scalar_argument(struct kernel_writer *w, enum dtype wide, struct rt_scalar s)
@@ -278,34 +279,37 @@ static void operand(struct kernel_writer *w, const struct kernel_steps *s, const
 
 static void pointwise(struct kernel_writer *w, const struct kernel_steps *s, const struct kernel_step *step)
 {
-	static const char *const sign[RT_POINTWISE_COUNT] = {
-	    [RT_EQ] = "==", [RT_NE] = "!=", [RT_LT] = "<", [RT_LE] = "<=", [RT_GT] = ">", [RT_GE] = ">="};
+	static const char *const sign[POINTWISE_COUNT] = {
+	    [POINTWISE_EQ] = "==", [POINTWISE_NE] = "!=", [POINTWISE_LT] = "<",
+	    [POINTWISE_LE] = "<=", [POINTWISE_GT] = ">",  [POINTWISE_GE] = ">="};
 	const struct rt_task *t = step->t;
-	char class = kernel_class(t->op);
-	enum dtype wide = common_wide(t), result = class == 'C' || class == 'L' ? DTYPE_I64 : wide;
-	int n = rt_pointwise_operands(t->op);
+	enum pointwise_class class = pointwise_class(t->op);
+	enum dtype wide = common_wide(t),
+	           result = class == CLASS_COMPARE || class == CLASS_LOGICAL ? DTYPE_I64 : wide;
+	int n = pointwise_operands(t->op);
 	kernel_text(w, "store_%s_%s(", dtype_name(t->out.dtype), dtype_name(result));
-	if (t->op == RT_WHERE || class == 'C' || class == 'L') {
+	if (t->op == POINTWISE_WHERE || class == CLASS_COMPARE || class == CLASS_LOGICAL) {
 		for (int i = 0; i < n; i++) {
-			bool truth = class == 'L' || (t->op == RT_WHERE && i == 0);
-			const char *between = t->op == RT_WHERE ? (i == 1 ? " ? " : " : ")
-			                      : class == 'C'    ? sign[t->op]
-			                      : t->op == RT_AND ? " && "
-			                                        : " || ";
+			bool truth = class == CLASS_LOGICAL || (t->op == POINTWISE_WHERE && i == 0);
+			const char *between = t->op == POINTWISE_WHERE ? (i == 1 ? " ? " : " : ")
+			                      : class == CLASS_COMPARE ? sign[t->op]
+			                      : t->op == POINTWISE_AND ? " && "
+			                                               : " || ";
 			kernel_text(w, "%s",
-			            i                   ? between
-			            : t->op == RT_NOT   ? "!"
-			            : t->op == RT_WHERE ? ""
-			                                : "(");
+			            i                          ? between
+			            : t->op == POINTWISE_NOT   ? "!"
+			            : t->op == POINTWISE_WHERE ? ""
+			                                       : "(");
 			kernel_text(w, "%s", truth ? "(" : "");
 			operand(w, s, step, i, operand_wide(t, i));
 			kernel_text(w, "%s", truth ? " != 0)" : "");
 		}
-		kernel_text(w, "%s", t->op == RT_NOT || t->op == RT_WHERE ? ")" : "))");
+		kernel_text(w, "%s", t->op == POINTWISE_NOT || t->op == POINTWISE_WHERE ? ")" : "))");
 		return;
 	}
-	bool faults = wide == DTYPE_I64 && (t->op == RT_DIV || t->op == RT_MOD || t->op == RT_POW);
-	kernel_text(w, "%s_%s(%s", rt_pointwise_name(t->op), dtype_name(wide), faults ? "&arg.head, " : "");
+	bool faults =
+	    wide == DTYPE_I64 && (t->op == POINTWISE_DIV || t->op == POINTWISE_MOD || t->op == POINTWISE_POW);
+	kernel_text(w, "%s_%s(%s", pointwise_name(t->op), dtype_name(wide), faults ? "&arg.head, " : "");
 	for (int i = 0; i < n; i++) {
 		kernel_text(w, "%s", i ? ", " : "");
 		operand(w, s, step, i, wide);

@@ -100,11 +100,3 @@ const char *kernel_bits(enum dtype t)
 	static const char *const type[] = {[1] = "u8", [2] = "u16", [4] = "u32", [8] = "u64"};
 	return type[dtype_bytes(t)];
 }
-
-char kernel_class(enum rt_pointwise op)
-{
-#define CLASS(id, name, operands, class) [id] = #class[0],
-	static const char class[] = {RT_POINTWISE_OPS(CLASS)};
-#undef CLASS
-	return class[op];
-}

@@ -59,7 +59,6 @@ void kernel_grid(struct kernel_writer *w, int64_t blocks);
 
 /* Of the prelude: the unsigned type of an element's bits, and the name of a wide type. */
 const char *kernel_bits(enum dtype t);
-char kernel_class(enum rt_pointwise op); /* as in RT_POINTWISE_OPS */
 
 /* ---- axes
  *

@@ -406,7 +406,7 @@ static bool divide(const struct view *v, int64_t count, int members)
 {
 	struct rt_view out = rt_view_dense(v->out, v->c->dtype, 1, &count);
 	struct rt_task task = {.kernel = RT_TASK_POINTWISE,
-	                       .op = RT_DIV,
+	                       .op = POINTWISE_DIV,
 	                       .out = out,
 	                       .in[0] = out,
 	                       .scalar[1] = {.f = members, .i = members},

@@ -126,7 +126,7 @@ static void make_task(const struct exec *e, const struct plan_task *t, struct ta
 	task->axes = t->axes;
 	task->lasting = t->fixed;
 	if (task->kernel == RT_TASK_POINTWISE)
-		task->op = (enum rt_pointwise)t->op;
+		task->op = t->op;
 	else if (task->kernel == RT_TASK_REDUCE)
 		task->reduce = t->op;
 	else if (task->kernel == RT_TASK_GEMM)

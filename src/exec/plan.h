@@ -123,7 +123,7 @@ struct plan_operand { /* a scalar operand of a task */
 
 struct plan_task {
 	uint8_t kernel; /* enum rt_kernel */
-	uint8_t op;     /* enum rt_pointwise or rt_reduce_op */
+	uint8_t op;     /* enum pointwise or rt_reduce_op */
 	uint8_t has_bias;
 	uint8_t accumulate;    /* as in struct rt_task */
 	uint8_t function;      /* as in struct rt_task */
@@ -229,7 +229,7 @@ struct plan_target {
 	int64_t streams;    /* numberOfStreams; 0: unbounded */
 	int64_t page;       /* symmetric buffers have a multiple of so many bytes; 0: the host's page */
 	bool transposes;    /* products read matrices as fast by columns as by rows */
-	uint64_t epilogues; /* mask of enum rt_pointwise: what products may be followed by in their task */
+	uint64_t epilogues; /* mask of enum pointwise: what products may be followed by in their task */
 	bool poisons;       /* a Deallocate fills the buffer with what no program computes */
 	bool externs;       /* operations that only other systems have leave nothing in the plan, instead of
 	                     * an error: the plan is made to be looked at, not to be run */

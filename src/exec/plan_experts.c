@@ -128,7 +128,7 @@ static void gather(struct experts *x, struct plan_view out, struct plan_view tab
 	task_emit(x->b, &t);
 }
 
-static void with_number(struct experts *x, enum rt_pointwise op, struct plan_view out, struct plan_view a,
+static void with_number(struct experts *x, enum pointwise op, struct plan_view out, struct plan_view a,
                         int64_t k)
 {
 	struct plan_task t;
@@ -299,7 +299,7 @@ static bool plan_dispatch(struct experts *x, struct view *const *in, int64_t exp
 	by_rank(x, RT_TASK_ROUTE, order, flat(x, e, n), experts_n);
 	by_rank(x, RT_TASK_COUNT, to, flat(x, e, n), experts_n);
 	exchange_counts(x, from, to);
-	with_number(x, RT_DIV, token, order, x->choices);
+	with_number(x, POINTWISE_DIV, token, order, x->choices);
 	if (!pick_rows(x, in[0], token, n, extent, &rows))
 		return false;
 	exchange(x, dtype, product(extent, 1, in[0]->rank), row.at, x->room, from, rows, n, to);
@@ -308,7 +308,7 @@ static bool plan_dispatch(struct experts *x, struct view *const *in, int64_t exp
 	exchange(x, weights, 1, weight.at, x->room, from, given_weights, n, to);
 	drain(x, &weight);
 	reorder(x, column(x, given, 0, 1), e, order, n);
-	with_number(x, RT_ADD, column(x, given, 1, 1), token, x->first);
+	with_number(x, POINTWISE_ADD, column(x, given, 1, 1), token, x->first);
 	fill(x, taken, -1);
 	exchange(x, DTYPE_I64, 2, taken, x->room, from, given, n, to);
 	for (unsigned k = 1; k < 6; k++) {
@@ -348,7 +348,7 @@ static bool plan_combine(struct experts *x, struct view *const *in, struct view 
 	                 token = list(x, DTYPE_I64, n);
 	fill(x, token, -1);
 	exchange(x, DTYPE_I64, 1, token, n, to, source, x->room, from);
-	with_number(x, RT_SUB, token, token, x->first);
+	with_number(x, POINTWISE_SUB, token, token, x->first);
 	exchange(x, weights, 1, taken_weight, n, to, weight, x->room, from);
 	exchange(x, dtype, product(extent, 1, y->rank), taken, n, to, rows, x->room, from);
 	fill(x, sum, 0);

@@ -178,7 +178,7 @@ void plan_one_hot(struct planner *b, const struct view *r, const struct view *x)
 	struct plan_task t;
 	int dim[IR_MAX_LOGICAL];
 	task_start(&t, RT_TASK_POINTWISE);
-	t.op = RT_EQ;
+	t.op = POINTWISE_EQ;
 	t.in_n = 2;
 	for (unsigned c = 0; c < x->rank; c++)
 		dim[c] = (int)c;

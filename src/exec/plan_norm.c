@@ -45,7 +45,7 @@ static struct plan_view reduced(struct norm *x, struct plan_view v, unsigned axi
 	return v;
 }
 
-static void unary(struct norm *x, enum rt_pointwise op, struct plan_view out, struct plan_view a)
+static void unary(struct norm *x, enum pointwise op, struct plan_view out, struct plan_view a)
 {
 	struct plan_task t;
 	task_start(&t, RT_TASK_POINTWISE);
@@ -55,7 +55,7 @@ static void unary(struct norm *x, enum rt_pointwise op, struct plan_view out, st
 	task_emit(x->b, &t);
 }
 
-static void binary(struct norm *x, enum rt_pointwise op, struct plan_view out, struct plan_view a,
+static void binary(struct norm *x, enum pointwise op, struct plan_view out, struct plan_view a,
                    struct plan_view c)
 {
 	struct plan_task t;
@@ -66,8 +66,7 @@ static void binary(struct norm *x, enum rt_pointwise op, struct plan_view out, s
 	task_emit(x->b, &t);
 }
 
-static void with_number(struct norm *x, enum rt_pointwise op, struct plan_view out, struct plan_view a,
-                        double k)
+static void with_number(struct norm *x, enum pointwise op, struct plan_view out, struct plan_view a, double k)
 {
 	struct plan_task t;
 	task_start(&t, RT_TASK_POINTWISE);
@@ -167,18 +166,19 @@ static void plan_layer(struct norm *x, struct view *const *in, unsigned count, b
 	struct plan_view square = layer ? scratch(x, x->wide, x->n, 0) : f;
 	if (layer) {
 		reduce(x, REDUCE_AVG, s, from, axis);
-		binary(x, RT_SUB, f, from, s);
+		binary(x, POINTWISE_SUB, f, from, s);
 		from = f;
 	}
-	binary(x, RT_MUL, square, from, from);
+	binary(x, POINTWISE_MUL, square, from, from);
 	reduce(x, REDUCE_AVG, s, square, axis);
-	with_number(x, RT_ADD, reduced(x, s, axis), reduced(x, s, axis), float_attribute(x, "eps", 1e-5));
-	unary(x, RT_RSQRT, reduced(x, s, axis), reduced(x, s, axis));
-	binary(x, RT_MUL, count > 1 ? f : out, from, s);
+	with_number(x, POINTWISE_ADD, reduced(x, s, axis), reduced(x, s, axis),
+	            float_attribute(x, "eps", 1e-5));
+	unary(x, POINTWISE_RSQRT, reduced(x, s, axis), reduced(x, s, axis));
+	binary(x, POINTWISE_MUL, count > 1 ? f : out, from, s);
 	if (count > 1)
-		binary(x, RT_MUL, count > 2 ? f : out, f, scale[0]);
+		binary(x, POINTWISE_MUL, count > 2 ? f : out, f, scale[0]);
 	if (count > 2)
-		binary(x, RT_ADD, out, f, scale[1]);
+		binary(x, POINTWISE_ADD, out, f, scale[1]);
 }
 
 static void plan_attention(struct norm *x, struct view *const *in)

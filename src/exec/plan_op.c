@@ -209,45 +209,11 @@ static bool operands(struct planner *b, op_id op, struct operand_ref *out, unsig
 
 /* ---- pointwise */
 
+/* 1 + enum pointwise; 0: none. */
 static const uint8_t pointwise[OP_KIND_COUNT] = {
-    [OP_ADD] = RT_ADD + 1,
-    [OP_SUB] = RT_SUB + 1,
-    [OP_MUL] = RT_MUL + 1,
-    [OP_DIV] = RT_DIV + 1,
-    [OP_MOD] = RT_MOD + 1,
-    [OP_POW] = RT_POW + 1,
-    [OP_MAXIMUM] = RT_MAXIMUM + 1,
-    [OP_MINIMUM] = RT_MINIMUM + 1,
-    [OP_EQ] = RT_EQ + 1,
-    [OP_NE] = RT_NE + 1,
-    [OP_LT] = RT_LT + 1,
-    [OP_LE] = RT_LE + 1,
-    [OP_GT] = RT_GT + 1,
-    [OP_GE] = RT_GE + 1,
-    [OP_AND] = RT_AND + 1,
-    [OP_OR] = RT_OR + 1,
-    [OP_NOT] = RT_NOT + 1,
-    [OP_NEG] = RT_NEG + 1,
-    [OP_ABS] = RT_ABS + 1,
-    [OP_EXP] = RT_EXP + 1,
-    [OP_LOG] = RT_LOG + 1,
-    [OP_SQRT] = RT_SQRT + 1,
-    [OP_RSQRT] = RT_RSQRT + 1,
-    [OP_SIN] = RT_SIN + 1,
-    [OP_COS] = RT_COS + 1,
-    [OP_TANH] = RT_TANH + 1,
-    [OP_RELU] = RT_RELU + 1,
-    [OP_GELU] = RT_GELU + 1,
-    [OP_SILU] = RT_SILU + 1,
-    [OP_SIGMOID] = RT_SIGMOID + 1,
-    [OP_WHERE] = RT_WHERE + 1,
-    [OP_GELU_TANH] = RT_GELU_TANH + 1,
-    [OP_BITWISE_AND] = RT_BITWISE_AND + 1,
-    [OP_BITWISE_OR] = RT_BITWISE_OR + 1,
-    [OP_BITWISE_XOR] = RT_BITWISE_XOR + 1,
-    [OP_BITWISE_NOT] = RT_BITWISE_NOT + 1,
-    [OP_SHIFT_LEFT] = RT_SHIFT_LEFT + 1,
-    [OP_SHIFT_RIGHT] = RT_SHIFT_RIGHT + 1,
+#define POINTWISE(id, ...) [OP_##id] = POINTWISE_##id + 1,
+#include "base/pointwise.def"
+#undef POINTWISE
 };
 
 /* The dtype that numbers among the operands take: that of a tensor, else the result's. from: the first

@@ -75,7 +75,7 @@ static const char *task_name(const struct plan_task *t)
 	case RT_TASK_IOTA:
 		return "iota";
 	case RT_TASK_POINTWISE:
-		return rt_pointwise_name((enum rt_pointwise)t->op);
+		return pointwise_name(t->op);
 	case RT_TASK_REDUCE:
 		return reduce_op_name(t->op);
 	case RT_TASK_SOFTMAX:
@@ -113,7 +113,7 @@ static void put_task(struct printer *x, const struct plan_task *t)
 	put_view(x, &t->out);
 	buf_puts(x->out, " = ");
 	if (t->kernel == RT_TASK_GEMM && t->function)
-		buf_printf(x->out, "%s of ", rt_pointwise_name((enum rt_pointwise)(t->function - 1)));
+		buf_printf(x->out, "%s of ", pointwise_name((t->function - 1)));
 	buf_puts(x->out, task_name(t));
 	if (t->kernel == RT_TASK_REDUCE) {
 		buf_puts(x->out, " over");

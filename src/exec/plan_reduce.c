@@ -72,7 +72,7 @@ static void multiply(struct planner *b, const struct plan_view *v, double by)
 {
 	struct plan_task t;
 	task_start(&t, RT_TASK_POINTWISE);
-	t.op = RT_MUL;
+	t.op = POINTWISE_MUL;
 	t.in_n = t.scalars = 2;
 	t.scalar[1].literal = by;
 	t.out = t.in[0] = *v;

@@ -431,6 +431,7 @@ enum { /* traits */
        TRAIT_VIEW = 1 << 14,    /* result shares its operand's storage */
        TRAIT_OPAQUE = 1 << 15,  /* types of results are stated: they follow from nothing */
        TRAIT_INTEGER = 1 << 16, /* operands and result are integers, not bool */
+       TRAIT_REAL = 1 << 17,    /* computed in floats, whatever the operands are */
 };
 enum op_form {
 	FORM_CALL,

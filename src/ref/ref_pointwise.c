@@ -317,8 +317,7 @@ bool ref_pointwise(struct ref_context *c, const struct ref_call *call, const str
 {
 	const struct op *op = ir_op(c->m, call->op);
 	enum op_kind kind = (enum op_kind)op->kind;
-	bool in_f64 = (kind == OP_EXP || kind == OP_LOG || (kind >= OP_SQRT && kind <= OP_TANH) ||
-	               (kind >= OP_GELU && kind <= OP_SIGMOID));
+	bool in_f64 = op_traits(c->m, call->op) & TRAIT_REAL;
 	int64_t stride[3][IR_MAX_LOGICAL], index[IR_MAX_LOGICAL] = {0}, i = 0;
 	for (unsigned k = 0; k < call->n; k++) {
 		if (!fits(in[k], out)) {

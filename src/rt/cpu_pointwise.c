@@ -1,7 +1,7 @@
 /* cpu_pointwise: out = op(operands), row by row in the wide type that the operands decide.
  *
  * What is dense and of the wide type is computed where it lies; else a row is loaded, and stored, through the
- * arrays of struct pointwise. */
+ * arrays of struct pointwise_rows. */
 #include "rt/clones.h"
 #include "rt/cpu.h"
 #include "rt/elementary_f64.h"
@@ -11,28 +11,6 @@
 #include <string.h>
 #include <tgmath.h>
 
-#define OP_NAME(id, name, operands, class) [id] = #name,
-#define OP_OPERANDS(id, name, operands, class) [id] = (operands),
-#define OP_CLASS(id, name, operands, class) [id] = #class[0],
-
-const char *rt_pointwise_name(enum rt_pointwise op)
-{
-	static const char *const name[] = {RT_POINTWISE_OPS(OP_NAME)};
-	return op < RT_POINTWISE_COUNT ? name[op] : "?";
-}
-
-int rt_pointwise_operands(enum rt_pointwise op)
-{
-	static const int8_t operands[] = {RT_POINTWISE_OPS(OP_OPERANDS)};
-	return operands[op];
-}
-
-static char op_class(enum rt_pointwise op)
-{
-	static const char class[] = {RT_POINTWISE_OPS(OP_CLASS)};
-	return class[op];
-}
-
 /* A row of some wide type. */
 union row {
 	double f64[RT_ROW];
@@ -40,7 +18,7 @@ union row {
 	int64_t i64[RT_ROW];
 };
 
-struct pointwise {
+struct pointwise_rows {
 	const struct rt_task *task;
 	int operands;
 	enum dtype wide[3]; /* in which operand i is loaded */
@@ -55,82 +33,113 @@ struct pointwise {
 	_Pragma("GCC ivdep") for (size_t i = 0; i < n; i++) r[i] = (expr);                                   \
 	break
 
-#define DEFINE_REAL(type, name, exp_of, tanh_of, gelu_of, gelu_tanh_of, silu_of, sigmoid_of, log_of, sin_of, \
-                    cos_of, pow_of)                                                                          \
-	RT_CLONES static void real_##name(enum rt_pointwise op, type *r, const type *a, const type *b,       \
-	                                  size_t n)                                                          \
+/* The loops of the rows of pointwise.def whose result the column `real` says, of operands x and y of type T.
+ */
+#define LOOP_1(real)                                                                                         \
+	_Pragma("GCC ivdep") for (size_t i = 0; i < n; i++)                                                  \
 	{                                                                                                    \
-		switch (op) {                                                                                \
-		case RT_ADD:                                                                                 \
-			EACH(a[i] + b[i]);                                                                   \
-		case RT_SUB:                                                                                 \
-			EACH(a[i] - b[i]);                                                                   \
-		case RT_MUL:                                                                                 \
-			EACH(a[i] * b[i]);                                                                   \
-		case RT_DIV:                                                                                 \
-			EACH(a[i] / b[i]);                                                                   \
-		case RT_MOD:                                                                                 \
-			for (size_t i = 0; i < n; i++) {                                                     \
-				type m = fmod(a[i], b[i]);                                                   \
-				r[i] = m != 0 && (m < 0) != (b[i] < 0) ? m + b[i] : m;                       \
-			}                                                                                    \
-			break;                                                                               \
-		case RT_NEG:                                                                                 \
-			EACH(-a[i]);                                                                         \
-		case RT_ABS:                                                                                 \
-			EACH(fabs(a[i]));                                                                    \
-		case RT_EXP:                                                                                 \
-			EACH(exp_of(a[i]));                                                                  \
-		case RT_LOG:                                                                                 \
-			EACH(log_of(a[i]));                                                                  \
-		case RT_SQRT:                                                                                \
-			EACH(sqrt(a[i]));                                                                    \
-		case RT_RSQRT:                                                                               \
-			EACH(1 / sqrt(a[i]));                                                                \
-		case RT_SIN:                                                                                 \
-			EACH(sin_of(a[i]));                                                                  \
-		case RT_COS:                                                                                 \
-			EACH(cos_of(a[i]));                                                                  \
-		case RT_TANH:                                                                                \
-			EACH(tanh_of(a[i]));                                                                 \
-		case RT_RELU:                                                                                \
-			EACH(a[i] > 0 || a[i] != a[i] ? a[i] : 0);                                           \
-		case RT_GELU:                                                                                \
-			EACH(gelu_of(a[i]));                                                                 \
-		case RT_GELU_TANH:                                                                           \
-			EACH(gelu_tanh_of(a[i]));                                                            \
-		case RT_SILU:                                                                                \
-			EACH(silu_of(a[i]));                                                                 \
-		case RT_SIGMOID:                                                                             \
-			EACH(sigmoid_of(a[i]));                                                              \
-		case RT_POW:                                                                                 \
-			EACH(pow_of(a[i], b[i]));                                                            \
-		case RT_MAXIMUM:                                                                             \
-			EACH(a[i] > b[i] || a[i] != a[i] ? a[i] : b[i]);                                     \
-		case RT_MINIMUM:                                                                             \
-			EACH(a[i] < b[i] || a[i] != a[i] ? a[i] : b[i]);                                     \
-		default:                                                                                     \
-			assert(false);                                                                       \
-		}                                                                                            \
-	}
+		const T a = x[i];                                                                            \
+		r[i] = real;                                                                                 \
+	}                                                                                                    \
+	break;
+#define LOOP_2(real)                                                                                         \
+	_Pragma("GCC ivdep") for (size_t i = 0; i < n; i++)                                                  \
+	{                                                                                                    \
+		const T a = x[i], b = y[i];                                                                  \
+		r[i] = real;                                                                                 \
+	}                                                                                                    \
+	break;
+#define LOOP_3(real) break; /* where: choose() */
+#define REAL_ANY(label, operands, real) label LOOP_##operands(real)
+#define REAL_REAL(label, operands, real) label LOOP_##operands(real)
+#define REAL_COMPARE(...)
+#define REAL_LOGICAL(...)
+#define REAL_INTEGER(...)
+#define MOD(a, b) modulo(fmod(a, b), b)
+#define ABS(a) fabs(a)
+#define SQRT(a) sqrt(a)
+/* Gives the remainder m of a division by b the sign of b. */
+#define modulo(m, b) ((m) != 0 && ((m) < 0) != ((b) < 0) ? (m) + (b) : (m))
 
-DEFINE_REAL(double, f64, elementary_exp_f64, elementary_tanh_f64, elementary_gelu_f64,
-            elementary_gelu_tanh_f64, elementary_silu_f64, elementary_sigmoid_f64, log, sin, cos, pow)
-DEFINE_REAL(float, f32, elementary_expf, elementary_tanhf, elementary_geluf, elementary_gelu_tanhf,
-            elementary_siluf, elementary_sigmoidf, elementary_logf, elementary_sinf, elementary_cosf,
-            elementary_powf)
+#define T double
+#define EXP elementary_exp_f64
+#define TANH elementary_tanh_f64
+#define GELU elementary_gelu_f64
+#define GELU_TANH elementary_gelu_tanh_f64
+#define SILU elementary_silu_f64
+#define SIGMOID elementary_sigmoid_f64
+#define LOG log
+#define SIN sin
+#define COS cos
+#define POW pow
+RT_CLONES static void real_f64(enum pointwise op, T *r, const T *x, const T *y, size_t n)
+{
+	switch (op) {
+#define POINTWISE(id, hir, operands, class, linear, real, ...)                                               \
+	REAL_##class(case POINTWISE_##id:, operands, real)
+#include "base/pointwise.def"
+#undef POINTWISE
+	default:
+		assert(false);
+	}
+}
+#undef T
+#undef EXP
+#undef TANH
+#undef GELU
+#undef GELU_TANH
+#undef SILU
+#undef SIGMOID
+#undef LOG
+#undef SIN
+#undef COS
+#undef POW
+
+#define T float
+#define EXP elementary_expf
+#define TANH elementary_tanhf
+#define GELU elementary_geluf
+#define GELU_TANH elementary_gelu_tanhf
+#define SILU elementary_siluf
+#define SIGMOID elementary_sigmoidf
+#define LOG elementary_logf
+#define SIN elementary_sinf
+#define COS elementary_cosf
+#define POW elementary_powf
+RT_CLONES static void real_f32(enum pointwise op, T *r, const T *x, const T *y, size_t n)
+{
+	switch (op) {
+#define POINTWISE(id, hir, operands, class, linear, real, ...)                                               \
+	REAL_##class(case POINTWISE_##id:, operands, real)
+#include "base/pointwise.def"
+#undef POINTWISE
+	default:
+		assert(false);
+	}
+}
+#undef T
+#undef EXP
+#undef TANH
+#undef GELU
+#undef GELU_TANH
+#undef SILU
+#undef SIGMOID
+#undef LOG
+#undef SIN
+#undef COS
+#undef POW
 
 /* The rows of sin and cos that hold a large angle; an element is the same in any row. */
-static bool far_angles(enum rt_pointwise op, float *r, const float *a, size_t n)
+static bool far_angles(enum pointwise op, float *r, const float *a, size_t n)
 {
 	bool far = false;
 	for (size_t i = 0; i < n; i++)
 		far |= fabsf(a[i]) > ELEMENTARY_MOST_ANGLE;
 	for (size_t i = 0; i < n && far; i++) {
 		if (fabsf(a[i]) > ELEMENTARY_MOST_ANGLE)
-			r[i] = (float)(op == RT_SIN ? sin((double)a[i]) : cos((double)a[i]));
+			r[i] = (float)(op == POINTWISE_SIN ? sin((double)a[i]) : cos((double)a[i]));
 		else
-			r[i] = op == RT_SIN ? elementary_sinf(a[i]) : elementary_cosf(a[i]);
+			r[i] = op == POINTWISE_SIN ? elementary_sinf(a[i]) : elementary_cosf(a[i]);
 	}
 	return far;
 }
@@ -162,53 +171,53 @@ static bool has_zero(const int64_t *b, size_t n)
 #define WRAP(x, op, y) ((int64_t)((uint64_t)(x)op(uint64_t)(y)))
 
 /* False: division by zero. */
-RT_CLONES static bool integer(enum rt_pointwise op, int64_t *r, const int64_t *a, const int64_t *b, size_t n)
+RT_CLONES static bool integer(enum pointwise op, int64_t *r, const int64_t *a, const int64_t *b, size_t n)
 {
-	if ((op == RT_DIV || op == RT_MOD) && has_zero(b, n))
+	if ((op == POINTWISE_DIV || op == POINTWISE_MOD) && has_zero(b, n))
 		return false;
 	switch (op) {
-	case RT_ADD:
+	case POINTWISE_ADD:
 		EACH(WRAP(a[i], +, b[i]));
-	case RT_SUB:
+	case POINTWISE_SUB:
 		EACH(WRAP(a[i], -, b[i]));
-	case RT_MUL:
+	case POINTWISE_MUL:
 		EACH(WRAP(a[i], *, b[i]));
-	case RT_DIV:
+	case POINTWISE_DIV:
 		EACH(b[i] == -1 ? WRAP(0, -, a[i]) : a[i] / b[i]);
-	case RT_MOD:
+	case POINTWISE_MOD:
 		for (size_t i = 0; i < n; i++) {
 			int64_t m = b[i] == -1 ? 0 : a[i] % b[i];
 			r[i] = m != 0 && (m < 0) != (b[i] < 0) ? m + b[i] : m;
 		}
 		break;
-	case RT_NEG:
+	case POINTWISE_NEG:
 		EACH(WRAP(0, -, a[i]));
-	case RT_ABS:
+	case POINTWISE_ABS:
 		EACH(a[i] < 0 ? WRAP(0, -, a[i]) : a[i]);
-	case RT_RELU:
+	case POINTWISE_RELU:
 		EACH(a[i] > 0 ? a[i] : 0);
-	case RT_POW:
+	case POINTWISE_POW:
 		for (size_t i = 0; i < n; i++) {
 			if (b[i] < 0 && a[i] == 0)
 				return false;
 			r[i] = b[i] >= 0 ? integer_power(a[i], b[i]) : integer_inverse_power(a[i], b[i]);
 		}
 		break;
-	case RT_MAXIMUM:
+	case POINTWISE_MAXIMUM:
 		EACH(a[i] > b[i] ? a[i] : b[i]);
-	case RT_MINIMUM:
+	case POINTWISE_MINIMUM:
 		EACH(a[i] < b[i] ? a[i] : b[i]);
-	case RT_BITWISE_AND:
+	case POINTWISE_BITWISE_AND:
 		EACH(a[i] & b[i]);
-	case RT_BITWISE_OR:
+	case POINTWISE_BITWISE_OR:
 		EACH(a[i] | b[i]);
-	case RT_BITWISE_XOR:
+	case POINTWISE_BITWISE_XOR:
 		EACH(a[i] ^ b[i]);
-	case RT_BITWISE_NOT:
+	case POINTWISE_BITWISE_NOT:
 		EACH(~a[i]);
-	case RT_SHIFT_LEFT:
+	case POINTWISE_SHIFT_LEFT:
 		EACH((uint64_t)b[i] < 64 ? (int64_t)((uint64_t)a[i] << b[i]) : 0);
-	case RT_SHIFT_RIGHT:
+	case POINTWISE_SHIFT_RIGHT:
 		EACH(a[i] >> ((uint64_t)b[i] < 64 ? b[i] : 63));
 	default:
 		assert(false);
@@ -216,34 +225,61 @@ RT_CLONES static bool integer(enum rt_pointwise op, int64_t *r, const int64_t *a
 	return true;
 }
 
-#define COMPARE(type)                                                                                        \
-	do {                                                                                                 \
-		const type *a = left, *b = right;                                                            \
-		switch (op) {                                                                                \
-		case RT_EQ:                                                                                  \
-			EACH(a[i] == b[i]);                                                                  \
-		case RT_NE:                                                                                  \
-			EACH(a[i] != b[i]);                                                                  \
-		case RT_LT:                                                                                  \
-			EACH(a[i] < b[i]);                                                                   \
-		case RT_LE:                                                                                  \
-			EACH(a[i] <= b[i]);                                                                  \
-		case RT_GT:                                                                                  \
-			EACH(a[i] > b[i]);                                                                   \
-		default:                                                                                     \
-			EACH(a[i] >= b[i]);                                                                  \
-		}                                                                                            \
-	} while (0)
+#define COMPARE_ANY(...)
+#define COMPARE_REAL(...)
+#define COMPARE_COMPARE(label, operands, real) label LOOP_##operands(real)
+#define COMPARE_LOGICAL(...)
+#define COMPARE_INTEGER(...)
+#define T double
+RT_CLONES static void compare_f64(enum pointwise op, int64_t *r, const T *x, const T *y, size_t n)
+{
+	switch (op) {
+#define POINTWISE(id, hir, operands, class, linear, real, ...)                                               \
+	COMPARE_##class(case POINTWISE_##id:, operands, real)
+#include "base/pointwise.def"
+#undef POINTWISE
+	default:
+		assert(false);
+	}
+}
+#undef T
 
-RT_CLONES static void compare(enum rt_pointwise op, enum dtype wide, int64_t *r, const void *left,
-                              const void *right, size_t n)
+#define T float
+RT_CLONES static void compare_f32(enum pointwise op, int64_t *r, const T *x, const T *y, size_t n)
+{
+	switch (op) {
+#define POINTWISE(id, hir, operands, class, linear, real, ...)                                               \
+	COMPARE_##class(case POINTWISE_##id:, operands, real)
+#include "base/pointwise.def"
+#undef POINTWISE
+	default:
+		assert(false);
+	}
+}
+#undef T
+
+#define T int64_t
+RT_CLONES static void compare_i64(enum pointwise op, int64_t *r, const T *x, const T *y, size_t n)
+{
+	switch (op) {
+#define POINTWISE(id, hir, operands, class, linear, real, ...)                                               \
+	COMPARE_##class(case POINTWISE_##id:, operands, real)
+#include "base/pointwise.def"
+#undef POINTWISE
+	default:
+		assert(false);
+	}
+}
+#undef T
+
+static void compare(enum pointwise op, enum dtype wide, int64_t *r, const void *x, const void *y, size_t n)
 {
 	if (wide == DTYPE_F64)
-		COMPARE(double);
+		compare_f64(op, r, x, y, n);
 	else if (wide == DTYPE_F32)
-		COMPARE(float);
+		compare_f32(op, r, x, y, n);
 	else
-		COMPARE(int64_t);
+		compare_i64(op, r, x, y, n);
 }
 
 #define TRUTH(type)                                                                                          \
@@ -293,34 +329,37 @@ static void load(enum dtype wide, enum dtype t, const void *at, int64_t stride, 
 		rt_row_load_i64(t, at, stride, out->i64, n);
 }
 
-static bool compute(const struct pointwise *p, void *r, const void *const *in, size_t n)
+static bool compute(const struct pointwise_rows *p, void *r, const void *const *in, size_t n)
 {
-	enum rt_pointwise op = p->task->op;
+	enum pointwise op = p->task->op;
 	int64_t x[RT_ROW], y[RT_ROW], *bits = r;
-	switch (op_class(op)) {
-	case 'C':
+	switch (pointwise_class(op)) {
+	case CLASS_COMPARE:
 		compare(op, p->wide[0], r, in[0], in[1], n);
 		return true;
-	case 'L':
+	case CLASS_LOGICAL:
 		truth(p->wide[0], x, in[0], n);
-		if (op == RT_NOT) {
+		if (op == POINTWISE_NOT) {
 			for (size_t i = 0; i < n; i++)
 				bits[i] = !x[i];
 			return true;
 		}
 		truth(p->wide[1], y, in[1], n);
 		for (size_t i = 0; i < n; i++)
-			bits[i] = op == RT_AND ? x[i] & y[i] : x[i] | y[i];
+			bits[i] = op == POINTWISE_AND ? x[i] & y[i] : x[i] | y[i];
 		return true;
+	default:
+		break;
 	}
-	if (op == RT_WHERE) {
+	if (op == POINTWISE_WHERE) {
 		truth(p->wide[0], x, in[0], n);
 		choose(p->result, r, x, in[1], in[2], n);
 		return true;
 	}
 	if (p->result == DTYPE_F64)
 		real_f64(op, r, in[0], in[1], n);
-	else if (p->result == DTYPE_F32 && ((op != RT_SIN && op != RT_COS) || !far_angles(op, r, in[0], n)))
+	else if (p->result == DTYPE_F32 &&
+	         ((op != POINTWISE_SIN && op != POINTWISE_COS) || !far_angles(op, r, in[0], n)))
 		real_f32(op, r, in[0], in[1], n);
 	else if (p->result == DTYPE_F32)
 		return true;
@@ -337,7 +376,7 @@ static bool in_place(enum dtype t, enum dtype wide, int64_t stride)
 
 static enum status pointwise_row(void *arg, char *const *at, size_t n, const int64_t *stride)
 {
-	struct pointwise *p = arg;
+	struct pointwise_rows *p = arg;
 	const struct rt_task *t = p->task;
 	const void *in[3] = {0};
 	for (int k = 0; k < p->operands; k++) {
@@ -353,7 +392,7 @@ static enum status pointwise_row(void *arg, char *const *at, size_t n, const int
 	}
 	bool direct = in_place(t->out.dtype, p->result, stride[0]);
 	if (!compute(p, direct ? at[0] : (void *)&p->out, in, n)) {
-		rt_fault_text(t->op == RT_POW ? RT_FAULT_POWER : RT_FAULT_DIVISION, 0, 0, p->why);
+		rt_fault_text(t->op == POINTWISE_POW ? RT_FAULT_POWER : RT_FAULT_DIVISION, 0, 0, p->why);
 		return STATUS_DIAGNOSTICS;
 	}
 	int64_t out_stride = stride[0] / (int64_t)dtype_bytes(t->out.dtype);
@@ -383,7 +422,7 @@ static enum dtype common_wide(const struct rt_task *t, int first, int operands)
 	return any ? wide : dtype_wide(t->out.dtype);
 }
 
-static void fill_scalar(struct pointwise *p, int k)
+static void fill_scalar(struct pointwise_rows *p, int k)
 {
 	struct rt_scalar s = p->task->scalar[k];
 	for (int i = 0; i < RT_ROW; i++) {
@@ -398,28 +437,30 @@ static void fill_scalar(struct pointwise *p, int k)
 
 enum status cpu_pointwise(const struct rt_task *t, char *why)
 {
-	struct pointwise p;
+	struct pointwise_rows p;
 	struct cpu_walk w;
 	const struct rt_view *views[CPU_WALK_VIEWS] = {&t->out};
 	p.task = t;
 	p.why = why;
-	p.operands = rt_pointwise_operands(t->op);
-	int first = t->op == RT_WHERE; /* the condition decides nothing */
+	p.operands = pointwise_operands(t->op);
+	int first = t->op == POINTWISE_WHERE; /* the condition decides nothing */
 	enum dtype wide = common_wide(t, first, p.operands);
-	if (op_class(t->op) == 'F' && wide == DTYPE_I64)
+	if (pointwise_class(t->op) == CLASS_REAL && wide == DTYPE_I64)
 		wide = DTYPE_F64;
 	for (int k = 0; k < p.operands; k++) {
 		bool scalar = t->scalars >> k & 1;
 		p.wide[k] = wide;
 		if (k < first) /* a condition, read as bool */
 			p.wide[k] = scalar ? DTYPE_F64 : dtype_wide(t->in[k].dtype);
-		else if (op_class(t->op) == 'L' && !scalar)
+		else if (pointwise_class(t->op) == CLASS_LOGICAL && !scalar)
 			p.wide[k] = dtype_wide(t->in[k].dtype);
 		if (scalar)
 			fill_scalar(&p, k);
 		views[k + 1] = scalar ? NULL : &t->in[k];
 	}
-	p.result = op_class(t->op) == 'C' || op_class(t->op) == 'L' ? DTYPE_I64 : wide;
+	p.result = pointwise_class(t->op) == CLASS_COMPARE || pointwise_class(t->op) == CLASS_LOGICAL
+	               ? DTYPE_I64
+	               : wide;
 	cpu_walk_start(&w, p.operands + 1, views);
 	return cpu_walk_rows(&w, RT_ROW, pointwise_row, &p);
 }

@@ -46,7 +46,7 @@ static bool reduces(const struct rt_step *s)
 
 static int operands(const struct rt_task *t)
 {
-	return t->kernel == RT_TASK_POINTWISE ? rt_pointwise_operands(t->op) : t->kernel != RT_TASK_FILL;
+	return t->kernel == RT_TASK_POINTWISE ? pointwise_operands(t->op) : t->kernel != RT_TASK_FILL;
 }
 
 static const struct rt_view *space(const struct rt_step *s)

@@ -4,6 +4,7 @@
  * values. rt_device_run executes one task to its end, on the calling thread (a compute lane). */
 #ifndef HIRC_RT_DEVICE_H
 #define HIRC_RT_DEVICE_H
+#include "base/pointwise.h"
 #include "base/status.h"
 #include "rt/board.h"
 #include "rt/view.h"
@@ -11,67 +12,12 @@
 struct rt_job;
 struct rt_device;
 
-/* id, name, operands, class: A any type; F floats (integers are computed in f64); C compares (result
- * bool, or 0 and 1 of any type); L logical (operands are read as bool, x != 0; result as for C); I integers.
- * Arithmetic is done in f64 if an operand is f64, else in f32 if one is a float, else in i64, and the
- * result is rounded once to the type of out. Operands may have different types. Integers wrap; integer
- * div truncates, mod has the sign of the divisor (as floats' mod has); division and mod by an
- * integer zero, and pow of 0 to a negative integer, are errors. A shift by a count that is negative or above
- * 63 shifts all bits out; shift_right repeats the sign. maximum and minimum give NaN if an operand is
- * NaN. where(c, a, b): c is read as bool, a and b decide the arithmetic. gelu is the erf form, gelu_tanh is
- * a / 2 * (1 + tanh(sqrt(2 / pi) * (a + 0.044715 * a^3))). */
-#define RT_POINTWISE_OPS(X)                                                                                  \
-	X(RT_ADD, add, 2, A)                                                                                 \
-	X(RT_SUB, sub, 2, A)                                                                                 \
-	X(RT_MUL, mul, 2, A)                                                                                 \
-	X(RT_DIV, div, 2, A)                                                                                 \
-	X(RT_MOD, mod, 2, A)                                                                                 \
-	X(RT_NEG, neg, 1, A)                                                                                 \
-	X(RT_ABS, abs, 1, A)                                                                                 \
-	X(RT_EXP, exp, 1, F)                                                                                 \
-	X(RT_LOG, log, 1, F)                                                                                 \
-	X(RT_SQRT, sqrt, 1, F)                                                                               \
-	X(RT_RSQRT, rsqrt, 1, F)                                                                             \
-	X(RT_SIN, sin, 1, F)                                                                                 \
-	X(RT_COS, cos, 1, F)                                                                                 \
-	X(RT_TANH, tanh, 1, F)                                                                               \
-	X(RT_RELU, relu, 1, A)                                                                               \
-	X(RT_GELU, gelu, 1, F)                                                                               \
-	X(RT_GELU_TANH, gelu_tanh, 1, F)                                                                     \
-	X(RT_SILU, silu, 1, F)                                                                               \
-	X(RT_SIGMOID, sigmoid, 1, F)                                                                         \
-	X(RT_POW, pow, 2, A)                                                                                 \
-	X(RT_MAXIMUM, maximum, 2, A)                                                                         \
-	X(RT_MINIMUM, minimum, 2, A)                                                                         \
-	X(RT_WHERE, where, 3, A)                                                                             \
-	X(RT_EQ, eq, 2, C)                                                                                   \
-	X(RT_NE, ne, 2, C)                                                                                   \
-	X(RT_LT, lt, 2, C)                                                                                   \
-	X(RT_LE, le, 2, C)                                                                                   \
-	X(RT_GT, gt, 2, C)                                                                                   \
-	X(RT_GE, ge, 2, C)                                                                                   \
-	X(RT_AND, and, 2, L)                                                                                 \
-	X(RT_OR, or, 2, L)                                                                                   \
-	X(RT_NOT, not, 1, L)                                                                                 \
-	X(RT_BITWISE_AND, bitwise_and, 2, I)                                                                 \
-	X(RT_BITWISE_OR, bitwise_or, 2, I)                                                                   \
-	X(RT_BITWISE_XOR, bitwise_xor, 2, I)                                                                 \
-	X(RT_BITWISE_NOT, bitwise_not, 1, I)                                                                 \
-	X(RT_SHIFT_LEFT, shift_left, 2, I)                                                                   \
-	X(RT_SHIFT_RIGHT, shift_right, 2, I)
-
-#define RT_POINTWISE_ENUM(id, name, operands, class) id,
-enum rt_pointwise { RT_POINTWISE_OPS(RT_POINTWISE_ENUM) RT_POINTWISE_COUNT };
-#undef RT_POINTWISE_ENUM
-
-const char *rt_pointwise_name(enum rt_pointwise op);
-int rt_pointwise_operands(enum rt_pointwise op);
-
 enum rt_kernel {
 	RT_TASK_COPY,      /* out[i] = cast(in[0][i]) */
 	RT_TASK_FILL,      /* out[i] = scalar[0] */
 	RT_TASK_IOTA,      /* out[i] = scalar[0] + scalar[1] * i_axis */
-	RT_TASK_POINTWISE, /* out[i] = op(in[0][i], in[1][i], in[2][i]) */
+	RT_TASK_POINTWISE, /* out[i] = op(in[0][i], in[1][i], in[2][i]); gelu by erf, gelu_tanh
+	                    * is a / 2 * (1 + tanh(sqrt(2 / pi) * (a + 0.044715 * a^3))) */
 	RT_TASK_REDUCE,    /* out[i with 0 at axes] = op over axes of in[0][i] */
 	RT_TASK_SOFTMAX,   /* out[i] = softmax along an axis of scalar[1] * in[0][i]; without the former if it
 	                    * is   not there. If scalar[2] is there, row i along the axis before, which is the
@@ -115,12 +61,12 @@ struct rt_task {
 	struct rt_scalar scalar[3]; /* POINTWISE: operand i if bit i of scalars is set */
 	unsigned scalars;           /* mask of the operands that are scalars; their view is not looked at */
 	union {
-		enum rt_pointwise op;     /* POINTWISE */
+		enum pointwise op;        /* POINTWISE */
 		enum reduce_op reduce;    /* REDUCE; REDUCE_AVG is mean */
 		struct {                  /* GEMM */
 			bool has_bias;    /* in[2] is there, broadcast by stride 0 */
 			bool accumulate;  /* the sum is added to out; without a bias */
-			uint8_t function; /* 1 + enum rt_pointwise, of one operand: out is that of the sum,
+			uint8_t function; /* 1 + enum pointwise, of one operand: out is that of the sum,
 			                   * before or after it is rounded; 0: none. Not accumulated. */
 		};
 	};

@@ -70,10 +70,8 @@ static enum status run_product(struct cpu_lane *lane, const struct rt_task *t, c
 	enum status status = cpu_gemm(lane, t, why);
 	if (status != STATUS_OK || !t->function)
 		return status;
-	struct rt_task function = {.kernel = RT_TASK_POINTWISE,
-	                           .op = (enum rt_pointwise)(t->function - 1),
-	                           .out = t->out,
-	                           .in = {t->out}};
+	struct rt_task function = {
+	    .kernel = RT_TASK_POINTWISE, .op = (t->function - 1), .out = t->out, .in = {t->out}};
 	return cpu_pointwise(&function, why);
 }
 

@@ -124,13 +124,14 @@ static const char *const words[] = {
 #define BODY_WORD(token, text, lead) text,
 #define CONTEXT_WORD(token, text, lead) text,
 #include "base/keywords.def"
-    "f64",        "f32",    "bf16",  "f16",        "f8e4m3",  "f8e5m2",       "i64",        "i32",
-    "i8",         "u8",     "bool",  "float",      "double",  "__bfloat",     "__half",     "int64_t",
-    "int",        "axis",   "shape", "dims",       "root",    "peer",         "group",      "k",
-    "index",      "size",   "rank",  "axis_index", "ceilDiv", "floorDiv",     "min",        "max",
-    "streams",    "device", "np",    "random",     "iota",    "zeros",        "full",       "file",
-    "keepdims",   "start",  "stop",  "true",       "false",   "stream_index", "DeviceMesh", "istreamIdx",
-    "ideviceIdx", "iS",     "rS",    "bS"};
+#define DTYPE(id, hir, nvfuser, ...) #hir, nvfuser,
+#include "base/dtypes.def"
+#undef DTYPE
+    "axis",         "shape",      "dims",       "root",       "peer",    "group",    "k",
+    "index",        "size",       "rank",       "axis_index", "ceilDiv", "floorDiv", "min",
+    "max",          "streams",    "device",     "np",         "random",  "iota",     "zeros",
+    "full",         "file",       "keepdims",   "start",      "stop",    "true",     "false",
+    "stream_index", "DeviceMesh", "istreamIdx", "ideviceIdx", "iS",      "rS",       "bS"};
 static const char *const places[] = {"@stream(2)", "@stream(3)", "@serial(2)", "@block(2)", "@x",
                                      "@a0",        "@a1",        "@dp",        "@tp",       "@stream(0)"};
 static const char *const signs[] = {"(", ")", "[", "]", "{", "}", ",", "=",  "<-", "+", "-",

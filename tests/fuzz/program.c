@@ -176,7 +176,7 @@ static bool plan_rank(struct module *m, struct diag *d, int64_t rank, int64_t ra
 	const struct plan_target target = {
 	    .streams = STREAMS,
 	    .transposes = gpu,
-	    .epilogues = gpu ? UINT64_C(1) << RT_GELU_TANH | UINT64_C(1) << RT_RELU : 0};
+	    .epilogues = gpu ? UINT64_C(1) << POINTWISE_GELU_TANH | UINT64_C(1) << POINTWISE_RELU : 0};
 	struct plan *p = plan_build(m, d, rank, ranks, &target);
 	struct buf text = {0};
 	if (!p)

@@ -14,11 +14,14 @@ How a result is compared follows from the value that a form's want() gives:
 """
 import math
 import pathlib
-import re
+import sys
 
 import numpy as np
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
+
 import values
+import vocabulary
 from dtypes import ALL, DTYPES, FLOATS, INTS, WIDE
 from forms import Form, Row, Tensor, Value, least, near, stored, unit_roundoff, wide_of, widest
 
@@ -59,8 +62,7 @@ def row(op, *forms, note=""):
 
 def missing():
     """What ops.def and the table say differently, in lines."""
-    text = (pathlib.Path(__file__).resolve().parents[2] / "src/ir/ops.def").read_text(encoding="utf-8")
-    ops = re.findall(r'^OP\(\w+, "(\w+)"', text, re.M)
+    ops = [name for name, _, _ in vocabulary.operations()]
     have = {r.op for r in ROWS}
     return ([f"{op} has no row in tests/numbers/operations.py" for op in ops if op not in have and op not in EXEMPT] +
             [f"{op} has a row and is exempt" for op in ops if op in have and op in EXEMPT] +

@@ -96,36 +96,36 @@ static inline void cases_fill(void)
 
 /* Units in the last place that a function may be off: both sides round, from libm or NVIDIA's and hirc's own.
  */
-static inline double ulps_of(enum rt_pointwise op)
+static inline double ulps_of(enum pointwise op)
 {
 	switch (op) {
-	case RT_EXP:
-	case RT_LOG:
-	case RT_SIN:
-	case RT_COS:
+	case POINTWISE_EXP:
+	case POINTWISE_LOG:
+	case POINTWISE_SIN:
+	case POINTWISE_COS:
 		return 2;
-	case RT_TANH:
-	case RT_POW:
-	case RT_SIGMOID:
-	case RT_SILU:
+	case POINTWISE_TANH:
+	case POINTWISE_POW:
+	case POINTWISE_SIGMOID:
+	case POINTWISE_SILU:
 		return 5;
-	case RT_GELU_TANH:
+	case POINTWISE_GELU_TANH:
 		return 12; /* e to the power of a rounded argument */
-	case RT_GELU:
+	case POINTWISE_GELU:
 		return 40; /* erfc of f64 at a rounded argument, far in the tail */
 	default:
 		return 0;
 	}
 }
 
-static inline struct scene *pointwise(enum rt_pointwise op, const enum dtype *type, const int64_t *n,
+static inline struct scene *pointwise(enum pointwise op, const enum dtype *type, const int64_t *n,
                                       const enum layout *l, unsigned scalars)
 {
-	struct scene *s = scene_new(rt_pointwise_name(op));
-	bool divides = op == RT_DIV || op == RT_MOD || op == RT_POW;
+	struct scene *s = scene_new(pointwise_name(op));
+	bool divides = op == POINTWISE_DIV || op == POINTWISE_MOD || op == POINTWISE_POW;
 	s->task = (struct rt_task){.kernel = RT_TASK_POINTWISE, .op = op, .scalars = scalars};
 	s->ulps = ulps_of(op);
-	for (int k = 0; k < rt_pointwise_operands(op); k++) {
+	for (int k = 0; k < pointwise_operands(op); k++) {
 		s->task.scalar[k] = (struct rt_scalar){k ? 1.5 : -0.5, k ? 3 : -2};
 		if (scalars >> k & 1)
 			continue;
@@ -140,9 +140,9 @@ static inline struct scene *pointwise(enum rt_pointwise op, const enum dtype *ty
 	return s;
 }
 
-static inline bool takes_integers_only(enum rt_pointwise op)
+static inline bool takes_integers_only(enum pointwise op)
 {
-	return op >= RT_BITWISE_AND;
+	return op >= POINTWISE_BITWISE_AND;
 }
 
 /* All operations as one unit, of three operands; integer divisors are positive. Of floats additions stand
@@ -151,7 +151,7 @@ static inline void pointwise_all(const enum dtype *type, const int64_t *n, const
                                  unsigned scalars)
 {
 	struct scene *s = scene_new(l[0] == GAPS ? "pointwise, strided" : "pointwise");
-	struct rt_unit *u = unit_new(s, RT_POINTWISE_COUNT, 0);
+	struct rt_unit *u = unit_new(s, POINTWISE_COUNT, 0);
 	struct rt_view in[3];
 	for (int k = 0; k < 3; k++) {
 		in[k] = scene_view(s, type[k + 1], 3, n, l[k + 1], false);
@@ -159,13 +159,12 @@ static inline void pointwise_all(const enum dtype *type, const int64_t *n, const
 			if (!dtype_is_float(in[k].dtype) && rt_load_i64(in[k].dtype, at) <= 0)
 				rt_store_i64(in[k].dtype, at, 3);
 	}
-	for (int op = 0; op < RT_POINTWISE_COUNT; op++) {
+	for (int op = 0; op < POINTWISE_COUNT; op++) {
 		struct rt_task *t = &u->step[op].task;
-		*t = (struct rt_task){
-		    .kernel = RT_TASK_POINTWISE, .op = (enum rt_pointwise)op, .scalars = scalars};
+		*t = (struct rt_task){.kernel = RT_TASK_POINTWISE, .op = op, .scalars = scalars};
 		for (int k = 1; k < 4 && takes_integers_only(t->op); k++)
 			if (dtype_is_float(type[k]))
-				t->op = RT_ADD;
+				t->op = POINTWISE_ADD;
 		for (int k = 0; k < 3; k++) {
 			t->in[k] = in[k];
 			t->scalar[k] = (struct rt_scalar){k ? 1.5 : -0.5, k ? 3 : -2};
@@ -186,9 +185,8 @@ static inline void cases_pointwise(void)
 	                                   {DTYPE_BOOL, DTYPE_BOOL, DTYPE_U8, DTYPE_I64},
 	                                   {DTYPE_F8E4M3, DTYPE_F8E5M2, DTYPE_F16, DTYPE_BF16},
 	                                   {DTYPE_I64, DTYPE_I64, DTYPE_I64, DTYPE_I64}};
-	for (int op = 0; op < RT_POINTWISE_COUNT; op++)
-		pointwise((enum rt_pointwise)op, of[takes_integers_only((enum rt_pointwise)op) ? 2 : 0],
-		          shape[4], dense, 0);
+	for (int op = 0; op < POINTWISE_COUNT; op++)
+		pointwise(op, of[takes_integers_only(op) ? 2 : 0], shape[4], dense, 0);
 	for (int k = 0; k < 8; k++) {
 		pointwise_all(of[k], shape[4], dense, 0);
 		pointwise_all(of[k], shape[0], mixed, 0);
@@ -196,8 +194,8 @@ static inline void cases_pointwise(void)
 		pointwise_all(of[k], shape[k % 5], dense, 2);
 		pointwise_all(of[k], shape[2], rows, 5);
 	}
-	struct scene *s =
-	    pointwise(RT_ADD, (enum dtype[]){DTYPE_F32, DTYPE_F32, DTYPE_F32, DTYPE_F32}, shape[1], dense, 0);
+	struct scene *s = pointwise(POINTWISE_ADD, (enum dtype[]){DTYPE_F32, DTYPE_F32, DTYPE_F32, DTYPE_F32},
+	                            shape[1], dense, 0);
 	s->name = "add in place";
 	s->task.out = s->task.in[0];
 }
@@ -206,12 +204,12 @@ static inline void cases_faults(void)
 {
 	static const enum layout dense[4];
 	static const struct {
-		enum rt_pointwise op;
+		enum pointwise op;
 		unsigned fault;
 		int64_t a, b;
-	} of[] = {{RT_DIV, RT_FAULT_DIVISION, 7, 0},
-	          {RT_MOD, RT_FAULT_DIVISION, 7, 0},
-	          {RT_POW, RT_FAULT_POWER, 0, -1}};
+	} of[] = {{POINTWISE_DIV, RT_FAULT_DIVISION, 7, 0},
+	          {POINTWISE_MOD, RT_FAULT_DIVISION, 7, 0},
+	          {POINTWISE_POW, RT_FAULT_POWER, 0, -1}};
 	for (int k = 0; k < 3; k++) {
 		struct scene *s =
 		    pointwise(of[k].op, (enum dtype[]){DTYPE_I32, DTYPE_I32, DTYPE_I32}, shape[4], dense, 0);
@@ -237,15 +235,17 @@ static inline void chain(enum dtype t, const int64_t *n, enum layout in, enum la
 	memset(block.stride, 0, sizeof block.stride);
 	struct rt_step *p = u->step;
 	p[0].task = (struct rt_task){
-	    .kernel = RT_TASK_POINTWISE, .op = RT_MUL, .in = {a}, .out = block, .scalars = 2};
+	    .kernel = RT_TASK_POINTWISE, .op = POINTWISE_MUL, .in = {a}, .out = block, .scalars = 2};
 	p[0].task.scalar[1] = (struct rt_scalar){0.5, 3};
 	p[0].local[0] = 1;
-	p[1].task =
-	    (struct rt_task){.kernel = RT_TASK_POINTWISE, .op = RT_ADD, .in = {block, y}, .out = block};
+	p[1].task = (struct rt_task){
+	    .kernel = RT_TASK_POINTWISE, .op = POINTWISE_ADD, .in = {block, y}, .out = block};
 	p[1].local[0] = 2, p[1].local[1] = 1;
-	p[2].task = (struct rt_task){.kernel = RT_TASK_POINTWISE, .op = RT_RELU, .in = {block}, .out = m};
+	p[2].task =
+	    (struct rt_task){.kernel = RT_TASK_POINTWISE, .op = POINTWISE_RELU, .in = {block}, .out = m};
 	p[2].local[1] = 2;
-	p[3].task = (struct rt_task){.kernel = RT_TASK_POINTWISE, .op = RT_MUL, .in = {m, m}, .out = block};
+	p[3].task =
+	    (struct rt_task){.kernel = RT_TASK_POINTWISE, .op = POINTWISE_MUL, .in = {m, m}, .out = block};
 	p[3].local[0] = 1;
 	if (!axes) {
 		p[3].task.out = scene_view(s, t, 3, n, DENSE, false);
@@ -276,7 +276,7 @@ static inline void long_chain(void)
 	block.stride[0] = 0;
 	for (int k = 0; k < STEPS; k++) {
 		u->step[k].task = (struct rt_task){.kernel = RT_TASK_POINTWISE,
-		                                   .op = k & 1 ? RT_NEG : RT_RELU,
+		                                   .op = k & 1 ? POINTWISE_NEG : POINTWISE_RELU,
 		                                   .in = {k ? block : in},
 		                                   .out = block};
 		u->step[k].local[0] = (uint8_t)(k == STEPS - 1 ? 0 : 1 + k % 2);

@@ -94,7 +94,7 @@ static void test_functions(void)
 		struct product p = product_new(types[r % 4], 1, (int)(next() % 2));
 		struct cuda_gemm_call call;
 		bool is = false;
-		p.task.function = RT_RELU + 1;
+		p.task.function = POINTWISE_RELU + 1;
 		struct on_gpu g = upload(&p);
 		product_compute(&p, cpu);
 		CHECK_EQ(cuda_gemm_make(cuda(), &g.task, &call, &is), STATUS_OK);
@@ -103,10 +103,10 @@ static void test_functions(void)
 			CHECK_EQ(cuda_gemm_run(cuda(), stream, &call), STATUS_OK);
 			wait_for(stream);
 			CHECK(is_right(&p, &g));
-			g.task.function = RT_GELU_TANH + 1;
+			g.task.function = POINTWISE_GELU_TANH + 1;
 			CHECK_EQ(cuda_gemm_make(cuda(), &g.task, &call, &is), STATUS_OK);
 			CHECK_EQ(call.lacks_function, p.task.out.dtype != DTYPE_BF16);
-			g.task.function = RT_GELU + 1;
+			g.task.function = POINTWISE_GELU + 1;
 			CHECK_EQ(cuda_gemm_make(cuda(), &g.task, &call, &is), STATUS_OK);
 			CHECK(call.lacks_function);
 		}

@@ -103,7 +103,7 @@ static int compare_all(const struct scene *s, ptrdiff_t move)
 		bool named = t->kernel == RT_TASK_POINTWISE;
 		double ulps = named && ulps_of(t->op) > 0 ? ulps_of(t->op) : s->ulps;
 		if (!s->task.unit->step[k].local[0])
-			wrong += compare(&t->out, move, ulps, named ? rt_pointwise_name(t->op) : s->name);
+			wrong += compare(&t->out, move, ulps, named ? pointwise_name(t->op) : s->name);
 	}
 	return wrong;
 }

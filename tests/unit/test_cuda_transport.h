@@ -451,7 +451,7 @@ static void chain_await(struct chain *h, struct rt_request **r, int n)
 }
 
 /* x = x op y, or op a scalar without y. */
-static void chain_compute(struct chain *h, enum rt_pointwise op, void *x, void *y, double scalar, int64_t n)
+static void chain_compute(struct chain *h, enum pointwise op, void *x, void *y, double scalar, int64_t n)
 {
 	char why[RT_WHY_BYTES] = "";
 	struct rt_task task = {
@@ -469,7 +469,7 @@ static void chain_compute(struct chain *h, enum rt_pointwise op, void *x, void *
 static void chain_slow(struct chain *h, int rank, void *slow)
 {
 	if (h->t->job->rank == rank)
-		chain_compute(h, RT_MUL, slow, NULL, 1, CHAIN_SLOW);
+		chain_compute(h, POINTWISE_MUL, slow, NULL, 1, CHAIN_SLOW);
 }
 
 static void chain_allreduce(struct chain *h, int team, void *x)
@@ -560,12 +560,12 @@ static int chain_main(struct rt_job *job, void *arg)
 	for (int k = 0; k < CHAIN_STEPS && h.ok; k++) {
 		chain_slow(&h, k % CHAIN_RANKS, slow);
 		chain_allreduce(&h, team, x);
-		chain_compute(&h, RT_MUL, x, NULL, 1.0 / CHAIN_RANKS, CHAIN_ELEMENTS);
+		chain_compute(&h, POINTWISE_MUL, x, NULL, 1.0 / CHAIN_RANKS, CHAIN_ELEMENTS);
 		void *before = chain_event(&h);
 		chain_slow(&h, (k + 2) % CHAIN_RANKS, slow);
-		chain_compute(&h, RT_ADD, x, NULL, job->rank, CHAIN_ELEMENTS);
+		chain_compute(&h, POINTWISE_ADD, x, NULL, job->rank, CHAIN_ELEMENTS);
 		chain_messages(&h, x, z, before, (uint64_t)k);
-		chain_compute(&h, RT_ADD, x, z, 0, CHAIN_ELEMENTS);
+		chain_compute(&h, POINTWISE_ADD, x, z, 0, CHAIN_ELEMENTS);
 	}
 	for (bool idle = false; h.ok && !idle;)
 		h.ok = h.async->is_idle(h.device, &idle) == STATUS_OK;
@@ -657,13 +657,13 @@ static inline int kinds_main(struct rt_job *job, void *arg)
 			host[i] = (float)(job->rank + (int)(i / KINDS_ELEMENTS) * 10 - 1);
 		h.async->upload(h.device, x, host, (size_t)most * sizeof *host);
 		chain_slow(&h, (k + 1) % KINDS_RANKS, slow);
-		chain_compute(&h, RT_ADD, x, NULL, 1, most);
+		chain_compute(&h, POINTWISE_ADD, x, NULL, 1, most);
 		c.after = chain_event(&h);
 		struct rt_request *r;
 		h.ok &= rt_transport_start(h.t, &c, &r) == STATUS_OK;
 		h.async->release(h.device, c.after);
 		chain_await(&h, &r, 1);
-		chain_compute(&h, RT_MUL, x, NULL, 0, most);
+		chain_compute(&h, POINTWISE_MUL, x, NULL, 0, most);
 		for (bool idle = false; h.ok && !idle;)
 			h.ok = h.async->is_idle(h.device, &idle) == STATUS_OK;
 		h.async->download(h.device, host, z, (size_t)most * sizeof *host);

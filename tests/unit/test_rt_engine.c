@@ -70,7 +70,7 @@ static void add(struct rig *g, struct rt_stream *s, float *x, int64_t n, double 
 	struct rt_view v = rt_view_dense(x, DTYPE_F32, 1, &n);
 	rt_submit_compute(g->engine, s,
 	                  &(struct rt_task){.kernel = RT_TASK_POINTWISE,
-	                                    .op = RT_ADD,
+	                                    .op = POINTWISE_ADD,
 	                                    .out = v,
 	                                    .in = {v},
 	                                    .scalars = 2,
@@ -217,7 +217,7 @@ static int loop(struct rt_job *job, void *arg)
 		struct rt_view v = rt_view_dense(total, DTYPE_F32, 1, &n);
 		rt_submit_compute(g.engine, g.main,
 		                  &(struct rt_task){.kernel = RT_TASK_POINTWISE,
-		                                    .op = RT_ADD,
+		                                    .op = POINTWISE_ADD,
 		                                    .out = v,
 		                                    .in = {v, rt_view_dense(sum[k], DTYPE_F32, 1, &n)}},
 		                  nowhere);
@@ -456,7 +456,7 @@ static int divides(struct rt_job *job, void *arg)
 		return rt_job_status(job);
 	struct rt_view v = rt_view_dense(&x, DTYPE_I32, 0, NULL);
 	struct rt_task t = {.kernel = RT_TASK_POINTWISE,
-	                    .op = RT_DIV,
+	                    .op = POINTWISE_DIV,
 	                    .out = v,
 	                    .in = {v, rt_view_dense(&zero, DTYPE_I32, 0, NULL)}};
 	struct rt_origin at = origin(&g, "q = div(x, z)", "d.hir:4");

@@ -15,7 +15,7 @@ static uint32_t next(void)
 
 static struct rt_device *device;
 
-static void run(enum rt_pointwise op, enum dtype t, int64_t n, void *out, void *a, void *b)
+static void run(enum pointwise op, enum dtype t, int64_t n, void *out, void *a, void *b)
 {
 	char why[RT_WHY_BYTES];
 	struct rt_task task = {.kernel = RT_TASK_POINTWISE,
@@ -25,18 +25,18 @@ static void run(enum rt_pointwise op, enum dtype t, int64_t n, void *out, void *
 	CHECK_EQ(rt_device_run(device, 0, &task, why), STATUS_OK);
 }
 
-static long double function(enum rt_pointwise op, long double x)
+static long double function(enum pointwise op, long double x)
 {
-	return op == RT_EXP    ? expl(x)
-	       : op == RT_LOG  ? logl(x)
-	       : op == RT_SIN  ? sinl(x)
-	       : op == RT_COS  ? cosl(x)
-	       : op == RT_TANH ? tanhl(x)
-	       : op == RT_GELU ? 0.5L * x * erfcl(-x * sqrtl(0.5L))
-	       : op == RT_GELU_TANH
+	return op == POINTWISE_EXP    ? expl(x)
+	       : op == POINTWISE_LOG  ? logl(x)
+	       : op == POINTWISE_SIN  ? sinl(x)
+	       : op == POINTWISE_COS  ? cosl(x)
+	       : op == POINTWISE_TANH ? tanhl(x)
+	       : op == POINTWISE_GELU ? 0.5L * x * erfcl(-x * sqrtl(0.5L))
+	       : op == POINTWISE_GELU_TANH
 	           ? x / (1 + expl(-2 * sqrtl(2 / 3.14159265358979323846L) * (x + 0.044715L * x * x * x)))
-	       : op == RT_SILU ? x / (1 + expl(-x))
-	                       : 1 / (1 + expl(-x));
+	       : op == POINTWISE_SILU ? x / (1 + expl(-x))
+	                              : 1 / (1 + expl(-x));
 }
 
 /* Units in the last place of the value. */
@@ -57,17 +57,18 @@ static double error_of(enum dtype t, double got, long double want)
 static void test_functions(void)
 {
 	static const struct {
-		enum rt_pointwise op;
+		enum pointwise op;
 		enum dtype t;
 		double least, most; /* exponents of operands */
 		double error;
-	} of[] = {{RT_LOG, DTYPE_F32, -149, 128, 0.501}, {RT_SIN, DTYPE_F32, -149, 128, 0.501},
-	          {RT_COS, DTYPE_F32, -149, 128, 0.501}, {RT_EXP, DTYPE_F32, -60, 8, 0.501},
-	          {RT_TANH, DTYPE_F32, -60, 8, 0.501},   {RT_SILU, DTYPE_F32, -60, 6, 0.501},
-	          {RT_GELU, DTYPE_F32, -60, 2, 0.501},   {RT_GELU_TANH, DTYPE_F32, -60, 2, 0.501},
-	          {RT_GELU_TANH, DTYPE_F64, -80, 2, 60}, {RT_EXP, DTYPE_F64, -80, 11, 1.5},
-	          {RT_TANH, DTYPE_F64, -80, 11, 3},      {RT_SILU, DTYPE_F64, -80, 9, 3},
-	          {RT_SIGMOID, DTYPE_F64, -80, 9, 3},    {RT_GELU, DTYPE_F64, -80, 5, 7}};
+	} of[] = {
+	    {POINTWISE_LOG, DTYPE_F32, -149, 128, 0.501}, {POINTWISE_SIN, DTYPE_F32, -149, 128, 0.501},
+	    {POINTWISE_COS, DTYPE_F32, -149, 128, 0.501}, {POINTWISE_EXP, DTYPE_F32, -60, 8, 0.501},
+	    {POINTWISE_TANH, DTYPE_F32, -60, 8, 0.501},   {POINTWISE_SILU, DTYPE_F32, -60, 6, 0.501},
+	    {POINTWISE_GELU, DTYPE_F32, -60, 2, 0.501},   {POINTWISE_GELU_TANH, DTYPE_F32, -60, 2, 0.501},
+	    {POINTWISE_GELU_TANH, DTYPE_F64, -80, 2, 60}, {POINTWISE_EXP, DTYPE_F64, -80, 11, 1.5},
+	    {POINTWISE_TANH, DTYPE_F64, -80, 11, 3},      {POINTWISE_SILU, DTYPE_F64, -80, 9, 3},
+	    {POINTWISE_SIGMOID, DTYPE_F64, -80, 9, 3},    {POINTWISE_GELU, DTYPE_F64, -80, 5, 7}};
 	static union {
 		float f32[N];
 		double f64[N];
@@ -105,7 +106,7 @@ static void test_powers(void)
 		       : i % 2 ? (float)(i % 41 - 20)
 		               : (float)(drawn / 9);
 	}
-	run(RT_POW, DTYPE_F32, COUNT, out, a, b);
+	run(POINTWISE_POW, DTYPE_F32, COUNT, out, a, b);
 	for (int i = 0; i < COUNT; i++) {
 		double want = pow(a[i], b[i]);
 		CHECK(error_of(DTYPE_F32, out[i], want) <= 0.501);

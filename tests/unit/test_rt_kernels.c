@@ -129,99 +129,99 @@ static void test_copy(void)
 	}
 }
 
-static double reference(enum rt_pointwise op, double a, double b, double c)
+static double reference(enum pointwise op, double a, double b, double c)
 {
 	switch (op) {
-	case RT_ADD:
+	case POINTWISE_ADD:
 		return a + b;
-	case RT_SUB:
+	case POINTWISE_SUB:
 		return a - b;
-	case RT_MUL:
+	case POINTWISE_MUL:
 		return a * b;
-	case RT_DIV:
+	case POINTWISE_DIV:
 		return a / b;
-	case RT_MOD:
+	case POINTWISE_MOD:
 		return a - b * floor(a / b);
-	case RT_NEG:
+	case POINTWISE_NEG:
 		return -a;
-	case RT_ABS:
+	case POINTWISE_ABS:
 		return fabs(a);
-	case RT_EXP:
+	case POINTWISE_EXP:
 		return exp(a);
-	case RT_LOG:
+	case POINTWISE_LOG:
 		return log(a);
-	case RT_SQRT:
+	case POINTWISE_SQRT:
 		return sqrt(a);
-	case RT_RSQRT:
+	case POINTWISE_RSQRT:
 		return 1 / sqrt(a);
-	case RT_SIN:
+	case POINTWISE_SIN:
 		return sin(a);
-	case RT_COS:
+	case POINTWISE_COS:
 		return cos(a);
-	case RT_TANH:
+	case POINTWISE_TANH:
 		return tanh(a);
-	case RT_RELU:
+	case POINTWISE_RELU:
 		return a > 0 ? a : 0;
-	case RT_GELU:
+	case POINTWISE_GELU:
 		return a * 0.5 * (1 + erf(a / sqrt(2)));
-	case RT_GELU_TANH:
+	case POINTWISE_GELU_TANH:
 		return 0.5 * a * (1 + tanh(sqrt(M_2_PI) * (a + 0.044715 * a * a * a)));
-	case RT_SILU:
+	case POINTWISE_SILU:
 		return a / (1 + exp(-a));
-	case RT_SIGMOID:
+	case POINTWISE_SIGMOID:
 		return 1 / (1 + exp(-a));
-	case RT_POW:
+	case POINTWISE_POW:
 		return pow(a, b);
-	case RT_MAXIMUM:
+	case POINTWISE_MAXIMUM:
 		return fmax(a, b);
-	case RT_MINIMUM:
+	case POINTWISE_MINIMUM:
 		return fmin(a, b);
-	case RT_WHERE:
+	case POINTWISE_WHERE:
 		return a != 0 ? b : c;
-	case RT_EQ:
+	case POINTWISE_EQ:
 		return a == b;
-	case RT_NE:
+	case POINTWISE_NE:
 		return a != b;
-	case RT_LT:
+	case POINTWISE_LT:
 		return a < b;
-	case RT_LE:
+	case POINTWISE_LE:
 		return a <= b;
-	case RT_GT:
+	case POINTWISE_GT:
 		return a > b;
-	case RT_GE:
+	case POINTWISE_GE:
 		return a >= b;
-	case RT_AND:
+	case POINTWISE_AND:
 		return a != 0 && b != 0;
-	case RT_OR:
+	case POINTWISE_OR:
 		return a != 0 || b != 0;
-	case RT_NOT:
+	case POINTWISE_NOT:
 		return a == 0;
-	case RT_BITWISE_AND:
+	case POINTWISE_BITWISE_AND:
 		return (double)((int64_t)a & (int64_t)b);
-	case RT_BITWISE_OR:
+	case POINTWISE_BITWISE_OR:
 		return (double)((int64_t)a | (int64_t)b);
-	case RT_BITWISE_XOR:
+	case POINTWISE_BITWISE_XOR:
 		return (double)((int64_t)a ^ (int64_t)b);
-	case RT_BITWISE_NOT:
+	case POINTWISE_BITWISE_NOT:
 		return -1 - a;
-	case RT_SHIFT_LEFT:
+	case POINTWISE_SHIFT_LEFT:
 		return b < 0 || b >= 64 ? 0 : ldexp(a, (int)b);
-	case RT_SHIFT_RIGHT:
+	case POINTWISE_SHIFT_RIGHT:
 		return b < 0 || b >= 64 ? -(a < 0) : floor(ldexp(a, -(int)b));
-	case RT_POINTWISE_COUNT:
+	case POINTWISE_COUNT:
 		break;
 	}
 	return 0;
 }
 
-static bool is_logical(enum rt_pointwise op)
+static bool is_logical(enum pointwise op)
 {
-	return op >= RT_EQ && op <= RT_NOT;
+	return op >= POINTWISE_EQ && op <= POINTWISE_NOT;
 }
 
-static bool takes_integers_only(enum rt_pointwise op)
+static bool takes_integers_only(enum pointwise op)
 {
-	return op >= RT_BITWISE_AND;
+	return op >= POINTWISE_BITWISE_AND;
 }
 
 static bool near_to(double got, double want, double relative)
@@ -230,16 +230,16 @@ static bool near_to(double got, double want, double relative)
 	       fabs(got - want) <= relative * (fabs(want) + 1e-2);
 }
 
-static void pointwise_case(enum rt_pointwise op, enum dtype t)
+static void pointwise_case(enum pointwise op, enum dtype t)
 {
-	int nd = (int)(next() % 4), operands = rt_pointwise_operands(op);
+	int nd = (int)(next() % 4), operands = pointwise_operands(op);
 	int64_t n[RT_MAX_DIMS], index[RT_MAX_DIMS] = {0};
 	random_extents(n, nd);
 	struct rt_task task = {.kernel = RT_TASK_POINTWISE, .op = op};
 	task.out = random_view(is_logical(op) ? DTYPE_BOOL : t, nd, n, false);
 	struct rt_view memory[3];
 	for (int k = 0; k < operands; k++) {
-		bool condition = op == RT_WHERE && k == 0;
+		bool condition = op == POINTWISE_WHERE && k == 0;
 		memory[k] = random_view(condition ? DTYPE_BOOL : t, nd, n, next() % 2);
 		fill_random(&memory[k], condition ? 1 : 3);
 		task.in[k] = memory[k];
@@ -251,7 +251,7 @@ static void pointwise_case(enum rt_pointwise op, enum dtype t)
 		}
 	}
 	bool integer = !dtype_is_float(t);
-	if (integer && (op == RT_DIV || op == RT_MOD || op == RT_POW)) {
+	if (integer && (op == POINTWISE_DIV || op == POINTWISE_MOD || op == POINTWISE_POW)) {
 		task.scalars |= 2;
 		task.scalar[1] = (struct rt_scalar){.f = 2, .i = 2};
 	}
@@ -268,7 +268,7 @@ static void pointwise_case(enum rt_pointwise op, enum dtype t)
 			if (t == DTYPE_BOOL || t == DTYPE_U8)
 				break; /* wrapping is checked by hand */
 			if (!near_to(get(&task.out, index), want, relative)) {
-				printf("%s %s: %g %g %g\n", rt_pointwise_name(op), dtype_name(t), x[0], x[1],
+				printf("%s %s: %g %g %g\n", pointwise_name(op), dtype_name(t), x[0], x[1],
 				       x[2]);
 				CHECK(get(&task.out, index) == want);
 			}
@@ -280,19 +280,20 @@ static void pointwise_case(enum rt_pointwise op, enum dtype t)
 
 static void test_pointwise(void)
 {
-	for (int op = 0; op < RT_POINTWISE_COUNT; op++)
+	for (int op = 0; op < POINTWISE_COUNT; op++)
 		for (int t = 0; t < DTYPE_COUNT; t++) {
-			bool float_only = op >= RT_EXP && op <= RT_SIGMOID && op != RT_RELU;
+			bool float_only =
+			    op >= POINTWISE_EXP && op <= POINTWISE_SIGMOID && op != POINTWISE_RELU;
 			bool is_float = dtype_is_float(t);
 			if (t == DTYPE_F8E4M3 || t == DTYPE_F8E5M2 || (float_only && !is_float) ||
-			    (takes_integers_only((enum rt_pointwise)op) && (is_float || t == DTYPE_BOOL)))
+			    (takes_integers_only(op) && (is_float || t == DTYPE_BOOL)))
 				continue;
 			for (int round = 0; round < 4; round++)
-				pointwise_case((enum rt_pointwise)op, t);
+				pointwise_case(op, t);
 		}
 }
 
-static int64_t integers(enum rt_pointwise op, int64_t a, int64_t b, enum status *status, char *why)
+static int64_t integers(enum pointwise op, int64_t a, int64_t b, enum status *status, char *why)
 {
 	int64_t r = 0, n = 1;
 	struct rt_task t = {
@@ -307,34 +308,34 @@ static void test_integers(void)
 {
 	enum status s;
 	char why[RT_WHY_BYTES];
-	CHECK_EQ(integers(RT_DIV, -7, 2, &s, why), -3);
-	CHECK_EQ(integers(RT_MOD, -7, 2, &s, why), 1);
-	CHECK_EQ(integers(RT_MOD, 7, -2, &s, why), -1);
-	CHECK_EQ(integers(RT_DIV, INT64_MIN, -1, &s, why), INT64_MIN);
-	CHECK_EQ(integers(RT_MOD, INT64_MIN, -1, &s, why), 0);
-	CHECK_EQ(integers(RT_ADD, INT64_MAX, 1, &s, why), INT64_MIN);
-	CHECK_EQ(integers(RT_POW, -3, 3, &s, why), -27);
-	CHECK_EQ(integers(RT_POW, -1, -3, &s, why), -1);
-	CHECK_EQ(integers(RT_MAXIMUM, INT64_MAX, INT64_MAX - 1, &s, why), INT64_MAX);
+	CHECK_EQ(integers(POINTWISE_DIV, -7, 2, &s, why), -3);
+	CHECK_EQ(integers(POINTWISE_MOD, -7, 2, &s, why), 1);
+	CHECK_EQ(integers(POINTWISE_MOD, 7, -2, &s, why), -1);
+	CHECK_EQ(integers(POINTWISE_DIV, INT64_MIN, -1, &s, why), INT64_MIN);
+	CHECK_EQ(integers(POINTWISE_MOD, INT64_MIN, -1, &s, why), 0);
+	CHECK_EQ(integers(POINTWISE_ADD, INT64_MAX, 1, &s, why), INT64_MIN);
+	CHECK_EQ(integers(POINTWISE_POW, -3, 3, &s, why), -27);
+	CHECK_EQ(integers(POINTWISE_POW, -1, -3, &s, why), -1);
+	CHECK_EQ(integers(POINTWISE_MAXIMUM, INT64_MAX, INT64_MAX - 1, &s, why), INT64_MAX);
 	CHECK_EQ(s, STATUS_OK);
-	integers(RT_DIV, 1, 0, &s, why);
+	integers(POINTWISE_DIV, 1, 0, &s, why);
 	CHECK_EQ(s, STATUS_DIAGNOSTICS);
 	CHECK_STR(why, "integer division by zero");
-	integers(RT_MOD, 1, 0, &s, why);
+	integers(POINTWISE_MOD, 1, 0, &s, why);
 	CHECK_EQ(s, STATUS_DIAGNOSTICS);
-	integers(RT_POW, 0, -1, &s, why);
+	integers(POINTWISE_POW, 0, -1, &s, why);
 	CHECK_EQ(s, STATUS_DIAGNOSTICS);
 	/* u8 wraps on store; a mean in bf16 rounds once; NaN wins. */
 	uint8_t u[2] = {200, 100}, v[2];
 	int64_t n = 2;
 	struct rt_task t = {
-	    .kernel = RT_TASK_POINTWISE, .op = RT_ADD, .out = rt_view_dense(v, DTYPE_U8, 1, &n)};
+	    .kernel = RT_TASK_POINTWISE, .op = POINTWISE_ADD, .out = rt_view_dense(v, DTYPE_U8, 1, &n)};
 	t.in[0] = t.in[1] = rt_view_dense(u, DTYPE_U8, 1, &n);
 	ok(&t);
 	CHECK(v[0] == 144 && v[1] == 200);
 	float x[2] = {NAN, 1}, y[2] = {1, NAN}, z[2];
 	t = (struct rt_task){
-	    .kernel = RT_TASK_POINTWISE, .op = RT_MAXIMUM, .out = rt_view_dense(z, DTYPE_F32, 1, &n)};
+	    .kernel = RT_TASK_POINTWISE, .op = POINTWISE_MAXIMUM, .out = rt_view_dense(z, DTYPE_F32, 1, &n)};
 	t.in[0] = rt_view_dense(x, DTYPE_F32, 1, &n);
 	t.in[1] = rt_view_dense(y, DTYPE_F32, 1, &n);
 	ok(&t);
@@ -678,32 +679,34 @@ static void test_warm(void)
 	CHECK(!TEST_FAULTS || after.ru_minflt - before.ru_minflt < MOST_FAULTS);
 }
 
-static double function(enum rt_pointwise op, double x)
+static double function(enum pointwise op, double x)
 {
-	if (x == -INFINITY && (op == RT_GELU || op == RT_GELU_TANH || op == RT_SILU))
+	if (x == -INFINITY && (op == POINTWISE_GELU || op == POINTWISE_GELU_TANH || op == POINTWISE_SILU))
 		return -0.0;
-	return op == RT_EXP         ? exp(x)
-	       : op == RT_LOG       ? log(x)
-	       : op == RT_SIN       ? sin(x)
-	       : op == RT_COS       ? cos(x)
-	       : op == RT_TANH      ? tanh(x)
-	       : op == RT_GELU      ? 0.5 * x * (1 + erf(x * sqrt(0.5)))
-	       : op == RT_GELU_TANH ? 0.5 * x * (1 + tanh(sqrt(M_2_PI) * (x + 0.044715 * x * x * x)))
-	       : op == RT_SILU      ? x / (1 + exp(-x))
-	       : op == RT_SIGMOID   ? 1 / (1 + exp(-x))
-	       : op == RT_SQRT      ? sqrt(x)
-	                            : 1 / sqrt(x);
+	return op == POINTWISE_EXP         ? exp(x)
+	       : op == POINTWISE_LOG       ? log(x)
+	       : op == POINTWISE_SIN       ? sin(x)
+	       : op == POINTWISE_COS       ? cos(x)
+	       : op == POINTWISE_TANH      ? tanh(x)
+	       : op == POINTWISE_GELU      ? 0.5 * x * (1 + erf(x * sqrt(0.5)))
+	       : op == POINTWISE_GELU_TANH ? 0.5 * x * (1 + tanh(sqrt(M_2_PI) * (x + 0.044715 * x * x * x)))
+	       : op == POINTWISE_SILU      ? x / (1 + exp(-x))
+	       : op == POINTWISE_SIGMOID   ? 1 / (1 + exp(-x))
+	       : op == POINTWISE_SQRT      ? sqrt(x)
+	                                   : 1 / sqrt(x);
 }
 
 /* Functions of special and other values: they are right, and the same wherever in a row they stand. */
 static void test_functions(void)
 {
-	static const enum rt_pointwise ops[] = {RT_EXP,  RT_LOG,     RT_SIN,  RT_COS,   RT_TANH,     RT_GELU,
-	                                        RT_SILU, RT_SIGMOID, RT_SQRT, RT_RSQRT, RT_GELU_TANH};
+	static const enum pointwise ops[] = {POINTWISE_EXP,   POINTWISE_LOG,      POINTWISE_SIN,
+	                                     POINTWISE_COS,   POINTWISE_TANH,     POINTWISE_GELU,
+	                                     POINTWISE_SILU,  POINTWISE_SIGMOID,  POINTWISE_SQRT,
+	                                     POINTWISE_RSQRT, POINTWISE_GELU_TANH};
 	static const double special[] = {0, -0.0, INFINITY, -INFINITY, NAN, 1, -1, 88.5, -80, 1e-30, 3e4};
 	enum { SPECIAL = sizeof special / sizeof *special, MOST = 300 };
 	for (int round = 0; round < 200; round++) {
-		enum rt_pointwise op = ops[round % 11];
+		enum pointwise op = ops[round % 11];
 		enum dtype t = round % 3 == 0 ? DTYPE_F64 : DTYPE_F32;
 		int64_t n = round < 100 ? 1 + round % 40 : 1 + (int64_t)(next() % MOST);
 		struct rt_view in = random_view(t, 1, &n, false), out = random_view(t, 1, &n, false);
@@ -715,9 +718,9 @@ static void test_functions(void)
 		for (int64_t i = 0; i < n; i++) {
 			double x = get(&in, &i), want = function(op, x), got = get(&out, &i);
 			double most = 8 * (t == DTYPE_F64 ? 0x1p-53 : 0x1p-24) *
-			              (op == RT_GELU || op == RT_GELU_TANH ? fabs(x)
-			               : op == RT_SIN || op == RT_COS      ? 1
-			                                                   : fabs(want));
+			              (op == POINTWISE_GELU || op == POINTWISE_GELU_TANH ? fabs(x)
+			               : op == POINTWISE_SIN || op == POINTWISE_COS      ? 1
+			                                                                 : fabs(want));
 			CHECK(isnan(want)
 			          ? isnan(got)
 			          : got == want || fabs(got - want) <= most + (t == DTYPE_F64 ? 0 : 1e-44));

@@ -1,0 +1,18 @@
+/* pointwise: operations on elements at the same index; the rows are pointwise.def's. */
+#ifndef HIRC_BASE_POINTWISE_H
+#define HIRC_BASE_POINTWISE_H
+
+enum pointwise {
+#define POINTWISE(id, ...) POINTWISE_##id,
+#include "base/pointwise.def"
+#undef POINTWISE
+	POINTWISE_COUNT
+};
+
+enum pointwise_class { CLASS_ANY, CLASS_REAL, CLASS_COMPARE, CLASS_LOGICAL, CLASS_INTEGER };
+
+const char *pointwise_name(enum pointwise op); /* add; of a number that is no operation "?" */
+int pointwise_operands(enum pointwise op);
+enum pointwise_class pointwise_class(enum pointwise op);
+
+#endif

@@ -1,0 +1,25 @@
+"""The rows of the tables in src/: operations, dtypes, and what else scripts need of them.
+
+Rows are read with a pattern, as the preprocessor is not there: a row begins with its macro's name at the start of a line.
+"""
+import pathlib
+import re
+
+SOURCE = pathlib.Path(__file__).resolve().parents[1] / "src"
+
+
+def rows(path, pattern):
+    found = re.findall(pattern, (SOURCE / path).read_text(encoding="utf-8"), re.MULTILINE)
+    assert found, f"{path}: nothing looks like {pattern}"
+    return found
+
+
+def operations():
+    """(name, nvFuser's name, attributes) of each operation."""
+    pointwise = [(name, name, "") for name in rows("base/pointwise.def", r'^POINTWISE\([A-Z_]+, (\w+)')]
+    return pointwise + rows("ir/ops.def", r'^OP\(\w+, "(\w+)", "([\w.]+)", \w+, .*?, "([^"]*)", "')
+
+
+def dtypes():
+    """(name, nvFuser's name) of each dtype."""
+    return rows("base/dtypes.def", r'^DTYPE\([A-Z0-9]+, (\w+), "(\w+)"')
