@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "base/arena.h"
 #include "base/checked.h"
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -31,6 +32,14 @@ char *buf_reserve(struct buf *b, size_t more)
 		b->cap = cap;
 	}
 	return b->at + b->n;
+}
+
+const char *buf_put_until(struct buf *b, const char *text, const char *mark)
+{
+	const char *at = strstr(text, mark);
+	assert(at);
+	buf_putn(b, text, (size_t)(at - text));
+	return at + strlen(mark);
 }
 
 char *str_put_int(char *to, int64_t i)

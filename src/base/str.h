@@ -29,6 +29,8 @@ void buf_puti(struct buf *b, int64_t i); /* decimal, fast */
 void buf_pad(struct buf *b, char c, unsigned count);
 void buf_printf(struct buf *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void buf_vprintf(struct buf *b, const char *format, va_list args);
+/* Puts the text up to the mark, and returns the text after the mark, which it must have. */
+const char *buf_put_until(struct buf *b, const char *text, const char *mark);
 void buf_free(struct buf *b);
 /* Writes the text to its file. */
 void buf_send(struct buf *b);

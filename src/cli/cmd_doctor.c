@@ -3,6 +3,7 @@
 #include "base/finding.h"
 #include "base/json_put.h"
 #include "cli/commands.h"
+#include "cli/embedded.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/version.h"
@@ -24,22 +25,17 @@ struct doctor_command {
 	struct findings found;
 };
 
-/* What the launcher runs: two ranks that add up what they have, and compare it. */
-static const char program[] = "mesh m(x = 2)\n"
-                              "program doctor on m {\n"
-                              "  input X: f32[2@x, 8]\n"
-                              "  output Y: f32[8] = sum(X, axis=0)\n"
-                              "}\n";
-
+/* Runs two ranks that add up their shards and compare the sum. */
 static void try_launcher(struct doctor_command *c)
 {
 	const char *folder = getenv("TMPDIR");
 	struct buf path = {0};
 	char self[4096];
+	size_t bytes = strlen(cli_doctor_hir);
 	ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
 	buf_printf(&path, "%s/hirc-doctor-XXXXXX", folder && *folder ? folder : "/tmp");
 	int file = n > 0 ? mkstemp(path.at) : -1;
-	bool written = file >= 0 && write(file, program, sizeof program - 1) == sizeof program - 1;
+	bool written = file >= 0 && write(file, cli_doctor_hir, bytes) == (ssize_t)bytes;
 	if (file >= 0)
 		close(file);
 	if (written) {

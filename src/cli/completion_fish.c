@@ -1,5 +1,6 @@
 /* completion_fish: a line `complete` an option. */
 #include "cli/completion.h"
+#include "cli/embedded.h"
 #include <string.h>
 
 /* In '…'. */
@@ -16,55 +17,11 @@ static void put_quoted(struct buf *out, const char *text)
 
 static void begin(const struct command *all, unsigned n, struct buf *out)
 {
-	buf_puts(out, "# Completion for fish, made by `hirc completions fish` of hirc's options.\n"
-	              "\n"
-	              "# Whether the command is of this name.\n"
-	              "function __hirc_is\n"
-	              "\tset -l words (commandline -opc)\n"
-	              "\tset -q words[2]; or return 1\n"
-	              "\tset -l command $words[2]\n"
-	              "\tswitch $command\n");
+	const char *rest = buf_put_until(out, cli_completion_fish, "\t\t# @aliases@\n");
 	for (unsigned k = 0; k < n; k++)
 		if (all[k].alias)
 			buf_printf(out, "\t\tcase %s\n\t\t\tset command %s\n", all[k].alias, all[k].name);
-	buf_puts(out,
-	         "\tend\n"
-	         "\ttest $command = $argv[1]\n"
-	         "end\n"
-	         "\n"
-	         "# Whether the command is still to come.\n"
-	         "function __hirc_starts\n"
-	         "\ttest (count (commandline -opc)) -eq 1\n"
-	         "end\n"
-	         "\n"
-	         "# Whether an argument is completed, not an option or its value.\n"
-	         "function __hirc_argument\n"
-	         "\t__hirc_is $argv[1]; and not string match -q -- '-*' (commandline -ct)\n"
-	         "end\n"
-	         "\n"
-	         "function __hirc_folders\n"
-	         "\t__fish_complete_directories (commandline -ct | string replace -r '^--[^=]*=' '') ''\n"
-	         "end\n"
-	         "\n"
-	         "# Words of a list, after those that stand there and their comma.\n"
-	         "function __hirc_list\n"
-	         "\tset -l before (commandline -ct | string replace -rf '^(--?[^=]*=)?(.*,)?[^,]*$' '$2')\n"
-	         "\tfor word in $argv\n"
-	         "\t\techo $before$word\n"
-	         "\tend\n"
-	         "end\n"
-	         "\n"
-	         "# The files of NAME=FILE.\n"
-	         "function __hirc_file_after\n"
-	         "\tset -l value (commandline -ct | string replace -r '^--[^=]*=' '')\n"
-	         "\tset -l parts (string split -m 1 = -- $value)\n"
-	         "\tset -q parts[2]; and string replace -r '^' \"$parts[1]=\" -- (__fish_complete_path "
-	         "$parts[2])\n"
-	         "end\n"
-	         "\n"
-	         "complete -c hirc -f\n"
-	         "complete -c hirc -n __hirc_starts -l help -d 'list the commands'\n"
-	         "complete -c hirc -n __hirc_starts -l version -d 'version and what this build can do'\n");
+	buf_puts(out, rest);
 	for (unsigned k = 0; k < n; k++) {
 		const char *const word[] = {all[k].name, all[k].alias};
 		for (unsigned w = 0; w < 2 && word[w]; w++) {

@@ -1,6 +1,10 @@
 /* completion_zsh: a function a command, whose options are specifications of _arguments. */
 #include "cli/completion.h"
+#include "cli/embedded.h"
 #include <string.h>
+
+/* The place of the functions of commands in completion.zsh. */
+static const char functions[] = "# @functions@\n";
 
 /* In '…': what the shell, and what is in `escaped` for _arguments. */
 static void put_quoted(struct buf *out, const char *text, const char *escaped)
@@ -18,13 +22,7 @@ static void put_quoted(struct buf *out, const char *text, const char *escaped)
 
 static void begin(const struct command *all, unsigned n, struct buf *out)
 {
-	buf_puts(out, "#compdef hirc\n"
-	              "# Completion for zsh, made by `hirc completions zsh` of hirc's options.\n"
-	              "\n"
-	              "_hirc()\n"
-	              "{\n"
-	              "\tlocal -a commands\n"
-	              "\tcommands=(\n");
+	const char *rest = buf_put_until(out, cli_completion_zsh, "\t\t# @commands@\n");
 	for (unsigned k = 0; k < n; k++) {
 		const char *const word[] = {all[k].name, all[k].alias};
 		for (unsigned w = 0; w < 2 && word[w]; w++) {
@@ -33,25 +31,11 @@ static void begin(const struct command *all, unsigned n, struct buf *out)
 			buf_puts(out, "'\n");
 		}
 	}
-	buf_puts(out, "\t)\n"
-	              "\tif ((CURRENT == 2)); then\n"
-	              "\t\tif [[ $words[2] == -* ]]; then\n"
-	              "\t\t\tcompadd -- --help --version\n"
-	              "\t\telse\n"
-	              "\t\t\t_describe -t commands command commands\n"
-	              "\t\tfi\n"
-	              "\t\treturn\n"
-	              "\tfi\n"
-	              "\tlocal command=$words[2]\n"
-	              "\tcase $command in\n");
+	rest = buf_put_until(out, rest, "\t# @aliases@\n");
 	for (unsigned k = 0; k < n; k++)
 		if (all[k].alias)
 			buf_printf(out, "\t%s) command=%s ;;\n", all[k].alias, all[k].name);
-	buf_puts(out, "\tesac\n"
-	              "\tshift words\n"
-	              "\t((CURRENT--))\n"
-	              "\t(($+functions[_hirc_$command])) && _hirc_$command\n"
-	              "}\n");
+	buf_put_until(out, rest, functions);
 }
 
 /* What is offered for a value. */
@@ -146,26 +130,7 @@ static void end(const struct command *all, unsigned n, struct buf *out)
 {
 	(void)all;
 	(void)n;
-	buf_puts(out, "\n# PATTERN WORD...: words, and files of the pattern, `any` or `none`\n"
-	              "_hirc_argument()\n"
-	              "{\n"
-	              "\tlocal pattern=$1\n"
-	              "\tshift\n"
-	              "\t(($#)) && compadd -- \"$@\"\n"
-	              "\tcase $pattern in\n"
-	              "\tnone) ;;\n"
-	              "\tany) _files ;;\n"
-	              "\t*) _files -g $pattern ;;\n"
-	              "\tesac\n"
-	              "}\n"
-	              "\n"
-	              "# NAME=FILE\n"
-	              "_hirc_file_after()\n"
-	              "{\n"
-	              "\tcompset -P '*=' && _files\n"
-	              "}\n"
-	              "\n"
-	              "_hirc \"$@\"\n");
+	buf_puts(out, strstr(cli_completion_zsh, functions) + strlen(functions));
 }
 
 const struct completion_shell completion_zsh = {"zsh", begin, command, end};

@@ -1,33 +1,10 @@
 /* svg: see svg.h. */
 #include "draw/svg.h"
 #include "base/source.h"
+#include "draw/embedded.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Fills k0 … k7, text on them and beside them, lines; then the same in the dark. */
-static const char light[] = "text{font-family:ui-monospace,Menlo,Consolas,'DejaVu Sans Mono',monospace;"
-                            "fill:#1c2430;white-space:pre}"
-                            ".bold{font-weight:bold}.dim{fill:#5b6675}.alarm{fill:#b3261e}"
-                            ".page{fill:#fff}.cell{fill:#f1f3f6;stroke:#d5dae1}.lane{fill:#f6f7f9}"
-                            ".edge{fill:none;stroke:#5b6675}.data{fill:none;stroke:#7c8796}"
-                            ".wait{fill:none;stroke:#b3261e;stroke-dasharray:5 3}.head{fill:#5b6675}"
-                            ".grid{stroke:#d5dae1}.frame{fill:none;stroke:#5b6675}"
-                            ".pending{fill:none;stroke:#5b6675;stroke-dasharray:4 3}"
-                            ".heat{fill:#1f6fd0}.exposed{fill:#f08c80}.live{fill:#f0d9a8;stroke:#b8862b}"
-                            ".limit{stroke:#b3261e;stroke-dasharray:6 3}"
-                            ".k0{fill:#bcd7f5}.k1{fill:#f9d3a8}.k2{fill:#c4e5c0}.k3{fill:#f4c1c4}"
-                            ".k4{fill:#d9cdf0}.k5{fill:#e6d3c1}.k6{fill:#f2cbe3}.k7{fill:#d3dca9}"
-                            ".k0,.k1,.k2,.k3,.k4,.k5,.k6,.k7{stroke:#8a94a3}";
-static const char dark[] = "text{fill:#e6ebf2}.dim{fill:#9aa6b5}.alarm{fill:#ff8a80}"
-                           ".page{fill:#12161c}.cell{fill:#1c222b;stroke:#333c48}.lane{fill:#171c23}"
-                           ".edge{stroke:#9aa6b5}.data{stroke:#7d8998}.wait{stroke:#ff8a80}"
-                           ".head{fill:#9aa6b5}.grid{stroke:#333c48}.frame,.pending{stroke:#9aa6b5}"
-                           ".heat{fill:#4d9bff}.exposed{fill:#a83229}.live{fill:#5c4a1e;stroke:#c79a45}"
-                           ".limit{stroke:#ff8a80}"
-                           ".k0{fill:#23496f}.k1{fill:#714413}.k2{fill:#2a5a32}.k3{fill:#752c32}"
-                           ".k4{fill:#4b3a77}.k5{fill:#594230}.k6{fill:#6b3156}.k7{fill:#4c561e}"
-                           ".k0,.k1,.k2,.k3,.k4,.k5,.k6,.k7{stroke:#66717f}";
 
 static const char style_open[] = "<style>", style_close[] = "</style>\n";
 
@@ -252,8 +229,8 @@ void svg_finish(struct svg *s, const char *title, struct buf *out)
 	    "%lld\" style=\"max-width:100%%;height:auto\" role=\"img\">\n<title>",
 	    width, height, width, height);
 	svg_put_text(out, title, strlen(title));
-	buf_printf(out, "</title>\n%s%s@media(prefers-color-scheme:dark){%s}%s", style_open, light, dark,
-	           style_close);
+	buf_printf(out, "</title>\n%s%s@media(prefers-color-scheme:dark){%s}%s", style_open, draw_light_css,
+	           draw_dark_css, style_close);
 	buf_printf(out, "<rect class=\"page\" x=\"0\" y=\"0\" width=\"%lld\" height=\"%lld\"/>\n", width,
 	           height);
 	buf_putn(out, s->body.at, s->body.n);
@@ -264,7 +241,7 @@ void svg_finish(struct svg *s, const char *title, struct buf *out)
 
 const char *svg_style(bool is_dark)
 {
-	return is_dark ? dark : light;
+	return is_dark ? draw_dark_css : draw_light_css;
 }
 
 void svg_put_inside(const struct buf *picture, struct buf *out)
