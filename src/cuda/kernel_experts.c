@@ -1,61 +1,12 @@
 /* kernel_experts: what dispatch and combine are made of.
  *
  *     route    a block a bucket: how many elements come before its own, then the places of these, in order;
- * each thread has a run of the elements count    the same without places scatter  a block a row of out: it
- * looks for the rows that are added there, 1024 at a time, and adds them in their order */
+ *              each thread has a run of the elements
+ *     count    the same without places
+ *     scatter  a block a row of out: it looks for the rows that are added there, 1024 at a time, and adds
+ *              them in their order */
+#include "cuda/embedded.h"
 #include "cuda/kernel_write.h"
-
-static const char buckets_text[] =
-    "KERNEL\n"
-    "{\n"
-    "SHARED i64 less[THREADS];\n"
-    "SHARED i64 own[THREADS];\n"
-    "for (i64 bucket = BLOCK; bucket < arg.x3; bucket += BLOCKS) {\n"
-    "EACH_THREAD {\n"
-    "\ti64 first = thread * arg.x7, end = first + arg.x7 < arg.x2 ? first + arg.x7 : arg.x2;\n"
-    "\ti64 before = 0, here = 0;\n"
-    "\tfor (i64 i = first; i < end; i++) {\n"
-    "\t\ti64 number = LOAD(arg.x1[i * arg.x4]);\n"
-    "\t\tif (number < 0 || number >= arg.x6) {\n"
-    "\t\t\tfault(&arg.head, FAULT_EXPERT, number, arg.x6);\n"
-    "\t\t\tcontinue;\n"
-    "\t\t}\n"
-    "\t\tnumber /= arg.x5;\n"
-    "\t\tbefore += number < bucket;\n"
-    "\t\there += number == bucket;\n"
-    "\t}\n"
-    "\tless[thread] = before;\n"
-    "\town[thread] = here;\n"
-    "}\n"
-    "EACH_THREAD {\n"
-    "\tif (thread == 0) {\n"
-    "\t\ti64 next = 0, sum = 0;\n"
-    "\t\tfor (int k = 0; k < THREADS; k++) next += less[k], sum += own[k];\n"
-    "\t\tless[0] = sum;\n"
-    "\t\tfor (int k = 0; k < THREADS; k++) {\n"
-    "\t\t\ti64 n = own[k];\n"
-    "\t\t\town[k] = next;\n"
-    "\t\t\tnext += n;\n"
-    "\t\t}\n"
-    "\t}\n"
-    "}\n";
-
-static const char count_text[] =
-    "EACH_THREAD { if (thread == 0) arg.x0[bucket * arg.x8] = STORE(less[0]); }\n"
-    "}\n"
-    "}\n";
-
-static const char route_text[] =
-    "EACH_THREAD {\n"
-    "\ti64 first = thread * arg.x7, end = first + arg.x7 < arg.x2 ? first + arg.x7 : arg.x2;\n"
-    "\tfor (i64 i = first; i < end; i++) {\n"
-    "\t\ti64 number = LOAD(arg.x1[i * arg.x4]);\n"
-    "\t\tif (number < 0 || number >= arg.x6 || number / arg.x5 != bucket) continue;\n"
-    "\t\targ.x0[own[thread]++ * arg.x8] = STORE(i);\n"
-    "\t}\n"
-    "}\n"
-    "}\n"
-    "}\n";
 
 bool kernel_write_buckets(struct kernel_writer *w, const struct rt_task *t)
 {
@@ -72,52 +23,12 @@ bool kernel_write_buckets(struct kernel_writer *w, const struct rt_task *t)
 	kernel_i64(w, (n + KERNEL_THREADS - 1) / KERNEL_THREADS); /* x7: elements of a thread */
 	kernel_i64(w, kernel_view_stride(&t->out, 0));            /* x8 */
 	kernel_grid(w, t->kernel == RT_TASK_ROUTE && !n ? 0 : buckets);
-	kernel_text(w, "#define LOAD(x) load_%s_i64(x)\n#define STORE(x) store_%s_i64(x)\n%s%s",
-	            dtype_name(t->in[0].dtype), dtype_name(t->out.dtype), buckets_text,
-	            t->kernel == RT_TASK_ROUTE ? route_text : count_text);
+	kernel_text(w,
+	            "#define LOAD(x) load_%s_i64(x)\n#define STORE(x) store_%s_i64(x)\n#define PLACES %d\n",
+	            dtype_name(t->in[0].dtype), dtype_name(t->out.dtype), t->kernel == RT_TASK_ROUTE);
+	kernel_text(w, "%s", cuda_kernels_buckets_cuh);
 	return true;
 }
-
-static const char scatter_text[] =
-    "KERNEL\n"
-    "{\n"
-    "SHARED u32 found[THREADS];\n"
-    "SHARED u32 any[1];\n"
-    "for (i64 row = BLOCK; row < arg.x4; row += BLOCKS) {\n"
-    "for (i64 first = 0; first < arg.x5; first += 4 * THREADS) {\n"
-    "EACH_THREAD { if (thread == 0) any[0] = 0; }\n"
-    "EACH_THREAD {\n"
-    "\tu32 bits = 0;\n"
-    "\tLOOP (e, 4) {\n"
-    "\t\ti64 j = first + thread * 4 + e;\n"
-    "\t\tif (j < arg.x5) {\n"
-    "\t\t\ti64 to = TO(arg.x3[j * arg.x8]);\n"
-    "\t\t\tif (to >= arg.x4 && row == 0) fault(&arg.head, FAULT_TOKEN, to, arg.x4);\n"
-    "\t\t\tbits |= (u32)(to == row) << e;\n"
-    "\t\t}\n"
-    "\t}\n"
-    "\tfound[thread] = bits;\n"
-    "\tif (bits) any[0] = 1;\n"
-    "}\n"
-    "if (any[0]) EACH_THREAD {\n"
-    "\tfor (i64 c = thread; c < arg.x6; c += THREADS) {\n"
-    "\t\tPLACE_c((offset)c)\n"
-    "\t\twide sum = SUM(arg.x0[row * arg.x9 + AT_c0]);\n"
-    "\t\tfor (int k = 0; k < THREADS; k++) {\n"
-    "\t\t\tu32 bits = found[k];\n"
-    "\t\t\tfor (int e = 0; bits >> e; e++)\n"
-    "\t\t\t\tif (bits >> e & 1) {\n"
-    "\t\t\t\t\ti64 j = first + k * 4 + e;\n"
-    "\t\t\t\t\twide weight = (wide)WEIGHT(arg.x2[j * arg.x7]);\n"
-    "\t\t\t\t\tsum += weight * ROW(arg.x1[j * arg.x10 + AT_c1]);\n"
-    "\t\t\t\t}\n"
-    "\t\t}\n"
-    "\t\targ.x0[row * arg.x9 + AT_c0] = STORE(sum);\n"
-    "\t}\n"
-    "}\n"
-    "}\n"
-    "}\n"
-    "}\n";
 
 bool kernel_write_scatter(struct kernel_writer *w, const struct rt_task *t)
 {
@@ -161,6 +72,6 @@ bool kernel_write_scatter(struct kernel_writer *w, const struct rt_task *t)
 	kernel_place(w, &x, 1, "c");
 	kernel_offset(w, &x, 1, "c", 0);
 	kernel_offset(w, &x, 1, "c", 1);
-	kernel_text(w, "%s", scatter_text);
+	kernel_text(w, "%s", cuda_kernels_scatter_cuh);
 	return true;
 }

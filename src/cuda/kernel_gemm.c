@@ -4,57 +4,8 @@
  *         a block makes 64 x 64 of them, 16 k at a time through shared memory; a thread 4 x 4, in registers
  *
  * Sums are in the wide type, k in order; floats are multiplied and added in one rounding. */
+#include "cuda/embedded.h"
 #include "cuda/kernel_write.h"
-
-static const char gemm_text[] =
-    "#define TILE 64\n"
-    "#define DEPTH 16\n"
-    "KERNEL\n"
-    "{\n"
-    "SHARED wide a[DEPTH][TILE + 1];\n"
-    "SHARED wide b[DEPTH][TILE + 1];\n"
-    "PRIVATE(wide, sum, 16);\n"
-    "for (i64 block = BLOCK; block < arg.x3; block += BLOCKS) {\n"
-    "i64 tile = block % arg.x4, batch = block / arg.x4;\n"
-    "i64 row = tile / arg.x5 * TILE, column = tile % arg.x5 * TILE;\n"
-    "EACH_THREAD { LOOP (i, 16) OWN(sum)[i] = 0; }\n"
-    "for (i64 depth = 0; depth < arg.x8; depth += DEPTH) {\n"
-    "EACH_THREAD {\n"
-    "\tPLACE_q((offset)batch)\n"
-    "\tLOOP (i, TILE * DEPTH / THREADS) {\n"
-    "\t\tint at = i * THREADS + (int)thread, l = A_DOWN ? at / TILE : at % DEPTH;\n"
-    "\t\tint r = A_DOWN ? at % TILE : at / DEPTH;\n"
-    "\t\ta[l][r] = row + r < arg.x6 && depth + l < arg.x8\n"
-    "\t\t\t? A(arg.x1[AT_q1 + (row + r) * arg.x9 + (depth + l) * arg.x10]) : 0;\n"
-    "\t\tl = B_DOWN ? at % DEPTH : at / TILE;\n"
-    "\t\tint c = B_DOWN ? at / DEPTH : at % TILE;\n"
-    "\t\tb[l][c] = column + c < arg.x7 && depth + l < arg.x8\n"
-    "\t\t\t? B(arg.x2[AT_q2 + (depth + l) * arg.x11 + (column + c) * arg.x12]) : 0;\n"
-    "\t}\n"
-    "}\n"
-    "EACH_THREAD {\n"
-    "\tint r = thread / 16, c = thread % 16;\n"
-    "\tfor (int l = 0; l < DEPTH; l++) {\n"
-    "\t\twide x[4], y[4];\n"
-    "\t\tLOOP (i, 4) x[i] = a[l][r + i * 16], y[i] = b[l][c + i * 16];\n"
-    "\t\tLOOP (i, 4) LOOP (j, 4) OWN(sum)[i * 4 + j] = ADD(x[i], y[j], OWN(sum)[i * 4 + j]);\n"
-    "\t}\n"
-    "}\n"
-    "}\n"
-    "EACH_THREAD {\n"
-    "\tPLACE_q((offset)batch)\n"
-    "\tLOOP (i, 4) LOOP (j, 4) {\n"
-    "\t\ti64 m = row + (int)(thread / 16) + i * 16, n = column + (int)(thread % 16) + j * 16;\n"
-    "\t\tif (m < arg.x6 && n < arg.x7) {\n"
-    "\t\t\twide x = OWN(sum)[i * 4 + j];\n"
-    "\t\t\ti64 o = AT_q0 + m * arg.x13 + n * arg.x14;\n"
-    "\t\t\tMORE\n"
-    "\t\t\targ.x0[o] = STORE(x);\n"
-    "\t\t}\n"
-    "\t}\n"
-    "}\n"
-    "}\n"
-    "}\n";
 
 static enum dtype lesser(enum dtype a, enum dtype b)
 {
@@ -136,6 +87,6 @@ bool kernel_write_gemm(struct kernel_writer *w, const struct rt_task *t)
 	kernel_place(w, &x, 1, "q");
 	for (int v = 0; v < 4; v++)
 		kernel_offset(w, &x, 1, "q", v);
-	kernel_text(w, "%s", gemm_text);
+	kernel_text(w, "%s", cuda_kernels_gemm_cuh);
 	return true;
 }

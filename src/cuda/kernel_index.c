@@ -1,8 +1,10 @@
 /* kernel_index: gather and topk.
  *
  *     gather   out[i] = in[0][i, in[1][i]]: a thread a vector of elements; they share an index where in[1] is
- * the same along the inner axis, as of rows of a table topk     out[k] = the k-th largest: k times the
- * largest of what comes after the one before, by value and then by index */
+ *              the same along the inner axis, as of rows of a table
+ *     topk     out[k] = the k-th largest: k times the largest of those after the one before, by value, then
+ *              by index */
+#include "cuda/embedded.h"
 #include "cuda/kernel_write.h"
 #include <stdlib.h>
 
@@ -49,64 +51,14 @@ bool kernel_write_gather(struct kernel_writer *w, const struct rt_task *t)
 	kernel_place(w, &x, per, "c");
 	for (int k = 0; k < 3; k++)
 		kernel_offset(w, &x, per, "c", k);
-	kernel_text(w,
-	            "KERNEL\n{\nEACH_THREAD {\n"
-	            "for (i64 v = (i64)BLOCK * THREADS + thread; v < arg.x3; v += (i64)BLOCKS * THREADS) {\n"
-	            "offset number = (offset)v;\nPLACE_c(number)\n"
-	            "i64 k = load_%s_i64(arg.x2[AT_c2]);\nALIGNED %s x[%d];\nLOOP (e, %d) x[e] = 0;\n"
-	            "if (k < 0 || k >= arg.x7) fault(&arg.head, FAULT_INDEX, k, arg.x7);\n"
-	            "else if (k >= arg.x5 && k - arg.x5 < arg.x6)\n"
-	            "MOVE(%d, x, arg.x1 + AT_c1 + (k - arg.x5) * arg.x4);\n"
-	            "MOVE(%d, arg.x0 + AT_c0, x);\n}\n}\n}\n",
-	            dtype_name(t->in[1].dtype), kernel_bits(t->out.dtype), per, per, bytes, bytes);
+	kernel_text(w, "#define INDEX(x) load_%s_i64(x)\ntypedef %s bits;\n", dtype_name(t->in[1].dtype),
+	            kernel_bits(t->out.dtype));
+	kernel_text(w, "#define PER %d\n#define BYTES %d\n", per, bytes);
+	kernel_text(w, "%s", cuda_kernels_gather_cuh);
 	return true;
 }
 
 /* ---- topk */
-
-static const char topk_text[] =
-    "typedef struct { i64 key, offset; } entry;\n"
-    "DEVICE int before(entry a, entry b) { return a.key > b.key || (a.key == b.key && a.offset < b.offset); "
-    "}\n"
-    "DEVICE i64 key_of(f64 x)\n"
-    "{\n"
-    "\ti64 bits = (i64)bits_f64(x);\n"
-    "\treturn x != x ? I64_MAX : x == 0 ? 0 : bits >= 0 ? bits : I64_MIN - bits;\n"
-    "}\n"
-    "KERNEL\n"
-    "{\n"
-    "SHARED entry best[THREADS];\n"
-    "SHARED entry taken[ROWS];\n"
-    "for (i64 group = BLOCK; group < arg.x6; group += BLOCKS) {\n"
-    "EACH_THREAD { if (thread < ROWS) { taken[thread].key = I64_MAX; taken[thread].offset = -1; } }\n"
-    "for (i64 k = 0; k < arg.x3; k++) {\n"
-    "EACH_THREAD {\n"
-    "\toffset q = (offset)(group * ROWS + thread / ALONG);\n"
-    "\tentry found = {I64_MIN, I64_MAX}, last = taken[thread / ALONG];\n"
-    "\tif (q < arg.x5) {\n"
-    "\t\tPLACE_q(q)\n"
-    "\t\tfor (i64 i = thread % ALONG; i < arg.x2; i += ALONG) {\n"
-    "\t\t\tentry x = {KEY(arg.x1[AT_q1 + i * arg.x4]), i};\n"
-    "\t\t\tif (before(last, x) && before(x, found)) found = x;\n"
-    "\t\t}\n"
-    "\t}\n"
-    "\tbest[thread] = found;\n"
-    "}\n"
-    "for (u32 half = ALONG / 2; half > 0; half /= 2) EACH_THREAD {\n"
-    "\tif (thread % ALONG < half && before(best[thread + half], best[thread]))\n"
-    "\t\tbest[thread] = best[thread + half];\n"
-    "}\n"
-    "EACH_THREAD {\n"
-    "\toffset q = (offset)(group * ROWS + thread / ALONG);\n"
-    "\tif (thread % ALONG == 0) taken[thread / ALONG] = best[thread];\n"
-    "\tif (thread % ALONG == 0 && q < arg.x5) {\n"
-    "\t\tPLACE_q(q)\n"
-    "\t\targ.x0[AT_q0 + k * arg.x7] = STORE(best[thread].offset);\n"
-    "\t}\n"
-    "}\n"
-    "}\n"
-    "}\n"
-    "}\n";
 
 bool kernel_write_topk(struct kernel_writer *w, const struct rt_task *t)
 {
@@ -144,6 +96,6 @@ bool kernel_write_topk(struct kernel_writer *w, const struct rt_task *t)
 	kernel_place(w, &x, 1, "q");
 	kernel_offset(w, &x, 1, "q", 0);
 	kernel_offset(w, &x, 1, "q", 1);
-	kernel_text(w, "%s", topk_text);
+	kernel_text(w, "%s", cuda_kernels_topk_cuh);
 	return true;
 }

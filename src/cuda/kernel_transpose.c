@@ -6,36 +6,11 @@
  *
  * Both sides then go over lines of memory. The rows of a tile lie an odd number of words apart, so that
  * neither goes to the same bank twice. */
+#include "cuda/embedded.h"
 #include "cuda/kernel_write.h"
 #include <string.h>
 
 enum { LEAST = 16 /* elements along both axes; fewer would leave most of a tile empty */ };
-
-static const char transpose_text[] =
-    "KERNEL\n"
-    "{\n"
-    "SHARED bits tile[TILE][TILE + PAD];\n"
-    "for (i64 block = BLOCK; block < arg.x2; block += BLOCKS) {\n"
-    "offset number = (offset)(block % arg.x3), outer = (offset)(block / arg.x3);\n"
-    "offset down = number / arg.x4 * TILE, right = number % arg.x4 * TILE;\n"
-    "EACH_THREAD {\n"
-    "\tPLACE_q(outer)\n"
-    "\tLOOP (i, TILE * TILE / THREADS) {\n"
-    "\t\tint at = i * THREADS + (int)thread, r = at % TILE, c = at / TILE;\n"
-    "\t\tif (down + r < arg.x5 && right + c < arg.x6)\n"
-    "\t\t\ttile[r][c] = CAST(arg.x1[AT_q1 + down + r + (right + c) * arg.x7]);\n"
-    "\t}\n"
-    "}\n"
-    "EACH_THREAD {\n"
-    "\tPLACE_q(outer)\n"
-    "\tLOOP (i, TILE * TILE / THREADS) {\n"
-    "\t\tint at = i * THREADS + (int)thread, c = at % TILE, r = at / TILE;\n"
-    "\t\tif (down + r < arg.x5 && right + c < arg.x6)\n"
-    "\t\t\targ.x0[AT_q0 + (down + r) * arg.x8 + right + c] = tile[r][c];\n"
-    "\t}\n"
-    "}\n"
-    "}\n"
-    "}\n";
 
 /* The axes of both views, and which of them is the inner one of the operand; the last is that of the result.
  */
@@ -116,5 +91,5 @@ void kernel_write_transpose(struct kernel_writer *w, const struct rt_task *t)
 	kernel_place(w, x, 1, "q");
 	kernel_offset(w, x, 1, "q", 0);
 	kernel_offset(w, x, 1, "q", 1);
-	kernel_text(w, "%s", transpose_text);
+	kernel_text(w, "%s", cuda_kernels_transpose_cuh);
 }
