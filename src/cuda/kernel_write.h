@@ -12,7 +12,7 @@
 enum {
 	KERNEL_THREADS = 256, /* of a block, of all kernels */
 	KERNEL_KEY_BYTES = 8192,
-	KERNEL_PRELUDE = 6,
+	KERNEL_PRELUDE = 8,
 	KERNEL_SCRATCH_BYTES = 1 << 20, /* of a stream, zeroed at first; kernels leave its counters 0 */
 	KERNEL_COUNTERS = 1024,         /* u64, at its beginning */
 };

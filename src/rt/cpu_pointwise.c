@@ -56,12 +56,11 @@ struct pointwise_rows {
 #define REAL_LOGICAL(...)
 #define REAL_INTEGER(...)
 #define MOD(a, b) modulo(fmod(a, b), b)
-#define ABS(a) fabs(a)
-#define SQRT(a) sqrt(a)
 /* Gives the remainder m of a division by b the sign of b. */
 #define modulo(m, b) ((m) != 0 && ((m) < 0) != ((b) < 0) ? (m) + (b) : (m))
 
 #define T double
+#define F(name) name
 #define EXP elementary_exp_f64
 #define TANH elementary_tanh_f64
 #define GELU elementary_gelu_f64
@@ -84,6 +83,7 @@ RT_CLONES static void real_f64(enum pointwise op, T *r, const T *x, const T *y, 
 	}
 }
 #undef T
+#undef F
 #undef EXP
 #undef TANH
 #undef GELU
@@ -96,6 +96,7 @@ RT_CLONES static void real_f64(enum pointwise op, T *r, const T *x, const T *y, 
 #undef POW
 
 #define T float
+#define F(name) name##f
 #define EXP elementary_expf
 #define TANH elementary_tanhf
 #define GELU elementary_geluf
@@ -118,6 +119,7 @@ RT_CLONES static void real_f32(enum pointwise op, T *r, const T *x, const T *y, 
 	}
 }
 #undef T
+#undef F
 #undef EXP
 #undef TANH
 #undef GELU

@@ -1,4 +1,4 @@
-/* conversions: bits of elements to values of the wide types and back, with the roundings of rt/dtype.h. */
+/* conversions: bits of elements to values of the wide types and back, with the roundings of rt/convert.h. */
 
 /* x in a sign, `ebits` of exponent and `mbits` of mantissa, to nearest, ties to even; full: there is
  * infinity, else the pattern of all ones is the only NaN and what overflow gives */
