@@ -260,7 +260,7 @@ static enum status time_collectives(struct rt_job *job, struct bench_cluster *o,
 	if (status == STATUS_OK) {
 		now.memory = memory_of(x.device, now.inner);
 		snprintf(now.model, sizeof now.model, "%s", x.device->model);
-		snprintf(now.transport, sizeof now.transport, "%s", x.t->ops->name);
+		snprintf(now.transport, sizeof now.transport, "%s", transport_kind_name(x.t->ops->kind));
 	}
 	bench_member_close(&x);
 	if (status == STATUS_OK && out->team.n) {

@@ -71,7 +71,7 @@ static enum status sweep(struct sums *sums, enum rt_collective_kind kind, struct
 		                          .size = s.count * (int64_t)x->data.size,
 		                          .count = s.count,
 		                          .first = sums->figures == 0};
-		snprintf(line.transport, sizeof line.transport, "%s", x->t->ops->name);
+		snprintf(line.transport, sizeof line.transport, "%s", transport_kind_name(x->t->ops->kind));
 		if (s.count == before) /* smaller than an element for each */
 			continue;
 		before = s.count;
@@ -93,7 +93,7 @@ static enum status sweep_all(struct bench_member *x)
 	struct sums sums = {.x = x};
 	struct buf text = {0};
 	enum status status = STATUS_OK;
-	bench_collective_header(x->c, x->job->size, x->t->ops->name, &text);
+	bench_collective_header(x->c, x->job->size, transport_kind_name(x->t->ops->kind), &text);
 	for (unsigned k = 0; k < x->c->kinds && status == STATUS_OK; k++)
 		status = sweep(&sums, x->c->kind[k], &text);
 	bench_collective_footer(x->c, NULL, 0, sums.wrong, sums.figures ? sums.bus / (double)sums.figures : 0,

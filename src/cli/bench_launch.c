@@ -107,7 +107,8 @@ static void choose(struct bench *b, uint32_t k)
 	const char *name = b->transport.at[k];
 	b->ranks.transport = name;
 	b->launch.kind = rank_options_launch(&b->ranks).kind;
-	if (!strcmp(b->ranks.bootstrap, "auto") && b->launch.kind == RT_BOOT_FORK && !strcmp(name, "peers"))
+	if (!strcmp(b->ranks.bootstrap, "auto") && b->launch.kind == RT_BOOT_FORK &&
+	    transport_kind_has(transport_kind_find(name), TRANSPORT_NEEDS_THREADS))
 		b->launch.kind = RT_BOOT_THREAD;
 }
 
@@ -128,7 +129,7 @@ enum status bench_launch(struct bench *b, uint32_t transport, int (*rank_main)(s
 	if (b->transport.n == 1) {
 		out->status = rt_launch(&b->launch, rank_main, arg);
 	} else {
-		if (strcmp(b->ranks.transport, "cuda-ipc") != 0 && strcmp(b->ranks.transport, "auto") != 0)
+		if (!transport_kind_has(rank_options_transport(&b->ranks), TRANSPORT_HAS_P2P_OPTIONS))
 			b->ranks.p2p_protocol = b->ranks.p2p_transport = "auto";
 		out->status = launch_apart(b, rank_main, arg, &messages);
 	}

@@ -68,7 +68,7 @@ static void put_options(struct buf *b, const struct bench_set *set)
 		if (!is_size_name(d->name))
 			buf_printf(b, "%s%s=%s", b->n ? ", " : "", d->name, d->text);
 	}
-	if (strcmp(set->b->ranks.transport, "auto") != 0)
+	if (rank_options_transport(&set->b->ranks) != TRANSPORT_AUTO)
 		buf_printf(b, "%stransport=%s", b->n ? ", " : "", set->b->ranks.transport);
 	if (strcmp(set->b->ranks.engine, "auto") != 0)
 		buf_printf(b, "%sengine=%s", b->n ? ", " : "", set->b->ranks.engine);

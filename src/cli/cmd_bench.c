@@ -165,7 +165,8 @@ static bool check_ranks(struct bench *b, struct diag *d)
 	struct rank_options o = b->ranks;
 	o.transport = b->transport.at[0];
 	for (uint32_t k = 1; k < b->transport.n; k++)
-		if (!strcmp(b->transport.at[k], "cuda-ipc"))
+		if (transport_kind_has(transport_kind_find(b->transport.at[k]),
+		                       TRANSPORT_ON_GPU | TRANSPORT_HAS_P2P_OPTIONS))
 			o.transport = b->transport.at[k];
 	return rank_options_check(&o, b->compile.zero_copy, d);
 }

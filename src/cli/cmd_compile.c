@@ -4,6 +4,7 @@
  * between lines `# -----` are compiled one by one; each keeps the line numbers of the file. */
 #include "base/file.h"
 #include "base/source.h"
+#include "base/transport_kind.h"
 #include "cli/commands.h"
 #include "cli/compile.h"
 #include "cli/gate.h"
@@ -310,7 +311,7 @@ int cmd_compile(int argc, char **argv)
 	compile_options_init(&c.compile);
 	c.compile.defaults_are_open = true;
 	rank_options_init(&c.ranks);
-	c.ranks.transport = "nccl";
+	c.ranks.transport = transport_kind_name(TRANSPORT_NCCL);
 	const char *usual = getenv("HIRC_DUMP");
 	if (usual && !strcmp(usual, "host_ir")) /* as NVFUSER_DUMP has it */
 		usual = "nvfuser";
@@ -341,7 +342,7 @@ int cmd_compile(int argc, char **argv)
 	    {.name = "transport",
 	     .kind = OPTION_TEXT,
 	     .to = &c.ranks.transport,
-	     .value = "nccl|peers|cuda-ipc",
+	     .value = transport_kind_values_gpu,
 	     .help = "of --target=cuda: whose calls move data between ranks"},
 	    {.name = "p2p-protocol",
 	     .kind = OPTION_TEXT,

@@ -1,5 +1,6 @@
 /* cmd_sim: hirc sim: what a program takes, without running it. */
 #include "base/file.h"
+#include "base/transport_kind.h"
 #include "cli/commands.h"
 #include "cli/compile.h"
 #include "cli/gate.h"
@@ -273,8 +274,10 @@ static enum status sim(struct sim_command *c, const char *path)
 
 int cmd_sim(int argc, char **argv)
 {
-	struct sim_command c = {
-	    .print = {.classes = 4}, .classes = "yes", .streams = DEFAULT_STREAMS, .transport = "auto"};
+	struct sim_command c = {.print = {.classes = 4},
+	                        .classes = "yes",
+	                        .streams = DEFAULT_STREAMS,
+	                        .transport = transport_kind_name(TRANSPORT_AUTO)};
 	compile_options_init(&c.compile);
 	const struct option options[] = {
 	    {.name = "schedule",
@@ -319,7 +322,7 @@ int cmd_sim(int argc, char **argv)
 	    {.name = "transport",
 	     .kind = OPTION_TEXT,
 	     .to = &c.transport,
-	     .value = "auto|shm|mpi|mixed|nccl|peers|cuda-ipc",
+	     .value = transport_kind_values,
 	     .help = "whose figures of the cluster file count; auto: those of the first one there"},
 	    {.name = "delay",
 	     .kind = OPTION_CALL,
@@ -360,7 +363,7 @@ int cmd_sim(int argc, char **argv)
 	};
 	enum status status;
 	if (options_parse(&line, argc, argv, &status)) {
-		if (strcmp(c.transport, "auto") != 0)
+		if (transport_kind_find(c.transport) != TRANSPORT_AUTO)
 			compile_options_transport(&c.compile, c.transport, false);
 		c.d = compile_diag(&c.compile);
 		status = sim(&c, line.file.at[0]);

@@ -448,12 +448,18 @@ void compile_options_transport(struct compile_options *o, const char *transport,
 	o->threads = threads;
 }
 
+/* transport: its name; NULL: not known. */
+static bool has_trait(const char *transport, enum transport_trait trait)
+{
+	return transport && transport_kind_has(transport_kind_find(transport), trait);
+}
+
 /* `auto` is the first one of the file that such ranks can have. */
 static void choose_transport(struct diag *d, const struct compile_options *o, struct cluster *c)
 {
-	const char *never = o->threads ? "cuda-ipc" : "peers";
+	enum transport_trait never = o->threads ? TRANSPORT_NEEDS_PROCESSES : TRANSPORT_NEEDS_THREADS;
 	struct buf names = {0};
-	if (strcmp(o->transport, "auto") != 0) {
+	if (transport_kind_find(o->transport) != TRANSPORT_AUTO) {
 		if (cluster_use_transport(c, o->transport))
 			return;
 		buf_puts(&names, c->network.transport);
@@ -467,9 +473,8 @@ static void choose_transport(struct diag *d, const struct compile_options *o, st
 		buf_free(&names);
 		return;
 	}
-	for (uint32_t k = 0; c->network.transport && !strcmp(c->network.transport, never) && k < c->other_n;
-	     k++)
-		if (strcmp(c->other[k].transport, never) != 0)
+	for (uint32_t k = 0; has_trait(c->network.transport, never) && k < c->other_n; k++)
+		if (!has_trait(c->other[k].transport, never))
 			cluster_use_transport(c, c->other[k].transport);
 }
 

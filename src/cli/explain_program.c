@@ -1,5 +1,6 @@
 /* explain_program: see explain_program.h. */
 #include "cli/explain_program.h"
+#include "base/transport_kind.h"
 #include "cli/output.h"
 #include "cli/params.h"
 #include "import/import.h"
@@ -17,7 +18,8 @@ enum {
 
 void explain_program_init(struct explain_program *p)
 {
-	*p = (struct explain_program){.streams = DEFAULT_STREAMS, .transport = "auto", .advice = "auto"};
+	*p = (struct explain_program){
+	    .streams = DEFAULT_STREAMS, .transport = transport_kind_name(TRANSPORT_AUTO), .advice = "auto"};
 	p->output = (struct explain_output){.rank = -1, .top = DEFAULT_TOP};
 	compile_options_init(&p->compile);
 	const struct option options[] = {
@@ -53,7 +55,7 @@ void explain_program_init(struct explain_program *p)
 	    {.name = "transport",
 	     .kind = OPTION_TEXT,
 	     .to = &p->transport,
-	     .value = "auto|shm|mpi|mixed|nccl|peers|cuda-ipc",
+	     .value = transport_kind_values,
 	     .help = "whose figures of the cluster file count; auto: those of the first one there"},
 	    PROGRESS_OPTION(&p->progress),
 	    {.name = "csv",
@@ -209,7 +211,7 @@ enum status explain_program(struct explain_program *p, const char *path)
 {
 	struct source *s;
 	enum status status = STATUS_USAGE;
-	if (strcmp(p->transport, "auto") != 0)
+	if (transport_kind_find(p->transport) != TRANSPORT_AUTO)
 		compile_options_transport(&p->compile, p->transport, false);
 	p->d = compile_diag(&p->compile);
 	if (conflict(p)) {

@@ -14,7 +14,7 @@ void rank_options_init(struct rank_options *o)
 	*o = (struct rank_options){.target = "cpu",
 	                           .replay = true,
 	                           .bootstrap = "auto",
-	                           .transport = "auto",
+	                           .transport = transport_kind_name(TRANSPORT_AUTO),
 	                           .p2p_protocol = "auto",
 	                           .p2p_transport = "auto",
 	                           .engine = "auto",
@@ -58,7 +58,7 @@ struct option_table rank_options_table(struct rank_options *o)
 	    {.name = "transport",
 	     .kind = OPTION_TEXT,
 	     .to = &o->transport,
-	     .value = "auto|shm|mpi|mixed|nccl|peers|cuda-ipc",
+	     .value = transport_kind_values,
 	     .help = "what moves data between ranks"},
 	    {.name = "p2p-protocol",
 	     .kind = OPTION_TEXT,
@@ -111,6 +111,11 @@ struct rt_launch_options rank_options_launch(const struct rank_options *o)
 	return launch;
 }
 
+enum transport_kind rank_options_transport(const struct rank_options *o)
+{
+	return transport_kind_find(o->transport);
+}
+
 bool rank_options_are_cuda(const struct rank_options *o)
 {
 	return strcmp(o->target, "cuda") == 0;
@@ -118,7 +123,8 @@ bool rank_options_are_cuda(const struct rank_options *o)
 
 bool rank_options_see_memory(const struct rank_options *o)
 {
-	return !rank_options_are_cuda(o) || strcmp(o->transport, "nccl") != 0;
+	return !rank_options_are_cuda(o) ||
+	       transport_kind_has(rank_options_transport(o), TRANSPORT_HAS_VIEWS);
 }
 
 static bool is_auto(const char *value)
@@ -131,9 +137,13 @@ bool rank_options_check(const struct rank_options *o, bool zero_copy, struct dia
 	if (!gpu_options_check(&o->gpu, o->target, d))
 		return false;
 	if (zero_copy && !rank_options_see_memory(o)) {
+		struct buf names = {0};
+		transport_kind_put(&names, TRANSPORT_ON_GPU | TRANSPORT_HAS_VIEWS, "and");
 		diag_error(d, E_OPTIONS_CONFLICT, DIAG_NOWHERE,
-		           "--zero-copy with --target=cuda is of --transport=peers and cuda-ipc: with nccl "
-		           "ranks do not see the memory of each other's GPU");
+		           "--zero-copy with --target=cuda is of --transport=%s: with %s "
+		           "ranks do not see the memory of each other's GPU",
+		           names.at, o->transport);
+		buf_free(&names);
 		return false;
 	}
 	if (!o->replay && !rank_options_are_cuda(o)) {
@@ -146,11 +156,13 @@ bool rank_options_check(const struct rank_options *o, bool zero_copy, struct dia
 		           "--engine is of --target=cpu: the streams of a GPU do the work of its rank");
 		return false;
 	}
-	bool ipc = rank_options_are_cuda(o) && (is_auto(o->transport) || !strcmp(o->transport, "cuda-ipc"));
+	bool ipc = rank_options_are_cuda(o) &&
+	           transport_kind_has(rank_options_transport(o), TRANSPORT_HAS_P2P_OPTIONS);
 	if (!ipc && (!is_auto(o->p2p_protocol) || !is_auto(o->p2p_transport))) {
 		diag_error(d, E_OPTIONS_CONFLICT, DIAG_NOWHERE,
-		           "--p2p-%s is of --target=cuda with --transport=cuda-ipc",
-		           is_auto(o->p2p_protocol) ? "transport" : "protocol");
+		           "--p2p-%s is of --target=cuda with --transport=%s",
+		           is_auto(o->p2p_protocol) ? "transport" : "protocol",
+		           transport_kind_name(TRANSPORT_CUDA_IPC));
 		return false;
 	}
 	return true;
@@ -159,7 +171,7 @@ bool rank_options_check(const struct rank_options *o, bool zero_copy, struct dia
 struct exec_options rank_options_exec(const struct rank_options *o, const char *pipeline)
 {
 	struct exec_options e = gpu_options_exec(&o->gpu);
-	e.transport = o->transport;
+	e.transport = rank_options_transport(o);
 	e.device = o->target;
 	e.engine = o->engine;
 	e.p2p_put = is_auto(o->p2p_protocol) ? pipeline && !strcmp(pipeline, "p2p-put")

@@ -1,6 +1,7 @@
 /* ranks: the options of the commands that start ranks. */
 #ifndef HIRC_CLI_RANKS_H
 #define HIRC_CLI_RANKS_H
+#include "base/transport_kind.h"
 #include "base/vec.h"
 #include "cli/gpu.h"
 #include "rt/bootstrap.h"
@@ -26,6 +27,7 @@ struct option_table rank_options_table(struct rank_options *o);
 struct rt_launch_options rank_options_launch(const struct rank_options *o);
 /* pipeline: the program's --pipeline; NULL: none. */
 struct exec_options rank_options_exec(const struct rank_options *o, const char *pipeline);
+enum transport_kind rank_options_transport(const struct rank_options *o);
 bool rank_options_are_cuda(const struct rank_options *o);
 /* Whether ranks may see each other's memory, as far as the options say. */
 bool rank_options_see_memory(const struct rank_options *o);

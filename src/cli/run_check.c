@@ -258,9 +258,8 @@ static void make_wants(struct run *r, struct diag *d)
 /* Whether NCCL reduces; what `auto` means is not known before the ranks are there. */
 static bool rounds_steps(const struct run *r)
 {
-	const char *t = r->ranks.transport;
 	return rank_options_are_cuda(&r->ranks) && !r->ranks.gpu.exact_reductions &&
-	       (!strcmp(t, "nccl") || !strcmp(t, "auto"));
+	       transport_kind_has(rank_options_transport(&r->ranks), TRANSPORT_ROUNDS_STEPS);
 }
 
 static void show_progress(void *run, double done)

@@ -415,10 +415,14 @@ static enum status make_graph(struct rt_job *job, const struct run *r, struct ex
 	if (!r->compile.pipeline.remarks || job->rank != 0 || !rank_options_are_cuda(&r->ranks))
 		return STATUS_OK;
 	if (!statement) {
-		fprintf(stderr, "run: no graph: %s\n",
-		        r->trace || r->profile
-		            ? "--trace and --profile take the time of each call"
-		            : "ranks of transports peers and cuda-ipc wait for each other's calls");
+		struct buf names = {0};
+		transport_kind_put(&names, TRANSPORT_WAITS, "and");
+		if (r->trace || r->profile)
+			fprintf(stderr, "run: no graph: --trace and --profile take the time of each call\n");
+		else
+			fprintf(stderr, "run: no graph: ranks of transports %s wait for each other's calls\n",
+			        names.at);
+		buf_free(&names);
 		return STATUS_OK;
 	}
 	const struct plan_label *l = &r->labels->at[statement];

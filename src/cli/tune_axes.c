@@ -175,6 +175,15 @@ static void remark_other(struct tune *t, ast_id decl, uint32_t at)
 	                      ast_text(t->ast, decl), line));
 }
 
+static void remark_zero_copy(struct tune *t)
+{
+	struct buf names = {0};
+	transport_kind_put(&names, TRANSPORT_ON_GPU | TRANSPORT_HAS_VIEWS, "and");
+	vec_push(&t->remark,
+	         arena_printf(t->arena, "zero-copy with --target=cuda is of --transport=%s", names.at));
+	buf_free(&names);
+}
+
 static bool find_const(struct tune *t, ast_id decl, bool wanted)
 {
 	static const char *const counts[] = {"1", "2", "3", "4", "6", "8", "12", "16"};
@@ -265,7 +274,7 @@ static void find_options(struct tune *t, const bool *wanted)
 	             options_given(t->line, "passes");
 	bool reads_peers = rank_options_see_memory(&t->ranks);
 	if (wanted[TUNE_ZERO_COPY] && t->ast && !reads_peers)
-		vec_push(&t->remark, "zero-copy with --target=cuda is of --transport=peers and cuda-ipc");
+		remark_zero_copy(t);
 	for (unsigned k = TUNE_CHUNKS + 1; k < TUNE_TRANSFORM; k++)
 		if (wanted[k] && (k != TUNE_ZERO_COPY || reads_peers) && (t->ast || k == TUNE_OVERLAP) &&
 		    !options_given(t->line, of[k].option) && !(k == TUNE_OVERLAP && fixed))

@@ -136,16 +136,15 @@ static enum status look(struct cuda_transport *base, struct rt_request *r)
 enum status cuda_ipc_p2p(struct rt_transport *base, const struct cuda_p2p *how)
 {
 	struct ipc *t = (struct ipc *)base;
-	if (strcmp(base->ops->name, "cuda-ipc") == 0) {
+	if (base->ops->kind == TRANSPORT_CUDA_IPC) {
 		t->p2p = *how;
 		return STATUS_OK;
 	}
 	if (!how->asked)
 		return STATUS_OK;
-	return cuda_refuse(
-	    base->job, STATUS_USAGE,
-	    "--p2p-protocol and --p2p-transport are of --transport=cuda-ipc; the transport is %s",
-	    base->ops->name);
+	return cuda_refuse(base->job, STATUS_USAGE,
+	                   "--p2p-protocol and --p2p-transport are of --transport=%s; the transport is %s",
+	                   transport_kind_name(TRANSPORT_CUDA_IPC), transport_kind_name(base->ops->kind));
 }
 
 static enum status ipc_team(struct rt_transport *base, int id, const int *ranks, int n)
@@ -237,7 +236,7 @@ static void ipc_close(struct rt_transport *base)
 }
 
 static const struct rt_transport_ops ipc_ops = {
-    .name = "cuda-ipc",
+    .kind = TRANSPORT_CUDA_IPC,
     .team = ipc_team,
     .start = ipc_start,
     .start_p2p = ipc_start_p2p,

@@ -56,10 +56,12 @@ enum status ipc_team_open(struct ipc *t, int id)
 		own->staged[k].kind = RT_BARRIER;
 	if (t->semaphores_used > IPC_SEMAPHORES) {
 		rt_job_error(t->base.base.job,
-		             "transport cuda-ipc has semaphores for %d members of all teams together; "
-		             "--transport=nccl takes any number of teams",
+		             "transport %s has semaphores for %d members of all teams together; "
+		             "--transport=%s takes any number of teams",
+		             transport_kind_name(TRANSPORT_CUDA_IPC),
 		             (int)(IPC_SEMAPHORES - ipc_message_semaphores(t->base.base.job->size)) /
-		                 IPC_SIGNALS);
+		                 IPC_SIGNALS,
+		             transport_kind_name(TRANSPORT_NCCL));
 		return rt_job_fail(t->base.base.job, STATUS_ABSENT);
 	}
 	if (n > 1)

@@ -280,7 +280,7 @@ static void nccl_close(struct rt_transport *t)
 }
 
 static const struct rt_transport_ops nccl_ops = {
-    .name = "nccl",
+    .kind = TRANSPORT_NCCL,
     .team = nccl_team,
     .start = nccl_start,
     .start_p2p = nccl_start_p2p,

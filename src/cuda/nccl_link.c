@@ -26,11 +26,12 @@ static enum status refused(struct nccl *n, ncclResult_t r)
 {
 	struct cuda *c = n->base.c;
 	const char *last = c->api->ncclGetLastError(NULL);
-	rt_job_error(
-	    n->base.base.job,
-	    "ncclCommInitRankConfig: %s: %s; ranks that share a GPU have --transport=cuda-ipc, as processes, "
-	    "and peers, as threads",
-	    c->api->ncclGetErrorString(r), last ? last : "");
+	rt_job_error(n->base.base.job,
+	             "ncclCommInitRankConfig: %s: %s; ranks that share a GPU have --transport=%s, as "
+	             "processes, and %s, "
+	             "as threads",
+	             c->api->ncclGetErrorString(r), last ? last : "", transport_kind_name(TRANSPORT_CUDA_IPC),
+	             transport_kind_name(TRANSPORT_PEERS));
 	return rt_job_fail(n->base.base.job, STATUS_ABSENT);
 }
 
@@ -233,7 +234,7 @@ enum status cuda_nccl_pairs(struct rt_transport *t, const struct cuda_pair *pair
 	struct rt_job *job = t->job;
 	enum status status;
 	int total, made = 0, ids = 0;
-	if (strcmp(t->ops->name, "nccl") != 0)
+	if (t->ops->kind != TRANSPORT_NCCL)
 		return STATUS_OK;
 	if (own->base.c->record)
 		return record_pairs(own, pairs, n);

@@ -27,19 +27,19 @@ enum status cuda_open_recorded(struct rt_job *job, const struct cuda_calls *call
  * not. */
 void cuda_allow_tf32(struct rt_device *d, bool allowed);
 
-/* Transports of ranks with such devices: collective. name: "nccl", "peers", "cuda-ipc", "auto": nccl if no
- * two ranks share a GPU, else peers if they are threads that all do, or cuda-ipc if they are processes of one
- * host; symmetric: ranks are to have a heap (rt_transport_heap), which nccl has not, so that processes of one
- * host are with cuda-ipc anyway. exact: floats are reduced in the wide type (f32; f64 of f64), in team order,
- * and rounded once, which peers and cuda-ipc always do; else NCCL reduces those of 16 bits and more itself.
+/* Transports of ranks with such devices: collective. kind: one of GPUs, or auto: nccl if no two ranks share a
+ * GPU, else peers if they are threads that all do, or cuda-ipc if they are processes of one host; symmetric:
+ * ranks are to have a heap (rt_transport_heap), which nccl has not, so that processes of one host are with
+ * cuda-ipc anyway. exact: floats are reduced in the wide type (f32; f64 of f64), in team order, and rounded
+ * once, which peers and cuda-ipc always do; else NCCL reduces those of 16 bits and more itself.
  */
-enum status cuda_transport_open(struct rt_job *job, const char *name, bool exact, bool symmetric,
+enum status cuda_transport_open(struct rt_job *job, enum transport_kind kind, bool exact, bool symmetric,
                                 struct rt_device *d, struct rt_transport **out);
 
 /* Whether the ranks of a job could open that transport where they are, as far as that can be told in little
  * time: collective, with the messages and statuses of cuda_open and cuda_transport_open. *unsure, the same on
  * all ranks: NCCL has to be asked, some ranks share a GPU. */
-enum status cuda_transport_try(struct rt_job *job, const char *name, bool symmetric, bool *unsure);
+enum status cuda_transport_try(struct rt_job *job, enum transport_kind kind, bool symmetric, bool *unsure);
 
 /* How cuda-ipc moves messages between ranks. */
 struct cuda_p2p {

@@ -325,7 +325,7 @@ static void peers_close(struct rt_transport *t)
 }
 
 static const struct rt_transport_ops peers_ops = {
-    .name = "peers",
+    .kind = TRANSPORT_PEERS,
     .team = peers_team,
     .start = peers_start,
     .start_p2p = peers_start_p2p,

@@ -124,13 +124,13 @@ static enum status check_reach(struct cuda *c, const struct seat *seat)
 	while (r < job->size && status == STATUS_OK && all[r] < 0)
 		r++;
 	if (status == STATUS_OK && r < job->size)
-		status =
-		    cuda_refuse(job, STATUS_ABSENT,
-		                "transport cuda-ipc: the GPUs %d and %d, of ranks %d and %d, cannot reach "
-		                "each other's memory (cuDeviceCanAccessPeer); --transport=nccl goes "
-		                "another way, with a GPU for each rank, and CUDA_VISIBLE_DEVICES can "
-		                "leave one GPU to all ranks",
-		                seat[r].ordinal, seat[all[r]].ordinal, r, all[r]);
+		status = cuda_refuse(job, STATUS_ABSENT,
+		                     "transport %s: the GPUs %d and %d, of ranks %d and %d, cannot reach "
+		                     "each other's memory (cuDeviceCanAccessPeer); --transport=%s goes "
+		                     "another way, with a GPU for each rank, and CUDA_VISIBLE_DEVICES can "
+		                     "leave one GPU to all ranks",
+		                     transport_kind_name(TRANSPORT_CUDA_IPC), seat[r].ordinal,
+		                     seat[all[r]].ordinal, r, all[r], transport_kind_name(TRANSPORT_NCCL));
 	free(all);
 	return status;
 }
@@ -147,15 +147,17 @@ static enum status check_ipc(struct cuda *c, const struct seat *seat)
 	else if (job->size > RT_SHM_MAX_RANKS)
 		why = "takes up to 256 ranks";
 	if (why)
-		return cuda_refuse(job, STATUS_ABSENT, "transport cuda-ipc %s", why);
+		return cuda_refuse(job, STATUS_ABSENT, "transport %s %s",
+		                   transport_kind_name(TRANSPORT_CUDA_IPC), why);
 	for (int r = 0; r < job->size; r++)
 		if (!seat[r].exports)
 			return cuda_refuse(
 			    job, STATUS_ABSENT,
-			    "transport cuda-ipc needs GPUs whose memory other processes can open, which GPU "
-			    "%d of rank %d has not; --bootstrap=thread with --transport=peers needs none, "
-			    "nor does --transport=nccl, with a GPU for each rank",
-			    seat[r].ordinal, r);
+			    "transport %s needs GPUs whose memory other processes can open, which GPU "
+			    "%d of rank %d has not; --bootstrap=thread with --transport=%s needs none, "
+			    "nor does --transport=%s, with a GPU for each rank",
+			    transport_kind_name(TRANSPORT_CUDA_IPC), seat[r].ordinal, r,
+			    transport_kind_name(TRANSPORT_PEERS), transport_kind_name(TRANSPORT_NCCL));
 	return check_reach(c, seat);
 }
 
@@ -165,57 +167,67 @@ static enum status check_peers(const struct cuda *c, const struct seat *seat)
 	if (strcmp(job->boot->name, "thread") == 0 && all_share(seat, job->size))
 		return STATUS_OK;
 	return cuda_refuse(job, STATUS_ABSENT,
-	                   "transport peers needs ranks that are threads of one process and share a GPU; "
-	                   "transport cuda-ipc takes ranks that are processes, nccl those that have a "
-	                   "GPU each");
+	                   "transport %s needs ranks that are threads of one process and share a GPU; "
+	                   "transport %s takes ranks that are processes, %s those that have a "
+	                   "GPU each",
+	                   transport_kind_name(TRANSPORT_PEERS), transport_kind_name(TRANSPORT_CUDA_IPC),
+	                   transport_kind_name(TRANSPORT_NCCL));
 }
 
-/* What `auto` stands for; NULL after a refusal. */
-static const char *choose(const struct cuda *c, const struct seat *seat, bool symmetric, enum status *status)
+/* What `auto` stands for; TRANSPORT_COUNT after a refusal. */
+static enum transport_kind choose(const struct cuda *c, const struct seat *seat, bool symmetric,
+                                  enum status *status)
 {
 	struct rt_job *job = c->base.job;
 	bool threads = strcmp(job->boot->name, "thread") == 0;
 	if (threads && all_share(seat, job->size))
-		return "peers";
+		return TRANSPORT_PEERS;
 	if (symmetric && job->size > 1 && !threads && job->boot->shares(job))
-		return "cuda-ipc";
+		return TRANSPORT_CUDA_IPC;
 	if (!some_share(seat, job->size))
-		return "nccl";
+		return TRANSPORT_NCCL;
 	if (!threads && job->boot->shares(job))
-		return "cuda-ipc";
+		return TRANSPORT_CUDA_IPC;
 	*status = cuda_refuse(
 	    job, STATUS_ABSENT, "%s",
 	    threads ? "some ranks share a GPU, not all: ranks that are processes can, with --bootstrap=fork"
 	            : "ranks on several hosts share a GPU: start as many on each host as it has GPUs");
-	return NULL;
+	return TRANSPORT_COUNT;
 }
 
-const char *cuda_seats_choose(struct cuda *c, const char *name, bool symmetric, enum status *status)
+static enum status refuse_other(struct rt_job *job, enum transport_kind kind)
+{
+	struct buf names = {0};
+	transport_kind_put(&names, TRANSPORT_ON_GPU, "and");
+	enum status status =
+	    cuda_refuse(job, STATUS_ABSENT, "the device cuda has no transport '%s': it has %s",
+	                transport_kind_name(kind), names.at);
+	buf_free(&names);
+	return status;
+}
+
+enum status cuda_seats_choose(struct cuda *c, enum transport_kind *kind, bool symmetric)
 {
 	struct rt_job *job = c->base.job;
-	struct seat *seat = NULL;
-	*status = STATUS_OK;
-	if (strcmp(name, "nccl") == 0) /* which says itself what it does not like */
-		return name;
-	if (!(seat = look_at_seats(c))) {
-		*status = rt_job_status(job);
-		return NULL;
-	}
-	if (strcmp(name, "auto") == 0)
-		name = choose(c, seat, symmetric, status);
-	if (name && strcmp(name, "peers") == 0)
-		*status = check_peers(c, seat);
-	else if (name && strcmp(name, "cuda-ipc") == 0)
-		*status = check_ipc(c, seat);
-	else if (name && strcmp(name, "nccl") != 0)
-		*status = cuda_refuse(
-		    job, STATUS_ABSENT,
-		    "the device cuda has no transport '%s': it has nccl, peers and cuda-ipc", name);
+	enum status status = STATUS_OK;
+	if (*kind == TRANSPORT_NCCL) /* which says itself what it does not like */
+		return STATUS_OK;
+	struct seat *seat = look_at_seats(c);
+	if (!seat)
+		return rt_job_status(job);
+	enum transport_kind chosen = *kind == TRANSPORT_AUTO ? choose(c, seat, symmetric, &status) : *kind;
+	if (chosen == TRANSPORT_PEERS)
+		status = check_peers(c, seat);
+	else if (chosen == TRANSPORT_CUDA_IPC)
+		status = check_ipc(c, seat);
+	else if (chosen != TRANSPORT_NCCL && chosen != TRANSPORT_COUNT)
+		status = refuse_other(job, chosen);
 	free(seat);
-	return *status == STATUS_OK ? name : NULL;
+	*kind = chosen;
+	return status;
 }
 
-enum status cuda_transport_try(struct rt_job *job, const char *name, bool symmetric, bool *unsure)
+enum status cuda_transport_try(struct rt_job *job, enum transport_kind kind, bool symmetric, bool *unsure)
 {
 	struct cuda c = {.base.job = job, .api = cuda_api(), .at.iteration = -1};
 	int sharers = 1;
@@ -225,8 +237,8 @@ enum status cuda_transport_try(struct rt_job *job, const char *name, bool symmet
 		status = cuda_seat_take(&c, &sharers);
 	if (status != STATUS_OK)
 		return status;
-	name = cuda_seats_choose(&c, name, symmetric, &status);
-	if (!name || strcmp(name, "nccl") != 0)
+	status = cuda_seats_choose(&c, &kind, symmetric);
+	if (status != STATUS_OK || kind != TRANSPORT_NCCL)
 		return status;
 	status = cuda_api_open(job, CUDA_NCCL);
 	if (status != STATUS_OK)

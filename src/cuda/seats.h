@@ -10,9 +10,8 @@
 /* The GPU of this rank: the local rank modulo those that are visible. STATUS_ABSENT with a message where
  * there is none. Sets c->ordinal and c->device; *sharers: ranks that have this GPU. */
 enum status cuda_seat_take(struct cuda *c, int *sharers);
-/* The transport of that name, which may be "auto"; symmetric: ranks are to have a heap. Collective. NULL
- * after a message that says what keeps the ranks from using it, and which way out there is; *status is how
- * the job ends then. */
-const char *cuda_seats_choose(struct cuda *c, const char *name, bool symmetric, enum status *status);
+/* Checks that the ranks can use a transport, and sets *kind where it is auto; symmetric: ranks are to have a
+ * heap. Collective. Else the message says what keeps them from using it, and which way out there is. */
+enum status cuda_seats_choose(struct cuda *c, enum transport_kind *kind, bool symmetric);
 
 #endif

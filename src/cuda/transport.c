@@ -205,22 +205,14 @@ enum status cuda_refuse(struct rt_job *job, enum status status, const char *form
 	return rt_job_fail(job, status);
 }
 
-enum status cuda_transport_open(struct rt_job *job, const char *name, bool exact, bool symmetric,
+enum status cuda_transport_open(struct rt_job *job, enum transport_kind kind, bool exact, bool symmetric,
                                 struct rt_device *d, struct rt_transport **out)
 {
-	static const struct {
-		const char *name;
-		enum status (*open)(struct rt_job *job, struct cuda *c, struct rt_transport **out);
-	} transport[] = {{"peers", cuda_peers_open}, {"cuda-ipc", cuda_ipc_open}};
 	struct cuda *c = (struct cuda *)d;
-	enum status status;
-	name = cuda_seats_choose(c, name, symmetric, &status);
-	if (!name)
+	enum status status = cuda_seats_choose(c, &kind, symmetric);
+	if (status != STATUS_OK)
 		return status;
-	if (strcmp(name, "nccl") == 0)
+	if (kind == TRANSPORT_NCCL)
 		return cuda_nccl_open(job, c, exact, out);
-	for (size_t k = 0; k < sizeof transport / sizeof *transport; k++)
-		if (strcmp(name, transport[k].name) == 0)
-			return transport[k].open(job, c, out);
-	return STATUS_INTERNAL; /* cuda_seats_choose lets no other through */
+	return kind == TRANSPORT_PEERS ? cuda_peers_open(job, c, out) : cuda_ipc_open(job, c, out);
 }

@@ -7,6 +7,7 @@
  * The host thread issues work to streams and goes on; see rt/queue.h for what happens then. */
 #ifndef HIRC_EXEC_EXEC_H
 #define HIRC_EXEC_EXEC_H
+#include "base/transport_kind.h"
 #include "exec/plan.h"
 #include "rt/job.h"
 
@@ -18,7 +19,7 @@ struct rt_tracer;
 struct cuda_calls;
 
 struct exec_options {
-	const char *transport;                /* "auto", "shm", "mpi", "mixed"; of cuda as in cuda/open.h */
+	enum transport_kind transport;
 	const char *device;                   /* "cpu", "cuda" */
 	const char *engine;                   /* "auto", "inline", "lanes", "issue", "adversary" */
 	const struct rt_adversary *adversary; /* of that engine */
@@ -64,9 +65,9 @@ enum status exec_poison(struct exec *e);
 void exec_set_reversed(struct exec *e, bool reversed);
 /* One execution of the program. */
 enum status exec_run(struct exec *e);
-/* With follow_writes, after the first run: which elements of an output's buffer the run wrote, a bit each, the lowest
- * of a word first; NULL: it is no output's, or follow_writes was not set. Collective before that: what ranks
- * wrote to each other's symmetric memory. */
+/* With follow_writes, after the first run: which elements of an output's buffer the run wrote, a bit each,
+ * the lowest of a word first; NULL: it is no output's, or follow_writes was not set. Collective before that:
+ * what ranks wrote to each other's symmetric memory. */
 enum status exec_exchange_written(struct exec *e);
 const uint64_t *exec_written(const struct exec *e, uint32_t buffer);
 /* When the host had issued all of the last run, before it waited: rt_clock_us. */

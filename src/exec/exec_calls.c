@@ -67,14 +67,16 @@ static enum status record_alone(const struct recorded *r)
 
 bool exec_calls_need_all(const struct exec_options *how)
 {
-	return strcmp(how->transport, "nccl") != 0;
+	return transport_kind_has(how->transport, TRANSPORT_WAITS);
 }
 
 enum status exec_calls_print(const struct exec_calls *c, struct buf *out)
 {
 	struct recorded r = {.of = c, .handles = arena_new(), .out = out};
 	const struct rt_turns_options o = {
-	    .ranks = c->ranks, .last = c->rank, .processes = strcmp(c->how->transport, "cuda-ipc") == 0};
+	    .ranks = c->ranks,
+	    .last = c->rank,
+	    .processes = transport_kind_has(c->how->transport, TRANSPORT_NEEDS_PROCESSES)};
 	enum status status =
 	    exec_calls_need_all(c->how) ? rt_launch_turns(&o, rank_main, &r) : record_alone(&r);
 	arena_free(r.handles);

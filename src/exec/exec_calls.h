@@ -7,8 +7,7 @@ struct exec_calls {
 	const struct plan *const *plan; /* by rank; others than that of `rank` only if exec_calls_need_all */
 	int ranks, rank;
 	const struct plan_labels *labels;
-	const struct exec_options *how; /* it computes and communicates; transport: "nccl", "peers" or
-	                                   "cuda-ipc" */
+	const struct exec_options *how; /* it computes and communicates; transport: of GPUs */
 };
 
 /* Whether a rank's calls follow from what all ranks do, and not from its own plan alone. */

@@ -215,10 +215,14 @@ enum status rt_transport_side_by_side(struct rt_transport *t, const int *ranks, 
 	if (t->has_heap)
 		return t->ops->side_by_side(t, ranks, n, offset, block_bytes, out);
 	if (!m->shared) {
+		struct buf names = {0};
+		transport_kind_put(&names, TRANSPORT_ON_GPU | TRANSPORT_HAS_VIEWS, "or");
 		rt_job_error(
 		    t->job,
 		    "memory side by side (--zero-copy) needs all ranks on one host, and of --target=cuda "
-		    "--transport=peers or cuda-ipc");
+		    "--transport=%s",
+		    names.at);
+		buf_free(&names);
 		return rt_job_fail(t->job, STATUS_ABSENT);
 	}
 	size_t rank_bytes = (size_t)n * sizeof *ranks;

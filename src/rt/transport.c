@@ -56,34 +56,38 @@ static enum status open_mixed(struct rt_job *job, struct rt_transport **out)
 }
 #endif
 
-enum status rt_transport_open(struct rt_job *job, const char *name, struct rt_transport **out)
+/* What `auto` stands for. */
+static enum transport_kind choose_kind(const struct rt_job *job, bool under_mpi)
+{
+#ifdef HIRC_HAVE_MPI
+	if (under_mpi && wants_mixed(job))
+		return TRANSPORT_MIXED;
+#else
+	(void)job;
+#endif
+	return under_mpi ? TRANSPORT_MPI : TRANSPORT_SHM;
+}
+
+enum status rt_transport_open(struct rt_job *job, enum transport_kind kind, struct rt_transport **out)
 {
 	bool under_mpi = strcmp(job->boot->name, "mpi") == 0;
-#ifdef HIRC_HAVE_MPI
-	if (strcmp(name, "auto") == 0 && under_mpi && wants_mixed(job))
-		name = "mixed";
-#endif
-	if (strcmp(name, "auto") == 0)
-		name = under_mpi ? "mpi" : "shm";
-	if (strcmp(name, "shm") == 0)
+	if (kind == TRANSPORT_AUTO)
+		kind = choose_kind(job, under_mpi);
+	const char *name = transport_kind_name(kind);
+	if (kind == TRANSPORT_SHM)
 		return rt_shm_open(job, out);
-	bool mixed = strcmp(name, "mixed") == 0;
-	if (mixed || strcmp(name, "mpi") == 0) {
-#ifdef HIRC_HAVE_MPI
-		if (under_mpi)
-			return mixed ? open_mixed(job, out) : rt_mpi_open(job, out);
-		rt_job_error(job,
-		             "transport %s needs ranks that a launcher has started (mpirun -np %d hirc …)",
-		             name, job->size);
-#else
-		rt_job_error(job, "this hirc was built without MPI: it has no transport %s", name);
-#endif
+	if (!transport_kind_has(kind, TRANSPORT_ON_CPU)) {
+		rt_job_error(job, "transport %s moves data between GPUs: it is of --target=cuda", name);
 		return rt_job_fail(job, STATUS_ABSENT);
 	}
-	if (strcmp(name, "nccl") == 0 || strcmp(name, "peers") == 0 || strcmp(name, "cuda-ipc") == 0)
-		rt_job_error(job, "transport %s moves data between GPUs: it is of --target=cuda", name);
-	else
-		rt_job_error(job, "this hirc has no transport '%s'", name);
+#ifdef HIRC_HAVE_MPI
+	if (under_mpi)
+		return kind == TRANSPORT_MIXED ? open_mixed(job, out) : rt_mpi_open(job, out);
+	rt_job_error(job, "transport %s needs ranks that a launcher has started (mpirun -np %d hirc …)", name,
+	             job->size);
+#else
+	rt_job_error(job, "this hirc was built without MPI: it has no transport %s", name);
+#endif
 	return rt_job_fail(job, STATUS_ABSENT);
 }
 

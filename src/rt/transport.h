@@ -11,6 +11,7 @@
  */
 #ifndef HIRC_RT_TRANSPORT_H
 #define HIRC_RT_TRANSPORT_H
+#include "base/transport_kind.h"
 #include "rt/job.h"
 #include "rt/view.h"
 
@@ -107,7 +108,7 @@ struct rt_counter {
 };
 
 struct rt_transport_ops {
-	const char *name;
+	enum transport_kind kind;
 	enum status (*team)(struct rt_transport *t, int id, const int *ranks, int n);
 	/* On failure the message was printed, no request is made. */
 	enum status (*start)(struct rt_transport *t, const struct rt_collective *c, struct rt_request **out);
@@ -163,10 +164,10 @@ struct rt_transport {
 	bool has_heap;                   /* of its own: see rt_transport_heap */
 };
 
-/* Opens a transport on all ranks: collective. name: "shm", "mpi", "mixed", or "auto" (shm; if MPI started the
- * ranks mpi, or mixed where they are on several hosts, with several on one). STATUS_ABSENT with a message for
- * what this build or job lacks. */
-enum status rt_transport_open(struct rt_job *job, const char *name, struct rt_transport **out);
+/* Opens a transport on all ranks: collective. auto: shm; if MPI started the ranks mpi, or mixed where they
+ * are on several hosts, with several on one. STATUS_ABSENT with a message for a transport that is of GPUs, or
+ * that this build or job lacks. */
+enum status rt_transport_open(struct rt_job *job, enum transport_kind kind, struct rt_transport **out);
 void rt_transport_close(struct rt_transport *t); /* all ranks; no barrier; NULL is allowed */
 
 /* Declares the team `ranks` (in team order, no rank twice): every rank of the job calls this for every

@@ -299,7 +299,7 @@ static void mixed_close(struct rt_transport *transport)
 }
 
 static const struct rt_transport_ops mixed_ops = {
-    .name = "mixed",
+    .kind = TRANSPORT_MIXED,
     .team = mixed_team,
     .start = mixed_start,
     .start_p2p = mixed_start_p2p,

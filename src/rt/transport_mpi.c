@@ -241,7 +241,7 @@ static void mpi_close(struct rt_transport *t)
 }
 
 static const struct rt_transport_ops mpi_ops = {
-    .name = "mpi",
+    .kind = TRANSPORT_MPI,
     .team = mpi_team,
     .start = mpi_start,
     .start_p2p = mpi_start_p2p,

@@ -232,7 +232,7 @@ static void shm_close(struct rt_transport *t)
 }
 
 static const struct rt_transport_ops shm_ops = {
-    .name = "shm",
+    .kind = TRANSPORT_SHM,
     .team = shm_team,
     .start = shm_start,
     .start_p2p = shm_start_p2p,

@@ -97,7 +97,7 @@ static int statements(struct rt_job *job, void *name)
 	struct plan *p = loop_plan();
 	struct plan_label label = {.statement = "", .where = ""};
 	struct plan_labels labels = {.n = 1, .at = &label};
-	struct exec_options o = {.transport = "shm", .device = "cpu", .engine = name};
+	struct exec_options o = {.transport = TRANSPORT_SHM, .device = "cpu", .engine = name};
 	struct exec *e;
 	double ns[ROUNDS];
 	enum status status = exec_open(job, p, &labels, &o, &e);
@@ -167,7 +167,7 @@ static int collectives(struct rt_job *job, void *name)
 	double ns[ROUNDS];
 	pin(0, job->rank);
 	if (rt_device_open(job, "cpu", &device) != STATUS_OK ||
-	    rt_transport_open(job, "shm", &t) != STATUS_OK ||
+	    rt_transport_open(job, TRANSPORT_SHM, &t) != STATUS_OK ||
 	    rt_transport_team(t, ranks, 2, &team) != STATUS_OK ||
 	    rt_transport_alloc(t, device, 4096, "data", &memory) != STATUS_OK ||
 	    rt_engine_new(job, name, device, t, &e) != STATUS_OK)

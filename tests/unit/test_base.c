@@ -1,9 +1,10 @@
-/* Tests of src/base: arenas, names, checked arithmetic, words, positions, messages. */
+/* Tests of src/base: arenas, names, checked arithmetic, words, transports, positions, messages. */
 #include "base/arena.h"
 #include "base/checked.h"
 #include "base/diag.h"
 #include "base/source.h"
 #include "base/str.h"
+#include "base/transport_kind.h"
 #include "base/vec.h"
 #include "check.h"
 #include <stdlib.h>
@@ -243,6 +244,27 @@ static void check_position(struct source *s, uint32_t offset, uint32_t line, uin
 	CHECK_EQ(c, column);
 }
 
+static void test_transports(void)
+{
+	struct buf names = {0};
+	for (enum transport_kind k = 0; k < TRANSPORT_COUNT; k++) {
+		CHECK_EQ(transport_kind_find(transport_kind_name(k)), k);
+		CHECK_EQ(transport_kind_has(k, TRANSPORT_ON_CPU) + transport_kind_has(k, TRANSPORT_ON_GPU),
+		         k != TRANSPORT_AUTO);
+	}
+	CHECK_EQ(transport_kind_find("ncll"), TRANSPORT_COUNT);
+	CHECK(!transport_kind_has(TRANSPORT_COUNT, 0));
+	CHECK(!strcmp(transport_kind_values, "auto|shm|mpi|mixed|nccl|peers|cuda-ipc"));
+	CHECK(!strcmp(transport_kind_values_gpu, "nccl|peers|cuda-ipc"));
+	transport_kind_put(&names, TRANSPORT_ON_GPU, "and");
+	buf_putc(&names, ';');
+	transport_kind_put(&names, TRANSPORT_ON_GPU | TRANSPORT_HAS_VIEWS, "or");
+	buf_putc(&names, ';');
+	transport_kind_put(&names, TRANSPORT_NEEDS_THREADS, "or");
+	CHECK(!strcmp(names.at, "nccl, peers and cuda-ipc;peers or cuda-ipc;peers"));
+	buf_free(&names);
+}
+
 static void test_positions(void)
 {
 	struct source *s = source_from_text("a.hir", "ab\n\ncd", 6);
@@ -421,6 +443,7 @@ int main(void)
 	test_checked();
 	test_words();
 	test_suggest();
+	test_transports();
 	test_positions();
 	test_messages();
 	test_long_line();

@@ -75,7 +75,7 @@ static bool heap_open(struct rt_job *job, const char *name, struct heap *h)
 	*h = (struct heap){.ok = true};
 	h->ok =
 	    cuda_open(job, &h->device) == STATUS_OK &&
-	    cuda_transport_open(job, name, false, true, h->device, &h->t) == STATUS_OK &&
+	    cuda_transport_open(job, transport_kind_find(name), false, true, h->device, &h->t) == STATUS_OK &&
 	    rt_transport_team(h->t, all, RANKS, &h->team) == STATUS_OK &&
 	    rt_transport_heap(h->t, h->device, piece, PIECES, "pieces", &own) == STATUS_OK &&
 	    rt_transport_alloc(h->t, h->device, ROUNDS * RANKS * sizeof(float), "buffers", &to) == STATUS_OK;

@@ -15,7 +15,7 @@ static enum status plain_open(struct rt_job *job, int buffers, int elements, str
 	void *at;
 	p->elements = elements;
 	if (cuda_open(job, &p->device) != STATUS_OK ||
-	    cuda_transport_open(job, "cuda-ipc", false, false, p->device, &p->t) != STATUS_OK ||
+	    cuda_transport_open(job, TRANSPORT_CUDA_IPC, false, false, p->device, &p->t) != STATUS_OK ||
 	    rt_device_alloc(p->device, (size_t)buffers * (size_t)elements * sizeof(float), "buffers", &at) !=
 	        STATUS_OK ||
 	    open_teams(p->t) != STATUS_OK)

@@ -237,7 +237,6 @@ static void staged_close(struct rt_transport *t)
 }
 
 static const struct rt_transport_ops staged_ops = {
-    .name = "staged",
     .team = staged_team,
     .start = staged_start,
     .start_p2p = staged_start_p2p,
@@ -273,7 +272,7 @@ static enum status open_teams(struct rt_transport *t)
 	return status;
 }
 
-/* name: as of cuda_transport_open, or "exact": nccl with exact reductions. */
+/* name: of a transport, or "exact": nccl with exact reductions. */
 static enum status staged_open(struct rt_job *job, const char *name, struct rt_transport **out)
 {
 	bool exact = strcmp(name, "exact") == 0;
@@ -282,7 +281,8 @@ static enum status staged_open(struct rt_job *job, const char *name, struct rt_t
 	s->base.job = job;
 	enum status status = cuda_open(job, &s->device);
 	if (status == STATUS_OK)
-		status = cuda_transport_open(job, exact ? "nccl" : name, exact, false, s->device, &s->inner);
+		status = cuda_transport_open(job, exact ? TRANSPORT_NCCL : transport_kind_find(name), exact,
+		                             false, s->device, &s->inner);
 	if (status == STATUS_OK)
 		status = cuda_ipc_p2p(s->inner, &staged_p2p);
 	if (status == STATUS_OK)
@@ -401,9 +401,9 @@ static inline int named(struct rt_job *job, void *arg)
 	enum status status = cuda_open(job, &d);
 	if (status != STATUS_OK)
 		return status;
-	status = cuda_transport_open(job, want->name, false, false, d, &t);
+	status = cuda_transport_open(job, transport_kind_find(want->name), false, false, d, &t);
 	if (status == STATUS_OK) {
-		status = strcmp(t->ops->name, want->transport) == 0 ? STATUS_OK : STATUS_WRONG;
+		status = t->ops->kind == transport_kind_find(want->transport) ? STATUS_OK : STATUS_WRONG;
 		rt_transport_close(t);
 	}
 	rt_device_close(d);
@@ -545,7 +545,7 @@ static int chain_main(struct rt_job *job, void *arg)
 	for (int i = 0; i < CHAIN_ELEMENTS; i++)
 		host[i] = (float)job->rank;
 	if (cuda_open(job, &h.device) != STATUS_OK ||
-	    cuda_transport_open(job, arg, false, false, h.device, &h.t) != STATUS_OK ||
+	    cuda_transport_open(job, transport_kind_find(arg), false, false, h.device, &h.t) != STATUS_OK ||
 	    open_pairs(h.t, 1) != STATUS_OK || open_teams(h.t) != STATUS_OK ||
 	    rt_transport_team(h.t, all, CHAIN_RANKS, &team) != STATUS_OK)
 		return rt_job_status(job);
@@ -633,7 +633,7 @@ static inline int kinds_main(struct rt_job *job, void *arg)
 	void *x, *z, *slow;
 	float *host = calloc((size_t)most, sizeof *host);
 	if (cuda_open(job, &h.device) != STATUS_OK ||
-	    cuda_transport_open(job, arg, false, false, h.device, &h.t) != STATUS_OK ||
+	    cuda_transport_open(job, transport_kind_find(arg), false, false, h.device, &h.t) != STATUS_OK ||
 	    open_teams(h.t) != STATUS_OK || rt_transport_team(h.t, all, KINDS_RANKS, &team) != STATUS_OK)
 		return rt_job_status(job);
 	h.async = h.device->ops->async;

@@ -31,7 +31,7 @@ static enum status rig_open(struct rig *g, struct rt_job *job)
 	for (int r = 0; r < job->size; r++)
 		ranks[r] = r;
 	if (rt_device_open(job, "cpu", &g->device) != STATUS_OK ||
-	    rt_transport_open(job, "shm", &g->transport) != STATUS_OK ||
+	    rt_transport_open(job, TRANSPORT_SHM, &g->transport) != STATUS_OK ||
 	    rt_transport_team(g->transport, ranks, job->size, &g->all) != STATUS_OK ||
 	    rt_engine_new(job, engine, g->device, g->transport, &g->engine) != STATUS_OK) {
 		rig_free(g);

@@ -22,7 +22,7 @@ static bool open_world(struct rt_job *job, const char *transport, struct world *
 {
 	int all[8] = {0, 1, 2, 3, 4, 5, 6, 7};
 	return rt_device_open(job, "cpu", &w->device) == STATUS_OK &&
-	       rt_transport_open(job, transport, &w->t) == STATUS_OK &&
+	       rt_transport_open(job, transport_kind_find(transport), &w->t) == STATUS_OK &&
 	       rt_transport_team(w->t, all, job->size, &w->team) == STATUS_OK;
 }
 

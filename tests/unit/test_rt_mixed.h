@@ -14,7 +14,7 @@ static inline enum status test_transport_open(struct rt_job *job, const char *na
                                               struct rt_transport **out)
 {
 	if (strncmp(name, "mixed-", 6) != 0)
-		return rt_transport_open(job, name, out);
+		return rt_transport_open(job, transport_kind_find(name), out);
 	for (int r = 0; r < job->size; r++)
 		host[r] = !strcmp(name, "mixed-rows")    ? r / 2
 		          : !strcmp(name, "mixed-turns") ? r % 2

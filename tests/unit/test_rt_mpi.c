@@ -17,7 +17,7 @@ static int stuck_main(struct rt_job *job, void *arg)
 	struct rt_engine *e;
 	float x = 0;
 	if (rt_device_open(job, "cpu", &device) != STATUS_OK ||
-	    rt_transport_open(job, arg, &transport) != STATUS_OK ||
+	    rt_transport_open(job, transport_kind_find(arg), &transport) != STATUS_OK ||
 	    rt_engine_new(job, "lanes", device, transport, &e) != STATUS_OK)
 		return STATUS_INTERNAL;
 	struct rt_stream *s = rt_stream_new(e, "main");
@@ -60,7 +60,7 @@ static int short_main(struct rt_job *job, void *arg)
 	struct rt_transport *t;
 	float x[4] = {0};
 	struct rt_request *r;
-	if (rt_transport_open(job, arg, &t) != STATUS_OK)
+	if (rt_transport_open(job, transport_kind_find(arg), &t) != STATUS_OK)
 		return STATUS_INTERNAL;
 	struct rt_p2p p = {.send = job->rank == 0,
 	                   .peer = 1 - job->rank,
@@ -83,7 +83,7 @@ static int broken_main(struct rt_job *job, void *arg)
 	struct rt_transport *t;
 	struct rt_request *r;
 	char x = 0;
-	if (rt_transport_open(job, arg, &t) != STATUS_OK)
+	if (rt_transport_open(job, transport_kind_find(arg), &t) != STATUS_OK)
 		return STATUS_INTERNAL;
 	struct rt_p2p p = {.send = true, .peer = job->size, .dtype = DTYPE_U8, .count = 1, .data = &x};
 	enum status status =
@@ -96,10 +96,10 @@ static int broken_main(struct rt_job *job, void *arg)
 static int auto_main(struct rt_job *job, void *arg)
 {
 	struct rt_transport *t;
-	enum status status = rt_transport_open(job, "auto", &t);
+	enum status status = rt_transport_open(job, TRANSPORT_AUTO, &t);
 	if (status != STATUS_OK)
 		return status;
-	bool is = strcmp(t->ops->name, arg) == 0;
+	bool is = t->ops->kind == transport_kind_find(arg);
 	rt_job_barrier(job, "the end");
 	rt_transport_close(t);
 	return is ? STATUS_OK : STATUS_WRONG;
@@ -114,7 +114,7 @@ static int computes_main(struct rt_job *job, void *arg)
 	struct rt_transport *t;
 	struct rt_request *r;
 	const char *received = getenv("HIRC_TEST_RECEIVED");
-	if (!received || rt_transport_open(job, arg, &t) != STATUS_OK)
+	if (!received || rt_transport_open(job, transport_kind_find(arg), &t) != STATUS_OK)
 		return STATUS_INTERNAL;
 	char *data = calloc(MOVED, 1);
 	bool ok = true;

@@ -1,0 +1,39 @@
+/* transport_kind: the transports by name, and what each can do; the table is transports.def.
+ *
+ *     transport_kind_has(transport_kind_find("peers"), TRANSPORT_HAS_VIEWS)    true */
+#ifndef HIRC_BASE_TRANSPORT_KIND_H
+#define HIRC_BASE_TRANSPORT_KIND_H
+#include "base/str.h"
+#include <stdbool.h>
+
+enum transport_kind {
+#define TRANSPORT(id, device, name, traits, meaning) TRANSPORT_##id,
+#include "base/transports.def"
+#undef TRANSPORT
+	TRANSPORT_COUNT
+};
+
+enum transport_trait {
+	TRANSPORT_ON_CPU = 1 << 0,          /* moves data of --target=cpu */
+	TRANSPORT_ON_GPU = 1 << 1,          /* moves data of --target=cuda */
+	TRANSPORT_NEEDS_LAUNCHER = 1 << 2,  /* ranks that MPI's launcher has started */
+	TRANSPORT_NEEDS_THREADS = 1 << 3,   /* ranks that are threads of one process */
+	TRANSPORT_NEEDS_PROCESSES = 1 << 4, /* ranks that are processes */
+	TRANSPORT_HAS_VIEWS = 1 << 5,       /* ranks on one host see each other's memory: --zero-copy */
+	TRANSPORT_HAS_P2P_OPTIONS = 1 << 6, /* --p2p-protocol and --p2p-transport */
+	TRANSPORT_ROUNDS_STEPS = 1 << 7,    /* a sum of floats may be rounded at each step */
+	TRANSPORT_WAITS = 1 << 8,           /* ranks wait for each other's calls */
+};
+
+/* The values of --transport, as a `value` of struct option; those of --target=cuda without `auto`. */
+extern const char *const transport_kind_values, *const transport_kind_values_gpu;
+
+const char *transport_kind_name(enum transport_kind k);
+/* TRANSPORT_COUNT: there is none of this name. */
+enum transport_kind transport_kind_find(const char *name);
+/* Returns true if the transport has all of the traits; TRANSPORT_COUNT has none. */
+bool transport_kind_has(enum transport_kind k, unsigned traits);
+/* Puts the names of all transports with the traits, the word before the last: "nccl, peers and cuda-ipc". */
+void transport_kind_put(struct buf *out, unsigned traits, const char *word);
+
+#endif
