@@ -19,7 +19,8 @@ hangs, or gives wrong numbers, is a disagreement; so is a random program that ch
 command that crashes. A mutant that check refuses may run right: a race need not show. Disagreements with the same
 message are one class, of which the shortest program is kept. Errors of what nothing has written (E0603) and of what
 no rank holds (E0604) are verdicts of their own, as are ranks whose copies of an output are not equal (E0711): check
-does not see values, so they do not make the script fail. Nor do runs that depend on what no check sees.
+does not see values, so they do not make the script fail. Nor do runs that depend on what no check sees, nor programs
+that are wrong as they stand and that the passes repair: --check evaluates a program as it stands.
 """
 import argparse
 import collections
@@ -44,8 +45,9 @@ KINDS = ["given", "dumps", "random", "compiled", "mutants"]
 CHECKED = "ok never-written held-by-none refused unknown no-program long crash".split()
 RAN = "right undecided depends never-written held-by-none unequal refused wrong hang crash long".split()
 NAMED = {"E0603": "never-written", "E0604": "held-by-none", "E0711": "unequal"}
-# A run may fail for what the check does not see: kernels of externs, files, data as indices.
-DEPENDS = re.compile(r"error: .*(has no CPU kernel|cannot be opened|index -?\d+ is outside of the axis|expert -?\d+ is not below)")
+# A run may fail for what the check does not see: kernels of externs, files, the machine's memory, data as indices.
+DEPENDS = re.compile(r"error: .*(has no CPU kernel|cannot be opened|has \d+ bytes, this machine|"
+                     r"index -?\d+ is outside of the axis|expert -?\d+ is not below)")
 UNKNOWN = ("E0610", "E0611")
 RIGHT = ("right", "undecided")
 APART = ("never-written", "held-by-none", "unequal")
@@ -147,6 +149,11 @@ def run_verdict(done):
     return {0: "right", 2: "refused", 4: "hang", None: "long"}.get(done.returncode, "crash")
 
 
+def is_repaired(hirc, program):
+    """Returns true if the program is refused as it stands, without the passes."""
+    return check_verdict(command([hirc, "check", "-", "--passes=", *program.options], program.text)) == "refused"
+
+
 def judge(hirc, program):
     done = command([hirc, "check", "-", *program.options], program.text)
     check, why = check_verdict(done), message(done)
@@ -159,6 +166,8 @@ def judge(hirc, program):
         now = run_verdict(done)
         if check == "refused" and now == "refused" and not more and message(done) == why:
             return Verdict("no-program", now, why, said)
+        if more and now == "refused" and is_repaired(hirc, program):
+            now = "depends"
         if RAN.index(now) > RAN.index(verdict):
             verdict = now
         if verdict not in RIGHT:
