@@ -132,6 +132,11 @@ static double rsqrt_of(double a, double b)
 	return (void)b, 1 / sqrt(a > 0 ? a : 0);
 }
 
+static double erf_of(double a, double b)
+{
+	return (void)b, erf(a);
+}
+
 static double tanh_of(double a, double b)
 {
 	return (void)b, tanh(a);
@@ -218,6 +223,8 @@ double ref_pointwise_error(enum op_kind kind, const double *x, const double *e)
 	case OP_SIN:
 	case OP_COS:
 		return smaller(e[0], 2);
+	case OP_ERF:
+		return corners(erf_of, x, e);
 	case OP_TANH:
 		return corners(tanh_of, x, e);
 	case OP_SIGMOID:
@@ -243,6 +250,7 @@ double ref_function_error(enum op_kind kind, enum dtype t, const double *x, doub
 	case OP_EXP:
 	case OP_LOG:
 	case OP_RSQRT:
+	case OP_ERF:
 	case OP_TANH:
 	case OP_SILU:
 	case OP_SIGMOID:

@@ -46,6 +46,8 @@ static double transcendental(enum op_kind kind, double a)
 		return cos(a);
 	case OP_TANH:
 		return tanh(a);
+	case OP_ERF:
+		return erf(a);
 	case OP_GELU:
 		return isinf(a) && a < 0 ? -0.0 : a * 0.5 * erfc(-a * M_SQRT1_2);
 	case OP_GELU_TANH:

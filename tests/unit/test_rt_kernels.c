@@ -160,6 +160,8 @@ static double reference(enum pointwise op, double a, double b, double c)
 		return cos(a);
 	case POINTWISE_TANH:
 		return tanh(a);
+	case POINTWISE_ERF:
+		return erf(a);
 	case POINTWISE_RELU:
 		return a > 0 ? a : 0;
 	case POINTWISE_GELU:

@@ -10,7 +10,7 @@ syn case match
 syn keyword hirOperations add sub mul div mod pow maximum minimum eq ne lt le gt ge logical_and
 syn keyword hirOperations logical_or logical_not bitwise_and bitwise_or bitwise_xor bitwise_not
 syn keyword hirOperations bitwise_left_shift bitwise_right_shift neg abs exp log sqrt rsqrt sin cos
-syn keyword hirOperations tanh relu gelu gelu_tanh silu sigmoid where cast broadcast reshape
+syn keyword hirOperations tanh erf relu gelu gelu_tanh silu sigmoid where cast broadcast reshape
 syn keyword hirOperations permute slice pad cat split topk gather one_hot iota bitcast full sum max
 syn keyword hirOperations min prod mean matmul linear softmax sdpa layernorm rmsnorm set allgather
 syn keyword hirOperations allreduce reduce_scatter broadcast_from reduce gather_to scatter_from
