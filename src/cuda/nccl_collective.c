@@ -36,7 +36,8 @@ static bool is_native(const struct nccl *n, const struct rt_collective *c)
 	if (dtype_is_float(c->dtype))
 		return !n->exact && dtype_bytes(c->dtype) > 1 && c->op != REDUCE_MIN && c->op != REDUCE_MAX &&
 		       (c->op != REDUCE_AVG || c->dtype != DTYPE_F16);
-	return c->op != REDUCE_AVG || c->dtype == DTYPE_I64 || c->dtype == DTYPE_BOOL;
+	return dtype_bytes(c->dtype) != 2 && /* NCCL has no integers of 16 bits */
+	       (c->op != REDUCE_AVG || c->dtype == DTYPE_I64 || c->dtype == DTYPE_BOOL);
 }
 
 static ncclDataType_t type_of(enum dtype t)
@@ -218,24 +219,9 @@ static bool fill(const struct view *v, double x, int64_t i)
 /* What changes no reduction, of what NCCL reduces. */
 static bool fill_neutral(const struct view *v)
 {
-	static const int64_t least[] = {[DTYPE_I64] = INT64_MIN,
-	                                [DTYPE_I32] = INT32_MIN,
-	                                [DTYPE_I8] = INT8_MIN,
-	                                [DTYPE_U8] = 0,
-	                                [DTYPE_BOOL] = 0},
-	                     greatest[] = {[DTYPE_I64] = INT64_MAX,
-	                                   [DTYPE_I32] = INT32_MAX,
-	                                   [DTYPE_I8] = INT8_MAX,
-	                                   [DTYPE_U8] = UINT8_MAX,
-	                                   [DTYPE_BOOL] = 1};
-	bool is_float = dtype_is_float(v->c->dtype);
-	if (v->c->op == REDUCE_PROD)
-		return fill(v, 1, 1);
-	if (v->c->op == REDUCE_MIN && !is_float)
-		return fill(v, 0, greatest[v->c->dtype]);
-	if (v->c->op == REDUCE_MAX && !is_float)
-		return fill(v, 0, least[v->c->dtype]);
-	return fill(v, 0, 0);
+	enum reduce_op op = v->c->op;
+	enum dtype t = v->c->dtype;
+	return fill(v, reduce_identity_f64(op, t), reduce_identity_i64(op, t));
 }
 
 static bool prepare(const struct view *v)
