@@ -52,8 +52,8 @@ static const struct cluster_link h100_link[] = {{8, 3000, 450 * GIGA}, {65536, 8
 		.flops_rate =                                                                                \
 		    {[DTYPE_F64] = 67 * TERA,  [DTYPE_F32] = 67 * TERA,      [DTYPE_BF16] = 989 * TERA,      \
 		     [DTYPE_F16] = 989 * TERA, [DTYPE_F8E4M3] = 1979 * TERA, [DTYPE_F8E5M2] = 1979 * TERA,   \
-		     [DTYPE_I64] = 17 * TERA,  [DTYPE_I32] = 34 * TERA,      [DTYPE_I8] = 1979 * TERA,       \
-		     [DTYPE_U8] = 1979 * TERA, [DTYPE_BOOL] = 34 * TERA},                                    \
+		     [DTYPE_I64] = 17 * TERA,  [DTYPE_I32] = 34 * TERA,      [DTYPE_I16] = 34 * TERA,        \
+		     [DTYPE_I8] = 1979 * TERA, [DTYPE_U8] = 1979 * TERA,     [DTYPE_BOOL] = 34 * TERA},      \
 		.network = {.compute_per_mille = 1000,                                                       \
 		            .comm_per_mille = 1000,                                                          \
 		            .link = h100_link,                                                               \
@@ -73,6 +73,7 @@ static const struct cluster builtin[] = {
                     [DTYPE_F8E5M2] = 35 * GIGA,
                     [DTYPE_I64] = 5 * GIGA,
                     [DTYPE_I32] = 5 * GIGA,
+                    [DTYPE_I16] = 5 * GIGA,
                     [DTYPE_I8] = 5 * GIGA,
                     [DTYPE_U8] = 5 * GIGA,
                     [DTYPE_BOOL] = 5 * GIGA},

@@ -23,6 +23,7 @@ static const struct range {
 } range[DTYPE_COUNT] = {
     [DTYPE_I64] = {INT64_MIN, INT64_MAX},
     [DTYPE_I32] = {INT32_MIN, INT32_MAX},
+    [DTYPE_I16] = {INT16_MIN, INT16_MAX},
     [DTYPE_I8] = {INT8_MIN, INT8_MAX},
     [DTYPE_U8] = {0, UINT8_MAX},
 };
@@ -97,6 +98,8 @@ int64_t ref_wrap(enum dtype t, int64_t x)
 		return x != 0;
 	case DTYPE_I32:
 		return (int32_t)(uint32_t)x;
+	case DTYPE_I16:
+		return (int16_t)(uint16_t)x;
 	case DTYPE_I8:
 		return (int8_t)(uint8_t)x;
 	case DTYPE_U8:

@@ -113,6 +113,7 @@ TABLE = [
     Dtype("f8e5m2", np.uint8, "|V1", "float", 5, 2),
     Dtype("i64", np.int64, "<i8", "int"),
     Dtype("i32", np.int32, "<i4", "int"),
+    Dtype("i16", np.int16, "<i2", "int"),
     Dtype("i8", np.int8, "|i1", "int"),
     Dtype("u8", np.uint8, "|u1", "int"),
     Dtype("bool", np.bool_, "|b1", "bool"),

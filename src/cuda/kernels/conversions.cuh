@@ -96,6 +96,7 @@ DEVICE f32 load_f8e4m3_f32(u8 u)
 }
 DEVICE i64 load_i64_i64(u64 u) { return (i64)u; }
 DEVICE i64 load_i32_i64(u32 u) { return (i32)u; }
+DEVICE i64 load_i16_i64(u16 u) { return (i16)u; }
 DEVICE i64 load_i8_i64(u8 u) { return (i8)u; }
 DEVICE i64 load_u8_i64(u8 u) { return u; }
 DEVICE i64 load_bool_i64(u8 u) { return u != 0; }
@@ -114,6 +115,7 @@ LOAD_FROM(f8e5m2, u8, f32)
 	DEVICE f32 load_##T##_f32(raw u) { return (f32)load_##T##_i64(u); }
 LOAD_INTEGER(i64, u64)
 LOAD_INTEGER(i32, u32)
+LOAD_INTEGER(i16, u16)
 LOAD_INTEGER(i8, u8)
 LOAD_INTEGER(u8, u8)
 LOAD_INTEGER(bool, u8)
@@ -162,6 +164,7 @@ DEVICE u8 store_f8e5m2_i64(i64 x) { return store_f8e5m2_f64(f64_odd(x)); }
 	DEVICE raw store_##T##_i64(i64 x) { return (raw)x; }
 STORE_INTEGER(i64, u64, I64_MIN, I64_MAX)
 STORE_INTEGER(i32, u32, -2147483647 - 1, 2147483647)
+STORE_INTEGER(i16, u16, -32768, 32767)
 STORE_INTEGER(i8, u8, -128, 127)
 STORE_INTEGER(u8, u8, 0, 255)
 DEVICE u8 store_bool_f64(f64 x) { return x != 0; }

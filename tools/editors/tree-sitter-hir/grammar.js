@@ -4,7 +4,7 @@
 
 // words: types
 const types = [
-  'f64', 'f32', 'bf16', 'f16', 'f8e4m3', 'f8e5m2', 'i64', 'i32', 'i8', 'u8', 'bool',
+  'f64', 'f32', 'bf16', 'f16', 'f8e4m3', 'f8e5m2', 'i64', 'i32', 'i16', 'i8', 'u8', 'bool',
 ];
 // end of words
 

@@ -36,10 +36,11 @@ syn keyword hirContainer FOR IF ELSE Manual from to into Stream StartCoalescing 
 syn keyword hirContainer Deallocate
 " end of words
 " words: types
-syn keyword hirTypes f64 f32 bf16 f16 f8e4m3 f8e5m2 i64 i32 i8 u8 bool
+syn keyword hirTypes f64 f32 bf16 f16 f8e4m3 f8e5m2 i64 i32 i16 i8 u8 bool
 " end of words
 " words: printed_types
-syn keyword hirPrintedTypes double float __bfloat __half __e4m3 __e5m2 int64_t int int8_t uint8_t
+syn keyword hirPrintedTypes double float __bfloat __half __e4m3 __e5m2 int64_t int int16_t int8_t
+syn keyword hirPrintedTypes uint8_t
 " end of words
 " words: memories
 syn keyword hirMemories global local symmetric
