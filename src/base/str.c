@@ -1,21 +1,19 @@
 /* str: text buffers, the table of interned names, and small helpers on words.
  *
- * The names table is an open-addressing hash table with linear probing, at
- * most half full. A slot holds the hash of a name beside its id, so that growing
- * the table reads no text and a probe compares text only where the hashes agree.
- * Names that differ in their last character only have neighbouring slots: large
+ * Names that differ in their last character only have neighbouring slots in the hash table: large
  * programs count (v10, v11, …), and what is used together is in one cache line.
  * The text itself is packed without gaps into blocks of an arena: names of large
  * programs are short and many. */
 #include "base/str.h"
 #include "base/arena.h"
 #include "base/checked.h"
+#include "base/hash.h"
+#include "base/vec.h"
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
 enum {
-	NAMES_FIRST_SLOTS = 256,  /* a power of two */
 	NAMES_POOL = 32 << 10,    /* bytes of one block of text */
 	DISTANCE_MAX_LENGTH = 64, /* longer words are equal or far apart */
 };
@@ -144,55 +142,23 @@ void buf_free(struct buf *b)
 
 /* Interned names */
 
-struct slot {
-	uint32_t hash;
-	uint32_t id; /* 0: free */
-};
-
 struct names {
-	const char **text; /* by id, in the pool */
-	uint32_t n, cap;
-	struct slot *slots; /* mask + 1 of them */
-	uint32_t mask;
+	VEC(const char *) text; /* by id, in the pool */
+	struct hash_table ids;
 	struct arena *pool;         /* the text */
 	char *pool_room, *pool_end; /* free bytes of its current block */
 };
 
-static uint32_t load(const char *s)
-{
-	uint32_t w;
-	memcpy(&w, s, sizeof w);
-	return w;
-}
-
-static uint64_t mix(uint64_t h, uint64_t w)
-{
-	h = (h ^ w) * 0xff51afd7ed558ccdu;
-	return h ^ h >> 32;
-}
-
-/* The last character is added to the hash of those before it: eight a step, loads may overlap. */
+/* The last character is added to the hash of those before it. */
 static uint32_t hash_of(const char *s, size_t n)
 {
-	unsigned char last = (unsigned char)s[--n];
-	uint64_t h = 0x9e3779b97f4a7c15u * n;
-	for (; n > 8; s += 8, n -= 8)
-		h = mix(h, (uint64_t)load(s) << 32 | load(s + 4));
-	if (n >= 4)
-		h = mix(h, (uint64_t)load(s) << 32 | load(s + n - 4));
-	else if (n)
-		h = mix(h, (uint64_t)s[0] << 16 ^ (uint64_t)s[n / 2] << 8 ^ (uint64_t)s[n - 1]);
-	return (uint32_t)mix(h, 0) + last;
+	return (uint32_t)hash_block(0, s, n - 1) + (unsigned char)s[n - 1];
 }
 
 struct names *names_new(void)
 {
 	struct names *t = mem_zalloc(sizeof *t);
-	t->cap = NAMES_FIRST_SLOTS / 2;
-	t->text = mem_alloc(sizeof *t->text * t->cap);
-	t->text[t->n++] = "";
-	t->mask = NAMES_FIRST_SLOTS - 1;
-	t->slots = mem_zalloc(sizeof *t->slots * NAMES_FIRST_SLOTS);
+	vec_push(&t->text, "");
 	t->pool = arena_new();
 	return t;
 }
@@ -202,39 +168,18 @@ void names_free(struct names *t)
 	if (!t)
 		return;
 	arena_free(t->pool);
-	free(t->slots);
-	free(t->text);
+	hash_table_free(&t->ids);
+	vec_free(&t->text);
 	free(t);
 }
 
-/* The slot that holds s, or the free slot where it belongs. */
-static struct slot *slot_of(const struct names *t, uint32_t hash, const char *s, size_t n)
+static uint32_t find(const struct names *t, uint32_t hash, const char *s, size_t n)
 {
-	for (uint32_t i = hash & t->mask;; i = (i + 1) & t->mask) {
-		struct slot *slot = &t->slots[i];
-		if (slot->id == 0)
-			return slot;
-		if (slot->hash == hash && !strncmp(t->text[slot->id], s, n) && !t->text[slot->id][n])
-			return slot;
-	}
-}
-
-static void names_grow(struct names *t)
-{
-	struct slot *old = t->slots;
-	uint32_t old_mask = t->mask;
-	t->cap *= 2;
-	t->text = mem_realloc(t->text, sizeof *t->text * (size_t)t->cap);
-	t->mask = t->mask * 2 + 1;
-	t->slots = mem_zalloc(sizeof *t->slots * ((size_t)t->mask + 1));
-	for (size_t k = 0; k <= old_mask; k++) {
-		uint32_t i = old[k].hash & t->mask;
-		while (old[k].id && t->slots[i].id)
-			i = (i + 1) & t->mask;
-		if (old[k].id)
-			t->slots[i] = old[k];
-	}
-	free(old);
+	struct hash_probe p = {.hash = hash};
+	for (uint32_t id; (id = hash_next(&t->ids, &p));)
+		if (!strncmp(t->text.at[id], s, n) && !t->text.at[id][n])
+			return id;
+	return 0;
 }
 
 static const char *pool_copy(struct names *t, const char *s, size_t n)
@@ -255,17 +200,12 @@ uint32_t names_intern(struct names *t, const char *s, size_t n)
 {
 	if (n == 0)
 		return 0;
-	uint32_t hash = hash_of(s, n);
-	struct slot *slot = slot_of(t, hash, s, n);
-	if (slot->id)
-		return slot->id;
-	if (t->n == t->cap) {
-		names_grow(t);
-		slot = slot_of(t, hash, s, n);
-	}
-	t->text[t->n] = pool_copy(t, s, n);
-	*slot = (struct slot){.hash = hash, .id = t->n};
-	return t->n++;
+	uint32_t hash = hash_of(s, n), id = find(t, hash, s, n);
+	if (id)
+		return id;
+	vec_push(&t->text, pool_copy(t, s, n));
+	hash_insert(&t->ids, hash, t->text.n - 1);
+	return t->text.n - 1;
 }
 
 uint32_t names_intern_z(struct names *t, const char *s)
@@ -275,22 +215,22 @@ uint32_t names_intern_z(struct names *t, const char *s)
 
 const char *names_text(const struct names *t, uint32_t id)
 {
-	return t->text[id];
+	return t->text.at[id];
 }
 
 uint32_t names_find(const struct names *t, const char *s, size_t n)
 {
-	return n ? slot_of(t, hash_of(s, n), s, n)->id : 0;
+	return n ? find(t, hash_of(s, n), s, n) : 0;
 }
 
 uint32_t names_count(const struct names *t)
 {
-	return t->n;
+	return t->text.n;
 }
 
 size_t names_bytes(const struct names *t)
 {
-	return sizeof *t + sizeof *t->text * t->cap + sizeof *t->slots * ((size_t)t->mask + 1) +
+	return sizeof *t + sizeof *t->text.at * t->text.cap + hash_table_bytes(&t->ids) +
 	       arena_bytes(t->pool);
 }
 

@@ -109,9 +109,6 @@ static enum check_status check_ranks(struct module *m, struct diag *d, const str
 	vec_push(&c.arrival, (struct arrival){0});
 	vec_push(&c.known, (struct known_spread){0});
 	vec_push(&c.turn, (struct turn){0});
-	c.slice_bucket = arena_new_array(c.arena, uint32_t, CHECK_BUCKETS);
-	c.channel_bucket = arena_new_array(c.arena, uint32_t, CHECK_BUCKETS);
-	c.known_bucket = arena_new_array(c.arena, uint32_t, CHECK_BUCKETS);
 	c.team_map = arena_new_array(c.arena, struct team_map *, m->team.n);
 	c.is_posted = arena_new_array(c.arena, bool, m->op.n);
 	c.is_shared = arena_new_array(c.arena, bool, m->op.n);
@@ -132,6 +129,9 @@ static enum check_status check_ranks(struct module *m, struct diag *d, const str
 	vec_free(&c.arrival);
 	vec_free(&c.slice);
 	vec_free(&c.known);
+	hash_table_free(&c.slices);
+	hash_table_free(&c.channels);
+	hash_table_free(&c.knowns);
 	vec_free(&c.reported);
 	vec_free(&c.shift);
 	vec_free(&c.turn);

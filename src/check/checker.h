@@ -27,6 +27,7 @@
 #ifndef HIRC_CHECK_CHECKER_H
 #define HIRC_CHECK_CHECKER_H
 #include "analysis/symmetry.h"
+#include "base/hash.h"
 #include "check/check.h"
 #include "check/clock.h"
 #include "check/region.h"
@@ -64,7 +65,6 @@ struct slice { /* devices of a team, in order */
 	uint32_t n;
 	const uint32_t *device;
 	uint32_t *moves; /* by turn: how far its members move (classes.c); NULL: not known yet */
-	uint32_t next;   /* of its hash chain */
 };
 
 /* Where ranks meet: a slice, or sender and receiver of messages, with a backend. */
@@ -79,10 +79,7 @@ struct channel {
 	uint32_t n;       /* members */
 	uint32_t *count;  /* by member: what it has issued */
 	VEC(struct match_entry) entry;
-	uint32_t next; /* of its hash chain */
 };
-
-enum { CHECK_BUCKETS = 1024 };
 
 struct team_map;
 
@@ -116,7 +113,6 @@ struct known_spread {
 	uint32_t slice;
 	spread_id from, is; /* a part of which */
 	const int64_t *at;  /* indices of the loops around */
-	uint32_t next;      /* of its hash chain */
 };
 
 struct reported {
@@ -153,12 +149,12 @@ struct checker {
 	struct arena *arena;
 	struct parts parts;
 	struct spreads spreads;
-	VEC(struct known_spread) known;                         /* 0 unused */
-	VEC(struct slice) slice;                                /* 0 unused */
-	VEC(struct channel) channel;                            /* 0 unused */
-	VEC(struct arrival) arrival;                            /* 0 unused */
-	uint32_t *slice_bucket, *channel_bucket, *known_bucket; /* CHECK_BUCKETS of them */
-	struct team_map **team_map;                             /* by team_id; NULL: not made yet */
+	VEC(struct known_spread) known;             /* 0 unused */
+	VEC(struct slice) slice;                    /* 0 unused */
+	VEC(struct channel) channel;                /* 0 unused */
+	VEC(struct arrival) arrival;                /* 0 unused */
+	struct hash_table slices, channels, knowns; /* of the three's ids */
+	struct team_map **team_map;                 /* by team_id; NULL: not made yet */
 	VEC(struct reported) reported;
 	VEC(struct turn) turn; /* of all ranks; 0: outside of loops */
 	struct progress progress;

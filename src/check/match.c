@@ -9,11 +9,9 @@
 
 static struct channel *channel_get(struct checker *c, const struct channel *x)
 {
-	uint64_t h = x->backend + 31u * x->team + x->handles + ((uint64_t)x->slice << 32);
-	h = (h ^ x->ends[0]) * 0x9e3779b97f4a7c15u;
-	h = (h ^ h >> 29 ^ x->ends[1]) * 0xff51afd7ed558ccdu;
-	uint32_t *bucket = &c->channel_bucket[(h >> 32) % CHECK_BUCKETS];
-	for (uint32_t k = *bucket; k; k = c->channel.at[k].next) {
+	uint32_t key[] = {x->slice, x->handles, x->backend, x->team, x->ends[0], x->ends[1]};
+	struct hash_probe p = {.hash = hash_block(0, key, sizeof key)};
+	for (uint32_t k; (k = hash_next(&c->channels, &p));) {
 		struct channel *o = &c->channel.at[k];
 		if (o->slice == x->slice && o->handles == x->handles && o->backend == x->backend &&
 		    o->team == x->team && o->ends[0] == x->ends[0] && o->ends[1] == x->ends[1])
@@ -21,10 +19,9 @@ static struct channel *channel_get(struct checker *c, const struct channel *x)
 	}
 	struct channel new = *x;
 	new.count = arena_new_array(c->arena, uint32_t, x->n);
-	new.next = *bucket;
-	*bucket = c->channel.n;
 	vec_push(&c->channel, new);
-	return &c->channel.at[*bucket];
+	hash_insert(&c->channels, p.hash, c->channel.n - 1);
+	return &c->channel.at[c->channel.n - 1];
 }
 
 /* The device of a member. */

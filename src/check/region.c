@@ -11,46 +11,27 @@ static int order(const struct condition *a, const struct condition *b)
 	return (a->axis > b->axis) - (a->axis < b->axis);
 }
 
-static uint32_t hash(const struct condition *c, uint32_t n)
+static uint64_t hash(const struct condition *c, uint32_t n)
 {
 	uint64_t h = n;
 	for (uint32_t i = 0; i < n; i++) {
-		h = (h ^ c[i].domain ^ (uint64_t)c[i].axis << 32) * 0x9e3779b97f4a7c15u;
-		h = (h ^ h >> 29 ^ (uint64_t)c[i].lo) * 0xff51afd7ed558ccdu;
-		h = (h ^ h >> 31 ^ (uint64_t)c[i].hi) * 0x9e3779b97f4a7c15u;
+		h = hash_number(h, c[i].domain ^ (uint64_t)c[i].axis << 32);
+		h = hash_number(hash_number(h, (uint64_t)c[i].lo), (uint64_t)c[i].hi);
 	}
-	return (uint32_t)(h >> 32);
-}
-
-static void link_part(struct parts *p, region_part_id r)
-{
-	struct part *x = &p->part.at[r];
-	uint32_t b = hash(p->condition.at + x->first, x->n) & (p->bucket_n - 1);
-	x->next = p->bucket[b];
-	p->bucket[b] = r;
-}
-
-static void make_buckets(struct parts *p, uint32_t n)
-{
-	free(p->bucket);
-	p->bucket = mem_zalloc(sizeof *p->bucket * n);
-	p->bucket_n = n;
-	for (region_part_id r = 1; r < p->part.n; r++)
-		link_part(p, r);
+	return h;
 }
 
 void parts_init(struct parts *p)
 {
 	memset(p, 0, sizeof *p);
 	vec_push(&p->part, (struct part){0});
-	make_buckets(p, 64);
 }
 
 void parts_free(struct parts *p)
 {
 	vec_free(&p->condition);
 	vec_free(&p->part);
-	free(p->bucket);
+	hash_table_free(&p->ids);
 }
 
 static bool equal(const struct condition *a, const struct condition *b, uint32_t n)
@@ -63,21 +44,16 @@ static bool equal(const struct condition *a, const struct condition *b, uint32_t
 
 static region_part_id intern(struct parts *p, const struct condition *c, uint32_t n)
 {
-	region_part_id r = p->bucket[hash(c, n) & (p->bucket_n - 1)];
-	while (r && !(p->part.at[r].n == n && equal(p->condition.at + p->part.at[r].first, c, n)))
-		r = p->part.at[r].next;
-	if (r)
-		return r;
+	struct hash_probe probe = {.hash = hash(c, n)};
+	for (region_part_id r; (r = hash_next(&p->ids, &probe));)
+		if (p->part.at[r].n == n && equal(p->condition.at + p->part.at[r].first, c, n))
+			return r;
 	struct part x = {.first = p->condition.n, .n = n};
 	for (uint32_t i = 0; i < n; i++)
 		vec_push(&p->condition, c[i]);
-	r = p->part.n;
 	vec_push(&p->part, x);
-	if (p->part.n > p->bucket_n)
-		make_buckets(p, p->bucket_n * 2);
-	else
-		link_part(p, r);
-	return r;
+	hash_insert(&p->ids, probe.hash, p->part.n - 1);
+	return p->part.n - 1;
 }
 
 region_part_id parts_narrow(struct parts *p, region_part_id r, struct condition c)

@@ -13,6 +13,7 @@
  * be said is left out. Regions are interned: equal ones have equal ids. */
 #ifndef HIRC_CHECK_REGION_H
 #define HIRC_CHECK_REGION_H
+#include "base/hash.h"
 #include "ir/ir.h"
 
 typedef uint32_t region_part_id; /* 0: the whole buffer */
@@ -25,14 +26,12 @@ struct condition {
 
 struct part {
 	uint32_t first, n; /* of the conditions */
-	region_part_id next;
 };
 
 struct parts {
 	VEC(struct condition) condition;
 	VEC(struct part) part;
-	region_part_id *bucket;
-	uint32_t bucket_n;
+	struct hash_table ids; /* of parts */
 };
 
 void parts_init(struct parts *p);

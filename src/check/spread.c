@@ -13,26 +13,22 @@ void spreads_free(struct spreads *s)
 {
 	vec_free(&s->span);
 	vec_free(&s->spread);
+	hash_table_free(&s->ids);
 }
 
 spread_id spread_get(struct spreads *s, const struct span *span, uint32_t n)
 {
-	uint64_t h = n;
-	for (uint32_t k = 0; k < n; k++) {
-		h = (h ^ (uint64_t)span[k].lo) * 0x9e3779b97f4a7c15u;
-		h = (h ^ h >> 29 ^ (uint64_t)span[k].hi) * 0xff51afd7ed558ccdu;
-	}
-	spread_id *bucket = &s->bucket[(h >> 32) % SPREAD_BUCKETS];
-	for (spread_id k = *bucket; k; k = s->spread.at[k].next)
+	struct hash_probe p = {.hash = hash_block(0, span, sizeof *span * n)};
+	for (spread_id k; (k = hash_next(&s->ids, &p));)
 		if (s->spread.at[k].n == n &&
 		    (!n || !memcmp(s->span.at + s->spread.at[k].first, span, sizeof *span * n)))
 			return k;
-	struct spread x = {.first = s->span.n, .n = n, .next = *bucket};
+	struct spread x = {.first = s->span.n, .n = n};
 	for (uint32_t k = 0; k < n; k++)
 		vec_push(&s->span, span[k]);
-	*bucket = s->spread.n;
 	vec_push(&s->spread, x);
-	return *bucket;
+	hash_insert(&s->ids, p.hash, s->spread.n - 1);
+	return s->spread.n - 1;
 }
 
 struct end { /* of a member's span */
@@ -75,7 +71,7 @@ static bool overlap(struct span a, struct span b)
 
 bool spread_meets(struct spreads *s, spread_id a, spread_id b, uint32_t me, uint32_t *who)
 {
-	struct spread_pair *known = &s->pair[(a * 31u + b) % SPREAD_BUCKETS];
+	struct spread_pair *known = &s->pair[(a * 31u + b) % SPREAD_PAIRS];
 	const struct spread x = s->spread.at[a], y = s->spread.at[b];
 	if (known->a == a && known->b == b && a && !known->meet)
 		return false;

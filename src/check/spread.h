@@ -8,6 +8,7 @@
  * Spreads are interned: equal ones have equal ids. */
 #ifndef HIRC_CHECK_SPREAD_H
 #define HIRC_CHECK_SPREAD_H
+#include "base/hash.h"
 #include "base/vec.h"
 #include <stdbool.h>
 
@@ -18,11 +19,10 @@ struct span { /* lo <= index < hi */
 };
 #define SPAN_ALL ((struct span){INT64_MIN, INT64_MAX})
 
-enum { SPREAD_BUCKETS = 1024 };
+enum { SPREAD_PAIRS = 1024 };
 
 struct spread {
 	uint32_t first, n; /* spans, by member */
-	spread_id next;    /* of its hash chain */
 };
 
 struct spread_pair {
@@ -33,8 +33,8 @@ struct spread_pair {
 struct spreads {
 	VEC(struct span) span;
 	VEC(struct spread) spread;
-	spread_id bucket[SPREAD_BUCKETS];
-	struct spread_pair pair[SPREAD_BUCKETS]; /* as found last */
+	struct hash_table ids;                 /* of spreads */
+	struct spread_pair pair[SPREAD_PAIRS]; /* as found last */
 };
 
 void spreads_init(struct spreads *s);

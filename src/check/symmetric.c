@@ -181,21 +181,20 @@ static bool is_same(const struct walk *w, const struct known_spread *k, const st
 static spread_id spread_of(struct walk *w, const struct touch *t)
 {
 	struct checker *c = w->c;
-	uint64_t h = (t->op * 31u + t->slice) * 31u + t->from;
+	uint64_t h = hash_number(hash_number(t->op, t->slice), t->from);
 	for (unsigned i = 0; i < w->loop_n; i++)
-		h = (h ^ h >> 29 ^ (uint64_t)w->loop[i].at) * 0x9e3779b97f4a7c15u;
-	uint32_t *bucket = &c->known_bucket[(h >> 32 ^ h) % CHECK_BUCKETS];
-	for (uint32_t k = *bucket; k; k = c->known.at[k].next)
+		h = hash_number(h, (uint64_t)w->loop[i].at);
+	struct hash_probe p = {.hash = h};
+	for (uint32_t k; (k = hash_next(&c->knowns, &p));)
 		if (check_spend(c, 1) && is_same(w, &c->known.at[k], t))
 			return c->known.at[k].is;
 	int64_t *at = arena_new_array(c->arena, int64_t, w->loop_n);
 	for (unsigned i = 0; i < w->loop_n; i++)
 		at[i] = w->loop[i].at;
-	struct known_spread new = {
-	    .op = t->op, .slice = t->slice, .from = t->from, .at = at, .next = *bucket};
+	struct known_spread new = {.op = t->op, .slice = t->slice, .from = t->from, .at = at};
 	new.is = spread_find(w, t);
-	*bucket = c->known.n;
 	vec_push(&c->known, new);
+	hash_insert(&c->knowns, h, c->known.n - 1);
 	return new.is;
 }
 

@@ -11,24 +11,15 @@ struct team_map {
 	uint32_t *member; /* by rank */
 };
 
-static uint32_t hash(const uint32_t *device, uint32_t n)
-{
-	uint64_t h = n;
-	for (uint32_t k = 0; k < n; k++)
-		h = (h ^ device[k]) * 0x9e3779b97f4a7c15u, h ^= h >> 29;
-	return (uint32_t)h % CHECK_BUCKETS;
-}
-
 static uint32_t intern(struct checker *c, const uint32_t *device, uint32_t n)
 {
-	uint32_t *bucket = &c->slice_bucket[hash(device, n)];
-	for (uint32_t k = *bucket; k; k = c->slice.at[k].next)
+	struct hash_probe p = {.hash = hash_block(0, device, sizeof *device * n)};
+	for (uint32_t k; (k = hash_next(&c->slices, &p));)
 		if (c->slice.at[k].n == n && !memcmp(c->slice.at[k].device, device, sizeof *device * n))
 			return k;
-	struct slice s = {.device = device, .n = n, .next = *bucket};
-	*bucket = c->slice.n;
-	vec_push(&c->slice, s);
-	return *bucket;
+	vec_push(&c->slice, (struct slice){.device = device, .n = n});
+	hash_insert(&c->slices, p.hash, c->slice.n - 1);
+	return c->slice.n - 1;
 }
 
 static struct team_map *map_make(struct checker *c, const struct team *t)

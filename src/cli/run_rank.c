@@ -1,4 +1,5 @@
 /* run_rank: what one rank does: agree, plan, run, check, write. */
+#include "base/hash.h"
 #include "cli/output.h"
 #include "cli/run.h"
 #include "cli/run_times.h"
@@ -35,14 +36,6 @@ static void messages_close(struct messages *x)
 	diag_free(x->d);
 	fclose(x->f);
 	free(x->text);
-}
-
-static uint64_t hash_text(const char *text)
-{
-	uint64_t h = 0xcbf29ce484222325u;
-	for (; *text; text++)
-		h = (h ^ (unsigned char)*text) * 0x100000001b3u;
-	return h;
 }
 
 /* Collective. The worst status of all ranks. The first rank that has messages prints them, for all; the

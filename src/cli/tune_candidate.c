@@ -1,4 +1,5 @@
 /* tune_candidate: a program with its choices, compiled and predicted. */
+#include "base/hash.h"
 #include "cli/params.h"
 #include "cli/tune.h"
 #include "cost/cost.h"
@@ -155,19 +156,11 @@ static int64_t most_streams(struct module *m)
 	return most;
 }
 
-static uint64_t hash_bytes(uint64_t h, const void *at, size_t n)
-{
-	const unsigned char *p = at;
-	for (size_t k = 0; k < n; k++)
-		h = (h ^ p[k]) * 0x100000001b3u; /* FNV-1a */
-	return h;
-}
-
-static uint64_t hash_text(struct module *m)
+static uint64_t hash_module(struct module *m)
 {
 	struct buf text = {0};
 	ir_print_hir(m, &text);
-	uint64_t h = hash_bytes(0xcbf29ce484222325u, text.at, text.n);
+	uint64_t h = hash_bytes(HASH_START, text.at, text.n);
 	buf_free(&text);
 	return h ? h : 1;
 }
@@ -176,7 +169,7 @@ uint64_t tune_program_hash(struct tune *t, struct compile_options *o, struct dia
 {
 	enum status status;
 	struct module *m = compile(t, o, d, &status);
-	uint64_t h = m ? hash_text(m) : 0;
+	uint64_t h = m ? hash_module(m) : 0;
 	compile_free(m);
 	return h;
 }
@@ -235,7 +228,7 @@ void tune_candidate_evaluate(struct tune *t, struct tune_candidate *c)
 	if (m) {
 		struct source *outer = diag_set_source(x.d, m->source);
 		c->state = TUNE_GOOD;
-		c->program = hash_text(m);
+		c->program = hash_module(m);
 		c->streams = most_streams(m);
 		tune_candidate_hash(c, streams);
 		c->predicted = predict(t, m, streams, x.d);

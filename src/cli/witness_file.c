@@ -1,6 +1,7 @@
 /* witness_file: see witness_file.h. */
 #include "cli/witness_file.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/json_put.h"
 #include "cost/json.h"
 #include "ir/number.h"
@@ -10,23 +11,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint64_t hash(uint64_t h, const void *at, size_t n)
-{
-	const unsigned char *p = at;
-	for (size_t k = 0; k < n; k++)
-		h = (h ^ p[k]) * 0x100000001b3u; /* FNV-1a */
-	return h;
-}
-
 uint64_t witness_program(struct module *m)
 {
 	struct buf text = {0};
 	struct ir_numbers *saved = ir_numbers_save(m);
 	ir_print_hir(m, &text);
 	ir_numbers_restore(m, saved);
-	uint64_t h = hash(0xcbf29ce484222325u, text.at, text.n);
+	uint64_t h = hash_bytes(HASH_START, text.at, text.n);
 	for (param_id p = 1; p < m->param.n; p++)
-		h = hash(h, &m->param.at[p].value, sizeof m->param.at[p].value);
+		h = hash_bytes(h, &m->param.at[p].value, sizeof m->param.at[p].value);
 	buf_free(&text);
 	return h;
 }

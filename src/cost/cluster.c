@@ -6,6 +6,7 @@
  * Gbit/s for each; latencies and the launch are assumed. h200: the same but for the memory of the H200 SXM.
  * All are starting points: measure where it matters. */
 #include "cost/cluster.h"
+#include "base/hash.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -135,13 +136,14 @@ bool cluster_collective_find(const char *name, enum cluster_collective *out)
 	return false;
 }
 
-/* ---- the hash: FNV-1a of the numbers, byte by byte from the least on */
+/* ---- the hash: of the numbers, byte by byte from the least on */
 
 static uint64_t add(uint64_t h, int64_t number)
 {
+	unsigned char byte[8];
 	for (unsigned k = 0; k < 8; k++)
-		h = (h ^ ((uint64_t)number >> 8 * k & 0xff)) * 0x100000001b3u;
-	return h;
+		byte[k] = (unsigned char)((uint64_t)number >> 8 * k);
+	return hash_bytes(h, byte, sizeof byte);
 }
 
 static uint64_t add_points(uint64_t h, const struct cluster_points *p)
@@ -190,7 +192,7 @@ static uint64_t add_network(uint64_t h, const struct cluster_network *x)
 
 uint64_t cluster_hash(const struct cluster *c)
 {
-	uint64_t h = 0xcbf29ce484222325u;
+	uint64_t h = HASH_START;
 	h = add(add(add(h, c->launch), c->memory), c->memory_rate);
 	h = add(add(h, c->network.compute_per_mille), c->network.comm_per_mille);
 	for (unsigned t = 0; t < DTYPE_COUNT; t++)

@@ -3,6 +3,7 @@
  * A file of the cache is a line `hirc kernel 1 <bytes> <hash of the cubin>` and the cubin. */
 #include "cuda/compile.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/str.h"
 #include "base/vec.h"
 #include <errno.h>
@@ -25,19 +26,18 @@ struct entry {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static VEC(struct entry) kept;
 
-/* Two FNV-1a of different beginnings, the second with a rotation. */
-static struct hash hash_add(struct hash h, const void *at, size_t n)
+/* FNV-1a, and one of another beginning and factor, with a rotation. */
+static struct hash add(struct hash h, const void *at, size_t n)
 {
-	for (const unsigned char *p = at, *end = p + n; p < end; p++) {
-		h.a = (h.a ^ *p) * 0x100000001b3;
+	h.a = hash_bytes(h.a, at, n);
+	for (const unsigned char *p = at, *end = p + n; p < end; p++)
 		h.b = ((h.b << 5 | h.b >> 59) ^ *p) * 0x9e3779b97f4a7c15;
-	}
 	return h;
 }
 
 static struct hash hash_start(void)
 {
-	return (struct hash){0xcbf29ce484222325, 0x84222325cbf29ce4};
+	return (struct hash){HASH_START, 0x84222325cbf29ce4};
 }
 
 /* ---- files */
@@ -82,7 +82,7 @@ static bool path_of(struct hash h, struct buf *out)
 static struct buf header(const void *cubin, size_t bytes)
 {
 	struct buf b = {0};
-	struct hash h = hash_add(hash_start(), cubin, bytes);
+	struct hash h = add(hash_start(), cubin, bytes);
 	buf_printf(&b, "hirc kernel 1 %zu %016llx%016llx\n", bytes, (unsigned long long)h.a,
 	           (unsigned long long)h.b);
 	return b;
@@ -195,8 +195,8 @@ enum status cuda_compile(struct cuda *c, const char *source, struct cuda_cubin *
 		return rt_job_status(c->base.job);
 	snprintf(architecture, sizeof architecture, "--gpu-architecture=sm_%d%d", c->major, c->minor);
 	int n = snprintf(version, sizeof version, " %d.%d", major, minor);
-	struct hash h = hash_add(hash_start(), source, strlen(source));
-	h = hash_add(hash_add(h, architecture, strlen(architecture)), version, (size_t)n);
+	struct hash h = add(hash_start(), source, strlen(source));
+	h = add(add(h, architecture, strlen(architecture)), version, (size_t)n);
 	pthread_mutex_lock(&lock);
 	for (uint32_t k = 0; k < kept.n; k++)
 		if (kept.at[k].hash.a == h.a && kept.at[k].hash.b == h.b) {

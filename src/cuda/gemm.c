@@ -1,5 +1,6 @@
 /* gemm: see gemm.h. */
 #include "cuda/gemm.h"
+#include "base/hash.h"
 #include "base/vec.h"
 #include "rt/job.h"
 #include <string.h>
@@ -20,9 +21,8 @@ struct cuda_gemms {
 	bool tf32;
 	cublasLtHandle_t handle; /* NULL: no contraction yet */
 	cublasLtMatmulPreference_t preference;
-	/* By key, open addressing; at most half full. */
-	struct cuda_gemm_plan **slot;
-	uint32_t slots, plans; /* slots: a power of two, or 0 */
+	VEC(struct cuda_gemm_plan *) plan;
+	struct hash_table plans; /* + 1, by key */
 	VEC(struct workspace {
 		CUstream stream;
 		void *at;
@@ -173,39 +173,20 @@ static struct cuda_gemm_plan *make_plan(struct cuda *c, const struct cuda_gemm_k
 
 /* ---- the table of plans */
 
-static struct cuda_gemm_plan **slot_of(const struct cuda_gemms *g, const struct cuda_gemm_key *key)
-{
-	const unsigned char *byte = (const unsigned char *)key;
-	uint64_t hash = 14695981039346656037u;
-	for (size_t i = 0; i < sizeof *key; i++)
-		hash = (hash ^ byte[i]) * 1099511628211u;
-	for (uint32_t i = (uint32_t)(hash >> 32) & (g->slots - 1);; i = (i + 1) & (g->slots - 1))
-		if (!g->slot[i] || memcmp(&g->slot[i]->key, key, sizeof *key) == 0)
-			return &g->slot[i];
-}
-
-static void grow(struct cuda_gemms *g)
-{
-	struct cuda_gemm_plan **old = g->slot;
-	uint32_t slots = g->slots;
-	g->slots = slots ? 2 * slots : 32;
-	g->slot = mem_zalloc(g->slots * sizeof *g->slot);
-	for (uint32_t i = 0; i < slots; i++)
-		if (old[i])
-			*slot_of(g, &old[i]->key) = old[i];
-	free(old);
-}
-
 /* NULL after a message. */
 static struct cuda_gemm_plan *plan_of(struct cuda *c, const struct cuda_gemm_key *key, const void *bias)
 {
 	struct cuda_gemms *g = c->gemms;
-	if (2 * (g->plans + 1) > g->slots)
-		grow(g);
-	struct cuda_gemm_plan **slot = slot_of(g, key);
-	if (!*slot && (*slot = make_plan(c, key, bias)))
-		g->plans++;
-	return *slot;
+	struct hash_probe p = {.hash = hash_block(0, key, sizeof *key)};
+	for (uint32_t k; (k = hash_next(&g->plans, &p));)
+		if (memcmp(&g->plan.at[k - 1]->key, key, sizeof *key) == 0)
+			return g->plan.at[k - 1];
+	struct cuda_gemm_plan *new = make_plan(c, key, bias);
+	if (new) {
+		vec_push(&g->plan, new);
+		hash_insert(&g->plans, p.hash, g->plan.n);
+	}
+	return new;
 }
 
 /* ---- launches */
@@ -320,9 +301,8 @@ void cuda_gemms_close(struct cuda *c)
 	struct cuda_gemms *g = c->gemms;
 	if (!g)
 		return;
-	for (uint32_t i = 0; i < g->slots; i++)
-		if (g->slot[i])
-			free_plan(c, g->slot[i]);
+	for (uint32_t i = 0; i < g->plan.n; i++)
+		free_plan(c, g->plan.at[i]);
 	for (uint32_t i = 0; i < g->workspace.n; i++)
 		rt_device_free(&c->base, g->workspace.at[i].at);
 	if (g->preference)
@@ -330,7 +310,8 @@ void cuda_gemms_close(struct cuda *c)
 	if (g->handle)
 		cuda_call_blas(c, cublasLtDestroy, g->handle);
 	vec_free(&g->workspace);
-	free(g->slot);
+	vec_free(&g->plan);
+	hash_table_free(&g->plans);
 	free(g);
 	c->gemms = NULL;
 }

@@ -1,5 +1,6 @@
 /* kernel: see kernel.h. */
 #include "cuda/kernel.h"
+#include "base/hash.h"
 #include "base/vec.h"
 #include "cuda/compile.h"
 #include "cuda/kernel_write.h"
@@ -233,14 +234,6 @@ bool cuda_kernel_source(const struct rt_task *t, struct buf *out, char *why)
 
 /* ---- making */
 
-static uint64_t hash_key(const struct kernel_writer *w)
-{
-	uint64_t h = 0xcbf29ce484222325;
-	for (size_t k = 0; k < w->key_bytes; k++)
-		h = (h ^ w->key[k]) * 0x100000001b3;
-	return h;
-}
-
 static const struct kernel_entry *find(const struct cuda_kernels *k, uint64_t hash)
 {
 	for (uint32_t i = 0; i < k->made.n; i++) {
@@ -276,7 +269,7 @@ static enum status make(struct cuda *c, const struct subject *s, struct cuda_lau
 		return STATUS_DIAGNOSTICS;
 	if (!out->grid)
 		return STATUS_OK;
-	uint64_t hash = hash_key(w);
+	uint64_t hash = hash_bytes(HASH_START, w->key, w->key_bytes);
 	const struct kernel_entry *known = find(k, hash);
 	if (!known) {
 		struct kernel_entry made = {.hash = hash};

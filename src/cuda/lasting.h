@@ -11,7 +11,7 @@
 
 /* A launch or a product is there; all are owned. */
 struct cuda_made {
-	const struct rt_task *task; /* the record; NULL: an unused entry of the table */
+	const struct rt_task *task; /* the record */
 	struct cuda_launch *launch; /* its arguments end with `bytes` */
 	struct cuda_gemm_call *product;
 	struct cuda_launch *function; /* after a product, or the launch of one; NULL: there is none */

@@ -7,9 +7,7 @@
 
 uint64_t execution_hash(uint64_t h, const char *text)
 {
-	for (; *text; text++)
-		h = (h ^ (unsigned char)*text) * 0x100000001b3u;
-	return (h ^ 0xff) * 0x100000001b3u;
+	return hash_bytes(hash_bytes(h, text, strlen(text)), "\xff", 1); /* no text has this byte */
 }
 
 static int by_match(const void *a, const void *b)
@@ -42,7 +40,7 @@ static intervals tasks_of(const struct trace_spans *s)
 
 static struct execution execution_of(const struct rt_job *job, const struct trace_span *x)
 {
-	uint64_t h = execution_hash(EXECUTION_HASH, trace_text(job, x->label));
+	uint64_t h = execution_hash(HASH_START, trace_text(job, x->label));
 	uint64_t statement = execution_hash(h, trace_where(job, x->label));
 	const char *lane = x->kind == RT_TRACE_MESSAGE ? "" : trace_text(job, x->lane);
 	return (struct execution){.statement = statement,

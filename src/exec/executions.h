@@ -2,6 +2,7 @@
  * rank says it. Of messages, which have no communicator, it is the k-th of the statement. */
 #ifndef HIRC_EXEC_EXECUTIONS_H
 #define HIRC_EXEC_EXECUTIONS_H
+#include "base/hash.h"
 #include "exec/trace.h"
 
 /* One execution of a communication on one rank. */
@@ -21,8 +22,7 @@ struct executions {
 	uint64_t n;
 };
 
-/* A text's, added to a hash; that of no text is EXECUTION_HASH. */
-#define EXECUTION_HASH 0xcbf29ce484222325u
+/* A text's, added to a hash; that of no text is HASH_START. */
 uint64_t execution_hash(uint64_t h, const char *text);
 
 /* Of this rank. offset: what is added to its clock to have that of rank 0. */

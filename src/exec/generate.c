@@ -1,5 +1,6 @@
 /* generate: counter-based test data. */
 #include "exec/generate.h"
+#include "base/hash.h"
 
 /* splitmix64's finisher: every bit of the result depends on every bit of x. */
 static uint64_t mix(uint64_t x)
@@ -13,10 +14,7 @@ static uint64_t mix(uint64_t x)
 
 uint64_t generate_seed(const char *name)
 {
-	uint64_t h = 0xcbf29ce484222325u; /* FNV-1a */
-	for (; *name; name++)
-		h = (h ^ (unsigned char)*name) * 0x100000001b3u;
-	return h;
+	return hash_text(name);
 }
 
 void generate_values(const struct generate *g, enum dtype t, const int64_t *linear, unsigned n, double *f,

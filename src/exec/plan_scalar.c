@@ -84,33 +84,17 @@ static void range_of(struct sx *s, const struct sx *x, const struct sx *y)
 
 static sx_id intern(struct planner *b, struct sx s)
 {
-	uint64_t h =
-	    ((uint64_t)s.kind * 31 + s.a) * 0x9e3779b97f4a7c15u + s.b * 0xff51afd7ed558ccdu + (uint64_t)s.k;
-	h ^= h >> 29;
-	if (b->sx.n + 1 > b->sx_buckets) {
-		uint32_t n = b->sx_buckets ? b->sx_buckets * 2 : 256;
-		b->sx_bucket = mem_realloc(b->sx_bucket, n * sizeof *b->sx_bucket);
-		memset(b->sx_bucket, 0, n * sizeof *b->sx_bucket);
-		b->sx_buckets = n;
-		for (uint32_t i = 1; i < b->sx.n; i++) {
-			const struct sx *o = &b->sx.at[i];
-			uint64_t g = ((uint64_t)o->kind * 31 + o->a) * 0x9e3779b97f4a7c15u +
-			             o->b * 0xff51afd7ed558ccdu + (uint64_t)o->k;
-			g ^= g >> 29;
-			b->sx.at[i].chain = b->sx_bucket[g % n];
-			b->sx_bucket[g % n] = i;
-		}
+	uint64_t h = hash_number(hash_number(s.kind, (uint64_t)s.a << 32 | s.b), (uint64_t)s.k);
+	struct hash_probe p = {.hash = h};
+	for (sx_id x; (x = hash_next(&b->sx_ids, &p));) {
+		const struct sx *o = &b->sx.at[x];
+		if (o->kind == s.kind && o->a == s.a && o->b == s.b && o->k == s.k)
+			return x;
 	}
 	if (!b->sx.n)
 		vec_push(&b->sx, (struct sx){0});
-	for (uint32_t i = b->sx_bucket[h % b->sx_buckets]; i; i = b->sx.at[i].chain) {
-		const struct sx *o = &b->sx.at[i];
-		if (o->kind == s.kind && o->a == s.a && o->b == s.b && o->k == s.k)
-			return i;
-	}
-	s.chain = b->sx_bucket[h % b->sx_buckets];
-	b->sx_bucket[h % b->sx_buckets] = b->sx.n;
 	vec_push(&b->sx, s);
+	hash_insert(&b->sx_ids, h, b->sx.n - 1);
 	return b->sx.n - 1;
 }
 
@@ -296,7 +280,7 @@ void sx_free(struct planner *b)
 {
 	vec_free(&b->sx);
 	vec_free(&b->computed);
-	free(b->sx_bucket);
+	hash_table_free(&b->sx_ids);
 }
 
 /* ---- from expressions */

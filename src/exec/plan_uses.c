@@ -33,37 +33,16 @@ void uses_see(struct uses *u, uint32_t current, uint32_t other)
 			u->clock[current][s] = u->clock[other][s];
 }
 
-/* ---- pairs */
-
-static uint64_t *pair_find(const struct uses *u, uint64_t key)
-{
-	uint32_t at = (uint32_t)((key * 0x9e3779b97f4a7c15u) >> 32) & (u->room - 1);
-	while (u->pair[at] && u->pair[at] != key)
-		at = (at + 1) & (u->room - 1);
-	return &u->pair[at];
-}
-
-static void pairs_grow(struct uses *u)
-{
-	uint64_t *old = u->pair;
-	uint32_t n = u->room;
-	u->room = n ? 2 * n : 256;
-	u->pair = mem_zalloc(sizeof *u->pair * u->room);
-	for (uint32_t k = 0; k < n; k++)
-		if (old[k])
-			*pair_find(u, old[k]) = old[k];
-	free(old);
-}
-
 static void meet(struct uses *u, uint32_t a, uint32_t b)
 {
-	uint64_t key = 1 + (a < b ? (uint64_t)a << 32 | b : (uint64_t)b << 32 | a);
-	if (u->pairs >= u->room / 2)
-		pairs_grow(u);
-	uint64_t *at = pair_find(u, key);
-	u->pairs += !*at;
-	*at = key;
-	if (u->pairs == USES_MAX_PAIRS)
+	struct uses_pair pair = a < b ? (struct uses_pair){a, b} : (struct uses_pair){b, a};
+	struct hash_probe p = {.hash = hash_number(pair.a, pair.b)};
+	for (uint32_t k; (k = hash_next(&u->pairs, &p));)
+		if (u->pair.at[k - 1].a == pair.a && u->pair.at[k - 1].b == pair.b)
+			return;
+	vec_push(&u->pair, pair);
+	hash_insert(&u->pairs, p.hash, u->pair.n);
+	if (u->pair.n == USES_MAX_PAIRS)
 		u->work = USES_MAX_WORK;
 }
 
@@ -178,12 +157,10 @@ void uses_list(const struct uses *u)
 {
 	struct lifetimes *l = u->out;
 	l->first = mem_zalloc(sizeof *l->first * ((size_t)l->n + 2));
-	l->with = mem_zalloc(sizeof *l->with * ((size_t)u->pairs * 2 + 1));
+	l->with = mem_zalloc(sizeof *l->with * ((size_t)u->pair.n * 2 + 1));
 	for (unsigned pass = 0; pass < 2; pass++) { /* counts, then fills from the end of each list */
-		for (uint32_t k = 0; k < u->room; k++) {
-			uint32_t a = (uint32_t)((u->pair[k] - 1) >> 32), b = (uint32_t)(u->pair[k] - 1);
-			if (!u->pair[k])
-				continue;
+		for (uint32_t k = 0; k < u->pair.n; k++) {
+			uint32_t a = u->pair.at[k].a, b = u->pair.at[k].b;
 			if (pass)
 				l->with[--l->first[a]] = b, l->with[--l->first[b]] = a;
 			else
@@ -199,5 +176,6 @@ void uses_free(struct uses *u)
 	for (uint32_t s = 0; s < USES_MAX_STREAMS; s++)
 		vec_free(&u->tail[s]);
 	vec_free(&u->issued);
-	free(u->pair);
+	vec_free(&u->pair);
+	hash_table_free(&u->pairs);
 }

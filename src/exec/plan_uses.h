@@ -1,6 +1,7 @@
 /* plan_uses: the order of the uses of slots on streams; see plan_lifetime.c. */
 #ifndef HIRC_EXEC_PLAN_USES_H
 #define HIRC_EXEC_PLAN_USES_H
+#include "base/hash.h"
 #include "base/vec.h"
 #include "exec/plan_lifetime.h"
 
@@ -27,6 +28,10 @@ struct uses_tail {
 	uint32_t t, at;
 };
 
+struct uses_pair {     /* of slots that meet */
+	uint32_t a, b; /* a < b */
+};
+
 struct uses {
 	struct lifetimes *out;  /* used, at and late are filled in */
 	struct slot_uses *slot; /* out->n of them */
@@ -41,8 +46,8 @@ struct uses {
 	uint32_t oldest;      /* of these that was not waited for */
 	uint32_t newest;      /* slot that was used last */
 	uint32_t horizon_now, horizon_stream, horizon; /* what it was for which event, for which stream */
-	uint64_t *pair; /* hash set: 1 + (a << 32 | b), a < b, of slots that meet */
-	uint32_t pairs, room;
+	VEC(struct uses_pair) pair;
+	struct hash_table pairs; /* + 1 */
 };
 
 /* The stream of an index. */

@@ -23,6 +23,7 @@
  *     plan_run.c      blocks as runs of memory */
 #ifndef HIRC_EXEC_PLANNER_H
 #define HIRC_EXEC_PLANNER_H
+#include "base/hash.h"
 #include "exec/plan.h"
 #include "ir/layout.h"
 
@@ -36,7 +37,6 @@ struct sx {
 	int64_t k;      /* constant; INDEX: its register; LOOKUP: table */
 	int64_t lo, hi; /* every defined value lies in [lo, hi] */
 	plan_reg reg;   /* where it was computed, valid in the current block; 0: nowhere */
-	uint32_t chain; /* hash chain */
 };
 
 /* ---- values */
@@ -97,8 +97,7 @@ struct planner {
 	op_id at; /* statement that is lowered */
 
 	VEC(struct sx) sx;
-	uint32_t *sx_bucket;
-	uint32_t sx_buckets;
+	struct hash_table sx_ids;
 	VEC(sx_id) computed; /* scalars with a register, in order; a block's go when it ends */
 	struct {
 		uint32_t generation;

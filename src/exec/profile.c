@@ -59,7 +59,7 @@ static void put_name(struct buf *out, const char *text, const char *where)
 static struct entry *entry_of_statement(const struct rt_job *job, const struct trace_span *x, entries *out)
 {
 	const char *text = trace_text(job, x->label), *where = trace_where(job, x->label);
-	uint64_t key = execution_hash(execution_hash(EXECUTION_HASH, text), where);
+	uint64_t key = execution_hash(execution_hash(HASH_START, text), where);
 	struct buf name = {0};
 	put_name(&name, text, where);
 	struct entry *e = entry_of(out, key, name.at);
@@ -102,7 +102,7 @@ static void sum_lanes(const struct rt_job *job, const struct trace_spans *s, int
 		if (x->kind == RT_TRACE_WAIT)
 			continue;
 		const char *name = x->lane ? trace_text(job, x->lane) : "messages";
-		struct entry *e = entry_of(out, execution_hash(EXECUTION_HASH, name), name);
+		struct entry *e = entry_of(out, execution_hash(HASH_START, name), name);
 		/* late: where the union of the spans so far ends */
 		int64_t begin = e->count && e->late > x->begin ? e->late : x->begin;
 		e->first = x->begin < e->first ? x->begin : e->first;

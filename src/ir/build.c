@@ -58,15 +58,15 @@ handle_id ir_handle_add(struct module *m, name_id name)
 
 static scalar_id scalar(struct module *m, struct scalar s)
 {
-	uint32_t hash = cons_hash(2, &s.expr, sizeof s.expr);
-	hash = cons_hash(hash, &s.literal, sizeof s.literal);
-	struct cons_probe p;
-	for (scalar_id id = cons_first(&m->cons->scalar, hash, &p); id; id = cons_next(&m->cons->scalar, &p))
+	uint64_t hash = hash_block(2, &s.expr, sizeof s.expr);
+	hash = hash_block(hash, &s.literal, sizeof s.literal);
+	struct hash_probe p = {.hash = hash};
+	for (scalar_id id; (id = hash_next(&m->cons->scalar, &p));)
 		if (m->scalar.at[id].expr == s.expr &&
 		    !memcmp(&m->scalar.at[id].literal, &s.literal, sizeof s.literal))
 			return id;
 	vec_push(&m->scalar, s);
-	cons_insert(&m->cons->scalar, hash, m->scalar.n - 1);
+	hash_insert(&m->cons->scalar, hash, m->scalar.n - 1);
 	return m->scalar.n - 1;
 }
 
@@ -102,22 +102,22 @@ static bool same_attr(const struct attr *a, const struct attr *b)
 	return false;
 }
 
-static uint32_t hash_attr(uint32_t hash, const struct attr *a)
+static uint64_t hash_attr(uint64_t hash, const struct attr *a)
 {
 	uint32_t head[3] = {a->key, a->kind, a->n};
-	hash = cons_hash(hash, head, sizeof head);
+	hash = hash_block(hash, head, sizeof head);
 	switch ((enum attr_kind)a->kind) {
 	case ATTR_INT:
 	case ATTR_FLOAT:
-		return cons_hash(hash, &a->u.i, sizeof a->u.i);
+		return hash_block(hash, &a->u.i, sizeof a->u.i);
 	case ATTR_NAME:
 	case ATTR_STRING:
 	case ATTR_EXPR:
-		return cons_hash(hash, &a->u.name, sizeof a->u.name);
+		return hash_block(hash, &a->u.name, sizeof a->u.name);
 	case ATTR_INTS:
-		return cons_hash(hash, a->u.ints, sizeof *a->u.ints * a->n);
+		return hash_block(hash, a->u.ints, sizeof *a->u.ints * a->n);
 	case ATTR_EXPRS:
-		return cons_hash(hash, a->u.exprs, sizeof *a->u.exprs * a->n);
+		return hash_block(hash, a->u.exprs, sizeof *a->u.exprs * a->n);
 	}
 	return hash;
 }
@@ -126,11 +126,11 @@ attrs_id ir_attrs(struct module *m, const struct attr *at, unsigned n)
 {
 	if (!n)
 		return 0;
-	uint32_t hash = n;
+	uint64_t hash = n;
 	for (unsigned i = 0; i < n; i++)
 		hash = hash_attr(hash, &at[i]);
-	struct cons_probe p;
-	for (attrs_id id = cons_first(&m->cons->attrs, hash, &p); id; id = cons_next(&m->cons->attrs, &p)) {
+	struct hash_probe p = {.hash = hash};
+	for (attrs_id id; (id = hash_next(&m->cons->attrs, &p));) {
 		const struct attrs *l = &m->attrs.at[id];
 		unsigned i = 0;
 		while (l->n == n && i < n && same_attr(&l->at[i], &at[i]))
@@ -147,7 +147,7 @@ attrs_id ir_attrs(struct module *m, const struct attr *at, unsigned n)
 			list[i].u.exprs = copy(m, at[i].u.exprs, sizeof *at[i].u.exprs * at[i].n);
 	}
 	vec_push(&m->attrs, (struct attrs){.n = n, .at = list});
-	cons_insert(&m->cons->attrs, hash, m->attrs.n - 1);
+	hash_insert(&m->cons->attrs, hash, m->attrs.n - 1);
 	return m->attrs.n - 1;
 }
 
@@ -180,10 +180,10 @@ attrs_id ir_attrs_without(struct module *m, attrs_id attrs, name_id key)
 
 team_id ir_team_make(struct module *m, uint32_t slices, const uint32_t *start, const uint32_t *device)
 {
-	uint32_t hash = cons_hash(slices, start, sizeof *start * (slices + 1));
-	hash = cons_hash(hash, device, sizeof *device * start[slices]);
-	struct cons_probe p;
-	for (team_id id = cons_first(&m->cons->team, hash, &p); id; id = cons_next(&m->cons->team, &p)) {
+	uint64_t hash = hash_block(slices, start, sizeof *start * (slices + 1));
+	hash = hash_block(hash, device, sizeof *device * start[slices]);
+	struct hash_probe p = {.hash = hash};
+	for (team_id id; (id = hash_next(&m->cons->team, &p));) {
 		const struct team *t = &m->team.at[id];
 		if (t->slice_n == slices && !memcmp(t->start, start, sizeof *start * (slices + 1)) &&
 		    !memcmp(t->device, device, sizeof *device * start[slices]))
@@ -196,7 +196,7 @@ team_id ir_team_make(struct module *m, uint32_t slices, const uint32_t *start, c
 	    .device = copy(m, device, sizeof *device * start[slices]),
 	};
 	vec_push(&m->team, t);
-	cons_insert(&m->cons->team, hash, m->team.n - 1);
+	hash_insert(&m->cons->team, hash, m->team.n - 1);
 	return m->team.n - 1;
 }
 

@@ -285,13 +285,13 @@ static const void *copy(struct module *m, const void *from, size_t n)
 
 domain_id domain_finish(struct module *m, struct domain_builder *b)
 {
-	uint32_t hash = cons_hash(b->logical_n, b->axis, sizeof *b->axis * b->axis_n);
-	hash = cons_hash(hash, b->xform, sizeof *b->xform * b->xform_n);
-	hash = cons_hash(hash, b->loop, b->loop_n);
-	hash = cons_hash(hash, b->alloc, b->alloc_n);
-	hash = cons_hash(hash, b->contiguous, b->alloc_n);
-	struct cons_probe p;
-	for (domain_id id = cons_first(&m->cons->domain, hash, &p); id; id = cons_next(&m->cons->domain, &p))
+	uint64_t hash = hash_block(b->logical_n, b->axis, sizeof *b->axis * b->axis_n);
+	hash = hash_block(hash, b->xform, sizeof *b->xform * b->xform_n);
+	hash = hash_block(hash, b->loop, b->loop_n);
+	hash = hash_block(hash, b->alloc, b->alloc_n);
+	hash = hash_block(hash, b->contiguous, b->alloc_n);
+	struct hash_probe p = {.hash = hash};
+	for (domain_id id; (id = hash_next(&m->cons->domain, &p));)
 		if (same_domain(&m->domain.at[id], b))
 			return id;
 	struct domain d = {
@@ -309,21 +309,21 @@ domain_id domain_finish(struct module *m, struct domain_builder *b)
 	};
 	domain_id id = m->domain.n;
 	vec_push(&m->domain, d);
-	cons_insert(&m->cons->domain, hash, id);
+	hash_insert(&m->cons->domain, hash, id);
 	return id;
 }
 
 type_id type_make(struct module *m, enum dtype dtype, enum memory memory, mesh_id mesh, domain_id domain)
 {
 	struct type t = {.dtype = (uint8_t)dtype, .memory = (uint8_t)memory, .mesh = mesh, .domain = domain};
-	uint32_t hash = cons_hash(1, &t, sizeof t);
-	struct cons_probe p;
-	for (type_id id = cons_first(&m->cons->type, hash, &p); id; id = cons_next(&m->cons->type, &p))
+	uint64_t hash = hash_block(1, &t, sizeof t);
+	struct hash_probe p = {.hash = hash};
+	for (type_id id; (id = hash_next(&m->cons->type, &p));)
 		if (!memcmp(&m->type.at[id], &t, sizeof t))
 			return id;
 	type_id id = m->type.n;
 	vec_push(&m->type, t);
-	cons_insert(&m->cons->type, hash, id);
+	hash_insert(&m->cons->type, hash, id);
 	return id;
 }
 

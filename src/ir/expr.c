@@ -6,14 +6,14 @@
 
 static expr_id intern(struct module *m, struct expr e)
 {
-	uint32_t hash = cons_hash(0, &e, sizeof e);
-	struct cons_probe p;
-	for (expr_id id = cons_first(&m->cons->expr, hash, &p); id; id = cons_next(&m->cons->expr, &p))
+	uint64_t hash = hash_block(0, &e, sizeof e);
+	struct hash_probe p = {.hash = hash};
+	for (expr_id id; (id = hash_next(&m->cons->expr, &p));)
 		if (!memcmp(&m->expr.at[id], &e, sizeof e))
 			return id;
 	expr_id id = m->expr.n;
 	vec_push(&m->expr, e);
-	cons_insert(&m->cons->expr, hash, id);
+	hash_insert(&m->cons->expr, hash, id);
 	return id;
 }
 

@@ -52,7 +52,7 @@ struct module *module_copy(const struct module *m)
 	n->table.n = m->table.n;
 	TABLES(COPY)
 #undef COPY
-#define COPY(table) cons_table_copy(&n->cons->table, &m->cons->table);
+#define COPY(table) hash_table_copy(&n->cons->table, &m->cons->table);
 	CONS_TABLES(COPY)
 #undef COPY
 	return n;
@@ -65,7 +65,7 @@ void module_free(struct module *m)
 #define FREE(table) vec_free(&m->table);
 	TABLES(FREE)
 #undef FREE
-#define FREE(table) cons_table_free(&m->cons->table);
+#define FREE(table) hash_table_free(&m->cons->table);
 	CONS_TABLES(FREE)
 #undef FREE
 	free(m->cons);
@@ -81,7 +81,7 @@ size_t module_bytes(const struct module *m)
 #define ADD(table) n += sizeof *m->table.at * m->table.n;
 	TABLES(ADD)
 #undef ADD
-#define ADD(table) n += 2 * sizeof(uint32_t) * m->cons->table.cap;
+#define ADD(table) n += hash_table_bytes(&m->cons->table);
 	CONS_TABLES(ADD)
 #undef ADD
 	return n;

@@ -4,6 +4,7 @@
  * the line that does. */
 #include "rt/compare.h"
 #include "base/arena.h"
+#include "base/hash.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,10 +24,7 @@ struct piece {
 
 static struct summary summarise(const char *text)
 {
-	struct summary s = {.hash = 0xcbf29ce484222325u, .bytes = strlen(text)};
-	for (const char *at = text; *at; at++)
-		s.hash = (s.hash ^ (unsigned char)*at) * 0x100000001b3u; /* FNV-1a */
-	return s;
+	return (struct summary){.hash = hash_text(text), .bytes = strlen(text)};
 }
 
 static int first_other(const struct summary *all, int ranks)

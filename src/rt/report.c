@@ -1,5 +1,6 @@
 /* report: see report.h. */
 #include "rt/report.h"
+#include "base/hash.h"
 #include "rt/bell.h"
 #include "rt/bootstrap.h"
 #include <errno.h>
@@ -319,7 +320,7 @@ static void put_waits(const struct rt_board *b, struct rt_text *t)
 		uint64_t h = 0;
 		waited_for(b, b->first + r, &set);
 		for (unsigned k = 0; k < sizeof set.bit / sizeof *set.bit; k++)
-			h = (h ^ set.bit[k]) * 0x9e3779b97f4a7c15u;
+			h = hash_number(h, set.bit[k]);
 		hash[r] = h;
 	}
 	for (int r = 0; r < b->ranks; r++) {

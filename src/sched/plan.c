@@ -1,5 +1,6 @@
 /* plan: see plan.h. */
 #include "sched/plan.h"
+#include "base/hash.h"
 #include "sched/gather.h"
 #include "sched/role.h"
 #include "sched/scatter.h"
@@ -124,20 +125,14 @@ static uint32_t choose_buckets(struct scheduler *s, const struct plan *plan, uin
 	return n;
 }
 
-static void hash(uint64_t *h, const void *data, size_t n)
-{
-	for (const uint8_t *b = data, *end = b + n; b < end; b++)
-		*h = (*h ^ *b) * 0x100000001b3u; /* FNV-1a */
-}
-
 /* Whether no plan before had the same buckets and moved work the same way. */
 static bool is_new(struct scheduler *s, const struct plan *plan, const uint32_t *bucket)
 {
-	uint64_t h = 0xcbf29ce484222325u;
+	uint64_t h = 0;
 	for (uint32_t i = 0; i < s->comm.n; i++)
-		hash(&h, &bucket[s->comm.at[i]], sizeof *bucket);
+		h = hash_number(h, bucket[s->comm.at[i]]);
 	int64_t moves[] = {plan->window, plan->prefetch, plan->urgent, plan->deep};
-	hash(&h, moves, sizeof moves);
+	h = hash_block(h, moves, sizeof moves);
 	for (uint32_t i = 0; i < s->tried.n; i++)
 		if (s->tried.at[i] == h)
 			return false;

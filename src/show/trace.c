@@ -1,5 +1,6 @@
 /* trace: reads Chrome's trace format as base/chrome.h writes it. Statements are known by their text. */
 #include "show/trace.h"
+#include "base/hash.h"
 #include "base/source.h"
 #include "cost/json.h"
 #include <math.h>
@@ -28,48 +29,27 @@ struct reading {
 	struct module *m;
 	struct timeline *t;
 	VEC(struct track) track;
-	VEC(uint32_t) op_of; /* statements by the hash of their text, open addressing; 0: free */
+	struct hash_table statements; /* by text */
 };
 
-static uint64_t hash_text(uint64_t h, const char *text)
+static op_id find_statement(const struct reading *r, const char *text)
 {
-	for (; *text; text++)
-		h = (h ^ (unsigned char)*text) * 1099511628211u;
-	return h;
-}
-
-static uint64_t hash_of(const char *text)
-{
-	uint64_t h = hash_text(1469598103934665603u, text);
-	return h ^ h >> 29;
+	struct hash_probe p = {.hash = hash_text(text)};
+	op_id op;
+	while ((op = hash_next(&r->statements, &p)) && strcmp(timeline_label(r->t, op), text) != 0)
+		;
+	return op;
 }
 
 static void know_statements(struct reading *r)
 {
-	uint32_t size = 64;
-	while (size < 2 * r->m->op.n)
-		size *= 2;
-	vec_reserve(&r->op_of, size);
-	r->op_of.n = size;
-	memset(r->op_of.at, 0, sizeof *r->op_of.at * size);
 	for (op_id op = 1; op < r->m->op.n; op++) {
 		if (!r->m->op.at[op].parent)
 			continue;
 		const char *text = timeline_label(r->t, op);
-		uint32_t k = (uint32_t)hash_of(text) & (size - 1);
-		while (r->op_of.at[k] && strcmp(timeline_label(r->t, r->op_of.at[k]), text) != 0)
-			k = (k + 1) & (size - 1);
-		if (!r->op_of.at[k])
-			r->op_of.at[k] = op;
+		if (!find_statement(r, text))
+			hash_insert(&r->statements, hash_text(text), op);
 	}
-}
-
-static op_id find_statement(const struct reading *r, const char *text)
-{
-	uint32_t k = (uint32_t)hash_of(text) & (r->op_of.n - 1);
-	while (r->op_of.at[k] && strcmp(timeline_label(r->t, r->op_of.at[k]), text) != 0)
-		k = (k + 1) & (r->op_of.n - 1);
-	return r->op_of.at[k];
 }
 
 static struct track *track_of(struct reading *r, int64_t pid)
@@ -121,7 +101,7 @@ static bool read_span(struct reading *r, const struct json_value *e, struct trac
 	s.end = s.begin + llround(length * 1000);
 	s.lane = lane_of(x, tid);
 	x->last = x->c.span.n;
-	x->hash += hash_text(hash_of(name), kind) * (uint64_t)(s.iteration + 3);
+	x->hash += hash_bytes(hash_text(name), kind, strlen(kind)) * (uint64_t)(s.iteration + 3);
 	x->c.end = s.end > x->c.end ? s.end : x->c.end;
 	vec_push(&x->c.span, s);
 	return true;
@@ -277,7 +257,7 @@ bool trace_timeline(struct module *m, const char *path, struct diag *d, struct t
 		vec_free(&r.track.at[k].c.span);
 	}
 	vec_free(&r.track);
-	vec_free(&r.op_of);
+	hash_table_free(&r.statements);
 	if (ok)
 		timeline_finish(t);
 	else

@@ -4,29 +4,22 @@
 #include "sim/twins.h"
 #include <string.h>
 
-static uint64_t mix(uint64_t h, uint64_t x)
-{
-	h = (h ^ x) * 0x9e3779b97f4a7c15u;
-	h = (h ^ h >> 32) * 0xd6e8feb86659fd93u;
-	return h ^ h >> 29;
-}
-
 static uint64_t hash_of(const struct sim_program *p, const struct sim_rank *r)
 {
-	uint64_t h = mix(r->task.n, r->place.n);
+	uint64_t h = hash_number(r->task.n, r->place.n);
 	for (uint32_t k = 0; k < r->task.n; k++) {
 		const struct sim_task *t = &r->task.at[k];
-		h = mix(h, (uint64_t)t->op << 32 | (uint64_t)t->kind << 24 | t->stream);
-		h = mix(h, (uint64_t)t->before << 32 | t->also);
-		h = mix(h, (uint64_t)t->issue);
-		h = mix(h, (uint64_t)t->time);
+		h = hash_number(h, (uint64_t)t->op << 32 | (uint64_t)t->kind << 24 | t->stream);
+		h = hash_number(h, (uint64_t)t->before << 32 | t->also);
+		h = hash_number(h, (uint64_t)t->issue);
+		h = hash_number(h, (uint64_t)t->time);
 		if (t->kind >= SIM_MEETING)
-			h = mix(h, (uint64_t)t->channel << 32 | t->number);
+			h = hash_number(h, (uint64_t)t->channel << 32 | t->number);
 	}
 	for (uint32_t k = 0; k < r->stream.n; k++)
-		h = mix(h, (uint64_t)r->stream.at[k]);
+		h = hash_number(h, (uint64_t)r->stream.at[k]);
 	for (uint32_t k = 0; k < r->place.n; k++)
-		h = mix(h, p->channel.at[r->place.at[k].channel].kind * 2u + r->place.at[k].receives);
+		h = hash_number(h, p->channel.at[r->place.at[k].channel].kind * 2u + r->place.at[k].receives);
 	return h;
 }
 
@@ -39,25 +32,23 @@ static uint32_t least_of(const struct sim_program *p, uint32_t rank)
 /* Numbers ranks by their keys, in the order of the ranks. Returns how many classes there are. */
 static uint32_t renumber(struct sim_classes *c, const uint64_t *key)
 {
-	uint32_t size = 16, n = 0;
-	while (size < 2 * c->rank_n)
-		size *= 2;
-	uint32_t *table = mem_zalloc(sizeof *table * size); /* rank + 1 */
-	for (uint32_t r = 0; r < c->rank_n; r++) {
-		uint32_t k = (uint32_t)(key[r] >> 20) & (size - 1);
+	struct hash_table ranks = {0}; /* + 1 */
+	uint32_t n = 0;
+	for (uint32_t r = 0, k; r < c->rank_n; r++) {
+		struct hash_probe p = {.hash = key[r]};
 		if (c->of[r] == SIM_NONE)
 			continue;
-		while (table[k] && key[table[k] - 1] != key[r])
-			k = (k + 1) & (size - 1);
-		if (!table[k]) {
-			table[k] = r + 1;
-			c->first[n] = r;
-			c->of[r] = n++;
-		} else {
-			c->of[r] = c->of[table[k] - 1];
+		while ((k = hash_next(&ranks, &p)) && key[k - 1] != key[r])
+			;
+		if (k) {
+			c->of[r] = c->of[k - 1];
+			continue;
 		}
+		hash_insert(&ranks, key[r], r + 1);
+		c->first[n] = r;
+		c->of[r] = n++;
 	}
-	free(table);
+	hash_table_free(&ranks);
 	return n;
 }
 
@@ -72,16 +63,16 @@ static void refine(const struct sim_program *p, struct sim_classes *c)
 		for (uint32_t r = 0; r < c->rank_n; r++)
 			for (uint32_t k = 0; k < c->place_n[r]; k++)
 				met[c->place[r][k].joint] +=
-				    mix(mix(1, c->of[r]), k) * c->place[r][k].members;
+				    hash_number(hash_number(1, c->of[r]), k) * c->place[r][k].members;
 		for (uint32_t r = 0; r < c->rank_n; r++) {
 			if (least_of(p, r) != r) {
 				key[r] = key[least_of(p, r)];
 				continue;
 			}
-			key[r] = mix(2, c->of[r]);
+			key[r] = hash_number(2, c->of[r]);
 			for (uint32_t k = 0; k < c->place_n[r]; k++)
-				key[r] = mix(mix(key[r], met[c->place[r][k].joint]),
-				             p->channel.at[c->place[r][k].channel].n);
+				key[r] = hash_number(hash_number(key[r], met[c->place[r][k].joint]),
+				                     p->channel.at[c->place[r][k].channel].n);
 		}
 		c->n = renumber(c, key);
 	}

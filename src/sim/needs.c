@@ -4,8 +4,7 @@
 #include "ir/unit.h"
 #include <stdlib.h>
 
-enum { MOST_PARTS = 64, BUCKETS = 1 << 12 }; /* parts of a buffer that are remembered */
-#define FACTOR ((uint64_t)0x9e3779b97f4a7c15u)
+enum { MOST_PARTS = 64 }; /* parts of a buffer that are remembered */
 
 struct parts { /* tasks that made parts of a buffer since it was made as a whole */
 	uint32_t at[MOST_PARTS], n;
@@ -13,8 +12,8 @@ struct parts { /* tasks that made parts of a buffer since it was made as a whole
 
 struct place { /* a buffer, or what a view of an index shows of another place */
 	value_id root;
-	uint32_t of, next; /* next: of its hash bucket */
-	uint16_t view;     /* enum op_kind; 0: a buffer */
+	uint32_t of;
+	uint16_t view; /* enum op_kind; 0: a buffer */
 	attrs_id attrs;
 	type_id type;
 	int64_t index;
@@ -27,7 +26,7 @@ struct sim_makers {
 	uint32_t *at;            /* by value: its place; 0: of other ranks */
 	uint32_t *round;         /* by buffer: how often it was made as a whole */
 	struct parts **part;     /* by buffer; NULL: none */
-	uint32_t bucket[BUCKETS];
+	struct hash_table views; /* places that are none of buffers */
 };
 
 struct sim_makers *sim_makers_new(struct module *m, struct arena *a)
@@ -49,6 +48,7 @@ void sim_makers_free(struct sim_makers *k)
 	for (value_id v = 0; v < k->m->value.n; v++)
 		free(k->part[v]);
 	vec_free(&k->place);
+	hash_table_free(&k->views);
 }
 
 /* ---- places */
@@ -82,17 +82,18 @@ void sim_makers_view(struct sim_makers *k, op_id op, int64_t index)
 	                    .attrs = o->attrs,
 	                    .type = k->m->value.at[v].type,
 	                    .index = index};
-	uint64_t hash = ((new.of *FACTOR + new.type) * FACTOR + new.attrs) * FACTOR + (uint64_t)index;
-	uint32_t *bucket = &k->bucket[(hash ^ hash >> 32) % BUCKETS], x = *bucket;
+	uint64_t hash = hash_number(hash_number(hash_number(new.of, new.type), new.attrs), (uint64_t)index);
+	struct hash_probe p = {.hash = hash};
 	k->at[v] = 0;
 	if (o->kind == OP_SYMMETRIC_VIEW || !new.of)
 		return;
-	while (x && !same(&k->place.at[x], &new))
-		x = k->place.at[x].next;
+	uint32_t x;
+	while ((x = hash_next(&k->views, &p)) && !same(&k->place.at[x], &new))
+		;
 	if (!x) {
-		new.next = *bucket;
+		x = k->place.n;
 		vec_push(&k->place, new);
-		x = *bucket = k->place.n - 1;
+		hash_insert(&k->views, hash, x);
 	}
 	k->at[v] = x;
 }

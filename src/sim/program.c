@@ -121,7 +121,7 @@ void sim_program_close(struct sim_program *p)
 	vec_free(&p->dying);
 	vec_free(&p->channel);
 	free(p->local);
-	free(p->bucket);
+	hash_table_free(&p->channels);
 	arena_free(p->arena);
 }
 
@@ -147,18 +147,12 @@ bool sim_rank_takes_part(const struct sim_program *p, uint32_t rank)
 
 /* ---- channels */
 
-static uint64_t mix(uint64_t h, uint64_t x)
-{
-	h = (h ^ x) * 0x9e3779b97f4a7c15u;
-	return h ^ h >> 29;
-}
-
 static uint64_t hash(const struct sim_channel *x)
 {
-	uint64_t h = mix(mix(x->kind, x->backend), x->n);
-	for (uint32_t k = 0; k < x->n; k++)
-		h = mix(h, x->kind == SIM_CHANNEL_MESSAGES ? x->ends[k] : x->device[k]);
-	return h >> 32;
+	uint64_t h = hash_number(hash_number(x->kind, x->backend), x->n);
+	if (x->kind == SIM_CHANNEL_MESSAGES)
+		return hash_block(h, x->ends, sizeof x->ends);
+	return hash_block(h, x->device, sizeof *x->device * x->n);
 }
 
 static bool same(const struct sim_channel *a, const struct sim_channel *b)
@@ -169,31 +163,14 @@ static bool same(const struct sim_channel *a, const struct sim_channel *b)
 	                                       : !memcmp(a->device, b->device, sizeof *a->device * a->n);
 }
 
-/* As many buckets as channels, at least. */
-static void grow(struct sim_program *p)
-{
-	uint32_t n = p->bucket_n ? 2 * p->bucket_n : BUCKETS;
-	free(p->bucket);
-	p->bucket = mem_zalloc(sizeof *p->bucket * n);
-	p->bucket_n = n;
-	for (uint32_t k = 0; k < p->channel.n; k++) {
-		uint32_t *bucket = &p->bucket[hash(&p->channel.at[k]) & (n - 1)];
-		p->channel.at[k].next = *bucket;
-		*bucket = k + 1;
-	}
-}
-
 uint32_t sim_channel_find(struct sim_program *p, const struct sim_channel *key)
 {
-	if (p->channel.n >= p->bucket_n)
-		grow(p);
-	uint32_t *bucket = &p->bucket[hash(key) & (p->bucket_n - 1)];
-	for (uint32_t k = *bucket; k; k = p->channel.at[k - 1].next)
+	struct hash_probe probe = {.hash = hash(key)};
+	for (uint32_t k; (k = hash_next(&p->channels, &probe));)
 		if (same(&p->channel.at[k - 1], key))
 			return k - 1;
 	vec_push(&p->channel, *key);
-	p->channel.at[p->channel.n - 1].next = *bucket;
-	*bucket = p->channel.n;
+	hash_insert(&p->channels, probe.hash, p->channel.n);
 	return p->channel.n - 1;
 }
 

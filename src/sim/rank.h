@@ -14,6 +14,7 @@
  * of a member on a channel meets the k-th of every other. */
 #ifndef HIRC_SIM_RANK_H
 #define HIRC_SIM_RANK_H
+#include "base/hash.h"
 #include "base/vec.h"
 #include "cost/cost.h"
 
@@ -59,7 +60,6 @@ struct sim_channel {
 	const uint32_t *device; /* n of them */
 	uint32_t ends[2];       /* of messages: the devices; both may be one */
 	name_id backend;
-	uint32_t next; /* of its hash chain */
 };
 
 struct sim_place {        /* of a rank on a channel */
@@ -96,9 +96,8 @@ struct sim_program {
 	dying;
 	uint32_t **seat; /* by team, then rank: its slice + 1, 0: none; made when needed */
 	VEC(struct sim_channel) channel;
-	uint32_t **known; /* by team and slice: a channel + 1; 0: none yet */
-	uint32_t *bucket; /* of channels, + 1; bucket_n, a power of two */
-	uint32_t bucket_n;
+	uint32_t **known;           /* by team and slice: a channel + 1; 0: none yet */
+	struct hash_table channels; /* + 1 */
 	struct sim_seat { /* by channel, and whether it receives: the number that the rank has for it */
 		uint32_t walk, number;
 	} * local;

@@ -1,0 +1,71 @@
+/* hash: hashes of bytes and numbers, and a table of ids.
+ *
+ * hash_bytes is FNV-1a. Its values stand in files and are compared between ranks: they never change.
+ * hash_number and hash_block are for tables in memory: faster, and free to change.
+ *
+ *     HASH_START ──hash_bytes──> … ──hash_bytes──> hash of both texts
+ *     0 ──hash_number──> … ──hash_block──> hash of a number and a structure
+ *
+ * A table maps hashes to ids of entries, which the caller keeps and compares:
+ *
+ *     struct hash_probe p = {.hash = hash};
+ *     for (uint32_t id; (id = hash_next(t, &p));)
+ *             if (same(id)) return id;
+ *     … push the new entry as id …
+ *     hash_insert(t, hash, id);
+ *
+ * Slots are searched one after the other from the one that the hash's lower bits name, and at most half of
+ * them are used. Nothing is ever removed. A zeroed table is empty. */
+#ifndef HIRC_BASE_HASH_H
+#define HIRC_BASE_HASH_H
+#include <stddef.h>
+#include <stdint.h>
+
+#define HASH_START ((uint64_t)0xcbf29ce484222325u) /* FNV-1a of no bytes */
+
+/* FNV-1a of what h is the hash of, and n more bytes. */
+uint64_t hash_bytes(uint64_t h, const void *at, size_t n);
+/* FNV-1a of a text, without its NUL. */
+uint64_t hash_text(const char *text);
+
+/* Adds a number to a hash. All bits of both decide the lower half of the result. */
+static inline uint64_t hash_number(uint64_t h, uint64_t number)
+{
+	h = (h ^ number) * 0xff51afd7ed558ccdu;
+	return h ^ h >> 32;
+}
+/* Adds n bytes, eight a step. */
+uint64_t hash_block(uint64_t h, const void *at, size_t n);
+
+struct hash_slot {
+	uint32_t hash; /* the lower half */
+	uint32_t id;   /* 0: free */
+};
+
+struct hash_table {
+	struct hash_slot *slot; /* mask + 1 of them; NULL: none yet */
+	uint32_t mask, n;       /* n: used slots */
+};
+
+struct hash_probe {
+	uint64_t hash;
+	uint32_t step; /* slots looked at so far */
+};
+
+/* The next id that was inserted with this hash, or another hash of the same lower half; 0: no more. */
+static inline uint32_t hash_next(const struct hash_table *t, struct hash_probe *p)
+{
+	while (t->slot) {
+		const struct hash_slot *s = &t->slot[((uint32_t)p->hash + p->step++) & t->mask];
+		if (!s->id || s->hash == (uint32_t)p->hash)
+			return s->id;
+	}
+	return 0;
+}
+
+void hash_insert(struct hash_table *t, uint64_t hash, uint32_t id);
+void hash_table_copy(struct hash_table *to, const struct hash_table *t);
+void hash_table_free(struct hash_table *t);
+size_t hash_table_bytes(const struct hash_table *t);
+
+#endif
