@@ -18,18 +18,25 @@ uint64_t hash_text(const char *text)
 	return hash_bytes(HASH_START, text, strlen(text));
 }
 
+static uint64_t load(const unsigned char *p)
+{
+	uint32_t word;
+	memcpy(&word, p, sizeof word);
+	return word;
+}
+
+/* The loads of the last one to eight bytes may overlap. */
 uint64_t hash_block(uint64_t h, const void *at, size_t n)
 {
 	const unsigned char *p = at;
-	uint64_t word = 0;
-	h += n;
-	for (; n >= sizeof word; n -= sizeof word, p += sizeof word) {
-		memcpy(&word, p, sizeof word);
-		h = hash_number(h, word);
-	}
-	word = 0;
-	memcpy(&word, p, n);
-	return n ? hash_number(h, word) : h;
+	h += 0xff51afd7ed558ccdu * n;
+	for (; n > 8; p += 8, n -= 8)
+		h = hash_number(h, load(p) << 32 | load(p + 4));
+	if (n >= 4)
+		return hash_number(h, load(p) << 32 | load(p + n - 4));
+	if (n)
+		return hash_number(h, (uint64_t)p[0] << 16 | (uint64_t)p[n / 2] << 8 | p[n - 1]);
+	return h;
 }
 
 static void put(struct hash_table *t, struct hash_slot s)

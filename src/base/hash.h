@@ -28,11 +28,11 @@ uint64_t hash_bytes(uint64_t h, const void *at, size_t n);
 /* FNV-1a of a text, without its NUL. */
 uint64_t hash_text(const char *text);
 
-/* Adds a number to a hash. All bits of both decide the lower half of the result. */
+/* Adds a number to a hash: both halves of a product of 128 bits, so that all bits decide all others. */
 static inline uint64_t hash_number(uint64_t h, uint64_t number)
 {
-	h = (h ^ number) * 0xff51afd7ed558ccdu;
-	return h ^ h >> 32;
+	__extension__ unsigned __int128 product = (unsigned __int128)(h ^ number) * 0x9e3779b97f4a7c15u;
+	return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 /* Adds n bytes, eight a step. */
 uint64_t hash_block(uint64_t h, const void *at, size_t n);

@@ -41,16 +41,17 @@ bool chakra_is(const char *data, size_t n)
 {
 	size_t at;
 	uint64_t length;
-	bool control = false;
 	if (gunzip_is(data, n))
 		return true;
-	for (size_t i = 0; i < n && !control; i++)
-		control = (unsigned char)data[i] < ' ' && !memchr("\t\n\v\f\r\033", data[i], 6);
-	if (!control || !first_message(data, n, &at, &length))
+	if (!first_message(data, n, &at, &length))
 		return false;
-	if (length)
-		return at < n && (data[at] == 0x0a || data[at] == 0x12);
-	return n > 2 && data[1] && (data[2] == 0x08 || data[2] == 0x12 || data[2] == 0x18);
+	if (length ? at == n || (data[at] != 0x0a && data[at] != 0x12)
+	           : n < 3 || !data[1] || (data[2] != 0x08 && data[2] != 0x12 && data[2] != 0x18))
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if ((unsigned char)data[i] < ' ' && !memchr("\t\n\v\f\r\033", data[i], 6))
+			return true;
+	return false;
 }
 
 bool chakra_has_group(const struct chakra *t, const char *name)
