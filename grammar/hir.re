@@ -345,7 +345,14 @@ again:
 		if (p->mode == MODE_HIR)
 			goto plain_word;
 		cursor--;
-		VALUE(intern(p, start, (size_t)(cursor - start)), TOK_ID);
+		size_t head = (size_t)(cursor - start);
+		uint32_t length;
+		ast_id before = p->again.on ? again_find_id(p, cursor, &length) : 0;
+		if (before) {
+			cursor += length;
+			VALUE((int64_t)before << 32 | intern(p, start, head), TOK_ID_AGAIN);
+		}
+		VALUE(intern(p, start, head), TOK_ID);
 	}
 	"}" ("rf" | "_p" | "_c")+ {
 		if (p->mode == MODE_HIR) {
@@ -360,6 +367,11 @@ again:
 			TOKEN(TOK_LPAREN);
 		}
 		cursor--;
+		ast_id before = p->again.on ? again_find_mesh(p, cursor) : 0;
+		if (before) {
+			cursor += ast_length(p->ast, before) + 1;
+			VALUE(before, TOK_MESH_AGAIN);
+		}
 		TOKEN(TOK_MESH_OPEN);
 	}
 	("ca_pos" | "produce_pos") blank* "(" blank* digits blank* ")" {

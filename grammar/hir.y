@@ -57,7 +57,7 @@ static void hir_error(const struct parse_span *at, struct parser *p, const char 
 	TENSOR "a tensor" MESH_OPEN "(DeviceMesh" RBRACE_SUFFIX BY_FACTOR "by factor"
 	INDEX_HEADER "Index definitions:" TRANSFORM_HEADER "TransformPrinter :"
 %token <int64_t> HIRC_HEADER "Hirc 1 :"
-	TYPE_AGAIN TENSOR_AGAIN /* nodes: src/parse/again.c */
+	TYPE_AGAIN TENSOR_AGAIN MESH_AGAIN ID_AGAIN /* nodes: src/parse/again.c */
 %token <int64_t> ID "an axis" KEY_COLON "a key"
 	XF_DOMAIN "a domain" XF_CONTIGUITY "contiguity:" XF_SPLIT "Split:" XF_MERGE "Merge:"
 
@@ -404,7 +404,9 @@ slice:
 tensor:
   TENSOR LBRACKET ids RBRACKET	{ $$ = again_keep_tensor(p, ast_tensor(p, @$, @1, $3, 0)); }
 | TENSOR LBRACKET ids RBRACKET MESH_OPEN devices RPAREN
-	{ $$ = again_keep_tensor(p, ast_tensor(p, @$, @1, $3, $6)); }
+	{ $$ = again_keep_tensor(p, ast_tensor(p, @$, @1, $3, again_keep_mesh(p, $6))); }
+| TENSOR LBRACKET ids RBRACKET MESH_AGAIN
+	{ $$ = again_keep_tensor(p, ast_tensor(p, @$, @1, $3, ast_mesh_again(p, @5, $5))); }
 | TENSOR_AGAIN			{ $$ = ast_again(p, @$, $1); }
 ;
 ids:
@@ -416,8 +418,9 @@ id_list:
 | id_list COMMA id		{ $$ = ast_add(p, $1, $3); }
 ;
 id:
-  ID LBRACE expr expanded RBRACE	{ $$ = ast_iterdomain(p, @$, $1, $3, $4, @5); }
-| ID LBRACE expr expanded RBRACE_SUFFIX	{ $$ = ast_iterdomain(p, @$, $1, $3, $4, @5); }
+  ID LBRACE expr expanded RBRACE	{ $$ = again_keep_id(p, ast_iterdomain(p, @$, $1, $3, $4, @5)); }
+| ID LBRACE expr expanded RBRACE_SUFFIX	{ $$ = again_keep_id(p, ast_iterdomain(p, @$, $1, $3, $4, @5)); }
+| ID_AGAIN			{ $$ = ast_iterdomain_again(p, @$, $1); }
 ;
 expanded:
   %empty			{ $$ = 0; }
@@ -581,7 +584,7 @@ static int yyreport_syntax_error(const yypcontext_t *context, struct parser *p)
 		can_stand[kind[i]] = true;
 	n = 0;
 	for (int token = TOK_HIR_UNDEF + 1; token <= YYMAXUTOK; token++)
-		if (can_stand[YYTRANSLATE(token)] && token != TOK_TYPE_AGAIN && token != TOK_TENSOR_AGAIN)
+		if (can_stand[YYTRANSLATE(token)] && (token < TOK_TYPE_AGAIN || token > TOK_ID_AGAIN))
 			expected[n++] = token;
 	report_unexpected(p, expected, (unsigned)n);
 	lines_panic(p);

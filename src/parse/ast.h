@@ -23,7 +23,8 @@ enum { /* flags */
        AST_EXTERN = 8,
        AST_BARE = 16,
        AST_QUOTED = 32, /* the name was written in backquotes */
-       AST_AGAIN = 64,  /* TYPE, TENSOR: the children are those of node value.i, which has the same text */
+       AST_AGAIN = 64,  /* TYPE, TENSOR, DEVICES: the children are those of node value.i, which has the same
+	                 * text; ID: those of another one, whose text from the brace on is the same */
 };
 
 typedef uint32_t ast_id;

@@ -43,11 +43,13 @@ struct parse_token {
 	struct parse_span span;
 };
 
-enum { AGAIN_TYPES = 64 };
+enum { AGAIN_SLOTS = 256 };
 
 struct parse_again { /* again.c */
 	bool on;
-	ast_id type[AGAIN_TYPES]; /* by hash of the text; 0: none */
+	ast_id type[AGAIN_SLOTS]; /* by hash of the text; 0: none */
+	ast_id id[AGAIN_SLOTS];   /* by hash of the text in braces */
+	ast_id mesh[AGAIN_SLOTS]; /* DEVICES, by hash of the text */
 	VEC(ast_id) tensor;       /* by name */
 };
 
@@ -94,12 +96,17 @@ const unsigned char *lex_skip_blanks(const unsigned char *c);
 /* Does only a comment follow on the line? */
 bool lex_ends_line(const unsigned char *c);
 
-/* The node whose text stands at c, where a type or a tensor begins; 0: none is known. */
+/* The node whose text stands at c, where a type, a tensor or a mesh's devices begin; 0: none is known. */
 ast_id again_find_type(struct parser *p, const unsigned char *c);
 ast_id again_find_tensor(struct parser *p, const unsigned char *c);
+ast_id again_find_mesh(struct parser *p, const unsigned char *c);
+/* The ID whose text from its brace on stands at c, and the length of that. */
+ast_id again_find_id(struct parser *p, const unsigned char *c, uint32_t *length);
 /* Remembers a node; returns it. */
 ast_id again_keep_type(struct parser *p, ast_id id);
 ast_id again_keep_tensor(struct parser *p, ast_id id);
+ast_id again_keep_mesh(struct parser *p, ast_id id);
+ast_id again_keep_id(struct parser *p, ast_id id);
 
 /* After an error: skips the rest of the statement. */
 void lines_panic(struct parser *p);
@@ -126,6 +133,8 @@ ast_id ast_become_after(struct parser *p, ast_id first, ast_id list, enum ast_ki
 ast_id ast_flag(struct parser *p, ast_id id, unsigned flags);
 /* A node with the children of another, whose text stands again. */
 ast_id ast_again(struct parser *p, struct parse_span at, int64_t of);
+/* The same of the devices in `(DeviceMesh{0 1})`. */
+ast_id ast_mesh_again(struct parser *p, struct parse_span at, int64_t of);
 ast_id ast_binary(struct parser *p, const char *operation, ast_id left, ast_id right);
 ast_id ast_unary(struct parser *p, const char *operation, struct parse_span at, ast_id operand);
 /* (a) is PAREN, (a, b) is TUPLE */
@@ -149,6 +158,8 @@ ast_id ast_tensor(struct parser *p, struct parse_span at, struct parse_span head
 /* close is the span of `}rf` */
 ast_id ast_iterdomain(struct parser *p, struct parse_span at, uint32_t head, ast_id extent, ast_id expanded,
                       struct parse_span close);
+/* Value of ID_AGAIN: the ID whose children it has, and its head below. */
+ast_id ast_iterdomain_again(struct parser *p, struct parse_span at, int64_t value);
 ast_id ast_communication(struct parser *p, struct parse_span at, uint32_t name, int64_t number, ast_id keys);
 ast_id ast_share(struct parser *p, struct parse_span at, ast_id args);
 /* `SetCurrentStream to Stream i3` as SetCurrentStream(Stream i3); `GetCurrentStream into …` likewise */

@@ -65,6 +65,15 @@ ast_id ast_iterdomain(struct parser *p, struct parse_span at, uint32_t head, ast
 	return id;
 }
 
+ast_id ast_iterdomain_again(struct parser *p, struct parse_span at, int64_t value)
+{
+	uint32_t head = (uint32_t)value;
+	ast_id id = ast_again(p, at, value >> 32);
+	node(p, id)->name = head;
+	node(p, id)->value.i = number_of(p, names_text(p->ast->names, head), at);
+	return id;
+}
+
 ast_id ast_communication(struct parser *p, struct parse_span at, uint32_t name, int64_t number, ast_id keys)
 {
 	ast_id id = keys ? ast_become(p, keys, AST_COMM, at, name, 0) : ast_leaf(p, AST_COMM, at, name);

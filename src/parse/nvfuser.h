@@ -6,7 +6,8 @@
  *     sema_communication.c  Communications, transfers, and what names them
  *     sema_collect.c        what the container holds: tensors, numbered statements
  *     sema_hirc.c           the section `Hirc 1 :`
- *     sema_printed.c        types from printed ids and TransformPrinter */
+ *     sema_printed.c        types from printed ids and TransformPrinter
+ *     sema_alike.c          types of tensors that differ in their numbers alone */
 #ifndef HIRC_PARSE_NVFUSER_H
 #define HIRC_PARSE_NVFUSER_H
 #include "ir/printed.h"
@@ -77,8 +78,17 @@ struct nv_unit {
 	bool posted;
 };
 
+enum { NV_ALIKE = 256 };
+
 struct nv_reader {
 	struct sema *s;
+	struct nv_alike {           /* sema_alike.c: by a hash of the axes */
+		ast_id node;        /* 0: none */
+		uint32_t number_at; /* as in struct nv_tensor */
+		type_id type;
+		mesh_id mesh;
+		bool io;
+	} alike[NV_ALIKE];
 	VEC(struct nv_tensor) tensor;
 	VEC(uint32_t) tensor_of; /* by name_id: entry + 1; not of units */
 	VEC(uint32_t) local_of;  /* the same of units, the first there is */
@@ -151,7 +161,14 @@ void nv_naming_call(struct nv_reader *r, ast_id call, enum op_kind kind);
 void nv_resolve_pending(struct nv_reader *r);
 
 /* ---- sema_printed.c */
+/* sema_extent of the extent in an ID, or in its `ex`. */
+expr_id nv_extent(struct nv_reader *r, ast_id id, ast_id extent);
 /* The tensor's type and axis numbers. Always gives a type; reports. */
 void nv_type(struct nv_reader *r, struct nv_tensor *t);
+
+/* ---- sema_alike.c */
+/* Gives the tensor the type and axis numbers of one that was kept; false: none is like it. */
+bool nv_alike_find(struct nv_reader *r, struct nv_tensor *t);
+void nv_alike_keep(struct nv_reader *r, const struct nv_tensor *t);
 
 #endif

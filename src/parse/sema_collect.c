@@ -65,7 +65,8 @@ static struct nv_tensor *note_tensor(struct nv_reader *r, ast_id node)
 	const struct ast_node *n = ast_at(s->a, node);
 	struct nv_tensor *t = nv_find_tensor(r, n->name);
 	if (t) {
-		if (!t->formal && !same_print(s->a, t->node, node)) {
+		bool again = n->flags & AST_AGAIN && n->value.i == t->node;
+		if (!t->formal && !again && !same_print(s->a, t->node, node)) {
 			diag_error(s->d, E_PRINTED_TYPE, n->at, "%s is printed with other axes than before",
 			           ast_text(s->a, node));
 			diag_note(s->d, ast_at(s->a, t->node)->at, "it is printed first here");

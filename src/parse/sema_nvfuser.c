@@ -349,8 +349,8 @@ static void loop(struct nv_reader *r, ast_id stmt)
 	bool over_id = n.flags & AST_FOR_IN;
 	ast_id first = ast_child(s->a, stmt, 0), body = ast_child(s->a, stmt, over_id ? 1 : 2);
 	expr_id from = over_id ? expr_const(s->m, 0) : sema_expr(s, first);
-	expr_id to =
-	    over_id ? sema_extent(s, ast_at(s->a, first)->first) : sema_expr(s, ast_child(s->a, stmt, 1));
+	expr_id to = over_id ? nv_extent(r, first, ast_at(s->a, first)->first)
+	                     : sema_expr(s, ast_child(s->a, stmt, 1));
 	if (!from || !to || sema_too_deep(s, stmt))
 		return;
 	struct ir_use use[] = {{ROLE_SCALAR, ir_scalar_expr(s->m, from)},

@@ -86,6 +86,21 @@ static bool read_place(struct nv_reader *r, ast_id id, const char *text, mesh_id
 	return true;
 }
 
+expr_id nv_extent(struct nv_reader *r, ast_id id, ast_id extent)
+{
+	struct sema *s = r->s;
+	const struct ast_node *n = ast_at(s->a, id), *shared = ast_at(s->a, n->first);
+	if (n->flags & AST_AGAIN) { /* messages are of this place, which has the same text */
+		const char *own = s->a->source->text + n->at + strlen(ast_text(s->a, id)) + 1;
+		own += strspn(own, " \t\r");
+		diag_set_moved(s->d, shared->at, ast_at(s->a, extent)->end,
+		               (uint32_t)(own - s->a->source->text));
+	}
+	expr_id e = sema_extent(s, extent);
+	diag_set_moved(s->d, 0, 0, 0);
+	return e;
+}
+
 /* An ID as an axis. */
 static bool read_id(struct nv_reader *r, ast_id id, mesh_id mesh, struct axis *out)
 {
@@ -105,7 +120,7 @@ static bool read_id(struct nv_reader *r, ast_id id, mesh_id mesh, struct axis *o
 		else if (!strcmp(ast_text(s->a, x), "rf"))
 			a.rf = 1;
 	}
-	a.extent = sema_extent(s, extent);
+	a.extent = nv_extent(r, id, extent);
 	if (a.kind == AXIS_ITER && a.place == PLACE_MESH && a.rf)
 		a.kind = AXIS_PARTIAL;
 	*out = a;
@@ -466,6 +481,8 @@ void nv_type(struct nv_reader *r, struct nv_tensor *t)
 	bool has_mesh = devices && ast_at(s->a, devices)->kind == AST_DEVICES;
 	mesh_id mesh = has_mesh ? find_mesh(r, devices) : 0;
 	t->number_at = r->number.n;
+	if (nv_alike_find(r, t))
+		return;
 	t->type = broken_type(r);
 	if (mesh && t->mesh) {
 		if (!same_devices(&s->m->mesh.at[t->mesh], &s->m->mesh.at[mesh]))
@@ -499,4 +516,5 @@ void nv_type(struct nv_reader *r, struct nv_tensor *t)
 	t->type = type_make(s->m, dtype, memory, mesh, d);
 	for (unsigned i = 0; i < ir_domain(s->m, d)->axis_n; i++)
 		vec_push(&r->number, number[i]);
+	nv_alike_keep(r, t);
 }
