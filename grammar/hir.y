@@ -26,7 +26,7 @@ const char *hir_token_text(int token); /* as its alias below says */
 int hir_lex(HIR_STYPE *value, struct parse_span *at, struct parser *p);
 }
 %code {
-#include "parse/report.h"
+#include "parse/parse_report.h"
 
 #define YYMAXDEPTH PARSE_MAX_STACK
 #define YYLLOC_DEFAULT(current, rhs, n) \

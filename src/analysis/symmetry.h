@@ -7,7 +7,8 @@
  * well, over links of the same kind: ranks 0, 2, 4 and 6 do alike. A turn moves the ranks of a mesh along one
  * axis by so many steps. That meshes, teams and what a caller says of ranks (links, late and slow ones) stay
  * what they are is looked at rank by rank; that what a rank computes of its number moves along, while it is
- * walked (see moves.h). Where that is not so, the next larger step is tried, then the turn is given up.
+ * walked (see symmetry_moves.h). Where that is not so, the next larger step is tried, then the turn is given
+ * up.
  *
  * Turns commute. Ranks that they make of one another are an orbit, of which the least is walked. */
 #ifndef HIRC_ANALYSIS_SYMMETRY_H

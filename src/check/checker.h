@@ -1,22 +1,22 @@
 /* checker: what the files of a check share.
  *
- *     check.c      ranks, one after the other; the result
- *     classes.c    ranks that stand for others
- *     walk.c       statements of a rank in the order in which it issues them
- *     view.c       names as parts of memory
- *     access.c     memory, and whether accesses to it are ordered
- *     written.c    whether what is read was written
- *     transfer.c   Communications: their start, their wait
- *     handles.c    buffers that are announced to peers
- *     team.c       slices of teams
- *     part.c       the elements that a view names
- *     symmetric.c  views of other ranks' memory, fences
- *     match.c      what ranks issue on one communicator
- *     blocks.c     the blocks that members of a collective give each other
- *     progress.c   what waits for what, on all ranks
- *     words.c      what messages call things
- *     witness.c    an order of statements that shows an error
- *     report.c     messages; report_deadlock.c: of circles
+ *     check.c            ranks, one after the other; the result
+ *     classes.c          ranks that stand for others
+ *     walk.c             statements of a rank in the order in which it issues them
+ *     check_view.c       names as parts of memory
+ *     access.c           memory, and whether accesses to it are ordered
+ *     written.c          whether what is read was written
+ *     transfer.c         Communications: their start, their wait
+ *     check_handles.c    buffers that are announced to peers
+ *     team.c             slices of teams
+ *     part.c             the elements that a view names
+ *     check_symmetric.c  views of other ranks' memory, fences
+ *     match.c            what ranks issue on one communicator
+ *     blocks.c           the blocks that members of a collective give each other
+ *     progress.c         what waits for what, on all ranks
+ *     words.c            what messages call things
+ *     witness.c          an order of statements that shows an error
+ *     check_report.c     messages; report_deadlock.c: of circles
  *
  * Two accesses of a rank are ordered when one happens before the other: both are of one stream, in
  * program order; the later one's stream has synchronized with the other's since; one is before the
@@ -397,7 +397,7 @@ struct classes_step {     /* of a chain: blocks of a part of a buffer */
 /* Adds to by[turn] how far the part moves; NULL: only its size is asked for. */
 bool classes_step(struct walk *w, const struct classes_step *x, int64_t *by);
 
-/* view.c */
+/* check_view.c */
 bool check_view_is_here(const struct walk *w, value_id v);
 void check_view_input(struct walk *w, value_id v);
 void check_view_buffer(struct walk *w, value_id v); /* ALLOCATE, or a result without one */
@@ -419,7 +419,7 @@ spread_id part_find(struct walk *w, value_id v, int64_t sender, int64_t *element
  */
 int part_differs(const struct spreads *s, spread_id a, spread_id b);
 
-/* symmetric.c */
+/* check_symmetric.c */
 void symmetric_view(struct walk *w, op_id op);
 void symmetric_free(struct walk *w, op_id op, value_id v);
 /* A symmetric view x is cut by op, whose scalar operand is the index: along a logical axis of the buffer (-1:
@@ -468,7 +468,7 @@ void transfer_free_all(struct walk *w);
 bool blocks_agree(struct walk *w, op_id op, const struct seat *seat, const struct check_moved *moved,
                   uint32_t *arrived, const char *where);
 
-/* handles.c */
+/* check_handles.c */
 void handles_share(struct walk *w, op_id op);
 void handles_use(struct walk *w, op_id transfer); /* a transfer is issued */
 
@@ -507,7 +507,7 @@ void words_statement_name(const struct checker *c, op_id op, struct buf *out); /
 void words_place(const struct checker *c, uint32_t device, uint32_t turn,
                  struct buf *out); /* (rank 1, i = 2) */
 
-/* report.c */
+/* check_report.c */
 /* Whether this is the first report of its kind about two statements; then it counts as an error. */
 bool report_once(struct checker *c, const char *what, op_id a, op_id b);
 /* The same; it counts as a warning. */

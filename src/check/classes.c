@@ -17,7 +17,7 @@
  * not follow a turn, that turn is broken: it is tried with larger steps, then given up, in the end for all
  * ranks one by one. So are ranks checked of whose least anything was reported: what is told is told of them
  * all, in the order of the ranks. */
-#include "analysis/moves.h"
+#include "analysis/symmetry_moves.h"
 #include "check/checker.h"
 #include "ir/layout.h"
 

@@ -11,7 +11,7 @@
  *     bench_collective….c    see bench_collective.h */
 #ifndef HIRC_CLI_BENCH_H
 #define HIRC_CLI_BENCH_H
-#include "cli/progress.h"
+#include "cli/cli_progress.h"
 #include "cli/run.h"
 #include <stdio.h>
 

@@ -5,12 +5,12 @@
  *     hirc check foo.hir --family=np=2..64    for each number of ranks                          */
 #include "base/str.h"
 #include "cli/check_memory.h"
+#include "cli/cli_progress.h"
 #include "cli/commands.h"
 #include "cli/compile.h"
 #include "cli/gate.h"
 #include "cli/output.h"
 #include "cli/params.h"
-#include "cli/progress.h"
 #include "cli/split.h"
 #include "cli/witness_file.h"
 #include "import/import.h"

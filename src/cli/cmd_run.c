@@ -5,8 +5,8 @@
  *
  * The program is compiled once, then the ranks are started; under mpirun every rank compiles, and they
  * compare what came out. */
+#include "cli/cli_progress.h"
 #include "cli/commands.h"
-#include "cli/progress.h"
 #include "cli/run.h"
 #include "rt/environment.h"
 #include "rt/transport.h"

@@ -6,12 +6,12 @@
 #include "cli/params.h"
 #include "cost/cost.h"
 #include "show/graph.h"
-#include "show/layout.h"
-#include "show/steps.h"
-#include "show/trace.h"
+#include "show/show_layout.h"
+#include "show/show_steps.h"
+#include "show/show_trace.h"
 #include "sim/devices.h"
-#include "sim/run.h"
 #include "sim/sim.h"
+#include "sim/sim_run.h"
 #include <errno.h>
 #include <string.h>
 

@@ -8,8 +8,8 @@
 #include "cli/params.h"
 #include "sim/devices.h"
 #include "sim/remark.h"
-#include "sim/run.h"
 #include "sim/sim.h"
+#include "sim/sim_run.h"
 #include <errno.h>
 #include <string.h>
 

@@ -8,7 +8,7 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "golden/find.h"
-#include "golden/report.h"
+#include "golden/golden_report.h"
 #include <errno.h>
 #include <regex.h>
 #include <sched.h>

@@ -2,7 +2,7 @@
 #include "cli/compile.h"
 #include "analysis/extents.h"
 #include "analysis/unwritten.h"
-#include "cli/cluster.h"
+#include "cli/cli_cluster.h"
 #include "cli/define.h"
 #include "cli/predict.h"
 #include "import/import.h"

@@ -6,8 +6,8 @@
 #include "cli/tune.h"
 #include "import/import.h"
 #include "sim/devices.h"
-#include "sim/run.h"
 #include "sim/sim.h"
+#include "sim/sim_run.h"
 #include <string.h>
 
 enum { MOST = 3, LEAST_PERCENT = 1 };

@@ -5,8 +5,8 @@
 #include "cli/params.h"
 #include "import/import.h"
 #include "sim/devices.h"
-#include "sim/run.h"
 #include "sim/sim.h"
+#include "sim/sim_run.h"
 #include <assert.h>
 #include <string.h>
 

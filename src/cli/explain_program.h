@@ -1,8 +1,8 @@
 /* explain_program: hirc explain of a program: its options, and what is printed. */
 #ifndef HIRC_CLI_EXPLAIN_PROGRAM_H
 #define HIRC_CLI_EXPLAIN_PROGRAM_H
+#include "cli/cli_progress.h"
 #include "cli/compile.h"
-#include "cli/progress.h"
 #include "explain/explain.h"
 
 enum { EXPLAIN_OPTIONS = 7 };

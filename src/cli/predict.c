@@ -4,7 +4,7 @@
 #include "cost/cost.h"
 #include "exec/plan.h"
 #include "sim/devices.h"
-#include "sim/run.h"
+#include "sim/sim_run.h"
 #include <stdlib.h>
 
 /* What the ranks of one class stand still for, by statement. */

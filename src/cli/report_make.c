@@ -7,11 +7,11 @@
 #include "cost/cost.h"
 #include "import/import.h"
 #include "report/report.h"
-#include "show/trace.h"
+#include "show/show_trace.h"
 #include "sim/devices.h"
 #include "sim/remark.h"
-#include "sim/run.h"
 #include "sim/sim.h"
+#include "sim/sim_run.h"
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -4,7 +4,7 @@
  * is evaluated rank by rank has the layouts and `set`s that it leaves out from the run's passes. With
  * --check=FILE that of another file, whose inputs and outputs pair with ours by position. Of a program that
  * is too large a sample of indices is evaluated. */
-#include "cli/progress.h"
+#include "cli/cli_progress.h"
 #include "cli/run.h"
 #include "ir/print.h"
 #include "ref/ref.h"

@@ -4,7 +4,7 @@
 #include "cli/run.h"
 #include "cli/run_times.h"
 #include "exec/exec.h"
-#include "exec/gather.h"
+#include "exec/exec_gather.h"
 #include "exec/same_outputs.h"
 #include "rt/bell.h"
 #include <pthread.h>

@@ -12,7 +12,7 @@
  * A candidate is a value for each axis; value 0 is what the source and the command line say. */
 #ifndef HIRC_CLI_TUNE_H
 #define HIRC_CLI_TUNE_H
-#include "cli/progress.h"
+#include "cli/cli_progress.h"
 #include "cli/run.h"
 #include "parse/ast.h"
 

@@ -6,8 +6,8 @@
 #include "ir/edit.h"
 #include "ir/expr.h"
 #include "ir/print.h"
-#include "sim/run.h"
 #include "sim/sim.h"
+#include "sim/sim_run.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,10 +1,10 @@
 /* block_node: what statements take of time, and on which lane; what may share a bucket. */
 #include "cost/block_maker.h"
 #include "cost/local.h"
-#include "ir/bucket.h"
 #include "ir/coalesce.h"
 #include "ir/edit.h"
 #include "ir/expr.h"
+#include "ir/ir_bucket.h"
 #include <string.h>
 
 /* On the rank that has most of it; what has no size was reported when the cost model was made. */

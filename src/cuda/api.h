@@ -75,7 +75,7 @@ struct rt_job;
 	X(cuGraphDestroy)                                                                                    \
 	X(cuGraphExecDestroy)
 
-/* Of heap.c alone. */
+/* Of cuda_heap.c alone. */
 #define CUDA_HEAP_CALLS(X)                                                                                   \
 	X(cuMemGetAllocationGranularity)                                                                     \
 	X(cuMemCreate)                                                                                       \

@@ -1,20 +1,20 @@
 /* cuda: the GPU of one rank, and what the files of this folder share.
  *
- *     api.c         the libraries' entry points
- *     check.c       calls of them, checked
- *     device.c      the device "cuda": context, memory, streams, events; device_*.c
- *     clock.c       times of events by the host's clock
- *     nvtx.c        ranges for tools
- *     kernel.c      a task as a launch: kernel_*.c write its source, compile.c makes a cubin of it
- *     gemm.c        contractions, by cuBLASLt
- *     record.c      the calls as text, without a GPU: record_*.c are those of a library
- *     lasting.c     what tasks that come again were made into
- *     seats.c       where ranks are, and the choice between transports
- *     transport.c   what transports share; spare.c, messages.c
- *     nccl.c        the transport "nccl": nccl_*.c
- *     peers.c       the transport "peers": ranks that are threads of one process; peers_collective.c
- *     ipc.c         the transport "cuda-ipc": ranks that are processes of one host; ipc_*.c
- *     heap.c        of these two: memory that all ranks map; handles.c
+ *     api.c             the libraries' entry points
+ *     cuda_check.c      calls of them, checked
+ *     cuda_device.c     the device "cuda": context, memory, streams, events; device_*.c
+ *     cuda_clock.c      times of events by the host's clock
+ *     nvtx.c            ranges for tools
+ *     kernel.c          a task as a launch: kernel_*.c write its source, cuda_compile.c makes a cubin of it
+ *     gemm.c            contractions, by cuBLASLt
+ *     record.c          the calls as text, without a GPU: record_*.c are those of a library
+ *     lasting.c         what tasks that come again were made into
+ *     seats.c           where ranks are, and the choice between transports
+ *     cuda_transport.c  what transports share; spare.c, messages.c
+ *     nccl.c            the transport "nccl": nccl_*.c
+ *     peers.c           the transport "peers": ranks that are threads of one process; peers_collective.c
+ *     ipc.c             the transport "cuda-ipc": ranks that are processes of one host; ipc_*.c
+ *     cuda_heap.c       of these two: memory that all ranks map; handles.c
  *
  * Ranks that are threads share the primary context of a GPU. */
 #ifndef HIRC_CUDA_CUDA_H
@@ -48,7 +48,7 @@ struct cuda {
 	struct cuda_kernels *kernels;
 	struct cuda_gemms *gemms;
 	struct cuda_lasting *lasting;
-	struct cuda_streams *streams; /* device.h */
+	struct cuda_streams *streams; /* cuda_device.h */
 };
 
 /* Memory that the device has allocated. */

@@ -1,5 +1,5 @@
 /* device_launch: tasks: products go to gemm.c, all else, and what gemm.c refuses, to kernel.c. */
-#include "cuda/device.h"
+#include "cuda/cuda_device.h"
 #include "cuda/lasting.h"
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 /* device_memory: memory of the GPU, pinned memory of the host, and copies between them. */
-#include "cuda/device.h"
+#include "cuda/cuda_device.h"
 #include <string.h>
 
 static enum status no_memory(struct cuda *c, size_t bytes, const char *what)

@@ -1,6 +1,6 @@
 /* device_stream: streams, events and graphs. */
-#include "cuda/clock.h"
-#include "cuda/device.h"
+#include "cuda/cuda_clock.h"
+#include "cuda/cuda_device.h"
 #include "cuda/lasting.h"
 #include "rt/fault.h"
 

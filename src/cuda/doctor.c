@@ -1,7 +1,7 @@
 /* doctor: the driver, GPUs and NVIDIA's libraries, as `hirc doctor` shows them. */
 #include "base/str.h"
 #include "cuda/api.h"
-#include "cuda/compile.h"
+#include "cuda/cuda_compile.h"
 #include "cuda/open.h"
 #include <string.h>
 

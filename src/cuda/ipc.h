@@ -21,7 +21,7 @@
 #ifndef HIRC_CUDA_IPC_H
 #define HIRC_CUDA_IPC_H
 #include "cuda/peers.h"
-#include "rt/region.h"
+#include "rt/rt_region.h"
 
 enum {
 	IPC_SLOTS = 256,            /* messages of a rank to another one that are offered at once */

@@ -2,7 +2,7 @@
 #include "cuda/kernel.h"
 #include "base/hash.h"
 #include "base/vec.h"
-#include "cuda/compile.h"
+#include "cuda/cuda_compile.h"
 #include "cuda/kernel_write.h"
 #include <assert.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* messages: see messages.h. */
 #include "cuda/messages.h"
-#include "cuda/transport.h"
+#include "cuda/cuda_transport.h"
 #include <pthread.h>
 
 enum { CHAINS = 1024 /* of the table; a power of 2 */ };

@@ -8,7 +8,7 @@
  * rt_transport_team, those of messages by cuda_nccl_pairs. */
 #ifndef HIRC_CUDA_NCCL_H
 #define HIRC_CUDA_NCCL_H
-#include "cuda/transport.h"
+#include "cuda/cuda_transport.h"
 
 /* A communicator with its stream: all that it does is done in the order in which it was started. */
 struct nccl_link {

@@ -7,7 +7,7 @@
  */
 #ifndef HIRC_CUDA_PEERS_H
 #define HIRC_CUDA_PEERS_H
-#include "cuda/transport.h"
+#include "cuda/cuda_transport.h"
 
 /* What member k of a meeting has. */
 struct peers_part {

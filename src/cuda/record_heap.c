@@ -8,7 +8,7 @@
  *
  * A handle is one of record_calls.h, the same to all ranks, and its memory is numbered as by cuMemAlloc. A
  * file is a number that says whose memory it is of. */
-#include "cuda/heap.h"
+#include "cuda/cuda_heap.h"
 #include "cuda/record_calls.h"
 
 enum { FILE_RANK = 1 << 20 /* a file is this times the rank, and the number of the memory */ };

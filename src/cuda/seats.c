@@ -1,7 +1,7 @@
 /* seats: see seats.h. */
 #include "cuda/seats.h"
 #include "base/str.h"
-#include "cuda/transport.h"
+#include "cuda/cuda_transport.h"
 #include <string.h>
 
 /* Where a rank works. */

@@ -1,7 +1,7 @@
 /* check_outputs: comparing blocks, agreeing on the worst, and saying so once. */
 #include "exec/check_outputs.h"
 #include "exec/data.h"
-#include "exec/gather.h"
+#include "exec/exec_gather.h"
 #include "rt/rows.h"
 #include <math.h>
 #include <stdlib.h>

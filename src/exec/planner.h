@@ -1,22 +1,22 @@
 /* planner: what the files that build a plan share.
  *
- *     plan.c          walks the program: control, streams, memory, waits
- *     plan_scalar.c   scalars: folding, ranges, registers
- *     plan_view.c     which block of a value is here, and where it stands in memory
- *     plan_storage.c  buffers
- *     plan_symmetric.c   those that peers see
- *     plan_memory.c   their places; plan_lifetime.c and plan_uses.c say which may be the same
- *     plan_op.c       local operations as kernel tasks
- *     plan_shape.c    reshape, cat, slice, pad, broadcast: several or odd copies
- *     plan_reduce.c   reductions and contractions
- *     plan_blocks.c   copies of several blocks
- *     plan_boxes.c    values that are several boxes in a step of a loop
- *     plan_bucket.c   pack and unpack
- *     plan_unit.c     several operations as one task
- *     plan_products.c    products with copies before and functions after them
- *     plan_norm.c     softmax, attention, norms
- *     plan_comm.c     collectives
- *     plan_pack.c     their buffers
+ *     plan.c            walks the program: control, streams, memory, waits
+ *     plan_scalar.c     scalars: folding, ranges, registers
+ *     plan_view.c       which block of a value is here, and where it stands in memory
+ *     plan_storage.c    buffers
+ *     plan_symmetric.c  those that peers see
+ *     plan_memory.c     their places; plan_lifetime.c and plan_uses.c say which may be the same
+ *     plan_op.c         local operations as kernel tasks
+ *     plan_shape.c      reshape, cat, slice, pad, broadcast: several or odd copies
+ *     plan_reduce.c     reductions and contractions
+ *     plan_blocks.c     copies of several blocks
+ *     plan_boxes.c      values that are several boxes in a step of a loop
+ *     plan_bucket.c     pack and unpack
+ *     plan_unit.c       several operations as one task
+ *     plan_products.c   products with copies before and functions after them
+ *     plan_norm.c       softmax, attention, norms
+ *     plan_comm.c       collectives
+ *     plan_pack.c       their buffers
  *     plan_exchange*.c those that pack and unpack
  *     plan_elements.c, plan_dense.c      layouts that are no boxes, and copies of them that are
  *     plan_message.c  sends, receives, groups, waits

@@ -1,6 +1,6 @@
 /* csv: all rows of all classes, a line each. */
 #include "explain/explain.h"
-#include "explain/words.h"
+#include "explain/explain_words.h"
 #include <string.h>
 
 /* A cell, in quotes where it needs them. */

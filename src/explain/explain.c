@@ -1,6 +1,6 @@
 /* explain: rows, from the spans of a timeline. */
 #include "explain/explain.h"
-#include "explain/rows.h"
+#include "explain/explain_rows.h"
 #include "ir/edit.h"
 #include "sim/causes.h"
 #include <stdlib.h>

@@ -10,7 +10,7 @@
  * reads. Buffers count whole, but slices of a loop's streams; a receive needs all that was sent before it, as
  * another rank may have sent it on. So what is said not to need it does not, and all that it reads was there,
  * and all that it overwrites was free. */
-#include "explain/rows.h"
+#include "explain/explain_rows.h"
 #include "ir/coalesce.h"
 #include "ir/edit.h"
 #include "ir/expr.h"

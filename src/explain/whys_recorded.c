@@ -1,6 +1,6 @@
 /* whys_recorded: why nothing hides what the host of a recorded program stands still for. Its statements are
  * the nodes of a problem, which has what each needs. */
-#include "explain/rows.h"
+#include "explain/explain_rows.h"
 #include <stdlib.h>
 
 enum { LOOKS = 8000000 }; /* at nodes, for all waits */

@@ -1,5 +1,5 @@
-/* diff: edits as a unified diff, and the file of a test anew. See compare.h. */
-#include "golden/compare.h"
+/* diff: edits as a unified diff, and the file of a test anew. See golden_compare.h. */
+#include "golden/golden_compare.h"
 #include <string.h>
 
 enum { AROUND = 3, MOST_DIFF = 256 << 10 }; /* lines around an edit; bytes */

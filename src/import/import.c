@@ -1,10 +1,10 @@
 /* import: see import.h. */
 #include "import/import.h"
-#include "import/build.h"
 #include "import/chakra.h"
 #include "import/chakra_build.h"
 #include "import/chakra_groups.h"
-#include "import/graph.h"
+#include "import/import_build.h"
+#include "import/import_graph.h"
 
 bool import_knows_bytes(const char *data, size_t n)
 {

@@ -8,7 +8,7 @@
 #include "hir_parser.h"
 #include "parse/ast_build.h"
 #include "parse/lex.h"
-#include "parse/report.h"
+#include "parse/parse_report.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  * Printed names are taken apart here: `T0_g___bfloat` is T0 in memory g of __bfloat, `ideviceIdx.x9`
  * is axis 9. Old forms of stream operations become the calls that newer prints show. */
 #include "parse/ast_build.h"
-#include "parse/report.h"
+#include "parse/parse_report.h"
 #include <inttypes.h>
 #include <string.h>
 

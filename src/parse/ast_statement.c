@@ -4,7 +4,7 @@
  * written (`a <- f(x)`) or exported (`output a`), so the grammar reads them as results and they become
  * here what they are. */
 #include "parse/ast_build.h"
-#include "parse/report.h"
+#include "parse/parse_report.h"
 
 static struct ast_node *node(struct parser *p, ast_id id)
 {

@@ -1,9 +1,9 @@
 /* buckets: see buckets.h. */
-#include "ir/bucket.h"
 #include "ir/domain.h"
 #include "ir/edit.h"
 #include "ir/expr.h"
 #include "ir/infer.h"
+#include "ir/ir_bucket.h"
 #include "pass/buckets_applier.h"
 #include "pass/rewrite.h"
 #include <stdlib.h>

@@ -6,7 +6,7 @@
  * view=(0)} d = extern "wait"(b) {kind=wait}                    c, d = unpack(W)
  *
  * Reductions of graphs have no unpack: the wait makes the parts. Communications become one of a packed
- * tensor, by the types of ir/bucket.h. */
+ * tensor, by the types of ir/ir_bucket.h. */
 #ifndef HIRC_PASS_BUCKETS_H
 #define HIRC_PASS_BUCKETS_H
 #include "cost/block.h"

@@ -17,12 +17,12 @@
  * assign-streams. */
 #include "base/arena.h"
 #include "cost/block.h"
-#include "ir/bucket.h"
+#include "ir/ir_bucket.h"
 #include "pass/buckets.h"
 #include "pass/pass.h"
 #include "pass/schedule_blocks.h"
-#include "sched/bound.h"
 #include "sched/exposure.h"
+#include "sched/sched_bound.h"
 #include "sched/schedule.h"
 
 enum {

@@ -11,11 +11,11 @@
  *     ref_experts.c, ref_index.c, ref_pointwise.c, ref_shape.c, ref_reduce.c, ref_contract.c, ref_norm.c
  * kernels ref_host.c      rank by rank: ranks, inputs, outputs ref_issue.c, ref_bind.c, ref_meet.c   one
  * rank's walk, filling its stream queues ref_queue.c     running the queues until they are empty or stuck
- *     ref_comm.c      what a communication moves
- *     ref_reshard.c   sets between layouts; putting a tensor together from its ranks' parts
- *     ref_pack.c      pack and unpack: each rank's memory
- *     ref_experts_host.c   dispatch and combine of ranks that meet
- *     ref_view.c      buffers and views of them
+ *     ref_comm.c          what a communication moves
+ *     ref_reshard.c       sets between layouts; putting a tensor together from its ranks' parts
+ *     ref_pack.c          pack and unpack: each rank's memory
+ *     ref_experts_host.c  dispatch and combine of ranks that meet
+ *     ref_view.c          buffers and views of them
  *     ref_symmetric.c symmetric views: reading and writing the peers' buffers
  *     ref_local.c     the elements of a tensor that a rank holds, in memory order
  *

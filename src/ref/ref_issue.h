@@ -1,9 +1,9 @@
 /* ref_issue: what the files share that walk the program on one rank.
  *
- *     ref_issue.c   statements, streams
- *     ref_bind.c    buffers and views
- *     ref_meet.c    collectives, messages, waits
- *     ref_symmetric.c   symmetric views                                                       */
+ *     ref_issue.c      statements, streams
+ *     ref_bind.c       buffers and views
+ *     ref_meet.c       collectives, messages, waits
+ *     ref_symmetric.c  symmetric views                                                       */
 #ifndef HIRC_REF_REF_ISSUE_H
 #define HIRC_REF_REF_ISSUE_H
 #include "ref/ref_host.h"

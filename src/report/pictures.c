@@ -2,8 +2,8 @@
 #include "ir/print.h"
 #include "report/html.h"
 #include "report/parts.h"
-#include "show/layout.h"
-#include "show/steps.h"
+#include "show/show_layout.h"
+#include "show/show_steps.h"
 #include <stdlib.h>
 
 enum { OPEN = 4 }; /* changes that a reader sees at once */

@@ -14,7 +14,7 @@
 #ifndef HIRC_REPORT_REPORT_H
 #define HIRC_REPORT_REPORT_H
 #include "check/check.h"
-#include "report/rows.h"
+#include "report/report_rows.h"
 #include "sim/timeline.h"
 
 struct report_remark {

@@ -5,7 +5,7 @@
  * parent dies, and all shared memory is anonymous, so nothing is left behind in any case. */
 #include "base/arena.h"
 #include "rt/launcher.h"
-#include "rt/region.h"
+#include "rt/rt_region.h"
 #include "rt/signals.h"
 #include <errno.h>
 #include <fcntl.h>

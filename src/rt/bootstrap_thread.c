@@ -1,7 +1,7 @@
 /* bootstrap_thread: ranks as threads of this process, with the transport code of separate ones. */
 #include "base/arena.h"
 #include "rt/bootstrap_shared.h"
-#include "rt/region.h"
+#include "rt/rt_region.h"
 #include "rt/signals.h"
 #include <errno.h>
 #include <pthread.h>

@@ -9,7 +9,7 @@
 #include "base/arena.h"
 #include "base/vec.h"
 #include "rt/bootstrap_shared.h"
-#include "rt/region.h"
+#include "rt/rt_region.h"
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #include "rt/bell.h"
 #include "rt/bootstrap.h"
 #include "rt/life.h"
-#include "rt/report.h"
+#include "rt/rt_report.h"
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>

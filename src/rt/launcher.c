@@ -1,6 +1,6 @@
 /* launcher: see launcher.h. */
 #include "rt/launcher.h"
-#include "rt/report.h"
+#include "rt/rt_report.h"
 #include "rt/signals.h"
 #include <errno.h>
 #include <stdio.h>

@@ -8,7 +8,7 @@
 #include "base/arena.h"
 #include "base/page.h"
 #include "rt/device.h"
-#include "rt/region.h"
+#include "rt/rt_region.h"
 #include <assert.h>
 #include <errno.h>
 #include <stdio.h>

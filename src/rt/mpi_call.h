@@ -4,7 +4,7 @@
  * both call it, under one lock that is held for the length of a non-blocking call. */
 #ifndef HIRC_RT_MPI_CALL_H
 #define HIRC_RT_MPI_CALL_H
-#include "rt/region.h"
+#include "rt/rt_region.h"
 #include <mpi.h>
 #include <pthread.h>
 

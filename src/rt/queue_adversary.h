@@ -5,7 +5,7 @@
 #define HIRC_RT_QUEUE_ADVERSARY_H
 #include "base/vec.h"
 #include "rt/queue_impl.h"
-#include "rt/region.h"
+#include "rt/rt_region.h"
 
 struct adverse_stream;
 

@@ -15,7 +15,7 @@
 #ifndef HIRC_RT_SHM_H
 #define HIRC_RT_SHM_H
 #include "rt/bell.h"
-#include "rt/region.h"
+#include "rt/rt_region.h"
 #include "rt/transport.h"
 #include <stdalign.h>
 

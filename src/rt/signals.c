@@ -1,6 +1,6 @@
-/* signals: see signals.h. The handlers call what a handler may: report.h, kill, sigaction. */
+/* signals: see signals.h. The handlers call what a handler may: rt_report.h, kill, sigaction. */
 #include "rt/signals.h"
-#include "rt/report.h"
+#include "rt/rt_report.h"
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>

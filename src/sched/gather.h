@@ -6,7 +6,7 @@
  * ones, over the larger ones between, which stay alone. */
 #ifndef HIRC_SCHED_GATHER_H
 #define HIRC_SCHED_GATHER_H
-#include "sched/source.h"
+#include "sched/sched_source.h"
 
 struct sched_gather_options {
 	int64_t threshold;

@@ -11,7 +11,7 @@
 #include "sched/headroom.h"
 #include "sched/heap.h"
 #include "sched/role.h"
-#include "sched/source.h"
+#include "sched/sched_source.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -8,7 +8,7 @@
 #include "base/arena.h"
 #include "sched/inner.h"
 #include "sched/random.h"
-#include "sched/source.h"
+#include "sched/sched_source.h"
 
 struct sched_rows {
 	uint32_t n;

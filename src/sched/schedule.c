@@ -1,11 +1,11 @@
 /* schedule: see schedule.h. */
 #include "sched/schedule.h"
-#include "sched/bound.h"
 #include "sched/discount.h"
 #include "sched/peak.h"
-#include "sched/plan.h"
 #include "sched/regroup.h"
 #include "sched/role.h"
+#include "sched/sched_bound.h"
+#include "sched/sched_plan.h"
 #include "sched/search.h"
 #include "sched/vary.h"
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* graph: makes nodes of the tasks of a rank, and prints them. */
 #include "show/graph.h"
 #include "ir/number.h"
-#include "show/words.h"
+#include "show/show_words.h"
 #include <stdlib.h>
 
 struct making {

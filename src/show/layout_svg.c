@@ -2,8 +2,8 @@
  * from left to right, a rectangle a block, with the devices that hold it. Of a change both layouts, and
  * between them a table of what each device (row) gives to each (column). */
 #include "draw/svg.h"
-#include "show/layout.h"
-#include "show/words.h"
+#include "show/show_layout.h"
+#include "show/show_words.h"
 
 enum {
 	GAP = 36,

@@ -2,8 +2,8 @@
  * and what is sent and received. Cells grow smaller with their number: what does not fit any more is what
  * pointing at a cell shows. */
 #include "draw/svg.h"
-#include "show/steps.h"
-#include "show/words.h"
+#include "show/show_steps.h"
+#include "show/show_words.h"
 
 enum {
 	WIDTH = 1160, /* of all cells, if there are enough */

@@ -1,8 +1,8 @@
 /* devices: what events found, as timelines. */
 #include "sim/devices.h"
-#include "sim/bound.h"
 #include "sim/causes.h"
 #include "sim/reserve.h"
+#include "sim/sim_bound.h"
 #include <string.h>
 
 struct moment { /* of a task, to be sorted */

@@ -5,7 +5,7 @@
 #include "cost/curve.h"
 #include "ir/print.h"
 #include "sim/meetings.h"
-#include "sim/queue.h"
+#include "sim/sim_queue.h"
 #include <string.h>
 
 enum event { EVENT_READY, EVENT_WORK_ENDS, EVENT_MEETING_ENDS };

@@ -7,7 +7,7 @@
  * `comm_per_mille`. What remains is kept exactly; ends are at whole ns, rounded up. */
 #ifndef HIRC_SIM_EVENTS_H
 #define HIRC_SIM_EVENTS_H
-#include "sim/classes.h"
+#include "sim/sim_classes.h"
 
 struct sim_moment {
 	int64_t ready; /* all that it follows is over and it has been issued */

@@ -1,5 +1,5 @@
 /* rank: the walk over the statements of a rank. */
-#include "analysis/moves.h"
+#include "analysis/symmetry_moves.h"
 #include "base/checked.h"
 #include "ir/edit.h"
 #include "ir/expr.h"

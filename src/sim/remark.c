@@ -18,7 +18,7 @@
 #include "ir/coalesce.h"
 #include "ir/edit.h"
 #include "sim/causes.h"
-#include "sim/run.h"
+#include "sim/sim_run.h"
 #include <string.h>
 
 enum { MOST = 8 }; /* that are tried */

@@ -6,7 +6,7 @@
 #define HIRC_SIM_SIM_H
 #include "base/arena.h"
 #include "cost/block.h"
-#include "sched/bound.h"
+#include "sched/sched_bound.h"
 #include "sched/simulate.h"
 #include "sim/timeline.h"
 

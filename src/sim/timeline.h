@@ -9,7 +9,7 @@
 #define HIRC_SIM_TIMELINE_H
 #include "base/vec.h"
 #include "ir/ir.h"
-#include "sched/bound.h"
+#include "sched/sched_bound.h"
 
 #define TIMELINE_NONE UINT32_MAX
 
@@ -112,16 +112,16 @@ typedef VEC(struct timeline_row) timeline_rows;
 /* The communication of a class, by first begin. */
 void timeline_communication(const struct timeline *t, const struct timeline_class *c, timeline_rows *out);
 
-/* print.c: for people. held: how many lines of what is live at the peak. */
+/* sim_print.c: for people. held: how many lines of what is live at the peak. */
 struct timeline_print {
 	int64_t held, classes;
 };
 void timeline_print(struct timeline *t, const struct timeline_print *o, struct buf *out);
-/* json.c: an object, see `hirc sim --json` in man/hirc-sim.1. */
+/* sim_json.c: an object, see `hirc sim --json` in man/hirc-sim.1. */
 void timeline_json(struct timeline *t, struct buf *out);
-/* trace.c: Chrome's trace format, as `hirc run --trace` writes it; pid = class, tid = lane. */
+/* sim_trace.c: Chrome's trace format, as `hirc run --trace` writes it; pid = class, tid = lane. */
 void timeline_trace(struct timeline *t, struct buf *out);
-/* svg.c: a picture. */
+/* sim_svg.c: a picture. */
 void timeline_svg(struct timeline *t, struct buf *out);
 
 #endif

@@ -36,7 +36,7 @@ import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 ARCHITECTURES = [80, 90, 100]
-OPTIONS = ["--std=c++17", "--fmad=false", "--disable-warnings"]  # as src/cuda/compile.c
+OPTIONS = ["--std=c++17", "--fmad=false", "--disable-warnings"]  # as src/cuda/cuda_compile.c
 A_PROGRAM = 24  # kernels that are compiled together
 SEED = 1
 

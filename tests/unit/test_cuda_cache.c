@@ -1,5 +1,5 @@
 /* Cubins of the device "cuda" on disk, made by functions that stand where NVRTC's would. */
-#include "cuda/compile.h"
+#include "cuda/cuda_compile.h"
 #include "test_rt.h"
 #include <glob.h>
 #include <sys/stat.h>

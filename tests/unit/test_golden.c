@@ -1,8 +1,8 @@
 /* Random texts compared line by line: the edits lead from one to the other, are as few as a table of all
  * beginnings finds, and come out of the unified diff again. */
 #include "check.h"
-#include "golden/compare.h"
-#include "golden/output.h"
+#include "golden/golden_compare.h"
+#include "golden/golden_output.h"
 #include <stdlib.h>
 
 enum { MOST = 40 };

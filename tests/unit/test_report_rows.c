@@ -1,7 +1,7 @@
 /* Two texts side by side: which lines are alike where numbers of nameless things differ, and what stands
  * beside what. */
 #include "check.h"
-#include "report/rows.h"
+#include "report/report_rows.h"
 
 /* The rows as text: `=` alike, `!` not, and the lines of both. */
 static void show(const char *before, const char *after, struct buf *out)

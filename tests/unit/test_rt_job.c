@@ -4,7 +4,7 @@
 #include "rt/compare.h"
 #include "rt/cores.h"
 #include "rt/environment.h"
-#include "rt/region.h"
+#include "rt/rt_region.h"
 #include "test_rt.h"
 #include <fcntl.h>
 #include <pthread.h>

@@ -3,7 +3,7 @@
 #ifndef HIRC_TESTS_TEST_RT_MEMORY_H
 #define HIRC_TESTS_TEST_RT_MEMORY_H
 #include "rt/device.h"
-#include "rt/region.h"
+#include "rt/rt_region.h"
 #include "rt/transport.h"
 #include "test_rt.h"
 

@@ -2,11 +2,11 @@
  * buckets and moves leave a schedule, and no bound is above what all orders reach. */
 #include "test_sched.h"
 #include "check.h"
-#include "sched/bound.h"
 #include "sched/headroom.h"
 #include "sched/heap.h"
 #include "sched/list.h"
 #include "sched/role.h"
+#include "sched/sched_bound.h"
 #include "sched/schedule.h"
 #include "sched/window.h"
 

@@ -1,8 +1,8 @@
 /* Tests of sched_bound_last: no order within the limit ends earlier, with no buckets and with all. */
 #include "check.h"
-#include "sched/bound.h"
 #include "sched/bucket.h"
 #include "sched/last.h"
+#include "sched/sched_bound.h"
 #include "sched/simulate.h"
 #include "test_sched.h"
 

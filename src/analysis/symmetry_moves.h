@@ -1,0 +1,28 @@
+/* symmetry_moves: how the value of an expression differs on ranks that a turn (symmetry.h) makes of one
+ * another.
+ *
+ *     axis_index(x)                     moves by the step, modulo the size of x
+ *     (axis_index(x) + i) % 8           likewise, if 8 is the size of x or divides it
+ *     (axis_index(x) + i) % 8 == 0      nothing is known
+ *     axis_index(x) % 2                 stays, if the step is even
+ *     device(x, (axis_index(x) + 1) % 8)    is the device that the rank's turns into
+ *
+ * Only what is certain on all ranks is said, from the value on one. */
+#ifndef HIRC_ANALYSIS_SYMMETRY_MOVES_H
+#define HIRC_ANALYSIS_SYMMETRY_MOVES_H
+#include "analysis/symmetry.h"
+#include "ir/expr.h"
+
+/* Whether a rank may find another value than its neighbours. */
+bool moves_by_rank(const struct module *m, expr_id e);
+/* env has the least rank of an orbit, where the expression has a value. Whether it has the same on all. */
+bool moves_not(const struct symmetry *s, const struct symmetry_turn *t, expr_id e,
+               const struct expr_env *env);
+/* How it moves: v becomes (v + *by) % *of; *of 0: it stays. False: that is not known. */
+bool moves_turning(const struct symmetry *s, const struct symmetry_turn *t, expr_id e,
+                   const struct expr_env *env, int64_t *by, int64_t *of);
+/* Whether it is a rank that turns as those do that find it. */
+bool moves_as_rank(const struct symmetry *s, const struct symmetry_turn *t, expr_id e,
+                   const struct expr_env *env);
+
+#endif

@@ -1,0 +1,49 @@
+/* check_handles: buffers of transfers that are announced to their peers.
+ *
+ *     G = allocate()
+ *     share_mem_handles(r, s)       announces G to whom r receives from, X to whom s sends to
+ *     send(X, peer=…) as s
+ *     recv(G, peer=…) as r          G is the one that was announced
+ *
+ * Both ends of a transfer announce it, equally often, and what moves is in the memory that was announced
+ * last: one that was allocated anew since then is another. Transfers that nothing announces need not be. */
+#include "check/checker.h"
+
+/* Which allocation of a buffer it is. */
+static uint32_t allocation_of(const struct walk *w, const struct view *x)
+{
+	return x->storage == CHECK_NONE ? 0 : w->storage.at[x->storage].made;
+}
+
+static value_id buffer_of(const struct walk *w, op_id op)
+{
+	return w->m->op.at[op].kind == OP_SEND ? op_read(w->m, op, 0) : op_write(w->m, op, 0);
+}
+
+void handles_share(struct walk *w, op_id op)
+{
+	for (unsigned k = 0; k < op_role_count(w->m, op, ROLE_STATEMENT) && check_goes_on(w->c); k++) {
+		op_id transfer = op_operand_id(w->m, op, ROLE_STATEMENT, k);
+		bool send = w->m->op.at[transfer].kind == OP_SEND;
+		const struct view *x = &w->view[buffer_of(w, transfer)];
+		int64_t peer;
+		if (!walk_scalar(w, transfer, 0, &peer) ||
+		    !classes_peer(w, op_scalar_expr(w->m, transfer, 0), peer))
+			return;
+		w->announced[transfer] = (struct announced){
+		    .op = op, .turn = w->now, .storage = x->storage, .made = allocation_of(w, x)};
+		if (peer >= 0 && peer < w->c->o->ranks)
+			match_handles(w, op, send, peer);
+	}
+}
+
+void handles_use(struct walk *w, op_id transfer)
+{
+	const struct announced *a = &w->announced[transfer];
+	value_id v = buffer_of(w, transfer);
+	const struct view *x = &w->view[v];
+	if (!w->c->is_shared[transfer])
+		return;
+	if (!a->op || a->storage != x->storage || a->made != allocation_of(w, x))
+		report_handle(w, transfer, v, a);
+}

@@ -1,0 +1,325 @@
+/* check_symmetric: views of other ranks' memory, and fences.
+ *
+ *     S <- relu(X)              every rank writes its own block
+ *     G = symmetric_view(S)     a fence: what a rank's stream knew here is over on all ranks of the slice
+ *     Y <- neg(G)               reads the blocks of all
+ *     deallocate(G)             a fence
+ *     S <- abs(X)               after what the others read
+ *
+ * Ranks do the same statements. So that another rank's step of a thread is over is told by the own clock as
+ * it was at the last fence: a fence copies the clock of its stream to threads that stand for it, which are
+ * passed on as all others are.
+ *
+ * Ranks that take other branches touch nothing by what stands there. A rank walks the branch that only others
+ * take, too, for what they do there to its memory. */
+#include "check/checker.h"
+#include "ir/edit.h"
+#include "ir/expr.h"
+#include "ir/infer.h"
+#include "ir/layout.h"
+#include <string.h>
+
+/* ---- fences */
+
+static struct fenced *fenced_get(struct walk *w, uint32_t slice)
+{
+	uint32_t k = 0;
+	while (k < w->fenced.n && w->fenced.at[k].slice != slice)
+		k++;
+	if (k == w->fenced.n)
+		vec_push(&w->fenced, (struct fenced){.slice = slice});
+	return &w->fenced.at[k];
+}
+
+/* A thread that stands for others says nothing of other slices. */
+static bool stands_for_others(const struct walk *w, uint32_t thread)
+{
+	return w->thread.at[thread].copy;
+}
+
+static void fence(struct walk *w, uint32_t slice)
+{
+	struct fenced *f = fenced_get(w, slice);
+	struct clock *clock = walk_clock(w);
+	uint32_t n = clock->n;
+	check_spend(w->c, n);
+	for (uint32_t t = 0; t < n; t++) {
+		if (stands_for_others(w, t) || !clock_get(clock, t))
+			continue;
+		while (f->as.n <= t)
+			vec_push(&f->as, 0);
+		if (!f->as.at[t]) {
+			f->as.at[t] = w->thread.n;
+			vec_push(&w->thread, (struct thread){.copy = true});
+		}
+		clock_set(clock, f->as.at[t], clock_get(clock, t));
+	}
+}
+
+bool symmetric_is_over(const struct walk *w, uint32_t symmetric, const struct clock *clock, uint32_t thread,
+                       uint32_t step)
+{
+	for (uint32_t k = 0; k < w->fenced.n; k++) {
+		const struct fenced *f = &w->fenced.at[k];
+		if (f->slice == w->symmetric.at[symmetric].slice)
+			return thread < f->as.n && f->as.at[thread] &&
+			       step <= clock_get(clock, f->as.at[thread]);
+	}
+	return false;
+}
+
+/* ---- what ranks touch */
+
+static spread_id spread_all(struct walk *w, uint32_t n)
+{
+	struct span *span = mem_alloc(sizeof *span * (n + 1u));
+	for (uint32_t k = 0; k < n; k++)
+		span[k] = SPAN_ALL;
+	spread_id all = spread_get(&w->c->spreads, span, n);
+	free(span);
+	return all;
+}
+
+/* A statement's scalar operand on the walk's rank; false: it has no value. */
+static bool scalar_of(const struct walk *w, op_id op, int64_t *out)
+{
+	const struct expr_env env = {
+	    .rank = w->rank, .streams = w->c->o->streams ? w->c->o->streams : INT32_MAX, .index = w->index};
+	const struct scalar *s = &w->m->scalar.at[op_operand_id(w->m, op, ROLE_SCALAR, 0)];
+	*out = (int64_t)s->literal;
+	return !s->expr || expr_eval(w->m, s->expr, &env, out, NULL) == EXPR_OK;
+}
+
+/* Whether the walk's rank takes the branches around a statement, as far as is known. */
+static bool comes_to(const struct walk *w, op_id op)
+{
+	for (region_id r = w->m->op.at[op].parent; w->m->region.at[r].owner;) {
+		op_id owner = w->m->region.at[r].owner;
+		int64_t holds;
+		if (w->m->op.at[owner].kind == OP_IF && scalar_of(w, owner, &holds) &&
+		    (holds != 0) != (w->m->op.at[owner].region == r))
+			return false;
+		r = w->m->op.at[owner].parent;
+	}
+	return true;
+}
+
+bool symmetric_divides(struct walk *w, op_id op, bool holds)
+{
+	const int64_t rank = w->rank;
+	bool divided = false;
+	int64_t other;
+	for (w->rank = 0; w->rank < w->c->o->ranks && !divided && check_spend(w->c, 1); w->rank++)
+		divided = classes_stands(w->c, (uint32_t)w->rank) && scalar_of(w, op, &other) &&
+		          (other != 0) != holds;
+	w->rank = rank;
+	return divided;
+}
+
+bool symmetric_is_alike(const struct walk *w, op_id op)
+{
+	const struct expr_env env = {
+	    .rank = -1, .streams = w->c->o->streams ? w->c->o->streams : INT32_MAX, .index = w->index};
+	expr_id e = op_scalar_expr(w->m, op, 0);
+	int64_t at;
+	bool alike = !e || expr_eval(w->m, e, &env, &at, NULL) == EXPR_OK;
+	for (unsigned k = 0; k < w->loop_n && alike; k++)
+		for (unsigned i = 0; i < 2 && alike; i++) {
+			e = op_scalar_expr(w->m, w->loop[k].op, i);
+			alike = !e || expr_eval(w->m, e, &env, &at, NULL) == EXPR_OK;
+		}
+	return alike;
+}
+
+/* What each rank of a slice touches by a statement. */
+struct touch {
+	op_id op;
+	uint32_t slice;
+	spread_id from;       /* of what it touches at most */
+	const struct view *x; /* cut; NULL: all of it, where the rank comes to the statement */
+	type_id type; /* as a slice of this type, else by a select; logical, leaf: as for symmetric_cut */
+	int logical, leaf;
+};
+
+/* The part of the walk's rank. */
+static struct span span_of(struct walk *w, const struct touch *t, uint32_t member)
+{
+	struct span all = spread_span(&w->c->spreads, t->from, member), span;
+	struct cut cut = {.axis = t->leaf};
+	if (!t->x)
+		return comes_to(w, t->op) ? all : (struct span){0, 0};
+	if (w->m->op.at[t->op].kind != OP_SYMMETRIC_VIEW && !scalar_of(w, t->op, &cut.at))
+		return all;
+	if (!t->type)
+		return (struct span){cut.at, cut.at + 1};
+	return check_view_interval(w, t->x, t->type, (unsigned)t->logical, cut, &span, NULL) ? span : all;
+}
+
+static spread_id spread_find(struct walk *w, const struct touch *t)
+{
+	const struct slice *s = &w->c->slice.at[t->slice];
+	const int64_t rank = w->rank;
+	struct span *span = mem_alloc(sizeof *span * (s->n + 1u));
+	for (uint32_t k = 0; k < s->n && check_spend(w->c, 1); k++) {
+		w->rank = s->device[k];
+		span[k] = span_of(w, t, k);
+	}
+	w->rank = rank;
+	spread_id spread = check_goes_on(w->c) ? spread_get(&w->c->spreads, span, s->n) : t->from;
+	free(span);
+	return spread;
+}
+
+static bool is_same(const struct walk *w, const struct known_spread *k, const struct touch *t)
+{
+	bool same = k->op == t->op && k->slice == t->slice && k->from == t->from;
+	for (unsigned i = 0; i < w->loop_n && same; i++)
+		same = k->at[i] == w->loop[i].at;
+	return same;
+}
+
+static spread_id spread_of(struct walk *w, const struct touch *t)
+{
+	struct checker *c = w->c;
+	uint64_t h = hash_number(hash_number(t->op, t->slice), t->from);
+	for (unsigned i = 0; i < w->loop_n; i++)
+		h = hash_number(h, (uint64_t)w->loop[i].at);
+	struct hash_probe p = {.hash = h};
+	for (uint32_t k; (k = hash_next(&c->knowns, &p));)
+		if (check_spend(c, 1) && is_same(w, &c->known.at[k], t))
+			return c->known.at[k].is;
+	int64_t *at = arena_new_array(c->arena, int64_t, w->loop_n);
+	for (unsigned i = 0; i < w->loop_n; i++)
+		at[i] = w->loop[i].at;
+	struct known_spread new = {.op = t->op, .slice = t->slice, .from = t->from, .at = at};
+	new.is = spread_find(w, t);
+	vec_push(&c->known, new);
+	hash_insert(&c->knowns, h, c->known.n - 1);
+	return new.is;
+}
+
+void symmetric_cut(struct walk *w, op_id op, struct view *x, int axis, type_id type, int logical, int leaf)
+{
+	const struct symmetric *s = &w->symmetric.at[x->symmetric];
+	/* of a part that is cut again, all counts */
+	if (axis >= 0 && axis == s->axis && (!type || leaf >= 0) && x->spread == s->all)
+		x->spread = spread_of(w, &(struct touch){op, s->slice, x->spread, x, type, logical, leaf});
+}
+
+void symmetric_leave_out(struct walk *w, op_id op, struct view *x)
+{
+	if (op && w->m->region.at[w->m->op.at[op].parent].owner)
+		x->spread = spread_of(w, &(struct touch){.op = op,
+		                                         .slice = w->symmetric.at[x->symmetric].slice,
+		                                         .from = x->spread});
+}
+
+bool symmetric_meets(struct walk *w, const struct view *a, const struct view *b, uint32_t *who)
+{
+	const struct symmetric *s = &w->symmetric.at[a->symmetric ? a->symmetric : b->symmetric];
+	const struct slice *slice = &w->c->slice.at[s->slice];
+	spread_id x = a->symmetric ? a->spread : s->own, y = b->symmetric ? b->spread : s->own;
+	if (a->symmetric && b->symmetric && s->slice != w->symmetric.at[b->symmetric].slice) {
+		/* along another mesh axis */
+		who[0] = slice->device[0];
+		who[1] = slice->device[slice->n - 1];
+		return slice->n > 1;
+	}
+	if (!check_spend(w->c, 1) || !spread_meets(&w->c->spreads, x, y, s->member, who))
+		return false;
+	who[0] = slice->device[who[0]];
+	who[1] = slice->device[who[1]];
+	return true;
+}
+
+/* ---- statements */
+
+/* The logical axis that the blocks of a view's operand stand along; -1: none, or several. */
+static int axis_of(struct walk *w, op_id op)
+{
+	const struct type *from = value_type(w->m, op_read(w->m, op, 0));
+	const struct domain *d = ir_domain(w->m, from->domain), *e = value_domain(w->m, op_def(w->m, op, 0));
+	int found = -1;
+	for (unsigned k = 0; k < d->loop_n; k++) {
+		const struct axis *a = &d->axis[d->loop[k]];
+		if (a->place != PLACE_MESH || a->kind != AXIS_ITER || e->axis[d->loop[k]].place == PLACE_MESH)
+			continue;
+		int logical = layout_logical_of(d, d->loop[k]);
+		if (found >= 0 && found != logical)
+			return -1;
+		found = logical;
+	}
+	return found;
+}
+
+static void meet(struct walk *w, op_id op, const struct seat *seat, value_id v)
+{
+	uint32_t meeting = match_fence(w, op, seat, ir_root(w->m, v));
+	progress_start(w, op, meeting);
+	progress_stand(w, meeting);
+}
+
+/* The part of the walk's rank, as of all that views show. */
+static bool own_parts(struct walk *w, const struct view *x, type_id type, unsigned axis)
+{
+	int64_t by[SYMMETRY_MOST] = {0};
+	struct span span;
+	return !check_view_interval(w, x, type, axis, (struct cut){.axis = -1}, &span, by) ||
+	       classes_parts(w, w->storage.at[x->storage].value, 0, axis, by);
+}
+
+void symmetric_view(struct walk *w, op_id op)
+{
+	value_id v = op_def(w->m, op, 0), from = op_read(w->m, op, 0);
+	struct view x = w->view[from];
+	struct seat seat;
+	if (x.storage != CHECK_NONE && team_seat(w, w->m->op.at[op].team, &seat) &&
+	    classes_meet(w, w->m->op.at[op].team, &seat)) {
+		const struct storage *of = &w->storage.at[x.storage];
+		if (of->freed)
+			report_freed(w, of->value, of->freed, of->freed_turn, op, ACCESS_VIEW);
+		struct symmetric s = {.value = v, .storage = x.storage, .slice = seat.slice, .turn = w->now};
+		s.member = seat.member;
+		s.axis = axis_of(w, op);
+		s.own = s.all = x.spread = spread_all(w, seat.n);
+		if (s.axis >= 0 && own_parts(w, &x, w->m->value.at[from].type, (unsigned)s.axis))
+			s.own = spread_of(w, &(struct touch){op, seat.slice, s.all, &x,
+			                                     w->m->value.at[from].type, s.axis, -1});
+		x.symmetric = w->symmetric.n;
+		vec_push(&w->symmetric, s);
+		meet(w, op, &seat, v);
+		fence(w, seat.slice);
+	}
+	w->view[v] = x;
+}
+
+void symmetric_free(struct walk *w, op_id op, value_id v)
+{
+	struct symmetric *s = &w->symmetric.at[w->view[v].symmetric];
+	struct seat seat;
+	if (!w->view[v].symmetric)
+		return;
+	if (s->freed)
+		report_freed(w, v, s->freed, s->freed_turn, op, ACCESS_FREE);
+	s->freed = op;
+	s->freed_turn = w->now;
+	if (team_seat(w, w->m->op.at[w->m->value.at[v].def].team, &seat))
+		meet(w, op, &seat, v);
+	fence(w, s->slice);
+}
+
+uint32_t symmetric_of(const struct walk *w, uint32_t storage)
+{
+	for (uint32_t k = w->symmetric.n; k-- > 1;)
+		if (w->symmetric.at[k].storage == storage && !w->symmetric.at[k].freed)
+			return k;
+	return 0;
+}
+
+void symmetric_free_all(struct walk *w)
+{
+	for (uint32_t k = 0; k < w->fenced.n; k++)
+		vec_free(&w->fenced.at[k].as);
+	vec_free(&w->fenced);
+	vec_free(&w->symmetric);
+}

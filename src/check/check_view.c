@@ -1,0 +1,353 @@
+/* check_view: names as parts of memory.
+ *
+ * A buffer made in loops holds the chunk of their iterations: each stream (serial) axis of its type, from the
+ * outermost, belongs to the next stream (serial) loop that counts as many. A slice of a view binds the
+ * first such axis that is left. */
+#include "check/checker.h"
+#include "ir/bound.h"
+#include "ir/expr.h"
+#include "ir/layout.h"
+#include <string.h>
+
+static const struct type *type_of(const struct walk *w, value_id v)
+{
+	return value_type(w->m, v);
+}
+
+bool check_view_is_here(const struct walk *w, value_id v)
+{
+	uint32_t position;
+	mesh_id mesh = type_of(w, v)->mesh;
+	return !mesh || mesh_position(ir_mesh(w->m, mesh), (uint32_t)w->rank, &position);
+}
+
+static bool is_cut(const struct axis *a)
+{
+	return a->place == PLACE_STREAM || a->place == PLACE_SERIAL;
+}
+
+/* ---- buffers */
+
+/* Which copy of a buffer an iteration has: iterations on different streams never share one. */
+static int64_t slot_now(struct walk *w)
+{
+	int64_t streams = w->c->o->streams, slot = w->stream.at[w->current].number;
+	for (unsigned k = w->loop_n; k-- > 0 && slot == INITIAL_STREAM;)
+		if (w->loop[k].set_stream && !walk_control(w, w->loop[k].set_stream, 0, &slot))
+			return 0;
+	for (unsigned k = w->loop_n; k-- > 0 && slot == INITIAL_STREAM;)
+		if (w->m->op.at[w->loop[k].op].flags & OP_STREAM_LOOP)
+			slot = w->loop[k].at;
+	return expr_stream(slot, streams);
+}
+
+static uint32_t storage_get(struct walk *w, value_id v, int64_t slot)
+{
+	uint32_t k = w->storage_of[v];
+	for (; k != CHECK_NONE && w->storage.at[k].slot != slot; k = w->storage.at[k].next)
+		check_spend(w->c, 1);
+	if (k != CHECK_NONE)
+		return k;
+	struct storage x = {.value = v, .slot = slot, .next = w->storage_of[v]};
+	w->storage_of[v] = w->storage.n;
+	vec_push(&w->storage, x);
+	return w->storage.n - 1;
+}
+
+static bool counts(const struct walk *w, unsigned loop, bool stream, int64_t count)
+{
+	const struct loop *l = &w->loop[loop];
+	return !(w->m->op.at[l->op].flags & OP_STREAM_LOOP) == !stream && l->start == 0 && l->stop == count;
+}
+
+/* Whether more loops around count what an axis counts than there are such axes: which of them it belongs to
+ * is what its writer says. */
+static bool is_ambiguous(const struct walk *w, const struct domain *d, const struct axis *a, int64_t count)
+{
+	unsigned loops = 0, axes = 0;
+	for (unsigned k = 0; k < w->loop_n; k++)
+		loops += counts(w, k, a->place == PLACE_STREAM, count);
+	for (unsigned k = 0; k < d->loop_n; k++)
+		axes += d->axis[d->loop[k]].place == a->place && d->axis[d->loop[k]].extent == a->extent;
+	return loops > axes;
+}
+
+/* Binds the first of a type's stream and serial axes to the loops around. */
+static void bind_chunks(struct walk *w, value_id v, struct view *x)
+{
+	const struct domain *d = value_domain(w->m, v);
+	unsigned next[2] = {0}, seen = 0; /* next: of serial and of stream loops */
+	bool known = true;
+	for (unsigned k = 0; k < d->loop_n; k++) {
+		const struct axis *a = &d->axis[d->loop[k]];
+		int64_t count;
+		if (!is_cut(a))
+			continue;
+		bool stream = a->place == PLACE_STREAM;
+		if (!walk_value(w, a->extent, w->m->value.at[v].at, &count))
+			return;
+		unsigned l = next[stream];
+		while (l < w->loop_n && !counts(w, l, stream, count))
+			l++;
+		if (l < w->loop_n) {
+			next[stream] = l + 1;
+			x->vague |= x->bound_n != seen || seen >= VIEW_MAX_CHUNKS;
+			known &= !x->vague && !is_ambiguous(w, d, a, count);
+			if (known)
+				x->chunk[x->chunk_n++] = w->loop[l].at;
+			x->bound_n += !x->vague;
+		}
+		seen++;
+	}
+}
+
+static void start_view(struct walk *w, value_id v, struct view *out)
+{
+	*out = (struct view){.storage = CHECK_NONE, .absent = !check_view_is_here(w, v)};
+	for (unsigned a = 0; a < IR_MAX_LOGICAL; a++)
+		out->axis[a] = (uint8_t)a;
+}
+
+void check_view_input(struct walk *w, value_id v)
+{
+	struct view *x = &w->view[v];
+	start_view(w, v, x);
+	if (x->absent)
+		return;
+	x->storage = storage_get(w, v, 0);
+	if (!w->c->o->strict)
+		return;
+	struct access a = {.view = *x, .kind = ACCESS_PROVIDE};
+	access_all(w, 0, &a, 1, walk_clock(w), w->stream.at[w->current].thread, walk_step(w));
+}
+
+void check_view_buffer(struct walk *w, value_id v)
+{
+	struct view *x = &w->view[v];
+	start_view(w, v, x);
+	if (x->absent)
+		return;
+	x->storage = storage_get(w, v, w->loop_n ? slot_now(w) : 0);
+	w->storage.at[x->storage].freed = 0;
+	w->storage.at[x->storage].made++;
+	written_clear(&w->storage.at[x->storage]);
+	bind_chunks(w, v, x);
+}
+
+/* ---- intervals */
+
+static bool is_seen(const struct walk *w, const struct view *x)
+{
+	return type_of(w, w->storage.at[x->storage].value)->memory == MEMORY_SYMMETRIC;
+}
+
+/* Whether a slice of a type by this statement is in one place in the memory of all ranks. */
+static bool is_alike(const struct walk *w, const struct view *x, op_id op, type_id type)
+{
+	const struct domain *d = ir_domain(w->m, ir_type(w->m, type)->domain);
+	for (unsigned k = 0; k < d->xform_n; k++)
+		if (d->xform[k].kind == XFORM_SWIZZLE1D)
+			return false;
+	return is_seen(w, x) && symmetric_is_alike(w, op);
+}
+
+/* The domain that the slices of a type are told apart by. */
+static domain_id parts_domain(const struct walk *w, const struct view *x, type_id t)
+{
+	return is_seen(w, x) && w->c->slices_of ? w->c->slices_of[t] : ir_type(w->m, t)->domain;
+}
+
+/* The block that a step of a chain stands for; false: it is not one. */
+static bool step_index(struct walk *w, const struct view *x, type_id type, const struct layout_step *s,
+                       struct cut cut, int64_t *out)
+{
+	const struct type *t = ir_type(w->m, type);
+	const struct domain *d = ir_domain(w->m, t->domain);
+	uint32_t i = 0;
+	int64_t hi;
+	if (s->place == PLACE_MESH) {
+		mesh_axis_index(ir_mesh(w->m, t->mesh), (uint32_t)w->rank, s->mesh_axis, &i);
+		*out = i;
+		return true;
+	}
+	if (cut.axis == s->axis) {
+		*out = cut.at;
+		return true;
+	}
+	if (!x->dropped && parts_range(&w->c->parts, x->region, parts_domain(w, x, type), s->axis, out, &hi))
+		return true;
+	unsigned ordinal = 0;
+	for (unsigned k = 0; k < d->loop_n && d->loop[k] != s->axis; k++)
+		ordinal += is_cut(&d->axis[d->loop[k]]);
+	const struct type *buffer = type_of(w, w->storage.at[x->storage].value);
+	if (ordinal >= x->chunk_n || buffer->domain != t->domain)
+		return false;
+	*out = x->chunk[ordinal];
+	return true;
+}
+
+bool check_view_interval(struct walk *w, const struct view *x, type_id type, unsigned axis, struct cut cut,
+                         struct span *out, int64_t *by)
+{
+	const struct type *t = ir_type(w->m, type);
+	const struct domain *d = ir_domain(w->m, t->domain);
+	struct layout_chain chain;
+	int64_t len;
+	bool outermost = true;
+	if (x->vague || x->storage == CHECK_NONE || !layout_chain(w->m, type, axis, &chain) ||
+	    !walk_value(w, d->axis[axis].extent, DIAG_NOWHERE, &len))
+		return false;
+	out->lo = 0;
+	for (unsigned k = 0; k < chain.n; k++) {
+		const struct layout_step *s = &chain.step[k];
+		int64_t at, count, block = 1, from;
+		uint32_t shift = 0;
+		if (!step_index(w, x, type, s, cut, &at) || !walk_value(w, s->count, DIAG_NOWHERE, &count) ||
+		    (s->block && !walk_value(w, s->block, DIAG_NOWHERE, &block)))
+			return false;
+		const struct classes_step step = {.value = w->storage.at[x->storage].value,
+		                                  .domain = parts_domain(w, x, type),
+		                                  .mesh = t->mesh,
+		                                  .step = s,
+		                                  .cut = cut,
+		                                  .count = count,
+		                                  .block = block,
+		                                  .of = len,
+		                                  .outermost = outermost};
+		if (!classes_step(w, &step, by))
+			return false;
+		outermost &= count == 1;
+		if (s->swizzled) {
+			mesh_axis_index(ir_mesh(w->m, t->mesh), (uint32_t)w->rank, s->swizzle_axis, &shift);
+			at = count > 0 ? (at + shift) % count : 0;
+		}
+		if (__builtin_mul_overflow(at, block, &from))
+			return false;
+		len = from >= len ? 0 : len - from < block ? len - from : block;
+		out->lo += from;
+	}
+	out->hi = out->lo + len;
+	return true;
+}
+
+int64_t check_view_elements(struct walk *w, value_id v)
+{
+	int64_t elements;
+	part_find(w, v, -1, &elements);
+	return elements;
+}
+
+/* ---- views */
+
+/* The loop axis of its result that a slice binds, and the tensor axis of that; -1: none. */
+static int find_cut(const struct walk *w, op_id op, int *logical)
+{
+	const struct domain *d = value_domain(w->m, op_def(w->m, op, 0));
+	struct bound_levels levels;
+	bound_levels_of(w->m, op_read(w->m, op, 0), &levels);
+	int leaf = bound_next(d, &levels);
+	*logical = leaf < 0 ? -1 : layout_logical_of(d, (unsigned)leaf);
+	return leaf;
+}
+
+/* Whether a slice of `from` has an index below `count`. What has none is no part of anything: the name that
+ * it gives has no value. */
+static bool check_index(struct walk *w, op_id op, struct view *from, int64_t at, int64_t count)
+{
+	const bool block = w->m->op.at[op].kind == OP_SHARD_BY_STREAM;
+	const char *unit = block ? "block" : "element";
+	struct buf text = {0};
+	if ((at >= 0 && at < count) || w->others)
+		return true;
+	from->storage = CHECK_NONE;
+	if (!report_once(w->c, "index", op, 0))
+		return false;
+	buf_printf(&text, "%s takes %s %lld of %s", op_info[w->m->op.at[op].kind].hir, unit, (long long)at,
+	           block ? "" : "an axis of ");
+	words_value(w->c, op_read(w->m, op, 0), &text);
+	if (count > 0)
+		buf_printf(&text, "%s whose %ss are 0 to %lld ", block ? "," : "", unit,
+		           (long long)count - 1);
+	else
+		buf_printf(&text, "%s that has none ", block ? "," : "");
+	words_place(w->c, (uint32_t)w->rank, w->now, &text);
+	diag_error(w->c->d, block ? E_STREAM_INDEX : E_INDEX_OUTSIDE, w->m->op.at[op].at, "index: %s",
+	           text.at);
+	buf_free(&text);
+	return false;
+}
+
+void check_view_shard(struct walk *w, op_id op)
+{
+	value_id v = op_def(w->m, op, 0), from = op_read(w->m, op, 0);
+	struct view x = w->view[from];
+	type_id type = w->m->value.at[v].type;
+	struct span span;
+	int64_t at, count, by[SYMMETRY_MOST] = {0};
+	int logical = -1;
+	if (!x.absent && x.storage != CHECK_NONE && walk_scalar(w, op, 0, &at)) {
+		const expr_id index = op_scalar_expr(w->m, op, 0);
+		const value_id buffer = w->storage.at[x.storage].value;
+		int leaf = x.vague ? -1 : find_cut(w, op, &logical);
+		x.vague = leaf < 0;
+		if (leaf >= 0 && !x.dropped) {
+			struct condition block = {parts_domain(w, &x, type), (uint32_t)leaf, at, at + 1};
+			const struct axis *cut = &ir_domain(w->m, ir_type(w->m, type)->domain)->axis[leaf];
+			int64_t moves[SYMMETRY_MOST] = {0};
+			if (!walk_value(w, cut->extent, DIAG_NOWHERE, &count))
+				return;
+			if (!check_index(w, op, &x, at, count)) {
+				w->view[v] = x;
+				return;
+			}
+			if (!classes_index(w, index, count, moves) ||
+			    !classes_parts(w, buffer, block.domain, block.axis, moves))
+				return;
+			x.region = parts_narrow(&w->c->parts, x.region, block);
+			if (is_alike(w, &x, op, type))
+				x.alike = parts_narrow(&w->c->parts, x.alike, block);
+		}
+		if (x.symmetric)
+			symmetric_cut(w, op, &x, logical < 0 ? -1 : x.axis[logical], type, logical, leaf);
+		x.bound_n++;
+		if (logical >= 0 &&
+		    check_view_interval(w, &x, type, (unsigned)logical, (struct cut){leaf, at, index}, &span,
+		                        by) &&
+		    classes_parts(w, buffer, 0, x.axis[logical], by))
+			x.region = parts_narrow(&w->c->parts, x.region,
+			                        (struct condition){0, x.axis[logical], span.lo, span.hi});
+	}
+	w->view[v] = x;
+}
+
+void check_view_select(struct walk *w, op_id op)
+{
+	value_id v = op_def(w->m, op, 0), from = op_read(w->m, op, 0);
+	struct view x = w->view[from];
+	const struct domain *d = value_domain(w->m, from);
+	int64_t axis = op_attr_int(w->m, op, "axis", 0), at, count, by[SYMMETRY_MOST] = {0};
+	axis += axis < 0 ? d->rank : 0;
+	if (!x.absent && x.storage != CHECK_NONE && axis >= 0 && axis < d->rank &&
+	    walk_scalar(w, op, 0, &at)) {
+		/* what an axis that is a mesh axis has beside its one element is other ranks' */
+		if (d->axis[axis].place != PLACE_MESH) {
+			if (!walk_value(w, d->axis[axis].extent, DIAG_NOWHERE, &count))
+				return;
+			if (!check_index(w, op, &x, at, count)) {
+				w->view[v] = x;
+				return;
+			}
+			if (!classes_index(w, op_scalar_expr(w->m, op, 0), count, by) ||
+			    !classes_parts(w, w->storage.at[x.storage].value, 0, x.axis[axis], by))
+				return;
+			x.region = parts_narrow(&w->c->parts, x.region,
+			                        (struct condition){0, x.axis[axis], at, at + 1});
+		}
+		if (x.symmetric)
+			symmetric_cut(w, op, &x, x.axis[axis], 0, 0, -1);
+		x.vague |= x.bound_n != 0;
+		x.dropped = true;
+		memmove(x.axis + axis, x.axis + axis + 1, IR_MAX_LOGICAL - 1 - (size_t)axis);
+	}
+	w->view[v] = x;
+}

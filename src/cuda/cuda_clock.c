@@ -1,0 +1,72 @@
+/* cuda_clock: see cuda_clock.h. An event of an idle stream comes to be between two looks at the host's clock:
+ * one before it is recorded, and one after the driver has said that it is over. The narrowest of a few such
+ * intervals counts. */
+#include "cuda/cuda_clock.h"
+#include "rt/bell.h"
+#include <math.h>
+#include <time.h>
+
+enum { LOOKS = 16, ENOUGH_NS = 50000000 /* of looking: a GPU that others use takes turns */ };
+
+static int64_t now_ns(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* Records an event, which is over between *from and *to. */
+static enum status look(struct cuda *c, CUstream s, CUevent *out, int64_t *from, int64_t *to)
+{
+	CUresult r = CUDA_ERROR_NOT_READY;
+	*from = now_ns();
+	enum status status = cuda_event_record(c, s, out);
+	if (status != STATUS_OK)
+		return status;
+	while (r == CUDA_ERROR_NOT_READY && now_ns() - *from < ENOUGH_NS) {
+		r = c->api->cuEventQuery(*out);
+		if (r == CUDA_ERROR_NOT_READY)
+			rt_pause();
+	}
+	if (r == CUDA_ERROR_NOT_READY && !cuda_call(c, cuStreamSynchronize, s))
+		return rt_job_status(c->base.job);
+	if (r != CUDA_ERROR_NOT_READY && !cuda_check(c, r, "cuEventQuery"))
+		return rt_job_status(c->base.job);
+	*to = now_ns();
+	return STATUS_OK;
+}
+
+enum status cuda_clock_match(struct cuda *c, CUstream s, CUevent *out, int64_t *ns, int64_t *error)
+{
+	CUevent best = NULL;
+	int64_t from = 0, to = 0, width = 0, start = now_ns();
+	c->at = (struct rt_origin){.iteration = -1};
+	for (int k = 0; k < LOOKS && (!best || to - start < ENOUGH_NS); k++) {
+		CUevent e;
+		enum status status = look(c, s, &e, &from, &to);
+		if (status != STATUS_OK)
+			return status;
+		if (best && to - from >= width) {
+			cuda_event_release(c, e);
+			continue;
+		}
+		if (best)
+			cuda_event_release(c, best);
+		best = e;
+		width = to - from;
+		*ns = from + width / 2;
+	}
+	*error = width - width / 2;
+	*out = best;
+	return STATUS_OK;
+}
+
+/* The driver gives milliseconds as a float: of 10 s it knows the microsecond. */
+enum status cuda_clock_elapsed(struct cuda *c, CUevent from, CUevent to, int64_t *ns)
+{
+	float milliseconds;
+	if (!cuda_call(c, cuEventElapsedTime, &milliseconds, from, to))
+		return rt_job_status(c->base.job);
+	*ns = llround((double)milliseconds * 1e6);
+	return STATUS_OK;
+}

@@ -1,0 +1,87 @@
+/* cuda_transport: what the transports between GPUs have in common.
+ *
+ * A start makes a request and returns; the transport gives the work to streams of the device, now or when the
+ * other ranks have come, and `issued` hands over an event that is over when it is done. `test`, for start-up
+ * and tests, waits for that event as well. */
+#ifndef HIRC_CUDA_CUDA_TRANSPORT_H
+#define HIRC_CUDA_CUDA_TRANSPORT_H
+#include "base/str.h"
+#include "cuda/cuda_heap.h"
+#include "cuda/messages.h"
+#include "rt/bell.h"
+
+struct cuda_transport {
+	struct rt_transport base;
+	struct cuda *c;
+	struct rt_bell *bell; /* whoever has news for this rank rings it */
+	struct cuda_spare spare;
+	struct cuda_messages *messages; /* those that are copies on this GPU; of all ranks that share it */
+	struct rt_request *first;       /* under way */
+	int64_t sleep_us;               /* next time */
+	struct cuda_heap *heap;         /* of peers and cuda-ipc; NULL: none */
+	/* Sets r->event if the device was given the request. */
+	enum status (*look)(struct cuda_transport *t, struct rt_request *r);
+};
+
+struct rt_request {
+	struct rt_request *next, **link; /* in the transport's list */
+	struct rt_collective c;          /* kind RT_COLLECTIVE_COUNT: a message */
+	struct cuda_message message;
+	CUevent event; /* over when it is done; NULL: not known to be issued */
+	CUevent ready; /* over when its data are; NULL: nobody else needs to know */
+	CUevent given; /* peers: what event will be; another rank sets it, under the team's lock */
+	void *place;   /* of the implementation: where it belongs */
+	struct rt_request *behind; /* of the implementation: the next one there */
+	size_t scratch;            /* nccl: where its scratch memory begins in that of its communicator */
+	uint32_t turn;             /* cuda-ipc: of its slot, or among the collectives of its team */
+	int slot;                  /* cuda-ipc: of a message that was offered */
+	int step;                  /* cuda-ipc: of a collective */
+};
+
+static inline bool cuda_is_message(const struct rt_request *r)
+{
+	return r->c.kind == RT_COLLECTIVE_COUNT;
+}
+
+/* A request that has just been made; messages to other ranks are counted. */
+struct rt_request *cuda_request_of(struct cuda_transport *t, const struct rt_collective *c);
+struct rt_request *cuda_request_of_message(struct cuda_transport *t, const struct rt_p2p *p);
+void cuda_request_free(struct cuda_transport *t, struct rt_request *r);
+
+/* Of struct rt_transport_ops. */
+enum status cuda_transport_issued(struct rt_transport *t, struct rt_request *r, void **event);
+enum status cuda_transport_test(struct rt_transport *t, struct rt_request *r, bool *done);
+enum status cuda_transport_heap(struct rt_transport *t, const size_t *piece, uint32_t n, const char *what,
+                                void **out);
+enum status cuda_transport_side_by_side(struct rt_transport *t, const int *ranks, int n, size_t offset,
+                                        size_t bytes, void **out);
+uint32_t cuda_transport_read(struct rt_transport *t);
+void cuda_transport_wait(struct rt_transport *t, uint32_t seen, int64_t microseconds);
+void cuda_transport_wake(struct rt_transport *t);
+
+/* Where ranks take turns, the others have theirs; see struct rt_bootstrap. */
+static inline void cuda_rest(struct cuda_transport *t, bool moved)
+{
+	struct rt_job *job = t->base.job;
+	if (job->boot->rest)
+		job->boot->rest(job, moved);
+}
+
+/* A stream waits for an event; NULL: for none. */
+enum status cuda_await(struct cuda *c, CUstream s, CUevent event);
+/* Copies, unless both are the same place. */
+enum status cuda_copy(struct cuda *c, CUstream s, void *to, const void *from, int64_t bytes);
+/* A collective of a team of one. */
+enum status cuda_collective_alone(struct cuda *c, CUstream s, const struct rt_collective *x);
+/* Whether a team is small enough for cuda_reduce_arrays; else fails the job. */
+enum status cuda_reduces(struct rt_transport *t, const struct rt_collective *x);
+
+/* Fails the job with what all ranks find alike: rank 0 says it. Collective. */
+enum status cuda_refuse(struct rt_job *job, enum status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* Fails the job: two ranks have different things, which the texts name. */
+enum status cuda_disagree(struct rt_job *job, int rank, const char *own, int peer, const char *other);
+/* Appends ` in  Y = f(X)  (f.hir:7)`, if the label is there. */
+void cuda_describe_label(const struct rt_job *job, int rank, uint32_t label, struct buf *out);
+
+#endif

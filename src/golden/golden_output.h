@@ -1,0 +1,17 @@
+/* golden_output: what the commands of a test printed, as it is compared: whole lines of valid UTF-8, without
+ * the names of this machine's folders. */
+#ifndef HIRC_GOLDEN_GOLDEN_OUTPUT_H
+#define HIRC_GOLDEN_GOLDEN_OUTPUT_H
+#include "base/str.h"
+
+struct golden_cut {
+	struct buf from;     /* text to look for; not empty */
+	const char *instead; /* what stands there then */
+};
+
+/* Appends bytes with `\xNN` for what is no UTF-8 or a NUL, and a newline where the last line has none. */
+void golden_put_text(struct buf *out, const char *at, size_t n);
+/* Appends the text with each cut replaced, the longest first. */
+void golden_put_cut(const struct buf *text, struct golden_cut *cut, unsigned n, struct buf *out);
+
+#endif

@@ -1,0 +1,23 @@
+/* golden_report: results as people, TAP and JUnit read them. */
+#ifndef HIRC_GOLDEN_GOLDEN_REPORT_H
+#define HIRC_GOLDEN_GOLDEN_REPORT_H
+#include "golden/golden_run.h"
+
+struct golden_counts {
+	uint32_t n[4]; /* by enum golden_outcome */
+	int64_t ns;    /* of all tests together */
+};
+
+/* `FAILED: path`, why, and the difference; in colours for a terminal. */
+void golden_put_result(struct buf *out, const char *path, const struct golden_result *r, bool color);
+/* `ok 3 - path`, and why not in a block of YAML. */
+void golden_put_tap(struct buf *out, uint32_t number, const char *path, const struct golden_result *r);
+/* A <testcase>. */
+void golden_put_junit_case(struct buf *out, const char *path, const struct golden_result *r);
+/* The file around the cases. */
+void golden_put_junit(struct buf *out, const struct buf *cases, const struct golden_counts *c);
+void golden_count(struct golden_counts *c, const struct golden_result *r);
+/* ctest's line: `98% tests passed, 1 tests failed out of 50`, of those that ran. */
+void golden_put_closing(struct buf *out, const struct golden_counts *c);
+
+#endif

@@ -1,0 +1,91 @@
+/* import_graph: the records of a `.graph` file.
+ *
+ *     hircgraph 1
+ *     graph NAME
+ *     launch_us 1
+ *     hw name=… dram_Bps=3.35e12 …
+ *     group NAME size=N
+ *     coll group=NAME coll=allgather src=table|nccl mb_ms=1:0.24,2:0.41,…
+ *     storage ID bytes=N dev=cuda|cpu def=NODE kind=input|temp
+ *     node ID NAME TARGET in=ID,… out=dtype[shape];… time_us=T kind=K [ftime_us=T] [st=STORAGE,…] [mut=ID,…]
+ *          [group=NAME coll=… inbytes=N] …
+ *     end nodes=N storages=N
+ *
+ * Fields are separated by single spaces; unknown keys and records are left out. IDs are positions, from 0. */
+#ifndef HIRC_IMPORT_IMPORT_GRAPH_H
+#define HIRC_IMPORT_IMPORT_GRAPH_H
+#include "base/arena.h"
+#include "base/diag.h"
+#include "base/vec.h"
+
+enum graph_kind {
+	GRAPH_INPUT,
+	GRAPH_ATTR,
+	GRAPH_COMPUTE,
+	GRAPH_COMM,
+	GRAPH_WAIT,
+	GRAPH_VIEW,
+	GRAPH_HOST,
+	GRAPH_OUTPUT
+};
+enum { GRAPH_KINDS = GRAPH_OUTPUT + 1 };
+extern const char *const graph_kind_name[GRAPH_KINDS];
+
+struct graph_text { /* in the source */
+	uint32_t at, n;
+};
+
+struct graph_point {
+	int64_t bytes, time; /* ns */
+};
+
+struct graph_table {
+	uint32_t group; /* index */
+	struct graph_text collective;
+	bool stepped;
+	uint32_t point, point_n; /* in points */
+};
+
+struct graph_group {
+	struct graph_text name;
+	int64_t size;
+};
+
+struct graph_storage {
+	struct graph_text made_by; /* def= */
+	int64_t bytes;
+	uint32_t def;
+	bool cpu, input;
+};
+
+struct graph_node {
+	uint32_t at; /* of the line */
+	struct graph_text name, target, out, collective;
+	struct graph_text reduce; /* of a reduction: sum, avg, … */
+	enum graph_kind kind;
+	int64_t time;                                              /* ns */
+	int64_t in_bytes;                                          /* of a comm's operand */
+	uint32_t group;                                            /* index; of a comm */
+	uint32_t in, in_n, storage, storage_n, mutated, mutated_n; /* in ids */
+};
+
+struct graph {
+	struct source *source;
+	struct graph_text name;
+	int64_t launch;     /* ns */
+	double memory_rate; /* bytes a second; 0: not stated */
+	VEC(struct graph_group) group;
+	VEC(struct graph_table) table;
+	VEC(struct graph_point) point;
+	VEC(struct graph_storage) storage;
+	VEC(struct graph_node) node;
+	VEC(uint32_t) id;
+};
+
+/* Whether the text begins as such a file of any version. */
+bool graph_is(const struct source *s);
+/* Reports to d, with line and field; false after an error. */
+bool graph_read(struct diag *d, struct source *s, struct graph *out);
+void graph_free(struct graph *g);
+
+#endif

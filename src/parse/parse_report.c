@@ -1,0 +1,244 @@
+/* parse_report: what was unexpected, and what could stand there instead.
+ *
+ *     error: unexpected name 'iner', expected ',' or ')'
+ *
+ * The tokens that could stand are made few: all that begin an expression are `an expression`,
+ * operators and other things that may follow are left out beside what must follow. More than four are
+ * no help and are not printed. */
+#include "parse/parse_report.h"
+#include "hir_parser.h"
+#include "parse/lex.h"
+#include <string.h>
+
+enum { MOST_EXPECTED = 4, MOST_TEXT = 40, TOKENS = 512 };
+
+struct expected {
+	bool has[TOKENS];      /* by token - 256 */
+	const char *phrase[3]; /* what stands for several tokens */
+	unsigned phrases;
+};
+
+static bool has(const struct expected *e, int token)
+{
+	return token >= 256 && token < 256 + TOKENS && e->has[token - 256];
+}
+
+static void drop(struct expected *e, const int *token, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		e->has[token[i] - 256] = false;
+}
+
+static void drop_keywords(struct expected *e)
+{
+#define KEYWORD(token, text, lead) e->has[TOK_##token - 256] = false;
+#include "base/keywords.def"
+}
+
+static bool any(const struct expected *e)
+{
+	return memchr(e->has, true, sizeof e->has);
+}
+
+#define LENGTH(array) (sizeof(array) / sizeof *(array))
+
+static void make_few(struct expected *e)
+{
+	static const int expression[] = {
+	    TOK_NAME, TOK_INT,    TOK_FLOAT,  TOK_STRING, TOK_LPAREN, TOK_LBRACKET, TOK_MINUS,
+	    TOK_NOT,  TOK_EXTERN, TOK_TENSOR, TOK_ID,     TOK_STREAM, TOK_COMM,
+	};
+	static const int operation[] = {
+	    TOK_OR, TOK_AND,  TOK_EQ,    TOK_NE,   TOK_LT,    TOK_LE,      TOK_GT,
+	    TOK_GE, TOK_PLUS, TOK_MINUS, TOK_STAR, TOK_SLASH, TOK_PERCENT,
+	};
+	static const int rare[] = {TOK_TEAM, TOK_KEY_COLON, TOK_FROM, TOK_TO, TOK_INTO};
+	static const int after_name[] = {TOK_LPAREN, TOK_ASSIGN};
+	static const int before_end[] = {TOK_BLOCK_CLOSE, TOK_LBRACE, TOK_AS};
+
+	bool operand_before = has(e, TOK_STAR);
+	if (has(e, TOK_LET) && has(e, TOK_PARALLEL)) { /* the key or the value of an attribute */
+		drop_keywords(e);
+		drop(e, rare, LENGTH(rare));
+	}
+	if (has(e, TOK_FLOAT)) {
+		drop(e, expression, LENGTH(expression));
+		e->has[TOK_LBRACE - 256] = false;
+		e->phrase[e->phrases++] = "an expression";
+	}
+	if (has(e, TOK_LET) || has(e, TOK_BODY_FOR) || has(e, TOK_PARAM)) {
+		e->phrase[e->phrases++] = has(e, TOK_PARAM) ? "a declaration" : "a statement";
+		bool close = has(e, TOK_BLOCK_CLOSE);
+		memset(e->has, 0, sizeof e->has);
+		e->has[TOK_BLOCK_CLOSE - 256] = close;
+	}
+	if (has(e, TOK_NEWLINE))
+		drop(e, before_end, LENGTH(before_end));
+	if (has(e, TOK_BLOCK_CLOSE))
+		e->has[TOK_RBRACE - 256] = false;
+
+	struct expected less = *e;
+	drop(&less, operation, LENGTH(operation));
+	if (operand_before)
+		drop(&less, after_name, LENGTH(after_name));
+	if (less.phrases || any(&less))
+		*e = less;
+}
+
+static void put_token(struct buf *b, int token)
+{
+	switch (token) {
+	case TOK_NEWLINE:
+		buf_puts(b, "end of line");
+		return;
+	case TOK_INDENT:
+		buf_puts(b, "indentation");
+		return;
+	case TOK_DEDENT:
+		buf_puts(b, "end of block");
+		return;
+	case TOK_CONTAINER_CLOSE:
+	case TOK_BLOCK_CLOSE:
+	case TOK_KERNEL_CLOSE:
+		buf_puts(b, "'}'");
+		return;
+	case TOK_BLOCK_OPEN:
+		buf_puts(b, "'{'");
+		return;
+	case TOK_RBRACE_SUFFIX:
+		buf_puts(b, "'}rf'");
+		return;
+	case 0:
+		buf_puts(b, "end of file");
+		return;
+	}
+	const char *text = hir_token_text(token);
+	bool is_class = strncmp(text, "a ", 2) == 0 || strncmp(text, "an ", 3) == 0;
+	buf_printf(b, is_class ? "%s" : "'%s'", text);
+}
+
+static void put_last(struct parser *p, struct buf *b)
+{
+	const char *text = (const char *)p->text + p->last->span.at;
+	uint32_t n = p->last->span.end - p->last->span.at;
+	const char *dots = "";
+	if (n > MOST_TEXT) {
+		for (n = MOST_TEXT; n > 1 && ((unsigned char)text[n] & 0xc0) == 0x80;)
+			n--;
+		dots = "…";
+	}
+	switch (p->last->token) {
+	case TOK_NEWLINE:
+	case TOK_INDENT:
+	case TOK_DEDENT:
+	case 0:
+		put_token(b, p->last->token);
+		return;
+	case TOK_NAME:
+		buf_printf(b, "name '%.*s%s'", (int)n, text, dots);
+		return;
+	case TOK_INT:
+	case TOK_FLOAT:
+		buf_printf(b, "number %.*s%s", (int)n, text, dots);
+		return;
+	case TOK_STRING:
+		buf_puts(b, "string");
+		return;
+	}
+	buf_printf(b, "'%.*s%s'", (int)n, text, dots);
+}
+
+/* Words for `did you mean`. */
+
+static void try_expected(struct suggest *s, const struct expected *e)
+{
+#define KEYWORD(token, text, lead)                                                                           \
+	if (has(e, TOK_##token))                                                                             \
+		suggest_try(s, text);
+#define BODY_WORD(token, text, lead) KEYWORD(token, text, lead)
+#include "base/keywords.def"
+}
+
+static void try_leads(struct parser *p, struct suggest *s)
+{
+	for (uint32_t word = 1; word < WORD_COUNT; word++)
+		if (lex_words[word].lead && lex_words[word].nvfuser == (p->mode == MODE_BODY))
+			suggest_try(s, lex_words[word].text);
+}
+
+static void add_notes(struct parser *p, const struct expected *e)
+{
+	const struct parse_token *last = p->last, *lead = &p->lead;
+	bool is_lead = last->span.at == lead->span.at;
+	struct suggest s = {0};
+
+	if (last->token == TOK_NAME) {
+		s = suggest_start(names_text(p->ast->names, (uint32_t)last->value & ~PARSE_QUOTED));
+		try_expected(&s, e);
+		if (is_lead)
+			try_leads(p, &s);
+	}
+	if (!s.best && !is_lead && lead->token == TOK_NAME && lead->line_start == last->line_start) {
+		s = suggest_start(names_text(p->ast->names, (uint32_t)lead->value & ~PARSE_QUOTED));
+		try_leads(p, &s);
+	}
+	if (s.best && strlen(s.word) > 2 && strcmp(s.word, s.best) != 0)
+		diag_suggest(p->diag, &s);
+	else if (last->token == TOK_ELSE)
+		diag_note(p->diag, DIAG_NOWHERE, "'else' stands on the line of the '}' before it");
+	else if (last->value > 0 && last->value < WORD_LAST_KEYWORD && has(e, TOK_NAME) &&
+	         last->token != TOK_NAME && last->token != TOK_INT)
+		diag_note(p->diag, DIAG_NOWHERE, "'%s' is a keyword; as a name it is written `%s`",
+		          lex_words[last->value].text, lex_words[last->value].text);
+}
+
+void report_unexpected(struct parser *p, const int *expected, unsigned n)
+{
+	struct expected e = {0};
+	for (unsigned i = 0; i < n; i++)
+		if (expected[i] >= 256 && expected[i] < 256 + TOKENS)
+			e.has[expected[i] - 256] = true;
+	struct expected all = e;
+	make_few(&e);
+
+	struct buf message = {0};
+	buf_puts(&message, "unexpected ");
+	put_last(p, &message);
+	unsigned count = e.phrases, written = 0;
+	for (int i = 0; i < TOKENS; i++)
+		count += e.has[i];
+	for (unsigned i = 0; count && count <= MOST_EXPECTED && i < e.phrases + TOKENS; i++) {
+		if (i >= e.phrases && !e.has[i - e.phrases])
+			continue;
+		written++;
+		buf_puts(&message, written == 1 ? ", expected " : written == count ? " or " : ", ");
+		if (i < e.phrases)
+			buf_puts(&message, e.phrase[i]);
+		else
+			put_token(&message, (int)(i - e.phrases) + 256);
+	}
+	diag_error_span(p->diag, E_UNEXPECTED, p->last->span.at, p->last->span.end - p->last->span.at, "%s",
+	                message.at);
+	buf_free(&message);
+	add_notes(p, &all);
+}
+
+void report_parser_failure(struct parser *p, struct parse_span at)
+{
+	report_too_deep(p, at);
+}
+
+void report_too_deep(struct parser *p, struct parse_span at)
+{
+	if (!p->too_deep)
+		diag_error(p->diag, E_TEXT_TOO_DEEP, at.at, "nesting deeper than %d", PARSE_MAX_HEIGHT);
+	p->too_deep = true;
+}
+
+void report_too_large(struct parser *p, struct parse_span at)
+{
+	if (!p->too_large)
+		diag_error(p->diag, E_PROGRAM_TOO_LARGE, at.at, "the program has more than %d nodes",
+		           PARSE_MAX_NODES);
+	p->too_large = true;
+}

@@ -1,0 +1,404 @@
+/* sched_bound: heads, tails and one machine at a time.
+ *
+ * head(x) is a time before which x cannot begin, tail(x) one that passes after its end. Both grow along
+ * paths. A comm begins when all that it needs of the host is done: the host does these nodes one at a time,
+ * none before its head, which takes at least as long as to do them by head. The same holds backwards. Then
+ * each machine, the host and each lane, has a preemptive schedule in which of the nodes that can run the one
+ * with the longest tail does; no schedule ends earlier (Jackson's bound; J. Carlier, The one-machine
+ * sequencing problem, EJOR 11, 1982).
+ *
+ * With buckets a comm takes no less than alone, since what comms take grows with their size, so heads and
+ * tails hold. Lanes gain: what is in buckets takes at least its part of the least time for a byte, and the
+ * host packs it. How much is worth packing is a linear program of one variable for each comm and two
+ * constraints. */
+#include "sched/sched_bound.h"
+#include "sched/last.h"
+#include "sched/machine.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	LOOKS = 20000000, /* nodes that are looked at for heads, and for tails */
+	LEAST_LOOKS = 256 /* for each comm */
+};
+
+struct host_jobs;
+
+struct bounds {
+	const struct sched_problem *p;
+	bool bucket;
+	int64_t *head, *tail; /* by node */
+	int64_t *host;        /* by node: what it takes of the host at least */
+	int64_t *behind;      /* by comm: host time of what its waits lead to, and these */
+	uint32_t looks;       /* nodes that are looked at for a comm */
+	uint32_t *marked;     /* by node: the last round that marked it */
+	uint32_t round, ahead;
+	struct host_jobs *jobs;
+};
+
+static bool shares(const struct bounds *b, uint32_t x)
+{
+	const struct sched_node *n = &b->p->node[x];
+	uint32_t comm = n->kind == SCHED_COMM ? x : n->comm;
+	return b->bucket && comm != SCHED_NONE && b->p->node[comm].family != SCHED_NONE;
+}
+
+static int64_t length(const struct sched_problem *p, uint32_t x)
+{
+	return p->node[x].time + p->launch;
+}
+
+/* Whether y, which needs x, begins when x is over; what else needs a comm follows when it is issued. */
+static bool follows_end(const struct sched_problem *p, uint32_t x, uint32_t y)
+{
+	return p->node[x].kind != SCHED_COMM || p->node[y].comm == x;
+}
+
+/* ---- what the host does before or behind a comm */
+
+enum { SLOTS = 4096 };
+
+/* Jobs of the host, none of which it begins before its key; the keys from `least` on in slots of a power of
+ * two. */
+struct host_jobs {
+	struct host_job {
+		int64_t key, time;
+	} * at;
+	uint32_t n;
+	int64_t least, most; /* keys */
+	struct slot {
+		int64_t least, work;
+	} slot[SLOTS];
+};
+
+static void jobs_clear(struct host_jobs *j)
+{
+	j->n = 0;
+	j->least = INT64_MAX;
+	j->most = INT64_MIN;
+}
+
+static void jobs_add(struct host_jobs *j, int64_t key, int64_t time)
+{
+	j->least = key < j->least ? key : j->least;
+	j->most = key > j->most ? key : j->most;
+	j->at[j->n++] = (struct host_job){key, time};
+}
+
+/* When the host has done its jobs at the earliest: those of a slot and of the later ones begin at their least
+ * key. */
+static int64_t done_by(struct host_jobs *j)
+{
+	int64_t work = 0, done = 0;
+	unsigned shift = 0;
+	if (!j->n)
+		return 0;
+	uint32_t slots = j->n < SLOTS / 4 ? 4 * j->n : SLOTS;
+	while ((j->most - j->least) >> shift >= slots)
+		shift++;
+	uint32_t last = (uint32_t)((j->most - j->least) >> shift);
+	for (uint32_t k = 0; k <= last; k++)
+		j->slot[k] = (struct slot){INT64_MAX, 0};
+	for (uint32_t i = 0; i < j->n; i++) {
+		struct slot *s = &j->slot[(j->at[i].key - j->least) >> shift];
+		s->least = j->at[i].key < s->least ? j->at[i].key : s->least;
+		s->work += j->at[i].time;
+	}
+	for (uint32_t k = last + 1; k-- > 0;) {
+		work += j->slot[k].work;
+		if (j->slot[k].work && j->slot[k].least + work > done)
+			done = j->slot[k].least + work;
+	}
+	return done;
+}
+
+/* Marks x; how many nodes are marked and were not looked at stands in b->ahead. */
+static void meet(struct bounds *b, uint32_t x)
+{
+	b->ahead += b->marked[x] != b->round;
+	b->marked[x] = b->round;
+}
+
+/* What the comm needs and takes time of the host, of the nodes that stand close before it. */
+static void find_needed(struct bounds *b, uint32_t comm)
+{
+	const struct sched_lists *pred = &b->p->pred;
+	uint32_t end = comm > b->looks ? comm - b->looks : 0;
+	b->round++;
+	b->ahead = 0;
+	jobs_clear(b->jobs);
+	meet(b, comm);
+	for (uint32_t x = comm + 1; b->ahead && x-- > end;) {
+		if (b->marked[x] != b->round)
+			continue;
+		b->ahead--;
+		if (x != comm && b->host[x])
+			jobs_add(b->jobs, b->head[x], b->host[x]);
+		for (uint32_t i = pred->at[x]; i < pred->at[x + 1]; i++)
+			meet(b, pred->item[i]);
+	}
+}
+
+/* The same of what its waits lead to, and these. */
+static void find_led_to(struct bounds *b, uint32_t comm)
+{
+	const struct sched_lists *succ = &b->p->succ;
+	uint32_t end = b->p->n - comm > b->looks ? comm + b->looks : b->p->n;
+	b->round++;
+	b->ahead = 0;
+	jobs_clear(b->jobs);
+	for (uint32_t i = succ->at[comm]; i < succ->at[comm + 1]; i++)
+		if (follows_end(b->p, comm, succ->item[i]))
+			meet(b, succ->item[i]);
+	for (uint32_t x = comm + 1; b->ahead && x < end; x++) {
+		if (b->marked[x] != b->round)
+			continue;
+		b->ahead--;
+		if (b->host[x] && b->tail[x] >= 0) {
+			jobs_add(b->jobs, b->tail[x], b->host[x]);
+			b->behind[comm] += b->host[x];
+		}
+		for (uint32_t i = succ->at[x]; i < succ->at[x + 1]; i++)
+			meet(b, succ->item[i]);
+	}
+}
+
+static void find_heads(struct bounds *b)
+{
+	const struct sched_problem *p = b->p;
+	for (uint32_t x = 0; x < p->n; x++) {
+		for (uint32_t i = p->pred.at[x]; i < p->pred.at[x + 1]; i++) {
+			uint32_t y = p->pred.item[i];
+			int64_t t = b->head[y] + (follows_end(p, y, x) ? length(p, y) : p->launch);
+			b->head[x] = t > b->head[x] ? t : b->head[x];
+		}
+		if (p->node[x].kind == SCHED_COMM && p->pred.at[x] < p->pred.at[x + 1]) {
+			find_needed(b, x);
+			int64_t t = done_by(b->jobs);
+			b->head[x] = t > b->head[x] ? t : b->head[x];
+		}
+	}
+}
+
+/* The tail of what takes no time and is needed for nothing that does is as if it were not there: -1. */
+static void find_tails(struct bounds *b)
+{
+	const struct sched_problem *p = b->p;
+	for (uint32_t x = p->n; x-- > 0;) {
+		int64_t tail = -1;
+		for (uint32_t i = p->succ.at[x]; i < p->succ.at[x + 1]; i++) {
+			uint32_t y = p->succ.item[i];
+			int64_t t = b->tail[y] < 0 || !follows_end(p, x, y) ? -1 : b->tail[y] + length(p, y);
+			tail = t > tail ? t : tail;
+		}
+		if (tail < 0 && p->node[x].time > 0)
+			tail = 0;
+		b->tail[x] = tail;
+		if (tail >= 0 && p->node[x].kind == SCHED_COMM && p->succ.at[x] < p->succ.at[x + 1]) {
+			find_led_to(b, x);
+			int64_t t = done_by(b->jobs);
+			b->tail[x] = t > tail ? t : tail;
+		}
+	}
+}
+
+/* ---- machines */
+
+/* Of n jobs, each of which takes time[job]. */
+static int64_t one_machine(const struct bounds *b, const uint32_t *job, uint32_t n, const int64_t *time)
+{
+	return sched_machine_end(b->head, b->tail, time, b->p->n, job, n);
+}
+
+struct item {                 /* a comm that may be in a bucket */
+	double saved, packed; /* ns: of the lane at most, of the host at least */
+};
+
+static int by_worth(const void *a, const void *b)
+{
+	const struct item *x = a, *y = b;
+	double l = x->saved * y->packed, r = y->saved * x->packed;
+	return (l < r) - (l > r);
+}
+
+/* What the host does in any case, and which of what is packed comes on top of it. */
+struct base {
+	double host;
+	const bool *unpacks; /* by node: of comms, that unpacking comes on top; NULL: all packing does */
+	bool behind;         /* on top comes no more than the lane takes for it at least */
+};
+
+/* The least T with host + packed <= T and lane - saved <= T, parts of comms being packed. */
+static double packing(const struct bounds *b, uint32_t lane, const struct base *base)
+{
+	const struct sched_problem *p = b->p;
+	struct item *item = mem_alloc(sizeof *item * ((size_t)p->n + 1));
+	int64_t *bytes = mem_zalloc(sizeof *bytes * ((size_t)p->family_n + 1));
+	int64_t head = INT64_MAX, tail = INT64_MAX; /* the least before the first and behind the last */
+	double busy = 0, host = base->host, t;
+	uint32_t n = 0;
+	for (uint32_t x = 0; x < p->n; x++)
+		if (p->node[x].kind == SCHED_COMM && p->node[x].family != SCHED_NONE)
+			bytes[p->node[x].family] += p->node[x].in;
+	for (uint32_t x = 0; x < p->n; x++) {
+		const struct sched_node *c = &p->node[x];
+		if (c->kind != SCHED_COMM || c->lane != lane || b->tail[x] < 0)
+			continue;
+		head = b->head[x] < head ? b->head[x] : head;
+		tail = b->tail[x] < tail ? b->tail[x] : tail;
+		busy += (double)(c->time + p->launch);
+		if (c->family == SCHED_NONE || !c->in)
+			continue;
+		const struct sched_family *f = &p->family[c->family];
+		double least = sched_family_least(f, bytes[c->family]) * (double)c->in;
+		bool copied = p->copies || f->collective == SCHED_ALLGATHER;
+		double out = copied ? 2 * (double)c->out / p->bytes_per_ns : 0;
+		double packed = p->grouped ? 0 : out + 2 * (double)c->in / p->bytes_per_ns;
+		if (base->unpacks && !p->grouped)
+			packed = !base->unpacks[x] ? 0 : base->behind && least < out ? least : out;
+		item[n++] = (struct item){(double)(c->time + p->launch) - least, packed};
+	}
+	if (n)
+		qsort(item, n, sizeof *item, by_worth);
+	busy += head < INT64_MAX ? (double)(head + tail) : 0;
+	for (uint32_t i = 0; i < n && busy > host && item[i].saved > 0; i++) {
+		double part = (busy - host) / (item[i].saved + item[i].packed);
+		part = part < 1 ? part : 1;
+		busy -= part * item[i].saved;
+		host += part * item[i].packed;
+	}
+	t = busy > host ? busy : host;
+	free(item);
+	free(bytes);
+	return t;
+}
+
+static void raise(struct sched_bound *bound, int64_t runtime, enum sched_resource resource, uint32_t lane)
+{
+	if (runtime > bound->runtime)
+		*bound = (struct sched_bound){runtime, resource, lane, SCHED_NONE};
+}
+
+static void mark_needed(const struct sched_problem *p, uint32_t comm, bool *needed)
+{
+	needed[comm] = true;
+	for (uint32_t x = comm + 1; x-- > 0;)
+		for (uint32_t i = p->pred.at[x]; needed[x] && i < p->pred.at[x + 1]; i++)
+			needed[p->pred.item[i]] = true;
+}
+
+/* The comm of the lane which, with all work behind it, takes longest; SCHED_NONE: none. */
+static uint32_t first_of(struct bounds *b, uint32_t lane, int64_t *most)
+{
+	uint32_t first = SCHED_NONE;
+	*most = 0;
+	for (uint32_t x = 0; x < b->p->n; x++)
+		if (b->p->node[x].kind == SCHED_COMM && b->p->node[x].lane == lane && b->tail[x] >= 0 &&
+		    b->behind[x] + length(b->p, x) > *most) {
+			first = x;
+			*most = b->behind[x] + length(b->p, x);
+		}
+	return first;
+}
+
+/* Lanes with buckets. Of what is packed is done on top of what the host does in any case:
+ *
+ * All of it, on top of all work.
+ *
+ * Unpacking, on top of a comm of the lane and all work behind it: what the lane gathers later is unpacked
+ * later, and what it gathers before takes more time of the lane before the comm than to unpack it.
+ *
+ * Unpacking what the late comm needs, on top of its bound (last.h): that is no work behind it. */
+static void raise_packing(struct bounds *b, struct sched_bound *bound, int64_t work, int64_t last,
+                          uint32_t late)
+{
+	const struct sched_problem *p = b->p;
+	bool *unpacks = mem_zalloc((size_t)p->n + 1);
+	if (late != SCHED_NONE)
+		mark_needed(p, late, unpacks);
+	for (uint32_t l = 0; l < p->lane_n; l++) {
+		struct base all = {.host = (double)work}, behind_late = {(double)last, unpacks, false};
+		raise(bound, (int64_t)packing(b, l, &all) - p->launch, SCHED_BOUND_PACKING, l);
+		if (late != SCHED_NONE)
+			raise(bound, (int64_t)packing(b, l, &behind_late) - p->launch, SCHED_BOUND_PACKING,
+			      l);
+	}
+	for (uint32_t l = 0; l < p->lane_n; l++) {
+		int64_t most;
+		uint32_t first = first_of(b, l, &most);
+		for (uint32_t x = 0; x < p->n; x++)
+			unpacks[x] = p->node[x].kind == SCHED_COMM && p->node[x].lane == l && x != first;
+		struct base behind_first = {(double)most, unpacks, true};
+		if (first != SCHED_NONE)
+			raise(bound, (int64_t)packing(b, l, &behind_first) - p->launch, SCHED_BOUND_PACKING,
+			      l);
+	}
+	free(unpacks);
+}
+
+/* last: what must follow comm `late`, of which there may be none. */
+static struct sched_bound bound_with(const struct sched_problem *p, bool bucket, int64_t last, uint32_t late)
+{
+	size_t room = (size_t)p->n + 1;
+	struct bounds b = {.p = p, .bucket = bucket};
+	struct sched_bound bound = {.comm = SCHED_NONE};
+	b.head = mem_zalloc(sizeof *b.head * room);
+	b.tail = mem_zalloc(sizeof *b.tail * room);
+	b.host = mem_zalloc(sizeof *b.host * room);
+	b.behind = mem_zalloc(sizeof *b.behind * room);
+	b.marked = mem_zalloc(sizeof *b.marked * room);
+	b.jobs = mem_alloc(sizeof *b.jobs);
+	b.jobs->at = mem_alloc(sizeof *b.jobs->at * room);
+	uint32_t *job = mem_alloc(sizeof *job * room), n = 0, comms = 1;
+	int64_t *time = mem_alloc(sizeof *time * room), work = 0;
+	for (uint32_t x = 0; x < p->n; x++) {
+		b.host[x] = shares(&b, x) ? 0 : sched_host_time(p, x);
+		time[x] = length(p, x);
+		comms += p->node[x].kind == SCHED_COMM;
+	}
+	b.looks = LOOKS / comms > LEAST_LOOKS ? LOOKS / comms : LEAST_LOOKS;
+	find_heads(&b);
+	find_tails(&b);
+	for (uint32_t x = 0; x < p->n; x++) {
+		if (b.tail[x] < 0)
+			continue;
+		raise(&bound, b.head[x] + length(p, x) + b.tail[x] - p->launch, SCHED_BOUND_PATH, 0);
+		if (b.host[x])
+			job[n++] = x;
+		work += b.host[x];
+	}
+	raise(&bound, one_machine(&b, job, n, b.host) - p->launch, SCHED_BOUND_HOST, 0);
+	for (uint32_t l = 0; l < p->lane_n && !bucket; l++) {
+		n = 0;
+		for (uint32_t x = 0; x < p->n; x++)
+			if (p->node[x].kind == SCHED_COMM && p->node[x].lane == l && b.tail[x] >= 0)
+				job[n++] = x;
+		raise(&bound, one_machine(&b, job, n, time) - p->launch, SCHED_BOUND_LANE, l);
+	}
+	if (late != SCHED_NONE && last > bound.runtime)
+		bound = (struct sched_bound){last, SCHED_BOUND_LAST, p->node[late].lane, late};
+	if (bucket)
+		raise_packing(&b, &bound, work, last, late);
+	free(b.head);
+	free(b.tail);
+	free(b.host);
+	free(b.behind);
+	free(b.marked);
+	free(b.jobs->at);
+	free(b.jobs);
+	free(job);
+	free(time);
+	return bound;
+}
+
+struct sched_bound sched_bound(const struct sched_problem *p, bool bucket)
+{
+	return bound_with(p, bucket, 0, SCHED_NONE);
+}
+
+struct sched_bound sched_bound_within(const struct sched_problem *p, bool bucket, int64_t limit)
+{
+	uint32_t late;
+	int64_t last = sched_bound_last(p, bucket, limit, &late);
+	return bound_with(p, bucket, last, late);
+}

@@ -1,0 +1,26 @@
+/* sched_bound: what no schedule can be faster than. */
+#ifndef HIRC_SCHED_SCHED_BOUND_H
+#define HIRC_SCHED_SCHED_BOUND_H
+#include "sched/problem.h"
+
+enum sched_resource {
+	SCHED_BOUND_HOST,
+	SCHED_BOUND_PATH,
+	SCHED_BOUND_LANE,
+	SCHED_BOUND_PACKING,
+	SCHED_BOUND_LAST, /* what must follow a comm that comes late (last.h) */
+};
+
+struct sched_bound {
+	int64_t runtime; /* ns, as sched_simulate counts it */
+	enum sched_resource resource;
+	uint32_t lane; /* of SCHED_BOUND_LANE and SCHED_BOUND_PACKING */
+	uint32_t comm; /* of SCHED_BOUND_LAST */
+};
+
+/* Of the problem as it is, or, with `bucket`, of any buckets as well. Memory is not looked at. */
+struct sched_bound sched_bound(const struct sched_problem *p, bool bucket);
+/* Of schedules within a limit of bytes. */
+struct sched_bound sched_bound_within(const struct sched_problem *p, bool bucket, int64_t limit);
+
+#endif

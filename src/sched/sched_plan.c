@@ -1,0 +1,227 @@
+/* sched_plan: see sched_plan.h. */
+#include "sched/sched_plan.h"
+#include "base/hash.h"
+#include "sched/gather.h"
+#include "sched/role.h"
+#include "sched/scatter.h"
+#include <stdlib.h>
+#include <string.h>
+
+bool plan_list(const struct scheduler *s, const struct sched_problem *p, const uint8_t *role,
+               const struct plan *plan, int64_t below, uint32_t *order)
+{
+	int64_t prefetch = s->o->pace.prefetch;
+	struct sched_list_options o = {.limit = s->o->limit,
+	                               .window = plan->window,
+	                               .prefetch =
+	                                   prefetch && prefetch < plan->prefetch ? prefetch : plan->prefetch,
+	                               .in_flight = s->o->pace.in_flight,
+	                               .urgent = plan->urgent,
+	                               .deep = plan->deep,
+	                               .below = below};
+	return sched_list(p, role, &o, order);
+}
+
+static int64_t beyond(int64_t is, int64_t limit)
+{
+	return limit && is > limit ? is - limit : 0;
+}
+
+static struct sched_pace beyond_pace(const struct scheduler *s, const struct sched_schedule *made)
+{
+	return (struct sched_pace){beyond(made->pace.in_flight, s->o->pace.in_flight),
+	                           beyond(made->pace.prefetch, s->o->pace.prefetch)};
+}
+
+void plan_look(const struct scheduler *s, struct sched_schedule *made)
+{
+	made->result = sched_simulate(&made->b.p, made->order, NULL);
+	made->pace = (struct sched_pace){0, 0};
+	if (!sched_pace_limits(&s->o->pace))
+		return;
+	struct arena *scratch = arena_new();
+	made->pace = sched_pace_of(&made->b.p, sched_roles(&made->b.p, scratch), made->order);
+	arena_free(scratch);
+}
+
+/* Keeps comms back where they run ahead too far, if that fits. */
+static void pace(const struct scheduler *s, struct sched_schedule *made)
+{
+	const struct sched_problem *p = &made->b.p;
+	struct arena *scratch = arena_new();
+	uint32_t *before = arena_new_array(scratch, uint32_t, p->n);
+	memcpy(before, made->order, sizeof *before * p->n);
+	if (s->o->pace.in_flight)
+		sched_pace_land(p, s->o->pace.in_flight, made->order);
+	if (s->o->pace.prefetch)
+		sched_pace_hold(p, sched_roles(p, scratch), s->o->pace.prefetch, made->order);
+	if (sched_simulate(p, made->order, NULL).peak > s->o->limit)
+		memcpy(made->order, before, sizeof *before * p->n);
+	arena_free(scratch);
+}
+
+/* Takes the schedule if it is the best. */
+static bool offer(struct scheduler *s, struct trial *t)
+{
+	struct sched_schedule *made = &t->schedule, *best = &s->best.schedule;
+	if (sched_pace_limits(&s->o->pace))
+		pace(s, made);
+	plan_look(s, made);
+	bool better = made->result.peak <= s->o->limit && (!best->arena || plan_is_better(s, made, best));
+	if (better) {
+		sched_schedule_free(best);
+		s->best = *t;
+	}
+	return better;
+}
+
+bool plan_is_better(const struct scheduler *s, const struct sched_schedule *a, const struct sched_schedule *b)
+{
+	struct sched_pace x = beyond_pace(s, a), y = beyond_pace(s, b);
+	if (x.in_flight != y.in_flight)
+		return x.in_flight < y.in_flight;
+	if (x.prefetch != y.prefetch)
+		return x.prefetch < y.prefetch;
+	return a->result.runtime < b->result.runtime;
+}
+
+/* Buckets of sources; a pair of sizes is asked for more than once. */
+static const struct gathered *gather(struct scheduler *s, const struct plan *plan)
+{
+	for (uint32_t i = 0; i < s->gathered.n; i++)
+		if (s->gathered.at[i].gather == plan->gather && s->gathered.at[i].inflate == plan->inflate)
+			return &s->gathered.at[i];
+	struct sched_gather_options o = {plan->gather, plan->inflate};
+	struct gathered g = {.gather = plan->gather, .inflate = plan->inflate};
+	uint32_t *bucket = mem_alloc(sizeof *bucket * ((size_t)s->p->n + 1));
+	g.bucket = arena_new_array(s->arena, uint32_t, s->comm.n);
+	memset(bucket, 0xff, sizeof *bucket * s->p->n);
+	for (uint32_t l = 0; l < s->p->lane_n; l++)
+		sched_gather(s->groups, s->source.at + s->source.first[l],
+		             s->source.first[l + 1] - s->source.first[l], &o, bucket, &g.bucket_n);
+	for (uint32_t i = 0; i < s->comm.n; i++)
+		g.bucket[i] = bucket[s->comm.at[i]];
+	free(bucket);
+	vec_push(&s->gathered, g);
+	return &s->gathered.at[s->gathered.n - 1];
+}
+
+static uint32_t choose_buckets(struct scheduler *s, const struct plan *plan, uint32_t *bucket)
+{
+	uint32_t n = 0;
+	memset(bucket, 0xff, sizeof *bucket * s->p->n);
+	if (plan->gather) {
+		const struct gathered *g = gather(s, plan);
+		for (uint32_t i = 0; i < s->comm.n; i++)
+			bucket[s->comm.at[i]] = g->bucket[i];
+		n = g->bucket_n;
+	}
+	if (plan->inner)
+		sched_inner_buckets(s->groups, &s->inners, plan->inner, bucket, &n);
+	if (plan->scatter) {
+		struct sched_scatter_options o = {plan->scatter, plan->span};
+		sched_scatter(s->groups, s->role, &o, bucket, &n);
+	}
+	return n;
+}
+
+/* Whether no plan before had the same buckets and moved work the same way. */
+static bool is_new(struct scheduler *s, const struct plan *plan, const uint32_t *bucket)
+{
+	uint64_t h = 0;
+	for (uint32_t i = 0; i < s->comm.n; i++)
+		h = hash_number(h, bucket[s->comm.at[i]]);
+	int64_t moves[] = {plan->window, plan->prefetch, plan->urgent, plan->deep};
+	h = hash_block(h, moves, sizeof moves);
+	for (uint32_t i = 0; i < s->tried.n; i++)
+		if (s->tried.at[i] == h)
+			return false;
+	vec_push(&s->tried, h);
+	return true;
+}
+
+/* What a schedule with these buckets takes at least: the work of the host with packing, and that of lanes. */
+static int64_t least_with(const struct scheduler *s, const uint32_t *bucket, uint32_t bucket_n)
+{
+	struct sum {
+		int64_t in, out;
+		const struct sched_node *first;
+	} *sum = mem_zalloc(sizeof *sum * ((size_t)bucket_n + 1));
+	const struct sched_problem *p = s->p;
+	int64_t host = s->timed, lane[SCHED_MAX_LANES] = {0}, most;
+	for (uint32_t i = 0; i < s->comm.n; i++) {
+		const struct sched_node *c = &p->node[s->comm.at[i]];
+		uint32_t k = bucket[s->comm.at[i]];
+		if (k == SCHED_NONE) {
+			lane[c->lane] += c->time > 0 ? c->time + p->launch : 0;
+			continue;
+		}
+		sum[k].in += c->in;
+		sum[k].out += c->out;
+		sum[k].first = sum[k].first ? sum[k].first : c;
+	}
+	for (uint32_t k = 0; k < bucket_n; k++) {
+		const struct sched_family *f = &p->family[sum[k].first->family];
+		lane[f->lane] += sched_family_time(f, sum[k].in) + p->launch;
+		if (p->grouped)
+			continue;
+		int64_t pack = sched_copy_time(p, sum[k].in), unpack = sched_copy_time(p, sum[k].out);
+		host += pack ? pack + p->launch : 0;
+		if (f->collective == SCHED_ALLGATHER)
+			host += unpack ? unpack + p->launch : 0;
+	}
+	most = host;
+	for (uint32_t l = 0; l < p->lane_n; l++)
+		most = lane[l] > most ? lane[l] : most;
+	free(sum);
+	return most - p->launch;
+}
+
+/* The original order with these buckets may not fit; memory is then what list scheduling makes of it. */
+bool plan_try_buckets(struct scheduler *s, const struct plan *plan, struct trial *t, uint32_t bucket_n)
+{
+	struct sched_schedule *made = &t->schedule;
+	t->bucket_n = bucket_n;
+	const struct sched_schedule *best = s->best.schedule.arena ? &s->best.schedule : NULL;
+	struct sched_pace over = best ? beyond_pace(s, best) : (struct sched_pace){0, 0};
+	int64_t below = best && !sched_pace_limits(&over) ? best->result.runtime : INT64_MAX;
+	bool better = is_new(s, plan, made->bucket) && least_with(s, made->bucket, bucket_n) < below &&
+	              sched_bucket(s->p, made->bucket, bucket_n, made->arena, &made->b);
+	if (better) {
+		const uint8_t *role = sched_roles(&made->b.p, made->arena);
+		made->order = arena_new_array(made->arena, uint32_t, made->b.p.n);
+		s->plans++;
+		better = plan_list(s, &made->b.p, role, plan, below, made->order);
+	}
+	better = better && offer(s, t);
+	if (!better)
+		sched_schedule_free(made);
+	return better;
+}
+
+struct trial plan_trial(const struct scheduler *s, const struct plan *plan)
+{
+	struct trial t = {.plan = *plan, .schedule.arena = arena_new()};
+	t.schedule.bucket = arena_new_array(t.schedule.arena, uint32_t, s->p->n);
+	return t;
+}
+
+bool plan_try(struct scheduler *s, const struct plan *plan)
+{
+	struct trial t = plan_trial(s, plan);
+	uint32_t bucket_n = choose_buckets(s, plan, t.schedule.bucket);
+	return plan_try_buckets(s, plan, &t, bucket_n);
+}
+
+void plan_try_original(struct scheduler *s, const struct plan *plan)
+{
+	struct trial t = plan_trial(s, plan);
+	struct sched_schedule *made = &t.schedule;
+	memset(made->bucket, 0xff, sizeof *made->bucket * s->p->n);
+	sched_bucket(s->p, made->bucket, 0, made->arena, &made->b);
+	made->order = arena_new_array(made->arena, uint32_t, s->p->n);
+	for (uint32_t x = 0; x < s->p->n; x++)
+		made->order[x] = x;
+	if (!offer(s, &t))
+		sched_schedule_free(made);
+}

@@ -1,0 +1,56 @@
+/* show_layout: which device holds which block of a tensor, and what moves from device to device when that
+ * changes.
+ *
+ *     G: f32[96, 24] on ring                    G <- allgather of X over x: 20736 B move
+ *       [0:96, 0:24]  9216 B  devices 0 1 2 3     from 0: 2304 B to 1, 2304 B to 2, …
+ *
+ * Devices that hold the same are one block. Where a sum is pending, those whose parts are added up are joined
+ * by a plus. Loops of a layout count as all of their steps. */
+#ifndef HIRC_SHOW_SHOW_LAYOUT_H
+#define HIRC_SHOW_SHOW_LAYOUT_H
+#include "ir/held.h"
+#include "pass/volume.h"
+
+struct layout_block {
+	const held_intervals *axis; /* by axis */
+	VEC(uint32_t) device;       /* ascending */
+	int64_t elements;
+	const char *devices; /* "0 4", "0+1 2+3"; "every" */
+};
+
+struct layout_side {
+	const char *name, *type; /* as the program writes them */
+	struct held_layout l;
+	unsigned partial; /* bit set of mesh axes over which a reduction is pending */
+	unsigned rank;
+	int64_t extent[IR_MAX_LOGICAL];
+	int64_t bytes;    /* of an element */
+	const char *note; /* what loops make of it; NULL: nothing */
+	VEC(struct layout_block) block;
+	held_intervals *held; /* by device of the mesh, then axis */
+	uint32_t held_n;
+};
+
+struct layout_picture {
+	struct module *m;
+	struct arena *arena;
+	unsigned n; /* sides: 1 or 2 */
+	struct layout_side side[2];
+	const char *change; /* what does it, and where; NULL: one side */
+	struct volume_pairs pairs;
+	bool counted;        /* whether pairs are known */
+	const char *unknown; /* why not */
+	int64_t total, most; /* bytes: of all, of the device that gives most */
+};
+
+/* what: `T`, `T,U`, or the name of a Communication. A tensor that a statement redistributes is shown with
+ * what it was before. False after reporting. */
+bool layout_picture_open(struct layout_picture *p, struct module *m, const char *what, struct diag *d);
+void layout_picture_close(struct layout_picture *p);
+void layout_picture_print(const struct layout_picture *p, struct buf *out);
+void layout_picture_svg(const struct layout_picture *p, struct buf *out);
+
+/* "[0:24 48:72, 0:32]", "[]" of a scalar. */
+void layout_put_block(const struct layout_side *s, const struct layout_block *b, struct buf *out);
+
+#endif

@@ -1,0 +1,22 @@
+/* sim_bound: what no order of a program's statements is faster than.
+ *
+ * Whatever the streams and the order: a statement follows what made its operands (needs.h), ranks meet, a
+ * device does one piece of work at a time, a team one collective, a host issues one statement after the
+ * other. head(x) is a time before which x cannot begin, tail(x) one that passes after its end. Communication
+ * begins when all work that it needs is done, which a rank does one piece at a time, none before its head;
+ * backwards alike. Then each device, team and host has Jackson's bound (sched/machine.h). */
+#ifndef HIRC_SIM_SIM_BOUND_H
+#define HIRC_SIM_SIM_BOUND_H
+#include "sim/events.h"
+
+struct sim_bound {
+	int64_t runtime; /* ns */
+	const char *by;
+};
+
+/* Of what was simulated; more than that took if the program has races. */
+struct sim_bound sim_bound(const struct sim_events *e);
+/* What the host of a unit needs to issue all that it does. */
+int64_t sim_host_time(const struct sim_events *e, const struct sim_unit *u);
+
+#endif

@@ -1,0 +1,217 @@
+/* sim_program: what is the same on all ranks: times, sizes, where values die. */
+#include "cost/local.h"
+#include "ir/edit.h"
+#include "ir/expr.h"
+#include "ir/unit.h"
+#include "sim/rank.h"
+#include <string.h>
+
+enum { BUCKETS = 1 << 10 }; /* at first */
+
+/* ---- where values die */
+
+/* The statement of region r that op is, or stands in; 0: none. */
+static op_id in_region(const struct module *m, op_id op, region_id r)
+{
+	while (op && m->op.at[op].parent != r)
+		op = m->region.at[m->op.at[op].parent].owner;
+	return op;
+}
+
+static bool is_owner(const struct sim_program *p, value_id v)
+{
+	const struct value *x = &p->m->value.at[v];
+	return x->def && !(x->flags & VALUE_INPUT) && ir_root(p->m, v) == v && !ir_is_unit_local(p->m, v);
+}
+
+static void use(const struct sim_program *p, op_id *last, value_id v, op_id by)
+{
+	value_id root = ir_root(p->m, v);
+	op_id def = p->m->value.at[root].def, unit = def ? ir_unit_of(p->m, def) : 0;
+	if (is_owner(p, root))
+		last[root] = in_region(p->m, by, p->m->op.at[unit ? unit : def].parent);
+}
+
+static void use_all(const struct sim_program *p, op_id *last, op_id op, op_id by)
+{
+	for (unsigned k = 0; k < p->m->op.at[op].operand_n; k++) {
+		const struct operand *x = ir_operand(p->m, op, k);
+		if (x->role == ROLE_READ || x->role == ROLE_WRITE || x->role == ROLE_DEF)
+			use(p, last, x->id, by);
+	}
+}
+
+/* A wait uses what its Communications do; that of a group, what its messages do. */
+static void use_waited(const struct sim_program *p, op_id *last, op_id wait)
+{
+	for (unsigned k = 0; k < op_role_count(p->m, wait, ROLE_STATEMENT); k++) {
+		op_id op = op_operand_id(p->m, wait, ROLE_STATEMENT, k);
+		use_all(p, last, op, wait);
+		if (p->m->op.at[op].kind != OP_END_COALESCING)
+			continue;
+		while (op && p->m->op.at[op].kind != OP_START_COALESCING) {
+			use_all(p, last, op, wait);
+			op = p->m->op.at[op].prev;
+		}
+	}
+}
+
+static void find_deaths(struct sim_program *p)
+{
+	struct module *m = p->m;
+	op_id *last = mem_zalloc(sizeof *last * m->value.n);
+	bool *stays = mem_zalloc(m->value.n);
+	for (op_id op = ir_walk_first(m); op; op = ir_walk(m, op)) {
+		use_all(p, last, op, op);
+		if (m->op.at[op].kind == OP_WAIT)
+			use_waited(p, last, op);
+		for (unsigned k = 0; k < op_role_count(m, op, ROLE_FREE); k++)
+			stays[ir_root(m, op_operand_id(m, op, ROLE_FREE, k))] = true;
+	}
+	for (value_id v = 1; v < m->value.n; v++)
+		if (m->value.at[v].flags & VALUE_OUTPUT)
+			stays[ir_root(m, v)] = true;
+	for (value_id v = 1; v < m->value.n; v++) {
+		if (!p->held[v] || stays[v] || !last[v])
+			continue;
+		vec_push(&p->dying, ((struct sim_dying){v, p->dies[last[v]]}));
+		p->dies[last[v]] = p->dying.n;
+	}
+	free(last);
+	free(stays);
+}
+
+/* ---- making it */
+
+bool sim_program_open(struct sim_program *p, struct module *m, const struct cost *cost, struct diag *d)
+{
+	*p = (struct sim_program){.m = m,
+	                          .cost = cost,
+	                          .d = d,
+	                          .arena = arena_new(),
+	                          .streams = DEFAULT_STREAMS,
+	                          .ranks = module_ranks(m),
+	                          .launch = cost_cluster(cost)->launch};
+	p->time = arena_new_array(p->arena, int64_t, m->op.n);
+	p->moved = arena_new_array(p->arena, int64_t, m->op.n);
+	p->held = arena_new_array(p->arena, int64_t, m->value.n);
+	p->posted = arena_new_array(p->arena, bool, m->op.n);
+	p->dies = arena_new_array(p->arena, uint32_t, m->op.n);
+	p->seat = arena_new_array(p->arena, uint32_t *, m->team.n + 1);
+	p->known = arena_new_array(p->arena, uint32_t *, m->team.n + 1);
+	for (op_id op = ir_walk_first(m); op; op = ir_walk(m, op)) {
+		p->time[op] = cost_op_time(cost, op);
+		p->moved[op] = cost_op_bytes(cost, op);
+		for (unsigned k = 0; m->op.at[op].kind == OP_POST && k < op_role_count(m, op, ROLE_STATEMENT);
+		     k++)
+			p->posted[op_operand_id(m, op, ROLE_STATEMENT, k)] = true;
+	}
+	for (value_id v = 1; v < m->value.n; v++) {
+		struct local_shape s;
+		bool input = m->value.at[v].flags & VALUE_INPUT;
+		if ((input || is_owner(p, v)) && local_shape(m, v, &s) == EXPR_OK)
+			p->held[v] = s.bytes;
+	}
+	find_deaths(p);
+	return true;
+}
+
+void sim_program_close(struct sim_program *p)
+{
+	vec_free(&p->dying);
+	vec_free(&p->channel);
+	free(p->local);
+	hash_table_free(&p->channels);
+	arena_free(p->arena);
+}
+
+bool sim_rank_is_on(const struct sim_program *p, mesh_id mesh, uint32_t rank)
+{
+	uint32_t position;
+	return !mesh || mesh_position(&p->m->mesh.at[mesh], rank, &position);
+}
+
+int64_t sim_input_bytes(const struct sim_program *p, uint32_t input, uint32_t rank)
+{
+	value_id v = p->m->input.at[input].value;
+	return sim_rank_is_on(p, value_type(p->m, v)->mesh, rank) ? p->held[v] : 0;
+}
+
+bool sim_rank_takes_part(const struct sim_program *p, uint32_t rank)
+{
+	for (mesh_id k = 1; k < p->m->mesh.n; k++)
+		if (sim_rank_is_on(p, k, rank))
+			return true;
+	return p->m->mesh.n <= 1;
+}
+
+/* ---- channels */
+
+static uint64_t hash(const struct sim_channel *x)
+{
+	uint64_t h = hash_number(hash_number(x->kind, x->backend), x->n);
+	if (x->kind == SIM_CHANNEL_MESSAGES)
+		return hash_block(h, x->ends, sizeof x->ends);
+	return hash_block(h, x->device, sizeof *x->device * x->n);
+}
+
+static bool same(const struct sim_channel *a, const struct sim_channel *b)
+{
+	if (a->kind != b->kind || a->backend != b->backend || a->n != b->n)
+		return false;
+	return a->kind == SIM_CHANNEL_MESSAGES ? a->ends[0] == b->ends[0] && a->ends[1] == b->ends[1]
+	                                       : !memcmp(a->device, b->device, sizeof *a->device * a->n);
+}
+
+uint32_t sim_channel_find(struct sim_program *p, const struct sim_channel *key)
+{
+	struct hash_probe probe = {.hash = hash(key)};
+	for (uint32_t k; (k = hash_next(&p->channels, &probe));)
+		if (same(&p->channel.at[k - 1], key))
+			return k - 1;
+	vec_push(&p->channel, *key);
+	hash_insert(&p->channels, probe.hash, p->channel.n);
+	return p->channel.n - 1;
+}
+
+uint32_t sim_channel_of_team(struct sim_program *p, team_id team, enum sim_channel_kind kind, name_id backend,
+                             uint32_t rank)
+{
+	const struct team *t = ir_team(p->m, team);
+	uint32_t *seat = p->seat[team];
+	if (!seat) {
+		seat = p->seat[team] = arena_new_array(p->arena, uint32_t, p->ranks);
+		p->known[team] = arena_new_array(p->arena, uint32_t, t->slice_n);
+		for (uint32_t s = t->slice_n; s--;) /* a rank that several hold is in the first */
+			for (uint32_t k = t->start[s]; k < t->start[s + 1]; k++)
+				if (t->device[k] < p->ranks)
+					seat[t->device[k]] = s + 1;
+	}
+	if (!seat[rank])
+		return SIM_NONE;
+	uint32_t s = seat[rank] - 1;
+	struct sim_channel key = {.kind = kind,
+	                          .backend = backend,
+	                          .n = t->start[s + 1] - t->start[s],
+	                          .device = t->device + t->start[s]};
+	uint32_t *known = &p->known[team][s]; /* of the last one that was asked for */
+	if (!*known || p->channel.at[*known - 1].kind != kind || p->channel.at[*known - 1].backend != backend)
+		*known = sim_channel_find(p, &key) + 1;
+	return *known - 1;
+}
+
+const char *sim_channel_name(const struct sim_program *p, const struct sim_channel *ch, struct arena *a)
+{
+	enum { MOST = 4 };
+	struct buf text = {0};
+	for (uint32_t i = 0; i < ch->n && i < MOST; i++)
+		buf_printf(&text, "%s%u", i ? " " : "(", ch->device[i]);
+	if (ch->n > MOST)
+		buf_printf(&text, "%s %u", ch->n > MOST + 1 ? " …" : "", ch->device[ch->n - 1]);
+	buf_putc(&text, ')');
+	if (ch->backend)
+		buf_printf(&text, " %s", names_text(p->m->names, ch->backend));
+	const char *name = arena_strndup(a, text.at, text.n);
+	buf_free(&text);
+	return name;
+}
