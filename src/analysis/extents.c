@@ -35,12 +35,12 @@ static void note_params(struct module *m, struct diag *d, expr_id e, uint8_t *sa
 }
 
 static bool report(struct module *m, struct diag *d, value_id v, expr_id extent, enum expr_status status,
-                   int64_t value, expr_id culprit)
+                   int64_t value, expr_id offending)
 {
 	struct buf name = {0}, text = {0}, part = {0};
 	put_tensor(m, v, &name);
 	expr_print_hir(m, extent, &text);
-	expr_print_hir(m, culprit, &part);
+	expr_print_hir(m, offending, &part);
 	uint32_t at = m->value.at[v].at;
 	if (status == EXPR_OK)
 		diag_error(d, E_EXTENT_NEGATIVE, at, "an extent of '%s' is negative: %s is %lld", name.at,
@@ -67,14 +67,14 @@ static bool check_value(struct module *m, struct diag *d, value_id v, uint8_t *s
 	const struct expr_env env = {.rank = -1};
 	bool ok = true;
 	for (unsigned a = 0; a < value_domain(m, v)->logical_n; a++) {
-		expr_id extent = value_domain(m, v)->axis[a].extent, culprit = 0;
+		expr_id extent = value_domain(m, v)->axis[a].extent, offending = 0;
 		int64_t n = 0;
 		if (seen[extent])
 			continue;
 		seen[extent] = 1;
-		enum expr_status status = expr_eval(m, extent, &env, &n, &culprit);
+		enum expr_status status = expr_eval(m, extent, &env, &n, &offending);
 		if (status != EXPR_UNDEFINED_PARAM && status != EXPR_UNKNOWN && (status != EXPR_OK || n < 0))
-			ok = report(m, d, v, extent, status, n, culprit);
+			ok = report(m, d, v, extent, status, n, offending);
 	}
 	return ok;
 }

@@ -51,8 +51,8 @@ static bool pair_agrees(struct checker *c, const struct arrival *here, const str
 }
 
 /* Compares a member with one that is there, and with all ranks that this one stands for. */
-static bool member_agrees(struct walk *w, team_id team, const struct seat *seat, const struct arrival *here,
-                          const struct arrival *there, const char *where)
+static bool member_agrees(struct walk *w, team_id team, const struct membership *seat,
+                          const struct arrival *here, const struct arrival *there, const char *where)
 {
 	struct checker *c = w->c;
 	const struct symmetry *s = c->symmetry;
@@ -71,7 +71,7 @@ static bool member_agrees(struct walk *w, team_id team, const struct seat *seat,
 	return true;
 }
 
-bool blocks_agree(struct walk *w, op_id op, const struct seat *seat, const struct check_moved *moved,
+bool blocks_agree(struct walk *w, op_id op, const struct membership *seat, const struct check_moved *moved,
                   uint32_t *arrived, const char *where)
 {
 	struct checker *c = w->c;

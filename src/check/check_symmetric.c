@@ -252,7 +252,7 @@ static int axis_of(struct walk *w, op_id op)
 	return found;
 }
 
-static void meet(struct walk *w, op_id op, const struct seat *seat, value_id v)
+static void meet(struct walk *w, op_id op, const struct membership *seat, value_id v)
 {
 	uint32_t meeting = match_fence(w, op, seat, ir_root(w->m, v));
 	progress_start(w, op, meeting);
@@ -272,8 +272,8 @@ void symmetric_view(struct walk *w, op_id op)
 {
 	value_id v = op_def(w->m, op, 0), from = op_read(w->m, op, 0);
 	struct view x = w->view[from];
-	struct seat seat;
-	if (x.storage != CHECK_NONE && team_seat(w, w->m->op.at[op].team, &seat) &&
+	struct membership seat;
+	if (x.storage != CHECK_NONE && team_membership(w, w->m->op.at[op].team, &seat) &&
 	    classes_meet(w, w->m->op.at[op].team, &seat)) {
 		const struct storage *of = &w->storage.at[x.storage];
 		if (of->freed)
@@ -296,14 +296,14 @@ void symmetric_view(struct walk *w, op_id op)
 void symmetric_free(struct walk *w, op_id op, value_id v)
 {
 	struct symmetric *s = &w->symmetric.at[w->view[v].symmetric];
-	struct seat seat;
+	struct membership seat;
 	if (!w->view[v].symmetric)
 		return;
 	if (s->freed)
 		report_freed(w, v, s->freed, s->freed_turn, op, ACCESS_FREE);
 	s->freed = op;
 	s->freed_turn = w->now;
-	if (team_seat(w, w->m->op.at[w->m->value.at[v].def].team, &seat))
+	if (team_membership(w, w->m->op.at[w->m->value.at[v].def].team, &seat))
 		meet(w, op, &seat, v);
 	fence(w, s->slice);
 }

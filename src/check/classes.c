@@ -61,15 +61,15 @@ bool classes_peer(struct walk *w, expr_id e, int64_t peer)
 
 /* How far the index of a rank in its slice moves on a turn, the same for all ranks of the slice. False: they
  * move otherwise. */
-static bool seat_moves(struct walk *w, team_id team, const struct seat *seat, const struct symmetry_turn *t,
-                       uint32_t *by)
+static bool membership_moves(struct walk *w, team_id team, const struct membership *seat,
+                             const struct symmetry_turn *t, uint32_t *by)
 {
 	const int64_t rank = w->rank;
 	bool alike = true;
 	for (uint32_t k = 0; k < seat->n && alike; k++) {
-		struct seat to;
+		struct membership to;
 		w->rank = t->to[seat->device[k]];
-		alike = team_seat(w, team, &to) && to.n == seat->n;
+		alike = team_membership(w, team, &to) && to.n == seat->n;
 		uint32_t moves = alike ? (to.member + seat->n - k) % seat->n : 0;
 		alike = alike && (!k || moves == *by);
 		*by = moves;
@@ -79,7 +79,7 @@ static bool seat_moves(struct walk *w, team_id team, const struct seat *seat, co
 }
 
 /* Looks at a slice once: whether those who stand for its members are members of it, and how these move. */
-static bool meets(struct walk *w, team_id team, const struct seat *seat)
+static bool meets(struct walk *w, team_id team, const struct membership *seat)
 {
 	const struct symmetry *s = w->c->symmetry;
 	uint32_t *moves = arena_new_array(w->c->arena, uint32_t, s->n + 1), standing = 0;
@@ -94,18 +94,18 @@ static bool meets(struct walk *w, team_id team, const struct seat *seat)
 	if (standing < seat->n)
 		return breaks(w->c, 0);
 	for (unsigned k = 0; k < s->n; k++)
-		if (!seat_moves(w, team, seat, &s->turn[k], &moves[k]))
+		if (!membership_moves(w, team, seat, &s->turn[k], &moves[k]))
 			return breaks(w->c, k);
 	w->c->slice.at[seat->slice].moves = moves;
 	return true;
 }
 
-bool classes_meet(struct walk *w, team_id team, const struct seat *seat)
+bool classes_meet(struct walk *w, team_id team, const struct membership *seat)
 {
 	return !w->c->symmetry || w->c->slice.at[seat->slice].moves || meets(w, team, seat);
 }
 
-bool classes_member(struct walk *w, const struct seat *seat, expr_id e)
+bool classes_member(struct walk *w, const struct membership *seat, expr_id e)
 {
 	const struct symmetry *s = w->c->symmetry;
 	const struct expr_env env = env_of(w);
@@ -118,7 +118,7 @@ bool classes_member(struct walk *w, const struct seat *seat, expr_id e)
 	return true;
 }
 
-uint32_t classes_roots(const struct walk *w, const struct seat *seat, int64_t root)
+uint32_t classes_roots(const struct walk *w, const struct membership *seat, int64_t root)
 {
 	const struct symmetry *s = w->c->symmetry;
 	uint32_t same = 0;

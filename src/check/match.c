@@ -175,7 +175,7 @@ static void compare(struct checker *c, struct channel *ch, const struct match_en
 }
 
 /* Compares the blocks that the members of the last meeting of one of them give each other. */
-static void compare_blocks(struct walk *w, struct channel *ch, op_id op, const struct seat *seat,
+static void compare_blocks(struct walk *w, struct channel *ch, op_id op, const struct membership *seat,
                            const struct check_moved *moved)
 {
 	const uint32_t number = ch->count[seat->member];
@@ -201,7 +201,7 @@ static uint32_t add(struct walk *w, const struct channel *key, const struct matc
 	return ch->entry.at[k].meeting;
 }
 
-uint32_t match_collective(struct walk *w, op_id op, const struct seat *seat, int64_t root,
+uint32_t match_collective(struct walk *w, op_id op, const struct membership *seat, int64_t root,
                           const struct check_moved *moved)
 {
 	const struct channel key = {.backend = op_backend(w->m, op), .slice = seat->slice, .n = seat->n};
@@ -212,7 +212,7 @@ uint32_t match_collective(struct walk *w, op_id op, const struct seat *seat, int
 	return meeting;
 }
 
-uint32_t match_fence(struct walk *w, op_id op, const struct seat *seat, value_id value)
+uint32_t match_fence(struct walk *w, op_id op, const struct membership *seat, value_id value)
 {
 	const struct channel key = {.slice = seat->slice, .n = seat->n};
 	return add(w, &key,

@@ -70,7 +70,7 @@ static struct check_moved moved_now(struct walk *w, op_id op, int64_t typed)
 struct collective {
 	op_id op;
 	value_id in, out;
-	struct seat seat;
+	struct membership seat;
 	int64_t root; /* -1: none */
 };
 
@@ -193,7 +193,7 @@ void transfer_collective(struct walk *w, op_id op)
 	struct start s = {.op = op};
 	if (o->def_n)
 		check_view_buffer(w, x.out);
-	bool here = team_seat(w, o->team, &x.seat);
+	bool here = team_membership(w, o->team, &x.seat);
 	if (here && (s.meeting = match(w, &x)))
 		s.n = accesses_of(w, &x, s.list);
 	if (o->flags & OP_GROUPED) {

@@ -20,12 +20,12 @@ bool walk_value(struct walk *w, expr_id e, uint32_t at, int64_t *out)
 {
 	const struct expr_env env = {
 	    .rank = w->rank, .streams = w->c->o->streams ? w->c->o->streams : INT32_MAX, .index = w->index};
-	expr_id culprit = 0;
-	enum expr_status s = expr_eval(w->m, e, &env, out, &culprit);
+	expr_id offending = 0;
+	enum expr_status s = expr_eval(w->m, e, &env, out, &offending);
 	struct buf text = {0};
 	if (s == EXPR_OK)
 		return true;
-	expr_print_hir(w->m, culprit ? culprit : e, &text);
+	expr_print_hir(w->m, offending ? offending : e, &text);
 	static const char *const why[] = {[EXPR_UNDEFINED_PARAM] = "has no value",
 	                                  [EXPR_OVERFLOW] = "has no value in 64 bits",
 	                                  [EXPR_INDIVISIBLE] = "does not divide",
@@ -320,8 +320,9 @@ static void walk_op(struct walk *w, op_id op)
 		break;
 	case OP_DISPATCH:
 	case OP_COMBINE: { /* all ranks of the team come to it, in one order with its other collectives */
-		struct seat seat;
-		if (team_seat(w, m->op.at[op].team, &seat) && classes_meet(w, m->op.at[op].team, &seat)) {
+		struct membership seat;
+		if (team_membership(w, m->op.at[op].team, &seat) &&
+		    classes_meet(w, m->op.at[op].team, &seat)) {
 			uint32_t meeting =
 			    match_collective(w, op, &seat, -1, &(struct check_moved){.elements = -1});
 			progress_start(w, op, meeting);

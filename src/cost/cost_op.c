@@ -42,11 +42,11 @@ static bool refuse_params(const struct cost *c, op_id op, value_id v)
 {
 	const struct domain *d = value_domain(c->m, v);
 	for (unsigned a = 0; a < d->axis_n && c->d; a++) {
-		expr_id culprit = 0;
+		expr_id offending = 0;
 		int64_t n;
-		if (expr_eval(c->m, d->axis[a].extent, &(struct expr_env){.rank = -1}, &n, &culprit) ==
+		if (expr_eval(c->m, d->axis[a].extent, &(struct expr_env){.rank = -1}, &n, &offending) ==
 		    EXPR_UNDEFINED_PARAM)
-			refuse_param(c, op, (param_id)c->m->expr.at[culprit].k);
+			refuse_param(c, op, (param_id)c->m->expr.at[offending].k);
 	}
 	return false;
 }

@@ -8,9 +8,9 @@
  *     kernel.c          a task as a launch: kernel_*.c write its source, cuda_compile.c makes a cubin of it
  *     gemm.c            contractions, by cuBLASLt
  *     record.c          the calls as text, without a GPU: record_*.c are those of a library
- *     lasting.c         what tasks that come again were made into
- *     seats.c           where ranks are, and the choice between transports
- *     cuda_transport.c  what transports share; spare.c, messages.c
+ *     launch_cache.c         what tasks that come again were made into
+ *     gpu_assignment.c           where ranks are, and the choice between transports
+ *     cuda_transport.c  what transports share; stream_pool.c, messages.c
  *     nccl.c            the transport "nccl": nccl_*.c
  *     peers.c           the transport "peers": ranks that are threads of one process; peers_collective.c
  *     ipc.c             the transport "cuda-ipc": ranks that are processes of one host; ipc_*.c
@@ -23,9 +23,9 @@
 #include "cuda/open.h"
 #include "rt/device.h"
 
-struct cuda_kernels; /* see kernel.h */
-struct cuda_gemms;   /* see gemm.h */
-struct cuda_lasting; /* see lasting.h */
+struct cuda_kernels;      /* see kernel.h */
+struct cuda_gemms;        /* see gemm.h */
+struct cuda_launch_cache; /* see launch_cache.h */
 
 /* What a kernel found wrong, in memory that both sides see: the first one counts. */
 struct cuda_fault {
@@ -47,7 +47,7 @@ struct cuda {
 	CUdeviceptr fault_at;         /* where kernels see it */
 	struct cuda_kernels *kernels;
 	struct cuda_gemms *gemms;
-	struct cuda_lasting *lasting;
+	struct cuda_launch_cache *lasting;
 	struct cuda_streams *streams; /* cuda_device.h */
 };
 

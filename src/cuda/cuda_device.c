@@ -1,8 +1,8 @@
 /* cuda_device: opening and closing the device "cuda". */
 #include "cuda/cuda_device.h"
-#include "cuda/lasting.h"
+#include "cuda/gpu_assignment.h"
+#include "cuda/launch_cache.h"
 #include "cuda/record.h"
-#include "cuda/seats.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +17,7 @@ static void device_close(struct rt_device *d)
 {
 	struct cuda *c = cuda_of(d);
 	struct cuda_streams *s = c->streams;
-	cuda_lasting_free(c->lasting);
+	cuda_launch_cache_free(c->lasting);
 	cuda_kernels_close(c);
 	cuda_gemms_close(c);
 	while (s->stream.n)
@@ -75,7 +75,7 @@ static enum status open_context(struct cuda *c)
 	CUcontext context;
 	size_t bytes;
 	int sharers;
-	enum status status = cuda_seat_take(c, &sharers);
+	enum status status = cuda_gpu_take(c, &sharers);
 	if (status != STATUS_OK)
 		return status;
 	if (!cuda_call(c, cuDeviceTotalMem, &bytes, c->device) ||
@@ -114,7 +114,7 @@ static enum status open_device(struct rt_job *job, const struct cuda_calls *call
 	c->api = calls ? cuda_record_api(c->record) : cuda_api();
 	c->at.iteration = -1;
 	c->streams = mem_zalloc(sizeof *c->streams);
-	c->lasting = cuda_lasting_new();
+	c->lasting = cuda_launch_cache_new();
 	enum status status = cuda_need(c, CUDA_DRIVER);
 	if (status == STATUS_OK)
 		status = open_context(c);

@@ -1,7 +1,7 @@
 /* cuda_transport: see cuda_transport.h. */
 #include "cuda/cuda_transport.h"
+#include "cuda/gpu_assignment.h"
 #include "cuda/kernel.h"
-#include "cuda/seats.h"
 #include <stdarg.h>
 #include <string.h>
 
@@ -209,7 +209,7 @@ enum status cuda_transport_open(struct rt_job *job, enum transport_kind kind, bo
                                 struct rt_device *d, struct rt_transport **out)
 {
 	struct cuda *c = (struct cuda *)d;
-	enum status status = cuda_seats_choose(c, &kind, symmetric);
+	enum status status = cuda_transport_choose(c, &kind, symmetric);
 	if (status != STATUS_OK)
 		return status;
 	if (kind == TRANSPORT_NCCL)

@@ -14,7 +14,7 @@ struct cuda_transport {
 	struct rt_transport base;
 	struct cuda *c;
 	struct rt_bell *bell; /* whoever has news for this rank rings it */
-	struct cuda_spare spare;
+	struct cuda_stream_pool spare;
 	struct cuda_messages *messages; /* those that are copies on this GPU; of all ranks that share it */
 	struct rt_request *first;       /* under way */
 	int64_t sleep_us;               /* next time */

@@ -1,6 +1,6 @@
 /* device_launch: tasks: products go to gemm.c, all else, and what gemm.c refuses, to kernel.c. */
 #include "cuda/cuda_device.h"
-#include "cuda/lasting.h"
+#include "cuda/launch_cache.h"
 #include <stdio.h>
 
 static enum status launch_kernel(struct cuda *c, CUstream s, struct cuda_launch *launch)
@@ -57,7 +57,7 @@ static enum status make_and_launch(struct cuda *c, CUstream s, const struct rt_t
 		status = make_function(c, t, &function, why);
 	}
 	if (status == STATUS_OK && t->lasting)
-		cuda_lasting_keep(c->lasting, &made);
+		cuda_launch_cache_keep(c->lasting, &made);
 	return status == STATUS_OK ? launch_made(c, s, &made, begin) : status;
 }
 
@@ -65,7 +65,7 @@ enum status cuda_device_launch(struct rt_device *d, void *stream, const struct r
                                struct rt_origin at, char *why, void **begin)
 {
 	struct cuda *c = cuda_of(d);
-	const struct cuda_made *made = task->lasting ? cuda_lasting_find(c->lasting, task) : NULL;
+	const struct cuda_made *made = task->lasting ? cuda_launch_cache_find(c->lasting, task) : NULL;
 	why[0] = 0;
 	c->at = at;
 	if (made)

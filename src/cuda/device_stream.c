@@ -1,7 +1,7 @@
 /* device_stream: streams, events and graphs. */
 #include "cuda/cuda_clock.h"
 #include "cuda/cuda_device.h"
-#include "cuda/lasting.h"
+#include "cuda/launch_cache.h"
 #include "rt/fault.h"
 
 /* ---- streams and events */
@@ -27,7 +27,7 @@ void cuda_device_stream_free(struct rt_device *d, void *stream)
 {
 	struct cuda *c = cuda_of(d);
 	struct cuda_streams *s = c->streams;
-	cuda_lasting_forget(c->lasting); /* their engine ends */
+	cuda_launch_cache_forget(c->lasting); /* their engine ends */
 	for (uint32_t k = 0; k < s->stream.n; k++)
 		if (s->stream.at[k] == stream) {
 			s->stream.at[k] = s->stream.at[--s->stream.n];

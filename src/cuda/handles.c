@@ -21,7 +21,7 @@
 
 enum { PACKET_FILES = 64, LOOK_MS = 5, REFUSED_LOOKS = 60 /* in which the end of a rank becomes known */ };
 
-struct seat {
+struct membership {
 	uint64_t number;
 	socklen_t bytes;
 	struct sockaddr_un name;
@@ -36,7 +36,7 @@ struct packet {
 struct exchange {
 	struct rt_job *job;
 	int socket;
-	struct seat *seat; /* by rank */
+	struct membership *seat; /* by rank */
 	const int *own;
 	uint32_t n;
 	int *all;
@@ -60,7 +60,7 @@ static enum status failed(struct exchange *x, const char *what, int error)
 
 static enum status open_socket(struct exchange *x)
 {
-	struct seat own = {.bytes = sizeof own.name};
+	struct membership own = {.bytes = sizeof own.name};
 	const struct sockaddr_un any = {.sun_family = AF_UNIX};
 	int yes = 1;
 	x->socket = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -78,7 +78,7 @@ static enum status open_socket(struct exchange *x)
 /* One packet to a rank; *moved: it is on its way. */
 static enum status send_some(struct exchange *x, int rank, bool *moved)
 {
-	const struct seat *to = &x->seat[rank];
+	const struct membership *to = &x->seat[rank];
 	uint32_t left = x->n - x->sent[rank], count = left < PACKET_FILES ? left : PACKET_FILES;
 	struct packet p = {
 	    .number = to->number, .rank = x->job->rank, .first = x->sent[rank], .count = count};

@@ -83,7 +83,7 @@ struct ipc {
 	VEC(struct ipc_exported) exported;
 	struct ipc_team *team;              /* by id */
 	struct rt_request *messages, **end; /* not issued, in the order in which they were started */
-	struct cuda_spare offers, moves, ends, itself;
+	struct cuda_stream_pool offers, moves, ends, itself;
 	CUstream rescue; /* has nothing to do until the job fails */
 	struct cuda_p2p p2p;
 };

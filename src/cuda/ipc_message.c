@@ -85,10 +85,10 @@ static struct ipc_mail *mail_of(struct ipc *t, int peer)
 }
 
 /* A stream on which the data of this side are ready. */
-static enum status stream_after(struct ipc *t, struct cuda_spare *spare, const struct rt_request *r,
+static enum status stream_after(struct ipc *t, struct cuda_stream_pool *spare, const struct rt_request *r,
                                 CUstream *out)
 {
-	enum status status = cuda_spare_stream(t->base.c, spare, out);
+	enum status status = cuda_stream_pool_stream(t->base.c, spare, out);
 	if (status == STATUS_OK)
 		status = cuda_await(t->base.c, *out, r->ready ? r->ready : r->message.p.after);
 	return status;
@@ -143,7 +143,7 @@ static enum status end_offer(struct ipc *t, struct rt_request *r, bool *moved)
 	CUstream s;
 	if (atomic_load_explicit(&o->taken, memory_order_acquire) != r->turn)
 		return STATUS_OK;
-	enum status status = cuda_spare_stream(t->base.c, &t->ends, &s);
+	enum status status = cuda_stream_pool_stream(t->base.c, &t->ends, &s);
 	if (status == STATUS_OK)
 		status = ipc_await(t, s, over_of(peer, r->slot), r->turn);
 	if (status == STATUS_OK)
@@ -292,7 +292,7 @@ enum status ipc_message_start(struct ipc *t, struct rt_request *r)
 	r->slot = -1;
 	enum status status = advance(t, r, &moved);
 	if (status == STATUS_OK && !moved) /* what it starts after is the caller's again */
-		status = cuda_spare_event(t->base.c, &t->base.spare, r->message.p.after, &r->ready);
+		status = cuda_stream_pool_event(t->base.c, &t->base.spare, r->message.p.after, &r->ready);
 	if (status == STATUS_OK && !r->event) {
 		*(t->messages ? t->end : &t->messages) = r;
 		t->end = &r->behind;

@@ -340,7 +340,7 @@ static enum status end(struct ipc *t, struct rt_request *r)
 {
 	const struct rt_team *team = &t->base.base.team[r->c.team];
 	CUstream s;
-	enum status status = cuda_spare_stream(t->base.c, &t->ends, &s);
+	enum status status = cuda_stream_pool_stream(t->base.c, &t->ends, &s);
 	if (status == STATUS_OK)
 		status = cuda_await(t->base.c, s, r->ready);
 	for (int m = 0; m < team->n && status == STATUS_OK; m++)
@@ -408,6 +408,6 @@ enum status ipc_team_start(struct ipc *t, struct rt_request *r)
 	own->last = &r->behind;
 	status = ipc_team_advance(t, r->c.team, &moved);
 	if (status == STATUS_OK && r->step == STEP_ROOM) /* what it starts after is the caller's again */
-		status = cuda_spare_event(t->base.c, &t->base.spare, r->c.after, &r->ready);
+		status = cuda_stream_pool_event(t->base.c, &t->base.spare, r->c.after, &r->ready);
 	return status;
 }

@@ -78,11 +78,12 @@ static enum status compare(struct rt_job *job, const struct cuda_message *m, con
 
 /* The data of both sides are ready when their events are: own, which belongs to nobody here, and the other's.
  */
-static enum status copy(struct cuda *c, struct cuda_spare *s, struct cuda_message *m, struct cuda_message *o)
+static enum status copy(struct cuda *c, struct cuda_stream_pool *s, struct cuda_message *m,
+                        struct cuda_message *o)
 {
 	CUstream stream;
 	const struct cuda_message *from = m->p.send ? m : o, *to = m->p.send ? o : m;
-	enum status status = cuda_spare_stream(c, s, &stream);
+	enum status status = cuda_stream_pool_stream(c, s, &stream);
 	if (status == STATUS_OK)
 		status = cuda_await(c, stream, m->p.after);
 	if (status == STATUS_OK)
@@ -100,7 +101,7 @@ static enum status copy(struct cuda *c, struct cuda_spare *s, struct cuda_messag
 	return status;
 }
 
-enum status cuda_messages_post(struct cuda_messages *all, struct cuda *c, struct cuda_spare *s,
+enum status cuda_messages_post(struct cuda_messages *all, struct cuda *c, struct cuda_stream_pool *s,
                                struct cuda_message *m, int *woken)
 {
 	enum status status;
@@ -114,7 +115,7 @@ enum status cuda_messages_post(struct cuda_messages *all, struct cuda *c, struct
 		if (status == STATUS_OK)
 			*woken = o->rank;
 	} else {
-		status = cuda_spare_event(c, s, m->p.after, &m->ready);
+		status = cuda_stream_pool_event(c, s, m->p.after, &m->ready);
 		if (status == STATUS_OK) {
 			struct cuda_message **chain = chain_of(all, m);
 			m->next = *chain;

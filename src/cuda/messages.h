@@ -7,7 +7,7 @@
  * was not issued, so no order of streams can end in a circle. */
 #ifndef HIRC_CUDA_MESSAGES_H
 #define HIRC_CUDA_MESSAGES_H
-#include "cuda/spare.h"
+#include "cuda/stream_pool.h"
 
 struct cuda_messages; /* of all ranks of the process, or of one */
 
@@ -25,7 +25,7 @@ struct cuda_messages *cuda_messages_new(void);
 void cuda_messages_free(struct cuda_messages *all);
 /* Rank c's side of a message. *woken: the other rank, if that had come first and has its event now, else -1.
  * Sides that differ in type or count are an error that names both. */
-enum status cuda_messages_post(struct cuda_messages *all, struct cuda *c, struct cuda_spare *s,
+enum status cuda_messages_post(struct cuda_messages *all, struct cuda *c, struct cuda_stream_pool *s,
                                struct cuda_message *m, int *woken);
 /* The event that is over when the message is done: the caller's. NULL: the other side has not come. */
 CUevent cuda_messages_issued(struct cuda_messages *all, struct cuda *c, struct cuda_message *m);

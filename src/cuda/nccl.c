@@ -177,7 +177,7 @@ static enum status start_message(struct nccl *n, struct rt_request *r)
 	if (p->sequence != l->next) {
 		r->behind = l->held;
 		l->held = r;
-		return cuda_spare_event(n->base.c, &n->base.spare, p->after, &r->ready);
+		return cuda_stream_pool_event(n->base.c, &n->base.spare, p->after, &r->ready);
 	}
 	enum status status = take_turn(n, l, r);
 	while (status == STATUS_OK && (r = take_held(l)))
@@ -270,8 +270,8 @@ static void nccl_close(struct rt_transport *t)
 			cuda_event_release(n->base.c, r->event);
 		cuda_request_free(&n->base, r);
 	}
-	cuda_spare_end(n->base.c, &n->base.spare);
-	cuda_spare_end(n->base.c, &n->itself);
+	cuda_stream_pool_end(n->base.c, &n->base.spare);
+	cuda_stream_pool_end(n->base.c, &n->itself);
 	free_scratch(n);
 	cuda_messages_free(n->base.messages);
 	free(n->team);

@@ -28,11 +28,11 @@ struct nccl {
 	struct nccl_link *team; /* by id */
 	struct nccl_link *pair; /* sorted */
 	int pairs;
-	struct cuda_spare itself; /* the stream of messages of a rank to itself */
-	VEC(void *) outgrown;     /* scratch memory that streams may still use */
-	bool grouping;            /* starts are kept until the group ends */
-	bool step_grouped;        /* NCCL's group of the step that is being issued is open */
-	struct rt_request *group; /* those, in order */
+	struct cuda_stream_pool itself; /* the stream of messages of a rank to itself */
+	VEC(void *) outgrown;           /* scratch memory that streams may still use */
+	bool grouping;                  /* starts are kept until the group ends */
+	bool step_grouped;              /* NCCL's group of the step that is being issued is open */
+	struct rt_request *group;       /* those, in order */
 	struct rt_request **group_end;
 	bool exact; /* floats are reduced in the wide type, in team order, and rounded once */
 	bool aborted;

@@ -192,7 +192,7 @@ static void drop(struct peers *p, struct rt_request *r)
 {
 	withdraw(p, r);
 	if (!r->event && r->given)
-		cuda_spare_follow(p->base.c, &p->base.spare, r->event = r->given);
+		cuda_stream_pool_follow(p->base.c, &p->base.spare, r->event = r->given);
 	if (r->event)
 		cuda_event_release(p->base.c, r->event);
 	cuda_request_free(&p->base, r);
@@ -233,7 +233,7 @@ static enum status look(struct cuda_transport *t, struct rt_request *r)
 	struct peers *p = (struct peers *)t;
 	if (cuda_is_message(r)) {
 		r->event = cuda_messages_issued(p->shared->messages, t->c, &r->message);
-		return r->event ? cuda_spare_follow(t->c, &t->spare, r->event) : STATUS_OK;
+		return r->event ? cuda_stream_pool_follow(t->c, &t->spare, r->event) : STATUS_OK;
 	}
 	struct peers_team *team = &p->team[r->c.team];
 	if (pthread_mutex_trylock(&team->place->lock) != 0) /* somebody comes */
@@ -317,7 +317,7 @@ static void peers_close(struct rt_transport *t)
 	for (int k = 0; k < t->teams; k++)
 		if (p->team && p->team[k].stream)
 			cuda_call(p->base.c, cuStreamSynchronize, p->team[k].stream);
-	cuda_spare_end(p->base.c, &p->base.spare);
+	cuda_stream_pool_end(p->base.c, &p->base.spare);
 	cuda_heap_free(p->base.heap);
 	shared_leave(p->shared);
 	free(p->team);

@@ -129,13 +129,13 @@ bool data_map_make(const struct module *m, type_id t, int64_t rank, struct data_
 {
 	const struct type *type = ir_type(m, t);
 	struct maker k = {.d = ir_domain(m, type->domain), .map = out};
-	expr_id culprit;
+	expr_id offending;
 	uint32_t position;
 	bool merged = false;
 	memset(out, 0, sizeof *out);
 	out->rank = k.d->rank;
 	out->parts = out->total = 1;
-	if (!layout_env_init(m, t, rank, &k.env, &culprit) || !strides(&k))
+	if (!layout_env_init(m, t, rank, &k.env, &offending) || !strides(&k))
 		return false;
 	for (unsigned a = 0; a < out->rank; a++) {
 		out->extent[a] = k.env.extent[a];

@@ -80,9 +80,9 @@ struct sugar {
 	struct sugar_axis axis[IR_MAX_LOGICAL];
 };
 /* Expands into transforms, left to right, then parallel axes to the front, then the default
- * allocation. NULL, or the reason, with *culprit the axis at fault. */
+ * allocation. NULL, or the reason, with *offending the axis at fault. */
 const char *sugar_expand(struct module *m, const struct sugar *s, mesh_id mesh, bool unstreamed,
-                         domain_id *out, unsigned *culprit);
+                         domain_id *out, unsigned *offending);
 /* The sugar that expands into this domain's transforms and loop order (allocation aside), or false. */
 bool sugar_from_domain(struct module *m, domain_id d, mesh_id mesh, struct sugar *out);
 /* Placements that cut a tensor into the same slices, in the same order, as the loop of a domain with inner

@@ -196,12 +196,12 @@ bool expr_uses_index(const struct module *m, expr_id e, index_id i)
 }
 
 enum expr_status expr_eval(const struct module *m, expr_id e, const struct expr_env *env, int64_t *out,
-                           expr_id *culprit)
+                           expr_id *offending)
 {
 	const struct expr *x = &m->expr.at[e];
 	expr_id ignored;
-	culprit = culprit ? culprit : &ignored;
-	*culprit = e;
+	offending = offending ? offending : &ignored;
+	*offending = e;
 	int64_t a = 0, b = 0;
 	enum expr_status status;
 	switch ((enum expr_kind)x->kind) {
@@ -213,7 +213,7 @@ enum expr_status expr_eval(const struct module *m, expr_id e, const struct expr_
 	case EXPR_PARAM: {
 		const struct param *p = &m->param.at[x->k];
 		if (p->meaning)
-			return expr_eval(m, p->meaning, env, out, culprit);
+			return expr_eval(m, p->meaning, env, out, offending);
 		if (!p->has_value)
 			return EXPR_UNDEFINED_PARAM;
 		*out = p->value;
@@ -243,11 +243,11 @@ enum expr_status expr_eval(const struct module *m, expr_id e, const struct expr_
 	case EXPR_DEVICE: {
 		const struct mesh *mesh = &m->mesh.at[x->k];
 		uint32_t position;
-		if ((status = expr_eval(m, x->a, env, &a, culprit)) != EXPR_OK)
+		if ((status = expr_eval(m, x->a, env, &a, offending)) != EXPR_OK)
 			return status;
 		if (env->rank < 0 || !mesh_position(mesh, (uint32_t)env->rank, &position) || a < 0 ||
 		    a >= mesh->size[x->mesh_axis]) {
-			*culprit = e;
+			*offending = e;
 			return EXPR_UNKNOWN;
 		}
 		*out = mesh_device_along(mesh, position, x->mesh_axis, (uint32_t)a);
@@ -255,22 +255,22 @@ enum expr_status expr_eval(const struct module *m, expr_id e, const struct expr_
 	}
 	case EXPR_AND: /* the right side need not be defined when the left decides */
 	case EXPR_OR:
-		if ((status = expr_eval(m, x->a, env, &a, culprit)) != EXPR_OK)
+		if ((status = expr_eval(m, x->a, env, &a, offending)) != EXPR_OK)
 			return status;
 		if ((a != 0) == (x->kind == EXPR_OR)) {
 			*out = a != 0;
 			return EXPR_OK;
 		}
-		if ((status = expr_eval(m, x->b, env, &b, culprit)) != EXPR_OK)
+		if ((status = expr_eval(m, x->b, env, &b, offending)) != EXPR_OK)
 			return status;
 		*out = b != 0;
 		return EXPR_OK;
 	default:
-		if ((status = expr_eval(m, x->a, env, &a, culprit)) != EXPR_OK)
+		if ((status = expr_eval(m, x->a, env, &a, offending)) != EXPR_OK)
 			return status;
-		if (x->b && (status = expr_eval(m, x->b, env, &b, culprit)) != EXPR_OK)
+		if (x->b && (status = expr_eval(m, x->b, env, &b, offending)) != EXPR_OK)
 			return status;
-		*culprit = e;
+		*offending = e;
 		if (apply((enum expr_kind)x->kind, a, b, out))
 			return EXPR_OK;
 		return x->kind == EXPR_DIV && b != 0 ? EXPR_INDIVISIBLE : EXPR_OVERFLOW;

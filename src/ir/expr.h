@@ -58,11 +58,11 @@ static inline int64_t expr_stream(int64_t index, int64_t streams)
 	return streams > 0 ? (index % streams + streams) % streams : index;
 }
 
-/* Exact value. On failure *culprit (may be NULL) is the sub-expression at fault: the param without
+/* Exact value. On failure *offending (may be NULL) is the sub-expression at fault: the param without
  * a value, the division that does not divide, or what is not known here (an index, the rank, a
  * rank outside the mesh). */
 enum expr_status expr_eval(const struct module *m, expr_id e, const struct expr_env *env, int64_t *out,
-                           expr_id *culprit);
+                           expr_id *offending);
 
 /* Index of a device along an axis of a mesh; false when the mesh does not hold it. */
 bool mesh_axis_index(const struct mesh *mesh, uint32_t device, unsigned axis, uint32_t *out);

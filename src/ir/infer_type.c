@@ -415,13 +415,13 @@ bool rule_result(struct module *m, struct diag *d, const struct infer_draft *f, 
 static type_id spread_type(struct module *m, const struct infer_result *r)
 {
 	struct sugar s = {.rank = r->rank, .axis_n = r->rank};
-	unsigned culprit;
+	unsigned offending;
 	domain_id d;
 	for (unsigned i = 0; i < r->rank; i++)
 		s.axis[i].extent = r->extent[i];
 	s.axis[0].place_n = 1;
 	s.axis[0].place[0] = (struct sugar_place){.kind = SUGAR_MESH, .mesh_axis = (uint8_t)(r->spread - 1)};
-	return sugar_expand(m, &s, r->mesh, false, &d, &culprit)
+	return sugar_expand(m, &s, r->mesh, false, &d, &offending)
 	           ? 0
 	           : type_make(m, r->dtype, MEMORY_GLOBAL, r->mesh, d);
 }

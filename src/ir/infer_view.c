@@ -226,12 +226,12 @@ type_id infer_reduce_axes(struct module *m, op_id op, type_id result)
 		return result;
 	/* keep the allocation: expand both ways and take the one that gave this type */
 	domain_id with, without;
-	unsigned culprit;
+	unsigned offending;
 	struct sugar before = s;
 	before.axis_n = n;
 	for (unsigned u = 0; u < 2; u++) {
-		if (sugar_expand(m, &before, t.mesh, u, &without, &culprit) ||
-		    sugar_expand(m, &s, t.mesh, u, &with, &culprit))
+		if (sugar_expand(m, &before, t.mesh, u, &without, &offending) ||
+		    sugar_expand(m, &s, t.mesh, u, &with, &offending))
 			return result;
 		if (without == t.domain)
 			return type_with_domain(m, result, with);
@@ -260,7 +260,7 @@ type_id infer_collective(struct module *m, enum op_kind kind, team_id team, type
 {
 	const struct type t = m->type.at[operand];
 	uint8_t axes[IR_MAX_MESH_AXES];
-	unsigned n = 0, culprit, kept = 0, mask = 0;
+	unsigned n = 0, offending, kept = 0, mask = 0;
 	struct sugar g;
 	domain_id d;
 	if (kind == OP_BROADCASTS || kind == OP_SEND_RECV)
@@ -283,5 +283,5 @@ type_id infer_collective(struct module *m, enum op_kind kind, team_id team, type
 			g.axis[kept++] = *x;
 	}
 	g.axis_n = kept;
-	return sugar_expand(m, &g, t.mesh, false, &d, &culprit) ? 0 : type_with_domain(m, operand, d);
+	return sugar_expand(m, &g, t.mesh, false, &d, &offending) ? 0 : type_with_domain(m, operand, d);
 }

@@ -247,7 +247,7 @@ static type_id type_of(struct module *m, const struct bucket *b, bool spread, un
 {
 	const struct mesh *mesh = ir_mesh(m, b->mesh);
 	struct sugar s = {0};
-	unsigned culprit;
+	unsigned offending;
 	domain_id d = 0;
 	if (b->blocks)
 		add_axis(m, &s, mesh, b->team, b->team_n, spread);
@@ -263,7 +263,7 @@ static type_id type_of(struct module *m, const struct bucket *b, bool spread, un
 			s.axis[s.axis_n - 1].reduce = (uint8_t)b->all.reduce;
 			s.axis[s.axis_n - 1].rf = 1;
 		}
-	const char *why = sugar_expand(m, &s, b->mesh, false, &d, &culprit);
+	const char *why = sugar_expand(m, &s, b->mesh, false, &d, &offending);
 	assert(!why);
 	(void)why;
 	return type_make(m, b->dtype, MEMORY_GLOBAL, b->mesh, d);

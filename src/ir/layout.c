@@ -6,14 +6,14 @@
 #include <string.h>
 
 bool layout_env_init(const struct module *m, type_id t, int64_t rank, struct layout_env *env,
-                     expr_id *culprit)
+                     expr_id *offending)
 {
 	const struct type *type = &m->type.at[t];
 	const struct domain *d = &m->domain.at[type->domain];
 	const struct expr_env e = {.rank = rank};
 	memset(env, 0, sizeof *env);
 	for (unsigned a = 0; a < d->axis_n; a++)
-		if (expr_eval(m, d->axis[a].extent, &e, &env->extent[a], culprit) != EXPR_OK)
+		if (expr_eval(m, d->axis[a].extent, &e, &env->extent[a], offending) != EXPR_OK)
 			return false;
 	if (type->mesh && rank >= 0)
 		for (unsigned x = 0; x < m->mesh.at[type->mesh].rank; x++) {

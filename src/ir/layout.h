@@ -12,9 +12,9 @@ struct layout_env {
 	int64_t extent[IR_MAX_AXES];          /* value of every axis' extent */
 	int64_t mesh_index[IR_MAX_MESH_AXES]; /* index of the rank along each mesh axis, for swizzle1d */
 };
-/* Evaluates the extents of a domain; false with a culprit expression when one is not known. */
+/* Evaluates the extents of a domain; false with a offending expression when one is not known. */
 bool layout_env_init(const struct module *m, type_id t, int64_t rank, struct layout_env *env,
-                     expr_id *culprit);
+                     expr_id *offending);
 /* Logical index (logical_n entries) of the element at loop coordinates (loop_n entries); false when
  * it lies in padding. */
 bool layout_logical_index(const struct domain *d, const struct layout_env *env, const int64_t *loop,

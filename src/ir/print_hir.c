@@ -298,7 +298,7 @@ static type_id stated_type(struct module *m, op_id op, value_id v)
 	const struct domain d = m->domain.at[t.domain];
 	struct sugar s;
 	domain_id without;
-	unsigned culprit, n = 0;
+	unsigned offending, n = 0;
 	if (!op || m->op.at[op].kind == OP_ALLOCATE ||
 	    d.axis[d.logical_n ? d.logical_n - 1 : 0].kind != AXIS_REDUCE ||
 	    !sugar_from_domain(m, t.domain, t.mesh, &s))
@@ -310,7 +310,7 @@ static type_id stated_type(struct module *m, op_id op, value_id v)
 		return m->value.at[v].type;
 	s.axis_n = n;
 	for (unsigned u = 0; u < 2; u++) {
-		if (sugar_expand(m, &s, t.mesh, u, &without, &culprit))
+		if (sugar_expand(m, &s, t.mesh, u, &without, &offending))
 			continue;
 		type_id stated = type_with_domain(m, m->value.at[v].type, without);
 		if (infer_reduce_axes(m, op, stated) == m->value.at[v].type)

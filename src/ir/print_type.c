@@ -212,11 +212,11 @@ bool print_type_schedule(struct module *m, type_id id, bool io, struct buf *out)
 	const struct domain d = m->domain.at[t.domain];
 	struct domain_builder b;
 	domain_id base;
-	unsigned culprit;
+	unsigned offending;
 	bool any = false, sugar = sugar_from_domain(m, t.domain, t.mesh, &s);
 	if (!sugar)
 		base_sugar(m, t.domain, &s);
-	if (sugar_expand(m, &s, t.mesh, io, &base, &culprit))
+	if (sugar_expand(m, &s, t.mesh, io, &base, &offending))
 		return false;
 	if (base == t.domain)
 		return false;

@@ -51,11 +51,11 @@ static const char *expand_place(struct module *m, struct domain_builder *b, cons
 }
 
 const char *sugar_expand(struct module *m, const struct sugar *s, mesh_id mesh, bool unstreamed,
-                         domain_id *out, unsigned *culprit)
+                         domain_id *out, unsigned *offending)
 {
 	struct domain_builder b;
 	domain_begin(&b);
-	*culprit = 0;
+	*offending = 0;
 	for (unsigned i = 0; i < s->axis_n; i++) {
 		int a = domain_add_axis(&b, (enum axis_kind)s->axis[i].kind, s->axis[i].extent);
 		if (a < 0)
@@ -65,7 +65,7 @@ const char *sugar_expand(struct module *m, const struct sugar *s, mesh_id mesh, 
 	}
 	for (unsigned i = 0; i < s->axis_n; i++) {
 		int axis = (int)i;
-		*culprit = i;
+		*offending = i;
 		for (unsigned k = 0; k < s->axis[i].place_n; k++) {
 			const char *error =
 			    expand_place(m, &b, &s->axis[i].place[k], mesh ? &m->mesh.at[mesh] : NULL,
@@ -139,7 +139,7 @@ bool sugar_from_domain(struct module *m, domain_id id, mesh_id mesh, struct suga
 {
 	struct domain d = m->domain.at[id];
 	domain_id again;
-	unsigned culprit;
+	unsigned offending;
 	sugar_extents(m, id, out);
 	for (unsigned i = 0; i < d.logical_n; i++)
 		if (!read_axis(&d, i, &out->axis[i]))
@@ -149,7 +149,7 @@ bool sugar_from_domain(struct module *m, domain_id id, mesh_id mesh, struct suga
 			if (out->axis[i].place[k].kind == SUGAR_MESH ||
 			    out->axis[i].place[k].kind == SUGAR_SWIZZLE)
 				return false;
-	if (sugar_expand(m, out, mesh, false, &again, &culprit))
+	if (sugar_expand(m, out, mesh, false, &again, &offending))
 		return false;
 	const struct domain *e = &m->domain.at[again];
 	return d.axis_n == e->axis_n && d.xform_n == e->xform_n && d.loop_n == e->loop_n &&
@@ -227,6 +227,6 @@ bool sugar_equivalent(struct module *m, domain_id id, mesh_id mesh, struct sugar
 		}
 	}
 	domain_id again;
-	unsigned culprit;
-	return !sugar_expand(m, out, mesh, false, &again, &culprit);
+	unsigned offending;
+	return !sugar_expand(m, out, mesh, false, &again, &offending);
 }

@@ -278,10 +278,10 @@ static type_id read_type(struct sema *s, ast_id type, bool io)
 	if (!ok)
 		return 0;
 	domain_id d;
-	unsigned culprit;
-	const char *error = sugar_expand(s->m, &g, mesh, io, &d, &culprit);
+	unsigned offending;
+	const char *error = sugar_expand(s->m, &g, mesh, io, &d, &offending);
 	if (error) {
-		ast_id at = culprit < g.rank ? ast_child(s->a, n->first, culprit) : type;
+		ast_id at = offending < g.rank ? ast_child(s->a, n->first, offending) : type;
 		diag_error_span(s->d, E_PLACEMENT_INVALID, ast_at(s->a, at)->at,
 		                ast_at(s->a, at)->end - ast_at(s->a, at)->at, "%s", error);
 		return 0;

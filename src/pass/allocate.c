@@ -18,7 +18,7 @@
 #include "ir/infer.h"
 #include "ir/unit.h"
 #include "pass/hoist_buffers.h"
-#include "pass/lives.h"
+#include "pass/live_ranges.h"
 #include "pass/pass.h"
 #include "pass/rewrite.h"
 
@@ -65,14 +65,14 @@ static bool is_returned(const struct module *m, value_id v)
 	return false;
 }
 
-static void end_life(struct module *m, struct pass_context *cx, struct lives *l, value_id v)
+static void end_life(struct module *m, struct pass_context *cx, struct live_ranges *l, value_id v)
 {
 	op_id allocate = m->value.at[v].def;
-	struct life life;
+	struct live_range life;
 	if (!allocate || m->op.at[allocate].kind != OP_ALLOCATE || is_returned(m, v) || is_freed(m, v))
 		return;
-	life_find(l, v, m->op.at[allocate].parent, &life);
-	op_id where = life_end(l, &life);
+	live_range_find(l, v, m->op.at[allocate].parent, &life);
+	op_id where = live_range_end(l, &life);
 	if (where) {
 		while (m->op.at[where].next && m->op.at[m->op.at[where].next].kind == OP_DEALLOCATE)
 			where = m->op.at[where].next; /* in the order of the ALLOCATEs */
@@ -83,7 +83,7 @@ static void end_life(struct module *m, struct pass_context *cx, struct lives *l,
 		            life.open ? "a Communication that uses it is not waited for after it"
 		                      : "nothing in its block synchronizes with all streams that use it");
 	}
-	life_free(&life);
+	live_range_free(&life);
 }
 
 static int by_place(const void *a, const void *b, void *module)
@@ -96,20 +96,20 @@ static int by_place(const void *a, const void *b, void *module)
 
 bool pass_allocate(struct module *m, struct pass_context *cx)
 {
-	struct lives l;
+	struct live_ranges l;
 	for (op_id op = ir_walk_first(m); op; op = ir_walk(m, op))
 		bind(m, cx, op);
-	lives_find(m, &l);
+	live_ranges_find(m, &l);
 	if (cx->option[0]) {
 		for (uint32_t i = 0; i < cx->allocated.n; i++)
 			hoist_buffer(m, cx, &l, cx->allocated.at[i]);
-		lives_free(&l);
-		lives_find(m, &l);
+		live_ranges_free(&l);
+		live_ranges_find(m, &l);
 	}
 	if (cx->allocated.n)
 		qsort_r(cx->allocated.at, cx->allocated.n, sizeof *cx->allocated.at, by_place, m);
 	for (uint32_t i = 0; i < cx->allocated.n; i++)
 		end_life(m, cx, &l, cx->allocated.at[i]);
-	lives_free(&l);
+	live_ranges_free(&l);
 	return true;
 }

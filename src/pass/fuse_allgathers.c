@@ -76,7 +76,7 @@ struct pair {
 	op_id between[BETWEEN_MAX]; /* from the last to the first */
 	unsigned n;
 	const char *reason; /* why they stay two; NULL: nothing */
-	value_id culprit;   /* that the reason speaks of; 0: none */
+	value_id offending; /* that the reason speaks of; 0: none */
 };
 
 static bool has_other_use(const struct module *m, value_id v)
@@ -87,10 +87,10 @@ static bool has_other_use(const struct module *m, value_id v)
 	return reads > 1 || m->value.at[v].flags & (VALUE_OUTPUT | VALUE_INPUT | VALUE_INOUT);
 }
 
-static void stay(struct pair *p, const char *reason, value_id culprit)
+static void stay(struct pair *p, const char *reason, value_id offending)
 {
 	if (!p->reason)
-		p->reason = reason, p->culprit = culprit;
+		p->reason = reason, p->offending = offending;
 }
 
 /* The link of this kind that the last one's operand comes from. False: there is none. */
@@ -128,9 +128,9 @@ static void remark(struct module *m, struct pass_context *cx, const struct pair 
 		buf_printf(&text, "%s by one %s: two were chained", name.at, move_name(kind));
 	} else {
 		buf_printf(&text, "%s not fused: ", name.at);
-		if (p->culprit) {
+		if (p->offending) {
 			buf_puts(&text, "intermediate ");
-			pass_put_name(m, p->culprit, &text);
+			pass_put_name(m, p->offending, &text);
 			buf_putc(&text, ' ');
 		}
 		buf_puts(&text, p->reason);

@@ -36,7 +36,7 @@ static void look_through(struct module *m, value_id v, enum op_kind kind, type_i
 }
 
 /* Whether the iterations of a loop run one after the other, on one stream. */
-static bool in_turn(const struct module *m, const struct lives *l, op_id loop)
+static bool in_turn(const struct module *m, const struct live_ranges *l, op_id loop)
 {
 	return !(m->op.at[loop].flags & OP_STREAM_LOOP) && !l->streams.sets[m->op.at[loop].region];
 }
@@ -74,10 +74,10 @@ static bool is_cut(const struct module *m, const struct domain *d, op_id loop)
 }
 
 /* Lets the ALLOCATE stand before the loop around it; false with a reason. */
-static bool share(struct module *m, const struct lives *l, value_id v, op_id loop, const char **why)
+static bool share(struct module *m, const struct live_ranges *l, value_id v, op_id loop, const char **why)
 {
 	const struct domain *d = value_domain(m, v);
-	struct life life;
+	struct live_range life;
 	if (is_cut(m, d, loop)) {
 		*why = "nested loops cut it";
 		if (ir_enclosing_loops(m, loop, NULL, 0) || layout_loop_axis(d, 1) >= 0)
@@ -86,13 +86,13 @@ static bool share(struct module *m, const struct lives *l, value_id v, op_id loo
 		look_through(m, v, OP_SHARD_BY_STREAM, infer_shard(m, m->value.at[v].type), index);
 		return true;
 	}
-	life_find(l, v, m->op.at[loop].region, &life);
+	live_range_find(l, v, m->op.at[loop].region, &life);
 	bool open = life.open;
-	life_free(&life);
+	live_range_free(&life);
 	return (in_turn(m, l, loop) && !open) || stack(m, v, loop, why);
 }
 
-void hoist_buffer(struct module *m, struct pass_context *cx, const struct lives *l, value_id v)
+void hoist_buffer(struct module *m, struct pass_context *cx, const struct live_ranges *l, value_id v)
 {
 	op_id loop[IR_MAX_NESTING], allocate = m->value.at[v].def;
 	unsigned n;

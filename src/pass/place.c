@@ -169,8 +169,8 @@ type_id place_type(struct module *m, type_id base, mesh_id mesh, const struct su
                    const char **reason)
 {
 	domain_id d;
-	unsigned culprit;
-	const char *error = sugar_expand(m, s, mesh, unstreamed, &d, &culprit);
+	unsigned offending;
+	const char *error = sugar_expand(m, s, mesh, unstreamed, &d, &offending);
 	if (error) {
 		*reason = error;
 		return 0;

@@ -145,8 +145,8 @@ type_id rewrite_without_reduce(struct module *m, type_id t)
 			return t; /* an allocation of its own */
 	place_drop(&s, AXIS_REDUCE);
 	domain_id id;
-	unsigned culprit;
-	if (sugar_expand(m, &s, old.mesh, unstreamed, &id, &culprit))
+	unsigned offending;
+	if (sugar_expand(m, &s, old.mesh, unstreamed, &id, &offending))
 		return t;
 	return type_with_domain(m, t, id);
 }

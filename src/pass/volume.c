@@ -52,16 +52,16 @@ static bool alike(const struct parts *x, uint32_t i, uint32_t k)
 }
 
 /* Where a rank stands among those that communicate with each other. */
-struct seat {
+struct membership {
 	uint32_t slice, index; /* which of the team's slices, and where in it */
 };
 
 static void seats_of(const struct mesh *a, const struct reshard *r, const uint32_t *device, uint32_t n,
-                     struct seat *seat)
+                     struct membership *seat)
 {
 	for (uint32_t k = 0; k < n; k++) {
 		uint32_t i = 0;
-		seat[k] = (struct seat){0, k};
+		seat[k] = (struct membership){0, k};
 		for (unsigned x = 0; r->mesh == r->to && x < a->rank; x++)
 			if (!memchr(r->axis, (int)x, r->axis_n) && mesh_axis_index(a, device[k], x, &i))
 				seat[k].slice = seat[k].slice * a->size[x] + i;
@@ -74,7 +74,7 @@ static void seats_of(const struct mesh *a, const struct reshard *r, const uint32
 }
 
 /* How many ranks of q's slice sit before seat `index` and hold the same as q (other: hold something else). */
-static uint32_t count_before(const struct parts *x, const struct seat *seat, uint32_t n, uint32_t q,
+static uint32_t count_before(const struct parts *x, const struct membership *seat, uint32_t n, uint32_t q,
                              uint32_t index, bool other)
 {
 	uint32_t count = 0;
@@ -87,7 +87,7 @@ static uint32_t count_before(const struct parts *x, const struct seat *seat, uin
 struct change {
 	const struct reshard *r;
 	uint32_t n, device[2 * VOLUME_MAX_DEVICES]; /* of both meshes */
-	struct seat seat[2 * VOLUME_MAX_DEVICES];
+	struct membership seat[2 * VOLUME_MAX_DEVICES];
 	struct parts x, y;
 	int64_t root, team; /* root: place among the devices; -1: none */
 };

@@ -60,10 +60,10 @@ bool ref_array_of_type(struct ref_context *c, struct ref_array *a, type_id t, ui
 	int64_t n[IR_MAX_LOGICAL];
 	const struct expr_env env = {.rank = -1};
 	for (unsigned k = 0; k < d->rank; k++) {
-		expr_id culprit;
-		enum expr_status status = expr_eval(c->m, d->axis[k].extent, &env, &n[k], &culprit);
+		expr_id offending;
+		enum expr_status status = expr_eval(c->m, d->axis[k].extent, &env, &n[k], &offending);
 		if (status != EXPR_OK) {
-			ref_report_expr(c, status, culprit, at);
+			ref_report_expr(c, status, offending, at);
 			return false;
 		}
 	}
@@ -163,9 +163,9 @@ const char *ref_name(const struct module *m, value_id v, char *text, size_t size
 	return text;
 }
 
-void ref_report_expr(struct ref_context *c, enum expr_status status, expr_id culprit, uint32_t at)
+void ref_report_expr(struct ref_context *c, enum expr_status status, expr_id offending, uint32_t at)
 {
-	const struct expr *e = &c->m->expr.at[culprit];
+	const struct expr *e = &c->m->expr.at[offending];
 	switch (status) {
 	case EXPR_OK:
 		break;

@@ -9,10 +9,10 @@ bool ref_scalar(struct ref_context *c, scalar_id s, const struct expr_env *env, 
 	*out = (struct ref_operand){.f = scalar->literal, .i = ref_truncate(DTYPE_I64, scalar->literal)};
 	if (!scalar->expr)
 		return true;
-	expr_id culprit;
-	enum expr_status status = expr_eval(c->m, scalar->expr, env, &out->i, &culprit);
+	expr_id offending;
+	enum expr_status status = expr_eval(c->m, scalar->expr, env, &out->i, &offending);
 	if (status != EXPR_OK) {
-		ref_report_expr(c, status, culprit, at);
+		ref_report_expr(c, status, offending, at);
 		return false;
 	}
 	out->f = (double)out->i;
@@ -56,10 +56,10 @@ bool ref_attr_int(struct ref_context *c, const struct ref_call *call, const char
 		return true;
 	}
 	const struct expr_env none = {.rank = -1};
-	expr_id culprit;
-	enum expr_status status = expr_eval(c->m, a->u.expr, call->env ? call->env : &none, out, &culprit);
+	expr_id offending;
+	enum expr_status status = expr_eval(c->m, a->u.expr, call->env ? call->env : &none, out, &offending);
 	if (status != EXPR_OK)
-		ref_report_expr(c, status, culprit, ir_op(c->m, call->op)->at);
+		ref_report_expr(c, status, offending, ir_op(c->m, call->op)->at);
 	return status == EXPR_OK;
 }
 

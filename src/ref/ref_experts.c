@@ -25,11 +25,11 @@ static bool unfit(struct ref_context *c, const struct op *op)
 static bool extent_of(struct ref_context *c, value_id v, unsigned axis, uint32_t at, int64_t *out)
 {
 	const struct expr_env env = {.rank = -1};
-	expr_id culprit;
+	expr_id offending;
 	enum expr_status status =
-	    expr_eval(c->m, value_domain(c->m, v)->axis[axis].extent, &env, out, &culprit);
+	    expr_eval(c->m, value_domain(c->m, v)->axis[axis].extent, &env, out, &offending);
 	if (status != EXPR_OK)
-		ref_report_expr(c, status, culprit, at);
+		ref_report_expr(c, status, offending, at);
 	return status == EXPR_OK;
 }
 

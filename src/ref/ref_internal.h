@@ -87,7 +87,7 @@ void ref_set_alike(struct ref_array *a, int64_t i, uint32_t number);
 /* The next index in row-major order; false after the last. */
 bool ref_next(int nd, const int64_t *n, int64_t *index);
 /* Reports why an expression has no value here. */
-void ref_report_expr(struct ref_context *c, enum expr_status status, expr_id culprit, uint32_t at);
+void ref_report_expr(struct ref_context *c, enum expr_status status, expr_id offending, uint32_t at);
 /* The name of a value for messages, in text. */
 enum { REF_NAME_BYTES = 128 };
 const char *ref_name(const struct module *m, value_id v, char *text, size_t size);

@@ -145,13 +145,13 @@ bool ref_local_get(struct ref_context *c, struct ref_locals *l, type_id t, int64
 	const struct domain *d = ir_domain(c->m, type->domain);
 	struct layout_env env;
 	struct key key;
-	expr_id culprit;
+	expr_id offending;
 	memset(&key, 0, sizeof key); /* its padding is hashed */
 	memset(&env, 0, sizeof env);
 	key.type = t;
 	key.in_mesh = ref_mesh_has(c->m, type->mesh, rank);
-	if (!layout_env_init(c->m, t, key.in_mesh && rank >= 0 ? rank : -1, &env, &culprit)) {
-		ref_report_expr(c, EXPR_UNDEFINED_PARAM, culprit, at);
+	if (!layout_env_init(c->m, t, key.in_mesh && rank >= 0 ? rank : -1, &env, &offending)) {
+		ref_report_expr(c, EXPR_UNDEFINED_PARAM, offending, at);
 		return false;
 	}
 	for (unsigned a = 0; a < d->axis_n; a++)

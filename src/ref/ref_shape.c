@@ -118,11 +118,11 @@ static bool part_start(struct ref_context *c, const struct ref_call *call, int a
 	const struct expr_env env = {.rank = -1};
 	int64_t sum = 0;
 	for (unsigned k = 0; k < op_result_count(c->m, call->op); k++) {
-		expr_id culprit, e = value_domain(c->m, op_result(c->m, call->op, k))->axis[axis].extent;
+		expr_id offending, e = value_domain(c->m, op_result(c->m, call->op, k))->axis[axis].extent;
 		int64_t n;
-		enum expr_status status = expr_eval(c->m, e, &env, &n, &culprit);
+		enum expr_status status = expr_eval(c->m, e, &env, &n, &offending);
 		if (status != EXPR_OK) {
-			ref_report_expr(c, status, culprit, ir_op(c->m, call->op)->at);
+			ref_report_expr(c, status, offending, ir_op(c->m, call->op)->at);
 			return false;
 		}
 		if (k == call->result)

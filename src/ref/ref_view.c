@@ -11,13 +11,14 @@ static struct ref_array shape_only(struct ref_context *c, type_id t, uint32_t at
 	/* extents were evaluated before, when the elements were listed */
 	struct ref_array a = {.nd = ir_domain(c->m, ir_type(c->m, t)->domain)->rank};
 	const struct expr_env env = {.rank = -1};
-	expr_id culprit;
+	expr_id offending;
 	*ok = true;
 	for (int k = 0; k < a.nd && *ok; k++) {
-		enum expr_status s = expr_eval(
-		    c->m, ir_domain(c->m, ir_type(c->m, t)->domain)->axis[k].extent, &env, &a.n[k], &culprit);
+		enum expr_status s =
+		    expr_eval(c->m, ir_domain(c->m, ir_type(c->m, t)->domain)->axis[k].extent, &env, &a.n[k],
+		              &offending);
 		if (s != EXPR_OK)
-			ref_report_expr(c, s, culprit, at);
+			ref_report_expr(c, s, offending, at);
 		*ok = s == EXPR_OK;
 	}
 	return a;

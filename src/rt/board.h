@@ -49,15 +49,15 @@ struct rt_board_line {
 	} recent[RT_BOARD_RECENT]; /* of them; number k stands at k % RT_BOARD_RECENT */
 };
 
-/* See life.h. */
-struct rt_life {
-	_Atomic uint32_t watched; /* 1 from rt_life_begin to rt_life_end */
+/* See rank_alive.h. */
+struct rt_alive {
+	_Atomic uint32_t watched; /* 1 from rt_alive_begin to rt_alive_end */
 	_Atomic uint32_t lost;    /* it was found to have ended meanwhile */
 	pthread_mutex_t lock;
 };
 
 struct rt_board_rank {
-	struct rt_life life;
+	struct rt_alive life;
 	_Atomic int64_t progress;    /* grows with each completed task */
 	_Atomic uint32_t computing;  /* kernels running now */
 	_Atomic uint32_t host;       /* label of what the host thread waits for, or 0 */

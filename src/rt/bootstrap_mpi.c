@@ -7,8 +7,8 @@
 #include "base/arena.h"
 #include "rt/bootstrap_shared.h"
 #include "rt/environment.h"
-#include "rt/life.h"
 #include "rt/mpi_call.h"
+#include "rt/rank_alive.h"
 #include "rt/signals.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -285,7 +285,7 @@ static bool share_board(struct rt_job *job)
 	m->board_shared = true;
 	rt_board_join(job->board, job->rank, getpid());
 	rt_signals_begin(job->board, job->rank);
-	return rt_life_begin(job);
+	return rt_alive_begin(job);
 }
 
 /* Exchanges how the ranks have ended; never returns if some do not come and one has failed. */
@@ -304,7 +304,7 @@ static enum status leave(struct rt_job *job, enum status status)
 			status = rt_job_lost(job) ? STATUS_INTERNAL : rt_job_status(job);
 		if (status != STATUS_OK && failed_at == 0)
 			failed_at = rt_clock_us();
-		if (failed_at && (rt_clock_us() - failed_at > GRACE_US || rt_life_lost(job->board) >= 0))
+		if (failed_at && (rt_clock_us() - failed_at > GRACE_US || rt_alive_lost(job->board) >= 0))
 			ok = false; /* who has died does not come */
 		if (look > QUICK_LOOKS && !done)
 			sleep_us(POLL_US);
@@ -359,7 +359,7 @@ enum status rt_launch_mpi(const struct rt_launch_options *options, rt_rank_main 
 		RT_MPI(&job, MPI_Comm_free(&m.boot));
 		RT_MPI(&job, MPI_Comm_free(&m.end));
 	}
-	rt_life_end(&job);
+	rt_alive_end(&job);
 	rt_signals_end();
 	MPI_Finalize();
 	rt_mpi_free_abandoned(&m);

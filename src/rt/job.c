@@ -2,7 +2,7 @@
 #include "rt/job.h"
 #include "rt/bell.h"
 #include "rt/bootstrap.h"
-#include "rt/life.h"
+#include "rt/rank_alive.h"
 #include "rt/rt_report.h"
 #include <errno.h>
 #include <stdarg.h>
@@ -115,7 +115,7 @@ enum {
 
 bool rt_job_lost(struct rt_job *job)
 {
-	int lost = rt_life_lost(job->board);
+	int lost = rt_alive_lost(job->board);
 	if (lost < 0)
 		return false;
 	char why[96];

@@ -52,11 +52,11 @@ static bool has_events(const struct module *m, region_id r)
 static bool value_of(struct walk *w, op_id op, expr_id e, int64_t *out)
 {
 	const struct expr_env env = {.rank = w->rank, .streams = INT32_MAX, .index = w->index};
-	expr_id culprit = 0;
-	if (expr_eval(w->m, e, &env, out, &culprit) == EXPR_OK)
+	expr_id offending = 0;
+	if (expr_eval(w->m, e, &env, out, &offending) == EXPR_OK)
 		return true;
 	struct buf text = {0};
-	expr_print_hir(w->m, culprit ? culprit : e, &text);
+	expr_print_hir(w->m, offending ? offending : e, &text);
 	if (!w->failed)
 		diag_error(w->d, E_VALUE_UNDEFINED, w->m->op.at[op].at, "'%s' has no value on rank %u",
 		           text.at, w->rank);

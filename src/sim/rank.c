@@ -39,12 +39,12 @@ static bool value_of(struct rank_walk *w, op_id op, expr_id e, int64_t *out)
 	                                  [EXPR_OVERFLOW] = "has no value in 64 bits",
 	                                  [EXPR_INDIVISIBLE] = "does not divide",
 	                                  [EXPR_UNKNOWN] = "has no value here"};
-	expr_id culprit = 0;
-	enum expr_status s = expr_eval(w->m, e, &env, out, &culprit);
+	expr_id offending = 0;
+	enum expr_status s = expr_eval(w->m, e, &env, out, &offending);
 	struct buf text = {0};
 	if (s == EXPR_OK)
 		return true;
-	expr_print_hir(w->m, culprit ? culprit : e, &text);
+	expr_print_hir(w->m, offending ? offending : e, &text);
 	rank_fail(w, E_VALUE_UNDEFINED, op, "'%s' %s", text.at, why[s]);
 	buf_free(&text);
 	return false;

@@ -296,8 +296,8 @@ static int64_t count_held(const struct module *m, type_id t, int64_t rank)
 	const struct domain *d = &m->domain.at[m->type.at[t].domain];
 	struct layout_env env;
 	int64_t loop[IR_MAX_AXES] = {0}, logical[IR_MAX_LOGICAL], count = 0;
-	expr_id culprit;
-	CHECK(layout_env_init(m, t, rank, &env, &culprit));
+	expr_id offending;
+	CHECK(layout_env_init(m, t, rank, &env, &offending));
 	for (unsigned k = 0; k < d->loop_n; k++)
 		if (d->axis[d->loop[k]].place == PLACE_MESH)
 			loop[k] = env.mesh_index[d->axis[d->loop[k]].mesh_axis];

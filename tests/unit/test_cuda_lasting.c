@@ -1,6 +1,6 @@
 /* Lasting tasks of the device "cuda", on the mock: made at the first launch, forgotten when a stream is
  * freed. LABELS: cuda tsan */
-#include "cuda/lasting.h"
+#include "cuda/launch_cache.h"
 #include "rt/device.h"
 #include "test_rt.h"
 #include <sched.h>
@@ -103,9 +103,9 @@ static void test_many(struct rt_device *d, float *memory)
 		t[k].out.n[0] = k != 7;
 		run(d, stream, &t[k]);
 	}
-	const struct cuda_lasting *l = ((struct cuda *)d)->lasting;
+	const struct cuda_launch_cache *l = ((struct cuda *)d)->lasting;
 	for (int k = 0; k < RECORDS; k++) {
-		const struct cuda_made *m = cuda_lasting_find(l, &t[k]);
+		const struct cuda_made *m = cuda_launch_cache_find(l, &t[k]);
 		CHECK(m && m->task == &t[k] && m->launch && (m->launch->grid > 0) == (k != 7));
 		t[k].scalar[0].f = -1;
 	}
@@ -115,7 +115,7 @@ static void test_many(struct rt_device *d, float *memory)
 		CHECK(k == 7 || element(d, memory + k) == (float)k);
 	}
 	d->ops->async->stream_free(d, stream);
-	CHECK(!cuda_lasting_find(l, &t[0]));
+	CHECK(!cuda_launch_cache_find(l, &t[0]));
 	free(t);
 }
 

@@ -101,8 +101,8 @@ static void compare(struct module *m, struct domain_builder *b, const struct tab
 	type_id type = type_make(m, DTYPE_F32, MEMORY_GLOBAL, mesh, domain_finish(m, b));
 	const struct domain *d = &m->domain.at[m->type.at[type].domain];
 	struct layout_env env;
-	expr_id culprit;
-	CHECK(layout_env_init(m, type, rank, &env, &culprit));
+	expr_id offending;
+	CHECK(layout_env_init(m, type, rank, &env, &offending));
 	CHECK(d->loop_n == t->n);
 	int64_t n = elements(t), found = 0, whole = 1;
 	for (unsigned i = 0; i < d->logical_n; i++)
@@ -192,7 +192,7 @@ static void random_sugar(void)
 	mesh_id mesh = ir_mesh_add(m, &pod);
 	for (unsigned round = 0; round < 400; round++) {
 		struct sugar s = {.rank = 1 + random_below(2)}, again;
-		unsigned used = 0, culprit;
+		unsigned used = 0, offending;
 		domain_id id;
 		s.axis_n = s.rank;
 		for (unsigned i = 0; i < s.rank; i++) {
@@ -211,7 +211,7 @@ static void random_sugar(void)
 				s.axis[i].place_n++;
 			}
 		}
-		if (sugar_expand(m, &s, mesh, random_below(2), &id, &culprit))
+		if (sugar_expand(m, &s, mesh, random_below(2), &id, &offending))
 			continue;
 		CHECK(sugar_from_domain(m, id, mesh, &again));
 		type_id type = type_make(m, DTYPE_F32, MEMORY_GLOBAL, mesh, id);

@@ -1,7 +1,7 @@
-/* spare: see spare.h. */
-#include "cuda/spare.h"
+/* stream_pool: see stream_pool.h. */
+#include "cuda/stream_pool.h"
 
-enum status cuda_spare_stream(struct cuda *c, struct cuda_spare *s, CUstream *out)
+enum status cuda_stream_pool_stream(struct cuda *c, struct cuda_stream_pool *s, CUstream *out)
 {
 	if (s->most == 1 && s->stream.n) { /* it may be part of a graph, and not be asked */
 		*out = s->stream.at[0];
@@ -28,25 +28,25 @@ enum status cuda_spare_stream(struct cuda *c, struct cuda_spare *s, CUstream *ou
 	return status;
 }
 
-enum status cuda_spare_follow(struct cuda *c, struct cuda_spare *s, CUevent event)
+enum status cuda_stream_pool_follow(struct cuda *c, struct cuda_stream_pool *s, CUevent event)
 {
 	CUstream stream;
-	enum status status = cuda_spare_stream(c, s, &stream);
+	enum status status = cuda_stream_pool_stream(c, s, &stream);
 	if (status == STATUS_OK && !cuda_call(c, cuStreamWaitEvent, stream, event, 0))
 		status = rt_job_status(c->base.job);
 	return status;
 }
 
-enum status cuda_spare_event(struct cuda *c, struct cuda_spare *s, CUevent after, CUevent *out)
+enum status cuda_stream_pool_event(struct cuda *c, struct cuda_stream_pool *s, CUevent after, CUevent *out)
 {
 	CUstream stream;
-	enum status status = cuda_spare_stream(c, s, &stream);
+	enum status status = cuda_stream_pool_stream(c, s, &stream);
 	if (status == STATUS_OK && after && !cuda_call(c, cuStreamWaitEvent, stream, after, 0))
 		status = rt_job_status(c->base.job);
 	return status == STATUS_OK ? cuda_event_record(c, stream, out) : status;
 }
 
-void cuda_spare_end(struct cuda *c, struct cuda_spare *s)
+void cuda_stream_pool_end(struct cuda *c, struct cuda_stream_pool *s)
 {
 	for (uint32_t k = 0; k < s->stream.n; k++)
 		cuda_call(c, cuStreamSynchronize, s->stream.at[k]);

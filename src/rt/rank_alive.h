@@ -1,4 +1,4 @@
-/* life: whether the processes of ranks still are, which costs no call of the system to ask.
+/* rank_alive: whether the processes of ranks still are, which costs no call of the system to ask.
  *
  * Each rank of a host holds a lock in memory that all see, of the kind that the system gives up when its
  * owner ends, in whichever way. Who waits looks at the locks of the others. */
@@ -7,9 +7,9 @@
 #include "rt/job.h"
 
 /* Of this rank, by one thread, which lives as long as the process. False with a message. */
-bool rt_life_begin(struct rt_job *job);
-void rt_life_end(struct rt_job *job);
+bool rt_alive_begin(struct rt_job *job);
+void rt_alive_end(struct rt_job *job);
 /* A rank whose process ended in between, -1: none has. */
-int rt_life_lost(struct rt_board *b);
+int rt_alive_lost(struct rt_board *b);
 
 #endif

@@ -1,4 +1,4 @@
-/* lives: from where to where statements use a buffer. */
+/* live_ranges: from where to where statements use a buffer. */
 #ifndef HIRC_PASS_LIVES_H
 #define HIRC_PASS_LIVES_H
 #include "base/vec.h"
@@ -6,7 +6,7 @@
 
 /* Of a program as it was when this was made; statements that are added later may be views and ends of life.
  */
-struct lives {
+struct live_ranges {
 	struct module *m;
 	uint32_t n;       /* statements */
 	op_id *wait;      /* by op: the last wait that names it, a list by next_wait */
@@ -16,10 +16,10 @@ struct lives {
 };
 
 /* Numbers statements in program order, too (struct op's order). */
-void lives_find(struct module *m, struct lives *out);
-void lives_free(struct lives *l);
+void live_ranges_find(struct module *m, struct live_ranges *out);
+void live_ranges_free(struct live_ranges *l);
 
-struct life {
+struct live_range {
 	region_id block; /* the uses are in it, or in blocks within */
 	op_id last;      /* statement of the block that holds the last use; 0: there is none */
 	bool open;       /* a Communication of the buffer is not surely waited for after it, in the block */
@@ -27,10 +27,10 @@ struct life {
 };
 
 /* The uses of a buffer and of views of it in a block; a wait is a use of its Communication's buffers. */
-void life_find(const struct lives *l, value_id v, region_id block, struct life *out);
-void life_free(struct life *life);
+void live_range_find(const struct live_ranges *l, value_id v, region_id block, struct live_range *out);
+void live_range_free(struct live_range *life);
 /* The first statement of the block, from the last use on, after which the current stream follows all uses; 0:
  * there is none. */
-op_id life_end(struct lives *l, const struct life *life);
+op_id live_range_end(struct live_ranges *l, const struct live_range *life);
 
 #endif

@@ -1,5 +1,5 @@
-/* lasting: see lasting.h. */
-#include "cuda/lasting.h"
+/* launch_cache: see launch_cache.h. */
+#include "cuda/launch_cache.h"
 #include "base/hash.h"
 #include "base/vec.h"
 #include <assert.h>
@@ -7,17 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct cuda_lasting {
+struct cuda_launch_cache {
 	VEC(struct cuda_made) made;
 	struct hash_table ids; /* + 1 */
 };
 
-struct cuda_lasting *cuda_lasting_new(void)
+struct cuda_launch_cache *cuda_launch_cache_new(void)
 {
-	return mem_zalloc(sizeof(struct cuda_lasting));
+	return mem_zalloc(sizeof(struct cuda_launch_cache));
 }
 
-void cuda_lasting_forget(struct cuda_lasting *l)
+void cuda_launch_cache_forget(struct cuda_launch_cache *l)
 {
 	for (uint32_t i = 0; i < l->made.n; i++) {
 		free(l->made.at[i].launch);
@@ -28,11 +28,11 @@ void cuda_lasting_forget(struct cuda_lasting *l)
 	hash_table_free(&l->ids);
 }
 
-void cuda_lasting_free(struct cuda_lasting *l)
+void cuda_launch_cache_free(struct cuda_launch_cache *l)
 {
 	if (!l)
 		return;
-	cuda_lasting_forget(l);
+	cuda_launch_cache_forget(l);
 	free(l);
 }
 
@@ -41,7 +41,7 @@ static uint64_t hash(const struct rt_task *t)
 	return hash_number(0, (uintptr_t)t);
 }
 
-const struct cuda_made *cuda_lasting_find(const struct cuda_lasting *l, const struct rt_task *t)
+const struct cuda_made *cuda_launch_cache_find(const struct cuda_launch_cache *l, const struct rt_task *t)
 {
 	struct hash_probe p = {.hash = hash(t)};
 	for (uint32_t k; (k = hash_next(&l->ids, &p));)
@@ -56,9 +56,9 @@ static struct cuda_launch *copy_launch(const struct cuda_launch *launch)
 	return memcpy(mem_alloc(bytes), launch, bytes);
 }
 
-void cuda_lasting_keep(struct cuda_lasting *l, const struct cuda_made *made)
+void cuda_launch_cache_keep(struct cuda_launch_cache *l, const struct cuda_made *made)
 {
-	assert(!cuda_lasting_find(l, made->task));
+	assert(!cuda_launch_cache_find(l, made->task));
 	struct cuda_made m = {.task = made->task};
 	if (made->launch)
 		m.launch = copy_launch(made->launch);

@@ -1,4 +1,4 @@
-/* lives: uses of buffers, through views, and the waits that end them.
+/* live_ranges: uses of buffers, through views, and the waits that end them.
  *
  *     A: f32[8] = allocate()
  *     a = select(A, axis=0, index=1)
@@ -10,16 +10,16 @@
  *       wait(s)                       the end of that use
  *     }                               A's last use: the statement of A's block that holds it
  */
-#include "pass/lives.h"
+#include "pass/live_ranges.h"
 #include "ir/edit.h"
 #include "ir/infer.h"
 #include <stdlib.h>
 
-void lives_find(struct module *m, struct lives *out)
+void live_ranges_find(struct module *m, struct live_ranges *out)
 {
 	uint32_t n = 0, members = 0;
 	op_id *member = mem_alloc(sizeof *member * m->op.n);
-	*out = (struct lives){.m = m, .n = m->op.n};
+	*out = (struct live_ranges){.m = m, .n = m->op.n};
 	out->wait = mem_zalloc(sizeof *out->wait * m->op.n);
 	out->next_wait = mem_zalloc(sizeof *out->next_wait * m->op.n);
 	out->group = mem_zalloc(sizeof *out->group * m->op.n);
@@ -42,7 +42,7 @@ void lives_find(struct module *m, struct lives *out)
 	stream_order_find(m, &out->streams);
 }
 
-void lives_free(struct lives *l)
+void live_ranges_free(struct live_ranges *l)
 {
 	stream_order_free(&l->streams);
 	free(l->wait);
@@ -109,7 +109,7 @@ static bool is_waited(const struct module *m, region_id block, op_id op, op_id w
 	return true;
 }
 
-static void extend(const struct module *m, struct life *life, op_id use, bool ends)
+static void extend(const struct module *m, struct live_range *life, op_id use, bool ends)
 {
 	op_id here = in_block(m, life->block, use);
 	if (here && ends)
@@ -118,7 +118,7 @@ static void extend(const struct module *m, struct life *life, op_id use, bool en
 		life->last = here;
 }
 
-static void communicate(const struct lives *l, op_id op, struct life *life)
+static void communicate(const struct live_ranges *l, op_id op, struct live_range *life)
 {
 	op_id starts[] = {op, l->group[op]};
 	bool waited = false;
@@ -132,7 +132,7 @@ static void communicate(const struct lives *l, op_id op, struct life *life)
 	life->open |= !waited;
 }
 
-static void live(const struct lives *l, value_id v, struct life *life)
+static void live(const struct live_ranges *l, value_id v, struct live_range *life)
 {
 	const struct module *m = l->m;
 	for (uint32_t u = m->value.at[v].first_use; u; u = m->operand.at[u].next_use) {
@@ -149,18 +149,18 @@ static void live(const struct lives *l, value_id v, struct life *life)
 	}
 }
 
-void life_find(const struct lives *l, value_id v, region_id block, struct life *out)
+void live_range_find(const struct live_ranges *l, value_id v, region_id block, struct live_range *out)
 {
-	*out = (struct life){.block = block};
+	*out = (struct live_range){.block = block};
 	live(l, v, out);
 }
 
-void life_free(struct life *life)
+void live_range_free(struct live_range *life)
 {
 	vec_free(&life->use);
 }
 
-op_id life_end(struct lives *l, const struct life *life)
+op_id live_range_end(struct live_ranges *l, const struct live_range *life)
 {
 	op_id at = life->open ? 0 : life->last;
 	for (uint32_t k = 0; at && k < life->use.n;) {

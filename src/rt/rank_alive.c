@@ -1,16 +1,16 @@
-/* life: see life.h. */
-#include "rt/life.h"
+/* rank_alive: see rank_alive.h. */
+#include "rt/rank_alive.h"
 #include <errno.h>
 #include <string.h>
 
-static struct rt_life *own(struct rt_job *job)
+static struct rt_alive *own(struct rt_job *job)
 {
 	return &job->board->rank[job->rank - job->board->first].life;
 }
 
-bool rt_life_begin(struct rt_job *job)
+bool rt_alive_begin(struct rt_job *job)
 {
-	struct rt_life *l = own(job);
+	struct rt_alive *l = own(job);
 	pthread_mutexattr_t kind;
 	int error = pthread_mutexattr_init(&kind);
 	if (!error)
@@ -31,24 +31,24 @@ bool rt_life_begin(struct rt_job *job)
 	return true;
 }
 
-void rt_life_end(struct rt_job *job)
+void rt_alive_end(struct rt_job *job)
 {
-	struct rt_life *l = own(job);
+	struct rt_alive *l = own(job);
 	if (!atomic_exchange(&l->watched, 0))
 		return;
 	pthread_mutex_unlock(&l->lock);
 }
 
-int rt_life_lost(struct rt_board *b)
+int rt_alive_lost(struct rt_board *b)
 {
 	for (int r = 0; r < b->ranks; r++) {
-		struct rt_life *l = &b->rank[r].life;
+		struct rt_alive *l = &b->rank[r].life;
 		if (!atomic_load_explicit(&l->watched, memory_order_acquire))
 			continue;
 		int error = pthread_mutex_trylock(&l->lock);
 		if (error == EBUSY)
 			continue;
-		/* It died, or has just come to rt_life_end. */
+		/* It died, or has just come to rt_alive_end. */
 		bool died = atomic_load_explicit(&l->watched, memory_order_acquire);
 		if (error == EOWNERDEAD)
 			pthread_mutex_consistent(&l->lock);

@@ -1,11 +1,11 @@
-/* seats: see seats.h. */
-#include "cuda/seats.h"
+/* gpu_assignment: see gpu_assignment.h. */
+#include "cuda/gpu_assignment.h"
 #include "base/str.h"
 #include "cuda/cuda_transport.h"
 #include <string.h>
 
 /* Where a rank works. */
-struct seat {
+struct membership {
 	int32_t host; /* its number */
 	int32_t ordinal;
 	CUuuid gpu;
@@ -24,7 +24,7 @@ static int ranks_of_host(const struct rt_job *job, int end)
 	return n;
 }
 
-enum status cuda_seat_take(struct cuda *c, int *sharers)
+enum status cuda_gpu_take(struct cuda *c, int *sharers)
 {
 	struct rt_job *job = c->base.job;
 	int count = 0;
@@ -44,12 +44,12 @@ enum status cuda_seat_take(struct cuda *c, int *sharers)
 /* ---- those of all */
 
 /* Ranks on one GPU. */
-static bool is_same(const struct seat *a, const struct seat *b)
+static bool is_same(const struct membership *a, const struct membership *b)
 {
 	return a->host == b->host && memcmp(&a->gpu, &b->gpu, sizeof a->gpu) == 0;
 }
 
-static bool some_share(const struct seat *seat, int ranks)
+static bool some_share(const struct membership *seat, int ranks)
 {
 	for (int r = 0; r < ranks; r++)
 		for (int k = 0; k < r; k++)
@@ -58,7 +58,7 @@ static bool some_share(const struct seat *seat, int ranks)
 	return false;
 }
 
-static bool all_share(const struct seat *seat, int ranks)
+static bool all_share(const struct membership *seat, int ranks)
 {
 	for (int r = 1; r < ranks; r++)
 		if (!is_same(&seat[r], &seat[0]))
@@ -67,11 +67,11 @@ static bool all_share(const struct seat *seat, int ranks)
 }
 
 /* By rank; the caller's. NULL after a failure. */
-static struct seat *look_at_seats(struct cuda *c)
+static struct membership *look_at_seats(struct cuda *c)
 {
 	struct rt_job *job = c->base.job;
 	const int *host = job->boot->hosts ? job->boot->hosts(job) : NULL;
-	struct seat own, *seat;
+	struct membership own, *seat;
 	int exports = 0;
 	memset(&own, 0, sizeof own);
 	own.host = host ? host[job->rank] : 0;
@@ -88,7 +88,7 @@ static struct seat *look_at_seats(struct cuda *c)
 }
 
 /* The first rank whose GPU this one cannot reach; -1: none, as far as its process sees their GPUs. */
-static enum status find_far(struct cuda *c, const struct seat *seat, int32_t *out)
+static enum status find_far(struct cuda *c, const struct membership *seat, int32_t *out)
 {
 	struct rt_job *job = c->base.job;
 	int count = 0;
@@ -96,7 +96,7 @@ static enum status find_far(struct cuda *c, const struct seat *seat, int32_t *ou
 	if (!cuda_call(c, cuDeviceGetCount, &count))
 		return rt_job_status(job);
 	for (int k = 0; k < count; k++) {
-		struct seat there = {.host = seat[job->rank].host};
+		struct membership there = {.host = seat[job->rank].host};
 		CUdevice device;
 		int can = 1;
 		if (!cuda_call(c, cuDeviceGet, &device, k) ||
@@ -113,7 +113,7 @@ static enum status find_far(struct cuda *c, const struct seat *seat, int32_t *ou
 
 /* ---- refusals: STATUS_OK where there is nothing to refuse */
 
-static enum status check_reach(struct cuda *c, const struct seat *seat)
+static enum status check_reach(struct cuda *c, const struct membership *seat)
 {
 	struct rt_job *job = c->base.job;
 	int32_t far = -1, *all = mem_alloc((size_t)job->size * sizeof *all);
@@ -135,7 +135,7 @@ static enum status check_reach(struct cuda *c, const struct seat *seat)
 	return status;
 }
 
-static enum status check_ipc(struct cuda *c, const struct seat *seat)
+static enum status check_ipc(struct cuda *c, const struct membership *seat)
 {
 	struct rt_job *job = c->base.job;
 	const char *why = NULL;
@@ -161,7 +161,7 @@ static enum status check_ipc(struct cuda *c, const struct seat *seat)
 	return check_reach(c, seat);
 }
 
-static enum status check_peers(const struct cuda *c, const struct seat *seat)
+static enum status check_peers(const struct cuda *c, const struct membership *seat)
 {
 	struct rt_job *job = c->base.job;
 	if (strcmp(job->boot->name, "thread") == 0 && all_share(seat, job->size))
@@ -175,7 +175,7 @@ static enum status check_peers(const struct cuda *c, const struct seat *seat)
 }
 
 /* What `auto` stands for; TRANSPORT_COUNT after a refusal. */
-static enum transport_kind choose(const struct cuda *c, const struct seat *seat, bool symmetric,
+static enum transport_kind choose(const struct cuda *c, const struct membership *seat, bool symmetric,
                                   enum status *status)
 {
 	struct rt_job *job = c->base.job;
@@ -206,13 +206,13 @@ static enum status refuse_other(struct rt_job *job, enum transport_kind kind)
 	return status;
 }
 
-enum status cuda_seats_choose(struct cuda *c, enum transport_kind *kind, bool symmetric)
+enum status cuda_transport_choose(struct cuda *c, enum transport_kind *kind, bool symmetric)
 {
 	struct rt_job *job = c->base.job;
 	enum status status = STATUS_OK;
 	if (*kind == TRANSPORT_NCCL) /* which says itself what it does not like */
 		return STATUS_OK;
-	struct seat *seat = look_at_seats(c);
+	struct membership *seat = look_at_seats(c);
 	if (!seat)
 		return rt_job_status(job);
 	enum transport_kind chosen = *kind == TRANSPORT_AUTO ? choose(c, seat, symmetric, &status) : *kind;
@@ -234,16 +234,16 @@ enum status cuda_transport_try(struct rt_job *job, enum transport_kind kind, boo
 	*unsure = false;
 	enum status status = cuda_api_open(job, CUDA_DRIVER);
 	if (status == STATUS_OK)
-		status = cuda_seat_take(&c, &sharers);
+		status = cuda_gpu_take(&c, &sharers);
 	if (status != STATUS_OK)
 		return status;
-	status = cuda_seats_choose(&c, &kind, symmetric);
+	status = cuda_transport_choose(&c, &kind, symmetric);
 	if (status != STATUS_OK || kind != TRANSPORT_NCCL)
 		return status;
 	status = cuda_api_open(job, CUDA_NCCL);
 	if (status != STATUS_OK)
 		return status;
-	struct seat *seat = look_at_seats(&c);
+	struct membership *seat = look_at_seats(&c);
 	*unsure = seat && some_share(seat, job->size);
 	free(seat);
 	return rt_job_status(job);

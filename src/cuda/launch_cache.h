@@ -1,5 +1,5 @@
-/* lasting: what the lasting tasks of a rank were made into, by the addresses of their records, so that they
- * are launched again without being made again.
+/* launch_cache: what the lasting tasks of a rank were made into, by the addresses of their records, so that
+ * they are launched again without being made again.
  *
  *     record of a task ──first launch──> made ──each launch──> cuLaunchKernel, cublasLtMatmul
  *
@@ -17,13 +17,13 @@ struct cuda_made {
 	struct cuda_launch *function; /* after a product, or the launch of one; NULL: there is none */
 };
 
-struct cuda_lasting *cuda_lasting_new(void);
-void cuda_lasting_free(struct cuda_lasting *l); /* NULL is allowed */
+struct cuda_launch_cache *cuda_launch_cache_new(void);
+void cuda_launch_cache_free(struct cuda_launch_cache *l); /* NULL is allowed */
 
 /* NULL: it was not kept. */
-const struct cuda_made *cuda_lasting_find(const struct cuda_lasting *l, const struct rt_task *t);
+const struct cuda_made *cuda_launch_cache_find(const struct cuda_launch_cache *l, const struct rt_task *t);
 /* Keeps copies of what a lasting task was made into, which is not there yet. */
-void cuda_lasting_keep(struct cuda_lasting *l, const struct cuda_made *made);
-void cuda_lasting_forget(struct cuda_lasting *l);
+void cuda_launch_cache_keep(struct cuda_launch_cache *l, const struct cuda_made *made);
+void cuda_launch_cache_forget(struct cuda_launch_cache *l);
 
 #endif

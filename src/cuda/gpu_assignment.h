@@ -1,4 +1,4 @@
-/* seats: where ranks are, and which transport that leaves them.
+/* gpu_assignment: where ranks are, and which transport that leaves them.
  *
  *     nccl      a GPU for each rank, on any hosts
  *     peers     ranks that are threads of one process, all on one GPU
@@ -9,9 +9,9 @@
 
 /* The GPU of this rank: the local rank modulo those that are visible. STATUS_ABSENT with a message where
  * there is none. Sets c->ordinal and c->device; *sharers: ranks that have this GPU. */
-enum status cuda_seat_take(struct cuda *c, int *sharers);
+enum status cuda_gpu_take(struct cuda *c, int *sharers);
 /* Checks that the ranks can use a transport, and sets *kind where it is auto; symmetric: ranks are to have a
  * heap. Collective. Else the message says what keeps them from using it, and which way out there is. */
-enum status cuda_seats_choose(struct cuda *c, enum transport_kind *kind, bool symmetric);
+enum status cuda_transport_choose(struct cuda *c, enum transport_kind *kind, bool symmetric);
 
 #endif
