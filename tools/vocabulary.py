@@ -17,7 +17,11 @@ def rows(path, pattern):
 def operations():
     """(name, nvFuser's name, attributes) of each operation."""
     pointwise = [(name, name, "") for name in rows("base/pointwise.def", r'^POINTWISE\([A-Z_]+, (\w+)')]
-    return pointwise + rows("ir/ops.def", r'^OP\(\w+, "(\w+)", "([\w.]+)", \w+, .*?, "([^"]*)", "')
+    collectives = rows("base/collectives.def",
+                       r'^COLLECTIVE\(\w+, (?!NONE)\w+, (\w+), (\w+), .*, "([^"]*)", "[^"]*"\)$')
+    others = rows("ir/ops.def", r'^OP\(\w+, "(\w+)", "([\w.]+)", \w+, .*?, "([^"]*)", "')
+    after = [name for name, _, _ in others].index("collective_permute")
+    return pointwise + others[:after] + collectives + others[after:]
 
 
 def dtypes():

@@ -67,7 +67,7 @@ static struct check_moved moved_now(struct walk *w, op_id op, int64_t typed)
 
 /* ---- collectives */
 
-struct collective {
+struct checked_collective {
 	op_id op;
 	value_id in, out;
 	struct membership seat;
@@ -75,7 +75,7 @@ struct collective {
 };
 
 /* Elements that all members must agree on; -1: there is no such number. */
-static int64_t elements_of(struct walk *w, const struct collective *x)
+static int64_t elements_of(struct walk *w, const struct checked_collective *x)
 {
 	bool is_root = x->root == x->seat.member;
 	switch ((enum op_kind)w->m->op.at[x->op].kind) {
@@ -99,7 +99,7 @@ static bool has_equal_parts(const struct op *o)
 }
 
 /* The buffers that this member reads and writes. */
-static unsigned accesses_of(struct walk *w, const struct collective *x, struct access *list)
+static unsigned accesses_of(struct walk *w, const struct checked_collective *x, struct access *list)
 {
 	enum op_kind kind = (enum op_kind)w->m->op.at[x->op].kind;
 	uint32_t roots = classes_roots(w, &x->seat, x->root);
@@ -118,7 +118,7 @@ static unsigned accesses_of(struct walk *w, const struct collective *x, struct a
 
 /* A member must hold what it reads or writes: of most collectives both, of those with a root one at least,
  * and of exchanges it may hold nothing. */
-static void check_holds(struct walk *w, const struct collective *x)
+static void check_holds(struct walk *w, const struct checked_collective *x)
 {
 	bool in = check_view_is_here(w, x->in), out = check_view_is_here(w, x->out);
 	struct buf text = {0};
@@ -150,7 +150,7 @@ static void check_holds(struct walk *w, const struct collective *x)
 }
 
 /* Root and peers; what they mean to the other members. 0: there is no such member. */
-static uint32_t match(struct walk *w, struct collective *x)
+static uint32_t match(struct walk *w, struct checked_collective *x)
 {
 	const struct op *o = &w->m->op.at[x->op];
 	bool permutes = o->kind == OP_COLLECTIVE_PERMUTE;
@@ -188,7 +188,7 @@ static uint32_t match(struct walk *w, struct collective *x)
 void transfer_collective(struct walk *w, op_id op)
 {
 	const struct op *o = &w->m->op.at[op];
-	struct collective x = {
+	struct checked_collective x = {
 	    .op = op, .in = op_read(w->m, op, 0), .out = op_result(w->m, op, 0), .root = -1};
 	struct start s = {.op = op};
 	if (o->def_n)

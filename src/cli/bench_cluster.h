@@ -64,7 +64,7 @@ struct bench_points {
 /* Collectives of one team. */
 struct bench_team_points {
 	int64_t ranks, span; /* see struct cluster_table */
-	struct bench_points of[CLUSTER_COLLECTIVE_COUNT];
+	struct bench_points of[COLLECTIVE_COUNT];
 };
 
 /* What was measured, on every rank. */
@@ -77,7 +77,6 @@ struct bench_measured {
 	int64_t inner;  /* ranks of a host, if all have as many and in a row; else all */
 };
 
-extern const enum rt_collective_kind bench_cluster_kind[CLUSTER_COLLECTIVE_COUNT];
 /* What the command line says is in b and o; kinds and files are none. */
 enum status bench_cluster(struct bench *b, struct bench_cluster *o);
 int bench_cluster_rank(struct rt_job *job, void *cluster);

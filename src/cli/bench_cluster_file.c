@@ -110,7 +110,7 @@ static struct cluster_link make_link(const struct bench_measured *x, int64_t spa
 	struct cluster_link link = {.span = span, .rate = CLUSTER_MAX_NUMBER};
 	for (uint32_t t = 0; t < x->team.n; t++) {
 		const struct bench_team_points *team = &x->team.at[t];
-		const struct bench_points *p = &team->of[CLUSTER_SEND_RECV];
+		const struct bench_points *p = &team->of[COLLECTIVE_SEND_RECV];
 		if (team->span != span || !p->point.n)
 			continue;
 		const struct cluster_point *first = &p->point.at[0], *last = &p->point.at[p->point.n - 1];
@@ -135,12 +135,12 @@ static void make_links(struct arena *a, const struct bench_measured *x, struct c
 static void make_tables(struct arena *a, const struct bench_measured *x, struct cluster_network *out)
 {
 	struct cluster_table *table =
-	    arena_new_array(a, struct cluster_table, (size_t)x->team.n * CLUSTER_COLLECTIVE_COUNT);
+	    arena_new_array(a, struct cluster_table, (size_t)x->team.n * COLLECTIVE_COUNT);
 	for (uint32_t t = 0; t < x->team.n; t++)
-		for (unsigned k = 0; k < CLUSTER_COLLECTIVE_COUNT; k++) {
+		for (unsigned k = 0; k < COLLECTIVE_COUNT; k++) {
 			const struct bench_team_points *team = &x->team.at[t];
 			table[out->table_n++] =
-			    (struct cluster_table){.collective = (enum cluster_collective)k,
+			    (struct cluster_table){.collective = (enum collective)k,
 			                           .ranks = team->ranks,
 			                           .span = team->span,
 			                           .points = {team->of[k].point.at, team->of[k].point.n}};

@@ -15,20 +15,6 @@ enum {
 };
 #define LONG_NS 500000 /* of a statement: what a program takes as a whole is nothing beside it */
 
-const enum rt_collective_kind bench_cluster_kind[CLUSTER_COLLECTIVE_COUNT] = {
-    [CLUSTER_ALLGATHER] = RT_ALLGATHER,
-    [CLUSTER_ALLREDUCE] = RT_ALLREDUCE,
-    [CLUSTER_REDUCE_SCATTER] = RT_REDUCE_SCATTER,
-    [CLUSTER_BROADCAST] = RT_BROADCAST,
-    [CLUSTER_REDUCE] = RT_REDUCE,
-    [CLUSTER_GATHER] = RT_GATHER,
-    [CLUSTER_SCATTER] = RT_SCATTER,
-    [CLUSTER_ALL_TO_ALL] = RT_ALL_TO_ALL,
-    [CLUSTER_ALL_TO_ALLV] = RT_ALL_TO_ALLV,
-    [CLUSTER_SEND_RECV] = RT_SEND_RECV,
-    [CLUSTER_BARRIER] = RT_BARRIER,
-};
-
 /* ---- statements */
 
 struct subject {
@@ -128,36 +114,35 @@ static enum status time_probe(struct rt_job *job, const struct bench_cluster *o,
 
 /* A root does not wait for the others, or they not for it: a barrier keeps them together, whose time is taken
  * off in the end. */
-static bool is_apart(enum rt_collective_kind kind)
+static bool is_apart(enum collective kind)
 {
-	return rt_collective_is_rooted(kind) && kind != RT_SEND_RECV;
+	return collective_is_rooted(kind) && kind != COLLECTIVE_SEND_RECV;
 }
 
 static enum status time_size(struct bench_member *x, const struct bench_shape *s, int64_t *out)
 {
 	double us = 0;
 	x->apart = is_apart(s->kind);
-	x->fresh = s->kind != RT_BARRIER;
+	x->fresh = s->kind != COLLECTIVE_BARRIER;
 	enum status status = bench_member_time(x, s, &us);
 	x->apart = x->fresh = false;
 	*out = us < 1e-3 ? 1 : (int64_t)(1e3 * us + 0.5);
 	return status;
 }
 
-static enum status time_kind(struct bench_member *x, enum cluster_collective kind, struct bench_points *out)
+static enum status time_kind(struct bench_member *x, enum collective kind, struct bench_points *out)
 {
 	enum status status = STATUS_OK;
 	int64_t before = -1, most = x->c->most;
 	for (int64_t bytes = x->c->least; status == STATUS_OK; bytes *= FACTOR) {
-		struct bench_shape s =
-		    bench_member_shape(x, bench_cluster_kind[kind], bytes < most ? bytes : most);
+		struct bench_shape s = bench_member_shape(x, kind, bytes < most ? bytes : most);
 		struct cluster_point point = {.size = s.count * (int64_t)x->data.size};
 		if (point.size > before) { /* else smaller than an element for each */
 			status = time_size(x, &s, &point.time);
 			vec_push(&out->point, point);
 			before = point.size;
 		}
-		if (bytes >= most || kind == CLUSTER_BARRIER)
+		if (bytes >= most || kind == COLLECTIVE_BARRIER)
 			break;
 	}
 	return status;
@@ -171,8 +156,8 @@ static enum status time_team(struct bench_member *x, const int *rank, int n, int
 	enum status status = bench_member_team(x, rank, n);
 	if (status == STATUS_OK)
 		status = bench_member_ready(x);
-	for (unsigned k = 0; k < CLUSTER_COLLECTIVE_COUNT && status == STATUS_OK; k++)
-		status = time_kind(x, (enum cluster_collective)k, &points.of[k]);
+	for (unsigned k = 0; k < COLLECTIVE_COUNT && status == STATUS_OK; k++)
+		status = time_kind(x, (enum collective)k, &points.of[k]);
 	vec_push(&out->team, points);
 	return status;
 }
@@ -222,7 +207,7 @@ static enum status time_teams(struct bench_member *x, struct bench_measured *out
 static void take_lesser(struct bench_measured *to, const struct bench_measured *from)
 {
 	for (uint32_t t = 0; t < to->team.n; t++)
-		for (unsigned k = 0; k < CLUSTER_COLLECTIVE_COUNT; k++)
+		for (unsigned k = 0; k < COLLECTIVE_COUNT; k++)
 			for (uint32_t i = 0; i < to->team.at[t].of[k].point.n; i++) {
 				struct cluster_point *p = &to->team.at[t].of[k].point.at[i];
 				int64_t time = from->team.at[t].of[k].point.at[i].time;
@@ -233,11 +218,10 @@ static void take_lesser(struct bench_measured *to, const struct bench_measured *
 static void take_barriers_off(struct bench_measured *x)
 {
 	for (uint32_t t = 0; t < x->team.n; t++)
-		for (unsigned k = 0; k < CLUSTER_COLLECTIVE_COUNT; k++) {
+		for (unsigned k = 0; k < COLLECTIVE_COUNT; k++) {
 			struct bench_team_points *team = &x->team.at[t];
-			int64_t barrier = team->of[CLUSTER_BARRIER].point.at[0].time;
-			for (uint32_t i = 0; is_apart(bench_cluster_kind[k]) && i < team->of[k].point.n;
-			     i++) {
+			int64_t barrier = team->of[COLLECTIVE_BARRIER].point.at[0].time;
+			for (uint32_t i = 0; is_apart((enum collective)k) && i < team->of[k].point.n; i++) {
 				int64_t *time = &team->of[k].point.at[i].time;
 				*time = *time > barrier ? *time - barrier : 1;
 			}

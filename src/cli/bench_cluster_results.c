@@ -25,7 +25,7 @@ enum status bench_measured_write(struct rt_job *job, const struct bench_cluster 
 		const int64_t which[] = {team->ranks, team->span};
 		if (status == STATUS_OK)
 			status = bench_results_write(job, b, which, sizeof which);
-		for (unsigned k = 0; k < CLUSTER_COLLECTIVE_COUNT && status == STATUS_OK; k++) {
+		for (unsigned k = 0; k < COLLECTIVE_COUNT && status == STATUS_OK; k++) {
 			const struct bench_points *p = &team->of[k];
 			status = bench_results_write(job, b, &p->point.n, sizeof p->point.n);
 			if (status == STATUS_OK)
@@ -66,7 +66,7 @@ bool bench_measured_read(FILE *f, const struct bench_cluster *o, struct bench_me
 		int64_t which[2];
 		struct bench_team_points team = {0};
 		bool ok = fread(which, sizeof which, 1, f) == 1;
-		for (unsigned k = 0; k < CLUSTER_COLLECTIVE_COUNT && ok; k++)
+		for (unsigned k = 0; k < COLLECTIVE_COUNT && ok; k++)
 			ok = read_points(f, &team.of[k]);
 		team.ranks = which[0];
 		team.span = which[1];
@@ -80,7 +80,7 @@ bool bench_measured_read(FILE *f, const struct bench_cluster *o, struct bench_me
 void bench_measured_free(struct bench_measured *x)
 {
 	for (uint32_t t = 0; t < x->team.n; t++)
-		for (unsigned k = 0; k < CLUSTER_COLLECTIVE_COUNT; k++)
+		for (unsigned k = 0; k < COLLECTIVE_COUNT; k++)
 			vec_free(&x->team.at[t].of[k].point);
 	vec_free(&x->team);
 	free(x->probe);
@@ -92,11 +92,11 @@ static void add_lines(const struct bench_cluster *o, const struct bench_measured
 {
 	int64_t size = (int64_t)dtype_bytes(o->collectives.dtype);
 	for (uint32_t t = 0; t < x->team.n; t++)
-		for (unsigned k = 0; k < CLUSTER_COLLECTIVE_COUNT; k++) {
+		for (unsigned k = 0; k < COLLECTIVE_COUNT; k++) {
 			const struct bench_points *p = &x->team.at[t].of[k];
 			for (uint32_t i = 0; i < p->point.n; i++) {
 				struct bench_line line = {
-				    .kind = bench_cluster_kind[k],
+				    .kind = (enum collective)k,
 				    .members = (int)x->team.at[t].ranks,
 				    .size = p->point.at[i].size,
 				    .count = p->point.at[i].size / size,

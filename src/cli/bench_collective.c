@@ -17,37 +17,20 @@ static bool same_name(const char *a, const char *b)
 	}
 }
 
-bool bench_collective_find(const char *name, enum rt_collective_kind *out)
+bool bench_collective_find(const char *name, enum collective *out)
 {
-#define FIND(kind, text, bus)                                                                                \
-	if (same_name(name, #text)) {                                                                        \
-		*out = kind;                                                                                 \
-		return true;                                                                                 \
-	}
-	BENCH_COLLECTIVES(FIND)
-#undef FIND
+	for (enum collective k = 0; k < COLLECTIVE_COUNT; k++)
+		if (same_name(name, collective_key(k))) {
+			*out = k;
+			return true;
+		}
 	return false;
 }
 
-const char *bench_collective_name(enum rt_collective_kind k)
+bool bench_collective_in_place(enum collective k)
 {
-#define NAME(kind, text, bus) [kind] = #text,
-	static const char *const name[RT_COLLECTIVE_COUNT] = {BENCH_COLLECTIVES(NAME)};
-#undef NAME
-	return name[k];
-}
-
-double bench_collective_bus(enum rt_collective_kind k, double n)
-{
-#define BUS(kind, text, bus) [kind] = bus,
-	const double factor[RT_COLLECTIVE_COUNT] = {BENCH_COLLECTIVES(BUS)};
-#undef BUS
-	return factor[k];
-}
-
-bool bench_collective_in_place(enum rt_collective_kind k)
-{
-	return k == RT_ALLREDUCE || k == RT_ALLGATHER || k == RT_REDUCE_SCATTER || k == RT_BROADCAST;
+	return k == COLLECTIVE_ALLREDUCE || k == COLLECTIVE_ALLGATHER || k == COLLECTIVE_REDUCE_SCATTER ||
+	       k == COLLECTIVE_BROADCAST;
 }
 
 bool bench_teams_parse(const char *text, struct bench_collectives *out)

@@ -11,20 +11,6 @@
 #include "cli/bench_data.h"
 #include "rt/transport.h"
 
-/* kind, name, busbw by algbw for n ranks */
-#define BENCH_COLLECTIVES(X)                                                                                 \
-	X(RT_ALLGATHER, allgather, (n - 1) / n)                                                              \
-	X(RT_ALLREDUCE, allreduce, 2 * (n - 1) / n)                                                          \
-	X(RT_REDUCE_SCATTER, reduce_scatter, (n - 1) / n)                                                    \
-	X(RT_BROADCAST, broadcast, 1)                                                                        \
-	X(RT_REDUCE, reduce, 1)                                                                              \
-	X(RT_GATHER, gather, (n - 1) / n)                                                                    \
-	X(RT_SCATTER, scatter, (n - 1) / n)                                                                  \
-	X(RT_ALL_TO_ALL, all_to_all, (n - 1) / n)                                                            \
-	X(RT_ALL_TO_ALLV, all_to_allv, (n - 1) / n)                                                          \
-	X(RT_SEND_RECV, send_recv, 1) /* a ring of messages: to the right, from the left */                  \
-	X(RT_BARRIER, barrier, 0)
-
 enum { BENCH_MAX_COLLECTIVES = 16 };
 
 struct bench_team { /* ranks, in team order */
@@ -33,7 +19,7 @@ struct bench_team { /* ranks, in team order */
 
 struct bench_collectives {
 	struct bench *b;
-	enum rt_collective_kind kind[BENCH_MAX_COLLECTIVES];
+	enum collective kind[BENCH_MAX_COLLECTIVES];
 	unsigned kinds;
 	int64_t least, most, factor, step; /* bytes; step 0: by the factor */
 	int64_t root, plant;               /* plant: byte of rank 0's result that is changed; -1: none */
@@ -44,10 +30,8 @@ struct bench_collectives {
 };
 
 /* The collective of a name, `all_to_all` or `alltoall`; false: there is none. */
-bool bench_collective_find(const char *name, enum rt_collective_kind *out);
-const char *bench_collective_name(enum rt_collective_kind k);
-double bench_collective_bus(enum rt_collective_kind k, double n);
-bool bench_collective_in_place(enum rt_collective_kind k); /* whether there is such a form */
+bool bench_collective_find(const char *name, enum collective *out);
+bool bench_collective_in_place(enum collective k); /* whether there is such a form */
 /* "(0 1)(2 3)"; false: it is not written so. */
 bool bench_teams_parse(const char *text, struct bench_collectives *out);
 enum status bench_collectives(struct bench_collectives *c);
@@ -66,7 +50,7 @@ struct bench_figure {
 };
 struct bench_line {
 	char transport[16];
-	enum rt_collective_kind kind;
+	enum collective kind;
 	int members;
 	int64_t size, count; /* of the larger buffer: bytes, elements */
 	struct bench_figure out_of_place, in_place;
@@ -81,7 +65,7 @@ void bench_collective_header(const struct bench_collectives *c, int ranks, const
 void bench_collective_absent(const struct bench_collectives *c, const struct bench_outcome *o,
                              struct buf *out);
 /* Before the lines of each kind. members: those of its teams, where there are several sizes; else 0. */
-void bench_collective_title(const struct bench_collectives *c, enum rt_collective_kind k, int members,
+void bench_collective_title(const struct bench_collectives *c, enum collective k, int members,
                             struct buf *out);
 void bench_collective_line(const struct bench_collectives *c, const struct bench_line *l, struct buf *out);
 /* of: outcomes of the transports, n of them; see bench_collective_absent. */

@@ -15,7 +15,7 @@ static double algorithm(const struct bench_line *l, const struct bench_figure *f
 
 double bench_line_bus(const struct bench_line *l, const struct bench_figure *f)
 {
-	return algorithm(l, f) * bench_collective_bus(l->kind, l->members);
+	return algorithm(l, f) * collective_bus(l->kind, l->members);
 }
 
 static bool several(const struct bench_collectives *c)
@@ -23,14 +23,14 @@ static bool several(const struct bench_collectives *c)
 	return c->b->transport.n > 1;
 }
 
-static const char *op_name(const struct bench_collectives *c, enum rt_collective_kind k)
+static const char *op_name(const struct bench_collectives *c, enum collective k)
 {
-	return rt_collective_reduces(k) ? reduce_op_name(c->op) : "none";
+	return collective_reduces(k) ? reduce_op_name(c->op) : "none";
 }
 
-static long long root(const struct bench_collectives *c, enum rt_collective_kind k)
+static long long root(const struct bench_collectives *c, enum collective k)
 {
-	return rt_collective_is_rooted(k) && k != RT_SEND_RECV ? (long long)c->root : -1;
+	return collective_is_rooted(k) && k != COLLECTIVE_SEND_RECV ? (long long)c->root : -1;
 }
 
 void bench_collective_header(const struct bench_collectives *c, int ranks, const char *transport,
@@ -61,13 +61,13 @@ void bench_collective_absent(const struct bench_collectives *c, const struct ben
 		buf_printf(out, "# %s is not measured: %s\n", o->transport, o->why.at);
 }
 
-void bench_collective_title(const struct bench_collectives *c, enum rt_collective_kind k, int members,
+void bench_collective_title(const struct bench_collectives *c, enum collective k, int members,
                             struct buf *out)
 {
 	struct buf text = {0};
 	if (c->b->format != BENCH_TABLE)
 		return;
-	buf_puts(&text, bench_collective_name(k));
+	buf_puts(&text, collective_key(k));
 	if (members)
 		buf_printf(&text, " of %d ranks", members);
 	int name = several(c) ? 10 : 0, ratio = several(c) ? 8 : 0;
@@ -139,8 +139,7 @@ static void put_json(struct buf *out, const char *name, const struct bench_line 
 
 void bench_collective_line(const struct bench_collectives *c, const struct bench_line *l, struct buf *out)
 {
-	const char *name = bench_collective_name(l->kind), *type = dtype_name(c->dtype),
-	           *op = op_name(c, l->kind);
+	const char *name = collective_key(l->kind), *type = dtype_name(c->dtype), *op = op_name(c, l->kind);
 	switch (c->b->format) {
 	case BENCH_TABLE:
 		buf_printf(out, "%12lld %13lld %7s %7s %7lld", (long long)l->size, (long long)l->count, type,

@@ -28,7 +28,7 @@ static enum status measure(struct sums *sums, struct bench_shape *s, bool in_pla
 	return status;
 }
 
-static void show(const struct sums *sums, enum rt_collective_kind kind, int64_t bytes)
+static void show(const struct sums *sums, enum collective kind, int64_t bytes)
 {
 	const struct bench_collectives *c = sums->x->c;
 	double sizes = 1, done = 0;
@@ -42,7 +42,7 @@ static void show(const struct sums *sums, enum rt_collective_kind kind, int64_t 
 	while (before < c->kinds && c->kind[before] != kind)
 		before++;
 	progress_show(c->b->progress, (before + done / sizes) / c->kinds, "%s, %lld bytes",
-	              bench_collective_name(kind), (long long)bytes);
+	              collective_key(kind), (long long)bytes);
 }
 
 static enum status print(const struct bench_member *x, struct buf *text)
@@ -56,7 +56,7 @@ static enum status print(const struct bench_member *x, struct buf *text)
 	return ok ? STATUS_OK : rt_job_fail(x->job, STATUS_DIAGNOSTICS);
 }
 
-static enum status sweep(struct sums *sums, enum rt_collective_kind kind, struct buf *text)
+static enum status sweep(struct sums *sums, enum collective kind, struct buf *text)
 {
 	struct bench_member *x = sums->x;
 	const struct bench_collectives *c = x->c;

@@ -16,7 +16,7 @@ enum {
 /* Elements that member i gives to member k: of an all_to_allv blocks of two sizes. */
 static int64_t given(const struct bench_shape *s, int i, int k)
 {
-	if (s->kind != RT_ALL_TO_ALLV)
+	if (s->kind != COLLECTIVE_ALL_TO_ALLV)
 		return s->block;
 	return (i + k) % 2 ? s->block + s->block / 2 : s->block - s->block / 2;
 }
@@ -29,14 +29,13 @@ static int64_t given_before(const struct bench_shape *s, int i, int k)
 	return sum;
 }
 
-struct bench_shape bench_member_shape(const struct bench_member *x, enum rt_collective_kind kind,
-                                      int64_t bytes)
+struct bench_shape bench_member_shape(const struct bench_member *x, enum collective kind, int64_t bytes)
 {
 	struct bench_shape s = {.kind = kind};
-	if (kind == RT_BARRIER)
+	if (kind == COLLECTIVE_BARRIER)
 		return s;
 	int64_t elements = bytes / (int64_t)x->data.size,
-	        parts = rt_collective_has_blocks(kind) ? x->members : 1;
+	        parts = collective_has_blocks(kind) ? x->members : 1;
 	s.block = elements / parts > 0 ? elements / parts : 1;
 	s.count = s.block * parts;
 	return s;
@@ -86,19 +85,19 @@ static struct rt_collective collective(struct bench_member *x, const struct benc
 	                          .dtype = x->c->dtype,
 	                          .op = x->c->op,
 	                          .team = x->team,
-	                          .root = rt_collective_is_rooted(s->kind) ? (int)x->c->root : 0,
+	                          .root = collective_is_rooted(s->kind) ? (int)x->c->root : 0,
 	                          .in = x->in,
 	                          .out = x->out,
 	                          .count = s->block};
-	if (s->kind == RT_BARRIER)
+	if (s->kind == COLLECTIVE_BARRIER)
 		c.in = c.out = NULL;
-	else if (s->in_place && s->kind == RT_ALLGATHER)
+	else if (s->in_place && s->kind == COLLECTIVE_ALLGATHER)
 		c.in = own_block(x, s, x->out);
-	else if (s->in_place && s->kind == RT_REDUCE_SCATTER)
+	else if (s->in_place && s->kind == COLLECTIVE_REDUCE_SCATTER)
 		c.out = own_block(x, s, x->in);
 	else if (s->in_place)
 		c.in = x->out;
-	if (s->kind == RT_ALL_TO_ALLV) {
+	if (s->kind == COLLECTIVE_ALL_TO_ALLV) {
 		int64_t offset = 0;
 		for (int k = 0; k < x->members; k++) {
 			x->send_counts[k] = given(s, x->index, k);
@@ -119,7 +118,7 @@ static struct rt_collective collective(struct bench_member *x, const struct benc
 
 int64_t bench_member_input(const struct bench_member *x, const struct bench_shape *s)
 {
-	if (s->kind == RT_REDUCE_SCATTER || s->kind == RT_SCATTER || rt_collective_exchanges(s->kind))
+	if (collective_in(s->kind) == PART_EACH)
 		return given_before(s, x->index, x->members);
 	return s->block;
 }
@@ -139,26 +138,26 @@ static int64_t wrong(const struct bench_member *x, const struct bench_shape *s, 
 	int root = (int)x->c->root, me = x->index;
 	int64_t n = s->block, bad = 0;
 	switch (s->kind) {
-	case RT_REDUCE:
+	case COLLECTIVE_REDUCE:
 		return me == root ? bench_data_wrong(d, BENCH_REDUCED, 0, n, host_of(x, c->out)) : 0;
-	case RT_ALLREDUCE:
+	case COLLECTIVE_ALLREDUCE:
 		return bench_data_wrong(d, BENCH_REDUCED, 0, n, host_of(x, c->out));
-	case RT_REDUCE_SCATTER:
+	case COLLECTIVE_REDUCE_SCATTER:
 		return bench_data_wrong(d, BENCH_REDUCED, me * n, n, host_of(x, c->out));
-	case RT_BROADCAST:
+	case COLLECTIVE_BROADCAST:
 		return bench_data_wrong(d, root, 0, n, host_of(x, c->out));
-	case RT_SCATTER:
+	case COLLECTIVE_SCATTER:
 		return bench_data_wrong(d, root, me * n, n, host_of(x, c->out));
-	case RT_BARRIER:
+	case COLLECTIVE_BARRIER:
 		return 0;
-	case RT_SEND_RECV:
+	case COLLECTIVE_SEND_RECV:
 		return bench_data_wrong(d, (me + x->members - 1) % x->members, 0, n, host_of(x, c->out));
 	default: /* a block of each member */
-		if (s->kind == RT_GATHER && me != root)
+		if (s->kind == COLLECTIVE_GATHER && me != root)
 			return 0;
 		const char *at = host_of(x, c->out);
 		for (int k = 0; k < x->members; k++) {
-			bool exchanged = rt_collective_exchanges(s->kind);
+			bool exchanged = collective_exchanges(s->kind);
 			int64_t first = exchanged ? given_before(s, k, me) : 0,
 			        count = exchanged ? given(s, k, me) : n;
 			bad += bench_data_wrong(d, k, first, count, at);

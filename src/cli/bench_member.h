@@ -38,7 +38,7 @@ struct bench_member {
 
 /* One size of one kind on one rank. */
 struct bench_shape {
-	enum rt_collective_kind kind;
+	enum collective kind;
 	int64_t block; /* elements of a member's block */
 	int64_t count; /* of the larger buffer */
 	bool in_place;
@@ -51,8 +51,7 @@ void bench_member_leave(struct bench_member *x);
 enum status bench_member_team(struct bench_member *x, const int *rank, int n);
 /* After the last of the teams. */
 enum status bench_member_ready(struct bench_member *x);
-struct bench_shape bench_member_shape(const struct bench_member *x, enum rt_collective_kind kind,
-                                      int64_t bytes);
+struct bench_shape bench_member_shape(const struct bench_member *x, enum collective kind, int64_t bytes);
 /* Elements of a member's input. */
 int64_t bench_member_input(const struct bench_member *x, const struct bench_shape *s);
 /* So many collectives, one after the other, until all are done. */

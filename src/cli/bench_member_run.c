@@ -79,12 +79,12 @@ static void write_input(const struct bench_member *x, const struct bench_shape *
 static enum status run_by_host(struct bench_member *x, const struct bench_shape *s,
                                const struct rt_collective *c, int64_t times)
 {
-	const struct rt_collective barrier = {.kind = RT_BARRIER, .team = x->team};
+	const struct rt_collective barrier = {.kind = COLLECTIVE_BARRIER, .team = x->team};
 	enum status status = STATUS_OK;
 	for (int64_t k = 0; k < times && status == STATUS_OK; k++) {
 		if (x->fresh)
 			write_input(x, s, c);
-		status = s->kind == RT_SEND_RECV ? run_ring(x, s) : rt_transport_run(x->t, c);
+		status = s->kind == COLLECTIVE_SEND_RECV ? run_ring(x, s) : rt_transport_run(x->t, c);
 		if (status == STATUS_OK && x->apart)
 			status = rt_transport_run(x->t, &barrier);
 	}
@@ -105,7 +105,7 @@ double bench_member_time_writing(const struct bench_member *x, const struct benc
 static struct rt_ticket submit(struct bench_member *x, const struct bench_shape *s,
                                const struct rt_collective *c)
 {
-	if (s->kind != RT_SEND_RECV)
+	if (s->kind != COLLECTIVE_SEND_RECV)
 		return rt_submit_collective(x->engine, x->stream, c);
 	rt_group_begin(x->engine);
 	for (int k = 0; k < 2; k++) {
@@ -118,7 +118,7 @@ static struct rt_ticket submit(struct bench_member *x, const struct bench_shape 
 static enum status run_by_engine(struct bench_member *x, const struct bench_shape *s,
                                  const struct rt_collective *c, int64_t times)
 {
-	const struct rt_collective barrier = {.kind = RT_BARRIER, .team = x->team};
+	const struct rt_collective barrier = {.kind = COLLECTIVE_BARRIER, .team = x->team};
 	for (int64_t k = 0; k < times; k++) {
 		rt_submit_wait(x->engine, x->stream, submit(x, s, c), (struct rt_origin){0});
 		if (x->apart)

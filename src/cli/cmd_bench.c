@@ -80,12 +80,10 @@ static bool take_words(struct bench_collectives *c, const struct command_line *l
 {
 	for (uint32_t k = 0; k < line->file.n; k++) {
 		const char *word = line->file.at[k];
-		enum rt_collective_kind kind;
+		enum collective kind;
 		if (!strcmp(word, "all")) {
-#define ALL(id, name, bus) c->kind[c->kinds++] = id;
-			c->kinds = 0;
-			BENCH_COLLECTIVES(ALL)
-#undef ALL
+			for (c->kinds = 0; c->kinds < COLLECTIVE_COUNT; c->kinds++)
+				c->kind[c->kinds] = (enum collective)c->kinds;
 		} else if (bench_collective_find(word, &kind)) {
 			if (c->kinds < BENCH_MAX_COLLECTIVES)
 				c->kind[c->kinds++] = kind;
@@ -97,9 +95,8 @@ static bool take_words(struct bench_collectives *c, const struct command_line *l
 		return true;
 	fprintf(stderr, "hirc bench: error: collectives and files are not measured together\n");
 	fprintf(stderr, "note: '%s' is no collective; these are:", c->b->file.at[0]);
-#define LIST(id, name, bus) fputs(" " #name, stderr);
-	BENCH_COLLECTIVES(LIST)
-#undef LIST
+	for (enum collective k = 0; k < COLLECTIVE_COUNT; k++)
+		fprintf(stderr, " %s", collective_key(k));
 	fputs(" all\n", stderr);
 	return false;
 }
@@ -222,9 +219,11 @@ static struct buf list_words(int argc, char **argv)
 	return text;
 }
 
-#define WORD(id, name, bus) #name "|"
-static const char collective_words[] = BENCH_COLLECTIVES(WORD) "all";
-#undef WORD
+static const char collective_words[] =
+#define COLLECTIVE(id, operation, hir, nvfuser, name, ...) #name "|"
+#include "base/collectives.def"
+#undef COLLECTIVE
+    "all";
 
 int cmd_bench(int argc, char **argv)
 {

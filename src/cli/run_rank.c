@@ -314,11 +314,11 @@ static void put_kinds(struct buf *out, const struct rank_stats *all, int n)
 	               {"receive", offsetof(struct rank_stats, exec.receives)},
 	               {"copy", offsetof(struct rank_stats, exec.copies)}};
 	struct buf b = {0};
-	for (unsigned k = 0; k < RT_COLLECTIVE_COUNT; k++) {
+	for (unsigned k = 0; k < COLLECTIVE_COUNT; k++) {
 		size_t at = offsetof(struct rank_stats, exec.kind) + k * sizeof all->exec.kind[0];
 		if (!is_used(all, n, at))
 			continue;
-		buf_printf(&b, "%-14s", rt_collective_name((enum rt_collective_kind)k));
+		buf_printf(&b, "%-14s", collective_name((enum collective)k));
 		put_range(&b, 9, all, n, at);
 		put_range(&b, 17, all, n, at + sizeof(int64_t));
 		buf_putc(&b, '\n');

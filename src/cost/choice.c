@@ -12,13 +12,13 @@ struct choosing {
 	const struct cost *c;
 	struct arena *arena;
 	struct cost_choice *out;
-	enum cluster_collective kind;
+	enum collective kind;
 	team_id team; /* 0: a message */
 	struct links_team t;
 	int64_t excess; /* ns besides what the collective takes */
 };
 
-static int64_t time_of(const struct choosing *k, enum cluster_collective kind, int64_t bytes)
+static int64_t time_of(const struct choosing *k, enum collective kind, int64_t bytes)
 {
 	return collective_time(k->c, kind, &k->t, bytes);
 }
@@ -43,42 +43,41 @@ static void add_messages(struct choosing *k, int64_t blocks, int64_t bytes)
 	const char *name = "a message";
 	if (blocks > 1)
 		name = arena_printf(k->arena, "%lld messages, one by one", (long long)blocks);
-	add(k, name, NULL, repeated(blocks, time_of(k, CLUSTER_SEND_RECV, bytes)));
+	add(k, name, NULL, repeated(blocks, time_of(k, COLLECTIVE_SEND_RECV, bytes)));
 }
 
-static void add_pair(struct choosing *k, enum cluster_collective first, enum cluster_collective then,
-                     const char *option)
+static void add_pair(struct choosing *k, enum collective first, enum collective then, const char *option)
 {
-	add(k,
-	    arena_printf(k->arena, "%s + %s", cluster_collective_name[first], cluster_collective_name[then]),
-	    option, curve_add(time_of(k, first, k->out->bytes), time_of(k, then, k->out->bytes)));
+	add(k, arena_printf(k->arena, "%s + %s", collective_key(first), collective_key(then)), option,
+	    curve_add(time_of(k, first, k->out->bytes), time_of(k, then, k->out->bytes)));
 }
 
 static void add_forms(struct choosing *k)
 {
 	int64_t n = k->t.ranks, bytes = k->out->bytes, block = (bytes + n - 1) / n;
 	switch (k->kind) {
-	case CLUSTER_ALLGATHER:
+	case COLLECTIVE_ALLGATHER:
 		add_messages(k, n - 1, block);
 		add(k, arena_printf(k->arena, "%lld broadcasts of a block", (long long)n), NULL,
-		    repeated(n, time_of(k, CLUSTER_BROADCAST, block)));
+		    repeated(n, time_of(k, COLLECTIVE_BROADCAST, block)));
 		break;
-	case CLUSTER_REDUCE_SCATTER:
+	case COLLECTIVE_REDUCE_SCATTER:
 		add_messages(k, n - 1, block);
-		add(k, "allreduce, each keeps a block", NULL, time_of(k, CLUSTER_ALLREDUCE, bytes));
+		add(k, "allreduce, each keeps a block", NULL, time_of(k, COLLECTIVE_ALLREDUCE, bytes));
 		break;
-	case CLUSTER_ALLREDUCE:
-		add_pair(k, CLUSTER_REDUCE_SCATTER, CLUSTER_ALLGATHER, k->team ? "--transform=split" : NULL);
-		add_pair(k, CLUSTER_REDUCE, CLUSTER_BROADCAST, NULL);
+	case COLLECTIVE_ALLREDUCE:
+		add_pair(k, COLLECTIVE_REDUCE_SCATTER, COLLECTIVE_ALLGATHER,
+		         k->team ? "--transform=split" : NULL);
+		add_pair(k, COLLECTIVE_REDUCE, COLLECTIVE_BROADCAST, NULL);
 		break;
-	case CLUSTER_BROADCAST:
-		add_pair(k, CLUSTER_SCATTER, CLUSTER_ALLGATHER, NULL);
+	case COLLECTIVE_BROADCAST:
+		add_pair(k, COLLECTIVE_SCATTER, COLLECTIVE_ALLGATHER, NULL);
 		break;
-	case CLUSTER_REDUCE:
-		add_pair(k, CLUSTER_REDUCE_SCATTER, CLUSTER_GATHER, NULL);
+	case COLLECTIVE_REDUCE:
+		add_pair(k, COLLECTIVE_REDUCE_SCATTER, COLLECTIVE_GATHER, NULL);
 		break;
-	case CLUSTER_ALL_TO_ALL:
-	case CLUSTER_ALL_TO_ALLV:
+	case COLLECTIVE_ALL_TO_ALL:
+	case COLLECTIVE_ALL_TO_ALLV:
 		add_messages(k, n - 1, block);
 		break;
 	default:
@@ -140,7 +139,7 @@ static void describe(struct choosing *k)
 	struct cost_choice *o = k->out;
 	bool table = collective_measured(k->c, k->kind, &k->t);
 	unsigned n = k->t.ranks > 1 ? links_algorithms(x, &k->t, k->kind, o->bytes, a) : 0;
-	o->collective = cluster_collective_name[k->kind];
+	o->collective = collective_key(k->kind);
 	o->links = links_text(k);
 	o->ranks = k->t.ranks;
 	o->latency = k->t.ranks > 1 ? latency_of(k, table, n ? &a[0] : NULL) : 0;
@@ -157,7 +156,7 @@ static void describe(struct choosing *k)
 	if (k->t.ranks < 2)
 		return;
 	add_forms(k);
-	if (k->team || k->kind == CLUSTER_SEND_RECV) /* groups have no team */
+	if (k->team || k->kind == COLLECTIVE_SEND_RECV) /* groups have no team */
 		add_transports(k);
 	qsort(o->other, o->n, sizeof *o->other, by_time);
 }
@@ -207,7 +206,7 @@ static bool describe_extern(struct choosing *k, op_id op)
 		describe(k);
 		return true;
 	}
-	o->collective = cluster_collective_name[x.kind];
+	o->collective = collective_key(x.kind);
 	o->algorithm = recorded ? "as recorded" : "as its group's table says";
 	o->links = arena_printf(k->arena, "%lld", (long long)x.ranks);
 	o->latency = -1;
@@ -234,11 +233,11 @@ bool cost_choice_find(const struct cost *c, op_id op, struct arena *a, struct co
 	if (o->kind == OP_EXTERN)
 		return describe_extern(&k, op);
 	if (op_traits(c->m, op) & TRAIT_P2P) {
-		k.kind = CLUSTER_SEND_RECV;
+		k.kind = COLLECTIVE_SEND_RECV;
 		if (!message_team(c, op, &k.t))
 			return false;
 	} else if (o->kind == OP_DISPATCH || o->kind == OP_COMBINE) {
-		k.kind = CLUSTER_ALL_TO_ALLV;
+		k.kind = COLLECTIVE_ALL_TO_ALLV;
 		if (!experts_parts(c, op, &k.t, &k.team, &out->bytes) || k.t.ranks < 2)
 			return false;
 		k.excess = out->time - time_of(&k, k.kind, out->bytes);

@@ -10,12 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const cluster_collective_name[CLUSTER_COLLECTIVE_COUNT] = {
-#define CLUSTER_NAME(id, name) [CLUSTER_##id] = #name,
-    CLUSTER_COLLECTIVES(CLUSTER_NAME)
-#undef CLUSTER_NAME
-};
-
 #define GIGA ((int64_t)1000000000)
 #define TERA (1000 * GIGA)
 #define MEGA ((int64_t)1000000)
@@ -124,16 +118,6 @@ bool cluster_use_transport(struct cluster *c, const char *transport)
 int64_t cluster_node_devices(const struct cluster *c)
 {
 	return c->node_devices ? c->node_devices : c->network.link[0].span;
-}
-
-bool cluster_collective_find(const char *name, enum cluster_collective *out)
-{
-	for (unsigned k = 0; k < CLUSTER_COLLECTIVE_COUNT; k++)
-		if (!strcmp(cluster_collective_name[k], name)) {
-			*out = (enum cluster_collective)k;
-			return true;
-		}
-	return false;
 }
 
 /* ---- the hash: of the numbers, byte by byte from the least on */
@@ -341,7 +325,7 @@ static void put_network(const struct cluster_network *n, const char *indent, str
 	for (uint32_t k = 0; k < n->table_n; k++) {
 		const struct cluster_table *t = &n->table[k];
 		buf_printf(out, "%s\n%s  {\"collective\": \"%s\"", k ? "," : "", indent,
-		           cluster_collective_name[t->collective]);
+		           collective_key(t->collective));
 		put_number(out, ", ", "ranks", t->ranks);
 		put_number(out, ", ", "span", t->span);
 		buf_puts(out, ", ");

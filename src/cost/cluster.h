@@ -52,29 +52,6 @@ enum {
 #define CLUSTER_MAX_TIME ((int64_t)1000000000000000) /* ns: eleven days */
 #define CLUSTER_MAX_NUMBER ((int64_t)1 << 53)        /* up to here numbers of JSON are exact */
 
-/* Under the names of `hirc bench`, where each is described. In send_recv every rank sends one message and
- * receives one. */
-#define CLUSTER_COLLECTIVES(X)                                                                               \
-	X(ALLGATHER, allgather)                                                                              \
-	X(ALLREDUCE, allreduce)                                                                              \
-	X(REDUCE_SCATTER, reduce_scatter)                                                                    \
-	X(BROADCAST, broadcast)                                                                              \
-	X(REDUCE, reduce)                                                                                    \
-	X(GATHER, gather)                                                                                    \
-	X(SCATTER, scatter)                                                                                  \
-	X(ALL_TO_ALL, all_to_all)                                                                            \
-	X(ALL_TO_ALLV, all_to_allv)                                                                          \
-	X(SEND_RECV, send_recv)                                                                              \
-	X(BARRIER, barrier)
-
-enum cluster_collective {
-#define CLUSTER_ENUM(id, name) CLUSTER_##id,
-	CLUSTER_COLLECTIVES(CLUSTER_ENUM)
-#undef CLUSTER_ENUM
-	    CLUSTER_COLLECTIVE_COUNT
-};
-extern const char *const cluster_collective_name[CLUSTER_COLLECTIVE_COUNT];
-
 /* What takes how long; ascending by size, linear in between. */
 struct cluster_point {
 	int64_t size; /* bytes */
@@ -92,7 +69,7 @@ struct cluster_link {
 };
 
 struct cluster_table {
-	enum cluster_collective collective;
+	enum collective collective;
 	int64_t ranks, span; /* of teams of so many ranks; the smallest link that all share has this span */
 	struct cluster_points points; /* by bytes of the larger buffer of a rank */
 };
@@ -172,7 +149,5 @@ uint64_t cluster_hash(const struct cluster *c);
 
 /* Entries of its table. */
 size_t cluster_grid_size(const struct cluster_grid *g);
-
-bool cluster_collective_find(const char *name, enum cluster_collective *out);
 
 #endif

@@ -274,7 +274,7 @@ static bool read_table(struct reader *r, const struct json_value *v, struct clus
 	bool ok = json_known(j, v, "collective ranks span bytes_ns");
 	if (!json_text(j, v, "collective", &name))
 		ok = false;
-	else if (!cluster_collective_find(name, &t->collective))
+	else if (!collective_find(name, &t->collective))
 		ok = json_refuse_member(j, v, "collective", "is no collective: '%s'", name);
 	ok &= json_int(j, v, "ranks", 2, CLUSTER_MAX_SPAN, &t->ranks);
 	if (!json_int(j, v, "span", 1, CLUSTER_MAX_SPAN, &t->span))

@@ -2,37 +2,19 @@
 #include "cost/model.h"
 #include <stdlib.h>
 
-bool collective_kind(enum op_kind op, enum cluster_collective *out)
+bool collective_kind(enum op_kind op, enum collective *out)
 {
-	static const struct {
-		enum op_kind op;
-		enum cluster_collective kind;
-	} kinds[] = {
-	    {OP_ALLGATHER, CLUSTER_ALLGATHER},
-	    {OP_ALLREDUCE, CLUSTER_ALLREDUCE},
-	    {OP_REDUCE_SCATTER, CLUSTER_REDUCE_SCATTER},
-	    {OP_BROADCASTS, CLUSTER_BROADCAST},
-	    {OP_REDUCE, CLUSTER_REDUCE},
-	    {OP_GATHER, CLUSTER_GATHER},
-	    {OP_SCATTER, CLUSTER_SCATTER},
-	    {OP_SEND_RECV, CLUSTER_SEND_RECV},
-	    {OP_ALL_TO_ALL, CLUSTER_ALL_TO_ALL},
-	    {OP_ALL_TO_ALLV, CLUSTER_ALL_TO_ALLV},
-	    {OP_COLLECTIVE_PERMUTE, CLUSTER_SEND_RECV},
-	};
-	for (unsigned k = 0; k < sizeof kinds / sizeof *kinds; k++)
-		if (kinds[k].op == op) {
-			*out = kinds[k].kind;
-			return true;
-		}
-	return false;
+	if (op == OP_COLLECTIVE_PERMUTE) {
+		*out = COLLECTIVE_SEND_RECV;
+		return true;
+	}
+	return op_collective(op, out);
 }
 
 /* One of its buffers is a block for each rank. */
-static bool has_blocks(enum cluster_collective kind)
+static bool has_blocks(enum collective kind)
 {
-	return kind == CLUSTER_ALLGATHER || kind == CLUSTER_REDUCE_SCATTER || kind == CLUSTER_GATHER ||
-	       kind == CLUSTER_SCATTER;
+	return collective_has_blocks(kind) && !collective_exchanges(kind);
 }
 
 static int64_t times(int64_t bytes, int64_t n)
@@ -40,7 +22,7 @@ static int64_t times(int64_t bytes, int64_t n)
 	return bytes > LOCAL_MAX_BYTES / n ? LOCAL_MAX_BYTES : bytes * n;
 }
 
-int64_t collective_bytes(enum cluster_collective kind, int64_t ranks, int64_t in, int64_t out)
+int64_t collective_bytes(enum collective kind, int64_t ranks, int64_t in, int64_t out)
 {
 	int64_t large = in > out ? in : out, small = in > out ? out : in;
 	if (!has_blocks(kind))
@@ -82,7 +64,7 @@ bool collective_team(const struct cost *c, team_id team, struct links_team *out)
 	return true;
 }
 
-static int compare(const struct cluster_table *a, enum cluster_collective kind, int64_t ranks, int64_t span)
+static int compare(const struct cluster_table *a, enum collective kind, int64_t ranks, int64_t span)
 {
 	if (a->collective != kind)
 		return a->collective < kind ? -1 : 1;
@@ -114,8 +96,8 @@ void collective_prepare(struct cost *c)
 
 /* ---- times */
 
-static const struct cluster_table *find_table(const struct cost *c, enum cluster_collective kind,
-                                              int64_t ranks, int64_t span)
+static const struct cluster_table *find_table(const struct cost *c, enum collective kind, int64_t ranks,
+                                              int64_t span)
 {
 	uint32_t low = 0, high = c->cluster->network.table_n;
 	while (low < high) {
@@ -131,36 +113,36 @@ static const struct cluster_table *find_table(const struct cost *c, enum cluster
 	return NULL;
 }
 
-static const struct cluster_table *table_of(const struct cost *c, enum cluster_collective kind,
+static const struct cluster_table *table_of(const struct cost *c, enum collective kind,
                                             const struct links_team *t)
 {
 	int64_t span = c->cluster->network.link[t->link].span;
 	const struct cluster_table *table = find_table(c, kind, t->ranks, span);
-	return !table && kind == CLUSTER_ALL_TO_ALLV ? find_table(c, CLUSTER_ALL_TO_ALL, t->ranks, span)
-	                                             : table;
+	return !table && kind == COLLECTIVE_ALL_TO_ALLV ? find_table(c, COLLECTIVE_ALL_TO_ALL, t->ranks, span)
+	                                                : table;
 }
 
-bool collective_measured(const struct cost *c, enum cluster_collective kind, const struct links_team *t)
+bool collective_measured(const struct cost *c, enum collective kind, const struct links_team *t)
 {
 	return table_of(c, kind, t) != NULL;
 }
 
 /* The same of any network, whose tables are in no order. */
-static const struct cluster_table *table_in(const struct cluster_network *n, enum cluster_collective kind,
+static const struct cluster_table *table_in(const struct cluster_network *n, enum collective kind,
                                             const struct links_team *t)
 {
 	const struct cluster_table *of_equal_blocks = NULL;
 	for (uint32_t k = 0; k < n->table_n; k++) {
 		if (!compare(&n->table[k], kind, t->ranks, n->link[t->link].span))
 			return &n->table[k];
-		if (kind == CLUSTER_ALL_TO_ALLV &&
-		    !compare(&n->table[k], CLUSTER_ALL_TO_ALL, t->ranks, n->link[t->link].span))
+		if (kind == COLLECTIVE_ALL_TO_ALLV &&
+		    !compare(&n->table[k], COLLECTIVE_ALL_TO_ALL, t->ranks, n->link[t->link].span))
 			of_equal_blocks = &n->table[k];
 	}
 	return of_equal_blocks;
 }
 
-bool collective_time_by(const struct cost *c, const struct cluster_network *n, enum cluster_collective kind,
+bool collective_time_by(const struct cost *c, const struct cluster_network *n, enum collective kind,
                         team_id team, const struct links_team *t, int64_t bytes, int64_t *out)
 {
 	struct cluster x = *c->cluster;
@@ -187,10 +169,9 @@ bool collective_time_by(const struct cost *c, const struct cluster_network *n, e
 	return true;
 }
 
-int64_t collective_time(const struct cost *c, enum cluster_collective kind, const struct links_team *t,
-                        int64_t bytes)
+int64_t collective_time(const struct cost *c, enum collective kind, const struct links_team *t, int64_t bytes)
 {
-	if (t->ranks == 1 && kind != CLUSTER_BARRIER)
+	if (t->ranks == 1 && kind != COLLECTIVE_BARRIER)
 		return cost_touch_time(c, times(bytes, 2));
 	const struct cluster_table *table = table_of(c, kind, t);
 	return table ? curve_time(&table->points, bytes) : links_time(c->cluster, t, kind, bytes);
@@ -198,7 +179,7 @@ int64_t collective_time(const struct cost *c, enum cluster_collective kind, cons
 
 int64_t cost_collective_time(const struct cost *c, enum op_kind collective, team_id team, int64_t bytes)
 {
-	enum cluster_collective kind = CLUSTER_BARRIER;
+	enum collective kind = COLLECTIVE_BARRIER;
 	struct links_team t;
 	return collective_kind(collective, &kind) && collective_team(c, team, &t)
 	           ? collective_time(c, kind, &t, bytes)
@@ -208,11 +189,11 @@ int64_t cost_collective_time(const struct cost *c, enum op_kind collective, team
 int64_t cost_collective_operand_time(const struct cost *c, enum op_kind collective, team_id team,
                                      int64_t bytes)
 {
-	enum cluster_collective kind;
+	enum collective kind;
 	struct links_team t;
 	if (!collective_kind(collective, &kind) || !collective_team(c, team, &t))
 		return 0;
-	bool grows = kind == CLUSTER_ALLGATHER || kind == CLUSTER_GATHER;
+	bool grows = collective_in(kind) == PART_OWN;
 	return collective_time(c, kind, &t, grows ? times(bytes, t.ranks) : bytes);
 }
 
@@ -220,6 +201,6 @@ int64_t cost_message_time(const struct cost *c, uint32_t from, uint32_t to, int6
 {
 	struct links_team t;
 	return links_team(c->cluster, (const uint32_t[]){from, to}, from == to ? 1 : 2, &t)
-	           ? collective_time(c, CLUSTER_SEND_RECV, &t, bytes)
+	           ? collective_time(c, COLLECTIVE_SEND_RECV, &t, bytes)
 	           : 0;
 }

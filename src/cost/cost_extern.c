@@ -51,15 +51,15 @@ static bool group_team(const struct cost *c, group_id group, struct links_team *
 	return out->ranks != 0;
 }
 
-static int64_t larger_buffer(enum cluster_collective kind, int64_t ranks, int64_t bytes)
+static int64_t larger_buffer(enum collective kind, int64_t ranks, int64_t bytes)
 {
-	bool grows = kind == CLUSTER_ALLGATHER || kind == CLUSTER_GATHER;
+	bool grows = collective_in(kind) == PART_OWN;
 	return grows ? collective_bytes(kind, ranks, bytes, bytes) : bytes;
 }
 
 int64_t cost_group_operand_time(const struct cost *c, enum op_kind collective, group_id group, int64_t bytes)
 {
-	enum cluster_collective kind;
+	enum collective kind;
 	struct links_team t;
 	if (!collective_kind(collective, &kind) || !group_team(c, group, &t))
 		return 0;
@@ -98,21 +98,21 @@ static int64_t operand_bytes(const struct cost *c, op_id op)
 	return int_of(c, op, "in_bytes", bytes);
 }
 
-static enum extern_cost collective(const struct cost *c, op_id op, enum op_kind which,
-                                   enum cluster_collective kind, int64_t *time, int64_t *bytes)
+static enum extern_cost collective(const struct cost *c, op_id op, enum op_kind which, enum collective kind,
+                                   int64_t *time, int64_t *bytes)
 {
 	group_id group = group_of(c, op);
 	struct links_team t;
 	int64_t in = operand_bytes(c, op);
 	if (!group)
 		return EXTERN_NO_GROUP;
-	if (kind != CLUSTER_BARRIER && table_time(c, group, which, in, time)) {
+	if (kind != COLLECTIVE_BARRIER && table_time(c, group, which, in, time)) {
 		*bytes = larger_buffer(kind, c->m->group.at[group].size, in);
 		return EXTERN_KNOWN;
 	}
 	if (!group_team(c, group, &t))
 		return EXTERN_NO_LINK;
-	*bytes = kind == CLUSTER_BARRIER ? 0 : larger_buffer(kind, t.ranks, in);
+	*bytes = kind == COLLECTIVE_BARRIER ? 0 : larger_buffer(kind, t.ranks, in);
 	*time = collective_time(c, kind, &t, *bytes);
 	return EXTERN_KNOWN;
 }
@@ -138,18 +138,18 @@ enum extern_cost extern_stated(const struct cost *c, op_id op, const char *kind,
                                int64_t *bytes)
 {
 	enum op_kind which = op_by_hir(kind);
-	enum cluster_collective what;
+	enum collective what;
 	int64_t flops = int_of(c, op, "flops", -1), touched = int_of(c, op, "touches", -1);
 	if (collective_kind(which, &what))
 		return collective(c, op, which, what, time, bytes);
 	if (!strcmp(kind, "barrier"))
-		return collective(c, op, which, CLUSTER_BARRIER, time, bytes);
+		return collective(c, op, which, COLLECTIVE_BARRIER, time, bytes);
 	if (!strcmp(kind, "send") || !strcmp(kind, "recv")) {
 		struct links_team t = {.ranks = 2, .link = c->cluster->network.link_n - 1, .levels = 1};
 		t.level[0].link = t.link;
 		t.level[0].members = 2;
 		*bytes = operand_bytes(c, op);
-		*time = collective_time(c, CLUSTER_SEND_RECV, &t, *bytes);
+		*time = collective_time(c, COLLECTIVE_SEND_RECV, &t, *bytes);
 		return EXTERN_KNOWN;
 	}
 	if (flops < 0 && touched < 0)

@@ -15,11 +15,11 @@ static int64_t sum(int64_t a, int64_t b)
 
 bool group_time(const struct cost *c, op_id end, int64_t *time, int64_t *bytes)
 {
-	int64_t of[CLUSTER_BARRIER + 1] = {0}, start = 0;
-	bool has[CLUSTER_BARRIER + 1] = {0};
+	int64_t of[COLLECTIVE_BARRIER + 1] = {0}, start = 0;
+	bool has[COLLECTIVE_BARRIER + 1] = {0};
 	struct links_team t;
 	coalesce_each (c->m, op, end) {
-		enum cluster_collective kind;
+		enum collective kind;
 		int64_t one, excess;
 		if (!collective_kind((enum op_kind)c->m->op.at[op].kind, &kind))
 			continue;
@@ -30,11 +30,11 @@ bool group_time(const struct cost *c, op_id end, int64_t *time, int64_t *bytes)
 		*bytes = sum(*bytes, one);
 		*time += excess;
 	}
-	for (unsigned k = 0; k <= CLUSTER_BARRIER; k++) {
+	for (unsigned k = 0; k <= COLLECTIVE_BARRIER; k++) {
 		if (!has[k])
 			continue;
-		int64_t empty = collective_time(c, (enum cluster_collective)k, &t, 0);
-		*time += collective_time(c, (enum cluster_collective)k, &t, of[k]) - empty;
+		int64_t empty = collective_time(c, (enum collective)k, &t, 0);
+		*time += collective_time(c, (enum collective)k, &t, of[k]) - empty;
 		start = empty > start ? empty : start;
 	}
 	*time += start;

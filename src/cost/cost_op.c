@@ -218,10 +218,10 @@ static bool unit_excess(const struct cost *c, op_id unit, int64_t *out)
 
 /* What adding up takes more than it does of as many bytes of f32, which tables are of: of n ranks each adds
  * up 1 / n of the others' data. */
-static int64_t adding_excess(const struct cost *c, op_id op, enum cluster_collective kind, int64_t ranks,
+static int64_t adding_excess(const struct cost *c, op_id op, enum collective kind, int64_t ranks,
                              int64_t bytes)
 {
-	bool adds = kind == CLUSTER_ALLREDUCE || kind == CLUSTER_REDUCE_SCATTER || kind == CLUSTER_REDUCE;
+	bool adds = collective_reduces(kind);
 	if (!adds || !op_role_count(c->m, op, ROLE_READ))
 		return 0;
 	enum dtype t = value_type(c->m, op_read(c->m, op, 0))->dtype;
@@ -335,7 +335,7 @@ static int64_t buffers_excess(const struct cost *c, op_id op, int64_t in, int64_
 	return traffic_excess(c, &t, NULL, limited(t.bytes));
 }
 
-bool collective_parts(const struct cost *c, op_id op, enum cluster_collective kind, struct links_team *t,
+bool collective_parts(const struct cost *c, op_id op, enum collective kind, struct links_team *t,
                       int64_t *bytes, int64_t *excess)
 {
 	struct local_shape in = {0}, out = {0};
@@ -353,7 +353,7 @@ bool collective_parts(const struct cost *c, op_id op, enum cluster_collective ki
 	return true;
 }
 
-static bool collective_op_time(const struct cost *c, op_id op, enum cluster_collective kind, int64_t *time,
+static bool collective_op_time(const struct cost *c, op_id op, enum collective kind, int64_t *time,
                                int64_t *bytes)
 {
 	struct links_team t;
@@ -399,7 +399,7 @@ static bool message_op(const struct cost *c, op_id op, int64_t *time, int64_t *b
 	if (!message_team(c, op, &t))
 		return refuse_team(c, op);
 	*bytes = s.bytes;
-	*time = collective_time(c, CLUSTER_SEND_RECV, &t, s.bytes);
+	*time = collective_time(c, COLLECTIVE_SEND_RECV, &t, s.bytes);
 	return true;
 }
 
@@ -428,7 +428,7 @@ static bool experts_op(const struct cost *c, op_id op, int64_t *time)
 		return false;
 	*time = cost_touch_time(c, limited(4 * (cost_amount)bytes));
 	if (t.ranks > 1)
-		*time = curve_add(*time, collective_time(c, CLUSTER_ALL_TO_ALLV, &t, bytes));
+		*time = curve_add(*time, collective_time(c, COLLECTIVE_ALL_TO_ALLV, &t, bytes));
 	return true;
 }
 
@@ -494,7 +494,7 @@ static bool find_time(const struct cost *c, op_id op, int64_t *time, int64_t *by
 	const struct op *o = &c->m->op.at[op];
 	const struct op_info *info = &op_info[o->kind];
 	const struct attr *a = op_attr(c->m, op, "time");
-	enum cluster_collective kind;
+	enum collective kind;
 	struct traffic moved;
 	if (collective_kind((enum op_kind)o->kind, &kind))
 		return collective_op_time(c, op, kind, time, bytes) && (!a || recorded(c, op, a, time));
@@ -563,7 +563,7 @@ struct cost_work cost_op_work(const struct cost *c, op_id op)
 	const struct op *o = &m->op.at[op];
 	bool unit = op_is_unit(m, op);
 	struct cost_work w = {0};
-	enum cluster_collective kind;
+	enum collective kind;
 	struct traffic moved = {0};
 	struct product p;
 	struct local_shape r;

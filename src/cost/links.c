@@ -119,7 +119,7 @@ static int64_t flat_ring(const struct cluster *c, const struct links_team *t, in
 	return sums_of(c, &flat, bytes).ring;
 }
 
-unsigned links_algorithms(const struct cluster *c, const struct links_team *t, enum cluster_collective kind,
+unsigned links_algorithms(const struct cluster *c, const struct links_team *t, enum collective kind,
                           int64_t bytes, struct links_algorithm out[LINKS_ALGORITHMS])
 {
 	struct sums x = sums_of(c, t, bytes);
@@ -127,14 +127,14 @@ unsigned links_algorithms(const struct cluster *c, const struct links_team *t, e
 	const char *ring = levels ? "rings by level" : "ring";
 	unsigned n = 0;
 	switch (kind) {
-	case CLUSTER_ALLGATHER:
-	case CLUSTER_REDUCE_SCATTER:
+	case COLLECTIVE_ALLGATHER:
+	case COLLECTIVE_REDUCE_SCATTER:
 		out[n++] = (struct links_algorithm){ring, x.ring};
 		out[n++] = (struct links_algorithm){"pairwise exchange", x.pairs};
 		if (levels)
 			out[n++] = (struct links_algorithm){"one ring of all", flat_ring(c, t, bytes)};
 		return n;
-	case CLUSTER_ALLREDUCE:
+	case COLLECTIVE_ALLREDUCE:
 		out[n++] = (struct links_algorithm){ring, curve_add(x.ring, x.ring)};
 		out[n++] = (struct links_algorithm){"recursive doubling", x.tree};
 		if (levels) {
@@ -142,28 +142,28 @@ unsigned links_algorithms(const struct cluster *c, const struct links_team *t, e
 			out[n++] = (struct links_algorithm){"one ring of all", curve_add(flat, flat)};
 		}
 		break;
-	case CLUSTER_BROADCAST:
-	case CLUSTER_REDUCE:
+	case COLLECTIVE_BROADCAST:
+	case COLLECTIVE_REDUCE:
 		out[n++] = (struct links_algorithm){"binomial tree", x.tree};
 		out[n++] = (struct links_algorithm){"two halves", x.halves};
 		break;
-	case CLUSTER_GATHER:
-	case CLUSTER_SCATTER:
+	case COLLECTIVE_GATHER:
+	case COLLECTIVE_SCATTER:
 		out[n++] = (struct links_algorithm){"binomial tree", x.blocks};
 		out[n++] = (struct links_algorithm){"pairwise exchange", x.pairs};
 		return n;
-	case CLUSTER_ALL_TO_ALL:
-	case CLUSTER_ALL_TO_ALLV:
+	case COLLECTIVE_ALL_TO_ALL:
+	case COLLECTIVE_ALL_TO_ALLV:
 		out[n++] = (struct links_algorithm){"pairwise exchange", x.pairs};
 		return n;
-	case CLUSTER_SEND_RECV:
+	case COLLECTIVE_SEND_RECV:
 		out[n++] = (struct links_algorithm){
 		    "one message", sent(&c->network.link[t->link], 1, (cost_amount)bytes, 1)};
 		return n;
-	case CLUSTER_BARRIER:
+	case COLLECTIVE_BARRIER:
 		out[n++] = (struct links_algorithm){"dissemination", x.steps};
 		return n;
-	case CLUSTER_COLLECTIVE_COUNT:
+	case COLLECTIVE_COUNT:
 		return 0;
 	}
 	if (out[1].time < out[0].time) { /* the model takes the less of the two */
@@ -174,8 +174,7 @@ unsigned links_algorithms(const struct cluster *c, const struct links_team *t, e
 	return n;
 }
 
-int64_t links_time(const struct cluster *c, const struct links_team *t, enum cluster_collective kind,
-                   int64_t bytes)
+int64_t links_time(const struct cluster *c, const struct links_team *t, enum collective kind, int64_t bytes)
 {
 	struct links_algorithm a[LINKS_ALGORITHMS];
 	return links_algorithms(c, t, kind, bytes, a) ? a[0].time : 0;

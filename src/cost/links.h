@@ -38,8 +38,7 @@ struct links_team {
 
 /* The levels of some devices; false: no link joins them all. */
 bool links_team(const struct cluster *c, const uint32_t *device, uint32_t n, struct links_team *out);
-int64_t links_time(const struct cluster *c, const struct links_team *t, enum cluster_collective kind,
-                   int64_t bytes);
+int64_t links_time(const struct cluster *c, const struct links_team *t, enum collective kind, int64_t bytes);
 
 enum { LINKS_ALGORITHMS = 3 };
 
@@ -54,7 +53,7 @@ struct links_algorithm {
  *     gather, scatter             pairwise exchange, at the root one after the other
  *
  * Returns how many. */
-unsigned links_algorithms(const struct cluster *c, const struct links_team *t, enum cluster_collective kind,
+unsigned links_algorithms(const struct cluster *c, const struct links_team *t, enum collective kind,
                           int64_t bytes, struct links_algorithm out[LINKS_ALGORITHMS]);
 
 #endif

@@ -34,18 +34,18 @@ struct cost {
 void collective_prepare(struct cost *c);
 /* The widest slice of a team; false: no link joins one of them. */
 bool collective_team(const struct cost *c, team_id team, struct links_team *out);
-int64_t collective_time(const struct cost *c, enum cluster_collective kind, const struct links_team *t,
+int64_t collective_time(const struct cost *c, enum collective kind, const struct links_team *t,
                         int64_t bytes);
 /* Whether a table says it. */
-bool collective_measured(const struct cost *c, enum cluster_collective kind, const struct links_team *t);
+bool collective_measured(const struct cost *c, enum collective kind, const struct links_team *t);
 /* What it takes by another transport of the cluster; team 0: a message on link t. False: no link of it joins
  * these ranks. */
-bool collective_time_by(const struct cost *c, const struct cluster_network *n, enum cluster_collective kind,
+bool collective_time_by(const struct cost *c, const struct cluster_network *n, enum collective kind,
                         team_id team, const struct links_team *t, int64_t bytes, int64_t *out);
 /* The kind of an operation of IR; false: it is no collective. */
-bool collective_kind(enum op_kind op, enum cluster_collective *out);
+bool collective_kind(enum op_kind op, enum collective *out);
 /* Bytes of the larger buffer by those of the operand and the result, on ranks of a team. */
-int64_t collective_bytes(enum cluster_collective kind, int64_t ranks, int64_t in, int64_t out);
+int64_t collective_bytes(enum collective kind, int64_t ranks, int64_t in, int64_t out);
 
 /* ---- cost_product.c */
 
@@ -92,7 +92,7 @@ enum extern_cost extern_stated(const struct cost *c, op_id op, const char *kind,
                                int64_t *bytes);
 
 struct extern_parts { /* of a collective of an imported graph */
-	enum cluster_collective kind;
+	enum collective kind;
 	group_id group;
 	struct links_team team; /* where joined */
 	bool table, joined;     /* its group has figures of its own; a link joins it */
@@ -105,7 +105,7 @@ bool extern_parts(const struct cost *c, op_id op, struct extern_parts *out);
 
 /* Of a collective: its team, its bytes as of cost_op_bytes, and what adding up takes beyond what tables say.
  */
-bool collective_parts(const struct cost *c, op_id op, enum cluster_collective kind, struct links_team *t,
+bool collective_parts(const struct cost *c, op_id op, enum collective kind, struct links_team *t,
                       int64_t *bytes, int64_t *excess);
 /* Of a dispatch or combine: its team, and the bytes that a rank sends if as many rows go to each; a rank has
  * room for all. */

@@ -16,7 +16,7 @@ static struct rt_request *request_new(struct cuda_transport *t)
 {
 	struct rt_request *r = mem_zalloc(sizeof *r);
 	cuda_rest(t, true);
-	r->c.kind = RT_COLLECTIVE_COUNT;
+	r->c.kind = COLLECTIVE_COUNT;
 	r->next = t->first;
 	r->link = &t->first;
 	if (r->next)
@@ -147,16 +147,10 @@ enum status cuda_copy(struct cuda *c, CUstream s, void *to, const void *from, in
 enum status cuda_collective_alone(struct cuda *c, CUstream s, const struct rt_collective *x)
 {
 	int64_t size = (int64_t)dtype_bytes(x->dtype);
-	struct rt_block b = rt_collective_block(x, 0), given = rt_collective_send_block(x, 0);
-	char *out = x->out;
-	const char *in = x->in;
-	if (rt_collective_exchanges(x->kind))
-		return cuda_copy(c, s, out + b.offset * size, in + given.offset * size, b.count * size);
-	if (x->kind == RT_ALLGATHER || x->kind == RT_GATHER)
-		return cuda_copy(c, s, out + b.offset * size, in, b.count * size);
-	if (x->kind == RT_REDUCE_SCATTER || x->kind == RT_SCATTER)
-		return cuda_copy(c, s, out, in + b.offset * size, b.count * size);
-	return in ? cuda_copy(c, s, out, in, x->count * size) : STATUS_OK;
+	struct rt_block given = rt_collective_given(x, 0, 0), taken = rt_collective_taken(x, 0, 0);
+	return x->in ? cuda_copy(c, s, (char *)x->out + taken.offset * size,
+	                         (const char *)x->in + given.offset * size, taken.count * size)
+	             : STATUS_OK;
 }
 
 enum status cuda_reduces(struct rt_transport *t, const struct rt_collective *x)
@@ -167,7 +161,7 @@ enum status cuda_reduces(struct rt_transport *t, const struct rt_collective *x)
 	    t->job, x->at,
 	    "%s (%s) of %s in a team of %d: the GPU reduces those of up to %d members; a mesh of two "
 	    "axes has smaller teams, along one axis and then along the other",
-	    rt_collective_name(x->kind), reduce_op_name(x->op), dtype_name(x->dtype), t->team[x->team].n,
+	    collective_name(x->kind), reduce_op_name(x->op), dtype_name(x->dtype), t->team[x->team].n,
 	    CUDA_REDUCE_ARRAYS);
 	return rt_job_fail(t->job, STATUS_DIAGNOSTICS);
 }

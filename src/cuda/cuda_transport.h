@@ -25,7 +25,7 @@ struct cuda_transport {
 
 struct rt_request {
 	struct rt_request *next, **link; /* in the transport's list */
-	struct rt_collective c;          /* kind RT_COLLECTIVE_COUNT: a message */
+	struct rt_collective c;          /* kind COLLECTIVE_COUNT: a message */
 	struct cuda_message message;
 	CUevent event; /* over when it is done; NULL: not known to be issued */
 	CUevent ready; /* over when its data are; NULL: nobody else needs to know */
@@ -40,7 +40,7 @@ struct rt_request {
 
 static inline bool cuda_is_message(const struct rt_request *r)
 {
-	return r->c.kind == RT_COLLECTIVE_COUNT;
+	return r->c.kind == COLLECTIVE_COUNT;
 }
 
 /* A request that has just been made; messages to other ranks are counted. */

@@ -18,14 +18,12 @@ enum { BLOCK_UNIT = 128 /* bytes: blocks of an Allreduce begin at multiples of i
 
 bool ipc_reads(const struct rt_collective *c, int to, int from)
 {
-	if (!rt_collective_is_rooted(c->kind))
-		return true;
-	return c->kind == RT_REDUCE || c->kind == RT_GATHER ? to == c->root : from == c->root;
+	return c->kind == COLLECTIVE_BARRIER || rt_collective_gives(c, from, to);
 }
 
 bool ipc_gives(const struct rt_collective *c, int to, int from)
 {
-	return c->kind != RT_BARRIER && ipc_reads(c, to, from);
+	return rt_collective_gives(c, from, to);
 }
 
 static int64_t end_of_blocks(const struct rt_collective *c, int n, bool sent)
@@ -42,27 +40,19 @@ static int64_t end_of_blocks(const struct rt_collective *c, int n, bool sent)
 int64_t ipc_bytes_given(const struct rt_collective *c, int n, int index)
 {
 	int64_t size = (int64_t)dtype_bytes(c->dtype);
-	switch (c->kind) {
-	case RT_ALLGATHER:
-	case RT_GATHER:
-		return rt_collective_block(c, index).count * size;
-	case RT_REDUCE_SCATTER:
-		return end_of_blocks(c, n, false) * size;
-	case RT_SCATTER:
-		return index == c->root ? end_of_blocks(c, n, false) * size : 0;
-	case RT_ALL_TO_ALL:
-	case RT_ALL_TO_ALLV:
-		return end_of_blocks(c, n, true) * size;
-	case RT_BROADCAST:
-	case RT_SEND_RECV:
-		return index == c->root ? c->count * size : 0;
-	case RT_REDUCE:
-		return c->in ? c->count * size : 0;
-	case RT_ALLREDUCE:
-		return c->count * size;
-	default:
+	if (!c->in || (collective_is_rooted(c->kind) && !collective_is_to_root(c->kind) && index != c->root))
 		return 0;
+	switch (collective_in(c->kind)) {
+	case PART_WHOLE:
+		return c->count * size;
+	case PART_OWN:
+		return rt_collective_block(c, index).count * size;
+	case PART_EACH:
+		return end_of_blocks(c, n, collective_exchanges(c->kind)) * size;
+	case PART_NONE:
+		break;
 	}
+	return 0;
 }
 
 static struct rt_block block_of_allreduce(const struct rt_collective *c, int n, int index)
@@ -81,7 +71,7 @@ static int other(int index, int k, int n)
 
 static bool has_halves(const struct ipc *t, const struct rt_collective *c)
 {
-	return c->kind == RT_ALLREDUCE && !ipc_is_staged(t, c);
+	return c->kind == COLLECTIVE_ALLREDUCE && !ipc_is_staged(t, c);
 }
 
 /* ipc_team_await, ipc_team_signal. */
@@ -109,9 +99,9 @@ static enum status reduce(struct ipc *t, int id, const struct peers_part *part, 
 	struct rt_block b = {.count = own->count};
 	void *out = own->out;
 	enum status status = STATUS_OK;
-	if (own->kind == RT_REDUCE && team->index != own->root)
+	if (own->kind == COLLECTIVE_REDUCE && team->index != own->root)
 		return STATUS_OK;
-	if (own->kind == RT_REDUCE_SCATTER) {
+	if (own->kind == COLLECTIVE_REDUCE_SCATTER) {
 		status = peers_same_block(t->base.base.job, part, team->n, team->index);
 		b = rt_collective_block(own, team->index);
 	}
@@ -150,7 +140,7 @@ static enum status take_all(struct ipc *t, int id, const struct peers_part *part
 enum status ipc_collective_first(struct ipc *t, int id, const struct peers_part *part, uint32_t turn)
 {
 	const struct rt_collective *own = &part[t->base.base.team[id].index].c;
-	if (!rt_collective_reduces(own->kind))
+	if (!collective_reduces(own->kind))
 		return take_all(t, id, part, turn);
 	enum status status = reduce(t, id, part, turn);
 	if (status != STATUS_OK)

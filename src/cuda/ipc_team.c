@@ -24,7 +24,7 @@ struct ipc_seat {
 
 /* What a member has; the lists have an entry a member. */
 struct post {
-	enum rt_collective_kind kind;
+	enum collective kind;
 	enum dtype dtype;
 	enum reduce_op op;
 	int root;
@@ -53,7 +53,7 @@ enum status ipc_team_open(struct ipc *t, int id)
 		own->stage = IPC_SEMAPHORES * sizeof(uint32_t) +
 		             (uint64_t)t->stages_used++ * IPC_TURNS * IPC_STAGED_BYTES;
 	for (int k = 0; k < IPC_TURNS; k++)
-		own->staged[k].kind = RT_BARRIER;
+		own->staged[k].kind = COLLECTIVE_BARRIER;
 	if (t->semaphores_used > IPC_SEMAPHORES) {
 		rt_job_error(t->base.base.job,
 		             "transport %s has semaphores for %d members of all teams together; "
@@ -158,7 +158,7 @@ static void come(struct ipc *t, const struct rt_team *team, _Atomic uint32_t *co
 
 static void put_lists(const struct rt_collective *c, int n, int64_t *list)
 {
-	if (!rt_collective_has_blocks(c->kind))
+	if (!collective_has_blocks(c->kind))
 		return;
 	for (int k = 0; k < n; k++) {
 		struct rt_block b = rt_collective_block(c, k), sent = rt_collective_send_block(c, k);
@@ -187,7 +187,7 @@ static enum status use_stage(struct ipc *t, const struct rt_request *r, struct i
 	for (int m = 0; m < team->n && status == STATUS_OK; m++)
 		if (m != team->index && ipc_gives(last, m, team->index))
 			status = ipc_team_await(t, r->c.team, own->offers, m, IPC_OVER, r->turn - IPC_TURNS);
-	*last = (struct rt_collective){.kind = staged ? r->c.kind : RT_BARRIER, .root = r->c.root};
+	*last = (struct rt_collective){.kind = staged ? r->c.kind : COLLECTIVE_BARRIER, .root = r->c.root};
 	return status == STATUS_OK && staged
 	           ? ipc_stage(t, own->offers, r->c.in, bytes,
 	                       own->stage + r->turn % IPC_TURNS * IPC_STAGED_BYTES, out)
@@ -197,7 +197,7 @@ static enum status use_stage(struct ipc *t, const struct rt_request *r, struct i
 static enum status export_buffers(struct ipc *t, const struct rt_collective *c, struct post *p)
 {
 	const struct rt_team *team = &t->base.base.team[c->team];
-	int64_t both = c->kind == RT_ALLREDUCE ? c->count * (int64_t)dtype_bytes(c->dtype) : 0;
+	int64_t both = c->kind == COLLECTIVE_ALLREDUCE ? c->count * (int64_t)dtype_bytes(c->dtype) : 0;
 	enum status status = ipc_export(t, c->in, ipc_bytes_given(c, team->n, team->index), &p->in);
 	return status == STATUS_OK ? ipc_export(t, c->out, both, &p->out) : status;
 }
@@ -294,7 +294,7 @@ static enum status issue_first(struct ipc *t, struct rt_request *r)
 	free(part);
 	if (status != STATUS_OK)
 		return status;
-	r->step = r->c.kind == RT_ALLREDUCE && !ipc_is_staged(t, &r->c) ? STEP_HALF : STEP_MOVED;
+	r->step = r->c.kind == COLLECTIVE_ALLREDUCE && !ipc_is_staged(t, &r->c) ? STEP_HALF : STEP_MOVED;
 	come(t, team, &own->seat[team->index].half, r->turn);
 	return STATUS_OK;
 }
@@ -397,7 +397,7 @@ enum status ipc_team_start(struct ipc *t, struct rt_request *r)
 	struct ipc_team *own = &t->team[r->c.team];
 	bool moved = false;
 	enum status status = STATUS_OK;
-	if (rt_collective_reduces(r->c.kind))
+	if (collective_reduces(r->c.kind))
 		status = cuda_reduces(&t->base.base, &r->c);
 	if (status != STATUS_OK)
 		return status;

@@ -76,7 +76,7 @@ static enum status give_scratch(struct nccl *n, struct rt_request *first)
 			continue;
 		r->scratch = l->scratch_used;
 		l->scratch_used += bytes;
-		status = nccl_scratch(n, l, l->scratch_used, rt_collective_name(r->c.kind));
+		status = nccl_scratch(n, l, l->scratch_used, collective_name(r->c.kind));
 	}
 	return status;
 }

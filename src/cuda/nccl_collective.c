@@ -141,9 +141,9 @@ static bool reduces_all(const struct view *v)
 static size_t apart_bytes(const struct view *v)
 {
 	int64_t count = v->c->count;
-	if (v->c->kind == RT_REDUCE_SCATTER)
+	if (v->c->kind == COLLECTIVE_REDUCE_SCATTER)
 		count = rt_collective_block(v->c, v->own).count;
-	else if (v->c->kind == RT_ALLREDUCE && !reduces_all(v))
+	else if (v->c->kind == COLLECTIVE_ALLREDUCE && !reduces_all(v))
 		count = part(v, v->own).count;
 	return ((size_t)(count * v->size) + ALIGN - 1) / ALIGN * ALIGN;
 }
@@ -160,13 +160,13 @@ enum status nccl_collective_scratch(struct nccl *n, const struct rt_request *r, 
 	*out = 0;
 	if (v.team->n == 1)
 		return STATUS_OK;
-	if (c->kind == RT_BARRIER)
+	if (c->kind == COLLECTIVE_BARRIER)
 		*out = ALIGN;
-	bool native = !rt_collective_reduces(c->kind) || is_native(n, c);
-	if ((c->kind == RT_ALLGATHER || (c->kind == RT_REDUCE_SCATTER && native)) && are_even(&v) &&
-	    !are_in_order(&v))
+	bool native = !collective_reduces(c->kind) || is_native(n, c);
+	if ((c->kind == COLLECTIVE_ALLGATHER || (c->kind == COLLECTIVE_REDUCE_SCATTER && native)) &&
+	    are_even(&v) && !are_in_order(&v))
 		*out = (size_t)(rt_collective_total(c, v.team->n) * v.size);
-	if (!native && (c->kind != RT_REDUCE || v.is_root))
+	if (!native && (c->kind != COLLECTIVE_REDUCE || v.is_root))
 		*out = (size_t)v.team->n * apart_bytes(&v);
 	*out = (*out + ALIGN - 1) / ALIGN * ALIGN;
 	return native ? STATUS_OK : cuda_reduces(&n->base.base, c);
@@ -228,20 +228,20 @@ static bool prepare(const struct view *v)
 {
 	const struct rt_collective *c = v->c;
 	struct rt_block own = {0}, given = {0};
-	if (rt_collective_has_blocks(c->kind))
+	if (collective_has_blocks(c->kind))
 		own = rt_collective_block(c, v->own);
 	switch (c->kind) {
-	case RT_GATHER:
+	case COLLECTIVE_GATHER:
 		return !v->is_root || copy(v, v->out + own.offset * v->size, v->in, own.count);
-	case RT_SCATTER:
+	case COLLECTIVE_SCATTER:
 		return !v->is_root || copy(v, v->out, v->in + own.offset * v->size, own.count);
-	case RT_ALL_TO_ALL:
-	case RT_ALL_TO_ALLV:
+	case COLLECTIVE_ALL_TO_ALL:
+	case COLLECTIVE_ALL_TO_ALLV:
 		given = rt_collective_send_block(c, v->own);
 		return copy(v, v->out + own.offset * v->size, v->in + given.offset * v->size, own.count);
-	case RT_REDUCE:
+	case COLLECTIVE_REDUCE:
 		return !v->is_root || v->in || !is_native(v->n, c) || fill_neutral(v);
-	case RT_REDUCE_SCATTER:
+	case COLLECTIVE_REDUCE_SCATTER:
 		if (!is_native(v->n, c) || !are_even(v) || are_in_order(v))
 			return true;
 		for (int k = 0; k < v->team->n; k++)
@@ -296,11 +296,11 @@ static bool reduce_natively(const struct view *v)
 {
 	ncclDataType_t type = type_of(v->c->dtype);
 	size_t count = (size_t)v->c->count;
-	if (v->c->kind == RT_REDUCE_SCATTER)
+	if (v->c->kind == COLLECTIVE_REDUCE_SCATTER)
 		return reduce_scatter(v);
 	if (!count)
 		return true;
-	if (v->c->kind == RT_ALLREDUCE)
+	if (v->c->kind == COLLECTIVE_ALLREDUCE)
 		return nccl_call(v->n, ncclAllReduce, v->in, v->out, count, type, op_of(v->c), v->link->comm,
 		                 v->link->stream);
 	return nccl_call(v->n, ncclReduce, v->in ? v->in : v->out, v->out, count, type, op_of(v->c),
@@ -310,17 +310,18 @@ static bool reduce_natively(const struct view *v)
 /* Elements that member k reduces, in `in`. */
 static struct rt_block reduced_by(const struct view *v, int k)
 {
-	if (v->c->kind == RT_REDUCE_SCATTER)
+	if (v->c->kind == COLLECTIVE_REDUCE_SCATTER)
 		return rt_collective_block(v->c, k);
-	if (v->c->kind == RT_ALLREDUCE && !reduces_all(v))
+	if (v->c->kind == COLLECTIVE_ALLREDUCE && !reduces_all(v))
 		return part(v, k);
-	return (struct rt_block){.count = v->c->kind == RT_ALLREDUCE || k == v->c->root ? v->c->count : 0};
+	return (struct rt_block){.count =
+	                             v->c->kind == COLLECTIVE_ALLREDUCE || k == v->c->root ? v->c->count : 0};
 }
 
 static bool send_apart(const struct view *v)
 {
 	int64_t own = reduced_by(v, v->own).count;
-	bool silent = v->c->kind == RT_REDUCE && v->is_root; /* sends to nobody */
+	bool silent = v->c->kind == COLLECTIVE_REDUCE && v->is_root; /* sends to nobody */
 	for (int k = 0; k < v->team->n; k++) {
 		struct rt_block b = reduced_by(v, k);
 		if (k == v->own)
@@ -336,7 +337,7 @@ static bool send_apart(const struct view *v)
 static bool exchange(const struct view *v)
 {
 	const struct rt_collective *c = v->c;
-	bool all = rt_collective_exchanges(c->kind), gathers = c->kind == RT_GATHER;
+	bool all = collective_exchanges(c->kind), gathers = c->kind == COLLECTIVE_GATHER;
 	for (int k = 0; k < v->team->n; k++) {
 		struct rt_block to = rt_collective_block(c, k),
 		                from = all ? rt_collective_send_block(c, k) : to;
@@ -358,28 +359,28 @@ static bool exchange(const struct view *v)
 static bool communicate(const struct view *v)
 {
 	switch (v->c->kind) {
-	case RT_ALLGATHER:
+	case COLLECTIVE_ALLGATHER:
 		return allgather(v);
-	case RT_ALLREDUCE:
-	case RT_REDUCE_SCATTER:
-	case RT_REDUCE:
+	case COLLECTIVE_ALLREDUCE:
+	case COLLECTIVE_REDUCE_SCATTER:
+	case COLLECTIVE_REDUCE:
 		return is_native(v->n, v->c) ? reduce_natively(v) : send_apart(v);
-	case RT_BROADCAST:
+	case COLLECTIVE_BROADCAST:
 		return !v->c->count || nccl_call(v->n, ncclBroadcast, v->is_root ? v->in : v->out, v->out,
 		                                 (size_t)(v->c->count * v->size), ncclUint8, v->c->root,
 		                                 v->link->comm, v->link->stream);
-	case RT_SEND_RECV:
+	case COLLECTIVE_SEND_RECV:
 		return v->is_root ? send(v, 1 - v->own, v->in, v->c->count)
 		                  : receive(v, v->c->root, v->out, v->c->count);
-	case RT_GATHER:
-	case RT_SCATTER:
-	case RT_ALL_TO_ALL:
-	case RT_ALL_TO_ALLV:
+	case COLLECTIVE_GATHER:
+	case COLLECTIVE_SCATTER:
+	case COLLECTIVE_ALL_TO_ALL:
+	case COLLECTIVE_ALL_TO_ALLV:
 		return exchange(v);
-	case RT_BARRIER:
+	case COLLECTIVE_BARRIER:
 		return nccl_call(v->n, ncclAllReduce, v->scratch, v->scratch, 1, ncclUint8, ncclMax,
 		                 v->link->comm, v->link->stream);
-	case RT_COLLECTIVE_COUNT:
+	case COLLECTIVE_COUNT:
 		break;
 	}
 	return true;
@@ -405,7 +406,7 @@ static bool reduce(const struct view *v)
 {
 	const void *in[CUDA_REDUCE_ARRAYS];
 	struct rt_block own = reduced_by(v, v->own);
-	char *out = v->out + (v->c->kind == RT_ALLREDUCE ? own.offset * v->size : 0);
+	char *out = v->out + (v->c->kind == COLLECTIVE_ALLREDUCE ? own.offset * v->size : 0);
 	int terms = 0;
 	if (!own.count)
 		return true;
@@ -422,20 +423,21 @@ static bool reduce(const struct view *v)
 static bool finish(const struct view *v)
 {
 	const struct rt_collective *c = v->c;
-	if (c->kind == RT_ALLGATHER && are_even(v) && !are_in_order(v))
+	if (c->kind == COLLECTIVE_ALLGATHER && are_even(v) && !are_in_order(v))
 		for (int k = 0; k < v->team->n; k++) {
 			struct rt_block b = rt_collective_block(c, k);
 			if (!copy(v, v->out + b.offset * v->size, v->scratch + k * b.count * v->size,
 			          b.count))
 				return false;
 		}
-	if (!rt_collective_reduces(c->kind))
+	if (!collective_reduces(c->kind))
 		return true;
 	if (!is_native(v->n, c))
 		return reduce(v);
-	if (c->op != REDUCE_AVG || c->dtype == DTYPE_BOOL || (c->kind == RT_REDUCE && !v->is_root))
+	if (c->op != REDUCE_AVG || c->dtype == DTYPE_BOOL || (c->kind == COLLECTIVE_REDUCE && !v->is_root))
 		return true;
-	return divide(v, c->kind == RT_REDUCE_SCATTER ? rt_collective_block(c, v->own).count : c->count,
+	return divide(v,
+	              c->kind == COLLECTIVE_REDUCE_SCATTER ? rt_collective_block(c, v->own).count : c->count,
 	              v->team->n - !v->in);
 }
 
@@ -444,7 +446,7 @@ static bool finish(const struct view *v)
 static bool spread(const struct view *v)
 {
 	struct rt_block own = {0};
-	if (v->c->kind != RT_ALLREDUCE || is_native(v->n, v->c) || reduces_all(v))
+	if (v->c->kind != COLLECTIVE_ALLREDUCE || is_native(v->n, v->c) || reduces_all(v))
 		return true;
 	own = part(v, v->own);
 	if (v->c->count % v->team->n == 0)

@@ -150,7 +150,7 @@ static enum status start_collective(struct peers *p, struct rt_request *r)
 		status = cuda_collective_alone(c, t->stream, &r->c);
 		return status == STATUS_OK ? cuda_event_record(c, t->stream, &r->event) : status;
 	}
-	if (status == STATUS_OK && rt_collective_reduces(r->c.kind))
+	if (status == STATUS_OK && collective_reduces(r->c.kind))
 		status = cuda_reduces(base, &r->c);
 	if (status == STATUS_OK)
 		status = cuda_event_record(c, t->stream, &r->ready);

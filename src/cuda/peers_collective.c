@@ -15,7 +15,8 @@
 /* Elements of the whole, where all members know it. */
 static int64_t common_count(const struct rt_collective *c, int n)
 {
-	bool known = c->kind != RT_GATHER && c->kind != RT_SCATTER && !rt_collective_exchanges(c->kind);
+	bool known =
+	    c->kind != COLLECTIVE_GATHER && c->kind != COLLECTIVE_SCATTER && !collective_exchanges(c->kind);
 	return known ? rt_collective_total(c, n) : 0;
 }
 
@@ -24,12 +25,11 @@ static void describe(const struct rt_job *job, const struct peers_part *p, int n
 {
 	const struct rt_collective *c = &p->c;
 	const char *type = dtype_name(c->dtype);
-	buf_puts(out, rt_collective_name(c->kind));
-	if (rt_collective_reduces(c->kind))
+	buf_puts(out, collective_name(c->kind));
+	if (collective_reduces(c->kind))
 		buf_printf(out, " (%s)", reduce_op_name(c->op));
-	if (rt_collective_is_rooted(c->kind))
-		buf_printf(out, " %s root %d", c->kind == RT_REDUCE || c->kind == RT_GATHER ? "to" : "from",
-		           c->root);
+	if (collective_is_rooted(c->kind))
+		buf_printf(out, " %s root %d", collective_is_to_root(c->kind) ? "to" : "from", c->root);
 	if (common_count(c, n))
 		buf_printf(out, " of %lld %s", (long long)common_count(c, n), type);
 	else
@@ -41,9 +41,8 @@ enum status peers_compare(struct rt_job *job, const struct peers_part *own, cons
                           int n)
 {
 	const struct rt_collective *a = &own->c, *b = &other->c;
-	if (a->kind == b->kind && a->dtype == b->dtype &&
-	    (!rt_collective_reduces(a->kind) || a->op == b->op) &&
-	    (!rt_collective_is_rooted(a->kind) || a->root == b->root) &&
+	if (a->kind == b->kind && a->dtype == b->dtype && (!collective_reduces(a->kind) || a->op == b->op) &&
+	    (!collective_is_rooted(a->kind) || a->root == b->root) &&
 	    common_count(a, n) == common_count(b, n))
 		return STATUS_OK;
 	struct buf here = {0}, there = {0};
@@ -88,7 +87,7 @@ bool peers_moves(const struct peers_part *part, int from, int to, struct rt_bloc
 	const struct rt_collective *f = &part[from].c, *t = &part[to].c;
 	*given = rt_collective_given(f, from, to);
 	*taken = rt_collective_taken(t, to, from);
-	return !rt_collective_reduces(f->kind) && rt_collective_gives(f, from, to);
+	return !collective_reduces(f->kind) && rt_collective_gives(f, from, to);
 }
 
 enum status peers_same_blocks(struct rt_job *job, const struct peers_part *part, int n, int index)
@@ -110,7 +109,7 @@ static enum status move_all(struct cuda *c, CUstream s, const struct peers_part 
 {
 	enum status status = STATUS_OK;
 	struct rt_block given = {0}, taken = {0};
-	bool from_root = rt_collective_is_rooted(part[0].c.kind) && part[0].c.kind != RT_GATHER;
+	bool from_root = collective_is_rooted(part[0].c.kind) && !collective_is_to_root(part[0].c.kind);
 	for (int from = 0; from < n; from++)
 		for (int to = 0; to < n && status == STATUS_OK && (!from_root || from == part[0].c.root);
 		     to++)
@@ -149,9 +148,9 @@ static enum status reduce_all(struct cuda *c, CUstream s, const struct peers_par
 {
 	const struct rt_collective *x = &part[0].c;
 	enum status status = STATUS_OK;
-	if (x->kind == RT_REDUCE)
+	if (x->kind == COLLECTIVE_REDUCE)
 		return peers_reduce(c, s, part, n, part[x->root].c.out, 0, x->count);
-	if (x->kind == RT_ALLREDUCE) {
+	if (x->kind == COLLECTIVE_ALLREDUCE) {
 		status = peers_reduce(c, s, part, n, x->out, 0, x->count);
 		for (int k = 1; k < n && status == STATUS_OK; k++)
 			status =
@@ -169,5 +168,5 @@ static enum status reduce_all(struct cuda *c, CUstream s, const struct peers_par
 
 enum status peers_issue(struct cuda *c, CUstream s, const struct peers_part *part, int n)
 {
-	return rt_collective_reduces(part[0].c.kind) ? reduce_all(c, s, part, n) : move_all(c, s, part, n);
+	return collective_reduces(part[0].c.kind) ? reduce_all(c, s, part, n) : move_all(c, s, part, n);
 }

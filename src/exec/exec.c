@@ -252,7 +252,7 @@ void exec_stats(struct exec *e, struct exec_stats *out)
 		out->bytes_sent += e->transport->counter[i].bytes_sent;
 		out->bytes_received += e->transport->counter[i].bytes_received;
 	}
-	for (unsigned i = 0; e->transport && i < RT_COLLECTIVE_COUNT; i++) {
+	for (unsigned i = 0; e->transport && i < COLLECTIVE_COUNT; i++) {
 		out->kind[i].operations = e->transport->counter[i].operations;
 		out->kind[i].bytes_sent = e->transport->counter[i].bytes_sent;
 	}
@@ -535,7 +535,7 @@ bool exec_reorders(const struct exec *e)
 		return false;
 	for (uint32_t k = 0; k < e->p->collective.n; k++) {
 		const struct plan_collective *c = &e->p->collective.at[k];
-		if (rt_collective_reduces((enum rt_collective_kind)c->kind) && dtype_is_float(c->dtype) &&
+		if (collective_reduces((enum collective)c->kind) && dtype_is_float(c->dtype) &&
 		    e->p->team.at[c->team].n > 1)
 			return true;
 	}

@@ -44,7 +44,7 @@ struct exec_stats {
 	int64_t bytes_sent, bytes_received, sends, receives, copies;
 	struct {
 		int64_t operations, bytes_sent;
-	} kind[RT_COLLECTIVE_COUNT];
+	} kind[COLLECTIVE_COUNT];
 	int64_t bytes_planned; /* of memory allocated */
 	int64_t bytes_peak;    /* of it, up to the end of what was used */
 };

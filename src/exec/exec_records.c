@@ -231,7 +231,7 @@ static void make_collective(struct exec *e, const struct plan_collective *c, str
 	const plan_reg *from[] = {c->counts, c->offsets, c->send_counts, c->send_offsets};
 	struct rt_view unused;
 	r->c = (struct rt_collective){
-	    .kind = (enum rt_collective_kind)c->kind,
+	    .kind = (enum collective)c->kind,
 	    .counted = c->counted,
 	    .dtype = c->dtype,
 	    .op = c->reduce,
@@ -287,7 +287,7 @@ bool exec_collective_build(struct exec *e, uint32_t collective)
 	if ((c->has_in && !build_view(e, &r->in, &in)) || (c->has_out && !build_view(e, &r->out, &out)) ||
 	    r->c.count < 0 || !build_lists(e, c, r))
 		return false;
-	bool alone = c->kind == RT_REDUCE; /* a root without operand adds nothing */
+	bool alone = c->kind == COLLECTIVE_REDUCE; /* a root without operand adds nothing */
 	r->c.in = c->has_in ? in.data : alone || !c->has_out ? NULL : out.data;
 	r->c.out = c->has_out ? out.data : c->has_in ? in.data : NULL;
 	if (!c->is_late)

@@ -174,24 +174,13 @@ void exec_written_collective(struct exec_written *w, const struct exec *e, uint3
 	bool root = own == c->root;
 	if (own == (int)team->n || !c->out)
 		return;
-	switch (c->kind) {
-	case RT_REDUCE:
-	case RT_GATHER:
-		if (!root)
-			return;
-		break;
-	case RT_SEND_RECV:
-		if (root && team->n > 1)
-			return;
-		break;
-	default:
-		break;
-	}
+	if (collective_is_to_root(c->kind) ? !root : c->kind == COLLECTIVE_SEND_RECV && root && team->n > 1)
+		return;
 	if (p->is_late) {
 		mark_run(w, e, to, 0, c->late_room * c->late_unit);
-	} else if (!rt_collective_has_blocks(c->kind)) {
+	} else if (!collective_has_blocks(c->kind)) {
 		mark_run(w, e, to, 0, c->count);
-	} else if (c->kind == RT_REDUCE_SCATTER || c->kind == RT_SCATTER) {
+	} else if (collective_out(c->kind) == PART_OWN) {
 		mark_run(w, e, to, 0, rt_collective_block(c, own).count);
 	} else {
 		for (int k = 0; k < (int)team->n; k++) {

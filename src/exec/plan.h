@@ -141,7 +141,7 @@ struct plan_task {
 };
 
 struct plan_collective {
-	uint8_t kind;    /* enum rt_collective_kind */
+	uint8_t kind;    /* enum collective */
 	uint8_t counted; /* 1 + the kind that counters show; 0: that above */
 	uint8_t dtype;   /* enum dtype */
 	uint8_t reduce;  /* enum reduce_op */

@@ -78,7 +78,7 @@ static const int64_t *values(struct acceptance *x, const plan_reg *reg, uint32_t
 static void count_blocks(struct acceptance *x, const struct plan_collective *c, struct plan_moved *moved)
 {
 	const struct plan_team *team = &x->p->team.at[c->team];
-	struct rt_collective r = {.kind = (enum rt_collective_kind)c->kind,
+	struct rt_collective r = {.kind = (enum collective)c->kind,
 	                          .root = (int)x->reg[c->root],
 	                          .count = moved->elements,
 	                          .counts = values(x, c->counts, c->members),
@@ -98,7 +98,7 @@ static void count_blocks(struct acceptance *x, const struct plan_collective *c, 
 static void count_collective(struct acceptance *x, op_id op, const struct plan_collective *c)
 {
 	struct plan_moved moved = {.elements = x->reg[c->count]};
-	if (rt_collective_has_blocks((enum rt_collective_kind)c->kind) && !c->is_late)
+	if (collective_has_blocks((enum collective)c->kind) && !c->is_late)
 		count_blocks(x, c, &moved);
 	vec_push(&x->counts->issue[op], moved);
 }

@@ -158,7 +158,7 @@ static bool block_axis(struct comm *s, const struct view *large, const struct vi
 static bool plan_equal_blocks(struct comm *s)
 {
 	struct planner *b = s->b;
-	bool gather = s->c.kind == RT_ALLGATHER;
+	bool gather = s->c.kind == COLLECTIVE_ALLGATHER;
 	sx_id small = gather ? s->in_count : s->out_count, large = gather ? s->out_count : s->in_count;
 	const char *text =
 	    arena_printf(b->p->arena, "'%s' and '%s' do not differ in size by the %u members of the team",
@@ -172,7 +172,7 @@ static bool plan_equal_blocks(struct comm *s)
 static bool plan_blocks(struct comm *s)
 {
 	struct planner *b = s->b;
-	bool gather = s->c.kind == RT_ALLGATHER;
+	bool gather = s->c.kind == COLLECTIVE_ALLGATHER;
 	const struct view *large = gather ? s->out : s->in, *small = gather ? s->in : s->out;
 	int axis = s->gathered;
 	if (!same_shape(large, small))
@@ -209,8 +209,8 @@ static const char *lengths_differ(struct comm *s)
 static bool plan_whole(struct comm *s)
 {
 	struct planner *b = s->b;
-	bool rooted = s->c.kind != RT_ALLREDUCE;
-	bool by_in = !s->out || (s->c.kind == RT_REDUCE && s->in);
+	bool rooted = s->c.kind != COLLECTIVE_ALLREDUCE;
+	bool by_in = !s->out || (s->c.kind == COLLECTIVE_REDUCE && s->in);
 	sx_id count = by_in ? s->in_count : s->out_count, root = 0;
 	if (rooted && !sx_lower(b, op_scalar_expr(b->m, s->op, 0), &root))
 		return false;
@@ -219,14 +219,14 @@ static bool plan_whole(struct comm *s)
 		if (rooted) { /* only the root's input is read (its output written) */
 			sx_id mine = sx_op(b, EXPR_EQ, root, sx_const(b, s->own));
 			same = sx_op(b, EXPR_OR, same, sx_op(b, EXPR_NOT, mine, 0));
-			if (s->c.kind == RT_SEND_RECV) {
+			if (s->c.kind == COLLECTIVE_SEND_RECV) {
 				sx_id not_mine = sx_op(b, EXPR_NOT, mine, 0);
 				count = sx_add(b, sx_mul(b, mine, s->in_count),
 				               sx_mul(b, not_mine, s->out_count));
 				same = sx_const(b, 1);
 			}
 		}
-		if (s->c.kind == RT_ALLREDUCE && !s->packed && !same_order(s, s->out, s->in, -1))
+		if (s->c.kind == COLLECTIVE_ALLREDUCE && !s->packed && !same_order(s, s->out, s->in, -1))
 			return false;
 		emit_check(b, same, E_PLAN_CHECK, lengths_differ(s), NULL, 0);
 	}
@@ -347,9 +347,9 @@ static void plan_exchanged(struct planner *b, op_id op, struct view *in, struct 
 	struct exchange x = {
 	    .b = b, .op = op, .team = s->team, .own = s->own, .in = in, .out = out, .c = &s->c};
 	x.giver = x.taker = -1;
-	if (s->c.kind == RT_GATHER || s->c.kind == RT_SCATTER) {
+	if (s->c.kind == COLLECTIVE_GATHER || s->c.kind == COLLECTIVE_SCATTER) {
 		sx_id root;
-		int64_t *member = s->c.kind == RT_GATHER ? &x.taker : &x.giver;
+		int64_t *member = s->c.kind == COLLECTIVE_GATHER ? &x.taker : &x.giver;
 		if (!sx_lower(b, op_scalar_expr(b->m, op, 0), &root))
 			return;
 		if (!sx_is_const(b, root, member) || *member < 0 || *member >= s->team->n) {
@@ -361,18 +361,18 @@ static void plan_exchanged(struct planner *b, op_id op, struct view *in, struct 
 	}
 	if (!plan_exchange(&x))
 		return;
-	bool gives = s->c.kind == RT_GATHER && x.taker != s->own,
-	     takes = s->c.kind == RT_SCATTER && x.giver != s->own;
+	bool gives = s->c.kind == COLLECTIVE_GATHER && x.taker != s->own,
+	     takes = s->c.kind == COLLECTIVE_SCATTER && x.giver != s->own;
 	if (gives) { /* one block: what the root takes */
 		s->c.in.offset = x.send_offsets[x.taker];
 		x.counts[s->own] = x.send_counts[x.taker];
 	} else if (takes) {
 		s->c.out.offset = x.offsets[x.giver];
 		x.counts[s->own] = x.counts[x.giver];
-	} else if (s->c.kind == RT_SCATTER) {
+	} else if (s->c.kind == COLLECTIVE_SCATTER) {
 		s->c.counts = x.send_counts, s->c.offsets = x.send_offsets;
 	}
-	if (!rt_collective_exchanges((enum rt_collective_kind)s->c.kind))
+	if (!collective_exchanges((enum collective)s->c.kind))
 		s->c.send_counts = s->c.send_offsets = NULL;
 	if (!out->absent)
 		b->p->buffer.at[out->buffer].written = true;
@@ -399,44 +399,17 @@ static bool plan_root(struct comm *s, enum op_kind kind)
 	return true;
 }
 
-static int collective_kind(enum op_kind kind)
-{
-	switch (kind) {
-	case OP_ALLGATHER:
-		return RT_ALLGATHER;
-	case OP_ALLREDUCE:
-		return RT_ALLREDUCE;
-	case OP_REDUCE_SCATTER:
-		return RT_REDUCE_SCATTER;
-	case OP_BROADCASTS:
-		return RT_BROADCAST;
-	case OP_SEND_RECV:
-		return RT_SEND_RECV;
-	case OP_REDUCE:
-		return RT_REDUCE;
-	case OP_GATHER:
-		return RT_GATHER;
-	case OP_SCATTER:
-		return RT_SCATTER;
-	case OP_ALL_TO_ALL:
-		return RT_ALL_TO_ALL;
-	case OP_ALL_TO_ALLV:
-		return RT_ALL_TO_ALLV;
-	default:
-		return -1;
-	}
-}
-
 void plan_collective(struct planner *b, op_id op)
 {
 	enum op_kind kind = (enum op_kind)b->m->op.at[op].kind;
 	struct comm s = {.b = b, .op = op};
-	int known = collective_kind(kind);
+	enum collective known = COLLECTIVE_ALLGATHER; /* unless a collective_permute */
+	bool is_known = op_collective(kind, &known);
 	uint32_t team;
 	struct view *in = view_of(b, op_read(b->m, op, 0)), *out = in ? view_of_result(b, op, 0) : NULL;
 	if (!in || !out)
 		return;
-	if (known < 0 && kind != OP_COLLECTIVE_PERMUTE) {
+	if (!is_known && kind != OP_COLLECTIVE_PERMUTE) {
 		planner_error(b, E_PLAN_KERNEL, "a Communication of type %s is not executed yet",
 		              op_info[kind].nvfuser);
 		return;
@@ -449,7 +422,7 @@ void plan_collective(struct planner *b, op_id op)
 		return;
 	s.team = &b->p->team.at[team];
 	s.c.team = team;
-	s.c.kind = (uint8_t)(known < 0 ? 0 : known);
+	s.c.kind = (uint8_t)known;
 	s.c.dtype = (uint8_t)view_dtype(b, out);
 	s.in = in->absent ? NULL : in;
 	s.out = out->absent ? NULL : out;
@@ -461,8 +434,7 @@ void plan_collective(struct planner *b, op_id op)
 		              value_text(b, in->value), value_text(b, out->value));
 		return;
 	}
-	if (rt_collective_exchanges((enum rt_collective_kind)s.c.kind) || kind == OP_GATHER ||
-	    kind == OP_SCATTER) {
+	if (collective_exchanges((enum collective)s.c.kind) || kind == OP_GATHER || kind == OP_SCATTER) {
 		plan_exchanged(b, op, in, out, &s);
 		return;
 	}
@@ -481,8 +453,8 @@ void plan_collective(struct planner *b, op_id op)
 	                &s.gathered))
 		return;
 	if (kind == OP_ALLGATHER && same && (apart || comm_has_gaps(&s, in) || comm_has_gaps(&s, out))) {
-		s.c.kind = RT_ALL_TO_ALLV; /* just the elements */
-		s.c.counted = RT_ALLGATHER + 1;
+		s.c.kind = COLLECTIVE_ALL_TO_ALLV; /* just the elements */
+		s.c.counted = COLLECTIVE_ALLGATHER + 1;
 		plan_exchanged(b, op, in, out, &s);
 		return;
 	}

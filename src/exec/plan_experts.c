@@ -183,7 +183,7 @@ static void submit(struct experts *x, struct plan_collective *c, enum dtype t)
 
 static void exchange_counts(struct experts *x, struct plan_view from, struct plan_view to)
 {
-	struct plan_collective c = {.kind = RT_ALL_TO_ALL, .in = to, .out = from};
+	struct plan_collective c = {.kind = COLLECTIVE_ALL_TO_ALL, .in = to, .out = from};
 	if (x->alone) {
 		copy_now(x->b, &from, &to);
 		return;
@@ -197,7 +197,7 @@ static void exchange(struct experts *x, enum dtype t, int64_t unit, struct plan_
                      struct plan_view taken_counts, struct plan_view given, int64_t given_room,
                      struct plan_view given_counts)
 {
-	struct plan_collective c = {.kind = RT_ALL_TO_ALLV, .is_late = true};
+	struct plan_collective c = {.kind = COLLECTIVE_ALL_TO_ALLV, .is_late = true};
 	int64_t n = room < given_room ? room : given_room;
 	if (x->alone) { /* all rows are here, in both */
 		taken = flat(x, taken, n * unit), given = flat(x, given, n * unit);

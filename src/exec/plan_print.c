@@ -159,11 +159,11 @@ static void put_blocks(struct printer *x, const char *what, const plan_reg *coun
 
 static void put_collective(struct printer *x, const struct plan_collective *c)
 {
-	buf_puts(x->out, rt_collective_name((enum rt_collective_kind)c->kind));
-	if (rt_collective_reduces((enum rt_collective_kind)c->kind))
+	buf_puts(x->out, collective_name((enum collective)c->kind));
+	if (collective_reduces((enum collective)c->kind))
 		buf_printf(x->out, " %s", reduce_op_name(c->reduce));
 	put_team(x, c->team);
-	if (rt_collective_is_rooted((enum rt_collective_kind)c->kind)) {
+	if (collective_is_rooted((enum collective)c->kind)) {
 		buf_puts(x->out, " root ");
 		put_reg(x, c->root);
 	}

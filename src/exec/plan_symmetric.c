@@ -58,7 +58,7 @@ static void fence(struct planner *b, op_id op, op_id view)
 	uint32_t team, own;
 	if (!own_slice(b, view, &team, &own) || b->p->team.at[team].n == 1)
 		return;
-	struct plan_collective c = {.kind = RT_BARRIER, .dtype = DTYPE_U8, .team = team};
+	struct plan_collective c = {.kind = COLLECTIVE_BARRIER, .dtype = DTYPE_U8, .team = team};
 	c.root = c.count = sx_reg(b, sx_const(b, 0));
 	vec_push(&b->p->collective, c);
 	emit_async(b, op, (struct plan_instruction){.code = PLAN_COLLECTIVE, .a = b->p->collective.n - 1});

@@ -152,7 +152,7 @@ static group_id group_of(struct builder *b, const struct chakra_node *n)
 	return 0;
 }
 
-static const char *collective_name(int collective)
+static const char *collective_mnemonic(int collective)
 {
 	switch (collective) {
 #define NAME(number, name)                                                                                   \
@@ -179,7 +179,7 @@ static int64_t result_bytes(const char *collective, int64_t ranks, int64_t bytes
 static bool add_collective(struct builder *b, uint32_t k, const struct chakra_tensors *in)
 {
 	const struct chakra_node *n = &b->t->node.at[k];
-	const char *name = collective_name(n->collective);
+	const char *name = collective_mnemonic(n->collective);
 	int64_t bytes = n->comm_size;
 	if (!name)
 		return chakra_refuse(b->d, E_TRACE_FIELD, b->t, n, "comm_type", "a collective has none");

@@ -107,7 +107,7 @@ static void add_steps(struct builder *b, const struct graph_point *at, uint32_t 
 	}
 }
 
-static const char *collective_name(const struct builder *b, struct graph_text t, char *room, size_t size)
+static const char *collective_mnemonic(const struct builder *b, struct graph_text t, char *room, size_t size)
 {
 	if (same(b, t, "alltoall"))
 		return "all_to_all";
@@ -119,7 +119,7 @@ static const char *collective_name(const struct builder *b, struct graph_text t,
 static bool read_collective(struct builder *b, struct graph_text t, char *room, size_t size,
                             const char **name)
 {
-	*name = collective_name(b, t, room, size);
+	*name = collective_mnemonic(b, t, room, size);
 	enum op_kind kind = op_by_hir(*name);
 	if (kind != OP_NONE && op_info[kind].traits & TRAIT_COLLECTIVE)
 		return true;

@@ -9,6 +9,7 @@
 #ifndef HIRC_IR_IR_H
 #define HIRC_IR_IR_H
 #include "base/arena.h"
+#include "base/collective.h"
 #include "base/diag.h"
 #include "base/reduction.h"
 #include "base/str.h"
@@ -467,5 +468,9 @@ enum op_kind op_by_nvfuser(const char *mnemonic);
 enum reduce_op reduce_op_of(enum op_kind kind);
 /* The operation that reduces axes by an operator. */
 enum op_kind reduce_operation(enum reduce_op r);
+/* The operation of a collective; of a barrier OP_NONE. */
+enum op_kind collective_operation(enum collective c);
+/* The collective that an operation is; false: it is none, or collective_permute. */
+bool op_collective(enum op_kind kind, enum collective *out);
 
 #endif

@@ -68,3 +68,23 @@ enum op_kind reduce_operation(enum reduce_op r)
 	};
 	return operation[r];
 }
+
+enum op_kind collective_operation(enum collective c)
+{
+	static const uint8_t operation[] = {
+#define COLLECTIVE(id, operation, ...) [COLLECTIVE_##id] = OP_##operation,
+#include "base/collectives.def"
+#undef COLLECTIVE
+	};
+	return operation[c];
+}
+
+bool op_collective(enum op_kind kind, enum collective *out)
+{
+	for (enum collective c = 0; kind != OP_NONE && c < COLLECTIVE_COUNT; c++)
+		if (collective_operation(c) == kind) {
+			*out = c;
+			return true;
+		}
+	return false;
+}

@@ -220,7 +220,7 @@ static void put_infix(struct nvfuser *p, op_id op, unsigned level)
 }
 
 /* Names of the scalar operands of a collective. */
-static const char *collective_key(enum op_kind kind, unsigned k)
+static const char *scalar_key(enum op_kind kind, unsigned k)
 {
 	return kind == OP_COLLECTIVE_PERMUTE ? k ? "recv_peer=" : "send_peer=" : "root=";
 }
@@ -246,7 +246,7 @@ static void put_call(struct nvfuser *p, op_id op)
 			continue;
 		buf_puts(p->out, n++ ? ", " : "");
 		if (collective && x->role == ROLE_SCALAR)
-			buf_puts(p->out, collective_key((enum op_kind)o->kind, scalars++));
+			buf_puts(p->out, scalar_key((enum op_kind)o->kind, scalars++));
 		put_operand(p, x);
 	}
 	if (collective && o->team && !attrs_find(p->m, o->attrs, "group")) {

@@ -171,14 +171,14 @@ static void split_allreduce(struct mixed *m, struct rt_request *r, const struct 
 		r->round_n = own.count;
 	}
 	struct rt_collective *c = part_new(r, m->near, t->near_id, 0);
-	c->kind = RT_REDUCE_SCATTER;
+	c->kind = COLLECTIVE_REDUCE_SCATTER;
 	part_blocks(c, counts, offsets);
 	c->in = in, c->out = sum;
 	c = part_new(r, m->far, t->rail_id, 1);
 	c->count = own.count;
 	c->in = sum, c->out = sum;
 	c = part_new(r, m->near, t->near_id, 2);
-	c->kind = RT_ALLGATHER;
+	c->kind = COLLECTIVE_ALLGATHER;
 	part_blocks(c, counts, offsets);
 	c->in = piece;
 }
@@ -198,17 +198,17 @@ void mixed_split(struct mixed *m, struct rt_request *r)
 {
 	const struct mixed_team *t = r->team;
 	bool rails = t->hosts > 1 && t->each > 1;
-	switch (t->hosts == 1 || !rails ? RT_BARRIER : r->c.kind) {
-	case RT_ALLGATHER:
+	switch (t->hosts == 1 || !rails ? COLLECTIVE_BARRIER : r->c.kind) {
+	case COLLECTIVE_ALLGATHER:
 		split_allgather(m, r, t);
 		break;
-	case RT_REDUCE_SCATTER:
+	case COLLECTIVE_REDUCE_SCATTER:
 		split_reduce_scatter(m, r, t);
 		break;
-	case RT_ALLREDUCE:
+	case COLLECTIVE_ALLREDUCE:
 		split_allreduce(m, r, t);
 		break;
-	case RT_BROADCAST:
+	case COLLECTIVE_BROADCAST:
 		split_broadcast(m, r, t);
 		break;
 	default: {

@@ -76,7 +76,7 @@ static bool fill_counts(struct rt_job *job, struct rt_request *r, bool prefix)
 		next += b.count;
 		if (b.offset + b.count > INT_MAX) {
 			rt_job_error_at(job, r->c.at, "%s of more than %d elements is too large for MPI",
-			                rt_collective_name(r->c.kind), INT_MAX);
+			                collective_name(r->c.kind), INT_MAX);
 			rt_job_fail(job, STATUS_INTERNAL);
 			return false;
 		}
@@ -192,7 +192,7 @@ static bool start_blocks_of_root(struct mpi *m, struct rt_request *r, MPI_Comm c
 	int own = (int)rt_collective_block(c, index).count;
 	if (root && !fill_counts(job, r, false))
 		return false;
-	if (c->kind == RT_GATHER)
+	if (c->kind == COLLECTIVE_GATHER)
 		return RT_MPI(job, MPI_Igatherv(unless_empty(&own, 1, c->in), own, type, root ? c->out : NULL,
 		                                r->counts, r->offsets, type, c->root, comm, r->piece));
 	return RT_MPI(job, MPI_Iscatterv(root ? c->in : NULL, r->counts, r->offsets, type,
@@ -212,7 +212,7 @@ static bool start_exchange(struct mpi *m, struct rt_request *r, MPI_Comm comm)
 		struct rt_block b = rt_collective_send_block(c, i);
 		if (b.offset + b.count > INT_MAX) {
 			rt_job_error_at(job, c->at, "%s of more than %d elements is too large for MPI",
-			                rt_collective_name(c->kind), INT_MAX);
+			                collective_name(c->kind), INT_MAX);
 			rt_job_fail(job, STATUS_INTERNAL);
 			return false;
 		}
@@ -229,7 +229,7 @@ static bool start_from_root(struct mpi *m, struct rt_request *r, MPI_Comm comm, 
 	struct rt_job *job = m->base.job;
 	const struct rt_collective *c = &r->c;
 	MPI_Datatype type = moved_type(c->dtype);
-	if (c->kind == RT_BROADCAST) {
+	if (c->kind == COLLECTIVE_BROADCAST) {
 		if (index == c->root && c->in != c->out && c->count)
 			memcpy(c->out, c->in, (size_t)c->count * dtype_bytes(c->dtype));
 		return RT_MPI(job, MPI_Ibcast(c->out, (int)c->count, type, c->root, comm, r->piece));
@@ -242,26 +242,26 @@ static bool start_from_root(struct mpi *m, struct rt_request *r, MPI_Comm comm, 
 bool mpi_collective_start(struct mpi *m, struct rt_request *r, MPI_Comm comm, int index)
 {
 	switch (r->c.kind) {
-	case RT_ALLGATHER:
+	case COLLECTIVE_ALLGATHER:
 		return start_allgather(m, r, comm, index);
-	case RT_ALLREDUCE:
+	case COLLECTIVE_ALLREDUCE:
 		return start_allreduce(m, r, comm);
-	case RT_REDUCE_SCATTER:
+	case COLLECTIVE_REDUCE_SCATTER:
 		return start_reduce_scatter(m, r, comm, index);
-	case RT_REDUCE:
+	case COLLECTIVE_REDUCE:
 		return start_reduce(m, r, comm, index);
-	case RT_GATHER:
-	case RT_SCATTER:
+	case COLLECTIVE_GATHER:
+	case COLLECTIVE_SCATTER:
 		return start_blocks_of_root(m, r, comm, index);
-	case RT_ALL_TO_ALL:
-	case RT_ALL_TO_ALLV:
+	case COLLECTIVE_ALL_TO_ALL:
+	case COLLECTIVE_ALL_TO_ALLV:
 		return start_exchange(m, r, comm);
-	case RT_BROADCAST:
-	case RT_SEND_RECV:
+	case COLLECTIVE_BROADCAST:
+	case COLLECTIVE_SEND_RECV:
 		return start_from_root(m, r, comm, index);
-	case RT_BARRIER:
+	case COLLECTIVE_BARRIER:
 		return RT_MPI(m->base.job, MPI_Ibarrier(comm, r->piece));
-	case RT_COLLECTIVE_COUNT:
+	case COLLECTIVE_COUNT:
 		break;
 	}
 	return false;

@@ -13,17 +13,17 @@
 static bool gets(const struct rt_collective *c, const struct rt_team *team)
 {
 	bool root = team->index == c->root;
-	if (!c->out || c->out == c->in || c->kind == RT_BARRIER)
+	if (!c->out || c->out == c->in || c->kind == COLLECTIVE_BARRIER)
 		return false;
-	if (c->kind == RT_REDUCE || c->kind == RT_GATHER)
+	if (collective_is_to_root(c->kind))
 		return root;
-	return c->kind != RT_SEND_RECV || !root || team->n == 1;
+	return c->kind != COLLECTIVE_SEND_RECV || !root || team->n == 1;
 }
 
 /* Whether `out` is the larger of the two buffers. */
 static bool gets_blocks(const struct rt_collective *c)
 {
-	return c->kind == RT_ALLGATHER || c->kind == RT_GATHER || rt_collective_exchanges(c->kind);
+	return collective_out(c->kind) == PART_EACH;
 }
 
 /* Blocks that `out` gets. */

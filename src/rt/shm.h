@@ -24,7 +24,7 @@ enum { SHM_LINE = 64 /* bytes of a cache line */ };
 /* ---- signs: what a rank believes it takes part in; compared with what the others believe */
 
 struct shm_sign {
-	uint8_t kind; /* enum rt_collective_kind; SHM_P2P */
+	uint8_t kind; /* enum collective; SHM_P2P */
 	uint8_t dtype;
 	uint8_t op;     /* enum reduce_op where the kind reduces */
 	uint8_t how;    /* collectives: bits of enum shm_how; not compared */
@@ -33,7 +33,7 @@ struct shm_sign {
 	uint32_t label; /* of the statement; not compared */
 	uint32_t given; /* SHM_INLINE, without a table: bytes of a block in the slot; not compared */
 };
-enum { SHM_P2P = RT_COLLECTIVE_COUNT };
+enum { SHM_P2P = COLLECTIVE_COUNT };
 
 struct shm;
 
@@ -219,7 +219,7 @@ struct shm_source {
 
 struct rt_request {
 	struct rt_request *next, *prev; /* among those of the transport; next: unused ones of a team */
-	struct rt_collective c;         /* kind RT_COLLECTIVE_COUNT: a message */
+	struct rt_collective c;         /* kind COLLECTIVE_COUNT: a message */
 	const struct rt_team *team;
 	struct shm_team *slots;
 	uint64_t sequence;

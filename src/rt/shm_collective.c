@@ -45,9 +45,7 @@ static void copy_own(struct rt_request *r)
 	int64_t size = shm_element_bytes(r);
 	int own = r->team->index;
 	struct rt_block to = shm_taken(r, own), from = shm_given(r, own);
-	bool both = c->kind == RT_ALLGATHER || rt_collective_exchanges(c->kind) ||
-	            (shm_is_root(r, own) &&
-	             (c->kind == RT_GATHER || c->kind == RT_SCATTER || c->kind == RT_BROADCAST));
+	bool both = !collective_reduces(c->kind) && rt_collective_gives(c, own, own);
 	char *out = (char *)c->out + to.offset * size;
 	const char *in = (const char *)c->in + from.offset * size;
 	if (both && out != in && to.count)
@@ -62,7 +60,7 @@ static struct shm_entry offered(const struct rt_request *r, int from, struct shm
 	int own = r->team->index;
 	if (slot->sign.how & SHM_TABLE)
 		return shm_slot_table(slot)[own];
-	if (r->c.kind == RT_ALLREDUCE) { /* even blocks differ in size */
+	if (r->c.kind == COLLECTIVE_ALLREDUCE) { /* even blocks differ in size */
 		struct rt_block b = shm_part(r, own);
 		return (struct shm_entry){.offset = b.offset * shm_element_bytes(r),
 		                          .bytes = b.count * shm_element_bytes(r)};
@@ -79,7 +77,7 @@ static enum status find(struct shm *s, struct rt_request *r, int from, struct sh
 	struct shm_source *x = &r->source[from];
 	struct shm_entry e = offered(r, from, slot);
 	struct rt_block b = shm_taken(r, from);
-	bool reduces = rt_collective_reduces(r->c.kind);
+	bool reduces = collective_reduces(r->c.kind);
 	int64_t bytes = b.count * shm_element_bytes(r);
 	if (e.bytes != bytes)
 		return shm_compare(s, &r->sign, bytes, false, r->team->rank[from], &slot->sign, e.bytes);
@@ -159,9 +157,9 @@ static struct rt_block reduced_here(const struct rt_request *r)
 	int own = r->team->index;
 	if (r->split)
 		return rt_even_block(c->count, r->team->n, own);
-	if (c->kind == RT_REDUCE)
+	if (c->kind == COLLECTIVE_REDUCE)
 		return (struct rt_block){.count = own == c->root ? c->count : 0};
-	return c->kind == RT_ALLREDUCE ? shm_part(r, own) : rt_collective_block(c, own);
+	return c->kind == COLLECTIVE_ALLREDUCE ? shm_part(r, own) : rt_collective_block(c, own);
 }
 
 /* A block at a time, which is in the nearest cache when it is copied to the others. */
@@ -186,7 +184,8 @@ static void reduce_some(struct rt_request *r)
 	struct rt_block b = reduced_here(r);
 	int64_t size = shm_element_bytes(r), at = r->reduced * size, n = b.count - r->reduced;
 	n = n < REDUCE_AT_ONCE ? n : REDUCE_AT_ONCE;
-	char *out = r->split ? r->result : (char *)c->out + (c->kind == RT_ALLREDUCE ? b.offset * size : 0);
+	char *out =
+	    r->split ? r->result : (char *)c->out + (c->kind == COLLECTIVE_ALLREDUCE ? b.offset * size : 0);
 	int terms = 0;
 	for (int m = 0; m < r->team->n; m++) { /* in team order */
 		if (m == r->team->index && c->in)
@@ -227,7 +226,7 @@ static bool split(struct shm *s, struct rt_request *r)
 static bool push(struct shm *s, struct rt_request *r)
 {
 	int64_t offset = shm_part(r, r->team->index).offset * shm_element_bytes(r);
-	if (r->c.kind != RT_ALLREDUCE || shm_reduces_all(r))
+	if (r->c.kind != COLLECTIVE_ALLREDUCE || shm_reduces_all(r))
 		return false;
 	for (int m = 0; m < r->team->n; m++)
 		if (!(shm_team_slot(r->slots, m, r->sequence)->sign.how & SHM_OUT))
@@ -293,7 +292,8 @@ static enum status look_reduced(struct shm *s, struct rt_request *r, bool *moved
 /* Elements of the whole, where all members know it. */
 static int64_t common_count(const struct rt_collective *c, int members)
 {
-	bool known = c->kind != RT_GATHER && c->kind != RT_SCATTER && !rt_collective_exchanges(c->kind);
+	bool known =
+	    c->kind != COLLECTIVE_GATHER && c->kind != COLLECTIVE_SCATTER && !collective_exchanges(c->kind);
 	return known ? rt_collective_total(c, members) : 0;
 }
 
@@ -302,8 +302,8 @@ static struct shm_sign sign_of(const struct rt_collective *c, int members)
 	return (struct shm_sign){.kind = (uint8_t)c->kind,
 	                         .dtype = (uint8_t)c->dtype,
 	                         .label = c->at.label,
-	                         .op = rt_collective_reduces(c->kind) ? (uint8_t)c->op : 0,
-	                         .root = rt_collective_is_rooted(c->kind) ? c->root : 0,
+	                         .op = collective_reduces(c->kind) ? (uint8_t)c->op : 0,
+	                         .root = collective_is_rooted(c->kind) ? c->root : 0,
 	                         .count = common_count(c, members)};
 }
 
@@ -352,14 +352,14 @@ static bool can_publish(struct rt_request *r)
 
 static bool has_all(const struct rt_request *r)
 {
-	bool all = r->c.kind == RT_BARRIER || shm_may_split(r); /* must be seen */
+	bool all = r->c.kind == COLLECTIVE_BARRIER || shm_may_split(r); /* must be seen */
 	return r->unread == 0 && r->receiving == 0 && (!all || r->uncompared == 0);
 }
 
 static bool reduces_here(const struct rt_request *r)
 {
-	return rt_collective_reduces(r->c.kind) &&
-	       (r->c.kind != RT_REDUCE || r->split || shm_is_root(r, r->team->index));
+	return collective_reduces(r->c.kind) &&
+	       (r->c.kind != COLLECTIVE_REDUCE || r->split || shm_is_root(r, r->team->index));
 }
 
 static void reduce(struct shm *s, struct rt_request *r)
@@ -367,7 +367,7 @@ static void reduce(struct shm *s, struct rt_request *r)
 	reduce_some(r);
 	if (r->reduced < reduced_here(r).count)
 		return;
-	bool large = r->c.kind == RT_ALLREDUCE && !shm_reduces_all(r);
+	bool large = r->c.kind == COLLECTIVE_ALLREDUCE && !shm_reduces_all(r);
 	r->phase = large || (r->split && shm_is_root(r, r->team->index)) ? SHM_GATHERING : SHM_READ;
 	if (large || r->split)
 		show_reduced(s, r);

@@ -10,7 +10,7 @@ int64_t shm_element_bytes(const struct rt_request *r)
 
 bool shm_is_root(const struct rt_request *r, int member)
 {
-	return rt_collective_is_rooted(r->c.kind) && member == r->c.root;
+	return collective_is_rooted(r->c.kind) && member == r->c.root;
 }
 
 bool shm_gives(const struct rt_request *r, int from, int to)
@@ -21,25 +21,24 @@ bool shm_gives(const struct rt_request *r, int from, int to)
 bool shm_gives_any(const struct rt_request *r, int from)
 {
 	return shm_gives(r, from,
-	                 rt_collective_is_rooted(r->c.kind) && from != r->c.root ? r->c.root
-	                                                                         : (from + 1) % r->team->n);
+	                 collective_is_rooted(r->c.kind) && from != r->c.root ? r->c.root
+	                                                                      : (from + 1) % r->team->n);
 }
 
 bool shm_reduces_all(const struct rt_request *r)
 {
-	return r->c.kind == RT_ALLREDUCE && r->c.count * shm_element_bytes(r) <= SHM_INLINE_BYTES;
+	return r->c.kind == COLLECTIVE_ALLREDUCE && r->c.count * shm_element_bytes(r) <= SHM_INLINE_BYTES;
 }
 
 bool shm_may_split(const struct rt_request *r)
 {
-	return r->c.kind == RT_REDUCE && r->c.count * shm_element_bytes(r) >= SPLIT_BYTES;
+	return r->c.kind == COLLECTIVE_REDUCE && r->c.count * shm_element_bytes(r) >= SPLIT_BYTES;
 }
 
 bool shm_has_blocks(const struct rt_request *r)
 {
-	enum rt_collective_kind k = r->c.kind;
-	return k == RT_REDUCE_SCATTER || k == RT_SCATTER || rt_collective_exchanges(k) ||
-	       (k == RT_ALLREDUCE && !shm_reduces_all(r));
+	enum collective k = r->c.kind;
+	return collective_in(k) == PART_EACH || (k == COLLECTIVE_ALLREDUCE && !shm_reduces_all(r));
 }
 
 struct rt_block shm_part(const struct rt_request *r, int member)
@@ -50,12 +49,13 @@ struct rt_block shm_part(const struct rt_request *r, int member)
 
 struct rt_block shm_given(const struct rt_request *r, int to)
 {
-	return r->c.kind == RT_ALLREDUCE ? shm_part(r, to) : rt_collective_given(&r->c, r->team->index, to);
+	return r->c.kind == COLLECTIVE_ALLREDUCE ? shm_part(r, to)
+	                                         : rt_collective_given(&r->c, r->team->index, to);
 }
 
 struct rt_block shm_taken(const struct rt_request *r, int from)
 {
-	if (r->c.kind == RT_ALLREDUCE)
+	if (r->c.kind == COLLECTIVE_ALLREDUCE)
 		return (struct rt_block){.count = shm_part(r, r->team->index).count};
 	return rt_collective_taken(&r->c, r->team->index, from);
 }

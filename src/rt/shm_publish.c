@@ -33,7 +33,7 @@ void shm_send_part(struct shm *s, struct rt_request *r, int to, uint32_t phase, 
 /* Whether what is for this member, or all, would stand in the slot. */
 static bool is_put(const struct rt_request *r, int member)
 {
-	return !shm_has_blocks(r) || r->c.kind == RT_ALLREDUCE || member != r->team->index;
+	return !shm_has_blocks(r) || r->c.kind == COLLECTIVE_ALLREDUCE || member != r->team->index;
 }
 
 /* Bytes that a slot must hold for others to need nothing else. */
@@ -50,9 +50,9 @@ static int64_t bytes_given(const struct rt_request *r)
 static bool needs_table(const struct rt_request *r)
 {
 	const struct rt_collective *c = &r->c;
-	if (!shm_has_blocks(r) || c->kind == RT_ALLREDUCE)
+	if (!shm_has_blocks(r) || c->kind == COLLECTIVE_ALLREDUCE)
 		return false;
-	return rt_collective_exchanges(c->kind) ? c->send_counts || c->send_offsets : c->counts || c->offsets;
+	return collective_exchanges(c->kind) ? c->send_counts || c->send_offsets : c->counts || c->offsets;
 }
 
 /* The payload into the slot, blocks one after the other. */
@@ -78,7 +78,7 @@ static void put_places(struct shm *s, struct rt_request *r, struct shm_slot *slo
 	int64_t size = shm_element_bytes(r);
 	int own = r->team->index;
 	slot->in = rt_memory_place(&s->base, r->c.in);
-	slot->out = r->c.kind == RT_ALLREDUCE ? rt_memory_place(&s->base, r->c.out) : -1;
+	slot->out = r->c.kind == COLLECTIVE_ALLREDUCE ? rt_memory_place(&s->base, r->c.out) : -1;
 	r->sign.how |= (uint8_t)((slot->in >= 0 ? SHM_IN : 0) | (slot->out >= 0 ? SHM_OUT : 0));
 	for (int m = 0; m < r->team->n; m++) {
 		struct rt_block b = shm_given(r, m);

@@ -7,12 +7,12 @@ static void describe(struct shm *s, int rank, const struct shm_sign *sign, bool 
 	if (sign->kind == SHM_P2P) {
 		buf_printf(out, "%s of %lld %s", send ? "send" : "recv", (long long)sign->count, type);
 	} else {
-		buf_puts(out, rt_collective_name((enum rt_collective_kind)sign->kind));
-		if (rt_collective_reduces((enum rt_collective_kind)sign->kind))
+		buf_puts(out, collective_name((enum collective)sign->kind));
+		if (collective_reduces((enum collective)sign->kind))
 			buf_printf(out, " (%s)", reduce_op_name(sign->op));
-		if (rt_collective_is_rooted((enum rt_collective_kind)sign->kind))
+		if (collective_is_rooted((enum collective)sign->kind))
 			buf_printf(out, " %s root %d",
-			           sign->kind == RT_REDUCE || sign->kind == RT_GATHER ? "to" : "from",
+			           collective_is_to_root((enum collective)sign->kind) ? "to" : "from",
 			           sign->root);
 		if (sign->count)
 			buf_printf(out, " of %lld %s", (long long)sign->count, type);

@@ -30,41 +30,16 @@ struct shape {
 
 static bool shape_of(const struct rt_collective *c, int n, int own, struct shape *x)
 {
-	bool root = own == c->root;
 	if (c->counts || c->offsets || c->send_counts || c->send_offsets || n > MOST_MEMBERS)
 		return false;
-	*x = (struct shape){.block = (size_t)c->count * dtype_bytes(c->dtype), .given = 1, .takes = true};
-	switch (c->kind) {
-	case RT_ALLGATHER:
-	case RT_ALLREDUCE:
-		break;
-	case RT_REDUCE_SCATTER:
-	case RT_ALL_TO_ALL:
-	case RT_ALL_TO_ALLV:
-		x->given = n - 1;
-		x->spread = true;
-		break;
-	case RT_BROADCAST:
-	case RT_SEND_RECV:
-		x->given = root;
-		x->takes = !root;
-		break;
-	case RT_SCATTER:
-		x->given = root ? n - 1 : 0;
-		x->spread = true;
-		x->takes = !root;
-		break;
-	case RT_REDUCE:
-	case RT_GATHER:
-		x->given = !root;
-		x->takes = root;
-		break;
-	case RT_BARRIER:
-	case RT_COLLECTIVE_COUNT:
-		x->given = 0;
-		x->takes = false;
-		break;
-	}
+	bool spread = collective_in(c->kind) == PART_EACH;
+	int other = collective_is_rooted(c->kind) && own != c->root ? c->root : (own + 1) % n;
+	*x = (struct shape){.block = (size_t)c->count * dtype_bytes(c->dtype),
+	                    .given = !rt_collective_gives(c, own, other) ? 0
+	                             : spread                            ? n - 1
+	                                                                 : 1,
+	                    .spread = spread,
+	                    .takes = rt_collective_gives(c, other, own)};
 	return (x->spread ? (size_t)n - 1 : 1) * x->block <= SHM_INLINE_BYTES;
 }
 
@@ -124,7 +99,7 @@ bool shm_small_publish(struct shm *s, const struct rt_collective *c, struct shm_
 	put(slot, t->index, c->in, &x);
 	atomic_store_explicit(&slot->stamp, t->next + 1, memory_order_release);
 	t->published++;
-	if (rt_collective_is_rooted(c->kind) || (size_t)x.given * x.block >= AHEAD_BYTES)
+	if (collective_is_rooted(c->kind) || (size_t)x.given * x.block >= AHEAD_BYTES)
 		own_soon(shm_team_slot(t, t->index, t->published), (size_t)x.given * x.block);
 	tell_others(s, c->team);
 	return true;
@@ -133,8 +108,8 @@ bool shm_small_publish(struct shm *s, const struct rt_collective *c, struct shm_
 /* Whether a member is done only when it has seen all; else it needs the root alone, or nobody. */
 static bool needs_all(const struct shm_team *t, const struct rt_collective *c)
 {
-	bool to_root = c->kind == RT_REDUCE || c->kind == RT_GATHER, root = t->index == c->root;
-	return !rt_collective_is_rooted(c->kind) || (to_root ? root : t->n == 2 && !root);
+	bool to_root = collective_is_to_root(c->kind), root = t->index == c->root;
+	return !collective_is_rooted(c->kind) || (to_root ? root : t->n == 2 && !root);
 }
 
 /* Whether those that it needs have published, and what fits. */
@@ -153,7 +128,7 @@ static bool all_there(const struct shm *s, struct shm_team *t, const struct rt_c
 			else
 				rt_pause();
 		bool gives =
-		    x->takes && (!rt_collective_is_rooted(c->kind) || m == c->root || t->index == c->root);
+		    x->takes && (!collective_is_rooted(c->kind) || m == c->root || t->index == c->root);
 		if (slot->sign.kind != sign->kind || slot->sign.dtype != sign->dtype ||
 		    slot->sign.op != sign->op || slot->sign.how != SHM_INLINE ||
 		    slot->sign.root != sign->root || slot->sign.count != sign->count ||
@@ -165,7 +140,7 @@ static bool all_there(const struct shm *s, struct shm_team *t, const struct rt_c
 
 static void take_blocks(struct shm_team *t, const struct rt_collective *c, const struct shape *x)
 {
-	bool one = c->kind == RT_BROADCAST || c->kind == RT_SEND_RECV || c->kind == RT_SCATTER;
+	bool one = collective_is_rooted(c->kind) && !collective_is_to_root(c->kind);
 	for (int m = 0; m < t->n; m++) {
 		if (m == t->index || (one && m != c->root))
 			continue;
@@ -178,32 +153,12 @@ static void take_blocks(struct shm_team *t, const struct rt_collective *c, const
 /* Its own slot holds what a member gives to itself. */
 static void take_own(struct shm_team *t, const struct rt_collective *c, const struct shape *x)
 {
-	size_t at = (size_t)t->index * x->block;
-	char *out = c->out;
-	const char *in = c->in;
-	switch (c->kind) {
-	case RT_ALLGATHER:
-		copy(out + at, in, x->block);
-		break;
-	case RT_ALL_TO_ALL:
-	case RT_ALL_TO_ALLV:
-		copy(out + at, in + at, x->block);
-		break;
-	case RT_GATHER:
-		if (t->index == c->root)
-			copy(out + at, in, x->block);
-		break;
-	case RT_SCATTER:
-		if (t->index == c->root)
-			copy(out, in + at, x->block);
-		break;
-	case RT_BROADCAST:
-		if (t->index == c->root)
-			copy(out, in, x->block);
-		break;
-	default:
-		break;
-	}
+	size_t size = dtype_bytes(c->dtype);
+	struct rt_block from = rt_collective_given(c, t->index, t->index),
+	                to = rt_collective_taken(c, t->index, t->index);
+	if (rt_collective_gives(c, t->index, t->index))
+		copy((char *)c->out + (size_t)to.offset * size,
+		     (const char *)c->in + (size_t)from.offset * size, x->block);
 }
 
 /* In team order. */
@@ -294,9 +249,9 @@ enum status shm_small_end(struct shm *s, const struct rt_collective *c, const st
 	*done = shape_of(c, t->n, t->index, &x) && all_there(s, t, c, &x, sign);
 	if (!*done)
 		return STATUS_OK;
-	if (!rt_collective_reduces(c->kind))
+	if (!collective_reduces(c->kind))
 		take_own(t, c, &x);
-	if (x.takes && rt_collective_reduces(c->kind))
+	if (x.takes && collective_reduces(c->kind))
 		reduce(t, c, &x);
 	else if (x.takes)
 		take_blocks(t, c, &x);

@@ -8,35 +8,6 @@
 
 enum { LOOK_US = 20000 /* how often rt_transport_run looks whether the job has failed */ };
 
-#define NAME(id, name) [id] = #name,
-
-const char *rt_collective_name(enum rt_collective_kind k)
-{
-	static const char *const name[] = {RT_COLLECTIVES(NAME)};
-	return k < RT_COLLECTIVE_COUNT ? name[k] : "?";
-}
-
-bool rt_collective_reduces(enum rt_collective_kind k)
-{
-	return k == RT_ALLREDUCE || k == RT_REDUCE_SCATTER || k == RT_REDUCE;
-}
-
-bool rt_collective_is_rooted(enum rt_collective_kind k)
-{
-	return k == RT_BROADCAST || k == RT_SEND_RECV || k == RT_REDUCE || k == RT_GATHER || k == RT_SCATTER;
-}
-
-bool rt_collective_exchanges(enum rt_collective_kind k)
-{
-	return k == RT_ALL_TO_ALL || k == RT_ALL_TO_ALLV;
-}
-
-bool rt_collective_has_blocks(enum rt_collective_kind k)
-{
-	return k == RT_ALLGATHER || k == RT_REDUCE_SCATTER || k == RT_GATHER || k == RT_SCATTER ||
-	       rt_collective_exchanges(k);
-}
-
 #ifdef HIRC_HAVE_MPI
 /* Whether shared memory can serve some, and MPI must serve others. */
 static bool wants_mixed(const struct rt_job *job)
@@ -155,44 +126,33 @@ struct rt_block rt_collective_send_block(const struct rt_collective *c, int inde
 
 bool rt_collective_gives(const struct rt_collective *c, int from, int to)
 {
-	if (c->kind == RT_BARRIER || (c->kind == RT_SEND_RECV && to == from))
-		return false;
-	if (c->kind == RT_GATHER || c->kind == RT_REDUCE)
-		return to == c->root;
-	return !rt_collective_is_rooted(c->kind) || from == c->root;
+	return collective_gives(c->kind, c->root, from, to);
+}
+
+/* Of a buffer of which a member has this part, the block that it shares with another member. */
+static struct rt_block part_of(const struct rt_collective *c, enum collective_part part, int own,
+                               struct rt_block each)
+{
+	switch (part) {
+	case PART_EACH:
+		return each;
+	case PART_OWN:
+		return (struct rt_block){.count = rt_collective_block(c, own).count};
+	default:
+		return (struct rt_block){.count = c->count};
+	}
 }
 
 struct rt_block rt_collective_given(const struct rt_collective *c, int own, int to)
 {
-	switch (c->kind) {
-	case RT_REDUCE_SCATTER:
-	case RT_SCATTER:
-		return rt_collective_block(c, to);
-	case RT_ALL_TO_ALL:
-	case RT_ALL_TO_ALLV:
-		return rt_collective_send_block(c, to);
-	case RT_ALLGATHER:
-	case RT_GATHER:
-		return (struct rt_block){.count = rt_collective_block(c, own).count};
-	default:
-		return (struct rt_block){.count = c->count};
-	}
+	return part_of(c, collective_in(c->kind), own,
+	               collective_exchanges(c->kind) ? rt_collective_send_block(c, to)
+	                                             : rt_collective_block(c, to));
 }
 
 struct rt_block rt_collective_taken(const struct rt_collective *c, int own, int from)
 {
-	switch (c->kind) {
-	case RT_REDUCE_SCATTER:
-	case RT_SCATTER:
-		return (struct rt_block){.count = rt_collective_block(c, own).count};
-	case RT_ALLGATHER:
-	case RT_GATHER:
-	case RT_ALL_TO_ALL:
-	case RT_ALL_TO_ALLV:
-		return rt_collective_block(c, from);
-	default:
-		return (struct rt_block){.count = c->count};
-	}
+	return part_of(c, collective_out(c->kind), own, rt_collective_block(c, from));
 }
 
 struct rt_block rt_even_block(int64_t count, int n, int index)
@@ -204,7 +164,7 @@ struct rt_block rt_even_block(int64_t count, int n, int index)
 
 int64_t rt_collective_total(const struct rt_collective *c, int members)
 {
-	if (!rt_collective_has_blocks(c->kind))
+	if (!collective_has_blocks(c->kind))
 		return c->count;
 	int64_t total = 0;
 	for (int i = 0; i < members; i++)
@@ -242,16 +202,10 @@ static void copy(void *to, const void *from, size_t bytes)
 static void local(const struct rt_collective *c)
 {
 	size_t size = dtype_bytes(c->dtype);
-	struct rt_block b = rt_collective_block(c, 0), from = rt_collective_send_block(c, 0);
-	size_t at = (size_t)b.offset * size, bytes = (size_t)b.count * size;
-	if (rt_collective_exchanges(c->kind))
-		copy((char *)c->out + at, (const char *)c->in + (size_t)from.offset * size, bytes);
-	else if (c->kind == RT_ALLGATHER || c->kind == RT_GATHER)
-		copy((char *)c->out + at, c->in, bytes);
-	else if (c->kind == RT_REDUCE_SCATTER || c->kind == RT_SCATTER)
-		copy(c->out, (const char *)c->in + at, bytes);
-	else if (c->in)
-		copy(c->out, c->in, (size_t)c->count * size);
+	struct rt_block from = rt_collective_given(c, 0, 0), to = rt_collective_taken(c, 0, 0);
+	if (c->in)
+		copy((char *)c->out + (size_t)to.offset * size,
+		     (const char *)c->in + (size_t)from.offset * size, (size_t)to.count * size);
 }
 
 void rt_transport_count(struct rt_transport *t, const struct rt_collective *c)
@@ -261,35 +215,36 @@ void rt_transport_count(struct rt_transport *t, const struct rt_collective *c)
 	int64_t size = (int64_t)dtype_bytes(c->dtype), others = team->n - 1;
 	int64_t total = rt_collective_total(c, team->n) * size, own;
 	switch (c->kind) {
-	case RT_ALLGATHER:
-	case RT_REDUCE_SCATTER:
+	case COLLECTIVE_ALLGATHER:
+	case COLLECTIVE_REDUCE_SCATTER:
 		own = rt_collective_block(c, team->index).count * size;
-		n->bytes_sent += c->kind == RT_ALLGATHER ? own * others : total - own;
-		n->bytes_received += c->kind == RT_ALLGATHER ? total - own : own * others;
+		n->bytes_sent += c->kind == COLLECTIVE_ALLGATHER ? own * others : total - own;
+		n->bytes_received += c->kind == COLLECTIVE_ALLGATHER ? total - own : own * others;
 		break;
-	case RT_ALLREDUCE:
+	case COLLECTIVE_ALLREDUCE:
 		own = rt_even_block(c->count, team->n, team->index).count * size;
 		n->bytes_sent += total - own + own * others;
 		n->bytes_received += total - own + own * others;
 		break;
-	case RT_REDUCE:
+	case COLLECTIVE_REDUCE:
 		*(team->index == c->root ? &n->bytes_received : &n->bytes_sent) +=
 		    team->index == c->root ? total * others : total;
 		break;
-	case RT_GATHER:
-	case RT_SCATTER:
+	case COLLECTIVE_GATHER:
+	case COLLECTIVE_SCATTER:
 		own = rt_collective_block(c, team->index).count * size;
-		*((team->index == c->root) == (c->kind == RT_GATHER) ? &n->bytes_received : &n->bytes_sent) +=
+		*((team->index == c->root) == (c->kind == COLLECTIVE_GATHER) ? &n->bytes_received
+		                                                             : &n->bytes_sent) +=
 		    team->index == c->root ? total - own : own;
 		break;
-	case RT_ALL_TO_ALL:
-	case RT_ALL_TO_ALLV:
+	case COLLECTIVE_ALL_TO_ALL:
+	case COLLECTIVE_ALL_TO_ALLV:
 		for (int i = 0; i < team->n; i++) {
 			n->bytes_sent += i == team->index ? 0 : rt_collective_send_block(c, i).count * size;
 			n->bytes_received += i == team->index ? 0 : rt_collective_block(c, i).count * size;
 		}
 		break;
-	case RT_BARRIER:
+	case COLLECTIVE_BARRIER:
 		break;
 	default:
 		if (team->index == c->root)
@@ -308,11 +263,11 @@ enum status rt_transport_start(struct rt_transport *t, const struct rt_collectiv
 		t->counter[rt_collective_counted(c)].operations++;
 	else
 		t->copies++;
-	if (rt_collective_is_rooted(c->kind) && (c->root < 0 || c->root >= team->n)) {
+	if (collective_is_rooted(c->kind) && (c->root < 0 || c->root >= team->n)) {
 		rt_job_error_at(t->job, c->at, "root %d is no index of a team of %d", c->root, team->n);
 		return rt_job_fail(t->job, STATUS_DIAGNOSTICS);
 	}
-	if (c->kind == RT_SEND_RECV && team->n > 2) {
+	if (c->kind == COLLECTIVE_SEND_RECV && team->n > 2) {
 		rt_job_error_at(t->job, c->at, "SendRecv in a team of %d: it takes two", team->n);
 		return rt_job_fail(t->job, STATUS_DIAGNOSTICS);
 	}

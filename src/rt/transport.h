@@ -11,6 +11,7 @@
  */
 #ifndef HIRC_RT_TRANSPORT_H
 #define HIRC_RT_TRANSPORT_H
+#include "base/collective.h"
 #include "base/transport_kind.h"
 #include "rt/job.h"
 #include "rt/view.h"
@@ -20,33 +21,10 @@ struct rt_device;
 struct rt_transport;
 struct rt_request;
 
-/* id, name as in dumps */
-#define RT_COLLECTIVES(X)                                                                                    \
-	X(RT_ALLGATHER, Allgather)          /* out = blocks of all, in team order; in = own block */         \
-	X(RT_ALLREDUCE, Allreduce)          /* out = in of all, reduced; count elements */                   \
-	X(RT_REDUCE_SCATTER, ReduceScatter) /* in = one block for each; out = own block, reduced */          \
-	X(RT_BROADCAST, Broadcast)   /* out = root's in; count elements; in is read on the root only */      \
-	X(RT_SEND_RECV, SendRecv)    /* team of two: the other's out = root's in; of one: a copy */          \
-	X(RT_REDUCE, Reduce)         /* root's out = in of all, reduced; a root without in adds nothing */   \
-	X(RT_GATHER, Gather)         /* root's out = blocks of all, in team order; in = own block */         \
-	X(RT_SCATTER, Scatter)       /* out = own block of root's in */                                      \
-	X(RT_ALL_TO_ALL, AllToAll)   /* block i of out = block (own index) of member i's in */               \
-	X(RT_ALL_TO_ALLV, AllToAllv) /* the same; blocks of any sizes, also none */                          \
-	X(RT_BARRIER, Barrier)       /* done once all members have started it; no buffers, count 0 */
-
-#define RT_COLLECTIVE_ENUM(id, name) id,
-enum rt_collective_kind { RT_COLLECTIVES(RT_COLLECTIVE_ENUM) RT_COLLECTIVE_COUNT };
-#undef RT_COLLECTIVE_ENUM
-const char *rt_collective_name(enum rt_collective_kind k);
-bool rt_collective_reduces(enum rt_collective_kind k);
-bool rt_collective_is_rooted(enum rt_collective_kind k);
-bool rt_collective_has_blocks(enum rt_collective_kind k); /* its larger buffer is cut in a block a member */
-bool rt_collective_exchanges(enum rt_collective_kind k);  /* AllToAll, AllToAllv: so are both buffers */
-
 /* One collective, as seen by a member of its team. Buffers are contiguous and stay untouched by others
  * until it is done. */
 struct rt_collective {
-	enum rt_collective_kind kind;
+	enum collective kind;
 	uint8_t counted; /* 1 + the kind that counters show; 0: that above */
 	enum dtype dtype;
 	enum reduce_op op; /* Allreduce, ReduceScatter, Reduce */
@@ -74,9 +52,9 @@ struct rt_collective {
 	struct rt_origin at;
 };
 
-static inline enum rt_collective_kind rt_collective_counted(const struct rt_collective *c)
+static inline enum collective rt_collective_counted(const struct rt_collective *c)
 {
-	return c->counted ? (enum rt_collective_kind)(c->counted - 1) : c->kind;
+	return c->counted ? (enum collective)(c->counted - 1) : c->kind;
 }
 
 /* One side of a message. Sender and receiver match by (sender, receiver, channel) in the order of their
@@ -99,10 +77,10 @@ enum { RT_MAX_CHANNELS = 2048, RT_SHM_MAX_RANKS = 256 };
 /* Pieces of a heap have a multiple of so many bytes, in which GPUs map memory. */
 enum { RT_HEAP_UNIT = 2 << 20 };
 
-/* What a rank moved: index RT_COLLECTIVE_COUNT is point to point (operations: sends and receives).
+/* What a rank moved: index COLLECTIVE_COUNT is point to point (operations: sends and receives).
  * Bytes are those that cross to or from another rank when each block goes directly to each rank that
  * needs it (Allreduce: a reduce-scatter and an allgather): what shm does, and what mpi is counted as. */
-enum { RT_COUNTER_P2P = RT_COLLECTIVE_COUNT, RT_COUNTERS };
+enum { RT_COUNTER_P2P = COLLECTIVE_COUNT, RT_COUNTERS };
 struct rt_counter {
 	int64_t operations, bytes_sent, bytes_received;
 };

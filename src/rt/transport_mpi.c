@@ -61,7 +61,7 @@ static enum status mpi_start(struct rt_transport *t, const struct rt_collective 
 	MPI_Comm comm = m->team[c->team];
 	if (c->count > INT_MAX && !c->counts) {
 		rt_job_error_at(t->job, c->at, "%s of more than %d elements is too large for MPI",
-		                rt_collective_name(c->kind), INT_MAX);
+		                collective_name(c->kind), INT_MAX);
 		return rt_job_fail(t->job, STATUS_INTERNAL);
 	}
 	struct rt_request *r = request_new(m, 1);
@@ -90,7 +90,7 @@ static enum status mpi_start_p2p(struct rt_transport *t, const struct rt_p2p *p,
 	}
 	int tag = (int)(p->channel << SEQUENCE_BITS | (p->sequence & ((1u << SEQUENCE_BITS) - 1)));
 	struct rt_request *r = request_new(m, pieces ? pieces : 1);
-	r->c.kind = RT_COLLECTIVE_COUNT;
+	r->c.kind = COLLECTIVE_COUNT;
 	r->c.dtype = p->dtype;
 	r->at = p->at;
 	r->send = p->send;
@@ -136,7 +136,7 @@ static enum status mpi_test(struct rt_transport *t, struct rt_request *r, bool *
 		}
 		if (!flag)
 			return STATUS_OK;
-		if (r->c.kind != RT_COLLECTIVE_COUNT || r->send)
+		if (r->c.kind != COLLECTIVE_COUNT || r->send)
 			continue;
 		int64_t want = r->bytes - (int64_t)i * PIECE_BYTES;
 		MPI_Get_count(&status, MPI_BYTE, &got);
@@ -147,7 +147,7 @@ static enum status mpi_test(struct rt_transport *t, struct rt_request *r, bool *
 			return rt_job_fail(job, STATUS_DIAGNOSTICS);
 		}
 	}
-	if (r->c.kind != RT_COLLECTIVE_COUNT && rt_collective_reduces(r->c.kind) && r->out_count)
+	if (r->c.kind != COLLECTIVE_COUNT && collective_reduces(r->c.kind) && r->out_count)
 		mpi_collective_finish(r);
 	request_free(m, r);
 	m->sleep_us = FIRST_SLEEP_US;
@@ -206,7 +206,7 @@ static void abandon(struct mpi *m)
 	while (m->first) {
 		struct rt_request *r = m->first;
 		m->first = r->next;
-		for (int i = 0; r->c.kind == RT_COLLECTIVE_COUNT && !r->send && i < r->pieces; i++)
+		for (int i = 0; r->c.kind == COLLECTIVE_COUNT && !r->send && i < r->pieces; i++)
 			if (r->piece[i] != MPI_REQUEST_NULL)
 				RT_MPI(m->base.job, MPI_Cancel(&r->piece[i]));
 		r->next = boot->abandoned;

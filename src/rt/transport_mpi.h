@@ -19,7 +19,7 @@ struct mpi {
 
 struct rt_request {
 	struct rt_request *next, **link; /* link: where the pointer to this request stands */
-	struct rt_collective c;          /* kind RT_COLLECTIVE_COUNT: a message */
+	struct rt_collective c;          /* kind COLLECTIVE_COUNT: a message */
 	bool send;                       /* message */
 	int peer;
 	int64_t bytes; /* message */

@@ -43,7 +43,7 @@ static void request_add(struct shm *s, struct rt_request *r)
 
 static bool is_message(const struct rt_request *r)
 {
-	return r->c.kind == RT_COLLECTIVE_COUNT;
+	return r->c.kind == COLLECTIVE_COUNT;
 }
 
 static void request_drop(struct shm *s, struct rt_request *r)
@@ -67,7 +67,7 @@ static struct rt_request *message_new(struct shm *s)
 	else
 		r = mem_alloc(bytes);
 	memset(r, 0, bytes);
-	r->c.kind = RT_COLLECTIVE_COUNT;
+	r->c.kind = COLLECTIVE_COUNT;
 	r->transfer = (struct shm_transfer *)(r + 1);
 	return r;
 }

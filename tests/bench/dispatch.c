@@ -174,7 +174,7 @@ static int collectives(struct rt_job *job, void *name)
 		return rt_job_status(job);
 	double *data = memory;
 	struct rt_stream *s = rt_stream_new(e, "main");
-	struct rt_collective c = {.kind = RT_ALLGATHER,
+	struct rt_collective c = {.kind = COLLECTIVE_ALLGATHER,
 	                          .dtype = DTYPE_F64,
 	                          .team = team,
 	                          .in = data + 8,

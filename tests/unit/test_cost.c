@@ -65,7 +65,7 @@ static const struct cluster_link pod_link[] = {{2, 1000, 100000000000}, {8, 5000
 static const struct cluster pod = {
     .name = "pod", .memory_rate = 1000000000000, .network.link = pod_link, .network.link_n = 2};
 
-static int64_t on_links(enum cluster_collective kind, const uint32_t *device, uint32_t n, int64_t bytes)
+static int64_t on_links(enum collective kind, const uint32_t *device, uint32_t n, int64_t bytes)
 {
 	struct links_team t;
 	CHECK(links_team(&pod, device, n, &t));
@@ -85,26 +85,26 @@ static void test_links(void)
 	CHECK(links_team(&pod, pair, 1, &t) && t.link == 0 && t.levels == 0);
 
 	/* 1000 + 10^6 / 2 bytes at 100 GB/s; apart 5000 + the same at 10 GB/s */
-	CHECK_EQ(on_links(CLUSTER_ALLGATHER, pair, 2, 1000000), 6000);
-	CHECK_EQ(on_links(CLUSTER_REDUCE_SCATTER, apart, 2, 1000000), 55000);
+	CHECK_EQ(on_links(COLLECTIVE_ALLGATHER, pair, 2, 1000000), 6000);
+	CHECK_EQ(on_links(COLLECTIVE_REDUCE_SCATTER, apart, 2, 1000000), 55000);
 	/* 8 ranks: 1 x 1000 + 800000 / 2 at 100, then 3 x 5000 + 800000 x 3 / 8 at 10 GB/s */
-	CHECK_EQ(on_links(CLUSTER_ALLGATHER, all, 8, 800000), 1000 + 4000 + 15000 + 30000);
+	CHECK_EQ(on_links(COLLECTIVE_ALLGATHER, all, 8, 800000), 1000 + 4000 + 15000 + 30000);
 	/* twice that, or (1000 + 8000) + 2 (5000 + 80000) */
-	CHECK_EQ(on_links(CLUSTER_ALLREDUCE, all, 8, 800000), 100000);
+	CHECK_EQ(on_links(COLLECTIVE_ALLREDUCE, all, 8, 800000), 100000);
 	/* of 8 bytes: (1000 + 1) + 2 x 5000 + 2 (1.6: up) */
-	CHECK_EQ(on_links(CLUSTER_ALLREDUCE, all, 8, 8), 11003);
+	CHECK_EQ(on_links(COLLECTIVE_ALLREDUCE, all, 8, 8), 11003);
 	/* tree of 4 KB: 1000 + 40 + 5000 + 400; halves: (1 + 1) 1000 + 40 + (1 + 1) 5000 + 200 */
-	CHECK_EQ(on_links(CLUSTER_BROADCAST, two_pairs, 4, 4000), 6440);
+	CHECK_EQ(on_links(COLLECTIVE_BROADCAST, two_pairs, 4, 4000), 6440);
 	/* 4 MB: tree 41000 + 405000; halves 2000 + 40000 + 10000 + 200000 */
-	CHECK_EQ(on_links(CLUSTER_REDUCE, two_pairs, 4, 4000000), 252000);
+	CHECK_EQ(on_links(COLLECTIVE_REDUCE, two_pairs, 4, 4000000), 252000);
 	/* one rank of the pair has 1 MB, two beyond have 2 MB: 1000 + 10000 + 5000 + 200000 */
-	CHECK_EQ(on_links(CLUSTER_GATHER, two_pairs, 4, 4000000), 216000);
+	CHECK_EQ(on_links(COLLECTIVE_GATHER, two_pairs, 4, 4000000), 216000);
 	/* the same, with a message for each: 1000 + 10000 + 2 x 5000 + 200000 */
-	CHECK_EQ(on_links(CLUSTER_ALL_TO_ALL, two_pairs, 4, 4000000), 221000);
-	CHECK_EQ(on_links(CLUSTER_SEND_RECV, two_pairs, 4, 4000000), 405000);
-	CHECK_EQ(on_links(CLUSTER_BARRIER, all, 8, 0), 1000 + 2 * 5000);
+	CHECK_EQ(on_links(COLLECTIVE_ALL_TO_ALL, two_pairs, 4, 4000000), 221000);
+	CHECK_EQ(on_links(COLLECTIVE_SEND_RECV, two_pairs, 4, 4000000), 405000);
+	CHECK_EQ(on_links(COLLECTIVE_BARRIER, all, 8, 0), 1000 + 2 * 5000);
 	/* uneven: 2 x 5000 + 3 MB x 2 / 3 at 10 GB/s */
-	CHECK_EQ(on_links(CLUSTER_ALLGATHER, three, 3, 3000000), 210000);
+	CHECK_EQ(on_links(COLLECTIVE_ALLGATHER, three, 3, 3000000), 210000);
 }
 
 /* ---- files */
@@ -146,8 +146,8 @@ static struct cluster everything(void)
 	    {DTYPE_BF16, {{extent, 1}, {extent, 1}, {extent, 1}}, time, {NULL, 0}}};
 	static const struct cluster_function function[] = {{OP_GELU, DTYPE_F32, 10},
 	                                                   {OP_SUM, DTYPE_BF16, 11}};
-	static const struct cluster_table table[] = {{CLUSTER_ALLREDUCE, 2, 2, {points, 2}},
-	                                             {CLUSTER_BARRIER, 4, 8, {points, 1}}};
+	static const struct cluster_table table[] = {{COLLECTIVE_ALLREDUCE, 2, 2, {points, 2}},
+	                                             {COLLECTIVE_BARRIER, 4, 8, {points, 1}}};
 	struct cluster c = pod;
 	c.node_devices = 4;
 	c.name = "a \"b\"\\\n";

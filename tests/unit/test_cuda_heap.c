@@ -117,7 +117,8 @@ static void fence(struct heap *h)
 	void *after = NULL, *event = NULL;
 	bool moved = false;
 	h->ok = h->ok && h->async->record(h->device, h->stream, at, &after) == STATUS_OK;
-	struct rt_collective c = {.kind = RT_BARRIER, .dtype = DTYPE_U8, .team = h->team, .after = after};
+	struct rt_collective c = {
+	    .kind = COLLECTIVE_BARRIER, .dtype = DTYPE_U8, .team = h->team, .after = after};
 	h->ok = h->ok && rt_transport_start(h->t, &c, &r) == STATUS_OK;
 	if (after)
 		h->async->release(h->device, after);
@@ -193,7 +194,7 @@ static int moves_main(struct rt_job *job, void *arg)
 	for (int k = 0; k < N; k++)
 		own[k] = value_of(job->rank, k);
 	h.async->upload(h.device, h.own + piece[0], own, sizeof own); /* the second piece */
-	struct rt_collective c = {.kind = RT_ALLGATHER,
+	struct rt_collective c = {.kind = COLLECTIVE_ALLGATHER,
 	                          .dtype = DTYPE_F32,
 	                          .team = h.team,
 	                          .in = h.own + piece[0],
@@ -236,8 +237,12 @@ static int view_main(struct rt_job *job, void *arg)
 	if (!heap_open(job, arg, &h) ||
 	    rt_transport_side_by_side(h.t, all, RANKS, 0, UNIT, &view) != STATUS_OK)
 		return rt_job_status(job);
-	struct rt_collective c = {
-	    .kind = RT_BROADCAST, .dtype = DTYPE_F32, .team = h.team, .in = view, .out = h.to, .count = 3};
+	struct rt_collective c = {.kind = COLLECTIVE_BROADCAST,
+	                          .dtype = DTYPE_F32,
+	                          .team = h.team,
+	                          .in = view,
+	                          .out = h.to,
+	                          .count = 3};
 	enum status status = rt_transport_run(h.t, &c);
 	return status == STATUS_OK ? heap_close(&h, 0) : status;
 }

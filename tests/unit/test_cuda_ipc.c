@@ -97,7 +97,7 @@ static int late(struct rt_job *job, void *arg)
 	fill(&p, 2);
 	if (job->rank == 1)
 		usleep(1000000);
-	struct rt_collective c = {.kind = RT_ALLREDUCE,
+	struct rt_collective c = {.kind = COLLECTIVE_ALLREDUCE,
 	                          .dtype = DTYPE_F32,
 	                          .op = REDUCE_MAX,
 	                          .team = team,
@@ -129,7 +129,7 @@ static int alone(struct rt_job *job, void *arg)
 		return rt_job_status(job);
 	for (int k = 0; k < TIMES && !wrong; k++) {
 		fill(&p, 3 + k);
-		struct rt_collective c = {.kind = RT_BROADCAST,
+		struct rt_collective c = {.kind = COLLECTIVE_BROADCAST,
 		                          .dtype = DTYPE_F32,
 		                          .team = team,
 		                          .in = buffer_of(&p, 3 + k),
@@ -191,7 +191,8 @@ static int ahead(struct rt_job *job, void *arg)
 	(void)arg;
 	enum { MESSAGES = 3 * IPC_SLOTS, TURNS = 3 * IPC_TURNS };
 	static const int both[] = {0, 1};
-	static const enum rt_collective_kind kinds[] = {RT_BROADCAST, RT_ALLREDUCE, RT_REDUCE};
+	static const enum collective kinds[] = {COLLECTIVE_BROADCAST, COLLECTIVE_ALLREDUCE,
+	                                        COLLECTIVE_REDUCE};
 	static struct rt_request *r[MESSAGES];
 	const struct rt_origin nowhere = {.iteration = -1};
 	struct plain p;
@@ -236,7 +237,7 @@ static int ahead(struct rt_job *job, void *arg)
 	for (int k = 0; k < TURNS; k++)
 		wrong |= finish(p.t, r[k]);
 	for (int k = 0; k < TURNS; k++)
-		wrong |= differs(&p, k, kinds[k % 3] == RT_REDUCE ? job->rank : 1, k);
+		wrong |= differs(&p, k, kinds[k % 3] == COLLECTIVE_REDUCE ? job->rank : 1, k);
 	h.async->release(p.device, event);
 	h.async->stream_free(p.device, h.stream);
 	rt_device_free(p.device, slow);
@@ -260,7 +261,7 @@ static int circle(struct rt_job *job, void *arg)
 	fill(&p, 3);
 	for (int k = 0; k < 2; k++) {
 		int which = job->rank ? 1 - k : k;
-		struct rt_collective c = {.kind = *(const enum rt_collective_kind *)arg,
+		struct rt_collective c = {.kind = *(const enum collective *)arg,
 		                          .dtype = DTYPE_F32,
 		                          .op = REDUCE_MAX,
 		                          .team = team[which],
@@ -281,7 +282,7 @@ static int circle(struct rt_job *job, void *arg)
 		wrong |= finish(p.t, r[k]);
 	for (int which = 0; which < 2; which++)
 		wrong |=
-		    *(const enum rt_collective_kind *)arg == RT_ALLREDUCE
+		    *(const enum collective *)arg == COLLECTIVE_ALLREDUCE
 		        ? differs(&p, 3 * which + 1, 1, 3 * which)
 		        : differs(&p, 3 * which + 1, 0, 3 * which) | differs(&p, 3 * which + 2, 1, 3 * which);
 	plain_close(&p);
@@ -352,7 +353,7 @@ static void test_killed(void)
 int main(void)
 {
 	static const int sizes[] = {1, 2, 4};
-	static enum rt_collective_kind kinds[] = {RT_ALLREDUCE, RT_ALLGATHER};
+	static enum collective kinds[] = {COLLECTIVE_ALLREDUCE, COLLECTIVE_ALLGATHER};
 	struct captured c;
 	struct named any = {"auto", "cuda-ipc"}, own = {"auto", "nccl"}, this = {"cuda-ipc", "cuda-ipc"};
 	if (!TEST_FORK)

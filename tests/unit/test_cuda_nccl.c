@@ -8,8 +8,13 @@
 static enum status run_allreduce(struct rt_transport *t, int team, enum dtype type, enum reduce_op op,
                                  void *x, int64_t n)
 {
-	struct rt_collective c = {
-	    .kind = RT_ALLREDUCE, .dtype = type, .op = op, .team = team, .in = x, .out = x, .count = n};
+	struct rt_collective c = {.kind = COLLECTIVE_ALLREDUCE,
+	                          .dtype = type,
+	                          .op = op,
+	                          .team = team,
+	                          .in = x,
+	                          .out = x,
+	                          .count = n};
 	return rt_transport_run(t, &c);
 }
 
@@ -99,7 +104,7 @@ static int group_main(struct rt_job *job, void *arg)
 	inner->ops->group_begin(inner);
 	for (int k = 0; k < MEMBERS; k++) {
 		x[k] = filled(type[k], job->rank + k, COUNT);
-		struct rt_collective c = {.kind = RT_ALLREDUCE,
+		struct rt_collective c = {.kind = COLLECTIVE_ALLREDUCE,
 		                          .dtype = type[k],
 		                          .op = REDUCE_MAX,
 		                          .team = team,
@@ -167,7 +172,7 @@ static int fails(struct rt_job *job, void *arg)
 		return rt_job_status(job);
 	for (int k = 0; k < 2; k++) {
 		struct rt_collective c = {
-		    .kind = RT_ALLREDUCE,
+		    .kind = COLLECTIVE_ALLREDUCE,
 		    .dtype = DTYPE_F32,
 		    .team = team,
 		    .in = &x,

@@ -56,37 +56,37 @@ static void touched(const struct rt_team *team, const struct rt_collective *c, s
                     struct stage *out)
 {
 	bool root = team->index == c->root;
-	int64_t own = rt_collective_has_blocks(c->kind) ? rt_collective_block(c, team->index).count : 0,
-	        all = rt_collective_has_blocks(c->kind) ? end_of_blocks(c, team->n, false) : 0, takes = 0,
+	int64_t own = collective_has_blocks(c->kind) ? rt_collective_block(c, team->index).count : 0,
+	        all = collective_has_blocks(c->kind) ? end_of_blocks(c, team->n, false) : 0, takes = 0,
 	        gives = 0;
 	switch (c->kind) {
-	case RT_ALLGATHER:
-	case RT_GATHER:
+	case COLLECTIVE_ALLGATHER:
+	case COLLECTIVE_GATHER:
 		gives = own;
-		takes = c->kind == RT_ALLGATHER || root ? all : 0;
+		takes = c->kind == COLLECTIVE_ALLGATHER || root ? all : 0;
 		break;
-	case RT_REDUCE_SCATTER:
-	case RT_SCATTER:
-		gives = c->kind == RT_REDUCE_SCATTER || root ? all : 0;
+	case COLLECTIVE_REDUCE_SCATTER:
+	case COLLECTIVE_SCATTER:
+		gives = c->kind == COLLECTIVE_REDUCE_SCATTER || root ? all : 0;
 		takes = own;
 		break;
-	case RT_ALLREDUCE:
+	case COLLECTIVE_ALLREDUCE:
 		gives = takes = c->count;
 		break;
-	case RT_REDUCE:
+	case COLLECTIVE_REDUCE:
 		gives = c->in ? c->count : 0;
 		takes = root ? c->count : 0;
 		break;
-	case RT_BROADCAST:
+	case COLLECTIVE_BROADCAST:
 		gives = root ? c->count : 0;
 		takes = c->count;
 		break;
-	case RT_SEND_RECV:
+	case COLLECTIVE_SEND_RECV:
 		gives = root ? c->count : 0;
 		takes = !root || team->n == 1 ? c->count : 0;
 		break;
-	case RT_ALL_TO_ALL:
-	case RT_ALL_TO_ALLV:
+	case COLLECTIVE_ALL_TO_ALL:
+	case COLLECTIVE_ALL_TO_ALLV:
 		gives = end_of_blocks(c, team->n, true);
 		takes = all;
 		break;
@@ -374,7 +374,7 @@ static inline int one_fails(struct rt_job *job, void *arg)
 	if (staged_open(job, arg, &t) != STATUS_OK || rt_transport_team(t, all, 3, &team) != STATUS_OK)
 		return STATUS_INTERNAL;
 	struct rt_collective c = {
-	    .kind = RT_BROADCAST, .dtype = DTYPE_F32, .team = team, .in = x, .out = x, .count = 4};
+	    .kind = COLLECTIVE_BROADCAST, .dtype = DTYPE_F32, .team = team, .in = x, .out = x, .count = 4};
 	struct rt_p2p p = {.send = true, .peer = 2, .dtype = DTYPE_F32, .count = 4, .data = x};
 	if (!last && (rt_transport_start(t, &c, &r[0]) != STATUS_OK ||
 	              rt_transport_start_p2p(t, &p, &r[1]) != STATUS_OK))
@@ -475,7 +475,7 @@ static void chain_slow(struct chain *h, int rank, void *slow)
 static void chain_allreduce(struct chain *h, int team, void *x)
 {
 	void *after = chain_event(h);
-	struct rt_collective c = {.kind = RT_ALLREDUCE,
+	struct rt_collective c = {.kind = COLLECTIVE_ALLREDUCE,
 	                          .dtype = DTYPE_F32,
 	                          .team = team,
 	                          .in = x,
@@ -593,11 +593,12 @@ enum { KINDS_RANKS = 3, KINDS_ELEMENTS = 3000 /* of a block */ };
 /* Elements of in and out of a member. */
 static void kinds_elements(const struct rt_collective *c, int index, int64_t *in, int64_t *out)
 {
-	bool root = index == c->root, rooted = rt_collective_is_rooted(c->kind);
-	bool split =
-	    c->kind == RT_REDUCE_SCATTER || c->kind == RT_SCATTER || rt_collective_exchanges(c->kind);
-	bool whole = c->kind == RT_ALLGATHER || c->kind == RT_GATHER || rt_collective_exchanges(c->kind);
-	bool to_root = c->kind == RT_REDUCE || c->kind == RT_GATHER;
+	bool root = index == c->root, rooted = collective_is_rooted(c->kind);
+	bool split = c->kind == COLLECTIVE_REDUCE_SCATTER || c->kind == COLLECTIVE_SCATTER ||
+	             collective_exchanges(c->kind);
+	bool whole =
+	    c->kind == COLLECTIVE_ALLGATHER || c->kind == COLLECTIVE_GATHER || collective_exchanges(c->kind);
+	bool to_root = c->kind == COLLECTIVE_REDUCE || c->kind == COLLECTIVE_GATHER;
 	*in = rooted && !to_root && !root ? 0 : KINDS_ELEMENTS * (split ? KINDS_RANKS : 1);
 	*out = rooted && to_root && !root ? 0 : KINDS_ELEMENTS * (whole ? KINDS_RANKS : 1);
 }
@@ -607,17 +608,17 @@ static double kinds_expected(const struct rt_collective *c, int index, int64_t i
 {
 	int block = (int)(i / KINDS_ELEMENTS);
 	switch (c->kind) {
-	case RT_ALLGATHER:
-	case RT_GATHER:
+	case COLLECTIVE_ALLGATHER:
+	case COLLECTIVE_GATHER:
 		return block;
-	case RT_ALL_TO_ALL:
+	case COLLECTIVE_ALL_TO_ALL:
 		return block + index * 10;
-	case RT_REDUCE_SCATTER:
+	case COLLECTIVE_REDUCE_SCATTER:
 		return 3 + index * 30;
-	case RT_ALLREDUCE:
-	case RT_REDUCE:
+	case COLLECTIVE_ALLREDUCE:
+	case COLLECTIVE_REDUCE:
 		return 3;
-	case RT_SCATTER:
+	case COLLECTIVE_SCATTER:
 		return c->root + index * 10;
 	default:
 		return c->root;
@@ -641,8 +642,8 @@ static inline int kinds_main(struct rt_job *job, void *arg)
 	rt_device_alloc(h.device, (size_t)most * sizeof *host, "x", &x);
 	rt_device_alloc(h.device, (size_t)most * sizeof *host, "z", &z);
 	rt_device_alloc(h.device, CHAIN_SLOW * sizeof(float), "what takes time", &slow);
-	for (int k = 0; k < RT_BARRIER * KINDS_RANKS && h.ok; k++) {
-		struct rt_collective c = {.kind = (enum rt_collective_kind)(k / KINDS_RANKS),
+	for (int k = 0; k < COLLECTIVE_BARRIER * KINDS_RANKS && h.ok; k++) {
+		struct rt_collective c = {.kind = (enum collective)(k / KINDS_RANKS),
 		                          .dtype = DTYPE_F32,
 		                          .team = team,
 		                          .root = k % KINDS_RANKS,
@@ -650,7 +651,7 @@ static inline int kinds_main(struct rt_job *job, void *arg)
 		                          .out = z,
 		                          .count = KINDS_ELEMENTS};
 		int64_t in, out;
-		if (c.kind == RT_SEND_RECV || c.kind == RT_ALL_TO_ALLV)
+		if (c.kind == COLLECTIVE_SEND_RECV || c.kind == COLLECTIVE_ALL_TO_ALLV)
 			continue;
 		kinds_elements(&c, job->rank, &in, &out);
 		for (int64_t i = 0; i < most; i++)
@@ -671,7 +672,7 @@ static inline int kinds_main(struct rt_job *job, void *arg)
 			wrong += host[i] != (float)kinds_expected(&c, job->rank, i);
 		if (wrong)
 			printf("rank %d: %s from %d: %d of %lld elements are wrong\n", job->rank,
-			       rt_collective_name(c.kind), c.root, wrong, (long long)out);
+			       collective_name(c.kind), c.root, wrong, (long long)out);
 		if (wrong)
 			rt_job_fail(job, STATUS_WRONG);
 	}

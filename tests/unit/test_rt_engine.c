@@ -203,15 +203,16 @@ static int loop(struct rt_job *job, void *arg)
 		struct rt_stream *s = rt_stream_get(g.engine, k);
 		rt_submit_sync(g.engine, s, g.main, nowhere);
 		add(&g, s, x[k], N, 1);
-		struct rt_ticket t = rt_submit_collective(g.engine, s,
-		                                          &(struct rt_collective){.kind = RT_ALLREDUCE,
-		                                                                  .dtype = DTYPE_F32,
-		                                                                  .op = REDUCE_SUM,
-		                                                                  .team = g.all,
-		                                                                  .in = x[k],
-		                                                                  .out = sum[k],
-		                                                                  .count = N,
-		                                                                  .at = nowhere});
+		struct rt_ticket t =
+		    rt_submit_collective(g.engine, s,
+		                         &(struct rt_collective){.kind = COLLECTIVE_ALLREDUCE,
+		                                                 .dtype = DTYPE_F32,
+		                                                 .op = REDUCE_SUM,
+		                                                 .team = g.all,
+		                                                 .in = x[k],
+		                                                 .out = sum[k],
+		                                                 .count = N,
+		                                                 .at = nowhere});
 		rt_submit_wait(g.engine, s, t, nowhere);
 		rt_submit_sync(g.engine, g.main, s, nowhere);
 		struct rt_view v = rt_view_dense(total, DTYPE_F32, 1, &n);
@@ -250,7 +251,7 @@ static int group(struct rt_job *job, void *arg)
 	for (int r = 0; r < job->size; r++)
 		counts[r] = r % 2; /* ranks of even number give nothing */
 	rt_submit_collective(g.engine, g.main,
-	                     &(struct rt_collective){.kind = RT_ALLGATHER,
+	                     &(struct rt_collective){.kind = COLLECTIVE_ALLGATHER,
 	                                             .dtype = DTYPE_F32,
 	                                             .team = g.all,
 	                                             .in = &mine,
@@ -289,14 +290,14 @@ static int together(struct rt_job *job, void *arg)
 	rt_group_begin(g.engine);
 	for (int i = 0; i < MEMBERS; i++)
 		rt_submit_collective(g.engine, g.main,
-		                     &(struct rt_collective){.kind = RT_ALLGATHER,
+		                     &(struct rt_collective){.kind = COLLECTIVE_ALLGATHER,
 		                                             .dtype = DTYPE_F32,
 		                                             .team = g.all,
 		                                             .in = &mine[i % 2],
 		                                             .out = gathered[i],
 		                                             .count = 1,
 		                                             .at = nowhere});
-	struct rt_collective sum = {.kind = RT_ALLREDUCE,
+	struct rt_collective sum = {.kind = COLLECTIVE_ALLREDUCE,
 	                            .dtype = DTYPE_F32,
 	                            .op = REDUCE_SUM,
 	                            .team = g.all,
@@ -309,11 +310,12 @@ static int together(struct rt_job *job, void *arg)
 	rt_submit_collective(g.engine, g.main, &sum);
 	struct rt_ticket t = rt_group_end(g.engine, g.main, nowhere);
 	struct rt_ticket behind = rt_submit_collective(
-	    g.engine, g.main, &(struct rt_collective){.kind = RT_BARRIER, .team = g.all, .at = nowhere});
+	    g.engine, g.main,
+	    &(struct rt_collective){.kind = COLLECTIVE_BARRIER, .team = g.all, .at = nowhere});
 	if (job->rank == 0 && !strcmp(engine, "inline") && job->size > 1) {
-		ok &= g.transport->counter[RT_ALLGATHER].operations == MEMBERS;
-		ok &= g.transport->counter[RT_ALLREDUCE].operations == 1;
-		ok &= g.transport->counter[RT_BARRIER].operations == 0;
+		ok &= g.transport->counter[COLLECTIVE_ALLGATHER].operations == MEMBERS;
+		ok &= g.transport->counter[COLLECTIVE_ALLREDUCE].operations == 1;
+		ok &= g.transport->counter[COLLECTIVE_BARRIER].operations == 0;
 	}
 	if (job->rank == 0)
 		ok &= rt_job_barrier(job, "the first rank") == STATUS_OK;
@@ -338,7 +340,7 @@ static int not_member(struct rt_job *job, void *arg)
 	if (rig_open(&g, job) != STATUS_OK || rt_transport_team(g.transport, one, 1, &team) != STATUS_OK)
 		return rt_job_status(job);
 	struct rt_ticket t = rt_submit_collective(g.engine, g.main,
-	                                          &(struct rt_collective){.kind = RT_ALLREDUCE,
+	                                          &(struct rt_collective){.kind = COLLECTIVE_ALLREDUCE,
 	                                                                  .dtype = DTYPE_F32,
 	                                                                  .team = team,
 	                                                                  .in = &x,

@@ -34,7 +34,7 @@ static void close_world(struct world *w)
 
 static bool meet(struct world *w)
 {
-	return rt_transport_run(w->t, &(struct rt_collective){.kind = RT_BARRIER, .team = w->team}) ==
+	return rt_transport_run(w->t, &(struct rt_collective){.kind = COLLECTIVE_BARRIER, .team = w->team}) ==
 	       STATUS_OK;
 }
 

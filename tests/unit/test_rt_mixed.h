@@ -38,8 +38,12 @@ static inline int sleeps_main(struct rt_job *job, void *arg)
 	    rt_transport_team(t, all, 4, &team) != STATUS_OK)
 		return rt_job_status(job);
 	for (int k = 0; k < ROUNDS && !wrong && rt_job_status(job) == STATUS_OK; k++) {
-		struct rt_collective c = {
-		    .kind = RT_ALLREDUCE, .dtype = DTYPE_F32, .team = team, .in = x, .out = x, .count = 8};
+		struct rt_collective c = {.kind = COLLECTIVE_ALLREDUCE,
+		                          .dtype = DTYPE_F32,
+		                          .team = team,
+		                          .in = x,
+		                          .out = x,
+		                          .count = 8};
 		struct rt_request *r;
 		bool done = rt_transport_start(t, &c, &r) != STATUS_OK || !r;
 		while (!done && !wrong) {

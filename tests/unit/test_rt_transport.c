@@ -12,7 +12,7 @@ static int both_roots(struct rt_job *job, void *arg)
 	if (rt_transport_open(job, TRANSPORT_SHM, &t) != STATUS_OK ||
 	    rt_transport_team(t, both, 2, &team) != STATUS_OK)
 		return STATUS_INTERNAL;
-	struct rt_collective c = {.kind = RT_BROADCAST,
+	struct rt_collective c = {.kind = COLLECTIVE_BROADCAST,
 	                          .dtype = DTYPE_F32,
 	                          .team = team,
 	                          .root = job->rank,
@@ -49,7 +49,7 @@ static int run_ahead(struct rt_job *job, void *arg)
 		float *mine = x + (int64_t)i * LARGE;
 		for (int64_t k = 0; k < n; k++)
 			mine[k] = (float)(job->rank == i % last ? i + k : -1);
-		struct rt_collective c = {.kind = RT_BROADCAST,
+		struct rt_collective c = {.kind = COLLECTIVE_BROADCAST,
 		                          .dtype = DTYPE_F32,
 		                          .team = team,
 		                          .root = i % last,
@@ -71,8 +71,12 @@ static int run_ahead(struct rt_job *job, void *arg)
 		float own = (float)(job->rank + i), sum;
 		if (i == AHEAD / 2 && job->rank == last)
 			usleep(100000);
-		struct rt_collective c = {
-		    .kind = RT_REDUCE, .dtype = DTYPE_F32, .team = team, .in = &own, .out = &sum, .count = 1};
+		struct rt_collective c = {.kind = COLLECTIVE_REDUCE,
+		                          .dtype = DTYPE_F32,
+		                          .team = team,
+		                          .in = &own,
+		                          .out = &sum,
+		                          .count = 1};
 		wrong |= rt_transport_run(t, &c) != STATUS_OK;
 		float want = (float)(job->size * i + job->size * last / 2);
 		wrong |= job->rank == 0 && sum != want;
@@ -85,27 +89,27 @@ static int run_ahead(struct rt_job *job, void *arg)
 }
 
 /* What a small collective of n elements gives element i of member `own`; -1: nothing. */
-static double small_result(enum rt_collective_kind kind, int n, int own, int root, int i)
+static double small_result(enum collective kind, int n, int own, int root, int i)
 {
 	int first = own * n; /* of what a member gives: 100 * itself + place */
 	bool here = own == root;
 	switch (kind) {
-	case RT_ALLGATHER:
+	case COLLECTIVE_ALLGATHER:
 		return 100 * (i / n) + i % n;
-	case RT_GATHER:
+	case COLLECTIVE_GATHER:
 		return here ? 100 * (i / n) + i % n : -1;
-	case RT_ALL_TO_ALL:
-	case RT_ALL_TO_ALLV:
+	case COLLECTIVE_ALL_TO_ALL:
+	case COLLECTIVE_ALL_TO_ALLV:
 		return 100 * (i / n) + first + i % n;
-	case RT_ALLREDUCE:
+	case COLLECTIVE_ALLREDUCE:
 		return i < n ? 300 + 3 * i : -1;
-	case RT_REDUCE:
+	case COLLECTIVE_REDUCE:
 		return here && i < n ? 300 + 3 * i : -1;
-	case RT_REDUCE_SCATTER:
+	case COLLECTIVE_REDUCE_SCATTER:
 		return i < n ? 300 + 3 * (first + i) : -1;
-	case RT_BROADCAST:
+	case COLLECTIVE_BROADCAST:
 		return i < n ? 100 * root + i : -1;
-	case RT_SCATTER:
+	case COLLECTIVE_SCATTER:
 		return i < n ? 100 * root + first + i : -1;
 	default:
 		return -1;
@@ -126,7 +130,7 @@ static int late_mismatch(struct rt_job *job, void *arg)
 	    rt_transport_team(t, both, 2, &team) != STATUS_OK)
 		return STATUS_INTERNAL;
 	for (int i = 0; i < GIVEN; i++) {
-		struct rt_collective c = {.kind = RT_BROADCAST,
+		struct rt_collective c = {.kind = COLLECTIVE_BROADCAST,
 		                          .dtype = DTYPE_F32,
 		                          .team = team,
 		                          .in = x,
@@ -158,11 +162,11 @@ static int at_once(struct rt_job *job, void *arg)
 	if (job->rank == 2) /* late for the first exchange */
 		usleep(1000000);
 	for (int round = 0; round < ROUNDS; round++)
-		for (int k = 0; k < RT_COLLECTIVE_COUNT && !wrong; k++) {
-			enum rt_collective_kind kind = (enum rt_collective_kind)k;
+		for (int k = 0; k < COLLECTIVE_COUNT && !wrong; k++) {
+			enum collective kind = (enum collective)k;
 			int late = (round + k) % 3, root = round / 3 % 3,
-			    n = kind == RT_BARRIER ? 0 : 1 + round % MOST;
-			if (kind == RT_SEND_RECV) /* of two */
+			    n = kind == COLLECTIVE_BARRIER ? 0 : 1 + round % MOST;
+			if (kind == COLLECTIVE_SEND_RECV) /* of two */
 				continue;
 			for (int i = 0; i < 3 * MOST; i++) {
 				in[i] = 100 * job->rank + i;
@@ -245,7 +249,7 @@ static int several_main(struct rt_job *job, void *arg)
 	for (int i = 0; i < COUNT; i++)
 		in[i] = job->rank * COUNT + i;
 	for (int k = 0; k < SEVERAL; k++) {
-		struct rt_collective c = {.kind = k % 2 ? RT_ALLREDUCE : RT_ALLGATHER,
+		struct rt_collective c = {.kind = k % 2 ? COLLECTIVE_ALLREDUCE : COLLECTIVE_ALLGATHER,
 		                          .dtype = DTYPE_I32,
 		                          .op = REDUCE_MAX,
 		                          .team = team,

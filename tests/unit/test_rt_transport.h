@@ -130,7 +130,7 @@ static void allgather(struct suite *s, enum dtype t, int64_t base, bool uneven, 
 	}
 	char *mine = filled(t, s->ranks[s->index], counts[s->index]),
 	     *out = buffer_new((size_t)total * size + 1);
-	struct rt_collective c = {.kind = RT_ALLGATHER,
+	struct rt_collective c = {.kind = COLLECTIVE_ALLGATHER,
 	                          .dtype = t,
 	                          .team = s->team,
 	                          .in = mine,
@@ -156,7 +156,7 @@ static void allreduce(struct suite *s, enum dtype t, enum reduce_op op, int64_t 
 {
 	char *in = filled(t, s->ranks[s->index], n),
 	     *out = in_place ? in : buffer_new((size_t)n * dtype_bytes(t) + 1);
-	go(s, &(struct rt_collective){.kind = RT_ALLREDUCE,
+	go(s, &(struct rt_collective){.kind = COLLECTIVE_ALLREDUCE,
 	                              .dtype = t,
 	                              .op = op,
 	                              .team = s->team,
@@ -181,7 +181,7 @@ static void reduce_scatter(struct suite *s, enum dtype t, enum reduce_op op, int
 	}
 	char *in = filled(t, s->ranks[s->index], total),
 	     *own = buffer_new((size_t)counts[s->index] * size + 1);
-	struct rt_collective c = {.kind = RT_REDUCE_SCATTER,
+	struct rt_collective c = {.kind = COLLECTIVE_REDUCE_SCATTER,
 	                          .dtype = t,
 	                          .op = op,
 	                          .team = s->team,
@@ -199,14 +199,13 @@ static void reduce_scatter(struct suite *s, enum dtype t, enum reduce_op op, int
 	buffer_free(in);
 }
 
-static void from_root(struct suite *s, enum rt_collective_kind kind, enum dtype t, int root, int64_t n,
-                      bool in_place)
+static void from_root(struct suite *s, enum collective kind, enum dtype t, int root, int64_t n, bool in_place)
 {
 	char *in = filled(t, s->ranks[s->index], n),
 	     *out = in_place ? in : buffer_new((size_t)n * dtype_bytes(t) + 1);
 	go(s, &(struct rt_collective){
 	          .kind = kind, .dtype = t, .team = s->team, .root = root, .in = in, .out = out, .count = n});
-	if (kind == RT_BROADCAST || s->index != root || s->n == 1)
+	if (kind == COLLECTIVE_BROADCAST || s->index != root || s->n == 1)
 		for (int64_t i = 0; i < n; i++)
 			WANT(s, load(t, out, i), element_of(s->ranks[root], i));
 	if (!in_place)
@@ -219,7 +218,7 @@ static void to_root(struct suite *s, enum dtype t, enum reduce_op op, int root, 
 	bool here = s->index == root;
 	char *in = filled(t, s->ranks[s->index], n),
 	     *out = here ? buffer_new((size_t)n * dtype_bytes(t) + 1) : NULL;
-	go(s, &(struct rt_collective){.kind = RT_REDUCE,
+	go(s, &(struct rt_collective){.kind = COLLECTIVE_REDUCE,
 	                              .dtype = t,
 	                              .op = op,
 	                              .team = s->team,
@@ -238,7 +237,7 @@ static void to_silent_root(struct suite *s, enum dtype t, int root, int64_t n)
 {
 	bool here = s->index == root;
 	char *x = here ? buffer_new((size_t)n * dtype_bytes(t) + 1) : filled(t, s->ranks[s->index], n);
-	go(s, &(struct rt_collective){.kind = RT_REDUCE,
+	go(s, &(struct rt_collective){.kind = COLLECTIVE_REDUCE,
 	                              .dtype = t,
 	                              .op = REDUCE_SUM,
 	                              .team = s->team,
@@ -269,7 +268,7 @@ static void gather(struct suite *s, enum dtype t, int root, int64_t base)
 	bool here = s->index == root;
 	char *in = filled(t, s->ranks[s->index], counts[s->index]),
 	     *out = here ? buffer_new((size_t)total * dtype_bytes(t) + 1) : NULL;
-	go(s, &(struct rt_collective){.kind = RT_GATHER,
+	go(s, &(struct rt_collective){.kind = COLLECTIVE_GATHER,
 	                              .dtype = t,
 	                              .team = s->team,
 	                              .root = root,
@@ -289,7 +288,7 @@ static void scatter(struct suite *s, enum dtype t, int root, int64_t base)
 	int64_t counts[8], at[8], total = uneven_blocks(s, base, counts, at), own = counts[s->index];
 	char *in = s->index == root ? filled(t, s->ranks[root], total) : NULL,
 	     *out = buffer_new((size_t)own * dtype_bytes(t) + 1);
-	go(s, &(struct rt_collective){.kind = RT_SCATTER,
+	go(s, &(struct rt_collective){.kind = COLLECTIVE_SCATTER,
 	                              .dtype = t,
 	                              .team = s->team,
 	                              .root = root,
@@ -319,7 +318,7 @@ static void exchange(struct suite *s, enum dtype t, int64_t base, bool uneven)
 		out_n += take[k], in_n += give[k];
 	}
 	char *in = filled(t, s->ranks[s->index], in_n), *out = buffer_new((size_t)out_n * dtype_bytes(t) + 1);
-	go(s, &(struct rt_collective){.kind = uneven ? RT_ALL_TO_ALLV : RT_ALL_TO_ALL,
+	go(s, &(struct rt_collective){.kind = uneven ? COLLECTIVE_ALL_TO_ALLV : COLLECTIVE_ALL_TO_ALL,
 	                              .dtype = t,
 	                              .team = s->team,
 	                              .in = in,
@@ -353,7 +352,7 @@ static void team_suite(struct suite *s)
 			reduce_scatter(s, types[(z + (size_t)op + 3) % 7], op, sizes[z], op & 1, z & 1);
 		}
 		for (int root = 0; root < s->n; root++) {
-			from_root(s, RT_BROADCAST, t, root, sizes[z], root & 1);
+			from_root(s, COLLECTIVE_BROADCAST, t, root, sizes[z], root & 1);
 			to_root(s, types[(z + (size_t)root) % 7], (root % REDUCE_COUNT), root, sizes[z]);
 			if (s->n > 1)
 				to_silent_root(s, t, root, sizes[z]);
@@ -364,7 +363,7 @@ static void team_suite(struct suite *s)
 			exchange(s, types[(z + (size_t)v) % 7], sizes[z], v & 1);
 		if (s->n <= 2)
 			for (int root = 0; root < s->n; root++)
-				from_root(s, RT_SEND_RECV, t, root, sizes[z], false);
+				from_root(s, COLLECTIVE_SEND_RECV, t, root, sizes[z], false);
 	}
 }
 
@@ -376,32 +375,40 @@ static void count_suite(struct suite *s)
 	memcpy(before, s->t->counter, sizeof before);
 	allgather(s, DTYPE_F32, 100, false, false, false);
 	allreduce(s, DTYPE_F32, REDUCE_SUM, 103, false);
-	from_root(s, RT_BROADCAST, DTYPE_F64, 0, 10, false);
+	from_root(s, COLLECTIVE_BROADCAST, DTYPE_F64, 0, 10, false);
 	to_root(s, DTYPE_F32, REDUCE_MAX, 0, 10);
 	gather(s, DTYPE_F32, 0, 10);
 	scatter(s, DTYPE_F32, 0, 10);
 	exchange(s, DTYPE_F32, 10, false);
 	const struct rt_counter *now = s->t->counter;
 	int64_t others = s->n - 1, own = 4 * (103 / s->n + (s->index < 103 % s->n));
-	WANT(s, now[RT_ALLGATHER].operations - before[RT_ALLGATHER].operations, s->n > 1);
-	WANT(s, now[RT_ALLGATHER].bytes_sent - before[RT_ALLGATHER].bytes_sent, 400 * others);
-	WANT(s, now[RT_ALLGATHER].bytes_received - before[RT_ALLGATHER].bytes_received, 400 * others);
-	WANT(s, now[RT_ALLREDUCE].bytes_sent - before[RT_ALLREDUCE].bytes_sent, 412 - own + own * others);
-	WANT(s, now[RT_BROADCAST].bytes_sent - before[RT_BROADCAST].bytes_sent,
+	WANT(s, now[COLLECTIVE_ALLGATHER].operations - before[COLLECTIVE_ALLGATHER].operations, s->n > 1);
+	WANT(s, now[COLLECTIVE_ALLGATHER].bytes_sent - before[COLLECTIVE_ALLGATHER].bytes_sent, 400 * others);
+	WANT(s, now[COLLECTIVE_ALLGATHER].bytes_received - before[COLLECTIVE_ALLGATHER].bytes_received,
+	     400 * others);
+	WANT(s, now[COLLECTIVE_ALLREDUCE].bytes_sent - before[COLLECTIVE_ALLREDUCE].bytes_sent,
+	     412 - own + own * others);
+	WANT(s, now[COLLECTIVE_BROADCAST].bytes_sent - before[COLLECTIVE_BROADCAST].bytes_sent,
 	     s->index == 0 ? 80 * others : 0);
-	WANT(s, now[RT_BROADCAST].bytes_received - before[RT_BROADCAST].bytes_received,
+	WANT(s, now[COLLECTIVE_BROADCAST].bytes_received - before[COLLECTIVE_BROADCAST].bytes_received,
 	     s->index == 0 ? 0 : 80);
 	WANT(s, s->t->copies - copies, s->n > 1 ? 0 : 7);
 	bool root = s->index == 0;
 	int64_t block = 40 * s->index / 2, blocks = 40 * s->n * others / 4;
-	WANT(s, now[RT_REDUCE].bytes_sent - before[RT_REDUCE].bytes_sent, root ? 0 : 40);
-	WANT(s, now[RT_REDUCE].bytes_received - before[RT_REDUCE].bytes_received, root ? 40 * others : 0);
-	WANT(s, now[RT_GATHER].bytes_sent - before[RT_GATHER].bytes_sent, root ? 0 : block);
-	WANT(s, now[RT_GATHER].bytes_received - before[RT_GATHER].bytes_received, root ? blocks : 0);
-	WANT(s, now[RT_SCATTER].bytes_sent - before[RT_SCATTER].bytes_sent, root ? blocks : 0);
-	WANT(s, now[RT_SCATTER].bytes_received - before[RT_SCATTER].bytes_received, root ? 0 : block);
-	WANT(s, now[RT_ALL_TO_ALL].bytes_sent - before[RT_ALL_TO_ALL].bytes_sent, 40 * others);
-	WANT(s, now[RT_ALL_TO_ALL].bytes_received - before[RT_ALL_TO_ALL].bytes_received, 40 * others);
+	WANT(s, now[COLLECTIVE_REDUCE].bytes_sent - before[COLLECTIVE_REDUCE].bytes_sent, root ? 0 : 40);
+	WANT(s, now[COLLECTIVE_REDUCE].bytes_received - before[COLLECTIVE_REDUCE].bytes_received,
+	     root ? 40 * others : 0);
+	WANT(s, now[COLLECTIVE_GATHER].bytes_sent - before[COLLECTIVE_GATHER].bytes_sent, root ? 0 : block);
+	WANT(s, now[COLLECTIVE_GATHER].bytes_received - before[COLLECTIVE_GATHER].bytes_received,
+	     root ? blocks : 0);
+	WANT(s, now[COLLECTIVE_SCATTER].bytes_sent - before[COLLECTIVE_SCATTER].bytes_sent,
+	     root ? blocks : 0);
+	WANT(s, now[COLLECTIVE_SCATTER].bytes_received - before[COLLECTIVE_SCATTER].bytes_received,
+	     root ? 0 : block);
+	WANT(s, now[COLLECTIVE_ALL_TO_ALL].bytes_sent - before[COLLECTIVE_ALL_TO_ALL].bytes_sent,
+	     40 * others);
+	WANT(s, now[COLLECTIVE_ALL_TO_ALL].bytes_received - before[COLLECTIVE_ALL_TO_ALL].bytes_received,
+	     40 * others);
 }
 
 static int finish(struct rt_transport *t, struct rt_request *r)
@@ -533,7 +540,7 @@ static inline int disagree(struct rt_job *job, void *arg)
 	char in[64] = {0}, out[64];
 	if (d->open(job, d->transport, &t) != STATUS_OK || rt_transport_team(t, both, 2, &team) != STATUS_OK)
 		return STATUS_INTERNAL;
-	struct rt_collective c = {.kind = RT_ALLGATHER, .dtype = DTYPE_F32, .count = 4};
+	struct rt_collective c = {.kind = COLLECTIVE_ALLGATHER, .dtype = DTYPE_F32, .count = 4};
 	c.at.label = rt_label_add(job, "c = allgather(X)", "a.hir:7");
 	if (job->rank == 1) {
 		c = d->other;
@@ -560,13 +567,13 @@ static inline void disagreement_suite(enum rt_boot_kind kind,
 		struct rt_collective other;
 		const char *message;
 	} cases[] = {
-	    {{.kind = RT_ALLGATHER, .dtype = DTYPE_F32, .count = 3},
+	    {{.kind = COLLECTIVE_ALLGATHER, .dtype = DTYPE_F32, .count = 3},
 	     "Allgather of 6 f32 in  d = other(X)  (a.hir:9)"},
-	    {{.kind = RT_ALLGATHER, .dtype = DTYPE_I32, .count = 4}, "Allgather of 8 i32"},
-	    {{.kind = RT_ALLREDUCE, .dtype = DTYPE_F32, .count = 8}, "Allreduce (sum) of 8 f32"},
-	    {{.kind = RT_BROADCAST, .dtype = DTYPE_F32, .count = 8, .root = 1},
+	    {{.kind = COLLECTIVE_ALLGATHER, .dtype = DTYPE_I32, .count = 4}, "Allgather of 8 i32"},
+	    {{.kind = COLLECTIVE_ALLREDUCE, .dtype = DTYPE_F32, .count = 8}, "Allreduce (sum) of 8 f32"},
+	    {{.kind = COLLECTIVE_BROADCAST, .dtype = DTYPE_F32, .count = 8, .root = 1},
 	     "Broadcast from root 1 of 8 f32"},
-	    {{.kind = RT_ALLGATHER, .dtype = DTYPE_F32, .counts = counts}, uneven},
+	    {{.kind = COLLECTIVE_ALLGATHER, .dtype = DTYPE_F32, .counts = counts}, uneven},
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct disagreement d = {open, transport, cases[i].other};

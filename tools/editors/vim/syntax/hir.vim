@@ -14,14 +14,14 @@ syn keyword hirOperations tanh erf relu gelu gelu_tanh silu sigmoid where cast b
 syn keyword hirOperations permute slice pad cat split topk gather one_hot iota bitcast full sum max
 syn keyword hirOperations min prod mean matmul linear softmax sdpa layernorm rmsnorm set allgather
 syn keyword hirOperations allreduce reduce_scatter broadcast_from reduce gather_to scatter_from
-syn keyword hirOperations send_recv all_to_all all_to_allv collective_permute send recv post
+syn keyword hirOperations all_to_all all_to_allv send_recv collective_permute send recv post
 syn keyword hirOperations share_mem_handles start_coalescing end_coalescing wait get_current_stream
 syn keyword hirOperations set_stream synchronize allocate deallocate shard_by_stream symmetric_view
 syn keyword hirOperations select pack unpack for if unit launch_kernel dispatch combine extern
 " end of words
 " words: printed
 syn keyword hirPrinted Set Allgather Allreduce ReduceScatter Broadcast Reduce Gather Scatter
-syn keyword hirPrinted SendRecv AllToAll AllToAllv CollectivePermute ShareMemHandles
+syn keyword hirPrinted AllToAll AllToAllv SendRecv CollectivePermute ShareMemHandles
 syn keyword hirPrinted StartCoalescing EndCoalescing Wait GetCurrentStream SetCurrentStream
 syn keyword hirPrinted Synchronize ALLOCATE Deallocate ShardByStream SymmetricContiguousView
 syn keyword hirPrinted HirAliasSelect Pack Unpack FOR IF PostOnStream LaunchKernel Dispatch Combine
