@@ -26,43 +26,11 @@
 #include "pass/volume.h"
 #include <string.h>
 
-static const uint16_t op_of[] = {
-    [RESHARD_ALLGATHER] = OP_ALLGATHER,
-    [RESHARD_ALLREDUCE] = OP_ALLREDUCE,
-    [RESHARD_REDUCE_SCATTER] = OP_REDUCE_SCATTER,
-    [RESHARD_STEP_BROADCAST] = OP_BROADCASTS,
-    [RESHARD_STEP_PERMUTE] = OP_COLLECTIVE_PERMUTE,
-    [RESHARD_STEP_REDUCE] = OP_REDUCE,
-    [RESHARD_ALL_TO_ALL] = OP_ALL_TO_ALL,
-    [RESHARD_SEND_RECV] = OP_SEND_RECV,
-    [RESHARD_BROADCAST] = OP_BROADCASTS,
-    [RESHARD_GATHER] = OP_GATHER,
-    [RESHARD_SCATTER] = OP_SCATTER,
-    [RESHARD_REDUCE] = OP_REDUCE,
-    [RESHARD_ALL_TO_ALLV] = OP_ALL_TO_ALLV,
-};
-
 static bool is_view(const struct module *m, value_id v)
 {
 	op_id def = m->value.at[v].def;
 	return def && op_traits(m, def) & TRAIT_VIEW;
 }
-
-/* Why it is this one. */
-static const char *const why_of[] = {
-    [RESHARD_ALLGATHER] = "an axis is gathered",
-    [RESHARD_ALLREDUCE] = "a reduction ends on all ranks",
-    [RESHARD_REDUCE_SCATTER] = "a reduction ends, and what it makes is cut",
-    [RESHARD_STEP_BROADCAST] = "each step of the loop takes the block of one rank",
-    [RESHARD_STEP_REDUCE] = "a reduction ends, in each step of the loop on one rank",
-    [RESHARD_STEP_PERMUTE] = "in each step of the ring every rank takes another block",
-    [RESHARD_ALL_TO_ALL] = "one axis is gathered and another cut",
-    [RESHARD_SEND_RECV] = "another mesh has the same layout",
-    [RESHARD_BROADCAST] = "all ranks of another mesh take all",
-    [RESHARD_GATHER] = "one rank takes all blocks",
-    [RESHARD_SCATTER] = "one rank has all blocks",
-    [RESHARD_REDUCE] = "a reduction ends on one rank",
-};
 
 /* Which collective was chosen, why, and what it sends. */
 static void remark(struct module *m, struct pass_context *cx, op_id op, const struct reshard *r)
@@ -75,8 +43,9 @@ static void remark(struct module *m, struct pass_context *cx, op_id op, const st
 	pass_put_name(m, op_result(m, op, 0), &name);
 	if (volume_sent(m, from, to, r, &most))
 		buf_printf(&bytes, "; a rank sends %lld bytes at most", (long long)most);
-	pass_remark(cx, m, m->op.at[op].at, "%s by %s: %s%s", name.at, op_info[op_of[r->kind]].hir,
-	            r->reason ? r->reason : why_of[r->kind], bytes.at ? bytes.at : "");
+	pass_remark(cx, m, m->op.at[op].at, "%s by %s: %s%s", name.at,
+	            op_info[reshard_operation(r->kind)].hir, r->reason ? r->reason : reshard_why(r->kind),
+	            bytes.at ? bytes.at : "");
 	buf_free(&name);
 	buf_free(&bytes);
 }
@@ -118,7 +87,7 @@ static bool lower_step(struct module *m, struct pass_context *cx, op_id op, cons
 	}
 	team_id team = ir_team_of_mesh(m, r->mesh, r->axis, r->axis_n);
 	if (r->kind != RESHARD_STEP_PERMUTE) {
-		communicate(m, cx, op, (enum op_kind)op_of[r->kind], team, &i, 1);
+		communicate(m, cx, op, reshard_operation(r->kind), team, &i, 1);
 		return true;
 	}
 	expr_id size = expr_const(m, m->mesh.at[r->mesh].size[r->axis[0]]),
@@ -221,7 +190,7 @@ static void lower_across(struct module *m, struct pass_context *cx, op_id op, co
 		devices_of(m, &d, r->to, r);
 	else
 		root = expr_const(m, devices_add(&d, r->root));
-	communicate(m, cx, op, (enum op_kind)op_of[r->kind], ir_team_make(m, 1, (uint32_t[]){0, d.n}, d.at),
+	communicate(m, cx, op, reshard_operation(r->kind), ir_team_make(m, 1, (uint32_t[]){0, d.n}, d.at),
 	            &root, root != 0);
 	free(d.at);
 }
@@ -317,10 +286,10 @@ static bool lower_set(struct module *m, struct pass_context *cx, op_id op)
 		if (r.mesh != r.to)
 			lower_across(m, cx, op, &r);
 		else
-			communicate(m, cx, op, (enum op_kind)op_of[r.kind],
+			communicate(m, cx, op, reshard_operation(r.kind),
 			            ir_team_of_mesh(m, r.mesh, r.axis, r.axis_n), NULL, 0);
 	}
-	if (op_info[op_of[r.kind]].traits & TRAIT_REDUCES && r.reduce != REDUCE_SUM) {
+	if (op_info[reshard_operation(r.kind)].traits & TRAIT_REDUCES && r.reduce != REDUCE_SUM) {
 		struct attr a = {.key = names_intern_z(m->names, "op"), .kind = ATTR_NAME};
 		a.u.name = names_intern_z(m->names, reduce_op_name(r.reduce));
 		m->op.at[op].attrs = ir_attrs_with(m, m->op.at[op].attrs, &a);
@@ -340,7 +309,7 @@ static bool lower_pure(struct module *m, struct pass_context *cx, op_id op)
 	     o.kind == OP_ALL_TO_ALL)) {
 		struct reshard r;
 		reshard_classify(m, m->value.at[from].type, m->value.at[to].type, &r);
-		if (r.kind == RESHARD_NONE || op_of[r.kind] != o.kind ||
+		if (r.kind == RESHARD_NONE || reshard_operation(r.kind) != o.kind ||
 		    ir_team_of_mesh(m, r.mesh, r.axis, r.axis_n) != o.team) {
 			reshard_report(m, cx->d, op, "lower", m->value.at[from].type, m->value.at[to].type,
 			               r.kind == RESHARD_NONE

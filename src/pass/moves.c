@@ -5,11 +5,15 @@
 
 const char *move_name(enum reshard_kind kind)
 {
-	return kind == RESHARD_ALLGATHER        ? "allgather"
-	       : kind == RESHARD_ALLREDUCE      ? "allreduce"
-	       : kind == RESHARD_REDUCE_SCATTER ? "reduce_scatter"
-	       : kind == RESHARD_ALL_TO_ALL     ? "all_to_all"
-	                                        : NULL;
+	switch (kind) {
+	case RESHARD_ALLGATHER:
+	case RESHARD_ALLREDUCE:
+	case RESHARD_REDUCE_SCATTER:
+	case RESHARD_ALL_TO_ALL:
+		return op_info[reshard_operation(kind)].hir;
+	default:
+		return NULL;
+	}
 }
 
 bool move_is_foreign(struct module *m, op_id op)

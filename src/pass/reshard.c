@@ -469,3 +469,29 @@ void reshard_report(struct module *m, struct diag *d, op_id op, const char *verb
 	buf_free(&x);
 	buf_free(&y);
 }
+
+/* ---- the table */
+
+static const struct {
+	const char *note, *why;
+	uint16_t operation;
+} kinds[] = {
+#define RESHARD(id, operation, note, why) [RESHARD_##id] = {note, why, OP_##operation},
+#include "pass/reshards.def"
+#undef RESHARD
+};
+
+enum op_kind reshard_operation(enum reshard_kind kind)
+{
+	return kinds[kind].operation;
+}
+
+const char *reshard_note(enum reshard_kind kind)
+{
+	return kinds[kind].note;
+}
+
+const char *reshard_why(enum reshard_kind kind)
+{
+	return kinds[kind].why;
+}

@@ -19,22 +19,9 @@
 #include "ir/ir.h"
 
 enum reshard_kind {
-	RESHARD_LOCAL,
-	RESHARD_ALLGATHER,
-	RESHARD_ALLREDUCE,
-	RESHARD_REDUCE_SCATTER,
-	RESHARD_ALL_TO_ALL,
-	RESHARD_STEP_BROADCAST, /* root: the loop's index */
-	RESHARD_STEP_PERMUTE,
-	RESHARD_STEP_REDUCE, /* likewise; the operand has the loop, the result has not */
-	RESHARD_STEP_RING_REDUCE,
-	RESHARD_SEND_RECV, /* from here on: to another mesh */
-	RESHARD_BROADCAST,
-	RESHARD_GATHER,
-	RESHARD_SCATTER,
-	RESHARD_REDUCE,
-	RESHARD_ALL_TO_ALLV, /* also on one mesh: reason says why nothing narrower does it */
-	RESHARD_NONE,        /* a reduction ends, but not in a single one: reason */
+#define RESHARD(id, ...) RESHARD_##id,
+#include "pass/reshards.def"
+#undef RESHARD
 };
 
 struct reshard {
@@ -49,6 +36,12 @@ struct reshard {
 	uint32_t root;         /* BROADCAST, GATHER, SCATTER, REDUCE: a device */
 	bool ring;             /* NONE: because in a step of a ring the ranks hold different blocks */
 };
+
+/* The operation of its Communication, OP_NONE if it is not one; what a picture says after the operation's
+ * name; why it is this one. */
+enum op_kind reshard_operation(enum reshard_kind kind);
+const char *reshard_note(enum reshard_kind kind);
+const char *reshard_why(enum reshard_kind kind);
 
 void reshard_classify(struct module *m, type_id from, type_id to, struct reshard *out);
 

@@ -223,29 +223,6 @@ static bool side_open(struct layout_picture *p, struct layout_side *s, value_id 
 
 /* ---- the change */
 
-static const char *kind_text(const struct reshard *r)
-{
-	static const char *const text[] = {
-	    [RESHARD_LOCAL] = "nothing moves",
-	    [RESHARD_ALLGATHER] = "allgather",
-	    [RESHARD_ALLREDUCE] = "allreduce",
-	    [RESHARD_REDUCE_SCATTER] = "reduce_scatter",
-	    [RESHARD_ALL_TO_ALL] = "all_to_all",
-	    [RESHARD_STEP_BROADCAST] = "broadcast_from, a block a step",
-	    [RESHARD_STEP_PERMUTE] = "collective_permute, a block a step",
-	    [RESHARD_STEP_REDUCE] = "reduce, a block a step",
-	    [RESHARD_STEP_RING_REDUCE] = "collective_permute and a sum, a block a step",
-	    [RESHARD_SEND_RECV] = "send_recv",
-	    [RESHARD_BROADCAST] = "broadcast_from",
-	    [RESHARD_GATHER] = "gather_to",
-	    [RESHARD_SCATTER] = "scatter_from",
-	    [RESHARD_REDUCE] = "reduce",
-	    [RESHARD_ALL_TO_ALLV] = "all_to_allv",
-	    [RESHARD_NONE] = "no one communication",
-	};
-	return text[r->kind];
-}
-
 static bool change_open(struct layout_picture *p, value_id from, value_id to, op_id op, struct diag *d)
 {
 	struct module *m = p->m;
@@ -277,7 +254,8 @@ static bool change_open(struct layout_picture *p, value_id from, value_id to, op
 		p->total += sent;
 		p->most = sent > p->most ? sent : p->most;
 	}
-	buf_printf(&text, "%s -> %s: %s", p->side[0].name, p->side[1].name, kind_text(&r));
+	buf_printf(&text, "%s -> %s: %s%s", p->side[0].name, p->side[1].name,
+	           op_info[reshard_operation(r.kind)].hir, reshard_note(r.kind));
 	for (unsigned k = 0; k < r.axis_n && r.kind != RESHARD_NONE; k++)
 		buf_printf(&text, "%s%s", k ? ", " : " over ",
 		           names_text(m->names, ir_mesh(m, r.mesh)->axis_name[r.axis[k]]));
