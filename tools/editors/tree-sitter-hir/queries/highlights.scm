@@ -36,14 +36,14 @@
   "add" "sub" "mul" "div" "mod" "pow" "maximum" "minimum" "eq" "ne" "lt" "le" "gt" "ge"
   "logical_and" "logical_or" "logical_not" "bitwise_and" "bitwise_or" "bitwise_xor" "bitwise_not"
   "bitwise_left_shift" "bitwise_right_shift" "neg" "abs" "exp" "log" "sqrt" "rsqrt" "sin" "cos"
-  "tanh" "relu" "gelu" "gelu_tanh" "silu" "sigmoid" "where" "cast" "broadcast" "reshape" "permute"
-  "slice" "pad" "cat" "split" "topk" "gather" "one_hot" "iota" "bitcast" "full" "sum" "max" "min"
-  "prod" "mean" "matmul" "linear" "softmax" "sdpa" "layernorm" "rmsnorm" "set" "allgather"
-  "allreduce" "reduce_scatter" "broadcast_from" "reduce" "gather_to" "scatter_from" "all_to_all"
-  "all_to_allv" "send_recv" "collective_permute" "send" "recv" "post" "share_mem_handles"
-  "start_coalescing" "end_coalescing" "wait" "get_current_stream" "set_stream" "synchronize"
-  "allocate" "deallocate" "shard_by_stream" "symmetric_view" "select" "pack" "unpack" "for" "if"
-  "unit" "launch_kernel" "dispatch" "combine" "extern"
+  "tanh" "erf" "relu" "gelu" "gelu_tanh" "silu" "sigmoid" "where" "cast" "broadcast" "reshape"
+  "permute" "slice" "pad" "cat" "split" "topk" "gather" "one_hot" "iota" "bitcast" "full" "sum"
+  "max" "min" "prod" "mean" "matmul" "linear" "softmax" "sdpa" "layernorm" "rmsnorm" "set"
+  "allgather" "allreduce" "reduce_scatter" "broadcast_from" "reduce" "gather_to" "scatter_from"
+  "all_to_all" "all_to_allv" "send_recv" "collective_permute" "send" "recv" "post"
+  "share_mem_handles" "start_coalescing" "end_coalescing" "wait" "get_current_stream" "set_stream"
+  "synchronize" "allocate" "deallocate" "shard_by_stream" "symmetric_view" "select" "pack" "unpack"
+  "for" "if" "unit" "launch_kernel" "dispatch" "combine" "extern"
 ; end of words
 ))
 
