@@ -24,6 +24,12 @@ def operations():
     return pointwise + others[:after] + collectives + others[after:]
 
 
+def scalar_keys():
+    """Keys of scalar operands: root, peer, …"""
+    keys = rows("ir/ops.def", r'\bKEYS?\(("[^)]*")\)')
+    return sorted({key for text in keys for key in re.findall(r'"(\w+)"', text)})
+
+
 def dtypes():
     """(name, nvFuser's name) of each dtype."""
     return rows("base/dtypes.def", r'^DTYPE\([A-Z0-9]+, (\w+), "(\w+)"')

@@ -218,7 +218,7 @@ struct scalar {       /* a scalar operand: an index expression or a literal */
 
 enum op_kind {
 	OP_NONE,
-#define OP(id, hir, nvfuser, form, reads, traits, attributes, meaning) OP_##id,
+#define OP(id, ...) OP_##id,
 #include "ir/ops.def"
 #undef OP
 	OP_KIND_COUNT
@@ -445,11 +445,14 @@ enum op_form {
 	FORM_CONTROL
 };
 
+enum { OP_MAX_SCALARS = 2 };
+
 struct op_info {
 	const char *id, *hir, *nvfuser;
 	const char *attributes; /* keys, by blanks; "*" any */
 	const char *meaning;
-	uint8_t form; /* enum op_form */
+	const char *scalar[OP_MAX_SCALARS]; /* keys of the scalar operands, in their order; NULL: no more */
+	uint8_t form;                       /* enum op_form */
 	uint32_t min_reads, max_reads;
 	uint32_t traits;
 };

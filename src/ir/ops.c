@@ -5,14 +5,17 @@
 #define EXACT(n) (n), (n)
 #define RANGE(lo, hi) (lo), (hi)
 #define ANY 0, IR_MAX_OPERANDS
+#define NO_KEYS NULL, NULL
+#define KEY(key) key, NULL
+#define KEYS(first, second) first, second
 
 const struct op_info op_info[OP_KIND_COUNT] = {
     [OP_NONE] = {.id = "NONE", .hir = "", .nvfuser = "", .attributes = "", .meaning = ""},
-#define OP_ROW(id, hir, nvfuser, attributes, meaning, form, min, max, traits)                                \
-	[OP_##id] = {#id, hir, nvfuser, attributes, meaning, FORM_##form, min, max, traits},
+#define OP_ROW(id, hir, nvfuser, attributes, meaning, form, min, max, key0, key1, traits)                    \
+	[OP_##id] = {#id, hir, nvfuser, attributes, meaning, {key0, key1}, FORM_##form, min, max, traits},
 #define OP_EXPAND(...) OP_ROW(__VA_ARGS__)
-#define OP(id, hir, nvfuser, form, reads, traits, attributes, meaning)                                       \
-	OP_EXPAND(id, hir, nvfuser, attributes, meaning, form, reads, traits)
+#define OP(id, hir, nvfuser, form, reads, scalars, traits, attributes, meaning)                              \
+	OP_EXPAND(id, hir, nvfuser, attributes, meaning, form, reads, scalars, traits)
 #include "ir/ops.def"
 #undef OP
 #undef OP_EXPAND

@@ -165,19 +165,10 @@ static void print_team(struct module *m, op_id op, struct buf *out)
 	}
 }
 
-/* Names of the scalar operands that print as key=value. */
+/* The key of a scalar operand; NULL: it stands without one. */
 static const char *scalar_key(enum op_kind kind, unsigned k)
 {
-	uint32_t traits = op_info[kind].traits;
-	if (kind == OP_SELECT)
-		return "index";
-	if (traits & TRAIT_ROOTED)
-		return "root";
-	if (traits & TRAIT_P2P)
-		return "peer";
-	if (kind == OP_COLLECTIVE_PERMUTE)
-		return k ? "recv_peer" : "send_peer";
-	return NULL;
+	return k < OP_MAX_SCALARS && kind != OP_SHARD_BY_STREAM ? op_info[kind].scalar[k] : NULL;
 }
 
 /* Attributes whose value stands as a positional argument: permute(X, (1, 0)), reshape(X, [a, b]). */
@@ -200,6 +191,7 @@ static void print_call(struct module *m, op_id op, struct buf *out)
 {
 	const struct op o = m->op.at[op];
 	const struct op_info *info = &op_info[o.kind];
+	const bool has_team = info->traits & TRAIT_COLLECTIVE && o.team;
 	unsigned n = 0, scalars = 0;
 	if (o.kind == OP_EXTERN) {
 		const struct attr *callee = op_attr(m, op, "callee");
@@ -223,11 +215,8 @@ static void print_call(struct module *m, op_id op, struct buf *out)
 			buf_printf(out, ", axis=%d", (int)axis->u.i);
 			axis = NULL;
 		}
-		if (key && !strcmp(key, "root") && o.team) { /* axis=, then root= */
+		if (key && has_team && scalars == 1) /* axis=, then root= */
 			print_team(m, op, out);
-		} else if (key && !strcmp(key, "send_peer")) {
-			print_team(m, op, out);
-		}
 		buf_puts(out, n++ ? ", " : "");
 		if (key)
 			buf_printf(out, "%s=", key);
@@ -249,8 +238,7 @@ static void print_call(struct module *m, op_id op, struct buf *out)
 			break;
 		}
 	}
-	if (info->traits & TRAIT_COLLECTIVE && o.team && !(info->traits & TRAIT_ROOTED) &&
-	    o.kind != OP_COLLECTIVE_PERMUTE)
+	if (has_team && !scalars)
 		print_team(m, op, out);
 	if (o.kind == OP_SYMMETRIC_VIEW)
 		print_symmetric_axis(m, op, out);

@@ -82,14 +82,18 @@ static void put_team(struct nvfuser *p, op_id op)
 	}
 }
 
-static void put_key(struct nvfuser *p, const char *key, op_id op, unsigned scalar)
+/* root=0, */
+static void put_scalars(struct nvfuser *p, op_id op)
 {
-	uint32_t s = op_operand_id(p->m, op, ROLE_SCALAR, scalar);
-	if (!s)
-		return;
-	buf_printf(p->out, "%s=", key);
-	nvfuser_scalar(p, s);
-	buf_puts(p->out, ", ");
+	const struct op_info *info = &op_info[p->m->op.at[op].kind];
+	for (unsigned k = 0; k < OP_MAX_SCALARS && info->scalar[k]; k++) {
+		uint32_t s = op_operand_id(p->m, op, ROLE_SCALAR, k);
+		if (!s)
+			return;
+		buf_printf(p->out, "%s=", info->scalar[k]);
+		nvfuser_scalar(p, s);
+		buf_puts(p->out, ", ");
+	}
 }
 
 static void put_backend(struct nvfuser *p, op_id op)
@@ -110,7 +114,7 @@ static void put_transfer(struct nvfuser *p, op_id op)
 	           send ? "send" : "recv");
 	nvfuser_tensor(p, send ? op_read(p->m, op, 0) : op_write(p->m, op, 0));
 	buf_puts(p->out, ", ");
-	put_key(p, "peer", op, 0);
+	put_scalars(p, op);
 	put_backend(p, op);
 }
 
@@ -126,12 +130,7 @@ static void put_communication(struct nvfuser *p, op_id op)
 		put_team(p, op);
 		buf_puts(p->out, ", ");
 	}
-	if (permute) {
-		put_key(p, "send_peer", op, 0);
-		put_key(p, "recv_peer", op, 1);
-	} else {
-		put_key(p, "root", op, 0);
-	}
+	put_scalars(p, op);
 	buf_puts(p->out, "input=");
 	nvfuser_tensor(p, op_read(p->m, op, 0));
 	buf_puts(p->out, ", output=");
@@ -219,12 +218,6 @@ static void put_infix(struct nvfuser *p, op_id op, unsigned level)
 	buf_putc(p->out, ';');
 }
 
-/* Names of the scalar operands of a collective. */
-static const char *scalar_key(enum op_kind kind, unsigned k)
-{
-	return kind == OP_COLLECTIVE_PERMUTE ? k ? "recv_peer=" : "send_peer=" : "root=";
-}
-
 static void put_call(struct nvfuser *p, op_id op)
 {
 	const struct op *o = &p->m->op.at[op];
@@ -246,7 +239,7 @@ static void put_call(struct nvfuser *p, op_id op)
 			continue;
 		buf_puts(p->out, n++ ? ", " : "");
 		if (collective && x->role == ROLE_SCALAR)
-			buf_puts(p->out, scalar_key((enum op_kind)o->kind, scalars++));
+			buf_printf(p->out, "%s=", info->scalar[scalars++]);
 		put_operand(p, x);
 	}
 	if (collective && o->team && !attrs_find(p->m, o->attrs, "group")) {

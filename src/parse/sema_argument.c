@@ -5,27 +5,21 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Keys that are operands or the team rather than attributes. */
+/* Keys of the team. With those of scalar operands (op_info) they are not attributes. */
 static const struct special {
 	const char *key;
-	uint32_t traits;      /* of operations that take it, or … */
-	enum op_kind only[2]; /* … these; OP_NONE: none */
-	size_t at;            /* in struct call */
+	uint32_t traits;   /* of operations that take it, or … */
+	enum op_kind only; /* … this one; OP_NONE: none */
+	size_t at;         /* in struct call */
 } specials[] = {
-    {"axis", TRAIT_COLLECTIVE, {OP_SYMMETRIC_VIEW}, offsetof(struct call, axis)},
-    {"team", TRAIT_COLLECTIVE, {OP_NONE}, offsetof(struct call, team_list)},
-    {"root", TRAIT_ROOTED, {OP_NONE}, offsetof(struct call, root)},
-    {"send_peer", 0, {OP_COLLECTIVE_PERMUTE}, offsetof(struct call, send_peer)},
-    {"recv_peer", 0, {OP_COLLECTIVE_PERMUTE}, offsetof(struct call, recv_peer)},
-    {"peer", TRAIT_P2P, {OP_NONE}, offsetof(struct call, peer)},
-    {"index", 0, {OP_SELECT}, offsetof(struct call, index)},
-    {"stream_index", 0, {OP_SHARD_BY_STREAM}, offsetof(struct call, index)},
+    {"axis", TRAIT_COLLECTIVE, OP_SYMMETRIC_VIEW, offsetof(struct call, axis)},
+    {"team", TRAIT_COLLECTIVE, OP_NONE, offsetof(struct call, team_list)},
 };
 enum { SPECIALS = sizeof specials / sizeof *specials };
 
 static bool takes_special(enum op_kind kind, const struct special *x)
 {
-	return op_info[kind].traits & x->traits || (kind && (kind == x->only[0] || kind == x->only[1]));
+	return op_info[kind].traits & x->traits || (kind && kind == x->only);
 }
 
 const char *vocabulary_key(enum op_kind kind, unsigned k)
@@ -33,7 +27,7 @@ const char *vocabulary_key(enum op_kind kind, unsigned k)
 	for (unsigned i = 0; i < SPECIALS; i++)
 		if (takes_special(kind, &specials[i]) && k-- == 0)
 			return specials[i].key;
-	return NULL;
+	return k < OP_MAX_SCALARS ? op_info[kind].scalar[k] : NULL;
 }
 
 static ast_id *special_key(struct call *c, const char *key)
@@ -41,6 +35,9 @@ static ast_id *special_key(struct call *c, const char *key)
 	for (unsigned i = 0; i < SPECIALS; i++)
 		if (!strcmp(specials[i].key, key) && takes_special(c->kind, &specials[i]))
 			return (ast_id *)((char *)c + specials[i].at);
+	for (unsigned k = 0; k < OP_MAX_SCALARS && op_info[c->kind].scalar[k]; k++)
+		if (!strcmp(op_info[c->kind].scalar[k], key))
+			return &c->scalar[k];
 	return NULL;
 }
 
@@ -148,7 +145,7 @@ bool call_read_arguments(struct sema *s, struct call *c)
 /* shard_by_stream(X, i) */
 static bool has_positional_index(const struct call *c)
 {
-	return c->kind == OP_SHARD_BY_STREAM && !c->index && c->read_n == 2 && c->read[1].role == ROLE_SCALAR;
+	return c->kind == OP_SHARD_BY_STREAM && !c->scalar[0] && c->read_n == 2 && c->read[1].role == ROLE_SCALAR;
 }
 
 bool call_check_arity(struct sema *s, struct call *c)
@@ -184,29 +181,14 @@ bool call_check_arity(struct sema *s, struct call *c)
 /* Scalars that follow the operands, in the order of struct op. */
 bool call_push_special(struct sema *s, struct call *c)
 {
-	uint32_t traits = op_info[c->kind].traits;
-	uint32_t at = ast_at(s->a, c->node)->at;
-	const struct {
-		bool wanted;
-		ast_id e;
-		const char *key;
-	} wants[] = {
-	    {traits & TRAIT_ROOTED, c->root, "root"},
-	    {c->kind == OP_COLLECTIVE_PERMUTE, c->send_peer, "send_peer"},
-	    {c->kind == OP_COLLECTIVE_PERMUTE, c->recv_peer, "recv_peer"},
-	    {traits & TRAIT_P2P, c->peer, "peer"},
-	    {c->kind == OP_SELECT, c->index, "index"},
-	    {c->kind == OP_SHARD_BY_STREAM && !has_positional_index(c), c->index, "stream_index"},
-	};
-	for (unsigned i = 0; i < sizeof wants / sizeof *wants; i++) {
-		if (!wants[i].wanted)
-			continue;
-		if (!wants[i].e) {
-			diag_error(s->d, E_ATTRIBUTE_MISSING, at, "%s needs %s=", op_info[c->kind].hir,
-			           wants[i].key);
+	const struct op_info *info = &op_info[c->kind];
+	for (unsigned k = 0; k < OP_MAX_SCALARS && info->scalar[k] && !has_positional_index(c); k++) {
+		if (!c->scalar[k]) {
+			diag_error(s->d, E_ATTRIBUTE_MISSING, ast_at(s->a, c->node)->at, "%s needs %s=",
+			           info->hir, info->scalar[k]);
 			return false;
 		}
-		if (!call_push_scalar(s, c, wants[i].e))
+		if (!call_push_scalar(s, c, c->scalar[k]))
 			return false;
 	}
 	return true;

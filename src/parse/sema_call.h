@@ -12,9 +12,9 @@ struct call {
 	ast_id node;
 	unsigned read_n, attr_n;
 	team_id team;
-	ast_id axis, root, send_peer, recv_peer, peer, index, team_list,
-	    group;           /* keys that are no attributes */
-	struct ir_use *read; /* positional operands and scalars, in order: `few`, or in the arena */
+	ast_id scalar[OP_MAX_SCALARS]; /* by the keys of op_info; 0: not there */
+	ast_id axis, team_list, group; /* other keys that are no attributes */
+	struct ir_use *read;           /* positional operands and scalars, in order: `few`, or in the arena */
 	/* the first read_n and attr_n of */
 	struct ir_use few[FEW_USES];
 	struct attr attr[MAX_ATTRS];

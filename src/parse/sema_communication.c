@@ -114,14 +114,8 @@ static void collective(struct nv_reader *r, struct nv_statement *x, ast_id comm)
 	if (!from || !nv_result(r, output, &t, &bound) || (team && !sema_team(s, team, &members)))
 		return;
 	use[n++] = (struct ir_use){ROLE_READ, from};
-	const char *keys[] = {"root", NULL};
-	if (kind == OP_COLLECTIVE_PERMUTE)
-		keys[0] = "send_peer", keys[1] = "recv_peer";
-	for (unsigned k = 0;
-	     k < 2 && keys[k] &&
-	     op_info[kind].traits & (kind == OP_COLLECTIVE_PERMUTE ? TRAIT_COLLECTIVE : TRAIT_ROOTED);
-	     k++) {
-		ast_id e = nv_need_key(r, comm, keys[k]);
+	for (unsigned k = 0; k < OP_MAX_SCALARS && op_info[kind].scalar[k]; k++) {
+		ast_id e = nv_need_key(r, comm, op_info[kind].scalar[k]);
 		scalar_id value = e ? nv_scalar(r, e) : 0;
 		if (!value)
 			return;

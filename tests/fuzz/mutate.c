@@ -117,7 +117,7 @@ static void splice(struct buf *out, const struct text *t, size_t at, size_t drop
 }
 
 static const char *const words[] = {
-#define OP(id, hir, nvfuser, form, reads, traits, attributes, meaning) hir, nvfuser,
+#define OP(id, hir, nvfuser, ...) hir, nvfuser,
 #include "ir/ops.def"
 #undef OP
 #define KEYWORD(token, text, lead) text,
