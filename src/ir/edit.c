@@ -138,17 +138,6 @@ unsigned ir_enclosing_loops(const struct module *m, op_id op, op_id *out, unsign
 	return n;
 }
 
-bool ir_region_holds(const struct module *m, region_id r, op_id op)
-{
-	for (region_id g = m->op.at[op].parent; g;) {
-		if (g == r)
-			return true;
-		op_id owner = m->region.at[g].owner;
-		g = owner ? m->op.at[owner].parent : 0;
-	}
-	return false;
-}
-
 /* The ancestors of a statement from the body inwards, itself last. */
 static unsigned path(const struct module *m, op_id op, op_id *out)
 {

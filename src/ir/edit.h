@@ -24,7 +24,6 @@ value_id ir_root(const struct module *m, value_id v);
 bool ir_is_bound(const struct module *m, value_id v);
 /* How many loops enclose a statement; their ops, outermost first, when out is not NULL. */
 unsigned ir_enclosing_loops(const struct module *m, op_id op, op_id *out, unsigned max);
-bool ir_region_holds(const struct module *m, region_id r, op_id op);
 /* Whether statement a stands before b in program order. */
 bool ir_before(const struct module *m, op_id a, op_id b);
 /* All uses of v: for (uint32_t u = ir_value(m, v)->first_use; u; u = m->operand.at[u].next_use), DEF

@@ -180,11 +180,6 @@ expr_id expr_replace_index(struct module *m, expr_id e, index_id from, expr_id t
 	return replace(m, e, EXPR_INDEX, from, EXPR_HAS_INDEX, to);
 }
 
-expr_id expr_replace_param(struct module *m, expr_id e, param_id from, expr_id to)
-{
-	return replace(m, e, EXPR_PARAM, from, EXPR_HAS_PARAM, to);
-}
-
 bool expr_uses_index(const struct module *m, expr_id e, index_id i)
 {
 	const struct expr *x = &m->expr.at[e];

@@ -40,9 +40,8 @@ static inline bool expr_is_one(const struct module *m, expr_id e)
 	int64_t k;
 	return expr_is_const(m, e, &k) && k == 1;
 }
-/* e with every use of loop index `from` replaced by `to`; likewise a param. 0 on overflow. */
+/* Returns e with every use of loop index `from` replaced by `to`; 0 on overflow. */
 expr_id expr_replace_index(struct module *m, expr_id e, index_id from, expr_id to);
-expr_id expr_replace_param(struct module *m, expr_id e, param_id from, expr_id to);
 bool expr_uses_index(const struct module *m, expr_id e, index_id i);
 
 /* What an expression is evaluated with. */

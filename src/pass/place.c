@@ -103,12 +103,6 @@ void place_copy(struct sugar_axis *to, const struct sugar_axis *from)
 	memcpy(to->place, from->place, sizeof to->place);
 }
 
-void place_copy_footprint(struct sugar_axis *to, const struct sugar_axis *from)
-{
-	place_copy(to, from);
-	to->place_n = (uint8_t)place_footprint(from);
-}
-
 unsigned place_partial(const struct sugar *s)
 {
 	unsigned axes = 0;

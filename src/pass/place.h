@@ -23,7 +23,6 @@ void place_unloop(struct module *m, mesh_id mesh, struct sugar_axis *a);
 bool place_same_footprint(const struct sugar_axis *a, const struct sugar_axis *b);
 /* Placements only; extent and kind stay. */
 void place_copy(struct sugar_axis *to, const struct sugar_axis *from);
-void place_copy_footprint(struct sugar_axis *to, const struct sugar_axis *from);
 
 /* Mesh axes over which a reduction is pending (bit set). */
 unsigned place_partial(const struct sugar *s);

@@ -444,11 +444,6 @@ bool reshard_in_slices(struct module *m, type_id from, type_id to)
 	return follows && !r.ring && (boxes || (in_intervals(m, from, cut) && in_intervals(m, to, cut)));
 }
 
-bool reshard_shares_loop(struct module *m, type_id from, type_id to)
-{
-	return follow(m, from, to, 0, true) == PLACE_SLICE_HAS;
-}
-
 void reshard_report(struct module *m, struct diag *d, op_id op, const char *verb, type_id from, type_id to,
                     const char *reason)
 {

@@ -52,8 +52,6 @@ expr_id reshard_step_index(struct module *m, op_id op, const struct reshard *r);
 
 /* Whether the change can be made slice by slice in the loop that cuts the result, or there is none. */
 bool reshard_in_slices(struct module *m, type_id from, type_id to);
-/* Whether the operand may be made in the loop that cuts the result: it is cut alike. */
-bool reshard_shares_loop(struct module *m, type_id from, type_id to);
 
 /* Reports `cannot lower OP from 'TYPE' to 'TYPE': REASON` at a statement. */
 void reshard_report(struct module *m, struct diag *d, op_id op, const char *verb, type_id from, type_id to,

@@ -62,9 +62,8 @@ double ref_grid(double x);
 /* Whether sums of multiples of grid are exact in `bits` significant bits, in any order, when the
  * terms' magnitudes add up to this. */
 bool ref_sum_is_exact(int bits, double magnitude, double grid);
-/* Significant bits of the sums in which elements of a float dtype are accumulated. */
-int ref_accumulator_bits(enum dtype t);
-enum dtype ref_accumulator(enum dtype t); /* f64 or f32 */
+/* Returns the dtype in which elements of a float dtype are accumulated: f64 or f32. */
+enum dtype ref_accumulator(enum dtype t);
 
 /* ---- ref_array.c */
 /* Elements absent, values zero, without errors. False (reported at `at`) when there are too many. */

@@ -21,10 +21,8 @@ static const struct format {
 static const struct range {
 	int64_t min, max;
 } range[DTYPE_COUNT] = {
-    [DTYPE_I64] = {INT64_MIN, INT64_MAX},
-    [DTYPE_I32] = {INT32_MIN, INT32_MAX},
-    [DTYPE_I16] = {INT16_MIN, INT16_MAX},
-    [DTYPE_I8] = {INT8_MIN, INT8_MAX},
+    [DTYPE_I64] = {INT64_MIN, INT64_MAX}, [DTYPE_I32] = {INT32_MIN, INT32_MAX},
+    [DTYPE_I16] = {INT16_MIN, INT16_MAX}, [DTYPE_I8] = {INT8_MIN, INT8_MAX},
     [DTYPE_U8] = {0, UINT8_MAX},
 };
 
@@ -56,11 +54,6 @@ double ref_beyond(enum dtype t)
 enum dtype ref_accumulator(enum dtype t)
 {
 	return t == DTYPE_F64 ? DTYPE_F64 : DTYPE_F32;
-}
-
-int ref_accumulator_bits(enum dtype t)
-{
-	return ref_precision(ref_accumulator(t));
 }
 
 double ref_round(enum dtype t, double x)

@@ -64,46 +64,6 @@ void rt_convert(enum dtype dst_type, void *dst, enum dtype src_type, const void 
 	}
 }
 
-float rt_bf16_to_f32(uint16_t bits)
-{
-	return bits_bf16_to_f32(bits);
-}
-
-float rt_f16_to_f32(uint16_t bits)
-{
-	return bits_f16_to_f32(bits);
-}
-
-float rt_f8e4m3_to_f32(uint8_t bits)
-{
-	return bits_f8e4m3_to_f32(bits);
-}
-
-float rt_f8e5m2_to_f32(uint8_t bits)
-{
-	return bits_f8e5m2_to_f32(bits);
-}
-
-uint16_t rt_f32_to_bf16(float x)
-{
-	return bits_f32_to_bf16(x);
-}
-
-uint16_t rt_f32_to_f16(float x)
-{
-	return bits_f32_to_f16(x);
-}
-
-uint8_t rt_f32_to_f8e4m3(float x)
-{
-	return bits_f64_to_f8e4m3(x);
-}
-
-uint8_t rt_f32_to_f8e5m2(float x)
-{
-	return bits_f64_to_f8e5m2(x);
-}
-
 #define COMBINE(type, sum, prod)                                                                             \
 	switch (op) {                                                                                        \
 	case REDUCE_SUM:                                                                                     \

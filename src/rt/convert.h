@@ -22,16 +22,6 @@ void rt_store_i64(enum dtype t, void *at, int64_t x);
 /* n contiguous elements. dst and src may be the same memory only if the types have one size. */
 void rt_convert(enum dtype dst_type, void *dst, enum dtype src_type, const void *src, size_t n);
 
-/* The 16-bit and 8-bit floats by bit pattern. */
-float rt_bf16_to_f32(uint16_t bits);
-float rt_f16_to_f32(uint16_t bits);
-float rt_f8e4m3_to_f32(uint8_t bits);
-float rt_f8e5m2_to_f32(uint8_t bits);
-uint16_t rt_f32_to_bf16(float x);
-uint16_t rt_f32_to_f16(float x);
-uint8_t rt_f32_to_f8e4m3(float x);
-uint8_t rt_f32_to_f8e5m2(float x);
-
 /* Reduces `count` arrays of n elements of type t, in the order given: out[i] = in[0][i] op in[1][i] op …
  * in the wide type, rounded once. out may be one of in. count >= 1. */
 void rt_reduce_arrays(enum reduce_op op, enum dtype t, void *out, const void *const *in, int count, size_t n);

@@ -32,18 +32,6 @@ static void *element(const struct rt_view *v, int axis, int64_t i)
 	return v->data ? (char *)v->data + i * v->stride[axis] * (int64_t)dtype_bytes(v->dtype) : NULL;
 }
 
-struct rt_view rt_view_select(struct rt_view v, int axis, int64_t i)
-{
-	assert(axis >= 0 && axis < v.nd && i >= 0 && i < v.n[axis]);
-	v.data = element(&v, axis, i);
-	v.nd--;
-	for (int k = axis; k < v.nd; k++) {
-		v.n[k] = v.n[k + 1];
-		v.stride[k] = v.stride[k + 1];
-	}
-	return v;
-}
-
 struct rt_view rt_view_slice(struct rt_view v, int axis, int64_t start, int64_t n)
 {
 	assert(axis >= 0 && axis < v.nd && start >= 0 && n >= 0 && start + n <= v.n[axis]);

@@ -21,8 +21,6 @@ struct rt_view {
 struct rt_view rt_view_dense(void *data, enum dtype t, int nd, const int64_t *n);
 /* The view with axes a and b exchanged. */
 struct rt_view rt_view_swap(struct rt_view v, int a, int b);
-/* The view with index i of axis a selected; the axis goes. 0 <= i < n[a]. */
-struct rt_view rt_view_select(struct rt_view v, int axis, int64_t i);
 /* The view of [start, start + n) of an axis. */
 struct rt_view rt_view_slice(struct rt_view v, int axis, int64_t start, int64_t n);
 /* The view with a new axis of extent n and stride 0 before axis. */

@@ -1,5 +1,6 @@
 /* LABELS: tsan
  * The transport between ranks that have a GPU each. */
+#include "rt/convert_bits.h"
 #include "test_cuda_transport.h"
 #include <math.h>
 
@@ -27,12 +28,12 @@ static int sum_of_bf16(struct rt_transport *t, int team, bool exact)
 	uint16_t *h = calloc(LARGE, sizeof *h);
 	int wrong = 0, stepwise = 0;
 	for (int k = 0; k < LARGE; k++)
-		h[k] = rt_f32_to_bf16(last ? 256 + (float)(k % 100) * 2 : 0.625f);
+		h[k] = bits_f32_to_bf16(last ? 256 + (float)(k % 100) * 2 : 0.625f);
 	wrong |= run_allreduce(t, team, DTYPE_BF16, REDUCE_SUM, h, LARGE) != STATUS_OK;
 	for (int k = 0; k < LARGE; k++) {
 		float x = 256 + (float)(k % 100) * 2;
-		stepwise += h[k] == rt_f32_to_bf16(x);
-		wrong |= h[k] != rt_f32_to_bf16(x + 1.25f) && h[k] != rt_f32_to_bf16(x);
+		stepwise += h[k] == bits_f32_to_bf16(x);
+		wrong |= h[k] != bits_f32_to_bf16(x + 1.25f) && h[k] != bits_f32_to_bf16(x);
 	}
 	free(h);
 	return wrong || (stepwise > 0) == exact;
@@ -69,15 +70,15 @@ static int rules_main(struct rt_job *job, void *arg)
 	wrong |= run_allreduce(t, team, DTYPE_F32, REDUCE_SUM, f, 1) != STATUS_OK || (exact && f[0] != 1);
 	f[0] = job->rank ? 3 : 1.5f;
 	wrong |= run_allreduce(t, team, DTYPE_F32, REDUCE_AVG, f, 1) != STATUS_OK || f[0] != 2.5f;
-	uint16_t h = rt_f32_to_bf16(job->rank ? 3 : 1.5f);
+	uint16_t h = bits_f32_to_bf16(job->rank ? 3 : 1.5f);
 	wrong |=
-	    run_allreduce(t, team, DTYPE_BF16, REDUCE_AVG, &h, 1) != STATUS_OK || h != rt_f32_to_bf16(2.5f);
-	h = rt_f32_to_f16(job->rank ? 3 : 1.5f);
+	    run_allreduce(t, team, DTYPE_BF16, REDUCE_AVG, &h, 1) != STATUS_OK || h != bits_f32_to_bf16(2.5f);
+	h = bits_f32_to_f16(job->rank ? 3 : 1.5f);
 	wrong |=
-	    run_allreduce(t, team, DTYPE_F16, REDUCE_PROD, &h, 1) != STATUS_OK || h != rt_f32_to_f16(13.5f);
-	h = rt_f32_to_f16(60000);
+	    run_allreduce(t, team, DTYPE_F16, REDUCE_PROD, &h, 1) != STATUS_OK || h != bits_f32_to_f16(13.5f);
+	h = bits_f32_to_f16(60000);
 	wrong |=
-	    run_allreduce(t, team, DTYPE_F16, REDUCE_AVG, &h, 1) != STATUS_OK || h != rt_f32_to_f16(60000);
+	    run_allreduce(t, team, DTYPE_F16, REDUCE_AVG, &h, 1) != STATUS_OK || h != bits_f32_to_f16(60000);
 	wrong |= sum_of_bf16(t, team, exact);
 	rt_job_barrier(job, "the end");
 	rt_transport_close(t);

@@ -1,5 +1,6 @@
 /* Kernels of the cpu device against naive loops on random strided views. */
 #include "rt/bell.h"
+#include "rt/convert_bits.h"
 #include "rt/device.h"
 #include "test_rt.h"
 #include <math.h>
@@ -504,23 +505,23 @@ static void gemm_accumulates(void)
 	ok(&t);
 	CHECK(wide == 1 + 0x1p-30); /* f64 keeps what f32 would lose */
 
-	uint16_t half = rt_f32_to_bf16(1), ax = half, bx = rt_f32_to_bf16(0x1.8p-9f);
+	uint16_t half = bits_f32_to_bf16(1), ax = half, bx = bits_f32_to_bf16(0x1.8p-9f);
 	t.in[0] = rt_view_dense(&ax, DTYPE_BF16, 2, one);
 	t.in[1] = rt_view_dense(&bx, DTYPE_BF16, 2, one);
 	t.out = rt_view_dense(&half, DTYPE_BF16, 2, one);
 	ok(&t);
-	CHECK(rt_bf16_to_f32(half) == 1);
+	CHECK(bits_bf16_to_f32(half) == 1);
 	int64_t two[2] = {1, 2}, twice[2] = {2, 1};
 	uint16_t pair[] = {ax, ax}, parts[] = {bx, bx};
 	t.in[0] = rt_view_dense(pair, DTYPE_BF16, 2, two);
 	t.in[1] = rt_view_dense(parts, DTYPE_BF16, 2, twice);
 	ok(&t);
-	CHECK(rt_bf16_to_f32(half) == 1.0078125f); /* rounded once: each part alone is lost */
+	CHECK(bits_bf16_to_f32(half) == 1.0078125f); /* rounded once: each part alone is lost */
 
 	t.in[0] = rt_view_dense(NULL, DTYPE_BF16, 2, none);
 	t.in[1] = rt_view_dense(NULL, DTYPE_BF16, 2, gone);
 	ok(&t);
-	CHECK(rt_bf16_to_f32(half) == 1.0078125f); /* over nothing */
+	CHECK(bits_bf16_to_f32(half) == 1.0078125f); /* over nothing */
 }
 
 /* As large as those that go to other libraries, against f64. All sums are exact, results rounded once. */

@@ -2,6 +2,7 @@
  * Conversions against brute force: every small float against the nearest of all its kind. */
 #include "check.h"
 #include "rt/convert.h"
+#include "rt/convert_bits.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -65,22 +66,23 @@ static void check_from_f32(void)
 		float x;
 		memcpy(&x, &u, 4);
 		if (isnan(x)) {
-			CHECK(isnan(rt_bf16_to_f32(rt_f32_to_bf16(x))));
+			CHECK(isnan(bits_bf16_to_f32(bits_f32_to_bf16(x))));
 			continue;
 		}
-		if (rt_f32_to_bf16(x) != stored(DTYPE_BF16, x) || rt_f32_to_f16(x) != stored(DTYPE_F16, x))
-			CHECK_EQ(rt_f32_to_bf16(x), stored(DTYPE_BF16, x));
+		if (bits_f32_to_bf16(x) != stored(DTYPE_BF16, x) ||
+		    bits_f32_to_f16(x) != stored(DTYPE_F16, x))
+			CHECK_EQ(bits_f32_to_bf16(x), stored(DTYPE_BF16, x));
 	}
-	CHECK(isnan(rt_bf16_to_f32(rt_f32_to_bf16(NAN))));
+	CHECK(isnan(bits_bf16_to_f32(bits_f32_to_bf16(NAN))));
 	uint32_t low_nan = 0x7f800001; /* must not become inf */
 	float x;
 	memcpy(&x, &low_nan, 4);
-	CHECK(isnan(rt_bf16_to_f32(rt_f32_to_bf16(x))));
-	CHECK(isinf(rt_bf16_to_f32(rt_f32_to_bf16(3.4e38f))));
-	CHECK(rt_f16_to_f32(0x0001) == 0x1p-24f && rt_f16_to_f32(0x3c00) == 1 &&
-	      isinf(rt_f16_to_f32(0xfc00)));
-	CHECK(rt_f8e4m3_to_f32(0x7e) == 448 && rt_f8e5m2_to_f32(0x7b) == 57344 &&
-	      rt_f8e4m3_to_f32(1) == 0x1p-9f);
+	CHECK(isnan(bits_bf16_to_f32(bits_f32_to_bf16(x))));
+	CHECK(isinf(bits_bf16_to_f32(bits_f32_to_bf16(3.4e38f))));
+	CHECK(bits_f16_to_f32(0x0001) == 0x1p-24f && bits_f16_to_f32(0x3c00) == 1 &&
+	      isinf(bits_f16_to_f32(0xfc00)));
+	CHECK(bits_f8e4m3_to_f32(0x7e) == 448 && bits_f8e5m2_to_f32(0x7b) == 57344 &&
+	      bits_f8e4m3_to_f32(1) == 0x1p-9f);
 }
 
 static void check_integers(void)
@@ -111,15 +113,15 @@ static void check_integers(void)
 	CHECK_EQ(u8, 1);
 	/* One rounding: 2^62 + 2^54 + 1 is above the middle of two bf16, its f64 is the middle. */
 	rt_store_i64(DTYPE_BF16, &bf16, ((int64_t)1 << 62) + ((int64_t)1 << 54) + 1);
-	CHECK(rt_bf16_to_f32(bf16) == 0x1p62f + 0x1p55f);
+	CHECK(bits_bf16_to_f32(bf16) == 0x1p62f + 0x1p55f);
 	rt_store_i64(DTYPE_BF16, &bf16, -(((int64_t)1 << 62) + ((int64_t)1 << 54)));
-	CHECK(rt_bf16_to_f32(bf16) == -0x1p62f);
+	CHECK(bits_bf16_to_f32(bf16) == -0x1p62f);
 	rt_store_i64(DTYPE_F32, &f32, ((int64_t)1 << 24) + 1);
 	CHECK(f32 == 0x1p24f);
 	CHECK_EQ(rt_load_i64(DTYPE_F32, &f32), 1 << 24);
 	/* f64 to bf16 directly: through f32 this would be a tie, and round down. */
 	rt_store_f64(DTYPE_BF16, &bf16, 1 + 0x1p-8 + 0x1p-40);
-	CHECK(rt_bf16_to_f32(bf16) == 1 + 0x1p-7f);
+	CHECK(bits_bf16_to_f32(bf16) == 1 + 0x1p-7f);
 }
 
 static void check_arrays(void)
@@ -150,10 +152,10 @@ static void check_reductions(void)
 	rt_reduce_arrays(REDUCE_MIN, DTYPE_F32, out, in, 2, 3);
 	CHECK(out[0] == 1 && isnan(out[1]) && isnan(out[2]));
 	/* 256 + 1 + 1: in bf16 steps it would stay at 256. */
-	uint16_t x = rt_f32_to_bf16(256), y = rt_f32_to_bf16(1), z;
+	uint16_t x = bits_f32_to_bf16(256), y = bits_f32_to_bf16(1), z;
 	const void *small[] = {&x, &y, &y};
 	rt_reduce_arrays(REDUCE_SUM, DTYPE_BF16, &z, small, 3, 1);
-	CHECK(rt_bf16_to_f32(z) == 258);
+	CHECK(bits_bf16_to_f32(z) == 258);
 	int32_t i = -7, j = 2, k;
 	const void *ints[] = {&i, &j};
 	rt_reduce_arrays(REDUCE_AVG, DTYPE_I32, &k, ints, 2, 1);
