@@ -123,7 +123,7 @@ struct plan_operand { /* a scalar operand of a task */
 
 struct plan_task {
 	uint8_t kernel; /* enum rt_kernel */
-	uint8_t op;     /* enum pointwise or rt_reduce_op */
+	uint8_t op;     /* enum pointwise or reduce_op */
 	uint8_t has_bias;
 	uint8_t accumulate;    /* as in struct rt_task */
 	uint8_t function;      /* as in struct rt_task */
