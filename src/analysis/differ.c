@@ -245,7 +245,7 @@ static bool same_params(struct walk *w)
 	return true;
 }
 
-static bool count(struct walk *w, uint32_t a, uint32_t b, const char *what)
+static bool compare_counts(struct walk *w, uint32_t a, uint32_t b, const char *what)
 {
 	if (a == b)
 		return true;
@@ -287,12 +287,13 @@ static bool same_output(struct walk *w, uint32_t k)
 static bool same_program(struct walk *w)
 {
 	const struct module *a = w->d.m[0], *b = w->d.m[1];
-	if (!same_params(w) || !count(w, a->input.n, b->input.n, "inputs"))
+	if (!same_params(w) || !compare_counts(w, a->input.n, b->input.n, "inputs"))
 		return false;
 	for (uint32_t k = 0; k < a->input.n; k++)
 		if (!same_input(w, k))
 			return false;
-	if (!same_region(w, a->body, b->body, 0, 0) || !count(w, a->output.n, b->output.n, "outputs"))
+	if (!same_region(w, a->body, b->body, 0, 0) ||
+	    !compare_counts(w, a->output.n, b->output.n, "outputs"))
 		return false;
 	for (uint32_t k = 0; k < a->output.n; k++)
 		if (!same_output(w, k))

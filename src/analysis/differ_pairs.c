@@ -68,11 +68,11 @@ struct terms {
 };
 
 /* Terms of a sum, factors of a product, …; false: too many. */
-static bool split(const struct module *m, enum expr_kind kind, expr_id e, struct terms *out)
+static bool split_terms(const struct module *m, enum expr_kind kind, expr_id e, struct terms *out)
 {
 	const struct expr *x = &m->expr.at[e];
 	if (x->kind == kind)
-		return split(m, kind, x->a, out) && split(m, kind, x->b, out);
+		return split_terms(m, kind, x->a, out) && split_terms(m, kind, x->b, out);
 	if (out->n == MOST_TERMS)
 		return false;
 	out->at[out->n++] = e;
@@ -82,7 +82,7 @@ static bool split(const struct module *m, enum expr_kind kind, expr_id e, struct
 static bool same_terms(struct differ *d, enum expr_kind kind, expr_id a, expr_id b, bool *known)
 {
 	struct terms s = {.n = 0}, t = {.n = 0};
-	*known = split(d->m[0], kind, a, &s) && split(d->m[1], kind, b, &t);
+	*known = split_terms(d->m[0], kind, a, &s) && split_terms(d->m[1], kind, b, &t);
 	if (!*known || s.n != t.n)
 		return false;
 	for (unsigned i = 0; i < s.n; i++) {

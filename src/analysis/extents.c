@@ -34,8 +34,8 @@ static void note_params(struct module *m, struct diag *d, expr_id e, uint8_t *sa
 		note_params(m, d, x.b, said);
 }
 
-static bool report(struct module *m, struct diag *d, value_id v, expr_id extent, enum expr_status status,
-                   int64_t value, expr_id offending)
+static bool report_extent(struct module *m, struct diag *d, value_id v, expr_id extent,
+                          enum expr_status status, int64_t value, expr_id offending)
 {
 	struct buf name = {0}, text = {0}, part = {0};
 	put_tensor(m, v, &name);
@@ -74,7 +74,7 @@ static bool check_value(struct module *m, struct diag *d, value_id v, uint8_t *s
 		seen[extent] = 1;
 		enum expr_status status = expr_eval(m, extent, &env, &n, &offending);
 		if (status != EXPR_UNDEFINED_PARAM && status != EXPR_UNKNOWN && (status != EXPR_OK || n < 0))
-			ok = report(m, d, v, extent, status, n, offending);
+			ok = report_extent(m, d, v, extent, status, n, offending);
 	}
 	return ok;
 }

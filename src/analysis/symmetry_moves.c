@@ -29,7 +29,7 @@ struct finding {
 
 static const struct moving unknown = {.move = UNKNOWN};
 
-static struct moving find(const struct finding *f, expr_id e);
+static struct moving find_move(const struct finding *f, expr_id e);
 
 bool moves_by_rank(const struct module *m, expr_id e)
 {
@@ -47,7 +47,7 @@ bool moves_by_rank(const struct module *m, expr_id e)
 }
 
 /* What is the same on all ranks. most: of what has to do with the rank. */
-static struct moving stays(const struct finding *f, expr_id e, int64_t most)
+static struct moving make_staying(const struct finding *f, expr_id e, int64_t most)
 {
 	struct moving x = {.move = STAYS, .most = most};
 	return expr_eval(f->m, e, f->env, &x.value, NULL) == EXPR_OK ? x : unknown;
@@ -55,7 +55,7 @@ static struct moving stays(const struct finding *f, expr_id e, int64_t most)
 
 static struct moving fixed(const struct finding *f, expr_id e)
 {
-	struct moving x = stays(f, e, 0);
+	struct moving x = make_staying(f, e, 0);
 	if (x.move == UNKNOWN || x.value == INT64_MIN)
 		return unknown;
 	x.most = x.value < 0 ? -x.value : x.value;
@@ -63,10 +63,10 @@ static struct moving fixed(const struct finding *f, expr_id e)
 	return x;
 }
 
-static struct moving turns(const struct finding *f, expr_id e, int64_t by, int64_t of)
+static struct moving make_turning(const struct finding *f, expr_id e, int64_t by, int64_t of)
 {
 	return by % of ? (struct moving){.move = TURNS, .by = by % of, .of = of, .most = of - 1}
-	               : stays(f, e, of - 1);
+	               : make_staying(f, e, of - 1);
 }
 
 static struct moving as_number(const struct finding *f, struct moving x)
@@ -88,7 +88,7 @@ static struct moving device(const struct finding *f, expr_id e)
 {
 	const struct expr *x = &f->m->expr.at[e];
 	int64_t size = f->m->mesh.at[x->k].size[x->mesh_axis], by = f->t->moves[x->k][x->mesh_axis];
-	struct moving a = as_number(f, find(f, x->a));
+	struct moving a = as_number(f, find_move(f, x->a));
 	if ((a.move == STAYS && !by) || (a.move == TURNS && a.by == by && a.of == size))
 		return rank_at(f);
 	return unknown;
@@ -118,7 +118,7 @@ static bool bound(enum expr_kind kind, struct moving a, struct moving b, int64_t
 }
 
 /* a + sign b */
-static struct moving add(struct moving a, struct moving b, int sign, int64_t most)
+static struct moving add_moving(struct moving a, struct moving b, int sign, int64_t most)
 {
 	struct moving x = {.move = SHIFTS, .of = is_moved(a) ? a.of : b.of, .most = most};
 	if (is_moved(a) && is_moved(b) && a.of != b.of)
@@ -127,7 +127,7 @@ static struct moving add(struct moving a, struct moving b, int sign, int64_t mos
 	return x;
 }
 
-static struct moving multiply(struct moving a, struct moving b, int64_t most)
+static struct moving multiply_moving(struct moving a, struct moving b, int64_t most)
 {
 	struct moving moved = is_moved(a) ? a : b, factor = is_moved(a) ? b : a;
 	struct moving x = {.move = SHIFTS, .of = moved.of, .most = most};
@@ -141,59 +141,60 @@ static struct moving modulo(const struct finding *f, expr_id e, struct moving a,
 {
 	if (!is_moved(a) || !b.fixed || b.value <= 0 || a.of % b.value)
 		return unknown;
-	return turns(f, e, a.by % b.value, b.value);
+	return make_turning(f, e, a.by % b.value, b.value);
 }
 
 static struct moving floor_divide(const struct finding *f, expr_id e, struct moving a, struct moving b)
 {
 	if (a.move != TURNS || !b.fixed || b.value <= 0 || a.of % b.value || a.by % b.value)
 		return unknown;
-	return turns(f, e, a.by / b.value, a.of / b.value);
+	return make_turning(f, e, a.by / b.value, a.of / b.value);
 }
 
-static struct moving compare(const struct finding *f, expr_id e, struct moving a, struct moving b)
+static struct moving compare_moving(const struct finding *f, expr_id e, struct moving a, struct moving b)
 {
 	bool ranks = a.move == IS_RANK && b.move == IS_RANK;
 	a = as_number(f, a);
 	b = as_number(f, b);
-	return ranks || (a.move == TURNS && b.move == TURNS && a.by == b.by && a.of == b.of) ? stays(f, e, 1)
-	                                                                                     : unknown;
+	return ranks || (a.move == TURNS && b.move == TURNS && a.by == b.by && a.of == b.of)
+	           ? make_staying(f, e, 1)
+	           : unknown;
 }
 
 /* && and ||: the right side is not looked at where the left one decides. */
 static struct moving decide(const struct finding *f, expr_id e)
 {
 	const struct expr *x = &f->m->expr.at[e];
-	struct moving a = find(f, x->a);
+	struct moving a = find_move(f, x->a);
 	if (a.move != STAYS)
 		return unknown;
 	if ((a.value != 0) == (x->kind == EXPR_OR))
-		return stays(f, e, 1);
-	return find(f, x->b).move == STAYS ? stays(f, e, 1) : unknown;
+		return make_staying(f, e, 1);
+	return find_move(f, x->b).move == STAYS ? make_staying(f, e, 1) : unknown;
 }
 
-static struct moving operation(const struct finding *f, expr_id e)
+static struct moving find_operation_move(const struct finding *f, expr_id e)
 {
 	const struct expr *x = &f->m->expr.at[e];
-	struct moving a = find(f, x->a), b = x->b ? find(f, x->b) : (struct moving){.move = STAYS};
+	struct moving a = find_move(f, x->a), b = x->b ? find_move(f, x->b) : (struct moving){.move = STAYS};
 	int64_t most;
 	if (a.move == UNKNOWN || b.move == UNKNOWN || !bound((enum expr_kind)x->kind, a, b, &most))
 		return unknown;
 	if (a.move == STAYS && b.move == STAYS)
-		return stays(f, e, most);
+		return make_staying(f, e, most);
 	if (x->kind == EXPR_EQ || x->kind == EXPR_NE)
-		return compare(f, e, a, b);
+		return compare_moving(f, e, a, b);
 	a = as_number(f, a);
 	b = as_number(f, b);
 	if (a.move == UNKNOWN || b.move == UNKNOWN)
 		return unknown;
 	switch ((enum expr_kind)x->kind) {
 	case EXPR_ADD:
-		return add(a, b, 1, most);
+		return add_moving(a, b, 1, most);
 	case EXPR_SUB:
-		return add(a, b, -1, most);
+		return add_moving(a, b, -1, most);
 	case EXPR_MUL:
-		return multiply(a, b, most);
+		return multiply_moving(a, b, most);
 	case EXPR_MOD:
 		return modulo(f, e, a, b);
 	case EXPR_FLOOR_DIV:
@@ -203,39 +204,40 @@ static struct moving operation(const struct finding *f, expr_id e)
 	}
 }
 
-static struct moving find(const struct finding *f, expr_id e)
+static struct moving find_move(const struct finding *f, expr_id e)
 {
 	const struct expr *x = &f->m->expr.at[e];
 	if (!moves_by_rank(f->m, e))
 		return fixed(f, e);
 	switch ((enum expr_kind)x->kind) {
 	case EXPR_PARAM:
-		return find(f, f->m->param.at[x->k].meaning);
+		return find_move(f, f->m->param.at[x->k].meaning);
 	case EXPR_RANK:
 		return rank_at(f);
 	case EXPR_AXIS_INDEX:
-		return turns(f, e, f->t->moves[x->k][x->mesh_axis], f->m->mesh.at[x->k].size[x->mesh_axis]);
+		return make_turning(f, e, f->t->moves[x->k][x->mesh_axis],
+		                    f->m->mesh.at[x->k].size[x->mesh_axis]);
 	case EXPR_DEVICE:
 		return device(f, e);
 	case EXPR_AND:
 	case EXPR_OR:
 		return decide(f, e);
 	default:
-		return operation(f, e);
+		return find_operation_move(f, e);
 	}
 }
 
 bool moves_not(const struct symmetry *s, const struct symmetry_turn *t, expr_id e, const struct expr_env *env)
 {
 	const struct finding f = {s, t, s->frame.m, env};
-	return find(&f, e).move == STAYS;
+	return find_move(&f, e).move == STAYS;
 }
 
 bool moves_as_rank(const struct symmetry *s, const struct symmetry_turn *t, expr_id e,
                    const struct expr_env *env)
 {
 	const struct finding f = {s, t, s->frame.m, env};
-	struct moving x = find(&f, e);
+	struct moving x = find_move(&f, e);
 	if (x.move == TURNS)
 		return x.of == s->frame.ranks && t->number != SYMMETRY_NONE && x.by == t->number;
 	if (x.move == STAYS) /* a rank that stays, or none, which is reported */
@@ -247,7 +249,7 @@ bool moves_turning(const struct symmetry *s, const struct symmetry_turn *t, expr
                    const struct expr_env *env, int64_t *by, int64_t *of)
 {
 	const struct finding f = {s, t, s->frame.m, env};
-	struct moving x = as_number(&f, find(&f, e));
+	struct moving x = as_number(&f, find_move(&f, e));
 	*by = x.move == TURNS ? x.by : 0;
 	*of = x.move == TURNS ? x.of : 0;
 	return x.move == TURNS || x.move == STAYS;

@@ -5,7 +5,7 @@
 #include "ir/number.h"
 #include "ir/print.h"
 
-static bool writes(const struct module *m, op_id op, const struct operand *x)
+static bool is_written_operand(const struct module *m, op_id op, const struct operand *x)
 {
 	if (x->role == ROLE_DEF)
 		return m->op.at[op].kind == OP_ALLOCATE ? op_attr(m, op, "zero_init") != NULL
@@ -13,7 +13,7 @@ static bool writes(const struct module *m, op_id op, const struct operand *x)
 	return x->role == ROLE_WRITE;
 }
 
-static void warn(struct module *m, struct diag *d, value_id v)
+static void warn_unwritten_output(struct module *m, struct diag *d, value_id v)
 {
 	struct buf name = {0};
 	struct ir_numbers *saved = ir_numbers_save(m);
@@ -30,13 +30,13 @@ void unwritten_outputs_warn(struct module *m, struct diag *d)
 	for (op_id op = ir_walk_first(m); op; op = ir_walk(m, op))
 		for (unsigned k = 0; k < m->op.at[op].operand_n; k++) {
 			const struct operand *x = ir_operand(m, op, k);
-			if (writes(m, op, x))
+			if (is_written_operand(m, op, x))
 				written[ir_root(m, x->id)] = true;
 		}
 	for (uint32_t i = 0; i < m->output.n; i++) {
 		value_id root = ir_root(m, m->output.at[i]);
 		if (!written[root] && !(m->value.at[root].flags & (VALUE_INPUT | VALUE_INOUT)))
-			warn(m, d, m->output.at[i]);
+			warn_unwritten_output(m, d, m->output.at[i]);
 	}
 	free(written);
 }
