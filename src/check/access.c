@@ -18,8 +18,8 @@ static bool is_before(const struct record *r, const struct clock *clock)
 	return r->step <= clock_get(clock, r->thread);
 }
 
-static void compare(struct walk *w, struct storage *x, op_id op, const struct access *a,
-                    const struct clock *clock, uint32_t thread)
+static void find_races(struct walk *w, struct storage *x, op_id op, const struct access *a,
+                       const struct clock *clock, uint32_t thread)
 {
 	const struct parts *p = &w->c->parts;
 	for (uint32_t k = 0; k < x->record.n; k++) {
@@ -87,7 +87,7 @@ static void remember(struct walk *w, struct storage *x, const struct access *a, 
 }
 
 /* Of what only other ranks do just their use of memory that this rank may use, too, counts. */
-static bool counts(const struct walk *w, const struct access *a)
+static bool is_counted_access(const struct walk *w, const struct access *a)
 {
 	if (a->view.storage == CHECK_NONE)
 		return false;
@@ -111,7 +111,7 @@ static void access_one(struct walk *w, op_id op, const struct access *list, unsi
 	} else if (s->freed) {
 		report_freed(w, s->value, s->freed, s->freed_turn, op, list[k].kind);
 	} else {
-		compare(w, x, op, &list[k], clock, thread);
+		find_races(w, x, op, &list[k], clock, thread);
 		compare_ranks(w, x, op, &list[k], clock, thread);
 		for (unsigned i = 0; i < others; i++)
 			compare_itself(w, op, &list[i], &list[k]);
@@ -128,7 +128,7 @@ void access_all(struct walk *w, op_id op, struct access *list, unsigned n, const
 			symmetric = true;
 		}
 	for (unsigned k = 0; k < n; k++) {
-		if (!counts(w, &list[k]))
+		if (!is_counted_access(w, &list[k]))
 			continue;
 		if (!check_spend(w->c, w->storage.at[list[k].view.storage].record.n / CHECK_COMPARISONS))
 			return;
@@ -137,7 +137,7 @@ void access_all(struct walk *w, op_id op, struct access *list, unsigned n, const
 			written_check(w, op, &list[k]);
 	}
 	for (unsigned k = 0; k < n; k++) {
-		if (!counts(w, &list[k]))
+		if (!is_counted_access(w, &list[k]))
 			continue;
 		if (list[k].kind == ACCESS_WRITE)
 			written_add(w, &list[k]);
@@ -183,13 +183,13 @@ static void give_back(struct walk *w, struct storage *x, struct clock *all)
 	uint32_t shown = symmetric_of(w, (uint32_t)(x - w->storage.at));
 	if (c->is_returned[x->value] || !w->m->value.at[x->value].def) {
 		if (c->o->strict)
-			compare(w, x, 0, &take, clock, CHECK_NONE);
+			find_races(w, x, 0, &take, clock, CHECK_NONE);
 		compare_ranks(w, x, 0, &take, c->o->strict ? clock : all, CHECK_NONE);
 	} else if (shown && c->is_shown[w->symmetric.at[shown].value]) {
 		const struct access read = {.view = w->view[w->symmetric.at[shown].value],
 		                            .kind = ACCESS_READ};
 		if (c->o->strict)
-			compare(w, x, 0, &read, clock, CHECK_NONE);
+			find_races(w, x, 0, &read, clock, CHECK_NONE);
 		compare_ranks(w, x, 0, &read, c->o->strict ? clock : all, CHECK_NONE);
 	}
 }

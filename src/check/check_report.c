@@ -94,7 +94,7 @@ static void put_place(const struct walk *w, uint32_t turn, struct buf *out)
 	words_place(w->c, (uint32_t)w->rank, turn, out);
 }
 
-static const char *verb(enum access_kind kind)
+static const char *name_access(enum access_kind kind)
 {
 	static const char *const text[] = {
 	    [ACCESS_READ] = "reads", [ACCESS_WRITE] = "writes",     [ACCESS_ALLOCATE] = "makes",
@@ -175,13 +175,13 @@ void report_race(struct walk *w, const struct storage *storage, op_id op, enum a
 	if (!report_once(w->c, "race", op, before->op))
 		return;
 	words_statement(w->c, op, &text);
-	buf_printf(&text, " %s ", verb(kind));
+	buf_printf(&text, " %s ", name_access(kind));
 	words_value(w->c, storage->value, &text);
 	put_thread(w, thread, &text);
 	buf_puts(&text, ", not ordered after ");
 	words_statement(w->c, before->op, &text);
 	put_thread(w, before->thread, &text);
-	buf_printf(&text, ", which %s it ", verb((enum access_kind)before->kind));
+	buf_printf(&text, ", which %s it ", name_access((enum access_kind)before->kind));
 	put_place(w, w->now, &text);
 	diag_error(w->c->d, life ? E_LIFETIME : E_RACE, place_of(w, op ? op : before->op), "%s: %s",
 	           life ? "lifetime" : "race", text.at);
@@ -192,7 +192,7 @@ void report_race(struct walk *w, const struct storage *storage, op_id op, enum a
 	if (op && before->op) {
 		text.n = 0;
 		words_statement(w->c, before->op, &text);
-		buf_printf(&text, " %s it here ", verb((enum access_kind)before->kind));
+		buf_printf(&text, " %s it here ", name_access((enum access_kind)before->kind));
 		put_place(w, before->turn, &text);
 		diag_note(w->c->d, place_of(w, before->op), "%s", text.at);
 	}
@@ -247,14 +247,14 @@ void report_race_of_ranks(struct walk *w, const struct storage *storage, op_id o
 	if (!report_once(w->c, "race", last, first)) /* either may come first */
 		return;
 	words_statement(w->c, op, &text);
-	buf_printf(&text, " %s ", verb(a->kind));
+	buf_printf(&text, " %s ", name_access(a->kind));
 	words_value(w->c, storage->value, &text);
 	put_view(w, a->view.symmetric, &text);
 	if (op)
 		put_thread(w, thread, &text);
 	buf_puts(&text, op ? ", with no fence after " : " with no fence after ");
 	words_statement(w->c, before->op, &text);
-	buf_printf(&text, ", which on rank %u %s it", who[0], verb((enum access_kind)before->kind));
+	buf_printf(&text, ", which on rank %u %s it", who[0], name_access((enum access_kind)before->kind));
 	put_view(w, before->symmetric, &text);
 	buf_putc(&text, ' ');
 	words_place(w->c, who[1], w->now, &text);
@@ -266,7 +266,7 @@ void report_race_of_ranks(struct walk *w, const struct storage *storage, op_id o
 	if (op && before->op) {
 		text.n = 0;
 		words_statement(w->c, before->op, &text);
-		buf_printf(&text, " %s it here ", verb((enum access_kind)before->kind));
+		buf_printf(&text, " %s it here ", name_access((enum access_kind)before->kind));
 		words_place(w->c, who[0], before->turn, &text);
 		diag_note(w->c->d, place_of(w, before->op), "%s", text.at);
 	}
@@ -283,10 +283,10 @@ void report_race_with_itself(struct walk *w, const struct storage *storage, op_i
 	if (!report_once(w->c, "race", op, op))
 		return;
 	words_statement(w->c, op, &text);
-	buf_printf(&text, " %s a part of ", verb(x->kind));
+	buf_printf(&text, " %s a part of ", name_access(x->kind));
 	words_value(w->c, storage->value, &text);
 	put_view(w, x->view.symmetric, &text);
-	buf_printf(&text, " that it %s on rank %u%s ", verb(y->kind), who[turn], turn ? "" : ", too");
+	buf_printf(&text, " that it %s on rank %u%s ", name_access(y->kind), who[turn], turn ? "" : ", too");
 	words_place(w->c, who[!turn], w->now, &text);
 	diag_error(w->c->d, E_RACE, place_of(w, op), "race: %s", text.at);
 	witness_accesses(w->c, false, &(struct witness_access){op, y->kind, who[turn], w->now},
@@ -348,7 +348,7 @@ void report_freed(struct walk *w, value_id v, op_id freed, uint32_t freed_turn, 
 	if (!report_once(w->c, "freed", op, freed))
 		return;
 	words_statement(w->c, op, &text);
-	buf_printf(&text, " %s ", verb(kind));
+	buf_printf(&text, " %s ", name_access(kind));
 	words_value(w->c, v, &text);
 	buf_printf(&text, ", which is deallocated %s", kind == ACCESS_FREE ? "already " : "");
 	put_place(w, w->now, &text);

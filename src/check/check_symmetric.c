@@ -37,7 +37,7 @@ static bool stands_for_others(const struct walk *w, uint32_t thread)
 	return w->thread.at[thread].copy;
 }
 
-static void fence(struct walk *w, uint32_t slice)
+static void fence_slice(struct walk *w, uint32_t slice)
 {
 	struct fenced *f = fenced_get(w, slice);
 	struct clock *clock = walk_clock(w);
@@ -252,7 +252,7 @@ static int axis_of(struct walk *w, op_id op)
 	return found;
 }
 
-static void meet(struct walk *w, op_id op, const struct membership *seat, value_id v)
+static void meet_at_fence(struct walk *w, op_id op, const struct membership *seat, value_id v)
 {
 	uint32_t meeting = match_fence(w, op, seat, ir_root(w->m, v));
 	progress_start(w, op, meeting);
@@ -287,8 +287,8 @@ void symmetric_view(struct walk *w, op_id op)
 			                                     w->m->value.at[from].type, s.axis, -1});
 		x.symmetric = w->symmetric.n;
 		vec_push(&w->symmetric, s);
-		meet(w, op, &seat, v);
-		fence(w, seat.slice);
+		meet_at_fence(w, op, &seat, v);
+		fence_slice(w, seat.slice);
 	}
 	w->view[v] = x;
 }
@@ -304,8 +304,8 @@ void symmetric_free(struct walk *w, op_id op, value_id v)
 	s->freed = op;
 	s->freed_turn = w->now;
 	if (team_membership(w, w->m->op.at[w->m->value.at[v].def].team, &seat))
-		meet(w, op, &seat, v);
-	fence(w, s->slice);
+		meet_at_fence(w, op, &seat, v);
+	fence_slice(w, s->slice);
 }
 
 uint32_t symmetric_of(const struct walk *w, uint32_t storage)

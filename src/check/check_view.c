@@ -54,7 +54,7 @@ static uint32_t storage_get(struct walk *w, value_id v, int64_t slot)
 	return w->storage.n - 1;
 }
 
-static bool counts(const struct walk *w, unsigned loop, bool stream, int64_t count)
+static bool has_loop_count(const struct walk *w, unsigned loop, bool stream, int64_t count)
 {
 	const struct loop *l = &w->loop[loop];
 	return !(w->m->op.at[l->op].flags & OP_STREAM_LOOP) == !stream && l->start == 0 && l->stop == count;
@@ -66,7 +66,7 @@ static bool is_ambiguous(const struct walk *w, const struct domain *d, const str
 {
 	unsigned loops = 0, axes = 0;
 	for (unsigned k = 0; k < w->loop_n; k++)
-		loops += counts(w, k, a->place == PLACE_STREAM, count);
+		loops += has_loop_count(w, k, a->place == PLACE_STREAM, count);
 	for (unsigned k = 0; k < d->loop_n; k++)
 		axes += d->axis[d->loop[k]].place == a->place && d->axis[d->loop[k]].extent == a->extent;
 	return loops > axes;
@@ -87,7 +87,7 @@ static void bind_chunks(struct walk *w, value_id v, struct view *x)
 		if (!walk_value(w, a->extent, w->m->value.at[v].at, &count))
 			return;
 		unsigned l = next[stream];
-		while (l < w->loop_n && !counts(w, l, stream, count))
+		while (l < w->loop_n && !has_loop_count(w, l, stream, count))
 			l++;
 		if (l < w->loop_n) {
 			next[stream] = l + 1;

@@ -79,7 +79,7 @@ static bool membership_moves(struct walk *w, team_id team, const struct membersh
 }
 
 /* Looks at a slice once: whether those who stand for its members are members of it, and how these move. */
-static bool meets(struct walk *w, team_id team, const struct membership *seat)
+static bool check_slice(struct walk *w, team_id team, const struct membership *seat)
 {
 	const struct symmetry *s = w->c->symmetry;
 	uint32_t *moves = arena_new_array(w->c->arena, uint32_t, s->n + 1), standing = 0;
@@ -102,7 +102,7 @@ static bool meets(struct walk *w, team_id team, const struct membership *seat)
 
 bool classes_meet(struct walk *w, team_id team, const struct membership *seat)
 {
-	return !w->c->symmetry || w->c->slice.at[seat->slice].moves || meets(w, team, seat);
+	return !w->c->symmetry || w->c->slice.at[seat->slice].moves || check_slice(w, team, seat);
 }
 
 bool classes_member(struct walk *w, const struct membership *seat, expr_id e)

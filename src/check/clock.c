@@ -2,7 +2,7 @@
 #include "check/clock.h"
 #include <string.h>
 
-static void grow(struct clock *c, uint32_t n)
+static void grow_clock(struct clock *c, uint32_t n)
 {
 	if (c->n >= n)
 		return;
@@ -13,13 +13,13 @@ static void grow(struct clock *c, uint32_t n)
 
 void clock_set(struct clock *c, uint32_t thread, uint32_t step)
 {
-	grow(c, thread + 1);
+	grow_clock(c, thread + 1);
 	c->at[thread] = step;
 }
 
 void clock_join(struct clock *to, const struct clock *from)
 {
-	grow(to, from->n);
+	grow_clock(to, from->n);
 	for (uint32_t i = 0; i < from->n; i++)
 		if (from->at[i] > to->at[i])
 			to->at[i] = from->at[i];

@@ -43,7 +43,7 @@ static void put_channel(const struct checker *c, const struct channel *ch, uint3
 	buf_puts(out, ch->n > 8 ? " …)" : ")");
 }
 
-static const char *reduction(const struct module *m, op_id op)
+static const char *name_reduction(const struct module *m, op_id op)
 {
 	const struct attr *a = op_attr(m, op, "op");
 	return a && (a->kind == ATTR_NAME || a->kind == ATTR_STRING) ? names_text(m->names, a->u.name)
@@ -88,7 +88,7 @@ static bool differs(const struct checker *c, const struct match_entry *a, const 
 {
 	const struct module *m = c->m;
 	const struct op *o = &m->op.at[a->op], *p = &m->op.at[b->op];
-	const char *r = reduction(m, a->op), *s = reduction(m, b->op);
+	const char *r = name_reduction(m, a->op), *s = name_reduction(m, b->op);
 	bool message = op_info[o->kind].traits & TRAIT_P2P;
 	int axis;
 	if (o->kind == OP_SHARE_MEM_HANDLES)
@@ -125,7 +125,7 @@ static bool differs(const struct checker *c, const struct match_entry *a, const 
 	return true;
 }
 
-static const char *verb(const struct channel *ch, const struct match_entry *e)
+static const char *name_direction(const struct channel *ch, const struct match_entry *e)
 {
 	return !ch->message ? "has" : e->member == 0 ? "sends" : "receives";
 }
@@ -154,15 +154,15 @@ static void note_part(const struct checker *c, const struct channel *ch, const s
 	buf_free(&text);
 }
 
-static void compare(struct checker *c, struct channel *ch, const struct match_entry *first,
-                    const struct match_entry *e)
+static void compare_entries(struct checker *c, struct channel *ch, const struct match_entry *first,
+                            const struct match_entry *e)
 {
 	struct buf x = {0}, y = {0}, where = {0};
 	uint32_t here = device_of(c, ch, e->member), there = device_of(c, ch, first->member);
 	ch->broken = differs(c, e, first, &x, &y);
 	if (ch->broken && report_once(c, "differ", e->op, first->op)) {
 		put_channel(c, ch, ch->count[e->member], &where);
-		const char *does = verb(ch, e), *did = verb(ch, first);
+		const char *does = name_direction(ch, e), *did = name_direction(ch, first);
 		diag_error(c->d, E_MISMATCH, c->m->op.at[e->op].at,
 		           "mismatch: rank %u %s %s here, rank %u %s %s (%s)", here, does, x.at, there, did,
 		           y.at, where.at);
@@ -187,7 +187,7 @@ static void compare_blocks(struct walk *w, struct channel *ch, op_id op, const s
 	buf_free(&where);
 }
 
-static uint32_t add(struct walk *w, const struct channel *key, const struct match_entry *e)
+static uint32_t add_entry(struct walk *w, const struct channel *key, const struct match_entry *e)
 {
 	struct channel *ch = channel_get(w->c, key);
 	uint32_t k = ch->count[e->member]++;
@@ -196,7 +196,7 @@ static uint32_t add(struct walk *w, const struct channel *key, const struct matc
 		ch->entry.at[k].meeting =
 		    progress_meeting(w->c, e->op, k && !ch->message ? ch->entry.at[k - 1].meeting : 0);
 	} else if (!ch->broken) {
-		compare(w->c, ch, &ch->entry.at[k], e);
+		compare_entries(w->c, ch, &ch->entry.at[k], e);
 	}
 	return ch->entry.at[k].meeting;
 }
@@ -207,7 +207,7 @@ uint32_t match_collective(struct walk *w, op_id op, const struct membership *sea
 	const struct channel key = {.backend = op_backend(w->m, op), .slice = seat->slice, .n = seat->n};
 	const struct match_entry e = {
 	    .op = op, .member = seat->member, .root = root, .elements = moved->elements};
-	uint32_t meeting = add(w, &key, &e);
+	uint32_t meeting = add_entry(w, &key, &e);
 	compare_blocks(w, channel_get(w->c, &key), op, seat, moved);
 	return meeting;
 }
@@ -215,9 +215,9 @@ uint32_t match_collective(struct walk *w, op_id op, const struct membership *sea
 uint32_t match_fence(struct walk *w, op_id op, const struct membership *seat, value_id value)
 {
 	const struct channel key = {.slice = seat->slice, .n = seat->n};
-	return add(w, &key,
-	           &(struct match_entry){
-	               .op = op, .member = seat->member, .root = -1, .value = value, .elements = -1});
+	return add_entry(w, &key,
+	                 &(struct match_entry){
+	                     .op = op, .member = seat->member, .root = -1, .value = value, .elements = -1});
 }
 
 /* Sender and receiver of messages with a peer; those that they are turned into, whose sender is the least. */
@@ -237,7 +237,7 @@ uint32_t match_message(struct walk *w, op_id op, team_id team, bool send, int64_
 {
 	struct channel key = {.message = true, .backend = op_backend(w->m, op), .team = team, .n = 2};
 	set_ends(w, &key, send, peer);
-	return add(
+	return add_entry(
 	    w, &key,
 	    &(struct match_entry){.op = op, .member = !send, .root = -1, .elements = elements, .part = part});
 }
@@ -246,7 +246,7 @@ void match_handles(struct walk *w, op_id op, bool send, int64_t peer)
 {
 	struct channel key = {.message = true, .handles = true, .n = 2};
 	set_ends(w, &key, send, peer);
-	add(w, &key, &(struct match_entry){.op = op, .member = !send, .root = -1, .elements = -1});
+	add_entry(w, &key, &(struct match_entry){.op = op, .member = !send, .root = -1, .elements = -1});
 }
 
 /* A member that issued fewer than another. */

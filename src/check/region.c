@@ -11,7 +11,7 @@ static int order(const struct condition *a, const struct condition *b)
 	return (a->axis > b->axis) - (a->axis < b->axis);
 }
 
-static uint64_t hash(const struct condition *c, uint32_t n)
+static uint64_t hash_conditions(const struct condition *c, uint32_t n)
 {
 	uint64_t h = n;
 	for (uint32_t i = 0; i < n; i++) {
@@ -42,9 +42,9 @@ static bool equal(const struct condition *a, const struct condition *b, uint32_t
 	return true;
 }
 
-static region_part_id intern(struct parts *p, const struct condition *c, uint32_t n)
+static region_part_id intern_part(struct parts *p, const struct condition *c, uint32_t n)
 {
-	struct hash_probe probe = {.hash = hash(c, n)};
+	struct hash_probe probe = {.hash = hash_conditions(c, n)};
 	for (region_part_id r; (r = hash_next(&p->ids, &probe));)
 		if (p->part.at[r].n == n && equal(p->condition.at + p->part.at[r].first, c, n))
 			return r;
@@ -72,7 +72,7 @@ region_part_id parts_narrow(struct parts *p, region_part_id r, struct condition 
 		list[k] = c;
 		n++;
 	}
-	return intern(p, list, n);
+	return intern_part(p, list, n);
 }
 
 bool parts_range(const struct parts *p, region_part_id r, domain_id domain, uint32_t axis, int64_t *lo,

@@ -44,7 +44,7 @@ static int by_start(const void *a, const void *b)
 }
 
 /* Goes along the axis; of each spread the two members are kept that reach furthest. */
-static bool sweep(const struct end *at, uint32_t n, uint32_t *who)
+static bool sweep_ends(const struct end *at, uint32_t n, uint32_t *who)
 {
 	const struct end *furthest[2][2] = {{NULL}};
 	for (uint32_t k = 0; k < n; k++) {
@@ -64,7 +64,7 @@ static bool sweep(const struct end *at, uint32_t n, uint32_t *who)
 	return false;
 }
 
-static bool overlap(struct span a, struct span b)
+static bool has_overlap(struct span a, struct span b)
 {
 	return a.lo < b.hi && b.lo < a.hi && a.lo < a.hi && b.lo < b.hi;
 }
@@ -76,7 +76,7 @@ bool spread_meets(struct spreads *s, spread_id a, spread_id b, uint32_t me, uint
 	if (known->a == a && known->b == b && a && !known->meet)
 		return false;
 	for (uint32_t k = 0; k < x.n && me < y.n; k++)
-		if (k != me && overlap(spread_span(s, a, k), spread_span(s, b, me))) {
+		if (k != me && has_overlap(spread_span(s, a, k), spread_span(s, b, me))) {
 			who[0] = k;
 			who[1] = me;
 			return true;
@@ -91,7 +91,7 @@ bool spread_meets(struct spreads *s, spread_id a, spread_id b, uint32_t me, uint
 			at[n++] = (struct end){span, member, second};
 	}
 	qsort(at, n, sizeof *at, by_start);
-	*known = (struct spread_pair){a, b, sweep(at, n, who)};
+	*known = (struct spread_pair){a, b, sweep_ends(at, n, who)};
 	free(at);
 	return known->meet;
 }

@@ -11,7 +11,7 @@ struct team_map {
 	uint32_t *member; /* by rank */
 };
 
-static uint32_t intern(struct checker *c, const uint32_t *device, uint32_t n)
+static uint32_t intern_slice(struct checker *c, const uint32_t *device, uint32_t n)
 {
 	struct hash_probe p = {.hash = hash_block(0, device, sizeof *device * n)};
 	for (uint32_t k; (k = hash_next(&c->slices, &p));)
@@ -29,7 +29,7 @@ static struct team_map *map_make(struct checker *c, const struct team *t)
 	map->member = arena_new_array(c->arena, uint32_t, c->o->ranks);
 	for (uint32_t s = 0; s < t->slice_n; s++) {
 		const uint32_t *device = t->device + t->start[s];
-		uint32_t n = t->start[s + 1] - t->start[s], slice = intern(c, device, n);
+		uint32_t n = t->start[s + 1] - t->start[s], slice = intern_slice(c, device, n);
 		for (uint32_t k = 0; k < n; k++)
 			if (device[k] < c->o->ranks && !map->slice[device[k]]) {
 				map->slice[device[k]] = slice;

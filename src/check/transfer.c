@@ -22,7 +22,7 @@ static uint32_t thread_for(struct walk *w, op_id op, const struct clock *clock)
 }
 
 /* Starts a Communication as part of a transfer. */
-static void start(struct walk *w, struct start *s, struct transfer *to)
+static void start_communication(struct walk *w, struct start *s, struct transfer *to)
 {
 	op_id op = s->op;
 	struct clock clock = clock_copy(walk_clock(w));
@@ -150,7 +150,7 @@ static void check_holds(struct walk *w, const struct checked_collective *x)
 }
 
 /* Root and peers; what they mean to the other members. 0: there is no such member. */
-static uint32_t match(struct walk *w, struct checked_collective *x)
+static uint32_t match_members(struct walk *w, struct checked_collective *x)
 {
 	const struct op *o = &w->m->op.at[x->op];
 	bool permutes = o->kind == OP_COLLECTIVE_PERMUTE;
@@ -194,7 +194,7 @@ void transfer_collective(struct walk *w, op_id op)
 	if (o->def_n)
 		check_view_buffer(w, x.out);
 	bool here = team_membership(w, o->team, &x.seat);
-	if (here && (s.meeting = match(w, &x)))
+	if (here && (s.meeting = match_members(w, &x)))
 		s.n = accesses_of(w, &x, s.list);
 	if (o->flags & OP_GROUPED) {
 		if (here)
@@ -212,7 +212,7 @@ void transfer_collective(struct walk *w, op_id op)
 	}
 	struct transfer t = transfer_new(w, op, 1);
 	if (here)
-		start(w, &s, &t);
+		start_communication(w, &s, &t);
 	vec_push(&w->transfer, t);
 }
 
@@ -226,7 +226,7 @@ static struct start start_of(const struct walk *w, const struct message *x)
 }
 
 /* Issues it: alone, or with the group that is open. */
-static void issue(struct walk *w, const struct message *x)
+static void issue_transfer(struct walk *w, const struct message *x)
 {
 	int64_t elements = moved_now(w, x->op, x->elements).elements;
 	bool send = w->m->op.at[x->op].kind == OP_SEND, known = x->peer >= 0 && x->peer < w->c->o->ranks;
@@ -245,7 +245,7 @@ static void issue(struct walk *w, const struct message *x)
 		return;
 	}
 	struct transfer t = transfer_new(w, x->op, 1);
-	start(w, &s, &t);
+	start_communication(w, &s, &t);
 	vec_push(&w->transfer, t);
 }
 
@@ -260,7 +260,7 @@ void transfer_message(struct walk *w, op_id op)
 	if (w->c->is_posted[op])
 		w->posted[op] = x;
 	else
-		issue(w, &x);
+		issue_transfer(w, &x);
 }
 
 void transfer_post(struct walk *w, op_id op)
@@ -268,7 +268,7 @@ void transfer_post(struct walk *w, op_id op)
 	for (unsigned k = 0; k < op_role_count(w->m, op, ROLE_STATEMENT); k++) {
 		op_id message = op_operand_id(w->m, op, ROLE_STATEMENT, k);
 		if (w->posted[message].op) {
-			issue(w, &w->posted[message]);
+			issue_transfer(w, &w->posted[message]);
 		} else if (report_once(w->c, "post", op, message)) {
 			diag_error(w->c->d, E_WAIT_NOTHING, w->m->op.at[op].at,
 			           "mismatch: rank %lld has not come to the %s that is posted",
@@ -282,7 +282,7 @@ void transfer_end_group(struct walk *w, op_id op)
 {
 	struct transfer t = transfer_new(w, op, w->group.n);
 	for (uint32_t k = 0; k < w->group.n; k++)
-		start(w, &w->group.at[k], &t);
+		start_communication(w, &w->group.at[k], &t);
 	vec_push(&w->transfer, t);
 	w->group.n = 0;
 	w->in_group = false;

@@ -83,7 +83,7 @@ static bool stream_named(struct walk *w, op_id op, uint32_t *out)
 	return check_spend(w->c, *out);
 }
 
-static void synchronize(struct walk *w, op_id op, uint32_t stream)
+static void synchronize_stream(struct walk *w, op_id op, uint32_t stream)
 {
 	clock_join(walk_clock(w), &w->stream.at[stream].clock);
 	if (!w->others)
@@ -124,7 +124,7 @@ static void bind_results(struct walk *w, op_id op)
 }
 
 /* A statement of the current stream: it reads its operands and writes its results. */
-static void compute(struct walk *w, op_id op)
+static void compute_statement(struct walk *w, op_id op)
 {
 	const struct op *o = &w->m->op.at[op];
 	const struct attr *writes = o->kind == OP_EXTERN ? op_attr(w->m, op, "writes") : NULL;
@@ -148,7 +148,7 @@ static void compute(struct walk *w, op_id op)
 	free(list);
 }
 
-static void allocate(struct walk *w, op_id op)
+static void allocate_buffer(struct walk *w, op_id op)
 {
 	value_id v = op_def(w->m, op, 0);
 	check_view_buffer(w, v);
@@ -213,7 +213,7 @@ static bool walk_others(struct walk *w, region_id branch)
 	return ok;
 }
 
-static bool condition(struct walk *w, op_id op)
+static bool walk_condition(struct walk *w, op_id op)
 {
 	int64_t holds;
 	region_id branch = w->m->op.at[op].region, other = w->m->region.at[branch].sibling;
@@ -266,7 +266,7 @@ static void walk_op(struct walk *w, op_id op)
 		for_loop(w, op);
 		break;
 	case OP_IF:
-		condition(w, op);
+		walk_condition(w, op);
 		break;
 	case OP_UNIT:
 	case OP_LAUNCH_KERNEL:
@@ -281,10 +281,10 @@ static void walk_op(struct walk *w, op_id op)
 		break;
 	case OP_SYNCHRONIZE:
 		if (stream_named(w, op, &stream) && stream != w->current)
-			synchronize(w, op, stream);
+			synchronize_stream(w, op, stream);
 		break;
 	case OP_ALLOCATE:
-		allocate(w, op);
+		allocate_buffer(w, op);
 		break;
 	case OP_DEALLOCATE:
 		for (unsigned k = 0; k < op_role_count(m, op, ROLE_FREE); k++)
@@ -328,14 +328,14 @@ static void walk_op(struct walk *w, op_id op)
 			progress_start(w, op, meeting);
 			progress_stand(w, meeting);
 		}
-		compute(w, op);
+		compute_statement(w, op);
 		break;
 	}
 	default:
 		if (op_traits(m, op) & TRAIT_COLLECTIVE)
 			transfer_collective(w, op);
 		else
-			compute(w, op);
+			compute_statement(w, op);
 	}
 }
 
