@@ -77,7 +77,7 @@ static void add_edge(struct maker *k, uint32_t from, uint32_t to)
 }
 
 /* A node touches a buffer that is written, or it writes it. */
-static void touch(struct maker *k, uint32_t node, value_id root, bool writes)
+static void touch_buffer(struct maker *k, uint32_t node, value_id root, bool writes)
 {
 	if (!k->written[root])
 		return;
@@ -127,12 +127,12 @@ static void mark_written(struct maker *k, uint32_t node, value_id v, bool writes
 		k->written[k->root[v]] = true;
 }
 
-static void need(struct maker *k, uint32_t node, value_id v, bool writes)
+static void need_value(struct maker *k, uint32_t node, value_id v, bool writes)
 {
 	op_id def = k->m->value.at[v].def;
 	if (def && k->node[def])
 		add_edge(k, k->node[def] - 1, node);
-	touch(k, node, k->root[v], writes);
+	touch_buffer(k, node, k->root[v], writes);
 	add_use(k, node, v);
 }
 
@@ -210,7 +210,7 @@ static void use_communication(struct maker *k, uint32_t node, op_id comm)
 	for (unsigned i = 0; i < o->operand_n; i++) {
 		struct operand x = k->m->operand.at[o->operand + i];
 		if (x.role == ROLE_READ || x.role == ROLE_DEF || x.role == ROLE_WRITE) {
-			touch(k, node, k->root[x.id], x.role != ROLE_READ);
+			touch_buffer(k, node, k->root[x.id], x.role != ROLE_READ);
 			add_use(k, node, x.id);
 		}
 	}
@@ -220,7 +220,7 @@ static void use_communication(struct maker *k, uint32_t node, op_id comm)
 static void add_needs(struct maker *k, op_id op, uint32_t node)
 {
 	k->node[op] = node + 1;
-	each_touched(k, op, node, need);
+	each_touched(k, op, node, need_value);
 	if (k->m->op.at[op].kind == OP_WAIT)
 		each_waited(k, op, node, use_communication);
 	for (region_id r = k->m->op.at[op].region; r; r = k->m->region.at[r].sibling)
@@ -244,7 +244,7 @@ static void add_node(struct maker *k, op_id op)
 	add_results(k, op, node);
 	for (unsigned i = 0; i < m->op.at[op].def_n; i++) {
 		value_id v = ir_operand(m, op, i)->id;
-		touch(k, node, k->root[v], k->root[v] == v);
+		touch_buffer(k, node, k->root[v], k->root[v] == v);
 	}
 }
 
@@ -254,7 +254,7 @@ static void count_wait(struct maker *k, op_id wait, bool here)
 	*n = *n == MAKER_STARTED && here ? MAKER_WAITED : MAKER_OTHERWISE;
 }
 
-static void mark(struct maker *k, op_id op, bool here)
+static void mark_statement(struct maker *k, op_id op, bool here)
 {
 	for (unsigned i = 0; i < k->m->op.at[op].def_n; i++) {
 		value_id v = ir_operand(k->m, op, i)->id, of = ir_view_of(k->m, op, i);
@@ -269,10 +269,10 @@ static void mark(struct maker *k, op_id op, bool here)
 	}
 	for (region_id r = k->m->op.at[op].region; r; r = k->m->region.at[r].sibling)
 		region_each (k->m, within, r)
-			mark(k, within, false);
+			mark_statement(k, within, false);
 }
 
-static void finish(struct maker *k, struct arena *a)
+static void finish_problem(struct maker *k, struct arena *a)
 {
 	struct sched_problem *p = &k->out->p;
 #define COPY(list, type) memcpy(arena_new_array(a, type, (list).n + 1), (list).at, sizeof(type) * (list).n)
@@ -331,7 +331,7 @@ bool block_make(struct module *m, region_id region, const struct block_frame *fr
 	for (value_id v = 1; v < m->value.n; v++)
 		k.root[v] = ir_root(m, v);
 	region_each (m, op, region)
-		mark(&k, op, true);
+		mark_statement(&k, op, true);
 	add_outside(&k, region, frame);
 	region_each (m, op, region)
 		if (!k.failed)
@@ -340,7 +340,7 @@ bool block_make(struct module *m, region_id region, const struct block_frame *fr
 		if (m->value.at[v].flags & VALUE_OUTPUT)
 			keep(&k, v);
 	if (!k.failed)
-		finish(&k, a);
+		finish_problem(&k, a);
 	vec_free(&k.readers);
 	vec_free(&k.nodes);
 	vec_free(&k.op);

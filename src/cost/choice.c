@@ -23,7 +23,7 @@ static int64_t time_of(const struct choosing *k, enum collective kind, int64_t b
 	return collective_time(k->c, kind, &k->t, bytes);
 }
 
-static void add(struct choosing *k, const char *name, const char *option, int64_t time)
+static void add_alternative(struct choosing *k, const char *name, const char *option, int64_t time)
 {
 	struct cost_choice *o = k->out;
 	if (o->n == COST_ALTERNATIVES)
@@ -31,7 +31,7 @@ static void add(struct choosing *k, const char *name, const char *option, int64_
 	o->other[o->n++] = (struct cost_alternative){name, option, curve_add(time, k->excess)};
 }
 
-static int64_t repeated(int64_t n, int64_t time)
+static int64_t repeat_time(int64_t n, int64_t time)
 {
 	return time && n > CLUSTER_MAX_TIME / time ? CLUSTER_MAX_TIME : n * time;
 }
@@ -43,13 +43,13 @@ static void add_messages(struct choosing *k, int64_t blocks, int64_t bytes)
 	const char *name = "a message";
 	if (blocks > 1)
 		name = arena_printf(k->arena, "%lld messages, one by one", (long long)blocks);
-	add(k, name, NULL, repeated(blocks, time_of(k, COLLECTIVE_SEND_RECV, bytes)));
+	add_alternative(k, name, NULL, repeat_time(blocks, time_of(k, COLLECTIVE_SEND_RECV, bytes)));
 }
 
 static void add_pair(struct choosing *k, enum collective first, enum collective then, const char *option)
 {
-	add(k, arena_printf(k->arena, "%s + %s", collective_key(first), collective_key(then)), option,
-	    curve_add(time_of(k, first, k->out->bytes), time_of(k, then, k->out->bytes)));
+	add_alternative(k, arena_printf(k->arena, "%s + %s", collective_key(first), collective_key(then)),
+	                option, curve_add(time_of(k, first, k->out->bytes), time_of(k, then, k->out->bytes)));
 }
 
 static void add_forms(struct choosing *k)
@@ -58,12 +58,13 @@ static void add_forms(struct choosing *k)
 	switch (k->kind) {
 	case COLLECTIVE_ALLGATHER:
 		add_messages(k, n - 1, block);
-		add(k, arena_printf(k->arena, "%lld broadcasts of a block", (long long)n), NULL,
-		    repeated(n, time_of(k, COLLECTIVE_BROADCAST, block)));
+		add_alternative(k, arena_printf(k->arena, "%lld broadcasts of a block", (long long)n), NULL,
+		                repeat_time(n, time_of(k, COLLECTIVE_BROADCAST, block)));
 		break;
 	case COLLECTIVE_REDUCE_SCATTER:
 		add_messages(k, n - 1, block);
-		add(k, "allreduce, each keeps a block", NULL, time_of(k, COLLECTIVE_ALLREDUCE, bytes));
+		add_alternative(k, "allreduce, each keeps a block", NULL,
+		                time_of(k, COLLECTIVE_ALLREDUCE, bytes));
 		break;
 	case COLLECTIVE_ALLREDUCE:
 		add_pair(k, COLLECTIVE_REDUCE_SCATTER, COLLECTIVE_ALLGATHER,
@@ -84,8 +85,8 @@ static void add_forms(struct choosing *k)
 		return;
 	}
 	if (bytes >= CHUNKS)
-		add(k, arena_printf(k->arena, "in %d chunks, one by one", CHUNKS), NULL,
-		    repeated(CHUNKS, time_of(k, k->kind, (bytes + CHUNKS - 1) / CHUNKS)));
+		add_alternative(k, arena_printf(k->arena, "in %d chunks, one by one", CHUNKS), NULL,
+		                repeat_time(CHUNKS, time_of(k, k->kind, (bytes + CHUNKS - 1) / CHUNKS)));
 }
 
 static void add_transports(struct choosing *k)
@@ -94,8 +95,9 @@ static void add_transports(struct choosing *k)
 	int64_t time;
 	for (uint32_t i = 0; i < x->other_n; i++)
 		if (collective_time_by(k->c, &x->other[i], k->kind, k->team, &k->t, k->out->bytes, &time))
-			add(k, arena_printf(k->arena, "by %s", x->other[i].transport),
-			    arena_printf(k->arena, "--transport=%s", x->other[i].transport), time);
+			add_alternative(k, arena_printf(k->arena, "by %s", x->other[i].transport),
+			                arena_printf(k->arena, "--transport=%s", x->other[i].transport),
+			                time);
 }
 
 static int by_time(const void *a, const void *b)
@@ -132,7 +134,7 @@ static int64_t latency_of(const struct choosing *k, bool table, const struct lin
 	return time_of(k, k->kind, 0);
 }
 
-static void describe(struct choosing *k)
+static void describe_choice(struct choosing *k)
 {
 	struct links_algorithm a[LINKS_ALGORITHMS];
 	const struct cluster *x = k->c->cluster;
@@ -151,7 +153,8 @@ static void describe(struct choosing *k)
 	               : table ? "as measured"
 	                       : a[0].name;
 	for (unsigned i = table ? 0 : 1; i < n; i++)
-		add(k, table ? arena_printf(k->arena, "%s, by the links' figures", a[i].name) : a[i].name,
+		add_alternative(
+		    k, table ? arena_printf(k->arena, "%s, by the links' figures", a[i].name) : a[i].name,
 		    NULL, a[i].time);
 	if (k->t.ranks < 2)
 		return;
@@ -188,7 +191,7 @@ static void describe_group(struct choosing *k, op_id end)
 	o->links = links_text(k);
 	o->ranks = k->t.ranks;
 	o->latency = least < o->time ? least : o->time;
-	add(k, "one by one", NULL, one_by_one);
+	add_alternative(k, "one by one", NULL, one_by_one);
 }
 
 /* A collective of an imported graph; what else there is where its figures are the cluster's. */
@@ -203,7 +206,7 @@ static bool describe_extern(struct choosing *k, op_id op)
 	o->bytes = x.bytes;
 	bool recorded = cost_op_is_recorded(k->c, op);
 	if (!recorded && !x.table && x.joined) {
-		describe(k);
+		describe_choice(k);
 		return true;
 	}
 	o->collective = collective_key(x.kind);
@@ -247,6 +250,6 @@ bool cost_choice_find(const struct cost *c, op_id op, struct arena *a, struct co
 	} else {
 		k.team = o->team;
 	}
-	describe(&k);
+	describe_choice(&k);
 	return true;
 }

@@ -122,7 +122,7 @@ int64_t cluster_node_devices(const struct cluster *c)
 
 /* ---- the hash: of the numbers, byte by byte from the least on */
 
-static uint64_t add(uint64_t h, int64_t number)
+static uint64_t mix_number(uint64_t h, int64_t number)
 {
 	unsigned char byte[8];
 	for (unsigned k = 0; k < 8; k++)
@@ -132,9 +132,9 @@ static uint64_t add(uint64_t h, int64_t number)
 
 static uint64_t add_points(uint64_t h, const struct cluster_points *p)
 {
-	h = add(h, p->n);
+	h = mix_number(h, p->n);
 	for (uint32_t k = 0; k < p->n; k++)
-		h = add(add(h, p->at[k].size), p->at[k].time);
+		h = mix_number(mix_number(h, p->at[k].size), p->at[k].time);
 	return h;
 }
 
@@ -145,31 +145,32 @@ size_t cluster_grid_size(const struct cluster_grid *g)
 
 static uint64_t add_grid(uint64_t h, const struct cluster_grid *g)
 {
-	h = add(h, g->dtype);
+	h = mix_number(h, g->dtype);
 	for (unsigned a = 0; a < 3; a++) {
-		h = add(h, g->axis[a].n);
+		h = mix_number(h, g->axis[a].n);
 		for (uint32_t k = 0; k < g->axis[a].n; k++)
-			h = add(h, g->axis[a].at[k]);
+			h = mix_number(h, g->axis[a].at[k]);
 	}
 	for (size_t k = 0; k < cluster_grid_size(g); k++)
-		h = add(h, g->time[k]);
+		h = mix_number(h, g->time[k]);
 	return add_points(h, &g->far);
 }
 
 static uint64_t add_text(uint64_t h, const char *text)
 {
 	for (const char *s = text; *s; s++)
-		h = add(h, *s);
+		h = mix_number(h, *s);
 	return h;
 }
 
 static uint64_t add_network(uint64_t h, const struct cluster_network *x)
 {
 	for (uint32_t k = 0; k < x->link_n; k++)
-		h = add(add(add(h, x->link[k].span), x->link[k].alpha), x->link[k].rate);
+		h = mix_number(mix_number(mix_number(h, x->link[k].span), x->link[k].alpha), x->link[k].rate);
 	for (uint32_t k = 0; k < x->table_n; k++) {
 		const struct cluster_table *t = &x->table[k];
-		h = add_points(add(add(add(h, t->collective), t->ranks), t->span), &t->points);
+		h = add_points(mix_number(mix_number(mix_number(h, t->collective), t->ranks), t->span),
+		               &t->points);
 	}
 	return h;
 }
@@ -177,32 +178,34 @@ static uint64_t add_network(uint64_t h, const struct cluster_network *x)
 uint64_t cluster_hash(const struct cluster *c)
 {
 	uint64_t h = HASH_START;
-	h = add(add(add(h, c->launch), c->memory), c->memory_rate);
-	h = add(add(h, c->network.compute_per_mille), c->network.comm_per_mille);
+	h = mix_number(mix_number(mix_number(h, c->launch), c->memory), c->memory_rate);
+	h = mix_number(mix_number(h, c->network.compute_per_mille), c->network.comm_per_mille);
 	for (unsigned t = 0; t < DTYPE_COUNT; t++)
-		h = add(h, c->flops_rate[t]);
+		h = mix_number(h, c->flops_rate[t]);
 	h = add_points(h, &c->touch);
-	h = add(add(add(h, c->product_n), c->network.link_n), c->network.table_n);
+	h = mix_number(mix_number(mix_number(h, c->product_n), c->network.link_n), c->network.table_n);
 	for (uint32_t k = 0; k < c->product_n; k++) {
 		const struct cluster_product *p = &c->product[k];
-		h = add(add(add(add(add(h, p->dtype), p->m), p->n), p->k), p->time);
+		h = mix_number(mix_number(mix_number(mix_number(mix_number(h, p->dtype), p->m), p->n), p->k),
+		               p->time);
 	}
-	h = add(h, c->grid_n);
+	h = mix_number(h, c->grid_n);
 	for (uint32_t k = 0; k < c->grid_n; k++)
 		h = add_grid(h, &c->grid[k]);
-	h = add(h, c->function_n);
+	h = mix_number(h, c->function_n);
 	for (uint32_t k = 0; k < c->function_n; k++) {
 		h = add_text(h, op_info[c->function[k].op].hir);
-		h = add(add(h, c->function[k].dtype), c->function[k].rate);
+		h = mix_number(mix_number(h, c->function[k].dtype), c->function[k].rate);
 	}
 	h = add_network(h, &c->network);
 	for (uint32_t k = 0; k < c->other_n; k++) {
 		const struct cluster_network *o = &c->other[k];
-		h = add(add(add_text(h, o->transport), o->compute_per_mille), o->comm_per_mille);
-		h = add_network(add(add(h, o->link_n), o->table_n), o);
+		h = mix_number(mix_number(add_text(h, o->transport), o->compute_per_mille),
+		               o->comm_per_mille);
+		h = add_network(mix_number(mix_number(h, o->link_n), o->table_n), o);
 	}
 	if (c->node_devices && c->node_devices != c->network.link[0].span)
-		h = add(h, c->node_devices);
+		h = mix_number(h, c->node_devices);
 	return h;
 }
 

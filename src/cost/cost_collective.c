@@ -17,7 +17,7 @@ static bool has_blocks(enum collective kind)
 	return collective_has_blocks(kind) && !collective_exchanges(kind);
 }
 
-static int64_t times(int64_t bytes, int64_t n)
+static int64_t multiply_bytes(int64_t bytes, int64_t n)
 {
 	return bytes > LOCAL_MAX_BYTES / n ? LOCAL_MAX_BYTES : bytes * n;
 }
@@ -27,7 +27,7 @@ int64_t collective_bytes(enum collective kind, int64_t ranks, int64_t in, int64_
 	int64_t large = in > out ? in : out, small = in > out ? out : in;
 	if (!has_blocks(kind))
 		return large;
-	int64_t blocks = times(small, ranks);
+	int64_t blocks = multiply_bytes(small, ranks);
 	return blocks > large ? blocks : large;
 }
 
@@ -64,7 +64,7 @@ bool collective_team(const struct cost *c, team_id team, struct links_team *out)
 	return true;
 }
 
-static int compare(const struct cluster_table *a, enum collective kind, int64_t ranks, int64_t span)
+static int compare_table(const struct cluster_table *a, enum collective kind, int64_t ranks, int64_t span)
 {
 	if (a->collective != kind)
 		return a->collective < kind ? -1 : 1;
@@ -77,7 +77,7 @@ static int by_teams(const void *a, const void *b)
 {
 	const struct cluster_table *x = *(const struct cluster_table *const *)a,
 	                           *y = *(const struct cluster_table *const *)b;
-	return compare(x, y->collective, y->ranks, y->span);
+	return compare_table(x, y->collective, y->ranks, y->span);
 }
 
 void collective_prepare(struct cost *c)
@@ -102,7 +102,7 @@ static const struct cluster_table *find_table(const struct cost *c, enum collect
 	uint32_t low = 0, high = c->cluster->network.table_n;
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
-		int order = compare(c->table[middle], kind, ranks, span);
+		int order = compare_table(c->table[middle], kind, ranks, span);
 		if (!order)
 			return c->table[middle];
 		if (order < 0)
@@ -133,10 +133,10 @@ static const struct cluster_table *table_in(const struct cluster_network *n, enu
 {
 	const struct cluster_table *of_equal_blocks = NULL;
 	for (uint32_t k = 0; k < n->table_n; k++) {
-		if (!compare(&n->table[k], kind, t->ranks, n->link[t->link].span))
+		if (!compare_table(&n->table[k], kind, t->ranks, n->link[t->link].span))
 			return &n->table[k];
 		if (kind == COLLECTIVE_ALL_TO_ALLV &&
-		    !compare(&n->table[k], COLLECTIVE_ALL_TO_ALL, t->ranks, n->link[t->link].span))
+		    !compare_table(&n->table[k], COLLECTIVE_ALL_TO_ALL, t->ranks, n->link[t->link].span))
 			of_equal_blocks = &n->table[k];
 	}
 	return of_equal_blocks;
@@ -172,7 +172,7 @@ bool collective_time_by(const struct cost *c, const struct cluster_network *n, e
 int64_t collective_time(const struct cost *c, enum collective kind, const struct links_team *t, int64_t bytes)
 {
 	if (t->ranks == 1 && kind != COLLECTIVE_BARRIER)
-		return cost_touch_time(c, times(bytes, 2));
+		return cost_touch_time(c, multiply_bytes(bytes, 2));
 	const struct cluster_table *table = table_of(c, kind, t);
 	return table ? curve_time(&table->points, bytes) : links_time(c->cluster, t, kind, bytes);
 }
@@ -194,7 +194,7 @@ int64_t cost_collective_operand_time(const struct cost *c, enum op_kind collecti
 	if (!collective_kind(collective, &kind) || !collective_team(c, team, &t))
 		return 0;
 	bool grows = collective_in(kind) == PART_OWN;
-	return collective_time(c, kind, &t, grows ? times(bytes, t.ranks) : bytes);
+	return collective_time(c, kind, &t, grows ? multiply_bytes(bytes, t.ranks) : bytes);
 }
 
 int64_t cost_message_time(const struct cost *c, uint32_t from, uint32_t to, int64_t bytes)

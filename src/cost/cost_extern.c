@@ -98,8 +98,8 @@ static int64_t operand_bytes(const struct cost *c, op_id op)
 	return int_of(c, op, "in_bytes", bytes);
 }
 
-static enum extern_cost collective(const struct cost *c, op_id op, enum op_kind which, enum collective kind,
-                                   int64_t *time, int64_t *bytes)
+static enum extern_cost find_collective_cost(const struct cost *c, op_id op, enum op_kind which,
+                                             enum collective kind, int64_t *time, int64_t *bytes)
 {
 	group_id group = group_of(c, op);
 	struct links_team t;
@@ -141,9 +141,9 @@ enum extern_cost extern_stated(const struct cost *c, op_id op, const char *kind,
 	enum collective what;
 	int64_t flops = int_of(c, op, "flops", -1), touched = int_of(c, op, "touches", -1);
 	if (collective_kind(which, &what))
-		return collective(c, op, which, what, time, bytes);
+		return find_collective_cost(c, op, which, what, time, bytes);
 	if (!strcmp(kind, "barrier"))
-		return collective(c, op, which, COLLECTIVE_BARRIER, time, bytes);
+		return find_collective_cost(c, op, which, COLLECTIVE_BARRIER, time, bytes);
 	if (!strcmp(kind, "send") || !strcmp(kind, "recv")) {
 		struct links_team t = {.ranks = 2, .link = c->cluster->network.link_n - 1, .levels = 1};
 		t.level[0].link = t.link;

@@ -8,7 +8,7 @@
 #include "cost/model.h"
 #include "ir/coalesce.h"
 
-static int64_t sum(int64_t a, int64_t b)
+static int64_t sum_bytes(int64_t a, int64_t b)
 {
 	return a < LOCAL_MAX_BYTES - b ? a + b : LOCAL_MAX_BYTES;
 }
@@ -26,8 +26,8 @@ bool group_time(const struct cost *c, op_id end, int64_t *time, int64_t *bytes)
 		if (!collective_parts(c, op, kind, &t, &one, &excess))
 			return false;
 		has[kind] = true;
-		of[kind] = sum(of[kind], one);
-		*bytes = sum(*bytes, one);
+		of[kind] = sum_bytes(of[kind], one);
+		*bytes = sum_bytes(*bytes, one);
 		*time += excess;
 	}
 	for (unsigned k = 0; k <= COLLECTIVE_BARRIER; k++) {

@@ -7,10 +7,10 @@
 
 /* ---- what has no time */
 
-static bool refuse(const struct cost *c, enum diagnostic code, op_id op, const char *format, ...)
+static bool refuse_statement(const struct cost *c, enum diagnostic code, op_id op, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-static bool refuse(const struct cost *c, enum diagnostic code, op_id op, const char *format, ...)
+static bool refuse_statement(const struct cost *c, enum diagnostic code, op_id op, const char *format, ...)
 {
 	struct buf text = {0};
 	va_list args;
@@ -33,7 +33,7 @@ static void refuse_param(const struct cost *c, op_id op, param_id p)
 	if (c->reported[p])
 		return;
 	c->reported[p] = true;
-	refuse(c, E_PARAM_UNSET, op, "what this takes is not known: '%s' has no value", name);
+	refuse_statement(c, E_PARAM_UNSET, op, "what this takes is not known: '%s' has no value", name);
 	diag_note(c->d, DIAG_NOWHERE, "-D %s=VALUE gives it one", name);
 }
 
@@ -59,21 +59,22 @@ static bool shape_of(const struct cost *c, op_id op, value_id v, struct local_sh
 	case EXPR_UNDEFINED_PARAM:
 		return refuse_params(c, op, v);
 	case EXPR_OVERFLOW:
-		return refuse(c, E_TENSOR_TOO_LARGE, op,
-		              "what this takes is not known: a tensor of more than 2^60 bytes a rank");
+		return refuse_statement(
+		    c, E_TENSOR_TOO_LARGE, op,
+		    "what this takes is not known: a tensor of more than 2^60 bytes a rank");
 	case EXPR_INDIVISIBLE:
-		return refuse(c, E_NOT_DIVISIBLE, op,
-		              "what this takes is not known: an extent does not divide");
+		return refuse_statement(c, E_NOT_DIVISIBLE, op,
+		                        "what this takes is not known: an extent does not divide");
 	case EXPR_UNKNOWN:
 		break;
 	}
-	return refuse(c, E_COST_UNKNOWN, op,
-	              "what this takes is not known: an extent depends on a rank or loop");
+	return refuse_statement(c, E_COST_UNKNOWN, op,
+	                        "what this takes is not known: an extent depends on a rank or loop");
 }
 
 /* ---- bytes */
 
-static int64_t limited(cost_amount bytes)
+static int64_t limit_bytes(cost_amount bytes)
 {
 	return bytes < LOCAL_MAX_BYTES ? (int64_t)bytes : LOCAL_MAX_BYTES;
 }
@@ -139,7 +140,7 @@ static bool moved_bytes(const struct cost *c, op_id op, int64_t *out)
 	struct traffic t;
 	if (!find_traffic(c, op, &t))
 		return false;
-	*out = limited(t.bytes);
+	*out = limit_bytes(t.bytes);
 	return true;
 }
 
@@ -165,7 +166,7 @@ static bool find_unit_traffic(const struct cost *c, op_id op, struct traffic *ou
 /* What reading and writing take. */
 static int64_t traffic_time(const struct cost *c, const struct traffic *t)
 {
-	int64_t bytes = limited(t->bytes);
+	int64_t bytes = limit_bytes(t->bytes);
 	return curve_add(cost_touch_time(c, bytes), traffic_excess(c, t, NULL, bytes));
 }
 
@@ -240,7 +241,7 @@ struct product {
 	int64_t batch, m, n, k;
 };
 
-static int64_t less(int64_t a, int64_t b)
+static int64_t choose_smaller(int64_t a, int64_t b)
 {
 	return a < b ? a : b;
 }
@@ -253,7 +254,7 @@ static struct product product_of(enum op_kind kind, const struct local_shape *a,
 		return (struct product){0, 0, 0, 0};
 	if (kind == OP_LINEAR) {
 		p.m = r->elements / p.n;
-		p.k = less(a->n[a->rank - 1], b->n[b->rank - 1]);
+		p.k = choose_smaller(a->n[a->rank - 1], b->n[b->rank - 1]);
 	} else if (kind == OP_SDPA) { /* q [b, h, s, e], k and v [b, h, t, …]: scores, then sums of v */
 		p.m = r->n[r->rank - 2];
 		p.batch = r->elements / (p.m * p.n);
@@ -262,7 +263,7 @@ static struct product product_of(enum op_kind kind, const struct local_shape *a,
 	} else {
 		p.m = r->n[r->rank - 2];
 		p.batch = r->elements / (p.m * p.n);
-		p.k = less(a->n[a->rank - 1], b->n[b->rank - 2]);
+		p.k = choose_smaller(a->n[a->rank - 1], b->n[b->rank - 2]);
 		if (b->rank == 2) { /* one matrix for all */
 			p.m *= p.batch;
 			p.batch = 1;
@@ -296,16 +297,16 @@ static bool contraction_time(const struct cost *c, op_id op, int64_t *out)
 	if (!find_product(c, op, &p, &r) || !find_traffic(c, op, &traffic))
 		return false;
 	if (!c->cluster->flops_rate[t])
-		return refuse(c, E_CLUSTER_LACKS, op,
-		              "cluster '%s' states no flops_per_s of %s, which this needs", c->cluster->name,
-		              dtype_name(t));
+		return refuse_statement(c, E_CLUSTER_LACKS, op,
+		                        "cluster '%s' states no flops_per_s of %s, which this needs",
+		                        c->cluster->name, dtype_name(t));
 	const struct cluster_grid *grid = product_grid(c, t);
-	*out = curve_add(product_time(c, t, p.batch, p.m, p.n, p.k, limited(traffic.bytes)),
+	*out = curve_add(product_time(c, t, p.batch, p.m, p.n, p.k, limit_bytes(traffic.bytes)),
 	                 traffic_excess(c, &traffic, grid ? &grid->far : NULL,
 	                                product_measured_bytes(c, t, p.m, p.n, p.k)));
 	if (m->op.at[op].kind == OP_LINEAR &&
 	    op_role_count(m, op, ROLE_READ) > 2) /* written, read and written once more */
-		*out = curve_add(*out, cost_touch_time(c, limited(3 * (cost_amount)r.bytes)));
+		*out = curve_add(*out, cost_touch_time(c, limit_bytes(3 * (cost_amount)r.bytes)));
 	return true;
 }
 
@@ -314,9 +315,9 @@ static bool contraction_time(const struct cost *c, op_id op, int64_t *out)
 static bool refuse_team(const struct cost *c, op_id op)
 {
 	const struct cluster *x = c->cluster;
-	refuse(c, E_CLUSTER_LACKS, op,
-	       "no link of cluster '%s' joins these ranks: its widest spans %lld devices", x->name,
-	       (long long)x->network.link[x->network.link_n - 1].span);
+	refuse_statement(c, E_CLUSTER_LACKS, op,
+	                 "no link of cluster '%s' joins these ranks: its widest spans %lld devices", x->name,
+	                 (long long)x->network.link[x->network.link_n - 1].span);
 	if (c->d)
 		diag_note(c->d, DIAG_NOWHERE,
 		          "give its `links` one with a larger span, or measure more ranks");
@@ -332,7 +333,7 @@ static int64_t buffers_excess(const struct cost *c, op_id op, int64_t in, int64_
 		traffic_add(c, op, op_read(c->m, op, 0), (cost_amount)in, &t);
 	if (op_result_count(c->m, op))
 		traffic_add(c, op, op_result(c->m, op, 0), (cost_amount)out, &t);
-	return traffic_excess(c, &t, NULL, limited(t.bytes));
+	return traffic_excess(c, &t, NULL, limit_bytes(t.bytes));
 }
 
 bool collective_parts(const struct cost *c, op_id op, enum collective kind, struct links_team *t,
@@ -344,7 +345,8 @@ bool collective_parts(const struct cost *c, op_id op, enum collective kind, stru
 	if (op_result_count(c->m, op) && !shape_of(c, op, op_result(c->m, op, 0), &out))
 		return false;
 	if (!c->m->op.at[op].team)
-		return refuse(c, E_COST_UNKNOWN, op, "what this takes is not known: it has no team");
+		return refuse_statement(c, E_COST_UNKNOWN, op,
+		                        "what this takes is not known: it has no team");
 	if (!collective_team(c, c->m->op.at[op].team, t))
 		return refuse_team(c, op);
 	*bytes = collective_bytes(kind, t->ranks, in.bytes, out.bytes);
@@ -426,7 +428,7 @@ static bool experts_op(const struct cost *c, op_id op, int64_t *time)
 	int64_t bytes;
 	if (!experts_parts(c, op, &t, &team, &bytes))
 		return false;
-	*time = cost_touch_time(c, limited(4 * (cost_amount)bytes));
+	*time = cost_touch_time(c, limit_bytes(4 * (cost_amount)bytes));
 	if (t.ranks > 1)
 		*time = curve_add(*time, collective_time(c, COLLECTIVE_ALL_TO_ALLV, &t, bytes));
 	return true;
@@ -437,8 +439,8 @@ static bool experts_op(const struct cost *c, op_id op, int64_t *time)
 static bool recorded(const struct cost *c, op_id op, const struct attr *a, int64_t *out)
 {
 	if (a->kind != ATTR_INT || a->u.i < 0 || a->u.i > CLUSTER_MAX_TIME)
-		return refuse(c, E_ATTRIBUTE_VALUE, op, "time= takes whole nanoseconds, 0 to %lld",
-		              (long long)CLUSTER_MAX_TIME);
+		return refuse_statement(c, E_ATTRIBUTE_VALUE, op, "time= takes whole nanoseconds, 0 to %lld",
+		                        (long long)CLUSTER_MAX_TIME);
 	*out = a->u.i;
 	return true;
 }
@@ -459,19 +461,20 @@ static bool extern_time(const struct cost *c, op_id op, int64_t *out, int64_t *c
 	case EXTERN_KNOWN:
 		return true;
 	case EXTERN_NO_GROUP:
-		return refuse(c, E_COST_UNKNOWN, op,
-		              "what this takes is not known: it has no group, and no time= (ns)");
+		return refuse_statement(c, E_COST_UNKNOWN, op,
+		                        "what this takes is not known: it has no group, and no time= (ns)");
 	case EXTERN_NO_LINK:
 		return refuse_team(c, op);
 	case EXTERN_NO_RATE:
-		return refuse(c, E_CLUSTER_LACKS, op, "cluster '%s' states no flops_per_s, which this needs",
-		              c->cluster->name);
+		return refuse_statement(c, E_CLUSTER_LACKS, op,
+		                        "cluster '%s' states no flops_per_s, which this needs",
+		                        c->cluster->name);
 	case EXTERN_NOT_STATED:
 		break;
 	}
 	if (strcmp(name, "compute"))
-		return refuse(c, E_COST_UNKNOWN, op,
-		              "a communication that hirc does not know needs time= (ns)");
+		return refuse_statement(c, E_COST_UNKNOWN, op,
+		                        "a communication that hirc does not know needs time= (ns)");
 	if (!moved_bytes(c, op, &bytes))
 		return false;
 	*out = cost_touch_time(c, bytes);
@@ -537,7 +540,8 @@ bool op_time(const struct cost *c, op_id op, int64_t *time, int64_t *bytes)
 	if (!find_time(c, op, time, bytes))
 		return false;
 	return *time < CLUSTER_MAX_TIME ||
-	       refuse(c, E_SIM_LIMIT, op, "this takes longer than %lld ns", (long long)CLUSTER_MAX_TIME);
+	       refuse_statement(c, E_SIM_LIMIT, op, "this takes longer than %lld ns",
+	                        (long long)CLUSTER_MAX_TIME);
 }
 
 /* ---- what computes */
@@ -577,7 +581,7 @@ struct cost_work cost_op_work(const struct cost *c, op_id op)
 	           !(op_traits(m, op) & (TRAIT_P2P | TRAIT_VIEW)) &&
 	           (unit || (op_info[o->kind].form == FORM_CALL && !ir_unit_of(m, op)))) {
 		if (unit ? find_unit_traffic(c, op, &moved) : find_traffic(c, op, &moved))
-			w.bytes = limited(moved.bytes);
+			w.bytes = limit_bytes(moved.bytes);
 		if (is_contraction((enum op_kind)o->kind) && find_product(c, op, &p, &r))
 			w.flops = 2 * (double)p.batch * (double)p.m * (double)p.n * (double)p.k;
 	}

@@ -62,7 +62,7 @@ static int64_t measured(const struct cost *c, enum dtype t, int64_t m, int64_t n
 	return 0;
 }
 
-static int64_t between(const struct cost *c, enum dtype t, int64_t m, int64_t n, int64_t k)
+static int64_t interpolate_time(const struct cost *c, enum dtype t, int64_t m, int64_t n, int64_t k)
 {
 	const struct cluster_points *p = &c->product[t];
 	cost_amount work = operations(m, n, k), huge = (cost_amount)1 << 76; /* times a time still fits */
@@ -121,7 +121,7 @@ int64_t product_measured_bytes(const struct cost *c, enum dtype t, int64_t m, in
 	return g && bytes < LOCAL_MAX_BYTES ? (int64_t)bytes : LOCAL_MAX_BYTES;
 }
 
-static int64_t repeated(int64_t time, int64_t batch)
+static int64_t repeat_product(int64_t time, int64_t batch)
 {
 	cost_amount all = (cost_amount)batch * (cost_amount)time;
 	return all < CLUSTER_MAX_TIME ? (int64_t)all : CLUSTER_MAX_TIME;
@@ -132,12 +132,12 @@ int64_t product_time(const struct cost *c, enum dtype t, int64_t batch, int64_t 
 {
 	int64_t time = measured(c, t, m, n, k), moved = cost_touch_time(c, bytes);
 	if (time)
-		return repeated(time, batch);
+		return repeat_product(time, batch);
 	const struct cluster_grid *g = product_grid(c, t);
 	if (g)
-		return m && n && k ? repeated(in_grid(g, 0, 0, (const int64_t[]){m, n, k}), batch) : 0;
+		return m && n && k ? repeat_product(in_grid(g, 0, 0, (const int64_t[]){m, n, k}), batch) : 0;
 	if (c->product[t].n)
-		time = repeated(between(c, t, m, n, k), batch);
+		time = repeat_product(interpolate_time(c, t, m, n, k), batch);
 	else
 		time =
 		    curve_rate_time((cost_amount)batch * operations(m, n, k), 1, c->cluster->flops_rate[t]);

@@ -88,7 +88,7 @@ static uint32_t depth_of(const struct module *m, region_id r)
 	return n;
 }
 
-static int64_t limited(cost_amount bytes)
+static int64_t cap_bytes(cost_amount bytes)
 {
 	return bytes < LOCAL_MAX_BYTES ? (int64_t)bytes : LOCAL_MAX_BYTES;
 }
@@ -123,14 +123,14 @@ void reach_prepare(struct cost *c)
 		a.region = r;
 		a.near = a.own = 0;
 		add_region(&a, r);
-		c->touched[r] = (struct touched){limited(a.near), limited(a.own)};
+		c->touched[r] = (struct touched){cap_bytes(a.near), cap_bytes(a.own)};
 	}
 	arena_free(scratch);
 }
 
 /* ---- statements */
 
-static int64_t reach(const struct cost *c, op_id op, value_id v)
+static int64_t find_reach(const struct cost *c, op_id op, value_id v)
 {
 	const struct module *m = c->m;
 	region_id r = m->op.at[op].parent;
@@ -141,12 +141,12 @@ static int64_t reach(const struct cost *c, op_id op, value_id v)
 		return 0;
 	const struct touched *t = &c->touched[r];
 	int64_t slots = region_of(m, v) == r ? slots_of(c, r) : 1;
-	return limited((cost_amount)t->near + (cost_amount)t->own * (cost_amount)slots);
+	return cap_bytes((cost_amount)t->near + (cost_amount)t->own * (cost_amount)slots);
 }
 
 void traffic_add(const struct cost *c, op_id op, value_id v, cost_amount bytes, struct traffic *t)
 {
-	int64_t far = c->touched_n ? reach(c, op, v) : 0;
+	int64_t far = c->touched_n ? find_reach(c, op, v) : 0;
 	unsigned k = 0;
 	t->bytes += bytes;
 	while (k < t->n && t->part[k].reach != far)
@@ -159,7 +159,7 @@ void traffic_add(const struct cost *c, op_id op, value_id v, cost_amount bytes, 
 }
 
 /* What so many bytes take if they are part of so many that come again and again. */
-static cost_amount share(const struct cluster_points *p, cost_amount bytes, int64_t of)
+static cost_amount share_time(const struct cluster_points *p, cost_amount bytes, int64_t of)
 {
 	return of < p->at[0].size ? 0 : bytes * (cost_amount)curve_time(p, of) / (cost_amount)of;
 }
@@ -174,7 +174,7 @@ int64_t traffic_excess(const struct cost *c, const struct traffic *t, const stru
 		cost_amount part = t->part[k].bytes < most ? t->part[k].bytes : most;
 		if (t->part[k].reach <= bytes)
 			continue;
-		cost_amount near = share(p, part, bytes), all = share(p, part, t->part[k].reach);
+		cost_amount near = share_time(p, part, bytes), all = share_time(p, part, t->part[k].reach);
 		excess += all > near ? all - near : 0;
 	}
 	return excess < CLUSTER_MAX_TIME ? (int64_t)excess : CLUSTER_MAX_TIME;

@@ -73,12 +73,12 @@ static uint32_t skip_value(const char *text, uint32_t at)
 }
 
 /* Where a value begins; key: where its key does, if it has one. */
-static uint32_t place(const struct json *j, const struct json_value *v, bool key)
+static uint32_t locate_value(const struct json *j, const struct json_value *v, bool key)
 {
 	const char *text = j->s->text;
 	if (!v->parent) /* cJSON passes over a byte order mark */
 		return skip_blanks(text, strncmp(text, "\xEF\xBB\xBF", 3) ? 0 : 3);
-	uint32_t at = place(j, v->parent, false);
+	uint32_t at = locate_value(j, v->parent, false);
 	bool member = text[at] == '{';
 	at = skip_blanks(text, at + 1);
 	for (unsigned k = 0;; k++) {
@@ -94,7 +94,7 @@ static uint32_t place(const struct json *j, const struct json_value *v, bool key
 /* The same for a message; messages that are not shown have none, so that no file takes long. */
 static uint32_t where(const struct json *j, const struct json_value *v, bool key)
 {
-	return diag_error_count(j->d) < DIAG_MAX_ERRORS ? place(j, v, key) : DIAG_NOWHERE;
+	return diag_error_count(j->d) < DIAG_MAX_ERRORS ? locate_value(j, v, key) : DIAG_NOWHERE;
 }
 
 static void put_path(const struct json_value *v, struct buf *out)
@@ -134,7 +134,7 @@ bool json_refuse(const struct json *j, const struct json_value *v, const char *f
 
 /* ---- members */
 
-static bool find(const struct json_value *in, const char *key, struct json_value *out)
+static bool find_member(const struct json_value *in, const char *key, struct json_value *out)
 {
 	for (bool go = json_first(in, out); go; go = json_next(out))
 		if (!strcmp(out->item->string, key))
@@ -148,7 +148,7 @@ bool json_refuse_member(const struct json *j, const struct json_value *in, const
 	struct json_value v;
 	va_list args;
 	va_start(args, format);
-	if (find(in, key, &v))
+	if (find_member(in, key, &v))
 		refuse_at(j, where(j, &v, false), &v, format, args);
 	va_end(args);
 	return false;
@@ -156,13 +156,13 @@ bool json_refuse_member(const struct json *j, const struct json_value *in, const
 
 static bool member(const struct json *j, const struct json_value *in, const char *key, struct json_value *out)
 {
-	return find(in, key, out) || json_refuse(j, in, "has no '%s'", key);
+	return find_member(in, key, out) || json_refuse(j, in, "has no '%s'", key);
 }
 
 bool json_has(const struct json_value *in, const char *key)
 {
 	struct json_value v;
-	return find(in, key, &v);
+	return find_member(in, key, &v);
 }
 
 bool json_root(const struct json *j, struct json_value *out)
@@ -278,7 +278,7 @@ bool json_known(const struct json *j, const struct json_value *in, const char *k
 	if (json_count(in) > MAX_MEMBERS)
 		return json_refuse(j, in, "has %u members (limit %d)", json_count(in), MAX_MEMBERS);
 	for (bool go = json_first(in, &v); go; go = json_next(&v)) {
-		if (find(in, json_key(&v), &first) && first.index != v.index) {
+		if (find_member(in, json_key(&v), &first) && first.index != v.index) {
 			diag_error(j->d, E_CLUSTER_FIELD, where(j, &v, true), "'%s' is there twice",
 			           json_key(&v));
 			ok = false;

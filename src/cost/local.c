@@ -22,7 +22,7 @@ static int64_t value_of(struct reading *r, expr_id e)
 	return r->status == EXPR_OK ? n : 0;
 }
 
-static int64_t product(struct reading *r, int64_t a, int64_t b)
+static int64_t multiply_sizes(struct reading *r, int64_t a, int64_t b)
 {
 	int64_t n = 0;
 	if (!checked_mul(a, b, &n) && r->status == EXPR_OK)
@@ -31,7 +31,7 @@ static int64_t product(struct reading *r, int64_t a, int64_t b)
 }
 
 /* How much of an axis one rank holds in one iteration. The first block of a split is a full one. */
-static int64_t held(struct reading *r, unsigned axis)
+static int64_t measure_axis(struct reading *r, unsigned axis)
 {
 	const struct axis *a = &r->d->axis[axis];
 	const struct xform *x = domain_consumer(r->d, axis);
@@ -42,10 +42,11 @@ static int64_t held(struct reading *r, unsigned axis)
 		return value_of(r, a->extent);
 	}
 	if (x->kind == XFORM_SWIZZLE1D)
-		return held(r, x->out[0]);
+		return measure_axis(r, x->out[0]);
 	if (x->kind == XFORM_MERGE)
-		return axis == x->in[0] ? held(r, x->out[0]) : 1;
-	int64_t blocks = product(r, held(r, x->out[0]), held(r, x->out[1])), all = value_of(r, a->extent);
+		return axis == x->in[0] ? measure_axis(r, x->out[0]) : 1;
+	int64_t blocks = multiply_sizes(r, measure_axis(r, x->out[0]), measure_axis(r, x->out[1])),
+	        all = value_of(r, a->extent);
 	return blocks < all ? blocks : all;
 }
 
@@ -54,10 +55,10 @@ enum expr_status local_shape(const struct module *m, value_id v, struct local_sh
 	struct reading r = {.m = m, .d = value_domain(m, v), .bound = bound_of(m, v)};
 	struct local_shape s = {.rank = r.d->rank, .elements = 1};
 	for (unsigned i = 0; i < s.rank; i++) {
-		s.n[i] = held(&r, i);
-		s.elements = product(&r, s.elements, s.n[i]);
+		s.n[i] = measure_axis(&r, i);
+		s.elements = multiply_sizes(&r, s.elements, s.n[i]);
 	}
-	s.bytes = product(&r, s.elements, dtype_bytes(value_type(m, v)->dtype));
+	s.bytes = multiply_sizes(&r, s.elements, dtype_bytes(value_type(m, v)->dtype));
 	if (r.status == EXPR_OK && s.bytes > LOCAL_MAX_BYTES)
 		r.status = EXPR_OVERFLOW;
 	if (r.status == EXPR_OK)
