@@ -24,7 +24,7 @@ struct draft {
 	uint32_t *place, *at, n;     /* place: by draft number; at: by place */
 };
 
-static uint32_t part(const struct draft *d, uint32_t bucket, enum part which)
+static uint32_t number_part(const struct draft *d, uint32_t bucket, enum part which)
 {
 	return d->p->n + PARTS * bucket + which;
 }
@@ -61,7 +61,7 @@ static void gather_members(struct draft *d)
 		if (k == SCHED_NONE || (n->kind == SCHED_WAIT && is_chained(p, x)))
 			continue;
 		struct group *g = &d->group[k];
-		d->number[x] = part(d, k, n->kind == SCHED_COMM ? COMM : WAIT);
+		d->number[x] = number_part(d, k, n->kind == SCHED_COMM ? COMM : WAIT);
 		if (n->kind != SCHED_COMM) {
 			g->waits++;
 			g->wait_time += n->time;
@@ -82,8 +82,8 @@ static void gather_members(struct draft *d)
 static uint32_t result_of(const struct draft *d, uint32_t x, uint32_t user)
 {
 	uint32_t k = d->p->node[x].kind == SCHED_WAIT ? bucket_of(d, x) : SCHED_NONE;
-	if (k != SCHED_NONE && d->group[k].unpacks && user != part(d, k, WAIT))
-		return part(d, k, UNPACK);
+	if (k != SCHED_NONE && d->group[k].unpacks && user != number_part(d, k, WAIT))
+		return number_part(d, k, UNPACK);
 	return d->number[x];
 }
 
@@ -95,7 +95,7 @@ static bool draft_edges(struct draft *d)
 		uint32_t to = d->number[x];
 		bool member = p->node[x].kind == SCHED_COMM && d->bucket[x] != SCHED_NONE;
 		if (member && !p->grouped)
-			to = part(d, d->bucket[x], PACK);
+			to = number_part(d, d->bucket[x], PACK);
 		for (uint32_t i = p->pred.at[x]; i < p->pred.at[x + 1]; i++) {
 			uint32_t from = result_of(d, p->pred.item[i], d->number[x]);
 			if (from == to && member)
@@ -107,7 +107,8 @@ static bool draft_edges(struct draft *d)
 	for (uint32_t k = 0; k < d->bucket_n; k++)
 		for (enum part q = p->grouped ? WAIT : COMM;
 		     d->group[k].first != SCHED_NONE && q <= (d->group[k].unpacks ? UNPACK : WAIT); q++)
-			vec_push(&d->edge, (struct sched_pair){part(d, k, q - 1), part(d, k, q)});
+			vec_push(&d->edge,
+			         (struct sched_pair){number_part(d, k, q - 1), number_part(d, k, q)});
 	return true;
 }
 
@@ -125,10 +126,10 @@ static bool put_in_order(struct draft *d, const struct sched_lists *needs)
 		uint32_t y = d->number[x], k = y < d->p->n ? SCHED_NONE : (y - d->p->n) / PARTS;
 		if (k != SCHED_NONE) {
 			struct group *g = &d->group[k];
-			if (y == part(d, k, COMM) ? --g->comms : --g->waits)
+			if (y == number_part(d, k, COMM) ? --g->comms : --g->waits)
 				continue;
-			if (y == part(d, k, WAIT) && g->unpacks)
-				y = part(d, k, UNPACK);
+			if (y == number_part(d, k, WAIT) && g->unpacks)
+				y = number_part(d, k, UNPACK);
 		}
 		if (state[y] == PLACED)
 			continue;
@@ -189,7 +190,7 @@ static void place_node(const struct draft *d, struct sched_bucketed *out, uint32
 		return;
 	}
 	n->kind = which == WAIT ? SCHED_WAIT : SCHED_COMPUTE;
-	n->comm = which == WAIT ? d->place[part(d, b, COMM)] : SCHED_NONE;
+	n->comm = which == WAIT ? d->place[number_part(d, b, COMM)] : SCHED_NONE;
 	n->family = SCHED_NONE;
 	n->time = which == WAIT ? g->wait_time : sched_copy_time(p, which == PACK ? g->in : g->out);
 }
@@ -209,15 +210,15 @@ static void place_storages(const struct draft *d, struct sched_bucketed *out, st
 		uint32_t def = p->storage[s].def, k = def != SCHED_NONE ? bucket_of(d, def) : SCHED_NONE;
 		if (def != SCHED_NONE)
 			q->storage[s].def = k != SCHED_NONE && d->group[k].unpacks
-			                        ? d->place[part(d, k, UNPACK)]
+			                        ? d->place[number_part(d, k, UNPACK)]
 			                        : out->became[def];
 	}
 	for (uint32_t x = 0; x < p->n; x++) {
 		uint32_t user = out->became[x], k = bucket_of(d, x);
 		for (uint32_t i = p->uses.at[x]; i < p->uses.at[x + 1]; i++) {
 			uint32_t storage = p->uses.item[i], def = q->storage[storage].def;
-			bool waits =
-			    k != SCHED_NONE && d->group[k].unpacks && def == d->place[part(d, k, UNPACK)];
+			bool waits = k != SCHED_NONE && d->group[k].unpacks &&
+			             def == d->place[number_part(d, k, UNPACK)];
 			pair[n++] = (struct sched_pair){waits ? def : user, storage};
 		}
 		if (p->node[x].comm != SCHED_NONE && k != SCHED_NONE && !p->grouped)
@@ -228,17 +229,18 @@ static void place_storages(const struct draft *d, struct sched_bucketed *out, st
 		s[0] = s[1] = (struct sched_storage){.def = SCHED_NONE};
 		if (d->group[k].first == SCHED_NONE || p->grouped)
 			continue;
-		s[0] = (struct sched_storage){d->group[k].in, d->place[part(d, k, PACK)], false};
+		s[0] = (struct sched_storage){d->group[k].in, d->place[number_part(d, k, PACK)], false};
 		if (!d->group[k].unpacks)
 			continue;
-		s[1] = (struct sched_storage){d->group[k].out, d->place[part(d, k, COMM)], false};
-		pair[n++] = (struct sched_pair){d->place[part(d, k, UNPACK)], p->storage_n + 2 * k + 1};
+		s[1] = (struct sched_storage){d->group[k].out, d->place[number_part(d, k, COMM)], false};
+		pair[n++] =
+		    (struct sched_pair){d->place[number_part(d, k, UNPACK)], p->storage_n + 2 * k + 1};
 	}
 	*use = pair;
 	*use_n = n;
 }
 
-static void finish(struct draft *d, struct arena *a, struct sched_bucketed *out)
+static void finish_draft(struct draft *d, struct arena *a, struct sched_bucketed *out)
 {
 	const struct sched_problem *p = d->p;
 	out->p = *p;
@@ -275,7 +277,7 @@ bool sched_bucket(const struct sched_problem *p, const uint32_t *bucket, uint32_
 	struct sched_lists needs = sched_lists_to(scratch, d.edge.at, d.edge.n, d.total);
 	ok = ok && put_in_order(&d, &needs);
 	if (ok)
-		finish(&d, a, out);
+		finish_draft(&d, a, out);
 	vec_free(&d.edge);
 	arena_free(scratch);
 	return ok;

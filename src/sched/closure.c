@@ -40,7 +40,7 @@ static bool find_levels(struct flow *f)
 }
 
 /* Sends what fits on one way to the sink, along levels; 0: there is none any more. */
-static int64_t send(struct flow *f)
+static int64_t send_flow(struct flow *f)
 {
 	uint32_t x = f->source, n = 0;
 	int64_t most = ENDLESS;
@@ -118,7 +118,7 @@ int64_t closure_most(const struct closure *c, bool *in)
 		most += c->worth[x] > 0 ? c->worth[x] : 0;
 	while (find_levels(&f)) {
 		memcpy(f.next, f.first, sizeof *f.next * f.n);
-		while ((sent = send(&f)))
+		while ((sent = send_flow(&f)))
 			most -= sent;
 	}
 	for (uint32_t x = 0; in && x < c->n; x++)

@@ -40,7 +40,7 @@ static bool is_marked(const struct looker *l, uint32_t x)
 }
 
 /* Marks what stands next to x, if x is marked. */
-static void spread(struct looker *l, const struct sched_lists *next, uint32_t x)
+static void mark_neighbours(struct looker *l, const struct sched_lists *next, uint32_t x)
 {
 	for (uint32_t i = next->at[x]; is_marked(l, x) && i < next->at[x + 1]; i++)
 		l->marked[next->item[i]] = l->round;
@@ -56,13 +56,13 @@ static int64_t independent_work(struct looker *l, uint32_t comm, int64_t enough)
 	for (uint32_t k = at; k < end && work < enough; k++) {
 		uint32_t x = l->order[k];
 		work += is_marked(l, x) ? 0 : work_of(l->p, x);
-		spread(l, &l->p->succ, x);
+		mark_neighbours(l, &l->p->succ, x);
 	}
 	l->marked[comm] = ++l->round;
 	for (uint32_t k = at + 1; k-- > begin && work < enough;) {
 		uint32_t x = l->order[k];
 		work += is_marked(l, x) ? 0 : work_of(l->p, x);
-		spread(l, &l->p->pred, x);
+		mark_neighbours(l, &l->p->pred, x);
 	}
 	return work < enough ? work : enough;
 }
@@ -74,10 +74,10 @@ static bool is_for_memory(struct looker *l, struct window *w, uint32_t comm, uin
 	unsigned tried = 0;
 	l->marked[comm] = ++l->round;
 	for (uint32_t k = l->place[comm]; k < at; k++)
-		spread(l, &l->p->succ, l->order[k]);
+		mark_neighbours(l, &l->p->succ, l->order[k]);
 	for (uint32_t k = at; k < end && tried < TRIED; k++) {
 		uint32_t x = l->order[k];
-		spread(l, &l->p->succ, x);
+		mark_neighbours(l, &l->p->succ, x);
 		if (is_marked(l, x) || !work_of(l->p, x) || !window_pull(w, x, at))
 			continue;
 		tried++;

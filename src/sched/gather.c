@@ -39,7 +39,7 @@ struct gather {
 	VEC(struct state) state;
 };
 
-static void run(const struct gather *g, struct state *s, int64_t time, int64_t needed)
+static void advance_state(const struct gather *g, struct state *s, int64_t time, int64_t needed)
 {
 	s->free += (int64_t)((double)(time + g->p->launch) * g->o->inflate);
 	if (s->free - needed > s->late)
@@ -56,7 +56,7 @@ static void add_between(const struct gather *g, uint32_t k, struct row *r)
 {
 	struct state s = {.free = r->time, .late = r->most};
 	for (uint32_t i = g->small[k] + 1; i < g->small[k + 1]; i++)
-		run(g, &s, g->p->node[g->source[i].comm].time, g->source[i].needed);
+		advance_state(g, &s, g->p->node[g->source[i].comm].time, g->source[i].needed);
 	*r = (struct row){s.free, s.late};
 }
 
@@ -123,7 +123,7 @@ struct bucket {
 };
 
 /* The bucket takes one more. False: there is none that it may take. */
-static bool grow(const struct gather *g, struct bucket *b)
+static bool grow_bucket(const struct gather *g, struct bucket *b)
 {
 	const struct sched_problem *p = g->p;
 	uint32_t k = b->first + b->members;
@@ -160,7 +160,7 @@ static struct effect effect_of(const struct gather *g, const struct bucket *b)
 static void add_bucket(const struct gather *g, const struct bucket *b, const struct effect *e,
                        struct state *s)
 {
-	run(g, s, e->time, e->needed);
+	advance_state(g, s, e->time, e->needed);
 	s->late += e->host;
 	if (s->free + b->between.most > s->late)
 		s->late = s->free + b->between.most;
@@ -202,7 +202,7 @@ static int64_t late_with(const struct gather *g, struct state s, uint32_t member
 {
 	for (uint32_t k = 0; k < g->small_n;) {
 		struct bucket b = no_members(k);
-		while (b.members < members && grow(g, &b))
+		while (b.members < members && grow_bucket(g, &b))
 			;
 		struct effect e = effect_of(g, &b);
 		add_bucket(g, &b, &e, &s);
@@ -213,12 +213,12 @@ static int64_t late_with(const struct gather *g, struct state s, uint32_t member
 
 /* All buckets that begin with small one k. A state that is later than g->most is not worth it; what is later
  * by what launches may still gain ends the bucket. */
-static void extend(struct gather *g, uint32_t k)
+static void extend_stage(struct gather *g, uint32_t k)
 {
 	const struct stage *t = &g->stage[k];
 	struct bucket b = no_members(k);
 	bool worth = true;
-	while (worth && grow(g, &b)) {
+	while (worth && grow_bucket(g, &b)) {
 		struct effect e = effect_of(g, &b);
 		worth = false;
 		for (uint32_t i = 0; i < t->n; i++) {
@@ -261,7 +261,7 @@ void sched_gather(const struct sched_problem *p, const struct sched_source *sour
 		if (c->family != SCHED_NONE && c->in <= o->threshold)
 			g.small[g.small_n++] = i;
 		else if (!g.small_n)
-			run(&g, &start, c->time, source[i].needed);
+			advance_state(&g, &start, c->time, source[i].needed);
 	}
 	g.small[g.small_n] = n;
 	g.stage = mem_zalloc(sizeof *g.stage * ((size_t)g.small_n + 1));
@@ -283,7 +283,7 @@ void sched_gather(const struct sched_problem *p, const struct sched_source *sour
 		for (uint32_t k = 0; k <= g.small_n; k++) {
 			close_stage(&g, k);
 			if (k < g.small_n)
-				extend(&g, k);
+				extend_stage(&g, k);
 		}
 	}
 	take_buckets(&g, bucket, bucket_n);

@@ -17,7 +17,7 @@ static void add_from(struct headroom *h, uint32_t position, int64_t bytes)
 }
 
 /* Applies to the leaves what changed since entry `from`, times sign. */
-static void apply(struct headroom *h, uint32_t from, int64_t sign)
+static void apply_changes(struct headroom *h, uint32_t from, int64_t sign)
 {
 	for (uint32_t i = from; i < h->change.n; i++) {
 		struct headroom_change c = h->change.at[i];
@@ -27,7 +27,7 @@ static void apply(struct headroom *h, uint32_t from, int64_t sign)
 }
 
 /* Sets a node of the tree. False: that is what it was. */
-static bool set(struct headroom *h, uint32_t k, struct headroom_span span)
+static bool set_span(struct headroom *h, uint32_t k, struct headroom_span span)
 {
 	bool changed = h->span[k].sum != span.sum || h->span[k].most != span.most;
 	h->span[k] = span;
@@ -36,7 +36,7 @@ static bool set(struct headroom *h, uint32_t k, struct headroom_span span)
 
 /* From the leaves that are dirty up as far as something changes: what moves from one position to another does
  * not change the sum of both. Neighbours of a level that share a parent come together. */
-static void settle(struct headroom *h)
+static void settle_leaves(struct headroom *h)
 {
 	for (uint32_t i = 0; i < h->dirty.n; i++) {
 		uint32_t leaf = h->dirty.at[i], x = leaf - h->leaves;
@@ -49,7 +49,7 @@ static void settle(struct headroom *h)
 			if (k == last)
 				continue;
 			last = k;
-			if (set(h, k, joined(&h->span[2 * k], &h->span[2 * k + 1])))
+			if (set_span(h, k, joined(&h->span[2 * k], &h->span[2 * k + 1])))
 				h->dirty.at[n++] = k;
 		}
 		h->dirty.n = n;
@@ -143,8 +143,8 @@ void headroom_issue(struct headroom *h, uint32_t x)
 	}
 	if (freed)
 		add_from(h, x + 1, freed);
-	apply(h, step.change_n, 1);
-	settle(h);
+	apply_changes(h, step.change_n, 1);
+	settle_leaves(h);
 }
 
 void headroom_undo(struct headroom *h)
@@ -157,7 +157,7 @@ void headroom_undo(struct headroom *h)
 	h->issued[step.node] = false;
 	h->now = step.now;
 	h->peak = step.peak;
-	apply(h, step.change_n, -1);
+	apply_changes(h, step.change_n, -1);
 	h->change.n = step.change_n;
-	settle(h);
+	settle_leaves(h);
 }

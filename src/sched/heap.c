@@ -3,7 +3,7 @@
 #include "base/arena.h"
 #include <stdlib.h>
 
-static bool above(const struct heap *h, uint32_t x, uint32_t y)
+static bool is_node_above(const struct heap *h, uint32_t x, uint32_t y)
 {
 	return h->key[x] > h->key[y] || (h->key[x] == h->key[y] && x < y);
 }
@@ -21,7 +21,7 @@ void heap_close(struct heap *h)
 /* Puts node at i or above it. */
 static void rise(struct heap *h, uint32_t i, uint32_t node)
 {
-	for (; i && above(h, node, h->at[(i - 1) / 2]); i = (i - 1) / 2)
+	for (; i && is_node_above(h, node, h->at[(i - 1) / 2]); i = (i - 1) / 2)
 		h->at[i] = h->at[(i - 1) / 2];
 	h->at[i] = node;
 }
@@ -31,9 +31,9 @@ static void sink(struct heap *h, uint32_t i, uint32_t node)
 {
 	uint32_t child;
 	while ((child = 2 * i + 1) < h->n) {
-		if (child + 1 < h->n && above(h, h->at[child + 1], h->at[child]))
+		if (child + 1 < h->n && is_node_above(h, h->at[child + 1], h->at[child]))
 			child++;
-		if (above(h, node, h->at[child]))
+		if (is_node_above(h, node, h->at[child]))
 			break;
 		h->at[i] = h->at[child];
 		i = child;
@@ -58,7 +58,7 @@ void heap_remove(struct heap *h, uint32_t i)
 	uint32_t moved = h->at[--h->n];
 	if (i == h->n)
 		return;
-	if (i && above(h, moved, h->at[(i - 1) / 2]))
+	if (i && is_node_above(h, moved, h->at[(i - 1) / 2]))
 		rise(h, i, moved);
 	else
 		sink(h, i, moved);

@@ -26,7 +26,7 @@ struct last {
 	struct closure c;
 };
 
-static bool shares(const struct last *l, uint32_t x)
+static bool is_in_family(const struct last *l, uint32_t x)
 {
 	const struct sched_node *n = &l->p->node[x];
 	uint32_t comm = n->kind == SCHED_COMM ? x : n->comm;
@@ -45,11 +45,11 @@ static void find_times(struct last *l)
 		least[f] = bytes[f] ? sched_family_least(&p->family[f], bytes[f]) : 0;
 	for (uint32_t x = 0; x < p->n; x++) {
 		const struct sched_node *n = &p->node[x];
-		l->host[x] = shares(l, x) || n->kind == SCHED_COMM ? 0 : sched_host_time(p, x);
+		l->host[x] = is_in_family(l, x) || n->kind == SCHED_COMM ? 0 : sched_host_time(p, x);
 		l->work += l->host[x];
 		if (n->kind == SCHED_COMM)
 			l->lane[x] =
-			    shares(l, x) ? (int64_t)floor(least[n->family] * (double)n->in) : n->time;
+			    is_in_family(l, x) ? (int64_t)floor(least[n->family] * (double)n->in) : n->time;
 	}
 	free(bytes);
 	free(least);
@@ -71,7 +71,7 @@ static bool is_there(const struct last *l, uint32_t storage)
 {
 	const struct sched_storage *s = &l->p->storage[storage];
 	return s->bytes && s->def != SCHED_NONE && l->p->node[s->def].kind != SCHED_COMM &&
-	       !shares(l, s->def);
+	       !is_in_family(l, s->def);
 }
 
 /* Whether U pays for it if it keeps it alive. */

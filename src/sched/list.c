@@ -115,7 +115,7 @@ static void advance_front(struct list *l)
 }
 
 /* The host issues x, which memory has admitted. */
-static void issue(struct list *l, uint32_t x)
+static void issue_node(struct list *l, uint32_t x)
 {
 	const struct sched_problem *p = l->p;
 	const struct sched_node *n = &p->node[x];
@@ -184,7 +184,7 @@ static bool issue_source(struct list *l, uint32_t comm)
 		return false;
 	}
 	for (k = 0; k < l->needed.n; k++)
-		issue(l, l->needed.at[k]);
+		issue_node(l, l->needed.at[k]);
 	return true;
 }
 
@@ -213,7 +213,7 @@ static bool issue_sink(struct list *l, uint32_t lane)
 		s->first++;
 	if (s->first == s->n || !may_fly(l, s->at[s->first]) || !admit(l, s->at[s->first]))
 		return false;
-	issue(l, s->at[s->first]);
+	issue_node(l, s->at[s->first]);
 	return true;
 }
 
@@ -247,7 +247,7 @@ static void issue_inner(struct list *l)
 			refused++;
 		}
 		if (now)
-			issue(l, x);
+			issue_node(l, x);
 	}
 }
 
@@ -346,7 +346,7 @@ static uint32_t take_arriving(struct list *l)
 }
 
 /* The next node, admitted. */
-static uint32_t take(struct list *l, uint32_t wait, uint32_t near, int64_t gap)
+static uint32_t take_node(struct list *l, uint32_t wait, uint32_t near, int64_t gap)
 {
 	bool stall_next = wait != SCHED_NONE && (near == SCHED_NONE || l->tail[near] < l->tail[wait]);
 	uint32_t x = take_near(l, stall_next ? gap + gap / 4 : INT64_MAX);
@@ -380,7 +380,7 @@ static bool may_be_below(const struct list *l)
 	return most - l->p->launch < l->o->below;
 }
 
-static void step(struct list *l)
+static void run_step(struct list *l)
 {
 	const struct sched_problem *p = l->p;
 	issue_inner(l);
@@ -393,7 +393,7 @@ static void step(struct list *l)
 		return; /* what the feed issued may have brought some into the window */
 	if (l->front < p->n && l->role[l->front] == SCHED_SOURCE && issue_source(l, l->front))
 		return;
-	issue(l, take(l, wait, near, gap));
+	issue_node(l, take_node(l, wait, near, gap));
 }
 
 static void open_list(struct list *l)
@@ -449,7 +449,7 @@ bool sched_list(const struct sched_problem *p, const uint8_t *role, const struct
 	open_list(&l);
 	bool below = true;
 	while (l.n < p->n && (below = may_be_below(&l)))
-		step(&l);
+		run_step(&l);
 	headroom_close(&l.room);
 	heap_close(&l.near);
 	heap_close(&l.far);

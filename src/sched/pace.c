@@ -50,7 +50,7 @@ struct lander {
 	int64_t bytes;        /* in flight */
 };
 
-static void put(struct lander *l, uint32_t x)
+static void append_node(struct lander *l, uint32_t x)
 {
 	const struct sched_node *n = &l->p->node[x];
 	l->order[l->n++] = x;
@@ -89,7 +89,7 @@ static bool put_wait(struct lander *l, uint32_t wait)
 	if (l->wanted.n > 1)
 		qsort(l->wanted.at, l->wanted.n, sizeof *l->wanted.at, by_position);
 	for (uint32_t k = 0; k < l->wanted.n; k++)
-		put(l, l->before[l->wanted.at[k]]);
+		append_node(l, l->before[l->wanted.at[k]]);
 	return true;
 }
 
@@ -127,7 +127,7 @@ void sched_pace_land(const struct sched_problem *p, int64_t in_flight, uint32_t 
 		if (!l.placed[x] && p->node[x].kind == SCHED_COMM)
 			make_room(&l, x, in_flight);
 		if (!l.placed[x])
-			put(&l, x);
+			append_node(&l, x);
 	}
 	free(l.before);
 	free(l.position);
@@ -150,7 +150,7 @@ struct holder {
 	uint32_t *held, held_n; /* sources whose first wait is placed, and they are not */
 };
 
-static void place(struct holder *h, uint32_t x)
+static void prepend_node(struct holder *h, uint32_t x)
 {
 	const struct sched_problem *p = h->p;
 	h->order[--h->at] = x;
@@ -172,7 +172,7 @@ static void place_held(struct holder *h, int64_t next)
 			continue;
 		}
 		if (!h->placed[c])
-			place(h, c);
+			prepend_node(h, c);
 		h->held[i] = h->held[--h->held_n];
 		i = 0;
 	}
@@ -200,7 +200,7 @@ void sched_pace_hold(const struct sched_problem *p, const uint8_t *role, int64_t
 			place_held(&h, sched_host_time(p, x));
 		if (h.placed[x])
 			continue;
-		place(&h, x);
+		prepend_node(&h, x);
 		uint32_t c = p->node[x].comm;
 		if (is_wait(&p->node[x]) && role[c] == SCHED_SOURCE && first[c] == x) {
 			h.latest[c] = h.host + p->node[c].time + prefetch - p->launch;

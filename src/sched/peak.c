@@ -33,7 +33,7 @@ struct peak {
 	VEC(uint32_t) stack;
 };
 
-static bool above(const struct entry *x, const struct entry *y)
+static bool is_entry_above(const struct entry *x, const struct entry *y)
 {
 	return x->added != y->added ? x->added < y->added : x->place < y->place;
 }
@@ -43,7 +43,7 @@ static void push_entry(struct peak *k, uint32_t node)
 	struct entry e = {k->added[node], k->place[node], node};
 	vec_push(&k->heap, e);
 	uint32_t i = k->heap.n - 1;
-	for (; i && above(&e, &k->heap.at[(i - 1) / 2]); i = (i - 1) / 2)
+	for (; i && is_entry_above(&e, &k->heap.at[(i - 1) / 2]); i = (i - 1) / 2)
 		k->heap.at[i] = k->heap.at[(i - 1) / 2];
 	k->heap.at[i] = e;
 }
@@ -53,9 +53,9 @@ static struct entry pop_entry(struct peak *k)
 	struct entry top = k->heap.at[0], moved = k->heap.at[--k->heap.n];
 	uint32_t i = 0, child;
 	while ((child = 2 * i + 1) < k->heap.n) {
-		if (child + 1 < k->heap.n && above(&k->heap.at[child + 1], &k->heap.at[child]))
+		if (child + 1 < k->heap.n && is_entry_above(&k->heap.at[child + 1], &k->heap.at[child]))
 			child++;
-		if (!above(&k->heap.at[child], &moved))
+		if (!is_entry_above(&k->heap.at[child], &moved))
 			break;
 		k->heap.at[i] = k->heap.at[child];
 		i = child;
@@ -77,7 +77,7 @@ static void free_by_last(struct peak *k, uint32_t storage)
 		push_entry(k, last);
 }
 
-static void issue(struct peak *k, uint32_t x)
+static void order_node(struct peak *k, uint32_t x)
 {
 	const struct sched_problem *p = k->p;
 	k->issued[x] = true;
@@ -104,7 +104,7 @@ static void issue_needed(struct peak *k, uint32_t x)
 			continue;
 		k->stack.n--;
 		if (!k->issued[y])
-			issue(k, y);
+			order_node(k, y);
 	}
 }
 
@@ -114,7 +114,7 @@ static void issue_free(struct peak *k)
 	while (k->heap.n && k->heap.at[0].added <= 0) {
 		uint32_t x = pop_entry(k).node;
 		if (!k->issued[x])
-			issue(k, x);
+			order_node(k, x);
 	}
 }
 
@@ -139,13 +139,13 @@ static void greedily(struct peak *k)
 	while (k->heap.n) {
 		struct entry e = pop_entry(k);
 		if (!k->issued[e.node] && e.added == k->added[e.node])
-			issue(k, e.node);
+			order_node(k, e.node);
 	}
 }
 
 /* An order from an order. */
-static void reach(const struct sched_problem *p, const uint32_t *from, void (*way)(struct peak *),
-                  uint32_t *order)
+static void make_order(const struct sched_problem *p, const uint32_t *from, void (*way)(struct peak *),
+                       uint32_t *order)
 {
 	struct arena *a = arena_new();
 	struct peak k = {.p = p, .from = from, .order = order};
@@ -186,7 +186,7 @@ int64_t sched_lower_peak(const struct sched_problem *p, int64_t limit, uint32_t 
 	for (unsigned round = 0; least > limit && round < ROUNDS; round++) {
 		int64_t before = least;
 		for (unsigned w = 0; least > limit && w < sizeof ways / sizeof *ways; w++) {
-			reach(p, order, ways[w], next);
+			make_order(p, order, ways[w], next);
 			int64_t peak = sched_simulate(p, next, NULL).peak;
 			if (peak < least) {
 				least = peak;

@@ -75,7 +75,7 @@ static void drop_kept(struct sched_lists *uses, uint32_t n, const struct sched_s
 	}
 }
 
-static struct sched_lists made(const struct sched_problem *p, struct arena *a)
+static struct sched_lists list_made(const struct sched_problem *p, struct arena *a)
 {
 	struct sched_pair *pair = mem_alloc(sizeof *pair * ((size_t)p->storage_n + 1));
 	uint32_t n = 0;
@@ -125,7 +125,7 @@ void sched_problem_finish(struct sched_problem *p, struct arena *a, const struct
 		p->fixed += t->def == SCHED_NONE ? t->bytes : 0;
 	}
 	free(read);
-	p->makes = made(p, a);
+	p->makes = list_made(p, a);
 	p->uses = listed(a, use, use_n, p->n, p->storage_n);
 	drop_kept(&p->uses, p->n, p->storage);
 	p->users = transposed(a, &p->uses, p->n, p->storage_n);

@@ -5,7 +5,7 @@
 
 enum { NEAR = 4 }; /* a neighbour stands at most so far away */
 
-static void put(struct sched_rows *rows, const struct sched_problem *p, uint32_t *next, uint32_t comm)
+static void number_comm(struct sched_rows *rows, const struct sched_problem *p, uint32_t *next, uint32_t comm)
 {
 	if (rows->at[comm] == SCHED_NONE)
 		return;
@@ -37,12 +37,12 @@ void sched_rows(const struct sched_problem *p, const uint8_t *role, const struct
 		next[f] = out->family[f];
 	}
 	for (uint32_t i = 0; i < source->first[p->lane_n]; i++)
-		put(out, p, next, source->at[i].comm);
+		number_comm(out, p, next, source->at[i].comm);
 	for (uint32_t i = 0; i < inner->n; i++)
-		put(out, p, next, inner->at[i].comm);
+		number_comm(out, p, next, inner->at[i].comm);
 	for (uint32_t x = 0; x < p->n; x++)
 		if (role[x] == SCHED_SINK)
-			put(out, p, next, x);
+			number_comm(out, p, next, x);
 	free(next);
 }
 
@@ -63,7 +63,7 @@ static uint32_t neighbour(const struct sched_rows *rows, struct sched_random *r,
 }
 
 /* Numbers in the order of rows; alone, a comm is in none. */
-static uint32_t renumber(const struct sched_rows *rows, uint32_t *bucket, uint32_t bucket_n)
+static uint32_t renumber_buckets(const struct sched_rows *rows, uint32_t *bucket, uint32_t bucket_n)
 {
 	uint32_t *members = mem_zalloc(sizeof *members * ((size_t)bucket_n + 1)), n = 0;
 	uint32_t *number = mem_alloc(sizeof *number * ((size_t)bucket_n + 1));
@@ -104,5 +104,5 @@ void sched_regroup(const struct sched_problem *p, const struct sched_rows *rows,
 	} else {
 		bucket[comm] = SCHED_NONE;
 	}
-	*bucket_n = renumber(rows, bucket, n);
+	*bucket_n = renumber_buckets(rows, bucket, n);
 }

@@ -36,14 +36,14 @@ struct bounds {
 	struct host_jobs *jobs;
 };
 
-static bool shares(const struct bounds *b, uint32_t x)
+static bool has_family(const struct bounds *b, uint32_t x)
 {
 	const struct sched_node *n = &b->p->node[x];
 	uint32_t comm = n->kind == SCHED_COMM ? x : n->comm;
 	return b->bucket && comm != SCHED_NONE && b->p->node[comm].family != SCHED_NONE;
 }
 
-static int64_t length(const struct sched_problem *p, uint32_t x)
+static int64_t measure_length(const struct sched_problem *p, uint32_t x)
 {
 	return p->node[x].time + p->launch;
 }
@@ -113,7 +113,7 @@ static int64_t done_by(struct host_jobs *j)
 }
 
 /* Marks x; how many nodes are marked and were not looked at stands in b->ahead. */
-static void meet(struct bounds *b, uint32_t x)
+static void mark_node(struct bounds *b, uint32_t x)
 {
 	b->ahead += b->marked[x] != b->round;
 	b->marked[x] = b->round;
@@ -127,7 +127,7 @@ static void find_needed(struct bounds *b, uint32_t comm)
 	b->round++;
 	b->ahead = 0;
 	jobs_clear(b->jobs);
-	meet(b, comm);
+	mark_node(b, comm);
 	for (uint32_t x = comm + 1; b->ahead && x-- > end;) {
 		if (b->marked[x] != b->round)
 			continue;
@@ -135,7 +135,7 @@ static void find_needed(struct bounds *b, uint32_t comm)
 		if (x != comm && b->host[x])
 			jobs_add(b->jobs, b->head[x], b->host[x]);
 		for (uint32_t i = pred->at[x]; i < pred->at[x + 1]; i++)
-			meet(b, pred->item[i]);
+			mark_node(b, pred->item[i]);
 	}
 }
 
@@ -149,7 +149,7 @@ static void find_led_to(struct bounds *b, uint32_t comm)
 	jobs_clear(b->jobs);
 	for (uint32_t i = succ->at[comm]; i < succ->at[comm + 1]; i++)
 		if (follows_end(b->p, comm, succ->item[i]))
-			meet(b, succ->item[i]);
+			mark_node(b, succ->item[i]);
 	for (uint32_t x = comm + 1; b->ahead && x < end; x++) {
 		if (b->marked[x] != b->round)
 			continue;
@@ -159,7 +159,7 @@ static void find_led_to(struct bounds *b, uint32_t comm)
 			b->behind[comm] += b->host[x];
 		}
 		for (uint32_t i = succ->at[x]; i < succ->at[x + 1]; i++)
-			meet(b, succ->item[i]);
+			mark_node(b, succ->item[i]);
 	}
 }
 
@@ -169,7 +169,7 @@ static void find_heads(struct bounds *b)
 	for (uint32_t x = 0; x < p->n; x++) {
 		for (uint32_t i = p->pred.at[x]; i < p->pred.at[x + 1]; i++) {
 			uint32_t y = p->pred.item[i];
-			int64_t t = b->head[y] + (follows_end(p, y, x) ? length(p, y) : p->launch);
+			int64_t t = b->head[y] + (follows_end(p, y, x) ? measure_length(p, y) : p->launch);
 			b->head[x] = t > b->head[x] ? t : b->head[x];
 		}
 		if (p->node[x].kind == SCHED_COMM && p->pred.at[x] < p->pred.at[x + 1]) {
@@ -188,7 +188,8 @@ static void find_tails(struct bounds *b)
 		int64_t tail = -1;
 		for (uint32_t i = p->succ.at[x]; i < p->succ.at[x + 1]; i++) {
 			uint32_t y = p->succ.item[i];
-			int64_t t = b->tail[y] < 0 || !follows_end(p, x, y) ? -1 : b->tail[y] + length(p, y);
+			int64_t t =
+			    b->tail[y] < 0 || !follows_end(p, x, y) ? -1 : b->tail[y] + measure_length(p, y);
 			tail = t > tail ? t : tail;
 		}
 		if (tail < 0 && p->node[x].time > 0)
@@ -273,7 +274,8 @@ static double packing(const struct bounds *b, uint32_t lane, const struct base *
 	return t;
 }
 
-static void raise(struct sched_bound *bound, int64_t runtime, enum sched_resource resource, uint32_t lane)
+static void raise_bound(struct sched_bound *bound, int64_t runtime, enum sched_resource resource,
+                        uint32_t lane)
 {
 	if (runtime > bound->runtime)
 		*bound = (struct sched_bound){runtime, resource, lane, SCHED_NONE};
@@ -294,9 +296,9 @@ static uint32_t first_of(struct bounds *b, uint32_t lane, int64_t *most)
 	*most = 0;
 	for (uint32_t x = 0; x < b->p->n; x++)
 		if (b->p->node[x].kind == SCHED_COMM && b->p->node[x].lane == lane && b->tail[x] >= 0 &&
-		    b->behind[x] + length(b->p, x) > *most) {
+		    b->behind[x] + measure_length(b->p, x) > *most) {
 			first = x;
-			*most = b->behind[x] + length(b->p, x);
+			*most = b->behind[x] + measure_length(b->p, x);
 		}
 	return first;
 }
@@ -318,10 +320,10 @@ static void raise_packing(struct bounds *b, struct sched_bound *bound, int64_t w
 		mark_needed(p, late, unpacks);
 	for (uint32_t l = 0; l < p->lane_n; l++) {
 		struct base all = {.host = (double)work}, behind_late = {(double)last, unpacks, false};
-		raise(bound, (int64_t)packing(b, l, &all) - p->launch, SCHED_BOUND_PACKING, l);
+		raise_bound(bound, (int64_t)packing(b, l, &all) - p->launch, SCHED_BOUND_PACKING, l);
 		if (late != SCHED_NONE)
-			raise(bound, (int64_t)packing(b, l, &behind_late) - p->launch, SCHED_BOUND_PACKING,
-			      l);
+			raise_bound(bound, (int64_t)packing(b, l, &behind_late) - p->launch,
+			            SCHED_BOUND_PACKING, l);
 	}
 	for (uint32_t l = 0; l < p->lane_n; l++) {
 		int64_t most;
@@ -330,8 +332,8 @@ static void raise_packing(struct bounds *b, struct sched_bound *bound, int64_t w
 			unpacks[x] = p->node[x].kind == SCHED_COMM && p->node[x].lane == l && x != first;
 		struct base behind_first = {(double)most, unpacks, true};
 		if (first != SCHED_NONE)
-			raise(bound, (int64_t)packing(b, l, &behind_first) - p->launch, SCHED_BOUND_PACKING,
-			      l);
+			raise_bound(bound, (int64_t)packing(b, l, &behind_first) - p->launch,
+			            SCHED_BOUND_PACKING, l);
 	}
 	free(unpacks);
 }
@@ -352,8 +354,8 @@ static struct sched_bound bound_with(const struct sched_problem *p, bool bucket,
 	uint32_t *job = mem_alloc(sizeof *job * room), n = 0, comms = 1;
 	int64_t *time = mem_alloc(sizeof *time * room), work = 0;
 	for (uint32_t x = 0; x < p->n; x++) {
-		b.host[x] = shares(&b, x) ? 0 : sched_host_time(p, x);
-		time[x] = length(p, x);
+		b.host[x] = has_family(&b, x) ? 0 : sched_host_time(p, x);
+		time[x] = measure_length(p, x);
 		comms += p->node[x].kind == SCHED_COMM;
 	}
 	b.looks = LOOKS / comms > LEAST_LOOKS ? LOOKS / comms : LEAST_LOOKS;
@@ -362,18 +364,19 @@ static struct sched_bound bound_with(const struct sched_problem *p, bool bucket,
 	for (uint32_t x = 0; x < p->n; x++) {
 		if (b.tail[x] < 0)
 			continue;
-		raise(&bound, b.head[x] + length(p, x) + b.tail[x] - p->launch, SCHED_BOUND_PATH, 0);
+		raise_bound(&bound, b.head[x] + measure_length(p, x) + b.tail[x] - p->launch,
+		            SCHED_BOUND_PATH, 0);
 		if (b.host[x])
 			job[n++] = x;
 		work += b.host[x];
 	}
-	raise(&bound, one_machine(&b, job, n, b.host) - p->launch, SCHED_BOUND_HOST, 0);
+	raise_bound(&bound, one_machine(&b, job, n, b.host) - p->launch, SCHED_BOUND_HOST, 0);
 	for (uint32_t l = 0; l < p->lane_n && !bucket; l++) {
 		n = 0;
 		for (uint32_t x = 0; x < p->n; x++)
 			if (p->node[x].kind == SCHED_COMM && p->node[x].lane == l && b.tail[x] >= 0)
 				job[n++] = x;
-		raise(&bound, one_machine(&b, job, n, time) - p->launch, SCHED_BOUND_LANE, l);
+		raise_bound(&bound, one_machine(&b, job, n, time) - p->launch, SCHED_BOUND_LANE, l);
 	}
 	if (late != SCHED_NONE && last > bound.runtime)
 		bound = (struct sched_bound){last, SCHED_BOUND_LAST, p->node[late].lane, late};

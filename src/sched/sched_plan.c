@@ -61,7 +61,7 @@ static void pace(const struct scheduler *s, struct sched_schedule *made)
 }
 
 /* Takes the schedule if it is the best. */
-static bool offer(struct scheduler *s, struct trial *t)
+static bool offer_trial(struct scheduler *s, struct trial *t)
 {
 	struct sched_schedule *made = &t->schedule, *best = &s->best.schedule;
 	if (sched_pace_limits(&s->o->pace))
@@ -86,7 +86,7 @@ bool plan_is_better(const struct scheduler *s, const struct sched_schedule *a, c
 }
 
 /* Buckets of sources; a pair of sizes is asked for more than once. */
-static const struct gathered *gather(struct scheduler *s, const struct plan *plan)
+static const struct gathered *gather_sources(struct scheduler *s, const struct plan *plan)
 {
 	for (uint32_t i = 0; i < s->gathered.n; i++)
 		if (s->gathered.at[i].gather == plan->gather && s->gathered.at[i].inflate == plan->inflate)
@@ -111,7 +111,7 @@ static uint32_t choose_buckets(struct scheduler *s, const struct plan *plan, uin
 	uint32_t n = 0;
 	memset(bucket, 0xff, sizeof *bucket * s->p->n);
 	if (plan->gather) {
-		const struct gathered *g = gather(s, plan);
+		const struct gathered *g = gather_sources(s, plan);
 		for (uint32_t i = 0; i < s->comm.n; i++)
 			bucket[s->comm.at[i]] = g->bucket[i];
 		n = g->bucket_n;
@@ -193,7 +193,7 @@ bool plan_try_buckets(struct scheduler *s, const struct plan *plan, struct trial
 		s->plans++;
 		better = plan_list(s, &made->b.p, role, plan, below, made->order);
 	}
-	better = better && offer(s, t);
+	better = better && offer_trial(s, t);
 	if (!better)
 		sched_schedule_free(made);
 	return better;
@@ -222,6 +222,6 @@ void plan_try_original(struct scheduler *s, const struct plan *plan)
 	made->order = arena_new_array(made->arena, uint32_t, s->p->n);
 	for (uint32_t x = 0; x < s->p->n; x++)
 		made->order[x] = x;
-	if (!offer(s, &t))
+	if (!offer_trial(s, &t))
 		sched_schedule_free(made);
 }

@@ -50,7 +50,7 @@ static void change_plan(const struct scheduler *s, struct sched_random *r, struc
 }
 
 /* Tries as many changes of buckets and of how work is moved; each starts from the best. */
-static void regroup(struct scheduler *s, uint32_t trials)
+static void regroup_buckets(struct scheduler *s, uint32_t trials)
 {
 	struct sched_random r = sched_random_from(1);
 	struct sched_rows rows;
@@ -182,7 +182,7 @@ static void find_sources(struct scheduler *s, const struct plan *plan)
 }
 
 /* A step looks at what follows on lanes: of a large problem there are fewer. A small one needs fewer. */
-static void search(struct scheduler *s, uint64_t steps)
+static void search_order(struct scheduler *s, uint64_t steps)
 {
 	uint64_t most = steps * 4000 / (1 + s->comm.n), enough = (uint64_t)64 * s->p->n;
 	most = most < enough ? most : enough;
@@ -216,12 +216,12 @@ static void improve(struct scheduler *s, uint32_t trials, uint64_t steps)
 	s->bound = sched_bound_within(s->p, s->o->bucket, s->o->limit).runtime;
 	if (s->best.schedule.result.runtime <= s->bound)
 		return;
-	search(s, steps);
+	search_order(s, steps);
 	if (s->best.schedule.result.runtime <= s->bound)
 		return;
 	struct trial first = listed_again(s);
-	regroup(s, trials);
-	search(s, steps);
+	regroup_buckets(s, trials);
+	search_order(s, steps);
 	bool better = plan_is_better(s, &s->best.schedule, &first.schedule);
 	sched_schedule_free(better ? &first.schedule : &s->best.schedule);
 	if (!better)
@@ -304,7 +304,8 @@ static void keep_order(const struct sched_problem *p, struct sched_schedule *out
 	out->result = sched_simulate(&out->b.p, out->order, NULL);
 }
 
-static bool schedule(const struct sched_problem *p, const struct sched_options *o, struct sched_schedule *out)
+static bool schedule_problem(const struct sched_problem *p, const struct sched_options *o,
+                             struct sched_schedule *out)
 {
 	struct arena *scratch = arena_new();
 	struct sched_problem lower;
@@ -330,11 +331,11 @@ static bool schedule(const struct sched_problem *p, const struct sched_options *
 bool sched_schedule(const struct sched_problem *p, const struct sched_options *o, struct sched_schedule *out)
 {
 	if (!o->overlap || o->overlap == 100)
-		return schedule(p, o, out);
+		return schedule_problem(p, o, out);
 	struct arena *scratch = arena_new();
 	struct sched_problem discounted;
 	sched_discount(p, o->overlap, scratch, &discounted);
-	bool fits = schedule(&discounted, o, out);
+	bool fits = schedule_problem(&discounted, o, out);
 	sched_discount_undo(p, out);
 	arena_free(scratch);
 	return fits;

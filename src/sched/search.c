@@ -26,7 +26,7 @@ struct search {
 	uint32_t from, to;   /* the stretch that was drafted */
 };
 
-static uint32_t draw(struct search *s, uint32_t n)
+static uint32_t draw_number(struct search *s, uint32_t n)
 {
 	return sched_draw(&s->random, n);
 }
@@ -34,13 +34,13 @@ static uint32_t draw(struct search *s, uint32_t n)
 /* From 1 on; small ones are more frequent. */
 static uint32_t draw_distance(struct search *s)
 {
-	return 1 + draw(s, 1u << (1 + draw(s, REACH)));
+	return 1 + draw_number(s, 1u << (1 + draw_number(s, REACH)));
 }
 
 static uint32_t place_before(struct search *s, uint32_t place)
 {
 	uint32_t distance = draw_distance(s);
-	return distance <= place ? place - distance : draw(s, place + 1);
+	return distance <= place ? place - distance : draw_number(s, place + 1);
 }
 
 static uint32_t place_behind(struct search *s, uint32_t place)
@@ -71,7 +71,7 @@ static bool pull(struct search *s, uint32_t x, uint32_t to)
 	return to < s->w.place[x] && window_pull(&s->w, x, to);
 }
 
-static bool push(struct search *s, uint32_t x, uint32_t to)
+static bool push_node(struct search *s, uint32_t x, uint32_t to)
 {
 	s->from = s->w.place[x];
 	s->to = to + 1;
@@ -81,22 +81,22 @@ static bool push(struct search *s, uint32_t x, uint32_t to)
 /* The comm, or one before it on its lane, earlier. */
 static bool comm_earlier(struct search *s)
 {
-	uint32_t x = draw(s, 8) ? s->comm : comm_before(s, s->comm, 1 + draw(s, 6));
-	if (draw(s, 2))
-		return pull(s, x, s->w.place[comm_before(s, x, 1 + draw(s, 5))]);
+	uint32_t x = draw_number(s, 8) ? s->comm : comm_before(s, s->comm, 1 + draw_number(s, 6));
+	if (draw_number(s, 2))
+		return pull(s, x, s->w.place[comm_before(s, x, 1 + draw_number(s, 5))]);
 	return pull(s, x, place_before(s, s->w.place[x]));
 }
 
 /* A comm before it on its lane, later: behind it, or somewhere. */
 static bool lane_later(struct search *s)
 {
-	uint32_t x = comm_before(s, s->comm, 1 + draw(s, 4));
-	return push(s, x, draw(s, 2) ? s->w.place[s->comm] : place_behind(s, s->w.place[x]));
+	uint32_t x = comm_before(s, s->comm, 1 + draw_number(s, 4));
+	return push_node(s, x, draw_number(s, 2) ? s->w.place[s->comm] : place_behind(s, s->w.place[x]));
 }
 
 static bool wait_later(struct search *s)
 {
-	return push(s, s->wait, place_behind(s, s->place));
+	return push_node(s, s->wait, place_behind(s, s->place));
 }
 
 /* Work from behind the wait before it. */
@@ -116,7 +116,7 @@ static bool work_earlier(struct search *s)
 static bool work_later(struct search *s)
 {
 	uint32_t x = s->w.order[place_before(s, s->place)];
-	return push(s, x, place_behind(s, s->place));
+	return push_node(s, x, place_behind(s, s->place));
 }
 
 /* Work from far before the comm between it and the wait. */
@@ -124,12 +124,12 @@ static bool work_between(struct search *s)
 {
 	uint32_t at = s->w.place[s->comm], best = SCHED_NONE;
 	for (unsigned i = 0; i < CANDIDATES && at; i++) {
-		uint32_t x = s->w.order[draw(s, 2) ? draw(s, at) : place_before(s, at)];
+		uint32_t x = s->w.order[draw_number(s, 2) ? draw_number(s, at) : place_before(s, at)];
 		if (s->p->node[x].kind == SCHED_COMPUTE &&
 		    (best == SCHED_NONE || s->p->node[x].time > s->p->node[best].time))
 			best = x;
 	}
-	return best != SCHED_NONE && push(s, best, s->place - 1);
+	return best != SCHED_NONE && push_node(s, best, s->place - 1);
 }
 
 static const struct {
@@ -142,7 +142,7 @@ enum { MOVES = sizeof moves / sizeof *moves, WEIGHTS = 100 };
 static bool draft_move(struct search *s)
 {
 	unsigned k = 0;
-	for (unsigned at = draw(s, WEIGHTS); k + 1 < MOVES && at >= moves[k].weight; k++)
+	for (unsigned at = draw_number(s, WEIGHTS); k + 1 < MOVES && at >= moves[k].weight; k++)
 		at -= moves[k].weight;
 	return moves[k].draft(s);
 }
@@ -156,7 +156,7 @@ static bool draw_wait(struct search *s)
 		total += (uint64_t)w->stall[e];
 	if (!total)
 		return false;
-	at = (((uint64_t)draw(s, 1u << 31) << 31) | draw(s, 1u << 31)) % total;
+	at = (((uint64_t)draw_number(s, 1u << 31) << 31) | draw_number(s, 1u << 31)) % total;
 	uint32_t e = 0;
 	while (at >= (uint64_t)w->stall[e])
 		at -= (uint64_t)w->stall[e++];
@@ -188,7 +188,7 @@ void sched_search(const struct sched_problem *p, const struct sched_search_optio
 	for (uint64_t step = 0; step < o->steps && !enough && draw_wait(&s); step++, since++) {
 		if (!draft_move(&s))
 			continue;
-		int64_t slack = draw(&s, 128) ? 0 : least / WORSE;
+		int64_t slack = draw_number(&s, 128) ? 0 : least / WORSE;
 		if (window_runtime(&s.w, s.from, s.to) > s.w.runtime + slack)
 			continue;
 		window_accept(&s.w, s.from, s.to);

@@ -9,7 +9,7 @@ struct clocks {
 };
 
 /* The host issues node x. */
-static struct sched_moment issue(struct clocks *c, uint32_t x)
+static struct sched_moment simulate_issue(struct clocks *c, uint32_t x)
 {
 	const struct sched_node *n = &c->p->node[x];
 	struct sched_moment m = {.start = c->now};
@@ -39,7 +39,7 @@ struct sched_result sched_simulate(const struct sched_problem *p, const uint32_t
 		left[s] = p->users.at[s + 1] - p->users.at[s];
 	for (uint32_t k = 0; k < p->n; k++) {
 		uint32_t x = order[k];
-		struct sched_moment m = issue(&c, x);
+		struct sched_moment m = simulate_issue(&c, x);
 		for (uint32_t i = p->makes.at[x]; i < p->makes.at[x + 1]; i++)
 			live += p->storage[p->makes.item[i]].bytes;
 		m.live = live;
