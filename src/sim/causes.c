@@ -27,7 +27,7 @@ bool sim_cause_is_channel(const struct sim_events *e, struct sim_cause of)
 	       sim_instance_of(e, of.unit, of.task)->latest < e->unit[of.unit].moment[of.task].begin;
 }
 
-static bool less(const struct sim_events *e, struct sim_member a, struct sim_member b)
+static bool is_member_less(const struct sim_events *e, struct sim_member a, struct sim_member b)
 {
 	if (e->unit[a.unit].class != e->unit[b.unit].class)
 		return e->unit[a.unit].class < e->unit[b.unit].class;
@@ -48,7 +48,8 @@ static struct sim_cause last_to_come(const struct sim_events *e, struct sim_caus
 	for (uint32_t k = 0; k < q->member_n; k++) {
 		const struct sim_member *m = &e->member.at[q->member + k];
 		uint32_t task = e->unit[m->unit].slot[m->local][t->number];
-		if (e->unit[m->unit].moment[task].ready == latest && (!least || less(e, *m, *least)))
+		if (e->unit[m->unit].moment[task].ready == latest &&
+		    (!least || is_member_less(e, *m, *least)))
 			least = m;
 	}
 	return (struct sim_cause){least->unit, e->unit[least->unit].slot[least->local][t->number]};

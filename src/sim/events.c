@@ -94,7 +94,7 @@ static void list_changed(struct engine *g, uint32_t unit)
 
 /* ---- tasks */
 
-static void finish(struct engine *g, uint32_t unit, uint32_t task)
+static void finish_task(struct engine *g, uint32_t unit, uint32_t task)
 {
 	struct sim_unit *u = &g->e->unit[unit];
 	u->moment[task].end = g->now;
@@ -158,7 +158,7 @@ static void finish_instance(struct engine *g, uint32_t meeting, uint32_t number)
 		struct sim_member m = g->e->member.at[q->member + k];
 		uint32_t task = g->e->unit[m.unit].slot[m.local][number];
 		g->e->unit[m.unit].moment[task].begin = x->begin;
-		finish(g, m.unit, task);
+		finish_task(g, m.unit, task);
 	}
 	q->busy = false;
 	q->next++;
@@ -195,7 +195,7 @@ static void become_ready(struct engine *g, uint32_t unit, uint32_t task)
 		list_device(g, unit);
 	} else {
 		u->moment[task].begin = g->now;
-		finish(g, unit, task);
+		finish_task(g, unit, task);
 	}
 }
 
@@ -211,7 +211,7 @@ static void begin_work(struct engine *g, uint32_t unit)
 	m->device = m->begin > m->ready ? d->last : SIM_NONE;
 	d->last = task;
 	if (!time) {
-		finish(g, unit, task);
+		finish_task(g, unit, task);
 		list_device(g, unit);
 		return;
 	}
@@ -228,7 +228,7 @@ static void end_work(struct engine *g, const struct queue_entry *x)
 	if (d->running != x->what || d->progress.version != x->version)
 		return;
 	d->running = SIM_NONE;
-	finish(g, x->who, x->what);
+	finish_task(g, x->who, x->what);
 	list_device(g, x->who);
 	list_changed(g, x->who);
 }
@@ -260,7 +260,7 @@ static void end_meeting(struct engine *g, const struct queue_entry *x)
 }
 
 /* Until nothing changes any more now. */
-static void settle(struct engine *g)
+static void settle_events(struct engine *g)
 {
 	while (g->list.n || g->free.n) {
 		while (g->list.n) {
@@ -316,7 +316,7 @@ static void slow_down(struct engine *g)
 
 /* ---- the run */
 
-static void follow(struct engine *g, uint32_t unit, uint32_t task, uint32_t of)
+static void add_follower(struct engine *g, uint32_t unit, uint32_t task, uint32_t of)
 {
 	if (of == SIM_NONE)
 		return;
@@ -325,7 +325,7 @@ static void follow(struct engine *g, uint32_t unit, uint32_t task, uint32_t of)
 	g->left[unit][task]++;
 }
 
-static void prepare(struct engine *g, struct arena *a)
+static void prepare_engine(struct engine *g, struct arena *a)
 {
 	struct sim_events *e = g->e;
 	g->device = arena_new_array(a, struct device, e->n);
@@ -338,8 +338,8 @@ static void prepare(struct engine *g, struct arena *a)
 		g->first[u] = arena_new_array(a, uint32_t, task->n + 1);
 		g->tasks += task->n;
 		for (uint32_t k = 0; k < task->n; k++) {
-			follow(g, u, k, task->at[k].before);
-			follow(g, u, k, task->at[k].also);
+			add_follower(g, u, k, task->at[k].before);
+			add_follower(g, u, k, task->at[k].also);
 			if (!g->left[u][k])
 				queue_push(&g->queue, (struct queue_entry){
 				                          .at = task->at[k].issue, .who = u, .what = k});
@@ -376,7 +376,7 @@ static void report_stuck(struct engine *g)
 	}
 }
 
-static void run(struct engine *g)
+static void run_engine(struct engine *g)
 {
 	while (g->queue.heap.n) {
 		g->now = g->queue.heap.at[0].at;
@@ -389,7 +389,7 @@ static void run(struct engine *g)
 			else
 				end_meeting(g, &x);
 		}
-		settle(g);
+		settle_events(g);
 		if (g->contends)
 			slow_down(g);
 	}
@@ -406,8 +406,8 @@ bool sim_events_run(struct sim_program *p, const struct sim_classes *c, bool eac
 	                   .work_slow = cluster->network.compute_per_mille,
 	                   .comm_slow = cluster->network.comm_per_mille};
 	g.contends = g.work_slow != 1000 || g.comm_slow != 1000;
-	prepare(&g, a);
-	run(&g);
+	prepare_engine(&g, a);
+	run_engine(&g);
 	bool ok = g.over == g.tasks;
 	if (!ok)
 		report_stuck(&g);

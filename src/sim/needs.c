@@ -53,7 +53,7 @@ void sim_makers_free(struct sim_makers *k)
 
 /* ---- places */
 
-static void forget(struct sim_makers *k, value_id root)
+static void forget_makers(struct sim_makers *k, value_id root)
 {
 	k->round[root]++;
 	if (k->part[root])
@@ -63,10 +63,10 @@ static void forget(struct sim_makers *k, value_id root)
 void sim_makers_allocate(struct sim_makers *k, op_id op)
 {
 	for (unsigned i = 0; i < k->m->op.at[op].def_n; i++)
-		forget(k, op_def(k->m, op, i));
+		forget_makers(k, op_def(k->m, op, i));
 }
 
-static bool same(const struct place *a, const struct place *b)
+static bool is_same_place(const struct place *a, const struct place *b)
 {
 	return a->of == b->of && a->view == b->view && a->attrs == b->attrs && a->type == b->type &&
 	       a->index == b->index;
@@ -88,7 +88,7 @@ void sim_makers_view(struct sim_makers *k, op_id op, int64_t index)
 	if (o->kind == OP_SYMMETRIC_VIEW || !new.of)
 		return;
 	uint32_t x;
-	while ((x = hash_next(&k->views, &p)) && !same(&k->place.at[x], &new))
+	while ((x = hash_next(&k->views, &p)) && !is_same_place(&k->place.at[x], &new))
 		;
 	if (!x) {
 		x = k->place.n;
@@ -100,7 +100,7 @@ void sim_makers_view(struct sim_makers *k, op_id op, int64_t index)
 
 /* ---- tasks */
 
-static void need(struct sim_rank *r, uint32_t task, uint32_t maker)
+static void add_need(struct sim_rank *r, uint32_t task, uint32_t maker)
 {
 	const struct sim_need *last = r->need.n ? &r->need.at[r->need.n - 1] : NULL;
 	if (maker && maker - 1 != task && !(last && last->task == task && last->of == maker - 1))
@@ -111,10 +111,10 @@ static void need_place(const struct sim_makers *k, uint32_t at, uint32_t task, s
 {
 	const struct place *x = &k->place.at[at];
 	if (x->round == k->round[x->root])
-		need(r, task, x->maker);
+		add_need(r, task, x->maker);
 }
 
-static void use(const struct sim_makers *k, value_id v, uint32_t task, struct sim_rank *r)
+static void use_value(const struct sim_makers *k, value_id v, uint32_t task, struct sim_rank *r)
 {
 	uint32_t at = k->at[v];
 	value_id root = k->place.at[at].root;
@@ -124,17 +124,17 @@ static void use(const struct sim_makers *k, value_id v, uint32_t task, struct si
 	if (at != root)
 		need_place(k, root, task, r);
 	for (uint32_t i = 0; at == root && k->part[root] && i < k->part[root]->n; i++)
-		need(r, task, k->part[root]->at[i]);
+		add_need(r, task, k->part[root]->at[i]);
 }
 
-static void make(struct sim_makers *k, value_id v, uint32_t task)
+static void make_value(struct sim_makers *k, value_id v, uint32_t task)
 {
 	uint32_t at = k->at[v];
 	value_id root = k->place.at[at].root;
 	if (!at)
 		return;
 	if (at == root)
-		forget(k, root);
+		forget_makers(k, root);
 	k->place.at[at].maker = task + 1;
 	k->place.at[at].round = k->round[root];
 	if (at == root)
@@ -151,9 +151,9 @@ static void each(struct sim_makers *k, op_id op, uint32_t task, struct sim_rank 
 	for (unsigned i = 0; i < k->m->op.at[op].operand_n; i++) {
 		const struct operand *x = ir_operand(k->m, op, i);
 		if (!makes && x->role == ROLE_READ)
-			use(k, x->id, task, r);
+			use_value(k, x->id, task, r);
 		else if (makes && (x->role == ROLE_DEF || x->role == ROLE_WRITE))
-			make(k, x->id, task);
+			make_value(k, x->id, task);
 	}
 	if (op_is_unit(k->m, op))
 		region_each (k->m, o, k->m->op.at[op].region)

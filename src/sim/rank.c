@@ -50,7 +50,7 @@ static bool value_of(struct rank_walk *w, op_id op, expr_id e, int64_t *out)
 	return false;
 }
 
-static bool scalar(struct rank_walk *w, op_id op, unsigned k, int64_t *out)
+static bool read_scalar(struct rank_walk *w, op_id op, unsigned k, int64_t *out)
 {
 	if (op_role_count(w->m, op, ROLE_SCALAR) <= k)
 		return rank_fail(w, E_VALUE_UNDEFINED, op, "the statement lacks an operand");
@@ -62,7 +62,7 @@ static bool scalar(struct rank_walk *w, op_id op, unsigned k, int64_t *out)
 }
 
 /* Whether ranks of an orbit find the same, or, as peers, what turns as they do. */
-static bool follows(struct rank_walk *w, expr_id e, bool peer)
+static bool check_orbit(struct rank_walk *w, expr_id e, bool peer)
 {
 	const struct expr_env env = env_of(w);
 	struct symmetry *s = w->p->symmetry;
@@ -79,12 +79,12 @@ static bool follows(struct rank_walk *w, expr_id e, bool peer)
 
 bool rank_scalar(struct rank_walk *w, op_id op, unsigned k, int64_t *out)
 {
-	return scalar(w, op, k, out) && follows(w, op_scalar_expr(w->m, op, k), false);
+	return read_scalar(w, op, k, out) && check_orbit(w, op_scalar_expr(w->m, op, k), false);
 }
 
 bool rank_peer(struct rank_walk *w, op_id op, int64_t *out)
 {
-	return scalar(w, op, 0, out) && follows(w, op_scalar_expr(w->m, op, 0), true);
+	return read_scalar(w, op, 0, out) && check_orbit(w, op_scalar_expr(w->m, op, 0), true);
 }
 
 /* ---- streams and tasks */
@@ -145,7 +145,7 @@ void rank_carry_out(struct rank_walk *w, op_id op, uint32_t task)
 		sim_makers_task(w->makers, op, task, w->out);
 }
 
-static void launch(struct rank_walk *w)
+static void launch_statement(struct rank_walk *w)
 {
 	w->now += w->p->launch;
 }
@@ -187,7 +187,7 @@ static bool makes_here(const struct rank_walk *w, op_id op)
 }
 
 /* A buffer that nobody gave back is the same in the next iteration. */
-static void take(struct rank_walk *w, op_id op, value_id v)
+static void take_buffer(struct rank_walk *w, op_id op, value_id v)
 {
 	if (!w->p->held[v] || w->holds[v] || !is_here(w, v))
 		return;
@@ -200,7 +200,7 @@ static void take(struct rank_walk *w, op_id op, value_id v)
 void rank_take_results(struct rank_walk *w, op_id op)
 {
 	for (unsigned k = 0; k < w->m->op.at[op].def_n; k++)
-		take(w, op, op_def(w->m, op, k));
+		take_buffer(w, op, op_def(w->m, op, k));
 	if (op_is_unit(w->m, op))
 		region_each (w->m, o, w->m->op.at[op].region)
 			rank_take_results(w, o);
@@ -230,7 +230,7 @@ static bool for_loop(struct rank_walk *w, op_id op)
 	return true;
 }
 
-static bool condition(struct rank_walk *w, op_id op)
+static bool walk_branch(struct rank_walk *w, op_id op)
 {
 	int64_t holds;
 	region_id branch = w->m->op.at[op].region;
@@ -241,14 +241,14 @@ static bool condition(struct rank_walk *w, op_id op)
 	return !branch || walk_region(w, branch);
 }
 
-static bool meets(const struct rank_walk *w, op_id op)
+static bool has_meeting(const struct rank_walk *w, op_id op)
 {
 	const struct op *o = &w->m->op.at[op];
 	return (op_traits(w->m, op) & TRAIT_COLLECTIVE || o->kind == OP_DISPATCH || o->kind == OP_COMBINE) &&
 	       (o->team || o->flags & OP_ASYNC);
 }
 
-static void work(struct rank_walk *w, op_id op)
+static void add_work_task(struct rank_walk *w, op_id op)
 {
 	int64_t time = w->p->time[op], whole;
 	rank_take_results(w, op);
@@ -258,7 +258,7 @@ static void work(struct rank_walk *w, op_id op)
 	rank_carry_out(w, op, w->out->task.n - 1);
 }
 
-static void deallocate(struct rank_walk *w, op_id op)
+static void deallocate_buffers(struct rank_walk *w, op_id op)
 {
 	for (unsigned k = 0; k < op_role_count(w->m, op, ROLE_FREE); k++) {
 		value_id v = op_operand_id(w->m, op, ROLE_FREE, k);
@@ -273,7 +273,7 @@ static void deallocate(struct rank_walk *w, op_id op)
 static bool begin_view(struct rank_walk *w, op_id op)
 {
 	int64_t index = 0;
-	if (op_role_count(w->m, op, ROLE_SCALAR) && !scalar(w, op, 0, &index))
+	if (op_role_count(w->m, op, ROLE_SCALAR) && !read_scalar(w, op, 0, &index))
 		return false;
 	sim_makers_view(w->makers, op, index);
 	return true;
@@ -287,7 +287,7 @@ static bool walk_op(struct rank_walk *w, op_id op)
 	case OP_FOR:
 		return for_loop(w, op);
 	case OP_IF:
-		return condition(w, op);
+		return walk_branch(w, op);
 	case OP_GET_CURRENT_STREAM:
 		w->handle[op_operand_id(m, op, ROLE_HANDLE, 0)] = w->current;
 		return true;
@@ -307,10 +307,10 @@ static bool walk_op(struct rank_walk *w, op_id op)
 		return true;
 	enum op_form form = op_info[m->op.at[op].kind].form;
 	bool makes = form == FORM_CALL || form == FORM_ALLOC || op_is_unit(m, op);
-	if (makes && !meets(w, op) && !makes_here(w, op))
+	if (makes && !has_meeting(w, op) && !makes_here(w, op))
 		return true;
 	if (cost_is_launched(m, op))
-		launch(w);
+		launch_statement(w);
 	switch ((enum op_kind)m->op.at[op].kind) {
 	case OP_SYNCHRONIZE:
 		if (!stream_named(w, op, &stream))
@@ -323,10 +323,10 @@ static bool walk_op(struct rank_walk *w, op_id op)
 		if (w->makers)
 			sim_makers_allocate(w->makers, op);
 		if (w->p->time[op])
-			work(w, op);
+			add_work_task(w, op);
 		return true;
 	case OP_DEALLOCATE:
-		deallocate(w, op);
+		deallocate_buffers(w, op);
 		return true;
 	case OP_SYMMETRIC_VIEW:
 		rank_fence(w, op, m->op.at[op].team);
@@ -344,10 +344,10 @@ static bool walk_op(struct rank_walk *w, op_id op)
 	default:
 		break;
 	}
-	if (meets(w, op))
+	if (has_meeting(w, op))
 		rank_collective(w, op);
 	else
-		work(w, op);
+		add_work_task(w, op);
 	return true;
 }
 

@@ -59,7 +59,7 @@ static uint32_t local_of(struct rank_walk *w, const struct sim_asked *by, uint32
 }
 
 /* A task on a channel; the stream goes on without it. */
-static uint32_t meet(struct rank_walk *w, struct sim_task task, uint32_t local)
+static uint32_t add_meeting(struct rank_walk *w, struct sim_task task, uint32_t local)
 {
 	task.channel = local;
 	task.number = w->number.at[task.channel]++;
@@ -68,7 +68,7 @@ static uint32_t meet(struct rank_walk *w, struct sim_task task, uint32_t local)
 }
 
 /* The rank's channel of a team, in `asked`; SIM_NONE: no slice of it holds the rank. */
-static uint32_t ask(struct rank_walk *w, team_id team, enum sim_channel_kind kind, name_id backend)
+static uint32_t ask_channel(struct rank_walk *w, team_id team, enum sim_channel_kind kind, name_id backend)
 {
 	if (!team)
 		return SIM_NONE;
@@ -92,7 +92,7 @@ static uint32_t meet_asked(struct rank_walk *w, struct sim_task task, uint32_t a
 {
 	struct sim_asked *x = &w->out->asked.at[asked];
 	x->place = local_of(w, x, x->channel, false);
-	return meet(w, task, x->place);
+	return add_meeting(w, task, x->place);
 }
 
 bool sim_rank_meets_alike(struct sim_program *p, uint32_t rank, const struct sim_asked *asked, uint32_t n,
@@ -125,7 +125,7 @@ void rank_join(struct rank_walk *w, op_id op, uint32_t also)
 	rank_add_in_order(w, (struct sim_task){.kind = SIM_JOIN, .op = op, .also = also});
 }
 
-static void started(struct rank_walk *w, op_id op, uint32_t task, uint32_t n)
+static void add_pending(struct rank_walk *w, op_id op, uint32_t task, uint32_t n)
 {
 	vec_push(&w->pending, ((struct rank_instance){.op = op, .task = task, .n = n}));
 	if (w->first[op])
@@ -140,7 +140,7 @@ void rank_collective(struct rank_walk *w, op_id op)
 {
 	const struct op *o = &w->m->op.at[op];
 	bool waits = !(o->flags & OP_ASYNC);
-	uint32_t asked = ask(w, o->team, SIM_CHANNEL_TEAM, op_backend(w->m, op));
+	uint32_t asked = ask_channel(w, o->team, SIM_CHANNEL_TEAM, op_backend(w->m, op));
 	rank_take_results(w, op);
 	if (o->flags & OP_GROUPED) { /* all are one, which end_group starts */
 		w->group_asked = asked;
@@ -149,7 +149,7 @@ void rank_collective(struct rank_walk *w, op_id op)
 	}
 	if (asked == SIM_NONE) {
 		if (!waits)
-			started(w, op, 0, 0);
+			add_pending(w, op, 0, 0);
 		return;
 	}
 	uint32_t task =
@@ -161,12 +161,12 @@ void rank_collective(struct rank_walk *w, op_id op)
 	if (waits)
 		rank_join(w, op, task);
 	else
-		started(w, op, task, 1);
+		add_pending(w, op, task, 1);
 }
 
 void rank_fence(struct rank_walk *w, op_id op, team_id team)
 {
-	uint32_t asked = ask(w, team, SIM_CHANNEL_FENCE, 0);
+	uint32_t asked = ask_channel(w, team, SIM_CHANNEL_FENCE, 0);
 	if (asked != SIM_NONE)
 		rank_join(w, op, meet_asked(w, (struct sim_task){.kind = SIM_MEETING, .op = op}, asked));
 }
@@ -182,14 +182,14 @@ static uint32_t start_message(struct rank_walk *w, const struct rank_message *x)
 	int64_t time = cost_op_is_recorded(w->p->cost, x->op)
 	                   ? w->p->time[x->op]
 	                   : cost_message_time(w->p->cost, from, to, w->p->moved[x->op]);
-	uint32_t task = meet(
+	uint32_t task = add_meeting(
 	    w, (struct sim_task){.kind = SIM_MESSAGE, .op = x->op, .time = time, .bytes = w->p->moved[x->op]},
 	    local_of(w, NULL, sim_channel_find(w->p, &key), !send));
 	rank_carry_out(w, x->op, task);
 	return task;
 }
 
-static bool issue(struct rank_walk *w, op_id by, const struct rank_message *x)
+static bool issue_message(struct rank_walk *w, op_id by, const struct rank_message *x)
 {
 	if (x->peer < 0 || x->peer >= w->p->ranks)
 		return rank_fail(w, E_PEER, by, "the peer is %lld, there are %lld ranks,", (long long)x->peer,
@@ -197,7 +197,7 @@ static bool issue(struct rank_walk *w, op_id by, const struct rank_message *x)
 	if (w->in_group)
 		vec_push(&w->group, *x);
 	else
-		started(w, x->op, start_message(w, x), 1);
+		add_pending(w, x->op, start_message(w, x), 1);
 	return true;
 }
 
@@ -208,7 +208,7 @@ bool rank_message_issue(struct rank_walk *w, op_id op)
 		return false;
 	rank_take_results(w, op);
 	if (!w->p->posted[op])
-		return issue(w, op, &x);
+		return issue_message(w, op, &x);
 	w->posted[op] = x;
 	return true;
 }
@@ -219,7 +219,7 @@ bool rank_post(struct rank_walk *w, op_id op)
 		const struct rank_message *x = &w->posted[op_operand_id(w->m, op, ROLE_STATEMENT, k)];
 		if (!x->op)
 			return rank_fail(w, E_WAIT_NOTHING, op, "what is posted was not come to");
-		if (!issue(w, op, x))
+		if (!issue_message(w, op, x))
 			return false;
 	}
 	return true;
@@ -238,7 +238,7 @@ void rank_end_group(struct rank_walk *w, op_id op)
 		rank_carry_out(w, w->grouped.at[k], first);
 	for (uint32_t k = 0; k < w->group.n; k++)
 		start_message(w, &w->group.at[k]);
-	started(w, op, first, w->out->task.n - first);
+	add_pending(w, op, first, w->out->task.n - first);
 	w->group.n = w->grouped.n = 0;
 	w->group_asked = SIM_NONE;
 	w->in_group = false;

@@ -52,7 +52,7 @@ static struct part part_of(const struct module *m, value_id v)
 }
 
 /* Where the buffer of a task was taken; SIM_NONE: it was there from the beginning. */
-static uint32_t taken(const struct sim_unit *u, uint32_t task, value_id root)
+static uint32_t find_take(const struct sim_unit *u, uint32_t task, value_id root)
 {
 	while (task-- > 0)
 		if (u->r.task.at[task].kind == SIM_TAKE && u->r.task.at[task].value == root)
@@ -60,11 +60,11 @@ static uint32_t taken(const struct sim_unit *u, uint32_t task, value_id root)
 	return SIM_NONE;
 }
 
-static bool meet(const struct search *s, const struct sim_unit *u, uint32_t a, uint32_t b, value_id v,
-                 value_id w)
+static bool has_common_part(const struct search *s, const struct sim_unit *u, uint32_t a, uint32_t b,
+                            value_id v, value_id w)
 {
 	struct part x = part_of(s->m, v), y = part_of(s->m, w);
-	if (x.root != y.root || taken(u, a, x.root) != taken(u, b, x.root))
+	if (x.root != y.root || find_take(u, a, x.root) != find_take(u, b, x.root))
 		return false;
 	return !x.slice || x.slice != y.slice || u->r.task.at[a].iteration == u->r.task.at[b].iteration;
 }
@@ -82,7 +82,8 @@ static bool needs_one(const struct search *s, const struct sim_unit *u, uint32_t
 		for (unsigned k = 0; k < s->m->op.at[b].operand_n; k++) {
 			const struct operand *x = ir_operand(s->m, a, i), *y = ir_operand(s->m, b, k);
 			bool reads = x->role == ROLE_READ && y->role == ROLE_READ;
-			if (is_tensor(x) && is_tensor(y) && !reads && meet(s, u, work, comm, x->id, y->id))
+			if (is_tensor(x) && is_tensor(y) && !reads &&
+			    has_common_part(s, u, work, comm, x->id, y->id))
 				return true;
 		}
 	return false;

@@ -40,7 +40,7 @@ struct bounds {
 	struct sim_bound best;
 };
 
-static void raise(struct bounds *b, int64_t runtime, const char *by)
+static void raise_runtime(struct bounds *b, int64_t runtime, const char *by)
 {
 	if (runtime > b->best.runtime)
 		b->best = (struct sim_bound){runtime, by};
@@ -48,7 +48,7 @@ static void raise(struct bounds *b, int64_t runtime, const char *by)
 
 /* ---- tasks and meetings */
 
-static bool meets(const struct sim_task *t)
+static bool is_meeting(const struct sim_task *t)
 {
 	return t->kind >= SIM_MEETING;
 }
@@ -102,10 +102,10 @@ static void open_unit(struct bounds *b, uint32_t number, struct arena *a)
 	for (uint32_t k = 0; k < n; k++) {
 		const struct sim_task *t = &u->r.task.at[k];
 		x->head[k] = delay + (cost_is_launched(b->e->p->m, t->op) ? b->e->p->launch : 0);
-		x->time[k] = meets(t)              ? sim_instance_of(b->e, number, k)->time
+		x->time[k] = is_meeting(t)         ? sim_instance_of(b->e, number, k)->time
 		             : t->kind == SIM_WORK ? t->time
 		                                   : 0;
-		communicates += meets(t);
+		communicates += is_meeting(t);
 	}
 	x->looks = LOOKS / communicates > LEAST_LOOKS ? LOOKS / communicates : LEAST_LOOKS;
 }
@@ -116,7 +116,7 @@ static void come_to(struct bounds *b, struct member x)
 {
 	const struct sim_task *t = &b->unit[x.unit].u->r.task.at[x.task];
 	uint32_t number;
-	if (!meets(t)) {
+	if (!is_meeting(t)) {
 		vec_push(&b->ready, x);
 		return;
 	}
@@ -125,7 +125,7 @@ static void come_to(struct bounds *b, struct member x)
 		vec_push(&b->ready, member_of(b, q, 0, number));
 }
 
-static void leave(struct bounds *b, struct member x)
+static void leave_task(struct bounds *b, struct member x)
 {
 	const struct unit *u = &b->unit[x.unit];
 	for (uint32_t i = u->after.at[x.task]; i < u->after.at[x.task + 1]; i++)
@@ -156,13 +156,13 @@ static bool find_order(struct bounds *b)
 	while (b->ready.n) {
 		struct member x = b->ready.at[--b->ready.n];
 		vec_push(&b->order, x);
-		if (!meets(&b->unit[x.unit].u->r.task.at[x.task])) {
-			leave(b, x);
+		if (!is_meeting(&b->unit[x.unit].u->r.task.at[x.task])) {
+			leave_task(b, x);
 			continue;
 		}
 		const struct sim_meeting *q = meeting_of(b, x, &number);
 		for (uint32_t k = 0; k < q->member_n; k++)
-			leave(b, member_of(b, q, k, number));
+			leave_task(b, member_of(b, q, k, number));
 	}
 	return b->order.n == n;
 }
@@ -218,20 +218,20 @@ static int64_t least_of(struct bounds *b, struct member m, bool back)
 		uint32_t y = l->item[i];
 		least = from[y] + x->time[y] > least ? from[y] + x->time[y] : least;
 	}
-	if (!meets(&x->u->r.task.at[m.task]) || l->at[m.task] == l->at[m.task + 1])
+	if (!is_meeting(&x->u->r.task.at[m.task]) || l->at[m.task] == l->at[m.task + 1])
 		return least;
 	int64_t done = done_by(b->pair, find_work(b, x, m.task, back, from));
 	return done > least ? done : least;
 }
 
-static void sweep(struct bounds *b, bool back)
+static void sweep_tasks(struct bounds *b, bool back)
 {
 	for (uint32_t i = 0; i < b->order.n; i++) {
 		struct member x = b->order.at[back ? i : b->order.n - 1 - i];
 		uint32_t number = 0, n = 1;
 		const struct sim_meeting *q = NULL;
 		int64_t least = 0;
-		if (meets(&b->unit[x.unit].u->r.task.at[x.task])) {
+		if (is_meeting(&b->unit[x.unit].u->r.task.at[x.task])) {
 			q = meeting_of(b, x, &number);
 			n = q->member_n;
 		}
@@ -267,7 +267,7 @@ static int64_t host_end(struct bounds *b, const struct unit *x)
 	uint32_t n = 0;
 	for (uint32_t k = 0; k < x->u->r.task.n; k++) {
 		const struct sim_task *t = &x->u->r.task.at[k];
-		int64_t behind = t->kind == SIM_WORK || meets(t) ? x->time[k] + x->tail[k] : 0;
+		int64_t behind = t->kind == SIM_WORK || is_meeting(t) ? x->time[k] + x->tail[k] : 0;
 		if (t->issue - delay < launch)
 			continue; /* nothing was launched yet */
 		if (!n || t->issue != issued)
@@ -290,12 +290,14 @@ static void raise_unit(struct bounds *b, struct unit *x)
 	for (uint32_t k = 0; k < x->u->r.task.n; k++) {
 		uint8_t kind = x->u->r.task.at[k].kind;
 		if (kind == SIM_WORK || kind >= SIM_MEETING)
-			raise(b, x->head[k] + x->time[k] + x->tail[k], "the longest chain of statements");
+			raise_runtime(b, x->head[k] + x->time[k] + x->tail[k],
+			              "the longest chain of statements");
 		if (kind == SIM_WORK && x->time[k])
 			x->job[n++] = k;
 	}
-	raise(b, sched_machine_end(x->head, x->tail, x->time, x->u->r.task.n, x->job, n), "work of a device");
-	raise(b, host_end(b, x), "statements that the host issues");
+	raise_runtime(b, sched_machine_end(x->head, x->tail, x->time, x->u->r.task.n, x->job, n),
+	              "work of a device");
+	raise_runtime(b, host_end(b, x), "statements that the host issues");
 }
 
 static void raise_meeting(struct bounds *b, const struct sim_meeting *q)
@@ -311,7 +313,7 @@ static void raise_meeting(struct bounds *b, const struct sim_meeting *q)
 		tail[k] = b->unit[m.unit].tail[m.task];
 		time[k] = b->unit[m.unit].time[m.task];
 	}
-	raise(b, sched_machine_end(head, tail, time, n, job, n), "communication of one team");
+	raise_runtime(b, sched_machine_end(head, tail, time, n, job, n), "communication of one team");
 	free(head);
 	free(job);
 }
@@ -329,8 +331,8 @@ struct sim_bound sim_bound(const struct sim_events *e)
 	}
 	b.pair = mem_alloc(sizeof *b.pair * ((size_t)most + 1));
 	if (find_order(&b)) {
-		sweep(&b, true);
-		sweep(&b, false);
+		sweep_tasks(&b, true);
+		sweep_tasks(&b, false);
 	}
 	for (uint32_t u = 0; u < e->n; u++)
 		raise_unit(&b, &b.unit[u]);

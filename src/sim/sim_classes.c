@@ -30,7 +30,7 @@ static uint32_t least_of(const struct sim_program *p, uint32_t rank)
 }
 
 /* Numbers ranks by their keys, in the order of the ranks. Returns how many classes there are. */
-static uint32_t renumber(struct sim_classes *c, const uint64_t *key)
+static uint32_t number_ranks(struct sim_classes *c, const uint64_t *key)
 {
 	struct hash_table ranks = {0}; /* + 1 */
 	uint32_t n = 0;
@@ -74,7 +74,7 @@ static void refine(const struct sim_program *p, struct sim_classes *c)
 				key[r] = hash_number(hash_number(key[r], met[c->place[r][k].joint]),
 				                     p->channel.at[c->place[r][k].channel].n);
 		}
-		c->n = renumber(c, key);
+		c->n = number_ranks(c, key);
 	}
 	free(met);
 	free(key);
@@ -99,7 +99,7 @@ struct walks {
 	uint64_t places;     /* of the ranks that were walked */
 };
 
-static bool walk(struct walks *w, uint32_t rank)
+static bool key_rank(struct walks *w, uint32_t rank)
 {
 	struct sim_classes *c = w->c;
 	if (!sim_rank_walk(w->p, rank, false, &w->r))
@@ -172,7 +172,7 @@ static bool walk_all(struct walks *w)
 		}
 		if (find_twin(w, k))
 			continue;
-		if (!walk(w, k))
+		if (!key_rank(w, k))
 			return false;
 		if (w->each)
 			continue;
@@ -217,7 +217,7 @@ bool sim_classes_find(struct sim_program *p, bool each, struct sim_classes *c)
 	sim_rank_free(&w.r);
 	vec_free(&w.twins.twin);
 	if (ok) {
-		c->n = renumber(c, w.key);
+		c->n = number_ranks(c, w.key);
 		refine(p, c);
 		for (uint32_t k = 0; k < c->rank_n; k++)
 			if (c->of[k] != SIM_NONE)

@@ -14,7 +14,7 @@ static struct unit unit_of(const struct timeline *t)
 	return t->runtime < 10000000 ? (struct unit){"us", 1e3} : (struct unit){"ms", 1e6};
 }
 
-static double in(struct unit u, int64_t ns)
+static double convert_time(struct unit u, int64_t ns)
 {
 	return (double)ns / u.ns;
 }
@@ -24,7 +24,7 @@ static double mib(int64_t bytes)
 	return (double)bytes / (1 << 20);
 }
 
-static double percent(int64_t part, int64_t whole)
+static double find_percent(int64_t part, int64_t whole)
 {
 	return whole ? 100 * (double)part / (double)whole : 0;
 }
@@ -69,8 +69,9 @@ static void print_work(struct timeline *t, const struct timeline_class *c, struc
 	for (uint32_t i = 0; i < c->lane.n; i++)
 		if (c->lane.at[i].kind <= LANE_STREAM && count[i])
 			buf_printf(out, "%-18s %-12s %7u %12s %12.3f %12s %6.1f%%\n", "work",
-			           c->lane.at[i].name, count[i], "", in(unit_of(t), c->lane.at[i].busy), "",
-			           percent(c->lane.at[i].busy, t->runtime));
+			           c->lane.at[i].name, count[i], "",
+			           convert_time(unit_of(t), c->lane.at[i].busy), "",
+			           find_percent(c->lane.at[i].busy, t->runtime));
 	free(count);
 }
 
@@ -94,8 +95,8 @@ static void print_lanes(struct timeline *t, const struct timeline_class *c, stru
 	print_work(t, c, out);
 	for (uint32_t i = 0; i < r.n; i++)
 		buf_printf(out, "%-18s %-12s %7u %12.3f %12.3f %12.3f %6.1f%%\n", r.at[i].kind, r.at[i].lane,
-		           r.at[i].count, mib(r.at[i].bytes), in(u, r.at[i].time), in(u, r.at[i].exposed),
-		           percent(r.at[i].time, t->runtime));
+		           r.at[i].count, mib(r.at[i].bytes), convert_time(u, r.at[i].time),
+		           convert_time(u, r.at[i].exposed), find_percent(r.at[i].time, t->runtime));
 	vec_free(&all);
 	vec_free(&r);
 }
@@ -148,20 +149,20 @@ static void print_memory(const struct timeline *t, const struct timeline_class *
 		put_bytes(out, c->live);
 	}
 	if (t->limit)
-		buf_printf(out, "  %.1f %% of the limit", percent(c->peak, t->limit));
+		buf_printf(out, "  %.1f %% of the limit", find_percent(c->peak, t->limit));
 	buf_putc(out, '\n');
 }
 
 static void print_class(struct timeline *t, const struct timeline_class *c, int64_t held, struct buf *out)
 {
 	struct unit u = unit_of(t);
-	buf_printf(out, "exposed      %12.3f %s   %.1f %% of the step\n", in(u, c->exposed), u.name,
-	           percent(c->exposed, t->runtime));
-	buf_printf(out, "work         %12.3f %s   %.1f %%\n", in(u, c->work), u.name,
-	           percent(c->work, t->runtime));
+	buf_printf(out, "exposed      %12.3f %s   %.1f %% of the step\n", convert_time(u, c->exposed), u.name,
+	           find_percent(c->exposed, t->runtime));
+	buf_printf(out, "work         %12.3f %s   %.1f %%\n", convert_time(u, c->work), u.name,
+	           find_percent(c->work, t->runtime));
 	if (!t->recorded && t->binding)
-		buf_printf(out, "host         %12.3f %s   %.1f %%\n", in(u, c->host), u.name,
-		           percent(c->host, t->runtime));
+		buf_printf(out, "host         %12.3f %s   %.1f %%\n", convert_time(u, c->host), u.name,
+		           find_percent(c->host, t->runtime));
 	if (t->binding) /* measured ones have no memory */
 		print_memory(t, c, out);
 	print_lanes(t, c, out);
@@ -171,10 +172,10 @@ static void print_class(struct timeline *t, const struct timeline_class *c, int6
 static void print_bound(const struct timeline *t, struct buf *out)
 {
 	struct unit u = unit_of(t);
-	buf_printf(out, "lower bound  %12.3f %s   ", in(u, t->bound.runtime), u.name);
+	buf_printf(out, "lower bound  %12.3f %s   ", convert_time(u, t->bound.runtime), u.name);
 	if (t->bound.runtime <= t->runtime)
-		buf_printf(out, "%.2f %% below, by %s\n", percent(t->runtime - t->bound.runtime, t->runtime),
-		           t->binding);
+		buf_printf(out, "%.2f %% below, by %s\n",
+		           find_percent(t->runtime - t->bound.runtime, t->runtime), t->binding);
 	else /* a statement began before what it needs was over */
 		buf_puts(out, "if nothing is used before it is made: `hirc check` says where\n");
 }
@@ -182,7 +183,7 @@ static void print_bound(const struct timeline *t, struct buf *out)
 void timeline_print(struct timeline *t, const struct timeline_print *o, struct buf *out)
 {
 	struct unit u = unit_of(t);
-	buf_printf(out, "step time    %12.3f %s\n", in(u, t->runtime), u.name);
+	buf_printf(out, "step time    %12.3f %s\n", convert_time(u, t->runtime), u.name);
 	if (t->binding)
 		print_bound(t, out);
 	for (uint32_t k = 0; k < t->class.n; k++) {
@@ -195,7 +196,7 @@ void timeline_print(struct timeline *t, const struct timeline_print *o, struct b
 		if (!t->recorded)
 			buf_printf(out, "\n%s%s, done at %.3f %s\n", c->name,
 			           c->count > 1 ? arena_printf(t->arena, " (%u)", c->count) : "",
-			           in(u, c->end), u.name);
+			           convert_time(u, c->end), u.name);
 		print_class(t, c, o->held, out);
 	}
 }

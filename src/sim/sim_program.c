@@ -24,7 +24,7 @@ static bool is_owner(const struct sim_program *p, value_id v)
 	return x->def && !(x->flags & VALUE_INPUT) && ir_root(p->m, v) == v && !ir_is_unit_local(p->m, v);
 }
 
-static void use(const struct sim_program *p, op_id *last, value_id v, op_id by)
+static void note_use(const struct sim_program *p, op_id *last, value_id v, op_id by)
 {
 	value_id root = ir_root(p->m, v);
 	op_id def = p->m->value.at[root].def, unit = def ? ir_unit_of(p->m, def) : 0;
@@ -37,7 +37,7 @@ static void use_all(const struct sim_program *p, op_id *last, op_id op, op_id by
 	for (unsigned k = 0; k < p->m->op.at[op].operand_n; k++) {
 		const struct operand *x = ir_operand(p->m, op, k);
 		if (x->role == ROLE_READ || x->role == ROLE_WRITE || x->role == ROLE_DEF)
-			use(p, last, x->id, by);
+			note_use(p, last, x->id, by);
 	}
 }
 
@@ -147,7 +147,7 @@ bool sim_rank_takes_part(const struct sim_program *p, uint32_t rank)
 
 /* ---- channels */
 
-static uint64_t hash(const struct sim_channel *x)
+static uint64_t hash_channel(const struct sim_channel *x)
 {
 	uint64_t h = hash_number(hash_number(x->kind, x->backend), x->n);
 	if (x->kind == SIM_CHANNEL_MESSAGES)
@@ -155,7 +155,7 @@ static uint64_t hash(const struct sim_channel *x)
 	return hash_block(h, x->device, sizeof *x->device * x->n);
 }
 
-static bool same(const struct sim_channel *a, const struct sim_channel *b)
+static bool is_same_channel(const struct sim_channel *a, const struct sim_channel *b)
 {
 	if (a->kind != b->kind || a->backend != b->backend || a->n != b->n)
 		return false;
@@ -165,9 +165,9 @@ static bool same(const struct sim_channel *a, const struct sim_channel *b)
 
 uint32_t sim_channel_find(struct sim_program *p, const struct sim_channel *key)
 {
-	struct hash_probe probe = {.hash = hash(key)};
+	struct hash_probe probe = {.hash = hash_channel(key)};
 	for (uint32_t k; (k = hash_next(&p->channels, &probe));)
-		if (same(&p->channel.at[k - 1], key))
+		if (is_same_channel(&p->channel.at[k - 1], key))
 			return k - 1;
 	vec_push(&p->channel, *key);
 	hash_insert(&p->channels, probe.hash, p->channel.n);
