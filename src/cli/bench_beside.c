@@ -55,7 +55,8 @@ void bench_collective_beside(const struct bench_collectives *c, bench_lines *lin
 }
 
 /* The whole table: its footer is of all lines. */
-static enum status report(const struct bench_collectives *c, const struct bench_outcome *o, bench_lines *line)
+static enum status report_transports(const struct bench_collectives *c, const struct bench_outcome *o,
+                                     bench_lines *line)
 {
 	uint32_t n = c->b->transport.n;
 	struct buf text = {0}, names = {0};
@@ -98,7 +99,8 @@ enum status bench_transports_beside(struct bench_collectives *c)
 			fprintf(stderr, "hirc bench: note: %s is not measured: %s\n", o[t].transport,
 			        o[t].why.at);
 	}
-	enum status status = bench_outcomes_status(o, n), printed = n > 1 ? report(c, o, line) : STATUS_OK;
+	enum status status = bench_outcomes_status(o, n),
+	            printed = n > 1 ? report_transports(c, o, line) : STATUS_OK;
 	for (uint32_t t = 0; t < n; t++) {
 		bench_outcome_free(&o[t]);
 		vec_free(&line[t]);

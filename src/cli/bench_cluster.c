@@ -85,7 +85,7 @@ static void put_beside(struct buf *out, const struct bench_probe *p, unsigned wh
 	}
 }
 
-static int64_t clamp(int64_t n, int64_t least, int64_t most)
+static int64_t clamp_count(int64_t n, int64_t least, int64_t most)
 {
 	return n < least ? least : n > most ? most : n;
 }
@@ -95,7 +95,10 @@ static void add_probe(struct bench_cluster *o, struct bench_probe p)
 	int64_t guess = p.k ? 2 * p.m * p.n * p.k / (p.m * p.n * p.k > 1 << 15 ? GUESS_RATE_BLAS : GUESS_RATE)
 	                    : 8 * p.n / GUESS_RATE;
 	p.count[0] = p.k || p.n >= 1 << 20 ? 1 : 4;
-	p.count[1] = p.count[0] + clamp(PROBE_NS / (guess + 1), 2, p.k ? 32 : o->probe.n ? 128 : LAUNCHES);
+	p.count[1] = p.count[0] + clamp_count(PROBE_NS / (guess + 1), 2,
+	                                      p.k          ? 32
+	                                      : o->probe.n ? 128
+	                                                   : LAUNCHES);
 	p.programs = p.beside ? 3 : 2;
 	for (unsigned k = 0; k < p.programs; k++) {
 		struct buf text = {0};
@@ -211,7 +214,7 @@ static void add_probes(struct bench_cluster *o)
 }
 
 /* Compiles the programs, for ranks that are started here. */
-static enum status prepare(struct bench *b, struct bench_cluster *o, int64_t np, bool launched)
+static enum status prepare_probes(struct bench *b, struct bench_cluster *o, int64_t np, bool launched)
 {
 	struct diag *d = compile_diag(&b->compile);
 	enum status status = STATUS_OK;
@@ -306,7 +309,7 @@ enum status bench_cluster(struct bench *b, struct bench_cluster *o)
 	}
 	o->gpu = rank_options_are_cuda(&b->ranks);
 	add_probes(o);
-	enum status status = prepare(b, o, np, launched);
+	enum status status = prepare_probes(b, o, np, launched);
 	b->launch.np = launched ? 0 : (int)np;
 	if (status == STATUS_OK)
 		status = measure_transports(b, o);

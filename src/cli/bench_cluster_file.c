@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
-static int64_t whole(double x)
+static int64_t round_figure(double x)
 {
 	return x < 1 ? 1 : x > (double)CLUSTER_MAX_TIME ? CLUSTER_MAX_TIME : (int64_t)(x + 0.5);
 }
@@ -16,7 +16,7 @@ static int64_t whole(double x)
 /* Of a rank alone nothing is sent. */
 static int64_t per_mille(double contention, int64_t ranks)
 {
-	return contention < 1000 || ranks == 1 ? 1000 : whole(contention < 1e6 ? contention : 1e6);
+	return contention < 1000 || ranks == 1 ? 1000 : round_figure(contention < 1e6 ? contention : 1e6);
 }
 
 /* The file's name without folders and ending. */
@@ -76,21 +76,21 @@ static void make_device(struct cluster *c, const struct bench_cluster *o, const 
 	int64_t *times = arena_new_array(c->arena, int64_t, o->probe.n);
 	c->memory = x->memory;
 	c->device = *x->model ? x->model : NULL;
-	c->launch = whole(x->probe[0]);
+	c->launch = round_figure(x->probe[0]);
 	for (uint32_t k = 1; k < o->probe.n; k++) {
 		const struct bench_probe *p = &o->probe.at[k];
 		if (p->beside)
 			continue;
-		int64_t time = times[k] = whole(p->far ? x->probe[k] : x->probe[k] - x->probe[0]);
+		int64_t time = times[k] = round_figure(p->far ? x->probe[k] : x->probe[k] - x->probe[0]);
 		if (p->far)
 			continue;
 		if (p->op) {
 			function[c->function_n++] = (struct cluster_function){
-			    p->kind, p->dtype, whole((double)p->n * 1e9 / (double)time)};
+			    p->kind, p->dtype, round_figure((double)p->n * 1e9 / (double)time)};
 			continue;
 		}
 		double work = p->k ? 2.0 * (double)p->m * (double)p->n * (double)p->k : 8.0 * (double)p->n;
-		int64_t rate = whole(work * 1e9 / (double)time),
+		int64_t rate = round_figure(work * 1e9 / (double)time),
 		        *best = p->k ? &c->flops_rate[p->dtype] : &c->memory_rate;
 		if (p->k && !p->in_grid)
 			product[c->product_n++] = (struct cluster_product){p->dtype, p->m, p->n, p->k, time};
@@ -115,8 +115,8 @@ static struct cluster_link make_link(const struct bench_measured *x, int64_t spa
 			continue;
 		const struct cluster_point *first = &p->point.at[0], *last = &p->point.at[p->point.n - 1];
 		link.alpha = first->time;
-		link.rate =
-		    whole((double)last->size * 1e9 / (double)whole((double)(last->time - first->time)));
+		link.rate = round_figure((double)last->size * 1e9 /
+		                         (double)round_figure((double)(last->time - first->time)));
 		break; /* the first one is of two ranks */
 	}
 	return link;
@@ -169,7 +169,7 @@ static void make_networks(struct cluster *c, const struct bench_cluster *o, cons
 		c->node_devices = x->inner;
 }
 
-static bool put(const char *path, const struct buf *text, const struct cluster *c)
+static bool write_cluster(const char *path, const struct buf *text, const struct cluster *c)
 {
 	struct buf note = {0};
 	if (!strcmp(path, "-"))
@@ -194,7 +194,7 @@ enum status bench_cluster_file(const struct bench_cluster *o, const struct bench
 	make_networks(&c, o, x, n);
 	cluster_write(&c, &text);
 	errno = 0;
-	bool ok = put(o->output, &text, &c);
+	bool ok = write_cluster(o->output, &text, &c);
 	if (!ok && errno)
 		fprintf(stderr, "hirc bench: error: cannot write '%s': %s\n", o->output, strerror(errno));
 	buf_free(&text);

@@ -263,28 +263,29 @@ static enum status time_collectives(struct rt_job *job, struct bench_cluster *o,
 
 /* ---- all, several times, since what disturbs a machine lasts for seconds; the lesser median counts */
 
-static void show(const struct rt_job *job, const struct bench_cluster *o, double done, const char *what)
+static void show_measuring(const struct rt_job *job, const struct bench_cluster *o, double done,
+                           const char *what)
 {
 	if (job->rank == 0)
 		progress_show(o->collectives.b->progress, done, "%s", what);
 }
 
-static enum status measure(struct rt_job *job, struct bench_cluster *o, struct bench_measured *out)
+static enum status measure_cluster(struct rt_job *job, struct bench_cluster *o, struct bench_measured *out)
 {
 	unsigned passes = o->quick || o->gpu ? SHORT_PASSES : PASSES;
 	double all = passes * (o->probe.n + 1.0);
-	show(job, o, 0, "collectives");
+	show_measuring(job, o, 0, "collectives");
 	enum status status = time_collectives(job, o, out);
 	double ns = 0;
 	for (unsigned pass = 0; pass < passes && status == STATUS_OK; pass++) {
 		for (uint32_t k = 0; k < o->probe.n && status == STATUS_OK; k++) {
 			if (o->network_alone && !o->probe.at[k].beside)
 				continue;
-			show(job, o, (pass * (o->probe.n + 1.0) + k) / all, "statements");
+			show_measuring(job, o, (pass * (o->probe.n + 1.0) + k) / all, "statements");
 			status = time_probe(job, o, &o->probe.at[k], &ns);
 			out->probe[k] = pass && out->probe[k] < ns ? out->probe[k] : ns;
 		}
-		show(job, o, (pass + 1) * (o->probe.n + 1.0) / all, "collectives");
+		show_measuring(job, o, (pass + 1) * (o->probe.n + 1.0) / all, "collectives");
 		if (status == STATUS_OK)
 			status = time_collectives(job, o, out);
 	}
@@ -312,7 +313,7 @@ int bench_cluster_rank(struct rt_job *job, void *cluster)
 		status = exec_device_open(job, &options, false, &device, &transport);
 	}
 	if (status == STATUS_OK)
-		status = measure(job, o, &x);
+		status = measure_cluster(job, o, &x);
 	if (status == STATUS_OK && job->rank == 0)
 		status = bench_measured_write(job, o, &x);
 	if (status == STATUS_OK)

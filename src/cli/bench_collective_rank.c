@@ -10,8 +10,8 @@ struct sums {
 	int64_t figures, wrong;
 };
 
-static enum status measure(struct sums *sums, struct bench_shape *s, bool in_place, struct bench_line *line,
-                           struct bench_figure *out)
+static enum status measure_figure(struct sums *sums, struct bench_shape *s, bool in_place,
+                                  struct bench_line *line, struct bench_figure *out)
 {
 	struct bench_member *x = sums->x;
 	*out = (struct bench_figure){.wrong = -1};
@@ -28,7 +28,7 @@ static enum status measure(struct sums *sums, struct bench_shape *s, bool in_pla
 	return status;
 }
 
-static void show(const struct sums *sums, enum collective kind, int64_t bytes)
+static void show_sweep_progress(const struct sums *sums, enum collective kind, int64_t bytes)
 {
 	const struct bench_collectives *c = sums->x->c;
 	double sizes = 1, done = 0;
@@ -45,7 +45,7 @@ static void show(const struct sums *sums, enum collective kind, int64_t bytes)
 	              collective_key(kind), (long long)bytes);
 }
 
-static enum status print(const struct bench_member *x, struct buf *text)
+static enum status print_figures(const struct bench_member *x, struct buf *text)
 {
 	if (x->c->b->transport.n > 1)
 		text->n = 0; /* once all are measured */
@@ -56,7 +56,7 @@ static enum status print(const struct bench_member *x, struct buf *text)
 	return ok ? STATUS_OK : rt_job_fail(x->job, STATUS_DIAGNOSTICS);
 }
 
-static enum status sweep(struct sums *sums, enum collective kind, struct buf *text)
+static enum status sweep_sizes(struct sums *sums, enum collective kind, struct buf *text)
 {
 	struct bench_member *x = sums->x;
 	const struct bench_collectives *c = x->c;
@@ -75,15 +75,15 @@ static enum status sweep(struct sums *sums, enum collective kind, struct buf *te
 		if (s.count == before) /* smaller than an element for each */
 			continue;
 		before = s.count;
-		show(sums, kind, bytes);
-		status = measure(sums, &s, false, &line, &line.out_of_place);
+		show_sweep_progress(sums, kind, bytes);
+		status = measure_figure(sums, &s, false, &line, &line.out_of_place);
 		if (status == STATUS_OK)
-			status = measure(sums, &s, true, &line, &line.in_place);
+			status = measure_figure(sums, &s, true, &line, &line.in_place);
 		bench_collective_line(c, &line, text);
 		if (status == STATUS_OK && x->job->rank == 0 && c->b->transport.n > 1)
 			status = bench_results_write(x->job, c->b, &line, sizeof line);
 		if (status == STATUS_OK)
-			status = print(x, text);
+			status = print_figures(x, text);
 	}
 	return status;
 }
@@ -95,11 +95,11 @@ static enum status sweep_all(struct bench_member *x)
 	enum status status = STATUS_OK;
 	bench_collective_header(x->c, x->job->size, transport_kind_name(x->t->ops->kind), &text);
 	for (unsigned k = 0; k < x->c->kinds && status == STATUS_OK; k++)
-		status = sweep(&sums, x->c->kind[k], &text);
+		status = sweep_sizes(&sums, x->c->kind[k], &text);
 	bench_collective_footer(x->c, NULL, 0, sums.wrong, sums.figures ? sums.bus / (double)sums.figures : 0,
 	                        &text);
 	if (status == STATUS_OK)
-		status = print(x, &text);
+		status = print_figures(x, &text);
 	buf_free(&text);
 	return status == STATUS_OK && sums.wrong ? STATUS_WRONG : status;
 }

@@ -7,7 +7,7 @@
 enum { MOST = 11 /* values of an element: 0 … 10 */ };
 
 /* Element i of member r. values: below 2, one member has 1 and all others 0. */
-static int64_t element(enum reduce_op op, int64_t values, int members, int64_t i, int r)
+static int64_t make_element(enum reduce_op op, int64_t values, int members, int64_t i, int r)
 {
 	if (op == REDUCE_PROD)
 		return 1 + (i % (members + 1) == r);
@@ -16,7 +16,7 @@ static int64_t element(enum reduce_op op, int64_t values, int members, int64_t i
 	return (i * 7 + (int64_t)r * 13) % values;
 }
 
-static double reduce(enum reduce_op op, double a, int64_t b)
+static double reduce_element(enum reduce_op op, double a, int64_t b)
 {
 	double x = (double)b;
 	switch (op) {
@@ -39,11 +39,11 @@ void bench_data_make(enum dtype t, enum reduce_op op, int members, struct bench_
 	out->period = op == REDUCE_PROD ? members + 1 : values < 2 ? members : values;
 	out->table = mem_zalloc((size_t)(members + 1) * (size_t)out->period * out->size);
 	for (int64_t i = 0; i < out->period; i++) {
-		double all = (double)element(op, values, members, i, 0);
+		double all = (double)make_element(op, values, members, i, 0);
 		for (int r = 0; r < members; r++) {
-			int64_t x = element(op, values, members, i, r);
+			int64_t x = make_element(op, values, members, i, r);
 			rt_store_i64(t, out->table + (size_t)(r * out->period + i) * out->size, x);
-			all = r ? reduce(op, all, x) : all;
+			all = r ? reduce_element(op, all, x) : all;
 		}
 		rt_store_f64(t, out->table + (size_t)(members * out->period + i) * out->size,
 		             op == REDUCE_AVG ? all / members : all);

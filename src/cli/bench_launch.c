@@ -102,7 +102,7 @@ static enum status launch_apart(const struct bench *b, int (*rank_main)(struct r
 /* ---- launching */
 
 /* `auto` starts threads where the transport needs them. */
-static void choose(struct bench *b, uint32_t k)
+static void choose_launch(struct bench *b, uint32_t k)
 {
 	const char *name = b->transport.at[k];
 	b->ranks.transport = name;
@@ -123,7 +123,7 @@ enum status bench_launch(struct bench *b, uint32_t transport, int (*rank_main)(s
 		fprintf(stderr, "hirc bench: error: %s\n", out->why.at);
 		return out->status = STATUS_DIAGNOSTICS;
 	}
-	choose(b, transport);
+	choose_launch(b, transport);
 	b->results = fileno(out->results);
 	fflush(NULL);
 	if (b->transport.n == 1) {

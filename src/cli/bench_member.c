@@ -14,7 +14,7 @@ enum {
 /* ---- shapes */
 
 /* Elements that member i gives to member k: of an all_to_allv blocks of two sizes. */
-static int64_t given(const struct bench_shape *s, int i, int k)
+static int64_t count_given(const struct bench_shape *s, int i, int k)
 {
 	if (s->kind != COLLECTIVE_ALL_TO_ALLV)
 		return s->block;
@@ -25,7 +25,7 @@ static int64_t given_before(const struct bench_shape *s, int i, int k)
 {
 	int64_t sum = 0;
 	for (int j = 0; j < k; j++)
-		sum += given(s, i, j);
+		sum += count_given(s, i, j);
 	return sum;
 }
 
@@ -79,7 +79,7 @@ static char *own_block(const struct bench_member *x, const struct bench_shape *s
 	return whole + (size_t)(x->index * s->block) * x->data.size;
 }
 
-static struct rt_collective collective(struct bench_member *x, const struct bench_shape *s)
+static struct rt_collective describe_collective(struct bench_member *x, const struct bench_shape *s)
 {
 	struct rt_collective c = {.kind = s->kind,
 	                          .dtype = x->c->dtype,
@@ -100,9 +100,9 @@ static struct rt_collective collective(struct bench_member *x, const struct benc
 	if (s->kind == COLLECTIVE_ALL_TO_ALLV) {
 		int64_t offset = 0;
 		for (int k = 0; k < x->members; k++) {
-			x->send_counts[k] = given(s, x->index, k);
+			x->send_counts[k] = count_given(s, x->index, k);
 			x->send_offsets[k] = given_before(s, x->index, k);
-			x->counts[k] = given(s, k, x->index);
+			x->counts[k] = count_given(s, k, x->index);
 			x->offsets[k] = offset;
 			offset += x->counts[k];
 		}
@@ -124,7 +124,8 @@ int64_t bench_member_input(const struct bench_member *x, const struct bench_shap
 }
 
 /* Puts this rank's input where the collective reads it. */
-static void fill(const struct bench_member *x, const struct bench_shape *s, const struct rt_collective *c)
+static void fill_input(const struct bench_member *x, const struct bench_shape *s,
+                       const struct rt_collective *c)
 {
 	int64_t n = bench_member_input(x, s);
 	memset(host_of(x, x->out), 0xff, room(x, s->count));
@@ -159,7 +160,7 @@ static int64_t wrong(const struct bench_member *x, const struct bench_shape *s, 
 		for (int k = 0; k < x->members; k++) {
 			bool exchanged = collective_exchanges(s->kind);
 			int64_t first = exchanged ? given_before(s, k, me) : 0,
-			        count = exchanged ? given(s, k, me) : n;
+			        count = exchanged ? count_given(s, k, me) : n;
 			bad += bench_data_wrong(d, k, first, count, at);
 			at += (size_t)count * d->size;
 		}
@@ -170,7 +171,7 @@ static int64_t wrong(const struct bench_member *x, const struct bench_shape *s, 
 /* ---- timing */
 
 /* One number of the job from one of each rank in a team, as --average says. */
-static double combine(const struct bench_member *x, const double *all)
+static double combine_ranks(const struct bench_member *x, const double *all)
 {
 	double sum = 0, least = -1, most = 0;
 	int n = 0;
@@ -200,7 +201,7 @@ static enum status time_batch(struct bench_member *x, const struct bench_shape *
 	if (status == STATUS_OK)
 		status = rt_job_allgather(x->job, "a time", &mine, sizeof mine, all);
 	if (status == STATUS_OK)
-		*out = combine(x, all);
+		*out = combine_ranks(x, all);
 	free(all);
 	return status;
 }
@@ -208,7 +209,7 @@ static enum status time_batch(struct bench_member *x, const struct bench_shape *
 enum status bench_member_time(struct bench_member *x, const struct bench_shape *s, double *us)
 {
 	const struct bench *b = x->c->b;
-	struct rt_collective c = collective(x, s);
+	struct rt_collective c = describe_collective(x, s);
 	double once = 0, batch[BATCHES];
 	memset(host_of(x, x->in), 0,
 	       room(x, s->count)); /* zeros stay zeros, however often they are reduced */
@@ -234,10 +235,10 @@ enum status bench_member_time(struct bench_member *x, const struct bench_shape *
 
 enum status bench_member_check(struct bench_member *x, const struct bench_shape *s, int64_t *out)
 {
-	struct rt_collective c = collective(x, s);
+	struct rt_collective c = describe_collective(x, s);
 	int64_t mine = 0, *all = mem_zalloc(sizeof *all * (size_t)x->job->size);
 	if (x->index >= 0 && s->count)
-		fill(x, s, &c);
+		fill_input(x, s, &c);
 	enum status status = send_buffers(x, s);
 	if (status == STATUS_OK)
 		status = bench_member_run(x, s, &c, 1);

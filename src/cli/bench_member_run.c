@@ -7,7 +7,7 @@ enum { LOOK_US = 20000 /* how often a waiting rank looks whether the job has fai
 
 /* ---- messages of a ring: one to the right, one from the left */
 
-static struct rt_p2p message(const struct bench_member *x, const struct bench_shape *s, bool send)
+static struct rt_p2p describe_message(const struct bench_member *x, const struct bench_shape *s, bool send)
 {
 	int other = x->rank[(x->index + (send ? 1 : x->members - 1)) % x->members];
 	return (struct rt_p2p){.send = send,
@@ -41,7 +41,7 @@ static enum status run_ring(struct bench_member *x, const struct bench_shape *s)
 	struct rt_request *r[2] = {NULL, NULL};
 	enum status status = STATUS_OK;
 	for (int k = 0; k < 2 && status == STATUS_OK; k++) {
-		const struct rt_p2p p = message(x, s, !k);
+		const struct rt_p2p p = describe_message(x, s, !k);
 		status = rt_transport_start_p2p(x->t, &p, &r[k]);
 	}
 	x->rounds++;
@@ -102,14 +102,14 @@ double bench_member_time_writing(const struct bench_member *x, const struct benc
 
 /* ---- by an engine */
 
-static struct rt_ticket submit(struct bench_member *x, const struct bench_shape *s,
-                               const struct rt_collective *c)
+static struct rt_ticket submit_round(struct bench_member *x, const struct bench_shape *s,
+                                     const struct rt_collective *c)
 {
 	if (s->kind != COLLECTIVE_SEND_RECV)
 		return rt_submit_collective(x->engine, x->stream, c);
 	rt_group_begin(x->engine);
 	for (int k = 0; k < 2; k++) {
-		const struct rt_p2p p = message(x, s, !k);
+		const struct rt_p2p p = describe_message(x, s, !k);
 		rt_submit_p2p(x->engine, x->stream, &p);
 	}
 	return rt_group_end(x->engine, x->stream, (struct rt_origin){0});
@@ -120,7 +120,7 @@ static enum status run_by_engine(struct bench_member *x, const struct bench_shap
 {
 	const struct rt_collective barrier = {.kind = COLLECTIVE_BARRIER, .team = x->team};
 	for (int64_t k = 0; k < times; k++) {
-		rt_submit_wait(x->engine, x->stream, submit(x, s, c), (struct rt_origin){0});
+		rt_submit_wait(x->engine, x->stream, submit_round(x, s, c), (struct rt_origin){0});
 		if (x->apart)
 			rt_submit_wait(x->engine, x->stream,
 			               rt_submit_collective(x->engine, x->stream, &barrier),

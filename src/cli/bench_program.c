@@ -34,7 +34,7 @@ static void close_set(struct bench_set *set)
 }
 
 /* Compiles the programs of a point for the ranks that all of them need. */
-static enum status prepare(struct bench_set *set, struct diag *d, int64_t *ranks)
+static enum status prepare_set(struct bench_set *set, struct diag *d, int64_t *ranks)
 {
 	int64_t np = set->b->compile.np;
 	enum status status = STATUS_OK;
@@ -69,7 +69,7 @@ static enum status launch_point(struct bench_ranks *all, uint32_t point)
 	struct bench *b = all->b;
 	struct diag *d = compile_diag(&b->compile);
 	int64_t ranks;
-	enum status status = prepare(&all->set[point], d, &ranks);
+	enum status status = prepare_set(&all->set[point], d, &ranks);
 	diag_finish(d);
 	diag_free(d);
 	fflush(NULL);
@@ -93,7 +93,7 @@ static void warn_unused(const struct bench *b, const struct bench_sweep *s, stru
 	compile_warn_unused(d, &b->compile);
 }
 
-static bool print(void (*what)(const struct bench *, struct buf *), const struct bench *b)
+static bool print_part(void (*what)(const struct bench *, struct buf *), const struct bench *b)
 {
 	struct buf text = {0};
 	what(b, &text);
@@ -115,7 +115,7 @@ int bench_programs(struct bench *b)
 	struct bench_ranks all = {.b = b, .sweep = &sweep, .last = sweep.point.n};
 	all.set = mem_zalloc(sizeof *all.set * sweep.point.n);
 	enum status status = STATUS_OK;
-	if (prints && !print(bench_program_header, b))
+	if (prints && !print_part(bench_program_header, b))
 		status = STATUS_DIAGNOSTICS;
 	for (uint32_t p = 0; p < sweep.point.n; p++)
 		open_set(b, &sweep.point.at[p], p == 0, &all.set[p]);
@@ -123,7 +123,7 @@ int bench_programs(struct bench *b)
 		status = rt_launch(&b->launch, bench_program_rank, &all);
 	for (uint32_t p = 0; p < sweep.point.n && !launched && status == STATUS_OK; p++)
 		status = launch_point(&all, p);
-	if (prints && status == STATUS_OK && !print(bench_program_footer, b))
+	if (prints && status == STATUS_OK && !print_part(bench_program_footer, b))
 		status = STATUS_DIAGNOSTICS;
 	if (status == STATUS_OK && !launched)
 		warn_unused(b, &sweep, d);

@@ -25,7 +25,7 @@ struct cells {
 	unsigned n;
 };
 
-static struct buf *add(struct cells *c, const char *name, bool is_text)
+static struct buf *add_cell(struct cells *c, const char *name, bool is_text)
 {
 	c->at[c->n] = (struct cell){.name = name, .is_text = is_text};
 	return &c->at[c->n++].text;
@@ -33,7 +33,7 @@ static struct buf *add(struct cells *c, const char *name, bool is_text)
 
 static void add_number(struct cells *c, const char *name, double x)
 {
-	buf_printf(add(c, name, false), "%.6g", x);
+	buf_printf(add_cell(c, name, false), "%.6g", x);
 }
 
 /* File name without folder and suffix. */
@@ -81,7 +81,7 @@ static const char *dtype_of(const struct module *m)
 	return dtype_name(value_type(m, m->output.at[0])->dtype);
 }
 
-static void fill(const struct bench_row *row, struct cells *c)
+static void fill_cells(const struct bench_row *row, struct cells *c)
 {
 	const struct bench_set *set = row->set;
 	const struct module *m = set->run[row->file].m;
@@ -94,21 +94,21 @@ static void fill(const struct bench_row *row, struct cells *c)
 	rate = bench_statistics(x, row->samples);
 	for (int64_t k = 0; k < row->samples && row->base; k++)
 		x[k] = row->base[k] > 0 ? row->ms[k] / row->base[k] : 0;
-	put_stem(add(c, "implementation", true), set->b->file.at[row->file]);
+	put_stem(add_cell(c, "implementation", true), set->b->file.at[row->file]);
 	add_number(c, "mean_time (ms)", s.mean);
 	add_number(c, "std_time", s.deviation);
 	add_number(c, "min_time", s.least);
 	add_number(c, "max_time", s.most);
-	put_size(add(c, "m", false), set, m, "m");
-	put_size(add(c, "n", false), set, m, "n");
-	put_size(add(c, "k", false), set, m, "k");
-	buf_puts(add(c, "dtype", true), dtype_of(m));
+	put_size(add_cell(c, "m", false), set, m, "m");
+	put_size(add_cell(c, "n", false), set, m, "n");
+	put_size(add_cell(c, "k", false), set, m, "k");
+	buf_puts(add_cell(c, "dtype", true), dtype_of(m));
 	add_number(c, "Throughput (TFLOPS)", rate.mean);
 	add_number(c, "Throughput std (TFLOPS)", rate.deviation);
 	add_number(c, "world_size", row->ranks);
-	buf_puts(add(c, "hostname", true), host);
-	put_options(add(c, "option", true), set);
-	buf_puts(add(c, "valid", false), row->valid == 1 ? "true" : "");
+	buf_puts(add_cell(c, "hostname", true), host);
+	put_options(add_cell(c, "option", true), set);
+	buf_puts(add_cell(c, "valid", false), row->valid == 1 ? "true" : "");
 	add_number(c, "median_time", s.median);
 	add_number(c, "samples", (double)row->samples);
 	add_number(c, "ratio", row->base ? bench_statistics(x, row->samples).median : 1);
@@ -130,7 +130,7 @@ void bench_program_print(const struct bench *b, const struct bench_row *row, str
 {
 	struct cells c = {0};
 	bool json = b->format == BENCH_JSON;
-	fill(row, &c);
+	fill_cells(row, &c);
 	if (json)
 		buf_puts(out, row->set->first && row->file == 0 ? "\n{" : ",\n{");
 	for (unsigned k = 0; k < c.n; k++) {

@@ -5,7 +5,8 @@
 
 #define SAMPLING_NS 1e9 /* that samples chosen here take in all */
 
-static enum status report(struct rt_job *job, const struct bench_set *set, const struct bench_samples *s)
+static enum status report_samples(struct rt_job *job, const struct bench_set *set,
+                                  const struct bench_samples *s)
 {
 	struct buf text = {0};
 	enum status status = STATUS_OK;
@@ -28,7 +29,7 @@ static enum status report(struct rt_job *job, const struct bench_set *set, const
 	return status;
 }
 
-static void before(void *ranks, const struct rt_job *job, uint32_t program, double done)
+static void show_program_progress(void *ranks, const struct rt_job *job, uint32_t program, double done)
 {
 	const struct bench_ranks *all = ranks;
 	const struct bench *b = all->b;
@@ -52,12 +53,12 @@ int bench_program_rank(struct rt_job *job, void *ranks)
 		                               .samples = b->samples,
 		                               .budget = SAMPLING_NS,
 		                               .check = b->check,
-		                               .before = before,
+		                               .before = show_program_progress,
 		                               .to = &here};
 		struct bench_samples s;
 		status = bench_rounds(job, &o, &s);
 		if (status == STATUS_OK)
-			status = report(job, &all->set[k], &s);
+			status = report_samples(job, &all->set[k], &s);
 		bench_samples_free(&s);
 	}
 	return status;

@@ -44,7 +44,7 @@ static enum status sum_flops(struct rt_job *job, const struct plan *p, double *o
 	return status;
 }
 
-static void before(struct rt_job *job, const struct bench_rounds *o, uint32_t k, double done)
+static void announce_program(struct rt_job *job, const struct bench_rounds *o, uint32_t k, double done)
 {
 	if (o->before)
 		o->before(o->to, job, k, done);
@@ -62,7 +62,7 @@ static enum status open_subject(struct rt_job *job, const struct bench_rounds *o
 }
 
 /* Collective: how long the last round of each program took on the slowest rank. */
-static enum status longest(struct rt_job *job, const struct subject *s, uint32_t n, int64_t *took)
+static enum status find_longest(struct rt_job *job, const struct subject *s, uint32_t n, int64_t *took)
 {
 	int64_t *mine = mem_alloc(sizeof *mine * n), *all = mem_zalloc(sizeof *all * n * (size_t)job->size);
 	for (uint32_t f = 0; f < n; f++)
@@ -107,7 +107,7 @@ static enum status run_slow_again(struct rt_job *job, const struct bench_rounds 
 		if (is_slow(o, took, f))
 			status = run_once(job, &s[f], one_clock, true, &s[f].last);
 	if (status == STATUS_OK)
-		status = longest(job, s, o->n, again);
+		status = find_longest(job, s, o->n, again);
 	for (uint32_t f = 0; f < o->n && status == STATUS_OK; f++)
 		took[f] = again[f] < took[f] ? again[f] : took[f];
 	free(again);
@@ -134,13 +134,13 @@ static enum status warm_up(struct rt_job *job, const struct bench_rounds *o, str
 		for (uint32_t f = 0; f < o->n && status == STATUS_OK; f++) {
 			if (s[f].slow)
 				continue;
-			before(job, o, f, 0.1 * (double)(k * o->n + f) / (double)(rounds * o->n));
+			announce_program(job, o, f, 0.1 * (double)(k * o->n + f) / (double)(rounds * o->n));
 			status = run_once(job, &s[f], one_clock, k > 0, &s[f].last);
 		}
 		if (status == STATUS_OK && k == 0)
 			status = make_graphs(o, s);
 		if (status == STATUS_OK && (k == 0 || k == rounds - 1))
-			status = longest(job, s, o->n, took);
+			status = find_longest(job, s, o->n, took);
 		if (status == STATUS_OK && k == 0 && o->slow > 0)
 			status = run_slow_again(job, o, s, one_clock, took);
 		if (status == STATUS_OK && k == 0)
@@ -158,8 +158,8 @@ static enum status warm_up(struct rt_job *job, const struct bench_rounds *o, str
 }
 
 /* Of all samples of a program how long the job took, on all ranks. */
-static enum status gather(struct rt_job *job, const struct moment *moment, int64_t samples, bool one_clock,
-                          double *ms)
+static enum status gather_samples(struct rt_job *job, const struct moment *moment, int64_t samples,
+                                  bool one_clock, double *ms)
 {
 	size_t bytes = sizeof *moment * (size_t)samples;
 	struct moment *all = mem_zalloc(bytes * (size_t)job->size);
@@ -204,23 +204,23 @@ static enum status sample(struct rt_job *job, const struct bench_rounds *o, stru
 		for (uint32_t f = 0; f < o->n && status == STATUS_OK; f++) {
 			if (s[f].slow)
 				continue;
-			before(job, o, f, 0.1 + 0.8 * (double)k / (double)out->samples);
+			announce_program(job, o, f, 0.1 + 0.8 * (double)k / (double)out->samples);
 			status = take_turn(job, o, &s[f], one_clock, k, out->samples);
 		}
 	for (uint32_t f = 0; f < o->n && status == STATUS_OK; f++) {
 		out->of[f].samples = s[f].slow ? 1 : out->samples;
-		status = gather(job, s[f].moment, out->of[f].samples, one_clock,
-		                out->ms + (size_t)f * (size_t)out->samples);
+		status = gather_samples(job, s[f].moment, out->of[f].samples, one_clock,
+		                        out->ms + (size_t)f * (size_t)out->samples);
 	}
 	return status;
 }
 
-static enum status check(struct rt_job *job, const struct bench_rounds *o, struct subject *s,
-                         struct bench_samples *out)
+static enum status check_programs(struct rt_job *job, const struct bench_rounds *o, struct subject *s,
+                                  struct bench_samples *out)
 {
 	enum status status = STATUS_OK;
 	for (uint32_t f = 0; f < o->n && status == STATUS_OK; f++) {
-		before(job, o, f, 0.9 + 0.1 * (double)f / (double)o->n);
+		announce_program(job, o, f, 0.9 + 0.1 * (double)f / (double)o->n);
 		status = run_check(job, s[f].r, s[f].p, s[f].e, NULL);
 		out->of[f].valid = status == STATUS_OK;
 	}
@@ -236,7 +236,7 @@ enum status bench_rounds(struct rt_job *job, const struct bench_rounds *o, struc
 	for (uint32_t f = 0; f < o->n && status == STATUS_OK; f++) {
 		s[f].r = &o->run[f];
 		out->of[f].valid = -1;
-		before(job, o, f, 0);
+		announce_program(job, o, f, 0);
 		status = open_subject(job, o, &s[f], &out->of[f].flops);
 	}
 	if (status == STATUS_OK)
@@ -246,7 +246,7 @@ enum status bench_rounds(struct rt_job *job, const struct bench_rounds *o, struc
 		status = sample(job, o, s, one_clock, out);
 	}
 	if (status == STATUS_OK && o->check)
-		status = check(job, o, s, out);
+		status = check_programs(job, o, s, out);
 	for (uint32_t f = 0; f < o->n; f++) {
 		exec_close(s[f].e);
 		plan_free(s[f].p);

@@ -24,7 +24,7 @@ const char *bench_list_next(const char *at)
 	return *at ? at + 1 : NULL;
 }
 
-static int64_t count(const char *list)
+static int64_t count_values(const char *list)
 {
 	int64_t n = 0;
 	for (; list; list = bench_list_next(list))
@@ -70,7 +70,7 @@ bool bench_sweep_make(const struct compile_options *o, struct diag *d, struct be
 				          o->define.at[k].text);
 				return false;
 			}
-		points *= count(o->define.at[k].text);
+		points *= count_values(o->define.at[k].text);
 		if (points > MAX_POINTS) {
 			diag_error(d, E_DEFINE_VALUES, DIAG_NOWHERE, "-D gives more than %d combinations",
 			           MAX_POINTS);
@@ -82,7 +82,7 @@ bool bench_sweep_make(const struct compile_options *o, struct diag *d, struct be
 		int64_t rest = p;
 		point.define = mem_zalloc(sizeof *point.define * (o->define.n + 1));
 		for (uint32_t k = o->define.n; k-- > 0;) {
-			int64_t n = count(o->define.at[k].text);
+			int64_t n = count_values(o->define.at[k].text);
 			point.define[k].name = o->define.at[k].name;
 			point.define[k].text = value_text(o->define.at[k].text, rest % n);
 			rest /= n;

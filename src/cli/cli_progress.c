@@ -31,7 +31,7 @@ static bool has_terminal(void)
 }
 
 /* At once, so that no rank's line is within it; a terminal that takes nothing is left alone. */
-static void put(const char *text, size_t n)
+static void write_terminal(const char *text, size_t n)
 {
 	ssize_t written = write(STDERR_FILENO, text, n);
 	(void)written;
@@ -70,7 +70,7 @@ void progress_show(struct progress *p, double done, const char *what, ...)
 	struct buf text = {0};
 	buf_printf(&text, "\r\033[K%.*s", (int)line.n, line.at);
 	fflush(stderr);
-	put(text.at, text.n);
+	write_terminal(text.at, text.n);
 	buf_free(&line);
 	buf_free(&text);
 }
@@ -79,6 +79,6 @@ void progress_end(struct progress *p)
 {
 	static const char erase[] = "\r\033[K";
 	if ((p->shown || p->of_ranks) && !p->quiet && has_terminal())
-		put(erase, sizeof erase - 1);
+		write_terminal(erase, sizeof erase - 1);
 	p->shown = false;
 }

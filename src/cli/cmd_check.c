@@ -36,12 +36,12 @@ struct check_command {
 	struct diag *d;
 };
 
-static void erase(void *progress)
+static void erase_check_progress(void *progress)
 {
 	progress_end(progress);
 }
 
-static void show(void *command, double done)
+static void show_check_progress(void *command, double done)
 {
 	struct check_command *c = command;
 	const struct family *f = &c->family;
@@ -70,7 +70,7 @@ static enum check_status check_with_witness(struct check_command *c, struct modu
 }
 
 /* quiet: what is right is not printed. */
-static enum status report(struct check_command *c, struct module *m, struct diag *d, bool quiet)
+static enum status report_proof(struct check_command *c, struct module *m, struct diag *d, bool quiet)
 {
 	struct check_result r;
 	bool wrote;
@@ -124,7 +124,7 @@ static enum status check_ranks(struct check_command *c, struct module *m, struct
 	c->check.ranks = needed; /* more would idle */
 	if (!fits_memory(c, m, d))
 		return STATUS_DIAGNOSTICS;
-	return report(c, m, d, c->family_text);
+	return report_proof(c, m, d, c->family_text);
 }
 
 /* Takes the source over. */
@@ -182,7 +182,7 @@ static enum status check_family(struct check_command *c, const struct source *s)
 	int64_t value = f->lo;
 	while (value <= f->hi && status == STATUS_OK) {
 		c->member = value - f->lo;
-		show(c, 0);
+		show_check_progress(c, 0);
 		status = check_member(c, s, value);
 		value += status == STATUS_OK;
 	}
@@ -224,12 +224,12 @@ static bool check_witness_options(const struct check_command *c, struct diag *d)
 	return false;
 }
 
-static enum status check(struct check_command *c)
+static enum status check_path(struct check_command *c)
 {
 	struct source *s;
 	enum status status = STATUS_USAGE;
 	c->d = compile_diag(&c->compile);
-	diag_set_before(c->d, erase, &c->progress);
+	diag_set_before(c->d, erase_check_progress, &c->progress);
 	if (compile_options_finish(&c->compile, c->d) && check_witness_options(c, c->d) &&
 	    (!c->family_text || read_family(c)))
 		status = source_read_bytes(c->d, c->path, import_knows_bytes, &s);
@@ -247,7 +247,7 @@ int cmd_check(int argc, char **argv)
 	struct check_command c = {
 	    .check = {.streams = DEFAULT_STREAMS, .queue = CHECK_QUEUE, .work = CHECK_MAX_WORK}};
 	compile_options_init(&c.compile);
-	c.check.progress = show;
+	c.check.progress = show_check_progress;
 	c.check.to = &c;
 	const struct option options[] = {
 	    {.name = "streams",
@@ -306,7 +306,7 @@ int cmd_check(int argc, char **argv)
 	enum status status;
 	if (options_parse(&line, argc, argv, &status)) {
 		c.path = line.file.at[0];
-		status = check(&c);
+		status = check_path(&c);
 	}
 	options_free(&line);
 	compile_options_free(&c.compile);

@@ -283,7 +283,7 @@ static bool check_given(struct compile_command *c, const struct command_line *li
 	return rank_options_check(&c->ranks, c->compile.zero_copy, c->d);
 }
 
-static enum status run(struct compile_command *c, struct command_line *line)
+static enum status compile_paths(struct compile_command *c, struct command_line *line)
 {
 	enum status worst = STATUS_OK;
 	if (!compile_options_finish(&c->compile, c->d) || !check_given(c, line))
@@ -404,7 +404,7 @@ int cmd_compile(int argc, char **argv)
 		c.compile.pipeline.nvfuser = !c.dump || strcmp(c.dump, "hir");
 		compile_options_target(&c.compile, &line, c.ranks.target);
 		c.d = compile_diag(&c.compile);
-		status = run(&c, &line);
+		status = compile_paths(&c, &line);
 		diag_finish(c.d);
 		diag_free(c.d);
 	}

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static enum status print(const struct completion_shell *shell)
+static enum status print_completions(const struct completion_shell *shell)
 {
 	unsigned n;
 	const struct command *all = commands_all(&n);
@@ -55,7 +55,7 @@ int cmd_completions(int argc, char **argv)
 	if (options_parse(&line, argc, argv, &status)) {
 		const struct completion_shell *shell = line.file.n ? completion_find(line.file.at[0]) : NULL;
 		if (shell) {
-			status = print(shell);
+			status = print_completions(shell);
 		} else {
 			fprintf(stderr,
 			        "hirc completions: error: a shell is needed: bash, zsh or fish%s%s%s\n",

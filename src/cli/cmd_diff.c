@@ -17,7 +17,7 @@ static struct module *read_program(struct compile_options *o, struct diag *d, co
 	return status == STATUS_OK ? compile_source(d, s, o, false, &status) : NULL;
 }
 
-static void report(struct module *a, struct module *b, const struct difference *x)
+static void report_diff(struct module *a, struct module *b, const struct difference *x)
 {
 	struct diag *d = diag_new(stdout, DIAG_TEXT, -1);
 	diag_set_source(d, a->source);
@@ -52,7 +52,7 @@ static int diff(struct compile_options *o, const char *const path[2])
 		compile_warn_unused(d, o);
 		code = modules_same(m[0], m[1], &x) ? SAME : DIFFERENT;
 		if (code == DIFFERENT)
-			report(m[0], m[1], &x);
+			report_diff(m[0], m[1], &x);
 		difference_free(&x);
 	}
 	compile_free(m[0]);

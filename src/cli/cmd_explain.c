@@ -11,7 +11,7 @@ struct explain_command {
 	struct explain_program program;
 };
 
-static enum status print(const struct buf *text)
+static enum status print_text(const struct buf *text)
 {
 	return output_write(text) ? STATUS_OK : STATUS_DIAGNOSTICS;
 }
@@ -21,7 +21,7 @@ static enum status code(const char *word)
 	struct buf text = {0};
 	enum status status = STATUS_USAGE;
 	if (explain_code(word, &text)) {
-		status = print(&text);
+		status = print_text(&text);
 	} else {
 		fprintf(stderr, "hirc explain: error: no message has the number '%s'\n", word);
 		fprintf(stderr, "note: the nearest is %s; `hirc explain --list` has all\n",
@@ -31,19 +31,19 @@ static enum status code(const char *word)
 	return status;
 }
 
-static enum status list(const struct explain_command *c)
+static enum status list_codes(const struct explain_command *c)
 {
 	struct buf text = {0};
 	if (c->json)
 		explain_code_json(&text);
 	else
 		explain_code_list(&text);
-	enum status status = print(&text);
+	enum status status = print_text(&text);
 	buf_free(&text);
 	return status;
 }
 
-static enum status refuse(const char *what)
+static enum status refuse_usage(const char *what)
 {
 	fprintf(stderr, "hirc explain: error: %s\n", what);
 	return STATUS_USAGE;
@@ -59,21 +59,22 @@ static bool gives_of_program(const struct command_line *line)
 	return false;
 }
 
-static enum status explain(struct explain_command *c, const struct command_line *line)
+static enum status explain_argument(struct explain_command *c, const struct command_line *line)
 {
 	if (c->list && (line->file.n || gives_of_program(line)))
-		return refuse("--list has all numbers: leave the other words away");
+		return refuse_usage("--list has all numbers: leave the other words away");
 	if (c->list)
-		return list(c);
+		return list_codes(c);
 	if (!line->file.n)
-		return refuse("a program or a number of a message is needed, as in `hirc explain E0203`");
+		return refuse_usage(
+		    "a program or a number of a message is needed, as in `hirc explain E0203`");
 	if (!explain_is_code(line->file.at[0])) {
 		c->program.json = c->json;
 		c->program.line = line;
 		return explain_program(&c->program, line->file.at[0]);
 	}
 	if (c->json || gives_of_program(line))
-		return refuse("a number of a message takes no options");
+		return refuse_usage("a number of a message takes no options");
 	return code(line->file.at[0]);
 }
 
@@ -109,7 +110,7 @@ int cmd_explain(int argc, char **argv)
 	};
 	enum status status;
 	if (options_parse(&line, argc, argv, &status))
-		status = explain(&c, &line);
+		status = explain_argument(&c, &line);
 	options_free(&line);
 	explain_program_free(&c.program);
 	return status;

@@ -41,7 +41,7 @@ static enum status import(struct import_command *c, const char *path, struct buf
 	return status;
 }
 
-static enum status put(struct import_command *c, const struct buf *text)
+static enum status write_import(struct import_command *c, const struct buf *text)
 {
 	if (!c->output || !strcmp(c->output, "-"))
 		return output_write(text) ? STATUS_OK : STATUS_DIAGNOSTICS;
@@ -96,7 +96,7 @@ int cmd_import(int argc, char **argv)
 		c.d = diag_new(stderr, DIAG_TEXT, -1);
 		status = import(&c, line.file.at[0], &text);
 		if (status == STATUS_OK)
-			status = put(&c, &text);
+			status = write_import(&c, &text);
 		buf_free(&text);
 		diag_finish(c.d);
 		diag_free(c.d);

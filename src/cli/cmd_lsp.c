@@ -15,7 +15,7 @@ struct lsp_command {
 	bool stdio; /* the only way there is; editors name it */
 };
 
-static bool define(void *to, const char *text)
+static bool add_lsp_define(void *to, const char *text)
 {
 	struct lsp_command *c = to;
 	struct sema_define d;
@@ -46,7 +46,7 @@ int cmd_lsp(int argc, char **argv)
 	    {.letter = 'D',
 	     .kind = OPTION_CALL,
 	     .to = &c,
-	     .call = define,
+	     .call = add_lsp_define,
 	     .value = "NAME=TEXT",
 	     .help = "give a param, const or scalar its value"},
 	    {.name = "np",

@@ -94,7 +94,7 @@ static bool write_page(struct report_command *c, const struct buf *page)
 	return output_flush();
 }
 
-static enum status report(struct report_command *c, const struct command_line *line)
+static enum status write_report(struct report_command *c, const struct command_line *line)
 {
 	const char *path = line->file.at[0];
 	struct buf page = {0};
@@ -174,7 +174,7 @@ int cmd_report(int argc, char **argv)
 	enum status status;
 	if (options_parse(&line, argc, argv, &status)) {
 		c.d = compile_diag(&c.compile);
-		status = report(&c, &line);
+		status = write_report(&c, &line);
 		diag_finish(c.d);
 		diag_free(c.d);
 	}

@@ -170,7 +170,7 @@ static bool check_launcher(const struct run *r, struct diag *d, enum rt_boot_kin
 	return false;
 }
 
-static enum status run(struct run *r)
+static enum status launch_run(struct run *r)
 {
 	struct diag *d = compile_diag(&r->compile);
 	struct rt_launch_options o = rank_options_launch(&r->ranks);
@@ -330,7 +330,7 @@ int cmd_run(int argc, char **argv)
 		compile_options_transport(&r.compile, r.ranks.transport,
 		                          rank_options_launch(&r.ranks).kind == RT_BOOT_THREAD);
 		r.timeout_given = options_given(&line, "timeout");
-		status = run(&r);
+		status = launch_run(&r);
 	}
 	run_free(&r);
 	options_free(&line);

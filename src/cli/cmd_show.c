@@ -189,7 +189,7 @@ static bool show_timeline(struct show_command *c, struct module *m, bool svg, st
 	return ok;
 }
 
-static bool draw(struct show_command *c, enum picture picture, struct module *m, struct buf *out)
+static bool draw_picture(struct show_command *c, enum picture picture, struct module *m, struct buf *out)
 {
 	bool svg = !strcmp(format_of(c), "svg");
 	switch (picture) {
@@ -216,7 +216,7 @@ static bool check_rank(struct show_command *c, const struct module *m)
 	return false;
 }
 
-static enum status show(struct show_command *c, const char *path)
+static enum status show_path(struct show_command *c, const char *path)
 {
 	enum status status = STATUS_OK;
 	enum picture picture = find_picture(c);
@@ -235,7 +235,7 @@ static enum status show(struct show_command *c, const char *path)
 		return status;
 	struct source *outer = diag_set_source(c->d, m->source);
 	bool usable = params_check(m, c->d), known = !usable || picture != PICTURE_GRAPH || check_rank(c, m);
-	bool ok = usable && known && draw(c, picture, m, &text) && write_out(c, &text);
+	bool ok = usable && known && draw_picture(c, picture, m, &text) && write_out(c, &text);
 	diag_set_source(c->d, outer);
 	buf_free(&text);
 	compile_free(m);
@@ -332,7 +332,7 @@ int cmd_show(int argc, char **argv)
 	enum status status;
 	if (options_parse(&line, argc, argv, &status)) {
 		c.d = compile_diag(&c.compile);
-		status = show(&c, line.file.at[0]);
+		status = show_path(&c, line.file.at[0]);
 		diag_finish(c.d);
 		diag_free(c.d);
 	}

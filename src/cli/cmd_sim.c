@@ -70,7 +70,7 @@ static bool is_stdout(const char *path)
 }
 
 /* What people read, unless something else goes there. */
-static bool report(struct sim_command *c, struct timeline *t)
+static bool write_timeline(struct sim_command *c, struct timeline *t)
 {
 	struct buf text = {0};
 	bool ok = write_output(c, c->trace, t, timeline_trace) & write_output(c, c->svg, t, timeline_svg) &
@@ -128,7 +128,7 @@ static bool sim_recorded(struct sim_command *c, struct module *m, const struct c
 	if (ok) {
 		sim_recorded_timeline(&s, &t);
 		t.limit = limit_of(c);
-		ok = write_schedule(c, &s) & report(c, &t);
+		ok = write_schedule(c, &s) & write_timeline(c, &t);
 		timeline_close(&t);
 	}
 	arena_free(a);
@@ -171,7 +171,7 @@ static void find_ranks(struct sim_command *c, const struct module *m, struct are
 	out->slow = slow;
 }
 
-static void remark(struct sim_program *p, const struct sim_events *e, bool each, struct timeline *t)
+static void print_remarks(struct sim_program *p, const struct sim_events *e, bool each, struct timeline *t)
 {
 	sim_remarks(p, e, each, t);
 	for (uint32_t k = 0; k < t->remark.n; k++) {
@@ -200,8 +200,8 @@ static bool sim_devices(struct sim_command *c, struct module *m, const struct co
 		sim_devices_timeline(&s.run.events, &s.run.classes, each, &t);
 		t.limit = limit_of(c);
 		if (c->compile.pipeline.remarks)
-			remark(&s.program, &s.run.events, each, &t);
-		ok = report(c, &t);
+			print_remarks(&s.program, &s.run.events, each, &t);
+		ok = write_timeline(c, &t);
 		timeline_close(&t);
 		sim_simulation_close(&s);
 	}

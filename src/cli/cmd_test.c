@@ -126,7 +126,7 @@ static void count_up(const struct test_command *c, uint32_t done)
 	fflush(stderr);
 }
 
-static void report(void *to, uint32_t index, const struct golden_result *r)
+static void report_test(void *to, uint32_t index, const struct golden_result *r)
 {
 	struct test_command *c = to;
 	struct buf text = {0};
@@ -146,7 +146,7 @@ static void report(void *to, uint32_t index, const struct golden_result *r)
 	buf_free(&text);
 }
 
-static enum status finish(struct test_command *c)
+static enum status finish_tests(struct test_command *c)
 {
 	struct buf text = {0};
 	enum status status = STATUS_OK;
@@ -190,7 +190,7 @@ static enum status test(struct test_command *c, const struct command_line *line)
 	uint32_t n = c->paths.at.n;
 	c->color = isatty(STDOUT_FILENO) && !(no_color && *no_color);
 	c->options.jobs = jobs(c);
-	c->options.report = report;
+	c->options.report = report_test;
 	c->options.to = c;
 	if (c->tap) {
 		struct buf text = {0};
@@ -206,7 +206,7 @@ static enum status test(struct test_command *c, const struct command_line *line)
 		           strsignal(signal));
 		return (enum status)(BY_SIGNAL + signal);
 	}
-	return finish(c);
+	return finish_tests(c);
 }
 
 int cmd_test(int argc, char **argv)

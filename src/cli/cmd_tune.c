@@ -67,7 +67,7 @@ static bool check_source(struct tune *t, enum status *status)
 
 /* The least time that was measured, else predicted; the program as it stands where nothing is less. False
  * after reporting that there is none. */
-static bool choose(struct tune *t)
+static bool choose_candidate(struct tune *t)
 {
 	bool found = false, measured = false;
 	double least = 0;
@@ -116,7 +116,7 @@ static bool write_program(struct tune *t)
 
 /* The table, unless the program alone goes to standard output; the program, where CSV and JSON leave it room.
  */
-static bool report(struct tune *t)
+static bool report_candidates(struct tune *t)
 {
 	struct buf text = {0};
 	bool alone = t->output && !strcmp(t->output, "-"), words = !t->csv && !t->json, ok = true;
@@ -134,7 +134,7 @@ static bool report(struct tune *t)
 	return (!t->output && !words) || (write_program(t) && ok);
 }
 
-static void remark(const struct tune *t)
+static void print_tune_remarks(const struct tune *t)
 {
 	struct buf text = {0};
 	tune_print_remarks(t, &text);
@@ -162,10 +162,10 @@ static enum status tune(struct tune *t)
 	tune_search(t);
 	status = tune_measure(t);
 	if (t->compile.pipeline.remarks)
-		remark(t);
+		print_tune_remarks(t);
 	if (status != STATUS_OK)
 		return status;
-	if (!choose(t) || !report(t))
+	if (!choose_candidate(t) || !report_candidates(t))
 		return STATUS_DIAGNOSTICS;
 	compile_warn_unused(t->d, &t->compile);
 	return STATUS_OK;
@@ -217,7 +217,7 @@ static bool check_given(struct tune *t)
 	return true;
 }
 
-static void erase(void *progress)
+static void erase_tune_progress(void *progress)
 {
 	progress_end(progress);
 }
@@ -296,7 +296,7 @@ int cmd_tune(int argc, char **argv)
 		compile_options_transport(&t.compile, t.ranks.transport,
 		                          rank_options_launch(&t.ranks).kind == RT_BOOT_THREAD);
 		t.d = compile_diag(&t.compile);
-		diag_set_before(t.d, erase, &t.progress);
+		diag_set_before(t.d, erase_tune_progress, &t.progress);
 		t.arena = arena_new();
 		t.path = line.file.at[0];
 		status = take_measure(&t, measure) && check_given(&t) ? tune(&t) : STATUS_USAGE;

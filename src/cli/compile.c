@@ -34,7 +34,7 @@ static const char all_and_passes[] = "all|changed"
     ;
 #undef PASS
 
-static bool define(void *to, const char *text)
+static bool add_define(void *to, const char *text)
 {
 	struct compile_options *o = to;
 	struct sema_define d;
@@ -57,7 +57,7 @@ void compile_options_init(struct compile_options *o)
 	    {.letter = 'D',
 	     .kind = OPTION_CALL,
 	     .to = o,
-	     .call = define,
+	     .call = add_define,
 	     .value = "NAME=TEXT",
 	     .help = "give a param, const or scalar its value"},
 	    {.name = "np",

@@ -7,7 +7,7 @@
 /* The place of the cases of commands in completion.bash. */
 static const char options[] = "\t# @options@\n";
 
-static void begin(const struct command *all, unsigned n, struct buf *out)
+static void begin_bash(const struct command *all, unsigned n, struct buf *out)
 {
 	const char *rest = buf_put_until(out, cli_completion_bash, "@commands@");
 	for (unsigned k = 0; k < n; k++)
@@ -53,7 +53,7 @@ static void put_value(struct buf *out, const struct option *o)
 	buf_puts(out, " ;;\n");
 }
 
-static void command(const struct command_line *c, struct buf *out)
+static void put_bash_command(const struct command_line *c, struct buf *out)
 {
 	buf_printf(out, "\t%s)\n\t\toptions='--help", c->command);
 	completion_each(c, o)
@@ -97,11 +97,11 @@ static void command(const struct command_line *c, struct buf *out)
 	buf_puts(out, "\t\tesac\n\t\t;;\n");
 }
 
-static void end(const struct command *all, unsigned n, struct buf *out)
+static void end_bash(const struct command *all, unsigned n, struct buf *out)
 {
 	(void)all;
 	(void)n;
 	buf_puts(out, strstr(cli_completion_bash, options) + strlen(options));
 }
 
-const struct completion_shell completion_bash = {"bash", begin, command, end};
+const struct completion_shell completion_bash = {"bash", begin_bash, put_bash_command, end_bash};

@@ -15,7 +15,7 @@ static void put_quoted(struct buf *out, const char *text)
 	buf_putc(out, '\'');
 }
 
-static void begin(const struct command *all, unsigned n, struct buf *out)
+static void begin_fish(const struct command *all, unsigned n, struct buf *out)
 {
 	const char *rest = buf_put_until(out, cli_completion_fish, "\t\t# @aliases@\n");
 	for (unsigned k = 0; k < n; k++)
@@ -72,7 +72,7 @@ static void put_option(struct buf *out, const char *command, const struct option
 	buf_putc(out, '\n');
 }
 
-static void command(const struct command_line *c, struct buf *out)
+static void put_fish_command(const struct command_line *c, struct buf *out)
 {
 	buf_printf(out, "\ncomplete -c hirc -n '__hirc_is %s' -l help -d 'list the options'\n", c->command);
 	completion_each(c, o)
@@ -100,11 +100,11 @@ static void command(const struct command_line *c, struct buf *out)
 	}
 }
 
-static void end(const struct command *all, unsigned n, struct buf *out)
+static void end_fish(const struct command *all, unsigned n, struct buf *out)
 {
 	(void)all;
 	(void)n;
 	(void)out;
 }
 
-const struct completion_shell completion_fish = {"fish", begin, command, end};
+const struct completion_shell completion_fish = {"fish", begin_fish, put_fish_command, end_fish};

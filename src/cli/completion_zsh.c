@@ -20,7 +20,7 @@ static void put_quoted(struct buf *out, const char *text, const char *escaped)
 	}
 }
 
-static void begin(const struct command *all, unsigned n, struct buf *out)
+static void begin_zsh(const struct command *all, unsigned n, struct buf *out)
 {
 	const char *rest = buf_put_until(out, cli_completion_zsh, "\t\t# @commands@\n");
 	for (unsigned k = 0; k < n; k++) {
@@ -109,7 +109,7 @@ static void put_arguments(struct buf *out, const struct command_line *c)
 	buf_puts(out, "'\n");
 }
 
-static void command(const struct command_line *c, struct buf *out)
+static void put_zsh_command(const struct command_line *c, struct buf *out)
 {
 	buf_printf(out, "\n_hirc_%s()\n{\n\t_arguments -S \\\n\t\t'--help[list the options]' \\\n",
 	           c->command);
@@ -126,11 +126,11 @@ static void command(const struct command_line *c, struct buf *out)
 	buf_puts(out, "}\n");
 }
 
-static void end(const struct command *all, unsigned n, struct buf *out)
+static void end_zsh(const struct command *all, unsigned n, struct buf *out)
 {
 	(void)all;
 	(void)n;
 	buf_puts(out, strstr(cli_completion_zsh, functions) + strlen(functions));
 }
 
-const struct completion_shell completion_zsh = {"zsh", begin, command, end};
+const struct completion_shell completion_zsh = {"zsh", begin_zsh, put_zsh_command, end_zsh};

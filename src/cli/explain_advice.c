@@ -101,7 +101,7 @@ static bool adds_nothing(const struct tune *t, const struct tune_candidate *a, c
 }
 
 /* Marks a candidate, and those that are slower and add nothing. */
-static void mark(const struct tune *t, int64_t by, bool *taken)
+static void mark_taken(const struct tune *t, int64_t by, bool *taken)
 {
 	for (uint32_t k = 0; k < t->candidate.n; k++)
 		taken[k] |= adds_nothing(t, &t->candidate.at[by], &t->candidate.at[k]);
@@ -117,14 +117,14 @@ static int64_t fastest(const struct tune *t, int64_t limit, const bool *taken)
 	return best;
 }
 
-static void take(struct tune *t, int64_t time, struct arena *a, explain_advices *out)
+static void take_advice(struct tune *t, int64_t time, struct arena *a, explain_advices *out)
 {
 	bool *taken = mem_zalloc((size_t)t->candidate.n + 1);
 	int64_t limit = time - (time * LEAST_PERCENT + 99) / 100, k;
 	while (out->n < MOST && (k = fastest(t, limit, taken)) >= 0) {
 		struct buf text = {0};
 		struct explain_advice x;
-		mark(t, k, taken);
+		mark_taken(t, k, taken);
 		tune_put_changes(t, &t->candidate.at[k], &text);
 		x.option = arena_strndup(a, text.at, text.n);
 		if (find_figures(t, &t->candidate.at[k], &x))
@@ -134,7 +134,7 @@ static void take(struct tune *t, int64_t time, struct arena *a, explain_advices 
 	free(taken);
 }
 
-static void search(struct tune *t, int64_t time, struct arena *a, explain_advices *out)
+static void search_advice(struct tune *t, int64_t time, struct arena *a, explain_advices *out)
 {
 	const uint8_t none[TUNE_MAX_AXES] = {0};
 	enum status status;
@@ -148,7 +148,7 @@ static void search(struct tune *t, int64_t time, struct arena *a, explain_advice
 		try_each(t, beside, best);
 	}
 	progress_end(&t->progress);
-	take(t, time, a, out);
+	take_advice(t, time, a, out);
 }
 
 void explain_advise(struct explain_program *p, struct source *s, int64_t time, struct arena *a,
@@ -168,7 +168,7 @@ void explain_advise(struct explain_program *p, struct source *s, int64_t time, s
 	t.compile.pipeline = (struct pipeline_options){.nvfuser = p->compile.pipeline.nvfuser};
 	diag_set_source(t.d, s);
 	t.ast = import_knows(s) ? NULL : ast_parse(t.d, s);
-	search(&t, time, a, out);
+	search_advice(&t, time, a, out);
 	ast_free(t.ast);
 	rank_options_free(&t.ranks);
 	vec_free(&t.candidate);

@@ -27,7 +27,7 @@ static long number_of(const char *digits)
 	return strlen(digits) <= 9 ? strtol(digits, NULL, 10) : 1000000000;
 }
 
-static const struct diagnostic_info *find(const char *word)
+static const struct diagnostic_info *find_diagnostic(const char *word)
 {
 	const char *digits = digits_of(word);
 	for (unsigned k = 0; k < DIAGNOSTIC_COUNT; k++) {
@@ -156,7 +156,7 @@ static void put_fix(struct buf *out, const struct diagnostic_info *x)
 
 bool explain_code(const char *word, struct buf *out)
 {
-	const struct diagnostic_info *x = find(word);
+	const struct diagnostic_info *x = find_diagnostic(word);
 	if (!x)
 		return false;
 	buf_printf(out, "%s: %s\n\n", x->number, x->title);

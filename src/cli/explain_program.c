@@ -108,7 +108,8 @@ static bool is_wanted(struct explain_program *p, const struct source *s, int64_t
 	return false;
 }
 
-static bool report(struct explain_program *p, struct explanation *x, struct source *s, int64_t tasks)
+static bool report_explanation(struct explain_program *p, struct explanation *x, struct source *s,
+                               int64_t tasks)
 {
 	struct buf text = {0};
 	explain_advices advice = {0};
@@ -141,7 +142,7 @@ static bool of_recorded(struct explain_program *p, struct module *m, const struc
 	if (ok) {
 		sim_recorded_timeline(&sim, &t);
 		explain_recorded(&x, &t, &sim, cost);
-		ok = report(p, &x, s, sim.block.p.n);
+		ok = report_explanation(p, &x, s, sim.block.p.n);
 		explain_close(&x);
 		timeline_close(&t);
 	}
@@ -163,7 +164,7 @@ static bool of_devices(struct explain_program *p, struct module *m, const struct
 		tasks += e->unit[u].r.task.n;
 	sim_devices_timeline(&sim.run.events, &sim.run.classes, false, &t);
 	explain_devices(&x, &t, e, cost);
-	bool ok = report(p, &x, s, tasks);
+	bool ok = report_explanation(p, &x, s, tasks);
 	explain_close(&x);
 	timeline_close(&t);
 	sim_simulation_close(&sim);

@@ -38,7 +38,7 @@ static void gate_close(struct gate *g)
 	ir_numbers_restore(g->m, g->numbers);
 }
 
-static enum plan_verdict ask(struct gate *g, int64_t rank, struct diag *d)
+static enum plan_verdict ask_rank(struct gate *g, int64_t rank, struct diag *d)
 {
 	struct plan_counts again = {0}; /* of a rank whose errors are reported now */
 	bool first = !g->asked[rank];
@@ -50,12 +50,12 @@ static enum plan_verdict ask(struct gate *g, int64_t rank, struct diag *d)
 }
 
 /* For check_options. */
-static bool moved(void *gate, int64_t rank, op_id op, uint32_t nth, struct check_moved *out)
+static bool count_moved(void *gate, int64_t rank, op_id op, uint32_t nth, struct check_moved *out)
 {
 	struct gate *g = gate;
 	if (!g->asked[rank]) {
 		struct diag *nowhere = diag_new(NULL, DIAG_TEXT, 0);
-		ask(g, rank, nowhere);
+		ask_rank(g, rank, nowhere);
 		diag_free(nowhere);
 	}
 	const struct plan_moved *known = plan_counts_get(&g->counts[rank], op, nth);
@@ -78,7 +78,7 @@ static bool accepts(struct gate *g, int64_t rank, struct diag *d)
 {
 	if (g->asked[rank] && g->verdict[rank] != PLAN_REFUSED)
 		return true;
-	bool accepted = ask(g, rank, d) != PLAN_REFUSED;
+	bool accepted = ask_rank(g, rank, d) != PLAN_REFUSED;
 	plan_counts_free(&g->counts[rank]);
 	return accepted;
 }
@@ -123,11 +123,11 @@ static void note_extern(const struct module *m, struct diag *d)
 }
 
 /* The proof, with the numbers of elements that the gate's plans move. */
-static enum check_status prove(struct gate *g, struct diag *d, const struct check_options *o,
-                               struct check_result *out)
+static enum check_status prove_plans(struct gate *g, struct diag *d, const struct check_options *o,
+                                     struct check_result *out)
 {
 	struct check_options with = *o;
-	with.moved = moved;
+	with.moved = count_moved;
 	with.plans = g;
 	return check_program(g->m, d, &with, out);
 }
@@ -137,7 +137,7 @@ enum check_status gate_prove(struct module *m, struct diag *d, const struct chec
 {
 	struct gate g;
 	gate_open(&g, m, o->ranks, o->streams, o->work);
-	enum check_status status = prove(&g, d, o, out);
+	enum check_status status = prove_plans(&g, d, o, out);
 	gate_close(&g);
 	return status;
 }
@@ -147,7 +147,7 @@ enum check_status gate_check(struct module *m, struct diag *d, const struct chec
 {
 	struct gate g;
 	gate_open(&g, m, o->ranks, o->streams, o->work);
-	enum check_status status = prove(&g, d, o, out);
+	enum check_status status = prove_plans(&g, d, o, out);
 	if ((status == CHECK_CLEAN || status == CHECK_UNKNOWN) && !accepts_all(&g, d))
 		status = CHECK_WRONG;
 	if (status == CHECK_CLEAN)

@@ -43,7 +43,7 @@ static int unknown_command(const char *word)
 	return STATUS_USAGE;
 }
 
-static int command(int argc, char **argv)
+static int run_command(int argc, char **argv)
 {
 	if (argc < 2) {
 		print_help(stderr);
@@ -85,7 +85,7 @@ int main(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
 	keep_streams();
-	int status = command(argc, argv);
+	int status = run_command(argc, argv);
 	if (!output_flush() && status == STATUS_OK)
 		status = STATUS_DIAGNOSTICS;
 	return status;

@@ -130,7 +130,7 @@ static void push_given(struct command_line *c, const struct option *o, const cha
 	vec_push(&c->given_text, text);
 }
 
-static bool store(struct command_line *c, const struct option *o, const char *text)
+static bool store_option(struct command_line *c, const struct option *o, const char *text)
 {
 	struct buf spelling = {0};
 	bool ok = true;
@@ -237,7 +237,7 @@ static bool read_long(struct command_line *c, int argc, char **argv, int *i)
 	const char *text = equals                    ? equals + 1
 	                   : o->kind == OPTION_MAYBE ? o->otherwise
 	                                             : next_word(c, o, argc, argv, i);
-	return text && store(c, o, text);
+	return text && store_option(c, o, text);
 }
 
 static bool read_letters(struct command_line *c, int argc, char **argv, int *i)
@@ -256,7 +256,7 @@ static bool read_letters(struct command_line *c, int argc, char **argv, int *i)
 	const char *text = word[2]                   ? word + 2
 	                   : o->kind == OPTION_MAYBE ? o->otherwise
 	                                             : next_word(c, o, argc, argv, i);
-	return text && store(c, o, text);
+	return text && store_option(c, o, text);
 }
 
 static enum options_result read_words(struct command_line *c, int argc, char **argv, bool files)

@@ -14,7 +14,7 @@ static bool unread(void)
 	return poll(&p, 1, 0) > 0 && p.revents & POLLERR;
 }
 
-static bool fail(int error)
+static bool report_unwritable(int error)
 {
 	if (!error && unread())
 		error = EPIPE;
@@ -28,12 +28,12 @@ static bool fail(int error)
 bool output_write(const struct buf *text)
 {
 	if (text->error)
-		return fail(text->error);
+		return report_unwritable(text->error);
 	if (ferror(stdout) || !text->n)
 		return output_flush();
 	errno = 0;
 	if (fwrite(text->at, 1, text->n, stdout) != text->n)
-		return fail(errno);
+		return report_unwritable(errno);
 	return output_flush();
 }
 
@@ -41,8 +41,8 @@ bool output_flush(void)
 {
 	errno = 0;
 	if (fflush(stdout) != 0)
-		return fail(errno);
-	return ferror(stdout) ? fail(0) : true;
+		return report_unwritable(errno);
+	return ferror(stdout) ? report_unwritable(0) : true;
 }
 
 void output_put_csv(struct buf *out, const char *text)

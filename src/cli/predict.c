@@ -33,7 +33,7 @@ static void read_timeline(struct timeline *t, struct module *m, struct predictio
 }
 
 /* Whether there are plans of the first and the last rank. */
-static bool runs(struct module *m)
+static bool has_plans(struct module *m)
 {
 	int64_t ranks = module_ranks(m), rank = 0;
 	struct diag *d = diag_new(NULL, DIAG_TEXT, 0);
@@ -60,7 +60,7 @@ bool predict(struct module *m, const struct cluster *c, struct diag *d, struct p
 	if (ok) {
 		sim_devices_timeline(&s.run.events, &s.run.classes, false, &t);
 		read_timeline(&t, m, out);
-		out->runs = runs(m);
+		out->runs = has_plans(m);
 		timeline_close(&t);
 		sim_simulation_close(&s);
 	}

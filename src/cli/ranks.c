@@ -27,7 +27,7 @@ void rank_options_free(struct rank_options *o)
 	vec_free(&o->allow_path);
 }
 
-static bool allow(void *to, const char *folder)
+static bool allow_folder(void *to, const char *folder)
 {
 	struct rank_options *o = to;
 	if (access(folder, F_OK) < 0) {
@@ -91,7 +91,7 @@ struct option_table rank_options_table(struct rank_options *o)
 	    {.name = "allow-path",
 	     .kind = OPTION_CALL,
 	     .to = o,
-	     .call = allow,
+	     .call = allow_folder,
 	     .value = "DIR",
 	     .help = "programs may read files below DIR, too, not only below their own folder; `/`: any"},
 	};

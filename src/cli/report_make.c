@@ -95,7 +95,7 @@ static bool simulate(struct report_command *c, struct report *r, struct timeline
 
 /* ---- the check */
 
-static void check(const struct report_command *c, struct report *r)
+static void check_reported(const struct report_command *c, struct report *r)
 {
 	if (sim_is_recorded(r->m))
 		return;
@@ -111,14 +111,14 @@ static void check(const struct report_command *c, struct report *r)
 
 /* ---- the page */
 
-static enum status put(struct report_command *c, struct report *r, const char *trace, struct buf *out)
+static enum status put_report(struct report_command *c, struct report *r, const char *trace, struct buf *out)
 {
 	struct timeline predicted, measured;
 	bool has_trace = false, ok = params_check(r->m, c->d);
 	if (ok && trace)
 		ok = has_trace = trace_timeline(r->m, trace, c->d, &measured);
 	if (ok) {
-		check(c, r);
+		check_reported(c, r);
 		r->laid_out = lay_out(c);
 		if (simulate(c, r, &predicted))
 			r->predicted = &predicted;
@@ -154,7 +154,7 @@ enum status report_make(struct report_command *c, struct buf *out)
 	                          : NULL;
 	if (r.m) {
 		struct source *outer = diag_set_source(c->d, r.m->source);
-		status = put(c, &r, measured ? measured : c->trace, out);
+		status = put_report(c, &r, measured ? measured : c->trace, out);
 		diag_set_source(c->d, outer);
 		compile_free(r.m);
 		compile_warn_unused(c->d, &c->compile);

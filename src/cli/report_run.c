@@ -26,7 +26,7 @@ static char *make_file(struct diag *d)
 	return NULL;
 }
 
-static enum status launch(struct run *r, struct diag *d)
+static enum status launch_ranks(struct run *r, struct diag *d)
 {
 	struct rt_launch_options o = rank_options_launch(&r->ranks);
 	enum status status = run_prepare(r, d, r->compile.np, true);
@@ -77,7 +77,7 @@ enum status report_run(struct report_command *c, char **path)
 	r.compile.pipeline.print_after = r.compile.pipeline.dump_dir = r.compile.pipeline.timing = NULL;
 	*path = make_file(c->d);
 	r.trace = *path;
-	enum status status = *path ? launch(&r, c->d) : STATUS_DIAGNOSTICS;
+	enum status status = *path ? launch_ranks(&r, c->d) : STATUS_DIAGNOSTICS;
 	c->compile.cluster = r.compile.cluster; /* read once for both */
 	run_free(&r);
 	rank_options_free(&r.ranks);

@@ -40,7 +40,7 @@ static struct module *load_source(struct run *r, struct diag *d, enum status *st
 	return compile_source(d, s, &o, false, status);
 }
 
-static struct module *load(struct run *r, struct diag *d, enum status *status)
+static struct module *load_reference(struct run *r, struct diag *d, enum status *status)
 {
 	struct module *m = load_source(r, d, status);
 	if (!m || !ref_is_host_level(m) || add_sets(m))
@@ -49,8 +49,8 @@ static struct module *load(struct run *r, struct diag *d, enum status *status)
 	return load_source(r, d, status);
 }
 
-static bool fits(struct diag *d, const struct module *a, value_id va, const struct module *b, value_id vb,
-                 const char *what, unsigned k)
+static bool match_signature(struct diag *d, const struct module *a, value_id va, const struct module *b,
+                            value_id vb, const char *what, unsigned k)
 {
 	struct data_map x, y;
 	bool ok =
@@ -83,9 +83,11 @@ static bool same_signature(struct run *r, struct diag *d, struct module *other)
 		return false;
 	}
 	for (uint32_t k = 0; k < other->input.n; k++)
-		ok &= fits(d, r->m, r->m->input.at[k].value, other, other->input.at[k].value, "input", k);
+		ok &= match_signature(d, r->m, r->m->input.at[k].value, other, other->input.at[k].value,
+		                      "input", k);
 	for (unsigned k = 0; k < results; k++)
-		ok &= fits(d, r->m, r->m->output.at[k], other, ref_result_value(other, k), "output", k);
+		ok &= match_signature(d, r->m, r->m->output.at[k], other, ref_result_value(other, k),
+		                      "output", k);
 	return ok;
 }
 
@@ -271,7 +273,7 @@ static void show_progress(void *run, double done)
 enum status run_reference(struct run *r, struct diag *d, int64_t ranks)
 {
 	enum status status = STATUS_DIAGNOSTICS;
-	struct module *other = load(r, d, &status);
+	struct module *other = load_reference(r, d, &status);
 	if (!other)
 		return status;
 	struct ref_array *in = mem_zalloc(sizeof *in * (r->m->input.n + 1));
@@ -324,7 +326,7 @@ bool run_reference_share(struct run *r, struct diag *d, const struct run *of)
 		diag_error(d, E_REFERENCE_SIGNATURE, DIAG_NOWHERE, "the program has %u outputs, not %u",
 		           r->m->output.n, of->m->output.n);
 	for (uint32_t k = 0; k < r->m->output.n && ok; k++)
-		ok = fits(d, r->m, r->m->output.at[k], of->m, of->m->output.at[k], "output", k);
+		ok = match_signature(d, r->m, r->m->output.at[k], of->m, of->m->output.at[k], "output", k);
 	if (!ok)
 		return false;
 	r->want = mem_zalloc(sizeof *r->want * (of->reference_n + 1));

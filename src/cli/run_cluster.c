@@ -52,7 +52,7 @@ static enum status send_figures(struct rt_job *job, struct diag *d, struct buf *
 	return status;
 }
 
-static void warn(struct diag *d, const struct opinion *all, int ranks)
+static void warn_cluster_ranks(struct diag *d, const struct opinion *all, int ranks)
 {
 	int differ = 0, first = 0;
 	for (int k = ranks - 1; k > 0; k--)
@@ -93,7 +93,7 @@ enum status run_agree_on_cluster(struct rt_job *job, struct run *r, struct diag 
 		status = job->rank ? STATUS_DIAGNOSTICS : own;
 	else if (status == STATUS_OK && differ) {
 		if (job->rank == 0)
-			warn(d, all, job->size);
+			warn_cluster_ranks(d, all, job->size);
 		status = send_figures(job, d, &text, all[0].size, all[0].hash, &r->compile.cluster_of_first);
 	}
 	buf_free(&text);

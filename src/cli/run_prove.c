@@ -6,7 +6,7 @@
 #include "cli/run.h"
 
 /* Proves the program. Errors that were found count as CHECK_WRONG, also where the proof did not end. */
-static enum check_status prove(const struct run *r, struct diag *d, struct check_result *out)
+static enum check_status prove_program(const struct run *r, struct diag *d, struct check_result *out)
 {
 	const struct check_options o = {
 	    .ranks = r->needed, .streams = r->ranks.streams, .queue = CHECK_QUEUE, .work = RUN_PROOF_WORK};
@@ -19,7 +19,7 @@ static enum check_status prove(const struct run *r, struct diag *d, struct check
 static enum check_status prove_silently(const struct run *r, struct check_result *out)
 {
 	struct diag *nowhere = diag_new(NULL, DIAG_TEXT, 0);
-	enum check_status status = prove(r, nowhere, out);
+	enum check_status status = prove_program(r, nowhere, out);
 	diag_free(nowhere);
 	return status;
 }
@@ -43,7 +43,7 @@ bool run_prove(const struct run *r, struct diag *d)
 	case CHECK_WRONG:
 		break;
 	}
-	prove(r, d, &x);
+	prove_program(r, d, &x);
 	diag_note(d, DIAG_NOWHERE, "`hirc run --no-check` runs the program without this proof");
 	return false;
 }

@@ -40,7 +40,8 @@ static void messages_close(struct messages *x)
 
 /* Collective. The worst status of all ranks. The first rank that has messages prints them, for all; the
  * others with --all-ranks where theirs differ. */
-static enum status agree(struct rt_job *job, const struct run *r, struct messages *x, enum status status)
+static enum status agree_status(struct rt_job *job, const struct run *r, struct messages *x,
+                                enum status status)
 {
 	struct opinion {
 		uint64_t text;
@@ -93,7 +94,7 @@ static enum status prepare_here(struct rt_job *job, struct run *r)
 	if (status == STATUS_OK && !run_prove(r, x.d))
 		status = STATUS_DIAGNOSTICS;
 	if (r->check && rank_options_are_cuda(&r->ranks)) {
-		status = agree(job, r, &x, status);
+		status = agree_status(job, r, &x, status);
 		messages_close(&x);
 		if (status == STATUS_OK)
 			status = (enum status)run_trial_rank(job, r);
@@ -104,7 +105,7 @@ static enum status prepare_here(struct rt_job *job, struct run *r)
 	if (status == STATUS_OK && r->check)
 		status = run_reference(r, x.d, job->size);
 	compile_warn_unused(x.d, &r->compile);
-	status = agree(job, r, &x, status);
+	status = agree_status(job, r, &x, status);
 	messages_close(&x);
 	if (asked > 0 && asked != job->size && job->rank == 0)
 		fprintf(stderr, "note: --np=%lld does not count, the launcher started %d ranks\n",
@@ -128,7 +129,7 @@ enum status run_make_plan(struct rt_job *job, const struct run *r, struct plan *
 		plan_free(*out);
 		*out = NULL;
 	}
-	enum status status = agree(job, r, &x, *out ? STATUS_OK : STATUS_DIAGNOSTICS);
+	enum status status = agree_status(job, r, &x, *out ? STATUS_OK : STATUS_DIAGNOSTICS);
 	messages_close(&x);
 	return status;
 }
@@ -435,7 +436,7 @@ static enum status any_reorders(struct rt_job *job, const struct exec *e, bool *
 	return status;
 }
 
-static enum status execute(struct rt_job *job, const struct run *r, const struct plan *p)
+static enum status execute_plan(struct rt_job *job, const struct run *r, const struct plan *p)
 {
 	struct exec *e;
 	struct buf checked = {0};
@@ -525,7 +526,7 @@ int run_rank(struct rt_job *job, void *run)
 	if (status == STATUS_OK && r->dump_plan)
 		status = dump_plan(job, r, p);
 	if (status == STATUS_OK)
-		status = execute(job, r, p);
+		status = execute_plan(job, r, p);
 	if (status == STATUS_OK)
 		status = printed(job, output_flush());
 	plan_free(p);

@@ -70,7 +70,7 @@ static void put_parameters(const struct run *r, struct buf *b)
 }
 
 /* Collective. Says where text is another than rank 0's. */
-static enum status compare(struct rt_job *job, const char *what, const char *other, struct buf *text)
+static enum status compare_text(struct rt_job *job, const char *what, const char *other, struct buf *text)
 {
 	struct rt_difference x;
 	struct buf why = {0};
@@ -91,16 +91,16 @@ enum status run_same_options(struct rt_job *job, const struct run *r)
 {
 	struct buf text = {0};
 	put_options(r, &text);
-	return compare(job, "the options", "other options", &text);
+	return compare_text(job, "the options", "other options", &text);
 }
 
 enum status run_same_program(struct rt_job *job, const struct run *r)
 {
 	struct buf text = {0};
 	put_parameters(r, &text);
-	enum status status = compare(job, "the parameters", "other parameters", &text);
+	enum status status = compare_text(job, "the parameters", "other parameters", &text);
 	text = (struct buf){0};
 	if (status == STATUS_OK)
 		ir_print_hir(r->m, &text);
-	return status == STATUS_OK ? compare(job, "the program", "another program", &text) : status;
+	return status == STATUS_OK ? compare_text(job, "the program", "another program", &text) : status;
 }

@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* Elements of the whole tensor; -1: more than 64 bits hold. What has no value yet counts as 1. */
-static int64_t elements(const struct module *m, value_id v)
+static int64_t count_tensor_elements(const struct module *m, value_id v)
 {
 	const struct expr_env env = {.rank = -1};
 	const struct domain *d = value_domain(m, v);
@@ -29,7 +29,7 @@ static int64_t elements(const struct module *m, value_id v)
 static bool check_value(const struct run *r, struct diag *d, value_id v, int64_t limit)
 {
 	char name[DATA_NAME_BYTES];
-	int64_t count = elements(r->m, v), bytes;
+	int64_t count = count_tensor_elements(r->m, v), bytes;
 	enum dtype t = value_type(r->m, v)->dtype;
 	bool whole = count >= 0 && checked_mul(count, (int64_t)dtype_bytes(t), &bytes);
 	if (whole && (!limit || bytes <= limit))

@@ -3,20 +3,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int32_t clamp(int64_t us)
+static int32_t clamp_time(int64_t us)
 {
 	return us > INT32_MAX ? INT32_MAX : (int32_t)us;
 }
 
 void run_times_add(struct run_times *t, int64_t run, int64_t issue)
 {
-	t->run[t->n % RUN_TIMES_KEPT] = clamp(run);
-	t->issue[t->n % RUN_TIMES_KEPT] = clamp(issue);
+	t->run[t->n % RUN_TIMES_KEPT] = clamp_time(run);
+	t->issue[t->n % RUN_TIMES_KEPT] = clamp_time(issue);
 	t->fastest = !t->n || run < t->fastest ? run : t->fastest;
 	t->n++;
 }
 
-static int compare(const void *a, const void *b)
+static int compare_times(const void *a, const void *b)
 {
 	int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
 	return (x > y) - (x < y);
@@ -29,7 +29,7 @@ static int64_t median(const int32_t *at, int64_t n)
 	if (!kept)
 		return 0;
 	memcpy(sorted, at, kept * sizeof *sorted);
-	qsort(sorted, kept, sizeof *sorted, compare);
+	qsort(sorted, kept, sizeof *sorted, compare_times);
 	return sorted[(kept - 1) / 2];
 }
 

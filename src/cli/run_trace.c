@@ -56,7 +56,7 @@ static enum status clock_offset(struct rt_job *job, int64_t *out)
 }
 
 /* Collective: rank 0 gets the texts of all, one after the other. */
-static enum status collect(struct rt_job *job, const struct buf *mine, struct buf *out)
+static enum status collect_traces(struct rt_job *job, const struct buf *mine, struct buf *out)
 {
 	int64_t n = (int64_t)mine->n, most = 0, *all = mem_zalloc(sizeof *all * (size_t)job->size);
 	struct buf *text = mem_zalloc(sizeof *text * (size_t)job->size);
@@ -104,7 +104,7 @@ static enum status write_trace(struct rt_job *job, const struct run *r, const st
 {
 	struct buf mine = {0}, all = {0};
 	trace_json(job, s, clock, &mine);
-	enum status status = collect(job, &mine, &all);
+	enum status status = collect_traces(job, &mine, &all);
 	if (status == STATUS_OK && job->rank == 0 && !write_file(job, r->trace, &all))
 		status = rt_job_fail(job, STATUS_DIAGNOSTICS);
 	buf_free(&mine);
@@ -113,8 +113,8 @@ static enum status write_trace(struct rt_job *job, const struct run *r, const st
 }
 
 /* Collective: the time of the first event, by rank 0's clock; how many were dropped. */
-static enum status summarise(struct rt_job *job, const struct trace_spans *s, uint64_t dropped,
-                             int64_t offset, int64_t *zero)
+static enum status summarise_traces(struct rt_job *job, const struct trace_spans *s, uint64_t dropped,
+                                    int64_t offset, int64_t *zero)
 {
 	struct summary {
 		int64_t first, dropped;
@@ -178,7 +178,7 @@ enum status run_trace(struct rt_job *job, const struct run *r, const struct trac
 	struct trace_clock clock = {.error = t->tracer.error_ns};
 	enum status status = clock_offset(job, &clock.offset);
 	if (status == STATUS_OK)
-		status = summarise(job, &s, trace_dropped(t), clock.offset, &clock.zero);
+		status = summarise_traces(job, &s, trace_dropped(t), clock.offset, &clock.zero);
 	if (status == STATUS_OK && r->trace)
 		status = make_trace(job, r, &s, &clock);
 	if (status == STATUS_OK && r->profile)

@@ -39,8 +39,8 @@ const char *tune_messages_close(struct tune *t, struct tune_messages *x)
 
 /* ---- options */
 
-static bool choose(const struct tune_axis *x, const char *value, struct diag *d, struct compile_options *o,
-                   int64_t *streams)
+static bool set_choice(const struct tune_axis *x, const char *value, struct diag *d,
+                       struct compile_options *o, int64_t *streams)
 {
 	switch ((enum tune_axis_kind)x->kind) {
 	case TUNE_CHUNKS:
@@ -90,7 +90,7 @@ bool tune_options_make(struct tune *t, const struct tune_candidate *c, struct di
 		vec_push(&out->define, t->compile.define.at[k]);
 	for (uint32_t k = 0; k < t->axis_n && ok; k++)
 		if (c->choice[k])
-			ok = choose(&t->axis[k], t->axis[k].value[c->choice[k]], d, out, streams);
+			ok = set_choice(&t->axis[k], t->axis[k].value[c->choice[k]], d, out, streams);
 	return ok && compile_options_finish(out, d);
 }
 
@@ -103,7 +103,8 @@ void tune_options_free(struct tune *t, struct compile_options *o)
 
 /* ---- compiling */
 
-static struct module *compile(struct tune *t, struct compile_options *o, struct diag *d, enum status *status)
+static struct module *compile_candidate(struct tune *t, struct compile_options *o, struct diag *d,
+                                        enum status *status)
 {
 	struct source *s = source_from_text(t->source->name, t->source->text, t->source->size);
 	struct module *m = compile_source(d, s, o, true, status);
@@ -168,7 +169,7 @@ static uint64_t hash_module(struct module *m)
 uint64_t tune_program_hash(struct tune *t, struct compile_options *o, struct diag *d)
 {
 	enum status status;
-	struct module *m = compile(t, o, d, &status);
+	struct module *m = compile_candidate(t, o, d, &status);
 	uint64_t h = m ? hash_module(m) : 0;
 	compile_free(m);
 	return h;
@@ -197,7 +198,7 @@ static int64_t time_on_devices(struct module *m, const struct cost *cost, int64_
 }
 
 /* The step time of a program; -1 after reporting why there is none. */
-static int64_t predict(struct tune *t, struct module *m, int64_t streams, struct diag *d)
+static int64_t predict_time(struct tune *t, struct module *m, int64_t streams, struct diag *d)
 {
 	struct arena *a = arena_new();
 	struct cost *cost = cost_new(m, t->cluster, d);
@@ -224,14 +225,15 @@ void tune_candidate_evaluate(struct tune *t, struct tune_candidate *c)
 	c->state = TUNE_REFUSED;
 	c->predicted = -1;
 	c->measured = -1;
-	struct module *m = tune_options_make(t, c, x.d, &o, &streams) ? compile(t, &o, x.d, &status) : NULL;
+	struct module *m =
+	    tune_options_make(t, c, x.d, &o, &streams) ? compile_candidate(t, &o, x.d, &status) : NULL;
 	if (m) {
 		struct source *outer = diag_set_source(x.d, m->source);
 		c->state = TUNE_GOOD;
 		c->program = hash_module(m);
 		c->streams = most_streams(m);
 		tune_candidate_hash(c, streams);
-		c->predicted = predict(t, m, streams, x.d);
+		c->predicted = predict_time(t, m, streams, x.d);
 		diag_set_source(x.d, outer);
 	}
 	compile_free(m);

@@ -30,7 +30,7 @@ struct batch {
 	double done, part; /* of the progress: before it, of it */
 };
 
-static void before(void *to, const struct rt_job *job, uint32_t k, double done)
+static void show_candidate(void *to, const struct rt_job *job, uint32_t k, double done)
 {
 	struct batch *b = to;
 	if (job->rank)
@@ -51,7 +51,7 @@ static int rank(struct rt_job *job, void *batch)
 	                               .lead = LEAD,
 	                               .burst = BURST,
 	                               .check = b->t->check,
-	                               .before = before,
+	                               .before = show_candidate,
 	                               .to = b};
 	struct bench_samples s;
 	enum status status = bench_rounds(job, &o, &s);
@@ -68,7 +68,7 @@ static int rank(struct rt_job *job, void *batch)
 
 /* ---- preparing */
 
-static enum status prepare(struct tune *t, uint32_t candidate, struct diag *d, struct run *r)
+static enum status prepare_candidate(struct tune *t, uint32_t candidate, struct diag *d, struct run *r)
 {
 	struct tune_candidate *c = &t->candidate.at[candidate];
 	enum status status = STATUS_USAGE;
@@ -84,20 +84,20 @@ static enum status prepare(struct tune *t, uint32_t candidate, struct diag *d, s
 	return status;
 }
 
-static void release(struct tune *t, struct run *r)
+static void release_candidate(struct tune *t, struct run *r)
 {
 	run_free(r);
 	tune_options_free(t, &r->compile);
 }
 
 /* Adds a candidate; where it cannot run it says why and is none any more. */
-static void add(struct batch *b, uint32_t candidate, const struct run *reference)
+static void add_candidate(struct batch *b, uint32_t candidate, const struct run *reference)
 {
 	struct tune *t = b->t;
 	struct tune_messages x;
 	struct run *r = &b->run[b->n];
 	tune_messages_open(t, &x);
-	enum status status = prepare(t, candidate, x.d, r);
+	enum status status = prepare_candidate(t, candidate, x.d, r);
 	if (status == STATUS_OK && t->check && !run_reference_share(r, x.d, reference))
 		status = STATUS_WRONG;
 	const char *reason = tune_messages_close(t, &x);
@@ -107,20 +107,20 @@ static void add(struct batch *b, uint32_t candidate, const struct run *reference
 	}
 	t->candidate.at[candidate].state = TUNE_REFUSED;
 	t->candidate.at[candidate].reason = reason ? reason : "it cannot run";
-	release(t, r);
+	release_candidate(t, r);
 }
 
 /* ---- running */
 
-static void drop(struct batch *b, uint32_t k)
+static void drop_candidate(struct batch *b, uint32_t k)
 {
-	release(b->t, &b->run[k]);
+	release_candidate(b->t, &b->run[k]);
 	b->n--;
 	memmove(&b->run[k], &b->run[k + 1], sizeof *b->run * (b->n - k));
 	memmove(&b->candidate[k], &b->candidate[k + 1], sizeof *b->candidate * (b->n - k));
 }
 
-static enum status failed(struct batch *b, enum status status)
+static enum status handle_failure(struct batch *b, enum status status)
 {
 	struct tune *t = b->t;
 	uint32_t k = b->shared->current;
@@ -129,7 +129,7 @@ static enum status failed(struct batch *b, enum status status)
 	if (status == STATUS_STUCK) {
 		t->candidate.at[b->candidate[k]].state = TUNE_REFUSED;
 		t->candidate.at[b->candidate[k]].reason = "nothing moved for --timeout seconds when it ran";
-		drop(b, k);
+		drop_candidate(b, k);
 		status = STATUS_OK;
 	} else if (status == STATUS_WRONG) {
 		diag_error(t->d, E_CANDIDATE_WRONG, DIAG_NOWHERE, "candidate '%s' computes something else",
@@ -161,7 +161,7 @@ static enum status run_batch(struct batch *b, int64_t ranks)
 		progress_end(&b->t->progress);
 		if (status == STATUS_OK)
 			break;
-		status = failed(b, status);
+		status = handle_failure(b, status);
 	}
 	for (uint32_t k = 0; k < b->n && status == STATUS_OK; k++) {
 		struct tune_candidate *c = &b->t->candidate.at[b->candidate[k]];
@@ -172,7 +172,7 @@ static enum status run_batch(struct batch *b, int64_t ranks)
 		c->samples = b->shared->samples[k];
 	}
 	while (b->n)
-		drop(b, b->n - 1);
+		drop_candidate(b, b->n - 1);
 	return status;
 }
 
@@ -186,7 +186,7 @@ static bool has_time(const struct tune *t, const tune_order *chosen, int64_t pre
 	return false;
 }
 
-static bool has(const tune_order *chosen, uint32_t candidate)
+static bool has_candidate(const tune_order *chosen, uint32_t candidate)
 {
 	for (uint32_t k = 0; k < chosen->n; k++)
 		if (chosen->at[k] == candidate)
@@ -195,23 +195,23 @@ static bool has(const tune_order *chosen, uint32_t candidate)
 }
 
 /* The best, those that differ in what is predicted first; and the program as it stands. */
-static void choose(struct tune *t, tune_order *out)
+static void choose_measured(struct tune *t, tune_order *out)
 {
 	tune_order order = {0};
 	tune_order_make(t, &order);
 	out->n = 0;
 	for (unsigned again = 0; again < 2; again++)
 		for (uint32_t k = 0; k < order.n && out->n < t->measure; k++)
-			if (!has(out, order.at[k]) &&
+			if (!has_candidate(out, order.at[k]) &&
 			    (again || !has_time(t, out, t->candidate.at[order.at[k]].predicted)))
 				vec_push(out, order.at[k]);
-	if (t->candidate.at[0].state == TUNE_GOOD && !has(out, 0))
+	if (t->candidate.at[0].state == TUNE_GOOD && !has_candidate(out, 0))
 		vec_push(out, 0);
 	vec_free(&order);
 }
 
-static enum status measure(struct tune *t, const tune_order *order, const struct run *reference,
-                           int64_t ranks, struct shared *shared)
+static enum status measure_candidates(struct tune *t, const tune_order *order, const struct run *reference,
+                                      int64_t ranks, struct shared *shared)
 {
 	enum status status = STATUS_OK;
 	uint32_t all = PASSES * order->n;
@@ -223,7 +223,7 @@ static enum status measure(struct tune *t, const tune_order *order, const struct
 		    .t = t, .shared = shared, .done = (double)done / all, .part = (double)(end - at) / all};
 		for (uint32_t k = at; k < end; k++)
 			if (t->candidate.at[order->at[k]].state == TUNE_GOOD)
-				add(&b, order->at[k], reference);
+				add_candidate(&b, order->at[k], reference);
 		status = run_batch(&b, ranks);
 	}
 	return status;
@@ -248,7 +248,7 @@ enum status tune_measure(struct tune *t)
 {
 	tune_order order = {0};
 	struct run reference;
-	choose(t, &order);
+	choose_measured(t, &order);
 	if (!order.n || !t->measure) {
 		vec_free(&order);
 		return STATUS_OK;
@@ -261,7 +261,7 @@ enum status tune_measure(struct tune *t)
 		return STATUS_INTERNAL;
 	}
 	bool stands = t->candidate.at[0].state == TUNE_GOOD;
-	enum status status = prepare(t, stands ? 0 : order.at[0], t->d, &reference);
+	enum status status = prepare_candidate(t, stands ? 0 : order.at[0], t->d, &reference);
 	int64_t ranks = t->compile.np > 0 ? t->compile.np : reference.needed;
 	if (status == STATUS_OK && !check_ranks(t, reference.needed, ranks))
 		status = STATUS_USAGE;
@@ -271,8 +271,8 @@ enum status tune_measure(struct tune *t)
 	if (status == STATUS_OK && t->check)
 		status = run_reference(&reference, t->d, ranks);
 	if (status == STATUS_OK)
-		status = measure(t, &order, &reference, ranks, shared);
-	release(t, &reference);
+		status = measure_candidates(t, &order, &reference, ranks, shared);
+	release_candidate(t, &reference);
 	munmap(shared, sizeof *shared);
 	vec_free(&order);
 	return status;

@@ -122,7 +122,7 @@ struct verdict {
 };
 
 /* False: none was run. */
-static bool judge(const struct tune *t, struct verdict *out)
+static bool judge_predictions(const struct tune *t, struct verdict *out)
 {
 	tune_order order = {0};
 	VEC(double) error = {0}, time = {0};
@@ -161,7 +161,7 @@ static void put_verdict(const struct verdict *x, struct buf *out)
 	buf_printf(out, "; median error %.1f %%\n", x->median);
 }
 
-static void count(const struct tune *t, uint32_t *of)
+static void count_states(const struct tune *t, uint32_t *of)
 {
 	for (uint32_t k = 0; k < t->candidate.n; k++)
 		of[t->candidate.at[k].state]++;
@@ -172,11 +172,11 @@ static void put_summary(const struct tune *t, struct buf *out)
 	uint32_t of[3] = {0};
 	struct verdict x;
 	const struct tune_candidate *c = &t->candidate.at[t->chosen], *first = &t->candidate.at[0];
-	count(t, of);
+	count_states(t, of);
 	buf_printf(out, "%u candidates: %u different, %u do what another does, %u refused%s\n",
 	           t->candidate.n, of[TUNE_GOOD], of[TUNE_SAME], of[TUNE_REFUSED],
 	           of[TUNE_REFUSED] && !t->compile.pipeline.remarks ? " (--remarks says why)" : "");
-	if (judge(t, &x))
+	if (judge_predictions(t, &x))
 		put_verdict(&x, out);
 	double ratio = 0;
 	if (is_measured(c) && is_measured(first))
@@ -313,10 +313,10 @@ void tune_print_json(struct tune *t, struct buf *out)
 	uint32_t of[3] = {0};
 	struct verdict x;
 	all_rows(t, &order);
-	count(t, of);
+	count_states(t, of);
 	buf_printf(out, "{\"version\": %d, \"candidates\": %u, \"differ\": %u, \"same\": %u, \"refused\": %u",
 	           TUNE_VERSION, t->candidate.n, of[TUNE_GOOD], of[TUNE_SAME], of[TUNE_REFUSED]);
-	if (judge(t, &x))
+	if (judge_predictions(t, &x))
 		buf_printf(out,
 		           ", \"ran\": %u, \"fastest_is_predicted\": %u, \"within_%d_percent\": %u, "
 		           "\"median_error_percent\": %.2f",

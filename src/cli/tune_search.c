@@ -7,7 +7,7 @@
 #include "cli/tune.h"
 #include <string.h>
 
-static uint32_t find(const struct tune *t, const uint8_t *choice)
+static uint32_t find_candidate(const struct tune *t, const uint8_t *choice)
 {
 	uint32_t k = 0;
 	while (k < t->candidate.n && memcmp(t->candidate.at[k].choice, choice, TUNE_MAX_AXES))
@@ -49,7 +49,7 @@ static bool infer(struct tune *t, struct tune_candidate *c)
 	for (uint32_t k = 0; k < t->axis_n; k++)
 		if (t->axis[k].kind == TUNE_STREAMS)
 			choice[k] = 0;
-	uint32_t other = find(t, choice);
+	uint32_t other = find_candidate(t, choice);
 	if (!stated || other == t->candidate.n)
 		return false;
 	*c = t->candidate.at[other];
@@ -60,10 +60,10 @@ static bool infer(struct tune *t, struct tune_candidate *c)
 }
 
 /* Looks at a candidate, unless that was done; its index. */
-static uint32_t look(struct tune *t, const uint8_t *choice, int64_t in_all)
+static uint32_t look_at_candidate(struct tune *t, const uint8_t *choice, int64_t in_all)
 {
 	struct tune_candidate c = {0};
-	uint32_t k = find(t, choice);
+	uint32_t k = find_candidate(t, choice);
 	if (k < t->candidate.n)
 		return k;
 	progress_show(&t->progress, (double)t->candidate.n / (double)in_all, "looking at candidates");
@@ -110,7 +110,7 @@ static void look_at_all(struct tune *t, int64_t n)
 {
 	uint8_t choice[TUNE_MAX_AXES] = {0};
 	for (int64_t at = 0; at < n; at++) {
-		look(t, choice, n);
+		look_at_candidate(t, choice, n);
 		for (uint32_t k = t->axis_n; k-- > 0;) { /* the last one first */
 			if (++choice[k] < t->axis[k].n)
 				break;
@@ -128,17 +128,17 @@ static uint32_t look_at_pair(struct tune *t, uint32_t best, uint32_t i, uint32_t
 		for (uint32_t b = 0; b < t->axis[j].n && differing(t) < t->limit; b++) {
 			choice[i] = (uint8_t)a;
 			choice[j] = (uint8_t)b;
-			uint32_t k = look(t, choice, t->limit);
+			uint32_t k = look_at_candidate(t, choice, t->limit);
 			if (time_of(t, k) < time_of(t, best))
 				best = k;
 		}
 	return best;
 }
 
-static void walk(struct tune *t)
+static void walk_pairs(struct tune *t)
 {
 	uint8_t choice[TUNE_MAX_AXES] = {0};
-	uint32_t best = look(t, choice, t->limit), before;
+	uint32_t best = look_at_candidate(t, choice, t->limit), before;
 	do {
 		before = best;
 		for (uint32_t i = 0; i < t->axis_n; i++)
@@ -153,7 +153,7 @@ void tune_search(struct tune *t)
 	if (n <= t->limit)
 		look_at_all(t, n);
 	else
-		walk(t);
+		walk_pairs(t);
 	progress_end(&t->progress);
 }
 
