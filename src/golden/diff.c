@@ -8,7 +8,7 @@ struct place {
 	uint32_t k, i, j; /* edits, expected lines and output lines before */
 };
 
-static void step(const struct golden_edits *e, struct place *p)
+static void step_place(const struct golden_edits *e, struct place *p)
 {
 	p->i += e->edits.kind.at[p->k] != EDIT_INSERT;
 	p->j += e->edits.kind.at[p->k] != EDIT_DELETE;
@@ -47,13 +47,13 @@ static void put_hunk(const struct golden_test *t, const struct golden_lines *out
 {
 	struct place stop = *p;
 	while (stop.k < end)
-		step(e, &stop);
+		step_place(e, &stop);
 	buf_puts(out, "@@ ");
 	put_range(out, '-', p->i, stop.i - p->i);
 	buf_putc(out, ' ');
 	put_range(out, '+', p->j, stop.j - p->j);
 	buf_puts(out, " @@\n");
-	for (; p->k < end && out->n < MOST_DIFF; step(e, p))
+	for (; p->k < end && out->n < MOST_DIFF; step_place(e, p))
 		if (e->edits.kind.at[p->k] == EDIT_INSERT)
 			put_line(out, '+', output->at.at[p->j]);
 		else
@@ -71,7 +71,7 @@ void golden_put_diff(const struct golden_test *t, const struct golden_lines *out
 			continue;
 		uint32_t end = hunk_end(e, k);
 		while (p.k + AROUND < k)
-			step(e, &p);
+			step_place(e, &p);
 		put_hunk(t, output, e, &p, end, out);
 		if (p.k < end) {
 			buf_puts(out, "@@ the rest is left out @@\n");
@@ -90,7 +90,7 @@ static void put_commented(struct buf *out, const char *comment, struct golden_li
 	buf_putc(out, '\n');
 }
 
-static bool begins(const struct golden_test *t, struct golden_line line, const char *word)
+static bool has_directive(const struct golden_test *t, struct golden_line line, const char *word)
 {
 	size_t n = strlen(t->comment) + 1, length = strlen(word);
 	return line.n >= n + length && !memcmp(line.at + n, word, length);
@@ -102,18 +102,18 @@ void golden_put_updated(const struct golden_test *t, const struct golden_lines *
 	uint32_t runs = 0;
 	for (uint32_t i = 0; i < t->head; i++) {
 		struct golden_line line = t->line.at[i];
-		if (begins(t, line, "EXIT:"))
+		if (has_directive(t, line, "EXIT:"))
 			continue;
 		buf_putn(out, line.at, line.n);
 		buf_putc(out, '\n');
-		runs += begins(t, line, "RUN:");
-		if (exit_code && runs == t->run.n && begins(t, line, "RUN:"))
+		runs += has_directive(t, line, "RUN:");
+		if (exit_code && runs == t->run.n && has_directive(t, line, "RUN:"))
 			buf_printf(out, "%s EXIT: %d\n", t->comment, exit_code);
 	}
 	golden_test_put_body(t, out);
 	buf_printf(out, "%s EXPECT:\n", t->comment);
 	struct place p = {0};
-	for (; p.k < e->edits.kind.n; step(e, &p))
+	for (; p.k < e->edits.kind.n; step_place(e, &p))
 		if (e->edits.kind.at[p.k] == EDIT_INSERT)
 			put_commented(out, t->comment, output->at.at[p.j]);
 		else if (e->edits.kind.at[p.k] == EDIT_KEEP)

@@ -32,7 +32,7 @@ static bool read_folder(struct diag *d, const char *path, struct golden_paths *n
 	return true;
 }
 
-static bool walk(struct diag *d, const char *path, unsigned deep, struct golden_paths *out)
+static bool walk_folder(struct diag *d, const char *path, unsigned deep, struct golden_paths *out)
 {
 	struct golden_paths names = {0};
 	bool ok = read_folder(d, path, &names);
@@ -47,7 +47,7 @@ static bool walk(struct diag *d, const char *path, unsigned deep, struct golden_
 		buf_puts(&name, names.at.at[i]);
 		bool there = lstat(name.at, &is) == 0;
 		if (there && S_ISDIR(is.st_mode) && deep < MOST_DEEP)
-			ok = walk(d, name.at, deep + 1, out);
+			ok = walk_folder(d, name.at, deep + 1, out);
 		else if (there && (S_ISREG(is.st_mode) || S_ISLNK(is.st_mode)) && stat(name.at, &is) == 0 &&
 		         S_ISREG(is.st_mode) && golden_test_is(name.at))
 			vec_push(&out->at, mem_strdup(name.at));
@@ -65,7 +65,7 @@ bool golden_find(struct diag *d, const char *path, struct golden_paths *out)
 		return false;
 	}
 	if (S_ISDIR(is.st_mode))
-		return walk(d, path, 0, out);
+		return walk_folder(d, path, 0, out);
 	vec_push(&out->at, mem_strdup(path));
 	return true;
 }

@@ -84,7 +84,7 @@ static struct pattern *pattern_of(struct matcher *m, uint32_t i)
 	return p;
 }
 
-static bool match(struct matcher *m, uint32_t i, uint32_t j)
+static bool match_line(struct matcher *m, uint32_t i, uint32_t j)
 {
 	struct golden_line a = m->test->expected.at[i], b = m->output->at.at[j];
 	if (a.n == b.n && !memcmp(a.at, b.at, a.n))
@@ -98,7 +98,7 @@ static bool match(struct matcher *m, uint32_t i, uint32_t j)
 }
 
 /* Why an expression never matches, unless it looks like one of the program's own lists: `{{0 1}{2 3}}`. */
-static void explain(const struct matcher *m, uint32_t i, struct buf *out)
+static void explain_pattern(const struct matcher *m, uint32_t i, struct buf *out)
 {
 	const struct pattern *p = &m->pattern[i];
 	struct golden_line line = m->test->expected.at[i];
@@ -118,9 +118,9 @@ static void explain(const struct matcher *m, uint32_t i, struct buf *out)
 
 /* ---- all lines */
 
-static bool same(void *matcher, uint32_t i, uint32_t j)
+static bool is_same_line(void *matcher, uint32_t i, uint32_t j)
 {
-	return match(matcher, i, j);
+	return match_line(matcher, i, j);
 }
 
 void golden_compare(const struct golden_test *t, const struct golden_lines *output, struct golden_edits *out)
@@ -128,10 +128,10 @@ void golden_compare(const struct golden_test *t, const struct golden_lines *outp
 	struct matcher c = {.test = t, .output = output};
 	uint32_t n = t->expected.n;
 	c.pattern = mem_zalloc(sizeof *c.pattern * (n + 1));
-	edits_find(n, output->at.n, same, &c, &out->edits);
+	edits_find(n, output->at.n, is_same_line, &c, &out->edits);
 	for (uint32_t k = 0, i = 0; k < out->edits.kind.n; k++) {
 		if (out->edits.kind.at[k] == EDIT_DELETE)
-			explain(&c, i, &out->note);
+			explain_pattern(&c, i, &out->note);
 		i += out->edits.kind.at[k] != EDIT_INSERT;
 	}
 	for (uint32_t i = 0; i < t->expected.n; i++)

@@ -82,7 +82,7 @@ bool golden_job_start(struct golden_job *j, struct golden_options *o, const char
 }
 
 /* What was wrong with the command itself; false: nothing. */
-static bool explain(struct golden_job *j, int code)
+static bool explain_failure(struct golden_job *j, int code)
 {
 	struct golden_line run = command_of(j);
 	struct buf *words = &j->result.words;
@@ -115,12 +115,12 @@ static void update(struct golden_job *j, const struct golden_lines *output, cons
 }
 
 /* The result of a test whose last command ended with this code. */
-static void judge(struct golden_job *j, int code)
+static void judge_test(struct golden_job *j, int code)
 {
 	struct buf text = {0};
 	struct golden_lines output = {0};
 	struct golden_edits edits = {0};
-	bool broken = explain(j, code);
+	bool broken = explain_failure(j, code);
 	golden_place_put_output(&j->place, &j->text, &text);
 	golden_lines_cut(text.at, text.n, &output);
 	golden_compare(&j->test, &output, &edits);
@@ -150,7 +150,7 @@ bool golden_job_next(struct golden_job *j, int code)
 		golden_put_text(&j->text, j->child.text[i].at, j->child.text[i].n);
 	bool last = j->run + 1 == j->test.run.n || code || j->late || j->child.flooded;
 	if (last)
-		judge(j, code);
+		judge_test(j, code);
 	golden_child_free(&j->child);
 	bool runs = false;
 	if (!last) {

@@ -18,7 +18,7 @@ void golden_put_text(struct buf *out, const char *at, size_t n)
 		buf_putc(out, '\n');
 }
 
-static void replace(const struct buf *text, const struct golden_cut *cut, struct buf *out)
+static void replace_cut(const struct buf *text, const struct golden_cut *cut, struct buf *out)
 {
 	const char *at = text->at, *end = at + text->n, *hit;
 	for (; (hit = memmem(at, (size_t)(end - at), cut->from.at, cut->from.n)); at = hit + cut->from.n) {
@@ -41,7 +41,7 @@ void golden_put_cut(const struct buf *text, struct golden_cut *cut, unsigned n, 
 	qsort(cut, n, sizeof *cut, longest_first);
 	for (unsigned i = 0; i < n; i++) {
 		struct buf next = {0};
-		replace(&now, &cut[i], &next);
+		replace_cut(&now, &cut[i], &next);
 		buf_putn(&next, "", 0);
 		buf_free(&now);
 		now = next;

@@ -89,7 +89,7 @@ static bool write_file(const char *path, const struct buf *text)
 	return fclose(f) == 0 && ok;
 }
 
-static bool fill(struct golden_place *p, const struct golden_test *t, const char *hirc)
+static bool fill_folder(struct golden_place *p, const struct golden_test *t, const char *hirc)
 {
 	struct buf path = {0}, body = {0};
 	const char *environment = getenv("PATH");
@@ -113,7 +113,7 @@ static bool fill(struct golden_place *p, const struct golden_test *t, const char
 
 bool golden_place_make(struct golden_place *p, struct diag *d, const struct golden_test *t, const char *hirc)
 {
-	if (make_folder(p) && fill(p, t, hirc))
+	if (make_folder(p) && fill_folder(p, t, hirc))
 		return true;
 	diag_error(d, E_FILE_UNWRITABLE, DIAG_NOWHERE, "cannot make a folder for '%s': %s", t->source->name,
 	           strerror(errno));

@@ -25,7 +25,7 @@ struct runner {
 	int signal;              /* that ends it; 0: none */
 };
 
-static void finish(struct runner *r, struct golden_job *j)
+static void finish_job(struct runner *r, struct golden_job *j)
 {
 	r->result[j->index] = (struct result){true, j->result};
 	golden_job_free(j);
@@ -37,14 +37,14 @@ static void finish(struct runner *r, struct golden_job *j)
 	}
 }
 
-static void start(struct runner *r, char *const *path)
+static void start_jobs(struct runner *r, char *const *path)
 {
 	for (uint32_t i = 0; i < r->options->jobs; i++)
 		while (!r->active[i] && r->next < r->n && !r->signal) {
 			uint32_t index = r->next++;
 			r->active[i] = golden_job_start(&r->job[i], r->options, path[index], index);
 			if (!r->active[i])
-				finish(r, &r->job[i]);
+				finish_job(r, &r->job[i]);
 		}
 }
 
@@ -80,7 +80,7 @@ static void read_signals(struct runner *r)
 	}
 }
 
-static void look(struct runner *r)
+static void poll_jobs(struct runner *r)
 {
 	for (uint32_t i = 0; i < r->options->jobs; i++) {
 		struct golden_job *j = &r->job[i];
@@ -105,7 +105,7 @@ static void look(struct runner *r)
 		if (r->active[i] && r->signal)
 			j->end = 0;
 		if (!r->active[i])
-			finish(r, j);
+			finish_job(r, j);
 	}
 }
 
@@ -128,8 +128,8 @@ int golden_run(struct golden_options *o, char *const *path, uint32_t n)
 	o->feature.environment = golden_environment_make();
 	sigprocmask(SIG_BLOCK, &ours, &before);
 	r.file[0].fd = signalfd(-1, &ours, SFD_NONBLOCK | SFD_CLOEXEC);
-	for (start(&r, path); is_busy(&r); start(&r, path))
-		look(&r);
+	for (start_jobs(&r, path); is_busy(&r); start_jobs(&r, path))
+		poll_jobs(&r);
 	if (r.file[0].fd >= 0)
 		close(r.file[0].fd);
 	sigprocmask(SIG_SETMASK, &before, NULL);
