@@ -249,7 +249,7 @@ static void find_collectives(struct explanation *x)
 	}
 }
 
-static void open(struct explanation *x, struct timeline *t, const struct cost *cost)
+static void open_explanation(struct explanation *x, struct timeline *t, const struct cost *cost)
 {
 	*x = (struct explanation){.arena = arena_new(), .t = t, .cost = cost};
 	find_collectives(x);
@@ -294,10 +294,10 @@ static void make_class(struct explanation *x, uint32_t class, const uint32_t *pl
 	free(k.row);
 }
 
-static void make(struct explanation *x, struct timeline *t, const struct cost *cost,
-                 const struct sim_events *e, const struct sim *s)
+static void make_explanation(struct explanation *x, struct timeline *t, const struct cost *cost,
+                             const struct sim_events *e, const struct sim *s)
 {
-	open(x, t, cost);
+	open_explanation(x, t, cost);
 	const uint32_t *place = places(t->m, x->arena);
 	int64_t *latency = arena_new_array(x->arena, int64_t, t->m->op.n);
 	for (uint32_t k = 0; k < x->collective.n; k++)
@@ -310,12 +310,12 @@ static void make(struct explanation *x, struct timeline *t, const struct cost *c
 void explain_devices(struct explanation *x, struct timeline *t, const struct sim_events *e,
                      const struct cost *cost)
 {
-	make(x, t, cost, e, NULL);
+	make_explanation(x, t, cost, e, NULL);
 }
 
 void explain_recorded(struct explanation *x, struct timeline *t, const struct sim *s, const struct cost *cost)
 {
-	make(x, t, cost, NULL, s);
+	make_explanation(x, t, cost, NULL, s);
 }
 
 void explain_close(struct explanation *x)

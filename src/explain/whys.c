@@ -222,7 +222,7 @@ static void find_made(struct search *s)
 
 /* ---- reasons */
 
-static int64_t overlap(int64_t a, int64_t b, int64_t from, int64_t to)
+static int64_t compute_overlap(int64_t a, int64_t b, int64_t from, int64_t to)
 {
 	from = from > a ? from : a;
 	to = to < b ? to : b;
@@ -277,7 +277,7 @@ static enum explain_why delayed(const struct search *s, uint32_t comm, int64_t e
 }
 
 /* What is done after `at`: work that could have begun before, or else the first of all. */
-static enum explain_why followed(struct search *s, int64_t at, op_id *other)
+static enum explain_why find_next_work(struct search *s, int64_t at, op_id *other)
 {
 	uint32_t low = 0, high = s->work.n;
 	while (low < high) {
@@ -304,8 +304,8 @@ static void explain_wait(struct search *s, const struct timeline_span *wait)
 	uint32_t comm = s->k->c->span.at[wait->comm].task;
 	const struct sim_moment *m = &s->u->moment[comm];
 	struct explain_row *r = explain_row_of(s->k, s->u->r.task.at[comm].op);
-	int64_t late =
-	    overlap(wait->begin, wait->end, m->ready, sim_instance_of(s->e, s->k->c->unit, comm)->latest);
+	int64_t late = compute_overlap(wait->begin, wait->end, m->ready,
+	                               sim_instance_of(s->e, s->k->c->unit, comm)->latest);
 	int64_t rest = wait->end - wait->begin - late;
 	enum explain_why why = EXPLAIN_QUEUE;
 	op_id other = queued_behind(s, comm, wait);
@@ -316,7 +316,7 @@ static void explain_wait(struct search *s, const struct timeline_span *wait)
 	if (!other)
 		why = delayed(s, comm, rest, &other);
 	if (why == EXPLAIN_UNKNOWN && find_needing(s, comm))
-		why = followed(s, wait->end, &other);
+		why = find_next_work(s, wait->end, &other);
 	explain_add_why(r, rest, why, other);
 }
 

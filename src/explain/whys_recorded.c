@@ -52,7 +52,7 @@ static bool is_ready(const struct search *s, uint32_t node, uint32_t place)
 }
 
 /* What is done from a place on: work that could have been done before, or else the first of all. */
-static enum explain_why followed(struct search *s, uint32_t from, op_id *other)
+static enum explain_why find_next_node(struct search *s, uint32_t from, op_id *other)
 {
 	uint32_t first = SCHED_NONE;
 	for (uint32_t k = from; k < s->p->n; k++) {
@@ -73,7 +73,7 @@ static enum explain_why followed(struct search *s, uint32_t from, op_id *other)
 }
 
 /* When all that a node needs is over. */
-static int64_t made(const struct search *s, uint32_t node)
+static int64_t find_ready_time(const struct search *s, uint32_t node)
 {
 	int64_t at = 0;
 	for (uint32_t i = s->p->pred.at[node]; i < s->p->pred.at[node + 1]; i++) {
@@ -117,17 +117,17 @@ static void explain_wait(struct search *s, uint32_t wait)
 	uint32_t comm = s->p->node[wait].comm;
 	const struct sched_moment *m = &s->s->moment[s->place[wait]], *c = &s->s->moment[s->place[comm]];
 	struct explain_row *r = explain_row_of(s->k, s->s->block.op[comm]);
-	int64_t queued = c->begin - c->start, later = c->start - made(s, comm);
+	int64_t queued = c->begin - c->start, later = c->start - find_ready_time(s, comm);
 	enum explain_why why = EXPLAIN_UNKNOWN;
 	op_id other = 0;
 	if (s->looks <= LOOKS && queued > 0 && 2 * queued >= m->stall) {
 		why = EXPLAIN_BUSY;
 		other = before_on_lane(s, s->place[comm]);
 	} else if (s->looks <= LOOKS && later > 0 && 2 * later >= m->stall) {
-		other = before_on_host(s, s->place[comm], made(s, comm));
+		other = before_on_host(s, s->place[comm], find_ready_time(s, comm));
 		why = other ? EXPLAIN_STREAM : EXPLAIN_LAUNCH;
 	} else if (s->looks <= LOOKS && find_needing(s, comm)) {
-		why = followed(s, s->place[wait] + 1, &other);
+		why = find_next_node(s, s->place[wait] + 1, &other);
 	}
 	explain_add_why(r, m->stall, why, other);
 }
