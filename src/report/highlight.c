@@ -32,7 +32,7 @@ static uint32_t least(uint32_t a, uint32_t b)
 }
 
 /* The parts before, in and behind the mark. */
-static void put(const struct line *l, uint32_t from, uint32_t to, const char *class)
+static void put_marked(const struct line *l, uint32_t from, uint32_t to, const char *class)
 {
 	uint32_t begin = least(to, l->mark > from ? l->mark : from);
 	uint32_t end = least(to, l->mark_end > begin ? l->mark_end : begin);
@@ -91,11 +91,11 @@ void highlight_put(struct buf *out, const char *text, uint32_t n, bool nvfuser, 
 			class = isdigit((unsigned char)c) ? "tn" : class_of(&l, at, end);
 		}
 		if (class) {
-			put(&l, plain, at, NULL);
-			put(&l, at, end, class);
+			put_marked(&l, plain, at, NULL);
+			put_marked(&l, at, end, class);
 			plain = end;
 		}
 		at = end;
 	}
-	put(&l, plain, n, NULL);
+	put_marked(&l, plain, n, NULL);
 }

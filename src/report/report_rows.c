@@ -27,8 +27,8 @@ static bool is_nameless(struct rows_line line, uint32_t at, unsigned *kind, uint
 
 /* Walks two lines that differ in such numbers alone, and calls for each pair of them; false: they differ in
  * something else, or a call returned false. */
-static bool walk(struct rows_line a, struct rows_line b,
-                 bool (*call)(void *to, unsigned kind, uint32_t x, uint32_t y), void *to)
+static bool walk_numbers(struct rows_line a, struct rows_line b,
+                         bool (*call)(void *to, unsigned kind, uint32_t x, uint32_t y), void *to)
 {
 	uint32_t i = 0, j = 0;
 	while (i < a.n && j < b.n) {
@@ -46,11 +46,11 @@ static bool walk(struct rows_line a, struct rows_line b,
 	return i == a.n && j == b.n;
 }
 
-static bool same(void *rows, uint32_t i, uint32_t j)
+static bool is_similar_line(void *rows, uint32_t i, uint32_t j)
 {
 	const struct rows *r = rows;
 	struct rows_line a = r->text[0].at[i], b = r->text[1].at[j];
-	return (a.n == b.n && !memcmp(a.at, b.at, a.n)) || walk(a, b, NULL, NULL);
+	return (a.n == b.n && !memcmp(a.at, b.at, a.n)) || walk_numbers(a, b, NULL, NULL);
 }
 
 struct meaning_pair {
@@ -64,7 +64,7 @@ struct meaning {
 	VEC(struct meaning_pair) taken; /* from the line that take_line is at */
 };
 
-static uint32_t *place(struct meaning *m, unsigned side, unsigned kind, uint32_t number)
+static uint32_t *find_meaning(struct meaning *m, unsigned side, unsigned kind, uint32_t number)
 {
 	while (m->of[side][kind].n <= number)
 		vec_push(&m->of[side][kind], 0);
@@ -72,14 +72,14 @@ static uint32_t *place(struct meaning *m, unsigned side, unsigned kind, uint32_t
 }
 
 /* Each stands for the other, or neither was met. False: one of them stands for another number. */
-static bool take(void *meaning, unsigned kind, uint32_t x, uint32_t y)
+static bool pair_numbers(void *meaning, unsigned kind, uint32_t x, uint32_t y)
 {
 	struct meaning *m = meaning;
-	uint32_t there = *place(m, 0, kind, x), back = *place(m, 1, kind, y);
+	uint32_t there = *find_meaning(m, 0, kind, x), back = *find_meaning(m, 1, kind, y);
 	if (there || back)
 		return there == y + 1 && back == x + 1;
-	*place(m, 0, kind, x) = y + 1;
-	*place(m, 1, kind, y) = x + 1;
+	*find_meaning(m, 0, kind, x) = y + 1;
+	*find_meaning(m, 1, kind, y) = x + 1;
 	vec_push(&m->taken, ((struct meaning_pair){kind, {x, y}}));
 	return true;
 }
@@ -88,15 +88,15 @@ static bool take(void *meaning, unsigned kind, uint32_t x, uint32_t y)
 static bool take_line(struct meaning *m, struct rows_line a, struct rows_line b)
 {
 	m->taken.n = 0;
-	if (walk(a, b, take, m))
+	if (walk_numbers(a, b, pair_numbers, m))
 		return true;
 	for (uint32_t k = 0; k < m->taken.n; k++)
 		for (unsigned side = 0; side < 2; side++)
-			*place(m, side, m->taken.at[k].kind, m->taken.at[k].number[side]) = 0;
+			*find_meaning(m, side, m->taken.at[k].kind, m->taken.at[k].number[side]) = 0;
 	return false;
 }
 
-static void cut(const struct buf *text, struct rows *r, unsigned side)
+static void split_lines(const struct buf *text, struct rows *r, unsigned side)
 {
 	const char *at = text->n ? text->at : "";
 	for (const char *end = at + text->n; at < end;) {
@@ -140,7 +140,7 @@ static bool related(void *hunk, uint32_t i, uint32_t j)
 	struct rows_line a = without_blanks(h->rows->text[0].at[h->from[0] + i]);
 	struct rows_line b = without_blanks(h->rows->text[1].at[h->from[1] + j]);
 	uint32_t n = made_by(a);
-	if (a.n > 1 && walk(a, b, NULL, NULL))
+	if (a.n > 1 && walk_numbers(a, b, NULL, NULL))
 		return true;
 	return n && n == made_by(b) && !memcmp(a.at, b.at, n);
 }
@@ -182,9 +182,9 @@ void rows_open(struct rows *r, const struct buf *before, const struct buf *after
 	struct meaning m = {0};
 	uint32_t i = 0, j = 0, removed = 0, added = 0;
 	*r = (struct rows){0};
-	cut(before, r, 0);
-	cut(after, r, 1);
-	edits_find(r->text[0].n, r->text[1].n, same, r, &e);
+	split_lines(before, r, 0);
+	split_lines(after, r, 1);
+	edits_find(r->text[0].n, r->text[1].n, is_similar_line, r, &e);
 	for (uint32_t k = 0; k < e.kind.n; k++) {
 		bool keep = e.kind.at[k] == EDIT_KEEP;
 		bool alike = keep && take_line(&m, r->text[0].at[i], r->text[1].at[j]);
