@@ -148,7 +148,7 @@ static void order_lanes(struct making *k)
 }
 
 /* Levels: below all that leads to a node and all that is before it on its lane. */
-static void settle(struct graph_picture *p, uint32_t lanes)
+static void settle_levels(struct graph_picture *p, uint32_t lanes)
 {
 	uint32_t *free_from = mem_zalloc(sizeof *free_from * ((size_t)lanes + 1));
 	for (uint32_t i = 0, e = 0; i < p->node.n; i++) {
@@ -190,7 +190,7 @@ bool graph_picture_open(struct graph_picture *p, struct module *m, const struct 
 			add_start(&k, i);
 	}
 	order_lanes(&k);
-	settle(p, p->lane.n);
+	settle_levels(p, p->lane.n);
 	p->title =
 	    arena_printf(p->arena, "%s, rank %lld: %u statements on %u lanes", names_text(m->names, m->name),
 	                 (long long)rank, p->node.n + p->more, p->lane.n);

@@ -50,13 +50,13 @@ static uint32_t pieces(const struct layout_side *s, int axis)
 	return least > 0 ? (uint32_t)((whole + least - 1) / least) : 1;
 }
 
-static double between(double x, double least, double most)
+static double clamp_length(double x, double least, double most)
 {
 	return x < least ? least : x > most ? most : x;
 }
 
 /* Blocks that stand in one panel: they are alike in the axes that it does not show. */
-static bool together(const struct panel *p, const struct layout_block *a, const struct layout_block *b)
+static bool is_same_panel(const struct panel *p, const struct layout_block *a, const struct layout_block *b)
 {
 	for (unsigned k = 0; k < p->s->rank; k++)
 		if ((int)k != p->down && (int)k != p->across && !held_alike(&a->axis[k], &b->axis[k]))
@@ -77,11 +77,12 @@ static struct panel panel_of(const struct layout_side *s)
 			chosen[n++] = (int)a;
 	p.down = n == 2 && chosen[1] < chosen[0] ? chosen[1] : n == 2 ? chosen[0] : -1;
 	p.across = n == 2 && chosen[1] < chosen[0] ? chosen[0] : n == 2 ? chosen[1] : chosen[0];
-	p.width = between(pieces(s, p.across) * (double)BREADTH, LEAST, MOST);
-	p.height = p.down < 0 ? ONE_ROW : between(pieces(s, p.down) * (double)BLOCK, LEAST * 0.6, MOST * 1.6);
+	p.width = clamp_length(pieces(s, p.across) * (double)BREADTH, LEAST, MOST);
+	p.height =
+	    p.down < 0 ? ONE_ROW : clamp_length(pieces(s, p.down) * (double)BLOCK, LEAST * 0.6, MOST * 1.6);
 	for (uint32_t i = 0; i < s->block.n; i++) {
 		uint32_t k = 0;
-		while (k < p.n && !together(&p, &s->block.at[p.panel[k]], &s->block.at[i]))
+		while (k < p.n && !is_same_panel(&p, &s->block.at[p.panel[k]], &s->block.at[i]))
 			k++;
 		if (k < p.n)
 			continue;
@@ -94,7 +95,7 @@ static struct panel panel_of(const struct layout_side *s)
 }
 
 /* Where an axis stands at k of its elements. */
-static double along(const struct layout_side *s, int axis, int64_t k, double length)
+static double locate_element(const struct layout_side *s, int axis, int64_t k, double length)
 {
 	return axis < 0 || !s->extent[axis] ? k ? length : 0 : (double)k / (double)s->extent[axis] * length;
 }
@@ -125,8 +126,8 @@ static void put_marks(struct svg *g, const struct panel *p, int axis, double x, 
 	for (uint32_t k = 0; k < mark.n; k++) {
 		char text[STR_INT + 1];
 		snprintf(text, sizeof text, "%lld", (long long)mark.at[k]);
-		double at = along(p->s, axis, mark.at[k], length), width = svg_width(text, SVG_SMALL),
-		       end = down ? at + SVG_SMALL + 2 : at + width + 6;
+		double at = locate_element(p->s, axis, mark.at[k], length),
+		       width = svg_width(text, SVG_SMALL), end = down ? at + SVG_SMALL + 2 : at + width + 6;
 		bool is_last = mark.at[k] == p->s->extent[axis];
 		double room = down ? SVG_SMALL + 2 : width + end_width + 6;
 		if ((k && mark.at[k] == mark.at[k - 1]) || at < last || (!is_last && at + room > length))
@@ -154,10 +155,13 @@ static void put_block(struct svg *g, const struct panel *p, const struct layout_
 	           (long long)(b->elements * s->bytes));
 	for (uint32_t i = 0; i < (p->down < 0 ? 1 : v->n); i++)
 		for (uint32_t k = 0; k < (p->across < 0 ? 1 : h->n); k++) {
-			double top = p->down < 0 ? 0 : along(s, p->down, v->at[i].from, p->height),
-			       bottom = p->down < 0 ? p->height : along(s, p->down, v->at[i].to, p->height),
-			       left = p->across < 0 ? 0 : along(s, p->across, h->at[k].from, p->width),
-			       right = p->across < 0 ? p->width : along(s, p->across, h->at[k].to, p->width);
+			double top = p->down < 0 ? 0 : locate_element(s, p->down, v->at[i].from, p->height),
+			       bottom = p->down < 0 ? p->height
+			                            : locate_element(s, p->down, v->at[i].to, p->height),
+			       left =
+			           p->across < 0 ? 0 : locate_element(s, p->across, h->at[k].from, p->width),
+			       right = p->across < 0 ? p->width
+			                             : locate_element(s, p->across, h->at[k].to, p->width);
 			svg_rect(g, svg_colour(number), x + left, y + top, right - left, bottom - top,
 			         title.at);
 			if (s->partial && bottom - top > 9 && right - left > 9)
@@ -221,7 +225,7 @@ static void put_panel(struct svg *g, const struct panel *p, const char *when, do
 		if (p->down >= 0)
 			put_marks(g, p, p->down, x + LEFT, at);
 		for (uint32_t i = 0; i < s->block.n; i++)
-			if (together(p, of, &s->block.at[i]))
+			if (is_same_panel(p, of, &s->block.at[i]))
 				put_block(g, p, &s->block.at[i], i, x + LEFT, at);
 		at += p->height + 22;
 	}
@@ -234,12 +238,12 @@ static void put_panel(struct svg *g, const struct panel *p, const char *when, do
 
 static double cell_of(const struct layout_picture *p)
 {
-	return between((double)TABLE / p->pairs.n, 8, 48);
+	return clamp_length((double)TABLE / p->pairs.n, 8, 48);
 }
 
 static double table_width(const struct layout_picture *p)
 {
-	return p->counted ? LEFT + between(cell_of(p) * p->pairs.n, 260, 1e9) : LEAST;
+	return p->counted ? LEFT + clamp_length(cell_of(p) * p->pairs.n, 260, 1e9) : LEAST;
 }
 
 static void put_table(struct svg *g, const struct layout_picture *p, double x, double y, double *bottom)

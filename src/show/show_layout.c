@@ -85,7 +85,7 @@ static bool hold(struct layout_picture *p, struct layout_side *s)
 	return true;
 }
 
-static bool alike(const struct layout_side *s, const held_intervals *a, const held_intervals *b)
+static bool has_same_intervals(const struct layout_side *s, const held_intervals *a, const held_intervals *b)
 {
 	for (unsigned k = 0; k < s->rank; k++)
 		if (!held_alike(&a[k], &b[k]))
@@ -137,7 +137,7 @@ static void find_blocks(struct layout_picture *p, struct layout_side *s)
 	for (uint32_t k = 0; k < n; k++) {
 		const held_intervals *held = s->held + (size_t)k * s->rank;
 		uint32_t i = 0;
-		while (i < s->block.n && !alike(s, s->block.at[i].axis, held))
+		while (i < s->block.n && !has_same_intervals(s, s->block.at[i].axis, held))
 			i++;
 		if (i == s->block.n) {
 			struct layout_block b = {.axis = held, .elements = 1};

@@ -65,7 +65,7 @@ static bool value_of(struct walk *w, op_id op, expr_id e, int64_t *out)
 	return false;
 }
 
-static bool scalar(struct walk *w, op_id op, unsigned k, int64_t *out)
+static bool evaluate_scalar(struct walk *w, op_id op, unsigned k, int64_t *out)
 {
 	const struct scalar *s = &w->m->scalar.at[op_operand_id(w->m, op, ROLE_SCALAR, k)];
 	if (s->expr)
@@ -145,7 +145,7 @@ static struct steps_event event_of(struct walk *w, enum steps_kind kind, op_id o
 	return e;
 }
 
-static void add(struct walk *w, enum steps_kind kind, op_id op, value_id v, int64_t peer)
+static void add_event(struct walk *w, enum steps_kind kind, op_id op, value_id v, int64_t peer)
 {
 	bool cut;
 	w->did[op] = true;
@@ -175,17 +175,17 @@ static value_id worked_on(struct walk *w, op_id op)
 	return result;
 }
 
-static void work(struct walk *w, op_id op)
+static void add_work_events(struct walk *w, op_id op)
 {
 	if (op_is_unit(w->m, op)) {
 		region_each (w->m, o, w->m->op.at[op].region)
 			if (is_work(w->m, o))
-				work(w, o);
+				add_work_events(w, o);
 		return;
 	}
 	value_id v = op_result(w->m, op, 0) ? worked_on(w, op) : op_read(w->m, op, 0);
 	if (v && is_here(w, v))
-		add(w, STEPS_COMPUTE, op, v, 0);
+		add_event(w, STEPS_COMPUTE, op, v, 0);
 }
 
 /* The slice of a team that holds the rank; NULL: none. */
@@ -202,18 +202,19 @@ static const uint32_t *slice_of(const struct walk *w, team_id team, uint32_t *n,
 	return NULL;
 }
 
-static void permute(struct walk *w, op_id op, const uint32_t *device, uint32_t n, value_id in, value_id out)
+static void add_permute(struct walk *w, op_id op, const uint32_t *device, uint32_t n, value_id in,
+                        value_id out)
 {
 	int64_t to, from;
-	if (!scalar(w, op, 0, &to) || !scalar(w, op, 1, &from))
+	if (!evaluate_scalar(w, op, 0, &to) || !evaluate_scalar(w, op, 1, &from))
 		return;
 	if (to >= 0 && to < n && device[to] != w->rank)
-		add(w, STEPS_SEND, op, in, device[to]);
+		add_event(w, STEPS_SEND, op, in, device[to]);
 	if (from >= 0 && from < n && device[from] != w->rank)
-		add(w, STEPS_RECV, op, out, device[from]);
+		add_event(w, STEPS_RECV, op, out, device[from]);
 }
 
-static void collective(struct walk *w, op_id op)
+static void add_collective_events(struct walk *w, op_id op)
 {
 	const struct op *o = &w->m->op.at[op];
 	uint32_t n = 0, own = 0;
@@ -223,21 +224,21 @@ static void collective(struct walk *w, op_id op)
 	if (!device || n < 2)
 		return;
 	if (o->kind == OP_COLLECTIVE_PERMUTE) {
-		permute(w, op, device, n, in, out);
+		add_permute(w, op, device, n, in, out);
 		return;
 	}
 	if (!(op_traits(w->m, op) & TRAIT_ROOTED)) {
-		add(w, STEPS_EXCHANGE, op, out ? out : in, STEPS_ALL);
+		add_event(w, STEPS_EXCHANGE, op, out ? out : in, STEPS_ALL);
 		return;
 	}
-	if (!scalar(w, op, 0, &root) || root < 0 || root >= n)
+	if (!evaluate_scalar(w, op, 0, &root) || root < 0 || root >= n)
 		return;
 	bool gives = o->kind == OP_BROADCASTS || o->kind == OP_SCATTER || o->kind == OP_SEND_RECV;
 	int64_t others = n == 2 ? (int64_t)device[1 - own] : STEPS_ALL;
 	if ((own == root) == gives)
-		add(w, STEPS_SEND, op, in, gives ? others : (int64_t)device[root]);
+		add_event(w, STEPS_SEND, op, in, gives ? others : (int64_t)device[root]);
 	else
-		add(w, STEPS_RECV, op, out, gives ? (int64_t)device[root] : others);
+		add_event(w, STEPS_RECV, op, out, gives ? (int64_t)device[root] : others);
 }
 
 static void walk_region(struct walk *w, region_id r);
@@ -246,7 +247,7 @@ static void walk_for(struct walk *w, op_id op)
 {
 	int64_t start, stop;
 	region_id body = w->m->op.at[op].region;
-	if (!scalar(w, op, 0, &start) || !scalar(w, op, 1, &stop))
+	if (!evaluate_scalar(w, op, 0, &start) || !evaluate_scalar(w, op, 1, &stop))
 		return;
 	for (int64_t i = start; i < stop && !w->failed; i++) {
 		w->index[w->m->region.at[body].index] = i;
@@ -261,19 +262,19 @@ static void walk_op(struct walk *w, op_id op)
 	if (o->kind == OP_FOR) {
 		walk_for(w, op);
 	} else if (o->kind == OP_IF) {
-		if (!scalar(w, op, 0, &peer))
+		if (!evaluate_scalar(w, op, 0, &peer))
 			return;
 		region_id branch = peer ? o->region : w->m->region.at[o->region].sibling;
 		if (branch)
 			walk_region(w, branch);
 	} else if (o->kind == OP_SEND || o->kind == OP_RECV) {
-		if (scalar(w, op, 0, &peer) && peer != w->rank)
-			add(w, o->kind == OP_SEND ? STEPS_SEND : STEPS_RECV, op,
-			    o->kind == OP_SEND ? op_read(w->m, op, 0) : op_result(w->m, op, 0), peer);
+		if (evaluate_scalar(w, op, 0, &peer) && peer != w->rank)
+			add_event(w, o->kind == OP_SEND ? STEPS_SEND : STEPS_RECV, op,
+			          o->kind == OP_SEND ? op_read(w->m, op, 0) : op_result(w->m, op, 0), peer);
 	} else if (is_moving(w->m, op)) {
-		collective(w, op);
+		add_collective_events(w, op);
 	} else if (is_work(w->m, op)) {
-		work(w, op);
+		add_work_events(w, op);
 	}
 }
 
@@ -398,7 +399,7 @@ bool steps_picture_open(struct steps_picture *p, struct module *m, int64_t which
 		return no_loop(m, which, count, d);
 	struct walk w = {.p = p, .m = m, .d = d, .index = arena_new_array(p->arena, int64_t, m->index.n + 1)};
 	w.did = arena_new_array(p->arena, bool, m->op.n);
-	if (!scalar(&w, loop, 0, &p->first) || !scalar(&w, loop, 1, &stop))
+	if (!evaluate_scalar(&w, loop, 0, &p->first) || !evaluate_scalar(&w, loop, 1, &stop))
 		return false;
 	p->n = stop > p->first ? stop - p->first : 0;
 	if (p->n > STEPS_MOST_CELLS / ranks) {

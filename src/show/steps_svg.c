@@ -17,7 +17,7 @@ enum {
 
 static const char arrow_to[] = "→", arrow_from[] = "←", arrow_both[] = "↔";
 
-static double between(double x, double least, double most)
+static double clamp_cell(double x, double least, double most)
 {
 	return x < least ? least : x > most ? most : x;
 }
@@ -148,8 +148,8 @@ void steps_picture_svg(const struct steps_picture *p, struct buf *out)
 {
 	struct svg g = {0};
 	struct buf text = {0};
-	double width = between((double)WIDTH / (double)(p->n ? p->n : 1), LEAST, MOST_WIDTH),
-	       height = between((double)HEIGHT / (p->rank_n ? p->rank_n : 1), LEAST, MOST_HEIGHT);
+	double width = clamp_cell((double)WIDTH / (double)(p->n ? p->n : 1), LEAST, MOST_WIDTH),
+	       height = clamp_cell((double)HEIGHT / (p->rank_n ? p->rank_n : 1), LEAST, MOST_HEIGHT);
 	double left = SVG_MARGIN + svg_width("rank 99999", SVG_SMALL), y = 28,
 	       room = width * (double)p->n + left - SVG_MARGIN;
 	room = room < 420 ? 420 : room;
