@@ -8,7 +8,7 @@
 
 static const char style_open[] = "<style>", style_close[] = "</style>\n";
 
-static void reach(struct svg *s, double right, double bottom)
+static void extend_picture(struct svg *s, double right, double bottom)
 {
 	s->width = right > s->width ? right : s->width;
 	s->height = bottom > s->height ? bottom : s->height;
@@ -97,7 +97,7 @@ void svg_shade(struct svg *s, const char *class, double x, double y, double widt
 	} else {
 		buf_puts(&s->body, "/>\n");
 	}
-	reach(s, x + width, y + height);
+	extend_picture(s, x + width, y + height);
 }
 
 void svg_line(struct svg *s, const char *class, double x, double y, double to_x, double to_y)
@@ -108,13 +108,13 @@ void svg_line(struct svg *s, const char *class, double x, double y, double to_x,
 	put_attribute(s, "x2", to_x);
 	put_attribute(s, "y2", to_y);
 	buf_puts(&s->body, "/>\n");
-	reach(s, x > to_x ? x : to_x, y > to_y ? y : to_y);
+	extend_picture(s, x > to_x ? x : to_x, y > to_y ? y : to_y);
 }
 
 void svg_path(struct svg *s, const char *class, const char *d, double right, double bottom)
 {
 	buf_printf(&s->body, "<path class=\"%s\" d=\"%s\"/>\n", class, d);
-	reach(s, right, bottom);
+	extend_picture(s, right, bottom);
 }
 
 static void put_point(struct svg *s, char letter, double x, double y)
@@ -148,7 +148,7 @@ void svg_arrow(struct svg *s, const char *class, double x, double y, double to_x
 	put_point(s, 'L', to_x + 3, end);
 	put_point(s, 'L', to_x, to_y);
 	buf_puts(&s->body, "Z\"/>\n");
-	reach(s, (x > to_x ? x : to_x) + 3, to_y);
+	extend_picture(s, (x > to_x ? x : to_x) + 3, to_y);
 }
 
 /* Columns of the character at *at, which goes on to the next. */
@@ -209,7 +209,11 @@ double svg_text(struct svg *s, const char *class, double x, double y, enum svg_a
 		put_title(s, text);
 	}
 	buf_puts(&s->body, "</text>\n");
-	reach(s, anchor == SVG_START ? x + width : anchor == SVG_MIDDLE ? x + width / 2 : x, y + size * 0.25);
+	extend_picture(s,
+	               anchor == SVG_START    ? x + width
+	               : anchor == SVG_MIDDLE ? x + width / 2
+	                                      : x,
+	               y + size * 0.25);
 	return width;
 }
 
