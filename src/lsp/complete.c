@@ -32,7 +32,7 @@ struct list {
 	size_t typed_n;
 };
 
-static void add(struct list *l, const char *label, const char *suffix, unsigned kind, const char *detail)
+static void add_item(struct list *l, const char *label, const char *suffix, unsigned kind, const char *detail)
 {
 	if (strncasecmp(label, l->typed, l->typed_n) != 0)
 		return;
@@ -58,7 +58,7 @@ static void add(struct list *l, const char *label, const char *suffix, unsigned 
 static void add_words(struct list *l, const char *(*word)(unsigned k), unsigned kind, const char *detail)
 {
 	for (unsigned k = 0; word(k); k++)
-		add(l, word(k), "", kind, detail);
+		add_item(l, word(k), "", kind, detail);
 }
 
 /* The symbols of some kinds that can be used here. */
@@ -76,7 +76,7 @@ static void add_symbols(struct list *l, uint32_t kinds)
 		if ((kinds >> s->kind & 1) && (anywhere || (s->from <= l->c.from && l->c.from <= s->to))) {
 			struct buf name = {0};
 			buf_putn(&name, x->source->text + s->at, s->end - s->at);
-			add(l, name.at, "", kind, symbol_kind_text[s->kind]);
+			add_item(l, name.at, "", kind, symbol_kind_text[s->kind]);
 			buf_free(&name);
 		}
 	}
@@ -95,8 +95,8 @@ static void add_operations(struct list *l)
 {
 	for (unsigned k = 1; k < OP_KIND_COUNT; k++)
 		if (op_info[k].form != FORM_CONTROL && k != OP_EXTERN)
-			add(l, op_info[k].hir, "", ITEM_FUNCTION, op_info[k].meaning);
-	add(l, "extern", "", ITEM_KEYWORD, op_info[OP_EXTERN].meaning);
+			add_item(l, op_info[k].hir, "", ITEM_FUNCTION, op_info[k].meaning);
+	add_item(l, "extern", "", ITEM_KEYWORD, op_info[OP_EXTERN].meaning);
 }
 
 static void add_operands(struct list *l)
@@ -113,7 +113,7 @@ static void add_keys(struct list *l, const char *words, const char *detail)
 	for (const char *at = words; *at && *at != '*';) {
 		size_t n = strcspn(at, " ");
 		snprintf(word, sizeof word, "%.*s", (int)n, at);
-		add(l, word, "=", ITEM_PROPERTY, detail);
+		add_item(l, word, "=", ITEM_PROPERTY, detail);
 		at += n + strspn(at + n, " ");
 	}
 }
@@ -123,14 +123,14 @@ static void add_arguments(struct list *l)
 	enum op_kind kind = op_by_hir(l->c.call);
 	if (kind == OP_NONE) {
 		for (unsigned k = 0; vocabulary_argument(l->c.call, k); k++)
-			add(l, vocabulary_argument(l->c.call, k), "=", ITEM_PROPERTY, l->c.call);
+			add_item(l, vocabulary_argument(l->c.call, k), "=", ITEM_PROPERTY, l->c.call);
 		add_symbols(l, KIND(AXIS));
 		add_scalars(l);
 		return;
 	}
 	add_keys(l, op_info[kind].attributes, op_info[kind].hir);
 	for (unsigned k = 0; vocabulary_key(kind, k); k++)
-		add(l, vocabulary_key(kind, k), "=", ITEM_PROPERTY, op_info[kind].hir);
+		add_item(l, vocabulary_key(kind, k), "=", ITEM_PROPERTY, op_info[kind].hir);
 	if (kind == OP_WAIT || kind == OP_POST || kind == OP_SHARE_MEM_HANDLES)
 		add_symbols(l, KIND(STATEMENT));
 	else if (kind == OP_SET_CURRENT_STREAM || kind == OP_SYNCHRONIZE)
@@ -149,10 +149,10 @@ static void add_values(struct list *l)
 		add_symbols(l, KIND(GROUP));
 	} else if (collective && !strcmp(l->c.key, "op")) {
 		for (unsigned k = 0; k < REDUCE_COUNT; k++)
-			add(l, reduce_op_name(k), "", ITEM_ENUM_MEMBER, "reduction");
+			add_item(l, reduce_op_name(k), "", ITEM_ENUM_MEMBER, "reduction");
 	} else if (vocabulary_is_switch(l->c.key)) {
-		add(l, "true", "", ITEM_VALUE, NULL);
-		add(l, "false", "", ITEM_VALUE, NULL);
+		add_item(l, "true", "", ITEM_VALUE, NULL);
+		add_item(l, "false", "", ITEM_VALUE, NULL);
 	} else {
 		add_scalars(l);
 	}
@@ -165,16 +165,16 @@ static void add_keywords(struct list *l, bool program)
 		bool declares = k == WORD_PARAM || k == WORD_CONST || k == WORD_MESH || k == WORD_GROUP ||
 		                k == WORD_PROGRAM;
 		if (lex_words[k].lead && declares != program)
-			add(l, lex_words[k].text, " ", ITEM_KEYWORD, NULL);
+			add_item(l, lex_words[k].text, " ", ITEM_KEYWORD, NULL);
 	}
 	if (!program)
-		add(l, lex_words[WORD_CLUSTER].text, " ", ITEM_KEYWORD, NULL);
+		add_item(l, lex_words[WORD_CLUSTER].text, " ", ITEM_KEYWORD, NULL);
 }
 
 static void add_passes(struct list *l)
 {
 	for (unsigned k = 0; k < PASS_COUNT; k++)
-		add(l, pass_info[k].name, "", ITEM_MODULE, pass_info[k].help);
+		add_item(l, pass_info[k].name, "", ITEM_MODULE, pass_info[k].help);
 }
 
 /* `name=default|… meaning; …` */
@@ -186,12 +186,12 @@ static void add_options(struct list *l)
 		size_t n = strcspn(at, ";"), name = strcspn(at, "=");
 		snprintf(word, sizeof word, "%.*s", (int)name, at);
 		snprintf(detail, sizeof detail, "%.*s", (int)(n - name - 1), at + name + 1);
-		add(l, word, "=", ITEM_PROPERTY, detail);
+		add_item(l, word, "=", ITEM_PROPERTY, detail);
 		at += n + strspn(at + n, "; ");
 	}
 }
 
-static void fill(struct list *l)
+static void fill_items(struct list *l)
 {
 	switch (l->c.place) {
 	case COMPLETE_NOTHING:
@@ -218,12 +218,12 @@ static void fill(struct list *l)
 		break;
 	case COMPLETE_TYPE:
 		for (unsigned k = 0; k < DTYPE_COUNT; k++)
-			add(l, dtype_name(k), "[", ITEM_TYPE, dtype_nvfuser_name(k));
+			add_item(l, dtype_name(k), "[", ITEM_TYPE, dtype_nvfuser_name(k));
 		break;
 	case COMPLETE_SUFFIX:
-		add(l, lex_words[WORD_ON].text, " ", ITEM_KEYWORD, NULL);
-		add(l, lex_words[WORD_PARTIAL].text, "(", ITEM_KEYWORD, NULL);
-		add(l, lex_words[WORD_REDUCE].text, "(", ITEM_KEYWORD, NULL);
+		add_item(l, lex_words[WORD_ON].text, " ", ITEM_KEYWORD, NULL);
+		add_item(l, lex_words[WORD_PARTIAL].text, "(", ITEM_KEYWORD, NULL);
+		add_item(l, lex_words[WORD_REDUCE].text, "(", ITEM_KEYWORD, NULL);
 		add_words(l, vocabulary_memory, ITEM_KEYWORD, "memory");
 		break;
 	case COMPLETE_EXTENT:
@@ -256,7 +256,7 @@ cJSON *feature_complete(struct request *r)
 	struct list l = {.r = r, .c = complete_find(r->snapshot, r->offset), .items = cJSON_CreateArray()};
 	l.typed = r->document->text.at + l.c.from;
 	l.typed_n = r->offset - l.c.from;
-	fill(&l);
+	fill_items(&l);
 	cJSON *json = cJSON_CreateObject();
 	cJSON_AddBoolToObject(json, "isIncomplete", l.cut);
 	cJSON_AddItemToObject(json, "items", l.items);

@@ -97,7 +97,7 @@ static uint32_t open_bracket(const char *text, uint32_t from, uint32_t at)
 }
 
 /* What a line begins with: the text behind its blanks. */
-static bool begins(const char *line, const char *word)
+static bool has_first_word(const char *line, const char *word)
 {
 	size_t n = strlen(word);
 	line += strspn(line, " \t");
@@ -163,10 +163,11 @@ static void in_line(const struct snapshot *x, uint32_t line, struct complete_con
 		c->place = COMPLETE_TYPE;
 	else if (last == ']')
 		c->place = COMPLETE_SUFFIX;
-	else if (last == '=' && (begins(start, "input") || begins(start, "inout")))
+	else if (last == '=' && (has_first_word(start, "input") || has_first_word(start, "inout")))
 		c->place = COMPLETE_DATA;
-	else if (begins(start, "param") || begins(start, "const") || begins(start, "let") ||
-	         begins(start, "for") || begins(start, "if") || begins(start, "mesh"))
+	else if (has_first_word(start, "param") || has_first_word(start, "const") ||
+	         has_first_word(start, "let") || has_first_word(start, "for") ||
+	         has_first_word(start, "if") || has_first_word(start, "mesh"))
 		c->place = COMPLETE_EXTENT;
 	else if (!strcmp(word, "output"))
 		c->place = COMPLETE_TENSOR;

@@ -33,7 +33,7 @@ struct document *document_new(const char *uri, const char *text)
 	return x;
 }
 
-static void forget(struct document *x)
+static void forget_snapshot(struct document *x)
 {
 	snapshot_free(x->snapshot);
 	x->snapshot = NULL;
@@ -45,7 +45,7 @@ void document_free(struct document *x)
 {
 	if (!x)
 		return;
-	forget(x);
+	forget_snapshot(x);
 	buf_free(&x->text);
 	vec_free(&x->line);
 	free(x->uri);
@@ -56,7 +56,7 @@ void document_free(struct document *x)
 void document_replace(struct document *x, uint32_t from, uint32_t to, const char *text)
 {
 	size_t n = strlen(text), tail = x->text.n - to;
-	forget(x);
+	forget_snapshot(x);
 	buf_reserve(&x->text, n);
 	memmove(x->text.at + from + n, x->text.at + to, tail + 1);
 	memcpy(x->text.at + from, text, n);

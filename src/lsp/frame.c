@@ -9,7 +9,7 @@
 enum { READ_BYTES = 64 << 10 };
 
 /* Reads once; false: nothing came, or the end. */
-static bool fill(struct frame_reader *r, bool wait)
+static bool fill_reader(struct frame_reader *r, bool wait)
 {
 	struct pollfd p = {.fd = r->fd, .events = POLLIN};
 	if (r->ended || (!wait && poll(&p, 1, 0) <= 0))
@@ -80,7 +80,7 @@ enum frame_status frame_next(struct frame_reader *r, bool wait, const char **bod
 				return FRAME_BODY;
 			}
 		}
-		if (!fill(r, wait))
+		if (!fill_reader(r, wait))
 			return r->ended ? FRAME_END : FRAME_NONE;
 	}
 }

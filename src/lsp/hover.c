@@ -42,7 +42,7 @@ static const struct mesh *find_mesh(const struct snapshot *x, const struct symbo
 	return NULL;
 }
 
-static void axis(const struct snapshot *x, const struct symbol *s, struct buf *b)
+static void put_axis_ranks(const struct snapshot *x, const struct symbol *s, struct buf *b)
 {
 	const struct mesh *mesh = s->mesh ? find_mesh(x, &x->symbols.symbol.at[s->mesh]) : NULL;
 	int k = mesh ? mesh_find_axis(mesh, s->name) : -1;
@@ -75,7 +75,7 @@ static void symbol(struct request *r, uint32_t id, struct buf *b)
 	buf_putc(b, '\n');
 	switch (s->kind) {
 	case SYMBOL_AXIS:
-		axis(x, s, b);
+		put_axis_ranks(x, s, b);
 		break;
 	case SYMBOL_PARAM:
 		param(x, s, b);
@@ -92,7 +92,7 @@ static void symbol(struct request *r, uint32_t id, struct buf *b)
 	           uses, uses == 1 ? "" : "s");
 }
 
-static void operation(enum op_kind kind, struct buf *b)
+static void put_operation(enum op_kind kind, struct buf *b)
 {
 	const struct op_info *x = &op_info[kind];
 	buf_printf(b, "**%s**: %s\n", x->hir, x->meaning);
@@ -123,7 +123,7 @@ cJSON *feature_hover(struct request *r)
 		break;
 	case MENTION_OP:
 		if (m->id)
-			operation((enum op_kind)m->id, &b);
+			put_operation((enum op_kind)m->id, &b);
 		break;
 	case MENTION_KEY:
 		if (m->id)

@@ -44,7 +44,7 @@ static void put_part(struct buf *b, const struct extents *e, unsigned width)
 		buf_puts(b, "more bytes than 64 bits count");
 }
 
-static bool evaluate(const struct module *m, expr_id e, int64_t *out)
+static bool evaluate_extent(const struct module *m, expr_id e, int64_t *out)
 {
 	return expr_eval(m, e, &(struct expr_env){.rank = -1}, out, NULL) == EXPR_OK && *out >= 0;
 }
@@ -65,7 +65,7 @@ static bool held_by(const struct module *m, type_id t, uint32_t device, const st
 			const struct layout_step *s = &chain.step[k];
 			if (s->place != PLACE_MESH)
 				return k + 1 == chain.n; /* blocks of blocks of a loop: several intervals */
-			if (!evaluate(m, s->block, &block) ||
+			if (!evaluate_extent(m, s->block, &block) ||
 			    !mesh_axis_index(mesh, device, s->mesh_axis, &index))
 				return false;
 			int64_t left = out->at[i] - block * index;
@@ -135,7 +135,7 @@ static void sharding(const struct module *m, type_id t, struct buf *b)
 	buf_puts(b, "`\n");
 }
 
-static void define(struct request *r, const struct symbol *s, struct buf *b)
+static void put_definition(struct request *r, const struct symbol *s, struct buf *b)
 {
 	const struct source *source = r->snapshot->source;
 	const struct ast_node *n = ast_at(r->snapshot->ast, s->node);
@@ -163,7 +163,7 @@ void hover_tensor(struct request *r, uint32_t symbol, struct buf *b)
 		buf_puts(b, settled ? "\nthe layout is chosen by propagate-shardings\n"
 		                    : "\nthe layout is left open\n");
 	for (unsigned i = 0; i < d->rank; i++)
-		known &= evaluate(m, d->axis[i].extent, &all.at[i]);
+		known &= evaluate_extent(m, d->axis[i].extent, &all.at[i]);
 	if (known) {
 		buf_puts(b, "\nshape ");
 		put_part(b, &all, dtype_bytes(m->type.at[x->type].dtype));
@@ -172,5 +172,5 @@ void hover_tensor(struct request *r, uint32_t symbol, struct buf *b)
 	sharding(m, x->type, b);
 	if (known && m->type.at[x->type].mesh)
 		parts(m, x->type, &all, b);
-	define(r, s, b);
+	put_definition(r, s, b);
 }

@@ -7,7 +7,7 @@
 #include "parse/lex.h"
 
 /* The symbol at the place that can be renamed; 0 after request_fail. */
-static uint32_t find(struct request *r)
+static uint32_t find_renamed(struct request *r)
 {
 	const struct mention *m = symbols_mention_at(&r->snapshot->symbols, r->offset);
 	if (!m || m->kind != MENTION_SYMBOL || !m->id) {
@@ -34,7 +34,7 @@ static void unquote(const char *text, uint32_t *at, uint32_t *end)
 
 cJSON *feature_prepare_rename(struct request *r)
 {
-	if (!find(r))
+	if (!find_renamed(r))
 		return NULL;
 	const struct mention *m = symbols_mention_at(&r->snapshot->symbols, r->offset);
 	uint32_t at = m->at, end = m->end;
@@ -130,7 +130,7 @@ static bool is_safe(struct request *r, uint32_t id, const char *name, const char
 cJSON *feature_rename(struct request *r)
 {
 	const char *name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(r->params, "newName"));
-	uint32_t id = name ? find(r) : 0;
+	uint32_t id = name ? find_renamed(r) : 0;
 	struct buf spelling = {0};
 	cJSON *json = NULL;
 	if (!name)

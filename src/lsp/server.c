@@ -22,7 +22,7 @@ struct server {
 /* ---- answers */
 
 /* Text that is no UTF-8 stands in no JSON: a client may have put it into a program. */
-static void clean(char *text)
+static void clean_text(char *text)
 {
 	for (unsigned char *c = (unsigned char *)text; *c;) {
 		unsigned n = *c < 0x80                 ? 1
@@ -40,14 +40,14 @@ static void clean(char *text)
 	}
 }
 
-static void put(struct server *s, cJSON *message)
+static void write_message(struct server *s, cJSON *message)
 {
 	cJSON_AddStringToObject(message, "jsonrpc", "2.0");
 	char *text = cJSON_PrintUnformatted(message);
 	cJSON_Delete(message);
 	if (!text)
 		return;
-	clean(text);
+	clean_text(text);
 	s->broken |= !frame_write(s->out, text, strlen(text));
 	cJSON_free(text);
 }
@@ -64,14 +64,14 @@ static void put_error(struct server *s, const cJSON *id, enum request_error code
 	cJSON *json = answer_to(id), *error = cJSON_AddObjectToObject(json, "error");
 	cJSON_AddNumberToObject(error, "code", code);
 	cJSON_AddStringToObject(error, "message", message);
-	put(s, json);
+	write_message(s, json);
 }
 
 static void put_result(struct server *s, const cJSON *id, cJSON *result)
 {
 	cJSON *json = answer_to(id);
 	cJSON_AddItemToObject(json, "result", result);
-	put(s, json);
+	write_message(s, json);
 }
 
 static void put_notice(struct server *s, const char *method, cJSON *params)
@@ -79,7 +79,7 @@ static void put_notice(struct server *s, const char *method, cJSON *params)
 	cJSON *json = cJSON_CreateObject();
 	cJSON_AddStringToObject(json, "method", method);
 	cJSON_AddItemToObject(json, "params", params);
-	put(s, json);
+	write_message(s, json);
 }
 
 /* ---- documents */
@@ -98,7 +98,7 @@ static uint32_t find_document(const struct server *s, const cJSON *params)
 	return i;
 }
 
-static struct snapshot *look(struct server *s, struct document *x)
+static struct snapshot *take_snapshot(struct server *s, struct document *x)
 {
 	if (!x->snapshot)
 		x->snapshot = snapshot_new(x->name, x->text.at, (uint32_t)x->text.n, s->options);
@@ -110,7 +110,7 @@ static struct request request_of(struct server *s, struct document *x, const cJS
 	return (struct request){.params = params,
 	                        .columns = s->columns,
 	                        .document = x,
-	                        .snapshot = look(s, x),
+	                        .snapshot = take_snapshot(s, x),
 	                        .options = s->options};
 }
 
@@ -143,7 +143,7 @@ static void did_open(struct server *s, const cJSON *params)
 	set_version(s->document.at[i], item);
 }
 
-static void change(struct server *s, struct document *x, const cJSON *json)
+static void apply_change(struct server *s, struct document *x, const cJSON *json)
 {
 	const char *text = cJSON_GetStringValue(member(json, "text"));
 	const cJSON *range = member(json, "range");
@@ -169,7 +169,7 @@ static void did_change(struct server *s, const cJSON *params)
 	const cJSON *json;
 	if (i == s->document.n)
 		return;
-	cJSON_ArrayForEach(json, member(params, "contentChanges")) change(s, s->document.at[i], json);
+	cJSON_ArrayForEach(json, member(params, "contentChanges")) apply_change(s, s->document.at[i], json);
 	set_version(s->document.at[i], member(params, "textDocument"));
 }
 
@@ -312,7 +312,7 @@ static void notice(struct server *s, const char *method, const cJSON *params)
 		did_close(s, params);
 }
 
-static void handle(struct server *s, const cJSON *message)
+static void handle_message(struct server *s, const cJSON *message)
 {
 	const char *method = cJSON_GetStringValue(member(message, "method"));
 	const cJSON *id = member(message, "id");
@@ -338,7 +338,7 @@ static void cancel(struct server *s, const cJSON *id)
 }
 
 /* Reads what has come; false: the stream is over. */
-static bool receive(struct server *s, bool wait)
+static bool receive_messages(struct server *s, bool wait)
 {
 	while (s->queue.n - s->queue_from < QUEUE_MAX) {
 		const char *body;
@@ -375,10 +375,10 @@ static struct document *find_dirty(struct server *s)
 	return NULL;
 }
 
-static void next(struct server *s)
+static void handle_next(struct server *s)
 {
 	cJSON *message = s->queue.at[s->queue_from++];
-	handle(s, message);
+	handle_message(s, message);
 	cJSON_Delete(message);
 	if (s->queue_from == s->queue.n)
 		s->queue_from = s->queue.n = 0;
@@ -391,9 +391,9 @@ enum status lsp_serve(int in, int out, const struct sema_options *options)
 	while (!s.exited && !s.broken) {
 		struct document *dirty = s.stage == STAGE_READY ? find_dirty(&s) : NULL;
 		if (more)
-			more = receive(&s, s.queue_from == s.queue.n && !dirty);
+			more = receive_messages(&s, s.queue_from == s.queue.n && !dirty);
 		if (s.queue_from < s.queue.n)
-			next(&s);
+			handle_next(&s);
 		else if (dirty)
 			publish(&s, dirty);
 		else if (!more)

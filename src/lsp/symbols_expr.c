@@ -79,7 +79,7 @@ static uint32_t operand_mesh(struct walk *w, ast_id call)
 	return tensor ? w->out->symbol.at[tensor].mesh : 0;
 }
 
-static void key(struct walk *w, ast_id node, ast_id call, enum op_kind kind)
+static void visit_key(struct walk *w, ast_id node, ast_id call, enum op_kind kind)
 {
 	const struct ast_node *n = ast_at(w->a, node);
 	const char *name = ast_text(w->a, node);
@@ -103,14 +103,14 @@ static void key(struct walk *w, ast_id node, ast_id call, enum op_kind kind)
 static void keys(struct walk *w, ast_id child, ast_id call, enum op_kind kind)
 {
 	if (ast_at(w->a, child)->kind == AST_KEY)
-		key(w, child, call, kind);
+		visit_key(w, child, call, kind);
 	else
 		ast_each (w->a, k, child)
 			if (ast_at(w->a, k)->kind == AST_KEY)
-				key(w, k, call, kind);
+				visit_key(w, k, call, kind);
 }
 
-static void call(struct walk *w, ast_id e)
+static void visit_call(struct walk *w, ast_id e)
 {
 	const struct ast_node *n = ast_at(w->a, e);
 	bool is_extern = n->flags & AST_EXTERN;
@@ -133,7 +133,7 @@ static void call(struct walk *w, ast_id e)
 	}
 }
 
-static void name(struct walk *w, const struct ast_node *n, bool index, unsigned flags)
+static void visit_name(struct walk *w, const struct ast_node *n, bool index, unsigned flags)
 {
 	uint32_t scalar = *walk_slot(w, &w->scalar_of, n->name),
 	         tensor = *walk_slot(w, &w->tensor_of, n->name);
@@ -150,16 +150,16 @@ void walk_index(struct walk *w, ast_id e)
 	const struct ast_node *n = ast_at(w->a, e);
 	switch (n->kind) {
 	case AST_NAME:
-		name(w, n, true, 0);
+		visit_name(w, n, true, 0);
 		return;
 	case AST_CALL:
 		if (is_function(ast_text(w->a, e)))
 			function(w, e);
 		else
-			call(w, e);
+			visit_call(w, e);
 		return;
 	case AST_TENSOR:
-		name(w, n, false, 0);
+		visit_name(w, n, false, 0);
 		return;
 	case AST_ID: /* the other children are no names of the program */
 		if (n->first)
@@ -168,7 +168,7 @@ void walk_index(struct walk *w, ast_id e)
 	case AST_XF_LINE:
 		return;
 	case AST_KEY:
-		key(w, e, 0, OP_NONE);
+		visit_key(w, e, 0, OP_NONE);
 		return;
 	default:
 		ast_each (w->a, child, e)
@@ -182,10 +182,10 @@ void walk_operand(struct walk *w, ast_id e, unsigned flags)
 	switch (n->kind) {
 	case AST_NAME:
 	case AST_TENSOR:
-		name(w, n, false, flags);
+		visit_name(w, n, false, flags);
 		return;
 	case AST_CALL:
-		call(w, e);
+		visit_call(w, e);
 		return;
 	case AST_ID:
 	case AST_XF_LINE:
@@ -193,7 +193,7 @@ void walk_operand(struct walk *w, ast_id e, unsigned flags)
 		walk_index(w, e);
 		return;
 	case AST_KEY:
-		key(w, e, 0, OP_NONE);
+		visit_key(w, e, 0, OP_NONE);
 		return;
 	default:
 		ast_each (w->a, child, e)
@@ -212,7 +212,7 @@ uint32_t walk_type_mesh(struct walk *w, ast_id type)
 	return mesh;
 }
 
-static void place(struct walk *w, ast_id e, uint32_t mesh)
+static void visit_place(struct walk *w, ast_id e, uint32_t mesh)
 {
 	const struct ast_node *n = ast_at(w->a, e);
 	uint32_t at = walk_after_sign(w, n->at);
@@ -229,11 +229,11 @@ static void place(struct walk *w, ast_id e, uint32_t mesh)
 		walk_index(w, n->first);
 }
 
-static void axis(struct walk *w, ast_id e, uint32_t mesh)
+static void visit_axis(struct walk *w, ast_id e, uint32_t mesh)
 {
 	ast_each (w->a, child, e) {
 		if (ast_at(w->a, child)->kind == AST_PLACE)
-			place(w, child, mesh);
+			visit_place(w, child, mesh);
 		else
 			walk_index(w, child);
 	}
@@ -255,6 +255,6 @@ void walk_type(struct walk *w, ast_id type)
 				axis_name(w, x, mesh);
 		else if (n->kind == AST_LIST || n->kind == AST_REDUCE)
 			ast_each (w->a, x, child)
-				axis(w, x, mesh);
+				visit_axis(w, x, mesh);
 	}
 }

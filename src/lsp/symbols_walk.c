@@ -68,7 +68,7 @@ static void define_scalar(struct walk *w, enum symbol_kind kind, ast_id stmt, ui
 	walk_mention(w, MENTION_SYMBOL, at, id, MENTION_DEFINES);
 }
 
-static void loop(struct walk *w, ast_id stmt, const struct ast_node *n)
+static void visit_loop(struct walk *w, ast_id stmt, const struct ast_node *n)
 {
 	uint32_t mark = w->hidden.n, outer = w->block_end;
 	bool defined = false;
@@ -96,7 +96,7 @@ static void loop(struct walk *w, ast_id stmt, const struct ast_node *n)
 	}
 }
 
-static void schedule(struct walk *w, ast_id stmt, const struct ast_node *n)
+static void visit_schedule(struct walk *w, ast_id stmt, const struct ast_node *n)
 {
 	uint32_t tensor = *walk_slot(w, &w->tensor_of, n->name);
 	uint32_t mesh = tensor ? w->out->symbol.at[tensor].mesh : w->mesh;
@@ -131,7 +131,7 @@ static void result(struct walk *w, ast_id r, bool handle, ast_id stmt)
 			walk_type(w, child);
 }
 
-static void statement(struct walk *w, ast_id stmt)
+static void visit_statement(struct walk *w, ast_id stmt)
 {
 	const struct ast_node *n = ast_at(w->a, stmt);
 	bool handle = false;
@@ -189,10 +189,10 @@ static void statement(struct walk *w, ast_id stmt)
 		define_scalar(w, SYMBOL_LET, stmt, n->name, walk_after_word(w, n->at));
 		return;
 	case AST_FOR:
-		loop(w, stmt, n);
+		visit_loop(w, stmt, n);
 		return;
 	case AST_SCHEDULE:
-		schedule(w, stmt, n);
+		visit_schedule(w, stmt, n);
 		return;
 	case AST_UNIT:
 		if (w->a->surface == SURFACE_HIR)
@@ -214,7 +214,7 @@ void walk_block(struct walk *w, ast_id block)
 	uint32_t mark = w->hidden.n, outer = w->block_end;
 	w->block_end = ast_at(w->a, block)->end;
 	ast_each (w->a, stmt, block)
-		statement(w, stmt);
+		visit_statement(w, stmt);
 	while (w->hidden.n > mark) {
 		w->hidden.n--;
 		w->scalar_of.at[w->hidden.at[w->hidden.n].name] = w->hidden.at[w->hidden.n].symbol;

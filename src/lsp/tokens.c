@@ -59,7 +59,7 @@ struct writer {
 };
 
 /* A token that ends on its line. */
-static void put(struct writer *w, uint32_t at, uint32_t end, enum token_kind kind, unsigned modifier)
+static void add_token(struct writer *w, uint32_t at, uint32_t end, enum token_kind kind, unsigned modifier)
 {
 	struct position p = document_position(w->r->document, w->r->columns, at);
 	struct position q = document_position(w->r->document, w->r->columns, end);
@@ -86,11 +86,11 @@ static void mention(struct writer *w, const struct mention *m)
 		kind = symbol_token[x->symbols.symbol.at[m->id].kind];
 		modifier |= x->symbols.symbol.at[m->id].kind == SYMBOL_CONST ? MODIFIER_READONLY : 0;
 	}
-	put(w, m->at, m->end, kind, modifier);
+	add_token(w, m->at, m->end, kind, modifier);
 }
 
 /* What a word is where the tree says nothing. */
-static enum token_kind word(const struct snapshot *x, uint32_t at, uint32_t end)
+static enum token_kind classify_word(const struct snapshot *x, uint32_t at, uint32_t end)
 {
 	char text[64];
 	enum dtype dtype;
@@ -130,24 +130,24 @@ cJSON *feature_tokens(struct request *r)
 			comment++;
 		if (comment < x->ast->comments.n && x->ast->comments.at[comment].at == at) {
 			end = x->ast->comments.at[comment].end;
-			put(&w, at, end, TOKEN_COMMENT, 0);
+			add_token(&w, at, end, TOKEN_COMMENT, 0);
 		} else if (next < x->symbols.mention.n && x->symbols.mention.at[next].at == at) {
 			end = x->symbols.mention.at[next].end;
 			mention(&w, &x->symbols.mention.at[next]);
 		} else if (isalpha(c) || c == '_' || c == '`') {
 			end = symbols_name_end(s, at);
-			enum token_kind kind = word(x, at, end);
+			enum token_kind kind = classify_word(x, at, end);
 			if (kind != TOKEN_NONE)
-				put(&w, at, end, kind, 0);
+				add_token(&w, at, end, kind, 0);
 		} else if (isdigit(c)) {
 			while (end < s->size &&
 			       (isalnum((unsigned char)s->text[end]) ||
 			        (s->text[end] == '.' && isdigit((unsigned char)s->text[end + 1]))))
 				end++;
-			put(&w, at, end, TOKEN_NUMBER, 0);
+			add_token(&w, at, end, TOKEN_NUMBER, 0);
 		} else if (c == '"') {
 			end = string_end(s, at);
-			put(&w, at, end, TOKEN_STRING, 0);
+			add_token(&w, at, end, TOKEN_STRING, 0);
 		}
 		at = end > at ? end : at + 1;
 	}
