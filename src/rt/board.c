@@ -17,7 +17,7 @@ void rt_board_start(struct rt_board *b, int ranks, int first)
 		atomic_store_explicit(&b->rank[r].text_bytes, 1, memory_order_relaxed); /* label 0 is none */
 }
 
-static struct rt_board_rank *own(struct rt_job *job)
+static struct rt_board_rank *get_own_entry(struct rt_job *job)
 {
 	return &job->board->rank[job->rank - job->board->first];
 }
@@ -62,7 +62,7 @@ static size_t put_text(char *to, const char *s)
 
 uint32_t rt_label_add(struct rt_job *job, const char *statement, const char *where)
 {
-	struct rt_board_rank *r = own(job);
+	struct rt_board_rank *r = get_own_entry(job);
 	uint32_t at = atomic_load_explicit(&r->text_bytes, memory_order_relaxed);
 	if (at + 2 * (RT_LABEL_MAX_BYTES + 1) > RT_BOARD_TEXT_BYTES)
 		return 0;
@@ -76,7 +76,7 @@ uint32_t rt_label_add(struct rt_job *job, const char *statement, const char *whe
 
 int rt_board_line_new(struct rt_job *job, const char *name)
 {
-	struct rt_board_rank *r = own(job);
+	struct rt_board_rank *r = get_own_entry(job);
 	for (int i = 0; i < RT_BOARD_LINES; i++) {
 		if (atomic_load_explicit(&r->line[i].name, memory_order_relaxed))
 			continue;
@@ -95,7 +95,7 @@ int rt_board_line_new(struct rt_job *job, const char *name)
 
 void rt_board_line_members(struct rt_job *job, int line, const int *rank, int n)
 {
-	struct rt_board_rank *r = own(job);
+	struct rt_board_rank *r = get_own_entry(job);
 	uint32_t unit = sizeof *rank, at = atomic_load_explicit(&r->text_bytes, memory_order_relaxed);
 	at = (at + unit - 1) / unit * unit;
 	if (line < 0 || (uint64_t)at + ((uint64_t)n + 1) * unit > RT_BOARD_TEXT_BYTES)
@@ -111,12 +111,12 @@ void rt_board_line_free(struct rt_job *job, int line)
 	if (line < 0)
 		return;
 	rt_board_set(job, line, RT_LINE_IDLE, (struct rt_origin){0}, 0);
-	atomic_store_explicit(&own(job)->line[line].name, 0, memory_order_relaxed);
+	atomic_store_explicit(&get_own_entry(job)->line[line].name, 0, memory_order_relaxed);
 }
 
 struct rt_board_line *rt_board_line_at(struct rt_job *job, int line)
 {
-	return line < 0 ? NULL : &own(job)->line[line];
+	return line < 0 ? NULL : &get_own_entry(job)->line[line];
 }
 
 void rt_board_set(struct rt_job *job, int line, enum rt_board_state state, struct rt_origin at,

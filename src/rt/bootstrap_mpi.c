@@ -86,8 +86,8 @@ static enum status exchange_in(struct rt_job *job, MPI_Comm comm, const char *wh
 	return STATUS_OK;
 }
 
-static enum status exchange(struct rt_job *job, MPI_Comm comm, const char *what, const void *mine,
-                            size_t bytes, void *all)
+static enum status exchange_bytes(struct rt_job *job, MPI_Comm comm, const char *what, const void *mine,
+                                  size_t bytes, void *all)
 {
 	struct rt_mpi *m = job->boot_state;
 	int ranks;
@@ -119,7 +119,7 @@ static enum status exchange(struct rt_job *job, MPI_Comm comm, const char *what,
 static enum status mpi_allgather(struct rt_job *job, const char *what, const void *mine, size_t bytes,
                                  void *all)
 {
-	return exchange(job, ((struct rt_mpi *)job->boot_state)->boot, what, mine, bytes, all);
+	return exchange_bytes(job, ((struct rt_mpi *)job->boot_state)->boot, what, mine, bytes, all);
 }
 
 static const int *mpi_hosts(const struct rt_job *job)
@@ -150,7 +150,7 @@ static enum status mpi_share_on_host(struct rt_job *job, const char *what, size_
 	}
 	void *at = NULL;
 	int file = own.file;
-	enum status status = exchange(job, comm, "shared memory", &own, sizeof own, all);
+	enum status status = exchange_bytes(job, comm, "shared memory", &own, sizeof own, all);
 	if (status == STATUS_OK && (own.error = all[0].error) == 0) {
 		char path[64];
 		snprintf(path, sizeof path, "/proc/%lld/fd/%d", (long long)all[0].pid, all[0].file);
@@ -161,7 +161,7 @@ static enum status mpi_share_on_host(struct rt_job *job, const char *what, size_
 		own.error = at ? 0 : errno;
 	}
 	if (status == STATUS_OK) /* also: the first keeps the file open until all have it */
-		status = exchange(job, comm, "shared memory", &own, sizeof own, all);
+		status = exchange_bytes(job, comm, "shared memory", &own, sizeof own, all);
 	for (int r = 0; r < n && status == STATUS_OK; r++)
 		if (all[r].error) /* one of those that failed speaks */
 			status = r == own_place ? rt_region_failed(job, what, bytes, all[r].error)
@@ -289,7 +289,7 @@ static bool share_board(struct rt_job *job)
 }
 
 /* Exchanges how the ranks have ended; never returns if some do not come and one has failed. */
-static enum status leave(struct rt_job *job, enum status status)
+static enum status exchange_endings(struct rt_job *job, enum status status)
 {
 	struct rt_mpi *m = job->boot_state;
 	int own = status, *all = mem_zalloc((size_t)job->size * sizeof *all);
@@ -353,7 +353,7 @@ enum status rt_launch_mpi(const struct rt_launch_options *options, rt_rank_main 
 		rt_job_host(&job, "finished");
 		rt_job_fail(&job, status);
 	}
-	status = leave(&job, status);
+	status = exchange_endings(&job, status);
 	if (status == STATUS_OK && m.end != MPI_COMM_NULL) {
 		RT_MPI(&job, MPI_Comm_free(&m.host));
 		RT_MPI(&job, MPI_Comm_free(&m.boot));

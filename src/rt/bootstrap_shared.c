@@ -57,7 +57,7 @@ static void name_missing(const struct rt_shared *s, uint32_t round, char *out, s
 }
 
 /* Comes to the next round and waits until all have. */
-static enum status meet(struct rt_job *job, const char *what)
+static enum status await_round(struct rt_job *job, const char *what)
 {
 	struct rt_member *m = job->boot_state;
 	struct rt_shared *s = m->shared;
@@ -111,7 +111,7 @@ enum status rt_shared_allgather(struct rt_job *job, const char *what, const void
 		unsigned turn = (m->rounds + 1) & 1;
 		if (n)
 			memcpy(s->rank[job->rank].blob[turn], (const char *)mine + done, n);
-		enum status status = meet(job, what);
+		enum status status = await_round(job, what);
 		if (status != STATUS_OK)
 			return status;
 		for (int r = 0; r < s->size && n; r++)

@@ -108,7 +108,7 @@ static void *rank_run(void *at)
 
 /* Joins a rank. A thread cannot be ended from outside: one that does not stop after a failure takes the
  * process with it. */
-static void join(struct rt_job *launcher, struct thread_rank *r)
+static void join_rank(struct rt_job *launcher, struct thread_rank *r)
 {
 	int64_t failed_at = 0;
 	for (;;) {
@@ -165,7 +165,7 @@ enum status rt_launch_thread(const struct rt_launch_options *options, rt_rank_ma
 	for (int r = 0; r < np; r++) {
 		if (!rank[r].started)
 			continue;
-		join(&launcher, &rank[r]);
+		join_rank(&launcher, &rank[r]);
 		worst = rt_status_worse(worst, (enum status)rank[r].status);
 	}
 	enum status first = rt_job_status(&launcher);

@@ -62,7 +62,7 @@ static int next_other(const struct turns *t)
 	return -1;
 }
 
-static int choose(struct turns *t)
+static int choose_next_rank(struct turns *t)
 {
 	int next = next_other(t);
 	bool is_last = t->now == t->last, last_goes = !t->rank[t->last].ended;
@@ -82,10 +82,10 @@ static int choose(struct turns *t)
 }
 
 /* Lets others have the turn, until it comes back; does not wait for that at the end. */
-static void pass(struct turns_rank *own)
+static void pass_turn(struct turns_rank *own)
 {
 	struct turns *t = own->all;
-	int next = choose(t);
+	int next = choose_next_rank(t);
 	if (next < 0 || next == t->now)
 		return;
 	t->now = next;
@@ -100,7 +100,7 @@ static void turns_rest(struct rt_job *job, bool moved)
 	struct turns *t = own->all;
 	pthread_mutex_lock(&t->lock);
 	t->moved = t->moved || moved;
-	pass(own);
+	pass_turn(own);
 	bool stuck = t->fruitless >= FRUITLESS;
 	pthread_mutex_unlock(&t->lock);
 	if (stuck)
@@ -194,7 +194,7 @@ static void *rank_run(void *at)
 	rt_job_fail(&own->job, (enum status)own->status);
 	pthread_mutex_lock(&t->lock);
 	own->ended = t->moved = true;
-	pass(own);
+	pass_turn(own);
 	pthread_mutex_unlock(&t->lock);
 	return NULL;
 }

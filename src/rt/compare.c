@@ -22,7 +22,7 @@ struct piece {
 	char text[PIECE];
 };
 
-static struct summary summarise(const char *text)
+static struct summary summarise_text(const char *text)
 {
 	return (struct summary){.hash = hash_text(text), .bytes = strlen(text)};
 }
@@ -60,7 +60,8 @@ static void take_line(const char *line, size_t differs, char *to)
 }
 
 /* Whether rank 0's text, as far as it has come, shows the line that differs from ours. */
-static bool find(const char *ours, const struct buf *theirs, bool whole, struct rt_difference *out)
+static bool find_differing_line(const char *ours, const struct buf *theirs, bool whole,
+                                struct rt_difference *out)
 {
 	size_t at = 0, start = 0;
 	int64_t line = 1;
@@ -97,7 +98,7 @@ static enum status look_for(struct rt_job *job, const char *what, const char *te
 		buf_putn(&theirs, all[0].text, n);
 		over = all[other].found || at + n == bytes;
 		if (job->rank == other && !mine.found)
-			mine.found = find(text, &theirs, at + n == bytes, out);
+			mine.found = find_differing_line(text, &theirs, at + n == bytes, out);
 	}
 	buf_free(&theirs);
 	free(all);
@@ -106,7 +107,7 @@ static enum status look_for(struct rt_job *job, const char *what, const char *te
 
 enum status rt_job_compare(struct rt_job *job, const char *what, const char *text, struct rt_difference *out)
 {
-	struct summary mine = summarise(text), *all = mem_alloc(sizeof *all * (size_t)job->size);
+	struct summary mine = summarise_text(text), *all = mem_alloc(sizeof *all * (size_t)job->size);
 	struct rt_difference own = {.rank = job->rank}, *found;
 	enum status status = rt_job_allgather(job, what, &mine, sizeof mine, all);
 	int other = status == STATUS_OK ? first_other(all, job->size) : -1;

@@ -37,7 +37,7 @@ static int64_t *count_buckets(struct cpu_lane *lane, const struct rt_task *t, in
 	return n;
 }
 
-static void store(const struct rt_view *out, int64_t i, int64_t x)
+static void store_index(const struct rt_view *out, int64_t i, int64_t x)
 {
 	rt_store_i64(out->dtype, (char *)out->data + i * out->stride[0] * (int64_t)dtype_bytes(out->dtype),
 	             x);
@@ -49,7 +49,7 @@ enum status cpu_count(struct cpu_lane *lane, const struct rt_task *t, char *why)
 	int64_t *n = count_buckets(lane, t, buckets, why);
 	assert(t->out.nd == 1 && t->in[0].nd == 1 && t->scalar[1].i * buckets == t->scalar[2].i);
 	for (int64_t b = 0; n && b < buckets; b++)
-		store(&t->out, b, n[b]);
+		store_index(&t->out, b, n[b]);
 	return n ? STATUS_OK : STATUS_DIAGNOSTICS;
 }
 
@@ -66,7 +66,7 @@ enum status cpu_route(struct cpu_lane *lane, const struct rt_task *t, char *why)
 		next += n;
 	}
 	for (int64_t i = 0; i < t->in[0].n[0]; i++)
-		store(&t->out, place[bucket_of(t, i, why)]++, i);
+		store_index(&t->out, place[bucket_of(t, i, why)]++, i);
 	return STATUS_OK;
 }
 

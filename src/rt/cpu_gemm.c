@@ -57,7 +57,7 @@ static bool stays_transposed(const struct gemm *g, const struct rt_view *v)
 #endif
 }
 
-static bool prepare(struct gemm *g, int which, const struct rt_view *v, struct cpu_matrix *out)
+static bool prepare_operand(struct gemm *g, int which, const struct rt_view *v, struct cpu_matrix *out)
 {
 	out->data = v->data;
 	if (v->dtype == g->operand && blas_order(v, &out->row, &out->col))
@@ -108,7 +108,7 @@ static int at_most(int64_t n, int most)
 
 /* BLAS brings in its code and its buffers with its first product. That one is made here: of zeros, as large
  * as g's or as its blocks. */
-static void warm(const struct gemm *g, bool a_transposed, bool b_transposed)
+static void warm_blas(const struct gemm *g, bool a_transposed, bool b_transposed)
 {
 	int m = at_most(g->m, WARM_ROWS), n = at_most(g->n, WARM_ROWS), k = at_most(g->k, WARM_ROWS);
 	int lda = a_transposed ? m : k, ldb = b_transposed ? k : n;
@@ -131,8 +131,8 @@ static void warm(const struct gemm *g, bool a_transposed, bool b_transposed)
 #endif
 
 /* Adds to c if add, which is of the wide type, or bf16 if narrow. False: oneDNN has no way for these. */
-static bool multiply(const struct gemm *g, const struct cpu_matrix *a, const struct cpu_matrix *b, void *c,
-                     int64_t ldc, bool narrow, bool add)
+static bool multiply_blocks(const struct gemm *g, const struct cpu_matrix *a, const struct cpu_matrix *b,
+                            void *c, int64_t ldc, bool narrow, bool add)
 {
 	struct cpu_product p = {.m = g->m,
 	                        .n = g->n,
@@ -150,7 +150,7 @@ static bool multiply(const struct gemm *g, const struct cpu_matrix *a, const str
 		cpu_onednn_prepare(g->lane, &p);
 #ifdef HIRC_HAVE_BLAS
 	if (g->ahead && g->operand != DTYPE_BF16 && g->wide != DTYPE_I64)
-		warm(g, a->col != 1, b->col != 1);
+		warm_blas(g, a->col != 1, b->col != 1);
 #endif
 	if (g->ahead)
 		return true;
@@ -187,7 +187,7 @@ static enum status gemm_one(struct gemm *g, const struct rt_view *av, const stru
                             const struct rt_view *cv, const struct rt_view *bias)
 {
 	struct cpu_matrix a, b;
-	if (!prepare(g, 0, av, &a) || !prepare(g, 1, bv, &b))
+	if (!prepare_operand(g, 0, av, &a) || !prepare_operand(g, 1, bv, &b))
 		return STATUS_INTERNAL;
 	int64_t row, col;
 	bool narrow =
@@ -205,7 +205,7 @@ static enum status gemm_one(struct gemm *g, const struct rt_view *av, const stru
 		cpu_copy(&c, bias);
 	else if (g->accumulate && !direct && !g->ahead)
 		cpu_copy(&c, cv);
-	if (!multiply(g, &a, &b, c.data, row, direct && narrow, bias || g->accumulate)) {
+	if (!multiply_blocks(g, &a, &b, c.data, row, direct && narrow, bias || g->accumulate)) {
 		g->operand = g->wide;
 		g->packed[0] = g->packed[1] = NULL;
 		return gemm_one(g, av, bv, cv, bias);
@@ -222,7 +222,7 @@ static bool merges(const struct rt_view *v, int batch)
 	       v->stride[batch] == v->stride[batch + 1] * v->n[batch + 1];
 }
 
-static void merge(struct rt_view *v, int batch)
+static void merge_batch_dims(struct rt_view *v, int batch)
 {
 	if (v->n[batch + 1] != 1)
 		v->stride[batch] = v->stride[batch + 1];
@@ -249,7 +249,7 @@ static struct rt_view matrix_of(const struct rt_view *v, int batch, const int64_
 }
 
 /* ahead: only for the first matrix, to make ready what all need. */
-static enum status run(struct cpu_lane *lane, const struct rt_task *t, bool ahead, char *why)
+static enum status run_gemm(struct cpu_lane *lane, const struct rt_task *t, bool ahead, char *why)
 {
 	struct rt_view a = t->in[0], b = t->in[1], c = t->out, bias = t->in[2];
 	int batch = c.nd - 2;
@@ -259,10 +259,10 @@ static enum status run(struct cpu_lane *lane, const struct rt_task *t, bool ahea
 	while (batch > 0 && (b.stride[batch - 1] == 0 || b.n[batch - 1] == 1) && merges(&a, batch - 1) &&
 	       merges(&c, batch - 1) && (!t->has_bias || merges(&bias, batch - 1))) {
 		batch--;
-		merge(&a, batch);
-		merge(&c, batch);
+		merge_batch_dims(&a, batch);
+		merge_batch_dims(&c, batch);
 		if (t->has_bias)
-			merge(&bias, batch);
+			merge_batch_dims(&bias, batch);
 		b.n[batch] = b.n[batch + 1];
 		b.stride[batch] = b.stride[batch + 1];
 		b.n[batch + 1] = b.n[batch + 2];
@@ -306,11 +306,11 @@ static enum status run(struct cpu_lane *lane, const struct rt_task *t, bool ahea
 
 enum status cpu_gemm(struct cpu_lane *lane, const struct rt_task *t, char *why)
 {
-	return run(lane, t, false, why);
+	return run_gemm(lane, t, false, why);
 }
 
 void cpu_gemm_prepare(struct cpu_lane *lane, const struct rt_task *t)
 {
 	char why[RT_WHY_BYTES];
-	run(lane, t, true, why);
+	run_gemm(lane, t, true, why);
 }

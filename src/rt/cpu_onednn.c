@@ -19,25 +19,26 @@ enum { LARGE_WORK = 1 << 24 };
 enum way { NONE, SGEMM, LIES, PACKED };
 
 /* Without AVX-512 BLAS is as fast. */
-static bool has(dnnl_cpu_isa_t isa)
+static bool has_isa(dnnl_cpu_isa_t isa)
 {
 	return (dnnl_get_effective_cpu_isa() & isa) == isa;
 }
 
 bool cpu_onednn_takes_bf16(int64_t m, int64_t n, int64_t k)
 {
-	return (double)m * (double)n * (double)k >= RT_BF16_LEAST_WORK && has(dnnl_cpu_isa_avx512_core_amx);
+	return (double)m * (double)n * (double)k >= RT_BF16_LEAST_WORK &&
+	       has_isa(dnnl_cpu_isa_avx512_core_amx);
 }
 
 /* The fastest; the numbers of rows are measured. */
-static enum way choose(const struct cpu_product *p)
+static enum way choose_way(const struct cpu_product *p)
 {
 	bool at = p->a.col != 1, bt = p->b.col != 1;
 	if (p->narrow)
 		return p->pack || (!bt && p->m >= 1024) ? PACKED : LIES;
 	double work = (double)p->m * (double)p->n * (double)p->k;
 	bool large = work >= LARGE_WORK;
-	if (work < RT_LEAST_WORK || !has(dnnl_cpu_isa_avx512_core))
+	if (work < RT_LEAST_WORK || !has_isa(dnnl_cpu_isa_avx512_core))
 		return NONE;
 	if (at)
 		return large && !bt ? SGEMM : NONE;
@@ -66,7 +67,7 @@ static bool sgemm(struct cpu_lane *lane, const struct cpu_product *p)
 }
 
 /* Calls it once, with small matrices. */
-static void warm(struct cpu_lane *lane, const struct cpu_product *p)
+static void warm_onednn(struct cpu_lane *lane, const struct cpu_product *p)
 {
 	enum { SIDE = 128 };
 	char why[RT_WHY_BYTES];
@@ -90,7 +91,7 @@ static void warm(struct cpu_lane *lane, const struct cpu_product *p)
 /* ---- as what is made for its sizes */
 
 /* NULL: oneDNN has none. */
-static struct onednn_made *find(struct cpu_lane *lane, const struct cpu_product *p, bool packed)
+static struct onednn_made *find_primitive(struct cpu_lane *lane, const struct cpu_product *p, bool packed)
 {
 	struct onednn_key key = {p->m,     p->n,     p->k,      p->a.row,    p->a.col, p->b.row,
 	                         p->b.col, p->c_row, p->narrow, p->c_narrow, p->add,   packed};
@@ -98,8 +99,8 @@ static struct onednn_made *find(struct cpu_lane *lane, const struct cpu_product 
 	return o ? onednn_made(o, &key) : NULL;
 }
 
-static bool execute(const struct cpu_onednn *o, dnnl_primitive_t primitive, int n, const dnnl_exec_arg_t *arg,
-                    void *const *data)
+static bool execute_primitive(const struct cpu_onednn *o, dnnl_primitive_t primitive, int n,
+                              const dnnl_exec_arg_t *arg, void *const *data)
 {
 	for (int i = 0; i < n; i++)
 		if (dnnl_memory_set_data_handle(arg[i].memory, data[i]) != dnnl_success)
@@ -109,8 +110,8 @@ static bool execute(const struct cpu_onednn *o, dnnl_primitive_t primitive, int 
 }
 
 /* b as it lies, packed, or packed before; NULL: no memory. */
-static void *operand(struct cpu_lane *lane, const struct cpu_product *p, const struct onednn_made *made,
-                     void *scratch)
+static void *get_packed_operand(struct cpu_lane *lane, const struct cpu_product *p,
+                                const struct onednn_made *made, void *scratch)
 {
 	char why[RT_WHY_BYTES];
 	struct rt_pack *kept = p->pack && made->packed <= p->pack->bytes ? p->pack : NULL;
@@ -121,8 +122,8 @@ static void *operand(struct cpu_lane *lane, const struct cpu_product *p, const s
 	void *b = kept ? kept->at : cpu_scratch(lane, PACK_SCRATCH, made->packed, why);
 	if (kept)
 		kept->have = 0;
-	if (!b ||
-	    !execute(lane->onednn, made->pack, 3, made->pack_arg, (void *[]){(void *)p->b.data, b, scratch}))
+	if (!b || !execute_primitive(lane->onednn, made->pack, 3, made->pack_arg,
+	                             (void *[]){(void *)p->b.data, b, scratch}))
 		return NULL;
 	if (kept)
 		kept->have = p->contents, kept->layout = made->layout;
@@ -132,18 +133,18 @@ static void *operand(struct cpu_lane *lane, const struct cpu_product *p, const s
 static bool run_made(struct cpu_lane *lane, const struct cpu_product *p, bool packed)
 {
 	char why[RT_WHY_BYTES];
-	struct onednn_made *made = find(lane, p, packed);
+	struct onednn_made *made = find_primitive(lane, p, packed);
 	void *scratch = made ? cpu_scratch(lane, PRODUCT_SCRATCH, made->scratch, why) : NULL;
-	void *b = scratch ? operand(lane, p, made, scratch) : NULL;
-	return b && execute(lane->onednn, made->product, 4, made->arg,
-	                    (void *[]){(void *)p->a.data, b, p->c, scratch});
+	void *b = scratch ? get_packed_operand(lane, p, made, scratch) : NULL;
+	return b && execute_primitive(lane->onednn, made->product, 4, made->arg,
+	                              (void *[]){(void *)p->a.data, b, p->c, scratch});
 }
 
 /* ---- all */
 
 bool cpu_onednn_multiply(struct cpu_lane *lane, const struct cpu_product *p)
 {
-	enum way way = choose(p);
+	enum way way = choose_way(p);
 	if (way == NONE)
 		return false;
 	use_threads(lane);
@@ -156,13 +157,13 @@ bool cpu_onednn_multiply(struct cpu_lane *lane, const struct cpu_product *p)
 void cpu_onednn_prepare(struct cpu_lane *lane, const struct cpu_product *p)
 {
 	char why[RT_WHY_BYTES];
-	enum way way = choose(p);
+	enum way way = choose_way(p);
 	if (way == NONE)
 		return;
 	use_threads(lane);
 	if (way == SGEMM)
-		return warm(lane, p);
-	struct onednn_made *made = find(lane, p, way == PACKED);
+		return warm_onednn(lane, p);
+	struct onednn_made *made = find_primitive(lane, p, way == PACKED);
 	void *scratch = made ? cpu_scratch(lane, PRODUCT_SCRATCH, made->scratch, why) : NULL;
 	bool here = made && way == PACKED && (!p->pack || p->pack->bytes < made->packed);
 	void *packed = here ? cpu_scratch(lane, PACK_SCRATCH, made->packed, why) : NULL;

@@ -25,7 +25,8 @@ static void unmake(struct onednn_made *p)
 	*p = (struct onednn_made){.key = p->key};
 }
 
-static bool describe(dnnl_memory_desc_t *d, int64_t m, int64_t n, int64_t row, int64_t col, bool narrow)
+static bool describe_matrix(dnnl_memory_desc_t *d, int64_t m, int64_t n, int64_t row, int64_t col,
+                            bool narrow)
 {
 	return dnnl_memory_desc_init_by_strides(d, 2, (dnnl_dims_t){m, n}, narrow ? dnnl_bf16 : dnnl_f32,
 	                                        (dnnl_dims_t){row, col}) == dnnl_success;
@@ -62,9 +63,9 @@ static dnnl_primitive_attr_t attributes(bool add)
 }
 
 /* A primitive and its arguments, whose memory is set later. scratch: grows to what it needs. */
-static bool make(const struct cpu_onednn *o, const_dnnl_primitive_desc_t d, int n, const int *role,
-                 const dnnl_memory_desc_t *const *md, dnnl_primitive_t *out, dnnl_exec_arg_t *arg,
-                 size_t *scratch)
+static bool make_primitive(const struct cpu_onednn *o, const_dnnl_primitive_desc_t d, int n, const int *role,
+                           const dnnl_memory_desc_t *const *md, dnnl_primitive_t *out, dnnl_exec_arg_t *arg,
+                           size_t *scratch)
 {
 	const dnnl_memory_desc_t *room = dnnl_primitive_desc_query_md(d, dnnl_query_scratchpad_md, 0);
 	for (int i = 0; i < n; i++) {
@@ -103,7 +104,7 @@ static bool make_pack(struct cpu_onednn *o, const dnnl_memory_desc_t *lies, cons
 		dnnl_primitive_attr_destroy(attr);
 	if (!done)
 		return false;
-	done = make(o, d, 3, role, md, &p->pack, p->pack_arg, &p->scratch);
+	done = make_primitive(o, d, 3, role, md, &p->pack, p->pack_arg, &p->scratch);
 	dnnl_primitive_desc_destroy(d);
 	p->packed = whole_lines(dnnl_memory_desc_get_size(packed));
 	p->layout = layout_of(o, packed);
@@ -117,10 +118,10 @@ static bool make_product(struct cpu_onednn *o, struct onednn_made *p)
 	dnnl_memory_desc_t a, b, any, c;
 	dnnl_matmul_desc_t product;
 	dnnl_primitive_desc_t d;
-	if (!describe(&a, k->m, k->k, k->a_row, k->a_col, k->narrow) ||
-	    !describe(&b, k->k, k->n, k->b_row, k->b_col, k->narrow) ||
+	if (!describe_matrix(&a, k->m, k->k, k->a_row, k->a_col, k->narrow) ||
+	    !describe_matrix(&b, k->k, k->n, k->b_row, k->b_col, k->narrow) ||
 	    !describe_any(&any, k->k, k->n, k->narrow) ||
-	    !describe(&c, k->m, k->n, k->c_row, 1, k->c_narrow) ||
+	    !describe_matrix(&c, k->m, k->n, k->c_row, 1, k->c_narrow) ||
 	    dnnl_matmul_desc_init(&product, &a, k->packed ? &any : &b, NULL, &c) != dnnl_success)
 		return false;
 	dnnl_primitive_attr_t attr = attributes(k->add);
@@ -132,7 +133,7 @@ static bool make_product(struct cpu_onednn *o, struct onednn_made *p)
 	const dnnl_memory_desc_t *read = dnnl_primitive_desc_query_md(d, dnnl_query_weights_md, 0);
 	const dnnl_memory_desc_t *md[] = {&a, read, &c, NULL};
 	done = (!k->packed || make_pack(o, &b, read, p)) &&
-	       make(o, d, 4, role, md, &p->product, p->arg, &p->scratch);
+	       make_primitive(o, d, 4, role, md, &p->product, p->arg, &p->scratch);
 	dnnl_primitive_desc_destroy(d);
 	return done;
 }

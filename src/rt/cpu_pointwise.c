@@ -274,7 +274,8 @@ RT_CLONES static void compare_i64(enum pointwise op, int64_t *r, const T *x, con
 }
 #undef T
 
-static void compare(enum pointwise op, enum dtype wide, int64_t *r, const void *x, const void *y, size_t n)
+static void compare_rows(enum pointwise op, enum dtype wide, int64_t *r, const void *x, const void *y,
+                         size_t n)
 {
 	if (wide == DTYPE_F64)
 		compare_f64(op, r, x, y, n);
@@ -321,7 +322,7 @@ RT_CLONES static void choose(enum dtype wide, void *to, const int64_t *x, const 
 		CHOOSE(int64_t);
 }
 
-static void load(enum dtype wide, enum dtype t, const void *at, int64_t stride, union row *out, size_t n)
+static void load_row(enum dtype wide, enum dtype t, const void *at, int64_t stride, union row *out, size_t n)
 {
 	if (wide == DTYPE_F64)
 		rt_row_load_f64(t, at, stride, out->f64, n);
@@ -331,13 +332,13 @@ static void load(enum dtype wide, enum dtype t, const void *at, int64_t stride, 
 		rt_row_load_i64(t, at, stride, out->i64, n);
 }
 
-static bool compute(const struct pointwise_rows *p, void *r, const void *const *in, size_t n)
+static bool compute_row(const struct pointwise_rows *p, void *r, const void *const *in, size_t n)
 {
 	enum pointwise op = p->task->op;
 	int64_t x[RT_ROW], y[RT_ROW], *bits = r;
 	switch (pointwise_class(op)) {
 	case CLASS_COMPARE:
-		compare(op, p->wide[0], r, in[0], in[1], n);
+		compare_rows(op, p->wide[0], r, in[0], in[1], n);
 		return true;
 	case CLASS_LOGICAL:
 		truth(p->wide[0], x, in[0], n);
@@ -390,10 +391,11 @@ static enum status pointwise_row(void *arg, char *const *at, size_t n, const int
 			in[k] = at[k + 1];
 			continue;
 		}
-		load(p->wide[k], type, at[k + 1], stride[k + 1] / (int64_t)dtype_bytes(type), &p->in[k], n);
+		load_row(p->wide[k], type, at[k + 1], stride[k + 1] / (int64_t)dtype_bytes(type), &p->in[k],
+		         n);
 	}
 	bool direct = in_place(t->out.dtype, p->result, stride[0]);
-	if (!compute(p, direct ? at[0] : (void *)&p->out, in, n)) {
+	if (!compute_row(p, direct ? at[0] : (void *)&p->out, in, n)) {
 		rt_fault_text(t->op == POINTWISE_POW ? RT_FAULT_POWER : RT_FAULT_DIVISION, 0, 0, p->why);
 		return STATUS_DIAGNOSTICS;
 	}

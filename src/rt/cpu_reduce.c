@@ -179,7 +179,7 @@ static enum status fold_row(void *arg, char *const *at, size_t n, const int64_t 
 	return STATUS_OK;
 }
 
-static void finish(struct reduction *r, char *at, int64_t stride, size_t n)
+static void finish_row(struct reduction *r, char *at, int64_t stride, size_t n)
 {
 	const struct rt_task *t = r->task;
 	if (t->reduce == REDUCE_AVG && t->out.dtype != DTYPE_BOOL)
@@ -195,7 +195,7 @@ static void finish(struct reduction *r, char *at, int64_t stride, size_t n)
 		rt_row_store_i64(t->out.dtype, at, stride, r->acc.i64, n);
 }
 
-static void start(struct reduction *r, size_t n)
+static void start_row(struct reduction *r, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		if (r->real)
@@ -211,7 +211,7 @@ static void sum_rows(struct reduction *r, char *const *at, int64_t out_stride, i
 	double x[SUMS][RT_ROW];
 	const struct cpu_walk *w = &r->inner;
 	int64_t size = (int64_t)dtype_bytes(r->in.dtype);
-	start(r, SUMS);
+	start_row(r, SUMS);
 	for (int64_t first = 0; first < w->n[0]; first += RT_ROW) {
 		size_t n = (size_t)(w->n[0] - first < RT_ROW ? w->n[0] - first : RT_ROW);
 		for (int k = 0; k < SUMS; k++)
@@ -219,7 +219,7 @@ static void sum_rows(struct reduction *r, char *const *at, int64_t out_stride, i
 			                w->stride[0][0] / size, x[k], n);
 		add_rows(r->acc.f64, x, n);
 	}
-	finish(r, at[0], out_stride, SUMS);
+	finish_row(r, at[0], out_stride, SUMS);
 }
 
 /* at[0]: results, at[1]: the first element of each one's source. */
@@ -239,13 +239,13 @@ static enum status result_row(void *arg, char *const *at, size_t n, const int64_
 			    out_stride, stride[1]);
 		for (; i < n; i++) {
 			r->inner.base[0] = at[1] + (int64_t)i * stride[1];
-			start(r, 1);
+			start_row(r, 1);
 			cpu_walk_rows(&r->inner, RT_ROW, fold_row, r);
-			finish(r, at[0] + (int64_t)i * stride[0], 1, 1);
+			finish_row(r, at[0] + (int64_t)i * stride[0], 1, 1);
 		}
 		return STATUS_OK;
 	}
-	start(r, n);
+	start_row(r, n);
 	int64_t index[RT_MAX_DIMS] = {0};
 	const struct cpu_walk *w = &r->inner;
 	char *from = at[1];
@@ -270,7 +270,7 @@ static enum status result_row(void *arg, char *const *at, size_t n, const int64_
 		if (d < 0)
 			break;
 	}
-	finish(r, at[0], out_stride, n);
+	finish_row(r, at[0], out_stride, n);
 	return STATUS_OK;
 }
 

@@ -39,19 +39,19 @@ struct walk {
 	union cpu_sum *sum; /* BLOCK of each reduction */
 };
 
-static bool reduces(const struct rt_step *s)
+static bool is_reduction(const struct rt_step *s)
 {
 	return s->task.kernel == RT_TASK_REDUCE;
 }
 
-static int operands(const struct rt_task *t)
+static int count_task_operands(const struct rt_task *t)
 {
 	return t->kernel == RT_TASK_POINTWISE ? pointwise_operands(t->op) : t->kernel != RT_TASK_FILL;
 }
 
-static const struct rt_view *space(const struct rt_step *s)
+static const struct rt_view *get_step_space(const struct rt_step *s)
 {
-	return reduces(s) ? &s->task.in[0] : &s->task.out;
+	return is_reduction(s) ? &s->task.in[0] : &s->task.out;
 }
 
 /* ---- the order of the walk */
@@ -60,10 +60,10 @@ static const struct rt_view *space(const struct rt_step *s)
 static int64_t stride_of(const struct rt_unit *u, int axis)
 {
 	for (unsigned k = u->steps; k-- > 0;)
-		if (!reduces(&u->step[k]) && !u->step[k].local[0])
+		if (!is_reduction(&u->step[k]) && !u->step[k].local[0])
 			return llabs(u->step[k].task.out.stride[axis]);
 	for (unsigned k = 0; k < u->steps; k++)
-		for (int i = 0; i < operands(&u->step[k].task); i++) {
+		for (int i = 0; i < count_task_operands(&u->step[k].task); i++) {
 			const struct rt_task *t = &u->step[k].task;
 			if (!u->step[k].local[i + 1] && !(t->scalars >> i & 1) && t->in[i].stride[axis])
 				return llabs(t->in[i].stride[axis]);
@@ -74,7 +74,7 @@ static int64_t stride_of(const struct rt_unit *u, int axis)
 /* Smallest distance between elements of different results, or of one. */
 static int64_t least_stride(const struct walk *w, unsigned axes)
 {
-	const struct rt_view *v = space(&w->unit->step[0]);
+	const struct rt_view *v = get_step_space(&w->unit->step[0]);
 	int64_t least = INT64_MAX;
 	for (int d = 0; d < v->nd; d++)
 		if ((axes >> d & 1) && v->n[d] > 1 && stride_of(w->unit, d) < least)
@@ -85,7 +85,7 @@ static int64_t least_stride(const struct walk *w, unsigned axes)
 /* Kept axes by decreasing stride, the removed ones in their order. */
 static void order_axes(struct walk *w, unsigned axes)
 {
-	const struct rt_view *v = space(&w->unit->step[0]);
+	const struct rt_view *v = get_step_space(&w->unit->step[0]);
 	int kept = 0, removed = 0, first;
 	w->nd = v->nd;
 	for (int d = 0; d < v->nd; d++)
@@ -110,7 +110,7 @@ static void order_axes(struct walk *w, unsigned axes)
 		w->extent[d] = v->n[w->axis[d]];
 }
 
-static int64_t count(const struct walk *w, struct part p)
+static int64_t count_part_elements(const struct walk *w, struct part p)
 {
 	int64_t n = 1;
 	for (int d = p.first; d < p.end; d++)
@@ -119,7 +119,7 @@ static int64_t count(const struct walk *w, struct part p)
 }
 
 /* Parts of at most `limit` elements. */
-static void cut(const struct walk *w, struct part *p, int64_t limit)
+static void cut_part(const struct walk *w, struct part *p, int64_t limit)
 {
 	int64_t inner = 1;
 	p->cut = p->end;
@@ -131,7 +131,7 @@ static void cut(const struct walk *w, struct part *p, int64_t limit)
 		p->cut = p->first - 1;
 }
 
-static void start(struct walk *w, struct part p)
+static void start_part(struct walk *w, struct part p)
 {
 	for (int d = p.first; d < p.end; d++) {
 		w->at[d] = 0;
@@ -142,7 +142,7 @@ static void start(struct walk *w, struct part p)
 }
 
 /* The next part; false when there is none, which is where it starts again. */
-static bool advance(struct walk *w, struct part p)
+static bool advance_part(struct walk *w, struct part p)
 {
 	for (int d = p.cut; d >= p.first; d--) {
 		w->at[d] += w->n[d];
@@ -205,10 +205,10 @@ static enum status run_block(struct walk *w)
 	for (unsigned k = 0; k < w->unit->steps && status == STATUS_OK; k++) {
 		const struct rt_step *s = &w->unit->step[k];
 		struct rt_task t = s->task;
-		for (int i = 0; i < operands(&t); i++)
+		for (int i = 0; i < count_task_operands(&t); i++)
 			if (!(t.scalars >> i & 1))
 				t.in[i] = block_view(w, &s->task.in[i], s->local[i + 1]);
-		if (reduces(s)) {
+		if (is_reduction(s)) {
 			status = add_block(w, &t, sum);
 			sum += BLOCK;
 			continue;
@@ -232,7 +232,7 @@ static void start_sums(struct walk *w)
 		results *= w->n[d];
 	for (unsigned k = 0; k < w->unit->steps; k++) {
 		const struct rt_task *t = &w->unit->step[k].task;
-		if (!reduces(&w->unit->step[k]))
+		if (!is_reduction(&w->unit->step[k]))
 			continue;
 		for (int64_t i = 0; i < results; i++)
 			cpu_sum_start(t->reduce, t->in[0].dtype, &sum[i]);
@@ -246,7 +246,7 @@ static enum status store_sums(const struct walk *w)
 	const union cpu_sum *sum = w->sum;
 	for (unsigned k = 0; k < w->unit->steps; k++) {
 		const struct rt_task *t = &w->unit->step[k].task;
-		if (!reduces(&w->unit->step[k]))
+		if (!is_reduction(&w->unit->step[k]))
 			continue;
 		if (t->reduce == REDUCE_AVG && !w->removed_count && !dtype_is_float(t->in[0].dtype) &&
 		    t->out.dtype != DTYPE_BOOL) {
@@ -273,32 +273,32 @@ static enum status store_sums(const struct walk *w)
 static enum status walk_blocks(struct walk *w)
 {
 	enum status status = STATUS_OK;
-	start(w, w->kept);
+	start_part(w, w->kept);
 	do {
 		start_sums(w);
-		start(w, w->removed);
+		start_part(w, w->removed);
 		do
 			status = w->removed_count ? run_block(w) : STATUS_OK;
-		while (status == STATUS_OK && w->removed_count && advance(w, w->removed));
+		while (status == STATUS_OK && w->removed_count && advance_part(w, w->removed));
 		if (status == STATUS_OK)
 			status = store_sums(w);
-	} while (status == STATUS_OK && advance(w, w->kept));
+	} while (status == STATUS_OK && advance_part(w, w->kept));
 	return status;
 }
 
-static enum status run(struct walk *w, struct cpu_lane *lane)
+static enum status run_walk(struct walk *w, struct cpu_lane *lane)
 {
 	unsigned axes = 0;
 	size_t sums = 0;
 	for (unsigned k = 0; k < w->unit->steps; k++) {
-		if (!reduces(&w->unit->step[k]))
+		if (!is_reduction(&w->unit->step[k]))
 			continue;
 		axes |= w->unit->step[k].task.axes;
 		sums++;
 	}
 	order_axes(w, axes);
-	int64_t kept = count(w, w->kept);
-	w->removed_count = count(w, w->removed);
+	int64_t kept = count_part_elements(w, w->kept);
+	w->removed_count = count_part_elements(w, w->removed);
 	if (!kept)
 		return STATUS_OK;
 	int64_t each = w->removed_count ? w->removed_count : 1;
@@ -307,8 +307,8 @@ static enum status run(struct walk *w, struct cpu_lane *lane)
 	if (results < least && sums)
 		results = least;
 	results = results < kept ? results : kept;
-	cut(w, &w->kept, results);
-	cut(w, &w->removed, BLOCK / results);
+	cut_part(w, &w->kept, results);
+	cut_part(w, &w->removed, BLOCK / results);
 	w->local = cpu_scratch(lane, 0, sizeof(int64_t) * BLOCK * (w->unit->locals + 1), w->why);
 	w->sum = cpu_scratch(lane, 1, sizeof *w->sum * BLOCK * (sums + 1), w->why);
 	return w->local && w->sum ? walk_blocks(w) : STATUS_DIAGNOSTICS;
@@ -317,7 +317,7 @@ static enum status run(struct walk *w, struct cpu_lane *lane)
 enum status cpu_unit(struct cpu_lane *lane, struct rt_unit *unit, char *why)
 {
 	struct walk w = {.unit = unit, .why = why};
-	enum status status = run(&w, lane);
+	enum status status = run_walk(&w, lane);
 	atomic_store_explicit(&unit->busy, false, memory_order_release);
 	return status;
 }

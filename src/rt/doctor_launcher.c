@@ -21,7 +21,7 @@ static int64_t now_ms(void)
 
 /* Runs it in a group of its own, which has ended afterwards. Its exit code; -1: a signal, -2: no time is
  * left, -3: errno says why it did not start. said: both streams. */
-static int run(char *const *argv, int seconds, struct buf *said)
+static int run_launcher(char *const *argv, int seconds, struct buf *said)
 {
 	int ends[2], status = 0;
 	if (pipe(ends) < 0)
@@ -89,7 +89,7 @@ static struct buf reason(const char *said)
 	return out;
 }
 
-static void explain(struct findings *f, const char *launcher, int code, int seconds, const char *said)
+static void explain_launch(struct findings *f, const char *launcher, int code, int seconds, const char *said)
 {
 	if (code == -2) {
 		finding_add(f, FINDING_WARNING, "launcher",
@@ -142,12 +142,12 @@ void rt_doctor_launcher(struct findings *f, char *const *argv, int seconds)
 		words[n++] = argv[k];
 	buf_puts(&said, "");
 	int64_t start = now_ms();
-	int code = run(words, seconds, &said);
+	int code = run_launcher(words, seconds, &said);
 	if (code == 0)
 		finding_add(f, FINDING_OK, "launcher", NULL, "%s ran 2 ranks in %.1f s", name,
 		            (double)(now_ms() - start) / 1000);
 	else
-		explain(f, name, code, seconds, said.at);
+		explain_launch(f, name, code, seconds, said.at);
 	buf_free(&path);
 	buf_free(&said);
 }

@@ -19,7 +19,7 @@ static bool is_set(const char *name)
 	return s && *s;
 }
 
-static int number(const char *name)
+static int read_environment_number(const char *name)
 {
 	if (!is_set(name))
 		return -1;
@@ -41,13 +41,13 @@ static const struct launcher *launcher(void)
 int rt_env_size(void)
 {
 	const struct launcher *l = launcher();
-	return l ? number(l->size) : -1;
+	return l ? read_environment_number(l->size) : -1;
 }
 
 int rt_env_rank(void)
 {
 	const struct launcher *l = launcher();
-	return number(l ? l->rank : "PMIX_RANK");
+	return read_environment_number(l ? l->rank : "PMIX_RANK");
 }
 
 bool rt_env_launched(void)
@@ -61,7 +61,7 @@ bool rt_env_check(struct buf *out)
 	const struct launcher *l = launcher() ? launcher() : &rank_alone;
 	const char *names[] = {l->rank, l->size, "PMIX_RANK"};
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-		if (names[i] && is_set(names[i]) && number(names[i]) < 0) {
+		if (names[i] && is_set(names[i]) && read_environment_number(names[i]) < 0) {
 			buf_printf(
 			    out,
 			    "%s=%s in the environment is no number: a launcher sets it; unset it if none "
@@ -69,19 +69,19 @@ bool rt_env_check(struct buf *out)
 			    names[i], getenv(names[i]));
 			return false;
 		}
-	if (l->size && number(l->rank) >= number(l->size)) {
+	if (l->size && read_environment_number(l->rank) >= read_environment_number(l->size)) {
 		buf_printf(
 		    out,
 		    "the environment has %s=%d and %s=%d: ranks count from 0 to the size less 1; unset "
 		    "both if no launcher has started hirc",
-		    l->rank, number(l->rank), l->size, number(l->size));
+		    l->rank, read_environment_number(l->rank), l->size, read_environment_number(l->size));
 		return false;
 	}
-	if (is_set("PMIX_RANK") && number("PMIX_RANK") != number(l->rank)) {
+	if (is_set("PMIX_RANK") && read_environment_number("PMIX_RANK") != read_environment_number(l->rank)) {
 		buf_printf(out,
 		           "the environment speaks of two ranks, %s=%d and PMIX_RANK=%d: one of them is of "
 		           "another job; unset it before this one is launched",
-		           l->rank, number(l->rank), number("PMIX_RANK"));
+		           l->rank, read_environment_number(l->rank), read_environment_number("PMIX_RANK"));
 		return false;
 	}
 	return true;

@@ -126,7 +126,7 @@ bool rt_job_lost(struct rt_job *job)
 }
 
 /* How long nothing has moved, and whether some rank computes. */
-static int64_t look(struct rt_watch *w, struct rt_job *job, bool *computes)
+static int64_t measure_stillness(struct rt_watch *w, struct rt_job *job, bool *computes)
 {
 	const struct rt_board *b = job->board;
 	int64_t progress = 0, now = rt_clock_us();
@@ -162,7 +162,7 @@ static bool some_run(struct rt_watch *w, const struct rt_board *b)
 bool rt_watch_expired(struct rt_watch *w, struct rt_job *job)
 {
 	bool computing;
-	int64_t idle = look(w, job, &computing), limit = job->timeout_ms * 1000;
+	int64_t idle = measure_stillness(w, job, &computing), limit = job->timeout_ms * 1000;
 	if (limit <= 0 || idle < limit)
 		return false;
 	return !computing || idle >= 10 * limit || !some_run(w, job->board);
@@ -171,7 +171,7 @@ bool rt_watch_expired(struct rt_watch *w, struct rt_job *job)
 int64_t rt_watch_idle_us(struct rt_watch *w, struct rt_job *job)
 {
 	bool computing;
-	int64_t idle = look(w, job, &computing);
+	int64_t idle = measure_stillness(w, job, &computing);
 	return computing ? 0 : idle;
 }
 

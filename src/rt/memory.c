@@ -38,7 +38,7 @@ static size_t round_up(size_t n, size_t unit)
 }
 
 /* The parts' places: *total is the size of all. */
-static enum status place(struct rt_job *job, struct rt_memory *m, size_t bytes, size_t *total)
+static enum status place_regions(struct rt_job *job, struct rt_memory *m, size_t bytes, size_t *total)
 {
 	m->bytes = mem_alloc((size_t)job->size * sizeof *m->bytes);
 	m->offset = mem_alloc((size_t)job->size * sizeof *m->offset);
@@ -71,7 +71,7 @@ static void memory_free(struct rt_job *job, struct rt_memory *m)
 }
 
 /* Own memory with its pages, all of it NaN. */
-static enum status fill(struct rt_job *job, struct rt_memory *m, size_t bytes, const char *what)
+static enum status fill_own_region(struct rt_job *job, struct rt_memory *m, size_t bytes, const char *what)
 {
 	if (!rt_region_populate(&m->region, m->own, m->bytes[job->rank]))
 		return rt_region_failed(job, what, bytes, errno);
@@ -79,14 +79,14 @@ static enum status fill(struct rt_job *job, struct rt_memory *m, size_t bytes, c
 	return STATUS_OK;
 }
 
-static enum status share(struct rt_job *job, struct rt_memory *m, size_t bytes, const char *what)
+static enum status share_memory(struct rt_job *job, struct rt_memory *m, size_t bytes, const char *what)
 {
 	if (bytes > SIZE_MAX / 2 / (size_t)job->size)
 		return rt_region_failed(job, what, bytes, ENOMEM);
 	size_t total;
 	char all[128];
 	snprintf(all, sizeof all, "%s of all ranks", what);
-	enum status status = place(job, m, bytes, &total);
+	enum status status = place_regions(job, m, bytes, &total);
 	/* the system would promise more, and end some process when it is used */
 	if (status == STATUS_OK && machine_bytes() && total > (size_t)machine_bytes()) {
 		if (job->rank == 0)
@@ -102,7 +102,7 @@ static enum status share(struct rt_job *job, struct rt_memory *m, size_t bytes, 
 	if (status != STATUS_OK)
 		return status;
 	m->own = (char *)m->region.at + m->offset[job->rank];
-	status = fill(job, m, bytes, what);
+	status = fill_own_region(job, m, bytes, what);
 	/* Nobody reads or writes what is not filled yet. */
 	status = status == STATUS_OK ? rt_job_barrier(job, "the memory of all ranks") : status;
 	for (int r = 0; status == STATUS_OK && r < job->size; r++)
@@ -119,7 +119,7 @@ enum status rt_transport_alloc(struct rt_transport *t, struct rt_device *d, size
 	struct rt_memory *m = mem_zalloc(sizeof *m);
 	m->shared = job->boot->shares(job) && !d->ops->async;
 	enum status status =
-	    m->shared ? share(job, m, bytes, what) : rt_device_alloc(d, bytes, what, &m->own);
+	    m->shared ? share_memory(job, m, bytes, what) : rt_device_alloc(d, bytes, what, &m->own);
 	if (status != STATUS_OK) {
 		memory_free(job, m);
 		return status;

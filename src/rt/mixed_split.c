@@ -61,7 +61,7 @@ static struct blocks blocks_of(struct rt_request *r, const struct mixed_team *t,
 	return b;
 }
 
-static void *element(const struct rt_collective *c, const void *buffer, int64_t i)
+static void *get_buffer_element(const struct rt_collective *c, const void *buffer, int64_t i)
 {
 	return (char *)buffer + (size_t)i * dtype_bytes(c->dtype);
 }
@@ -76,7 +76,7 @@ static void split_allgather(struct mixed *m, struct rt_request *r, const struct 
 		c = part_new(r, m->near, t->near_id, k != 0);
 		part_blocks(c, b.count + first, b.offset + first);
 		if (k)
-			c->in = element(c, c->out, b.offset[first + t->place]);
+			c->in = get_buffer_element(c, c->out, b.offset[first + t->place]);
 	}
 }
 
@@ -118,8 +118,8 @@ static void split_reduce_scatter(struct mixed *m, struct rt_request *r, const st
 		char *to = sums + (size_t)rail * size;
 		int64_t at = 0;
 		for (int i = 0; i < n; i++) {
-			rt_convert(wide, to + (size_t)at * size, type, element(&r->c, in, b.offset[i]),
-			           (size_t)b.count[i]);
+			rt_convert(wide, to + (size_t)at * size, type,
+			           get_buffer_element(&r->c, in, b.offset[i]), (size_t)b.count[i]);
 			b.offset[i] = at;
 			at += b.count[i];
 		}
@@ -159,7 +159,7 @@ static void split_allreduce(struct mixed *m, struct rt_request *r, const struct 
 		struct rt_block x = rt_even_block(r->c.count, t->each, k);
 		counts[k] = x.count, offsets[k] = x.offset;
 	}
-	void *piece = element(&r->c, r->c.out, own.offset), *sum = piece;
+	void *piece = get_buffer_element(&r->c, r->c.out, own.offset), *sum = piece;
 	const void *in = r->c.in;
 	if (widen) {
 		char *all = (char *)(offsets + t->each);

@@ -16,7 +16,7 @@ static void nap(int64_t us)
 }
 
 /* Any call makes MPI move all that it has. Nobody sends on this communicator before the end of the job. */
-static bool look(struct mpi_progress *p)
+static bool probe_mpi(struct mpi_progress *p)
 {
 	struct rt_mpi *boot = p->job->boot_state;
 	int found;
@@ -32,7 +32,7 @@ static void sleep_until_begun(struct mpi_progress *p)
 		rt_bell_sleep(&p->bell, seen, -1);
 }
 
-static void *run(void *argument)
+static void *run_progress(void *argument)
 {
 	struct mpi_progress *p = argument;
 	uint32_t tests = 0;
@@ -50,7 +50,7 @@ static void *run(void *argument)
 			us = 2 * us < LONGEST_NAP_US ? 2 * us : LONGEST_NAP_US;
 		else if (atomic_load(&p->under_way) > 0) {
 			us = NAP_US;
-			if (!look(p))
+			if (!probe_mpi(p))
 				break;
 		}
 		tests = now;
@@ -73,7 +73,7 @@ void mpi_progress_begin(struct mpi_progress *p)
 		rt_bell_nudge(&p->bell);
 		return;
 	}
-	p->started = pthread_create(&p->thread, NULL, run, p) == 0;
+	p->started = pthread_create(&p->thread, NULL, run_progress, p) == 0;
 	p->wanted = p->started;
 }
 

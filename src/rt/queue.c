@@ -305,7 +305,8 @@ static struct rt_comm_item *next_item(struct rt_engine *e)
 	return &e->member[e->members++];
 }
 
-static struct rt_ticket submit(struct rt_engine *e, struct rt_stream *current, struct rt_comm_item *item)
+static struct rt_ticket submit_communication(struct rt_engine *e, struct rt_stream *current,
+                                             struct rt_comm_item *item)
 {
 	item->id = ++e->traced;
 	item->follows = false;
@@ -340,7 +341,7 @@ struct rt_ticket rt_submit_collective(struct rt_engine *e, struct rt_stream *cur
 		rt_comm_blocks(item, 4 * n);
 		*to[k] = memcpy(item->blocks + k * n, from[k], n * sizeof *from[k]);
 	}
-	return submit(e, current, item);
+	return submit_communication(e, current, item);
 }
 
 static uint64_t next_sequence(struct rt_engine *e, const struct rt_p2p *p)
@@ -365,7 +366,7 @@ struct rt_ticket rt_submit_p2p(struct rt_engine *e, struct rt_stream *current, c
 	item->message = true;
 	item->p = *p;
 	item->p.sequence = next_sequence(e, p);
-	return submit(e, current, item);
+	return submit_communication(e, current, item);
 }
 
 void rt_group_begin(struct rt_engine *e)

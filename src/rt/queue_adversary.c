@@ -70,7 +70,7 @@ static void drop_head(struct adverse_engine *e, struct adverse_stream *s)
 	free(i);
 }
 
-static void show(struct adverse_engine *e, struct adverse_stream *s)
+static void show_head(struct adverse_engine *e, struct adverse_stream *s)
 {
 	const struct adverse_item *i = s->head;
 	if (s->shown)
@@ -86,14 +86,14 @@ static void show(struct adverse_engine *e, struct adverse_stream *s)
 }
 
 /* Passes the joins, waits and starts at the head that can be passed. */
-static bool pass(struct adverse_engine *e, struct adverse_stream *s)
+static bool pass_stream_head(struct adverse_engine *e, struct adverse_stream *s)
 {
 	bool moved = false;
 	for (struct adverse_item *i; (i = s->head) && i->kind != ADVERSE_TASK; moved = true) {
 		if (i->kind == ADVERSE_JOIN
 		        ? i->of->done < i->count
 		        : i->kind == ADVERSE_WAIT && !rt_engine_ticket_done(&e->base, i->ticket)) {
-			show(e, s);
+			show_head(e, s);
 			return moved;
 		}
 		if (i->kind == ADVERSE_COMM)
@@ -111,7 +111,7 @@ static bool pass_all(struct adverse_engine *e)
 	for (bool moved = true; moved; any |= moved) {
 		moved = false;
 		for (struct rt_stream *s = e->base.streams; s; s = s->next)
-			moved |= pass(e, (struct adverse_stream *)s);
+			moved |= pass_stream_head(e, (struct adverse_stream *)s);
 	}
 	return any;
 }
@@ -133,7 +133,7 @@ static bool is_in_order(struct adverse_engine *e, const struct adverse_choice *c
 	return c->order <= oldest || adverse_nothing_moves(e);
 }
 
-static struct adverse_choice choose(struct adverse_engine *e)
+static struct adverse_choice choose_adverse(struct adverse_engine *e)
 {
 	struct adverse_choice best = {0};
 	bool slow = adverse_is_slow(e);
@@ -184,12 +184,12 @@ static void run_head(struct adverse_engine *e, struct adverse_stream *s)
 }
 
 /* Does one thing, and ends what is done. */
-static void step(struct adverse_engine *e, bool *moved)
+static void step_adversary(struct adverse_engine *e, bool *moved)
 {
 	if (e->running.n)
 		adverse_poll(e, moved);
 	*moved |= pass_all(e);
-	struct adverse_choice c = choose(e);
+	struct adverse_choice c = choose_adverse(e);
 	if (rt_engine_failed(&e->base) || (!c.stream && !c.comm))
 		return;
 	adverse_tell(e, ADVERSE_GOES);
@@ -271,7 +271,7 @@ static void await(struct adverse_engine *e, struct goal goal)
 	for (int looks = 0; !reached(e, goal) && !rt_engine_failed(engine); looks++) {
 		bool moved = false;
 		uint32_t seen = read_bell(e);
-		step(e, &moved);
+		step_adversary(e, &moved);
 		if (moved) {
 			adverse_moved(e);
 			looks = 0;
@@ -305,7 +305,7 @@ static void catch_up(struct adverse_engine *e, struct rt_origin at)
 	for (int looks = 0; e->outstanding > e->window / 2 && !rt_engine_failed(&e->base); looks++) {
 		bool moved = false;
 		uint32_t seen = read_bell(e);
-		step(e, &moved);
+		step_adversary(e, &moved);
 		if (moved) {
 			adverse_moved(e);
 			looks = 0;
@@ -323,8 +323,8 @@ static void catch_up(struct adverse_engine *e, struct rt_origin at)
 
 /* Submits */
 
-static struct adverse_item *put(struct adverse_engine *e, struct rt_stream *stream, enum adverse_kind kind,
-                                struct rt_origin at)
+static struct adverse_item *put_adverse_item(struct adverse_engine *e, struct rt_stream *stream,
+                                             enum adverse_kind kind, struct rt_origin at)
 {
 	struct adverse_stream *s = (struct adverse_stream *)stream;
 	struct adverse_item *i = mem_zalloc(sizeof *i);
@@ -354,7 +354,7 @@ static void adversary_task(struct rt_engine *engine, struct rt_stream *stream, c
                            struct rt_origin at)
 {
 	struct adverse_engine *e = (struct adverse_engine *)engine;
-	struct adverse_item *i = put(e, stream, ADVERSE_TASK, at);
+	struct adverse_item *i = put_adverse_item(e, stream, ADVERSE_TASK, at);
 	if (!task->lasting)
 		i->copy = *task;
 	i->task = task->lasting ? task : &i->copy;
@@ -368,7 +368,7 @@ static void adversary_sync(struct rt_engine *engine, struct rt_stream *current, 
 	struct adverse_stream *o = (struct adverse_stream *)other;
 	if (o->done == o->issued)
 		return;
-	struct adverse_item *i = put(e, current, ADVERSE_JOIN, at);
+	struct adverse_item *i = put_adverse_item(e, current, ADVERSE_JOIN, at);
 	i->of = o;
 	i->count = o->issued;
 	issued(e, at);
@@ -378,7 +378,7 @@ static void adversary_wait(struct rt_engine *engine, struct rt_stream *current, 
                            struct rt_origin at)
 {
 	struct adverse_engine *e = (struct adverse_engine *)engine;
-	put(e, current, ADVERSE_WAIT, at)->ticket = ticket;
+	put_adverse_item(e, current, ADVERSE_WAIT, at)->ticket = ticket;
 	issued(e, at);
 }
 
@@ -400,7 +400,7 @@ static void adversary_communicate(struct rt_engine *engine, struct rt_stream *cu
 			t->head = c;
 		t->last = c;
 	}
-	struct adverse_item *i = put(e, current, ADVERSE_COMM, rt_comm_at(&c->item));
+	struct adverse_item *i = put_adverse_item(e, current, ADVERSE_COMM, rt_comm_at(&c->item));
 	i->comm = c;
 	c->order = i->order;
 	struct rt_ticket ticket = c->item.ticket;

@@ -13,7 +13,7 @@
 enum { DRAW_AGAIN = 512 /* one pick in so many draws the priorities anew */ };
 
 /* A step of splitmix64. */
-static uint64_t mix(uint64_t x)
+static uint64_t step_splitmix(uint64_t x)
 {
 	x += 0x9e3779b97f4a7c15u;
 	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
@@ -21,21 +21,21 @@ static uint64_t mix(uint64_t x)
 	return x ^ x >> 31;
 }
 
-static uint64_t draw(struct adverse_engine *e)
+static uint64_t draw_random(struct adverse_engine *e)
 {
-	return e->random = mix(e->random);
+	return e->random = step_splitmix(e->random);
 }
 
 void adverse_pick_start(struct adverse_engine *e)
 {
-	e->random = mix(e->how.seed * 0x100000001b3u + (uint64_t)e->base.job->rank);
-	e->salt = draw(e);
+	e->random = step_splitmix(e->how.seed * 0x100000001b3u + (uint64_t)e->base.job->rank);
+	e->salt = draw_random(e);
 }
 
 /* The rank whose communications are held back; none, too, is drawn. */
 static int slow_rank(const struct adverse_engine *e)
 {
-	return (int)(mix(e->how.seed) % ((uint64_t)e->base.job->size + 1));
+	return (int)(step_splitmix(e->how.seed) % ((uint64_t)e->base.job->size + 1));
 }
 
 bool adverse_is_slow(const struct adverse_engine *e)
@@ -120,14 +120,14 @@ static uint64_t key_of(struct adverse_engine *e, const struct adverse_choice *c)
 {
 	switch (e->how.order) {
 	case RT_HOLD_ONE:
-		if (draw(e) % DRAW_AGAIN == 0)
-			e->salt = draw(e);
-		return mix(e->salt ^ (c->comm ? (uint64_t)1 << 32 | rt_comm_at(&c->comm->item).label
-		                              : c->stream->number));
+		if (draw_random(e) % DRAW_AGAIN == 0)
+			e->salt = draw_random(e);
+		return step_splitmix(e->salt ^ (c->comm ? (uint64_t)1 << 32 | rt_comm_at(&c->comm->item).label
+		                                        : c->stream->number));
 	case RT_LAST_FIRST:
 		return UINT64_MAX - c->order;
 	case RT_ANY_FIRST:
-		return draw(e);
+		return draw_random(e);
 	case RT_OLDEST_FIRST:
 		break;
 	}

@@ -74,7 +74,8 @@ static const struct rt_task *keep_task(struct inline_engine *e, const struct rt_
 /* Streams */
 
 /* Appends an item to the queue of s. */
-static struct item *put(struct inline_engine *e, struct stream *s, enum item_kind kind, struct rt_origin at)
+static struct item *put_inline_item(struct inline_engine *e, struct stream *s, enum item_kind kind,
+                                    struct rt_origin at)
 {
 	struct item *i = item_new(e);
 	i->next = NULL;
@@ -93,7 +94,7 @@ static struct item *put(struct inline_engine *e, struct stream *s, enum item_kin
 	return i;
 }
 
-static void block(struct inline_engine *e, struct stream *s, uint32_t awaited)
+static void block_stream(struct inline_engine *e, struct stream *s, uint32_t awaited)
 {
 	(void)e;
 	s->blocked = true;
@@ -127,7 +128,7 @@ static void run_stream(struct inline_engine *e, struct stream *s)
 			break;
 		case ITEM_JOIN:
 			if (!i->reached) {
-				block(e, s, 0);
+				block_stream(e, s, 0);
 				return;
 			}
 			break;
@@ -137,7 +138,7 @@ static void run_stream(struct inline_engine *e, struct stream *s)
 			i->reached = true;
 			if (!rt_engine_ticket_done(&e->base, i->ticket)) {
 				struct rt_slot *slot = rt_engine_slot(&e->base, i->ticket.slot);
-				block(e, s, atomic_load_explicit(&slot->label, memory_order_relaxed));
+				block_stream(e, s, atomic_load_explicit(&slot->label, memory_order_relaxed));
 				s->next = (struct stream *)slot->blocked;
 				slot->blocked = &s->base;
 				return;
@@ -171,7 +172,7 @@ static void run_ready(struct inline_engine *e)
 }
 
 /* Whatever can be done now. */
-static void advance(struct inline_engine *e, bool *moved)
+static void advance_inline(struct inline_engine *e, bool *moved)
 {
 	inline_poll(e, moved);
 	*moved |= e->ready != NULL;
@@ -196,7 +197,7 @@ static void inline_drain(struct rt_engine *engine)
 	while (e->outstanding > 0 && !rt_engine_failed(engine)) {
 		bool moved = false;
 		uint32_t seen = read_bell(e);
-		advance(e, &moved);
+		advance_inline(e, &moved);
 		if (moved || e->outstanding == 0)
 			continue;
 		if (rt_watch_expired(&watch, engine->job)) {
@@ -215,7 +216,7 @@ static void catch_up(struct inline_engine *e, struct rt_origin at)
 	while (e->outstanding > e->window / 2 && !rt_engine_failed(&e->base)) {
 		bool moved = false;
 		uint32_t seen = read_bell(e);
-		advance(e, &moved);
+		advance_inline(e, &moved);
 		if (moved)
 			continue;
 		if (rt_watch_idle_us(&watch, e->base.job) >= quiet) {
@@ -233,7 +234,7 @@ static void catch_up(struct inline_engine *e, struct rt_origin at)
 static void queued(struct inline_engine *e, struct rt_origin at)
 {
 	if (++e->issued >= ISSUES_A_POLL && inline_under_way(e))
-		advance(e, &(bool){false});
+		advance_inline(e, &(bool){false});
 	if (e->outstanding >= e->window)
 		catch_up(e, at);
 }
@@ -247,7 +248,7 @@ static void linger(struct inline_engine *e, struct rt_ticket ticket)
 	for (;;) {
 		bool moved = false;
 		uint32_t seen = read_bell(e);
-		advance(e, &moved);
+		advance_inline(e, &moved);
 		if (rt_engine_ticket_done(&e->base, ticket)) {
 			if (slept)
 				e->patience_us = PATIENCE_US;
@@ -283,10 +284,10 @@ static void inline_task(struct rt_engine *engine, struct rt_stream *stream, cons
 	struct inline_engine *e = (struct inline_engine *)engine;
 	struct stream *s = (struct stream *)stream;
 	if (s->head) {
-		put(e, s, ITEM_TASK, at)->task = keep_task(e, task);
+		put_inline_item(e, s, ITEM_TASK, at)->task = keep_task(e, task);
 		queued(e, at);
 	} else if (rt_engine_run(engine, stream, task, at) && inline_under_way(e)) {
-		advance(e, &(bool){false});
+		advance_inline(e, &(bool){false});
 	}
 }
 
@@ -298,7 +299,8 @@ static void inline_sync(struct rt_engine *engine, struct rt_stream *current, str
 	if (!o->head)
 		return; /* it has done all that it was given */
 	bool idle = !s->head;
-	struct item *join = put(e, s, ITEM_JOIN, at), *mark = put(e, o, ITEM_MARK, at);
+	struct item *join = put_inline_item(e, s, ITEM_JOIN, at),
+	            *mark = put_inline_item(e, o, ITEM_MARK, at);
 	mark->join = join;
 	mark->stream = s;
 	if (idle)
@@ -318,7 +320,7 @@ static void inline_wait(struct rt_engine *engine, struct rt_stream *current, str
 	}
 	if (rt_engine_ticket_done(engine, ticket) || rt_engine_failed(engine))
 		return;
-	struct item *i = put(e, s, ITEM_WAIT, at);
+	struct item *i = put_inline_item(e, s, ITEM_WAIT, at);
 	i->ticket = ticket;
 	i->reached = idle;
 	if (idle)
@@ -355,7 +357,7 @@ static void inline_communicate(struct rt_engine *engine, struct rt_stream *curre
 	struct rt_request *running;
 	if (s->head) {
 		struct comm *c = make_comm(e, item);
-		put(e, s, ITEM_COMM, at)->comm = c;
+		put_inline_item(e, s, ITEM_COMM, at)->comm = c;
 		queued(e, at);
 		return;
 	}
@@ -364,7 +366,7 @@ static void inline_communicate(struct rt_engine *engine, struct rt_stream *curre
 	else if (!inline_at_once(e, item, &running))
 		inline_go_on(e, make_comm(e, item), running);
 	if (!more && inline_under_way(e))
-		advance(e, &(bool){false});
+		advance_inline(e, &(bool){false});
 	if (e->outstanding >= e->window)
 		catch_up(e, at);
 }

@@ -37,7 +37,7 @@ static struct rt_board_line *board_of(struct inline_engine *e, const struct rt_c
 }
 
 /* Starts a communication. *running is NULL if it is done already. False: the job has failed. */
-static bool start(struct inline_engine *e, struct rt_comm_item *item, struct rt_request **running)
+static bool start_inline_comm(struct inline_engine *e, struct rt_comm_item *item, struct rt_request **running)
 {
 	struct rt_board_line *board = board_of(e, item);
 	rt_board_line_begin(board, RT_LINE_WAITING, rt_comm_at(item), 0);
@@ -49,7 +49,7 @@ static bool start(struct inline_engine *e, struct rt_comm_item *item, struct rt_
 }
 
 /* A communication is done: lets go on who waits for it. */
-static void end(struct inline_engine *e, struct rt_comm_item *item)
+static void end_inline_comm(struct inline_engine *e, struct rt_comm_item *item)
 {
 	struct rt_board_line *board = board_of(e, item);
 	const struct comm *other = item->message ? NULL : inline_team_of(e, item->c.team)->head;
@@ -81,10 +81,10 @@ static void under_way(struct inline_engine *e, struct comm *c)
 bool inline_at_once(struct inline_engine *e, struct rt_comm_item *item, struct rt_request **running)
 {
 	*running = NULL;
-	if (!start(e, item, running))
+	if (!start_inline_comm(e, item, running))
 		return true;
 	if (!*running)
-		end(e, item);
+		end_inline_comm(e, item);
 	return !*running;
 }
 
@@ -96,9 +96,9 @@ void inline_go_on(struct inline_engine *e, struct comm *c, struct rt_request *ru
 }
 
 /* Starts c. True: it is done already. */
-static bool begin(struct inline_engine *e, struct comm *c)
+static bool begin_team_comm(struct inline_engine *e, struct comm *c)
 {
-	if (!start(e, &c->item, &c->running))
+	if (!start_inline_comm(e, &c->item, &c->running))
 		return false;
 	if (c->running)
 		under_way(e, c);
@@ -120,7 +120,7 @@ static void take_out(struct team *t, struct comm *c)
 }
 
 /* c is done. The next of its team is not started. */
-static void finish(struct inline_engine *e, struct comm *c)
+static void finish_team_comm(struct inline_engine *e, struct comm *c)
 {
 	if (c->running) {
 		c->before->after = c->after;
@@ -131,7 +131,7 @@ static void finish(struct inline_engine *e, struct comm *c)
 		rt_engine_message_hide(&e->base, c->shown);
 	else
 		take_out(inline_team_of(e, c->item.c.team), c);
-	end(e, &c->item);
+	end_inline_comm(e, &c->item);
 	c->next = e->free_comms;
 	e->free_comms = c;
 	e->outstanding--;
@@ -147,8 +147,8 @@ static void team_go(struct inline_engine *e, int id)
 			continue;
 		if (!c->free_to_start || (c != t->head && !c->item.follows))
 			return;
-		if (begin(e, c))
-			finish(e, c);
+		if (begin_team_comm(e, c))
+			finish_team_comm(e, c);
 		else if (!c->running)
 			return;
 	}
@@ -159,8 +159,8 @@ void inline_let_start(struct inline_engine *e, struct comm *c)
 	c->free_to_start = true;
 	if (!c->item.message)
 		team_go(e, c->item.c.team);
-	else if (begin(e, c))
-		finish(e, c);
+	else if (begin_team_comm(e, c))
+		finish_team_comm(e, c);
 }
 
 void inline_poll(struct inline_engine *e, bool *moved)
@@ -179,7 +179,7 @@ void inline_poll(struct inline_engine *e, bool *moved)
 		*moved = true;
 		bool message = c->item.message;
 		int team = c->item.c.team;
-		finish(e, c);
+		finish_team_comm(e, c);
 		if (!message)
 			team_go(e, team);
 	}

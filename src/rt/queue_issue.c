@@ -33,7 +33,8 @@ enum {
 
 /* ---- items */
 
-static struct item *put(struct issue_engine *e, struct stream *s, enum item_kind kind, struct rt_origin at)
+static struct item *put_issue_item(struct issue_engine *e, struct stream *s, enum item_kind kind,
+                                   struct rt_origin at)
 {
 	if (!e->free_items) {
 		struct item *chunk = mem_alloc(POOL_CHUNK * sizeof *chunk);
@@ -95,7 +96,8 @@ static int64_t work_of(const struct rt_task *t)
 	return t->kernel == RT_TASK_GEMM && t->in[0].nd ? n * t->in[0].n[t->in[0].nd - 1] : n;
 }
 
-static void launch(struct issue_engine *e, struct stream *s, const struct rt_task *task, struct rt_origin at)
+static void launch_task(struct issue_engine *e, struct stream *s, const struct rt_task *task,
+                        struct rt_origin at)
 {
 	char why[RT_WHY_BYTES];
 	why[0] = 0;
@@ -139,7 +141,7 @@ static bool issue_head(struct issue_engine *e, struct stream *s)
 	struct item *i = s->head;
 	switch (i->kind) {
 	case ITEM_TASK:
-		launch(e, s, i->task, i->at);
+		launch_task(e, s, i->task, i->at);
 		return true;
 	case ITEM_JOIN:
 		if (i->event)
@@ -178,7 +180,7 @@ static void issue_queue(struct issue_engine *e, struct stream *s)
 		take_first(e, s);
 }
 
-static void advance(struct issue_engine *e, bool *moved)
+static void advance_issue(struct issue_engine *e, bool *moved)
 {
 	issue_poll(e, moved);
 	while (e->ready && !rt_engine_failed(&e->base)) {
@@ -199,9 +201,9 @@ static void issue_task(struct rt_engine *engine, struct rt_stream *stream, const
 	struct issue_engine *e = (struct issue_engine *)engine;
 	struct stream *s = (struct stream *)stream;
 	if (!s->head) {
-		launch(e, s, task, at);
+		launch_task(e, s, task, at);
 	} else {
-		struct item *item = put(e, s, ITEM_TASK, at);
+		struct item *item = put_issue_item(e, s, ITEM_TASK, at);
 		item->task = task->lasting ? task : memcpy(mem_alloc(sizeof *task), task, sizeof *task);
 	}
 }
@@ -218,10 +220,10 @@ static void issue_sync(struct rt_engine *engine, struct rt_stream *current, stru
 		issue_await(e, s, event, at);
 		return;
 	}
-	struct item *join = put(e, s, ITEM_JOIN, at);
+	struct item *join = put_issue_item(e, s, ITEM_JOIN, at);
 	join->event = event;
 	if (!event) {
-		struct item *mark = put(e, o, ITEM_MARK, at);
+		struct item *mark = put_issue_item(e, o, ITEM_MARK, at);
 		mark->join = join;
 		mark->stream = s;
 	}
@@ -233,13 +235,13 @@ static void issue_wait(struct rt_engine *engine, struct rt_stream *current, stru
 	struct issue_engine *e = (struct issue_engine *)engine;
 	struct stream *s = (struct stream *)current;
 	if (e->unissued.n)
-		advance(e, &(bool){false});
+		advance_issue(e, &(bool){false});
 	bool idle = !s->head;
 	if (idle && !issue_awaited(e, ticket)->unissued) {
 		issue_await_ticket(e, s, ticket, at);
 		return;
 	}
-	put(e, s, ITEM_WAIT, at)->ticket = ticket;
+	put_issue_item(e, s, ITEM_WAIT, at)->ticket = ticket;
 	if (idle)
 		issue_queue(e, s);
 }
@@ -252,11 +254,11 @@ static void issue_communicate(struct rt_engine *engine, struct rt_stream *curren
 	struct rt_origin at = rt_comm_at(item);
 	struct comm *c = issue_comm_new(e, item, more);
 	if (s->head)
-		put(e, s, ITEM_COMM, at)->comm = c;
+		put_issue_item(e, s, ITEM_COMM, at)->comm = c;
 	else
 		issue_comm_start(e, s, c);
 	if (!more)
-		advance(e, &(bool){false});
+		advance_issue(e, &(bool){false});
 }
 
 /* ---- the end of a run */
@@ -329,7 +331,7 @@ static void issue_drain(struct rt_engine *engine)
 	while (!rt_engine_failed(engine)) {
 		bool moved = false, idle = false;
 		uint32_t seen = issue_seen(e);
-		advance(e, &moved);
+		advance_issue(e, &moved);
 		issue_retire(e);
 		listen_to_beats(e);
 		if (!e->queued && !e->unissued.n &&

@@ -118,7 +118,7 @@ static int64_t *late_counts(struct issue_engine *e, struct rt_collective *c)
 }
 
 /* Gives a communication to the transport. */
-static void begin(struct issue_engine *e, struct comm *c, void *after)
+static void begin_issue_comm(struct issue_engine *e, struct comm *c, void *after)
 {
 	struct rt_transport *t = e->base.transport;
 	struct rt_origin at = rt_comm_at(&c->item);
@@ -150,7 +150,7 @@ static void take_turns(struct issue_engine *e, int id)
 		}
 		t->early.at[k] = t->early.at[--t->early.n];
 		t->started++;
-		begin(e, c, c->after);
+		begin_issue_comm(e, c, c->after);
 		k = 0;
 	}
 }
@@ -164,7 +164,7 @@ void issue_comm_start(struct issue_engine *e, struct stream *s, struct comm *c)
 	if (!after) {
 		vec_push(&e->free_comms, c);
 	} else if (c->item.message) {
-		begin(e, c, after);
+		begin_issue_comm(e, c, after);
 	} else {
 		vec_push(&issue_team(e, c->item.c.team)->early, c);
 		take_turns(e, c->item.c.team);

@@ -76,7 +76,7 @@ static bool wait_quiet(struct lane_engine *e, int64_t want)
 }
 
 /* Counts an item; a host that is far ahead waits, unless the lanes need what it has not issued yet. */
-static void issue(struct lane_engine *e, struct rt_origin at)
+static void count_issued(struct lane_engine *e, struct rt_origin at)
 {
 	e->issued++;
 	if (e->issued - e->done_seen < e->window)
@@ -115,7 +115,7 @@ static void stream_publish(struct lane_engine *e, struct lane_stream *s, struct 
 	s->issued++;
 	rt_fifo_publish(&s->fifo);
 	rt_bell_nudge(&e->compute_bell);
-	issue(e, at);
+	count_issued(e, at);
 }
 
 static void lanes_task(struct rt_engine *engine, struct rt_stream *stream, const struct rt_task *task,
@@ -193,7 +193,7 @@ static void lanes_communicate(struct rt_engine *engine, struct rt_stream *curren
 	atomic_fetch_add(&e->comm_left, 1);
 	rt_fifo_publish(fifo);
 	wake_communication(e);
-	issue(e, at);
+	count_issued(e, at);
 }
 
 /* Beginning and end */

@@ -7,7 +7,7 @@
 static const struct rt_origin nowhere = {.iteration = -1};
 
 /* A count of this thread's own goes up by one. */
-static void count(_Atomic int64_t *n)
+static void increment_count(_Atomic int64_t *n)
 {
 	atomic_store_explicit(n, atomic_load_explicit(n, memory_order_relaxed) + 1, memory_order_release);
 }
@@ -66,7 +66,7 @@ static bool stream_step(struct lane_engine *e, struct lane_stream *s, bool *move
 			rt_fifo_drop(&s->copies);
 	}
 	rt_fifo_drop(&s->fifo);
-	count(&e->computed);
+	increment_count(&e->computed);
 	/* Either the communication lane sees this, or we see that it has something to start; so does the
 	 * host.
 	 */
@@ -135,7 +135,7 @@ static void comm_done(struct lane_engine *e, struct lane_comm *c, const struct r
 	bool last = rt_engine_ticket_end(&e->base, c->item.ticket);
 	if (last)
 		give_back(e, c->item.ticket);
-	count(&e->communicated);
+	increment_count(&e->communicated);
 	atomic_fetch_sub(&e->comm_left, 1); /* a fence, too */
 	tell_host(e);
 	rt_job_progress(e->base.job);
@@ -246,7 +246,7 @@ static enum status messages_step(struct lane_engine *e, bool *moved)
 	return STATUS_OK;
 }
 
-static enum status communicate(struct lane_engine *e, bool *moved)
+static enum status progress_communication(struct lane_engine *e, bool *moved)
 {
 	enum status status = e->base.transport->ops->progress(e->base.transport, moved);
 	struct lane_team *q = atomic_load_explicit(&e->teams, memory_order_acquire);
@@ -262,7 +262,7 @@ void *lane_communicate(void *engine)
 	while (!stopped(e)) {
 		uint32_t seen = t->ops->read(t);
 		bool moved = false;
-		enum status status = communicate(e, &moved);
+		enum status status = progress_communication(e, &moved);
 		if (status != STATUS_OK)
 			rt_job_fail(e->base.job, status);
 		else if (moved)

@@ -3,14 +3,14 @@
 #include <errno.h>
 #include <string.h>
 
-static struct rt_alive *own(struct rt_job *job)
+static struct rt_alive *get_own_life(struct rt_job *job)
 {
 	return &job->board->rank[job->rank - job->board->first].life;
 }
 
 bool rt_alive_begin(struct rt_job *job)
 {
-	struct rt_alive *l = own(job);
+	struct rt_alive *l = get_own_life(job);
 	pthread_mutexattr_t kind;
 	int error = pthread_mutexattr_init(&kind);
 	if (!error)
@@ -33,7 +33,7 @@ bool rt_alive_begin(struct rt_job *job)
 
 void rt_alive_end(struct rt_job *job)
 {
-	struct rt_alive *l = own(job);
+	struct rt_alive *l = get_own_life(job);
 	if (!atomic_exchange(&l->watched, 0))
 		return;
 	pthread_mutex_unlock(&l->lock);

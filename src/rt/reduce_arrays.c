@@ -42,7 +42,7 @@ SUM(64, uint64_t)
 
 typedef void sum_function(void *out, const void *const *in, int terms, size_t n);
 
-static void sum(sum_function *f, size_t size, char *out, const void *const *in, int count, size_t n)
+static void sum_blocks(sum_function *f, size_t size, char *out, const void *const *in, int count, size_t n)
 {
 	_Alignas(64) char block[BLOCK_BYTES];
 	if (count <= AT_ONCE) {
@@ -107,7 +107,7 @@ void rt_reduce_arrays(enum reduce_op op, enum dtype t, void *out, const void *co
 	if (count == 1 && f && op != REDUCE_AVG)
 		memmove(out, in[0], n * dtype_bytes(t));
 	else if (f && op == REDUCE_SUM)
-		sum(f, dtype_bytes(t), out, in, count, n);
+		sum_blocks(f, dtype_bytes(t), out, in, count, n);
 	else
 		reduce_rows(op, t, out, in, count, n);
 }

@@ -229,13 +229,13 @@ struct ranks {
 	uint64_t bit[RT_MAX_RANKS / 64];
 };
 
-static void add(struct ranks *s, int rank)
+static void add_to_ranks(struct ranks *s, int rank)
 {
 	if (rank >= 0 && rank < RT_MAX_RANKS)
 		s->bit[rank / 64] |= (uint64_t)1 << rank % 64;
 }
 
-static bool in(const struct ranks *s, int rank)
+static bool is_in_ranks(const struct ranks *s, int rank)
 {
 	return s->bit[rank / 64] >> rank % 64 & 1;
 }
@@ -264,7 +264,7 @@ static void add_members(const struct rt_board *b, const struct rt_board_rank *r,
 		memcpy(&rank, at + ((size_t)k + 1) * sizeof rank, sizeof rank);
 		const struct rt_board_rank *q = rt_board_find(b, rank);
 		if (q && begun_by(q, name, place) < begun)
-			add(s, rank);
+			add_to_ranks(s, rank);
 	}
 }
 
@@ -278,15 +278,15 @@ static void waited_for(const struct rt_board *b, int rank, struct ranks *s)
 		const struct rt_board_line *l = &r->line[i];
 		if (!read_u32(&l->name) || read_u32(&l->state) != RT_LINE_WAITING)
 			continue;
-		add(s, atomic_load_explicit(&l->peer, memory_order_relaxed) - 1);
+		add_to_ranks(s, atomic_load_explicit(&l->peer, memory_order_relaxed) - 1);
 		if (read_u32(&l->members))
 			add_members(b, r, i, s);
 	}
-	add(s, atomic_load_explicit(&r->receiver, memory_order_relaxed) - 1);
+	add_to_ranks(s, atomic_load_explicit(&r->receiver, memory_order_relaxed) - 1);
 	for (int k = 0; k < b->ranks && read_u32(&r->meets); k++) {
 		const struct rt_board_rank *q = rt_board_find(b, b->first + k);
 		if (q && read_u32(&q->met) < read_u32(&r->met))
-			add(s, b->first + k);
+			add_to_ranks(s, b->first + k);
 	}
 }
 
@@ -295,10 +295,10 @@ static int put_ranks(const struct ranks *s, struct rt_text *t)
 {
 	int n = 0, shown = 0;
 	for (int k = 0; k < RT_MAX_RANKS; k++)
-		n += in(s, k);
+		n += is_in_ranks(s, k);
 	rt_text_puts(t, n == 0 ? "" : n == 1 ? "rank" : "ranks");
 	for (int k = 0; k < RT_MAX_RANKS && shown < SHOWN_RANKS; k++)
-		if (in(s, k)) {
+		if (is_in_ranks(s, k)) {
 			rt_text_puts(t, " ");
 			rt_text_int(t, k);
 			shown++;
@@ -331,7 +331,7 @@ static void put_waits(const struct rt_board *b, struct rt_text *t)
 		waited_for(b, b->first + r, &set);
 		for (int k = r; k < b->ranks; k++)
 			if (hash[k] == h) {
-				add(&waiters, b->first + k);
+				add_to_ranks(&waiters, b->first + k);
 				hash[k] = 0;
 			}
 		rt_text_puts(t, put_ranks(&waiters, t) == 1 ? " waits for " : " wait for ");

@@ -30,8 +30,8 @@ enum {
 
 /* ---- messages */
 
-static enum status receive(struct shm *s, struct rt_request *r, int from, uint32_t phase, void *data,
-                           int64_t bytes)
+static enum status receive_part(struct shm *s, struct rt_request *r, int from, uint32_t phase, void *data,
+                                int64_t bytes)
 {
 	if (bytes == 0)
 		return STATUS_OK;
@@ -72,7 +72,7 @@ static struct shm_entry offered(const struct rt_request *r, int from, struct shm
 }
 
 /* Finds what a member gives to this one. */
-static enum status find(struct shm *s, struct rt_request *r, int from, struct shm_slot *slot)
+static enum status find_member_data(struct shm *s, struct rt_request *r, int from, struct shm_slot *slot)
 {
 	struct shm_source *x = &r->source[from];
 	struct shm_entry e = offered(r, from, slot);
@@ -103,10 +103,10 @@ static enum status find(struct shm *s, struct rt_request *r, int from, struct sh
 			r->staged = mem_alloc((size_t)r->team->n * (size_t)bytes + 1);
 		x->at = to = r->staged + from * bytes;
 	}
-	return receive(s, r, from, 0, to, bytes);
+	return receive_part(s, r, from, 0, to, bytes);
 }
 
-static enum status look(struct shm *s, struct rt_request *r, bool *moved)
+static enum status compare_slots(struct shm *s, struct rt_request *r, bool *moved)
 {
 	int own = r->team->index;
 	for (int m = 0; m < r->team->n; m++) {
@@ -118,7 +118,7 @@ static enum status look(struct shm *s, struct rt_request *r, bool *moved)
 		enum status status =
 		    shm_compare(s, &r->sign, 0, shm_gives(r, own, m), r->team->rank[m], &slot->sign, 0);
 		if (status == STATUS_OK && shm_gives(r, m, own))
-			status = find(s, r, m, slot);
+			status = find_member_data(s, r, m, slot);
 		if (status != STATUS_OK)
 			return status;
 		r->source[m].compared = true;
@@ -203,7 +203,7 @@ static void reduce_some(struct rt_request *r)
 }
 
 /* All slots of a Reduce are there: whether it is split; then finds what this member reduces. */
-static bool split(struct shm *s, struct rt_request *r)
+static bool find_reduce_split(struct shm *s, struct rt_request *r)
 {
 	int own = r->team->index;
 	struct shm_slot *root = shm_team_slot(r->slots, r->c.root, r->sequence);
@@ -223,7 +223,7 @@ static bool split(struct shm *s, struct rt_request *r)
 
 /* All slots of an Allreduce are there: whether all see each other's results; then finds where this member's
  * block belongs in them. */
-static bool push(struct shm *s, struct rt_request *r)
+static bool find_push_targets(struct shm *s, struct rt_request *r)
 {
 	int64_t offset = shm_part(r, r->team->index).offset * shm_element_bytes(r);
 	if (r->c.kind != COLLECTIVE_ALLREDUCE || shm_reduces_all(r))
@@ -280,7 +280,7 @@ static enum status look_reduced(struct shm *s, struct rt_request *r, bool *moved
 			continue;
 		}
 		r->unread--;
-		enum status status = receive(s, r, m, 1, (char *)r->c.out + offset, bytes);
+		enum status status = receive_part(s, r, m, 1, (char *)r->c.out + offset, bytes);
 		if (status != STATUS_OK)
 			return status;
 	}
@@ -339,7 +339,7 @@ void shm_request_free(struct rt_request *r)
 	t->unused = r;
 }
 
-static void finish(struct shm *s, struct rt_request *r, enum shm_finished what)
+static void finish_slot(struct shm *s, struct rt_request *r, enum shm_finished what)
 {
 	if (shm_team_finish(r->slots, r->sequence, what))
 		shm_tell_others(s, r);
@@ -362,7 +362,7 @@ static bool reduces_here(const struct rt_request *r)
 	       (r->c.kind != COLLECTIVE_REDUCE || r->split || shm_is_root(r, r->team->index));
 }
 
-static void reduce(struct shm *s, struct rt_request *r)
+static void advance_reduction(struct shm *s, struct rt_request *r)
 {
 	reduce_some(r);
 	if (r->reduced < reduced_here(r).count)
@@ -372,7 +372,7 @@ static void reduce(struct shm *s, struct rt_request *r)
 	if (large || r->split)
 		show_reduced(s, r);
 	if (r->phase == SHM_READ)
-		finish(s, r, SHM_HAS_READ);
+		finish_slot(s, r, SHM_HAS_READ);
 }
 
 enum status shm_collective_advance(struct shm *s, struct rt_request *r, bool *moved)
@@ -387,9 +387,9 @@ enum status shm_collective_advance(struct shm *s, struct rt_request *r, bool *mo
 		*moved = true;
 	}
 	if (r->uncompared > 0) {
-		status = look(s, r, moved);
+		status = compare_slots(s, r, moved);
 		if (status == STATUS_OK && r->uncompared == 0)
-			finish(s, r, SHM_HAS_COMPARED);
+			finish_slot(s, r, SHM_HAS_COMPARED);
 	}
 	if (r->phase == SHM_GATHERING && status == STATUS_OK)
 		status = look_reduced(s, r, moved);
@@ -401,19 +401,19 @@ enum status shm_collective_advance(struct shm *s, struct rt_request *r, bool *mo
 			return STATUS_OK;
 		*moved = true;
 		if (r->phase == SHM_READING) {
-			r->split = shm_may_split(r) && split(s, r);
-			r->push = push(s, r);
+			r->split = shm_may_split(r) && find_reduce_split(s, r);
+			r->push = find_push_targets(s, r);
 		}
 		if (r->phase == SHM_READING && reduces_here(r)) {
 			r->phase = SHM_REDUCING;
 		} else {
 			r->phase = SHM_READ;
-			finish(s, r, SHM_HAS_READ);
+			finish_slot(s, r, SHM_HAS_READ);
 		}
 	}
 	if (r->phase == SHM_REDUCING) {
 		*moved = true;
-		reduce(s, r);
+		advance_reduction(s, r);
 	}
 	return STATUS_OK;
 }

@@ -164,7 +164,7 @@ static void name_take(struct shm *s, struct shm_transfer *x)
 	s->rings->named[x->id] = x;
 }
 
-static void count(struct shm *s, const struct shm_transfer *x)
+static void count_p2p_bytes(struct shm *s, const struct shm_transfer *x)
 {
 	struct rt_counter *c = &s->base.counter[RT_COUNTER_P2P];
 	if (x->sign.kind == SHM_P2P && x->peer != s->base.job->rank) /* others are counted at their start */
@@ -177,7 +177,7 @@ static void transfer_done(struct shm *s, struct shm_transfer *x)
 	x->state = SHM_DONE;
 	s->rings->named[x->id] = NULL;
 	s->rings->free_names[--s->rings->names_used] = x->id;
-	count(s, x);
+	count_p2p_bytes(s, x);
 	--*x->pending;
 }
 
@@ -190,7 +190,8 @@ void shm_send(struct shm *s, struct shm_transfer *x)
 }
 
 /* An offer meets its receive. */
-static enum status match(struct shm *s, struct shm_transfer *x, const struct slot *offer, const char *payload)
+static enum status match_offer(struct shm *s, struct shm_transfer *x, const struct slot *offer,
+                               const char *payload)
 {
 	enum status status = shm_compare(s, &x->sign, x->bytes, x->send, x->peer, &offer->sign, offer->total);
 	if (status != STATUS_OK)
@@ -232,7 +233,7 @@ enum status shm_receive(struct shm *s, struct shm_transfer *x)
 			*at = o->next;
 			o->next = s->rings->unused;
 			s->rings->unused = o;
-			return match(s, x, &o->slot, o->payload);
+			return match_offer(s, x, &o->slot, o->payload);
 		}
 	x->state = SHM_POSTED;
 	list_append(&s->rings->posted[x->peer], x);
@@ -244,7 +245,7 @@ static enum status take_offer(struct shm *s, int from, const struct slot *slot)
 	struct shm_transfer *posted = &s->rings->posted[from];
 	for (struct shm_transfer *x = posted->next; x != posted; x = x->next)
 		if (same_key(&x->key, &slot->key))
-			return match(s, x, slot, slot->payload);
+			return match_offer(s, x, slot, slot->payload);
 	struct offer *o = s->rings->unused, **at = &s->rings->offers[from];
 	if (o)
 		s->rings->unused = o->next;
@@ -427,7 +428,7 @@ bool shm_send_at_once(struct shm *s, struct shm_transfer *x)
 	x->send = true;
 	put_offer(s, x, slot);
 	ring_publish(s, x->peer, slot);
-	count(s, x);
+	count_p2p_bytes(s, x);
 	return true;
 }
 
@@ -457,7 +458,7 @@ enum status shm_receive_at_once(struct shm *s, struct shm_transfer *x, bool *don
 		ring_advance(s, x->peer);
 		if (ours) {
 			ring_matched(s, x->peer);
-			count(s, x);
+			count_p2p_bytes(s, x);
 			*done = true;
 			return STATUS_OK;
 		}

@@ -1,7 +1,7 @@
 /* shm_sign: what ranks say of a collective or message, compared; the error names both sides. */
 #include "rt/shm.h"
 
-static void describe(struct shm *s, int rank, const struct shm_sign *sign, bool send, struct buf *out)
+static void describe_sign(struct shm *s, int rank, const struct shm_sign *sign, bool send, struct buf *out)
 {
 	const char *type = dtype_name(sign->dtype);
 	if (sign->kind == SHM_P2P) {
@@ -34,11 +34,11 @@ enum status shm_compare(struct shm *s, const struct shm_sign *own, int64_t own_b
 	if (same && own_bytes == other_bytes)
 		return STATUS_OK;
 	struct buf b = {0};
-	describe(s, s->base.job->rank, own, send, &b);
+	describe_sign(s, s->base.job->rank, own, send, &b);
 	if (same)
 		buf_printf(&b, " (a block of %lld bytes)", (long long)own_bytes);
 	buf_printf(&b, ", but rank %d has  ", peer);
-	describe(s, peer, other, !send, &b);
+	describe_sign(s, peer, other, !send, &b);
 	if (same)
 		buf_printf(&b, " (a block of %lld bytes)", (long long)other_bytes);
 	rt_job_error(s->base.job, "ranks disagree: rank %d has  %s", s->base.job->rank, b.at);

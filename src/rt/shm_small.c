@@ -43,7 +43,7 @@ static bool shape_of(const struct rt_collective *c, int n, int own, struct shape
 	return (x->spread ? (size_t)n - 1 : 1) * x->block <= SHM_INLINE_BYTES;
 }
 
-static void copy(void *to, const void *from, size_t bytes)
+static void copy_payload_bytes(void *to, const void *from, size_t bytes)
 {
 	if (bytes == 8) /* the case that this is for */
 		memcpy(to, from, 8);
@@ -59,14 +59,14 @@ static void tell_others(struct shm *s, int id)
 			shm_tell(s, team->rank[m]);
 }
 
-static void put(struct shm_slot *slot, int own, const char *in, const struct shape *x)
+static void put_contribution(struct shm_slot *slot, int own, const char *in, const struct shape *x)
 {
 	size_t before = x->spread ? (size_t)own * x->block : 0, all = (size_t)x->given * x->block;
 	if (!x->spread || before >= all) {
-		copy(shm_slot_payload(slot), in, all);
+		copy_payload_bytes(shm_slot_payload(slot), in, all);
 	} else if (all) {
-		copy(shm_slot_payload(slot), in, before);
-		copy(shm_slot_payload(slot) + before, in + before + x->block, all - before);
+		copy_payload_bytes(shm_slot_payload(slot), in, before);
+		copy_payload_bytes(shm_slot_payload(slot) + before, in + before + x->block, all - before);
 	}
 }
 
@@ -96,7 +96,7 @@ bool shm_small_publish(struct shm *s, const struct rt_collective *c, struct shm_
 	sign->how = SHM_INLINE;
 	sign->given = x.given ? (uint32_t)x.block : 0;
 	slot->sign = *sign;
-	put(slot, t->index, c->in, &x);
+	put_contribution(slot, t->index, c->in, &x);
 	atomic_store_explicit(&slot->stamp, t->next + 1, memory_order_release);
 	t->published++;
 	if (collective_is_rooted(c->kind) || (size_t)x.given * x.block >= AHEAD_BYTES)
@@ -145,8 +145,9 @@ static void take_blocks(struct shm_team *t, const struct rt_collective *c, const
 		if (m == t->index || (one && m != c->root))
 			continue;
 		const char *from = shm_slot_payload(shm_team_slot(t, m, t->next));
-		copy((char *)c->out + (one ? 0 : (size_t)m * x->block),
-		     from + (x->spread ? (size_t)shm_slot_index(m, t->index) * x->block : 0), x->block);
+		copy_payload_bytes((char *)c->out + (one ? 0 : (size_t)m * x->block),
+		                   from + (x->spread ? (size_t)shm_slot_index(m, t->index) * x->block : 0),
+		                   x->block);
 	}
 }
 
@@ -157,12 +158,12 @@ static void take_own(struct shm_team *t, const struct rt_collective *c, const st
 	struct rt_block from = rt_collective_given(c, t->index, t->index),
 	                to = rt_collective_taken(c, t->index, t->index);
 	if (rt_collective_gives(c, t->index, t->index))
-		copy((char *)c->out + (size_t)to.offset * size,
-		     (const char *)c->in + (size_t)from.offset * size, x->block);
+		copy_payload_bytes((char *)c->out + (size_t)to.offset * size,
+		                   (const char *)c->in + (size_t)from.offset * size, x->block);
 }
 
 /* In team order. */
-static void reduce(struct shm_team *t, const struct rt_collective *c, const struct shape *x)
+static void reduce_payloads(struct shm_team *t, const struct rt_collective *c, const struct shape *x)
 {
 	const void *in[MOST_MEMBERS];
 	int terms = 0;
@@ -199,7 +200,7 @@ static bool first_owed(const struct shm_team *t, uint64_t *sequence)
 }
 
 /* Compares what all have published by now. */
-static enum status settle(struct shm *s, int id)
+static enum status compare_published(struct shm *s, int id)
 {
 	struct shm_team *t = &s->team[id];
 	const struct rt_team *team = &s->base.team[id];
@@ -226,7 +227,7 @@ enum status shm_small_settle(struct shm *s)
 {
 	enum status status = STATUS_OK;
 	for (int id = 0; s->owed > 0 && id < s->teams && status == STATUS_OK; id++)
-		status = settle(s, id);
+		status = compare_published(s, id);
 	return status;
 }
 
@@ -252,7 +253,7 @@ enum status shm_small_end(struct shm *s, const struct rt_collective *c, const st
 	if (!collective_reduces(c->kind))
 		take_own(t, c, &x);
 	if (x.takes && collective_reduces(c->kind))
-		reduce(t, c, &x);
+		reduce_payloads(t, c, &x);
 	else if (x.takes)
 		take_blocks(t, c, &x);
 	if (needs_all(t, c)) {
@@ -263,5 +264,5 @@ enum status shm_small_end(struct shm *s, const struct rt_collective *c, const st
 	t->owed++;
 	s->owed++;
 	shm_team_finish(t, t->next++, SHM_HAS_READ);
-	return t->owed >= OWED ? settle(s, c->team) : STATUS_OK;
+	return t->owed >= OWED ? compare_published(s, c->team) : STATUS_OK;
 }

@@ -6,7 +6,7 @@
 enum { CHUNK_BYTES = 16 << 20 /* of shared memory at once; pages come with their first use */ };
 
 /* The same bytes on all ranks. */
-static enum status allocate(struct shm *s, size_t bytes, char **out)
+static enum status allocate_chunk(struct shm *s, size_t bytes, char **out)
 {
 	struct rt_job *job = s->base.job;
 	if (s->chunks == 0 || s->chunk_used + bytes > s->chunk[s->chunks - 1].bytes) {
@@ -32,8 +32,8 @@ enum status shm_team_open(struct shm *s, int id)
 	t.slot_bytes = (SHM_SLOT_BYTES + n * sizeof(struct shm_entry) + SHM_LINE - 1) / SHM_LINE * SHM_LINE;
 	char *memory = NULL;
 	if (n > 1) {
-		enum status status =
-		    allocate(s, n * sizeof(struct shm_progress) + n * SHM_DEPTH * t.slot_bytes, &memory);
+		enum status status = allocate_chunk(
+		    s, n * sizeof(struct shm_progress) + n * SHM_DEPTH * t.slot_bytes, &memory);
 		if (status != STATUS_OK)
 			return status;
 	}

@@ -30,7 +30,7 @@ static int place_of(int signal)
 	return signal == ends[0] ? CRASHES : CRASHES + 1;
 }
 
-static void say(int signal)
+static void report_signal(int signal)
 {
 	struct rt_board *b = atomic_load(&state.board);
 	char text[128] = "";
@@ -47,14 +47,14 @@ static void say(int signal)
 	rt_report(b, state.rank, text, STATUS_INTERNAL);
 }
 
-static void handle(int signal)
+static void handle_signal(int signal)
 {
-	say(signal);
+	report_signal(signal);
 	sigaction(signal, &state.before[place_of(signal)], NULL);
 	raise(signal); /* once this returns */
 }
 
-static void forward(int signal)
+static void forward_signal(int signal)
 {
 	const struct rt_board *b = atomic_load(&state.board);
 	if (b)
@@ -81,7 +81,7 @@ static bool is_taken(int signal)
 
 void rt_signals_begin(struct rt_board *b, int rank)
 {
-	struct sigaction a = {.sa_handler = handle, .sa_flags = SA_ONSTACK};
+	struct sigaction a = {.sa_handler = handle_signal, .sa_flags = SA_ONSTACK};
 	stack_t now;
 	state.rank = rank;
 	atomic_store(&state.board, b);
@@ -103,7 +103,7 @@ void rt_signals_begin(struct rt_board *b, int rank)
 static void put_back(int signal)
 {
 	struct sigaction now;
-	if (sigaction(signal, NULL, &now) == 0 && now.sa_handler == handle)
+	if (sigaction(signal, NULL, &now) == 0 && now.sa_handler == handle_signal)
 		sigaction(signal, &state.before[place_of(signal)], NULL);
 }
 
@@ -123,7 +123,7 @@ void rt_signals_end(void)
 
 void rt_signals_forward(struct rt_board *b)
 {
-	const struct sigaction a = {.sa_handler = forward, .sa_flags = SA_RESTART};
+	const struct sigaction a = {.sa_handler = forward_signal, .sa_flags = SA_RESTART};
 	atomic_store(&state.board, b);
 	for (int k = 0; k < ENDS; k++)
 		if (rt_signals_heard(ends[k]))

@@ -101,7 +101,7 @@ enum status rt_transport_team(struct rt_transport *t, const int *ranks, int n, i
 	return t->ops->team(t, *id, ranks, n);
 }
 
-static struct rt_block block(int64_t count, const int64_t *counts, const int64_t *offsets, int index)
+static struct rt_block compute_block(int64_t count, const int64_t *counts, const int64_t *offsets, int index)
 {
 	struct rt_block b = {.count = counts ? counts[index] : count};
 	if (offsets)
@@ -116,12 +116,12 @@ static struct rt_block block(int64_t count, const int64_t *counts, const int64_t
 
 struct rt_block rt_collective_block(const struct rt_collective *c, int index)
 {
-	return block(c->count, c->counts, c->offsets, index);
+	return compute_block(c->count, c->counts, c->offsets, index);
 }
 
 struct rt_block rt_collective_send_block(const struct rt_collective *c, int index)
 {
-	return block(c->count, c->send_counts, c->send_offsets, index);
+	return compute_block(c->count, c->send_counts, c->send_offsets, index);
 }
 
 bool rt_collective_gives(const struct rt_collective *c, int from, int to)
@@ -192,7 +192,7 @@ void rt_collective_round(const struct rt_collective *c, int members, void *wide,
 		rt_convert(c->dtype, out, dtype_wide(c->dtype), wide, n);
 }
 
-static void copy(void *to, const void *from, size_t bytes)
+static void copy_own_bytes(void *to, const void *from, size_t bytes)
 {
 	if (to != from && bytes)
 		memmove(to, from, bytes);
@@ -204,8 +204,8 @@ static void local(const struct rt_collective *c)
 	size_t size = dtype_bytes(c->dtype);
 	struct rt_block from = rt_collective_given(c, 0, 0), to = rt_collective_taken(c, 0, 0);
 	if (c->in)
-		copy((char *)c->out + (size_t)to.offset * size,
-		     (const char *)c->in + (size_t)from.offset * size, (size_t)to.count * size);
+		copy_own_bytes((char *)c->out + (size_t)to.offset * size,
+		               (const char *)c->in + (size_t)from.offset * size, (size_t)to.count * size);
 }
 
 void rt_transport_count(struct rt_transport *t, const struct rt_collective *c)

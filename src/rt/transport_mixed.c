@@ -175,7 +175,7 @@ static enum status mixed_start_p2p(struct rt_transport *transport, const struct 
 /* ---- teams */
 
 /* Declares a list of ranks on a transport, whether this rank is in it or not. */
-static enum status declare(struct rt_transport *on, const int *ranks, int n, bool own, int *id)
+static enum status declare_team(struct rt_transport *on, const int *ranks, int n, bool own, int *id)
 {
 	int team;
 	enum status status = rt_transport_team(on, ranks, n, &team);
@@ -228,14 +228,14 @@ static enum status mixed_team(struct rt_transport *transport, int id, const int 
 		for (int k = 0; k < count[h]; k++)
 			list[k] = ranks[t.member[next + k]];
 		if (here || !transport->job->boot->share_on_host)
-			status = declare(m->near, list, count[h], here, &t.near_id);
+			status = declare_team(m->near, list, count[h], here, &t.near_id);
 	}
 	if (t.hosts > 1 && status == STATUS_OK)
-		status = declare(m->far, ranks, n, true, &t.far_id);
+		status = declare_team(m->far, ranks, n, true, &t.far_id);
 	for (int k = 0; t.hosts > 1 && t.each > 1 && k < t.each && status == STATUS_OK; k++) {
 		for (int h = 0; h < t.hosts; h++)
 			list[h] = ranks[t.member[h * t.each + k]];
-		status = declare(m->far, list, t.hosts, k == t.place, &t.rail_id);
+		status = declare_team(m->far, list, t.hosts, k == t.place, &t.rail_id);
 	}
 	m->team = mem_realloc(m->team, (size_t)(id + 1) * sizeof *m->team);
 	m->team[id] = t;

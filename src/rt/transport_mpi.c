@@ -16,7 +16,7 @@ enum {
 	LONGEST_SLEEP_US = 200,
 };
 
-static void release(struct rt_request *r)
+static void release_request(struct rt_request *r)
 {
 	free(r->wide_in);
 	free(r->wide_out);
@@ -34,7 +34,7 @@ static void request_free(struct mpi *m, struct rt_request *r)
 	*r->link = r->next;
 	if (r->next)
 		r->next->link = r->link;
-	release(r);
+	release_request(r);
 }
 
 static struct rt_request *request_new(struct mpi *m, int pieces)
@@ -218,7 +218,7 @@ void rt_mpi_free_abandoned(struct rt_mpi *boot)
 {
 	for (struct rt_request *r = boot->abandoned, *next; r; r = next) {
 		next = r->next;
-		release(r);
+		release_request(r);
 	}
 	boot->abandoned = NULL;
 }

@@ -27,7 +27,7 @@ struct rt_view rt_view_swap(struct rt_view v, int a, int b)
 	return v;
 }
 
-static void *element(const struct rt_view *v, int axis, int64_t i)
+static void *get_view_element(const struct rt_view *v, int axis, int64_t i)
 {
 	return v->data ? (char *)v->data + i * v->stride[axis] * (int64_t)dtype_bytes(v->dtype) : NULL;
 }
@@ -35,7 +35,7 @@ static void *element(const struct rt_view *v, int axis, int64_t i)
 struct rt_view rt_view_slice(struct rt_view v, int axis, int64_t start, int64_t n)
 {
 	assert(axis >= 0 && axis < v.nd && start >= 0 && n >= 0 && start + n <= v.n[axis]);
-	v.data = element(&v, axis, start);
+	v.data = get_view_element(&v, axis, start);
 	v.n[axis] = n;
 	return v;
 }
