@@ -47,7 +47,7 @@ enum { FIRST_MAJOR = 12, MAJORS = sizeof major / sizeof *major };
 /* ---- a file */
 
 /* A driver's functions that older ones have under another name. */
-static void *find(void *handle, const char *name)
+static void *find_driver_entry(void *handle, const char *name)
 {
 	void *entry = dlsym(handle, name);
 	if (!entry && !strcmp(name, "cuEventElapsedTime_v2")) /* before 12.8 */
@@ -73,7 +73,7 @@ static bool open_file(enum cuda_library l, const char *file, struct buf *why)
 		}
 	}
 	for (size_t k = 0; k < library[l].n && ok; k++) {
-		void *entry = find(handle, library[l].entry[k].name);
+		void *entry = find_driver_entry(handle, library[l].entry[k].name);
 		ok = entry != NULL;
 		if (ok)
 			memcpy((char *)&api + library[l].entry[k].at, &entry, sizeof entry);

@@ -2,7 +2,7 @@
 #include "cuda/cuda.h"
 #include "rt/job.h"
 
-static bool failed(struct cuda *c, const char *call, const char *name, const char *text)
+static bool report_failed_call(struct cuda *c, const char *call, const char *name, const char *text)
 {
 	rt_job_error_at(c->base.job, c->at, "%s: %s: %s", call, name, text);
 	rt_job_fail(c->base.job, STATUS_DIAGNOSTICS);
@@ -16,17 +16,18 @@ bool cuda_check(struct cuda *c, CUresult r, const char *call)
 		return true;
 	c->api->cuGetErrorName(r, &name);
 	c->api->cuGetErrorString(r, &text);
-	return failed(c, call, name ? name : "unknown error", text ? text : "");
+	return report_failed_call(c, call, name ? name : "unknown error", text ? text : "");
 }
 
 bool cuda_check_blas(struct cuda *c, cublasStatus_t r, const char *call)
 {
-	return r == CUBLAS_STATUS_SUCCESS || failed(c, call, "cuBLASLt", c->api->cublasLtGetStatusString(r));
+	return r == CUBLAS_STATUS_SUCCESS ||
+	       report_failed_call(c, call, "cuBLASLt", c->api->cublasLtGetStatusString(r));
 }
 
 bool cuda_check_nvrtc(struct cuda *c, nvrtcResult r, const char *call)
 {
-	return r == NVRTC_SUCCESS || failed(c, call, "NVRTC", c->api->nvrtcGetErrorString(r));
+	return r == NVRTC_SUCCESS || report_failed_call(c, call, "NVRTC", c->api->nvrtcGetErrorString(r));
 }
 
 bool cuda_check_nccl(struct cuda *c, ncclResult_t r, const char *call)
@@ -34,5 +35,5 @@ bool cuda_check_nccl(struct cuda *c, ncclResult_t r, const char *call)
 	if (r == ncclSuccess)
 		return true;
 	const char *last = c->api->ncclGetLastError(NULL);
-	return failed(c, call, c->api->ncclGetErrorString(r), last ? last : "");
+	return report_failed_call(c, call, c->api->ncclGetErrorString(r), last ? last : "");
 }

@@ -16,7 +16,7 @@ static int64_t now_ns(void)
 }
 
 /* Records an event, which is over between *from and *to. */
-static enum status look(struct cuda *c, CUstream s, CUevent *out, int64_t *from, int64_t *to)
+static enum status observe_event(struct cuda *c, CUstream s, CUevent *out, int64_t *from, int64_t *to)
 {
 	CUresult r = CUDA_ERROR_NOT_READY;
 	*from = now_ns();
@@ -43,7 +43,7 @@ enum status cuda_clock_match(struct cuda *c, CUstream s, CUevent *out, int64_t *
 	c->at = (struct rt_origin){.iteration = -1};
 	for (int k = 0; k < LOOKS && (!best || to - start < ENOUGH_NS); k++) {
 		CUevent e;
-		enum status status = look(c, s, &e, &from, &to);
+		enum status status = observe_event(c, s, &e, &from, &to);
 		if (status != STATUS_OK)
 			return status;
 		if (best && to - from >= width) {

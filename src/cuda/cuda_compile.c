@@ -27,7 +27,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static VEC(struct entry) kept;
 
 /* FNV-1a, and one of another beginning and factor, with a rotation. */
-static struct hash add(struct hash h, const void *at, size_t n)
+static struct hash hash_part(struct hash h, const void *at, size_t n)
 {
 	h.a = hash_bytes(h.a, at, n);
 	for (const unsigned char *p = at, *end = p + n; p < end; p++)
@@ -82,7 +82,7 @@ static bool path_of(struct hash h, struct buf *out)
 static struct buf header(const void *cubin, size_t bytes)
 {
 	struct buf b = {0};
-	struct hash h = add(hash_start(), cubin, bytes);
+	struct hash h = hash_part(hash_start(), cubin, bytes);
 	buf_printf(&b, "hirc kernel 1 %zu %016llx%016llx\n", bytes, (unsigned long long)h.a,
 	           (unsigned long long)h.b);
 	return b;
@@ -125,7 +125,7 @@ static void write_file(const char *path, struct cuda_cubin cubin)
 
 /* Says that NVRTC compiles no kernel, with the first lines of why, for it was hirc that wrote the source. One
  * message: of a rank that has failed no second one is printed. */
-static bool refused(struct cuda *c, nvrtcProgram program)
+static bool report_refused_kernel(struct cuda *c, nvrtcProgram program)
 {
 	size_t n = 0;
 	char *log = NULL;
@@ -148,7 +148,7 @@ static bool run_nvrtc(struct cuda *c, nvrtcProgram program, const char *architec
 	nvrtcResult r = c->api->nvrtcCompileProgram(program, sizeof option / sizeof *option, option);
 	size_t bytes;
 	if (r == NVRTC_ERROR_COMPILATION)
-		return refused(c, program);
+		return report_refused_kernel(c, program);
 	if (!cuda_check_nvrtc(c, r, "nvrtcCompileProgram") ||
 	    !cuda_call_nvrtc(c, nvrtcGetCUBINSize, program, &bytes))
 		return false;
@@ -161,7 +161,8 @@ static bool run_nvrtc(struct cuda *c, nvrtcProgram program, const char *architec
 	return true;
 }
 
-static bool compile(struct cuda *c, const char *source, const char *architecture, struct cuda_cubin *out)
+static bool compile_cuda_program(struct cuda *c, const char *source, const char *architecture,
+                                 struct cuda_cubin *out)
 {
 	nvrtcProgram program;
 	struct cuda_cubin made = {0};
@@ -181,7 +182,7 @@ static bool find_or_make(struct cuda *c, const char *source, const char *archite
 {
 	struct buf path = {0};
 	bool keeps = !c->record && path_of(h, &path), ok = keeps && read_file(path.at, out);
-	if (!ok && (ok = compile(c, source, architecture, out)) && keeps)
+	if (!ok && (ok = compile_cuda_program(c, source, architecture, out)) && keeps)
 		write_file(path.at, *out);
 	buf_free(&path);
 	return ok;
@@ -195,8 +196,8 @@ enum status cuda_compile(struct cuda *c, const char *source, struct cuda_cubin *
 		return rt_job_status(c->base.job);
 	snprintf(architecture, sizeof architecture, "--gpu-architecture=sm_%d%d", c->major, c->minor);
 	int n = snprintf(version, sizeof version, " %d.%d", major, minor);
-	struct hash h = add(hash_start(), source, strlen(source));
-	h = add(add(h, architecture, strlen(architecture)), version, (size_t)n);
+	struct hash h = hash_part(hash_start(), source, strlen(source));
+	h = hash_part(hash_part(h, architecture, strlen(architecture)), version, (size_t)n);
 	pthread_mutex_lock(&lock);
 	for (uint32_t k = 0; k < kept.n; k++)
 		if (kept.at[k].hash.a == h.a && kept.at[k].hash.b == h.b) {

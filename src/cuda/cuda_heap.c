@@ -33,7 +33,7 @@ struct cuda_heap {
 	VEC(struct view) view;
 };
 
-static enum status failure(const struct cuda_heap *h)
+static enum status get_heap_status(const struct cuda_heap *h)
 {
 	return rt_job_status(h->job);
 }
@@ -59,21 +59,21 @@ static enum status reserve(struct cuda_heap *h, struct map *m, size_t bytes)
 {
 	m->bytes = bytes;
 	return cuda_call(h->c, cuMemAddressReserve, &m->at, bytes, RT_HEAP_UNIT, 0, 0) ? STATUS_OK
-	                                                                               : failure(h);
+	                                                                               : get_heap_status(h);
 }
 
 /* Adds an allocation of rank `rank`, `offset` bytes from the beginning. */
-static enum status add(struct cuda_heap *h, struct map *m, size_t offset, int rank, uint32_t piece)
+static enum status map_piece(struct cuda_heap *h, struct map *m, size_t offset, int rank, uint32_t piece)
 {
 	if (!cuda_call(h->c, cuMemMap, m->at + offset, h->piece[piece], 0,
 	               h->handle[(size_t)rank * h->n + piece], 0))
-		return failure(h);
+		return get_heap_status(h);
 	m->mapped++;
 	return STATUS_OK;
 }
 
 /* The GPU may use what was mapped. */
-static enum status allow(struct cuda_heap *h, const struct map *m)
+static enum status allow_access(struct cuda_heap *h, const struct map *m)
 {
 	const CUmemAccessDesc d = {.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = h->c->device},
 	                           .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
@@ -85,7 +85,7 @@ static enum status allow(struct cuda_heap *h, const struct map *m)
 		             h->c->ordinal);
 		return rt_job_fail(h->job, STATUS_ABSENT);
 	}
-	return cuda_check(h->c, r, "cuMemSetAccess") ? STATUS_OK : failure(h);
+	return cuda_check(h->c, r, "cuMemSetAccess") ? STATUS_OK : get_heap_status(h);
 }
 
 /* All pieces of a rank. */
@@ -95,10 +95,10 @@ static enum status map_rank(struct cuda_heap *h, int rank)
 	size_t offset = 0;
 	enum status status = reserve(h, m, h->bytes);
 	for (uint32_t k = 0; k < h->n && status == STATUS_OK; k++) {
-		status = add(h, m, offset, rank, k);
+		status = map_piece(h, m, offset, rank, k);
 		offset += h->piece[k];
 	}
-	return status == STATUS_OK ? allow(h, m) : status;
+	return status == STATUS_OK ? allow_access(h, m) : status;
 }
 
 /* ---- the own memory */
@@ -112,7 +112,7 @@ static CUmemAllocationProp property(const struct cuda_heap *h, bool shareable)
 	                             .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = h->c->device}};
 }
 
-static bool has(struct cuda_heap *h, CUdevice_attribute attribute, bool *out)
+static bool query_attribute(struct cuda_heap *h, CUdevice_attribute attribute, bool *out)
 {
 	int value = 0;
 	bool known = cuda_call(h->c, cuDeviceGetAttribute, &value, attribute, h->c->device);
@@ -124,13 +124,13 @@ static enum status check_device(struct cuda_heap *h, const CUmemAllocationProp *
 {
 	bool maps, files;
 	size_t unit;
-	if (!has(h, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, &maps) ||
-	    !has(h, CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED, &files))
-		return failure(h);
+	if (!query_attribute(h, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, &maps) ||
+	    !query_attribute(h, CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED, &files))
+		return get_heap_status(h);
 	if (maps && (files || !p->requestedHandleTypes)) {
 		if (!cuda_call(h->c, cuMemGetAllocationGranularity, &unit, p,
 		               CU_MEM_ALLOC_GRANULARITY_MINIMUM))
-			return failure(h);
+			return get_heap_status(h);
 		if (RT_HEAP_UNIT % unit == 0)
 			return STATUS_OK;
 	}
@@ -153,7 +153,7 @@ static enum status make_own(struct cuda_heap *h, bool shareable, const char *wha
 			return rt_job_fail(h->job, STATUS_DIAGNOSTICS);
 		}
 		if (!cuda_check(h->c, r, "cuMemCreate"))
-			return failure(h);
+			return get_heap_status(h);
 	}
 	if (status == STATUS_OK)
 		status = map_rank(h, h->job->rank);
@@ -181,17 +181,17 @@ static enum status take_of_threads(struct cuda_heap *h)
 		for (uint32_t k = 0; k < n && status == STATUS_OK; offset += h->piece[k++]) {
 			CUmemGenericAllocationHandle there = all[(size_t)r * n + k], same;
 			if (!cuda_call(h->c, cuMemMap, m->at + offset, h->piece[k], 0, there, 0)) {
-				status = failure(h);
+				status = get_heap_status(h);
 				break;
 			}
 			m->mapped++;
 			if (cuda_call(h->c, cuMemRetainAllocationHandle, &same, (void *)(m->at + offset)))
 				h->handle[(size_t)r * n + k] = there;
 			else
-				status = failure(h);
+				status = get_heap_status(h);
 		}
 		if (status == STATUS_OK)
-			status = allow(h, m);
+			status = allow_access(h, m);
 	}
 	free(own);
 	free(all);
@@ -210,7 +210,7 @@ static enum status export_own(struct cuda_heap *h, int *file)
 		if (!cuda_call(h->c, cuMemExportToShareableHandle, &file[k],
 		               h->handle[(size_t)h->job->rank * h->n + k],
 		               CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0))
-			return failure(h);
+			return get_heap_status(h);
 	return STATUS_OK;
 }
 
@@ -221,7 +221,7 @@ static void close_file(const struct cuda_heap *h, int file)
 		close(file);
 }
 
-static enum status exchange(struct cuda_heap *h, const int *own, int *all)
+static enum status exchange_handles(struct cuda_heap *h, const int *own, int *all)
 {
 	if (!h->c->record)
 		return cuda_handles_exchange(h->job, own, h->n, all);
@@ -238,7 +238,7 @@ static enum status take_of_processes(struct cuda_heap *h)
 	memset(all, 0xff, all_n * sizeof *all);
 	enum status status = export_own(h, own);
 	if (status == STATUS_OK)
-		status = exchange(h, own, all);
+		status = exchange_handles(h, own, all);
 	for (size_t k = 0; k < all_n; k++) {
 		if (all[k] < 0)
 			continue;
@@ -246,7 +246,7 @@ static enum status take_of_processes(struct cuda_heap *h)
 		    !cuda_call(h->c, cuMemImportFromShareableHandle, &h->handle[k], (void *)(intptr_t)all[k],
 		               CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)) {
 			h->handle[k] = 0;
-			status = failure(h);
+			status = get_heap_status(h);
 		}
 		close_file(h, all[k]);
 	}
@@ -333,9 +333,9 @@ enum status cuda_heap_view(struct cuda_heap *h, const int *ranks, int n, size_t 
 	struct view v = {.offset = offset, .piece_bytes = bytes, .n = n};
 	enum status status = reserve(h, &v.map, (size_t)n * bytes);
 	for (int k = 0; k < n && status == STATUS_OK; k++)
-		status = add(h, &v.map, (size_t)k * bytes, ranks[k], piece);
+		status = map_piece(h, &v.map, (size_t)k * bytes, ranks[k], piece);
 	if (status == STATUS_OK)
-		status = allow(h, &v.map);
+		status = allow_access(h, &v.map);
 	if (status != STATUS_OK) {
 		unmap(h, &v.map, NULL, bytes);
 		return rt_job_fail(h->job, status);

@@ -16,7 +16,7 @@ static const char *error_text(CUresult r)
 }
 
 /* Whether a library is there; its finding if not. */
-static bool has(struct findings *f, enum cuda_library l, const char *subject, const char *fix)
+static bool has_library(struct findings *f, enum cuda_library l, const char *subject, const char *fix)
 {
 	struct buf names = {0}, why = {0};
 	buf_puts(&why, "");
@@ -39,7 +39,7 @@ static bool examine_driver(struct findings *f)
 {
 	static const char fix[] = "apt-get install nvidia-driver";
 	int version = 0;
-	if (!has(f, CUDA_DRIVER, "driver", fix))
+	if (!has_library(f, CUDA_DRIVER, "driver", fix))
 		return false;
 	CUresult r = cuda_api()->cuInit(0);
 	if (r == CUDA_ERROR_NO_DEVICE) {
@@ -137,17 +137,17 @@ static int examine_gpus(struct findings *f)
 static void examine_libraries(struct findings *f)
 {
 	int major, minor, nccl;
-	if (has(f, CUDA_BLAS, "cublaslt",
-	        "pip install nvidia-cublas, and LD_LIBRARY_PATH with its folder lib")) {
+	if (has_library(f, CUDA_BLAS, "cublaslt",
+	                "pip install nvidia-cublas, and LD_LIBRARY_PATH with its folder lib")) {
 		size_t v = cuda_api()->cublasLtGetVersion(); /* 130100: 13.1.0; before 13 likewise */
 		finding_add(f, FINDING_OK, "cublaslt", NULL, "cuBLASLt %zu.%zu.%zu", v / 10000, v / 100 % 100,
 		            v % 100);
 	}
-	if (has(f, CUDA_NVRTC, "nvrtc",
-	        "pip install nvidia-cuda-nvrtc, and LD_LIBRARY_PATH with its folder lib") &&
+	if (has_library(f, CUDA_NVRTC, "nvrtc",
+	                "pip install nvidia-cuda-nvrtc, and LD_LIBRARY_PATH with its folder lib") &&
 	    cuda_api()->nvrtcVersion(&major, &minor) == NVRTC_SUCCESS)
 		finding_add(f, FINDING_OK, "nvrtc", NULL, "NVRTC %d.%d", major, minor);
-	if (has(f, CUDA_NCCL, "nccl", "apt-get install libnccl2, of NVIDIA's repository") &&
+	if (has_library(f, CUDA_NCCL, "nccl", "apt-get install libnccl2, of NVIDIA's repository") &&
 	    cuda_api()->ncclGetVersion(&nccl) == ncclSuccess)
 		finding_add(f, FINDING_OK, "nccl", NULL, "NCCL %d.%d.%d", nccl / 10000, nccl / 100 % 100,
 		            nccl % 100);

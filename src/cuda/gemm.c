@@ -30,7 +30,7 @@ struct cuda_gemms {
 	workspace;
 };
 
-static enum status failure(const struct cuda *c)
+static enum status get_gemm_status(const struct cuda *c)
 {
 	return rt_job_status(c->base.job);
 }
@@ -119,7 +119,7 @@ static uint32_t reduction_schemes(const struct cuda_gemm_key *k)
 	                                          : CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
 }
 
-static bool choose(struct cuda *c, struct cuda_gemm_plan *p)
+static bool choose_algorithm(struct cuda *c, struct cuda_gemm_plan *p)
 {
 	struct cuda_gemms *g = c->gemms;
 	cublasLtMatmulHeuristicResult_t answer[ANSWERS];
@@ -165,7 +165,7 @@ static struct cuda_gemm_plan *make_plan(struct cuda *c, const struct cuda_gemm_k
 	struct cuda_gemm_plan *p = mem_zalloc(sizeof *p);
 	p->key = *key;
 	if (make_desc(c, p) && set_bias(c, p, bias) && make_layout(c, p, CUDA_GEMM_A) &&
-	    make_layout(c, p, CUDA_GEMM_B) && make_layout(c, p, CUDA_GEMM_D) && choose(c, p))
+	    make_layout(c, p, CUDA_GEMM_B) && make_layout(c, p, CUDA_GEMM_D) && choose_algorithm(c, p))
 		return p;
 	free_plan(c, p);
 	return NULL;
@@ -191,7 +191,7 @@ static struct cuda_gemm_plan *plan_of(struct cuda *c, const struct cuda_gemm_key
 
 /* ---- launches */
 
-static bool begin(struct cuda *c)
+static bool open_blas(struct cuda *c)
 {
 	struct cuda_gemms *g = c->gemms;
 	uint64_t most = CUDA_GEMM_WORKSPACE;
@@ -216,7 +216,7 @@ static bool workspace_of(struct cuda *c, CUstream s, void **out)
 	return true;
 }
 
-static bool multiply(struct cuda *c, CUstream s, struct cuda_gemm_plan *p, char *const at[])
+static bool multiply_matrices(struct cuda *c, CUstream s, struct cuda_gemm_plan *p, char *const at[])
 {
 	union {
 		float f32;
@@ -242,15 +242,15 @@ enum status cuda_gemm_make(struct cuda *c, const struct rt_task *t, struct cuda_
 	if (!cuda_gemm_shape(t, shape))
 		return STATUS_OK;
 	shape->key.tf32 = c->gemms->tf32 && t->in[0].dtype == DTYPE_F32;
-	if (!begin(c))
-		return failure(c);
+	if (!open_blas(c))
+		return get_gemm_status(c);
 	out->plan = plan_of(c, &shape->key, shape->at[CUDA_GEMM_BIAS]);
 	if (out->plan && !out->plan->exists && shape->key.function) {
 		shape->key.function = CUDA_GEMM_NO_FUNCTION;
 		out->plan = plan_of(c, &shape->key, shape->at[CUDA_GEMM_BIAS]);
 	}
 	if (!out->plan)
-		return failure(c);
+		return get_gemm_status(c);
 	out->lacks_function = t->function && !shape->key.function;
 	*taken = out->plan->exists;
 	return STATUS_OK;
@@ -259,7 +259,7 @@ enum status cuda_gemm_make(struct cuda *c, const struct rt_task *t, struct cuda_
 enum status cuda_gemm_prepare(struct cuda *c, CUstream s, const struct cuda_gemm_call *call)
 {
 	void *workspace;
-	return !call->plan->workspace || workspace_of(c, s, &workspace) ? STATUS_OK : failure(c);
+	return !call->plan->workspace || workspace_of(c, s, &workspace) ? STATUS_OK : get_gemm_status(c);
 }
 
 enum status cuda_gemm_run(struct cuda *c, CUstream s, const struct cuda_gemm_call *call)
@@ -267,8 +267,8 @@ enum status cuda_gemm_run(struct cuda *c, CUstream s, const struct cuda_gemm_cal
 	char *at[CUDA_GEMM_OPERANDS];
 	for (int64_t i = 0; i < call->shape.launches; i++) {
 		cuda_gemm_operands(&call->shape, i, at);
-		if (!multiply(c, s, call->plan, at))
-			return failure(c);
+		if (!multiply_matrices(c, s, call->plan, at))
+			return get_gemm_status(c);
 	}
 	return STATUS_OK;
 }

@@ -102,7 +102,7 @@ static bool encloses(const struct axis *outer, const struct axis *inner)
 
 /* Makes one axis of both. The order of elements along it is of no account, as it is the same in all operands.
  */
-static bool join(struct axis *into, const struct axis *from)
+static bool join_axes(struct axis *into, const struct axis *from)
 {
 	int64_t n = into->n * from->n;
 	if (into->n == 1 || encloses(into, from))
@@ -117,10 +117,11 @@ static bool join(struct axis *into, const struct axis *from)
 static bool join_any(struct problem *p, int i)
 {
 	const struct axis *from = &p->batch[i];
-	if ((from->stride[RIGHT] == 0 && join(&p->m, from)) || (from->stride[LEFT] == 0 && join(&p->n, from)))
+	if ((from->stride[RIGHT] == 0 && join_axes(&p->m, from)) ||
+	    (from->stride[LEFT] == 0 && join_axes(&p->n, from)))
 		return true;
 	for (int j = 0; j < p->batches; j++)
-		if (j != i && join(&p->batch[j], from))
+		if (j != i && join_axes(&p->batch[j], from))
 			return true;
 	return false;
 }
@@ -200,7 +201,7 @@ static bool orient(const struct problem *p, bool has_bias, struct cuda_gemm_key 
 /* ---- the batch, the launches, addresses */
 
 /* The longest axis that goes forwards; -1: none. */
-static int longest(const struct problem *p)
+static int find_longest_batch(const struct problem *p)
 {
 	int best = -1;
 	for (int i = 0; i < p->batches; i++) {
@@ -216,7 +217,7 @@ static int longest(const struct problem *p)
 
 static bool set_batch(const struct problem *p, const int from[], struct cuda_gemm_shape *s)
 {
-	int batch = longest(p);
+	int batch = find_longest_batch(p);
 	s->key.batch = s->launches = 1;
 	for (int i = 0; i < p->batches; i++) {
 		const struct axis *a = &p->batch[i];

@@ -175,8 +175,8 @@ static enum status check_peers(const struct cuda *c, const struct membership *se
 }
 
 /* What `auto` stands for; TRANSPORT_COUNT after a refusal. */
-static enum transport_kind choose(const struct cuda *c, const struct membership *seat, bool symmetric,
-                                  enum status *status)
+static enum transport_kind resolve_transport(const struct cuda *c, const struct membership *seat,
+                                             bool symmetric, enum status *status)
 {
 	struct rt_job *job = c->base.job;
 	bool threads = strcmp(job->boot->name, "thread") == 0;
@@ -215,7 +215,8 @@ enum status cuda_transport_choose(struct cuda *c, enum transport_kind *kind, boo
 	struct membership *seat = look_at_seats(c);
 	if (!seat)
 		return rt_job_status(job);
-	enum transport_kind chosen = *kind == TRANSPORT_AUTO ? choose(c, seat, symmetric, &status) : *kind;
+	enum transport_kind chosen =
+	    *kind == TRANSPORT_AUTO ? resolve_transport(c, seat, symmetric, &status) : *kind;
 	if (chosen == TRANSPORT_PEERS)
 		status = check_peers(c, seat);
 	else if (chosen == TRANSPORT_CUDA_IPC)

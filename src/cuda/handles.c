@@ -50,7 +50,7 @@ union control {
 	char bytes[CMSG_SPACE(PACKET_FILES * sizeof(int)) + CMSG_SPACE(sizeof(struct ucred))];
 };
 
-static enum status failed(struct exchange *x, const char *what, int error)
+static enum status report_failed_exchange(struct exchange *x, const char *what, int error)
 {
 	const char *hint = error == EMFILE || error == ENFILE ? "; `ulimit -n` allows more open files" : "";
 	rt_job_error(x->job, "ranks cannot show each other the memory of their GPUs: %s: %s%s", what,
@@ -67,9 +67,9 @@ static enum status open_socket(struct exchange *x)
 	if (x->socket < 0 || bind(x->socket, (const struct sockaddr *)&any, sizeof(sa_family_t)) != 0 ||
 	    setsockopt(x->socket, SOL_SOCKET, SO_PASSCRED, &yes, sizeof yes) != 0 ||
 	    getsockname(x->socket, (struct sockaddr *)&own.name, &own.bytes) != 0)
-		return failed(x, "a socket", errno);
+		return report_failed_exchange(x, "a socket", errno);
 	if (getrandom(&own.number, sizeof own.number, 0) != (ssize_t)sizeof own.number)
-		return failed(x, "a random number", errno);
+		return report_failed_exchange(x, "a random number", errno);
 	return rt_job_allgather(x->job, "the sockets", &own, sizeof own, x->seat);
 }
 
@@ -104,7 +104,7 @@ static enum status send_some(struct exchange *x, int rank, bool *moved)
 		return STATUS_OK; /* until others have taken what was sent */
 	if (errno == ECONNREFUSED && ++x->refused < REFUSED_LOOKS)
 		return STATUS_OK; /* it has ended, which is about to be said */
-	return failed(x, "a socket of another rank", errno);
+	return report_failed_exchange(x, "a socket of another rank", errno);
 }
 
 /* ---- receiving */
@@ -155,14 +155,14 @@ static enum status receive_some(struct exchange *x, bool *moved)
 	if (bytes < 0)
 		return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR
 		           ? STATUS_OK
-		           : failed(x, "the own socket", errno);
+		           : report_failed_exchange(x, "the own socket", errno);
 	uint32_t n = files_of(&m, file, &trusted);
 	*moved = true;
 	bool named = trusted && bytes == (ssize_t)sizeof p && p.number == x->seat[x->job->rank].number;
 	if (named && m.msg_flags & MSG_CTRUNC) {
 		while (n)
 			close(file[--n]);
-		return failed(x, "the files of another rank", EMFILE);
+		return report_failed_exchange(x, "the files of another rank", EMFILE);
 	}
 	if (!named || !is_expected(x, &p, n)) {
 		while (n)
@@ -176,7 +176,7 @@ static enum status receive_some(struct exchange *x, bool *moved)
 
 /* ---- both */
 
-static enum status exchange(struct exchange *x)
+static enum status exchange_descriptors(struct exchange *x)
 {
 	struct rt_job *job = x->job;
 	struct rt_watch watch = {0};
@@ -214,7 +214,7 @@ enum status cuda_handles_exchange(struct rt_job *job, const int *own, uint32_t n
 	x.seat = mem_zalloc(ranks * sizeof *x.seat);
 	x.sent = mem_zalloc(ranks * sizeof *x.sent);
 	x.sent[job->rank] = n;
-	enum status status = exchange(&x);
+	enum status status = exchange_descriptors(&x);
 	for (size_t k = 0; k < ranks * n && status != STATUS_OK; k++) {
 		if (all[k] >= 0)
 			close(all[k]);

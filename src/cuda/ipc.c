@@ -82,7 +82,8 @@ static enum status start_collective(struct ipc *t, struct rt_request *r)
 }
 
 /* A request that fails is dropped with the transport. */
-static enum status started(struct ipc *t, struct rt_request *r, enum status status, struct rt_request **out)
+static enum status return_ipc_request(struct ipc *t, struct rt_request *r, enum status status,
+                                      struct rt_request **out)
 {
 	if (status != STATUS_OK)
 		return rt_job_fail(t->base.base.job, status);
@@ -95,14 +96,14 @@ static enum status ipc_start(struct rt_transport *base, const struct rt_collecti
 {
 	struct ipc *t = (struct ipc *)base;
 	struct rt_request *r = cuda_request_of(&t->base, c);
-	return started(t, r, start_collective(t, r), out);
+	return return_ipc_request(t, r, start_collective(t, r), out);
 }
 
 static enum status ipc_start_p2p(struct rt_transport *base, const struct rt_p2p *p, struct rt_request **out)
 {
 	struct ipc *t = (struct ipc *)base;
 	struct rt_request *r = cuda_request_of_message(&t->base, p);
-	return started(t, r, start_message(t, r), out);
+	return return_ipc_request(t, r, start_message(t, r), out);
 }
 
 /* ---- progress */
@@ -125,7 +126,7 @@ static enum status ipc_progress(struct rt_transport *base, bool *moved)
 	return status == STATUS_OK ? status : rt_job_fail(base->job, status);
 }
 
-static enum status look(struct cuda_transport *base, struct rt_request *r)
+static enum status poll_ipc_request(struct cuda_transport *base, struct rt_request *r)
 {
 	struct ipc *t = (struct ipc *)base;
 	if (is_to_itself(t, r))
@@ -289,7 +290,7 @@ enum status cuda_ipc_open(struct rt_job *job, struct cuda *c, struct rt_transpor
 	t->base.base.job = job;
 	t->base.c = c;
 	t->base.messages = cuda_messages_new();
-	t->base.look = look;
+	t->base.look = poll_ipc_request;
 	t->base.spare.most = t->offers.most = t->moves.most = t->ends.most = STREAMS;
 	t->itself.most = 1;
 	t->peer = mem_zalloc((size_t)job->size * sizeof *t->peer);

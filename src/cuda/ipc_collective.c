@@ -92,7 +92,7 @@ static enum status for_all(team_call *call, struct ipc *t, int id, const struct 
 	return status;
 }
 
-static enum status reduce(struct ipc *t, int id, const struct peers_part *part, uint32_t turn)
+static enum status reduce_own_block(struct ipc *t, int id, const struct peers_part *part, uint32_t turn)
 {
 	const struct rt_team *team = &t->base.base.team[id];
 	const struct rt_collective *own = &part[team->index].c;
@@ -142,7 +142,7 @@ enum status ipc_collective_first(struct ipc *t, int id, const struct peers_part 
 	const struct rt_collective *own = &part[t->base.base.team[id].index].c;
 	if (!collective_reduces(own->kind))
 		return take_all(t, id, part, turn);
-	enum status status = reduce(t, id, part, turn);
+	enum status status = reduce_own_block(t, id, part, turn);
 	if (status != STATUS_OK)
 		return status;
 	return for_all(ipc_team_signal, t, id, own, has_halves(t, own) ? IPC_HALF : IPC_OVER, turn);

@@ -96,7 +96,7 @@ static enum status stream_after(struct ipc *t, struct cuda_stream_pool *spare, c
 
 /* ---- the one that offers */
 
-static enum status offer(struct ipc *t, struct rt_request *r, bool *moved)
+static enum status offer_message(struct ipc *t, struct rt_request *r, bool *moved)
 {
 	const struct rt_p2p *p = &r->message.p;
 	struct ipc_mail *m = mail_of(t, p->peer);
@@ -174,21 +174,21 @@ static int find_offer(const struct box *box, struct ipc_mail *m, const struct rt
 	return -1;
 }
 
-static void describe(const struct rt_job *job, int rank, bool send, enum dtype type, int64_t count,
-                     uint32_t label, struct buf *out)
+static void describe_p2p(const struct rt_job *job, int rank, bool send, enum dtype type, int64_t count,
+                         uint32_t label, struct buf *out)
 {
 	buf_printf(out, "%s of %lld %s", send ? "send" : "recv", (long long)count, dtype_name(type));
 	cuda_describe_label(job, rank, label, out);
 }
 
-static enum status compare(struct ipc *t, const struct rt_p2p *p, const struct offer *o)
+static enum status compare_offer(struct ipc *t, const struct rt_p2p *p, const struct offer *o)
 {
 	struct rt_job *job = t->base.base.job;
 	if (p->dtype == o->dtype && p->count == o->count)
 		return STATUS_OK;
 	struct buf own = {0}, other = {0};
-	describe(job, job->rank, p->send, p->dtype, p->count, p->at.label, &own);
-	describe(job, p->peer, !p->send, o->dtype, o->count, o->label, &other);
+	describe_p2p(job, job->rank, p->send, p->dtype, p->count, p->at.label, &own);
+	describe_p2p(job, p->peer, !p->send, o->dtype, o->count, o->label, &other);
 	enum status status = cuda_disagree(job, job->rank, own.at, p->peer, other.at);
 	buf_free(&own);
 	buf_free(&other);
@@ -216,7 +216,7 @@ static enum status copy_by_kernel(struct cuda *c, CUstream s, void *to, const vo
 	return status;
 }
 
-static enum status copy(struct ipc *t, CUstream s, const struct rt_p2p *p, void *there)
+static enum status copy_message(struct ipc *t, CUstream s, const struct rt_p2p *p, void *there)
 {
 	int64_t bytes = p->count * (int64_t)dtype_bytes(p->dtype);
 	void *to = p->send ? there : p->data;
@@ -225,7 +225,7 @@ static enum status copy(struct ipc *t, CUstream s, const struct rt_p2p *p, void 
 	                        : cuda_copy(t->base.c, s, to, from, bytes);
 }
 
-static enum status move(struct ipc *t, struct rt_request *r, bool *moved)
+static enum status move_message(struct ipc *t, struct rt_request *r, bool *moved)
 {
 	const struct rt_p2p *p = &r->message.p;
 	int rank = t->base.base.job->rank;
@@ -236,7 +236,7 @@ static enum status move(struct ipc *t, struct rt_request *r, bool *moved)
 	if (slot < 0)
 		return STATUS_OK;
 	struct offer *o = &box->slot[slot];
-	enum status status = compare(t, p, o);
+	enum status status = compare_offer(t, p, o);
 	if (status == STATUS_OK)
 		status = ipc_import(t, p->peer, &o->place, &there);
 	if (status == STATUS_OK)
@@ -244,7 +244,7 @@ static enum status move(struct ipc *t, struct rt_request *r, bool *moved)
 	if (status == STATUS_OK)
 		status = ipc_await(t, s, ready_of(p->peer, slot), o->turn);
 	if (status == STATUS_OK)
-		status = copy(t, s, p, there);
+		status = copy_message(t, s, p, there);
 	if (status == STATUS_OK)
 		status = ipc_signal(t, s, p->peer, over_of(rank, slot), o->turn);
 	if (status == STATUS_OK)
@@ -261,12 +261,12 @@ static enum status move(struct ipc *t, struct rt_request *r, bool *moved)
 
 /* r->event is set when all is issued. The data of this side are ready after r->message.p.after, or after
  * r->ready where that is set. */
-static enum status advance(struct ipc *t, struct rt_request *r, bool *moved)
+static enum status advance_message(struct ipc *t, struct rt_request *r, bool *moved)
 {
 	t->base.c->at = r->message.p.at;
 	if (r->message.p.send == t->p2p.put)
-		return move(t, r, moved);
-	enum status status = r->slot < 0 ? offer(t, r, moved) : STATUS_OK;
+		return move_message(t, r, moved);
+	enum status status = r->slot < 0 ? offer_message(t, r, moved) : STATUS_OK;
 	return status == STATUS_OK && r->slot >= 0 ? end_offer(t, r, moved) : status;
 }
 
@@ -275,7 +275,7 @@ enum status ipc_messages_advance(struct ipc *t, bool *moved)
 	enum status status = STATUS_OK;
 	for (struct rt_request **at = &t->messages; *at && status == STATUS_OK;) {
 		struct rt_request *r = *at;
-		status = advance(t, r, moved);
+		status = advance_message(t, r, moved);
 		if (r->event)
 			*at = r->behind;
 		else
@@ -290,7 +290,7 @@ enum status ipc_message_start(struct ipc *t, struct rt_request *r)
 {
 	bool moved = false;
 	r->slot = -1;
-	enum status status = advance(t, r, &moved);
+	enum status status = advance_message(t, r, &moved);
 	if (status == STATUS_OK && !moved) /* what it starts after is the caller's again */
 		status = cuda_stream_pool_event(t->base.c, &t->base.spare, r->message.p.after, &r->ready);
 	if (status == STATUS_OK && !r->event) {

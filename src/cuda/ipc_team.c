@@ -148,7 +148,7 @@ static void wake_all(struct ipc *t, const struct rt_team *team)
 			ipc_wake(t, team->rank[m]);
 }
 
-static void come(struct ipc *t, const struct rt_team *team, _Atomic uint32_t *count, uint32_t turn)
+static void publish_turn(struct ipc *t, const struct rt_team *team, _Atomic uint32_t *count, uint32_t turn)
 {
 	atomic_store_explicit(count, turn + 1, memory_order_release);
 	wake_all(t, team);
@@ -203,7 +203,7 @@ static enum status export_buffers(struct ipc *t, const struct rt_collective *c, 
 }
 
 /* This member's buffers, or its stage, may be read once its stream has come here. */
-static enum status post(struct ipc *t, struct rt_request *r)
+static enum status post_buffers(struct ipc *t, struct rt_request *r)
 {
 	const struct rt_team *team = &t->base.base.team[r->c.team];
 	struct ipc_team *own = &t->team[r->c.team];
@@ -232,7 +232,7 @@ static enum status post(struct ipc *t, struct rt_request *r)
 	if (status != STATUS_OK)
 		return status;
 	r->step = STEP_POSTED;
-	come(t, team, &own->seat[team->index].posted, r->turn);
+	publish_turn(t, team, &own->seat[team->index].posted, r->turn);
 	return STATUS_OK;
 }
 
@@ -295,7 +295,7 @@ static enum status issue_first(struct ipc *t, struct rt_request *r)
 	if (status != STATUS_OK)
 		return status;
 	r->step = r->c.kind == COLLECTIVE_ALLREDUCE && !ipc_is_staged(t, &r->c) ? STEP_HALF : STEP_MOVED;
-	come(t, team, &own->seat[team->index].half, r->turn);
+	publish_turn(t, team, &own->seat[team->index].half, r->turn);
 	return STATUS_OK;
 }
 
@@ -332,11 +332,11 @@ static enum status has_moved(struct ipc *t, struct rt_request *r)
 		*(own->moved ? own->end : &own->moved) = r;
 		own->end = &r->behind;
 	}
-	come(t, team, &own->seat[team->index].moved, r->turn);
+	publish_turn(t, team, &own->seat[team->index].moved, r->turn);
 	return status;
 }
 
-static enum status end(struct ipc *t, struct rt_request *r)
+static enum status end_collective(struct ipc *t, struct rt_request *r)
 {
 	const struct rt_team *team = &t->base.base.team[r->c.team];
 	CUstream s;
@@ -378,7 +378,7 @@ enum status ipc_team_advance(struct ipc *t, int id, bool *moved)
 		if (!there_is_room(own, team->n, r->turn))
 			break;
 		t->base.c->at = r->c.at;
-		status = post(t, r);
+		status = post_buffers(t, r);
 		*moved = true;
 	}
 	for (bool goes = true; own->first && goes && status == STATUS_OK; *moved |= goes)
@@ -386,7 +386,7 @@ enum status ipc_team_advance(struct ipc *t, int id, bool *moved)
 	while (own->moved && status == STATUS_OK && all_have_read(own, team, own->moved)) {
 		struct rt_request *r = own->moved;
 		own->moved = r->behind;
-		status = end(t, r);
+		status = end_collective(t, r);
 		*moved = true;
 	}
 	return status;

@@ -57,7 +57,7 @@ void cuda_kernels_close(struct cuda *c)
 
 /* ---- writing */
 
-static void start(struct kernel_writer *w, bool wants_text, struct cuda_launch *launch, char *why)
+static void start_kernel(struct kernel_writer *w, bool wants_text, struct cuda_launch *launch, char *why)
 {
 	w->wants_text = wants_text;
 	w->text.n = w->fields.n = 0;
@@ -182,7 +182,7 @@ static void put_title(const struct rt_task *t, struct buf *out)
 	buf_printf(out, " to %s", dtype_name(t->out.dtype));
 }
 
-static void join(const struct kernel_writer *w, const struct subject *s, struct buf *out)
+static void join_source(const struct kernel_writer *w, const struct subject *s, struct buf *out)
 {
 	buf_puts(out, "// ");
 	if (s->task)
@@ -202,10 +202,10 @@ static void join(const struct kernel_writer *w, const struct subject *s, struct 
 static bool source_of(const struct subject *s, struct buf *source, struct cuda_launch *launch, char *why)
 {
 	struct kernel_writer *w = mem_zalloc(sizeof *w);
-	start(w, true, launch, why);
+	start_kernel(w, true, launch, why);
 	bool ok = write_subject(w, s);
 	if (ok && launch->grid)
-		join(w, s, source);
+		join_source(w, s, source);
 	buf_free(&w->text);
 	buf_free(&w->fields);
 	free(w);
@@ -234,7 +234,7 @@ bool cuda_kernel_source(const struct rt_task *t, struct buf *out, char *why)
 
 /* ---- making */
 
-static const struct kernel_entry *find(const struct cuda_kernels *k, uint64_t hash)
+static const struct kernel_entry *find_kernel(const struct cuda_kernels *k, uint64_t hash)
 {
 	for (uint32_t i = 0; i < k->made.n; i++) {
 		const struct kernel_entry *e = &k->made.at[i];
@@ -245,11 +245,11 @@ static const struct kernel_entry *find(const struct cuda_kernels *k, uint64_t ha
 	return NULL;
 }
 
-static enum status load(struct cuda *c, const struct subject *s, struct kernel_entry *e)
+static enum status load_kernel(struct cuda *c, const struct subject *s, struct kernel_entry *e)
 {
 	struct buf source = {0};
 	struct cuda_cubin cubin;
-	join(&c->kernels->writer, s, &source);
+	join_source(&c->kernels->writer, s, &source);
 	enum status status = cuda_compile(c, source.at, &cubin);
 	buf_free(&source);
 	if (status != STATUS_OK)
@@ -260,23 +260,23 @@ static enum status load(struct cuda *c, const struct subject *s, struct kernel_e
 	return STATUS_OK;
 }
 
-static enum status make(struct cuda *c, const struct subject *s, struct cuda_launch *out, char *why)
+static enum status make_launch(struct cuda *c, const struct subject *s, struct cuda_launch *out, char *why)
 {
 	struct cuda_kernels *k = c->kernels;
 	struct kernel_writer *w = &k->writer;
-	start(w, false, out, why);
+	start_kernel(w, false, out, why);
 	if (!write_subject(w, s))
 		return STATUS_DIAGNOSTICS;
 	if (!out->grid)
 		return STATUS_OK;
 	uint64_t hash = hash_bytes(HASH_START, w->key, w->key_bytes);
-	const struct kernel_entry *known = find(k, hash);
+	const struct kernel_entry *known = find_kernel(k, hash);
 	if (!known) {
 		struct kernel_entry made = {.hash = hash};
-		start(w, true, out, why);
+		start_kernel(w, true, out, why);
 		if (!write_subject(w, s))
 			return STATUS_DIAGNOSTICS;
-		enum status status = load(c, s, &made);
+		enum status status = load_kernel(c, s, &made);
 		if (status != STATUS_OK)
 			return status;
 		made.bytes = w->key_bytes;
@@ -290,7 +290,7 @@ static enum status make(struct cuda *c, const struct subject *s, struct cuda_lau
 
 enum status cuda_kernel_make(struct cuda *c, const struct rt_task *t, struct cuda_launch *out, char *why)
 {
-	return make(c, &(struct subject){.task = t}, out, why);
+	return make_launch(c, &(struct subject){.task = t}, out, why);
 }
 
 /* ---- launching */
@@ -329,8 +329,8 @@ enum status cuda_reduce_arrays(struct cuda *c, CUstream s, enum reduce_op op, en
 	struct cuda_launch launch;
 	char why[RT_WHY_BYTES];
 	assert(n >= 1 && n <= CUDA_REDUCE_ARRAYS);
-	enum status status =
-	    make(c, &(struct subject){.op = op, .type = t, .out = out, .in = in, .n = n, .count = count},
-	         &launch, why);
+	enum status status = make_launch(
+	    c, &(struct subject){.op = op, .type = t, .out = out, .in = in, .n = n, .count = count}, &launch,
+	    why);
 	return status == STATUS_OK && launch.grid ? cuda_kernel_launch(c, s, &launch) : status;
 }

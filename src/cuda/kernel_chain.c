@@ -18,7 +18,7 @@ static int unrolled(const struct kernel_steps *s, int64_t vectors)
 }
 
 /* What the elements of all steps are counted by. */
-static int primary(const struct kernel_steps *s)
+static int find_chain_output(const struct kernel_steps *s)
 {
 	for (unsigned k = s->steps; k-- > 0;)
 		if (s->step[k].out >= 0)
@@ -81,7 +81,7 @@ bool kernel_write_chain(struct kernel_writer *w, const struct rt_task *t)
 		kernel_grid(w, 0);
 	else if (ok) {
 		x.stride = malloc((size_t)s->views * sizeof *x.stride);
-		kernel_axes_make(&x, s->view, s->views, ~0u, primary(s));
+		kernel_axes_make(&x, s->view, s->views, ~0u, find_chain_output(s));
 		write_chain(w, s, &x);
 		free(x.stride);
 	}

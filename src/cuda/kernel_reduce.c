@@ -57,7 +57,7 @@ static int64_t least_stride(const struct kernel_steps *s, unsigned mask)
 }
 
 /* How threads and blocks share the work: of vectors along and apart. */
-static void divide(struct reduction *r, int64_t length, int64_t results)
+static void divide_threads(struct reduction *r, int64_t length, int64_t results)
 {
 	if (r->apart_inside) {
 		r->threads_apart = power_from(results, RESULTS_WIDE);
@@ -315,7 +315,7 @@ static bool write_reduce(struct kernel_writer *w, struct reduction *r)
 		r->along.nd = 0;
 	int64_t length = r->apart_inside ? along : along / r->per,
 	        results = r->apart_inside ? apart / r->per : apart;
-	divide(r, length, results);
+	divide_threads(r, length, results);
 	r->unroll = s->views <= 2 ? 4 : s->views <= 4 ? 2 : 1;
 	kernel_steps_arguments(w, s, inside);
 	kernel_key(w, r->apart_inside);
@@ -362,7 +362,7 @@ static int64_t count_of(const struct rt_view *v, unsigned mask)
 }
 
 /* The view that orders axes: what is written, else the first that is read and does not repeat along them. */
-static int primary(const struct kernel_steps *s, unsigned mask)
+static int find_ordering_view(const struct kernel_steps *s, unsigned mask)
 {
 	for (unsigned k = s->steps; k-- > 0;)
 		if (s->step[k].out >= 0)
@@ -396,8 +396,8 @@ bool kernel_write_reduce(struct kernel_writer *w, const struct rt_task *t)
 			view[s->views + (int)k] = &s->step[s->reduction[k]].t->out;
 		r.along.stride = malloc(sizeof *r.along.stride * (size_t)r.views);
 		r.apart.stride = malloc(sizeof *r.apart.stride * (size_t)r.views);
-		kernel_axes_make(&r.along, view, s->views, s->removed, primary(s, s->removed));
-		kernel_axes_make(&r.apart, view, r.views, ~s->removed, primary(s, ~s->removed));
+		kernel_axes_make(&r.along, view, s->views, s->removed, find_ordering_view(s, s->removed));
+		kernel_axes_make(&r.apart, view, r.views, ~s->removed, find_ordering_view(s, ~s->removed));
 		r.apart_inside = least_stride(s, ~s->removed) < least_stride(s, s->removed);
 		ok = write_reduce(w, &r);
 		free(r.along.stride);

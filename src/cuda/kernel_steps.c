@@ -5,7 +5,7 @@
 
 /* ---- the steps of a task */
 
-static int operands(const struct rt_task *t)
+static int count_step_operands(const struct rt_task *t)
 {
 	return t->kernel == RT_TASK_POINTWISE ? pointwise_operands(t->op)
 	                                      : t->kernel != RT_TASK_FILL && t->kernel != RT_TASK_IOTA;
@@ -52,7 +52,7 @@ static void add_step(struct kernel_writer *w, struct kernel_steps *s, const stru
 	unsigned k = s->steps++;
 	struct kernel_step *step = &s->step[k];
 	*step = (struct kernel_step){.t = t, .out = -1};
-	for (int i = 0; i < operands(t); i++) {
+	for (int i = 0; i < count_step_operands(t); i++) {
 		int from = local && local[i + 1] ? writer[local[i + 1]] : -1;
 		step->kind[i] = KERNEL_VALUE;
 		if (t->scalars >> i & 1 && t->kernel == RT_TASK_POINTWISE) {
@@ -265,8 +265,8 @@ static void operand_bits(struct kernel_writer *w, const struct kernel_steps *s,
 		kernel_text(w, "in%d[u][%s]", step->from[i], s->inner[step->from[i]] ? "e" : "0");
 }
 
-static void operand(struct kernel_writer *w, const struct kernel_steps *s, const struct kernel_step *step,
-                    int i, enum dtype wide)
+static void write_operand(struct kernel_writer *w, const struct kernel_steps *s,
+                          const struct kernel_step *step, int i, enum dtype wide)
 {
 	if (step->kind[i] == KERNEL_SCALAR) {
 		kernel_text(w, "(%s)arg.x%u", dtype_name(wide), step->scalar[i]);
@@ -301,7 +301,7 @@ static void pointwise(struct kernel_writer *w, const struct kernel_steps *s, con
 			            : t->op == POINTWISE_WHERE ? ""
 			                                       : "(");
 			kernel_text(w, "%s", truth ? "(" : "");
-			operand(w, s, step, i, operand_wide(t, i));
+			write_operand(w, s, step, i, operand_wide(t, i));
 			kernel_text(w, "%s", truth ? " != 0)" : "");
 		}
 		kernel_text(w, "%s", t->op == POINTWISE_NOT || t->op == POINTWISE_WHERE ? ")" : "))");
@@ -312,26 +312,28 @@ static void pointwise(struct kernel_writer *w, const struct kernel_steps *s, con
 	kernel_text(w, "%s_%s(%s", pointwise_name(t->op), dtype_name(wide), faults ? "&arg.head, " : "");
 	for (int i = 0; i < n; i++) {
 		kernel_text(w, "%s", i ? ", " : "");
-		operand(w, s, step, i, wide);
+		write_operand(w, s, step, i, wide);
 	}
 	kernel_text(w, "))");
 }
 
-static void copy(struct kernel_writer *w, const struct kernel_steps *s, const struct kernel_step *step)
+static void write_step_copy(struct kernel_writer *w, const struct kernel_steps *s,
+                            const struct kernel_step *step)
 {
 	const struct rt_task *t = step->t;
 	enum dtype wide = dtype_wide(t->in[0].dtype);
 	bool cast = t->kernel == RT_TASK_COPY && t->in[0].dtype != t->out.dtype;
 	if (cast) {
 		kernel_text(w, "store_%s_%s(", dtype_name(t->out.dtype), dtype_name(wide));
-		operand(w, s, step, 0, wide);
+		write_operand(w, s, step, 0, wide);
 		kernel_text(w, ")");
 	} else {
 		operand_bits(w, s, step, 0);
 	}
 }
 
-static void iota(struct kernel_writer *w, const struct kernel_steps *s, const struct kernel_step *step)
+static void write_step_iota(struct kernel_writer *w, const struct kernel_steps *s,
+                            const struct kernel_step *step)
 {
 	const char *type = dtype_name(step->t->out.dtype);
 	const char *wide = dtype_is_float(step->t->out.dtype) ? "f64" : "i64";
@@ -350,7 +352,7 @@ void kernel_steps_compute(struct kernel_writer *w, const struct kernel_steps *s)
 		if (t->kernel == RT_TASK_REDUCE) {
 			enum dtype wide = dtype_is_float(t->in[0].dtype) ? DTYPE_F64 : DTYPE_I64;
 			kernel_text(w, "%s x%u = ", dtype_name(wide), reductions++);
-			operand(w, s, step, 0, wide);
+			write_operand(w, s, step, 0, wide);
 			kernel_text(w, ";\n");
 			continue;
 		}
@@ -360,9 +362,9 @@ void kernel_steps_compute(struct kernel_writer *w, const struct kernel_steps *s)
 		else if (t->kernel == RT_TASK_FILL)
 			kernel_text(w, "(%s)arg.x%u", kernel_bits(t->out.dtype), step->scalar[0]);
 		else if (t->kernel == RT_TASK_IOTA)
-			iota(w, s, step);
+			write_step_iota(w, s, step);
 		else
-			copy(w, s, step);
+			write_step_copy(w, s, step);
 		kernel_text(w, ";\n");
 	}
 }

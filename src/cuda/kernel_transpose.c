@@ -20,7 +20,7 @@ struct transpose {
 	int inner;
 };
 
-static bool find(const struct rt_task *t, struct transpose *p)
+static bool find_transpose(const struct rt_task *t, struct transpose *p)
 {
 	p->x.stride = p->stride;
 	kernel_axes_make(&p->x, (const struct rt_view *const[]){&t->out, &t->in[0]}, 2, ~0u, 0);
@@ -38,7 +38,7 @@ static bool find(const struct rt_task *t, struct transpose *p)
 bool kernel_is_transpose(const struct rt_task *t)
 {
 	struct transpose p;
-	return (t->kernel == RT_TASK_COPY || t->kernel == RT_TASK_BITCAST) && find(t, &p);
+	return (t->kernel == RT_TASK_COPY || t->kernel == RT_TASK_BITCAST) && find_transpose(t, &p);
 }
 
 /* The axes but for the two. */
@@ -55,7 +55,7 @@ static void take_out(struct kernel_axes *x, int inner)
 void kernel_write_transpose(struct kernel_writer *w, const struct rt_task *t)
 {
 	struct transpose p;
-	find(t, &p);
+	find_transpose(t, &p);
 	struct kernel_axes *x = &p.x;
 	int last = x->nd - 1, size = (int)dtype_bytes(t->out.dtype);
 	kernel_offsets(w, kernel_axes_is_narrow(x));

@@ -36,14 +36,14 @@ void cuda_launch_cache_free(struct cuda_launch_cache *l)
 	free(l);
 }
 
-static uint64_t hash(const struct rt_task *t)
+static uint64_t hash_launch(const struct rt_task *t)
 {
 	return hash_number(0, (uintptr_t)t);
 }
 
 const struct cuda_made *cuda_launch_cache_find(const struct cuda_launch_cache *l, const struct rt_task *t)
 {
-	struct hash_probe p = {.hash = hash(t)};
+	struct hash_probe p = {.hash = hash_launch(t)};
 	for (uint32_t k; (k = hash_next(&l->ids, &p));)
 		if (l->made.at[k - 1].task == t)
 			return &l->made.at[k - 1];
@@ -67,5 +67,5 @@ void cuda_launch_cache_keep(struct cuda_launch_cache *l, const struct cuda_made 
 	if (made->function)
 		m.function = copy_launch(made->function);
 	vec_push(&l->made, m);
-	hash_insert(&l->ids, hash(made->task), l->made.n);
+	hash_insert(&l->ids, hash_launch(made->task), l->made.n);
 }

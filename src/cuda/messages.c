@@ -42,7 +42,7 @@ static struct cuda_message **chain_of(struct cuda_messages *all, const struct cu
 }
 
 /* Takes the other side out of the table; NULL: it is not there. */
-static struct cuda_message *take(struct cuda_messages *all, const struct cuda_message *m)
+static struct cuda_message *take_counterpart(struct cuda_messages *all, const struct cuda_message *m)
 {
 	for (struct cuda_message **at = chain_of(all, m); *at; at = &(*at)->next) {
 		struct cuda_message *o = *at;
@@ -56,20 +56,21 @@ static struct cuda_message *take(struct cuda_messages *all, const struct cuda_me
 	return NULL;
 }
 
-static void describe(const struct rt_job *job, const struct cuda_message *m, struct buf *out)
+static void describe_side(const struct rt_job *job, const struct cuda_message *m, struct buf *out)
 {
 	buf_printf(out, "%s of %lld %s", m->p.send ? "send" : "recv", (long long)m->p.count,
 	           dtype_name(m->p.dtype));
 	cuda_describe_label(job, m->rank, m->p.at.label, out);
 }
 
-static enum status compare(struct rt_job *job, const struct cuda_message *m, const struct cuda_message *o)
+static enum status compare_sides(struct rt_job *job, const struct cuda_message *m,
+                                 const struct cuda_message *o)
 {
 	if (m->p.dtype == o->p.dtype && m->p.count == o->p.count)
 		return STATUS_OK;
 	struct buf own = {0}, other = {0};
-	describe(job, m, &own);
-	describe(job, o, &other);
+	describe_side(job, m, &own);
+	describe_side(job, o, &other);
 	enum status status = cuda_disagree(job, m->rank, own.at, o->rank, other.at);
 	buf_free(&own);
 	buf_free(&other);
@@ -78,8 +79,8 @@ static enum status compare(struct rt_job *job, const struct cuda_message *m, con
 
 /* The data of both sides are ready when their events are: own, which belongs to nobody here, and the other's.
  */
-static enum status copy(struct cuda *c, struct cuda_stream_pool *s, struct cuda_message *m,
-                        struct cuda_message *o)
+static enum status copy_payload(struct cuda *c, struct cuda_stream_pool *s, struct cuda_message *m,
+                                struct cuda_message *o)
 {
 	CUstream stream;
 	const struct cuda_message *from = m->p.send ? m : o, *to = m->p.send ? o : m;
@@ -107,11 +108,11 @@ enum status cuda_messages_post(struct cuda_messages *all, struct cuda *c, struct
 	enum status status;
 	*woken = -1;
 	pthread_mutex_lock(&all->lock);
-	struct cuda_message *o = take(all, m);
+	struct cuda_message *o = take_counterpart(all, m);
 	if (o) {
-		status = compare(c->base.job, m, o);
+		status = compare_sides(c->base.job, m, o);
 		if (status == STATUS_OK)
-			status = copy(c, s, m, o);
+			status = copy_payload(c, s, m, o);
 		if (status == STATUS_OK)
 			*woken = o->rank;
 	} else {

@@ -6,7 +6,7 @@
  * copies. */
 #include "cuda/nccl.h"
 
-static enum status failure(const struct nccl *n)
+static enum status get_nccl_status(const struct nccl *n)
 {
 	return rt_job_status(n->base.base.job);
 }
@@ -28,7 +28,7 @@ static enum status message_step(struct nccl *n, const struct rt_request *r, int 
 		return STATUS_OK;
 	bool ok = p->send ? nccl_call(n, ncclSend, p->data, bytes, ncclUint8, 1, l->comm, l->stream)
 	                  : nccl_call(n, ncclRecv, p->data, bytes, ncclUint8, 0, l->comm, l->stream);
-	return ok ? STATUS_OK : failure(n);
+	return ok ? STATUS_OK : get_nccl_status(n);
 }
 
 static enum status one_step(struct nccl *n, struct rt_request *first, int step)
@@ -57,7 +57,7 @@ static enum status grouped_step(struct nccl *n, struct rt_request *first, int st
 		n->base.c->api->ncclGroupEnd(); /* it has been reported */
 		return status;
 	}
-	return cuda_call_nccl(n->base.c, ncclGroupEnd) ? STATUS_OK : failure(n);
+	return cuda_call_nccl(n->base.c, ncclGroupEnd) ? STATUS_OK : get_nccl_status(n);
 }
 
 /* Scratch memory of all collectives that are issued together. */
@@ -82,7 +82,7 @@ static enum status give_scratch(struct nccl *n, struct rt_request *first)
 }
 
 /* Gives requests, one behind the other, to the device. */
-static enum status issue(struct nccl *n, struct rt_request *first)
+static enum status issue_requests(struct nccl *n, struct rt_request *first)
 {
 	enum status status = give_scratch(n, first);
 	for (int step = 0; step < NCCL_STEPS && status == STATUS_OK; step++)
@@ -97,7 +97,7 @@ static enum status ready(struct nccl *n, struct rt_request *r)
 {
 	r->behind = NULL;
 	if (!n->grouping)
-		return issue(n, r);
+		return issue_requests(n, r);
 	*n->group_end = r;
 	n->group_end = &r->behind;
 	return STATUS_OK;
@@ -117,7 +117,7 @@ static enum status nccl_group_end(struct rt_transport *t, struct rt_origin at)
 	struct nccl *n = (struct nccl *)t;
 	n->grouping = false;
 	n->base.c->at = at;
-	enum status status = n->group ? issue(n, n->group) : STATUS_OK;
+	enum status status = n->group ? issue_requests(n, n->group) : STATUS_OK;
 	n->group = NULL;
 	return status == STATUS_OK ? status : rt_job_fail(t->job, status);
 }
@@ -186,7 +186,8 @@ static enum status start_message(struct nccl *n, struct rt_request *r)
 }
 
 /* A request that fails is dropped with the transport. */
-static enum status started(struct nccl *n, struct rt_request *r, enum status status, struct rt_request **out)
+static enum status return_nccl_request(struct nccl *n, struct rt_request *r, enum status status,
+                                       struct rt_request **out)
 {
 	if (status != STATUS_OK)
 		return rt_job_fail(n->base.base.job, status);
@@ -198,17 +199,17 @@ static enum status nccl_start(struct rt_transport *t, const struct rt_collective
 {
 	struct nccl *n = (struct nccl *)t;
 	struct rt_request *r = cuda_request_of(&n->base, c);
-	return started(n, r, start_collective(n, r), out);
+	return return_nccl_request(n, r, start_collective(n, r), out);
 }
 
 static enum status nccl_start_p2p(struct rt_transport *t, const struct rt_p2p *p, struct rt_request **out)
 {
 	struct nccl *n = (struct nccl *)t;
 	struct rt_request *r = cuda_request_of_message(&n->base, p);
-	return started(n, r, start_message(n, r), out);
+	return return_nccl_request(n, r, start_message(n, r), out);
 }
 
-static enum status look(struct cuda_transport *t, struct rt_request *r)
+static enum status poll_nccl_request(struct cuda_transport *t, struct rt_request *r)
 {
 	if (cuda_is_message(r) && !r->place)
 		r->event = cuda_messages_issued(t->messages, t->c, &r->message);
@@ -252,14 +253,14 @@ static void free_scratch(struct nccl *n)
 static void nccl_before_free(struct rt_transport *t)
 {
 	struct nccl *n = (struct nccl *)t;
-	if (failure(n) != STATUS_OK)
+	if (get_nccl_status(n) != STATUS_OK)
 		nccl_links_close(n, true);
 }
 
 static void nccl_close(struct rt_transport *t)
 {
 	struct nccl *n = (struct nccl *)t;
-	nccl_links_close(n, failure(n) != STATUS_OK);
+	nccl_links_close(n, get_nccl_status(n) != STATUS_OK);
 	while (n->base.first) {
 		struct rt_request *r = n->base.first;
 		if (cuda_is_message(r) && !r->place) {
@@ -311,7 +312,7 @@ enum status cuda_nccl_open(struct rt_job *job, struct cuda *c, bool exact, struc
 	n->exact = exact;
 	n->base.messages = cuda_messages_new();
 	n->itself.most = 1;
-	n->base.look = look;
+	n->base.look = poll_nccl_request;
 	*out = &n->base.base;
 	return STATUS_OK;
 }

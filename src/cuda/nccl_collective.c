@@ -24,7 +24,7 @@ enum {
 	ALIGN = 256,          /* of what arrives in scratch memory */
 };
 
-static enum status failure(const struct nccl *n)
+static enum status get_collective_status(const struct nccl *n)
 {
 	return rt_job_status(n->base.base.job);
 }
@@ -126,7 +126,7 @@ static bool are_in_order(const struct view *v)
 }
 
 /* An Allreduce whose blocks come apart: block `index`. */
-static struct rt_block part(const struct view *v, int index)
+static struct rt_block get_even_part(const struct view *v, int index)
 {
 	return rt_even_block(v->c->count, v->team->n, index);
 }
@@ -144,7 +144,7 @@ static size_t apart_bytes(const struct view *v)
 	if (v->c->kind == COLLECTIVE_REDUCE_SCATTER)
 		count = rt_collective_block(v->c, v->own).count;
 	else if (v->c->kind == COLLECTIVE_ALLREDUCE && !reduces_all(v))
-		count = part(v, v->own).count;
+		count = get_even_part(v, v->own).count;
 	return ((size_t)(count * v->size) + ALIGN - 1) / ALIGN * ALIGN;
 }
 
@@ -174,24 +174,24 @@ enum status nccl_collective_scratch(struct nccl *n, const struct rt_request *r, 
 
 /* ---- calls */
 
-static bool send(const struct view *v, int to, const void *at, int64_t count)
+static bool send_elements(const struct view *v, int to, const void *at, int64_t count)
 {
 	return !count || nccl_call(v->n, ncclSend, at, (size_t)(count * v->size), ncclUint8, to,
 	                           v->link->comm, v->link->stream);
 }
 
-static bool receive(const struct view *v, int from, void *at, int64_t count)
+static bool receive_elements(const struct view *v, int from, void *at, int64_t count)
 {
 	return !count || nccl_call(v->n, ncclRecv, at, (size_t)(count * v->size), ncclUint8, from,
 	                           v->link->comm, v->link->stream);
 }
 
-static bool copy(const struct view *v, void *to, const void *from, int64_t count)
+static bool copy_own_elements(const struct view *v, void *to, const void *from, int64_t count)
 {
 	return cuda_copy(v->n->base.c, v->link->stream, to, from, count * v->size) == STATUS_OK;
 }
 
-static bool run(const struct view *v, const struct rt_task *task)
+static bool run_kernel(const struct view *v, const struct rt_task *task)
 {
 	char why[RT_WHY_BYTES] = "";
 	struct cuda_launch launch;
@@ -207,13 +207,13 @@ static bool run(const struct view *v, const struct rt_task *task)
 
 /* ---- step 0 */
 
-static bool fill(const struct view *v, double x, int64_t i)
+static bool fill_output(const struct view *v, double x, int64_t i)
 {
 	struct rt_task task = {.kernel = RT_TASK_FILL,
 	                       .out = rt_view_dense(v->out, v->c->dtype, 1, &v->c->count),
 	                       .scalar[0] = {.f = x, .i = i},
 	                       .scalars = 1};
-	return !v->c->count || run(v, &task);
+	return !v->c->count || run_kernel(v, &task);
 }
 
 /* What changes no reduction, of what NCCL reduces. */
@@ -221,10 +221,10 @@ static bool fill_neutral(const struct view *v)
 {
 	enum reduce_op op = v->c->op;
 	enum dtype t = v->c->dtype;
-	return fill(v, reduce_identity_f64(op, t), reduce_identity_i64(op, t));
+	return fill_output(v, reduce_identity_f64(op, t), reduce_identity_i64(op, t));
 }
 
-static bool prepare(const struct view *v)
+static bool prepare_output(const struct view *v)
 {
 	const struct rt_collective *c = v->c;
 	struct rt_block own = {0}, given = {0};
@@ -232,21 +232,22 @@ static bool prepare(const struct view *v)
 		own = rt_collective_block(c, v->own);
 	switch (c->kind) {
 	case COLLECTIVE_GATHER:
-		return !v->is_root || copy(v, v->out + own.offset * v->size, v->in, own.count);
+		return !v->is_root || copy_own_elements(v, v->out + own.offset * v->size, v->in, own.count);
 	case COLLECTIVE_SCATTER:
-		return !v->is_root || copy(v, v->out, v->in + own.offset * v->size, own.count);
+		return !v->is_root || copy_own_elements(v, v->out, v->in + own.offset * v->size, own.count);
 	case COLLECTIVE_ALL_TO_ALL:
 	case COLLECTIVE_ALL_TO_ALLV:
 		given = rt_collective_send_block(c, v->own);
-		return copy(v, v->out + own.offset * v->size, v->in + given.offset * v->size, own.count);
+		return copy_own_elements(v, v->out + own.offset * v->size, v->in + given.offset * v->size,
+		                         own.count);
 	case COLLECTIVE_REDUCE:
 		return !v->is_root || v->in || !is_native(v->n, c) || fill_neutral(v);
 	case COLLECTIVE_REDUCE_SCATTER:
 		if (!is_native(v->n, c) || !are_even(v) || are_in_order(v))
 			return true;
 		for (int k = 0; k < v->team->n; k++)
-			if (!copy(v, v->scratch + k * own.count * v->size,
-			          v->in + rt_collective_block(c, k).offset * v->size, own.count))
+			if (!copy_own_elements(v, v->scratch + k * own.count * v->size,
+			                       v->in + rt_collective_block(c, k).offset * v->size, own.count))
 				return false;
 		return true;
 	default:
@@ -313,7 +314,7 @@ static struct rt_block reduced_by(const struct view *v, int k)
 	if (v->c->kind == COLLECTIVE_REDUCE_SCATTER)
 		return rt_collective_block(v->c, k);
 	if (v->c->kind == COLLECTIVE_ALLREDUCE && !reduces_all(v))
-		return part(v, k);
+		return get_even_part(v, k);
 	return (struct rt_block){.count =
 	                             v->c->kind == COLLECTIVE_ALLREDUCE || k == v->c->root ? v->c->count : 0};
 }
@@ -326,15 +327,15 @@ static bool send_apart(const struct view *v)
 		struct rt_block b = reduced_by(v, k);
 		if (k == v->own)
 			continue;
-		if (!silent && !send(v, k, v->in + b.offset * v->size, b.count))
+		if (!silent && !send_elements(v, k, v->in + b.offset * v->size, b.count))
 			return false;
-		if (own && !receive(v, k, apart(v, k), own))
+		if (own && !receive_elements(v, k, apart(v, k), own))
 			return false;
 	}
 	return true;
 }
 
-static bool exchange(const struct view *v)
+static bool exchange_blocks(const struct view *v)
 {
 	const struct rt_collective *c = v->c;
 	bool all = collective_exchanges(c->kind), gathers = c->kind == COLLECTIVE_GATHER;
@@ -344,19 +345,19 @@ static bool exchange(const struct view *v)
 		if (k == v->own)
 			continue;
 		if ((all || (v->is_root && !gathers)) &&
-		    !send(v, k, v->in + from.offset * v->size, from.count))
+		    !send_elements(v, k, v->in + from.offset * v->size, from.count))
 			return false;
 		if ((all || (v->is_root && gathers)) &&
-		    !receive(v, k, v->out + to.offset * v->size, to.count))
+		    !receive_elements(v, k, v->out + to.offset * v->size, to.count))
 			return false;
 	}
 	int64_t own = rt_collective_block(c, v->own).count;
 	if (all || v->is_root)
 		return true;
-	return gathers ? send(v, c->root, v->in, own) : receive(v, c->root, v->out, own);
+	return gathers ? send_elements(v, c->root, v->in, own) : receive_elements(v, c->root, v->out, own);
 }
 
-static bool communicate(const struct view *v)
+static bool issue_nccl_transfer(const struct view *v)
 {
 	switch (v->c->kind) {
 	case COLLECTIVE_ALLGATHER:
@@ -370,13 +371,13 @@ static bool communicate(const struct view *v)
 		                                 (size_t)(v->c->count * v->size), ncclUint8, v->c->root,
 		                                 v->link->comm, v->link->stream);
 	case COLLECTIVE_SEND_RECV:
-		return v->is_root ? send(v, 1 - v->own, v->in, v->c->count)
-		                  : receive(v, v->c->root, v->out, v->c->count);
+		return v->is_root ? send_elements(v, 1 - v->own, v->in, v->c->count)
+		                  : receive_elements(v, v->c->root, v->out, v->c->count);
 	case COLLECTIVE_GATHER:
 	case COLLECTIVE_SCATTER:
 	case COLLECTIVE_ALL_TO_ALL:
 	case COLLECTIVE_ALL_TO_ALLV:
-		return exchange(v);
+		return exchange_blocks(v);
 	case COLLECTIVE_BARRIER:
 		return nccl_call(v->n, ncclAllReduce, v->scratch, v->scratch, 1, ncclUint8, ncclMax,
 		                 v->link->comm, v->link->stream);
@@ -389,7 +390,7 @@ static bool communicate(const struct view *v)
 /* ---- step 2 */
 
 /* The sum of so many members becomes their mean. */
-static bool divide(const struct view *v, int64_t count, int members)
+static bool divide_sum(const struct view *v, int64_t count, int members)
 {
 	struct rt_view out = rt_view_dense(v->out, v->c->dtype, 1, &count);
 	struct rt_task task = {.kernel = RT_TASK_POINTWISE,
@@ -398,11 +399,11 @@ static bool divide(const struct view *v, int64_t count, int members)
 	                       .in[0] = out,
 	                       .scalar[1] = {.f = members, .i = members},
 	                       .scalars = 1u << 1};
-	return !count || run(v, &task);
+	return !count || run_kernel(v, &task);
 }
 
 /* What came apart, in team order. */
-static bool reduce(const struct view *v)
+static bool reduce_apart_blocks(const struct view *v)
 {
 	const void *in[CUDA_REDUCE_ARRAYS];
 	struct rt_block own = reduced_by(v, v->own);
@@ -420,44 +421,44 @@ static bool reduce(const struct view *v)
 	                          own.count) == STATUS_OK;
 }
 
-static bool finish(const struct view *v)
+static bool finish_output(const struct view *v)
 {
 	const struct rt_collective *c = v->c;
 	if (c->kind == COLLECTIVE_ALLGATHER && are_even(v) && !are_in_order(v))
 		for (int k = 0; k < v->team->n; k++) {
 			struct rt_block b = rt_collective_block(c, k);
-			if (!copy(v, v->out + b.offset * v->size, v->scratch + k * b.count * v->size,
-			          b.count))
+			if (!copy_own_elements(v, v->out + b.offset * v->size,
+			                       v->scratch + k * b.count * v->size, b.count))
 				return false;
 		}
 	if (!collective_reduces(c->kind))
 		return true;
 	if (!is_native(v->n, c))
-		return reduce(v);
+		return reduce_apart_blocks(v);
 	if (c->op != REDUCE_AVG || c->dtype == DTYPE_BOOL || (c->kind == COLLECTIVE_REDUCE && !v->is_root))
 		return true;
-	return divide(v,
-	              c->kind == COLLECTIVE_REDUCE_SCATTER ? rt_collective_block(c, v->own).count : c->count,
-	              v->team->n - !v->in);
+	return divide_sum(
+	    v, c->kind == COLLECTIVE_REDUCE_SCATTER ? rt_collective_block(c, v->own).count : c->count,
+	    v->team->n - !v->in);
 }
 
 /* ---- step 3 */
 
-static bool spread(const struct view *v)
+static bool spread_parts(const struct view *v)
 {
 	struct rt_block own = {0};
 	if (v->c->kind != COLLECTIVE_ALLREDUCE || is_native(v->n, v->c) || reduces_all(v))
 		return true;
-	own = part(v, v->own);
+	own = get_even_part(v, v->own);
 	if (v->c->count % v->team->n == 0)
 		return nccl_call(v->n, ncclAllGather, v->out + own.offset * v->size, v->out,
 		                 (size_t)(own.count * v->size), ncclUint8, v->link->comm, v->link->stream);
 	for (int k = 0; k < v->team->n; k++) {
-		struct rt_block b = part(v, k);
+		struct rt_block b = get_even_part(v, k);
 		if (k == v->own)
 			continue;
-		if (!send(v, k, v->out + own.offset * v->size, own.count) ||
-		    !receive(v, k, v->out + b.offset * v->size, b.count))
+		if (!send_elements(v, k, v->out + own.offset * v->size, own.count) ||
+		    !receive_elements(v, k, v->out + b.offset * v->size, b.count))
 			return false;
 	}
 	return true;
@@ -465,10 +466,11 @@ static bool spread(const struct view *v)
 
 enum status nccl_collective_step(struct nccl *n, const struct rt_request *r, int step)
 {
-	static bool (*const of[NCCL_STEPS])(const struct view *) = {prepare, communicate, finish, spread};
+	static bool (*const of[NCCL_STEPS])(const struct view *) = {prepare_output, issue_nccl_transfer,
+	                                                            finish_output, spread_parts};
 	struct view v = view_of(n, r);
 	n->base.c->at = r->c.at;
 	if (v.team->n == 1)
 		return step ? STATUS_OK : cuda_collective_alone(n->base.c, v.link->stream, &r->c);
-	return of[step](&v) ? STATUS_OK : failure(n);
+	return of[step](&v) ? STATUS_OK : get_collective_status(n);
 }

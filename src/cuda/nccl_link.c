@@ -16,13 +16,13 @@ enum {
 	SCRATCH_UNIT = 256,
 };
 
-static enum status failure(const struct nccl *n)
+static enum status get_link_status(const struct nccl *n)
 {
 	return rt_job_status(n->base.base.job);
 }
 
 /* NCCL says so of two ranks on one GPU, and of which they are. */
-static enum status refused(struct nccl *n, ncclResult_t r)
+static enum status report_refused_link(struct nccl *n, ncclResult_t r)
 {
 	struct cuda *c = n->base.c;
 	const char *last = c->api->ncclGetLastError(NULL);
@@ -54,8 +54,8 @@ static enum status link_open(struct nccl *n, struct nccl_link *l, const int *ran
 		l->comm = NULL;
 	rt_job_progress(n->base.base.job);
 	if (r == ncclInvalidUsage)
-		return refused(n, r);
-	return cuda_check_nccl(n->base.c, r, "ncclCommInitRankConfig") ? STATUS_OK : failure(n);
+		return report_refused_link(n, r);
+	return cuda_check_nccl(n->base.c, r, "ncclCommInitRankConfig") ? STATUS_OK : get_link_status(n);
 }
 
 enum status nccl_team_open(struct nccl *n, int id)
@@ -67,7 +67,7 @@ enum status nccl_team_open(struct nccl *n, int id)
 	if (team->n == 1)
 		return team->index < 0 ? STATUS_OK : cuda_stream_new(n->base.c, &l->stream);
 	if (team->index == 0 && !cuda_call_nccl(n->base.c, ncclGetUniqueId, &own))
-		return failure(n);
+		return get_link_status(n);
 	all = mem_alloc((size_t)job->size * sizeof *all);
 	enum status status = rt_job_allgather(job, "a communicator", &own, sizeof own, all);
 	if (status == STATUS_OK && team->index >= 0)
@@ -181,7 +181,7 @@ static enum status connect_pair(struct nccl *n, struct nccl_link *l, bool sends)
 	bool ok = sends
 	              ? cuda_call_nccl(n->base.c, ncclSend, l->scratch, 1, ncclUint8, 1, l->comm, l->stream)
 	              : cuda_call_nccl(n->base.c, ncclRecv, l->scratch, 1, ncclUint8, 0, l->comm, l->stream);
-	return ok ? STATUS_OK : failure(n);
+	return ok ? STATUS_OK : get_link_status(n);
 }
 
 /* Adds pairs; ids: of each. Nothing is under way. */
@@ -246,7 +246,7 @@ enum status cuda_nccl_pairs(struct rt_transport *t, const struct cuda_pair *pair
 	for (int k = 0; k < total && status == STATUS_OK; k++) /* the sender's, in the order of all */
 		if (all[k].sender == job->rank &&
 		    !cuda_call_nccl(own->base.c, ncclGetUniqueId, &mine[made++]))
-			status = failure(own);
+			status = get_link_status(own);
 	if (status == STATUS_OK)
 		id = gather_lists(job, "the communicators of messages", mine, made, sizeof *mine, &ids,
 		                  &status);
@@ -294,7 +294,7 @@ enum status nccl_links_look(struct nccl *n)
 		if (r == ncclSuccess && (found == ncclSuccess || found == ncclInProgress))
 			continue;
 		cuda_check_nccl(c, r == ncclSuccess ? found : r, "ncclCommGetAsyncError");
-		return failure(n);
+		return get_link_status(n);
 	}
 	return STATUS_OK;
 }

@@ -87,7 +87,7 @@ static void meeting_end(struct place *l, struct meeting *m)
 }
 
 /* All have come, this rank as the last: gives the collective to its stream. */
-static enum status issue(struct peers *p, const struct rt_team *team, CUstream s, struct meeting *m)
+static enum status issue_meeting(struct peers *p, const struct rt_team *team, CUstream s, struct meeting *m)
 {
 	struct cuda *c = p->base.c;
 	struct peers_part *part = mem_alloc((size_t)team->n * sizeof *part);
@@ -113,7 +113,7 @@ static enum status issue(struct peers *p, const struct rt_team *team, CUstream s
 }
 
 /* This rank comes to a meeting. */
-static enum status come(struct peers *p, struct rt_request *r)
+static enum status join_meeting(struct peers *p, struct rt_request *r)
 {
 	struct peers_team *t = &p->team[r->c.team];
 	const struct rt_team *team = &p->base.base.team[r->c.team];
@@ -131,7 +131,7 @@ static enum status come(struct peers *p, struct rt_request *r)
 	r->place = m;
 	if (++m->posted < team->n)
 		return STATUS_OK;
-	enum status status = issue(p, team, t->stream, m);
+	enum status status = issue_meeting(p, team, t->stream, m);
 	if (status == STATUS_OK)
 		meeting_end(t->place, m);
 	return status;
@@ -159,7 +159,7 @@ static enum status start_collective(struct peers *p, struct rt_request *r)
 	rt_transport_count(base, &r->c);
 	pthread_mutex_lock(&t->place->lock);
 	if (!t->place->closed)
-		status = come(p, r);
+		status = join_meeting(p, r);
 	pthread_mutex_unlock(&t->place->lock);
 	return status;
 }
@@ -188,7 +188,7 @@ static void withdraw(struct peers *p, struct rt_request *r)
 }
 
 /* Gives a request up, after what the GPU was given of it. */
-static void drop(struct peers *p, struct rt_request *r)
+static void drop_peers_request(struct peers *p, struct rt_request *r)
 {
 	withdraw(p, r);
 	if (!r->event && r->given)
@@ -198,13 +198,14 @@ static void drop(struct peers *p, struct rt_request *r)
 	cuda_request_free(&p->base, r);
 }
 
-static enum status started(struct peers *p, struct rt_request *r, enum status status, struct rt_request **out)
+static enum status return_peers_request(struct peers *p, struct rt_request *r, enum status status,
+                                        struct rt_request **out)
 {
 	if (status == STATUS_OK) {
 		*out = r;
 		return STATUS_OK;
 	}
-	drop(p, r);
+	drop_peers_request(p, r);
 	return rt_job_fail(p->base.base.job, status);
 }
 
@@ -212,7 +213,7 @@ static enum status peers_start(struct rt_transport *t, const struct rt_collectiv
 {
 	struct peers *p = (struct peers *)t;
 	struct rt_request *r = cuda_request_of(&p->base, c);
-	return started(p, r, start_collective(p, r), out);
+	return return_peers_request(p, r, start_collective(p, r), out);
 }
 
 static enum status peers_start_p2p(struct rt_transport *t, const struct rt_p2p *x, struct rt_request **out)
@@ -225,10 +226,10 @@ static enum status peers_start_p2p(struct rt_transport *t, const struct rt_p2p *
 	    cuda_messages_post(p->shared->messages, p->base.c, &p->base.spare, &r->message, &woken);
 	if (woken >= 0)
 		wake(p, woken);
-	return started(p, r, status, out);
+	return return_peers_request(p, r, status, out);
 }
 
-static enum status look(struct cuda_transport *t, struct rt_request *r)
+static enum status poll_peers_request(struct cuda_transport *t, struct rt_request *r)
 {
 	struct peers *p = (struct peers *)t;
 	if (cuda_is_message(r)) {
@@ -313,7 +314,7 @@ static void peers_close(struct rt_transport *t)
 {
 	struct peers *p = (struct peers *)t;
 	while (p->base.first)
-		drop(p, p->base.first);
+		drop_peers_request(p, p->base.first);
 	for (int k = 0; k < t->teams; k++)
 		if (p->team && p->team[k].stream)
 			cuda_call(p->base.c, cuStreamSynchronize, p->team[k].stream);
@@ -350,7 +351,7 @@ enum status cuda_peers_open(struct rt_job *job, struct cuda *c, struct rt_transp
 		p->base.base.ops = &peers_ops;
 		p->base.base.job = job;
 		p->base.c = c;
-		p->base.look = look;
+		p->base.look = poll_peers_request;
 		p->base.spare.most = SPARE_STREAMS;
 		p->shared = all[0];
 		p->base.messages = p->shared->messages;

@@ -21,7 +21,7 @@ static int64_t common_count(const struct rt_collective *c, int n)
 }
 
 /* As in shm_sign.c. */
-static void describe(const struct rt_job *job, const struct peers_part *p, int n, struct buf *out)
+static void describe_peers_part(const struct rt_job *job, const struct peers_part *p, int n, struct buf *out)
 {
 	const struct rt_collective *c = &p->c;
 	const char *type = dtype_name(c->dtype);
@@ -46,8 +46,8 @@ enum status peers_compare(struct rt_job *job, const struct peers_part *own, cons
 	    common_count(a, n) == common_count(b, n))
 		return STATUS_OK;
 	struct buf here = {0}, there = {0};
-	describe(job, own, n, &here);
-	describe(job, other, n, &there);
+	describe_peers_part(job, own, n, &here);
+	describe_peers_part(job, other, n, &there);
 	enum status status = cuda_disagree(job, own->rank, here.at, other->rank, there.at);
 	buf_free(&here);
 	buf_free(&there);
@@ -58,9 +58,9 @@ static enum status blocks_differ(struct rt_job *job, const struct peers_part *fr
                                  const struct peers_part *to, int64_t taken, int n)
 {
 	struct buf here = {0}, there = {0};
-	describe(job, from, n, &here);
+	describe_peers_part(job, from, n, &here);
 	buf_printf(&here, " (a block of %lld bytes)", (long long)given);
-	describe(job, to, n, &there);
+	describe_peers_part(job, to, n, &there);
 	buf_printf(&there, " (a block of %lld bytes)", (long long)taken);
 	enum status status = cuda_disagree(job, from->rank, here.at, to->rank, there.at);
 	buf_free(&here);

@@ -46,7 +46,7 @@ static cublasStatus_t record_cublasLtMatmulDescCreate(cublasLtMatmulDesc_t *d, c
 }
 
 /* The value of an attribute of 32 bits, or the low ones of another's. */
-static int32_t attribute(const void *value, size_t bytes)
+static int32_t read_attribute_bits(const void *value, size_t bytes)
 {
 	int32_t x = 0;
 	memcpy(&x, value, bytes < sizeof x ? bytes : sizeof x);
@@ -59,11 +59,11 @@ static cublasStatus_t record_cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t
 {
 	struct record_handle *h = (struct record_handle *)d;
 	if (which == CUBLASLT_MATMUL_DESC_TRANSA)
-		h->transpose_a = attribute(value, bytes);
+		h->transpose_a = read_attribute_bits(value, bytes);
 	else if (which == CUBLASLT_MATMUL_DESC_TRANSB)
-		h->transpose_b = attribute(value, bytes);
+		h->transpose_b = read_attribute_bits(value, bytes);
 	else if (which == CUBLASLT_MATMUL_DESC_EPILOGUE)
-		h->epilogue = attribute(value, bytes);
+		h->epilogue = read_attribute_bits(value, bytes);
 	return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -84,7 +84,7 @@ static cublasStatus_t record_cublasLtMatrixLayoutSetAttribute(cublasLtMatrixLayo
                                                               const void *value, size_t bytes)
 {
 	if (which == CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT)
-		((struct record_handle *)l)->batch = attribute(value, bytes);
+		((struct record_handle *)l)->batch = read_attribute_bits(value, bytes);
 	return CUBLAS_STATUS_SUCCESS;
 }
 

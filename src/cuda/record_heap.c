@@ -30,7 +30,7 @@ static struct record_handle *handle_of(CUmemGenericAllocationHandle handle)
 	return (struct record_handle *)(uintptr_t)handle;
 }
 
-static void say(const char *call, CUmemGenericAllocationHandle handle)
+static void record_memory_call(const char *call, CUmemGenericAllocationHandle handle)
 {
 	struct record_handle *h = handle_of(handle);
 	record_say("%s memory %d%s", call, h->number, record_owner(h));
@@ -47,7 +47,7 @@ static CUresult record_cuMemCreate(CUmemGenericAllocationHandle *handle, size_t 
                                    const CUmemAllocationProp *p, unsigned long long flags)
 {
 	*handle = (uintptr_t)record_handle_new(record_next(RECORD_MEMORY));
-	say("cuMemCreate", *handle);
+	record_memory_call("cuMemCreate", *handle);
 	record_more(", %zu bytes\n", bytes);
 	return CUDA_SUCCESS;
 }
@@ -57,7 +57,7 @@ static CUresult record_cuMemExportToShareableHandle(void *file, CUmemGenericAllo
 {
 	const struct record_handle *h = handle_of(handle);
 	*(int *)file = h->rank * FILE_RANK + h->number;
-	say("cuMemExportToShareableHandle", handle);
+	record_memory_call("cuMemExportToShareableHandle", handle);
 	record_more("\n");
 	return CUDA_SUCCESS;
 }
@@ -69,7 +69,7 @@ static CUresult record_cuMemImportFromShareableHandle(CUmemGenericAllocationHand
 	struct record_handle *h = record_handle_new(number % FILE_RANK);
 	h->rank = number / FILE_RANK;
 	*handle = (uintptr_t)h;
-	say("cuMemImportFromShareableHandle", *handle);
+	record_memory_call("cuMemImportFromShareableHandle", *handle);
 	record_more("\n");
 	return CUDA_SUCCESS;
 }
@@ -85,7 +85,7 @@ static CUresult record_cuMemAddressReserve(CUdeviceptr *at, size_t bytes, size_t
 static CUresult record_cuMemMap(CUdeviceptr at, size_t bytes, size_t offset,
                                 CUmemGenericAllocationHandle handle, unsigned long long flags)
 {
-	say("cuMemMap", handle);
+	record_memory_call("cuMemMap", handle);
 	record_more(", %zu bytes\n", bytes);
 	return CUDA_SUCCESS;
 }
