@@ -81,8 +81,8 @@ static void compare_element(const struct check_want *w, enum dtype t, const char
 	f->want_int = known && w->ints ? w->ints[at] : (int64_t)f->want;
 }
 
-static void compare(const struct check_want *w, enum dtype t, const struct data_map *map, const char *memory,
-                    const uint64_t *written, struct finding *f)
+static void compare_batches(const struct check_want *w, enum dtype t, const struct data_map *map,
+                            const char *memory, const uint64_t *written, struct finding *f)
 {
 	struct data_cursor c = {0};
 	struct data_batch b;
@@ -131,8 +131,8 @@ void check_reach(const struct check_want *w, struct check_reach *out)
 }
 
 /* This rank's finding; pending reductions are finished on rank 0 and compared there. */
-static enum status find(struct rt_job *job, const struct module *m, const struct check_output *o,
-                        struct finding *f)
+static enum status find_mismatch(struct rt_job *job, const struct module *m, const struct check_output *o,
+                                 struct finding *f)
 {
 	enum dtype t = ir_type(m, o->type)->dtype;
 	struct data_map map;
@@ -157,14 +157,14 @@ static enum status find(struct rt_job *job, const struct module *m, const struct
 			for (int64_t k = 0; k < map.total; k++)
 				dense.linear[k] = k;
 			all.group[0] = dense;
-			compare(o->want, t, &all, whole, NULL, f);
+			compare_batches(o->want, t, &all, whole, NULL, f);
 			free(dense.linear);
 		}
 		free(whole);
 		if (o->memory)
 			find_unwritten(&map, o->written, f);
 	} else if (o->memory) {
-		compare(o->want, t, &map, o->memory, o->written, f);
+		compare_batches(o->want, t, &map, o->memory, o->written, f);
 	}
 	rt_job_progress(job);
 	data_map_free(&map);
@@ -304,7 +304,7 @@ enum status check_outputs(struct rt_job *job, const struct module *m, const stru
 	unsigned shown = 0;
 	double worst = -1;
 	for (unsigned k = 0; k < n && status == STATUS_OK; k++) {
-		status = find(job, m, &out[k], &mine);
+		status = find_mismatch(job, m, &out[k], &mine);
 		if (status == STATUS_OK)
 			status = rt_job_allgather(job, "the check of an output", &mine, sizeof mine,
 			                          all + (size_t)k * (size_t)job->size);

@@ -15,7 +15,7 @@ struct maker {
 };
 
 /* Strides of the local allocation domain, nothing bound by a loop. */
-static bool strides(struct maker *k)
+static bool compute_local_strides(struct maker *k)
 {
 	int64_t size = 1;
 	for (unsigned i = k->d->alloc_n; i-- > 0;) {
@@ -32,7 +32,7 @@ static bool strides(struct maker *k)
 
 /* Coordinates of every axis that derives from the logical ones given; false when the element is not
  * on this rank. */
-static bool follow(const struct maker *k, int64_t *at, const bool *from, int64_t *offset)
+static bool follow_transforms(const struct maker *k, int64_t *at, const bool *from, int64_t *offset)
 {
 	bool known[IR_MAX_AXES] = {false};
 	memcpy(known, from, sizeof *known * k->d->logical_n);
@@ -83,7 +83,7 @@ static void add_axis(struct maker *k, unsigned axis, int64_t row_stride)
 	g->offset = arena_new_array(map->arena, int64_t, n);
 	for (int64_t i = 0; i < n; i++) {
 		at[axis] = i;
-		if (!follow(k, at, from, &g->offset[g->n]))
+		if (!follow_transforms(k, at, from, &g->offset[g->n]))
 			continue;
 		g->linear[g->n++] = i * row_stride;
 	}
@@ -105,7 +105,7 @@ static void add_all(struct maker *k)
 			at[a] = rest % map->extent[a];
 			rest /= map->extent[a];
 		}
-		if (!follow(k, at, from, &g->offset[g->n]))
+		if (!follow_transforms(k, at, from, &g->offset[g->n]))
 			continue;
 		g->linear[g->n++] = i;
 	}
@@ -135,7 +135,7 @@ bool data_map_make(const struct module *m, type_id t, int64_t rank, struct data_
 	memset(out, 0, sizeof *out);
 	out->rank = k.d->rank;
 	out->parts = out->total = 1;
-	if (!layout_env_init(m, t, rank, &k.env, &offending) || !strides(&k))
+	if (!layout_env_init(m, t, rank, &k.env, &offending) || !compute_local_strides(&k))
 		return false;
 	for (unsigned a = 0; a < out->rank; a++) {
 		out->extent[a] = k.env.extent[a];

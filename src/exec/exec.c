@@ -43,7 +43,7 @@ static enum status open_pairs(struct exec *e)
 	return status;
 }
 
-static enum status allocate(struct exec *e)
+static enum status allocate_buffers(struct exec *e)
 {
 	const struct plan *p = e->p;
 	void *memory = NULL, *heap = NULL;
@@ -105,7 +105,7 @@ enum status exec_open(struct rt_job *job, const struct plan *p, const struct pla
 	if (e->status == STATUS_OK && strcmp(o->device, "cuda") == 0)
 		e->status = open_pairs(e);
 	if (e->status == STATUS_OK)
-		e->status = allocate(e);
+		e->status = allocate_buffers(e);
 	if (e->status == STATUS_OK)
 		e->status = find_slots(e);
 	if (e->status == STATUS_OK)
@@ -273,7 +273,8 @@ static struct rt_origin origin_of(const struct exec *e, const struct plan_instru
 	                          .iteration = i->loop ? e->reg[i->loop] : -1};
 }
 
-static bool fail(struct exec *e, const struct plan_instruction *i, enum status status, const char *text)
+static bool fail_instruction(struct exec *e, const struct plan_instruction *i, enum status status,
+                             const char *text)
 {
 	rt_job_error_at(e->job, origin_of(e, i), "%s", text);
 	e->status = rt_job_fail(e->job, status);
@@ -284,7 +285,7 @@ static bool fail_control(struct exec *e, const struct plan_instruction *i, const
 {
 	struct buf text = {0};
 	plan_failure_print(e->p, i, e->reg, why, &text);
-	fail(e, i, STATUS_DIAGNOSTICS, text.at);
+	fail_instruction(e, i, STATUS_DIAGNOSTICS, text.at);
 	buf_free(&text);
 	return false;
 }
@@ -325,7 +326,7 @@ static bool run_task(struct exec *e, const struct plan_instruction *i)
 	if (i->op == PLAN_TASK_POISONS && e->reversed)
 		return true;
 	if (!r->complete && !exec_task_build(e, r))
-		return fail(e, i, STATUS_DIAGNOSTICS, PLAN_OUTSIDE);
+		return fail_instruction(e, i, STATUS_DIAGNOSTICS, PLAN_OUTSIDE);
 	if (e->follows && i->op != PLAN_TASK_POISONS)
 		exec_written_task(e->written, e, r);
 	if (r->read && r->task.contents != *r->read) /* else another thread may read it */
@@ -359,7 +360,7 @@ static bool run_wait(struct exec *e, const struct plan_instruction *i)
 {
 	struct ticket_queue *q = &e->queue[i->a];
 	if (!q->n)
-		return fail(
+		return fail_instruction(
 		    e, i, STATUS_DIAGNOSTICS,
 		    "there is nothing to wait for: the Communication was not issued, or waited for before");
 	struct rt_ticket t = q->at[q->first];
@@ -374,7 +375,7 @@ static bool run_collective(struct exec *e, const struct plan_instruction *i)
 {
 	struct collective_record *r = &e->collective[i->a];
 	if (!r->complete && !exec_collective_build(e, i->a))
-		return fail(e, i, STATUS_DIAGNOSTICS, PLAN_OUTSIDE);
+		return fail_instruction(e, i, STATUS_DIAGNOSTICS, PLAN_OUTSIDE);
 	if (e->follows)
 		exec_written_collective(e->written, e, i->a);
 	r->c.at = origin_of(e, i);
@@ -389,7 +390,7 @@ static bool run_message(struct exec *e, const struct plan_instruction *i)
 {
 	struct message_record *r = &e->message[i->a];
 	if (!r->complete && !exec_message_build(e, i->a))
-		return fail(e, i, STATUS_DIAGNOSTICS, PLAN_OUTSIDE);
+		return fail_instruction(e, i, STATUS_DIAGNOSTICS, PLAN_OUTSIDE);
 	if (e->follows)
 		exec_written_message(e->written, e, i->a);
 	r->p.at = origin_of(e, i);
@@ -416,7 +417,7 @@ static void start_run(struct exec *e)
 }
 
 /* Submits the program. The current stream is the first again. */
-static enum status walk(struct exec *e)
+static enum status submit_program(struct exec *e)
 {
 	const struct plan *p = e->p;
 	int64_t *r = e->reg;
@@ -429,7 +430,7 @@ static enum status walk(struct exec *e)
 		if (e->ranges)
 			exec_ranges_enter(e->ranges, i);
 		if (e->faults && !exec_faults_enter(e->faults, i)) {
-			fail(e, i, STATUS_DIAGNOSTICS, "--fail asks for this");
+			fail_instruction(e, i, STATUS_DIAGNOSTICS, "--fail asks for this");
 			return rt_job_status(e->job);
 		}
 		if (e->marks)
@@ -500,7 +501,7 @@ enum status exec_run(struct exec *e)
 		status = rt_replay(e->engine, e->current, e->graph);
 		count_replay(e, 1);
 	} else {
-		status = walk(e);
+		status = submit_program(e);
 	}
 	exec_ranges_leave(e->ranges);
 	exec_marks_leave(e->marks, e->engine);
@@ -563,7 +564,7 @@ enum status exec_capture(struct exec *e)
 	memcpy(before, e->transport->counter, sizeof before);
 	enum status status = rt_capture_begin(e->engine, e->current);
 	if (status == STATUS_OK)
-		status = walk(e);
+		status = submit_program(e);
 	exec_ranges_leave(e->ranges);
 	if (status == STATUS_OK)
 		status = rt_capture_end(e->engine, e->current, &e->graph);

@@ -28,7 +28,7 @@ struct recorded {
 	struct buf *out;
 };
 
-static enum status record(struct rt_job *job, const struct recorded *r)
+static enum status record_rank_calls(struct rt_job *job, const struct recorded *r)
 {
 	bool is_asked_for = job->rank == r->of->rank;
 	struct buf unheard = {0};
@@ -49,7 +49,7 @@ static enum status record(struct rt_job *job, const struct recorded *r)
 
 static int rank_main(struct rt_job *job, void *recorded)
 {
-	return record(job, recorded);
+	return record_rank_calls(job, recorded);
 }
 
 static enum status record_alone(const struct recorded *r)
@@ -60,7 +60,7 @@ static enum status record_alone(const struct recorded *r)
 	job.board = mem_zalloc(rt_board_bytes(1));
 	rt_board_start(job.board, 1, job.rank);
 	rt_board_join(job.board, job.rank, 0);
-	enum status status = record(&job, r);
+	enum status status = record_rank_calls(&job, r);
 	free(job.board);
 	return status;
 }

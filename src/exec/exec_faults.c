@@ -28,8 +28,8 @@ static bool executes(const struct plan_instruction *i)
 }
 
 /* Marks the statements of a line. False: there are none. */
-static bool mark(struct exec_faults *f, const struct plan *p, const struct plan_labels *l,
-                 const struct exec_fault *fault)
+static bool mark_faulty_line(struct exec_faults *f, const struct plan *p, const struct plan_labels *l,
+                             const struct exec_fault *fault)
 {
 	bool any = false;
 	for (uint32_t k = 0; k < p->code.n; k++) {
@@ -63,7 +63,7 @@ enum status exec_faults_open(struct rt_job *job, const struct plan *p, const str
 			f->fails = mem_zalloc(l->n + 1);
 		}
 		f->delay_us += at[k].delay_us;
-		if (at[k].line && !mark(f, p, l, &at[k])) {
+		if (at[k].line && !mark_faulty_line(f, p, l, &at[k])) {
 			rt_job_error(job, "--fail: this rank executes no statement of line %u", at[k].line);
 			exec_faults_close(f);
 			return rt_job_fail(job, STATUS_USAGE);

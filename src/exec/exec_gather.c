@@ -9,8 +9,8 @@
 enum { ROUND_BYTES = 1 << 26, MAX_CHUNK = 1 << 20, MIN_CHUNK = 1 << 12 };
 
 /* The next elements of a rank's block, packed. */
-static void pack(const struct data_map *map, struct data_cursor *c, const char *memory, size_t bytes,
-                 int64_t count, char *to)
+static void pack_elements(const struct data_map *map, struct data_cursor *c, const char *memory, size_t bytes,
+                          int64_t count, char *to)
 {
 	struct data_batch b;
 	while (count > 0 && data_map_next(map, c, count < DATA_BATCH ? (unsigned)count : DATA_BATCH, &b)) {
@@ -37,7 +37,7 @@ struct target {
 	enum reduce_op op;
 };
 
-static void combine(struct target *t, int64_t at, const char *from)
+static void combine_element(struct target *t, int64_t at, const char *from)
 {
 	double x = rt_load_f64(t->dtype, from), *to = &t->sum[at];
 	if (!t->seen[at]) {
@@ -60,14 +60,14 @@ static void combine(struct target *t, int64_t at, const char *from)
 	}
 }
 
-static void unpack(struct target *t, struct held *s, size_t bytes, int64_t count, const char *from)
+static void unpack_elements(struct target *t, struct held *s, size_t bytes, int64_t count, const char *from)
 {
 	struct data_batch b;
 	while (count > 0 &&
 	       data_map_next(&s->map, &s->cursor, count < DATA_BATCH ? (unsigned)count : DATA_BATCH, &b)) {
 		for (unsigned k = 0; k < b.n; k++, from += bytes) {
 			if (t->sum)
-				combine(t, b.linear[k], from);
+				combine_element(t, b.linear[k], from);
 			else
 				memcpy(t->whole + b.linear[k] * (int64_t)bytes, from, bytes);
 		}
@@ -100,7 +100,7 @@ static void drop_copies(struct held *s, int ranks)
 			}
 }
 
-static void finish(struct target *t, int64_t total, int64_t parts)
+static void finish_reduction(struct target *t, int64_t total, int64_t parts)
 {
 	size_t bytes = dtype_bytes(t->dtype);
 	for (int64_t k = 0; k < total; k++) {
@@ -154,17 +154,18 @@ enum status gather_output(struct rt_job *job, const struct module *m, type_id ty
 		int64_t round = longest - first < chunk ? longest - first : chunk;
 		int64_t here = count - first < round ? count - first : round;
 		if (here > 0)
-			pack(&mine, &cursor, memory, bytes, here, packed);
+			pack_elements(&mine, &cursor, memory, bytes, here, packed);
 		status = rt_job_allgather(job, "an output's elements", packed, (size_t)round * bytes, all);
 		for (int r = 0; r < job->size && held && status == STATUS_OK; r++) {
 			int64_t theirs = counts[r] - first < round ? counts[r] - first : round;
 			if (theirs > 0 && !(t.sum && held[r].map.part < 0))
-				unpack(&t, &held[r], bytes, theirs, all + (size_t)r * (size_t)round * bytes);
+				unpack_elements(&t, &held[r], bytes, theirs,
+				                all + (size_t)r * (size_t)round * bytes);
 		}
 		rt_job_progress(job);
 	}
 	if (t.sum && status == STATUS_OK)
-		finish(&t, mine.total, mine.parts);
+		finish_reduction(&t, mine.total, mine.parts);
 	for (int r = 0; r < job->size && held; r++)
 		data_map_free(&held[r].map);
 	data_map_free(&mine);

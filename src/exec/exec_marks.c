@@ -28,7 +28,7 @@ static bool comes_from(const struct plan *p, const struct plan_instruction *i, o
 	return false;
 }
 
-static void find(const struct plan *p, struct marked *m)
+static void find_marked_code(const struct plan *p, struct marked *m)
 {
 	uint32_t first = p->code.n;
 	for (uint32_t k = 0; k < p->code.n; k++) {
@@ -51,7 +51,7 @@ struct exec_marks *exec_marks_new(const struct plan *p, const struct exec_mark *
 	for (unsigned k = 0; k < n; k++) {
 		m->at[k].mark = &list[k];
 		m->at[k].is = mem_zalloc(p->code.n + 1);
-		find(p, &m->at[k]);
+		find_marked_code(p, &m->at[k]);
 	}
 	return m;
 }
@@ -73,7 +73,7 @@ static bool is_instance(const struct marked *m, const int64_t *reg)
 	return true;
 }
 
-static void set(struct exec_marks *m, struct rt_engine *e, enum rt_mark mark)
+static void submit_mark(struct exec_marks *m, struct rt_engine *e, enum rt_mark mark)
 {
 	if (mark != m->now)
 		rt_submit_mark(e, mark);
@@ -89,7 +89,7 @@ void exec_marks_enter(struct exec_marks *m, struct rt_engine *e, uint32_t instru
 			mark = m->at[k].mark->mark;
 	if (reversed && mark != RT_MARK_NONE)
 		mark = mark == RT_MARK_AWAITED ? RT_MARK_HELD : RT_MARK_AWAITED;
-	set(m, e, mark);
+	submit_mark(m, e, mark);
 }
 
 void exec_marks_leave(struct exec_marks *m, struct rt_engine *e)

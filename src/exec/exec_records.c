@@ -171,7 +171,7 @@ static bool build_task(struct exec *e, struct task_record *r, struct rt_task *ta
 }
 
 /* Contractions of sizes that never change; nothing else takes longer the first time. */
-static void prepare(const struct exec *e, const struct task_record *r)
+static void prepare_contraction(const struct exec *e, const struct task_record *r)
 {
 	bool sized = r->task.kernel == RT_TASK_GEMM && r->out.sized;
 	for (unsigned k = 0; k < r->t->in_n && sized; k++)
@@ -344,7 +344,7 @@ void exec_records_make(struct exec *e)
 	e->message = mem_zalloc(sizeof *e->message * (p->message.n + 1));
 	for (uint32_t i = 0; i < p->task.n; i++) {
 		make_task(e, &p->task.at[i], &e->task[i]);
-		prepare(e, &e->task[i]);
+		prepare_contraction(e, &e->task[i]);
 	}
 	for (uint32_t i = 0; i < p->step.n; i++)
 		make_task(e, &p->step.at[i], &e->step[i]);

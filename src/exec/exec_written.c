@@ -200,7 +200,7 @@ void exec_written_message(struct exec_written *w, const struct exec *e, uint32_t
 /* ---- after a run */
 
 /* Adds what all ranks wrote to one output of rank `to`, on that rank. o: NULL: this rank has none of it. */
-static enum status exchange(const struct exec *e, struct output *o, int to, size_t words)
+static enum status exchange_written_bits(const struct exec *e, struct output *o, int to, size_t words)
 {
 	size_t bytes = words * sizeof(uint64_t);
 	uint64_t *mine = mem_zalloc(bytes), *all = mem_alloc(bytes * (size_t)e->job->size);
@@ -238,7 +238,7 @@ enum status exec_written_exchange(struct exec_written *w, const struct exec *e)
 			words = theirs > words ? theirs : words;
 		}
 		for (int to = 0; to < ranks && words && status == STATUS_OK; to++)
-			status = exchange(e, of[k], to, words);
+			status = exchange_written_bits(e, of[k], to, words);
 	}
 	free(mine);
 	free(all);

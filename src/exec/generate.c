@@ -3,7 +3,7 @@
 #include "base/hash.h"
 
 /* splitmix64's finisher: every bit of the result depends on every bit of x. */
-static uint64_t mix(uint64_t x)
+static uint64_t mix_bits(uint64_t x)
 {
 	x ^= x >> 30;
 	x *= 0xbf58476d1ce4e5b9u;
@@ -21,14 +21,14 @@ void generate_values(const struct generate *g, enum dtype t, const int64_t *line
                      int64_t *i)
 {
 	bool is_float = dtype_is_float(t);
-	uint64_t seed = mix(g->seed + 0x9e3779b97f4a7c15u);
+	uint64_t seed = mix_bits(g->seed + 0x9e3779b97f4a7c15u);
 	for (unsigned k = 0; k < n; k++) {
 		int64_t v = 0;
 		double x = 0;
 		switch (g->kind) {
 		case GENERATE_RANDOM: {
 			/* 32 random bits onto a small range */
-			uint64_t bits = mix(seed + (uint64_t)linear[k] * 0x9e3779b97f4a7c15u) >> 32;
+			uint64_t bits = mix_bits(seed + (uint64_t)linear[k] * 0x9e3779b97f4a7c15u) >> 32;
 			if (is_float)
 				x = g->f * (double)((int64_t)(bits * 17 >> 32) - 8) / 8;
 			else

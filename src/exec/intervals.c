@@ -38,7 +38,7 @@ void intervals_unite(intervals *s)
 }
 
 /* Length of what lies before a moment. */
-static int64_t before(const intervals *s, int64_t moment)
+static int64_t measure_before(const intervals *s, int64_t moment)
 {
 	uint32_t low = 0, high = s->n; /* those below low have begun */
 	while (low < high) {
@@ -56,12 +56,12 @@ static int64_t before(const intervals *s, int64_t moment)
 
 int64_t intervals_length(const intervals *s)
 {
-	return s->n ? before(s, INT64_MAX) : 0;
+	return s->n ? measure_before(s, INT64_MAX) : 0;
 }
 
 int64_t intervals_within(const intervals *s, int64_t begin, int64_t end)
 {
-	return begin < end ? before(s, end) - before(s, begin) : 0;
+	return begin < end ? measure_before(s, end) - measure_before(s, begin) : 0;
 }
 
 int64_t intervals_gaps(const intervals *s)

@@ -20,10 +20,10 @@
 
 static const unsigned char MAGIC[] = {0x93, 'N', 'U', 'M', 'P', 'Y'};
 
-static bool fail(struct buf *why, const char *path, const char *format, ...)
+static bool explain_npy_failure(struct buf *why, const char *path, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-static bool fail(struct buf *why, const char *path, const char *format, ...)
+static bool explain_npy_failure(struct buf *why, const char *path, const char *format, ...)
 {
 	va_list args;
 	buf_printf(why, "'%s': ", path);
@@ -58,15 +58,15 @@ struct literal {
 	const char *at; /* NUL-terminated */
 };
 
-static void skip(struct literal *l)
+static void skip_whitespace(struct literal *l)
 {
 	while (*l->at == ' ' || *l->at == '\t' || *l->at == '\n' || *l->at == '\r')
 		l->at++;
 }
 
-static bool take(struct literal *l, char c)
+static bool take_character(struct literal *l, char c)
 {
-	skip(l);
+	skip_whitespace(l);
 	if (*l->at != c)
 		return false;
 	l->at++;
@@ -76,7 +76,7 @@ static bool take(struct literal *l, char c)
 static bool take_word(struct literal *l, const char *word)
 {
 	size_t n = strlen(word);
-	skip(l);
+	skip_whitespace(l);
 	if (strncmp(l->at, word, n) || isalnum((unsigned char)l->at[n]) || l->at[n] == '_')
 		return false;
 	l->at += n;
@@ -85,7 +85,7 @@ static bool take_word(struct literal *l, const char *word)
 
 static bool take_string(struct literal *l, char *out, size_t room)
 {
-	skip(l);
+	skip_whitespace(l);
 	char quote = *l->at;
 	if (quote != '\'' && quote != '"')
 		return false;
@@ -101,11 +101,11 @@ static bool take_string(struct literal *l, char *out, size_t room)
 
 static bool take_shape(struct literal *l, struct npy *f)
 {
-	if (!take(l, '('))
+	if (!take_character(l, '('))
 		return false;
-	while (!take(l, ')')) {
+	while (!take_character(l, ')')) {
 		int64_t v = 0;
-		skip(l);
+		skip_whitespace(l);
 		if (!isdigit((unsigned char)*l->at) || f->nd == NPY_MAX_DIMS)
 			return false;
 		for (; isdigit((unsigned char)*l->at); l->at++)
@@ -114,8 +114,8 @@ static bool take_shape(struct literal *l, struct npy *f)
 		if (*l->at == 'L') /* written by Python 2 */
 			l->at++;
 		f->n[f->nd++] = v;
-		if (!take(l, ',')) {
-			if (!take(l, ')'))
+		if (!take_character(l, ',')) {
+			if (!take_character(l, ')'))
 				return false;
 			break;
 		}
@@ -129,38 +129,38 @@ static bool parse_header(const char *text, struct npy *f, bool *fortran, struct 
 	unsigned seen = 0;
 	static const char BROKEN[] =
 	    "the header is broken: a dictionary of descr, fortran_order and shape is expected";
-	if (!take(&l, '{'))
-		return fail(why, f->path, BROKEN);
-	while (!take(&l, '}')) {
+	if (!take_character(&l, '{'))
+		return explain_npy_failure(why, f->path, BROKEN);
+	while (!take_character(&l, '}')) {
 		char key[20];
 		unsigned which;
-		if (!take_string(&l, key, sizeof key) || !take(&l, ':'))
-			return fail(why, f->path, BROKEN);
+		if (!take_string(&l, key, sizeof key) || !take_character(&l, ':'))
+			return explain_npy_failure(why, f->path, BROKEN);
 		which = !strcmp(key, "descr")           ? 1
 		        : !strcmp(key, "fortran_order") ? 2
 		        : !strcmp(key, "shape")         ? 4
 		                                        : 0;
 		if (!which || seen & which)
-			return fail(why, f->path, BROKEN);
+			return explain_npy_failure(why, f->path, BROKEN);
 		seen |= which;
-		skip(&l);
+		skip_whitespace(&l);
 		if (which == 1 && *l.at == '[')
-			return fail(why, f->path,
-			            "the elements are records; a file has one field: save x['field']");
+			return explain_npy_failure(
+			    why, f->path, "the elements are records; a file has one field: save x['field']");
 		bool ok = which == 1   ? take_string(&l, f->descr, sizeof f->descr)
 		          : which == 4 ? take_shape(&l, f)
 		                       : (*fortran = take_word(&l, "True")) || take_word(&l, "False");
 		if (!ok)
-			return fail(why, f->path, BROKEN);
-		if (!take(&l, ',')) {
-			if (!take(&l, '}'))
-				return fail(why, f->path, BROKEN);
+			return explain_npy_failure(why, f->path, BROKEN);
+		if (!take_character(&l, ',')) {
+			if (!take_character(&l, '}'))
+				return explain_npy_failure(why, f->path, BROKEN);
 			break;
 		}
 	}
-	skip(&l);
+	skip_whitespace(&l);
 	if (seen != 7 || *l.at)
-		return fail(why, f->path, BROKEN);
+		return explain_npy_failure(why, f->path, BROKEN);
 	return true;
 }
 
@@ -176,10 +176,11 @@ static bool parse_descr(struct npy *f, struct buf *why)
 	f->kind = *d;
 	f->size = *d && d[1] >= '1' && d[1] <= '9' && !d[2] ? d[1] - '0' : 0;
 	if (!*d || !strchr("fiubV", *d) || !f->size)
-		return fail(why, f->path, "elements of type '%s' are not understood", f->descr);
+		return explain_npy_failure(why, f->path, "elements of type '%s' are not understood",
+		                           f->descr);
 	if (order == '>' && f->size > 1)
-		return fail(why, f->path, "the elements are big-endian ('%s'); save x.astype('<%s')",
-		            f->descr, d);
+		return explain_npy_failure(
+		    why, f->path, "the elements are big-endian ('%s'); save x.astype('<%s')", f->descr, d);
 	return true;
 }
 
@@ -196,11 +197,11 @@ static bool check_size(struct npy *f, int64_t bytes, struct buf *why)
 	for (int k = 0; k < f->nd; k++)
 		f->count = f->n[k] == 0 ? 0 : f->count;
 	if (f->count < 0 || !checked_mul(f->count, f->size, &need))
-		return fail(why, f->path, "the header's shape is too large for any machine");
+		return explain_npy_failure(why, f->path, "the header's shape is too large for any machine");
 	if (bytes - f->start < need)
-		return fail(why, f->path,
-		            "the file is truncated: its shape needs %lld bytes of data, it has %lld",
-		            (long long)need, (long long)(bytes - f->start));
+		return explain_npy_failure(
+		    why, f->path, "the file is truncated: its shape needs %lld bytes of data, it has %lld",
+		    (long long)need, (long long)(bytes - f->start));
 	return true;
 }
 
@@ -209,32 +210,34 @@ static bool read_file(struct npy *f, int64_t bytes, struct buf *why)
 	unsigned char head[12];
 	bool fortran = false;
 	if (bytes < 10 || !read_at(f->fd, head, 10, 0) || memcmp(head, MAGIC, sizeof MAGIC))
-		return fail(why, f->path, "this is no .npy file");
+		return explain_npy_failure(why, f->path, "this is no .npy file");
 	if (head[6] < 1 || head[6] > 3)
-		return fail(why, f->path, "format %d.%d is not understood (1.0 to 3.0 are)", head[6],
-		            head[7]);
+		return explain_npy_failure(why, f->path, "format %d.%d is not understood (1.0 to 3.0 are)",
+		                           head[6], head[7]);
 	bool wide = head[6] > 1;
 	if (wide && !read_at(f->fd, head, 12, 0))
-		return fail(why, f->path, "the file is truncated in its header");
+		return explain_npy_failure(why, f->path, "the file is truncated in its header");
 	int64_t length =
 	    head[8] | head[9] << 8 | (wide ? (int64_t)head[10] << 16 | (int64_t)head[11] << 24 : 0);
 	f->start = (wide ? 12 : 10) + length;
 	if (length > NPY_MAX_HEADER)
-		return fail(why, f->path, "the header is longer than %d bytes", NPY_MAX_HEADER);
+		return explain_npy_failure(why, f->path, "the header is longer than %d bytes",
+		                           NPY_MAX_HEADER);
 	if (f->start > bytes)
-		return fail(why, f->path, "the file is truncated in its header");
+		return explain_npy_failure(why, f->path, "the file is truncated in its header");
 	char *text = mem_zalloc((size_t)length + 1);
 	bool ok = read_at(f->fd, text, (size_t)length, f->start - length);
 	if (!ok)
-		fail(why, f->path, "the header cannot be read");
+		explain_npy_failure(why, f->path, "the header cannot be read");
 	else if (strlen(text) != (size_t)length)
-		ok = fail(why, f->path, "the header is broken: it holds a NUL byte");
+		ok = explain_npy_failure(why, f->path, "the header is broken: it holds a NUL byte");
 	ok = ok && parse_header(text, f, &fortran, why) && parse_descr(f, why);
 	free(text);
 	if (!ok)
 		return false;
 	if (fortran && f->nd > 1)
-		return fail(why, f->path, "the array is in Fortran order; save np.ascontiguousarray(x)");
+		return explain_npy_failure(why, f->path,
+		                           "the array is in Fortran order; save np.ascontiguousarray(x)");
 	return check_size(f, bytes, why);
 }
 
@@ -252,9 +255,9 @@ bool npy_open_file(int fd, const char *path, struct npy *out, struct buf *why)
 	f.path = mem_strdup(path);
 	errno = error;
 	if (f.fd < 0 || fstat(f.fd, &st) < 0)
-		fail(why, path, "cannot be opened: %s", strerror(errno));
+		explain_npy_failure(why, path, "cannot be opened: %s", strerror(errno));
 	else if (!S_ISREG(st.st_mode))
-		fail(why, path, "this is no regular file");
+		explain_npy_failure(why, path, "this is no regular file");
 	else
 		ok = read_file(&f, st.st_size, why);
 	if (!ok) {
@@ -278,8 +281,8 @@ bool npy_read(const struct npy *f, int64_t first, int64_t count, void *dst, stru
 {
 	if (read_at(f->fd, dst, (size_t)(count * f->size), f->start + first * f->size))
 		return true;
-	return fail(why, f->path, "cannot be read: %s",
-	            errno ? strerror(errno) : "it was cut since it was opened");
+	return explain_npy_failure(why, f->path, "cannot be read: %s",
+	                           errno ? strerror(errno) : "it was cut since it was opened");
 }
 
 /* ---- dtypes */
@@ -308,8 +311,9 @@ bool npy_fits(const struct npy *f, enum dtype t, int nd, const int64_t *n, struc
 	same |= t == DTYPE_BF16 && !f->kind;
 	same |= t == DTYPE_F8E5M2 && f->kind == 'f' && f->size == 1;
 	if (!same)
-		return fail(why, f->path, "its elements are '%s', %s is needed; save x.astype(%s)", f->descr,
-		            dtype_name(t), dtype_format[t].numpy);
+		return explain_npy_failure(why, f->path,
+		                           "its elements are '%s', %s is needed; save x.astype(%s)", f->descr,
+		                           dtype_name(t), dtype_format[t].numpy);
 	if (f->nd == nd && !memcmp(f->n, n, sizeof *n * (size_t)nd))
 		return true;
 	buf_printf(why, "'%s': its shape is ", f->path);
@@ -340,7 +344,7 @@ bool npy_write(const char *path, enum dtype t, int nd, const int64_t *n, const v
 	struct file_part parts[] = {{start, sizeof start}, {head.at, head.n}, {data, bytes}};
 	bool ok = file_replace(path, parts, sizeof parts / sizeof *parts);
 	if (!ok)
-		fail(why, path, "cannot be written: %s", strerror(errno));
+		explain_npy_failure(why, path, "cannot be written: %s", strerror(errno));
 	buf_free(&head);
 	return ok;
 }

@@ -88,7 +88,7 @@ void scope_leave(struct planner *b, uint32_t computed)
 	b->computed.n = computed;
 }
 
-static uint32_t here(const struct planner *b)
+static uint32_t get_code_position(const struct planner *b)
 {
 	return b->p->code.n;
 }
@@ -158,7 +158,7 @@ static void lower_for(struct planner *b, op_id op)
 	b->stream = sets ? 0 : b->stream;
 	b->generation++;
 	b->depth++;
-	uint32_t first_instruction = here(b);
+	uint32_t first_instruction = get_code_position(b);
 	lower_region(b, body);
 	b->at = op;
 	b->depth--;
@@ -168,7 +168,7 @@ static void lower_for(struct planner *b, op_id op)
 	b->index[id] = outer;
 	b->stream = sets ? 0 : b->stream;
 	emit(b, (struct plan_instruction){.code = PLAN_NEXT, .a = index, .c = to, .to = first_instruction});
-	b->p->code.at[at].to = here(b);
+	b->p->code.at[at].to = get_code_position(b);
 }
 
 static void lower_if(struct planner *b, op_id op)
@@ -195,12 +195,12 @@ static void lower_if(struct planner *b, op_id op)
 	b->at = op;
 	if (otherwise) {
 		end = emit(b, (struct plan_instruction){.code = PLAN_GOTO});
-		b->p->code.at[at].to = here(b);
+		b->p->code.at[at].to = get_code_position(b);
 		lower_region(b, otherwise);
 		scope_leave(b, computed);
-		b->p->code.at[end].to = here(b);
+		b->p->code.at[end].to = get_code_position(b);
 	} else {
-		b->p->code.at[at].to = here(b);
+		b->p->code.at[at].to = get_code_position(b);
 	}
 	b->depth--;
 	b->stream = b->stream == after ? after : 0;
@@ -382,7 +382,7 @@ static void lower_output(struct planner *b, value_id v)
 	vec_push(&b->p->output, out);
 }
 
-static void start(struct planner *b, const struct module *m, struct diag *d)
+static void start_planner(struct planner *b, const struct module *m, struct diag *d)
 {
 	b->m = m;
 	b->d = d;
@@ -462,7 +462,7 @@ static struct plan *build(const struct module *m, struct diag *d, int64_t rank, 
 	p->idle = is_idle(m, rank);
 	p->input_buffer = arena_new_array(p->arena, uint32_t, m->input.n);
 	memset(p->input_buffer, 0xff, sizeof *p->input_buffer * m->input.n);
-	start(&b, m, d);
+	start_planner(&b, m, d);
 	plan_teams(&b);
 	symmetric_heap(&b);
 	if (p->idle) {

@@ -129,7 +129,7 @@ static bool accept_work(struct acceptance *x, const struct plan_instruction *i)
 	}
 }
 
-static void report(const struct acceptance *x, const struct plan_instruction *i, const char *why)
+static void report_plan_failure(const struct acceptance *x, const struct plan_instruction *i, const char *why)
 {
 	struct buf text = {0};
 	plan_failure_print(x->p, i, x->reg, why, &text);
@@ -143,7 +143,7 @@ static void report(const struct acceptance *x, const struct plan_instruction *i,
 	buf_free(&text);
 }
 
-static enum plan_verdict walk(struct acceptance *x, uint64_t *work)
+static enum plan_verdict accept_code(struct acceptance *x, uint64_t *work)
 {
 	for (uint32_t at = 0; *work; --*work) {
 		const struct plan_instruction *i = &x->p->code.at[at++];
@@ -153,7 +153,7 @@ static enum plan_verdict walk(struct acceptance *x, uint64_t *work)
 		if (!why && !plan_control(x->p, i, x->reg, &at) && !accept_work(x, i))
 			why = PLAN_OUTSIDE;
 		if (why) {
-			report(x, i, why);
+			report_plan_failure(x, i, why);
 			return PLAN_REFUSED;
 		}
 	}
@@ -173,7 +173,7 @@ enum plan_verdict plan_accept(const struct module *m, struct diag *d, int64_t ra
 	x.reg = mem_alloc(sizeof *x.reg * p->reg.n);
 	memcpy(x.reg, p->reg.at, sizeof *x.reg * p->reg.n);
 	x.seen = mem_zalloc(p->task.n + 1);
-	enum plan_verdict verdict = walk(&x, work);
+	enum plan_verdict verdict = accept_code(&x, work);
 	free(x.reg);
 	free(x.seen);
 	plan_free(p);

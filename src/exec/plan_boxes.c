@@ -107,7 +107,8 @@ static bool find_cuts(const struct infer_axes *x, const struct operand_ref *in, 
 }
 
 /* The part of a box of the result that the operands' boxes, at, cut out. */
-static void cut(struct planner *b, const struct cuts *cuts, const struct operand_ref *at, struct view *to)
+static void cut_result_box(struct planner *b, const struct cuts *cuts, const struct operand_ref *at,
+                           struct view *to)
 {
 	for (unsigned a = 0; a < to->rank; a++) {
 		if (cuts->operand[a] < 0)
@@ -164,7 +165,7 @@ bool boxes_each(struct planner *b, op_id op, struct view *r, const struct operan
 		}
 		if (!view_usable(b, to))
 			return true;
-		cut(b, &cuts, at, to);
+		cut_result_box(b, &cuts, at, to);
 		if (!nothing(b, to))
 			plan(b, op, to, at, n);
 	}

@@ -274,7 +274,7 @@ bool never_waited(const struct planner *b, op_id op)
 
 /* Emits what starts the communication. What must be unpacked is waited for where it is issued, unless the
  * wait stands in the same block. */
-static void issue(struct comm *s, struct plan_instruction i)
+static void issue_communication(struct comm *s, struct plan_instruction i)
 {
 	struct planner *b = s->b;
 	bool async = b->m->op.at[s->op].flags & OP_ASYNC, unpacks = false;
@@ -307,7 +307,8 @@ static void issue(struct comm *s, struct plan_instruction i)
 static void issue_collective(struct comm *s)
 {
 	vec_push(&s->b->p->collective, s->c);
-	issue(s, (struct plan_instruction){.code = PLAN_COLLECTIVE, .a = s->b->p->collective.n - 1});
+	issue_communication(
+	    s, (struct plan_instruction){.code = PLAN_COLLECTIVE, .a = s->b->p->collective.n - 1});
 }
 
 /* A send and a receive that start together. */
@@ -338,7 +339,7 @@ static void plan_permute_comm(struct comm *s)
 		            .code = PLAN_MESSAGE, .a = b->p->message.n - 1, .b = PLAN_NO_QUEUE});
 	}
 	if (!b->in_group)
-		issue(s, (struct plan_instruction){.code = PLAN_END_GROUP});
+		issue_communication(s, (struct plan_instruction){.code = PLAN_END_GROUP});
 }
 
 /* Gather, Scatter, AllToAll, AllToAllv. */

@@ -61,7 +61,7 @@ struct view *dense_view(struct planner *b, const struct view *v, const uint8_t *
 	return d;
 }
 
-static bool copy(struct planner *b, const struct view *to, const struct view *from, op_id after)
+static bool copy_view(struct planner *b, const struct view *to, const struct view *from, op_id after)
 {
 	int same[IR_MAX_LOGICAL];
 	sx_id n[IR_MAX_LOGICAL], at[IR_MAX_LOGICAL];
@@ -105,11 +105,11 @@ static bool copy_elements(struct planner *b, const struct view *dense, const str
 
 bool dense_fill(struct planner *b, const struct view *dense, const struct view *v)
 {
-	return view_apart(v) ? copy_elements(b, dense, v, false, 0) : copy(b, dense, v, 0);
+	return view_apart(v) ? copy_elements(b, dense, v, false, 0) : copy_view(b, dense, v, 0);
 }
 
 bool dense_drain(struct planner *b, const struct view *dense, const struct view *v, op_id after)
 {
 	b->p->buffer.at[v->buffer].written = true;
-	return view_apart(v) ? copy_elements(b, dense, v, true, after) : copy(b, v, dense, after);
+	return view_apart(v) ? copy_elements(b, dense, v, true, after) : copy_view(b, v, dense, after);
 }

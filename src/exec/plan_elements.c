@@ -53,7 +53,7 @@ bool elements_whole(const struct planner *b, const struct view *v)
 
 /* ---- strided copies */
 
-static bool alike(const struct element_piece *a, const struct element_piece *b)
+static bool is_same_shape(const struct element_piece *a, const struct element_piece *b)
 {
 	return a->nd == b->nd && !memcmp(a->n, b->n, sizeof *a->n * a->nd) &&
 	       !memcmp(a->from_step, b->from_step, sizeof *a->n * a->nd) &&
@@ -61,15 +61,15 @@ static bool alike(const struct element_piece *a, const struct element_piece *b)
 }
 
 /* Makes one piece of neighbours that are alike and at one distance. Returns how many are left. */
-static int64_t merge(struct element_piece *p, int64_t n)
+static int64_t merge_pieces(struct element_piece *p, int64_t n)
 {
 	int64_t left = 0;
 	for (int64_t i = 0; i < n;) {
 		struct element_piece x = p[i];
 		int64_t k = i + 1;
-		if (k < n && alike(&x, &p[k]) && x.nd < RT_MAX_DIMS) {
+		if (k < n && is_same_shape(&x, &p[k]) && x.nd < RT_MAX_DIMS) {
 			int64_t from = p[k].from - x.from, to = p[k].to - x.to;
-			while (k < n && alike(&x, &p[k]) && p[k].from - p[k - 1].from == from &&
+			while (k < n && is_same_shape(&x, &p[k]) && p[k].from - p[k - 1].from == from &&
 			       p[k].to - p[k - 1].to == to)
 				k++;
 			x.n[x.nd] = k - i, x.from_step[x.nd] = from, x.to_step[x.nd++] = to;
@@ -98,7 +98,7 @@ bool elements_copy(struct planner *b, struct element_piece *p, int64_t n, const 
 {
 	for (int64_t before = n + 1; n < before;) {
 		before = n;
-		n = merge(p, n);
+		n = merge_pieces(p, n);
 	}
 	if (n > MAX_COPIES) {
 		planner_error(b, E_PLAN_LIMIT,

@@ -91,7 +91,7 @@ uint32_t exchange_turn(const uint32_t *class, uint32_t n, uint32_t first, uint32
 }
 
 /* Members with the same ranges are one class, by the first of them. */
-static uint32_t *classes(struct exchange *x, const struct side *s)
+static uint32_t *classify_members(struct exchange *x, const struct side *s)
 {
 	uint32_t *class = arena_alloc(x->b->scratch, sizeof *class * x->team->n);
 	size_t size = sizeof *s->range * (size_t)s->boxes.n * s->v->rank;
@@ -159,7 +159,8 @@ static struct part intersect(struct exchange *x, const struct side *from, uint32
 }
 
 /* A view of an exchange's buffer that holds a part from `place` on. */
-static struct view *packed(struct exchange *x, const struct part *p, uint32_t buffer, sx_id slot, sx_id place)
+static struct view *make_packed_view(struct exchange *x, const struct part *p, uint32_t buffer, sx_id slot,
+                                     sx_id place)
 {
 	struct view *v = view_new(x->b, x->out->value);
 	v->buffer = buffer;
@@ -278,7 +279,7 @@ static bool place_parts(struct exchange *x, const struct side *s, const struct p
 				offsets[k] = sx_reg(b, view_offset(b, v, p->at));
 				continue;
 			}
-			const struct view *at = packed(x, p, buffer, slot, next);
+			const struct view *at = make_packed_view(x, p, buffer, slot, next);
 			if (!copy_of(x, gives ? at : v, gives ? v : at, p, &copy))
 				return false;
 			if (gives)
@@ -319,7 +320,7 @@ static void check_complete(struct exchange *x, const struct side *out, const str
 static bool exchange_boxes(struct exchange *x, const struct side *in, const struct side *out)
 {
 	struct planner *b = x->b;
-	uint32_t n = x->team->n, *class = classes(x, in);
+	uint32_t n = x->team->n, *class = classify_members(x, in);
 	struct parts *given = arena_alloc(b->scratch, sizeof *given * n),
 	             *taken = arena_alloc(b->scratch, sizeof *taken * n);
 	list_parts(x, in, out, class, true, given);

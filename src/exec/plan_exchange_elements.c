@@ -23,8 +23,8 @@ static bool gives(const struct exchange *x, const uint32_t *class, uint32_t from
 }
 
 /* All parts that the own member gives (takes), packed into (out of) a buffer. */
-static bool pack(struct exchange *x, const struct elements *in, const struct elements *out,
-                 const uint32_t *class, bool give, struct element_piece *p)
+static bool pack_parts(struct exchange *x, const struct elements *in, const struct elements *out,
+                       const uint32_t *class, bool give, struct element_piece *p)
 {
 	struct planner *b = x->b;
 	struct view *v = give ? x->in : x->out, buffer = *v;
@@ -76,6 +76,6 @@ bool exchange_elements(struct exchange *x)
 	if (gives(x, class, x->own, x->own) && in[x->own].n && out[x->own].n &&
 	    !elements_copy(b, p, elements_common(&in[x->own], &out[x->own], p), x->in, x->out, 0))
 		return false;
-	return (x->in->absent || pack(x, in, out, class, true, p)) &&
-	       (x->out->absent || pack(x, in, out, class, false, p));
+	return (x->in->absent || pack_parts(x, in, out, class, true, p)) &&
+	       (x->out->absent || pack_parts(x, in, out, class, false, p));
 }

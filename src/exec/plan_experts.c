@@ -31,7 +31,7 @@ static plan_reg constant(struct experts *x, int64_t k)
 }
 
 /* Row-major scratch; n: extents, nd of them. */
-static struct plan_view scratch(struct experts *x, enum dtype t, unsigned nd, const int64_t *n)
+static struct plan_view make_experts_scratch(struct experts *x, enum dtype t, unsigned nd, const int64_t *n)
 {
 	struct plan_view v = {.nd = (uint8_t)nd};
 	int64_t size = 1;
@@ -47,9 +47,9 @@ static struct plan_view scratch(struct experts *x, enum dtype t, unsigned nd, co
 	return v;
 }
 
-static struct plan_view list(struct experts *x, enum dtype t, int64_t n)
+static struct plan_view make_list(struct experts *x, enum dtype t, int64_t n)
 {
-	return scratch(x, t, 1, &n);
+	return make_experts_scratch(x, t, 1, &n);
 }
 
 /* A row-major view as one axis of n elements. */
@@ -89,7 +89,7 @@ static bool whole_window(struct experts *x, const struct view *v, int64_t *n, st
 	return window(x->b, v, v->rank, len, map, at, 0, out);
 }
 
-static int64_t product(const int64_t *n, unsigned from, unsigned nd)
+static int64_t count_extent_elements(const int64_t *n, unsigned from, unsigned nd)
 {
 	int64_t size = 1;
 	for (unsigned i = from; i < nd; i++)
@@ -109,7 +109,7 @@ static bool is_dense(const struct plan_view *v, const int64_t *n)
 
 /* ---- tasks */
 
-static void fill(struct experts *x, struct plan_view out, double value)
+static void emit_fill(struct experts *x, struct plan_view out, double value)
 {
 	struct plan_task t;
 	task_start(&t, RT_TASK_FILL);
@@ -119,7 +119,8 @@ static void fill(struct experts *x, struct plan_view out, double value)
 	task_emit(x->b, &t);
 }
 
-static void gather(struct experts *x, struct plan_view out, struct plan_view table, struct plan_view index)
+static void emit_gather(struct experts *x, struct plan_view out, struct plan_view table,
+                        struct plan_view index)
 {
 	struct plan_task t;
 	task_start(&t, RT_TASK_GATHER);
@@ -155,7 +156,8 @@ static void by_rank(struct experts *x, enum rt_kernel kernel, struct plan_view o
 }
 
 /* A row-major copy of what the rank has of an operand, as dtype t; the operand itself if it is that. */
-static bool packed(struct experts *x, const struct view *v, enum dtype t, int64_t *n, struct plan_view *out)
+static bool pack_operand(struct experts *x, const struct view *v, enum dtype t, int64_t *n,
+                         struct plan_view *out)
 {
 	struct plan_view from;
 	if (!whole_window(x, v, n, &from))
@@ -163,14 +165,14 @@ static bool packed(struct experts *x, const struct view *v, enum dtype t, int64_
 	*out = from;
 	if (view_dtype(x->b, v) == t && is_dense(&from, n))
 		return true;
-	*out = scratch(x, t, v->rank, n);
+	*out = make_experts_scratch(x, t, v->rank, n);
 	copy_now(x->b, out, &from);
 	return true;
 }
 
 /* ---- exchanges */
 
-static void submit(struct experts *x, struct plan_collective *c, enum dtype t)
+static void submit_collective(struct experts *x, struct plan_collective *c, enum dtype t)
 {
 	c->team = x->team;
 	c->dtype = (uint8_t)t;
@@ -189,13 +191,13 @@ static void exchange_counts(struct experts *x, struct plan_view from, struct pla
 		return;
 	}
 	c.count = constant(x, 1);
-	submit(x, &c, DTYPE_I64);
+	submit_collective(x, &c, DTYPE_I64);
 }
 
 /* Rows of `unit` elements: those of `given` go where the counts say, others come to `taken`. */
-static void exchange(struct experts *x, enum dtype t, int64_t unit, struct plan_view taken, int64_t room,
-                     struct plan_view taken_counts, struct plan_view given, int64_t given_room,
-                     struct plan_view given_counts)
+static void exchange_rows(struct experts *x, enum dtype t, int64_t unit, struct plan_view taken, int64_t room,
+                          struct plan_view taken_counts, struct plan_view given, int64_t given_room,
+                          struct plan_view given_counts)
 {
 	struct plan_collective c = {.kind = COLLECTIVE_ALL_TO_ALLV, .is_late = true};
 	int64_t n = room < given_room ? room : given_room;
@@ -210,7 +212,7 @@ static void exchange(struct experts *x, enum dtype t, int64_t unit, struct plan_
 	c.count = constant(x, 0);
 	c.late_unit = constant(x, unit);
 	c.late_room = constant(x, room), c.late_send_room = constant(x, given_room);
-	submit(x, &c, t);
+	submit_collective(x, &c, t);
 }
 
 /* ---- dispatch */
@@ -232,23 +234,23 @@ static bool pick_rows(struct experts *x, const struct view *v, struct plan_view 
 	len[0] = sx_const(b, n), map[0] = -1, size[0] = n;
 	if (!window(b, v, v->rank + 1, len, map, at, 0, &table))
 		return false;
-	*out = scratch(x, view_dtype(b, v), v->rank, size);
+	*out = make_experts_scratch(x, view_dtype(b, v), v->rank, size);
 	token.nd = out->nd;
 	for (unsigned i = 1; i < out->nd; i++)
 		token.n[i] = out->n[i], token.stride[i] = 0;
-	gather(x, *out, table, token);
+	emit_gather(x, *out, table, token);
 	return true;
 }
 
 /* A list in the order of another: out[i] = from[order[i]]. */
-static void reorder(struct experts *x, struct plan_view out, struct plan_view from, struct plan_view order,
-                    int64_t n)
+static void reorder_list(struct experts *x, struct plan_view out, struct plan_view from,
+                         struct plan_view order, int64_t n)
 {
 	struct plan_view table = flat(x, from, n);
 	table.nd = 2;
 	table.n[1] = table.n[0];
 	table.stride[0] = 0, table.stride[1] = 1;
-	gather(x, out, table, order);
+	emit_gather(x, out, table, order);
 }
 
 /* Where an exchange puts what belongs to a result, filled; drain copies it there if it is not there already.
@@ -265,9 +267,9 @@ static bool target(struct experts *x, unsigned k, double filling, struct target 
 	if (!v || !view_usable(x->b, v) || !whole_window(x, v, out->n, &out->result))
 		return false;
 	out->direct = is_dense(&out->result, out->n);
-	out->at = out->direct ? out->result : scratch(x, view_dtype(x->b, v), v->rank, out->n);
+	out->at = out->direct ? out->result : make_experts_scratch(x, view_dtype(x->b, v), v->rank, out->n);
 	x->b->p->buffer.at[out->result.buffer].written = true;
-	fill(x, out->at, filling);
+	emit_fill(x, out->at, filling);
 	return true;
 }
 
@@ -284,33 +286,35 @@ static bool plan_dispatch(struct experts *x, struct view *const *in, int64_t exp
 	struct target row, weight;
 	int64_t extent[IR_MAX_LOGICAL], shape[IR_MAX_LOGICAL], n = x->tokens * x->choices;
 	enum dtype weights = view_dtype(b, in[2]), dtype = view_dtype(b, in[0]);
-	if (!whole_window(x, in[0], extent, &window_of) || !packed(x, in[1], DTYPE_I64, shape, &e) ||
-	    !packed(x, in[2], weights, shape, &p) || !target(x, 0, 0, &row) || !target(x, 2, 0, &weight))
+	if (!whole_window(x, in[0], extent, &window_of) || !pack_operand(x, in[1], DTYPE_I64, shape, &e) ||
+	    !pack_operand(x, in[2], weights, shape, &p) || !target(x, 0, 0, &row) ||
+	    !target(x, 2, 0, &weight))
 		return false;
 	if (shape[0] != x->tokens || (shape[1] != x->choices && x->room) || extent[0] != x->tokens) {
 		planner_error(b, E_SHAPES_DIFFER, "dispatch: experts and weights must be [tokens, choices]");
 		return false;
 	}
-	struct plan_view order = list(x, DTYPE_I64, n), token = list(x, DTYPE_I64, n),
-	                 to = list(x, DTYPE_I64, x->ranks), from = list(x, DTYPE_I64, x->ranks),
-	                 given_weights = list(x, weights, n),
-	                 given = scratch(x, DTYPE_I64, 2, (int64_t[]){n, 2}),
-	                 taken = scratch(x, DTYPE_I64, 2, (int64_t[]){x->room, 2});
+	struct plan_view order = make_list(x, DTYPE_I64, n), token = make_list(x, DTYPE_I64, n),
+	                 to = make_list(x, DTYPE_I64, x->ranks), from = make_list(x, DTYPE_I64, x->ranks),
+	                 given_weights = make_list(x, weights, n),
+	                 given = make_experts_scratch(x, DTYPE_I64, 2, (int64_t[]){n, 2}),
+	                 taken = make_experts_scratch(x, DTYPE_I64, 2, (int64_t[]){x->room, 2});
 	by_rank(x, RT_TASK_ROUTE, order, flat(x, e, n), experts_n);
 	by_rank(x, RT_TASK_COUNT, to, flat(x, e, n), experts_n);
 	exchange_counts(x, from, to);
 	with_number(x, POINTWISE_DIV, token, order, x->choices);
 	if (!pick_rows(x, in[0], token, n, extent, &rows))
 		return false;
-	exchange(x, dtype, product(extent, 1, in[0]->rank), row.at, x->room, from, rows, n, to);
+	exchange_rows(x, dtype, count_extent_elements(extent, 1, in[0]->rank), row.at, x->room, from, rows, n,
+	              to);
 	drain(x, &row);
-	reorder(x, given_weights, p, order, n);
-	exchange(x, weights, 1, weight.at, x->room, from, given_weights, n, to);
+	reorder_list(x, given_weights, p, order, n);
+	exchange_rows(x, weights, 1, weight.at, x->room, from, given_weights, n, to);
 	drain(x, &weight);
-	reorder(x, column(x, given, 0, 1), e, order, n);
+	reorder_list(x, column(x, given, 0, 1), e, order, n);
 	with_number(x, POINTWISE_ADD, column(x, given, 1, 1), token, x->first);
-	fill(x, taken, -1);
-	exchange(x, DTYPE_I64, 2, taken, x->room, from, given, n, to);
+	emit_fill(x, taken, -1);
+	exchange_rows(x, DTYPE_I64, 2, taken, x->room, from, given, n, to);
 	for (unsigned k = 1; k < 6; k++) {
 		struct view *v = view_of_result(b, x->op, k);
 		struct plan_view source = k == 1   ? column(x, taken, 0, 2)
@@ -337,21 +341,23 @@ static bool plan_combine(struct experts *x, struct view *const *in, struct view 
 	enum dtype dtype = view_dtype(b, in[0]), weights = view_dtype(b, in[1]), wide = dtype_wide(dtype);
 	if (dtype_wide(weights) == DTYPE_F64)
 		wide = DTYPE_F64;
-	if (!packed(x, in[0], dtype, extent, &rows) || !packed(x, in[1], weights, shape, &weight) ||
-	    !packed(x, in[2], DTYPE_I64, shape, &source) || !packed(x, in[3], DTYPE_I64, shape, &to) ||
-	    !packed(x, in[4], DTYPE_I64, shape, &from) || !whole_window(x, y, shape, &out))
+	if (!pack_operand(x, in[0], dtype, extent, &rows) ||
+	    !pack_operand(x, in[1], weights, shape, &weight) ||
+	    !pack_operand(x, in[2], DTYPE_I64, shape, &source) ||
+	    !pack_operand(x, in[3], DTYPE_I64, shape, &to) ||
+	    !pack_operand(x, in[4], DTYPE_I64, shape, &from) || !whole_window(x, y, shape, &out))
 		return false;
 	to = flat(x, to, x->ranks), from = flat(x, from, x->ranks);
-	struct plan_view sum = scratch(x, wide, y->rank, shape);
+	struct plan_view sum = make_experts_scratch(x, wide, y->rank, shape);
 	extent[0] = n;
-	struct plan_view taken = scratch(x, dtype, y->rank, extent), taken_weight = list(x, weights, n),
-	                 token = list(x, DTYPE_I64, n);
-	fill(x, token, -1);
-	exchange(x, DTYPE_I64, 1, token, n, to, source, x->room, from);
+	struct plan_view taken = make_experts_scratch(x, dtype, y->rank, extent),
+	                 taken_weight = make_list(x, weights, n), token = make_list(x, DTYPE_I64, n);
+	emit_fill(x, token, -1);
+	exchange_rows(x, DTYPE_I64, 1, token, n, to, source, x->room, from);
 	with_number(x, POINTWISE_SUB, token, token, x->first);
-	exchange(x, weights, 1, taken_weight, n, to, weight, x->room, from);
-	exchange(x, dtype, product(extent, 1, y->rank), taken, n, to, rows, x->room, from);
-	fill(x, sum, 0);
+	exchange_rows(x, weights, 1, taken_weight, n, to, weight, x->room, from);
+	exchange_rows(x, dtype, count_extent_elements(extent, 1, y->rank), taken, n, to, rows, x->room, from);
+	emit_fill(x, sum, 0);
 	struct plan_task t;
 	task_start(&t, RT_TASK_SCATTER);
 	t.in_n = 3;
@@ -364,8 +370,8 @@ static bool plan_combine(struct experts *x, struct view *const *in, struct view 
 /* ---- both */
 
 /* Extents and this rank's parts; tokens: of the tensor that has them on axis 0. */
-static bool measure(struct experts *x, const struct view *tokens, const struct view *rows,
-                    const struct view *to)
+static bool measure_experts(struct experts *x, const struct view *tokens, const struct view *rows,
+                            const struct view *to)
 {
 	struct planner *b = x->b;
 	uint32_t own;
@@ -434,7 +440,7 @@ void plan_experts(struct planner *b, op_id op)
 		}
 	}
 	struct view *to = dispatch ? view_of_result(b, op, 4) : in[3];
-	if (!to || !measure(&x, dispatch ? in[0] : first, dispatch ? first : in[0], to) ||
+	if (!to || !measure_experts(&x, dispatch ? in[0] : first, dispatch ? first : in[0], to) ||
 	    (dispatch && !experts_number(&x, &experts_n)))
 		return;
 	if (dispatch)

@@ -17,7 +17,7 @@ struct hoist {
 	unsigned loops;
 };
 
-static uint32_t most(uint32_t a, uint32_t b)
+static uint32_t choose_larger(uint32_t a, uint32_t b)
 {
 	return a > b ? a : b;
 }
@@ -35,7 +35,7 @@ static void find_homes(struct hoist *h)
 		} else if (x->code == PLAN_LET) {
 			uint32_t depth = h->depth[x->b];
 			if (x->op != PLAN_LOOKUP)
-				depth = most(depth, h->depth[x->c]);
+				depth = choose_larger(depth, h->depth[x->c]);
 			h->depth[x->a] = depth;
 			if (depth < h->loops)
 				h->home[i] = h->loop[depth];
@@ -44,7 +44,7 @@ static void find_homes(struct hoist *h)
 }
 
 /* The instructions in their new order; start: where what leads to each of them begins. */
-static void reorder(struct hoist *h, struct plan_instruction *out, uint32_t *start)
+static void reorder_code(struct hoist *h, struct plan_instruction *out, uint32_t *start)
 {
 	const struct plan_instruction *code = h->p->code.at;
 	uint32_t n = h->p->code.n, at = 0;
@@ -75,7 +75,7 @@ void plan_hoist(struct plan *p)
 	struct plan_instruction *out = mem_alloc(sizeof *out * n);
 	uint32_t *start = mem_alloc(sizeof *start * n);
 	find_homes(&h);
-	reorder(&h, out, start);
+	reorder_code(&h, out, start);
 	memcpy(p->code.at, out, sizeof *out * n);
 	free(h.home);
 	free(h.depth);

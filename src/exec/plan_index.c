@@ -71,7 +71,8 @@ void plan_take(struct planner *b, op_id op, const struct view *r, const struct o
 }
 
 /* Dense scratch with the extents of a box. */
-static struct plan_view scratch(struct planner *b, const struct view *r, const struct box *x, enum dtype t)
+static struct plan_view make_box_scratch(struct planner *b, const struct view *r, const struct box *x,
+                                         enum dtype t)
 {
 	struct plan_view v = {.nd = (uint8_t)x->nd};
 	int64_t size = 1;
@@ -88,8 +89,8 @@ static struct plan_view scratch(struct planner *b, const struct view *r, const s
 }
 
 /* The indices of the largest, in scratch: for the values and for the result that they are. */
-static bool find(struct planner *b, op_id op, const struct view *r, const struct view *x,
-                 const struct box *box, int axis, struct plan_view *found)
+static bool find_largest_indices(struct planner *b, op_id op, const struct view *r, const struct view *x,
+                                 const struct box *box, int axis, struct plan_view *found)
 {
 	struct box row = *box;
 	struct plan_task t;
@@ -110,7 +111,7 @@ static bool find(struct planner *b, op_id op, const struct view *r, const struct
 	t.axes = (unsigned)axis;
 	if (!operand_window(b, x, &row, dim, 0, &t.in[0]))
 		return false;
-	t.out = *found = scratch(b, r, box, DTYPE_I64);
+	t.out = *found = make_box_scratch(b, r, box, DTYPE_I64);
 	task_emit(b, &t);
 	return true;
 }
@@ -123,7 +124,7 @@ void plan_topk(struct planner *b, op_id op, unsigned k, const struct view *r, co
 	struct plan_task t;
 	if (axis < 0)
 		return;
-	if (k == 0 ? !find(b, op, r, x, &box, axis, found) : !found->nd) {
+	if (k == 0 ? !find_largest_indices(b, op, r, x, &box, axis, found) : !found->nd) {
 		if (k && !b->failed)
 			planner_error(b, E_PLAN_LAYOUT, "'%s' is spread otherwise than the values beside it",
 			              value_text(b, r->value));
@@ -147,7 +148,7 @@ void plan_topk(struct planner *b, op_id op, unsigned k, const struct view *r, co
 }
 
 /* The numbers of the classes that this rank has, along the last of the result's dims. */
-static struct plan_view classes(struct planner *b, const struct view *r, const struct box *x)
+static struct plan_view number_classes(struct planner *b, const struct view *r, const struct box *x)
 {
 	struct plan_view v = {.nd = (uint8_t)x->nd};
 	struct plan_task t;
@@ -184,6 +185,6 @@ void plan_one_hot(struct planner *b, const struct view *r, const struct view *x)
 		dim[c] = (int)c;
 	if (!operand_window(b, x, &box, dim, 0, &t.in[0]) || !result_window(b, r, &box, 0, &t.out))
 		return;
-	t.in[1] = classes(b, r, &box);
+	t.in[1] = number_classes(b, r, &box);
 	task_emit(b, &t);
 }

@@ -58,13 +58,13 @@ static uint32_t life_of(const struct walk *w, uint32_t slot)
 	return w->iteration[w->p->buffer.at[w->u.slot[slot].buffer].loop];
 }
 
-static void touch(struct walk *w, uint32_t stream, uint32_t slot)
+static void touch_slot(struct walk *w, uint32_t stream, uint32_t slot)
 {
 	uses_touch(&w->u, stream, slot, life_of(w, slot));
 }
 
 /* Elements that a view has, at most as many as its slot. */
-static int64_t elements(const struct walk *w, const struct plan_view *v)
+static int64_t count_view_elements(const struct walk *w, const struct plan_view *v)
 {
 	int64_t n = 1;
 	for (unsigned k = 0; k < v->nd; k++)
@@ -77,7 +77,7 @@ static int64_t elements(const struct walk *w, const struct plan_view *v)
 static void add_use(struct walk *w, const struct plan_view *v, bool write)
 {
 	const struct plan_buffer *b = &w->p->buffer.at[v->buffer];
-	int64_t slot = w->reg[v->slot], n = elements(w, v);
+	int64_t slot = w->reg[v->slot], n = count_view_elements(w, v);
 	if (b->local)
 		return;
 	if (slot < 0 || slot >= b->slots)
@@ -113,7 +113,7 @@ static void run_task(struct walk *w, uint32_t stream, const struct plan_task *t)
 	for (uint32_t k = t->first; k < t->first + t->steps; k++)
 		add_task(w, &w->p->step.at[k]);
 	for (uint32_t k = first; k < w->uses.n; k++) {
-		touch(w, stream, w->uses.at[k].slot);
+		touch_slot(w, stream, w->uses.at[k].slot);
 		count_written(w, &w->uses.at[k]);
 		uses_end(&w->u, stream, w->uses.at[k].slot);
 	}
@@ -121,12 +121,12 @@ static void run_task(struct walk *w, uint32_t stream, const struct plan_task *t)
 }
 
 /* A communication starts, with the uses from `first` on. */
-static void issue(struct walk *w, uint32_t stream, uint32_t first, uint32_t queue)
+static void issue_uses(struct walk *w, uint32_t stream, uint32_t first, uint32_t queue)
 {
 	struct ticket t = {.first = first, .n = w->uses.n - first, .issued = uses_issue(&w->u)};
 	for (uint32_t k = first; k < w->uses.n; k++) {
 		const struct use *u = &w->uses.at[k];
-		touch(w, stream, u->slot);
+		touch_slot(w, stream, u->slot);
 		count_written(w, u);
 		w->u.slot[u->slot].pending++;
 	}
@@ -163,7 +163,7 @@ static void run_communication(struct walk *w, uint32_t stream, const struct plan
 			add_use(w, &c->late[k], false);
 	}
 	if (!w->grouping)
-		issue(w, stream, first, i->b);
+		issue_uses(w, stream, first, i->b);
 }
 
 /* ---- the walk */
@@ -181,13 +181,13 @@ static void end_outputs(struct walk *w)
 			struct slot_uses *x = &w->u.slot[s];
 			w->out->alone[s] |= !x->used || x->written < b->held;
 			if (x->used)
-				touch(w, USES_NONE, s);
+				touch_slot(w, USES_NONE, s);
 			x->used = true;
 		}
 	}
 }
 
-static bool walk(struct walk *w)
+static bool walk_lifetimes(struct walk *w)
 {
 	const struct plan *p = w->p;
 	int64_t *r = w->reg;
@@ -224,7 +224,7 @@ static bool walk(struct walk *w)
 			break;
 		case PLAN_END_GROUP:
 			w->grouping = false;
-			issue(w, current, w->group, i->b);
+			issue_uses(w, current, w->group, i->b);
 			break;
 		case PLAN_WAIT:
 			if (!run_wait(w, current, &w->queue[i->a]))
@@ -240,7 +240,7 @@ static bool walk(struct walk *w)
 	return false;
 }
 
-static void start(struct walk *w)
+static void start_walk(struct walk *w)
 {
 	const struct plan *p = w->p;
 	struct lifetimes *l = w->out;
@@ -275,8 +275,8 @@ void lifetimes_find(const struct plan *p, struct lifetimes *out)
 	out->at = mem_zalloc(sizeof *out->at * (out->n + 1));
 	if (out->n > MAX_SLOTS)
 		return;
-	start(&w);
-	out->known = walk(&w);
+	start_walk(&w);
+	out->known = walk_lifetimes(&w);
 	uses_list(&w.u);
 	for (uint32_t k = 0; k < out->n; k++)
 		out->used[k] = w.u.slot[k].used || w.u.slot[k].pinned;

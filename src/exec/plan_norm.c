@@ -21,7 +21,7 @@ struct norm {
 };
 
 /* Scratch with the sizes n; of an axis in `one` there is a single element, which windows repeat. */
-static struct plan_view scratch(struct norm *x, enum dtype t, const sx_id *n, unsigned one)
+static struct plan_view make_norm_scratch(struct norm *x, enum dtype t, const sx_id *n, unsigned one)
 {
 	struct planner *b = x->b;
 	struct plan_view v = {.nd = (uint8_t)x->nd};
@@ -55,8 +55,8 @@ static void unary(struct norm *x, enum pointwise op, struct plan_view out, struc
 	task_emit(x->b, &t);
 }
 
-static void binary(struct norm *x, enum pointwise op, struct plan_view out, struct plan_view a,
-                   struct plan_view c)
+static void emit_binary(struct norm *x, enum pointwise op, struct plan_view out, struct plan_view a,
+                        struct plan_view c)
 {
 	struct plan_task t;
 	task_start(&t, RT_TASK_POINTWISE);
@@ -78,7 +78,8 @@ static void with_number(struct norm *x, enum pointwise op, struct plan_view out,
 	task_emit(x->b, &t);
 }
 
-static void reduce(struct norm *x, enum reduce_op op, struct plan_view out, struct plan_view a, unsigned axis)
+static void emit_reduce(struct norm *x, enum reduce_op op, struct plan_view out, struct plan_view a,
+                        unsigned axis)
 {
 	struct plan_task t;
 	task_start(&t, RT_TASK_REDUCE);
@@ -89,7 +90,7 @@ static void reduce(struct norm *x, enum reduce_op op, struct plan_view out, stru
 	task_emit(x->b, &t);
 }
 
-static void contract(struct norm *x, struct plan_view out, struct plan_view a, struct plan_view c)
+static void emit_contraction(struct norm *x, struct plan_view out, struct plan_view a, struct plan_view c)
 {
 	struct plan_task t;
 	task_start(&t, RT_TASK_GEMM);
@@ -162,23 +163,24 @@ static void plan_layer(struct norm *x, struct view *const *in, unsigned count, b
 		scale[k - 1] = aligned(x, in[k]);
 	if (!x->ok)
 		return;
-	struct plan_view s = scratch(x, x->wide, x->n, 1u << axis), f = scratch(x, x->wide, x->n, 0);
-	struct plan_view square = layer ? scratch(x, x->wide, x->n, 0) : f;
+	struct plan_view s = make_norm_scratch(x, x->wide, x->n, 1u << axis),
+	                 f = make_norm_scratch(x, x->wide, x->n, 0);
+	struct plan_view square = layer ? make_norm_scratch(x, x->wide, x->n, 0) : f;
 	if (layer) {
-		reduce(x, REDUCE_AVG, s, from, axis);
-		binary(x, POINTWISE_SUB, f, from, s);
+		emit_reduce(x, REDUCE_AVG, s, from, axis);
+		emit_binary(x, POINTWISE_SUB, f, from, s);
 		from = f;
 	}
-	binary(x, POINTWISE_MUL, square, from, from);
-	reduce(x, REDUCE_AVG, s, square, axis);
+	emit_binary(x, POINTWISE_MUL, square, from, from);
+	emit_reduce(x, REDUCE_AVG, s, square, axis);
 	with_number(x, POINTWISE_ADD, reduced(x, s, axis), reduced(x, s, axis),
 	            float_attribute(x, "eps", 1e-5));
 	unary(x, POINTWISE_RSQRT, reduced(x, s, axis), reduced(x, s, axis));
-	binary(x, POINTWISE_MUL, count > 1 ? f : out, from, s);
+	emit_binary(x, POINTWISE_MUL, count > 1 ? f : out, from, s);
 	if (count > 1)
-		binary(x, POINTWISE_MUL, count > 2 ? f : out, f, scale[0]);
+		emit_binary(x, POINTWISE_MUL, count > 2 ? f : out, f, scale[0]);
 	if (count > 2)
-		binary(x, POINTWISE_ADD, out, f, scale[1]);
+		emit_binary(x, POINTWISE_ADD, out, f, scale[1]);
 }
 
 static void plan_attention(struct norm *x, struct view *const *in)
@@ -218,11 +220,11 @@ static void plan_attention(struct norm *x, struct view *const *in)
 	if (!x->ok)
 		return;
 	n[rows] = x->n[rows], n[last] = keys;
-	struct plan_view f = scratch(x, x->wide, n, 0);
+	struct plan_view f = make_norm_scratch(x, x->wide, n, 0);
 	double scale = float_attribute(x, "scale", 1 / sqrt((double)q->axis[last].extent));
-	contract(x, f, qw, kw);
+	emit_contraction(x, f, qw, kw);
 	softmax(x, f, f, last, &scale, op_attr_is_true(b->m, x->op, "causal") ? &x->at[rows] : NULL);
-	contract(x, out, f, vw);
+	emit_contraction(x, out, f, vw);
 }
 
 bool plan_norm(struct planner *b, op_id op, struct view *r, const struct operand_ref *operand, unsigned n)

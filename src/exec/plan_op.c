@@ -174,7 +174,7 @@ void fill_box(struct planner *b, const struct view *r, const sx_id *to, const sx
 
 /* ---- operands in order: tensors and scalars */
 
-static bool operands(struct planner *b, op_id op, struct operand_ref *out, unsigned max, unsigned *n)
+static bool collect_operands(struct planner *b, op_id op, struct operand_ref *out, unsigned max, unsigned *n)
 {
 	const struct op *o = &b->m->op.at[op];
 	*n = 0;
@@ -483,7 +483,7 @@ void plan_local(struct planner *b, op_id op)
 		              name ? names_text(b->m->names, name->u.name) : "extern");
 		return;
 	}
-	if (!operands(b, op, in, MAX, &n))
+	if (!collect_operands(b, op, in, MAX, &n))
 		return;
 	for (unsigned k = 0; k < op_result_count(b->m, op); k++)
 		plan_result(b, op, k, in, n, &found);

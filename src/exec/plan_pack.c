@@ -103,7 +103,7 @@ static void packed_order(struct comm *s, const struct view *x, int lead, uint8_t
 }
 
 /* Replaces both buffers by copies without gaps. */
-static bool pack(struct comm *s, const uint8_t *order)
+static bool pack_buffers(struct comm *s, const uint8_t *order)
 {
 	struct planner *b = s->b;
 	if (s->in) {
@@ -188,7 +188,7 @@ bool comm_runs(struct comm *s, const struct view *x, const struct view *y)
 	if (gaps && !b->in_group && !s->uncertain && x->rank == y->rank && find_lead(s, x, y, &lead) &&
 	    (!s->in || dense_possible(b, s->in, lead)) && (!s->out || dense_possible(b, s->out, lead))) {
 		packed_order(s, x, lead, order);
-		if (!pack(s, order))
+		if (!pack_buffers(s, order))
 			return false;
 		gaps = false;
 	}

@@ -51,7 +51,7 @@ static size_t bytes_of(const struct plan *p, const struct plan_task *t)
 	return rt_pack_bytes(&shapes);
 }
 
-static bool same(const struct plan *p, const struct plan_view *v, const struct plan_view *w)
+static bool is_same_matrix(const struct plan *p, const struct plan_view *v, const struct plan_view *w)
 {
 	bool is = v->buffer == w->buffer && v->nd >= 2 && w->nd >= 2 &&
 	          p->reg.at[v->slot] == p->reg.at[w->slot] && p->reg.at[v->offset] == p->reg.at[w->offset];
@@ -62,7 +62,7 @@ static bool same(const struct plan *p, const struct plan_view *v, const struct p
 }
 
 /* Whether the instruction may write the buffer. */
-static bool writes(const struct plan *p, const struct plan_instruction *i, uint32_t buffer)
+static bool is_buffer_written(const struct plan *p, const struct plan_instruction *i, uint32_t buffer)
 {
 	if (i->code == PLAN_TASK)
 		return p->task.at[i->a].kernel != RT_TASK_UNIT && p->task.at[i->a].out.buffer == buffer;
@@ -84,7 +84,7 @@ static bool unit_writes(const struct plan *p, uint32_t buffer)
 static bool written_within(const struct plan *p, uint32_t from, uint32_t to, uint32_t buffer)
 {
 	for (uint32_t k = from; k < to; k++)
-		if (writes(p, &p->code.at[k], buffer))
+		if (is_buffer_written(p, &p->code.at[k], buffer))
 			return true;
 	return false;
 }
@@ -105,7 +105,7 @@ static bool is_reused(const struct plan *p, uint32_t pack, uint32_t buffer)
 				if (p->code.at[f].code == PLAN_FOR && p->code.at[f].to > k &&
 				    !written_within(p, f, p->code.at[f].to, buffer))
 					return true;
-		} else if (writes(p, i, buffer)) {
+		} else if (is_buffer_written(p, i, buffer)) {
 			fresh = false;
 		}
 	}
@@ -119,12 +119,12 @@ void plan_packs(struct plan *p)
 		size_t bytes = bytes_of(p, &p->task.at[k]);
 		bool found = !bytes || unit_writes(p, operand->buffer);
 		for (uint32_t j = 0; j < k && !found; j++)
-			found = p->task.at[j].pack && same(p, operand, &p->task.at[j].in[1]);
+			found = p->task.at[j].pack && is_same_matrix(p, operand, &p->task.at[j].in[1]);
 		if (found)
 			continue;
 		uint32_t pack = p->pack.n + 1;
 		for (uint32_t j = k; j < p->task.n; j++)
-			if (bytes_of(p, &p->task.at[j]) && same(p, operand, &p->task.at[j].in[1]))
+			if (bytes_of(p, &p->task.at[j]) && is_same_matrix(p, operand, &p->task.at[j].in[1]))
 				p->task.at[j].pack = pack;
 		bool reused = is_reused(p, pack, operand->buffer);
 		for (uint32_t j = k; j < p->task.n && !reused; j++)

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void add(plan_pairs *out, struct plan_pair pair)
+static void add_plan_pair(plan_pairs *out, struct plan_pair pair)
 {
 	for (uint32_t k = 0; k < out->n; k++)
 		if (out->at[k].sender == pair.sender && out->at[k].receiver == pair.receiver &&
@@ -28,7 +28,8 @@ void plan_pairs_find(const struct plan *p, plan_pairs *out)
 		const struct plan_message *m = &p->message.at[i->a];
 		int own = (int)p->rank, peer = (int)r[m->peer];
 		if (r[m->peer] >= 0 && r[m->peer] < p->ranks)
-			add(out, (struct plan_pair){m->send ? own : peer, m->send ? peer : own, m->channel});
+			add_plan_pair(
+			    out, (struct plan_pair){m->send ? own : peer, m->send ? peer : own, m->channel});
 	}
 	free(r);
 }

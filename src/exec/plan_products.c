@@ -304,7 +304,7 @@ static void fuse_copies(struct fusion *f, uint32_t at)
 
 /* ---- the plan without what is gone */
 
-static void renumber(struct fusion *f)
+static void renumber_code(struct fusion *f)
 {
 	struct plan *p = f->p;
 	uint32_t *code_at = mem_alloc(sizeof *code_at * p->code.n),
@@ -352,7 +352,7 @@ void plan_products(struct plan *p, const struct plan_target *target)
 	for (uint32_t k = 0; k < p->code.n; k++)
 		if (p->code.at[k].code == PLAN_TASK && !f.gone[k])
 			fuse_function(&f, k);
-	renumber(&f);
+	renumber_code(&f);
 	free(f.uses);
 	free(f.target);
 	free(f.gone);

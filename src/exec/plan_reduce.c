@@ -68,7 +68,7 @@ static bool part_of_mean(struct planner *b, const struct view *x, unsigned axis,
 	return true;
 }
 
-static void multiply(struct planner *b, const struct plan_view *v, double by)
+static void scale_output(struct planner *b, const struct plan_view *v, double by)
 {
 	struct plan_task t;
 	task_start(&t, RT_TASK_POINTWISE);
@@ -135,7 +135,7 @@ void plan_reduce(struct planner *b, op_id op, const struct view *r, const struct
 		return;
 	task_emit(b, &t);
 	if (kind == OP_MEAN && part != 0 && part != 1)
-		multiply(b, &t.out, part);
+		scale_output(b, &t.out, part);
 }
 
 /* ---- contractions */
@@ -153,8 +153,8 @@ static bool adds_bias(const struct planner *b, const struct view *r)
 }
 
 /* The part of the contracted axis that both operands hold. */
-static void common(struct planner *b, const struct view_axis *p, const struct view_axis *q, sx_id *off,
-                   sx_id *len)
+static void intersect_axes(struct planner *b, const struct view_axis *p, const struct view_axis *q,
+                           sx_id *off, sx_id *len)
 {
 	*off = sx_max(b, p->off, q->off);
 	sx_id end = sx_min(b, sx_add(b, p->off, p->len), sx_add(b, q->off, q->len));
@@ -183,7 +183,7 @@ void plan_contraction(struct planner *b, op_id op, const struct view *r, const s
 	struct plan_task t;
 	sx_id k_off, k_len, at[IR_MAX_LOGICAL], dims[IR_MAX_LOGICAL + 1];
 	int dim[IR_MAX_LOGICAL], map[IR_MAX_LOGICAL + 1];
-	common(b, &x->axis[kx], &w->axis[kw], &k_off, &k_len);
+	intersect_axes(b, &x->axis[kx], &w->axis[kw], &k_off, &k_len);
 	int64_t whole;
 	if (!adds_part(b, op, r, x, kx, w, kw) &&
 	    !(sx_is_const(b, k_len, &whole) && whole == x->axis[kx].extent) &&

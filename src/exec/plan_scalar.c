@@ -82,7 +82,7 @@ static void range_of(struct sx *s, const struct sx *x, const struct sx *y)
 	}
 }
 
-static sx_id intern(struct planner *b, struct sx s)
+static sx_id intern_scalar_expr(struct planner *b, struct sx s)
 {
 	uint64_t h = hash_number(hash_number(s.kind, (uint64_t)s.a << 32 | s.b), (uint64_t)s.k);
 	struct hash_probe p = {.hash = h};
@@ -100,12 +100,13 @@ static sx_id intern(struct planner *b, struct sx s)
 
 sx_id sx_const(struct planner *b, int64_t k)
 {
-	return intern(b, (struct sx){.kind = EXPR_CONST, .k = k, .lo = k, .hi = k});
+	return intern_scalar_expr(b, (struct sx){.kind = EXPR_CONST, .k = k, .lo = k, .hi = k});
 }
 
 sx_id sx_index(struct planner *b, plan_reg reg, int64_t lo, int64_t hi)
 {
-	return intern(b, (struct sx){.kind = EXPR_INDEX, .k = reg, .lo = lo, .hi = hi, .reg = reg});
+	return intern_scalar_expr(b,
+	                          (struct sx){.kind = EXPR_INDEX, .k = reg, .lo = lo, .hi = hi, .reg = reg});
 }
 
 bool sx_is_const(const struct planner *b, sx_id x, int64_t *out)
@@ -249,7 +250,7 @@ sx_id sx_op(struct planner *b, enum expr_kind kind, sx_id x, sx_id y)
 		}
 	}
 	range_of(&s, p, q);
-	return intern(b, s);
+	return intern_scalar_expr(b, s);
 }
 
 sx_id sx_scale(struct planner *b, sx_id x, int64_t k)
@@ -273,7 +274,7 @@ sx_id sx_lookup(struct planner *b, uint32_t table, sx_id at)
 		s.lo = t->at[i] < s.lo ? t->at[i] : s.lo;
 		s.hi = t->at[i] > s.hi ? t->at[i] : s.hi;
 	}
-	return intern(b, s);
+	return intern_scalar_expr(b, s);
 }
 
 void sx_free(struct planner *b)

@@ -218,7 +218,7 @@ void plan_reshape(struct planner *b, const struct view *r, const struct view *x)
 /* ---- pieces along one axis */
 
 /* An attribute that may depend on indices of loops; 0 if it is absent. */
-static bool attribute(struct planner *b, op_id op, const char *key, sx_id *out)
+static bool lower_attribute(struct planner *b, op_id op, const char *key, sx_id *out)
 {
 	const struct attr *a = op_attr(b->m, op, key);
 	*out = sx_const(b, a && a->kind == ATTR_INT ? a->u.i : 0);
@@ -287,14 +287,14 @@ void plan_pieces(struct planner *b, op_id op, unsigned k, const struct view *r, 
 		return;
 	}
 	if (kind == OP_SLICE) {
-		if (attribute(b, op, "start", &start))
+		if (lower_attribute(b, op, "start", &start))
 			copy_piece(b, r, in[0].view, (unsigned)axis, start, true);
 		return;
 	}
 	if (kind == OP_PAD) {
 		struct box x = box_of(r);
 		fill_box(b, r, x.at, x.n, 0, 0);
-		if (attribute(b, op, "before", &start))
+		if (lower_attribute(b, op, "before", &start))
 			copy_piece(b, r, in[0].view, (unsigned)axis, start, false);
 		return;
 	}

@@ -226,7 +226,8 @@ struct apart {
 };
 
 /* Stride of each allocated axis; returns the elements of a slot, -1 after reporting. */
-static int64_t strides(struct planner *b, const struct view *v, struct apart apart, int64_t *stride)
+static int64_t compute_alloc_strides(struct planner *b, const struct view *v, struct apart apart,
+                                     int64_t *stride)
 {
 	const struct domain *d = ir_domain(b->m, ir_type(b->m, v->type)->domain);
 	uint8_t is_bound[IR_MAX_AXES] = {0};
@@ -372,7 +373,7 @@ static int64_t lay_out(struct planner *b, struct view *v, const sx_id (*bound)[V
 		if (bound)
 			memcpy(v->axis[i].bound, bound[i], sizeof v->axis[i].bound);
 	}
-	int64_t elements = strides(b, v, apart, stride);
+	int64_t elements = compute_alloc_strides(b, v, apart, stride);
 	for (unsigned i = 0; i < v->rank && elements >= 0; i++) {
 		storage_axis(b, v, i, stride);
 		axis_resolve(b, v, i, -1);
@@ -380,13 +381,13 @@ static int64_t lay_out(struct planner *b, struct view *v, const sx_id (*bound)[V
 	return elements;
 }
 
-static plan_reg innermost(const struct planner *b, unsigned loop_n)
+static plan_reg get_innermost_index(const struct planner *b, unsigned loop_n)
 {
 	return loop_n ? (plan_reg)b->sx.at[b->loop[loop_n - 1].index].k : 0;
 }
 
 /* Elements of what the rank holds, those of a slot when that varies. */
-static int64_t held(const struct planner *b, const struct view *v, int64_t elements)
+static int64_t count_held_elements(const struct planner *b, const struct view *v, int64_t elements)
 {
 	int64_t n = 1, k;
 	for (unsigned i = 0; i < v->rank; i++)
@@ -404,12 +405,12 @@ struct view *storage_make(struct planner *b, value_id value, const sx_id (*bound
 	buffer.elements = lay_out(b, v, bound, (struct apart){0});
 	if (buffer.elements < 0)
 		return NULL;
-	buffer.held = held(b, v, buffer.elements);
+	buffer.held = count_held_elements(b, v, buffer.elements);
 	buffer.slots = 1;
 	if (place) {
 		v->slot =
 		    b->target->as_checked ? slot_of_stream(b, place, &buffer) : slot_of(b, place, &buffer);
-		buffer.loop = innermost(b, place->loop_n);
+		buffer.loop = get_innermost_index(b, place->loop_n);
 	}
 	buffer.slot_bytes = (buffer.elements * (int64_t)dtype_bytes(buffer.dtype) + 63) / 64 * 64;
 	if (ir_type(b->m, v->type)->memory == MEMORY_SYMMETRIC) {
@@ -493,7 +494,7 @@ uint32_t storage_temporary(struct planner *b, value_id value, enum dtype t, int6
 	    .value = value, .dtype = (uint8_t)t, .elements = elements, .input = -1, .temporary = true};
 	struct place place = {.loop_n = b->loop_n, .stream = b->stream};
 	buffer.held = elements;
-	buffer.loop = innermost(b, b->loop_n);
+	buffer.loop = get_innermost_index(b, b->loop_n);
 	*slot = slot_of(b, &place, &buffer);
 	buffer.slot_bytes = (elements * (int64_t)dtype_bytes(t) + 63) / 64 * 64;
 	buffer.what = what(b, value);

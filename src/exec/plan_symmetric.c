@@ -22,7 +22,7 @@ int64_t symmetric_bytes(const struct planner *b, int64_t bytes)
 }
 
 /* Places a buffer on the heap as a rank of its mesh has it, whether this rank is one or not. */
-static void place(struct planner *b, value_id v)
+static void place_on_heap(struct planner *b, value_id v)
 {
 	int64_t rank = b->p->rank, bytes;
 	mesh_id mesh = value_type(b->m, v)->mesh;
@@ -43,17 +43,17 @@ void symmetric_heap(struct planner *b)
 	const struct module *m = b->m;
 	for (uint32_t k = 0; k < m->input.n; k++)
 		if (value_type(m, m->input.at[k].value)->memory == MEMORY_SYMMETRIC)
-			place(b, m->input.at[k].value);
+			place_on_heap(b, m->input.at[k].value);
 	for (op_id op = ir_walk_first(m); op && !b->failed; op = ir_walk(m, op)) {
 		b->at = op;
 		if (m->op.at[op].kind == OP_ALLOCATE &&
 		    value_type(m, op_def(m, op, 0))->memory == MEMORY_SYMMETRIC)
-			place(b, op_def(m, op, 0));
+			place_on_heap(b, op_def(m, op, 0));
 	}
 }
 
 /* The ranks of the view's slice wait for each other. */
-static void fence(struct planner *b, op_id op, op_id view)
+static void emit_fence(struct planner *b, op_id op, op_id view)
 {
 	uint32_t team, own;
 	if (!own_slice(b, view, &team, &own) || b->p->team.at[team].n == 1)
@@ -88,7 +88,7 @@ void plan_symmetric_view(struct planner *b, op_id op)
 	uint8_t axes[IR_MAX_MESH_AXES];
 	unsigned n = infer_symmetric_axes(m, x->type, b->m->value.at[v].type, axes);
 	b->view[v] = storage_view(b, v, x, axes, n, team);
-	fence(b, op, op);
+	emit_fence(b, op, op);
 }
 
 /* NaN, or 0xA5 in all bytes, in all of a buffer: whoever still reads it gets wrong numbers. */
@@ -118,7 +118,7 @@ void plan_deallocate(struct planner *b, op_id op)
 		value_id v = op_operand_id(b->m, op, ROLE_FREE, k);
 		op_id def = b->m->value.at[v].def;
 		if (def && b->m->op.at[def].kind == OP_SYMMETRIC_VIEW)
-			fence(b, op, def);
+			emit_fence(b, op, def);
 		else if (b->target->poisons)
 			poison(b, v);
 	}

@@ -27,7 +27,7 @@ static bool same_elements(const struct plan_view *a, const struct plan_view *b)
 }
 
 /* The view that goes over all elements of a step. */
-static const struct plan_view *space(const struct plan_task *t)
+static const struct plan_view *get_iteration_view(const struct plan_task *t)
 {
 	return t->kernel == RT_TASK_REDUCE ? &t->in[0] : &t->out;
 }
@@ -67,7 +67,8 @@ static bool is_one_walk(const struct plan *p, uint32_t first)
 		return false;
 	for (uint32_t i = first; i < p->step.n; i++) {
 		const struct plan_task *t = &p->step.at[i];
-		if (!can_be_step(t) || !same_elements(space(&p->step.at[first]), space(t)) ||
+		if (!can_be_step(t) ||
+		    !same_elements(get_iteration_view(&p->step.at[first]), get_iteration_view(t)) ||
 		    (i > first && t->statement == p->step.at[i - 1].statement) || !is_ordered(p, first, t))
 			return false;
 		if (t->kernel != RT_TASK_REDUCE)
@@ -128,7 +129,7 @@ static void emit_unit(struct planner *b, uint32_t first)
 	t.first = first;
 	t.steps = p->step.n - first;
 	t.locals = number_locals(b, first);
-	t.out = *space(&p->step.at[first]);
+	t.out = *get_iteration_view(&p->step.at[first]);
 	vec_push(&p->task, t);
 	emit(b, (struct plan_instruction){.code = PLAN_TASK, .a = p->task.n - 1});
 }

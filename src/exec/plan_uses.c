@@ -33,7 +33,7 @@ void uses_see(struct uses *u, uint32_t current, uint32_t other)
 			u->clock[current][s] = u->clock[other][s];
 }
 
-static void meet(struct uses *u, uint32_t a, uint32_t b)
+static void add_meeting_pair(struct uses *u, uint32_t a, uint32_t b)
 {
 	struct uses_pair pair = a < b ? (struct uses_pair){a, b} : (struct uses_pair){b, a};
 	struct hash_probe p = {.hash = hash_number(pair.a, pair.b)};
@@ -132,7 +132,7 @@ void uses_touch(struct uses *u, uint32_t stream, uint32_t slot, uint32_t life)
 	for (uint32_t k = x->older; k != USES_NONE && (u->slot[k].last >= since || u->slot[k].last >= sure);
 	     k = u->slot[k].older, u->work++)
 		if (u->slot[k].last >= x->first || !is_over(u, &u->slot[k], stream))
-			meet(u, slot, k);
+			add_meeting_pair(u, slot, k);
 }
 
 void uses_end(struct uses *u, uint32_t stream, uint32_t slot)

@@ -190,7 +190,7 @@ void view_bind_by_loops(struct planner *b, struct view *v)
 		memcpy(v->axis[a].bound, bound[a], sizeof bound[a]);
 }
 
-static struct place here(const struct planner *b)
+static struct place get_current_place(const struct planner *b)
 {
 	return (struct place){.loop_n = b->loop_n, .stream = b->stream};
 }
@@ -211,7 +211,7 @@ struct view *view_of_result(struct planner *b, op_id op, unsigned k)
 	value_id v = op_result(b->m, op, k);
 	if (b->view[v])
 		return b->view[v];
-	struct place p = here(b);
+	struct place p = get_current_place(b);
 	if (!b->place[v] && !b->m->op.at[op].def_n) {
 		planner_error(b, E_VALUE_UNDEFINED, "'%s' has no storage here", value_text(b, v));
 		return NULL;
@@ -238,7 +238,7 @@ bool view_input(struct planner *b, unsigned input)
 void view_allocate(struct planner *b, value_id v)
 {
 	b->place[v] = arena_new_object(b->scratch, struct place);
-	*b->place[v] = here(b);
+	*b->place[v] = get_current_place(b);
 	b->view[v] = NULL;
 }
 

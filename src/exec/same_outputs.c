@@ -55,7 +55,7 @@ void same_outputs_free(struct same_outputs *s)
 }
 
 /* The logical index of an element that differs, -1: none. With `keep` there is none: what is there counts. */
-static int64_t walk(struct kept *k, bool keep)
+static int64_t keep_or_compare(struct kept *k, bool keep)
 {
 	struct data_cursor c = {0};
 	struct data_batch b;
@@ -75,7 +75,7 @@ enum status same_outputs_compare(struct same_outputs *s, int64_t run)
 {
 	for (unsigned i = 0; s && i < s->n; i++) {
 		struct kept *k = &s->at[i];
-		int64_t at = k->memory ? walk(k, run == 0) : -1;
+		int64_t at = k->memory ? keep_or_compare(k, run == 0) : -1;
 		rt_job_progress(s->job);
 		if (at < 0)
 			continue;

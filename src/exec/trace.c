@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-static void record(struct rt_tracer *tracer, const struct rt_trace_mark *m)
+static void record_trace_event(struct rt_tracer *tracer, const struct rt_trace_mark *m)
 {
 	struct trace *t = (struct trace *)tracer; /* its first member */
 	uint64_t k = atomic_fetch_add_explicit(&t->n, 1, memory_order_relaxed);
@@ -33,7 +33,7 @@ struct trace *trace_new(uint64_t room)
 	if (!event)
 		return NULL;
 	struct trace *t = mem_zalloc(sizeof *t);
-	t->tracer.event = record;
+	t->tracer.event = record_trace_event;
 	t->room = room;
 	t->event = event;
 	memset(t->event, 0xff, sizeof *t->event * (size_t)(room + 1)); /* its pages come now */
