@@ -246,8 +246,8 @@ static void text_message(struct diag *d, enum diag_severity severity, const char
 /* Either */
 
 /* number: NULL for a note. */
-static void report(struct diag *d, enum diag_severity severity, const char *number, uint32_t at,
-                   uint32_t length, const char *format, va_list args)
+static void report_diagnostic(struct diag *d, enum diag_severity severity, const char *number, uint32_t at,
+                              uint32_t length, const char *format, va_list args)
 {
 	assert(!number || *number == (severity == DIAG_ERROR ? 'E' : 'W'));
 	d->errors += severity == DIAG_ERROR;
@@ -284,7 +284,7 @@ void diag_error(struct diag *d, enum diagnostic code, uint32_t at, const char *f
 {
 	va_list args;
 	va_start(args, format);
-	report(d, DIAG_ERROR, diagnostic_info[code].number, at, 1, format, args);
+	report_diagnostic(d, DIAG_ERROR, diagnostic_info[code].number, at, 1, format, args);
 	va_end(args);
 }
 
@@ -293,7 +293,7 @@ void diag_error_span(struct diag *d, enum diagnostic code, uint32_t at, uint32_t
 {
 	va_list args;
 	va_start(args, format);
-	report(d, DIAG_ERROR, diagnostic_info[code].number, at, length, format, args);
+	report_diagnostic(d, DIAG_ERROR, diagnostic_info[code].number, at, length, format, args);
 	va_end(args);
 }
 
@@ -301,7 +301,7 @@ void diag_warning(struct diag *d, enum diagnostic code, uint32_t at, const char 
 {
 	va_list args;
 	va_start(args, format);
-	report(d, DIAG_WARNING, diagnostic_info[code].number, at, 1, format, args);
+	report_diagnostic(d, DIAG_WARNING, diagnostic_info[code].number, at, 1, format, args);
 	va_end(args);
 }
 
@@ -309,7 +309,7 @@ void diag_note(struct diag *d, uint32_t at, const char *format, ...)
 {
 	va_list args;
 	va_start(args, format);
-	report(d, DIAG_NOTE, NULL, at, 1, format, args);
+	report_diagnostic(d, DIAG_NOTE, NULL, at, 1, format, args);
 	va_end(args);
 }
 

@@ -82,7 +82,7 @@ static uint32_t find_edits(const struct pair *pair, uint32_t from, int32_t n, in
 	return edits;
 }
 
-static void push(struct edits *e, enum edit_kind kind, uint32_t times)
+static void push_edits(struct edits *e, enum edit_kind kind, uint32_t times)
 {
 	for (uint32_t i = 0; i < times; i++)
 		vec_push(&e->kind, (uint8_t)kind);
@@ -101,15 +101,15 @@ void edits_find(uint32_t n, uint32_t m, bool (*same)(void *to, uint32_t i, uint3
 	n -= begin + end;
 	m -= begin + end;
 	uint8_t *kind = mem_alloc((size_t)n + m + 1);
-	push(out, EDIT_KEEP, begin);
+	push_edits(out, EDIT_KEEP, begin);
 	uint32_t edits = n && m ? find_edits(&pair, begin, (int32_t)n, (int32_t)m, kind) : 0;
 	for (uint32_t i = 0; i < edits; i++)
-		push(out, kind[i], 1);
+		push_edits(out, kind[i], 1);
 	if (!edits) {
-		push(out, EDIT_DELETE, n);
-		push(out, EDIT_INSERT, m);
+		push_edits(out, EDIT_DELETE, n);
+		push_edits(out, EDIT_INSERT, m);
 	}
-	push(out, EDIT_KEEP, end);
+	push_edits(out, EDIT_KEEP, end);
 	free(kind);
 }
 

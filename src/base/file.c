@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 /* Frees and unlinks, and leaves errno as it is. */
-static void drop(struct file_writer *w, bool remove)
+static void discard_writer(struct file_writer *w, bool remove)
 {
 	int error = errno;
 	if (remove && w->side)
@@ -22,7 +22,7 @@ static void drop(struct file_writer *w, bool remove)
 }
 
 /* Path and side of a file that is to be written; nothing is opened. */
-static void place(struct file_writer *w, const char *path)
+static void resolve_paths(struct file_writer *w, const char *path)
 {
 	struct stat is;
 	struct buf side = {0};
@@ -44,17 +44,17 @@ static void place(struct file_writer *w, const char *path)
 
 bool file_begin(struct file_writer *w, const char *path)
 {
-	place(w, path);
+	resolve_paths(w, path);
 	int fd = open(w->side ? w->side : w->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 	if (fd < 0) {
-		drop(w, false);
+		discard_writer(w, false);
 		return false;
 	}
 	w->to = fdopen(fd, "w");
 	if (w->to)
 		return true;
 	close(fd);
-	drop(w, true);
+	discard_writer(w, true);
 	return false;
 }
 
@@ -72,7 +72,7 @@ bool file_end(struct file_writer *w, bool ok)
 	if (ok && w->side && rename(w->side, w->path) < 0)
 		ok = false, error = errno;
 	errno = error;
-	drop(w, !ok);
+	discard_writer(w, !ok);
 	return ok || !wanted;
 }
 
@@ -98,7 +98,7 @@ bool file_try_replace(const char *path)
 {
 	struct file_writer w;
 	struct stat is;
-	place(&w, path);
+	resolve_paths(&w, path);
 	bool ok = stat(path, &is) < 0 || !S_ISDIR(is.st_mode);
 	errno = EISDIR;
 	if (ok && w.side) {
@@ -106,10 +106,10 @@ bool file_try_replace(const char *path)
 		ok = fd >= 0;
 		if (ok)
 			close(fd);
-		drop(&w, ok);
+		discard_writer(&w, ok);
 	} else {
 		ok = ok && access(path, W_OK) == 0;
-		drop(&w, false);
+		discard_writer(&w, false);
 	}
 	return ok;
 }

@@ -18,7 +18,7 @@ uint64_t hash_text(const char *text)
 	return hash_bytes(HASH_START, text, strlen(text));
 }
 
-static uint64_t load(const unsigned char *p)
+static uint64_t load_word(const unsigned char *p)
 {
 	uint32_t word;
 	memcpy(&word, p, sizeof word);
@@ -31,15 +31,15 @@ uint64_t hash_block(uint64_t h, const void *at, size_t n)
 	const unsigned char *p = at;
 	h += 0xff51afd7ed558ccdu * n;
 	for (; n > 8; p += 8, n -= 8)
-		h = hash_number(h, load(p) << 32 | load(p + 4));
+		h = hash_number(h, load_word(p) << 32 | load_word(p + 4));
 	if (n >= 4)
-		return hash_number(h, load(p) << 32 | load(p + n - 4));
+		return hash_number(h, load_word(p) << 32 | load_word(p + n - 4));
 	if (n)
 		return hash_number(h, (uint64_t)p[0] << 16 | (uint64_t)p[n / 2] << 8 | p[n - 1]);
 	return h;
 }
 
-static void put(struct hash_table *t, struct hash_slot s)
+static void place_slot(struct hash_table *t, struct hash_slot s)
 {
 	uint32_t at = s.hash & t->mask;
 	while (t->slot[at].id)
@@ -59,11 +59,11 @@ void hash_insert(struct hash_table *t, uint64_t hash, uint32_t id)
 		struct hash_table bigger = {mem_zalloc(sizeof *t->slot * room), (uint32_t)(room - 1), t->n};
 		for (size_t k = 0; k < slots(t); k++)
 			if (t->slot[k].id)
-				put(&bigger, t->slot[k]);
+				place_slot(&bigger, t->slot[k]);
 		free(t->slot);
 		*t = bigger;
 	}
-	put(t, (struct hash_slot){(uint32_t)hash, id});
+	place_slot(t, (struct hash_slot){(uint32_t)hash, id});
 	t->n++;
 }
 

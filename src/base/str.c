@@ -173,7 +173,7 @@ void names_free(struct names *t)
 	free(t);
 }
 
-static uint32_t find(const struct names *t, uint32_t hash, const char *s, size_t n)
+static uint32_t find_interned(const struct names *t, uint32_t hash, const char *s, size_t n)
 {
 	struct hash_probe p = {.hash = hash};
 	for (uint32_t id; (id = hash_next(&t->ids, &p));)
@@ -200,7 +200,7 @@ uint32_t names_intern(struct names *t, const char *s, size_t n)
 {
 	if (n == 0)
 		return 0;
-	uint32_t hash = hash_of(s, n), id = find(t, hash, s, n);
+	uint32_t hash = hash_of(s, n), id = find_interned(t, hash, s, n);
 	if (id)
 		return id;
 	vec_push(&t->text, pool_copy(t, s, n));
@@ -220,7 +220,7 @@ const char *names_text(const struct names *t, uint32_t id)
 
 uint32_t names_find(const struct names *t, const char *s, size_t n)
 {
-	return n ? find(t, hash_of(s, n), s, n) : 0;
+	return n ? find_interned(t, hash_of(s, n), s, n) : 0;
 }
 
 uint32_t names_count(const struct names *t)
