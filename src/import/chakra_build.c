@@ -8,7 +8,7 @@
 /* ---- what a node needs */
 
 /* Collectives of one group run one after the other: to come after one, another need not wait for it. */
-static bool follows(const struct builder *b, const struct chakra_node *n, uint32_t dep)
+static bool is_ordered_by_group(const struct builder *b, const struct chakra_node *n, uint32_t dep)
 {
 	const struct chakra_node *x = &b->t->node.at[dep];
 	return n->kind == CHAKRA_COMM_COLL && x->kind == CHAKRA_COMM_COLL && b->made[dep].waits &&
@@ -16,12 +16,12 @@ static bool follows(const struct builder *b, const struct chakra_node *n, uint32
 }
 
 /* Waits and inputs, as statements of their own, before the node's. */
-static void prepare(struct builder *b, uint32_t k, const struct chakra_tensors *in,
-                    const struct chakra_tensors *out)
+static void prepare_node(struct builder *b, uint32_t k, const struct chakra_tensors *in,
+                         const struct chakra_tensors *out)
 {
 	const struct chakra_node *n = &b->t->node.at[k];
 	for (uint32_t i = 0; i < n->dep_n; i++)
-		if (!follows(b, n, (uint32_t)b->t->deps.at[n->dep + i]))
+		if (!is_ordered_by_group(b, n, (uint32_t)b->t->deps.at[n->dep + i]))
 			builder_wait(b, (uint32_t)b->t->deps.at[n->dep + i]);
 	for (uint32_t i = 0; i < in->list.n + out->list.n; i++) {
 		bool is_in = i < in->list.n;
@@ -264,7 +264,7 @@ static bool add_node(struct builder *b, uint32_t k, struct chakra_tensors *in, s
 	if (out->list.n > IR_MAX_RESULTS)
 		return chakra_refuse(b->d, E_TRACE_FIELD, b->t, n, "outputs", "a node has at most %d tensors",
 		                     IR_MAX_RESULTS);
-	prepare(b, k, in, out);
+	prepare_node(b, k, in, out);
 	builder_name_attr(b, "callee", ATTR_STRING, builder_word(b, n->name));
 	add_operands(b, k, in);
 	add_results(b, k, out);
@@ -286,7 +286,7 @@ static bool add_node(struct builder *b, uint32_t k, struct chakra_tensors *in, s
 
 /* ---- the whole */
 
-static void look(struct builder *b)
+static void scan_nodes(struct builder *b)
 {
 	bool host = false, device = false;
 	for (uint32_t k = 0; k < b->t->node.n; k++) {
@@ -323,7 +323,7 @@ struct module *chakra_build(struct diag *d, const struct chakra *t)
 	b.made = arena_new_array(b.scratch, struct made, t->node.n);
 	b.group = arena_new_array(b.scratch, group_id, t->group.n);
 	m->name = program_name(&b);
-	look(&b);
+	scan_nodes(&b);
 	if (b.timed) { /* what the nodes took has their launches in it */
 		m->recording.name = builder_word(&b, "recorded");
 		m->recording.at = DIAG_NOWHERE;

@@ -13,7 +13,7 @@ name_id builder_word(struct builder *b, const char *text)
 	return names_intern_z(b->m->names, text);
 }
 
-static bool take(struct builder *b, name_id name)
+static bool claim_name(struct builder *b, name_id name)
 {
 	while (b->taken.n <= name)
 		vec_push(&b->taken, false);
@@ -26,7 +26,7 @@ static bool take(struct builder *b, name_id name)
 name_id builder_name(struct builder *b, const char *text, uint64_t id)
 {
 	name_id name = builder_word(b, text);
-	for (unsigned k = 0; !take(b, name); k++)
+	for (unsigned k = 0; !claim_name(b, name); k++)
 		name = builder_word(b, k ? arena_printf(b->scratch, "%s.%" PRIu64 ".%u", text, id, k)
 		                         : arena_printf(b->scratch, "%s.%" PRIu64, text, id));
 	return name;

@@ -44,7 +44,7 @@ static bool sort_ids(struct order *o)
 	return true;
 }
 
-static const struct entry *find(const struct order *o, uint64_t id)
+static const struct entry *find_entry(const struct order *o, uint64_t id)
 {
 	uint32_t low = 0, high = o->t->node.n;
 	while (low < high) {
@@ -64,7 +64,7 @@ static bool resolve(struct order *o)
 	for (uint32_t k = 0; k < t->node.n; k++) {
 		struct chakra_node *n = &t->node.at[k];
 		for (uint32_t i = 0; i < n->dep_n; i++) {
-			const struct entry *e = find(o, t->deps.at[n->dep + i]);
+			const struct entry *e = find_entry(o, t->deps.at[n->dep + i]);
 			if (!e)
 				return chakra_refuse(o->d, E_TRACE_ORDER, t, n,
 				                     i < n->data_n ? "data_deps" : "ctrl_deps",
@@ -129,7 +129,7 @@ static bool refuse_cycle(struct order *o)
 	}
 }
 
-static bool place(struct order *o)
+static bool order_nodes(struct order *o)
 {
 	struct chakra *t = o->t;
 	for (uint32_t k = 0; k < t->node.n; k++)
@@ -145,7 +145,7 @@ static bool place(struct order *o)
 	return o->made_n == t->node.n || refuse_cycle(o);
 }
 
-static void move(struct order *o)
+static void move_nodes(struct order *o)
 {
 	struct chakra *t = o->t;
 	struct chakra_node *old = arena_new_array(o->a, struct chakra_node, t->node.n);
@@ -171,9 +171,9 @@ bool chakra_order(struct diag *d, struct chakra *t)
 	o.users = arena_new_array(o.a, uint32_t, t->deps.n);
 	o.heap = arena_new_array(o.a, uint32_t, n);
 	o.made = arena_new_array(o.a, uint32_t, n);
-	bool ok = sort_ids(&o) && resolve(&o) && place(&o);
+	bool ok = sort_ids(&o) && resolve(&o) && order_nodes(&o);
 	if (ok)
-		move(&o);
+		move_nodes(&o);
 	arena_free(o.a);
 	return ok;
 }

@@ -100,7 +100,7 @@ static size_t character(const char *s)
 
 /* What can stand in backquotes and in a string: control characters and backquotes become _, as does what is
  * no UTF-8. */
-static const char *clean(struct reader *r, const char *text)
+static const char *sanitize_text(struct reader *r, const char *text)
 {
 	char *copy = arena_strndup(r->t->arena, text, strlen(text));
 	for (size_t i = 0, n; copy[i]; i += n) {
@@ -115,7 +115,7 @@ static const char *clean(struct reader *r, const char *text)
 
 static const char *text_of(struct reader *r, const char *text)
 {
-	return text && *text ? clean(r, text) : NULL;
+	return text && *text ? sanitize_text(r, text) : NULL;
 }
 
 static struct chakra_values values_of(struct reader *r, const Chakra__Values *v)
@@ -128,7 +128,7 @@ static struct chakra_values values_of(struct reader *r, const Chakra__Values *v)
 /* ---- attributes */
 
 /* Whole numbers of any type; false: it is none. */
-static bool whole(const Chakra__Attribute *a, int64_t *out)
+static bool read_integer(const Chakra__Attribute *a, int64_t *out)
 {
 	double real = 0;
 	uint64_t large = 0;
@@ -185,7 +185,7 @@ static bool read_whole(struct reader *r, const struct chakra_node *n, const Chak
                        int64_t most, int64_t *out)
 {
 	int64_t v;
-	if (!whole(a, &v) || v < 0 || v > most)
+	if (!read_integer(a, &v) || v < 0 || v > most)
 		return chakra_refuse(r->d, E_TRACE_FIELD, r->t, n, a->name,
 		                     "a whole number from 0 to %" PRId64 " should stand here", most);
 	*out = v;
@@ -265,7 +265,8 @@ static bool read_node(struct reader *r, const Chakra__Node *x, size_t at)
 	                        .to = -1,
 	                        .tag = -1,
 	                        .on_host = -1};
-	n.name = x->name && *x->name ? clean(r, x->name) : arena_printf(t->arena, "node.%" PRIu64, x->id);
+	n.name =
+	    x->name && *x->name ? sanitize_text(r, x->name) : arena_printf(t->arena, "node.%" PRIu64, x->id);
 	if (x->type <= CHAKRA_INVALID || x->type >= CHAKRA_KINDS)
 		return chakra_refuse(r->d, E_TRACE_FIELD, t, &n, "type",
 		                     "%d is no type of a node; known are 1 to %d", (int)x->type,

@@ -28,7 +28,7 @@ static void skip_blanks(struct span *s)
 }
 
 /* Within the brackets; false: it is no list. */
-static bool open(struct span *s)
+static bool open_brackets(struct span *s)
 {
 	skip_blanks(s);
 	while (s->at < s->end && s->end[-1] == ' ')
@@ -41,7 +41,7 @@ static bool open(struct span *s)
 }
 
 /* The next item; false at the end, and where one has no end, which then stays. */
-static bool next(struct span *s, struct span *item)
+static bool read_item(struct span *s, struct span *item)
 {
 	unsigned depth = 0;
 	char quote = 0;
@@ -72,7 +72,7 @@ static bool next(struct span *s, struct span *item)
 	return !quote && !depth;
 }
 
-static bool number(struct span s, int64_t *out)
+static bool parse_whole(struct span s, int64_t *out)
 {
 	char *stop;
 	errno = 0;
@@ -85,7 +85,7 @@ static bool number(struct span s, int64_t *out)
 	return true;
 }
 
-static bool begins(struct span s, const char *word)
+static bool has_prefix(struct span s, const char *word)
 {
 	if (s.at < s.end && (*s.at == '\'' || *s.at == '"'))
 		s.at++;
@@ -94,7 +94,7 @@ static bool begins(struct span s, const char *word)
 
 /* ---- tensors */
 
-static bool refuse(const struct lists *l, const char *part, const char *message)
+static bool refuse_part(const struct lists *l, const char *part, const char *message)
 {
 	char field[32];
 	snprintf(field, sizeof field, "%s.%s", l->field, part);
@@ -137,10 +137,10 @@ static void read_shape(struct span shape, int64_t elements, struct chakra_tensor
 {
 	struct span item;
 	int64_t count = 1;
-	bool ok = elements && open(&shape);
-	while (ok && next(&shape, &item)) {
-		ok = x->rank < CHAKRA_MOST_DIMS && number(item, &x->dim[x->rank]) && x->dim[x->rank] > 0 &&
-		     checked_mul(count, x->dim[x->rank], &count);
+	bool ok = elements && open_brackets(&shape);
+	while (ok && read_item(&shape, &item)) {
+		ok = x->rank < CHAKRA_MOST_DIMS && parse_whole(item, &x->dim[x->rank]) &&
+		     x->dim[x->rank] > 0 && checked_mul(count, x->dim[x->rank], &count);
 		x->rank += ok;
 	}
 	if (ok && count == elements && (x->rank || shape.end - shape.at == 0))
@@ -158,19 +158,19 @@ static bool read_tensor(const struct lists *l, struct span value, struct span sh
 	int64_t v[TENSOR_NUMBERS];
 	unsigned n = 0;
 	*is = false;
-	if (!open(&value))
+	if (!open_brackets(&value))
 		return true;
-	while (n < TENSOR_NUMBERS && next(&value, &item))
-		if (!number(item, &v[n++]))
+	while (n < TENSOR_NUMBERS && read_item(&value, &item))
+		if (!parse_whole(item, &v[n++]))
 			return true;
 	if (n < TENSOR_NUMBERS)
 		return true;
 	*is = true;
-	if (next(&value, &item))
-		x.cpu = begins(item, "cpu");
+	if (read_item(&value, &item))
+		x.cpu = has_prefix(item, "cpu");
 	if (v[3] < 0 || v[4] < 0 || v[4] > 1024 || !checked_mul(v[3], v[4], &x.bytes) ||
 	    x.bytes >> MOST_BYTES_LOG)
-		return refuse(l, "values", "a tensor has a negative size, or is too large");
+		return refuse_part(l, "values", "a tensor has a negative size, or is too large");
 	x.storage = v[1] > 0 ? (uint64_t)v[1] : 0;
 	read_shape(shape, v[3], &x);
 	if (!read_dtype(type, v[4], &x.dtype) && v[4] != 1)
@@ -184,8 +184,8 @@ static bool read_argument(const struct lists *l, struct span value, struct span 
                           uint32_t argument)
 {
 	struct span one, one_shape, one_type = {0};
-	bool is, list = begins(type, "GenericList[") || begins(type, "TensorList");
-	if (type.at && !begins(type, "Tensor") && !list)
+	bool is, list = has_prefix(type, "GenericList[") || has_prefix(type, "TensorList");
+	if (type.at && !has_prefix(type, "Tensor") && !list)
 		return true;
 	if (!list && !read_tensor(l, value, shape, type, argument, &is))
 		return false;
@@ -195,13 +195,13 @@ static bool read_argument(const struct lists *l, struct span value, struct span 
 	while (types.at < types.end && *types.at != '[')
 		types.at++;
 	types.end -= types.at < types.end; /* its quote */
-	if (!open(&value))
+	if (!open_brackets(&value))
 		return true;
-	bool shaped = open(&shape), typed = open(&types);
-	while (next(&value, &one)) {
-		if (!shaped || !next(&shape, &one_shape))
+	bool shaped = open_brackets(&shape), typed = open_brackets(&types);
+	while (read_item(&value, &one)) {
+		if (!shaped || !read_item(&shape, &one_shape))
 			one_shape = (struct span){0};
-		if (!typed || !next(&types, &one_type))
+		if (!typed || !read_item(&types, &one_type))
 			one_type = (struct span){0};
 		if (!read_tensor(l, one, one_shape, one_type, argument, &is))
 			return false;
@@ -222,19 +222,19 @@ bool chakra_tensors(struct diag *d, const struct chakra *t, const struct chakra_
 	            shape, type;
 	if (!v->values)
 		return true;
-	if (!open(&values))
-		return refuse(&l, "values", "this is no list");
-	if (v->shapes && !open(&shapes))
-		return refuse(&l, "shapes", "this is no list");
-	if (v->types && !open(&types))
-		return refuse(&l, "types", "this is no list");
-	for (uint32_t k = 0; next(&values, &value); k++) {
-		if (!next(&shapes, &shape))
+	if (!open_brackets(&values))
+		return refuse_part(&l, "values", "this is no list");
+	if (v->shapes && !open_brackets(&shapes))
+		return refuse_part(&l, "shapes", "this is no list");
+	if (v->types && !open_brackets(&types))
+		return refuse_part(&l, "types", "this is no list");
+	for (uint32_t k = 0; read_item(&values, &value); k++) {
+		if (!read_item(&shapes, &shape))
 			shape = (struct span){0};
-		if (!next(&types, &type))
+		if (!read_item(&types, &type))
 			type = (struct span){0};
 		if (!read_argument(&l, value, shape, type, k))
 			return false;
 	}
-	return values.at >= values.end || refuse(&l, "values", "a list does not end");
+	return values.at >= values.end || refuse_part(&l, "values", "a list does not end");
 }

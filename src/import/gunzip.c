@@ -12,7 +12,7 @@ bool gunzip_is(const char *data, size_t n)
 #ifdef HIRC_HAVE_ZLIB
 enum { ROOM = 1 << 16 };
 
-static bool unpack(struct diag *d, const struct source *s, z_stream *z, struct buf *out)
+static bool inflate_source(struct diag *d, const struct source *s, z_stream *z, struct buf *out)
 {
 	for (;;) {
 		char *to = buf_reserve(out, ROOM);
@@ -45,7 +45,7 @@ bool gunzip(struct diag *d, const struct source *s, struct buf *out)
 		diag_error(d, E_COMPRESSED, DIAG_NOWHERE, "'%s' cannot be decompressed: no memory", s->name);
 		return false;
 	}
-	bool ok = unpack(d, s, &z, out);
+	bool ok = inflate_source(d, s, &z, out);
 	inflateEnd(&z);
 	return ok;
 }

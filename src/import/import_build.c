@@ -24,7 +24,7 @@ struct builder {
 	bool *needed;        /* by node: others need it */
 };
 
-static bool same(const struct builder *b, struct graph_text t, const char *word)
+static bool is_graph_word(const struct builder *b, struct graph_text t, const char *word)
 {
 	return t.n == strlen(word) && !memcmp(b->text + t.at, word, t.n);
 }
@@ -34,7 +34,7 @@ static name_id name_of(struct builder *b, struct graph_text t)
 	return names_intern(b->m->names, b->text + t.at, t.n);
 }
 
-static name_id word(struct builder *b, const char *text)
+static name_id intern_word(struct builder *b, const char *text)
 {
 	return names_intern_z(b->m->names, text);
 }
@@ -43,12 +43,12 @@ static name_id word(struct builder *b, const char *text)
 
 static void add_int(struct builder *b, const char *key, int64_t v)
 {
-	vec_push(&b->attr, ((struct attr){.key = word(b, key), .kind = ATTR_INT, .u.i = v}));
+	vec_push(&b->attr, ((struct attr){.key = intern_word(b, key), .kind = ATTR_INT, .u.i = v}));
 }
 
 static void add_name(struct builder *b, const char *key, enum attr_kind kind, name_id v)
 {
-	vec_push(&b->attr, ((struct attr){.key = word(b, key), .kind = (uint8_t)kind, .u.name = v}));
+	vec_push(&b->attr, ((struct attr){.key = intern_word(b, key), .kind = (uint8_t)kind, .u.name = v}));
 }
 
 /* The last n numbers as a list. */
@@ -56,7 +56,8 @@ static void add_list(struct builder *b, const char *key, uint32_t n)
 {
 	int64_t *list = arena_new_array(b->m->arena, int64_t, n + 1);
 	memcpy(list, b->number.at + b->number.n - n, sizeof *list * n);
-	vec_push(&b->attr, ((struct attr){.key = word(b, key), .kind = ATTR_INTS, .n = n, .u.ints = list}));
+	vec_push(&b->attr,
+	         ((struct attr){.key = intern_word(b, key), .kind = ATTR_INTS, .n = n, .u.ints = list}));
 }
 
 static bool has_attr(const struct builder *b, const char *key)
@@ -109,7 +110,7 @@ static void add_steps(struct builder *b, const struct graph_point *at, uint32_t 
 
 static const char *collective_mnemonic(const struct builder *b, struct graph_text t, char *room, size_t size)
 {
-	if (same(b, t, "alltoall"))
+	if (is_graph_word(b, t, "alltoall"))
 		return "all_to_all";
 	snprintf(room, size, "%.*s", (int)t.n, b->text + t.at);
 	return room;
@@ -127,12 +128,12 @@ static bool read_collective(struct builder *b, struct graph_text t, char *room, 
 	return false;
 }
 
-static bool declare(struct builder *b)
+static bool declare_recording(struct builder *b)
 {
 	const struct graph *g = b->g;
 	struct recording *c = &b->m->recording;
 	char room[64];
-	c->name = word(b, "recorded");
+	c->name = intern_word(b, "recorded");
 	c->at = DIAG_NOWHERE;
 	add_int(b, "launch", g->launch);
 	if (g->memory_rate > 0)
@@ -146,7 +147,8 @@ static bool declare(struct builder *b)
 		}
 		const char *name = arena_printf(b->m->arena, "g%.*s", (int)g->group.at[i].name.n,
 		                                b->text + g->group.at[i].name.at);
-		ir_group_add(b->m, word(b, name), (uint32_t)g->group.at[i].size, 0, g->group.at[i].name.at);
+		ir_group_add(b->m, intern_word(b, name), (uint32_t)g->group.at[i].size, 0,
+		             g->group.at[i].name.at);
 	}
 	for (uint32_t group = 0; group < g->group.n; group++) {
 		for (uint32_t i = 0; i < g->table.n; i++) {
@@ -321,13 +323,13 @@ static bool add_kind(struct builder *b, const struct graph_node *n)
 	const char *name;
 	if (n->kind != GRAPH_COMM) {
 		if (n->kind != GRAPH_COMPUTE)
-			add_name(b, "kind", ATTR_NAME, word(b, graph_kind_name[n->kind]));
+			add_name(b, "kind", ATTR_NAME, intern_word(b, graph_kind_name[n->kind]));
 		add_int(b, "time", n->time);
 		return true;
 	}
 	if (!read_collective(b, n->collective, room, sizeof room, &name))
 		return false;
-	add_name(b, "kind", ATTR_NAME, word(b, name));
+	add_name(b, "kind", ATTR_NAME, intern_word(b, name));
 	add_int(b, "time", n->time);
 	add_name(b, "group", ATTR_NAME, b->m->group.at[n->group + 1].name);
 	if (n->reduce.n && op_info[op_by_hir(name)].traits & TRAIT_REDUCES)
@@ -357,7 +359,7 @@ static void add_storages(struct builder *b, const struct graph_node *x, const st
 		add_list(b, "bytes", n);
 	}
 	if (input)
-		add_name(b, "storage", ATTR_NAME, word(b, "input"));
+		add_name(b, "storage", ATTR_NAME, intern_word(b, "input"));
 	if (x->kind == GRAPH_COMM && x->in_bytes != in_bytes)
 		add_int(b, "in_bytes", x->in_bytes);
 }
@@ -479,14 +481,14 @@ struct module *graph_build(struct diag *d, const struct graph *g)
 	struct source *before = diag_set_source(d, g->source);
 	struct module *m = b.m;
 	m->source = g->source;
-	m->name = g->name.n ? name_of(&b, g->name) : word(&b, "graph");
+	m->name = g->name.n ? name_of(&b, g->name) : intern_word(&b, "graph");
 	b.scratch = arena_new();
 	b.first = arena_new_array(b.scratch, uint32_t, g->node.n + 1);
 	b.needed = arena_new_array(b.scratch, bool, g->node.n + 1);
 	for (uint32_t i = 0; i < g->node.n; i++)
 		for (uint32_t k = 0; k < g->node.at[i].in_n; k++)
 			b.needed[g->id.at[g->node.at[i].in + k]] = true;
-	bool ok = declare(&b);
+	bool ok = declare_recording(&b);
 	for (uint32_t i = 0; i < g->node.n && ok; i++)
 		ok = add_node(&b, i);
 	ok = ok && check_names(&b);

@@ -24,7 +24,7 @@ struct field {
 	struct graph_text key, value; /* key.n == 0: no `key=` */
 };
 
-static bool same(const struct reader *r, struct graph_text t, const char *word)
+static bool is_token(const struct reader *r, struct graph_text t, const char *word)
 {
 	return t.n == strlen(word) && !memcmp(r->text + t.at, word, t.n);
 }
@@ -34,7 +34,7 @@ static bool same_text(const struct reader *r, struct graph_text a, struct graph_
 	return a.n == b.n && !memcmp(r->text + a.at, r->text + b.at, a.n);
 }
 
-static bool refuse(struct reader *r, enum diagnostic code, struct graph_text t, const char *what)
+static bool refuse_text(struct reader *r, enum diagnostic code, struct graph_text t, const char *what)
 {
 	diag_error_span(r->d, code, t.at, t.n, "%s", what);
 	return false;
@@ -71,8 +71,9 @@ static bool read_int(struct reader *r, struct graph_text t, int64_t most, int64_
 	errno = 0;
 	long long v = strtoll(r->text + t.at, &end, 10);
 	if (!t.n || end != r->text + t.at + t.n || errno || v < 0 || v > most)
-		return refuse(r, E_GRAPH_RECORD, t,
-		              "a whole number that is not negative, and not too large, should stand here");
+		return refuse_text(
+		    r, E_GRAPH_RECORD, t,
+		    "a whole number that is not negative, and not too large, should stand here");
 	*out = v;
 	return true;
 }
@@ -82,8 +83,8 @@ static bool read_number(struct reader *r, struct graph_text t, double most, doub
 	char *end;
 	double v = strtod(r->text + t.at, &end);
 	if (!t.n || end != r->text + t.at + t.n || !isfinite(v) || v < 0 || v > most)
-		return refuse(r, E_GRAPH_RECORD, t,
-		              "a number that is not negative, and not too large, should stand here");
+		return refuse_text(r, E_GRAPH_RECORD, t,
+		                   "a number that is not negative, and not too large, should stand here");
 	*out = v;
 	return true;
 }
@@ -92,12 +93,12 @@ static bool read_number(struct reader *r, struct graph_text t, double most, doub
 static bool read_name(struct reader *r, struct graph_text record, const char *missing, struct graph_text *out)
 {
 	if (!next_word(r, out) || !out->n)
-		return refuse(r, E_GRAPH_RECORD, record, missing);
+		return refuse_text(r, E_GRAPH_RECORD, record, missing);
 	for (uint32_t k = 0; k < out->n; k++) {
 		unsigned char c = (unsigned char)r->text[out->at + k];
 		if (c == '`' || c < ' ' || c == 0x7f)
-			return refuse(r, E_GRAPH_RECORD, *out,
-			              "a name has no backquotes and no control characters");
+			return refuse_text(r, E_GRAPH_RECORD, *out,
+			                   "a name has no backquotes and no control characters");
 	}
 	return true;
 }
@@ -135,7 +136,7 @@ static bool read_ids(struct reader *r, struct graph_text list, uint32_t limit, c
 		if (!read_int(r, item, UINT32_MAX - 1, &id))
 			return false;
 		if (id >= limit)
-			return refuse(r, E_GRAPH_NODE, item, missing);
+			return refuse_text(r, E_GRAPH_NODE, item, missing);
 		vec_push(&r->g->id, (uint32_t)id);
 	}
 	*n = r->g->id.n - *first;
@@ -155,7 +156,7 @@ static bool group_is(const struct reader *r, struct graph_text name, uint32_t *o
 
 static bool find_group(struct reader *r, struct graph_text name, uint32_t *out)
 {
-	return group_is(r, name, out) || refuse(r, E_GROUP_UNKNOWN, name, "no group has this name");
+	return group_is(r, name, out) || refuse_text(r, E_GROUP_UNKNOWN, name, "no group has this name");
 }
 
 /* ---- records */
@@ -165,8 +166,8 @@ static bool read_position(struct reader *r, struct graph_text record, uint32_t w
 	struct graph_text t = record;
 	int64_t id;
 	if (!next_word(r, &t) || !read_int(r, t, UINT32_MAX - 1, &id))
-		return refuse(r, E_GRAPH_RECORD, record, "a record should have a number");
-	return id == want || refuse(r, E_GRAPH_RECORD, t, "numbers of records are positions, from 0");
+		return refuse_text(r, E_GRAPH_RECORD, record, "a record should have a number");
+	return id == want || refuse_text(r, E_GRAPH_RECORD, t, "numbers of records are positions, from 0");
 }
 
 static bool read_group(struct reader *r, struct graph_text record)
@@ -177,9 +178,9 @@ static bool read_group(struct reader *r, struct graph_text record)
 	if (!read_name(r, record, "a group should have a name", &group.name))
 		return false;
 	if (group_is(r, group.name, &other))
-		return refuse(r, E_DEFINED_TWICE, group.name, "another group has this name");
+		return refuse_text(r, E_DEFINED_TWICE, group.name, "another group has this name");
 	while (next_field(r, &f))
-		if (same(r, f.key, "size") && !read_int(r, f.value, UINT32_MAX, &group.size))
+		if (is_token(r, f.key, "size") && !read_int(r, f.value, UINT32_MAX, &group.size))
 			return false;
 	vec_push(&r->g->group, group);
 	return true;
@@ -197,12 +198,12 @@ static bool read_points(struct reader *r, struct graph_text list, struct graph_t
 		struct graph_point p;
 		double mebi;
 		if (!colon)
-			return refuse(r, E_GRAPH_RECORD, item, "a point of a table is MB:ms");
+			return refuse_text(r, E_GRAPH_RECORD, item, "a point of a table is MB:ms");
 		if (!read_number(r, size, 1e12, &mebi) || !read_time(r, time, 1e6, &p.time))
 			return false;
 		p.bytes = llround(mebi * (1 << 20));
 		if ((double)p.bytes <= last)
-			return refuse(r, E_GRAPH_RECORD, item, "the sizes of a table should rise");
+			return refuse_text(r, E_GRAPH_RECORD, item, "the sizes of a table should rise");
 		last = (double)p.bytes;
 		vec_push(&r->g->point, p);
 	}
@@ -216,20 +217,20 @@ static bool read_table(struct reader *r, struct graph_text record)
 	struct field f;
 	while (next_field(r, &f)) {
 		bool ok = true;
-		if (same(r, f.key, "group"))
+		if (is_token(r, f.key, "group"))
 			ok = find_group(r, f.value, &t.group);
-		else if (same(r, f.key, "coll"))
+		else if (is_token(r, f.key, "coll"))
 			t.collective = f.value;
-		else if (same(r, f.key, "src"))
-			t.stepped = same(r, f.value, "table");
-		else if (same(r, f.key, "mb_ms"))
+		else if (is_token(r, f.key, "src"))
+			t.stepped = is_token(r, f.value, "table");
+		else if (is_token(r, f.key, "mb_ms"))
 			ok = read_points(r, f.value, &t);
 		if (!ok)
 			return false;
 	}
 	if (t.group == UINT32_MAX || !t.collective.n || !t.point_n)
-		return refuse(r, E_GRAPH_RECORD, record,
-		              "a table should have group=, coll= and at least one point in mb_ms=");
+		return refuse_text(r, E_GRAPH_RECORD, record,
+		                   "a table should have group=, coll= and at least one point in mb_ms=");
 	vec_push(&r->g->table, t);
 	return true;
 }
@@ -242,19 +243,19 @@ static bool read_storage(struct reader *r, struct graph_text record)
 		return false;
 	while (next_field(r, &f)) {
 		int64_t def;
-		if (same(r, f.key, "bytes") && !read_int(r, f.value, INT64_MAX / 4096, &s.bytes))
+		if (is_token(r, f.key, "bytes") && !read_int(r, f.value, INT64_MAX / 4096, &s.bytes))
 			return false;
-		if (same(r, f.key, "def")) {
+		if (is_token(r, f.key, "def")) {
 			if (!read_int(r, f.value, UINT32_MAX - 1, &def))
 				return false;
 			s.def = (uint32_t)def;
 			s.made_by = f.value;
 		}
-		s.cpu |= same(r, f.key, "dev") && same(r, f.value, "cpu");
-		s.input |= same(r, f.key, "kind") && same(r, f.value, "input");
+		s.cpu |= is_token(r, f.key, "dev") && is_token(r, f.value, "cpu");
+		s.input |= is_token(r, f.key, "kind") && is_token(r, f.value, "input");
 	}
 	if (s.bytes < 0 || s.def == UINT32_MAX)
-		return refuse(r, E_GRAPH_RECORD, record, "a storage should have bytes= and def=");
+		return refuse_text(r, E_GRAPH_RECORD, record, "a storage should have bytes= and def=");
 	vec_push(&r->g->storage, s);
 	return true;
 }
@@ -262,12 +263,12 @@ static bool read_storage(struct reader *r, struct graph_text record)
 static bool read_kind(struct reader *r, struct graph_text t, enum graph_kind *out)
 {
 	for (unsigned k = 0; k < GRAPH_KINDS; k++)
-		if (same(r, t, graph_kind_name[k])) {
+		if (is_token(r, t, graph_kind_name[k])) {
 			*out = (enum graph_kind)k;
 			return true;
 		}
-	return refuse(r, E_GRAPH_RECORD, t,
-	              "a node is of kind input, attr, compute, comm, wait, view, host or output");
+	return refuse_text(r, E_GRAPH_RECORD, t,
+	                   "a node is of kind input, attr, compute, comm, wait, view, host or output");
 }
 
 /* args=%4,avg,8,0: of a collective that reduces the second one is how. */
@@ -292,30 +293,30 @@ static bool read_node_field(struct reader *r, const struct field *f, struct grap
                             int64_t *real_time)
 {
 	const struct graph *g = r->g;
-	if (same(r, f->key, "in"))
+	if (is_token(r, f->key, "in"))
 		return read_ids(r, f->value, g->node.n,
 		                "a node needs only nodes before it: a graph has no cycle", &n->in, &n->in_n);
-	if (same(r, f->key, "st"))
+	if (is_token(r, f->key, "st"))
 		return read_ids(r, f->value, g->storage.n, "there is no such storage", &n->storage,
 		                &n->storage_n);
-	if (same(r, f->key, "mut"))
+	if (is_token(r, f->key, "mut"))
 		return read_ids(r, f->value, g->node.n, "a node writes only to nodes before it", &n->mutated,
 		                &n->mutated_n);
-	if (same(r, f->key, "time_us"))
+	if (is_token(r, f->key, "time_us"))
 		return read_time(r, f->value, 1e3, time);
-	if (same(r, f->key, "ftime_us"))
+	if (is_token(r, f->key, "ftime_us"))
 		return read_time(r, f->value, 1e3, real_time);
-	if (same(r, f->key, "kind"))
+	if (is_token(r, f->key, "kind"))
 		return read_kind(r, f->value, &n->kind);
-	if (same(r, f->key, "group"))
+	if (is_token(r, f->key, "group"))
 		return find_group(r, f->value, &n->group);
-	if (same(r, f->key, "inbytes"))
+	if (is_token(r, f->key, "inbytes"))
 		return read_int(r, f->value, INT64_MAX / 4096, &n->in_bytes);
-	if (same(r, f->key, "out"))
+	if (is_token(r, f->key, "out"))
 		n->out = f->value;
-	else if (same(r, f->key, "coll"))
+	else if (is_token(r, f->key, "coll"))
 		n->collective = f->value;
-	else if (same(r, f->key, "args"))
+	else if (is_token(r, f->key, "args"))
 		return read_reduction(r, f->value, &n->reduce);
 	return true;
 }
@@ -330,17 +331,17 @@ static bool read_node(struct reader *r, struct graph_text record)
 	if (!read_name(r, record, "a node should have a name and a target", &n.name))
 		return false;
 	if (!next_word(r, &n.target))
-		return refuse(r, E_GRAPH_RECORD, record, "a node should have a name and a target");
+		return refuse_text(r, E_GRAPH_RECORD, record, "a node should have a name and a target");
 	while (next_field(r, &f))
 		if (!read_node_field(r, &f, &n, &time, &real_time))
 			return false;
 	n.time = real_time >= 0 ? real_time : time;
 	if (n.time < 0)
-		return refuse(r, E_GRAPH_RECORD, record, "a node should have time_us=");
+		return refuse_text(r, E_GRAPH_RECORD, record, "a node should have time_us=");
 	if (n.kind == GRAPH_COMM && (n.group == UINT32_MAX || !n.collective.n))
-		return refuse(r, E_GRAPH_RECORD, record, "a comm should have group= and coll=");
+		return refuse_text(r, E_GRAPH_RECORD, record, "a comm should have group= and coll=");
 	if (n.kind == GRAPH_WAIT && !n.in_n)
-		return refuse(r, E_GRAPH_RECORD, record, "a wait should need what it waits for");
+		return refuse_text(r, E_GRAPH_RECORD, record, "a wait should need what it waits for");
 	vec_push(&r->g->node, n);
 	return true;
 }
@@ -349,14 +350,14 @@ static bool read_head(struct reader *r, struct graph_text record)
 {
 	struct graph_text t;
 	struct field f;
-	if (same(r, record, "graph"))
+	if (is_token(r, record, "graph"))
 		return read_name(r, record, "a graph should have a name", &r->g->name);
-	if (same(r, record, "launch_us"))
+	if (is_token(r, record, "launch_us"))
 		return next_word(r, &t)
 		           ? read_time(r, t, 1e3, &r->g->launch)
-		           : refuse(r, E_GRAPH_RECORD, record, "a time in microseconds should follow");
-	while (same(r, record, "hw") && next_field(r, &f))
-		if (same(r, f.key, "dram_Bps") && !read_number(r, f.value, 1e18, &r->g->memory_rate))
+		           : refuse_text(r, E_GRAPH_RECORD, record, "a time in microseconds should follow");
+	while (is_token(r, record, "hw") && next_field(r, &f))
+		if (is_token(r, f.key, "dram_Bps") && !read_number(r, f.value, 1e18, &r->g->memory_rate))
 			return false;
 	return true;
 }
@@ -367,11 +368,12 @@ static bool read_end(struct reader *r, struct graph_text record)
 	r->ended = true;
 	while (next_field(r, &f)) {
 		int64_t n;
-		bool nodes = same(r, f.key, "nodes"), storages = same(r, f.key, "storages");
+		bool nodes = is_token(r, f.key, "nodes"), storages = is_token(r, f.key, "storages");
 		if ((nodes || storages) && !read_int(r, f.value, INT64_MAX, &n))
 			return false;
 		if ((nodes && n != r->g->node.n) || (storages && n != r->g->storage.n))
-			return refuse(r, E_GRAPH_TRUNCATED, record, "the file has another number of records");
+			return refuse_text(r, E_GRAPH_TRUNCATED, record,
+			                   "the file has another number of records");
 	}
 	return true;
 }
@@ -381,15 +383,15 @@ static bool read_record(struct reader *r)
 	struct graph_text record;
 	if (!next_word(r, &record))
 		return true;
-	if (same(r, record, "node"))
+	if (is_token(r, record, "node"))
 		return read_node(r, record);
-	if (same(r, record, "storage"))
+	if (is_token(r, record, "storage"))
 		return read_storage(r, record);
-	if (same(r, record, "group"))
+	if (is_token(r, record, "group"))
 		return read_group(r, record);
-	if (same(r, record, "coll"))
+	if (is_token(r, record, "coll"))
 		return read_table(r, record);
-	if (same(r, record, "end"))
+	if (is_token(r, record, "end"))
 		return read_end(r, record);
 	return read_head(r, record);
 }
@@ -406,10 +408,11 @@ static bool read_version(struct reader *r)
 	struct graph_text word = {0}, version, more;
 	next_word(r, &word);
 	version = word;
-	if (!next_word(r, &version) || !same(r, version, "1"))
-		return refuse(r, E_GRAPH_VERSION, version,
-		              "this version of the format is not known; this hirc reads version 1");
-	return !next_word(r, &more) || refuse(r, E_GRAPH_VERSION, more, "nothing should follow the version");
+	if (!next_word(r, &version) || !is_token(r, version, "1"))
+		return refuse_text(r, E_GRAPH_VERSION, version,
+		                   "this version of the format is not known; this hirc reads version 1");
+	return !next_word(r, &more) ||
+	       refuse_text(r, E_GRAPH_VERSION, more, "nothing should follow the version");
 }
 
 /* Storages name nodes that stand after them. */
@@ -417,8 +420,8 @@ static bool check_definitions(struct reader *r)
 {
 	for (uint32_t k = 0; k < r->g->storage.n; k++)
 		if (r->g->storage.at[k].def >= r->g->node.n)
-			return refuse(r, E_GRAPH_NODE, r->g->storage.at[k].made_by,
-			              "no node has this number");
+			return refuse_text(r, E_GRAPH_NODE, r->g->storage.at[k].made_by,
+			                   "no node has this number");
 	return true;
 }
 
