@@ -4,7 +4,7 @@
 #include "ir/expr.h"
 #include <string.h>
 
-static const void *copy(struct module *m, const void *from, size_t n)
+static const void *copy_bytes(struct module *m, const void *from, size_t n)
 {
 	void *p = arena_alloc(m->arena, n);
 	if (n)
@@ -23,7 +23,7 @@ mesh_id ir_mesh_add(struct module *m, const struct mesh *mesh)
 			return i;
 	}
 	struct mesh n = *mesh;
-	n.device = copy(m, mesh->device, sizeof *mesh->device * mesh->device_count);
+	n.device = copy_bytes(m, mesh->device, sizeof *mesh->device * mesh->device_count);
 	n.max_device = 0;
 	for (uint32_t i = 0; i < n.device_count; i++)
 		if (n.device[i] > n.max_device)
@@ -56,7 +56,7 @@ handle_id ir_handle_add(struct module *m, name_id name)
 	return m->handle.n - 1;
 }
 
-static scalar_id scalar(struct module *m, struct scalar s)
+static scalar_id intern_scalar(struct module *m, struct scalar s)
 {
 	uint64_t hash = hash_block(2, &s.expr, sizeof s.expr);
 	hash = hash_block(hash, &s.literal, sizeof s.literal);
@@ -72,12 +72,12 @@ static scalar_id scalar(struct module *m, struct scalar s)
 
 scalar_id ir_scalar_expr(struct module *m, expr_id e)
 {
-	return scalar(m, (struct scalar){.expr = e});
+	return intern_scalar(m, (struct scalar){.expr = e});
 }
 
 scalar_id ir_scalar_literal(struct module *m, double v)
 {
-	return scalar(m, (struct scalar){.literal = v});
+	return intern_scalar(m, (struct scalar){.literal = v});
 }
 
 static bool same_attr(const struct attr *a, const struct attr *b)
@@ -142,9 +142,9 @@ attrs_id ir_attrs(struct module *m, const struct attr *at, unsigned n)
 	memcpy(list, at, sizeof *list * n);
 	for (unsigned i = 0; i < n; i++) {
 		if (list[i].kind == ATTR_INTS)
-			list[i].u.ints = copy(m, at[i].u.ints, sizeof *at[i].u.ints * at[i].n);
+			list[i].u.ints = copy_bytes(m, at[i].u.ints, sizeof *at[i].u.ints * at[i].n);
 		if (list[i].kind == ATTR_EXPRS)
-			list[i].u.exprs = copy(m, at[i].u.exprs, sizeof *at[i].u.exprs * at[i].n);
+			list[i].u.exprs = copy_bytes(m, at[i].u.exprs, sizeof *at[i].u.exprs * at[i].n);
 	}
 	vec_push(&m->attrs, (struct attrs){.n = n, .at = list});
 	hash_insert(&m->cons->attrs, hash, m->attrs.n - 1);
@@ -192,8 +192,8 @@ team_id ir_team_make(struct module *m, uint32_t slices, const uint32_t *start, c
 	struct team t = {
 	    .slice_n = slices,
 	    .device_n = start[slices],
-	    .start = copy(m, start, sizeof *start * (slices + 1)),
-	    .device = copy(m, device, sizeof *device * start[slices]),
+	    .start = copy_bytes(m, start, sizeof *start * (slices + 1)),
+	    .device = copy_bytes(m, device, sizeof *device * start[slices]),
 	};
 	vec_push(&m->team, t);
 	hash_insert(&m->cons->team, hash, m->team.n - 1);

@@ -29,7 +29,7 @@ op_id ir_coalesce_first(const struct module *m, op_id end)
 	return 0;
 }
 
-static bool fail(struct checker *c, op_id op, const char *rule, op_id other, const char *other_is)
+static bool record_fault(struct checker *c, op_id op, const char *rule, op_id other, const char *other_is)
 {
 	*c->out = (struct ir_coalesce_fault){op, other, rule, other_is};
 	return false;
@@ -55,26 +55,28 @@ static bool check_member(struct checker *c, op_id op, op_id first)
 	if (traits & TRAIT_VIEW || o->kind == OP_ALLOCATE)
 		return true;
 	if (o->region && communicates(m, op))
-		return fail(c, op, "a Communication of a group stands in the group's own block", 0, NULL);
+		return record_fault(c, op, "a Communication of a group stands in the group's own block", 0,
+		                    NULL);
 	if (o->kind == OP_WAIT)
-		return fail(c, op, "nothing is waited for within a group of Communications", first,
-		            "it has begun, with this");
+		return record_fault(c, op, "nothing is waited for within a group of Communications", first,
+		                    "it has begun, with this");
 	if (traits & TRAIT_P2P || o->kind == OP_POST)
-		return fail(c, op, "sends and receives stand in groups of their own", first,
-		            "this group has a Communication");
+		return record_fault(c, op, "sends and receives stand in groups of their own", first,
+		                    "this group has a Communication");
 	if (!(traits & TRAIT_COLLECTIVE))
-		return fail(c, op,
-		            "only Communications, views and buffers stand in a group of Communications",
-		            first, "the group's first Communication");
+		return record_fault(
+		    c, op, "only Communications, views and buffers stand in a group of Communications", first,
+		    "the group's first Communication");
 	if (o->team != m->op.at[first].team)
-		return fail(c, op, "the Communications of a group have one team", first, "another team");
+		return record_fault(c, op, "the Communications of a group have one team", first,
+		                    "another team");
 	if (op_backend(m, op) != op_backend(m, first))
-		return fail(c, op, "the Communications of a group have one backend", first,
-		            "another backend");
+		return record_fault(c, op, "the Communications of a group have one backend", first,
+		                    "another backend");
 	if (c->marks)
 		o->flags |= OP_GROUPED | OP_ASYNC;
 	else if (!(o->flags & OP_GROUPED) || !(o->flags & OP_ASYNC))
-		return fail(c, op, "a Communication of a group is not marked so", 0, NULL);
+		return record_fault(c, op, "a Communication of a group is not marked so", 0, NULL);
 	return true;
 }
 
@@ -98,11 +100,12 @@ static bool check_region(struct checker *c, region_id r)
 	region_each (m, op, r) {
 		struct op *o = &m->op.at[op];
 		if (o->kind == OP_START_COALESCING && start)
-			return fail(c, op, "groups do not nest", start, "this one has not ended");
+			return record_fault(c, op, "groups do not nest", start, "this one has not ended");
 		if (o->kind == OP_END_COALESCING && !start)
-			return fail(c, op, "no group began before this, in its block", 0, NULL);
+			return record_fault(c, op, "no group began before this, in its block", 0, NULL);
 		if (!c->marks && !start && o->flags & OP_GROUPED)
-			return fail(c, op, "a Communication is marked as of a group, and in none", 0, NULL);
+			return record_fault(c, op, "a Communication is marked as of a group, and in none", 0,
+			                    NULL);
 		if (o->kind == OP_END_COALESCING && !check_group(c, start, op))
 			return false;
 		if (o->kind == OP_START_COALESCING || o->kind == OP_END_COALESCING)
@@ -111,7 +114,7 @@ static bool check_region(struct checker *c, region_id r)
 			if (!check_region(c, g))
 				return false;
 	}
-	return !start || fail(c, start, "this group has no end_coalescing, in its block", 0, NULL);
+	return !start || record_fault(c, start, "this group has no end_coalescing, in its block", 0, NULL);
 }
 
 static bool check_waits(struct checker *c)
@@ -122,8 +125,9 @@ static bool check_waits(struct checker *c)
 		     k++) {
 			op_id of = op_operand_id(m, op, ROLE_STATEMENT, k);
 			if (m->op.at[of].flags & OP_GROUPED)
-				return fail(c, op, "what this waits for ends with its group: wait for that",
-				            ir_coalesce_end(m, of), "the group's end_coalescing");
+				return record_fault(c, op,
+				                    "what this waits for ends with its group: wait for that",
+				                    ir_coalesce_end(m, of), "the group's end_coalescing");
 		}
 	return true;
 }

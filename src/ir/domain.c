@@ -276,7 +276,7 @@ static bool same_domain(const struct domain *d, const struct domain_builder *b)
 	       !memcmp(d->contiguous, b->contiguous, d->alloc_n);
 }
 
-static const void *copy(struct module *m, const void *from, size_t n)
+static const void *copy_to_arena(struct module *m, const void *from, size_t n)
 {
 	void *p = arena_alloc(m->arena, n);
 	memcpy(p, from, n);
@@ -301,11 +301,11 @@ domain_id domain_finish(struct module *m, struct domain_builder *b)
 	    .rank = b->rank,
 	    .loop_n = b->loop_n,
 	    .alloc_n = b->alloc_n,
-	    .axis = copy(m, b->axis, sizeof *b->axis * b->axis_n),
-	    .xform = copy(m, b->xform, sizeof *b->xform * b->xform_n),
-	    .loop = copy(m, b->loop, b->loop_n),
-	    .alloc = copy(m, b->alloc, b->alloc_n),
-	    .contiguous = copy(m, b->contiguous, b->alloc_n),
+	    .axis = copy_to_arena(m, b->axis, sizeof *b->axis * b->axis_n),
+	    .xform = copy_to_arena(m, b->xform, sizeof *b->xform * b->xform_n),
+	    .loop = copy_to_arena(m, b->loop, b->loop_n),
+	    .alloc = copy_to_arena(m, b->alloc, b->alloc_n),
+	    .contiguous = copy_to_arena(m, b->contiguous, b->alloc_n),
 	};
 	domain_id id = m->domain.n;
 	vec_push(&m->domain, d);

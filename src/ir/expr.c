@@ -4,7 +4,7 @@
 #include "ir/cons.h"
 #include <string.h>
 
-static expr_id intern(struct module *m, struct expr e)
+static expr_id intern_expr(struct module *m, struct expr e)
 {
 	uint64_t hash = hash_block(0, &e, sizeof e);
 	struct hash_probe p = {.hash = hash};
@@ -19,35 +19,35 @@ static expr_id intern(struct module *m, struct expr e)
 
 expr_id expr_const(struct module *m, int64_t k)
 {
-	return intern(m, (struct expr){.kind = EXPR_CONST, .k = k});
+	return intern_expr(m, (struct expr){.kind = EXPR_CONST, .k = k});
 }
 
 expr_id expr_param(struct module *m, param_id p)
 {
-	return intern(m, (struct expr){.kind = EXPR_PARAM, .flags = EXPR_HAS_PARAM, .k = p});
+	return intern_expr(m, (struct expr){.kind = EXPR_PARAM, .flags = EXPR_HAS_PARAM, .k = p});
 }
 
 expr_id expr_index(struct module *m, index_id i)
 {
-	return intern(m, (struct expr){.kind = EXPR_INDEX, .flags = EXPR_HAS_INDEX, .k = i});
+	return intern_expr(m, (struct expr){.kind = EXPR_INDEX, .flags = EXPR_HAS_INDEX, .k = i});
 }
 
 expr_id expr_rank(struct module *m)
 {
-	return intern(m, (struct expr){.kind = EXPR_RANK, .flags = EXPR_HAS_RANK});
+	return intern_expr(m, (struct expr){.kind = EXPR_RANK, .flags = EXPR_HAS_RANK});
 }
 
 expr_id expr_streams(struct module *m)
 {
-	return intern(m, (struct expr){.kind = EXPR_STREAMS, .flags = EXPR_HAS_RANK});
+	return intern_expr(m, (struct expr){.kind = EXPR_STREAMS, .flags = EXPR_HAS_RANK});
 }
 
 expr_id expr_axis_index(struct module *m, mesh_id mesh, unsigned mesh_axis)
 {
-	return intern(m, (struct expr){.kind = EXPR_AXIS_INDEX,
-	                               .mesh_axis = (uint8_t)mesh_axis,
-	                               .flags = EXPR_HAS_RANK,
-	                               .k = mesh});
+	return intern_expr(m, (struct expr){.kind = EXPR_AXIS_INDEX,
+	                                    .mesh_axis = (uint8_t)mesh_axis,
+	                                    .flags = EXPR_HAS_RANK,
+	                                    .k = mesh});
 }
 
 expr_id expr_device(struct module *m, mesh_id mesh, unsigned mesh_axis, expr_id k)
@@ -55,13 +55,13 @@ expr_id expr_device(struct module *m, mesh_id mesh, unsigned mesh_axis, expr_id 
 	if (!k)
 		return 0;
 	uint16_t flags = EXPR_HAS_RANK | m->expr.at[k].flags;
-	return intern(
+	return intern_expr(
 	    m, (struct expr){
 	           .kind = EXPR_DEVICE, .mesh_axis = (uint8_t)mesh_axis, .flags = flags, .a = k, .k = mesh});
 }
 
 /* Value of a binary (or NOT) kind; false when undefined. */
-static bool apply(enum expr_kind kind, int64_t a, int64_t b, int64_t *out)
+static bool apply_operator(enum expr_kind kind, int64_t a, int64_t b, int64_t *out)
 {
 	switch (kind) {
 	case EXPR_ADD:
@@ -134,7 +134,7 @@ expr_id expr_op(struct module *m, enum expr_kind kind, expr_id a, expr_id b)
 	int64_t x, y = 0, r;
 	bool ca = expr_is_const(m, a, &x), cb = kind == EXPR_NOT || expr_is_const(m, b, &y);
 	if (ca && cb)
-		return apply(kind, x, y, &r) ? expr_const(m, r) : 0;
+		return apply_operator(kind, x, y, &r) ? expr_const(m, r) : 0;
 	if (cb && y == 0 &&
 	    (kind == EXPR_DIV || kind == EXPR_FLOOR_DIV || kind == EXPR_CEIL_DIV || kind == EXPR_MOD))
 		return 0;
@@ -154,18 +154,19 @@ expr_id expr_op(struct module *m, enum expr_kind kind, expr_id a, expr_id b)
 	if ((kind == EXPR_DIV || kind == EXPR_FLOOR_DIV || kind == EXPR_CEIL_DIV) && cb && y == 1)
 		return a;
 	uint16_t flags = m->expr.at[a].flags | (b ? m->expr.at[b].flags : 0);
-	return intern(m, (struct expr){.kind = (uint8_t)kind, .flags = flags, .a = a, .b = b});
+	return intern_expr(m, (struct expr){.kind = (uint8_t)kind, .flags = flags, .a = a, .b = b});
 }
 
-static expr_id replace(struct module *m, expr_id e, enum expr_kind leaf, int64_t k, uint16_t flag, expr_id to)
+static expr_id replace_leaf(struct module *m, expr_id e, enum expr_kind leaf, int64_t k, uint16_t flag,
+                            expr_id to)
 {
 	struct expr x = m->expr.at[e];
 	if (!(x.flags & flag))
 		return e;
 	if (x.kind == leaf && x.k == k)
 		return to;
-	expr_id a = x.a ? replace(m, x.a, leaf, k, flag, to) : 0;
-	expr_id b = x.b ? replace(m, x.b, leaf, k, flag, to) : 0;
+	expr_id a = x.a ? replace_leaf(m, x.a, leaf, k, flag, to) : 0;
+	expr_id b = x.b ? replace_leaf(m, x.b, leaf, k, flag, to) : 0;
 	if (a == x.a && b == x.b)
 		return e;
 	if ((x.a && !a) || (x.b && !b))
@@ -177,7 +178,7 @@ static expr_id replace(struct module *m, expr_id e, enum expr_kind leaf, int64_t
 
 expr_id expr_replace_index(struct module *m, expr_id e, index_id from, expr_id to)
 {
-	return replace(m, e, EXPR_INDEX, from, EXPR_HAS_INDEX, to);
+	return replace_leaf(m, e, EXPR_INDEX, from, EXPR_HAS_INDEX, to);
 }
 
 bool expr_uses_index(const struct module *m, expr_id e, index_id i)
@@ -266,7 +267,7 @@ enum expr_status expr_eval(const struct module *m, expr_id e, const struct expr_
 		if (x->b && (status = expr_eval(m, x->b, env, &b, offending)) != EXPR_OK)
 			return status;
 		*offending = e;
-		if (apply((enum expr_kind)x->kind, a, b, out))
+		if (apply_operator((enum expr_kind)x->kind, a, b, out))
 			return EXPR_OK;
 		return x->kind == EXPR_DIV && b != 0 ? EXPR_INDIVISIBLE : EXPR_OVERFLOW;
 	}

@@ -22,7 +22,7 @@ static void print_name(const struct module *m, name_id name, struct buf *out)
 	spelling_put_name(out, names_text(m->names, name));
 }
 
-static void print(const struct module *m, expr_id e, bool nvfuser, unsigned outer, struct buf *out);
+static void print_expr(const struct module *m, expr_id e, bool nvfuser, unsigned outer, struct buf *out);
 
 static void print_leaf(const struct module *m, const struct expr *x, bool nvfuser, struct buf *out)
 {
@@ -65,7 +65,7 @@ static void print_place(const struct module *m, const struct expr *x, bool nvfus
 	print_name(m, mesh->axis_name[x->mesh_axis], out);
 	if (x->kind == EXPR_DEVICE) {
 		buf_puts(out, ", ");
-		print(m, x->a, nvfuser, 0, out);
+		print_expr(m, x->a, nvfuser, 0, out);
 	}
 	if (x->k != m->default_mesh) {
 		buf_puts(out, ", ");
@@ -74,7 +74,7 @@ static void print_place(const struct module *m, const struct expr *x, bool nvfus
 	buf_putc(out, ')');
 }
 
-static void print(const struct module *m, expr_id e, bool nvfuser, unsigned outer, struct buf *out)
+static void print_expr(const struct module *m, expr_id e, bool nvfuser, unsigned outer, struct buf *out)
 {
 	const struct expr *x = &m->expr.at[e];
 	switch (x->kind) {
@@ -96,9 +96,9 @@ static void print(const struct module *m, expr_id e, bool nvfuser, unsigned oute
 	if (!precedence) {
 		buf_puts(out, nvfuser ? "( " : "");
 		buf_printf(out, "%s(", spelling[x->kind].text);
-		print(m, x->a, nvfuser, 0, out);
+		print_expr(m, x->a, nvfuser, 0, out);
 		buf_puts(out, ", ");
-		print(m, x->b, nvfuser, 0, out);
+		print_expr(m, x->b, nvfuser, 0, out);
 		buf_puts(out, nvfuser ? ") )" : ")");
 		return;
 	}
@@ -107,17 +107,18 @@ static void print(const struct module *m, expr_id e, bool nvfuser, unsigned oute
 		buf_puts(out, nvfuser ? "( " : "(");
 	if (x->kind == EXPR_NOT) {
 		buf_puts(out, "not ");
-		print(m, x->a, nvfuser, 7, out);
+		print_expr(m, x->a, nvfuser, 7, out);
 	} else if (nvfuser) {
 		bool swap = x->kind == EXPR_MUL && m->expr.at[x->a].kind == EXPR_CONST;
-		print(m, swap ? x->b : x->a, true, 0, out);
+		print_expr(m, swap ? x->b : x->a, true, 0, out);
 		const char *text = spelling[x->kind].text;
 		buf_puts(out, x->kind == EXPR_MUL ? " * " : text);
-		print(m, swap ? x->a : x->b, true, 0, out);
+		print_expr(m, swap ? x->a : x->b, true, 0, out);
 	} else {
-		print(m, x->a, false, precedence == 4 ? 5 : precedence, out); /* comparisons do not chain */
+		print_expr(m, x->a, false, precedence == 4 ? 5 : precedence,
+		           out); /* comparisons do not chain */
 		buf_puts(out, spelling[x->kind].text);
-		print(m, x->b, false, precedence + 1, out);
+		print_expr(m, x->b, false, precedence + 1, out);
 	}
 	if (parentheses)
 		buf_puts(out, nvfuser ? " )" : ")");
@@ -125,10 +126,10 @@ static void print(const struct module *m, expr_id e, bool nvfuser, unsigned oute
 
 void expr_print_hir(const struct module *m, expr_id e, struct buf *out)
 {
-	print(m, e, false, 0, out);
+	print_expr(m, e, false, 0, out);
 }
 
 void expr_print_nvfuser(const struct module *m, expr_id e, struct buf *out)
 {
-	print(m, e, true, 0, out);
+	print_expr(m, e, true, 0, out);
 }

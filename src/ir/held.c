@@ -4,7 +4,7 @@
 #include "ir/expr.h"
 #include <string.h>
 
-static bool number(const struct module *m, expr_id e, int64_t *out)
+static bool evaluate_constant(const struct module *m, expr_id e, int64_t *out)
 {
 	return expr_eval(m, e, &(struct expr_env){.rank = -1}, out, NULL) == EXPR_OK;
 }
@@ -13,7 +13,7 @@ static bool count_of(const struct module *m, const struct held_layout *l, const 
                      int64_t *n)
 {
 	if (p->kind != SUGAR_MESH && p->kind != SUGAR_SWIZZLE)
-		return number(m, p->factor, n) && *n > 0;
+		return evaluate_constant(m, p->factor, n) && *n > 0;
 	*n = l->mesh ? l->mesh->size[p->mesh_axis] : 1;
 	return true;
 }
@@ -24,7 +24,7 @@ static bool is_loop(const struct sugar_place *p)
 }
 
 /* Cuts each interval into n blocks of a size, and keeps block k (all: k < 0). */
-static void cut(held_intervals *x, int64_t size, int64_t n, int64_t k)
+static void cut_intervals(held_intervals *x, int64_t size, int64_t n, int64_t k)
 {
 	held_intervals out = {0};
 	for (uint32_t i = 0; i < x->n; i++)
@@ -65,7 +65,7 @@ bool held_axis(const struct module *m, const struct held_layout *l, unsigned axi
 	int64_t size, n;
 	unsigned loop = 0;
 	*out = (held_intervals){0};
-	if (!number(m, a->extent, &size) || size < 0)
+	if (!evaluate_constant(m, a->extent, &size) || size < 0)
 		return false;
 	vec_push(out, (struct held_interval){0, size});
 	for (unsigned i = 0; i < a->place_n; i++) {
@@ -84,7 +84,7 @@ bool held_axis(const struct module *m, const struct held_layout *l, unsigned axi
 			k = p->kind == SUGAR_SWIZZLE ? (step[loop] + own) % n : step[loop];
 		loop += is_loop(p);
 		size = (size + n - 1) / n;
-		cut(out, size, n, k);
+		cut_intervals(out, size, n, k);
 	}
 	unite(out);
 	return true;
@@ -96,7 +96,7 @@ bool held_block(const struct module *m, const struct held_layout *l, unsigned ax
 	const struct sugar_axis *a = &l->s.axis[axis];
 	int64_t size, whole, n;
 	unsigned loop = 0;
-	if (!number(m, a->extent, &size))
+	if (!evaluate_constant(m, a->extent, &size))
 		return false;
 	whole = size;
 	for (unsigned i = 0; i < a->place_n; i++) {

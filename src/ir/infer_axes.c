@@ -65,7 +65,7 @@ unsigned infer_reduced_axes(const struct module *m, attrs_id attrs, unsigned ran
 	return mask;
 }
 
-static void reduction(const struct module *m, op_id op, struct infer_axes *x, struct shape o)
+static void infer_reduction(const struct module *m, op_id op, struct infer_axes *x, struct shape o)
 {
 	unsigned mask = infer_reduced_axes(m, m->op.at[op].attrs, o.rank);
 	const struct attr *keep = op_attr(m, op, "keepdims");
@@ -106,7 +106,7 @@ static void linear(struct infer_axes *x, struct shape a, struct shape r)
 }
 
 /* The product of extents; of d and t / d, which must divide, t. */
-static expr_id times(struct module *m, expr_id product, expr_id extent)
+static expr_id multiply_extents(struct module *m, expr_id product, expr_id extent)
 {
 	const struct expr *p = &m->expr.at[product], *e = &m->expr.at[extent];
 	if (e->kind == EXPR_DIV && e->b == product)
@@ -118,7 +118,7 @@ static expr_id times(struct module *m, expr_id product, expr_id extent)
 
 /* Axes that stand alone on both sides correspond; groups that are split or joined are whole. Axes of extent
  * 1 that come or go have no dim. */
-static void reshape(struct module *m, struct infer_axes *x, struct shape o, struct shape r)
+static void infer_reshape(struct module *m, struct infer_axes *x, struct shape o, struct shape r)
 {
 	unsigned i = 0, j = 0;
 	while (i < o.rank || j < r.rank) {
@@ -144,9 +144,10 @@ static void reshape(struct module *m, struct infer_axes *x, struct shape o, stru
 					best_i = p, best_j = q;
 					break;
 				}
-				right = q < r.rank && right ? times(m, right, r.axis[q].extent) : 0;
+				right =
+				    q < r.rank && right ? multiply_extents(m, right, r.axis[q].extent) : 0;
 			}
-			left = p < o.rank && left ? times(m, left, o.axis[p].extent) : 0;
+			left = p < o.rank && left ? multiply_extents(m, left, o.axis[p].extent) : 0;
 		}
 		if (x->dim_n + 2 > INFER_MAX_DIMS)
 			return;
@@ -158,7 +159,7 @@ static void reshape(struct module *m, struct infer_axes *x, struct shape o, stru
 	}
 }
 
-static void permute(const struct module *m, op_id op, struct infer_axes *x, struct shape r)
+static void infer_permute(const struct module *m, op_id op, struct infer_axes *x, struct shape r)
 {
 	const struct attr *dims = op_attr(m, op, "dims");
 	result_dims(x, r.rank);
@@ -179,7 +180,8 @@ static void all_but_one(struct infer_axes *x, struct shape r, int64_t whole)
 
 /* The indices' axes stand in the result where the table's axis was. That one is as a summed one: where it is
  * spread, each rank has zeros for the entries of others. */
-static void take(struct infer_axes *x, struct shape table, struct shape index, struct shape r, int64_t axis)
+static void infer_take(struct infer_axes *x, struct shape table, struct shape index, struct shape r,
+                       int64_t axis)
 {
 	result_dims(x, r.rank);
 	for (unsigned i = 0; i < index.rank; i++)
@@ -218,7 +220,7 @@ bool infer_axes(const struct module *cm, op_id op, struct infer_axes *x)
 	case OP_MIN:
 	case OP_PROD:
 	case OP_MEAN:
-		reduction(m, op, x, o[0]);
+		infer_reduction(m, op, x, o[0]);
 		return true;
 	case OP_MATMUL:
 		if (o[0].rank < 2 || o[1].rank < 2 || r.rank < 2 || o[0].rank > r.rank || o[1].rank > r.rank)
@@ -231,10 +233,10 @@ bool infer_axes(const struct module *cm, op_id op, struct infer_axes *x)
 		linear(x, o[0], r);
 		return true;
 	case OP_RESHAPE:
-		reshape(m, x, o[0], r);
+		infer_reshape(m, x, o[0], r);
 		return true;
 	case OP_PERMUTE:
-		permute(m, op, x, r);
+		infer_permute(m, op, x, r);
 		return true;
 	case OP_SLICE:
 	case OP_PAD:
@@ -246,7 +248,7 @@ bool infer_axes(const struct module *cm, op_id op, struct infer_axes *x)
 		int64_t axis = attr_axis(m, op, o[0].rank, 0);
 		if (axis < 0 || axis >= o[0].rank || r.rank != o[0].rank - 1 + o[1].rank)
 			return false;
-		take(x, o[0], o[1], r, axis);
+		infer_take(x, o[0], o[1], r, axis);
 		return true;
 	}
 	case OP_ONE_HOT:

@@ -22,7 +22,7 @@ bool rule_shape_attr(struct module *m, struct diag *d, const struct infer_draft 
 	return true;
 }
 
-static expr_id product(struct module *m, const expr_id *e, unsigned n)
+static expr_id multiply_all(struct module *m, const expr_id *e, unsigned n)
 {
 	expr_id p = expr_const(m, 1);
 	for (unsigned i = 0; i < n && p; i++)
@@ -37,7 +37,7 @@ bool rule_reshape(struct module *m, struct diag *d, const struct infer_draft *f,
 		return false;
 	rule_shape_of_operand(m, f, 0, &o);
 	int64_t a, b;
-	expr_id pa = product(m, o.extent, o.rank), pb = product(m, r->extent, r->rank);
+	expr_id pa = multiply_all(m, o.extent, o.rank), pb = multiply_all(m, r->extent, r->rank);
 	if (pa && pb && pa != pb && rule_number(m, pa, &a) && rule_number(m, pb, &b) && a != b) {
 		rule_report(m, d, E_RESHAPE, f, 0, "the number of elements changes");
 		return false;

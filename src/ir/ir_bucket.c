@@ -31,7 +31,7 @@ struct shape {
 };
 
 /* A digit after all others; one value needs none. */
-static void add(struct digits *d, struct digit x)
+static void append_digit(struct digits *d, struct digit x)
 {
 	struct digit *last = &d->at[d->n];
 	if (x.n == 1)
@@ -101,7 +101,7 @@ static bool shape_of(const struct module *m, type_id t, struct shape *s)
 			continue;
 		if (!d->contiguous[i])
 			return false;
-		add(&s->memory, axis[d->alloc[i]]);
+		append_digit(&s->memory, axis[d->alloc[i]]);
 	}
 	return true;
 }
@@ -111,9 +111,9 @@ static bool is_whole(const struct shape *part, const struct shape *whole, const 
 {
 	struct digits d = {0};
 	for (unsigned k = 0; k < n; k++)
-		add(&d, part->mesh[axes[k]]);
+		append_digit(&d, part->mesh[axes[k]]);
 	for (unsigned k = 0; k < part->memory.n; k++)
-		add(&d, part->memory.at[k]);
+		append_digit(&d, part->memory.at[k]);
 	if (d.n != whole->memory.n)
 		return false;
 	for (unsigned k = 0; k < d.n; k++)

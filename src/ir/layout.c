@@ -113,7 +113,7 @@ bool layout_chain(const struct module *m, type_id t, unsigned logical, struct la
 
 /* The axis that stands for all of another, which one place cuts into single elements; the axis itself: none.
  */
-static unsigned whole(const struct domain *d, unsigned axis)
+static unsigned find_whole_axis(const struct domain *d, unsigned axis)
 {
 	const struct xform *x = domain_consumer(d, axis);
 	return x && x->kind == XFORM_SPLIT_OUTER && x->factor == d->axis[axis].extent &&
@@ -134,7 +134,7 @@ static bool same_tree(const struct domain *da, unsigned a, const struct domain *
 			return false;
 		if (!ma)
 			return true;
-		a = whole(da, a), b = whole(db, b);
+		a = find_whole_axis(da, a), b = find_whole_axis(db, b);
 	}
 	const struct xform *x = domain_consumer(da, a), *y = domain_consumer(db, b);
 	if (!x != !y)
@@ -150,7 +150,8 @@ static bool same_tree(const struct domain *da, unsigned a, const struct domain *
 	       (!is_split(x) || same_tree(da, x->out[1], db, y->out[1], mesh_only));
 }
 
-static bool compare(const struct module *m, type_id ta, unsigned a, type_id tb, unsigned b, bool mesh_only)
+static bool has_same_layout(const struct module *m, type_id ta, unsigned a, type_id tb, unsigned b,
+                            bool mesh_only)
 {
 	const struct type *x = &m->type.at[ta], *y = &m->type.at[tb];
 	const struct domain *da = &m->domain.at[x->domain], *db = &m->domain.at[y->domain];
@@ -161,12 +162,12 @@ static bool compare(const struct module *m, type_id ta, unsigned a, type_id tb, 
 
 bool layout_same_footprint(const struct module *m, type_id ta, unsigned a, type_id tb, unsigned b)
 {
-	return compare(m, ta, a, tb, b, true);
+	return has_same_layout(m, ta, a, tb, b, true);
 }
 
 bool layout_same_axis(const struct module *m, type_id ta, unsigned a, type_id tb, unsigned b)
 {
-	return compare(m, ta, a, tb, b, false);
+	return has_same_layout(m, ta, a, tb, b, false);
 }
 
 static unsigned mesh_axes_below(const struct domain *d, unsigned axis)

@@ -87,7 +87,8 @@ static int32_t *thing_number(struct module *m, char kind, uint32_t thing)
 }
 
 /* Likewise. Files state numbers in order as a rule: then none is there twice. */
-static void claim(struct module *m, char kind, const uint32_t *thing, uint32_t n, struct number_counter *c)
+static void claim_numbers(struct module *m, char kind, const uint32_t *thing, uint32_t n,
+                          struct number_counter *c)
 {
 	VEC(struct claim) claims = {0};
 	bool rising = true;
@@ -113,7 +114,7 @@ static void claim(struct module *m, char kind, const uint32_t *thing, uint32_t n
 static void allot_things(struct module *m, char kind, const uint32_t *thing, uint32_t n,
                          struct number_counter *c, int32_t first)
 {
-	claim(m, kind, thing, n, c);
+	claim_numbers(m, kind, thing, n, c);
 	number_counter_start(c, first);
 	for (uint32_t i = 0; i < n; i++)
 		if (*thing_number(m, kind, thing[i]) < 0)

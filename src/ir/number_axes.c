@@ -22,7 +22,7 @@ static bool in_loop(const struct domain *d, unsigned axis)
 
 /* The plain loop axis that gets its number together with parallel axis `outer`: the other half of
  * its split, or of a partial the rf reduction of the same rank. -1: none. */
-static int together(const struct domain *d, unsigned outer)
+static int find_paired_axis(const struct domain *d, unsigned outer)
 {
 	if (d->axis[outer].place == PLACE_NONE)
 		return -1;
@@ -52,7 +52,7 @@ void number_axis_places(const struct domain *d, uint8_t *place)
 		unsigned x = d->loop[i];
 		if (place[x] != NUMBER_NO_PLACE)
 			continue;
-		int inner = together(d, x);
+		int inner = find_paired_axis(d, x);
 		place[x] = n++;
 		if (inner >= 0 && place[inner] == NUMBER_NO_PLACE)
 			place[inner] = n++;
@@ -160,7 +160,7 @@ bool ir_read_axis_numbers(struct module *m, value_id v, const int64_t *list, uns
 
 /* ---- allotting */
 
-static void claim(const struct module *m, value_id v, struct number_counter *c)
+static void claim_axis_numbers(const struct module *m, value_id v, struct number_counter *c)
 {
 	const struct domain *d = value_domain(m, v);
 	const int32_t *list = number_axis_list(m, v);
@@ -182,7 +182,7 @@ static void allot_singly(struct module *m, value_id v, struct number_counter *c)
 		unsigned x = d->loop[i];
 		if (number[x] >= 0)
 			continue;
-		int inner = together(d, x);
+		int inner = find_paired_axis(d, x);
 		if (inner >= 0 && number[inner] < 0) {
 			number[x] = number_counter_take(c, 2);
 			number[inner] = number[x] + 1;
@@ -196,7 +196,7 @@ static void allot_singly(struct module *m, value_id v, struct number_counter *c)
 void number_allot_loop_axes(struct module *m, const struct print_order *o, struct number_counter *c)
 {
 	for (uint32_t i = 0; i < o->value.n; i++)
-		claim(m, o->value.at[i], c);
+		claim_axis_numbers(m, o->value.at[i], c);
 	number_counter_start(c, 0);
 	for (uint32_t i = 0; i < o->value.n; i++) {
 		value_id v = o->value.at[i];

@@ -67,7 +67,7 @@ bool ir_pack_count(const struct module *m, type_id t, int64_t *out)
 }
 
 /* The mesh axes, of more than one rank, that a type is spread over. */
-static unsigned spread(const struct module *m, type_id t)
+static unsigned collect_spread_axes(const struct module *m, type_id t)
 {
 	const struct domain *d = ir_domain(m, ir_type(m, t)->domain);
 	mesh_id mesh = ir_type(m, t)->mesh;
@@ -155,12 +155,13 @@ static bool spread_fault(const struct module *m, op_id op, struct buf *out)
 {
 	value_id packed = ir_pack_packed(m, op);
 	const struct mesh *mesh = ir_mesh(m, value_type(m, packed)->mesh);
-	unsigned have = spread(m, m->value.at[packed].type), want = 0, open = m->value.at[packed].flags;
+	unsigned have = collect_spread_axes(m, m->value.at[packed].type), want = 0,
+	         open = m->value.at[packed].flags;
 	unsigned n;
 	const struct operand *part = ir_pack_parts(m, op, &n);
 	for (unsigned k = 0; k < n; k++) {
 		value_id v = part[k].id;
-		want |= spread(m, m->value.at[v].type);
+		want |= collect_spread_axes(m, m->value.at[v].type);
 		open |= m->value.at[v].flags;
 	}
 	if (have == want || open & VALUE_OPEN)

@@ -214,7 +214,7 @@ struct attr_line {
 	bool any;
 };
 
-static struct buf *key(struct attr_line *a, const char *name)
+static struct buf *print_key(struct attr_line *a, const char *name)
 {
 	struct buf *out = a->any ? a->l->p->out : line(a->l);
 	if (!a->any && a->number >= 0)
@@ -229,7 +229,7 @@ static struct buf *key(struct attr_line *a, const char *name)
 	return out;
 }
 
-static void end(struct attr_line *a)
+static void end_attr_line(struct attr_line *a)
 {
 	buf_puts(a->l->p->out, a->any ? "}\n" : "");
 }
@@ -242,14 +242,14 @@ static void put_program(struct lines *l)
 	for (uint32_t i = 0; i < p->order.value.n && !mesh; i++)
 		mesh = value_type(p->m, p->order.value.at[i])->mesh;
 	if (p->m->name && strcmp(names_text(p->m->names, p->m->name), "main") != 0) {
-		key(&a, "name");
+		print_key(&a, "name");
 		spelling_put_name(p->out, names_text(p->m->names, p->m->name));
 	}
 	if (mesh != p->m->default_mesh) {
-		key(&a, "mesh");
+		print_key(&a, "mesh");
 		put_mesh_name(p, p->m->default_mesh);
 	}
-	end(&a);
+	end_attr_line(&a);
 }
 
 static void note_params(const struct module *m, expr_id e, uint32_t *place, uint32_t *n)
@@ -449,27 +449,27 @@ static void put_tensor_attrs(struct lines *l, value_id v, const struct input *in
 	const struct domain *d = ir_domain(p->m, t->domain);
 	struct attr_line a = {l, "T", x->number, false};
 	if (x->flags & VALUE_OPEN)
-		buf_puts(key(&a, "layout"), "open");
+		buf_puts(print_key(&a, "layout"), "open");
 	if (t->mesh && mesh_as_read(p->m, t->mesh) != t->mesh) {
-		key(&a, "mesh");
+		print_key(&a, "mesh");
 		put_mesh_name(p, t->mesh);
 	}
 	if (input && inout != ((x->flags & VALUE_INOUT) != 0))
-		buf_puts(key(&a, "inout"), x->flags & VALUE_INOUT ? "true" : "false");
+		buf_puts(print_key(&a, "inout"), x->flags & VALUE_INOUT ? "true" : "false");
 	bool differ = partial_operator(d) == -2;
 	for (unsigned i = 0; differ && i < d->logical_n; i++)
 		if (d->axis[i].kind == AXIS_PARTIAL) {
 			buf_printf(
-			    key(&a, NULL), "partial_%s=%s",
+			    print_key(&a, NULL), "partial_%s=%s",
 			    names_text(p->m->names, ir_mesh(p->m, t->mesh)->axis_name[d->axis[i].mesh_axis]),
 			    reduce_op_name(d->axis[i].reduce));
 		}
 	const struct attrs *list = input ? &p->m->attrs.at[input->attrs] : &p->m->attrs.at[0];
 	for (uint32_t i = 0; i < list->n; i++) {
-		key(&a, NULL);
+		print_key(&a, NULL);
 		nvfuser_attr(p, &list->at[i]);
 	}
-	end(&a);
+	end_attr_line(&a);
 }
 
 static void put_statement_attrs(struct lines *l, op_id op)
@@ -480,9 +480,9 @@ static void put_statement_attrs(struct lines *l, op_id op)
 	bool posted = p->order.flags[op] & PRINT_POSTED;
 	if (op_traits(p->m, op) & TRAIT_P2P) {
 		if (posted && !print_order_elides(p->m, &p->order, op))
-			buf_puts(key(&a, "issue"), "post");
+			buf_puts(print_key(&a, "issue"), "post");
 		if (!posted && p->order.flags[op] & PRINT_SHARED_EARLY)
-			buf_puts(key(&a, "issue"), "here");
+			buf_puts(print_key(&a, "issue"), "here");
 	}
 	const struct attrs *list = &p->m->attrs.at[o->attrs];
 	for (uint32_t i = 0; i < list->n; i++) {
@@ -492,10 +492,10 @@ static void put_statement_attrs(struct lines *l, op_id op)
 		             strcmp(names_text(p->m->names, x->u.name), "NCCL") != 0;
 		if (shown)
 			continue;
-		key(&a, NULL);
+		print_key(&a, NULL);
 		nvfuser_attr(p, x);
 	}
-	end(&a);
+	end_attr_line(&a);
 }
 
 void nvfuser_sections(struct nvfuser *p)

@@ -133,7 +133,7 @@ static void print_positions(const uint8_t *at, unsigned n, struct buf *out)
 	buf_putc(out, ')');
 }
 
-static unsigned position(const uint8_t *list, uint8_t axis)
+static unsigned find_axis_position(const uint8_t *list, uint8_t axis)
 {
 	return (unsigned)((const uint8_t *)memchr(list, axis, IR_MAX_AXES) - list);
 }
@@ -145,7 +145,7 @@ static void print_transforms(struct module *m, const struct domain *d, mesh_id m
 	const struct mesh *mesh = &m->mesh.at[mesh_id_];
 	for (unsigned i = 0; i < d->xform_n; i++) {
 		const struct xform *x = &d->xform[i];
-		unsigned pos = position(b->loop, x->in[0]);
+		unsigned pos = find_axis_position(b->loop, x->in[0]);
 		separator(out, any);
 		switch ((enum xform_kind)x->kind) {
 		case XFORM_SPLIT_OUTER:
@@ -156,7 +156,7 @@ static void print_transforms(struct module *m, const struct domain *d, mesh_id m
 			domain_split(m, b, pos, x->factor, x->kind == XFORM_SPLIT_INNER);
 			break;
 		case XFORM_MERGE: {
-			unsigned other = position(b->loop, x->in[1]);
+			unsigned other = find_axis_position(b->loop, x->in[1]);
 			if (other != pos + 1) { /* bring the second next to the first */
 				uint8_t perm[IR_MAX_AXES], n = 0;
 				for (uint8_t k = 0; k < b->loop_n; k++) {
@@ -169,7 +169,7 @@ static void print_transforms(struct module *m, const struct domain *d, mesh_id m
 				print_positions(perm, n, out);
 				buf_puts(out, "; ");
 				domain_reorder(b, perm, n);
-				pos = position(b->loop, x->in[0]);
+				pos = find_axis_position(b->loop, x->in[0]);
 			}
 			buf_printf(out, "merge %u", pos);
 			domain_merge(m, b, pos);
@@ -197,7 +197,7 @@ static void print_transforms(struct module *m, const struct domain *d, mesh_id m
 	if (memcmp(b->loop, d->loop, d->loop_n)) {
 		uint8_t perm[IR_MAX_AXES];
 		for (unsigned i = 0; i < d->loop_n; i++)
-			perm[i] = (uint8_t)position(b->loop, d->loop[i]);
+			perm[i] = (uint8_t)find_axis_position(b->loop, d->loop[i]);
 		separator(out, any);
 		buf_puts(out, "reorder ");
 		print_positions(perm, d->loop_n, out);

@@ -38,7 +38,7 @@ static expr_id split_extent(struct module *m, expr_id outer, expr_id inner)
 	return product ? expr_canon(m, product) : 0;
 }
 
-static unsigned position(const struct domain_builder *b, unsigned axis)
+static unsigned find_loop_position(const struct domain_builder *b, unsigned axis)
 {
 	unsigned p = 0;
 	while (b->loop[p] != axis)
@@ -46,12 +46,12 @@ static unsigned position(const struct domain_builder *b, unsigned axis)
 	return p;
 }
 
-static const char *parallelize(struct module *m, struct domain_builder *b, unsigned axis,
-                               const struct axis *as, mesh_id mesh)
+static const char *parallelize_axis(struct module *m, struct domain_builder *b, unsigned axis,
+                                    const struct axis *as, mesh_id mesh)
 {
 	if (as->place == PLACE_NONE)
 		return NULL;
-	return domain_parallelize(m, b, position(b, axis), (enum axis_place)as->place,
+	return domain_parallelize(m, b, find_loop_position(b, axis), (enum axis_place)as->place,
 	                          mesh ? &m->mesh.at[mesh] : NULL, as->mesh_axis);
 }
 
@@ -92,7 +92,8 @@ domain_id printed_domain(struct module *m, const struct printed_tensor *t, const
 		for (unsigned i = 0; i < t->id_n; i++) {
 			if (is_outer[i] || axis[i] != l || outer_of[i] < 0)
 				continue;
-			*why = domain_split(m, &b, position(&b, l), t->id[outer_of[i]].axis.extent, false);
+			*why = domain_split(m, &b, find_loop_position(&b, l), t->id[outer_of[i]].axis.extent,
+			                    false);
 			if (*why)
 				return 0;
 			axis[outer_of[i]] = (uint8_t)(b.axis_n - 2);
@@ -103,7 +104,7 @@ domain_id printed_domain(struct module *m, const struct printed_tensor *t, const
 			break;
 		}
 	for (unsigned i = 0; i < t->id_n; i++) {
-		*why = parallelize(m, &b, axis[i], &t->id[i].axis, t->mesh);
+		*why = parallelize_axis(m, &b, axis[i], &t->id[i].axis, t->mesh);
 		if (*why)
 			return 0;
 	}

@@ -49,7 +49,7 @@ bool spelling_is_plain(const char *name)
 	return bits != 0;
 }
 
-static void put(struct buf *out, const char *name, bool plain)
+static void put_spelling(struct buf *out, const char *name, bool plain)
 {
 	if (plain) {
 		buf_puts(out, name);
@@ -62,12 +62,12 @@ static void put(struct buf *out, const char *name, bool plain)
 
 void spelling_put_name(struct buf *out, const char *name)
 {
-	put(out, name, spelling_is_plain(name));
+	put_spelling(out, name, spelling_is_plain(name));
 }
 
 void spelling_put_attr_name(struct buf *out, const char *name)
 {
-	put(out, name, is_identifier(name));
+	put_spelling(out, name, is_identifier(name));
 }
 
 void spelling_put_string(struct buf *out, const char *text)

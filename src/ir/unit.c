@@ -37,7 +37,7 @@ value_id ir_unit_space(const struct module *m, op_id op)
 	return op_traits(m, op) & TRAIT_REDUCTION ? op_read(m, op, 0) : op_result(m, op, 0);
 }
 
-static bool holds(const value_id *list, uint32_t n, value_id v)
+static bool has_list_value(const value_id *list, uint32_t n, value_id v)
 {
 	while (n)
 		if (list[--n] == v)
@@ -52,9 +52,9 @@ void ir_unit_operands_find(const struct module *m, op_id unit, struct ir_unit_op
 		for (unsigned k = 0; k < m->op.at[op].operand_n; k++) {
 			const struct operand *o = &m->operand.at[m->op.at[op].operand + k];
 			if (o->role == ROLE_READ && !ir_is_unit_local(m, o->id) &&
-			    !holds(out->in.at, out->in.n, o->id))
+			    !has_list_value(out->in.at, out->in.n, o->id))
 				vec_push(&out->in, o->id);
-			if (o->role == ROLE_WRITE && !holds(out->out.at, out->out.n, o->id))
+			if (o->role == ROLE_WRITE && !has_list_value(out->out.at, out->out.n, o->id))
 				vec_push(&out->out, o->id);
 		}
 	}

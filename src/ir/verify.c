@@ -20,7 +20,7 @@ struct verifier {
 	uint8_t *defined; /* by value_id */
 };
 
-static void fail(struct verifier *v, op_id op, const char *what)
+static void report_violation(struct verifier *v, op_id op, const char *what)
 {
 	struct buf text = {0};
 	if (op)
@@ -71,11 +71,11 @@ static void check_value(struct verifier *v, op_id op, value_id id)
 	const struct domain *d = value_domain(v->m, id);
 	const char *error = domain_error(d);
 	if (error)
-		fail(v, op, error);
+		report_violation(v, op, error);
 	for (unsigned i = 0; i < d->loop_n; i++)
 		if (d->axis[d->loop[i]].place == PLACE_MESH &&
 		    (!t->mesh || d->axis[d->loop[i]].mesh_axis >= v->m->mesh.at[t->mesh].rank))
-			fail(v, op, "an axis lies on a mesh axis that there is not");
+			report_violation(v, op, "an axis lies on a mesh axis that there is not");
 }
 
 static void check_operands(struct verifier *v, op_id op)
@@ -88,39 +88,39 @@ static void check_operands(struct verifier *v, op_id op)
 		const struct operand *p = &m->operand.at[o->operand + i];
 		unsigned order = p->role == ROLE_DEF ? 0 : p->role == ROLE_WRITE ? 2 : 1;
 		if (p->op != op)
-			fail(v, op, "an operand belongs to another statement");
+			report_violation(v, op, "an operand belongs to another statement");
 		if (order < stage)
-			fail(v, op, "operands are out of order");
+			report_violation(v, op, "operands are out of order");
 		stage = order;
 		switch ((enum role)p->role) {
 		case ROLE_DEF:
 			if (m->value.at[p->id].def != op)
-				fail(v, op, "a result is defined elsewhere");
+				report_violation(v, op, "a result is defined elsewhere");
 			else if (v->defined[p->id]++)
-				fail(v, op, "a result is defined twice");
+				report_violation(v, op, "a result is defined twice");
 			check_value(v, op, p->id);
 			break;
 		case ROLE_READ:
 			reads++; /* fall through */
 		case ROLE_FREE:
 			if (!v->defined[p->id])
-				fail(v, op, "a value is used before it is defined");
+				report_violation(v, op, "a value is used before it is defined");
 			break;
 		case ROLE_WRITE:
 			writes++;
 			if (!v->defined[p->id])
-				fail(v, op, "a value is written before it is bound");
+				report_violation(v, op, "a value is written before it is bound");
 			else if (!ir_is_bound(m, p->id))
-				fail(v, op, "a value that is not bound is written");
+				report_violation(v, op, "a value that is not bound is written");
 			break;
 		case ROLE_SCALAR:
 			reads += (info->traits & TRAIT_POINTWISE) != 0;
 			if (!p->id)
-				fail(v, op, "a scalar is missing");
+				report_violation(v, op, "a scalar is missing");
 			break;
 		case ROLE_STATEMENT:
 			if (!(m->op.at[p->id].flags & OP_ASYNC) || m->op.at[p->id].flags & OP_DEAD)
-				fail(v, op, "what is waited for or posted is no Communication");
+				report_violation(v, op, "what is waited for or posted is no Communication");
 			break;
 		case ROLE_HANDLE:
 			break;
@@ -128,19 +128,20 @@ static void check_operands(struct verifier *v, op_id op)
 	}
 	if (info->form == FORM_CALL && o->kind != OP_EXTERN &&
 	    (reads < info->min_reads || reads > info->max_reads))
-		fail(v, op, "the number of operands is wrong");
+		report_violation(v, op, "the number of operands is wrong");
 	if (info->traits & TRAIT_P2P && reads + writes != 1)
-		fail(v, op, "a send or receive has one buffer");
+		report_violation(v, op, "a send or receive has one buffer");
 	if (o->flags & OP_ASYNC && !(info->traits & (TRAIT_COLLECTIVE | TRAIT_P2P | TRAIT_ASYNC)))
-		fail(v, op, "only Communications are asynchronous");
+		report_violation(v, op, "only Communications are asynchronous");
 	if (info->form == FORM_VIEW && o->def_n != 1)
-		fail(v, op, "a view defines one value");
+		report_violation(v, op, "a view defines one value");
 	if (o->kind == OP_SYMMETRIC_VIEW && reads == 1 &&
 	    (value_type(m, op_read(m, op, 0))->memory != MEMORY_SYMMETRIC || !o->team ||
 	     infer_symmetric_team(m, op) != o->team))
-		fail(v, op, "a symmetric view is not its operand with a mesh axis' blocks side by side");
+		report_violation(v, op,
+		                 "a symmetric view is not its operand with a mesh axis' blocks side by side");
 	if (o->kind == OP_ALLOCATE && o->def_n != 1)
-		fail(v, op, "an allocate defines one buffer");
+		report_violation(v, op, "an allocate defines one buffer");
 }
 
 bool ir_verify_types(struct module *m, struct diag *d, op_id op)
@@ -181,7 +182,7 @@ static void check_type(struct verifier *v, op_id op)
 	unsigned results = op_info[kind].form == FORM_CALL ? op_info_results(kind) : 0,
 	         n = op_result_count(v->m, op);
 	if (results && n && n != results)
-		fail(v, op, "the number of results is wrong");
+		report_violation(v, op, "the number of results is wrong");
 	v->errors += !ir_verify_types(v->m, v->d, op);
 }
 
@@ -189,7 +190,7 @@ static void check_pack(struct verifier *v, op_id op)
 {
 	struct buf text = {0};
 	if (ir_pack_fault(v->m, op, &text))
-		fail(v, op, text.at);
+		report_violation(v, op, text.at);
 	buf_free(&text);
 }
 
@@ -198,13 +199,13 @@ static void check_region(struct verifier *v, region_id r, unsigned depth)
 	struct module *m = v->m;
 	op_id prev = 0;
 	if (depth > IR_MAX_NESTING) {
-		fail(v, m->region.at[r].owner, "blocks are nested too deeply");
+		report_violation(v, m->region.at[r].owner, "blocks are nested too deeply");
 		return;
 	}
 	for (op_id op = m->region.at[r].first; op; op = m->op.at[op].next) {
 		const struct op *o = &m->op.at[op];
 		if (o->parent != r || o->prev != prev || o->flags & OP_DEAD)
-			fail(v, op, "the list of statements is broken");
+			report_violation(v, op, "the list of statements is broken");
 		check_operands(v, op);
 		check_type(v, op);
 		if (o->kind == OP_PACK || o->kind == OP_UNPACK)
@@ -212,16 +213,16 @@ static void check_region(struct verifier *v, region_id r, unsigned depth)
 		const char *rule;
 		op_id fault = op_is_unit(m, op) ? ir_unit_fault(m, op, &rule) : 0;
 		if (fault)
-			fail(v, fault, rule);
+			report_violation(v, fault, rule);
 		for (region_id g = m->op.at[op].region; g; g = m->region.at[g].sibling) {
 			if (m->region.at[g].owner != op)
-				fail(v, op, "a block belongs to another statement");
+				report_violation(v, op, "a block belongs to another statement");
 			check_region(v, g, depth + 1);
 		}
 		prev = op;
 	}
 	if (m->region.at[r].last != prev)
-		fail(v, m->region.at[r].owner, "the list of statements is broken at its end");
+		report_violation(v, m->region.at[r].owner, "the list of statements is broken at its end");
 	/* what is defined in a block does not leave it */
 	for (op_id op = m->region.at[r].first; op && depth; op = m->op.at[op].next)
 		for (unsigned k = 0; k < m->op.at[op].def_n; k++)
@@ -235,7 +236,7 @@ static void check_uses(struct verifier *v)
 		for (uint32_t u = m->value.at[i].first_use; u; u = m->operand.at[u].next_use) {
 			const struct operand *p = &m->operand.at[u];
 			if (p->id != i || p->role > ROLE_FREE) {
-				fail(v, p->op, "the chain of uses is broken");
+				report_violation(v, p->op, "the chain of uses is broken");
 				break;
 			}
 		}
@@ -252,10 +253,11 @@ bool ir_verify(struct module *m, struct diag *d)
 	check_uses(&v);
 	struct ir_coalesce_fault f;
 	if (!v.errors && !ir_coalesce_check(m, &f))
-		fail(&v, f.op, f.rule);
+		report_violation(&v, f.op, f.rule);
 	for (uint32_t i = 0; i < m->output.n; i++)
 		if (!v.defined[m->output.at[i]])
-			fail(&v, m->value.at[m->output.at[i]].def, "an output is defined nowhere");
+			report_violation(&v, m->value.at[m->output.at[i]].def,
+			                 "an output is defined nowhere");
 	free(v.defined);
 	return v.errors == 0;
 }
