@@ -18,7 +18,7 @@ enum {
 	NODE_PER_BYTES = 12, /* a guess: one node for so many bytes of text */
 };
 
-static struct ast_node *node(struct parser *p, ast_id id)
+static struct ast_node *get_node(struct parser *p, ast_id id)
 {
 	return &p->ast->nodes.at[id];
 }
@@ -41,15 +41,15 @@ static ast_id new_node(struct parser *p, enum ast_kind kind, struct parse_span a
 }
 
 /* Is there room for child below a parent? */
-static bool fits(struct parser *p, ast_id child)
+static bool has_height_left(struct parser *p, ast_id child)
 {
-	if (node(p, child)->height < PARSE_MAX_HEIGHT)
+	if (get_node(p, child)->height < PARSE_MAX_HEIGHT)
 		return true;
-	report_too_deep(p, (struct parse_span){node(p, child)->at, node(p, child)->end});
+	report_too_deep(p, (struct parse_span){get_node(p, child)->at, get_node(p, child)->end});
 	return false;
 }
 
-static void grow(struct ast_node *parent, const struct ast_node *child)
+static void raise_height(struct ast_node *parent, const struct ast_node *child)
 {
 	if (parent->height <= child->height)
 		parent->height = (uint16_t)(child->height + 1);
@@ -81,14 +81,14 @@ ast_id ast_make_n(struct parser *p, enum ast_kind kind, struct parse_span at, ui
 	while (n > required(kind) && !child[n - 1])
 		n--;
 	for (unsigned i = 0; i < n; i++) {
-		ast_id c = child[i] && fits(p, child[i]) ? child[i] : new_node(p, AST_NONE, at, 0);
+		ast_id c = child[i] && has_height_left(p, child[i]) ? child[i] : new_node(p, AST_NONE, at, 0);
 		if (c == NODE_SPARE)
 			break;
-		*(last ? &node(p, last)->next : &node(p, id)->first) = c;
-		grow(node(p, id), node(p, c));
+		*(last ? &get_node(p, last)->next : &get_node(p, id)->first) = c;
+		raise_height(get_node(p, id), get_node(p, c));
 		last = c;
 	}
-	node(p, id)->value.last = last;
+	get_node(p, id)->value.last = last;
 	return id;
 }
 
@@ -100,7 +100,7 @@ ast_id ast_leaf(struct parser *p, enum ast_kind kind, struct parse_span at, uint
 ast_id ast_int(struct parser *p, enum ast_kind kind, struct parse_span at, int64_t value)
 {
 	ast_id id = new_node(p, kind, at, 0);
-	node(p, id)->value.i = value;
+	get_node(p, id)->value.i = value;
 	return id;
 }
 
@@ -116,7 +116,7 @@ ast_id ast_float(struct parser *p, struct parse_span at)
 	if (isinf(value))
 		diag_error_span(p->diag, E_NUMBER_TOO_LARGE, at.at, at.end - at.at,
 		                "this number is too large");
-	node(p, id)->value.f = value;
+	get_node(p, id)->value.f = value;
 	return id;
 }
 
@@ -133,18 +133,18 @@ ast_id ast_list(struct parser *p, enum ast_kind kind, struct parse_span at, ast_
 
 ast_id ast_add(struct parser *p, ast_id list, ast_id child)
 {
-	struct ast_node *parent = node(p, list), *c = node(p, child);
-	if (list == NODE_SPARE || child == NODE_SPARE || !fits(p, child))
+	struct ast_node *parent = get_node(p, list), *c = get_node(p, child);
+	if (list == NODE_SPARE || child == NODE_SPARE || !has_height_left(p, child))
 		return list;
 	if (parent->first)
-		node(p, parent->value.last)->next = child;
+		get_node(p, parent->value.last)->next = child;
 	else
 		parent->first = child;
 	if (!parent->first || parent->at > c->at || parent->at == parent->end)
 		parent->at = c->at;
 	parent->end = c->end;
 	parent->value.last = child;
-	grow(parent, c);
+	raise_height(parent, c);
 	return list;
 }
 
@@ -155,7 +155,7 @@ ast_id ast_become(struct parser *p, ast_id list, enum ast_kind kind, struct pars
 		return list;
 	if (extra)
 		ast_add(p, list, extra);
-	struct ast_node *n = node(p, list);
+	struct ast_node *n = get_node(p, list);
 	n->kind = (uint8_t)kind;
 	n->flags = name & PARSE_QUOTED ? AST_QUOTED : 0;
 	n->name = name & ~PARSE_QUOTED;
@@ -167,26 +167,26 @@ ast_id ast_become(struct parser *p, ast_id list, enum ast_kind kind, struct pars
 ast_id ast_become_after(struct parser *p, ast_id first, ast_id list, enum ast_kind kind, struct parse_span at,
                         uint32_t name)
 {
-	struct ast_node *n = node(p, list);
-	if (list != NODE_SPARE && first != NODE_SPARE && fits(p, first)) {
+	struct ast_node *n = get_node(p, list);
+	if (list != NODE_SPARE && first != NODE_SPARE && has_height_left(p, first)) {
 		if (!n->first)
 			n->value.last = first;
-		node(p, first)->next = n->first;
+		get_node(p, first)->next = n->first;
 		n->first = first;
-		grow(n, node(p, first));
+		raise_height(n, get_node(p, first));
 	}
 	return ast_become(p, list, kind, at, name, 0);
 }
 
 ast_id ast_flag(struct parser *p, ast_id id, unsigned flags)
 {
-	node(p, id)->flags |= (uint8_t)flags;
+	get_node(p, id)->flags |= (uint8_t)flags;
 	return id;
 }
 
 ast_id ast_binary(struct parser *p, const char *operation, ast_id left, ast_id right)
 {
-	struct parse_span at = {node(p, left)->at, node(p, right)->end};
+	struct parse_span at = {get_node(p, left)->at, get_node(p, right)->end};
 	return ast_make(p, AST_BINARY, at, names_intern_z(p->ast->names, operation), left, right);
 }
 
@@ -197,7 +197,7 @@ ast_id ast_unary(struct parser *p, const char *operation, struct parse_span at, 
 
 ast_id ast_parens(struct parser *p, struct parse_span at, ast_id list)
 {
-	bool one = node(p, list)->first == node(p, list)->value.last;
+	bool one = get_node(p, list)->first == get_node(p, list)->value.last;
 	return ast_become(p, list, one ? AST_PAREN : AST_TUPLE, at, 0, 0);
 }
 

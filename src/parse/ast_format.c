@@ -40,7 +40,7 @@ static bool same_line(const struct formatter *f, uint32_t from, uint32_t to)
 }
 
 /* Begins a line for what stands at an offset of the source. */
-static void begin(struct formatter *f, uint32_t at)
+static void begin_line(struct formatter *f, uint32_t at)
 {
 	const char *line = at > f->done ? memchr(f->text + f->done, '\n', at - f->done) : NULL;
 	if (line && !f->at_edge && !same_line(f, (uint32_t)(line + 1 - f->text), at))
@@ -60,7 +60,7 @@ static void put_comment(struct formatter *f)
 static void comments_before(struct formatter *f, uint32_t at)
 {
 	while (next_comment(f) < at) {
-		begin(f, next_comment(f));
+		begin_line(f, next_comment(f));
 		put_comment(f);
 		buf_putc(f->out, '\n');
 	}
@@ -77,7 +77,7 @@ static void end_line(struct formatter *f, uint32_t end, uint32_t limit)
 	buf_putc(f->out, '\n');
 }
 
-static void put(struct formatter *f, const char *text)
+static void emit_text(struct formatter *f, const char *text)
 {
 	buf_puts(f->out, text);
 }
@@ -89,7 +89,7 @@ static void put_name(struct formatter *f, ast_id id)
 
 static void put_expr(struct formatter *f, const char *before, ast_id id)
 {
-	put(f, before);
+	emit_text(f, before);
 	format_expr(f->a, id, f->out);
 }
 
@@ -100,10 +100,10 @@ static void put_targets(struct formatter *f, ast_id list)
 	ast_each (f->a, t, list) {
 		const struct ast_node *n = ast_at(f->a, t);
 		if (t != ast_at(f->a, list)->first)
-			put(f, ", ");
+			emit_text(f, ", ");
 		put_expr(f, "", t);
 		if (n->kind == AST_RESULT && n->first) {
-			put(f, ": ");
+			emit_text(f, ": ");
 			format_type(f->a, n->first, f->out);
 		}
 	}
@@ -113,12 +113,12 @@ static void put_input(struct formatter *f, ast_id id)
 {
 	const struct ast_node *n = ast_at(f->a, id);
 	ast_id type = n->first, init = ast_at(f->a, type)->next, attrs = ast_at(f->a, init)->next;
-	put(f, n->flags & AST_INOUT ? "inout " : "input ");
+	emit_text(f, n->flags & AST_INOUT ? "inout " : "input ");
 	put_name(f, id);
-	put(f, ": ");
+	emit_text(f, ": ");
 	format_type(f->a, type, f->out);
 	if (attrs) {
-		put(f, " ");
+		emit_text(f, " ");
 		format_attrs(f->a, attrs, f->out);
 	}
 	if (ast_at(f->a, init)->kind != AST_NONE)
@@ -128,7 +128,7 @@ static void put_input(struct formatter *f, ast_id id)
 static void put_param(struct formatter *f, ast_id id)
 {
 	ast_id value = ast_at(f->a, id)->first, index = ast_at(f->a, value)->next;
-	put(f, "param ");
+	emit_text(f, "param ");
 	put_name(f, id);
 	if (ast_at(f->a, value)->kind != AST_NONE)
 		put_expr(f, " = ", value);
@@ -139,15 +139,15 @@ static void put_param(struct formatter *f, ast_id id)
 static void put_mesh(struct formatter *f, ast_id id)
 {
 	ast_id axes = ast_at(f->a, id)->first, devices = ast_at(f->a, axes)->next;
-	put(f, "mesh ");
+	emit_text(f, "mesh ");
 	put_name(f, id);
 	ast_each (f->a, axis, axes) {
-		put(f, axis == ast_at(f->a, axes)->first ? "(" : ", ");
+		emit_text(f, axis == ast_at(f->a, axes)->first ? "(" : ", ");
 		put_name(f, axis);
 		if (ast_at(f->a, axis)->first)
 			put_expr(f, " = ", ast_at(f->a, axis)->first);
 	}
-	put(f, ")");
+	emit_text(f, ")");
 	if (ast_at(f->a, devices)->kind != AST_NONE)
 		put_expr(f, " = ", devices);
 }
@@ -156,7 +156,7 @@ static void put_mesh(struct formatter *f, ast_id id)
 static void put_primitive(struct formatter *f, ast_id id)
 {
 	put_name(f, id);
-	put(f, " ");
+	emit_text(f, " ");
 	format_list(f->a, ast_at(f->a, id)->first, " ", f->out);
 }
 
@@ -172,7 +172,7 @@ static void put_line(struct formatter *f, ast_id id)
 		break;
 	case AST_CONST:
 	case AST_LET:
-		put(f, n->kind == AST_LET ? "let " : "const ");
+		emit_text(f, n->kind == AST_LET ? "let " : "const ");
 		put_name(f, id);
 		put_expr(f, " = ", first);
 		break;
@@ -180,21 +180,21 @@ static void put_line(struct formatter *f, ast_id id)
 		put_mesh(f, id);
 		break;
 	case AST_GROUP:
-		put(f, "group ");
+		emit_text(f, "group ");
 		put_name(f, id);
 		put_expr(f, "(", first);
-		put(f, ")");
+		emit_text(f, ")");
 		if (ast_at(f->a, second)->kind != AST_NONE)
 			put_expr(f, " = ", second);
 		if (third) {
-			put(f, " ");
+			emit_text(f, " ");
 			format_attrs(f->a, third, f->out);
 		}
 		break;
 	case AST_CLUSTER:
-		put(f, "cluster ");
+		emit_text(f, "cluster ");
 		put_name(f, id);
-		put(f, " ");
+		emit_text(f, " ");
 		format_attrs(f->a, first, f->out);
 		break;
 	case AST_NAME_DECL:
@@ -204,9 +204,9 @@ static void put_line(struct formatter *f, ast_id id)
 	case AST_IDS_DECL:
 		put_expr(f, "ids ", first);
 		put_expr(f, " = ", second);
-		put(f, " [");
+		emit_text(f, " [");
 		format_list(f->a, third, " ", f->out);
-		put(f, "]");
+		emit_text(f, "]");
 		break;
 	case AST_LOOP_DECL:
 		put_expr(f, "loop ", first);
@@ -217,12 +217,12 @@ static void put_line(struct formatter *f, ast_id id)
 		put_expr(f, " ", second);
 		break;
 	case AST_ATTR_DECL:
-		put(f, "attr ");
+		emit_text(f, "attr ");
 		if (ast_at(f->a, first)->name == WORD_PROGRAM) /* a keyword that stands for itself here */
-			put(f, "program");
+			emit_text(f, "program");
 		else
 			put_name(f, first);
-		put(f, " ");
+		emit_text(f, " ");
 		format_attrs(f->a, second, f->out);
 		break;
 	case AST_INPUT_DECL:
@@ -234,14 +234,14 @@ static void put_line(struct formatter *f, ast_id id)
 		break;
 	case AST_DEF:
 	case AST_WRITE:
-		put(f, n->flags & AST_OUTPUT ? "output " : "");
+		emit_text(f, n->flags & AST_OUTPUT ? "output " : "");
 		put_targets(f, first);
 		put_expr(f, n->kind == AST_DEF ? " = " : " <- ", second);
 		if (third)
 			put_expr(f, " as ", third);
 		break;
 	case AST_EXPORT:
-		put(f, "output ");
+		emit_text(f, "output ");
 		put_name(f, id);
 		break;
 	case AST_DO:
@@ -269,7 +269,7 @@ static uint32_t limit_of(const struct formatter *f, ast_id id, uint32_t end)
 /* From an opening brace to the closing one, which is left for the caller to end the line of. */
 static void put_block(struct formatter *f, ast_id first, uint32_t open, uint32_t end)
 {
-	put(f, "{");
+	emit_text(f, "{");
 	end_line(f, open + 1, first ? ast_at(f->a, first)->at : end);
 	f->level++;
 	f->at_edge = true;
@@ -278,14 +278,14 @@ static void put_block(struct formatter *f, ast_id first, uint32_t open, uint32_t
 	comments_before(f, end);
 	f->level--;
 	buf_pad(f->out, ' ', f->level * LEVEL);
-	put(f, "}");
+	emit_text(f, "}");
 	f->at_edge = false;
 }
 
 static void put_block_node(struct formatter *f, ast_id block)
 {
 	const struct ast_node *n = ast_at(f->a, block);
-	put(f, " ");
+	emit_text(f, " ");
 	put_block(f, n->first, n->at, n->end - 1);
 }
 
@@ -301,19 +301,19 @@ static void put_schedule(struct formatter *f, ast_id id)
 {
 	const struct ast_node *n = ast_at(f->a, id);
 	uint32_t open = find_brace(f, n->at);
-	put(f, "schedule ");
+	emit_text(f, "schedule ");
 	put_name(f, id);
-	put(f, " ");
+	emit_text(f, " ");
 	if (!same_line(f, open, n->end)) {
 		put_block(f, n->first, open, n->end - 1);
 		return;
 	}
-	put(f, n->first ? "{ " : "{");
+	emit_text(f, n->first ? "{ " : "{");
 	ast_each (f->a, primitive, id) {
 		put_primitive(f, primitive);
-		put(f, ast_at(f->a, primitive)->next ? "; " : " ");
+		emit_text(f, ast_at(f->a, primitive)->next ? "; " : " ");
 	}
-	put(f, "}");
+	emit_text(f, "}");
 }
 
 /* The block of a statement that is first printed, 0 for one without. */
@@ -338,19 +338,19 @@ static void put_header(struct formatter *f, ast_id id)
 	       third = second ? ast_at(f->a, second)->next : 0;
 	switch (n->kind) {
 	case AST_PROGRAM:
-		put(f, "program ");
+		emit_text(f, "program ");
 		put_name(f, id);
 		if (second)
 			put_expr(f, " on ", second);
 		break;
 	case AST_FOR:
-		put(f, "for ");
+		emit_text(f, "for ");
 		put_name(f, id);
-		put(f, " in ");
+		emit_text(f, " in ");
 		format_range(f->a, first, second, f->out);
 		if (ast_at(f->a, third)->next) {
 			put_expr(f, " parallel(", ast_at(f->a, third)->next);
-			put(f, ")");
+			emit_text(f, ")");
 		}
 		break;
 	case AST_IF:
@@ -369,12 +369,12 @@ static void put_statement(struct formatter *f, ast_id id, uint32_t limit)
 	ast_id block = block_of(f, id);
 	bool multiline_schedule = n->kind == AST_SCHEDULE && !same_line(f, n->at, n->end);
 	comments_before(f, block ? ast_at(f->a, block)->at : multiline_schedule ? n->at : n->end);
-	begin(f, n->at);
+	begin_line(f, n->at);
 	if (block) {
 		put_header(f, id);
 		put_block_node(f, block);
 		if (n->kind == AST_IF && ast_at(f->a, block)->next) {
-			put(f, " else");
+			emit_text(f, " else");
 			put_block_node(f, ast_at(f->a, block)->next);
 		}
 	} else if (n->kind == AST_SCHEDULE) {

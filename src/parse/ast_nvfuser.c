@@ -7,17 +7,17 @@
 #include <inttypes.h>
 #include <string.h>
 
-static struct ast_node *node(struct parser *p, ast_id id)
+static struct ast_node *get_nvfuser_node(struct parser *p, ast_id id)
 {
 	return &p->ast->nodes.at[id];
 }
 
 static struct parse_span span_of(struct parser *p, ast_id id)
 {
-	return (struct parse_span){node(p, id)->at, node(p, id)->end};
+	return (struct parse_span){get_nvfuser_node(p, id)->at, get_nvfuser_node(p, id)->end};
 }
 
-static uint32_t intern(struct parser *p, const char *s, size_t n)
+static uint32_t intern_name(struct parser *p, const char *s, size_t n)
 {
 	return names_intern(p->ast->names, s, n);
 }
@@ -27,12 +27,12 @@ ast_id ast_tensor(struct parser *p, struct parse_span at, struct parse_span head
 	const char *text = (const char *)p->text + head.at, *end = (const char *)p->text + head.end;
 	const char *memory = memchr(text, '_', (size_t)(end - text)); /* the lexer saw it */
 	const char *dtype = memchr(memory + 1, '_', (size_t)(end - memory - 1));
-	uint32_t name = intern(p, text, (size_t)(memory - text));
+	uint32_t name = intern_name(p, text, (size_t)(memory - text));
 	memory++;
 	ast_id memory_name =
-	    ast_leaf(p, AST_NAME, head, intern(p, memory, (size_t)((dtype ? dtype : end) - memory)));
+	    ast_leaf(p, AST_NAME, head, intern_name(p, memory, (size_t)((dtype ? dtype : end) - memory)));
 	ast_id dtype_name =
-	    dtype ? ast_leaf(p, AST_NAME, head, intern(p, dtype + 1, (size_t)(end - dtype - 1))) : 0;
+	    dtype ? ast_leaf(p, AST_NAME, head, intern_name(p, dtype + 1, (size_t)(end - dtype - 1))) : 0;
 	return ast_make(p, AST_TENSOR, at, name, ids, devices, memory_name, dtype_name);
 }
 
@@ -58,10 +58,10 @@ ast_id ast_iterdomain(struct parser *p, struct parse_span at, uint32_t head, ast
 {
 	ast_id id = ast_list(p, AST_ID, at, extent);
 	for (struct parse_span s = {close.at + 1, close.at + 3}; s.end <= close.end; s.at += 2, s.end += 2)
-		ast_add(p, id, ast_leaf(p, AST_NAME, s, intern(p, (const char *)p->text + s.at, 2)));
+		ast_add(p, id, ast_leaf(p, AST_NAME, s, intern_name(p, (const char *)p->text + s.at, 2)));
 	ast_become(p, id, AST_ID, at, head, expanded);
 	int64_t number = number_of(p, names_text(p->ast->names, head), at);
-	node(p, id)->value.i = number;
+	get_nvfuser_node(p, id)->value.i = number;
 	return id;
 }
 
@@ -69,19 +69,19 @@ ast_id ast_iterdomain_again(struct parser *p, struct parse_span at, int64_t valu
 {
 	uint32_t head = (uint32_t)value;
 	ast_id id = ast_again(p, at, value >> 32);
-	node(p, id)->name = head;
-	node(p, id)->value.i = number_of(p, names_text(p->ast->names, head), at);
+	get_nvfuser_node(p, id)->name = head;
+	get_nvfuser_node(p, id)->value.i = number_of(p, names_text(p->ast->names, head), at);
 	return id;
 }
 
 ast_id ast_communication(struct parser *p, struct parse_span at, uint32_t name, int64_t number, ast_id keys)
 {
 	ast_id id = keys ? ast_become(p, keys, AST_COMM, at, name, 0) : ast_leaf(p, AST_COMM, at, name);
-	node(p, id)->value.i = number;
+	get_nvfuser_node(p, id)->value.i = number;
 	return id;
 }
 
-static ast_id call(struct parser *p, struct parse_span at, uint32_t name, ast_id args)
+static ast_id make_call(struct parser *p, struct parse_span at, uint32_t name, ast_id args)
 {
 	return ast_become(p, args, AST_CALL, at, name, 0);
 }
@@ -89,18 +89,18 @@ static ast_id call(struct parser *p, struct parse_span at, uint32_t name, ast_id
 ast_id ast_share(struct parser *p, struct parse_span at, ast_id args)
 {
 	uint32_t name = names_intern_z(p->ast->names, "ShareMemHandles");
-	return ast_make(p, AST_DO, at, 0, call(p, at, name, args));
+	return ast_make(p, AST_DO, at, 0, make_call(p, at, name, args));
 }
 
 ast_id ast_old_call(struct parser *p, struct parse_span at, uint32_t name, ast_id operand)
 {
-	return ast_make(p, AST_DO, at, 0, call(p, at, name, ast_list(p, AST_LIST, at, operand)));
+	return ast_make(p, AST_DO, at, 0, make_call(p, at, name, ast_list(p, AST_LIST, at, operand)));
 }
 
 ast_id ast_old_get(struct parser *p, struct parse_span at, uint32_t name, ast_id handle)
 {
 	ast_id targets = ast_list(p, AST_LIST, span_of(p, handle), handle);
-	return ast_make(p, AST_DEF, at, 0, targets, call(p, at, name, ast_list(p, AST_LIST, at, 0)));
+	return ast_make(p, AST_DEF, at, 0, targets, make_call(p, at, name, ast_list(p, AST_LIST, at, 0)));
 }
 
 ast_id ast_container(struct parser *p, struct parse_span at, ast_id inputs, ast_id outputs, ast_id block)
@@ -131,33 +131,34 @@ void ast_hirc_version(struct parser *p, struct parse_span at, int64_t version)
 
 ast_id ast_transform(struct parser *p, ast_id lines, ast_id line)
 {
-	if (!node(p, lines)->first) {
+	if (!get_nvfuser_node(p, lines)->first) {
 		struct parse_span at = span_of(p, line);
 		diag_error_span(p->diag, E_PRINTED_ALONE, at.at, at.end - at.at,
 		                "this line belongs to a tensor, but none is before it");
 		return lines;
 	}
-	ast_add(p, node(p, lines)->value.last, line);
-	if (node(p, lines)->height < node(p, line)->height + 2)
-		node(p, lines)->height = (uint16_t)(node(p, line)->height + 2);
+	ast_add(p, get_nvfuser_node(p, lines)->value.last, line);
+	if (get_nvfuser_node(p, lines)->height < get_nvfuser_node(p, line)->height + 2)
+		get_nvfuser_node(p, lines)->height = (uint16_t)(get_nvfuser_node(p, line)->height + 2);
 	return lines;
 }
 
 ast_id ast_swizzle(struct parser *p, struct parse_span at, ast_id out, ast_id swizzle)
 {
-	const struct ast_node *c = node(p, swizzle);
-	ast_id in = c->first, key = in ? node(p, in)->next : 0;
-	bool is_swizzle = strcmp(names_text(p->ast->names, c->name), "Swizzle1D") == 0 && key &&
-	                  node(p, in)->kind == AST_ID && node(p, key)->kind == AST_KEY &&
-	                  !node(p, key)->next &&
-	                  strcmp(names_text(p->ast->names, node(p, key)->name), "parallelType") == 0;
+	const struct ast_node *c = get_nvfuser_node(p, swizzle);
+	ast_id in = c->first, key = in ? get_nvfuser_node(p, in)->next : 0;
+	bool is_swizzle =
+	    strcmp(names_text(p->ast->names, c->name), "Swizzle1D") == 0 && key &&
+	    get_nvfuser_node(p, in)->kind == AST_ID && get_nvfuser_node(p, key)->kind == AST_KEY &&
+	    !get_nvfuser_node(p, key)->next &&
+	    strcmp(names_text(p->ast->names, get_nvfuser_node(p, key)->name), "parallelType") == 0;
 	uint32_t name = names_intern_z(p->ast->names, "swizzle1d");
 	if (!is_swizzle) {
 		diag_error_span(p->diag, E_PRINTED_TRANSFORM, c->at, c->end - c->at,
 		                "expected Swizzle1D(axis, parallelType=…)");
 		return ast_make(p, AST_XF_LINE, at, name, out);
 	}
-	ast_id type = node(p, key)->first;
-	node(p, in)->next = 0;
+	ast_id type = get_nvfuser_node(p, key)->first;
+	get_nvfuser_node(p, in)->next = 0;
 	return ast_make(p, AST_XF_LINE, at, name, out, in, type);
 }

@@ -33,7 +33,7 @@ static void put_name(const struct ast *a, const struct ast_node *n, struct buf *
 	}
 }
 
-static void print(const struct ast *a, ast_id id, unsigned level, struct buf *out)
+static void print_node(const struct ast *a, ast_id id, unsigned level, struct buf *out)
 {
 	static const struct {
 		unsigned flag;
@@ -55,10 +55,10 @@ static void print(const struct ast *a, ast_id id, unsigned level, struct buf *ou
 			buf_puts(out, flags[i].text);
 	buf_printf(out, " @%u:%u\n", line, column);
 	ast_each (a, child, id)
-		print(a, child, level + 1, out);
+		print_node(a, child, level + 1, out);
 }
 
 void ast_print(const struct ast *a, struct buf *out)
 {
-	print(a, a->root, 0, out);
+	print_node(a, a->root, 0, out);
 }

@@ -6,14 +6,14 @@
 #include "parse/ast_build.h"
 #include "parse/parse_report.h"
 
-static struct ast_node *node(struct parser *p, ast_id id)
+static struct ast_node *get_statement_node(struct parser *p, ast_id id)
 {
 	return &p->ast->nodes.at[id];
 }
 
-static void refuse(struct parser *p, enum diagnostic code, ast_id at, const char *message)
+static void refuse_node(struct parser *p, enum diagnostic code, ast_id at, const char *message)
 {
-	const struct ast_node *n = node(p, at);
+	const struct ast_node *n = get_statement_node(p, at);
 	diag_error_span(p->diag, code, n->at, n->end - n->at, "%s", message);
 }
 
@@ -21,19 +21,19 @@ ast_id ast_define(struct parser *p, struct parse_span at, ast_id targets, ast_id
                   unsigned flags)
 {
 	ast_each (p->ast, t, targets)
-		if (node(p, t)->kind == AST_CALL)
-			refuse(p, E_DEFINE_OR_WRITE, t,
-			       "a call cannot be defined; '<-' writes to what it gives");
+		if (get_statement_node(p, t)->kind == AST_CALL)
+			refuse_node(p, E_DEFINE_OR_WRITE, t,
+			            "a call cannot be defined; '<-' writes to what it gives");
 	return ast_flag(p, ast_make(p, AST_DEF, at, 0, targets, expr, as), flags);
 }
 
 ast_id ast_write(struct parser *p, struct parse_span at, ast_id targets, ast_id expr, ast_id as)
 {
 	ast_each (p->ast, t, targets) {
-		struct ast_node *n = node(p, t);
+		struct ast_node *n = get_statement_node(p, t);
 		if (n->kind == AST_RESULT && n->first)
-			refuse(p, E_DEFINE_OR_WRITE, t,
-			       "what is written has its type already: '=' defines, '<-' writes");
+			refuse_node(p, E_DEFINE_OR_WRITE, t,
+			            "what is written has its type already: '=' defines, '<-' writes");
 		if (n->kind == AST_RESULT) {
 			n->kind = AST_NAME;
 			n->first = 0;
@@ -45,17 +45,19 @@ ast_id ast_write(struct parser *p, struct parse_span at, ast_id targets, ast_id 
 
 ast_id ast_export(struct parser *p, struct parse_span at, ast_id targets)
 {
-	const struct ast_node *list = node(p, targets), *only = node(p, list->first);
+	const struct ast_node *list = get_statement_node(p, targets),
+	                      *only = get_statement_node(p, list->first);
 	if (list->first != list->value.last)
-		refuse(p, E_OUTPUT_FORM, targets, "several outputs in one statement need '= …'");
+		refuse_node(p, E_OUTPUT_FORM, targets, "several outputs in one statement need '= …'");
 	else if (only->kind != AST_RESULT)
-		refuse(p, E_OUTPUT_FORM, list->first, "an output is a name");
+		refuse_node(p, E_OUTPUT_FORM, list->first, "an output is a name");
 	else if (only->first)
-		refuse(p, E_OUTPUT_FORM, list->first,
-		       "an output with a type needs '= …'; without, it names what is defined already");
+		refuse_node(p, E_OUTPUT_FORM, list->first,
+		            "an output with a type needs '= …'; without, it names what is defined already");
 	ast_id id = ast_leaf(p, AST_EXPORT, at, only->kind == AST_RESULT ? only->name : 0);
 	vec_push(&p->ast->exports, id);
-	return ast_flag(p, id, node(p, node(p, targets)->first)->flags & AST_QUOTED);
+	return ast_flag(p, id,
+	                get_statement_node(p, get_statement_node(p, targets)->first)->flags & AST_QUOTED);
 }
 
 ast_id ast_as(struct parser *p, struct parse_span at, uint32_t name)
@@ -68,15 +70,15 @@ ast_id ast_as(struct parser *p, struct parse_span at, uint32_t name)
 /* `= random(seed=1) {storage=3}`: the attributes are the input's, not the call's. */
 static ast_id take_attrs(struct parser *p, ast_id call)
 {
-	ast_id before = 0, last = node(p, call)->first;
-	if (node(p, call)->kind != AST_CALL || !last)
+	ast_id before = 0, last = get_statement_node(p, call)->first;
+	if (get_statement_node(p, call)->kind != AST_CALL || !last)
 		return 0;
-	for (; node(p, last)->next; last = node(p, last)->next)
+	for (; get_statement_node(p, last)->next; last = get_statement_node(p, last)->next)
 		before = last;
-	if (node(p, last)->kind != AST_ATTRS)
+	if (get_statement_node(p, last)->kind != AST_ATTRS)
 		return 0;
-	*(before ? &node(p, before)->next : &node(p, call)->first) = 0;
-	node(p, call)->value.last = before;
+	*(before ? &get_statement_node(p, before)->next : &get_statement_node(p, call)->first) = 0;
+	get_statement_node(p, call)->value.last = before;
 	return last;
 }
 
@@ -91,18 +93,20 @@ ast_id ast_input(struct parser *p, struct parse_span at, uint32_t name, ast_id t
 ast_id ast_hold(struct parser *p, ast_id file, ast_id program)
 {
 	if (p->held) {
-		diag_error(p->diag, E_PROGRAMS_SEVERAL, node(p, program)->at, "a file holds one program");
-		diag_note(p->diag, node(p, p->held)->at, "the first one is here");
+		diag_error(p->diag, E_PROGRAMS_SEVERAL, get_statement_node(p, program)->at,
+		           "a file holds one program");
+		diag_note(p->diag, get_statement_node(p, p->held)->at, "the first one is here");
 		return file;
 	}
 	p->held = program;
-	p->ast->surface = node(p, program)->kind == AST_CONTAINER ? SURFACE_NVFUSER : SURFACE_HIR;
+	p->ast->surface =
+	    get_statement_node(p, program)->kind == AST_CONTAINER ? SURFACE_NVFUSER : SURFACE_HIR;
 	return ast_add(p, file, program);
 }
 
 void ast_finish(struct parser *p, ast_id file)
 {
-	node(p, file)->at = 0;
-	node(p, file)->end = p->ast->source->size;
+	get_statement_node(p, file)->at = 0;
+	get_statement_node(p, file)->end = p->ast->source->size;
 	p->ast->root = file;
 }

@@ -18,14 +18,14 @@
 #include "parse/lex.h"
 #include <string.h>
 
-static char innermost(const struct parser *p)
+static char get_innermost_bracket(const struct parser *p)
 {
 	return p->brackets ? p->bracket[p->brackets - 1].kind : 'B';
 }
 
 static bool in_bracket(const struct parser *p)
 {
-	return innermost(p) != 'B';
+	return get_innermost_bracket(p) != 'B';
 }
 
 /* The number of brackets that stay open when the innermost pair of that kind closes; -1: none is open
@@ -285,7 +285,7 @@ static int scan_token(struct parser *p, struct parse_token *t)
 	return TOK_TYPE_AGAIN;
 }
 
-static struct parse_token *next(struct parser *p)
+static struct parse_token *read_token(struct parser *p)
 {
 	struct parse_token *t = p->last == &p->token[0] ? &p->token[1] : &p->token[0];
 	bool first_on_line = p->at_lead;
@@ -342,12 +342,12 @@ static bool deeper_follows(const struct parser *p)
 }
 
 /* Goes to the end of the statement that lead begins, over the blocks in it. */
-static struct parse_token *skip(struct parser *p)
+static struct parse_token *skip_statement(struct parser *p)
 {
 	unsigned blocks = p->lead_blocks, columns = p->lead_columns;
 	struct parse_token *t;
 	for (;;) {
-		t = next(p);
+		t = read_token(p);
 		if (t->token == 0 || t->token == TOK_CONTAINER_CLOSE || p->blocks < blocks)
 			break;
 		if (p->blocks > blocks || p->columns > columns || p->lost)
@@ -370,7 +370,7 @@ void lines_panic(struct parser *p)
 	case TOK_NEWLINE: /* the statement ends here, but for a block below it */
 		if (deeper_follows(p)) {
 			p->panic = true;
-			skip(p);
+			skip_statement(p);
 		}
 		break;
 	case TOK_DEDENT:
@@ -385,7 +385,7 @@ void lines_panic(struct parser *p)
 
 int hir_lex(HIR_STYPE *value, struct parse_span *at, struct parser *p)
 {
-	const struct parse_token *t = p->panic ? skip(p) : next(p);
+	const struct parse_token *t = p->panic ? skip_statement(p) : read_token(p);
 	*at = t->span;
 	value->TOK_INT = t->value;
 	if (t->token == TOK_HIR_error)

@@ -18,12 +18,12 @@ struct expected {
 	unsigned phrases;
 };
 
-static bool has(const struct expected *e, int token)
+static bool has_token(const struct expected *e, int token)
 {
 	return token >= 256 && token < 256 + TOKENS && e->has[token - 256];
 }
 
-static void drop(struct expected *e, const int *token, size_t n)
+static void drop_tokens(struct expected *e, const int *token, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		e->has[token[i] - 256] = false;
@@ -56,31 +56,31 @@ static void make_few(struct expected *e)
 	static const int after_name[] = {TOK_LPAREN, TOK_ASSIGN};
 	static const int before_end[] = {TOK_BLOCK_CLOSE, TOK_LBRACE, TOK_AS};
 
-	bool operand_before = has(e, TOK_STAR);
-	if (has(e, TOK_LET) && has(e, TOK_PARALLEL)) { /* the key or the value of an attribute */
+	bool operand_before = has_token(e, TOK_STAR);
+	if (has_token(e, TOK_LET) && has_token(e, TOK_PARALLEL)) { /* the key or the value of an attribute */
 		drop_keywords(e);
-		drop(e, rare, LENGTH(rare));
+		drop_tokens(e, rare, LENGTH(rare));
 	}
-	if (has(e, TOK_FLOAT)) {
-		drop(e, expression, LENGTH(expression));
+	if (has_token(e, TOK_FLOAT)) {
+		drop_tokens(e, expression, LENGTH(expression));
 		e->has[TOK_LBRACE - 256] = false;
 		e->phrase[e->phrases++] = "an expression";
 	}
-	if (has(e, TOK_LET) || has(e, TOK_BODY_FOR) || has(e, TOK_PARAM)) {
-		e->phrase[e->phrases++] = has(e, TOK_PARAM) ? "a declaration" : "a statement";
-		bool close = has(e, TOK_BLOCK_CLOSE);
+	if (has_token(e, TOK_LET) || has_token(e, TOK_BODY_FOR) || has_token(e, TOK_PARAM)) {
+		e->phrase[e->phrases++] = has_token(e, TOK_PARAM) ? "a declaration" : "a statement";
+		bool close = has_token(e, TOK_BLOCK_CLOSE);
 		memset(e->has, 0, sizeof e->has);
 		e->has[TOK_BLOCK_CLOSE - 256] = close;
 	}
-	if (has(e, TOK_NEWLINE))
-		drop(e, before_end, LENGTH(before_end));
-	if (has(e, TOK_BLOCK_CLOSE))
+	if (has_token(e, TOK_NEWLINE))
+		drop_tokens(e, before_end, LENGTH(before_end));
+	if (has_token(e, TOK_BLOCK_CLOSE))
 		e->has[TOK_RBRACE - 256] = false;
 
 	struct expected less = *e;
-	drop(&less, operation, LENGTH(operation));
+	drop_tokens(&less, operation, LENGTH(operation));
 	if (operand_before)
-		drop(&less, after_name, LENGTH(after_name));
+		drop_tokens(&less, after_name, LENGTH(after_name));
 	if (less.phrases || any(&less))
 		*e = less;
 }
@@ -153,7 +153,7 @@ static void put_last(struct parser *p, struct buf *b)
 static void try_expected(struct suggest *s, const struct expected *e)
 {
 #define KEYWORD(token, text, lead)                                                                           \
-	if (has(e, TOK_##token))                                                                             \
+	if (has_token(e, TOK_##token))                                                                       \
 		suggest_try(s, text);
 #define BODY_WORD(token, text, lead) KEYWORD(token, text, lead)
 #include "base/keywords.def"
@@ -186,7 +186,7 @@ static void add_notes(struct parser *p, const struct expected *e)
 		diag_suggest(p->diag, &s);
 	else if (last->token == TOK_ELSE)
 		diag_note(p->diag, DIAG_NOWHERE, "'else' stands on the line of the '}' before it");
-	else if (last->value > 0 && last->value < WORD_LAST_KEYWORD && has(e, TOK_NAME) &&
+	else if (last->value > 0 && last->value < WORD_LAST_KEYWORD && has_token(e, TOK_NAME) &&
 	         last->token != TOK_NAME && last->token != TOK_INT)
 		diag_note(p->diag, DIAG_NOWHERE, "'%s' is a keyword; as a name it is written `%s`",
 		          lex_words[last->value].text, lex_words[last->value].text);

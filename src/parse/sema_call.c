@@ -122,8 +122,8 @@ static bool check_results(struct sema *s, const struct call *c, const struct sem
 	return false;
 }
 
-static op_id statement(struct sema *s, ast_id expr, const struct sema_result *result, unsigned result_n,
-                       name_id as, uint32_t at, value_id *out)
+static op_id add_call_statement(struct sema *s, ast_id expr, const struct sema_result *result,
+                                unsigned result_n, name_id as, uint32_t at, value_id *out)
 {
 	struct call c;
 	value_id few_operands[FEW_USES], *operand = few_operands;
@@ -264,7 +264,7 @@ op_id sema_call(struct sema *s, ast_id expr, const struct sema_result *result, u
 		return 0;
 	}
 	s->calls++;
-	op_id op = statement(s, expr, result, result_n, as, at, out);
+	op_id op = add_call_statement(s, expr, result, result_n, as, at, out);
 	s->calls--;
 	if (!op && diag_error_count(s->d) == s->errors) /* never drop a statement without a word */
 		diag_error(s->d, E_RESULT_TYPE_NEEDED, ast_at(s->a, expr)->at,

@@ -88,7 +88,7 @@ static op_id transfer(struct nv_reader *r, struct nv_statement *x, ast_id comm)
 }
 
 /* Communication N (type=Allreduce, …) and CollectivePermute N (…). */
-static void collective(struct nv_reader *r, struct nv_statement *x, ast_id comm)
+static void read_communication(struct nv_reader *r, struct nv_statement *x, ast_id comm)
 {
 	static const char *const known[] = {"type",    "team",      "root",      "input", "output",
 	                                    "backend", "send_peer", "recv_peer", NULL};
@@ -147,7 +147,7 @@ static void collective(struct nv_reader *r, struct nv_statement *x, ast_id comm)
 	                                  .at = at});
 }
 
-static void post(struct nv_reader *r, op_id transfer, uint32_t at)
+static void add_post(struct nv_reader *r, op_id transfer, uint32_t at)
 {
 	nv_append(r, ir_op_new(r->s->m, OP_POST, at, &(struct ir_use){ROLE_STATEMENT, transfer}, 1));
 }
@@ -161,7 +161,7 @@ void nv_communication(struct nv_reader *r, ast_id comm)
 	struct nv_statement *x = nv_find_statement(r, n->value.i);
 	bool is_transfer = !strcmp(name, "P2PCommunication");
 	if (x->op && is_transfer && op_info[nv_op(r, x->op)->kind].traits & TRAIT_P2P) {
-		post(r, x->op, n->at);
+		add_post(r, x->op, n->at);
 		return;
 	}
 	if (x->op) {
@@ -172,14 +172,14 @@ void nv_communication(struct nv_reader *r, ast_id comm)
 	if (is_transfer) {
 		op_id op = transfer(r, x, comm);
 		if (op && x->count > 1 && x->issue == ISSUE_BY_TEXT)
-			post(r, op, n->at);
+			add_post(r, op, n->at);
 	} else if (!strcmp(name, "EndCoalescing")) {
 		op_id op = ir_op_new(s->m, OP_END_COALESCING, n->at, NULL, 0);
 		nv_append(r, op);
 		nv_op(r, op)->attrs = statement_attrs(r, x, op, comm);
 		number_statement(r, x, op);
 	} else if (!strcmp(name, "Communication") || !strcmp(name, "CollectivePermute")) {
-		collective(r, x, comm);
+		read_communication(r, x, comm);
 	} else {
 		diag_error(s->d, E_COMMUNICATION_KIND, n->at, "%s is not supported", name);
 	}

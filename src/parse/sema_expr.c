@@ -75,7 +75,7 @@ static expr_id bounded(struct sema *s, ast_id node, expr_id e)
 	return 0;
 }
 
-static expr_id binary(struct sema *s, ast_id node, enum expr_kind kind, expr_id a, expr_id b)
+static expr_id make_binary(struct sema *s, ast_id node, enum expr_kind kind, expr_id a, expr_id b)
 {
 	if (!a || !b)
 		return 0;
@@ -131,7 +131,7 @@ static bool find_mesh_axis(struct sema *s, ast_id name, ast_id mesh_name, mesh_i
 	return true;
 }
 
-static expr_id call(struct sema *s, ast_id e)
+static expr_id resolve_call(struct sema *s, ast_id e)
 {
 	const char *name = ast_text(s->a, e);
 	uint32_t at = ast_at(s->a, e)->at;
@@ -149,7 +149,7 @@ static expr_id call(struct sema *s, ast_id e)
 			return 0;
 		}
 		expr_id a = sema_expr(s, first);
-		return binary(s, e, kind, a, sema_expr(s, second));
+		return make_binary(s, e, kind, a, sema_expr(s, second));
 	}
 	mesh_id mesh;
 	unsigned axis;
@@ -243,7 +243,7 @@ static expr_id define_use(struct sema *s, uint32_t entry, uint32_t at)
 	return e;
 }
 
-static expr_id name(struct sema *s, ast_id e)
+static expr_id resolve_name(struct sema *s, ast_id e)
 {
 	name_id n = sema_name(s, e);
 	const char *text = names_text(s->m->names, n);
@@ -291,17 +291,17 @@ expr_id sema_expr(struct sema *s, ast_id e)
 	case AST_INT:
 		return expr_const(s->m, n->value.i);
 	case AST_NAME:
-		return name(s, e);
+		return resolve_name(s, e);
 	case AST_PAREN:
 		return sema_expr(s, n->first);
 	case AST_CALL:
-		return call(s, e);
+		return resolve_call(s, e);
 	case AST_UNARY: {
 		bool minus = !strcmp(ast_text(s->a, e), "-");
 		expr_id a = sema_expr(s, n->first);
 		if (!a)
 			return 0;
-		return minus ? binary(s, e, EXPR_SUB, expr_const(s->m, 0), a)
+		return minus ? make_binary(s, e, EXPR_SUB, expr_const(s->m, 0), a)
 		             : bounded(s, e, expr_op(s->m, EXPR_NOT, a, 0));
 	}
 	case AST_BINARY: {
@@ -310,7 +310,7 @@ expr_id sema_expr(struct sema *s, ast_id e)
 		expr_id a = sema_expr(s, n->first), b = sema_expr(s, right);
 		for (unsigned i = 0; i < sizeof operators / sizeof *operators; i++)
 			if (!strcmp(operators[i].text, text))
-				return binary(s, e, operators[i].kind, a, b);
+				return make_binary(s, e, operators[i].kind, a, b);
 		return 0;
 	}
 	default:

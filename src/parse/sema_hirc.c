@@ -102,7 +102,7 @@ static struct nv_tensor *tensor(struct nv_reader *r, ast_id name)
 	return t;
 }
 
-static struct nv_statement *statement(struct nv_reader *r, ast_id ref)
+static struct nv_statement *find_communication(struct nv_reader *r, ast_id ref)
 {
 	const struct ast_node *n = ast_at(r->s->a, ref);
 	struct nv_statement *x = nv_find_statement(r, n->value.i);
@@ -136,7 +136,7 @@ static void name_line(struct nv_reader *r, ast_id line)
 	name_id given = ast_at(s->a, ast_child(s->a, line, 1))->name;
 	const struct ast_node *n = ast_at(s->a, first);
 	if (n->kind == AST_COMM_REF) {
-		struct nv_statement *x = statement(r, first);
+		struct nv_statement *x = find_communication(r, first);
 		if (x && is_free(r, given, GIVEN_STATEMENT, n->at))
 			x->given = given;
 	} else if (n->kind == AST_NAME && sema_numbered(s, n->name, 'i') < 0) {
@@ -169,7 +169,7 @@ static void program_line(struct nv_reader *r, ast_id attrs)
 /* issue=post, issue=here */
 static void statement_line(struct nv_reader *r, ast_id ref, ast_id attrs)
 {
-	struct nv_statement *x = statement(r, ref);
+	struct nv_statement *x = find_communication(r, ref);
 	ast_id issue = nv_key(r, attrs, "issue");
 	const char *text = issue && ast_at(r->s->a, issue)->kind == AST_NAME ? ast_text(r->s->a, issue) : "";
 	if (!x)

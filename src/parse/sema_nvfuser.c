@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static void block(struct nv_reader *r, ast_id list);
+static void translate_block(struct nv_reader *r, ast_id list);
 
 void nv_append(struct nv_reader *r, op_id op)
 {
@@ -234,7 +234,7 @@ static void settle_open(struct nv_reader *r, struct nv_tensor *t, value_id v)
 	finish_value(r, t, v);
 }
 
-static void operation(struct nv_reader *r, ast_id stmt, ast_id targets, ast_id expr)
+static void translate_operation(struct nv_reader *r, ast_id stmt, ast_id targets, ast_id expr)
 {
 	struct sema *s = r->s;
 	struct sema_result result[IR_MAX_RESULTS];
@@ -274,7 +274,7 @@ static void operation(struct nv_reader *r, ast_id stmt, ast_id targets, ast_id e
 	}
 }
 
-static void definition(struct nv_reader *r, ast_id stmt)
+static void translate_definition(struct nv_reader *r, ast_id stmt)
 {
 	struct ast *a = r->s->a;
 	ast_id targets = ast_child(a, stmt, 0), expr = ast_child(a, stmt, 1),
@@ -295,11 +295,11 @@ static void definition(struct nv_reader *r, ast_id stmt)
 	} else if (single && !strcmp(name, "SymmetricContiguousView")) {
 		nv_symmetric_view(r, stmt, target, expr);
 	} else {
-		operation(r, stmt, targets, expr);
+		translate_operation(r, stmt, targets, expr);
 	}
 }
 
-static void action(struct nv_reader *r, ast_id stmt)
+static void translate_action(struct nv_reader *r, ast_id stmt)
 {
 	static const struct {
 		const char *name;
@@ -329,7 +329,7 @@ static void action(struct nv_reader *r, ast_id stmt)
 	else if (!strcmp(name, "StartCoalescing"))
 		nv_append(r, ir_op_new(s->m, OP_START_COALESCING, ast_at(s->a, stmt)->at, NULL, 0));
 	else
-		operation(r, stmt, 0, call);
+		translate_operation(r, stmt, 0, call);
 }
 
 /* ---- loops and conditions */
@@ -338,11 +338,11 @@ void nv_region(struct nv_reader *r, region_id g, ast_id body)
 {
 	region_id outer = r->s->region;
 	r->s->region = g;
-	block(r, body);
+	translate_block(r, body);
 	r->s->region = outer;
 }
 
-static void loop(struct nv_reader *r, ast_id stmt)
+static void translate_loop(struct nv_reader *r, ast_id stmt)
 {
 	struct sema *s = r->s;
 	const struct ast_node n = *ast_at(s->a, stmt);
@@ -378,7 +378,7 @@ static void loop(struct nv_reader *r, ast_id stmt)
 	nv_op(r, op)->flags |= stream ? OP_STREAM_LOOP : 0;
 }
 
-static void condition(struct nv_reader *r, ast_id stmt)
+static void translate_condition(struct nv_reader *r, ast_id stmt)
 {
 	struct sema *s = r->s;
 	ast_id then = ast_child(s->a, stmt, 1), otherwise = ast_child(s->a, stmt, 2);
@@ -392,7 +392,7 @@ static void condition(struct nv_reader *r, ast_id stmt)
 		nv_region(r, ir_region_new(s->m, op), otherwise);
 }
 
-static void block(struct nv_reader *r, ast_id list)
+static void translate_block(struct nv_reader *r, ast_id list)
 {
 	struct sema *s = r->s;
 	if (!list)
@@ -401,16 +401,16 @@ static void block(struct nv_reader *r, ast_id list)
 	ast_each (s->a, stmt, list)
 		switch (ast_at(s->a, stmt)->kind) {
 		case AST_DEF:
-			definition(r, stmt);
+			translate_definition(r, stmt);
 			break;
 		case AST_DO:
-			action(r, stmt);
+			translate_action(r, stmt);
 			break;
 		case AST_FOR:
-			loop(r, stmt);
+			translate_loop(r, stmt);
 			break;
 		case AST_IF:
-			condition(r, stmt);
+			translate_condition(r, stmt);
 			break;
 		case AST_DEALLOCATE:
 			nv_deallocate(r, stmt);
@@ -509,7 +509,7 @@ void sema_container(struct sema *s, ast_id file, ast_id container)
 	if (diag_error_count(s->d) == before) {
 		program_facts(&r);
 		inputs(&r, ast_child(s->a, container, 0), ast_child(s->a, container, 1));
-		block(&r, ast_child(s->a, container, 2));
+		translate_block(&r, ast_child(s->a, container, 2));
 		outputs(&r, ast_child(s->a, container, 1));
 		nv_resolve_pending(&r);
 	}

@@ -8,7 +8,7 @@
 #include "parse/nvfuser.h"
 #include <string.h>
 
-static bool refuse(struct nv_reader *r, enum diagnostic code, ast_id node, const char *message)
+static bool refuse_printed(struct nv_reader *r, enum diagnostic code, ast_id node, const char *message)
 {
 	const struct ast_node *n = ast_at(r->s->a, node);
 	diag_error_span(r->s->d, code, n->at, n->end - n->at, "%s", message);
@@ -70,7 +70,7 @@ static bool read_place(struct nv_reader *r, ast_id id, const char *text, mesh_id
 		return true;
 	}
 	if (n != 9 || strncmp(text, "deviceIdx", n) || text[n] != '.')
-		return refuse(
+		return refuse_printed(
 		    r, E_PRINTED_TYPE, id,
 		    "this axis is parallel in a kernel; host IR knows serial (S), streamIdx and deviceIdx");
 	char letter = text[n + 1];
@@ -78,9 +78,9 @@ static bool read_place(struct nv_reader *r, ast_id id, const char *text, mesh_id
 	                     : letter >= '3' && letter <= '9' ? (unsigned)(letter - '0')
 	                                                      : 99;
 	if (!mesh)
-		return refuse(r, E_MESH_NEEDED, id, "a device axis needs a DeviceMesh");
+		return refuse_printed(r, E_MESH_NEEDED, id, "a device axis needs a DeviceMesh");
 	if (from_last >= r->s->m->mesh.at[mesh].rank)
-		return refuse(r, E_AXIS_UNKNOWN, id, "the mesh of the tensor has no such axis");
+		return refuse_printed(r, E_AXIS_UNKNOWN, id, "the mesh of the tensor has no such axis");
 	a->place = PLACE_MESH;
 	a->mesh_axis = (uint8_t)(r->s->m->mesh.at[mesh].rank - 1 - from_last);
 	return true;
@@ -110,8 +110,8 @@ static bool read_id(struct nv_reader *r, ast_id id, mesh_id mesh, struct axis *o
 	struct axis a = {.kind = *head == 'r' ? AXIS_REDUCE
 	                                      : AXIS_ITER}; /* a broadcast axis is one of its extent */
 	if (*head != 'i' && *head != 'r' && *head != 'b')
-		return refuse(r, E_PRINTED_TYPE, id,
-		              "an axis of host IR is iteration (i), reduction (r) or broadcast (b)");
+		return refuse_printed(r, E_PRINTED_TYPE, id,
+		                      "an axis of host IR is iteration (i), reduction (r) or broadcast (b)");
 	if (!read_place(r, id, head + 1, mesh, &a))
 		return false;
 	for (ast_id x = ast_at(s->a, extent)->next; x; x = ast_at(s->a, x)->next) {
@@ -139,7 +139,8 @@ static uint8_t reduction_of(struct nv_reader *r, const struct nv_tensor *t, cons
 	buf_printf(&key, "partial_%s", names_text(s->m->names, s->m->mesh.at[mesh].axis_name[a->mesh_axis]));
 	ast_id value = t->attrs ? nv_key(r, t->attrs, key.at) : 0;
 	if (value && !reduce_op_parse(ast_text(s->a, value), &op))
-		refuse(r, E_REDUCTION_UNKNOWN, value, "a partial is pending with sum, prod, min, max or avg");
+		refuse_printed(r, E_REDUCTION_UNKNOWN, value,
+		               "a partial is pending with sum, prod, min, max or avg");
 	buf_free(&key);
 	return (uint8_t)op;
 }
@@ -159,7 +160,7 @@ static bool read_ids(struct nv_reader *r, const struct nv_tensor *t, mesh_id mes
 	*out = (struct printed_tensor){.mesh = mesh, .io = t->input || t->output};
 	ast_each (s->a, id, ast_child(s->a, t->node, 0)) {
 		if (out->id_n == IR_MAX_AXES)
-			return refuse(r, E_AXES_LIMIT, t->node, "a tensor has at most 64 axes");
+			return refuse_printed(r, E_AXES_LIMIT, t->node, "a tensor has at most 64 axes");
 		struct printed_id *x = &out->id[out->id_n++];
 		x->number = (int32_t)ast_at(s->a, id)->value.i;
 		x->named = is_named(r, t, x->number);
@@ -213,8 +214,8 @@ static bool read_logical(struct block *k)
 	struct nv_reader *r = k->r;
 	ast_id line = find_line(k, "logical");
 	if (!line)
-		return refuse(r, E_PRINTED_TRANSFORM, k->t->block,
-		              "a TransformPrinter block needs its logical domain");
+		return refuse_printed(r, E_PRINTED_TRANSFORM, k->t->block,
+		                      "a TransformPrinter block needs its logical domain");
 	for (unsigned group = 0; group < 3; group++)
 		ast_each (r->s->a, id, line) {
 			struct axis a;
@@ -224,11 +225,12 @@ static bool read_logical(struct block *k)
 			if (of != group)
 				continue;
 			if (axis_of(k, id) >= 0)
-				return refuse(r, E_PRINTED_TRANSFORM, id,
-				              "this axis stands twice in the domain");
+				return refuse_printed(r, E_PRINTED_TRANSFORM, id,
+				                      "this axis stands twice in the domain");
 			int x = domain_add_axis(&k->b, (enum axis_kind)a.kind, a.extent);
 			if (x < 0)
-				return refuse(r, E_AXES_LIMIT, id, "a tensor has at most 16 logical axes");
+				return refuse_printed(r, E_AXES_LIMIT, id,
+				                      "a tensor has at most 16 logical axes");
 			k->b.axis[x].rf = a.rf;
 			k->b.axis[x].reduce = reduction_of(r, k->t, &a, k->mesh);
 			k->number[x] = (int32_t)ast_at(r->s->a, id)->value.i;
@@ -236,9 +238,9 @@ static bool read_logical(struct block *k)
 	return true;
 }
 
-static bool failed(struct block *k, ast_id line, const char *error)
+static bool refuse_transform(struct block *k, ast_id line, const char *error)
 {
-	return error ? !refuse(k->r, E_PRINTED_TRANSFORM, line, error) : false;
+	return error ? !refuse_printed(k->r, E_PRINTED_TRANSFORM, line, error) : false;
 }
 
 /* Brings the second position behind the first. */
@@ -261,9 +263,9 @@ static bool name_outputs(struct block *k, ast_id line, ast_id first, ast_id seco
 	for (unsigned i = 0; i < n; i++) {
 		ast_id id = i ? second : first;
 		if (!id || ast_at(k->r->s->a, id)->kind != AST_ID)
-			return refuse(k->r, E_PRINTED_TRANSFORM, line, "an axis is missing here");
+			return refuse_printed(k->r, E_PRINTED_TRANSFORM, line, "an axis is missing here");
 		if (axis_of(k, id) >= 0)
-			return refuse(k->r, E_PRINTED_TRANSFORM, id, "this axis exists already");
+			return refuse_printed(k->r, E_PRINTED_TRANSFORM, id, "this axis exists already");
 		k->number[k->b.axis_n - n + i] = (int32_t)ast_at(k->r->s->a, id)->value.i;
 	}
 	return true;
@@ -278,9 +280,10 @@ static bool read_split(struct block *k, ast_id line, bool inner)
 	if (axis < 0)
 		return true; /* from a root domain to the logical one */
 	if (position_of(k, axis) < 0)
-		return refuse(k->r, E_PRINTED_TRANSFORM, in, "this axis was transformed already");
+		return refuse_printed(k->r, E_PRINTED_TRANSFORM, in, "this axis was transformed already");
 	expr_id f = sema_extent(s, factor);
-	if (!f || failed(k, line, domain_split(s->m, &k->b, (unsigned)position_of(k, axis), f, inner)))
+	if (!f ||
+	    refuse_transform(k, line, domain_split(s->m, &k->b, (unsigned)position_of(k, axis), f, inner)))
 		return false;
 	return name_outputs(k, line, outer_id, inner_id);
 }
@@ -293,11 +296,11 @@ static bool read_merge(struct block *k, ast_id line)
 	if (axis_of(k, x) < 0 || axis_of(k, y) < 0)
 		return true;
 	if (first < 0 || second < 0 || first == second)
-		return refuse(k->r, E_PRINTED_TRANSFORM, line, "an axis was transformed already");
+		return refuse_printed(k->r, E_PRINTED_TRANSFORM, line, "an axis was transformed already");
 	uint8_t axis = k->b.loop[first];
 	if (second != first + 1)
 		make_adjacent(k, first, second);
-	if (failed(k, line, domain_merge(s->m, &k->b, (unsigned)position_of(k, axis))))
+	if (refuse_transform(k, line, domain_merge(s->m, &k->b, (unsigned)position_of(k, axis))))
 		return false;
 	return name_outputs(k, line, out, 0);
 }
@@ -308,16 +311,16 @@ static bool read_swizzle(struct block *k, ast_id line)
 	ast_id out = ast_child(s->a, line, 0), in = ast_child(s->a, line, 1), type = ast_child(s->a, line, 2);
 	struct axis a = {0};
 	if (!in || !type || position_of(k, axis_of(k, in)) < 0)
-		return refuse(k->r, E_PRINTED_TRANSFORM, line,
-		              "this axis was transformed already or does not exist");
+		return refuse_printed(k->r, E_PRINTED_TRANSFORM, line,
+		                      "this axis was transformed already or does not exist");
 	if (ast_at(s->a, type)->kind != AST_NAME ||
 	    !read_place(k->r, type, ast_text(s->a, type), k->mesh, &a))
 		return false;
 	if (a.place != PLACE_MESH)
-		return refuse(k->r, E_PRINTED_TRANSFORM, type, "swizzle1d takes a device axis");
-	if (failed(k, line,
-	           domain_swizzle1d(s->m, &k->b, (unsigned)position_of(k, axis_of(k, in)),
-	                            &s->m->mesh.at[k->mesh], a.mesh_axis)))
+		return refuse_printed(k->r, E_PRINTED_TRANSFORM, type, "swizzle1d takes a device axis");
+	if (refuse_transform(k, line,
+	                     domain_swizzle1d(s->m, &k->b, (unsigned)position_of(k, axis_of(k, in)),
+	                                      &s->m->mesh.at[k->mesh], a.mesh_axis)))
 		return false;
 	return name_outputs(k, line, out, 0);
 }
@@ -351,25 +354,26 @@ static bool read_loop(struct block *k, const struct printed_tensor *t)
 	ast_each (s->a, id, ast_child(s->a, k->t->node, 0)) {
 		int pos = position_of(k, axis_of(k, id));
 		if (pos < 0)
-			return refuse(k->r, E_PRINTED_TRANSFORM, id,
-			              "the TransformPrinter block does not make this axis");
+			return refuse_printed(k->r, E_PRINTED_TRANSFORM, id,
+			                      "the TransformPrinter block does not make this axis");
 		perm[n++] = (uint8_t)pos;
 	}
-	if (failed(k, k->t->block,
-	           n == k->b.loop_n ? domain_reorder(&k->b, perm, n)
-	                            : "the block makes axes that the tensor does not print"))
+	if (refuse_transform(k, k->t->block,
+	                     n == k->b.loop_n ? domain_reorder(&k->b, perm, n)
+	                                      : "the block makes axes that the tensor does not print"))
 		return false;
 	for (unsigned i = 0; i < n; i++) {
 		const struct axis *x = &t->id[i].axis;
 		if (x->extent != k->b.axis[k->b.loop[i]].extent)
-			return refuse(k->r, E_PRINTED_TRANSFORM,
-			              ast_child(s->a, ast_child(s->a, k->t->node, 0), i),
-			              "this axis has another extent in the TransformPrinter block");
+			return refuse_printed(k->r, E_PRINTED_TRANSFORM,
+			                      ast_child(s->a, ast_child(s->a, k->t->node, 0), i),
+			                      "this axis has another extent in the TransformPrinter block");
 		if (x->place == PLACE_NONE)
 			continue;
-		if (failed(k, k->t->node,
-		           domain_parallelize(s->m, &k->b, i, (enum axis_place)x->place,
-		                              k->mesh ? &s->m->mesh.at[k->mesh] : NULL, x->mesh_axis)))
+		if (refuse_transform(k, k->t->node,
+		                     domain_parallelize(s->m, &k->b, i, (enum axis_place)x->place,
+		                                        k->mesh ? &s->m->mesh.at[k->mesh] : NULL,
+		                                        x->mesh_axis)))
 			return false;
 	}
 	return true;
@@ -386,16 +390,16 @@ static bool read_contiguity(struct block *k, ast_id line, bool stated)
 	ast_each (s->a, flag, line) {
 		const char *text = ast_text(s->a, flag);
 		if (n == IR_MAX_AXES || (strcmp(text, "t") && strcmp(text, "f") && strcmp(text, "n")))
-			return refuse(k->r, E_PRINTED_MEMORY, flag,
-			              "contiguity is t, f or n for each allocated axis");
+			return refuse_printed(k->r, E_PRINTED_MEMORY, flag,
+			                      "contiguity is t, f or n for each allocated axis");
 		flags[n++] = *text != 'f';
 		all &= *text != 'f';
 	}
 	if (n == k->b.alloc_n)
 		memcpy(k->b.contiguous, flags, n);
 	else if (stated || !all)
-		return refuse(k->r, E_PRINTED_MEMORY, line,
-		              "contiguity is t, f or n for each allocated axis");
+		return refuse_printed(k->r, E_PRINTED_MEMORY, line,
+		                      "contiguity is t, f or n for each allocated axis");
 	return true;
 }
 
@@ -410,8 +414,8 @@ static bool read_allocation(struct block *k, const struct printed_tensor *t)
 		ast_each (s->a, id, line) {
 			int axis = axis_of(k, id);
 			if (axis < 0 || seen >> axis & 1)
-				return refuse(k->r, E_PRINTED_MEMORY, id,
-				              "this axis is none of the tensor, or stands twice");
+				return refuse_printed(k->r, E_PRINTED_MEMORY, id,
+				                      "this axis is none of the tensor, or stands twice");
 			seen |= (uint64_t)1 << axis;
 			k->b.alloc[k->b.alloc_n++] = (uint8_t)axis;
 		}
@@ -433,8 +437,9 @@ static domain_id block_domain(struct nv_reader *r, const struct nv_tensor *t, co
 	uint8_t perm[IR_MAX_AXES];
 	if (domain_allocation_order(ir_domain(r->s->m, id), &unstreamed, perm))
 		return id;
-	refuse(r, E_PRINTED_MEMORY, find_line(&k, "allocation"),
-	       "an allocation domain is the loop domain, with or without its stream splits, in any order");
+	refuse_printed(
+	    r, E_PRINTED_MEMORY, find_line(&k, "allocation"),
+	    "an allocation domain is the loop domain, with or without its stream splits, in any order");
 	return 0;
 }
 
@@ -447,8 +452,9 @@ static bool read_head(struct nv_reader *r, const struct nv_tensor *t, enum dtype
 	const char *text = ast_text(s->a, memory_node);
 	*memory = !strcmp(text, "l") ? MEMORY_LOCAL : !strcmp(text, "sym") ? MEMORY_SYMMETRIC : MEMORY_GLOBAL;
 	if (!strcmp(text, "s") || !strcmp(text, "t"))
-		return refuse(r, E_MEMORY_UNKNOWN, memory_node,
-		              "a tensor of host IR is in global (g), local (l) or symmetric (sym) memory");
+		return refuse_printed(
+		    r, E_MEMORY_UNKNOWN, memory_node,
+		    "a tensor of host IR is in global (g), local (l) or symmetric (sym) memory");
 	*dtype = DTYPE_F32;
 	if (!dtype_node || ast_at(s->a, dtype_node)->kind == AST_NONE) {
 		diag_warning(s->d, W_PRINTED_DTYPE, ast_at(s->a, t->node)->at,
@@ -486,8 +492,8 @@ void nv_type(struct nv_reader *r, struct nv_tensor *t)
 	t->type = broken_type(r);
 	if (mesh && t->mesh) {
 		if (!same_devices(&s->m->mesh.at[t->mesh], &s->m->mesh.at[mesh]))
-			refuse(r, E_MESH_SHAPE, devices,
-			       "the mesh that the Hirc section gives this tensor has other devices");
+			refuse_printed(r, E_MESH_SHAPE, devices,
+			               "the mesh that the Hirc section gives this tensor has other devices");
 		mesh = t->mesh;
 	}
 	if ((has_mesh && !mesh) || !read_head(r, t, &dtype, &memory) || !read_ids(r, t, mesh, &p))

@@ -262,7 +262,7 @@ static void define_broken(struct sema *s, const struct sema_result *r)
 	sema_define_tensor(s, r->name, v, r->at);
 }
 
-static void definition(struct sema *s, ast_id stmt)
+static void analyze_definition(struct sema *s, ast_id stmt)
 {
 	const struct ast_node *n = ast_at(s->a, stmt);
 	ast_id list = ast_child(s->a, stmt, 0), expr = ast_child(s->a, stmt, 1),
@@ -354,7 +354,7 @@ static void write(struct sema *s, ast_id stmt)
 		sema_break_statement(s, named);
 }
 
-static void action(struct sema *s, ast_id stmt)
+static void analyze_action(struct sema *s, ast_id stmt)
 {
 	const struct ast_node *n = ast_at(s->a, stmt);
 	name_id named = as_name(s, ast_child(s->a, stmt, 1));
@@ -396,7 +396,7 @@ static void block_in(struct sema *s, op_id owner, ast_id block, region_id *regio
 	s->region = outer;
 }
 
-static void loop(struct sema *s, ast_id stmt)
+static void analyze_loop(struct sema *s, ast_id stmt)
 {
 	const struct ast_node *n = ast_at(s->a, stmt);
 	ast_id start = ast_child(s->a, stmt, 0), stop = ast_child(s->a, stmt, 1),
@@ -426,7 +426,7 @@ static void loop(struct sema *s, ast_id stmt)
 	sema_scope_pop(s);
 }
 
-static void condition(struct sema *s, ast_id stmt)
+static void analyze_condition(struct sema *s, ast_id stmt)
 {
 	ast_id e = ast_child(s->a, stmt, 0), then = ast_child(s->a, stmt, 1),
 	       otherwise = ast_child(s->a, stmt, 2);
@@ -521,7 +521,7 @@ void sema_block(struct sema *s, ast_id block)
 			input(s, stmt);
 			break;
 		case AST_DEF:
-			definition(s, stmt);
+			analyze_definition(s, stmt);
 			break;
 		case AST_WRITE:
 			write(s, stmt);
@@ -530,7 +530,7 @@ void sema_block(struct sema *s, ast_id block)
 			export(s, stmt);
 			break;
 		case AST_DO:
-			action(s, stmt);
+			analyze_action(s, stmt);
 			break;
 		case AST_LET: {
 			expr_id e = sema_expr(s, n->first);
@@ -539,10 +539,10 @@ void sema_block(struct sema *s, ast_id block)
 			break;
 		}
 		case AST_FOR:
-			loop(s, stmt);
+			analyze_loop(s, stmt);
 			break;
 		case AST_IF:
-			condition(s, stmt);
+			analyze_condition(s, stmt);
 			break;
 		case AST_UNIT:
 			unit(s, stmt);

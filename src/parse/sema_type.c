@@ -40,7 +40,7 @@ const char *vocabulary_placement(unsigned k)
 	return k < sizeof kinds / sizeof *kinds ? kinds[k].text : NULL;
 }
 
-static bool place(struct sema *s, ast_id node, mesh_id mesh, struct sugar_place *out)
+static bool read_placement(struct sema *s, ast_id node, mesh_id mesh, struct sugar_place *out)
 {
 	const struct ast_node *n = ast_at(s->a, node);
 	const char *text = ast_text(s->a, node);
@@ -103,7 +103,7 @@ static bool place(struct sema *s, ast_id node, mesh_id mesh, struct sugar_place 
 	return false;
 }
 
-static bool axis(struct sema *s, ast_id node, mesh_id mesh, struct sugar_axis *out)
+static bool read_tensor_axis(struct sema *s, ast_id node, mesh_id mesh, struct sugar_axis *out)
 {
 	*out = (struct sugar_axis){.extent = sema_extent(s, ast_child(s->a, node, 0))};
 	if (!out->extent)
@@ -115,7 +115,7 @@ static bool axis(struct sema *s, ast_id node, mesh_id mesh, struct sugar_axis *o
 			           "an axis has at most %d placements", SUGAR_MAX_PLACES);
 			return false;
 		}
-		ok &= place(s, p, mesh, &out->place[out->place_n]);
+		ok &= read_placement(s, p, mesh, &out->place[out->place_n]);
 		out->place_n++;
 	}
 	return ok;
@@ -152,7 +152,7 @@ static bool partial(struct sema *s, ast_id node, mesh_id mesh, struct sugar *g)
 	return true;
 }
 
-static bool reduce(struct sema *s, ast_id node, mesh_id mesh, bool partial, struct sugar *g)
+static bool read_reduce_axes(struct sema *s, ast_id node, mesh_id mesh, bool partial, struct sugar *g)
 {
 	ast_each (s->a, child, node) {
 		if (g->axis_n == IR_MAX_LOGICAL) {
@@ -160,7 +160,7 @@ static bool reduce(struct sema *s, ast_id node, mesh_id mesh, bool partial, stru
 			           "a tensor has at most %d axes, hidden ones included", IR_MAX_LOGICAL);
 			return false;
 		}
-		if (!axis(s, child, mesh, &g->axis[g->axis_n]))
+		if (!read_tensor_axis(s, child, mesh, &g->axis[g->axis_n]))
 			return false;
 		bool rf = ast_at(s->a, child)->flags & AST_BARE;
 		g->axis[g->axis_n].kind = AXIS_REDUCE;
@@ -260,7 +260,7 @@ static type_id read_type(struct sema *s, ast_id type, bool io)
 			           "a tensor has at most %d axes", IR_MAX_LOGICAL);
 			return 0;
 		}
-		ok &= axis(s, child, mesh, &g.axis[g.axis_n++]);
+		ok &= read_tensor_axis(s, child, mesh, &g.axis[g.axis_n++]);
 	}
 	g.rank = g.axis_n;
 	for (ast_id child = ast_at(s->a, n->first)->next; child && ok; child = ast_at(s->a, child)->next)
@@ -271,7 +271,7 @@ static type_id read_type(struct sema *s, ast_id type, bool io)
 	for (ast_id child = ast_at(s->a, n->first)->next; child && ok; child = ast_at(s->a, child)->next) {
 		uint8_t kind = ast_at(s->a, child)->kind;
 		if (kind == AST_REDUCE)
-			ok = reduce(s, child, mesh, is_partial, &g);
+			ok = read_reduce_axes(s, child, mesh, is_partial, &g);
 		if (kind == AST_MEMORY)
 			ok = read_memory(s, child, &memory);
 	}
@@ -315,7 +315,7 @@ struct schedule {
 	bool io, allocated;
 };
 
-static bool position(struct schedule *c, ast_id node, uint8_t *out)
+static bool read_loop_position(struct schedule *c, ast_id node, uint8_t *out)
 {
 	int64_t k;
 	if (!node || !sema_const(c->s, node, &k))
@@ -344,7 +344,7 @@ static bool positions(struct schedule *c, ast_id tuple, uint8_t *out, unsigned *
 	return true;
 }
 
-static const char *parallelize(struct schedule *c, uint8_t pos, ast_id kind)
+static const char *parallelize_position(struct schedule *c, uint8_t pos, ast_id kind)
 {
 	const char *text = kind ? ast_text(c->s->a, kind) : "";
 	unsigned axis;
@@ -425,7 +425,7 @@ static const char *primitive(struct schedule *c, ast_id call)
 	static const unsigned takes[] = {3, 1, 2, 2};
 	if (ast_child(s->a, call, takes[which]))
 		return "this primitive has too many arguments";
-	if (!position(c, first, &pos))
+	if (!read_loop_position(c, first, &pos))
 		return "";
 	switch (which) {
 	case 0: {
@@ -448,7 +448,7 @@ static const char *primitive(struct schedule *c, ast_id call)
 			return "";
 		return domain_swizzle1d(s->m, &c->b, pos, &s->m->mesh.at[c->mesh], axis);
 	default:
-		return parallelize(c, pos, second);
+		return parallelize_position(c, pos, second);
 	}
 }
 

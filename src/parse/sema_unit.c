@@ -74,7 +74,7 @@ static struct nv_unit *find_unit(struct nv_reader *r, ast_id call, enum op_kind 
 	return NULL;
 }
 
-static unsigned length(struct nv_reader *r, ast_id list)
+static unsigned count_children(struct nv_reader *r, ast_id list)
 {
 	unsigned n = 0;
 	ast_each (r->s->a, child, list)
@@ -177,13 +177,13 @@ void nv_post_unit(struct nv_reader *r, ast_id call, enum op_kind kind)
 	struct nv_unit *u = find_unit(r, call, kind);
 	if (!u || sema_too_deep(r->s, call))
 		return;
-	unsigned n = in ? length(r, in) : 0, m = out ? length(r, out) : 0;
+	unsigned n = in ? count_children(r, in) : 0, m = out ? count_children(r, out) : 0;
 	if (r->in_unit) {
 		nv_refuse(r, E_UNIT_RULE, call, "a unit holds no other");
 		return;
 	}
-	if (!same_length(r, call, u, "inputs", n, length(r, ast_child(r->s->a, u->node, 1))) ||
-	    !same_length(r, call, u, "outputs", m, length(r, ast_child(r->s->a, u->node, 2))) ||
+	if (!same_length(r, call, u, "inputs", n, count_children(r, ast_child(r->s->a, u->node, 1))) ||
+	    !same_length(r, call, u, "outputs", m, count_children(r, ast_child(r->s->a, u->node, 2))) ||
 	    (m && !bind_outputs(r, call, out, kind)))
 		return;
 	value_id *value = mem_zalloc(sizeof *value * (n + m + 1));
